@@ -1,0 +1,25 @@
+// Package hint gives errors a way out: a sentence that says what to do about them, shown apart from what went wrong.
+// Any error with a method Hint() string takes part.
+package hint
+
+import "errors"
+
+type hinted struct {
+	error
+	text string
+}
+
+func (h hinted) Unwrap() error { return h.error }
+func (h hinted) Hint() string  { return h.text }
+
+// With returns the error with a hint.
+func With(err error, text string) error { return hinted{err, text} }
+
+// Of returns the outermost hint of an error; "" when it has none.
+func Of(err error) string {
+	var h interface{ Hint() string }
+	if errors.As(err, &h) {
+		return h.Hint()
+	}
+	return ""
+}
