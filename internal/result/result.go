@@ -1,0 +1,235 @@
+// Package result holds what a run found, as plain values: the versioned schema "gorun/v1" that every experiment fills,
+// every renderer shows and every journal stores. Times are in seconds, memory in bytes. A figure that could not be had
+// is absent (a nil pointer, a missing key); it is never a zero.
+package result
+
+import "maps"
+
+// Schema names the version of the JSON layout. It changes only when a reader of the old one would be misled.
+const Schema = "gorun/v1"
+
+// Run is one invocation of an experiment: what was asked, where, and every sample that was taken.
+type Run struct {
+	Schema     string    `json:"schema"`
+	Tool       Tool      `json:"tool"`
+	Host       Host      `json:"host"`
+	Experiment string    `json:"experiment"`
+	Spec       any       `json:"spec"` // the experiment's own options, by flag name
+	Seed       uint64    `json:"seed"`
+	Started    string    `json:"started"` // RFC 3339, UTC
+	Samples    []Sample  `json:"samples"`
+	Warmups    []Sample  `json:"warmups,omitempty"` // taken first and not summarised
+	Summary    *Summary  `json:"summary,omitempty"`
+	Findings   []Finding `json:"findings"` // what limited the run, in words
+	Warnings   []Warning `json:"warnings"`
+	Partial    bool      `json:"partial"` // interrupted: what is here was measured, and more was planned
+}
+
+// Tool is the program that measured.
+type Tool struct {
+	Name    string `json:"name"`
+	Version string `json:"version"`
+	Commit  string `json:"commit,omitempty"`
+	Go      string `json:"go"`
+}
+
+// Host is the machine and the share of it that the run was given. What the kernel does not tell is absent.
+type Host struct {
+	Hostname      string   `json:"hostname,omitempty"`
+	OS            string   `json:"os"`
+	Arch          string   `json:"arch"`
+	Kernel        string   `json:"kernel,omitempty"`
+	CPUModel      string   `json:"cpu_model,omitempty"`
+	Microcode     string   `json:"microcode,omitempty"`
+	Hypervisor    bool     `json:"hypervisor,omitempty"`
+	CPUs          int      `json:"cpus"`
+	Online        int      `json:"online"`
+	Cores         int      `json:"cores"`
+	LLCs          int      `json:"llcs"`
+	Nodes         int      `json:"nodes"`
+	Packages      int      `json:"packages"`
+	Allowed       string   `json:"allowed"` // kernel list
+	GOMAXPROCS    int      `json:"gomaxprocs"`
+	CPUQuota      *float64 `json:"cpu_quota,omitempty"` // CPUs' worth of time a second; absent without a limit
+	MemoryBytes   uint64   `json:"memory_bytes,omitempty"`
+	Governor      string   `json:"governor,omitempty"`
+	Clocksource   string   `json:"clocksource,omitempty"`
+	THP           string   `json:"transparent_hugepage,omitempty"`
+	NUMABalancing string   `json:"numa_balancing,omitempty"`
+	BootID        string   `json:"boot_id,omitempty"`
+}
+
+// Sample is one measured execution.
+type Sample struct {
+	Index         int            `json:"index"`
+	Seconds       float64        `json:"seconds"`        // wall
+	UserSeconds   float64        `json:"user_seconds"`   // of the process, all threads
+	SystemSeconds float64        `json:"system_seconds"` // of the process, all threads
+	Values        Values         `json:"values"`
+	Workers       *Workers       `json:"workers,omitempty"`
+	WorkersDetail []WorkerDetail `json:"workers_detail,omitempty"`
+	CPUs          []CPU          `json:"cpus,omitempty"`
+	Placement     Placement      `json:"placement"`
+	Quality       Quality        `json:"quality"`
+	Partial       bool           `json:"partial,omitempty"` // cut short; not summarised
+}
+
+// CPUSeconds is the CPU time that the process used: user and system, all threads.
+func (s Sample) CPUSeconds() float64 { return s.UserSeconds + s.SystemSeconds }
+
+// Values are an experiment's own figures by name, with the unit in the name where it is not a count.
+type Values map[string]any
+
+// Number returns a figure as a float64; false when it is absent or not a number.
+func (v Values) Number(name string) (float64, bool) {
+	switch n := v[name].(type) {
+	case float64:
+		return n, true
+	case int:
+		return float64(n), true
+	case int64:
+		return float64(n), true
+	case uint64:
+		return float64(n), true
+	}
+	return 0, false
+}
+
+// Clone returns a copy that shares nothing at the first level.
+func (v Values) Clone() Values { return maps.Clone(v) }
+
+// Workers summarises the workers of one sample.
+type Workers struct {
+	Count         int          `json:"count"`
+	Finished      int          `json:"finished"`
+	ChangedCPU    int          `json:"changed_cpu"`              // ended on another CPU than they began on, or were seen elsewhere between
+	ChangedThread *int         `json:"changed_thread,omitempty"` // ended on another thread than they began on
+	OffCPU        *int         `json:"off_cpu,omitempty"`        // were pinned to a CPU and ended on another one
+	Seconds       Distribution `json:"seconds"`                  // start to end of each worker
+	Imbalance     float64      `json:"imbalance"`                // slowest worker over the mean worker; 1 is perfect
+}
+
+// Distribution is a five-figure summary.
+type Distribution struct {
+	Min    float64 `json:"min"`
+	Median float64 `json:"median"`
+	Mean   float64 `json:"mean"`
+	P99    float64 `json:"p99"`
+	Max    float64 `json:"max"`
+}
+
+// WorkerDetail is one worker, for --workers-detail.
+type WorkerDetail struct {
+	Worker   int     `json:"worker"`
+	First    uint64  `json:"first"`   // the first number it tested; 0 when it had none
+	Numbers  uint64  `json:"numbers"` // how many it tested
+	Primes   uint64  `json:"primes"`
+	Seconds  float64 `json:"seconds"`
+	CPUStart int     `json:"cpu_start"`
+	CPUEnd   int     `json:"cpu_end"`
+	Moves    int     `json:"moves"`               // times it was seen on another CPU than before
+	TIDStart int     `json:"tid_start,omitempty"` // 0 where threads are not told apart
+	TIDEnd   int     `json:"tid_end,omitempty"`   //
+	PinnedTo *int    `json:"pinned_to,omitempty"` // the CPU that was asked for
+	Verified *bool   `json:"verified,omitempty"`  // the kernel's answer was what was asked
+	Mismatch string  `json:"mismatch,omitempty"`  // what the kernel answered instead
+}
+
+// CPU is one CPU's share of a sample.
+type CPU struct {
+	CPU         int     `json:"cpu"`
+	Workers     int     `json:"workers"`           // that ended here
+	Threads     *int    `json:"threads,omitempty"` // distinct threads that ended a worker here
+	BusySeconds float64 `json:"busy_seconds"`      // wall time with a worker on this CPU
+}
+
+// Placement is what was asked and what the kernel answered when it was read back.
+type Placement struct {
+	Requested  string   `json:"requested"` // in the words of the flags: "lock-thread", "pin-cpus 0-3, nice 5", "none"
+	Verified   bool     `json:"verified"`
+	Checked    int      `json:"checked"`              // how many read-backs were made
+	Mismatches []string `json:"mismatches,omitempty"` // the first few differences
+}
+
+// Verdict says whether a sample can be trusted.
+type Verdict string
+
+// The verdicts of a sample.
+const (
+	Valid   Verdict = "valid"
+	Suspect Verdict = "suspect" // measured under conditions that may have changed the figure
+	Invalid Verdict = "invalid" // not what was asked
+)
+
+// Quality is what disturbed a sample, and the verdict drawn from it.
+type Quality struct {
+	Verdict Verdict  `json:"verdict"`
+	Reasons []string `json:"reasons"`
+	Signals Signals  `json:"signals"`
+}
+
+// Signals are the disturbances that were counted during a sample. Nil: could not be had.
+type Signals struct {
+	StealSeconds        *float64 `json:"steal_seconds,omitempty"`     // /proc/stat, the allowed CPUs
+	OtherSeconds        *float64 `json:"other_seconds,omitempty"`     // CPU time of everything else on the allowed CPUs
+	RunQueueSeconds     *float64 `json:"run_queue_seconds,omitempty"` // runnable but waiting, all threads alive at the end
+	VoluntarySwitches   *uint64  `json:"voluntary_switches,omitempty"`
+	InvoluntarySwitches *uint64  `json:"involuntary_switches,omitempty"`
+	Migrations          *uint64  `json:"migrations,omitempty"` // of threads, counted by the kernel
+	MinorFaults         *uint64  `json:"minor_faults,omitempty"`
+	MajorFaults         *uint64  `json:"major_faults,omitempty"`
+	ThrottledSeconds    *float64 `json:"throttled_seconds,omitempty"`    // by the cgroup's CPU quota
+	CPUPressureSeconds  *float64 `json:"cpu_pressure_seconds,omitempty"` // PSI "some"
+	MHz                 *float64 `json:"mhz,omitempty"`                  // mean of the allowed CPUs at the end
+}
+
+// Summary is derived from the samples that are neither partial nor invalid.
+type Summary struct {
+	Samples int          `json:"samples"`
+	Seconds Distribution `json:"seconds"`
+	Spread  float64      `json:"spread"` // (max − min) / median
+}
+
+// Finding is one plain sentence about what limited the run, and the figure that shows it.
+type Finding struct {
+	Code    string  `json:"code"`
+	Message string  `json:"message"`
+	Value   float64 `json:"value"`
+}
+
+// Warning is something the reader should know; it is a value, so that every renderer can show it.
+type Warning struct {
+	Code    string `json:"code"`
+	Message string `json:"message"`
+	Hint    string `json:"hint,omitempty"`
+}
+
+// Live is a run while it goes on: monotonic counters since its start.
+type Live struct {
+	NumbersTested       uint64
+	PrimesFound         uint64
+	WorkersStarted      uint64
+	WorkersFinished     uint64
+	SamplesDone         int
+	SamplesPlanned      int // 0: open-ended
+	Threads             int
+	VoluntarySwitches   uint64
+	InvoluntarySwitches uint64
+	CPUs                []LiveCPU
+	WorkerSeconds       Histogram
+}
+
+// LiveCPU is one CPU's share of a Live.
+type LiveCPU struct {
+	CPU         int
+	Workers     uint64 // finished here
+	BusySeconds float64
+}
+
+// Histogram counts durations in classic buckets: Counts[i] are those ≤ Bounds[i], not cumulative; the last count, one
+// more than the bounds, holds the rest.
+type Histogram struct {
+	Bounds []float64 // seconds, ascending
+	Counts []uint64
+	Sum    float64
+}

@@ -1,0 +1,109 @@
+package result
+
+import (
+	"bufio"
+	"encoding/json"
+	"errors"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"gorun/internal/hint"
+)
+
+func TestDistribute(t *testing.T) {
+	assert.Equal(t, Distribution{}, Distribute(nil))
+	assert.Equal(t, Distribution{Min: 3, Median: 3, Mean: 3, P99: 3, Max: 3}, Distribute([]float64{3}))
+	assert.Equal(t, Distribution{Min: 1, Median: 2.5, Mean: 4, P99: 10, Max: 10}, Distribute([]float64{10, 1, 2, 3}))
+	hundred := make([]float64, 100)
+	for i := range hundred {
+		hundred[i] = float64(100 - i)
+	}
+	assert.Equal(t, Distribution{Min: 1, Median: 50.5, Mean: 50.5, P99: 99, Max: 100}, Distribute(hundred))
+}
+
+func TestDistributeKeepsItsOrder(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		figures := rapid.SliceOfN(rapid.Float64Range(0, 1e9), 1, 200).Draw(t, "figures")
+		d := Distribute(figures)
+		assert.LessOrEqual(t, d.Min, d.Median)
+		assert.LessOrEqual(t, d.Median, d.P99)
+		assert.LessOrEqual(t, d.P99, d.Max)
+	})
+}
+
+// Partial and invalid samples are kept and not summarised; suspect ones are.
+func TestSummarise(t *testing.T) {
+	of := func(seconds float64, v Verdict, partial bool) Sample {
+		return Sample{Seconds: seconds, Partial: partial, Quality: Quality{Verdict: v}}
+	}
+	s := Summarise([]Sample{
+		of(1, Valid, false), of(100, Invalid, false), of(0.1, Suspect, true), of(2, Suspect, false), of(4, Valid, false),
+	})
+	require.NotNil(t, s)
+	assert.Equal(t, 3, s.Samples)
+	assert.Equal(t, 2.0, s.Seconds.Median)
+	assert.Equal(t, 1.5, s.Spread)
+	assert.Nil(t, Summarise([]Sample{of(1, Invalid, false)}))
+}
+
+func TestValuesNumber(t *testing.T) {
+	v := Values{"int": 3, "uint": uint64(4), "float": 0.5, "word": "x"}
+	for name, want := range map[string]float64{"int": 3, "uint": 4, "float": 0.5} {
+		n, ok := v.Number(name)
+		assert.True(t, ok, name)
+		assert.Equal(t, want, n)
+	}
+	_, ok := v.Number("word")
+	assert.False(t, ok)
+	_, ok = v.Number("none")
+	assert.False(t, ok)
+}
+
+func TestJournalKeepsLines(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "run.jsonl")
+	j, err := CreateJournal(path)
+	require.NoError(t, err)
+	require.NoError(t, j.Write(Line{Header: &Run{Schema: Schema, Seed: 7}}))
+	require.NoError(t, j.Write(Line{Sample: &Sample{Index: 0, Seconds: 1.5}}))
+	require.NoError(t, j.Write(Line{Footer: &Footer{Samples: 1}}))
+	require.NoError(t, j.Close())
+
+	file, err := os.Open(path)
+	require.NoError(t, err)
+	defer file.Close()
+	var lines []Line
+	for scan := bufio.NewScanner(file); scan.Scan(); {
+		var line Line
+		require.NoError(t, json.Unmarshal(scan.Bytes(), &line))
+		lines = append(lines, line)
+	}
+	require.Len(t, lines, 3)
+	assert.EqualValues(t, 7, lines[0].Header.Seed)
+	assert.Equal(t, 1.5, lines[1].Sample.Seconds)
+	assert.Equal(t, 1, lines[2].Footer.Samples)
+
+	_, err = CreateJournal(path)
+	require.ErrorIs(t, err, ErrExists)
+}
+
+func TestJournalNeedsItsDirectory(t *testing.T) {
+	_, err := CreateJournal(filepath.Join(t.TempDir(), "no", "dir"))
+	require.ErrorIs(t, err, os.ErrNotExist)
+}
+
+// Without --out there is no journal, and nobody has to ask.
+func TestNoJournal(t *testing.T) {
+	var j *Journal
+	require.NoError(t, j.Write(Line{}))
+	require.NoError(t, j.Close())
+}
+
+func TestWarningOf(t *testing.T) {
+	w := WarningOf("code", "it is not counted", hint.With(errors.New("refused"), "be root"))
+	assert.Equal(t, Warning{Code: "code", Message: "it is not counted: refused", Hint: "be root"}, w)
+}
