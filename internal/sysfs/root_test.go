@@ -1,0 +1,131 @@
+//go:build unix
+
+package sysfs
+
+import (
+	"io/fs"
+	"os"
+	"path/filepath"
+	"syscall"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// put writes a file under dir, and the directories above it.
+func put(t *testing.T, dir, name, content string) {
+	t.Helper()
+	path := filepath.Join(dir, name)
+	require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o755))
+	require.NoError(t, os.WriteFile(path, []byte(content), 0o644))
+}
+
+func link(t *testing.T, dir, name, target string) {
+	t.Helper()
+	path := filepath.Join(dir, name)
+	require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o755))
+	require.NoError(t, os.Symlink(target, path))
+}
+
+// A recorded tree may have the links that /sys has; the machine that it is looked at on is never seen through one.
+func TestOpenRootFollowsLinksInside(t *testing.T) {
+	outside := t.TempDir()
+	put(t, outside, "secret", "the host's own")
+	put(t, outside, "sys/value", "the host's own")
+	dir := filepath.Join(outside, "tree")
+	put(t, dir, "sys/devices/cpu/cpu0/value", "7")
+	link(t, dir, "sys/relative", "devices/cpu/cpu0")
+	link(t, dir, "sys/up", "../sys/devices/cpu")
+	link(t, dir, "sys/absolute", "/sys/devices/cpu/cpu0/value")
+	link(t, dir, "sys/chain", "/sys/relative")
+	link(t, dir, "sys/based", dir+"/sys/devices/cpu/cpu0/value")
+	link(t, dir, "sys/devices/back", "cpu/cpu0/../../../relative/value") // ".." of where the links before it lead
+	link(t, dir, "sys/devices/cpu/cpu0/loop", ".")
+	link(t, dir, "node/far/cpu0", "/sys/devices/cpu/cpu0")
+	link(t, dir, "node/near", "far/cpu0/..") // that is /sys/devices/cpu, not node/far
+
+	link(t, dir, "sys/dangling", "/sys/devices/none")
+	link(t, dir, "sys/host", "/secret")
+	link(t, dir, "sys/escape", "../../secret")
+	link(t, dir, "sys/escape-dir", "../..")
+	link(t, dir, "sys/escape-and-return", "../../tree/sys/devices/cpu/cpu0/value")
+	link(t, dir, "sys/circle", "circle")
+	link(t, dir, "sys/a", "/sys/b")
+	link(t, dir, "sys/b", "a")
+	require.NoError(t, syscall.Mkfifo(filepath.Join(dir, "sys/pipe"), 0o644))
+
+	fsys, err := OpenRoot(dir)
+	require.NoError(t, err)
+	for _, name := range []string{
+		"sys/devices/cpu/cpu0/value", "sys/relative/value", "sys/up/cpu0/value", "sys/absolute", "sys/chain/value",
+		"sys/based", "sys/devices/back", "sys/devices/cpu/cpu0/loop/loop/value", "node/far/cpu0/value",
+		"node/near/cpu0/value",
+	} {
+		n, err := ReadInt(fsys, name)
+		require.NoError(t, err, name)
+		assert.Equal(t, 7, n, name)
+	}
+	entries, err := fs.ReadDir(fsys, "sys/up")
+	require.NoError(t, err)
+	assert.Len(t, entries, 1)
+
+	for _, name := range []string{"sys/none", "sys/none/below", "sys/dangling", "sys/host"} {
+		_, err := ReadString(fsys, name)
+		require.ErrorIs(t, err, fs.ErrNotExist, name)
+	}
+	for name, want := range map[string]error{
+		"sys/escape": errEscapes, "sys/escape-dir/secret": errEscapes, "sys/escape-and-return": errEscapes,
+		"sys/circle": errLoop, "sys/a": errLoop, "sys/a/x": errLoop,
+	} {
+		_, err := ReadString(fsys, name)
+		require.ErrorIs(t, err, want, name)
+		assert.NotErrorIs(t, err, fs.ErrNotExist)
+		assert.ErrorContains(t, err, name)
+	}
+	_, err = ReadString(fsys, "sys/pipe")
+	require.ErrorContains(t, err, "neither a file nor a directory")
+	_, err = fsys.Open("../secret")
+	require.ErrorIs(t, err, fs.ErrInvalid)
+}
+
+func TestOpenRootKinds(t *testing.T) {
+	dir := t.TempDir()
+	put(t, dir, "tree/sys/x", "1\n")
+	put(t, dir, "empty/proc/x", "1\n")
+	put(t, dir, "file-as-sys/sys", "1\n")
+	put(t, dir, "m.txtar", "a comment\n-- sys/x --\n1\n")
+	put(t, dir, "no-files.txtar", "only words\n")
+	put(t, dir, "twice.txtar", "-- sys/x --\n1\n-- sys/x --\n2\n")
+	put(t, dir, "outside.txtar", "-- ../x --\n1\n")
+	put(t, dir, "m.tar", "")
+	link(t, dir, "linked", "tree")
+
+	for _, name := range []string{"tree", "m.txtar", "linked"} {
+		fsys, err := OpenRoot(filepath.Join(dir, name))
+		require.NoError(t, err, name)
+		n, err := ReadInt(fsys, "sys/x")
+		require.NoError(t, err, name)
+		assert.Equal(t, 1, n)
+	}
+	for name, want := range map[string]string{
+		"none":           "no such file",
+		"empty":          "holds no recorded machine",
+		"file-as-sys":    "sys is not a directory",
+		"no-files.txtar": "holds no recorded machine",
+		"twice.txtar":    "duplicate",
+		"outside.txtar":  "invalid path",
+		"m.tar":          "neither a directory nor a .txtar file",
+	} {
+		_, err := OpenRoot(filepath.Join(dir, name))
+		require.ErrorContains(t, err, want, name)
+		assert.ErrorContains(t, err, filepath.Join(dir, name), "the path is named")
+	}
+}
+
+// The path "/" is this machine, with its links as they are.
+func TestOpenRootOfThisMachine(t *testing.T) {
+	fsys, err := OpenRoot("/")
+	require.NoError(t, err)
+	assert.Equal(t, os.DirFS("/"), fsys)
+}

@@ -1,0 +1,158 @@
+// Package sysfs reads the small files of /sys and /proc as typed values. Every function takes an fs.FS rooted at /,
+// with names such as "sys/devices/system/cpu/online", so that a captured machine is read exactly like this one.
+//
+// A file that is not there gives an error that wraps fs.ErrNotExist. One that is there and holds something else than
+// what the kernel writes gives an error that wraps ErrMalformed and names the file. Other errors are the reader's own.
+package sysfs
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"strconv"
+	"strings"
+
+	"gorun/internal/cpuset"
+)
+
+// ErrMalformed is wrapped by the error for a file whose content cannot be understood.
+var ErrMalformed = errors.New("malformed")
+
+// Malformed returns an error that wraps ErrMalformed, names the file and says what is wrong with it.
+func Malformed(name, format string, args ...any) error {
+	return fmt.Errorf("%s: %w: %s", name, ErrMalformed, fmt.Sprintf(format, args...))
+}
+
+// ReadString reads a file without the white space around its content.
+func ReadString(fsys fs.FS, name string) (string, error) {
+	data, err := fs.ReadFile(fsys, name)
+	if err != nil {
+		return "", readError(name, err)
+	}
+	return strings.TrimSpace(string(data)), nil
+}
+
+// readError names the file once: most errors of a file system already do.
+func readError(name string, err error) error {
+	var pathErr *fs.PathError
+	if errors.As(err, &pathErr) {
+		err = pathErr.Err
+	}
+	return fmt.Errorf("%s: %w", name, err)
+}
+
+// ReadInt reads a file that holds one decimal number.
+func ReadInt(fsys fs.FS, name string) (int, error) {
+	text, err := ReadString(fsys, name)
+	if err != nil {
+		return 0, err
+	}
+	n, err := strconv.Atoi(text)
+	if err != nil {
+		return 0, Malformed(name, "%s is not a whole number", quote(text))
+	}
+	return n, nil
+}
+
+// ReadInts reads a file that holds decimal numbers between white space, such as a node's distances.
+func ReadInts(fsys fs.FS, name string) ([]int, error) {
+	text, err := ReadString(fsys, name)
+	if err != nil {
+		return nil, err
+	}
+	var numbers []int
+	for field := range strings.FieldsSeq(text) {
+		n, err := strconv.Atoi(field)
+		if err != nil {
+			return nil, Malformed(name, "%s is not a whole number", quote(field))
+		}
+		numbers = append(numbers, n)
+	}
+	return numbers, nil
+}
+
+// ReadSize reads a file that holds a size such as a cache's "32768K" and returns bytes.
+func ReadSize(fsys fs.FS, name string) (uint64, error) {
+	text, err := ReadString(fsys, name)
+	if err != nil {
+		return 0, err
+	}
+	digits, shift := text, 0
+	switch {
+	case strings.HasSuffix(text, "K"):
+		digits, shift = text[:len(text)-1], 10
+	case strings.HasSuffix(text, "M"):
+		digits, shift = text[:len(text)-1], 20
+	}
+	// 2^43 units of a MiB are the last that fit in 64 bits.
+	n, err := strconv.ParseUint(digits, 10, 43)
+	if err != nil {
+		return 0, Malformed(name, "%s is not a size", quote(text))
+	}
+	return n << shift, nil
+}
+
+// ReadSet reads a file in the kernel's list format, "0-3,8". An empty file is the empty set, as the kernel means it.
+func ReadSet(fsys fs.FS, name string) (cpuset.Set, error) {
+	text, err := ReadString(fsys, name)
+	if err != nil {
+		return cpuset.Set{}, err
+	}
+	return parsed(name, text, cpuset.Parse)
+}
+
+// ReadMask reads a file in the kernel's bitmap format; see ParseMask.
+func ReadMask(fsys fs.FS, name string) (cpuset.Set, error) {
+	text, err := ReadString(fsys, name)
+	if err != nil {
+		return cpuset.Set{}, err
+	}
+	return parsed(name, text, ParseMask)
+}
+
+func parsed(name, text string, parse func(string) (cpuset.Set, error)) (cpuset.Set, error) {
+	set, err := parse(text)
+	if err != nil {
+		return cpuset.Set{}, fmt.Errorf("%s: %w: %w", name, ErrMalformed, err)
+	}
+	return set, nil
+}
+
+// ReadField reads the value of one field of a file in the manner of /proc/self/status: lines of "Name:\tvalue". A field
+// that is not there gives an error that wraps fs.ErrNotExist.
+func ReadField(fsys fs.FS, name, field string) (string, error) {
+	text, err := ReadString(fsys, name)
+	if err != nil {
+		return "", err
+	}
+	for line := range strings.Lines(text) {
+		if key, value, ok := strings.Cut(line, ":"); ok && strings.TrimSpace(key) == field {
+			return strings.TrimSpace(value), nil
+		}
+	}
+	return "", fmt.Errorf("%s: field %s: %w", name, field, fs.ErrNotExist)
+}
+
+// ReadKB reads a field such as "MemTotal:  131072 kB" (proc_meminfo(5)) and returns bytes. In a node's meminfo the
+// field is called "Node 0 MemTotal".
+func ReadKB(fsys fs.FS, name, field string) (uint64, error) {
+	text, err := ReadField(fsys, name, field)
+	if err != nil {
+		return 0, err
+	}
+	digits, unit, _ := strings.Cut(text, " ")
+	n, err := strconv.ParseUint(digits, 10, 54)
+	if err != nil || strings.TrimSpace(unit) != "kB" {
+		return 0, Malformed(name, "field %s: %s is not a number of kB", field, quote(text))
+	}
+	return n << 10, nil
+}
+
+// quote shows a piece of a file in an error, short enough for one line.
+func quote(text string) string {
+	const most = 40
+	if len(text) > most {
+		return fmt.Sprintf("%q…", text[:most])
+	}
+	return strconv.Quote(text)
+}

@@ -1,0 +1,164 @@
+package topology
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"io/fs"
+	"maps"
+	"path"
+	"slices"
+	"strings"
+
+	"golang.org/x/tools/txtar"
+
+	"gorun/internal/sysfs"
+)
+
+const captureComment = `A machine, as its kernel describes it; read it with: gorun topo --sysroot FILE.txtar
+Cut short: proc/cpuinfo to the first CPU, meminfo to the totals, proc/self/status to the masks, mountinfo to cgroups.
+
+`
+
+// hostPatterns are the files beside those of Read that say what kind of machine it is and what limits it sets
+// (path.Match patterns). None tells who owns it; none changes while it runs.
+var hostPatterns = []string{
+	"proc/cpuinfo",
+	"proc/meminfo",
+	"proc/self/cgroup",
+	"proc/self/mountinfo",
+	"proc/sys/kernel/numa_balancing",
+	"proc/sys/kernel/osrelease",
+	"proc/sys/kernel/pid_max",
+	"proc/sys/kernel/threads-max",
+	"proc/sys/vm/max_map_count",
+	"proc/version",
+	cpuDir + "/cpu[0-9]*/cpufreq/cpuinfo_max_freq",
+	cpuDir + "/cpu[0-9]*/cpufreq/scaling_governor",
+	cpuDir + "/smt/active",
+	"sys/devices/system/clocksource/clocksource0/current_clocksource",
+	"sys/kernel/mm/transparent_hugepage/enabled",
+}
+
+// cgroupFiles are what limits the CPUs, their time and the threads of a control group, version 1 or 2.
+var cgroupFiles = []string{
+	"cgroup.controllers",
+	"cpu.cfs_period_us",
+	"cpu.cfs_quota_us",
+	"cpu.max",
+	"cpuset.cpus",
+	"cpuset.cpus.effective",
+	"cpuset.effective_cpus",
+	"cpuset.effective_mems",
+	"cpuset.mems",
+	"cpuset.mems.effective",
+	"memory.limit_in_bytes",
+	"memory.max",
+	"pids.max",
+}
+
+// kept cuts files that are long, change all the time or tell more than is needed, to the lines that matter.
+var kept = map[string]func(line string) bool{
+	"cpuinfo":   func(line string) bool { return !strings.HasPrefix(line, "cpu MHz") },
+	"meminfo":   func(line string) bool { return strings.Contains(line, "MemTotal:") },
+	"mountinfo": func(line string) bool { return strings.Contains(line, " - cgroup") },
+	"status": func(line string) bool {
+		return strings.HasPrefix(line, "Cpus_allowed") || strings.HasPrefix(line, "Mems_allowed")
+	},
+}
+
+// Capture writes a machine as a txtar archive that sysfs.OpenRoot opens: every file that Read reads, so that it reads
+// the same Machine from the archive, and those of the host and its control groups. Links are followed, names sorted;
+// two captures of an unchanged machine are equal.
+func Capture(w io.Writer, fsys fs.FS) error {
+	rec := &recorder{FS: fsys, files: map[string][]byte{}}
+	if _, err := Read(rec); err != nil {
+		return err
+	}
+	names := cgroupNames(fsys)
+	for _, pattern := range hostPatterns {
+		found, err := fs.Glob(fsys, pattern)
+		if err != nil {
+			return fmt.Errorf("cannot capture %s: %w", pattern, err)
+		}
+		names = append(names, found...)
+	}
+	for _, name := range names {
+		_, _ = rec.ReadFile(name) // what is not there, or may not be read, is left out
+	}
+	archive := &txtar.Archive{Comment: []byte(captureComment)}
+	for _, name := range slices.Sorted(maps.Keys(rec.files)) {
+		data := cut(name, rec.files[name])
+		if again := txtar.Parse(data); len(again.Files) > 0 {
+			return fmt.Errorf("cannot capture %s: it has a line that ends a file in an archive", name)
+		}
+		archive.Files = append(archive.Files, txtar.File{Name: name, Data: data})
+	}
+	_, err := w.Write(txtar.Format(archive))
+	return err
+}
+
+// recorder keeps every file that is read through it.
+type recorder struct {
+	fs.FS
+	files map[string][]byte
+}
+
+// ReadFile implements fs.ReadFileFS.
+func (r *recorder) ReadFile(name string) ([]byte, error) {
+	data, err := fs.ReadFile(r.FS, name)
+	if err == nil {
+		r.files[name] = data
+	}
+	return data, err
+}
+
+// cgroupNames returns the files of this process's control groups and their ancestors, where systemd mounts them
+// (cgroups(7)): version 2 at the top or under "unified", version 1 under the names of its controllers.
+func cgroupNames(fsys fs.FS) []string {
+	const mounts = "sys/fs/cgroup"
+	groups, err := sysfs.ReadString(fsys, "proc/self/cgroup")
+	if err != nil {
+		return nil
+	}
+	var names []string
+	for line := range strings.Lines(groups) {
+		fields := strings.SplitN(strings.TrimSpace(line), ":", 3)
+		if len(fields) != 3 {
+			continue
+		}
+		mounted := append(strings.Split(fields[1], ","), fields[1])
+		if fields[1] == "" {
+			mounted = []string{"", "unified"}
+		}
+		for _, mount := range mounted {
+			for group := path.Clean("/" + fields[2]); ; group = path.Dir(group) {
+				for _, file := range cgroupFiles {
+					names = append(names, path.Join(mounts, mount, group, file))
+				}
+				if group == "/" {
+					break
+				}
+			}
+		}
+	}
+	return names
+}
+
+// cut returns the lines of a file that are kept.
+func cut(name string, data []byte) []byte {
+	keep := kept[path.Base(name)]
+	if keep == nil {
+		return data
+	}
+	var out bytes.Buffer
+	for line := range strings.Lines(string(data)) {
+		if path.Base(name) == "cpuinfo" && strings.TrimSpace(line) == "" {
+			break // an empty line ends the first CPU
+		}
+		if keep(line) {
+			out.WriteString(line)
+		}
+	}
+	return out.Bytes()
+}

@@ -1,0 +1,113 @@
+package topology_test
+
+import (
+	"bytes"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+	"testing/fstest"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"golang.org/x/tools/txtar"
+
+	"gorun/internal/topology"
+)
+
+// capture writes a machine as an archive and opens that as --sysroot does.
+func capture(t *testing.T, fsys fs.FS) (archive []byte, again fs.FS) {
+	t.Helper()
+	var out bytes.Buffer
+	require.NoError(t, topology.Capture(&out, fsys))
+	file := filepath.Join(t.TempDir(), "machine.txtar")
+	require.NoError(t, os.WriteFile(file, out.Bytes(), 0o644))
+	return out.Bytes(), open(t, file)
+}
+
+// A machine is the same when it is read from its capture, and so is the capture of the capture.
+func TestCaptureKeepsTheMachine(t *testing.T) {
+	roots := map[string]fs.FS{}
+	for name, file := range hosts(t, hostsDir) {
+		roots[name] = open(t, file)
+	}
+	if runtime.GOOS == "linux" {
+		roots["this machine"] = os.DirFS("/")
+	}
+	for name, fsys := range roots {
+		t.Run(name, func(t *testing.T) {
+			want, err := topology.Read(fsys)
+			require.NoError(t, err)
+			archive, again := capture(t, fsys)
+			got, err := topology.Read(again)
+			require.NoError(t, err)
+			assert.Equal(t, want, got)
+
+			twice, _ := capture(t, again)
+			assert.Equal(t, string(archive), string(twice))
+		})
+	}
+}
+
+func TestCaptureHoldsWhatIsNeededAndNoMore(t *testing.T) {
+	fsys := fstest.MapFS{}
+	put := func(name, content string) { fsys[name] = &fstest.MapFile{Data: []byte(content)} }
+	put("sys/devices/system/cpu/present", "0-1\n")
+	put("sys/devices/system/cpu/online", "0-1\n")
+	put("sys/devices/system/cpu/cpu0/cpufreq/cpuinfo_max_freq", "3500000\n")
+	put("sys/devices/system/node/online", "0\n")
+	put("sys/devices/system/node/node0/cpulist", "0-1\n")
+	put("sys/devices/system/node/node0/meminfo", "Node 0 MemTotal: 1024 kB\nNode 0 MemFree: 17 kB\n")
+	put("proc/cpuinfo", "processor\t: 0\nmodel name\t: Example\ncpu MHz\t\t: 2100.123\n\nprocessor\t: 1\n")
+	put("proc/cmdline", "password=hunter2\n")
+	put("proc/self/status", "Name:\tgorun\nUid:\t1000\nCpus_allowed_list:\t0\nMems_allowed_list:\t0\n")
+	put("proc/self/mountinfo",
+		"22 1 8:1 / /home/me rw - ext4 /dev/sda1 rw\n30 24 0:26 / /sys/fs/cgroup rw - cgroup2 cgroup2 rw\n")
+	put("proc/self/cgroup", "4:cpu,cpuacct:/a/b[1]\n0::/x\n")
+	put("sys/fs/cgroup/cpuset.cpus.effective", "0-1\n")
+	put("sys/fs/cgroup/unified/x/cpu.max", "max 100000\n")
+	put("sys/fs/cgroup/cpu,cpuacct/a/b[1]/cpu.cfs_quota_us", "50000\n")
+	put("sys/fs/cgroup/cpu,cpuacct/a/cpu.cfs_quota_us", "-1\n")
+	put("sys/fs/cgroup/x/cgroup.procs", "1\n")
+	put("sys/fs/cgroup/y/cpu.max", "1 1\n") // another group
+
+	data, _ := capture(t, fsys)
+	archive, files := txtar.Parse(data), map[string]string{}
+	var names []string
+	for _, file := range archive.Files {
+		files[file.Name] = string(file.Data)
+		names = append(names, file.Name)
+	}
+	assert.True(t, slices.IsSorted(names))
+	assert.Equal(t, map[string]string{
+		"sys/devices/system/cpu/present":                       "0-1\n",
+		"sys/devices/system/cpu/online":                        "0-1\n",
+		"sys/devices/system/cpu/cpu0/cpufreq/cpuinfo_max_freq": "3500000\n",
+		"sys/devices/system/node/online":                       "0\n",
+		"sys/devices/system/node/node0/cpulist":                "0-1\n",
+		"sys/devices/system/node/node0/meminfo":                "Node 0 MemTotal: 1024 kB\n",
+		"proc/cpuinfo":                                         "processor\t: 0\nmodel name\t: Example\n",
+		"proc/self/status":                                     "Cpus_allowed_list:\t0\nMems_allowed_list:\t0\n",
+		"proc/self/mountinfo":                                  "30 24 0:26 / /sys/fs/cgroup rw - cgroup2 cgroup2 rw\n",
+		"proc/self/cgroup":                                     "4:cpu,cpuacct:/a/b[1]\n0::/x\n",
+		"sys/fs/cgroup/cpuset.cpus.effective":                  "0-1\n",
+		"sys/fs/cgroup/unified/x/cpu.max":                      "max 100000\n",
+		"sys/fs/cgroup/cpu,cpuacct/a/b[1]/cpu.cfs_quota_us":    "50000\n",
+		"sys/fs/cgroup/cpu,cpuacct/a/cpu.cfs_quota_us":         "-1\n",
+	}, files)
+	assert.True(t, strings.HasPrefix(string(archive.Comment), "A machine"))
+}
+
+func TestCaptureErrors(t *testing.T) {
+	require.ErrorIs(t, topology.Capture(&bytes.Buffer{}, fstest.MapFS{}), fs.ErrNotExist)
+
+	fsys := fstest.MapFS{
+		"sys/devices/system/cpu/present": {Data: []byte("0\n")},
+		"sys/devices/system/cpu/online":  {Data: []byte("0\n")},
+		"proc/version":                   {Data: []byte("Linux\n-- not a file --\n")},
+	}
+	require.ErrorContains(t, topology.Capture(&bytes.Buffer{}, fsys), "proc/version")
+}

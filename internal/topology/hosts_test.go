@@ -1,0 +1,327 @@
+package topology_test
+
+import (
+	"encoding/json"
+	"flag"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"golang.org/x/tools/txtar"
+
+	"gorun/internal/cpuset"
+	"gorun/internal/sysfs"
+	"gorun/internal/topology"
+)
+
+var update = flag.Bool("update", false, "write the golden files instead of comparing with them")
+
+const (
+	hostsDir  = "../../testdata/hosts"
+	goldenDir = "../../testdata/golden/topology"
+)
+
+// hosts returns the recorded machines in a directory: file by name.
+func hosts(t testing.TB, dir string) map[string]string {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join(dir, "*.txtar"))
+	require.NoError(t, err)
+	require.NotEmpty(t, files)
+	byName := map[string]string{}
+	for _, file := range files {
+		byName[strings.TrimSuffix(filepath.Base(file), ".txtar")] = file
+	}
+	return byName
+}
+
+func open(t testing.TB, file string) fs.FS {
+	t.Helper()
+	fsys, err := sysfs.OpenRoot(file)
+	require.NoError(t, err)
+	return fsys
+}
+
+// host reads a recorded machine by name.
+func host(t testing.TB, name string) *topology.Machine {
+	t.Helper()
+	m, err := topology.Read(open(t, filepath.Join(hostsDir, name+".txtar")))
+	require.NoError(t, err)
+	return m
+}
+
+func golden(t *testing.T, name, got string) {
+	t.Helper()
+	path := filepath.Join(goldenDir, name)
+	if *update {
+		require.NoError(t, os.MkdirAll(goldenDir, 0o755))
+		require.NoError(t, os.WriteFile(path, []byte(got), 0o644))
+	}
+	want, err := os.ReadFile(path)
+	require.NoError(t, err, "look at the machine and accept what is read: go test ./internal/topology -update")
+	require.Equal(t, string(want), got)
+}
+
+// innermost are the objects of a golden file that stand on a line each: CPUs, nodes, caches.
+var innermost = regexp.MustCompile(`\{[^{}]*\}`)
+
+// Every recorded machine is read as its golden file has it, and each selector gives the CPUs that it has.
+func TestHosts(t *testing.T) {
+	for name, file := range hosts(t, hostsDir) {
+		t.Run(name, func(t *testing.T) {
+			m, err := topology.Read(open(t, file))
+			require.NoError(t, err)
+			requireSound(t, m)
+			counts := m.Counts()
+			require.LessOrEqual(t, counts.Packages, counts.LLCs)
+			require.LessOrEqual(t, counts.LLCs, counts.Cores)
+			require.LessOrEqual(t, counts.Cores, counts.Online)
+
+			doc, err := json.MarshalIndent(m.Document(), "", "\t")
+			require.NoError(t, err)
+			golden(t, name+".json", innermost.ReplaceAllStringFunc(string(doc), func(object string) string {
+				return strings.Join(strings.Fields(object), " ")
+			})+"\n")
+			golden(t, name+".selectors", selectorsText(m))
+		})
+	}
+}
+
+// selectorsText shows what each selector gives, every number of it included, in the CPUs that are ours.
+func selectorsText(m *topology.Machine) string {
+	var out strings.Builder
+	for _, s := range topology.Selectors {
+		terms := []string{s.Name}
+		if s.Numbered() {
+			terms = m.Complete(s.Name + ":")
+		}
+		for _, term := range terms {
+			cpus, err := m.Select(term, m.Allowed())
+			if err != nil {
+				fmt.Fprintf(&out, "%s: error: %v\n", term, err)
+				continue
+			}
+			fmt.Fprintf(&out, "%s: %s\n", term, strings.Trim(fmt.Sprint(cpus), "[]"))
+		}
+	}
+	return out.String()
+}
+
+// requireSound holds for every machine that Read accepts.
+func requireSound(t require.TestingT, m *topology.Machine) {
+	counts, nodes := m.Counts(), map[int]topology.Node{}
+	for _, node := range m.Nodes {
+		nodes[node.Node] = node
+		require.True(t, len(node.Distances) == 0 || len(node.Distances) == len(m.Nodes))
+	}
+	require.Equal(t, len(m.CPUs), counts.CPUs)
+	require.Equal(t, m.Online().Len(), counts.Online)
+	require.Positive(t, counts.Online)
+	require.Positive(t, counts.Nodes)
+	require.True(t, m.Allowed().Minus(m.Online()).Empty())
+
+	core, llc, last := 0, 0, -1
+	for _, c := range m.CPUs {
+		require.Greater(t, c.CPU, last)
+		last = c.CPU
+		if !c.Online {
+			require.Equal(t, topology.CPU{CPU: c.CPU, Core: -1, LLC: -1, Node: -1, Package: -1, Die: -1}, c)
+			continue
+		}
+		require.LessOrEqual(t, c.Core, core, "cores are counted in the order of their lowest CPU")
+		require.LessOrEqual(t, c.LLC, llc, "caches are counted in the order of their lowest CPU")
+		core, llc = max(core, c.Core+1), max(llc, c.LLC+1)
+		require.True(t, m.LLCs[c.LLC].CPUs.Contains(c.CPU))
+		require.True(t, nodes[c.Node].CPUs.Contains(c.CPU))
+		require.GreaterOrEqual(t, c.Package, 0)
+	}
+	require.Equal(t, counts.Cores, core)
+	require.Equal(t, counts.LLCs, llc)
+}
+
+// The counts of the machines made by hand, counted by hand.
+func TestCounts(t *testing.T) {
+	for name, want := range map[string]topology.Counts{
+		"arm-biglittle":        {CPUs: 6, Online: 6, Cores: 6, Packages: 1, Nodes: 1, LLCs: 2},
+		"container":            {CPUs: 8, Online: 8, Cores: 4, Packages: 1, Nodes: 1, LLCs: 1},
+		"core-ids":             {CPUs: 8, Online: 8, Cores: 4, Packages: 1, Nodes: 1, LLCs: 1},
+		"cxl-memory":           {CPUs: 4, Online: 4, Cores: 2, Packages: 1, Nodes: 2, LLCs: 1},
+		"epyc-2p-nps4":         {CPUs: 64, Online: 64, Cores: 32, Packages: 2, Nodes: 8, LLCs: 16},
+		"fake-numa":            {CPUs: 4, Online: 4, Cores: 4, Packages: 1, Nodes: 2, LLCs: 1},
+		"gaps":                 {CPUs: 6, Online: 6, Cores: 3, Packages: 1, Nodes: 2, LLCs: 2},
+		"hybrid":               {CPUs: 10, Online: 10, Cores: 8, Packages: 1, Nodes: 1, LLCs: 2},
+		"lxcfs":                {CPUs: 4, Online: 2, Cores: 2, Packages: 1, Nodes: 1, LLCs: 1},
+		"memoryless-node":      {CPUs: 4, Online: 4, Cores: 4, Packages: 2, Nodes: 2, LLCs: 2},
+		"no-caches":            {CPUs: 8, Online: 8, Cores: 8, Packages: 2, Nodes: 2, LLCs: 4},
+		"offline-middle":       {CPUs: 8, Online: 6, Cores: 4, Packages: 2, Nodes: 2, LLCs: 2},
+		"old-kernel":           {CPUs: 4, Online: 3, Cores: 2, Packages: 1, Nodes: 1, LLCs: 2},
+		"s390-books":           {CPUs: 8, Online: 8, Cores: 4, Packages: 2, Nodes: 1, LLCs: 4},
+		"snc":                  {CPUs: 8, Online: 8, Cores: 8, Packages: 1, Nodes: 2, LLCs: 1},
+		"sparse-ids":           {CPUs: 8, Online: 8, Cores: 4, Packages: 2, Nodes: 2, LLCs: 2},
+		"two-sockets-one-node": {CPUs: 4, Online: 4, Cores: 4, Packages: 2, Nodes: 1, LLCs: 2},
+	} {
+		t.Run(name, func(t *testing.T) { assert.Equal(t, want, host(t, name).Counts()) })
+	}
+}
+
+// A machine that cannot be understood gives one error, the one that its file announces, and names the file at fault.
+func TestDamaged(t *testing.T) {
+	for name, file := range hosts(t, filepath.Join(hostsDir, "damaged")) {
+		t.Run(name, func(t *testing.T) {
+			archive, err := txtar.ParseFile(file)
+			require.NoError(t, err)
+			_, want, ok := strings.Cut(string(archive.Comment), "\nerror: ")
+			require.True(t, ok, "the comment of a damaged machine has a line \"error: …\"")
+
+			m, err := topology.Read(open(t, file))
+			require.Error(t, err)
+			assert.Nil(t, m)
+			assert.Contains(t, err.Error(), strings.TrimSpace(want))
+			assert.True(t, strings.HasPrefix(err.Error(), "cannot understand this machine: "), err.Error())
+			assert.NotContains(t, err.Error(), "\n")
+			assert.Less(t, len(err.Error()), 250)
+		})
+	}
+}
+
+func TestClasses(t *testing.T) {
+	classes := func(name string) string {
+		var out strings.Builder
+		for _, c := range host(t, name).CPUs {
+			out.WriteString(c.Class + ".")
+		}
+		return out.String()
+	}
+	assert.Equal(t, "P.P.P.P.E.E.E.E.E.E.", classes("hybrid"))
+	assert.Equal(t, "E.E.E.E.P.P.", classes("arm-biglittle"))
+	assert.Equal(t, "....", classes("cxl-memory"))
+}
+
+func TestNodes(t *testing.T) {
+	memory := func(m *topology.Machine) []uint64 {
+		var bytes []uint64
+		for _, node := range m.Nodes {
+			require.NotNil(t, node.MemoryBytes)
+			bytes = append(bytes, *node.MemoryBytes)
+		}
+		return bytes
+	}
+	const gib = 1 << 30
+	assert.Equal(t, []uint64{8 * gib, 0}, memory(host(t, "memoryless-node")))
+	assert.Equal(t, []uint64{3884344 << 10}, memory(host(t, "arm-biglittle")), "without nodes, of the whole machine")
+
+	cxl := host(t, "cxl-memory")
+	assert.Equal(t, []uint64{32 * gib, 128 * gib}, memory(cxl))
+	assert.Equal(t, 2, cxl.Nodes[1].Node)
+	assert.True(t, cxl.Nodes[1].CPUs.Empty())
+	assert.Equal(t, []int{24, 10}, cxl.Nodes[1].Distances)
+
+	gaps := host(t, "gaps")
+	assert.Nil(t, gaps.Nodes[1].MemoryBytes, "what is not recorded is no zero")
+	assert.Equal(t, "4-5", gaps.Nodes[1].CPUs.String())
+	assert.Empty(t, gaps.Nodes[0].Distances)
+	assert.NotNil(t, gaps.Nodes[0].Distances, "JSON shows []")
+}
+
+func TestPackageNumbers(t *testing.T) {
+	numbers := func(name string) []int {
+		var out []int
+		for _, c := range host(t, name).CPUs {
+			out = append(out, c.Package)
+		}
+		return out
+	}
+	assert.Equal(t, []int{0, 0, 0, 0, 36, 36, 36, 36}, numbers("sparse-ids"), "the kernel's")
+	assert.Equal(t, []int{0, 0, 0, 0, 0, 0}, numbers("arm-biglittle"), "-1 is package 0")
+	assert.Equal(t, []int{0, 0, 0, 0, 1, 1, 1, 1}, numbers("s390-books"), "ours, since the kernel's repeat")
+}
+
+func TestSpecialCPUs(t *testing.T) {
+	m := host(t, "sparse-ids")
+	assert.Equal(t, "72,76", m.Isolated.String())
+	assert.Equal(t, "", m.NohzFull.String(), "the kernel's (null)")
+}
+
+// What Read makes up for is said.
+func TestWarnings(t *testing.T) {
+	assert.Empty(t, host(t, "epyc-2p-nps4").Warnings)
+	for name, words := range map[string][]string{
+		"gaps": {
+			"no cache is recorded for CPUs 4-5", "no CPUs are recorded for node 1", "node0/distance has 3 distances for 2 nodes",
+		},
+		"no-caches":  {"no cache is recorded; each die"},
+		"fake-numa":  {"caches of CPUs 2-3 overlap"},
+		"s390-books": {"several packages the same number"},
+	} {
+		all := strings.Join(host(t, name).Warnings, "\n")
+		for _, word := range words {
+			assert.Contains(t, all, word, name)
+		}
+	}
+}
+
+func TestWhyNot(t *testing.T) {
+	m := host(t, "container")
+	assert.Equal(t, "2-3,6", m.Allowed().String())
+	assert.Equal(t, "outside the affinity mask", m.WhyNot(7))
+
+	m.SetCgroup(cpuset.Of(2, 3, 6, 7))
+	assert.Equal(t, "2-3,6", m.Allowed().String())
+	assert.Equal(t, "", m.WhyNot(6))
+	assert.Equal(t, "outside the affinity mask", m.WhyNot(7))
+	assert.Equal(t, "outside the cpuset of its cgroup", m.WhyNot(0))
+	assert.Equal(t, "not present", m.WhyNot(8))
+	assert.Equal(t, "not present", m.WhyNot(-1))
+
+	m.SetAffinity(cpuset.Set{})
+	assert.Equal(t, "2-3,6-7", m.Allowed().String(), "without the mask, the cpuset still holds")
+	m.SetCgroup(cpuset.Set{})
+	assert.Equal(t, "0-7", m.Allowed().String())
+
+	offline := host(t, "offline-middle")
+	assert.Equal(t, "offline", offline.WhyNot(5))
+	assert.Equal(t, "0-1,3-4,6-7", offline.Allowed().String())
+	assert.Equal(t, "1-3", host(t, "fake-numa").Allowed().String(), "a mask known as a bitmap alone")
+}
+
+func TestOnePerCore(t *testing.T) {
+	m := host(t, "container") // threads c and c+4
+	assert.Equal(t, []int{0, 1, 2, 3}, m.OnePerCore(m.Online()))
+	assert.Equal(t, []int{2, 3}, m.OnePerCore(m.Allowed()))
+	assert.Equal(t, []int{1, 6}, m.OnePerCore(cpuset.Of(1, 5, 6)))
+	assert.Empty(t, m.OnePerCore(cpuset.Set{}))
+	offline := host(t, "offline-middle") // threads c and c^1, 2 and 5 offline
+	assert.Equal(t, []int{0, 3, 4, 6}, offline.OnePerCore(cpuset.Range(0, 7)))
+}
+
+func TestRelation(t *testing.T) {
+	epyc := host(t, "epyc-2p-nps4")
+	for _, c := range []struct {
+		b    int
+		want topology.Relation
+	}{
+		{0, topology.SameCPU},
+		{32, topology.SameCore},
+		{1, topology.SameLLC},
+		{33, topology.SameLLC},
+		{2, topology.SameNode},
+		{4, topology.CrossNode},
+		{16, topology.CrossNode},
+		{64, topology.CrossNode}, // does not exist
+	} {
+		assert.Equal(t, c.want, epyc.Relation(0, c.b), "CPU %d", c.b)
+		assert.Equal(t, c.want, epyc.Relation(c.b, 0), "CPU %d", c.b)
+	}
+	assert.Equal(t, topology.CrossNode, host(t, "snc").Relation(0, 2), "one L3, two memories")
+	offline := host(t, "offline-middle")
+	assert.Equal(t, topology.CrossNode, offline.Relation(2, 5), "both unknown is not the same core")
+
+	names, err := json.Marshal(topology.Relations)
+	require.NoError(t, err)
+	assert.JSONEq(t, `["same-cpu","same-core","same-llc","same-node","cross-node"]`, string(names))
+}

@@ -1,0 +1,92 @@
+package topology
+
+import "gorun/internal/cpuset"
+
+// packageKey tells packages apart. The number is not enough, for s390 numbers the sockets of each book anew and virtual
+// machines have -1 everywhere; nor are the siblings, which a few kernels leave out.
+type packageKey struct {
+	siblings *sharing
+	id       int
+}
+
+// readPackages sets Package and Die.
+func (r *reader) readPackages(online []*CPU) error {
+	siblings, ids := partition{}, map[int]int{}
+	for _, c := range online {
+		s, ok, err := r.readSharing(topologyDir(c.CPU), "package_cpus_list", "core_siblings_list")
+		if ok {
+			err = siblings.add(c.CPU, s)
+		}
+		if err != nil {
+			return err
+		}
+		id, ok, err := r.readNumber(topologyDir(c.CPU) + "/physical_package_id")
+		if ok {
+			ids[c.CPU] = max(id, 0)
+		}
+		if err != nil {
+			return err
+		}
+		die, _, err := r.readNumber(topologyDir(c.CPU) + "/die_id")
+		c.Die = max(die, 0)
+		if err != nil {
+			return err
+		}
+	}
+	keys := make([]packageKey, len(online))
+	var known []packageKey
+	var unplaced []*CPU
+	for i, c := range online {
+		keys[i].siblings = siblings[c.CPU]
+		id, ok := ids[c.CPU]
+		if s := keys[i].siblings; s != nil && !ok {
+			id, ok = lowestKnown(s.cpus, ids), true
+		}
+		keys[i].id = id
+		if ok {
+			known = append(known, keys[i])
+		} else {
+			unplaced = append(unplaced, c)
+		}
+	}
+	if len(unplaced) > 0 && len(known) > 0 {
+		lost := numbersOf(unplaced)
+		for i, c := range online {
+			if lost.Contains(c.CPU) {
+				keys[i] = known[0]
+			}
+		}
+		r.warn("no package is recorded for CPUs %s; they are taken to be in the first one", lost)
+	}
+	r.numberPackages(online, keys)
+	return nil
+}
+
+// numberPackages gives each package the kernel's number, or counts them where the kernel gave two the same.
+func (r *reader) numberPackages(online []*CPU, keys []packageKey) {
+	numbers := number(keys)
+	kernels, repeated := map[int]int{}, false // our number by the kernel's
+	for i, key := range keys {
+		n, ok := kernels[key.id]
+		repeated = repeated || ok && n != numbers[i]
+		kernels[key.id] = numbers[i]
+	}
+	if repeated {
+		r.warn("the kernel gives several packages the same number; they are counted from 0 instead")
+	}
+	for i, c := range online {
+		if c.Package = keys[i].id; repeated {
+			c.Package = numbers[i]
+		}
+	}
+}
+
+// lowestKnown returns the number of the lowest of the CPUs that has one, else 0.
+func lowestKnown(cpus cpuset.Set, numbers map[int]int) int {
+	for cpu := range cpus.All() {
+		if n, ok := numbers[cpu]; ok {
+			return n
+		}
+	}
+	return 0
+}

@@ -1,0 +1,349 @@
+package topology_test
+
+import (
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"testing/fstest"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"golang.org/x/tools/txtar"
+	"pgregory.net/rapid"
+
+	"gorun/internal/cpuset"
+	"gorun/internal/topology"
+)
+
+// maker makes the files of a machine whose place of each CPU is known.
+type maker struct {
+	fsys    fstest.MapFS
+	online  cpuset.Set
+	bitmaps bool // as old kernels: masks in place of lists
+}
+
+func (mk *maker) put(name string, content any) {
+	mk.fsys[name] = &fstest.MapFile{Data: fmt.Appendln(nil, content)}
+}
+
+// putSet writes a list, or its bitmap twin.
+func (mk *maker) putSet(list, bitmap string, cpus cpuset.Set) {
+	cpus = cpus.Intersect(mk.online)
+	if !mk.bitmaps {
+		mk.put(list, cpus)
+		return
+	}
+	var groups []string
+	for _, word := range cpus.Words(1) {
+		groups = append(groups, fmt.Sprintf("%08x,%08x", word>>32, uint32(word)))
+	}
+	slices.Reverse(groups)
+	mk.put(bitmap, strings.Join(groups, ","))
+}
+
+// place is where a CPU is, by numbers that mean nothing but sameness.
+type place struct{ pkg, node, llc, core int }
+
+// make writes the files. ids are the CPUs' numbers, places theirs in the same order.
+func (mk *maker) make(ids []int, places []place) {
+	const cpuDir, nodeDir = "sys/devices/system/cpu/", "sys/devices/system/node/"
+	mk.fsys = fstest.MapFS{}
+	mk.put(cpuDir+"present", cpuset.Of(ids...))
+	mk.put(cpuDir+"online", mk.online)
+	sets := map[string]cpuset.Set{}
+	for i, p := range places {
+		for _, key := range []string{
+			fmt.Sprint("pkg", p.pkg), fmt.Sprint("node", p.node), fmt.Sprint("llc", p.llc), fmt.Sprint("core", p.core),
+		} {
+			sets[key] = sets[key].With(ids[i])
+		}
+	}
+	nodes := cpuset.Set{}
+	for i, p := range places {
+		if !mk.online.Contains(ids[i]) {
+			continue
+		}
+		dir := cpuDir + "cpu" + strconv.Itoa(ids[i])
+		mk.putSet(dir+"/topology/core_cpus_list", dir+"/topology/core_cpus", sets[fmt.Sprint("core", p.core)])
+		mk.putSet(dir+"/topology/package_cpus_list", dir+"/topology/package_cpus", sets[fmt.Sprint("pkg", p.pkg)])
+		mk.put(dir+"/topology/physical_package_id", p.pkg)
+		mk.put(dir+"/topology/core_id", p.core%4) // repeats, as the kernel's do
+		cache := dir + "/cache/index2/"
+		mk.put(cache+"type", "Unified")
+		mk.put(cache+"level", 3)
+		mk.putSet(cache+"shared_cpu_list", cache+"shared_cpu_map", sets[fmt.Sprint("llc", p.llc)])
+	}
+	for _, p := range places {
+		nodes = nodes.With(p.node)
+		dir := nodeDir + "node" + strconv.Itoa(p.node) + "/"
+		mk.putSet(dir+"cpulist", dir+"cpumap", sets[fmt.Sprint("node", p.node)])
+	}
+	mk.put(nodeDir+"online", nodes)
+}
+
+// regular returns the places of n CPUs, each level a whole multiple of the one below.
+func regular(n, threads, cores, llcs, nodes int) []place {
+	places := make([]place, n)
+	for i := range places {
+		core := i / threads
+		llc := core / cores
+		node := llc / llcs
+		places[i] = place{pkg: node / nodes, node: node, llc: llc, core: core}
+	}
+	return places
+}
+
+func TestReadAsManyCPUsAsAKernelCanHave(t *testing.T) {
+	ids := make([]int, 4096)
+	for i := range ids {
+		ids[i] = i
+	}
+	for _, bitmaps := range []bool{false, true} {
+		mk := &maker{online: cpuset.Range(0, 4095).Minus(cpuset.Of(7, 2048)), bitmaps: bitmaps}
+		mk.make(ids, regular(4096, 2, 8, 4, 4))
+		m, err := topology.Read(archived(t, mk.fsys))
+		require.NoError(t, err)
+		requireSound(t, m)
+		assert.Equal(t,
+			topology.Counts{CPUs: 4096, Online: 4094, Cores: 2048, Packages: 16, Nodes: 64, LLCs: 256}, m.Counts())
+		assert.Equal(t, topology.SameLLC, m.Relation(4080, 4095))
+		cpus, err := m.Select("one-per-core", m.Allowed())
+		require.NoError(t, err)
+		assert.Len(t, cpus, 2048)
+	}
+}
+
+// archived holds the same files in a txtar.FS: a MapFS looks at all of its files to list one directory.
+func archived(t *testing.T, files fstest.MapFS) fs.FS {
+	t.Helper()
+	archive := &txtar.Archive{}
+	for name, file := range files {
+		archive.Files = append(archive.Files, txtar.File{Name: name, Data: file.Data})
+	}
+	fsys, err := txtar.FS(archive)
+	require.NoError(t, err)
+	return fsys
+}
+
+// Whatever the numbers, the gaps, the CPUs that are off and the form of the files: CPUs share in what is read exactly
+// what they shared in what was made.
+func TestReadProperty(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		shape := func(name string) int { return rapid.IntRange(1, 3).Draw(t, name) }
+		n := rapid.IntRange(1, 48).Draw(t, "cpus")
+		places := regular(n, shape("threads"), shape("cores"), shape("llcs"), shape("nodes"))
+		ids := rapid.SliceOfNDistinct(rapid.IntRange(0, 300), n, n, rapid.ID[int]).Draw(t, "ids")
+		offline := cpuset.Of(rapid.SliceOfDistinct(rapid.SampledFrom(ids), rapid.ID[int]).Draw(t, "offline")...)
+		online := cpuset.Of(ids...).Minus(offline)
+		if online.Empty() {
+			online = cpuset.Of(ids[0])
+		}
+		mk := &maker{online: online, bitmaps: rapid.Bool().Draw(t, "bitmaps")}
+		mk.make(ids, places)
+		m, err := topology.Read(mk.fsys)
+		require.NoError(t, err)
+		requireSound(t, m)
+		require.Empty(t, m.Warnings)
+		require.True(t, online.Equal(m.Online()))
+		for i := range ids {
+			a, _ := m.CPU(ids[i])
+			for j := range ids {
+				b, _ := m.CPU(ids[j])
+				if !a.Online || !b.Online {
+					continue
+				}
+				got := place{same(a.Package, b.Package), same(a.Node, b.Node), same(a.LLC, b.LLC), same(a.Core, b.Core)}
+				p, q := places[i], places[j]
+				want := place{same(p.pkg, q.pkg), same(p.node, q.node), same(p.llc, q.llc), same(p.core, q.core)}
+				require.Equal(t, want, got, "CPUs %d and %d", ids[i], ids[j])
+				require.Equal(t, m.Relation(ids[i], ids[j]), m.Relation(ids[j], ids[i]))
+			}
+		}
+	})
+}
+
+func same(a, b int) int {
+	if a == b {
+		return 1
+	}
+	return 0
+}
+
+// The files of one CPU may be missing where another CPU tells the same: the counts stay right.
+func TestReadWithoutOneCPUsFiles(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		ids := make([]int, 16)
+		for i := range ids {
+			ids[i] = i
+		}
+		mk := &maker{online: cpuset.Range(0, 15)}
+		mk.make(ids, regular(16, 2, 2, 2, 1))
+		whole, err := topology.Read(mk.fsys)
+		require.NoError(t, err)
+
+		dir := fmt.Sprintf("sys/devices/system/cpu/cpu%d/", rapid.SampledFrom(ids).Draw(t, "cpu"))
+		dir += rapid.SampledFrom([]string{"", "topology/", "cache/", "topology/core", "topology/p"}).Draw(t, "files")
+		maps.DeleteFunc(mk.fsys, func(name string, _ *fstest.MapFile) bool { return strings.HasPrefix(name, dir) })
+		holed, err := topology.Read(mk.fsys)
+		require.NoError(t, err)
+		require.Equal(t, whole, holed)
+	})
+}
+
+// small makes a machine of few CPUs from the files of its CPU directory.
+func small(files map[string]string) fstest.MapFS {
+	fsys := fstest.MapFS{}
+	for name, content := range files {
+		if !strings.HasPrefix(name, "sys/") {
+			name = "sys/devices/system/cpu/" + name
+		}
+		fsys[name] = &fstest.MapFile{Data: []byte(content + "\n")}
+	}
+	return fsys
+}
+
+func TestReadByNumbersAlone(t *testing.T) {
+	m, err := topology.Read(small(map[string]string{
+		"present": "0-5", "online": "0-5",
+		"cpu0/topology/core_id": "0", "cpu0/topology/die_id": "0", "cpu0/topology/physical_package_id": "1",
+		"cpu1/topology/core_id": "0", "cpu1/topology/die_id": "0", "cpu1/topology/physical_package_id": "1",
+		"cpu2/topology/core_id": "0", "cpu2/topology/die_id": "1", "cpu2/topology/physical_package_id": "1",
+		"cpu3/topology/core_id": "-1", "cpu3/topology/physical_package_id": "1",
+		"cpu4/topology/core_id": "-1", "cpu4/topology/physical_package_id": "1",
+	}))
+	require.NoError(t, err)
+	var cores, packages []int
+	for _, c := range m.CPUs {
+		cores, packages = append(cores, c.Core), append(packages, c.Package)
+	}
+	assert.Equal(t, []int{0, 0, 1, 2, 3, 4}, cores, "by die, and alone where the number is not known")
+	assert.Equal(t, []int{1, 1, 1, 1, 1, 1}, packages, "CPU 5 is taken to be in the first")
+	assert.Equal(t, []string{
+		"no package is recorded for CPUs 5; they are taken to be in the first one",
+		"no core is recorded for CPUs 3-5; each is taken for a core of its own",
+		"no cache is recorded; each die, or package where dies are not told apart, is taken for an LLC",
+	}, m.Warnings)
+}
+
+func TestClassesByCapacityAndCounters(t *testing.T) {
+	classes := func(files map[string]string) (all string) {
+		files["present"], files["online"] = "0-2", "0-2"
+		m, err := topology.Read(small(files))
+		require.NoError(t, err)
+		for _, c := range m.CPUs {
+			all += c.Class + "."
+		}
+		return all
+	}
+	capacity := func(a, b, c string) map[string]string {
+		return map[string]string{"cpu0/cpu_capacity": a, "cpu1/cpu_capacity": b, "cpu2/cpu_capacity": c}
+	}
+	assert.Equal(t, "E.P.P.", classes(capacity("250", "870", "1024")), "little, middle and big")
+	assert.Equal(t, "...", classes(capacity("1000", "1010", "1024")), "favoured cores are no other class")
+	assert.Equal(t, "...", classes(map[string]string{"cpu0/cpu_capacity": "250", "cpu1/cpu_capacity": "1024"}))
+	assert.Equal(t, "P.E.E.", classes(map[string]string{
+		"sys/devices/cpu_core/cpus": "0", "sys/devices/cpu_atom/cpus": "1", "sys/devices/cpu_lowpower/cpus": "2",
+	}))
+}
+
+func TestReadRefusesCPUsThatTwoNodesMayHave(t *testing.T) {
+	_, err := topology.Read(small(map[string]string{
+		"present": "0-1", "online": "0-1",
+		"sys/devices/system/node/online": "0-1", "sys/devices/system/node/node0/distance": "10 20",
+	}))
+	require.ErrorContains(t, err, "no node holds the online CPUs 0-1")
+}
+
+// A file that is there and may not be read is an error, not an absent file.
+func TestReadReportsWhatItMayNotRead(t *testing.T) {
+	const name = "sys/devices/system/cpu/cpu3/topology/core_cpus_list"
+	_, err := topology.Read(forbidding{open(t, hostsDir+"/hybrid.txtar"), name})
+	require.ErrorIs(t, err, fs.ErrPermission)
+	require.ErrorContains(t, err, name)
+}
+
+type forbidding struct {
+	fs.FS
+	name string
+}
+
+func (f forbidding) Open(name string) (fs.File, error) {
+	if name == f.name {
+		return nil, &fs.PathError{Op: "open", Path: name, Err: fs.ErrPermission}
+	}
+	return f.FS.Open(name)
+}
+
+// On this machine, the CPUs that are ours are those that the Go runtime was given.
+func TestReadThisMachine(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("needs /sys of Linux")
+	}
+	m, err := topology.Read(os.DirFS("/"))
+	require.NoError(t, err)
+	requireSound(t, m)
+	assert.Equal(t, runtime.NumCPU(), m.Allowed().Len())
+}
+
+// FuzzRead holds that any tree is read as a sound machine or refused with an error.
+func FuzzRead(f *testing.F) {
+	for _, dir := range []string{hostsDir, hostsDir + "/damaged"} {
+		for _, file := range hosts(f, dir) {
+			data, err := os.ReadFile(file)
+			require.NoError(f, err)
+			if len(data) < 20_000 { // mutations of small trees go deeper
+				f.Add(data)
+			}
+		}
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		fsys, err := txtar.FS(txtar.Parse(data))
+		if err != nil {
+			return
+		}
+		if m, err := topology.Read(fsys); err == nil {
+			requireSound(t, m)
+		}
+	})
+}
+
+// Whatever happens to a few files of a recording, it is read as a sound machine or refused with an error.
+func TestReadOfSpoiltTrees(t *testing.T) {
+	var archives []*txtar.Archive
+	for _, file := range hosts(t, hostsDir) {
+		archive, err := txtar.ParseFile(file)
+		require.NoError(t, err)
+		if len(archive.Files) < 150 {
+			archives = append(archives, archive)
+		}
+	}
+	contents := []string{"", "\n", "0", "1", "-1", "0-3", "1-2", "3", "9999999999", "0-65535", "65535", "ff", "x", "10 20"}
+	rapid.Check(t, func(t *rapid.T) {
+		spoilt := &txtar.Archive{Files: slices.Clone(rapid.SampledFrom(archives).Draw(t, "machine").Files)}
+		for range rapid.IntRange(1, 8).Draw(t, "changes") {
+			i := rapid.IntRange(0, len(spoilt.Files)-1).Draw(t, "file")
+			switch rapid.IntRange(0, 2).Draw(t, "change") {
+			case 0:
+				spoilt.Files[i].Data = []byte(rapid.SampledFrom(contents).Draw(t, "content"))
+			case 1:
+				spoilt.Files[i].Data = rapid.SampledFrom(spoilt.Files).Draw(t, "other").Data
+			case 2:
+				spoilt.Files = slices.Delete(spoilt.Files, i, i+1)
+			}
+		}
+		fsys, err := txtar.FS(spoilt)
+		require.NoError(t, err)
+		m, err := topology.Read(fsys)
+		if err != nil {
+			require.Nil(t, m)
+			return
+		}
+		requireSound(t, m)
+	})
+}

@@ -1,0 +1,232 @@
+package topology
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"gorun/internal/cpuset"
+)
+
+// Selector is one way to name CPUs other than by number. Help, completion and Select all come from Selectors.
+type Selector struct {
+	Name  string
+	Usage string // what it selects, in a few words
+
+	of   func(CPU) int                         // of "name:N": the number that must be N; nil where there is no N
+	pick func(*Machine, cpuset.Set) cpuset.Set // without N: those of the set
+}
+
+// Numbered tells whether the selector is written "name:N".
+func (s Selector) Numbered() bool { return s.of != nil }
+
+// String shows how the selector is written: "all", "node:N".
+func (s Selector) String() string {
+	if s.Numbered() {
+		return s.Name + ":N"
+	}
+	return s.Name
+}
+
+// Selectors are all that Select knows beside CPU numbers.
+var Selectors = []Selector{
+	{Name: "all", Usage: "every CPU of ours", pick: func(_ *Machine, s cpuset.Set) cpuset.Set { return s }},
+	{Name: "node", Usage: "the CPUs of memory node N", of: func(c CPU) int { return c.Node }},
+	{Name: "llc", Usage: "the CPUs that share last-level cache N", of: func(c CPU) int { return c.LLC }},
+	{Name: "package", Usage: "the CPUs of package N", of: func(c CPU) int { return c.Package }},
+	{Name: "core", Usage: "the threads of core N", of: func(c CPU) int { return c.Core }},
+	{Name: "one-per-core", Usage: "the lowest CPU of each core", pick: func(m *Machine, s cpuset.Set) cpuset.Set {
+		return cpuset.Of(m.OnePerCore(s)...)
+	}},
+	{Name: "pcores", Usage: "performance cores of a hybrid machine", pick: ofClass(Performance)},
+	{Name: "ecores", Usage: "efficiency cores of a hybrid machine", pick: ofClass(Efficiency)},
+	{Name: "isolated", Usage: "CPUs kept free of other work (isolcpus)", pick: func(m *Machine, s cpuset.Set) cpuset.Set {
+		return s.Intersect(m.Isolated)
+	}},
+}
+
+func ofClass(class string) func(*Machine, cpuset.Set) cpuset.Set {
+	return func(m *Machine, s cpuset.Set) cpuset.Set {
+		return s.Intersect(m.Where(func(c CPU) bool { return c.Class == class }))
+	}
+}
+
+// SelectError is a list of CPUs that cannot be had on a machine.
+type SelectError struct {
+	Term   string // the part of the list
+	Reason string
+	hint   string
+}
+
+// Error says which part cannot be had and why.
+func (e *SelectError) Error() string { return e.Reason }
+
+// Hint says what could be written instead.
+func (e *SelectError) Hint() string { return e.hint }
+
+// Select returns the CPUs that a comma-joined list of kernel ranges ("0-3", "0-31:2/4") and Selectors names, in the
+// order of its terms, ascending within each, every CPU once. A number or a range must lie within the set; a selector
+// takes what it finds there, and must find something. Every error is a *SelectError.
+func (m *Machine) Select(list string, within cpuset.Set) ([]int, error) {
+	var cpus []int
+	seen := map[int]bool{}
+	for term := range strings.SplitSeq(list, ",") {
+		term = strings.TrimSpace(term)
+		set, err := m.selectTerm(term, within.Intersect(m.Online()))
+		if err != nil {
+			return nil, err
+		}
+		for cpu := range set.All() {
+			if !seen[cpu] {
+				seen[cpu] = true
+				cpus = append(cpus, cpu)
+			}
+		}
+	}
+	return cpus, nil
+}
+
+func (m *Machine) selectTerm(term string, within cpuset.Set) (cpuset.Set, error) {
+	if term == "" {
+		return cpuset.Set{}, &SelectError{term, "the list of CPUs is empty, or has an empty part", selectorsHint()}
+	}
+	if term[0] >= '0' && term[0] <= '9' {
+		return m.selectNumbers(term, within)
+	}
+	name, argument, numbered := strings.Cut(term, ":")
+	i := slices.IndexFunc(Selectors, func(s Selector) bool { return s.Name == name })
+	if i < 0 || Selectors[i].Numbered() != numbered {
+		return cpuset.Set{}, &SelectError{term, fmt.Sprintf("%q does not select CPUs", term), selectorsHint()}
+	}
+	if numbered {
+		return m.selectNumbered(Selectors[i], term, argument, within)
+	}
+	cpus := Selectors[i].pick(m, within)
+	if cpus.Empty() {
+		return cpus, &SelectError{
+			term, fmt.Sprintf("%q selects none of the CPUs %s", term, shown(within)), "gorun topo shows what there is",
+		}
+	}
+	return cpus, nil
+}
+
+func (m *Machine) selectNumbers(term string, within cpuset.Set) (cpuset.Set, error) {
+	cpus, err := cpuset.Parse(term)
+	if err != nil {
+		return cpus, &SelectError{term, err.Error(), selectorsHint()}
+	}
+	if outside := cpus.Minus(within); !outside.Empty() {
+		return cpus, &SelectError{term, m.whyOutside(outside), "the CPUs that can be chosen are " + shown(within)}
+	}
+	return cpus, nil
+}
+
+// whyOutside says why CPUs cannot be chosen: those that share the reason of the first.
+func (m *Machine) whyOutside(outside cpuset.Set) string {
+	reason := m.WhyNot(outside.First())
+	var same []int
+	for cpu := range outside.All() {
+		if m.WhyNot(cpu) == reason {
+			same = append(same, cpu)
+		}
+	}
+	if reason == "" {
+		reason = "not among those given"
+	}
+	if len(same) == 1 {
+		return fmt.Sprintf("CPU %d is %s", same[0], reason)
+	}
+	return fmt.Sprintf("CPUs %s are %s", cpuset.Of(same...), reason)
+}
+
+func (m *Machine) selectNumbered(s Selector, term, argument string, within cpuset.Set) (cpuset.Set, error) {
+	n, err := strconv.ParseUint(argument, 10, 31)
+	if err != nil {
+		return cpuset.Set{}, &SelectError{term, fmt.Sprintf("%q: %q is not a number", term, argument), selectorsHint()}
+	}
+	there := m.Where(func(c CPU) bool { return c.Online && s.of(c) == int(n) })
+	if there.Empty() {
+		reason := fmt.Sprintf("this machine has no %s %d with an online CPU", s.Name, n)
+		return there, &SelectError{term, reason, "it has " + s.Name + " " + runs(m.numbers(s))}
+	}
+	cpus := there.Intersect(within)
+	if cpus.Empty() {
+		return cpus, &SelectError{
+			term, fmt.Sprintf("%s: %s", term, m.whyOutside(there)),
+			"the CPUs that can be chosen are " + shown(within),
+		}
+	}
+	return cpus, nil
+}
+
+// numbers returns every N for which the selector finds online CPUs.
+func (m *Machine) numbers(s Selector) []int {
+	var numbers []int
+	for _, c := range m.CPUs {
+		if c.Online {
+			numbers = append(numbers, s.of(c))
+		}
+	}
+	slices.Sort(numbers)
+	return slices.Compact(numbers)
+}
+
+// runs shows ascending numbers, which may be larger than a Set can hold: "0-3", "0,36".
+func runs(numbers []int) string {
+	if n := len(numbers); n > 2 && numbers[n-1]-numbers[0] == n-1 {
+		return fmt.Sprintf("%d-%d", numbers[0], numbers[n-1])
+	}
+	words := make([]string, len(numbers))
+	for i, n := range numbers {
+		words[i] = strconv.Itoa(n)
+	}
+	return strings.Join(words, ",")
+}
+
+// Complete returns what the last part of a list may become, each with the parts before it: selectors that find
+// something on this machine, and the numbers of a selector once its colon is there.
+func (m *Machine) Complete(list string) []string {
+	before, last := "", list
+	if i := strings.LastIndexByte(list, ','); i >= 0 {
+		before, last = list[:i+1], list[i+1:]
+	}
+	var words []string
+	add := func(word string) {
+		if strings.HasPrefix(word, last) {
+			words = append(words, before+word)
+		}
+	}
+	for _, s := range Selectors {
+		switch {
+		case !s.Numbered():
+			if !s.pick(m, m.Online()).Empty() {
+				add(s.Name)
+			}
+		case strings.HasPrefix(last, s.Name+":"):
+			for _, n := range m.numbers(s) {
+				add(s.Name + ":" + strconv.Itoa(n))
+			}
+		default:
+			add(s.Name + ":")
+		}
+	}
+	return words
+}
+
+// selectorsHint lists what can be written.
+func selectorsHint() string {
+	names := make([]string, len(Selectors))
+	for i, s := range Selectors {
+		names[i] = s.String()
+	}
+	return "write CPU numbers and ranges (0-3,8) or " + strings.Join(names, ", ") + ", joined by commas"
+}
+
+// shown is a set in a sentence.
+func shown(cpus cpuset.Set) string {
+	if cpus.Empty() {
+		return "(none)"
+	}
+	return cpus.String()
+}
