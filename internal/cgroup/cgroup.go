@@ -1,0 +1,211 @@
+// Package cgroup reads what the control groups of this process allow it: CPUs, CPU time, threads and memory; of version
+// 1, version 2 and both at once (Documentation/admin-guide/cgroup-v1, cgroup-v2.rst).
+//
+// Every function takes an fs.FS rooted at /. A group is bound by its ancestors too, so each reads all the groups from
+// that of the process up to the top of what is mounted; in a container that may hide ancestors, and their limits with
+// them. A controller that is absent limits nothing. A file that holds something else than what the kernel writes is an
+// error that wraps sysfs.ErrMalformed.
+package cgroup
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"path"
+	"slices"
+	"strings"
+
+	"gorun/internal/sysfs"
+)
+
+// hierarchy is where one controller's groups are: the directories of the process's own group and of its ancestors,
+// innermost first. None: the controller is absent.
+type hierarchy struct {
+	v2   bool
+	dirs []string // names in the fs.FS
+}
+
+// find locates the groups of a controller.
+func find(fsys fs.FS, controller string) (hierarchy, error) {
+	memberships, err := readMemberships(fsys)
+	if err != nil {
+		return hierarchy{}, err
+	}
+	mounts, err := readMounts(fsys)
+	if err != nil {
+		return hierarchy{}, err
+	}
+	own, ok := choose(memberships, controller)
+	if !ok {
+		return hierarchy{}, nil
+	}
+	mounts = slices.DeleteFunc(mounts, func(m mount) bool { return !m.carries(own, controller) })
+	return hierarchy{own.v2, locate(fsys, mounts, own.path)}, nil
+}
+
+// choose picks the hierarchy that a controller is in: that of version 1 which names it, else version 2, where a
+// controller is that no hierarchy of version 1 has taken.
+func choose(memberships []membership, controller string) (membership, bool) {
+	var unified membership
+	for _, m := range memberships {
+		if m.v2 {
+			unified = m
+		} else if slices.Contains(m.controllers, controller) {
+			return m, true
+		}
+	}
+	return unified, unified.v2
+}
+
+// locate returns the directories from the group up to its mount point. A mount may show a part of the hierarchy only
+// (its root), as a container's does. Where it does not show the group, its top is the nearest known ancestor, or the
+// group itself under another name; where the directory is missing, its nearest ancestor is taken.
+func locate(fsys fs.FS, mounts []mount, group string) []string {
+	best := []string(nil)
+	for _, m := range mounts {
+		below, shown := within(m.root, group)
+		dirs := existing(fsys, path.Join(m.point, below), m.point)
+		if shown && len(dirs) > 0 && dirs[0] == path.Join(m.point, below) {
+			return dirs
+		}
+		if best == nil {
+			best = dirs
+		}
+	}
+	return best
+}
+
+// within returns the path of a group below the root of a mount. Both are as seen from the reader's cgroup namespace:
+// ".." leads out of it, to a place without a name.
+func within(root, group string) (below string, ok bool) {
+	if root != "/" {
+		if group != root && !strings.HasPrefix(group, root+"/") {
+			return "", false
+		}
+		group = group[len(root):]
+	}
+	if slices.Contains(strings.Split(group, "/"), "..") {
+		return "", false
+	}
+	return group, true
+}
+
+// existing returns dir and its parents up to top, without those at the bottom that do not exist.
+func existing(fsys fs.FS, dir, top string) []string {
+	var dirs []string
+	for {
+		if len(dirs) > 0 || isDir(fsys, dir) {
+			dirs = append(dirs, dir)
+		}
+		if dir == top || dir == "." {
+			return dirs
+		}
+		dir = path.Dir(dir)
+	}
+}
+
+func isDir(fsys fs.FS, name string) bool {
+	info, err := fs.Stat(fsys, name)
+	return err == nil && info.IsDir()
+}
+
+// membership is the group of a process in one hierarchy: a line of /proc/PID/cgroup (cgroups(7)).
+type membership struct {
+	v2          bool
+	controllers []string // of version 1
+	path        string
+}
+
+func readMemberships(fsys fs.FS) ([]membership, error) {
+	const name = "proc/self/cgroup"
+	text, err := sysfs.ReadString(fsys, name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil // a kernel without control groups
+	}
+	if err != nil {
+		return nil, err
+	}
+	memberships, err := parseMemberships(text)
+	if err != nil {
+		return nil, sysfs.Malformed(name, "%v", err)
+	}
+	return memberships, nil
+}
+
+// parseMemberships reads lines of "hierarchy-ID:controller,…:path"; version 2 is "0::path".
+func parseMemberships(text string) ([]membership, error) {
+	var memberships []membership
+	for line := range strings.Lines(text) {
+		line = strings.TrimSuffix(line, "\n")
+		fields := strings.SplitN(line, ":", 3)
+		if len(fields) < 3 || !strings.HasPrefix(fields[2], "/") {
+			return nil, fmt.Errorf("%.80q is not ID:CONTROLLERS:/PATH", line)
+		}
+		m := membership{v2: fields[0] == "0" && fields[1] == "", path: fields[2]}
+		if !m.v2 {
+			m.controllers = strings.Split(fields[1], ",")
+		}
+		memberships = append(memberships, m)
+	}
+	return memberships, nil
+}
+
+// mount is a mounted hierarchy: a line of /proc/PID/mountinfo (proc_pid_mountinfo(5)).
+type mount struct {
+	v2      bool
+	root    string   // the group at its top
+	point   string   // name in the fs.FS
+	options []string // of the superblock; version 1 has the controllers among them
+}
+
+// carries tells whether this is the mounted hierarchy that the membership is in.
+func (m mount) carries(own membership, controller string) bool {
+	return m.v2 == own.v2 && (m.v2 || slices.Contains(m.options, controller))
+}
+
+func readMounts(fsys fs.FS) ([]mount, error) {
+	const name = "proc/self/mountinfo"
+	text, err := sysfs.ReadString(fsys, name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil // a recorded machine may lack it: nothing is known to be mounted
+	}
+	if err != nil {
+		return nil, err
+	}
+	mounts, err := parseMounts(text)
+	if err != nil {
+		return nil, sysfs.Malformed(name, "%v", err)
+	}
+	return mounts, nil
+}
+
+// parseMounts reads lines of "ID PARENT MAJOR:MINOR ROOT POINT OPTIONS [TAG…] - TYPE SOURCE SUPEROPTIONS" and returns
+// those that are control groups.
+func parseMounts(text string) ([]mount, error) {
+	var mounts []mount
+	for line := range strings.Lines(text) {
+		before, after, ok := strings.Cut(strings.TrimSuffix(line, "\n"), " - ")
+		place, kind := strings.Fields(before), strings.Fields(after)
+		if !ok || len(place) < 6 || len(kind) < 2 {
+			return nil, fmt.Errorf("%.80q is not a mount", line)
+		}
+		if kind[0] != "cgroup" && kind[0] != "cgroup2" {
+			continue
+		}
+		m := mount{v2: kind[0] == "cgroup2", root: unescape(place[3])}
+		point := path.Clean(unescape(place[4]))
+		if !strings.HasPrefix(point, "/") || !strings.HasPrefix(m.root, "/") {
+			return nil, fmt.Errorf("%.80q is mounted at no absolute path", line)
+		}
+		m.point = path.Join(".", point[1:])
+		if len(kind) > 2 {
+			m.options = strings.Split(kind[2], ",")
+		}
+		mounts = append(mounts, m)
+	}
+	return mounts, nil
+}
+
+// unescape undoes the kernel's escapes in mountinfo: white space and backslash as three octal digits
+// (fs/proc_namespace.c, mangle).
+var unescape = strings.NewReplacer(`\040`, " ", `\011`, "\t", `\012`, "\n", `\134`, `\`, `\043`, "#").Replace

@@ -1,0 +1,118 @@
+package cgroup
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"path"
+	"strconv"
+
+	"gorun/internal/sysfs"
+)
+
+// Limit is what one group may have of something, and what it has.
+type Limit struct {
+	File string // that holds Max, as an absolute path: where to raise it
+	Max  uint64
+	Used uint64
+}
+
+// ReadPids returns the limits on the number of threads (pids.max, pids.current) of the process's group and its
+// ancestors, innermost first. Groups without a limit are left out.
+func ReadPids(fsys fs.FS) ([]Limit, error) {
+	groups, err := find(fsys, "pids")
+	if err != nil {
+		return nil, err
+	}
+	return readLimits(fsys, groups.dirs, "pids.max", "pids.current")
+}
+
+// ReadMemory returns the limits on memory, in bytes (memory.max and memory.current; in version 1 memory.limit_in_bytes
+// and memory.usage_in_bytes), of the process's group and its ancestors, innermost first. Groups without a limit are
+// left out. Page cache that has not been used lately (inactive_file) is not counted as used: the kernel drops it first.
+func ReadMemory(fsys fs.FS) ([]Limit, error) {
+	groups, err := find(fsys, "memory")
+	if err != nil {
+		return nil, err
+	}
+	maxFile, usedFile, cacheKey := "memory.max", "memory.current", "inactive_file"
+	if !groups.v2 {
+		maxFile, usedFile, cacheKey = "memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file"
+	}
+	limits, err := readLimits(fsys, groups.dirs, maxFile, usedFile)
+	if err != nil {
+		return nil, err
+	}
+	for i := range limits {
+		name := path.Join(path.Dir(limits[i].File)[1:], "memory.stat")
+		text, err := sysfs.ReadString(fsys, name)
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		stat, err := parseStat(text)
+		if err != nil {
+			return nil, sysfs.Malformed(name, "%v", err)
+		}
+		limits[i].Used -= min(limits[i].Used, stat[cacheKey])
+	}
+	return limits, nil
+}
+
+// readLimits reads a limit and its use in each of the groups.
+func readLimits(fsys fs.FS, dirs []string, maxFile, usedFile string) ([]Limit, error) {
+	var limits []Limit
+	for _, dir := range dirs {
+		maxName, usedName := path.Join(dir, maxFile), path.Join(dir, usedFile)
+		most, limited, err := readMax(fsys, maxName)
+		if err != nil {
+			return nil, err
+		}
+		if !limited {
+			continue
+		}
+		text, err := sysfs.ReadString(fsys, usedName)
+		if err != nil {
+			return nil, err
+		}
+		used, err := strconv.ParseUint(text, 10, 64)
+		if err != nil {
+			return nil, sysfs.Malformed(usedName, "%.40q is not a number", text)
+		}
+		limits = append(limits, Limit{"/" + maxName, most, used})
+	}
+	return limits, nil
+}
+
+// readMax reads a file that holds a limit; limited is false when there is none or no such file.
+func readMax(fsys fs.FS, name string) (most uint64, limited bool, err error) {
+	text, err := sysfs.ReadString(fsys, name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return 0, false, nil
+	}
+	if err != nil {
+		return 0, false, err
+	}
+	if most, limited, err = parseMax(text); err != nil {
+		return 0, false, sysfs.Malformed(name, "%v", err)
+	}
+	return most, limited, nil
+}
+
+// noLimit is from where on a number means "no limit": version 1 writes LONG_MAX, rounded down to a page whose size is
+// the machine's, for memory.
+const noLimit = 1 << 62
+
+// parseMax reads a number, or "max" for no limit.
+func parseMax(text string) (most uint64, limited bool, err error) {
+	if text == "max" {
+		return 0, false, nil
+	}
+	most, err = strconv.ParseUint(text, 10, 64)
+	if err != nil {
+		return 0, false, fmt.Errorf("%.40q is neither a number nor max", text)
+	}
+	return most, most < noLimit, nil
+}

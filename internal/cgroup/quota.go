@@ -1,0 +1,145 @@
+package cgroup
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"path"
+	"strconv"
+	"strings"
+
+	"gorun/internal/sysfs"
+)
+
+// ReadQuota returns the CPU time a second that the process may use, in CPUs: the least quota among its group and the
+// ancestors (cpu.max; in version 1 cpu.cfs_quota_us and cpu.cfs_period_us). limited is false when none has one.
+func ReadQuota(fsys fs.FS) (cpus float64, limited bool, err error) {
+	groups, err := find(fsys, "cpu")
+	if err != nil {
+		return 0, false, err
+	}
+	for _, dir := range groups.dirs {
+		quota, has, err := groups.readQuota(fsys, dir)
+		if err != nil {
+			return 0, false, err
+		}
+		if has && (!limited || quota < cpus) {
+			cpus, limited = quota, true
+		}
+	}
+	return cpus, limited, nil
+}
+
+// readQuota returns the quota of one group.
+func (h hierarchy) readQuota(fsys fs.FS, dir string) (cpus float64, limited bool, err error) {
+	name := path.Join(dir, "cpu.max")
+	if !h.v2 {
+		name = path.Join(dir, "cpu.cfs_quota_us")
+	}
+	text, err := sysfs.ReadString(fsys, name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return 0, false, nil
+	}
+	if err == nil && !h.v2 && text != "-1" {
+		var period string
+		period, err = sysfs.ReadString(fsys, path.Join(dir, "cpu.cfs_period_us"))
+		text += " " + period
+	}
+	if err != nil || text == "-1" && !h.v2 {
+		return 0, false, err
+	}
+	if cpus, limited, err = parseQuota(text); err != nil {
+		return 0, false, sysfs.Malformed(name, "%v", err)
+	}
+	return cpus, limited, nil
+}
+
+// parseQuota reads "QUOTA PERIOD", both in microseconds; a quota of "max" is none.
+func parseQuota(text string) (cpus float64, limited bool, err error) {
+	quotaText, periodText, _ := strings.Cut(text, " ")
+	if quotaText == "max" {
+		return 0, false, nil
+	}
+	quota, quotaErr := strconv.ParseUint(quotaText, 10, 64)
+	period, periodErr := strconv.ParseUint(periodText, 10, 64)
+	if quotaErr != nil || periodErr != nil || quota == 0 || period == 0 {
+		return 0, false, fmt.Errorf("%.40q is not a quota and a period", text)
+	}
+	return float64(quota) / float64(period), true, nil
+}
+
+// Throttling is how often and how long the CPU quotas of the process's group and of its ancestors have held it back,
+// since each group was made.
+type Throttling struct {
+	Periods   uint64  // in which it had work
+	Throttled uint64  // of these, in which the quota ran out
+	Seconds   float64 // held back, summed over CPUs
+}
+
+// Sub returns what came between v and t.
+func (t Throttling) Sub(v Throttling) Throttling {
+	return Throttling{t.Periods - v.Periods, t.Throttled - v.Throttled, t.Seconds - v.Seconds}
+}
+
+// ReadThrottling returns the throttling, from cpu.stat of each group that has a quota; the zero Throttling is the truth
+// where none has. A group with a quota and without the counters is an error that wraps fs.ErrNotExist.
+func ReadThrottling(fsys fs.FS) (Throttling, error) {
+	groups, err := find(fsys, "cpu")
+	if err != nil {
+		return Throttling{}, err
+	}
+	var sum Throttling
+	for _, dir := range groups.dirs {
+		_, limited, err := groups.readQuota(fsys, dir)
+		if err != nil {
+			return Throttling{}, err
+		}
+		if !limited {
+			continue
+		}
+		t, err := groups.readThrottling(fsys, path.Join(dir, "cpu.stat"))
+		if err != nil {
+			return Throttling{}, err
+		}
+		sum.Periods += t.Periods
+		sum.Throttled += t.Throttled
+		sum.Seconds += t.Seconds
+	}
+	return sum, nil
+}
+
+// readThrottling reads the counters of one group.
+func (h hierarchy) readThrottling(fsys fs.FS, name string) (t Throttling, err error) {
+	text, err := sysfs.ReadString(fsys, name)
+	if err != nil {
+		return t, err
+	}
+	stat, err := parseStat(text)
+	if err != nil {
+		return t, sysfs.Malformed(name, "%v", err)
+	}
+	timeKey, unit := "throttled_usec", 1e6
+	if !h.v2 {
+		timeKey, unit = "throttled_time", 1e9
+	}
+	for _, key := range []string{"nr_periods", "nr_throttled", timeKey} {
+		if _, ok := stat[key]; !ok {
+			return t, fmt.Errorf("%s: %s: %w", name, key, fs.ErrNotExist)
+		}
+	}
+	return Throttling{stat["nr_periods"], stat["nr_throttled"], float64(stat[timeKey]) / unit}, nil
+}
+
+// parseStat reads lines of "key number": cpu.stat and memory.stat.
+func parseStat(text string) (map[string]uint64, error) {
+	stat := make(map[string]uint64)
+	for line := range strings.Lines(text) {
+		key, number, _ := strings.Cut(strings.TrimSpace(line), " ")
+		n, err := strconv.ParseUint(number, 10, 64)
+		if err != nil {
+			return nil, fmt.Errorf("%.40q is not a name and a number", line)
+		}
+		stat[key] = n
+	}
+	return stat, nil
+}

@@ -1,0 +1,136 @@
+package linux
+
+import (
+	"errors"
+	"fmt"
+	"runtime"
+	"syscall"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+
+	"gorun/internal/cpuset"
+)
+
+// A mask of commonWords covers 1024 CPUs, as glibc's cpu_set_t does, and lives on the stack. The kernel refuses to fill
+// a mask that is smaller than its own (kernel/sched/syscalls.c, sys_sched_getaffinity): then one of mostWords is
+// needed.
+const (
+	commonWords = 1024 / 64
+	mostWords   = (cpuset.Max + 1) / 64
+)
+
+// GetAffinity returns the CPUs that a thread may run on (sched_getaffinity(2)); TID 0 is the calling thread.
+func GetAffinity(tid int) (cpuset.Set, error) {
+	var common [commonWords]uint64
+	words := common[:]
+	errno := readMask(tid, words)
+	if errno == unix.EINVAL {
+		words = make([]uint64, mostWords)
+		errno = readMask(tid, words)
+	}
+	if errno != 0 {
+		return cpuset.Set{}, threadError(tid, "read the affinity", errno, "")
+	}
+	return cpuset.FromWords(words), nil
+}
+
+// SetAffinity lets a thread run on these CPUs only (sched_setaffinity(2)); TID 0 is the calling thread. The kernel
+// drops CPUs outside the thread's cpuset without a word: read back what it made of them, by HasAffinity or GetAffinity.
+// It allocates nothing for CPUs below 1024.
+func SetAffinity(tid int, set cpuset.Set) error {
+	var common [commonWords]uint64
+	words := common[:]
+	if set.Last() < len(words)*64 {
+		fillMask(words, set)
+	} else {
+		words = set.Words(0)
+	}
+	errno := maskCall(unix.SYS_SCHED_SETAFFINITY, tid, words)
+	if errno == 0 {
+		return nil
+	}
+	remedy := ""
+	switch errno {
+	case unix.EINVAL:
+		remedy = "none of these CPUs is online and in the thread's cpuset (see Cpus_allowed_list in /proc/self/status)"
+	case unix.EPERM:
+		remedy = "the thread belongs to another user: that needs CAP_SYS_NICE"
+	}
+	return threadError(tid, fmt.Sprintf("set the affinity to CPUs %v", set), errno, remedy)
+}
+
+// HasAffinity tells whether a thread may run on exactly these CPUs: the read-back of SetAffinity. It allocates nothing
+// on machines of up to 1024 CPUs.
+func HasAffinity(tid int, set cpuset.Set) (bool, error) {
+	var common [commonWords]uint64
+	errno := readMask(tid, common[:])
+	if errno == unix.EINVAL {
+		is, err := GetAffinity(tid)
+		return err == nil && is.Equal(set), err
+	}
+	if errno != 0 {
+		return false, threadError(tid, "read the affinity", errno, "")
+	}
+	if set.Last() >= len(common)*64 {
+		return false, nil
+	}
+	var asked [commonWords]uint64
+	fillMask(asked[:], set)
+	return common == asked, nil
+}
+
+// fillMask writes a set into a zero mask that is large enough: Set.Words without the allocation.
+func fillMask(words []uint64, set cpuset.Set) {
+	for cpu := range set.All() {
+		words[cpu/64] |= 1 << (cpu % 64)
+	}
+}
+
+// VisitCPUs pins the calling thread to each of the CPUs in turn, calls visit there, and gives the thread its mask back.
+// It stops at the first error. A thread whose mask cannot be given back stays locked to its goroutine, and ends with
+// it.
+func VisitCPUs(cpus []int, visit func(cpu int) error) error {
+	runtime.LockOSThread()
+	before, err := GetAffinity(0)
+	if err != nil {
+		runtime.UnlockOSThread()
+		return err
+	}
+	for _, cpu := range cpus {
+		if err = SetAffinity(0, cpuset.Of(cpu)); err == nil {
+			err = visit(cpu)
+		}
+		if err != nil {
+			break
+		}
+	}
+	if restoreErr := SetAffinity(0, before); restoreErr != nil {
+		return errors.Join(err, restoreErr)
+	}
+	runtime.UnlockOSThread()
+	return err
+}
+
+// readMask fills words with a thread's mask. The kernel writes only its own size, so words must be zero.
+func readMask(tid int, words []uint64) syscall.Errno {
+	return maskCall(unix.SYS_SCHED_GETAFFINITY, tid, words)
+}
+
+// maskCall makes one of the two affinity calls; neither waits for anything but a migration of the thread itself.
+func maskCall(trap uintptr, tid int, words []uint64) syscall.Errno {
+	var first unsafe.Pointer
+	if len(words) > 0 {
+		first = unsafe.Pointer(&words[0])
+	}
+	_, _, errno := unix.RawSyscall(trap, uintptr(tid), uintptr(len(words)*8), uintptr(first))
+	return errno
+}
+
+// threadError makes the error of a call about one thread.
+func threadError(tid int, op string, errno syscall.Errno, remedy string) error {
+	if tid != 0 {
+		op = fmt.Sprintf("%s of thread %d", op, tid)
+	}
+	return &Error{Op: op, Err: errno, Remedy: remedy}
+}

@@ -1,0 +1,53 @@
+package linux
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"strings"
+)
+
+// Error is a refusal of the kernel: what was asked, its answer, and how to be allowed. errors.Is sees through it: a
+// missing privilege is fs.ErrPermission, a missing system call errors.ErrUnsupported.
+type Error struct {
+	Op     string // what was asked: "set nice -5"
+	Err    error  // the kernel's answer
+	Remedy string // one clause; empty where nothing helps
+}
+
+func (e *Error) Error() string { return fmt.Sprintf("%s: %v", e.Op, e.Err) }
+
+func (e *Error) Unwrap() error { return e.Err }
+
+// Hint says how to be allowed: the remedy, and for a missing privilege whether a seccomp filter may be what refuses.
+func (e *Error) Hint() string {
+	hints := make([]string, 0, 2)
+	if e.Remedy != "" {
+		hints = append(hints, e.Remedy)
+	}
+	if errors.Is(e.Err, fs.ErrPermission) {
+		status, err := os.ReadFile("/proc/self/status")
+		if err == nil && seccompFiltered(string(status)) {
+			hints = append(hints, "a seccomp filter is in force and may be what refuses "+
+				"(in Docker: --security-opt seccomp=unconfined)")
+		}
+	}
+	return strings.Join(hints, "; ")
+}
+
+// seccompFiltered tells from /proc/PID/status whether a system-call filter is in force (mode 2, prctl(2)).
+func seccompFiltered(status string) bool {
+	mode, ok := statusField(status, "Seccomp")
+	return ok && mode == "2"
+}
+
+// statusField returns a field of /proc/PID/status (proc_pid_status(5)).
+func statusField(status, name string) (string, bool) {
+	for line := range strings.Lines(status) {
+		if key, value, ok := strings.Cut(line, ":"); ok && key == name {
+			return strings.TrimSpace(value), true
+		}
+	}
+	return "", false
+}

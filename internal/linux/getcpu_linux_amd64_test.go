@@ -1,0 +1,50 @@
+package linux
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"gorun/internal/cpuset"
+)
+
+// Every way that this CPU has must tell every CPU, whichever way was chosen.
+func TestEveryWayTellsTheCPU(t *testing.T) {
+	allowed := ownThread(t)
+	Getcpu()
+	chosen := getcpuWay.Load()
+	assert.Contains(t, []uint32{byRDPID, bySegment, byCall}, chosen)
+	t.Cleanup(func() { getcpuWay.Store(chosen) })
+	ways := []uint32{byCall}
+	if _, ok := segmentLimit(cpuNodeSegment); ok {
+		ways = append(ways, bySegment)
+	}
+	if hasRDPID() {
+		ways = append(ways, byRDPID)
+	}
+	if chosen == byCall {
+		ways = []uint32{byCall} // the check found the others wrong here
+	}
+	for cpu := range allowed.All() {
+		require.NoError(t, SetAffinity(0, cpuset.Of(cpu)))
+		for _, way := range ways {
+			getcpuWay.Store(way)
+			assert.Equal(t, cpu, Getcpu(), "way %d", way)
+		}
+	}
+}
+
+func TestSegmentLimitKnowsAMissingSegment(t *testing.T) {
+	_, ok := segmentLimit(0)
+	assert.False(t, ok)
+}
+
+func TestOneCPUZeroIsNoProofForARegister(t *testing.T) {
+	allowed := ownThread(t)
+	if !allowed.Contains(0) {
+		t.Skip("CPU 0 is not allowed here")
+	}
+	require.NoError(t, SetAffinity(0, cpuset.Of(0)))
+	assert.NotEqual(t, uint32(byRDPID), tryGetcpu())
+}

@@ -1,0 +1,37 @@
+package linux
+
+import (
+	"fmt"
+
+	"golang.org/x/sys/unix"
+)
+
+// GetNice returns the nice value of a thread; TID 0 is the calling thread. On Linux each thread has its own.
+func GetNice(tid int) (int, error) {
+	// The raw call returns 20 − nice, to keep its answer positive (getpriority(2), "C library/kernel differences").
+	raw, _, errno := unix.RawSyscall(unix.SYS_GETPRIORITY, unix.PRIO_PROCESS, uintptr(tid), 0)
+	if errno != 0 {
+		return 0, threadError(tid, "read nice", errno, "")
+	}
+	return 20 - int(raw), nil
+}
+
+// SetNice sets the nice value of a thread (setpriority(2)); TID 0 is the calling thread. To raise it is always allowed;
+// to lower it again needs a privilege. The kernel would clamp a value outside MinNice…MaxNice; here it is an error.
+func SetNice(tid, nice int) error {
+	if nice < MinNice || nice > MaxNice {
+		return fmt.Errorf("nice %d is outside %d…%d", nice, MinNice, MaxNice)
+	}
+	_, _, errno := unix.RawSyscall(unix.SYS_SETPRIORITY, unix.PRIO_PROCESS, uintptr(tid), uintptr(nice))
+	if errno == 0 {
+		return nil
+	}
+	remedy := ""
+	switch errno {
+	case unix.EACCES:
+		remedy = fmt.Sprintf("nice %d needs CAP_SYS_NICE or RLIMIT_NICE >= %d (ulimit -e %[2]d)", nice, 20-nice)
+	case unix.EPERM:
+		remedy = "the thread belongs to another user: that needs CAP_SYS_NICE"
+	}
+	return threadError(tid, fmt.Sprintf("set nice %d", nice), errno, remedy)
+}

@@ -1,0 +1,95 @@
+package linux
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+)
+
+func TestParseSched(t *testing.T) {
+	for text, want := range map[string]Sched{
+		"other":   {SchedOther, 0},
+		"batch":   {SchedBatch, 0},
+		"idle":    {SchedIdle, 0},
+		"fifo:1":  {SchedFIFO, 1},
+		"fifo:99": {SchedFIFO, 99},
+		"rr:10":   {SchedRR, 10},
+	} {
+		got, err := ParseSched(text)
+		require.NoError(t, err, text)
+		assert.Equal(t, want, got, text)
+		assert.Equal(t, text, got.String())
+	}
+}
+
+func TestParseSchedRefuses(t *testing.T) {
+	for text, says := range map[string]string{
+		"":           "one of other, batch, idle, fifo:P, rr:P",
+		"Other":      "one of",
+		"fifo":       "from 1 to 99",
+		"fifo:":      "from 1 to 99",
+		"fifo:0":     "from 1 to 99",
+		"fifo:100":   "from 1 to 99",
+		"fifo:257":   "from 1 to 99",
+		"rr:-1":      "from 1 to 99",
+		"rr:1:2":     "from 1 to 99",
+		"other:1":    "no priority",
+		"deadline":   "not be set",
+		"deadline:1": "not be set",
+	} {
+		_, err := ParseSched(text)
+		require.ErrorIs(t, err, ErrSched, text)
+		assert.ErrorContains(t, err, says, text)
+	}
+}
+
+func TestSchedStringOfWhatCannotBeSet(t *testing.T) {
+	assert.Equal(t, "deadline", Sched{Policy: SchedDeadline}.String())
+	assert.Equal(t, "policy 7", Sched{Policy: 7}.String())
+}
+
+func TestPolicyUsagesParse(t *testing.T) {
+	for _, usage := range PolicyUsages() {
+		if usage[len(usage)-1] == 'P' {
+			usage = usage[:len(usage)-1] + "7"
+		}
+		s, err := ParseSched(usage)
+		require.NoError(t, err)
+		assert.Equal(t, usage, s.String())
+	}
+	assert.Len(t, PolicyUsages(), len(Policies)-1, "all but deadline")
+}
+
+func TestSchedRoundTrip(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		p := Policies[rapid.IntRange(0, len(Policies)-1).Draw(t, "policy")]
+		if !p.Settable {
+			t.Skip("cannot be written")
+		}
+		s := Sched{Policy: p.Policy}
+		if p.RealTime {
+			s.Priority = rapid.IntRange(MinPriority, MaxPriority).Draw(t, "priority")
+		}
+		got, err := ParseSched(s.String())
+		require.NoError(t, err)
+		require.Equal(t, s, got)
+	})
+}
+
+func FuzzParseSched(f *testing.F) {
+	for _, seed := range append(PolicyUsages(), "fifo:50", "rr:099", "deadline", ":", "other:") {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		s, err := ParseSched(text)
+		if err != nil {
+			require.ErrorIs(t, err, ErrSched)
+			return
+		}
+		again, err := ParseSched(s.String())
+		require.NoError(t, err)
+		require.Equal(t, s, again)
+	})
+}

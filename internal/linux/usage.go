@@ -1,0 +1,35 @@
+package linux
+
+import (
+	"io/fs"
+
+	"gorun/internal/sysfs"
+)
+
+// Usage is what a process has used since it began, all its threads together, those that ended too (getrusage(2)).
+type Usage struct {
+	UserSeconds         float64
+	SystemSeconds       float64
+	VoluntarySwitches   uint64 // a thread gave its CPU up to wait
+	InvoluntarySwitches uint64 // a thread was taken off its CPU
+	MinorFaults         uint64 // page faults without I/O
+	MajorFaults         uint64 // page faults with I/O
+}
+
+// Sub returns what was used between v and u.
+func (u Usage) Sub(v Usage) Usage {
+	u.UserSeconds -= v.UserSeconds
+	u.SystemSeconds -= v.SystemSeconds
+	u.VoluntarySwitches -= v.VoluntarySwitches
+	u.InvoluntarySwitches -= v.InvoluntarySwitches
+	u.MinorFaults -= v.MinorFaults
+	u.MajorFaults -= v.MajorFaults
+	return u
+}
+
+// PeakRSS returns the most memory that this process has had resident, in bytes: VmHWM of /proc/self/status in fsys,
+// which is rooted at /. The ru_maxrss of getrusage(2) will not do: it begins with what the process had before
+// execve(2), which for a program that was just started is the size of its parent (fs/exec.c, exec_mmap).
+func PeakRSS(fsys fs.FS) (uint64, error) {
+	return sysfs.ReadKB(fsys, "proc/self/status", "VmHWM")
+}

@@ -1,0 +1,35 @@
+package linux
+
+import (
+	"os"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"golang.org/x/sys/unix"
+)
+
+func TestProcessUsageGrows(t *testing.T) {
+	const pages = 256
+	before, err := ProcessUsage()
+	require.NoError(t, err)
+	memory, err := unix.Mmap(-1, 0, pages*os.Getpagesize(), unix.PROT_READ|unix.PROT_WRITE,
+		unix.MAP_PRIVATE|unix.MAP_ANONYMOUS)
+	require.NoError(t, err)
+	defer func() { assert.NoError(t, unix.Munmap(memory)) }()
+	_ = unix.Madvise(memory, unix.MADV_NOHUGEPAGE) // where there are huge pages: a fault a page is what is counted
+	for i := 0; i < len(memory); i += os.Getpagesize() {
+		memory[i] = 1
+	}
+	require.NoError(t, unix.Nanosleep(&unix.Timespec{Nsec: 1}, nil)) // the thread itself sleeps, unlike time.Sleep's
+	after, err := ProcessUsage()
+	require.NoError(t, err)
+	used := after.Sub(before)
+	assert.GreaterOrEqual(t, used.MinorFaults, uint64(pages))
+	assert.NotZero(t, used.VoluntarySwitches, "it slept")
+
+	for after.UserSeconds+after.SystemSeconds == before.UserSeconds+before.SystemSeconds {
+		after, err = ProcessUsage()
+		require.NoError(t, err)
+	}
+}

@@ -1,0 +1,370 @@
+package perf
+
+import (
+	"io/fs"
+	"os"
+	"runtime"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"golang.org/x/sys/unix"
+
+	"gorun/internal/cpuset"
+	"gorun/internal/linux"
+)
+
+// openSoftware opens a counter, or skips the test where that takes a privilege that is missing; any other error fails.
+func openSoftware(t testing.TB, event Event) *Counter {
+	t.Helper()
+	c, err := OpenSoftware(event)
+	if err != nil {
+		require.ErrorIs(t, err, fs.ErrPermission)
+		require.True(t, hinted(err))
+		t.Skip(err)
+	}
+	assert.Equal(t, Software, c.Method())
+	return c
+}
+
+// mover is a thread that moves between two CPUs on demand.
+type mover struct {
+	moves chan int
+	done  chan error
+}
+
+func newMover(cpus cpuset.Set) mover {
+	m := mover{make(chan int), make(chan error)}
+	go func() {
+		runtime.LockOSThread() // and ends with the thread
+		pair := []int{cpus.First(), cpus.Last()}
+		err := linux.SetAffinity(0, cpuset.Of(pair[1]))
+		for n := range m.moves {
+			for i := 0; i < n && err == nil; i++ {
+				err = linux.SetAffinity(0, cpuset.Of(pair[i%2]))
+			}
+			m.done <- err
+		}
+		_ = linux.SetAffinity(0, cpus) // in case this is the main thread, which cannot end
+		close(m.done)
+	}()
+	return m
+}
+
+func (m mover) move(t *testing.T, n int) {
+	t.Helper()
+	m.moves <- n
+	require.NoError(t, <-m.done)
+}
+
+func (m mover) end() {
+	close(m.moves)
+	<-m.done
+}
+
+func twoCPUs(t *testing.T) cpuset.Set {
+	t.Helper()
+	allowed, err := linux.GetAffinity(0)
+	require.NoError(t, err)
+	if allowed.Len() < 2 {
+		t.Skip("one CPU is allowed: nothing can move")
+	}
+	return allowed
+}
+
+// Threads that were there, that came, and that ended are all counted, and counted once.
+func TestSoftwareCountsEveryMoveOnce(t *testing.T) {
+	const threads, moves = 10, 50 // moves: even, so that each thread is back where it began
+	allowed := twoCPUs(t)
+	var movers []mover
+	for range threads / 2 {
+		m := newMover(allowed)
+		m.move(t, 2) // it is pinned, and has moved before the counter is opened
+		movers = append(movers, m)
+	}
+	c := openSoftware(t, Migrations)
+	for range threads / 2 {
+		movers = append(movers, newMover(allowed))
+	}
+	for _, m := range movers {
+		m.move(t, moves)
+	}
+	during, err := c.Read()
+	require.NoError(t, err)
+	for _, m := range movers {
+		m.end()
+	}
+	after, err := c.Read()
+	require.NoError(t, err)
+	assert.GreaterOrEqual(t, during, uint64(threads*moves))
+	assert.GreaterOrEqual(t, after, during, "threads that ended keep their share")
+	// The runtime's own threads move too, and a new thread on its way to its first CPU: a few.
+	assert.Less(t, after, uint64(threads*moves*3/2), "counted once")
+
+	require.NoError(t, c.Close())
+	_, err = c.Read()
+	assert.ErrorIs(t, err, os.ErrClosed, "a closed counter is not a 0")
+}
+
+func TestSoftwareCountsContextSwitches(t *testing.T) {
+	const sleeps = 100
+	c := openSoftware(t, ContextSwitches)
+	defer func() { assert.NoError(t, c.Close()) }()
+	before, err := c.Read()
+	require.NoError(t, err)
+	var slept sync.WaitGroup
+	slept.Go(func() {
+		runtime.LockOSThread()
+		for range sleeps {
+			_ = unix.Nanosleep(&unix.Timespec{Nsec: 1}, nil)
+		}
+	})
+	slept.Wait()
+	after, err := c.Read()
+	require.NoError(t, err)
+	assert.GreaterOrEqual(t, after-before, uint64(sleeps))
+}
+
+// A thread that sleeps on one CPU switches and does not move.
+func TestMigrationsAreNotSwitches(t *testing.T) {
+	const sleeps = 1000
+	allowed := twoCPUs(t)
+	c := openSoftware(t, Migrations)
+	defer func() { assert.NoError(t, c.Close()) }()
+	require.NoError(t, linux.VisitCPUs([]int{allowed.First()}, func(int) error {
+		for range sleeps {
+			_ = unix.Nanosleep(&unix.Timespec{Nsec: 1}, nil)
+		}
+		return nil
+	}))
+	n, err := c.Read()
+	require.NoError(t, err)
+	assert.Less(t, n, uint64(sleeps/2), "but for the runtime's own threads")
+}
+
+func TestSchedDebugOfThisProcess(t *testing.T) {
+	allowed := twoCPUs(t)
+	c, err := OpenSchedDebug(Migrations)
+	if err != nil {
+		t.Skip(err)
+	}
+	m := newMover(allowed)
+	m.move(t, 20)
+	n, err := c.Read()
+	require.NoError(t, err)
+	assert.GreaterOrEqual(t, n, uint64(20))
+	m.end()
+}
+
+// dropCapabilities takes the effective capabilities from the test's thread, which stays the test's own.
+func dropCapabilities(t *testing.T) {
+	t.Helper()
+	runtime.LockOSThread()
+	header := unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}
+	var before [2]unix.CapUserData
+	require.NoError(t, unix.Capget(&header, &before[0]))
+	none := before
+	none[0].Effective, none[1].Effective = 0, 0
+	require.NoError(t, unix.Capset(&header, &none[0]))
+	t.Cleanup(func() {
+		assert.NoError(t, unix.Capset(&header, &before[0]))
+		runtime.UnlockOSThread()
+	})
+	level, err := os.ReadFile("/proc/sys/kernel/perf_event_paranoid")
+	require.NoError(t, err)
+	if s := strings.TrimSpace(string(level)); s != "2" && s != "3" && s != "4" {
+		t.Skipf("perf_event_paranoid is %s: everybody may count", s)
+	}
+}
+
+func TestWithoutPrivilegeItIsRefused(t *testing.T) {
+	dropCapabilities(t)
+	_, err := openThread(unix.PERF_COUNT_SW_CPU_MIGRATIONS, 0, unix.PerfBitInherit)
+	require.ErrorIs(t, err, fs.ErrPermission)
+	var refusal *linux.Error
+	require.ErrorAs(t, err, &refusal)
+	assert.Contains(t, refusal.Hint(), "sysctl kernel.perf_event_paranoid=1 or CAP_PERFMON (perf_event_paranoid is ")
+}
+
+// What makes the refusal matter: the counter that the kernel does give to everybody never moves.
+func TestWithoutKernelModeItStaysZero(t *testing.T) {
+	allowed := twoCPUs(t)
+	dropCapabilities(t)
+	fd, err := openThread(unix.PERF_COUNT_SW_CPU_MIGRATIONS, 0, unix.PerfBitExcludeKernel)
+	if err != nil {
+		t.Skip(err) // perf_event_paranoid above 2 refuses that one too
+	}
+	defer func() { assert.NoError(t, unix.Close(fd)) }()
+	require.NoError(t, linux.VisitCPUs(append(allowed.List(), allowed.List()...), func(int) error { return nil }))
+	n, err := readCount(fd)
+	require.NoError(t, err)
+	assert.Zero(t, n)
+}
+
+func TestOpenThreadOfAThreadThatEnded(t *testing.T) {
+	openSoftware(t, Migrations).Close()
+	s, err := openThreads(unix.PERF_COUNT_SW_CPU_MIGRATIONS, []int{os.Getpid(), 4<<20 + 1})
+	require.NoError(t, err)
+	assert.Len(t, s.fds, 1)
+	assert.NoError(t, s.Close())
+}
+
+func TestOpenThreadOfNoSuchCounter(t *testing.T) {
+	openSoftware(t, Migrations).Close()
+	_, err := openThread(1000, 0, 0)
+	assert.Error(t, err)
+}
+
+func TestSubset(t *testing.T) {
+	for _, c := range []struct {
+		a, b []int
+		want bool
+	}{
+		{nil, nil, true},
+		{nil, []int{1}, true},
+		{[]int{1, 3}, []int{1, 2, 3}, true},
+		{[]int{1, 4}, []int{1, 2, 3}, false},
+		{[]int{1}, nil, false},
+	} {
+		assert.Equal(t, c.want, subset(c.a, c.b), "%v in %v", c.a, c.b)
+	}
+}
+
+func BenchmarkOpenSoftware(b *testing.B) {
+	openSoftware(b, Migrations).Close()
+	for b.Loop() {
+		c, err := OpenSoftware(Migrations)
+		if err != nil {
+			b.Fatal(err)
+		}
+		c.Close()
+	}
+	tids, _ := linux.Tasks()
+	b.ReportMetric(float64(len(tids)), "threads")
+}
+
+// BenchmarkReadMany reads a counter that 4000 threads have inherited, all of them asleep.
+func BenchmarkReadMany(b *testing.B) {
+	const threads = 4000 // below the 10,000 that the Go runtime allows
+	c := openSoftware(b, Migrations)
+	defer c.Close()
+	var started, ended sync.WaitGroup
+	started.Add(threads)
+	end := make(chan struct{})
+	for range threads {
+		ended.Go(func() {
+			runtime.LockOSThread()
+			started.Done()
+			<-end
+		})
+	}
+	started.Wait()
+	for b.Loop() {
+		if _, err := c.Read(); err != nil {
+			b.Fatal(err)
+		}
+	}
+	close(end)
+	ended.Wait()
+}
+
+func BenchmarkRead(b *testing.B) {
+	for _, open := range []func(Event) (*Counter, error){OpenSoftware, OpenSchedDebug} {
+		c, err := open(Migrations)
+		if err != nil {
+			b.Log(err)
+			continue
+		}
+		b.Run(string(c.Method()), func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				if _, err := c.Read(); err != nil {
+					b.Fatal(err)
+				}
+			}
+			tids, _ := linux.Tasks()
+			b.ReportMetric(float64(len(tids)), "threads")
+		})
+		require.NoError(b, c.Close())
+	}
+}
+
+// BenchmarkBurden is what a counter costs the threads that it counts: a thread's life, and two switches between two
+// threads of one CPU. The figures of CPU time are the process's, per operation.
+func BenchmarkBurden(b *testing.B) {
+	for _, counted := range []bool{false, true} {
+		name := "uncounted"
+		if counted {
+			name = "counted"
+		}
+		run := func(work func(b *testing.B)) func(b *testing.B) {
+			return func(b *testing.B) {
+				if counted {
+					defer openSoftware(b, Migrations).Close()
+				}
+				before, err := linux.ProcessUsage()
+				require.NoError(b, err)
+				work(b)
+				after, err := linux.ProcessUsage()
+				require.NoError(b, err)
+				used := after.Sub(before)
+				b.ReportMetric((used.UserSeconds+used.SystemSeconds)*1e9/float64(b.N), "cpu-ns/op")
+			}
+		}
+		b.Run("thread/"+name, run(threadLives))
+		b.Run("switch/"+name, run(switches))
+	}
+}
+
+func threadLives(b *testing.B) {
+	for b.Loop() {
+		ended := make(chan struct{})
+		go func() {
+			runtime.LockOSThread()
+			close(ended)
+		}()
+		<-ended
+	}
+}
+
+func switches(b *testing.B) {
+	var there, back [2]int
+	require.NoError(b, unix.Pipe(there[:]))
+	require.NoError(b, unix.Pipe(back[:]))
+	allowed, err := linux.GetAffinity(0)
+	require.NoError(b, err)
+	one := cpuset.Of(allowed.First())
+	var echo sync.WaitGroup
+	echo.Go(func() {
+		_ = linux.VisitCPUs(one.List(), func(int) error {
+			var buf [1]byte
+			for {
+				if n, err := unix.Read(there[0], buf[:]); n != 1 || err != nil {
+					return err
+				}
+				if _, err := unix.Write(back[1], buf[:]); err != nil {
+					return err
+				}
+			}
+		})
+	})
+	require.NoError(b, linux.VisitCPUs(one.List(), func(int) error {
+		var buf [1]byte
+		for b.Loop() {
+			if _, err := unix.Write(there[1], buf[:]); err != nil {
+				return err
+			}
+			if _, err := unix.Read(back[0], buf[:]); err != nil {
+				return err
+			}
+		}
+		return nil
+	}))
+	require.NoError(b, unix.Close(there[1]))
+	echo.Wait()
+	for _, fd := range []int{there[0], back[0], back[1]} {
+		require.NoError(b, unix.Close(fd))
+	}
+}
