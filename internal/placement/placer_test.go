@@ -1,0 +1,209 @@
+package placement
+
+import (
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"gorun/internal/cpuset"
+	"gorun/internal/linux"
+)
+
+// Like cmd/gorun, the tests keep the main thread, which cannot end, free of workers.
+func init() { runtime.LockOSThread() }
+
+// kernelView is what /proc tells of a thread: read here by hand, not by the code under test.
+type kernelView struct{ mask, nice, policy string }
+
+func view(t *testing.T, tid string) (v kernelView, alive bool) {
+	t.Helper()
+	status, err := os.ReadFile("/proc/self/task/" + tid + "/status")
+	if err != nil {
+		return v, false
+	}
+	stat, err := os.ReadFile("/proc/self/task/" + tid + "/stat")
+	if err != nil {
+		return v, false
+	}
+	for line := range strings.Lines(string(status)) {
+		if list, ok := strings.CutPrefix(line, "Cpus_allowed_list:"); ok {
+			v.mask = strings.TrimSpace(list)
+		}
+	}
+	_, rest, _ := strings.Cut(string(stat), ") ") // proc_pid_stat(5): the name may hold spaces
+	fields := strings.Fields(rest)                // field 3 of the man page is fields[0]
+	v.nice, v.policy = fields[19-3], fields[41-3]
+	return v, true
+}
+
+func views(t *testing.T) map[string]kernelView {
+	t.Helper()
+	paths, err := filepath.Glob("/proc/self/task/*")
+	require.NoError(t, err)
+	all := map[string]kernelView{}
+	for _, path := range paths {
+		if v, alive := view(t, filepath.Base(path)); alive {
+			all[filepath.Base(path)] = v
+		}
+	}
+	return all
+}
+
+func own(t *testing.T) kernelView {
+	t.Helper()
+	status, err := os.Readlink("/proc/thread-self")
+	require.NoError(t, err)
+	v, alive := view(t, filepath.Base(status))
+	require.True(t, alive)
+	return v
+}
+
+// policies are the modes of placement and their mixtures, on the CPUs that this test may use.
+func policies(t *testing.T) map[string]Policy {
+	t.Helper()
+	allowed, err := linux.GetAffinity(0)
+	require.NoError(t, err)
+	cpus := allowed.List()
+	nice, batch := 7, linux.Sched{Policy: linux.SchedBatch}
+	return map[string]Policy{
+		"none":                 {},
+		"lock":                 {Lock: true},
+		"pin-cpus":             {Lock: true, PinCPUs: cpus},
+		"pin-cpus one":         {Lock: true, PinCPUs: cpus[len(cpus)-1:]},
+		"pin-cpus unlocked":    {PinCPUs: cpus},
+		"pin-thread":           {PinThread: true},
+		"pin-thread locked":    {PinThread: true, Lock: true},
+		"nice":                 {Nice: &nice},
+		"nice locked":          {Nice: &nice, Lock: true},
+		"batch":                {Sched: &batch},
+		"batch locked":         {Sched: &batch, Lock: true},
+		"pin-thread nice":      {PinThread: true, Nice: &nice},
+		"pin-thread nice lock": {PinThread: true, Nice: &nice, Lock: true},
+		"all":                  {Lock: true, PinCPUs: cpus, PinThread: true, Nice: &nice, Sched: &batch},
+	}
+}
+
+// A seated worker has, by the kernel's own word, what was asked; and after Restore every thread of the process is as
+// it was, or is gone: also where the kernel does not allow a thread to be put back, as with nice for an ordinary user.
+func TestPlacerAppliesAndUndoes(t *testing.T) {
+	allowed, err := linux.GetAffinity(0)
+	require.NoError(t, err)
+	for name, policy := range policies(t) {
+		t.Run(name, func(t *testing.T) {
+			before := views(t)
+			first := before[filepath.Base(mainThread())]
+			const workers = 40
+			plan, err := NewPlan(policy, allowed, workers, false)
+			require.NoError(t, err)
+			placer, err := plan.Open()
+			require.NoError(t, err)
+
+			var wg sync.WaitGroup
+			for i := range workers {
+				wg.Go(func() {
+					seat := placer.Enter(i)
+					defer placer.Leave(seat)
+					if !policy.Lock {
+						return // where it runs by now is anybody's guess
+					}
+					is := own(t)
+					switch {
+					case len(policy.PinCPUs) > 0:
+						assert.Equal(t, cpuset.Of(policy.PinCPUs[i%len(policy.PinCPUs)]).String(), is.mask)
+						assert.True(t, seat.Verified)
+					case policy.PinThread:
+						assert.Equal(t, cpuset.Of(seat.CPU).String(), is.mask)
+					}
+					if policy.Nice != nil {
+						assert.Equal(t, "7", is.nice)
+					}
+					if policy.Sched != nil {
+						assert.Equal(t, "3", is.policy, "SCHED_BATCH, sched(7)")
+					}
+				})
+			}
+			wg.Wait()
+			_, missed, words := placer.Report()
+			assert.Zero(t, missed, words)
+			require.NoError(t, placer.Restore())
+
+			for tid, after := range views(t) {
+				want, old := before[tid]
+				if !old {
+					want = first
+				}
+				assert.Equal(t, want, after, "thread %s", tid)
+			}
+		})
+	}
+}
+
+func mainThread() string { return "/proc/self/task/" + pid() }
+
+func pid() string {
+	link, _ := os.Readlink("/proc/self")
+	return link
+}
+
+// Executors sit on their CPUs, and leave them.
+func TestExecutorsAreSeated(t *testing.T) {
+	allowed, err := linux.GetAffinity(0)
+	require.NoError(t, err)
+	before := views(t)
+	plan, err := NewPlan(Policy{}, allowed, 10, true)
+	require.NoError(t, err)
+	placer, err := plan.Open()
+	require.NoError(t, err)
+	var wg sync.WaitGroup
+	for e, cpu := range plan.Executors {
+		wg.Go(func() {
+			seat := placer.EnterExecutor(e)
+			defer placer.Leave(seat)
+			assert.Equal(t, cpuset.Of(cpu).String(), own(t).mask)
+			assert.Equal(t, cpu, linux.Getcpu())
+		})
+	}
+	wg.Wait()
+	require.NoError(t, placer.Restore())
+	for tid, after := range views(t) {
+		if want, old := before[tid]; old {
+			assert.Equal(t, want, after)
+		}
+	}
+}
+
+// What the kernel refuses is an error before any worker begins.
+func TestOpenTriesThePlan(t *testing.T) {
+	allowed, err := linux.GetAffinity(0)
+	require.NoError(t, err)
+	absent := cpuset.Max
+	plan, err := NewPlan(Policy{Lock: true, PinCPUs: []int{absent}}, allowed.With(absent), 1, false)
+	require.NoError(t, err)
+	_, err = plan.Open()
+	require.ErrorContains(t, err, "set the affinity to CPUs 65535")
+}
+
+// Confine moves every thread of the process, and its undo puts every one back.
+func TestConfine(t *testing.T) {
+	allowed, err := linux.GetAffinity(0)
+	require.NoError(t, err)
+	one := cpuset.Of(allowed.Last())
+	before := views(t)
+	restore, err := Confine(one)
+	require.NoError(t, err)
+	for tid, v := range views(t) {
+		assert.Equal(t, one.String(), v.mask, "thread %s", tid)
+	}
+	require.NoError(t, restore())
+	for tid, v := range views(t) {
+		if want, old := before[tid]; old {
+			assert.Equal(t, want, v)
+		}
+	}
+}

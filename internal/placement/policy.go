@@ -1,0 +1,144 @@
+// Package placement says where workers may run, and makes it so: a Policy (what was asked) becomes a Plan (pure: which
+// worker goes where, on this machine or on a captured one), and a Plan is opened as a Placer, which applies it to the
+// threads of this process, reads the kernel's answer back, and leaves every thread as it was.
+package placement
+
+import (
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"gorun/internal/cpuset"
+	"gorun/internal/linux"
+)
+
+// Policy is what was asked for every worker. The zero Policy asks for nothing.
+type Policy struct {
+	Lock      bool         // a worker's goroutine keeps its thread (runtime.LockOSThread)
+	PinCPUs   []int        // worker i is pinned to PinCPUs[i mod len]; without Lock the mask leaks with the thread
+	PinThread bool         // each thread is pinned to the CPU it first runs a worker on
+	Nice      *int         // of each thread that runs a worker
+	Sched     *linux.Sched // of each thread that runs a worker
+}
+
+// IsNone tells whether the policy asks for nothing.
+func (p Policy) IsNone() bool {
+	return !p.Lock && len(p.PinCPUs) == 0 && !p.PinThread && p.Nice == nil && p.Sched == nil
+}
+
+// Leaks tells whether a pinned goroutine may leave its thread: the original program's second feature.
+func (p Policy) Leaks() bool { return len(p.PinCPUs) > 0 && !p.Lock }
+
+// perThread tells whether something is set once on each thread that runs a worker, since its goroutines float.
+func (p Policy) perThread() bool {
+	return p.PinThread || !p.Lock && (p.Nice != nil || p.Sched != nil)
+}
+
+// String describes the policy in the words of the flags: "lock-thread", "pin-cpus 0-1, nice 5", "none".
+func (p Policy) String() string {
+	if p.IsNone() {
+		return "none"
+	}
+	var words []string
+	switch {
+	case p.Leaks():
+		words = append(words, "pin-cpus "+List(p.PinCPUs), "lock-thread=false")
+	case len(p.PinCPUs) > 0:
+		words = append(words, "lock-thread", "pin-cpus "+List(p.PinCPUs))
+	case p.Lock:
+		words = append(words, "lock-thread")
+	}
+	if p.PinThread {
+		words = append(words, "pin-thread")
+	}
+	if p.Nice != nil {
+		words = append(words, "nice "+strconv.Itoa(*p.Nice))
+	}
+	if p.Sched != nil {
+		words = append(words, "sched "+p.Sched.String())
+	}
+	return strings.Join(words, ", ")
+}
+
+// List writes CPUs in their order, runs shortened: "0-3,8", "3,1".
+func List(cpus []int) string {
+	var words []string
+	for i := 0; i < len(cpus); {
+		j := i
+		for j+1 < len(cpus) && cpus[j+1] == cpus[j]+1 {
+			j++
+		}
+		words = append(words, cpuset.Range(cpus[i], cpus[j]).String())
+		i = j + 1
+	}
+	return strings.Join(words, ",")
+}
+
+// Plan is a policy laid over a machine: which CPUs there are, how many workers, and which of them goes where.
+type Plan struct {
+	Policy    Policy
+	Workers   int
+	CPUs      cpuset.Set // the CPUs of the run
+	Executors []int      // one locked, pinned thread for each of these CPUs takes the workers; nil: each worker is a goroutine
+}
+
+// NewPlan lays the policy over the CPUs of the run. With executor, workers are taken by one pinned thread for each of
+// the policy's PinCPUs, or for each CPU of the run.
+func NewPlan(policy Policy, cpus cpuset.Set, workers int, executor bool) (Plan, error) {
+	plan := Plan{Policy: policy, Workers: workers, CPUs: cpus}
+	if cpus.Empty() {
+		return Plan{}, errors.New("the run has no CPU")
+	}
+	if outside := cpuset.Of(policy.PinCPUs...).Minus(cpus); !outside.Empty() {
+		return Plan{}, fmt.Errorf("CPUs %v are not among the run's CPUs %v", outside, cpus)
+	}
+	if executor {
+		plan.Executors = policy.PinCPUs
+		if len(plan.Executors) == 0 {
+			plan.Executors = cpus.List()
+		}
+	}
+	return plan, nil
+}
+
+// CPU returns the CPU that a worker is pinned to, or -1 when it floats or when an executor takes it.
+func (p Plan) CPU(worker int) int {
+	if len(p.Policy.PinCPUs) == 0 || p.Executors != nil {
+		return -1
+	}
+	return p.Policy.PinCPUs[worker%len(p.Policy.PinCPUs)]
+}
+
+// String describes the plan in the words of the flags.
+func (p Plan) String() string {
+	if p.Executors == nil {
+		return p.Policy.String()
+	}
+	policy := p.Policy
+	policy.Lock, policy.PinCPUs, policy.PinThread = true, p.Executors, false
+	return policy.String()
+}
+
+// Share is how many workers a CPU is given beforehand.
+type Share struct {
+	CPU     int `json:"cpu"`
+	Workers int `json:"workers"`
+}
+
+// Shares returns what each pinned CPU is given, in the order of the policy; nil when workers float or are taken from a
+// queue.
+func (p Plan) Shares() []Share {
+	n := len(p.Policy.PinCPUs)
+	if n == 0 || p.Executors != nil {
+		return nil
+	}
+	shares := make([]Share, n)
+	for i, cpu := range p.Policy.PinCPUs {
+		shares[i] = Share{CPU: cpu, Workers: p.Workers / n}
+		if i < p.Workers%n {
+			shares[i].Workers++
+		}
+	}
+	return shares
+}
