@@ -1,0 +1,186 @@
+package primes
+
+import (
+	"fmt"
+
+	"gorun/internal/cpuset"
+	"gorun/internal/result"
+)
+
+// Setting is what findings need to know of a run beside its sample.
+type Setting struct {
+	Opts       Options
+	PinCPUs    []int
+	Leaks      bool // pinned without a lock
+	PinThread  bool
+	CPUs       int // the run's CPUs
+	GOMAXPROCS int
+}
+
+// Explain says in plain words what limited a run, judged by one of its samples: the heaviest cause first, each with the
+// figure that shows it. There is always at least one sentence.
+func Explain(set Setting, s result.Sample) []result.Finding {
+	var found []result.Finding
+	for _, rule := range rules {
+		if f, ok := rule(set, s); ok {
+			found = append(found, f)
+		}
+	}
+	if len(found) == 0 {
+		busy := s.CPUSeconds() / s.Seconds
+		found = append(found, result.Finding{
+			Code: "work-bound", Value: busy,
+			Message: fmt.Sprintf("The workers kept %.2f of %s busy: nothing but the work itself limited this run.",
+				busy, count(set.CPUs, "CPU")),
+		})
+	}
+	return found
+}
+
+// A rule looks for one cause. A cause is told when it costs at least a few per cent.
+type rule func(Setting, result.Sample) (result.Finding, bool)
+
+// rules in the order in which they are told: what was asked for first, then how it went, then the machine.
+var rules = []rule{
+	serialRule, fewWorkersRule, gomaxprocsRule, fewPinnedRule, pinnedTurnsRule, imbalanceRule,
+	leakRule, threadPinRule, overheadRule, stealRule, othersRule, throttleRule,
+}
+
+// worthTelling is the share of the capacity below which a cause is not mentioned.
+const worthTelling = 0.05
+
+// idleShare is the part of the run's CPU time that nobody used.
+func idleShare(set Setting, s result.Sample) float64 {
+	return 1 - s.CPUSeconds()/(s.Seconds*float64(set.CPUs))
+}
+
+func serialRule(set Setting, s result.Sample) (result.Finding, bool) {
+	busy := s.CPUSeconds() / s.Seconds
+	return result.Finding{
+		Code: "serial", Value: busy,
+		Message: fmt.Sprintf("The workers ran one after another (--serial): %.2f of %s busy.",
+			busy, count(set.CPUs, "CPU")),
+	}, set.Opts.Serial && set.CPUs > 1
+}
+
+func fewWorkersRule(set Setting, s result.Sample) (result.Finding, bool) {
+	return result.Finding{
+		Code: "few-workers", Value: float64(set.Opts.Workers),
+		Message: fmt.Sprintf("%s cannot use %s: %.0f%% of the CPU time there was stayed unused.",
+			count(set.Opts.Workers, "worker"), count(set.CPUs, "CPU"), 100*idleShare(set, s)),
+	}, !set.Opts.Serial && set.Opts.Workers < set.CPUs
+}
+
+func gomaxprocsRule(set Setting, s result.Sample) (result.Finding, bool) {
+	return result.Finding{
+		Code: "gomaxprocs", Value: float64(set.GOMAXPROCS),
+		Message: fmt.Sprintf("GOMAXPROCS %d lets at most %s run goroutines at once, and the run has %s.",
+			set.GOMAXPROCS, count(set.GOMAXPROCS, "thread"), count(set.CPUs, "CPU")),
+	}, !set.Opts.Serial && set.GOMAXPROCS < min(set.CPUs, set.Opts.Workers)
+}
+
+func fewPinnedRule(set Setting, s result.Sample) (result.Finding, bool) {
+	pinned := cpuset.Of(set.PinCPUs...).Len()
+	return result.Finding{
+		Code: "few-pinned-cpus", Value: float64(pinned),
+		Message: fmt.Sprintf("All workers were pinned onto %s of %d; the others had nothing to do.",
+			count(pinned, "CPU"), set.CPUs),
+	}, pinned > 0 && pinned < min(set.CPUs, set.Opts.Workers) && !set.Opts.Serial
+}
+
+// pinnedTurnsRule is the original program's second feature: pinning round robin does not keep all CPUs busy, since the
+// threads that Go lets run are often pinned to the same CPU.
+func pinnedTurnsRule(set Setting, s result.Sample) (result.Finding, bool) {
+	pinned := cpuset.Of(set.PinCPUs...).Len()
+	busy := s.CPUSeconds() / s.Seconds
+	return result.Finding{
+		Code: "pinned-turns", Value: busy,
+		Message: fmt.Sprintf("Only %.2f of the %d pinned CPUs were busy: goroutines pinned to the same CPU took turns "+
+			"on it while another CPU idled. --dispatch executor keeps a pinned thread at work on each CPU.", busy, pinned),
+	}, pinned > 1 && !set.Opts.Executor && !set.Opts.Serial && set.Opts.Workers >= pinned &&
+		busy < (1-2*worthTelling)*float64(pinned)
+}
+
+// imbalanceRule: the last workers of an uneven split run while the other CPUs have nothing left.
+func imbalanceRule(set Setting, s result.Sample) (result.Finding, bool) {
+	if s.Workers == nil || set.Opts.Serial {
+		return result.Finding{}, false
+	}
+	idle := idleShare(set, s)
+	tail := s.Workers.Seconds.Max / s.Seconds // the longest worker's part of the run
+	return result.Finding{
+		Code: "imbalance", Value: s.Workers.Imbalance,
+		Message: fmt.Sprintf("The slowest worker took %.2f times the mean, and %.0f%% of the CPU time there was went "+
+			"unused while the others had ended. --split dynamic, or more workers, evens it out.",
+			s.Workers.Imbalance, 100*idle),
+	}, s.Workers.Imbalance > 1+worthTelling && idle > worthTelling && tail > 0.5 &&
+		set.Opts.Split != "dynamic" && set.Opts.Workers >= set.CPUs && len(set.PinCPUs) == 0
+}
+
+func leakRule(set Setting, s result.Sample) (result.Finding, bool) {
+	if s.Workers == nil || s.Workers.OffCPU == nil {
+		return result.Finding{}, false
+	}
+	off := *s.Workers.OffCPU
+	return result.Finding{
+		Code: "leak", Value: float64(off),
+		Message: fmt.Sprintf("%d of %s ended on a CPU that was not theirs: without --lock-thread the mask stays with "+
+			"the thread, and the goroutine moves on.", off, count(set.Opts.Workers, "worker")),
+	}, set.Leaks && off > 0
+}
+
+// threadPinRule: threads that were pinned where they first ran leave some CPUs without a thread.
+func threadPinRule(set Setting, s result.Sample) (result.Finding, bool) {
+	empty := 0
+	for _, cpu := range s.CPUs {
+		if cpu.Workers == 0 && cpu.BusySeconds < worthTelling*s.Seconds {
+			empty++
+		}
+	}
+	return result.Finding{
+		Code: "thread-pins", Value: float64(empty),
+		Message: fmt.Sprintf("%s of %d ran no worker: no thread happened to be pinned there.",
+			count(empty, "CPU"), set.CPUs),
+	}, set.PinThread && empty > 0 && set.Opts.Workers >= set.CPUs
+}
+
+func overheadRule(set Setting, s result.Sample) (result.Finding, bool) {
+	share := s.SystemSeconds / s.CPUSeconds()
+	return result.Finding{
+		Code: "system-time", Value: share,
+		Message: fmt.Sprintf("%.0f%% of the CPU time was spent in the kernel, placing and switching threads: %s a worker.",
+			100*share, microseconds(s.SystemSeconds/float64(set.Opts.Workers*max(1, set.Opts.Repeats)))),
+	}, share > 2*worthTelling && s.SystemSeconds > 0.02
+}
+
+func stealRule(set Setting, s result.Sample) (result.Finding, bool) {
+	return shareRule(set, s, s.Quality.Signals.StealSeconds, "steal",
+		"The hypervisor took %.0f%% of the CPU time there was (steal).")
+}
+
+func othersRule(set Setting, s result.Sample) (result.Finding, bool) {
+	return shareRule(set, s, s.Quality.Signals.OtherSeconds, "other-programs",
+		"Other programs took %.0f%% of the CPU time there was.")
+}
+
+func throttleRule(set Setting, s result.Sample) (result.Finding, bool) {
+	return shareRule(set, s, s.Quality.Signals.ThrottledSeconds, "throttled",
+		"The cgroup's CPU quota stopped threads for %.0f%% of the CPU time there was.")
+}
+
+func shareRule(set Setting, s result.Sample, seconds *float64, code, format string) (result.Finding, bool) {
+	if seconds == nil {
+		return result.Finding{}, false
+	}
+	share := *seconds / (s.Seconds * float64(set.CPUs))
+	return result.Finding{Code: code, Value: share, Message: fmt.Sprintf(format, 100*share)}, share > worthTelling
+}
+
+func count(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return fmt.Sprintf("%d %ss", n, noun)
+}
+
+func microseconds(seconds float64) string { return fmt.Sprintf("%.1f µs", seconds*1e6) }

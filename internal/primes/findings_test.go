@@ -1,0 +1,89 @@
+package primes
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+
+	"gorun/internal/result"
+)
+
+func TestExplain(t *testing.T) {
+	number := func(n float64) *float64 { return &n }
+	off := 17
+	// a run of 10 s on 4 CPUs, all busy
+	calm := func() (Setting, result.Sample) {
+		return Setting{Opts: Options{Workers: 100, Split: "contiguous"}, CPUs: 4, GOMAXPROCS: 4},
+			result.Sample{
+				Seconds: 10, UserSeconds: 39.6, SystemSeconds: 0.1,
+				Workers: &result.Workers{Imbalance: 1.9, Seconds: result.Distribution{Max: 0.5}},
+				CPUs: []result.CPU{
+					{CPU: 0, Workers: 25, BusySeconds: 9.9}, {CPU: 1, Workers: 25, BusySeconds: 9.9},
+					{CPU: 2, Workers: 25, BusySeconds: 9.9}, {CPU: 3, Workers: 25, BusySeconds: 9.9},
+				},
+			}
+	}
+	for want, change := range map[string]func(*Setting, *result.Sample){
+		"work-bound": func(*Setting, *result.Sample) {},
+		"serial": func(set *Setting, s *result.Sample) {
+			set.Opts.Serial, s.UserSeconds = true, 9.9
+		},
+		"few-workers": func(set *Setting, s *result.Sample) {
+			set.Opts.Workers, s.UserSeconds = 3, 29
+		},
+		"gomaxprocs": func(set *Setting, s *result.Sample) {
+			set.GOMAXPROCS, s.UserSeconds = 2, 19.8
+		},
+		"few-pinned-cpus": func(set *Setting, s *result.Sample) {
+			set.PinCPUs, s.UserSeconds = []int{0}, 9.9
+		},
+		"pinned-turns": func(set *Setting, s *result.Sample) {
+			set.PinCPUs, s.UserSeconds = []int{0, 1, 2, 3}, 29
+		},
+		"imbalance": func(set *Setting, s *result.Sample) {
+			set.Opts.Workers, s.UserSeconds = 4, 28
+			s.Workers.Seconds.Max = 10
+		},
+		"leak": func(set *Setting, s *result.Sample) {
+			set.Leaks, s.Workers.OffCPU = true, &off
+		},
+		"thread-pins": func(set *Setting, s *result.Sample) {
+			set.PinThread = true
+			s.CPUs[3] = result.CPU{CPU: 3}
+		},
+		"system-time": func(_ *Setting, s *result.Sample) {
+			s.UserSeconds, s.SystemSeconds = 20, 19
+		},
+		"steal": func(_ *Setting, s *result.Sample) {
+			s.Quality.Signals.StealSeconds = number(4)
+		},
+		"other-programs": func(_ *Setting, s *result.Sample) {
+			s.Quality.Signals.OtherSeconds = number(4)
+		},
+		"throttled": func(_ *Setting, s *result.Sample) {
+			s.Quality.Signals.ThrottledSeconds = number(4)
+		},
+	} {
+		t.Run(want, func(t *testing.T) {
+			set, s := calm()
+			change(&set, &s)
+			found := Explain(set, s)
+			codes := make([]string, len(found))
+			for i, f := range found {
+				codes[i] = f.Code
+				assert.NotContains(t, f.Message, "%!")
+				assert.NotContains(t, f.Message, "NaN")
+			}
+			assert.Equal(t, []string{want}, codes)
+		})
+	}
+}
+
+// The figure that a finding shows is in its sentence.
+func TestExplainShowsTheFigure(t *testing.T) {
+	set := Setting{Opts: Options{Workers: 2000}, PinCPUs: []int{0, 1}, CPUs: 2, GOMAXPROCS: 2}
+	found := Explain(set, result.Sample{Seconds: 2, UserSeconds: 2.9, Workers: &result.Workers{}})
+	assert.Len(t, found, 1)
+	assert.InDelta(t, 1.45, found[0].Value, 1e-9)
+	assert.Contains(t, found[0].Message, "Only 1.45 of the 2 pinned CPUs were busy")
+}

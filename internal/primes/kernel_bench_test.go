@@ -1,0 +1,127 @@
+package primes
+
+import (
+	"math/rand/v2"
+	"slices"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"gorun/csrc"
+)
+
+// BenchmarkKernel measures each kernel against the same loop in C at -O2, and against one division a trial (modulo).
+// On a shared machine a rate drifts by more than the kernels differ, so rivals take turns: each iteration is a round
+// in which every rival runs once, in shuffled order, and ratios are taken within a round. It reports
+//
+//	ns/trial    median (ns/number for the sieve, which makes no trials)
+//	ratio-to-C  median of time over C's time for equal work, below 1 is faster; -iqr: its quartiles' distance
+//	x-modulo    median of how many times modulo's trials a second it makes, and -iqr
+//
+// Run with: go test -run '^$' -bench Kernel ./internal/primes
+func BenchmarkKernel(b *testing.B) {
+	for _, k := range allKernels() {
+		b.Run(k.String(), func(b *testing.B) { benchmarkKernel(b, k) })
+	}
+}
+
+// benchmarkWork is the range of each method: the largest numbers of the default limit, and for the sieve many, taking
+// 1 to 50 ms.
+var benchmarkWork = map[string]Range{
+	"brute":  {199_001, 1, 960},
+	"modulo": {199_985, 1, 16},
+	"trial":  {180_001, 1, 20_000},
+	"sieve":  {1, 1, 50_000_000},
+}
+
+// rival is one loop to be timed; it returns how many trials it made.
+type rival struct {
+	name  string
+	count func() (trials uint64)
+}
+
+func benchmarkKernel(b *testing.B, k kernelTest) {
+	work := benchmarkWork[k.method.Name]
+	rivals := []rival{{"kernel", goRival(k.kernel, work)}}
+	if k.method.Trials {
+		rivals = append(rivals, rival{"modulo", goRival(moduloGo, benchmarkWork["modulo"])})
+	}
+	if count := cRival(k.method.Name, work); count != nil {
+		rivals = append(rivals, rival{"C", count})
+	}
+	rounds := map[string][]float64{} // ns a trial, by rival and round
+	takeTurns(b, len(rivals), func(i int) {
+		start := time.Now()
+		trials := rivals[i].count()
+		rounds[rivals[i].name] = append(rounds[rivals[i].name], float64(time.Since(start).Nanoseconds())/float64(trials))
+	})
+	unit := "ns/number"
+	if k.method.Trials {
+		unit = "ns/trial"
+		reportRatio(b, rounds["modulo"], rounds["kernel"], "x-modulo")
+	}
+	_, median, _ := quartiles(rounds["kernel"])
+	b.ReportMetric(median, unit)
+	if c, ok := rounds["C"]; ok {
+		reportRatio(b, rounds["kernel"], c, "ratio-to-C")
+	}
+}
+
+// goRival counts trials, or numbers where the method makes no trials.
+func goRival(k Kernel, work Range) func() uint64 {
+	counter := k.New(work.First + (work.Count-1)*work.Step)
+	return func() uint64 {
+		var stop atomic.Bool
+		done := counter.Count(work, &stop)
+		if done.Trials == 0 {
+			return done.Numbers
+		}
+		return done.Trials
+	}
+}
+
+// cRival is the method's loop in C; nil if there is none.
+func cRival(method string, work Range) func() uint64 {
+	loop := map[string]func(csrc.PrimeArgs) (csrc.PrimeResult, error){
+		"brute": csrc.Brute, "modulo": csrc.Modulo, "trial": csrc.Trial,
+	}[method]
+	args := csrc.PrimeArgs{First: work.First, Step: work.Step, Count: work.Count}
+	if loop == nil {
+		return nil
+	}
+	if _, err := loop(csrc.PrimeArgs{Step: 1}); err != nil {
+		return nil // built without cgo
+	}
+	return func() uint64 {
+		done, _ := loop(args) // cannot fail where the empty range did not, within memory
+		return done.Trials
+	}
+}
+
+// takeTurns has each iteration run every one of n rivals once, in shuffled order.
+func takeTurns(b *testing.B, n int, run func(i int)) {
+	for b.Loop() {
+		for _, i := range rand.Perm(n) {
+			run(i)
+		}
+	}
+	b.ReportMetric(0, "ns/op") // the time of a round says nothing
+}
+
+// reportRatio reports the median of the ratios within each round, and the distance of their quartiles.
+func reportRatio(b *testing.B, numerator, denominator []float64, unit string) {
+	ratios := make([]float64, len(numerator))
+	for i := range ratios {
+		ratios[i] = numerator[i] / denominator[i]
+	}
+	low, median, high := quartiles(ratios)
+	b.ReportMetric(median, unit)
+	b.ReportMetric(high-low, unit+"-iqr")
+}
+
+// quartiles sorts a copy; the quartiles are the nearest ranks.
+func quartiles(values []float64) (low, median, high float64) {
+	sorted := slices.Sorted(slices.Values(values))
+	last := len(sorted) - 1
+	return sorted[last/4], sorted[last/2], sorted[last-last/4]
+}

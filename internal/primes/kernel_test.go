@@ -1,0 +1,462 @@
+package primes
+
+import (
+	"fmt"
+	"math/big"
+	"math/rand/v2"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"gorun/csrc"
+)
+
+// kernelTest is one kernel that this CPU has.
+type kernelTest struct {
+	method Method
+	kernel Kernel
+}
+
+func (k kernelTest) String() string { return k.method.Name + "/" + k.kernel.Name }
+
+func allKernels() (all []kernelTest) {
+	for _, m := range Methods {
+		for _, k := range m.available() {
+			all = append(all, kernelTest{m, k})
+		}
+	}
+	return all
+}
+
+// eachKernel runs a test for each method and kernel that this CPU has.
+func eachKernel(t *testing.T, test func(t *testing.T, k kernelTest)) {
+	for _, k := range allKernels() {
+		t.Run(k.String(), func(t *testing.T) { test(t, k) })
+	}
+}
+
+// oracleLimit is the last number that oracle knows.
+const oracleLimit = 20000
+
+// divisors[n] is how many divisors n has, found without any division.
+var divisors = sync.OnceValue(func() []uint8 {
+	d := make([]uint8, oracleLimit+1)
+	for i := 1; i <= oracleLimit; i++ {
+		for m := i; m <= oracleLimit; m += i {
+			d[m]++
+		}
+	}
+	return d
+})
+
+// oracle says what a method must tell of a range.
+func oracle(method string, r Range) (t Tally) {
+	for k := range r.Count {
+		n := r.First + k*r.Step
+		t.Numbers++
+		if divisors()[n] == 2 {
+			t.Primes++
+		}
+		switch method {
+		case "brute", "modulo":
+			t.Trials += n
+		case "trial":
+			t.Trials += oracleTrials(n)
+		}
+	}
+	return t
+}
+
+// oracleTrials walks through the divisors that the trial method tries, and counts up to the first that divides.
+func oracleTrials(n uint64) (trials uint64) {
+	for d := uint64(2); d*d <= n; d++ {
+		if d > 2 && d%2 == 0 {
+			continue
+		}
+		trials++
+		if n%d == 0 {
+			break
+		}
+	}
+	return trials
+}
+
+func TestCountUpTo(t *testing.T) {
+	limits := []uint64{0, 1, 2, 3, 4, 10, 100, 1000, 7919, oracleLimit}
+	if testing.Short() {
+		limits = limits[:len(limits)-1]
+	}
+	eachKernel(t, func(t *testing.T, k kernelTest) {
+		for _, limit := range limits {
+			var stop atomic.Bool
+			counter := k.kernel.New(limit)
+			for _, r := range []Range{{First: 1, Step: 1, Count: limit}, {First: 0, Step: 1, Count: limit + 1}} {
+				assert.Equal(t, oracle(k.method.Name, r), counter.Count(r, &stop), "%+v", r)
+			}
+		}
+	})
+}
+
+// checkRange compares one kernel with the oracle on one range.
+func checkRange(t require.TestingT, k kernelTest, r Range) {
+	var stop atomic.Bool
+	last := r.First
+	if r.Count > 0 {
+		last += (r.Count - 1) * r.Step
+	}
+	require.Equal(t, oracle(k.method.Name, r), k.kernel.New(last).Count(r, &stop), "%v %+v", k, r)
+}
+
+func TestCountOfRandomRanges(t *testing.T) {
+	eachKernel(t, func(t *testing.T, k kernelTest) {
+		rapid.Check(t, func(t *rapid.T) {
+			r := Range{
+				First: rapid.Uint64Range(0, 5000).Draw(t, "first"),
+				Step:  rapid.Uint64Range(1, 300).Draw(t, "step"),
+			}
+			r.Count = rapid.Uint64Range(0, min(200, (5000-r.First)/r.Step+1)).Draw(t, "count")
+			checkRange(t, k, r)
+		})
+	})
+}
+
+func FuzzCount(f *testing.F) {
+	f.Add(uint64(0), uint64(1), uint64(100))
+	f.Add(uint64(1), uint64(1), uint64(3000))
+	f.Add(uint64(97), uint64(30), uint64(99))
+	f.Add(uint64(4999), uint64(5000), uint64(1))
+	f.Add(uint64(7), uint64(49), uint64(80))
+	f.Fuzz(func(t *testing.T, first, step, count uint64) {
+		r := Range{First: first % 5000, Step: step%5000 + 1}
+		r.Count = count % ((5000-r.First)/r.Step + 2)
+		for _, k := range allKernels() {
+			checkRange(t, k, r)
+		}
+	})
+}
+
+func TestSieveOfManyNumbers(t *testing.T) {
+	limit := uint64(1)
+	for k, want := range []uint64{0, 4, 25, 168, 1229, 9592, 78498, 664579, 5761455} { // π(10^k), OEIS A006880
+		var stop atomic.Bool
+		counter := newSieve(limit)
+		assert.Equal(t, want, counter.Count(Range{1, 1, limit}, &stop).Primes, "π(10^%d)", k)
+		if testing.Short() && k == 6 {
+			return
+		}
+		limit *= 10
+	}
+}
+
+// The residues that a step leaves share the numbers among them, and each goes through its own sieve.
+func TestSieveOfProgressions(t *testing.T) {
+	const limit = 2_000_000 // π = 148933
+	for _, step := range []uint64{2, 7, 30, 97, 1024, 30030} {
+		var stop atomic.Bool
+		var total Tally
+		counter := newSieve(limit)
+		for first := uint64(1); first <= step; first++ {
+			part := counter.Count(Range{first, step, (limit-first)/step + 1}, &stop)
+			total.Numbers += part.Numbers
+			total.Primes += part.Primes
+		}
+		assert.Equal(t, Tally{Numbers: limit, Primes: 148933}, total, "step %d", step)
+	}
+}
+
+// Large numbers, near the bounds of the representations and of the sieve's stored primes, against math/big.
+func TestCountOfLargeNumbers(t *testing.T) {
+	for _, k := range allKernels() {
+		for _, around := range []uint64{1 << 22, 1 << 31, 1 << 32, sieveStored * sieveStored, 1_000_000_000_000_000} {
+			if k.method.Name == "brute" || k.method.Name == "modulo" || k.method.Name == "trial" && around > 1<<42 {
+				continue // seconds a number
+			}
+			for _, r := range []Range{{around - 60, 1, 120}, {around - 3, 1, 6}, {around - 5000, 97, 103}} {
+				checkLarge(t, k, r)
+			}
+		}
+	}
+}
+
+// Numbers at the end of the range: composite ones, whose least divisors are found at once.
+func TestCountUpToMaxLimit(t *testing.T) {
+	for _, name := range []string{"trial", "sieve"} {
+		method, kernel, err := Lookup(name, "go")
+		require.NoError(t, err)
+		for _, r := range []Range{
+			{MaxLimit, 1, 1},        // 7²·73·127·337·92737·649657
+			{MaxLimit - 3, 2, 2},    // even
+			{1, MaxLimit - 1, 2},    // 1 and MaxLimit
+			{2, MaxLimit / 2, 2},    // prime, and odd: 3·…
+			{1 << 62, 1<<62 - 4, 2}, // even
+		} {
+			checkLarge(t, kernelTest{method, kernel}, r)
+		}
+	}
+}
+
+func checkLarge(t *testing.T, k kernelTest, r Range) {
+	t.Helper()
+	want := Tally{Numbers: r.Count}
+	for i := range r.Count {
+		if new(big.Int).SetUint64(r.First + i*r.Step).ProbablyPrime(0) { // exact below 2^64
+			want.Primes++
+		}
+	}
+	var stop atomic.Bool
+	got := k.kernel.New(r.First+(r.Count-1)*r.Step).Count(r, &stop)
+	got.Trials = 0
+	assert.Equal(t, want, got, "%v %+v", k, r)
+}
+
+// The kernels against the same loops in C, on the numbers that the tests in Go alone would take long for.
+func TestCountAgainstC(t *testing.T) {
+	loops := map[string]func(csrc.PrimeArgs) (csrc.PrimeResult, error){
+		"brute": csrc.Brute, "modulo": csrc.Modulo, "trial": csrc.Trial,
+	}
+	r := Range{First: 199_000, Step: 7, Count: 20}
+	eachKernel(t, func(t *testing.T, k kernelTest) {
+		loop, ok := loops[k.method.Name]
+		if !ok {
+			t.Skip("there is no such loop in C")
+		}
+		want, err := loop(csrc.PrimeArgs{First: r.First, Step: r.Step, Count: r.Count})
+		if err != nil {
+			t.Skip(err)
+		}
+		var stop atomic.Bool
+		assert.Equal(t, Tally(want), k.kernel.New(200_000).Count(r, &stop))
+	})
+}
+
+func TestStopBeforeTheFirstNumber(t *testing.T) {
+	var stop atomic.Bool
+	stop.Store(true)
+	eachKernel(t, func(t *testing.T, k kernelTest) {
+		for _, r := range []Range{{0, 1, 5}, {1000, 1, 5}, {1000, 10, 500}, {1000, 1, 10_000}} {
+			assert.Zero(t, k.kernel.New(11_000).Count(r, &stop), "%+v", r)
+		}
+	})
+}
+
+// What was counted before a stop must be right, and a number that was not finished not counted: all numbers up to
+// Numbers, in order.
+func TestStopAmidTheWork(t *testing.T) {
+	eachKernel(t, func(t *testing.T, k kernelTest) {
+		var stop, never atomic.Bool
+		counter := k.kernel.New(1 << 22)
+		time.AfterFunc(2*time.Millisecond, func() { stop.Store(true) })
+		got := counter.Count(Range{First: 1, Step: 1, Count: 1 << 40}, &stop)
+		require.Less(t, got.Numbers, uint64(1<<40))
+		assert.Equal(t, counter.Count(Range{First: 1, Step: 1, Count: got.Numbers}, &never), got)
+	})
+}
+
+// These numbers are primes, or have very large divisors only: each would take from seconds to years.
+func TestStopAmidOneNumber(t *testing.T) {
+	const prime = 1<<63 - 25
+	for _, k := range allKernels() {
+		for _, r := range []Range{{prime, 1, 1}, {1 << 31, 1 << 20, 2}, {prime - 10_000, 1, 10_001}} {
+			if r.First == 1<<31 && !(k.method.Name == "brute" || k.method.Name == "modulo") {
+				continue
+			}
+			t.Run(fmt.Sprintf("%v from %d", k, r.First), func(t *testing.T) {
+				var stop atomic.Bool
+				counter := k.kernel.New(r.First + (r.Count-1)*r.Step)
+				time.AfterFunc(5*time.Millisecond, func() { stop.Store(true) })
+				assert.Less(t, counter.Count(r, &stop).Numbers, r.Count)
+			})
+		}
+	}
+}
+
+func TestCountersAreSharedByWorkers(t *testing.T) {
+	eachKernel(t, func(t *testing.T, k kernelTest) {
+		const workers, limit = 8, 5000
+		var (
+			stop   atomic.Bool
+			wait   sync.WaitGroup
+			primes atomic.Uint64
+		)
+		counter := k.kernel.New(limit)
+		for i := range uint64(workers) {
+			wait.Go(func() {
+				primes.Add(counter.Count(Range{1 + i, workers, limit / workers}, &stop).Primes)
+				primes.Add(counter.Count(Range{1 + i*(limit/workers), 1, limit / workers}, &stop).Primes)
+			})
+		}
+		wait.Wait()
+		assert.Equal(t, uint64(2*669), primes.Load()) // π(5000) = 669
+	})
+}
+
+func TestGrain(t *testing.T) {
+	eachKernel(t, func(t *testing.T, k kernelTest) {
+		counter := k.kernel.New(200_000)
+		for _, n := range []uint64{0, 1, 2, 1000, 200_000, 1 << 32, MaxLimit} {
+			assert.Positive(t, counter.Grain(n), "Grain(%d)", n)
+		}
+	})
+}
+
+// bruteKernels are the brute method's kernels that this CPU has.
+func bruteKernels() map[string]bruteKernel {
+	kernels := map[string]bruteKernel{}
+	for _, k := range Methods[0].available() {
+		kernels[k.Name] = k.New(0).(*brute).bruteKernel
+	}
+	return kernels
+}
+
+// A tile must count each divisor of each row, also where the lanes' 32 bits are tightest: at the largest numbers and
+// divisors, with rows that i divides, and rows next to those.
+func TestBruteTiles(t *testing.T) {
+	for name, k := range bruteKernels() {
+		t.Run(name, func(t *testing.T) {
+			rng := rand.New(rand.NewPCG(1, 2))
+			for range 3000 {
+				rows := 1 + rng.IntN(bruteRows)
+				width := 1 + rng.Uint64N(200)
+				lo := 1 + rng.Uint64N(1<<rng.IntN(27)) // any magnitude
+				if rng.IntN(4) == 0 {
+					lo = k.last - width + 1
+				}
+				lo = min(lo, k.last-width+1)
+				step := 1 + rng.Uint64N(1<<rng.IntN(27))
+				if rng.IntN(2) == 0 {
+					step = 1
+				}
+				span := uint64(rows-1) * step
+				// The first row is near a multiple of some divisor, or of none, anywhere below the bound.
+				i := lo + rng.Uint64N(width)
+				first := (1+rng.Uint64N((bruteNarrow-1)/i))*i + rng.Uint64N(3) - 1
+				if first+span >= bruteNarrow || rng.IntN(8) == 0 {
+					first = bruteNarrow - 1 - span
+				}
+				checkTile(t, k, lo, width, first, step, rows)
+			}
+		})
+	}
+}
+
+// All numbers and divisors of a small square.
+func TestBruteTilesExhaustively(t *testing.T) {
+	for name, k := range bruteKernels() {
+		t.Run(name, func(t *testing.T) {
+			for first := uint64(1); first <= 512; first += bruteRows {
+				checkTile(t, k, 1, 512, first, 1, bruteRows)
+			}
+		})
+	}
+}
+
+func checkTile(t *testing.T, k bruteKernel, lo, width, first, step uint64, rows int) {
+	t.Helper()
+	reciprocals := make([]uint64, width)
+	fillReciprocals(reciprocals, lo)
+	got, want := make([]uint32, rows), make([]uint32, rows)
+	k.tile(reciprocals, first, step, got)
+	for row := range want {
+		for i := lo; i < lo+width; i++ {
+			if (first+uint64(row)*step)%i == 0 {
+				want[row]++
+			}
+		}
+	}
+	require.Equal(t, want, got, "divisors %d+%d, rows %d+k·%d", lo, width, first, step)
+}
+
+// One sweep takes divisors from the table, beyond it, beyond the kernel's own, or divides, and must not tell.
+func TestBruteSweeps(t *testing.T) {
+	for name, k := range bruteKernels() {
+		t.Run(name, func(t *testing.T) {
+			for _, c := range []struct{ lo, first, step uint64 }{
+				{1, 720720, 1},
+				{1000 - 5, 720720, 1}, // over the table's end
+				{1001, 720720, 1},
+				{k.last - 100, 3 * k.last, 1}, // over the kernel's end
+				{1<<29 - 400, 3 * (1<<29 - 300), 1},
+				{1 << 31, 1<<31 + 7, 5},
+				{1, bruteNarrow, 1},
+				{bruteNarrow - 2, MaxLimit - 1, 1},
+			} {
+				var stop atomic.Bool
+				table := make([]uint64, 1000)
+				fillReciprocals(table, 1)
+				w := bruteWalk{brute: &brute{k, table}, stop: &stop}
+				hits := make([]uint32, bruteRows)
+				if c.first >= bruteNarrow {
+					hits = hits[:1]
+				}
+				var got, want [bruteRows]uint32
+				for lo, hi := c.lo, c.lo+300; lo <= hi; {
+					clear(hits)
+					lo += w.sweep(lo, hi, c.first, c.step, hits)
+					for row := range hits {
+						got[row] += hits[row]
+					}
+				}
+				for row := range hits {
+					for i := c.lo; i <= c.lo+300; i++ {
+						if (c.first+uint64(row)*c.step)%i == 0 {
+							want[row]++
+						}
+					}
+				}
+				assert.Equal(t, want, got, "%+v", c)
+			}
+		})
+	}
+}
+
+func TestBruteTileRows(t *testing.T) {
+	for _, c := range []struct {
+		r    Range
+		want uint64
+	}{
+		{Range{1, 1, 3}, 3},
+		{Range{1, 1, 1000}, bruteRows},
+		{Range{bruteNarrow - bruteRows, 1, 1000}, bruteRows},
+		{Range{bruteNarrow - bruteRows + 1, 1, 1000}, 1},
+		{Range{1, bruteNarrow - 2, 2}, 2},
+		{Range{1, bruteNarrow - 1, 2}, 1},
+		{Range{MaxLimit - 1, 1, 2}, 1},
+	} {
+		assert.Equal(t, c.want, tileRows(c.r), "%+v", c.r)
+	}
+}
+
+// Numbers just beyond the table take reciprocals that are computed for each tile.
+func TestBruteBeyondTheTable(t *testing.T) {
+	if testing.Short() {
+		t.Skip("1 s of trials under -race")
+	}
+	var stop atomic.Bool
+	for _, kernel := range Methods[0].available() {
+		got := kernel.New(bruteTable+20).Count(Range{bruteTable + 14, 1, 3}, &stop) // 4194319 is prime
+		assert.Equal(t, Tally{Numbers: 3, Primes: 1, Trials: 3 * (bruteTable + 15)}, got, kernel.Name)
+	}
+}
+
+func TestSquareRoot(t *testing.T) {
+	for _, root := range []uint64{0, 1, 2, 3, 1<<16 - 1, 94906266, 3037000499} {
+		assert.Equal(t, root, squareRoot(root*root))
+		assert.Equal(t, root, squareRoot(root*root+2*root))
+	}
+	assert.Equal(t, uint64(3037000499), squareRoot(MaxLimit))
+}
+
+func TestInverse(t *testing.T) {
+	for _, p := range []uint64{2, 3, 97, 65537, 3037000493} {
+		for _, a := range []uint64{1, 2, 3, 1000, p - 1} {
+			if a %= p; a != 0 {
+				assert.Equal(t, uint64(1), a*inverse(a, p)%p, "%d modulo %d", a, p)
+			}
+		}
+	}
+}

@@ -1,0 +1,175 @@
+// Package primes counts primes in ways that cost more or less, on purpose: the work whose placement gorun measures. It
+// holds the counting methods and their kernels, the ways to split the numbers among workers, and the worker pool.
+package primes
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"sync/atomic"
+	"time"
+)
+
+// MaxLimit is the highest number that any method tests: the last one that int64 holds, which `modulo` computes with.
+const MaxLimit = 1<<63 - 1
+
+// Auto is the kernel name that stands for the best one this CPU has.
+const Auto = "auto"
+
+// Range is the arithmetic progression First, First+Step, …: Count numbers, none above MaxLimit. Step is at least 1.
+type Range struct{ First, Step, Count uint64 }
+
+// Tally is what was done with a range.
+type Tally struct {
+	Numbers uint64 // tested to the end
+	Primes  uint64 // of them
+	Trials  uint64 // divisibility tests; 0 for a method that does none
+}
+
+// Counter counts the primes of ranges. It is built once a run, with the tables inside, and is safe for use by any
+// number of workers at once.
+type Counter interface {
+	// Count tests the range's numbers in ascending order until they are done or stop is set. It notices stop within
+	// about a millisecond, even amid one huge number; a number that was not finished is not in the Tally.
+	Count(r Range, stop *atomic.Bool) Tally
+	// Grain is how many consecutive numbers from n on are worth one call of Count: about 50 µs of work, or more where
+	// a shorter range would cost more a number. It is at least 1.
+	Grain(n uint64) uint64
+}
+
+// Kernel is one implementation of a method.
+type Kernel struct {
+	Name      string
+	Usage     string
+	Requires  string                     // what the CPU must have, for the error that says so; empty: nothing
+	Available func() bool                // nil: everywhere
+	New       func(limit uint64) Counter // for ranges whose numbers are at most limit
+}
+
+// Method is one way to count primes.
+type Method struct {
+	Name    string
+	Usage   string
+	Trials  bool     // it tests numbers by trial, and its tallies count the trials
+	Kernels []Kernel // the fastest first; the last one runs everywhere
+}
+
+// Methods are all methods, the default first. To add one, write its kernels in a file of their own and name it here:
+// flags, help, completion, tests and benchmarks follow this table.
+var Methods = []Method{
+	{
+		Name:    "brute",
+		Usage:   "tests all of 1…n as divisors of n, by reciprocals instead of divisions",
+		Trials:  true,
+		Kernels: append(bruteSIMD, bruteGo),
+	},
+	{
+		Name:    "modulo",
+		Usage:   "tests all of 1…n as divisors of n by n % i on 64-bit integers, as the original did",
+		Trials:  true,
+		Kernels: []Kernel{moduloGo},
+	},
+	{
+		Name:    "trial",
+		Usage:   "tests 2 and the odd numbers up to √n, and stops at the first divisor",
+		Trials:  true,
+		Kernels: []Kernel{trialGo},
+	},
+	{
+		Name:    "sieve",
+		Usage:   "segmented sieve of Eratosthenes",
+		Kernels: []Kernel{sieveGo},
+	},
+}
+
+// Lookup returns the method and kernel of these names; Auto stands for the method's best kernel on this CPU. The error
+// lists the names there are, and wraps errors.ErrUnsupported when the kernel exists but not for this CPU.
+func Lookup(method, kernel string) (Method, Kernel, error) {
+	m, ok := named(Methods, method, func(m Method) string { return m.Name })
+	if !ok {
+		return Method{}, Kernel{}, fmt.Errorf("unknown method %q: there are %s", method, MethodNames())
+	}
+	if kernel == Auto {
+		return m, m.available()[0], nil
+	}
+	k, ok := named(m.Kernels, kernel, kernelName)
+	switch {
+	case !ok:
+		return Method{}, Kernel{}, fmt.Errorf("unknown kernel %q: method %s has %s, %s",
+			kernel, m.Name, Auto, names(m.Kernels, kernelName))
+	case !k.available():
+		return Method{}, Kernel{}, fmt.Errorf("kernel %s of method %s needs %s (usable here: %s): %w",
+			k.Name, m.Name, k.Requires, names(m.available(), kernelName), errors.ErrUnsupported)
+	}
+	return m, k, nil
+}
+
+// MethodNames lists the methods as a person reads them: "brute, modulo, …".
+func MethodNames() string {
+	return names(Methods, func(m Method) string { return m.Name })
+}
+
+// MethodWords lists the methods for completion: a name, a tab, what it does.
+func MethodWords() []string {
+	return words(Methods, func(m Method) (string, string) { return m.Name, m.Usage })
+}
+
+// KernelWords lists a method's kernels for completion, Auto first; none for an unknown method.
+func KernelWords(method string) []string {
+	m, ok := named(Methods, method, func(m Method) string { return m.Name })
+	if !ok {
+		return nil
+	}
+	kernels := append([]Kernel{{Name: Auto, Usage: "the fastest that this CPU has"}}, m.available()...)
+	return words(kernels, func(k Kernel) (string, string) { return k.Name, k.Usage })
+}
+
+func words[T any](list []T, of func(T) (name, usage string)) []string {
+	all := make([]string, len(list))
+	for i, item := range list {
+		name, usage := of(item)
+		all[i] = name + "\t" + usage
+	}
+	return all
+}
+
+func (k Kernel) available() bool { return k.Available == nil || k.Available() }
+
+// available returns the method's kernels that this CPU can run: never none.
+func (m Method) available() []Kernel {
+	var out []Kernel
+	for _, k := range m.Kernels {
+		if k.available() {
+			out = append(out, k)
+		}
+	}
+	return out
+}
+
+func kernelName(k Kernel) string { return k.Name }
+
+func named[T any](list []T, name string, of func(T) string) (found T, ok bool) {
+	for _, item := range list {
+		if of(item) == name {
+			return item, true
+		}
+	}
+	return found, false
+}
+
+func names[T any](list []T, of func(T) string) string {
+	all := make([]string, len(list))
+	for i, item := range list {
+		all[i] = of(item)
+	}
+	return strings.Join(all, ", ")
+}
+
+// grainTime is the work that Grain aims at: short enough to look at clock, CPU and stop flag between two pieces, long
+// enough for that to cost nothing.
+const grainTime = 50 * time.Microsecond
+
+// grain is how many numbers of that many nanoseconds each fill grainTime, and at least one.
+func grain(nanoseconds float64) uint64 {
+	return uint64(max(1, float64(grainTime)/nanoseconds))
+}

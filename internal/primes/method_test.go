@@ -1,0 +1,60 @@
+package primes
+
+import (
+	"errors"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+func TestLookup(t *testing.T) {
+	for _, m := range Methods {
+		for _, k := range m.available() {
+			gotMethod, gotKernel, err := Lookup(m.Name, k.Name)
+			require.NoError(t, err)
+			assert.Equal(t, m.Name, gotMethod.Name)
+			assert.Equal(t, k.Name, gotKernel.Name)
+		}
+		_, best, err := Lookup(m.Name, Auto)
+		require.NoError(t, err)
+		assert.Equal(t, m.available()[0].Name, best.Name)
+	}
+}
+
+func TestLookupErrors(t *testing.T) {
+	_, _, err := Lookup("brut", Auto)
+	assert.EqualError(t, err, `unknown method "brut": there are brute, modulo, trial, sieve`)
+	_, _, err = Lookup("modulo", "avx512")
+	assert.EqualError(t, err, `unknown kernel "avx512": method modulo has auto, go`)
+	assert.NotErrorIs(t, err, errors.ErrUnsupported)
+}
+
+func TestLookupOfAKernelThatTheCPULacks(t *testing.T) {
+	saved := Methods
+	defer func() { Methods = saved }()
+	Methods = []Method{{Name: "m", Kernels: []Kernel{
+		{Name: "fast", Requires: "AVX-1024", Available: func() bool { return false }},
+		{Name: "go"},
+	}}}
+
+	_, k, err := Lookup("m", Auto)
+	require.NoError(t, err)
+	assert.Equal(t, "go", k.Name)
+
+	_, _, err = Lookup("m", "fast")
+	require.ErrorIs(t, err, errors.ErrUnsupported)
+	assert.ErrorContains(t, err, "kernel fast of method m needs AVX-1024 (usable here: go)")
+}
+
+// Each method's last kernel must run anywhere, for Auto to find one.
+func TestMethodsAreComplete(t *testing.T) {
+	for _, m := range Methods {
+		assert.NotEmpty(t, m.Usage, m.Name)
+		assert.Nil(t, m.Kernels[len(m.Kernels)-1].Available, m.Name)
+		for _, k := range m.Kernels {
+			assert.NotEmpty(t, k.Usage, "%s/%s", m.Name, k.Name)
+			assert.Equal(t, k.Available == nil, k.Requires == "", "%s/%s", m.Name, k.Name)
+		}
+	}
+}

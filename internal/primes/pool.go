@@ -1,0 +1,262 @@
+package primes
+
+import (
+	"context"
+	"fmt"
+	"runtime"
+	"runtime/metrics"
+	"sync/atomic"
+	"time"
+
+	"gorun/internal/linux"
+	"gorun/internal/placement"
+	"gorun/internal/result"
+)
+
+// Options are what one run of the pool was asked to do. Field by field they are the flags of `gorun primes`.
+type Options struct {
+	Limit    uint64
+	Method   string
+	Kernel   string // as asked; Pool.Kernel is the one that runs
+	Workers  int
+	Split    string
+	Serial   bool // one worker after another, on one goroutine
+	Executor bool // one locked, pinned thread a CPU takes the workers from a queue
+	Barrier  bool // no worker begins before all have started
+	Repeats  int  // passes over the numbers in one sample, at least 1
+	Detail   bool // keep a row a worker
+
+	uninstrumented bool // no clock, CPU or thread is read: what `make bench` holds the pool's own cost against
+}
+
+// MaxWorkers bounds Options.Workers: a worker's record takes about 150 bytes.
+const MaxWorkers = 10_000_000
+
+// startAhead is how many goroutines may wait for their turn. Every worker is a goroutine of its own, but without a
+// barrier there is no use in 50,000 stacks (125 MB) that wait for two CPUs.
+const startAhead = 4096
+
+// Pool runs workers that count the primes among 1…Limit.
+type Pool struct {
+	opts    Options
+	kernel  Kernel
+	counter Counter
+	split   Split
+	plan    placement.Plan
+	placer  *placement.Placer
+	meter   *meter
+	workers []worker
+	stop    atomic.Bool
+}
+
+// Open builds the tables, and opens the plan on this machine. cpuLimit is the highest CPU number of the machine plus
+// one.
+func Open(opts Options, plan placement.Plan, cpuLimit int) (*Pool, error) {
+	_, kernel, err := Lookup(opts.Method, opts.Kernel)
+	if err != nil {
+		return nil, err
+	}
+	split, err := LookupSplit(opts.Split)
+	if err != nil {
+		return nil, err
+	}
+	switch {
+	case opts.Workers < 1 || opts.Workers > MaxWorkers:
+		return nil, fmt.Errorf("%d workers: from 1 to %d are possible", opts.Workers, MaxWorkers)
+	case opts.Limit > MaxLimit:
+		return nil, fmt.Errorf("limit %d: limits end at %d", opts.Limit, uint64(MaxLimit))
+	}
+	placer, err := plan.Open()
+	if err != nil {
+		return nil, err
+	}
+	linux.Getcpu() // its first call chooses how; thousands of locked workers must not wait for that, a thread each
+	return &Pool{
+		opts: opts, kernel: kernel, split: split, plan: plan, placer: placer,
+		counter: kernel.New(opts.Limit),
+		meter:   newMeter(cpuLimit),
+		workers: make([]worker, opts.Workers),
+	}, nil
+}
+
+// Kernel returns the name of the kernel that runs.
+func (p *Pool) Kernel() string { return p.kernel.Name }
+
+// Live returns the counters since Open.
+func (p *Pool) Live() result.Live {
+	live := p.meter.live()
+	live.Threads = runtimeThreads()
+	return live
+}
+
+// Run makes one sample: Repeats passes over the numbers. When ctx ends, the workers stop within about a millisecond,
+// and what they did is in the sample, marked partial. An error means that a thread could not be put back.
+func (p *Pool) Run(ctx context.Context) (result.Sample, error) {
+	defer context.AfterFunc(ctx, func() { p.stop.Store(true) })()
+	busy := p.meter.read()
+	usage, err := linux.ProcessUsage()
+	if err != nil {
+		return result.Sample{}, err
+	}
+	var done outcome
+	for done.passes == 0 || done.passes < p.opts.Repeats && !p.stop.Load() {
+		clear(p.workers)
+		pass := &pass{Pool: p, dealer: p.split.deal(p.opts.Limit, p.opts.Workers, p.counter.Grain)}
+		begun := time.Now()
+		pass.run()
+		done.wall += time.Since(begun)
+		done.passes++
+		done.threads = max(done.threads, pass.threads, runtimeThreads())
+		for i := range p.workers {
+			done.tally.add(p.workers[i].tally)
+		}
+	}
+	ended, err := linux.ProcessUsage()
+	if err != nil {
+		return result.Sample{}, err
+	}
+	done.usage, done.busy = ended.Sub(usage), p.meter.read().sub(busy)
+	return p.report(done), p.placer.Restore()
+}
+
+// outcome is what the passes of one sample did together.
+type outcome struct {
+	passes  int
+	wall    time.Duration // of the passes, without what lies between them
+	usage   linux.Usage
+	tally   Tally
+	threads int // the most that were alive when it was looked at
+	busy    reading
+}
+
+func (t *Tally) add(u Tally) {
+	t.Numbers += u.Numbers
+	t.Primes += u.Primes
+	t.Trials += u.Trials
+}
+
+// pass is one pass over the numbers.
+type pass struct {
+	*Pool
+	dealer  dealer
+	threads int // alive when all workers had started; only with a barrier
+	release chan struct{}
+	arrived turnstile
+	ended   turnstile
+}
+
+// run starts the workers and returns when all have ended.
+func (p *pass) run() {
+	switch {
+	case p.plan.Executors != nil:
+		p.runExecutors()
+	case p.opts.Serial:
+		p.runSerial()
+	default:
+		p.runGoroutines()
+	}
+}
+
+// runGoroutines gives each worker a goroutine.
+func (p *pass) runGoroutines() {
+	p.arrived.init()
+	p.ended.init()
+	if p.opts.Barrier {
+		p.release = make(chan struct{})
+	}
+	started := 0
+	for ; started < p.opts.Workers && !p.stop.Load(); started++ {
+		if !p.opts.Barrier && started >= startAhead && started%(startAhead/2) == 0 {
+			p.ended.await(int64(started - startAhead/2))
+		}
+		go p.runWorker(started)
+	}
+	if p.opts.Barrier {
+		p.arrived.await(int64(started))
+		p.threads = runtimeThreads()
+		close(p.release)
+	}
+	p.ended.await(int64(started))
+}
+
+// runWorker is one worker's goroutine. It ends with its thread where Leave has to keep the lock.
+func (p *pass) runWorker(i int) {
+	seat := p.placer.Enter(i)
+	if p.release != nil {
+		p.arrived.pass()
+		<-p.release
+	}
+	p.work(i, &seat)
+	p.placer.Leave(seat)
+	p.ended.pass()
+}
+
+// runSerial runs the workers one after another. They have one goroutine of their own, since its thread may have to end
+// with it.
+func (p *pass) runSerial() {
+	p.ended.init()
+	go func() {
+		for i := 0; i < p.opts.Workers && !p.stop.Load(); i++ {
+			seat := p.placer.Enter(i)
+			p.work(i, &seat)
+			p.placer.Leave(seat)
+		}
+		p.ended.pass()
+	}()
+	p.ended.await(1)
+}
+
+// runExecutors gives each CPU of the plan one locked and pinned thread, which takes workers from a queue.
+func (p *pass) runExecutors() {
+	p.ended.init()
+	var queue atomic.Int64
+	for e := range p.plan.Executors {
+		go func() {
+			seat := p.placer.EnterExecutor(e)
+			for i := int(queue.Add(1)) - 1; i < p.opts.Workers && !p.stop.Load(); i = int(queue.Add(1)) - 1 {
+				p.work(i, &seat)
+			}
+			p.placer.Leave(seat)
+			p.ended.pass()
+		}()
+	}
+	p.ended.await(int64(len(p.plan.Executors)))
+}
+
+// turnstile counts goroutines that pass, and wakes the one that waits for a number of them: one atomic addition a
+// worker, and no wake-up but the one awaited. The counter is alone on its cache lines: every worker writes it.
+type turnstile struct {
+	_      [64]byte
+	passed atomic.Int64
+	target atomic.Int64
+	_      [64]byte
+	signal chan struct{}
+}
+
+func (t *turnstile) init() { t.signal = make(chan struct{}, 1) }
+
+func (t *turnstile) pass() {
+	if t.passed.Add(1) == t.target.Load() {
+		select {
+		case t.signal <- struct{}{}:
+		default:
+		}
+	}
+}
+
+// await returns when n have passed. Only one goroutine may wait.
+func (t *turnstile) await(n int64) {
+	for t.target.Store(n); t.passed.Load() < n; {
+		<-t.signal
+	}
+}
+
+// runtimeThreads returns how many threads the Go runtime has now.
+func runtimeThreads() int {
+	sample := []metrics.Sample{{Name: "/sched/threads/total:threads"}}
+	metrics.Read(sample)
+	if sample[0].Value.Kind() != metrics.KindUint64 {
+		return runtime.GOMAXPROCS(0)
+	}
+	return int(sample[0].Value.Uint64())
+}

@@ -1,0 +1,301 @@
+package primes
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"gorun/internal/cpuset"
+	"gorun/internal/linux"
+	"gorun/internal/placement"
+	"gorun/internal/result"
+)
+
+// Like cmd/gorun, the tests keep the main thread, which cannot end, free of workers.
+func init() { runtime.LockOSThread() }
+
+// π of some limits: the first by hand, the last from OEIS A000720.
+var pi = map[uint64]uint64{0: 0, 1: 0, 2: 1, 3: 2, 4: 2, 100: 25, 1000: 168, 1229: 201}
+
+func allowed(t testing.TB) cpuset.Set {
+	t.Helper()
+	set, err := linux.GetAffinity(0)
+	require.NoError(t, err)
+	return set
+}
+
+// sample runs the pool once.
+func sample(t testing.TB, opts Options, policy placement.Policy) result.Sample {
+	t.Helper()
+	if opts.Method == "" {
+		opts.Method = "brute"
+	}
+	if opts.Kernel == "" {
+		opts.Kernel = Auto
+	}
+	if opts.Split == "" {
+		opts.Split = "contiguous"
+	}
+	cpus := allowed(t)
+	plan, err := placement.NewPlan(policy, cpus, opts.Workers, opts.Executor)
+	require.NoError(t, err)
+	pool, err := Open(opts, plan, cpus.Last()+1)
+	require.NoError(t, err)
+	s, err := pool.Run(context.Background())
+	require.NoError(t, err)
+	return s
+}
+
+// π is right, every number is tested once, and the trials are the same, whatever the method, the split, the dispatch
+// and the number of workers, more of them than numbers included.
+func TestPoolCountsRight(t *testing.T) {
+	shapes := map[string]Options{
+		"goroutines": {},
+		"barrier":    {Barrier: true},
+		"serial":     {Serial: true},
+		"executor":   {Executor: true},
+		"repeats":    {Repeats: 3},
+	}
+	trials := map[string]uint64{}
+	for _, method := range Methods {
+		for _, split := range Splits {
+			for shape, opts := range shapes {
+				for limit, primes := range pi {
+					for _, workers := range []int{1, 2, 7, 300} {
+						opts.Method, opts.Split, opts.Limit, opts.Workers = method.Name, split.Name, limit, workers
+						name := fmt.Sprintf("%s/%s/%s/limit=%d/workers=%d", method.Name, split.Name, shape, limit, workers)
+						s := sample(t, opts, placement.Policy{})
+						passes := uint64(max(1, opts.Repeats))
+						require.Equal(t, primes*passes, s.Values["primes"], name)
+						require.Equal(t, limit*passes, s.Values["numbers"], name)
+						require.False(t, s.Partial, name)
+						require.Equal(t, workers, s.Workers.Finished, name)
+						if !method.Trials {
+							continue
+						}
+						n, _ := s.Values["trials"].(uint64)
+						key := fmt.Sprint(method.Name, limit)
+						if _, ok := trials[key]; !ok {
+							trials[key] = n / passes
+						}
+						require.Equal(t, trials[key]*passes, n, name)
+					}
+				}
+			}
+		}
+	}
+	assert.Equal(t, uint64(1000*1001/2), trials["brute1000"])
+	assert.Equal(t, trials["brute1000"], trials["modulo1000"])
+}
+
+// The four modes of a worker, in a real run: what the kernel answered is what was asked, and it is in the result.
+func TestPoolPlacesWorkers(t *testing.T) {
+	cpus := allowed(t).List()
+	nice := 3
+	for name, policy := range map[string]placement.Policy{
+		"none":         {},
+		"lock":         {Lock: true},
+		"pin-cpus":     {Lock: true, PinCPUs: cpus},
+		"pin-cpus one": {Lock: true, PinCPUs: cpus[:1]},
+		"pin-thread":   {PinThread: true},
+		"nice":         {Lock: true, Nice: &nice},
+		"all":          {Lock: true, PinCPUs: cpus, PinThread: true, Nice: &nice},
+	} {
+		t.Run(name, func(t *testing.T) {
+			const workers = 500
+			s := sample(t, Options{Limit: 30000, Workers: workers, Detail: true}, policy)
+			assert.True(t, s.Placement.Verified, s.Placement.Mismatches)
+			assert.Equal(t, policy.String(), s.Placement.Requested)
+			require.Len(t, s.WorkersDetail, workers)
+			byCPU := map[int]int{}
+			for _, w := range s.WorkersDetail {
+				byCPU[w.CPUEnd]++
+				if policy.Lock {
+					assert.Equal(t, w.TIDStart, w.TIDEnd)
+				}
+				if len(policy.PinCPUs) > 0 {
+					assert.Equal(t, policy.PinCPUs[w.Worker%len(policy.PinCPUs)], w.CPUEnd)
+					assert.Equal(t, w.CPUEnd, *w.PinnedTo)
+					assert.True(t, *w.Verified)
+				}
+			}
+			if len(policy.PinCPUs) > 0 {
+				assert.Zero(t, *s.Workers.OffCPU)
+				assert.Equal(t, workers, s.Placement.Checked)
+			}
+			busy := 0.0
+			for _, cpu := range s.CPUs {
+				assert.Equal(t, byCPU[cpu.CPU], cpu.Workers)
+				assert.LessOrEqual(t, cpu.BusySeconds, s.Seconds)
+				busy += cpu.BusySeconds
+			}
+			assert.Positive(t, busy)
+		})
+	}
+}
+
+// Without the lock a pinned goroutine leaves its thread and the mask stays behind: the original's second feature. A run
+// must show it. It needs two CPUs and many workers that are interrupted; on one CPU there is no other CPU to end on.
+func TestPoolShowsTheLeak(t *testing.T) {
+	cpus := allowed(t).List()
+	leaky := placement.Policy{PinCPUs: cpus}
+	opts := Options{Limit: 60000, Workers: 64, Split: "interleaved", Kernel: "go"}
+	off := 0
+	for range 20 {
+		s := sample(t, opts, leaky)
+		require.NotNil(t, s.Workers.OffCPU)
+		off += *s.Workers.OffCPU
+		if off > 0 {
+			break
+		}
+	}
+	if len(cpus) == 1 {
+		assert.Zero(t, off)
+		return
+	}
+	assert.Positive(t, off, "no worker was seen to end on a CPU that was not its own")
+
+	leaky.Lock = true
+	s := sample(t, opts, leaky)
+	assert.Zero(t, *s.Workers.OffCPU, "with the lock every worker ends where it was pinned")
+}
+
+// After a run every thread has the mask that the process came with.
+func TestPoolLeavesTheThreads(t *testing.T) {
+	want := masks(t)[mainTID(t)]
+	for _, policy := range []placement.Policy{
+		{PinCPUs: allowed(t).List()[:1]}, {PinThread: true}, {Lock: true, PinCPUs: allowed(t).List()[:1]},
+	} {
+		sample(t, Options{Limit: 20000, Workers: 100}, policy)
+		for tid, mask := range masks(t) {
+			assert.Equal(t, want, mask, "thread %s after %v", tid, policy)
+		}
+	}
+}
+
+func mainTID(t *testing.T) string {
+	t.Helper()
+	link, err := os.Readlink("/proc/self")
+	require.NoError(t, err)
+	return link
+}
+
+func masks(t *testing.T) map[string]string {
+	t.Helper()
+	paths, err := filepath.Glob("/proc/self/task/*/status")
+	require.NoError(t, err)
+	all := map[string]string{}
+	for _, path := range paths {
+		text, err := os.ReadFile(path)
+		if err != nil {
+			continue // the thread ended
+		}
+		for line := range strings.Lines(string(text)) {
+			if list, ok := strings.CutPrefix(line, "Cpus_allowed_list:"); ok {
+				all[filepath.Base(filepath.Dir(path))] = strings.TrimSpace(list)
+			}
+		}
+	}
+	return all
+}
+
+// A barrier holds all workers until all have started: as many threads are alive as there are locked workers.
+func TestPoolBarrierHoldsThreads(t *testing.T) {
+	const workers = 200
+	s := sample(t, Options{Limit: 1000, Workers: workers, Barrier: true}, placement.Policy{Lock: true})
+	assert.GreaterOrEqual(t, s.Values["threads_peak"], workers)
+}
+
+// A run that is interrupted stops amid its work, and tells what was done.
+func TestPoolStops(t *testing.T) {
+	for name, opts := range map[string]Options{
+		"goroutines": {Workers: 50000}, "serial": {Workers: 10, Serial: true}, "executor": {Workers: 1000, Executor: true},
+		"barrier": {Workers: 100, Barrier: true}, "one number": {Workers: 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			opts.Limit, opts.Method, opts.Kernel, opts.Split = 1<<40, "modulo", Auto, "contiguous"
+			cpus := allowed(t)
+			plan, err := placement.NewPlan(placement.Policy{}, cpus, opts.Workers, opts.Executor)
+			require.NoError(t, err)
+			pool, err := Open(opts, plan, cpus.Last()+1)
+			require.NoError(t, err)
+			ctx, cancel := context.WithCancel(context.Background())
+			go func() {
+				for pool.Live().WorkersStarted == 0 {
+					runtime.Gosched()
+				}
+				cancel()
+			}()
+			s, err := pool.Run(ctx)
+			require.NoError(t, err)
+			assert.True(t, s.Partial)
+			assert.Less(t, s.Values["numbers"], uint64(1<<40))
+		})
+	}
+}
+
+// What the meter has counted when a run is over is what the sample says.
+func TestLiveAgreesWithTheSample(t *testing.T) {
+	cpus := allowed(t)
+	plan, err := placement.NewPlan(placement.Policy{}, cpus, 50, false)
+	require.NoError(t, err)
+	opts := Options{Limit: 20000, Workers: 50, Method: "trial", Kernel: Auto, Split: "dynamic"}
+	pool, err := Open(opts, plan, cpus.Last()+1)
+	require.NoError(t, err)
+	for range 2 {
+		_, err = pool.Run(context.Background())
+		require.NoError(t, err)
+	}
+	live := pool.Live()
+	assert.EqualValues(t, 40000, live.NumbersTested)
+	assert.EqualValues(t, 2*2262, live.PrimesFound)
+	assert.EqualValues(t, 100, live.WorkersStarted)
+	assert.EqualValues(t, 100, live.WorkersFinished)
+	var durations, workers uint64
+	for _, n := range live.WorkerSeconds.Counts {
+		durations += n
+	}
+	for _, cpu := range live.CPUs {
+		workers += cpu.Workers
+	}
+	assert.EqualValues(t, 100, durations)
+	assert.EqualValues(t, 100, workers)
+}
+
+func TestBucketBounds(t *testing.T) {
+	h := newMeter(1).live().WorkerSeconds
+	for _, ns := range []int64{0, 1, 999, 1000, 1001, 4000, 4001, 16_000, 16_001, 1e9, 67e9, 68e9, 1e15} {
+		b := bucket(ns)
+		seconds := float64(ns) / 1e9
+		if b < len(h.Bounds) {
+			assert.LessOrEqual(t, seconds, h.Bounds[b]*(1+1e-12), "%d ns", ns)
+		}
+		if b > 0 {
+			assert.Greater(t, seconds, h.Bounds[b-1]*(1-1e-12), "%d ns", ns)
+		}
+	}
+}
+
+func TestOpenRefusesNonsense(t *testing.T) {
+	plan := placement.Plan{CPUs: cpuset.Of(0)}
+	good := Options{Limit: 10, Method: "brute", Kernel: Auto, Split: "dynamic", Workers: 1}
+	for want, spoil := range map[string]func(*Options){
+		"unknown method": func(o *Options) { o.Method = "guess" },
+		"unknown kernel": func(o *Options) { o.Kernel = "abacus" },
+		"unknown split":  func(o *Options) { o.Split = "half" },
+		"0 workers":      func(o *Options) { o.Workers = 0 },
+		"limit":          func(o *Options) { o.Limit = MaxLimit + 1 },
+	} {
+		opts := good
+		spoil(&opts)
+		_, err := Open(opts, plan, 1)
+		assert.ErrorContains(t, err, want)
+	}
+}

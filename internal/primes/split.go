@@ -1,0 +1,120 @@
+package primes
+
+import (
+	"fmt"
+	"sync/atomic"
+)
+
+// A Split deals the numbers 1…limit to the workers.
+type Split struct {
+	Name  string
+	Usage string
+	// deal returns worker i's share, or a source that all workers draw from.
+	deal func(limit uint64, workers int, grain func(uint64) uint64) dealer
+}
+
+// A dealer hands out the numbers of one pass.
+type dealer interface {
+	// next returns the next piece for worker i, of at most one grain, and false when there is none left. `at` is the
+	// worker's own position, zero before its first piece.
+	next(i int, at *position) (Range, bool)
+}
+
+// position is how far a worker is within its own share.
+type position struct {
+	share Range
+	begun bool
+}
+
+// Splits are the ways to divide the work, the default first.
+var Splits = []Split{
+	{"contiguous", "one run of consecutive numbers a worker, as in the original", newContiguous},
+	{"interleaved", "worker i of W takes i, i+W, i+2W, …", newInterleaved},
+	{"dynamic", "workers take the next piece, about 50 µs of work, until none is left", newDynamic},
+}
+
+// LookupSplit returns the split of that name.
+func LookupSplit(name string) (Split, error) {
+	s, ok := named(Splits, name, splitName)
+	if !ok {
+		return Split{}, fmt.Errorf("unknown split %q: there are %s", name, SplitNames())
+	}
+	return s, nil
+}
+
+// SplitNames lists the splits as a person reads them.
+func SplitNames() string { return names(Splits, splitName) }
+
+// SplitWords lists the splits for completion: a name, a tab, what it does.
+func SplitWords() []string {
+	return words(Splits, func(s Split) (string, string) { return s.Name, s.Usage })
+}
+
+func splitName(s Split) string { return s.Name }
+
+// shares deals each worker one share that is known beforehand.
+type shares struct {
+	of    func(i int) Range
+	grain func(uint64) uint64
+}
+
+func (s shares) next(i int, at *position) (Range, bool) {
+	if !at.begun {
+		at.share, at.begun = s.of(i), true
+	}
+	if at.share.Count == 0 {
+		return Range{}, false
+	}
+	piece := at.share
+	piece.Count = min(piece.Count, s.grain(piece.First))
+	at.share.First += piece.Count * piece.Step
+	at.share.Count -= piece.Count
+	return piece, true
+}
+
+func newContiguous(limit uint64, workers int, grain func(uint64) uint64) dealer {
+	each, extra := limit/uint64(workers), limit%uint64(workers)
+	return shares{grain: grain, of: func(i int) Range {
+		r := Range{First: 1 + uint64(i)*each + min(uint64(i), extra), Step: 1, Count: each}
+		if uint64(i) < extra {
+			r.Count++
+		}
+		return r
+	}}
+}
+
+func newInterleaved(limit uint64, workers int, grain func(uint64) uint64) dealer {
+	return shares{grain: grain, of: func(i int) Range {
+		r := Range{First: 1 + uint64(i), Step: uint64(workers)}
+		if uint64(i) < limit {
+			r.Count = (limit-1-uint64(i))/uint64(workers) + 1
+		}
+		return r
+	}}
+}
+
+// counterSource is the shared cursor of the dynamic split, alone on its cache lines: every worker writes it.
+type counterSource struct {
+	_     [128]byte
+	taken atomic.Uint64 // numbers dealt so far
+	_     [120]byte
+	limit uint64
+	grain func(uint64) uint64
+}
+
+func newDynamic(limit uint64, _ int, grain func(uint64) uint64) dealer {
+	return &counterSource{limit: limit, grain: grain}
+}
+
+func (c *counterSource) next(int, *position) (Range, bool) {
+	for {
+		taken := c.taken.Load()
+		if taken == c.limit {
+			return Range{}, false
+		}
+		count := min(c.grain(taken+1), c.limit-taken)
+		if c.taken.CompareAndSwap(taken, taken+count) {
+			return Range{First: taken + 1, Step: 1, Count: count}, true
+		}
+	}
+}

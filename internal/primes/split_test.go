@@ -1,0 +1,72 @@
+package primes
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+)
+
+// Every split deals each number from 1 to the limit exactly once, in pieces of at most one grain, whatever the order
+// in which the workers come back for more.
+func TestSplitsDealEveryNumberOnce(t *testing.T) {
+	for _, split := range Splits {
+		t.Run(split.Name, func(t *testing.T) {
+			rapid.Check(t, func(t *rapid.T) {
+				limit := rapid.Uint64Range(0, 3000).Draw(t, "limit")
+				workers := rapid.IntRange(1, 4000).Draw(t, "workers")
+				grain := rapid.Uint64Range(1, 50).Draw(t, "grain")
+				d := split.deal(limit, workers, func(uint64) uint64 { return grain })
+				seen := make([]int, limit+1)
+				positions := make([]position, workers)
+				for left := workers; left > 0; {
+					i := rapid.IntRange(0, workers-1).Draw(t, "worker")
+					for rounds := range workers { // the drawn worker takes one piece, the others follow in turn
+						at := (i + rounds) % workers
+						piece, ok := d.next(at, &positions[at])
+						if !ok {
+							left--
+							continue
+						}
+						left = workers
+						require.LessOrEqual(t, piece.Count, grain)
+						for k := range piece.Count {
+							seen[piece.First+k*piece.Step]++
+						}
+					}
+				}
+				for n := uint64(1); n <= limit; n++ {
+					require.Equal(t, 1, seen[n], "number %d", n)
+				}
+				require.Zero(t, seen[0], "0 is not a number to test")
+			})
+		})
+	}
+}
+
+// Shares differ by one number at most, and their ends do not overflow at the largest limit.
+func TestContiguousSharesAreEven(t *testing.T) {
+	whole := func(limit uint64) func(uint64) uint64 { return func(uint64) uint64 { return limit } }
+	for _, tc := range []struct {
+		limit   uint64
+		workers int
+	}{{200_000, 50_000}, {10, 3}, {MaxLimit, 7}, {3, 5}, {0, 2}} {
+		d := newContiguous(tc.limit, tc.workers, whole(tc.limit))
+		next, total := uint64(1), uint64(0)
+		for i := range tc.workers {
+			piece, ok := d.next(i, &position{})
+			if !ok {
+				continue
+			}
+			require.Equal(t, next, piece.First)
+			require.InDelta(t, float64(tc.limit)/float64(tc.workers), float64(piece.Count), 1)
+			next, total = next+piece.Count, total+piece.Count
+		}
+		require.Equal(t, tc.limit, total)
+	}
+}
+
+func TestLookupSplitListsTheNames(t *testing.T) {
+	_, err := LookupSplit("even")
+	require.EqualError(t, err, `unknown split "even": there are contiguous, interleaved, dynamic`)
+}
