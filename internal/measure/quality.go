@@ -1,0 +1,57 @@
+package measure
+
+import (
+	"fmt"
+
+	"gorun/internal/result"
+)
+
+// Thresholds of doubt. A sample that passes none of them is valid.
+const (
+	// Above this share of the run's CPU capacity, time taken by the hypervisor or by other programs moves a median by
+	// more than the 1-2% that a comparison wants to see.
+	disturbedShare = 0.02
+	// The kernel counts in ticks of 10 ms; fewer than these are rounding.
+	disturbedTicks = 3
+	tick           = 0.010
+)
+
+// Judge decides whether a sample can be trusted. capacity is the CPU time that the run's CPUs had during the sample, in
+// seconds.
+func Judge(s *result.Sample, capacity float64) {
+	q := &s.Quality
+	q.Verdict, q.Reasons = result.Valid, []string{}
+	doubt := func(v result.Verdict, format string, args ...any) {
+		if v == result.Invalid || q.Verdict == result.Valid {
+			q.Verdict = v
+		}
+		q.Reasons = append(q.Reasons, fmt.Sprintf(format, args...))
+	}
+	if !s.Placement.Verified {
+		doubt(result.Invalid, "the placement is not what was asked: %s", first(s.Placement.Mismatches))
+	}
+	if s.Partial {
+		doubt(result.Suspect, "cut short")
+	}
+	share := func(seconds *float64, format string) {
+		if seconds != nil && *seconds > disturbedTicks*tick && *seconds > disturbedShare*capacity {
+			doubt(result.Suspect, format, *seconds, 100**seconds/capacity)
+		}
+	}
+	sig := &q.Signals
+	share(sig.StealSeconds, "the hypervisor stole %.2f s (%.0f%% of the CPU time there was)")
+	share(sig.OtherSeconds, "other programs used %.2f s (%.0f%% of the CPU time there was)")
+	if t := sig.ThrottledSeconds; t != nil && *t > 0 {
+		doubt(result.Suspect, "the cgroup's CPU quota stopped threads for %.3f s", *t)
+	}
+	if f := sig.MajorFaults; f != nil && *f > 0 {
+		doubt(result.Suspect, "%d major page faults (reads from disk)", *f)
+	}
+}
+
+func first(words []string) string {
+	if len(words) == 0 {
+		return "no reason recorded"
+	}
+	return words[0]
+}

@@ -1,0 +1,116 @@
+package measure
+
+import (
+	"os"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"gorun/internal/linux"
+	"gorun/internal/result"
+	"gorun/internal/topology"
+)
+
+func TestJudge(t *testing.T) {
+	number := func(n float64) *float64 { return &n }
+	count := func(n uint64) *uint64 { return &n }
+	good := result.Placement{Verified: true}
+	const capacity = 10 // seconds
+	for name, tc := range map[string]struct {
+		sample  result.Sample
+		verdict result.Verdict
+		reasons int
+	}{
+		"calm":           {result.Sample{Placement: good}, result.Valid, 0},
+		"not as asked":   {result.Sample{Placement: result.Placement{Mismatches: []string{"worker 3: asked for CPU 1"}}}, result.Invalid, 1},
+		"cut short":      {result.Sample{Placement: good, Partial: true}, result.Suspect, 1},
+		"a little steal": {signals(good, result.Signals{StealSeconds: number(0.19)}), result.Valid, 0},
+		"steal":          {signals(good, result.Signals{StealSeconds: number(0.21)}), result.Suspect, 1},
+		"others":         {signals(good, result.Signals{OtherSeconds: number(5)}), result.Suspect, 1},
+		"throttled":      {signals(good, result.Signals{ThrottledSeconds: number(0.001)}), result.Suspect, 1},
+		"disk":           {signals(good, result.Signals{MajorFaults: count(2)}), result.Suspect, 1},
+		"counters at 0": {signals(good, result.Signals{
+			StealSeconds: number(0), ThrottledSeconds: number(0), MajorFaults: count(0),
+		}), result.Valid, 0},
+		"invalid stays invalid": {signals(result.Placement{}, result.Signals{StealSeconds: number(5)}), result.Invalid, 2},
+	} {
+		Judge(&tc.sample, capacity)
+		assert.Equal(t, tc.verdict, tc.sample.Quality.Verdict, name)
+		assert.Len(t, tc.sample.Quality.Reasons, tc.reasons, name)
+		assert.NotNil(t, tc.sample.Quality.Reasons, name)
+	}
+}
+
+func signals(p result.Placement, s result.Signals) result.Sample {
+	return result.Sample{Placement: p, Quality: result.Quality{Signals: s}}
+}
+
+// In a short sample two ticks are no more than rounding, however large their share.
+func TestJudgeKnowsTheTick(t *testing.T) {
+	steal := 0.02
+	s := signals(result.Placement{Verified: true}, result.Signals{StealSeconds: &steal})
+	Judge(&s, 0.05)
+	assert.Equal(t, result.Valid, s.Quality.Verdict)
+}
+
+func TestGrown(t *testing.T) {
+	one, three := uint64(1), uint64(3)
+	assert.EqualValues(t, 2, *grown(&one, &three))
+	assert.Nil(t, grown(&three, &one), "a counter that went back tells nothing")
+	assert.Nil(t, grown(nil, &one))
+	assert.Nil(t, grown(&one, nil))
+}
+
+// On the live machine the watcher sees the work that is done between its two readings.
+func TestWatcherLive(t *testing.T) {
+	allowed, err := linux.GetAffinity(0)
+	require.NoError(t, err)
+	w, _, err := OpenWatcher(os.DirFS("/"), allowed, 1)
+	require.NoError(t, err)
+	defer func() { require.NoError(t, w.Close()) }()
+	finish := w.Watch()
+	pages := make([]byte, 8<<20)
+	for i := 0; i < len(pages); i += 4096 {
+		pages[i] = 1
+	}
+	s := result.Sample{Seconds: 1, Placement: result.Placement{Verified: true}, Values: result.Values{}}
+	finish(&s)
+	require.NotNil(t, s.Quality.Signals.MinorFaults)
+	assert.Positive(t, *s.Quality.Signals.MinorFaults)
+	require.NotNil(t, s.Quality.Signals.StealSeconds)
+	peak, ok := s.Values.Number("memory_peak_bytes")
+	assert.True(t, ok)
+	assert.Greater(t, peak, float64(len(pages)))
+}
+
+// Many threads are not burdened with a counter each, and the reader is told.
+func TestWatcherSparesManyThreads(t *testing.T) {
+	allowed, err := linux.GetAffinity(0)
+	require.NoError(t, err)
+	w, warnings, err := OpenWatcher(os.DirFS("/"), allowed, 50_000)
+	require.NoError(t, err)
+	require.Len(t, warnings, 1)
+	assert.Equal(t, "no-migrations", warnings[0].Code)
+	s := result.Sample{Seconds: 1, Values: result.Values{}}
+	w.Watch()(&s)
+	assert.Nil(t, s.Quality.Signals.Migrations)
+}
+
+func TestReadHostLive(t *testing.T) {
+	root := os.DirFS("/")
+	m, err := topology.Read(root)
+	require.NoError(t, err)
+	h, err := ReadHost(root, m)
+	require.NoError(t, err)
+	assert.Equal(t, m.Counts().Online, h.Online)
+	assert.NotEmpty(t, h.Kernel)
+	assert.Positive(t, h.MemoryBytes)
+	assert.Positive(t, h.GOMAXPROCS)
+}
+
+func TestChosen(t *testing.T) {
+	assert.Equal(t, "madvise", chosen("always [madvise] never"))
+	assert.Equal(t, "never", chosen("never"))
+	assert.Equal(t, "odd ]x[", chosen("odd ]x["))
+}

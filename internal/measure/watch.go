@@ -1,0 +1,164 @@
+package measure
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+
+	"github.com/prometheus/procfs"
+
+	"gorun/internal/cgroup"
+	"gorun/internal/cpuset"
+	"gorun/internal/linux"
+	"gorun/internal/perf"
+	"gorun/internal/result"
+	"gorun/internal/sysfs"
+)
+
+// runQueueThreads is the number of threads above which their run-queue delay is not added up: it takes a file read
+// each (25 µs).
+const runQueueThreads = 512
+
+// Watcher counts what disturbs a sample.
+type Watcher struct {
+	root       fs.FS
+	proc       procfs.FS
+	cpus       cpuset.Set
+	migrations *perf.Counter // nil: could not be had
+}
+
+// migrationThreads is the number of threads above which their migrations are not counted: the counters that every new
+// thread inherits triple the time that 30,000 threads take to start.
+const migrationThreads = 2048
+
+// OpenWatcher finds out what can be counted on this machine. What cannot is a warning, not an error. root is the live
+// machine; cpus are those of the run; threads is how many it will have at once.
+func OpenWatcher(root fs.FS, cpus cpuset.Set, threads int) (*Watcher, []result.Warning, error) {
+	proc, err := procfs.NewDefaultFS()
+	if err != nil {
+		return nil, nil, err
+	}
+	w := &Watcher{root: root, proc: proc, cpus: cpus}
+	const code, what = "no-migrations", "migrations of threads are not counted"
+	if threads > migrationThreads {
+		err := fmt.Errorf("a counter for each of %d threads would disturb the run", threads)
+		return w, []result.Warning{result.WarningOf(code, what, err)}, nil
+	}
+	if w.migrations, err = perf.OpenMigrations(); err != nil {
+		return w, []result.Warning{result.WarningOf(code, what, err)}, nil
+	}
+	return w, nil, nil
+}
+
+// Close closes the counters.
+func (w *Watcher) Close() error {
+	if w.migrations == nil {
+		return nil
+	}
+	return w.migrations.Close()
+}
+
+// reading is every counter at one moment; nil is a counter that could not be read.
+type reading struct {
+	steal, busy *float64 // seconds, of the run's CPUs
+	runQueue    *float64
+	throttled   *float64
+	pressure    *float64
+	migrations  *uint64
+	usage       *linux.Usage
+}
+
+// Watch reads the counters, and returns what reads them again and puts the differences, and the verdict, on a sample.
+func (w *Watcher) Watch() func(*result.Sample) {
+	before := w.read()
+	return func(s *result.Sample) {
+		w.fill(&s.Quality.Signals, before, w.read(), s.CPUSeconds())
+		// Not ru_maxrss, which goes back to before the exec (fs/exec.c, exec_mmap).
+		if peak, err := sysfs.ReadKB(w.root, "proc/self/status", "VmHWM"); err == nil {
+			s.Values["memory_peak_bytes"] = peak
+		}
+		Judge(s, s.Seconds*float64(w.cpus.Len()))
+	}
+}
+
+func (w *Watcher) fill(sig *result.Signals, before, after reading, own float64) {
+	sig.StealSeconds = grown(before.steal, after.steal)
+	if busy := grown(before.busy, after.busy); busy != nil {
+		others := max(0, *busy-own)
+		sig.OtherSeconds = &others
+	}
+	sig.RunQueueSeconds = grown(before.runQueue, after.runQueue)
+	sig.ThrottledSeconds = grown(before.throttled, after.throttled)
+	sig.CPUPressureSeconds = grown(before.pressure, after.pressure)
+	sig.Migrations = grown(before.migrations, after.migrations)
+	if before.usage != nil && after.usage != nil {
+		used := after.usage.Sub(*before.usage)
+		sig.VoluntarySwitches, sig.InvoluntarySwitches = &used.VoluntarySwitches, &used.InvoluntarySwitches
+		sig.MinorFaults, sig.MajorFaults = &used.MinorFaults, &used.MajorFaults
+	}
+	sig.MHz = readMHz(w.root, w.cpus)
+}
+
+// grown is by how much a counter grew; a counter that went back (threads that ended took theirs along) tells nothing.
+func grown[N float64 | uint64](before, after *N) *N {
+	if before == nil || after == nil || *after < *before {
+		return nil
+	}
+	d := *after - *before
+	return &d
+}
+
+func (w *Watcher) read() reading {
+	var r reading
+	if stat, err := w.proc.Stat(); err == nil {
+		var steal, busy float64
+		for cpu, t := range stat.CPU {
+			if w.cpus.Contains(int(cpu)) {
+				steal += t.Steal
+				busy += t.User + t.Nice + t.System + t.IRQ + t.SoftIRQ // guest time is within user
+			}
+		}
+		r.steal, r.busy = &steal, &busy
+	}
+	r.runQueue = w.readRunQueue()
+	if throttled, err := cgroup.ReadThrottling(w.root); err == nil {
+		r.throttled = &throttled.Seconds
+	}
+	if psi, err := w.proc.PSIStatsForResource("cpu"); err == nil && psi.Some != nil {
+		seconds := float64(psi.Some.Total) / 1e6
+		r.pressure = &seconds
+	}
+	if w.migrations != nil {
+		if n, err := w.migrations.Read(); err == nil {
+			r.migrations = &n
+		}
+	}
+	if usage, err := linux.ProcessUsage(); err == nil {
+		r.usage = &usage
+	}
+	return r
+}
+
+// readRunQueue adds up how long the process's threads have waited for a CPU (/proc/PID/task/TID/schedstat).
+func (w *Watcher) readRunQueue() *float64 {
+	self, err := w.proc.Self()
+	if err != nil {
+		return nil
+	}
+	threads, err := w.proc.AllThreads(self.PID)
+	if err != nil || len(threads) > runQueueThreads {
+		return nil
+	}
+	var seconds float64
+	for _, thread := range threads {
+		stat, err := thread.Schedstat()
+		if errors.Is(err, fs.ErrNotExist) {
+			continue // it ended meanwhile
+		}
+		if err != nil {
+			return nil
+		}
+		seconds += float64(stat.WaitingNanoseconds) / 1e9
+	}
+	return &seconds
+}
