@@ -1,0 +1,59 @@
+package metrics
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus/push"
+
+	"gorun/internal/hint"
+)
+
+// ErrURL is wrapped by NewPusher's error when the text is not an address to push to.
+var ErrURL = errors.New("not an http or https URL")
+
+// pushTimeout bounds the push, which comes after the run and must not hold up its result.
+const pushTimeout = 10 * time.Second
+
+// Pusher sends the run's final figures to a Pushgateway.
+type Pusher struct {
+	pusher *push.Pusher
+	shown  string // the URL without its password
+}
+
+// NewPusher prepares a push to the Pushgateway at base ("http://push.example:9091"; a user and a password in it are
+// sent as basic authentication) under the job "gorun" and, unless it is "", the instance; nothing is sent yet. Its
+// error wraps ErrURL and has a Hint.
+func (e *Exporter) NewPusher(base, instance string) (*Pusher, error) {
+	target, err := url.Parse(base)
+	if err != nil || target.Host == "" || (target.Scheme != "http" && target.Scheme != "https") {
+		// The text is not repeated: what url.Parse rejects may hold a password.
+		return nil, hint.With(fmt.Errorf("cannot push metrics: %w", ErrURL),
+			"write http://HOST:PORT, as in http://127.0.0.1:9091")
+	}
+	shown, user := target.Redacted(), target.User
+	// The client's own errors repeat the URL, password and all: it gets one without.
+	target.User = nil
+	pusher := push.New(target.String(), "gorun").Gatherer(e.run).Client(&http.Client{Timeout: pushTimeout})
+	if user != nil {
+		password, _ := user.Password()
+		pusher.BasicAuth(user.Username(), password)
+	}
+	if instance != "" {
+		pusher.Grouping("instance", instance)
+	}
+	return &Pusher{pusher: pusher, shown: shown}, nil
+}
+
+// Push sends the figures as they are now; they replace what an earlier run pushed. A failure is worth a warning: the
+// run itself is not affected.
+func (p *Pusher) Push(ctx context.Context) error {
+	if err := p.pusher.PushContext(ctx); err != nil {
+		return fmt.Errorf("cannot push metrics to %s: %w", p.shown, err)
+	}
+	return nil
+}

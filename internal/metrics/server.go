@@ -1,0 +1,167 @@
+package metrics
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"log"
+	"net"
+	"net/http"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+
+	"gorun/internal/hint"
+)
+
+// ErrAddress is wrapped by Serve's error when the address itself is not one: wrong usage, not a failure of the system.
+var ErrAddress = errors.New("not a listen address")
+
+// limits bound what a client can cost the run. A scraper sends a few hundred bytes and reads some ten kilobytes.
+type limits struct {
+	readHeader, read, write, idle time.Duration
+	gather                        time.Duration // how long one scrape may take to be gathered
+	shutdown                      time.Duration // how long Close waits for scrapes that are under way
+	headerBytes                   int
+	inFlight                      int // scrapes at a time; a Prometheus pair and a person with curl fit
+}
+
+var defaultLimits = limits{
+	readHeader:  5 * time.Second,
+	read:        10 * time.Second,
+	write:       30 * time.Second,
+	idle:        2 * time.Minute, // longer than the usual scrape interval, so that connections are reused
+	gather:      10 * time.Second,
+	shutdown:    2 * time.Second,
+	headerBytes: 16 << 10,
+	inFlight:    4,
+}
+
+// Server serves /metrics until it is closed.
+type Server struct {
+	listener net.Listener
+	http     *http.Server
+	shutdown time.Duration
+	stopped  chan struct{} // closed when the serving goroutine is gone
+}
+
+// Serve binds the address at once, so that a busy port is known before any work starts, and serves in the background.
+// An address is "HOST:PORT", ":PORT" or "PORT"; without a host it is 127.0.0.1, and other machines are only let in by
+// an address that says so ("0.0.0.0:9464"). Port 0 takes a free one: see Addr. Errors wrap ErrAddress where the text is
+// no address, else the system's error, and have a Hint.
+func (e *Exporter) Serve(addr string) (*Server, error) { return e.serve(addr, defaultLimits) }
+
+func (e *Exporter) serve(addr string, limits limits) (*Server, error) {
+	bind, err := loopbackUnlessTold(addr)
+	if err != nil {
+		return nil, err
+	}
+	listener, err := net.Listen("tcp", bind)
+	if err != nil {
+		return nil, hint.With(fmt.Errorf("cannot serve metrics on %s: %w", bind, err), bindHint(err))
+	}
+	s := &Server{
+		listener: listener,
+		shutdown: limits.shutdown,
+		stopped:  make(chan struct{}),
+		http: &http.Server{
+			Handler:           e.handler(limits),
+			ReadHeaderTimeout: limits.readHeader,
+			ReadTimeout:       limits.read,
+			WriteTimeout:      limits.write,
+			IdleTimeout:       limits.idle,
+			MaxHeaderBytes:    limits.headerBytes,
+			// A client's faults are no news for the person who runs gorun.
+			ErrorLog: log.New(io.Discard, "", 0),
+		},
+	}
+	go func() {
+		defer close(s.stopped)
+		_ = s.http.Serve(listener) // ends by Close only: a failed accept is retried inside
+	}()
+	return s, nil
+}
+
+// loopbackUnlessTold completes an address.
+func loopbackUnlessTold(addr string) (string, error) {
+	text := addr
+	if !strings.Contains(text, ":") {
+		text = ":" + text
+	}
+	host, port, err := net.SplitHostPort(text)
+	if err == nil {
+		_, err = strconv.ParseUint(port, 10, 16)
+	}
+	if err != nil {
+		return "", hint.With(fmt.Errorf("%w: %q", ErrAddress, addr), "write HOST:PORT, as in 127.0.0.1:9464, or :9464")
+	}
+	if host == "" {
+		host = "127.0.0.1"
+	}
+	return net.JoinHostPort(host, port), nil
+}
+
+// bindHint says what to do about an address that cannot be bound.
+func bindHint(err error) string {
+	switch {
+	case errors.Is(err, syscall.EADDRINUSE):
+		return "another program listens there: choose another port, or port 0 for any that is free"
+	case errors.Is(err, fs.ErrPermission):
+		return "ports below 1024 need CAP_NET_BIND_SERVICE: choose a higher one"
+	}
+	return "the host must be an address of this machine, such as 127.0.0.1 or 0.0.0.0"
+}
+
+// index is what a person sees who opens the address in a browser.
+const index = `<!doctype html>
+<title>gorun</title>
+<p>A gorun run. Its figures for Prometheus: <a href="/metrics">/metrics</a></p>
+`
+
+func (e *Exporter) handler(limits limits) http.Handler {
+	mux := http.NewServeMux()
+	mux.Handle("GET /metrics", promhttp.HandlerFor(prometheus.Gatherers{e.run, e.process}, promhttp.HandlerOpts{
+		MaxRequestsInFlight: limits.inFlight,
+		Timeout:             limits.gather,
+		EnableOpenMetrics:   true,
+	}))
+	mux.HandleFunc("GET /{$}", func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "text/html; charset=utf-8")
+		_, _ = io.WriteString(w, index) // a client that left needs no answer
+	})
+	return mux
+}
+
+// Addr is the address that is served, with the port that was taken.
+func (s *Server) Addr() string { return s.listener.Addr().String() }
+
+// Linger keeps serving for a while after the run, so that a scraper sees its end: until d is over or ctx is done.
+func (s *Server) Linger(ctx context.Context, d time.Duration) {
+	ctx, cancel := context.WithTimeout(ctx, d)
+	defer cancel()
+	select {
+	case <-ctx.Done():
+	case <-s.stopped:
+	}
+}
+
+// Close lets scrapes that are under way finish for two seconds, then cuts them, and returns when nothing is served.
+func (s *Server) Close() error {
+	ctx, cancel := context.WithTimeout(context.Background(), s.shutdown)
+	defer cancel()
+	err := s.http.Shutdown(ctx)
+	if err != nil {
+		err = s.http.Close()
+	}
+	<-s.stopped
+	if err != nil {
+		return fmt.Errorf("cannot close the metrics server: %w", err)
+	}
+	return nil
+}

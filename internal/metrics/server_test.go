@@ -1,0 +1,248 @@
+package metrics
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"gorun/internal/result"
+)
+
+// serveFixed serves a run of fixed figures on a free port until the test ends.
+func serveFixed(t *testing.T, limits limits) *Server {
+	t.Helper()
+	s, err := NewExporter(fixedLive, fixedInfo).serve("127.0.0.1:0", limits)
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, s.Close()) })
+	return s
+}
+
+// get fetches a page on a connection of its own, which leaves no goroutine behind.
+func get(t *testing.T, url string) (*http.Response, string) {
+	t.Helper()
+	transport := &http.Transport{DisableKeepAlives: true}
+	client := http.Client{Transport: transport, Timeout: time.Minute}
+	response, err := client.Get(url)
+	require.NoError(t, err)
+	defer response.Body.Close()
+	body, err := io.ReadAll(response.Body)
+	require.NoError(t, err)
+	return response, string(body)
+}
+
+func TestScrape(t *testing.T) {
+	s := serveFixed(t, defaultLimits)
+	response, body := get(t, "http://"+s.Addr()+"/metrics")
+	assert.Equal(t, http.StatusOK, response.StatusCode)
+	assert.Contains(t, response.Header.Get("Content-Type"), "text/plain; version=0.0.4")
+	for _, line := range []string{
+		"gorun_numbers_tested_total 150000\n",
+		`gorun_cpu_busy_seconds_total{cpu="11"} 2.5` + "\n",
+		`gorun_worker_duration_seconds_bucket{le="0.001"} 37100` + "\n",
+		"gorun_worker_duration_seconds_count 37500\n",
+		"go_goroutines ", "go_sched_gomaxprocs_threads ", "go_build_info{",
+	} {
+		assert.Contains(t, body, line)
+	}
+
+	response, body = get(t, "http://"+s.Addr()+"/")
+	assert.Equal(t, http.StatusOK, response.StatusCode)
+	assert.Contains(t, body, `href="/metrics"`)
+	response, _ = get(t, "http://"+s.Addr()+"/etc")
+	assert.Equal(t, http.StatusNotFound, response.StatusCode)
+	response, err := http.Post("http://"+s.Addr()+"/metrics", "text/plain", strings.NewReader("x"))
+	require.NoError(t, err)
+	require.NoError(t, response.Body.Close())
+	assert.Equal(t, http.StatusMethodNotAllowed, response.StatusCode)
+	http.DefaultClient.CloseIdleConnections()
+}
+
+func TestConcurrentScrapesOfARunThatGoesOn(t *testing.T) {
+	var tested atomic.Uint64
+	live := func() result.Live { return result.Live{NumbersTested: tested.Add(1)} }
+	limits := defaultLimits
+	limits.inFlight = 100
+	s, err := NewExporter(live, fixedInfo).serve("127.0.0.1:0", limits)
+	require.NoError(t, err)
+	var clients sync.WaitGroup
+	for range 8 {
+		clients.Go(func() {
+			for range 5 {
+				response, body := get(t, "http://"+s.Addr()+"/metrics")
+				assert.Equal(t, http.StatusOK, response.StatusCode)
+				assert.Contains(t, body, "gorun_numbers_tested_total ")
+			}
+		})
+	}
+	clients.Wait()
+	require.NoError(t, s.Close())
+	assert.Equal(t, uint64(8*5), tested.Load(), "the run is read once a scrape")
+	_, err = net.Dial("tcp", s.Addr())
+	require.Error(t, err, "closed")
+}
+
+func TestScrapesInFlightAreLimited(t *testing.T) {
+	entered, leave := make(chan struct{}), make(chan struct{})
+	live := func() result.Live {
+		entered <- struct{}{}
+		<-leave
+		return result.Live{}
+	}
+	limits := defaultLimits
+	limits.inFlight, limits.gather = 1, time.Hour
+	s, err := NewExporter(live, fixedInfo).serve("127.0.0.1:0", limits)
+	require.NoError(t, err)
+	var first sync.WaitGroup
+	first.Go(func() {
+		response, _ := get(t, "http://"+s.Addr()+"/metrics")
+		assert.Equal(t, http.StatusOK, response.StatusCode)
+	})
+	<-entered
+	response, _ := get(t, "http://"+s.Addr()+"/metrics")
+	assert.Equal(t, http.StatusServiceUnavailable, response.StatusCode)
+	close(leave)
+	first.Wait()
+	require.NoError(t, s.Close())
+}
+
+func TestLoopbackUnlessTold(t *testing.T) {
+	for addr, want := range map[string]string{
+		":9464":           "127.0.0.1:9464",
+		"9464":            "127.0.0.1:9464",
+		"0.0.0.0:9464":    "0.0.0.0:9464",
+		"localhost:0":     "localhost:0",
+		"[::]:1":          "[::]:1",
+		"[::1]:65535":     "[::1]:65535",
+		"metrics.lan:100": "metrics.lan:100",
+	} {
+		got, err := loopbackUnlessTold(addr)
+		require.NoError(t, err, addr)
+		assert.Equal(t, want, got)
+	}
+	for _, addr := range []string{
+		"", ":", "localhost", "::1", "1:2:3", "127.0.0.1:65536", ":-1", ":http", "[::1", ":9464 ",
+	} {
+		_, err := NewExporter(fixedLive, fixedInfo).Serve(addr)
+		require.ErrorIs(t, err, ErrAddress, addr)
+		assert.NotEmpty(t, hintOf(t, err))
+	}
+}
+
+func hintOf(t *testing.T, err error) string {
+	t.Helper()
+	var with interface{ Hint() string }
+	require.ErrorAs(t, err, &with)
+	return with.Hint()
+}
+
+func TestBusyPortIsAnErrorAtOnce(t *testing.T) {
+	s := serveFixed(t, defaultLimits)
+	_, err := NewExporter(fixedLive, fixedInfo).Serve(s.Addr())
+	require.ErrorIs(t, err, syscall.EADDRINUSE)
+	require.NotErrorIs(t, err, ErrAddress)
+	assert.ErrorContains(t, err, "cannot serve metrics on "+s.Addr())
+	assert.Contains(t, hintOf(t, err), "another port")
+}
+
+func TestForeignAddress(t *testing.T) {
+	_, err := NewExporter(fixedLive, fixedInfo).Serve("192.0.2.1:0") // TEST-NET-1 (RFC 5737): nobody has it
+	require.Error(t, err)
+	assert.Contains(t, hintOf(t, err), "address of this machine")
+}
+
+// A client that sends its request byte by byte, or never, must not hold a connection for ever.
+func TestSlowClientIsCutOff(t *testing.T) {
+	limits := defaultLimits
+	limits.readHeader, limits.read, limits.idle = 50*time.Millisecond, 50*time.Millisecond, 50*time.Millisecond
+	s := serveFixed(t, limits)
+	for _, c := range []struct{ name, sent string }{
+		{"no request", ""},
+		{"half a header", "GET /metrics HTTP/1.1\r\nHost: x\r\nX-Slow: "},
+		{"idle after a request", "GET / HTTP/1.1\r\nHost: x\r\n\r\n"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			conn, err := net.Dial("tcp", s.Addr())
+			require.NoError(t, err)
+			defer conn.Close()
+			_, err = io.WriteString(conn, c.sent)
+			require.NoError(t, err)
+			// This deadline is what fails the test, should the server wait for ever.
+			require.NoError(t, conn.SetReadDeadline(time.Now().Add(20*time.Second)))
+			_, err = io.Copy(io.Discard, conn)
+			if err != nil {
+				require.ErrorIs(t, err, syscall.ECONNRESET, "cut off by the server")
+			}
+		})
+	}
+}
+
+func TestHugeHeaderIsRefused(t *testing.T) {
+	s := serveFixed(t, defaultLimits)
+	conn, err := net.Dial("tcp", s.Addr())
+	require.NoError(t, err)
+	defer conn.Close()
+	// The server may close before all is sent; its answer counts.
+	_, _ = io.WriteString(conn, "GET /metrics HTTP/1.1\r\nHost: x\r\nX-Huge: "+strings.Repeat("x", 64<<10)+"\r\n\r\n")
+	response, err := http.ReadResponse(bufio.NewReader(conn), nil)
+	if errors.Is(err, syscall.ECONNRESET) {
+		return
+	}
+	require.NoError(t, err)
+	defer response.Body.Close()
+	assert.Equal(t, http.StatusRequestHeaderFieldsTooLarge, response.StatusCode)
+}
+
+// A scrape that hangs must not keep the program from ending.
+func TestCloseCutsAScrapeThatHangs(t *testing.T) {
+	entered, leave := make(chan struct{}), make(chan struct{})
+	live := func() result.Live {
+		close(entered)
+		<-leave
+		return result.Live{}
+	}
+	limits := defaultLimits
+	limits.shutdown, limits.gather = time.Millisecond, time.Hour
+	s, err := NewExporter(live, fixedInfo).serve("127.0.0.1:0", limits)
+	require.NoError(t, err)
+	conn, err := net.Dial("tcp", s.Addr())
+	require.NoError(t, err)
+	defer conn.Close()
+	_, err = io.WriteString(conn, "GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n")
+	require.NoError(t, err)
+	<-entered
+	require.NoError(t, s.Close())
+	close(leave)
+}
+
+func TestLinger(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &Server{stopped: make(chan struct{})}
+		began := time.Now()
+		s.Linger(t.Context(), 0)
+		assert.Zero(t, time.Since(began), "not asked for")
+		s.Linger(t.Context(), time.Minute)
+		assert.Equal(t, time.Minute, time.Since(began))
+
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		s.Linger(ctx, time.Hour)
+		assert.Equal(t, time.Minute+time.Second, time.Since(began), "interrupted")
+
+		close(s.stopped)
+		s.Linger(t.Context(), time.Hour)
+		assert.Equal(t, time.Minute+time.Second, time.Since(began), "nothing is served any more")
+	})
+}

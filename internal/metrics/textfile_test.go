@@ -1,0 +1,112 @@
+package metrics
+
+import (
+	"os"
+	"path/filepath"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"gorun/internal/result"
+)
+
+func namesIn(t *testing.T, dir string) []string {
+	t.Helper()
+	entries, err := os.ReadDir(dir)
+	require.NoError(t, err)
+	names := []string{}
+	for _, entry := range entries {
+		names = append(names, entry.Name())
+	}
+	return names
+}
+
+func TestTextfile(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		dir := t.TempDir()
+		path := filepath.Join(dir, "gorun.prom")
+		var tested atomic.Uint64
+		e := NewExporter(func() result.Live { return result.Live{NumbersTested: tested.Load()} }, fixedInfo)
+		file, err := e.OpenTextfile(path)
+		require.NoError(t, err)
+		assert.Empty(t, namesIn(t, dir), "the check leaves nothing behind")
+
+		tested.Store(1)
+		time.Sleep(textfileEvery)
+		synctest.Wait()
+		text, err := os.ReadFile(path)
+		require.NoError(t, err)
+		assert.Contains(t, string(text), "gorun_numbers_tested_total 1\n")
+
+		tested.Store(2)
+		require.NoError(t, file.Close())
+		require.NoError(t, file.Close(), "a second time is the first")
+		text, err = os.ReadFile(path)
+		require.NoError(t, err)
+		assert.Equal(t, exposition(t, e), string(text))
+		assert.Contains(t, string(text), "gorun_numbers_tested_total 2\n")
+		assert.NotContains(t, string(text), "go_goroutines", "node_exporter has its own")
+		assert.Equal(t, []string{"gorun.prom"}, namesIn(t, dir))
+		info, err := os.Stat(path)
+		require.NoError(t, err)
+		assert.Equal(t, os.FileMode(0o644), info.Mode(), "node_exporter is another user")
+	})
+}
+
+// A reader that has the old file open keeps it whole: it is replaced, not written over.
+func TestTextfileIsReplaced(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "gorun.prom")
+	require.NoError(t, os.WriteFile(path, []byte("old 1\n"), 0o600))
+	reader, err := os.Open(path)
+	require.NoError(t, err)
+	defer reader.Close()
+	file, err := NewExporter(fixedLive, fixedInfo).OpenTextfile(path)
+	require.NoError(t, err)
+	require.NoError(t, file.Close())
+	old := make([]byte, 100)
+	n, err := reader.Read(old)
+	require.NoError(t, err)
+	assert.Equal(t, "old 1\n", string(old[:n]))
+}
+
+func TestTextfileThatCannotBeWritten(t *testing.T) {
+	dir := t.TempDir()
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "file"), nil, 0o600))
+	for name, path := range map[string]string{
+		"no directory":          filepath.Join(dir, "none", "gorun.prom"),
+		"a directory itself":    dir,
+		"a file as a directory": filepath.Join(dir, "file", "gorun.prom"),
+		"a device":              os.DevNull,
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, err := NewExporter(fixedLive, fixedInfo).OpenTextfile(path)
+			require.ErrorContains(t, err, "cannot write metrics to "+path)
+			assert.NotEmpty(t, hintOf(t, err))
+		})
+	}
+	assert.Equal(t, []string{"file"}, namesIn(t, dir))
+}
+
+func TestTextfileLeavesNoPartOfAFailedWrite(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "gorun.prom")
+	file, err := NewExporter(fixedLive, fixedInfo).OpenTextfile(path)
+	require.NoError(t, err)
+	require.NoError(t, os.Mkdir(path, 0o755), "a directory cannot be replaced by a file")
+	require.ErrorContains(t, file.Close(), "cannot write metrics to "+path)
+	assert.Equal(t, []string{"gorun.prom"}, namesIn(t, dir))
+}
+
+func TestTextfileReportsTheLastWrite(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "metrics")
+	require.NoError(t, os.Mkdir(dir, 0o755))
+	file, err := NewExporter(fixedLive, fixedInfo).OpenTextfile(filepath.Join(dir, "gorun.prom"))
+	require.NoError(t, err)
+	require.NoError(t, os.Remove(dir))
+	require.ErrorIs(t, file.Close(), os.ErrNotExist)
+	require.ErrorIs(t, file.Close(), os.ErrNotExist)
+}

@@ -1,0 +1,50 @@
+// Package render shows a result.Run: as a table for people, and as JSON, CSV and Go benchmark lines for programs. Every
+// format is a pure function of the run and of Options, one file a format; only Progress, which draws while a run goes
+// on, keeps state.
+package render
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"gorun/internal/result"
+)
+
+// Format is one way to write a run. To add one, write its function in its own file and its row in Formats.
+type Format struct {
+	Name  string // as --format takes it
+	Usage string // one line for help and completion
+	Write func(w io.Writer, run *result.Run, opts Options) error
+}
+
+// Formats lists every format, the default first. Help, validation and completion are made from it.
+var Formats = [...]Format{
+	{"table", "for people: what ran, how it went, and what limited it", Table},
+	{"json", "the whole run, indented, in the schema " + result.Schema, JSON},
+	{"csv", "one row a sample, in seconds and at full precision", CSV},
+	{"benchfmt", "Go benchmark lines, one a sample, as benchstat reads them", Benchfmt},
+}
+
+// ErrFormat is wrapped by Lookup's error: the user asked for a format that does not exist.
+var ErrFormat = errors.New("unknown format")
+
+// Lookup finds a format by its name. Its error wraps ErrFormat and lists the names.
+func Lookup(name string) (Format, error) {
+	for _, format := range Formats {
+		if format.Name == name {
+			return format, nil
+		}
+	}
+	return Format{}, fmt.Errorf("%w %q: there are %s", ErrFormat, name, strings.Join(Names(), ", "))
+}
+
+// Names lists the formats' names in the order of Formats.
+func Names() []string {
+	names := make([]string, len(Formats))
+	for i, format := range Formats {
+		names[i] = format.Name
+	}
+	return names
+}

@@ -1,0 +1,54 @@
+package render
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"slices"
+
+	"gorun/internal/result"
+)
+
+// JSON writes the whole run, indented by two spaces, with "<", ">" and "&" as themselves. Lists that the schema
+// promises are never null.
+func JSON(w io.Writer, run *result.Run, _ Options) error {
+	full := *run
+	full.Samples = withLists(run.Samples)
+	if run.Warmups != nil {
+		full.Warmups = withLists(run.Warmups)
+	}
+	full.Findings = orEmpty(run.Findings)
+	full.Warnings = orEmpty(run.Warnings)
+
+	return indented(w, &full)
+}
+
+// indented writes any value as the JSON that gorun writes everywhere.
+func indented(w io.Writer, value any) error {
+	enc := json.NewEncoder(w)
+	enc.SetEscapeHTML(false)
+	enc.SetIndent("", "  ")
+	if err := enc.Encode(value); err != nil {
+		return fmt.Errorf("cannot write JSON: %w", err)
+	}
+	return nil
+}
+
+// withLists copies the samples, and gives each the empty values and reasons that a reader may rely on.
+func withLists(samples []result.Sample) []result.Sample {
+	out := slices.Clone(orEmpty(samples))
+	for i := range out {
+		out[i].Quality.Reasons = orEmpty(out[i].Quality.Reasons)
+		if out[i].Values == nil {
+			out[i].Values = result.Values{}
+		}
+	}
+	return out
+}
+
+func orEmpty[T any](list []T) []T {
+	if list == nil {
+		return []T{}
+	}
+	return list
+}

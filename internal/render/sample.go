@@ -1,0 +1,75 @@
+package render
+
+import (
+	"cmp"
+	"slices"
+
+	"gorun/internal/result"
+)
+
+// A figure's getter gives false where the sample does not have it.
+
+// value gets one of the experiment's own figures.
+func value(name string) func(s *result.Sample) (float64, bool) {
+	return func(s *result.Sample) (float64, bool) { return s.Values.Number(name) }
+}
+
+// counter gets one of the counted disturbances.
+func counter(of func(s *result.Signals) *uint64) func(s *result.Sample) (float64, bool) {
+	return func(s *result.Sample) (float64, bool) {
+		count := of(&s.Quality.Signals)
+		if count == nil {
+			return 0, false
+		}
+		return float64(*count), true
+	}
+}
+
+// summarised are the samples that a median is made of: neither partial nor invalid; or all, where none is good, since
+// an interrupted run still shows what it has.
+func summarised(samples []result.Sample) []result.Sample {
+	good := slices.DeleteFunc(slices.Clone(samples), func(s result.Sample) bool {
+		return s.Partial || s.Quality.Verdict == result.Invalid
+	})
+	if len(good) == 0 {
+		return samples
+	}
+	return good
+}
+
+// typical is the sample with the median wall time (the faster of the two middle ones): its CPUs and workers are shown,
+// since those of different samples do not add up. Nil without samples.
+func typical(samples []result.Sample) *result.Sample {
+	if len(samples) == 0 {
+		return nil
+	}
+	order := make([]*result.Sample, len(samples))
+	for i := range samples {
+		order[i] = &samples[i]
+	}
+	slices.SortStableFunc(order, func(a, b *result.Sample) int { return cmp.Compare(a.Seconds, b.Seconds) })
+	return order[(len(order)-1)/2]
+}
+
+// spread is the least, the median and the greatest of a figure over the samples that have it.
+type spread struct{ least, median, greatest float64 }
+
+// spreadOf gives false where no sample has the figure.
+func spreadOf(samples []result.Sample, of func(s *result.Sample) (float64, bool)) (spread, bool) {
+	var all []float64
+	for i := range samples {
+		if figure, ok := of(&samples[i]); ok {
+			all = append(all, figure)
+		}
+	}
+	if len(all) == 0 {
+		return spread{}, false
+	}
+	slices.Sort(all)
+	middle := len(all) / 2
+	median := all[middle]
+	if len(all)%2 == 0 {
+		median = (all[middle-1] + all[middle]) / 2
+	}
+	return spread{all[0], median, all[len(all)-1]}, true
+}

@@ -1,0 +1,331 @@
+package render
+
+import (
+	"fmt"
+	"io"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"gorun/internal/cpuset"
+	"gorun/internal/topology"
+)
+
+// Topo shows a machine to a person, in opts.Width columns: what there is, which CPUs are ours and why the others are
+// not, the packages, nodes, last-level caches and cores as a tree, and how far the nodes are from each other.
+func Topo(w io.Writer, m *topology.Machine, opts Options) error {
+	blocks := []string{
+		topoCounts(m, opts) + topoShare(m, opts),
+		topoTree(m, opts),
+		topoDistances(m, opts),
+		topoWarnings(m, opts),
+	}
+	blocks = slices.DeleteFunc(blocks, func(block string) bool { return block == "" })
+	_, err := io.WriteString(w, strings.Join(blocks, "\n"))
+	return err
+}
+
+// topoCounts is the first line.
+func topoCounts(m *topology.Machine, opts Options) string {
+	n := m.Counts()
+	cpus := things(n.CPUs, "CPU")
+	if n.Online < n.CPUs {
+		cpus += fmt.Sprintf(" (%d online)", n.Online)
+	}
+	parts := []string{
+		cpus, things(n.Cores, "core"), things(n.LLCs, "LLC"), things(n.Nodes, "node"), things(n.Packages, "package"),
+	}
+	return opts.paint(bold, strings.TrimSuffix(flow(parts, ", ", "  ", opts.columns()), "\n")) + "\n"
+}
+
+// topoShare says which CPUs are ours, which are not and why, and which the kernel treats in a special way.
+func topoShare(m *topology.Machine, opts Options) string {
+	block := topoSet("ours", m.Allowed(), "", opts)
+	var whys []string
+	for _, c := range m.CPUs {
+		if why := m.WhyNot(c.CPU); why != "" && !slices.Contains(whys, why) {
+			whys = append(whys, why)
+		}
+	}
+	for _, why := range whys {
+		cpus := m.Where(func(c topology.CPU) bool { return m.WhyNot(c.CPU) == why })
+		block += topoSet("not ours", cpus, why, opts)
+	}
+	if !m.Isolated.Empty() {
+		block += topoSet("isolated", m.Isolated, "", opts)
+	}
+	if !m.NohzFull.Empty() {
+		block += topoSet("nohz_full", m.NohzFull, "", opts)
+	}
+	return block
+}
+
+func topoSet(name string, cpus cpuset.Set, why string, opts Options) string {
+	text := "none"
+	if !cpus.Empty() {
+		text = strings.ReplaceAll(cpus.String(), ",", ", ")
+	}
+	if why != "" {
+		text += ": " + why
+	}
+	return paragraph(fmt.Sprintf("  %-9s  ", name), text, opts.columns())
+}
+
+// topoTree is the packages, in each its nodes, in each its caches and their cores; then the nodes without CPUs.
+func topoTree(m *topology.Machine, opts Options) string {
+	var block strings.Builder
+	byNumber := map[int]topology.Node{}
+	for _, node := range m.Nodes {
+		byNumber[node.Node] = node
+	}
+	shown := map[int]bool{}
+	for _, pkg := range grouped(m.CPUs, func(c topology.CPU) int { return c.Package }) {
+		fmt.Fprintf(&block, "%s\n", opts.paint(bold, fmt.Sprintf("package %d", pkg[0].Package)))
+		for _, cpus := range grouped(pkg, func(c topology.CPU) int { return c.Node }) {
+			node := byNumber[cpus[0].Node]
+			shown[node.Node] = true
+			block.WriteString(nodeLine(node, numbered(cpus), opts))
+			block.WriteString(llcLines(m, cpus, opts))
+		}
+	}
+	title := opts.paint(bold, "no package") + "\n"
+	for _, node := range m.Nodes {
+		if !shown[node.Node] {
+			block.WriteString(title + nodeLine(node, cpuset.Set{}, opts))
+			title = ""
+		}
+	}
+	return block.String()
+}
+
+// grouped splits online CPUs by a number, in ascending order of it.
+func grouped(cpus []topology.CPU, by func(topology.CPU) int) [][]topology.CPU {
+	groups := map[int][]topology.CPU{}
+	var numbers []int
+	for _, c := range cpus {
+		if !c.Online {
+			continue
+		}
+		if groups[by(c)] == nil {
+			numbers = append(numbers, by(c))
+		}
+		groups[by(c)] = append(groups[by(c)], c)
+	}
+	slices.Sort(numbers)
+	sorted := make([][]topology.CPU, len(numbers))
+	for i, n := range numbers {
+		sorted[i] = groups[n]
+	}
+	return sorted
+}
+
+// numbersOf returns a number of each CPU, none above the highest a Set holds.
+func numbersOf(cpus []topology.CPU, of func(topology.CPU) int) cpuset.Set {
+	numbers := make([]int, len(cpus))
+	for i, c := range cpus {
+		numbers[i] = of(c)
+	}
+	return cpuset.Of(numbers...)
+}
+
+func numbered(cpus []topology.CPU) cpuset.Set {
+	return numbersOf(cpus, func(c topology.CPU) int { return c.CPU })
+}
+
+// nodeLine shows a node under a package that has some of its CPUs, or all.
+func nodeLine(node topology.Node, here cpuset.Set, opts Options) string {
+	memory := "memory not recorded"
+	switch {
+	case node.MemoryBytes != nil && *node.MemoryBytes == 0:
+		memory = "no memory"
+	case node.MemoryBytes != nil:
+		memory = size(*node.MemoryBytes)
+	}
+	cpus := "no CPUs"
+	switch {
+	case !here.Empty():
+		cpus = "CPUs " + here.String()
+	case !node.CPUs.Empty(): // a fake node: its CPUs are shown under the one they count for
+		cpus = "CPUs " + node.CPUs.String() + " of another node"
+	}
+	parts := []string{fmt.Sprintf("  node %d", node.Node), memory, cpus}
+	if !here.Empty() && !node.CPUs.Minus(here).Empty() {
+		parts = append(parts, "also in other packages")
+	}
+	return flow(parts, " · ", "    ", opts.columns())
+}
+
+// llcLines shows the caches of some CPUs, and the cores in each. Caches of one core each, next to each other and alike,
+// share a line: a machine without a common cache has as many as cores.
+func llcLines(m *topology.Machine, cpus []topology.CPU, opts Options) string {
+	var block strings.Builder
+	llcs := grouped(cpus, func(c topology.CPU) int { return c.LLC })
+	for i := 0; i < len(llcs); {
+		j := i + 1
+		for j < len(llcs) && alike(m, llcs[i], llcs[j]) {
+			j++
+		}
+		here := slices.Concat(llcs[i:j]...)
+		first := m.LLCs[here[0].LLC]
+		parts := []string{fmt.Sprintf("    LLC %d", first.LLC), cacheName(first)}
+		switch {
+		case j-i > 1:
+			parts[0] = "    LLCs " + numbersOf(here, func(c topology.CPU) int { return c.LLC }).String()
+			parts[1] += " each"
+		case !first.CPUs.Minus(numbered(here)).Empty():
+			parts[1] += ", shared beyond this node"
+		}
+		parts = append(parts, coreParts(here)...)
+		switch ours := m.Allowed().Intersect(numbered(here)); {
+		case ours.Empty():
+			parts = append(parts, "none ours")
+		case ours.Len() < len(here):
+			parts = append(parts, "ours "+ours.String())
+		}
+		block.WriteString(flow(parts, " · ", "      ", opts.columns()))
+		i = j
+	}
+	return block.String()
+}
+
+// alike tells whether two caches are of one core each and the same but for their numbers.
+func alike(m *topology.Machine, a, b []topology.CPU) bool {
+	oneCore := func(cpus []topology.CPU) bool {
+		return !slices.ContainsFunc(cpus, func(c topology.CPU) bool { return c.Core != cpus[0].Core })
+	}
+	x, y := m.LLCs[a[0].LLC], m.LLCs[b[0].LLC]
+	return oneCore(a) && oneCore(b) && a[0].Class == b[0].Class && cacheName(x) == cacheName(y)
+}
+
+func cacheName(llc topology.LLC) string {
+	if llc.Level == 0 {
+		return "no cache recorded"
+	}
+	name := "L" + strconv.Itoa(llc.Level)
+	if llc.SizeBytes != nil {
+		name += " " + size(*llc.SizeBytes)
+	}
+	return name
+}
+
+// coreParts shows the cores of each class: "cores 0-7: 0-7", or with several threads "cores 0-7: (0,8)…(7,15)".
+func coreParts(cpus []topology.CPU) []string {
+	var parts []string
+	for _, class := range []string{topology.Performance, topology.Efficiency, ""} {
+		of := slices.DeleteFunc(slices.Clone(cpus), func(c topology.CPU) bool { return c.Class != class })
+		if len(of) == 0 {
+			continue
+		}
+		cores := grouped(of, func(c topology.CPU) int { return c.Core })
+		word := strings.TrimSpace(class + " core")
+		if len(cores) > 1 {
+			word += "s"
+		}
+		numbers := numbersOf(of, func(c topology.CPU) int { return c.Core })
+		parts = append(parts, fmt.Sprintf("%s %s: %s", word, numbers, threadsText(cores)))
+	}
+	return parts
+}
+
+// threadsText shows the threads of each core; a run of cores whose threads go up in equal steps is cut to its ends.
+func threadsText(cores [][]topology.CPU) string {
+	single := !slices.ContainsFunc(cores, func(threads []topology.CPU) bool { return len(threads) > 1 })
+	if single {
+		return numbered(slices.Concat(cores...)).String()
+	}
+	var words []string
+	for i := 0; i < len(cores); {
+		j := i + 1
+		for j < len(cores) && step(cores[j-1], cores[j]) != 0 && step(cores[j-1], cores[j]) == step(cores[i], cores[i+1]) {
+			j++
+		}
+		if j-i < 3 {
+			j = i + 1
+			words = append(words, pair(cores[i]))
+		} else {
+			words = append(words, pair(cores[i])+"…"+pair(cores[j-1]))
+		}
+		i = j
+	}
+	return strings.Join(words, " ")
+}
+
+func pair(threads []topology.CPU) string { return "(" + listed(threads) + ")" }
+
+// listed shows every CPU: threads of a core are few and seldom a run.
+func listed(threads []topology.CPU) string {
+	words := make([]string, len(threads))
+	for i, c := range threads {
+		words[i] = strconv.Itoa(c.CPU)
+	}
+	return strings.Join(words, ",")
+}
+
+// step is how much higher each thread of b is than the same one of a; 0 when they differ.
+func step(a, b []topology.CPU) int {
+	if len(a) != len(b) {
+		return 0
+	}
+	for i := range a {
+		if b[i].CPU-a[i].CPU != b[0].CPU-a[0].CPU {
+			return 0
+		}
+	}
+	return b[0].CPU - a[0].CPU
+}
+
+// topoDistances is the matrix of the firmware's distances (ACPI SLIT): 10 is local, 20 twice as far.
+func topoDistances(m *topology.Machine, opts Options) string {
+	known := slices.ContainsFunc(m.Nodes, func(n topology.Node) bool { return len(n.Distances) > 0 })
+	if len(m.Nodes) < 2 || !known {
+		return ""
+	}
+	columns, rows := []column{right("node")}, [][]string{}
+	for _, node := range m.Nodes {
+		columns = append(columns, right(strconv.Itoa(node.Node)))
+		row := []string{strconv.Itoa(node.Node)}
+		for i := range m.Nodes {
+			if i < len(node.Distances) {
+				row = append(row, strconv.Itoa(node.Distances[i]))
+			} else {
+				row = append(row, "-")
+			}
+		}
+		rows = append(rows, row)
+	}
+	return opts.paint(bold, "distances") + "\n" + grid(columns, rows)
+}
+
+func topoWarnings(m *topology.Machine, opts Options) string {
+	if len(m.Warnings) == 0 {
+		return ""
+	}
+	block := opts.paint(bold, "Warnings:") + "\n"
+	for _, warning := range m.Warnings {
+		block += paragraph("  ! ", warning, opts.columns())
+	}
+	return block
+}
+
+// size shows bytes to a person: three digits and a binary prefix.
+func size(bytes uint64) string {
+	x, unit := float64(bytes), "B"
+	for _, larger := range []string{"KiB", "MiB", "GiB", "TiB", "PiB", "EiB"} {
+		if x < 1023.5 {
+			break
+		}
+		x, unit = x/1024, larger
+	}
+	if x == math.Trunc(x) {
+		return count(x) + " " + unit
+	}
+	return digits(x) + " " + unit
+}
+
+func things(n int, thing string) string {
+	if n != 1 {
+		thing += "s"
+	}
+	return strconv.Itoa(n) + " " + thing
+}

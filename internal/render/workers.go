@@ -1,0 +1,67 @@
+package render
+
+import (
+	"strconv"
+
+	"gorun/internal/result"
+)
+
+// workersBlock has a row a worker, for a run that was asked for them. Columns that would be empty are left out.
+func workersBlock(s *result.Sample, which string, opts Options) string {
+	if len(s.WorkersDetail) == 0 {
+		return ""
+	}
+	threads, pinned := false, false
+	for i := range s.WorkersDetail {
+		threads = threads || s.WorkersDetail[i].TIDStart != 0
+		pinned = pinned || s.WorkersDetail[i].PinnedTo != nil
+	}
+	columns := []column{
+		right("worker"), right("first"), right("numbers"), right("primes"), right("time"), right("CPU"), right("moves"),
+	}
+	if threads {
+		columns = append(columns, right("thread"))
+	}
+	if pinned {
+		columns = append(columns, left("pinned to"))
+	}
+	rows := make([][]string, 0, len(s.WorkersDetail))
+	for i := range s.WorkersDetail {
+		w := &s.WorkersDetail[i]
+		row := []string{
+			strconv.Itoa(w.Worker), strconv.FormatUint(w.First, 10), strconv.FormatUint(w.Numbers, 10),
+			strconv.FormatUint(w.Primes, 10), seconds(w.Seconds), fromTo(w.CPUStart, w.CPUEnd), strconv.Itoa(w.Moves),
+		}
+		if threads {
+			row = append(row, fromTo(w.TIDStart, w.TIDEnd))
+		}
+		if pinned {
+			row = append(row, pinText(w, opts))
+		}
+		rows = append(rows, row)
+	}
+	return opts.paint(bold, "Workers"+which) + "\n" + grid(columns, rows)
+}
+
+// fromTo shows where something began and ended, in one number when that is the same.
+func fromTo(start, end int) string {
+	if start == end {
+		return strconv.Itoa(start)
+	}
+	return strconv.Itoa(start) + "→" + strconv.Itoa(end)
+}
+
+// pinText shows the CPU that was asked for, and what the kernel answered instead.
+func pinText(w *result.WorkerDetail, opts Options) string {
+	if w.PinnedTo == nil {
+		return "-"
+	}
+	text := strconv.Itoa(*w.PinnedTo)
+	switch {
+	case w.Mismatch != "":
+		text += ", " + opts.paint(red, "but is "+w.Mismatch)
+	case w.Verified != nil && !*w.Verified:
+		text += ", " + opts.paint(red, "but is not")
+	}
+	return text
+}
