@@ -1,0 +1,29 @@
+package main
+
+import (
+	"io"
+	"io/fs"
+	"os"
+	"time"
+
+	"gorun/internal/render"
+)
+
+// env is what a command takes from its surroundings: what tests replace.
+type env struct {
+	root           fs.FS // the live machine, rooted at /
+	stdout, stderr io.Writer
+	show           render.Options // what stdout can show
+	progress       render.Options // what stderr can show
+	now            func() time.Time
+}
+
+func defaultEnv() env {
+	return env{
+		root:   os.DirFS("/"),
+		stdout: os.Stdout, stderr: os.Stderr,
+		show:     render.OptionsFor(os.Stdout, os.Getenv),
+		progress: render.OptionsFor(os.Stderr, os.Getenv),
+		now:      time.Now,
+	}
+}

@@ -1,0 +1,265 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"gorun/internal/cgroup"
+	"gorun/internal/cpuset"
+	"gorun/internal/hint"
+	"gorun/internal/linux"
+	"gorun/internal/placement"
+	"gorun/internal/render"
+	"gorun/internal/sysfs"
+	"gorun/internal/topology"
+)
+
+// machineFlags say which machine, and which of its CPUs.
+type machineFlags struct {
+	cpus           string
+	ignoreAffinity bool
+	sysroot        string
+}
+
+func (f *machineFlags) register(cmd *cobra.Command, e env) {
+	flags := cmd.Flags()
+	flags.StringVar(&f.cpus, "cpus", "all", "CPUs of the run: a kernel `list` or selectors, joined by commas\n("+
+		selectorNames()+")")
+	flags.BoolVar(&f.ignoreAffinity, "ignore-affinity", false, "take CPUs outside the inherited affinity mask too")
+	flags.StringVar(&f.sysroot, "sysroot", "", "plan for a captured machine: a `directory` or a .txtar (with --dry-run)")
+	completeCPUs(cmd, e, "cpus")
+	_ = cmd.MarkFlagFilename("sysroot", "txtar")
+}
+
+// machine is the machine of a run and the share of it that the run may use.
+type machine struct {
+	*topology.Machine
+	within cpuset.Set // the CPUs that may be asked for
+	cpus   cpuset.Set // the CPUs of the run
+}
+
+// read reads the machine and selects the run's CPUs.
+func (f *machineFlags) read(e env) (machine, error) {
+	root, err := openRoot(e, f.sysroot)
+	if err != nil {
+		return machine{}, err
+	}
+	t, err := readMachine(root)
+	if err != nil {
+		return machine{}, err
+	}
+	m := machine{Machine: t, within: t.Allowed()}
+	if f.ignoreAffinity {
+		m.within = t.Online()
+	}
+	list, err := m.Select(f.cpus, m.within)
+	if err != nil {
+		return machine{}, usageError{fmt.Errorf("--cpus %s: %w", f.cpus, err)}
+	}
+	m.cpus = cpuset.Of(list...)
+	return m, nil
+}
+
+// openRoot opens the captured machine, or this one when there is none.
+func openRoot(e env, sysroot string) (fs.FS, error) {
+	if sysroot == "" {
+		return e.root, nil
+	}
+	root, err := sysfs.OpenRoot(sysroot)
+	if err != nil {
+		return nil, usageError{fmt.Errorf("--sysroot: %w", err)}
+	}
+	return root, nil
+}
+
+// readMachine reads a machine, and the cpuset of the cgroup that gorun is in there.
+func readMachine(root fs.FS) (*topology.Machine, error) {
+	t, err := topology.Read(root)
+	if err != nil {
+		return nil, err
+	}
+	cpus, err := cgroup.ReadCPUs(root)
+	if err != nil {
+		return nil, err
+	}
+	t.SetCgroup(cpus)
+	return t, nil
+}
+
+func selectorNames() string {
+	names := make([]string, len(topology.Selectors))
+	for i, s := range topology.Selectors {
+		names[i] = s.String()
+	}
+	return strings.Join(names, ", ")
+}
+
+// placementFlags are the four placement modes of a worker, and its priority.
+type placementFlags struct {
+	lockThread bool
+	pinCPUs    string
+	pinThread  bool
+	nice       int
+	sched      string
+
+	changed func(name string) bool
+}
+
+func (f *placementFlags) register(cmd *cobra.Command, e env) {
+	flags := cmd.Flags()
+	flags.BoolVar(&f.lockThread, "lock-thread", false, "lock each worker's goroutine to its thread")
+	flags.StringVar(&f.pinCPUs, "pin-cpus", "",
+		"pin worker i to the i-th CPU of the `list`, round and round; implies --lock-thread\n"+
+			"(--lock-thread=false lets the mask leak with the thread, as the original did)")
+	flags.BoolVar(&f.pinThread, "pin-thread", false, "pin each thread to the CPU it first runs a worker on")
+	flags.IntVar(&f.nice, "nice", 0, "nice value of the workers' threads, -20 to 19")
+	flags.StringVar(&f.sched, "sched", "",
+		"scheduling `policy` of the workers' threads: "+strings.Join(linux.PolicyUsages(), ", "))
+	f.changed = flags.Changed
+	completeCPUs(cmd, e, "pin-cpus")
+	completeWords(cmd, "sched", linux.PolicyUsages())
+}
+
+// policy makes the placement policy.
+func (f *placementFlags) policy(m machine) (placement.Policy, error) {
+	p := placement.Policy{Lock: f.lockThread, PinThread: f.pinThread}
+	if f.pinCPUs != "" {
+		var err error
+		if p.PinCPUs, err = m.Select(f.pinCPUs, m.cpus); err != nil {
+			return p, usageError{fmt.Errorf("--pin-cpus %s: %w", f.pinCPUs, err)}
+		}
+		p.Lock = f.lockThread || !f.changed("lock-thread")
+	}
+	if f.changed("nice") {
+		if f.nice < -20 || f.nice > 19 {
+			return p, usagef("--nice %d: nice values go from -20 to 19", f.nice)
+		}
+		p.Nice = &f.nice
+	}
+	if f.sched != "" {
+		sched, err := linux.ParseSched(f.sched)
+		if err != nil {
+			return p, usageError{fmt.Errorf("--sched %s: %w", f.sched, err)}
+		}
+		p.Sched = &sched
+	}
+	return p, nil
+}
+
+// samplingFlags say how many samples are taken.
+type samplingFlags struct {
+	samples int
+	warmup  int
+	budget  time.Duration
+	seed    uint64
+	strict  bool
+
+	changed func(name string) bool
+}
+
+const (
+	defaultSamples = 5
+	defaultBudget  = 5 * time.Second
+)
+
+func (f *samplingFlags) register(cmd *cobra.Command) {
+	flags := cmd.Flags()
+	flags.IntVar(&f.samples, "samples", defaultSamples, "samples to take; a number given here is not cut by the default budget")
+	flags.IntVar(&f.warmup, "warmup", 1, "executions to drop first")
+	flags.DurationVar(&f.budget, "budget", defaultBudget, "begin no sample after this time")
+	flags.Uint64Var(&f.seed, "seed", 1, "seed of the order of samples, kept in the result")
+	flags.BoolVar(&f.strict, "strict", false, "exit with code 3 when a sample is suspect or invalid")
+	f.changed = flags.Changed
+}
+
+func (f *samplingFlags) validate() error {
+	switch {
+	case f.samples < 1:
+		return usagef("--samples %d: at least 1 is needed", f.samples)
+	case f.warmup < 0:
+		return usagef("--warmup %d: it cannot be negative", f.warmup)
+	case f.budget < 0:
+		return usagef("--budget %v: it cannot be negative", f.budget)
+	}
+	if f.changed("samples") && !f.changed("budget") {
+		f.budget = 0
+	}
+	return nil
+}
+
+// outputFlags say where the result goes.
+type outputFlags struct {
+	format string
+	out    string
+	quiet  bool
+	dryRun bool
+}
+
+func (f *outputFlags) register(cmd *cobra.Command) {
+	flags := cmd.Flags()
+	flags.StringVar(&f.format, "format", render.Names()[0], formatUsage(render.Names()))
+	flags.StringVar(&f.out, "out", "", "also write every raw sample to this `file`, a JSON line each, as it is taken")
+	flags.BoolVar(&f.quiet, "quiet", false, "no progress line")
+	flags.BoolVar(&f.dryRun, "dry-run", false, "print the plan and stop")
+	completeWords(cmd, "format", render.Names())
+	_ = cmd.MarkFlagFilename("out", "jsonl")
+}
+
+func formatUsage(names []string) string { return "output `format`: " + strings.Join(names, ", ") }
+
+// knownFormat refuses a format that is not among the names.
+func knownFormat(format string, names []string) error {
+	if !slices.Contains(names, format) {
+		return usagef("unknown format %q: there are %s", format, strings.Join(names, ", "))
+	}
+	return nil
+}
+
+// metricsFlags say where Prometheus finds the metrics.
+type metricsFlags struct {
+	listen   string
+	linger   time.Duration
+	textfile string
+	push     string
+}
+
+func (f *metricsFlags) register(cmd *cobra.Command) {
+	flags := cmd.Flags()
+	flags.StringVar(&f.listen, "metrics-listen", "", "serve Prometheus metrics on this `address` during the run (127.0.0.1:9464)")
+	flags.DurationVar(&f.linger, "metrics-linger", 0, "keep serving the metrics this long after the end")
+	flags.StringVar(&f.textfile, "metrics-textfile", "", "write the metrics to this `file` (node_exporter's textfile collector)")
+	flags.StringVar(&f.push, "metrics-push", "", "push the metrics to the Pushgateway at this `URL` at the end")
+}
+
+func (f *metricsFlags) validate() error {
+	if f.linger < 0 {
+		return usagef("--metrics-linger %v: it cannot be negative", f.linger)
+	}
+	if f.linger > 0 && f.listen == "" {
+		return usageError{hint.With(errors.New("--metrics-linger has nothing to serve"), "give --metrics-listen too")}
+	}
+	return nil
+}
+
+// completeWords completes a flag from a fixed list; a description may follow each word after a tab.
+func completeWords(cmd *cobra.Command, flag string, words []string) {
+	_ = cmd.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(words, cobra.ShellCompDirectiveNoFileComp))
+}
+
+// completeCPUs completes a flag with the selectors of this machine.
+func completeCPUs(cmd *cobra.Command, e env, flag string) {
+	_ = cmd.RegisterFlagCompletionFunc(flag,
+		func(_ *cobra.Command, _ []string, prefix string) ([]string, cobra.ShellCompDirective) {
+			t, err := topology.Read(e.root)
+			if err != nil {
+				return nil, cobra.ShellCompDirectiveError
+			}
+			return t.Complete(prefix), cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveNoSpace
+		})
+}

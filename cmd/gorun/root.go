@@ -1,0 +1,115 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os/signal"
+	"syscall"
+
+	"github.com/spf13/cobra"
+
+	"gorun/internal/hint"
+)
+
+// Exit codes.
+const (
+	exitDone        = 0
+	exitFailed      = 1
+	exitUsage       = 2
+	exitDoubtful    = 3 // --strict, and a sample was suspect or invalid
+	exitInterrupted = 130
+)
+
+var (
+	errDoubtful    = errors.New("a sample is suspect or invalid (--strict)")
+	errInterrupted = errors.New("interrupted")
+)
+
+// usageError is wrong use: exit code 2.
+type usageError struct{ error }
+
+func (e usageError) Unwrap() error { return e.error }
+
+// usagef makes a usageError.
+func usagef(format string, args ...any) error { return usageError{fmt.Errorf(format, args...)} }
+
+// run executes one command line and returns the exit code.
+func run(args []string, e env) int {
+	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
+	defer stop()
+	cmd := newRoot(e)
+	cmd.SetArgs(args)
+	done := make(chan error)
+	go func() { done <- cmd.ExecuteContext(ctx) }() // not on the main thread: see init
+	err := <-done
+	if err != nil && !errors.Is(err, errInterrupted) && !errors.Is(err, errDoubtful) {
+		fmt.Fprintf(e.stderr, "gorun: error: %v\n", err)
+		if text := hint.Of(err); text != "" {
+			fmt.Fprintf(e.stderr, "gorun: hint: %s\n", text)
+		}
+	}
+	return exitCode(err)
+}
+
+func exitCode(err error) int {
+	switch {
+	case err == nil:
+		return exitDone
+	case errors.Is(err, errInterrupted):
+		return exitInterrupted
+	case errors.Is(err, errDoubtful):
+		return exitDoubtful
+	case errors.As(err, new(usageError)):
+		return exitUsage
+	}
+	return exitFailed
+}
+
+func newRoot(e env) *cobra.Command {
+	root := &cobra.Command{
+		Use:   "gorun",
+		Short: "Measure what placement does to a program",
+		Long: "gorun answers, and proves: what does it do to a program where its goroutines, threads, processes and\n" +
+			"memory are placed?",
+		SilenceErrors: true,
+		SilenceUsage:  true,
+		Args:          cobra.ArbitraryArgs,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return cmd.Help()
+			}
+			return usageError{hint.With(fmt.Errorf("unknown command %q", args[0]), "gorun --help lists the commands")}
+		},
+	}
+	root.SetOut(e.stdout)
+	root.SetErr(e.stderr)
+	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
+		return usageError{hint.With(err, fmt.Sprintf("%s --help lists the flags", cmd.CommandPath()))}
+	})
+	root.AddCommand(newPrimes(e, runPrimes), newTopo(e, runTopo), newVersion(e))
+	root.CompletionOptions.HiddenDefaultCmd = false
+	forEach(root, func(cmd *cobra.Command) {
+		if cmd.Args == nil && cmd.Runnable() {
+			cmd.Args = noArguments
+		}
+	})
+	return root
+}
+
+func forEach(cmd *cobra.Command, do func(*cobra.Command)) {
+	do(cmd)
+	for _, child := range cmd.Commands() {
+		forEach(child, do)
+	}
+}
+
+// noArguments is cobra.NoArgs as wrong use, with the hint that is most often the way out.
+func noArguments(cmd *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return nil
+	}
+	return usageError{hint.With(
+		fmt.Errorf("%s takes no arguments, and got %q", cmd.CommandPath(), args[0]),
+		fmt.Sprintf("%s --help lists the flags", cmd.CommandPath()))}
+}

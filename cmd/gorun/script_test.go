@@ -1,0 +1,41 @@
+package main
+
+import (
+	"flag"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/rogpeppe/go-internal/testscript"
+)
+
+var update = flag.Bool("update", false, "write the expected outputs in testdata/script anew")
+
+// The test binary is gorun itself when a script calls it.
+func TestMain(m *testing.M) {
+	testscript.Main(m, map[string]func(){"gorun": main})
+}
+
+// TestScripts runs the command line as a user does; each script under testdata/script is one topic.
+func TestScripts(t *testing.T) {
+	hosts, err := filepath.Abs("../../testdata/hosts")
+	if err != nil {
+		t.Fatal(err)
+	}
+	testscript.Run(t, testscript.Params{
+		Dir:           "../../testdata/script",
+		UpdateScripts: *update,
+		Setup: func(env *testscript.Env) error {
+			env.Setenv("HOSTS", hosts)
+			env.Setenv("XDG_CACHE_HOME", env.WorkDir)
+			return nil
+		},
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){
+			"jq":    jq,
+			"exits": exits,
+		},
+		Condition: func(cond string) (bool, error) {
+			return cond == "root" && os.Geteuid() == 0, nil
+		},
+	})
+}

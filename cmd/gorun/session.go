@@ -1,0 +1,211 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"runtime"
+	"slices"
+	"sync/atomic"
+	"time"
+
+	"gorun/internal/hint"
+	"gorun/internal/linux"
+	"gorun/internal/measure"
+	"gorun/internal/metrics"
+	"gorun/internal/placement"
+	"gorun/internal/render"
+	"gorun/internal/result"
+)
+
+// session is one run of an experiment: what is opened around it, in order, and closed again whatever happens.
+type session struct {
+	env     env
+	run     *result.Run
+	live    func() result.Live
+	watcher *measure.Watcher
+	journal *result.Journal
+	server  *metrics.Server
+	pusher  *metrics.Pusher
+	closers []func() error // undone last to first
+
+	done    atomic.Int64 // samples, warm-ups included
+	planned int          // 0: open-ended
+}
+
+// openSession gives the process the run's CPUs and GOMAXPROCS, and begins the result. procs 0 leaves the choice to the
+// runtime where the CPUs are those that were inherited; threads is how many the run will have at once.
+func openSession(e env, m machine, experiment string, procs, threads int) (s *session, err error) {
+	s = &session{env: e}
+	defer func() {
+		if err != nil {
+			s.close(&err)
+		}
+	}()
+	if !m.cpus.Equal(m.Allowed()) {
+		restore, err := placement.Confine(m.cpus)
+		if err != nil {
+			return nil, err
+		}
+		s.closers = append(s.closers, restore)
+		if procs == 0 {
+			procs = m.cpus.Len()
+		}
+	}
+	// Setting it, even to what it is, keeps the runtime from changing it when threads are pinned.
+	before := runtime.GOMAXPROCS(0)
+	if procs == 0 {
+		procs = before
+	}
+	runtime.GOMAXPROCS(procs)
+	s.closers = append(s.closers, func() error { runtime.GOMAXPROCS(before); return nil })
+
+	host, err := measure.ReadHost(e.root, m.Machine)
+	if err != nil {
+		return nil, err
+	}
+	s.run = &result.Run{
+		Schema: result.Schema, Tool: tool(), Host: host, Experiment: experiment,
+		Started: e.now().UTC().Format(time.RFC3339Nano),
+		Samples: []result.Sample{}, Findings: []result.Finding{}, Warnings: []result.Warning{},
+	}
+	watcher, warnings, err := measure.OpenWatcher(e.root, m.cpus, threads)
+	if err != nil {
+		return nil, err
+	}
+	s.watcher = watcher
+	s.closers = append(s.closers, watcher.Close)
+	s.run.Warnings = append(s.run.Warnings, warnings...)
+	return s, nil
+}
+
+// start opens every output, so that what cannot be written is an error before anything is measured.
+func (s *session) start(out outputFlags, m metricsFlags, live func() result.Live, info metrics.Info) error {
+	s.live = func() result.Live {
+		l := live()
+		l.SamplesDone, l.SamplesPlanned = int(s.done.Load()), s.planned
+		if usage, err := linux.ProcessUsage(); err == nil {
+			l.VoluntarySwitches, l.InvoluntarySwitches = usage.VoluntarySwitches, usage.InvoluntarySwitches
+		}
+		return l
+	}
+	exporter := metrics.NewExporter(s.live, info)
+	var err error
+	if m.listen != "" {
+		if s.server, err = exporter.Serve(m.listen); errors.Is(err, metrics.ErrAddress) {
+			return usageError{fmt.Errorf("--metrics-listen: %w", err)}
+		} else if err != nil {
+			return err
+		}
+		s.closers = append(s.closers, s.server.Close)
+		fmt.Fprintf(s.env.stderr, "gorun: metrics at http://%s/metrics\n", s.server.Addr())
+	}
+	if m.textfile != "" {
+		textfile, err := exporter.OpenTextfile(m.textfile)
+		if err != nil {
+			return err
+		}
+		s.closers = append(s.closers, textfile.Close)
+	}
+	if m.push != "" {
+		if s.pusher, err = exporter.NewPusher(m.push, s.run.Host.Hostname); err != nil {
+			return usageError{err}
+		}
+	}
+	if out.out != "" {
+		if s.journal, err = result.CreateJournal(out.out); err != nil {
+			if errors.Is(err, result.ErrExists) {
+				err = hint.With(err, "give --out another name, or remove the file")
+			}
+			return err
+		}
+		s.closers = append(s.closers, s.journal.Close)
+		return s.journal.Write(result.Line{Header: s.run})
+	}
+	return nil
+}
+
+// measure takes the samples, with a progress line while it lasts.
+func (s *session) measure(ctx context.Context, f samplingFlags, duration time.Duration, quiet bool, p render.Progress,
+	body measure.Body,
+) error {
+	p.Live = s.live
+	if !quiet {
+		defer p.Start(s.env.stderr, s.env.progress)()
+	}
+	loop := measure.Loop{
+		Samples: f.samples, Warmup: f.warmup, Budget: f.budget, Duration: duration,
+		Now: s.env.now, Watch: s.watcher.Watch,
+		Keep: func(sample result.Sample) error { return s.journal.Write(result.Line{Sample: &sample}) },
+	}
+	if duration == 0 {
+		s.planned = f.samples + f.warmup
+	}
+	out, err := loop.Run(ctx, func(ctx context.Context) (result.Sample, error) {
+		defer s.done.Add(1)
+		return body(ctx)
+	})
+	s.run.Samples = append(s.run.Samples, out.Samples...)
+	s.run.Warmups = out.Warmups
+	s.run.Warnings = append(s.run.Warnings, out.Warnings...)
+	s.run.Partial = out.Partial
+	s.run.Summary = result.Summarise(s.run.Samples)
+	return err
+}
+
+// typical is the sample of median wall time among those of the summary; false when there is none.
+func (s *session) typical() (result.Sample, bool) {
+	samples := slices.DeleteFunc(slices.Clone(s.run.Samples), func(sample result.Sample) bool {
+		return sample.Partial || sample.Quality.Verdict == result.Invalid
+	})
+	if len(samples) == 0 {
+		return result.Sample{}, false
+	}
+	slices.SortFunc(samples, func(a, b result.Sample) int { return cmp.Compare(a.Seconds, b.Seconds) })
+	return samples[len(samples)/2], true
+}
+
+// finish shows the result, stores the footer, and lets the metrics linger.
+func (s *session) finish(ctx context.Context, out outputFlags, m metricsFlags, strict bool) error {
+	if s.pusher != nil {
+		if err := s.pusher.Push(context.WithoutCancel(ctx)); err != nil {
+			s.run.Warnings = append(s.run.Warnings, result.WarningOf("metrics-push", "the Pushgateway has no metrics", err))
+		}
+	}
+	footer := &result.Footer{
+		Samples: len(s.run.Samples), Summary: s.run.Summary, Findings: s.run.Findings,
+		Warnings: s.run.Warnings, Partial: s.run.Partial,
+	}
+	if err := s.journal.Write(result.Line{Footer: footer}); err != nil {
+		return err
+	}
+	format, err := render.Lookup(out.format)
+	if err != nil {
+		return err
+	}
+	if err := format.Write(s.env.stdout, s.run, s.env.show); err != nil {
+		return err
+	}
+	if s.run.Partial {
+		return errInterrupted
+	}
+	if s.server != nil && m.linger > 0 {
+		s.server.Linger(ctx, m.linger)
+	}
+	doubtful := func(sample result.Sample) bool {
+		return !sample.Partial && sample.Quality.Verdict != result.Valid // --duration cuts the last one
+	}
+	if strict && slices.ContainsFunc(s.run.Samples, doubtful) {
+		return errDoubtful
+	}
+	return nil
+}
+
+// close undoes what was opened. An error of the run goes first; what could not be undone is never silent.
+func (s *session) close(err *error) {
+	for _, undo := range slices.Backward(s.closers) {
+		*err = errors.Join(*err, undo())
+	}
+	s.closers = nil
+}

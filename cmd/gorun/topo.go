@@ -1,0 +1,67 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+
+	"github.com/spf13/cobra"
+
+	"gorun/internal/render"
+	"gorun/internal/result"
+	"gorun/internal/topology"
+)
+
+// topoOptions are the flags of `gorun topo`.
+type topoOptions struct {
+	env     env
+	sysroot string
+	format  string
+	capture bool
+}
+
+func newTopo(e env, runF func(context.Context, *topoOptions) error) *cobra.Command {
+	o := &topoOptions{env: e}
+	cmd := &cobra.Command{
+		Use:   "topo",
+		Short: "Print the machine: packages, nodes, caches, cores, CPUs, and which of them are ours",
+		Long: "Print the machine as the kernel describes it: packages, nodes, last-level caches, cores and CPUs, the\n" +
+			"distances between nodes, which CPUs are ours and why the others are not.",
+		Example: "  gorun topo\n" +
+			"  gorun topo --capture > host.txtar\n" +
+			"  gorun topo --sysroot host.txtar --format json",
+		RunE: func(cmd *cobra.Command, _ []string) error { return runF(cmd.Context(), o) },
+	}
+	flags := cmd.Flags()
+	flags.StringVar(&o.format, "format", render.TopoFormats[0], formatUsage(render.TopoFormats))
+	flags.StringVar(&o.sysroot, "sysroot", "", "a captured machine: a `directory` that holds sys/, or a .txtar")
+	flags.BoolVar(&o.capture, "capture", false, "write what describes this machine as a .txtar, for --sysroot")
+	completeWords(cmd, "format", render.TopoFormats)
+	_ = cmd.MarkFlagFilename("sysroot", "txtar")
+	return cmd
+}
+
+func runTopo(_ context.Context, o *topoOptions) error {
+	if err := knownFormat(o.format, render.TopoFormats); err != nil {
+		return err
+	}
+	root, err := openRoot(o.env, o.sysroot)
+	if err != nil {
+		return err
+	}
+	if o.capture {
+		return topology.Capture(o.env.stdout, root)
+	}
+	m, err := readMachine(root)
+	if err != nil {
+		return err
+	}
+	if o.format == "table" {
+		return render.Topo(o.env.stdout, m, o.env.show)
+	}
+	enc := json.NewEncoder(o.env.stdout)
+	enc.SetIndent("", "  ")
+	return enc.Encode(struct {
+		Tool result.Tool `json:"tool"`
+		topology.Document
+	}{tool(), m.Document()})
+}

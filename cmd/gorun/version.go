@@ -1,0 +1,48 @@
+package main
+
+import (
+	"fmt"
+	"runtime"
+	"runtime/debug"
+
+	"github.com/spf13/cobra"
+
+	"gorun/internal/result"
+)
+
+// version is the release; the linker may set it (-X main.version=…).
+var version = "0.1.0-dev"
+
+// tool tells which program this is: the commit comes from the build's own record.
+func tool() result.Tool {
+	t := result.Tool{Name: "gorun", Version: version, Go: runtime.Version()}
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		return t
+	}
+	for _, setting := range info.Settings {
+		switch {
+		case setting.Key == "vcs.revision":
+			t.Commit = setting.Value + t.Commit
+		case setting.Key == "vcs.modified" && setting.Value == "true":
+			t.Commit += "+modified"
+		}
+	}
+	return t
+}
+
+func newVersion(e env) *cobra.Command {
+	return &cobra.Command{
+		Use:   "version",
+		Short: "Print the version, the commit and the Go release it was built with",
+		RunE: func(*cobra.Command, []string) error {
+			t := tool()
+			if t.Commit == "" {
+				t.Commit = "unknown"
+			}
+			_, err := fmt.Fprintf(e.stdout, "gorun %s\ncommit %s\n%s %s/%s\n",
+				t.Version, t.Commit, t.Go, runtime.GOOS, runtime.GOARCH)
+			return err
+		},
+	}
+}
