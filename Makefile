@@ -1,0 +1,89 @@
+# Every task has one target here. `make help` lists them.
+GO      ?= go
+CC      ?= cc
+FUZZTIME ?= 10s
+ROUNDS ?= 15
+
+# The versions of the tools that lint uses; `make tools` installs them into GOBIN.
+STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
+GOFUMPT     := mvdan.cc/gofumpt@v0.12.0
+
+.DEFAULT_GOAL := help
+.PHONY: help
+help: ## list the targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+.PHONY: build
+build: ## build ./gorun
+	$(GO) build -o gorun ./cmd/gorun
+
+.PHONY: test
+test: ## all tests that need nothing but Go and a C compiler
+	$(GO) test ./...
+
+.PHONY: race
+race: ## the same tests under the race detector
+	$(GO) test -race ./...
+
+.PHONY: lint
+lint: ## go vet, staticcheck, gofumpt, shellcheck; other systems compile
+	$(GO) vet ./...
+	GOOS=darwin $(GO) build ./...
+	GOARCH=arm64 CGO_ENABLED=0 $(GO) vet ./...
+	CGO_ENABLED=0 $(GO) vet ./...
+	$(GO) run $(STATICCHECK) ./...
+	@files=$$($(GO) run $(GOFUMPT) -l .); if [ -n "$$files" ]; then echo "not gofumpt-ed:"; echo "$$files"; exit 1; fi
+	@if command -v shellcheck >/dev/null; then shellcheck .ci/run testdata/vm/run; \
+	else echo "shellcheck is not installed (Debian: apt-get install shellcheck)"; exit 1; fi
+
+.PHONY: lint-c
+lint-c: ## strict warnings over the C kernels
+	$(CC) -std=gnu11 -D_GNU_SOURCE -fsyntax-only -Wall -Wextra -Wmissing-prototypes -Werror csrc/*.c
+
+.PHONY: sanitize
+sanitize: ## the C kernels' tests under the address and undefined-behaviour sanitizers
+	CGO_CFLAGS="-g -O1 -fsanitize=address,undefined -fno-sanitize-recover=all" \
+	CGO_LDFLAGS="-fsanitize=address,undefined" \
+	ASAN_OPTIONS=detect_leaks=0 $(GO) test -asan -count=1 ./csrc
+
+.PHONY: fuzz
+fuzz: ## each fuzz target for FUZZTIME (10s)
+	@for package in $$($(GO) list ./...); do \
+	  for target in $$($(GO) test -list '^Fuzz' $$package | grep '^Fuzz'); do \
+	    echo "$$package $$target"; \
+	    $(GO) test -run '^$$' -fuzz "^$$target\$$" -fuzztime $(FUZZTIME) $$package || exit 1; \
+	  done; \
+	done
+
+.PHONY: bench
+bench: ## speed and memory as ratios against named rivals, in interleaved rounds (alone on the machine, 5 min)
+	$(GO) test -run "^$$" -bench "Kernel|Worker|Instrumentation|Original|Memory" -benchtime $(ROUNDS)x -timeout 30m ./internal/primes
+	$(GO) test -run "^$$" -bench "ManyWorkers|Pinned" -benchtime 7x -timeout 30m ./internal/primes
+
+.PHONY: vm
+vm: ## boot real kernels with many CPUs and nodes in QEMU, and run the tests there
+	testdata/vm/run test
+
+.PHONY: capture
+capture: ## capture the QEMU machines anew into testdata/hosts
+	testdata/vm/run capture-all
+
+.PHONY: man
+man: ## write the man pages to ./man
+	$(GO) test ./cmd/gorun -run '^TestMan$$' -count=1 -man $(CURDIR)/man
+
+.PHONY: completions
+completions: build ## write shell completions to ./completions
+	mkdir -p completions
+	./gorun completion bash >completions/gorun.bash
+	./gorun completion zsh >completions/_gorun
+	./gorun completion fish >completions/gorun.fish
+
+.PHONY: update
+update: ## write the golden files anew; read the diff before you commit it
+	$(GO) test ./internal/topology ./internal/render ./internal/metrics -update
+	$(GO) test ./cmd/gorun -update
+
+.PHONY: clean
+clean: ## remove what the targets made
+	rm -rf gorun man completions
