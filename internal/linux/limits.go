@@ -1,11 +1,13 @@
 package linux
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
 	"math"
 	"path"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -42,7 +44,7 @@ type Limit struct {
 	Max       uint64
 	Used      uint64 // by whoever shares it
 	PerThread uint64 // what one more thread takes; never 0
-	Hint      string // how to raise it; NEEDED stands for the new maximum until FirstObstacle puts the number in
+	Hint      string // how to raise it; NEEDED stands for the new maximum until Obstacles puts the number in
 }
 
 // Room returns how many more threads the limit leaves.
@@ -61,21 +63,19 @@ func (l Limit) String() string {
 // needed stands in a hint for the maximum that would do.
 const needed = "NEEDED"
 
-// FirstObstacle returns the tightest of the limits that cannot hold this many more threads, with the maximum that would
-// hold them in its hint; false when all can.
-func FirstObstacle(limits []Limit, threads int) (Limit, bool) {
-	var first Limit
-	found := false
+// Obstacles returns the limits that cannot hold this many more threads, the tightest first, each with the maximum that
+// would hold them in its hint.
+func Obstacles(limits []Limit, threads int) []Limit {
+	var obstacles []Limit
 	for _, l := range limits {
-		if l.Room() < threads && (!found || l.Room() < first.Room()) {
-			first, found = l, true
+		if l.Room() < threads {
+			most := l.Used + uint64(threads)*l.PerThread
+			l.Hint = strings.ReplaceAll(l.Hint, needed, strconv.FormatUint(most, 10))
+			obstacles = append(obstacles, l)
 		}
 	}
-	if found {
-		most := first.Used + uint64(threads)*first.PerThread
-		first.Hint = strings.ReplaceAll(first.Hint, needed, strconv.FormatUint(most, 10))
-	}
-	return first, found
+	slices.SortStableFunc(obstacles, func(a, b Limit) int { return cmp.Compare(a.Room(), b.Room()) })
+	return obstacles
 }
 
 // ThreadLimits returns what bounds the number of threads of this process on the machine whose / is fsys: the user's and

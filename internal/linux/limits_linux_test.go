@@ -21,9 +21,9 @@ func TestThreadLimitsOfThisMachine(t *testing.T) {
 			assert.Positive(t, l.Room(), l.Name)
 			assert.NotEmpty(t, l.Hint, l.Name)
 		}
-		l, found := FirstObstacle(limits, math.MaxInt32)
-		require.True(t, found)
-		t.Log(l)
+		obstacles := Obstacles(limits, math.MaxInt32)
+		require.NotEmpty(t, obstacles)
+		t.Log(obstacles[0])
 	}
 	tids, err := Tasks()
 	require.NoError(t, err)

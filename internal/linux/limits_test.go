@@ -174,9 +174,10 @@ func TestThreadLimits(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			limits, err := ThreadLimits(machine(c.files), c.cgo)
 			require.NoError(t, err)
-			if obstacle, found := FirstObstacle(limits[:min(1, len(limits))], 1000); c.hint != "" {
-				require.True(t, found)
-				assert.Equal(t, c.hint, obstacle.Hint)
+			if c.hint != "" {
+				obstacles := Obstacles(limits[:1], 1000)
+				require.Len(t, obstacles, 1)
+				assert.Equal(t, c.hint, obstacles[0].Hint)
 			}
 			for i := range limits {
 				limits[i].Hint = ""
@@ -271,23 +272,25 @@ func (f forbidden) Open(name string) (fs.File, error) {
 	return f.FS.Open(name)
 }
 
-func TestFirstObstacle(t *testing.T) {
+func TestObstacles(t *testing.T) {
 	limits := []Limit{
 		{Name: "wide", Max: 1000, Used: 0, PerThread: 1},
 		{Name: "tight", Max: 100, Used: 90, PerThread: 1, Hint: "set NEEDED, yes NEEDED"},
 		{Name: "pairs", Max: 100, Used: 50, PerThread: 2},
 	}
-	_, found := FirstObstacle(limits, 10)
-	assert.False(t, found)
-	l, found := FirstObstacle(limits, 11)
-	require.True(t, found)
-	assert.Equal(t, "tight", l.Name)
-	assert.Equal(t, "set 101, yes 101", l.Hint)
-	l, _ = FirstObstacle(limits, 5000)
-	assert.Equal(t, "tight", l.Name, "the tightest of all that are in the way")
-	assert.Equal(t, "tight: 90 of 100  used, room for 10 threads", l.String())
-	_, found = FirstObstacle(nil, math.MaxInt)
-	assert.False(t, found)
+	assert.Empty(t, Obstacles(limits, 10))
+	one := Obstacles(limits, 11)
+	require.Len(t, one, 1)
+	assert.Equal(t, "tight", one[0].Name)
+	assert.Equal(t, "set 101, yes 101", one[0].Hint)
+	assert.Equal(t, "tight: 90 of 100  used, room for 10 threads", one[0].String())
+	var names []string
+	for _, l := range Obstacles(limits, 5000) {
+		names = append(names, l.Name)
+	}
+	assert.Equal(t, []string{"tight", "pairs", "wide"}, names, "the tightest first")
+	assert.Equal(t, "set NEEDED, yes NEEDED", limits[1].Hint, "the limits are left alone")
+	assert.Empty(t, Obstacles(nil, math.MaxInt))
 }
 
 // The hint's number is the least maximum that holds the threads.
@@ -300,13 +303,13 @@ func TestHintIsTheLeastThatHolds(t *testing.T) {
 			Hint:      "NEEDED",
 		}
 		threads := rapid.IntRange(1, 100000).Draw(t, "threads")
-		obstacle, found := FirstObstacle([]Limit{l}, threads)
-		require.Equal(t, l.Room() < threads, found)
-		if !found {
+		obstacles := Obstacles([]Limit{l}, threads)
+		if l.Room() >= threads {
+			require.Empty(t, obstacles)
 			return
 		}
 		var most uint64
-		_, err := fmt.Sscan(obstacle.Hint, &most)
+		_, err := fmt.Sscan(obstacles[0].Hint, &most)
 		require.NoError(t, err)
 		l.Max = most
 		require.Equal(t, threads, l.Room())

@@ -12,7 +12,6 @@ import (
 	"gorun/internal/linux"
 	"gorun/internal/perf"
 	"gorun/internal/result"
-	"gorun/internal/sysfs"
 )
 
 // runQueueThreads is the number of threads above which their run-queue delay is not added up: it takes a file read
@@ -47,6 +46,10 @@ func OpenWatcher(root fs.FS, cpus cpuset.Set, threads int) (*Watcher, []result.W
 	if w.migrations, err = perf.OpenMigrations(); err != nil {
 		return w, []result.Warning{result.WarningOf(code, what, err)}, nil
 	}
+	if err := w.migrations.Degraded(); err != nil {
+		const what = "migrations of threads that ended during a sample are not counted"
+		return w, []result.Warning{result.WarningOf("some-migrations", what, err)}, nil
+	}
 	return w, nil, nil
 }
 
@@ -73,8 +76,7 @@ func (w *Watcher) Watch() func(*result.Sample) {
 	before := w.read()
 	return func(s *result.Sample) {
 		w.fill(&s.Quality.Signals, before, w.read(), s.CPUSeconds())
-		// Not ru_maxrss, which goes back to before the exec (fs/exec.c, exec_mmap).
-		if peak, err := sysfs.ReadKB(w.root, "proc/self/status", "VmHWM"); err == nil {
+		if peak, err := linux.PeakRSS(w.root); err == nil {
 			s.Values["memory_peak_bytes"] = peak
 		}
 		Judge(s, s.Seconds*float64(w.cpus.Len()))
