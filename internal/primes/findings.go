@@ -27,15 +27,39 @@ func Explain(set Setting, s result.Sample) []result.Finding {
 		}
 	}
 	if len(found) == 0 {
-		busy := s.CPUSeconds() / s.Seconds
-		found = append(found, result.Finding{
-			Code: "work-bound", Value: busy,
-			Message: fmt.Sprintf("The workers kept %.2f of %s busy: nothing but the work itself limited this run.",
-				busy, count(set.CPUs, "CPU")),
-		})
+		found = append(found, noCause(set, s))
 	}
 	return found
 }
+
+// noCause is what is said when no rule found one: that there was none, or that something is left to explain.
+func noCause(set Setting, s result.Sample) result.Finding {
+	busy := s.CPUSeconds() / s.Seconds
+	kept := fmt.Sprintf("The workers kept %.2f of %s busy", busy, count(set.CPUs, "CPU"))
+	passes, _ := s.Values.Number("passes")
+	pass := s.Seconds / max(1, passes)
+	switch {
+	case idleShare(set, s) <= 2*worthTelling:
+		return result.Finding{
+			Code: "work-bound", Value: busy,
+			Message: kept + ": nothing but the work itself limited this run.",
+		}
+	case pass < shortPass:
+		return result.Finding{
+			Code: "short", Value: pass,
+			Message: fmt.Sprintf("%s: a pass of %s is over before the workers are spread. A larger --limit gives them more "+
+				"to do.", kept, microseconds(pass)),
+		}
+	}
+	return result.Finding{
+		Code: "unexplained", Value: busy,
+		Message: kept + ", and none of the causes that gorun looks for explains the rest.",
+	}
+}
+
+// shortPass is how long a pass takes at least, in seconds, for its figures to be about placement: below, waking threads
+// (some 50 µs each) is a good part of it.
+const shortPass = 2e-3
 
 // A rule looks for one cause. A cause is told when it costs at least a few per cent.
 type rule func(Setting, result.Sample) (result.Finding, bool)
@@ -51,7 +75,13 @@ const worthTelling = 0.05
 
 // idleShare is the part of the run's CPU time that nobody used.
 func idleShare(set Setting, s result.Sample) float64 {
-	return 1 - s.CPUSeconds()/(s.Seconds*float64(set.CPUs))
+	used := s.CPUSeconds()
+	for _, others := range []*float64{s.Quality.Signals.OtherSeconds, s.Quality.Signals.StealSeconds} {
+		if others != nil {
+			used += *others
+		}
+	}
+	return max(0, 1-used/(s.Seconds*float64(set.CPUs)))
 }
 
 func serialRule(set Setting, s result.Sample) (result.Finding, bool) {

@@ -18,13 +18,22 @@ func TestExplain(t *testing.T) {
 				Seconds: 10, UserSeconds: 39.6, SystemSeconds: 0.1,
 				Workers: &result.Workers{Imbalance: 1.9, Seconds: result.Distribution{Max: 0.5}},
 				CPUs: []result.CPU{
-					{CPU: 0, Workers: 25, BusySeconds: 9.9}, {CPU: 1, Workers: 25, BusySeconds: 9.9},
-					{CPU: 2, Workers: 25, BusySeconds: 9.9}, {CPU: 3, Workers: 25, BusySeconds: 9.9},
+					{CPU: 0, Workers: 25, BusySeconds: 9.9},
+					{CPU: 1, Workers: 25, BusySeconds: 9.9},
+					{CPU: 2, Workers: 25, BusySeconds: 9.9},
+					{CPU: 3, Workers: 25, BusySeconds: 9.9},
 				},
 			}
 	}
 	for want, change := range map[string]func(*Setting, *result.Sample){
 		"work-bound": func(*Setting, *result.Sample) {},
+		"short": func(_ *Setting, s *result.Sample) {
+			s.Seconds, s.UserSeconds, s.SystemSeconds = 50e-6, 60e-6, 0
+			s.Workers.Seconds.Max = 20e-6
+		},
+		"unexplained": func(_ *Setting, s *result.Sample) {
+			s.UserSeconds = 20
+		},
 		"serial": func(set *Setting, s *result.Sample) {
 			set.Opts.Serial, s.UserSeconds = true, 9.9
 		},

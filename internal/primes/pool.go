@@ -24,7 +24,10 @@ type Options struct {
 	Executor bool // one locked, pinned thread a CPU takes the workers from a queue
 	Barrier  bool // no worker begins before all have started
 	Repeats  int  // passes over the numbers in one sample, at least 1
-	Detail   bool // keep a row a worker
+	// AtLeast is how long a sample should last: after the first one, Repeats is raised to reach it. A long run of short
+	// passes would otherwise keep thousands of samples a second.
+	AtLeast time.Duration
+	Detail  bool // keep a row a worker
 
 	uninstrumented bool // no clock, CPU or thread is read: what `make bench` holds the pool's own cost against
 }
@@ -116,7 +119,12 @@ func (p *Pool) Run(ctx context.Context) (result.Sample, error) {
 		return result.Sample{}, err
 	}
 	done.usage, done.busy = ended.Sub(usage), p.meter.read().sub(busy)
-	return p.report(done), p.placer.Restore()
+	sample := p.report(done)
+	if p.opts.AtLeast > 0 && !sample.Partial {
+		pass := max(done.wall/time.Duration(done.passes), 1)
+		p.opts.Repeats, p.opts.AtLeast = int(1+(p.opts.AtLeast-1)/pass), 0
+	}
+	return sample, p.placer.Restore()
 }
 
 // outcome is what the passes of one sample did together.

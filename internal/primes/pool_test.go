@@ -8,6 +8,7 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -267,6 +268,27 @@ func TestLiveAgreesWithTheSample(t *testing.T) {
 	}
 	assert.EqualValues(t, 100, durations)
 	assert.EqualValues(t, 100, workers)
+}
+
+// A sample that should last longer than a pass has more passes from the second sample on, and counts them all.
+func TestPoolRepeatsShortPasses(t *testing.T) {
+	cpus := allowed(t)
+	plan, err := placement.NewPlan(placement.Policy{}, cpus, 2, false)
+	require.NoError(t, err)
+	opts := Options{Limit: 100, Workers: 2, Method: "brute", Kernel: Auto, Split: "dynamic", AtLeast: 100 * time.Millisecond}
+	pool, err := Open(opts, plan, cpus.Last()+1)
+	require.NoError(t, err)
+	first, err := pool.Run(context.Background())
+	require.NoError(t, err)
+	assert.Equal(t, 1, first.Values["passes"])
+	for range 2 {
+		s, err := pool.Run(context.Background())
+		require.NoError(t, err)
+		passes, _ := s.Values["passes"].(int)
+		assert.Greater(t, passes, 1)
+		assert.EqualValues(t, passes*25, s.Values["primes"])
+		assert.False(t, s.Partial)
+	}
 }
 
 func TestBucketBounds(t *testing.T) {

@@ -23,7 +23,7 @@ var benchUnits = [...]struct {
 	{"user-ns/op", "lower", func(s *result.Sample) (float64, bool) { return s.UserSeconds * 1e9, true }},
 	{"sys-ns/op", "lower", func(s *result.Sample) (float64, bool) { return s.SystemSeconds * 1e9, true }},
 	{"trials/s", "higher", value("trials_per_second")},
-	{"cpus-busy", "", value("cpus_busy")},
+	{"peak-RSS-bytes", "", value("memory_peak_bytes")},
 	{"threads-peak", "", value("threads_peak")},
 	{"migrations/op", "", counter(func(s *result.Signals) *uint64 { return s.Migrations })},
 	{"involuntary-switches/op", "", counter(func(s *result.Signals) *uint64 { return s.InvoluntarySwitches })},

@@ -95,7 +95,7 @@ func plainSample(index int, wall float64) result.Sample {
 		Index: index, Seconds: wall, UserSeconds: 2 * wall * 0.985, SystemSeconds: 0.0123,
 		Values: result.Values{
 			"primes": 17984, "numbers": 200000, "trials": 2.00001e10, "passes": 1, "threads_peak": 13,
-			"workers": 50000, "cpu_utilisation": 0.9872, "cpus_busy": 1.9744, "speedup": 1.96, "cpu_imbalance": 1.012,
+			"workers": 50000, "cpu_utilisation": 0.9872, "memory_peak_bytes": 39 << 20, "speedup": 1.96, "cpu_imbalance": 1.012,
 			"trials_per_second": 2.00001e10 / wall, "kernel": "avx512",
 		},
 		Workers: &result.Workers{

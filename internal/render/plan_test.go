@@ -16,8 +16,10 @@ func TestPlan(t *testing.T) {
 		Schema: result.Schema, Experiment: "primes", Spec: map[string]any{"limit": 100, "pin_cpus": "0-3", "nice": nil},
 		CPUs: "0-3", Placement: "lock-thread, pin-cpus 0-3", Workers: 10, Threads: 4,
 		Shares: []result.PlanShare{
-			{CPU: 0, Workers: 3}, {CPU: 1, Workers: 3},
-			{CPU: 2, LLC: 1, Workers: 2}, {CPU: 3, LLC: 1, Node: 1, Workers: 2},
+			{CPU: 0, Workers: 3},
+			{CPU: 1, Workers: 3},
+			{CPU: 2, LLC: 1, Workers: 2},
+			{CPU: 3, LLC: 1, Node: 1, Workers: 2},
 		},
 	}
 	var out bytes.Buffer
