@@ -4,9 +4,10 @@ CC      ?= cc
 FUZZTIME ?= 10s
 ROUNDS ?= 15
 
-# The versions of the tools that lint uses; `make tools` installs them into GOBIN.
+# The tools that lint uses, by version.
 STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
 GOFUMPT     := mvdan.cc/gofumpt@v0.12.0
+DEPGUARD    := github.com/OpenPeeDeeP/depguard/v2/cmd/depguard@v2.3.0
 
 .DEFAULT_GOAL := help
 .PHONY: help
@@ -26,12 +27,13 @@ race: ## the same tests under the race detector
 	$(GO) test -race ./...
 
 .PHONY: lint
-lint: ## go vet, staticcheck, gofumpt, shellcheck; other systems compile
+lint: ## go vet, staticcheck, depguard, gofumpt, shellcheck; other systems compile
 	$(GO) vet ./...
 	GOOS=darwin $(GO) build ./...
 	GOARCH=arm64 CGO_ENABLED=0 $(GO) vet ./...
 	CGO_ENABLED=0 $(GO) vet ./...
 	$(GO) run $(STATICCHECK) ./...
+	$(GO) run $(DEPGUARD) ./...
 	@files=$$($(GO) run $(GOFUMPT) -l .); if [ -n "$$files" ]; then echo "not gofumpt-ed:"; echo "$$files"; exit 1; fi
 	@if command -v shellcheck >/dev/null; then shellcheck .ci/run testdata/vm/run; \
 	else echo "shellcheck is not installed (Debian: apt-get install shellcheck)"; exit 1; fi
