@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"runtime"
 	"slices"
 	"strings"
 	"time"
@@ -81,6 +82,10 @@ func openRoot(e env, sysroot string) (fs.FS, error) {
 // readMachine reads a machine, and the cpuset of the cgroup that gorun is in there.
 func readMachine(root fs.FS) (*topology.Machine, error) {
 	t, err := topology.Read(root)
+	if err != nil && runtime.GOOS != "linux" {
+		return nil, hint.With(fmt.Errorf("gorun measures Linux machines, and this is %s: %w", runtime.GOOS, err),
+			"gorun topo and --dry-run read a captured Linux machine by --sysroot")
+	}
 	if err != nil {
 		return nil, err
 	}

@@ -7,6 +7,7 @@ import (
 	"math"
 	"runtime"
 	"runtime/debug"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -161,11 +162,21 @@ func (o *primesOptions) lay(m machine) (placement.Plan, primes.Options, error) {
 		o.workers = m.cpus.Len()
 	}
 	plan, err := placement.NewPlan(policy, m.cpus, o.workers, o.dispatch == "executor")
-	return plan, primes.Options{
+	opts := primes.Options{
 		Limit: o.limit, Method: o.method, Kernel: o.kernel, Workers: o.workers, Split: o.split,
-		Serial: o.serial, Executor: o.dispatch == "executor", Barrier: o.barrier, Repeats: 1, Detail: o.detail,
-	}, err
+		Serial: o.serial, Executor: o.dispatch == "executor", Barrier: o.barrier, Detail: o.detail,
+	}
+	if o.duration > 0 {
+		opts.AtLeast = max(shortestSample, o.duration/mostSamples)
+	}
+	return plan, opts, err
 }
+
+// What a run with --duration keeps stays within a thousand samples or so, and ten a second.
+const (
+	shortestSample = 100 * time.Millisecond
+	mostSamples    = 1000
+)
 
 func (o *primesOptions) spec(m machine, plan placement.Plan, kernel string) primesSpec {
 	s := primesSpec{
@@ -209,6 +220,10 @@ func (o *primesOptions) threads(plan placement.Plan, m machine) int {
 	return min(o.workers, m.cpus.Len())
 }
 
+// runtimeThreads is how many threads the Go runtime may want for itself: sysmon, the template thread, those in system
+// calls.
+const runtimeThreads = 8
+
 // enoughThreads refuses a run that would need more threads than the machine allows, since the Go runtime cannot survive
 // a refusal, and raises the runtime's own limit.
 func (o *primesOptions) enoughThreads(need int) error {
@@ -216,12 +231,18 @@ func (o *primesOptions) enoughThreads(need int) error {
 	if err != nil {
 		return err
 	}
-	if l, short := linux.FirstObstacle(limits, need); short {
-		return hint.With(
-			fmt.Errorf("%d threads at once are not possible: %s leaves room for %d", need, l.Name, l.Room()), l.Hint)
+	obstacles := linux.Obstacles(limits, need+runtime.GOMAXPROCS(0)+runtimeThreads)
+	if len(obstacles) == 0 {
+		debug.SetMaxThreads(max(10_000, 2*need)) // 10,000 is the runtime's default
+		return nil
 	}
-	debug.SetMaxThreads(max(10_000, 2*need)) // 10,000 is the runtime's default
-	return nil
+	rooms, ways := make([]string, len(obstacles)), make([]string, len(obstacles))
+	for i, l := range obstacles {
+		rooms[i] = fmt.Sprintf("%s leaves room for %d", l.Name, l.Room())
+		ways[i] = l.Hint
+	}
+	return hint.With(fmt.Errorf("%d threads at once are not possible: %s", need, strings.Join(rooms, ", ")),
+		strings.Join(ways, "; "))
 }
 
 // info labels the metrics of the run.

@@ -1,0 +1,98 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"io"
+	"net/http"
+	"os"
+	"regexp"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"gorun/internal/result"
+)
+
+// lines is an io.Writer whose text can be read while it grows.
+type lines struct {
+	mu   sync.Mutex
+	text strings.Builder
+}
+
+func (l *lines) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.Write(p)
+}
+
+func (l *lines) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.String()
+}
+
+// A scrape during the linger says what the final result says: warm-ups included, since the counters never go back.
+func TestScrapeAgreesWithTheResult(t *testing.T) {
+	var out bytes.Buffer
+	var errs lines
+	e := env{root: os.DirFS("/"), stdout: &out, stderr: &errs, now: time.Now}
+	code := make(chan int)
+	go func() {
+		code <- run([]string{
+			"primes", "--limit", "20000", "--workers", "30", "--samples", "3", "--format", "json",
+			"--metrics-listen", "127.0.0.1:0", "--metrics-linger", "30s",
+		}, e)
+	}()
+	address := regexp.MustCompile(`http://\S+/metrics`)
+	var text string
+	require.Eventually(t, func() bool {
+		url := address.FindString(errs.String())
+		if url == "" {
+			return false
+		}
+		response, err := http.Get(url)
+		if err != nil {
+			return false
+		}
+		defer response.Body.Close()
+		body, err := io.ReadAll(response.Body)
+		text = string(body)
+		return err == nil && series(text, "gorun_samples_completed_total") == 4
+	}, time.Minute, 20*time.Millisecond)
+
+	assert.EqualValues(t, 4*20000, series(text, "gorun_numbers_tested_total"))
+	assert.EqualValues(t, 4*2262, series(text, "gorun_primes_found_total"))
+	assert.EqualValues(t, 4*30, series(text, "gorun_workers_finished_total"))
+	assert.EqualValues(t, 4*30, series(text, "gorun_worker_duration_seconds_count"))
+	assert.EqualValues(t, 4, series(text, "gorun_samples_planned"))
+	assert.Contains(t, text, `gorun_run_info{dispatch="goroutine",experiment="primes"`)
+	assert.Positive(t, series(text, "go_sched_gomaxprocs_threads"))
+
+	self, err := os.FindProcess(os.Getpid())
+	require.NoError(t, err)
+	require.NoError(t, self.Signal(os.Interrupt)) // ends the linger; the run is over and whole
+	assert.Equal(t, exitDone, <-code)
+	var doc result.Run
+	require.NoError(t, json.Unmarshal(out.Bytes(), &doc))
+	assert.Len(t, doc.Samples, 3)
+	assert.False(t, doc.Partial)
+}
+
+// series returns the value of a series without labels; -1 when there is none.
+func series(text, name string) float64 {
+	found := regexp.MustCompile(`(?m)^` + name + ` (\S+)$`).FindStringSubmatch(text)
+	if found == nil {
+		return -1
+	}
+	value, err := strconv.ParseFloat(found[1], 64)
+	if err != nil {
+		return -1
+	}
+	return value
+}

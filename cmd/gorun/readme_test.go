@@ -1,0 +1,91 @@
+package main
+
+import (
+	"bufio"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/rogpeppe/go-internal/testscript"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+const readme = "../../README.md"
+
+// shortened are the parts of the README's commands that a test cannot wait for, or share with another test.
+var shortened = strings.NewReplacer("10m", "1s", "127.0.0.1:9464", "127.0.0.1:0", "go run ./cmd/gorun", "gorun")
+
+// TestReadme executes every gorun command of the README's code blocks, in order, in one directory.
+func TestReadme(t *testing.T) {
+	script := strings.Builder{}
+	for _, line := range blocks(t) {
+		if strings.HasPrefix(line, "gorun ") || strings.HasPrefix(line, "go run ./cmd/gorun ") {
+			fmt.Fprintf(&script, "exec sh -c '%s'\n", shortened.Replace(line))
+		}
+	}
+	require.Greater(t, strings.Count(script.String(), "\n"), 8, "the README shows its commands in code blocks")
+	path := filepath.Join(t.TempDir(), "readme.txtar")
+	require.NoError(t, os.WriteFile(path, []byte(script.String()), 0o644))
+	testscript.Run(t, testscript.Params{Files: []string{path}})
+}
+
+// blocks returns the lines within the README's code blocks.
+func blocks(t *testing.T) []string {
+	t.Helper()
+	file, err := os.Open(readme)
+	require.NoError(t, err)
+	defer file.Close()
+	var lines []string
+	inside := false
+	for scan := bufio.NewScanner(file); scan.Scan(); {
+		switch {
+		case strings.HasPrefix(scan.Text(), "```"):
+			inside = !inside
+		case inside:
+			lines = append(lines, scan.Text())
+		}
+	}
+	return lines
+}
+
+// Every make target and flag that the documents name exists.
+func TestDocumentsNameWhatExists(t *testing.T) {
+	makefile, err := os.ReadFile("../../Makefile")
+	require.NoError(t, err)
+	flags := map[string]bool{"--help": true}
+	root := newRoot(defaultEnv())
+	for _, cmd := range root.Commands() {
+		for _, flag := range regexp.MustCompile(`--[a-z-]+`).FindAllString(cmd.LocalFlags().FlagUsages(), -1) {
+			flags[flag] = true
+		}
+	}
+	for _, name := range []string{readme, "../../CONTRIBUTING.md"} {
+		text, err := os.ReadFile(name)
+		require.NoError(t, err)
+		for _, target := range regexp.MustCompile("`make ([a-z-]+)").FindAllStringSubmatch(string(text), -1) {
+			assert.Contains(t, string(makefile), "\n"+target[1]+": ", "%s names make %s", name, target[1])
+		}
+		for _, flag := range regexp.MustCompile("--[a-z][a-z-]+").FindAllString(string(text), -1) {
+			assert.True(t, flags[flag], "%s names %s", name, flag)
+		}
+	}
+}
+
+// The README's table of metrics is what a scrape shows.
+func TestReadmeListsTheMetrics(t *testing.T) {
+	scrape, err := os.ReadFile("../../testdata/golden/metrics/run.prom")
+	require.NoError(t, err)
+	var want []string
+	for _, help := range regexp.MustCompile(`(?m)^# HELP (gorun_\w+) (.*)$`).FindAllStringSubmatch(string(scrape), -1) {
+		want = append(want, fmt.Sprintf("| `%s` | %s |", help[1], help[2]))
+	}
+	require.NotEmpty(t, want)
+	text, err := os.ReadFile(readme)
+	require.NoError(t, err)
+	got := regexp.MustCompile("(?m)^\\| `gorun_.*$").FindAllString(string(text), -1)
+	assert.Equal(t, want, got)
+}
