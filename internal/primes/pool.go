@@ -35,9 +35,10 @@ type Options struct {
 // MaxWorkers bounds Options.Workers: a worker's record takes about 150 bytes.
 const MaxWorkers = 10_000_000
 
-// startAhead is how many goroutines may wait for their turn. Every worker is a goroutine of its own, but without a
-// barrier there is no use in 50,000 stacks (125 MB) that wait for two CPUs.
-const startAhead = 4096
+// inTurn is how many workers may be under way for each thread that runs Go code. Every worker is a goroutine of its own,
+// but there is no use in 50,000 of them that wait for two CPUs: their stacks take 125 MB, and since Go gives each 10 ms
+// in turn, whoever has to stop them or to answer a scrape would wait minutes for its own turn.
+const inTurn = 32
 
 // Pool runs workers that count the primes among 1…Limit.
 type Pool struct {
@@ -148,7 +149,7 @@ type pass struct {
 	*Pool
 	dealer  dealer
 	threads int // alive when all workers had started; only with a barrier
-	release chan struct{}
+	tokens  chan struct{} // with a barrier: a worker begins with one, and passes it on
 	arrived turnstile
 	ended   turnstile
 }
@@ -169,20 +170,23 @@ func (p *pass) run() {
 func (p *pass) runGoroutines() {
 	p.arrived.init()
 	p.ended.init()
+	window := inTurn * runtime.GOMAXPROCS(0)
 	if p.opts.Barrier {
-		p.release = make(chan struct{})
+		p.tokens = make(chan struct{}, window)
 	}
 	started := 0
 	for ; started < p.opts.Workers && !p.stop.Load(); started++ {
-		if !p.opts.Barrier && started >= startAhead && started%(startAhead/2) == 0 {
-			p.ended.await(int64(started - startAhead/2))
+		if !p.opts.Barrier && started >= window && started%(window/2) == 0 {
+			p.ended.await(int64(started - window/2))
 		}
 		go p.runWorker(started)
 	}
 	if p.opts.Barrier {
 		p.arrived.await(int64(started))
 		p.threads = runtimeThreads()
-		close(p.release)
+		for range window {
+			p.tokens <- struct{}{}
+		}
 	}
 	p.ended.await(int64(started))
 }
@@ -190,11 +194,14 @@ func (p *pass) runGoroutines() {
 // runWorker is one worker's goroutine. It ends with its thread where Leave has to keep the lock.
 func (p *pass) runWorker(i int) {
 	seat := p.placer.Enter(i)
-	if p.release != nil {
+	if p.tokens != nil {
 		p.arrived.pass()
-		<-p.release
+		<-p.tokens
 	}
 	p.work(i, &seat)
+	if p.tokens != nil {
+		p.tokens <- struct{}{}
+	}
 	p.placer.Leave(seat)
 	p.ended.pass()
 }

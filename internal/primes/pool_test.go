@@ -238,6 +238,10 @@ func TestPoolStops(t *testing.T) {
 			require.NoError(t, err)
 			assert.True(t, s.Partial)
 			assert.Less(t, s.Values["numbers"], uint64(1<<40))
+			if !opts.Barrier {
+				// None of them ends by itself: whoever stops them must not queue behind thousands.
+				assert.LessOrEqual(t, pool.Live().WorkersStarted, uint64(100*runtime.GOMAXPROCS(0)))
+			}
 		})
 	}
 }
