@@ -148,7 +148,7 @@ func (t *Tally) add(u Tally) {
 type pass struct {
 	*Pool
 	dealer  dealer
-	threads int // alive when all workers had started; only with a barrier
+	threads int           // alive when all workers had started; only with a barrier
 	tokens  chan struct{} // with a barrier: a worker begins with one, and passes it on
 	arrived turnstile
 	ended   turnstile

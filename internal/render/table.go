@@ -61,7 +61,7 @@ func heading(run *result.Run, options spec, opts Options) string {
 	if placed := placementText(run.Samples, opts); placed != "" {
 		block += paragraph("  placement ", placed, width)
 	}
-	return block + "  " + flow(hostParts(run), " · ", "  ", width-2)
+	return block + "  " + flow(hostParts(run, options), " · ", "  ", width-2)
 }
 
 // primesParts is the heading of `gorun primes`.
@@ -155,16 +155,20 @@ func placementText(samples []result.Sample, opts Options) string {
 	return asked
 }
 
-// hostParts is the machine, and the share of it that the run was given.
-func hostParts(run *result.Run) []string {
+// hostParts is the machine, and the share of it that the run used.
+func hostParts(run *result.Run, options spec) []string {
 	host := &run.Host
 	var parts []string
 	if host.CPUModel != "" {
 		parts = append(parts, strings.Join(strings.Fields(host.CPUModel), " "))
 	}
 	cpus := fmt.Sprintf("%d CPUs", host.CPUs)
-	if allowed, err := cpuset.Parse(host.Allowed); err == nil && !allowed.Empty() {
-		cpus = fmt.Sprintf("%d of %s (%s)", allowed.Len(), cpus, shorten(allowed.String(), 24))
+	share := options.text("cpus")
+	if share == "" {
+		share = host.Allowed
+	}
+	if used, err := cpuset.Parse(share); err == nil && !used.Empty() {
+		cpus = fmt.Sprintf("%d of %s (%s)", used.Len(), cpus, shorten(used.String(), 24))
 	}
 	parts = append(parts, cpus)
 	if host.Nodes > 1 {
