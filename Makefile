@@ -2,7 +2,9 @@
 GO      ?= go
 CC      ?= cc
 FUZZTIME ?= 10s
+# Rounds of the benchmarks: of those under a second, and of those of some seconds.
 ROUNDS ?= 15
+LONG_ROUNDS ?= 7
 
 # The tools that lint uses, by version.
 STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
@@ -59,8 +61,8 @@ fuzz: ## each fuzz target for FUZZTIME (10s)
 
 .PHONY: bench
 bench: ## speed and memory as ratios against named rivals, in interleaved rounds (alone on the machine, 5 min)
-	$(GO) test -run "^$$" -bench "Kernel|Worker|Instrumentation|Original|Memory" -benchtime $(ROUNDS)x -timeout 30m ./internal/primes
-	$(GO) test -run "^$$" -bench "ManyWorkers|Pinned" -benchtime 7x -timeout 30m ./internal/primes
+	$(GO) test -run "^$$" -bench "Kernel|Worker$$|Instrumentation|Original" -benchtime $(ROUNDS)x -timeout 30m ./internal/primes
+	$(GO) test -run "^$$" -bench "ManyWorkers|Pinned|Memory" -benchtime $(LONG_ROUNDS)x -timeout 30m ./internal/primes
 
 .PHONY: vm
 vm: ## boot real kernels with many CPUs and nodes in QEMU, and run the tests there

@@ -26,17 +26,7 @@ type arm struct {
 // pool makes an arm of a pool that is opened once.
 func pool(b *testing.B, name string, opts Options, policy placement.Policy) arm {
 	b.Helper()
-	if opts.Kernel == "" {
-		opts.Kernel = Auto
-	}
-	if opts.Split == "" {
-		opts.Split = "contiguous"
-	}
-	cpus := allowed(b)
-	plan, err := placement.NewPlan(policy, cpus, opts.Workers, opts.Executor)
-	require.NoError(b, err)
-	p, err := Open(opts, plan, cpus.Last()+1)
-	require.NoError(b, err)
+	p := open(b, opts, policy)
 	return arm{name, func() result.Sample {
 		s, err := p.Run(context.Background())
 		require.NoError(b, err)
@@ -120,8 +110,8 @@ func BenchmarkInstrumentation(b *testing.B) {
 
 // BenchmarkOriginal is the original program's shape, with its division and with its fault, against gorun's methods.
 func BenchmarkOriginal(b *testing.B) {
-	const limit = 40_000
-	for _, workers := range []int{50, 2000, 10_000} {
+	const limit = 20_000
+	for _, workers := range []int{50, 1000, 5000} {
 		mended := arm{"mended", func() result.Sample { return original(limit, uint64(workers), byModulo, false) }}
 		faulty := arm{"faulty", func() result.Sample { return original(limit, uint64(workers), byModulo, true) }}
 		name := fmt.Sprintf("workers=%d", workers)

@@ -32,8 +32,8 @@ func allowed(t testing.TB) cpuset.Set {
 	return set
 }
 
-// sample runs the pool once.
-func sample(t testing.TB, opts Options, policy placement.Policy) result.Sample {
+// open opens a pool on the CPUs that the test may use; method, kernel and split have defaults.
+func open(t testing.TB, opts Options, policy placement.Policy) *Pool {
 	t.Helper()
 	if opts.Method == "" {
 		opts.Method = "brute"
@@ -49,7 +49,13 @@ func sample(t testing.TB, opts Options, policy placement.Policy) result.Sample {
 	require.NoError(t, err)
 	pool, err := Open(opts, plan, cpus.Last()+1)
 	require.NoError(t, err)
-	s, err := pool.Run(context.Background())
+	return pool
+}
+
+// sample runs a pool once.
+func sample(t testing.TB, opts Options, policy placement.Policy) result.Sample {
+	t.Helper()
+	s, err := open(t, opts, policy).Run(context.Background())
 	require.NoError(t, err)
 	return s
 }
@@ -221,12 +227,8 @@ func TestPoolStops(t *testing.T) {
 		"barrier": {Workers: 100, Barrier: true}, "one number": {Workers: 1},
 	} {
 		t.Run(name, func(t *testing.T) {
-			opts.Limit, opts.Method, opts.Kernel, opts.Split = 1<<40, "modulo", Auto, "contiguous"
-			cpus := allowed(t)
-			plan, err := placement.NewPlan(placement.Policy{}, cpus, opts.Workers, opts.Executor)
-			require.NoError(t, err)
-			pool, err := Open(opts, plan, cpus.Last()+1)
-			require.NoError(t, err)
+			opts.Limit, opts.Method = 1<<40, "modulo"
+			pool := open(t, opts, placement.Policy{})
 			ctx, cancel := context.WithCancel(context.Background())
 			go func() {
 				for pool.Live().WorkersStarted == 0 {
@@ -248,14 +250,9 @@ func TestPoolStops(t *testing.T) {
 
 // What the meter has counted when a run is over is what the sample says.
 func TestLiveAgreesWithTheSample(t *testing.T) {
-	cpus := allowed(t)
-	plan, err := placement.NewPlan(placement.Policy{}, cpus, 50, false)
-	require.NoError(t, err)
-	opts := Options{Limit: 20000, Workers: 50, Method: "trial", Kernel: Auto, Split: "dynamic"}
-	pool, err := Open(opts, plan, cpus.Last()+1)
-	require.NoError(t, err)
+	pool := open(t, Options{Limit: 20000, Workers: 50, Method: "trial", Split: "dynamic"}, placement.Policy{})
 	for range 2 {
-		_, err = pool.Run(context.Background())
+		_, err := pool.Run(context.Background())
 		require.NoError(t, err)
 	}
 	live := pool.Live()
@@ -276,12 +273,8 @@ func TestLiveAgreesWithTheSample(t *testing.T) {
 
 // A sample that should last longer than a pass has more passes from the second sample on, and counts them all.
 func TestPoolRepeatsShortPasses(t *testing.T) {
-	cpus := allowed(t)
-	plan, err := placement.NewPlan(placement.Policy{}, cpus, 2, false)
-	require.NoError(t, err)
-	opts := Options{Limit: 100, Workers: 2, Method: "brute", Kernel: Auto, Split: "dynamic", AtLeast: 100 * time.Millisecond}
-	pool, err := Open(opts, plan, cpus.Last()+1)
-	require.NoError(t, err)
+	opts := Options{Limit: 100, Workers: 2, Split: "dynamic", AtLeast: 100 * time.Millisecond}
+	pool := open(t, opts, placement.Policy{})
 	first, err := pool.Run(context.Background())
 	require.NoError(t, err)
 	assert.Equal(t, 1, first.Values["passes"])
