@@ -66,11 +66,13 @@ bench: ## speed and memory as ratios against named rivals, in interleaved rounds
 
 .PHONY: vm
 vm: ## boot real kernels with many CPUs and nodes in QEMU, and run the tests there
+	testdata/vm/run setup
 	testdata/vm/run test
 
 .PHONY: capture
 capture: ## capture the QEMU machines anew into testdata/hosts
-	testdata/vm/run capture-all
+	testdata/vm/run setup
+	testdata/vm/run capture
 
 .PHONY: man
 man: ## write the man pages to ./man
