@@ -1,12 +1,15 @@
 package placement
 
 import (
+	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"runtime"
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -142,6 +145,34 @@ func TestPlacerAppliesAndUndoes(t *testing.T) {
 			}
 		})
 	}
+}
+
+// Where a thread may not be put back it ends with its worker, and is forgotten: its number may come back as another's.
+func TestThreadsThatCannotBePutBackEnd(t *testing.T) {
+	allowed, err := linux.GetAffinity(0)
+	require.NoError(t, err)
+	nice := 7
+	plan, err := NewPlan(Policy{Lock: true, PinThread: true, Nice: &nice}, allowed, 1, false)
+	require.NoError(t, err)
+	placer, err := plan.Open()
+	require.NoError(t, err)
+	placer.restorable = false // as for an ordinary user
+	tid := make(chan int)
+	go func() {
+		seat := placer.Enter(0)
+		tid <- seat.TID
+		placer.Leave(seat)
+	}()
+	ended := fmt.Sprintf("/proc/self/task/%d", <-tid)
+	assert.Eventually(t, func() bool {
+		_, err := os.Stat(ended)
+		return errors.Is(err, os.ErrNotExist)
+	}, time.Minute, time.Millisecond)
+	placer.seen.Range(func(tid, _ any) bool {
+		t.Errorf("thread %v is still known", tid)
+		return true
+	})
+	require.NoError(t, placer.Restore())
 }
 
 func mainThread() string { return "/proc/self/task/" + pid() }

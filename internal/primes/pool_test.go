@@ -216,8 +216,41 @@ func masks(t *testing.T) map[string]string {
 // A barrier holds all workers until all have started: as many threads are alive as there are locked workers.
 func TestPoolBarrierHoldsThreads(t *testing.T) {
 	const workers = 200
-	s := sample(t, Options{Limit: 1000, Workers: workers, Barrier: true}, placement.Policy{Lock: true})
-	assert.GreaterOrEqual(t, s.Values["threads_peak"], workers)
+	nice := 3
+	for _, policy := range []placement.Policy{{Lock: true}, {Lock: true, Nice: &nice}} {
+		s := sample(t, Options{Limit: 1000, Workers: workers, Barrier: true}, policy)
+		assert.GreaterOrEqual(t, s.Values["threads_peak"], workers, "%v", policy)
+	}
+}
+
+// A worker that is seen on another CPU than before has moved, and its time goes to the CPU it is on.
+func TestWorkerSeenElsewhereHasMoved(t *testing.T) {
+	cpus := allowed(t).List()
+	p := &pass{Pool: open(t, Options{Limit: 1, Workers: 1}, placement.Policy{})}
+	require.NoError(t, linux.VisitCPUs(cpus[:1], func(int) error {
+		w, seat := &p.workers[0], &placement.Seat{CPU: -1}
+		p.begin(w, seat)
+		p.checkpoint(w, 0, seat)
+		assert.EqualValues(t, 0, w.moves)
+		err := linux.VisitCPUs(cpus[len(cpus)-1:], func(cpu int) error {
+			p.checkpoint(w, 0, seat)
+			assert.EqualValues(t, cpu, w.cpu)
+			return nil
+		})
+		assert.EqualValues(t, min(1, len(cpus)-1), w.moves)
+		return err
+	}))
+}
+
+// Workers that take turns on a CPU share its time: no moment counts twice.
+func TestSlotCountsNoMomentTwice(t *testing.T) {
+	var s slot
+	for _, step := range []struct{ from, to, busy int64 }{
+		{0, 10, 10}, {5, 20, 20}, {3, 8, 20}, {20, 20, 20}, {100, 110, 30}, {0, 111, 31},
+	} {
+		s.occupy(step.from, step.to)
+		assert.Equal(t, step.busy, s.busy.Load(), "%v", step)
+	}
 }
 
 // A run that is interrupted stops amid its work, and tells what was done.
