@@ -41,8 +41,7 @@ func (f *machineFlags) register(cmd *cobra.Command, e env) {
 // machine is the machine of a run and the share of it that the run may use.
 type machine struct {
 	*topology.Machine
-	within cpuset.Set // the CPUs that may be asked for
-	cpus   cpuset.Set // the CPUs of the run
+	cpus cpuset.Set // the CPUs of the run
 }
 
 // read reads the machine and selects the run's CPUs.
@@ -55,16 +54,15 @@ func (f *machineFlags) read(e env) (machine, error) {
 	if err != nil {
 		return machine{}, err
 	}
-	m := machine{Machine: t, within: t.Allowed()}
+	within := t.Allowed()
 	if f.ignoreAffinity {
-		m.within = t.Online()
+		within = t.Online()
 	}
-	list, err := m.Select(f.cpus, m.within)
+	cpus, err := t.Select(f.cpus, within)
 	if err != nil {
 		return machine{}, usageError{fmt.Errorf("--cpus %s: %w", f.cpus, err)}
 	}
-	m.cpus = cpuset.Of(list...)
-	return m, nil
+	return machine{t, cpuset.Of(cpus...)}, nil
 }
 
 // openRoot opens the captured machine, or this one when there is none.

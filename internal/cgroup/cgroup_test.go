@@ -257,10 +257,6 @@ func TestThrottlingWithoutCountersIsNotZero(t *testing.T) {
 	}
 }
 
-func TestThrottlingSub(t *testing.T) {
-	assert.Equal(t, Throttling{3, 2, 0.5}, Throttling{10, 4, 2}.Sub(Throttling{7, 2, 1.5}))
-}
-
 func TestMalformedFiles(t *testing.T) {
 	readers := map[string]func(fs.FS) error{
 		"cpus":       func(fsys fs.FS) error { _, err := ReadCPUs(fsys); return err },

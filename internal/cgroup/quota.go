@@ -76,11 +76,6 @@ type Throttling struct {
 	Seconds   float64 // held back, summed over CPUs
 }
 
-// Sub returns what came between v and t.
-func (t Throttling) Sub(v Throttling) Throttling {
-	return Throttling{t.Periods - v.Periods, t.Throttled - v.Throttled, t.Seconds - v.Seconds}
-}
-
 // ReadThrottling returns the throttling, from cpu.stat of each group that has a quota; the zero Throttling is the truth
 // where none has. A group with a quota and without the counters is an error that wraps fs.ErrNotExist.
 func ReadThrottling(fsys fs.FS) (Throttling, error) {

@@ -16,9 +16,8 @@ const (
 	tick           = 0.010
 )
 
-// Judge decides whether a sample can be trusted. capacity is the CPU time that the run's CPUs had during the sample, in
-// seconds.
-func Judge(s *result.Sample, capacity float64) {
+// Judge decides whether a sample of a run on so many CPUs can be trusted.
+func Judge(s *result.Sample, cpus int) {
 	q := &s.Quality
 	q.Verdict, q.Reasons = result.Valid, []string{}
 	doubt := func(v result.Verdict, format string, args ...any) {
@@ -33,12 +32,12 @@ func Judge(s *result.Sample, capacity float64) {
 	if s.Partial {
 		doubt(result.Suspect, "cut short")
 	}
+	sig := &q.Signals
 	share := func(seconds *float64, format string) {
-		if seconds != nil && *seconds > disturbedTicks*tick && *seconds > disturbedShare*capacity {
-			doubt(result.Suspect, format, *seconds, 100**seconds/capacity)
+		if part := sig.Share(seconds, cpus); part > disturbedShare && *seconds > disturbedTicks*tick {
+			doubt(result.Suspect, format, *seconds, 100*part)
 		}
 	}
-	sig := &q.Signals
 	share(sig.StealSeconds, "the hypervisor stole %.2f s (%.0f%% of the CPU time there was)")
 	share(sig.OtherSeconds, "other programs used %.2f s (%.0f%% of the CPU time there was)")
 	if t := sig.ThrottledSeconds; t != nil && *t > 0 {

@@ -16,7 +16,7 @@ func TestJudge(t *testing.T) {
 	number := func(n float64) *float64 { return &n }
 	count := func(n uint64) *uint64 { return &n }
 	good := result.Placement{Verified: true}
-	const capacity = 10 // seconds
+	const cpus = 4
 	for name, tc := range map[string]struct {
 		sample  result.Sample
 		verdict result.Verdict
@@ -35,7 +35,8 @@ func TestJudge(t *testing.T) {
 		}), result.Valid, 0},
 		"invalid stays invalid": {signals(result.Placement{}, result.Signals{StealSeconds: number(5)}), result.Invalid, 2},
 	} {
-		Judge(&tc.sample, capacity)
+		tc.sample.Quality.Signals.WatchedSeconds = 2.5
+		Judge(&tc.sample, cpus)
 		assert.Equal(t, tc.verdict, tc.sample.Quality.Verdict, name)
 		assert.Len(t, tc.sample.Quality.Reasons, tc.reasons, name)
 		assert.NotNil(t, tc.sample.Quality.Reasons, name)
@@ -49,8 +50,8 @@ func signals(p result.Placement, s result.Signals) result.Sample {
 // In a short sample two ticks are no more than rounding, however large their share.
 func TestJudgeKnowsTheTick(t *testing.T) {
 	steal := 0.02
-	s := signals(result.Placement{Verified: true}, result.Signals{StealSeconds: &steal})
-	Judge(&s, 0.05)
+	s := signals(result.Placement{Verified: true}, result.Signals{StealSeconds: &steal, WatchedSeconds: 0.05})
+	Judge(&s, 1)
 	assert.Equal(t, result.Valid, s.Quality.Verdict)
 }
 

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"time"
 
 	"github.com/prometheus/procfs"
 
@@ -63,6 +64,7 @@ func (w *Watcher) Close() error {
 
 // reading is every counter at one moment; nil is a counter that could not be read.
 type reading struct {
+	at          time.Time
 	steal, busy *float64 // seconds, of the run's CPUs
 	runQueue    *float64
 	throttled   *float64
@@ -79,11 +81,12 @@ func (w *Watcher) Watch() func(*result.Sample) {
 		if peak, err := linux.PeakRSS(w.root); err == nil {
 			s.Values["memory_peak_bytes"] = peak
 		}
-		Judge(s, s.Seconds*float64(w.cpus.Len()))
+		Judge(s, w.cpus.Len())
 	}
 }
 
 func (w *Watcher) fill(sig *result.Signals, before, after reading, own float64) {
+	sig.WatchedSeconds = after.at.Sub(before.at).Seconds()
 	sig.StealSeconds = grown(before.steal, after.steal)
 	if busy := grown(before.busy, after.busy); busy != nil {
 		others := max(0, *busy-own)
@@ -92,7 +95,9 @@ func (w *Watcher) fill(sig *result.Signals, before, after reading, own float64) 
 	sig.RunQueueSeconds = grown(before.runQueue, after.runQueue)
 	sig.ThrottledSeconds = grown(before.throttled, after.throttled)
 	sig.CPUPressureSeconds = grown(before.pressure, after.pressure)
-	sig.Migrations = grown(before.migrations, after.migrations)
+	if sig.Migrations = grown(before.migrations, after.migrations); sig.Migrations != nil {
+		sig.MigrationsBy = string(w.migrations.Method())
+	}
 	if before.usage != nil && after.usage != nil {
 		used := after.usage.Sub(*before.usage)
 		sig.VoluntarySwitches, sig.InvoluntarySwitches = &used.VoluntarySwitches, &used.InvoluntarySwitches
@@ -111,7 +116,7 @@ func grown[N float64 | uint64](before, after *N) *N {
 }
 
 func (w *Watcher) read() reading {
-	var r reading
+	r := reading{at: time.Now()}
 	if stat, err := w.proc.Stat(); err == nil {
 		var steal, busy float64
 		for cpu, t := range stat.CPU {

@@ -53,13 +53,9 @@ type source interface {
 // Counter counts an event over all threads of this process. It is for one goroutine at a time.
 type Counter struct {
 	source
-	event    Event
 	method   Method
 	degraded error
 }
-
-// Event returns what is counted.
-func (c *Counter) Event() Event { return c.event }
 
 // Method returns where the count comes from.
 func (c *Counter) Method() Method { return c.method }

@@ -22,7 +22,6 @@ func TestOpenSaysWhatItCouldNotDo(t *testing.T) {
 			assert.True(t, hinted(err), "%v has no hint", err)
 			continue
 		}
-		assert.Equal(t, event, c.Event())
 		if c.Method() == Software {
 			assert.NoError(t, c.Degraded())
 		} else {
@@ -52,5 +51,6 @@ func TestOpenMigrations(t *testing.T) {
 		t.Skip(err)
 	}
 	defer func() { require.NoError(t, c.Close()) }()
-	assert.Equal(t, Migrations, c.Event())
+	_, err = c.Read()
+	require.NoError(t, err)
 }

@@ -29,7 +29,7 @@ func OpenSchedDebug(event Event) (*Counter, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Counter{source: s, event: event, method: SchedDebug}, nil
+	return &Counter{source: s, method: SchedDebug}, nil
 }
 
 func openSchedDebug(fsys fs.FS, event Event) (*schedDebug, error) {

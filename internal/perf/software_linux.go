@@ -54,7 +54,7 @@ func OpenSoftware(event Event) (*Counter, error) {
 		}
 		after, err := linux.Tasks()
 		if err == nil && subset(after, before) {
-			return &Counter{source: s, event: event, method: Software}, nil
+			return &Counter{source: s, method: Software}, nil
 		}
 		if err := errors.Join(err, s.Close()); err != nil {
 			return nil, err

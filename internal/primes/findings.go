@@ -75,13 +75,10 @@ const worthTelling = 0.05
 
 // idleShare is the part of the run's CPU time that nobody used.
 func idleShare(set Setting, s result.Sample) float64 {
-	used := s.CPUSeconds()
-	for _, others := range []*float64{s.Quality.Signals.OtherSeconds, s.Quality.Signals.StealSeconds} {
-		if others != nil {
-			used += *others
-		}
-	}
-	return max(0, 1-used/(s.Seconds*float64(set.CPUs)))
+	sig := s.Quality.Signals
+	used := s.CPUSeconds()/(s.Seconds*float64(set.CPUs)) +
+		sig.Share(sig.OtherSeconds, set.CPUs) + sig.Share(sig.StealSeconds, set.CPUs)
+	return max(0, 1-used)
 }
 
 func serialRule(set Setting, s result.Sample) (result.Finding, bool) {
@@ -199,10 +196,7 @@ func throttleRule(set Setting, s result.Sample) (result.Finding, bool) {
 }
 
 func shareRule(set Setting, s result.Sample, seconds *float64, code, format string) (result.Finding, bool) {
-	if seconds == nil {
-		return result.Finding{}, false
-	}
-	share := *seconds / (s.Seconds * float64(set.CPUs))
+	share := s.Quality.Signals.Share(seconds, set.CPUs)
 	return result.Finding{Code: code, Value: share, Message: fmt.Sprintf(format, 100*share)}, share > worthTelling
 }
 

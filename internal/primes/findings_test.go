@@ -17,6 +17,7 @@ func TestExplain(t *testing.T) {
 			result.Sample{
 				Seconds: 10, UserSeconds: 39.6, SystemSeconds: 0.1,
 				Workers: &result.Workers{Imbalance: 1.9, Seconds: result.Distribution{Max: 0.5}},
+				Quality: result.Quality{Signals: result.Signals{WatchedSeconds: 10}},
 				CPUs: []result.CPU{
 					{CPU: 0, Workers: 25, BusySeconds: 9.9},
 					{CPU: 1, Workers: 25, BusySeconds: 9.9},

@@ -63,9 +63,9 @@ func csvRow(s *result.Sample, names []string) ([]string, error) {
 	signals := reflect.ValueOf(s.Quality.Signals)
 	for i := range signals.NumField() {
 		field := ""
-		if pointer := signals.Field(i); !pointer.IsNil() {
+		if signal := reflect.Indirect(signals.Field(i)); signal.IsValid() { // a nil pointer is a signal that is missing
 			var err error
-			if field, err = csvField(pointer.Elem().Interface()); err != nil {
+			if field, err = csvField(signal.Interface()); err != nil {
 				return nil, err
 			}
 		}

@@ -11,7 +11,6 @@ import (
 // samples in the order in which they were taken, and a footer when the run ended in good order.
 type Line struct {
 	Header *Run    `json:"header,omitempty"` // without samples
-	Warmup *Sample `json:"warmup,omitempty"`
 	Sample *Sample `json:"sample,omitempty"`
 	Footer *Footer `json:"footer,omitempty"`
 }

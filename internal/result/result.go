@@ -3,8 +3,6 @@
 // is absent (a nil pointer, a missing key); it is never a zero.
 package result
 
-import "maps"
-
 // Schema names the version of the JSON layout. It changes only when a reader of the old one would be misled.
 const Schema = "gorun/v1"
 
@@ -95,9 +93,6 @@ func (v Values) Number(name string) (float64, bool) {
 	return 0, false
 }
 
-// Clone returns a copy that shares nothing at the first level.
-func (v Values) Clone() Values { return maps.Clone(v) }
-
 // Workers summarises the workers of one sample.
 type Workers struct {
 	Count         int          `json:"count"`
@@ -170,17 +165,28 @@ type Quality struct {
 
 // Signals are the disturbances that were counted during a sample. Nil: could not be had.
 type Signals struct {
+	WatchedSeconds      float64  `json:"watched_seconds"`             // wall time over which these were counted, a little more than the sample
 	StealSeconds        *float64 `json:"steal_seconds,omitempty"`     // /proc/stat, the allowed CPUs
 	OtherSeconds        *float64 `json:"other_seconds,omitempty"`     // CPU time of everything else on the allowed CPUs
 	RunQueueSeconds     *float64 `json:"run_queue_seconds,omitempty"` // runnable but waiting, all threads alive at the end
 	VoluntarySwitches   *uint64  `json:"voluntary_switches,omitempty"`
 	InvoluntarySwitches *uint64  `json:"involuntary_switches,omitempty"`
-	Migrations          *uint64  `json:"migrations,omitempty"` // of threads, counted by the kernel
+	Migrations          *uint64  `json:"migrations,omitempty"`    // of threads, counted by the kernel
+	MigrationsBy        string   `json:"migrations_by,omitempty"` // "perf", or "sched-debug", which loses threads that ended
 	MinorFaults         *uint64  `json:"minor_faults,omitempty"`
 	MajorFaults         *uint64  `json:"major_faults,omitempty"`
 	ThrottledSeconds    *float64 `json:"throttled_seconds,omitempty"`    // by the cgroup's CPU quota
 	CPUPressureSeconds  *float64 `json:"cpu_pressure_seconds,omitempty"` // PSI "some"
 	MHz                 *float64 `json:"mhz,omitempty"`                  // mean of the allowed CPUs at the end
+}
+
+// Share returns which part of the CPU time of so many CPUs a signal in seconds took, while the signals were counted;
+// 0 when the signal could not be had.
+func (s Signals) Share(seconds *float64, cpus int) float64 {
+	if seconds == nil || s.WatchedSeconds <= 0 {
+		return 0
+	}
+	return *seconds / (s.WatchedSeconds * float64(cpus))
 }
 
 // Summary is derived from the samples that are neither partial nor invalid.
