@@ -22,7 +22,7 @@ build: ## build ./gorun
 
 .PHONY: test
 test: ## all tests that need nothing but Go and a C compiler
-	$(GO) test ./...
+	$(GO) test $(TESTFLAGS) ./...
 
 .PHONY: race
 race: ## the same tests under the race detector
