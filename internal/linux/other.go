@@ -23,6 +23,9 @@ func Getcpu() int { return -1 }
 // Tasks needs Linux.
 func Tasks() ([]int, error) { return nil, unsupported("list the threads of this process") }
 
+// AllowedCPUs needs Linux.
+func AllowedCPUs(int) (cpuset.Set, error) { return cpuset.Set{}, unsupported("read the affinity") }
+
 // GetAffinity needs Linux.
 func GetAffinity(int) (cpuset.Set, error) { return cpuset.Set{}, unsupported("read the affinity") }
 

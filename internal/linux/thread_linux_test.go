@@ -1,6 +1,7 @@
 package linux
 
 import (
+	"io/fs"
 	"os"
 	"runtime"
 	"slices"
@@ -165,4 +166,22 @@ func BenchmarkProcessUsage(b *testing.B) { // 0.24 µs, no allocation
 			b.Fatal(err)
 		}
 	}
+}
+
+// The kernel's mask holds all CPUs that the thread may run on now, and setting it changes nothing.
+func TestAllowedCPUs(t *testing.T) {
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	now, err := GetAffinity(0)
+	require.NoError(t, err)
+	allowed, err := AllowedCPUs(Gettid())
+	require.NoError(t, err)
+	assert.True(t, now.Minus(allowed).Empty(), "%v is not within %v", now, allowed)
+	require.NoError(t, SetAffinity(0, allowed))
+	after, err := GetAffinity(0)
+	require.NoError(t, err)
+	assert.Equal(t, now.String(), after.String())
+
+	_, err = AllowedCPUs(1 << 30)
+	assert.ErrorIs(t, err, fs.ErrNotExist)
 }

@@ -3,6 +3,7 @@ package placement
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"runtime"
 	"sync"
@@ -15,9 +16,10 @@ import (
 
 // state is what a thread can be left with.
 type state struct {
-	mask  cpuset.Set
-	nice  int
-	sched linux.Sched
+	mask    cpuset.Set // where it may run: online CPUs
+	allowed cpuset.Set // what to set to have mask again: offline CPUs are in it too
+	nice    int
+	sched   linux.Sched
 }
 
 func readState(tid int) (s state, err error) {
@@ -45,8 +47,11 @@ func newGuard() (*guard, error) {
 	g := &guard{first: make(map[int]state, len(tids))}
 	for _, tid := range tids {
 		s, err := readState(tid)
-		if errors.Is(err, syscall.ESRCH) {
-			continue
+		if err == nil {
+			s.allowed, err = linux.AllowedCPUs(tid)
+		}
+		if errors.Is(err, syscall.ESRCH) || errors.Is(err, fs.ErrNotExist) {
+			continue // it ended meanwhile
 		}
 		if err != nil {
 			return nil, err
@@ -146,7 +151,7 @@ func (g *guard) restoreThread(tid int) error {
 		}
 	}
 	if !is.mask.Equal(want.mask) {
-		return linux.SetAffinity(tid, want.mask)
+		return linux.SetAffinity(tid, want.allowed)
 	}
 	return nil
 }

@@ -118,7 +118,7 @@ func (pl *Placer) undo() error {
 		}
 	}
 	if len(pl.pinned) > 0 {
-		return linux.SetAffinity(0, pl.guard.process.mask)
+		return linux.SetAffinity(0, pl.guard.process.allowed)
 	}
 	return nil
 }

@@ -36,13 +36,26 @@ func view(t *testing.T, tid string) (v kernelView, alive bool) {
 	}
 	for line := range strings.Lines(string(status)) {
 		if list, ok := strings.CutPrefix(line, "Cpus_allowed_list:"); ok {
-			v.mask = strings.TrimSpace(list)
+			v.mask = online(t, list)
 		}
 	}
 	_, rest, _ := strings.Cut(string(stat), ") ") // proc_pid_stat(5): the name may hold spaces
 	fields := strings.Fields(rest)                // field 3 of the man page is fields[0]
 	v.nice, v.policy = fields[19-3], fields[41-3]
 	return v, true
+}
+
+// online leaves those of a list's CPUs that are online. A thread's first mask may hold others (Linux gives every process
+// all possible CPUs), and kernels before 6.2 keep of a mask that is set only what is online.
+func online(t *testing.T, list string) string {
+	t.Helper()
+	text, err := os.ReadFile("/sys/devices/system/cpu/online")
+	require.NoError(t, err)
+	cpus, err := cpuset.Parse(string(text))
+	require.NoError(t, err)
+	mask, err := cpuset.Parse(list)
+	require.NoError(t, err)
+	return mask.Intersect(cpus).String()
 }
 
 func views(t *testing.T) map[string]kernelView {

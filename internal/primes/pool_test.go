@@ -194,8 +194,13 @@ func mainTID(t *testing.T) string {
 	return link
 }
 
+// masks are the threads' masks by the kernel's own word, of those CPUs that are online.
 func masks(t *testing.T) map[string]string {
 	t.Helper()
+	text, err := os.ReadFile("/sys/devices/system/cpu/online")
+	require.NoError(t, err)
+	online, err := cpuset.Parse(string(text))
+	require.NoError(t, err)
 	paths, err := filepath.Glob("/proc/self/task/*/status")
 	require.NoError(t, err)
 	all := map[string]string{}
@@ -206,7 +211,9 @@ func masks(t *testing.T) map[string]string {
 		}
 		for line := range strings.Lines(string(text)) {
 			if list, ok := strings.CutPrefix(line, "Cpus_allowed_list:"); ok {
-				all[filepath.Base(filepath.Dir(path))] = strings.TrimSpace(list)
+				mask, err := cpuset.Parse(list)
+				require.NoError(t, err)
+				all[filepath.Base(filepath.Dir(path))] = mask.Intersect(online).String()
 			}
 		}
 	}
