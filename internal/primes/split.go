@@ -52,6 +52,14 @@ func SplitWords() []string {
 
 func splitName(s Split) string { return s.Name }
 
+// head returns the first piece of a range that is not empty: at most the grain of its last number, since numbers cost the
+// more the larger they are. By the grain of its first number a piece that begins at 1 would hold everything.
+func (r Range) head(grain func(uint64) uint64) Range {
+	r.Count = min(r.Count, grain(r.First))
+	r.Count = min(r.Count, grain(r.First+(r.Count-1)*r.Step))
+	return r
+}
+
 // shares deals each worker one share that is known beforehand.
 type shares struct {
 	of    func(i int) Range
@@ -65,8 +73,7 @@ func (s shares) next(i int, at *position) (Range, bool) {
 	if at.share.Count == 0 {
 		return Range{}, false
 	}
-	piece := at.share
-	piece.Count = min(piece.Count, s.grain(piece.First))
+	piece := at.share.head(s.grain)
 	at.share.First += piece.Count * piece.Step
 	at.share.Count -= piece.Count
 	return piece, true
@@ -112,9 +119,9 @@ func (c *counterSource) next(int, *position) (Range, bool) {
 		if taken == c.limit {
 			return Range{}, false
 		}
-		count := min(c.grain(taken+1), c.limit-taken)
-		if c.taken.CompareAndSwap(taken, taken+count) {
-			return Range{First: taken + 1, Step: 1, Count: count}, true
+		piece := Range{First: taken + 1, Step: 1, Count: c.limit - taken}.head(c.grain)
+		if c.taken.CompareAndSwap(taken, taken+piece.Count) {
+			return piece, true
 		}
 	}
 }

@@ -44,6 +44,23 @@ func TestSplitsDealEveryNumberOnce(t *testing.T) {
 	}
 }
 
+// No piece is more than its last number's grain, for any method: a worker that began with all small numbers at once
+// would have the large ones to itself too.
+func TestPiecesAreSmall(t *testing.T) {
+	const limit = 300_000
+	for _, method := range Methods {
+		counter := method.available()[0].New(limit)
+		for _, split := range Splits {
+			d := split.deal(limit, 2, counter.Grain)
+			var at position
+			for piece, ok := d.next(0, &at); ok; piece, ok = d.next(0, &at) {
+				last := piece.First + (piece.Count-1)*piece.Step
+				require.LessOrEqual(t, piece.Count, counter.Grain(last), "%s, %s: %v", method.Name, split.Name, piece)
+			}
+		}
+	}
+}
+
 // Shares differ by one number at most, and their ends do not overflow at the largest limit.
 func TestContiguousSharesAreEven(t *testing.T) {
 	whole := func(limit uint64) func(uint64) uint64 { return func(uint64) uint64 { return limit } }
