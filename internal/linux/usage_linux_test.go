@@ -21,7 +21,7 @@ func TestProcessUsageGrows(t *testing.T) {
 	for i := 0; i < len(memory); i += os.Getpagesize() {
 		memory[i] = 1
 	}
-	require.NoError(t, unix.Nanosleep(&unix.Timespec{Nsec: 1}, nil)) // the thread itself sleeps, unlike time.Sleep's
+	require.NoError(t, unix.Nanosleep(&unix.Timespec{Nsec: 1e6}, nil)) // the thread itself sleeps, unlike time.Sleep's
 	after, err := ProcessUsage()
 	require.NoError(t, err)
 	used := after.Sub(before)

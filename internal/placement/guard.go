@@ -80,12 +80,26 @@ func Confine(cpus cpuset.Set) (restore func() error, err error) {
 	if err != nil {
 		return nil, err
 	}
-	for tid := range g.first {
-		if err := setMask(tid, cpus); err != nil && !errors.Is(err, syscall.ESRCH) {
-			return nil, errors.Join(fmt.Errorf("confine the run to CPUs %v: %w", cpus, err), g.restore())
+	// A thread that is started meanwhile has its starter's old mask: once more, until a pass finds none.
+	for confined := map[int]bool{}; ; {
+		tids, err := linux.Tasks()
+		if err != nil {
+			return nil, errors.Join(err, g.restore())
+		}
+		seen := len(confined)
+		for _, tid := range tids {
+			if confined[tid] {
+				continue
+			}
+			confined[tid] = true
+			if err := setMask(tid, cpus); err != nil && !errors.Is(err, syscall.ESRCH) {
+				return nil, errors.Join(fmt.Errorf("confine the run to CPUs %v: %w", cpus, err), g.restore())
+			}
+		}
+		if len(confined) == seen {
+			return g.restore, nil
 		}
 	}
-	return g.restore, nil
 }
 
 // setMask sets a thread's mask and reads it back. The kernel cuts a mask down to the cpuset of its cgroup without a
