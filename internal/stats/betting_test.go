@@ -1,0 +1,110 @@
+package stats
+
+import (
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+)
+
+// The two ratios that are followed tell what following every ratio of the grid from the first round on would.
+func TestSequenceIsThatOfTheWholeGrid(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		const g = grid(100)
+		s := newSequence(0.1, g)
+		centre := rapid.Float64Range(-0.5, 0.5).Draw(t, "centre")
+		width := rapid.Float64Range(0.001, 0.5).Draw(t, "width")
+		source := rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 0))
+		below, above := map[int]*purse{}, map[int]*purse{}
+		lo, hi := 0.0, math.MaxFloat64
+		for i := -90; i <= 300; i++ {
+			b, a := fullPurse(), fullPurse()
+			below[i], above[i] = &b, &a
+		}
+		for k := range rapid.IntRange(1, 60).Draw(t, "rounds") {
+			spread := math.NaN()
+			if k >= warmRounds {
+				spread = deviation(s.sorted)
+			}
+			d := centre + width*source.NormFloat64()
+			s.add(d)
+			for i := range below {
+				sc := score(d-math.Log(g.ratio(i)), spread)
+				below[i].bet(sc)
+				above[i].bet(-sc)
+				if below[i].wealth() >= s.limit {
+					lo = max(lo, g.ratio(i))
+				}
+				if above[i].wealth() >= s.limit {
+					hi = min(hi, g.ratio(i))
+				}
+			}
+			gotLo, gotHi := s.ends()
+			if gotLo > 0.1 || lo > 0 { // beyond what this test follows
+				require.Equal(t, lo, gotLo, "round %d", k)
+			}
+			if gotHi < 4 || hi < 4 {
+				require.Equal(t, hi, gotHi, "round %d", k)
+			}
+		}
+	})
+}
+
+// However heavy the tails, the truth is ruled out at any of many rounds in a share α of runs at most.
+func TestSequenceAtAnyTime(t *testing.T) {
+	const runs, rounds, alpha = 400, 300, 0.1
+	const truth = 1.0237
+	for name, draw := range map[string]func(*rand.Rand) float64{
+		"normal": func(r *rand.Rand) float64 { return 0.03 * r.NormFloat64() },
+		"Cauchy": func(r *rand.Rand) float64 { return 0.01 * math.Tan(math.Pi*(r.Float64()-0.5)) },
+		"growing": func(r *rand.Rand) float64 {
+			return 0.01 * math.Exp(5*r.Float64()) * float64(2*r.IntN(2)-1)
+		},
+	} {
+		missed := 0
+		for k := range runs {
+			source := rand.New(rand.NewPCG(uint64(k), 0))
+			s := newSequence(alpha, gridFor(0.02))
+			for range rounds {
+				s.add(math.Log(truth) + draw(source))
+			}
+			if lo, hi := s.ends(); truth < lo || truth > hi {
+				missed++
+			}
+		}
+		assert.LessOrEqual(t, missed, int(runs*alpha), name)
+	}
+}
+
+func TestSequenceOfFewOrEqualRounds(t *testing.T) {
+	s := newSequence(0.05, gridFor(0.02))
+	lo, hi := s.ends()
+	assert.Equal(t, []float64{0, math.MaxFloat64, 1, 1}, []float64{lo, hi, s.ratio(), s.p()})
+	for range 100 {
+		s.add(0)
+	}
+	lo, hi = s.ends()
+	assert.Equal(t, []float64{0.999, 1.001, 1, 1}, []float64{lo, hi, s.ratio(), s.p()})
+
+	far := newSequence(0.05, gridFor(0.02))
+	for range 100 {
+		far.add(math.Log(1e5))
+	}
+	lo, hi = far.ends()
+	assert.GreaterOrEqual(t, lo, 1000.0)
+	assert.Equal(t, math.MaxFloat64, hi)
+	assert.Less(t, far.p(), 0.01)
+}
+
+func TestGrid(t *testing.T) {
+	for precision, steps := range map[float64]grid{
+		0.2: 100, 0.1: 100, 0.05: 1000, 0.02: 1000, 0.01: 1000, 0.005: 1e4, 0.001: 1e4,
+	} {
+		assert.Equal(t, steps, gridFor(precision), "%v", precision)
+	}
+	assert.Equal(t, 1.021, grid(1000).ratio(21))
+	assert.Equal(t, 0.979, grid(1000).ratio(-21))
+}

@@ -1,0 +1,89 @@
+package stats
+
+import (
+	"math"
+	"sort"
+)
+
+// hodgesLehmann is the median of all means of two values, a value with itself included; the values are sorted and not
+// empty. With an even count of means it is the mean of the middle two. Its breakdown point is 29% and its efficiency
+// for normal noise 95% (Hodges and Lehmann, "Estimates of location based on rank tests", Annals of Mathematical
+// Statistics 34, 1963). It takes O(n log n): sums are counted along the staircase of the sorted matrix, not formed.
+func hodgesLehmann(sorted []float64) float64 {
+	n := len(sorted)
+	sums := n * (n + 1) / 2
+	lower := smallestSum(sorted, (sums+1)/2)
+	if sumsUpTo(sorted, lower) > sums/2 {
+		return lower / 2
+	}
+	return (lower + smallestSum(sorted, sums/2+1)) / 4
+}
+
+// smallestSum is the rank-th smallest of sorted[i] + sorted[j], i ≤ j, found by bisection over the floating-point
+// numbers in their order: exact in at most 64 steps.
+func smallestSum(sorted []float64, rank int) float64 {
+	lo, hi := ordinal(2*sorted[0]), ordinal(2*sorted[len(sorted)-1])
+	for lo < hi {
+		mid := lo + (hi-lo)/2
+		if sumsUpTo(sorted, fromOrdinal(mid)) >= rank {
+			hi = mid
+		} else {
+			lo = mid + 1
+		}
+	}
+	return fromOrdinal(lo)
+}
+
+// sumsUpTo counts the sums sorted[i] + sorted[j], i ≤ j, that are at most limit.
+func sumsUpTo(sorted []float64, limit float64) int {
+	count := 0
+	j := len(sorted) - 1
+	for i := range sorted {
+		for j >= i && sorted[i]+sorted[j] > limit {
+			j--
+		}
+		if j < i {
+			break
+		}
+		count += j - i + 1
+	}
+	return count
+}
+
+// ordinal numbers the finite floating-point numbers in ascending order; both zeros are 1<<63.
+func ordinal(x float64) uint64 {
+	magnitude := math.Float64bits(math.Abs(x))
+	if x < 0 {
+		return 1<<63 - magnitude
+	}
+	return 1<<63 + magnitude
+}
+
+func fromOrdinal(o uint64) float64 {
+	if o < 1<<63 {
+		return -math.Float64frombits(1<<63 - o)
+	}
+	return math.Float64frombits(o - 1<<63)
+}
+
+// median is that of sorted values.
+func median(sorted []float64) float64 {
+	n := len(sorted)
+	return (sorted[(n-1)/2] + sorted[n/2]) / 2
+}
+
+// nearShare is the share of the values that deviation spans. Timings have a sharp peak and wide shoulders: a quarter
+// measures the peak. With a half, the usual median absolute deviation, a true 2% beside a hog is found in 57% of runs
+// of 60 s instead of 93%, and nowhere in the recordings in testdata/noise is it better.
+const nearShare = 0.25
+
+// deviation is the distance from the median within which lies the nearest quarter of the sorted values, at least two of
+// them: a measure of the width of their peak. O(log n): these values are neighbours, and the place where they begin is
+// searched for.
+func deviation(sorted []float64) float64 {
+	n, centre := len(sorted), median(sorted)
+	k := max(2, int(math.Round(nearShare*float64(n))))
+	// The first window of k values whose left end is no farther from the centre than the value after its right end.
+	first := sort.Search(n-k, func(i int) bool { return centre-sorted[i] <= sorted[i+k]-centre })
+	return max(centre-sorted[first], sorted[first+k-1]-centre)
+}

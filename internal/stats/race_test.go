@@ -1,0 +1,224 @@
+package stats
+
+import (
+	"math"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// quiet is noise of half a per cent.
+func quiet(seed uint64) *noise {
+	source := rand.New(rand.NewPCG(seed, 0))
+	n := &noise{}
+	for range 5000 {
+		n.seconds = append(n.seconds, 0.05*math.Exp(0.005*source.NormFloat64()))
+	}
+	return n
+}
+
+func TestNewRaceRefuses(t *testing.T) {
+	for want, change := range map[string]func(*Design){
+		"1 cells cannot be compared: at least 2 are needed": func(d *Design) { d.Cells = d.Cells[:1] },
+		"the baseline, cell 3, is not among the 3 cells":    func(d *Design) { d.Baseline = 3 },
+		"the error rate, 0, is not between 0 and 1":         func(d *Design) { d.Alpha = 0 },
+		"the margin, NaN, is not between 0 and 1":           func(d *Design) { d.Margin = math.NaN() },
+		"the precision, 2, is not between 0 and 1":          func(d *Design) { d.Precision = 2 },
+		"cells 0 and 2 are the same":                        func(d *Design) { d.Cells[2] = d.Cells[0] },
+		"-1 rounds cannot be taken":                         func(d *Design) { d.Rounds = -1 },
+	} {
+		d := design(1, 3)
+		change(&d)
+		_, err := NewRace(d)
+		assert.EqualError(t, err, want)
+	}
+}
+
+func TestAddRefuses(t *testing.T) {
+	r := newRace(t, design(1, 3))
+	for want, c := range map[string]struct {
+		round   Round
+		seconds []float64
+	}{
+		"round 0: 4 samples have 2 times":                    {Round{{0, 1, 2, 3}}, []float64{1, 1}},
+		"round 0: sample 1 took 0 seconds, which is no time": {Round{{0, 1}}, []float64{1, 0}},
+		"round 0: sample 0 took +Inf seconds, which is no time": {
+			Round{{0, 1}}, []float64{math.Inf(1), 1},
+		},
+		"round 0: there is no cell 4":               {Round{{0, 4}}, []float64{1, 1}},
+		"round 0: cell 1 was taken twice":           {Round{{0, 1}, {0, 1}}, []float64{1, 1, 1, 1}},
+		"round 0: a block has the baseline 0 times": {Round{{0, 1}, {2, 3}}, []float64{1, 1, 1, 1}},
+		"round 0: a block has the baseline 2 times": {Round{{0, 1, 0}}, []float64{1, 1, 1}},
+	} {
+		assert.EqualError(t, r.Add(c.round, c.seconds), want)
+	}
+	assert.Zero(t, r.Rounds())
+	assert.Zero(t, r.comparisons[1].typical.rounds(), "what is refused leaves no trace")
+}
+
+// The names and the order of the cells change nothing: neither what is run when, nor what is said of it.
+func TestOrderOfCellsChangesNothing(t *testing.T) {
+	const cells = 12
+	ratios := append(drawn(5, cells), 1)
+	judge := func(places []int) (orders [][]string, verdicts map[string]Verdict) {
+		named := design(9, cells)
+		d := named
+		d.Cells = make([]string, cells)
+		byPlace := slices.Clone(ratios)
+		for from, to := range places {
+			d.Cells[to] = named.Cells[from]
+			byPlace[to] = ratios[from]
+		}
+		d.Baseline = places[0]
+		r := newRace(t, d)
+		n := quiet(1)
+		for range 60 {
+			var order []string
+			for _, block := range r.Next() {
+				for _, cell := range block {
+					order = append(order, append(d.Cells, "control")[cell])
+				}
+			}
+			orders = append(orders, order)
+			take(t, r, n, byPlace)
+		}
+		verdicts = map[string]Verdict{}
+		for cell, v := range r.Verdicts(1) {
+			verdicts[d.Cells[cell]] = v
+		}
+		return orders, verdicts
+	}
+	asIs := make([]int, cells)
+	for i := range asIs {
+		asIs[i] = i
+	}
+	orders, verdicts := judge(asIs)
+	source := rand.New(rand.NewPCG(1, 0))
+	for range 5 {
+		places := source.Perm(cells)
+		otherOrders, otherVerdicts := judge(places)
+		require.Equal(t, orders, otherOrders)
+		require.Equal(t, verdicts, otherVerdicts)
+	}
+}
+
+// Cells leave once they are known, after the first look at the totals; the control stays.
+func TestDecidedCellsLeave(t *testing.T) {
+	r := newRace(t, design(3, 4))
+	n := quiet(2)
+	ratios := []float64{1, 1, 1.05, 0.9}
+	for range firstLook - 1 {
+		take(t, r, n, ratios)
+		require.Equal(t, []int{1, 2, 3}, r.Live())
+		require.False(t, r.Done())
+	}
+	run(t, r, n, ratios, 60)
+	assert.True(t, r.Done())
+	assert.Empty(t, r.Live())
+	assert.Less(t, r.Rounds(), 60)
+	assert.Contains(t, slices.Concat(r.Next()...), r.Control())
+	verdicts := r.Verdicts(0)
+	assert.Zero(t, verdicts[0])
+	assert.Equal(t, []Kind{Same, Slower, Faster}, []Kind{verdicts[1].Kind, verdicts[2].Kind, verdicts[3].Kind})
+	for _, v := range verdicts[1:] {
+		assert.Zero(t, v.MoreRounds)
+	}
+}
+
+func TestFixedRounds(t *testing.T) {
+	d := design(3, 3)
+	d.Rounds = 70
+	r := newRace(t, d)
+	run(t, r, quiet(2), nil, math.Inf(1))
+	assert.Equal(t, 70, r.Rounds())
+	assert.Equal(t, 70, r.Verdicts(0)[2].Rounds, "nobody leaves before")
+	assert.Equal(t, 3, r.comparisons[1].total.looks, "after 25, 50 and 70")
+}
+
+func TestLeave(t *testing.T) {
+	r := newRace(t, design(3, 4))
+	r.Leave(2)
+	assert.Equal(t, []int{1, 3}, r.Live())
+	assert.NotContains(t, slices.Concat(r.Next()...), 2)
+}
+
+// withControl is a race whose control takes so many times what the baseline does.
+func withControl(t *testing.T, rounds int, control func(round int) float64) *Race {
+	d := design(3, 2)
+	d.Rounds = rounds
+	r := newRace(t, d)
+	n := quiet(4)
+	for k := range d.Rounds {
+		require.NoError(t, r.Add(Round{{0, 1, 2}}, []float64{n.next(), 1.1 * n.next(), control(k) * n.next()}))
+	}
+	return r
+}
+
+func TestControl(t *testing.T) {
+	v := withControl(t, 30, func(int) float64 { return 1 }).Verdicts(0)[1]
+	assert.Equal(t, Slower, v.Kind)
+
+	r := withControl(t, 30, func(int) float64 { return 1.03 })
+	v = r.Verdicts(0)[1]
+	assert.Equal(t, CantTell, v.Kind)
+	assert.Regexp(t, `^can't tell: the baseline differs from its own duplicate: \[2\.\d, 3\.\d\]$`, v.String())
+	r.design.Rounds = 0
+	assert.True(t, r.Done(), "no verdict can be had")
+
+	wide := rand.New(rand.NewPCG(1, 0))
+	r = withControl(t, 30, func(int) float64 { return math.Exp(0.2 * wide.NormFloat64()) })
+	v = r.Verdicts(0.5)[1]
+	assert.Equal(t, CantTell, v.Kind)
+	assert.Regexp(t, `^can't tell: the baseline and its duplicate are not known to be the same yet: \[−.*, \+.*\]; `+
+		`about \d+ more rounds \(\d+ (s|min)\)$`, v.String())
+
+	r = withControl(t, 200, func(k int) float64 { return 0.95 + 0.1*float64(k/100) })
+	lo, hi := r.comparisons[r.Control()].typical.ends()
+	assert.Greater(t, lo, hi, "it changed")
+	assert.Regexp(t, `^can't tell: the baseline differs from its own duplicate: `, r.Verdicts(0)[1].String())
+
+	r = withControl(t, 100, func(k int) float64 { // one sample in four stalls
+		if k%4 == 0 {
+			return 20
+		}
+		return 1
+	})
+	assert.False(t, outside(r.comparisons[r.Control()].typical.ends()))
+	assert.Regexp(t, `^can't tell: the baseline differs from its own duplicate: in total \[`, r.Verdicts(0)[1].String())
+}
+
+// A ratio that changes leaves no ratio that fits all rounds.
+func TestChangedRatio(t *testing.T) {
+	d := design(3, 2)
+	d.Rounds = 200
+	r := newRace(t, d)
+	n := quiet(4)
+	for k := range d.Rounds {
+		take(t, r, n, []float64{1, 1 + 0.1*float64(k/100)})
+	}
+	v := r.Verdicts(0)[1]
+	assert.Equal(t, "can't tell: the ratio to the baseline changed during the run", v.String())
+}
+
+// The estimate lies within the interval, and where rounds that came later speak for another one, at its end.
+func TestEffectsHoldTheirEstimates(t *testing.T) {
+	all := traces(t, "hog.seqp.*.csv")
+	r := newRace(t, design(1, 4))
+	n := start(all, 0, 1)
+	for range 100 {
+		take(t, r, n, nil)
+		for _, v := range r.Verdicts(0)[1:] {
+			require.GreaterOrEqual(t, v.Typical.Ratio, v.Typical.Lo)
+			require.LessOrEqual(t, v.Typical.Ratio, v.Typical.Hi)
+		}
+	}
+	c := comparison{typical: newSequence(0.05, gridFor(0.02))}
+	for k := range 230 {
+		c.typical.add(0.004 * float64(min(1, k/100)))
+	}
+	require.Greater(t, c.typical.ratio(), 1.0015)
+	require.Equal(t, Effect{Ratio: 1.001, Lo: 1, Hi: 1.001}, c.effect())
+}

@@ -1,0 +1,147 @@
+package stats
+
+import (
+	"encoding/csv"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// recorded is one sample of a recording; testdata/noise/README.md has the columns.
+type recorded struct {
+	round, slot int
+	label       string
+	wall, wait  float64 // seconds
+}
+
+// recordings are those whose file names match.
+func recordings(t testing.TB, pattern string) [][]recorded {
+	t.Helper()
+	paths, err := filepath.Glob(filepath.Join("../../testdata/noise", pattern))
+	require.NoError(t, err)
+	require.NotEmpty(t, paths, pattern)
+	var all [][]recorded
+	for _, path := range paths {
+		f, err := os.Open(path)
+		require.NoError(t, err)
+		rows, err := csv.NewReader(f).ReadAll()
+		require.NoError(t, err)
+		require.NoError(t, f.Close())
+		column := func(row []string, name string) float64 {
+			at := slices.Index(rows[0], name)
+			if at < 0 { // not recorded
+				return 0
+			}
+			v, err := strconv.ParseFloat(row[at], 64)
+			require.NoError(t, err)
+			return v
+		}
+		var samples []recorded
+		for _, row := range rows[1:] {
+			samples = append(samples, recorded{
+				round: int(column(row, "i")),
+				slot:  int(column(row, "slot")),
+				label: row[slices.Index(rows[0], "lab")],
+				wall:  column(row, "wall") / 1e9,
+				wait:  column(row, "wait") / 1e9,
+			})
+		}
+		all = append(all, samples)
+	}
+	return all
+}
+
+// noise replays seconds of equal work from some place on, and from the start again at the end.
+type noise struct {
+	seconds []float64
+	at      int
+}
+
+func (n *noise) next() float64 {
+	s := n.seconds[n.at%len(n.seconds)]
+	n.at++
+	return s
+}
+
+// traces are the recordings of equal work, as seconds.
+func traces(t testing.TB, pattern string) [][]float64 {
+	var all [][]float64
+	for _, recording := range recordings(t, pattern) {
+		var seconds []float64
+		for _, s := range recording {
+			seconds = append(seconds, s.wall)
+		}
+		all = append(all, seconds)
+	}
+	return all
+}
+
+// start is the noise of a replay: each takes the next trace, and the next place in it once all were taken.
+func start(traces [][]float64, replay, replays int) *noise {
+	trace := traces[replay%len(traces)]
+	return &noise{seconds: trace, at: replay * len(trace) / replays}
+}
+
+// design has the defaults of a run.
+func design(seed uint64, cells int) Design {
+	d := Design{Seed: seed, Alpha: 0.05, Margin: 0.02, Precision: 0.02}
+	for i := range cells {
+		d.Cells = append(d.Cells, "cell "+strconv.Itoa(i))
+	}
+	return d
+}
+
+func newRace(t testing.TB, d Design) *Race {
+	t.Helper()
+	r, err := NewRace(d)
+	require.NoError(t, err)
+	return r
+}
+
+// take has a race take one round from the noise. ratios are the true ones of the cells; the control's is 1.
+func take(t testing.TB, r *Race, n *noise, ratios []float64) (seconds float64) {
+	t.Helper()
+	round := r.Next()
+	var samples []float64
+	for _, block := range round {
+		for _, cell := range block {
+			s := n.next()
+			if cell < len(ratios) {
+				s *= ratios[cell]
+			}
+			samples = append(samples, s)
+			seconds += s
+		}
+	}
+	require.NoError(t, r.Add(round, samples))
+	return seconds
+}
+
+// run has a race take rounds until it is done or so many seconds of samples were taken.
+func run(t testing.TB, r *Race, n *noise, ratios []float64, budget float64) {
+	t.Helper()
+	for !r.Done() && budget > 0 {
+		budget -= take(t, r, n, ratios)
+	}
+}
+
+// equal are the ratios of cells that all do the same.
+func equal(cells int) []float64 { return slices.Repeat([]float64{1}, cells) }
+
+// drawn are ratios between 0.93 and 1.08, the baseline's being 1.
+func drawn(seed uint64, cells int) []float64 {
+	source := rand.New(rand.NewPCG(seed, 0))
+	ratios := equal(cells)
+	for i := 1; i < cells; i++ {
+		ratios[i] = 0.93 + 0.15*source.Float64()
+	}
+	return ratios
+}
+
+// claims tells whether a verdict says that the cell differs.
+func claims(v Verdict) bool { return v.Kind == Slower || v.Kind == Faster || v.Kind == Mixed }

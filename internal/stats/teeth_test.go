@@ -1,0 +1,226 @@
+package stats
+
+import (
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// Methods that are wrong on purpose. Each fails a check that the right one passes: the checks can fail.
+
+// Equal cells whose samples are taken cell by cell, as most tools do, differ by whatever the machine did meanwhile.
+func TestBlockedOrder(t *testing.T) {
+	const replays, cells, rounds = 60, 4, 80
+	all := traces(t, "*.seq?.*.csv")
+	wrong := func(blocked bool) (wrong int) {
+		for k := range replays {
+			d := design(uint64(k), cells)
+			d.Rounds = rounds
+			r := newRace(t, d)
+			n := start(all, k, replays)
+			for !r.Done() {
+				if !blocked {
+					take(t, r, n, nil)
+					continue
+				}
+				round := Round{{0, 1, 2, 3, r.Control()}}
+				var samples []float64
+				for place := range round[0] {
+					at := n.at + place*rounds + r.Rounds()
+					samples = append(samples, n.seconds[at%len(n.seconds)])
+				}
+				require.NoError(t, r.Add(round, samples))
+			}
+			if uncontrolled(r) {
+				wrong++
+			}
+		}
+		return wrong
+	}
+	random, blocked := wrong(false), wrong(true)
+	t.Logf("false: %d in random order, %d in blocks, of %d", random, blocked, replays)
+	assert.LessOrEqual(t, random*100, 5*replays)
+	assert.Greater(t, blocked*100, 5*replays)
+}
+
+// Noise with a period of two samples falls on the same cells in each round when the order is fixed. The control tells.
+func TestPeriodTwo(t *testing.T) {
+	const replays, cells, rounds = 200, 3, 60
+	all := traces(t, "*.seq?.*.csv")
+	wrong := func(fixed bool) (wrong int) {
+		for k := range replays {
+			d := design(uint64(k), cells)
+			d.Rounds = rounds
+			r := newRace(t, d)
+			n := start(all, k, replays)
+			for !r.Done() {
+				round := r.Next()
+				if fixed {
+					round = Round{{0, 1, 2, r.Control()}}
+				}
+				var samples []float64
+				for range round.Samples() {
+					samples = append(samples, n.next()*(1+0.05*float64(n.at%2)))
+				}
+				require.NoError(t, r.Add(round, samples))
+			}
+			if uncontrolled(r) {
+				wrong++
+			}
+			for _, v := range r.Verdicts(0) {
+				assert.False(t, fixed && claims(v), "%s", v)
+			}
+		}
+		return wrong
+	}
+	random, alternating := wrong(false), wrong(true)
+	t.Logf("false: %d in random order, %d in alternation, of %d", random, alternating, replays)
+	assert.LessOrEqual(t, random*100, 5*replays)
+	assert.Greater(t, alternating*100, 5*replays)
+}
+
+// uncontrolled tells whether any equal cell seems to differ to one who does not look at the control.
+func uncontrolled(r *Race) bool {
+	for cell := 1; cell < r.Control(); cell++ {
+		if r.comparisons[cell].differs() {
+			return true
+		}
+	}
+	return false
+}
+
+// A test for one look is not one for many.
+func TestPeeking(t *testing.T) {
+	const replays, rounds = 200, 100
+	all := traces(t, "*.seq?.*.csv")
+	betting, peeking := 0, 0
+	for k := range replays {
+		d := design(uint64(k), 2)
+		d.Rounds = rounds
+		r := newRace(t, d)
+		n := start(all, k, replays)
+		called := false
+		for !r.Done() {
+			take(t, r, n, nil)
+			if d := r.comparisons[1].typical.d; len(d) >= 10 && len(d)%5 == 0 && signedRankP(d) < 0.05 {
+				called = true
+			}
+		}
+		if called {
+			peeking++
+		}
+		if claims(r.verdict(1)) {
+			betting++
+		}
+	}
+	t.Logf("false: %d by betting, %d by peeking, of %d", betting, peeking, replays)
+	assert.LessOrEqual(t, betting*100, 5*replays)
+	assert.Greater(t, peeking*100, 5*replays)
+}
+
+// signedRankP is Wilcoxon's, by the normal approximation.
+func signedRankP(d []float64) float64 {
+	n := float64(len(d))
+	w := 0.0
+	for i, a := range d {
+		for _, b := range d[:i+1] {
+			if a+b > 0 {
+				w++
+			}
+		}
+	}
+	z := (w - n*(n+1)/4) / math.Sqrt(n*(n+1)*(2*n+1)/24)
+	return math.Erfc(math.Abs(z) / math.Sqrt2)
+}
+
+// Repeats inside one process share its memory layout: they are one sample.
+func TestPooledRepeats(t *testing.T) {
+	const replays = 200
+	all := recordings(t, "*.mem.*.csv")
+	processes, pooled := 0, 0
+	for k := range replays {
+		recording := all[k%len(all)]
+		repeats := 0
+		for repeats < len(recording) && recording[repeats].round == 0 {
+			repeats++
+		}
+		source := rand.New(rand.NewPCG(uint64(k), 0))
+		byProcess, byRepeat := newSequence(0.04, gridFor(0.02)), newSequence(0.04, gridFor(0.02))
+		for p := 0; p+2*repeats <= len(recording); p += 2 * repeats {
+			a, b := recording[p:p+repeats], recording[p+repeats:p+2*repeats]
+			if source.IntN(2) == 1 {
+				a, b = b, a
+			}
+			sumA, sumB := 0.0, 0.0
+			for i := range a {
+				byRepeat.add(math.Log(b[i].wall / a[i].wall))
+				sumA, sumB = sumA+a[i].wall, sumB+b[i].wall
+			}
+			byProcess.add(math.Log(sumB / sumA))
+		}
+		for _, c := range []struct {
+			s     *sequence
+			count *int
+		}{{byProcess, &processes}, {byRepeat, &pooled}} {
+			if outside(c.s.ends()) {
+				*c.count++
+			}
+		}
+	}
+	t.Logf("false: %d by process, %d pooled, of %d", processes, pooled, replays)
+	assert.LessOrEqual(t, processes*100, 5*replays)
+	assert.Greater(t, pooled*100, 5*replays)
+}
+
+// Nice 10 beside a hog leaves the typical sample as it is and doubles the total: the verdict is about both.
+func TestStalls(t *testing.T) {
+	judged := func(recording []recorded, from int, keep func(recorded) bool) Verdict {
+		d := design(1, 2)
+		d.Rounds = len(recording) / 2
+		r := newRace(t, d)
+		for k := range d.Rounds {
+			pair := recording[2*((k+from)%d.Rounds):][:2]
+			if pair[0].label == "B" {
+				pair = []recorded{pair[1], pair[0]}
+			}
+			if !keep(pair[0]) || !keep(pair[1]) {
+				continue
+			}
+			// There is no duplicate of the baseline in these recordings: its own sample stands in.
+			require.NoError(t, r.Add(Round{{0, 1, 2}}, []float64{pair[0].wall, pair[1].wall, pair[0].wall}))
+		}
+		return r.verdict(1)
+	}
+	reported := func(v Verdict) bool {
+		return v.Kind == Mixed && v.Total != nil && v.Total.Ratio > 1.5 && v.Typical.within(0.02)
+	}
+	all := func(recorded) bool { return true }
+	clean := func(s recorded) bool { return s.wait < 0.001 }
+	heavy := recordings(t, "nice.h1.csv")[0]
+	for from := 0; from < 80; from += 16 {
+		v := judged(heavy, from, all)
+		t.Log(v, *v.Total)
+		assert.True(t, reported(v), "%s", v)
+		assert.False(t, reported(judged(heavy, from, clean)), "dropping noisy samples")
+		medianOnly := Verdict{Kind: v.Typical.kind(v.Margin), Typical: v.Typical}
+		assert.False(t, reported(medianOnly), "the median only")
+
+		v = judged(recordings(t, "nice.hog.csv")[0], from, all)
+		t.Log(v)
+		assert.NotEqual(t, Same, v.Kind, "%s", v)
+	}
+}
+
+// Ends that are rounded to ratios that were not ruled out lose the coverage.
+func TestInwardRounding(t *testing.T) {
+	inward := func(r *Race, e Effect) Effect {
+		step := 1 / float64(r.grid)
+		return Effect{Ratio: e.Ratio, Lo: e.Lo + step, Hi: e.Hi - step}
+	}
+	covered, replays := coverage(t, 0.1, inward)
+	t.Logf("%d of %d runs covered", covered, replays)
+	assert.Less(t, covered*100, 95*replays)
+}

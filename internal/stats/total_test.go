@@ -1,0 +1,104 @@
+package stats
+
+import (
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+)
+
+// Against all flips of few rounds: next to an end, the share of flips as extreme as the observed sum is α/2, as well as
+// a drawn share can be.
+func TestFlipEndsInvertTheTest(t *testing.T) {
+	const rounds, alpha = 14, 0.1
+	source := rand.New(rand.NewPCG(3, 0))
+	cell, base := make([]float64, rounds), make([]float64, rounds)
+	for i := range rounds {
+		cell[i], base[i] = 1.1*math.Exp(0.2*source.NormFloat64()), math.Exp(0.2*source.NormFloat64())
+	}
+	cell[4] *= 6
+	p := func(ratio float64) float64 { // one-sided, that the true ratio is greater
+		observed := 0.0
+		for i := range rounds {
+			observed += cell[i]/ratio - base[i]
+		}
+		extreme := 0
+		for set := range 1 << rounds {
+			sum := 0.0
+			for i := range rounds {
+				d := cell[i]/ratio - base[i]
+				if set>>i&1 == 1 {
+					d = -d
+				}
+				sum += d
+			}
+			if sum >= observed-1e-9 {
+				extreme++
+			}
+		}
+		return float64(extreme) / (1 << rounds)
+	}
+	lo, hi := flipEnds(cell, base, alpha)
+	assert.InDelta(t, alpha/2, p(lo), alpha/3)
+	assert.InDelta(t, 1-alpha/2, p(hi), alpha/3)
+}
+
+// The test keeps its level with stalls and with more rounds than groups.
+func TestFlipEndsLevel(t *testing.T) {
+	const runs, alpha, truth = 1000, 0.1, 1.3
+	for _, rounds := range []int{25, 130} {
+		missed := 0
+		for k := range runs {
+			source := rand.New(rand.NewPCG(uint64(k), uint64(rounds)))
+			sample := func() float64 {
+				if source.IntN(10) == 0 {
+					return 1 + 20*source.Float64()
+				}
+				return 1 + 0.1*source.Float64()
+			}
+			cell, base := make([]float64, rounds), make([]float64, rounds)
+			for i := range rounds {
+				cell[i], base[i] = truth*sample(), sample()
+			}
+			if lo, hi := flipEnds(cell, base, alpha); truth < lo || truth > hi {
+				missed++
+			}
+		}
+		t.Logf("%d rounds: %d of %d intervals missed", rounds, missed, runs)
+		assert.InDelta(t, runs*alpha, missed, 30)
+	}
+}
+
+func TestLooks(t *testing.T) {
+	sum := 0.0
+	for look := 1; look < 60; look++ {
+		sum += lookShare(look)
+	}
+	assert.InDelta(t, 1, sum, 1e-9)
+
+	total := newTotals(0.01, gridFor(0.02), 60)
+	looked := map[int]bool{}
+	for k := 1; k <= 210; k++ {
+		before := total.looks
+		total.add(2.0004, 1)
+		looked[k] = total.looks > before
+		if k < firstLook {
+			lo, hi := total.ends()
+			assert.Equal(t, []float64{0, math.MaxFloat64}, []float64{lo, hi})
+		}
+	}
+	for k, at := range looked {
+		assert.Equal(t, k == 25 || k == 50 || k == 60 || k == 100 || k == 200, at, "round %d", k)
+	}
+	lo, hi := total.ends()
+	assert.Equal(t, []float64{2, 2.001}, []float64{lo, hi}, "rounded outward")
+	assert.InDelta(t, 2.0004, total.ratio(), 1e-9)
+}
+
+func TestEndsOfTotalsAreRoundedOutward(t *testing.T) {
+	g := grid(1000)
+	assert.Equal(t, []float64{1.012, 1.013}, []float64{g.below(1.01234), g.above(1.01234)})
+	assert.Equal(t, []float64{0, 0.001}, []float64{g.below(0.0001), g.above(0.0001)})
+	assert.Equal(t, math.MaxFloat64, g.above(math.Inf(1)))
+}

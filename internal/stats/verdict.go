@@ -1,0 +1,193 @@
+package stats
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+)
+
+// Kind is the short form of a verdict.
+type Kind string
+
+// The kinds of verdict on a cell, against the baseline.
+const (
+	Slower   Kind = "slower"
+	Faster   Kind = "faster"
+	Same     Kind = "same" // no difference larger than the margin
+	CantTell Kind = "can't tell"
+	Mixed    Kind = "mixed" // the typical sample and the total say different things
+)
+
+// Effect is a ratio to the baseline and the interval that holds it. Lo is 0 and Hi math.MaxFloat64 where nothing bounds
+// it yet.
+type Effect struct {
+	Ratio float64 `json:"ratio"`
+	Lo    float64 `json:"lo"`
+	Hi    float64 `json:"hi"`
+}
+
+// Verdict is what a run says of one cell. Its times are wall seconds of samples, so that a ratio above 1 is slower.
+type Verdict struct {
+	Kind        Kind    `json:"kind"`
+	Typical     Effect  `json:"typical"`
+	Total       *Effect `json:"total,omitempty"` // of the means; absent before the first look
+	Rounds      int     `json:"rounds"`
+	Margin      float64 `json:"margin"`                 // a difference up to it is none: 0.02 is 2%
+	Step        float64 `json:"step"`                   // of the grid on which the ends lie
+	Reason      string  `json:"reason,omitempty"`       // why one can't tell, where it is not for want of rounds
+	MoreRounds  int     `json:"more_rounds,omitempty"`  // that are likely to be enough; 0 when that is not known
+	MoreSeconds float64 `json:"more_seconds,omitempty"` // which these take
+}
+
+// kind is what an effect says by itself.
+func (e Effect) kind(margin float64) Kind {
+	switch {
+	case e.Lo > e.Hi:
+		return CantTell
+	case e.Lo > 1:
+		return Slower
+	case e.Hi < 1:
+		return Faster
+	case e.within(margin):
+		return Same
+	}
+	return CantTell
+}
+
+// rounding is what the arithmetic on ratios of a grid may be off.
+const rounding = 1e-12
+
+func (e Effect) within(margin float64) bool {
+	return e.Lo >= 1-margin-rounding && e.Hi <= 1+margin+rounding
+}
+
+// outside tells whether an interval leaves out 1.
+func outside(lo, hi float64) bool { return lo <= hi && (lo > 1 || hi < 1) }
+
+// disagree tells whether the total is known to differ and the typical effect is not it.
+func (v Verdict) disagree() bool {
+	total := v.Total.kind(v.Margin)
+	if total != Slower && total != Faster {
+		return false
+	}
+	if v.Typical.kind(v.Margin) == Same && v.Total.within(v.Margin) {
+		return false
+	}
+	return total != v.Typical.kind(v.Margin) || v.Total.Hi < v.Typical.Lo || v.Typical.Hi < v.Total.Lo
+}
+
+// String puts the verdict into words.
+func (v Verdict) String() string {
+	switch v.Kind {
+	case Slower, Faster:
+		return fmt.Sprintf("%s: %s, %d rounds", v.Kind, v.effect(v.Typical), v.Rounds)
+	case Same:
+		return "no difference larger than " + percent(v.Margin)
+	case Mixed:
+		return fmt.Sprintf("typical: %s; total: %s, %s", v.typical(), v.point(v.Total.Ratio), v.stalls())
+	}
+	text := string(CantTell)
+	switch {
+	case v.Reason != "":
+		text += ": " + v.Reason
+	case v.Typical.Lo == 0 || v.Typical.Hi == math.MaxFloat64:
+		text += ": too few rounds"
+	default:
+		text += ": " + v.interval(v.Typical)
+	}
+	if v.MoreRounds > 0 {
+		text += fmt.Sprintf("; about %d more rounds", v.MoreRounds)
+		if v.MoreSeconds > 0 {
+			text += fmt.Sprintf(" (%s)", duration(v.MoreSeconds))
+		}
+	}
+	return text
+}
+
+func (v Verdict) typical() string {
+	switch kind := v.Typical.kind(v.Margin); kind {
+	case Slower, Faster:
+		return v.effect(v.Typical)
+	case Same:
+		return "same within " + percent(max(v.Typical.Hi-1, 1-v.Typical.Lo))
+	}
+	return string(CantTell) + " " + v.interval(v.Typical)
+}
+
+// stalls names the cause: rare long samples move the mean and not the middle.
+func (v Verdict) stalls() string {
+	if v.Total.Ratio >= v.Typical.Ratio {
+		return "long stalls"
+	}
+	return "long stalls of the baseline"
+}
+
+// control shows what is wrong with it.
+func (v Verdict) control(c comparison) string {
+	if !outside(c.typical.ends()) && outside(c.total.ends()) {
+		return "in total " + v.interval(c.totalEffect())
+	}
+	return v.interval(c.effect())
+}
+
+func (v Verdict) effect(e Effect) string { return v.point(e.Ratio) + " " + v.interval(e) }
+
+func (v Verdict) point(ratio float64) string {
+	return v.change(ratio, math.Round) + "%"
+}
+
+// interval has its ends rounded outward where it is shown with fewer decimals than they have. It leaves out the signs
+// where both are plus.
+func (v Verdict) interval(e Effect) string {
+	lo, hi := v.change(e.Lo, math.Floor), v.change(e.Hi, math.Ceil)
+	if e.Lo >= 1 {
+		lo, hi = strings.TrimPrefix(lo, "+"), strings.TrimPrefix(hi, "+")
+	}
+	return "[" + lo + ", " + hi + "]"
+}
+
+// change writes a ratio as a difference in per cent, by steps of the grid, or whole from 10 on.
+func (v Verdict) change(ratio float64, round func(float64) float64) string {
+	if ratio == math.MaxFloat64 {
+		return "∞"
+	}
+	percents := 100 * (ratio - 1)
+	decimals := max(0, int(math.Round(-math.Log10(100*v.Step))))
+	if math.Abs(percents) >= 10 {
+		decimals = 0
+	}
+	unit := math.Pow10(decimals)
+	steps := percents * unit
+	if whole := math.Round(steps); math.Abs(steps-whole) < 1e-6 { // it is on the grid
+		steps = whole
+	}
+	steps = round(steps)
+	text := strconv.FormatFloat(math.Abs(steps/unit), 'f', decimals, 64)
+	switch {
+	case steps < 0:
+		return minus + text
+	case steps > 0:
+		return "+" + text
+	}
+	return text
+}
+
+const minus = "−"
+
+// percent writes a share with the decimals that it has, up to two.
+func percent(share float64) string {
+	text := strconv.FormatFloat(100*share, 'f', 2, 64)
+	return strings.TrimRight(strings.TrimRight(text, "0"), ".") + "%"
+}
+
+// duration is for a person who decides whether to wait.
+func duration(seconds float64) string {
+	switch {
+	case seconds < 100:
+		return fmt.Sprintf("%.0f s", math.Ceil(seconds))
+	case seconds < 100*60:
+		return fmt.Sprintf("%.0f min", math.Ceil(seconds/60))
+	}
+	return fmt.Sprintf("%.1f h", seconds/3600)
+}

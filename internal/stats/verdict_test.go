@@ -1,0 +1,82 @@
+package stats
+
+import (
+	"encoding/json"
+	"math"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+func TestVerdictWords(t *testing.T) {
+	total := func(ratio, lo, hi float64) *Effect { return &Effect{ratio, lo, hi} }
+	for want, v := range map[string]Verdict{
+		"slower: +2.0% [1.1, 2.9], 61 rounds":   {Kind: Slower, Typical: Effect{1.02, 1.011, 1.029}, Rounds: 61},
+		"faster: −2.0% [−2.9, −1.1], 61 rounds": {Kind: Faster, Typical: Effect{0.98, 0.971, 0.989}, Rounds: 61},
+		"slower: +93% [88, 98], 40 rounds":      {Kind: Slower, Typical: Effect{1.93, 1.885, 1.971}, Rounds: 40},
+		"slower: +12% [9.8, 15], 40 rounds":     {Kind: Slower, Typical: Effect{1.12, 1.098, 1.142}, Rounds: 40},
+		"no difference larger than 2%":          {Kind: Same, Typical: Effect{1, 0.99, 1.01}, Margin: 0.02},
+		"no difference larger than 0.5%":        {Kind: Same, Typical: Effect{1, 0.999, 1.001}, Margin: 0.005},
+		"can't tell: [−1.4, +3.0]":              {Kind: CantTell, Typical: Effect{1.01, 0.986, 1.03}},
+		"can't tell: [0.0, 3.0]":                {Kind: CantTell, Typical: Effect{1.01, 1, 1.03}},
+		"can't tell: too few rounds":            {Kind: CantTell, Typical: Effect{1.01, 0.9, math.MaxFloat64}},
+		"can't tell: the machine was on fire":   {Kind: CantTell, Reason: "the machine was on fire"},
+		"can't tell: [−1.4, +3.0]; about 90 more rounds": {
+			Kind: CantTell, Typical: Effect{1.01, 0.986, 1.03}, MoreRounds: 90,
+		},
+		"can't tell: [−1.4, +3.0]; about 90 more rounds (40 s)": {
+			Kind: CantTell, Typical: Effect{1.01, 0.986, 1.03}, MoreRounds: 90, MoreSeconds: 39.2,
+		},
+		"can't tell: [−1.4, +3.0]; about 900 more rounds (7 min)": {
+			Kind: CantTell, Typical: Effect{1.01, 0.986, 1.03}, MoreRounds: 900, MoreSeconds: 392,
+		},
+		"can't tell: [−1.4, +3.0]; about 30000 more rounds (3.9 h)": {
+			Kind: CantTell, Typical: Effect{1.01, 0.986, 1.03}, MoreRounds: 30000, MoreSeconds: 14000,
+		},
+		"typical: same within 1%; total: +93%, long stalls": {
+			Kind: Mixed, Typical: Effect{1.002, 0.992, 1.01}, Total: total(1.93, 1.2, 2.8), Margin: 0.02,
+		},
+		"typical: +2.0% [1.1, 2.9]; total: −48%, long stalls of the baseline": {
+			Kind: Mixed, Typical: Effect{1.02, 1.011, 1.029}, Total: total(0.52, 0.3, 0.8), Margin: 0.02,
+		},
+		"typical: can't tell [−1.4, +3.0]; total: +5.2%, long stalls": {
+			Kind: Mixed, Typical: Effect{1.01, 0.986, 1.03}, Total: total(1.052, 1.01, 1.09), Margin: 0.02,
+		},
+	} {
+		v.Step = 0.001
+		assert.Equal(t, want, v.String())
+	}
+	assert.Equal(t, "slower: +2% [1, 3], 9 rounds",
+		Verdict{Kind: Slower, Typical: Effect{1.02, 1.01, 1.03}, Rounds: 9, Step: 0.01}.String())
+	assert.Equal(t, "slower: +0.21% [0.15, 0.27], 9 rounds",
+		Verdict{Kind: Slower, Typical: Effect{1.0021, 1.0015, 1.0027}, Rounds: 9, Step: 0.0001}.String())
+}
+
+func TestDisagree(t *testing.T) {
+	for _, c := range []struct {
+		name           string
+		typical, total Effect
+		want           bool
+	}{
+		{"same, and slower in total", Effect{1, 0.99, 1.01}, Effect{1.5, 1.2, 1.9}, true},
+		{"same, and slower in total by less than the margin", Effect{1, 0.99, 1.01}, Effect{1.01, 1.004, 1.015}, false},
+		{"same, and the total is open", Effect{1, 0.99, 1.01}, Effect{1.5, 0.9, 1.9}, false},
+		{"slower, and so in total", Effect{1.05, 1.04, 1.06}, Effect{1.06, 1.02, 1.09}, false},
+		{"slower, and far slower in total", Effect{1.05, 1.04, 1.06}, Effect{1.5, 1.2, 1.9}, true},
+		{"slower, and far less so in total", Effect{1.5, 1.4, 1.6}, Effect{1.15, 1.1, 1.2}, true},
+		{"slower, and faster in total", Effect{1.05, 1.04, 1.06}, Effect{0.7, 0.6, 0.8}, true},
+		{"open, and slower in total", Effect{1.05, 0.94, 1.16}, Effect{1.5, 1.2, 1.9}, true},
+	} {
+		assert.Equal(t, c.want, Verdict{Typical: c.typical, Total: &c.total, Margin: 0.02}.disagree(), c.name)
+	}
+}
+
+func TestVerdictJSON(t *testing.T) {
+	v := Verdict{Kind: CantTell, Typical: Effect{1, 0, math.MaxFloat64}, Margin: 0.02, Step: 0.001, Reason: "why"}
+	text, err := json.Marshal(v)
+	require.NoError(t, err)
+	var back Verdict
+	require.NoError(t, json.Unmarshal(text, &back))
+	assert.Equal(t, v, back)
+}
