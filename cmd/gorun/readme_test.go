@@ -19,11 +19,14 @@ const readme = "../../README.md"
 // shortened are the parts of the README's commands that a test cannot wait for, or share with another test.
 var shortened = strings.NewReplacer("10m", "1s", "127.0.0.1:9464", "127.0.0.1:0", "go run ./cmd/gorun", "gorun")
 
+// command is a line that a reader types; "gorun primes: …" is the first line of an output.
+var command = regexp.MustCompile(`^(gorun|go run ./cmd/gorun) [a-z]+( |$)`)
+
 // TestReadme executes every gorun command of the README's code blocks, in order, in one directory.
 func TestReadme(t *testing.T) {
 	script := strings.Builder{}
 	for _, line := range blocks(t) {
-		if strings.HasPrefix(line, "gorun ") || strings.HasPrefix(line, "go run ./cmd/gorun ") {
+		if command.MatchString(line) {
 			fmt.Fprintf(&script, "exec sh -c '%s'\n", shortened.Replace(line))
 		}
 	}
