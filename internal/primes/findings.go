@@ -120,12 +120,13 @@ func fewPinnedRule(set Setting, s result.Sample) (result.Finding, bool) {
 func pinnedTurnsRule(set Setting, s result.Sample) (result.Finding, bool) {
 	pinned := cpuset.Of(set.PinCPUs...).Len()
 	busy := s.CPUSeconds() / s.Seconds
+	turns := pinned > 1 && !set.Opts.Executor && !set.Opts.Serial && set.Opts.Workers >= pinned &&
+		busy < (1-2*worthTelling)*float64(pinned)
 	return result.Finding{
 		Code: "pinned-turns", Value: busy,
 		Message: fmt.Sprintf("Only %.2f of the %d pinned CPUs were busy: goroutines pinned to the same CPU took turns "+
 			"on it while another CPU idled. --dispatch executor keeps a pinned thread at work on each CPU.", busy, pinned),
-	}, pinned > 1 && !set.Opts.Executor && !set.Opts.Serial && set.Opts.Workers >= pinned &&
-		busy < (1-2*worthTelling)*float64(pinned)
+	}, turns
 }
 
 // imbalanceRule: the last workers of an uneven split run while the other CPUs have nothing left.
@@ -135,13 +136,14 @@ func imbalanceRule(set Setting, s result.Sample) (result.Finding, bool) {
 	}
 	idle := idleShare(set, s)
 	tail := s.Workers.Seconds.Max / s.Seconds // the longest worker's part of the run
+	uneven := s.Workers.Imbalance > 1+worthTelling && idle > worthTelling && tail > 0.5 &&
+		set.Opts.Split != "dynamic" && set.Opts.Workers >= set.CPUs && len(set.PinCPUs) == 0
 	return result.Finding{
 		Code: "imbalance", Value: s.Workers.Imbalance,
 		Message: fmt.Sprintf("The slowest worker took %.2f times the mean, and %.0f%% of the CPU time there was went "+
 			"unused while the others had ended. --split dynamic, or more workers, evens it out.",
 			s.Workers.Imbalance, 100*idle),
-	}, s.Workers.Imbalance > 1+worthTelling && idle > worthTelling && tail > 0.5 &&
-		set.Opts.Split != "dynamic" && set.Opts.Workers >= set.CPUs && len(set.PinCPUs) == 0
+	}, uneven
 }
 
 func leakRule(set Setting, s result.Sample) (result.Finding, bool) {
