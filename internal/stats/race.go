@@ -69,13 +69,8 @@ func NewRace(d Design) (*Race, error) {
 	if d.Baseline < 0 || d.Baseline >= len(d.Cells) {
 		return nil, fmt.Errorf("the baseline, cell %d, is not among the %d cells", d.Baseline, len(d.Cells))
 	}
-	for _, share := range []struct {
-		name  string
-		value float64
-	}{{"error rate", d.Alpha}, {"margin", d.Margin}, {"precision", d.Precision}} {
-		if !(share.value > 0 && share.value < 1) {
-			return nil, fmt.Errorf("the %s, %v, is not between 0 and 1", share.name, share.value)
-		}
+	if err := checkShares(d.Alpha, d.Margin, d.Precision); err != nil {
+		return nil, err
 	}
 	first := map[string]int{}
 	for i, cell := range d.Cells {
@@ -108,6 +103,28 @@ func NewRace(d Design) (*Race, error) {
 		}
 	}
 	return r, nil
+}
+
+func checkShares(alpha, margin, precision float64) error {
+	for _, share := range []struct {
+		name  string
+		value float64
+	}{{"error rate", alpha}, {"margin", margin}, {"precision", precision}} {
+		if !(share.value > 0 && share.value < 1) {
+			return fmt.Errorf("the %s, %v, is not between 0 and 1", share.name, share.value)
+		}
+	}
+	return nil
+}
+
+// checkSeconds refuses what is no time.
+func checkSeconds(seconds []float64) error {
+	for i, s := range seconds {
+		if !(s > 0 && s <= math.MaxFloat64) {
+			return fmt.Errorf("sample %d took %v seconds, which is no time", i, s)
+		}
+	}
+	return nil
 }
 
 // Control is the number under which the baseline runs a second time.
@@ -145,10 +162,8 @@ func (r *Race) check(round Round, seconds []float64) error {
 	if len(seconds) != round.Samples() {
 		return fmt.Errorf("%d samples have %d times", round.Samples(), len(seconds))
 	}
-	for i, s := range seconds {
-		if !(s > 0 && s <= math.MaxFloat64) {
-			return fmt.Errorf("sample %d took %v seconds, which is no time", i, s)
-		}
+	if err := checkSeconds(seconds); err != nil {
+		return err
 	}
 	taken := make([]bool, r.Control()+1)
 	for _, block := range round {
@@ -238,20 +253,7 @@ func (r *Race) Verdicts(roundSeconds float64) []Verdict {
 // verdict judges a cell by its two effects, and then whether the run is one by which to judge.
 func (r *Race) verdict(cell int) Verdict {
 	c := r.comparisons[cell]
-	v := Verdict{
-		Typical: c.effect(),
-		Rounds:  c.typical.rounds(),
-		Margin:  r.design.Margin,
-		Step:    1 / float64(r.grid),
-	}
-	v.Kind = v.Typical.kind(v.Margin)
-	if c.total.looks > 0 {
-		total := c.totalEffect()
-		v.Total = &total
-		if v.disagree() {
-			v.Kind = Mixed
-		}
-	}
+	v := r.measured(c)
 	need := 0.0 // rounds until it can be told
 	switch {
 	case r.unsound():
@@ -264,15 +266,17 @@ func (r *Race) verdict(cell int) Verdict {
 		return v
 	case v.Kind == Same && r.doubtful(cell, v.Typical):
 		v.Kind = CantTell
-		v.Reason = "typical: " + v.typical() + "; total: " + v.point(c.total.ratio()) + ", not certain"
+		v.Reason = v.uncertainTotal()
 		need = c.total.toDiffer()
 	case v.Kind == CantTell:
 		need = c.typical.toTell(v.Margin)
 	}
-	if !r.controlled() {
-		control := r.comparisons[r.Control()]
+	if control := r.comparisons[r.Control()]; !r.controlled() && !v.beyond(control.effect()) {
 		v.Kind = CantTell
-		v.Reason = "the baseline and its duplicate are not known to be the same yet: " + v.control(control)
+		v.Reason = "the control is not settled yet"
+		if control.effect().bounded() {
+			v.Reason += ": " + v.control(control)
+		}
 		need = max(need, control.typical.toNarrow(control.typical.ratio(), v.Margin))
 	}
 	if need > 0 {

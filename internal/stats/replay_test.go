@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strconv"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -17,6 +18,8 @@ type recorded struct {
 	round, slot int
 	label       string
 	wall, wait  float64 // seconds
+	canary      float64 // seconds
+	others      float64 // share of the CPUs that it may run on: CPU 1, or both where it is not pinned
 }
 
 // recordings are those whose file names match.
@@ -41,14 +44,25 @@ func recordings(t testing.TB, pattern string) [][]recorded {
 			require.NoError(t, err)
 			return v
 		}
+		cpus := []string{"1"}
+		if strings.Contains(path, ".sequ.") {
+			cpus = []string{"0", "1"}
+		}
 		var samples []recorded
 		for _, row := range rows[1:] {
+			taken := -column(row, "thr") / 1e9
+			for _, cpu := range cpus {
+				taken += (column(row, "busy"+cpu) + column(row, "steal"+cpu)) / 100 // ticks
+			}
 			samples = append(samples, recorded{
 				round: int(column(row, "i")),
 				slot:  int(column(row, "slot")),
 				label: row[slices.Index(rows[0], "lab")],
 				wall:  column(row, "wall") / 1e9,
 				wait:  column(row, "wait") / 1e9,
+
+				canary: column(row, "can") / 1e9,
+				others: taken / (column(row, "wall") / 1e9 * float64(len(cpus))),
 			})
 		}
 		all = append(all, samples)

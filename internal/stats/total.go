@@ -88,11 +88,18 @@ const doubt = 0.1
 
 // differs tells whether the total speaks for a difference larger than the margin, at the level of doubt.
 func (t *totals) differs(margin float64) bool {
-	if math.Abs(t.ratio()-1) <= margin {
-		return false
-	}
+	return math.Abs(t.ratio()-1) > margin && t.doubted().doubts(margin) // flips are dear: most totals need none
+}
+
+// doubted is the effect on the total at the level of doubt.
+func (t *totals) doubted() Effect {
 	lo, hi := flipEnds(t.cell, t.base, doubt)
-	return lo > 1 || hi < 1
+	return Effect{Ratio: t.ratio(), Lo: lo, Hi: hi}
+}
+
+// doubts tells whether an effect at the level of doubt speaks for a difference larger than the margin.
+func (e Effect) doubts(margin float64) bool {
+	return math.Abs(e.Ratio-1) > margin && (e.Lo > 1 || e.Hi < 1)
 }
 
 // below is the nearest ratio of the grid that is not greater.

@@ -102,3 +102,18 @@ func TestEndsOfTotalsAreRoundedOutward(t *testing.T) {
 	assert.Equal(t, []float64{0, 0.001}, []float64{g.below(0.0001), g.above(0.0001)})
 	assert.Equal(t, math.MaxFloat64, g.above(math.Inf(1)))
 }
+
+// Doubt takes a difference that is both larger than the margin and not the likely work of chance.
+func TestDoubts(t *testing.T) {
+	for _, c := range []struct {
+		e    Effect
+		want bool
+	}{
+		{Effect{1.03, 1.01, 1.05}, true},
+		{Effect{0.97, 0.95, 0.99}, true},
+		{Effect{1.01, 1.005, 1.015}, false},
+		{Effect{1.03, 0.99, 1.07}, false},
+	} {
+		assert.Equal(t, c.want, c.e.doubts(0.02), "%+v", c.e)
+	}
+}

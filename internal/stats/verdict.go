@@ -12,11 +12,13 @@ type Kind string
 
 // The kinds of verdict on a cell, against the baseline.
 const (
-	Slower   Kind = "slower"
-	Faster   Kind = "faster"
-	Same     Kind = "same" // no difference larger than the margin
-	CantTell Kind = "can't tell"
-	Mixed    Kind = "mixed" // the typical sample and the total say different things
+	Slower     Kind = "slower"
+	Faster     Kind = "faster"
+	Same       Kind = "same" // no difference larger than the margin
+	CantTell   Kind = "can't tell"
+	Mixed      Kind = "mixed"      // the typical sample and the total say different things
+	Confounded Kind = "confounded" // a difference was found, or none, but what disturbed the two was not alike
+	Invalid    Kind = "invalid"    // the samples are not of what was asked
 )
 
 // Effect is a ratio to the baseline and the interval that holds it. Lo is 0 and Hi math.MaxFloat64 where nothing bounds
@@ -35,9 +37,32 @@ type Verdict struct {
 	Rounds      int     `json:"rounds"`
 	Margin      float64 `json:"margin"`                 // a difference up to it is none: 0.02 is 2%
 	Step        float64 `json:"step"`                   // of the grid on which the ends lie
-	Reason      string  `json:"reason,omitempty"`       // why one can't tell, where it is not for want of rounds
+	Reason      string  `json:"reason,omitempty"`       // where the kind and the numbers do not say it all
 	MoreRounds  int     `json:"more_rounds,omitempty"`  // that are likely to be enough; 0 when that is not known
 	MoreSeconds float64 `json:"more_seconds,omitempty"` // which these take
+}
+
+// InvalidVerdict is that on a cell whose samples say nothing, as when a placement was not realised.
+func InvalidVerdict(reason string) Verdict { return Verdict{Kind: Invalid, Reason: reason} }
+
+// Confound is the verdict with a reason to doubt that it is about the cell; several reasons are told one after another.
+// Where nothing was claimed, nothing is doubted.
+func (v Verdict) Confound(reason string) Verdict {
+	switch v.Kind {
+	case Slower, Faster, Same, Mixed:
+		v.Kind, v.Reason = Confounded, reason
+	case Confounded:
+		v.Reason += "; " + reason
+	}
+	return v
+}
+
+// judged is what the effects say, the run being one by which to judge.
+func (v Verdict) judged() Kind {
+	if v.Total != nil && v.disagree() {
+		return Mixed
+	}
+	return v.Typical.kind(v.Margin)
 }
 
 // kind is what an effect says by itself.
@@ -58,6 +83,9 @@ func (e Effect) kind(margin float64) Kind {
 // rounding is what the arithmetic on ratios of a grid may be off.
 const rounding = 1e-12
 
+// bounded tells whether enough rounds were taken to rule anything out at both ends.
+func (e Effect) bounded() bool { return e.Lo > 0 && e.Hi < math.MaxFloat64 }
+
 func (e Effect) within(margin float64) bool {
 	return e.Lo >= 1-margin-rounding && e.Hi <= 1+margin+rounding
 }
@@ -77,6 +105,11 @@ func (v Verdict) disagree() bool {
 	return total != v.Typical.kind(v.Margin) || v.Total.Hi < v.Typical.Lo || v.Typical.Hi < v.Total.Lo
 }
 
+// beyond tells whether a difference is larger than any that the control leaves possible for nothing at all.
+func (v Verdict) beyond(control Effect) bool {
+	return v.Kind == Slower && v.Typical.Lo > control.Hi || v.Kind == Faster && v.Typical.Hi < control.Lo
+}
+
 // String puts the verdict into words.
 func (v Verdict) String() string {
 	switch v.Kind {
@@ -86,12 +119,18 @@ func (v Verdict) String() string {
 		return "no difference larger than " + percent(v.Margin)
 	case Mixed:
 		return fmt.Sprintf("typical: %s; total: %s, %s", v.typical(), v.point(v.Total.Ratio), v.stalls())
+	case Confounded:
+		claim := v
+		claim.Kind, claim.Reason = v.judged(), ""
+		return fmt.Sprintf("%s: %s; %s", v.Kind, claim, v.Reason)
+	case Invalid:
+		return fmt.Sprintf("%s: %s", v.Kind, v.Reason)
 	}
 	text := string(CantTell)
 	switch {
 	case v.Reason != "":
 		text += ": " + v.Reason
-	case v.Typical.Lo == 0 || v.Typical.Hi == math.MaxFloat64:
+	case !v.Typical.bounded():
 		text += ": too few rounds"
 	default:
 		text += ": " + v.interval(v.Typical)
@@ -121,6 +160,11 @@ func (v Verdict) stalls() string {
 		return "long stalls"
 	}
 	return "long stalls of the baseline"
+}
+
+// uncertainTotal is why a cell with the same typical time is not told to be the same.
+func (v Verdict) uncertainTotal() string {
+	return "typical: " + v.typical() + "; total: " + v.point(v.Total.Ratio) + ", not certain"
 }
 
 // control shows what is wrong with it.

@@ -43,9 +43,28 @@ func TestVerdictWords(t *testing.T) {
 		"typical: can't tell [−1.4, +3.0]; total: +5.2%, long stalls": {
 			Kind: Mixed, Typical: Effect{1.01, 0.986, 1.03}, Total: total(1.052, 1.01, 1.09), Margin: 0.02,
 		},
+		"invalid: the thread ran on CPU 3": InvalidVerdict("the thread ran on CPU 3"),
+		"confounded: slower: +2.0% [1.1, 2.9], 61 rounds; more was stolen": Verdict{
+			Kind: Slower, Typical: Effect{1.02, 1.011, 1.029}, Rounds: 61,
+		}.Confound("more was stolen"),
+		"confounded: faster: −2.0% [−2.9, −1.1], 61 rounds; more was stolen; the canary was slower": Verdict{
+			Kind: Faster, Typical: Effect{0.98, 0.971, 0.989}, Rounds: 61,
+		}.Confound("more was stolen").Confound("the canary was slower"),
+		"confounded: no difference larger than 2%; more was stolen": Verdict{
+			Kind: Same, Typical: Effect{1, 0.99, 1.01}, Total: total(1, 0.99, 1.01), Margin: 0.02,
+		}.Confound("more was stolen"),
+		"confounded: typical: same within 1%; total: +93%, long stalls; more was stolen": Verdict{
+			Kind: Mixed, Typical: Effect{1.002, 0.992, 1.01}, Total: total(1.93, 1.2, 2.8), Margin: 0.02,
+		}.Confound("more was stolen"),
 	} {
 		v.Step = 0.001
 		assert.Equal(t, want, v.String())
+		text, err := json.Marshal(v)
+		require.NoError(t, err)
+		var back Verdict
+		require.NoError(t, json.Unmarshal(text, &back))
+		assert.Equal(t, v, back)
+		assert.Equal(t, want, back.String(), "read back")
 	}
 	assert.Equal(t, "slower: +2% [1, 3], 9 rounds",
 		Verdict{Kind: Slower, Typical: Effect{1.02, 1.01, 1.03}, Rounds: 9, Step: 0.01}.String())
@@ -72,11 +91,17 @@ func TestDisagree(t *testing.T) {
 	}
 }
 
-func TestVerdictJSON(t *testing.T) {
-	v := Verdict{Kind: CantTell, Typical: Effect{1, 0, math.MaxFloat64}, Margin: 0.02, Step: 0.001, Reason: "why"}
-	text, err := json.Marshal(v)
-	require.NoError(t, err)
-	var back Verdict
-	require.NoError(t, json.Unmarshal(text, &back))
-	assert.Equal(t, v, back)
+// Where nothing was claimed there is nothing to doubt; the numbers stay.
+func TestConfound(t *testing.T) {
+	control := Verdict{Kind: CantTell, Reason: "the baseline differs from its own duplicate: [2, 3]", MoreRounds: 9}
+	for _, v := range []Verdict{
+		{}, control, InvalidVerdict("why"), {Kind: CantTell, Typical: Effect{1.01, 0.986, 1.03}, MoreRounds: 90},
+	} {
+		assert.Equal(t, v, v.Confound("more was stolen"))
+	}
+	v := Verdict{Kind: Slower, Typical: Effect{1.02, 1.011, 1.029}, Rounds: 61, Margin: 0.02, Step: 0.001}
+	confounded := v.Confound("more was stolen")
+	assert.Equal(t, Confounded, confounded.Kind)
+	confounded.Kind, confounded.Reason = v.Kind, ""
+	assert.Equal(t, v, confounded)
 }

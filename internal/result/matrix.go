@@ -1,0 +1,145 @@
+package result
+
+import "gorun/internal/stats"
+
+// Matrix is the design of a run of several cells: what was fixed before its first sample.
+type Matrix struct {
+	Title     string   `json:"title,omitempty"`
+	Baseline  int      `json:"baseline"`       // index of the cell that all others are compared with
+	Alpha     float64  `json:"alpha"`          // probability of any false verdict in the run
+	Margin    float64  `json:"margin"`         // a difference up to it is none: 0.02 is 2%
+	Precision float64  `json:"precision"`      // width of the interval at which a cell has been sampled enough
+	Rounds    int      `json:"rounds"`         // that every cell takes; 0: until it can be told
+	Warmup    int      `json:"warmup"`         // executions that each child process drops before its sample
+	Budget    float64  `json:"budget_seconds"` // no round begins that would not end within it; 0: no limit
+	Order     Order    `json:"order"`
+	Columns   []Column `json:"columns,omitempty"` // of the table; none: the flags that differ
+
+	Control *stats.Verdict `json:"control,omitempty"` // on the baseline's duplicate; derived from the samples
+}
+
+// Order says how the samples follow each other. All rounds can be had again from the run's seed; the samples tell their
+// places.
+type Order struct {
+	Method     string  `json:"method"`      // in words
+	BlockCells int     `json:"block_cells"` // most cells that share one sample of the baseline
+	First      [][]int `json:"first"`       // the first round, block by block; the number of cells stands for the control
+}
+
+// Column is a column of a matrix's table that shows a flag.
+type Column struct {
+	Title string `json:"title"`
+	Flag  string `json:"flag"`            // or "group"
+	Style string `json:"style"`           // one of ColumnStyles
+	Unset string `json:"unset,omitempty"` // what stands for a flag that a cell does not give
+}
+
+// ColumnStyles are the ways to show a flag's value, the default first.
+var ColumnStyles = []string{
+	"value", // as it was given
+	"truth", // T or F
+	"cpus",  // T-4: on so many CPUs; F (8): floats over so many
+}
+
+// Cell is one configuration of a matrix. What is below Command is derived from the samples.
+type Cell struct {
+	Name    string            `json:"name"` // unique in its run
+	Group   string            `json:"group,omitempty"`
+	Comment string            `json:"comment,omitempty"`
+	Flags   map[string]string `json:"flags"`          // of the experiment, by name without dashes
+	CPUs    map[string]CPUs   `json:"cpus,omitempty"` // what its CPU lists are on this machine, by flag; "cpus" is always there
+	Command []string          `json:"command"`        // that repeats one of its samples, from the experiment's name on
+
+	Summary *Summary       `json:"summary,omitempty"`
+	Verdict *stats.Verdict `json:"verdict,omitempty"` // absent for the baseline
+	Words   string         `json:"words,omitempty"`   // the verdict as it is told
+}
+
+// CPUs is a list of CPUs as one machine has it.
+type CPUs struct {
+	List     string `json:"list"` // in its order
+	Count    int    `json:"count"`
+	Relation string `json:"relation"` // how they stand to each other, for comparing machines
+}
+
+// Slot is a sample's place in a matrix.
+type Slot struct {
+	Cell    int     `json:"cell"`              // index in the run's cells
+	Control bool    `json:"control,omitempty"` // the baseline's duplicate
+	Round   int     `json:"round"`
+	Block   int     `json:"block"`
+	Elapsed float64 `json:"elapsed_seconds"` // of the run when the sample was done; the time between a stop and --resume does not count
+}
+
+// Answer is what the work came to: the same question has the same answer in every cell, or the work was not done.
+type Answer struct {
+	Of string `json:"of"`
+	Is string `json:"is"`
+}
+
+// Standing is a matrix while it goes on.
+type Standing struct {
+	Running  string // the cell that runs now, or runs next
+	Samples  int    // taken
+	Rounds   int    // complete
+	Planned  int    // rounds; 0: until it can be told
+	Elapsed  float64
+	Left     float64 // seconds, at most; negative: not known
+	Control  stats.Verdict
+	Cells    []StandingCell
+	Baseline int
+}
+
+// StandingCell is one cell of a Standing.
+type StandingCell struct {
+	Name    string
+	Seconds float64 // median so far; 0: none yet
+	Open    bool    // still sampled
+	Verdict stats.Verdict
+}
+
+// Comparison sets two runs side by side, cell by cell.
+type Comparison struct {
+	Schema      string         `json:"schema"`
+	Tool        Tool           `json:"tool"`
+	Experiment  string         `json:"experiment"`
+	A           Origin         `json:"a"`
+	B           Origin         `json:"b"`
+	Differences []Difference   `json:"differences"` // of the conditions
+	Forced      bool           `json:"forced"`      // in spite of differences that were not meant:
+	Unmeant     []string       `json:"unmeant,omitempty"`
+	Cells       []ComparedCell `json:"cells"`
+	OnlyA       []string       `json:"only_a"` // cells without a partner
+	OnlyB       []string       `json:"only_b"`
+	Warnings    []Warning      `json:"warnings"`
+}
+
+// Origin is where one side of a comparison comes from.
+type Origin struct {
+	File    string `json:"file"`
+	Started string `json:"started"`
+	Host    Host   `json:"host"`
+	Tool    Tool   `json:"tool"`
+	Samples int    `json:"samples"`
+}
+
+// Difference is a condition that two runs do not share.
+type Difference struct {
+	What string `json:"what"` // "kernel", "binary"
+	A    string `json:"a"`
+	B    string `json:"b"`
+}
+
+// ComparedCell is a cell in two runs.
+type ComparedCell struct {
+	A        string         `json:"a"` // its name there
+	B        string         `json:"b"`
+	Relation string         `json:"relation,omitempty"` // by which cells with different CPUs were matched
+	SecondsA Distribution   `json:"seconds_a"`
+	SecondsB Distribution   `json:"seconds_b"`
+	Verdict  stats.Verdict  `json:"verdict"` // on B's time against A's
+	Words    string         `json:"words"`
+	Relative *stats.Verdict `json:"relative,omitempty"`  // on the ratio to the baseline in B against that in A
+	VerdictA string         `json:"verdict_a,omitempty"` // what each run says of the cell against its own baseline
+	VerdictB string         `json:"verdict_b,omitempty"`
+}

@@ -1,0 +1,69 @@
+package stats
+
+import (
+	"fmt"
+	"math"
+)
+
+// Relative judges a cell's ratio to the baseline in run B against that in run A. The samples of one index are those of
+// one block: what drifts falls on both, within a run and between runs alike, so that this verdict, unlike that of
+// Sessions, needs no allowance for it. What slows the cell and the baseline alike is no difference here.
+//
+// Each run has its own intervals at half of the error rate, and the interval of the quotient goes from the least that
+// they allow to the most.
+func Relative(aCell, aBase, bCell, bBase []float64, d SessionsDesign) Verdict {
+	if err := d.check(aCell, aBase, bCell, bBase); err != nil {
+		return InvalidVerdict(err.Error())
+	}
+	a, err := d.pairs(aCell, aBase)
+	if err != nil {
+		return InvalidVerdict("run A: " + err.Error())
+	}
+	b, err := d.pairs(bCell, bBase)
+	if err != nil {
+		return InvalidVerdict("run B: " + err.Error())
+	}
+	v := d.open(min(len(aCell), len(bCell)))
+	g := gridFor(d.Precision)
+	for _, run := range []struct {
+		name string
+		comparison
+	}{{"A", a}, {"B", b}} {
+		if lo, hi := run.typical.ends(); lo > hi {
+			v.Reason = "the ratio to the baseline changed during run " + run.name
+			return v
+		}
+	}
+	v.Typical = quotient(b.effect(), a.effect(), g)
+	if a.total.looks > 0 && b.total.looks > 0 {
+		total := quotient(b.totalEffect(), a.totalEffect(), g)
+		v.Total = &total
+	}
+	v.Kind = v.judged()
+	if v.Kind == Same && v.Total != nil && quotient(b.total.doubted(), a.total.doubted(), g).doubts(d.Margin) {
+		v.Kind, v.Reason = CantTell, v.uncertainTotal()
+	}
+	return v
+}
+
+// pairs are one run's comparison, at half of the error rate.
+func (d SessionsDesign) pairs(cell, base []float64) (comparison, error) {
+	if len(cell) != len(base) {
+		return comparison{}, fmt.Errorf("%d samples of the cell have %d of the baseline", len(cell), len(base))
+	}
+	g := gridFor(d.Precision)
+	c := comparison{
+		typical: newSequence((1-totalShare)*d.alpha()/2, g),
+		total:   newTotals(totalShare*d.alpha()/2, g, 0),
+	}
+	for i := range cell {
+		c.typical.add(math.Log(cell[i] / base[i]))
+		c.total.add(cell[i], base[i])
+	}
+	return c, nil
+}
+
+// quotient is what the effects of two runs say of b's over a's, rounded outward. What is open stays open.
+func quotient(b, a Effect, g grid) Effect {
+	return Effect{Ratio: b.Ratio / a.Ratio, Lo: g.below(b.Lo / a.Hi), Hi: g.above(b.Hi / a.Lo)}
+}

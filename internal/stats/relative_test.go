@@ -1,0 +1,149 @@
+package stats
+
+import (
+	"math"
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+)
+
+// blocks are a run's samples of a cell and its baseline, from noise of their own, the cell's ratio being true.
+func blocks(n *noise, rounds int, ratio float64) (cell, base []float64) {
+	for range rounds {
+		b, c := n.next(), n.next()
+		if n.at%4 == 0 { // either may be first
+			b, c = c, b
+		}
+		cell, base = append(cell, ratio*c), append(base, b)
+	}
+	return cell, base
+}
+
+// A machine that is 10% slower in run B is no difference of the cell; a cell that lost 5% more than its baseline is.
+func TestRelative(t *testing.T) {
+	judge := func(slowed, ratioB float64) Verdict {
+		aCell, aBase := blocks(quiet(1), 100, 1.3)
+		bCell, bBase := blocks(quiet(2), 100, 1.3*ratioB)
+		for i := range bCell {
+			bCell[i], bBase[i] = slowed*bCell[i], slowed*bBase[i]
+		}
+		return Relative(aCell, aBase, bCell, bBase, ofSessions())
+	}
+	assert.Equal(t, "no difference larger than 2%", judge(1.1, 1).String())
+	assert.Regexp(t, `^slower: \+5\.\d% \[\d\.\d, \d\.\d\], 100 rounds$`, judge(1.1, 1.05).String())
+	assert.Regexp(t, `^faster: −4\.\d% \[−\d\.\d, −\d\.\d\], 100 rounds$`, judge(0.9, 0.955).String())
+	v := judge(1, 1.05)
+	assert.LessOrEqual(t, v.Typical.Lo, 1.05)
+	assert.GreaterOrEqual(t, v.Typical.Hi, 1.05)
+	assert.InDelta(t, 1.05, v.Typical.Ratio, 0.005)
+}
+
+func TestQuotientIsRoundedOutward(t *testing.T) {
+	g := grid(1000)
+	assert.Equal(t, Effect{Ratio: 1.02 / 1.01, Lo: 0.99, Hi: 1.029},
+		quotient(Effect{1.02, 1.01, 1.03}, Effect{1.01, 1.001, 1.02}, g))
+	open := Effect{1, 0, math.MaxFloat64}
+	assert.Equal(t, Effect{1.02, 0, math.MaxFloat64}, quotient(Effect{1.02, 1.01, 1.03}, open, g))
+	assert.Equal(t, Effect{1 / 1.02, 0, math.MaxFloat64}, quotient(open, Effect{1.02, 1.01, 1.03}, g))
+}
+
+// Each run has half of a comparison's share of the error rate.
+func TestRelativeSharesAlpha(t *testing.T) {
+	aCell, aBase := blocks(quiet(1), 60, 1)
+	bCell, bBase := blocks(quiet(2), 60, 1.1)
+	d := ofSessions()
+	d.Comparisons = 5
+	v := Relative(aCell, aBase, bCell, bBase, d)
+	g := gridFor(d.Precision)
+	of := func(cell, base []float64) comparison {
+		c := comparison{newSequence(0.8*0.05/5/2, g), newTotals(0.2*0.05/5/2, g, 0)}
+		for i := range cell {
+			c.typical.add(math.Log(cell[i] / base[i]))
+			c.total.add(cell[i], base[i])
+		}
+		return c
+	}
+	a, b := of(aCell, aBase), of(bCell, bBase)
+	assert.Equal(t, quotient(b.effect(), a.effect(), g), v.Typical)
+	assert.Equal(t, quotient(b.totalEffect(), a.totalEffect(), g), *v.Total)
+	assert.Nil(t, Relative(aCell[:20], aBase[:20], bCell, bBase, d).Total, "A's has not been looked at")
+	assert.Nil(t, Relative(aCell, aBase, bCell[:20], bBase[:20], d).Total, "B's has not been looked at")
+}
+
+func TestRelativeWords(t *testing.T) {
+	aCell, aBase := blocks(quiet(1), 200, 1)
+	bCell, bBase := blocks(quiet(2), 200, 1)
+	d := ofSessions()
+	assert.Equal(t, "can't tell: too few rounds", Relative(aCell, aBase, bCell[:3], bBase[:3], d).String())
+	assert.Equal(t, 3, Relative(aCell, aBase, bCell[:3], bBase[:3], d).Rounds)
+	assert.Equal(t, "invalid: run A: 199 samples of the cell have 200 of the baseline",
+		Relative(aCell[1:], aBase, bCell, bBase, d).String())
+	assert.Equal(t, "invalid: run B: 200 samples of the cell have 0 of the baseline",
+		Relative(aCell, aBase, bCell, nil, d).String())
+	assert.Equal(t, "invalid: sample 0 took -1 seconds, which is no time",
+		Relative(aCell, aBase, bCell, []float64{-1}, d).String())
+	d.Comparisons = 0
+	assert.Equal(t, "invalid: 0 comparisons cannot be made", Relative(aCell, aBase, bCell, bBase, d).String())
+
+	d = ofSessions()
+	stalled := slices.Clone(bCell)
+	for i := range stalled {
+		if i%5 == 2 {
+			stalled[i] *= 8
+		}
+	}
+	assert.Regexp(t, `^typical: same within [\d.]+%; total: \+1\d\d%, long stalls$`,
+		Relative(aCell, aBase, stalled, bBase, d).String())
+	stalled = slices.Clone(bCell)
+	for i := 20; i < 100; i += 10 { // too rare to be certain, and enough to doubt
+		stalled[i] *= 5
+	}
+	assert.Regexp(t, `^can't tell: typical: same within [\d.]+%; total: \+1\d%, not certain$`,
+		Relative(aCell, aBase, stalled, bBase, d).String())
+	changed := slices.Concat(bCell, bCell, bCell)
+	for i := range changed[:300] {
+		changed[i] *= 1.2
+	}
+	base := slices.Concat(bBase, bBase, bBase)
+	assert.Equal(t, "can't tell: the ratio to the baseline changed during run B",
+		Relative(aCell, aBase, changed, base, d).String())
+	assert.Equal(t, "can't tell: the ratio to the baseline changed during run A",
+		Relative(changed, base, aCell, aBase, d).String())
+}
+
+// relativeRuns are all pairs of recorded sessions as two runs whose cell takes the same, or a ratio more in B.
+func relativeRuns(t *testing.T, ratio float64, judge func(aCell, aBase, bCell, bBase []float64) Verdict) map[Kind]int {
+	kinds := map[Kind]int{}
+	for _, kind := range sessionKinds {
+		all := traces(t, kind)
+		for j := range all {
+			for i := range j {
+				aCell, aBase := blocks(&noise{seconds: all[i]}, 150, 1)
+				bCell, bBase := blocks(&noise{seconds: all[j]}, 150, ratio)
+				kinds[judge(aCell, aBase, bCell, bBase).Kind]++
+			}
+		}
+	}
+	return kinds
+}
+
+// All recorded sessions, those of a loaded machine too: none is told to differ from a quiet one, and 10% is found.
+func TestRelativeOfRecordings(t *testing.T) {
+	judge := func(aCell, aBase, bCell, bBase []float64) Verdict {
+		return Relative(aCell, aBase, bCell, bBase, ofSessions())
+	}
+	for _, ratio := range []float64{1, 1.02, 1.05, 1.1} {
+		t.Log(ratio, relativeRuns(t, ratio, judge))
+	}
+	equal := relativeRuns(t, 1, judge)
+	assert.LessOrEqual(t, equal[Slower]+equal[Faster]+equal[Mixed], 2, "of 45")
+	assert.GreaterOrEqual(t, relativeRuns(t, 1.1, judge)[Slower], 30, "of 45")
+
+	// Without the baselines the check fails.
+	naive := relativeRuns(t, 1, func(aCell, _, bCell, _ []float64) Verdict {
+		e := independent(aCell, bCell)
+		return Verdict{Kind: e.kind(0.02)}
+	})
+	assert.Greater(t, naive[Slower]+naive[Faster], 2)
+}
