@@ -97,7 +97,7 @@ func selectorsText(m *topology.Machine) string {
 	var out strings.Builder
 	for _, s := range topology.Selectors {
 		terms := []string{s.Name}
-		if s.Numbered() {
+		if s.Argument() != "" {
 			terms = m.Complete(s.Name + ":")
 		}
 		for _, term := range terms {

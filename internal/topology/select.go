@@ -14,19 +14,29 @@ type Selector struct {
 	Name  string
 	Usage string // what it selects, in a few words
 
-	of   func(CPU) int                         // of "name:N": the number that must be N; nil where there is no N
-	pick func(*Machine, cpuset.Set) cpuset.Set // without N: those of the set
+	// One of them, by what follows the name.
+	pick  func(*Machine, cpuset.Set) cpuset.Set        // nothing: those of the set
+	of    func(CPU) int                                // ":N": the number that must be N
+	share func(cpus cpuset.Set, n, m int64) cpuset.Set // ":N/M": N/M of the set
 }
 
-// Numbered tells whether the selector is written "name:N".
-func (s Selector) Numbered() bool { return s.of != nil }
-
-// String shows how the selector is written: "all", "node:N".
-func (s Selector) String() string {
-	if s.Numbered() {
-		return s.Name + ":N"
+// Argument shows what follows the selector's name and a colon: "N", "N/M"; "" when nothing does.
+func (s Selector) Argument() string {
+	switch {
+	case s.of != nil:
+		return "N"
+	case s.share != nil:
+		return "N/M"
 	}
-	return s.Name
+	return ""
+}
+
+// String shows how the selector is written: "all", "node:N", "share:N/M".
+func (s Selector) String() string {
+	if s.Argument() == "" {
+		return s.Name
+	}
+	return s.Name + ":" + s.Argument()
 }
 
 // Selectors are all that Select knows beside CPU numbers.
@@ -44,6 +54,13 @@ var Selectors = []Selector{
 	{Name: "isolated", Usage: "CPUs kept free of other work (isolcpus)", pick: func(m *Machine, s cpuset.Set) cpuset.Set {
 		return s.Intersect(m.Isolated)
 	}},
+	{Name: "share", Usage: "the lowest N/M of the CPUs, at least one", share: lowest},
+}
+
+// lowest returns the lowest n/m of the CPUs, rounded down, but at least one.
+func lowest(cpus cpuset.Set, n, m int64) cpuset.Set {
+	list := cpus.List()
+	return cpuset.Of(list[:min(len(list), max(1, int(int64(len(list))*n/m)))]...)
 }
 
 func ofClass(class string) func(*Machine, cpuset.Set) cpuset.Set {
@@ -94,21 +111,49 @@ func (m *Machine) selectTerm(term string, within cpuset.Set) (cpuset.Set, error)
 	if term[0] >= '0' && term[0] <= '9' {
 		return m.selectNumbers(term, within)
 	}
-	name, argument, numbered := strings.Cut(term, ":")
+	name, argument, colon := strings.Cut(term, ":")
 	i := slices.IndexFunc(Selectors, func(s Selector) bool { return s.Name == name })
-	if i < 0 || Selectors[i].Numbered() != numbered {
+	if i < 0 || (Selectors[i].Argument() != "") != colon {
 		return cpuset.Set{}, &SelectError{term, fmt.Sprintf("%q does not select CPUs", term), selectorsHint()}
 	}
-	if numbered {
-		return m.selectNumbered(Selectors[i], term, argument, within)
+	switch s := Selectors[i]; {
+	case s.of != nil:
+		return m.selectNumbered(s, term, argument, within)
+	case s.share != nil:
+		return selectShare(s, term, argument, within)
+	default:
+		return some(term, s.pick(m, within), within)
 	}
-	cpus := Selectors[i].pick(m, within)
+}
+
+// some refuses a selection that is empty.
+func some(term string, cpus, within cpuset.Set) (cpuset.Set, error) {
 	if cpus.Empty() {
 		return cpus, &SelectError{
 			term, fmt.Sprintf("%q selects none of the CPUs %s", term, shown(within)), "gorun topo shows what there is",
 		}
 	}
 	return cpus, nil
+}
+
+func selectShare(s Selector, term, argument string, within cpuset.Set) (cpuset.Set, error) {
+	n, m, ok := parseFraction(argument)
+	if !ok {
+		reason := fmt.Sprintf("%q: a share is written N/M, with 1 <= N <= M", term)
+		return cpuset.Set{}, &SelectError{term, reason, selectorsHint()}
+	}
+	return some(term, s.share(within, n, m), within)
+}
+
+// parseFraction reads "N/M", a fraction of a whole; ok is false for anything else.
+func parseFraction(text string) (n, m int64, ok bool) {
+	before, after, _ := strings.Cut(text, "/")
+	numerator, err := strconv.ParseUint(before, 10, 31)
+	if err != nil {
+		return 0, 0, false
+	}
+	denominator, err := strconv.ParseUint(after, 10, 31)
+	return int64(numerator), int64(denominator), err == nil && 1 <= numerator && numerator <= denominator
 }
 
 func (m *Machine) selectNumbers(term string, within cpuset.Set) (cpuset.Set, error) {
@@ -184,8 +229,24 @@ func runs(numbers []int) string {
 	return strings.Join(words, ",")
 }
 
+// arguments returns what may follow the selector's colon on this machine; of the shares, a half, a quarter and so on.
+func (m *Machine) arguments(s Selector) []string {
+	var words []string
+	switch {
+	case s.of != nil:
+		for _, n := range m.numbers(s) {
+			words = append(words, strconv.Itoa(n))
+		}
+	case s.share != nil:
+		for parts := 2; parts == 2 || parts <= m.Online().Len(); parts *= 2 {
+			words = append(words, "1/"+strconv.Itoa(parts))
+		}
+	}
+	return words
+}
+
 // Complete returns what the last part of a list may become, each with the parts before it: selectors that find
-// something on this machine, and the numbers of a selector once its colon is there.
+// something on this machine, and what may follow a selector's colon once that is there.
 func (m *Machine) Complete(list string) []string {
 	before, last := "", list
 	if i := strings.LastIndexByte(list, ','); i >= 0 {
@@ -199,13 +260,13 @@ func (m *Machine) Complete(list string) []string {
 	}
 	for _, s := range Selectors {
 		switch {
-		case !s.Numbered():
+		case s.Argument() == "":
 			if !s.pick(m, m.Online()).Empty() {
 				add(s.Name)
 			}
 		case strings.HasPrefix(last, s.Name+":"):
-			for _, n := range m.numbers(s) {
-				add(s.Name + ":" + strconv.Itoa(n))
+			for _, argument := range m.arguments(s) {
+				add(s.Name + ":" + argument)
 			}
 		default:
 			add(s.Name + ":")

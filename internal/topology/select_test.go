@@ -33,6 +33,12 @@ func TestSelect(t *testing.T) {
 		{"sparse-ids", "package:36", []int{64, 68, 72, 76}},
 		{"sparse-ids", "node:8", []int{64, 68, 72, 76}},
 		{"sparse-ids", "isolated", []int{72, 76}},
+		{"container", "share:1/2", []int{2}},
+		{"container", "share:2/3", []int{2, 3}},
+		{"container", "share:1/1", []int{2, 3, 6}},
+		{"container", "share:1/2147483647", []int{2}},
+		{"container", "share:2147483646/2147483647,6", []int{2, 3, 6}},
+		{"sparse-ids", "share:1/4", []int{0, 4}},
 		{"hybrid", "pcores", []int{0, 1, 2, 3}},
 		{"hybrid", "ecores,0", []int{4, 5, 6, 7, 8, 9, 0}},
 	} {
@@ -60,6 +66,16 @@ func TestSelectErrors(t *testing.T) {
 		{"container", "all:0", `"all:0" does not select CPUs`, "all"},
 		{"container", "node:x", `"x" is not a number`, "node:N"},
 		{"container", "node:-1", `"-1" is not a number`, "node:N"},
+		{"container", "share", `"share" does not select CPUs`, "share:N/M"},
+		{"container", "share:2", `"share:2": a share is written N/M, with 1 <= N <= M`, "share:N/M"},
+		{"container", "share:0/2", "with 1 <= N <= M", "share:N/M"},
+		{"container", "share:3/2", "with 1 <= N <= M", "share:N/M"},
+		{"container", "share:0/0", "with 1 <= N <= M", "share:N/M"},
+		{"container", "share:1/x", "with 1 <= N <= M", "share:N/M"},
+		{"container", "share:1/", "with 1 <= N <= M", "share:N/M"},
+		{"container", "share:/2", "with 1 <= N <= M", "share:N/M"},
+		{"container", "share:-1/2", "with 1 <= N <= M", "share:N/M"},
+		{"container", "share:1/2147483648", "with 1 <= N <= M", "share:N/M"},
 		{"container", "-1", `"-1" does not select CPUs`, "0-3,8"},
 		{"container", "3-2", "ends before it starts", "0-3,8"},
 		{"container", "1;2", "not a CPU list", "0-3,8"},
@@ -83,6 +99,8 @@ func TestSelectErrors(t *testing.T) {
 	require.EqualError(t, err, "CPU 3 is not among those given")
 	_, err = m.Select("all", cpuset.Set{})
 	require.EqualError(t, err, `"all" selects none of the CPUs (none)`)
+	_, err = m.Select("share:1/2", cpuset.Set{})
+	require.EqualError(t, err, `"share:1/2" selects none of the CPUs (none)`)
 	_, err = host(t, "offline-middle").Select("2", cpuset.Range(0, 7))
 	require.EqualError(t, err, "CPU 2 is offline", "even where the given set has it")
 }
@@ -120,15 +138,30 @@ func TestSelectNumbersProperty(t *testing.T) {
 	})
 }
 
+// A share is the lowest of the CPUs given, as many as the fraction says, rounded down, but at least one.
+func TestSelectShareProperty(t *testing.T) {
+	m := host(t, "epyc-2p-nps4")
+	rapid.Check(t, func(t *rapid.T) {
+		within := cpuset.Of(rapid.SliceOfN(rapid.IntRange(0, 63), 1, -1).Draw(t, "within")...)
+		parts := rapid.IntRange(1, 70).Draw(t, "parts")
+		taken := rapid.IntRange(1, parts).Draw(t, "taken")
+		cpus, err := m.Select(fmt.Sprintf("share:%d/%d", taken, parts), within)
+		require.NoError(t, err)
+		require.Equal(t, within.List()[:max(1, within.Len()*taken/parts)], cpus)
+	})
+}
+
 func TestComplete(t *testing.T) {
 	m := host(t, "sparse-ids")
 	for list, want := range map[string][]string{
-		"":              {"all", "node:", "llc:", "package:", "core:", "one-per-core", "isolated"},
+		"":              {"all", "node:", "llc:", "package:", "core:", "one-per-core", "isolated", "share:"},
 		"o":             {"one-per-core"},
 		"node:":         {"node:0", "node:8"},
 		"package:3":     {"package:36"},
 		"0,4,core":      {"0,4,core:"},
 		"node:0,core:1": {"node:0,core:1"},
+		"share:":        {"share:1/2", "share:1/4", "share:1/8"},
+		"share:1/4":     {"share:1/4"},
 		"x":             nil,
 		"node:9":        nil,
 	} {
@@ -157,7 +190,9 @@ func TestCompleteIsSelectable(t *testing.T) {
 
 func FuzzSelect(f *testing.F) {
 	m := host(f, "hybrid")
-	for _, seed := range []string{"all", "node:0,3-1", "core:7,0-9:1/2", "one-per-core,", "llc:99999999999", ":", "0-65535"} {
+	for _, seed := range []string{
+		"all", "node:0,3-1", "core:7,0-9:1/2", "one-per-core,", "llc:99999999999", "share:1/2,share:9/8", ":", "0-65535",
+	} {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, list string) {
