@@ -16,6 +16,8 @@ type env struct {
 	show           render.Options // what stdout can show
 	progress       render.Options // what stderr can show
 	now            func() time.Time
+	self           []string // how this program is started again: the executable's path and argv[0]
+	environ        func() []string
 }
 
 func defaultEnv() env {
@@ -25,5 +27,7 @@ func defaultEnv() env {
 		show:     render.OptionsFor(os.Stdout, os.Getenv),
 		progress: render.OptionsFor(os.Stderr, os.Getenv),
 		now:      time.Now,
+		self:     []string{"/proc/self/exe", os.Args[0]}, // the same one, even if the file was replaced meanwhile
+		environ:  os.Environ,
 	}
 }

@@ -124,6 +124,7 @@ func (f *placementFlags) register(cmd *cobra.Command, e env) {
 	flags.IntVar(&f.nice, "nice", 0, "nice value of the workers' threads, -20 to 19")
 	flags.StringVar(&f.sched, "sched", "",
 		"scheduling `policy` of the workers' threads: "+strings.Join(linux.PolicyUsages(), ", "))
+	flags.Lookup("nice").DefValue = "" // without the flag nothing is set, which is not the same as 0
 	f.changed = flags.Changed
 	completeCPUs(cmd, e, "pin-cpus")
 	completeWords(cmd, "sched", linux.PolicyUsages())

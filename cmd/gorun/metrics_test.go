@@ -41,7 +41,7 @@ func (l *lines) String() string {
 func TestScrapeAgreesWithTheResult(t *testing.T) {
 	var out bytes.Buffer
 	var errs lines
-	e := env{root: os.DirFS("/"), stdout: &out, stderr: &errs, now: time.Now}
+	e := env{root: os.DirFS("/"), stdout: &out, stderr: &errs, now: time.Now, environ: os.Environ}
 	code := make(chan int)
 	go func() {
 		code <- run([]string{

@@ -262,15 +262,34 @@ func (o *primesOptions) progress() render.Progress {
 	return p
 }
 
+// prepare does all that needs no run.
+func (o *primesOptions) prepare() (m machine, plan placement.Plan, opts primes.Options, err error) {
+	if err = o.validate(); err != nil {
+		return m, plan, opts, err
+	}
+	if m, err = o.machine.read(o.env); err != nil {
+		return m, plan, opts, err
+	}
+	plan, opts, err = o.lay(m)
+	return m, plan, opts, err
+}
+
+// planPrimes is what a command line with --dry-run would show.
+func planPrimes(e env, args []string) (plan *result.Plan, err error) {
+	cmd := newPrimes(e, func(_ context.Context, o *primesOptions) error {
+		m, p, _, err := o.prepare()
+		if err == nil {
+			plan = o.dryRun(m, p)
+		}
+		return err
+	})
+	cmd.SilenceErrors, cmd.SilenceUsage = true, true
+	cmd.SetArgs(append(args, "--dry-run"))
+	return plan, cmd.Execute()
+}
+
 func runPrimes(ctx context.Context, o *primesOptions) (err error) {
-	if err := o.validate(); err != nil {
-		return err
-	}
-	m, err := o.machine.read(o.env)
-	if err != nil {
-		return err
-	}
-	plan, opts, err := o.lay(m)
+	m, plan, opts, err := o.prepare()
 	if err != nil {
 		return err
 	}
@@ -291,7 +310,7 @@ func runPrimes(ctx context.Context, o *primesOptions) (err error) {
 	}
 	s.run.Spec = o.spec(m, plan, pool.Kernel())
 	s.run.Seed = o.sampling.seed
-	if err := s.start(o.output, o.metrics, pool.Live, o.info(plan, pool.Kernel())); err != nil {
+	if err := s.start(o.output, o.metrics, ownSwitches(pool.Live), o.info(plan, pool.Kernel())); err != nil {
 		return err
 	}
 	if err := s.measure(ctx, o.sampling, o.duration, o.output.quiet, o.progress(), pool.Run); err != nil {

@@ -17,7 +17,7 @@ const (
 	exitDone        = 0
 	exitFailed      = 1
 	exitUsage       = 2
-	exitDoubtful    = 3 // --strict, and a sample was suspect or invalid
+	exitDoubtful    = 3 // --strict, and a sample was suspect or invalid; or --fail-on, and a cell is what it names
 	exitInterrupted = 130
 )
 
@@ -43,7 +43,7 @@ func run(args []string, e env) int {
 	done := make(chan error)
 	go func() { done <- cmd.ExecuteContext(ctx) }() // not on the main thread: see init
 	err := <-done
-	if err != nil && !errors.Is(err, errInterrupted) && !errors.Is(err, errDoubtful) {
+	if err != nil && !errors.Is(err, errInterrupted) && !errors.Is(err, errDoubtful) && !errors.Is(err, errFailOn) {
 		fmt.Fprintf(e.stderr, "gorun: error: %v\n", err)
 		if text := hint.Of(err); text != "" {
 			fmt.Fprintf(e.stderr, "gorun: hint: %s\n", text)
@@ -58,7 +58,7 @@ func exitCode(err error) int {
 		return exitDone
 	case errors.Is(err, errInterrupted):
 		return exitInterrupted
-	case errors.Is(err, errDoubtful):
+	case errors.Is(err, errDoubtful), errors.Is(err, errFailOn):
 		return exitDoubtful
 	case errors.As(err, new(usageError)):
 		return exitUsage
@@ -87,7 +87,7 @@ func newRoot(e env) *cobra.Command {
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		return usageError{hint.With(err, fmt.Sprintf("%s --help lists the flags", cmd.CommandPath()))}
 	})
-	root.AddCommand(newPrimes(e, runPrimes), newTopo(e, runTopo), newVersion(e))
+	root.AddCommand(newPrimes(e, runPrimes), newMatrix(e, runMatrix), newCompare(e, runCompare), newTopo(e, runTopo), newVersion(e))
 	root.CompletionOptions.HiddenDefaultCmd = false
 	forEach(root, func(cmd *cobra.Command) {
 		if cmd.Args == nil && cmd.Runnable() {

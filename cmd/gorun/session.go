@@ -5,13 +5,15 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"runtime"
 	"slices"
+	"strings"
 	"sync/atomic"
 	"time"
 
 	"gorun/internal/hint"
-	"gorun/internal/linux"
+	"gorun/internal/matrix"
 	"gorun/internal/measure"
 	"gorun/internal/metrics"
 	"gorun/internal/placement"
@@ -26,6 +28,8 @@ type session struct {
 	live    func() result.Live
 	watcher *measure.Watcher
 	journal *result.Journal
+	resumed bool // the run is the journal's, and has its samples
+	ended   int  // samples that the journal had when it ended; -1: it did not end
 	server  *metrics.Server
 	pusher  *metrics.Pusher
 	closers []func() error // undone last to first
@@ -61,7 +65,7 @@ func openSession(e env, m machine, experiment string, procs, threads int) (s *se
 	runtime.GOMAXPROCS(procs)
 	s.closers = append(s.closers, func() error { runtime.GOMAXPROCS(before); return nil })
 
-	host, err := measure.ReadHost(e.root, m.Machine)
+	host, err := measure.ReadHost(e.root, m.Machine, e.environ())
 	if err != nil {
 		return nil, err
 	}
@@ -82,12 +86,20 @@ func openSession(e env, m machine, experiment string, procs, threads int) (s *se
 
 // start opens every output, so that what cannot be written is an error before anything is measured.
 func (s *session) start(out outputFlags, m metricsFlags, live func() result.Live, info metrics.Info) error {
+	if err := s.startMetrics(m, live, info); err != nil {
+		return err
+	}
+	if err := s.openJournal(out.out, false); err != nil {
+		return err
+	}
+	return s.journal.Write(result.Line{Header: s.run})
+}
+
+// startMetrics lets Prometheus see the run.
+func (s *session) startMetrics(m metricsFlags, live func() result.Live, info metrics.Info) error {
 	s.live = func() result.Live {
 		l := live()
 		l.SamplesDone, l.SamplesPlanned = int(s.done.Load()), s.planned
-		if usage, err := linux.ProcessUsage(); err == nil {
-			l.VoluntarySwitches, l.InvoluntarySwitches = usage.VoluntarySwitches, usage.InvoluntarySwitches
-		}
 		return l
 	}
 	exporter := metrics.NewExporter(s.live, info)
@@ -113,15 +125,50 @@ func (s *session) start(out outputFlags, m metricsFlags, live func() result.Live
 			return usageError{err}
 		}
 	}
-	if out.out != "" {
-		if s.journal, err = result.CreateJournal(out.out); err != nil {
-			if errors.Is(err, result.ErrExists) {
-				err = hint.With(err, "give --out another name, or remove the file")
-			}
-			return err
+	return nil
+}
+
+// openJournal opens the file that --out names. With resume, the run that is recorded there goes on, if it is the one
+// that was asked for; a file that is missing or empty is a run that has not begun.
+func (s *session) openJournal(path string, resume bool) (err error) {
+	if path == "" {
+		return nil
+	}
+	if resume {
+		if info, err := os.Stat(path); err == nil && info.Size() > 0 {
+			return s.resumeJournal(path)
 		}
-		s.closers = append(s.closers, s.journal.Close)
-		return s.journal.Write(result.Line{Header: s.run})
+	}
+	if s.journal, err = result.CreateJournal(path); err != nil {
+		if errors.Is(err, result.ErrExists) {
+			err = hint.With(err, "give --out another name, or remove the file")
+		}
+		return err
+	}
+	s.closers = append(s.closers, s.journal.Close)
+	return nil
+}
+
+// resumeJournal takes the recorded run's place.
+func (s *session) resumeJournal(path string) error {
+	journal, recording, err := result.OpenJournal(path)
+	if err != nil {
+		return err
+	}
+	if differences := matrix.Resumable(recording.Run, s.run); len(differences) > 0 {
+		words := make([]string, len(differences))
+		for i, d := range differences {
+			words[i] = fmt.Sprintf("%s was %s and is %s", d.What, cmp.Or(d.A, "not known"), cmp.Or(d.B, "not known"))
+		}
+		err := fmt.Errorf("%s holds another run: %s", path, strings.Join(words, "; "))
+		return errors.Join(hint.With(err, "begin a new journal; gorun compare sets the two side by side"), journal.Close())
+	}
+	s.journal, s.resumed = journal, true
+	s.closers = append(s.closers, journal.Close)
+	s.run = recording.Run
+	s.ended = -1
+	if recording.Ended {
+		s.ended = len(s.run.Samples)
 	}
 	return nil
 }
@@ -173,11 +220,7 @@ func (s *session) finish(ctx context.Context, out outputFlags, m metricsFlags, s
 			s.run.Warnings = append(s.run.Warnings, result.WarningOf("metrics-push", "the Pushgateway has no metrics", err))
 		}
 	}
-	footer := &result.Footer{
-		Samples: len(s.run.Samples), Summary: s.run.Summary, Findings: s.run.Findings,
-		Warnings: s.run.Warnings, Partial: s.run.Partial,
-	}
-	if err := s.journal.Write(result.Line{Footer: footer}); err != nil {
+	if err := s.writeFooter(); err != nil {
 		return err
 	}
 	format, err := render.Lookup(out.format)
@@ -200,6 +243,17 @@ func (s *session) finish(ctx context.Context, out outputFlags, m metricsFlags, s
 		return errDoubtful
 	}
 	return nil
+}
+
+// writeFooter stores what was derived, unless the journal has it from before.
+func (s *session) writeFooter() error {
+	if s.resumed && s.ended == len(s.run.Samples) {
+		return nil
+	}
+	return s.journal.Write(result.Line{Footer: &result.Footer{
+		Samples: len(s.run.Samples), Summary: s.run.Summary, Cells: s.run.Cells, Findings: s.run.Findings,
+		Warnings: s.run.Warnings, Partial: s.run.Partial,
+	}})
 }
 
 // close undoes what was opened. An error of the run goes first; what could not be undone is never silent.

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
+	"syscall"
 
 	"gorun/internal/cpuset"
 )
@@ -52,3 +53,6 @@ func SetSched(int, Sched) error { return unsupported("set the policy") }
 
 // ProcessUsage needs Linux.
 func ProcessUsage() (Usage, error) { return Usage{}, unsupported("read the usage of this process") }
+
+// ChildAttr starts a child in a process group of its own; only Linux ends it with its parent.
+func ChildAttr() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setpgid: true} }

@@ -1,10 +1,14 @@
 package measure
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
 	"io/fs"
 	"os"
 	"path"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -15,9 +19,9 @@ import (
 	"gorun/internal/topology"
 )
 
-// ReadHost describes the machine. root is the live machine, m what topology read from it. What the kernel does not tell
-// stays absent.
-func ReadHost(root fs.FS, m *topology.Machine) (result.Host, error) {
+// ReadHost describes the machine. root is the live machine, m what topology read from it, environ the variables that
+// the samples run with, as os.Environ has them. What the kernel does not tell stays absent.
+func ReadHost(root fs.FS, m *topology.Machine, environ []string) (result.Host, error) {
 	counts := m.Counts()
 	h := result.Host{
 		OS: runtime.GOOS, Arch: runtime.GOARCH, GOMAXPROCS: runtime.GOMAXPROCS(0),
@@ -25,12 +29,17 @@ func ReadHost(root fs.FS, m *topology.Machine) (result.Host, error) {
 		Packages: counts.Packages, Allowed: m.Allowed().String(),
 		CPUModel: cpuinfo(root, "model name"), Microcode: cpuinfo(root, "microcode"),
 		Hypervisor: strings.Contains(" "+cpuinfo(root, "flags")+" ", " hypervisor "),
+		Topology:   hashTopology(m), Turbo: readTurbo(root), Mitigations: hashMitigations(root),
+		Environment: strings.Join(Environment(environ), " "),
 	}
 	h.Hostname, _ = os.Hostname()
 	for name, field := range map[string]*string{
+		"proc/cmdline":                                                    &h.CommandLine,
 		"proc/sys/kernel/osrelease":                                       &h.Kernel,
 		"proc/sys/kernel/numa_balancing":                                  &h.NUMABalancing,
 		"proc/sys/kernel/random/boot_id":                                  &h.BootID,
+		"proc/sys/kernel/randomize_va_space":                              &h.ASLR,
+		"sys/devices/system/cpu/smt/control":                              &h.SMT,
 		"sys/devices/system/clocksource/clocksource0/current_clocksource": &h.Clocksource,
 		cpuDir(m.Allowed().First()) + "cpufreq/scaling_governor":          &h.Governor,
 	} {
@@ -43,10 +52,95 @@ func ReadHost(root fs.FS, m *topology.Machine) (result.Host, error) {
 		h.MemoryBytes = kb
 	}
 	quota, limited, err := cgroup.ReadQuota(root)
-	if err == nil && limited {
+	if err != nil {
+		return h, err
+	}
+	if limited {
 		h.CPUQuota = &quota
 	}
+	limits, err := cgroup.ReadMemory(root)
+	for i, limit := range limits {
+		if i == 0 || limit.Max < h.MemoryLimit {
+			h.MemoryLimit = limit.Max
+		}
+	}
 	return h, err
+}
+
+// variables are those that change how a program runs, and not what it does: of the Go runtime (its documentation,
+// "Environment Variables"), the dynamic loader (ld.so(8)), malloc and OpenMP. One that ends in _ stands for all that
+// begin so.
+var variables = []string{
+	"GODEBUG", "GOGC", "GOMAXPROCS", "GOMEMLIMIT", "GORACE", "GOTRACEBACK",
+	"GLIBC_TUNABLES", "LD_", "MALLOC_",
+	"GOMP_", "KMP_", "OMP_",
+}
+
+// Environment returns those of the variables, as os.Environ has them, that change how a program runs; sorted.
+func Environment(environ []string) []string {
+	kept := []string{}
+	for _, variable := range environ {
+		name, _, _ := strings.Cut(variable, "=")
+		if slices.ContainsFunc(variables, func(v string) bool {
+			return name == v || strings.HasSuffix(v, "_") && strings.HasPrefix(name, v)
+		}) {
+			kept = append(kept, variable)
+		}
+	}
+	slices.Sort(kept)
+	return kept
+}
+
+// shortHash returns the first 12 hexadecimal digits of a text's SHA-256: enough to tell a few machines apart.
+func shortHash(text string) string {
+	sum := sha256.Sum256([]byte(text))
+	return hex.EncodeToString(sum[:6])
+}
+
+// hashTopology returns a hash of which CPUs share a core, an LLC, a node and a package.
+func hashTopology(m *topology.Machine) string {
+	var text strings.Builder
+	for _, c := range m.CPUs {
+		fmt.Fprintf(&text, "CPU %d core %d LLC %d node %d package %d\n", c.CPU, c.Core, c.LLC, c.Node, c.Package)
+	}
+	return shortHash(text.String())
+}
+
+// hashMitigations returns a hash of how the kernel stands to each known fault of the CPU
+// (Documentation/ABI/testing/sysfs-devices-system-cpu); "" where it does not tell.
+func hashMitigations(root fs.FS) string {
+	const dir = "sys/devices/system/cpu/vulnerabilities"
+	entries, err := fs.ReadDir(root, dir) // sorted
+	if err != nil {
+		return ""
+	}
+	var text strings.Builder
+	for _, entry := range entries {
+		stand, _ := sysfs.ReadString(root, path.Join(dir, entry.Name()))
+		fmt.Fprintf(&text, "%s: %s\n", entry.Name(), stand)
+	}
+	return shortHash(text.String())
+}
+
+// turboFiles tell whether CPUs may clock above their nominal frequency (Documentation/admin-guide/pm/intel_pstate.rst
+// and cpufreq.rst).
+var turboFiles = []struct{ name, on string }{
+	{"sys/devices/system/cpu/intel_pstate/no_turbo", "0"},
+	{"sys/devices/system/cpu/cpufreq/boost", "1"},
+}
+
+// readTurbo returns "on" or "off"; "" where the kernel does not tell.
+func readTurbo(root fs.FS) string {
+	for _, file := range turboFiles {
+		switch text, err := sysfs.ReadString(root, file.name); {
+		case err != nil:
+		case text == file.on:
+			return "on"
+		default:
+			return "off"
+		}
+	}
+	return ""
 }
 
 func cpuDir(cpu int) string { return "sys/devices/system/cpu/cpu" + strconv.Itoa(cpu) + "/" }

@@ -3,13 +3,15 @@ package measure
 import (
 	"os"
 	"testing"
+	"testing/fstest"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"gorun/internal/cpuset"
 	"gorun/internal/linux"
 	"gorun/internal/result"
-	"gorun/internal/topology"
 )
 
 func TestJudge(t *testing.T) {
@@ -63,6 +65,28 @@ func TestGrown(t *testing.T) {
 	assert.Nil(t, grown(&one, nil))
 }
 
+// Ticks are rounded either way, and the mean over many samples must not be: what is below zero stays so.
+func TestOtherSecondsKeepTheirSign(t *testing.T) {
+	w := &Watcher{root: fstest.MapFS{}, cpus: cpuset.Of(0)}
+	of := func(busy float64) reading { return reading{at: time.Unix(0, 0), busy: &busy} }
+	var sig result.Signals
+	w.fill(&sig, of(4), of(4.25), 0.5)
+	require.NotNil(t, sig.OtherSeconds)
+	assert.Equal(t, -0.25, *sig.OtherSeconds)
+	w.fill(&sig, of(4), of(5), 0.5)
+	assert.Equal(t, 0.5, *sig.OtherSeconds)
+
+	s := signals(result.Placement{Verified: true}, sig)
+	*s.Quality.Signals.OtherSeconds = -5
+	s.Quality.Signals.WatchedSeconds = 1
+	Judge(&s, 1)
+	assert.Equal(t, result.Valid, s.Quality.Verdict)
+
+	var none result.Signals
+	w.fill(&none, of(4), reading{}, 0.5)
+	assert.Nil(t, none.OtherSeconds, "a counter that could not be read is no zero")
+}
+
 // On the live machine the watcher sees the work that is done between its two readings.
 func TestWatcherLive(t *testing.T) {
 	allowed, err := linux.GetAffinity(0)
@@ -80,6 +104,8 @@ func TestWatcherLive(t *testing.T) {
 	require.NotNil(t, s.Quality.Signals.MinorFaults)
 	assert.Positive(t, *s.Quality.Signals.MinorFaults)
 	require.NotNil(t, s.Quality.Signals.StealSeconds)
+	require.NotNil(t, s.Quality.Signals.CanarySeconds)
+	assert.Positive(t, *s.Quality.Signals.CanarySeconds)
 	peak, ok := s.Values.Number("memory_peak_bytes")
 	assert.True(t, ok)
 	assert.Greater(t, peak, float64(len(pages)))
@@ -96,22 +122,4 @@ func TestWatcherSparesManyThreads(t *testing.T) {
 	s := result.Sample{Seconds: 1, Values: result.Values{}}
 	w.Watch()(&s)
 	assert.Nil(t, s.Quality.Signals.Migrations)
-}
-
-func TestReadHostLive(t *testing.T) {
-	root := os.DirFS("/")
-	m, err := topology.Read(root)
-	require.NoError(t, err)
-	h, err := ReadHost(root, m)
-	require.NoError(t, err)
-	assert.Equal(t, m.Counts().Online, h.Online)
-	assert.NotEmpty(t, h.Kernel)
-	assert.Positive(t, h.MemoryBytes)
-	assert.Positive(t, h.GOMAXPROCS)
-}
-
-func TestChosen(t *testing.T) {
-	assert.Equal(t, "madvise", chosen("always [madvise] never"))
-	assert.Equal(t, "never", chosen("never"))
-	assert.Equal(t, "odd ]x[", chosen("odd ]x["))
 }

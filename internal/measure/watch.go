@@ -73,11 +73,14 @@ type reading struct {
 	usage       *linux.Usage
 }
 
-// Watch reads the counters, and returns what reads them again and puts the differences, and the verdict, on a sample.
+// Watch runs the canary and reads the counters, and returns what reads them again and puts the differences, and the
+// verdict, on a sample. The canary's own time is before all that is counted.
 func (w *Watcher) Watch() func(*result.Sample) {
+	canarySeconds, _ := canary(1)
 	before := w.read()
 	return func(s *result.Sample) {
 		w.fill(&s.Quality.Signals, before, w.read(), s.CPUSeconds())
+		s.Quality.Signals.CanarySeconds = &canarySeconds
 		if peak, err := linux.PeakRSS(w.root); err == nil {
 			s.Values["memory_peak_bytes"] = peak
 		}
@@ -89,7 +92,7 @@ func (w *Watcher) fill(sig *result.Signals, before, after reading, own float64) 
 	sig.WatchedSeconds = after.at.Sub(before.at).Seconds()
 	sig.StealSeconds = grown(before.steal, after.steal)
 	if busy := grown(before.busy, after.busy); busy != nil {
-		others := max(0, *busy-own)
+		others := *busy - own // a little below zero is the rounding of ticks; cut off, it would be a bias of what is above
 		sig.OtherSeconds = &others
 	}
 	sig.RunQueueSeconds = grown(before.runQueue, after.runQueue)

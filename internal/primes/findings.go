@@ -77,7 +77,7 @@ const worthTelling = 0.05
 func idleShare(set Setting, s result.Sample) float64 {
 	sig := s.Quality.Signals
 	used := s.CPUSeconds()/(s.Seconds*float64(set.CPUs)) +
-		sig.Share(sig.OtherSeconds, set.CPUs) + sig.Share(sig.StealSeconds, set.CPUs)
+		max(0, sig.Share(sig.OtherSeconds, set.CPUs)) + sig.Share(sig.StealSeconds, set.CPUs)
 	return max(0, 1-used)
 }
 

@@ -1,7 +1,9 @@
 package primes
 
 import (
+	"fmt"
 	"slices"
+	"strconv"
 
 	"gorun/internal/result"
 )
@@ -21,6 +23,12 @@ func (p *Pool) report(done outcome) result.Sample {
 		"threads_peak":    done.threads,
 		"speedup":         speedup,
 		"cpu_utilisation": speedup / float64(p.plan.CPUs.Len()),
+	}
+	if !s.Partial {
+		s.Answer = &result.Answer{
+			Of: fmt.Sprintf("the primes up to %d", p.opts.Limit),
+			Is: strconv.FormatUint(done.tally.Primes/uint64(done.passes), 10),
+		}
 	}
 	if done.tally.Trials > 0 {
 		s.Values["trials"] = done.tally.Trials

@@ -1,8 +1,10 @@
 package render
 
 import (
+	"bytes"
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode"
@@ -35,13 +37,43 @@ var benchNames = []string{"method", "kernel", "limit", "workers", "dispatch", "s
 // Benchfmt writes the Go benchmark format (golang.org/design/14313-benchmark-format), one line a sample: the options
 // that are set are in the name, so that `benchstat -col /split` compares them; the machine is in the configuration
 // lines. Nothing that differs between two runs on one machine is there, since benchstat does not compare across
-// configurations. An invalid or partial sample says so in its name, and is never averaged with the good ones.
+// configurations. An invalid or partial sample says so in its name, and so does one of a matrix's control: it is never
+// averaged with the others.
 func Benchfmt(w io.Writer, run *result.Run, _ Options) error {
-	options, err := specRun(run)
-	if err != nil {
+	out := benchfmt.NewWriter(w)
+	if err := writeBenchUnits(out); err != nil {
 		return err
 	}
+	return writeBenchSamples(out, run, benchConfig(run))
+}
+
+// BenchfmtPair writes two runs, each after a configuration line with its name: `benchstat -col run` compares them. The
+// lines of the configuration in which they differ are left out, since benchstat would keep the runs apart by them.
+func BenchfmtPair(w io.Writer, a, b *result.Run, nameA, nameB string) error {
+	same := func(config []benchfmt.Config, than []benchfmt.Config) []benchfmt.Config {
+		return slices.DeleteFunc(slices.Clone(config), func(line benchfmt.Config) bool {
+			return !slices.ContainsFunc(than, func(other benchfmt.Config) bool {
+				return other.Key == line.Key && bytes.Equal(other.Value, line.Value)
+			})
+		})
+	}
 	out := benchfmt.NewWriter(w)
+	if err := writeBenchUnits(out); err != nil {
+		return err
+	}
+	config := same(benchConfig(a), benchConfig(b))
+	for _, side := range [...]struct {
+		run  *result.Run
+		name string
+	}{{a, nameA}, {b, nameB}} {
+		if err := writeBenchSamples(out, side.run, append(benchLine("run", side.name), config...)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func writeBenchUnits(out *benchfmt.Writer) error {
 	for _, unit := range benchUnits {
 		if unit.better == "" {
 			continue
@@ -52,7 +84,14 @@ func Benchfmt(w io.Writer, run *result.Run, _ Options) error {
 			return fmt.Errorf("cannot write the units: %w", err)
 		}
 	}
-	config := benchConfig(run)
+	return nil
+}
+
+func writeBenchSamples(out *benchfmt.Writer, run *result.Run, config []benchfmt.Config) error {
+	options, err := specRun(run)
+	if err != nil {
+		return err
+	}
 	for i := range run.Samples {
 		s := &run.Samples[i]
 		line := benchfmt.Result{Config: config, Name: benchName(run, options, s), Iters: 1}
@@ -77,25 +116,42 @@ func benchConfig(run *result.Run) []benchfmt.Config {
 		{"cpu", run.Host.CPUModel},
 		{"kernel", run.Host.Kernel},
 	} {
-		if text := strings.Join(strings.Fields(line.value), " "); text != "" {
-			config = append(config, benchfmt.Config{Key: line.key, Value: []byte(text), File: true})
-		}
+		config = append(config, benchLine(line.key, line.value)...)
 	}
 	return config
 }
 
+// benchLine is a line of the configuration; none without a value.
+func benchLine(key, value string) []benchfmt.Config {
+	text := strings.Join(strings.Fields(clean(value)), " ")
+	if text == "" {
+		return nil
+	}
+	return []benchfmt.Config{{Key: key, Value: []byte(text), File: true}}
+}
+
 // benchName is "Primes/method=brute/limit=200000/…-2". It always ends in GOMAXPROCS, as package testing writes it: a
-// reader would otherwise take the end of "pin_cpus=0-3" for it.
+// reader would otherwise take the end of "pin_cpus=0-3" for it. In a matrix, the options are the flags of the cell.
 func benchName(run *result.Run, options spec, s *result.Sample) benchfmt.Name {
 	var name strings.Builder
-	first, size := utf8.DecodeRuneInString(run.Experiment)
+	experiment := benchWord(run.Experiment)
+	first, size := utf8.DecodeRuneInString(experiment)
 	name.WriteRune(unicode.ToUpper(first))
-	name.WriteString(run.Experiment[size:])
+	name.WriteString(experiment[size:])
 	part := func(key, value string) {
 		name.WriteString("/" + benchWord(key) + "=" + benchWord(value))
 	}
+	if cell := cellOf(run, s); cell != nil {
+		options = spec{}
+		for flag, value := range cell.Flags {
+			options[flag] = value
+		}
+	}
 	for _, key := range options.names(benchNames...) {
 		part(key, options.text(key))
+	}
+	if s.Slot != nil && s.Control {
+		part("control", "true")
 	}
 	if s.Quality.Verdict == result.Invalid {
 		part("verdict", string(result.Invalid))
@@ -110,7 +166,7 @@ func benchName(run *result.Run, options spec, s *result.Sample) benchfmt.Name {
 // benchWord makes a text safe inside a benchmark name, where white space and "/" separate.
 func benchWord(text string) string {
 	return strings.Map(func(r rune) rune {
-		if unicode.IsSpace(r) || unicode.IsControl(r) || r == '/' {
+		if unicode.IsSpace(r) || !unicode.IsPrint(r) || r == '/' {
 			return '_'
 		}
 		return r

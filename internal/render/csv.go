@@ -20,16 +20,24 @@ var csvFixed = []string{
 	"index", "seconds", "user_seconds", "system_seconds", "partial", "verdict", "reasons",
 }
 
+// csvSlot are the columns that come before them in a matrix: the place of the sample.
+var csvSlot = []string{"cell", "cell_name", "control", "round", "block", "elapsed_seconds"}
+
 // CSV writes one row a sample: the fixed columns, the experiment's values by name (the union over the samples, sorted),
 // and the quality signals. Figures are unscaled and have the digits that read back as the same float64; what could not
 // be had is an empty field. A value whose name is already a column is called "values.NAME".
 func CSV(w io.Writer, run *result.Run, _ Options) error {
+	run = clean(run)
 	names := valueNames(run.Samples)
 	signals := signalNames()
 
-	header := slices.Clone(csvFixed)
+	fixed := csvFixed
+	if run.Matrix != nil {
+		fixed = slices.Concat(csvSlot, csvFixed)
+	}
+	header := slices.Clone(fixed)
 	for _, name := range names {
-		if slices.Contains(csvFixed, name) || slices.Contains(signals, name) {
+		if slices.Contains(fixed, name) || slices.Contains(signals, name) {
 			name = "values." + name
 		}
 		header = append(header, name)
@@ -40,12 +48,30 @@ func CSV(w io.Writer, run *result.Run, _ Options) error {
 		if err != nil {
 			return err
 		}
+		if run.Matrix != nil {
+			row = append(slotFields(run, &run.Samples[i]), row...)
+		}
 		rows = append(rows, row)
 	}
 	if err := csv.NewWriter(w).WriteAll(rows); err != nil {
 		return fmt.Errorf("cannot write the samples as CSV: %w", err)
 	}
 	return nil
+}
+
+// slotFields are those of csvSlot; empty where the sample has no place.
+func slotFields(run *result.Run, s *result.Sample) []string {
+	if s.Slot == nil {
+		return make([]string, len(csvSlot))
+	}
+	name := ""
+	if cell := cellOf(run, s); cell != nil {
+		name = cell.Name
+	}
+	return []string{
+		strconv.Itoa(s.Cell), name, strconv.FormatBool(s.Control), strconv.Itoa(s.Round), strconv.Itoa(s.Block),
+		exact(s.Elapsed),
+	}
 }
 
 func csvRow(s *result.Sample, names []string) ([]string, error) {

@@ -57,6 +57,13 @@ func fixtures() map[string]*result.Run {
 		"partial": partialRun(),
 		"empty":   emptyRun(),
 		"other":   otherRun(),
+
+		"matrix":         matrixRun(),
+		"matrix-classic": classicRun(),
+		"matrix-partial": partialMatrix(),
+		"matrix-invalid": invalidMatrix(),
+		"matrix-hostile": hostileMatrix(),
+		"matrix-empty":   emptyMatrix(),
 	}
 }
 

@@ -17,6 +17,12 @@ func JSON(w io.Writer, run *result.Run, _ Options) error {
 	if run.Warmups != nil {
 		full.Warmups = withLists(run.Warmups)
 	}
+	if run.Matrix != nil {
+		matrix := *run.Matrix
+		matrix.Order = withRound(matrix.Order)
+		full.Matrix = &matrix
+	}
+	full.Cells = withFlags(run.Cells)
 	full.Findings = orEmpty(run.Findings)
 	full.Warnings = orEmpty(run.Warnings)
 
@@ -41,6 +47,27 @@ func withLists(samples []result.Sample) []result.Sample {
 		out[i].Quality.Reasons = orEmpty(out[i].Quality.Reasons)
 		if out[i].Values == nil {
 			out[i].Values = result.Values{}
+		}
+	}
+	return out
+}
+
+// withRound copies an order, and gives it the lists that a reader may rely on.
+func withRound(order result.Order) result.Order {
+	order.First = slices.Clone(orEmpty(order.First))
+	for i := range order.First {
+		order.First[i] = orEmpty(order.First[i])
+	}
+	return order
+}
+
+// withFlags copies the cells, and gives each the flags and the command that a reader may rely on.
+func withFlags(cells []result.Cell) []result.Cell {
+	out := slices.Clone(cells)
+	for i := range out {
+		out[i].Command = orEmpty(out[i].Command)
+		if out[i].Flags == nil {
+			out[i].Flags = map[string]string{}
 		}
 	}
 	return out

@@ -15,6 +15,7 @@ func TestOptionsForAFile(t *testing.T) {
 	defer file.Close()
 	assert.Equal(t, Options{}, OptionsFor(file, func(string) string { return "" }))
 	assert.Equal(t, defaultWidth, Options{}.columns())
+	assert.Equal(t, defaultHeight, Options{}.lines())
 }
 
 func TestOptionsForATerminal(t *testing.T) {
@@ -35,7 +36,7 @@ func TestOptionsForATerminal(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			got := OptionsFor(tty, func(name string) string { return c.env[name] })
-			got.Width = 0 // whatever this terminal has
+			got.Width, got.Height = 0, 0 // whatever this terminal has
 			assert.Equal(t, c.want, got)
 		})
 	}

@@ -3,6 +3,7 @@ package render
 import (
 	"fmt"
 	"io"
+	"regexp"
 	"strconv"
 	"strings"
 
@@ -19,9 +20,14 @@ var PlanFormats = []string{"table", "json"}
 func Plan(w io.Writer, plan *result.Plan, format string) error {
 	switch format {
 	case "json":
-		return indented(w, plan)
+		full := *plan
+		full.Cells = withFlags(plan.Cells)
+		if len(plan.Cells) > 0 {
+			full.Order = withRound(plan.Order)
+		}
+		return indented(w, &full)
 	case "table":
-		return planTable(w, plan)
+		return planTable(w, clean(plan))
 	}
 	return fmt.Errorf("%w %q for a plan: there are %s", ErrFormat, format, strings.Join(PlanFormats, ", "))
 }
@@ -31,20 +37,107 @@ func planTable(w io.Writer, plan *result.Plan) error {
 	if err != nil {
 		return err
 	}
-	var b strings.Builder
-	fmt.Fprintf(&b, "Plan of gorun %s (nothing was run)\n", plan.Experiment)
-	for _, name := range options.names("limit", "workers", "method", "kernel", "split", "dispatch") {
-		fmt.Fprintf(&b, "  %-18s %s\n", strings.ReplaceAll(name, "_", "-"), options.text(name))
+	experiment, ran := plan.Experiment, "nothing"
+	if len(plan.Cells) > 0 {
+		experiment = "matrix " + experiment
 	}
-	fmt.Fprintf(&b, "  %-18s %s\n", "CPUs of the run", plan.CPUs)
-	fmt.Fprintf(&b, "  %-18s %s\n", "placement", plan.Placement)
-	fmt.Fprintf(&b, "  %-18s %d\n", "threads at once", plan.Threads)
+	if plan.Estimate != nil && plan.Estimate.BaselineSeconds > 0 {
+		ran = "nothing but the baseline, once,"
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "Plan of gorun %s (%s was run)\n", experiment, ran)
+	line := func(name, text string) {
+		if text != "" {
+			fmt.Fprintf(&b, "  %-18s %s\n", name, text)
+		}
+	}
+	for _, name := range options.names("limit", "workers", "method", "kernel", "split", "dispatch") {
+		line(strings.ReplaceAll(name, "_", "-"), options.text(name))
+	}
+	line("CPUs of the run", plan.CPUs)
+	line("placement", plan.Placement)
+	if plan.Threads > 0 {
+		line("threads at once", strconv.Itoa(plan.Threads))
+	}
 	if len(plan.Shares) > 0 {
 		b.WriteByte('\n')
 		planShares(&b, plan.Shares)
 	}
+	if len(plan.Cells) > 0 {
+		b.WriteString("\n" + planCells(plan) + "\n" + planOrder(plan))
+	}
+	if plan.Estimate != nil {
+		b.WriteString("\n" + planEstimate(plan.Estimate))
+	}
 	_, err = io.WriteString(w, b.String())
 	return err
+}
+
+// planCells lists the cells and their commands. A command is never broken: it is there to be copied.
+func planCells(plan *result.Plan) string {
+	rows := make([][]string, len(plan.Cells))
+	for i, cell := range plan.Cells {
+		name := cell.Name
+		if i == plan.Baseline {
+			name += " (baseline)"
+		}
+		words := []string{"gorun"}
+		for _, word := range cell.Command {
+			words = append(words, shellWord(word))
+		}
+		rows[i] = []string{strconv.Itoa(i), name, strings.Join(words, " ")}
+	}
+	return grid([]column{right("cell"), left("name"), left("command")}, rows)
+}
+
+// plainWord is a word that no shell changes.
+var plainWord = regexp.MustCompile(`^[A-Za-z0-9_%+,./:=@^-]+$`)
+
+// shellWord quotes a word for a POSIX shell, where that is needed.
+func shellWord(word string) string {
+	if plainWord.MatchString(word) {
+		return word
+	}
+	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
+}
+
+// planOrder is the first round, a line a block.
+func planOrder(plan *result.Plan) string {
+	block := paragraph("", "The first round, block by block; the baseline runs once in each, and a second time in one of"+
+		" them, as its own control:", defaultWidth)
+	for i, cells := range plan.Order.First {
+		words := make([]string, len(cells))
+		for n, cell := range cells {
+			words[n] = strconv.Itoa(cell)
+			if cell == len(plan.Cells) {
+				words[n] = "control"
+			}
+		}
+		block += paragraph(fmt.Sprintf("  block %d  ", i+1), strings.Join(words, " "), defaultWidth)
+	}
+	return block
+}
+
+// planEstimate says how long a matrix is likely to take, and what is not known of that.
+func planEstimate(e *result.Estimate) string {
+	rounds := things(e.Rounds, "round")
+	if !e.Asked {
+		rounds = "at least " + rounds
+	}
+	text := rounds + "; how long one takes was not measured"
+	if e.RoundSeconds > 0 {
+		text = fmt.Sprintf("%s of about %s: %s", rounds, duration(e.RoundSeconds), duration(e.Seconds))
+	}
+	if e.BudgetSeconds > 0 {
+		text += "; no round begins that would not end within the budget of " + duration(e.BudgetSeconds)
+		if e.RoundSeconds > 0 && e.Seconds > e.BudgetSeconds {
+			text += ", which is enough for " + things(int(e.BudgetSeconds/e.RoundSeconds), "round")
+		}
+	}
+	if e.BaselineSeconds > 0 {
+		text += ". One process of the baseline took " + duration(e.BaselineSeconds) + ", with its start and warm-up"
+	}
+	return paragraph("time  ", text+".", defaultWidth)
 }
 
 // planShares lists the CPUs in the order of the plan; runs of CPUs on one LLC with the same share take one line.

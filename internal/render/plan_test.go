@@ -45,3 +45,75 @@ func TestPlan(t *testing.T) {
 
 	require.ErrorIs(t, Plan(&out, plan, "csv"), ErrFormat)
 }
+
+// matrixPlan is of three cells, on a machine where nothing was measured.
+func matrixPlan() *result.Plan {
+	return &result.Plan{
+		Schema: result.Schema, Experiment: "primes", Spec: map[string]any{"margin": "2%"}, CPUs: "0-1",
+		Cells: []result.Cell{
+			{Name: "workers=2", Command: []string{"primes", "--workers", "2"}},
+			{Name: "workers=50", Command: []string{"primes", "--workers", "50"}},
+			{Name: "it's", Command: []string{"exec", "--", "sh", "-c", "echo it's $((1 + 1))", ""}},
+		},
+		Baseline: 1,
+		Order:    result.Order{Method: "randomised complete blocks", BlockCells: 2, First: [][]int{{2, 1}, {1, 3, 0}}},
+		Estimate: &result.Estimate{Rounds: 25},
+	}
+}
+
+func TestMatrixPlan(t *testing.T) {
+	var out bytes.Buffer
+	require.NoError(t, Plan(&out, matrixPlan(), "table"))
+	assert.Equal(t, `Plan of gorun matrix primes (nothing was run)
+  margin             2%
+  CPUs of the run    0-1
+
+  cell  name                   command
+     0  workers=2              gorun primes --workers 2
+     1  workers=50 (baseline)  gorun primes --workers 50
+     2  it's                   gorun exec -- sh -c 'echo it'\''s $((1 + 1))' ''
+
+The first round, block by block; the baseline runs once in each, and a second
+time in one of them, as its own control:
+  block 1  2 1
+  block 2  1 control 0
+
+time  at least 25 rounds; how long one takes was not measured.
+`, out.String())
+
+	out.Reset()
+	require.NoError(t, Plan(&out, &result.Plan{Cells: []result.Cell{{}}, Order: result.Order{First: [][]int{nil}}}, "json"))
+	assert.Contains(t, out.String(), `"command": []`)
+	assert.NotContains(t, out.String(), "[\n      null")
+}
+
+func TestPlanEstimate(t *testing.T) {
+	for _, c := range []struct {
+		estimate result.Estimate
+		want     string
+	}{
+		{
+			result.Estimate{Rounds: 1, Asked: true},
+			"time 1 round; how long one takes was not measured.",
+		},
+		{
+			result.Estimate{BaselineSeconds: 0.31, RoundSeconds: 4.12, Rounds: 25, Seconds: 103, BudgetSeconds: 60},
+			"time at least 25 rounds of about 4.1 s: 1 min 43 s; no round begins that would not end within the budget of" +
+				" 1 min, which is enough for 14 rounds. One process of the baseline took 0.3 s, with its start and warm-up.",
+		},
+		{
+			result.Estimate{
+				BaselineSeconds: 10, RoundSeconds: 70, Rounds: 100, Asked: true, Seconds: 7000, BudgetSeconds: 7200,
+			},
+			"time 100 rounds of about 1 min 10 s: 1 h 56 min; no round begins that would not end within the budget of 2 h." +
+				" One process of the baseline took 10 s, with its start and warm-up.",
+		},
+		{
+			result.Estimate{Rounds: 25, BudgetSeconds: 60},
+			"time at least 25 rounds; how long one takes was not measured; no round begins that would not end within the" +
+				" budget of 1 min.",
+		},
+	} {
+		assert.Equal(t, c.want, words(planEstimate(&c.estimate)))
+	}
+}

@@ -25,6 +25,14 @@ func counter(of func(s *result.Signals) *uint64) func(s *result.Sample) (float64
 	}
 }
 
+// cellOf is the configuration of a sample; nil where the run has none for it.
+func cellOf(run *result.Run, s *result.Sample) *result.Cell {
+	if s.Slot == nil || s.Cell < 0 || s.Cell >= len(run.Cells) {
+		return nil
+	}
+	return &run.Cells[s.Cell]
+}
+
 // summarised are the samples that a median is made of: neither partial nor invalid; or all, where none is good, since
 // an interrupted run still shows what it has.
 func summarised(samples []result.Sample) []result.Sample {

@@ -1,9 +1,12 @@
 package render
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
+	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 
 	"gorun/internal/result"
@@ -14,29 +17,36 @@ func samplesBlock(run *result.Run, opts Options) string {
 	if len(run.Samples) == 1 && run.Samples[0].Quality.Verdict == result.Valid && !run.Partial {
 		return ""
 	}
-	var block string
-	if run.Partial {
-		block = paragraph(opts.paint(yellow, "interrupted")+": ",
-			"what is shown was measured, and more was planned", opts.columns())
+	parts := []string{opts.paint(bold, "samples") + " " + verdictCounts(run.Samples, opts)}
+	if len(run.Warmups) > 0 {
+		parts = append(parts, fmt.Sprintf("%d warm-up dropped", len(run.Warmups)))
 	}
+	good := summarised(run.Samples)
+	if wall, ok := spreadOf(good, wallSeconds); ok && len(good) > 1 && wall.median > 0 {
+		parts = append(parts, "wall time within "+percent((wall.greatest-wall.least)/wall.median)+" of the median")
+	}
+	return interruptedText(run, opts) + flow(parts, ", ", "  ", opts.columns()) + reasonLines(run.Samples, opts)
+}
+
+// interruptedText tells that there could be more.
+func interruptedText(run *result.Run, opts Options) string {
+	if !run.Partial {
+		return ""
+	}
+	return paragraph(opts.paint(yellow, "interrupted")+": ",
+		"what is shown was measured, and more was planned", opts.columns())
+}
+
+// verdictCounts is "5 (2 valid, 2 suspect, 1 invalid)".
+func verdictCounts(samples []result.Sample, opts Options) string {
 	counts := map[result.Verdict]int{}
 	partial := 0
-	reasons := map[result.Verdict]map[string]int{}
-	for i := range run.Samples {
-		s := &run.Samples[i]
-		verdict := s.Quality.Verdict
-		counts[verdict]++
-		if s.Partial {
+	for i := range samples {
+		counts[samples[i].Quality.Verdict]++
+		if samples[i].Partial {
 			partial++
 		}
-		if reasons[verdict] == nil {
-			reasons[verdict] = map[string]int{}
-		}
-		for _, reason := range s.Quality.Reasons {
-			reasons[verdict][reason]++
-		}
 	}
-
 	verdicts := []string{}
 	for _, v := range verdictColours {
 		if counts[v.verdict] > 0 {
@@ -46,27 +56,58 @@ func samplesBlock(run *result.Run, opts Options) string {
 	if partial > 0 {
 		verdicts = append(verdicts, fmt.Sprintf("%d cut short", partial))
 	}
-	parts := []string{fmt.Sprintf("%d", len(run.Samples))}
-	if len(verdicts) > 0 {
-		parts[0] += " (" + strings.Join(verdicts, ", ") + ")"
+	if len(verdicts) == 0 {
+		return strconv.Itoa(len(samples))
 	}
-	if len(run.Warmups) > 0 {
-		parts = append(parts, fmt.Sprintf("%d warm-up dropped", len(run.Warmups)))
-	}
-	good := summarised(run.Samples)
-	if wall, ok := spreadOf(good, wallSeconds); ok && len(good) > 1 && wall.median > 0 {
-		parts = append(parts, "wall time within "+percent((wall.greatest-wall.least)/wall.median)+" of the median")
-	}
-	parts[0] = opts.paint(bold, "samples") + " " + parts[0]
-	block += flow(parts, ", ", "  ", opts.columns())
+	return fmt.Sprintf("%d (%s)", len(samples), strings.Join(verdicts, ", "))
+}
 
+// maxReasons bounds the reasons that are shown for each verdict: the most frequent.
+const maxReasons = 4
+
+// figuresOf are the numbers in a reason. Reasons that differ in nothing else count as one, and the first is shown.
+var figuresOf = regexp.MustCompile(`[0-9][0-9.]*`)
+
+// reasonLines are the reasons for which samples are not valid.
+func reasonLines(samples []result.Sample, opts Options) string {
+	type reason struct {
+		text    string
+		samples int
+		alike   bool // not all in the same words
+	}
+	block := ""
 	for _, v := range verdictColours {
-		for _, reason := range slices.Sorted(maps.Keys(reasons[v.verdict])) {
-			text := reason
-			if n := reasons[v.verdict][reason]; n > 1 {
-				text += fmt.Sprintf(" (%d samples)", n)
+		reasons := map[string]*reason{}
+		for i := range samples {
+			if samples[i].Quality.Verdict != v.verdict {
+				continue
 			}
-			block += paragraph("  "+opts.paint(v.colour, string(v.verdict))+": ", text, opts.columns())
+			for _, text := range samples[i].Quality.Reasons {
+				kind := figuresOf.ReplaceAllString(text, "#")
+				if reasons[kind] == nil {
+					reasons[kind] = &reason{text: text}
+				}
+				reasons[kind].samples++
+				reasons[kind].alike = reasons[kind].alike || text != reasons[kind].text
+			}
+		}
+		order := slices.SortedFunc(maps.Values(reasons), func(a, b *reason) int {
+			return cmp.Or(cmp.Compare(b.samples, a.samples), cmp.Compare(a.text, b.text))
+		})
+		label := "  " + opts.paint(v.colour, string(v.verdict)) + ": "
+		for _, reason := range order[:min(len(order), maxReasons)] {
+			text := reason.text
+			switch {
+			case reason.alike:
+				text += fmt.Sprintf(" (%d samples alike)", reason.samples)
+			case reason.samples > 1:
+				text += fmt.Sprintf(" (%d samples)", reason.samples)
+			}
+			block += paragraph(label, text, opts.columns())
+		}
+		if more := len(order) - maxReasons; more > 0 {
+			block += paragraph(label, fmt.Sprintf("… and %s; --format json has all", things(more, "other reason")),
+				opts.columns())
 		}
 	}
 	return block

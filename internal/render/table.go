@@ -3,6 +3,7 @@ package render
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -11,13 +12,30 @@ import (
 )
 
 // Table shows a run to a person, in opts.Width columns: what ran and where, its figures (the median over the samples
-// and their range), each CPU's share, how good the samples are, what limited the run, and the warnings. Without a
-// terminal it has neither bars nor colour.
+// and their range), each CPU's share, how good the samples are, what limited the run, and the warnings. A matrix is a
+// row a cell, with what was found of it. Without a terminal the table has neither bars nor colour.
 func Table(w io.Writer, run *result.Run, opts Options) error {
+	run = clean(run)
 	options, err := specRun(run)
 	if err != nil {
 		return err
 	}
+	blocks := runBlocks
+	if run.Matrix != nil {
+		blocks = matrixBlocks
+	}
+	_, err = io.WriteString(w, page(blocks(run, options, opts)))
+	return err
+}
+
+// page sets blocks under each other, with an empty line between two. Empty blocks are left out.
+func page(blocks []string) string {
+	blocks = slices.DeleteFunc(blocks, func(block string) bool { return block == "" })
+	return strings.Join(blocks, "\n")
+}
+
+// runBlocks are the table of a run of one configuration.
+func runBlocks(run *result.Run, options spec, opts Options) []string {
 	samples := summarised(run.Samples)
 	blocks := []string{
 		heading(run, options, opts),
@@ -30,20 +48,7 @@ func Table(w io.Writer, run *result.Run, opts Options) error {
 		}
 		blocks = append(blocks, cpusBlock(shown, which, opts), workersBlock(shown, which, opts))
 	}
-	blocks = append(blocks, samplesBlock(run, opts), findingsBlock(run, opts), warningsBlock(run, opts))
-
-	var page strings.Builder
-	for _, block := range blocks {
-		if block == "" {
-			continue
-		}
-		if page.Len() > 0 {
-			page.WriteByte('\n')
-		}
-		page.WriteString(block)
-	}
-	_, err = io.WriteString(w, page.String())
-	return err
+	return append(blocks, samplesBlock(run, opts), findingsBlock(run, opts), warningsBlock(run.Warnings, opts))
 }
 
 // heading says what ran, how it was placed, and on what.
@@ -205,12 +210,12 @@ func findingsBlock(run *result.Run, opts Options) string {
 }
 
 // warningsBlock is the footnotes.
-func warningsBlock(run *result.Run, opts Options) string {
-	if len(run.Warnings) == 0 {
+func warningsBlock(warnings []result.Warning, opts Options) string {
+	if len(warnings) == 0 {
 		return ""
 	}
 	block := opts.paint(bold, "Warnings:") + "\n"
-	for _, warning := range run.Warnings {
+	for _, warning := range warnings {
 		block += paragraph("  ! ", warning.Message, opts.columns())
 		if warning.Hint != "" {
 			block += paragraph("    hint: ", warning.Hint, opts.columns())

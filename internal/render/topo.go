@@ -15,14 +15,14 @@ import (
 // Topo shows a machine to a person, in opts.Width columns: what there is, which CPUs are ours and why the others are
 // not, the packages, nodes, last-level caches and cores as a tree, and how far the nodes are from each other.
 func Topo(w io.Writer, m *topology.Machine, opts Options) error {
+	m = clean(m)
 	blocks := []string{
 		topoCounts(m, opts) + topoShare(m, opts),
 		topoTree(m, opts),
 		topoDistances(m, opts),
 		topoWarnings(m, opts),
 	}
-	blocks = slices.DeleteFunc(blocks, func(block string) bool { return block == "" })
-	_, err := io.WriteString(w, strings.Join(blocks, "\n"))
+	_, err := io.WriteString(w, page(blocks))
 	return err
 }
 

@@ -1,14 +1,20 @@
 package result
 
 import (
+	"bufio"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"os"
+	"syscall"
+
+	"gorun/internal/hint"
 )
 
 // Line is one line of a journal (JSON Lines): exactly one of its fields is set. The first is the header, then come
-// samples in the order in which they were taken, and a footer when the run ended in good order.
+// samples in the order in which they were taken, and a footer when the run ended in good order. A run that goes on
+// after its footer writes another one when it ends again: the last one counts.
 type Line struct {
 	Header *Run    `json:"header,omitempty"` // without samples
 	Sample *Sample `json:"sample,omitempty"`
@@ -17,52 +23,116 @@ type Line struct {
 
 // Footer is what was derived when the run ended.
 type Footer struct {
-	Samples  int       `json:"samples"`
+	Samples  int       `json:"samples"` // lines of samples before it
 	Summary  *Summary  `json:"summary,omitempty"`
+	Cells    []Cell    `json:"cells,omitempty"` // of a matrix, with their verdicts
 	Findings []Finding `json:"findings"`
 	Warnings []Warning `json:"warnings"`
 	Partial  bool      `json:"partial"`
 }
 
-// Journal is a file of raw samples, a line and an fsync each: a killed run loses at most the sample in flight.
+// Journal is a file of raw samples, a line and an fsync each: a killed run loses at most the sample in flight. While it
+// is open no other gorun can open it to write.
 type Journal struct {
-	file *os.File
+	file    *os.File
+	regular bool  // has a disk to wait for; a pipe and a terminal have none
+	torn    bool  // the file goes on after its whole lines
+	whole   int64 // bytes of these
+	failed  error // of the write after which nothing more is written
 }
 
 // ErrExists tells that the journal's file holds something already.
 var ErrExists = errors.New("holds an earlier run")
 
+// ErrBusy tells that another process has the journal open to write.
+var ErrBusy = errors.New("another gorun is writing to")
+
 // CreateJournal opens the file before anything is measured. A regular file that holds something is not overwritten:
-// the error wraps ErrExists.
+// the error wraps ErrExists, or ErrBusy.
 func CreateJournal(path string) (*Journal, error) {
 	file, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE, 0o644)
 	if err != nil {
 		return nil, err
 	}
-	info, err := file.Stat()
-	if err == nil && info.Mode().IsRegular() && info.Size() > 0 {
+	size, regular, err := lock(file)
+	if err == nil && size > 0 {
 		err = fmt.Errorf("%s %w", path, ErrExists)
 	}
 	if err != nil {
 		return nil, errors.Join(err, file.Close())
 	}
-	return &Journal{file: file}, nil
+	return &Journal{file: file, regular: regular}, nil
 }
 
-// Write appends a line and waits until it is on the disk. A nil Journal takes every line and keeps none.
+// OpenJournal opens the journal of a run that is to go on, and reads it. The file is changed by the first Write alone,
+// which cuts a torn line off: who finds another run in it than expected closes it as it was. Another process that
+// writes to it is an error that wraps ErrBusy.
+func OpenJournal(path string) (*Journal, Recording, error) {
+	file, err := os.OpenFile(path, os.O_RDWR|os.O_APPEND, 0)
+	if err != nil {
+		return nil, Recording{}, err
+	}
+	_, regular, err := lock(file)
+	if err == nil && !regular {
+		err = fmt.Errorf("%s is not a regular file", path)
+	}
+	var rec Recording
+	if err == nil {
+		if rec, err = ReadJournal(file); err != nil {
+			err = fmt.Errorf("%s: %w", path, err)
+		}
+	}
+	if err != nil {
+		return nil, Recording{}, errors.Join(err, file.Close())
+	}
+	return &Journal{file: file, regular: true, torn: rec.Torn, whole: rec.Whole}, rec, nil
+}
+
+// lock takes a regular file for this process until it is closed (flock(2)), and returns its size. Where the file system
+// knows no locks, there is none.
+func lock(file *os.File) (size int64, regular bool, err error) {
+	info, err := file.Stat()
+	if err != nil || !info.Mode().IsRegular() {
+		return 0, false, err
+	}
+	err = syscall.Flock(int(file.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
+	if errors.Is(err, syscall.EWOULDBLOCK) {
+		err = fmt.Errorf("%w %s", ErrBusy, file.Name())
+		return 0, true, hint.With(err, "wait until it has ended, or give another file")
+	}
+	info, err = file.Stat() // again: another process may have written to it and ended before it was locked
+	if err != nil {
+		return 0, true, err
+	}
+	return info.Size(), true, nil
+}
+
+// Write appends a line and waits until it is on the disk. After a failure, which may have left a part of the line, it
+// writes nothing more. A nil Journal takes every line and keeps none.
 func (j *Journal) Write(line Line) error {
 	if j == nil {
 		return nil
+	}
+	if j.failed != nil {
+		return fmt.Errorf("nothing is written after a failure: %w", j.failed)
 	}
 	text, err := json.Marshal(line)
 	if err != nil {
 		return err
 	}
-	if _, err := j.file.Write(append(text, '\n')); err != nil {
-		return err
+	j.failed = j.store(append(text, '\n'))
+	return j.failed
+}
+
+func (j *Journal) store(text []byte) error {
+	if j.torn {
+		if err := j.file.Truncate(j.whole); err != nil {
+			return err
+		}
+		j.torn = false
 	}
-	if info, err := j.file.Stat(); err == nil && !info.Mode().IsRegular() {
-		return nil // a pipe or a terminal has no disk to wait for
+	if _, err := j.file.Write(text); err != nil || !j.regular {
+		return err
 	}
 	return j.file.Sync()
 }
@@ -73,4 +143,122 @@ func (j *Journal) Close() error {
 		return nil
 	}
 	return j.file.Close()
+}
+
+// Recording is what a journal holds.
+type Recording struct {
+	// Run is the header with the samples, and with what the last footer says. It is partial unless it ended, and the
+	// footer says that it was complete.
+	Run    *Run
+	Footer *Footer // the last one; nil: there is none
+	Ended  bool    // the footer is the last line
+	Whole  int64   // bytes of the whole lines
+	Torn   bool    // after them stands one that was cut off, or is broken; it is left out
+}
+
+// ReadJournal reads a journal, also of a run that was killed or still goes on: its last line may be torn. A broken line
+// elsewhere is an error that tells its number.
+func ReadJournal(r io.Reader) (Recording, error) {
+	var rec Recording
+	var broken error // of the line before
+	var text []byte
+	in := bufio.NewReaderSize(r, 1<<16)
+	for number := 1; ; number++ {
+		var err error
+		text, err = readLine(in, text[:0])
+		if err != nil && err != io.EOF {
+			return Recording{}, err
+		}
+		if len(text) == 0 {
+			break
+		}
+		if broken != nil {
+			return Recording{}, broken
+		}
+		if err == io.EOF {
+			rec.Torn = true
+			break
+		}
+		err = rec.add(text)
+		var syntax *json.SyntaxError
+		switch {
+		case errors.As(err, &syntax):
+			broken = fmt.Errorf("line %d is broken: %w", number, err)
+		case err != nil:
+			return Recording{}, fmt.Errorf("line %d: %w", number, err)
+		default:
+			rec.Whole += int64(len(text))
+		}
+	}
+	rec.Torn = rec.Torn || broken != nil
+	if rec.Run == nil {
+		return Recording{}, hint.With(errors.New("there is no whole line of a journal in it"), noJournal)
+	}
+	rec.Ended = rec.Ended && !rec.Torn
+	rec.Run.Partial = !rec.Ended || rec.Footer.Partial
+	return rec, nil
+}
+
+const noJournal = "give a file that --out wrote; one that was cut off in its first line holds no sample"
+
+// readLine appends a line of any length, with its end, to buf. At io.EOF the line has no end; it may be empty.
+func readLine(in *bufio.Reader, buf []byte) ([]byte, error) {
+	for {
+		piece, err := in.ReadSlice('\n')
+		buf = append(buf, piece...)
+		if err != bufio.ErrBufferFull {
+			return buf, err
+		}
+	}
+}
+
+// add takes the next line.
+func (rec *Recording) add(text []byte) error {
+	var line Line
+	err := json.Unmarshal(text, &line)
+	if h := line.Header; h != nil && h.Schema != Schema { // before err: another schema may have other types
+		err := fmt.Errorf("its schema is %q, and this gorun reads %q", h.Schema, Schema)
+		return hint.With(err, "read it with the gorun that wrote it, "+h.Tool.Version)
+	}
+	if err != nil {
+		return err
+	}
+	kinds := 0
+	for _, is := range []bool{line.Header != nil, line.Sample != nil, line.Footer != nil} {
+		if is {
+			kinds++
+		}
+	}
+	switch {
+	case kinds != 1:
+		err = fmt.Errorf("a line is one of header, sample and footer, and this one is %d of them", kinds)
+	case rec.Run == nil && line.Header == nil:
+		err = errors.New("it stands before the header")
+	case line.Sample != nil:
+		rec.Run.Samples = append(rec.Run.Samples, *line.Sample)
+		rec.Ended = false
+		return nil
+	case line.Footer != nil:
+		return rec.end(line.Footer)
+	case rec.Run != nil:
+		return hint.With(errors.New("a second header"), "a journal holds one run: take the runs in it apart")
+	case len(line.Header.Samples) > 0:
+		err = errors.New("the header holds samples")
+	default:
+		rec.Run = line.Header
+		rec.Run.Samples = []Sample{}
+		return nil
+	}
+	return hint.With(err, "give a file that --out wrote, as it was written")
+}
+
+// end takes a footer.
+func (rec *Recording) end(f *Footer) error {
+	if have := len(rec.Run.Samples); f.Samples != have {
+		err := fmt.Errorf("the footer counts %d samples, and %d stand before it", f.Samples, have)
+		return hint.With(err, "lines were lost or added after the run: take the file as it was written")
+	}
+	rec.Footer, rec.Ended = f, true
+	rec.Run.Summary, rec.Run.Findings, rec.Run.Warnings = f.Summary, f.Findings, f.Warnings
+	return nil
 }

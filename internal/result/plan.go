@@ -11,6 +11,22 @@ type Plan struct {
 	Workers    int         `json:"workers"`
 	Threads    int         `json:"threads"`          // alive at once, at least
 	Shares     []PlanShare `json:"shares,omitempty"` // of pinned workers; absent where workers float or queue
+
+	// Of a matrix.
+	Cells    []Cell    `json:"cells,omitempty"`
+	Baseline int       `json:"baseline,omitempty"` // index in the cells; absent: the first
+	Order    Order     `json:"order,omitzero"`
+	Estimate *Estimate `json:"estimate,omitempty"`
+}
+
+// Estimate is how long a matrix is likely to take.
+type Estimate struct {
+	BaselineSeconds float64 `json:"baseline_seconds"` // of one process, with start and warm-up, as measured; 0: it was not
+	RoundSeconds    float64 `json:"round_seconds"`    // 0: not known
+	Rounds          int     `json:"rounds"`           // at least, until every verdict can be told
+	Asked           bool    `json:"rounds_asked"`     // for exactly so many
+	Seconds         float64 `json:"seconds"`          // of so many rounds
+	BudgetSeconds   float64 `json:"budget_seconds"`   // 0: no limit
 }
 
 // PlanShare is what one CPU is given beforehand.

@@ -15,6 +15,8 @@ type Run struct {
 	Spec       any       `json:"spec"` // the experiment's own options, by flag name
 	Seed       uint64    `json:"seed"`
 	Started    string    `json:"started"` // RFC 3339, UTC
+	Matrix     *Matrix   `json:"matrix,omitempty"`
+	Cells      []Cell    `json:"cells,omitempty"` // of a matrix
 	Samples    []Sample  `json:"samples"`
 	Warmups    []Sample  `json:"warmups,omitempty"` // taken first and not summarised
 	Summary    *Summary  `json:"summary,omitempty"`
@@ -29,6 +31,7 @@ type Tool struct {
 	Version string `json:"version"`
 	Commit  string `json:"commit,omitempty"`
 	Go      string `json:"go"`
+	SHA256  string `json:"sha256,omitempty"` // of the executable
 }
 
 // Host is the machine and the share of it that the run was given. What the kernel does not tell is absent.
@@ -55,15 +58,25 @@ type Host struct {
 	THP           string   `json:"transparent_hugepage,omitempty"`
 	NUMABalancing string   `json:"numa_balancing,omitempty"`
 	BootID        string   `json:"boot_id,omitempty"`
+	CommandLine   string   `json:"kernel_command_line,omitempty"`
+	Topology      string   `json:"topology,omitempty"` // a hash of which CPUs share what
+	SMT           string   `json:"smt,omitempty"`
+	Turbo         string   `json:"turbo,omitempty"`
+	Mitigations   string   `json:"mitigations,omitempty"` // a hash of the kernel's list
+	ASLR          string   `json:"aslr,omitempty"`
+	MemoryLimit   uint64   `json:"memory_limit_bytes,omitempty"` // of the cgroup
+	Environment   string   `json:"environment,omitempty"`        // the variables that reach the samples, name by name
 }
 
 // Sample is one measured execution.
 type Sample struct {
 	Index         int            `json:"index"`
+	*Slot                        // of a matrix
 	Seconds       float64        `json:"seconds"`        // wall
 	UserSeconds   float64        `json:"user_seconds"`   // of the process, all threads
 	SystemSeconds float64        `json:"system_seconds"` // of the process, all threads
 	Values        Values         `json:"values"`
+	Answer        *Answer        `json:"answer,omitempty"`
 	Workers       *Workers       `json:"workers,omitempty"`
 	WorkersDetail []WorkerDetail `json:"workers_detail,omitempty"`
 	CPUs          []CPU          `json:"cpus,omitempty"`
@@ -177,6 +190,7 @@ type Signals struct {
 	MajorFaults         *uint64  `json:"major_faults,omitempty"`
 	ThrottledSeconds    *float64 `json:"throttled_seconds,omitempty"`    // by the cgroup's CPU quota
 	CPUPressureSeconds  *float64 `json:"cpu_pressure_seconds,omitempty"` // PSI "some"
+	CanarySeconds       *float64 `json:"canary_seconds,omitempty"`       // of a fixed loop, run just before the sample
 	MHz                 *float64 `json:"mhz,omitempty"`                  // mean of the allowed CPUs at the end
 }
 

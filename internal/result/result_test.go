@@ -1,11 +1,7 @@
 package result
 
 import (
-	"bufio"
-	"encoding/json"
 	"errors"
-	"os"
-	"path/filepath"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -62,45 +58,6 @@ func TestValuesNumber(t *testing.T) {
 	assert.False(t, ok)
 	_, ok = v.Number("none")
 	assert.False(t, ok)
-}
-
-func TestJournalKeepsLines(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "run.jsonl")
-	j, err := CreateJournal(path)
-	require.NoError(t, err)
-	require.NoError(t, j.Write(Line{Header: &Run{Schema: Schema, Seed: 7}}))
-	require.NoError(t, j.Write(Line{Sample: &Sample{Index: 0, Seconds: 1.5}}))
-	require.NoError(t, j.Write(Line{Footer: &Footer{Samples: 1}}))
-	require.NoError(t, j.Close())
-
-	file, err := os.Open(path)
-	require.NoError(t, err)
-	defer file.Close()
-	var lines []Line
-	for scan := bufio.NewScanner(file); scan.Scan(); {
-		var line Line
-		require.NoError(t, json.Unmarshal(scan.Bytes(), &line))
-		lines = append(lines, line)
-	}
-	require.Len(t, lines, 3)
-	assert.EqualValues(t, 7, lines[0].Header.Seed)
-	assert.Equal(t, 1.5, lines[1].Sample.Seconds)
-	assert.Equal(t, 1, lines[2].Footer.Samples)
-
-	_, err = CreateJournal(path)
-	require.ErrorIs(t, err, ErrExists)
-}
-
-func TestJournalNeedsItsDirectory(t *testing.T) {
-	_, err := CreateJournal(filepath.Join(t.TempDir(), "no", "dir"))
-	require.ErrorIs(t, err, os.ErrNotExist)
-}
-
-// Without --out there is no journal, and nobody has to ask.
-func TestNoJournal(t *testing.T) {
-	var j *Journal
-	require.NoError(t, j.Write(Line{}))
-	require.NoError(t, j.Close())
 }
 
 func TestWarningOf(t *testing.T) {

@@ -36,6 +36,7 @@ var hostPatterns = []string{
 	cpuDir + "/cpu[0-9]*/cpufreq/cpuinfo_max_freq",
 	cpuDir + "/cpu[0-9]*/cpufreq/scaling_governor",
 	cpuDir + "/smt/active",
+	cpuDir + "/smt/control",
 	"sys/devices/system/clocksource/clocksource0/current_clocksource",
 	"sys/kernel/mm/transparent_hugepage/enabled",
 }

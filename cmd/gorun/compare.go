@@ -1,0 +1,177 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"gorun/internal/hint"
+	"gorun/internal/matrix"
+	"gorun/internal/render"
+	"gorun/internal/result"
+	"gorun/internal/stats"
+)
+
+// compareOptions are the flags and arguments of `gorun compare`.
+type compareOptions struct {
+	env    env
+	files  []string
+	format string
+	across []string
+	force  bool
+	failOn string
+}
+
+// failures are what --fail-on takes: the verdicts that make the exit code 3.
+var failures = []string{string(stats.Slower), string(stats.Faster), "difference"}
+
+// comparisonFormats are those of two runs.
+var comparisonFormats = append(slices.Clone(render.ComparisonFormats), "benchfmt")
+
+func newCompare(e env, runF func(context.Context, *compareOptions) error) *cobra.Command {
+	o := &compareOptions{env: e}
+	cmd := &cobra.Command{
+		Use:   "compare A.jsonl [B.jsonl]",
+		Short: "Compare two journals of a matrix cell by cell, or judge one again",
+		Long: "Two runs of a matrix, before and after a change, are set side by side: cell by cell, B against A. Runs on\n" +
+			"different kernels, binaries, machines or with other flags are refused, unless --across names the change whose\n" +
+			"effect you want, or --force compares all the same. CPUs on machines that are laid out differently are matched\n" +
+			"by their relation (same-core, cross-node), not by number. One journal alone is judged again.",
+		Example: "  gorun compare before.jsonl after.jsonl --across kernel\n" +
+			"  gorun compare before.jsonl after.jsonl --fail-on slower\n" +
+			"  gorun compare run.jsonl",
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) < 1 || len(args) > 2 {
+				return usageError{hint.With(fmt.Errorf("compare takes one journal or two, and got %d", len(args)),
+					"gorun compare before.jsonl after.jsonl")}
+			}
+			return nil
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			o.files = args
+			return runF(cmd.Context(), o)
+		},
+		ValidArgsFunction: func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+			return []string{"jsonl"}, cobra.ShellCompDirectiveFilterFileExt
+		},
+	}
+	flags := cmd.Flags()
+	flags.SortFlags = false
+	flags.StringSliceVar(&o.across, "across", nil, "the `change` between the runs whose effect is wanted:\n"+
+		strings.Join(matrix.Across(), ", "))
+	flags.BoolVar(&o.force, "force", false, "compare in spite of other differences; every line says so")
+	flags.StringVar(&o.failOn, "fail-on", "", "exit with code 3 when a cell is: "+strings.Join(failures, ", "))
+	flags.StringVar(&o.format, "format", render.Names()[0], formatUsage(render.Names()))
+	completeWords(cmd, "across", matrix.Across())
+	completeWords(cmd, "fail-on", failures)
+	completeWords(cmd, "format", render.Names())
+	return cmd
+}
+
+func (o *compareOptions) validate() error {
+	formats := render.Names()
+	if len(o.files) == 2 {
+		formats = comparisonFormats
+	}
+	if err := knownFormat(o.format, formats); err != nil {
+		return err
+	}
+	for _, word := range o.across {
+		if !slices.Contains(matrix.Across(), word) {
+			return usageError{hint.With(fmt.Errorf("--across %s: no such condition", word),
+				"there are "+strings.Join(matrix.Across(), ", "))}
+		}
+	}
+	if o.failOn != "" && !slices.Contains(failures, o.failOn) {
+		return usagef("--fail-on %s: there are %s", o.failOn, strings.Join(failures, ", "))
+	}
+	return nil
+}
+
+// fails tells whether a verdict is one of those that --fail-on names.
+func (o *compareOptions) fails(kind stats.Kind) bool {
+	switch kind {
+	case stats.Slower, stats.Faster, stats.Mixed:
+		return o.failOn == "difference" || o.failOn == string(kind)
+	}
+	return false
+}
+
+func runCompare(_ context.Context, o *compareOptions) error {
+	if err := o.validate(); err != nil {
+		return err
+	}
+	sides := make([]matrix.Side, len(o.files))
+	for i, file := range o.files {
+		run, err := readJournal(file)
+		if err != nil {
+			return err
+		}
+		sides[i] = matrix.Side{File: file, Run: run}
+	}
+	if len(sides) == 1 {
+		return o.judge(sides[0])
+	}
+	if o.format == "benchfmt" {
+		return render.BenchfmtPair(o.env.stdout, sides[0].Run, sides[1].Run, sides[0].File, sides[1].File)
+	}
+	comparison, err := matrix.Compare(sides[0], sides[1], o.across, o.force)
+	if err != nil {
+		return err
+	}
+	comparison.Tool = tool()
+	if err := render.Comparison(o.env.stdout, comparison, o.format, o.env.show); err != nil {
+		return err
+	}
+	if slices.ContainsFunc(comparison.Cells, func(c result.ComparedCell) bool { return o.fails(c.Verdict.Kind) }) {
+		return errFailOn
+	}
+	return nil
+}
+
+// judge shows one journal as its run showed it.
+func (o *compareOptions) judge(side matrix.Side) error {
+	format, err := render.Lookup(o.format)
+	if err != nil {
+		return err
+	}
+	if side.Run.Matrix != nil {
+		board, err := matrix.NewBoard(side.Run)
+		if err == nil {
+			err = board.Replay()
+		}
+		if err != nil {
+			return fmt.Errorf("%s: %w", side.File, err)
+		}
+		board.Judge()
+	}
+	if err := format.Write(o.env.stdout, side.Run, o.env.show); err != nil {
+		return err
+	}
+	for _, cell := range side.Run.Cells {
+		if cell.Verdict != nil && o.fails(cell.Verdict.Kind) {
+			return errFailOn
+		}
+	}
+	return nil
+}
+
+func readJournal(path string) (*result.Run, error) {
+	file, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	recording, err := result.ReadJournal(file)
+	if err != nil {
+		return nil, hint.With(fmt.Errorf("%s: %w", path, err), hint.Of(err))
+	}
+	return recording.Run, nil
+}
+
+var errFailOn = errors.New("a cell is what --fail-on names")

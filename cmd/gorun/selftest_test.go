@@ -1,0 +1,120 @@
+package main
+
+import (
+	"encoding/json"
+	"flag"
+	"fmt"
+	"os/exec"
+	"strconv"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"gorun/internal/linux"
+	"gorun/internal/result"
+	"gorun/internal/stats"
+)
+
+var (
+	selftestEqual  = flag.Int("selftest-equal", 0, "matrices of equal cells that the live test takes")
+	selftestSlower = flag.Int("selftest-slower", 0, "runs with 2% more work that the live test takes")
+)
+
+// The verdicts hold on this machine, now: `make selftest`. At most one in eight matrices of equal cells has a false
+// verdict (5% are allowed by design; 5 of 40 or more come up in 5% of such tests); of runs with 2% more real work none
+// says that it is faster.
+func TestSelftest(t *testing.T) {
+	if *selftestEqual+*selftestSlower == 0 {
+		t.Skip("takes minutes: make selftest")
+	}
+	allowed, err := linux.GetAffinity(0)
+	require.NoError(t, err)
+	list := allowed.String()
+	limit := selftestLimit(t)
+	t.Logf("limit %d", limit)
+
+	wrong := 0
+	for i := range *selftestEqual {
+		// Four ways to write the same CPUs: four cells, each of the same processes.
+		run := selftestRun(t, "--limit", strconv.Itoa(limit), "--cpus", fmt.Sprintf("all %s all,%s %s,all", list, list, list),
+			"--seed", strconv.Itoa(i), "--budget", "20s")
+		require.Len(t, run.Cells, 4)
+		if claims := claimed(run); len(claims) > 0 {
+			wrong++
+			t.Logf("false: %v", claims)
+		}
+		t.Logf("matrix %d: %v, %d samples", i, words(run), len(run.Samples))
+	}
+	assert.LessOrEqual(t, wrong, (*selftestEqual+7)/8, "of %d matrices of equal cells", *selftestEqual)
+
+	found := 0
+	more := limit * 1010 / 1000 // the trials go with its square
+	for i := range *selftestSlower {
+		run := selftestRun(t, "--limit", fmt.Sprintf("%d,%d", limit, more), "--seed", strconv.Itoa(i), "--budget", "30s")
+		verdict := run.Cells[1].Verdict
+		t.Logf("2%% more work: %s", run.Cells[1].Words)
+		assert.NotEqual(t, stats.Faster, verdict.Kind, "%s", run.Cells[1].Words)
+		assert.NotEqual(t, stats.Same, verdict.Kind, "%s", run.Cells[1].Words)
+		if verdict.Kind == stats.Slower {
+			found++
+		}
+	}
+	t.Logf("%d of %d matrices of equal cells claim a difference; 2%% more work was found in %d of %d runs",
+		wrong, *selftestEqual, found, *selftestSlower)
+}
+
+// selftestLimit is that of a sample of some 25 ms here.
+func selftestLimit(t *testing.T) int {
+	const guess = 60_000
+	out, err := gorunCommand("primes", "--limit", strconv.Itoa(guess), "--samples", "9", "--format", "json").Output()
+	require.NoError(t, err)
+	var run result.Run
+	require.NoError(t, json.Unmarshal(out, &run))
+	limit := guess
+	for seconds := run.Summary.Seconds.Median; seconds > 0.025 && limit > 2000; seconds /= 1.21 {
+		limit = limit * 10 / 11 // its square goes with the time
+	}
+	return limit
+}
+
+func selftestRun(t *testing.T, args ...string) *result.Run {
+	out, err := gorunCommand(append([]string{"matrix", "primes", "--quiet", "--format", "json"}, args...)...).Output()
+	if exit := (*exec.ExitError)(nil); err != nil {
+		require.ErrorAs(t, err, &exit)
+		require.NoError(t, err, "%s", exit.Stderr)
+	}
+	run := &result.Run{}
+	require.NoError(t, json.Unmarshal(out, run))
+	return run
+}
+
+// gorunCommand is this test binary as gorun.
+func gorunCommand(args ...string) *exec.Cmd {
+	cmd := exec.Command("/proc/self/exe", args...)
+	cmd.Args[0] = "gorun"
+	return cmd
+}
+
+// claimed are the verdicts that say there is a difference.
+func claimed(run *result.Run) (claims []string) {
+	for _, cell := range run.Cells {
+		if cell.Verdict == nil {
+			continue
+		}
+		switch cell.Verdict.Kind {
+		case stats.Slower, stats.Faster, stats.Mixed:
+			claims = append(claims, cell.Words)
+		}
+	}
+	return claims
+}
+
+func words(run *result.Run) (all []string) {
+	for _, cell := range run.Cells {
+		if cell.Words != "" {
+			all = append(all, cell.Words)
+		}
+	}
+	return all
+}

@@ -1,0 +1,296 @@
+package matrix
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"gorun/internal/hint"
+	"gorun/internal/result"
+)
+
+// MaxCells bounds a matrix, before anything is excluded: more could not be measured within a life, and a few long axes
+// multiply to more than memory holds.
+const MaxCells = 10_000
+
+// Cells returns the cells of the spec in their order, group by group, the last axis of each running fastest, and which
+// of them is the baseline. The flags are all that the experiment has; their order is that of names and commands.
+func (s Spec) Cells(flags []Flag) (cells []result.Cell, baseline int, err error) {
+	known := experiment{s.Experiment, flags}
+	groups, err := known.groups(s.Groups)
+	if err != nil {
+		return nil, 0, err
+	}
+	if err := known.columns(s.Columns); err != nil {
+		return nil, 0, err
+	}
+	for _, g := range groups {
+		cells = append(cells, g.product()...)
+	}
+	if cells, err = known.exclude(cells, s.Exclude); err != nil {
+		return nil, 0, err
+	}
+	if len(cells) < 2 {
+		return nil, 0, hint.With(fmt.Errorf("a matrix has at least 2 cells, and this one has %d", len(cells)),
+			"give a flag several values, such as --workers 50,500")
+	}
+	known.describe(cells)
+	if err := distinct(cells); err != nil {
+		return nil, 0, err
+	}
+	baseline, err = known.baseline(cells, s.Baseline)
+	return cells, baseline, err
+}
+
+// experiment is what a spec is held against.
+type experiment struct {
+	name  string
+	flags []Flag
+}
+
+// flag finds a flag by its name.
+func (e experiment) flag(name string) (Flag, error) {
+	i := slices.IndexFunc(e.flags, func(f Flag) bool { return f.Name == name })
+	if i < 0 {
+		names := make([]string, len(e.flags))
+		for i, f := range e.flags {
+			names[i] = "--" + f.Name
+		}
+		return Flag{}, hint.With(fmt.Errorf("gorun %s has no flag %q that a matrix could vary", e.name, name),
+			"there are "+strings.Join(names, ", "))
+	}
+	return e.flags[i], nil
+}
+
+// groups returns the groups with canonical values, once it is known that they are not too many.
+func (e experiment) groups(groups []Group) ([]Group, error) {
+	canonical := slices.Clone(groups)
+	total := 0
+	for i, g := range groups {
+		cells := 1
+		canonical[i].Axes = make([]Axis, len(g.Axes))
+		for j, axis := range g.Axes {
+			var err error
+			if canonical[i].Axes[j], err = e.axis(axis); err != nil {
+				return nil, err
+			}
+			if cells *= len(axis.Values); cells > MaxCells {
+				break
+			}
+		}
+		if total += cells; total > MaxCells {
+			return nil, hint.With(fmt.Errorf("the matrix would have more than %d cells", MaxCells),
+				"a group has as many as the numbers of its flags' values multiply to: give fewer of them")
+		}
+	}
+	return canonical, nil
+}
+
+func (e experiment) axis(axis Axis) (Axis, error) {
+	flag, err := e.flag(axis.Flag)
+	if err != nil {
+		return Axis{}, err
+	}
+	if len(axis.Values) == 0 {
+		return Axis{}, fmt.Errorf("--%s has no value", flag.Name)
+	}
+	canonical := Axis{Flag: flag.Name, Values: make([]string, len(axis.Values))}
+	seen := map[string]bool{}
+	for i, text := range axis.Values {
+		value, err := flag.canonical(text)
+		if err != nil {
+			return Axis{}, err
+		}
+		if seen[value] {
+			return Axis{}, fmt.Errorf("--%s has the value %q twice", flag.Name, value)
+		}
+		seen[value] = true
+		canonical.Values[i] = value
+	}
+	return canonical, nil
+}
+
+// canonical returns the one spelling of a switch's value; other values stay as they were written.
+func (f Flag) canonical(text string) (string, error) {
+	if !f.Switch {
+		return text, nil
+	}
+	on, err := strconv.ParseBool(text)
+	if err != nil {
+		return "", fmt.Errorf("--%s is a switch, true or false, and cannot be %q", f.Name, text)
+	}
+	return strconv.FormatBool(on), nil
+}
+
+// columns refuses columns that show nothing, or show it in a way that is not theirs.
+func (e experiment) columns(columns []result.Column) error {
+	for _, c := range columns {
+		var flag Flag // a group's name is neither a switch nor a list
+		if c.Flag != groupName {
+			var err error
+			if flag, err = e.flag(c.Flag); err != nil {
+				return fmt.Errorf("column %q: %w", c.Title, err)
+			}
+		}
+		if c.Style == "truth" && !flag.Switch || c.Style == "cpus" && !flag.List {
+			return fmt.Errorf("column %q: %s cannot be shown in the style %s", c.Title, c.Flag, c.Style)
+		}
+	}
+	return nil
+}
+
+// product returns all combinations of the group's values.
+func (g Group) product() []result.Cell {
+	n := 1
+	for _, axis := range g.Axes {
+		n *= len(axis.Values)
+	}
+	cells := make([]result.Cell, n)
+	for i := range cells {
+		flags, rest := map[string]string{}, i
+		for _, axis := range slices.Backward(g.Axes) {
+			flags[axis.Flag] = axis.Values[rest%len(axis.Values)]
+			rest /= len(axis.Values)
+		}
+		cells[i] = result.Cell{Group: g.Name, Comment: g.Comment, Flags: flags}
+	}
+	return cells
+}
+
+// describe gives every cell its command, and its name: its group, and the flags in which the group's cells differ.
+func (e experiment) describe(cells []result.Cell) {
+	differs := map[string]map[string]bool{} // by group and flag
+	first := map[string]map[string]string{} // the flags of a group's first cell
+	for _, cell := range cells {
+		if _, seen := first[cell.Group]; !seen {
+			first[cell.Group], differs[cell.Group] = cell.Flags, map[string]bool{}
+		}
+		for _, flag := range e.flags { // all cells of a group give the same flags
+			if cell.Flags[flag.Name] != first[cell.Group][flag.Name] {
+				differs[cell.Group][flag.Name] = true
+			}
+		}
+	}
+	for i := range cells {
+		cell := &cells[i]
+		cell.Command, cell.Name = []string{e.name}, cell.Group
+		for _, flag := range e.flags {
+			value, given := cell.Flags[flag.Name]
+			if !given {
+				continue
+			}
+			cell.Command = append(cell.Command, flag.argument(value))
+			if differs[cell.Group][flag.Name] {
+				cell.Name = strings.TrimPrefix(cell.Name+" "+flag.typed(value), " ")
+			}
+		}
+	}
+}
+
+// argument is the flag in a command's list of arguments.
+func (f Flag) argument(value string) string {
+	if f.Switch && value == "true" {
+		return "--" + f.Name
+	}
+	return "--" + f.Name + "=" + value
+}
+
+// typed is the flag as one types it in a shell.
+func (f Flag) typed(value string) string {
+	if f.Switch {
+		return f.argument(value)
+	}
+	return "--" + f.Name + " " + quoted(value)
+}
+
+// plain are the characters that no shell treats in a special way.
+const plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_@%+=:,./-"
+
+// quoted is a word as a shell takes it, POSIX.1-2024, 2.2.2.
+func quoted(word string) string {
+	if word != "" && strings.Trim(word, plain) == "" {
+		return word
+	}
+	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
+}
+
+// distinct refuses cells that do the same, or that are called the same.
+func distinct(cells []result.Cell) error {
+	commands, names := map[string]int{}, map[string]bool{}
+	for i, cell := range cells {
+		command := strings.Join(cell.Command, "\x00") // no argument can hold one
+		if first, seen := commands[command]; seen {
+			return hint.With(fmt.Errorf("cells %q and %q have the same flags", cells[first].Name, cell.Name),
+				"exclude one of them, or give it another value")
+		}
+		if names[cell.Name] {
+			return hint.With(fmt.Errorf("two cells are called %q", cell.Name), "rename a group")
+		}
+		commands[command], names[cell.Name] = i, true
+	}
+	return nil
+}
+
+// ParseValues reads the values of an axis as they are typed: words and numbers joined by commas. CPU lists have commas
+// of their own, and are told apart by spaces; none is the list without CPUs.
+func ParseValues(flag Flag, text string) ([]string, error) {
+	if flag.List {
+		if lists := strings.Fields(text); len(lists) > 0 {
+			return lists, nil
+		}
+		return []string{""}, nil
+	}
+	values := strings.Split(text, ",")
+	for i, value := range values {
+		value = strings.TrimSpace(value)
+		if value == "" {
+			return nil, hint.With(fmt.Errorf("--%s %q: a value is missing", flag.Name, text),
+				"values are joined by commas: 50,500")
+		}
+		var err error
+		if values[i], err = flag.canonical(value); err != nil {
+			return nil, err
+		}
+	}
+	return values, nil
+}
+
+// Override returns the spec with each axis in every group: in the place of the flag that it is about, or after the
+// others. A spec without groups gets one without a name.
+func Override(s Spec, axes []Axis) Spec {
+	if len(s.Groups) == 0 {
+		s.Groups = []Group{{}}
+	}
+	s.Groups = slices.Clone(s.Groups)
+	for i := range s.Groups {
+		s.Groups[i].Axes = overlay(s.Groups[i].Axes, axes)
+	}
+	return s
+}
+
+// overlay returns the axes below with those above in their place, or after them.
+func overlay(below, above []Axis) []Axis {
+	axes := slices.Clone(below)
+	for _, axis := range above {
+		if i := slices.IndexFunc(axes, func(a Axis) bool { return a.Flag == axis.Flag }); i >= 0 {
+			axes[i] = axis
+		} else {
+			axes = append(axes, axis)
+		}
+	}
+	return axes
+}
+
+// ParseFraction reads a fraction as "2%" or "0.02".
+func ParseFraction(text string) (float64, error) {
+	number, percent := strings.CutSuffix(text, "%")
+	f, err := strconv.ParseFloat(strings.TrimSpace(number), 64)
+	if percent {
+		f /= 100
+	}
+	if err != nil || !(f > 0 && f < 1) { // NaN is neither
+		return 0, hint.With(fmt.Errorf("%q is not a fraction between 0 and 1", text), "write 2% or 0.02")
+	}
+	return f, nil
+}

@@ -1,0 +1,303 @@
+package matrix_test
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"gorun/internal/hint"
+	"gorun/internal/matrix"
+	"gorun/internal/result"
+)
+
+// primes are flags as gorun primes has them.
+var primes = []matrix.Flag{
+	{Name: "limit", Default: "200000"},
+	{Name: "workers", Default: "0"},
+	{Name: "dispatch", Default: "goroutine"},
+	{Name: "serial", Switch: true, Default: "false"},
+	{Name: "lock-thread", Switch: true, Default: "false"},
+	{Name: "pin-cpus", List: true},
+	{Name: "pin-thread", Switch: true, Default: "false"},
+	{Name: "nice"},
+}
+
+func axis(flag string, values ...string) matrix.Axis { return matrix.Axis{Flag: flag, Values: values} }
+
+// spec is one nameless group of the axes.
+func spec(axes ...matrix.Axis) matrix.Spec {
+	return matrix.Override(matrix.Spec{Experiment: "primes"}, axes)
+}
+
+func names(cells []result.Cell) []string {
+	var names []string
+	for _, c := range cells {
+		names = append(names, c.Name)
+	}
+	return names
+}
+
+func TestCellsOfOneGroup(t *testing.T) {
+	s := spec(axis("workers", "50", "500"), axis("limit", "1000"), axis("lock-thread", "F", "1"))
+	s.Baseline = matrix.Conditions{"lock-thread": "t", "workers": "50"}
+	cells, baseline, err := s.Cells(primes)
+	require.NoError(t, err)
+	assert.Equal(t, 1, baseline)
+	assert.Equal(t, []result.Cell{
+		{
+			Name:    "--workers 50 --lock-thread=false",
+			Flags:   map[string]string{"workers": "50", "limit": "1000", "lock-thread": "false"},
+			Command: []string{"primes", "--limit=1000", "--workers=50", "--lock-thread=false"},
+		},
+		{
+			Name:    "--workers 50 --lock-thread",
+			Flags:   map[string]string{"workers": "50", "limit": "1000", "lock-thread": "true"},
+			Command: []string{"primes", "--limit=1000", "--workers=50", "--lock-thread"},
+		},
+		{
+			Name:    "--workers 500 --lock-thread=false",
+			Flags:   map[string]string{"workers": "500", "limit": "1000", "lock-thread": "false"},
+			Command: []string{"primes", "--limit=1000", "--workers=500", "--lock-thread=false"},
+		},
+		{
+			Name:    "--workers 500 --lock-thread",
+			Flags:   map[string]string{"workers": "500", "limit": "1000", "lock-thread": "true"},
+			Command: []string{"primes", "--limit=1000", "--workers=500", "--lock-thread"},
+		},
+	}, cells)
+}
+
+func TestCellsOfGroups(t *testing.T) {
+	s := matrix.Spec{Experiment: "primes", Groups: []matrix.Group{
+		{Name: "floating", Comment: "anywhere", Axes: []matrix.Axis{axis("workers", "2", "4"), axis("nice", "5")}},
+		{Name: "one", Axes: []matrix.Axis{axis("nice", "5")}},
+		{Name: "it's pinned", Axes: []matrix.Axis{axis("nice", "5"), axis("pin-cpus", "", "0-3:1/2,8", "it's;x")}},
+	}}
+	s.Baseline = matrix.Conditions{"group": "one"}
+	cells, baseline, err := s.Cells(primes)
+	require.NoError(t, err)
+	assert.Equal(t, 2, baseline)
+	assert.Equal(t, []string{
+		"floating --workers 2", "floating --workers 4", "one",
+		"it's pinned --pin-cpus ''", "it's pinned --pin-cpus 0-3:1/2,8", `it's pinned --pin-cpus 'it'\''s;x'`,
+	}, names(cells), "nice does not differ; what a shell would change is quoted")
+	assert.Equal(t, "floating", cells[1].Group)
+	assert.Equal(t, "anywhere", cells[1].Comment)
+	assert.Equal(t, []string{"primes", "--nice=5"}, cells[2].Command)
+	assert.Equal(t, []string{"primes", "--pin-cpus=", "--nice=5"}, cells[3].Command)
+
+	s.Baseline = nil
+	_, baseline, err = s.Cells(primes)
+	require.NoError(t, err)
+	assert.Zero(t, baseline, "the first, unless one is named")
+}
+
+// A flag that is given empty is another cell than one that is not given.
+func TestCellsThatGiveNothing(t *testing.T) {
+	s := matrix.Spec{Experiment: "primes", Groups: []matrix.Group{
+		{Name: "a"}, {Name: "b", Axes: []matrix.Axis{axis("pin-cpus", "")}},
+	}}
+	cells, _, err := s.Cells(primes)
+	require.NoError(t, err)
+	assert.Equal(t, []string{"a", "b"}, names(cells))
+	assert.Equal(t, []string{"primes", "--pin-cpus="}, cells[1].Command)
+}
+
+func TestCellsErrors(t *testing.T) {
+	many := make([]string, matrix.MaxCells+1)
+	for i := range many {
+		many[i] = fmt.Sprint(i)
+	}
+	thousands := axis("limit", many[:2000]...)
+	two := axis("workers", "1", "2")
+	for _, c := range []struct {
+		spec       matrix.Spec
+		want, hint string
+	}{
+		{spec(axis("workers", "1")), "at least 2 cells, and this one has 1", "several values"},
+		{matrix.Spec{}, "at least 2 cells, and this one has 0", "several values"},
+		{spec(axis("wrokers", "1", "2")), `gorun primes has no flag "wrokers"`, "--limit, --workers,"},
+		{spec(axis("workers")), "--workers has no value", ""},
+		{spec(axis("workers", "1", "2", "1")), `--workers has the value "1" twice`, ""},
+		{spec(axis("serial", "true", "1")), `--serial has the value "true" twice`, ""},
+		{spec(axis("serial", "yes")), `--serial is a switch, true or false, and cannot be "yes"`, ""},
+		{spec(axis("limit", many...)), "more than 10000 cells", "fewer"},
+		{spec(thousands, axis("workers", many[:6]...)), "more than 10000 cells", "fewer"},
+		{
+			// 2^65 cells, which an int counts as none
+			spec(axis("limit", many[:8192]...), axis("workers", many[:8192]...), axis("nice", many[:8192]...),
+				axis("pin-cpus", many[:8192]...), axis("dispatch", many[:8192]...)),
+			"more than 10000 cells", "fewer",
+		},
+		{
+			matrix.Spec{Groups: slices.Repeat([]matrix.Group{{Axes: []matrix.Axis{thousands}}}, 6)},
+			"more than 10000 cells", "fewer",
+		},
+		{
+			matrix.Spec{Groups: []matrix.Group{{Name: "a", Axes: []matrix.Axis{two}}, {Name: "b", Axes: []matrix.Axis{two}}}},
+			`cells "a --workers 1" and "b --workers 1" have the same flags`, "exclude",
+		},
+		{
+			matrix.Spec{Groups: []matrix.Group{
+				{Name: "a --workers 1", Axes: []matrix.Axis{axis("limit", "5")}},
+				{Name: "a", Axes: []matrix.Axis{two}},
+			}},
+			`cells are called "a --workers 1"`, "rename",
+		},
+		{
+			matrix.Spec{Groups: spec(two).Groups, Exclude: []matrix.Conditions{{"workers": "3"}}},
+			"exclude: no cell has workers=3", "workers is 1, 2",
+		},
+		{
+			matrix.Spec{Groups: spec(two).Groups, Exclude: []matrix.Conditions{{"workres": "1"}}},
+			`exclude: gorun  has no flag "workres"`, "--workers",
+		},
+		{
+			matrix.Spec{Groups: spec(two).Groups, Baseline: matrix.Conditions{"serial": "true", "group": "x"}},
+			"baseline: no cell has group=x,serial=true", "group is ''; serial is false",
+		},
+		{
+			matrix.Spec{Groups: spec(axis("limit", many[:20]...)).Groups, Baseline: matrix.Conditions{"limit": "x"}},
+			"baseline: no cell has limit=x", "limit is 0, 1, 2, 3, 4, 5, 6, 7, …",
+		},
+		{
+			matrix.Spec{Groups: spec(two).Groups, Baseline: matrix.Conditions{"serial": "false"}},
+			`baseline: 2 cells have serial=false, the first of them "--workers 1" and "--workers 2"`, "one cell is left",
+		},
+		{
+			matrix.Spec{Groups: spec(two).Groups, Baseline: matrix.Conditions{"serial": "off"}},
+			`baseline: --serial is a switch`, "",
+		},
+		{
+			matrix.Spec{Groups: spec(two).Groups, Columns: []result.Column{{Title: "W", Flag: "wrokers"}}},
+			`column "W": gorun  has no flag "wrokers"`, "--workers",
+		},
+		{
+			matrix.Spec{Groups: spec(two).Groups, Columns: []result.Column{{Title: "W", Flag: "workers", Style: "truth"}}},
+			`column "W": workers cannot be shown in the style truth`, "",
+		},
+		{
+			matrix.Spec{Groups: spec(two).Groups, Columns: []result.Column{{Title: "G", Flag: "group", Style: "cpus"}}},
+			`column "G": group cannot be shown in the style cpus`, "",
+		},
+	} {
+		if c.spec.Experiment == "" && strings.Contains(c.want, "gorun primes") {
+			c.spec.Experiment = "primes"
+		}
+		_, _, err := c.spec.Cells(primes)
+		require.ErrorContains(t, err, c.want)
+		assert.Contains(t, hint.Of(err), c.hint, c.want)
+		assert.Equal(t, c.hint == "", hint.Of(err) == "", c.want)
+	}
+}
+
+// The cells are all combinations, each once, in the order in which one counts; names are unique; a command says all
+// that the flags do.
+func TestCellsProperty(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		flags := rapid.Permutation(primes).Draw(t, "flags")[:rapid.IntRange(1, 4).Draw(t, "axes")]
+		var axes []matrix.Axis
+		total := 1
+		for _, f := range flags {
+			values := rapid.SliceOfNDistinct(rapid.StringMatching(`[-a-z0-9 ';,=$]{0,4}`), 1, 4, rapid.ID).Draw(t, f.Name)
+			if f.Switch {
+				values = rapid.SampledFrom([][]string{{"true"}, {"false", "true"}, {"true", "false"}}).Draw(t, f.Name)
+			}
+			axes = append(axes, axis(f.Name, values...))
+			total *= len(values)
+		}
+		cells, _, err := spec(axes...).Cells(primes)
+		if total < 2 {
+			require.Error(t, err)
+			return
+		}
+		require.NoError(t, err)
+		require.Len(t, cells, total)
+		seen := map[string]bool{}
+		var last []int
+		for _, c := range cells {
+			require.False(t, seen[c.Name], c.Name)
+			seen[c.Name] = true
+			var place []int
+			for _, a := range axes {
+				place = append(place, slices.Index(a.Values, c.Flags[a.Flag]))
+			}
+			require.NotContains(t, place, -1)
+			require.Negative(t, slices.Compare(last, place), "%v then %v", last, place)
+			last = place
+			require.Equal(t, c.Flags, flagsOf(c.Command))
+		}
+	})
+}
+
+// flagsOf reads a command back.
+func flagsOf(command []string) map[string]string {
+	flags := map[string]string{}
+	for _, argument := range command[1:] {
+		name, value, given := strings.Cut(strings.TrimPrefix(argument, "--"), "=")
+		if !given {
+			value = "true"
+		}
+		flags[name] = value
+	}
+	return flags
+}
+
+func TestParseValues(t *testing.T) {
+	workers, serial, pin := primes[1], primes[3], primes[5]
+	for _, c := range []struct {
+		flag matrix.Flag
+		text string
+		want []string
+	}{
+		{workers, "50", []string{"50"}},
+		{workers, "50, 500,0x10", []string{"50", "500", "0x10"}},
+		{serial, "true,F,1", []string{"true", "false", "true"}},
+		{pin, "0,2-3", []string{"0,2-3"}},
+		{pin, " 0,2  all share:1/2 ", []string{"0,2", "all", "share:1/2"}},
+		{pin, "", []string{""}},
+	} {
+		values, err := matrix.ParseValues(c.flag, c.text)
+		require.NoError(t, err, c.text)
+		assert.Equal(t, c.want, values, c.text)
+	}
+	for text, flag := range map[string]matrix.Flag{
+		"": workers, "50,,500": workers, "5,": workers, "yes": serial, "true,": serial,
+	} {
+		values, err := matrix.ParseValues(flag, text)
+		require.ErrorContains(t, err, "--"+flag.Name, text)
+		assert.Nil(t, values)
+	}
+}
+
+func TestOverride(t *testing.T) {
+	s := matrix.Spec{Title: "kept", Groups: []matrix.Group{
+		{Name: "a", Axes: []matrix.Axis{axis("limit", "5"), axis("workers", "1", "2")}},
+		{Name: "b", Axes: []matrix.Axis{axis("workers", "3")}},
+	}}
+	before := slices.Clone(s.Groups[0].Axes)
+	changed := matrix.Override(s, []matrix.Axis{axis("limit", "7", "8"), axis("nice", "1")})
+	assert.Equal(t, matrix.Spec{Title: "kept", Groups: []matrix.Group{
+		{Name: "a", Axes: []matrix.Axis{axis("limit", "7", "8"), axis("workers", "1", "2"), axis("nice", "1")}},
+		{Name: "b", Axes: []matrix.Axis{axis("workers", "3"), axis("limit", "7", "8"), axis("nice", "1")}},
+	}}, changed)
+	assert.Equal(t, before, s.Groups[0].Axes, "the spec that was given stays")
+}
+
+func TestParseFraction(t *testing.T) {
+	for text, want := range map[string]float64{"2%": 0.02, "0.02": 0.02, " 2.5 %": 0.025, "1e-3": 0.001, "99%": 0.99} {
+		f, err := matrix.ParseFraction(text)
+		require.NoError(t, err, text)
+		assert.InDelta(t, want, f, 1e-15, text)
+	}
+	for _, text := range []string{"", "%", "2", "0", "0%", "100%", "-1%", "1.0", "NaN", "inf", "x", "2%%"} {
+		_, err := matrix.ParseFraction(text)
+		require.Error(t, err, text)
+		assert.Contains(t, hint.Of(err), "2% or 0.02")
+	}
+}

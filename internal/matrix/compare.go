@@ -1,0 +1,285 @@
+package matrix
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"gorun/internal/cpuset"
+	"gorun/internal/hint"
+	"gorun/internal/result"
+	"gorun/internal/stats"
+)
+
+// Side is one run of a comparison and the file that it was read from.
+type Side struct {
+	File string
+	Run  *result.Run
+}
+
+// implied are the conditions that change along with the one that is meant to.
+var implied = map[string][]string{
+	"kernel": {"boot", "kernel-command-line", "mitigations"},
+	"go":     {"binary", "version"},
+	"binary": {"version"},
+	"host": {
+		"boot", "kernel", "kernel-command-line", "mitigations", "arch", "cpu-model", "microcode", "hypervisor", "topology", "smt",
+		"turbo", "governor", "clocksource", "transparent-hugepages", "numa-balancing", "aslr", "cpus", "gomaxprocs", "cpu-quota",
+		"memory-limit",
+	},
+}
+
+// flagsDiffer is the difference that two runs have whose flags, the same for all cells of each, are not the same.
+const flagsDiffer = "flags"
+
+// Across are the words that name a difference which is meant.
+func Across() []string { return append(result.Conditions(), flagsDiffer) }
+
+// ErrDiffer tells that two runs differ in more than what is meant.
+var ErrDiffer = errors.New("the two runs cannot be compared")
+
+// Compare sets two matrices side by side, cell by cell: B against A. What is meant to differ is named by across; other
+// differences are refused by an error that wraps ErrDiffer and names them, or with force are told in the result.
+func Compare(a, b Side, across []string, force bool) (*result.Comparison, error) {
+	for _, side := range []Side{a, b} {
+		if side.Run.Matrix == nil {
+			return nil, hint.With(fmt.Errorf("%s is no matrix: repeats within one process cannot be compared with another's",
+				side.File), "measure both with gorun matrix --out")
+		}
+	}
+	if a.Run.Experiment != b.Run.Experiment {
+		return nil, fmt.Errorf("%w: %s is of gorun %s and %s of gorun %s", ErrDiffer, a.File, a.Run.Experiment, b.File,
+			b.Run.Experiment)
+	}
+	keys := varying(a.Run.Cells, b.Run.Cells)
+	differences := append(result.Differences(a.Run, b.Run), fixed(a.Run.Cells, b.Run.Cells, keys)...)
+	unmeant := slices.DeleteFunc(slices.Clone(differences), func(d result.Difference) bool { return meant(d.What, across) })
+	if len(unmeant) > 0 && !force {
+		return nil, refuse(unmeant)
+	}
+	c := &result.Comparison{
+		Schema: result.Schema, Experiment: a.Run.Experiment, A: origin(a), B: origin(b),
+		Differences: differences, Forced: len(unmeant) > 0, Unmeant: names(unmeant),
+	}
+	boards := [2]*Board{}
+	for i, run := range []*result.Run{a.Run, b.Run} {
+		var err error
+		if boards[i], err = NewBoard(run); err == nil {
+			err = boards[i].Replay()
+		}
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", []string{a.File, b.File}[i], err)
+		}
+		boards[i].Judge()
+	}
+	if a.Run.Matrix.Warmup != b.Run.Matrix.Warmup {
+		c.Warnings = append(c.Warnings, result.Warning{
+			Code: "warmup",
+			Message: fmt.Sprintf("A dropped %d executions of each process and B %d", a.Run.Matrix.Warmup,
+				b.Run.Matrix.Warmup),
+			Hint: "give both the same --warmup",
+		})
+	}
+	elsewhere := slices.ContainsFunc(differences, func(d result.Difference) bool { return d.What == "topology" })
+	c.Cells, c.OnlyA, c.OnlyB = compareCells(a.Run, b.Run, keys, elsewhere)
+	if len(c.Cells) == 0 {
+		return nil, fmt.Errorf("%w: no cell of %s is in %s", ErrDiffer, a.File, b.File)
+	}
+	for i := range c.Cells {
+		if c.Forced {
+			c.Cells[i].Words = "forced across " + strings.Join(c.Unmeant, ", ") + ": " + c.Cells[i].Words
+		}
+	}
+	return c, nil
+}
+
+func meant(what string, across []string) bool {
+	return slices.ContainsFunc(across, func(word string) bool {
+		return word == what || slices.Contains(implied[word], what)
+	})
+}
+
+func names(differences []result.Difference) []string {
+	list := make([]string, len(differences))
+	for i, d := range differences {
+		list[i] = d.What
+	}
+	return list
+}
+
+func refuse(unmeant []result.Difference) error {
+	words := make([]string, len(unmeant))
+	for i, d := range unmeant {
+		words[i] = fmt.Sprintf("%s is %s in A and %s in B", d.What, orUnknown(d.A), orUnknown(d.B))
+	}
+	return hint.With(fmt.Errorf("%w: %s", ErrDiffer, strings.Join(words, "; ")),
+		"if that is the change whose effect you want, name it by --across "+strings.Join(names(unmeant), ",")+
+			"; --force compares anyway, and every line says so")
+}
+
+func orUnknown(text string) string {
+	if text == "" {
+		return "not known"
+	}
+	return text
+}
+
+func origin(s Side) result.Origin {
+	return result.Origin{
+		File: s.File, Started: s.Run.Started, Host: s.Run.Host, Tool: s.Run.Tool, Samples: len(s.Run.Samples),
+	}
+}
+
+// varying are the flags that tell the cells of either run apart.
+func varying(runs ...[]result.Cell) []string {
+	flags := map[string]struct{}{}
+	for _, cells := range runs {
+		for _, cell := range cells {
+			for flag := range union(cells[0].Flags, cell.Flags) {
+				if cell.Flags[flag] != cells[0].Flags[flag] {
+					flags[flag] = struct{}{}
+				}
+			}
+		}
+	}
+	return slices.Sorted(maps.Keys(flags))
+}
+
+func union(a, b map[string]string) map[string]string {
+	all := maps.Clone(a)
+	if all == nil {
+		all = map[string]string{}
+	}
+	maps.Copy(all, b)
+	return all
+}
+
+// fixed are the differences between flags that tell no cells apart.
+func fixed(a, b []result.Cell, keys []string) (differences []result.Difference) {
+	all := union(a[0].Flags, b[0].Flags)
+	for _, flag := range slices.Sorted(maps.Keys(all)) {
+		x, y := a[0].Flags[flag], b[0].Flags[flag]
+		if x != y && !slices.Contains(keys, flag) {
+			differences = append(differences, result.Difference{What: flagsDiffer, A: given(flag, x), B: given(flag, y)})
+		}
+	}
+	return differences
+}
+
+func given(flag, value string) string {
+	if value == "" {
+		return "no --" + flag
+	}
+	return "--" + flag + " " + value
+}
+
+// key is what a cell is matched by: the flags that tell cells apart. On machines that are laid out differently, CPUs
+// that are given by number are matched by their relation, since their numbers mean nothing there.
+func key(c result.Cell, flags []string, elsewhere bool) (text, relations string) {
+	var words, related []string
+	for _, flag := range flags {
+		value := c.Flags[flag]
+		if list, found := c.CPUs[flag]; found && elsewhere {
+			if _, err := cpuset.Parse(value); err == nil {
+				value = list.Relation
+				related = append(related, list.Relation)
+			}
+		}
+		words = append(words, flag+"="+value)
+	}
+	return strings.Join(words, " "), strings.Join(related, "; ")
+}
+
+// compareCells matches cells and judges each pair. Of cells with one key, the first is taken.
+func compareCells(a, b *result.Run, flags []string, elsewhere bool) (cells []result.ComparedCell, onlyA, onlyB []string) {
+	partners := map[string]int{}
+	for i, cell := range slices.Backward(b.Cells) {
+		k, _ := key(cell, flags, elsewhere)
+		partners[k] = i
+	}
+	type match struct {
+		a, b     int
+		relation string
+	}
+	var matches []match
+	for i, cell := range a.Cells {
+		k, relation := key(cell, flags, elsewhere)
+		j, found := partners[k]
+		if !found {
+			onlyA = append(onlyA, cell.Name)
+			continue
+		}
+		delete(partners, k)
+		matches = append(matches, match{i, j, relation})
+	}
+	for i, cell := range b.Cells {
+		if !slices.ContainsFunc(matches, func(m match) bool { return m.b == i }) {
+			onlyB = append(onlyB, cell.Name)
+		}
+	}
+	keyA, _ := key(a.Cells[a.Matrix.Baseline], flags, elsewhere)
+	keyB, _ := key(b.Cells[b.Matrix.Baseline], flags, elsewhere)
+	design := stats.SessionsDesign{
+		Comparisons: len(matches), Alpha: a.Matrix.Alpha, Margin: a.Matrix.Margin, Precision: a.Matrix.Precision,
+	}
+	for _, m := range matches {
+		x, y := sessionOf(a, m.a), sessionOf(b, m.b)
+		cell := result.ComparedCell{
+			A: a.Cells[m.a].Name, B: b.Cells[m.b].Name, Relation: m.relation,
+			SecondsA: result.Distribute(slices.Clone(x.Seconds)), SecondsB: result.Distribute(slices.Clone(y.Seconds)),
+			Verdict:  stats.Sessions(x, y, design),
+			VerdictA: a.Cells[m.a].Words, VerdictB: b.Cells[m.b].Words,
+		}
+		cell.Words = cell.Verdict.String()
+		if keyA == keyB && m.a != a.Matrix.Baseline {
+			aCell, aBase := paired(a, m.a)
+			bCell, bBase := paired(b, m.b)
+			relative := stats.Relative(aCell, aBase, bCell, bBase, design)
+			cell.Relative = &relative
+		}
+		cells = append(cells, cell)
+	}
+	return cells, onlyA, onlyB
+}
+
+// sessionOf is a cell's samples in the order of the rounds, the baseline's duplicate left out.
+func sessionOf(run *result.Run, cell int) stats.Session {
+	var s stats.Session
+	cpus := run.Cells[cell].CPUs["cpus"].Count
+	for _, sample := range run.Samples {
+		if sample.Slot == nil || sample.Cell != cell || sample.Control || sample.Quality.Verdict == result.Invalid {
+			continue
+		}
+		s.Seconds = append(s.Seconds, sample.Seconds)
+		sig := sample.Quality.Signals
+		if sig.StealSeconds != nil && sig.OtherSeconds != nil {
+			s.Others = append(s.Others, sig.Share(sig.StealSeconds, cpus)+sig.Share(sig.OtherSeconds, cpus))
+		}
+		if sig.CanarySeconds != nil {
+			s.Canary = append(s.Canary, *sig.CanarySeconds)
+		}
+	}
+	return s
+}
+
+// paired are a cell's seconds and the baseline's of the same blocks.
+func paired(run *result.Run, cell int) (seconds, baseline []float64) {
+	type place struct{ round, block int }
+	base := map[place]float64{}
+	for _, s := range run.Samples {
+		if s.Slot != nil && s.Cell == run.Matrix.Baseline && !s.Control {
+			base[place{s.Round, s.Block}] = s.Seconds
+		}
+	}
+	for _, s := range run.Samples {
+		if s.Slot == nil || s.Cell != cell || s.Control || s.Quality.Verdict == result.Invalid {
+			continue
+		}
+		if b, found := base[place{s.Round, s.Block}]; found {
+			seconds, baseline = append(seconds, s.Seconds), append(baseline, b)
+		}
+	}
+	return seconds, baseline
+}

@@ -1,0 +1,176 @@
+package matrix
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"gorun/internal/hint"
+	"gorun/internal/result"
+)
+
+// groupName stands for a cell's group among the flags of conditions and columns.
+const groupName = "group"
+
+// Conditions are what a cell must be: values by flag, or by "group". ReadSpec and ParseConditions leave none empty.
+type Conditions map[string]string
+
+// String shows the conditions as ParseConditions reads them.
+func (c Conditions) String() string {
+	var words []string
+	for _, name := range slices.Sorted(maps.Keys(c)) {
+		words = append(words, name+"="+c[name])
+	}
+	return strings.Join(words, ",")
+}
+
+// ParseConditions reads conditions as they are typed: "workers=50,lock-thread=true". What follows a comma and has no
+// "=" belongs to the value before it, since CPU lists and names have commas too: "pin-cpus=0,2,workers=50".
+func ParseConditions(text string) (Conditions, error) {
+	conditions := Conditions{}
+	var last string
+	for part := range strings.SplitSeq(text, ",") {
+		name, value, ok := strings.Cut(part, "=")
+		if !ok {
+			if last == "" {
+				return nil, notConditions(text, "")
+			}
+			conditions[last] += "," + part
+			continue
+		}
+		last = strings.TrimSpace(name)
+		if _, twice := conditions[last]; twice || last == "" {
+			return nil, notConditions(text, last)
+		}
+		conditions[last] = value
+	}
+	for name, value := range conditions {
+		conditions[name] = strings.TrimSpace(value)
+	}
+	return conditions, nil
+}
+
+func notConditions(text, twice string) error {
+	err := fmt.Errorf("%q names no flag", text)
+	if twice != "" {
+		err = fmt.Errorf("%q gives %s twice", text, twice)
+	}
+	return hint.With(err, `conditions are written FLAG=VALUE or group=NAME, joined by commas: "workers=50,serial=true"`)
+}
+
+// conditions returns the conditions with canonical values.
+func (e experiment) conditions(conditions Conditions) (Conditions, error) {
+	canonical := Conditions{}
+	for _, name := range slices.Sorted(maps.Keys(conditions)) {
+		value := conditions[name]
+		if name != groupName {
+			flag, err := e.flag(name)
+			if err != nil {
+				return nil, err
+			}
+			if value, err = flag.canonical(value); err != nil {
+				return nil, err
+			}
+		}
+		canonical[name] = value
+	}
+	return canonical, nil
+}
+
+// value is what a cell has for a flag, or for "group".
+func (e experiment) value(cell result.Cell, name string) string {
+	if name == groupName {
+		return cell.Group
+	}
+	if value, given := cell.Flags[name]; given {
+		return value
+	}
+	flag, _ := e.flag(name) // known: conditions has looked
+	return flag.Default
+}
+
+func (e experiment) meets(cell result.Cell, conditions Conditions) bool {
+	for name, value := range conditions {
+		if e.value(cell, name) != value {
+			return false
+		}
+	}
+	return true
+}
+
+// exclude returns the cells that meet none of the lists of conditions.
+func (e experiment) exclude(cells []result.Cell, lists []Conditions) ([]result.Cell, error) {
+	excluded := make([]bool, len(cells))
+	for _, conditions := range lists {
+		conditions, err := e.conditions(conditions)
+		if err != nil {
+			return nil, fmt.Errorf("exclude: %w", err)
+		}
+		found := false
+		for i, cell := range cells {
+			if e.meets(cell, conditions) {
+				excluded[i], found = true, true
+			}
+		}
+		if !found {
+			return nil, hint.With(fmt.Errorf("exclude: no cell has %v", conditions), e.values(cells, conditions))
+		}
+	}
+	var kept []result.Cell
+	for i, cell := range cells {
+		if !excluded[i] {
+			kept = append(kept, cell)
+		}
+	}
+	return kept, nil
+}
+
+// baseline returns the one cell that meets the conditions; the first without any.
+func (e experiment) baseline(cells []result.Cell, conditions Conditions) (int, error) {
+	if len(conditions) == 0 {
+		return 0, nil
+	}
+	conditions, err := e.conditions(conditions)
+	if err != nil {
+		return 0, fmt.Errorf("baseline: %w", err)
+	}
+	var found []int
+	for i, cell := range cells {
+		if e.meets(cell, conditions) {
+			found = append(found, i)
+		}
+	}
+	switch len(found) {
+	case 0:
+		return 0, hint.With(fmt.Errorf("baseline: no cell has %v", conditions), e.values(cells, conditions))
+	case 1:
+		return found[0], nil
+	}
+	return 0, hint.With(fmt.Errorf("baseline: %d cells have %v, the first of them %q and %q",
+		len(found), conditions, cells[found[0]].Name, cells[found[1]].Name), "add conditions until one cell is left")
+}
+
+// mostShown is how many values of a flag a hint shows.
+const mostShown = 8
+
+// values says what there is for the names of conditions.
+func (e experiment) values(cells []result.Cell, conditions Conditions) string {
+	var words []string
+	for _, name := range slices.Sorted(maps.Keys(conditions)) {
+		var values []string
+		for _, cell := range cells {
+			value := quoted(e.value(cell, name))
+			if slices.Contains(values, value) {
+				continue
+			}
+			if len(values) == mostShown {
+				values = append(values, "…")
+				break
+			}
+			values = append(values, value)
+		}
+		words = append(words, name+" is "+strings.Join(values, ", "))
+	}
+	return "in the cells, " + strings.Join(words, "; ")
+}

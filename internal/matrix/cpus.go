@@ -1,0 +1,44 @@
+package matrix
+
+import (
+	"fmt"
+	"strings"
+
+	"gorun/internal/cpuset"
+	"gorun/internal/placement"
+	"gorun/internal/result"
+	"gorun/internal/topology"
+)
+
+// DescribeCPUs tells how the CPUs of a list stand to each other on a machine, so that a list on another machine can be
+// found that is like it.
+func DescribeCPUs(m *topology.Machine, list []int) result.CPUs {
+	return result.CPUs{List: placement.List(list), Count: cpuset.Of(list...).Len(), Relation: relation(m, list)}
+}
+
+// relation is "same-core" and the like for two CPUs, "1 CPU" for one, and for more the count of all that they spread
+// over: "8 CPUs, 4 cores, 1 LLC, 1 node".
+func relation(m *topology.Machine, list []int) string {
+	ids := cpuset.Of(list...).List()
+	if len(ids) == 2 {
+		return m.Relation(ids[0], ids[1]).String()
+	}
+	cores, llcs, nodes := map[int]struct{}{}, map[int]struct{}{}, map[int]struct{}{}
+	for _, id := range ids {
+		if cpu, found := m.CPU(id); found {
+			cores[cpu.Core], llcs[cpu.LLC], nodes[cpu.Node] = struct{}{}, struct{}{}, struct{}{}
+		}
+	}
+	words := []string{plural(len(ids), "CPU")}
+	if len(ids) > 1 {
+		words = append(words, plural(len(cores), "core"), plural(len(llcs), "LLC"), plural(len(nodes), "node"))
+	}
+	return strings.Join(words, ", ")
+}
+
+func plural(n int, what string) string {
+	if n != 1 {
+		what += "s"
+	}
+	return fmt.Sprintf("%d %s", n, what)
+}

@@ -1,0 +1,33 @@
+package matrix
+
+import (
+	"bytes"
+	"fmt"
+	"strings"
+
+	"gorun/internal/hint"
+	presets "gorun/testdata/matrix"
+)
+
+// Presets are the matrices that come with gorun, each a file in testdata/matrix.
+var Presets = []struct{ Name, Usage string }{
+	{"quick", "8 ways to place the workers of gorun primes, within a minute"},
+	{"classic", "38 rows: goroutines, threads, CPUs and priority, each from 50 to 20000 workers"},
+}
+
+// Preset returns the spec of that name.
+func Preset(name string) (Spec, error) {
+	names := make([]string, len(Presets))
+	for i, p := range Presets {
+		names[i] = p.Name
+		if p.Name != name {
+			continue
+		}
+		text, err := presets.Files.ReadFile(name + ".yaml")
+		if err != nil {
+			return Spec{}, err
+		}
+		return ReadSpec(bytes.NewReader(text))
+	}
+	return Spec{}, hint.With(fmt.Errorf("there is no preset %q", name), "there are "+strings.Join(names, ", "))
+}

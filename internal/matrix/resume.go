@@ -1,0 +1,73 @@
+package matrix
+
+import (
+	"fmt"
+	"maps"
+	"strconv"
+	"strings"
+
+	"gorun/internal/result"
+)
+
+// Common are the flags that all cells share, with their values: what the run is about, apart from its axes.
+func Common(cells []result.Cell) map[string]string {
+	common := maps.Clone(cells[0].Flags)
+	for _, cell := range cells[1:] {
+		maps.DeleteFunc(common, func(flag, value string) bool {
+			other, given := cell.Flags[flag]
+			return !given || other != value
+		})
+	}
+	return common
+}
+
+// Resumable names what keeps a recorded run from going on as the one that is asked for now: another machine, another
+// binary, another design. The budget may differ, since the verdicts hold whenever one stops.
+func Resumable(recorded, now *result.Run) []result.Difference {
+	differences := result.Differences(recorded, now)
+	differ := func(what, before, after string) {
+		if before != after {
+			differences = append(differences, result.Difference{What: what, A: before, B: after})
+		}
+	}
+	differ("experiment", recorded.Experiment, now.Experiment)
+	if recorded.Matrix == nil {
+		differ("matrix", "no cells", plural(len(now.Cells), "cell"))
+		return differences
+	}
+	m, n := recorded.Matrix, now.Matrix
+	number := func(x float64) string { return strconv.FormatFloat(x, 'g', -1, 64) }
+	differ("seed", strconv.FormatUint(recorded.Seed, 10), strconv.FormatUint(now.Seed, 10))
+	differ("samples", strconv.Itoa(m.Rounds), strconv.Itoa(n.Rounds))
+	if n.Warmup >= 0 { // else the pilot's finding stands
+		differ("warmup", strconv.Itoa(m.Warmup), strconv.Itoa(n.Warmup))
+	}
+	differ("precision", number(m.Precision), number(n.Precision))
+	differ("margin", number(m.Margin), number(n.Margin))
+	differ("alpha", number(m.Alpha), number(n.Alpha))
+	differ("cells", plural(len(recorded.Cells), "cell"), plural(len(now.Cells), "cell"))
+	if len(recorded.Cells) != len(now.Cells) {
+		return differences
+	}
+	for i := range recorded.Cells {
+		before, after := command(recorded.Cells[i]), command(now.Cells[i])
+		differ("cell "+strconv.Itoa(i), before, after)
+		if before != after {
+			return differences
+		}
+	}
+	differ("baseline", recorded.Cells[m.Baseline].Name, now.Cells[n.Baseline].Name)
+	return differences
+}
+
+func command(c result.Cell) string { return strings.Join(c.Command, " ") }
+
+// Replay judges the samples that the run has, as if they were taken now.
+func (b *Board) Replay() error {
+	for _, s := range b.run.Samples {
+		if err := b.Add(s); err != nil {
+			return fmt.Errorf("sample %d: %w", s.Index, err)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,358 @@
+// Package matrix measures one experiment in many configurations: the axes of a Spec become cells, whose samples are
+// taken by child processes in an order that a design decides.
+package matrix
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+	"unicode"
+
+	"go.yaml.in/yaml/v3"
+
+	"gorun/internal/hint"
+	"gorun/internal/result"
+)
+
+// Flag is a flag of the experiment as its command has it.
+type Flag struct {
+	Name    string
+	Switch  bool   // its values are "true" and "false"
+	List    bool   // a CPU list, whose values are told apart by spaces, since commas are its own
+	Default string // what it is in a cell that does not give it; "" when that is like none of its values
+}
+
+// Axis is a flag and the values it takes, in order.
+type Axis struct {
+	Flag   string
+	Values []string
+}
+
+// Group is rows of the table that belong together: the full product of its axes.
+type Group struct {
+	Name, Comment string
+	Axes          []Axis
+}
+
+// Spec says which cells there are, and how they are measured where it has a word on that.
+type Spec struct {
+	Experiment, Title string
+	Groups            []Group
+	Exclude           []Conditions // a cell that meets all of any one of them is left out
+	Baseline          Conditions   // single out one cell; none: the first
+	Columns           []result.Column
+
+	// The run's parameters: 0 and nil where the spec is silent.
+	Budget            time.Duration
+	Samples, Warmup   *int
+	Precision, Margin *float64
+	Seed              *uint64
+}
+
+// maxSpec bounds a spec's text, in bytes: far more than a person writes.
+const maxSpec = 64 << 10
+
+// ReadSpec reads a spec in YAML. Each error names its line, as far as it is about one. Aliases are not followed.
+func ReadSpec(r io.Reader) (Spec, error) {
+	text, err := io.ReadAll(io.LimitReader(r, maxSpec+1))
+	if err != nil {
+		return Spec{}, err
+	}
+	if len(text) > maxSpec {
+		return Spec{}, fmt.Errorf("it is longer than %d KiB", maxSpec>>10)
+	}
+	decoder := yaml.NewDecoder(strings.NewReader(string(text)))
+	var document, second yaml.Node
+	switch err := decoder.Decode(&document); {
+	case errors.Is(err, io.EOF):
+		return Spec{}, errors.New("it is empty")
+	case err != nil:
+		return Spec{}, syntax(err)
+	}
+	switch err := decoder.Decode(&second); {
+	case err == nil:
+		return Spec{}, at(&second, "a second document begins: a file has one matrix")
+	case !errors.Is(err, io.EOF):
+		return Spec{}, syntax(err)
+	}
+	return readSpec(document.Content[0])
+}
+
+// syntax is an error of the parser, whose lines are one too low where a scanned token stands in a wrong place.
+func syntax(err error) error {
+	text := strings.TrimPrefix(err.Error(), "yaml: ")
+	if strings.HasPrefix(text, "line ") {
+		text = "near " + text
+	}
+	return errors.New(text)
+}
+
+func readSpec(n *yaml.Node) (Spec, error) {
+	var s Spec
+	var shared []Axis
+	names := map[string]bool{}
+	err := mapping("the file", n, []field{
+		{"experiment", into(&s.Experiment, word)},
+		{"title", into(&s.Title, word)},
+		{"budget", into(&s.Budget, duration)},
+		{"samples", optional(&s.Samples, atLeast(1))},
+		{"warmup", optional(&s.Warmup, atLeast(0))},
+		{"precision", optional(&s.Precision, ParseFraction)},
+		{"margin", optional(&s.Margin, ParseFraction)},
+		{"seed", optional(&s.Seed, seed)},
+		{"flags", axes(&shared)},
+		{"groups", list(&s.Groups, func(what string, n *yaml.Node) (Group, error) {
+			g, err := readGroup(what, n)
+			if err == nil && names[g.Name] {
+				err = at(n, "two groups are called %q", g.Name)
+			}
+			names[g.Name] = true
+			return g, err
+		})},
+		{"exclude", list(&s.Exclude, readConditions)},
+		{"baseline", func(what string, n *yaml.Node) (err error) {
+			s.Baseline, err = readConditions(what, n)
+			return err
+		}},
+		{"columns", list(&s.Columns, readColumn)},
+	})
+	if err != nil {
+		return Spec{}, err
+	}
+	if s.Experiment == "" {
+		return Spec{}, hint.With(at(n, "no experiment is named"), `begin with a line such as "experiment: primes"`)
+	}
+	if len(s.Groups) == 0 {
+		s.Groups = []Group{{}}
+	}
+	for i, g := range s.Groups {
+		s.Groups[i].Axes = overlay(shared, g.Axes)
+	}
+	return s, nil
+}
+
+func readGroup(what string, n *yaml.Node) (Group, error) {
+	var g Group
+	err := mapping(what, n, []field{
+		{"name", into(&g.Name, word)},
+		{"comment", into(&g.Comment, word)},
+		{"flags", axes(&g.Axes)},
+	})
+	if err == nil && g.Name == "" {
+		err = at(n, "a group has no name")
+	}
+	return g, err
+}
+
+func readColumn(what string, n *yaml.Node) (result.Column, error) {
+	c := result.Column{Style: result.ColumnStyles[0]}
+	err := mapping(what, n, []field{
+		{"title", into(&c.Title, word)},
+		{"flag", into(&c.Flag, word)},
+		{"style", into(&c.Style, style)},
+		{"unset", into(&c.Unset, word)},
+	})
+	if err == nil && (c.Title == "" || c.Flag == "") {
+		err = at(n, "a column needs a title and a flag")
+	}
+	return c, err
+}
+
+func readConditions(what string, n *yaml.Node) (Conditions, error) {
+	conditions := Conditions{}
+	err := pairs(what, n, func(key string, n *yaml.Node) (err error) {
+		conditions[key], err = scalar(key, n)
+		return err
+	})
+	if err == nil && len(conditions) == 0 {
+		err = at(n, "%s: no condition is given", what)
+	}
+	return conditions, err
+}
+
+// reader reads the value of a key; its errors name the key and the line.
+type reader func(what string, n *yaml.Node) error
+
+// field is a key that a mapping may have.
+type field struct {
+	key  string
+	read reader
+}
+
+// mapping reads a mapping that has some of the fields, and nothing else.
+func mapping(what string, n *yaml.Node, fields []field) error {
+	return pairs(what, n, func(key string, value *yaml.Node) error {
+		i := slices.IndexFunc(fields, func(f field) bool { return f.key == key })
+		if i < 0 {
+			keys := make([]string, len(fields))
+			for i, f := range fields {
+				keys[i] = f.key
+			}
+			return hint.With(at(value, "%s: unknown key %q", what, key), "there are "+strings.Join(keys, ", "))
+		}
+		return fields[i].read(key, value)
+	})
+}
+
+// pairs reads a mapping in its order; a map of Go would have lost it.
+func pairs(what string, n *yaml.Node, read func(key string, value *yaml.Node) error) error {
+	if n.Kind != yaml.MappingNode {
+		return at(n, "%s: keys with values are wanted, and this is %s", what, kind(n))
+	}
+	lines := map[string]int{}
+	for i := 0; i < len(n.Content); i += 2 {
+		key, err := scalar(what, n.Content[i])
+		if err != nil {
+			return err
+		}
+		if first, twice := lines[key]; twice {
+			return at(n.Content[i], "%s: %q is there already, on line %d", what, key, first)
+		}
+		lines[key] = n.Content[i].Line
+		if err := read(key, n.Content[i+1]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// sequence reads a list that is not empty.
+func sequence[T any](what string, n *yaml.Node, read func(what string, n *yaml.Node) (T, error)) ([]T, error) {
+	if n.Kind != yaml.SequenceNode || len(n.Content) == 0 {
+		return nil, at(n, "%s: a list is wanted, and this is %s", what, kind(n))
+	}
+	values := make([]T, len(n.Content))
+	for i, element := range n.Content {
+		var err error
+		if values[i], err = read(what, element); err != nil {
+			return nil, err
+		}
+	}
+	return values, nil
+}
+
+func list[T any](to *[]T, read func(what string, n *yaml.Node) (T, error)) reader {
+	return func(what string, n *yaml.Node) (err error) {
+		*to, err = sequence(what, n, read)
+		return err
+	}
+}
+
+// axes reads flags with a value or a list of them.
+func axes(to *[]Axis) reader {
+	return func(what string, n *yaml.Node) error {
+		return pairs(what, n, func(flag string, n *yaml.Node) (err error) {
+			axis := Axis{Flag: flag, Values: make([]string, 1)}
+			if n.Kind == yaml.ScalarNode {
+				axis.Values[0], err = scalar(flag, n)
+			} else {
+				axis.Values, err = sequence(flag, n, scalar)
+			}
+			*to = append(*to, axis)
+			return err
+		})
+	}
+}
+
+// into reads a value that may be left out.
+func into[T any](to *T, parse func(string) (T, error)) reader {
+	return func(what string, n *yaml.Node) error {
+		text, err := scalar(what, n)
+		if err != nil {
+			return err
+		}
+		value, err := parse(text)
+		if err != nil {
+			return fmt.Errorf("line %d: %s: %w", n.Line, what, err)
+		}
+		*to = value
+		return nil
+	}
+}
+
+// optional reads a value whose absence is not one of its values.
+func optional[T any](to **T, parse func(string) (T, error)) reader {
+	return func(what string, n *yaml.Node) error {
+		*to = new(T)
+		return into(*to, parse)(what, n)
+	}
+}
+
+// scalar returns a value as it was written: 0x10 and 1e3 too. What is shown later must not be able to command the
+// terminal.
+func scalar(what string, n *yaml.Node) (string, error) {
+	tags := []string{"!!str", "!!int", "!!float", "!!bool", "!!timestamp"}
+	if n.Kind != yaml.ScalarNode || !slices.Contains(tags, n.ShortTag()) {
+		return "", at(n, "%s: a value is wanted, and this is %s", what, kind(n))
+	}
+	text := strings.TrimSpace(n.Value)
+	if i := strings.IndexFunc(text, func(r rune) bool { return !unicode.IsPrint(r) }); i >= 0 {
+		return "", at(n, "%s: %q cannot be printed on one line", what, text)
+	}
+	return text, nil
+}
+
+// kind says what a node is.
+func kind(n *yaml.Node) string {
+	switch {
+	case n.Kind == yaml.AliasNode:
+		return "an alias"
+	case n.Kind == yaml.MappingNode:
+		return "keys with values"
+	case n.Kind == yaml.SequenceNode && len(n.Content) == 0:
+		return "an empty list"
+	case n.Kind == yaml.SequenceNode:
+		return "a list"
+	case n.ShortTag() == "!!null":
+		return "nothing"
+	}
+	return fmt.Sprintf("%q", n.Value)
+}
+
+func at(n *yaml.Node, format string, args ...any) error {
+	return fmt.Errorf("line %d: %s", n.Line, fmt.Sprintf(format, args...))
+}
+
+func word(text string) (string, error) {
+	if text == "" {
+		return "", errors.New("it is empty")
+	}
+	return text, nil
+}
+
+func style(text string) (string, error) {
+	if !slices.Contains(result.ColumnStyles, text) {
+		return "", fmt.Errorf("there is no style %q, but %s", text, strings.Join(result.ColumnStyles, ", "))
+	}
+	return text, nil
+}
+
+func duration(text string) (time.Duration, error) {
+	d, err := time.ParseDuration(text)
+	if err != nil || d <= 0 {
+		return 0, fmt.Errorf("%q is not a time above 0, such as 45s or 30m", text)
+	}
+	return d, nil
+}
+
+func atLeast(least int) func(string) (int, error) {
+	return func(text string) (int, error) {
+		n, err := strconv.Atoi(text)
+		if err != nil || n < least {
+			return 0, fmt.Errorf("%q is not a whole number from %d on", text, least)
+		}
+		return n, nil
+	}
+}
+
+func seed(text string) (uint64, error) {
+	n, err := strconv.ParseUint(text, 0, 64)
+	if err != nil {
+		return 0, fmt.Errorf("%q is not a whole number below 2^64", text)
+	}
+	return n, nil
+}

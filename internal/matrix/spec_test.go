@@ -1,0 +1,201 @@
+package matrix_test
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"testing/iotest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"gorun/internal/hint"
+	"gorun/internal/matrix"
+	"gorun/internal/result"
+)
+
+func TestReadSpec(t *testing.T) {
+	samples, warmup, precision, margin, seed := 7, 0, 0.02, 0.01, uint64(0xFFFFFFFFFFFFFFFF)
+	s, err := matrix.ReadSpec(strings.NewReader(`
+groups:
+  - name: floating
+    comment: >
+      goes
+      anywhere
+    flags: {workers: [0x10, 1e3, 5_0], nice: -5}
+  - {name: "é, pinned", flags: {pin-cpus: ["0,2", share:1/2, 3, ""], limit: 7, lock-thread: [true, False]}}
+flags: {limit: 200000, dispatch: goroutine}
+experiment: primes
+title: "two: ways"
+budget: 30m
+samples: 7
+warmup: 0
+precision: 2%
+margin: 0.01
+seed: 0xFFFFFFFFFFFFFFFF
+exclude:
+  - {group: floating, workers: 0x10}
+  - lock-thread: true
+baseline: {workers: 1e3}
+columns:
+  - {title: F1, flag: lock-thread, style: truth}
+  - {title: N, flag: nice, unset: default}
+`))
+	require.NoError(t, err)
+	assert.Equal(t, matrix.Spec{
+		Experiment: "primes", Title: "two: ways",
+		Groups: []matrix.Group{
+			{
+				Name: "floating", Comment: "goes anywhere", Axes: []matrix.Axis{
+					axis("limit", "200000"), axis("dispatch", "goroutine"), axis("workers", "0x10", "1e3", "5_0"),
+					axis("nice", "-5"),
+				},
+			},
+			{
+				Name: "é, pinned", Axes: []matrix.Axis{
+					axis("limit", "7"), axis("dispatch", "goroutine"), axis("pin-cpus", "0,2", "share:1/2", "3", ""),
+					axis("lock-thread", "true", "False"),
+				},
+			},
+		},
+		Exclude:  []matrix.Conditions{{"group": "floating", "workers": "0x10"}, {"lock-thread": "true"}},
+		Baseline: matrix.Conditions{"workers": "1e3"},
+		Columns: []result.Column{
+			{Title: "F1", Flag: "lock-thread", Style: "truth"}, {Title: "N", Flag: "nice", Style: "value", Unset: "default"},
+		},
+		Budget: 30 * time.Minute, Samples: &samples, Warmup: &warmup,
+		Precision: &precision, Margin: &margin, Seed: &seed,
+	}, s)
+}
+
+func TestReadSpecWithoutGroups(t *testing.T) {
+	s, err := matrix.ReadSpec(strings.NewReader("experiment: primes\nflags:\n  workers: [1, 2]\n  limit: 5\n"))
+	require.NoError(t, err)
+	assert.Equal(t, matrix.Spec{Experiment: "primes", Groups: []matrix.Group{
+		{Axes: []matrix.Axis{axis("workers", "1", "2"), axis("limit", "5")}},
+	}}, s, "what the file does not say is absent")
+}
+
+// bomb is a file of aliases of aliases: a billion values if they were followed.
+var bomb = "experiment: primes\nflags:\n  a: &a [1, 2, 3, 4, 5, 6, 7, 8, 9, 10]\n" + `
+  b: &b [*a, *a, *a, *a, *a, *a, *a, *a, *a, *a]
+  c: &c [*b, *b, *b, *b, *b, *b, *b, *b, *b, *b]
+  d: [*c, *c, *c, *c, *c, *c, *c, *c, *c, *c]
+`
+
+func TestReadSpecErrors(t *testing.T) {
+	const head = "experiment: primes\n"
+	for text, want := range map[string]string{
+		"":                                 "it is empty",
+		"# nothing\n":                      "it is empty",
+		"---\n":                            "line 2: the file: keys with values are wanted, and this is nothing",
+		"[1, 2]":                           "line 1: the file: keys with values are wanted, and this is a list",
+		"primes":                           `line 1: the file: keys with values are wanted, and this is "primes"`,
+		"flags: {workers: [1, 2]}":         "line 1: no experiment is named",
+		head + "---\nexperiment: x\n":      "line 2: a second document begins: a file has one matrix",
+		head + "---\n]":                    "near line 2: did not find expected node content",
+		head + "experiment: x\n":           `line 2: the file: "experiment" is there already, on line 1`,
+		head + "grops: []\n":               `line 2: the file: unknown key "grops"`,
+		head + "<<: {title: x}\n":          "line 2: the file: a value is wanted",
+		head + "? [a]\n: b\n":              "line 2: the file: a value is wanted, and this is a list",
+		head + "title:\n":                  "line 2: title: a value is wanted, and this is nothing",
+		head + "title: ''\n":               "line 2: title: it is empty",
+		head + "title: [x]\n":              "line 2: title: a value is wanted, and this is a list",
+		head + "title: !!binary aGk=\n":    "line 2: title: a value is wanted",
+		head + "title: !own x\n":           "line 2: title: a value is wanted",
+		head + "title: \"\\e[31m\"\n":      `line 2: title: "\x1b[31m" cannot be printed on one line`,
+		head + "title: |\n  a\n  b\n":      `line 2: title: "a\nb" cannot be printed on one line`,
+		head + "title: \"a\\u202Eb\"\n":    "cannot be printed on one line",
+		head + "title: a\x00b\n":           "control characters are not allowed",
+		head + "title: {x: [}\n":           "near line 1: did not find expected node content",
+		head + "title: \xff\n":             "invalid",
+		head + "budget: 30\n":              `line 2: budget: "30" is not a time above 0`,
+		head + "budget: 0s\n":              `line 2: budget: "0s" is not a time above 0`,
+		head + "samples: 0\n":              `line 2: samples: "0" is not a whole number from 1 on`,
+		head + "samples: many\n":           `line 2: samples: "many" is not a whole number from 1 on`,
+		head + "warmup: -1\n":              `line 2: warmup: "-1" is not a whole number from 0 on`,
+		head + "seed: -1\n":                `line 2: seed: "-1" is not a whole number below 2^64`,
+		head + "precision: 2\n":            `line 2: precision: "2" is not a fraction between 0 and 1`,
+		head + "margin: 100%\n":            `line 2: margin: "100%" is not a fraction between 0 and 1`,
+		head + "flags: 5\n":                `line 2: flags: keys with values are wanted, and this is "5"`,
+		head + "flags: {workers: []}\n":    "line 2: workers: a list is wanted, and this is an empty list",
+		head + "flags: {workers: {}}\n":    "line 2: workers: a list is wanted, and this is keys with values",
+		head + "flags:\n  workers:\n":      "line 3: workers: a value is wanted, and this is nothing",
+		head + "flags: {workers: [[1]]}":   "line 2: workers: a value is wanted, and this is a list",
+		head + "flags: {a: [1], a: 2}\n":   `line 2: flags: "a" is there already, on line 2`,
+		head + "groups: {name: x}\n":       "line 2: groups: a list is wanted, and this is keys with values",
+		head + "groups: []\n":              "line 2: groups: a list is wanted, and this is an empty list",
+		head + "groups:\n - flags: {}\n":   "line 3: a group has no name",
+		head + "groups:\n - nmae: x\n":     `line 3: groups: unknown key "nmae"`,
+		head + "exclude: [{}]\n":           "line 2: exclude: no condition is given",
+		head + "exclude: {group: a}\n":     "line 2: exclude: a list is wanted, and this is keys with values",
+		head + "baseline: {}\n":            "line 2: baseline: no condition is given",
+		head + "baseline: {a: [1]}\n":      "line 2: a: a value is wanted, and this is a list",
+		head + "columns: [{title: x}]\n":   "line 2: a column needs a title and a flag",
+		head + "columns: [{flag: x}]\n":    "line 2: a column needs a title and a flag",
+		head + "columns: [{style: bar}]":   `line 2: style: there is no style "bar", but value, truth, cpus`,
+		head + "columns: [{unset: ''}]":    "line 2: unset: it is empty",
+		head + "title: &a x\nbudget: *a":   "line 3: budget: a value is wanted, and this is an alias",
+		head + "title: *a\n":               "unknown anchor 'a'",
+		head + "flags: &f {a: *f}\n":       "line 2: a: a list is wanted, and this is an alias",
+		bomb:                               "line 5: b: a value is wanted, and this is an alias",
+		head + strings.Repeat("[", 20_000): "line 2: ",
+
+		head + "flags: " + strings.Repeat("{a: ", 12_000):                        "exceeded max depth",
+		head + "flags: " + strings.Repeat("[", 5000) + strings.Repeat("]", 5000): "line 2: flags: keys with values are wanted",
+		head + "groups:\n" + strings.Repeat(" - {name: x}\n", 2):                 `line 4: two groups are called "x"`,
+		head + "# " + strings.Repeat("x", 64<<10):                                "it is longer than 64 KiB",
+		head + "title: ok\nflags:\n  a:\n    - 1\n    - 2\n  a:\n    - 3\n":      `line 7: flags: "a" is there already, on line 4`,
+	} {
+		_, err := matrix.ReadSpec(strings.NewReader(text))
+		shown := text[:min(len(text), 60)]
+		require.ErrorContains(t, err, want, "%q", shown)
+		assert.NotContains(t, err.Error(), "\n", "%q", shown)
+		assert.False(t, strings.HasPrefix(err.Error(), "yaml"), "%q: %v", shown, err)
+	}
+
+	_, err := matrix.ReadSpec(strings.NewReader(head + "grops: []\n"))
+	assert.Contains(t, hint.Of(err), "groups, exclude, baseline, columns")
+	_, err = matrix.ReadSpec(strings.NewReader(head + "margin: 2\n"))
+	assert.Contains(t, hint.Of(err), "2% or 0.02")
+	broken := errors.New("broken")
+	_, err = matrix.ReadSpec(iotest.ErrReader(broken))
+	require.ErrorIs(t, err, broken)
+}
+
+// FuzzReadSpec: any text is a spec or an error of one line, and any spec has sound cells or such an error.
+func FuzzReadSpec(f *testing.F) {
+	files, err := filepath.Glob("../../testdata/matrix/*.yaml")
+	require.NoError(f, err)
+	require.NotEmpty(f, files)
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		require.NoError(f, err)
+		f.Add(string(text))
+	}
+	f.Add(bomb)
+	f.Add("experiment: primes\nflags: {workers: [1, 2], pin-cpus: [all, ''], nice: 0}\nexclude: [{nice: 0, workers: 2}]\n")
+	f.Fuzz(func(t *testing.T, text string) {
+		s, err := matrix.ReadSpec(strings.NewReader(text))
+		if err != nil {
+			require.NotContains(t, err.Error(), "\n")
+			return
+		}
+		cells, baseline, err := s.Cells(primes)
+		if err != nil {
+			require.NotContains(t, err.Error(), "\n")
+			return
+		}
+		require.Less(t, baseline, len(cells))
+		require.LessOrEqual(t, len(cells), matrix.MaxCells)
+		seen := map[string]bool{}
+		for _, c := range cells {
+			require.False(t, seen[c.Name], c.Name)
+			seen[c.Name] = true
+			require.Equal(t, c.Flags, flagsOf(c.Command))
+		}
+	})
+}

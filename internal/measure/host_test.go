@@ -1,0 +1,181 @@
+package measure
+
+import (
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"testing/fstest"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"gorun/internal/result"
+	"gorun/internal/sysfs"
+	"gorun/internal/topology"
+)
+
+func TestReadHostLive(t *testing.T) {
+	root := os.DirFS("/")
+	m, err := topology.Read(root)
+	require.NoError(t, err)
+	h, err := ReadHost(root, m, []string{"GOGC=50"})
+	require.NoError(t, err)
+	assert.Equal(t, m.Counts().Online, h.Online)
+	assert.NotEmpty(t, h.Kernel)
+	assert.Positive(t, h.MemoryBytes)
+	assert.Positive(t, h.GOMAXPROCS)
+	assert.NotEmpty(t, h.CommandLine)
+	assert.NotEmpty(t, h.ASLR)
+	assert.Equal(t, "GOGC=50", h.Environment)
+
+	again, err := ReadHost(root, m, []string{"GOGC=50"})
+	require.NoError(t, err)
+	assert.Empty(t, result.Differences(&result.Run{Host: h}, &result.Run{Host: again}))
+}
+
+// Every recorded machine can be described, and no two of them that differ in their CPUs have the same topology.
+func TestReadHostOfRecordedMachines(t *testing.T) {
+	files, err := filepath.Glob("../../testdata/hosts/*.txtar")
+	require.NoError(t, err)
+	require.NotEmpty(t, files)
+	for _, file := range files {
+		root, err := sysfs.OpenRoot(file)
+		require.NoError(t, err)
+		m, err := topology.Read(root)
+		require.NoError(t, err)
+		h, err := ReadHost(root, m, nil)
+		require.NoError(t, err, file)
+		assert.Regexp(t, "^[0-9a-f]{12}$", h.Topology, file)
+		assert.Equal(t, m.Counts().Cores, h.Cores, file)
+	}
+}
+
+// recordedMachine is a machine with four CPUs, of which 0 and 2, and 1 and 3, share a core; and other files.
+func recordedMachine(other map[string]string) fs.FS {
+	files := map[string]string{
+		"sys/devices/system/cpu/present": "0-3", "sys/devices/system/cpu/online": "0-3",
+		"sys/devices/system/cpu/cpu0/topology/core_cpus_list": "0,2",
+		"sys/devices/system/cpu/cpu1/topology/core_cpus_list": "1,3",
+		"sys/devices/system/cpu/cpu2/topology/core_cpus_list": "0,2",
+		"sys/devices/system/cpu/cpu3/topology/core_cpus_list": "1,3",
+	}
+	maps.Copy(files, other)
+	fsys := fstest.MapFS{}
+	for name, content := range files {
+		fsys[name] = &fstest.MapFile{Data: []byte(content + "\n")}
+	}
+	return fsys
+}
+
+func readHost(t *testing.T, root fs.FS, environ ...string) result.Host {
+	t.Helper()
+	m, err := topology.Read(root)
+	require.NoError(t, err)
+	h, err := ReadHost(root, m, environ)
+	require.NoError(t, err)
+	return h
+}
+
+func TestReadHostConditions(t *testing.T) {
+	h := readHost(t, recordedMachine(nil))
+	assert.Empty(t, h.CommandLine+h.SMT+h.Turbo+h.Mitigations+h.ASLR+h.Environment)
+	assert.Zero(t, h.MemoryLimit)
+
+	const group = "sys/fs/cgroup/"
+	h = readHost(t, recordedMachine(map[string]string{
+		"proc/cmdline":                       "quiet  mitigations=off",
+		"proc/sys/kernel/randomize_va_space": "2",
+		"sys/devices/system/cpu/smt/control": "notsupported",
+		"proc/self/cgroup":                   "0::/a/b",
+		"proc/self/mountinfo":                "30 24 0:26 / /sys/fs/cgroup rw - cgroup2 cgroup2 rw",
+		group + "a/memory.max":               "1048576", group + "a/memory.current": "4096",
+		group + "a/b/memory.max": "2097152", group + "a/b/memory.current": "4096",
+		group + "a/b/cpu.max": "150000 100000",
+	}), "PATH=/bin", "OMP_NUM_THREADS=2", "GOGC=off")
+	assert.Equal(t, "quiet  mitigations=off", h.CommandLine)
+	assert.Equal(t, "2", h.ASLR)
+	assert.Equal(t, "notsupported", h.SMT)
+	assert.EqualValues(t, 1048576, h.MemoryLimit, "the least of the group's and its ancestors'")
+	require.NotNil(t, h.CPUQuota)
+	assert.Equal(t, 1.5, *h.CPUQuota)
+	assert.Equal(t, "GOGC=off OMP_NUM_THREADS=2", h.Environment)
+}
+
+func TestReadTurbo(t *testing.T) {
+	const noTurbo, boost = "sys/devices/system/cpu/intel_pstate/no_turbo", "sys/devices/system/cpu/cpufreq/boost"
+	for _, c := range []struct {
+		files map[string]string
+		want  string
+	}{
+		{nil, ""},
+		{map[string]string{noTurbo: "0"}, "on"},
+		{map[string]string{noTurbo: "1"}, "off"},
+		{map[string]string{boost: "1"}, "on"},
+		{map[string]string{boost: "0"}, "off"},
+		{map[string]string{noTurbo: "1", boost: "1"}, "off"},
+	} {
+		assert.Equal(t, c.want, readTurbo(recordedMachine(c.files)), "%v", c.files)
+	}
+}
+
+// Hashes are the same on every build (sha256sum has given them too), and tell what they should.
+func TestHashes(t *testing.T) {
+	shared := readHost(t, recordedMachine(nil)).Topology
+	assert.Equal(t, "cf6d6d636aa7", shared)
+	const cpu = "sys/devices/system/cpu/cpu"
+	for what, files := range map[string]map[string]string{
+		"core": {
+			cpu + "0/topology/core_cpus_list": "0-1", cpu + "1/topology/core_cpus_list": "0-1",
+			cpu + "2/topology/core_cpus_list": "2-3", cpu + "3/topology/core_cpus_list": "2-3",
+		},
+		"LLC": {
+			cpu + "0/cache/index3/level": "3", cpu + "0/cache/index3/shared_cpu_list": "0,2",
+			cpu + "1/cache/index3/level": "3", cpu + "1/cache/index3/shared_cpu_list": "1,3",
+		},
+		"node": {
+			"sys/devices/system/node/online": "0-1", "sys/devices/system/node/node0/cpulist": "0,2",
+			"sys/devices/system/node/node1/cpulist": "1,3",
+		},
+		"package": {
+			// With one cache over both, so that nothing else changes.
+			cpu + "0/cache/index3/level": "3", cpu + "0/cache/index3/shared_cpu_list": "0-3",
+			cpu + "1/topology/physical_package_id": "1", cpu + "3/topology/physical_package_id": "1",
+			cpu + "0/topology/physical_package_id": "0", cpu + "2/topology/physical_package_id": "0",
+		},
+		"offline": {"sys/devices/system/cpu/online": "0-2"},
+	} {
+		assert.NotEqual(t, shared, readHost(t, recordedMachine(files)).Topology, what)
+	}
+	masked := recordedMachine(map[string]string{"proc/self/status": "Cpus_allowed_list:\t0-1"})
+	assert.Equal(t, shared, readHost(t, masked).Topology, "what the process was given is not the machine's")
+
+	const dir = "sys/devices/system/cpu/vulnerabilities/"
+	mitigations := func(meltdown, mds string) string {
+		return hashMitigations(recordedMachine(map[string]string{dir + "meltdown": meltdown, dir + "mds": mds}))
+	}
+	assert.Equal(t, "472266642f53", mitigations("Mitigation: PTI", "Not affected"))
+	assert.NotEqual(t, mitigations("Vulnerable", "Not affected"), mitigations("Not affected", "Vulnerable"))
+	assert.NotEqual(t, mitigations("Vulnerable", "Not affected"), mitigations("Mitigation: PTI", "Not affected"))
+}
+
+func TestEnvironment(t *testing.T) {
+	assert.Equal(t, []string{
+		"GLIBC_TUNABLES=a=1:b=2", "GODEBUG=", "GOGC=off", "GOMAXPROCS=2", "GOMEMLIMIT=1GiB", "GOMP_CPU_AFFINITY=0 1",
+		"GORACE=halt_on_error=1", "GOTRACEBACK=all", "KMP_AFFINITY=compact", "LD_LIBRARY_PATH=/opt", "LD_PRELOAD=x.so y.so",
+		"MALLOC_ARENA_MAX=1", "OMP_NUM_THREADS=4",
+	}, Environment(strings.Split("OMP_NUM_THREADS=4;PATH=/bin;HOME=/root;GOTRACEBACK=all;GOPATH=/go;GOFLAGS=-v;"+
+		"GOPROXY=off;GOROOT=/go;GOCACHE=/c;GOMODCACHE=/m;GOBIN=/b;GOENV=off;GOTOOLCHAIN=local;GOWORK=off;GOEXE=;GOAMD64=v3;"+
+		"GOOGLE_API_KEY=secret;GOGCX=1;LD=ld;MALLOC=1;OMP=1;=odd;noequals;GOMAXPROCS=2;GOGC=off;GODEBUG=;GOMEMLIMIT=1GiB;"+
+		"LD_PRELOAD=x.so y.so;LD_LIBRARY_PATH=/opt;MALLOC_ARENA_MAX=1;GLIBC_TUNABLES=a=1:b=2;KMP_AFFINITY=compact;"+
+		"GOMP_CPU_AFFINITY=0 1;GORACE=halt_on_error=1;MY_OMP_NUM_THREADS=1", ";")))
+	assert.Equal(t, []string{}, Environment(nil))
+}
+
+func TestChosen(t *testing.T) {
+	assert.Equal(t, "madvise", chosen("always [madvise] never"))
+	assert.Equal(t, "never", chosen("never"))
+	assert.Equal(t, "odd ]x[", chosen("odd ]x["))
+}

@@ -1,0 +1,168 @@
+package render
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/jedib0t/go-pretty/v6/text"
+
+	"gorun/internal/result"
+)
+
+// ComparisonFormats are the formats of two runs that are compared, the default first.
+var ComparisonFormats = []string{"table", "json"}
+
+// Comparison shows two runs side by side, in one of ComparisonFormats.
+func Comparison(w io.Writer, c *result.Comparison, format string, opts Options) error {
+	switch format {
+	case "json":
+		full := *c
+		full.Differences, full.Cells, full.Warnings = orEmpty(c.Differences), orEmpty(c.Cells), orEmpty(c.Warnings)
+		full.OnlyA, full.OnlyB = orEmpty(c.OnlyA), orEmpty(c.OnlyB)
+		return indented(w, &full)
+	case "table":
+		c = clean(c)
+		_, err := io.WriteString(w, page([]string{
+			comparisonHeading(c, opts),
+			differencesBlock(c, opts),
+			comparedBlock(c, opts),
+			unmatchedBlock(c, opts),
+			warningsBlock(c.Warnings, opts),
+		}))
+		return err
+	}
+	return fmt.Errorf("%w %q for a comparison: there are %s", ErrFormat, format, strings.Join(ComparisonFormats, ", "))
+}
+
+// comparisonHeading says which runs are compared, and where they ran.
+func comparisonHeading(c *result.Comparison, opts Options) string {
+	block := opts.paint(bold, "gorun compare "+c.Experiment+": B against A") + "\n"
+	hosts := [2][]string{}
+	for i, origin := range [...]result.Origin{c.A, c.B} {
+		parts := []string{origin.File, origin.Started, things(origin.Samples, "sample")}
+		if origin.Host.Hostname != "" {
+			parts = append(parts, "on "+origin.Host.Hostname)
+		}
+		block += labelled(fmt.Sprintf("  %c  ", 'A'+i), parts, opts)
+		hosts[i] = hostParts(&result.Run{Host: origin.Host, Tool: origin.Tool}, spec{})
+	}
+	if strings.Join(hosts[0], " · ") == strings.Join(hosts[1], " · ") {
+		return block + labelled("  on ", hosts[0], opts)
+	}
+	return block + labelled("  A on ", hosts[0], opts) + labelled("  B on ", hosts[1], opts)
+}
+
+// labelled sets parts in lines after a label.
+func labelled(label string, parts []string, opts Options) string {
+	indent := strings.Repeat(" ", len(label))
+	width := opts.columns() - len(indent)
+	for i, part := range parts {
+		parts[i] = text.Snip(part, width, "…")
+	}
+	return label + flow(parts, " · ", indent, width)
+}
+
+// differencesBlock names the conditions that the runs do not share.
+func differencesBlock(c *result.Comparison, opts Options) string {
+	if len(c.Differences) == 0 {
+		return ""
+	}
+	block := opts.paint(bold, "Not the same in both:") + "\n"
+	for _, d := range c.Differences {
+		block += paragraph("  - ", fmt.Sprintf("%s: %s in A, %s in B", d.What, orNothing(d.A), orNothing(d.B)),
+			opts.columns())
+	}
+	return block
+}
+
+func orNothing(text string) string {
+	if text == "" {
+		return "nothing"
+	}
+	return text
+}
+
+// comparedBlock is a row a cell, with what is said of B against A.
+func comparedBlock(c *result.Comparison, opts Options) string {
+	if len(c.Cells) == 0 {
+		return paragraph("", "No cell of A has a partner in B.", opts.columns())
+	}
+	var medians []float64
+	for _, cell := range c.Cells {
+		medians = append(medians, cell.SecondsA.Median, cell.SecondsB.Median)
+	}
+	show := together(medians)
+	columns := []column{left("cell"), right("A"), right("B")}
+	numbers, rows := make([][]string, len(c.Cells)), make([]judged, len(c.Cells))
+	for i, cell := range c.Cells {
+		numbers[i] = []string{"", show(cell.SecondsA.Median), show(cell.SecondsB.Median)}
+		rows[i] = judged{cells: numbers[i], words: comparedWords(c, cell)}
+	}
+	room := max(8, opts.columns()-gridWidth(columns, numbers)+len("cell"))
+	for i, cell := range c.Cells {
+		numbers[i][0] = text.Snip(cell.A, room, "…")
+	}
+	return judgedGrid(columns, "B against A", rows, opts)
+}
+
+// comparedWords are what is said of a cell: the verdict, that on its ratio to the baseline, what else it is in B, what
+// the runs said of it by themselves, and in spite of what it was compared.
+func comparedWords(c *result.Comparison, cell result.ComparedCell) []remark {
+	words := []remark{{cell.Words, kindColours[cell.Verdict.Kind]}}
+	if cell.Relative != nil {
+		words = append(words, remark{"relative to the baseline: " + cell.Relative.String(), kindColours[cell.Relative.Kind]})
+	}
+	if cell.VerdictA != cell.VerdictB {
+		words = append(words, remark{fmt.Sprintf("A's own verdict: %s; B's: %s", orNone(cell.VerdictA),
+			orNone(cell.VerdictB)), ""})
+	}
+	if cell.B != cell.A {
+		text := "in B: " + cell.B
+		if cell.Relation != "" {
+			text += " (" + cell.Relation + " in both)"
+		}
+		words = append(words, remark{text, ""})
+	}
+	if c.Forced {
+		words = append(words, remark{forcedText(c.Differences), yellow})
+	}
+	return words
+}
+
+func orNone(verdict string) string {
+	if verdict == "" {
+		return "none"
+	}
+	return verdict
+}
+
+// forcedText is "forced: kernel differs".
+func forcedText(differences []result.Difference) string {
+	names := make([]string, len(differences))
+	for i, d := range differences {
+		names[i] = d.What
+	}
+	switch len(names) {
+	case 0:
+		return "forced"
+	case 1:
+		return "forced: " + names[0] + " differs"
+	}
+	last := len(names) - 1
+	return "forced: " + strings.Join(names[:last], ", ") + " and " + names[last] + " differ"
+}
+
+// unmatchedBlock lists the cells that only one run has.
+func unmatchedBlock(c *result.Comparison, opts Options) string {
+	block := ""
+	for _, side := range [...]struct {
+		label string
+		names []string
+	}{{"only in A: ", c.OnlyA}, {"only in B: ", c.OnlyB}} {
+		if len(side.names) > 0 {
+			block += labelled(side.label, side.names, opts)
+		}
+	}
+	return block
+}

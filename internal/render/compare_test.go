@@ -1,0 +1,143 @@
+package render
+
+import (
+	"encoding/json"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/jedib0t/go-pretty/v6/text"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"golang.org/x/perf/benchfmt"
+
+	"gorun/internal/result"
+	"gorun/internal/stats"
+)
+
+// comparison is one of two runs on one machine, before and after a new kernel.
+func comparison() *result.Comparison {
+	before := result.Origin{
+		File: "before.jsonl", Started: "2026-01-02T03:04:05Z", Host: plainRun().Host, Tool: plainRun().Tool,
+		Samples: 325,
+	}
+	after := before
+	after.File, after.Started, after.Host.Kernel = "after.jsonl", "2026-01-03T03:04:05Z", "6.19.0"
+	slower, same := effectOf(stats.Slower, 2, 1.1, 2.9, 61), effectOf(stats.Same, 0.1, -1, 1.1, 61)
+	return &result.Comparison{
+		Schema: result.Schema, Tool: before.Tool, Experiment: "primes", A: before, B: after,
+		Differences: []result.Difference{{What: "kernel", A: "6.18.2", B: "6.19.0"}},
+		Cells: []result.ComparedCell{
+			{
+				A: "workers=50", B: "workers=50", SecondsA: timed(0.161).Seconds, SecondsB: timed(0.1642).Seconds,
+				Verdict: *slower, Words: slower.String(), VerdictA: "baseline", VerdictB: "baseline",
+			},
+			{
+				A: "pin-cpus=0,1", B: "pin-cpus=0,8", Relation: "same-llc", SecondsA: timed(1.2).Seconds,
+				SecondsB: timed(1.2).Seconds, Verdict: *same, Words: same.String(), Relative: slower,
+				VerdictA: "slower", VerdictB: "same",
+			},
+		},
+		OnlyA: []string{"workers=500", "workers=5000"},
+	}
+}
+
+func comparisons() map[string]*result.Comparison {
+	forced := comparison()
+	forced.Forced = true
+	forced.Differences = append(forced.Differences, result.Difference{What: "binary", A: strings.Repeat("a", 40)})
+	forced.B.Host.CPUModel = "Another CPU @ 3.00GHz"
+	forced.Warnings = []result.Warning{{Code: "x", Message: "A warning.", Hint: "a way out"}}
+	empty := &result.Comparison{A: comparison().A, B: comparison().B, Experiment: "primes"}
+	return map[string]*result.Comparison{"compare": comparison(), "compare-forced": forced, "compare-empty": empty}
+}
+
+func compared(t *testing.T, c *result.Comparison, format string, opts Options) string {
+	t.Helper()
+	var out strings.Builder
+	require.NoError(t, Comparison(&out, c, format, opts))
+	return out.String()
+}
+
+func TestComparisonGolden(t *testing.T) {
+	for name, c := range comparisons() {
+		golden(t, name+".table", compared(t, c, "table", Options{}))
+		golden(t, name+".120.table", compared(t, c, "table", Options{Width: 120}))
+		golden(t, name+".terminal", compared(t, c, "table", Options{Terminal: true, Colour: true, Width: 100}))
+		golden(t, name+".json", compared(t, c, "json", Options{}))
+	}
+}
+
+func TestComparisonFitsItsWidth(t *testing.T) {
+	long := comparison()
+	long.A.File, long.Cells[0].A = "/"+strings.Repeat("journal", 30), strings.Repeat("pin-cpus=0,", 30)
+	all := comparisons()
+	all["long"] = long
+	for name, c := range all {
+		for width := 60; width < 200; width++ {
+			plain := compared(t, c, "table", Options{Width: width})
+			for line := range strings.Lines(plain) {
+				assert.LessOrEqual(t, text.StringWidthWithoutEscSequences(strings.TrimSuffix(line, "\n")), width, name)
+			}
+			coloured := compared(t, c, "table", Options{Width: width, Colour: true})
+			assert.Equal(t, plain, text.StripEscape(coloured), "colour moves nothing: %s", name)
+		}
+	}
+}
+
+// A comparison that was not meant is not to be taken for another, whichever line is quoted.
+func TestForcedComparisonSaysSoOfEveryCell(t *testing.T) {
+	c := comparisons()["compare-forced"]
+	page := words(compared(t, c, "table", Options{}))
+	assert.Equal(t, len(c.Cells), strings.Count(page, "forced: kernel and binary differ"))
+	for want, differences := range map[string][]result.Difference{
+		"forced":                               nil,
+		"forced: kernel differs":               {{What: "kernel"}},
+		"forced: kernel, CPU and quota differ": {{What: "kernel"}, {What: "CPU"}, {What: "quota"}},
+	} {
+		assert.Equal(t, want, forcedText(differences))
+	}
+}
+
+func TestComparisonFormats(t *testing.T) {
+	for _, format := range ComparisonFormats {
+		assert.NotEmpty(t, compared(t, comparison(), format, Options{}))
+	}
+	require.ErrorIs(t, Comparison(&strings.Builder{}, comparison(), "csv", Options{}), ErrFormat)
+	require.ErrorIs(t, Comparison(brokenWriter{}, comparison(), "table", Options{}), errBroken)
+
+	out := compared(t, &result.Comparison{}, "json", Options{})
+	var lists map[string]any
+	require.NoError(t, json.Unmarshal([]byte(out), &lists))
+	for _, list := range []string{"differences", "cells", "only_a", "only_b", "warnings"} {
+		assert.Equal(t, []any{}, lists[list], list)
+	}
+}
+
+// benchstat puts runs side by side that share their configuration but for the line that it was told to compare by.
+func TestBenchfmtPair(t *testing.T) {
+	a, b := matrixRun(), matrixRun()
+	b.Host.Kernel = "6.19.0"
+	var out strings.Builder
+	require.NoError(t, BenchfmtPair(&out, a, b, "before.jsonl", "after.jsonl"))
+	reader := benchfmt.NewReader(strings.NewReader(out.String()), "pair")
+	samples, common := map[string]int{}, map[string]string{}
+	for reader.Scan() {
+		record, ok := reader.Result().(*benchfmt.Result)
+		if !ok {
+			continue
+		}
+		samples[record.GetConfig("run")]++
+		for _, line := range record.Config {
+			if line.Key != "run" {
+				common[line.Key] = string(line.Value)
+			}
+		}
+	}
+	require.NoError(t, reader.Err())
+	assert.Equal(t, map[string]int{"before.jsonl": len(a.Samples), "after.jsonl": len(b.Samples)}, samples)
+	assert.Equal(t, []string{"cpu", "goarch", "goos", "pkg"}, slices.Sorted(maps.Keys(common)), "no kernel: it differs")
+	assert.Equal(t, 1, strings.Count(out.String(), "Unit ns/op"))
+	require.ErrorIs(t, BenchfmtPair(brokenWriter{}, a, b, "a", "b"), errBroken)
+}

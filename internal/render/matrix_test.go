@@ -1,0 +1,400 @@
+package render
+
+import (
+	"encoding/csv"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/jedib0t/go-pretty/v6/text"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"gorun/internal/result"
+	"gorun/internal/stats"
+)
+
+// effectOf is a verdict with the ends of its interval in per cent.
+func effectOf(kind stats.Kind, ratio, lo, hi float64, rounds int) *stats.Verdict {
+	return &stats.Verdict{
+		Kind: kind, Typical: stats.Effect{Ratio: 1 + ratio/100, Lo: 1 + lo/100, Hi: 1 + hi/100},
+		Rounds: rounds, Margin: 0.02, Step: 0.001,
+	}
+}
+
+// cellRun is a matrix of cells, of which each has one sample a round; the baseline has two.
+func cellRun(baseline, rounds int, cells ...result.Cell) *result.Run {
+	run := plainRun()
+	run.Spec = map[string]any{"rounds": rounds}
+	run.Findings, run.Warnings, run.Samples = nil, nil, nil
+	run.Matrix = &result.Matrix{
+		Baseline: baseline, Alpha: 0.05, Margin: 0.02, Precision: 0.02, Warmup: 1,
+		Order:   result.Order{Method: "randomised complete blocks", BlockCells: 8, First: [][]int{{1, 0, len(cells)}}},
+		Control: effectOf(stats.Same, 0.1, -0.8, 0.9, rounds),
+	}
+	for i := range cells {
+		if cells[i].Verdict != nil && cells[i].Words == "" {
+			cells[i].Words = cells[i].Verdict.String()
+		}
+		if cells[i].Name == "" {
+			var words []string
+			for _, flag := range slices.Sorted(maps.Keys(cells[i].Flags)) {
+				words = append(words, flag+"="+cells[i].Flags[flag])
+			}
+			cells[i].Name = strings.Join(words, " ")
+		}
+		cells[i].Command = []string{"primes", "--" + strings.ReplaceAll(cells[i].Name, " ", " --")}
+	}
+	run.Cells = cells
+	for round := range rounds {
+		for cell := range cells {
+			addSample(run, result.Slot{Cell: cell, Round: round})
+		}
+		addSample(run, result.Slot{Cell: baseline, Control: true, Round: round, Block: 1})
+	}
+	return run
+}
+
+func addSample(run *result.Run, slot result.Slot) {
+	index := len(run.Samples)
+	slot.Elapsed = 0.25 * float64(index+1)
+	s := plainSample(index, 0.161+0.001*float64(slot.Cell))
+	s.Slot, s.CPUs, s.Workers = &slot, nil, nil
+	s.Values = result.Values{"primes": 17984}
+	run.Samples = append(run.Samples, s)
+}
+
+func timed(median float64) *result.Summary {
+	d := result.Distribution{Min: 0.97 * median, Median: median, Mean: 1.01 * median, P99: 1.2 * median, Max: 1.2 * median}
+	return &result.Summary{Samples: 25, Seconds: d, Spread: 0.23}
+}
+
+func flagsOf(words ...string) map[string]string {
+	flags := map[string]string{"limit": "200000"}
+	for _, word := range words {
+		flag, value, _ := strings.Cut(word, "=")
+		flags[flag] = value
+	}
+	return flags
+}
+
+// matrixRun has a verdict of every kind.
+func matrixRun() *result.Run {
+	mixed := effectOf(stats.Mixed, 0.2, -0.4, 0.8, 50)
+	mixed.Total = &stats.Effect{Ratio: 1.93, Lo: 1.6, Hi: 2.3}
+	open := effectOf(stats.CantTell, 0.9, -1.4, 3, 50)
+	open.MoreRounds, open.MoreSeconds = 90, 40
+	run := cellRun(0, 3,
+		result.Cell{Flags: flagsOf("workers=50"), Summary: timed(0.161)},
+		result.Cell{Flags: flagsOf("workers=20000"), Summary: timed(0.1651), Verdict: effectOf(stats.Slower, 2, 1.1, 2.9, 61)},
+		result.Cell{
+			Flags: flagsOf("workers=50", "lock-thread=true"), Summary: timed(0.1612),
+			Verdict: effectOf(stats.Same, 0.2, -0.9, 1.2, 50),
+		},
+		result.Cell{Flags: flagsOf("workers=20000", "lock-thread=true"), Summary: timed(0.1623), Verdict: open},
+		result.Cell{
+			Flags: flagsOf("workers=50", "method=trial"), Summary: timed(0.0413),
+			Verdict: effectOf(stats.Faster, -74, -75, -73, 25),
+		},
+		result.Cell{Flags: flagsOf("workers=50", "nice=10"), Summary: timed(0.1614), Verdict: mixed},
+	)
+	run.Findings = []result.Finding{{Code: "x", Message: "Pinning goroutines round robin leaves CPUs idle."}}
+	run.Warnings = []result.Warning{{Code: "bare", Message: "A warning."}}
+	return run
+}
+
+// classicRun has the columns of the table that gorun grew from, and groups.
+func classicRun() *result.Run {
+	cell := func(group string, workers int, median float64, verdict *stats.Verdict, words ...string) result.Cell {
+		flags := flagsOf(append(words, "workers="+strconv.Itoa(workers))...)
+		cpus := map[string]result.CPUs{"cpus": {List: "0-15", Count: 16, Relation: "16 one-per-core"}}
+		if list := flags["pin-cpus"]; list != "" {
+			cpus["pin-cpus"] = result.CPUs{List: list, Count: 8}
+		}
+		if flags["serial"] != "" {
+			cpus["cpus"] = result.CPUs{List: "0", Count: 1}
+		}
+		return result.Cell{Group: group, Flags: flags, CPUs: cpus, Summary: timed(median), Verdict: verdict}
+	}
+	run := cellRun(2, 2,
+		cell("No GR", 50, 29.44, effectOf(stats.Slower, 615, 600, 630, 25), "serial=true"),
+		cell("No GR", 500, 29.42, effectOf(stats.Slower, 614, 600, 630, 25), "serial=true"),
+		cell("GR ON", 50, 4.12, nil),
+		cell("GR ON", 50000, 2.97, effectOf(stats.Faster, -27.9, -29, -26, 25)),
+		cell("F2-8 CPUs", 50, 5.27, effectOf(stats.Slower, 27.9, 25, 31, 25), "lock-thread=true", "pin-cpus=0-7"),
+		cell("F4 - PRTY", 50, 4.02, effectOf(stats.Same, -1, -1.9, 0.2, 80), "nice=0"),
+	)
+	run.Matrix.Title = "The primes up to 200000 by the features of goroutines-multi-core"
+	run.Matrix.Rounds = 25
+	run.Matrix.Columns = []result.Column{
+		{Title: "FOCUS", Flag: "group", Style: "value"},
+		{Title: "F1 LK-GR", Flag: "lock-thread", Style: "truth"},
+		{Title: "F2 LK-CPU", Flag: "pin-cpus", Style: "cpus"},
+		{Title: "F3 LK-T", Flag: "pin-thread", Style: "truth"},
+		{Title: "F4 PRTY", Flag: "nice", Style: "value", Unset: "default"},
+		{Title: "Workers", Flag: "workers", Style: "value"},
+	}
+	return run
+}
+
+// partialMatrix was interrupted in its first round.
+func partialMatrix() *result.Run {
+	run := cellRun(0, 1,
+		result.Cell{Flags: flagsOf("workers=50"), Summary: timed(0.161)},
+		result.Cell{Flags: flagsOf("workers=500"), Summary: timed(0.164), Verdict: &stats.Verdict{
+			Kind: stats.CantTell, Typical: stats.Effect{Ratio: 1, Hi: 1e308}, Rounds: 1, Margin: 0.02, Step: 0.001,
+		}},
+		result.Cell{Flags: flagsOf("workers=5000")},
+	)
+	run.Partial, run.Matrix.Control, run.Matrix.Rounds = true, nil, 25
+	run.Samples = run.Samples[:2]
+	run.Samples[1].Partial = true
+	return run
+}
+
+// invalidMatrix has cells that could not be run as asked, and many reasons for doubt.
+func invalidMatrix() *result.Run {
+	run := cellRun(1, 8,
+		result.Cell{
+			Flags: flagsOf("workers=2", "pin-cpus=0-1"), Verdict: &stats.Verdict{Kind: stats.Invalid},
+			Words: "invalid: the placement is not what was asked: worker 1: asked for CPU 1, is on 0-1",
+		},
+		result.Cell{Flags: flagsOf("workers=2"), Summary: timed(29.44)},
+		result.Cell{
+			Flags: flagsOf("workers=2", "sched=idle"), Summary: timed(0.00297), Verdict: &stats.Verdict{Kind: stats.Confounded},
+			Words: "confounded: other programs used 12.0% of the CPU time there was, and 0.3% beside the baseline",
+		},
+	)
+	for i := range run.Samples {
+		s := &run.Samples[i]
+		switch {
+		case s.Cell == 0:
+			s.Quality.Verdict = result.Invalid
+			s.Quality.Reasons = []string{"the placement is not what was asked: worker 1: asked for CPU 1, is on 0-1"}
+		case s.Cell == 2 && i%3 == 0:
+			s.Quality.Verdict = result.Suspect
+			s.Quality.Reasons = []string{
+				fmt.Sprintf("other programs used 0.%d s (1%d%% of the CPU time there was)", i, i%10),
+				strings.Repeat("x", s.Round+1) + " is a reason of its own",
+			}
+		}
+	}
+	return run
+}
+
+// hostile is what a stranger's journal may have for a text.
+const hostile = "\x1b[31mred\x1b]0;title\a\r\n\tcell\u009b2J\u202egnp.exe \u200b"
+
+// hostileMatrix has texts that could harm a terminal, names that are too long, and places that are not there.
+func hostileMatrix() *result.Run {
+	long := strings.Repeat("界", 60)
+	run := cellRun(7, 1,
+		result.Cell{Name: hostile + long, Group: hostile, Flags: map[string]string{hostile: hostile + long, "off": "false"}},
+		result.Cell{
+			Name: "b" + hostile, Flags: map[string]string{"off": "true"}, Summary: timed(1e-9), Words: hostile + long,
+			Verdict: &stats.Verdict{Kind: hostile},
+		},
+	)
+	run.Matrix.Title, run.Experiment, run.Host.CPUModel, run.Tool.Go = hostile+long, "x"+hostile, hostile, hostile
+	run.Matrix.Columns = []result.Column{
+		{Title: hostile, Flag: hostile, Style: hostile}, {Title: "off", Flag: "off", Style: "cpus", Unset: hostile},
+	}
+	run.Samples[0].Cell, run.Samples[1].Cell = 99, -1
+	run.Samples[1].Quality = result.Quality{Verdict: result.Suspect, Reasons: []string{hostile}}
+	run.Samples[2].Slot = nil
+	run.Warnings = []result.Warning{{Code: "x", Message: hostile, Hint: hostile}}
+	run.Findings = []result.Finding{{Message: hostile}}
+	return run
+}
+
+// emptyMatrix was interrupted before its first sample, with lists that are not there.
+func emptyMatrix() *result.Run {
+	run := emptyRun()
+	run.Matrix = &result.Matrix{Order: result.Order{First: [][]int{nil}}}
+	run.Cells = []result.Cell{{Name: "one"}, {Name: "two"}}
+	return run
+}
+
+func TestMatrixGolden(t *testing.T) {
+	for name, run := range fixtures() {
+		if run.Matrix != nil {
+			golden(t, name+".120.table", write(t, Table, run, Options{Width: 120}))
+		}
+	}
+}
+
+// Every width shows all words, in lines that fit, with the numbers in their places.
+func TestMatrixFitsEveryWidth(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		width := rapid.IntRange(44, 300).Draw(t, "width")
+		for name, run := range fixtures() {
+			if run.Matrix == nil {
+				continue
+			}
+			page := write(t, Table, run, Options{Width: width})
+			for line := range strings.Lines(page) {
+				line = strings.TrimSuffix(line, "\n")
+				require.LessOrEqual(t, text.StringWidthWithoutEscSequences(line), width, "%s: %q", name, line)
+			}
+			if name == "matrix-hostile" {
+				continue
+			}
+			for _, cell := range run.Cells {
+				require.Contains(t, words(page), words(cell.Words), name)
+			}
+		}
+	})
+}
+
+// words are a text without its line breaks.
+func words(text string) string { return strings.Join(strings.Fields(text), " ") }
+
+// Names stand for flags that are too many for the line.
+func TestMatrixShowsNamesWhereFlagsDoNotFit(t *testing.T) {
+	run := matrixRun()
+	for i := range run.Cells {
+		run.Cells[i].Flags["pin-cpus"] = strings.Repeat(strconv.Itoa(i)+",", 40)
+		run.Cells[i].Name = fmt.Sprintf("cell number %d", i)
+	}
+	page := write(t, Table, run, Options{})
+	assert.Contains(t, page, "\n  cell number 3  162.3 ms")
+	assert.NotContains(t, page, "3,3,3")
+}
+
+func TestEveryColumnStyleIsShown(t *testing.T) {
+	for _, style := range result.ColumnStyles {
+		assert.Contains(t, styles, style)
+	}
+	cell := &result.Cell{
+		Name: "n", Group: "g", Flags: map[string]string{"pin-cpus": "0-3", "lock-thread": "false", "empty": ""},
+		CPUs: map[string]result.CPUs{"cpus": {Count: 8}, "pin-cpus": {Count: 4}},
+	}
+	for _, c := range []struct {
+		column result.Column
+		want   string
+	}{
+		{result.Column{Flag: "group"}, "g"},
+		{result.Column{Flag: "pin-cpus", Style: "cpus"}, "T-4"},
+		{result.Column{Flag: "other", Style: "cpus"}, "F (8)"},
+		{result.Column{Flag: "pin-cpus", Style: "truth"}, "T"},
+		{result.Column{Flag: "lock-thread", Style: "truth"}, "F"},
+		{result.Column{Flag: "other", Style: "truth"}, "F"},
+		{result.Column{Flag: "other", Unset: "default"}, "default"},
+		{result.Column{Flag: "empty", Unset: "default"}, ""},
+		{result.Column{Flag: "pin-cpus"}, "0-3"},
+		{result.Column{Flag: "pin-cpus", Style: "of another version"}, "0-3"},
+	} {
+		assert.Equal(t, c.want, cellLabel(cell, c.column), "%+v", c.column)
+	}
+}
+
+// The control is the baseline by another name: averaged with it, or missing, it would say nothing.
+func TestMatrixSamplesKeepTheirPlaces(t *testing.T) {
+	run := cellRun(1, 2,
+		result.Cell{Flags: flagsOf("workers=2", "pin-cpus=0/1 x")},
+		result.Cell{Name: "the baseline", Flags: flagsOf("workers=2")},
+	)
+	rows, err := csv.NewReader(strings.NewReader(write(t, CSV, run, Options{}))).ReadAll()
+	require.NoError(t, err)
+	require.Len(t, rows, 1+2*3)
+	assert.Equal(t, append(slices.Clone(csvSlot), "index"), rows[0][:7])
+	assert.Equal(t, []string{"1", "the baseline", "true", "1", "1", "1.5", "5"}, rows[6][:7])
+
+	lines := strings.Split(write(t, Benchfmt, run, Options{}), "\n")
+	var names []string
+	for _, line := range lines {
+		if name, _, ok := strings.Cut(line, " "); ok && strings.HasPrefix(name, "Benchmark") {
+			names = append(names, name)
+		}
+	}
+	assert.Equal(t, []string{
+		"BenchmarkPrimes/limit=200000/workers=2/pin-cpus=0_1_x-2",
+		"BenchmarkPrimes/limit=200000/workers=2-2",
+		"BenchmarkPrimes/limit=200000/workers=2/control=true-2",
+	}, names[:3])
+}
+
+func TestMatrixJSONHasLists(t *testing.T) {
+	run := emptyMatrix()
+	out := write(t, JSON, run, Options{})
+	for _, list := range []string{`"flags": {}`, `"command": []`, "\"first\": [\n        []\n      ]", `"samples": []`} {
+		assert.Contains(t, out, list)
+	}
+	assert.Nil(t, run.Matrix.Order.First[0], "the run is not changed")
+	run.Matrix.Order.First = nil
+	assert.Contains(t, write(t, JSON, run, Options{}), `"first": []`)
+	assert.Nil(t, run.Matrix.Order.First)
+	assert.Nil(t, run.Cells[0].Flags)
+}
+
+// Figures make reasons many; they are told together, and few of them.
+func TestReasonsAreCounted(t *testing.T) {
+	var samples []result.Sample
+	for i, kind := range []string{"a", "a", "a", "b", "c", "c", "d", "e", "f"} {
+		s := plainSample(i, 1)
+		s.Quality.Verdict = result.Suspect
+		s.Quality.Reasons = []string{kind + " took the same time"}
+		if kind == "a" {
+			s.Quality.Reasons = []string{fmt.Sprintf("a took %d.5 s", i)}
+		}
+		samples = append(samples, s)
+	}
+	assert.Equal(t, `  suspect: a took 0.5 s (3 samples alike)
+  suspect: c took the same time (2 samples)
+  suspect: b took the same time
+  suspect: d took the same time
+  suspect: … and 2 other reasons; --format json has all
+`, reasonLines(samples, Options{}))
+}
+
+func TestTogether(t *testing.T) {
+	for _, c := range []struct {
+		all  []float64
+		want []string
+	}{
+		{[]float64{29.44, 2.97}, []string{"29.44 s", "2.97 s"}},
+		{[]float64{0.161, 0.0413}, []string{"161.0 ms", "41.3 ms"}},
+		{[]float64{0.9, 1.1}, []string{"0.900 s", "1.100 s"}},
+		{[]float64{1.2, 0.05}, []string{"1200.0 ms", "50.0 ms"}},
+		{[]float64{3e-9}, []string{"3.00 ns"}},
+		{[]float64{250, 100}, []string{"250 s", "100 s"}},
+		{[]float64{29.44, 0.00297}, []string{"29.4 s", "2.97 ms"}},
+		{[]float64{0, 2}, []string{"0.00 s", "2.00 s"}},
+		{nil, nil},
+	} {
+		show := together(c.all)
+		var got []string
+		for _, x := range c.all {
+			got = append(got, show(x))
+		}
+		assert.Equal(t, c.want, got)
+	}
+}
+
+func TestDuration(t *testing.T) {
+	for _, c := range []struct {
+		seconds float64
+		want    string
+	}{
+		{0, "0.0 s"},
+		{4.12, "4.1 s"},
+		{9.96, "10 s"},
+		{60, "1 min"},
+		{103.2, "1 min 43 s"},
+		{3600, "1 h"},
+		{7384, "2 h 3 min"},
+		{1e300, "596523 h 14 min"},
+	} {
+		assert.Equal(t, c.want, duration(c.seconds))
+	}
+}
+
+func TestShare(t *testing.T) {
+	for x, want := range map[float64]string{0.02: "2%", 0.07: "7%", 0.005: "0.5%", 0.12345: "12.35%"} {
+		assert.Equal(t, want, share(x))
+	}
+}

@@ -1,0 +1,110 @@
+package result
+
+import "strconv"
+
+// condition is something beside a program's placement that changes how long it takes.
+type condition struct {
+	name string
+	of   func(*Run) string // "": not known
+}
+
+// conditions in the order in which differences are told.
+var conditions = []condition{
+	{"version", version},
+	{"binary", func(r *Run) string { return r.Tool.SHA256[:min(shortHash, len(r.Tool.SHA256))] }},
+	{"go", func(r *Run) string { return r.Tool.Go }},
+	{"kernel", func(r *Run) string { return r.Host.Kernel }},
+	{"kernel-command-line", func(r *Run) string { return r.Host.CommandLine }},
+	{"arch", func(r *Run) string { return r.Host.Arch }},
+	{"cpu-model", func(r *Run) string { return r.Host.CPUModel }},
+	{"microcode", func(r *Run) string { return r.Host.Microcode }},
+	{"hypervisor", hypervisor},
+	{"topology", func(r *Run) string { return r.Host.Topology }},
+	{"cpus", func(r *Run) string { return r.Host.Allowed }},
+	{"gomaxprocs", gomaxprocs},
+	{"cpu-quota", cpuQuota},
+	{"memory-limit", memoryLimit},
+	{"governor", func(r *Run) string { return r.Host.Governor }},
+	{"turbo", func(r *Run) string { return r.Host.Turbo }},
+	{"smt", func(r *Run) string { return r.Host.SMT }},
+	{"clocksource", func(r *Run) string { return r.Host.Clocksource }},
+	{"mitigations", func(r *Run) string { return r.Host.Mitigations }},
+	{"transparent-hugepages", func(r *Run) string { return r.Host.THP }},
+	{"numa-balancing", func(r *Run) string { return r.Host.NUMABalancing }},
+	{"aslr", func(r *Run) string { return r.Host.ASLR }},
+	{"environment", environment},
+	{"host", func(r *Run) string { return r.Host.Hostname }},
+	{"boot", func(r *Run) string { return r.Host.BootID }},
+}
+
+// shortHash is how many digits of a hash are told: enough that no two programs of a person share them.
+const shortHash = 12
+
+// Conditions returns the names that a Difference can have, in their order.
+func Conditions() []string {
+	names := make([]string, len(conditions))
+	for i, c := range conditions {
+		names[i] = c.name
+	}
+	return names
+}
+
+// Differences returns the conditions that two runs do not share, in the order of Conditions. One that only one of them
+// knows is a difference too.
+func Differences(a, b *Run) []Difference {
+	differences := []Difference{}
+	known := func(text string) string {
+		if text == "" {
+			return "not known"
+		}
+		return text
+	}
+	for _, c := range conditions {
+		if inA, inB := c.of(a), c.of(b); inA != inB {
+			differences = append(differences, Difference{What: c.name, A: known(inA), B: known(inB)})
+		}
+	}
+	return differences
+}
+
+func version(r *Run) string {
+	if r.Tool.Commit == "" {
+		return r.Tool.Version
+	}
+	return r.Tool.Version + " (" + r.Tool.Commit + ")"
+}
+
+func hypervisor(r *Run) string {
+	if r.Host.Hypervisor {
+		return "yes"
+	}
+	return "no"
+}
+
+func gomaxprocs(r *Run) string {
+	if r.Host.GOMAXPROCS == 0 {
+		return ""
+	}
+	return strconv.Itoa(r.Host.GOMAXPROCS)
+}
+
+func cpuQuota(r *Run) string {
+	if r.Host.CPUQuota == nil {
+		return "no limit"
+	}
+	return strconv.FormatFloat(*r.Host.CPUQuota, 'g', -1, 64) + " CPUs"
+}
+
+func memoryLimit(r *Run) string {
+	if r.Host.MemoryLimit == 0 {
+		return "no limit"
+	}
+	return strconv.FormatUint(r.Host.MemoryLimit, 10) + " bytes"
+}
+
+func environment(r *Run) string {
+	if r.Host.Environment == "" {
+		return "no variables"
+	}
+	return r.Host.Environment
+}

@@ -1,0 +1,94 @@
+package result
+
+import (
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// known is a run of which every condition is known.
+func known() *Run {
+	quota := 1.5
+	return &Run{
+		Tool: Tool{
+			Name: "gorun", Version: "v1.2.0", Commit: "20d9fd4", Go: "go1.26.8",
+			SHA256: "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08",
+		},
+		Host: Host{
+			Hostname: "left", OS: "linux", Arch: "amd64", Kernel: "6.18.0", CPUModel: "Example 1", Microcode: "0x1",
+			Hypervisor: true, CPUs: 8, Online: 8, Cores: 4, LLCs: 2, Nodes: 1, Packages: 1, Allowed: "0-7", GOMAXPROCS: 8,
+			CPUQuota: &quota, MemoryBytes: 8 << 30, Governor: "performance", Clocksource: "tsc", THP: "madvise",
+			NUMABalancing: "1", BootID: "b1", CommandLine: "quiet", Topology: "0123456789ab", SMT: "on", Turbo: "on",
+			Mitigations: "ba9876543210", ASLR: "2", MemoryLimit: 1 << 30, Environment: "GOGC=off",
+		},
+	}
+}
+
+func TestDifferences(t *testing.T) {
+	assert.Equal(t, []Difference{}, Differences(known(), known()))
+
+	other := known()
+	other.Tool.SHA256 = "2c26b46b68ffc68ff99b453c1d30413413422d706483bfa0f98a5e886266e7ae"
+	other.Tool.Commit = ""
+	other.Host.Kernel = "6.19.0"
+	other.Host.CPUModel = ""
+	other.Host.Hypervisor = false
+	other.Host.CPUQuota = nil
+	other.Host.MemoryLimit = 0
+	other.Host.GOMAXPROCS = 0
+	other.Host.Environment = ""
+	want := []Difference{
+		{"version", "v1.2.0 (20d9fd4)", "v1.2.0"},
+		{"binary", "9f86d081884c", "2c26b46b68ff"},
+		{"kernel", "6.18.0", "6.19.0"},
+		{"cpu-model", "Example 1", "not known"},
+		{"hypervisor", "yes", "no"},
+		{"gomaxprocs", "8", "not known"},
+		{"cpu-quota", "1.5 CPUs", "no limit"},
+		{"memory-limit", "1073741824 bytes", "no limit"},
+		{"environment", "GOGC=off", "no variables"},
+	}
+	assert.Equal(t, want, Differences(known(), other))
+	for i := range want {
+		want[i].A, want[i].B = want[i].B, want[i].A
+	}
+	assert.Equal(t, want, Differences(other, known()))
+	assert.Empty(t, Differences(&Run{}, &Run{}), "what neither knows is no difference")
+}
+
+// Every field of the tool and the host is a condition, but for what says nothing about time or follows from another.
+func TestConditionsLeaveNothingOut(t *testing.T) {
+	implied := map[string]bool{
+		"Name": true, "OS": true, "MemoryBytes": true, // of the machine
+		"CPUs": true, "Online": true, "Cores": true, "LLCs": true, "Nodes": true, "Packages": true, // of the topology
+	}
+	for _, part := range []string{"Tool", "Host"} {
+		fields := reflect.TypeOf(Run{}).FieldByNameFunc
+		of, ok := fields(func(name string) bool { return name == part })
+		require.True(t, ok)
+		for i := range of.Type.NumField() {
+			run := known()
+			reflect.ValueOf(run).Elem().FieldByName(part).Field(i).SetZero()
+			want := 1
+			if implied[of.Type.Field(i).Name] {
+				want = 0
+			}
+			assert.Len(t, Differences(known(), run), want, of.Type.Field(i).Name)
+		}
+	}
+}
+
+// Names can be given to a flag, joined by commas.
+func TestConditions(t *testing.T) {
+	names := Conditions()
+	assert.Len(t, names, 25)
+	for i, name := range names {
+		assert.Equal(t, strings.ToLower(name), name)
+		assert.NotContains(t, name, " ")
+		assert.Equal(t, i, slices.Index(names, name), "%s is there once", name)
+	}
+}

@@ -1,0 +1,478 @@
+package result
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"gorun/internal/hint"
+)
+
+// sampleOf is a sample as a matrix has it.
+func sampleOf(index int) Sample {
+	other, faults := -0.004, uint64(17)
+	return Sample{
+		Index: index, Slot: &Slot{Cell: index % 3, Control: index == 1, Round: index / 3, Elapsed: float64(index) * 0.5},
+		Seconds: 1.5 + float64(index)/1000, UserSeconds: 2.5, SystemSeconds: 0.25,
+		Values: Values{"primes": float64(17984), "kernel": "avx2"},
+		Answer: &Answer{Of: "primes up to 200000", Is: "17984"},
+		CPUs:   []CPU{{CPU: 1, Workers: 3, BusySeconds: 1.25}},
+		Placement: Placement{
+			Requested: "pin-cpus 0-3 <>&", Verified: true, Checked: 4,
+		},
+		Quality: Quality{
+			Verdict: Valid, Reasons: []string{},
+			Signals: Signals{WatchedSeconds: 1.6, OtherSeconds: &other, MinorFaults: &faults},
+		},
+	}
+}
+
+// recorded are the lines of a run of so many samples that was stopped after two of them, went on and ended.
+func recorded(samples int) []Line {
+	header := known()
+	header.Schema, header.Experiment = Schema, "primes"
+	header.Seed, header.Started = math.MaxUint64, "2026-01-02T03:04:05Z"
+	header.Spec = map[string]any{"limit": float64(200000), "method": "brute", "pin-cpus": []any{"0", "1"}}
+	header.Matrix = &Matrix{Baseline: 1, Alpha: 0.05, Order: Order{Method: "blocks", First: [][]int{{1, 0}}}}
+	header.Cells = []Cell{{
+		Name: "a", Flags: map[string]string{"workers": "2"}, CPUs: map[string]CPUs{"cpus": {List: "0-1", Count: 2}},
+		Command: []string{"primes", "--workers", "2"},
+	}}
+	header.Samples, header.Findings, header.Warnings = []Sample{}, []Finding{}, []Warning{}
+	lines := []Line{{Header: header}}
+	footer := func(samples int, partial bool) Line {
+		return Line{Footer: &Footer{
+			Samples: samples, Summary: &Summary{Samples: samples, Spread: 0.125},
+			Findings: []Finding{{Code: "steal", Message: fmt.Sprintf("after %d", samples), Value: 0.5}},
+			Warnings: []Warning{{Code: "budget", Message: "it was short", Hint: "give more"}}, Partial: partial,
+		}}
+	}
+	for i := range samples {
+		if i == 2 {
+			lines = append(lines, footer(2, true))
+		}
+		sample := sampleOf(i)
+		lines = append(lines, Line{Sample: &sample})
+	}
+	return append(lines, footer(samples, false))
+}
+
+// text is the lines as a journal has them.
+func text(t testing.TB, lines []Line) []byte {
+	t.Helper()
+	var out bytes.Buffer
+	for _, line := range lines {
+		data, err := json.Marshal(line)
+		require.NoError(t, err)
+		out.Write(append(data, '\n'))
+	}
+	return out.Bytes()
+}
+
+func read(t *testing.T, journal []byte) Recording {
+	t.Helper()
+	rec, err := ReadJournal(bytes.NewReader(journal))
+	require.NoError(t, err)
+	return rec
+}
+
+func samplesOf(lines []Line) []Sample {
+	samples := []Sample{}
+	for _, line := range lines {
+		if line.Sample != nil {
+			samples = append(samples, *line.Sample)
+		}
+	}
+	return samples
+}
+
+// What comes back is what was written, and what the last footer says.
+func TestReadJournal(t *testing.T) {
+	lines := recorded(5)
+	journal := text(t, lines)
+	rec := read(t, journal)
+
+	want := *lines[0].Header
+	want.Samples = samplesOf(lines)
+	last := lines[len(lines)-1].Footer
+	want.Summary, want.Findings, want.Warnings = last.Summary, last.Findings, last.Warnings
+	assert.Equal(t, Recording{Run: &want, Footer: last, Ended: true, Whole: int64(len(journal))}, rec)
+	require.Len(t, rec.Run.Samples, 5)
+	assert.False(t, rec.Run.Partial)
+	assert.Equal(t, &Slot{Cell: 1, Control: true, Elapsed: 0.5}, rec.Run.Samples[1].Slot)
+}
+
+// Renderers and JSON want a list.
+func TestReadJournalWithoutSamples(t *testing.T) {
+	rec := read(t, []byte(`{"header":{"schema":"gorun/v1"}}`+"\n"))
+	assert.Equal(t, []Sample{}, rec.Run.Samples)
+	assert.Nil(t, rec.Footer)
+}
+
+// A run that was stopped is partial; so is one that has ended and goes on, until its next footer.
+func TestReadJournalOfAStoppedRun(t *testing.T) {
+	lines := recorded(5)
+	for _, c := range []struct {
+		lines           int
+		footer          bool
+		ended, complete bool
+	}{
+		{1, false, false, false}, // the header
+		{3, false, false, false}, // two samples
+		{4, true, true, false},   // and the footer of the stop
+		{5, true, false, false},  // one more sample
+		{8, true, true, true},
+	} {
+		rec := read(t, text(t, lines[:c.lines]))
+		assert.Equal(t, c.footer, rec.Footer != nil, "%d lines", c.lines)
+		assert.Equal(t, c.ended, rec.Ended, "%d lines", c.lines)
+		assert.Equal(t, c.complete, !rec.Run.Partial, "%d lines", c.lines)
+		assert.Equal(t, samplesOf(lines[:c.lines]), rec.Run.Samples)
+		if c.lines == 5 {
+			assert.Equal(t, "after 2", rec.Run.Findings[0].Message, "what is known is from the footer before")
+		}
+	}
+}
+
+// Wherever a journal is cut, exactly the samples on whole lines are there.
+func TestReadJournalCutAnywhere(t *testing.T) {
+	lines := recorded(4)
+	journal := text(t, lines)
+	headerEnd := bytes.IndexByte(journal, '\n') + 1
+	for cut := range len(journal) + 1 {
+		whole := bytes.Count(journal[:cut], []byte("\n"))
+		rec, err := ReadJournal(bytes.NewReader(journal[:cut]))
+		if cut < headerEnd {
+			require.ErrorContains(t, err, "no whole line", "cut at %d", cut)
+			require.Contains(t, hint.Of(err), "--out")
+			continue
+		}
+		require.NoError(t, err, "cut at %d", cut)
+		end := bytes.LastIndexByte(journal[:cut], '\n') + 1
+		require.Equal(t, samplesOf(lines[:whole]), rec.Run.Samples, "cut at %d", cut)
+		require.EqualValues(t, end, rec.Whole, "cut at %d", cut)
+		require.Equal(t, cut != end, rec.Torn, "cut at %d", cut)
+		require.Equal(t, cut == end && lines[whole-1].Footer != nil, rec.Ended, "cut at %d", cut)
+		require.Equal(t, whole < len(lines), rec.Run.Partial, "cut at %d", cut)
+	}
+}
+
+func TestReadJournalErrors(t *testing.T) {
+	lines := recorded(3)
+	good := strings.SplitAfter(string(text(t, lines)), "\n")
+	header, sample, footer := good[0], good[1], good[len(good)-2]
+	v2 := strings.Replace(header, "gorun/v1", "gorun/v2", 1)
+	for name, c := range map[string]struct{ journal, want string }{
+		"empty":              {"", "no whole line"},
+		"only words":         {"words\n", "no whole line"},
+		"no header":          {sample, "line 1: it stands before the header"},
+		"footer first":       {footer, "line 1: it stands before the header"},
+		"second header":      {header + sample + header, "line 3: a second header"},
+		"samples in header":  {strings.Replace(header, `"samples":[]`, `"samples":[{}]`, 1), "the header holds samples"},
+		"another schema":     {v2, `line 1: its schema is "gorun/v2", and this gorun reads "gorun/v1"`},
+		"and another layout": {strings.Replace(v2, `"seed":18446744073709551615`, `"seed":"x"`, 1), `"gorun/v2"`},
+		"no schema":          {`{"header":{}}` + "\n", `line 1: its schema is ""`},
+		"of no kind":         {header + "{}\n", "line 2: a line is one of header, sample and footer, and this one is 0"},
+		"nothing":            {header + "null\n", "line 2: a line is one of"},
+		"of two kinds":       {header + sample[:len(sample)-2] + `,"footer":{}}` + "\n", "and this one is 2"},
+		"two kinds at first": {header[:len(header)-2] + `,"sample":{}}` + "\n", "and this one is 2"},
+		"broken":             {header + sample[:40] + "\n" + sample, "line 2 is broken: unexpected end"},
+		"broken before torn": {header + sample[:40] + "\n" + "{", "line 2 is broken"},
+		"an empty line":      {header + "\n" + sample, "line 2 is broken"},
+		"another type":       {header + `{"sample":{"seconds":"1"}}` + "\n", "line 2: json: cannot unmarshal string"},
+		"a sample is lost":   {header + sample + footer, "line 3: the footer counts 3 samples, and 1 stand before it"},
+	} {
+		_, err := ReadJournal(strings.NewReader(c.journal))
+		require.ErrorContains(t, err, c.want, name)
+		assert.NotContains(t, err.Error(), "\n", name)
+		if !strings.Contains(name, "broken") && !strings.HasPrefix(name, "an") {
+			assert.NotEmpty(t, hint.Of(err), name)
+		}
+	}
+	_, err := ReadJournal(strings.NewReader(v2))
+	assert.Contains(t, hint.Of(err), "v1.2.0", "which gorun reads it")
+}
+
+// A last line may have its end and be broken all the same: the disk keeps pages, not lines.
+func TestReadJournalBrokenAtItsEnd(t *testing.T) {
+	journal := text(t, recorded(3)[:3])
+	for _, tail := range []string{
+		"\n", "\x00\x00\x00\n", "\x00\x00", `{"sample":{"index":2` + "\n", `{"sample":{"index":2}}`,
+	} {
+		rec := read(t, append(bytes.Clone(journal), tail...))
+		assert.True(t, rec.Torn, "%q", tail)
+		assert.EqualValues(t, len(journal), rec.Whole, "%q", tail)
+		assert.Len(t, rec.Run.Samples, 2, "%q", tail)
+	}
+}
+
+// A line may be far longer than what is read at once.
+func TestReadJournalOfLongLines(t *testing.T) {
+	lines := recorded(3)
+	lines[1].Sample.WorkersDetail = make([]WorkerDetail, 50_000)
+	journal := text(t, lines)
+	require.Greater(t, len(journal), 4<<20)
+	assert.Equal(t, samplesOf(lines), read(t, journal).Run.Samples)
+}
+
+// A journal of a long matrix is read at once: about as much memory as its text, and no more.
+func TestReadJournalIsFrugal(t *testing.T) {
+	sample := text(t, []Line{{Sample: &Sample{Slot: &Slot{}, Values: Values{"a": 1, "b": 2}}}})
+	journal := append(text(t, recorded(0)[:1]), bytes.Repeat(sample, 10_000)...)
+	var before, after runtime.MemStats
+	runtime.GC()
+	runtime.ReadMemStats(&before)
+	rec := read(t, journal)
+	runtime.GC()
+	runtime.ReadMemStats(&after)
+	require.Len(t, rec.Run.Samples, 10_000)
+	assert.Less(t, int64(after.HeapAlloc)-int64(before.HeapAlloc), int64(30<<20))
+	runtime.KeepAlive(journal)
+}
+
+func BenchmarkReadJournal(b *testing.B) {
+	sample := sampleOf(0)
+	for i := range 8 {
+		sample.CPUs = append(sample.CPUs, CPU{CPU: i, Workers: 3, BusySeconds: 1.0 / 3})
+		sample.Values[fmt.Sprintf("figure_%d_seconds", i)] = 1.0 / 3
+	}
+	line := text(b, []Line{{Sample: &sample}})
+	journal := append(text(b, recorded(0)[:1]), bytes.Repeat(line, 10_000)...)
+	b.SetBytes(int64(len(journal)))
+	b.ReportAllocs()
+	for b.Loop() {
+		if _, err := ReadJournal(bytes.NewReader(journal)); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+// linesOf are the lines that a recording was read from, without a torn one.
+func linesOf(rec Recording) []Line {
+	header := *rec.Run
+	header.Samples = []Sample{}
+	lines := []Line{{Header: &header}}
+	for i := range len(rec.Run.Samples) + 1 {
+		if rec.Footer != nil && rec.Footer.Samples == i {
+			lines = append(lines, Line{Footer: rec.Footer})
+		}
+		if i < len(rec.Run.Samples) {
+			lines = append(lines, Line{Sample: &rec.Run.Samples[i]})
+		}
+	}
+	return lines
+}
+
+// Nothing that is read as a journal, or is none, makes it panic; what was read, and is written again, says the same.
+func FuzzReadJournal(f *testing.F) {
+	// Short ones: the fuzzer tries to shorten whatever it finds, for a minute each.
+	const header, sample = `{"header":{"schema":"gorun/v1"}}` + "\n", `{"sample":{"index":0}}` + "\n"
+	f.Add([]byte(header))
+	f.Add([]byte(header + sample + `{"footer":{"samples":1}}` + "\n"))
+	f.Add([]byte(header + `{"sample":{"cell":null,"values":{"a":[1e300,{}]}}}` + "\n"))
+	f.Add([]byte(header + sample + sample[:9]))
+	f.Add([]byte(header + `{"footer":{"samples":0,"partial":true}}` + "\n" + sample + "\n"))
+	f.Add([]byte("words\n"))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		rec, err := ReadJournal(bytes.NewReader(data))
+		if err != nil {
+			require.Nil(t, rec.Run)
+			return
+		}
+		require.LessOrEqual(t, rec.Whole, int64(len(data)))
+		require.Equal(t, rec.Torn, rec.Whole < int64(len(data)))
+		again := text(t, linesOf(rec))
+		if rec.Torn {
+			again = append(again, '{')
+		}
+		twice := read(t, again)
+		require.Equal(t, string(text(t, linesOf(rec))), string(text(t, linesOf(twice))))
+		require.Equal(t, rec.Ended, twice.Ended)
+	})
+}
+
+func journalPath(t *testing.T) string { return filepath.Join(t.TempDir(), "run.jsonl") }
+
+func write(t *testing.T, j *Journal, lines []Line) {
+	t.Helper()
+	for _, line := range lines {
+		require.NoError(t, j.Write(line))
+	}
+}
+
+func TestJournalKeepsLines(t *testing.T) {
+	path, lines := journalPath(t), recorded(3)
+	j, err := CreateJournal(path)
+	require.NoError(t, err)
+	write(t, j, lines)
+	require.NoError(t, j.Close())
+	kept, err := os.ReadFile(path)
+	require.NoError(t, err)
+	assert.Equal(t, string(text(t, lines)), string(kept))
+
+	_, err = CreateJournal(path)
+	require.ErrorIs(t, err, ErrExists)
+	assert.EqualError(t, err, path+" holds an earlier run")
+}
+
+// A run that was killed in the middle of a line goes on after the last whole one.
+func TestOpenJournalGoesOn(t *testing.T) {
+	path, lines := journalPath(t), recorded(4)
+	torn := append(text(t, lines[:3]), `{"sample":{"index":2,"sec`...)
+	require.NoError(t, os.WriteFile(path, torn, 0o644))
+
+	j, rec, err := OpenJournal(path)
+	require.NoError(t, err)
+	assert.Equal(t, samplesOf(lines[:3]), rec.Run.Samples)
+	assert.True(t, rec.Torn)
+	require.NoError(t, j.Close())
+	kept, err := os.ReadFile(path)
+	require.NoError(t, err)
+	assert.Equal(t, string(torn), string(kept), "who only looks at a run changes nothing")
+
+	j, _, err = OpenJournal(path)
+	require.NoError(t, err)
+	write(t, j, lines[3:])
+	require.NoError(t, j.Close())
+	kept, err = os.ReadFile(path)
+	require.NoError(t, err)
+	assert.Equal(t, string(text(t, lines)), string(kept))
+
+	j, rec, err = OpenJournal(path)
+	require.NoError(t, err)
+	assert.True(t, rec.Ended)
+	write(t, j, lines[len(lines)-1:])
+	require.NoError(t, j.Close())
+	kept, err = os.ReadFile(path)
+	require.NoError(t, err)
+	assert.Equal(t, string(text(t, append(lines, lines[len(lines)-1]))), string(kept))
+}
+
+func TestOpenJournalErrors(t *testing.T) {
+	dir := t.TempDir()
+	_, _, err := OpenJournal(filepath.Join(dir, "none"))
+	require.ErrorIs(t, err, os.ErrNotExist)
+	_, _, err = OpenJournal(dir)
+	require.Error(t, err)
+	_, _, err = OpenJournal(os.DevNull)
+	require.EqualError(t, err, os.DevNull+" is not a regular file")
+
+	path := filepath.Join(dir, "words")
+	require.NoError(t, os.WriteFile(path, []byte("words"), 0o644))
+	_, _, err = OpenJournal(path)
+	require.ErrorContains(t, err, path+": there is no whole line")
+	kept, err := os.ReadFile(path)
+	require.NoError(t, err)
+	assert.Equal(t, "words", string(kept))
+}
+
+// Two processes never write to one journal. Reading takes no lock.
+func TestJournalIsLocked(t *testing.T) {
+	path := journalPath(t)
+	j, err := CreateJournal(path)
+	require.NoError(t, err)
+	refused := func() {
+		t.Helper()
+		_, _, err := OpenJournal(path)
+		require.ErrorIs(t, err, ErrBusy)
+		require.EqualError(t, err, "another gorun is writing to "+path)
+		require.NotEmpty(t, hint.Of(err))
+		_, err = CreateJournal(path)
+		require.ErrorIs(t, err, ErrBusy)
+	}
+	refused()
+	write(t, j, recorded(3))
+	refused()
+	file, err := os.Open(path)
+	require.NoError(t, err)
+	defer file.Close()
+	_, err = ReadJournal(file)
+	require.NoError(t, err)
+	require.NoError(t, j.Close())
+
+	j, _, err = OpenJournal(path)
+	require.NoError(t, err)
+	refused()
+	require.NoError(t, j.Close())
+}
+
+// What holds no data can be the journal of several runs at once.
+func TestJournalLocksFilesAlone(t *testing.T) {
+	a, err := CreateJournal(os.DevNull)
+	require.NoError(t, err)
+	b, err := CreateJournal(os.DevNull)
+	require.NoError(t, err)
+	write(t, a, recorded(1))
+	write(t, b, recorded(1))
+	require.NoError(t, a.Close())
+	require.NoError(t, b.Close())
+}
+
+func TestJournalOfAFullDisk(t *testing.T) {
+	if _, err := os.Stat("/dev/full"); err != nil {
+		t.Skip("this system has no /dev/full")
+	}
+	j, err := CreateJournal("/dev/full")
+	require.NoError(t, err)
+	require.ErrorIs(t, j.Write(recorded(0)[0]), syscall.ENOSPC)
+	require.ErrorIs(t, j.Write(recorded(0)[0]), syscall.ENOSPC)
+	require.NoError(t, j.Close())
+}
+
+// After a write that failed the journal takes no more lines, though the disk may have room again: a half line would be
+// in their middle.
+func TestJournalEndsWithAFailure(t *testing.T) {
+	path, lines := journalPath(t), recorded(3)
+	require.NoError(t, os.WriteFile(path, text(t, lines[:2]), 0o644))
+	j, _, err := OpenJournal(path)
+	require.NoError(t, err)
+	writable := j.file
+	readOnly, err := os.Open(path)
+	require.NoError(t, err)
+	defer readOnly.Close()
+	j.file = readOnly
+	require.ErrorIs(t, j.Write(lines[2]), syscall.EBADF)
+	j.file = writable
+	err = j.Write(lines[3])
+	require.ErrorIs(t, err, syscall.EBADF)
+	require.ErrorContains(t, err, "nothing is written after a failure")
+	require.NoError(t, j.Close())
+	kept, err := os.ReadFile(path)
+	require.NoError(t, err)
+	assert.Equal(t, string(text(t, lines[:2])), string(kept))
+}
+
+// A figure that JSON has no word for is the experiment's fault: nothing of it is written, and the journal is whole.
+func TestJournalOfWhatIsNoJSON(t *testing.T) {
+	path, lines := journalPath(t), recorded(3)
+	j, err := CreateJournal(path)
+	require.NoError(t, err)
+	require.Error(t, j.Write(Line{Sample: &Sample{Seconds: math.NaN()}}))
+	write(t, j, lines)
+	require.NoError(t, j.Close())
+	kept, err := os.ReadFile(path)
+	require.NoError(t, err)
+	assert.Equal(t, string(text(t, lines)), string(kept))
+}
+
+func TestJournalNeedsItsDirectory(t *testing.T) {
+	_, err := CreateJournal(filepath.Join(t.TempDir(), "no", "dir"))
+	require.ErrorIs(t, err, os.ErrNotExist)
+}
+
+// Without --out there is no journal, and nobody has to ask.
+func TestNoJournal(t *testing.T) {
+	var j *Journal
+	require.NoError(t, j.Write(Line{}))
+	require.NoError(t, j.Close())
+}
