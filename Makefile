@@ -5,6 +5,9 @@ FUZZTIME ?= 10s
 # Rounds of the benchmarks: of those under a second, and of those of some seconds.
 ROUNDS ?= 15
 LONG_ROUNDS ?= 7
+# Matrices of the selftest: of equal cells, and with 2% more work.
+EQUAL ?= 40
+SLOWER ?= 10
 
 # The tools that lint uses, by version.
 STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
@@ -20,6 +23,18 @@ help: ## list the targets
 build: ## build ./gorun
 	$(GO) build -o gorun ./cmd/gorun
 
+.PHONY: matrix
+matrix: build ## the classic table of this machine: 38 rows (half an hour on 2 CPUs; goes on where it was stopped)
+	./gorun matrix primes --preset classic --out classic.jsonl --resume
+
+.PHONY: matrix-quick
+matrix-quick: build ## eight placements compared within a minute
+	./gorun matrix primes --preset quick
+
+.PHONY: selftest
+selftest: ## do the verdicts hold on this machine? EQUAL matrices of equal cells, SLOWER runs with 2% more work (12 min)
+	$(GO) test ./cmd/gorun -run '^TestSelftest$$' -count=1 -v -timeout 60m -selftest-equal $(EQUAL) -selftest-slower $(SLOWER)
+
 .PHONY: test
 test: ## all tests that need nothing but Go and a C compiler
 	$(GO) test $(TESTFLAGS) ./...
@@ -30,7 +45,7 @@ race: ## the same tests under the race detector
 
 .PHONY: lint
 lint: ## go vet, staticcheck, depguard, gofumpt, shellcheck; other systems compile
-	$(GO) vet ./...
+	$(GO) vet ./... ./testdata/matrix
 	GOOS=darwin $(GO) build ./...
 	GOARCH=arm64 CGO_ENABLED=0 $(GO) vet ./...
 	CGO_ENABLED=0 $(GO) vet ./...
@@ -63,6 +78,9 @@ fuzz: ## each fuzz target for FUZZTIME (10s)
 bench: ## speed and memory as ratios against named rivals, in interleaved rounds (alone on the machine, 5 min)
 	$(GO) test -run "^$$" -bench "Kernel|Worker$$|Instrumentation|Original" -benchtime $(ROUNDS)x -timeout 30m ./internal/primes
 	$(GO) test -run "^$$" -bench "ManyWorkers|Pinned|Memory" -benchtime $(LONG_ROUNDS)x -timeout 30m ./internal/primes
+	$(GO) test -run "^$$" -bench "ChildStart|LongJournal" -benchtime $(ROUNDS)x -timeout 30m ./cmd/gorun
+	$(GO) test -run "^$$" -bench "Scheduler" -benchtime 1x -timeout 30m ./cmd/gorun
+	$(GO) test -run "^$$" -bench . -benchtime 1s ./internal/stats
 
 .PHONY: vm
 vm: ## boot real kernels with many CPUs and nodes in QEMU, and run the tests there

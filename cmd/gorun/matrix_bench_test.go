@@ -1,0 +1,159 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"gorun/internal/matrix"
+	"gorun/internal/result"
+)
+
+// built is gorun itself: the test binary takes longer to start.
+func built(b *testing.B) string {
+	path := filepath.Join(b.TempDir(), "gorun")
+	out, err := exec.CommandContext(b.Context(), "go", "build", "-o", path, ".").CombinedOutput()
+	require.NoError(b, err, "%s", out)
+	return path
+}
+
+// BenchmarkChildStart is what a sample's process costs beside its samples, in turn with a process that does nothing.
+func BenchmarkChildStart(b *testing.B) {
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	gorun := matrix.Child{Path: built(b), Name: "gorun"}
+	var child, nothing []float64
+	for range b.N {
+		begun := time.Now()
+		run, err := gorun.Run(b.Context(), []string{"primes", "--limit", "1000", "--samples", "1", "--format", "json"})
+		require.NoError(b, err)
+		inside := run.Samples[0].Seconds + run.Warmups[0].Seconds
+		child = append(child, 1e3*(time.Since(begun).Seconds()-inside))
+
+		begun = time.Now()
+		require.NoError(b, exec.CommandContext(b.Context(), "true").Run())
+		nothing = append(nothing, 1e3*time.Since(begun).Seconds())
+	}
+	b.ReportMetric(middle(child), "ms/child")
+	b.ReportMetric(middle(nothing), "ms/true")
+	b.ReportMetric(0, "ns/op")
+}
+
+// BenchmarkScheduler is what a matrix adds to the time that its processes take: the order, the judging, the journal with
+// an fsync a sample.
+func BenchmarkScheduler(b *testing.B) {
+	e := defaultEnv()
+	e.self = []string{built(b), "gorun"}
+	for range b.N {
+		o := &matrixOptions{env: e}
+		cmd := newMatrixOf(e, experiments[0], func(_ context.Context, parsed *matrixOptions) error {
+			o = parsed
+			return nil
+		})
+		cmd.SetArgs([]string{"--limit", "60000", "--workers", "2,4,8,16", "--samples", "25", "--warmup", "1"})
+		require.NoError(b, cmd.Execute())
+		run, err := o.design()
+		require.NoError(b, err)
+		board, err := matrix.NewBoard(run)
+		require.NoError(b, err)
+		journal, err := result.CreateJournal(filepath.Join(b.TempDir(), "run.jsonl"))
+		require.NoError(b, err)
+		inside, stored := 0.0, 0.0
+		runner := matrix.Runner{
+			Board: board, Draw: func(result.Standing) {}, Now: time.Now,
+			Take: func(ctx context.Context, slot result.Slot) (result.Sample, error) {
+				begun := time.Now()
+				defer func() { inside += time.Since(begun).Seconds() }()
+				return o.take(ctx, run, o.child(), run.Cells[slot.Cell]), nil
+			},
+			Keep: func(s result.Sample) error {
+				begun := time.Now()
+				defer func() { stored += time.Since(begun).Seconds() }()
+				return journal.Write(result.Line{Sample: &s})
+			},
+		}
+		begun := time.Now()
+		_, err = runner.Run(b.Context())
+		require.NoError(b, err)
+		board.Judge()
+		all := time.Since(begun).Seconds()
+		b.ReportMetric(100*(all-inside-stored)/inside, "%-schedule")
+		b.ReportMetric(100*stored/inside, "%-journal")
+		b.ReportMetric(0, "ns/op")
+		require.NoError(b, journal.Close())
+	}
+}
+
+// BenchmarkLongJournal judges a journal of 10,000 samples, in a process of its own; rival: the same file decoded line by
+// line and forgotten.
+func BenchmarkLongJournal(b *testing.B) {
+	path, gorun := longJournal(b, 10_000), built(b)
+	var own, rival, memory []float64
+	for range b.N {
+		cmd := exec.CommandContext(b.Context(), gorun, "compare", path)
+		begun := time.Now()
+		_, err := cmd.Output()
+		require.NoError(b, err)
+		own = append(own, time.Since(begun).Seconds())
+		memory = append(memory, float64(cmd.ProcessState.SysUsage().(*syscall.Rusage).Maxrss)/1024)
+
+		begun = time.Now()
+		text, err := os.ReadFile(path)
+		require.NoError(b, err)
+		for line := range bytes.Lines(text) {
+			var any map[string]any
+			require.NoError(b, json.Unmarshal(line, &any))
+		}
+		rival = append(rival, time.Since(begun).Seconds())
+	}
+	b.ReportMetric(middle(own), "s/judge")
+	b.ReportMetric(middle(memory), "MiB")
+	b.ReportMetric(middle(own)/middle(rival), "x-decoding")
+	b.ReportMetric(0, "ns/op")
+}
+
+// longJournal is a journal of real samples, repeated until there are so many.
+func longJournal(tb testing.TB, samples int) string {
+	path := filepath.Join(tb.TempDir(), "long.jsonl")
+	seed := filepath.Join(tb.TempDir(), "seed.jsonl")
+	rounds := samples / 10 // 8 cells, the control, and a second baseline
+	_, err := gorunCommand("matrix", "primes", "--limit", "2000", "--workers", "1,2,3,4,5,6,7,8", "--samples",
+		"1", "--warmup", "1", "--out", seed, "--quiet").Output()
+	require.NoError(tb, err)
+	run, err := readJournal(seed)
+	require.NoError(tb, err)
+	real := run.Samples
+	run.Matrix.Rounds, run.Samples = rounds, nil
+	run.Cells = slices.Clone(run.Cells)
+	var text bytes.Buffer // result.Journal would wait for the disk 10,000 times
+	lines := json.NewEncoder(&text)
+	board, err := matrix.NewBoard(run)
+	require.NoError(tb, err)
+	require.NoError(tb, lines.Encode(result.Line{Header: run}))
+	for i := 0; !board.Done(); i++ {
+		slot := board.Next()
+		s := real[i%len(real)]
+		s.Seconds *= 1 + float64(i*7919%1000)/1e4
+		slot.Elapsed = float64(i) / 10
+		s.Slot, s.Index = &slot, i
+		require.NoError(tb, lines.Encode(result.Line{Sample: &s}))
+		require.NoError(tb, board.Add(s))
+	}
+	require.NoError(tb, os.WriteFile(path, text.Bytes(), 0o644))
+	return path
+}
+
+func middle(values []float64) float64 {
+	slices.Sort(values)
+	return values[len(values)/2]
+}
