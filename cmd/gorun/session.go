@@ -158,7 +158,7 @@ func (s *session) resumeJournal(path string) error {
 	if differences := matrix.Resumable(recording.Run, s.run); len(differences) > 0 {
 		words := make([]string, len(differences))
 		for i, d := range differences {
-			words[i] = fmt.Sprintf("%s was %s and is %s", d.What, cmp.Or(d.A, "not known"), cmp.Or(d.B, "not known"))
+			words[i] = fmt.Sprintf("%s was %s and is %s", d.What, d.A, d.B)
 		}
 		err := fmt.Errorf("%s holds another run: %s", path, strings.Join(words, "; "))
 		return errors.Join(hint.With(err, "begin a new journal; gorun compare sets the two side by side"), journal.Close())

@@ -108,7 +108,9 @@ func (b *Board) Round() int { return len(b.slots) }
 func (b *Board) Elapsed() float64 { return b.last }
 
 // Done tells whether more samples would serve nothing.
-func (b *Board) Done() bool { return b.Between() && b.race.Done() }
+func (b *Board) Done() bool {
+	return b.Between() && (b.race.Done() || len(b.invalid) == len(b.run.Cells)-1)
+}
 
 // Add takes the sample of the place that Next named. A cell whose sample is invalid leaves the matrix; where that is the
 // baseline, nothing can be compared, and the error says why.
@@ -150,8 +152,8 @@ func (b *Board) check(s *result.Sample) {
 	}
 	if first != *s.Answer {
 		s.Quality.Verdict = result.Invalid
-		s.Quality.Reasons = append(slices.Clone(s.Quality.Reasons),
-			fmt.Sprintf("%s are %s here and were %s before", s.Answer.Of, s.Answer.Is, first.Is))
+		s.Quality.Reasons = append([]string{fmt.Sprintf("%s are %s here and were %s before",
+			s.Answer.Of, s.Answer.Is, first.Is)}, s.Quality.Reasons...) // first: it is what reason tells
 	}
 }
 

@@ -1,6 +1,7 @@
 package matrix
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"maps"
@@ -44,7 +45,7 @@ var ErrDiffer = errors.New("the two runs cannot be compared")
 // differences are refused by an error that wraps ErrDiffer and names them, or with force are told in the result.
 func Compare(a, b Side, across []string, force bool) (*result.Comparison, error) {
 	for _, side := range []Side{a, b} {
-		if side.Run.Matrix == nil {
+		if side.Run.Matrix == nil || len(side.Run.Cells) == 0 {
 			return nil, hint.With(fmt.Errorf("%s is no matrix: repeats within one process cannot be compared with another's",
 				side.File), "measure both with gorun matrix --out")
 		}
@@ -112,18 +113,11 @@ func names(differences []result.Difference) []string {
 func refuse(unmeant []result.Difference) error {
 	words := make([]string, len(unmeant))
 	for i, d := range unmeant {
-		words[i] = fmt.Sprintf("%s is %s in A and %s in B", d.What, orUnknown(d.A), orUnknown(d.B))
+		words[i] = fmt.Sprintf("%s is %s in A and %s in B", d.What, d.A, d.B)
 	}
 	return hint.With(fmt.Errorf("%w: %s", ErrDiffer, strings.Join(words, "; ")),
 		"if that is the change whose effect you want, name it by --across "+strings.Join(names(unmeant), ",")+
 			"; --force compares anyway, and every line says so")
-}
-
-func orUnknown(text string) string {
-	if text == "" {
-		return "not known"
-	}
-	return text
 }
 
 func origin(s Side) result.Origin {
@@ -219,8 +213,9 @@ func compareCells(a, b *result.Run, flags []string, elsewhere bool) (cells []res
 			onlyB = append(onlyB, cell.Name)
 		}
 	}
-	keyA, _ := key(a.Cells[a.Matrix.Baseline], flags, elsewhere)
-	keyB, _ := key(b.Cells[b.Matrix.Baseline], flags, elsewhere)
+	baselines := slices.ContainsFunc(matches, func(m match) bool {
+		return m.a == a.Matrix.Baseline && m.b == b.Matrix.Baseline
+	})
 	design := stats.SessionsDesign{
 		Comparisons: len(matches), Alpha: a.Matrix.Alpha, Margin: a.Matrix.Margin, Precision: a.Matrix.Precision,
 	}
@@ -232,8 +227,12 @@ func compareCells(a, b *result.Run, flags []string, elsewhere bool) (cells []res
 			Verdict:  stats.Sessions(x, y, design),
 			VerdictA: a.Cells[m.a].Words, VerdictB: b.Cells[m.b].Words,
 		}
+		why := cmp.Or(invalidIn("A", a.Cells[m.a]), invalidIn("B", b.Cells[m.b]))
+		if why != "" {
+			cell.Verdict = stats.InvalidVerdict(why)
+		}
 		cell.Words = cell.Verdict.String()
-		if keyA == keyB && m.a != a.Matrix.Baseline {
+		if baselines && m.a != a.Matrix.Baseline && why == "" {
 			aCell, aBase := paired(a, m.a)
 			bCell, bBase := paired(b, m.b)
 			relative := stats.Relative(aCell, aBase, bCell, bBase, design)
@@ -242,6 +241,14 @@ func compareCells(a, b *result.Run, flags []string, elsewhere bool) (cells []res
 		cells = append(cells, cell)
 	}
 	return cells, onlyA, onlyB
+}
+
+// invalidIn is why a run can say nothing of a cell, whatever it measured before that was found; "" where it can.
+func invalidIn(run string, c result.Cell) string {
+	if c.Verdict == nil || c.Verdict.Kind != stats.Invalid {
+		return ""
+	}
+	return "in " + run + ": " + c.Verdict.Reason
 }
 
 // sessionOf is a cell's samples in the order of the rounds, the baseline's duplicate left out.

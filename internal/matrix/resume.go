@@ -1,7 +1,6 @@
 package matrix
 
 import (
-	"fmt"
 	"maps"
 	"strconv"
 	"strings"
@@ -56,8 +55,17 @@ func Resumable(recorded, now *result.Run) []result.Difference {
 			return differences
 		}
 	}
-	differ("baseline", recorded.Cells[m.Baseline].Name, now.Cells[n.Baseline].Name)
+	differ("baseline", baselineName(recorded), baselineName(now))
 	return differences
+}
+
+// baselineName is the baseline's name, or its number where a file that was changed has no such cell.
+func baselineName(run *result.Run) string {
+	i := run.Matrix.Baseline
+	if i < 0 || i >= len(run.Cells) {
+		return "cell " + strconv.Itoa(i)
+	}
+	return run.Cells[i].Name
 }
 
 func command(c result.Cell) string { return strings.Join(c.Command, " ") }
@@ -66,7 +74,7 @@ func command(c result.Cell) string { return strings.Join(c.Command, " ") }
 func (b *Board) Replay() error {
 	for _, s := range b.run.Samples {
 		if err := b.Add(s); err != nil {
-			return fmt.Errorf("sample %d: %w", s.Index, err)
+			return err
 		}
 	}
 	return nil

@@ -26,7 +26,7 @@ func (r Runner) Run(ctx context.Context) (partial bool, err error) {
 	before, begun := board.Elapsed(), r.Now()
 	elapsed := func() float64 { return before + r.Now().Sub(begun).Seconds() }
 	budget, lastRound := board.run.Matrix.Budget, board.roundSeconds()
-	roundBegun := elapsed()
+	roundBegun := board.ended // of a round that was begun before a resume
 	for !board.Done() {
 		if board.Between() {
 			now := elapsed()

@@ -96,8 +96,8 @@ func cellFlags(cells []result.Cell) (flags []string, differ map[string]bool) {
 	return flags, differ
 }
 
-// cellsBlock is the grid: what tells the cells apart, their median times and their verdicts. Where these columns are
-// too wide, the cells' names stand for them; where there is room, the times' range is shown too.
+// cellsBlock is the grid: what tells the cells apart, their median times and their verdicts. Where there is no room for
+// these columns, the cells' names stand for them; where there is more, the times' range is shown too.
 func cellsBlock(run *result.Run, opts Options) string {
 	cells := run.Cells
 	rows := make([]judged, len(cells))
@@ -123,7 +123,11 @@ func cellsBlock(run *result.Run, opts Options) string {
 	if sampled && gridWidth(withRange, fill(times, ranges))+2+longest(rows) <= opts.columns() {
 		return judgedGrid(withRange, "verdict", rows, opts)
 	}
-	if gridWidth(withTime, fill(times)) > opts.columns() {
+	needed := gridWidth(withTime, fill(times))
+	if len(run.Matrix.Columns) == 0 {
+		needed += 2 + min(leastWords, longest(rows)) // columns that nobody asked for give way to the words
+	}
+	if needed > opts.columns() {
 		withTime = []column{left("cell"), right("time")}
 		for i, cell := range cells {
 			labels[i] = []string{text.Snip(cell.Name, opts.columns()-16, "…")} // two gaps, and a time in up to 12 columns

@@ -1,6 +1,7 @@
 package render
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"math"
@@ -117,7 +118,7 @@ func scoreHead(standing result.Standing) string {
 
 func scoreControl(v stats.Verdict) string {
 	if v.Kind == stats.CantTell {
-		return soFar(v)
+		return cmp.Or(soFar(v), "open")
 	}
 	return string(v.Kind)
 }

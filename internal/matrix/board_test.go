@@ -1,0 +1,521 @@
+package matrix_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"hash/fnv"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"gorun/internal/matrix"
+	"gorun/internal/result"
+	"gorun/internal/stats"
+)
+
+// design is a run without samples whose cells have these values of a flag; the first is the baseline.
+func design(flag string, values ...string) *result.Run {
+	run := &result.Run{
+		Experiment: "primes", Seed: 7,
+		Matrix: &result.Matrix{Alpha: 0.05, Margin: 0.02, Precision: 0.02, Warmup: 1},
+	}
+	for _, value := range values {
+		run.Cells = append(run.Cells, result.Cell{
+			Name: "--" + flag + " " + value, Flags: map[string]string{flag: value},
+			CPUs:    map[string]result.CPUs{"cpus": {List: "0-1", Count: 2, Relation: "same-core"}},
+			Command: []string{"primes", "--" + flag + "=" + value},
+		})
+	}
+	return run
+}
+
+// workers is a design of so many cells: workers=0, the baseline, workers=1, …
+func workers(cells int) *result.Run {
+	values := make([]string, cells)
+	for i := range values {
+		values[i] = fmt.Sprint(i)
+	}
+	return design("workers", values...)
+}
+
+// fake takes samples without a process. What is the same work in the same round takes the same time, whatever the
+// cells' names and numbers.
+type fake struct {
+	session uint64             // two of them differ in their noise
+	scale   float64            // of all times; 0 is 1
+	ratios  map[string]float64 // to the baseline, by a cell's content; 1 where it is absent
+	spoil   func(s *result.Sample, cell string)
+}
+
+func (f fake) take(run *result.Run, slot result.Slot) result.Sample {
+	cell := matrix.Canonical(run.Cells[slot.Cell])
+	hash := fnv.New64a()
+	fmt.Fprint(hash, cell, slot.Control, slot.Block)
+	noise := rand.New(rand.NewPCG(hash.Sum64()+f.session, uint64(slot.Round)))
+	slot.Elapsed = 0.1 * float64(len(run.Samples)+1)
+	s := result.Sample{
+		Index: len(run.Samples), Slot: &slot, Seconds: 0.1 * math.Exp(0.004*noise.NormFloat64()),
+		Quality: result.Quality{Verdict: result.Valid},
+	}
+	for _, ratio := range []float64{f.scale, f.ratios[cell]} {
+		if ratio != 0 {
+			s.Seconds *= ratio
+		}
+	}
+	if f.spoil != nil {
+		f.spoil(&s, cell)
+	}
+	return s
+}
+
+// step takes the next sample.
+func (f fake) step(board *matrix.Board, run *result.Run) error {
+	s := f.take(run, board.Next())
+	run.Samples = append(run.Samples, s)
+	return board.Add(s)
+}
+
+// play takes samples until the board is done, or has so many rounds, and judges them.
+func (f fake) play(t require.TestingT, run *result.Run, rounds int) *matrix.Board {
+	board, err := matrix.NewBoard(run)
+	require.NoError(t, err)
+	for !board.Done() && board.Rounds() < rounds {
+		require.NoError(t, f.step(board, run))
+	}
+	board.Judge()
+	return board
+}
+
+func document(t require.TestingT, v any) string {
+	text, err := json.Marshal(v)
+	require.NoError(t, err)
+	return string(text)
+}
+
+// invalidate spoils a cell's sample of one round.
+func invalidate(cell string, round int, reasons ...string) func(*result.Sample, string) {
+	return func(s *result.Sample, of string) {
+		if of == cell && s.Round == round {
+			s.Quality = result.Quality{Verdict: result.Invalid, Reasons: reasons}
+		}
+	}
+}
+
+func TestBoardFollowsTheSeed(t *testing.T) {
+	const cells, rounds = 20, 3
+	order := func(seed uint64) (slots []result.Slot) {
+		run := workers(cells)
+		run.Seed, run.Matrix.Rounds, run.Matrix.Baseline = seed, rounds, 4
+		board, err := matrix.NewBoard(run)
+		require.NoError(t, err)
+		first := board.Order()
+		assert.Equal(t, stats.BlockCells, first.BlockCells)
+		assert.NotEmpty(t, first.Method)
+		for round := range rounds {
+			require.Equal(t, cells+3, board.Round(), "each cell once, the control, and the baseline in two more blocks")
+			require.Equal(t, round, board.Rounds())
+			require.False(t, board.Done())
+			for at := range board.Round() {
+				require.Equal(t, at == 0, board.Between())
+				slot := board.Next()
+				slots = append(slots, slot)
+				require.NoError(t, fake{}.step(board, run))
+				require.Equal(t, run.Samples[len(run.Samples)-1].Elapsed, board.Elapsed())
+			}
+		}
+		require.True(t, board.Done())
+		at := 0
+		for block, numbers := range first.First {
+			for _, cell := range numbers {
+				want := result.Slot{Cell: cell, Block: block}
+				if cell == cells {
+					want.Cell, want.Control = 4, true
+				}
+				require.Equal(t, want, slots[at])
+				at++
+			}
+		}
+		require.Equal(t, cells+3, at)
+		return slots
+	}
+	slots := order(7)
+	assert.Equal(t, slots, order(7))
+	assert.NotEqual(t, slots, order(8))
+
+	var sequences [rounds]string
+	for round := range rounds {
+		taken, baselines, sizes := map[int]int{}, map[int]int{}, map[int]int{}
+		controls := 0
+		for _, s := range slots {
+			switch {
+			case s.Round != round:
+				continue
+			case s.Control:
+				require.Equal(t, 4, s.Cell)
+				controls++
+			case s.Cell == 4:
+				baselines[s.Block]++
+			default:
+				taken[s.Cell]++
+			}
+			sizes[s.Block]++
+			sequences[round] += fmt.Sprint(s.Cell, " ")
+		}
+		assert.Equal(t, 1, controls)
+		assert.Equal(t, map[int]int{0: 1, 1: 1, 2: 1}, baselines, "once a block")
+		assert.Len(t, taken, cells-1)
+		for cell, times := range taken {
+			assert.Equal(t, 1, times, cell)
+		}
+		for _, size := range sizes {
+			assert.LessOrEqual(t, size, stats.BlockCells+1)
+		}
+	}
+	assert.NotEqual(t, sequences[0], sequences[1])
+	assert.NotEqual(t, sequences[1], sequences[2])
+}
+
+func TestBoardRefusesAnotherPlace(t *testing.T) {
+	run := workers(3)
+	board, err := matrix.NewBoard(run)
+	require.NoError(t, err)
+	for name, move := range map[string]func(*result.Sample){
+		"no place": func(s *result.Sample) { s.Slot = nil },
+		"cell":     func(s *result.Sample) { s.Cell++ },
+		"control":  func(s *result.Sample) { s.Control = !s.Control },
+		"round":    func(s *result.Sample) { s.Round++ },
+		"block":    func(s *result.Sample) { s.Block++ },
+	} {
+		s := fake{}.take(run, board.Next())
+		s.Index = 5
+		move(&s)
+		require.EqualError(t, board.Add(s), "sample 5 is not the one that the seed puts there", name)
+		assert.True(t, board.Between(), name)
+	}
+	require.NoError(t, fake{}.step(board, run))
+}
+
+func TestNewBoardRefuses(t *testing.T) {
+	for want, spoil := range map[string]func(*result.Run){
+		"no cells to compare":       func(r *result.Run) { r.Matrix = nil },
+		"1 cells cannot be":         func(r *result.Run) { r.Cells = r.Cells[:1] },
+		"cells 0 and 1 are the":     func(r *result.Run) { r.Cells[1].Flags = r.Cells[0].Flags },
+		"the baseline, cell 3, is":  func(r *result.Run) { r.Matrix.Baseline = 3 },
+		"the margin, 0, is not":     func(r *result.Run) { r.Matrix.Margin = 0 },
+		"the error rate, 1, is not": func(r *result.Run) { r.Matrix.Alpha = 1 },
+		"the precision, -1, is":     func(r *result.Run) { r.Matrix.Precision = -1 },
+		"-1 rounds cannot be":       func(r *result.Run) { r.Matrix.Rounds = -1 },
+	} {
+		run := workers(3)
+		spoil(run)
+		_, err := matrix.NewBoard(run)
+		require.ErrorContains(t, err, want)
+	}
+}
+
+// A cell is what its flags say: neither its name nor its number changes what is told of it.
+func TestBoardIsBlindToNamesProperty(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		cells := rapid.IntRange(2, 5).Draw(t, "cells")
+		f := fake{session: rapid.Uint64().Draw(t, "session"), ratios: map[string]float64{}}
+		run, other := workers(cells), workers(cells)
+		for _, cell := range run.Cells[1:] {
+			f.ratios[matrix.Canonical(cell)] = rapid.SampledFrom([]float64{0.9, 1, 1.03, 1.2}).Draw(t, "ratio")
+		}
+		if rapid.Bool().Draw(t, "spoilt") {
+			f.spoil = invalidate("workers=1", 2, "torn")
+		}
+		other.Cells = rapid.Permutation(other.Cells).Draw(t, "order")
+		at := make([]int, cells) // of run's cells among the other's
+		for i, cell := range run.Cells {
+			at[i] = slices.IndexFunc(other.Cells, func(c result.Cell) bool {
+				return matrix.Canonical(c) == matrix.Canonical(cell)
+			})
+		}
+		other.Matrix.Baseline = at[0]
+		for i := range other.Cells {
+			other.Cells[i].Name, other.Cells[i].Group = fmt.Sprint("c", i), "renamed"
+		}
+		f.play(t, run, 30)
+		f.play(t, other, 30)
+		require.Len(t, other.Samples, len(run.Samples))
+		require.Equal(t, run.Matrix.Control, other.Matrix.Control)
+		for i, cell := range run.Cells {
+			twin := other.Cells[at[i]]
+			require.Equal(t, document(t, cell.Verdict), document(t, twin.Verdict), cell.Name)
+			require.Equal(t, cell.Words, twin.Words)
+			require.Equal(t, cell.Summary, twin.Summary)
+		}
+	})
+}
+
+// Equal flags are equal content in whatever order they are held, and no value reads as another flag.
+func TestCanonical(t *testing.T) {
+	content := func(flags map[string]string) string { return matrix.Canonical(result.Cell{Flags: flags}) }
+	for range 20 { // a map's order differs from one time to the next
+		require.Equal(t, "a=1\x00b=2\x00c=3", content(map[string]string{"c": "3", "a": "1", "b": "2"}))
+	}
+	assert.NotEqual(t, content(map[string]string{"a": "1", "b": "2"}), content(map[string]string{"a": "1 b=2"}))
+}
+
+// Samples that were read again give the same as those just taken, byte for byte, at every length.
+func TestReplay(t *testing.T) {
+	f := fake{ratios: map[string]float64{"workers=1": 1.3, "workers=3": 0.97}, spoil: func(s *result.Sample, cell string) {
+		s.Answer = &result.Answer{Of: "primes", Is: "303"}
+		if cell == "workers=4" && s.Round == 3 {
+			s.Answer = &result.Answer{Of: "primes", Is: "302"}
+		}
+		invalidate("workers=2", 9, "pinned elsewhere")(s, cell)
+		s.Quality.Signals = result.Signals{WatchedSeconds: 0.1, StealSeconds: new(0.001), CanarySeconds: new(1e-4)}
+		if cell == "workers=3" {
+			s.Quality.Signals.StealSeconds = new(0.02)
+		}
+	}}
+	run := workers(5)
+	board, err := matrix.NewBoard(run)
+	require.NoError(t, err)
+	kinds := map[stats.Kind]bool{}
+	for !board.Done() && board.Rounds() < 60 {
+		require.NoError(t, f.step(board, run))
+		if n := len(run.Samples); n%37 != 0 && !board.Done() {
+			continue
+		}
+		board.Judge()
+		var recorded result.Run
+		require.NoError(t, json.Unmarshal([]byte(document(t, run)), &recorded))
+		again, err := matrix.NewBoard(&recorded)
+		require.NoError(t, err)
+		require.NoError(t, again.Replay())
+		again.Judge()
+		require.Equal(t, document(t, run), document(t, recorded))
+		require.Equal(t, board.Standing(), again.Standing())
+		require.Equal(t, board.Next(), again.Next())
+		for _, cell := range recorded.Cells[1:] {
+			kinds[cell.Verdict.Kind] = true
+		}
+	}
+	for _, kind := range []stats.Kind{stats.Slower, stats.CantTell, stats.Invalid, stats.Confounded} {
+		assert.True(t, kinds[kind], "%s was among them", kind)
+	}
+
+	run.Samples[4].Seconds = 0 // the last of round 0 is sample 5
+	again, err := matrix.NewBoard(run)
+	require.NoError(t, err)
+	require.ErrorContains(t, again.Replay(), "round 0: sample 4 took 0 seconds")
+}
+
+// An invalid sample takes its cell out from the next round on, and nothing from the others.
+func TestInvalidCellLeaves(t *testing.T) {
+	ratios := map[string]float64{"workers=2": 1.2}
+	sound, torn := workers(4), workers(4)
+	sound.Matrix.Rounds, torn.Matrix.Rounds = 30, 30
+	fake{ratios: ratios}.play(t, sound, 30)
+	board := fake{ratios: ratios, spoil: invalidate("workers=1", 3, "pinned elsewhere", "and more")}.play(t, torn, 30)
+	last := 0
+	for _, s := range torn.Samples {
+		if s.Cell == 1 {
+			last = s.Round
+		}
+	}
+	assert.Equal(t, 3, last)
+	assert.Len(t, torn.Samples, 30*5-26)
+	cell := torn.Cells[1]
+	assert.Equal(t, stats.InvalidVerdict("pinned elsewhere"), *cell.Verdict)
+	assert.Equal(t, "invalid: pinned elsewhere", cell.Words)
+	assert.Equal(t, 3, cell.Summary.Samples, "those before it")
+	for i := 2; i < 4; i++ {
+		assert.Equal(t, sound.Cells[i].Verdict, torn.Cells[i].Verdict)
+		assert.Equal(t, sound.Cells[i].Summary, torn.Cells[i].Summary)
+	}
+	assert.Equal(t, sound.Matrix.Control, torn.Matrix.Control)
+	standing := board.Standing()
+	assert.Equal(t, len(torn.Samples), standing.Samples)
+	assert.False(t, standing.Cells[1].Open)
+	assert.Equal(t, cell.Verdict, &standing.Cells[1].Verdict)
+
+	// A cell that never was valid has no times at all.
+	never := workers(4)
+	fake{spoil: invalidate("workers=1", 0)}.play(t, never, 2)
+	assert.Nil(t, never.Cells[1].Summary)
+	assert.Equal(t, "invalid: no reason recorded", never.Cells[1].Words)
+
+	// Where no cell is left, nothing is left to compare.
+	none := workers(2)
+	assert.True(t, fake{spoil: invalidate("workers=1", 0)}.play(t, none, 1).Done())
+	assert.False(t, fake{}.play(t, workers(2), 1).Done())
+}
+
+func TestInvalidBaseline(t *testing.T) {
+	for _, control := range []bool{false, true} {
+		run := workers(3)
+		board, err := matrix.NewBoard(run)
+		require.NoError(t, err)
+		f := fake{spoil: func(s *result.Sample, cell string) {
+			if cell == "workers=0" && s.Control == control && s.Round == 1 {
+				s.Quality = result.Quality{Verdict: result.Invalid, Reasons: []string{"no such CPU"}}
+			}
+		}}
+		for err == nil && board.Rounds() < 2 {
+			err = f.step(board, run)
+		}
+		require.EqualError(t, err, "the baseline cannot be measured: no such CPU", "control: %v", control)
+		assert.Equal(t, 1, board.Rounds())
+	}
+}
+
+func TestAnswersAgree(t *testing.T) {
+	answer := func(s *result.Sample, is string) { s.Answer = &result.Answer{Of: "primes up to 100", Is: is} }
+	for name, c := range map[string]struct {
+		spoil func(s *result.Sample, cell string)
+		want  string // what is told of workers=1; "": nothing is invalid
+	}{
+		"the same": {func(s *result.Sample, _ string) { answer(s, "25") }, ""},
+		"none":     {func(*result.Sample, string) {}, ""},
+		"another question": {func(s *result.Sample, cell string) {
+			s.Answer = &result.Answer{Of: "primes of " + cell, Is: cell}
+		}, ""},
+		"another answer": {func(s *result.Sample, cell string) {
+			answer(s, "25")
+			if cell == "workers=1" && s.Round == 1 {
+				answer(s, "24")
+			}
+		}, "invalid: primes up to 100 are 24 here and were 25 before"},
+		"of a suspect sample": {func(s *result.Sample, cell string) {
+			answer(s, "25")
+			if cell == "workers=1" && s.Round == 1 {
+				answer(s, "24")
+				s.Quality = result.Quality{Verdict: result.Suspect, Reasons: []string{"steal"}}
+			}
+		}, "invalid: primes up to 100 are 24 here and were 25 before"},
+		"an invalid sample's says nothing": {func(s *result.Sample, cell string) {
+			answer(s, "25")
+			if cell == "workers=1" && s.Round == 0 {
+				answer(s, "0")
+				s.Quality = result.Quality{Verdict: result.Invalid, Reasons: []string{"torn"}}
+			}
+		}, "invalid: torn"},
+	} {
+		run := workers(3)
+		for run.Seed = 1; ; run.Seed++ { // until workers=1 comes first
+			board, err := matrix.NewBoard(run)
+			require.NoError(t, err)
+			if board.Next().Cell == 1 {
+				break
+			}
+		}
+		fake{spoil: c.spoil}.play(t, run, 3)
+		told := run.Cells[1].Words
+		if c.want == "" {
+			assert.NotContains(t, told, "invalid", name)
+		} else {
+			assert.Equal(t, c.want, told, name)
+		}
+		assert.NotContains(t, run.Cells[2].Words, "invalid", name)
+	}
+}
+
+func TestJudge(t *testing.T) {
+	run := workers(3)
+	run.Matrix.Rounds = 40
+	fake{ratios: map[string]float64{"workers=1": 1.2}}.play(t, run, 40)
+	baseline, slower, same := run.Cells[0], run.Cells[1], run.Cells[2]
+	assert.Nil(t, baseline.Verdict)
+	assert.Empty(t, baseline.Words)
+	assert.Equal(t, 80, baseline.Summary.Samples, "with those of its duplicate")
+	assert.InDelta(t, 0.1, baseline.Summary.Seconds.Median, 0.001)
+	assert.Equal(t, stats.Slower, slower.Verdict.Kind)
+	assert.Equal(t, slower.Verdict.String(), slower.Words)
+	assert.Equal(t, 40, slower.Summary.Samples)
+	assert.InDelta(t, 0.12, slower.Summary.Seconds.Median, 0.001)
+	assert.Equal(t, "no difference larger than 2%", same.Words)
+	require.NotNil(t, run.Matrix.Control)
+	assert.Equal(t, stats.Same, run.Matrix.Control.Kind)
+	assert.Equal(t, 40, run.Matrix.Control.Rounds)
+	assert.NotNil(t, run.Matrix.Control.Total)
+}
+
+// Cells leave once they can be told, and the run is done when none is left.
+func TestBoardEnds(t *testing.T) {
+	run := workers(3)
+	board := fake{ratios: map[string]float64{"workers=1": 1.2}}.play(t, run, 500)
+	require.True(t, board.Done())
+	assert.Less(t, board.Rounds(), 500)
+	assert.GreaterOrEqual(t, board.Rounds(), matrix.LeastRounds)
+	for _, cell := range board.Standing().Cells {
+		assert.False(t, cell.Open, cell.Name)
+	}
+	none := fake{}.play(t, workers(3), matrix.LeastRounds-1)
+	for _, cell := range none.Standing().Cells[1:] {
+		assert.True(t, cell.Open, "none leaves before %d rounds", matrix.LeastRounds)
+	}
+}
+
+func TestStanding(t *testing.T) {
+	run := workers(3) // 4 samples a round, 0.1 s each
+	run.Matrix.Rounds = 10
+	board := fake{}.play(t, run, 5)
+	require.NoError(t, fake{}.step(board, run))
+	s := board.Standing()
+	assert.Equal(t, run.Cells[board.Next().Cell].Name, s.Running)
+	assert.Equal(t, 21, s.Samples)
+	assert.Equal(t, 5, s.Rounds)
+	assert.Equal(t, 10, s.Planned)
+	assert.InDelta(t, 2.1, s.Elapsed, 1e-9)
+	assert.InDelta(t, 5*0.4, s.Left, 1e-9)
+	assert.Equal(t, 5, s.Control.Rounds)
+	assert.Zero(t, s.Baseline)
+	require.Len(t, s.Cells, 3)
+	assert.False(t, s.Cells[0].Open, "the baseline is no cell that is told")
+	assert.True(t, s.Cells[1].Open)
+	assert.Equal(t, 5, s.Cells[1].Verdict.Rounds)
+	assert.Equal(t, "--workers 1", s.Cells[1].Name)
+	assert.InDelta(t, 0.1, s.Cells[1].Seconds, 0.002)
+
+	empty, err := matrix.NewBoard(workers(3))
+	require.NoError(t, err)
+	assert.Zero(t, empty.Standing().Cells[1].Seconds)
+}
+
+// What is left is never more than the budget leaves, and is not known before there is something to go by.
+func TestStandingLeft(t *testing.T) {
+	wild := fake{spoil: func(s *result.Sample, _ string) { // too wild for a forecast within few rounds
+		if s.Round%2 == 0 {
+			s.Seconds *= 1 + float64(s.Cell)
+		}
+	}}
+	for name, c := range map[string]struct {
+		f              fake
+		budget         float64
+		planned, taken int
+		want           float64 // seconds; a round takes 0.4
+	}{
+		"nothing known":            {fake{}, 0, 0, 0, -1},
+		"the budget alone":         {fake{}, 60, 0, 0, 60},
+		"the plan":                 {fake{}, 0, 20, 5, 15 * 0.4},
+		"the plan within a budget": {fake{}, 60, 20, 5, 15 * 0.4},
+		"the budget":               {fake{}, 3, 20, 5, 1},
+		"a budget that is over":    {fake{}, 1, 20, 5, 0},
+		"no forecast":              {wild, 0, 0, 1, -1},
+		"no forecast but a budget": {wild, 60, 0, 1, 59.6},
+	} {
+		run := workers(3)
+		run.Matrix.Budget, run.Matrix.Rounds = c.budget, c.planned
+		assert.InDelta(t, c.want, c.f.play(t, run, c.taken).Standing().Left, 1e-9, name)
+	}
+
+	run := workers(3)
+	f := fake{ratios: map[string]float64{"workers=1": 1.01}}
+	s := f.play(t, run, 12).Standing()
+	more := 0.0
+	for _, cell := range s.Cells {
+		assert.Equal(t, cell.Verdict.MoreRounds > 0, cell.Verdict.MoreSeconds > 0)
+		more = max(more, 0.4*float64(cell.Verdict.MoreRounds))
+	}
+	assert.Positive(t, more)
+	assert.InEpsilon(t, more, s.Left, 0.1, "the longest forecast")
+}

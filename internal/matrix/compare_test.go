@@ -1,0 +1,424 @@
+package matrix_test
+
+import (
+	"math"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"gorun/internal/hint"
+	"gorun/internal/matrix"
+	"gorun/internal/result"
+	"gorun/internal/stats"
+)
+
+const sessionRounds = 40
+
+// measured is a run as a side of a comparison.
+func measured(t *testing.T, file string, run *result.Run, f fake) matrix.Side {
+	t.Helper()
+	run.Matrix.Rounds = sessionRounds
+	f.play(t, run, sessionRounds)
+	return matrix.Side{File: file, Run: run}
+}
+
+func compare(t *testing.T, a, b matrix.Side, across ...string) *result.Comparison {
+	t.Helper()
+	c, err := matrix.Compare(a, b, across, false)
+	require.NoError(t, err)
+	return c
+}
+
+// given gives all cells of a run a flag.
+func given(run *result.Run, flag, value string) *result.Run {
+	for _, cell := range run.Cells {
+		cell.Flags[flag] = value
+	}
+	return run
+}
+
+// The verdict is on B against A, and the relative one on what is more than the baseline's change.
+func TestCompareVerdicts(t *testing.T) {
+	is := func(kind stats.Kind, ratio float64) func(*testing.T, string, *stats.Verdict) {
+		return func(t *testing.T, name string, v *stats.Verdict) {
+			require.NotNil(t, v, name)
+			assert.Equal(t, kind, v.Kind, "%s: %v", name, v)
+			assert.InDelta(t, ratio, v.Typical.Ratio, 0.02, name)
+			require.NotNil(t, v.Total, name)
+			assert.InDelta(t, ratio, v.Total.Ratio, 0.02, name)
+		}
+	}
+	slower := fake{session: 5, ratios: map[string]float64{"workers=1": 1.3}}
+	for name, c := range map[string]struct {
+		a, b               fake
+		baseline, absolute func(*testing.T, string, *stats.Verdict)
+		relative           func(*testing.T, string, *stats.Verdict)
+	}{
+		"the same":    {fake{}, fake{session: 5}, is(stats.Same, 1), is(stats.Same, 1), is(stats.Same, 1)},
+		"one slower":  {fake{}, slower, is(stats.Same, 1), is(stats.Slower, 1.3), is(stats.Slower, 1.3)},
+		"one faster":  {slower, fake{}, is(stats.Same, 1), is(stats.Faster, 1/1.3), is(stats.Faster, 1/1.3)},
+		"both as far": {slower, slower, is(stats.Same, 1), is(stats.Same, 1), is(stats.Same, 1)},
+		"all slower": {
+			fake{},
+			fake{session: 5, scale: 1.3},
+			is(stats.Slower, 1.3), is(stats.Slower, 1.3), is(stats.Same, 1),
+		},
+		"the baseline alone slower": {
+			fake{},
+			fake{session: 5, ratios: map[string]float64{"workers=0": 1.3}},
+			is(stats.Slower, 1.3), is(stats.Same, 1), is(stats.Faster, 1/1.3),
+		},
+	} {
+		a, b := measured(t, "a.jsonl", workers(2), c.a), measured(t, "b.jsonl", workers(2), c.b)
+		b.Run.Cells[1].Words = "" // they are judged again
+		b.Run.Started, b.Run.Tool.Version, a.Run.Tool.Version = "2026-01-02", "v1", "v1"
+		got := compare(t, a, b)
+		require.Len(t, got.Cells, 2, name)
+		assert.Equal(t, "--workers 0", got.Cells[0].A)
+		c.baseline(t, name, &got.Cells[0].Verdict)
+		assert.Nil(t, got.Cells[0].Relative, "%s: nothing is relative to itself", name)
+		cell := got.Cells[1]
+		c.absolute(t, name, &cell.Verdict)
+		c.relative(t, name, cell.Relative)
+		assert.Equal(t, cell.Verdict.String(), cell.Words)
+		assert.Equal(t, a.Run.Cells[1].Words, cell.VerdictA)
+		assert.Equal(t, b.Run.Cells[1].Words, cell.VerdictB)
+		assert.NotEmpty(t, cell.VerdictB)
+		assert.InEpsilon(t, b.Run.Cells[1].Summary.Seconds.Median, cell.SecondsB.Median, 1e-9)
+		assert.Equal(t, a.Run.Cells[1].Summary.Seconds, cell.SecondsA)
+		assert.False(t, got.Forced)
+		assert.Empty(t, got.Unmeant)
+		assert.Empty(t, got.Differences)
+		assert.Empty(t, got.Warnings)
+		assert.Empty(t, append(got.OnlyA, got.OnlyB...))
+		assert.Equal(t, result.Schema, got.Schema)
+		assert.Equal(t, "primes", got.Experiment)
+		assert.Equal(t, result.Origin{File: "a.jsonl", Tool: a.Run.Tool, Samples: 3 * sessionRounds}, got.A)
+		assert.Equal(t, "2026-01-02", got.B.Started)
+		// The baseline's duplicate is no sample of it here.
+		assert.Equal(t, sessionRounds, got.Cells[0].Verdict.Rounds)
+	}
+}
+
+// What falls on a whole block is no change of a cell beside its baseline, nor is what falls on the duplicate.
+func TestCompareBlocks(t *testing.T) {
+	late := fake{session: 5, spoil: func(s *result.Sample, _ string) {
+		if s.Block == 1 || s.Control {
+			s.Seconds *= 1.5
+		}
+	}}
+	c := compare(t, measured(t, "a", workers(10), fake{}), measured(t, "b", workers(10), late))
+	require.Len(t, c.Cells, 10)
+	for _, cell := range c.Cells[1:] {
+		assert.InDelta(t, 1, cell.Relative.Typical.Ratio, 0.005, cell.A)
+		require.NotNil(t, cell.Relative.Total)
+		assert.InDelta(t, 1, cell.Relative.Total.Ratio, 0.005, cell.A)
+	}
+}
+
+// All cells share the probability of a false verdict.
+func TestCompareSharesAlpha(t *testing.T) {
+	width := func(cells int) float64 {
+		c := compare(t, measured(t, "a", workers(cells), fake{}), measured(t, "b", workers(cells), fake{session: 5}))
+		return c.Cells[1].Verdict.Typical.Hi - c.Cells[1].Verdict.Typical.Lo
+	}
+	assert.Greater(t, width(8), width(2))
+}
+
+// What others took and how fast a fixed loop was is compared too.
+func TestCompareConditionsOfSessions(t *testing.T) {
+	signals := func(steal, other, canary float64) fake {
+		return fake{spoil: func(s *result.Sample, _ string) {
+			s.Quality.Signals = result.Signals{
+				WatchedSeconds: 0.1, StealSeconds: &steal, OtherSeconds: &other, CanarySeconds: &canary,
+			}
+		}}
+	}
+	for _, c := range []struct {
+		b    fake
+		want string
+	}{
+		{signals(0.002, 0.002, 1e-4), "no difference larger than 2%"},
+		{signals(0.002, 0.002, 1.1e-4), "the machine itself was 10.0% slower"},
+		{signals(0.012, 0.002, 1e-4), "others took 2.0% of the CPU time in A, 7.0% in B"},
+		{signals(0.002, 0.012, 1e-4), "others took 2.0% of the CPU time in A, 7.0% in B"},
+		{fake{}, "no difference larger than 2%"},
+	} {
+		a := measured(t, "a", workers(2), signals(0.002, 0.002, 1e-4))
+		for _, cell := range compare(t, a, measured(t, "b", workers(2), c.b)).Cells {
+			assert.Contains(t, cell.Words, c.want)
+		}
+	}
+}
+
+// Cells are matched by what they are, not by name, place or what all of them share.
+func TestCompareMatches(t *testing.T) {
+	type pairs [][2]string
+	relation := func(run *result.Run, relations ...string) *result.Run {
+		for i, r := range relations {
+			for flag, value := range run.Cells[i].Flags {
+				run.Cells[i].CPUs[flag] = result.CPUs{List: value, Relation: r}
+			}
+		}
+		return run
+	}
+	renamed := func(run *result.Run) *result.Run {
+		for i := range run.Cells {
+			run.Cells[i].Name = "renamed " + run.Cells[i].Name
+		}
+		return run
+	}
+	elsewhere := func(run *result.Run) *result.Run { run.Host.Topology = "other"; return run }
+	pin := "--pin-cpus "
+	for name, c := range map[string]struct {
+		a, b         *result.Run
+		want         pairs
+		onlyA, onlyB []string
+		relations    []string
+		relative     bool
+	}{
+		"names and order differ": {
+			design("workers", "1", "2"), renamed(design("workers", "2", "1")),
+			pairs{{"--workers 1", "renamed --workers 1"}, {"--workers 2", "renamed --workers 2"}},
+			nil, nil, nil, false,
+		},
+		"only in one": {
+			design("workers", "1", "2", "3"), design("workers", "1", "4", "3"),
+			pairs{{"--workers 1", "--workers 1"}, {"--workers 3", "--workers 3"}},
+			[]string{"--workers 2"},
+			[]string{"--workers 4"},
+			nil, true,
+		},
+		"a flag that is not given is as one that is empty": {
+			given(design("workers", "1", "2"), "nice", ""), design("workers", "1", "2"),
+			pairs{{"--workers 1", "--workers 1"}, {"--workers 2", "--workers 2"}},
+			nil, nil, nil, true,
+		},
+		"numbers on one machine": {
+			relation(design("pin-cpus", "0,1", "0,2"), "same-core", "same-llc"),
+			relation(design("pin-cpus", "0,2", "0,1"), "same-core", "same-llc"), // which cannot be; it is not looked at
+			pairs{{pin + "0,1", pin + "0,1"}, {pin + "0,2", pin + "0,2"}},
+			nil, nil,
+			[]string{"", ""},
+			false,
+		},
+		"numbers on two machines": {
+			relation(design("pin-cpus", "0,1", "0,2"), "same-core", "same-llc"),
+			relation(elsewhere(design("pin-cpus", "0,2", "0,1")), "same-core", "same-llc"),
+			pairs{{pin + "0,1", pin + "0,2"}, {pin + "0,2", pin + "0,1"}},
+			nil, nil,
+			[]string{"same-core", "same-llc"},
+			true,
+		},
+		"selectors on two machines": {
+			relation(design("pin-cpus", "all", "share:1/2", "0-3"), "8 CPUs", "4 CPUs", "4 CPUs"),
+			relation(elsewhere(design("pin-cpus", "all", "share:1/2", "0,2,4,6")), "2 CPUs", "1 CPU", "4 CPUs"),
+			pairs{{pin + "all", pin + "all"}, {pin + "share:1/2", pin + "share:1/2"}, {pin + "0-3", pin + "0,2,4,6"}},
+			nil, nil,
+			[]string{"", "", "4 CPUs"},
+			true,
+		},
+		"another relation": {
+			relation(design("pin-cpus", "0", "0,1"), "1 CPU", "same-core"),
+			relation(elsewhere(design("pin-cpus", "3", "0,1")), "1 CPU", "same-llc"),
+			pairs{{pin + "0", pin + "3"}},
+			[]string{pin + "0,1"},
+			[]string{pin + "0,1"},
+			[]string{"1 CPU"},
+			true,
+		},
+		"several alike, the first is taken": {
+			relation(design("pin-cpus", "0,1", "2,3"), "same-core", "same-core"),
+			relation(elsewhere(design("pin-cpus", "0,4", "1,5")), "same-core", "same-core"),
+			pairs{{pin + "0,1", pin + "0,4"}},
+			[]string{pin + "2,3"},
+			[]string{pin + "1,5"},
+			[]string{"same-core"},
+			false,
+		},
+	} {
+		a := measured(t, "a", c.a, fake{})
+		got := compare(t, a, measured(t, "b", c.b, fake{session: 5}), "topology")
+		var found pairs
+		for i, cell := range got.Cells {
+			found = append(found, [2]string{cell.A, cell.B})
+			if c.relations != nil {
+				assert.Equal(t, c.relations[i], cell.Relation, name)
+			}
+			assert.Equal(t, c.relative && cell.A != a.Run.Cells[0].Name, cell.Relative != nil, "%s: %s", name, cell.A)
+		}
+		assert.Equal(t, c.want, found, name)
+		assert.Equal(t, c.onlyA, got.OnlyA, name)
+		assert.Equal(t, c.onlyB, got.OnlyB, name)
+	}
+}
+
+// A cell is relative to its own baseline where the baselines are a pair, and not where others merely look like them.
+func TestCompareBaselines(t *testing.T) {
+	alike := func(topology string, baseline int) *result.Run {
+		run := design("pin-cpus", "0,1", "2,3", "0,2")
+		run.Host.Topology, run.Matrix.Baseline = topology, baseline
+		for i, relation := range []string{"same-core", "same-core", "same-llc"} {
+			run.Cells[i].CPUs["pin-cpus"] = result.CPUs{Relation: relation}
+		}
+		return run
+	}
+	for baselineA, want := range []bool{true, false} {
+		c := compare(t, measured(t, "a", alike("x", baselineA), fake{}), measured(t, "b", alike("y", 0), fake{session: 5}),
+			"topology")
+		require.Len(t, c.Cells, 2)
+		assert.Nil(t, c.Cells[0].Relative)
+		assert.Equal(t, want, c.Cells[1].Relative != nil, baselineA)
+	}
+}
+
+// Of a cell that is invalid in either run nothing is claimed, though there are valid samples from before.
+func TestCompareInvalid(t *testing.T) {
+	torn := fake{ratios: map[string]float64{"workers=1": 2}, spoil: invalidate("workers=1", 30, "pinned elsewhere")}
+	for want, sides := range map[string][2]fake{
+		"invalid: in A: pinned elsewhere": {torn, fake{}},
+		"invalid: in B: pinned elsewhere": {fake{}, torn},
+	} {
+		c := compare(t, measured(t, "a", workers(3), sides[0]), measured(t, "b", workers(3), sides[1]))
+		assert.Equal(t, want, c.Cells[1].Words)
+		assert.Nil(t, c.Cells[1].Relative)
+		assert.Equal(t, stats.Same, c.Cells[2].Verdict.Kind)
+		assert.NotNil(t, c.Cells[2].Relative)
+	}
+}
+
+// What differs and is not meant is refused, with the word that would mean it; forced, every line says so.
+func TestCompareDifferences(t *testing.T) {
+	for name, c := range map[string]struct {
+		change func(b *result.Run)
+		across []string
+		refuse string // "": it is compared
+		hint   string
+	}{
+		"kernel": {
+			func(b *result.Run) { b.Host.Kernel = "6.12" }, nil,
+			"kernel is not known in A and 6.12 in B", "by --across kernel;",
+		},
+		"kernel, meant": {func(b *result.Run) { b.Host.Kernel = "6.12" }, []string{"kernel"}, "", ""},
+		"kernel, another meant": {
+			func(b *result.Run) { b.Host.Kernel = "6.12" }, []string{"go"}, "kernel is", "--across kernel;",
+		},
+		"boot with the kernel": {
+			func(b *result.Run) { b.Host.Kernel, b.Host.BootID, b.Host.Mitigations = "6.12", "1", "2" },
+			[]string{"kernel"},
+			"", "",
+		},
+		"two": {
+			func(b *result.Run) { b.Host.Kernel, b.Host.SMT = "6.12", "off" }, nil,
+			"kernel is not known in A and 6.12 in B; smt is not known in A and off in B", "--across kernel,smt;",
+		},
+		"one of two": {
+			func(b *result.Run) { b.Host.Kernel, b.Host.SMT = "6.12", "off" },
+			[]string{"kernel"},
+			": smt is not known in A and off in B", "--across smt;",
+		},
+		"both of two": {
+			func(b *result.Run) { b.Host.Kernel, b.Host.SMT = "6.12", "off" }, []string{"smt", "kernel"}, "", "",
+		},
+		"all of a host": {func(b *result.Run) {
+			b.Host = result.Host{
+				Hostname: "b", BootID: "b", Kernel: "b", CommandLine: "b", Mitigations: "b", Arch: "b", CPUModel: "b",
+				Microcode: "b", Hypervisor: true, Topology: "b", SMT: "b", Turbo: "b", Governor: "b", Clocksource: "b",
+				THP: "b", NUMABalancing: "b", ASLR: "b", Allowed: "b", GOMAXPROCS: 3, CPUQuota: new(1.5), MemoryLimit: 5,
+			}
+		}, []string{"host"}, "", ""},
+		"a binary is no part of a host": {
+			func(b *result.Run) { b.Host.Hostname, b.Tool.SHA256 = "b", "b" }, []string{"host"}, "binary is", "--across binary;",
+		},
+		"go": {func(b *result.Run) {
+			b.Tool = result.Tool{Go: "go1.27", SHA256: "b", Version: "v2"}
+		}, []string{"go"}, "", ""},
+		"binary": {func(b *result.Run) { b.Tool = result.Tool{SHA256: "b", Version: "v2"} }, []string{"binary"}, "", ""},
+		"environment": {
+			func(b *result.Run) { b.Host.Environment = "A=1" }, []string{"host"}, "environment is", "--across environment;",
+		},
+		"a flag that all have": {
+			func(b *result.Run) { given(b, "limit", "3000") }, nil,
+			"flags is --limit 2000 in A and --limit 3000 in B", "--across flags;",
+		},
+		"a flag that one has": {
+			func(b *result.Run) { given(b, "nice", "5") }, nil, "flags is no --nice in A and --nice 5 in B", "--across flags;",
+		},
+		"flags, meant": {
+			func(b *result.Run) { given(given(b, "limit", "3000"), "nice", "5") }, []string{"flags"}, "", "",
+		},
+	} {
+		a := measured(t, "a.jsonl", given(workers(2), "limit", "2000"), fake{})
+		b := measured(t, "b.jsonl", given(workers(2), "limit", "2000"), fake{session: 5})
+		c.change(b.Run)
+		got, err := matrix.Compare(a, b, c.across, false)
+		if c.refuse == "" {
+			require.NoError(t, err, name)
+			assert.NotEmpty(t, got.Differences, name)
+			assert.False(t, got.Forced, name)
+			assert.Empty(t, got.Unmeant, name)
+			assert.NotContains(t, got.Cells[0].Words, "forced", name)
+		} else {
+			require.ErrorIs(t, err, matrix.ErrDiffer, name)
+			assert.Contains(t, err.Error(), c.refuse, name)
+			assert.Contains(t, hint.Of(err), c.hint, name)
+			assert.Contains(t, hint.Of(err), "--force", name)
+		}
+		forced, err := matrix.Compare(a, b, c.across, true)
+		require.NoError(t, err, name)
+		assert.Equal(t, c.refuse != "", forced.Forced, name)
+		assert.Len(t, forced.Cells, 2, name)
+	}
+
+	a, b := measured(t, "a", workers(2), fake{}), measured(t, "b", workers(2), fake{session: 5})
+	b.Run.Host.Kernel, b.Run.Host.BootID, b.Run.Host.SMT, b.Run.Host.ASLR = "6.12", "1", "off", "0"
+	c, err := matrix.Compare(a, b, []string{"kernel"}, true)
+	require.NoError(t, err)
+	assert.Len(t, c.Differences, 4)
+	assert.Equal(t, []string{"smt", "aslr"}, c.Unmeant)
+	for _, cell := range c.Cells {
+		assert.Equal(t, "forced across smt, aslr: no difference larger than 2%", cell.Words)
+	}
+	assert.Subset(t, matrix.Across(), append(result.Conditions(), "flags"))
+}
+
+func TestCompareRefuses(t *testing.T) {
+	good := func() matrix.Side { return measured(t, "a", workers(2), fake{}) }
+	for want, spoil := range map[string]func(*result.Run){
+		"b is no matrix":                             func(r *result.Run) { r.Matrix = nil },
+		"b is no matrix: repeats within one":         func(r *result.Run) { r.Cells = nil },
+		"a is of gorun primes and b of gorun memory": func(r *result.Run) { r.Experiment = "memory" },
+		"no cell of a is in b": func(r *result.Run) {
+			for i := range r.Cells {
+				r.Cells[i].Flags["workers"] += "0"
+			}
+		},
+		"b: the baseline, cell 9, is not": func(r *result.Run) { r.Matrix.Baseline = 9 },
+		"b: sample 3 is not":              func(r *result.Run) { r.Samples[3].Round++ },
+	} {
+		b := measured(t, "b", workers(2), fake{})
+		spoil(b.Run)
+		_, err := matrix.Compare(good(), b, nil, true)
+		require.ErrorContains(t, err, want, "even with force")
+	}
+	none := matrix.Side{File: "none", Run: &result.Run{}}
+	_, err := matrix.Compare(none, good(), nil, true)
+	require.ErrorContains(t, err, "none is no matrix")
+	assert.Contains(t, hint.Of(err), "gorun matrix --out")
+
+	broken := good()
+	broken.Run.Samples[1].Seconds = math.NaN()
+	_, err = matrix.Compare(broken, good(), nil, false)
+	require.ErrorContains(t, err, "a: round 0: sample ")
+}
+
+func TestCompareWarnsOfWarmup(t *testing.T) {
+	b := measured(t, "b", workers(2), fake{})
+	b.Run.Matrix.Warmup = 3
+	c := compare(t, measured(t, "a", workers(2), fake{}), b)
+	require.Len(t, c.Warnings, 1)
+	assert.Equal(t, result.Warning{
+		Code: "warmup", Message: "A dropped 1 executions of each process and B 3", Hint: "give both the same --warmup",
+	}, c.Warnings[0])
+}

@@ -1,0 +1,47 @@
+package matrix_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"gorun/internal/matrix"
+	"gorun/internal/result"
+	"gorun/internal/sysfs"
+	"gorun/internal/topology"
+)
+
+func TestDescribeCPUs(t *testing.T) {
+	for _, c := range []struct {
+		host string
+		list []int
+		want result.CPUs
+	}{
+		{"qemu-numa2", []int{3}, result.CPUs{List: "3", Count: 1, Relation: "1 CPU"}},
+		{"qemu-numa2", []int{0, 1}, result.CPUs{List: "0-1", Count: 2, Relation: "same-core"}},
+		{"qemu-numa2", []int{2, 0}, result.CPUs{List: "2,0", Count: 2, Relation: "same-llc"}},
+		{"qemu-numa2", []int{0, 7}, result.CPUs{List: "0,7", Count: 2, Relation: "cross-node"}},
+		{"qemu-numa2", []int{0, 1, 2}, result.CPUs{List: "0-2", Count: 3, Relation: "3 CPUs, 2 cores, 1 LLC, 1 node"}},
+		{"qemu-numa2", []int{0, 0}, result.CPUs{List: "0,0", Count: 1, Relation: "1 CPU"}},
+		{
+			"qemu-numa2",
+			[]int{0, 1, 2, 3, 4, 5, 6, 7},
+			result.CPUs{List: "0-7", Count: 8, Relation: "8 CPUs, 4 cores, 2 LLCs, 2 nodes"},
+		},
+		{"epyc-2p-nps4", []int{0, 32}, result.CPUs{List: "0,32", Count: 2, Relation: "same-core"}},
+		{"epyc-2p-nps4", []int{0, 2}, result.CPUs{List: "0,2", Count: 2, Relation: "same-node"}},
+		{
+			"epyc-2p-nps4",
+			[]int{0, 2, 32},
+			result.CPUs{List: "0,2,32", Count: 3, Relation: "3 CPUs, 2 cores, 2 LLCs, 1 node"},
+		},
+		{"qemu-numa2", []int{2, 3, 99}, result.CPUs{List: "2-3,99", Count: 3, Relation: "3 CPUs, 1 core, 1 LLC, 1 node"}},
+	} {
+		root, err := sysfs.OpenRoot("../../testdata/hosts/" + c.host + ".txtar")
+		require.NoError(t, err)
+		m, err := topology.Read(root)
+		require.NoError(t, err)
+		assert.Equal(t, c.want, matrix.DescribeCPUs(m, c.list), "%s %v", c.host, c.list)
+	}
+}

@@ -1,0 +1,70 @@
+package matrix_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+
+	"gorun/internal/matrix"
+	"gorun/internal/result"
+)
+
+func TestResumable(t *testing.T) {
+	is := func(what, a, b string) []result.Difference { return []result.Difference{{What: what, A: a, B: b}} }
+	for name, c := range map[string]struct {
+		change func(recorded, now *result.Run)
+		want   []result.Difference
+	}{
+		"nothing":         {func(_, _ *result.Run) {}, nil},
+		"budget":          {func(_, now *result.Run) { now.Matrix.Budget = 600 }, nil},
+		"title":           {func(_, now *result.Run) { now.Matrix.Title = "again" }, nil},
+		"a found warm-up": {func(r, now *result.Run) { r.Matrix.Warmup, now.Matrix.Warmup = 3, -1 }, nil},
+		"warm-up":         {func(_, now *result.Run) { now.Matrix.Warmup = 0 }, is("warmup", "1", "0")},
+		"experiment":      {func(_, now *result.Run) { now.Experiment = "memory" }, is("experiment", "primes", "memory")},
+		"no matrix":       {func(r, _ *result.Run) { r.Matrix = nil }, is("matrix", "no cells", "3 cells")},
+		"seed":            {func(_, now *result.Run) { now.Seed = 9 }, is("seed", "7", "9")},
+		"samples":         {func(_, now *result.Run) { now.Matrix.Rounds = 5 }, is("samples", "0", "5")},
+		"precision":       {func(_, now *result.Run) { now.Matrix.Precision = 0.015 }, is("precision", "0.02", "0.015")},
+		"margin":          {func(_, now *result.Run) { now.Matrix.Margin = 0.1 }, is("margin", "0.02", "0.1")},
+		"alpha":           {func(_, now *result.Run) { now.Matrix.Alpha = 0.01 }, is("alpha", "0.05", "0.01")},
+		"a cell less":     {func(_, now *result.Run) { now.Cells = now.Cells[:2] }, is("cells", "3 cells", "2 cells")},
+		"a single cell":   {func(r, _ *result.Run) { r.Cells = r.Cells[2:] }, is("cells", "1 cell", "3 cells")},
+		"cells": {func(_, now *result.Run) {
+			now.Cells[1].Command, now.Cells[2].Command = now.Cells[2].Command, now.Cells[1].Command
+		}, is("cell 1", "primes --workers=1", "primes --workers=2")},
+		"baseline": {func(_, now *result.Run) { now.Matrix.Baseline = 2 }, is("baseline", "--workers 0", "--workers 2")},
+		"a baseline that is no cell": {
+			func(r, _ *result.Run) { r.Matrix.Baseline = 8 }, is("baseline", "cell 8", "--workers 0"),
+		},
+		"a baseline below all": {
+			func(_, now *result.Run) { now.Matrix.Baseline = -1 }, is("baseline", "--workers 0", "cell -1"),
+		},
+		"kernel": {func(r, now *result.Run) { r.Host.Kernel, now.Host.Kernel = "6.1", "6.12" }, is("kernel", "6.1", "6.12")},
+		"several": {func(_, now *result.Run) {
+			now.Seed, now.Host.SMT, now.Matrix.Alpha = 1, "off", 0.1
+		}, []result.Difference{
+			{What: "smt", A: "not known", B: "off"}, {What: "seed", A: "7", B: "1"}, {What: "alpha", A: "0.05", B: "0.1"},
+		}},
+	} {
+		recorded, now := workers(3), workers(3)
+		c.change(recorded, now)
+		got := matrix.Resumable(recorded, now)
+		if c.want == nil {
+			assert.Empty(t, got, name)
+		} else {
+			assert.Equal(t, c.want, got, name)
+		}
+	}
+}
+
+func TestCommon(t *testing.T) {
+	cells := []result.Cell{
+		{Flags: map[string]string{"limit": "100", "workers": "1", "nice": "", "dispatch": "executor"}},
+		{Flags: map[string]string{"limit": "100", "workers": "2", "nice": ""}},
+		{Flags: map[string]string{"limit": "100", "workers": "1", "dispatch": "executor", "serial": "true"}},
+	}
+	assert.Equal(t, map[string]string{"limit": "100"}, matrix.Common(cells))
+	assert.Equal(t, map[string]string{"limit": "100", "workers": "1", "dispatch": "executor"},
+		matrix.Common([]result.Cell{cells[0], cells[2]}))
+	assert.Len(t, cells[0].Flags, 4, "the cells keep theirs")
+}
