@@ -371,54 +371,15 @@ func (o *matrixOptions) child() matrix.Child {
 	return matrix.Child{Path: o.env.self[0], Name: o.env.self[1], Env: environ}
 }
 
-// take is one process: its warm-ups and its sample. What the process cannot do makes the sample invalid.
-func (o *matrixOptions) take(ctx context.Context, run *result.Run, child matrix.Child, cell result.Cell) result.Sample {
-	args := append(slices.Clone(cell.Command), "--samples", "1", "--warmup", strconv.Itoa(run.Matrix.Warmup), "--format", "json")
-	got, err := child.Run(ctx, args)
-	if err == nil && len(got.Samples) != 1 {
-		err = fmt.Errorf("its process took %d samples, and was to take one", len(got.Samples))
-	}
-	if err != nil {
-		text := err.Error()
-		if way := hint.Of(err); way != "" {
-			text += " (" + way + ")"
-		}
-		return result.Sample{
-			Values:  result.Values{},
-			Quality: result.Quality{Verdict: result.Invalid, Reasons: []string{text}},
-		}
-	}
-	for _, warning := range got.Warnings {
-		if !slices.Contains(run.Warnings, warning) {
-			run.Warnings = append(run.Warnings, warning)
-		}
-	}
-	return got.Samples[0]
-}
-
-// pilot finds how many executions a process is to drop, within a tenth of the budget.
-func (o *matrixOptions) pilot(ctx context.Context, run *result.Run, child matrix.Child) error {
+// pilot finds how many executions each process is to drop, where no flag says it, within a tenth of the budget.
+func (o *matrixOptions) pilot(ctx context.Context, run *result.Run, child matrix.Child) (err error) {
 	if run.Matrix.Warmup >= 0 {
 		return nil
 	}
-	var pilots [][]float64
-	args := append(slices.Clone(run.Cells[run.Matrix.Baseline].Command),
-		"--samples", strconv.Itoa(matrix.PilotExecutions), "--warmup", "0", "--format", "json")
-	if o.budget > 0 {
-		args = append(args, "--budget", (o.budget / 10 / matrix.PilotProcesses).String())
+	run.Matrix.Warmup, err = child.Pilot(ctx, run.Cells[run.Matrix.Baseline], o.budget/10)
+	if err != nil {
+		return hint.With(fmt.Errorf("the baseline cannot be measured: %w", err), hint.Of(err))
 	}
-	for range matrix.PilotProcesses {
-		got, err := child.Run(ctx, args)
-		if err != nil {
-			return hint.With(fmt.Errorf("the baseline cannot be measured: %w", err), hint.Of(err))
-		}
-		var seconds []float64
-		for _, s := range got.Samples {
-			seconds = append(seconds, s.Seconds)
-		}
-		pilots = append(pilots, seconds)
-	}
-	run.Matrix.Warmup = matrix.Warmup(pilots)
 	return nil
 }
 
@@ -490,7 +451,13 @@ func (o *matrixOptions) sample(ctx context.Context, s *session, board *matrix.Bo
 	runner := matrix.Runner{
 		Board: board, Draw: draw, Now: o.env.now,
 		Take: func(ctx context.Context, slot result.Slot) (result.Sample, error) {
-			return o.take(ctx, s.run, child, s.run.Cells[slot.Cell]), nil
+			sample, warnings := child.Sample(ctx, s.run.Cells[slot.Cell], s.run.Matrix.Warmup)
+			for _, warning := range warnings {
+				if !slices.Contains(s.run.Warnings, warning) {
+					s.run.Warnings = append(s.run.Warnings, warning)
+				}
+			}
+			return sample, nil
 		},
 		Keep: func(sample result.Sample) error {
 			s.done.Add(1)
@@ -538,8 +505,7 @@ func (o *matrixOptions) dryRun(ctx context.Context, run *result.Run) error {
 	seconds := 0.0
 	if o.sysroot == "" {
 		begun := o.env.now()
-		run.Matrix.Warmup = max(1, run.Matrix.Warmup)
-		sample := o.take(ctx, run, o.child(), run.Cells[run.Matrix.Baseline])
+		sample, _ := o.child().Sample(ctx, run.Cells[run.Matrix.Baseline], max(1, run.Matrix.Warmup))
 		if sample.Quality.Verdict == result.Invalid {
 			return fmt.Errorf("the baseline cannot be measured: %s", strings.Join(sample.Quality.Reasons, "; "))
 		}

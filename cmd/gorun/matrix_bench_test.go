@@ -7,7 +7,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"runtime"
 	"slices"
 	"syscall"
 	"testing"
@@ -29,8 +28,6 @@ func built(b *testing.B) string {
 
 // BenchmarkChildStart is what a sample's process costs beside its samples, in turn with a process that does nothing.
 func BenchmarkChildStart(b *testing.B) {
-	runtime.LockOSThread()
-	defer runtime.UnlockOSThread()
 	gorun := matrix.Child{Path: built(b), Name: "gorun"}
 	var child, nothing []float64
 	for range b.N {
@@ -74,7 +71,8 @@ func BenchmarkScheduler(b *testing.B) {
 			Take: func(ctx context.Context, slot result.Slot) (result.Sample, error) {
 				begun := time.Now()
 				defer func() { inside += time.Since(begun).Seconds() }()
-				return o.take(ctx, run, o.child(), run.Cells[slot.Cell]), nil
+				sample, _ := o.child().Sample(ctx, run.Cells[slot.Cell], run.Matrix.Warmup)
+				return sample, nil
 			},
 			Keep: func(s result.Sample) error {
 				begun := time.Now()

@@ -18,8 +18,10 @@ import (
 	"gorun/internal/result"
 )
 
-// kills is how often the running matrix is killed.
-const kills = 50
+const (
+	kills  = 50 // of the running matrix
+	rounds = 80 // more than it can take between the kills
+)
 
 // A matrix that is killed at random moments and resumed ends with every cell, every sample once, and all that was
 // journaled before a kill; its verdicts are those of the whole file.
@@ -31,7 +33,7 @@ func TestResumeAfterKill(t *testing.T) {
 	start := func(extra ...string) *exec.Cmd {
 		return gorunCommand(append([]string{
 			"matrix", "primes", "--limit", "3000,4000,5000", "--method", "brute", "--kernel", "go", "--warmup", "1",
-			"--samples", "30", "--quiet", "--out", journal, "--resume",
+			"--samples", strconv.Itoa(rounds), "--quiet", "--out", journal, "--resume",
 		}, extra...)...)
 	}
 	source := rand.New(rand.NewPCG(3, 5))
@@ -47,9 +49,7 @@ func TestResumeAfterKill(t *testing.T) {
 		}
 		err := cmd.Wait()
 		var ended *exec.ExitError
-		if err == nil {
-			break // all samples were taken meanwhile
-		}
+		require.Error(t, err, "all samples were taken before kill %d", killed)
 		require.ErrorAs(t, err, &ended)
 		require.Equal(t, syscall.SIGKILL, ended.Sys().(syscall.WaitStatus).Signal(), "%s", stderr.String())
 		now, err := os.ReadFile(journal)
@@ -76,8 +76,8 @@ func TestResumeAfterKill(t *testing.T) {
 		require.NotNil(t, s.Slot)
 		taken[strconv.Itoa(s.Round)+" "+strconv.Itoa(s.Cell)+" "+strconv.FormatBool(s.Control)]++
 	}
-	assert.Len(t, taken, 30*4, "30 rounds of three cells and the control")
-	assert.Len(t, run.Samples, 30*4, "each of them once")
+	assert.Len(t, taken, rounds*4, "three cells and the control in each round")
+	assert.Len(t, run.Samples, rounds*4, "each of them once")
 	for i, cell := range run.Cells {
 		assert.Equal(t, i != run.Matrix.Baseline, cell.Verdict != nil, cell.Name)
 		assert.NotNil(t, cell.Summary, cell.Name)

@@ -7,6 +7,9 @@ import (
 	"errors"
 	"fmt"
 	"os/exec"
+	"runtime"
+	"slices"
+	"strconv"
 	"strings"
 	"syscall"
 	"time"
@@ -27,9 +30,10 @@ type Child struct {
 const patience = 2 * time.Second
 
 // Run executes one command line with --format json and returns what it printed. When ctx ends, the child is asked to
-// end. The error of a child that failed carries its own words and its own hint. The caller's goroutine is locked to its
-// thread.
+// end. The error of a child that failed carries its own words and its own hint.
 func (c Child) Run(ctx context.Context, args []string) (*result.Run, error) {
+	runtime.LockOSThread() // the child dies with this thread, which must last as long
+	defer runtime.UnlockOSThread()
 	cmd := exec.CommandContext(ctx, c.Path, args...)
 	cmd.Args[0] = c.Name
 	cmd.Env = c.Env
@@ -47,6 +51,43 @@ func (c Child) Run(ctx context.Context, args []string) (*result.Run, error) {
 		return nil, fmt.Errorf("%s %s: cannot read its result: %w", c.Name, strings.Join(args, " "), err)
 	}
 	return run, nil
+}
+
+// Sample takes one sample of a cell, after so many warm-ups in the same process. What the process cannot do makes the
+// sample invalid.
+func (c Child) Sample(ctx context.Context, cell result.Cell, warmup int) (result.Sample, []result.Warning) {
+	run, err := c.Run(ctx, append(slices.Clone(cell.Command),
+		"--samples", "1", "--warmup", strconv.Itoa(warmup), "--format", "json"))
+	if err == nil && len(run.Samples) != 1 {
+		err = fmt.Errorf("its process took %d samples, and was to take one", len(run.Samples))
+	}
+	if err != nil {
+		text := err.Error()
+		if way := hint.Of(err); way != "" {
+			text += " (" + way + ")"
+		}
+		quality := result.Quality{Verdict: result.Invalid, Reasons: []string{text}}
+		return result.Sample{Values: result.Values{}, Quality: quality}, nil
+	}
+	return run.Samples[0], run.Warnings
+}
+
+// Pilot finds how many executions of a cell a process is to drop. It takes about as long as the budget says, or as a
+// few processes need at least; 0: no limit.
+func (c Child) Pilot(ctx context.Context, cell result.Cell, budget time.Duration) (warmup int, err error) {
+	args := append(slices.Clone(cell.Command), "--samples", strconv.Itoa(pilotExecutions), "--warmup", "0", "--format", "json",
+		"--budget", (budget / pilotProcesses).String())
+	pilots := make([][]float64, pilotProcesses)
+	for i := range pilots {
+		run, err := c.Run(ctx, args)
+		if err != nil {
+			return 0, err
+		}
+		for _, s := range run.Samples {
+			pilots[i] = append(pilots[i], s.Seconds)
+		}
+	}
+	return warmups(pilots), nil
 }
 
 // childError tells what the child said of its end: "gorun: error: …", then "gorun: hint: …".

@@ -2,20 +2,19 @@ package matrix
 
 import "math"
 
-// The pilot finds how many executions a fresh process needs until it is warm: PilotProcesses processes of the baseline
-// take PilotExecutions each.
+// The pilot finds how many executions a fresh process needs until it is warm: some processes take some executions each.
 const (
-	PilotProcesses  = 3
-	PilotExecutions = 5
+	pilotProcesses  = 3
+	pilotExecutions = 5
 	// mostWarmups bounds what is spent on them.
 	mostWarmups = 3
 	// warm is how far an execution may be above the later ones.
 	warm = 0.02
 )
 
-// Warmup is how many first executions a process should drop: at least one, and as many as are slower than those after
+// warmups is how many first executions a process should drop: at least one, and as many as are slower than those after
 // them in every pilot, since in some they are by chance. Each pilot is the seconds of one process's executions, in order.
-func Warmup(pilots [][]float64) int {
+func warmups(pilots [][]float64) int {
 	executions := math.MaxInt
 	for _, pilot := range pilots {
 		executions = min(executions, len(pilot))

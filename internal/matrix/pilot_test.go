@@ -34,7 +34,7 @@ func TestWarmup(t *testing.T) {
 		"more than 2% is cold":             {same(2, 1.021, 1, 1, 1), 2},
 		"slower and slower is not cold":    {same(1, 1.1, 1.2, 1.3, 1.4), 1},
 	} {
-		assert.Equal(t, c.want, matrix.Warmup(c.pilots), name)
+		assert.Equal(t, c.want, matrix.Warmups(c.pilots), name)
 	}
 	assert.GreaterOrEqual(t, matrix.PilotExecutions, 3+2, "the longest warm-up can be seen")
 }

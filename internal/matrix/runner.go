@@ -2,7 +2,6 @@ package matrix
 
 import (
 	"context"
-	"runtime"
 	"time"
 
 	"gorun/internal/result"
@@ -20,8 +19,6 @@ type Runner struct {
 // Run goes on until every verdict can be told, the planned rounds are done, or another round would exceed the budget;
 // partial tells that ctx ended first. The first round is always completed, and one that was begun before a resume too.
 func (r Runner) Run(ctx context.Context) (partial bool, err error) {
-	runtime.LockOSThread() // children die with this thread: it must last as long as they do
-	defer runtime.UnlockOSThread()
 	board := r.Board
 	before, begun := board.Elapsed(), r.Now()
 	elapsed := func() float64 { return before + r.Now().Sub(begun).Seconds() }

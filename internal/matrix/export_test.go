@@ -1,0 +1,6 @@
+package matrix
+
+// What the tests look at.
+var Warmups = warmups
+
+const PilotExecutions = pilotExecutions
