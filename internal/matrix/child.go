@@ -69,7 +69,12 @@ func (c Child) Sample(ctx context.Context, cell result.Cell, warmup int) (result
 		quality := result.Quality{Verdict: result.Invalid, Reasons: []string{text}}
 		return result.Sample{Values: result.Values{}, Quality: quality}, nil
 	}
-	return run.Samples[0], run.Warnings
+	sample := run.Samples[0]
+	if len(run.Warmups) > 0 {
+		// The canary is to tell of what was before the cell's own work, which leaves threads and garbage behind.
+		sample.Quality.Signals.CanarySeconds = run.Warmups[0].Quality.Signals.CanarySeconds
+	}
+	return sample, run.Warnings
 }
 
 // Pilot finds how many executions of a cell a process is to drop. It takes about as long as the budget says, or as a

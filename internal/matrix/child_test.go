@@ -36,7 +36,6 @@ func TestMain(m *testing.M) {
 			os.Exit(1)
 		}
 	case asParent:
-		runtime.LockOSThread()
 		_, _ = matrix.Child{Path: "/bin/sh", Name: "sh"}.Run(context.Background(), []string{"-c", os.Args[1]})
 	default:
 		os.Exit(m.Run())
@@ -45,8 +44,6 @@ func TestMain(m *testing.M) {
 
 // shell runs a script as a child.
 func shell(ctx context.Context, script string, args ...string) (*result.Run, error) {
-	runtime.LockOSThread()
-	defer runtime.UnlockOSThread()
 	return matrix.Child{Path: "/bin/sh", Name: "gorun", Env: []string{"PATH=" + os.Getenv("PATH")}}.
 		Run(ctx, append([]string{"-c", script}, args...))
 }
@@ -92,6 +89,52 @@ func TestChildFails(t *testing.T) {
 	_, err := matrix.Child{Path: filepath.Join(t.TempDir(), "none"), Name: "gorun"}.Run(t.Context(), nil)
 	require.ErrorIs(t, err, fs.ErrNotExist)
 	assert.NotContains(t, err.Error(), "ended", "there was none")
+}
+
+// scripted is a cell whose process is a shell that runs a script; what the child adds are the script's arguments.
+func scripted(script string) (matrix.Child, result.Cell) {
+	child := matrix.Child{Path: "/bin/sh", Name: "gorun", Env: []string{"PATH=" + os.Getenv("PATH")}}
+	return child, result.Cell{Command: []string{"-c", script, "cell"}}
+}
+
+// A sample is one of a process that drops its warm-ups; its canary is the process's first.
+func TestChildSample(t *testing.T) {
+	child, cell := scripted(`
+		echo '{"warmups": [{"quality": {"signals": {"canary_seconds": 1}}}, {"quality": {"signals": {"canary_seconds": 2}}}],'
+		echo '"samples": [{"seconds": 5, "quality": {"verdict": "valid", "signals": {"canary_seconds": 3}}}],'
+		echo '"warnings": [{"code": "'"$*"'", "message": "m"}]}'`)
+	sample, warnings := child.Sample(t.Context(), cell, 2)
+	assert.Equal(t, 5.0, sample.Seconds)
+	assert.Equal(t, 1.0, *sample.Quality.Signals.CanarySeconds)
+	assert.Equal(t, []result.Warning{{Code: "--samples 1 --warmup 2 --format json", Message: "m"}}, warnings)
+	assert.Equal(t, []string{"-c", cell.Command[1], "cell"}, cell.Command, "it stays as it was")
+
+	child, cell = scripted(`echo '{"samples": [{"quality": {"signals": {"canary_seconds": 3}}}]}'`)
+	sample, _ = child.Sample(t.Context(), cell, 0)
+	assert.Equal(t, 3.0, *sample.Quality.Signals.CanarySeconds)
+
+	for script, reason := range map[string]string{
+		`echo '{"samples": []}'`:                                  "its process took 0 samples, and was to take one",
+		`echo "gorun: error: no" >&2; exit 1`:                     "no",
+		`printf 'gorun: error: no\ngorun: hint: yes' >&2; exit 1`: "no (yes)",
+	} {
+		child, cell := scripted(script)
+		sample, warnings := child.Sample(t.Context(), cell, 1)
+		assert.Equal(t, result.Quality{Verdict: result.Invalid, Reasons: []string{reason}}, sample.Quality)
+		assert.Empty(t, warnings)
+	}
+}
+
+// The pilot's processes take their executions within a third of the budget each.
+func TestChildPilot(t *testing.T) {
+	child, cell := scripted(`
+		test "$*" = "--samples 5 --warmup 0 --format json --budget 20s" || exit 1
+		echo '{"samples": [{"seconds": 9}, {"seconds": 9}, {"seconds": 5}, {"seconds": 5}, {"seconds": 5}]}'`)
+	warmup, err := child.Pilot(t.Context(), cell, time.Minute)
+	require.NoError(t, err)
+	assert.Equal(t, 2, warmup)
+	_, err = child.Pilot(t.Context(), cell, time.Second)
+	require.Error(t, err)
 }
 
 // A child has the environment that it is given, and nothing from the parent's.

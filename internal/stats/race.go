@@ -266,16 +266,18 @@ func (r *Race) verdict(cell int) Verdict {
 		return v
 	case v.Kind == Same && r.doubtful(cell, v.Typical):
 		v.Kind = CantTell
-		v.Reason = v.uncertainTotal()
+		v.Reason = v.uncertainTotal(c.total.ratio())
 		need = c.total.toDiffer()
 	case v.Kind == CantTell:
 		need = c.typical.toTell(v.Margin)
 	}
 	if control := r.comparisons[r.Control()]; !r.controlled() && !v.beyond(control.effect()) {
-		v.Kind = CantTell
-		v.Reason = "the control is not settled yet"
-		if control.effect().bounded() {
-			v.Reason += ": " + v.control(control)
+		if v.Kind != CantTell {
+			v.Kind = CantTell
+			v.Reason = "the control is not settled yet"
+			if control.effect().bounded() {
+				v.Reason += ": " + v.control(control)
+			}
 		}
 		need = max(need, control.typical.toNarrow(control.typical.ratio(), v.Margin))
 	}

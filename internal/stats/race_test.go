@@ -197,6 +197,23 @@ func TestControl(t *testing.T) {
 	assert.Regexp(t, `^can't tell: the baseline differs from its own duplicate: in total \[`, r.Verdicts(0)[1].String())
 }
 
+// Stalls are seen before the first look at the total, too.
+func TestEarlyStalls(t *testing.T) {
+	d := design(3, 2)
+	r := newRace(t, d)
+	n := quiet(4)
+	for k := range firstLook - 1 {
+		stall := 1.004
+		if k%8 == 0 {
+			stall = 1.3
+		}
+		require.NoError(t, r.Add(Round{{0, 1, 2}}, []float64{n.next(), stall * n.next(), n.next()}))
+	}
+	v := r.Verdicts(0)[1]
+	assert.Nil(t, v.Total)
+	assert.Regexp(t, `^can't tell: typical: same within \d(\.\d)?%; total: \+\d\.\d%, not certain; about \d+ more rounds$`, v.String())
+}
+
 // A ratio that changes leaves no ratio that fits all rounds.
 func TestChangedRatio(t *testing.T) {
 	d := design(3, 2)

@@ -41,7 +41,7 @@ func Relative(aCell, aBase, bCell, bBase []float64, d SessionsDesign) Verdict {
 	}
 	v.Kind = v.judged()
 	if v.Kind == Same && v.Total != nil && quotient(b.total.doubted(), a.total.doubted(), g).doubts(d.Margin) {
-		v.Kind, v.Reason = CantTell, v.uncertainTotal()
+		v.Kind, v.Reason = CantTell, v.uncertainTotal(v.Total.Ratio)
 	}
 	return v
 }

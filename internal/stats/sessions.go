@@ -99,7 +99,7 @@ func Sessions(a, b Session, d SessionsDesign) Verdict {
 	if reason := otherConditions(a, b, v); reason != "" {
 		v.Kind, v.Reason = CantTell, reason
 	} else if v.Kind == Same && partsEffect(a.Seconds, b.Seconds, mean, doubt, g).doubts(d.Margin) {
-		v.Kind, v.Reason = CantTell, v.uncertainTotal()
+		v.Kind, v.Reason = CantTell, v.uncertainTotal(v.Total.Ratio)
 	}
 	return v
 }

@@ -162,9 +162,10 @@ func (v Verdict) stalls() string {
 	return "long stalls of the baseline"
 }
 
-// uncertainTotal is why a cell with the same typical time is not told to be the same.
-func (v Verdict) uncertainTotal() string {
-	return "typical: " + v.typical() + "; total: " + v.point(v.Total.Ratio) + ", not certain"
+// uncertainTotal is why a cell with the same typical time is not told to be the same: the ratio of its total, which may
+// not have been looked at yet.
+func (v Verdict) uncertainTotal(ratio float64) string {
+	return "typical: " + v.typical() + "; total: " + v.point(ratio) + ", not certain"
 }
 
 // control shows what is wrong with it.
