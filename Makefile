@@ -24,7 +24,7 @@ build: ## build ./gorun
 	$(GO) build -o gorun ./cmd/gorun
 
 .PHONY: matrix
-matrix: build ## the classic table of this machine: 38 rows (half an hour on 2 CPUs; goes on where it was stopped)
+matrix: build ## the classic table of this machine: 38 rows (40 min on 2 CPUs; goes on where it was stopped)
 	./gorun matrix primes --preset classic --out classic.jsonl --resume
 
 .PHONY: matrix-quick
@@ -32,7 +32,7 @@ matrix-quick: build ## eight placements compared within a minute
 	./gorun matrix primes --preset quick
 
 .PHONY: selftest
-selftest: ## do the verdicts hold on this machine? EQUAL matrices of equal cells, SLOWER runs with 2% more work (12 min)
+selftest: ## do the verdicts hold on this machine? EQUAL matrices of equal cells, SLOWER runs with 2% more work (9 min)
 	$(GO) test ./cmd/gorun -run '^TestSelftest$$' -count=1 -v -timeout 60m -selftest-equal $(EQUAL) -selftest-slower $(SLOWER)
 
 .PHONY: test
@@ -75,7 +75,7 @@ fuzz: ## each fuzz target for FUZZTIME (10s)
 	done
 
 .PHONY: bench
-bench: ## speed and memory as ratios against named rivals, in interleaved rounds (alone on the machine, 5 min)
+bench: ## speed and memory as ratios against named rivals, in interleaved rounds (alone on the machine, 7 min)
 	$(GO) test -run "^$$" -bench "Kernel|Worker$$|Instrumentation|Original" -benchtime $(ROUNDS)x -timeout 30m ./internal/primes
 	$(GO) test -run "^$$" -bench "ManyWorkers|Pinned|Memory" -benchtime $(LONG_ROUNDS)x -timeout 30m ./internal/primes
 	$(GO) test -run "^$$" -bench "ChildStart|LongJournal" -benchtime $(ROUNDS)x -timeout 30m ./cmd/gorun

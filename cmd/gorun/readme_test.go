@@ -38,7 +38,10 @@ func TestReadme(t *testing.T) {
 	require.Greater(t, strings.Count(script.String(), "\n"), 8, "the README shows its commands in code blocks")
 	path := filepath.Join(t.TempDir(), "readme.txtar")
 	require.NoError(t, os.WriteFile(path, []byte(script.String()), 0o644))
-	testscript.Run(t, testscript.Params{Files: []string{path}})
+	testscript.Run(t, testscript.Params{Files: []string{path}, Setup: func(env *testscript.Env) error {
+		env.Setenv("GORACE", os.Getenv("GORACE"))
+		return nil
+	}})
 }
 
 // blocks returns the lines within the README's code blocks.

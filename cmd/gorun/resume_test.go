@@ -18,10 +18,14 @@ import (
 	"gorun/internal/result"
 )
 
-const (
-	kills  = 50 // of the running matrix
-	rounds = 80 // more than it can take between the kills
-)
+// resumes are how often the running matrix is killed and within what time, and its rounds: more than it can take until
+// the last kill.
+func resumes() (kills, rounds int, within time.Duration) {
+	if raced {
+		return 20, 40, 300 * time.Millisecond
+	}
+	return 50, 80, 70 * time.Millisecond
+}
 
 // A matrix that is killed at random moments and resumed ends with every cell, every sample once, and all that was
 // journaled before a kill; its verdicts are those of the whole file.
@@ -29,6 +33,7 @@ func TestResumeAfterKill(t *testing.T) {
 	if testing.Short() {
 		t.Skip("kills a matrix many times")
 	}
+	kills, rounds, within := resumes()
 	journal := filepath.Join(t.TempDir(), "run.jsonl")
 	start := func(extra ...string) *exec.Cmd {
 		return gorunCommand(append([]string{
@@ -43,7 +48,7 @@ func TestResumeAfterKill(t *testing.T) {
 		var stderr bytes.Buffer
 		cmd.Stderr = &stderr
 		require.NoError(t, cmd.Start())
-		time.Sleep(time.Duration(source.IntN(70)) * time.Millisecond)
+		time.Sleep(time.Duration(source.Int64N(int64(within))))
 		if cmd.Process.Signal(syscall.SIGKILL) == nil {
 			killed++
 		}

@@ -2,6 +2,7 @@ package main
 
 import (
 	"flag"
+	"os"
 	"path/filepath"
 	"strconv"
 	"testing"
@@ -13,8 +14,14 @@ import (
 
 var update = flag.Bool("update", false, "write the expected outputs in testdata/script anew")
 
+// atOnce makes processes with the race detector end at once: each would sleep for a second.
+const atOnce = "atexit_sleep_ms=0"
+
 // The test binary is gorun itself when a script calls it.
 func TestMain(m *testing.M) {
+	if raced {
+		os.Setenv("GORACE", atOnce)
+	}
 	testscript.Main(m, map[string]func(){"gorun": main})
 }
 
@@ -32,6 +39,7 @@ func TestScripts(t *testing.T) {
 		Dir:           "../../testdata/script",
 		UpdateScripts: *update,
 		Setup: func(env *testscript.Env) error {
+			env.Setenv("GORACE", os.Getenv("GORACE"))
 			env.Setenv("HOSTS", hosts)
 			env.Setenv("CPU", strconv.Itoa(allowed.First())) // one that we have
 			env.Setenv("XDG_CACHE_HOME", env.WorkDir)
