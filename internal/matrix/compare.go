@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"math"
 	"slices"
 	"strings"
 
@@ -255,6 +256,7 @@ func invalidIn(run string, c result.Cell) string {
 func sessionOf(run *result.Run, cell int) stats.Session {
 	var s stats.Session
 	cpus := run.Cells[cell].CPUs["cpus"].Count
+	watched := 0.0 // CPU time
 	for _, sample := range run.Samples {
 		if sample.Slot == nil || sample.Cell != cell || sample.Control || sample.Quality.Verdict == result.Invalid {
 			continue
@@ -262,14 +264,23 @@ func sessionOf(run *result.Run, cell int) stats.Session {
 		s.Seconds = append(s.Seconds, sample.Seconds)
 		sig := sample.Quality.Signals
 		if sig.StealSeconds != nil && sig.OtherSeconds != nil {
+			watched += sig.WatchedSeconds * float64(cpus)
 			s.Others = append(s.Others, sig.Share(sig.StealSeconds, cpus)+sig.Share(sig.OtherSeconds, cpus))
 		}
 		if sig.CanarySeconds != nil {
 			s.Canary = append(s.Canary, *sig.CanarySeconds)
 		}
 	}
+	// The kernel counts in ticks: where their rounding at both ends of each sample is more than the margin, a share of
+	// short samples tells nothing.
+	if rounding := tick * math.Sqrt(float64(len(s.Others))/6); rounding > run.Matrix.Margin*watched {
+		s.Others = nil
+	}
 	return s
 }
+
+// tick is the kernel's unit of steal and of other programs' time, in seconds (USER_HZ, proc_stat(5)).
+const tick = 0.010
 
 // paired are a cell's seconds and the baseline's of the same blocks.
 func paired(run *result.Run, cell int) (seconds, baseline []float64) {

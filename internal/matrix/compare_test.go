@@ -144,6 +144,10 @@ func TestCompareConditionsOfSessions(t *testing.T) {
 		{signals(0.012, 0.002, 1e-4), "others took 2.0% of the CPU time in A, 7.0% in B"},
 		{signals(0.002, 0.012, 1e-4), "others took 2.0% of the CPU time in A, 7.0% in B"},
 		{fake{}, "no difference larger than 2%"},
+		{fake{spoil: func(s *result.Sample, _ string) { // a tick is ten times the sample, by rounding alone
+			steal, other := 0.0, 0.010
+			s.Quality.Signals = result.Signals{WatchedSeconds: 0.001, StealSeconds: &steal, OtherSeconds: &other}
+		}}, "no difference larger than 2%"},
 	} {
 		a := measured(t, "a", workers(2), signals(0.002, 0.002, 1e-4))
 		for _, cell := range compare(t, a, measured(t, "b", workers(2), c.b)).Cells {
