@@ -30,9 +30,6 @@ func resumes() (kills, rounds int, within time.Duration) {
 // A matrix that is killed at random moments and resumed ends with every cell, every sample once, and all that was
 // journaled before a kill; its verdicts are those of the whole file.
 func TestResumeAfterKill(t *testing.T) {
-	if testing.Short() {
-		t.Skip("kills a matrix many times")
-	}
 	kills, rounds, within := resumes()
 	journal := filepath.Join(t.TempDir(), "run.jsonl")
 	start := func(extra ...string) *exec.Cmd {
