@@ -97,7 +97,7 @@ func comparedBlock(c *result.Comparison, opts Options) string {
 	numbers, rows := make([][]string, len(c.Cells)), make([]judged, len(c.Cells))
 	for i, cell := range c.Cells {
 		numbers[i] = []string{"", show(cell.SecondsA.Median), show(cell.SecondsB.Median)}
-		rows[i] = judged{cells: numbers[i], words: comparedWords(c, cell)}
+		rows[i] = judged{cells: numbers[i], words: comparedWords(cell)}
 	}
 	room := max(8, opts.columns()-gridWidth(columns, numbers)+len("cell"))
 	for i, cell := range c.Cells {
@@ -106,9 +106,9 @@ func comparedBlock(c *result.Comparison, opts Options) string {
 	return judgedGrid(columns, "B against A", rows, opts)
 }
 
-// comparedWords are what is said of a cell: the verdict, that on its ratio to the baseline, what else it is in B, what
-// the runs said of it by themselves, and in spite of what it was compared.
-func comparedWords(c *result.Comparison, cell result.ComparedCell) []remark {
+// comparedWords are what is said of a cell: the verdict, that on its ratio to the baseline, what else it is in B, and
+// what the runs said of it by themselves. The verdict of a forced comparison begins with what was forced.
+func comparedWords(cell result.ComparedCell) []remark {
 	words := []remark{{cell.Words, kindColours[cell.Verdict.Kind]}}
 	if cell.Relative != nil {
 		words = append(words, remark{"relative to the baseline: " + cell.Relative.String(), kindColours[cell.Relative.Kind]})
@@ -124,9 +124,6 @@ func comparedWords(c *result.Comparison, cell result.ComparedCell) []remark {
 		}
 		words = append(words, remark{text, ""})
 	}
-	if c.Forced {
-		words = append(words, remark{forcedText(c.Differences), yellow})
-	}
 	return words
 }
 
@@ -135,22 +132,6 @@ func orNone(verdict string) string {
 		return "none"
 	}
 	return verdict
-}
-
-// forcedText is "forced: kernel differs".
-func forcedText(differences []result.Difference) string {
-	names := make([]string, len(differences))
-	for i, d := range differences {
-		names[i] = d.What
-	}
-	switch len(names) {
-	case 0:
-		return "forced"
-	case 1:
-		return "forced: " + names[0] + " differs"
-	}
-	last := len(names) - 1
-	return "forced: " + strings.Join(names[:last], ", ") + " and " + names[last] + " differ"
 }
 
 // unmatchedBlock lists the cells that only one run has.

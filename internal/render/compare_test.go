@@ -46,6 +46,10 @@ func comparison() *result.Comparison {
 func comparisons() map[string]*result.Comparison {
 	forced := comparison()
 	forced.Forced = true
+	forced.Cells = slices.Clone(forced.Cells)
+	for i := range forced.Cells { // as matrix.Compare has it
+		forced.Cells[i].Words = "forced across binary: " + forced.Cells[i].Words
+	}
 	forced.Differences = append(forced.Differences, result.Difference{What: "binary", A: strings.Repeat("a", 40)})
 	forced.B.Host.CPUModel = "Another CPU @ 3.00GHz"
 	forced.Warnings = []result.Warning{{Code: "x", Message: "A warning.", Hint: "a way out"}}
@@ -90,14 +94,7 @@ func TestComparisonFitsItsWidth(t *testing.T) {
 func TestForcedComparisonSaysSoOfEveryCell(t *testing.T) {
 	c := comparisons()["compare-forced"]
 	page := words(compared(t, c, "table", Options{}))
-	assert.Equal(t, len(c.Cells), strings.Count(page, "forced: kernel and binary differ"))
-	for want, differences := range map[string][]result.Difference{
-		"forced":                               nil,
-		"forced: kernel differs":               {{What: "kernel"}},
-		"forced: kernel, CPU and quota differ": {{What: "kernel"}, {What: "CPU"}, {What: "quota"}},
-	} {
-		assert.Equal(t, want, forcedText(differences))
-	}
+	assert.Equal(t, len(c.Cells), strings.Count(page, "forced across binary: "))
 }
 
 func TestComparisonFormats(t *testing.T) {
