@@ -5,8 +5,10 @@ package linux
 import (
 	"errors"
 	"fmt"
+	"io"
 	"runtime"
 	"syscall"
+	"unsafe"
 
 	"gorun/internal/cpuset"
 )
@@ -51,8 +53,85 @@ func GetSched(int) (Sched, error) { return Sched{}, unsupported("read the policy
 // SetSched needs Linux.
 func SetSched(int, Sched) error { return unsupported("set the policy") }
 
+// ThreadCPUTime returns 0: only Linux tells it.
+func ThreadCPUTime() int64 { return 0 }
+
 // ProcessUsage needs Linux.
 func ProcessUsage() (Usage, error) { return Usage{}, unsupported("read the usage of this process") }
 
 // ChildAttr starts a child in a process group of its own; only Linux ends it with its parent.
 func ChildAttr() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setpgid: true} }
+
+// NewArea needs Linux.
+func NewArea(AreaOptions) (*Area, error) { return nil, unsupported("map memory") }
+
+// Touch needs Linux.
+func (a *Area) Touch() error { return unsupported("touch memory") }
+
+// Free needs Linux.
+func (a *Area) Free() error { return unsupported("free memory") }
+
+// Nodes needs Linux.
+func (a *Area) Nodes() (map[int]int, error) { return nil, unsupported("read the nodes of pages") }
+
+// PageNode needs Linux.
+func PageNode(unsafe.Pointer) (int, error) { return -1, unsupported("read the node of a page") }
+
+// SetPolicy needs Linux.
+func (a *Area) SetPolicy(Mempolicy, cpuset.Set) error { return unsupported("set the policy of memory") }
+
+// Policy needs Linux.
+func (a *Area) Policy() (Mempolicy, cpuset.Set, error) {
+	return 0, cpuset.Set{}, unsupported("read the policy of memory")
+}
+
+// SetHomeNode needs Linux.
+func (a *Area) SetHomeNode(int) error { return unsupported("set the home node of memory") }
+
+// HaveHomeNode needs Linux.
+func HaveHomeNode() error { return unsupported("set the home node of memory") }
+
+// SetMempolicy needs Linux.
+func SetMempolicy(Mempolicy, cpuset.Set) error { return unsupported("set the thread's memory policy") }
+
+// GetMempolicy needs Linux.
+func GetMempolicy() (Mempolicy, cpuset.Set, error) {
+	return 0, cpuset.Set{}, unsupported("read the thread's memory policy")
+}
+
+// HaveMempolicy needs Linux.
+func HaveMempolicy(Mempolicy) error { return unsupported("set the thread's memory policy") }
+
+// MemsAllowed needs Linux.
+func MemsAllowed() (cpuset.Set, error) { return cpuset.Set{}, unsupported("read the allowed nodes") }
+
+// HavePreferredNode needs Linux.
+func HavePreferredNode() error { return unsupported("read the preferred node") }
+
+// PreferredNode needs Linux.
+func PreferredNode(int) (int, error) { return -1, unsupported("read the preferred node") }
+
+// SetPreferredNode needs Linux.
+func SetPreferredNode(int, int) error { return unsupported("set the preferred node") }
+
+// NUMABalancing needs Linux.
+type NUMABalancing struct{}
+
+// HoldNUMABalancing needs Linux.
+func HoldNUMABalancing(string, ...string) (*NUMABalancing, error) {
+	return nil, unsupported("set NUMA balancing")
+}
+
+// Before needs Linux.
+func (b *NUMABalancing) Before() int { return 0 }
+
+// Set needs Linux.
+func (b *NUMABalancing) Set(int) error { return unsupported("set NUMA balancing") }
+
+// Restore needs Linux.
+func (b *NUMABalancing) Restore() error { return nil }
+
+// GuardNUMABalancing needs Linux.
+func GuardNUMABalancing(string, int, io.Reader, io.Writer) error {
+	return unsupported("set NUMA balancing")
+}

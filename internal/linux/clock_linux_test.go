@@ -1,0 +1,50 @@
+package linux_test
+
+import (
+	"os"
+	"os/exec"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"gorun/internal/linux"
+)
+
+func TestSleepUntil(t *testing.T) {
+	for _, ahead := range []time.Duration{-time.Second, 0, time.Millisecond} {
+		deadline := linux.Monotonic() + ahead
+		require.NoError(t, linux.SleepUntil(deadline))
+		assert.GreaterOrEqual(t, linux.Monotonic(), deadline)
+	}
+	require.ErrorIs(t, linux.SleepUntil(-1), syscall.EINVAL)
+}
+
+// The clock of a process counts what it burns, is the same from inside and from outside, and ends with it.
+func TestProcessCPUTime(t *testing.T) {
+	begin, err := linux.ProcessCPUTime(0)
+	require.NoError(t, err)
+	require.Positive(t, begin)
+	for now := begin; now < begin+time.Millisecond; { // it grows while this loop runs
+		now, err = linux.ProcessCPUTime(os.Getpid())
+		require.NoError(t, err)
+		require.GreaterOrEqual(t, now, begin)
+	}
+	other := exec.Command("sleep", "600")
+	require.NoError(t, other.Start())
+	used, err := linux.ProcessCPUTime(other.Process.Pid)
+	assert.NoError(t, err)
+	assert.Less(t, used, time.Minute, "it sleeps")
+	require.NoError(t, other.Process.Kill())
+	require.Error(t, other.Wait())
+	_, err = linux.ProcessCPUTime(other.Process.Pid)
+	assert.ErrorIs(t, err, syscall.ESRCH)
+}
+
+func BenchmarkProcessCPUTime(b *testing.B) {
+	for b.Loop() {
+		_, _ = linux.ProcessCPUTime(0)
+	}
+}

@@ -1,0 +1,16 @@
+//go:build !linux
+
+package linux
+
+import "time"
+
+// Monotonic returns 0: it is for what only Linux can do.
+func Monotonic() time.Duration { return 0 }
+
+// SleepUntil needs Linux.
+func SleepUntil(time.Duration) error { return unsupported("sleep until a time") }
+
+// ProcessCPUTime needs Linux.
+func ProcessCPUTime(int) (time.Duration, error) {
+	return 0, unsupported("read the CPU time of a process")
+}

@@ -1,0 +1,66 @@
+package linux
+
+import (
+	"fmt"
+
+	"gorun/internal/cpuset"
+)
+
+// Mempolicy is a memory policy by the kernel's number (include/uapi/linux/mempolicy.h, set_mempolicy(2)).
+type Mempolicy int
+
+// The policies: where the pages come from that a thread touches first.
+const (
+	MempolicyDefault       Mempolicy = 0 // the node of the CPU that touches, or the next one with memory left
+	MempolicyPreferred     Mempolicy = 1 // one node while it has memory left
+	MempolicyBind          Mempolicy = 2 // these nodes only
+	MempolicyInterleave    Mempolicy = 3 // these nodes in turns
+	MempolicyLocal         Mempolicy = 4 // as default, also where the process has another policy
+	MempolicyPreferredMany Mempolicy = 5 // these nodes while they have memory left (Linux 5.15)
+)
+
+// mempolicyFlags are the mode flags that a policy set by somebody else may carry (MPOL_MODE_FLAGS); they are kept, so
+// that a policy can be put back as it was.
+const mempolicyFlags Mempolicy = 0xe000
+
+// mempolicies is the table of policies by number, with how many nodes each takes.
+var mempolicies = [...]struct {
+	name        string
+	least, most int // nodes
+}{
+	MempolicyDefault:       {"default", 0, 0},
+	MempolicyPreferred:     {"preferred", 1, 1},
+	MempolicyBind:          {"bind", 1, maxNodes},
+	MempolicyInterleave:    {"interleave", 1, maxNodes},
+	MempolicyLocal:         {"local", 0, 0},
+	MempolicyPreferredMany: {"preferred-many", 1, maxNodes},
+}
+
+// maxNodes is the most nodes that a kernel can be built for (NODES_SHIFT is at most 10).
+const maxNodes = 1024
+
+// String returns the policy's name, with its mode flags where it has any.
+func (m Mempolicy) String() string {
+	mode, flags := m&^mempolicyFlags, m&mempolicyFlags
+	name := fmt.Sprintf("mempolicy %d", int(mode))
+	if mode >= 0 && int(mode) < len(mempolicies) {
+		name = mempolicies[mode].name
+	}
+	if flags != 0 {
+		return fmt.Sprintf("%s, flags %#x", name, int(flags))
+	}
+	return name
+}
+
+// check tells whether the policy takes these nodes. The kernel would answer a bare EINVAL, or take the first of them.
+func (m Mempolicy) check(nodes cpuset.Set) error {
+	mode := m &^ mempolicyFlags
+	if mode < 0 || int(mode) >= len(mempolicies) {
+		return fmt.Errorf("no memory policy %d", int(mode))
+	}
+	p := mempolicies[mode]
+	if n := nodes.Len(); n < p.least || n > p.most {
+		return fmt.Errorf("the memory policy %s takes %d to %d nodes, not %d", p.name, p.least, p.most, n)
+	}
+	return nil
+}
