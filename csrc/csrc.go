@@ -32,6 +32,9 @@ func NewStop() *Stop {
 // Set makes every kernel that was given s end within about a millisecond.
 func (s *Stop) Set() { s.flag.Store(1) }
 
+// Clear takes Set back.
+func (s *Stop) Clear() { s.flag.Store(0) }
+
 // Free releases s.
 func (s *Stop) Free() { C.free(unsafe.Pointer(s.flag)) }
 

@@ -20,6 +20,9 @@ func NewStop() *Stop { return &Stop{} }
 // Set does nothing: there are no kernels.
 func (*Stop) Set() {}
 
+// Clear does nothing.
+func (*Stop) Clear() {}
+
 // Free does nothing.
 func (*Stop) Free() {}
 

@@ -1,0 +1,154 @@
+#include "contend.h"
+
+#include <errno.h>
+#include <sched.h>
+#include <string.h>
+
+enum {
+	FIRST_CHUNK = 256,      /* operations before the first look at the stop flag and the clock */
+	LONGEST_CHUNK = 100000, /* ns between two looks: long beside a reading of 25 ns, short beside 10 ms to stop in */
+	WINDOW_CHUNKS = 16,     /* and so often a window, or twice that: 0.1% of 1 ms */
+};
+
+#define FOUR(...) { __VA_ARGS__; } { __VA_ARGS__; } { __VA_ARGS__; } { __VA_ARGS__; }
+#define SIXTEEN(...) FOUR(__VA_ARGS__) FOUR(__VA_ARGS__) FOUR(__VA_ARGS__) FOUR(__VA_ARGS__)
+
+/*
+ * A function that makes loop->count operations: sixteen a turn, and the rest one by one. An operation may use word,
+ * value and failures. GCC's own unrolling does not serve: -O2 leaves a loop of asm alone.
+ */
+#define OPERATION(name, ...)											\
+	static void name(struct gorun_loop *loop)								\
+	{													\
+		uint64_t *word __attribute__((unused)) = loop->word;						\
+		uint64_t value = loop->value, failures = loop->failures;					\
+														\
+		for (uint64_t turns = loop->count / 16; turns != 0; turns--) {					\
+			SIXTEEN(__VA_ARGS__)									\
+		}												\
+		for (uint64_t rest = loop->count % 16; rest != 0; rest--) {					\
+			__VA_ARGS__;										\
+		}												\
+		loop->value = value;										\
+		loop->failures = failures;									\
+	}
+
+/*
+ * A loop of calls of libc's memset. The compiler is kept from knowing which function that is: it would store itself.
+ * The bytes are 1, since some CPUs leave out the writing of zeros over zeros.
+ */
+#define MEMSET(name, bytes)											\
+	static void name(struct gorun_loop *loop)								\
+	{													\
+		void *(*set)(void *, int, size_t) = memset;							\
+		void *word = loop->word;									\
+														\
+		__asm__ volatile("" : "+r"(set));								\
+		for (uint64_t turns = loop->count / 16; turns != 0; turns--) {					\
+			SIXTEEN(set(word, 1, bytes))								\
+		}												\
+		for (uint64_t rest = loop->count % 16; rest != 0; rest--)					\
+			set(word, 1, bytes);									\
+	}
+
+MEMSET(op_memset64, 64)
+MEMSET(op_memset128, 128)
+MEMSET(op_memset256, 256)
+
+#define ROW(name, variant, instruction, bytes, run) { name, variant, instruction, #run, bytes, run }
+
+#if defined(__x86_64__)
+#include "contend_amd64.h"
+#elif defined(__aarch64__)
+#include "contend_arm64.h"
+#else
+bool gorun_has_lse(void)
+{
+	return false;
+}
+
+static const struct gorun_op ops[] = {};
+#endif
+
+const struct gorun_op *gorun_op(int row)
+{
+	return row >= 0 && row < (int)(sizeof ops / sizeof *ops) ? &ops[row] : NULL;
+}
+
+/* Repeats the operation in chunks, whose length follows from what the chunk before took, until all is done. */
+static void repeat(const struct gorun_contend_args *args, struct gorun_loop *loop, struct gorun_mark *marks,
+		   struct gorun_contend_result *result)
+{
+	void (*run)(struct gorun_loop *) = ops[args->op].run;
+	int64_t now = result->start, took, longest = LONGEST_CHUNK, end = INT64_MAX, window_end = INT64_MAX;
+	uint64_t most = UINT64_MAX, chunk = FIRST_CHUNK;
+
+	if (args->count != 0) {
+		most = args->count;
+	} else {
+		end = result->origin + args->time;
+		window_end = result->origin + args->window;
+		if (args->window / WINDOW_CHUNKS < longest)
+			longest = args->window / WINDOW_CHUNKS;
+	}
+	while (result->operations < most && now < end && !gorun_stopped(args->stop)) {
+		loop->count = most - result->operations < chunk ? most - result->operations : chunk;
+		run(loop);
+		took = -now;
+		now = gorun_now(CLOCK_MONOTONIC);
+		took += now;
+		result->operations += loop->count;
+		if (now >= window_end && window_end <= end) {
+			marks[result->marks++] = (struct gorun_mark){
+				now, gorun_now(CLOCK_THREAD_CPUTIME_ID), result->operations, loop->failures
+			};
+			window_end += ((now - window_end) / args->window + 1) * args->window;
+		}
+		if (took < longest / 2)
+			chunk *= 2;
+		else if (took > longest && chunk > 16)
+			chunk /= 2;
+	}
+	result->end = now;
+	result->failures = loop->failures;
+	result->stopped = result->operations < most && now < end;
+}
+
+/* Tells whether a time is positive, and can be added to one of the clock. */
+static bool length(int64_t ns)
+{
+	return ns > 0 && ns < INT64_MAX / 2;
+}
+
+static int check(const struct gorun_contend_args *args)
+{
+	const struct gorun_op *op = gorun_op(args->op);
+
+	if (op == NULL || args->word == NULL || (uintptr_t)args->word % sizeof(uint64_t) != 0)
+		return -EINVAL;
+	if (args->count != 0)
+		return 0;
+	return length(args->time) && length(args->window) ? 0 : -EINVAL;
+}
+
+int gorun_contend(const struct gorun_contend_args *args, struct gorun_mark *marks, struct gorun_contend_result *result)
+{
+	struct gorun_loop loop = { .word = args->word };
+	int err = check(args);
+
+	*result = (struct gorun_contend_result){ 0 };
+	if (err != 0)
+		return err;
+	if (args->count == 0) /* now, so that no page fault falls into a window */
+		memset(marks, 0, (size_t)(args->time / args->window) * sizeof *marks);
+	int64_t origin = gorun_gate_pass(args->gate, args->stop);
+	if (origin < 0) {
+		result->stopped = true;
+	} else {
+		result->origin = origin;
+		result->start = gorun_now(CLOCK_MONOTONIC);
+		repeat(args, &loop, marks, result);
+	}
+	result->cpu = sched_getcpu();
+	return 0;
+}
