@@ -18,7 +18,7 @@ DEPGUARD    := github.com/OpenPeeDeeP/depguard/v2/cmd/depguard@v2.3.0
 .DEFAULT_GOAL := help
 .PHONY: help
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## /{printf "  %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 .PHONY: build
 build: ## build ./gorun
@@ -66,6 +66,17 @@ sanitize: ## the C kernels' tests under the address and undefined-behaviour sani
 	CGO_LDFLAGS="-fsanitize=address,undefined" \
 	ASAN_OPTIONS=detect_leaks=0 $(GO) test -asan -count=1 ./csrc
 
+.PHONY: arm64
+arm64: ## the C kernels' tests as arm64 code in QEMU, on a CPU with LSE atomics and on one without
+	@for tool in aarch64-linux-gnu-gcc qemu-aarch64-static; do command -v $$tool >/dev/null || { \
+	  echo "$$tool is not installed (Debian: apt-get install gcc-aarch64-linux-gnu libc6-dev-arm64-cross qemu-user-static)"; \
+	  exit 1; }; done
+	for cpu in max cortex-a57; do \
+	  CC=aarch64-linux-gnu-gcc CGO_ENABLED=1 GOARCH=arm64 OBJDUMP=aarch64-linux-gnu-objdump \
+	  $(GO) test -tags netgo,osusergo -ldflags '-linkmode external -extldflags -static' \
+	    -exec "qemu-aarch64-static -cpu $$cpu" ./csrc ./internal/contend || exit 1; \
+	done
+
 .PHONY: fuzz
 fuzz: ## each fuzz target for FUZZTIME (50000x: inputs)
 	@for package in $$($(GO) list ./...); do \
@@ -82,6 +93,10 @@ bench: ## speed and memory as ratios against named rivals, in interleaved rounds
 	$(GO) test -run "^$$" -bench "ChildStart|LongJournal" -benchtime $(ROUNDS)x -timeout 30m ./cmd/gorun
 	$(GO) test -run "^$$" -bench "Scheduler" -benchtime 1x -timeout 30m ./cmd/gorun
 	$(GO) test -run "^$$" -bench . -benchtime 1s ./internal/stats
+
+.PHONY: bench-contend
+bench-contend: ## contend and c2c beside ccont, where it is on PATH, or plain C: each operation in turn on 1 and 2 CPUs (alone, 4 min)
+	$(GO) test -run "^$$" -bench "Contend|C2C" -benchtime $(ROUNDS)x -timeout 30m ./cmd/gorun
 
 .PHONY: vm
 vm: ## boot real kernels with many CPUs and nodes in QEMU, and run the tests there

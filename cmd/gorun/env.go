@@ -12,6 +12,7 @@ import (
 // env is what a command takes from its surroundings: what tests replace.
 type env struct {
 	root           fs.FS // the live machine, rooted at /
+	stdin          io.Reader
 	stdout, stderr io.Writer
 	show           render.Options // what stdout can show
 	progress       render.Options // what stderr can show
@@ -23,6 +24,7 @@ type env struct {
 func defaultEnv() env {
 	return env{
 		root:   os.DirFS("/"),
+		stdin:  os.Stdin,
 		stdout: os.Stdout, stderr: os.Stderr,
 		show:     render.OptionsFor(os.Stdout, os.Getenv),
 		progress: render.OptionsFor(os.Stderr, os.Getenv),

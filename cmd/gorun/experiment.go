@@ -12,10 +12,26 @@ type experiment struct {
 	command func(env) *cobra.Command
 	plan    func(env, []string) (*result.Plan, error) // what a command line would do, without doing it
 	single  []string                                  // flags that are the same for all cells, or make no sense in one
+	datum   string                                    // the value that is compared, in ns; "": wall seconds
 }
 
 var experiments = [...]experiment{
-	{"primes", primesCommand, planPrimes, []string{"duration", "workers-detail"}},
+	{
+		name: "primes", command: primesCommand, plan: planPrimes,
+		single: []string{"duration", "workers-detail"},
+	},
+	{
+		name: "contend", command: contendCommand, plan: planContend,
+		single: []string{"svg"}, datum: "ns_per_op",
+	},
 }
 
-func primesCommand(e env) *cobra.Command { return newPrimes(e, runPrimes) }
+func primesCommand(e env) *cobra.Command  { return newPrimes(e, runPrimes) }
+func contendCommand(e env) *cobra.Command { return newContend(e, runContend) }
+
+// planBy has a command plan what its arguments ask for; the command's runF puts the plan where the caller finds it.
+func planBy(cmd *cobra.Command, args []string) error {
+	cmd.SilenceErrors, cmd.SilenceUsage = true, true
+	cmd.SetArgs(append(args, "--dry-run"))
+	return cmd.Execute()
+}

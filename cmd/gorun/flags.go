@@ -167,16 +167,12 @@ type samplingFlags struct {
 	changed func(name string) bool
 }
 
-const (
-	defaultSamples = 5
-	defaultBudget  = 5 * time.Second
-)
-
+// register gives cmd the flags; what f holds is their defaults.
 func (f *samplingFlags) register(cmd *cobra.Command) {
 	flags := cmd.Flags()
-	flags.IntVar(&f.samples, "samples", defaultSamples, "samples to take; a number given here is not cut by the default budget")
-	flags.IntVar(&f.warmup, "warmup", 1, "executions to drop first")
-	flags.DurationVar(&f.budget, "budget", defaultBudget, "begin no sample after this time")
+	flags.IntVar(&f.samples, "samples", f.samples, "samples to take; a number given here is not cut by the default budget")
+	flags.IntVar(&f.warmup, "warmup", f.warmup, "executions to drop first")
+	flags.DurationVar(&f.budget, "budget", f.budget, "begin no sample after this time (0: no limit)")
 	flags.Uint64Var(&f.seed, "seed", 1, "seed of the order of samples, kept in the result")
 	flags.BoolVar(&f.strict, "strict", false, "exit with code 3 when a sample is suspect or invalid")
 	f.changed = flags.Changed

@@ -251,7 +251,7 @@ func (o *matrixOptions) design() (*result.Run, error) {
 		Spec:  matrix.Common(cells),
 		Cells: cells,
 		Matrix: &result.Matrix{
-			Title: spec.Title, Baseline: baseline, Alpha: matrixAlpha, Margin: float64(o.margin),
+			Title: spec.Title, Datum: o.experiment.datum, Baseline: baseline, Alpha: matrixAlpha, Margin: float64(o.margin),
 			Precision: float64(o.precision), Rounds: o.samples, Warmup: o.warmup, Budget: o.budget.Seconds(),
 			Columns: spec.Columns,
 		},
@@ -285,7 +285,7 @@ func (o *matrixOptions) pilot(ctx context.Context, run *result.Run, child matrix
 	if run.Matrix.Warmup >= 0 {
 		return nil
 	}
-	run.Matrix.Warmup, err = child.Pilot(ctx, run.Cells[run.Matrix.Baseline], o.budget/10)
+	run.Matrix.Warmup, err = child.Pilot(ctx, run.Cells[run.Matrix.Baseline], o.budget/10, run.Matrix.Time)
 	if err != nil {
 		return hint.With(fmt.Errorf("the baseline cannot be measured: %w", err), hint.Of(err))
 	}

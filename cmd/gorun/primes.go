@@ -3,17 +3,13 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
 	"math"
 	"runtime"
-	"runtime/debug"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"gorun/internal/hint"
-	"gorun/internal/linux"
 	"gorun/internal/metrics"
 	"gorun/internal/placement"
 	"gorun/internal/primes"
@@ -50,7 +46,7 @@ var dispatches = []string{
 }
 
 func newPrimes(e env, runF func(context.Context, *primesOptions) error) *cobra.Command {
-	o := &primesOptions{env: e}
+	o := &primesOptions{env: e, sampling: samplingFlags{samples: 5, warmup: 1, budget: 5 * time.Second}}
 	cmd := &cobra.Command{
 		Use:   "primes",
 		Short: "Count primes with a pool of workers, placed as you ask",
@@ -220,31 +216,6 @@ func (o *primesOptions) threads(plan placement.Plan, m machine) int {
 	return min(o.workers, m.cpus.Len())
 }
 
-// runtimeThreads is how many threads the Go runtime may want for itself: sysmon, the template thread, those in system
-// calls.
-const runtimeThreads = 8
-
-// enoughThreads refuses a run that would need more threads than the machine allows, since the Go runtime cannot survive
-// a refusal, and raises the runtime's own limit.
-func (o *primesOptions) enoughThreads(need int) error {
-	limits, err := linux.ThreadLimits(o.env.root, linux.Cgo)
-	if err != nil {
-		return err
-	}
-	obstacles := linux.Obstacles(limits, need+runtime.GOMAXPROCS(0)+runtimeThreads)
-	if len(obstacles) == 0 {
-		debug.SetMaxThreads(max(10_000, 2*need)) // 10,000 is the runtime's default
-		return nil
-	}
-	rooms, ways := make([]string, len(obstacles)), make([]string, len(obstacles))
-	for i, l := range obstacles {
-		rooms[i] = fmt.Sprintf("%s leaves room for %d", l.Name, l.Room())
-		ways[i] = l.Hint
-	}
-	return hint.With(fmt.Errorf("%d threads at once are not possible: %s", need, strings.Join(rooms, ", ")),
-		strings.Join(ways, "; "))
-}
-
 // info labels the metrics of the run.
 func (o *primesOptions) info(plan placement.Plan, kernel string) metrics.Info {
 	return metrics.Info{
@@ -283,9 +254,7 @@ func planPrimes(e env, args []string) (plan *result.Plan, err error) {
 		}
 		return err
 	})
-	cmd.SilenceErrors, cmd.SilenceUsage = true, true
-	cmd.SetArgs(append(args, "--dry-run"))
-	return plan, cmd.Execute()
+	return plan, planBy(cmd, args)
 }
 
 func runPrimes(ctx context.Context, o *primesOptions) (err error) {
@@ -296,7 +265,7 @@ func runPrimes(ctx context.Context, o *primesOptions) (err error) {
 	if o.output.dryRun {
 		return render.Plan(o.env.stdout, o.dryRun(m, plan), o.output.format)
 	}
-	if err := o.enoughThreads(o.threads(plan, m)); err != nil {
+	if err := enoughThreads(o.env, o.threads(plan, m)); err != nil {
 		return err
 	}
 	s, err := openSession(o.env, m, "primes", o.gomaxprocs, o.threads(plan, m))
@@ -316,6 +285,7 @@ func runPrimes(ctx context.Context, o *primesOptions) (err error) {
 	if err := s.measure(ctx, o.sampling, o.duration, o.output.quiet, o.progress(), pool.Run); err != nil {
 		return err
 	}
+	s.run.Summary = result.Summarise(s.run.Samples)
 	setting := primes.Setting{
 		Opts: opts, PinCPUs: plan.Policy.PinCPUs, Leaks: plan.Policy.Leaks(), PinThread: plan.Policy.PinThread,
 		CPUs: m.cpus.Len(), GOMAXPROCS: runtime.GOMAXPROCS(0),

@@ -2,6 +2,7 @@ package main
 
 import (
 	"flag"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -44,6 +45,15 @@ func TestScripts(t *testing.T) {
 			env.Setenv("CPU", strconv.Itoa(allowed.First())) // one that we have
 			env.Setenv("XDG_CACHE_HOME", env.WorkDir)
 			return nil
+		},
+		Condition: func(what string) (bool, error) {
+			switch what {
+			case "kernels": // of C, which a build without cgo lacks
+				return linux.Cgo, nil
+			case "cpus": // more than one
+				return allowed.Len() > 1, nil
+			}
+			return false, fmt.Errorf("unknown condition %q", what)
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"jq":    jq,

@@ -98,8 +98,9 @@ func (s *session) start(out outputFlags, m metricsFlags, live func() result.Live
 // startMetrics lets Prometheus see the run.
 func (s *session) startMetrics(m metricsFlags, live func() result.Live, info metrics.Info) error {
 	s.live = func() result.Live {
+		done := int(s.done.Load()) // first: what the samples did is then in the other counters
 		l := live()
-		l.SamplesDone, l.SamplesPlanned = int(s.done.Load()), s.planned
+		l.SamplesDone, l.SamplesPlanned = done, s.planned
 		return l
 	}
 	exporter := metrics.NewExporter(s.live, info)
@@ -197,7 +198,6 @@ func (s *session) measure(ctx context.Context, f samplingFlags, duration time.Du
 	s.run.Warmups = out.Warmups
 	s.run.Warnings = append(s.run.Warnings, out.Warnings...)
 	s.run.Partial = out.Partial
-	s.run.Summary = result.Summarise(s.run.Samples)
 	return err
 }
 

@@ -128,7 +128,7 @@ func (b *Board) Add(s result.Sample) error {
 		}
 		b.invalid[s.Cell] = reason(s)
 	} else {
-		b.samples[s.Cell] = append(b.samples[s.Cell], s.Seconds)
+		b.samples[s.Cell] = append(b.samples[s.Cell], b.run.Matrix.Time(s))
 	}
 	if len(b.taken) < len(b.slots) {
 		return nil
@@ -179,7 +179,7 @@ func (b *Board) complete() error {
 				continue
 			}
 			round[block] = append(round[block], cell)
-			seconds = append(seconds, s.Seconds)
+			seconds = append(seconds, b.run.Matrix.Time(s))
 			if cell != b.run.Matrix.Baseline {
 				b.blocks[cell] = append(b.blocks[cell], pair{s.Quality.Signals, base.Quality.Signals})
 			}

@@ -29,9 +29,19 @@ type Child struct {
 // patience is how long a child that was asked to end may take before it is killed.
 const patience = 2 * time.Second
 
-// Run executes one command line with --format json and returns what it printed. When ctx ends, the child is asked to
-// end. The error of a child that failed carries its own words and its own hint.
+// Run executes one command line with --format json and returns what it printed.
 func (c Child) Run(ctx context.Context, args []string) (*result.Run, error) {
+	run := &result.Run{}
+	_, err := c.Ask(ctx, args, nil, run)
+	if err != nil {
+		return nil, err
+	}
+	return run, nil
+}
+
+// Ask executes one command line with so much on its stdin, decodes the JSON that it prints, and returns what it used.
+// When ctx ends, the child is asked to end. The error of a child that failed carries its own words and its own hint.
+func (c Child) Ask(ctx context.Context, args []string, stdin []byte, answer any) (*syscall.Rusage, error) {
 	runtime.LockOSThread() // the child dies with this thread, which must last as long
 	defer runtime.UnlockOSThread()
 	cmd := exec.CommandContext(ctx, c.Path, args...)
@@ -41,16 +51,16 @@ func (c Child) Run(ctx context.Context, args []string) (*result.Run, error) {
 	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
 	cmd.WaitDelay = patience
 	var stdout, stderr bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &stdout, &stderr
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = bytes.NewReader(stdin), &stdout, &stderr
 	err := cmd.Run()
 	if err != nil {
 		return nil, childError(err, stderr.String())
 	}
-	run := &result.Run{}
-	if err := json.Unmarshal(stdout.Bytes(), run); err != nil {
+	if err := json.Unmarshal(stdout.Bytes(), answer); err != nil {
 		return nil, fmt.Errorf("%s %s: cannot read its result: %w", c.Name, strings.Join(args, " "), err)
 	}
-	return run, nil
+	used, _ := cmd.ProcessState.SysUsage().(*syscall.Rusage)
+	return used, nil
 }
 
 // Sample takes one sample of a cell, after so many warm-ups in the same process. What the process cannot do makes the
@@ -78,8 +88,9 @@ func (c Child) Sample(ctx context.Context, cell result.Cell, warmup int) (result
 }
 
 // Pilot finds how many executions of a cell a process is to drop. It takes about as long as the budget says, or as a
-// few processes need at least; 0: no limit.
-func (c Child) Pilot(ctx context.Context, cell result.Cell, budget time.Duration) (warmup int, err error) {
+// few processes need at least; 0: no limit. figure is what the matrix compares of a sample.
+func (c Child) Pilot(ctx context.Context, cell result.Cell, budget time.Duration, figure func(result.Sample) float64,
+) (warmup int, err error) {
 	args := append(slices.Clone(cell.Command), "--samples", strconv.Itoa(pilotExecutions), "--warmup", "0", "--format", "json",
 		"--budget", (budget / pilotProcesses).String())
 	pilots := make([][]float64, pilotProcesses)
@@ -89,7 +100,7 @@ func (c Child) Pilot(ctx context.Context, cell result.Cell, budget time.Duration
 			return 0, err
 		}
 		for _, s := range run.Samples {
-			pilots[i] = append(pilots[i], s.Seconds)
+			pilots[i] = append(pilots[i], figure(s))
 		}
 	}
 	return warmups(pilots), nil

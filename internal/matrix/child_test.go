@@ -126,14 +126,16 @@ func TestChildSample(t *testing.T) {
 }
 
 // The pilot's processes take their executions within a third of the budget each.
+func wall(s result.Sample) float64 { return s.Seconds }
+
 func TestChildPilot(t *testing.T) {
 	child, cell := scripted(`
 		test "$*" = "--samples 5 --warmup 0 --format json --budget 20s" || exit 1
 		echo '{"samples": [{"seconds": 9}, {"seconds": 9}, {"seconds": 5}, {"seconds": 5}, {"seconds": 5}]}'`)
-	warmup, err := child.Pilot(t.Context(), cell, time.Minute)
+	warmup, err := child.Pilot(t.Context(), cell, time.Minute, wall)
 	require.NoError(t, err)
 	assert.Equal(t, 2, warmup)
-	_, err = child.Pilot(t.Context(), cell, time.Second)
+	_, err = child.Pilot(t.Context(), cell, time.Second, wall)
 	require.Error(t, err)
 }
 

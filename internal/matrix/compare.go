@@ -261,7 +261,7 @@ func sessionOf(run *result.Run, cell int) stats.Session {
 		if sample.Slot == nil || sample.Cell != cell || sample.Control || sample.Quality.Verdict == result.Invalid {
 			continue
 		}
-		s.Seconds = append(s.Seconds, sample.Seconds)
+		s.Seconds = append(s.Seconds, run.Matrix.Time(sample))
 		sig := sample.Quality.Signals
 		if sig.StealSeconds != nil && sig.OtherSeconds != nil {
 			watched += sig.WatchedSeconds * float64(cpus)
@@ -288,7 +288,7 @@ func paired(run *result.Run, cell int) (seconds, baseline []float64) {
 	base := map[place]float64{}
 	for _, s := range run.Samples {
 		if s.Slot != nil && s.Cell == run.Matrix.Baseline && !s.Control {
-			base[place{s.Round, s.Block}] = s.Seconds
+			base[place{s.Round, s.Block}] = run.Matrix.Time(s)
 		}
 	}
 	for _, s := range run.Samples {
@@ -296,7 +296,7 @@ func paired(run *result.Run, cell int) (seconds, baseline []float64) {
 			continue
 		}
 		if b, found := base[place{s.Round, s.Block}]; found {
-			seconds, baseline = append(seconds, s.Seconds), append(baseline, b)
+			seconds, baseline = append(seconds, run.Matrix.Time(s)), append(baseline, b)
 		}
 	}
 	return seconds, baseline

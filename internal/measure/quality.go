@@ -29,6 +29,9 @@ func Judge(s *result.Sample, cpus int) {
 	if !s.Placement.Verified {
 		doubt(result.Invalid, "the placement is not what was asked: %s", first(s.Placement.Mismatches))
 	}
+	for _, d := range s.Doubts {
+		doubt(d.Verdict, "%s", d.Reason)
+	}
 	if s.Partial {
 		doubt(result.Suspect, "cut short")
 	}

@@ -25,6 +25,7 @@ type Watcher struct {
 	proc       procfs.FS
 	cpus       cpuset.Set
 	migrations *perf.Counter // nil: could not be had
+	outside    bool          // what is watched is other processes
 }
 
 // migrationThreads is the number of threads above which their migrations are not counted: the counters that every new
@@ -73,14 +74,28 @@ type reading struct {
 	usage       *linux.Usage
 }
 
+// OpenOutside watches what other processes than this one do: signals of the whole machine only. What the processes
+// themselves tell (switches, faults) is on the sample before its quality is judged.
+func OpenOutside(root fs.FS, cpus cpuset.Set) (*Watcher, error) {
+	proc, err := procfs.NewDefaultFS()
+	if err != nil {
+		return nil, err
+	}
+	return &Watcher{root: root, proc: proc, cpus: cpus, outside: true}, nil
+}
+
 // Watch runs the canary and reads the counters, and returns what reads them again and puts the differences, and the
 // verdict, on a sample. The canary's own time is before all that is counted.
 func (w *Watcher) Watch() func(*result.Sample) {
 	canarySeconds, _ := canary(1)
 	before := w.read()
 	return func(s *result.Sample) {
-		w.fill(&s.Quality.Signals, before, w.read(), s.CPUSeconds())
+		w.fill(&s.Quality.Signals, before, w.read(), s.CPUSeconds()+s.LoadSeconds)
 		s.Quality.Signals.CanarySeconds = &canarySeconds
+		if w.outside {
+			Judge(s, w.cpus.Len())
+			return
+		}
 		if peak, err := linux.PeakRSS(w.root); err == nil {
 			s.Values["memory_peak_bytes"] = peak
 		}
@@ -95,9 +110,16 @@ func (w *Watcher) fill(sig *result.Signals, before, after reading, own float64) 
 		others := *busy - own // a little below zero is the rounding of ticks; cut off, it would be a bias of what is above
 		sig.OtherSeconds = &others
 	}
-	sig.RunQueueSeconds = grown(before.runQueue, after.runQueue)
 	sig.ThrottledSeconds = grown(before.throttled, after.throttled)
 	sig.CPUPressureSeconds = grown(before.pressure, after.pressure)
+	if !w.outside {
+		w.fillOwn(sig, before, after)
+	}
+	sig.MHz = readMHz(w.root, w.cpus)
+}
+
+func (w *Watcher) fillOwn(sig *result.Signals, before, after reading) {
+	sig.RunQueueSeconds = grown(before.runQueue, after.runQueue)
 	if sig.Migrations = grown(before.migrations, after.migrations); sig.Migrations != nil {
 		sig.MigrationsBy = string(w.migrations.Method())
 	}
@@ -106,7 +128,6 @@ func (w *Watcher) fill(sig *result.Signals, before, after reading, own float64) 
 		sig.VoluntarySwitches, sig.InvoluntarySwitches = &used.VoluntarySwitches, &used.InvoluntarySwitches
 		sig.MinorFaults, sig.MajorFaults = &used.MinorFaults, &used.MajorFaults
 	}
-	sig.MHz = readMHz(w.root, w.cpus)
 }
 
 // grown is by how much a counter grew; a counter that went back (threads that ended took theirs along) tells nothing.
@@ -130,7 +151,9 @@ func (w *Watcher) read() reading {
 		}
 		r.steal, r.busy = &steal, &busy
 	}
-	r.runQueue = w.readRunQueue()
+	if !w.outside {
+		w.readOwn(&r)
+	}
 	if throttled, err := cgroup.ReadThrottling(w.root); err == nil {
 		r.throttled = &throttled.Seconds
 	}
@@ -138,6 +161,12 @@ func (w *Watcher) read() reading {
 		seconds := float64(psi.Some.Total) / 1e6
 		r.pressure = &seconds
 	}
+	return r
+}
+
+// readOwn reads what is counted for this process alone.
+func (w *Watcher) readOwn(r *reading) {
+	r.runQueue = w.readRunQueue()
 	if w.migrations != nil {
 		if n, err := w.migrations.Read(); err == nil {
 			r.migrations = &n
@@ -146,7 +175,6 @@ func (w *Watcher) read() reading {
 	if usage, err := linux.ProcessUsage(); err == nil {
 		r.usage = &usage
 	}
-	return r
 }
 
 // readRunQueue adds up how long the process's threads have waited for a CPU (/proc/PID/task/TID/schedstat).

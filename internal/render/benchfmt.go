@@ -15,12 +15,25 @@ import (
 	"gorun/internal/result"
 )
 
-// benchUnits are the figures of a benchmark line, in its order. Those that a sample lacks are left out of its line.
-var benchUnits = [...]struct {
+// bench is what a benchmark line holds of an experiment.
+type bench struct {
+	names []benchPart                            // of a sample; none: the run's options name it
+	times func(s *result.Sample) (float64, bool) // operations that the figures are means of; nil: 1
+	units []benchUnit
+}
+
+// benchPart is a part of a name, "/key=…", from a value of the sample. A sample that lacks it has no such part.
+type benchPart struct{ key, value string }
+
+// benchUnit is a figure of a line. A sample that lacks it has no such figure.
+type benchUnit struct {
 	unit   string
 	better string // what benchstat should call an improvement; "" where neither direction is one
 	of     func(s *result.Sample) (float64, bool)
-}{
+}
+
+// primesBench is also of any experiment without a row: an operation is a sample.
+var primesBench = bench{units: []benchUnit{
 	{"ns/op", "lower", func(s *result.Sample) (float64, bool) { return s.Seconds * 1e9, true }},
 	{"user-ns/op", "lower", func(s *result.Sample) (float64, bool) { return s.UserSeconds * 1e9, true }},
 	{"sys-ns/op", "lower", func(s *result.Sample) (float64, bool) { return s.SystemSeconds * 1e9, true }},
@@ -29,6 +42,34 @@ var benchUnits = [...]struct {
 	{"threads-peak", "", value("threads_peak")},
 	{"migrations/op", "", counter(func(s *result.Signals) *uint64 { return s.Migrations })},
 	{"involuntary-switches/op", "", counter(func(s *result.Signals) *uint64 { return s.InvoluntarySwitches })},
+}}
+
+var contendBench = bench{
+	names: []benchPart{
+		{"op", "op"},
+		{"variant", "variant"},
+		{"load", "load"},
+		{"cpus", "cpus"},
+		{"cpu_list", "cpu_list"},
+		{"dist_bytes", "dist_bytes"},
+		{"mem_node", "mem_node"},
+		{"mode", "mode"},
+	},
+	times: value("operations"),
+	units: []benchUnit{
+		{"ns/op", "lower", value("ns_per_op")},
+		{"ops/s", "higher", value("ops_per_second")},
+		{"fairness", "higher", value("fairness")},
+	},
+}
+
+var c2cBench = bench{
+	names: []benchPart{{"a", "cpu_a"}, {"b", "cpu_b"}, {"relation", "relation"}, {"method", "method"}},
+	times: value("round_trips"),
+	units: []benchUnit{
+		{"ns/op", "lower", value("ns")},
+		{"round-trip-ns/op", "lower", value("round_trip_ns")},
+	},
 }
 
 // benchNames are the options that come first in a benchmark's name.
@@ -41,7 +82,7 @@ var benchNames = []string{"method", "kernel", "limit", "workers", "dispatch", "s
 // averaged with the others.
 func Benchfmt(w io.Writer, run *result.Run, _ Options) error {
 	out := benchfmt.NewWriter(w)
-	if err := writeBenchUnits(out); err != nil {
+	if err := writeBenchUnits(out, experimentOf(run.Experiment).bench); err != nil {
 		return err
 	}
 	return writeBenchSamples(out, run, benchConfig(run))
@@ -58,7 +99,7 @@ func BenchfmtPair(w io.Writer, a, b *result.Run, nameA, nameB string) error {
 		})
 	}
 	out := benchfmt.NewWriter(w)
-	if err := writeBenchUnits(out); err != nil {
+	if err := writeBenchUnits(out, experimentOf(a.Experiment).bench); err != nil {
 		return err
 	}
 	config := same(benchConfig(a), benchConfig(b))
@@ -73,8 +114,8 @@ func BenchfmtPair(w io.Writer, a, b *result.Run, nameA, nameB string) error {
 	return nil
 }
 
-func writeBenchUnits(out *benchfmt.Writer) error {
-	for _, unit := range benchUnits {
+func writeBenchUnits(out *benchfmt.Writer, b bench) error {
+	for _, unit := range b.units {
 		if unit.better == "" {
 			continue
 		}
@@ -92,10 +133,16 @@ func writeBenchSamples(out *benchfmt.Writer, run *result.Run, config []benchfmt.
 	if err != nil {
 		return err
 	}
+	b := experimentOf(run.Experiment).bench
 	for i := range run.Samples {
 		s := &run.Samples[i]
-		line := benchfmt.Result{Config: config, Name: benchName(run, options, s), Iters: 1}
-		for _, unit := range benchUnits {
+		line := benchfmt.Result{Config: config, Name: benchName(run, b, options, s), Iters: 1}
+		if b.times != nil {
+			if times, ok := b.times(s); ok && times >= 1 && times <= 1<<53 {
+				line.Iters = int(times)
+			}
+		}
+		for _, unit := range b.units {
 			if figure, ok := unit.of(s); ok {
 				line.Values = append(line.Values, benchfmt.Value{Value: figure, Unit: unit.unit})
 			}
@@ -132,7 +179,9 @@ func benchLine(key, value string) []benchfmt.Config {
 
 // benchName is "Primes/method=brute/limit=200000/…-2". It always ends in GOMAXPROCS, as package testing writes it: a
 // reader would otherwise take the end of "pin_cpus=0-3" for it. In a matrix, the options are the flags of the cell.
-func benchName(run *result.Run, options spec, s *result.Sample) benchfmt.Name {
+// Where the samples of a run are of different things, their values name them; a flag that says the same is not said
+// again.
+func benchName(run *result.Run, b bench, options spec, s *result.Sample) benchfmt.Name {
 	var name strings.Builder
 	experiment := benchWord(run.Experiment)
 	first, size := utf8.DecodeRuneInString(experiment)
@@ -140,6 +189,9 @@ func benchName(run *result.Run, options spec, s *result.Sample) benchfmt.Name {
 	name.WriteString(experiment[size:])
 	part := func(key, value string) {
 		name.WriteString("/" + benchWord(key) + "=" + benchWord(value))
+	}
+	if len(b.names) > 0 {
+		options = spec{}
 	}
 	if cell := cellOf(run, s); cell != nil {
 		options = spec{}
@@ -149,6 +201,11 @@ func benchName(run *result.Run, options spec, s *result.Sample) benchfmt.Name {
 	}
 	for _, key := range options.names(benchNames...) {
 		part(key, options.text(key))
+	}
+	for _, name := range b.names {
+		if text := valueText(s.Values[name.value]); text != "" && options.text(name.key) != text {
+			part(name.key, text)
+		}
 	}
 	if s.Slot != nil && s.Control {
 		part("control", "true")
@@ -161,6 +218,17 @@ func benchName(run *result.Run, options spec, s *result.Sample) benchfmt.Name {
 	}
 	name.WriteString("-" + strconv.Itoa(max(1, run.Host.GOMAXPROCS)))
 	return benchfmt.Name(name.String())
+}
+
+// valueText shows a value in a name; a number is not rounded.
+func valueText(value any) string {
+	switch value := value.(type) {
+	case string:
+		return value
+	case float64:
+		return exact(value)
+	}
+	return ""
 }
 
 // benchWord makes a text safe inside a benchmark name, where white space and "/" separate.

@@ -23,17 +23,23 @@ var csvFixed = []string{
 // csvSlot are the columns that come before them in a matrix: the place of the sample.
 var csvSlot = []string{"cell", "cell_name", "control", "round", "block", "elapsed_seconds"}
 
-// CSV writes one row a sample: the fixed columns, the experiment's values by name (the union over the samples, sorted),
-// and the quality signals. Figures are unscaled and have the digits that read back as the same float64; what could not
-// be had is an empty field. A value whose name is already a column is called "values.NAME".
+// CSV writes one row a sample: the values that the experiment puts first, the fixed columns, the other values by name
+// (the union over the samples, sorted), and the quality signals. Figures are unscaled and have the digits that read
+// back as the same float64; what could not be had is an empty field. A value whose name is already a column is called
+// "values.NAME".
 func CSV(w io.Writer, run *result.Run, _ Options) error {
 	run = clean(run)
-	names := valueNames(run.Samples)
+	first := experimentOf(run.Experiment).columns
+	samples := slices.Clone(run.Samples)
+	for i := range samples {
+		samples[i].Values = flat(samples[i].Values)
+	}
+	names := slices.DeleteFunc(valueNames(samples), func(name string) bool { return slices.Contains(first, name) })
 	signals := signalNames()
 
-	fixed := csvFixed
+	fixed := slices.Concat(first, csvFixed)
 	if run.Matrix != nil {
-		fixed = slices.Concat(csvSlot, csvFixed)
+		fixed = slices.Concat(csvSlot, fixed)
 	}
 	header := slices.Clone(fixed)
 	for _, name := range names {
@@ -43,13 +49,13 @@ func CSV(w io.Writer, run *result.Run, _ Options) error {
 		header = append(header, name)
 	}
 	rows := [][]string{append(header, signals...)}
-	for i := range run.Samples {
-		row, err := csvRow(&run.Samples[i], names)
+	for i := range samples {
+		row, err := csvRow(&samples[i], first, names)
 		if err != nil {
 			return err
 		}
 		if run.Matrix != nil {
-			row = append(slotFields(run, &run.Samples[i]), row...)
+			row = append(slotFields(run, &samples[i]), row...)
 		}
 		rows = append(rows, row)
 	}
@@ -74,23 +80,49 @@ func slotFields(run *result.Run, s *result.Sample) []string {
 	}
 }
 
-func csvRow(s *result.Sample, names []string) ([]string, error) {
-	row := []string{
+// flat gives each figure of a nested value a name of its own, "one_way_ns_min". A list is left out: its items would be
+// rows of their own.
+func flat(values result.Values) result.Values {
+	out := result.Values{}
+	for _, name := range slices.Sorted(maps.Keys(values)) {
+		switch value := values[name].(type) {
+		case map[string]any:
+			for inner, figure := range flat(value) {
+				out[name+"_"+inner] = figure
+			}
+		case []any:
+		default:
+			out[name] = value
+		}
+	}
+	return out
+}
+
+func csvRow(s *result.Sample, first, names []string) (row []string, err error) {
+	values := func(names []string) error {
+		for _, name := range names {
+			field, err := csvField(s.Values[name])
+			if err != nil {
+				return fmt.Errorf("cannot write %s of sample %d as CSV: %w", name, s.Index, err)
+			}
+			row = append(row, field)
+		}
+		return nil
+	}
+	if err := values(first); err != nil {
+		return nil, err
+	}
+	row = append(row,
 		strconv.Itoa(s.Index), exact(s.Seconds), exact(s.UserSeconds), exact(s.SystemSeconds),
 		strconv.FormatBool(s.Partial), string(s.Quality.Verdict), strings.Join(s.Quality.Reasons, "; "),
-	}
-	for _, name := range names {
-		field, err := csvField(s.Values[name])
-		if err != nil {
-			return nil, fmt.Errorf("cannot write %s of sample %d as CSV: %w", name, s.Index, err)
-		}
-		row = append(row, field)
+	)
+	if err := values(names); err != nil {
+		return nil, err
 	}
 	signals := reflect.ValueOf(s.Quality.Signals)
 	for i := range signals.NumField() {
 		field := ""
 		if signal := reflect.Indirect(signals.Field(i)); signal.IsValid() { // a nil pointer is a signal that is missing
-			var err error
 			if field, err = csvField(signal.Interface()); err != nil {
 				return nil, err
 			}

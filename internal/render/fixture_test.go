@@ -58,6 +58,14 @@ func fixtures() map[string]*result.Run {
 		"empty":   emptyRun(),
 		"other":   otherRun(),
 
+		"contend":         contendRun(),
+		"contend-one":     singleCPURun(),
+		"contend-wide":    wideContendRun(),
+		"contend-samples": contendSamplesRun(),
+		"contend-partial": partialContendRun(),
+		"c2c-2":           c2cRun(2),
+		"c2c-partial":     partialC2CRun(),
+
 		"matrix":         matrixRun(),
 		"matrix-classic": classicRun(),
 		"matrix-partial": partialMatrix(),

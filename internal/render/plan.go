@@ -37,21 +37,24 @@ func planTable(w io.Writer, plan *result.Plan) error {
 	if err != nil {
 		return err
 	}
-	experiment, ran := plan.Experiment, "nothing"
+	e, name, ran := experimentOf(plan.Experiment), plan.Experiment, "nothing"
 	if len(plan.Cells) > 0 {
-		experiment = "matrix " + experiment
+		name = "matrix " + name
 	}
 	if plan.Estimate != nil && plan.Estimate.BaselineSeconds > 0 {
 		ran = "nothing but the baseline, once,"
 	}
 	var b strings.Builder
-	fmt.Fprintf(&b, "Plan of gorun %s (%s was run)\n", experiment, ran)
+	fmt.Fprintf(&b, "Plan of gorun %s (%s was run)\n", name, ran)
 	line := func(name, text string) {
 		if text != "" {
 			fmt.Fprintf(&b, "  %-18s %s\n", name, text)
 		}
 	}
-	for _, name := range options.names("limit", "workers", "method", "kernel", "split", "dispatch") {
+	for _, name := range options.names(e.options...) {
+		if name == "cpus" && options.text(name) == plan.CPUs {
+			continue
+		}
 		line(strings.ReplaceAll(name, "_", "-"), options.text(name))
 	}
 	line("CPUs of the run", plan.CPUs)
@@ -59,9 +62,8 @@ func planTable(w io.Writer, plan *result.Plan) error {
 	if plan.Threads > 0 {
 		line("threads at once", strconv.Itoa(plan.Threads))
 	}
-	if len(plan.Shares) > 0 {
-		b.WriteByte('\n')
-		planShares(&b, plan.Shares)
+	if block := e.plan(plan, options); block != "" {
+		b.WriteString("\n" + block)
 	}
 	if len(plan.Cells) > 0 {
 		b.WriteString("\n" + planCells(plan) + "\n" + planOrder(plan))
@@ -141,8 +143,13 @@ func planEstimate(e *result.Estimate) string {
 }
 
 // planShares lists the CPUs in the order of the plan; runs of CPUs on one LLC with the same share take one line.
-func planShares(b *strings.Builder, shares []result.PlanShare) {
-	fmt.Fprintf(b, "  %-14s %5s %5s %12s\n", "CPU", "LLC", "node", "workers each")
+func planShares(plan *result.Plan, _ spec) string {
+	shares := plan.Shares
+	if len(shares) == 0 {
+		return ""
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "  %-14s %5s %5s %12s\n", "CPU", "LLC", "node", "workers each")
 	for len(shares) > 0 {
 		run := shares[:1]
 		same := func(next result.PlanShare) bool {
@@ -156,7 +163,8 @@ func planShares(b *strings.Builder, shares []result.PlanShare) {
 		if len(run) > 1 {
 			cpus += "-" + strconv.Itoa(run[len(run)-1].CPU)
 		}
-		fmt.Fprintf(b, "  %-14s %5d %5d %12d\n", cpus, run[0].LLC, run[0].Node, run[0].Workers)
+		fmt.Fprintf(&b, "  %-14s %5d %5d %12d\n", cpus, run[0].LLC, run[0].Node, run[0].Workers)
 		shares = shares[len(run):]
 	}
+	return b.String()
 }

@@ -19,6 +19,7 @@ const drawEvery = 250 * time.Millisecond
 // tested of those planned, and threads.
 type Progress struct {
 	What     string             // what runs, "primes (brute)"
+	Now      func() string      // what of it runs at this moment, "xadd on 4 CPUs"; nil or "": no more is told
 	Live     func() result.Live // read at each draw, from a goroutine of its own
 	Planned  uint64             // numbers to test in all samples and warm-ups; 0: not known
 	Duration time.Duration      // how long the run goes on by the clock; 0: until the work is done
@@ -70,6 +71,11 @@ func (p Progress) draw(w io.Writer, opts Options, quit <-chan struct{}) {
 // line is the text of one draw, with what matters most first: a narrow terminal cuts its end.
 func (p Progress) line(live result.Live, elapsed time.Duration) string {
 	parts := []string{p.What}
+	if p.Now != nil {
+		if now := p.Now(); now != "" {
+			parts[0] += ": " + now
+		}
+	}
 	fraction, known := p.fraction(live, elapsed)
 	if known {
 		parts = append(parts, fmt.Sprintf("%.0f %%", 100*fraction))
@@ -87,25 +93,28 @@ func (p Progress) line(live result.Live, elapsed time.Duration) string {
 	case live.SamplesPlanned == 0 && live.SamplesDone > 0:
 		parts = append(parts, fmt.Sprintf("sample %d", running))
 	}
-	numbers := large(float64(live.NumbersTested))
-	if p.Planned > 0 {
-		numbers += " of " + large(float64(p.Planned))
+	switch numbers := large(float64(live.NumbersTested)); {
+	case p.Planned > 0:
+		parts = append(parts, numbers+" of "+large(float64(p.Planned))+" numbers")
+	case live.NumbersTested > 0:
+		parts = append(parts, numbers+" numbers")
 	}
-	parts = append(parts, numbers+" numbers")
 	if live.Threads > 0 {
 		parts = append(parts, fmt.Sprintf("%d threads", live.Threads))
 	}
 	return strings.Join(parts, " · ")
 }
 
-// fraction is how much is done, in 0…1: by the clock where the run has a duration, else by the numbers tested. It is
-// not known, where neither is planned.
+// fraction is how much is done, in 0…1: by the clock where the run has a duration, else by the numbers tested, else, of
+// an experiment that tests none, by the samples. It is not known, where none of these is planned.
 func (p Progress) fraction(live result.Live, elapsed time.Duration) (float64, bool) {
 	switch {
 	case p.Duration > 0:
 		return min(1, elapsed.Seconds()/p.Duration.Seconds()), true
 	case p.Planned > 0:
 		return min(1, float64(live.NumbersTested)/float64(p.Planned)), true
+	case live.SamplesPlanned > 1 && live.NumbersTested == 0:
+		return min(1, float64(live.SamplesDone)/float64(live.SamplesPlanned)), true
 	}
 	return 0, false
 }

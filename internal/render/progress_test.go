@@ -148,6 +148,27 @@ func TestProgressLine(t *testing.T) {
 			90 * time.Second,
 			"primes · 100 % · 0s left · sample 2/2 · 4 of 4 numbers",
 		},
+		{
+			"by samples, where nothing counts numbers",
+			Progress{What: "contend", Now: func() string { return "xadd on CPUs 0-3" }},
+			result.Live{SamplesDone: 9, SamplesPlanned: 36},
+			10 * time.Second,
+			"contend: xadd on CPUs 0-3 · 25 % · 30s left · sample 10/36",
+		},
+		{
+			"numbers go before samples",
+			Progress{What: "primes"},
+			result.Live{NumbersTested: 5, SamplesDone: 1, SamplesPlanned: 2},
+			time.Second,
+			"primes · 1s · sample 2/2 · 5 numbers",
+		},
+		{
+			"nothing runs at this moment",
+			Progress{What: "c2c", Now: func() string { return "" }},
+			result.Live{},
+			time.Second,
+			"c2c · 1s",
+		},
 	} {
 		t.Run(c.name, func(t *testing.T) { assert.Equal(t, c.want, c.progress.line(c.live, c.elapsed)) })
 	}

@@ -36,14 +36,15 @@ func cellOf(run *result.Run, s *result.Sample) *result.Cell {
 // summarised are the samples that a median is made of: neither partial nor invalid; or all, where none is good, since
 // an interrupted run still shows what it has.
 func summarised(samples []result.Sample) []result.Sample {
-	good := slices.DeleteFunc(slices.Clone(samples), func(s result.Sample) bool {
-		return s.Partial || s.Quality.Verdict == result.Invalid
-	})
-	if len(good) == 0 {
+	kept := slices.DeleteFunc(slices.Clone(samples), func(s result.Sample) bool { return !good(&s) })
+	if len(kept) == 0 {
 		return samples
 	}
-	return good
+	return kept
 }
+
+// good tells whether a sample is neither partial nor invalid.
+func good(s *result.Sample) bool { return !s.Partial && s.Quality.Verdict != result.Invalid }
 
 // typical is the sample with the median wall time (the faster of the two middle ones): its CPUs and workers are shown,
 // since those of different samples do not add up. Nil without samples.

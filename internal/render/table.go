@@ -11,9 +11,52 @@ import (
 	"gorun/internal/result"
 )
 
+// experiment is how the formats show a run of one experiment. What they show of every run alike is not here.
+type experiment struct {
+	name    string
+	title   func(run *result.Run, options spec) (title string, parts []string) // of the table's heading
+	blocks  func(run *result.Run, options spec, opts Options) []string         // of the table, up to the samples' quality
+	options []string                                                           // that come first in a plan
+	plan    func(plan *result.Plan, options spec) string                       // a plan's block below the options
+	columns []string                                                           // values that come first in CSV
+	bench   bench
+}
+
+// experiments are those that have a way of their own. To add one, write its functions in its own file and its row here.
+var experiments = [...]experiment{
+	{
+		name: "primes", title: primesTitle, blocks: figuresBlocks, plan: planShares, bench: primesBench,
+		options: []string{"limit", "workers", "method", "kernel", "split", "dispatch"},
+	},
+	{
+		name: "contend", title: contendTitle, blocks: contendBlocks, plan: contendPlan, bench: contendBench,
+		options: []string{"op", "load", "nodes", "mem_node", "dist_bytes", "mode"},
+		columns: []string{
+			"row", "op", "load", "cpus", "ns_per_op", "min", "max", "stdev", "fairness", "ops_per_second", "cpu_list",
+			"pattern", "dist_bytes", "mem_node",
+		},
+	},
+	{
+		name: "c2c", title: c2cTitle, blocks: c2cBlocks, plan: c2cPlan, bench: c2cBench,
+		options: []string{"method", "pairs"},
+		columns: []string{"cpu_a", "cpu_b", "relation", "ns", "round_trip_ns", "node_a", "node_b", "home_node"},
+	},
+}
+
+// experimentOf finds an experiment by its name. One without a row is shown by the names of its options and values.
+func experimentOf(name string) experiment {
+	for _, e := range experiments {
+		if e.name == name {
+			return e
+		}
+	}
+	return experiment{title: otherTitle, blocks: figuresBlocks, plan: planShares, bench: primesBench}
+}
+
 // Table shows a run to a person, in opts.Width columns: what ran and where, its figures (the median over the samples
-// and their range), each CPU's share, how good the samples are, what limited the run, and the warnings. A matrix is a
-// row a cell, with what was found of it. Without a terminal the table has neither bars nor colour.
+// and their range), each CPU's share, how good the samples are, what limited the run, and the warnings; or what the
+// experiment shows instead. A matrix is a row a cell, with what was found of it. Without a terminal the table has
+// neither bars nor colour.
 func Table(w io.Writer, run *result.Run, opts Options) error {
 	run = clean(run)
 	options, err := specRun(run)
@@ -34,13 +77,17 @@ func page(blocks []string) string {
 	return strings.Join(blocks, "\n")
 }
 
-// runBlocks are the table of a run of one configuration.
+// runBlocks are the table of a run that is not a matrix.
 func runBlocks(run *result.Run, options spec, opts Options) []string {
+	e := experimentOf(run.Experiment)
+	blocks := append([]string{heading(run, e, options, opts)}, e.blocks(run, options, opts)...)
+	return append(blocks, findingsBlock(run, opts), warningsBlock(run.Warnings, opts))
+}
+
+// figuresBlocks are for samples of the same work: their figures, and the CPUs and the workers of the median one.
+func figuresBlocks(run *result.Run, _ spec, opts Options) []string {
 	samples := summarised(run.Samples)
-	blocks := []string{
-		heading(run, options, opts),
-		figuresBlock(samples),
-	}
+	blocks := []string{figuresBlock(samples)}
 	if shown := typical(samples); shown != nil {
 		which := ""
 		if len(run.Samples) > 1 {
@@ -48,18 +95,17 @@ func runBlocks(run *result.Run, options spec, opts Options) []string {
 		}
 		blocks = append(blocks, cpusBlock(shown, which, opts), workersBlock(shown, which, opts))
 	}
-	return append(blocks, samplesBlock(run, opts), findingsBlock(run, opts), warningsBlock(run.Warnings, opts))
+	return append(blocks, samplesBlock(run, opts))
 }
 
 // heading says what ran, how it was placed, and on what.
-func heading(run *result.Run, options spec, opts Options) string {
-	what := otherParts
-	if run.Experiment == "primes" {
-		what = primesParts
-	}
-	title, parts := what(run, options)
+func heading(run *result.Run, e experiment, options spec, opts Options) string {
+	title, parts := e.title(run, options)
 	width := opts.columns()
-	block := opts.paint(bold, title) + "\n"
+	block := ""
+	for _, line := range sayings([]remark{{title, bold}}, width, opts) {
+		block += line + "\n"
+	}
 	if len(parts) > 0 {
 		block += "  " + flow(parts, " · ", "  ", width-2)
 	}
@@ -69,8 +115,8 @@ func heading(run *result.Run, options spec, opts Options) string {
 	return block + "  " + flow(hostParts(run, options), " · ", "  ", width-2)
 }
 
-// primesParts is the heading of `gorun primes`.
-func primesParts(_ *result.Run, options spec) (title string, parts []string) {
+// primesTitle is the heading of `gorun primes`.
+func primesTitle(_ *result.Run, options spec) (title string, parts []string) {
 	counted := options.text("workers") + " workers"
 	switch {
 	case options.text("workers") == "1":
@@ -93,8 +139,8 @@ func primesParts(_ *result.Run, options spec) (title string, parts []string) {
 	return title, parts
 }
 
-// otherParts is the heading of any other experiment: its options by name.
-func otherParts(run *result.Run, options spec) (title string, parts []string) {
+// otherTitle is the heading of any other experiment: its options by name.
+func otherTitle(run *result.Run, options spec) (title string, parts []string) {
 	for _, name := range options.names() {
 		parts = append(parts, optionPart(name, options.text(name)))
 	}
@@ -127,12 +173,19 @@ func placementText(samples []result.Sample, opts Options) string {
 		return ""
 	}
 	asked := samples[0].Placement.Requested
+	if n := requests(samples); n > 1 {
+		asked = fmt.Sprintf("%d different ones", n)
+	}
 	checked, differing, unread := 0, 0, 0
 	var mismatches []string
 	for i := range samples {
 		placed := &samples[i].Placement
 		checked += placed.Checked
-		mismatches = append(mismatches, placed.Mismatches...)
+		for _, mismatch := range placed.Mismatches {
+			if len(mismatches) < 3 && !slices.Contains(mismatches, mismatch) {
+				mismatches = append(mismatches, mismatch)
+			}
+		}
 		switch {
 		case placed.Verified:
 		case placed.Checked > 0 || len(placed.Mismatches) > 0:
@@ -149,7 +202,7 @@ func placementText(samples []result.Sample, opts Options) string {
 			text += fmt.Sprintf(" in %d of %d samples", differing, len(samples))
 		}
 		if len(mismatches) > 0 {
-			text += ": " + strings.Join(mismatches[:min(3, len(mismatches))], "; ")
+			text += ": " + strings.Join(mismatches, "; ")
 		}
 		return text
 	case unread > 0 && asked != "none":
@@ -158,6 +211,15 @@ func placementText(samples []result.Sample, opts Options) string {
 		return fmt.Sprintf("%s: as asked in %d read-backs", asked, checked)
 	}
 	return asked
+}
+
+// requests is how many different placements the samples asked for.
+func requests(samples []result.Sample) int {
+	asked := map[string]struct{}{}
+	for i := range samples {
+		asked[samples[i].Placement.Requested] = struct{}{}
+	}
+	return len(asked)
 }
 
 // hostParts is the machine, and the share of it that the run used.

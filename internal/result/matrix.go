@@ -5,17 +5,27 @@ import "gorun/internal/stats"
 // Matrix is the design of a run of several cells: what was fixed before its first sample.
 type Matrix struct {
 	Title     string   `json:"title,omitempty"`
-	Baseline  int      `json:"baseline"`       // index of the cell that all others are compared with
-	Alpha     float64  `json:"alpha"`          // probability of any false verdict in the run
-	Margin    float64  `json:"margin"`         // a difference up to it is none: 0.02 is 2%
-	Precision float64  `json:"precision"`      // width of the interval at which a cell has been sampled enough
-	Rounds    int      `json:"rounds"`         // that every cell takes; 0: until it can be told
-	Warmup    int      `json:"warmup"`         // executions that each child process drops before its sample
-	Budget    float64  `json:"budget_seconds"` // no round begins that would not end within it; 0: no limit
+	Datum     string   `json:"datum,omitempty"` // the value that is compared, in nanoseconds: "ns_per_op"; none: wall seconds
+	Baseline  int      `json:"baseline"`        // index of the cell that all others are compared with
+	Alpha     float64  `json:"alpha"`           // probability of any false verdict in the run
+	Margin    float64  `json:"margin"`          // a difference up to it is none: 0.02 is 2%
+	Precision float64  `json:"precision"`       // width of the interval at which a cell has been sampled enough
+	Rounds    int      `json:"rounds"`          // that every cell takes; 0: until it can be told
+	Warmup    int      `json:"warmup"`          // executions that each child process drops before its sample
+	Budget    float64  `json:"budget_seconds"`  // no round begins that would not end within it; 0: no limit
 	Order     Order    `json:"order"`
 	Columns   []Column `json:"columns,omitempty"` // of the table; none: the flags that differ
 
 	Control *stats.Verdict `json:"control,omitempty"` // on the baseline's duplicate; derived from the samples
+}
+
+// Time is what is compared of a sample, in seconds: of the whole, or of an operation.
+func (m *Matrix) Time(s Sample) float64 {
+	if m.Datum == "" {
+		return s.Seconds
+	}
+	ns, _ := s.Values.Number(m.Datum)
+	return ns / 1e9
 }
 
 // Order says how the samples follow each other. All rounds can be had again from the run's seed; the samples tell their

@@ -17,6 +17,10 @@ type Plan struct {
 	Baseline int       `json:"baseline,omitempty"` // index in the cells; absent: the first
 	Order    Order     `json:"order,omitzero"`
 	Estimate *Estimate `json:"estimate,omitempty"`
+
+	NumaRows []NumaRow    `json:"numa_rows,omitempty"` // of numa
+	Rows     []ContendRow `json:"rows,omitempty"`      // of contend
+	Pairs    *PlanPairs   `json:"pairs,omitempty"`     // of c2c
 }
 
 // Estimate is how long a matrix is likely to take.

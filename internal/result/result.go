@@ -17,6 +17,7 @@ type Run struct {
 	Started    string    `json:"started"` // RFC 3339, UTC
 	Matrix     *Matrix   `json:"matrix,omitempty"`
 	Cells      []Cell    `json:"cells,omitempty"` // of a matrix
+	NumaRows   []NumaRow `json:"rows,omitempty"`  // of numa, those that cannot be measured too; a cell's flag "row" is its number here
 	Samples    []Sample  `json:"samples"`
 	Warmups    []Sample  `json:"warmups,omitempty"` // taken first and not summarised
 	Summary    *Summary  `json:"summary,omitempty"`
@@ -72,9 +73,10 @@ type Host struct {
 type Sample struct {
 	Index         int            `json:"index"`
 	*Slot                        // of a matrix
-	Seconds       float64        `json:"seconds"`        // wall
-	UserSeconds   float64        `json:"user_seconds"`   // of the process, all threads
-	SystemSeconds float64        `json:"system_seconds"` // of the process, all threads
+	Seconds       float64        `json:"seconds"`                // wall
+	UserSeconds   float64        `json:"user_seconds"`           // of the process, all threads
+	SystemSeconds float64        `json:"system_seconds"`         // of the process, all threads
+	LoadSeconds   float64        `json:"load_seconds,omitempty"` // CPU time of a load that was asked for beside the experiment
 	Values        Values         `json:"values"`
 	Answer        *Answer        `json:"answer,omitempty"`
 	Workers       *Workers       `json:"workers,omitempty"`
@@ -82,6 +84,7 @@ type Sample struct {
 	CPUs          []CPU          `json:"cpus,omitempty"`
 	Placement     Placement      `json:"placement"`
 	Quality       Quality        `json:"quality"`
+	Doubts        []Doubt        `json:"-"`                 // the experiment's own, for the verdict of its quality
 	Partial       bool           `json:"partial,omitempty"` // cut short; not summarised
 }
 
@@ -168,6 +171,12 @@ const (
 	Suspect Verdict = "suspect" // measured under conditions that may have changed the figure
 	Invalid Verdict = "invalid" // not what was asked
 )
+
+// Doubt is a reason against a sample.
+type Doubt struct {
+	Verdict Verdict
+	Reason  string
+}
 
 // Quality is what disturbed a sample, and the verdict drawn from it.
 type Quality struct {

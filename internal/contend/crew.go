@@ -1,0 +1,96 @@
+package contend
+
+import (
+	"fmt"
+	"runtime"
+	"sync"
+
+	"gorun/internal/cpuset"
+	"gorun/internal/linux"
+)
+
+// crew is one thread a CPU, pinned and kept from row to row: a thread that is there costs a wake-up, a new one its
+// start. A member lies idle in a channel between its tasks.
+type crew struct {
+	members map[int]*member // by CPU
+	ended   sync.WaitGroup
+}
+
+// member is a thread that stays on its CPU.
+type member struct {
+	cpu   int
+	tasks chan func()
+}
+
+// newCrew starts the threads, and returns when every one is where it should be.
+func newCrew(cpus []int) (*crew, error) {
+	c := &crew{members: make(map[int]*member, len(cpus))}
+	ready := make(chan error, len(cpus))
+	for _, cpu := range cpus {
+		m := &member{cpu, make(chan func())}
+		c.members[cpu] = m
+		c.ended.Add(1)
+		go func() {
+			defer c.ended.Done()
+			runtime.LockOSThread() // it ends locked, and so its thread and the mask end with it
+			ready <- m.sit()
+			for task := range m.tasks {
+				task()
+			}
+		}()
+	}
+	var first error
+	for range cpus {
+		if err := <-ready; err != nil && first == nil {
+			first = err
+		}
+	}
+	if first != nil {
+		c.close()
+		return nil, first
+	}
+	return c, nil
+}
+
+// sit pins the calling thread.
+func (m *member) sit() error {
+	if err := linux.SetAffinity(0, cpuset.Of(m.cpu)); err != nil {
+		return err
+	}
+	return m.check()
+}
+
+// check reads back that the calling thread may run on its CPU only, and does.
+func (m *member) check() error {
+	pinned, err := linux.HasAffinity(0, cpuset.Of(m.cpu))
+	if err != nil {
+		return err
+	}
+	if cpu := linux.Getcpu(); !pinned || cpu != m.cpu {
+		return fmt.Errorf("a thread that was pinned to CPU %d is on CPU %d", m.cpu, cpu)
+	}
+	return nil
+}
+
+// run has each of these CPUs' threads do its task, all at once, and returns when all are done. The task gets the place
+// of its CPU in the list, and what check said of its thread.
+func (c *crew) run(cpus []int, task func(i int, err error)) {
+	var done sync.WaitGroup
+	done.Add(len(cpus))
+	for i, cpu := range cpus {
+		m := c.members[cpu]
+		m.tasks <- func() {
+			defer done.Done()
+			task(i, m.check())
+		}
+	}
+	done.Wait()
+}
+
+// close ends the threads.
+func (c *crew) close() {
+	for _, m := range c.members {
+		close(m.tasks)
+	}
+	c.ended.Wait()
+}

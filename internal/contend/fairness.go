@@ -1,0 +1,32 @@
+package contend
+
+import "math"
+
+// fairness is Jain's index (Jain, Chiu and Hawe, "A quantitative measure of fairness and discrimination", DEC-TR-301,
+// 1984), and the lowest rate over the highest. No work at all is fair.
+func fairness(rates []float64) (jain, minMax float64) {
+	sum, squares := 0.0, 0.0
+	least, most := rates[0], rates[0]
+	for _, r := range rates {
+		sum += r
+		squares += r * r
+		least, most = min(least, r), max(most, r)
+	}
+	if most == 0 {
+		return 1, 1
+	}
+	return sum * sum / (float64(len(rates)) * squares), least / most
+}
+
+// deviation is the standard deviation of the threads' ns per operation, divided by n - 1; 0 for one thread.
+func deviation(spans []span, mean float64) float64 {
+	if len(spans) < 2 {
+		return 0
+	}
+	squares := 0.0
+	for i := range spans {
+		d := spans[i].nsPerOp() - mean
+		squares += d * d
+	}
+	return math.Sqrt(squares / float64(len(spans)-1))
+}

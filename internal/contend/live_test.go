@@ -1,0 +1,214 @@
+package contend
+
+import (
+	"context"
+	"errors"
+	"os"
+	"runtime"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"gorun/internal/linux"
+	"gorun/internal/result"
+	"gorun/internal/topology"
+)
+
+// The main thread cannot end, so a crew must never have it: its mask would stay. cmd/gorun keeps it for main as well.
+func init() { runtime.LockOSThread() }
+
+// thisMachine opens a runner for all CPUs that the tests were given.
+func thisMachine(t *testing.T) (*topology.Machine, []NodeCPUs, *Runner) {
+	t.Helper()
+	if runtime.GOOS != "linux" {
+		t.Skip("threads are pinned on Linux")
+	}
+	m, err := topology.Read(os.DirFS("/"))
+	require.NoError(t, err)
+	mask, err := linux.GetAffinity(os.Getpid())
+	require.NoError(t, err)
+	require.True(t, mask.Equal(m.Allowed()), "the test was given CPUs %v and finds %v", mask, m.Allowed())
+	nodes, err := NodesOf(m, m.Allowed(), "")
+	require.NoError(t, err)
+	nodeOf := map[int]int{}
+	for _, node := range nodes {
+		for _, cpu := range node.CPUs {
+			nodeOf[cpu] = node.Node
+		}
+	}
+	variant, err := LookupVariant("", runtime.GOARCH)
+	require.NoError(t, err)
+	r, err := Open(nodeOf, variant)
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, r.Close()) })
+	return m, nodes, r
+}
+
+// rowsOf makes the rows of a pattern on this machine, with the memory where the default has it.
+func rowsOf(t *testing.T, m *topology.Machine, nodes []NodeCPUs, ops, load string, dist ...int) []result.ContendRow {
+	t.Helper()
+	pattern, err := LookupLoad(load)
+	require.NoError(t, err)
+	list, err := ParseOps(ops, runtime.GOARCH)
+	require.NoError(t, err)
+	memNodes, _, err := ParseMemNode("all", m, nodes)
+	require.NoError(t, err)
+	if len(dist) == 0 {
+		dist = []int{0}
+	}
+	return Rows(Options{Ops: list, Load: pattern, Nodes: nodes, DistBytes: dist, MemNodes: memNodes, Arch: runtime.GOARCH})
+}
+
+// take measures a row, and skips a kernel that this build does not have.
+func take(t *testing.T, r *Runner, row result.ContendRow, timing Timing) (s result.Sample, v result.Contend, has bool) {
+	t.Helper()
+	s, err := r.Measure(t.Context(), row, timing)
+	if errors.Is(err, errors.ErrUnsupported) {
+		t.Log(err)
+		return s, v, false
+	}
+	require.NoError(t, err)
+	require.NoError(t, s.Values.Decode(&v))
+	return s, v, true
+}
+
+func TestMeasureByCount(t *testing.T) {
+	m, nodes, r := thisMachine(t)
+	for _, row := range rowsOf(t, m, nodes, All, "one-iteration", 0, 8) {
+		s, v, has := take(t, r, row, Timing{Count: 5003})
+		if !has {
+			continue
+		}
+		assert.True(t, s.Placement.Verified, "%s: %v", row.Op, s.Placement.Mismatches)
+		assert.Equal(t, uint64(5003*row.CPUs), v.Operations, row.Op)
+		assert.Len(t, v.Threads, row.CPUs)
+		assert.Positive(t, v.NsPerOp)
+		assert.LessOrEqual(t, v.Min, v.Max)
+		for _, thread := range v.Threads {
+			assert.Equal(t, thread.CPU, thread.CPUSeen)
+			assert.Equal(t, uint64(5003), thread.Operations)
+		}
+		if v.MemNodeRead != nil {
+			assert.Equal(t, row.MemNode, *v.MemNodeRead)
+		}
+	}
+}
+
+func TestMeasureByTime(t *testing.T) {
+	m, nodes, r := thisMachine(t)
+	for _, row := range rowsOf(t, m, nodes, "xadd,cas-loop,faa-go", "cpu-increase") {
+		s, v, has := take(t, r, row, Timing{Time: 30 * time.Millisecond, Window: time.Millisecond})
+		if !has {
+			continue
+		}
+		assert.True(t, s.Placement.Verified)
+		assert.Equal(t, 28, v.WindowsOf-v.WindowsOf%28, "30 windows, of which the first is not whole")
+		assert.LessOrEqual(t, v.Windows, v.WindowsOf)
+		if v.Windows == 0 { // another program had a CPU all the while
+			assert.Equal(t, result.Invalid, s.Doubts[0].Verdict)
+			continue
+		}
+		assert.Positive(t, v.NsPerOp)
+		assert.Equal(t, row.Op == "cas-loop", v.Failures != nil)
+		if row.CPUs == 1 && v.Failures != nil {
+			assert.Zero(t, *v.Failures, "nobody else swaps")
+		}
+	}
+}
+
+// The rows of cpu-rollover run on the CPUs that they draw, and the word is on the node that they name: on a machine of
+// several nodes this is the whole of the pattern.
+func TestMeasureRollover(t *testing.T) {
+	m, nodes, r := thisMachine(t)
+	for _, row := range rowsOf(t, m, nodes, "xadd,faa-go", "cpu-rollover") {
+		s, v, has := take(t, r, row, Timing{Count: 20_000})
+		if !has {
+			continue
+		}
+		assert.True(t, s.Placement.Verified, "%v", s.Placement.Mismatches)
+		drawn := map[int]bool{}
+		at := 0
+		for _, node := range nodes {
+			for _, cpu := range node.CPUs {
+				drawn[cpu] = row.Pattern[at] == '*'
+				at++
+			}
+			at++ // the space
+		}
+		seen := 0
+		for _, thread := range v.Threads {
+			assert.True(t, drawn[thread.CPUSeen], "CPU %d ran, and %q does not draw it", thread.CPUSeen, row.Pattern)
+			seen++
+		}
+		assert.Equal(t, row.CPUs, seen)
+		if len(m.Nodes) > 1 {
+			require.NotNil(t, v.MemNodeRead, "a kernel with several nodes tells a page's node")
+			assert.Equal(t, row.MemNode, *v.MemNodeRead)
+		}
+	}
+	t.Logf("%d nodes with CPUs", len(nodes))
+}
+
+// A long row ends with its context; without a stop this test would hang.
+func TestMeasureStops(t *testing.T) {
+	m, nodes, r := thisMachine(t)
+	for _, timing := range []Timing{{Time: time.Minute, Window: time.Millisecond}, {Count: 1 << 50}} {
+		for _, row := range rowsOf(t, m, nodes, "syscall,cmpxchg,faa-go", "one-iteration") {
+			ctx, cancel := context.WithTimeout(t.Context(), 5*time.Millisecond)
+			s, err := r.Measure(ctx, row, timing)
+			cancel()
+			if errors.Is(err, errors.ErrUnsupported) {
+				continue
+			}
+			require.NoError(t, err)
+			assert.True(t, s.Partial)
+			_, _, has := take(t, r, row, Timing{Count: 100}) // the next row is not stopped
+			assert.True(t, has)
+		}
+	}
+}
+
+func TestPreheat(t *testing.T) {
+	_, _, r := thisMachine(t)
+	_, err := r.Preheat(t.Context())
+	require.NoError(t, err)
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	settled, err := r.Preheat(ended)
+	require.NoError(t, err)
+	assert.False(t, settled)
+}
+
+func TestPingPong(t *testing.T) {
+	m, _, r := thisMachine(t)
+	pairs, err := Pairs(m, m.Allowed(), "per-llc")
+	if err != nil {
+		t.Skip(err)
+	}
+	for _, method := range Methods {
+		for _, pair := range pairs {
+			s, err := r.PingPong(t.Context(), pair, method.Name, 5*time.Millisecond)
+			if errors.Is(err, errors.ErrUnsupported) {
+				t.Skip(err)
+			}
+			require.NoError(t, err)
+			var v result.Pair
+			require.NoError(t, s.Values.Decode(&v))
+			assert.True(t, s.Placement.Verified, "%v", s.Placement.Mismatches)
+			assert.Positive(t, v.NS)
+			assert.InDelta(t, 2*v.NS, v.RoundTripNS, 1e-9)
+			assert.Positive(t, v.Batches)
+			if len(m.Nodes) > 1 {
+				require.NotNil(t, v.HomeNode)
+				assert.Equal(t, v.NodeA, *v.HomeNode, "the line is first touched by CPU a")
+			}
+		}
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Millisecond)
+	defer cancel()
+	s, err := r.PingPong(ctx, pairs[0], "cas", time.Minute)
+	require.NoError(t, err)
+	assert.True(t, s.Partial)
+}

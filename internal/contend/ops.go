@@ -1,0 +1,225 @@
+// Package contend measures what CPUs do to each other when they work on the same cache line. It holds the operations
+// and the load patterns of `gorun contend`, the pairs of CPUs of `gorun c2c`, and the threads that run both.
+package contend
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Op is an operation that threads repeat on a word of memory. On an architecture for which it names no instruction it
+// does not exist.
+type Op struct {
+	Name      string
+	Usage     string
+	AMD64     string // the instruction that the loop repeats
+	ARM64     string // with the LSE atomics of Armv8.1, where those matter
+	ARM64LLSC string // where Armv8.0's exclusive loads and stores do it otherwise
+	Fails     bool   // may find another value than it expects: such failures are counted
+	Go        bool   // Go code, which every architecture and a build without cgo has
+}
+
+// The variants of arm64's atomics.
+const (
+	LSE  = "lse"
+	LLSC = "llsc"
+)
+
+// All stands for every operation that the architecture has.
+const All = "all"
+
+// goAdd is what an architecture runs for Go's own loop, where no instruction is named.
+const goAdd = "atomic.AddUint64"
+
+// Ops are all operations, in the order in which All takes them. A row here and a loop of its name in csrc make one:
+// help, completion and validation follow this table, and a test holds it against csrc's. Where ccont, the tool that the
+// names come from, runs something else than an operation's name says, Usage tells.
+var Ops = [...]Op{
+	{
+		Name:  "idle",
+		Usage: "counts down in a register: what the loop itself takes",
+		AMD64: "dec", ARM64: "sub",
+	},
+	{
+		Name:  "memset64",
+		Usage: "calls libc's memset for 64 bytes, a cache line on most CPUs; ccont's call is optimised away",
+		AMD64: "call memset", ARM64: "blr memset",
+	},
+	{
+		Name:  "memset128",
+		Usage: "calls libc's memset for 128 bytes; ccont's call is optimised away",
+		AMD64: "call memset", ARM64: "blr memset",
+	},
+	{
+		Name:  "memset256",
+		Usage: "calls libc's memset for 256 bytes; ccont's call is optimised away",
+		AMD64: "call memset", ARM64: "blr memset",
+	},
+	{
+		Name:  "test_bit",
+		Usage: "reads one bit, as the kernel's test_bit(); ccont's compiles to nothing",
+		AMD64: "bt", ARM64: "ldr",
+	},
+	{
+		Name:  "set_bit",
+		Usage: "sets a bit and tells what it was, as test_and_set_bit(); ccont's is not atomic",
+		AMD64: "lock bts", ARM64: "ldsetal", ARM64LLSC: "ldaxr/stlxr",
+	},
+	{
+		Name:  "inc",
+		Usage: "adds 1 and returns nothing, as atomic_inc(); ccont's is on each thread's own stack and never contends",
+		AMD64: "lock inc", ARM64: "stadd", ARM64LLSC: "ldxr/stxr",
+	},
+	{
+		Name:  "xadd",
+		Usage: "adds and returns what was there, as atomic_fetch_add(); ccont's is a lock add, which returns nothing",
+		AMD64: "lock xadd", ARM64: "ldaddal", ARM64LLSC: "ldaxr/stlxr",
+	},
+	{
+		Name:  "cmpxchg",
+		Usage: "one try to replace what was last seen, as cmpxchg(); failures are counted; ccont's nearly all fail",
+		AMD64: "lock cmpxchg", ARM64: "casal", ARM64LLSC: "ldaxr/stlxr", Fails: true,
+	},
+	{
+		Name:  "xchg",
+		Usage: "stores a value and returns what was there, as xchg()",
+		AMD64: "xchg", ARM64: "swpal", ARM64LLSC: "ldaxr/stlxr",
+	},
+	{
+		Name:  "mfence",
+		Usage: "orders loads and stores: mb(), and on arm64 smp_mb(); x86-64's smp_mb() is a locked add today",
+		AMD64: "mfence", ARM64: "dmb ish",
+	},
+	{
+		Name:  "mov+mfence",
+		Usage: "stores and then orders loads and stores, as a store followed by mb()",
+		AMD64: "mov; mfence", ARM64: "str; dmb ish",
+	},
+	{
+		Name:  "lfence",
+		Usage: "orders loads: rmb(), and on arm64 smp_rmb(); x86-64's smp_rmb() needs no instruction",
+		AMD64: "lfence", ARM64: "dmb ishld",
+	},
+	{
+		Name:  "sfence",
+		Usage: "orders stores: wmb(), and on arm64 smp_wmb(); x86-64's smp_wmb() needs no instruction",
+		AMD64: "sfence", ARM64: "dmb ishst",
+	},
+	{
+		Name:  "syscall",
+		Usage: "getppid(): into the kernel and back",
+		AMD64: "syscall", ARM64: "svc",
+	},
+	{
+		Name:  "load",
+		Usage: "reads the word, as READ_ONCE()",
+		AMD64: "mov", ARM64: "ldr",
+	},
+	{
+		Name:  "store",
+		Usage: "writes the word, as WRITE_ONCE()",
+		AMD64: "mov", ARM64: "str",
+	},
+	{
+		Name:  "cas-loop",
+		Usage: "adds 1 by compare-and-swap, tried again until it succeeds; failures are counted",
+		AMD64: "lock cmpxchg", ARM64: "casal", ARM64LLSC: "ldaxr/stlxr", Fails: true,
+	},
+	{
+		Name:  "isb",
+		Usage: "waits until all instructions before it are done, and fetches anew (arm64 only)",
+		ARM64: "isb",
+	},
+	{
+		Name:  goOp,
+		Usage: "Go's atomic.AddUint64 in a loop of Go code, to set beside xadd",
+		AMD64: "lock xadd", ARM64: "ldaddal, or ldaxr/stlxr without LSE", Go: true,
+	},
+}
+
+// Variants are the ways in which an architecture's atomics can run; none where there is one way only.
+func Variants(arch string) []string {
+	if arch == "arm64" {
+		return []string{LSE, LLSC}
+	}
+	return nil
+}
+
+// Instruction is what the operation's loop repeats on an architecture (a GOARCH); "" where it does not exist. A variant
+// makes a difference to atomics only.
+func (o Op) Instruction(arch, variant string) string {
+	switch {
+	case arch == "amd64":
+		return o.AMD64
+	case arch == "arm64" && variant == LLSC && o.ARM64LLSC != "":
+		return o.ARM64LLSC
+	case arch == "arm64":
+		return o.ARM64
+	case o.Go:
+		return goAdd
+	}
+	return ""
+}
+
+// ParseOps returns the operations of a comma-joined list, in its order and each once. An operation that the
+// architecture does not have gives an error that wraps errors.ErrUnsupported, unless All stands for it.
+func ParseOps(list, arch string) ([]Op, error) {
+	var ops []Op
+	for name := range strings.SplitSeq(list, ",") {
+		asked := Ops[:]
+		if name = strings.TrimSpace(name); name != All {
+			op, ok := named(Ops[:], name, opName)
+			if !ok {
+				return nil, fmt.Errorf("unknown operation %q: there are %s, %s", name, All, OpNames())
+			}
+			if op.Instruction(arch, "") == "" {
+				return nil, fmt.Errorf("%s: not on this architecture (%s): %w", name, arch, errors.ErrUnsupported)
+			}
+			asked = []Op{op}
+		}
+		for _, op := range asked {
+			if op.Instruction(arch, "") != "" && !slices.Contains(ops, op) {
+				ops = append(ops, op)
+			}
+		}
+	}
+	return ops, nil
+}
+
+// OpNames lists the operations as a person reads them: "idle, memset64, …".
+func OpNames() string { return names(Ops[:], opName) }
+
+// OpWords lists the operations for completion: a name, a tab, what it does.
+func OpWords() []string {
+	return completions(Ops[:], func(o Op) (string, string) { return o.Name, o.Usage })
+}
+
+func opName(o Op) string { return o.Name }
+
+func named[T any](list []T, name string, of func(T) string) (found T, ok bool) {
+	for _, item := range list {
+		if of(item) == name {
+			return item, true
+		}
+	}
+	return found, false
+}
+
+func names[T any](list []T, of func(T) string) string {
+	all := make([]string, len(list))
+	for i, item := range list {
+		all[i] = of(item)
+	}
+	return strings.Join(all, ", ")
+}
+
+func completions[T any](list []T, of func(T) (name, usage string)) []string {
+	all := make([]string, len(list))
+	for i, item := range list {
+		name, usage := of(item)
+		all[i] = name + "\t" + usage
+	}
+	return all
+}

@@ -1,0 +1,93 @@
+package contend
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+func opsNamed(ops []Op) string { return names(ops, opName) }
+
+func TestParseOps(t *testing.T) {
+	const common = "idle, memset64, memset128, memset256, test_bit, set_bit, inc, xadd, cmpxchg, xchg, mfence, " +
+		"mov+mfence, lfence, sfence, syscall, load, store, cas-loop"
+	for _, c := range []struct{ list, arch, want string }{
+		{"xadd", "amd64", "xadd"},
+		{" xadd , idle,xadd", "arm64", "xadd, idle"},
+		{"all", "amd64", common + ", faa-go"},
+		{"all", "arm64", common + ", isb, faa-go"},
+		{"all", "riscv64", "faa-go"},
+		{"isb,all", "arm64", "isb, " + common + ", faa-go"},
+		{"faa-go", "s390x", "faa-go"},
+	} {
+		ops, err := ParseOps(c.list, c.arch)
+		require.NoError(t, err, c.list)
+		assert.Equal(t, c.want, opsNamed(ops), "%s on %s", c.list, c.arch)
+	}
+}
+
+func TestParseOpsErrors(t *testing.T) {
+	for _, c := range []struct{ list, arch, want string }{
+		{"isb", "amd64", "isb: not on this architecture (amd64)"},
+		{"faa-go,xadd", "riscv64", "xadd: not on this architecture (riscv64)"},
+	} {
+		_, err := ParseOps(c.list, c.arch)
+		require.ErrorIs(t, err, errors.ErrUnsupported, c.list)
+		assert.ErrorContains(t, err, c.want)
+	}
+	for _, list := range []string{"cmpxcgh", "xadd,cmpxcgh", "xadd,", "", "XADD", "xadd idle"} {
+		_, err := ParseOps(list, "amd64")
+		require.Error(t, err, list)
+		assert.NotErrorIs(t, err, errors.ErrUnsupported)
+		assert.Contains(t, err.Error(), "unknown operation")
+		for _, op := range Ops {
+			assert.Contains(t, err.Error(), op.Name)
+		}
+	}
+}
+
+// A variant takes the place of the other instruction where there are two, and never takes an operation away.
+func TestInstructionOfEachVariant(t *testing.T) {
+	assert.Equal(t, []string{LSE, LLSC}, Variants("arm64"))
+	assert.Empty(t, Variants("amd64"))
+	twofold := 0
+	for _, op := range Ops {
+		assert.Equal(t, op.AMD64, op.Instruction("amd64", ""))
+		assert.Equal(t, op.ARM64, op.Instruction("arm64", LSE))
+		assert.Equal(t, op.ARM64 != "", op.Instruction("arm64", LLSC) != "", op.Name)
+		if op.ARM64LLSC != "" {
+			twofold++
+			assert.Equal(t, op.ARM64LLSC, op.Instruction("arm64", LLSC))
+			assert.NotEqual(t, op.ARM64, op.ARM64LLSC, op.Name)
+		}
+		assert.Equal(t, op.Go, op.Instruction("riscv64", "") != "", op.Name)
+	}
+	op, ok := named(Ops[:], goOp, opName)
+	require.True(t, ok)
+	assert.True(t, op.Go)
+	assert.Equal(t, 6, twofold, "set_bit, inc, xadd, cmpxchg, xchg, cas-loop")
+}
+
+// The tables are what help and completion show: every row has a name of its own that a list can hold, and one line.
+func TestTables(t *testing.T) {
+	for what, table := range map[string][]string{"op": OpWords(), "load": LoadWords(), "pairs": PairWords()} {
+		seen := map[string]bool{}
+		require.NotEmpty(t, table)
+		for _, word := range table {
+			name, usage, ok := strings.Cut(word, "\t")
+			require.True(t, ok, word)
+			assert.NotContains(t, name, ",")
+			assert.NotEmpty(t, usage, "%s %s", what, name)
+			assert.NotContains(t, usage, "\n")
+			assert.False(t, seen[name], "%s %s is there twice", what, name)
+			assert.False(t, what == "op" && name == All, "the word stands for all operations")
+			seen[name] = true
+		}
+	}
+	assert.Equal(t, "one-iteration, cpu-increase, node-cascade, cpu-rollover", LoadNames())
+	assert.Equal(t, "all, per-core, per-llc", PairNames())
+	assert.True(t, strings.HasPrefix(OpNames(), "idle, memset64"), OpNames())
+}

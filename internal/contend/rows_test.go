@@ -1,0 +1,311 @@
+package contend
+
+import (
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"gorun/internal/cpuset"
+	"gorun/internal/hint"
+	"gorun/internal/result"
+	"gorun/internal/sysfs"
+	"gorun/internal/topology"
+)
+
+// recorded reads a machine of testdata/hosts.
+func recorded(t testing.TB, name string) *topology.Machine {
+	t.Helper()
+	fsys, err := sysfs.OpenRoot("../../testdata/hosts/" + name + ".txtar")
+	require.NoError(t, err)
+	m, err := topology.Read(fsys)
+	require.NoError(t, err)
+	return m
+}
+
+// everyRecorded is all of them by name.
+func everyRecorded(t testing.TB) map[string]*topology.Machine {
+	t.Helper()
+	files, err := filepath.Glob("../../testdata/hosts/*.txtar")
+	require.NoError(t, err)
+	require.NotEmpty(t, files)
+	all := map[string]*topology.Machine{}
+	for _, file := range files {
+		name := strings.TrimSuffix(filepath.Base(file), ".txtar")
+		all[name] = recorded(t, name)
+	}
+	return all
+}
+
+// The listings of the reference's own page, on a machine with its 2 nodes of 4 CPUs.
+func TestRowsOfAMachine(t *testing.T) {
+	m := recorded(t, "qemu-numa2")
+	nodes, err := NodesOf(m, m.Allowed(), "")
+	require.NoError(t, err)
+	require.Equal(t, []NodeCPUs{{0, []int{0, 1, 2, 3}}, {1, []int{4, 5, 6, 7}}}, nodes)
+	assert.Equal(t, strings.Join([]string{
+		"*--- ----", "**-- ----", "***- ----", "**** ----", "**** *---", "**** **--", "**** ***-", "**** ****",
+	}, "\n"), drawn(t, "cpu-increase", nodes))
+	assert.Equal(t, "**** ----\n---- ****", drawn(t, "node-cascade", nodes))
+	assert.Equal(t, "**** ----\n***- *---\n**-- **--\n*--- ***-\n---- ****", drawn(t, "cpu-rollover", nodes))
+}
+
+// Nodes whose CPUs alternate are drawn a group each, and the CPUs are those that the pattern marks.
+func TestRowsOfInterleavedNodes(t *testing.T) {
+	m := recorded(t, "snc")
+	nodes, err := NodesOf(m, m.Allowed(), "")
+	require.NoError(t, err)
+	load, err := LookupLoad("cpu-rollover")
+	require.NoError(t, err)
+	rows := Rows(Options{Ops: Ops[:1], Load: load, Nodes: nodes, DistBytes: []int{0}, MemNodes: []int{0}, Arch: "amd64"})
+	var lists []string
+	for _, row := range rows {
+		lists = append(lists, row.Pattern+" "+row.CPUList)
+	}
+	assert.Equal(t, []string{
+		"**** ---- 0-1,4-5", "***- *--- 0-2,4", "**-- **-- 0-3", "*--- ***- 0,2-3,6", "---- **** 2-3,6-7",
+	}, lists)
+}
+
+func TestRowsAreInOrder(t *testing.T) {
+	ops, err := ParseOps("xadd,inc", "arm64")
+	require.NoError(t, err)
+	load, err := LookupLoad("node-cascade")
+	require.NoError(t, err)
+	o := Options{
+		Ops: ops, Load: load, Nodes: sized(1, 2), DistBytes: []int{64, 0}, MemNodes: []int{3, 5},
+		Arch: "arm64", Variant: LLSC,
+	}
+	rows := Rows(o)
+	require.Len(t, rows, 2*2*2*2)
+	var order []string
+	for i, row := range rows {
+		assert.Equal(t, i, row.Row)
+		order = append(order, row.Op+" "+map[int]string{0: "0", 64: "64"}[row.DistBytes]+" "+
+			map[int]string{3: "3", 5: "5"}[row.MemNode]+" "+row.Pattern)
+	}
+	assert.Equal(t, []string{
+		"xadd 64 3 * --", "xadd 64 3 - **", "xadd 64 5 * --", "xadd 64 5 - **",
+		"xadd 0 3 * --", "xadd 0 3 - **", "xadd 0 5 * --", "xadd 0 5 - **",
+	}, order[:8])
+	assert.Equal(t, "inc 64 3 * --", order[8])
+	inc, ok := named(Ops[:], "inc", opName)
+	require.True(t, ok)
+	assert.Equal(t, result.ContendRow{
+		Row: 9, Op: "inc", Instruction: inc.ARM64LLSC, Load: "node-cascade", CPUs: 2, CPUList: "1-2", Pattern: "- **",
+		DistBytes: 64, MemNode: 3,
+	}, rows[9])
+
+	o.MemNodes, o.MemLocal = nil, true
+	rows = Rows(o)
+	require.Len(t, rows, 2*2*2)
+	assert.Equal(t, 0, rows[0].MemNode)
+	assert.Equal(t, 3, rows[1].MemNode)
+	o.Load, err = LookupLoad("one-iteration")
+	require.NoError(t, err)
+	assert.Equal(t, 0, Rows(o)[0].MemNode, "of the row's first CPU")
+}
+
+// Every recorded machine has rows, and they run on CPUs that are ours alone.
+func TestRowsOfEveryMachine(t *testing.T) {
+	for name, m := range everyRecorded(t) {
+		nodes, err := NodesOf(m, m.Allowed(), "")
+		require.NoError(t, err, name)
+		memNodes, local, err := ParseMemNode("", m, nodes)
+		require.NoError(t, err, name)
+		require.Len(t, memNodes, 1, name)
+		require.False(t, local)
+		for _, load := range Loads {
+			ran := cpuset.Set{}
+			for _, row := range Rows(Options{
+				Ops: Ops[:2], Load: load, Nodes: nodes, DistBytes: []int{0}, MemNodes: memNodes, Arch: "amd64",
+			}) {
+				cpus, err := cpuset.Parse(row.CPUList)
+				require.NoError(t, err)
+				assert.Equal(t, row.CPUs, cpus.Len())
+				assert.Equal(t, row.CPUs, strings.Count(row.Pattern, "*"))
+				assert.Equal(t, m.Allowed().Len(), len(strings.ReplaceAll(row.Pattern, " ", "")), "%s %s", name, load.Name)
+				assert.Len(t, strings.Fields(row.Pattern), len(nodes))
+				ran = ran.Union(cpus)
+			}
+			assert.True(t, ran.Minus(m.Allowed()).Empty())
+			if load.Name != "cpu-rollover" {
+				assert.Equal(t, m.Allowed(), ran, "%s %s", name, load.Name)
+			}
+		}
+	}
+}
+
+func TestNodesOf(t *testing.T) {
+	for _, c := range []struct {
+		host, cpus, list string
+		want             []NodeCPUs
+	}{
+		{"qemu-numa2", "0-7", "1", []NodeCPUs{{1, []int{4, 5, 6, 7}}}},
+		{"qemu-numa2", "0-7", "1,0", []NodeCPUs{{0, []int{0, 1, 2, 3}}, {1, []int{4, 5, 6, 7}}}},
+		{"qemu-numa2", "1,5-6", "", []NodeCPUs{{0, []int{1}}, {1, []int{5, 6}}}},
+		{"qemu-numa2", "5", "", []NodeCPUs{{1, []int{5}}}},
+		{"sparse-ids", "0,4,72", "0-8:1/8", []NodeCPUs{{0, []int{0, 4}}, {8, []int{72}}}},
+		{"cxl-memory", "0-3", "", []NodeCPUs{{0, []int{0, 1, 2, 3}}}},
+		{"qemu-cpuless", "0-3", "0", []NodeCPUs{{0, []int{0, 1, 2, 3}}}},
+		{"fake-numa", "1-3", "", []NodeCPUs{{0, []int{1, 2, 3}}}},
+		{"offline-middle", "0-7", "", []NodeCPUs{{0, []int{0, 1, 3}}, {1, []int{4, 6, 7}}}},
+		{"memoryless-node", "0-3", "1", []NodeCPUs{{1, []int{2, 3}}}},
+	} {
+		cpus, err := cpuset.Parse(c.cpus)
+		require.NoError(t, err)
+		nodes, err := NodesOf(recorded(t, c.host), cpus, c.list)
+		require.NoError(t, err, "%s %s", c.host, c.list)
+		assert.Equal(t, c.want, nodes, "%s %s %q", c.host, c.cpus, c.list)
+	}
+}
+
+func TestNodesOfErrors(t *testing.T) {
+	for _, c := range []struct{ host, cpus, list, want, hint string }{
+		{"qemu-numa2", "0-7", "0,2", "this machine has no node 2", "it has nodes 0-1"},
+		{"qemu-numa2", "0-3", "0-1", "node 1 has none of the run's CPUs 0-3", "the run has CPUs on nodes 0"},
+		{"cxl-memory", "0-3", "2", "node 2 has none of the run's CPUs 0-3", "the run has CPUs on nodes 0"},
+		{"cxl-memory", "0-3", "1", "this machine has no node 1", "it has nodes 0,2"},
+		{
+			"qemu-numa2", "0-7", "one", `"one" is no list of nodes`,
+			"write numbers and ranges, joined by commas; this machine has nodes 0-1",
+		},
+		{
+			"qemu-numa2", "0-7", " ", `" " is no list of nodes`,
+			"write numbers and ranges, joined by commas; this machine has nodes 0-1",
+		},
+		{"qemu-numa2", "", "", "the run has no CPU", ""},
+	} {
+		cpus, err := cpuset.Parse(c.cpus)
+		require.NoError(t, err)
+		_, err = NodesOf(recorded(t, c.host), cpus, c.list)
+		require.EqualError(t, err, c.want)
+		assert.Equal(t, c.hint, hint.Of(err))
+	}
+}
+
+// firstMemoryless is a machine whose node 0 has no memory.
+func firstMemoryless(t *testing.T) *topology.Machine {
+	m := recorded(t, "memoryless-node")
+	m.Nodes[0].MemoryBytes, m.Nodes[1].MemoryBytes = m.Nodes[1].MemoryBytes, m.Nodes[0].MemoryBytes
+	return m
+}
+
+func TestParseMemNode(t *testing.T) {
+	for _, c := range []struct {
+		m     *topology.Machine
+		text  string
+		want  []int
+		local bool
+	}{
+		{recorded(t, "qemu-numa2"), "", []int{0}, false},
+		{recorded(t, "qemu-numa2"), "1", []int{1}, false},
+		{recorded(t, "qemu-numa2"), "1,0", []int{0, 1}, false},
+		{recorded(t, "qemu-numa2"), "all", []int{0, 1}, false},
+		{recorded(t, "qemu-numa2"), "local", nil, true},
+		{recorded(t, "cxl-memory"), "all", []int{0, 2}, false},
+		{recorded(t, "cxl-memory"), "2", []int{2}, false},
+		{recorded(t, "memoryless-node"), "", []int{0}, false},
+		{recorded(t, "memoryless-node"), "all", []int{0}, false},
+		{firstMemoryless(t), "", []int{1}, false},
+		{firstMemoryless(t), "all", []int{1}, false},
+		{recorded(t, "gaps"), "1", []int{1}, false},
+		{recorded(t, "arm-biglittle"), "", []int{0}, false},
+	} {
+		nodes, err := NodesOf(c.m, c.m.Allowed(), "")
+		require.NoError(t, err)
+		memNodes, local, err := ParseMemNode(c.text, c.m, nodes)
+		require.NoError(t, err, c.text)
+		assert.Equal(t, c.want, memNodes, c.text)
+		assert.Equal(t, c.local, local, c.text)
+	}
+}
+
+func TestParseMemNodeErrors(t *testing.T) {
+	for _, c := range []struct{ host, text, want, hint string }{
+		{"qemu-numa2", "2", "this machine has no node 2", "it has nodes 0-1"},
+		{
+			"qemu-numa2", "near", `"near" is no list of nodes`,
+			"write numbers and ranges, joined by commas; this machine has nodes 0-1",
+		},
+		{
+			"qemu-numa2", "local,1", `"local,1" is no list of nodes`,
+			"write numbers and ranges, joined by commas; this machine has nodes 0-1",
+		},
+		{"memoryless-node", "1", "node 1 has no memory", "give --mem-node one with memory: 0"},
+		{"memoryless-node", "0-1", "node 1 has no memory", "give --mem-node one with memory: 0"},
+		{"memoryless-node", "local", "node 1 has no memory", "give --mem-node one with memory: 0"},
+	} {
+		m := recorded(t, c.host)
+		nodes, err := NodesOf(m, m.Allowed(), "")
+		require.NoError(t, err)
+		_, _, err = ParseMemNode(c.text, m, nodes)
+		require.EqualError(t, err, c.want)
+		assert.Equal(t, c.hint, hint.Of(err))
+	}
+
+	m := recorded(t, "memoryless-node")
+	nodes, err := NodesOf(m, m.Allowed(), "0")
+	require.NoError(t, err)
+	_, local, err := ParseMemNode("local", m, nodes)
+	require.NoError(t, err, "the run is on nodes with memory alone")
+	assert.True(t, local)
+}
+
+func TestParseDistances(t *testing.T) {
+	for _, c := range []struct {
+		words, bytes string
+		want         []int
+	}{
+		{"", "", []int{0}},
+		{"0", "", []int{0}},
+		{"8,0, 1", "", []int{64, 0, 8}},
+		{"", "0,8,64,4096,8", []int{0, 8, 64, 4096}},
+	} {
+		got, err := ParseDistances(c.words, c.bytes)
+		require.NoError(t, err)
+		assert.Equal(t, c.want, got)
+	}
+	for _, c := range []struct{ words, bytes, want, hint string }{
+		{"9", "", `--dist "9" is not a distance`, "write numbers from 0 to 8, joined by commas"},
+		{"-1", "", `--dist "-1" is not a distance`, "write numbers from 0 to 8, joined by commas"},
+		{"0,,1", "", `--dist "" is not a distance`, "write numbers from 0 to 8, joined by commas"},
+		{"", "12", `--dist-bytes "12" is not a distance`, "write multiples of 8 from 0 to 4096, joined by commas"},
+		{"", "4104", `--dist-bytes "4104" is not a distance`, "write multiples of 8 from 0 to 4096, joined by commas"},
+		{"", "x", `--dist-bytes "x" is not a distance`, "write multiples of 8 from 0 to 4096, joined by commas"},
+		{"1", "8", "--dist and --dist-bytes say the same: give one of them", ""},
+	} {
+		_, err := ParseDistances(c.words, c.bytes)
+		require.EqualError(t, err, c.want)
+		assert.Equal(t, c.hint, hint.Of(err))
+	}
+}
+
+// No text makes the readers of the flags panic; what they accept is within bounds.
+func TestFlagsProperty(t *testing.T) {
+	m := recorded(t, "cxl-memory")
+	nodes, err := NodesOf(m, m.Allowed(), "")
+	require.NoError(t, err)
+	rapid.Check(t, func(t *rapid.T) {
+		text := rapid.StringMatching(`(all|local|xadd|isb|[0-9]{0,4}|[-,: /x])*`).Draw(t, "text")
+		if distances, err := ParseDistances("", text); err == nil {
+			require.NotEmpty(t, distances)
+			for _, d := range distances {
+				require.True(t, d >= 0 && d <= maxDistBytes && d%wordBytes == 0)
+			}
+		}
+		if memNodes, local, err := ParseMemNode(text, m, nodes); err == nil {
+			require.Equal(t, local, len(memNodes) == 0)
+			require.Subset(t, []int{0, 2}, memNodes)
+		}
+		if chosen, err := NodesOf(m, m.Allowed(), text); err == nil {
+			require.Len(t, chosen, 1)
+		}
+		if ops, err := ParseOps(text, "amd64"); err == nil {
+			require.NotEmpty(t, ops)
+		}
+	})
+}

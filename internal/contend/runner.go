@@ -1,0 +1,284 @@
+package contend
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+	"unsafe"
+
+	"gorun/csrc"
+	"gorun/internal/cpuset"
+	"gorun/internal/linux"
+	"gorun/internal/result"
+)
+
+// Timing says how long a row lasts.
+type Timing struct {
+	Count  uint64        // operations of each thread; 0: by time
+	Time   time.Duration // of the row
+	Window time.Duration // of the windows that it is cut into
+}
+
+// The bounds of a row by time. In a shorter window the readings of the clock would take over 0.1% of it; of fewer
+// windows a switch to another thread would leave none; each has a mark of 32 bytes, for each thread.
+const (
+	LeastWindow  = 500 * time.Microsecond
+	LeastWindows = 10
+	MostWindows  = 100_000
+)
+
+// Mode is result.ByCount or result.ByTime.
+func (t Timing) Mode() string {
+	if t.Count > 0 {
+		return result.ByCount
+	}
+	return result.ByTime
+}
+
+// Runner measures rows and pairs on threads that are pinned once, one a CPU.
+type Runner struct {
+	crew    *crew
+	nodes   map[int]int // of the CPUs
+	variant string
+	gate    *csrc.Gate
+	stop    *csrc.Stop
+	goGate  goGate
+	areas   map[int]*linux.Area // by the node they were asked from
+}
+
+// lineBytes keeps what two threads use apart: two cache lines, since adjacent ones are fetched together (Intel 64 and
+// IA-32 Architectures Optimization Reference Manual, "spatial prefetcher").
+const lineBytes = 128
+
+// Open starts the threads of these CPUs. nodes gives the node of each; variant chooses among the instructions that an
+// architecture has for one operation, "" the best that this machine has. Close ends them.
+func Open(nodes map[int]int, variant string) (*Runner, error) {
+	cpus := slices.Sorted(maps.Keys(nodes))
+	c, err := newCrew(cpus)
+	if err != nil {
+		return nil, err
+	}
+	return &Runner{
+		crew: c, nodes: nodes, variant: variant, gate: csrc.NewGate(1), stop: csrc.NewStop(), areas: map[int]*linux.Area{},
+	}, nil
+}
+
+// Close ends the threads and gives the memory back.
+func (r *Runner) Close() (err error) {
+	r.crew.close()
+	for _, area := range r.areas {
+		err = errors.Join(err, area.Free())
+	}
+	r.gate.Free()
+	r.stop.Free()
+	return err
+}
+
+// until has the kernels end when ctx does; the function that it returns takes that back.
+func (r *Runner) until(ctx context.Context) (done func()) {
+	r.stop.Clear()
+	r.goGate.halted.Store(false)
+	cancel := context.AfterFunc(ctx, func() {
+		r.stop.Set()
+		r.goGate.halted.Store(true)
+	})
+	return func() { cancel() }
+}
+
+// area is memory on a node that holds a row's words. It is touched, so its page is there.
+func (r *Runner) area(node, bytes int) (*linux.Area, error) {
+	if area, found := r.areas[node]; found {
+		if len(area.Bytes()) >= bytes {
+			return area, nil
+		}
+		delete(r.areas, node)
+		if err := area.Free(); err != nil {
+			return nil, err
+		}
+	}
+	area, err := linux.NewArea(linux.AreaOptions{Bytes: bytes, Node: node})
+	if err != nil {
+		return nil, err
+	}
+	if err := area.Touch(); err != nil {
+		return nil, errors.Join(err, area.Free())
+	}
+	r.areas[node] = area
+	return area, nil
+}
+
+// wordsBytes is how much memory the words of a row take: the last thread's operation may use more than a word.
+func wordsBytes(row result.ContendRow) int { return row.CPUs*row.DistBytes + 4*lineBytes }
+
+// Measure runs one row. When ctx ends it returns within some milliseconds, with what was done marked partial.
+func (r *Runner) Measure(ctx context.Context, row result.ContendRow, t Timing) (s result.Sample, err error) {
+	begun := time.Now()
+	cpus, err := cpuset.Parse(row.CPUList)
+	if err != nil {
+		return s, err
+	}
+	list := slices.Collect(cpus.All())
+	area, err := r.area(row.MemNode, wordsBytes(row))
+	if err != nil {
+		return s, err
+	}
+	s.Placement.Requested = fmt.Sprintf("a thread pinned to each of CPUs %s, memory on node %d", row.CPUList, row.MemNode)
+	v := result.Contend{
+		ContendRow: row, Variant: r.variant, Mode: t.Mode(), CountPerCPU: t.Count,
+		Threads: make([]result.ContendThread, len(list)),
+	}
+	if v.Mode == result.ByTime {
+		v.WindowNs = float64(t.Window)
+	}
+	r.checkPage(&s, &v, area.Pointer())
+
+	defer r.until(ctx)()
+	before, err := linux.ProcessUsage()
+	if err != nil {
+		return s, err
+	}
+	threads, errs := r.release(list, row, t, area)
+	after, err := linux.ProcessUsage()
+	if err = errors.Join(append(errs, err)...); err != nil {
+		return s, err
+	}
+	used := after.Sub(before)
+	s.UserSeconds, s.SystemSeconds = used.UserSeconds, used.SystemSeconds
+	s.Partial = ctx.Err() != nil
+
+	first, last := threads[0].Start, threads[0].End
+	latest := first
+	for i, thread := range threads {
+		first, last, latest = min(first, thread.Start), max(last, thread.End), max(latest, thread.Start)
+		v.Threads[i] = result.ContendThread{CPU: list[i], Node: r.nodes[list[i]], CPUSeen: thread.CPU}
+		r.checked(&s, thread.CPU == list[i] || thread.CPU < 0, "a thread of CPU %d ended on CPU %d", list[i], thread.CPU)
+	}
+	s.Seconds = float64(last-first) / 1e9
+	released := float64(latest - first)
+	v.ReleasedNs = &released
+	figures := byCount
+	if v.Mode == result.ByTime {
+		figures = func(threads []csrc.ContendResult) tallied { return byTime(threads, t.Window, t.Time) }
+	}
+	tallied := figures(threads)
+	tallied.fill(&v)
+	if op, _ := named(Ops[:], row.Op, opName); op.Fails {
+		failures(&v, tallied.spans)
+	}
+	if !s.Partial {
+		s.Doubts = doubts(v)
+	}
+	v.FixedSeconds = time.Since(begun).Seconds() - s.Seconds
+	s.Placement.Verified = len(s.Placement.Mismatches) == 0
+	s.Values, err = result.ValuesOf(v)
+	return s, err
+}
+
+// release has all threads of a row work at once.
+func (r *Runner) release(cpus []int, row result.ContendRow, t Timing, area *linux.Area) ([]csrc.ContendResult, []error) {
+	operate := csrc.Contend
+	if row.Op == goOp {
+		r.goGate.reset(len(cpus))
+		operate = r.goGate.contend
+	} else {
+		r.gate.Reset(len(cpus))
+	}
+	threads, errs := make([]csrc.ContendResult, len(cpus)), make([]error, len(cpus))
+	r.crew.run(cpus, func(i int, err error) {
+		if err == nil {
+			threads[i], err = operate(csrc.ContendArgs{
+				Op: row.Op, Variant: r.variant, Word: unsafe.Add(area.Pointer(), i*row.DistBytes),
+				Count: t.Count, Time: t.Time, Window: t.Window, Gate: r.gate, Stop: r.stop,
+			})
+		}
+		if err != nil {
+			r.stop.Set() // the others would wait for it
+			r.goGate.halted.Store(true)
+		}
+		errs[i] = err
+	})
+	return threads, errs
+}
+
+// checkPage reads back on which node the words are.
+func (r *Runner) checkPage(s *result.Sample, v *result.Contend, page unsafe.Pointer) {
+	node, err := linux.PageNode(page)
+	switch {
+	case errors.Is(err, errors.ErrUnsupported): // a kernel without nodes
+	case err != nil:
+		s.Doubts = append(s.Doubts, result.Doubt{Verdict: result.Suspect, Reason: fmt.Sprintf("the memory's node is not known: %v", err)})
+	default:
+		v.MemNodeRead = &node
+		r.checked(s, node == v.MemNode, "the memory is on node %d and was asked from node %d", node, v.MemNode)
+	}
+}
+
+// checked counts a read-back.
+func (r *Runner) checked(s *result.Sample, as bool, format string, args ...any) {
+	s.Placement.Checked++
+	if !as {
+		s.Placement.Mismatches = append(s.Placement.Mismatches, fmt.Sprintf(format, args...))
+	}
+}
+
+// leastTogether is the part of the windows that must count for a row to be trusted.
+const leastTogether = 0.5
+
+// doubts are what a row's own figures say against it.
+func doubts(v result.Contend) (d []result.Doubt) {
+	if v.Operations == 0 {
+		return []result.Doubt{{Verdict: result.Invalid, Reason: "there was no window in which all threads ran: other programs use these CPUs, " +
+			"or the time is shorter than two windows"}}
+	}
+	if v.Mode == result.ByTime && *v.Together < leastTogether {
+		d = append(d, result.Doubt{Verdict: result.Suspect, Reason: fmt.Sprintf("all threads ran in only %.0f%% of the windows", 100**v.Together)})
+	}
+	return d
+}
+
+// failures adds the attempts that found another value.
+func failures(v *result.Contend, spans []span) {
+	total := uint64(0)
+	for i := range spans {
+		n := spans[i].failures
+		total += n
+		v.Threads[i].Failures = &n
+	}
+	v.Failures = &total
+}
+
+// Preheat keeps every CPU of the runner busy until their clocks have settled: 100 ms at least, and a second at most;
+// settled tells which it was.
+func (r *Runner) Preheat(ctx context.Context) (settled bool, err error) {
+	cpus := slices.Sorted(maps.Keys(r.nodes))
+	row := result.ContendRow{Op: goOp, DistBytes: lineBytes, CPUs: len(cpus)}
+	area, err := r.area(slices.Min(slices.Collect(maps.Values(r.nodes))), wordsBytes(row))
+	if err != nil {
+		return false, err
+	}
+	const most, whole, window = 10, 100 * time.Millisecond, 10 * time.Millisecond
+	defer r.until(ctx)()
+	for range most {
+		threads, errs := r.release(cpus, row, Timing{Time: whole, Window: window}, area)
+		if err := errors.Join(errs...); err != nil || ctx.Err() != nil {
+			return false, err
+		}
+		if steady(byTime(threads, window, whole).windows) {
+			return true, nil
+		}
+	}
+	return false, nil
+}
+
+// steady tells whether the last windows are within a percent of each other.
+func steady(windows []float64) bool {
+	const least, spread = 3, 0.01
+	if len(windows) < least {
+		return false
+	}
+	last := windows[len(windows)-least:]
+	return slices.Max(last) <= (1+spread)*slices.Min(last)
+}

@@ -1,0 +1,124 @@
+package contend
+
+import (
+	"time"
+
+	"gorun/csrc"
+	"gorun/internal/result"
+)
+
+// ranThrough is the part of a window for which a thread must have had its CPU to have run through it: a timer's
+// interrupt takes less than the rest, a switch to another thread more.
+const ranThrough = 0.95
+
+// span is what a thread did in a stretch of time.
+type span struct {
+	operations, failures uint64
+	ns                   int64
+}
+
+func (s *span) add(t span) {
+	s.operations += t.operations
+	s.failures += t.failures
+	s.ns += t.ns
+}
+
+func (s *span) nsPerOp() float64 {
+	if s.operations == 0 {
+		return 0
+	}
+	return float64(s.ns) / float64(s.operations)
+}
+
+// tallied is what a row comes to.
+type tallied struct {
+	spans     []span    // a thread each, of what counts
+	together  float64   // part of the time in which all ran
+	windows   []float64 // mean ns per operation of the threads, of each window that counts
+	windowsOf int       // windows there were
+}
+
+// byCount takes all that the threads did. They begin together and end when they are done: what the fast ones leave the
+// slow ones do alone, and faster than they would.
+func byCount(threads []csrc.ContendResult) tallied {
+	t := tallied{spans: make([]span, len(threads))}
+	first, last := threads[0].Start, threads[0].End
+	latestStart, firstEnd := first, last
+	for i, r := range threads {
+		t.spans[i] = span{r.Operations, r.Failures, r.End - r.Start}
+		first, last = min(first, r.Start), max(last, r.End)
+		latestStart, firstEnd = max(latestStart, r.Start), min(firstEnd, r.End)
+	}
+	if last > first {
+		t.together = max(0, float64(firstEnd-latestStart)/float64(last-first))
+	}
+	return t
+}
+
+// byTime takes only the windows through which all threads ran: each made its mark soon after the window began and soon
+// after it ended, and had its CPU all the while. A thread that was switched away, or whose CPU was, misses a mark.
+func byTime(threads []csrc.ContendResult, window, whole time.Duration) tallied {
+	t := tallied{spans: make([]span, len(threads)), windowsOf: max(0, int(whole/window)-1)} // none precedes the first mark
+	marks := make([]map[int64]csrc.Mark, len(threads))
+	for i, r := range threads {
+		marks[i] = make(map[int64]csrc.Mark, len(r.Marks))
+		for _, m := range r.Marks {
+			marks[i][(m.NS-r.Origin)/int64(window)] = m
+		}
+	}
+	last := int64(0) // window with a mark at its end
+	if n := len(threads[0].Marks); n > 0 {
+		last = min(int64(t.windowsOf), (threads[0].Marks[n-1].NS-threads[0].Origin)/int64(window)-1)
+	}
+	in := make([]span, len(threads))
+	for w := int64(1); w <= last; w++ {
+		all, mean := true, 0.0
+		for i := range marks {
+			from, began := marks[i][w]
+			to, ended := marks[i][w+1]
+			in[i] = span{to.Operations - from.Operations, to.Failures - from.Failures, to.NS - from.NS}
+			if !began || !ended || float64(to.CPUNS-from.CPUNS) < ranThrough*float64(in[i].ns) {
+				all = false
+				break
+			}
+			mean += in[i].nsPerOp() / float64(len(in))
+		}
+		if !all {
+			continue
+		}
+		for i := range in {
+			t.spans[i].add(in[i])
+		}
+		t.windows = append(t.windows, mean)
+	}
+	if t.windowsOf > 0 {
+		t.together = float64(len(t.windows)) / float64(t.windowsOf)
+	}
+	return t
+}
+
+// fill puts the figures of the threads on a row's values.
+func (t tallied) fill(v *result.Contend) {
+	rates := make([]float64, len(t.spans)) // operations a second
+	v.Min, v.Max = t.spans[0].nsPerOp(), t.spans[0].nsPerOp()
+	for i := range t.spans {
+		s := &t.spans[i]
+		ns := s.nsPerOp()
+		v.NsPerOp += ns / float64(len(t.spans))
+		v.Min, v.Max = min(v.Min, ns), max(v.Max, ns)
+		v.Operations += s.operations
+		if s.ns > 0 {
+			rates[i] = float64(s.operations) / (float64(s.ns) / 1e9)
+		}
+		v.OpsPerSecond += rates[i]
+		v.Threads[i].NsPerOp, v.Threads[i].Operations, v.Threads[i].Seconds = ns, s.operations, float64(s.ns)/1e9
+	}
+	v.Stdev = deviation(t.spans, v.NsPerOp)
+	v.Fairness, v.FairnessMinMax = fairness(rates)
+	v.Together = &t.together
+	if v.Mode == result.ByTime {
+		v.Windows, v.WindowsOf = len(t.windows), t.windowsOf
+		d := result.Distribute(t.windows)
+		v.WindowsNs = &d
+	}
+}

@@ -1,0 +1,293 @@
+package render
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"gorun/internal/result"
+	"gorun/internal/topology"
+)
+
+// pairing is what was found of two CPUs, over all good samples of them. Times are medians.
+type pairing struct {
+	result.Pair
+	oneWay, roundTrip []float64 // ns, of each sample
+}
+
+// pairings gathers the samples of each pair, in the order of the CPUs. An invalid sample says nothing of the pair that
+// it was to measure, and one that was cut short has no time.
+func pairings(samples []result.Sample) []pairing {
+	byCPUs := map[[2]int]*pairing{}
+	for i := range samples {
+		p, ok := pairOf(samples[i].Values)
+		if !ok || !good(&samples[i]) {
+			continue
+		}
+		if p.CPUA > p.CPUB {
+			p.CPUA, p.CPUB, p.NodeA, p.NodeB = p.CPUB, p.CPUA, p.NodeB, p.NodeA
+		}
+		key := [2]int{p.CPUA, p.CPUB}
+		if byCPUs[key] == nil {
+			byCPUs[key] = &pairing{Pair: p}
+		}
+		byCPUs[key].oneWay = append(byCPUs[key].oneWay, p.NS)
+		byCPUs[key].roundTrip = append(byCPUs[key].roundTrip, p.RoundTripNS)
+	}
+	pairs := make([]pairing, 0, len(byCPUs))
+	for _, p := range byCPUs {
+		p.NS, p.RoundTripNS = result.Distribute(p.oneWay).Median, result.Distribute(p.roundTrip).Median
+		pairs = append(pairs, *p)
+	}
+	slices.SortFunc(pairs, func(a, b pairing) int {
+		return cmp.Or(cmp.Compare(a.CPUA, b.CPUA), cmp.Compare(a.CPUB, b.CPUB))
+	})
+	return pairs
+}
+
+// pairOf reads what is shown of a pair; false where there is none. Values.Decode would take a second for 256 CPUs.
+func pairOf(values result.Values) (p result.Pair, ok bool) {
+	ok = true
+	number := func(name string) float64 {
+		x, here := values.Number(name)
+		ok = ok && here
+		return x
+	}
+	p.CPUA, p.CPUB = int(number("cpu_a")), int(number("cpu_b"))
+	p.NodeA, p.NodeB = int(number("node_a")), int(number("node_b"))
+	p.NS, p.RoundTripNS = number("ns"), number("round_trip_ns")
+	p.Relation, _ = values["relation"].(string)
+	if home, here := values.Number("home_node"); here {
+		node := int(home)
+		p.HomeNode = &node
+	}
+	return p, ok && p.CPUA != p.CPUB && p.NS > 0
+}
+
+// seats orders the CPUs of the pairs by locality: node, last-level cache, core, number. A run does not hold the
+// topology; which CPUs share a cache or a core follows from the relations. A pair that is missing only matters where no
+// other joins its CPUs: these then count as apart.
+func seats(pairs []pairing) []seat {
+	nodes := map[int]int{}
+	for _, p := range pairs {
+		nodes[p.CPUA], nodes[p.CPUB] = p.NodeA, p.NodeB
+	}
+	core, llc := clusters(pairs, topology.SameCore), clusters(pairs, topology.SameCore, topology.SameLLC)
+	order := make([]seat, 0, len(nodes))
+	for cpu, node := range nodes {
+		order = append(order, seat{cpu: cpu, node: node, llc: llc(cpu), core: core(cpu)})
+	}
+	slices.SortFunc(order, func(a, b seat) int {
+		return cmp.Or(cmp.Compare(a.node, b.node), cmp.Compare(a.llc, b.llc), cmp.Compare(a.core, b.core),
+			cmp.Compare(a.cpu, b.cpu))
+	})
+	return order
+}
+
+// clusters joins the CPUs that stand in one of the relations to each other, directly or by others (union-find). Of
+// gives the lowest CPU of a CPU's cluster.
+func clusters(pairs []pairing, near ...topology.Relation) (of func(cpu int) int) {
+	above := map[int]int{}
+	of = func(cpu int) int {
+		for {
+			up, ok := above[cpu]
+			if !ok {
+				return cpu
+			}
+			if next, ok := above[up]; ok {
+				above[cpu] = next
+			}
+			cpu = up
+		}
+	}
+	for _, p := range pairs {
+		if !slices.ContainsFunc(near, func(r topology.Relation) bool { return r.String() == p.Relation }) {
+			continue
+		}
+		if a, b := of(p.CPUA), of(p.CPUB); a != b {
+			above[max(a, b)] = min(a, b)
+		}
+	}
+	return of
+}
+
+// maxHeatCPUs bounds a heat map, which takes memory by the square: 4096 CPUs are 128 MiB.
+const maxHeatCPUs = 4096
+
+// c2cHeat is the heat map of the one-way times; empty, where there are too many CPUs.
+func c2cHeat(pairs []pairing) *heat {
+	h := &heat{unit: "ns", seat: seats(pairs)}
+	if len(h.seat) > maxHeatCPUs {
+		return &heat{}
+	}
+	index := map[int]int{}
+	for i, s := range h.seat {
+		index[s.cpu] = i
+		h.at = append(h.at, slices.Repeat([]float64{math.NaN()}, len(h.seat)))
+	}
+	for _, p := range pairs {
+		a, b := index[p.CPUA], index[p.CPUB]
+		h.at[a][b], h.at[b][a] = p.NS, p.NS
+	}
+	return h
+}
+
+// c2cMethods says how the line is handed over.
+var c2cMethods = map[string]string{
+	"cas": "compare-and-swap", "write": "plain writes", "faa": "fetch-and-add",
+}
+
+// c2cTitle is the heading of `gorun c2c`.
+func c2cTitle(run *result.Run, options spec) (title string, parts []string) {
+	pairs := pairings(run.Samples)
+	title = fmt.Sprintf("gorun c2c: a cache line handed back and forth between %s of %s", things(len(pairs), "pair"),
+		things(len(seats(pairs)), "CPU"))
+	method := options.text("method")
+	if how := c2cMethods[method]; how != "" {
+		method = "by " + how
+	}
+	if method != "" {
+		parts = append(parts, method)
+	}
+	if which := options.text("pairs"); which != "" {
+		parts = append(parts, optionPart("pairs", which))
+	}
+	if each, err := strconv.ParseFloat(options.text("pair_seconds"), 64); err == nil {
+		parts = append(parts, seconds(each)+" a pair")
+	}
+	if budget := options.text("budget_seconds"); budget != "" {
+		parts = append(parts, optionPart("budget_seconds", budget))
+	}
+	homes := []string{}
+	for _, p := range pairs {
+		if p.HomeNode != nil && !slices.Contains(homes, strconv.Itoa(*p.HomeNode)) {
+			homes = append(homes, strconv.Itoa(*p.HomeNode))
+		}
+	}
+	if len(homes) > 0 {
+		slices.Sort(homes)
+		parts = append(parts, "lines on node "+strings.Join(homes, ", "))
+	}
+	return title, parts
+}
+
+// c2cBlocks are the heat map, the relations, and the samples.
+func c2cBlocks(run *result.Run, _ spec, opts Options) []string {
+	pairs := pairings(run.Samples)
+	heat := c2cHeat(pairs)
+	block := heatText(heat, opts)
+	if block != "" {
+		block = opts.paint(bold, "One way, in ns, by CPU") + "\n" + block
+		if n := len(heat.seat); len(pairs) < n*(n-1)/2 {
+			block += paragraph("  ", fmt.Sprintf("%s without a good sample: ·", things(n*(n-1)/2-len(pairs), "pair")),
+				opts.columns()-2)
+		}
+	}
+	return []string{block, relationsBlock(pairs, opts), doubtsBlock(run, opts)}
+}
+
+// byRelation are the pairs of each relation, nearest first; a relation that is not known comes last.
+func byRelation(pairs []pairing) (names []string, of map[string][]pairing) {
+	of = map[string][]pairing{}
+	for _, r := range topology.Relations {
+		names = append(names, r.String())
+	}
+	for _, p := range pairs {
+		if !slices.Contains(names, p.Relation) {
+			names = append(names, p.Relation)
+		}
+		of[p.Relation] = append(of[p.Relation], p)
+	}
+	return slices.DeleteFunc(names, func(name string) bool { return of[name] == nil }), of
+}
+
+// relationsBlock sums the pairs up by relation, and names the ends.
+func relationsBlock(pairs []pairing, opts Options) string {
+	if len(pairs) == 0 {
+		return ""
+	}
+	names, of := byRelation(pairs)
+	rows := make([][]string, len(names))
+	for i, name := range names {
+		var oneWay, roundTrip []float64
+		for _, p := range of[name] {
+			oneWay, roundTrip = append(oneWay, p.NS), append(roundTrip, p.RoundTripNS)
+		}
+		d := result.Distribute(oneWay)
+		rows[i] = []string{
+			name, strconv.Itoa(len(oneWay)), tenths(d.Median), tenths(d.Mean), tenths(d.Min), tenths(d.Max),
+			tenths(result.Distribute(roundTrip).Median),
+		}
+	}
+	block := opts.paint(bold, "One way by relation, in ns") + "\n" + grid([]column{
+		left("relation"), right("pairs"), right("median"), right("mean"), right("min"), right("max"), right("round trip"),
+	}, rows)
+	if len(pairs) < 2 {
+		return block
+	}
+	return block + paragraph("  ", extremes(pairs), opts.columns()-2)
+}
+
+// extremes names the fastest and the slowest pair.
+func extremes(pairs []pairing) string {
+	nearer := func(a, b pairing) int { return cmp.Compare(a.NS, b.NS) }
+	tell := func(p pairing) string {
+		return fmt.Sprintf("CPUs %d and %d (%s) %s ns", p.CPUA, p.CPUB, p.Relation, tenths(p.NS))
+	}
+	return "fastest: " + tell(slices.MinFunc(pairs, nearer)) + "; slowest: " + tell(slices.MaxFunc(pairs, nearer))
+}
+
+// tenths shows nanoseconds as tables of latencies do.
+func tenths(ns float64) string { return strconv.FormatFloat(ns, 'f', 1, 64) }
+
+// c2cPlan says how many pairs there are, and how long they take.
+func c2cPlan(plan *result.Plan, _ spec) string {
+	p := plan.Pairs
+	if p == nil {
+		return ""
+	}
+	var rows [][]string
+	for _, r := range topology.Relations {
+		if n := p.Relations[r.String()]; n > 0 {
+			rows = append(rows, []string{r.String(), strconv.Itoa(n)})
+		}
+	}
+	rows = append(rows, []string{"in all", strconv.Itoa(p.Pairs)})
+	about := duration(p.Estimate)
+	if p.Estimate < 1 {
+		about = seconds(p.Estimate)
+	}
+	return grid([]column{left("relation"), right("pairs")}, rows) + "\n" + paragraph("time  ",
+		fmt.Sprintf("%s of %s each: about %s.", things(p.Pairs, "pair"), seconds(p.Seconds), about), defaultWidth)
+}
+
+// C2CSVG writes the heat map of a run of `gorun c2c` as an SVG file that needs nothing else.
+func C2CSVG(w io.Writer, run *result.Run) error {
+	run = clean(run)
+	pairs := pairings(run.Samples)
+	heat := c2cHeat(pairs)
+	switch {
+	case len(pairs) == 0:
+		return fmt.Errorf("cannot draw the heat map: this run of gorun %s has no good sample of a pair of CPUs",
+			run.Experiment)
+	case len(heat.seat) == 0:
+		return fmt.Errorf("cannot draw the heat map: the run has more than %d CPUs", maxHeatCPUs)
+	}
+	title := "Core-to-core latency, one way, in ns"
+	if run.Host.CPUModel != "" {
+		title += ": " + strings.Join(strings.Fields(run.Host.CPUModel), " ")
+	}
+	names, of := byRelation(pairs)
+	about := extremes(pairs) + "."
+	for _, name := range names {
+		about += fmt.Sprintf(" %s: %s.", name, things(len(of[name]), "pair"))
+	}
+	if _, err := io.WriteString(w, heatSVG(heat, title, about)); err != nil {
+		return fmt.Errorf("cannot write the heat map as SVG: %w", err)
+	}
+	return nil
+}

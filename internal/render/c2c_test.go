@@ -1,0 +1,505 @@
+package render
+
+import (
+	"encoding/csv"
+	"encoding/json"
+	"encoding/xml"
+	"fmt"
+	"io"
+	"math"
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"github.com/jedib0t/go-pretty/v6/text"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"gorun/internal/result"
+	"gorun/internal/topology"
+)
+
+// c2cSpec is a spec as the experiment has it.
+type c2cSpec struct {
+	Method string  `json:"method"`
+	Pairs  string  `json:"pairs"`
+	CPUs   string  `json:"cpus"`
+	Budget float64 `json:"budget_seconds"`
+	Pair   float64 `json:"pair_seconds"`
+}
+
+// place is where a CPU of the fixtures is: the second half of the CPUs are the siblings of the first, as x86 numbers
+// them; from four CPUs on there are two nodes, and caches of up to four cores.
+func place(cpu, cpus int) seat {
+	cores := max(1, cpus/2)
+	core := cpu % cores
+	return seat{cpu: cpu, core: core, llc: core / min(4, max(1, cores/2)), node: core * min(2, cores) / cores}
+}
+
+func relationOf(a, b seat) topology.Relation {
+	switch {
+	case a.core == b.core:
+		return topology.SameCore
+	case a.node != b.node:
+		return topology.CrossNode
+	case a.llc == b.llc:
+		return topology.SameLLC
+	}
+	return topology.SameNode
+}
+
+// pairSample has a time that follows from the relation, and some noise that is the same each time.
+func pairSample(index int, a, b seat) result.Sample {
+	relation := relationOf(a, b)
+	noise := float64((a.cpu*31 + b.cpu*17) % 13)
+	ns := map[topology.Relation]float64{
+		topology.SameCore: 8.4, topology.SameLLC: 41, topology.SameNode: 78, topology.CrossNode: 163,
+	}[relation] * (1 + noise/100)
+	s := plainSample(index, 0.1)
+	s.CPUs, s.Workers = nil, nil
+	s.Values, _ = result.ValuesOf(result.Pair{
+		CPUA: a.cpu, CPUB: b.cpu, NodeA: a.node, NodeB: b.node, Relation: relation.String(), Method: "cas", NS: ns,
+		RoundTripNS: 2 * ns, OneWay: result.Distribution{Min: 0.9 * ns, Median: ns, Mean: ns, P99: 1.5 * ns, Max: 3 * ns},
+		Batches: 512, RoundTrips: 400000, HomeNode: ptr(a.node),
+	})
+	s.Placement = result.Placement{
+		Requested: fmt.Sprintf("threads pinned to CPUs %d and %d", a.cpu, b.cpu), Verified: true, Checked: 4,
+	}
+	return s
+}
+
+// c2cRun has every pair of so many CPUs.
+func c2cRun(cpus int) *result.Run {
+	run := contendOf(cpus, min(2, max(1, cpus/2)))
+	run.Experiment = "c2c"
+	run.Spec = c2cSpec{Method: "cas", Pairs: "all", CPUs: run.Host.Allowed, Pair: 0.1}
+	for a := range cpus {
+		for b := a + 1; b < cpus; b++ {
+			run.Samples = append(run.Samples, pairSample(len(run.Samples), place(a, cpus), place(b, cpus)))
+		}
+	}
+	return run
+}
+
+// partialC2CRun was interrupted, and one of its pairs is not what was asked.
+func partialC2CRun() *result.Run {
+	run := c2cRun(8)
+	run.Partial = true
+	run.Samples = run.Samples[:20]
+	run.Samples[3].Quality = result.Quality{Verdict: result.Invalid, Reasons: []string{"the placement is another"}}
+	run.Samples[19].Partial, run.Samples[19].Values = true, nil
+	run.Samples[19].Quality = result.Quality{Verdict: result.Suspect, Reasons: []string{"cut short"}}
+	return run
+}
+
+// allPairs are what pairings makes of a run of so many CPUs.
+func allPairs(cpus int) []pairing {
+	var pairs []pairing
+	for a := range cpus {
+		for b := a + 1; b < cpus; b++ {
+			x, y := place(a, cpus), place(b, cpus)
+			relation := relationOf(x, y)
+			ns := 10 * float64(relation*relation) * (1 + float64((a*31+b*17)%13)/100)
+			pairs = append(pairs, pairing{Pair: result.Pair{
+				CPUA: a, CPUB: b, NodeA: x.node, NodeB: y.node, Relation: relation.String(), NS: ns, RoundTripNS: 2 * ns,
+			}})
+		}
+	}
+	return pairs
+}
+
+func c2cSVG(t *testing.T, run *result.Run) string {
+	t.Helper()
+	var out strings.Builder
+	require.NoError(t, C2CSVG(&out, run))
+	assertXML(t, out.String())
+	return out.String()
+}
+
+// assertXML holds that a page is one well-formed element that needs nothing from outside.
+func assertXML(t require.TestingT, page string) {
+	dec := xml.NewDecoder(strings.NewReader(page))
+	depth, roots := 0, 0
+	for {
+		token, err := dec.Token()
+		if err == io.EOF {
+			break
+		}
+		require.NoError(t, err)
+		switch token := token.(type) {
+		case xml.StartElement:
+			if depth++; depth == 1 {
+				roots++
+			}
+			require.NotContains(t, []string{"script", "image", "use", "a"}, token.Name.Local)
+			for _, attribute := range token.Attr {
+				require.NotContains(t, []string{"id", "href", "onload"}, attribute.Name.Local)
+			}
+		case xml.EndElement:
+			depth--
+		}
+	}
+	require.Equal(t, 1, roots)
+}
+
+func TestC2CGolden(t *testing.T) {
+	run := c2cRun(16)
+	golden(t, "c2c-16.table", write(t, Table, run, Options{}))
+	golden(t, "c2c-16.terminal", write(t, Table, run, Options{Terminal: true, Colour: true, Width: 100}))
+	golden(t, "c2c-16.svg", c2cSVG(t, run))
+	golden(t, "c2c-partial.svg", c2cSVG(t, partialC2CRun()))
+
+	large := allPairs(256) // a journal of these takes seconds to make
+	coloured := Options{Terminal: true, Colour: true}
+	plain := heatText(c2cHeat(large), Options{}) + relationsBlock(large, Options{})
+	golden(t, "c2c-256.table", plain)
+	assert.Equal(t, plain, text.StripEscape(heatText(c2cHeat(large), coloured)+relationsBlock(large, coloured)))
+	golden(t, "c2c-256.svg", heatSVG(c2cHeat(large), "256 CPUs", "about"))
+}
+
+// From two CPUs to more than any machine has, the map fits, and says what a cell is.
+func TestHeatFitsAnyWidth(t *testing.T) {
+	for _, cpus := range []int{2, 3, 5, 16, 17, 36, 38, 71, 96, 200} {
+		h := c2cHeat(allPairs(cpus))
+		for _, width := range []int{20, 40, 80, 132, 300} {
+			page := heatText(h, Options{Width: width})
+			require.NotEmpty(t, page)
+			for line := range strings.Lines(page) {
+				require.LessOrEqual(t, text.StringWidth(strings.TrimSuffix(line, "\n")), width, "%d CPUs: %q", cpus, line)
+			}
+			digit := strings.Contains(page, "ns, from:")
+			require.Equal(t, strings.Contains(page, "neighbouring CPUs") || digit, digit, "digits have a legend")
+		}
+	}
+	page := heatText(c2cHeat(allPairs(1024)), Options{})
+	for line := range strings.Lines(page) {
+		require.LessOrEqual(t, text.StringWidth(strings.TrimSuffix(line, "\n")), defaultWidth)
+	}
+	assert.LessOrEqual(t, strings.Count(page, "\n"), 80)
+	assert.Contains(t, page, "up to 16 neighbouring CPUs")
+	assert.Empty(t, heatText(c2cHeat(nil), Options{}))
+	assert.Equal(t, "       0   1\n  0      1.0\n  1  1.0\n", heatText(&heat{
+		seat: []seat{{cpu: 0}, {cpu: 1}}, at: [][]float64{{math.NaN(), 1}, {1, math.NaN()}},
+	}, Options{}), "all figures are the same")
+}
+
+// A map shows each figure in its place.
+func TestHeatShowsEveryFigure(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		n := rapid.IntRange(2, 12).Draw(t, "CPUs")
+		h := &heat{unit: "ns"}
+		for i := range n {
+			h.seat = append(h.seat, seat{cpu: 3 * i, node: i * rapid.IntRange(1, 3).Draw(t, "nodes") / n})
+		}
+		figures := rapid.SliceOfN(rapid.IntRange(0, 999), n*n, n*n).Draw(t, "figures") // 0: not known
+		for i := range n {
+			row := make([]float64, n)
+			for j := range row {
+				if row[j] = float64(figures[i*n+j]); row[j] == 0 || i == j {
+					row[j] = math.NaN()
+				}
+			}
+			h.at = append(h.at, row)
+		}
+		scale, ok := h.scale()
+		if !ok {
+			return
+		}
+		page := heatText(h, Options{Width: 200})
+		lines := strings.Split(strings.TrimSuffix(page, "\n"), "\n")
+		lines = lines[len(lines)-n:]
+		for i := range n {
+			cells := strings.Fields(strings.TrimPrefix(lines[i], "  "+h.label(i)))
+			var want []string
+			for j := range n {
+				switch x := h.at[i][j]; {
+				case !math.IsNaN(x):
+					want = append(want, tenths(x))
+					require.LessOrEqual(t, scale.from(scale.level(x)), x*(1+1e-9))
+				case i != j:
+					want = append(want, "·")
+				}
+			}
+			require.Equal(t, want, append([]string(nil), cells...))
+		}
+	})
+}
+
+func TestHeatScale(t *testing.T) {
+	s := heatScale{10, 1000}
+	assert.Equal(t, 0, s.level(10))
+	assert.Equal(t, len(shades)/2, s.level(100.001), "equal ratios are equal steps")
+	assert.Equal(t, len(shades)-1, s.level(1000))
+	assert.Equal(t, len(shades)-1, s.level(2000))
+	assert.InDelta(t, 100, s.from(len(shades)/2), 1e-9)
+	assert.Equal(t, 0, heatScale{5, 5}.level(5))
+	assert.Equal(t, 0, heatScale{0, 5}.level(5))
+}
+
+// Whoever sees no colours sees the order: the scales only get lighter, and text stands out on them (WCAG 2: 3 to 1 for
+// large text, and all these figures are there without colour too).
+func TestShadesCanBeTold(t *testing.T) {
+	luminance := func(rgb [3]float64) float64 {
+		sum := 0.0
+		for i, weight := range [3]float64{0.2126, 0.7152, 0.0722} {
+			c := rgb[i] / 255
+			if c <= 0.04045 {
+				c /= 12.92
+			} else {
+				c = math.Pow((c+0.055)/1.055, 2.4)
+			}
+			sum += weight * c
+		}
+		return sum
+	}
+	steps := [...]float64{0, 95, 135, 175, 215, 255} // of xterm's colour cube
+	before := [2]float64{-1, -1}
+	for _, shade := range shades {
+		var r, g, b int
+		_, err := fmt.Sscanf(shade.web, "#%02x%02x%02x", &r, &g, &b)
+		require.NoError(t, err)
+		cube := shade.xterm - 16
+		colours := [2][3]float64{{float64(r), float64(g), float64(b)}, {steps[cube/36], steps[cube/6%6], steps[cube%6]}}
+		for i, rgb := range colours {
+			l := luminance(rgb)
+			assert.Greater(t, l, before[i], "%v", shade)
+			before[i] = l
+			contrast := 1.05 / (l + 0.05)
+			if shade.ink == "black" {
+				contrast = (l + 0.05) / 0.05
+			}
+			assert.Greater(t, contrast, 3.0, "%v", shade)
+		}
+	}
+}
+
+// CPUs that share a core or a cache stand together, in whatever order the pairs come and whichever are missing.
+func TestSeatsAreByLocality(t *testing.T) {
+	for _, cpus := range []int{2, 8, 32, 64} {
+		pairs := allPairs(cpus)
+		for round := range uint64(4) {
+			random := rand.New(rand.NewPCG(round, 0))
+			random.Shuffle(len(pairs), func(i, j int) { pairs[i], pairs[j] = pairs[j], pairs[i] })
+			order := seats(pairs)
+			require.Len(t, order, cpus)
+			for _, of := range []func(seat) int{
+				func(s seat) int { return s.node },
+				func(s seat) int { return 1000*s.node + s.llc },
+				func(s seat) int { return 1000*s.node + s.core },
+			} {
+				seen := map[int]bool{}
+				for i, s := range order {
+					key := of(place(s.cpu, cpus))
+					if i > 0 && key == of(place(order[i-1].cpu, cpus)) {
+						continue
+					}
+					require.False(t, seen[key], "%d CPUs: %v", cpus, order)
+					seen[key] = true
+				}
+			}
+		}
+	}
+	partial := seats([]pairing{
+		{Pair: result.Pair{CPUA: 3, CPUB: 0, Relation: "same-llc"}},
+		{Pair: result.Pair{CPUA: 1, CPUB: 2}},
+	})
+	assert.Equal(t, []seat{{0, 0, 0, 0}, {3, 0, 0, 3}, {1, 0, 1, 1}, {2, 0, 2, 2}}, partial)
+}
+
+func TestPairings(t *testing.T) {
+	run := c2cRun(4)
+	double := pairSample(6, place(1, 4), place(0, 4))
+	ns, _ := double.Values.Number("ns")
+	double.Values["ns"] = 3 * ns
+	run.Samples = append(run.Samples, double, result.Sample{}, result.Sample{Values: result.Values{"cpu_a": "x"}})
+	run.Samples[5].Quality.Verdict = result.Invalid
+	pairs := pairings(run.Samples)
+	require.Len(t, pairs, 5, "an invalid sample says nothing of its pair")
+	first, _ := run.Samples[0].Values.Number("ns")
+	assert.Equal(t, []int{0, 1}, []int{pairs[0].CPUA, pairs[0].CPUB})
+	assert.InDelta(t, (first+3*ns)/2, pairs[0].NS, 1e-9, "both ways round it is one pair")
+	assert.Equal(t, "gorun c2c: a cache line handed back and forth between 5 pairs of 4 CPUs",
+		strings.SplitN(write(t, Table, run, Options{}), "\n", 2)[0])
+	run.Samples[0].Values["cpu_b"] = 0.0
+	assert.Len(t, pairings(run.Samples[:1]), 0, "a CPU is no pair")
+}
+
+func TestJoinKeepsTheMean(t *testing.T) {
+	h := c2cHeat(allPairs(16))
+	joined, largest := h.join(2, func(a, b seat) bool { return false })
+	require.Len(t, joined.seat, 8)
+	assert.Equal(t, 2, largest)
+	assert.InDelta(t, h.at[0][1], joined.at[0][0], 1e-9)
+	assert.InDelta(t, (h.at[0][2]+h.at[0][3]+h.at[1][2]+h.at[1][3])/4, joined.at[0][1], 1e-9)
+	joined, _ = h.join(100, func(a, b seat) bool { return a.node != b.node })
+	assert.Len(t, joined.seat, 2)
+}
+
+func TestRelations(t *testing.T) {
+	page := write(t, Table, c2cRun(16), Options{})
+	assert.Contains(t, page, "\n  cross-node     64   172.8  172.4  163.0  182.6       345.6\n")
+	assert.Contains(t, words(page),
+		"fastest: CPUs 1 and 9 (same-core) 8.6 ns; slowest: CPUs 1 and 5 (cross-node) 182.6 ns")
+	names, of := byRelation([]pairing{{Pair: result.Pair{Relation: "odd"}}, {Pair: result.Pair{Relation: "same-node"}}})
+	assert.Equal(t, []string{"same-node", "odd"}, names)
+	assert.Len(t, of["odd"], 1)
+}
+
+func TestC2CPlan(t *testing.T) {
+	plan := &result.Plan{
+		Experiment: "c2c", CPUs: "0-15", Placement: "two pinned threads", Threads: 2,
+		Spec: c2cSpec{Method: "cas", Pairs: "all"},
+		Pairs: &result.PlanPairs{
+			Which: "all", Pairs: 120, Relations: map[string]int{"cross-node": 64, "same-core": 8, "same-llc": 48},
+			Seconds: 0.1, Estimate: 12.6,
+		},
+	}
+	var out strings.Builder
+	require.NoError(t, Plan(&out, plan, "table"))
+	assert.Equal(t, `Plan of gorun c2c (nothing was run)
+  method             cas
+  pairs              all
+  CPUs of the run    0-15
+  placement          two pinned threads
+  threads at once    2
+
+  relation    pairs
+  same-core       8
+  same-llc       48
+  cross-node     64
+  in all        120
+
+time  120 pairs of 100 ms each: about 13 s.
+`, out.String())
+	plan.Pairs.Estimate = 0.04
+	out.Reset()
+	require.NoError(t, Plan(&out, plan, "table"))
+	assert.Contains(t, out.String(), "about 40.0 ms.")
+	plan.Pairs = nil
+	require.NoError(t, Plan(&out, plan, "table"))
+}
+
+func TestC2CCSV(t *testing.T) {
+	rows, err := csv.NewReader(strings.NewReader(write(t, CSV, c2cRun(4), Options{}))).ReadAll()
+	require.NoError(t, err)
+	assert.Equal(t, "cpu_a,cpu_b,relation,ns,round_trip_ns", strings.Join(rows[0][:5], ","))
+	assert.Equal(t, "0,2,same-core,9.072000000000001,18.144000000000002", strings.Join(rows[2][:5], ","))
+	assert.Contains(t, rows[0], "one_way_ns_median")
+	empty, err := csv.NewReader(strings.NewReader(write(t, CSV, &result.Run{Experiment: "c2c"}, Options{}))).ReadAll()
+	require.NoError(t, err)
+	assert.Equal(t, "cpu_a", empty[0][0], "the first columns are always there")
+}
+
+func TestC2CBenchfmt(t *testing.T) {
+	assert.Contains(t, write(t, Benchfmt, c2cRun(2), Options{}),
+		"\nBenchmarkC2c/a=0/b=1/relation=same-core/method=cas-2 400000 8.736 ns/op 17.472 round-trip-ns/op\n")
+}
+
+// A map of many CPUs is a file that can be sent, even where no two neighbours are alike.
+func TestHeatSVGIsSmall(t *testing.T) {
+	pairs := allPairs(300)
+	random := rand.New(rand.NewPCG(1, 2))
+	for i := range pairs {
+		pairs[i].NS = 10 + 500*random.Float64()
+	}
+	for _, cpus := range []int{64, 65, 256, 300} {
+		var some []pairing
+		for _, p := range pairs {
+			if p.CPUA < cpus && p.CPUB < cpus {
+				some = append(some, p)
+			}
+		}
+		page := heatSVG(c2cHeat(some), "title", "about")
+		assertXML(t, page)
+		assert.Less(t, len(page), 1<<20, "%d CPUs", cpus)
+		assert.Equal(t, cpus > svgLimit, strings.Contains(page, "a cell is the mean of their pairs"))
+	}
+}
+
+// Strokes of neighbours are the same map as the cells.
+func TestHeatSVGStrokesCoverTheCells(t *testing.T) {
+	h := c2cHeat(allPairs(96))
+	scale, _ := h.scale()
+	page := svgManyCells(h, scale, 8)
+	drawn := map[[2]int]string{}
+	for _, path := range strings.Split(page, "<path stroke=\"")[1:] {
+		shade, strokes, _ := strings.Cut(path, `" d="M`)
+		strokes, _, _ = strings.Cut(strokes, `"`)
+		for stroke := range strings.SplitSeq(strokes, "M") {
+			var x, y, length int
+			_, err := fmt.Sscanf(stroke, "%d %dh%d", &x, &y, &length)
+			require.NoError(t, err, stroke)
+			for i := range length {
+				require.Empty(t, drawn[[2]int{y, x + i}])
+				drawn[[2]int{y, x + i}] = shade
+			}
+		}
+	}
+	for i, row := range h.at {
+		for j, x := range row {
+			want := ""
+			if !math.IsNaN(x) {
+				want = shades[scale.level(x)].web
+			}
+			require.Equal(t, want, drawn[[2]int{i, j}])
+		}
+	}
+}
+
+func TestC2CSVGTellsAReader(t *testing.T) {
+	page := c2cSVG(t, c2cRun(16))
+	assert.Contains(t, page, "<title>Core-to-core latency, one way, in ns: Example CPU 8581C @ 2.10GHz</title>")
+	assert.Contains(t, page, "slowest: CPUs 1 and 5 (cross-node) 182.6 ns.")
+	assert.Contains(t, page, "<title>1 – 5: 182.6 ns</title>")
+	assert.Contains(t, page, "prefers-color-scheme:dark")
+	assert.Contains(t, c2cSVG(t, partialC2CRun()), "not known")
+
+	foreign := soiled(t, c2cRun(16))
+	foreign.Host.CPUModel = "<script>alert(1)</script>&"
+	page = c2cSVG(t, foreign)
+	assert.Contains(t, page, "&lt;script")
+	assert.NotContains(t, page, "\x1b")
+	contention := soiled(t, contendRun())
+	var out strings.Builder
+	require.NoError(t, ContendSVG(&out, contention))
+	assertXML(t, out.String())
+	assert.NotContains(t, out.String(), "\x1b")
+}
+
+func TestC2CSVGWithoutPairs(t *testing.T) {
+	require.ErrorContains(t, C2CSVG(io.Discard, plainRun()), "this run of gorun primes has no good sample of a pair")
+	require.ErrorIs(t, C2CSVG(brokenWriter{}, c2cRun(2)), errBroken)
+	var many []pairing
+	for i := range maxHeatCPUs {
+		many = append(many, pairing{Pair: result.Pair{CPUA: 2 * i, CPUB: 2*i + 1, NS: 1}})
+	}
+	assert.Empty(t, c2cHeat(many).seat, "a journal cannot make it take all memory")
+}
+
+// FuzzExperiments holds that whatever a journal has for samples can be shown, in every format.
+func FuzzExperiments(f *testing.F) {
+	for _, run := range []*result.Run{contendSamplesRun(), contendRun(), partialContendRun(), c2cRun(4), partialC2CRun()} {
+		samples, err := json.Marshal(run.Samples[len(run.Samples)-1:])
+		require.NoError(f, err)
+		f.Add(run.Experiment, samples, 80)
+	}
+	f.Add("c2c", []byte(`[{"values":{"cpu_a":-1,"cpu_b":1e300,"node_a":7,"node_b":-7,"ns":1e-300,"round_trip_ns":0}}]`), 1)
+	f.Add("contend", []byte(`[{"values":{"cpus":1,"operations":1,"op":"","pattern":"* * *","ns_per_op":-1}}]`), 0)
+	f.Fuzz(func(t *testing.T, experiment string, samples []byte, width int) {
+		run := contendOf(2, 1)
+		run.Experiment = experiment
+		if json.Unmarshal(samples, &run.Samples) != nil {
+			return
+		}
+		for _, format := range Formats {
+			require.NoError(t, format.Write(io.Discard, run, Options{Width: width}))
+		}
+		for _, draw := range []func(io.Writer, *result.Run) error{C2CSVG, ContendSVG} {
+			var page strings.Builder
+			if draw(&page, run) == nil {
+				assertXML(t, page.String())
+			}
+		}
+	})
+}

@@ -1,0 +1,587 @@
+package render
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/jedib0t/go-pretty/v6/text"
+
+	"gorun/internal/cpuset"
+	"gorun/internal/hint"
+	"gorun/internal/result"
+)
+
+// contended is a row of `gorun contend` and its good samples; or all, where none is good.
+type contended struct {
+	result.ContendRow
+	variant, mode string
+	samples       []result.Contend
+	verdict       result.Verdict // the worst of theirs
+}
+
+// contendedRows gathers the samples of each row, in row order. Those that do not say their row are left out.
+func contendedRows(samples []result.Sample) []contended {
+	type key struct {
+		result.ContendRow
+		variant, mode string
+	}
+	type taken struct {
+		good, all      []result.Contend
+		suspect, wrong bool // of the good; of all
+	}
+	byRow := map[key]*taken{}
+	var order []key
+	for i := range samples {
+		var c result.Contend
+		if samples[i].Values.Decode(&c) != nil || c.CPUs <= 0 {
+			continue
+		}
+		k := key{c.ContendRow, c.Variant, c.Mode}
+		if byRow[k] == nil {
+			byRow[k] = &taken{}
+			order = append(order, k)
+		}
+		row, verdict := byRow[k], samples[i].Quality.Verdict
+		row.all = append(row.all, c)
+		row.wrong = row.wrong || verdict == result.Invalid
+		if good(&samples[i]) {
+			row.good = append(row.good, c)
+			row.suspect = row.suspect || verdict == result.Suspect
+		}
+	}
+	slices.SortStableFunc(order, func(a, b key) int { return cmp.Compare(a.Row, b.Row) })
+	rows := make([]contended, len(order))
+	for i, k := range order {
+		row := byRow[k]
+		rows[i] = contended{ContendRow: k.ContendRow, variant: k.variant, mode: k.mode, samples: row.good}
+		switch {
+		case len(row.good) == 0 && row.wrong:
+			rows[i].samples, rows[i].verdict = row.all, result.Invalid
+		case len(row.good) == 0:
+			rows[i].samples, rows[i].verdict = row.all, result.Suspect
+		case row.suspect:
+			rows[i].verdict = result.Suspect
+		default:
+			rows[i].verdict = result.Valid
+		}
+	}
+	return rows
+}
+
+// spread is that of a figure over the row's samples that have it; false where none has. Where no operation was counted,
+// there is none.
+func (c *contended) spread(of func(c *result.Contend) *float64) (result.Distribution, bool) {
+	var figures []float64
+	for i := range c.samples {
+		if x := of(&c.samples[i]); x != nil && c.samples[i].Operations > 0 {
+			figures = append(figures, *x)
+		}
+	}
+	return result.Distribute(figures), len(figures) > 0
+}
+
+// contendNodes are the nodes whose CPUs the groups of a pattern are; none, where the options do not tell.
+func contendNodes(options spec) []int {
+	nodes, err := cpuset.Parse(options.text("nodes"))
+	if err != nil {
+		return nil
+	}
+	return nodes.List()
+}
+
+// listingForm is how rows are named.
+type listingForm struct {
+	drawn   bool
+	lead    int // of a drawing: the words before it
+	longest int // of a list: its width
+}
+
+var (
+	fullListing  = listingForm{drawn: true, lead: 1}
+	bareListing  = listingForm{drawn: true}
+	listListing  = listingForm{longest: 24}
+	shortListing = listingForm{longest: 12}
+)
+
+// listing names rows as a drawing of their CPUs, how many there are, and the operation:
+//
+//	Nodes N0   N1   CPUs operation
+//	CPUs  **** *--- 5    cmpxchg
+//
+// The form says what is left of that where it is too wide.
+func listing(rows []result.ContendRow, nodes []int, form listingForm) (title string, lines []string) {
+	const longest = 24 // of a name that is not ours
+	heads, widest := []string{"CPUs", "list"}, 0
+	if form.drawn {
+		heads = []string{"Nodes"}[:form.lead]
+		for _, row := range rows {
+			widest = max(widest, len(strings.Fields(row.Pattern)))
+		}
+		for i := range widest {
+			name := "N?"
+			if i < len(nodes) {
+				name = "N" + strconv.Itoa(nodes[i])
+			}
+			heads = append(heads, name)
+		}
+		heads = append(heads, "CPUs")
+	}
+	cells := [][]string{append(heads, "operation")}
+	for _, row := range rows {
+		number, op := strconv.Itoa(row.CPUs), text.Snip(row.Op, longest, "…")
+		if !form.drawn {
+			cells = append(cells, []string{number, shorten(row.CPUList, form.longest), op})
+			continue
+		}
+		groups := strings.Fields(row.Pattern)
+		groups = append(groups, make([]string, widest-len(groups))...)
+		cells = append(cells, slices.Concat([]string{"CPUs"}[:form.lead], groups, []string{number, op}))
+	}
+	widths := make([]int, len(cells[0]))
+	for _, line := range cells {
+		for i, cell := range line {
+			widths[i] = max(widths[i], text.StringWidth(cell))
+		}
+	}
+	for _, line := range cells {
+		for i, cell := range line {
+			line[i] = text.Pad(cell, widths[i], ' ')
+		}
+		lines = append(lines, strings.Join(line, " "))
+	}
+	return lines[0], lines[1:]
+}
+
+// contendColumn is a column of the table.
+type contendColumn struct {
+	column
+	note  string // what it means
+	spare int    // 0: always there; of the others, the highest goes first where there is no room
+	show  func(row *contended) string
+}
+
+// contendColumns are the columns beside the listing that have something to show. What is the same in every row is in
+// the heading instead.
+func contendColumns(rows []contended) []contendColumn {
+	var columns []contendColumn
+	for _, axis := range contendAxes {
+		if axis.title != "" && differs(rows, axis.of) {
+			columns = append(columns, contendColumn{
+				left(axis.title), "", axis.spare, func(row *contended) string { return text.Snip(axis.of(row), 16, "…") },
+			})
+		}
+	}
+	ns := nsFigures(rows)
+	columns = append(columns, []contendColumn{
+		{right("min"), "", 0, median(ns, func(c *result.Contend) *float64 { return &c.Min })},
+		{right("max"), "", 0, median(ns, func(c *result.Contend) *float64 { return &c.Max })},
+		{right("avg"), "", 0, median(ns, nsPerOp)},
+		{
+			right("stdev"), "min, max, avg and stdev are ns an operation, of the threads", 0,
+			median(ns, func(c *result.Contend) *float64 { return &c.Stdev }),
+		},
+		{right("±"), "± is half the range of avg over the samples", 3, scatter},
+		{
+			right("fails"), "fails are compare-and-swaps that found another value, for each operation", 0,
+			median(ratio, failures),
+		},
+		{
+			right("fair"), "fair is Jain's index of the threads' rates, 1 where all got the same and 1/n where one got all", 2,
+			median(ratio, func(c *result.Contend) *float64 { return &c.Fairness }),
+		},
+		{
+			right("Mops/s"), "Mops/s are of all threads", 1,
+			median(func(x float64) string { return digits(x / 1e6) }, opsPerSecond),
+		},
+		{
+			right("together"), "together is the part of the time in which all ran", 4,
+			median(percent, allRunning),
+		},
+		{left("windows"), "windows are the ns of the fastest and of the slowest", 5, windows},
+	}...)
+	return slices.DeleteFunc(columns, func(c contendColumn) bool {
+		return !slices.ContainsFunc(rows, func(row contended) bool { return c.show(&row) != none })
+	})
+}
+
+// none is what a row shows that lacks a figure.
+const none = "-"
+
+// median shows that of a figure over the row's samples.
+func median(show func(x float64) string, of func(c *result.Contend) *float64) func(row *contended) string {
+	return func(row *contended) string {
+		if d, ok := row.spread(of); ok {
+			return show(d.Median)
+		}
+		return none
+	}
+}
+
+// scatter is how far apart the samples of a row are.
+func scatter(row *contended) string {
+	d, ok := row.spread(nsPerOp)
+	if !ok || d.Median <= 0 || len(row.samples) < 2 {
+		return none
+	}
+	return strconv.FormatFloat(100*(d.Max-d.Min)/2/d.Median, 'f', 0, 64) + "%"
+}
+
+func nsPerOp(c *result.Contend) *float64      { return &c.NsPerOp }
+func opsPerSecond(c *result.Contend) *float64 { return &c.OpsPerSecond }
+func allRunning(c *result.Contend) *float64   { return c.Together }
+
+// failures are those of a compare-and-swap, for each operation that counts.
+func failures(c *result.Contend) *float64 {
+	if c.Failures == nil || c.Operations == 0 {
+		return nil
+	}
+	share := float64(*c.Failures) / float64(c.Operations)
+	return &share
+}
+
+// windows are the least and the greatest ns of a window, over all samples: a row may have two speeds.
+func windows(row *contended) string {
+	var all []float64
+	for i := range row.samples {
+		if d := row.samples[i].WindowsNs; d != nil {
+			all = append(all, d.Min, d.Max)
+		}
+	}
+	if len(all) == 0 {
+		return none
+	}
+	return digits(slices.Min(all)) + " … " + digits(slices.Max(all))
+}
+
+// contendAxes are in what rows can differ beside their CPUs. Each is a column where they do, and else a part of the
+// heading; without a title, it is only that.
+var contendAxes = [...]struct {
+	title string
+	spare int
+	of    func(row *contended) string
+	part  func(text string) string
+}{
+	{"", 0, func(row *contended) string { return row.Load }, func(text string) string { return "load " + text }},
+	{"instruction", 4, func(row *contended) string { return row.Instruction }, func(text string) string { return text }},
+	{"variant", 0, func(row *contended) string { return row.variant }, func(text string) string { return text }},
+	{
+		"dist", 0, func(row *contended) string { return strconv.Itoa(row.DistBytes) + " B" },
+		func(text string) string {
+			if text == "0 B" {
+				return "one word for all threads"
+			}
+			return "words " + text + " apart"
+		},
+	},
+	{
+		"memory", 0, func(row *contended) string { return "node " + strconv.Itoa(row.MemNode) },
+		func(text string) string { return "memory of " + text },
+	},
+}
+
+func differs(rows []contended, of func(row *contended) string) bool {
+	return slices.ContainsFunc(rows, func(row contended) bool { return of(&row) != of(&rows[0]) })
+}
+
+// nsFigures shows times that are read below each other, in ns: two decimals, or
+// three where the least time needs them and the greatest leaves room.
+func nsFigures(rows []contended) func(x float64) string {
+	decimals, least, greatest := 2, 1.0, 0.0
+	for i := range rows {
+		if d, ok := rows[i].spread(nsPerOp); ok {
+			least, greatest = min(least, d.Median), max(greatest, d.Median)
+		}
+	}
+	if least < 1 && greatest < 100 {
+		decimals = 3
+	}
+	return func(x float64) string { return strconv.FormatFloat(x, 'f', decimals, 64) }
+}
+
+// contendTitle is the heading of `gorun contend`: what is the same in all rows.
+func contendTitle(run *result.Run, options spec) (title string, parts []string) {
+	rows := contendedRows(run.Samples)
+	if len(rows) == 0 {
+		return otherTitle(run, options)
+	}
+	var ops []string
+	for _, row := range rows {
+		if op := text.Snip(row.Op, 24, "…"); !slices.Contains(ops, op) {
+			ops = append(ops, op)
+		}
+	}
+	title = "gorun contend: " + strings.Join(ops, ", ")
+	if len(ops) > 4 {
+		title = "gorun contend: " + things(len(ops), "operation")
+	}
+	title += ", ns an operation"
+	for _, axis := range contendAxes {
+		if part := axis.part(axis.of(&rows[0])); part != "" && !differs(rows, axis.of) {
+			parts = append(parts, text.Snip(part, 64, "…"))
+		}
+	}
+	first := rows[0].samples[0]
+	switch {
+	case differs(rows, func(row *contended) string { return row.mode }):
+	case rows[0].mode == result.ByCount && first.CountPerCPU > 0:
+		parts = append(parts, things(int(first.CountPerCPU), "operation")+" a thread")
+	case rows[0].mode == result.ByTime && first.WindowNs > 0:
+		parts = append(parts, "windows of "+seconds(first.WindowNs/1e9))
+	}
+	return title, parts
+}
+
+// contendBlocks are the rows, what their figures mean, and the samples.
+func contendBlocks(run *result.Run, options spec, opts Options) []string {
+	rows := contendedRows(run.Samples)
+	if len(rows) == 0 {
+		return []string{doubtsBlock(run, opts)}
+	}
+	block := contendGrid(rows, contendNodes(options), opts) + contendNotes(rows, opts)
+	return []string{block, doubtsBlock(run, opts)}
+}
+
+// verdictMarks stand after a row whose figures are not to be trusted.
+var verdictMarks = map[result.Verdict]string{result.Suspect: "?", result.Invalid: "!"}
+
+// contendFits are the ways to lay out the rows, best first: in which form their names are, and the highest rank of the
+// columns that stay.
+var contendFits = [...]struct {
+	form  listingForm
+	spare int
+}{
+	{fullListing, 5},
+	{fullListing, 4},
+	{fullListing, 3},
+	{bareListing, 3},
+	{listListing, 3},
+	{bareListing, 2},
+	{listListing, 2},
+	{shortListing, 2},
+	{shortListing, 1},
+	{shortListing, 0},
+}
+
+// contendGrid lays out the rows in the best way that there is room for, and tells what the columns mean. Operations are
+// set apart, where each has several rows.
+func contendGrid(rows []contended, nodes []int, opts Options) string {
+	plain, marks := make([]result.ContendRow, len(rows)), make([]string, len(rows))
+	groups := 1
+	for i, row := range rows {
+		plain[i], marks[i] = row.ContendRow, opts.paint(verdictColour(row.verdict), verdictMarks[row.verdict])
+		if i > 0 && begins(rows, i) {
+			groups++
+		}
+	}
+	all := contendColumns(rows)
+	var kept []contendColumn
+	var columns []column
+	cells := make([][]string, len(rows))
+	for _, fit := range contendFits {
+		title, lines := listing(plain, nodes, fit.form)
+		kept = slices.DeleteFunc(slices.Clone(all), func(c contendColumn) bool { return c.spare > fit.spare })
+		columns = []column{left(title)}
+		for _, c := range kept {
+			columns = append(columns, c.column)
+		}
+		columns = append(columns, left(""))
+		for i := range rows {
+			cells[i] = []string{lines[i]}
+			for _, c := range kept {
+				cells[i] = append(cells[i], c.show(&rows[i]))
+			}
+			cells[i] = append(cells[i], marks[i])
+		}
+		if gridWidth(columns, cells) <= opts.columns() {
+			break
+		}
+	}
+	lines := slices.Collect(strings.Lines(grid(columns, cells)))
+	block := lines[0]
+	for i, line := range lines[1:] {
+		if i > 0 && groups < len(rows) && begins(rows, i) {
+			block += "\n"
+		}
+		block += line
+	}
+	var notes []string
+	for _, c := range kept {
+		if c.note != "" {
+			notes = append(notes, c.note)
+		}
+	}
+	if slices.ContainsFunc(marks, func(mark string) bool { return mark != "" }) {
+		notes = append(notes, "?: suspect, !: invalid")
+	}
+	return block + "\n" + paragraph("  ", strings.Join(notes, "; ")+".", opts.columns()-2)
+}
+
+// begins tells whether a row has another operation or load than the one before.
+func begins(rows []contended, i int) bool {
+	return rows[i].Op != rows[i-1].Op || rows[i].Load != rows[i-1].Load
+}
+
+func verdictColour(verdict result.Verdict) colour {
+	for _, v := range verdictColours {
+		if v.verdict == verdict {
+			return v.colour
+		}
+	}
+	return ""
+}
+
+// contendNotes say how the figures came about.
+func contendNotes(rows []contended, opts Options) string {
+	block := ""
+	for _, note := range []string{samplesNote(rows), countNote(rows), timeNote(rows)} {
+		if note != "" {
+			block += paragraph("  ", note, opts.columns()-2)
+		}
+	}
+	return block
+}
+
+// samplesNote says what a row with several samples shows; "" where all have one.
+func samplesNote(rows []contended) string {
+	least, most := len(rows[0].samples), 0
+	for _, row := range rows {
+		least, most = min(least, len(row.samples)), max(most, len(row.samples))
+	}
+	number := strconv.Itoa(most)
+	switch {
+	case most == 1:
+		return ""
+	case least < most:
+		number = fmt.Sprintf("%d to %d", least, most)
+	}
+	return "Each figure is the median of its row's " + number + " samples."
+}
+
+// countNote says what the averages of fixed counts hold; "" where none was contended.
+func countNote(rows []contended) string {
+	var shares []float64
+	for i := range rows {
+		row := &rows[i]
+		if d, ok := row.spread(allRunning); ok && row.mode == result.ByCount && row.CPUs > 1 {
+			shares = append(shares, d.Median)
+		}
+	}
+	if len(shares) == 0 {
+		return ""
+	}
+	share := percent(slices.Min(shares))
+	if most := percent(slices.Max(shares)); most != share {
+		share += " to " + most
+	}
+	return "All threads of a row ran together for " + share + " of its time; the averages also hold the tail, in which" +
+		" some had done their count and the others ran faster. --time counts only the windows in which all ran."
+}
+
+// timeNote says which windows count; "" where there are none.
+func timeNote(rows []contended) string {
+	counted, of := 0, 0
+	for _, row := range rows {
+		if row.mode == result.ByTime {
+			for i := range row.samples {
+				counted, of = counted+row.samples[i].Windows, of+row.samples[i].WindowsOf
+			}
+		}
+	}
+	if of == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%d of %s count (%s): those in which all threads of the row ran.", counted, things(of, "window"),
+		percent(float64(counted)/float64(of)))
+}
+
+// contendPlan lists the rows that would run.
+func contendPlan(plan *result.Plan, options spec) string {
+	if len(plan.Rows) == 0 {
+		return ""
+	}
+	title, lines := listing(plan.Rows, contendNodes(options), fullListing)
+	if text.StringWidth(title)+2 > defaultWidth {
+		title, lines = listing(plan.Rows, nil, listListing)
+	}
+	cells := make([][]string, len(lines))
+	for i, line := range lines {
+		cells[i] = []string{line}
+	}
+	return grid([]column{left(title)}, cells)
+}
+
+// ContendSVG writes how operations get slower with CPUs, and what all together get done, as an SVG file that needs
+// nothing else: a curve an operation.
+func ContendSVG(w io.Writer, run *result.Run) error {
+	perOp, perSecond := contendCurves(contendedRows(clean(run).Samples))
+	if len(perOp) == 0 {
+		return hint.With(errors.New("cannot draw a curve: no operation ran on different numbers of CPUs"),
+			"use --load cpu-increase")
+	}
+	title := "Contention: time and throughput by CPUs"
+	if model := strings.Join(strings.Fields(clean(run.Host.CPUModel)), " "); model != "" {
+		title += ", " + model
+	}
+	var about []string
+	for _, c := range perOp {
+		first, last := c.points[0], c.points[len(c.points)-1]
+		about = append(about, fmt.Sprintf("%s: %s ns on %s, %s ns on %s.", c.name, digits(first[1]),
+			things(int(first[0]), "CPU"), digits(last[1]), things(int(last[0]), "CPU")))
+	}
+	page := chartSVG([]panel{{"ns an operation, mean of the threads", perOp}, {"Mops/s, all threads together", perSecond}},
+		"CPUs", title, strings.Join(about, " "))
+	if _, err := io.WriteString(w, page); err != nil {
+		return fmt.Errorf("cannot write the curves as SVG: %w", err)
+	}
+	return nil
+}
+
+// contendCurves are ns an operation and Mops/s against the number of CPUs: a curve for each operation under the same
+// conditions that has at least two numbers of CPUs. Rows without a good sample are left out.
+func contendCurves(rows []contended) (perOp, perSecond []curve) {
+	type key struct {
+		result.ContendRow // without what makes a point
+		variant, mode     string
+	}
+	points := map[key][]*contended{}
+	var order []key
+	for i := range rows {
+		row := &rows[i]
+		if _, ok := row.spread(nsPerOp); !ok || row.verdict == result.Invalid {
+			continue
+		}
+		k := key{row.ContendRow, row.variant, row.mode}
+		k.Row, k.CPUs, k.CPUList, k.Pattern = 0, 0, "", ""
+		if points[k] == nil {
+			order = append(order, k)
+		}
+		points[k] = append(points[k], row)
+	}
+	for _, k := range order {
+		slices.SortStableFunc(points[k], func(a, b *contended) int { return cmp.Compare(a.CPUs, b.CPUs) })
+		of := points[k]
+		if of[0].CPUs == of[len(of)-1].CPUs {
+			continue
+		}
+		name := []string{text.Snip(k.Op, 24, "…")}
+		for _, axis := range contendAxes {
+			if axis.title != "instruction" && differs(rows, axis.of) {
+				name = append(name, axis.of(of[0]))
+			}
+		}
+		time, rate := curve{name: strings.Join(name, ", ")}, curve{name: strings.Join(name, ", ")}
+		for _, row := range of {
+			ns, _ := row.spread(nsPerOp)
+			ops, _ := row.spread(opsPerSecond)
+			time.points = append(time.points, [2]float64{float64(row.CPUs), ns.Median})
+			rate.points = append(rate.points, [2]float64{float64(row.CPUs), ops.Median / 1e6})
+		}
+		perOp, perSecond = append(perOp, time), append(perSecond, rate)
+	}
+	return perOp, perSecond
+}

@@ -1,0 +1,396 @@
+package render
+
+import (
+	"encoding/csv"
+	"fmt"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/jedib0t/go-pretty/v6/text"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"gorun/internal/cpuset"
+	"gorun/internal/hint"
+	"gorun/internal/result"
+)
+
+// contendSpec is a spec as the experiment has it.
+type contendSpec struct {
+	Op        string  `json:"op"`
+	Load      string  `json:"load"`
+	Mode      string  `json:"mode"`
+	Count     uint64  `json:"count"`
+	Time      float64 `json:"time_seconds"`
+	Window    float64 `json:"window_seconds"`
+	DistBytes string  `json:"dist_bytes"`
+	MemNode   string  `json:"mem_node"`
+	Nodes     string  `json:"nodes"`
+	CPUs      string  `json:"cpus"`
+	Samples   int     `json:"samples"`
+}
+
+// increase are the rows of cpu-increase on nodes of so many CPUs each, numbered one node after the other.
+func increase(op, instruction string, nodes, each int) []result.ContendRow {
+	var rows []result.ContendRow
+	for n := 1; n <= nodes*each; n++ {
+		row := result.ContendRow{
+			Row: n - 1, Op: op, Instruction: instruction, Load: "cpu-increase", CPUs: n, CPUList: cpuset.Range(0, n-1).String(),
+		}
+		stars := strings.Repeat("*", n) + strings.Repeat("-", nodes*each-n)
+		for node := range nodes {
+			row.Pattern += " " + stars[node*each:(node+1)*each]
+		}
+		row.Pattern = row.Pattern[1:]
+		rows = append(rows, row)
+	}
+	return rows
+}
+
+// rowSample is a good sample of a row.
+func rowSample(index int, row result.ContendRow, ns, stdev float64, change func(c *result.Contend)) result.Sample {
+	c := result.Contend{
+		ContendRow: row, Mode: result.ByTime, NsPerOp: ns, Min: ns - stdev, Max: ns + stdev/2, Stdev: stdev,
+		Fairness: 1 - stdev/200, FairnessMinMax: 0.9, OpsPerSecond: float64(row.CPUs) * 1e9 / ns, Operations: 4711,
+		MemNodeRead: ptr(0), Together: ptr(0.98), Windows: 98, WindowsOf: 100, WindowNs: 1e6,
+		WindowsNs: &result.Distribution{Min: ns - 2*stdev, Median: ns, Mean: ns, P99: ns + stdev, Max: ns + 2*stdev},
+		Threads:   []result.ContendThread{{NsPerOp: ns, Operations: 4711, Seconds: 0.098}},
+	}
+	if change != nil {
+		change(&c)
+	}
+	s := plainSample(index, 0.104)
+	s.Workers, s.CPUs = nil, nil
+	s.Values, _ = result.ValuesOf(c)
+	s.Placement = result.Placement{
+		Requested: fmt.Sprintf("a thread pinned to each of CPUs %s, memory on node 0", row.CPUList), Verified: true,
+		Checked: 2 * row.CPUs,
+	}
+	return s
+}
+
+// contendOf is a run whose samples are yet to come.
+func contendOf(cpus, nodes int) *result.Run {
+	run := plainRun()
+	run.Experiment, run.Findings, run.Warnings, run.Samples = "contend", nil, nil, nil
+	run.Host.CPUs, run.Host.Online, run.Host.Nodes, run.Host.GOMAXPROCS = cpus, cpus, nodes, cpus
+	run.Host.Allowed = cpuset.Range(0, cpus-1).String()
+	run.Spec = contendSpec{
+		Op: "cmpxchg", Load: "cpu-increase", Mode: result.ByTime, Time: 0.1, Window: 0.001, DistBytes: "0", MemNode: "0",
+		Nodes: cpuset.Range(0, nodes-1).String(), CPUs: run.Host.Allowed, Samples: 1,
+	}
+	return run
+}
+
+// contendRun is the classic listing: one word, more and more CPUs of two nodes, by count.
+func contendRun() *result.Run {
+	run := contendOf(8, 2)
+	figures := []struct{ least, most, mean, stdev float64 }{
+		{8.938, 8.938, 8.938, 0},
+		{36.114, 36.119, 36.117, 0.004},
+		{54.27, 54.272, 54.271, 0.001},
+		{72.292, 72.321, 72.313, 0.013},
+		{61.691, 108.06, 98.782, 20.735},
+		{101.316, 136.923, 125.059, 18.369},
+		{151.639, 169.218, 161.702, 9.358},
+		{192.281, 196.25, 194.281, 2.098},
+	}
+	for i, row := range increase("cmpxchg", "lock cmpxchg", 2, 4) {
+		run.Samples = append(run.Samples, rowSample(i, row, figures[i].mean, figures[i].stdev, func(c *result.Contend) {
+			c.Min, c.Max = figures[i].least, figures[i].most
+			c.Mode, c.CountPerCPU, c.Windows, c.WindowsOf, c.WindowNs, c.WindowsNs = result.ByCount, 1000000, 0, 0, 0, nil
+			c.Operations = 1000000 * uint64(row.CPUs)
+			c.Failures = ptr(c.Operations * uint64(i) / 8)
+			c.Together = ptr(figures[i].least / figures[i].most)
+		}))
+	}
+	return run
+}
+
+// singleCPURun has one row.
+func singleCPURun() *result.Run {
+	run := contendOf(1, 1)
+	row := increase("idle", "dec", 1, 1)[0]
+	run.Samples = []result.Sample{rowSample(0, row, 0.2512, 0, nil)}
+	return run
+}
+
+// wideContendRun is on 256 CPUs of 8 nodes, two operations and two distances.
+func wideContendRun() *result.Run {
+	run := contendOf(256, 8)
+	for _, op := range [...]struct{ name, instruction string }{{"mov+mfence", "mov; mfence"}, {"xadd", "lock xadd"}} {
+		for _, dist := range []int{0, 64} {
+			rows := increase(op.name, op.instruction, 8, 32)
+			for _, n := range []int{1, 2, 33, 255, 256} {
+				row := rows[n-1]
+				row.Row, row.DistBytes = len(run.Samples), dist
+				ns := 20.5 * float64(n) / float64(1+dist)
+				run.Samples = append(run.Samples, rowSample(len(run.Samples), row, ns, float64(n-1)/9, nil))
+			}
+		}
+	}
+	run.Samples[8].Values["cpu_list"] = "0-99:1/2,101,103,105,107,110-190,200-220,230-253"
+	return run
+}
+
+// contendSamplesRun has several samples of each row, not all good.
+func contendSamplesRun() *result.Run {
+	run := contendOf(8, 2)
+	for _, ns := range []float64{1, 1.1, 0.98} {
+		for _, row := range increase("cas-loop", "lock cmpxchg", 2, 4)[:5] {
+			row.Pattern = strings.ReplaceAll(row.Pattern, "*---", "---*") // any CPU of a node
+			n := float64(row.CPUs)
+			run.Samples = append(run.Samples, rowSample(len(run.Samples), row, 30*ns*n, n, func(c *result.Contend) {
+				c.Failures = ptr(c.Operations * uint64(row.CPUs-1) * 3 / 2)
+			}))
+		}
+	}
+	run.Samples[5].Quality = result.Quality{
+		Verdict: result.Suspect, Reasons: []string{"all threads ran in only 41% of the windows"},
+	}
+	for _, i := range []int{2, 7, 12} {
+		run.Samples[i].Quality = result.Quality{Verdict: result.Invalid, Reasons: []string{"the memory is on node 1, not 0"}}
+		run.Samples[i].Placement.Verified = false
+		run.Samples[i].Placement.Mismatches = []string{"the memory is on node 1, not 0"}
+	}
+	run.Samples[3].Quality = result.Quality{Verdict: result.Invalid, Reasons: []string{"0.6 s stolen"}}
+	return run
+}
+
+// partialContendRun was interrupted in its second row.
+func partialContendRun() *result.Run {
+	run := contendOf(8, 2)
+	run.Partial = true
+	rows := increase("xadd", "lock xadd", 2, 4)
+	cut := plainSample(1, 0.01)
+	cut.Partial, cut.Values, cut.CPUs, cut.Workers = true, nil, nil, nil
+	cut.Placement = rowSample(1, rows[1], 1, 0, nil).Placement
+	cut.Quality = result.Quality{Verdict: result.Suspect, Reasons: []string{"cut short"}}
+	run.Samples = []result.Sample{rowSample(0, rows[0], 6.5, 0, nil), cut}
+	return run
+}
+
+func contendGolden(t *testing.T, name string, run *result.Run) string {
+	t.Helper()
+	var out strings.Builder
+	require.NoError(t, ContendSVG(&out, run))
+	golden(t, name, out.String())
+	return out.String()
+}
+
+// The dry run is the listing that people know, word for word.
+func TestContendPlan(t *testing.T) {
+	plan := &result.Plan{
+		Experiment: "contend", CPUs: "0-7", Threads: 8, Placement: "a thread pinned to each CPU of the row",
+		Spec: contendSpec{
+			Op: "cmpxchg", Load: "cpu-increase", Mode: "time", Time: 0.1, DistBytes: "0", Nodes: "0,2", MemNode: "0",
+			CPUs: "0-7",
+		},
+		Rows: increase("cmpxchg", "lock cmpxchg", 2, 4),
+	}
+	var out strings.Builder
+	require.NoError(t, Plan(&out, plan, "table"))
+	assert.Equal(t, `Plan of gorun contend (nothing was run)
+  op                 cmpxchg
+  load               cpu-increase
+  nodes              0,2
+  mem-node           0
+  dist-bytes         0
+  mode               time
+  time-seconds       0.1
+  CPUs of the run    0-7
+  placement          a thread pinned to each CPU of the row
+  threads at once    8
+
+  Nodes N0   N2   CPUs operation
+  CPUs  *--- ---- 1    cmpxchg
+  CPUs  **-- ---- 2    cmpxchg
+  CPUs  ***- ---- 3    cmpxchg
+  CPUs  **** ---- 4    cmpxchg
+  CPUs  **** *--- 5    cmpxchg
+  CPUs  **** **-- 6    cmpxchg
+  CPUs  **** ***- 7    cmpxchg
+  CPUs  **** **** 8    cmpxchg
+`, out.String())
+
+	out.Reset()
+	plan.Rows = increase("xadd", "lock xadd", 8, 32)[254:]
+	require.NoError(t, Plan(&out, plan, "table"))
+	assert.Contains(t, out.String(), "\n  CPUs list  operation\n  255  0-254 xadd\n  256  0-255 xadd\n")
+}
+
+// Whatever the nodes are, the names stand over their CPUs.
+func TestListing(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		nodes := rapid.SliceOfNDistinct(rapid.IntRange(0, 1023), 1, 4, rapid.ID).Draw(t, "nodes")
+		each := rapid.IntRange(1, 9).Draw(t, "CPUs of a node")
+		rows := increase("xadd", "lock xadd", len(nodes), each)
+		title, lines := listing(rows, nodes, fullListing)
+		for i, line := range lines {
+			require.Len(t, line, len(title))
+			require.Equal(t, rows[i].CPUs, strings.Count(line, "*"))
+			want := "CPUs " + rows[i].Pattern + " " + strconv.Itoa(rows[i].CPUs) + " xadd"
+			require.Equal(t, strings.Fields(want), strings.Fields(line))
+		}
+		for i, node := range nodes {
+			at := strings.Index(title+" ", "N"+strconv.Itoa(node)+" ")
+			require.Equal(t, strings.Fields(rows[0].Pattern)[i], strings.Fields(lines[0][at:])[0])
+		}
+	})
+	title, _ := listing(increase("xadd", "", 2, 1), []int{0}, fullListing)
+	assert.Equal(t, "Nodes N0 N? CPUs operation", title, "the options do not tell every node")
+	title, lines := listing(nil, nil, fullListing)
+	assert.Equal(t, "Nodes CPUs operation", title)
+	assert.Empty(t, lines)
+}
+
+func TestContendedRows(t *testing.T) {
+	run := contendSamplesRun()
+	rows := contendedRows(run.Samples)
+	require.Len(t, rows, 5)
+	for i, want := range []struct {
+		samples int
+		verdict result.Verdict
+		avg     string
+		scatter string
+	}{
+		{3, result.Suspect, "30.00", "6%"},
+		{3, result.Valid, "60.00", "6%"},
+		{3, result.Invalid, "90.00", "6%"},
+		{2, result.Valid, "124.80", "6%"},
+		{3, result.Valid, "150.00", "6%"},
+	} {
+		row := rows[i]
+		assert.Equal(t, i, row.Row)
+		assert.Len(t, row.samples, want.samples)
+		assert.Equal(t, want.verdict, row.verdict)
+		assert.Equal(t, want.avg, median(nsFigures(rows), nsPerOp)(&row))
+		assert.Equal(t, want.scatter, scatter(&row))
+	}
+	assert.Empty(t, contendedRows([]result.Sample{
+		{},
+		{Values: result.Values{"cpus": "many"}},
+		{Values: result.Values{"cpus": -1.0}},
+	}))
+
+	run.Samples[1].Values["operations"] = 0.0
+	assert.Len(t, contendedRows(run.Samples)[1].samples, 3)
+	d, ok := contendedRows(run.Samples)[1].spread(nsPerOp)
+	require.True(t, ok)
+	assert.InDelta(t, 62.4, d.Median, 1e-9, "a sample in which nothing was counted has no figures")
+}
+
+func TestContendTableFitsAnyWidth(t *testing.T) {
+	for name, run := range map[string]*result.Run{
+		"contend": contendRun(), "samples": contendSamplesRun(), "wide": wideContendRun(), "one": singleCPURun(),
+	} {
+		for width := 76; width < 400; width += 11 {
+			page := write(t, Table, run, Options{Width: width})
+			for line := range strings.Lines(page) {
+				assert.LessOrEqual(t, text.StringWidth(strings.TrimSuffix(line, "\n")), width, "%s: %q", name, line)
+			}
+		}
+	}
+	assert.Contains(t, write(t, Table, contendRun(), Options{Width: 110}), "CPUs  **** *--- 5    cmpxchg")
+	wide := write(t, Table, wideContendRun(), Options{Width: 420})
+	assert.Contains(t, wide, strings.Repeat("*", 32)+" *"+strings.Repeat("-", 31))
+	assert.Contains(t, wide, "mov; mfence")
+	assert.Contains(t, wide, " … ", "the windows")
+	assert.NotContains(t, write(t, Table, contendRun(), Options{Width: 420}), "windows are")
+	assert.Contains(t, write(t, Table, wideContendRun(), Options{Width: 86}), "0-99:1/2,… ")
+	assert.Contains(t, write(t, Table, wideContendRun(), Options{Width: 86}), "  fair  ")
+}
+
+// The tail of a count is told where there is one.
+func TestCountNote(t *testing.T) {
+	rows := contendedRows(contendRun().Samples)
+	assert.Contains(t, countNote(rows), "together for 57.1 % to 100.0 % of its time")
+	assert.Contains(t, countNote(rows[4:5]), "together for 57.1 % of its time")
+	assert.Empty(t, countNote(rows[:1]), "one thread has no tail")
+	assert.Empty(t, countNote(contendedRows(contendSamplesRun().Samples)), "windows have none")
+}
+
+// Threads that differ in nothing else are on different memory.
+func TestContendAxes(t *testing.T) {
+	run := contendOf(2, 2)
+	rows := increase("xadd", "ldaddal", 2, 1)
+	other := rows[1]
+	other.MemNode, other.Row = 1, 2
+	for _, row := range append(rows, other) {
+		run.Samples = append(run.Samples, rowSample(row.Row, row, 10, 1, func(c *result.Contend) { c.Variant = "lse" }))
+	}
+	page := write(t, Table, run, Options{})
+	assert.Contains(t, page, "ldaddal · lse · one word for all threads")
+	assert.NotContains(t, page, "memory of node")
+	assert.Contains(t, page, "node 1  ")
+}
+
+func TestContendCSV(t *testing.T) {
+	run := contendSamplesRun()
+	rows, err := csv.NewReader(strings.NewReader(write(t, CSV, run, Options{}))).ReadAll()
+	require.NoError(t, err)
+	require.Len(t, rows, 1+len(run.Samples))
+	first := "row,op,load,cpus,ns_per_op,min,max,stdev,fairness,ops_per_second,cpu_list"
+	assert.True(t, strings.HasPrefix(strings.Join(rows[0], ","), first), rows[0])
+	assert.Equal(t, "1,cas-loop,cpu-increase,2,60,58,61,2,0.99", strings.Join(rows[2][:9], ","))
+	for _, name := range []string{"windows_ns_p99", "failures", "together", "verdict"} {
+		assert.Contains(t, rows[0], name)
+	}
+	assert.NotContains(t, rows[0], "threads")
+	assert.NotContains(t, rows[0], "windows_ns")
+}
+
+func TestContendBenchfmt(t *testing.T) {
+	page := write(t, Benchfmt, contendRun(), Options{})
+	assert.Contains(t, page, "\nBenchmarkContend/op=cmpxchg/load=cpu-increase/cpus=2/cpu_list=0-1/dist_bytes=0"+
+		"/mem_node=0/mode=count-8 2000000 36.117 ns/op 5.537558490461556e+07 ops/s 0.99998 fairness\n")
+	assert.Contains(t, page, "Unit ops/s better=higher\n")
+	assert.NotContains(t, page, "trials")
+	assert.Contains(t, write(t, Benchfmt, contendSamplesRun(), Options{}), "/verdict=invalid-8 ")
+
+	run := contendRun() // as a cell of a matrix, its flags come first, and are not said again
+	run.Matrix = &result.Matrix{}
+	run.Cells = []result.Cell{{Flags: map[string]string{"op": "cmpxchg", "count": "1000000"}}}
+	run.Samples = run.Samples[1:2]
+	run.Samples[0].Slot = &result.Slot{}
+	page = write(t, Benchfmt, run, Options{})
+	assert.Contains(t, page, "BenchmarkContend/count=1000000/op=cmpxchg/load=cpu-increase/cpus=2/")
+}
+
+func TestContendSVG(t *testing.T) {
+	page := contendGolden(t, "contend.svg", contendRun())
+	assertXML(t, page)
+	assert.Equal(t, 2*8, strings.Count(page, "<circle"))
+	page = contendGolden(t, "contend-wide.svg", wideContendRun())
+	assertXML(t, page)
+	assert.Contains(t, page, ">xadd, 64 B</text>")
+
+	err := ContendSVG(&strings.Builder{}, singleCPURun())
+	require.EqualError(t, err, "cannot draw a curve: no operation ran on different numbers of CPUs")
+	assert.Contains(t, hint.Of(err), "cpu-increase")
+	require.ErrorIs(t, ContendSVG(brokenWriter{}, contendRun()), errBroken)
+
+	invalid := contendRun()
+	for i := range invalid.Samples[1:] {
+		invalid.Samples[1+i].Quality.Verdict = result.Invalid
+	}
+	require.Error(t, ContendSVG(&strings.Builder{}, invalid), "an invalid row is no point of a curve")
+}
+
+func TestAxis(t *testing.T) {
+	assert.Equal(t, []float64{0, 50, 100, 150}, axisOf([]float64{8.9, 194}, 100).ticks)
+	assert.Equal(t, []float64{0.1, 1, 10}, axisOf([]float64{0.15, 9}, 100).ticks)
+	assert.Equal(t, []float64{1, 2, 3, 4, 5, 6, 7, 8}, linear(1, 8, 100).ticks)
+	assert.Equal(t, []float64{5}, linear(5, 5, 100).ticks[:1])
+	rapid.Check(t, func(t *rapid.T) {
+		figures := rapid.SliceOfN(rapid.Float64Range(-1e12, 1e300), 1, 9).Draw(t, "figures")
+		a := axisOf(figures, 100)
+		for _, x := range figures {
+			at := a.at(x)
+			require.True(t, at >= -1e-6 && at <= 100+1e-6, "%v of %v is at %v", x, figures, at)
+		}
+		require.LessOrEqual(t, len(a.ticks), 700)
+	})
+}

@@ -1,0 +1,71 @@
+package result
+
+// NumaRow is a row of `gorun numa`: what the probe and its memory are bound to, and how it works on the memory.
+type NumaRow struct {
+	Row           int    `json:"row"`
+	PreferredNode int    `json:"preferred_node"`         // -1: none
+	PreferredBy   string `json:"preferred_by,omitempty"` // how it is asked for: "prctl", "mempolicy", "affinity"
+	NUMABalancing int    `json:"numa_balancing"`         // 0 or 1; -1: as it is
+	Mem           int    `json:"mem"`                    // node that the memory is bound to; -1: it floats
+	CPU           int    `json:"cpu"`                    // node whose CPUs the probe is bound to; -1: it floats
+	BufferBytes   uint64 `json:"buffer_bytes"`
+	Pages         string `json:"pages"`                 // linux.PageKinds
+	Access        string `json:"access"`                // csrc.ProbeAccesses
+	Unsupported   string `json:"unsupported,omitempty"` // why it cannot be measured here
+}
+
+// Numa are the values of one sample of `gorun numa`: a row, measured by a process of its own. The sample's seconds are
+// those of the timed loop.
+type Numa struct {
+	NumaRow
+	Accesses    uint64  `json:"accesses"` // in all repetitions
+	Repetitions int     `json:"repetitions"`
+	NsPerAccess float64 `json:"ns_per_access"`
+	IndexNs     float64 `json:"index_ns"` // of each access, that making its index takes: measured without memory
+
+	Repeated      Distribution       `json:"repetition_seconds"`
+	PageBytes     map[string]uint64  `json:"page_bytes,omitempty"` // resident bytes by size of the page in bytes (smaps)
+	NodePages     map[string]int     `json:"node_pages,omitempty"` // pages by node (move_pages), when the loop had ended
+	BalancingRead *int               `json:"numa_balancing_read,omitempty"`
+	PreferredRead *int               `json:"preferred_node_read,omitempty"`
+	CPUShare      map[string]float64 `json:"cpu_share,omitempty"`  // part of the time that the probe was on each CPU
+	NodeShare     map[string]float64 `json:"node_share,omitempty"` // part of the time that the probe was on each node
+
+	Migrations *NumaMigrations `json:"migrations,omitempty"`
+	Timeline   []NumaMove      `json:"timeline,omitempty"`
+	Load       *NumaLoad       `json:"load,omitempty"`
+}
+
+// NumaMigrations are the probe's moves between CPUs during the timed loop.
+type NumaMigrations struct {
+	By        string            `json:"by"` // how they were seen: perf.TraceMethod, or "reads"
+	Total     uint64            `json:"total"`
+	SameCore  uint64            `json:"same_core"`
+	SameLLC   uint64            `json:"same_llc"`
+	SameNode  uint64            `json:"same_node"`
+	CrossNode uint64            `json:"cross_node"`
+	FromNode  map[string]uint64 `json:"from_node"` // of the cross-node moves
+	ToNode    map[string]uint64 `json:"to_node"`
+	Lost      uint64            `json:"lost"` // records that were dropped
+}
+
+// NumaMove is one of them.
+type NumaMove struct {
+	Seconds  float64 `json:"seconds"` // since the timed loop began
+	From     int     `json:"from"`
+	To       int     `json:"to"`
+	Relation string  `json:"relation"`
+}
+
+// NumaLoad is the load beside the probe, in percent of a CPU.
+type NumaLoad struct {
+	Requested float64       `json:"requested"`
+	CPUs      []NumaLoadCPU `json:"cpus"`
+}
+
+// NumaLoadCPU is the load on one CPU.
+type NumaLoadCPU struct {
+	CPU      int     `json:"cpu"`
+	Achieved float64 `json:"achieved"`
+	Expected float64 `json:"expected"` // what was requested, or less where the probe had the CPU
+}
