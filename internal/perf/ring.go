@@ -1,0 +1,69 @@
+package perf
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"sync/atomic"
+)
+
+// headerSize is that of struct perf_event_header (perf_event_open(2)): u32 type, u16 misc, u16 size, itself included.
+const headerSize = 8
+
+// errRing is wrapped by the error for a ring or a record that is not as the kernel writes it.
+var errRing = errors.New("damaged perf ring buffer")
+
+// record is one entry of a ring.
+type record struct {
+	kind uint32 // PERF_RECORD_*
+	body []byte // what follows the header; good until the next record is read
+}
+
+// ring is a perf ring buffer (perf_event_open(2), "MMAP layout"). head and tail count bytes and are never taken modulo
+// the size: the kernel moves head behind what it has written, the reader moves tail behind what it has read.
+type ring struct {
+	head, tail *uint64
+	data       []byte // a power of two of bytes
+	crowded    bool   // a drain found more than half of it in use: something may have been lost; for others to reset
+	whole      []byte // the copy of what wraps around the end
+}
+
+// drain calls visit for each record that is there and makes room for new ones. After an error, its own or visit's, the
+// rest of what was there is dropped.
+func (r *ring) drain(visit func(record) error) error {
+	tail, head := *r.tail, atomic.LoadUint64(r.head)
+	// After the store the kernel writes where the records were.
+	defer atomic.StoreUint64(r.tail, head)
+	if head-tail > uint64(len(r.data)) {
+		return fmt.Errorf("%w: %d unread bytes in one of %d", errRing, head-tail, len(r.data))
+	}
+	r.crowded = r.crowded || head-tail > uint64(len(r.data)/2)
+	for tail != head {
+		unread := head - tail
+		if unread < headerSize {
+			return fmt.Errorf("%w: %d bytes after the last record", errRing, unread)
+		}
+		header := r.bytes(tail, headerSize)
+		kind := binary.NativeEndian.Uint32(header)
+		size := uint64(binary.NativeEndian.Uint16(header[6:]))
+		if size < headerSize || size > unread {
+			return fmt.Errorf("%w: a record of %d bytes where %d are unread", errRing, size, unread)
+		}
+		if err := visit(record{kind, r.bytes(tail, size)[headerSize:]}); err != nil {
+			return err
+		}
+		tail += size
+	}
+	return nil
+}
+
+// bytes returns the n bytes at a position, n at most the ring's size.
+func (r *ring) bytes(position, n uint64) []byte {
+	size := uint64(len(r.data))
+	begin := position & (size - 1)
+	if begin+n <= size {
+		return r.data[begin : begin+n]
+	}
+	r.whole = append(append(r.whole[:0], r.data[begin:]...), r.data[:begin+n-size]...)
+	return r.whole
+}

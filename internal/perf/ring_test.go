@@ -1,0 +1,157 @@
+package perf
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+)
+
+// recordOf makes a record as the kernel writes it.
+func recordOf(kind uint32, body ...byte) []byte {
+	b := binary.NativeEndian.AppendUint32(nil, kind)
+	b = binary.NativeEndian.AppendUint16(b, 0x2000) // misc
+	b = binary.NativeEndian.AppendUint16(b, uint16(headerSize+len(body)))
+	return append(b, body...)
+}
+
+func words(values ...uint64) []byte {
+	var b []byte
+	for _, v := range values {
+		b = binary.NativeEndian.AppendUint64(b, v)
+	}
+	return b
+}
+
+// newRing makes an empty ring with its ends at a position.
+func newRing(size int, position uint64) ring {
+	head, tail := position, position
+	return ring{head: &head, tail: &tail, data: make([]byte, size)}
+}
+
+// write appends a record as the kernel does, unless there is no room.
+func (r *ring) write(record []byte) bool {
+	size := uint64(len(r.data))
+	if *r.head+uint64(len(record))-*r.tail > size {
+		return false
+	}
+	for i, b := range record {
+		r.data[(*r.head+uint64(i))%size] = b
+	}
+	*r.head += uint64(len(record))
+	return true
+}
+
+type entry struct {
+	kind uint32
+	body []byte
+}
+
+func drained(r *ring) (entries []entry, err error) {
+	err = r.drain(func(r record) error {
+		entries = append(entries, entry{r.kind, bytes.Clone(r.body)})
+		return nil
+	})
+	return entries, err
+}
+
+// What is written is read, in order and once, wherever the ring wraps, and so do the counts of bytes.
+func TestRingReadsWhatWasWritten(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		r := newRing(1<<rapid.IntRange(6, 10).Draw(t, "size"), -rapid.Uint64Range(0, 2000).Draw(t, "position")&^7)
+		for range rapid.IntRange(1, 20).Draw(t, "drains") {
+			var want []entry
+			for range rapid.IntRange(0, 20).Draw(t, "records") {
+				kind := rapid.Uint32().Draw(t, "kind")
+				body := words(rapid.SliceOfN(rapid.Uint64(), 1, 6).Draw(t, "body")...)
+				if r.write(recordOf(kind, body...)) {
+					want = append(want, entry{kind, body})
+				}
+			}
+			got, err := drained(&r)
+			require.NoError(t, err)
+			require.Equal(t, want, got)
+			require.Equal(t, *r.head, *r.tail, "there is room again")
+		}
+	})
+}
+
+func TestRingDamaged(t *testing.T) {
+	good := recordOf(9, words(1, 2)...)
+	short := recordOf(9)
+	short[6] = headerSize - 1
+	long := recordOf(9, words(1)...)
+	long[6] = 64
+	for name, c := range map[string]struct {
+		data []byte
+		read int
+	}{
+		"a record of less than its header": {append(bytes.Clone(good), short...), 1},
+		"a record without an end":          {append(bytes.Clone(good), long...), 1},
+		"half a header":                    {append(bytes.Clone(good), 1, 2, 3, 4), 1},
+		"zeros":                            {make([]byte, 16), 0},
+	} {
+		r := newRing(64, 1<<20)
+		require.True(t, r.write(c.data))
+		got, err := drained(&r)
+		require.ErrorIs(t, err, errRing, name)
+		assert.Len(t, got, c.read, name)
+		assert.True(t, r.write(good), "%s: the reader goes on behind it", name)
+		got, err = drained(&r)
+		require.NoError(t, err, name)
+		assert.Equal(t, []entry{{9, words(1, 2)}}, got, name)
+	}
+
+	r := newRing(64, 0)
+	for range 4 {
+		require.True(t, r.write(recordOf(9, words(1)...)))
+	}
+	*r.head += 16
+	_, err := drained(&r)
+	assert.ErrorIs(t, err, errRing, "overrun")
+}
+
+func TestRingStopsAtTheVisitorsError(t *testing.T) {
+	r := newRing(64, 0)
+	r.write(recordOf(1))
+	r.write(recordOf(2))
+	stop := errors.New("stop")
+	visits := 0
+	require.ErrorIs(t, r.drain(func(record) error { visits++; return stop }), stop)
+	assert.Equal(t, 1, visits)
+	got, err := drained(&r)
+	require.NoError(t, err)
+	assert.Empty(t, got)
+}
+
+func FuzzRing(f *testing.F) {
+	move := recordOf(9, words(5, 1)...)
+	f.Add(bytes.Repeat(move, 3), uint64(1<<20), uint16(72))
+	f.Add(append(bytes.Clone(move[16:]), append(make([]byte, 24), move[:16]...)...), uint64(1<<64-16), uint16(24))
+	f.Add(recordOf(2, words(1, 7)...), uint64(0), uint16(32))
+	f.Add(recordOf(9, 1, 2, 3), uint64(3), uint16(100))
+	f.Fuzz(func(t *testing.T, data []byte, tail uint64, unread uint16) {
+		size := 8
+		for size < len(data) && size < 1<<16 {
+			size *= 2
+		}
+		head, end := tail+uint64(unread), tail+uint64(unread)
+		r := ring{head: &head, tail: &tail, data: append(data, make([]byte, size)...)[:size]}
+		read := 0
+		err := r.drain(func(r record) error {
+			read += headerSize + len(r.body)
+			return nil
+		})
+		require.Equal(t, end, tail)
+		require.LessOrEqual(t, read, int(unread))
+		if err == nil {
+			require.Equal(t, int(unread), read)
+		} else {
+			require.ErrorIs(t, err, errRing)
+		}
+	})
+}
