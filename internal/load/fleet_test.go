@@ -1,0 +1,352 @@
+package load
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"math"
+	"os"
+	"os/exec"
+	"os/signal"
+	"path/filepath"
+	"runtime"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"gorun/internal/cpuset"
+	"gorun/internal/hint"
+	"gorun/internal/linux"
+)
+
+// The names under which the test binary is a process of these tests.
+const (
+	asBurner = "burner"
+	asParent = "parent" // of a fleet, until it is killed
+)
+
+func TestMain(m *testing.M) {
+	switch os.Args[0] {
+	case asBurner:
+		ctx, _ := signal.NotifyContext(context.Background(), syscall.SIGTERM)
+		o, err := Parse(os.Args[1])
+		if err == nil {
+			_, err = Burn(ctx, o, os.Stdin, os.Stdout)
+		}
+		if err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+	case asParent:
+		allowed, err := linux.GetAffinity(0)
+		if err != nil {
+			os.Exit(1)
+		}
+		f, err := Start(context.Background(), self(), burners(allowed, 5))
+		if err != nil {
+			os.Exit(1)
+		}
+		for _, b := range f.burners {
+			fmt.Println(b.process.Process.Pid)
+		}
+		fmt.Println("all")
+		select {}
+	default:
+		os.Exit(m.Run())
+	}
+}
+
+func self() Command {
+	return Command{Path: "/proc/self/exe", Args: []string{asBurner}, Env: os.Environ()}
+}
+
+// burners are nicer than this process, which is always allowed.
+func burners(cpus cpuset.Set, percent float64) []Options { return PerCPU(cpus, percent, nicer(), 1) }
+
+func nicer() int {
+	nice, _ := linux.GetNice(0)
+	return min(nice+1, linux.MaxNice)
+}
+
+// start starts a fleet on all CPUs that the test may use.
+func start(t testing.TB, percent float64) *Fleet {
+	if runtime.GOOS != "linux" {
+		t.Skip("burners are pinned, which needs Linux")
+	}
+	allowed, err := linux.GetAffinity(0)
+	require.NoError(t, err)
+	f, err := Start(t.Context(), self(), burners(allowed, percent))
+	require.NoError(t, err)
+	return f
+}
+
+func TestFleet(t *testing.T) {
+	f := start(t, 20)
+	allowed, err := linux.GetAffinity(0)
+	require.NoError(t, err)
+	require.Len(t, f.burners, allowed.Len())
+	for i, cpu := range allowed.List() {
+		pid := f.burners[i].process.Process.Pid
+		threads, err := os.ReadDir(fmt.Sprintf("/proc/%d/task", pid))
+		require.NoError(t, err)
+		assert.NotEmpty(t, threads)
+		for _, thread := range threads {
+			tid, err := strconv.Atoi(thread.Name())
+			require.NoError(t, err)
+			pinned, err := linux.HasAffinity(tid, cpuset.Of(cpu))
+			require.NoError(t, err)
+			assert.True(t, pinned, "thread %d of the burner of CPU %d", tid, cpu)
+			is, err := linux.GetNice(tid)
+			require.NoError(t, err)
+			assert.Equal(t, nicer(), is)
+		}
+	}
+
+	begin, err := f.Read()
+	require.NoError(t, err)
+	end := begin
+	for busy := false; !busy; { // until each has burnt for three periods
+		end, err = f.Read()
+		require.NoError(t, err)
+		busy = true
+		for i := range f.burners {
+			busy = busy && end.used[i]-begin.used[i] > 3*Period/5
+		}
+	}
+	loads := f.Achieved(begin, end)
+	assert.Zero(t, f.Achieved(end, end)[0].Percent, "and not a division by 0")
+	reports, err := f.Stop()
+	require.NoError(t, err)
+	for i, cpu := range allowed.List() {
+		assert.Equal(t, cpu, loads[i].CPU)
+		assert.Equal(t, 20.0, loads[i].Asked)
+		wall, used := (end.wall[i] - begin.wall[i]).Seconds(), (end.used[i] - begin.used[i]).Seconds()
+		assert.InDelta(t, 100*used/wall, loads[i].Percent, 1e-9)
+		assert.InDelta(t, wall, loads[i].Seconds, 1e-9)
+		assert.Equal(t, Period, loads[i].period)
+
+		assert.Equal(t, cpu, reports[i].CPU)
+		assert.Equal(t, 20.0, reports[i].Asked)
+		assert.Positive(t, reports[i].Percent)
+		assert.GreaterOrEqual(t, reports[i].Periods, uint64(3))
+		assert.InDelta(t, 100*reports[i].CPUSeconds/reports[i].WallSeconds, reports[i].Percent, 1e-9)
+		assert.Greater(t, reports[i].CPUSeconds, (3*Period/5).Seconds()/2)
+
+		assert.NotNil(t, f.burners[i].process.ProcessState, "it was waited for")
+	}
+	again, err := f.Stop()
+	require.NoError(t, err)
+	assert.Equal(t, reports, again)
+	_, err = f.Read()
+	assert.ErrorIs(t, err, syscall.ESRCH)
+}
+
+// A burner that is told to end by a signal ends as well, and its report is there.
+func TestFleetTerminated(t *testing.T) {
+	f := start(t, 5)
+	for _, b := range f.burners {
+		require.NoError(t, b.process.Process.Signal(syscall.SIGTERM))
+		var m message
+		require.NoError(t, b.messages.Decode(&m), "while its input is open")
+		assert.Equal(t, b.options.CPU, m.CPU)
+		assert.Positive(t, m.Asked)
+	}
+	_, err := f.Stop()
+	require.ErrorContains(t, err, "ended before its time", "there is no second report")
+}
+
+// A burner that has died is an idle CPU in the readings, and an error at the end.
+func TestFleetLosesBurner(t *testing.T) {
+	f := start(t, 5)
+	b := f.burners[0]
+	require.NoError(t, b.process.Process.Kill())
+	var m message
+	require.Error(t, b.messages.Decode(&m), "it has ended")
+	begin, err := f.Read()
+	require.NoError(t, err)
+	end, err := f.Read()
+	require.NoError(t, err)
+	assert.Zero(t, f.Achieved(begin, end)[0].Percent)
+	reports, err := f.Stop()
+	require.ErrorContains(t, err, fmt.Sprintf("the burner of CPU %d ended before its time", b.options.CPU))
+	assert.Len(t, reports, len(f.burners)-1)
+}
+
+// script is a burner that is a shell's script.
+func script(text string) Command {
+	env := []string{"PATH=" + os.Getenv("PATH"), "NAME=value"}
+	return Command{Path: "/bin/sh", Args: []string{"sh", "-c", text}, Env: env}
+}
+
+// What does not begin to burn is an error, and leaves nothing behind.
+func TestFleetDoesNotStart(t *testing.T) {
+	for text, want := range map[string]string{
+		"exit 3":                           "the burner of CPU 0 ended before its time: EOF",
+		"echo no such command >&2; exit 2": "the burner of CPU 0 ended before its time: no such command",
+		"echo x; exec sleep 600":           "the burner of CPU 0 ended before its time: invalid character",
+		`echo '{"error": "no"}'`:           "the burner of CPU 0: no",
+		`echo '{"cpu": 5, "error": "no"}'; exec sleep 600 <&- >&-`: "the burner of CPU 0: no",
+	} {
+		t.Run(text, func(t *testing.T) {
+			t.Parallel()
+			f, err := Start(t.Context(), script(text), []Options{{}, {CPU: 1}})
+			require.ErrorContains(t, err, want)
+			assert.Nil(t, f)
+		})
+	}
+	_, err := Start(t.Context(), script(`echo '{"error": "no", "hint": "yes"}'`), []Options{{}})
+	assert.Equal(t, "yes", hint.Of(err))
+	_, err = Start(t.Context(), Command{Path: filepath.Join(t.TempDir(), "none")}, []Options{{}})
+	require.ErrorIs(t, err, fs.ErrNotExist)
+	_, err = Start(t.Context(), Command{}, []Options{{Percent: math.NaN()}})
+	require.ErrorContains(t, err, "options of a burner")
+	ctx, cancel := context.WithCancelCause(t.Context())
+	cancel(errors.New("enough"))
+	_, err = Start(ctx, script("exec sleep 600"), []Options{{}})
+	require.EqualError(t, err, "enough")
+
+	f, err := Start(t.Context(), script("exec sleep 600"), nil)
+	require.NoError(t, err, "there is nothing to start")
+	reports, err := f.Stop()
+	require.NoError(t, err)
+	assert.Empty(t, reports)
+}
+
+// A burner that burns ends with the start of one that does not.
+func TestFleetStartsHalf(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "pid")
+	_, err := Start(t.Context(), script(`case "$0" in
+		*'"cpu":0'*) echo $$ >`+file+`; echo "{}"; exec cat;;
+		esac`), []Options{{CPU: 0}, {CPU: 1}})
+	require.ErrorContains(t, err, "the burner of CPU 1 ended before its time")
+	text, err := os.ReadFile(file)
+	require.NoError(t, err)
+	pid, err := strconv.Atoi(strings.TrimSpace(string(text)))
+	require.NoError(t, err)
+	assert.ErrorIs(t, syscall.Kill(pid, 0), syscall.ESRCH)
+}
+
+// The options and the environment are those given, and a burner that does not hear is killed.
+func TestFleetKills(t *testing.T) {
+	t.Parallel()
+	f, err := Start(t.Context(), script(`
+		test "$NAME" = value &&
+		test "$0" = '{"cpu":7,"percent":1,"period_ns":2,"phase_ns":3,"nice":4}' &&
+		echo "{}" &&
+		exec sleep 600`), []Options{{CPU: 7, Percent: 1, Period: 2, Phase: 3, Nice: 4}})
+	require.NoError(t, err)
+	reports, err := f.Stop()
+	require.ErrorContains(t, err, "the burner of CPU 7 ended before its time")
+	assert.Empty(t, reports)
+}
+
+// A burner that cannot be where it is to be says so.
+func TestBurnElsewhere(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("burners are pinned, which needs Linux")
+	}
+	_, err := Start(t.Context(), self(), []Options{{CPU: cpuset.Max, Percent: 1, Period: Period, Nice: nicer()}})
+	require.ErrorContains(t, err, fmt.Sprintf("the burner of CPU %d: set the affinity", cpuset.Max))
+	assert.NotEmpty(t, hint.Of(err))
+	var out bytes.Buffer
+	_, err = Burn(t.Context(), Options{Percent: 101, Period: Period}, nil, &out)
+	require.ErrorContains(t, err, "101")
+	var m message
+	require.NoError(t, json.Unmarshal(out.Bytes(), &m))
+	assert.Equal(t, message{Error: err.Error(), Hint: hint.Of(err)}, m)
+}
+
+// Burners do not outlive their parent, even where that is killed.
+func TestFleetDiesWithParent(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("only Linux ends a child with its parent")
+	}
+	parent := exec.Command("/proc/self/exe")
+	parent.Args = []string{asParent}
+	out, err := parent.StdoutPipe()
+	require.NoError(t, err)
+	require.NoError(t, parent.Start())
+	var pids []int
+	lines := bufio.NewScanner(out)
+	for lines.Scan() && lines.Text() != "all" {
+		pid, err := strconv.Atoi(lines.Text())
+		require.NoError(t, err)
+		require.True(t, alive(pid))
+		pids = append(pids, pid)
+	}
+	require.NoError(t, parent.Process.Kill())
+	require.Error(t, parent.Wait())
+	require.NotEmpty(t, pids)
+	for _, pid := range pids {
+		if !assert.Eventually(t, func() bool { return !alive(pid) }, time.Minute, time.Millisecond) {
+			assert.NoError(t, syscall.Kill(pid, syscall.SIGKILL))
+		}
+	}
+}
+
+// alive tells whether a process runs: one that nobody has waited for yet does not.
+func alive(pid int) bool {
+	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	if err != nil {
+		return false
+	}
+	_, state, _ := strings.Cut(string(stat), ") ")
+	return state[0] != 'Z' && state[0] != 'X'
+}
+
+func TestParse(t *testing.T) {
+	o := Options{CPU: 3, Percent: 60, Period: Period, Phase: time.Millisecond, Nice: 5}
+	text, err := json.Marshal(o)
+	require.NoError(t, err)
+	got, err := Parse(string(text))
+	require.NoError(t, err)
+	assert.Equal(t, o, got)
+	for _, text := range []string{
+		"", "x", `{"cpu": "1"}`,
+		`{"percent": 0, "period_ns": 10000000}`,
+		`{"percent": -1, "period_ns": 10000000}`,
+		`{"percent": 100.1, "period_ns": 10000000}`,
+		`{"percent": 60}`,
+		`{"percent": 60, "period_ns": 999999}`,
+		`{"percent": 60, "period_ns": 1000000001}`,
+		`{"percent": 60, "period_ns": 10000000, "phase_ns": -1}`,
+		`{"percent": 60, "period_ns": 10000000, "phase_ns": 10000000}`,
+		`{"percent": 60, "period_ns": 10000000, "cpu": -1}`,
+		`{"percent": 60, "period_ns": 10000000, "cpu": 10000000}`,
+		`{"percent": 60, "period_ns": 10000000, "nice": 20}`,
+		`{"percent": 60, "period_ns": 10000000, "nice": -21}`,
+	} {
+		_, err := Parse(text)
+		assert.Error(t, err, text)
+	}
+	for _, text := range []string{
+		`{"percent": 100, "period_ns": 1000000, "phase_ns": 999999, "nice": 19}`,
+		`{"percent": 0.01, "period_ns": 1000000000, "nice": -20}`,
+	} {
+		_, err := Parse(text)
+		assert.NoError(t, err, text)
+	}
+}
+
+func TestPerCPU(t *testing.T) {
+	cpus := cpuset.Of(0, 3, 200)
+	list := PerCPU(cpus, 60, 5, 7)
+	require.Len(t, list, 3)
+	for i, cpu := range cpus.List() {
+		require.NoError(t, list[i].check())
+		want := Options{CPU: cpu, Percent: 60, Period: Period, Phase: list[i].Phase, Nice: 5}
+		assert.Equal(t, want, list[i])
+	}
+	assert.NotEqual(t, list[0].Phase, list[1].Phase)
+	assert.Equal(t, list, PerCPU(cpus, 60, 5, 7))
+	assert.NotEqual(t, list, PerCPU(cpus, 60, 5, 8))
+}

@@ -1,0 +1,78 @@
+// Package load keeps CPUs busy for a given part of the time: beside a probe, it makes the kernel's load balancer work.
+//
+// A Fleet is one process a CPU, each pinned to it. Such a burner takes turns of burning and sleeping within periods
+// that begin at absolute times, and corrects itself by the CPU time that the kernel charges to it; the fleet reads the
+// same clocks from outside, so that the load of any stretch of time is known.
+package load
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"time"
+
+	"gorun/internal/cpuset"
+	"gorun/internal/hint"
+	"gorun/internal/linux"
+)
+
+// Period is the length of a period of PerCPU's burners: a few scheduler ticks, and short beside any sample.
+const Period = 10 * time.Millisecond
+
+// Options are those of one burner. They go to its process as JSON.
+type Options struct {
+	CPU     int           `json:"cpu"`
+	Percent float64       `json:"percent"` // of the CPU's time that it is to use: above 0, up to 100
+	Period  time.Duration `json:"period_ns"`
+	Phase   time.Duration `json:"phase_ns"` // its periods begin at multiples of Period on CLOCK_MONOTONIC, and this
+	Nice    int           `json:"nice"`
+}
+
+// Report is what a burner did in whole periods.
+type Report struct {
+	CPU         int     `json:"cpu"`
+	Asked       float64 `json:"asked_percent"`
+	Percent     float64 `json:"percent"`
+	WallSeconds float64 `json:"wall_seconds"`
+	CPUSeconds  float64 `json:"cpu_seconds"` // of its whole process
+	Periods     uint64  `json:"periods"`
+	WorstPeriod float64 `json:"worst_period_points"` // largest distance of a period's percentage from the asked one
+	Stalls      uint64  `json:"stalls"`              // periods that ended with more to catch up than one may
+	LostSeconds float64 `json:"lost_seconds"`        // CPU time that was therefore given up
+}
+
+// PerCPU returns a burner for each of the CPUs. Their periods begin at random times, lest they all wake at once.
+func PerCPU(cpus cpuset.Set, percent float64, nice int, seed uint64) []Options {
+	phases := rand.New(rand.NewPCG(seed, 0))
+	burners := make([]Options, 0, cpus.Len())
+	for cpu := range cpus.All() {
+		phase := time.Duration(phases.Int64N(int64(Period)))
+		burners = append(burners, Options{CPU: cpu, Percent: percent, Period: Period, Phase: phase, Nice: nice})
+	}
+	return burners
+}
+
+// Parse reads the JSON of a burner's options.
+func Parse(text string) (o Options, err error) {
+	if err := json.Unmarshal([]byte(text), &o); err != nil {
+		return Options{}, fmt.Errorf("options of a burner: %w", err)
+	}
+	return o, o.check()
+}
+
+func (o Options) check() error {
+	switch {
+	case !(o.Percent > 0 && o.Percent <= 100): // nor NaN
+		return hint.With(fmt.Errorf("no CPU can have a load of %v%%", o.Percent), "give more than 0, and 100 at most")
+	case o.Period < time.Millisecond || o.Period > time.Second:
+		return fmt.Errorf("a burner's period of %v is not within 1ms…1s", o.Period)
+	case o.Phase < 0 || o.Phase >= o.Period:
+		return fmt.Errorf("a burner's phase of %v is not within its period of %v", o.Phase, o.Period)
+	case o.CPU < 0 || o.CPU > cpuset.Max:
+		return fmt.Errorf("there is no CPU %d", o.CPU)
+	case o.Nice < linux.MinNice || o.Nice > linux.MaxNice:
+		return errors.New("a burner's nice is outside -20…19")
+	}
+	return nil
+}
