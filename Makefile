@@ -98,10 +98,16 @@ bench: ## speed and memory as ratios against named rivals, in interleaved rounds
 bench-contend: ## contend and c2c beside ccont, where it is on PATH, or plain C: each operation in turn on 1 and 2 CPUs (alone, 4 min)
 	$(GO) test -run "^$$" -bench "Contend|C2C" -benchtime $(ROUNDS)x -timeout 30m ./cmd/gorun
 
+.PHONY: bench-numa
+bench-numa: ## numa's probe beside plain C, from 32 KiB to 1 GiB; its load beside stress-ng, where it is on PATH (alone, 11 min)
+	$(GO) test -run "^$$" -bench "Numa/./[KM]iB" -benchtime $(ROUNDS)x -timeout 30m ./cmd/gorun
+	$(GO) test -run "^$$" -bench "Numa/./GiB" -benchtime $(LONG_ROUNDS)x -timeout 30m ./cmd/gorun
+	$(GO) test -run "^$$" -bench "Duty" -benchtime $(ROUNDS)x -timeout 30m ./internal/load
+
 .PHONY: vm
-vm: ## boot real kernels with many CPUs and nodes in QEMU, and run the tests there
+vm: ## boot real kernels with many CPUs and nodes in QEMU, and run the tests there (MACHINE=epyc8 CMD='gorun numa': run that)
 	testdata/vm/run setup
-	testdata/vm/run test
+	$(if $(MACHINE),testdata/vm/run boot $(MACHINE) -- sh -c '$(CMD)',testdata/vm/run test)
 
 .PHONY: capture
 capture: ## capture the QEMU machines anew into testdata/hosts

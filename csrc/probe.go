@@ -5,11 +5,13 @@ import "unsafe"
 // ProbeLine is the distance of two links of a chase in bytes: a cache line.
 const ProbeLine = 64
 
+const chase = "chase"
+
 // ProbeAccesses is the table of the probe's ways through its buffer.
 var ProbeAccesses = [...]struct{ Name, Usage string }{
 	{"random", "reads and writes a word at a random index"},
 	{"sequential", "reads and writes each word in turn"},
-	{"chase", "reads where to read next: one random cycle through all cache lines, latency alone"},
+	{chase, "reads where to read next: one random cycle through all cache lines, latency alone"},
 	{"index", "makes the indices of random and leaves memory alone: the generator's own time"},
 }
 
@@ -19,6 +21,7 @@ type ProbeArgs struct {
 	Buffer   unsafe.Pointer // 8-byte aligned; index needs none
 	Words    uint64         // of 64 bits, in the buffer: 1…2^60; chase: at least a line's 8
 	Accesses uint64
+	From     uint64 // where the walk begins: 0, or Next of the call before it
 	Seed     uint64
 	Stop     *Stop // may be nil
 	Moves    int   // how many CPU changes are kept at most, the first CPU included; 0: the CPU is not looked at
@@ -28,7 +31,8 @@ type ProbeArgs struct {
 type ProbeResult struct {
 	Accesses uint64
 	NS       int64  // that they took, in nanoseconds
-	Sum      uint64 // of the values read; index: of the indices; chase: the line that it ended on
+	Sum      uint64 // index: of the indices; chase: the line that it ended on; others: 0
+	Next     uint64 // From of a call that goes on from here
 	Moves    []Move // the CPUs that it was seen on, looked at every 4096 accesses
 	Lost     uint64 // moves seen beyond those kept
 }

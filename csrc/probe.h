@@ -20,6 +20,7 @@ struct gorun_probe_args {
 	uint64_t *buffer; /* 8-byte aligned; the index generator needs none */
 	uint64_t words;	  /* in it: 1...2^60, of a chase at least one line */
 	uint64_t accesses;
+	uint64_t from; /* where the walk begins: the accesses made before; of a chase, the line */
 	uint64_t seed;
 	const int32_t *stop; /* set to nonzero by another thread to end the call within about 1 ms; may be NULL */
 	struct gorun_probe_move *moves;
@@ -29,7 +30,7 @@ struct gorun_probe_args {
 struct gorun_probe_result {
 	uint64_t accesses; /* made: fewer than asked for if stopped */
 	int64_t ns;	   /* that they took, by CLOCK_MONOTONIC */
-	uint64_t sum;	   /* of the values read, modulo 2^64; index: of the indices; chase: the line that it ended on */
+	uint64_t sum;	   /* index: of the indices, modulo 2^64; chase: the line that it ended on; others: 0 */
 	uint64_t moves;	   /* seen, the first CPU included; those beyond moves_size were not kept */
 };
 
@@ -52,10 +53,10 @@ int gorun_probe_link(const struct gorun_probe_args *args);
 /* Reads and then writes (adds 1 to) one word an access, each at an index of gorun_probe_index. */
 int gorun_probe_random(const struct gorun_probe_args *args, struct gorun_probe_result *result);
 
-/* Reads and then writes (adds 1 to) one word an access, in ascending order from the first, again and again. */
+/* Reads and then writes (adds 1 to) one word an access, in ascending order, again and again. */
 int gorun_probe_sequential(const struct gorun_probe_args *args, struct gorun_probe_result *result);
 
-/* Follows the links of gorun_probe_link from the first line: each read waits for the one before it. */
+/* Follows the links of gorun_probe_link from that line: each read waits for the one before it. */
 int gorun_probe_chase(const struct gorun_probe_args *args, struct gorun_probe_result *result);
 
 /*

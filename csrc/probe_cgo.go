@@ -72,6 +72,10 @@ func Probe(args ProbeArgs) (ProbeResult, error) {
 		return ProbeResult{}, err
 	}
 	result := ProbeResult{Accesses: uint64(r.accesses), NS: int64(r.ns), Sum: uint64(r.sum)}
+	result.Next = args.From + result.Accesses
+	if args.Access == chase {
+		result.Next = result.Sum
+	}
 	kept := min(uint64(r.moves), uint64(len(moves)))
 	result.Lost = uint64(r.moves) - kept
 	for _, m := range moves[:kept] {
@@ -85,6 +89,7 @@ func (a ProbeArgs) c() cProbeArgs {
 		buffer:   (*C.uint64_t)(a.Buffer),
 		words:    C.uint64_t(a.Words),
 		accesses: C.uint64_t(a.Accesses),
+		from:     C.uint64_t(a.From),
 		seed:     C.uint64_t(a.Seed),
 		stop:     a.Stop.pointer(),
 	}

@@ -71,15 +71,13 @@ func TestProbeRandom(t *testing.T) {
 		buffer := filled(rapid.IntRange(1, 2000).Draw(t, "words"))
 		result := probe(t, buffer, csrc.ProbeArgs{Access: "random", Accesses: uint64(accesses), Seed: seed})
 
-		want, read := make([]uint64, len(buffer)), uint64(0)
+		want := make([]uint64, len(buffer))
 		list := indices(seed, uint64(len(buffer)), accesses)
 		for _, i := range list {
-			read += want[i]
 			want[i]++
 		}
 		require.Equal(t, uint64(accesses), result.Accesses)
 		require.Equal(t, want, buffer)
-		require.Equal(t, read, result.Sum)
 		index := probe(t, buffer, csrc.ProbeArgs{Access: "index", Accesses: uint64(accesses), Seed: seed})
 		require.Equal(t, sum(list), index.Sum, "it makes the same indices")
 		require.Equal(t, want, buffer, "and leaves the buffer alone")
@@ -123,7 +121,6 @@ func TestProbeSequential(t *testing.T) {
 			require.Equal(t, uint64(want), got, "word %d", i)
 		}
 		require.Equal(t, uint64(accesses), result.Accesses)
-		require.Equal(t, uint64(len(buffer)*rounds*(rounds-1)/2+rest*rounds), result.Sum)
 	})
 }
 
@@ -180,6 +177,41 @@ func TestProbeChaseIsRandom(t *testing.T) {
 		}
 	}
 	assert.Less(t, neighbours, 40, "4 of 4096 are to be expected, give or take 2")
+}
+
+// Calls that each go on where the one before ended make the accesses of a single call.
+func TestProbeGoesOn(t *testing.T) {
+	needsCgo(t)
+	rapid.Check(t, func(t *rapid.T) {
+		parts := rapid.SliceOfN(rapid.Uint64Range(0, 3000), 1, 5).Draw(t, "parts")
+		words, seed := rapid.IntRange(8, 9000).Draw(t, "words"), rapid.Uint64().Draw(t, "seed")
+		for _, access := range csrc.ProbeAccesses {
+			whole, pieces := filled(words), filled(words)
+			once := probe(t, whole, csrc.ProbeArgs{Access: access.Name, Seed: seed, Accesses: sum(parts)})
+
+			args := csrc.ProbeArgs{
+				Access: access.Name, Seed: seed, Buffer: unsafe.Pointer(unsafe.SliceData(pieces)), Words: uint64(words),
+			}
+			require.NoError(t, csrc.ProbePrepare(args))
+			var last csrc.ProbeResult
+			sums := uint64(0)
+			for _, n := range parts {
+				args.Accesses = n
+				var err error
+				last, err = csrc.Probe(args)
+				require.NoError(t, err)
+				args.From = last.Next
+				sums += last.Sum
+			}
+			require.Equal(t, once.Next, last.Next, access.Name)
+			switch access.Name {
+			case "random", "sequential":
+				require.Equal(t, whole, pieces, access.Name)
+			case "index":
+				require.Equal(t, once.Sum, sums)
+			}
+		}
+	})
 }
 
 func TestProbeStop(t *testing.T) {

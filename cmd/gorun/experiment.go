@@ -13,6 +13,7 @@ type experiment struct {
 	plan    func(env, []string) (*result.Plan, error) // what a command line would do, without doing it
 	single  []string                                  // flags that are the same for all cells, or make no sense in one
 	datum   string                                    // the value that is compared, in ns; "": wall seconds
+	oneRow  string                                    // how a command line that would measure several rows is made to measure one
 }
 
 var experiments = [...]experiment{
@@ -23,11 +24,18 @@ var experiments = [...]experiment{
 	{
 		name: "contend", command: contendCommand, plan: planContend,
 		single: []string{"svg"}, datum: "ns_per_op",
+		oneRow: "choose a row by --rows, or give --load one-iteration and several --cpus",
+	},
+	{
+		name: "numa", command: numaCommand, plan: planNuma,
+		single: []string{"svg", "load-only", "duration", "blocks", "full", "preferred-node-by"}, datum: "ns_per_access",
+		oneRow: "give --mem, --cpu, --numa-balancing and --preferred-node one value each",
 	},
 }
 
 func primesCommand(e env) *cobra.Command  { return newPrimes(e, runPrimes) }
 func contendCommand(e env) *cobra.Command { return newContend(e, runContend) }
+func numaCommand(e env) *cobra.Command    { return newNuma(e, runNuma) }
 
 // planBy has a command plan what its arguments ask for; the command's runF puts the plan where the caller finds it.
 func planBy(cmd *cobra.Command, args []string) error {

@@ -36,9 +36,9 @@ func (o *matrixOptions) place(run *result.Run) error {
 		if err != nil {
 			return usageError{hint.With(fmt.Errorf("cell %s: %w", cell.Name, err), hint.Of(err))}
 		}
-		if len(plan.Rows) > 1 {
-			return usageError{hint.With(fmt.Errorf("cell %s has %d rows, and a matrix compares one figure a cell", cell.Name, len(plan.Rows)),
-				"choose a row by --rows, or give --load one-iteration and several --cpus")}
+		if rows := max(len(plan.Rows), len(plan.NumaRows)); rows > 1 {
+			return usageError{hint.With(fmt.Errorf("cell %s has %d rows, and a matrix compares one figure a cell", cell.Name, rows),
+				o.experiment.oneRow)}
 		}
 		if cell.CPUs, err = o.lists(t, cell.Flags); err != nil {
 			return usageError{fmt.Errorf("cell %s: %w", cell.Name, err)}

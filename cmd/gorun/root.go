@@ -87,8 +87,9 @@ func newRoot(e env) *cobra.Command {
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		return usageError{hint.With(err, fmt.Sprintf("%s --help lists the flags", cmd.CommandPath()))}
 	})
-	root.AddCommand(newPrimes(e, runPrimes), newMatrix(e, runMatrix), newCompare(e, runCompare), newContend(e, runContend), newC2C(e, runC2C),
+	root.AddCommand(newPrimes(e, runPrimes), newMatrix(e, runMatrix), newCompare(e, runCompare), newContend(e, runContend), newC2C(e, runC2C), newNuma(e, runNuma),
 		newTopo(e, runTopo), newVersion(e))
+	root.AddCommand(newInner(e)...)
 	root.CompletionOptions.HiddenDefaultCmd = false
 	forEach(root, func(cmd *cobra.Command) {
 		if cmd.Args == nil && cmd.Runnable() {

@@ -32,8 +32,11 @@ func (s Spec) Cells(flags []Flag) (cells []result.Cell, baseline int, err error)
 		return nil, 0, err
 	}
 	if len(cells) < 2 {
-		return nil, 0, hint.With(fmt.Errorf("a matrix has at least 2 cells, and this one has %d", len(cells)),
-			"give a flag several values, such as --workers 50,500")
+		way := "give a flag several values"
+		if len(flags) > 0 {
+			way += fmt.Sprintf(", such as --%s A,B", flags[0].Name)
+		}
+		return nil, 0, hint.With(fmt.Errorf("a matrix has at least 2 cells, and this one has %d", len(cells)), way)
 	}
 	known.describe(cells)
 	if err := distinct(cells); err != nil {

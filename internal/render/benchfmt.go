@@ -18,6 +18,7 @@ import (
 // bench is what a benchmark line holds of an experiment.
 type bench struct {
 	names []benchPart                            // of a sample; none: the run's options name it
+	words map[string]string                      // of names: what stands for -1, by value
 	times func(s *result.Sample) (float64, bool) // operations that the figures are means of; nil: 1
 	units []benchUnit
 }
@@ -70,6 +71,28 @@ var c2cBench = bench{
 		{"ns/op", "lower", value("ns")},
 		{"round-trip-ns/op", "lower", value("round_trip_ns")},
 	},
+}
+
+var numaBench = bench{
+	names: []benchPart{
+		{"mem", "mem"},
+		{"cpu", "cpu"},
+		{"numa_balancing", "numa_balancing"},
+		{"preferred_node", "preferred_node"},
+		{"preferred_by", "preferred_by"},
+		{"buffer_bytes", "buffer_bytes"},
+		{"pages", "pages"},
+		{"access", "access"},
+		{"load", "load_requested"},
+	},
+	words: map[string]string{"mem": "F", "cpu": "F", "numa_balancing": "keep", "preferred_node": "none"},
+	times: value("accesses"),
+	units: []benchUnit{{"ns/op", "lower", value("ns_per_access")}},
+}
+
+var loadBench = bench{
+	names: []benchPart{{"load", "load_requested"}},
+	units: []benchUnit{{"achieved-percent", "", meanLoad}},
 }
 
 // benchNames are the options that come first in a benchmark's name.
@@ -180,7 +203,7 @@ func benchLine(key, value string) []benchfmt.Config {
 // benchName is "Primes/method=brute/limit=200000/…-2". It always ends in GOMAXPROCS, as package testing writes it: a
 // reader would otherwise take the end of "pin_cpus=0-3" for it. In a matrix, the options are the flags of the cell.
 // Where the samples of a run are of different things, their values name them; a flag that says the same is not said
-// again.
+// again. The flags of a cell of `gorun numa` are a row's number, which its values tell in full.
 func benchName(run *result.Run, b bench, options spec, s *result.Sample) benchfmt.Name {
 	var name strings.Builder
 	experiment := benchWord(run.Experiment)
@@ -193,7 +216,7 @@ func benchName(run *result.Run, b bench, options spec, s *result.Sample) benchfm
 	if len(b.names) > 0 {
 		options = spec{}
 	}
-	if cell := cellOf(run, s); cell != nil {
+	if cell := cellOf(run, s); cell != nil && len(run.NumaRows) == 0 {
 		options = spec{}
 		for flag, value := range cell.Flags {
 			options[flag] = value
@@ -202,8 +225,13 @@ func benchName(run *result.Run, b bench, options spec, s *result.Sample) benchfm
 	for _, key := range options.names(benchNames...) {
 		part(key, options.text(key))
 	}
+	values := flat(s.Values)
 	for _, name := range b.names {
-		if text := valueText(s.Values[name.value]); text != "" && options.text(name.key) != text {
+		text := valueText(values[name.value])
+		if word := b.words[name.value]; word != "" && text == "-1" {
+			text = word
+		}
+		if text != "" && options.text(name.key) != text {
 			part(name.key, text)
 		}
 	}

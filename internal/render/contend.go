@@ -534,7 +534,7 @@ func ContendSVG(w io.Writer, run *result.Run) error {
 			things(int(first[0]), "CPU"), digits(last[1]), things(int(last[0]), "CPU")))
 	}
 	page := chartSVG([]panel{{"ns an operation, mean of the threads", perOp}, {"Mops/s, all threads together", perSecond}},
-		"CPUs", title, strings.Join(about, " "))
+		byCPUs, title, strings.Join(about, " "))
 	if _, err := io.WriteString(w, page); err != nil {
 		return fmt.Errorf("cannot write the curves as SVG: %w", err)
 	}

@@ -66,6 +66,14 @@ func fixtures() map[string]*result.Run {
 		"c2c-2":           c2cRun(2),
 		"c2c-partial":     partialC2CRun(),
 
+		"numa":         numaRun(),
+		"numa-one":     numaOneRun(),
+		"numa-partial": partialNumaRun(),
+		"numa-8":       wideNumaRun(),
+		"numa-blocks":  numaBlocksRun(),
+		"numa-buffers": numaBuffersRun(),
+		"load":         loadRun(),
+
 		"matrix":         matrixRun(),
 		"matrix-classic": classicRun(),
 		"matrix-partial": partialMatrix(),

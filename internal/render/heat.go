@@ -13,6 +13,16 @@ type heat struct {
 	unit string
 	seat []seat      // of the rows and of the columns, neighbours next to each other
 	at   [][]float64 // NaN: not known
+
+	names []string // of the rows and of the columns in SVG; nil: the CPUs' numbers
+}
+
+// name is what a row and a column are called.
+func (h *heat) name(i int) string {
+	if h.names != nil {
+		return h.names[i]
+	}
+	return strconv.Itoa(h.seat[i].cpu)
 }
 
 // seat is where a CPU is. The numbers tell groups apart, and say no more.

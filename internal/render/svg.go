@@ -85,14 +85,14 @@ func svgFewCells(h *heat, scale heatScale, cell int) string {
 		for j, x := range row {
 			if math.IsNaN(x) {
 				if i != j {
-					fmt.Fprintf(&b, `<circle cx="%d" cy="%d" r="1.5" opacity=".6"><title>%d – %d: not known</title></circle>`+"\n",
-						j*cell+cell/2, i*cell+cell/2, h.seat[i].cpu, h.seat[j].cpu)
+					fmt.Fprintf(&b, `<circle cx="%d" cy="%d" r="1.5" opacity=".6"><title>%s – %s: not known</title></circle>`+"\n",
+						j*cell+cell/2, i*cell+cell/2, h.name(i), h.name(j))
 				}
 				continue
 			}
 			shade := shades[scale.level(x)]
-			fmt.Fprintf(&b, `<g><title>%d – %d: %s %s</title><rect x="%d" y="%d" width="%d" height="%[7]d" fill="%s"/>`,
-				h.seat[i].cpu, h.seat[j].cpu, tenths(x), h.unit, j*cell, i*cell, cell, shade.web)
+			fmt.Fprintf(&b, `<g><title>%s – %s: %s %s</title><rect x="%d" y="%d" width="%d" height="%[7]d" fill="%s"/>`,
+				h.name(i), h.name(j), tenths(x), h.unit, j*cell, i*cell, cell, shade.web)
 			if len(h.seat) <= svgValues {
 				fmt.Fprintf(&b, `<text x="%d" y="%d" text-anchor="middle" fill="%s">%s</text>`,
 					j*cell+cell/2, i*cell+cell/2+4, shade.ink, digits(x))
@@ -141,10 +141,10 @@ func svgPlaces(h *heat, cell int) string {
 	side := n * cell
 	if n <= svgCells {
 		b.WriteString(`<g font-size="10">` + "\n")
-		for i, s := range h.seat {
+		for i := range h.seat {
 			middle := i*cell + cell/2
-			fmt.Fprintf(&b, `<text x="-5" y="%d" text-anchor="end">%d</text>`+
-				`<text x="%d" y="-5" text-anchor="middle">%[2]d</text>`+"\n", middle+4, s.cpu, middle)
+			fmt.Fprintf(&b, `<text x="-5" y="%d" text-anchor="end">%s</text>`+
+				`<text x="%d" y="-5" text-anchor="middle">%[2]s</text>`+"\n", middle+4, h.name(i), middle)
 		}
 		b.WriteString("</g>\n")
 	}
@@ -230,15 +230,27 @@ const (
 	curveLegend = 190 // width of the names
 )
 
+// abscissa is what the x of a chart is.
+type abscissa struct {
+	title string
+	axis  func(lo, hi, length float64) axis
+	text  func(x float64) string
+}
+
+var (
+	byCPUs  = abscissa{"CPUs", whole, exact}
+	byBytes = abscissa{"buffer", doublings, func(x float64) string { return size(uint64(x)) }}
+)
+
 // chartSVG draws panels under each other as an <svg> element, with one legend.
-func chartSVG(panels []panel, xTitle, title, about string) string {
+func chartSVG(panels []panel, by abscissa, title, about string) string {
 	names := panels[0].curves
 	tall := max(len(panels)*(panelHeight+panelGap), len(names)*18+24)
 	var b strings.Builder
 	b.WriteString(openSVG(panelLeft+panelWidth+curveLegend, svgHeading+tall, title, about))
 	for i, p := range panels {
 		fmt.Fprintf(&b, `<g transform="translate(%d %d)">`+"\n", panelLeft, svgHeading+24+i*(panelHeight+panelGap))
-		b.WriteString(svgPanel(p, xTitle) + "</g>\n")
+		b.WriteString(svgPanel(p, by) + "</g>\n")
 	}
 	for i, c := range names {
 		x, y := panelLeft+panelWidth+20, svgHeading+30+18*i
@@ -249,14 +261,14 @@ func chartSVG(panels []panel, xTitle, title, about string) string {
 }
 
 // svgPanel draws the axes and the curves.
-func svgPanel(p panel, xTitle string) string {
+func svgPanel(p panel, by abscissa) string {
 	var xs, ys []float64
 	for _, c := range p.curves {
 		for _, point := range c.points {
 			xs, ys = append(xs, point[0]), append(ys, point[1])
 		}
 	}
-	xAxis, yAxis := linear(slices.Min(xs), slices.Max(xs), panelWidth), axisOf(ys, panelHeight)
+	xAxis, yAxis := by.axis(slices.Min(xs), slices.Max(xs), panelWidth), axisOf(ys, panelHeight)
 	var b strings.Builder
 	fmt.Fprintf(&b, `<text y="-10" font-weight="600">%s</text>`+"\n", html.EscapeString(p.title))
 	for _, tick := range yAxis.ticks {
@@ -265,16 +277,13 @@ func svgPanel(p panel, xTitle string) string {
 			` font-size="11">%s</text>`+"\n", y, panelWidth, y+4, tickText(tick))
 	}
 	for _, tick := range xAxis.ticks {
-		if tick != math.Trunc(tick) {
-			continue // x counts things
-		}
 		x := xAxis.at(tick)
 		fmt.Fprintf(&b, `<path d="M%.1f %dv4" stroke="currentColor"/><text x="%.1f" y="%d" text-anchor="middle"`+
-			` font-size="11">%s</text>`+"\n", x, panelHeight, x, panelHeight+17, tickText(tick))
+			` font-size="11">%s</text>`+"\n", x, panelHeight, x, panelHeight+17, by.text(tick))
 	}
 	fmt.Fprintf(&b, `<path d="M0 %dh%d" stroke="currentColor"/>`+
 		`<text x="%[2]d" y="%d" text-anchor="end" font-size="11">%s</text>`+"\n", panelHeight, panelWidth,
-		panelHeight+32, html.EscapeString(xTitle))
+		panelHeight+32, html.EscapeString(by.title))
 	for i, c := range p.curves {
 		var path, dots strings.Builder
 		for n, point := range c.points {
@@ -285,7 +294,7 @@ func svgPanel(p panel, xTitle string) string {
 			}
 			fmt.Fprintf(&path, "%s%.1f %.1f", command, x, y)
 			fmt.Fprintf(&dots, `<circle cx="%.1f" cy="%.1f" r="3.5"><title>%s, %s %s: %s</title></circle>`, x, y,
-				html.EscapeString(c.name), exact(point[0]), html.EscapeString(xTitle), digits(point[1]))
+				html.EscapeString(c.name), by.text(point[0]), html.EscapeString(by.title), digits(point[1]))
 		}
 		fmt.Fprintf(&b, `<path d="%s" fill="none" %s/><g fill="%s">%s</g>`+"\n", path.String(), curveStyle(i),
 			curveColours[i%len(curveColours)], dots.String())
@@ -331,6 +340,23 @@ func linear(lo, hi, length float64) axis {
 		if tick := (math.Ceil(lo/step) + float64(i)) * step; tick <= hi {
 			a.ticks = append(a.ticks, tick)
 		}
+	}
+	return a
+}
+
+// whole is linear, for what counts things.
+func whole(lo, hi, length float64) axis {
+	a := linear(lo, hi, length)
+	a.ticks = slices.DeleteFunc(a.ticks, func(tick float64) bool { return tick != math.Trunc(tick) })
+	return a
+}
+
+// doublings goes by equal ratios, and has ticks at powers of two, at most ten.
+func doublings(lo, hi, length float64) axis {
+	first, last := math.Floor(math.Log2(lo)), math.Ceil(math.Log2(hi))
+	a := axis{at: func(x float64) float64 { return (math.Log2(x) - first) / (last - first) * length }}
+	for power := first; power <= last; power += math.Ceil((last - first) / 9) {
+		a.ticks = append(a.ticks, math.Exp2(power))
 	}
 	return a
 }

@@ -41,6 +41,18 @@ var experiments = [...]experiment{
 		options: []string{"method", "pairs"},
 		columns: []string{"cpu_a", "cpu_b", "relation", "ns", "round_trip_ns", "node_a", "node_b", "home_node"},
 	},
+	{
+		name: "numa", title: numaTitle, blocks: numaBlocks, plan: numaPlan, bench: numaBench,
+		options: []string{"load", "buffer", "pages", "access", "accesses", "repetitions", "preferred_node_by"},
+		columns: []string{
+			"row", "mem", "cpu", "numa_balancing", "preferred_node", "buffer_bytes", "pages", "access", "ns_per_access",
+			"index_ns", "accesses", "repetitions", "preferred_by",
+		},
+	},
+	{
+		name: "load", title: loadTitle, blocks: loadBlocks, plan: planShares, bench: loadBench,
+		options: []string{"load"}, columns: []string{"load_requested"},
+	},
 }
 
 // experimentOf finds an experiment by its name. One without a row is shown by the names of its options and values.
@@ -64,7 +76,7 @@ func Table(w io.Writer, run *result.Run, opts Options) error {
 		return err
 	}
 	blocks := runBlocks
-	if run.Matrix != nil {
+	if run.Matrix != nil && len(run.NumaRows) == 0 { // the cells of `gorun numa` are rows of its own table
 		blocks = matrixBlocks
 	}
 	_, err = io.WriteString(w, page(blocks(run, options, opts)))

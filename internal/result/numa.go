@@ -14,6 +14,12 @@ type NumaRow struct {
 	Unsupported   string `json:"unsupported,omitempty"` // why it cannot be measured here
 }
 
+// Cache is a data cache that a CPU reaches.
+type Cache struct {
+	Level int    `json:"level"`
+	Bytes uint64 `json:"bytes"`
+}
+
 // Numa are the values of one sample of `gorun numa`: a row, measured by a process of its own. The sample's seconds are
 // those of the timed loop.
 type Numa struct {

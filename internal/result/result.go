@@ -16,8 +16,9 @@ type Run struct {
 	Seed       uint64    `json:"seed"`
 	Started    string    `json:"started"` // RFC 3339, UTC
 	Matrix     *Matrix   `json:"matrix,omitempty"`
-	Cells      []Cell    `json:"cells,omitempty"` // of a matrix
-	NumaRows   []NumaRow `json:"rows,omitempty"`  // of numa, those that cannot be measured too; a cell's flag "row" is its number here
+	Cells      []Cell    `json:"cells,omitempty"`  // of a matrix
+	Caches     []Cache   `json:"caches,omitempty"` // of the run's first CPU, for numa: the smallest first
+	NumaRows   []NumaRow `json:"rows,omitempty"`   // of numa, those that cannot be measured too; a cell's flag "row" is its number here
 	Samples    []Sample  `json:"samples"`
 	Warmups    []Sample  `json:"warmups,omitempty"` // taken first and not summarised
 	Summary    *Summary  `json:"summary,omitempty"`

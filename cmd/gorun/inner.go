@@ -1,0 +1,84 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strconv"
+
+	"github.com/spf13/cobra"
+
+	"gorun/internal/hint"
+	"gorun/internal/linux"
+	"gorun/internal/load"
+	"gorun/internal/numa"
+	"gorun/internal/result"
+)
+
+// gorun starts itself for what needs a process of its own. These commands are not for people.
+const (
+	probeCommand    = "numa-probe"
+	burnerCommand   = "load-burner"
+	guardianCommand = "numa-balancing-guardian"
+)
+
+// newInner are the commands of gorun's own processes.
+func newInner(e env) []*cobra.Command {
+	hidden := func(use string, run func(ctx context.Context, args []string) error) *cobra.Command {
+		return &cobra.Command{
+			Use: use, Hidden: true, Short: "a process that gorun starts", Args: cobra.ArbitraryArgs,
+			RunE: func(cmd *cobra.Command, args []string) error { return run(cmd.Context(), args) },
+		}
+	}
+	return []*cobra.Command{
+		hidden(probeCommand, func(ctx context.Context, _ []string) error { return runProbe(ctx, e) }),
+		hidden(burnerCommand, func(ctx context.Context, args []string) error { return runBurner(ctx, e, args) }),
+		hidden(guardianCommand, func(_ context.Context, args []string) error { return runGuardian(e, args) }),
+	}
+}
+
+// probed is what a probe's process answers.
+type probed struct {
+	Sample result.Sample  `json:"sample"`
+	Doubts []result.Doubt `json:"doubts"` // which a sample keeps to itself
+}
+
+func runProbe(ctx context.Context, e env) error {
+	var r numa.Request
+	if err := json.NewDecoder(e.stdin).Decode(&r); err != nil {
+		return usageError{fmt.Errorf("the request on stdin: %w", err)}
+	}
+	m, err := readMachine(e.root)
+	if err != nil {
+		return err
+	}
+	sample, err := numa.Measure(ctx, e.root, m, r)
+	if err != nil {
+		return err
+	}
+	return json.NewEncoder(e.stdout).Encode(probed{sample, sample.Doubts})
+}
+
+func runBurner(ctx context.Context, e env, args []string) error {
+	if len(args) != 1 {
+		return usageError{errors.New("a burner takes its options as JSON")}
+	}
+	o, err := load.Parse(args[0])
+	if err != nil {
+		return usageError{hint.With(err, hint.Of(err))}
+	}
+	_, err = load.Burn(ctx, o, e.stdin, e.stdout)
+	return err
+}
+
+func runGuardian(e env, args []string) error {
+	if len(args) != 1 {
+		return usageError{errors.New("a guardian takes the value that it restores")}
+	}
+	value, err := strconv.Atoi(args[0])
+	if err != nil {
+		return usageError{err}
+	}
+	return linux.GuardNUMABalancing(linux.NUMABalancingSysctl, value, e.stdin, e.stdout)
+}

@@ -1,0 +1,315 @@
+package numa
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"gorun/csrc"
+	"gorun/internal/cpuset"
+	"gorun/internal/hint"
+	"gorun/internal/linux"
+	"gorun/internal/result"
+	"gorun/internal/topology"
+)
+
+// all is every node that will do, and what follows the nodes.
+const all = "all"
+
+// nodeAxis is how an axis of nodes is read.
+type nodeAxis struct {
+	rest    string     // the word for no node: it comes last, or first
+	first   bool       // it comes first
+	nodes   cpuset.Set // that will do
+	without string     // what the others lack, so that "node 1 has " can stand before it
+}
+
+// ParseMem reads which nodes the memory is bound to: a list of nodes and "float" ("0-1,float"), or "all" that have
+// memory and float, which nothing is too. Nodes ascend, and float comes last.
+func ParseMem(text string, m *topology.Machine) ([]int, error) {
+	return nodeAxis{rest: "float", nodes: withMemory(m), without: "no memory"}.parse(text, m)
+}
+
+// ParseCPU reads which nodes' CPUs the probe is bound to, as ParseMem does: nodes with CPUs of the run.
+func ParseCPU(text string, m *topology.Machine, cpus cpuset.Set) ([]int, error) {
+	return nodeAxis{rest: "float", nodes: withCPUs(m, cpus), without: withoutCPUs(cpus)}.parse(text, m)
+}
+
+// ParsePreferred reads which nodes are preferred: a list of nodes and "none" ("none,0-1"), or "all" that will do and
+// none, which nothing is too. by is a name of PreferredWays. None comes first.
+func ParsePreferred(text, by string, m *topology.Machine, cpus cpuset.Set) ([]int, error) {
+	axis := nodeAxis{rest: "none", first: true, nodes: withCPUs(m, cpus), without: withoutCPUs(cpus)}
+	if by == ByMempolicy {
+		axis.nodes, axis.without = withMemory(m), "no memory"
+	}
+	return axis.parse(text, m)
+}
+
+// withMemory are the nodes with memory; not recorded is not none.
+func withMemory(m *topology.Machine) (nodes cpuset.Set) {
+	for _, node := range m.Nodes {
+		if node.MemoryBytes == nil || *node.MemoryBytes > 0 {
+			nodes = nodes.With(node.Node)
+		}
+	}
+	return nodes
+}
+
+// withCPUs are the nodes that the run has CPUs on.
+func withCPUs(m *topology.Machine, cpus cpuset.Set) (nodes cpuset.Set) {
+	for _, node := range m.Nodes {
+		if !nodeCPUs(m, node.Node, cpus).Empty() {
+			nodes = nodes.With(node.Node)
+		}
+	}
+	return nodes
+}
+
+func withoutCPUs(cpus cpuset.Set) string { return fmt.Sprintf("none of the run's CPUs %s", cpus) }
+
+// nodeCPUs are the run's CPUs of a node.
+func nodeCPUs(m *topology.Machine, node int, cpus cpuset.Set) cpuset.Set {
+	return m.Where(func(c topology.CPU) bool { return c.Online && c.Node == node }).Intersect(cpus)
+}
+
+func (a nodeAxis) parse(text string, m *topology.Machine) ([]int, error) {
+	if text == "" {
+		text = all
+	}
+	var there, asked cpuset.Set
+	for _, node := range m.Nodes {
+		there = there.With(node.Node)
+	}
+	rest := false
+	for term := range strings.SplitSeq(text, ",") {
+		switch term = strings.TrimSpace(term); term {
+		case a.rest:
+			rest = true
+		case all:
+			rest, asked = true, asked.Union(a.nodes)
+		default:
+			nodes, err := cpuset.Parse(term)
+			if err != nil || nodes.Empty() {
+				return nil, hint.With(fmt.Errorf("%q is no node", term),
+					fmt.Sprintf("write nodes, ranges, %s or all, joined by commas; this machine has nodes %s", a.rest, there))
+			}
+			asked = asked.Union(nodes)
+		}
+	}
+	if absent := asked.Minus(there); !absent.Empty() {
+		return nil, hint.With(fmt.Errorf("this machine has no node %d", absent.First()), "it has nodes "+there.String())
+	}
+	if lacking := asked.Minus(a.nodes); !lacking.Empty() {
+		return nil, hint.With(fmt.Errorf("node %d has %s", lacking.First(), a.without),
+			fmt.Sprintf("give nodes of %s, or %s", a.nodes, a.rest))
+	}
+	list := asked.List()
+	switch {
+	case rest && a.first:
+		list = append([]int{None}, list...)
+	case rest:
+		list = append(list, Float)
+	}
+	return list, nil
+}
+
+// The ways to have a node preferred.
+const (
+	ByPrctl     = "prctl"
+	ByMempolicy = "mempolicy"
+	ByAffinity  = "affinity"
+)
+
+// PreferredWays is the table of them, the default first.
+var PreferredWays = [...]struct{ Name, Usage string }{
+	{ByPrctl, "the scheduler is told (prctl 101, a patch that was never merged)"},
+	{ByMempolicy, "memory that floats comes from there while there is some (MPOL_PREFERRED_MANY, home node)"},
+	{ByAffinity, "a probe that floats keeps to the node's CPUs but when all are busy (soft affinity from user space)"},
+}
+
+// PreferredNames lists the ways to prefer a node as a person reads them.
+func PreferredNames() string { return strings.Join(preferredWays(), ", ") }
+
+// PreferredWords lists them for completion: a name, a tab, what it does.
+func PreferredWords() []string {
+	words := preferredWays()
+	for i, way := range PreferredWays {
+		words[i] += "\t" + way.Usage
+	}
+	return words
+}
+
+func preferredWays() []string {
+	names := make([]string, len(PreferredWays))
+	for i, way := range PreferredWays {
+		names[i] = way.Name
+	}
+	return names
+}
+
+// ParsePreferredBy reads a name of PreferredWays.
+func ParsePreferredBy(text string) (string, error) {
+	words, err := parseWords(text, "a way to prefer a node", preferredWays())
+	if err == nil && len(words) > 1 {
+		err = errors.New("a run has one way to prefer a node")
+	}
+	if err != nil {
+		return "", err
+	}
+	return words[0], nil
+}
+
+// ParseBalancing reads the values of NUMA balancing: of 0, 1 and keep, in this order. Nothing is 0 and 1.
+func ParseBalancing(text string) ([]int, error) {
+	if text == "" {
+		return []int{0, 1}, nil
+	}
+	words, err := parseWords(text, "a value of NUMA balancing", []string{"0", "1", "keep"})
+	if err != nil {
+		return nil, err
+	}
+	slices.Sort(words) // digits stand before letters
+	values := make([]int, len(words))
+	for i, word := range words {
+		if values[i], err = strconv.Atoi(word); err != nil {
+			values[i] = Keep
+		}
+	}
+	return values, nil
+}
+
+// PageNames lists the kinds of pages.
+func PageNames() []string {
+	names := make([]string, len(linux.PageKinds))
+	for i, kind := range linux.PageKinds {
+		names[i] = kind.Name
+	}
+	return names
+}
+
+// ParsePages reads kinds of pages, in the order written.
+func ParsePages(text string) ([]string, error) {
+	return parseWords(text, "a kind of pages", PageNames())
+}
+
+// Accesses of csrc.ProbeAccesses: the one whose indices are made, and what makes them and leaves memory alone.
+const (
+	randomAccess = "random"
+	indexAccess  = "index"
+)
+
+// AccessNames lists the ways through the buffer.
+func AccessNames() []string {
+	var names []string
+	for _, access := range csrc.ProbeAccesses {
+		if access.Name != indexAccess {
+			names = append(names, access.Name)
+		}
+	}
+	return names
+}
+
+// ParseAccess reads ways through the buffer, in the order written.
+func ParseAccess(text string) ([]string, error) {
+	return parseWords(text, "a way of access", AccessNames())
+}
+
+// parseWords reads words joined by commas, each of them once.
+func parseWords(text, what string, known []string) ([]string, error) {
+	var words []string
+	for word := range strings.SplitSeq(text, ",") {
+		word = strings.TrimSpace(word)
+		if !slices.Contains(known, word) {
+			return nil, hint.With(fmt.Errorf("%q is not %s", word, what), "there are "+strings.Join(known, ", "))
+		}
+		if !slices.Contains(words, word) {
+			words = append(words, word)
+		}
+	}
+	return words, nil
+}
+
+// bufferUnit is what a buffer has a multiple of, in bytes: the smallest page.
+const bufferUnit = 4 << 10
+
+var units = []struct {
+	suffix string
+	shift  int
+}{{"KiB", 10}, {"MiB", 20}, {"GiB", 30}}
+
+// ParseBuffers reads sizes such as "512KiB,256MiB,1GiB", in the order written, each once.
+func ParseBuffers(text string) ([]uint64, error) {
+	var buffers []uint64
+	for term := range strings.SplitSeq(text, ",") {
+		bytes, err := parseBytes(strings.TrimSpace(term))
+		if err != nil {
+			return nil, err
+		}
+		if !slices.Contains(buffers, bytes) {
+			buffers = append(buffers, bytes)
+		}
+	}
+	return buffers, nil
+}
+
+// FormatBytes writes a size as ParseBuffers reads it, in the largest unit that it is a multiple of.
+func FormatBytes(bytes uint64) string {
+	for _, unit := range slices.Backward(units) {
+		if bytes != 0 && bytes%(1<<unit.shift) == 0 {
+			return strconv.FormatUint(bytes>>unit.shift, 10) + unit.suffix
+		}
+	}
+	return strconv.FormatUint(bytes, 10)
+}
+
+func parseBytes(text string) (uint64, error) {
+	for _, unit := range units {
+		digits, found := strings.CutSuffix(text, unit.suffix)
+		if !found {
+			continue
+		}
+		n, err := strconv.ParseUint(digits, 10, 62-unit.shift)
+		if err != nil {
+			break
+		}
+		if n <<= unit.shift; n == 0 || n%bufferUnit != 0 {
+			return 0, fmt.Errorf("%q is not a multiple of %d KiB", text, bufferUnit>>10)
+		}
+		return n, nil
+	}
+	return 0, hint.With(fmt.Errorf("%q is not a size", text), "write a whole number of KiB, MiB or GiB, as in 256MiB")
+}
+
+// NeedNodes says which of the RFC's rows this machine, or what the run has of it, cannot have.
+func NeedNodes(m *topology.Machine, cpus cpuset.Set) []result.Warning {
+	memory, running := withMemory(m), withCPUs(m, cpus)
+	const code = "few-nodes"
+	if len(m.Nodes) < 2 {
+		return []result.Warning{{
+			Code: code,
+			Message: "this machine has one node: of the RFC's rows, those with the memory on one node and the CPUs of " +
+				"another need more, and what floats cannot move between nodes",
+			Hint: "gorun topo shows the nodes",
+		}}
+	}
+	var warnings []result.Warning
+	if memory.Len() < 2 {
+		warnings = append(warnings, result.Warning{
+			Code: code, Message: fmt.Sprintf("only node %s has memory: of the RFC's rows, those with the memory on another "+
+				"node need more", memory),
+		})
+	}
+	if running.Len() < 2 {
+		w := result.Warning{
+			Code: code, Message: fmt.Sprintf("the run has CPUs on node %s only: of the RFC's rows, those with the CPUs of "+
+				"another node need more, and a probe that floats cannot move between nodes", running),
+		}
+		if more := withCPUs(m, m.Allowed()); more.Len() > 1 {
+			w.Hint = fmt.Sprintf("give it CPUs of nodes %s by --cpus", more)
+		}
+		warnings = append(warnings, w)
+	}
+	return warnings
+}

@@ -1,0 +1,207 @@
+package numa
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"gorun/internal/cpuset"
+	"gorun/internal/hint"
+)
+
+// shown is a list as it was read, or the error with its hint.
+func shown[T any](list []T, err error) string {
+	if err != nil {
+		return fmt.Sprintf("%v | %s", err, hint.Of(err))
+	}
+	return strings.Trim(fmt.Sprint(list), "[]")
+}
+
+func TestParseNodes(t *testing.T) {
+	write := func(rest string) string {
+		return " | write nodes, ranges, " + rest + " or all, joined by commas; this machine has nodes 0-1"
+	}
+	for _, c := range []struct{ machine, flag, text, want string }{
+		{"qemu-numa2", "mem", "", "0 1 -1"},
+		{"qemu-numa2", "mem", "all", "0 1 -1"},
+		{"qemu-numa2", "mem", "float", "-1"},
+		{"qemu-numa2", "mem", "float, 1,0,1", "0 1 -1"},
+		{"qemu-epyc8", "mem", "0-3,float", "0 1 2 3 -1"},
+		{"qemu-epyc8", "cpu", "6,0-1", "0 1 6"},
+		{"qemu-epyc8", "cpu", "", "0 1 2 3 4 5 6 7 -1"},
+		{"qemu-epyc8", "preferred", "", "-1 0 1 2 3 4 5 6 7"},
+		{"qemu-epyc8", "preferred", "3,none,1", "-1 1 3"},
+		{"qemu-epyc8", "preferred", "3", "3"},
+
+		// Node 1 has no memory.
+		{"qemu-memoryless", "mem", "", "0 -1"},
+		{"qemu-memoryless", "cpu", "", "0 1 -1"},
+		{"qemu-memoryless", "mem", "1,float", "node 1 has no memory | give nodes of 0, or float"},
+		{"qemu-memoryless", "mempolicy", "", "-1 0"},
+		{"qemu-memoryless", "mempolicy", "1", "node 1 has no memory | give nodes of 0, or none"},
+		{"qemu-memoryless", "preferred", "", "-1 0 1"},
+
+		// Node 1 has no CPUs.
+		{"qemu-cpuless", "mem", "", "0 1 -1"},
+		{"qemu-cpuless", "cpu", "", "0 -1"},
+		{"qemu-cpuless", "cpu", "0-1", "node 1 has none of the run's CPUs 0-3 | give nodes of 0, or float"},
+		{"qemu-cpuless", "preferred", "1", "node 1 has none of the run's CPUs 0-3 | give nodes of 0, or none"},
+		{"qemu-cpuless", "mempolicy", "", "-1 0 1"},
+
+		{"qemu-numa2", "mem", "2", "this machine has no node 2 | it has nodes 0-1"},
+		{"qemu-numa2", "cpu", "0-7", "this machine has no node 2 | it has nodes 0-1"},
+		{"qemu-numa2", "mem", "0,", `"" is no node` + write("float")},
+		{"qemu-numa2", "mem", "none", `"none" is no node` + write("float")},
+		{"qemu-numa2", "preferred", "float", `"float" is no node` + write("none")},
+		{"qemu-numa2", "cpu", "-1", `"-1" is no node` + write("float")},
+	} {
+		m := recorded(t, c.machine)
+		var got string
+		switch c.flag {
+		case "mem":
+			got = shown(ParseMem(c.text, m))
+		case "cpu":
+			got = shown(ParseCPU(c.text, m, m.Allowed()))
+		case "preferred":
+			got = shown(ParsePreferred(c.text, ByPrctl, m, m.Allowed()))
+		case "mempolicy":
+			got = shown(ParsePreferred(c.text, ByMempolicy, m, m.Allowed()))
+		}
+		assert.Equal(t, c.want, got, "%s: %s %q", c.machine, c.flag, c.text)
+	}
+	m := recorded(t, "qemu-numa2")
+	assert.Equal(t, "0 -1", shown(ParseCPU("", m, cpuset.Of(1, 2))), "the run has no CPU of node 1")
+	assert.Equal(t, "node 1 has none of the run's CPUs 1-2 | give nodes of 0, or float",
+		shown(ParseCPU("1", m, cpuset.Of(1, 2))))
+}
+
+func TestParseWords(t *testing.T) {
+	const noSize = "is not a size | write a whole number of KiB, MiB or GiB, as in 256MiB"
+	for _, c := range []struct{ flag, text, want string }{
+		{"balancing", "0,1,keep", "0 1 -1"},
+		{"balancing", "keep,1,0,1", "0 1 -1"},
+		{"balancing", "1", "1"},
+		{"balancing", "2", `"2" is not a value of NUMA balancing | there are 0, 1, keep`},
+		{"balancing", "", "0 1"},
+		{"balancing", ",", `"" is not a value of NUMA balancing | there are 0, 1, keep`},
+		{"pages", "thp,4k,thp", "thp 4k"},
+		{"pages", "1g, 2m", "1g 2m"},
+		{"pages", "2M", `"2M" is not a kind of pages | there are 4k, thp, 2m, 1g`},
+		{"access", "chase,random,sequential", "chase random sequential"},
+		{"access", "index", `"index" is not a way of access | there are random, sequential, chase`},
+		{"buffers", "4KiB,512KiB,256MiB,1GiB", "4096 524288 268435456 1073741824"},
+		{"buffers", "1MiB,1024KiB", "1048576"},
+		{"buffers", "1073741824", `"1073741824" ` + noSize},
+		{"buffers", "1.5MiB", `"1.5MiB" ` + noSize},
+		{"buffers", "-4KiB", `"-4KiB" ` + noSize},
+		{"buffers", "99999999999GiB", `"99999999999GiB" ` + noSize},
+		{"buffers", "6KiB", `"6KiB" is not a multiple of 4 KiB | `},
+		{"buffers", "0MiB", `"0MiB" is not a multiple of 4 KiB | `},
+		{"buffers", "1MiB,", `"" ` + noSize},
+	} {
+		var got string
+		switch c.flag {
+		case "balancing":
+			got = shown(ParseBalancing(c.text))
+		case "pages":
+			got = shown(ParsePages(c.text))
+		case "access":
+			got = shown(ParseAccess(c.text))
+		case "buffers":
+			got = shown(ParseBuffers(c.text))
+		}
+		assert.Equal(t, c.want, got, "%s %q", c.flag, c.text)
+	}
+	for _, way := range PreferredWays {
+		got, err := ParsePreferredBy(way.Name)
+		require.NoError(t, err)
+		assert.Equal(t, way.Name, got)
+	}
+	_, err := ParsePreferredBy("magic")
+	assert.EqualError(t, err, `"magic" is not a way to prefer a node`)
+	_, err = ParsePreferredBy("prctl,affinity")
+	assert.EqualError(t, err, "a run has one way to prefer a node")
+}
+
+func TestFormatBytes(t *testing.T) {
+	for _, text := range []string{"4KiB", "1MiB", "1536KiB", "256MiB", "1GiB", "3GiB", "1025MiB"} {
+		buffers, err := ParseBuffers(text)
+		require.NoError(t, err)
+		assert.Equal(t, text, FormatBytes(buffers[0]))
+	}
+	assert.Equal(t, "100", FormatBytes(100))
+	assert.Equal(t, "0", FormatBytes(0))
+}
+
+func TestWords(t *testing.T) {
+	assert.Equal(t, "prctl, mempolicy, affinity", PreferredNames())
+	assert.Equal(t, []string{"random", "sequential", "chase"}, AccessNames())
+	assert.Equal(t, []string{"4k", "thp", "2m", "1g"}, PageNames())
+	for i, word := range PreferredWords() {
+		assert.Equal(t, PreferredWays[i].Name+"\t"+PreferredWays[i].Usage, word)
+	}
+}
+
+func TestNeedNodes(t *testing.T) {
+	m := recorded(t, "qemu-numa2")
+	assert.Empty(t, NeedNodes(m, m.Allowed()))
+	some := NeedNodes(m, cpuset.Of(5))
+	require.Len(t, some, 1)
+	assert.Contains(t, some[0].Message, "CPUs on node 1 only")
+	assert.Equal(t, "give it CPUs of nodes 0-1 by --cpus", some[0].Hint)
+
+	m = recorded(t, "qemu-cpu2")
+	some = NeedNodes(m, m.Allowed())
+	require.Len(t, some, 1)
+	assert.Contains(t, some[0].Message, "this machine has one node")
+
+	m = recorded(t, "qemu-memoryless")
+	some = NeedNodes(m, m.Allowed())
+	require.Len(t, some, 1)
+	assert.Contains(t, some[0].Message, "only node 0 has memory")
+
+	m = recorded(t, "qemu-cpuless")
+	some = NeedNodes(m, m.Allowed())
+	require.Len(t, some, 1)
+	assert.Contains(t, some[0].Message, "CPUs on node 0 only")
+	assert.Empty(t, some[0].Hint, "the machine has no others")
+}
+
+// Whatever is written, a list that is accepted holds what will do, in order, each once; and no text does harm.
+func FuzzParse(f *testing.F) {
+	for _, text := range []string{
+		"", "all", "0,1,float", "none,0-1", "0-65535", "0-1:1/2", "keep,0", "4KiB", "1GiB,4611686018427387904KiB", ",", "thp",
+	} {
+		f.Add(text)
+	}
+	m := recorded(f, "qemu-memoryless")
+	f.Fuzz(func(t *testing.T, text string) {
+		if nodes, err := ParseMem(text, m); err == nil {
+			require.Subset(t, []int{0, Float}, nodes)
+			require.NotEmpty(t, nodes)
+		}
+		if nodes, err := ParseCPU(text, m, m.Allowed()); err == nil {
+			require.Contains(t, [][]int{{0}, {1}, {0, 1}, {Float}, {0, Float}, {1, Float}, {0, 1, Float}}, nodes)
+		}
+		if nodes, err := ParsePreferred(text, ByAffinity, m, m.Allowed()); err == nil {
+			require.Contains(t, [][]int{{0}, {1}, {0, 1}, {None}, {None, 0}, {None, 1}, {None, 0, 1}}, nodes)
+		}
+		if buffers, err := ParseBuffers(text); err == nil {
+			for i, bytes := range buffers {
+				require.Positive(t, bytes)
+				require.Zero(t, bytes%4096)
+				require.NotContains(t, buffers[:i], bytes)
+				again, err := ParseBuffers(FormatBytes(bytes))
+				require.NoError(t, err)
+				require.Equal(t, []uint64{bytes}, again)
+			}
+		}
+		if values, err := ParseBalancing(text); err == nil {
+			require.NotEmpty(t, values)
+			require.LessOrEqual(t, len(values), 3)
+		}
+	})
+}

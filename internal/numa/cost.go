@@ -1,0 +1,92 @@
+package numa
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"gorun/internal/result"
+)
+
+// MoveCost is by how many percent of the samples' median time each move to another node lengthened a sample, with an
+// interval that holds the truth in 95% of cases. The samples are those of one row; those that are partial, invalid, or
+// whose moves were not all seen do not count. Where too few are left, or all moved about as often, ok is false.
+func MoveCost(samples []result.Sample) (percentPerMove, lo, hi float64, ok bool) {
+	moves, seconds := movesAndSeconds(samples)
+	slope, lo, hi, ok := theilSen(moves, seconds)
+	median := result.Distribute(seconds).Median
+	if !ok || median <= 0 {
+		return 0, 0, 0, false
+	}
+	return 100 * slope / median, 100 * lo / median, 100 * hi / median, true
+}
+
+// CostFinding says in words what moving between nodes cost in a row, named as the reader knows it.
+func CostFinding(row string, samples []result.Sample) (result.Finding, bool) {
+	each, lo, hi, ok := MoveCost(samples)
+	if !ok {
+		return result.Finding{}, false
+	}
+	moves, _ := movesAndSeconds(samples)
+	typical := result.Distribute(moves).Median
+	f := result.Finding{Code: "cross-node-cost", Value: each * typical}
+	if lo <= 0 && hi >= 0 {
+		f.Message = fmt.Sprintf("%s: a sample moved to another node %.0f times; what that cost cannot be told from noise "+
+			"(%+.1f%% to %+.1f%% of its time).", row, typical, lo*typical, hi*typical)
+		return f, true
+	}
+	f.Message = fmt.Sprintf("%s: a sample moved to another node %.0f times, which cost %.1f%% of its time (%.1f%% to "+
+		"%.1f%%; samples with more moves against samples with fewer).", row, typical, f.Value, lo*typical, hi*typical)
+	return f, true
+}
+
+func movesAndSeconds(samples []result.Sample) (moves, seconds []float64) {
+	for _, s := range samples {
+		var v result.Numa
+		if s.Partial || s.Quality.Verdict == result.Invalid || s.Values.Decode(&v) != nil ||
+			v.Migrations == nil || v.Migrations.Lost > 0 {
+			continue
+		}
+		moves, seconds = append(moves, float64(v.Migrations.CrossNode)), append(seconds, s.Seconds)
+	}
+	return moves, seconds
+}
+
+// theilSen is the median of the slopes between all pairs of points, and its interval of 95%: those slopes for which
+// Kendall's test sees no trend in what is left of y (Sen, "Estimates of the regression coefficient based on Kendall's
+// tau", Journal of the American Statistical Association 63, 1968). It assumes nothing of the noise but that it has the
+// same shape everywhere, and a few outliers do it no harm. ok is false where the interval has no end.
+func theilSen(x, y []float64) (slope, lo, hi float64, ok bool) {
+	var slopes []float64
+	for i := range x {
+		for j := range i {
+			if x[i] != x[j] {
+				slopes = append(slopes, (y[i]-y[j])/(x[i]-x[j]))
+			}
+		}
+	}
+	const z = 1.959964 // of the normal distribution, for 95%
+	pairs := float64(len(slopes))
+	reach := z * math.Sqrt(kendallVariance(x))
+	first := int(math.Floor((pairs-reach)/2)) - 1 // counted from 0, outwards
+	if first < 0 {
+		return 0, 0, 0, false
+	}
+	slices.Sort(slopes)
+	n := len(slopes)
+	return (slopes[(n-1)/2] + slopes[n/2]) / 2, slopes[first], slopes[n-1-first], true
+}
+
+// kendallVariance is that of Kendall's sum of signs for x with ties.
+func kendallVariance(x []float64) float64 {
+	times := map[float64]float64{}
+	for _, value := range x {
+		times[value]++
+	}
+	term := func(n float64) float64 { return n * (n - 1) * (2*n + 5) }
+	variance := term(float64(len(x)))
+	for _, n := range times {
+		variance -= term(n)
+	}
+	return variance / 18
+}

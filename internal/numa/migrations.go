@@ -1,0 +1,94 @@
+package numa
+
+import (
+	"slices"
+	"strconv"
+
+	"gorun/internal/perf"
+	"gorun/internal/result"
+	"gorun/internal/topology"
+)
+
+// classify counts a thread's moves by how near the two CPUs are.
+func classify(m *topology.Machine, moves []perf.Move) result.NumaMigrations {
+	n := result.NumaMigrations{FromNode: map[string]uint64{}, ToNode: map[string]uint64{}}
+	for _, move := range moves {
+		n.Total++
+		switch m.Relation(move.From, move.To) {
+		case topology.SameCore:
+			n.SameCore++
+		case topology.SameLLC:
+			n.SameLLC++
+		case topology.SameNode:
+			n.SameNode++
+		case topology.CrossNode:
+			n.CrossNode++
+			n.FromNode[nodeOf(m, move.From)]++
+			n.ToNode[nodeOf(m, move.To)]++
+		}
+	}
+	return n
+}
+
+// nodeOf names the node of a CPU, "-1" where it is not known.
+func nodeOf(m *topology.Machine, cpu int) string {
+	if c, ok := m.CPU(cpu); ok {
+		return strconv.Itoa(c.Node)
+	}
+	return strconv.Itoa(topology.Unknown)
+}
+
+// timeline tells of each move; begun is when the timed loop began, by CLOCK_MONOTONIC in nanoseconds.
+func timeline(m *topology.Machine, moves []perf.Move, begun int64) []result.NumaMove {
+	line := make([]result.NumaMove, len(moves))
+	for i, move := range moves {
+		line[i] = result.NumaMove{
+			Seconds: float64(move.NS-begun) / 1e9, From: move.From, To: move.To,
+			Relation: m.Relation(move.From, move.To).String(),
+		}
+	}
+	return line
+}
+
+// span is a repetition of the timed loop: from its begin to its end, by CLOCK_MONOTONIC in nanoseconds.
+type span struct {
+	begun, ended int64
+	seconds      float64        // of the loop alone
+	seen         []perf.CPURead // by the probe itself; the first at its begin
+}
+
+// within are the moves that fell into a repetition, in their order.
+func within(spans []span, moves []perf.Move) []perf.Move {
+	return slices.DeleteFunc(slices.Clone(moves), func(move perf.Move) bool {
+		return !slices.ContainsFunc(spans, func(s span) bool { return s.begun <= move.NS && move.NS < s.ended })
+	})
+}
+
+// shares are the parts of the repetitions' time that the probe was on each CPU and on each node, as it saw itself; nil
+// where it did not.
+func shares(m *topology.Machine, spans []span) (cpus, nodes map[string]float64) {
+	var whole float64
+	on := map[int]float64{}
+	for _, s := range spans {
+		for i, read := range s.seen {
+			until := s.ended
+			if i+1 < len(s.seen) {
+				until = s.seen[i+1].NS
+			}
+			if read.CPU < 0 {
+				return nil, nil
+			}
+			on[read.CPU] += float64(until - read.NS)
+			whole += float64(until - read.NS)
+		}
+	}
+	if whole == 0 {
+		return nil, nil
+	}
+	cpus, nodes = map[string]float64{}, map[string]float64{}
+	for cpu, ns := range on {
+		cpus[strconv.Itoa(cpu)] = ns / whole
+		nodes[nodeOf(m, cpu)] += ns / whole
+	}
+	return cpus, nodes
+}

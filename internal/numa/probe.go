@@ -1,0 +1,498 @@
+package numa
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"runtime"
+	"strconv"
+	"strings"
+
+	"gorun/csrc"
+	"gorun/internal/cpuset"
+	"gorun/internal/linux"
+	"gorun/internal/perf"
+	"gorun/internal/result"
+	"gorun/internal/topology"
+)
+
+// Request is one sample of a row, as a process of its own is asked for it.
+type Request struct {
+	Row         result.NumaRow `json:"row"`
+	CPUs        string         `json:"cpus"`           // of the run, a kernel list
+	Accesses    uint64         `json:"accesses"`       // of each repetition
+	Repetitions int            `json:"repetitions"`    // at least 1
+	Seed        uint64         `json:"seed"`           // of the order of accesses
+	Nice        *int           `json:"nice,omitempty"` // of the probe; none: as it is
+	Timeline    bool           `json:"timeline,omitempty"`
+}
+
+// Measure takes a sample on a thread that is made for it and ends with it. When ctx ends it returns within some
+// milliseconds, with what was done marked partial. root is rooted at / of the machine, which is this one. What the
+// kernel refuses is an error, and so is a build without cgo (errors.ErrUnsupported).
+func Measure(ctx context.Context, root fs.FS, m *topology.Machine, r Request) (s result.Sample, err error) {
+	p, err := newProbe(root, m, r)
+	if err != nil {
+		return s, err
+	}
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		runtime.LockOSThread() // it ends locked, and so its thread and all that is set on it end with it
+		err = p.measure(ctx)
+	}()
+	<-ended
+	return p.sample, err
+}
+
+// probe is a sample in the making.
+type probe struct {
+	Request
+	root   fs.FS
+	m      *topology.Machine
+	before cpuset.Set // that the thread could run on
+	cpus   cpuset.Set // that it may run on
+	pages  linux.PageKind
+	sample result.Sample
+	v      result.Numa
+
+	area  *linux.Area
+	spans []span
+	trace *perf.Trace
+	by    perf.TraceMethod // "": the probe's own reads must do
+	moves []perf.Move      // that the trace has told of
+	lost  uint64           // records of it
+	soft  *soft            // nil: not asked for
+}
+
+func newProbe(root fs.FS, m *topology.Machine, r Request) (*probe, error) {
+	p := &probe{Request: r, root: root, m: m, v: result.Numa{NumaRow: r.Row}}
+	run, err := cpuset.Parse(r.CPUs)
+	if err != nil {
+		return nil, err
+	}
+	if p.pages, err = linux.ParsePageKind(r.Row.Pages); err != nil {
+		return nil, err
+	}
+	p.cpus = run
+	if r.Row.CPU != Float {
+		p.cpus = nodeCPUs(m, r.Row.CPU, run)
+	}
+	switch {
+	case run.Empty():
+		return nil, errors.New("the run has no CPU")
+	case p.cpus.Empty():
+		return nil, fmt.Errorf("node %d has %s", r.Row.CPU, withoutCPUs(run))
+	case r.Accesses == 0 || r.Repetitions < 1:
+		return nil, errors.New("a sample has at least one repetition of one access")
+	case r.Row.BufferBytes == 0 || r.Row.BufferBytes%bufferUnit != 0:
+		return nil, fmt.Errorf("a buffer of %d bytes is not a multiple of %d", r.Row.BufferBytes, bufferUnit)
+	}
+	return p, nil
+}
+
+// measure does all on the calling thread.
+func (p *probe) measure(ctx context.Context) (err error) {
+	p.sample.Placement.Requested = p.requested()
+	defer func() { err = errors.Join(err, p.close()) }()
+	for _, step := range []func() error{p.place, p.allocate, p.prefer} {
+		if err := step(); err != nil {
+			return err
+		}
+	}
+	if err := p.loop(ctx); err != nil {
+		return err
+	}
+	if p.soft != nil {
+		if err := p.soft.end(); err != nil {
+			p.doubt("soft affinity failed: %v", err)
+		}
+		p.soft = nil
+	}
+	if !p.sample.Partial {
+		p.readBack()
+	}
+	p.figures()
+	p.sample.Placement.Verified = len(p.sample.Placement.Mismatches) == 0
+	p.sample.Values, err = result.ValuesOf(p.v)
+	return err
+}
+
+// requested is the row in words.
+func (p *probe) requested() string {
+	row := p.Row
+	parts := []string{"memory floats", fmt.Sprintf("CPUs %s of the run", p.cpus)}
+	if row.Mem != Float {
+		parts[0] = fmt.Sprintf("memory of node %d", row.Mem)
+	}
+	if row.CPU != Float {
+		parts[1] = fmt.Sprintf("CPUs %s of node %d", p.cpus, row.CPU)
+	}
+	if row.PreferredNode != None {
+		parts = append(parts, fmt.Sprintf("node %d preferred by %s", row.PreferredNode, row.PreferredBy))
+	}
+	if row.NUMABalancing != Keep {
+		parts = append(parts, fmt.Sprintf("NUMA balancing %d", row.NUMABalancing))
+	}
+	if p.Nice != nil {
+		parts = append(parts, fmt.Sprintf("nice %d", *p.Nice))
+	}
+	return strings.Join(parts, ", ")
+}
+
+// place binds the thread to its CPUs.
+func (p *probe) place() (err error) {
+	if p.before, err = linux.GetAffinity(0); err != nil {
+		return err
+	}
+	if err := linux.SetAffinity(0, p.cpus); err != nil {
+		return err
+	}
+	is, err := linux.GetAffinity(0)
+	if err != nil {
+		return err
+	}
+	p.check(is.Equal(p.cpus), "the probe was bound to CPUs %s and may run on %s", p.cpus, is)
+	if p.Nice == nil {
+		return nil
+	}
+	if err := linux.SetNice(0, *p.Nice); err != nil {
+		return err
+	}
+	nice, err := linux.GetNice(0)
+	if err == nil {
+		p.check(nice == *p.Nice, "the probe was to have nice %d and has %d", *p.Nice, nice)
+	}
+	return err
+}
+
+// allocate maps the buffer. Nothing of it is there yet.
+func (p *probe) allocate() (err error) {
+	p.area, err = linux.NewArea(linux.AreaOptions{Bytes: int(p.Row.BufferBytes), Node: p.Row.Mem, Pages: p.pages})
+	return err
+}
+
+// prefer has a node preferred, where the row says so.
+func (p *probe) prefer() (err error) {
+	node := p.Row.PreferredNode
+	if node == None {
+		return nil
+	}
+	switch p.Row.PreferredBy {
+	case ByPrctl:
+		return linux.SetPreferredNode(0, node)
+	case ByMempolicy:
+		if err := p.area.SetPolicy(linux.MempolicyPreferredMany, cpuset.Of(node)); err != nil {
+			return err
+		}
+		return p.area.SetHomeNode(node)
+	case ByAffinity:
+		near := nodeCPUs(p.m, node, p.cpus)
+		if near.Empty() {
+			return fmt.Errorf("node %d has %s", node, withoutCPUs(p.cpus))
+		}
+		p.soft, err = startSoft(p.root, linux.Gettid(), near, p.cpus)
+		return err
+	}
+	return fmt.Errorf("there is no way %q to prefer a node", p.Row.PreferredBy)
+}
+
+// keptMoves is how many changes of the CPU the probe keeps of a repetition, 16 bytes each.
+const keptMoves = 1 << 14
+
+// loop prepares the buffer and makes the repetitions.
+func (p *probe) loop(ctx context.Context) error {
+	stop := csrc.NewStop()
+	stopped := make(chan struct{})
+	cancel := context.AfterFunc(ctx, func() { stop.Set(); close(stopped) })
+	defer func() {
+		if !cancel() {
+			<-stopped // nobody uses it any more
+		}
+		stop.Free()
+	}()
+	args := csrc.ProbeArgs{
+		Access: p.Row.Access, Buffer: p.area.Pointer(), Words: p.Row.BufferBytes / 8, Accesses: p.Accesses, Seed: p.Seed,
+		Stop: stop, Moves: keptMoves,
+	}
+	if linux.PageKinds[p.pages].HugeTLB { // where the pool has none left, a write would end the process
+		if err := p.area.Touch(); err != nil {
+			return err
+		}
+	}
+	err := csrc.ProbePrepare(args)
+	if p.sample.Partial = ctx.Err() != nil; p.sample.Partial {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	if p.v.IndexNs, err = indexNs(args); err != nil {
+		return err
+	}
+	p.trace, err = perf.OpenTrace(0, p.m.Online().List(), p.root)
+	switch {
+	case err == nil:
+		p.by = p.trace.Method()
+	case !errors.Is(err, fs.ErrPermission) && !errors.Is(err, errors.ErrUnsupported):
+		p.doubt("migrations could not be traced: %v", err)
+	}
+	p.checkBalancing()
+	before, err := linux.ProcessUsage()
+	if err != nil {
+		return err
+	}
+	for range p.Repetitions {
+		if err := p.repeat(&args); err != nil {
+			return err
+		}
+		if p.sample.Partial = ctx.Err() != nil; p.sample.Partial {
+			break
+		}
+	}
+	after, err := linux.ProcessUsage()
+	used := after.Sub(before)
+	p.sample.UserSeconds, p.sample.SystemSeconds = used.UserSeconds, used.SystemSeconds
+	return err
+}
+
+// repeat makes one repetition, and has the next one go on where it ends: beginning anew, few accesses would only ever
+// reach the same part of a large buffer.
+func (p *probe) repeat(args *csrc.ProbeArgs) error {
+	s := span{begun: int64(linux.Monotonic())}
+	did, err := csrc.Probe(*args)
+	s.ended = int64(linux.Monotonic())
+	if err != nil {
+		return err
+	}
+	for _, seen := range did.Moves {
+		s.seen = append(s.seen, perf.CPURead{NS: s.begun + seen.NS, CPU: seen.CPU})
+	}
+	if did.Lost > 0 {
+		p.doubt("the probe changed its CPU more often than it could keep: %d times more than %d", did.Lost, keptMoves)
+	}
+	args.From = did.Next
+	s.seconds = float64(did.NS) / 1e9
+	p.spans = append(p.spans, s)
+	p.v.Accesses += did.Accesses
+	p.sample.Seconds += s.seconds
+	return p.follow()
+}
+
+// follow reads the trace, so that its buffers do not fill.
+func (p *probe) follow() error {
+	if p.trace == nil {
+		return nil
+	}
+	moves, lost, err := p.trace.Read()
+	if err != nil {
+		p.doubt("the trace of migrations broke off: %v", err)
+		err, p.trace, p.by = p.trace.Close(), nil, ""
+	}
+	p.moves, p.lost = append(p.moves, moves...), p.lost+lost
+	return err
+}
+
+// indexNs is the time that making an index takes, in nanoseconds; 0 for an access that needs none.
+func indexNs(args csrc.ProbeArgs) (float64, error) {
+	if args.Access != randomAccess {
+		return 0, nil
+	}
+	const runs, accesses = 5, 1 << 17 // 0.1 ms each: the quickest was not interrupted
+	args.Access, args.Accesses, args.Moves = indexAccess, accesses, 0
+	best := 0.0
+	for range runs {
+		did, err := csrc.Probe(args)
+		if err != nil {
+			return 0, err
+		}
+		if did.Accesses < accesses {
+			break // stopped
+		}
+		if ns := float64(did.NS) / accesses; best == 0 || ns < best {
+			best = ns
+		}
+	}
+	return best, nil
+}
+
+// readBack asks the kernel what became of the buffer and the settings.
+func (p *probe) readBack() {
+	p.readPages()
+	p.readNodes()
+	p.checkBalancing()
+	p.readPreferred()
+}
+
+// readPages reads the sizes of the pages that the buffer got.
+func (p *probe) readPages() {
+	sizes, err := p.area.PageSizes(p.root)
+	if err != nil {
+		p.doubt("the sizes of the buffer's pages are not known: %v", err)
+		return
+	}
+	p.v.PageBytes = map[string]uint64{}
+	var all, other uint64
+	for size, bytes := range sizes {
+		p.v.PageBytes[strconv.FormatUint(size, 10)] = bytes
+		all += bytes
+		if huge := size > uint64(os.Getpagesize()); huge != (p.pages != linux.Pages4K) {
+			other += bytes
+		}
+	}
+	if other > 0 {
+		p.doubt("%.0f%% of the buffer is not in pages of the kind %s", 100*float64(other)/float64(all), p.pages)
+	}
+}
+
+// readNodes reads where the buffer's pages are, and where a policy has them come from.
+func (p *probe) readNodes() {
+	nodes, err := p.area.Nodes()
+	switch {
+	case errors.Is(err, errors.ErrUnsupported): // a kernel without nodes
+		return
+	case err != nil:
+		if p.Row.Mem != Float {
+			p.doubt("the nodes of the buffer's pages are not known: %v", err)
+		}
+		return
+	}
+	p.v.NodePages = map[string]int{}
+	elsewhere := 0
+	for node, pages := range nodes {
+		p.v.NodePages[strconv.Itoa(node)] = pages
+		if node != p.Row.Mem {
+			elsewhere += pages
+		}
+	}
+	if p.Row.Mem != Float {
+		p.check(elsewhere == 0, "%d pages of the buffer are not on node %d", elsewhere, p.Row.Mem)
+	}
+}
+
+// checkBalancing reads the setting, before the loop and after it.
+func (p *probe) checkBalancing() {
+	is, err := linux.ReadNUMABalancing(p.root)
+	switch {
+	case errors.Is(err, errors.ErrUnsupported): // is 0, which is what such a kernel does
+	case err != nil:
+		p.doubt("whether NUMA balancing is on is not known: %v", err)
+		return
+	default:
+		if first := p.v.BalancingRead; first != nil && *first != is {
+			p.doubt("NUMA balancing was %d at first and %d at the end", *first, is)
+		}
+		p.v.BalancingRead = &is
+	}
+	if asked := p.Row.NUMABalancing; asked != Keep {
+		p.check(is == asked, "NUMA balancing was to be %d and is %d", asked, is)
+	}
+}
+
+// readPreferred reads back what was set for the preferred node.
+func (p *probe) readPreferred() {
+	node := p.Row.PreferredNode
+	if node == None {
+		return
+	}
+	switch p.Row.PreferredBy {
+	case ByPrctl:
+		is, err := linux.PreferredNode(0)
+		if err != nil {
+			p.doubt("the preferred node is not known: %v", err)
+			return
+		}
+		p.v.PreferredRead = &is
+		p.check(is == node, "the preferred node was to be %d and is %d", node, is)
+	case ByMempolicy:
+		policy, nodes, err := p.area.Policy()
+		if err != nil {
+			p.doubt("the buffer's memory policy is not known: %v", err)
+			return
+		}
+		p.check(policy == linux.MempolicyPreferredMany && nodes.Equal(cpuset.Of(node)),
+			"the buffer's memory policy was to be %v of node %d and is %v of node %s",
+			linux.MempolicyPreferredMany, node, policy, nodes)
+	}
+}
+
+// figures draws from the repetitions what the sample comes to.
+func (p *probe) figures() {
+	if p.v.Accesses > 0 {
+		p.v.NsPerAccess = p.sample.Seconds * 1e9 / float64(p.v.Accesses)
+	}
+	seconds := make([]float64, len(p.spans))
+	var own []perf.Move
+	seen := cpuset.Set{}
+	for i, s := range p.spans {
+		seconds[i] = s.seconds
+		own = append(own, perf.MovesOf(s.seen)...)
+		for _, read := range s.seen {
+			if read.CPU >= 0 {
+				seen = seen.With(read.CPU)
+			}
+		}
+	}
+	p.v.Repetitions, p.v.Repeated = len(p.spans), result.Distribute(seconds)
+	if len(p.spans) == 0 {
+		return
+	}
+	p.v.CPUShare, p.v.NodeShare = shares(p.m, p.spans)
+
+	moves, by := own, perf.TraceReads
+	if p.by != "" {
+		moves, by = within(p.spans, p.moves), p.by
+		// What the probe saw of itself did happen; a move may have been decided before the repetition in which it shows.
+		if len(own) > len(moves)+len(p.spans) {
+			p.doubt("the trace shows %d migrations, and the probe itself saw %d", len(moves), len(own))
+		}
+	}
+	for _, move := range moves {
+		seen = seen.With(move.To)
+	}
+	outside := seen.Minus(p.cpus)
+	p.check(outside.Empty(), "the probe was on CPUs %s, which are not those asked for, %s", outside, p.cpus)
+	migrations := classify(p.m, moves)
+	migrations.By, migrations.Lost = string(by), p.lost
+	if p.lost > 0 {
+		p.doubt("%d records of migrations were lost", p.lost)
+	}
+	p.v.Migrations = &migrations
+	if p.Timeline {
+		p.v.Timeline = timeline(p.m, moves, p.spans[0].begun)
+	}
+}
+
+// check counts a read-back.
+func (p *probe) check(as bool, format string, args ...any) {
+	p.sample.Placement.Checked++
+	if !as {
+		p.sample.Placement.Mismatches = append(p.sample.Placement.Mismatches, fmt.Sprintf(format, args...))
+	}
+}
+
+// doubt makes the sample suspect.
+func (p *probe) doubt(format string, args ...any) {
+	p.sample.Doubts = append(p.sample.Doubts, result.Doubt{Verdict: result.Suspect, Reason: fmt.Sprintf(format, args...)})
+}
+
+// close gives back all but the thread. That has its CPUs back: should it be the process's first, it cannot end, and is
+// what /proc/self tells of.
+func (p *probe) close() error {
+	var errs []error
+	if !p.before.Empty() {
+		defer func() { _ = linux.SetAffinity(0, p.before) }()
+	}
+	if p.soft != nil {
+		errs = append(errs, p.soft.end())
+	}
+	if p.trace != nil {
+		errs = append(errs, p.trace.Close())
+	}
+	if p.area != nil {
+		errs = append(errs, p.area.Free())
+	}
+	return errors.Join(errs...)
+}

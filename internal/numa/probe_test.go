@@ -1,0 +1,663 @@
+package numa
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"io/fs"
+	"os"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"testing/fstest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"gorun/internal/cpuset"
+	"gorun/internal/hint"
+	"gorun/internal/linux"
+	"gorun/internal/perf"
+	"gorun/internal/result"
+	"gorun/internal/topology"
+)
+
+var live = os.DirFS("/")
+
+// thisMachine reads the machine that the tests run on.
+func thisMachine(t *testing.T) *topology.Machine {
+	t.Helper()
+	if runtime.GOOS != "linux" {
+		t.Skip("samples are taken on Linux")
+	}
+	m, err := topology.Read(live)
+	require.NoError(t, err)
+	return m
+}
+
+// plain is a request for a short sample of a row in which all floats.
+func plain(m *topology.Machine) Request {
+	return Request{
+		Row: result.NumaRow{
+			PreferredNode: None, NUMABalancing: Keep, Mem: Float, CPU: Float,
+			BufferBytes: 1 << 20, Pages: "4k", Access: "random",
+		},
+		CPUs: m.Allowed().String(), Accesses: 20_000, Repetitions: 3, Seed: 1,
+	}
+}
+
+// take measures, and skips what this build or this machine does not have.
+func take(t *testing.T, m *topology.Machine, r Request) (result.Sample, result.Numa) {
+	t.Helper()
+	s, err := Measure(t.Context(), live, m, r)
+	skipIfRefused(t, err)
+	require.NoError(t, err)
+	return s, decoded(t, s)
+}
+
+func skipIfRefused(t *testing.T, err error) {
+	t.Helper()
+	if errors.Is(err, errors.ErrUnsupported) || errors.Is(err, fs.ErrPermission) {
+		t.Skipf("%v; %s", err, hint.Of(err))
+	}
+}
+
+func decoded(t *testing.T, s result.Sample) (v result.Numa) {
+	t.Helper()
+	require.NoError(t, s.Values.Decode(&v))
+	return v
+}
+
+func TestMeasure(t *testing.T) {
+	m := thisMachine(t)
+	support, err := ReadSupport(live, m)
+	require.NoError(t, err)
+	support.Probe(ByMempolicy)
+	support.Probe(ByPrctl)
+	axes := Axes{
+		NUMABalancing: []int{support.Balancing}, PreferredBy: ByPrctl, Full: true,
+		Buffers: []uint64{4 << 10, 4 << 20}, Pages: []string{"4k", "thp", "2m", "1g"},
+		Access: []string{"random", "sequential", "chase"},
+	}
+	axes.Mem, err = ParseMem("", m)
+	require.NoError(t, err)
+	axes.CPU, err = ParseCPU("", m, m.Allowed())
+	require.NoError(t, err)
+	axes.PreferredNode = []int{None, m.Nodes[0].Node}
+	if testing.Short() { // the laboratory has many nodes and is slow
+		axes.Buffers, axes.Access = axes.Buffers[:1], axes.Access[:1]
+		few := func(nodes []int) []int { return slices.Delete(nodes, 1, max(1, len(nodes)-2)) } // the first, the last, float
+		axes.Mem, axes.CPU = few(axes.Mem), few(axes.CPU)
+	}
+	rows := Rows(axes)
+	require.True(t, support.Mark(rows))
+	lacking := map[string]int{}
+	for _, row := range rows {
+		if row.Unsupported != "" {
+			lacking[row.Unsupported]++
+			continue
+		}
+		r := plain(m)
+		r.Row = row
+		t.Run(strings.ReplaceAll(label(row)+" "+row.Pages+" "+row.Access, " ", "_"), func(t *testing.T) {
+			begun := time.Now()
+			s, v := take(t, m, r)
+			assert.Less(t, s.Seconds, time.Since(begun).Seconds(), "the loop is a part of it")
+			assert.True(t, s.Placement.Verified, "%v", s.Placement.Mismatches)
+			assert.Equal(t, row, v.NumaRow)
+			assert.Equal(t, 3*r.Accesses, v.Accesses)
+			assert.Equal(t, 3, v.Repetitions)
+			assert.InEpsilon(t, s.Seconds*1e9, v.NsPerAccess*float64(v.Accesses), 1e-9)
+			assert.InEpsilon(t, s.Seconds, 3*v.Repeated.Mean, 1e-9)
+			assert.Equal(t, row.Access == "random", v.IndexNs > 0)
+			assert.False(t, s.Partial)
+
+			otherPages := false
+			for size := range v.PageBytes {
+				bytes, err := strconv.Atoi(size)
+				require.NoError(t, err)
+				otherPages = otherPages || (bytes > os.Getpagesize()) != (row.Pages != "4k")
+			}
+			assert.Equal(t, otherPages, len(s.Doubts) == 1 && strings.Contains(s.Doubts[0].Reason, "in pages of the kind"),
+				"%v", s.Doubts)
+
+			pages := 0
+			for _, n := range v.NodePages {
+				pages += n
+			}
+			assert.NotContains(t, v.NodePages, "-1", "every page is there")
+			if v.NodePages != nil {
+				whole := linux.PageKinds[slices.Index([]string{"4k", "thp", "2m", "1g"}, row.Pages)].Align
+				assert.LessOrEqual(t, int(row.BufferBytes)/os.Getpagesize(), pages)
+				assert.Zero(t, pages*os.Getpagesize()%whole)
+			}
+			var shares float64
+			for node, share := range v.NodeShare {
+				shares += share
+				if row.CPU != Float {
+					assert.Equal(t, strconv.Itoa(row.CPU), node)
+				}
+			}
+			assert.InDelta(t, 1, shares, 1e-9)
+			for cpu, share := range v.CPUShare {
+				shares -= share
+				if row.CPU != Float {
+					n, err := strconv.Atoi(cpu)
+					require.NoError(t, err)
+					assert.True(t, nodeCPUs(m, row.CPU, m.Allowed()).Contains(n), "CPU %d", n)
+				}
+			}
+			assert.InDelta(t, 0, shares, 1e-9)
+			n := v.Migrations
+			require.NotNil(t, n)
+			assert.Equal(t, n.Total, n.SameCore+n.SameLLC+n.SameNode+n.CrossNode)
+			if row.CPU != Float {
+				assert.Zero(t, n.CrossNode, "it never leaves its node")
+			}
+			assert.Nil(t, v.Timeline, "it was not asked for")
+			if v.BalancingRead != nil {
+				assert.Equal(t, row.NUMABalancing, *v.BalancingRead)
+			}
+			if row.PreferredNode != None {
+				require.NotNil(t, v.PreferredRead)
+				assert.Equal(t, row.PreferredNode, *v.PreferredRead)
+			}
+		})
+	}
+	for reason, rows := range lacking {
+		t.Logf("%d rows: %s", rows, reason)
+	}
+}
+
+// What a child is asked goes through JSON as it is.
+func TestRequestAsJSON(t *testing.T) {
+	nice := 5
+	r := Request{
+		Row: result.NumaRow{
+			Row: 3, PreferredNode: 1, PreferredBy: ByAffinity, Mem: -1, CPU: 1, BufferBytes: 4096, Pages: "4k",
+		},
+		CPUs: "0-3", Accesses: 10, Repetitions: 2, Seed: 1 << 63, Nice: &nice, Timeline: true,
+	}
+	text, err := json.Marshal(r)
+	require.NoError(t, err)
+	var back Request
+	require.NoError(t, json.Unmarshal(text, &back))
+	assert.Equal(t, r, back)
+}
+
+// pageMap is a root that keeps what numa_maps says at the moment at which smaps is read: while the buffer is there.
+type pageMap struct {
+	fs.FS
+	maps string
+}
+
+func (p *pageMap) Open(name string) (fs.File, error) {
+	if name == "proc/self/smaps" {
+		text, err := fs.ReadFile(p.FS, "proc/self/numa_maps")
+		if err != nil {
+			return nil, err
+		}
+		p.maps = string(text)
+	}
+	return p.FS.Open(name)
+}
+
+// bound are the pages by node of the mapping of numa_maps that has this policy (numa(7)): "ADDRESS bind:1 anon=256
+// dirty=256 N1=256 …".
+func (p *pageMap) bound(policy string) map[string]int {
+	pages := map[string]int{}
+	for line := range strings.Lines(p.maps) {
+		fields := strings.Fields(line)
+		if len(fields) < 2 || fields[1] != policy {
+			continue
+		}
+		for _, field := range fields {
+			node, count, _ := strings.Cut(field, "=")
+			number, isNode := strings.CutPrefix(node, "N")
+			if n, err := strconv.Atoi(count); err == nil && isNode {
+				pages[number] += n
+			}
+		}
+	}
+	return pages
+}
+
+// Memory bound to a node is there page by page, as /proc/self/numa_maps says too, and so is memory that prefers one.
+func TestMeasureMemory(t *testing.T) {
+	m := thisMachine(t)
+	if _, err := fs.Stat(live, "proc/self/numa_maps"); err != nil {
+		t.Skip(err)
+	}
+	allowed, err := linux.MemsAllowed()
+	skipIfRefused(t, err)
+	require.NoError(t, err)
+	for node := range withMemory(m).Intersect(allowed).All() {
+		r := plain(m)
+		r.Row.BufferBytes = 4 << 20
+		r.Row.Mem = node
+		want := map[string]int{strconv.Itoa(node): int(r.Row.BufferBytes) / os.Getpagesize()}
+		root := &pageMap{FS: live}
+		s, err := Measure(t.Context(), root, m, r)
+		skipIfRefused(t, err)
+		require.NoError(t, err)
+		assert.True(t, s.Placement.Verified, "%v", s.Placement.Mismatches)
+		assert.Equal(t, want, decoded(t, s).NodePages)
+		assert.Equal(t, want, root.bound("bind:"+strconv.Itoa(node)), root.maps)
+		assert.Equal(t, map[string]uint64{strconv.Itoa(os.Getpagesize()): r.Row.BufferBytes}, decoded(t, s).PageBytes)
+
+		r.Row.Mem, r.Row.PreferredNode, r.Row.PreferredBy = Float, node, ByMempolicy
+		s, err = Measure(t.Context(), live, m, r)
+		if errors.Is(err, errors.ErrUnsupported) {
+			t.Log(err)
+			continue
+		}
+		require.NoError(t, err)
+		assert.True(t, s.Placement.Verified, "%v", s.Placement.Mismatches)
+		assert.Equal(t, want, decoded(t, s).NodePages, "there was room on the node")
+	}
+}
+
+func TestMeasureSoftAffinity(t *testing.T) {
+	m := thisMachine(t)
+	for node := range withCPUs(m, m.Allowed()).All() {
+		r := plain(m)
+		r.Row.PreferredNode, r.Row.PreferredBy = node, ByAffinity
+		s, v := take(t, m, r)
+		assert.True(t, s.Placement.Verified, "%v", s.Placement.Mismatches)
+		assert.Contains(t, s.Placement.Requested, "preferred by affinity")
+		assert.Positive(t, v.NsPerAccess)
+	}
+}
+
+// What cannot be had is one clear error; nothing is measured in its place.
+func TestMeasureRefuses(t *testing.T) {
+	m := thisMachine(t)
+	for _, c := range []struct {
+		change func(*Request)
+		want   string
+	}{
+		{func(r *Request) { r.Row.CPU = 999 }, "node 999 has none of the run's CPUs"},
+		{func(r *Request) { r.CPUs = "" }, "the run has no CPU"},
+		{func(r *Request) { r.CPUs = "x" }, "not a CPU list"},
+		{func(r *Request) { r.CPUs = "60000" }, "set the affinity to CPUs 60000"},
+		{func(r *Request) { r.Accesses = 0 }, "at least one repetition of one access"},
+		{func(r *Request) { r.Repetitions = 0 }, "at least one repetition of one access"},
+		{func(r *Request) { r.Row.BufferBytes = 0 }, "not a multiple of 4096"},
+		{func(r *Request) { r.Row.BufferBytes = 4097 }, "not a multiple of 4096"},
+		{func(r *Request) { r.Row.Pages = "8k" }, "not a kind of pages"},
+		{func(r *Request) { r.Row.PreferredNode = 0 }, `no way "" to prefer a node`},
+		{
+			func(r *Request) { r.Row.PreferredNode, r.Row.PreferredBy = 999, ByAffinity },
+			"node 999 has none of the run's CPUs",
+		},
+	} {
+		r := plain(m)
+		c.change(&r)
+		_, err := Measure(t.Context(), live, m, r)
+		require.ErrorContains(t, err, c.want)
+	}
+
+	r := plain(m)
+	r.Row.Mem = 999
+	_, err := Measure(t.Context(), live, m, r)
+	require.Error(t, err, "no such node")
+	for _, node := range m.Nodes {
+		if withMemory(m).Contains(node.Node) {
+			continue
+		}
+		r.Row.Mem = node.Node
+		_, err := Measure(t.Context(), live, m, r)
+		require.ErrorContains(t, err, "no memory there that this process may use")
+		t.Logf("%v; %s", err, hint.Of(err))
+	}
+
+	r = plain(m)
+	r.Row.PreferredNode, r.Row.PreferredBy = m.Nodes[0].Node, ByPrctl
+	if linux.HavePreferredNode() != nil {
+		_, err = Measure(t.Context(), live, m, r)
+		require.Error(t, err, "nothing is faked")
+	}
+	r = plain(m)
+	r.Row.Access = "sideways"
+	_, err = Measure(t.Context(), live, m, r)
+	require.Error(t, err)
+}
+
+// probeThread is a root that tells the TID of the thread that reads NUMA balancing, which is the probe's, just before
+// its loop; and that says of balancing what the test wants.
+type probeThread struct {
+	fs.FS
+	tid       chan int
+	balancing []string // by reading; none: the machine's
+	once      sync.Once
+}
+
+func (p *probeThread) Open(name string) (fs.File, error) {
+	if name != "proc/sys/kernel/numa_balancing" {
+		return p.FS.Open(name)
+	}
+	if p.tid != nil {
+		p.once.Do(func() { p.tid <- linux.Gettid() })
+	}
+	if len(p.balancing) == 0 {
+		return p.FS.Open(name)
+	}
+	is := p.balancing[0]
+	p.balancing = p.balancing[1:]
+	return fstest.MapFS{name: {Data: []byte(is)}}.Open(name)
+}
+
+// run returns when a thread has had so much CPU time more, by the first field of its schedstat
+// (Documentation/scheduler/sched-stats.rst).
+func run(tid int, more time.Duration) error {
+	used := func() (time.Duration, error) {
+		text, err := fs.ReadFile(live, "proc/self/task/"+strconv.Itoa(tid)+"/schedstat")
+		if err != nil {
+			return 0, err
+		}
+		ns, err := strconv.ParseInt(strings.Fields(string(text))[0], 10, 64)
+		return time.Duration(ns), err
+	}
+	begun, err := used()
+	for now := begun; err == nil && now < begun+more; now, err = used() {
+		time.Sleep(time.Millisecond)
+	}
+	return err
+}
+
+// driven takes a sample that would last an hour, moves its thread to each of the CPUs in turn, and stops it.
+func driven(t *testing.T, m *topology.Machine, r Request, cpus []int) (result.Sample, result.Numa) {
+	t.Helper()
+	r.Accesses, r.Repetitions, r.Timeline = 1<<50, 5, true
+	root := &probeThread{FS: live, tid: make(chan int, 1)}
+	ctx, stop := context.WithCancel(t.Context())
+	defer stop()
+	moved := make(chan error, 1)
+	ended := make(chan struct{})
+	go func() {
+		var tid int
+		select {
+		case tid = <-root.tid:
+		case <-ended:
+			moved <- nil
+			return
+		}
+		defer stop()
+		// So that it is seen there by every method. The first run covers what is between the reading and the loop.
+		err := run(tid, 2*time.Millisecond)
+		for _, cpu := range cpus {
+			if err == nil {
+				err = linux.SetAffinity(tid, cpuset.Of(cpu))
+			}
+			if err == nil {
+				err = run(tid, 2*time.Millisecond)
+			}
+		}
+		moved <- err
+	}()
+	s, err := Measure(ctx, root, m, r)
+	close(ended)
+	skipIfRefused(t, err)
+	require.NoError(t, err)
+	require.NoError(t, <-moved)
+	require.True(t, s.Partial, "it was stopped")
+	v := decoded(t, s)
+	require.Equal(t, 1, v.Repetitions, "in the first")
+	return s, v
+}
+
+// A probe that floats is moved over all of the run's CPUs: each move is seen, and classified as an independent reading
+// of /sys has it.
+func TestMeasureMigrations(t *testing.T) {
+	m := thisMachine(t)
+	places, ok := readPlaces(live)
+	if !ok {
+		t.Skip("this machine's /sys leaves something out")
+	}
+	cpus := m.Allowed().List()
+	if len(cpus) < 2 {
+		t.Skip("one CPU: nothing can move")
+	}
+	// There and back, near and far.
+	var route []int
+	for i := range min(len(cpus), 12) {
+		route = append(route, cpus[i], cpus[len(cpus)-1-i])
+	}
+	s, v := driven(t, m, plain(m), route)
+	assert.True(t, s.Placement.Verified, "%v", s.Placement.Mismatches)
+	n := v.Migrations
+	require.NotNil(t, n)
+	t.Logf("%s: %d moves, %d lost; by node %v", n.By, n.Total, n.Lost, v.NodeShare)
+
+	var moves []perf.Move
+	last := 0.0
+	for _, move := range v.Timeline {
+		moves = append(moves, perf.Move{From: move.From, To: move.To})
+		assert.GreaterOrEqual(t, move.Seconds, last, "in the order of time")
+		last = move.Seconds
+	}
+	assert.LessOrEqual(t, last, s.Seconds+1)
+	want := tally(places, moves)
+	want.By, want.Lost = n.By, n.Lost
+	assert.Equal(t, want, *n)
+
+	asked := 0 // moves that the route makes whatever the CPU it began on
+	for i := 1; i < len(route); i++ {
+		if route[i] != route[i-1] {
+			asked++
+		}
+	}
+	if n.By == string(perf.TraceMigrateTask) {
+		assert.GreaterOrEqual(t, n.Total, uint64(asked))
+	}
+	assert.GreaterOrEqual(t, n.Total, uint64(1))
+	crossed := places[route[0]].node != places[route[1]].node
+	assert.Equal(t, crossed, n.CrossNode > 0)
+	if crossed {
+		assert.Greater(t, len(v.NodeShare), 1)
+		assert.Contains(t, n.FromNode, places[route[0]].node)
+	}
+}
+
+// A probe that was elsewhere than asked is no sample of its row.
+func TestMeasureSeesWhatIsElsewhere(t *testing.T) {
+	m := thisMachine(t)
+	cpus := m.Allowed().List()
+	if len(cpus) < 2 {
+		t.Skip("one CPU: nothing can move")
+	}
+	r := plain(m)
+	first, last := cpus[0], cpus[len(cpus)-1]
+	r.CPUs = strconv.Itoa(first)
+	s, v := driven(t, m, r, []int{last, first})
+	assert.False(t, s.Placement.Verified)
+	require.Len(t, s.Placement.Mismatches, 1)
+	assert.Equal(t, "the probe was on CPUs "+strconv.Itoa(last)+", which are not those asked for, "+r.CPUs,
+		s.Placement.Mismatches[0])
+	assert.Positive(t, v.Migrations.Total)
+	assert.Greater(t, v.CPUShare[strconv.Itoa(last)], 1e-4, "it ran there for milliseconds")
+	assert.Greater(t, v.CPUShare[strconv.Itoa(first)], 1e-4)
+}
+
+// What the trace and the probe's own reads say is put together.
+func TestFigures(t *testing.T) {
+	m := recorded(t, "qemu-numa2") // CPUs 0-3 and 4-7
+	made := func() *probe {
+		return &probe{
+			m: m, cpus: cpuset.Of(0, 1, 2, 3), by: perf.TraceSwitches, Request: Request{Timeline: true},
+			spans: []span{
+				{begun: 100, ended: 200, seconds: 90e-9, seen: []perf.CPURead{{NS: 100, CPU: 0}, {NS: 150, CPU: 1}}},
+				{begun: 300, ended: 400, seconds: 70e-9, seen: []perf.CPURead{{NS: 300, CPU: 2}}},
+			},
+			moves: []perf.Move{{NS: 50, From: 3, To: 0}, {NS: 149, From: 0, To: 1}, {NS: 250, From: 1, To: 2}},
+		}
+	}
+	p := made()
+	p.figures()
+	assert.Equal(t, 2, p.v.Repetitions)
+	assert.Equal(t, 80e-9, p.v.Repeated.Mean)
+	assert.Equal(t, result.NumaMigrations{
+		By: "switches", Total: 1, SameCore: 1, FromNode: map[string]uint64{}, ToNode: map[string]uint64{},
+	}, *p.v.Migrations)
+	assert.Equal(t, []result.NumaMove{{Seconds: 49e-9, From: 0, To: 1, Relation: "same-core"}}, p.v.Timeline)
+	assert.Empty(t, p.sample.Placement.Mismatches)
+	assert.Empty(t, p.sample.Doubts)
+
+	p = made()
+	p.moves[1].To = 5 // and back, between two of its own looks
+	p.figures()
+	assert.Equal(t, []string{"the probe was on CPUs 5, which are not those asked for, 0-3"},
+		p.sample.Placement.Mismatches)
+	assert.EqualValues(t, 1, p.v.Migrations.CrossNode)
+
+	p = made()
+	p.spans[1].seen[0].CPU = 6 // the trace did not see it
+	p.figures()
+	assert.Len(t, p.sample.Placement.Mismatches, 1)
+
+	p = made()
+	p.lost = 3
+	p.figures()
+	assert.Equal(t, []result.Doubt{{Verdict: result.Suspect, Reason: "3 records of migrations were lost"}},
+		p.sample.Doubts)
+	assert.EqualValues(t, 3, p.v.Migrations.Lost)
+
+	p = made()
+	p.by = ""
+	p.figures()
+	assert.Equal(t, "reads", p.v.Migrations.By)
+	assert.EqualValues(t, 1, p.v.Migrations.Total)
+
+	p = made()
+	p.moves = nil // a trace that is blind
+	for ns := range int64(6) {
+		p.spans[0].seen = append(p.spans[0].seen, perf.CPURead{NS: 160 + ns, CPU: int(ns % 2)})
+	}
+	p.figures()
+	require.Len(t, p.sample.Doubts, 1)
+	assert.Equal(t, "the trace shows 0 migrations, and the probe itself saw 7", p.sample.Doubts[0].Reason)
+}
+
+// The CPUs of a row are those of its node that are the run's.
+func TestNewProbe(t *testing.T) {
+	m := recorded(t, "qemu-numa2") // CPUs 0-3 and 4-7
+	r := plain(m)
+	r.CPUs = "1-5"
+	for cpu, want := range map[int]string{0: "1-3", 1: "4-5", Float: "1-5"} {
+		r.Row.CPU = cpu
+		p, err := newProbe(live, m, r)
+		require.NoError(t, err)
+		assert.Equal(t, want, p.cpus.String())
+	}
+	nice := 5
+	r.Row.Mem, r.Row.PreferredNode, r.Row.PreferredBy, r.Row.NUMABalancing, r.Nice = 0, 1, ByPrctl, 1, &nice
+	for cpu, want := range map[int]string{
+		1:     "memory of node 0, CPUs 4-5 of node 1, node 1 preferred by prctl, NUMA balancing 1, nice 5",
+		Float: "memory of node 0, CPUs 1-5 of the run, node 1 preferred by prctl, NUMA balancing 1, nice 5",
+	} {
+		r.Row.CPU = cpu
+		p, err := newProbe(live, m, r)
+		require.NoError(t, err)
+		assert.Equal(t, want, p.requested())
+	}
+}
+
+// The thread has its CPUs back: the process's first one cannot end.
+func TestMeasureGivesTheThreadBack(t *testing.T) {
+	m := thisMachine(t)
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	before, err := linux.GetAffinity(0)
+	require.NoError(t, err)
+	r := plain(m)
+	r.CPUs = strconv.Itoa(m.Allowed().First())
+	p, err := newProbe(live, m, r)
+	require.NoError(t, err)
+	err = p.measure(t.Context())
+	skipIfRefused(t, err)
+	require.NoError(t, err)
+	after, err := linux.GetAffinity(0)
+	require.NoError(t, err)
+	assert.Equal(t, before.String(), after.String())
+}
+
+// NUMA balancing that is not as the row has it makes the sample invalid; that it changes, suspect.
+func TestMeasureChecksBalancing(t *testing.T) {
+	m := thisMachine(t)
+	for _, c := range []struct {
+		asked      int
+		reads      []string
+		mismatches int
+		doubts     int
+	}{
+		{1, []string{"1", "1"}, 0, 0},
+		{0, []string{"0", "0"}, 0, 0},
+		{0, []string{"1", "1"}, 2, 0},
+		{0, []string{"0", "2"}, 1, 1},
+		{Keep, []string{"1", "1"}, 0, 0},
+		{Keep, []string{"1", "0"}, 0, 1},
+		{Keep, []string{"on", "on"}, 0, 2},
+	} {
+		r := plain(m)
+		r.Row.NUMABalancing = c.asked
+		s, err := Measure(t.Context(), &probeThread{FS: live, balancing: slices.Clone(c.reads)}, m, r)
+		skipIfRefused(t, err)
+		require.NoError(t, err)
+		assert.Len(t, s.Placement.Mismatches, c.mismatches, "%d %v", c.asked, c.reads)
+		assert.Equal(t, c.mismatches == 0, s.Placement.Verified)
+		said := 0
+		for _, doubt := range s.Doubts {
+			if strings.Contains(doubt.Reason, "NUMA balancing") {
+				said++
+			}
+		}
+		assert.Equal(t, c.doubts, said, "%v: %v", c.reads, s.Doubts)
+		if v := decoded(t, s); c.reads[1] != "on" {
+			require.NotNil(t, v.BalancingRead)
+			assert.Equal(t, c.reads[1], strconv.Itoa(*v.BalancingRead))
+		} else {
+			assert.Nil(t, v.BalancingRead)
+		}
+	}
+}
+
+func TestMeasureNice(t *testing.T) {
+	m := thisMachine(t)
+	before, err := linux.GetNice(0)
+	require.NoError(t, err)
+	r := plain(m)
+	nice := 19
+	r.Nice = &nice
+	s, _ := take(t, m, r)
+	assert.True(t, s.Placement.Verified)
+	assert.Contains(t, s.Placement.Requested, "nice 19")
+	after, err := linux.GetNice(0)
+	require.NoError(t, err)
+	assert.Equal(t, before, after, "the probe's thread has ended with it")
+}
+
+// A sample of hours ends with its context, whatever it is doing; without a stop this test would hang.
+func TestMeasureStops(t *testing.T) {
+	m := thisMachine(t)
+	for _, access := range []string{"random", "sequential", "chase"} {
+		r := plain(m)
+		r.Row.Access, r.Accesses = access, 1<<50
+		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)
+		s, err := Measure(ctx, live, m, r)
+		cancel()
+		skipIfRefused(t, err)
+		require.NoError(t, err)
+		assert.True(t, s.Partial)
+		assert.Less(t, decoded(t, s).Accesses, r.Accesses)
+	}
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	s, err := Measure(ended, live, m, plain(m))
+	require.NoError(t, err)
+	assert.True(t, s.Partial)
+	assert.Zero(t, decoded(t, s).Accesses)
+}

@@ -1,0 +1,188 @@
+package numa
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"gorun/internal/result"
+	"gorun/internal/sysfs"
+	"gorun/internal/topology"
+)
+
+// recorded reads a machine of testdata/hosts.
+func recorded(t testing.TB, name string) *topology.Machine {
+	t.Helper()
+	fsys, err := sysfs.OpenRoot("../../testdata/hosts/" + name + ".txtar")
+	require.NoError(t, err)
+	m, err := topology.Read(fsys)
+	require.NoError(t, err)
+	return m
+}
+
+// everyRecorded is all of them by name.
+func everyRecorded(t testing.TB) map[string]*topology.Machine {
+	t.Helper()
+	files, err := filepath.Glob("../../testdata/hosts/*.txtar")
+	require.NoError(t, err)
+	require.NotEmpty(t, files)
+	all := map[string]*topology.Machine{}
+	for _, file := range files {
+		name := strings.TrimSuffix(filepath.Base(file), ".txtar")
+		all[name] = recorded(t, name)
+	}
+	return all
+}
+
+// label writes a row as the RFC's table does.
+func label(row result.NumaRow) string {
+	node := func(n int) string {
+		if n == Float {
+			return "F"
+		}
+		return strconv.Itoa(n)
+	}
+	return fmt.Sprintf("[%02d] PNID: %d NB: %d Mem: %s CPU: %s",
+		row.Row, row.PreferredNode, row.NUMABalancing, node(row.Mem), node(row.CPU))
+}
+
+func labels(rows []result.NumaRow) []string {
+	all := make([]string, len(rows))
+	for i, row := range rows {
+		all[i] = label(row)
+	}
+	return all
+}
+
+// reference reads a table of the RFC: its rows as label writes them.
+func reference(t *testing.T, name string) []string {
+	t.Helper()
+	text, err := os.ReadFile("testdata/" + name + ".txt")
+	require.NoError(t, err)
+	var rows []string
+	for line := range strings.Lines(string(text)) {
+		if strings.HasPrefix(line, "#") {
+			continue
+		}
+		f := strings.Fields(line)
+		require.Len(t, f, 9)
+		rows = append(rows, fmt.Sprintf("[%s] PNID: %s NB: %s Mem: %s CPU: %s", f[0], f[5], f[6], f[7], f[8]))
+	}
+	return rows
+}
+
+// axesOf are the axes of a machine with these flags; "" is a flag's default.
+func axesOf(t require.TestingT, m *topology.Machine, mem, cpu, balancing, preferred string) Axes {
+	a := Axes{Buffers: []uint64{1 << 20}, Pages: []string{"4k"}, Access: []string{"random"}, PreferredBy: ByPrctl}
+	var err error
+	a.Mem, err = ParseMem(mem, m)
+	require.NoError(t, err)
+	a.CPU, err = ParseCPU(cpu, m, m.Allowed())
+	require.NoError(t, err)
+	a.NUMABalancing, err = ParseBalancing(balancing)
+	require.NoError(t, err)
+	a.PreferredNode, err = ParsePreferred(preferred, a.PreferredBy, m, m.Allowed())
+	require.NoError(t, err)
+	return a
+}
+
+// On a machine with two nodes the defaults are the RFC's rows, number by number; on one with eight, whose table has
+// two of them, so are the nodes by name, in whatever order.
+func TestRowsOfTheReference(t *testing.T) {
+	two := recorded(t, "qemu-numa2")
+	got := labels(Rows(axesOf(t, two, "", "", "0,1", "")))
+	require.Len(t, got, 36)
+	assert.Equal(t, reference(t, "rfc-intel"), got)
+
+	eight := recorded(t, "qemu-epyc8")
+	assert.Equal(t, reference(t, "rfc-amd"),
+		labels(Rows(axesOf(t, eight, "float,1,0", "0-1,float", "1,0", "1,0,none"))))
+	assert.Len(t, Rows(axesOf(t, eight, "", "", "0,1", "")), (2+8)*9*9)
+}
+
+func TestRowsOfOtherAxes(t *testing.T) {
+	m := recorded(t, "qemu-numa2")
+	for _, c := range []struct {
+		mem, cpu, balancing, preferred string
+		want                           []string
+	}{
+		{"0", "float", "keep", "none", []string{"[00] PNID: -1 NB: -1 Mem: 0 CPU: F"}},
+		{"0", "1", "0", "none,1", []string{"[00] PNID: -1 NB: 0 Mem: 0 CPU: 1", "[01] PNID: 1 NB: 0 Mem: 0 CPU: 1"}},
+		{"1", "1", "keep,1", "0", []string{"[00] PNID: 0 NB: 1 Mem: 1 CPU: 1"}},
+		{
+			"float", "float", "keep,0", "none,0",
+			[]string{
+				"[00] PNID: -1 NB: 0 Mem: F CPU: F", "[01] PNID: -1 NB: -1 Mem: F CPU: F", "[02] PNID: 0 NB: 0 Mem: F CPU: F",
+			},
+		},
+	} {
+		assert.Equal(t, c.want, labels(Rows(axesOf(t, m, c.mem, c.cpu, c.balancing, c.preferred))))
+	}
+	one := recorded(t, "qemu-cpu2")
+	assert.Len(t, Rows(axesOf(t, one, "", "", "0,1", "")), 3*4, "the axes that one node has")
+}
+
+func TestRowsRepeatTheTable(t *testing.T) {
+	a := axesOf(t, recorded(t, "qemu-numa2"), "0", "0,1", "keep", "none,0")
+	a.Buffers, a.Pages, a.Access = []uint64{1 << 20, 1 << 30}, []string{"4k", "thp"}, []string{"chase", "random"}
+	rows := Rows(a)
+	require.Len(t, rows, 8*4)
+	assert.Equal(t, result.NumaRow{
+		Row: 0, PreferredNode: None, NUMABalancing: Keep, BufferBytes: 1 << 20, Pages: "4k", Access: "chase",
+	}, rows[0])
+	assert.Equal(t, result.NumaRow{
+		Row: 7, PreferredNode: 0, PreferredBy: ByPrctl, NUMABalancing: Keep, CPU: 1,
+		BufferBytes: 1 << 30, Pages: "4k", Access: "chase",
+	}, rows[7])
+	assert.Equal(t, "thp", rows[8].Pages)
+	assert.Equal(t, "random", rows[16].Access)
+	assert.Equal(t, "chase", rows[15].Access)
+}
+
+// Whatever the axes: rows are numbered, each is there once, the product has all, and the default is the part of it in
+// which a node is preferred with the highest balancing only.
+func TestRowsProperty(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		numbers := func(label string) []int {
+			return rapid.SliceOfNDistinct(rapid.IntRange(-1, 8), 1, 5, rapid.ID).Draw(t, label)
+		}
+		a := Axes{
+			Mem: numbers("mem"), CPU: numbers("cpu"), PreferredNode: numbers("preferred"), PreferredBy: ByAffinity,
+			NUMABalancing: rapid.SliceOfNDistinct(rapid.IntRange(-1, 1), 1, 3, rapid.ID).Draw(t, "balancing"),
+			Buffers:       []uint64{4096, 8192}[:rapid.IntRange(1, 2).Draw(t, "buffers")],
+			Pages:         []string{"4k", "2m"}[:rapid.IntRange(1, 2).Draw(t, "pages")],
+			Access:        []string{"random", "chase"}[:rapid.IntRange(1, 2).Draw(t, "access")],
+		}
+		part := Rows(a)
+		a.Full = true
+		full := Rows(a)
+		require.Len(t, full, len(a.Mem)*len(a.CPU)*len(a.PreferredNode)*len(a.NUMABalancing)*
+			len(a.Buffers)*len(a.Pages)*len(a.Access))
+		highest := a.NUMABalancing[0]
+		for _, nb := range a.NUMABalancing {
+			highest = max(highest, nb)
+		}
+		var want []result.NumaRow
+		seen := map[result.NumaRow]bool{}
+		for i, row := range full {
+			require.Equal(t, i, row.Row)
+			require.Equal(t, row.PreferredNode != None, row.PreferredBy == ByAffinity)
+			if row.PreferredNode == None || row.NUMABalancing == highest {
+				kept := row
+				kept.Row = len(want)
+				want = append(want, kept)
+			}
+			row.Row = 0
+			require.False(t, seen[row], "%v is there twice", row)
+			seen[row] = true
+		}
+		require.Equal(t, want, part)
+	})
+}

@@ -1,0 +1,226 @@
+package numa
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+
+	"gorun/internal/cpuset"
+	"gorun/internal/hint"
+	"gorun/internal/linux"
+	"gorun/internal/result"
+	"gorun/internal/sysfs"
+	"gorun/internal/topology"
+)
+
+// Support is what of the rows' wishes a machine can grant. Its zero value grants all but reserved pages.
+type Support struct {
+	// Of the machine's files.
+
+	Balancing int                       // NUMA balancing as it is; 0 too where the kernel has none
+	Reserved  map[string]map[int]uint64 // pages that may be had, by kind, on each node and under -1 in all; no kind: none
+	Memory    map[int]uint64            // bytes of each node, where recorded
+
+	// Of the running kernel; nil, or empty: it can, or was not asked.
+	SetBalancing error // why NUMA balancing cannot be changed
+	Prctl        error
+	Mempolicy    error
+	THP          error
+	Mems         cpuset.Set // nodes that this process may have memory from
+}
+
+// ReadSupport reads the files of a machine, which may be a captured one. root is rooted at /.
+func ReadSupport(root fs.FS, m *topology.Machine) (Support, error) {
+	s := Support{Reserved: map[string]map[int]uint64{}, Memory: map[int]uint64{}}
+	for _, node := range m.Nodes {
+		if node.MemoryBytes != nil {
+			s.Memory[node.Node] = *node.MemoryBytes
+		}
+	}
+	var err error
+	s.Balancing, err = linux.ReadNUMABalancing(root)
+	if err != nil && !errors.Is(err, errors.ErrUnsupported) {
+		return s, err
+	}
+	for _, kind := range linux.PageKinds {
+		if !kind.HugeTLB {
+			continue
+		}
+		free, err := readReserved(root, m, kind.Align)
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if err != nil {
+			return s, err
+		}
+		s.Reserved[kind.Name] = free
+	}
+	return s, nil
+}
+
+// readReserved reads how many reserved pages of so many bytes may be had on each node, and under -1 in all: those of
+// the pool that are free and not promised, and those that may be added to it
+// (Documentation/admin-guide/mm/hugetlbpage.rst).
+func readReserved(root fs.FS, m *topology.Machine, bytes int) (map[int]uint64, error) {
+	pool := fmt.Sprintf("hugepages/hugepages-%dkB/", bytes>>10)
+	read := func(dir, name string, err *error) int {
+		n, readErr := sysfs.ReadInt(root, dir+pool+name)
+		if *err == nil {
+			*err = readErr
+		}
+		return n
+	}
+	const whole = "sys/kernel/mm/"
+	var err error
+	free := read(whole, "free_hugepages", &err) - read(whole, "resv_hugepages", &err)
+	more := max(0, read(whole, "nr_overcommit_hugepages", &err)-read(whole, "surplus_hugepages", &err))
+	if err != nil {
+		return nil, err
+	}
+	pages := map[int]uint64{-1: uint64(max(0, free) + more)}
+	for _, node := range m.Nodes {
+		free := read(fmt.Sprintf("sys/devices/system/node/node%d/", node.Node), "free_hugepages", &err)
+		if errors.Is(err, fs.ErrNotExist) { // a kernel without nodes
+			pages[node.Node], err = pages[-1], nil
+			continue
+		}
+		pages[node.Node] = min(uint64(max(0, free)+more), pages[-1])
+	}
+	return pages, err
+}
+
+// Probe asks the running kernel. by is how nodes are to be preferred.
+func (s *Support) Probe(by string) {
+	switch by {
+	case ByPrctl:
+		s.Prctl = linux.HavePreferredNode()
+		if errors.Is(s.Prctl, errors.ErrUnsupported) {
+			s.Prctl = errors.New("this kernel has no prctl(101, …) for a preferred node (EINVAL)")
+		}
+	case ByMempolicy:
+		s.Mempolicy = errors.Join(linux.HaveMempolicy(linux.MempolicyPreferredMany), linux.HaveHomeNode())
+	}
+	s.Mems, _ = linux.MemsAllowed() // a kernel without nodes, or a filter that forbids to ask
+	area, err := linux.NewArea(linux.AreaOptions{Bytes: 1, Node: -1, Pages: linux.PagesTHP})
+	if err == nil {
+		err = area.Free()
+	}
+	s.THP = err
+	file, err := os.OpenFile(linux.NUMABalancingSysctl, os.O_WRONLY, 0) // says who may; nothing is written
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		err = errors.New("this kernel was built without NUMA balancing")
+	case err != nil:
+		err = fmt.Errorf("that needs root on the machine itself: %w", err)
+	default:
+		err = file.Close()
+	}
+	s.SetBalancing = err
+}
+
+// Mark says of each row that cannot be measured why not, and whether any is left.
+func (s Support) Mark(rows []result.NumaRow) (some bool) {
+	for i := range rows {
+		rows[i].Unsupported = s.lack(rows[i])
+		some = some || rows[i].Unsupported == ""
+	}
+	return some
+}
+
+// lack is what a row lacks; "" when it can be measured.
+func (s Support) lack(row result.NumaRow) string {
+	for _, lack := range []func(result.NumaRow) string{s.lackMemory, s.lackPages, s.lackBalancing, s.lackPreferred} {
+		if why := lack(row); why != "" {
+			return why
+		}
+	}
+	return ""
+}
+
+func (s Support) lackMemory(row result.NumaRow) string {
+	if row.Mem != Float && !s.Mems.Empty() && !s.Mems.Contains(row.Mem) {
+		return fmt.Sprintf("this process may not have memory from node %d, only from %s (Mems_allowed_list)", row.Mem, s.Mems)
+	}
+	where, has := fmt.Sprintf("node %d has", row.Mem), s.Memory[row.Mem]
+	if row.Mem == Float {
+		where = "the machine has"
+		for _, bytes := range s.Memory {
+			has += bytes
+		}
+	}
+	if has > 0 && row.BufferBytes > has {
+		return fmt.Sprintf("%s %d MiB of memory, less than the buffer's %d MiB", where, has>>20, row.BufferBytes>>20)
+	}
+	return ""
+}
+
+func (s Support) lackPages(row result.NumaRow) string {
+	kind, err := linux.ParsePageKind(row.Pages)
+	if err != nil {
+		return err.Error()
+	}
+	if kind == linux.PagesTHP && s.THP != nil {
+		return s.THP.Error()
+	}
+	if !linux.PageKinds[kind].HugeTLB {
+		return ""
+	}
+	free, has := s.Reserved[row.Pages]
+	if !has {
+		return fmt.Sprintf("this machine has no reserved pages of %s", row.Pages)
+	}
+	size := uint64(linux.PageKinds[kind].Align)
+	need := (row.BufferBytes + size - 1) / size
+	if free[row.Mem] >= need {
+		return ""
+	}
+	where := ""
+	if row.Mem != Float {
+		where = fmt.Sprintf(" on node %d", row.Mem)
+	}
+	return fmt.Sprintf("%d reserved pages of %s%s are needed and %d are free (as root: nr_hugepages)",
+		need, row.Pages, where, free[row.Mem])
+}
+
+func (s Support) lackBalancing(row result.NumaRow) string {
+	if row.NUMABalancing == Keep || row.NUMABalancing == s.Balancing || s.SetBalancing == nil {
+		return ""
+	}
+	return fmt.Sprintf("NUMA balancing is %d and cannot be set to %d: %s",
+		s.Balancing, row.NUMABalancing, words(s.SetBalancing))
+}
+
+func (s Support) lackPreferred(row result.NumaRow) string {
+	if row.PreferredNode == None {
+		return ""
+	}
+	switch row.PreferredBy {
+	case ByPrctl:
+		if s.Prctl != nil {
+			return words(s.Prctl)
+		}
+	case ByMempolicy:
+		switch {
+		case row.Mem != Float:
+			return "the memory is bound: a memory policy has no other node to prefer"
+		case s.Mempolicy != nil:
+			return words(s.Mempolicy)
+		}
+	case ByAffinity:
+		if row.CPU != Float {
+			return "the CPUs are bound: soft affinity has no other node to prefer"
+		}
+	default:
+		return fmt.Sprintf("there is no way %q to prefer a node", row.PreferredBy)
+	}
+	return ""
+}
+
+// words are an error with the way out that it has.
+func words(err error) string {
+	if way := hint.Of(err); way != "" {
+		return fmt.Sprintf("%v (%s)", err, way)
+	}
+	return err.Error()
+}
