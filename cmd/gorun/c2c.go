@@ -191,8 +191,9 @@ func (s *session) fewer(o *c2cOptions, m machine, plan contend.PairPlan) {
 	}
 	all := contend.PairWhich[0].Count(m.Machine, m.cpus)
 	s.run.Warnings = append(s.run.Warnings, result.Warning{
-		Code:    "fewer-pairs",
-		Message: fmt.Sprintf("%d of %d pairs are measured (%s), so that the map fits in %v", len(plan.Pairs), all, plan.Which, o.sampling.budget),
-		Hint:    fmt.Sprintf("--pairs all --budget %v measures them all", contend.AtLeast(all, o.times())),
+		Code: "fewer-pairs",
+		Message: fmt.Sprintf("%d of %d pairs are measured (%s), so that the map fits in %v", len(plan.Pairs), all,
+			plan.Which, o.sampling.budget),
+		Hint: fmt.Sprintf("--pairs all --budget %v measures them all", contend.AtLeast(all, o.times())),
 	})
 }

@@ -70,11 +70,14 @@ func newContend(e env, runF func(context.Context, *contendOptions) error) *cobra
 	flags.StringVar(&o.ops, "op", "cmpxchg", "`operations`, by commas, or all: "+contend.OpNames())
 	flags.StringVar(&o.load, "load", contend.Loads[0].Name, "load `pattern`: "+contend.LoadNames())
 	flags.Uint64Var(&o.count, "count", 0, "operations that each thread makes (0: by --time)")
-	flags.DurationVar(&o.time, "time", contendTime, "how long a row lasts; windows in which not all threads ran do not count")
+	flags.DurationVar(&o.time, "time", contendTime,
+		"how long a row lasts; windows in which not all threads ran do not count")
 	flags.DurationVar(&o.window, "window", contendWindow, "length of a window")
 	flags.StringVar(&o.dist, "dist", "", "`words` of 8 bytes between the words of two threads, 0 to 8, by commas\n(default: one word for all)")
-	flags.StringVar(&o.distBytes, "dist-bytes", "", "`bytes` between the words of two threads, by commas, for false sharing")
-	flags.StringVar(&o.memNode, "mem-node", "", "`node` of the memory: numbers, local (the row's first CPU's), or all (default: the first node)")
+	flags.StringVar(&o.distBytes, "dist-bytes", "",
+		"`bytes` between the words of two threads, by commas, for false sharing")
+	flags.StringVar(&o.memNode, "mem-node", "",
+		"`node` of the memory: numbers, local (the row's first CPU's), or all (default: the first node)")
 	flags.StringVar(&o.nodes, "nodes", "", "take the CPUs of these `nodes` only")
 	flags.StringVar(&o.variant, "variant", "", "which instruction, where there are several: "+
 		strings.Join(contend.Variants("arm64"), ", ")+" on arm64\n(default: what this CPU does best)")
@@ -135,7 +138,8 @@ func (o *contendOptions) validate() error {
 	case o.window < contend.LeastWindow:
 		return usagef("--window %v: it must be at least %v", o.window, contend.LeastWindow)
 	case o.time < contend.LeastWindows*o.window || o.time > contend.MostWindows*o.window:
-		return usageError{hint.With(fmt.Errorf("--time %v is not %d to %d windows of %v", o.time, contend.LeastWindows, contend.MostWindows, o.window),
+		return usageError{hint.With(fmt.Errorf("--time %v is not %d to %d windows of %v", o.time, contend.LeastWindows,
+			contend.MostWindows, o.window),
 			"give another --time or --window")}
 	case o.machine.sysroot != "" && !o.output.dryRun:
 		return usageError{hint.With(
@@ -184,7 +188,8 @@ func (o *contendOptions) prepare() (m machine, p contendPlan, err error) {
 	if p.rows, err = chosen(p.rows, o.rows); err != nil {
 		return m, p, usageError{fmt.Errorf("--rows %s: %w", o.rows, err)}
 	}
-	if o.svg != "" && len(p.rows) > 0 && !slices.ContainsFunc(p.rows, func(row result.ContendRow) bool { return row.CPUs != p.rows[0].CPUs }) {
+	if o.svg != "" && len(p.rows) > 0 && !slices.ContainsFunc(p.rows,
+		func(row result.ContendRow) bool { return row.CPUs != p.rows[0].CPUs }) {
 		return m, p, usageError{hint.With(errors.New("--svg draws a curve over the number of CPUs, and all rows have the same"),
 			"give --load cpu-increase and several CPUs")}
 	}
@@ -203,7 +208,8 @@ func chosen(rows []result.ContendRow, list string) ([]result.ContendRow, error) 
 		return nil, err
 	}
 	if last := numbers.Last(); last >= len(rows) {
-		return nil, hint.With(fmt.Errorf("there is no row %d", last), fmt.Sprintf("the plan has rows 0 to %d (--dry-run shows them)", len(rows)-1))
+		return nil, hint.With(fmt.Errorf("there is no row %d", last),
+			fmt.Sprintf("the plan has rows 0 to %d (--dry-run shows them)", len(rows)-1))
 	}
 	return slices.DeleteFunc(rows, func(row result.ContendRow) bool { return !numbers.Contains(row.Row) }), nil
 }

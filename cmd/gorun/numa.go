@@ -84,18 +84,22 @@ func newNuma(e env, runF func(context.Context, *numaOptions) error) *cobra.Comma
 	flags.SortFlags = false
 	flags.StringVar(&o.mem, "mem", "", "`nodes` that the memory is bound to, by commas, and float (default: each, and float)")
 	flags.StringVar(&o.cpu, "cpu", "", "`nodes` whose CPUs the probe is bound to, by commas, and float (default: each, and float)")
-	flags.StringVar(&o.balancing, "numa-balancing", "", "`values` of kernel.numa_balancing: 0, 1, keep, by commas; it is the whole machine's, and is\n"+
-		"changed only when this flag is given (default: rows for 0 and 1, of which those run that it is)")
+	flags.StringVar(&o.balancing, "numa-balancing", "",
+		"`values` of kernel.numa_balancing: 0, 1, keep, by commas; it is the whole machine's, and is\n"+
+			"changed only when this flag is given (default: rows for 0 and 1, of which those run that it is)")
 	flags.StringVar(&o.preferred, "preferred-node", "", "preferred `nodes`, by commas, and none (default: none, and each)")
-	flags.StringVar(&o.preferredBy, "preferred-node-by", numa.PreferredWays[0].Name, "`how` a node is preferred: "+numa.PreferredNames())
+	flags.StringVar(&o.preferredBy, "preferred-node-by", numa.PreferredWays[0].Name,
+		"`how` a node is preferred: "+numa.PreferredNames())
 	flags.BoolVar(&o.full, "full", false, "the whole product; else nodes are preferred with the highest balancing only")
 	flags.BoolVar(&o.blocks, "blocks", false, "all samples of a row, then all of the next: nothing can be judged then")
 	flags.Float64Var(&o.load, "load", numaLoad, "load on each CPU beside the probe, in percent (0: none)")
 	flags.BoolVar(&o.loadOnly, "load-only", false, "run the load alone, and tell what it achieves")
 	flags.DurationVar(&o.duration, "duration", 0, "how long the load runs, with --load-only (0: until it is interrupted)")
 	flags.StringVar(&o.buffer, "buffer", numaBuffer, "`sizes` of the probe's memory, by commas")
-	flags.StringVar(&o.pages, "pages", linux.PageKinds[0].Name, "`kinds` of its pages, by commas: "+strings.Join(numa.PageNames(), ", "))
-	flags.StringVar(&o.access, "access", csrc.ProbeAccesses[0].Name, "`ways` to access it, by commas: "+strings.Join(numa.AccessNames(), ", "))
+	flags.StringVar(&o.pages, "pages", linux.PageKinds[0].Name,
+		"`kinds` of its pages, by commas: "+strings.Join(numa.PageNames(), ", "))
+	flags.StringVar(&o.access, "access", csrc.ProbeAccesses[0].Name,
+		"`ways` to access it, by commas: "+strings.Join(numa.AccessNames(), ", "))
 	flags.Uint64Var(&o.accesses, "accesses", numaAccesses, "accesses of a repetition")
 	flags.IntVar(&o.repetitions, "repetitions", numaRepetitions, "repetitions of a sample")
 	flags.IntVar(&o.nice, "nice", 0, "nice value of the probe and of the load, -20 to 19")
@@ -149,7 +153,8 @@ func (o *numaOptions) validate() error {
 	case o.duration < 0:
 		return usagef("--duration %v: it cannot be negative", o.duration)
 	case o.duration > 0 && !o.loadOnly:
-		return usageError{hint.With(errors.New("--duration is how long --load-only lasts"), "give --budget or --samples for a measurement")}
+		return usageError{hint.With(errors.New("--duration is how long --load-only lasts"),
+			"give --budget or --samples for a measurement")}
 	case o.accesses == 0:
 		return usagef("--accesses 0: at least 1 is needed")
 	case o.repetitions < 1:
@@ -179,8 +184,16 @@ func (o *numaOptions) prepare() (m machine, run *result.Run, err error) {
 	}
 	parse("mem", o.mem, func() (err error) { axes.Mem, err = numa.ParseMem(o.mem, m.Machine); return err })
 	parse("cpu", o.cpu, func() (err error) { axes.CPU, err = numa.ParseCPU(o.cpu, m.Machine, m.cpus); return err })
-	parse("numa-balancing", o.balancing, func() (err error) { axes.NUMABalancing, err = numa.ParseBalancing(o.balancing); return err })
-	parse("preferred-node-by", o.preferredBy, func() (err error) { axes.PreferredBy, err = numa.ParsePreferredBy(o.preferredBy); return err })
+	parse("numa-balancing", o.balancing, func() (err error) {
+		axes.NUMABalancing,
+			err = numa.ParseBalancing(o.balancing)
+		return err
+	})
+	parse("preferred-node-by", o.preferredBy, func() (err error) {
+		axes.PreferredBy,
+			err = numa.ParsePreferredBy(o.preferredBy)
+		return err
+	})
 	parse("preferred-node", o.preferred, func() (err error) {
 		axes.PreferredNode, err = numa.ParsePreferred(o.preferred, o.preferredBy, m.Machine, m.cpus)
 		return err
@@ -210,7 +223,7 @@ func (o *numaOptions) design(m machine, rows []result.NumaRow) (*result.Run, err
 		return nil, err
 	}
 	if o.machine.sysroot == "" {
-		support.Probe(o.preferredBy)
+		support.Probe(m.Machine, o.preferredBy)
 	}
 	if !o.changed("numa-balancing") && support.SetBalancing == nil {
 		support.SetBalancing = errors.New("it is the whole machine's: give --numa-balancing 0,1 to have it changed for the run")
@@ -276,7 +289,8 @@ func (o *numaOptions) cell(row result.NumaRow, cpus result.CPUs) result.Cell {
 		cell.Flags[f[0]] = f[1]
 		cell.Command = append(cell.Command, "--"+f[0], f[1])
 	}
-	cell.Command = append(cell.Command, "--load", strconv.FormatFloat(o.load, 'g', -1, 64), "--preferred-node-by", o.preferredBy,
+	cell.Command = append(cell.Command, "--load", strconv.FormatFloat(o.load, 'g', -1, 64), "--preferred-node-by",
+		o.preferredBy,
 		"--accesses", strconv.FormatUint(o.accesses, 10), "--repetitions", strconv.Itoa(o.repetitions), "--cpus", cpus.List)
 	return cell
 }

@@ -41,7 +41,10 @@ func (p *numaParent) arrange() (err error) {
 	switch {
 	case m == nil:
 	case p.o.blocks:
-		m.Order = result.Order{Method: "row by row: what drifts meanwhile falls on the rows, so none is judged", BlockCells: 1}
+		m.Order = result.Order{
+			Method:     "row by row: what drifts meanwhile falls on the rows, so none is judged",
+			BlockCells: 1,
+		}
 	default:
 		if p.board, err = matrix.NewBoard(p.s.run); err == nil {
 			m.Order = p.board.Order()

@@ -13,24 +13,52 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"gorun/internal/linux"
 )
 
 const readme = "../../README.md"
 
 // shortened are the parts of the README's commands that a test cannot wait for, or share with another test.
-var shortened = strings.NewReplacer("10m", "1s", "127.0.0.1:9464", "127.0.0.1:0", "go run ./cmd/gorun", "gorun")
+var shortened = strings.NewReplacer("10m", "1s", "--duration 10s", "--duration 1s", "127.0.0.1:9464", "127.0.0.1:0", "go run ./cmd/gorun", "gorun")
 
 // command is a line that a reader types; "gorun primes: …" is the first line of an output.
-var command = regexp.MustCompile(`^(gorun|go run ./cmd/gorun) [a-z]+( |$)`)
+var command = regexp.MustCompile(`^(gorun|go run ./cmd/gorun) [a-z0-9]+( |$)`)
+
+// quick makes commands quick that would take long.
+var quick = map[string]string{
+	"gorun matrix primes ":  " --samples 1 --limit 2000",
+	"gorun matrix contend ": " --samples 1 --time 10ms",
+	"gorun contend ":        " --time 10ms",
+	"gorun c2c":             " --budget 1s",
+	"gorun numa ":           " --samples 1 --accesses 1000 --buffer 64KiB --budget 5s",
+}
+
+// possible tells whether a command can run here: a build without cgo has no C kernels, and a pair needs two CPUs.
+func possible(line string, cpus int) bool {
+	for _, kernels := range []string{"contend", "c2c", "numa"} {
+		if strings.Contains(line, kernels) && !strings.Contains(line, "--dry-run") && !linux.Cgo {
+			return false
+		}
+	}
+	return cpus > 1 || !strings.Contains(line, "c2c")
+}
 
 // TestReadme executes every gorun command of the README's code blocks, in order, in one directory.
 func TestReadme(t *testing.T) {
+	cpus, err := linux.GetAffinity(0)
+	require.NoError(t, err)
 	script := strings.Builder{}
 	for _, line := range blocks(t) {
 		if command.MatchString(line) {
 			line = shortened.Replace(line)
-			if strings.HasPrefix(line, "gorun matrix ") {
-				line += " --samples 1 --limit 2000"
+			if !possible(line, cpus.Len()) {
+				continue
+			}
+			for command, flags := range quick {
+				if strings.HasPrefix(line, command) && !strings.Contains(line, "--load-only") {
+					line += flags
+				}
 			}
 			fmt.Fprintf(&script, "exec sh -c '%s'\n", strings.ReplaceAll(line, "'", "''"))
 		}
@@ -77,7 +105,7 @@ func TestDocumentsNameWhatExists(t *testing.T) {
 	for _, name := range []string{readme, "../../CONTRIBUTING.md"} {
 		text, err := os.ReadFile(name)
 		require.NoError(t, err)
-		for _, target := range regexp.MustCompile("`make ([a-z-]+)").FindAllStringSubmatch(string(text), -1) {
+		for _, target := range regexp.MustCompile("`make ([a-z0-9-]+)").FindAllStringSubmatch(string(text), -1) {
 			assert.Contains(t, string(makefile), "\n"+target[1]+": ", "%s names make %s", name, target[1])
 		}
 		for _, flag := range regexp.MustCompile("--[a-z][a-z-]+").FindAllString(string(text), -1) {

@@ -76,8 +76,8 @@ func TestMeasure(t *testing.T) {
 	m := thisMachine(t)
 	support, err := ReadSupport(live, m)
 	require.NoError(t, err)
-	support.Probe(ByMempolicy)
-	support.Probe(ByPrctl)
+	support.Probe(m, ByMempolicy)
+	support.Probe(m, ByPrctl)
 	axes := Axes{
 		NUMABalancing: []int{support.Balancing}, PreferredBy: ByPrctl, Full: true,
 		Buffers: []uint64{4 << 10, 4 << 20}, Pages: []string{"4k", "thp", "2m", "1g"},

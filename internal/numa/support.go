@@ -26,6 +26,7 @@ type Support struct {
 	SetBalancing error // why NUMA balancing cannot be changed
 	Prctl        error
 	Mempolicy    error
+	Bind         error // of memory to a node
 	THP          error
 	Mems         cpuset.Set // nodes that this process may have memory from
 }
@@ -91,7 +92,7 @@ func readReserved(root fs.FS, m *topology.Machine, bytes int) (map[int]uint64, e
 }
 
 // Probe asks the running kernel. by is how nodes are to be preferred.
-func (s *Support) Probe(by string) {
+func (s *Support) Probe(m *topology.Machine, by string) {
 	switch by {
 	case ByPrctl:
 		s.Prctl = linux.HavePreferredNode()
@@ -100,6 +101,11 @@ func (s *Support) Probe(by string) {
 		}
 	case ByMempolicy:
 		s.Mempolicy = errors.Join(linux.HaveMempolicy(linux.MempolicyPreferredMany), linux.HaveHomeNode())
+	}
+	if area, err := linux.NewArea(linux.AreaOptions{Bytes: 1, Node: withMemory(m).First()}); err == nil {
+		s.Bind = area.Free()
+	} else if errors.Is(err, fs.ErrPermission) {
+		s.Bind = err // a container's filter
 	}
 	s.Mems, _ = linux.MemsAllowed() // a kernel without nodes, or a filter that forbids to ask
 	area, err := linux.NewArea(linux.AreaOptions{Bytes: 1, Node: -1, Pages: linux.PagesTHP})
@@ -139,6 +145,9 @@ func (s Support) lack(row result.NumaRow) string {
 }
 
 func (s Support) lackMemory(row result.NumaRow) string {
+	if row.Mem != Float && s.Bind != nil {
+		return words(s.Bind)
+	}
 	if row.Mem != Float && !s.Mems.Empty() && !s.Mems.Contains(row.Mem) {
 		return fmt.Sprintf("this process may not have memory from node %d, only from %s (Mems_allowed_list)", row.Mem, s.Mems)
 	}

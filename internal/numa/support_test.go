@@ -179,7 +179,7 @@ func TestProbeThisMachine(t *testing.T) {
 	s, err := ReadSupport(os.DirFS("/"), m)
 	require.NoError(t, err)
 	for _, way := range PreferredWays {
-		s.Probe(way.Name)
+		s.Probe(m, way.Name)
 	}
 	t.Logf("balancing %d (set: %v), prctl %v, mempolicy %v, thp %v, mems %s, reserved %v",
 		s.Balancing, s.SetBalancing, s.Prctl, s.Mempolicy, s.THP, s.Mems, s.Reserved)
