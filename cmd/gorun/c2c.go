@@ -10,7 +10,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"gorun/internal/contend"
-	"gorun/internal/hint"
 	"gorun/internal/metrics"
 	"gorun/internal/render"
 	"gorun/internal/result"
@@ -72,19 +71,11 @@ type c2cSpec struct {
 }
 
 func (o *c2cOptions) validate() error {
-	formats := render.Names()
-	if o.output.dryRun {
-		formats = render.PlanFormats
-	}
-	if err := knownFormat(o.output.format, formats); err != nil {
+	if err := o.output.validate(o.machine); err != nil {
 		return err
 	}
 	if err := contend.LookupMethod(o.method); err != nil {
 		return usageError{fmt.Errorf("--method %s: %w", o.method, err)}
-	}
-	if o.machine.sysroot != "" && !o.output.dryRun {
-		return usageError{hint.With(
-			errors.New("--sysroot names a captured machine, which cannot run anything"), "add --dry-run")}
 	}
 	budget := o.sampling.budget
 	err := errors.Join(o.sampling.validate(), o.metrics.validate())

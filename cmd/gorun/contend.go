@@ -123,11 +123,7 @@ type contendPlan struct {
 }
 
 func (o *contendOptions) validate() error {
-	formats := render.Names()
-	if o.output.dryRun {
-		formats = render.PlanFormats
-	}
-	if err := knownFormat(o.output.format, formats); err != nil {
+	if err := o.output.validate(o.machine); err != nil {
 		return err
 	}
 	switch {
@@ -141,9 +137,6 @@ func (o *contendOptions) validate() error {
 		return usageError{hint.With(fmt.Errorf("--time %v is not %d to %d windows of %v", o.time, contend.LeastWindows,
 			contend.MostWindows, o.window),
 			"give another --time or --window")}
-	case o.machine.sysroot != "" && !o.output.dryRun:
-		return usageError{hint.With(
-			errors.New("--sysroot names a captured machine, which cannot run anything"), "add --dry-run")}
 	}
 	return errors.Join(o.sampling.validate(), o.metrics.validate())
 }

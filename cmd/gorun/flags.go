@@ -211,6 +211,22 @@ func (f *outputFlags) register(cmd *cobra.Command) {
 	_ = cmd.MarkFlagFilename("out", "jsonl")
 }
 
+// validate refuses a format that is not known, and a captured machine for anything but a plan.
+func (f *outputFlags) validate(m machineFlags) error {
+	formats := render.Names()
+	if f.dryRun {
+		formats = render.PlanFormats
+	}
+	if err := knownFormat(f.format, formats); err != nil {
+		return err
+	}
+	if m.sysroot != "" && !f.dryRun {
+		return usageError{hint.With(
+			errors.New("--sysroot names a captured machine, which cannot run anything"), "add --dry-run")}
+	}
+	return nil
+}
+
 func formatUsage(names []string) string { return "output `format`: " + strings.Join(names, ", ") }
 
 // knownFormat refuses a format that is not among the names.

@@ -138,11 +138,7 @@ type numaSpec struct {
 }
 
 func (o *numaOptions) validate() error {
-	formats := render.Names()
-	if o.output.dryRun {
-		formats = render.PlanFormats
-	}
-	if err := knownFormat(o.output.format, formats); err != nil {
+	if err := o.output.validate(o.machine); err != nil {
 		return err
 	}
 	switch {
@@ -161,9 +157,6 @@ func (o *numaOptions) validate() error {
 		return usagef("--repetitions %d: at least 1 is needed", o.repetitions)
 	case o.changed("nice") && (o.nice < linux.MinNice || o.nice > linux.MaxNice):
 		return usagef("--nice %d: nice values go from -20 to 19", o.nice)
-	case o.machine.sysroot != "" && !o.output.dryRun:
-		return usageError{hint.With(
-			errors.New("--sysroot names a captured machine, which cannot run anything"), "add --dry-run")}
 	}
 	return errors.Join(o.sampling.validate(), o.metrics.validate())
 }

@@ -118,11 +118,7 @@ func (o *primesOptions) validate() error {
 	if _, err := primes.LookupSplit(o.split); err != nil {
 		return usageError{err}
 	}
-	formats := render.Names()
-	if o.output.dryRun {
-		formats = render.PlanFormats
-	}
-	if err := knownFormat(o.output.format, formats); err != nil {
+	if err := o.output.validate(o.machine); err != nil {
 		return err
 	}
 	switch {
@@ -141,9 +137,6 @@ func (o *primesOptions) validate() error {
 	case o.barrier && (o.serial || o.dispatch == "executor"):
 		return usageError{hint.With(
 			errors.New("--barrier needs all workers alive at once"), "leave --serial and --dispatch executor away")}
-	case o.machine.sysroot != "" && !o.output.dryRun:
-		return usageError{hint.With(
-			errors.New("--sysroot names a captured machine, which cannot run anything"), "add --dry-run")}
 	}
 	return errors.Join(o.sampling.validate(), o.metrics.validate())
 }

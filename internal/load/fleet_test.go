@@ -156,7 +156,9 @@ func TestFleetTerminated(t *testing.T) {
 	for _, b := range f.burners {
 		require.NoError(t, b.process.Process.Signal(syscall.SIGTERM))
 		var m message
-		require.NoError(t, b.messages.Decode(&m), "while its input is open")
+		if err := b.messages.Decode(&m); err != nil {
+			require.NoError(t, err, "while its input is open: %s", b.said())
+		}
 		assert.Equal(t, b.options.CPU, m.CPU)
 		assert.Positive(t, m.Asked)
 	}
