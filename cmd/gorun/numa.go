@@ -10,7 +10,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"gorun/csrc"
 	"gorun/internal/hint"
 	"gorun/internal/linux"
 	"gorun/internal/matrix"
@@ -98,7 +97,7 @@ func newNuma(e env, runF func(context.Context, *numaOptions) error) *cobra.Comma
 	flags.StringVar(&o.buffer, "buffer", numaBuffer, "`sizes` of the probe's memory, by commas")
 	flags.StringVar(&o.pages, "pages", linux.PageKinds[0].Name,
 		"`kinds` of its pages, by commas: "+strings.Join(numa.PageNames(), ", "))
-	flags.StringVar(&o.access, "access", csrc.ProbeAccesses[0].Name,
+	flags.StringVar(&o.access, "access", numa.AccessNames()[0],
 		"`ways` to access it, by commas: "+strings.Join(numa.AccessNames(), ", "))
 	flags.Uint64Var(&o.accesses, "accesses", numaAccesses, "accesses of a repetition")
 	flags.IntVar(&o.repetitions, "repetitions", numaRepetitions, "repetitions of a sample")
