@@ -107,6 +107,7 @@ func newNuma(e env, runF func(context.Context, *numaOptions) error) *cobra.Comma
 	flags.Var(&o.margin, "margin", "a difference up to this is none")
 	flags.StringVar(&o.svg, "svg", "", "draw the times into this `file`: over the sizes of the buffer, or by node")
 	o.sampling.register(cmd)
+	flags.Lookup("budget").Usage = "begin no round of all rows that would not end within this time; the first is always taken (0: no limit)"
 	o.machine.register(cmd, e)
 	o.output.register(cmd)
 	o.metrics.register(cmd)

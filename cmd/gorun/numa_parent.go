@@ -292,6 +292,13 @@ func (p *numaParent) watchLoad(ctx context.Context) error {
 // explain adds what the rows' samples tell beyond their verdicts.
 func (p *numaParent) explain() {
 	run := p.s.run
+	if p.board != nil && !run.Partial && p.board.Rounds() < p.o.sampling.samples && !p.board.Done() {
+		run.Warnings = append(run.Warnings, result.Warning{
+			Code:    "budget",
+			Message: fmt.Sprintf("the budget ended after %d of %d samples of each row", p.board.Rounds(), p.o.sampling.samples),
+			Hint:    "give --samples for a fixed number, or a longer --budget",
+		})
+	}
 	for cell := range run.Cells {
 		var own []result.Sample
 		for _, sample := range run.Samples {
