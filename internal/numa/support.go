@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 
+	"gorun/csrc"
 	"gorun/internal/cpuset"
 	"gorun/internal/hint"
 	"gorun/internal/linux"
@@ -23,6 +24,7 @@ type Support struct {
 	Memory    map[int]uint64            // bytes of each node, where recorded
 
 	// Of the running kernel; nil, or empty: it can, or was not asked.
+	Kernels      error // of the probe, which a build without cgo lacks
 	SetBalancing error // why NUMA balancing cannot be changed
 	Prctl        error
 	Mempolicy    error
@@ -102,6 +104,10 @@ func (s *Support) Probe(m *topology.Machine, by string) {
 	case ByMempolicy:
 		s.Mempolicy = errors.Join(linux.HaveMempolicy(linux.MempolicyPreferredMany), linux.HaveHomeNode())
 	}
+	_, err := csrc.Probe(csrc.ProbeArgs{Access: indexAccess, Words: 1})
+	if errors.Is(err, errors.ErrUnsupported) {
+		s.Kernels = err
+	}
 	if area, err := linux.NewArea(linux.AreaOptions{Bytes: 1, Node: withMemory(m).First()}); err == nil {
 		s.Bind = area.Free()
 	} else if errors.Is(err, fs.ErrPermission) {
@@ -136,6 +142,9 @@ func (s Support) Mark(rows []result.NumaRow) (some bool) {
 
 // lack is what a row lacks; "" when it can be measured.
 func (s Support) lack(row result.NumaRow) string {
+	if s.Kernels != nil {
+		return s.Kernels.Error()
+	}
 	for _, lack := range []func(result.NumaRow) string{s.lackMemory, s.lackPages, s.lackBalancing, s.lackPreferred} {
 		if why := lack(row); why != "" {
 			return why
