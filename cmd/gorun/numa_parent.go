@@ -39,7 +39,7 @@ type numaParent struct {
 func (p *numaParent) arrange() (err error) {
 	m := p.s.run.Matrix
 	switch {
-	case m == nil:
+	case m == nil || p.o.loadOnly:
 	case p.o.blocks:
 		m.Order = result.Order{
 			Method:     "row by row: what drifts meanwhile falls on the rows, so none is judged",
