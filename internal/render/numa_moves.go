@@ -1,0 +1,121 @@
+package render
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/jedib0t/go-pretty/v6/text"
+
+	"gorun/internal/result"
+)
+
+// moved are the rows whose migrations were seen.
+func moved(rows []probed) []probed {
+	return slices.DeleteFunc(slices.Clone(rows), func(row probed) bool {
+		return !slices.ContainsFunc(row.samples, func(v result.Numa) bool { return v.Migrations != nil })
+	})
+}
+
+// meanMoves is how often the probe moved in a sample of the row, on the mean of those that tell.
+func (p *probed) meanMoves(of func(m *result.NumaMigrations) uint64) string {
+	sum, n := 0.0, 0
+	for i := range p.samples {
+		if m := p.samples[i].Migrations; m != nil {
+			sum, n = sum+float64(of(m)), n+1
+		}
+	}
+	return count(math.Round(10*sum/float64(n)) / 10)
+}
+
+// movesBlock counts migrations by how near the CPUs are, as the RFC does.
+func movesBlock(rows []probed, opts Options) string {
+	if rows = moved(rows); len(rows) == 0 {
+		return ""
+	}
+	kinds := [...]struct {
+		title string
+		of    func(m *result.NumaMigrations) uint64
+	}{
+		{"same core", func(m *result.NumaMigrations) uint64 { return m.SameCore }},
+		{"same LLC", func(m *result.NumaMigrations) uint64 { return m.SameLLC }},
+		{"same node", func(m *result.NumaMigrations) uint64 { return m.SameNode }},
+		{"cross node", func(m *result.NumaMigrations) uint64 { return m.CrossNode }},
+		{"total", func(m *result.NumaMigrations) uint64 { return m.Total }},
+	}
+	columns, cells := []column{left("row")}, make([][]string, len(rows))
+	for _, kind := range kinds {
+		columns = append(columns, right(kind.title))
+	}
+	seen := map[string]int{}
+	lost, losing := uint64(0), 0
+	for i := range rows {
+		row := &rows[i]
+		cells[i] = []string{row.name()}
+		for _, kind := range kinds {
+			cells[i] = append(cells[i], row.meanMoves(kind.of))
+		}
+		for _, v := range row.samples {
+			if m := v.Migrations; m != nil {
+				seen[m.By]++
+				if m.Lost > 0 {
+					lost, losing = lost+m.Lost, losing+1
+				}
+			}
+		}
+	}
+	var ways []string
+	for _, by := range slices.Sorted(maps.Keys(seen)) {
+		ways = append(ways, fmt.Sprintf("by %s in %s", by, things(seen[by], "sample")))
+	}
+	note := "Seen " + strings.Join(ways, ", ") + "; no record was lost."
+	if losing > 0 {
+		note = fmt.Sprintf("Seen %s; %s lost in %s, whose figures are too low.", strings.Join(ways, ", "),
+			things(int(min(lost, math.MaxInt32)), "record"), things(losing, "sample"))
+	}
+	return boldTitle("Migrations a sample, mean", opts) + foldedGrid(columns, cells, opts) +
+		paragraph("  ", snipWords(note, opts), opts.columns()-2)
+}
+
+// nodeMovesBlock counts the moves to and from each node, where there are several.
+func nodeMovesBlock(rows []probed, opts Options) string {
+	nodes := map[string]struct{}{}
+	for _, row := range rows {
+		for _, v := range row.samples {
+			if m := v.Migrations; m != nil {
+				for node := range m.ToNode {
+					nodes[node] = struct{}{}
+				}
+				for node := range m.FromNode {
+					nodes[node] = struct{}{}
+				}
+			}
+		}
+	}
+	if len(nodes) == 0 {
+		return ""
+	}
+	order := slices.SortedFunc(maps.Keys(nodes), func(a, b string) int {
+		return cmp.Or(cmp.Compare(len(a), len(b)), cmp.Compare(a, b)) // 10 after 9
+	})
+	rows = slices.DeleteFunc(moved(rows), func(row probed) bool {
+		return !slices.ContainsFunc(row.samples, func(v result.Numa) bool {
+			return v.Migrations != nil && v.Migrations.CrossNode > 0
+		})
+	})
+	columns, cells := []column{left("row")}, make([][]string, len(rows))
+	for i := range rows {
+		cells[i] = []string{rows[i].name()}
+	}
+	for _, node := range order {
+		columns = append(columns, right("node "+text.Snip(node, 8, "…")))
+		for i := range rows {
+			cells[i] = append(cells[i], rows[i].meanMoves(func(m *result.NumaMigrations) uint64 { return m.ToNode[node] })+"/"+
+				rows[i].meanMoves(func(m *result.NumaMigrations) uint64 { return m.FromNode[node] }))
+		}
+	}
+	return boldTitle("Cross-node migrations a sample, mean: to/from", opts) + foldedGrid(columns, cells, opts)
+}

@@ -1,0 +1,248 @@
+package render
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/jedib0t/go-pretty/v6/text"
+
+	"gorun/internal/cpuset"
+	"gorun/internal/result"
+)
+
+// numaForm is how a table of rows is written.
+type numaForm struct {
+	title   string
+	rule    int // dashes below the title
+	figures string
+	between string
+	params  string
+}
+
+// The forms of the two postings of "How effective is numa_preferred_nid w.r.t. NUMA performance?" (linux-kernel,
+// 2023-12-16 and 2024-02-27): for programs, and in columns for people.
+var (
+	postedForm = numaForm{
+		"Avg max min stdv | Test Parameters", 70, "%s %s %s %s", " | ", "PNID: %s NB: %s Mem: %s CPU: %s",
+	}
+	alignedForm = numaForm{
+		"      Avg     max     min     stdv        Test Parameters", 65, "%6s  %6s  %6s  %5s", "  |  ",
+		"PNID: %2s NB: %s Mem: %s CPU %s",
+	}
+)
+
+// rfcRow is a line of the table.
+type rfcRow struct {
+	result.NumaRow
+	avg, max, min, stdv float64 // seconds
+	instead             string  // what is said where there are no figures
+}
+
+// rfcLines are the table: the head, the title, a rule, and a line a row, with an empty line between groups. Times are
+// in seconds, or where they are smaller, in a unit that the head names.
+func rfcLines(head [][2]string, rows []rfcRow, form numaForm) []string {
+	var averages []float64
+	plain := make([]result.NumaRow, len(rows))
+	for i, row := range rows {
+		plain[i] = row.NumaRow
+		if row.instead == "" {
+			averages = append(averages, row.avg)
+		}
+	}
+	factor, unit := wholeUnit(averages)
+	var lines []string
+	for _, line := range head {
+		lines = append(lines, line[0]+": "+line[1])
+	}
+	if unit != "s" {
+		lines = append(lines, "Unit: "+unit)
+	}
+	lines = append(lines, "", form.title, strings.Repeat("-", form.rule))
+
+	show := func(x float64) string { return strconv.FormatFloat(x*factor, 'f', 2, 64) }
+	room := len(fmt.Sprintf(form.figures, "", "", "", ""))
+	differ, begins := numaDiffers(plain), groups(plain)
+	for i := range rows {
+		row, params := &rows[i], make([]string, len(numaAxes))
+		for n, axis := range numaAxes {
+			params[n] = axis.of(&row.NumaRow)
+		}
+		if begins[i] {
+			lines = append(lines, "")
+		}
+		figures := text.Pad(row.instead, room, ' ')
+		if row.instead == "" {
+			figures = fmt.Sprintf(form.figures, show(row.avg), show(row.max), show(row.min), show(row.stdv))
+		}
+		line := rowName(row.Row) + " " + figures + form.between
+		line += fmt.Sprintf(form.params, params[0], params[1], params[2], params[3])
+		for n, axis := range numaAxes {
+			if n >= numaExtra && differ[n] {
+				line += " " + axis.key + ": " + strings.ReplaceAll(params[n], " ", "") // 1MiB, as the flag has it
+			}
+		}
+		lines = append(lines, line)
+	}
+	return lines
+}
+
+// groups tells before which rows another group begins: one whose rows differ from those above in more than their nodes.
+// Where every row would be a group, there is none.
+func groups(rows []result.NumaRow) []bool {
+	begins, n := make([]bool, len(rows)), 1
+	for i := range rows[min(1, len(rows)):] {
+		above, row := rows[i], rows[i+1]
+		row.Row, row.Mem, row.CPU, row.PreferredBy, row.Unsupported = above.Row, above.Mem, above.CPU, above.PreferredBy,
+			above.Unsupported
+		if row != above {
+			begins[i+1] = true
+			n++
+		}
+	}
+	if n == len(rows) {
+		clear(begins)
+	}
+	return begins
+}
+
+// wholeUnit is the largest unit in which the least of the times has a whole part, and seconds for times like those of
+// the RFC.
+func wholeUnit(times []float64) (factor float64, unit string) {
+	least := math.Inf(1)
+	for _, x := range times {
+		if x > 0 {
+			least = min(least, x)
+		}
+	}
+	for _, u := range timeUnits {
+		if least*u.factor >= 1 {
+			factor, unit = u.factor, u.name
+		}
+	}
+	if unit == "" {
+		return timeUnits[0].factor, timeUnits[0].name
+	}
+	return factor, unit
+}
+
+// rfcBlock is the table of a run.
+func rfcBlock(run *result.Run, rows []probed, options spec, opts Options) string {
+	least, most := math.MaxInt, 0
+	lines := make([]rfcRow, len(rows))
+	for i, row := range rows {
+		n := len(row.seconds)
+		line := rfcRow{NumaRow: row.NumaRow}
+		switch {
+		case row.Unsupported != "":
+			line.instead = "unsupported"
+		case n == 0:
+			line.instead = "no good sample"
+		default:
+			d := result.Distribute(slices.Clone(row.seconds))
+			line.avg, line.max, line.min, line.stdv = d.Mean, d.Max, d.Min, deviation(row.seconds)
+		}
+		if row.Unsupported == "" {
+			least, most = min(least, n), max(most, n)
+		}
+		lines[i] = line
+	}
+	samples := strconv.Itoa(most)
+	if least < most {
+		samples = fmt.Sprintf("%d to %d", least, most)
+	}
+	asked := orZero(options.text("load"))
+	if load := loadOf(rows); load != nil {
+		asked = exact(load.Requested)
+	}
+	head := slices.DeleteFunc([][2]string{
+		{"NumSamples", samples},
+		{"Kernel", run.Host.Kernel},
+		{"Load", asked},
+		{"CPU_Model", strings.Join(strings.Fields(run.Host.CPUModel), " ")},
+		{"NUM_CPUS", strconv.Itoa(run.Host.CPUs)},
+	}, func(line [2]string) bool { return line[1] == "" })
+	form := postedForm
+	if opts.Terminal {
+		form = alignedForm
+	}
+	block := ""
+	for _, line := range rfcLines(head, lines, form) {
+		if text.StringWidth(line) <= opts.columns() {
+			block += line + "\n"
+			continue
+		}
+		words := strings.Fields(line)
+		for i, word := range words {
+			words[i] = text.Snip(word, opts.columns()-5, "…")
+		}
+		block += flow(words, " ", "     ", opts.columns())
+	}
+	return block
+}
+
+// deviation is the standard deviation of the population that the figures are a sample of.
+func deviation(figures []float64) float64 {
+	if len(figures) < 2 {
+		return 0
+	}
+	mean := result.Distribute(slices.Clone(figures)).Mean
+	squares := 0.0
+	for _, x := range figures {
+		squares += (x - mean) * (x - mean)
+	}
+	return math.Sqrt(squares / float64(len(figures)-1))
+}
+
+// unsupportedNotes say why rows cannot be measured.
+func unsupportedNotes(rows []result.NumaRow, opts Options) string {
+	var notes footnotes
+	for _, row := range rows {
+		if row.Unsupported != "" {
+			notes.add(row.Row, "unsupported: "+row.Unsupported)
+		}
+	}
+	return notes.text(opts)
+}
+
+// footnotes are said of rows: each once, after the numbers of its rows.
+type footnotes struct {
+	order []string
+	rows  map[string]cpuset.Set
+}
+
+func (f *footnotes) add(row int, note string) {
+	if note == "" || row < 0 || row > cpuset.Max {
+		return
+	}
+	if f.rows == nil {
+		f.rows = map[string]cpuset.Set{}
+	}
+	if _, known := f.rows[note]; !known {
+		f.order = append(f.order, note)
+	}
+	f.rows[note] = f.rows[note].With(row)
+}
+
+func (f *footnotes) text(opts Options) string {
+	block := ""
+	for _, note := range f.order {
+		rows := f.rows[note].String()
+		if f.rows[note].Len() == 1 {
+			rows = fmt.Sprintf("%02d", f.rows[note].First())
+		}
+		block += paragraph("  ", "["+shorten(rows, 32)+"] "+snipWords(note, opts), opts.columns()-2)
+	}
+	return block
+}
+
+// snipWords makes a text fit that holds words of any length.
+func snipWords(sentence string, opts Options) string {
+	words := strings.Fields(sentence)
+	for i, word := range words {
+		words[i] = text.Snip(word, opts.columns()-8, "…")
+	}
+	return strings.Join(words, " ")
+}
