@@ -299,6 +299,13 @@ func (p *numaParent) explain() {
 			Hint:    "give --samples for a fixed number, or a longer --budget",
 		})
 	}
+	for _, sample := range run.Samples { // all are seen alike
+		var v result.Numa
+		if sample.Values.Decode(&v) == nil && v.Migrations != nil && v.Migrations.Worse != nil {
+			run.Warnings = append(run.Warnings, *v.Migrations.Worse)
+			break
+		}
+	}
 	for cell := range run.Cells {
 		var own []result.Sample
 		for _, sample := range run.Samples {

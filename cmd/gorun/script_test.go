@@ -50,6 +50,8 @@ func TestScripts(t *testing.T) {
 			switch what {
 			case "kernels": // of C, which a build without cgo lacks
 				return linux.Cgo, nil
+			case "root": // which may trace
+				return os.Geteuid() == 0, nil
 			case "cpus": // more than one
 				return allowed.Len() > 1, nil
 			}

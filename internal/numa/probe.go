@@ -62,6 +62,7 @@ type probe struct {
 	spans []span
 	trace *perf.Trace
 	by    perf.TraceMethod // "": the probe's own reads must do
+	worse error            // why there is no better way to see them; nil: there is none
 	moves []perf.Move      // that the trace has told of
 	lost  uint64           // records of it
 	soft  *soft            // nil: not asked for
@@ -235,8 +236,10 @@ func (p *probe) loop(ctx context.Context) error {
 	p.trace, err = perf.OpenTrace(0, p.m.Online().List(), p.root)
 	switch {
 	case err == nil:
-		p.by = p.trace.Method()
-	case !errors.Is(err, fs.ErrPermission) && !errors.Is(err, errors.ErrUnsupported):
+		p.by, p.worse = p.trace.Method(), p.trace.Degraded()
+	case errors.Is(err, fs.ErrPermission) || errors.Is(err, errors.ErrUnsupported):
+		p.worse = err
+	default:
 		p.doubt("migrations could not be traced: %v", err)
 	}
 	p.checkBalancing()
@@ -456,6 +459,10 @@ func (p *probe) figures() {
 	p.check(outside.Empty(), "the probe was on CPUs %s, which are not those asked for, %s", outside, p.cpus)
 	migrations := classify(p.m, moves)
 	migrations.By, migrations.Lost = string(by), p.lost
+	if p.worse != nil {
+		w := result.WarningOf("trace", fmt.Sprintf("no better way to see migrations than %q", by), p.worse)
+		migrations.Worse = &w
+	}
 	if p.lost > 0 {
 		p.doubt("%d records of migrations were lost", p.lost)
 	}

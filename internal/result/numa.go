@@ -52,7 +52,8 @@ type NumaMigrations struct {
 	CrossNode uint64            `json:"cross_node"`
 	FromNode  map[string]uint64 `json:"from_node"` // of the cross-node moves
 	ToNode    map[string]uint64 `json:"to_node"`
-	Lost      uint64            `json:"lost"` // records that were dropped
+	Lost      uint64            `json:"lost"`            // records that were dropped
+	Worse     *Warning          `json:"worse,omitempty"` // why there was no better way to see them
 }
 
 // NumaMove is one of them.
