@@ -32,8 +32,6 @@ type sequence struct {
 	sorted []float64 // d, ascending
 	lower  bettor
 	upper  bettor
-	peak   [2]float64 // highest wealth against equality of the bettors on greater and on less
-	equal  [2]purse   // their wealth now
 }
 
 // purse is the wealth of each stake, before it is divided among them.
@@ -70,7 +68,6 @@ func newSequence(alpha float64, g grid) *sequence {
 		limit: 2 / alpha,
 		lower: bettor{grid: g, toward: 1, next: int(math.Ceil(float64(g)/farthest)) - int(g), purse: fullPurse()},
 		upper: bettor{grid: g, toward: -1, next: (farthest - 1) * int(g), purse: fullPurse()},
-		equal: [2]purse{fullPurse(), fullPurse()},
 	}
 }
 
@@ -91,10 +88,6 @@ func (s *sequence) add(d float64) {
 	s.d, s.spread = append(s.d, d), append(s.spread, spread)
 	at, _ := slices.BinarySearch(s.sorted, d)
 	s.sorted = slices.Insert(s.sorted, at, d)
-	for i, toward := range []float64{1, -1} {
-		s.equal[i].bet(toward * score(d, spread))
-		s.peak[i] = max(s.peak[i], s.equal[i].wealth())
-	}
 	s.follow(&s.lower)
 	s.follow(&s.upper)
 }
@@ -113,9 +106,6 @@ func (s *sequence) ratio() float64 {
 // ends are the interval's; 0 and math.MaxFloat64 where nothing bounds it yet. A lower end above the upper one means
 // that the ratio changed during the run.
 func (s *sequence) ends() (lo, hi float64) { return s.lower.end(), s.upper.end() }
-
-// p bounds the probability of so much evidence against equality at any time, if there is no difference.
-func (s *sequence) p() float64 { return min(1, 2/max(s.peak[0], s.peak[1])) }
 
 // score is 0 while there is no spread to scale by, and the sign where all rounds before were alike.
 func score(above, spread float64) float64 {
