@@ -183,12 +183,12 @@ func TestPreheat(t *testing.T) {
 
 func TestPingPong(t *testing.T) {
 	m, _, r := thisMachine(t)
-	pairs, err := Pairs(m, m.Allowed(), "per-llc")
+	plan, err := Fit(m, m.Allowed(), "per-llc", 0, 1)
 	if err != nil {
 		t.Skip(err)
 	}
 	for _, method := range Methods {
-		for _, pair := range pairs {
+		for _, pair := range plan.Pairs {
 			s, err := r.PingPong(t.Context(), pair, method.Name, 5*time.Millisecond)
 			if errors.Is(err, errors.ErrUnsupported) {
 				t.Skip(err)
@@ -208,7 +208,7 @@ func TestPingPong(t *testing.T) {
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Millisecond)
 	defer cancel()
-	s, err := r.PingPong(ctx, pairs[0], "cas", time.Minute)
+	s, err := r.PingPong(ctx, plan.Pairs[0], "cas", time.Minute)
 	require.NoError(t, err)
 	assert.True(t, s.Partial)
 }

@@ -104,18 +104,6 @@ func (w Which) pairs(m *topology.Machine, cpus cpuset.Set) []Pair {
 	return pairs
 }
 
-// Pairs returns the pairs of the run's CPUs that a choice of PairWhich takes.
-func Pairs(m *topology.Machine, cpus cpuset.Set, which string) ([]Pair, error) {
-	w, err := lookupPairs(which)
-	if err != nil {
-		return nil, err
-	}
-	if err := two(m, cpus); err != nil {
-		return nil, err
-	}
-	return w.pairs(m, cpus), nil
-}
-
 // Fit shares a budget out among the pairs, each of which is measured so many times; 0 is no limit. Without a choice it
 // takes the first of PairWhich that fits.
 func Fit(m *topology.Machine, cpus cpuset.Set, which string, budget time.Duration, times int) (PairPlan, error) {

@@ -27,9 +27,9 @@ func large(cores int) *topology.Machine {
 }
 
 func pairsOf(t require.TestingT, m *topology.Machine, cpus cpuset.Set, which string) []Pair {
-	pairs, err := Pairs(m, cpus, which)
+	plan, err := Fit(m, cpus, which, 0, 1)
 	require.NoError(t, err)
-	return pairs
+	return plan.Pairs
 }
 
 func shownPairs(pairs []Pair) string {
@@ -58,7 +58,7 @@ func TestPairs(t *testing.T) {
 	offline := recorded(t, "offline-middle") // 2 and 5 are
 	assert.Equal(t, "0-1 same-core\n", shownPairs(pairsOf(t, offline, cpuset.Of(0, 1, 2, 5), "all")))
 
-	_, err := Pairs(numa, numa.Allowed(), "per-node")
+	_, err := Fit(numa, numa.Allowed(), "per-node", 0, 1)
 	assert.EqualError(t, err, `unknown choice of pairs "per-node": there are all, per-core, per-llc`)
 }
 
@@ -106,7 +106,7 @@ func TestPairsProperty(t *testing.T) {
 func TestTwoCPUs(t *testing.T) {
 	m := recorded(t, "qemu-cpu1")
 	for _, which := range []string{"all", "per-core", "per-llc"} {
-		_, err := Pairs(m, m.Allowed(), which)
+		_, err := Fit(m, m.Allowed(), which, 0, 1)
 		require.EqualError(t, err, "a pair needs two CPUs, and the run has 1")
 		assert.Contains(t, hint.Of(err), "--cpus")
 	}
