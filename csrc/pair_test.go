@@ -1,0 +1,319 @@
+package csrc_test
+
+import (
+	"errors"
+	"runtime"
+	"syscall"
+	"testing"
+	"time"
+	"unsafe"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"gorun/csrc"
+	"gorun/internal/linux"
+)
+
+// shared skips where there are no kernels.
+func shared(t *testing.T) *csrc.Shared {
+	t.Helper()
+	if _, err := csrc.Work(csrc.WorkArgs{Work: "syscall"}); errors.Is(err, errors.ErrUnsupported) {
+		t.Skip(err)
+	}
+	memory := anonymous(t)
+	require.LessOrEqual(t, csrc.SharedBytes, len(memory))
+	return csrc.SharedAt(unsafe.Pointer(&memory[0]))
+}
+
+// work starts a side.
+func work(args csrc.WorkArgs) (result func() (csrc.WorkResult, error)) {
+	var r csrc.WorkResult
+	var err error
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		r, err = csrc.Work(args)
+	}()
+	return func() (csrc.WorkResult, error) {
+		<-done
+		return r, err
+	}
+}
+
+// pipes connects two sides; the functions close what a side has.
+func pipes(t *testing.T, a, b *csrc.WorkArgs) (closeA, closeB func()) {
+	t.Helper()
+	var to, from [2]int
+	require.NoError(t, syscall.Pipe(to[:]))
+	require.NoError(t, syscall.Pipe(from[:]))
+	a.In, a.Out, b.In, b.Out = from[0], to[1], to[0], from[1]
+	closer := func(fds ...int) func() {
+		return func() {
+			for _, fd := range fds {
+				assert.NoError(t, syscall.Close(fd))
+			}
+		}
+	}
+	return closer(a.In, a.Out), closer(b.In, b.Out)
+}
+
+// Loops that do not talk are as many as were asked, and the sums are those that Go finds.
+func TestWorkAlone(t *testing.T) {
+	shared(t)
+	memory := anonymous(t)
+	most := uint64(len(memory) / 8)
+	rapid.Check(t, func(t *rapid.T) {
+		loops := rapid.Uint64Range(0, 10_000).Draw(t, "loops")
+		words := rapid.Uint64Range(1, most).Draw(t, "words")
+		for _, name := range []string{"syscall", "spin", "sum"} {
+			r, err := csrc.Work(csrc.WorkArgs{Work: name, Loops: loops, Array: unsafe.Pointer(&memory[0]), Words: words})
+			require.NoError(t, err)
+			assert.Equal(t, loops, r.Loops)
+			assert.False(t, r.Stopped)
+			assert.GreaterOrEqual(t, r.EndNS, r.StartNS)
+			assert.GreaterOrEqual(t, r.CPU, 0)
+			assert.Empty(t, r.Trips)
+			want := map[string]uint64{}
+			for i := range loops {
+				want["spin"] = want["spin"]*6364136223846793005 + 1442695040888963407
+				want["sum"] += i % words
+			}
+			assert.Equal(t, want[name], r.Sum, name)
+		}
+	})
+}
+
+// Nobody begins before the others may go.
+func TestWorkWaits(t *testing.T) {
+	s := shared(t)
+	result := work(csrc.WorkArgs{Work: "spin", Loops: 1, Shared: s})
+	for begun := linux.Monotonic(); linux.Monotonic() < begun+5*time.Millisecond; { // in which it would have begun
+		runtime.Gosched()
+	}
+	s.Open()
+	r, err := result()
+	require.NoError(t, err)
+	assert.EqualValues(t, 1, r.Loops)
+	assert.GreaterOrEqual(t, r.StartNS, s.StartNS())
+	assert.Positive(t, s.StartNS())
+}
+
+// Each side makes as many round trips as were asked, and the first counts each of its own once.
+func TestWorkTalks(t *testing.T) {
+	for _, w := range csrc.Works {
+		if !w.Talks {
+			continue
+		}
+		for _, loops := range []uint64{0, 1, 2, 3000} {
+			s := shared(t)
+			a := csrc.WorkArgs{Work: w.Name, Loops: loops, First: true, Shared: s}
+			b := csrc.WorkArgs{Work: w.Name, Loops: loops, Shared: s}
+			closeA, closeB := pipes(t, &a, &b)
+			resultB, resultA := work(b), work(a)
+			s.Open()
+			first, err := resultA()
+			require.NoError(t, err)
+			second, err := resultB()
+			require.NoError(t, err)
+			closeA()
+			closeB()
+			count, before, took := uint64(0), -1.0, 0.0
+			for _, trip := range first.Trips {
+				assert.Greater(t, trip.NS, before)
+				before = trip.NS
+				count += trip.Count
+				took += trip.NS * float64(trip.Count)
+			}
+			assert.LessOrEqual(t, took, float64(first.EndNS-first.StartNS)*(1+1.0/512), "they follow each other")
+			assert.Equal(t, []uint64{loops, loops, loops}, []uint64{first.Loops, second.Loops, count}, w.Name)
+			assert.Empty(t, second.Trips)
+			assert.False(t, first.Stopped || second.Stopped)
+			assert.LessOrEqual(t, s.StartNS(), min(first.StartNS, second.StartNS))
+		}
+	}
+}
+
+// A side does not go on before the other one has handed over: the test is the other.
+func TestWorkAlternates(t *testing.T) {
+	for _, first := range []bool{true, false} {
+		shared(t)
+		const loops = 50
+		a := csrc.WorkArgs{Work: "pingpong-pipe", Loops: loops, First: first}
+		test := csrc.WorkArgs{}
+		closeA, closeTest := pipes(t, &a, &test)
+		result := work(a)
+		one := make([]byte, 1)
+		for range loops {
+			if first {
+				n, err := syscall.Read(test.In, one)
+				require.NoError(t, err)
+				require.Equal(t, 1, n)
+			}
+			require.NoError(t, syscall.SetNonblock(test.In, true))
+			_, err := syscall.Read(test.In, one)
+			require.ErrorIs(t, err, syscall.EAGAIN, "handed over out of turn")
+			require.NoError(t, syscall.SetNonblock(test.In, false))
+			_, err = syscall.Write(test.Out, one)
+			require.NoError(t, err)
+			if !first {
+				_, err = syscall.Read(test.In, one)
+				require.NoError(t, err)
+			}
+		}
+		r, err := result()
+		require.NoError(t, err)
+		assert.EqualValues(t, loops, r.Loops)
+		closeA()
+		closeTest()
+	}
+}
+
+// Round trips fall into the bucket of their time: those that wait for the test take at least as long as it does.
+func TestWorkTrips(t *testing.T) {
+	shared(t)
+	a, test := csrc.WorkArgs{Work: "pingpong-pipe", Loops: 1, First: true}, csrc.WorkArgs{}
+	closeA, closeTest := pipes(t, &a, &test)
+	defer closeA()
+	defer closeTest()
+	result := work(a)
+	one := make([]byte, 1)
+	_, err := syscall.Read(test.In, one)
+	require.NoError(t, err)
+	begun := linux.Monotonic()
+	for linux.Monotonic() < begun+3*time.Millisecond {
+		runtime.Gosched()
+	}
+	_, err = syscall.Write(test.Out, one)
+	require.NoError(t, err)
+	r, err := result()
+	require.NoError(t, err)
+	require.Len(t, r.Trips, 1)
+	assert.EqualValues(t, 1, r.Trips[0].Count)
+	assert.GreaterOrEqual(t, r.Trips[0].NS, 3e6*(1-1.0/512))
+	assert.LessOrEqual(t, r.Trips[0].NS, float64(r.EndNS-r.StartNS)*(1+1.0/512))
+}
+
+func TestWorkStops(t *testing.T) {
+	memory := anonymous(t)
+	for _, w := range csrc.Works {
+		for _, when := range []string{"before", "meanwhile"} {
+			s := shared(t)
+			a := csrc.WorkArgs{Work: w.Name, Loops: 1 << 60, Array: unsafe.Pointer(&memory[0]), Words: 8, First: true, Shared: s}
+			b := a
+			b.First = false
+			closeA, closeB := pipes(t, &a, &b)
+			if when == "before" {
+				s.Stop()
+			} else {
+				s.Open()
+			}
+			resultA, resultB := work(a), work(b)
+			if when == "meanwhile" {
+				s.Stop()
+			}
+			second := func() csrc.WorkResult {
+				// The one that leaves first closes what it has, as a process does that ends.
+				done := make(chan struct{})
+				go func() {
+					defer close(done)
+					_, err := resultA()
+					assert.NoError(t, err)
+					closeA()
+				}()
+				r, err := resultB()
+				assert.NoError(t, err)
+				closeB()
+				<-done
+				return r
+			}()
+			first, err := resultA()
+			require.NoError(t, err)
+			for _, r := range []csrc.WorkResult{first, second} {
+				assert.True(t, r.Stopped, w.Name)
+				assert.Less(t, r.Loops, uint64(1<<60))
+				if when == "before" {
+					assert.Zero(t, r.Loops)
+					assert.Zero(t, r.EndNS)
+				}
+			}
+		}
+	}
+}
+
+// A side that waits for one that will not come is told.
+func TestWorkLeft(t *testing.T) {
+	for _, w := range csrc.Works {
+		if !w.Talks {
+			continue
+		}
+		s := shared(t)
+		a := csrc.WorkArgs{Work: w.Name, Loops: 5, First: true, Shared: s}
+		b := a
+		b.First = false
+		closeA, closeB := pipes(t, &a, &b)
+		result := work(a)
+		if w.Name == "pingpong-pipe" {
+			s.Open()
+			closeB()
+			_, err := result()
+			require.ErrorIs(t, err, syscall.EPIPE)
+		} else {
+			s.Open()
+			s.Stop()
+			r, err := result()
+			require.NoError(t, err)
+			assert.True(t, r.Stopped)
+			closeB()
+		}
+		closeA()
+	}
+}
+
+func TestWorkErrors(t *testing.T) {
+	s := shared(t)
+	memory := anonymous(t)
+	_, err := csrc.Work(csrc.WorkArgs{Work: "rest"})
+	require.EqualError(t, err, `no work "rest"`)
+	for _, args := range []csrc.WorkArgs{
+		{Work: "sum", Words: 1},
+		{Work: "sum", Array: unsafe.Pointer(&memory[0])},
+		{Work: "pingpong-futex", First: true},
+		{Work: "pingpong-shm"},
+	} {
+		_, err := csrc.Work(args)
+		assert.ErrorIs(t, err, syscall.EINVAL, "%+v", args)
+	}
+	s.Open()
+	_, err = csrc.Work(csrc.WorkArgs{Work: "pingpong-pipe", Loops: 1, First: true, In: -1, Out: -1, Shared: s})
+	require.ErrorIs(t, err, syscall.EBADF)
+}
+
+// Whoever is where it is to be does not deviate; whoever is elsewhere does each time.
+func TestChecks(t *testing.T) {
+	s := shared(t)
+	s.Open()
+	cpus, err := linux.GetAffinity(0)
+	require.NoError(t, err)
+	require.NoError(t, linux.VisitCPUs(cpus.List(), func(cpu int) error {
+		for expected, want := range map[int]csrc.ChecksResult{
+			cpu:     {Checks: 1000, Seen: map[int]uint64{}},
+			-1:      {Checks: 1000, Seen: map[int]uint64{}},
+			cpu + 1: {Checks: 1000, Deviations: 1000, Seen: map[int]uint64{cpu: 1000}},
+		} {
+			r, err := csrc.Checks(csrc.ChecksArgs{CPU: expected, Checks: 1000, Shared: s})
+			require.NoError(t, err)
+			assert.Equal(t, want, r)
+		}
+		return nil
+	}))
+	_, err = csrc.Checks(csrc.ChecksArgs{CPU: -2, Checks: 1})
+	require.ErrorIs(t, err, syscall.EINVAL)
+
+	s.Stop()
+	r, err := csrc.Checks(csrc.ChecksArgs{CPU: -1, Checks: 1 << 60, Shared: s})
+	require.NoError(t, err)
+	assert.True(t, r.Stopped)
+	assert.Zero(t, r.Checks)
+}

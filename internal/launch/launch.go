@@ -1,0 +1,218 @@
+// Package launch runs a program of somebody else's under a placement: Exec becomes it, Run watches over it and all its
+// descendants; Placements are those that can matter on a machine, and a Metric is the program's own figure.
+package launch
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strconv"
+	"strings"
+	"syscall"
+
+	"gorun/internal/cpuset"
+	"gorun/internal/linux"
+)
+
+// Setting is what a command is started with. The zero Setting leaves everything as it is.
+type Setting struct {
+	CPUs       cpuset.Set      `json:"cpus"` // empty: as inherited
+	Nice       *int            `json:"nice,omitempty"`
+	Sched      *linux.Sched    `json:"sched,omitempty"`
+	Mempolicy  linux.Mempolicy `json:"mempolicy"` // MempolicyDefault: as inherited
+	Nodes      cpuset.Set      `json:"nodes"`     // of the memory policy
+	GOMAXPROCS int             `json:"gomaxprocs,omitempty"`
+}
+
+// Apply gives the setting to the calling thread, which the goroutine must be locked to, and reads each part back. A
+// process inherits all of it from the thread that starts it, or keeps it over execve(2). An error is the kernel's
+// refusal; a mismatch is what it took and did not do.
+func (s Setting) Apply() (checked int, mismatches []string, err error) {
+	check := func(asked, is string) {
+		checked++
+		if asked != is {
+			mismatches = append(mismatches, fmt.Sprintf("asked for %s, the kernel answers %s", asked, is))
+		}
+	}
+	for _, apply := range []func(check func(asked, is string)) error{
+		s.applyCPUs, s.applyMempolicy, s.applySched, s.applyNice,
+	} {
+		if err := apply(check); err != nil {
+			return checked, mismatches, err
+		}
+	}
+	return checked, mismatches, nil
+}
+
+func (s Setting) applyCPUs(check func(asked, is string)) error {
+	if s.CPUs.Empty() {
+		return nil
+	}
+	if err := linux.SetAffinity(0, s.CPUs); err != nil {
+		return err
+	}
+	is, err := linux.GetAffinity(0)
+	check(fmt.Sprintf("CPUs %v", s.CPUs), fmt.Sprintf("CPUs %v", is))
+	return err
+}
+
+func (s Setting) applyMempolicy(check func(asked, is string)) error {
+	if s.Mempolicy == linux.MempolicyDefault {
+		return nil
+	}
+	if err := linux.SetMempolicy(s.Mempolicy, s.Nodes); err != nil {
+		return err
+	}
+	is, nodes, err := linux.GetMempolicy()
+	check(fmt.Sprintf("the memory policy %v of nodes %q", s.Mempolicy, s.Nodes),
+		fmt.Sprintf("the memory policy %v of nodes %q", is, nodes))
+	return err
+}
+
+func (s Setting) applySched(check func(asked, is string)) error {
+	if s.Sched == nil {
+		return nil
+	}
+	if err := linux.SetSched(0, *s.Sched); err != nil {
+		return err
+	}
+	is, err := linux.GetSched(0)
+	check(fmt.Sprintf("the policy %v", *s.Sched), fmt.Sprintf("the policy %v", is))
+	return err
+}
+
+func (s Setting) applyNice(check func(asked, is string)) error {
+	if s.Nice == nil {
+		return nil
+	}
+	if err := linux.SetNice(0, *s.Nice); err != nil {
+		return err
+	}
+	is, err := linux.GetNice(0)
+	check(fmt.Sprintf("nice %d", *s.Nice), fmt.Sprintf("nice %d", is))
+	return err
+}
+
+// environ returns the environment of the command.
+func (s Setting) environ(env []string) []string {
+	if s.GOMAXPROCS == 0 {
+		return env
+	}
+	return append(env[:len(env):len(env)], "GOMAXPROCS="+strconv.Itoa(s.GOMAXPROCS)) // of two, the last one counts
+}
+
+// The exit codes of a command that never ran, as env(1), nice(1) and timeout(1) have them. A command that a signal
+// ended is 128 and the signal's number.
+const (
+	ExitRefused  = 125 // the setting cannot be had
+	ExitCannot   = 126 // found, and cannot be run
+	ExitNotFound = 127
+	exitSignal   = 128
+)
+
+// ExitError is why a command never ran.
+type ExitError struct {
+	Code int // one of the exit codes above
+	Err  error
+}
+
+func (e *ExitError) Error() string { return e.Err.Error() }
+
+func (e *ExitError) Unwrap() error { return e.Err }
+
+// runError makes the ExitError of a program that was not found or cannot be run.
+func runError(name string, err error) error {
+	var pathErr *fs.PathError
+	if errors.As(err, &pathErr) {
+		err = pathErr.Err
+	}
+	code := ExitCannot
+	if errors.Is(err, fs.ErrNotExist) {
+		code = ExitNotFound
+	}
+	return &ExitError{code, fmt.Errorf("run %q: %w", name, err)}
+}
+
+// Exec gives this process the setting and becomes the command (execve(2)): it returns only an *ExitError. Every
+// descriptor, signal and exit code is then the command's own. argv[0] is looked up in env's PATH.
+func Exec(s Setting, argv, env []string) error {
+	path, argv, err := find(argv, env)
+	if err != nil {
+		return err
+	}
+	runtime.LockOSThread() // never unlocked: whoever is told that it failed ends
+	_, mismatches, err := s.Apply()
+	if err == nil && len(mismatches) > 0 {
+		err = errors.New(mismatches[0])
+	}
+	if err != nil {
+		return &ExitError{ExitRefused, err}
+	}
+	err = syscall.Exec(path, argv, s.environ(env))
+	if errors.Is(err, syscall.ENOEXEC) {
+		path, argv = script(path, argv)
+		err = syscall.Exec(path, argv, s.environ(env))
+	}
+	return runError(argv[0], err)
+}
+
+// script is how execvp(3) runs a file that the kernel does not know how to: by the shell.
+func script(path string, argv []string) (shell string, shellArgv []string) {
+	return "/bin/sh", append([]string{"/bin/sh", path}, argv[1:]...)
+}
+
+// find looks a command up as execvp(3) does: in the directories of PATH unless its name has a slash. What is there and
+// cannot be run counts only if nothing better comes.
+func find(argv, env []string) (path string, out []string, err error) {
+	if len(argv) == 0 {
+		return "", nil, &ExitError{ExitNotFound, errors.New("no command was given")}
+	}
+	name := argv[0]
+	if strings.Contains(name, "/") {
+		return name, argv, runnable(name)
+	}
+	err = runError(name, fs.ErrNotExist)
+	if name == "" {
+		return "", nil, err
+	}
+	for _, dir := range filepath.SplitList(searchPath(env)) {
+		path := filepath.Join(dir, name)
+		if dir == "" {
+			path = "./" + name // an empty part of PATH is the working directory
+		}
+		is := runnable(path)
+		if is == nil {
+			return path, argv, nil
+		}
+		if !errors.Is(is, fs.ErrNotExist) && !errors.Is(is, syscall.ENOTDIR) {
+			err = is
+		}
+	}
+	return "", nil, err
+}
+
+// searchPath returns env's PATH, or what execvp(3) takes for it.
+func searchPath(env []string) string {
+	path := "/bin:/usr/bin"
+	for _, e := range env {
+		if value, ok := strings.CutPrefix(e, "PATH="); ok {
+			path = value
+		}
+	}
+	return path
+}
+
+// runnable tells why a file cannot be run: an *ExitError, or nil. The kernel has the last word.
+func runnable(path string) error {
+	info, err := os.Stat(path)
+	if err == nil && (info.IsDir() || info.Mode()&0o111 == 0) {
+		err = fs.ErrPermission
+	}
+	if err != nil {
+		return runError(path, err)
+	}
+	return nil
+}

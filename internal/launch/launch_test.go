@@ -1,0 +1,559 @@
+package launch
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+	"unsafe"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"gorun/internal/cpuset"
+	"gorun/internal/hint"
+	"gorun/internal/linux"
+	"gorun/internal/sysfs"
+)
+
+// What the test binary is as a process of these tests; a command follows.
+const (
+	asSupervisor = "launch-supervise"
+	asRunner     = "launch-run"     // Run with everything passed on; it ends as the command does
+	asMeasurer   = "launch-measure" // the same, in a process group of its own
+	asCommand    = "launch-exec"    // Exec
+	asWriter     = "launch-write"   // a mebibyte to stdout and one to stderr, by turns
+	asPlaced     = "launch-placed"  // tells what it was started with
+)
+
+const mebibyte = 1 << 20
+
+func TestMain(m *testing.M) {
+	if len(os.Args) < 2 || !strings.HasPrefix(os.Args[1], "launch-") {
+		os.Setenv("GORACE", "atexit_sleep_ms=0") // or each process of a -race build stays for a second
+		os.Setenv("PATH", "/usr/bin:/bin")       // all of which every user may read
+		os.Exit(m.Run())
+	}
+	var err error
+	switch args := os.Args[2:]; os.Args[1] {
+	case asSupervisor:
+		err = Supervise(args)
+	case asRunner, asMeasurer:
+		var o Outcome
+		c := command(args...)
+		c.Passed = os.Args[1] == asRunner
+		c.Stdin, c.Stdout, c.Stderr = os.Stdin, os.Stdout, os.Stderr
+		if o, err = Run(context.Background(), c, Setting{}); err == nil {
+			os.Exit(o.ExitCode)
+		}
+	case asCommand:
+		err = Exec(Setting{}, args, os.Environ())
+	case asWriter:
+		for i := range mebibyte / 1024 {
+			os.Stdout.Write(block('o', i))
+			os.Stderr.Write(block('e', i))
+		}
+	case asPlaced:
+		err = tellPlaced()
+	}
+	if e := new(ExitError); errors.As(err, &e) {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(e.Code)
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+}
+
+func block(c byte, i int) []byte {
+	return append(bytes.Repeat([]byte{c}, 1016), fmt.Sprintf("%07d\n", i)...)
+}
+
+func tellPlaced() error {
+	cpus, err1 := linux.GetAffinity(0)
+	nice, err2 := linux.GetNice(0)
+	sched, err3 := linux.GetSched(0)
+	fmt.Printf("CPUs %v, nice %d, %v, GOMAXPROCS %s", cpus, nice, sched, os.Getenv("GOMAXPROCS"))
+	if mode, _, err := linux.GetMempolicy(); err == nil {
+		fmt.Printf(", memory %v", mode)
+	}
+	return errors.Join(err1, err2, err3)
+}
+
+func command(argv ...string) Command {
+	return Command{
+		Self: []string{"/proc/self/exe", "gorun", asSupervisor}, Argv: argv, Env: os.Environ(), Keep: 2 * mebibyte,
+	}
+}
+
+func run(t *testing.T, c Command, s Setting) (Outcome, error) {
+	t.Helper()
+	return Run(t.Context(), c, s)
+}
+
+func shell(script string, args ...string) []string {
+	return append([]string{"/bin/sh", "-c", script}, args...)
+}
+
+// both runs a test with each way of starting a command from a shell: Exec and Run.
+func both(t *testing.T, test func(t *testing.T, as string)) {
+	for _, as := range []string{asCommand, asRunner, asMeasurer} {
+		t.Run(as, func(t *testing.T) { test(t, as) })
+	}
+}
+
+// self makes the test binary one of its processes.
+func self(as string, argv ...string) *exec.Cmd {
+	return exec.Command(os.Args[0], append([]string{as}, argv...)...)
+}
+
+// The codes are those of env(1): what it makes of the same commands is the test.
+func TestExitCodesAreThoseOfEnv(t *testing.T) {
+	dir := t.TempDir()
+	plain, bare := filepath.Join(dir, "plain"), filepath.Join(dir, "bare")
+	lost := filepath.Join(dir, "lost")
+	require.NoError(t, os.WriteFile(plain, []byte("exit 0\n"), 0o644))
+	require.NoError(t, os.WriteFile(bare, []byte("exit 9\n"), 0o755)) // a script without #!
+	require.NoError(t, os.WriteFile(lost, []byte("#!/no/such/shell\n"), 0o755))
+	both(t, func(t *testing.T, as string) {
+		for want, argvs := range map[int][][]string{
+			0:   {{"true"}, shell("exit 0")},
+			3:   {shell("exit 3")},
+			9:   {{bare}},
+			126: {{plain}, {dir}, {"/etc/passwd/x"}},
+			127: {{"no-such-command"}, {dir + "/none"}, {lost}, {""}},
+		} {
+			for _, argv := range argvs {
+				assert.Equal(t, want, code(exec.Command("env", argv...).Run()), "env %q", argv)
+				assert.Equal(t, want, code(self(as, argv...).Run()), "%q", argv)
+			}
+		}
+		cmd := self(as, "no-such-command")
+		said, err := cmd.CombinedOutput()
+		assert.Equal(t, 127, code(err))
+		assert.Equal(t, "run \"no-such-command\": file does not exist\n", string(said))
+	})
+}
+
+// code returns the exit code as a shell has it.
+func code(err error) int {
+	var exit *exec.ExitError
+	if !errors.As(err, &exit) {
+		return 0
+	}
+	status := exit.Sys().(syscall.WaitStatus)
+	if status.Signaled() {
+		return 128 + int(status.Signal())
+	}
+	return status.ExitStatus()
+}
+
+func TestPathIsSearchedAsExecvpDoes(t *testing.T) {
+	dir := t.TempDir()
+	require.NoError(t, os.Mkdir(filepath.Join(dir, "first"), 0o755))
+	require.NoError(t, os.Mkdir(filepath.Join(dir, "second"), 0o755))
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "first", "tool"), nil, 0o644)) // cannot be run: go on
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "second", "tool"), nil, 0o755))
+	env := []string{"PATH=/none:" + dir + "/first:" + dir + "/second"}
+	path, _, err := find([]string{"tool"}, env)
+	require.NoError(t, err)
+	assert.Equal(t, dir+"/second/tool", path)
+
+	_, _, err = find([]string{"tool"}, []string{"PATH=/none:" + dir + "/first"})
+	var exit *ExitError
+	require.ErrorAs(t, err, &exit)
+	assert.Equal(t, ExitCannot, exit.Code)
+
+	path, _, err = find([]string{"sh"}, nil)
+	require.NoError(t, err)
+	assert.Equal(t, "/bin/sh", path)
+
+	t.Chdir(dir + "/second")
+	path, _, err = find([]string{"tool"}, []string{"PATH=/none:"})
+	require.NoError(t, err)
+	assert.Equal(t, "./tool", path)
+
+	_, _, err = find(nil, nil)
+	assert.ErrorContains(t, err, "no command")
+}
+
+func TestOutcome(t *testing.T) {
+	o, err := run(t, command(shell("echo out; echo err >&2; kill -TERM $$")...), Setting{})
+	require.NoError(t, err)
+	assert.Equal(t, 128+15, o.ExitCode)
+	assert.Equal(t, 15, o.Signal)
+	assert.Equal(t, "out\n", string(o.Stdout))
+	assert.Equal(t, "err\n", string(o.Stderr))
+	assert.Positive(t, o.WallSeconds)
+	assert.Positive(t, o.MinorFaults)
+	assert.Positive(t, o.MaxRSSBytes)
+	assert.Positive(t, o.MaxRSSFloorBytes)
+	assert.Zero(t, o.Killed)
+	assert.False(t, o.TimedOut)
+
+	// What children use counts, whether or not anybody waits for them.
+	o, err = run(t, command(shell("i=0; (while [ $i -lt 200000 ]; do i=$((i+1)); done)")...), Setting{})
+	require.NoError(t, err)
+	assert.Greater(t, o.UserSeconds+o.SystemSeconds, 0.01)
+}
+
+func TestOnlyTheEndIsKept(t *testing.T) {
+	c := command(shell("i=0; while [ $i -lt 100 ]; do echo $i; i=$((i+1)); done")...)
+	c.Keep = 6
+	o, err := run(t, c, Setting{})
+	require.NoError(t, err)
+	assert.Equal(t, "98\n99\n", string(o.Stdout))
+	assert.Empty(t, o.Stderr)
+}
+
+func TestArgumentsAndEnvironmentArrive(t *testing.T) {
+	both(t, func(t *testing.T, as string) {
+		cmd := self(as, "printf", `<%s>`, "", "a b", "*", "-x", "--", "ö\n", "")
+		cmd.Env = []string{"PATH=/usr/bin:/bin"}
+		out, err := cmd.Output()
+		require.NoError(t, err)
+		assert.Equal(t, "<><a b><*><-x><--><ö\n><>", string(out))
+
+		cmd = self(as, "/usr/bin/env")
+		cmd.Env = []string{"A=1", "EMPTY=", "B=x y"}
+		out, err = cmd.Output()
+		require.NoError(t, err)
+		assert.Equal(t, "A=1\nEMPTY=\nB=x y\n", string(out))
+	})
+}
+
+func TestInputAndOutputArriveWhole(t *testing.T) {
+	both(t, func(t *testing.T, as string) {
+		cmd := self(as, os.Args[0], asWriter)
+		var out, err bytes.Buffer
+		cmd.Stdout, cmd.Stderr = &out, &err
+		require.NoError(t, cmd.Run())
+		for c, got := range map[byte][]byte{'o': out.Bytes(), 'e': err.Bytes()} {
+			require.Len(t, got, mebibyte)
+			for i := range mebibyte / 1024 {
+				require.Equal(t, string(block(c, i)), string(got[i*1024:(i+1)*1024]))
+			}
+		}
+
+		cmd = self(as, "cat")
+		cmd.Stdin = bytes.NewReader(out.Bytes())
+		got, readErr := cmd.Output()
+		require.NoError(t, readErr)
+		assert.True(t, bytes.Equal(out.Bytes(), got))
+
+		got, readErr = exec.Command("/bin/sh", "-c", `exec "$0" "$1" cat <&-`, os.Args[0], as).Output()
+		require.NoError(t, readErr, "a closed stdin has nothing to read")
+		assert.Empty(t, got)
+	})
+}
+
+// As with make's jobserver, whose descriptors are 3 and 4: the command has those that it would have without us.
+func TestInheritedDescriptorsArrive(t *testing.T) {
+	const list = `cat <&3; cat <&9; ls /proc/self/fd`
+	const open = ` 3<<A 9<<B
+three
+A
+nine
+B
+`
+	want, err := exec.Command("/bin/sh", "-c", "/bin/sh -c '"+list+"'"+open).CombinedOutput()
+	require.NoError(t, err, string(want))
+	require.True(t, strings.HasPrefix(string(want), "three\nnine\n"), string(want))
+	both(t, func(t *testing.T, as string) {
+		script := `"$0" "$1" /bin/sh -c '` + list + "'" + open
+		out, err := exec.Command("/bin/sh", "-c", script, os.Args[0], as).CombinedOutput()
+		require.NoError(t, err, string(out))
+		assert.Equal(t, string(want), string(out))
+	})
+}
+
+// reader reads lines of a process, and its end: when all who could write there are gone.
+type reader struct {
+	*bufio.Reader
+	file *os.File
+}
+
+// begin starts a process with a pipe for its output that nobody else has, and waits until it says "ready".
+func begin(t *testing.T, cmd *exec.Cmd) reader {
+	t.Helper()
+	from, to, err := os.Pipe()
+	require.NoError(t, err)
+	t.Cleanup(func() { from.Close() })
+	cmd.Stdout = to
+	require.NoError(t, cmd.Start())
+	to.Close()
+	require.NoError(t, from.SetReadDeadline(time.Now().Add(time.Minute)))
+	r := reader{bufio.NewReader(from), from}
+	line, err := r.ReadString('\n')
+	require.NoError(t, err)
+	require.Equal(t, "ready\n", line)
+	return r
+}
+
+// rest returns what comes until everybody has closed the pipe.
+func (r reader) rest(t *testing.T) string {
+	t.Helper()
+	text, err := io.ReadAll(r)
+	require.NoError(t, err, "somebody is still there")
+	return string(text)
+}
+
+func TestSignalsArePassedOn(t *testing.T) {
+	both(t, func(t *testing.T, as string) {
+		if as == asMeasurer {
+			t.Skip("it keeps signals to itself")
+		}
+		for name, s := range map[string]syscall.Signal{
+			"TERM": syscall.SIGTERM, "INT": syscall.SIGINT, "HUP": syscall.SIGHUP, "QUIT": syscall.SIGQUIT,
+			"USR1": syscall.SIGUSR1, "USR2": syscall.SIGUSR2,
+		} {
+			cmd := self(as, shell("trap 'echo got; exit 7' "+name+"; echo ready; sleep 1000 & wait; wait")...)
+			cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true} // no terminal: nobody but us sends signals
+			r := begin(t, cmd)
+			require.NoError(t, cmd.Process.Signal(s))
+			line, err := r.ReadString('\n')
+			require.NoError(t, err)
+			assert.Equal(t, "got\n", line, name)
+			assert.Equal(t, 7, code(cmd.Wait()), name)
+			if as == asCommand {
+				_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) // it leaves its child behind, as under env
+			}
+			assert.Empty(t, r.rest(t), name)
+		}
+	})
+}
+
+func TestACommandThatDiesOfASignal(t *testing.T) {
+	cmd := self(asRunner, shell("echo ready; exec sleep 1000")...)
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	r := begin(t, cmd)
+	require.NoError(t, cmd.Process.Signal(syscall.SIGTERM))
+	assert.Empty(t, r.rest(t))
+	assert.Equal(t, 128+15, code(cmd.Wait()))
+}
+
+// What was told to be ignored before gorun stays ignored, as with nohup.
+func TestIgnoredSignalsStayIgnored(t *testing.T) {
+	both(t, func(t *testing.T, as string) {
+		out, err := exec.Command("/bin/sh", "-c", `trap '' HUP; exec "$0" "$1" /bin/sh -c 'kill -HUP $$; echo alive'`,
+			os.Args[0], as).Output()
+		require.NoError(t, err)
+		assert.Equal(t, "alive\n", string(out))
+	})
+}
+
+func TestStoppedAndContinued(t *testing.T) {
+	cmd := self(asRunner, shell("echo ready; echo $$; trap 'echo over; exit 5' USR1; sleep 1000 & wait; wait")...)
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	r := begin(t, cmd)
+	line, err := r.ReadString('\n')
+	require.NoError(t, err)
+	pid, err := strconv.Atoi(strings.TrimSpace(line))
+	require.NoError(t, err)
+	state := func(want string) func() bool {
+		return func() bool {
+			is, err := sysfs.ReadField(os.DirFS("/"), fmt.Sprintf("proc/%d/status", pid), "State")
+			return err == nil && strings.HasPrefix(is, want)
+		}
+	}
+	require.NoError(t, cmd.Process.Signal(syscall.SIGTSTP))
+	var status syscall.WaitStatus
+	_, err = syscall.Wait4(cmd.Process.Pid, &status, syscall.WUNTRACED, nil)
+	require.NoError(t, err)
+	require.True(t, status.Stopped())
+	require.Eventually(t, state("T"), time.Minute, time.Millisecond)
+	require.NoError(t, cmd.Process.Signal(syscall.SIGCONT))
+	require.Eventually(t, state("S"), time.Minute, time.Millisecond)
+	require.NoError(t, cmd.Process.Signal(syscall.SIGUSR1))
+	assert.Equal(t, "over\n", r.rest(t))
+	assert.Equal(t, 5, code(cmd.Wait()))
+}
+
+// family is a command with a child, one in a session of its own, and an orphan; all of them ignore what can be ignored.
+const family = `trap '' HUP INT TERM; sleep 1000 & setsid sleep 1000 & (setsid sh -c 'sleep 1000 & sleep 1000' &); `
+
+func TestNobodyOutlivesAKilledGorun(t *testing.T) {
+	for _, as := range []string{asRunner, asMeasurer} {
+		t.Run(as, func(t *testing.T) {
+			for _, session := range []bool{false, true} {
+				cmd := self(as, shell(family+"echo ready; sleep 1000")...)
+				cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: session, Setpgid: !session}
+				r := begin(t, cmd)
+				require.NoError(t, cmd.Process.Kill())
+				assert.Empty(t, r.rest(t))
+				_ = cmd.Wait()
+			}
+		})
+	}
+}
+
+func TestNobodyOutlivesTheCommand(t *testing.T) {
+	r := begin(t, self(asRunner, shell(family+"echo ready; exit 4")...))
+	assert.Empty(t, r.rest(t))
+
+	o, err := run(t, command(shell(family+"exit 4")...), Setting{})
+	require.NoError(t, err)
+	assert.Equal(t, 4, o.ExitCode)
+	assert.GreaterOrEqual(t, o.Killed, 3)
+	assert.Empty(t, o.Left)
+}
+
+func TestNobodyOfTheGroupOutlivesAKilledSupervisor(t *testing.T) {
+	r := begin(t, self(asMeasurer, shell("echo ready; sleep 1000 & kill -KILL $PPID; sleep 1000")...))
+	assert.Empty(t, r.rest(t))
+
+	_, err := run(t, command(shell("sleep 1000 & kill -KILL $PPID; sleep 1000")...), Setting{})
+	assert.ErrorContains(t, err, "without an answer (wait status 0x9)")
+}
+
+func TestTimeout(t *testing.T) {
+	c := command(shell("setsid sleep 1000 & echo why >&2; exec sleep 1000")...)
+	c.Timeout = time.Second
+	o, err := run(t, c, Setting{})
+	require.NoError(t, err)
+	assert.True(t, o.TimedOut)
+	assert.Equal(t, 128+15, o.ExitCode, "it was asked to end")
+	assert.Equal(t, "why\n", string(o.Stderr))
+}
+
+func TestInterrupted(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	o, err := Run(ctx, command("sleep", "1000"), Setting{})
+	require.NoError(t, err)
+	assert.Equal(t, 15, o.Signal)
+	assert.False(t, o.TimedOut)
+}
+
+func TestInterruptedAndUnwilling(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	from, to, err := os.Pipe()
+	require.NoError(t, err)
+	defer from.Close()
+	c := command(shell(family + "echo ready; sleep 1000; sleep 1000")...)
+	c.Stdout = to
+	go func() {
+		_, _ = from.Read(make([]byte, 1))
+		cancel()
+	}()
+	o, err := Run(ctx, c, Setting{})
+	to.Close()
+	require.NoError(t, err)
+	assert.Equal(t, 9, o.Signal)
+	assert.Empty(t, o.Left)
+}
+
+func TestTheSettingIsTheCommands(t *testing.T) {
+	cpus, err := linux.GetAffinity(0)
+	require.NoError(t, err)
+	cpu, nice := cpuset.Of(cpus.Last()), 19
+	s := Setting{CPUs: cpu, Nice: &nice, Sched: &linux.Sched{Policy: linux.SchedBatch}, GOMAXPROCS: 3}
+	want, checks := fmt.Sprintf("CPUs %v, nice 19, batch, GOMAXPROCS 3", cpu), 3
+	if mode, _, err := linux.GetMempolicy(); err == nil {
+		if linux.HaveMempolicy(linux.MempolicyLocal) == nil {
+			mode, checks = linux.MempolicyLocal, checks+1
+			s.Mempolicy = mode
+		}
+		want += fmt.Sprintf(", memory %v", mode)
+	}
+	o, err := run(t, command(os.Args[0], asPlaced), s)
+	require.NoError(t, err)
+	assert.Equal(t, want, string(o.Stdout))
+	assert.Equal(t, checks, o.Checked)
+	assert.Empty(t, o.Mismatches)
+
+	after, err := linux.GetAffinity(0)
+	require.NoError(t, err)
+	assert.True(t, after.Equal(cpus), "the setting is not ours")
+}
+
+func TestWhatTheKernelRefusesOrChanges(t *testing.T) {
+	_, err := run(t, command("true"), Setting{CPUs: cpuset.Of(cpuset.Max)})
+	var exit *ExitError
+	require.ErrorAs(t, err, &exit)
+	assert.Equal(t, ExitRefused, exit.Code)
+	assert.ErrorContains(t, err, "set the affinity to CPUs 65535")
+	assert.Contains(t, hint.Of(err), "none of these CPUs is online")
+
+	cpus, err := linux.GetAffinity(0)
+	require.NoError(t, err)
+	o, err := run(t, command("true"), Setting{CPUs: cpus.With(cpuset.Max)})
+	require.NoError(t, err)
+	require.Len(t, o.Mismatches, 1)
+	assert.Contains(t, o.Mismatches[0], "the kernel answers CPUs "+cpus.String())
+}
+
+func TestSuperviseOfNoUse(t *testing.T) {
+	for _, args := range [][]string{
+		nil, {"3", "4", "{}"}, {"x", "4", "{}", "true"}, {"98", "x", "{}", "true"}, {"98", "99", "{", "true"},
+	} {
+		assert.Error(t, Supervise(args), args)
+	}
+	_, err := run(t, command(), Setting{})
+	assert.ErrorContains(t, err, "no command")
+	_, err = Run(t.Context(), Command{Self: []string{"/none", "gorun"}, Argv: []string{"true"}}, Setting{})
+	assert.ErrorContains(t, err, "start /none")
+}
+
+// On a terminal the command may read it, and ^C reaches the command once.
+func TestOnATerminal(t *testing.T) {
+	both(t, func(t *testing.T, as string) {
+		if as == asMeasurer {
+			t.Skip("the terminal is not its command's")
+		}
+		keys, terminal := openTerminal(t)
+		cmd := self(as, shell(`trap 'echo got' INT; echo ready; until read x; do :; done; echo "read $x"; exit 6`)...)
+		cmd.Stdin, cmd.Stdout, cmd.Stderr = terminal, terminal, terminal
+		cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true}
+		require.NoError(t, cmd.Start())
+		terminal.Close()
+		lines := bufio.NewReader(keys)
+		next := func() string {
+			line, err := lines.ReadString('\n')
+			require.NoError(t, err)
+			return strings.TrimRight(line, "\r\n")
+		}
+		require.Equal(t, "ready", next())
+		for range 20 { // two that come at once are one
+			_, err := keys.WriteString("\x03")
+			require.NoError(t, err)
+			require.Equal(t, "^Cgot", next())
+		}
+		_, err := keys.WriteString("hello\n")
+		require.NoError(t, err)
+		require.Equal(t, "hello", next()) // the echo
+		require.Equal(t, "read hello", next())
+		assert.Equal(t, 6, code(cmd.Wait()))
+	})
+}
+
+// openTerminal opens a pseudo-terminal (pts(4)): keys is who types there and looks at it.
+func openTerminal(t *testing.T) (keys, terminal *os.File) {
+	t.Helper()
+	keys, err := os.OpenFile("/dev/ptmx", os.O_RDWR|syscall.O_NOCTTY, 0)
+	if err != nil {
+		t.Skipf("there are no pseudo-terminals here: %v", err)
+	}
+	t.Cleanup(func() { keys.Close() })
+	const setLock, getNumber = 0x40045431, 0x80045430 // TIOCSPTLCK, TIOCGPTN (asm-generic/ioctls.h)
+	var number int32
+	for _, request := range []uintptr{setLock, getNumber} {
+		_, _, errno := syscall.Syscall(syscall.SYS_IOCTL, keys.Fd(), request, uintptr(unsafe.Pointer(&number)))
+		require.Zero(t, errno)
+	}
+	terminal, err = os.OpenFile(fmt.Sprintf("/dev/pts/%d", number), os.O_RDWR|syscall.O_NOCTTY, 0)
+	require.NoError(t, err)
+	return keys, terminal
+}

@@ -1,0 +1,75 @@
+package launch
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"regexp"
+	"strconv"
+	"strings"
+
+	"gorun/internal/hint"
+)
+
+// Metric finds a program's own figure in what it prints.
+type Metric struct{ re *regexp.Regexp }
+
+// ParseMetric reads a regular expression (Go's, RE2) whose one group is the figure.
+func ParseMetric(re string) (Metric, error) {
+	compiled, err := regexp.Compile(re)
+	if err != nil {
+		return Metric{}, fmt.Errorf("the metric %q: %w", re, err)
+	}
+	if n := compiled.NumSubexp(); n != 1 {
+		return Metric{}, hint.With(fmt.Errorf("the metric %q has %d groups, and needs one", re, n),
+			"the group is what stands for the figure, as in 'events per second: *([0-9.]+)'; (?:…) is not counted")
+	}
+	return Metric{compiled}, nil
+}
+
+// String returns the expression.
+func (m Metric) String() string { return m.re.String() }
+
+// Find returns the figure of the last match: programs that report as they go end with what counts.
+func (m Metric) Find(output []byte) (float64, error) {
+	matches := m.re.FindAllSubmatchIndex(output, -1)
+	if len(matches) == 0 {
+		return 0, hint.With(fmt.Errorf("nothing in the output matches the metric %q", m),
+			"look at what the command prints; (?m) lets ^ and $ match at lines, (?i) ignores case")
+	}
+	last := matches[len(matches)-1]
+	if last[2] < 0 {
+		return 0, fmt.Errorf("the metric %q matches without its group", m)
+	}
+	figure, err := parseFigure(string(output[last[2]:last[3]]))
+	if err != nil {
+		return 0, fmt.Errorf("the metric %q: %w", m, err)
+	}
+	return figure, nil
+}
+
+// grouped is a number with its thousands set apart, as 1,234,567.8, 1_234 or 1'234: by one sign throughout.
+var grouped = regexp.MustCompile(
+	`^[-+]?\d{1,3}(?:(?:,\d{3})+|(?:_\d{3})+|(?:'\d{3})+|(?: \d{3})+)(?:\.\d*)?(?:[eE][-+]?\d+)?$`)
+
+// parseFigure reads a decimal number.
+func parseFigure(text string) (float64, error) {
+	text = strings.TrimSpace(text)
+	plain := text
+	if grouped.MatchString(text) {
+		plain = strings.NewReplacer(",", "", "_", "", "'", "", " ", "").Replace(text)
+	}
+	if strings.ContainsAny(plain, "xX_pP") { // ParseFloat reads hexadecimal too
+		return 0, fmt.Errorf("%.40q is not a decimal number", text)
+	}
+	figure, err := strconv.ParseFloat(plain, 64)
+	switch {
+	case errors.Is(err, strconv.ErrRange):
+		return 0, fmt.Errorf("%.40q is out of range", text)
+	case err != nil:
+		return 0, fmt.Errorf("%.40q is not a decimal number", text)
+	case math.IsNaN(figure) || math.IsInf(figure, 0):
+		return 0, fmt.Errorf("%.40q is not a figure", text)
+	}
+	return figure, nil
+}

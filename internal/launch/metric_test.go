@@ -1,0 +1,76 @@
+package launch
+
+import (
+	"strconv"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"gorun/internal/hint"
+)
+
+func TestMetric(t *testing.T) {
+	for _, test := range []struct {
+		re, output string
+		want       float64
+		err        string
+	}{
+		{`events per second: *([0-9.]+)`, "events per second:  1234.56\n", 1234.56, ""},
+		{`(\d+) ops`, "10 ops\n20 ops\n30 ops\n", 30, ""},
+		{`rate (\S+)`, "rate 1.5e-3", 0.0015, ""},
+		{`rate (\S+)`, "rate -2E+6", -2e6, ""},
+		{`rate (\S+)`, "rate 1,234,567.8", 1234567.8, ""},
+		{`rate (\S+)`, "rate 1_234", 1234, ""},
+		{`rate (\S+)`, "rate 12'345", 12345, ""},
+		{`rate (.*) x`, "rate  1 234 x", 1234, ""},
+		{`rate (\S+)`, "rate 12,34", 0, `"12,34" is not a decimal number`},
+		{`rate (\S+)`, "rate 1,234'567", 0, "not a decimal number"},
+		{`rate (\S+)`, "rate 0x10", 0, "not a decimal number"},
+		{`rate (\S+)`, "rate 1e999", 0, "out of range"},
+		{`rate (\S+)`, "rate NaN", 0, "not a figure"},
+		{`rate (\S*)`, "rate ", 0, `"" is not a decimal number`},
+		{`a(\d)?`, "a1 a", 0, "matches without its group"},
+		{`rate (\d+)`, "nothing", 0, "nothing in the output matches"},
+	} {
+		m, err := ParseMetric(test.re)
+		require.NoError(t, err)
+		got, err := m.Find([]byte(test.output))
+		if test.err != "" {
+			assert.ErrorContains(t, err, test.err, test.output)
+			continue
+		}
+		require.NoError(t, err, test.output)
+		assert.Equal(t, test.want, got, test.output)
+	}
+}
+
+func TestMetricOfNoUse(t *testing.T) {
+	for re, words := range map[string]string{
+		"no group":  "has 0 groups",
+		"(a)(b)":    "has 2 groups",
+		"(?:a)(b":   "missing closing",
+		"(?:a) b.*": "has 0 groups",
+	} {
+		_, err := ParseMetric(re)
+		assert.ErrorContains(t, err, words)
+	}
+	_, err := ParseMetric("x")
+	assert.Contains(t, hint.Of(err), "events per second")
+}
+
+// Whatever a program prints, there is a figure or an error, and what Go prints is read as it is.
+func FuzzMetric(f *testing.F) {
+	for _, seed := range []string{"1", "1,234.5", "1e5", "-1_000", "NaN", "0x1p4", "", "1 000 000"} {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		got, err := parseFigure(text)
+		if err != nil {
+			return
+		}
+		again, err := parseFigure(strconv.FormatFloat(got, 'g', -1, 64))
+		require.NoError(t, err)
+		require.Equal(t, got, again)
+	})
+}

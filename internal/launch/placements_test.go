@@ -1,0 +1,153 @@
+package launch
+
+import (
+	"fmt"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"gorun/internal/cpuset"
+	"gorun/internal/linux"
+	"gorun/internal/sysfs"
+	"gorun/internal/topology"
+)
+
+// recorded reads a machine of testdata/hosts.
+func recorded(t testing.TB, name string) *topology.Machine {
+	t.Helper()
+	fsys, err := sysfs.OpenRoot("../../testdata/hosts/" + name + ".txtar")
+	require.NoError(t, err)
+	m, err := topology.Read(fsys)
+	require.NoError(t, err)
+	return m
+}
+
+// table writes placements one a line.
+func table(placements []Placement) string {
+	var b strings.Builder
+	for _, p := range placements {
+		fmt.Fprintf(&b, "%s [%v]", p.Name, p.CPUs)
+		if !p.Nodes.Empty() {
+			fmt.Fprintf(&b, " %v %v", p.Mempolicy, p.Nodes)
+		}
+		b.WriteString("\n")
+	}
+	return b.String()
+}
+
+func TestPlacementsOfEveryRecordedMachine(t *testing.T) {
+	files, err := filepath.Glob("../../testdata/hosts/*.txtar")
+	require.NoError(t, err)
+	require.NotEmpty(t, files)
+	for _, file := range files {
+		name := strings.TrimSuffix(filepath.Base(file), ".txtar")
+		t.Run(name, func(t *testing.T) {
+			m := recorded(t, name)
+			memory := cpuset.Set{}
+			for _, n := range m.Nodes {
+				if n.MemoryBytes == nil || *n.MemoryBytes > 0 {
+					memory = memory.With(n.Node)
+				}
+			}
+			placements := Placements(m, m.Allowed(), cpuset.Set{})
+			t.Log("\n" + table(placements))
+			require.NotEmpty(t, placements)
+			assert.Equal(t, "unbound", placements[0].Name)
+			assert.LessOrEqual(t, len(placements), 12)
+			names, settings := map[string]bool{}, map[string]bool{}
+			for _, p := range placements {
+				assert.True(t, p.CPUs.Minus(m.Allowed()).Empty(), "%s: %v", p.Name, p.CPUs)
+				assert.True(t, p.Nodes.Minus(memory).Empty(), "%s: %v", p.Name, p.Nodes)
+				assert.Equal(t, p.Mempolicy == linux.MempolicyDefault, p.Nodes.Empty())
+				assert.NotEmpty(t, p.Words)
+				setting := fmt.Sprint(p.Setting())
+				assert.False(t, names[p.Name] || settings[setting], "%s twice", p.Name)
+				names[p.Name], settings[setting] = true, true
+				if lines := p.Lines(); p.Name != "unbound" {
+					assert.NotEmpty(t, lines.Numactl)
+					assert.NotEmpty(t, lines.Systemd)
+				}
+			}
+		})
+	}
+}
+
+func TestPlacementsOf(t *testing.T) {
+	for name, want := range map[string]string{
+		"qemu-cpu1": `unbound []
+`,
+		"qemu-cpu2": `unbound []
+one-cpu [0]
+`,
+		"hybrid": `unbound []
+one-cpu [0]
+smt-siblings [0-1]
+one-per-core [0,2,4-9]
+one-llc [0-7]
+pcores [0-3]
+ecores [4-9]
+`,
+		"epyc-2p-nps4": `unbound []
+one-cpu [0]
+smt-siblings [0,32]
+one-per-core [0-31]
+one-llc [0-1,32-33]
+one-node [0-3,32-35]
+spread-nodes [0,4,8,12,16,20,24,28]
+interleaved [] interleave 0-7
+node-interleaved [0-3,32-35] interleave 0-7
+node-remote [0-3,32-35] bind 7
+`,
+		"cxl-memory": `unbound []
+one-cpu [0]
+smt-siblings [0-1]
+one-per-core [0,2]
+interleaved [] interleave 0,2
+node-remote [] bind 2
+`,
+	} {
+		m := recorded(t, name)
+		assert.Equal(t, want, table(Placements(m, m.Allowed(), cpuset.Set{})), name)
+	}
+}
+
+func TestPlacementsWithinCPUsAndNodes(t *testing.T) {
+	m := recorded(t, "qemu-numa2") // two nodes, each a package with an LLC, of two cores with two threads
+	assert.Equal(t, `unbound [1-2,4]
+one-cpu [1]
+one-llc [1-2]
+spread-nodes [1,4]
+`, table(Placements(m, cpuset.Of(1, 2, 4), cpuset.Of(0))))
+	assert.Equal(t, "unbound [5]\ninterleaved [5] interleave 0-1\nnode-remote [5] bind 0\n",
+		table(Placements(m, cpuset.Of(5), cpuset.Of(0, 1))))
+	assert.Equal(t, "unbound [5]\n", table(Placements(m, cpuset.Of(5), cpuset.Of(0))), "all memory is remote")
+	assert.Empty(t, Placements(m, cpuset.Of(99), cpuset.Set{}))
+}
+
+func TestLines(t *testing.T) {
+	m := recorded(t, "epyc-2p-nps4")
+	lines := map[string]Lines{}
+	for _, p := range Placements(m, m.Allowed(), cpuset.Set{}) {
+		lines[p.Name] = p.Lines()
+	}
+	const guaranteed = "in requests and limits alike (a Guaranteed pod), the kubelet's cpuManagerPolicy: static"
+	assert.Equal(t, Lines{}, lines["unbound"])
+	assert.Equal(t, Lines{
+		Taskset:    []string{"taskset", "-c", "0,32"},
+		Numactl:    []string{"numactl", "--physcpubind=0,32"},
+		Systemd:    []string{"CPUAffinity=0,32"},
+		Kubernetes: "cpu: 2 " + guaranteed + " with the option full-pcpus-only",
+	}, lines["smt-siblings"])
+	assert.Equal(t, "cpu: 1 "+guaranteed, lines["one-cpu"].Kubernetes)
+	assert.Equal(t, Lines{
+		Numactl: []string{"numactl", "--interleave=0-7"},
+		Systemd: []string{"NUMAPolicy=interleave", "NUMAMask=0-7"},
+	}, lines["interleaved"])
+	assert.Equal(t, Lines{
+		Numactl: []string{"numactl", "--physcpubind=0-3,32-35", "--membind=7"},
+		Systemd: []string{"CPUAffinity=0-3,32-35", "NUMAPolicy=bind", "NUMAMask=7"},
+	}, lines["node-remote"])
+}

@@ -1,0 +1,301 @@
+package launch
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"slices"
+	"strconv"
+	"syscall"
+	"time"
+
+	"gorun/internal/hint"
+	"gorun/internal/linux"
+)
+
+// Command is a program to run.
+type Command struct {
+	Self []string // how Supervise is started: the executable's path, argv[0], arguments; Run appends its own
+	Argv []string
+	Env  []string // all of the environment
+
+	Stdin          *os.File // nil: /dev/null
+	Stdout, Stderr *os.File // nil: the end of it is in the Outcome
+	Keep           int      // so many bytes of it
+
+	Timeout time.Duration // 0: none
+
+	// Passed: the command is what the user sees. It stays in the process group where there is a terminal, whose keys
+	// reach it and which it may read; signals that this process gets are passed on to it. Otherwise it is in a process
+	// group of its own and gets only what ends it.
+	Passed bool
+}
+
+// Outcome is how a command ended, and what it and its descendants used.
+type Outcome struct {
+	ExitCode int  `json:"exit_code"`        // 128+n for a signal
+	Signal   int  `json:"signal,omitempty"` // that ended it; 0: none
+	TimedOut bool `json:"timed_out,omitempty"`
+
+	Checked    int      `json:"checked"` // settings that were read back
+	Mismatches []string `json:"mismatches,omitempty"`
+
+	WallSeconds         float64 `json:"wall_seconds"` // from the fork to the command's end
+	UserSeconds         float64 `json:"user_seconds"`
+	SystemSeconds       float64 `json:"system_seconds"`
+	MaxRSSBytes         uint64  `json:"max_rss_bytes"`       // of the process that had most; up to the floor a bound
+	MaxRSSFloorBytes    uint64  `json:"max_rss_floor_bytes"` // what each begins with (see linux.PeakRSS)
+	MinorFaults         uint64  `json:"minor_faults"`
+	MajorFaults         uint64  `json:"major_faults"`
+	VoluntarySwitches   uint64  `json:"voluntary_switches"`
+	InvoluntarySwitches uint64  `json:"involuntary_switches"`
+
+	Killed int   `json:"killed,omitempty"` // descendants that were still there at the command's end
+	Left   []int `json:"left,omitempty"`   // and those that cannot be killed: stuck in the kernel, another user's
+
+	Stdout []byte `json:"-"`
+	Stderr []byte `json:"-"`
+}
+
+// Run runs a command under a setting and returns when it and all its descendants are gone. The error of a command that
+// never ran is an *ExitError.
+//
+// A supervisor, this program again, stands between, at the cost of one more start of it. It is the parent of every
+// descendant whose own parent ends, so no session, group or daemon of their own saves them: they die when the command
+// ends, when ctx ends or the timeout passes (after a SIGTERM to the command and some patience), and when this process
+// ends in any way, SIGKILL included. If the supervisor itself is killed, the command dies with it and Run kills the
+// process group, so that only descendants that left that survive; where a terminal makes it share this process's own
+// group, and where both are killed at once, only the command dies.
+func Run(ctx context.Context, c Command, s Setting) (Outcome, error) {
+	r, err := c.open()
+	if err != nil {
+		return Outcome{}, err
+	}
+	defer r.close()
+	setting, err := json.Marshal(s)
+	if err != nil {
+		return Outcome{}, err
+	}
+	if len(c.Argv) == 0 {
+		return Outcome{}, &ExitError{ExitNotFound, errors.New("no command was given")}
+	}
+	if c.Passed {
+		defer r.pass()() // before the start: none is lost
+	}
+	if err := r.start(c, string(setting)); err != nil {
+		return Outcome{}, err
+	}
+	if c.Timeout > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeoutCause(ctx, c.Timeout, errTimeout)
+		defer cancel()
+	}
+	stop := context.AfterFunc(ctx, r.end)
+	o, err := r.wait()
+	stop()
+	o.TimedOut = errors.Is(context.Cause(ctx), errTimeout)
+	return o, err
+}
+
+var errTimeout = errors.New("the timeout has passed")
+
+// running is a supervisor and the pipes to it.
+type running struct {
+	pid     int
+	group   bool     // the supervisor and the command are a process group of their own
+	control *os.File // a byte is a signal for the command; closed: it is to be killed
+	answer  *os.File
+	theirs  []*os.File // the other ends, and what stands for files that were not given
+	stdio   [3]*os.File
+	tails   [2]*tail
+}
+
+// open makes the pipes.
+func (c Command) open() (r *running, err error) {
+	terminal, _ := linux.Terminal()
+	r = &running{group: !c.Passed || !terminal, stdio: [3]*os.File{c.Stdin, c.Stdout, c.Stderr}}
+	defer func() {
+		if err != nil {
+			r.close()
+		}
+	}()
+	controlled, control, err := os.Pipe()
+	if err != nil {
+		return r, err
+	}
+	r.control, r.theirs = control, append(r.theirs, controlled)
+	answer, answered, err := os.Pipe()
+	if err != nil {
+		return r, err
+	}
+	r.answer, r.theirs = answer, append(r.theirs, answered)
+	if c.Stdin == nil {
+		if r.stdio[0], err = os.Open(os.DevNull); err != nil {
+			return r, err
+		}
+		r.theirs = append(r.theirs, r.stdio[0])
+	}
+	for i := range r.tails {
+		if r.stdio[1+i] != nil {
+			continue
+		}
+		from, to, err := os.Pipe()
+		if err != nil {
+			return r, err
+		}
+		r.stdio[1+i], r.theirs = to, append(r.theirs, to)
+		r.tails[i] = &tail{from: from, keep: c.Keep, over: make(chan struct{})}
+		go r.tails[i].read()
+	}
+	return r, nil
+}
+
+func (r *running) close() {
+	for _, f := range append(r.theirs, r.control, r.answer) {
+		f.Close() // nil and closed ones do no harm
+	}
+	for _, t := range r.tails {
+		if t != nil {
+			t.from.Close()
+		}
+	}
+}
+
+// start starts the supervisor. Descriptors that this process was given go on to the command under their own numbers, as
+// with make's jobserver or a shell's 3<FILE, so its own two have the numbers above them.
+func (r *running) start(c Command, setting string) error {
+	inherited, err := linux.InheritedFiles()
+	if err != nil {
+		return err
+	}
+	own := 3
+	if len(inherited) > 0 {
+		own = slices.Max(inherited) + 1
+	}
+	files := make([]uintptr, own, own+2)
+	for fd := range files {
+		files[fd] = ^uintptr(0) // closed
+	}
+	for _, fd := range inherited {
+		files[fd] = uintptr(fd)
+	}
+	for i, f := range r.stdio {
+		files[i] = f.Fd()
+	}
+	files = append(files, r.theirs[0].Fd(), r.theirs[1].Fd())
+	argv := append(slices.Clone(c.Self[1:]), strconv.Itoa(own), strconv.Itoa(own+1), setting)
+	r.pid, err = syscall.ForkExec(c.Self[0], append(argv, c.Argv...), &syscall.ProcAttr{
+		Env: c.Env, Files: files, Sys: &syscall.SysProcAttr{Setpgid: r.group},
+	})
+	if err != nil {
+		return fmt.Errorf("start %s: %w", c.Self[0], err)
+	}
+	for _, f := range r.theirs {
+		f.Close() // so that a pipe ends with them
+	}
+	return nil
+}
+
+// wait returns what the supervisor answers. Without an answer somebody has killed it.
+func (r *running) wait() (Outcome, error) {
+	var a answer
+	err := json.NewDecoder(r.answer).Decode(&a)
+	if err != nil && r.group {
+		_ = syscall.Kill(-r.pid, syscall.SIGKILL) // not reaped yet, so the group is still its own
+	}
+	var status syscall.WaitStatus
+	for {
+		if _, waitErr := syscall.Wait4(r.pid, &status, 0, nil); !errors.Is(waitErr, syscall.EINTR) {
+			break
+		}
+	}
+	a.Stdout, a.Stderr = r.tails[0].end(), r.tails[1].end()
+	switch {
+	case err != nil:
+		return a.Outcome, fmt.Errorf("the command's supervisor ended without an answer (wait status %#x)", int(status))
+	case a.Failure == "":
+		return a.Outcome, nil
+	case a.Hint != "":
+		return a.Outcome, &ExitError{a.ExitCode, hint.With(errors.New(a.Failure), a.Hint)}
+	}
+	return a.Outcome, &ExitError{a.ExitCode, errors.New(a.Failure)}
+}
+
+// end asks the command to end, and has it killed when it takes too long.
+func (r *running) end() {
+	_, _ = r.control.Write([]byte{byte(syscall.SIGTERM)})
+	time.AfterFunc(patience, func() { r.control.Close() })
+}
+
+// pass passes signals on until the function that it returns is called. What the terminal's keys send (^C, ^\, ^Z) and
+// its hang-up have reached the command already where it shares the foreground group with this process.
+func (r *running) pass() (stop func()) {
+	signals := make(chan os.Signal, 16)
+	catch(signals, passed)
+	go func() {
+		for s := range signals {
+			number := s.(syscall.Signal)
+			if !r.group && typed(number) {
+				if _, foreground := linux.Terminal(); foreground {
+					number = 0
+				}
+			}
+			if number != 0 {
+				_, _ = r.control.Write([]byte{byte(number)})
+			}
+			if s == syscall.SIGTSTP {
+				_ = syscall.Kill(os.Getpid(), syscall.SIGSTOP) // what would have happened, had it not been caught
+			}
+		}
+	}()
+	return func() {
+		signal.Stop(signals)
+		close(signals)
+	}
+}
+
+// typed tells whether a terminal sends the signal to its foreground group.
+func typed(s syscall.Signal) bool {
+	switch s {
+	case syscall.SIGINT, syscall.SIGQUIT, syscall.SIGTSTP, syscall.SIGHUP:
+		return true
+	}
+	return false
+}
+
+// tail reads a pipe and keeps its end.
+type tail struct {
+	from *os.File
+	keep int
+	kept []byte
+	over chan struct{} // closed when all is read
+}
+
+func (t *tail) read() {
+	defer close(t.over)
+	_, _ = io.Copy(t, t.from) // an error is an end too
+}
+
+// Write keeps what is written while it is among the last bytes.
+func (t *tail) Write(p []byte) (int, error) {
+	t.kept = append(t.kept, p...)
+	if len(t.kept) > 2*t.keep {
+		t.kept = append(t.kept[:0], t.kept[len(t.kept)-t.keep:]...)
+	}
+	return len(p), nil
+}
+
+// end returns the last bytes once everybody has closed the pipe, or after some patience: who outlived a supervisor that
+// was killed may hold it.
+func (t *tail) end() []byte {
+	if t == nil {
+		return nil
+	}
+	_ = t.from.SetReadDeadline(time.Now().Add(patience))
+	<-t.over
+	return t.kept[max(0, len(t.kept)-t.keep):]
+}

@@ -1,0 +1,229 @@
+package launch
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/signal"
+	"runtime"
+	"strconv"
+	"syscall"
+	"time"
+
+	"gorun/internal/hint"
+	"gorun/internal/linux"
+)
+
+// patience is how long a process that was asked to end, or killed, may take to be gone.
+const patience = 2 * time.Second
+
+// passed are the signals that Run passes on to the command, and that its supervisor leaves to Run.
+var passed = []os.Signal{
+	syscall.SIGHUP, syscall.SIGINT, syscall.SIGQUIT, syscall.SIGTERM, syscall.SIGUSR1, syscall.SIGUSR2, syscall.SIGTSTP,
+	syscall.SIGCONT,
+}
+
+// catch has these signals delivered to ch, but for those that this process was told to ignore, as by nohup(1): the
+// command is to ignore them as well. What is caught has its default meaning again in a process that is started.
+func catch(ch chan<- os.Signal, signals []os.Signal) {
+	for _, s := range signals {
+		if !signal.Ignored(s) {
+			signal.Notify(ch, s)
+		}
+	}
+}
+
+// answer is what a supervisor tells Run when all is over.
+type answer struct {
+	Outcome
+	Failure string `json:"failure,omitempty"` // why the command never ran; then ExitCode is ExitError's
+	Hint    string `json:"hint,omitempty"`
+}
+
+// Supervise is the body of the process that Run starts between itself and the command: args are what Run appends. It
+// outlives a SIGKILL of Run's process, and kills what there is of the command then. No signal but SIGKILL ends it.
+func Supervise(args []string) error {
+	if len(args) < 4 {
+		return errors.New("a supervisor takes two descriptors, a setting and a command")
+	}
+	control, err := descriptor(args[0])
+	if err != nil {
+		return err
+	}
+	out, err := descriptor(args[1])
+	if err != nil {
+		return err
+	}
+	var s Setting
+	if err := json.Unmarshal([]byte(args[2]), &s); err != nil {
+		return fmt.Errorf("the setting %q: %w", args[2], err)
+	}
+	catch(make(chan os.Signal, 1), passed) // and read none: those for the command come over control
+	a := answer{}
+	if a.Outcome, err = supervise(control, s, args[3:]); err != nil {
+		a.Failure, a.Hint, a.ExitCode = err.Error(), hint.Of(err), ExitRefused
+		if e := new(ExitError); errors.As(err, &e) {
+			a.ExitCode = e.Code
+		}
+	}
+	return json.NewEncoder(out).Encode(a)
+}
+
+// descriptor opens one that Run has left for this process, and keeps it from the command.
+func descriptor(text string) (*os.File, error) {
+	fd, err := strconv.Atoi(text)
+	if err != nil {
+		return nil, err
+	}
+	syscall.CloseOnExec(fd)
+	return os.NewFile(uintptr(fd), "descriptor "+text), nil
+}
+
+// supervise starts the command and returns when it and all its descendants are gone. Bytes of control are signals for
+// the command; its end is the command's end.
+func supervise(control *os.File, s Setting, argv []string) (Outcome, error) {
+	if err := linux.AdoptOrphans(); err != nil {
+		return Outcome{}, err
+	}
+	path, argv, err := find(argv, os.Environ())
+	if err != nil {
+		return Outcome{}, err
+	}
+	over := make(chan struct{})
+	defer close(over)
+	c := start(s, path, argv, over)
+	if c.err != nil {
+		return c.Outcome, c.err
+	}
+	go obey(control, c.process)
+	o := c.Outcome
+	if o.MaxRSSFloorBytes, err = linux.PeakRSS(os.DirFS("/")); err != nil {
+		return o, err
+	}
+	o.reap(c.process.Pid, c.began)
+	return o, nil
+}
+
+// started is a command that has just been started, or why not.
+type started struct {
+	Outcome // Checked, Mismatches
+	process *os.Process
+	began   time.Time
+	err     error
+}
+
+// start starts the command from a thread that has the setting, and that stays until over is closed: the command dies
+// with it.
+func start(s Setting, path string, argv []string, over <-chan struct{}) started {
+	done := make(chan started)
+	go func() {
+		runtime.LockOSThread() // never unlocked: the setting ends with the thread
+		c := started{}
+		c.Checked, c.Mismatches, c.err = s.Apply()
+		if c.err != nil {
+			c.err = &ExitError{ExitRefused, c.err}
+			done <- c
+			return
+		}
+		attr := &os.ProcAttr{
+			Env: s.environ(os.Environ()), Files: []*os.File{os.Stdin, os.Stdout, os.Stderr}, Sys: linux.DieWithParent(),
+		}
+		c.began = time.Now()
+		c.process, c.err = os.StartProcess(path, argv, attr)
+		if errors.Is(c.err, syscall.ENOEXEC) {
+			path, argv := script(path, argv)
+			c.process, c.err = os.StartProcess(path, argv, attr)
+		}
+		if c.err != nil {
+			c.err = runError(argv[0], c.err)
+		}
+		done <- c
+		<-over
+	}()
+	return <-done
+}
+
+// obey passes signals on to the command, and kills it when control ends.
+func obey(control *os.File, command *os.Process) {
+	number := make([]byte, 1)
+	for {
+		if _, err := control.Read(number); err != nil {
+			_ = command.Kill()
+			return
+		}
+		_ = command.Signal(syscall.Signal(number[0])) // it may have ended
+	}
+}
+
+// reap waits for the command, kills what it leaves behind, and adds up what all of them used.
+func (o *Outcome) reap(command int, began time.Time) {
+	for {
+		pid, status, err := o.wait(0)
+		if err != nil {
+			return // no child is left
+		}
+		if pid == command {
+			o.WallSeconds = time.Since(began).Seconds()
+			o.ended(status)
+			break
+		}
+	}
+	// Each round kills whoever it finds; who was forked meanwhile is found by the next.
+	for deadline := time.Now().Add(patience); time.Now().Before(deadline); {
+		pid, _, err := o.wait(syscall.WNOHANG)
+		switch {
+		case err != nil:
+			return
+		case pid == 0:
+			o.kill()
+			time.Sleep(time.Millisecond)
+		}
+	}
+	o.Left, _ = linux.Descendants()
+}
+
+// kill ends all descendants. A PID cannot have become somebody else's: nobody but us and the dying reaps.
+func (o *Outcome) kill() {
+	pids, err := linux.Descendants()
+	if err != nil {
+		return
+	}
+	o.Killed = max(o.Killed, len(pids))
+	for _, pid := range pids {
+		_ = syscall.Kill(pid, syscall.SIGKILL)
+	}
+}
+
+// wait reaps one child, if there is one to reap, and adds what it and those it has waited for used.
+func (o *Outcome) wait(flags int) (pid int, status syscall.WaitStatus, err error) {
+	var used syscall.Rusage
+	for {
+		pid, err = syscall.Wait4(-1, &status, flags, &used)
+		if !errors.Is(err, syscall.EINTR) {
+			break
+		}
+	}
+	if err != nil || pid == 0 {
+		return pid, status, err
+	}
+	o.UserSeconds += seconds(used.Utime)
+	o.SystemSeconds += seconds(used.Stime)
+	o.MaxRSSBytes = max(o.MaxRSSBytes, uint64(used.Maxrss)*1024)
+	o.MinorFaults += uint64(used.Minflt)
+	o.MajorFaults += uint64(used.Majflt)
+	o.VoluntarySwitches += uint64(used.Nvcsw)
+	o.InvoluntarySwitches += uint64(used.Nivcsw)
+	return pid, status, nil
+}
+
+func seconds(t syscall.Timeval) float64 { return float64(t.Nano()) / 1e9 }
+
+// ended says how the command ended.
+func (o *Outcome) ended(status syscall.WaitStatus) {
+	o.ExitCode = status.ExitStatus()
+	if status.Signaled() {
+		o.Signal = int(status.Signal())
+		o.ExitCode = exitSignal + o.Signal
+	}
+}

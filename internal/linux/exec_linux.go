@@ -1,0 +1,96 @@
+package linux
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"strconv"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
+
+// AdoptOrphans makes this process the parent of each descendant whose own parent ends (prctl(2),
+// PR_SET_CHILD_SUBREAPER), so that none gets out of its sight: not by a session of its own either.
+func AdoptOrphans() error {
+	if err := unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); err != nil {
+		return &Error{Op: "adopt orphans", Err: err}
+	}
+	return nil
+}
+
+// Descendants returns the PIDs of this process's children, of theirs, and so on, from /proc/PID/stat; zombies are among
+// them. Processes come and go while it reads.
+func Descendants() ([]int, error) {
+	entries, err := os.ReadDir("/proc")
+	if err != nil {
+		return nil, fmt.Errorf("list the processes: %w", err)
+	}
+	children := map[int][]int{}
+	for _, entry := range entries {
+		pid, err := strconv.Atoi(entry.Name())
+		if err != nil {
+			continue
+		}
+		stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+		if err != nil {
+			continue // it has ended
+		}
+		if parent, ok := parseParent(stat); ok {
+			children[parent] = append(children[parent], pid)
+		}
+	}
+	found := children[os.Getpid()]
+	for i := 0; i < len(found); i++ {
+		found = append(found, children[found[i]]...)
+	}
+	return found, nil
+}
+
+// parseParent finds the parent's PID in /proc/PID/stat, "PID (NAME) STATE PARENT …", where NAME may hold anything
+// (proc_pid_stat(5)).
+func parseParent(stat []byte) (parent int, ok bool) {
+	fields := bytes.Fields(stat[bytes.LastIndexByte(stat, ')')+1:])
+	if len(fields) < 2 {
+		return 0, false
+	}
+	parent, err := strconv.Atoi(string(fields[1]))
+	return parent, err == nil
+}
+
+// InheritedFiles returns the descriptors above stderr that a program started by this process would have, those without
+// close-on-exec: they came from whoever started this process, since Go opens none like that.
+func InheritedFiles() ([]int, error) {
+	entries, err := os.ReadDir("/proc/self/fd")
+	if err != nil {
+		return nil, fmt.Errorf("list the open files: %w", err)
+	}
+	var open []int
+	for _, entry := range entries {
+		fd, err := strconv.Atoi(entry.Name())
+		if err != nil || fd <= unix.Stderr {
+			continue
+		}
+		// An error: the descriptor of the list itself, which is closed by now.
+		if flags, err := unix.FcntlInt(uintptr(fd), unix.F_GETFD, 0); err == nil && flags&unix.FD_CLOEXEC == 0 {
+			open = append(open, fd)
+		}
+	}
+	return open, nil
+}
+
+// Terminal tells whether this process has a controlling terminal, and whether it is in the group that the terminal's
+// keys reach (tty_ioctl(4), TIOCGPGRP).
+func Terminal() (has, foreground bool) {
+	tty, err := unix.Open("/dev/tty", unix.O_RDONLY|unix.O_NOCTTY|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return false, false
+	}
+	defer unix.Close(tty)
+	group, err := unix.IoctlGetInt(tty, unix.TIOCGPGRP)
+	return true, err == nil && group == unix.Getpgrp()
+}
+
+// DieWithParent is how a command is started that the kernel kills when the thread that started it ends (prctl(2),
+// PR_SET_PDEATHSIG); it stays in the process group. A program with set-user-ID or file capabilities escapes.
+func DieWithParent() *syscall.SysProcAttr { return &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL} }

@@ -1,0 +1,63 @@
+package linux
+
+import (
+	"os"
+	"os/exec"
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"golang.org/x/sys/unix"
+)
+
+func TestParseParent(t *testing.T) {
+	for stat, want := range map[string]int{
+		"12 (sh) S 7 12 12 0 -1":         7,
+		"12 (a) b (c) R 1 2) S 8 12 12 ": 8, // a name may hold anything
+		"12 (sh) S":                      -1,
+		"12 (sh) S x 1":                  -1,
+		"":                               -1,
+	} {
+		parent, ok := parseParent([]byte(stat))
+		assert.Equal(t, want >= 0, ok, stat)
+		if ok {
+			assert.Equal(t, want, parent, stat)
+		}
+	}
+}
+
+func TestDescendants(t *testing.T) {
+	cmd := exec.Command("/bin/sh", "-c", "cat & cat; wait")
+	stdin, err := cmd.StdinPipe()
+	require.NoError(t, err)
+	require.NoError(t, cmd.Start())
+	found, err := Descendants()
+	require.NoError(t, err)
+	assert.Contains(t, found, cmd.Process.Pid)
+	assert.NotContains(t, found, os.Getpid())
+	assert.NotContains(t, found, os.Getppid())
+	stdin.Close()
+	require.NoError(t, cmd.Wait())
+	found, err = Descendants()
+	require.NoError(t, err)
+	assert.NotContains(t, found, cmd.Process.Pid)
+}
+
+func TestInheritedFiles(t *testing.T) {
+	before, err := InheritedFiles()
+	require.NoError(t, err)
+	file, err := os.Open(os.DevNull) // close-on-exec
+	require.NoError(t, err)
+	defer file.Close()
+	kept, err := unix.Dup(int(file.Fd())) // without
+	require.NoError(t, err)
+	after, err := InheritedFiles()
+	require.NoError(t, err)
+	slices.Sort(before)
+	slices.Sort(after)
+	want := append(before, kept)
+	slices.Sort(want)
+	assert.Equal(t, want, after)
+	require.NoError(t, unix.Close(kept))
+}

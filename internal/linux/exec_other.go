@@ -1,0 +1,20 @@
+//go:build !linux
+
+package linux
+
+import "syscall"
+
+// AdoptOrphans needs Linux.
+func AdoptOrphans() error { return unsupported("adopt orphans") }
+
+// Descendants needs Linux.
+func Descendants() ([]int, error) { return nil, unsupported("list the processes") }
+
+// InheritedFiles needs Linux.
+func InheritedFiles() ([]int, error) { return nil, unsupported("list the open files") }
+
+// Terminal needs Linux.
+func Terminal() (has, foreground bool) { return false, false }
+
+// DieWithParent needs Linux.
+func DieWithParent() *syscall.SysProcAttr { return nil }

@@ -1,0 +1,213 @@
+package process
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"os"
+	"slices"
+	"time"
+
+	"gorun/csrc"
+	"gorun/internal/contend"
+	"gorun/internal/cpuset"
+	"gorun/internal/linux"
+	"gorun/internal/result"
+	"gorun/internal/topology"
+)
+
+// PairCPUs are the CPUs of two processes; of an automatic choice A is the lower.
+type PairCPUs = contend.Pair
+
+// AutoPairs returns a pair of each relation that two of the CPUs have, nearest first: the same CPU, two threads of a
+// core, and so on.
+func AutoPairs(m *topology.Machine, cpus cpuset.Set) []PairCPUs {
+	ours := cpus.Intersect(m.Online())
+	if ours.Empty() {
+		return nil
+	}
+	pairs := []PairCPUs{{A: ours.First(), B: ours.First(), Relation: topology.SameCPU}}
+	plan, _ := contend.Fit(m, ours, "per-llc", 0, 1) // it has every relation; an error says that there is one CPU alone
+	slices.SortStableFunc(plan.Pairs, func(p, q PairCPUs) int { return int(p.Relation - q.Relation) })
+	for _, p := range plan.Pairs {
+		if p.Relation != pairs[len(pairs)-1].Relation {
+			pairs = append(pairs, p)
+		}
+	}
+	return pairs
+}
+
+// PairRequest says what two processes do.
+type PairRequest struct {
+	PairCPUs
+	Work       string // of csrc.Works
+	Loops      uint64 // of each; where two talk, the round trips
+	ArrayBytes uint64 // of sum
+}
+
+// side is what one of the two processes is asked.
+type side struct {
+	CPU        int    `json:"cpu"`
+	First      bool   `json:"first"`
+	Work       string `json:"work"`
+	Loops      uint64 `json:"loops"`
+	ArrayBytes uint64 `json:"array_bytes"`
+}
+
+// sideAnswer is what it did.
+type sideAnswer struct {
+	Loops   uint64              `json:"loops"`
+	EndNS   int64               `json:"end_ns"` // 0: it never began
+	CPUSeen int                 `json:"cpu_seen"`
+	User    float64             `json:"user_seconds"`
+	System  float64             `json:"system_seconds"`
+	Trips   *result.Percentiles `json:"trips,omitempty"`
+	Stopped bool                `json:"stopped"`
+}
+
+// RunPairSide is all that one of the two processes does. It pins every thread of the process.
+func RunPairSide(ctx context.Context, in io.Reader, out io.Writer) error {
+	var args csrc.WorkArgs
+	return take(ctx, in, out, func(s side) (err error) {
+		if err := confine(cpuset.Of(s.CPU)); err != nil {
+			return err
+		}
+		args = csrc.WorkArgs{Work: s.Work, Loops: s.Loops, First: s.First, In: inFD, Out: outFD}
+		args.Array, args.Words, err = array(s.ArrayBytes)
+		return err
+	}, func(_ side, shared *csrc.Shared) (a sideAnswer, err error) {
+		args.Shared = shared
+		before, err := linux.ProcessUsage()
+		if err != nil {
+			return a, err
+		}
+		r, err := csrc.Work(args)
+		if err != nil {
+			return a, err
+		}
+		after, err := linux.ProcessUsage()
+		used := after.Sub(before)
+		return sideAnswer{
+			Loops: r.Loops, EndNS: r.EndNS, CPUSeen: r.CPU, User: used.UserSeconds, System: used.SystemSeconds,
+			Trips: percentiles(r.Trips), Stopped: r.Stopped,
+		}, err
+	})
+}
+
+// percentiles are those of round trips; nil of none.
+func percentiles(trips []csrc.Latency) *result.Percentiles {
+	total := uint64(0)
+	for _, t := range trips {
+		total += t.Count
+	}
+	if total == 0 {
+		return nil
+	}
+	at := func(part float64) float64 {
+		rank, seen := uint64(math.Ceil(part*float64(total))), uint64(0)
+		for _, t := range trips {
+			if seen += t.Count; seen >= rank {
+				return t.NS
+			}
+		}
+		return trips[len(trips)-1].NS
+	}
+	return &result.Percentiles{P50: at(0.5), P90: at(0.9), P99: at(0.99), P999: at(0.999)}
+}
+
+// MeasurePair starts the two processes, lets them go together, and returns what they did. When ctx ends, the sample is
+// partial.
+func MeasurePair(ctx context.Context, c Command, r PairRequest) (result.Sample, error) {
+	return r.measure(ctx, c, func([]*member) error { return nil })
+}
+
+// measure calls ready when both wait for each other.
+func (r PairRequest) measure(ctx context.Context, c Command, ready func([]*member) error) (s result.Sample, err error) {
+	talks, err := talk(r.Work)
+	if err != nil {
+		return s, err
+	}
+	if r.Work == "sum" && r.ArrayBytes < 8 {
+		return s, fmt.Errorf("an array of %d bytes has no word of 64 bits to add", r.ArrayBytes)
+	}
+	members := make([]*member, 2)
+	for i, cpu := range []int{r.A, r.B} {
+		members[i] = &member{
+			name:    fmt.Sprintf("the process on CPU %d", cpu),
+			request: side{CPU: cpu, First: i == 0, Work: r.Work, Loops: r.Loops, ArrayBytes: r.ArrayBytes},
+		}
+	}
+	if err := connect(members[0], members[1]); err != nil {
+		return s, err
+	}
+	answers, start, err := together[sideAnswer](ctx, c, members, func() error { return ready(members) })
+	if err != nil {
+		return s, err
+	}
+	return pairSample(r, talks, answers, start)
+}
+
+// talk tells whether two that do this work talk to each other.
+func talk(work string) (bool, error) {
+	for _, w := range csrc.Works {
+		if w.Name == work {
+			return w.Talks, nil
+		}
+	}
+	return false, fmt.Errorf("no work %q", work)
+}
+
+// connect gives two processes a pipe in each direction.
+func connect(a, b *member) error {
+	toB, fromA, err := os.Pipe()
+	if err != nil {
+		return err
+	}
+	toA, fromB, err := os.Pipe()
+	if err != nil {
+		return errors.Join(err, toB.Close(), fromA.Close())
+	}
+	a.files, b.files = []*os.File{toA, fromA}, []*os.File{toB, fromB}
+	return nil
+}
+
+func pairSample(r PairRequest, talks bool, answers []sideAnswer, start time.Duration) (s result.Sample, err error) {
+	v := result.ProcessPair{CPUA: r.A, CPUB: r.B, Relation: r.Relation.String(), Work: r.Work, Loops: r.Loops}
+	s.Placement.Requested = fmt.Sprintf("a process on each of CPUs %d, %d", r.A, r.B)
+	rate := func(loops uint64, seconds float64) float64 {
+		if seconds <= 0 {
+			return 0
+		}
+		return float64(loops) / seconds
+	}
+	done := uint64(0)
+	for i, a := range answers {
+		cpu := []int{r.A, r.B}[i]
+		seconds := max(0, (time.Duration(a.EndNS) - start).Seconds())
+		v.Processes = append(v.Processes, result.PairProcess{
+			CPU: cpu, CPUSeen: a.CPUSeen, Loops: a.Loops, RealSeconds: seconds, UserSeconds: a.User, SystemSeconds: a.System,
+			CallsPerSecond: rate(a.Loops, seconds),
+		})
+		done += a.Loops
+		s.Seconds = max(s.Seconds, seconds)
+		s.UserSeconds += a.User
+		s.SystemSeconds += a.System
+		s.Partial = s.Partial || a.Loops < r.Loops
+		s.Placement.Checked++
+		if a.CPUSeen >= 0 && a.CPUSeen != cpu {
+			s.Placement.Mismatches = append(s.Placement.Mismatches,
+				fmt.Sprintf("the process of CPU %d ended on CPU %d", cpu, a.CPUSeen))
+		}
+	}
+	if talks {
+		done = answers[0].Loops
+		v.RoundTrip = answers[0].Trips
+	}
+	v.CallsPerSecond = rate(done, s.Seconds)
+	v.RealSeconds, v.UserSeconds, v.SystemSeconds = s.Seconds, s.UserSeconds, s.SystemSeconds
+	s.Placement.Verified = len(s.Placement.Mismatches) == 0
+	s.Values, err = result.ValuesOf(v)
+	return s, err
+}

@@ -1,0 +1,153 @@
+package process
+
+import (
+	"context"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"gorun/csrc"
+	"gorun/internal/cpuset"
+	"gorun/internal/result"
+	"gorun/internal/topology"
+)
+
+// Each work is done as often as was asked, by two processes that are where they are to be.
+func TestMeasurePair(t *testing.T) {
+	cpus := ours(t)
+	for _, work := range csrc.Works {
+		for _, cpu := range []int{cpus.First(), cpus.Last()} { // the same CPU, and another one where there is one
+			t.Run(work.Name, func(t *testing.T) {
+				const loops = 1001
+				r := PairRequest{
+					PairCPUs: PairCPUs{A: cpus.First(), B: cpu, Relation: topology.SameLLC},
+					Work:     work.Name, Loops: loops, ArrayBytes: 999,
+				}
+				s, err := r.measure(t.Context(), self(asSide), func(members []*member) error {
+					requireAffinity(t, members[0], cpuset.Of(cpus.First()))
+					requireAffinity(t, members[1], cpuset.Of(cpu))
+					return nil
+				})
+				require.NoError(t, err)
+				assert.False(t, s.Partial)
+				assert.Equal(t, 2, s.Placement.Checked)
+				assert.True(t, s.Placement.Verified, "%v", s.Placement.Mismatches)
+				assert.Positive(t, s.Seconds)
+
+				var v result.ProcessPair
+				require.NoError(t, s.Values.Decode(&v))
+				require.Len(t, v.Processes, 2)
+				assert.Equal(t, "same-llc", v.Relation)
+				assert.Equal(t, []int{cpus.First(), cpu}, []int{v.CPUA, v.CPUB})
+				user, system, last := 0.0, 0.0, 0.0
+				for i, p := range v.Processes {
+					assert.Equal(t, []int{v.CPUA, v.CPUB}[i], p.CPU)
+					assert.Equal(t, p.CPU, p.CPUSeen)
+					assert.EqualValues(t, loops, p.Loops)
+					assert.InEpsilon(t, loops/p.RealSeconds, p.CallsPerSecond, 1e-9)
+					user, system, last = user+p.UserSeconds, system+p.SystemSeconds, max(last, p.RealSeconds)
+				}
+				assert.Positive(t, user+system)
+				assert.Equal(t, []float64{last, user, system}, []float64{v.RealSeconds, v.UserSeconds, v.SystemSeconds})
+				assert.Equal(t, []float64{last, user, system}, []float64{s.Seconds, s.UserSeconds, s.SystemSeconds})
+				calls := 2.0 * loops
+				if work.Talks {
+					calls = loops
+					require.NotNil(t, v.RoundTrip)
+					assert.Positive(t, v.RoundTrip.P50)
+					assert.LessOrEqual(t, v.RoundTrip.P50, v.RoundTrip.P90)
+					assert.LessOrEqual(t, v.RoundTrip.P90, v.RoundTrip.P99)
+					assert.LessOrEqual(t, v.RoundTrip.P99, v.RoundTrip.P999)
+				} else {
+					assert.Nil(t, v.RoundTrip)
+				}
+				assert.InEpsilon(t, calls/s.Seconds, v.CallsPerSecond, 1e-9)
+			})
+		}
+	}
+}
+
+// A pair that is cut short says how far it came, whatever it does.
+func TestMeasurePairCutShort(t *testing.T) {
+	cpus := ours(t)
+	for _, work := range csrc.Works {
+		t.Run(work.Name, func(t *testing.T) {
+			ctx, cancel := context.WithCancel(t.Context())
+			r := PairRequest{
+				PairCPUs: PairCPUs{A: cpus.First(), B: cpus.Last()}, Work: work.Name, Loops: 1 << 50, ArrayBytes: 8,
+			}
+			s, err := r.measure(ctx, self(asSide), func([]*member) error {
+				cancel()
+				return nil
+			})
+			require.NoError(t, err)
+			assert.True(t, s.Partial)
+		})
+	}
+}
+
+func TestMeasurePairErrors(t *testing.T) {
+	_, err := MeasurePair(t.Context(), self(asSide), PairRequest{Work: "rest"})
+	require.EqualError(t, err, `no work "rest"`)
+	_, err = MeasurePair(t.Context(), self(asSide), PairRequest{Work: "sum", ArrayBytes: 7})
+	require.ErrorContains(t, err, "an array of 7 bytes")
+}
+
+// A side that was seen elsewhere makes the placement wrong.
+func TestPairSampleMismatch(t *testing.T) {
+	r := PairRequest{PairCPUs: PairCPUs{A: 1, B: 2}, Loops: 10}
+	answers := []sideAnswer{{Loops: 10, EndNS: 3e9, CPUSeen: 1}, {Loops: 9, EndNS: 2e9, CPUSeen: 5}}
+	s, err := pairSample(r, false, answers, 1e9)
+	require.NoError(t, err)
+	assert.Equal(t, 2.0, s.Seconds)
+	assert.True(t, s.Partial)
+	assert.False(t, s.Placement.Verified)
+	assert.Equal(t, []string{"the process of CPU 2 ended on CPU 5"}, s.Placement.Mismatches)
+	calls, _ := s.Values.Number("calls_per_second")
+	assert.Equal(t, 19/2.0, calls)
+}
+
+func TestPercentiles(t *testing.T) {
+	assert.Nil(t, percentiles(nil))
+	assert.Equal(t, &result.Percentiles{P50: 7, P90: 7, P99: 7, P999: 7}, percentiles([]csrc.Latency{{NS: 7, Count: 1}}))
+	assert.Equal(t, &result.Percentiles{P50: 1, P90: 2, P99: 3, P999: 4}, percentiles([]csrc.Latency{
+		{NS: 1, Count: 500}, {NS: 2, Count: 400}, {NS: 3, Count: 90}, {NS: 4, Count: 9}, {NS: 5, Count: 1},
+	}))
+	assert.Equal(t, &result.Percentiles{P50: 1, P90: 2, P99: 3, P999: 5}, percentiles([]csrc.Latency{
+		{NS: 1, Count: 501}, {NS: 2, Count: 400}, {NS: 3, Count: 90}, {NS: 4, Count: 7}, {NS: 5, Count: 2},
+	}))
+}
+
+// machine has so many nodes, of two LLCs of two cores of two threads.
+func machine(nodes int) *topology.Machine {
+	m := &topology.Machine{}
+	for cpu := range nodes * 8 {
+		m.CPUs = append(m.CPUs, topology.CPU{CPU: cpu, Core: cpu / 2, LLC: cpu / 4, Node: cpu / 8, Online: true})
+	}
+	return m
+}
+
+func TestAutoPairs(t *testing.T) {
+	m := machine(2)
+	for _, c := range []struct {
+		cpus cpuset.Set
+		want []PairCPUs
+	}{
+		{cpuset.Range(0, 15), []PairCPUs{
+			{A: 0, B: 0, Relation: topology.SameCPU},
+			{A: 0, B: 1, Relation: topology.SameCore},
+			{A: 0, B: 2, Relation: topology.SameLLC},
+			{A: 0, B: 4, Relation: topology.SameNode},
+			{A: 0, B: 8, Relation: topology.CrossNode},
+		}},
+		{cpuset.Of(5, 12, 99), []PairCPUs{
+			{A: 5, B: 5, Relation: topology.SameCPU},
+			{A: 5, B: 12, Relation: topology.CrossNode},
+		}},
+		{cpuset.Of(3), []PairCPUs{{A: 3, B: 3, Relation: topology.SameCPU}}},
+		{cpuset.Of(99), nil},
+	} {
+		assert.Equal(t, c.want, AutoPairs(m, c.cpus), "%v", c.cpus)
+	}
+}

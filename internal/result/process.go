@@ -1,0 +1,53 @@
+package result
+
+// ProcessPair are the values of one sample of `gorun pair`: two processes that start together, each on its CPU. The
+// sample's seconds are those from the common start to the end of the last.
+type ProcessPair struct {
+	CPUA     int    `json:"cpu_a"`
+	CPUB     int    `json:"cpu_b"`
+	Relation string `json:"relation"` // topology.Relation
+	Work     string `json:"work"`     // csrc.Works
+	Loops    uint64 `json:"loops"`    // asked of each process; where two talk, the round trips
+
+	CallsPerSecond float64 `json:"calls_per_second"` // loops of both over the sample's seconds; a round trip counts once
+	RealSeconds    float64 `json:"real_seconds"`
+	UserSeconds    float64 `json:"user_seconds"` // of both
+	SystemSeconds  float64 `json:"system_seconds"`
+
+	Processes []PairProcess `json:"processes"`            // A, B
+	RoundTrip *Percentiles  `json:"round_trip,omitempty"` // where two talk
+}
+
+// PairProcess is one of the two.
+type PairProcess struct {
+	CPU            int     `json:"cpu"`
+	CPUSeen        int     `json:"cpu_seen"` // where it was at the end, as the kernel says; -1: not known
+	Loops          uint64  `json:"loops"`    // done
+	RealSeconds    float64 `json:"real_seconds"`
+	UserSeconds    float64 `json:"user_seconds"`
+	SystemSeconds  float64 `json:"system_seconds"`
+	CallsPerSecond float64 `json:"calls_per_second"`
+}
+
+// Percentiles are those of round trips in nanoseconds (nearest rank), each within 0.2%. A reading of the clock is in
+// each of them.
+type Percentiles struct {
+	P50  float64 `json:"p50_ns"`
+	P90  float64 `json:"p90_ns"`
+	P99  float64 `json:"p99_ns"`
+	P999 float64 `json:"p99_9_ns"`
+}
+
+// BindProcess are the values of one sample of `gorun bind`: a process of a trial. The sample's seconds are those of the
+// sum.
+type BindProcess struct {
+	Process    int               `json:"process"` // from 0
+	Trial      int               `json:"trial"`
+	Bound      bool              `json:"bound"`
+	CPU        int               `json:"cpu"`        // that it is bound to; -1: not bound
+	Checks     uint64            `json:"checks"`     // looks at the CPU that it is on
+	Deviations uint64            `json:"deviations"` // looks that found another one; unbound: than the look before
+	MovedTo    map[string]uint64 `json:"moved_to"`   // deviations by CPU
+	ArrayBytes uint64            `json:"array_bytes"`
+	Passes     uint64            `json:"passes"` // of the sum over the array
+}
