@@ -2,6 +2,8 @@ package linux
 
 import (
 	"fmt"
+	"slices"
+	"strings"
 
 	"gorun/internal/cpuset"
 )
@@ -23,11 +25,14 @@ const (
 // that a policy can be put back as it was.
 const mempolicyFlags Mempolicy = 0xe000
 
-// mempolicies is the table of policies by number, with how many nodes each takes.
-var mempolicies = [...]struct {
+// mempolicyRow is a policy by its name, with how many nodes it takes.
+type mempolicyRow struct {
 	name        string
 	least, most int // nodes
-}{
+}
+
+// mempolicies is the table of policies by number.
+var mempolicies = [...]mempolicyRow{
 	MempolicyDefault:       {"default", 0, 0},
 	MempolicyPreferred:     {"preferred", 1, 1},
 	MempolicyBind:          {"bind", 1, maxNodes},
@@ -50,6 +55,36 @@ func (m Mempolicy) String() string {
 		return fmt.Sprintf("%s, flags %#x", name, int(flags))
 	}
 	return name
+}
+
+// MempolicyUsages are the ways to write a policy, for help: what follows a colon is a list of nodes.
+func MempolicyUsages() []string {
+	usages := make([]string, len(mempolicies))
+	for i, p := range mempolicies {
+		usages[i] = p.name
+		switch p.most {
+		case 0:
+		case 1:
+			usages[i] += ":NODE"
+		default:
+			usages[i] += ":NODES"
+		}
+	}
+	return usages
+}
+
+// ParseMempolicy reads "local", "preferred:0", "bind:0-1" or "interleave:0,2".
+func ParseMempolicy(text string) (Mempolicy, cpuset.Set, error) {
+	name, list, _ := strings.Cut(text, ":")
+	mode := Mempolicy(slices.IndexFunc(mempolicies[:], func(p mempolicyRow) bool { return p.name == name }))
+	if mode < 0 {
+		return 0, cpuset.Set{}, fmt.Errorf("%q is not a memory policy (one of %s)", name, strings.Join(MempolicyUsages(), ", "))
+	}
+	nodes, err := cpuset.Parse(list)
+	if err != nil {
+		return 0, cpuset.Set{}, err
+	}
+	return mode, nodes, mode.check(nodes)
 }
 
 // check tells whether the policy takes these nodes. The kernel would answer a bare EINVAL, or take the first of them.

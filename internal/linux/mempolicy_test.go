@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"gorun/internal/cpuset"
 )
@@ -32,4 +33,30 @@ func TestMempolicyTakesItsNodes(t *testing.T) {
 		}
 	}
 	assert.EqualError(t, MempolicyPreferred.check(two), "the memory policy preferred takes 1 to 1 nodes, not 2")
+}
+
+func TestParseMempolicy(t *testing.T) {
+	for text, want := range map[string]Mempolicy{
+		"default": MempolicyDefault, "local": MempolicyLocal, "preferred:3": MempolicyPreferred, "bind:0-1,3": MempolicyBind,
+		"interleave:0": MempolicyInterleave, "preferred-many:0,2": MempolicyPreferredMany,
+	} {
+		mode, nodes, err := ParseMempolicy(text)
+		require.NoError(t, err, text)
+		assert.Equal(t, want, mode, text)
+		if !nodes.Empty() {
+			text = text[:len(text)-len(nodes.String())]
+			assert.Equal(t, want.String()+":", text)
+		}
+	}
+	for text, want := range map[string]string{
+		"":               `"" is not a memory policy (one of default, preferred:NODE, bind:NODES,`,
+		"nearest:0":      `"nearest" is not a memory policy`,
+		"bind":           "the memory policy bind takes 1 to 1024 nodes, not 0",
+		"local:0":        "the memory policy local takes 0 to 0 nodes, not 1",
+		"preferred:0-1":  "the memory policy preferred takes 1 to 1 nodes, not 2",
+		"interleave:0;1": "not a CPU list",
+	} {
+		_, _, err := ParseMempolicy(text)
+		assert.ErrorContains(t, err, want)
+	}
 }
