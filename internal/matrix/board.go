@@ -55,7 +55,7 @@ func NewBoard(run *result.Run) (*Board, error) {
 	m := run.Matrix
 	race, err := stats.NewRace(stats.Design{
 		Seed: run.Seed, Cells: contents, Baseline: m.Baseline, Alpha: m.Alpha, Margin: m.Margin, Precision: m.Precision,
-		Rounds: m.Rounds,
+		Rounds: m.Rounds, Rate: m.Better == result.Higher,
 	})
 	if err != nil {
 		return nil, err
@@ -208,21 +208,41 @@ func (b *Board) Judge() {
 	verdicts := b.verdicts()
 	for i := range b.run.Cells {
 		cell := &b.run.Cells[i]
-		cell.Summary = summarise(b.samples[i])
+		cell.Summary = b.summarise(i)
 		if i != b.run.Matrix.Baseline {
 			cell.Verdict, cell.Words = &verdicts[i], verdicts[i].String()
 		}
 	}
 	control := b.race.ControlVerdict()
-	b.run.Matrix.Control = &control
+	b.run.Matrix.Control, b.run.Matrix.Ranking = &control, b.run.Rank()
 }
 
-func summarise(seconds []float64) *result.Summary {
-	samples := make([]result.Sample, len(seconds))
-	for i, s := range seconds {
-		samples[i].Seconds = s
+// summarise derives a cell's summary from what was compared. A metric has a unit of its own, and stands beside the wall
+// seconds.
+func (b *Board) summarise(cell int) *result.Summary {
+	if b.run.Matrix.Datum != result.DatumMetric {
+		samples := make([]result.Sample, len(b.samples[cell]))
+		for i, s := range b.samples[cell] {
+			samples[i].Seconds = s
+		}
+		return result.Summarise(samples)
 	}
-	return result.Summarise(samples)
+	var samples []result.Sample
+	var figures []float64
+	for _, s := range b.run.Samples {
+		if s.Slot == nil || s.Cell != cell || s.Quality.Verdict == result.Invalid {
+			continue
+		}
+		samples = append(samples, s)
+		figure, _ := s.Values.Number(result.DatumMetric)
+		figures = append(figures, figure)
+	}
+	summary := result.Summarise(samples)
+	if summary != nil {
+		metric := result.Distribute(figures)
+		summary.Metric = &metric
+	}
+	return summary
 }
 
 // verdicts are the race's, and what the samples' quality says beyond them.

@@ -238,6 +238,9 @@ func distinct(cells []result.Cell) error {
 // ParseValues reads the values of an axis as they are typed: words and numbers joined by commas. CPU lists have commas
 // of their own, and are told apart by spaces; none is the list without CPUs.
 func ParseValues(flag Flag, text string) ([]string, error) {
+	if flag.Whole {
+		return []string{text}, nil
+	}
 	if flag.List {
 		if lists := strings.Fields(text); len(lists) > 0 {
 			return lists, nil

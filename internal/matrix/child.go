@@ -72,12 +72,7 @@ func (c Child) Sample(ctx context.Context, cell result.Cell, warmup int) (result
 		err = fmt.Errorf("its process took %d samples, and was to take one", len(run.Samples))
 	}
 	if err != nil {
-		text := err.Error()
-		if way := hint.Of(err); way != "" {
-			text += " (" + way + ")"
-		}
-		quality := result.Quality{Verdict: result.Invalid, Reasons: []string{text}}
-		return result.Sample{Values: result.Values{}, Quality: quality}, nil
+		return InvalidSample(err), nil
 	}
 	sample := run.Samples[0]
 	if len(run.Warmups) > 0 {
@@ -85,6 +80,16 @@ func (c Child) Sample(ctx context.Context, cell result.Cell, warmup int) (result
 		sample.Quality.Signals.CanarySeconds = run.Warmups[0].Quality.Signals.CanarySeconds
 	}
 	return sample, run.Warnings
+}
+
+// InvalidSample is one that could not be taken, and why.
+func InvalidSample(err error) result.Sample {
+	text := err.Error()
+	if way := hint.Of(err); way != "" {
+		text += " (" + way + ")"
+	}
+	quality := result.Quality{Verdict: result.Invalid, Reasons: []string{text}}
+	return result.Sample{Values: result.Values{}, Quality: quality}
 }
 
 // Pilot finds how many executions of a cell a process is to drop. It takes about as long as the budget says, or as a

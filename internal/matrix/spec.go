@@ -23,6 +23,7 @@ type Flag struct {
 	Name    string
 	Switch  bool   // its values are "true" and "false"
 	List    bool   // a CPU list, whose values are told apart by spaces, since commas are its own
+	Whole   bool   // a text that is one value, whatever it holds
 	Default string // what it is in a cell that does not give it; "" when that is like none of its values
 }
 

@@ -1,31 +1,81 @@
 package result
 
-import "gorun/internal/stats"
+import (
+	"cmp"
+	"slices"
+
+	"gorun/internal/stats"
+)
 
 // Matrix is the design of a run of several cells: what was fixed before its first sample.
 type Matrix struct {
 	Title     string   `json:"title,omitempty"`
-	Datum     string   `json:"datum,omitempty"` // the value that is compared, in nanoseconds: "ns_per_op"; none: wall seconds
-	Baseline  int      `json:"baseline"`        // index of the cell that all others are compared with
-	Alpha     float64  `json:"alpha"`           // probability of any false verdict in the run
-	Margin    float64  `json:"margin"`          // a difference up to it is none: 0.02 is 2%
-	Precision float64  `json:"precision"`       // width of the interval at which a cell has been sampled enough
-	Rounds    int      `json:"rounds"`          // that every cell takes; 0: until it can be told
-	Warmup    int      `json:"warmup"`          // executions that each child process drops before its sample
-	Budget    float64  `json:"budget_seconds"`  // no round begins that would not end within it; 0: no limit
+	Datum     string   `json:"datum,omitempty"`  // the value that is compared: DatumMetric, or one in nanoseconds as "ns_per_op"; none: wall seconds
+	Better    string   `json:"better,omitempty"` // of a metric: Lower or Higher
+	Baseline  int      `json:"baseline"`         // index of the cell that all others are compared with
+	Alpha     float64  `json:"alpha"`            // probability of any false verdict in the run
+	Margin    float64  `json:"margin"`           // a difference up to it is none: 0.02 is 2%
+	Precision float64  `json:"precision"`        // width of the interval at which a cell has been sampled enough
+	Rounds    int      `json:"rounds"`           // that every cell takes; 0: until it can be told
+	Warmup    int      `json:"warmup"`           // executions that each child process drops before its sample
+	Budget    float64  `json:"budget_seconds"`   // no round begins that would not end within it; 0: no limit
 	Order     Order    `json:"order"`
 	Columns   []Column `json:"columns,omitempty"` // of the table; none: the flags that differ
 
-	Control *stats.Verdict `json:"control,omitempty"` // on the baseline's duplicate; derived from the samples
+	// Derived from the samples.
+	Control *stats.Verdict `json:"control,omitempty"` // on the baseline's duplicate
+	Ranking []int          `json:"ranking,omitempty"` // indices of the cells, the best first; see Rank
 }
 
-// Time is what is compared of a sample, in seconds: of the whole, or of an operation.
+// DatumMetric is a command's own figure, in a unit of its own.
+const DatumMetric = "metric"
+
+// Which of two figures of a metric is better.
+const (
+	Lower  = "lower"
+	Higher = "higher"
+)
+
+// Time is what is compared of a sample, in seconds: of the whole, or of an operation. Of a metric it is the figure, or
+// its inverse where higher is better: that of operations a second is the time of one.
 func (m *Matrix) Time(s Sample) float64 {
-	if m.Datum == "" {
+	figure, _ := s.Values.Number(m.Datum)
+	switch {
+	case m.Datum == "":
 		return s.Seconds
+	case m.Datum == DatumMetric && m.Better == Higher:
+		return 1 / figure
+	case m.Datum == DatumMetric:
+		return figure
 	}
-	ns, _ := s.Values.Number(m.Datum)
-	return ns / 1e9
+	return figure / 1e9
+}
+
+// Rank puts the cells that were measured in order: those shown to be faster than the baseline, the baseline, and the
+// rest; within each by their ratio to it.
+func (r *Run) Rank() []int {
+	place := func(i int) (group int, ratio float64) {
+		v := r.Cells[i].Verdict
+		switch {
+		case v == nil:
+			return 1, 1
+		case v.Kind == stats.Faster:
+			return 0, v.Typical.Ratio
+		}
+		return 2, v.Typical.Ratio
+	}
+	var ranking []int
+	for i, cell := range r.Cells {
+		if cell.Verdict == nil || cell.Verdict.Kind != stats.Invalid {
+			ranking = append(ranking, i)
+		}
+	}
+	slices.SortStableFunc(ranking, func(i, j int) int {
+		group, ratio := place(i)
+		otherGroup, otherRatio := place(j)
+		return cmp.Or(cmp.Compare(group, otherGroup), cmp.Compare(ratio, otherRatio))
+	})
+	return ranking
 }
 
 // Order says how the samples follow each other. All rounds can be had again from the run's seed; the samples tell their
@@ -51,14 +101,15 @@ var ColumnStyles = []string{
 	"cpus",  // T-4: on so many CPUs; F (8): floats over so many
 }
 
-// Cell is one configuration of a matrix. What is below Command is derived from the samples.
+// Cell is one configuration of a matrix. What is below Lines is derived from the samples.
 type Cell struct {
 	Name    string            `json:"name"` // unique in its run
 	Group   string            `json:"group,omitempty"`
 	Comment string            `json:"comment,omitempty"`
-	Flags   map[string]string `json:"flags"`          // of the experiment, by name without dashes
-	CPUs    map[string]CPUs   `json:"cpus,omitempty"` // what its CPU lists are on this machine, by flag; "cpus" is always there
-	Command []string          `json:"command"`        // that repeats one of its samples, from the experiment's name on
+	Flags   map[string]string `json:"flags"`           // of the experiment, by name without dashes
+	CPUs    map[string]CPUs   `json:"cpus,omitempty"`  // what its CPU lists are on this machine, by flag; "cpus" is always there
+	Command []string          `json:"command"`         // that repeats one of its samples, from the experiment's name on
+	Lines   *Lines            `json:"lines,omitempty"` // of exec: how to have it without gorun
 
 	Summary *Summary       `json:"summary,omitempty"`
 	Verdict *stats.Verdict `json:"verdict,omitempty"` // absent for the baseline

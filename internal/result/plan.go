@@ -18,6 +18,7 @@ type Plan struct {
 	Order    Order     `json:"order,omitzero"`
 	Estimate *Estimate `json:"estimate,omitempty"`
 
+	Lines    *Lines       `json:"lines,omitempty"`     // of exec
 	NumaRows []NumaRow    `json:"numa_rows,omitempty"` // of numa
 	Rows     []ContendRow `json:"rows,omitempty"`      // of contend
 	Pairs    *PlanPairs   `json:"pairs,omitempty"`     // of c2c

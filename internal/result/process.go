@@ -51,3 +51,27 @@ type BindProcess struct {
 	ArrayBytes uint64            `json:"array_bytes"`
 	Passes     uint64            `json:"passes"` // of the sum over the array
 }
+
+// Exec are the values of one sample of `gorun exec`: a command and all its descendants. The sample's seconds are those
+// from the command's start to its end.
+type Exec struct {
+	ExitCode    int    `json:"exit_code"`        // 128+n for a signal
+	Signal      int    `json:"signal,omitempty"` // that ended it
+	TimedOut    bool   `json:"timed_out,omitempty"`
+	MaxRSSBytes uint64 `json:"max_rss_bytes"` // of the process that had most
+	// What each begins with, as a copy of gorun: no less can be told.
+	MaxRSSFloorBytes uint64 `json:"max_rss_floor_bytes"`
+
+	Killed int      `json:"killed,omitempty"` // descendants that were still there at the command's end
+	Metric *float64 `json:"metric,omitempty"` // the command's own figure
+
+	Migrations *NumaMigrations `json:"migrations,omitempty"`
+}
+
+// Lines are how to have a setting of a command without gorun.
+type Lines struct {
+	Taskset    string   `json:"taskset,omitempty"` // before the command; "": taskset(1) cannot set it all
+	Numactl    string   `json:"numactl,omitempty"` // before the command; "": nothing is to be set
+	Systemd    []string `json:"systemd,omitempty"` // of a unit's [Service]; none: nothing is to be set (systemd.exec(5))
+	Kubernetes string   `json:"kubernetes,omitempty"`
+}

@@ -218,6 +218,8 @@ type Summary struct {
 	Samples int          `json:"samples"`
 	Seconds Distribution `json:"seconds"`
 	Spread  float64      `json:"spread"` // (max − min) / median
+
+	Metric *Distribution `json:"metric,omitempty"` // of a command's own figure
 }
 
 // Finding is one plain sentence about what limited the run, and the figure that shows it.

@@ -18,6 +18,7 @@ func (r *Race) measured(c comparison) Verdict {
 		Rounds:  c.typical.rounds(),
 		Margin:  r.design.Margin,
 		Step:    1 / float64(r.grid),
+		Rate:    r.design.Rate,
 	}
 	if c.total.looks > 0 {
 		total := c.totalEffect()

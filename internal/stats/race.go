@@ -23,6 +23,7 @@ type Design struct {
 	Margin    float64  // a difference up to it is none: 0.02 is 2%
 	Precision float64  // width of the interval at which a cell has been sampled enough: 0.02 is 2%
 	Rounds    int      // that every cell takes; 0: until it has been sampled enough
+	Rate      bool     // the times are inverses of rates, of which the verdicts tell
 }
 
 // totalShare is the part of α that goes to the totals.

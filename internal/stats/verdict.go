@@ -40,6 +40,7 @@ type Verdict struct {
 	Reason      string  `json:"reason,omitempty"`       // where the kind and the numbers do not say it all
 	MoreRounds  int     `json:"more_rounds,omitempty"`  // that are likely to be enough; 0 when that is not known
 	MoreSeconds float64 `json:"more_seconds,omitempty"` // which these take
+	Rate        bool    `json:"rate,omitempty"`         // what was measured is a rate, 1 over these times; the words tell of it
 }
 
 // InvalidVerdict is that on a cell whose samples say nothing, as when a placement was not realised.
@@ -144,6 +145,21 @@ func (v Verdict) String() string {
 	return text
 }
 
+// Factors are the typical effect as a factor and the interval that holds it, of the times or the rates that were measured.
+func (v Verdict) Factors() (factor, interval string) {
+	e := v.Typical
+	if v.Rate {
+		e = Effect{Ratio: inverse(e.Ratio), Lo: inverse(e.Hi), Hi: inverse(e.Lo)}
+	}
+	if !e.bounded() {
+		return strconv.FormatFloat(e.Ratio, 'f', 3, 64), "not known yet"
+	}
+	outward := func(x float64, round func(float64) float64) string {
+		return strconv.FormatFloat(round(1000*x)/1000, 'f', 3, 64)
+	}
+	return strconv.FormatFloat(e.Ratio, 'f', 3, 64), "[" + outward(e.Lo, math.Floor) + ", " + outward(e.Hi, math.Ceil) + "]"
+}
+
 func (v Verdict) typical() string {
 	switch kind := v.Typical.kind(v.Margin); kind {
 	case Slower, Faster:
@@ -179,17 +195,34 @@ func (v Verdict) control(c comparison) string {
 func (v Verdict) effect(e Effect) string { return v.point(e.Ratio) + " " + v.interval(e) }
 
 func (v Verdict) point(ratio float64) string {
+	if v.Rate {
+		ratio = inverse(ratio)
+	}
 	return v.change(ratio, math.Round) + "%"
 }
 
 // interval has its ends rounded outward where it is shown with fewer decimals than they have. It leaves out the signs
 // where both are plus.
 func (v Verdict) interval(e Effect) string {
+	if v.Rate {
+		e = Effect{Ratio: inverse(e.Ratio), Lo: inverse(e.Hi), Hi: inverse(e.Lo)}
+	}
 	lo, hi := v.change(e.Lo, math.Floor), v.change(e.Hi, math.Ceil)
 	if e.Lo >= 1 {
 		lo, hi = strings.TrimPrefix(lo, "+"), strings.TrimPrefix(hi, "+")
 	}
 	return "[" + lo + ", " + hi + "]"
+}
+
+// inverse takes a ratio of times to that of rates, and where nothing bounds the one, nothing bounds the other.
+func inverse(ratio float64) float64 {
+	switch ratio {
+	case 0:
+		return math.MaxFloat64
+	case math.MaxFloat64:
+		return 0
+	}
+	return 1 / ratio
 }
 
 // change writes a ratio as a difference in per cent, by steps of the grid, or whole from 10 on.

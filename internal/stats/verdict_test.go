@@ -43,7 +43,10 @@ func TestVerdictWords(t *testing.T) {
 		"typical: can't tell [−1.4, +3.0]; total: +5.2%, long stalls": {
 			Kind: Mixed, Typical: Effect{1.01, 0.986, 1.03}, Total: total(1.052, 1.01, 1.09), Margin: 0.02,
 		},
-		"invalid: the thread ran on CPU 3": InvalidVerdict("the thread ran on CPU 3"),
+		"slower: −2.0% [−2.9, −1.0], 61 rounds": {Kind: Slower, Typical: Effect{1 / 0.98, 1.0102, 1.029}, Rounds: 61, Rate: true},
+		"faster: +100% [81, 123], 9 rounds":     {Kind: Faster, Typical: Effect{0.5, 0.45, 0.55}, Rounds: 9, Rate: true},
+		"can't tell: [−2.9, +2.1]":              {Kind: CantTell, Typical: Effect{1, 0.98, 1.029}, Rate: true},
+		"invalid: the thread ran on CPU 3":      InvalidVerdict("the thread ran on CPU 3"),
 		"confounded: slower: +2.0% [1.1, 2.9], 61 rounds; more was stolen": Verdict{
 			Kind: Slower, Typical: Effect{1.02, 1.011, 1.029}, Rounds: 61,
 		}.Confound("more was stolen"),
@@ -104,4 +107,20 @@ func TestConfound(t *testing.T) {
 	assert.Equal(t, Confounded, confounded.Kind)
 	confounded.Kind, confounded.Reason = v.Kind, ""
 	assert.Equal(t, v, confounded)
+}
+
+func TestVerdictFactors(t *testing.T) {
+	for _, c := range []struct {
+		v                Verdict
+		factor, interval string
+	}{
+		{Verdict{Typical: Effect{1.02, 1.0111, 1.0288}}, "1.020", "[1.011, 1.029]"},
+		{Verdict{Typical: Effect{0.5, 0.4, 0.8}, Rate: true}, "2.000", "[1.250, 2.500]"},
+		{Verdict{Typical: Effect{1, 0, math.MaxFloat64}}, "1.000", "not known yet"},
+		{Verdict{Typical: Effect{1, 0.5, math.MaxFloat64}, Rate: true}, "1.000", "not known yet"},
+	} {
+		factor, interval := c.v.Factors()
+		assert.Equal(t, c.factor, factor)
+		assert.Equal(t, c.interval, interval)
+	}
 }
