@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"gorun/internal/cpuset"
+	"gorun/internal/hint"
 	"gorun/internal/linux"
 	"gorun/internal/topology"
 )
@@ -19,12 +20,51 @@ type Placement struct {
 	Nodes     cpuset.Set // of the memory policy
 	Words     string     // what it is, for a person
 
-	kubernetes string // how to have it there; empty: in no way
+	Kubernetes string // how a pod has it; "": not by itself
+
+	shape string // placements of one shape are alike
 }
 
 // Setting is what puts a command there.
 func (p Placement) Setting() Setting {
 	return Setting{CPUs: p.CPUs, Mempolicy: p.Mempolicy, Nodes: p.Nodes}
+}
+
+// PlacementNames are all names that a placement can have.
+func PlacementNames() []string {
+	names := make([]string, len(kinds))
+	for i, k := range kinds {
+		names[i] = k.name
+	}
+	return names
+}
+
+// PlacementUsages say what each of them is, "one-llc\tCPUs with a common last-level cache".
+func PlacementUsages() []string {
+	usages := make([]string, len(kinds))
+	for i, k := range kinds {
+		usages[i] = k.name + "\t" + k.words
+	}
+	return usages
+}
+
+// LookupPlacement finds a placement by its name, also one that is like an earlier one.
+func LookupPlacement(m *topology.Machine, cpus, mems cpuset.Set, name string) (Placement, error) {
+	g := newGround(m, cpus, mems)
+	for _, k := range kinds {
+		if k.name != name {
+			continue
+		}
+		if p, found := g.place(k); found {
+			return p, nil
+		}
+		var has []string
+		for _, p := range Placements(m, cpus, mems) {
+			has = append(has, p.Name)
+		}
+		return Placement{}, hint.With(fmt.Errorf("there is no %s here (%s)", name, k.words), "there are "+strings.Join(has, ", "))
+	}
+	return Placement{}, hint.With(fmt.Errorf("no placement %q", name), "there are "+strings.Join(PlacementNames(), ", "))
 }
 
 // ground is what placements are made from.
@@ -35,17 +75,20 @@ type ground struct {
 	home   topology.Node // the node with the most of the CPUs
 }
 
-// kinds is the table of placements that can matter, in order: of two that are alike on a machine, the first one stays.
-// CPUs return none where a machine has no such thing. Memory comes from where its first toucher runs unless said
-// otherwise, so on CPUs of one node from there: a strict binding to it would differ only in killing what does not fit.
-var kinds = []struct {
+// kind is a placement without a machine.
+type kind struct {
 	name  string
 	cpus  func(g ground) cpuset.Set
 	mem   func(g ground) (linux.Mempolicy, cpuset.Set) // nil: as it comes
 	words string
 
 	kubernetes string // what a pod needs beside exclusive CPUs; "-": it has no exclusive ones
-}{
+}
+
+// kinds is the table of placements that can matter, in order: of two that are alike on a machine, the first one stays.
+// CPUs return none where a machine has no such thing. Memory comes from where its first toucher runs unless said
+// otherwise, so on CPUs of one node from there: a strict binding to it would differ only in killing what does not fit.
+var kinds = [...]kind{
 	{"unbound", all, nil, "all CPUs of the run", "-"},
 	{"one-cpu", func(g ground) cpuset.Set { return cpuset.Of(g.cpus.First()) }, nil, "one CPU", ""},
 	{"smt-siblings", siblings, nil, "the threads of one core", "the option full-pcpus-only"},
@@ -69,10 +112,21 @@ var kinds = []struct {
 // Placements returns the placements on a machine that can matter to a command: within these CPUs and with memory of
 // these nodes (empty: all), without those that are like an earlier one. There are at most as many as kinds, 12.
 func Placements(m *topology.Machine, cpus, mems cpuset.Set) []Placement {
-	g := ground{m: m, cpus: cpus.Intersect(m.Online())}
-	if g.cpus.Empty() {
-		return nil
+	g := newGround(m, cpus, mems)
+	var placements []Placement
+	seen := map[string]bool{}
+	for _, k := range kinds {
+		p, found := g.place(k)
+		if found && !seen[p.shape] {
+			seen[p.shape] = true
+			placements = append(placements, p)
+		}
 	}
+	return placements
+}
+
+func newGround(m *topology.Machine, cpus, mems cpuset.Set) ground {
+	g := ground{m: m, cpus: cpus.Intersect(m.Online())}
 	for _, n := range m.Nodes {
 		if (n.MemoryBytes == nil || *n.MemoryBytes > 0) && (mems.Empty() || mems.Contains(n.Node)) {
 			g.memory = append(g.memory, n)
@@ -83,28 +137,29 @@ func Placements(m *topology.Machine, cpus, mems cpuset.Set) []Placement {
 			g.home = n
 		}
 	}
-	var placements []Placement
-	seen := map[string]bool{}
-	for _, k := range kinds {
-		p := Placement{Name: k.name, CPUs: k.cpus(g), Words: k.words}
-		if k.mem != nil {
-			p.Mempolicy, p.Nodes = k.mem(g)
-			if p.Nodes.Empty() {
-				continue
-			}
-		}
-		alike := fmt.Sprint(g.shape(p.CPUs), p.Mempolicy, p.Nodes)
-		if p.CPUs.Empty() || seen[alike] {
-			continue
-		}
-		seen[alike] = true
-		p.kubernetes = kubernetes(p.CPUs.Len(), k.kubernetes)
-		if p.CPUs.Equal(m.Allowed()) {
-			p.CPUs = cpuset.Set{} // it is what a command inherits
-		}
-		placements = append(placements, p)
+	return g
+}
+
+// place makes a placement of a kind; false where the machine has no such thing.
+func (g ground) place(k kind) (Placement, bool) {
+	if g.cpus.Empty() {
+		return Placement{}, false
 	}
-	return placements
+	p := Placement{Name: k.name, CPUs: k.cpus(g), Words: k.words}
+	if k.mem != nil {
+		if p.Mempolicy, p.Nodes = k.mem(g); p.Nodes.Empty() {
+			return Placement{}, false
+		}
+	}
+	if p.CPUs.Empty() {
+		return Placement{}, false
+	}
+	p.shape = fmt.Sprint(g.shape(p.CPUs), p.Mempolicy, p.Nodes)
+	p.Kubernetes = kubernetes(p.CPUs.Len(), k.kubernetes)
+	if p.CPUs.Equal(g.m.Allowed()) {
+		p.CPUs = cpuset.Set{} // it is what a command inherits
+	}
+	return p, true
 }
 
 // on returns those of some CPUs that are the run's.
@@ -223,43 +278,6 @@ func remote(g ground) (linux.Mempolicy, cpuset.Set) {
 	}
 	slices.SortStableFunc(others, func(a, b topology.Node) int { return cmp.Compare(distance(a), distance(b)) })
 	return linux.MempolicyBind, cpuset.Of(others[len(others)-1].Node)
-}
-
-// Lines are how to have a placement without gorun.
-type Lines struct {
-	Taskset    []string // before the command; nil: taskset(1) has no such thing
-	Numactl    []string // before the command; nil: nothing is to be set
-	Systemd    []string // of a unit's [Service]; nil: nothing is to be set (systemd.exec(5))
-	Kubernetes string   // a hint; "": a pod cannot have it by itself
-}
-
-// numa are the names that numactl(8) and systemd.exec(5) have for memory policies.
-var numa = map[linux.Mempolicy]struct{ numactl, systemd string }{
-	linux.MempolicyPreferred:  {"--preferred", "preferred"},
-	linux.MempolicyBind:       {"--membind", "bind"},
-	linux.MempolicyInterleave: {"--interleave", "interleave"},
-}
-
-// Lines returns the lines to use.
-func (p Placement) Lines() Lines {
-	l := Lines{Kubernetes: p.kubernetes}
-	cpus, nodes := p.CPUs.String(), p.Nodes.String()
-	if cpus != "" {
-		l.Numactl = append(l.Numactl, "--physcpubind="+cpus)
-		l.Systemd = append(l.Systemd, "CPUAffinity="+cpus)
-		if nodes == "" {
-			l.Taskset = []string{"taskset", "-c", cpus}
-		}
-	}
-	if nodes != "" {
-		names := numa[p.Mempolicy]
-		l.Numactl = append(l.Numactl, names.numactl+"="+nodes)
-		l.Systemd = append(l.Systemd, "NUMAPolicy="+names.systemd, "NUMAMask="+nodes)
-	}
-	if l.Numactl != nil {
-		l.Numactl = append([]string{"numactl"}, l.Numactl...)
-	}
-	return l
 }
 
 // kubernetes says how a pod has so many exclusive CPUs (kubernetes.io, "Control CPU Management Policies on the Node").

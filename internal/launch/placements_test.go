@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"gorun/internal/cpuset"
+	"gorun/internal/hint"
 	"gorun/internal/linux"
 	"gorun/internal/sysfs"
 	"gorun/internal/topology"
@@ -66,7 +67,7 @@ func TestPlacementsOfEveryRecordedMachine(t *testing.T) {
 				setting := fmt.Sprint(p.Setting())
 				assert.False(t, names[p.Name] || settings[setting], "%s twice", p.Name)
 				names[p.Name], settings[setting] = true, true
-				if lines := p.Lines(); p.Name != "unbound" {
+				if lines := p.Setting().Lines(); p.Name != "unbound" {
 					assert.NotEmpty(t, lines.Numactl)
 					assert.NotEmpty(t, lines.Systemd)
 				}
@@ -127,27 +128,35 @@ spread-nodes [1,4]
 	assert.Empty(t, Placements(m, cpuset.Of(99), cpuset.Set{}))
 }
 
-func TestLines(t *testing.T) {
+func TestKubernetes(t *testing.T) {
 	m := recorded(t, "epyc-2p-nps4")
-	lines := map[string]Lines{}
+	hints := map[string]string{}
 	for _, p := range Placements(m, m.Allowed(), cpuset.Set{}) {
-		lines[p.Name] = p.Lines()
+		hints[p.Name] = p.Kubernetes
 	}
 	const guaranteed = "in requests and limits alike (a Guaranteed pod), the kubelet's cpuManagerPolicy: static"
-	assert.Equal(t, Lines{}, lines["unbound"])
-	assert.Equal(t, Lines{
-		Taskset:    []string{"taskset", "-c", "0,32"},
-		Numactl:    []string{"numactl", "--physcpubind=0,32"},
-		Systemd:    []string{"CPUAffinity=0,32"},
-		Kubernetes: "cpu: 2 " + guaranteed + " with the option full-pcpus-only",
-	}, lines["smt-siblings"])
-	assert.Equal(t, "cpu: 1 "+guaranteed, lines["one-cpu"].Kubernetes)
-	assert.Equal(t, Lines{
-		Numactl: []string{"numactl", "--interleave=0-7"},
-		Systemd: []string{"NUMAPolicy=interleave", "NUMAMask=0-7"},
-	}, lines["interleaved"])
-	assert.Equal(t, Lines{
-		Numactl: []string{"numactl", "--physcpubind=0-3,32-35", "--membind=7"},
-		Systemd: []string{"CPUAffinity=0-3,32-35", "NUMAPolicy=bind", "NUMAMask=7"},
-	}, lines["node-remote"])
+	assert.Equal(t, "cpu: 2 "+guaranteed+" with the option full-pcpus-only", hints["smt-siblings"])
+	assert.Equal(t, "cpu: 1 "+guaranteed, hints["one-cpu"])
+	assert.Empty(t, hints["unbound"])
+	assert.Empty(t, hints["interleaved"])
+}
+
+func TestLookupPlacement(t *testing.T) {
+	m := recorded(t, "qemu-cpu2")
+	for _, p := range Placements(m, m.Allowed(), cpuset.Set{}) {
+		found, err := LookupPlacement(m, m.Allowed(), cpuset.Set{}, p.Name)
+		require.NoError(t, err)
+		assert.Equal(t, p, found)
+	}
+	alike, err := LookupPlacement(m, m.Allowed(), cpuset.Set{}, "one-per-core")
+	require.NoError(t, err)
+	assert.True(t, alike.Setting().CPUs.Empty(), "it is what a command inherits")
+	_, err = LookupPlacement(m, m.Allowed(), cpuset.Set{}, "node-remote")
+	require.ErrorContains(t, err, "there is no node-remote here")
+	assert.Equal(t, "there are unbound, one-cpu", hint.Of(err))
+	_, err = LookupPlacement(m, m.Allowed(), cpuset.Set{}, "everywhere")
+	require.ErrorContains(t, err, `no placement "everywhere"`)
+	_, err = LookupPlacement(m, cpuset.Set{}, cpuset.Set{}, "unbound")
+	require.ErrorContains(t, err, "there is no unbound here")
+	assert.Len(t, PlacementUsages(), len(PlacementNames()))
 }

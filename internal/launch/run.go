@@ -24,8 +24,8 @@ type Command struct {
 	Env  []string // all of the environment
 
 	Stdin          *os.File // nil: /dev/null
-	Stdout, Stderr *os.File // nil: the end of it is in the Outcome
-	Keep           int      // so many bytes of it
+	Stdout, Stderr *os.File // nil: nobody sees it
+	Keep           int      // so many bytes of the end of each are in the Outcome; 0: of those that nobody sees, none
 
 	Timeout time.Duration // 0: none
 
@@ -140,7 +140,8 @@ func (c Command) open() (r *running, err error) {
 		r.theirs = append(r.theirs, r.stdio[0])
 	}
 	for i := range r.tails {
-		if r.stdio[1+i] != nil {
+		shown := r.stdio[1+i]
+		if shown != nil && c.Keep == 0 {
 			continue
 		}
 		from, to, err := os.Pipe()
@@ -148,7 +149,7 @@ func (c Command) open() (r *running, err error) {
 			return r, err
 		}
 		r.stdio[1+i], r.theirs = to, append(r.theirs, to)
-		r.tails[i] = &tail{from: from, keep: c.Keep, over: make(chan struct{})}
+		r.tails[i] = &tail{from: from, shown: shown, keep: c.Keep, over: make(chan struct{})}
 		go r.tails[i].read()
 	}
 	return r, nil
@@ -269,10 +270,11 @@ func typed(s syscall.Signal) bool {
 
 // tail reads a pipe and keeps its end.
 type tail struct {
-	from *os.File
-	keep int
-	kept []byte
-	over chan struct{} // closed when all is read
+	from  *os.File
+	shown *os.File // gets all of it; nil: nobody does
+	keep  int
+	kept  []byte
+	over  chan struct{} // closed when all is read
 }
 
 func (t *tail) read() {
@@ -280,8 +282,14 @@ func (t *tail) read() {
 	_, _ = io.Copy(t, t.from) // an error is an end too
 }
 
-// Write keeps what is written while it is among the last bytes.
+// Write keeps what is written while it is among the last bytes. When nobody reads what is shown any more, the command is
+// to know: its pipe breaks.
 func (t *tail) Write(p []byte) (int, error) {
+	if t.shown != nil {
+		if _, err := t.shown.Write(p); err != nil {
+			return 0, errors.Join(err, t.from.Close())
+		}
+	}
 	t.kept = append(t.kept, p...)
 	if len(t.kept) > 2*t.keep {
 		t.kept = append(t.kept[:0], t.kept[len(t.kept)-t.keep:]...)
