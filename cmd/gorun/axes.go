@@ -38,7 +38,8 @@ func experimentFlags(x experiment, own *pflag.FlagSet, from *pflag.FlagSet) (fla
 		}
 		name, _ := pflag.UnquoteUsage(f)
 		flags = append(flags, matrix.Flag{
-			Name: f.Name, Switch: f.Value.Type() == "bool", List: name == "list", Default: f.DefValue,
+			Name: f.Name, Switch: f.Value.Type() == "bool", List: name == "list", Whole: name == "regex",
+			Default: f.DefValue,
 		})
 	})
 	return flags

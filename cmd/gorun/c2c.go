@@ -52,7 +52,7 @@ func newC2C(e env, runF func(context.Context, *c2cOptions) error) *cobra.Command
 	o.sampling.register(cmd)
 	o.machine.register(cmd, e)
 	o.output.register(cmd)
-	o.metrics.register(cmd)
+	o.metrics.register(flags)
 	completeWords(cmd, "pairs", contend.PairWords())
 	completeWords(cmd, "method", contend.MethodWords())
 	_ = cmd.MarkFlagFilename("svg", "svg")

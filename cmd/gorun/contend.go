@@ -86,7 +86,7 @@ func newContend(e env, runF func(context.Context, *contendOptions) error) *cobra
 	o.sampling.register(cmd)
 	o.machine.register(cmd, e)
 	o.output.register(cmd)
-	o.metrics.register(cmd)
+	o.metrics.register(flags)
 	o.changed = flags.Changed
 	completeWords(cmd, "op", contend.OpWords())
 	completeWords(cmd, "load", contend.LoadWords())

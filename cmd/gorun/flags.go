@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"gorun/internal/cgroup"
 	"gorun/internal/cpuset"
@@ -245,8 +246,7 @@ type metricsFlags struct {
 	push     string
 }
 
-func (f *metricsFlags) register(cmd *cobra.Command) {
-	flags := cmd.Flags()
+func (f *metricsFlags) register(flags *pflag.FlagSet) {
 	flags.StringVar(&f.listen, "metrics-listen", "", "serve Prometheus metrics on this `address` during the run (127.0.0.1:9464)")
 	flags.DurationVar(&f.linger, "metrics-linger", 0, "keep serving the metrics this long after the end")
 	flags.StringVar(&f.textfile, "metrics-textfile", "", "write the metrics to this `file` (node_exporter's textfile collector)")

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"gorun/internal/hint"
+	"gorun/internal/launch"
 	"gorun/internal/linux"
 	"gorun/internal/load"
 	"gorun/internal/numa"
@@ -21,6 +22,8 @@ const (
 	probeCommand    = "numa-probe"
 	burnerCommand   = "load-burner"
 	guardianCommand = "numa-balancing-guardian"
+
+	supervisorCommand = "exec-supervisor"
 )
 
 // newInner are the commands of gorun's own processes.
@@ -31,7 +34,10 @@ func newInner(e env) []*cobra.Command {
 			RunE: func(cmd *cobra.Command, args []string) error { return run(cmd.Context(), args) },
 		}
 	}
+	supervisor := hidden(supervisorCommand, func(_ context.Context, args []string) error { return launch.Supervise(args) })
+	supervisor.DisableFlagParsing = true // they are the command's
 	return []*cobra.Command{
+		supervisor,
 		hidden(probeCommand, func(ctx context.Context, _ []string) error { return runProbe(ctx, e) }),
 		hidden(burnerCommand, func(ctx context.Context, args []string) error { return runBurner(ctx, e, args) }),
 		hidden(guardianCommand, func(_ context.Context, args []string) error { return runGuardian(e, args) }),

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"gorun/internal/hint"
 	"gorun/internal/matrix"
@@ -44,6 +45,7 @@ type matrixOptions struct {
 	resume    bool
 	sysroot   string
 
+	argv    []string // the command that an experiment runs
 	changed func(name string) bool
 }
 
@@ -90,26 +92,26 @@ func newMatrixOf(e env, x experiment, runF func(context.Context, *matrixOptions)
 	cmd := &cobra.Command{
 		Use:   x.name,
 		Short: "Compare cells of gorun " + x.name,
-		RunE:  func(cmd *cobra.Command, _ []string) error { return runF(cmd.Context(), o) },
+		RunE: func(cmd *cobra.Command, args []string) error {
+			o.argv = args
+			return runF(cmd.Context(), o)
+		},
 	}
 	flags := cmd.Flags()
 	flags.SortFlags = false
+	if x.runs {
+		cmd.Use += " [flags] -- COMMAND [ARGS…]"
+		cmd.Args = cobra.ArbitraryArgs
+		flags.SetInterspersed(false) // what follows the command's name is its own
+	}
 	flags.StringVar(&o.file, "file", "", "read groups of cells from this YAML `file`")
 	flags.StringVar(&o.preset, "preset", "", "a `table` that comes with gorun: "+strings.Join(presetWords("%s: %s"), "; "))
 	flags.StringArrayVar(&o.exclude, "exclude", nil, "leave out the cells with these `values`, as workers=50,lock-thread=true (repeatable)")
 	flags.StringVar(&o.baseline, "baseline", "", "compare with the cell that has these `values` (default: the first)")
-	flags.IntVar(&o.samples, "samples", 0, "samples of each cell (0: until the differences are known)")
-	flags.IntVar(&o.warmup, "warmup", -1, "executions that each process drops first (-1: as many as a pilot finds are needed)")
-	flags.DurationVar(&o.budget, "budget", matrixBudget, "begin no round that would not end within this time (0: no limit)")
-	o.precision, o.margin = matrixPrecision, matrixMargin
-	flags.Var(&o.precision, "precision", "width of the interval at which a cell has been sampled enough")
-	flags.Var(&o.margin, "margin", "a difference up to this is none")
-	flags.Uint64Var(&o.seed, "seed", 1, "seed of the order of samples, kept in the result")
-	flags.BoolVar(&o.strict, "strict", false, "exit with code 3 when a sample is suspect or invalid")
-	flags.BoolVar(&o.resume, "resume", false, "go on from the journal that --out names")
+	o.registerDesign(flags)
 	flags.StringVar(&o.sysroot, "sysroot", "", "plan for a captured machine: a `directory` or a .txtar (with --dry-run)")
 	o.output.register(cmd)
-	o.metrics.register(cmd)
+	o.metrics.register(flags)
 	o.changed = flags.Changed
 	o.axes = registerAxes(cmd, x, e)
 	for _, a := range o.axes {
@@ -119,6 +121,19 @@ func newMatrixOf(e env, x experiment, runF func(context.Context, *matrixOptions)
 	_ = cmd.MarkFlagFilename("file", "yaml", "yml")
 	_ = cmd.MarkFlagFilename("sysroot", "txtar")
 	return cmd
+}
+
+// registerDesign registers the flags that say how cells are compared.
+func (o *matrixOptions) registerDesign(flags *pflag.FlagSet) {
+	flags.IntVar(&o.samples, "samples", 0, "samples of each cell (0: until the differences are known)")
+	flags.IntVar(&o.warmup, "warmup", -1, "executions that each process drops first (-1: as many as a pilot finds are needed)")
+	flags.DurationVar(&o.budget, "budget", matrixBudget, "begin no round that would not end within this time (0: no limit)")
+	o.precision, o.margin = matrixPrecision, matrixMargin
+	flags.Var(&o.precision, "precision", "width of the interval at which a cell has been sampled enough")
+	flags.Var(&o.margin, "margin", "a difference up to this is none")
+	flags.Uint64Var(&o.seed, "seed", 1, "seed of the order of samples, kept in the result")
+	flags.BoolVar(&o.strict, "strict", false, "exit with code 3 when a sample is suspect or invalid")
+	flags.BoolVar(&o.resume, "resume", false, "go on from the journal that --out names")
 }
 
 // presetWords are the presets, in a format that takes a name and what it is.
@@ -246,6 +261,15 @@ func (o *matrixOptions) design() (*result.Run, error) {
 	if err != nil {
 		return nil, usageError{err}
 	}
+	if o.experiment.runs && len(o.argv) == 0 {
+		return nil, usageError{hint.With(errors.New("no command was given"),
+			fmt.Sprintf("gorun matrix %s --nice 0,5 -- COMMAND ARGS…", o.experiment.name))}
+	}
+	for i := range cells {
+		if o.experiment.runs {
+			cells[i].Command = append(append(cells[i].Command, "--"), o.argv...)
+		}
+	}
 	run := &result.Run{
 		Schema: result.Schema, Tool: tool(), Experiment: o.experiment.name, Seed: o.seed,
 		Spec:  matrix.Common(cells),
@@ -258,6 +282,9 @@ func (o *matrixOptions) design() (*result.Run, error) {
 		Started: o.env.now().UTC().Format(time.RFC3339Nano),
 		Samples: []result.Sample{}, Findings: []result.Finding{}, Warnings: []result.Warning{},
 	}
+	if err := o.compareMetric(run); err != nil {
+		return nil, err
+	}
 	if err := o.place(run); err != nil {
 		return nil, err
 	}
@@ -267,6 +294,29 @@ func (o *matrixOptions) design() (*result.Run, error) {
 	}
 	run.Matrix.Order = board.Order()
 	return run, nil
+}
+
+// compareMetric has the command's own figure compared, where there is one: in all cells the same.
+func (o *matrixOptions) compareMetric(run *result.Run) error {
+	common := matrix.Common(run.Cells)
+	for _, flag := range []string{"metric", "better"} {
+		if slices.ContainsFunc(run.Cells, func(c result.Cell) bool { return c.Flags[flag] != common[flag] }) {
+			return usageError{hint.With(fmt.Errorf("--%s is not the same in all cells", flag),
+				"cells are compared by one figure")}
+		}
+	}
+	if common["metric"] != "" {
+		run.Matrix.Datum, run.Matrix.Better = result.DatumMetric, common["better"]
+	}
+	return nil
+}
+
+// taker is how samples are taken.
+func (o *matrixOptions) taker() (take, error) {
+	if o.experiment.take != nil {
+		return o.experiment.take(o.env)
+	}
+	return o.child().Sample, nil
 }
 
 // child is how a sample's process is started. It gets the variables that the fingerprint names and no others.
@@ -281,11 +331,21 @@ func (o *matrixOptions) child() matrix.Child {
 }
 
 // pilot finds how many executions each process is to drop, where no flag says it, within a tenth of the budget.
-func (o *matrixOptions) pilot(ctx context.Context, run *result.Run, child matrix.Child) (err error) {
+func (o *matrixOptions) pilot(ctx context.Context, run *result.Run, take take) (err error) {
 	if run.Matrix.Warmup >= 0 {
 		return nil
 	}
-	run.Matrix.Warmup, err = child.Pilot(ctx, run.Cells[run.Matrix.Baseline], o.budget/10, run.Matrix.Time)
+	if o.experiment.take != nil {
+		// Each execution is a fresh process, which remembers nothing; what one leaves behind is the page cache.
+		run.Matrix.Warmup = 0
+		warmup, _ := take(ctx, run.Cells[run.Matrix.Baseline], 0)
+		run.Warmups = []result.Sample{warmup}
+		if warmup.Quality.Verdict == result.Invalid && ctx.Err() == nil {
+			return fmt.Errorf("the baseline cannot be measured: %s", warmup.Quality.Reasons[0])
+		}
+		return nil
+	}
+	run.Matrix.Warmup, err = o.child().Pilot(ctx, run.Cells[run.Matrix.Baseline], o.budget/10, run.Matrix.Time)
 	if err != nil {
 		return hint.With(fmt.Errorf("the baseline cannot be measured: %w", err), hint.Of(err))
 	}
@@ -312,13 +372,16 @@ func runMatrix(ctx context.Context, o *matrixOptions) (err error) {
 	if err != nil {
 		return err
 	}
-	child := o.child()
+	take, err := o.taker()
+	if err != nil {
+		return err
+	}
 	if s.resumed {
 		s.run.Matrix.Budget = o.budget.Seconds()
 		if err := board.Replay(); err != nil {
 			return hint.With(fmt.Errorf("%s: %w", o.output.out, err), "the file was changed, and cannot be gone on from")
 		}
-	} else if err := o.pilot(ctx, s.run, child); err != nil {
+	} else if err := o.pilot(ctx, s.run, take); err != nil {
 		if ctx.Err() != nil {
 			return errInterrupted
 		}
@@ -339,7 +402,7 @@ func runMatrix(ctx context.Context, o *matrixOptions) (err error) {
 			return err
 		}
 	}
-	if err := o.sample(ctx, s, board, child, &taken); err != nil {
+	if err := o.sample(ctx, s, board, take, &taken); err != nil {
 		return err
 	}
 	board.Judge()
@@ -348,7 +411,7 @@ func runMatrix(ctx context.Context, o *matrixOptions) (err error) {
 }
 
 // sample takes the samples that the board asks for.
-func (o *matrixOptions) sample(ctx context.Context, s *session, board *matrix.Board, child matrix.Child,
+func (o *matrixOptions) sample(ctx context.Context, s *session, board *matrix.Board, take take,
 	taken *tally,
 ) (err error) {
 	draw := func(result.Standing) {}
@@ -360,7 +423,7 @@ func (o *matrixOptions) sample(ctx context.Context, s *session, board *matrix.Bo
 	runner := matrix.Runner{
 		Board: board, Draw: draw, Now: o.env.now,
 		Take: func(ctx context.Context, slot result.Slot) (result.Sample, error) {
-			sample, warnings := child.Sample(ctx, s.run.Cells[slot.Cell], s.run.Matrix.Warmup)
+			sample, warnings := take(ctx, s.run.Cells[slot.Cell], s.run.Matrix.Warmup)
 			for _, warning := range warnings {
 				if !slices.Contains(s.run.Warnings, warning) {
 					s.run.Warnings = append(s.run.Warnings, warning)
@@ -413,8 +476,12 @@ func (o *matrixOptions) dryRun(ctx context.Context, run *result.Run) error {
 	}
 	seconds := 0.0
 	if o.sysroot == "" {
+		take, err := o.taker()
+		if err != nil {
+			return err
+		}
 		begun := o.env.now()
-		sample, _ := o.child().Sample(ctx, run.Cells[run.Matrix.Baseline], max(1, run.Matrix.Warmup))
+		sample, _ := take(ctx, run.Cells[run.Matrix.Baseline], max(1, run.Matrix.Warmup))
 		if sample.Quality.Verdict == result.Invalid {
 			return fmt.Errorf("the baseline cannot be measured: %s", strings.Join(sample.Quality.Reasons, "; "))
 		}

@@ -8,6 +8,7 @@ import (
 	"os"
 	"slices"
 
+	"gorun/internal/cpuset"
 	"gorun/internal/hint"
 	"gorun/internal/matrix"
 	"gorun/internal/measure"
@@ -30,7 +31,7 @@ func (o *matrixOptions) place(run *result.Run) error {
 		cell := &run.Cells[i]
 		args := slices.Clone(cell.Command[1:])
 		if o.sysroot != "" {
-			args = append(args, "--sysroot", o.sysroot)
+			args = append([]string{"--sysroot", o.sysroot}, args...)
 		}
 		plan, err := o.experiment.plan(o.env, args)
 		if err != nil {
@@ -44,6 +45,13 @@ func (o *matrixOptions) place(run *result.Run) error {
 		if cell.CPUs, err = o.lists(t, cell.Flags); err != nil {
 			return usageError{fmt.Errorf("cell %s: %w", cell.Name, err)}
 		}
+		if plan.Lines != nil && plan.CPUs != "" { // a placement's CPUs are no flag of the cell
+			cpus, err := cpuset.Parse(plan.CPUs)
+			if err != nil {
+				return err
+			}
+			cell.CPUs["cpus"] = matrix.DescribeCPUs(t, cpus.List())
+		}
 		content, err := json.Marshal(plan.Spec)
 		if err != nil {
 			return err
@@ -54,6 +62,7 @@ func (o *matrixOptions) place(run *result.Run) error {
 			})
 		}
 		same[string(content)] = cell.Name
+		cell.Lines = plan.Lines
 	}
 	return nil
 }

@@ -110,7 +110,7 @@ func newNuma(e env, runF func(context.Context, *numaOptions) error) *cobra.Comma
 	flags.Lookup("budget").Usage = "begin no round of all rows that would not end within this time; the first is always taken (0: no limit)"
 	o.machine.register(cmd, e)
 	o.output.register(cmd)
-	o.metrics.register(cmd)
+	o.metrics.register(flags)
 	o.changed = flags.Changed
 	_ = cmd.MarkFlagFilename("svg", "svg")
 	completeWords(cmd, "preferred-node-by", numa.PreferredWords())

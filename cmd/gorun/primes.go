@@ -76,7 +76,7 @@ func newPrimes(e env, runF func(context.Context, *primesOptions) error) *cobra.C
 	o.sampling.register(cmd)
 	o.machine.register(cmd, e)
 	o.output.register(cmd)
-	o.metrics.register(cmd)
+	o.metrics.register(flags)
 	completeWords(cmd, "method", primes.MethodWords())
 	completeWords(cmd, "split", primes.SplitWords())
 	completeWords(cmd, "dispatch", dispatches)

@@ -4,12 +4,15 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"os/signal"
+	"slices"
 	"syscall"
 
 	"github.com/spf13/cobra"
 
 	"gorun/internal/hint"
+	"gorun/internal/launch"
 )
 
 // Exit codes.
@@ -36,14 +39,16 @@ func usagef(format string, args ...any) error { return usageError{fmt.Errorf(for
 
 // run executes one command line and returns the exit code.
 func run(args []string, e env) int {
-	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
+	ctx, stop := signal.NotifyContext(context.Background(), heeded()...)
 	defer stop()
 	cmd := newRoot(e)
 	cmd.SetArgs(args)
 	done := make(chan error)
 	go func() { done <- cmd.ExecuteContext(ctx) }() // not on the main thread: see init
 	err := <-done
-	if err != nil && !errors.Is(err, errInterrupted) && !errors.Is(err, errDoubtful) && !errors.Is(err, errFailOn) {
+	silent := errors.Is(err, errInterrupted) || errors.Is(err, errDoubtful) || errors.Is(err, errFailOn) ||
+		errors.As(err, new(exitStatus)) // what there is to say has been said
+	if err != nil && !silent {
 		fmt.Fprintf(e.stderr, "gorun: error: %v\n", err)
 		if text := hint.Of(err); text != "" {
 			fmt.Fprintf(e.stderr, "gorun: hint: %s\n", text)
@@ -52,10 +57,21 @@ func run(args []string, e env) int {
 	return exitCode(err)
 }
 
+// heeded are the signals that end a run in good order: not those that gorun was started to ignore, as by nohup(1).
+func heeded() []os.Signal {
+	return slices.DeleteFunc([]os.Signal{syscall.SIGINT, syscall.SIGTERM}, signal.Ignored)
+}
+
 func exitCode(err error) int {
+	var status exitStatus
+	var never *launch.ExitError
 	switch {
 	case err == nil:
 		return exitDone
+	case errors.As(err, &status):
+		return int(status)
+	case errors.As(err, &never):
+		return never.Code
 	case errors.Is(err, errInterrupted):
 		return exitInterrupted
 	case errors.Is(err, errDoubtful), errors.Is(err, errFailOn):
@@ -87,8 +103,10 @@ func newRoot(e env) *cobra.Command {
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		return usageError{hint.With(err, fmt.Sprintf("%s --help lists the flags", cmd.CommandPath()))}
 	})
-	root.AddCommand(newPrimes(e, runPrimes), newMatrix(e, runMatrix), newCompare(e, runCompare), newContend(e, runContend), newC2C(e, runC2C), newNuma(e, runNuma),
-		newTopo(e, runTopo), newVersion(e))
+	root.AddCommand(
+		newPrimes(e, runPrimes), newMatrix(e, runMatrix), newCompare(e, runCompare), newExec(e, runExec),
+		newContend(e, runContend), newC2C(e, runC2C), newNuma(e, runNuma), newTopo(e, runTopo), newVersion(e),
+	)
 	root.AddCommand(newInner(e)...)
 	root.CompletionOptions.HiddenDefaultCmd = false
 	forEach(root, func(cmd *cobra.Command) {

@@ -223,11 +223,7 @@ func (s *session) finish(ctx context.Context, out outputFlags, m metricsFlags, s
 	if err := s.writeFooter(); err != nil {
 		return err
 	}
-	format, err := render.Lookup(out.format)
-	if err != nil {
-		return err
-	}
-	if err := format.Write(s.env.stdout, s.run, s.env.show); err != nil {
+	if err := s.show(out); err != nil {
 		return err
 	}
 	if s.run.Partial {
@@ -243,6 +239,18 @@ func (s *session) finish(ctx context.Context, out outputFlags, m metricsFlags, s
 		return errDoubtful
 	}
 	return nil
+}
+
+// show writes the result, where it is to be seen.
+func (s *session) show(out outputFlags) error {
+	if out.format == "" {
+		return nil
+	}
+	format, err := render.Lookup(out.format)
+	if err != nil {
+		return err
+	}
+	return format.Write(s.env.stdout, s.run, s.env.show)
 }
 
 // writeFooter stores what was derived, unless the journal has it from before.

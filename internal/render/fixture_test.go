@@ -74,6 +74,10 @@ func fixtures() map[string]*result.Run {
 		"numa-buffers": numaBuffersRun(),
 		"load":         loadRun(),
 
+		"exec":        execRun(),
+		"exec-cells":  execCellsRun(false),
+		"exec-metric": execCellsRun(true),
+
 		"matrix":         matrixRun(),
 		"matrix-classic": classicRun(),
 		"matrix-partial": partialMatrix(),

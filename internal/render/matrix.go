@@ -16,6 +16,7 @@ func matrixBlocks(run *result.Run, options spec, opts Options) []string {
 	return []string{
 		matrixHeading(run, options, opts),
 		cellsBlock(run, opts),
+		rankingBlock(run, opts),
 		controlBlock(run, opts),
 		doubtsBlock(run, opts),
 		findingsBlock(run, opts),
@@ -32,10 +33,13 @@ func matrixHeading(run *result.Run, options spec, opts Options) string {
 		compared = append(compared, "baseline "+run.Cells[m.Baseline].Name)
 	}
 	var parts []string
+	if len(run.Cells) > 0 && run.Cells[0].Lines != nil {
+		parts = append(parts, userCommand(run.Cells[0]))
+	}
 	if m.Title == "" {
 		title += ": " + strings.Join(compared, ", ")
 	} else {
-		parts = append([]string{title}, compared...)
+		parts = slices.Concat([]string{title}, parts, compared)
 		title = m.Title
 	}
 
@@ -104,7 +108,7 @@ func cellsBlock(run *result.Run, opts Options) string {
 	for i := range cells {
 		rows[i].words = []remark{cellWords(run, i)}
 	}
-	times, ranges := cellTimes(cells)
+	times, ranges := cellTimes(run)
 	labels, columns := cellLabels(run.Matrix, cells)
 
 	fill := func(last ...[]string) (numbers [][]string) {
@@ -117,7 +121,11 @@ func cellsBlock(run *result.Run, opts Options) string {
 		}
 		return numbers
 	}
-	withTime := append(slices.Clone(columns), right("time"))
+	time := "time"
+	if run.Matrix.Datum == result.DatumMetric {
+		time = result.DatumMetric
+	}
+	withTime := append(slices.Clone(columns), right(time))
 	withRange := append(slices.Clone(withTime), left("range"))
 	sampled := slices.ContainsFunc(cells, func(cell result.Cell) bool { return cell.Summary != nil })
 	if sampled && gridWidth(withRange, fill(times, ranges))+2+longest(rows) <= opts.columns() {
@@ -128,7 +136,7 @@ func cellsBlock(run *result.Run, opts Options) string {
 		needed += 2 + min(leastWords, longest(rows)) // columns that nobody asked for give way to the words
 	}
 	if needed > opts.columns() {
-		withTime = []column{left("cell"), right("time")}
+		withTime = []column{left("cell"), right(time)}
 		for i, cell := range cells {
 			labels[i] = []string{text.Snip(cell.Name, opts.columns()-16, "…")} // two gaps, and a time in up to 12 columns
 		}
@@ -153,21 +161,34 @@ func cellWords(run *result.Run, i int) remark {
 	return remark{"no verdict", dim}
 }
 
-// cellTimes are the cells' median times and their ranges; "-" without samples.
-func cellTimes(cells []result.Cell) (times, ranges []string) {
-	var medians []float64
-	for _, cell := range cells {
-		if cell.Summary != nil {
-			medians = append(medians, cell.Summary.Seconds.Median)
+// cellTimes are the medians of what is compared of the cells, and their ranges; "-" without samples.
+func cellTimes(run *result.Run) (times, ranges []string) {
+	cells := run.Cells
+	figures := func(s *result.Summary) result.Distribution { return s.Seconds }
+	show := seconds
+	if run.Matrix.Datum == result.DatumMetric {
+		figures = func(s *result.Summary) result.Distribution {
+			if s.Metric == nil {
+				return result.Distribution{}
+			}
+			return *s.Metric
 		}
+		show = digits
+	} else {
+		var medians []float64
+		for _, cell := range cells {
+			if cell.Summary != nil {
+				medians = append(medians, cell.Summary.Seconds.Median)
+			}
+		}
+		show = together(medians)
 	}
-	show := together(medians)
 	for _, cell := range cells {
 		if cell.Summary == nil {
 			times, ranges = append(times, "-"), append(ranges, "")
 			continue
 		}
-		d := cell.Summary.Seconds
+		d := figures(cell.Summary)
 		times = append(times, show(d.Median))
 		ranges = append(ranges, show(d.Min)+" … "+show(d.Max))
 	}

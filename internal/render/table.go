@@ -50,6 +50,10 @@ var experiments = [...]experiment{
 		},
 	},
 	{
+		name: "exec", title: execTitle, blocks: execBlocks, plan: execPlan, bench: loadBench,
+		options: []string{"command"}, columns: []string{"exit_code", "max_rss_bytes", "metric"},
+	},
+	{
 		name: "load", title: loadTitle, blocks: loadBlocks, plan: planShares, bench: loadBench,
 		options: []string{"load"}, columns: []string{"load_requested"},
 	},

@@ -1,0 +1,115 @@
+package render
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"gorun/internal/result"
+	"gorun/internal/stats"
+)
+
+type execSpec struct {
+	Command []string `json:"command"`
+	CPUs    string   `json:"cpus"`
+	Nice    *int     `json:"nice,omitempty"`
+}
+
+// execRun is a command that was watched, and left a process behind.
+func execRun() *result.Run {
+	run := plainRun()
+	run.Experiment, run.Findings, run.Warnings = "exec", nil, nil
+	run.Spec = execSpec{Command: []string{"make", "-j", "two words"}, CPUs: "0", Nice: ptr(5)}
+	values, err := result.ValuesOf(result.Exec{
+		ExitCode: 143, Signal: 15, MaxRSSBytes: 123 << 20, MaxRSSFloorBytes: 15 << 20, Killed: 2, Metric: ptr(1234.5),
+		Migrations: &result.NumaMigrations{By: "switches", Total: 7, SameLLC: 4, CrossNode: 3},
+	})
+	if err != nil {
+		panic(err)
+	}
+	run.Samples = []result.Sample{{
+		Seconds: 2, UserSeconds: 2.5, SystemSeconds: 0.5, Values: values,
+		Placement: result.Placement{Requested: "cpus 0, nice 5", Verified: true, Checked: 2},
+		Quality: result.Quality{Verdict: result.Valid, Reasons: []string{}, Signals: result.Signals{
+			VoluntarySwitches: ptr(uint64(40)), InvoluntarySwitches: ptr(uint64(2)), MinorFaults: ptr(uint64(9999)),
+			MajorFaults: ptr(uint64(0)),
+		}},
+	}}
+	run.Summary = result.Summarise(run.Samples)
+	return run
+}
+
+// execCellsRun compares a command's placements, by its time or by a rate of its own.
+func execCellsRun(metric bool) *result.Run {
+	placed := func(name, cpus string, median float64, verdict *stats.Verdict, lines *result.Lines) result.Cell {
+		cell := result.Cell{
+			Flags: flagsOf("placement=" + name), Verdict: verdict, Summary: timed(median), Lines: lines,
+			CPUs: map[string]result.CPUs{"cpus": {List: cpus, Count: 1}},
+		}
+		if metric {
+			cell.Summary.Metric = &result.Distribution{Min: 90 / median, Median: 100 / median, Max: 110 / median}
+		}
+		if verdict != nil {
+			verdict.Rate = metric
+		}
+		return cell
+	}
+	run := cellRun(0, 4,
+		placed("unbound", "0-7", 1, nil, &result.Lines{}),
+		placed("one-cpu", "0", 3.1, effectOf(stats.Slower, 210, 205, 215, 40), &result.Lines{Taskset: "taskset -c 0"}),
+		placed("one-llc", "0-3", 0.9, effectOf(stats.Faster, -10, -12, -8, 40), &result.Lines{
+			Taskset: "taskset -c 0-3", Numactl: "numactl --physcpubind=0-3",
+			Systemd:    []string{"CPUAffinity=0-3", "Nice=5"},
+			Kubernetes: "cpu: 4 in requests and limits alike",
+		}),
+		placed("interleaved", "0-7", 0.99, effectOf(stats.Same, -0.5, -1.5, 1.4, 40), &result.Lines{Numactl: "numactl --interleave=0-1"}),
+	)
+	run.Experiment = "exec"
+	run.Matrix.Ranking = run.Rank()
+	if metric {
+		run.Matrix.Datum, run.Matrix.Better = result.DatumMetric, result.Higher
+	}
+	for i := range run.Cells { // the words of other fixtures are of times, and they run no command
+		cell := &run.Cells[i]
+		cell.Name = "--placement " + cell.Flags["placement"]
+		cell.Command = []string{"exec", "--placement=" + cell.Flags["placement"], "--", "./server", "--port", "80 80"}
+		if v := cell.Verdict; v != nil {
+			cell.Words = v.String()
+		}
+	}
+	return run
+}
+
+func TestExecSaysWhatToUse(t *testing.T) {
+	out := write(t, Table, execCellsRun(false), Options{Width: 120})
+	assert.Contains(t, out, "to use: --placement one-llc, which is faster: −10.0%")
+	assert.Contains(t, out, "taskset     taskset -c 0-3\n")
+	assert.Contains(t, out, "./server --port '80 80'")
+
+	run := execCellsRun(false)
+	run.Cells[2].Verdict.Kind = stats.CantTell
+	run.Matrix.Ranking = run.Rank()
+	out = write(t, Table, run, Options{})
+	assert.Contains(t, out, "nothing is shown to be better than --placement unbound")
+	assert.NotContains(t, out, "taskset")
+
+	run.Matrix.Ranking = []int{99, -1}
+	assert.NotContains(t, write(t, Table, run, Options{}), "ranking", "a foreign file")
+}
+
+func TestExecPlan(t *testing.T) {
+	plan := &result.Plan{
+		Experiment: "exec", CPUs: "0", Placement: "cpus 0", Spec: execSpec{Command: []string{"sleep", "1"}, CPUs: "0"},
+		Lines: &result.Lines{Taskset: "taskset -c 0", Systemd: []string{"CPUAffinity=0"}},
+	}
+	var out strings.Builder
+	require.NoError(t, Plan(&out, plan, "table"))
+	assert.Contains(t, out.String(), "  taskset     taskset -c 0\n")
+	assert.Contains(t, out.String(), "  systemd     CPUAffinity=0\n")
+	plan.Lines = &result.Lines{}
+	out.Reset()
+	require.NoError(t, Plan(&out, plan, "table"))
+	assert.NotContains(t, out.String(), "taskset", "nothing is to be set")
+}
