@@ -36,6 +36,10 @@ matrix-quick: build ## eight placements compared within a minute
 selftest: ## do the verdicts hold on this machine? EQUAL matrices of equal cells, SLOWER runs with 2% more work (9 min)
 	$(GO) test ./cmd/gorun -run '^TestSelftest$$' -count=1 -v -timeout 60m -selftest-equal $(EQUAL) -selftest-slower $(SLOWER)
 
+.PHONY: exec-test
+exec-test: ## does gorun exec find the placement that is best by construction? (3 min)
+	$(GO) test ./cmd/gorun -run '^TestExecFindsTheBest$$' -count=1 -v -timeout 30m -exec-best
+
 .PHONY: test
 test: ## all tests that need nothing but Go and a C compiler
 	$(GO) test $(TESTFLAGS) ./...
@@ -58,7 +62,7 @@ lint: ## go vet, staticcheck, depguard, gofumpt, shellcheck; other systems compi
 
 .PHONY: lint-c
 lint-c: ## strict warnings over the C kernels
-	$(CC) -std=gnu11 -D_GNU_SOURCE -fsyntax-only -Wall -Wextra -Wmissing-prototypes -Werror csrc/*.c
+	$(CC) -std=gnu11 -D_GNU_SOURCE -fsyntax-only -Wall -Wextra -Wmissing-prototypes -Werror csrc/*.c testdata/exec/*.c
 
 .PHONY: sanitize
 sanitize: ## the C kernels' tests under the address and undefined-behaviour sanitizers

@@ -1,0 +1,117 @@
+/*
+ * Commands whose best placement is known by construction, for `make exec-test` and the laboratory:
+ *
+ *   program share|apart|handover|spin|memory COUNT
+ *
+ * share     two threads count in one word: every addition fetches the cache line from the other CPU, unless they share one
+ * apart     two threads count, each in a line of its own: they need two CPUs
+ * handover  two threads hand a byte back and forth through pipes: each wakes the other, on one CPU without an interrupt
+ * spin      one thread multiplies: any CPU is as good
+ * memory    one thread walks over 64 MiB: any CPU is as good, where there is one node
+ */
+#include <err.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define LINE 128 /* bytes: adjacent lines are fetched in pairs */
+
+static struct {
+	_Alignas(LINE) atomic_ulong word;
+} counters[2];
+
+static unsigned long count;
+static int pipes[2][2]; /* to thread 0, to thread 1 */
+
+static void *share(void *arg)
+{
+	(void)arg;
+	for (unsigned long i = 0; i < count; i++)
+		atomic_fetch_add(&counters[0].word, 1);
+	return NULL;
+}
+
+static void *apart(void *arg)
+{
+	for (unsigned long i = 0; i < count; i++)
+		atomic_fetch_add(&counters[(intptr_t)arg].word, 1);
+	return NULL;
+}
+
+static void *handover(void *arg)
+{
+	int me = (int)(intptr_t)arg;
+	char byte = 0;
+
+	for (unsigned long i = 0; i < count; i++) {
+		if (me == 0 && write(pipes[1][1], &byte, 1) != 1)
+			err(1, "write");
+		if (read(pipes[me][0], &byte, 1) != 1)
+			err(1, "read");
+		if (me == 1 && write(pipes[0][1], &byte, 1) != 1)
+			err(1, "write");
+	}
+	return NULL;
+}
+
+static void *spin(void *arg)
+{
+	unsigned long x = 1;
+
+	(void)arg;
+	for (unsigned long i = 0; i < count; i++)
+		x = x * 6364136223846793005ul + 1442695040888963407ul;
+	atomic_store(&counters[0].word, x);
+	return NULL;
+}
+
+static void *memory(void *arg)
+{
+	enum { WORDS = 8 << 20 };
+	unsigned long *words = malloc(WORDS * sizeof *words), sum = 0;
+
+	(void)arg;
+	if (!words)
+		err(1, "malloc");
+	for (unsigned long i = 0; i < WORDS; i++)
+		words[i] = i;
+	for (unsigned long i = 0; i < count; i++)
+		sum += words[i * 5 % WORDS]++;
+	atomic_store(&counters[0].word, sum);
+	free(words);
+	return NULL;
+}
+
+static const struct {
+	const char *name;
+	int threads;
+	void *(*body)(void *);
+} works[] = {
+	{ "share", 2, share },	 { "apart", 2, apart },	  { "handover", 2, handover },
+	{ "spin", 1, spin },	 { "memory", 1, memory },
+};
+
+int main(int argc, char **argv)
+{
+	pthread_t other;
+
+	if (argc != 3 || pipe(pipes[0]) || pipe(pipes[1]))
+		errx(2, "usage: program WORK COUNT");
+	count = strtoul(argv[2], NULL, 10);
+	for (size_t i = 0; i < sizeof works / sizeof *works; i++) {
+		if (strcmp(works[i].name, argv[1]) != 0)
+			continue;
+		if (works[i].threads == 2 && pthread_create(&other, NULL, works[i].body, (void *)1))
+			errx(1, "no thread");
+		works[i].body(NULL);
+		if (works[i].threads == 2)
+			pthread_join(other, NULL);
+		printf("done: %lu\n", count);
+		return 0;
+	}
+	errx(2, "no work %s", argv[1]);
+}
