@@ -13,7 +13,7 @@ import (
 
 // sampleOf is a sample with so many moves between nodes.
 func sampleOf(t require.TestingT, moves uint64, seconds float64) result.Sample {
-	v := result.Numa{Migrations: &result.NumaMigrations{Total: moves, CrossNode: moves}}
+	v := result.Numa{Migrations: &result.Migrations{Total: moves, CrossNode: moves}}
 	values, err := result.ValuesOf(v)
 	require.NoError(t, err)
 	return result.Sample{Seconds: seconds, Values: values}
@@ -89,7 +89,7 @@ func TestMoveCostTakesWhatCounts(t *testing.T) {
 	spoilt = sampleOf(t, 1, 9999)
 	spoilt.Quality.Verdict = result.Invalid
 	samples = append(samples, spoilt)
-	lost, err := result.ValuesOf(result.Numa{Migrations: &result.NumaMigrations{CrossNode: 1, Lost: 5}})
+	lost, err := result.ValuesOf(result.Numa{Migrations: &result.Migrations{CrossNode: 1, Lost: 5}})
 	require.NoError(t, err)
 	none, err := result.ValuesOf(result.Numa{})
 	require.NoError(t, err)

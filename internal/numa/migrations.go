@@ -9,35 +9,6 @@ import (
 	"gorun/internal/topology"
 )
 
-// classify counts a thread's moves by how near the two CPUs are.
-func classify(m *topology.Machine, moves []perf.Move) result.NumaMigrations {
-	n := result.NumaMigrations{FromNode: map[string]uint64{}, ToNode: map[string]uint64{}}
-	for _, move := range moves {
-		n.Total++
-		switch m.Relation(move.From, move.To) {
-		case topology.SameCore:
-			n.SameCore++
-		case topology.SameLLC:
-			n.SameLLC++
-		case topology.SameNode:
-			n.SameNode++
-		case topology.CrossNode:
-			n.CrossNode++
-			n.FromNode[nodeOf(m, move.From)]++
-			n.ToNode[nodeOf(m, move.To)]++
-		}
-	}
-	return n
-}
-
-// nodeOf names the node of a CPU, "-1" where it is not known.
-func nodeOf(m *topology.Machine, cpu int) string {
-	if c, ok := m.CPU(cpu); ok {
-		return strconv.Itoa(c.Node)
-	}
-	return strconv.Itoa(topology.Unknown)
-}
-
 // timeline tells of each move; begun is when the timed loop began, by CLOCK_MONOTONIC in nanoseconds.
 func timeline(m *topology.Machine, moves []perf.Move, begun int64) []result.NumaMove {
 	line := make([]result.NumaMove, len(moves))
@@ -88,7 +59,7 @@ func shares(m *topology.Machine, spans []span) (cpus, nodes map[string]float64) 
 	cpus, nodes = map[string]float64{}, map[string]float64{}
 	for cpu, ns := range on {
 		cpus[strconv.Itoa(cpu)] = ns / whole
-		nodes[nodeOf(m, cpu)] += ns / whole
+		nodes[strconv.Itoa(m.NodeOf(cpu))] += ns / whole
 	}
 	return cpus, nodes
 }

@@ -12,7 +12,6 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-	"pgregory.net/rapid"
 
 	"gorun/internal/perf"
 	"gorun/internal/result"
@@ -82,9 +81,9 @@ func readPlaces(fsys fs.FS) (map[int]place, bool) {
 	return places, len(places) > 0
 }
 
-// tally is what classify is to say, from the places.
-func tally(places map[int]place, moves []perf.Move) result.NumaMigrations {
-	want := result.NumaMigrations{Total: uint64(len(moves)), FromNode: map[string]uint64{}, ToNode: map[string]uint64{}}
+// tally is what perf.Classify is to say, from the places.
+func tally(places map[int]place, moves []perf.Move) result.Migrations {
+	want := result.Migrations{Total: uint64(len(moves)), FromNode: map[string]uint64{}, ToNode: map[string]uint64{}}
 	for _, move := range moves {
 		from, to := places[move.From], places[move.To]
 		switch {
@@ -125,70 +124,30 @@ func TestClassify(t *testing.T) {
 				}
 				move := perf.Move{From: a, To: b}
 				want := tally(places, []perf.Move{move})
-				require.Equal(t, want, classify(m, []perf.Move{move}), "%s: CPU %d to %d", name, a, b)
+				require.Equal(t, want, perf.Classify(m, perf.CountMoves(nil, []perf.Move{move})), "%s: CPU %d to %d", name, a, b)
 				all = append(all, move)
 				cross += int(want.CrossNode)
 				sameNode += int(want.SameNode)
 			}
 		}
-		require.Equal(t, tally(places, all), classify(m, all), name)
+		require.Equal(t, tally(places, all), perf.Classify(m, perf.CountMoves(nil, all)), name)
 	}
 	assert.Greater(t, read, 15, "machines")
 	assert.Positive(t, cross)
 	assert.Positive(t, sameNode)
 }
 
-func TestClassifyOfAMachine(t *testing.T) {
+func TestTimeline(t *testing.T) {
 	m := recorded(t, "qemu-epyc8") // nodes of 4 CPUs, each of 2 LLCs of 2 CPUs; no SMT
 	moves := []perf.Move{
 		{NS: 100, From: 0, To: 1}, {NS: 200, From: 1, To: 2}, {NS: 300, From: 2, To: 4}, {NS: 500, From: 4, To: 31},
 	}
-	assert.Equal(t, result.NumaMigrations{
-		Total: 4, SameLLC: 1, SameNode: 1, CrossNode: 2,
-		FromNode: map[string]uint64{"0": 1, "1": 1}, ToNode: map[string]uint64{"1": 1, "7": 1},
-	}, classify(m, moves))
 	assert.Equal(t, []result.NumaMove{
 		{Seconds: 0, From: 0, To: 1, Relation: "same-llc"},
 		{Seconds: 100e-9, From: 1, To: 2, Relation: "same-node"},
 		{Seconds: 200e-9, From: 2, To: 4, Relation: "cross-node"},
 		{Seconds: 400e-9, From: 4, To: 31, Relation: "cross-node"},
 	}, timeline(m, moves, 100))
-	assert.Equal(t, result.NumaMigrations{FromNode: map[string]uint64{}, ToNode: map[string]uint64{}}, classify(m, nil))
-
-	smt := classify(recorded(t, "qemu-numa2"), []perf.Move{{From: 0, To: 1}, {From: 0, To: 2}, {From: 0, To: 99}})
-	assert.Equal(t, result.NumaMigrations{
-		Total: 3, SameCore: 1, SameLLC: 1, CrossNode: 1,
-		FromNode: map[string]uint64{"0": 1}, ToNode: map[string]uint64{"-1": 1},
-	}, smt, "a CPU that came later is on no known node")
-}
-
-// Every move is of one kind, and leaves and reaches a node when it crosses.
-func TestClassifyProperty(t *testing.T) {
-	machines := everyRecorded(t)
-	names := slices.Sorted(maps.Keys(machines))
-	rapid.Check(t, func(t *rapid.T) {
-		m := machines[rapid.SampledFrom(names).Draw(t, "machine")]
-		cpu := rapid.IntRange(0, len(m.CPUs)+1)
-		moves := rapid.SliceOf(rapid.Custom(func(t *rapid.T) perf.Move {
-			return perf.Move{From: cpu.Draw(t, "from"), To: cpu.Draw(t, "to")}
-		})).Filter(func(moves []perf.Move) bool {
-			return !slices.ContainsFunc(moves, func(m perf.Move) bool { return m.From == m.To })
-		}).Draw(t, "moves")
-		n := classify(m, moves)
-		require.Equal(t, uint64(len(moves)), n.Total)
-		require.Equal(t, n.Total, n.SameCore+n.SameLLC+n.SameNode+n.CrossNode)
-		sum := func(counts map[string]uint64) (sum uint64) {
-			for _, count := range counts {
-				sum += count
-			}
-			return sum
-		}
-		require.Equal(t, n.CrossNode, sum(n.FromNode))
-		require.Equal(t, n.CrossNode, sum(n.ToNode))
-		for i, move := range timeline(m, moves, 0) {
-			require.Equal(t, m.Relation(moves[i].From, moves[i].To).String(), move.Relation)
-		}
-	})
 }
 
 func TestWithin(t *testing.T) {

@@ -457,7 +457,7 @@ func (p *probe) figures() {
 	}
 	outside := seen.Minus(p.cpus)
 	p.check(outside.Empty(), "the probe was on CPUs %s, which are not those asked for, %s", outside, p.cpus)
-	migrations := classify(p.m, moves)
+	migrations := perf.Classify(p.m, perf.CountMoves(nil, moves))
 	migrations.By, migrations.Lost = string(by), p.lost
 	if p.worse != nil {
 		w := result.WarningOf("trace", fmt.Sprintf("no better way to see migrations than %q", by), p.worse)

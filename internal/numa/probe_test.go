@@ -506,7 +506,7 @@ func TestFigures(t *testing.T) {
 	p.figures()
 	assert.Equal(t, 2, p.v.Repetitions)
 	assert.Equal(t, 80e-9, p.v.Repeated.Mean)
-	assert.Equal(t, result.NumaMigrations{
+	assert.Equal(t, result.Migrations{
 		By: "switches", Total: 1, SameCore: 1, FromNode: map[string]uint64{}, ToNode: map[string]uint64{},
 	}, *p.v.Migrations)
 	assert.Equal(t, []result.NumaMove{{Seconds: 49e-9, From: 0, To: 1, Relation: "same-core"}}, p.v.Timeline)

@@ -21,7 +21,7 @@ func moved(rows []probed) []probed {
 }
 
 // meanMoves is how often the probe moved in a sample of the row, on the mean of those that tell.
-func (p *probed) meanMoves(of func(m *result.NumaMigrations) uint64) string {
+func (p *probed) meanMoves(of func(m *result.Migrations) uint64) string {
 	sum, n := 0.0, 0
 	for i := range p.samples {
 		if m := p.samples[i].Migrations; m != nil {
@@ -38,13 +38,13 @@ func movesBlock(rows []probed, opts Options) string {
 	}
 	kinds := [...]struct {
 		title string
-		of    func(m *result.NumaMigrations) uint64
+		of    func(m *result.Migrations) uint64
 	}{
-		{"same core", func(m *result.NumaMigrations) uint64 { return m.SameCore }},
-		{"same LLC", func(m *result.NumaMigrations) uint64 { return m.SameLLC }},
-		{"same node", func(m *result.NumaMigrations) uint64 { return m.SameNode }},
-		{"cross node", func(m *result.NumaMigrations) uint64 { return m.CrossNode }},
-		{"total", func(m *result.NumaMigrations) uint64 { return m.Total }},
+		{"same core", func(m *result.Migrations) uint64 { return m.SameCore }},
+		{"same LLC", func(m *result.Migrations) uint64 { return m.SameLLC }},
+		{"same node", func(m *result.Migrations) uint64 { return m.SameNode }},
+		{"cross node", func(m *result.Migrations) uint64 { return m.CrossNode }},
+		{"total", func(m *result.Migrations) uint64 { return m.Total }},
 	}
 	columns, cells := []column{left("row")}, make([][]string, len(rows))
 	for _, kind := range kinds {
@@ -113,8 +113,8 @@ func nodeMovesBlock(rows []probed, opts Options) string {
 	for _, node := range order {
 		columns = append(columns, right("node "+text.Snip(node, 8, "…")))
 		for i := range rows {
-			cells[i] = append(cells[i], rows[i].meanMoves(func(m *result.NumaMigrations) uint64 { return m.ToNode[node] })+"/"+
-				rows[i].meanMoves(func(m *result.NumaMigrations) uint64 { return m.FromNode[node] }))
+			cells[i] = append(cells[i], rows[i].meanMoves(func(m *result.Migrations) uint64 { return m.ToNode[node] })+"/"+
+				rows[i].meanMoves(func(m *result.Migrations) uint64 { return m.FromNode[node] }))
 		}
 	}
 	return boldTitle("Cross-node migrations a sample, mean: to/from", opts) + foldedGrid(columns, cells, opts)

@@ -136,7 +136,7 @@ func told(run *result.Run, verdicts ...*stats.Verdict) *result.Run {
 
 // migrated has the probe move where it may.
 func migrated(v *result.Numa) {
-	m := &result.NumaMigrations{By: "sched_migrate_task", SameCore: 788, SameLLC: 1200, SameNode: 1051}
+	m := &result.Migrations{By: "sched_migrate_task", SameCore: 788, SameLLC: 1200, SameNode: 1051}
 	m.FromNode, m.ToNode = map[string]uint64{}, map[string]uint64{}
 	if v.CPU < 0 {
 		m.CrossNode, m.FromNode, m.ToNode = 1738, map[string]uint64{"0": 870, "1": 868}, map[string]uint64{"0": 868, "1": 870}
@@ -223,7 +223,7 @@ func wideNumaRun() *result.Run {
 	run := numaOf(8, floating(func(row *result.NumaRow) { row.PreferredNode, row.PreferredBy = 7, "mempolicy" }))
 	for round := range 2 {
 		numaRound(run, round, func(row result.NumaRow) float64 { return 200 + 50*float64(row.Row) }, func(v *result.Numa) {
-			m := &result.NumaMigrations{
+			m := &result.Migrations{
 				By: "switches", SameCore: 3, FromNode: map[string]uint64{}, ToNode: map[string]uint64{}, Lost: uint64(round),
 			}
 			for node := range 8 {
@@ -517,7 +517,7 @@ func TestNumaOfStrangers(t *testing.T) {
 		}
 		for i := range run.Samples {
 			v := result.Numa{NumaRow: run.NumaRows[i%4], Accesses: rapid.Uint64().Draw(t, "accesses")}
-			v.Migrations = &result.NumaMigrations{ToNode: map[string]uint64{word.Draw(t, "node"): 7}, CrossNode: 7}
+			v.Migrations = &result.Migrations{ToNode: map[string]uint64{word.Draw(t, "node"): 7}, CrossNode: 7}
 			v.Load = &result.NumaLoad{}
 			run.Samples[i].Values, _ = result.ValuesOf(v)
 			run.Samples[i].Seconds = rapid.Float64Range(0, 1e9).Draw(t, "seconds")

@@ -37,26 +37,12 @@ type Numa struct {
 	CPUShare      map[string]float64 `json:"cpu_share,omitempty"`  // part of the time that the probe was on each CPU
 	NodeShare     map[string]float64 `json:"node_share,omitempty"` // part of the time that the probe was on each node
 
-	Migrations *NumaMigrations `json:"migrations,omitempty"`
-	Timeline   []NumaMove      `json:"timeline,omitempty"`
-	Load       *NumaLoad       `json:"load,omitempty"`
+	Migrations *Migrations `json:"migrations,omitempty"`
+	Timeline   []NumaMove  `json:"timeline,omitempty"`
+	Load       *NumaLoad   `json:"load,omitempty"`
 }
 
-// NumaMigrations are the probe's moves between CPUs during the timed loop.
-type NumaMigrations struct {
-	By        string            `json:"by"` // how they were seen: perf.TraceMethod, or "reads"
-	Total     uint64            `json:"total"`
-	SameCore  uint64            `json:"same_core"`
-	SameLLC   uint64            `json:"same_llc"`
-	SameNode  uint64            `json:"same_node"`
-	CrossNode uint64            `json:"cross_node"`
-	FromNode  map[string]uint64 `json:"from_node"` // of the cross-node moves
-	ToNode    map[string]uint64 `json:"to_node"`
-	Lost      uint64            `json:"lost"`            // records that were dropped
-	Worse     *Warning          `json:"worse,omitempty"` // why there was no better way to see them
-}
-
-// NumaMove is one of them.
+// NumaMove is one of the probe's moves between CPUs during the timed loop.
 type NumaMove struct {
 	Seconds  float64 `json:"seconds"` // since the timed loop began
 	From     int     `json:"from"`

@@ -120,6 +120,14 @@ func (m *Machine) CPU(cpu int) (CPU, bool) {
 	return m.CPUs[i], true
 }
 
+// NodeOf returns the node of a CPU, Unknown where it is not known.
+func (m *Machine) NodeOf(cpu int) int {
+	if c, ok := m.CPU(cpu); ok {
+		return c.Node
+	}
+	return Unknown
+}
+
 // Where returns the present CPUs for which match holds.
 func (m *Machine) Where(match func(CPU) bool) cpuset.Set {
 	var cpus []int
