@@ -14,8 +14,8 @@ import (
 
 // migrateTask is where the tracepoint sched:sched_migrate_task has what it says; this varies from kernel to kernel.
 type migrateTask struct {
-	id           uint64 // its perf_event_attr.config
-	origin, dest int    // offsets of the two CPUs (32 bits each) in the tracepoint's raw data
+	id                uint64 // its perf_event_attr.config
+	pid, origin, dest int    // offsets of the thread and the two CPUs (32 bits each) in the tracepoint's raw data
 }
 
 // readMigrateTask reads the tracepoint's format from tracefs, where it is mounted.
@@ -54,6 +54,9 @@ func parseMigrateTask(text string) (m migrateTask, err error) {
 	if m.id, err = strconv.ParseUint(id, 10, 32); err != nil {
 		return migrateTask{}, fmt.Errorf("%.20q is not an ID", id)
 	}
+	if m.pid, err = parseOffset(text, "pid"); err != nil {
+		return migrateTask{}, err
+	}
 	if m.origin, err = parseOffset(text, "orig_cpu"); err != nil {
 		return migrateTask{}, err
 	}
@@ -79,11 +82,12 @@ func parseOffset(text, name string) (int, error) {
 }
 
 // move reads a sample of the tracepoint, taken with PERF_SAMPLE_TIME | PERF_SAMPLE_RAW: u64 time, u32 size, the data.
-func (m migrateTask) move(sample []byte) (Move, error) {
+// tid is the thread's, in the initial pid namespace.
+func (m migrateTask) move(sample []byte) (tid int, move Move, err error) {
 	const data = 12
-	if len(sample) < data || len(sample)-data < max(m.origin, m.dest)+4 {
-		return Move{}, fmt.Errorf("%w: a sample of %d bytes", errRing, len(sample))
+	if len(sample) < data || len(sample)-data < max(m.pid, m.origin, m.dest)+4 {
+		return 0, Move{}, fmt.Errorf("%w: a sample of %d bytes", errRing, len(sample))
 	}
-	cpu := func(offset int) int { return int(int32(binary.NativeEndian.Uint32(sample[data+offset:]))) }
-	return Move{int64(binary.NativeEndian.Uint64(sample)), cpu(m.origin), cpu(m.dest)}, nil
+	field := func(offset int) int { return int(int32(binary.NativeEndian.Uint32(sample[data+offset:]))) }
+	return field(m.pid), Move{int64(binary.NativeEndian.Uint64(sample)), field(m.origin), field(m.dest)}, nil
 }

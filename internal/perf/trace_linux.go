@@ -17,11 +17,14 @@ import (
 	"gorun/internal/sysfs"
 )
 
-// openers has how each method that follows a thread from outside is opened, in the order of TraceMethods.
-var openers = [...]struct {
+// opener is how a method is opened that follows a thread, or those that it starts.
+type opener[T timed] struct {
 	method TraceMethod
-	open   func(tid int, cpus []int, fsys fs.FS) (*tracer, error)
-}{
+	open   func(tid int, cpus []int, fsys fs.FS) (*tracer[T], error)
+}
+
+// openers has the methods that follow a thread from outside, in the order of TraceMethods.
+var openers = []opener[Move]{
 	{TraceMigrateTask, openMigrateTask},
 	{TraceMigrations, openMigrationRecords},
 	{TraceSwitches, openSwitches},
@@ -42,63 +45,61 @@ func OpenTrace(tid int, cpus []int, fsys fs.FS) (*Trace, error) {
 	if _, err := threadCPU(fsys, tid); err != nil {
 		return nil, fmt.Errorf("trace thread %d: %w", tid, err)
 	}
-	var refusal error
+	source, method, degraded, err := openBest(openers, tid, cpus, fsys)
+	if err != nil {
+		return nil, err
+	}
+	return &Trace{source: source, method: method, degraded: degraded}, nil
+}
+
+// openBest opens the first method that can be had. degraded says why none before it could be.
+func openBest[T timed](openers []opener[T], tid int, cpus []int, fsys fs.FS) (
+	source *tracer[T], method TraceMethod, degraded, err error,
+) {
 	var remedy string
 	for _, o := range openers {
 		source, err := o.open(tid, cpus, fsys)
 		if err == nil {
-			return &Trace{source: source, method: o.method, degraded: refusal}, nil
+			return source, o.method, degraded, nil
 		}
-		if refusal == nil {
-			refusal = err
+		if degraded == nil {
+			degraded = err
 		} else {
-			refusal = fmt.Errorf("%w; %w", refusal, err)
+			degraded = fmt.Errorf("%w; %w", degraded, err)
 		}
 		remedy = hint.Of(err)
 	}
-	return nil, hint.With(refusal, remedy)
+	return nil, "", nil, hint.With(degraded, remedy)
 }
 
 // openMigrateTask opens the tracepoint on every CPU, since it is hit by whoever moves the thread.
-func openMigrateTask(tid int, cpus []int, fsys fs.FS) (*tracer, error) {
-	if err := inInitialPIDNamespace(fsys); err != nil {
-		return nil, err
-	}
-	format, err := readMigrateTask(fsys)
+func openMigrateTask(tid int, cpus []int, fsys fs.FS) (*tracer[Move], error) {
+	format, attr, err := migrateTaskEvent(fsys)
 	if err != nil {
 		return nil, err
 	}
-	t := &tracer{moveOf: func(r record) (Move, bool, error) {
+	t := &tracer[Move]{of: func(r record) (Move, bool, error) {
 		if r.kind != unix.PERF_RECORD_SAMPLE {
 			return Move{}, false, nil
 		}
-		m, err := format.move(r.body)
+		_, m, err := format.move(r.body)
 		return m, true, err
 	}}
-	attr := unix.PerfEventAttr{
+	return t, t.openOnEach(TraceMigrateTask, attr, -1, cpus, fmt.Sprintf("pid == %d", tid))
+}
+
+// migrateTaskEvent returns the event of the tracepoint and what its samples look like.
+func migrateTaskEvent(fsys fs.FS) (migrateTask, unix.PerfEventAttr, error) {
+	if err := inInitialPIDNamespace(fsys); err != nil {
+		return migrateTask{}, unix.PerfEventAttr{}, err
+	}
+	format, err := readMigrateTask(fsys)
+	return format, unix.PerfEventAttr{
 		Type:        unix.PERF_TYPE_TRACEPOINT,
 		Config:      format.id,
 		Sample:      1,
 		Sample_type: unix.PERF_SAMPLE_TIME | unix.PERF_SAMPLE_RAW,
-	}
-	filter := fmt.Sprintf("pid == %d", tid)
-	for _, cpu := range cpus {
-		e, err := openEvent(attr, -1, cpu, ringSize(len(cpus)))
-		if err == nil {
-			t.events = append(t.events, e)
-			err = e.setFilter(filter)
-		}
-		if err == nil {
-			err = e.enable()
-		}
-		if err != nil {
-			return nil, errors.Join(traceError(TraceMigrateTask, fmt.Errorf("CPU %d: %w", cpu, err)), t.Close())
-		}
-	}
-	if len(t.events) == 0 {
-		return nil, fmt.Errorf("trace migrations by %s: no CPU was given", TraceMigrateTask)
-	}
-	return t, nil
+	}, err
 }
 
 // inInitialPIDNamespace tells whether this process's TIDs are those of the whole machine, which the tracepoint's filter
@@ -120,7 +121,7 @@ func inInitialPIDNamespace(fsys fs.FS) error {
 }
 
 // openMigrationRecords opens the counter of migrations with a record of each.
-func openMigrationRecords(tid int, _ []int, fsys fs.FS) (*tracer, error) {
+func openMigrationRecords(tid int, _ []int, fsys fs.FS) (*tracer[Move], error) {
 	if err := probe(); err != nil {
 		return nil, fmt.Errorf("trace migrations by %s: %w", TraceMigrations, err)
 	}
@@ -133,7 +134,7 @@ func openMigrationRecords(tid int, _ []int, fsys fs.FS) (*tracer, error) {
 
 // openSwitches opens an event that never happens, for the records of context switches beside it. They need no kernel
 // mode, and so are everybody's as long as perf_event_paranoid is 2.
-func openSwitches(tid int, _ []int, fsys fs.FS) (*tracer, error) {
+func openSwitches(tid int, _ []int, fsys fs.FS) (*tracer[Move], error) {
 	return openFollower(TraceSwitches, tid, fsys, unix.PerfEventAttr{
 		Config:      unix.PERF_COUNT_SW_DUMMY,
 		Sample_type: unix.PERF_SAMPLE_TIME | unix.PERF_SAMPLE_CPU,
@@ -142,13 +143,13 @@ func openSwitches(tid int, _ []int, fsys fs.FS) (*tracer, error) {
 }
 
 // openFollower opens a software event of the thread whose records say where it is.
-func openFollower(method TraceMethod, tid int, fsys fs.FS, attr unix.PerfEventAttr) (*tracer, error) {
+func openFollower(method TraceMethod, tid int, fsys fs.FS, attr unix.PerfEventAttr) (*tracer[Move], error) {
 	attr.Type = unix.PERF_TYPE_SOFTWARE
 	e, err := openEvent(attr, tid, -1, ringBytes)
 	if err != nil {
 		return nil, traceError(method, err)
 	}
-	t := &tracer{events: []*event{e}}
+	t := &tracer[Move]{events: []*event{e}}
 	if err := e.enable(); err != nil {
 		return nil, errors.Join(traceError(method, err), t.Close())
 	}
@@ -156,7 +157,7 @@ func openFollower(method TraceMethod, tid int, fsys fs.FS, attr unix.PerfEventAt
 	if f.cpu, err = threadCPU(fsys, tid); err != nil {
 		return nil, errors.Join(err, t.Close())
 	}
-	t.moveOf = func(r record) (Move, bool, error) {
+	t.of = func(r record) (Move, bool, error) {
 		if r.kind != unix.PERF_RECORD_SAMPLE && r.kind != unix.PERF_RECORD_SWITCH {
 			return Move{}, false, nil
 		}
@@ -200,37 +201,68 @@ func traceError(method TraceMethod, err error) error {
 	}
 }
 
-// tracer reads the rings of a method's events.
-type tracer struct {
+// timed is what a tracer makes of records.
+type timed interface {
+	time() int64 // CLOCK_MONOTONIC in nanoseconds
+}
+
+func (m Move) time() int64 { return m.NS }
+
+// tracer reads the rings of a method's events in the order of time.
+type tracer[T timed] struct {
 	events []*event
-	moveOf func(record) (m Move, moved bool, err error)
-	held   []Move // for the next Read
+	of     func(record) (found T, ok bool, err error)
+	held   []T    // for the next Read
 	told   uint64 // lost records that Read has told of
 }
 
-// Read looks at the rings twice. The first look at one ring may come before a move that is recorded there, and that at
-// the next ring after a later move; the second look then finds the earlier move. It may itself miss some in the same
+// openOnEach opens an event on each CPU, of a thread or of all (-1). After an error nothing is open.
+func (t *tracer[T]) openOnEach(
+	method TraceMethod, attr unix.PerfEventAttr, tid int, cpus []int, filter string,
+) error {
+	for _, cpu := range cpus {
+		e, err := openEvent(attr, tid, cpu, ringSize(len(cpus)))
+		if err == nil {
+			t.events = append(t.events, e)
+		}
+		if err == nil && filter != "" {
+			err = e.setFilter(filter)
+		}
+		if err == nil {
+			err = e.enable()
+		}
+		if err != nil {
+			return errors.Join(traceError(method, fmt.Errorf("CPU %d: %w", cpu, err)), t.Close())
+		}
+	}
+	if len(t.events) == 0 {
+		return fmt.Errorf("trace migrations by %s: no CPU was given", method)
+	}
+	return nil
+}
+
+// Read looks at the rings twice. The first look at one ring may come before a record is there, and that at the next ring
+// after a later one; the second look then finds the earlier one. It may itself miss some in the same
 // way, but none that are earlier than what the first look found: only those are returned, and the rest with the next
 // Read.
-func (t *tracer) Read() ([]Move, uint64, error) {
+func (t *tracer[T]) Read() ([]T, uint64, error) {
 	if len(t.events) == 0 {
 		return nil, 0, &linux.Error{Op: "read the trace of migrations", Err: os.ErrClosed} // no trace is not no move
 	}
-	moves, err := t.drain(t.held)
+	found, err := t.drain(t.held)
 	last := int64(math.MinInt64)
-	for _, m := range moves {
-		last = max(last, m.NS)
+	for _, f := range found {
+		last = max(last, f.time())
 	}
 	if err == nil {
-		moves, err = t.drain(moves)
+		found, err = t.drain(found)
 	}
 	if err != nil {
 		return nil, 0, err
 	}
-	byTime := func(a, b Move) int { return cmp.Compare(a.NS, b.NS) }
-	slices.SortStableFunc(moves, byTime)
-	end, _ := slices.BinarySearchFunc(moves, Move{NS: last + 1}, byTime)
-	t.held = slices.Clone(moves[end:])
+	slices.SortStableFunc(found, func(a, b T) int { return cmp.Compare(a.time(), b.time()) })
+	end, _ := slices.BinarySearchFunc(found, last+1, func(f T, ns int64) int { return cmp.Compare(f.time(), ns) })
+	t.held = slices.Clone(found[end:])
 
 	var sum uint64
 	for _, e := range t.events {
@@ -242,16 +274,16 @@ func (t *tracer) Read() ([]Move, uint64, error) {
 	}
 	lost := sum - t.told
 	t.told = sum
-	return moves[:end:end], lost, nil
+	return found[:end:end], lost, nil
 }
 
-// drain appends the moves that are in the rings.
-func (t *tracer) drain(moves []Move) ([]Move, error) {
+// drain appends what is found in the rings.
+func (t *tracer[T]) drain(found []T) ([]T, error) {
 	for _, e := range t.events {
 		err := e.drain(func(r record) error {
-			m, moved, err := t.moveOf(r)
-			if moved && err == nil {
-				moves = append(moves, m)
+			f, ok, err := t.of(r)
+			if ok && err == nil {
+				found = append(found, f)
 			}
 			return err
 		})
@@ -259,11 +291,11 @@ func (t *tracer) drain(moves []Move) ([]Move, error) {
 			return nil, err
 		}
 	}
-	return moves, nil
+	return found, nil
 }
 
 // Close closes the events.
-func (t *tracer) Close() error {
+func (t *tracer[T]) Close() error {
 	var errs []error
 	for _, e := range t.events {
 		errs = append(errs, e.close())

@@ -107,10 +107,10 @@ func online(t *testing.T) []int {
 }
 
 // eachMethod runs a test by each method that can be opened here, and skips the others, whose error must say why.
-func eachMethod(t *testing.T, test func(t *testing.T, open func(t *testing.T, tid int) *tracer)) {
+func eachMethod(t *testing.T, test func(t *testing.T, open func(t *testing.T, tid int) *tracer[Move])) {
 	for _, o := range openers {
 		t.Run(string(o.method), func(t *testing.T) {
-			test(t, func(t *testing.T, tid int) *tracer {
+			test(t, func(t *testing.T, tid int) *tracer[Move] {
 				t.Helper()
 				source, err := o.open(tid, online(t), os.DirFS("/"))
 				if err != nil {
@@ -130,7 +130,7 @@ func TestTraceSeesEachMove(t *testing.T) {
 	const moves = 50
 	allowed := twoCPUs(t)
 	a, b := allowed.First(), allowed.Last()
-	eachMethod(t, func(t *testing.T, open func(t *testing.T, tid int) *tracer) {
+	eachMethod(t, func(t *testing.T, open func(t *testing.T, tid int) *tracer[Move]) {
 		traced, other := startThread(t, b), startThread(t, b)
 		traced.alternate(t, 2, a, b) // what was before the trace does not count
 		trace := open(t, traced.tid)
@@ -157,7 +157,7 @@ func TestTraceSeesMovesMadeByAnother(t *testing.T) {
 	const moves = 50
 	allowed := twoCPUs(t)
 	a, b := allowed.First(), allowed.Last()
-	eachMethod(t, func(t *testing.T, open func(t *testing.T, tid int) *tracer) {
+	eachMethod(t, func(t *testing.T, open func(t *testing.T, tid int) *tracer[Move]) {
 		traced, mover := startThread(t, b), startThread(t, a)
 		trace := open(t, traced.tid)
 		since := monotonic(t)
@@ -175,7 +175,7 @@ func TestTraceSeesMovesMadeByAnother(t *testing.T) {
 // With 8 CPUs the way goes over all of them.
 func TestTraceOverAllCPUs(t *testing.T) {
 	allowed := twoCPUs(t)
-	eachMethod(t, func(t *testing.T, open func(t *testing.T, tid int) *tracer) {
+	eachMethod(t, func(t *testing.T, open func(t *testing.T, tid int) *tracer[Move]) {
 		cpus := allowed.List()
 		traced := startThread(t, cpus[0])
 		trace := open(t, traced.tid)
@@ -208,7 +208,7 @@ func TestTraceCountsTheLost(t *testing.T) {
 		require.ErrorIs(t, err, fs.ErrPermission)
 		t.Skip(err)
 	}
-	trace := tracer{events: []*event{e}, moveOf: func(r record) (Move, bool, error) {
+	trace := tracer[Move]{events: []*event{e}, of: func(r record) (Move, bool, error) {
 		ns, cpu, err := parseSeen(r.body)
 		return Move{NS: ns, To: cpu}, true, err
 	}}
@@ -264,8 +264,8 @@ func memoryTracer(t interface {
 	require.TestingT
 	Cleanup(f func())
 }, rings int,
-) *tracer {
-	trace := &tracer{moveOf: func(r record) (Move, bool, error) {
+) *tracer[Move] {
+	trace := &tracer[Move]{of: func(r record) (Move, bool, error) {
 		ns, _, err := parseSeen(r.body)
 		return Move{NS: ns}, true, err
 	}}
@@ -278,7 +278,7 @@ func memoryTracer(t interface {
 	return trace
 }
 
-func (t *tracer) move(ring int, ns int64) bool {
+func (t *tracer[Move]) move(ring int, ns int64) bool {
 	return t.events[ring].ring.write(recordOf(unix.PERF_RECORD_SAMPLE, words(uint64(ns), 0)...))
 }
 
@@ -286,8 +286,8 @@ func (t *tracer) move(ring int, ns int64) bool {
 func TestTraceKeepsTheOrderOfTimeAcrossReads(t *testing.T) {
 	trace := memoryTracer(t, 3)
 	trace.move(1, 10)
-	inner, once := trace.moveOf, false
-	trace.moveOf = func(r record) (Move, bool, error) {
+	inner, once := trace.of, false
+	trace.of = func(r record) (Move, bool, error) {
 		if !once {
 			once = true
 			trace.move(0, 11)
@@ -317,8 +317,8 @@ func TestTraceReturnsEachMoveOnceInOrder(t *testing.T) {
 				}
 			}
 		}
-		inner := trace.moveOf
-		trace.moveOf = func(r record) (Move, bool, error) {
+		inner := trace.of
+		trace.of = func(r record) (Move, bool, error) {
 			move(1)
 			return inner(r)
 		}
@@ -334,7 +334,7 @@ func TestTraceReturnsEachMoveOnceInOrder(t *testing.T) {
 			}
 			require.GreaterOrEqual(t, seen, before)
 		}
-		trace.moveOf = inner
+		trace.of = inner
 		moves, _, err := trace.Read()
 		require.NoError(t, err)
 		require.Equal(t, now, seen+int64(len(moves)))
@@ -354,7 +354,7 @@ func TestTraceOfADamagedRing(t *testing.T) {
 }
 
 func TestClosedTrace(t *testing.T) {
-	eachMethod(t, func(t *testing.T, open func(t *testing.T, tid int) *tracer) {
+	eachMethod(t, func(t *testing.T, open func(t *testing.T, tid int) *tracer[Move]) {
 		trace := open(t, linux.Gettid())
 		require.NoError(t, trace.Close())
 		_, _, err := trace.Read()

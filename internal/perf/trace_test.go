@@ -140,7 +140,7 @@ print fmt: "comm=%s pid=%d prio=%d orig_cpu=%d dest_cpu=%d", __get_str(comm), RE
 )
 
 func TestParseMigrateTask(t *testing.T) {
-	for text, want := range map[string]migrateTask{format61: {310, 32, 36}, format618: {371, 20, 24}} {
+	for text, want := range map[string]migrateTask{format61: {310, 24, 32, 36}, format618: {371, 12, 20, 24}} {
 		got, err := parseMigrateTask(text)
 		require.NoError(t, err)
 		assert.Equal(t, want, got)
@@ -148,6 +148,7 @@ func TestParseMigrateTask(t *testing.T) {
 	for _, c := range []struct{ from, to, why string }{
 		{"ID: 371", "ID: many", "not an ID"},
 		{"ID: 371", "", "not an ID"},
+		{"pid_t pid;", "pid_t tid;", "pid"},
 		{"orig_cpu;", "cpu;", "orig_cpu"},
 		{"dest_cpu;", "new_dest_cpu_;", "dest_cpu"},
 		{"offset:24;", "offset:-24;", "dest_cpu"},
@@ -164,7 +165,7 @@ func TestReadMigrateTask(t *testing.T) {
 	for _, mount := range []string{"sys/kernel/tracing", "sys/kernel/debug/tracing"} {
 		got, err := readMigrateTask(fstest.MapFS{mount + event: {Data: []byte(format618)}})
 		require.NoError(t, err)
-		assert.Equal(t, migrateTask{371, 20, 24}, got)
+		assert.Equal(t, migrateTask{371, 12, 20, 24}, got)
 	}
 
 	_, err := readMigrateTask(fstest.MapFS{"sys/kernel/tracing/README": {}})
@@ -191,8 +192,9 @@ func (r refusing) Open(name string) (fs.File, error) {
 }
 
 // tracepointSample is a record's body: time, size, and the tracepoint's data by its format.
-func tracepointSample(m migrateTask, size int, ns int64, origin, dest int) []byte {
+func tracepointSample(m migrateTask, size int, ns int64, tid, origin, dest int) []byte {
 	data := make([]byte, size)
+	binary.NativeEndian.PutUint32(data[m.pid:], uint32(tid))
 	binary.NativeEndian.PutUint32(data[m.origin:], uint32(origin))
 	binary.NativeEndian.PutUint32(data[m.dest:], uint32(dest))
 	b := binary.NativeEndian.AppendUint64(nil, uint64(ns))
@@ -200,21 +202,22 @@ func tracepointSample(m migrateTask, size int, ns int64, origin, dest int) []byt
 }
 
 func TestMigrateTaskMove(t *testing.T) {
-	for _, m := range []migrateTask{{310, 32, 36}, {371, 20, 24}} {
-		sample := tracepointSample(m, 44, 123456789012, 3, 411)
-		got, err := m.move(sample)
+	for _, m := range []migrateTask{{310, 24, 32, 36}, {371, 12, 20, 24}} {
+		sample := tracepointSample(m, 44, 123456789012, 4194303, 3, 411)
+		tid, got, err := m.move(sample)
 		require.NoError(t, err)
+		assert.Equal(t, 4194303, tid)
 		assert.Equal(t, Move{123456789012, 3, 411}, got)
 		for n := range m.dest + 4 + 12 {
-			_, err := m.move(sample[:n])
+			_, _, err := m.move(sample[:n])
 			assert.ErrorIs(t, err, errRing)
 		}
 	}
 }
 
 func FuzzMigrateTask(f *testing.F) {
-	f.Add(format61, tracepointSample(migrateTask{310, 32, 36}, 44, 1, 0, 1))
-	f.Add(format618, tracepointSample(migrateTask{371, 20, 24}, 44, 1, 1, 0))
+	f.Add(format61, tracepointSample(migrateTask{310, 24, 32, 36}, 44, 1, 7, 0, 1))
+	f.Add(format618, tracepointSample(migrateTask{371, 12, 20, 24}, 44, 1, 7, 1, 0))
 	f.Add(strings.Replace(format618, "offset:24;", "offset:65535;", 1), []byte{1, 2, 3})
 	f.Fuzz(func(t *testing.T, text string, sample []byte) {
 		m, err := parseMigrateTask(text)
@@ -222,7 +225,7 @@ func FuzzMigrateTask(f *testing.F) {
 			require.Zero(t, m)
 			return
 		}
-		if _, err := m.move(sample); err != nil {
+		if _, _, err := m.move(sample); err != nil {
 			require.ErrorIs(t, err, errRing)
 		}
 	})

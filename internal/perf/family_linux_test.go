@@ -1,0 +1,266 @@
+package perf
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"runtime"
+	"strconv"
+	"syscall"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"golang.org/x/sys/unix"
+	"pgregory.net/rapid"
+
+	"gorun/internal/cpuset"
+	"gorun/internal/linux"
+)
+
+// asMover makes the test binary a process that moves itself n times between two CPUs, first to the first, and first
+// starts another one, with a session and children of its own, as often as the last of its arguments says.
+const asMover = "perf-move"
+
+func TestMain(m *testing.M) {
+	if len(os.Args) != 6 || os.Args[1] != asMover {
+		os.Exit(m.Run())
+	}
+	numbers := make([]int, 4)
+	for i, arg := range os.Args[2:] {
+		numbers[i], _ = strconv.Atoi(arg)
+	}
+	if err := moveMyself(numbers[:2], numbers[2], numbers[3]); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+}
+
+// moverCommand makes a mover. It and all its threads begin on the CPU of the thread that starts it.
+func moverCommand(cpus []int, n, generations int) *exec.Cmd {
+	cmd := exec.Command("/proc/self/exe", asMover, strconv.Itoa(cpus[0]), strconv.Itoa(cpus[1]), strconv.Itoa(n),
+		strconv.Itoa(generations))
+	cmd.Stderr = os.Stderr
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	return cmd
+}
+
+func moveMyself(cpus []int, n, generations int) error {
+	runtime.LockOSThread()
+	if generations > 0 {
+		child := moverCommand(cpus, n, generations-1)
+		if err := child.Start(); err != nil {
+			return err
+		}
+		defer func() { _ = child.Wait() }()
+	}
+	for i := range n {
+		if err := linux.SetAffinity(0, cpuset.Of(cpus[i%2])); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// eachFamily runs a test by each method that can be opened here, and skips the others, whose error must say why. The
+// test's thread is on the second CPU.
+func eachFamily(t *testing.T, test func(t *testing.T, cpus []int, f *Family)) {
+	allowed := twoCPUs(t)
+	cpus := []int{allowed.First(), allowed.Last()}
+	for i, o := range familyOpeners {
+		t.Run(string(o.method), func(t *testing.T) {
+			runtime.LockOSThread()
+			defer runtime.UnlockOSThread()
+			require.NoError(t, linux.SetAffinity(0, cpuset.Of(cpus[1])))
+			defer func() { assert.NoError(t, linux.SetAffinity(0, allowed)) }()
+			f, err := openFamily(familyOpeners[i:i+1], online(t), os.DirFS("/"))
+			if err != nil {
+				require.True(t, errors.Is(err, fs.ErrPermission) || errors.Is(err, errors.ErrUnsupported), err)
+				require.True(t, hinted(err), err)
+				t.Skip(err)
+			}
+			defer func() { assert.NoError(t, f.Close()) }()
+			assert.Equal(t, o.method, f.Method())
+			test(t, cpus, f)
+		})
+	}
+}
+
+// Three generations move, each in its own session; so do the thread that starts them, another thread of this process
+// and what that starts, which are none of the family.
+func TestFamilySeesEachMoveOfEachDescendant(t *testing.T) {
+	const moves, generations = 100, 3
+	eachFamily(t, func(t *testing.T, cpus []int, f *Family) {
+		other := startThread(t, cpus[1])
+		require.NoError(t, linux.VisitCPUs(cpus, func(int) error { return nil }))
+		for range 2 { // the second time with TIDs that may be the first's
+			since := monotonic(t)
+			child := moverCommand(cpus, moves, generations-1)
+			require.NoError(t, child.Start())
+			other.do(t, func() error { return moverCommand(cpus, moves, 1).Run() })
+			other.alternate(t, moves, cpus...)
+			require.NoError(t, child.Wait())
+
+			got, lost, err := f.Read()
+			require.NoError(t, err)
+			assert.Zero(t, lost)
+			timeless(t, got, since)
+			want := []MoveCount{
+				{cpus[0], cpus[1], generations * moves / 2}, {cpus[1], cpus[0], generations * moves / 2},
+			}
+			assert.Equal(t, want, CountMoves(nil, got))
+		}
+		got, _, err := f.Read()
+		require.NoError(t, err)
+		assert.Empty(t, got)
+	})
+}
+
+// Its threads' numbers are those that this process knows, and not 1, 2 and so on.
+func TestFamilyInAnotherPIDNamespace(t *testing.T) {
+	const moves = 100
+	eachFamily(t, func(t *testing.T, cpus []int, f *Family) {
+		child := moverCommand(cpus, moves, 1)
+		child.SysProcAttr.Cloneflags = unix.CLONE_NEWPID
+		if err := child.Start(); err != nil {
+			require.ErrorIs(t, err, fs.ErrPermission)
+			t.Skip("no pid namespace can be made: ", err)
+		}
+		require.NoError(t, child.Wait())
+		got, _, err := f.Read()
+		require.NoError(t, err)
+		// It ends with its first process, which ends after its child.
+		assert.Equal(t, []MoveCount{{cpus[0], cpus[1], moves}, {cpus[1], cpus[0], moves}}, CountMoves(nil, got))
+	})
+}
+
+// A reader need not look before there is much to be read, and none is kept from ending.
+func TestFamilyWait(t *testing.T) {
+	const moves = 10_000 // 40 bytes twice, or 64, on one of two CPUs: more than half of 512 KiB
+	eachFamily(t, func(t *testing.T, cpus []int, f *Family) {
+		require.NoError(t, moverCommand(cpus, moves, 0).Run())
+		assert.True(t, f.Wait())
+		got, lost, err := f.Read()
+		require.NoError(t, err)
+		assert.NotEmpty(t, got)
+		if lost == 0 { // the rings of a machine of many CPUs are smaller
+			assert.Len(t, got, moves)
+		}
+		f.Stop()
+		assert.False(t, f.Wait())
+		assert.False(t, f.Wait())
+	})
+}
+
+func TestFamilyClosed(t *testing.T) {
+	eachFamily(t, func(t *testing.T, _ []int, f *Family) {
+		require.NoError(t, f.Close())
+		_, _, err := f.Read()
+		assert.ErrorIs(t, err, os.ErrClosed, "no trace is not no move")
+	})
+}
+
+func TestOpenFamilyOnNoCPU(t *testing.T) {
+	_, err := OpenFamily(nil, os.DirFS("/"))
+	assert.ErrorContains(t, err, "no CPU")
+}
+
+func TestOpenFamilyWithoutPrivilege(t *testing.T) {
+	dropCapabilities(t)
+	f, err := OpenFamily(online(t), os.DirFS("/"))
+	if err != nil { // perf_event_paranoid above 2 refuses everything
+		require.ErrorIs(t, err, fs.ErrPermission)
+		assert.True(t, hinted(err))
+		return
+	}
+	defer func() { assert.NoError(t, f.Close()) }()
+	assert.Equal(t, TraceSwitches, f.Method())
+	assert.ErrorContains(t, f.Degraded(), "sched_migrate_task")
+	assert.True(t, hinted(f.Degraded()))
+}
+
+// life is a record's body: PID, parent's PID, TID, parent's TID, time, and what sample_id_all adds.
+func life(pid, tid, parent uint64, ns uint64) []byte {
+	return words(pid|9<<32, tid|parent<<32, ns, 0, ns, 0)
+}
+
+func TestParseSightings(t *testing.T) {
+	if words(1)[0] == 0 {
+		t.Skip("big-endian")
+	}
+	s, ok, err := parseLife(record{unix.PERF_RECORD_FORK, life(7, 8, 6, 123456789012)})
+	require.NoError(t, err)
+	assert.True(t, ok)
+	assert.Equal(t, sighting{kind: begins, pid: 7, tid: 8, parent: 6, Move: Move{NS: 123456789012}}, s)
+	s, ok, err = parseLife(record{unix.PERF_RECORD_EXIT, life(7, 8, 6, 5)})
+	require.NoError(t, err)
+	assert.True(t, ok)
+	assert.Equal(t, ends, s.kind)
+	assert.Equal(t, 8, s.tid)
+	_, ok, err = parseLife(record{unix.PERF_RECORD_THROTTLE, nil})
+	require.NoError(t, err)
+	assert.False(t, ok)
+	_, _, err = parseLife(record{unix.PERF_RECORD_EXIT, life(7, 8, 6, 5)[:23]})
+	require.ErrorIs(t, err, errRing)
+
+	body := words(7|8<<32, 123456789012, 411)
+	s, err = parseSwitch(body)
+	require.NoError(t, err)
+	assert.Equal(t, sighting{kind: runs, tid: 8, Move: Move{NS: 123456789012, To: 411}}, s)
+	_, err = parseSwitch(body[:23])
+	assert.ErrorIs(t, err, errRing)
+}
+
+// Threads of a small range of TIDs come and go, of the family and others. What each thread did is known apart from its
+// TID.
+func TestGenealogy(t *testing.T) {
+	const pid, root = 2, 3
+	type thread struct {
+		ours   bool
+		cpu    int
+		parent int
+	}
+	rapid.Check(t, func(t *rapid.T) {
+		g := newGenealogy(pid, root)
+		alive := map[int]*thread{root: {cpu: -1}, 4: {cpu: -1}} // 4 is another's
+		tid := rapid.IntRange(3, 9)
+		for ns := range int64(rapid.IntRange(0, 60).Draw(t, "sightings")) {
+			of := tid.Draw(t, "tid")
+			th := alive[of]
+			s := sighting{tid: of, Move: Move{NS: ns, To: rapid.IntRange(0, 2).Draw(t, "cpu")}}
+			var want Move
+			what := rapid.SampledFrom([]kind{begins, ends, runs, migrates}).Draw(t, "kind")
+			switch {
+			case what == begins && th == nil:
+				s.parent = tid.Filter(func(p int) bool { return alive[p] != nil }).Draw(t, "parent")
+				s.pid = rapid.IntRange(pid, pid+1).Draw(t, "pid") // a thread of the tracer itself, or another process
+				alive[of] = &thread{ours: s.pid != pid && (s.parent == root || alive[s.parent].ours), cpu: -1}
+			case what == ends && th != nil && of > 4:
+				delete(alive, of)
+				if rapid.Bool().Draw(t, "lost") {
+					continue // the next begin tells as well
+				}
+			case what == runs && th != nil:
+				if th.ours && th.cpu >= 0 && th.cpu != s.To {
+					want = Move{ns, th.cpu, s.To}
+				}
+				th.cpu = s.To
+			case what == migrates && th != nil && th.cpu >= 0:
+				s.From = (s.To + 1) % 3
+				if th.ours {
+					want = s.Move
+				}
+			default:
+				s.tid, what = rapid.SampledFrom([]int{0, -1}).Draw(t, "no tid"), runs
+			}
+			s.kind = what
+			got, moved := g.see(s)
+			require.Equal(t, want != Move{}, moved)
+			if moved {
+				require.Equal(t, want, got)
+			}
+		}
+	})
+}
