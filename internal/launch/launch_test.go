@@ -34,6 +34,7 @@ const (
 	asCommand    = "launch-exec"    // Exec
 	asWriter     = "launch-write"   // a mebibyte to stdout and one to stderr, by turns
 	asPlaced     = "launch-placed"  // tells what it was started with
+	asMover      = "launch-move"    // moves to each of some CPUs in turn
 )
 
 const mebibyte = 1 << 20
@@ -65,6 +66,8 @@ func TestMain(m *testing.M) {
 		}
 	case asPlaced:
 		err = tellPlaced()
+	case asMover:
+		err = move(args)
 	}
 	if e := new(ExitError); errors.As(err, &e) {
 		fmt.Fprintln(os.Stderr, err)

@@ -15,6 +15,8 @@ import (
 
 	"gorun/internal/hint"
 	"gorun/internal/linux"
+	"gorun/internal/perf"
+	"gorun/internal/result"
 )
 
 // Command is a program to run.
@@ -28,6 +30,9 @@ type Command struct {
 	Keep           int      // so many bytes of the end of each are in the Outcome; 0: of those that nobody sees, none
 
 	Timeout time.Duration // 0: none
+
+	// Migrations: moves of the command's and its descendants' threads between CPUs are counted.
+	Migrations bool
 
 	// Passed: the command is what the user sees. It stays in the process group where there is a terminal, whose keys
 	// reach it and which it may read; signals that this process gets are passed on to it. Otherwise it is in a process
@@ -57,6 +62,11 @@ type Outcome struct {
 	Killed int   `json:"killed,omitempty"` // descendants that were still there at the command's end
 	Left   []int `json:"left,omitempty"`   // and those that cannot be killed: stuck in the kernel, another user's
 
+	MovesBy    string           `json:"moves_by,omitempty"` // perf.TraceMethod; "": moves were not asked for, or not seen
+	Moves      []perf.MoveCount `json:"moves,omitempty"`
+	MovesLost  uint64           `json:"moves_lost,omitempty"`  // records that were dropped
+	MovesWorse *result.Warning  `json:"moves_worse,omitempty"` // why not by a better method, or not at all
+
 	Stdout []byte `json:"-"`
 	Stderr []byte `json:"-"`
 }
@@ -76,7 +86,7 @@ func Run(ctx context.Context, c Command, s Setting) (Outcome, error) {
 		return Outcome{}, err
 	}
 	defer r.close()
-	setting, err := json.Marshal(s)
+	asked, err := json.Marshal(order{s, c.Migrations})
 	if err != nil {
 		return Outcome{}, err
 	}
@@ -86,7 +96,7 @@ func Run(ctx context.Context, c Command, s Setting) (Outcome, error) {
 	if c.Passed {
 		defer r.pass()() // before the start: none is lost
 	}
-	if err := r.start(c, string(setting)); err != nil {
+	if err := r.start(c, string(asked)); err != nil {
 		return Outcome{}, err
 	}
 	if c.Timeout > 0 {
@@ -168,7 +178,7 @@ func (r *running) close() {
 
 // start starts the supervisor. Descriptors that this process was given go on to the command under their own numbers, as
 // with make's jobserver or a shell's 3<FILE, so its own two have the numbers above them.
-func (r *running) start(c Command, setting string) error {
+func (r *running) start(c Command, order string) error {
 	inherited, err := linux.InheritedFiles()
 	if err != nil {
 		return err
@@ -188,7 +198,7 @@ func (r *running) start(c Command, setting string) error {
 		files[i] = f.Fd()
 	}
 	files = append(files, r.theirs[0].Fd(), r.theirs[1].Fd())
-	argv := append(slices.Clone(c.Self[1:]), strconv.Itoa(own), strconv.Itoa(own+1), setting)
+	argv := append(slices.Clone(c.Self[1:]), strconv.Itoa(own), strconv.Itoa(own+1), order)
 	r.pid, err = syscall.ForkExec(c.Self[0], append(argv, c.Argv...), &syscall.ProcAttr{
 		Env: c.Env, Files: files, Sys: &syscall.SysProcAttr{Setpgid: r.group},
 	})

@@ -13,6 +13,7 @@ import (
 
 	"gorun/internal/hint"
 	"gorun/internal/linux"
+	"gorun/internal/perf"
 )
 
 // patience is how long a process that was asked to end, or killed, may take to be gone.
@@ -34,6 +35,12 @@ func catch(ch chan<- os.Signal, signals []os.Signal) {
 	}
 }
 
+// order is what Run tells a supervisor.
+type order struct {
+	Setting
+	Migrations bool `json:"migrations,omitempty"`
+}
+
 // answer is what a supervisor tells Run when all is over.
 type answer struct {
 	Outcome
@@ -45,7 +52,7 @@ type answer struct {
 // outlives a SIGKILL of Run's process, and kills what there is of the command then. No signal but SIGKILL ends it.
 func Supervise(args []string) error {
 	if len(args) < 4 {
-		return errors.New("a supervisor takes two descriptors, a setting and a command")
+		return errors.New("a supervisor takes two descriptors, an order and a command")
 	}
 	control, err := descriptor(args[0])
 	if err != nil {
@@ -55,13 +62,13 @@ func Supervise(args []string) error {
 	if err != nil {
 		return err
 	}
-	var s Setting
-	if err := json.Unmarshal([]byte(args[2]), &s); err != nil {
-		return fmt.Errorf("the setting %q: %w", args[2], err)
+	var o order
+	if err := json.Unmarshal([]byte(args[2]), &o); err != nil {
+		return fmt.Errorf("the order %q: %w", args[2], err)
 	}
 	catch(make(chan os.Signal, 1), passed) // and read none: those for the command come over control
 	a := answer{}
-	if a.Outcome, err = supervise(control, s, args[3:]); err != nil {
+	if a.Outcome, err = supervise(control, o, args[3:]); err != nil {
 		a.Failure, a.Hint, a.ExitCode = err.Error(), hint.Of(err), ExitRefused
 		if e := new(ExitError); errors.As(err, &e) {
 			a.ExitCode = e.Code
@@ -82,7 +89,7 @@ func descriptor(text string) (*os.File, error) {
 
 // supervise starts the command and returns when it and all its descendants are gone. Bytes of control are signals for
 // the command; its end is the command's end.
-func supervise(control *os.File, s Setting, argv []string) (Outcome, error) {
+func supervise(control *os.File, asked order, argv []string) (Outcome, error) {
 	if err := linux.AdoptOrphans(); err != nil {
 		return Outcome{}, err
 	}
@@ -92,7 +99,7 @@ func supervise(control *os.File, s Setting, argv []string) (Outcome, error) {
 	}
 	over := make(chan struct{})
 	defer close(over)
-	c := start(s, path, argv, over)
+	c := start(asked, path, argv, over)
 	if c.err != nil {
 		return c.Outcome, c.err
 	}
@@ -101,13 +108,16 @@ func supervise(control *os.File, s Setting, argv []string) (Outcome, error) {
 	if o.MaxRSSFloorBytes, err = linux.PeakRSS(os.DirFS("/")); err != nil {
 		return o, err
 	}
+	counted := count(c.family) // after the floor, which reading the trace would raise
 	o.reap(c.process.Pid, c.began)
+	counted(&o)
 	return o, nil
 }
 
 // started is a command that has just been started, or why not.
 type started struct {
-	Outcome // Checked, Mismatches
+	Outcome // Checked, Mismatches, and how its moves are seen
+	family  *perf.Family
 	process *os.Process
 	began   time.Time
 	err     error
@@ -115,19 +125,22 @@ type started struct {
 
 // start starts the command from a thread that has the setting, and that stays until over is closed: the command dies
 // with it.
-func start(s Setting, path string, argv []string, over <-chan struct{}) started {
+func start(asked order, path string, argv []string, over <-chan struct{}) started {
 	done := make(chan started)
 	go func() {
 		runtime.LockOSThread() // never unlocked: the setting ends with the thread
 		c := started{}
-		c.Checked, c.Mismatches, c.err = s.Apply()
+		if asked.Migrations {
+			c.family = c.follow()
+		}
+		c.Checked, c.Mismatches, c.err = asked.Apply()
 		if c.err != nil {
 			c.err = &ExitError{ExitRefused, c.err}
 			done <- c
 			return
 		}
 		attr := &os.ProcAttr{
-			Env: s.environ(os.Environ()), Files: []*os.File{os.Stdin, os.Stdout, os.Stderr}, Sys: linux.DieWithParent(),
+			Env: asked.environ(os.Environ()), Files: []*os.File{os.Stdin, os.Stdout, os.Stderr}, Sys: linux.DieWithParent(),
 		}
 		c.began = time.Now()
 		c.process, c.err = os.StartProcess(path, argv, attr)

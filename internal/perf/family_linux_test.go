@@ -218,9 +218,8 @@ func TestParseSightings(t *testing.T) {
 func TestGenealogy(t *testing.T) {
 	const pid, root = 2, 3
 	type thread struct {
-		ours   bool
-		cpu    int
-		parent int
+		ours bool
+		cpu  int
 	}
 	rapid.Check(t, func(t *rapid.T) {
 		g := newGenealogy(pid, root)

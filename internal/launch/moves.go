@@ -1,0 +1,79 @@
+package launch
+
+import (
+	"errors"
+	"fmt"
+	"os"
+
+	"gorun/internal/perf"
+	"gorun/internal/result"
+	"gorun/internal/sysfs"
+	"gorun/internal/topology"
+)
+
+// Migrations are the moves by how near the two CPUs are; nil where they were not asked for, or not seen.
+func (o Outcome) Migrations(m *topology.Machine) *result.Migrations {
+	if o.MovesBy == "" {
+		return nil
+	}
+	migrations := perf.Classify(m, o.Moves)
+	migrations.By, migrations.Lost, migrations.Worse = o.MovesBy, o.MovesLost, o.MovesWorse
+	return &migrations
+}
+
+// follow opens a trace of what the calling thread will start, and says how or why not; nil where there is none.
+func (o *Outcome) follow() *perf.Family {
+	root := os.DirFS("/")
+	cpus, err := sysfs.ReadSet(root, "sys/devices/system/cpu/online")
+	if err != nil {
+		o.unseen(err)
+		return nil
+	}
+	family, err := perf.OpenFamily(cpus.List(), root)
+	if err != nil {
+		o.unseen(err)
+		return nil
+	}
+	o.MovesBy = string(family.Method())
+	if err := family.Degraded(); err != nil {
+		w := result.WarningOf("trace", fmt.Sprintf("no better way to see migrations than %q", o.MovesBy), err)
+		o.MovesWorse = &w
+	}
+	return family
+}
+
+// unseen says why there are no moves: none is not 0.
+func (o *Outcome) unseen(err error) {
+	w := result.WarningOf("no-migrations", "migrations are not counted", err)
+	o.MovesBy, o.Moves, o.MovesLost, o.MovesWorse = "", nil, 0, &w
+}
+
+// count reads a trace, if there is one, until the function that it returns is called, which says what there was.
+func count(family *perf.Family) (end func(o *Outcome)) {
+	if family == nil {
+		return func(*Outcome) {}
+	}
+	var counts []perf.MoveCount
+	var lost uint64
+	var failure error
+	read := func() {
+		moves, n, err := family.Read()
+		counts, lost, failure = perf.CountMoves(counts, moves), lost+n, errors.Join(failure, err)
+	}
+	over := make(chan struct{})
+	go func() {
+		defer close(over)
+		for family.Wait() {
+			read()
+		}
+	}()
+	return func(o *Outcome) {
+		family.Stop()
+		<-over
+		read()
+		o.Moves, o.MovesLost = counts, lost
+		if err := errors.Join(failure, family.Close()); err != nil {
+			o.unseen(err)
+		}
+	}
+}

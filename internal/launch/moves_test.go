@@ -1,0 +1,129 @@
+package launch
+
+import (
+	"errors"
+	"os"
+	"runtime"
+	"slices"
+	"strconv"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"gorun/internal/cpuset"
+	"gorun/internal/hint"
+	"gorun/internal/linux"
+	"gorun/internal/perf"
+	"gorun/internal/result"
+	"gorun/internal/sysfs"
+	"gorun/internal/topology"
+)
+
+// move is the body of asMover.
+func move(cpus []string) error {
+	runtime.LockOSThread()
+	for _, text := range cpus {
+		cpu, err := strconv.Atoi(text)
+		if err == nil {
+			err = linux.SetAffinity(0, cpuset.Of(cpu))
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// runTraced runs a command on a CPU and counts its moves; where that is not allowed, the outcome must say so.
+func runTraced(t *testing.T, cpu int, argv ...string) Outcome {
+	t.Helper()
+	c := command(argv...)
+	c.Migrations = true
+	o, err := run(t, c, Setting{CPUs: cpuset.Of(cpu)})
+	require.NoError(t, err)
+	require.Zero(t, o.ExitCode, "%s", o.Stderr)
+	if o.MovesBy == "" {
+		assert.Nil(t, o.Migrations(&topology.Machine{}), "none is not 0")
+		assert.Empty(t, o.Moves)
+		require.NotNil(t, o.MovesWorse)
+		assert.NotEmpty(t, o.MovesWorse.Hint)
+		t.Skip(o.MovesWorse.Message)
+	}
+	return o
+}
+
+// A process in the background and one in a session of its own are the command's as much as its own.
+func TestMovesOfACommandAndItsDescendants(t *testing.T) {
+	const moves = 100
+	allowed, err := linux.GetAffinity(0)
+	require.NoError(t, err)
+	a, b := allowed.First(), allowed.Last()
+	if a == b {
+		t.Skip("one CPU is allowed: nothing can move")
+	}
+	argv := shell(`"$0" "$@" & setsid "$0" "$@"; wait`, os.Args[0], asMover)
+	argv = append(argv, slices.Repeat([]string{strconv.Itoa(a), strconv.Itoa(b)}, moves)...)
+	o := runTraced(t, b, argv...)
+	assert.Equal(t, []perf.MoveCount{{From: a, To: b, Count: 2 * moves}, {From: b, To: a, Count: 2 * moves}}, o.Moves)
+	assert.Zero(t, o.MovesLost)
+	m, err := topology.Read(os.DirFS("/"))
+	require.NoError(t, err)
+	assert.EqualValues(t, 4*moves, o.Migrations(m).Total)
+}
+
+func TestMovesOfACommandThatStays(t *testing.T) {
+	allowed, err := linux.GetAffinity(0)
+	require.NoError(t, err)
+	o := runTraced(t, allowed.First(), "true")
+	assert.Empty(t, o.Moves)
+	n := o.Migrations(&topology.Machine{})
+	require.NotNil(t, n, "0 is not none")
+	assert.Zero(t, n.Total)
+	assert.Equal(t, o.MovesBy, n.By)
+	if o.MovesBy != string(perf.TraceMigrateTask) {
+		require.NotNil(t, o.MovesWorse)
+		assert.Contains(t, o.MovesWorse.Message, `no better way to see migrations than "switches": `)
+		assert.NotEmpty(t, o.MovesWorse.Hint)
+	}
+}
+
+func TestMovesNotAskedFor(t *testing.T) {
+	o, err := run(t, command("true"), Setting{})
+	require.NoError(t, err)
+	assert.Empty(t, o.MovesBy)
+	assert.Nil(t, o.MovesWorse)
+	assert.Nil(t, o.Migrations(&topology.Machine{}))
+}
+
+// A trace that may be opened has no part in whether the command runs.
+func TestMovesOfACommandThatNeverRan(t *testing.T) {
+	c := command("/etc/passwd")
+	c.Migrations = true
+	_, err := run(t, c, Setting{})
+	exit := new(ExitError)
+	require.ErrorAs(t, err, &exit)
+	assert.Equal(t, ExitCannot, exit.Code)
+}
+
+func TestMigrationsByRelation(t *testing.T) {
+	fsys, err := sysfs.OpenRoot("../../testdata/hosts/qemu-numa2.txtar") // CPUs 0-3 and 4-7; cores of two
+	require.NoError(t, err)
+	m, err := topology.Read(fsys)
+	require.NoError(t, err)
+	worse := &result.Warning{Code: "trace"}
+	o := Outcome{
+		MovesBy: "switches", MovesLost: 2, MovesWorse: worse,
+		Moves: []perf.MoveCount{{From: 0, To: 1, Count: 3}, {From: 0, To: 2, Count: 4}, {From: 4, To: 0, Count: 5}},
+	}
+	assert.Equal(t, &result.Migrations{
+		By: "switches", Total: 12, SameCore: 3, SameLLC: 4, CrossNode: 5,
+		FromNode: map[string]uint64{"1": 5}, ToNode: map[string]uint64{"0": 5}, Lost: 2, Worse: worse,
+	}, o.Migrations(m))
+
+	o.unseen(hint.With(errors.New("the ring is damaged"), "none"))
+	assert.Nil(t, o.Migrations(m))
+	assert.Equal(t, Outcome{MovesWorse: &result.Warning{
+		Code: "no-migrations", Message: "migrations are not counted: the ring is damaged", Hint: "none",
+	}}, o)
+}
