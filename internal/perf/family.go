@@ -1,7 +1,7 @@
 package perf
 
-// Family follows the threads of the processes that a thread starts, and of all that those start. Close, and but for
-// Stop everything else, is for one goroutine at a time.
+// Family follows the threads of the processes that a thread starts, and of all that those start. But for Stop it is for
+// one goroutine at a time.
 type Family struct {
 	family
 	method   TraceMethod
@@ -10,9 +10,11 @@ type Family struct {
 
 // family is what depends on the system.
 type family interface {
-	Wait() bool
-	Stop()
 	moveSource
+	// Wait returns true when there is enough to be read, and false after Stop.
+	Wait() bool
+	// Stop ends Wait, now and later, from any goroutine.
+	Stop()
 }
 
 // Method returns where the moves come from.

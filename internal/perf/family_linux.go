@@ -51,7 +51,7 @@ func openMigrateTasks(_ int, cpus []int, fsys fs.FS) (*tracer[sighting], error) 
 	if err != nil {
 		return nil, err
 	}
-	attr.Bits = unix.PerfBitTask
+	attr.Bits, attr.Wakeup = unix.PerfBitTask|unix.PerfBitWatermark, wakeup(len(cpus))
 	t := &tracer[sighting]{of: func(r record) (sighting, bool, error) {
 		if r.kind != unix.PERF_RECORD_SAMPLE {
 			return parseLife(r)
@@ -64,11 +64,14 @@ func openMigrateTasks(_ int, cpus []int, fsys fs.FS) (*tracer[sighting], error) 
 
 // openInheritedSwitches opens an event that never happens, for the records of context switches beside it (see
 // openSwitches), on the thread and whatever it starts. Only with an event for each CPU has it a ring (perf_mmap in the
-// kernel's kernel/events/core.c).
+// kernel's kernel/events/core.c). That a thread comes onto a CPU is enough; that it leaves says the same again.
 func openInheritedSwitches(tid int, cpus []int, _ fs.FS) (*tracer[sighting], error) {
 	t := &tracer[sighting]{of: func(r record) (sighting, bool, error) {
 		if r.kind != unix.PERF_RECORD_SWITCH {
 			return parseLife(r)
+		}
+		if r.misc&unix.PERF_RECORD_MISC_SWITCH_OUT != 0 {
+			return sighting{}, false, nil
 		}
 		s, err := parseSwitch(r.body)
 		return s, true, err
@@ -78,9 +81,14 @@ func openInheritedSwitches(tid int, cpus []int, _ fs.FS) (*tracer[sighting], err
 		Config:      unix.PERF_COUNT_SW_DUMMY,
 		Sample_type: unix.PERF_SAMPLE_TID | unix.PERF_SAMPLE_TIME | unix.PERF_SAMPLE_CPU,
 		Bits: unix.PerfBitContextSwitch | unix.PerfBitSampleIDAll | unix.PerfBitExcludeKernel |
-			unix.PerfBitInherit | unix.PerfBitTask,
+			unix.PerfBitInherit | unix.PerfBitTask | unix.PerfBitWatermark,
+		Wakeup: wakeup(len(cpus)),
 	}, tid, cpus, "")
 }
+
+// wakeup returns how many bytes in one of so many rings wake its reader, which on a busy machine may have to wait for a
+// CPU: there is room for seven times as many.
+func wakeup(rings int) uint32 { return uint32(ringSize(rings) / 8) }
 
 // sighting is what a record tells of a thread.
 type sighting struct {
@@ -96,7 +104,7 @@ type kind uint8
 const (
 	begins kind = iota
 	ends
-	runs     // it comes onto its CPU, or leaves it
+	runs     // it comes onto a CPU
 	migrates // the scheduler has decided it
 )
 
@@ -140,7 +148,7 @@ type genealogy struct {
 func newGenealogy(pid, root int) genealogy { return genealogy{pid, root, map[int]*follower{}} }
 
 // see takes note of what was seen, in the order of time, and returns the move if it was one. A TID is another thread's
-// after its begin or end; it has none (0 or -1) when it is seen on its CPU for the last time.
+// after its begin or end.
 func (g genealogy) see(s sighting) (m Move, moved bool) {
 	f := g.at[s.tid]
 	switch s.kind {
@@ -168,8 +176,7 @@ type familyTrace struct {
 	genealogy
 }
 
-// Wait returns true when a ring is half full, as often as it has been filled by half, and false after Stop. It takes no
-// time of the CPU until then, so that what a trace costs is what there is to be read.
+// Wait returns true when some ring has an eighth more than at the last time, and false after Stop.
 func (f *familyTrace) Wait() bool {
 	fds := make([]unix.PollFd, 0, 1+len(f.events))
 	fds = append(fds, unix.PollFd{Fd: int32(f.stop), Events: unix.POLLIN})
@@ -209,6 +216,7 @@ func (f *familyTrace) Read() (moves []Move, lost uint64, err error) {
 			moves = append(moves, m)
 		}
 	}
+	f.spare = seen[:0]
 	return moves, lost, err
 }
 

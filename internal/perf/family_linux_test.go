@@ -8,8 +8,10 @@ import (
 	"os/exec"
 	"runtime"
 	"strconv"
+	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -18,21 +20,33 @@ import (
 
 	"gorun/internal/cpuset"
 	"gorun/internal/linux"
+	"gorun/internal/sysfs"
 )
 
 // asMover makes the test binary a process that moves itself n times between two CPUs, first to the first, and first
 // starts another one, with a session and children of its own, as often as the last of its arguments says.
 const asMover = "perf-move"
 
+// asPingPong makes it two threads that wake each other so many times.
+const asPingPong = "perf-ping-pong"
+
 func TestMain(m *testing.M) {
-	if len(os.Args) != 6 || os.Args[1] != asMover {
+	if len(os.Args) < 2 || !strings.HasPrefix(os.Args[1], "perf-") {
 		os.Exit(m.Run())
 	}
-	numbers := make([]int, 4)
-	for i, arg := range os.Args[2:] {
-		numbers[i], _ = strconv.Atoi(arg)
+	var numbers []int
+	for _, arg := range os.Args[2:] {
+		n, _ := strconv.Atoi(arg)
+		numbers = append(numbers, n)
 	}
-	if err := moveMyself(numbers[:2], numbers[2], numbers[3]); err != nil {
+	var err error
+	switch os.Args[1] {
+	case asMover:
+		err = moveMyself(numbers[:2], numbers[2], numbers[3])
+	case asPingPong:
+		err = pingPong(numbers[0])
+	}
+	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
@@ -138,7 +152,7 @@ func TestFamilyInAnotherPIDNamespace(t *testing.T) {
 
 // A reader need not look before there is much to be read, and none is kept from ending.
 func TestFamilyWait(t *testing.T) {
-	const moves = 10_000 // 40 bytes twice, or 64, on one of two CPUs: more than half of 512 KiB
+	const moves = 3000 // of 32 bytes four times, or 64, on one of two CPUs: more than an eighth of 512 KiB
 	eachFamily(t, func(t *testing.T, cpus []int, f *Family) {
 		require.NoError(t, moverCommand(cpus, moves, 0).Run())
 		assert.True(t, f.Wait())
@@ -190,19 +204,19 @@ func TestParseSightings(t *testing.T) {
 	if words(1)[0] == 0 {
 		t.Skip("big-endian")
 	}
-	s, ok, err := parseLife(record{unix.PERF_RECORD_FORK, life(7, 8, 6, 123456789012)})
+	s, ok, err := parseLife(record{unix.PERF_RECORD_FORK, 0, life(7, 8, 6, 123456789012)})
 	require.NoError(t, err)
 	assert.True(t, ok)
 	assert.Equal(t, sighting{kind: begins, pid: 7, tid: 8, parent: 6, Move: Move{NS: 123456789012}}, s)
-	s, ok, err = parseLife(record{unix.PERF_RECORD_EXIT, life(7, 8, 6, 5)})
+	s, ok, err = parseLife(record{unix.PERF_RECORD_EXIT, 0, life(7, 8, 6, 5)})
 	require.NoError(t, err)
 	assert.True(t, ok)
 	assert.Equal(t, ends, s.kind)
 	assert.Equal(t, 8, s.tid)
-	_, ok, err = parseLife(record{unix.PERF_RECORD_THROTTLE, nil})
+	_, ok, err = parseLife(record{unix.PERF_RECORD_THROTTLE, 0, nil})
 	require.NoError(t, err)
 	assert.False(t, ok)
-	_, _, err = parseLife(record{unix.PERF_RECORD_EXIT, life(7, 8, 6, 5)[:23]})
+	_, _, err = parseLife(record{unix.PERF_RECORD_EXIT, 0, life(7, 8, 6, 5)[:23]})
 	require.ErrorIs(t, err, errRing)
 
 	body := words(7|8<<32, 123456789012, 411)
@@ -262,4 +276,111 @@ func TestGenealogy(t *testing.T) {
 			}
 		}
 	})
+}
+
+// pingPong sends a byte there and back again, n times.
+func pingPong(n int) error {
+	var there, back [2]int
+	if err := errors.Join(unix.Pipe(there[:]), unix.Pipe(back[:])); err != nil {
+		return err
+	}
+	pass := func(from, to int) error {
+		b := make([]byte, 1)
+		for range n {
+			if _, err := unix.Read(from, b); err != nil {
+				return err
+			}
+			if _, err := unix.Write(to, b); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	passed := make(chan error)
+	go func() { passed <- pass(there[0], back[1]) }()
+	if _, err := unix.Write(there[1], []byte{1}); err != nil {
+		return err
+	}
+	return errors.Join(pass(back[0], there[1]), <-passed)
+}
+
+// What a trace costs a command that does nothing but switch, on one CPU and on all, and one that does nothing but start.
+func BenchmarkFamily(b *testing.B) {
+	const trips = 200_000
+	allowed, err := linux.GetAffinity(0)
+	require.NoError(b, err)
+	cpus, err := sysfs.ReadSet(os.DirFS("/"), "sys/devices/system/cpu/online")
+	require.NoError(b, err)
+	commands := []struct {
+		name string
+		on   cpuset.Set
+		argv []string
+		work int // that many times, in a run
+	}{
+		{"a-trip-on-one-CPU", cpuset.Of(allowed.First()), []string{os.Args[0], asPingPong, strconv.Itoa(trips)}, trips},
+		{"a-trip", allowed, []string{os.Args[0], asPingPong, strconv.Itoa(trips)}, trips},
+		{"a-start", allowed, []string{"/bin/sh", "-c", `i=0; while [ $i -lt 1000 ]; do /bin/true; i=$((i+1)); done`}, 1000},
+	}
+	usage := func(who int) time.Duration {
+		var used unix.Rusage
+		require.NoError(b, unix.Getrusage(who, &used))
+		return time.Duration(used.Utime.Nano() + used.Stime.Nano())
+	}
+	run := func(b *testing.B, openers []opener[sighting], on cpuset.Set, argv []string) (lost uint64) {
+		done := make(chan error)
+		go func() {
+			runtime.LockOSThread() // and ends with the thread
+			done <- linux.SetAffinity(0, on)
+			f, err := openFamily(openers, cpus.List(), os.DirFS("/"))
+			if err != nil && openers != nil {
+				done <- err
+				return
+			}
+			cmd := exec.Command(argv[0], argv[1:]...)
+			if f == nil {
+				done <- cmd.Run()
+				return
+			}
+			read := make(chan error)
+			go func() {
+				for f.Wait() {
+					_, n, err := f.Read()
+					lost += n
+					if err != nil {
+						read <- err
+						return
+					}
+				}
+				read <- nil
+			}()
+			err = cmd.Run()
+			f.Stop()
+			done <- errors.Join(err, <-read, f.Close())
+		}()
+		require.NoError(b, <-done)
+		if err := <-done; err != nil {
+			b.Skip(err)
+		}
+		return lost
+	}
+	for _, c := range commands {
+		for i := range len(familyOpeners) + 1 {
+			name, openers := "untraced", []opener[sighting](nil)
+			if i > 0 {
+				openers = familyOpeners[i-1 : i]
+				name = string(openers[0].method)
+			}
+			b.Run(c.name+"/"+name, func(b *testing.B) {
+				var lost uint64
+				theirs, ours := usage(unix.RUSAGE_CHILDREN), usage(unix.RUSAGE_SELF)
+				for b.Loop() {
+					lost += run(b, openers, c.on, c.argv)
+				}
+				theirs, ours = usage(unix.RUSAGE_CHILDREN)-theirs, usage(unix.RUSAGE_SELF)-ours
+				b.ReportMetric(float64(theirs.Nanoseconds())/float64(b.N*c.work), "CPU-ns/unit")
+				b.ReportMetric(float64(ours.Nanoseconds())/float64(b.N*c.work), "tracer-CPU-ns/unit")
+				b.ReportMetric(float64(lost)/float64(b.N), "lost/run")
+			})
+		}
+	}
 }

@@ -16,6 +16,7 @@ var errRing = errors.New("damaged perf ring buffer")
 // record is one entry of a ring.
 type record struct {
 	kind uint32 // PERF_RECORD_*
+	misc uint16 // PERF_RECORD_MISC_*
 	body []byte // what follows the header; good until the next record is read
 }
 
@@ -45,11 +46,12 @@ func (r *ring) drain(visit func(record) error) error {
 		}
 		header := r.bytes(tail, headerSize)
 		kind := binary.NativeEndian.Uint32(header)
+		misc := binary.NativeEndian.Uint16(header[4:])
 		size := uint64(binary.NativeEndian.Uint16(header[6:]))
 		if size < headerSize || size > unread {
 			return fmt.Errorf("%w: a record of %d bytes where %d are unread", errRing, size, unread)
 		}
-		if err := visit(record{kind, r.bytes(tail, size)[headerSize:]}); err != nil {
+		if err := visit(record{kind, misc, r.bytes(tail, size)[headerSize:]}); err != nil {
 			return err
 		}
 		tail += size

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/binary"
 	"errors"
+	"fmt"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -53,6 +54,9 @@ type entry struct {
 
 func drained(r *ring) (entries []entry, err error) {
 	err = r.drain(func(r record) error {
+		if r.misc != 0x2000 {
+			return fmt.Errorf("misc is %#x", r.misc)
+		}
 		entries = append(entries, entry{r.kind, bytes.Clone(r.body)})
 		return nil
 	})

@@ -213,6 +213,7 @@ type tracer[T timed] struct {
 	events []*event
 	of     func(record) (found T, ok bool, err error)
 	held   []T    // for the next Read
+	spare  []T    // what the last Read returned, if its caller has no more use for it
 	told   uint64 // lost records that Read has told of
 }
 
@@ -249,7 +250,8 @@ func (t *tracer[T]) Read() ([]T, uint64, error) {
 	if len(t.events) == 0 {
 		return nil, 0, &linux.Error{Op: "read the trace of migrations", Err: os.ErrClosed} // no trace is not no move
 	}
-	found, err := t.drain(t.held)
+	found, err := t.drain(append(t.spare, t.held...))
+	t.spare = nil
 	last := int64(math.MinInt64)
 	for _, f := range found {
 		last = max(last, f.time())
@@ -262,7 +264,7 @@ func (t *tracer[T]) Read() ([]T, uint64, error) {
 	}
 	slices.SortStableFunc(found, func(a, b T) int { return cmp.Compare(a.time(), b.time()) })
 	end, _ := slices.BinarySearchFunc(found, last+1, func(f T, ns int64) int { return cmp.Compare(f.time(), ns) })
-	t.held = slices.Clone(found[end:])
+	t.held = append(t.held[:0], found[end:]...)
 
 	var sum uint64
 	for _, e := range t.events {
@@ -274,7 +276,7 @@ func (t *tracer[T]) Read() ([]T, uint64, error) {
 	}
 	lost := sum - t.told
 	t.told = sum
-	return found[:end:end], lost, nil
+	return found[:end], lost, nil
 }
 
 // drain appends what is found in the rings.

@@ -234,13 +234,13 @@ func TestTraceCountsTheLost(t *testing.T) {
 }
 
 func TestParseLost(t *testing.T) {
-	lost, err := parseLost(record{unix.PERF_RECORD_LOST, words(1, 7)})
+	lost, err := parseLost(record{unix.PERF_RECORD_LOST, 0, words(1, 7)})
 	require.NoError(t, err)
 	assert.Equal(t, uint64(7), lost)
-	lost, err = parseLost(record{unix.PERF_RECORD_LOST_SAMPLES, words(8)})
+	lost, err = parseLost(record{unix.PERF_RECORD_LOST_SAMPLES, 0, words(8)})
 	require.NoError(t, err)
 	assert.Equal(t, uint64(8), lost)
-	for _, r := range []record{{unix.PERF_RECORD_LOST, words(1)}, {unix.PERF_RECORD_LOST_SAMPLES, nil}} {
+	for _, r := range []record{{unix.PERF_RECORD_LOST, 0, words(1)}, {unix.PERF_RECORD_LOST_SAMPLES, 0, nil}} {
 		_, err := parseLost(r)
 		assert.ErrorIs(t, err, errRing)
 	}
