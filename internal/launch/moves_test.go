@@ -65,8 +65,10 @@ func TestMovesOfACommandAndItsDescendants(t *testing.T) {
 	argv := shell(`"$0" "$@" & setsid "$0" "$@"; wait`, os.Args[0], asMover)
 	argv = append(argv, slices.Repeat([]string{strconv.Itoa(a), strconv.Itoa(b)}, moves)...)
 	o := runTraced(t, b, argv...)
+	if o.MovesLost > 0 {
+		t.Skipf("%d records were lost: this user has too many other rings", o.MovesLost)
+	}
 	assert.Equal(t, []perf.MoveCount{{From: a, To: b, Count: 2 * moves}, {From: b, To: a, Count: 2 * moves}}, o.Moves)
-	assert.Zero(t, o.MovesLost)
 	m, err := topology.Read(os.DirFS("/"))
 	require.NoError(t, err)
 	assert.EqualValues(t, 4*moves, o.Migrations(m).Total)

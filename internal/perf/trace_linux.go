@@ -213,7 +213,7 @@ type tracer[T timed] struct {
 	events []*event
 	of     func(record) (found T, ok bool, err error)
 	held   []T    // for the next Read
-	spare  []T    // what the last Read returned, if its caller has no more use for it
+	spare  []T    // what the last Read returned, emptied by a caller that has no more use for it
 	told   uint64 // lost records that Read has told of
 }
 
@@ -251,7 +251,6 @@ func (t *tracer[T]) Read() ([]T, uint64, error) {
 		return nil, 0, &linux.Error{Op: "read the trace of migrations", Err: os.ErrClosed} // no trace is not no move
 	}
 	found, err := t.drain(append(t.spare, t.held...))
-	t.spare = nil
 	last := int64(math.MinInt64)
 	for _, f := range found {
 		last = max(last, f.time())
