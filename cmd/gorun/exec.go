@@ -311,14 +311,18 @@ func (o *execOptions) watch(ctx context.Context, r launch.Request) (err error) {
 	}
 	r.Stdin, r.Stdout, r.Stderr = os.Stdin, os.Stdout, os.Stderr
 	r.Passed = true
+	r.Migrations = o.stat || o.flags.Changed("format") || o.output.out != ""
 	if r.Metric == nil {
 		r.Keep = 0 // nothing stands between the command and its output
 	}
 	finish := s.watcher.Watch()
 	// Signals are the command's: it decides whether they end it.
-	sample, outcome, err := r.Measure(context.WithoutCancel(ctx))
+	sample, outcome, err := r.Measure(context.WithoutCancel(ctx), m.Machine)
 	if err != nil {
 		return err
+	}
+	if outcome.MovesWorse != nil {
+		s.run.Warnings = append(s.run.Warnings, *outcome.MovesWorse)
 	}
 	finish(&sample)
 	s.run.Samples = append(s.run.Samples, sample)
@@ -395,7 +399,7 @@ func takeExec(e env) (take, error) {
 			var outcome launch.Outcome
 			for range warmup + 1 {
 				finish := watcher.Watch()
-				if sample, outcome, err = r.Measure(ctx); err != nil {
+				if sample, outcome, err = r.Measure(ctx, m); err != nil {
 					return err
 				}
 				if failure := outcome.Failure(); failure != "" {

@@ -7,6 +7,7 @@ import (
 
 	"gorun/internal/linux"
 	"gorun/internal/result"
+	"gorun/internal/topology"
 )
 
 // Request is a command, what it is started with, and what is read off it.
@@ -18,14 +19,15 @@ type Request struct {
 
 // Measure runs the command once. The error is that it never ran, and why; a command that failed is a sample too, and
 // Failure says so. The figure is looked for in what the command writes to stdout, and then in what it writes to stderr.
-func (r Request) Measure(ctx context.Context) (result.Sample, Outcome, error) {
+// m is the machine, to tell migrations apart.
+func (r Request) Measure(ctx context.Context, m *topology.Machine) (result.Sample, Outcome, error) {
 	o, err := Run(ctx, r.Command, r.Setting)
 	if err != nil {
 		return result.Sample{}, o, err
 	}
 	v := result.Exec{
 		ExitCode: o.ExitCode, Signal: o.Signal, TimedOut: o.TimedOut, MaxRSSBytes: o.MaxRSSBytes,
-		MaxRSSFloorBytes: o.MaxRSSFloorBytes, Killed: o.Killed,
+		MaxRSSFloorBytes: o.MaxRSSFloorBytes, Killed: o.Killed, Migrations: o.Migrations(m),
 	}
 	s := result.Sample{
 		Seconds: o.WallSeconds, UserSeconds: o.UserSeconds, SystemSeconds: o.SystemSeconds, Partial: ctx.Err() != nil,

@@ -24,7 +24,8 @@ func measured(t *testing.T, script, metric string) (result.Sample, Outcome) {
 		require.NoError(t, err)
 		r.Metric = &m
 	}
-	s, o, err := r.Measure(t.Context())
+	machine := recorded(t, "qemu-cpu2")
+	s, o, err := r.Measure(t.Context(), machine)
 	require.NoError(t, err)
 	return s, o
 }
@@ -58,9 +59,10 @@ func TestMeasure(t *testing.T) {
 	require.Len(t, s.Doubts, 1)
 	assert.Contains(t, s.Doubts[0].Reason, "nothing in the output matches the metric")
 
+	machine := recorded(t, "qemu-cpu2")
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	s, _, err := Request{Command: command("sleep", "600")}.Measure(ctx)
+	s, _, err := Request{Command: command("sleep", "600")}.Measure(ctx, machine)
 	require.NoError(t, err)
 	assert.True(t, s.Partial)
 }
@@ -80,9 +82,10 @@ func TestFailure(t *testing.T) {
 	assert.True(t, strings.HasSuffix(o.Failure(), " 998 999"), o.Failure())
 	assert.NotContains(t, o.Failure(), " 9 ", "the end is enough")
 
+	machine := recorded(t, "qemu-cpu2")
 	c := command("sleep", "600")
 	c.Timeout = 1
-	_, o, err := Request{Command: c}.Measure(t.Context())
+	_, o, err := Request{Command: c}.Measure(t.Context(), machine)
 	require.NoError(t, err)
 	assert.Equal(t, "the command took longer than the timeout", o.Failure())
 }

@@ -29,7 +29,7 @@ var familyOpeners = []opener[sighting]{
 // By the tracepoint the traced pay nothing that could be measured, but each ring gets the moves and forks of the whole
 // machine. By the switches each context switch takes 0.5 µs of CPU time more (two processes that wake each other through
 // pipes 200,000 times: 0.71 s instead of 0.48), and each new thread a kernel object a CPU, as for any inherited event
-// with rings; the reader takes 0.12 µs a switch of its own. With two CPUs for 14 threads, up to a tenth of the records of
+// with rings; the reader takes 0.12 µs a switch of its own. With two CPUs for 14 threads, up to a sixth of the records of
 // such a pair were lost, mostly none. Until a ring has something to be read, the reader takes nothing. BenchmarkFamily,
 // on 2 CPUs with Linux 6.18.
 func OpenFamily(cpus []int, fsys fs.FS) (*Family, error) {

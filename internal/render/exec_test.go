@@ -24,7 +24,7 @@ func execRun() *result.Run {
 	run.Spec = execSpec{Command: []string{"make", "-j", "two words"}, CPUs: "0", Nice: ptr(5)}
 	values, err := result.ValuesOf(result.Exec{
 		ExitCode: 143, Signal: 15, MaxRSSBytes: 123 << 20, MaxRSSFloorBytes: 15 << 20, Killed: 2, Metric: ptr(1234.5),
-		Migrations: &result.NumaMigrations{By: "switches", Total: 7, SameLLC: 4, CrossNode: 3},
+		Migrations: &result.Migrations{By: "switches", Total: 7, SameLLC: 4, CrossNode: 3},
 	})
 	if err != nil {
 		panic(err)

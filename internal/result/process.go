@@ -65,7 +65,7 @@ type Exec struct {
 	Killed int      `json:"killed,omitempty"` // descendants that were still there at the command's end
 	Metric *float64 `json:"metric,omitempty"` // the command's own figure
 
-	Migrations *NumaMigrations `json:"migrations,omitempty"`
+	Migrations *Migrations `json:"migrations,omitempty"`
 }
 
 // Lines are how to have a setting of a command without gorun.
