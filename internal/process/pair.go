@@ -182,7 +182,7 @@ func pairSample(r PairRequest, talks bool, answers []sideAnswer, start time.Dura
 		}
 		return float64(loops) / seconds
 	}
-	done := uint64(0)
+	done, least := uint64(0), r.Loops
 	for i, a := range answers {
 		cpu := []int{r.A, r.B}[i]
 		seconds := max(0, (time.Duration(a.EndNS) - start).Seconds())
@@ -191,6 +191,7 @@ func pairSample(r PairRequest, talks bool, answers []sideAnswer, start time.Dura
 			CallsPerSecond: rate(a.Loops, seconds),
 		})
 		done += a.Loops
+		least = min(least, a.Loops)
 		s.Seconds = max(s.Seconds, seconds)
 		s.UserSeconds += a.User
 		s.SystemSeconds += a.System
@@ -206,7 +207,9 @@ func pairSample(r PairRequest, talks bool, answers []sideAnswer, start time.Dura
 		v.RoundTrip = answers[0].Trips
 	}
 	v.CallsPerSecond = rate(done, s.Seconds)
-	v.RealSeconds, v.UserSeconds, v.SystemSeconds = s.Seconds, s.UserSeconds, s.SystemSeconds
+	if least > 0 {
+		v.NsPerLoop = 1e9 * s.Seconds / float64(least)
+	}
 	s.Placement.Verified = len(s.Placement.Mismatches) == 0
 	s.Values, err = result.ValuesOf(v)
 	return s, err

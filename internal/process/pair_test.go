@@ -49,7 +49,7 @@ func TestMeasurePair(t *testing.T) {
 					user, system, last = user+p.UserSeconds, system+p.SystemSeconds, max(last, p.RealSeconds)
 				}
 				assert.Positive(t, user+system)
-				assert.Equal(t, []float64{last, user, system}, []float64{v.RealSeconds, v.UserSeconds, v.SystemSeconds})
+				assert.InEpsilon(t, 1e9*last/loops, v.NsPerLoop, 1e-9)
 				assert.Equal(t, []float64{last, user, system}, []float64{s.Seconds, s.UserSeconds, s.SystemSeconds})
 				calls := 2.0 * loops
 				if work.Talks {
@@ -106,6 +106,8 @@ func TestPairSampleMismatch(t *testing.T) {
 	assert.Equal(t, []string{"the process of CPU 2 ended on CPU 5"}, s.Placement.Mismatches)
 	calls, _ := s.Values.Number("calls_per_second")
 	assert.Equal(t, 19/2.0, calls)
+	ns, _ := s.Values.Number("ns_per_loop")
+	assert.Equal(t, 2e9/9, ns)
 }
 
 func TestPercentiles(t *testing.T) {

@@ -22,6 +22,7 @@ type Plan struct {
 	NumaRows []NumaRow    `json:"numa_rows,omitempty"` // of numa
 	Rows     []ContendRow `json:"rows,omitempty"`      // of contend
 	Pairs    *PlanPairs   `json:"pairs,omitempty"`     // of c2c
+	PairRows []PairRow    `json:"pair_rows,omitempty"` // of pair
 }
 
 // Estimate is how long a matrix is likely to take.

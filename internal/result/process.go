@@ -1,7 +1,7 @@
 package result
 
 // ProcessPair are the values of one sample of `gorun pair`: two processes that start together, each on its CPU. The
-// sample's seconds are those from the common start to the end of the last.
+// sample's seconds are those from the common start to the end of the last, its user and system seconds those of both.
 type ProcessPair struct {
 	CPUA     int    `json:"cpu_a"`
 	CPUB     int    `json:"cpu_b"`
@@ -10,9 +10,7 @@ type ProcessPair struct {
 	Loops    uint64 `json:"loops"`    // asked of each process; where two talk, the round trips
 
 	CallsPerSecond float64 `json:"calls_per_second"` // loops of both over the sample's seconds; a round trip counts once
-	RealSeconds    float64 `json:"real_seconds"`
-	UserSeconds    float64 `json:"user_seconds"` // of both
-	SystemSeconds  float64 `json:"system_seconds"`
+	NsPerLoop      float64 `json:"ns_per_loop"`      // the sample's seconds over the loops of one process
 
 	Processes []PairProcess `json:"processes"`            // A, B
 	RoundTrip *Percentiles  `json:"round_trip,omitempty"` // where two talk
@@ -27,6 +25,15 @@ type PairProcess struct {
 	UserSeconds    float64 `json:"user_seconds"`
 	SystemSeconds  float64 `json:"system_seconds"`
 	CallsPerSecond float64 `json:"calls_per_second"`
+}
+
+// PairRow is a pair that `gorun pair` measures, or a relation that no two CPUs of the run have.
+type PairRow struct {
+	CPUA     int    `json:"cpu_a"` // -1: there is no pair
+	CPUB     int    `json:"cpu_b"`
+	Relation string `json:"relation"`
+	Loops    uint64 `json:"loops"`             // of each process; where two talk, the round trips
+	Lacking  string `json:"lacking,omitempty"` // why there is no pair
 }
 
 // Percentiles are those of round trips in nanoseconds (nearest rank), each within 0.2%. A reading of the clock is in

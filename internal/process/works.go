@@ -1,0 +1,125 @@
+package process
+
+import (
+	"cmp"
+	"fmt"
+	"io/fs"
+	"slices"
+	"strings"
+
+	"gorun/csrc"
+	"gorun/internal/cpuset"
+	"gorun/internal/hint"
+	"gorun/internal/numa"
+	"gorun/internal/result"
+	"gorun/internal/topology"
+)
+
+// defaultLoops are how many take about 0.2 s, of each process: apart on two CPUs, and both on one. Two on one CPU wake
+// each other without a word to another CPU, but hand a turn over in shared memory only by giving the CPU away: at
+// 20 µs where sched_yield(2) does that, and at a time slice of some milliseconds where it does not.
+var defaultLoops = map[string]struct{ apart, sameCPU uint64 }{
+	"syscall":        {1_000_000, 1_000_000},
+	"spin":           {100_000_000, 100_000_000},
+	"sum":            {300_000_000, 300_000_000},
+	"pingpong-pipe":  {2_000, 50_000},
+	"pingpong-futex": {2_000, 50_000},
+	"pingpong-shm":   {500_000, 500},
+}
+
+// DefaultLoops is how many loops a process of a pair makes where nobody says.
+func DefaultLoops(work string, relation topology.Relation) uint64 {
+	if relation == topology.SameCPU {
+		return defaultLoops[work].sameCPU
+	}
+	return defaultLoops[work].apart
+}
+
+// LookupWork refuses a work that there is not.
+func LookupWork(name string) error {
+	_, err := talk(name)
+	if err != nil {
+		return hint.With(err, "there are "+strings.Join(WorkNames(), ", "))
+	}
+	return nil
+}
+
+// WorkNames are the works of a pair, the default first.
+func WorkNames() []string {
+	names := make([]string, len(csrc.Works))
+	for i, w := range csrc.Works {
+		names[i] = w.Name
+	}
+	return names
+}
+
+// WorkWords lists the works for completion: a name, a tab, what a process does.
+func WorkWords() []string {
+	words := make([]string, len(csrc.Works))
+	for i, w := range csrc.Works {
+		words[i] = w.Name + "\t" + w.Usage
+	}
+	return words
+}
+
+// ReadL2 is the size in bytes of the second-level cache that a CPU has or shares; 1 MiB where the kernel does not tell.
+func ReadL2(root fs.FS, cpu int) (uint64, error) {
+	caches, err := numa.ReadCaches(root, cpu)
+	if i := slices.IndexFunc(caches, func(c result.Cache) bool { return c.Level == 2 }); i >= 0 {
+		return cmp.Or(caches[i].Bytes, 1<<20), err
+	}
+	return 1 << 20, err
+}
+
+// lacking says why no two CPUs of a run have a relation.
+var lacking = [...]string{
+	topology.SameCPU:   "there is none",
+	topology.SameCore:  "no core has two of them",
+	topology.SameLLC:   "no last-level cache has two cores of them",
+	topology.SameNode:  "no node has two last-level caches of them",
+	topology.CrossNode: "they are of one node",
+}
+
+// AutoRows are the pairs of AutoPairs, each with so many loops (0: as many as DefaultLoops says), and between them, in
+// their places, the relations that no two of the CPUs have.
+func AutoRows(m *topology.Machine, cpus cpuset.Set, work string, loops uint64) []result.PairRow {
+	pairs := AutoPairs(m, cpus)
+	rows := make([]result.PairRow, 0, len(topology.Relations))
+	for _, relation := range topology.Relations {
+		i := slices.IndexFunc(pairs, func(p PairCPUs) bool { return p.Relation == relation })
+		if i < 0 {
+			rows = append(rows, result.PairRow{CPUA: -1, CPUB: -1, Relation: relation.String(), Lacking: lacking[relation]})
+			continue
+		}
+		rows = append(rows, Row(pairs[i], work, loops))
+	}
+	return rows
+}
+
+// Row is a pair as results show it.
+func Row(p PairCPUs, work string, loops uint64) result.PairRow {
+	return result.PairRow{
+		CPUA: p.A, CPUB: p.B, Relation: p.Relation.String(), Loops: cmp.Or(loops, DefaultLoops(work, p.Relation)),
+	}
+}
+
+// Lacking warns of the relations that have no pair; false where all have one.
+func Lacking(rows []result.PairRow) (w result.Warning, some bool) {
+	var names, reasons []string
+	for _, row := range rows {
+		if row.Lacking != "" {
+			names = append(names, row.Relation)
+			reasons = append(reasons, fmt.Sprintf("%s (%s)", row.Relation, row.Lacking))
+		}
+	}
+	if len(names) == len(rows)-1 {
+		return result.Warning{
+			Code:    "one-pair",
+			Message: "the run has one CPU, so there is nothing to compare: " + strings.Join(names, ", ") + " need two or more",
+			Hint:    "give more by --cpus; gorun topo shows which are ours",
+		}, true
+	}
+	return result.Warning{
+		Code: "no-pair", Message: "no two CPUs of the run are " + strings.Join(reasons, ", "),
+	}, len(names) > 0
+}

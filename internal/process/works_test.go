@@ -1,0 +1,83 @@
+package process
+
+import (
+	"testing"
+	"testing/fstest"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"gorun/csrc"
+	"gorun/internal/cpuset"
+	"gorun/internal/hint"
+	"gorun/internal/result"
+	"gorun/internal/topology"
+)
+
+func TestWorks(t *testing.T) {
+	assert.Len(t, defaultLoops, len(csrc.Works))
+	for i, name := range WorkNames() {
+		require.NoError(t, LookupWork(name))
+		assert.Positive(t, DefaultLoops(name, topology.SameCPU), name)
+		assert.Positive(t, DefaultLoops(name, topology.CrossNode), name)
+		assert.Equal(t, name+"\t"+csrc.Works[i].Usage, WorkWords()[i])
+	}
+	assert.Less(t, DefaultLoops("pingpong-shm", topology.SameCPU), DefaultLoops("pingpong-shm", topology.SameCore))
+	err := LookupWork("rest")
+	require.EqualError(t, err, `no work "rest"`)
+	assert.Contains(t, hint.Of(err), "syscall, spin, ")
+}
+
+func TestReadL2(t *testing.T) {
+	fsys := fstest.MapFS{}
+	cache := func(index, level, kind, size string) {
+		dir := "sys/devices/system/cpu/cpu3/cache/" + index + "/"
+		fsys[dir+"level"] = &fstest.MapFile{Data: []byte(level)}
+		fsys[dir+"type"] = &fstest.MapFile{Data: []byte(kind)}
+		fsys[dir+"size"] = &fstest.MapFile{Data: []byte(size)}
+	}
+	read := func(cpu int) uint64 {
+		bytes, err := ReadL2(fsys, cpu)
+		require.NoError(t, err)
+		return bytes
+	}
+	cache("index0", "1", "Data", "48K")
+	assert.EqualValues(t, 1<<20, read(3), "there is none")
+	cache("index2", "2", "Unified", "2048K")
+	cache("index3", "3", "Unified", "32M")
+	assert.EqualValues(t, 2<<20, read(3))
+	assert.EqualValues(t, 1<<20, read(4), "nothing is told")
+	cache("index2", "2", "Unified", "0K")
+	assert.EqualValues(t, 1<<20, read(3), "some hypervisors tell of no size")
+	cache("index2", "2", "Unified", "much")
+	_, err := ReadL2(fsys, 3)
+	require.Error(t, err)
+}
+
+func TestAutoRows(t *testing.T) {
+	rows := AutoRows(machine(2), cpuset.Of(0, 1, 4), "pingpong-shm", 0)
+	assert.Equal(t, []result.PairRow{
+		{CPUA: 0, CPUB: 0, Relation: "same-cpu", Loops: 500},
+		{CPUA: 0, CPUB: 1, Relation: "same-core", Loops: 500_000},
+		{CPUA: -1, CPUB: -1, Relation: "same-llc", Lacking: "no last-level cache has two cores of them"},
+		{CPUA: 0, CPUB: 4, Relation: "same-node", Loops: 500_000},
+		{CPUA: -1, CPUB: -1, Relation: "cross-node", Lacking: "they are of one node"},
+	}, rows)
+	w, some := Lacking(rows)
+	assert.True(t, some)
+	assert.Equal(t, "no two CPUs of the run are same-llc (no last-level cache has two cores of them), "+
+		"cross-node (they are of one node)", w.Message)
+	assert.Empty(t, w.Hint, "nothing on this machine helps")
+
+	rows = AutoRows(machine(2), cpuset.Range(0, 15), "spin", 7)
+	for _, row := range rows {
+		assert.EqualValues(t, 7, row.Loops)
+	}
+	_, some = Lacking(rows)
+	assert.False(t, some)
+
+	w, some = Lacking(AutoRows(machine(2), cpuset.Of(3), "spin", 7))
+	assert.True(t, some)
+	assert.Contains(t, w.Message, "same-core, same-llc, same-node, cross-node need two or more")
+	assert.NotEmpty(t, w.Hint)
+}
