@@ -402,43 +402,24 @@ func runMatrix(ctx context.Context, o *matrixOptions) (err error) {
 			return err
 		}
 	}
-	if err := o.sample(ctx, s, board, take, &taken); err != nil {
+	if err := s.takeTurns(ctx, board, o.output.quiet, &taken, o.turn(s, take)); err != nil {
 		return err
 	}
-	board.Judge()
 	o.explain(s.run)
 	return s.finish(ctx, o.output, o.metrics, o.strict)
 }
 
-// sample takes the samples that the board asks for.
-func (o *matrixOptions) sample(ctx context.Context, s *session, board *matrix.Board, take take,
-	taken *tally,
-) (err error) {
-	draw := func(result.Standing) {}
-	if !o.output.quiet && o.env.progress.Terminal {
-		scoreboard := render.Scoreboard{W: o.env.stderr, Opts: o.env.progress}
-		defer scoreboard.Erase()
-		draw = scoreboard.Draw
-	}
-	runner := matrix.Runner{
-		Board: board, Draw: draw, Now: o.env.now,
-		Take: func(ctx context.Context, slot result.Slot) (result.Sample, error) {
-			sample, warnings := take(ctx, s.run.Cells[slot.Cell], s.run.Matrix.Warmup)
-			for _, warning := range warnings {
-				if !slices.Contains(s.run.Warnings, warning) {
-					s.run.Warnings = append(s.run.Warnings, warning)
-				}
+// turn takes a sample of the cell whose turn it is.
+func (o *matrixOptions) turn(s *session, take take) func(context.Context, result.Slot) (result.Sample, error) {
+	return func(ctx context.Context, slot result.Slot) (result.Sample, error) {
+		sample, warnings := take(ctx, s.run.Cells[slot.Cell], s.run.Matrix.Warmup)
+		for _, warning := range warnings {
+			if !slices.Contains(s.run.Warnings, warning) {
+				s.run.Warnings = append(s.run.Warnings, warning)
 			}
-			return sample, nil
-		},
-		Keep: func(sample result.Sample) error {
-			s.done.Add(1)
-			taken.add(sample)
-			return s.journal.Write(result.Line{Sample: &sample})
-		},
+		}
+		return sample, nil
 	}
-	s.run.Partial, err = runner.Run(ctx)
-	return err
 }
 
 // openCells is the code of the warning that the budget ended too early.

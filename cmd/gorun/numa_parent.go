@@ -15,7 +15,6 @@ import (
 	"gorun/internal/matrix"
 	"gorun/internal/measure"
 	"gorun/internal/numa"
-	"gorun/internal/render"
 	"gorun/internal/result"
 )
 
@@ -185,37 +184,22 @@ func (p *numaParent) putLoad(s *result.Sample, before load.Reading) error {
 }
 
 // sample takes all samples: in turns, judged as a matrix is, or row by row.
-func (p *numaParent) sample(ctx context.Context, taken *tally) (err error) {
-	run := p.s.run
-	keep := func(sample result.Sample) error {
-		p.s.done.Add(1)
-		taken.add(sample)
-		return p.s.journal.Write(result.Line{Sample: &sample})
-	}
-	if p.o.sampling.warmup > 0 {
-		for range p.o.sampling.warmup {
-			if _, err := p.take(ctx, 0); err != nil || ctx.Err() != nil {
-				run.Partial = true
-				return err
-			}
+func (p *numaParent) sample(ctx context.Context, taken *tally) error {
+	for range p.o.sampling.warmup {
+		if _, err := p.take(ctx, 0); err != nil || ctx.Err() != nil {
+			p.s.run.Partial = true
+			return err
 		}
 	}
 	if p.board == nil {
-		return p.inBlocks(ctx, keep)
+		return p.inBlocks(ctx, func(sample result.Sample) error {
+			p.s.done.Add(1)
+			taken.add(sample)
+			return p.s.journal.Write(result.Line{Sample: &sample})
+		})
 	}
-	draw := func(result.Standing) {}
-	if !p.o.output.quiet && p.o.env.progress.Terminal {
-		scoreboard := render.Scoreboard{W: p.o.env.stderr, Opts: p.o.env.progress}
-		defer scoreboard.Erase()
-		draw = scoreboard.Draw
-	}
-	runner := matrix.Runner{
-		Board: p.board, Draw: draw, Now: p.o.env.now, Keep: keep,
-		Take: func(ctx context.Context, slot result.Slot) (result.Sample, error) { return p.take(ctx, slot.Cell) },
-	}
-	run.Partial, err = runner.Run(ctx)
-	p.board.Judge()
-	return err
+	return p.s.takeTurns(ctx, p.board, p.o.output.quiet, taken,
+		func(ctx context.Context, slot result.Slot) (result.Sample, error) { return p.take(ctx, slot.Cell) })
 }
 
 // inBlocks takes all samples of a row before those of the next. What drifts meanwhile falls on the rows, so none is judged.

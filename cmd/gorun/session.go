@@ -201,6 +201,29 @@ func (s *session) measure(ctx context.Context, f samplingFlags, duration time.Du
 	return err
 }
 
+// takeTurns takes the samples that the board asks for, and judges them, with a scoreboard while it lasts.
+func (s *session) takeTurns(ctx context.Context, board *matrix.Board, quiet bool, taken *tally,
+	take func(context.Context, result.Slot) (result.Sample, error),
+) (err error) {
+	draw := func(result.Standing) {}
+	if !quiet && s.env.progress.Terminal {
+		scoreboard := render.Scoreboard{W: s.env.stderr, Opts: s.env.progress}
+		defer scoreboard.Erase()
+		draw = scoreboard.Draw
+	}
+	runner := matrix.Runner{
+		Board: board, Draw: draw, Now: s.env.now, Take: take,
+		Keep: func(sample result.Sample) error {
+			s.done.Add(1)
+			taken.add(sample)
+			return s.journal.Write(result.Line{Sample: &sample})
+		},
+	}
+	s.run.Partial, err = runner.Run(ctx)
+	board.Judge()
+	return err
+}
+
 // typical is the sample of median wall time among those of the summary; false when there is none.
 func (s *session) typical() (result.Sample, bool) {
 	samples := slices.DeleteFunc(slices.Clone(s.run.Samples), func(sample result.Sample) bool {
