@@ -16,6 +16,17 @@ type Usage struct {
 	MajorFaults         uint64 // page faults with I/O
 }
 
+// Add returns what two have used.
+func (u Usage) Add(v Usage) Usage {
+	u.UserSeconds += v.UserSeconds
+	u.SystemSeconds += v.SystemSeconds
+	u.VoluntarySwitches += v.VoluntarySwitches
+	u.InvoluntarySwitches += v.InvoluntarySwitches
+	u.MinorFaults += v.MinorFaults
+	u.MajorFaults += v.MajorFaults
+	return u
+}
+
 // Sub returns what was used between v and u.
 func (u Usage) Sub(v Usage) Usage {
 	u.UserSeconds -= v.UserSeconds

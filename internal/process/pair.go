@@ -61,8 +61,7 @@ type sideAnswer struct {
 	Loops   uint64              `json:"loops"`
 	EndNS   int64               `json:"end_ns"` // 0: it never began
 	CPUSeen int                 `json:"cpu_seen"`
-	User    float64             `json:"user_seconds"`
-	System  float64             `json:"system_seconds"`
+	Used    linux.Usage         `json:"used"`
 	Trips   *result.Percentiles `json:"trips,omitempty"`
 	Stopped bool                `json:"stopped"`
 }
@@ -88,10 +87,9 @@ func RunPairSide(ctx context.Context, in io.Reader, out io.Writer) error {
 			return a, err
 		}
 		after, err := linux.ProcessUsage()
-		used := after.Sub(before)
 		return sideAnswer{
-			Loops: r.Loops, EndNS: r.EndNS, CPUSeen: r.CPU, User: used.UserSeconds, System: used.SystemSeconds,
-			Trips: percentiles(r.Trips), Stopped: r.Stopped,
+			Loops: r.Loops, EndNS: r.EndNS, CPUSeen: r.CPU, Used: after.Sub(before), Trips: percentiles(r.Trips),
+			Stopped: r.Stopped,
 		}, err
 	})
 }
@@ -143,6 +141,9 @@ func (r PairRequest) measure(ctx context.Context, c Command, ready func([]*membe
 		return s, err
 	}
 	answers, start, err := together[sideAnswer](ctx, c, members, func() error { return ready(members) })
+	if err != nil && ctx.Err() != nil {
+		answers, err = []sideAnswer{{CPUSeen: -1}, {CPUSeen: -1}}, nil // they were ended before they began
+	}
 	if err != nil {
 		return s, err
 	}
@@ -183,18 +184,18 @@ func pairSample(r PairRequest, talks bool, answers []sideAnswer, start time.Dura
 		return float64(loops) / seconds
 	}
 	done, least := uint64(0), r.Loops
+	var used linux.Usage // of both
 	for i, a := range answers {
 		cpu := []int{r.A, r.B}[i]
 		seconds := max(0, (time.Duration(a.EndNS) - start).Seconds())
 		v.Processes = append(v.Processes, result.PairProcess{
-			CPU: cpu, CPUSeen: a.CPUSeen, Loops: a.Loops, RealSeconds: seconds, UserSeconds: a.User, SystemSeconds: a.System,
-			CallsPerSecond: rate(a.Loops, seconds),
+			CPU: cpu, CPUSeen: a.CPUSeen, Loops: a.Loops, RealSeconds: seconds, UserSeconds: a.Used.UserSeconds,
+			SystemSeconds: a.Used.SystemSeconds, CallsPerSecond: rate(a.Loops, seconds),
 		})
 		done += a.Loops
 		least = min(least, a.Loops)
 		s.Seconds = max(s.Seconds, seconds)
-		s.UserSeconds += a.User
-		s.SystemSeconds += a.System
+		used = used.Add(a.Used)
 		s.Partial = s.Partial || a.Loops < r.Loops
 		s.Placement.Checked++
 		if a.CPUSeen >= 0 && a.CPUSeen != cpu {
@@ -206,6 +207,10 @@ func pairSample(r PairRequest, talks bool, answers []sideAnswer, start time.Dura
 		done = answers[0].Loops
 		v.RoundTrip = answers[0].Trips
 	}
+	s.UserSeconds, s.SystemSeconds = used.UserSeconds, used.SystemSeconds
+	sig := &s.Quality.Signals
+	sig.VoluntarySwitches, sig.InvoluntarySwitches = &used.VoluntarySwitches, &used.InvoluntarySwitches
+	sig.MinorFaults, sig.MajorFaults = &used.MinorFaults, &used.MajorFaults
 	v.CallsPerSecond = rate(done, s.Seconds)
 	if least > 0 {
 		v.NsPerLoop = 1e9 * s.Seconds / float64(least)

@@ -9,6 +9,7 @@ import (
 
 	"gorun/csrc"
 	"gorun/internal/cpuset"
+	"gorun/internal/linux"
 	"gorun/internal/result"
 	"gorun/internal/topology"
 )
@@ -87,6 +88,18 @@ func TestMeasurePairCutShort(t *testing.T) {
 	}
 }
 
+// One that never began is a partial sample too.
+func TestMeasurePairCutBefore(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	cpu := ours(t).First()
+	s, err := MeasurePair(ctx, self(asSide), PairRequest{PairCPUs: PairCPUs{A: cpu, B: cpu}, Work: "syscall", Loops: 1})
+	require.NoError(t, err)
+	assert.True(t, s.Partial)
+	assert.Zero(t, s.Seconds)
+	assert.Empty(t, s.Placement.Mismatches)
+}
+
 func TestMeasurePairErrors(t *testing.T) {
 	_, err := MeasurePair(t.Context(), self(asSide), PairRequest{Work: "rest"})
 	require.EqualError(t, err, `no work "rest"`)
@@ -97,13 +110,22 @@ func TestMeasurePairErrors(t *testing.T) {
 // A side that was seen elsewhere makes the placement wrong.
 func TestPairSampleMismatch(t *testing.T) {
 	r := PairRequest{PairCPUs: PairCPUs{A: 1, B: 2}, Loops: 10}
-	answers := []sideAnswer{{Loops: 10, EndNS: 3e9, CPUSeen: 1}, {Loops: 9, EndNS: 2e9, CPUSeen: 5}}
+	used := linux.Usage{
+		UserSeconds: 1, SystemSeconds: 2, VoluntarySwitches: 3, InvoluntarySwitches: 4, MinorFaults: 5, MajorFaults: 6,
+	}
+	answers := []sideAnswer{
+		{Loops: 10, EndNS: 3e9, CPUSeen: 1, Used: used}, {Loops: 9, EndNS: 2e9, CPUSeen: 5, Used: used},
+	}
 	s, err := pairSample(r, false, answers, 1e9)
 	require.NoError(t, err)
 	assert.Equal(t, 2.0, s.Seconds)
 	assert.True(t, s.Partial)
 	assert.False(t, s.Placement.Verified)
 	assert.Equal(t, []string{"the process of CPU 2 ended on CPU 5"}, s.Placement.Mismatches)
+	sig := s.Quality.Signals
+	assert.Equal(t, []float64{2, 4}, []float64{s.UserSeconds, s.SystemSeconds})
+	assert.Equal(t, []uint64{6, 8, 10, 12},
+		[]uint64{*sig.VoluntarySwitches, *sig.InvoluntarySwitches, *sig.MinorFaults, *sig.MajorFaults})
 	calls, _ := s.Values.Number("calls_per_second")
 	assert.Equal(t, 19/2.0, calls)
 	ns, _ := s.Values.Number("ns_per_loop")

@@ -73,11 +73,11 @@ func ReadL2(root fs.FS, cpu int) (uint64, error) {
 
 // lacking says why no two CPUs of a run have a relation.
 var lacking = [...]string{
-	topology.SameCPU:   "there is none",
-	topology.SameCore:  "no core has two of them",
-	topology.SameLLC:   "no last-level cache has two cores of them",
-	topology.SameNode:  "no node has two last-level caches of them",
-	topology.CrossNode: "they are of one node",
+	topology.SameCPU:   "there is no CPU",
+	topology.SameCore:  "no core has two of the CPUs",
+	topology.SameLLC:   "no last-level cache has two cores of the CPUs",
+	topology.SameNode:  "no node has two last-level caches of the CPUs",
+	topology.CrossNode: "the CPUs are of one node",
 }
 
 // AutoRows are the pairs of AutoPairs, each with so many loops (0: as many as DefaultLoops says), and between them, in

@@ -59,14 +59,14 @@ func TestAutoRows(t *testing.T) {
 	assert.Equal(t, []result.PairRow{
 		{CPUA: 0, CPUB: 0, Relation: "same-cpu", Loops: 500},
 		{CPUA: 0, CPUB: 1, Relation: "same-core", Loops: 500_000},
-		{CPUA: -1, CPUB: -1, Relation: "same-llc", Lacking: "no last-level cache has two cores of them"},
+		{CPUA: -1, CPUB: -1, Relation: "same-llc", Lacking: "no last-level cache has two cores of the CPUs"},
 		{CPUA: 0, CPUB: 4, Relation: "same-node", Loops: 500_000},
-		{CPUA: -1, CPUB: -1, Relation: "cross-node", Lacking: "they are of one node"},
+		{CPUA: -1, CPUB: -1, Relation: "cross-node", Lacking: "the CPUs are of one node"},
 	}, rows)
 	w, some := Lacking(rows)
 	assert.True(t, some)
-	assert.Equal(t, "no two CPUs of the run are same-llc (no last-level cache has two cores of them), "+
-		"cross-node (they are of one node)", w.Message)
+	assert.Equal(t, "no two CPUs of the run are same-llc (no last-level cache has two cores of the CPUs), "+
+		"cross-node (the CPUs are of one node)", w.Message)
 	assert.Empty(t, w.Hint, "nothing on this machine helps")
 
 	rows = AutoRows(machine(2), cpuset.Range(0, 15), "spin", 7)
