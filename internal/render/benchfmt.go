@@ -90,6 +90,26 @@ var numaBench = bench{
 	units: []benchUnit{{"ns/op", "lower", value("ns_per_access")}},
 }
 
+var pairBench = bench{
+	names: []benchPart{{"work", "work"}, {"a", "cpu_a"}, {"b", "cpu_b"}, {"relation", "relation"}},
+	times: value("loops"),
+	units: []benchUnit{
+		{"ns/op", "lower", value("ns_per_loop")},
+		{"calls/s", "higher", value("calls_per_second")},
+		{"p50-ns", "lower", roundTrip("p50_ns")},
+		{"p99-ns", "lower", roundTrip("p99_ns")},
+		{"p99.9-ns", "lower", roundTrip("p99_9_ns")},
+	},
+}
+
+// roundTrip gets a percentile of the round trips of a pair.
+func roundTrip(name string) func(s *result.Sample) (float64, bool) {
+	return func(s *result.Sample) (float64, bool) {
+		trips, _ := s.Values["round_trip"].(map[string]any)
+		return result.Values(trips).Number(name)
+	}
+}
+
 var loadBench = bench{
 	names: []benchPart{{"load", "load_requested"}},
 	units: []benchUnit{{"achieved-percent", "", meanLoad}},
@@ -203,7 +223,7 @@ func benchLine(key, value string) []benchfmt.Config {
 // benchName is "Primes/method=brute/limit=200000/…-2". It always ends in GOMAXPROCS, as package testing writes it: a
 // reader would otherwise take the end of "pin_cpus=0-3" for it. In a matrix, the options are the flags of the cell.
 // Where the samples of a run are of different things, their values name them; a flag that says the same is not said
-// again. The flags of a cell of `gorun numa` are a row's number, which its values tell in full.
+// again. Where cells are rows of the experiment's own table, its values tell in full what the flags do.
 func benchName(run *result.Run, b bench, options spec, s *result.Sample) benchfmt.Name {
 	var name strings.Builder
 	experiment := benchWord(run.Experiment)
@@ -216,7 +236,7 @@ func benchName(run *result.Run, b bench, options spec, s *result.Sample) benchfm
 	if len(b.names) > 0 {
 		options = spec{}
 	}
-	if cell := cellOf(run, s); cell != nil && len(run.NumaRows) == 0 {
+	if cell := cellOf(run, s); cell != nil && !ownCells(run) {
 		options = spec{}
 		for flag, value := range cell.Flags {
 			options[flag] = value

@@ -77,6 +77,11 @@ func fixtures() map[string]*result.Run {
 		"exec":        execRun(),
 		"exec-cells":  execCellsRun(false),
 		"exec-metric": execCellsRun(true),
+		"pair":         pairRun(),
+		"pair-trips":   pairTripsRun(),
+		"pair-auto":    pairAutoRun(false),
+		"pair-talk":    pairAutoRun(true),
+		"pair-partial": partialPairRun(),
 
 		"matrix":         matrixRun(),
 		"matrix-classic": classicRun(),

@@ -71,6 +71,11 @@ func spreadOf(samples []result.Sample, of func(s *result.Sample) (float64, bool)
 			all = append(all, figure)
 		}
 	}
+	return spreadAmong(all)
+}
+
+// spreadAmong sorts the figures; of none it gives false.
+func spreadAmong(all []float64) (spread, bool) {
 	if len(all) == 0 {
 		return spread{}, false
 	}

@@ -20,6 +20,8 @@ type experiment struct {
 	plan    func(plan *result.Plan, options spec) string                       // a plan's block below the options
 	columns []string                                                           // values that come first in CSV
 	bench   bench
+
+	ownCells bool // the cells of a run are rows of its own table
 }
 
 // experiments are those that have a way of their own. To add one, write its functions in its own file and its row here.
@@ -52,6 +54,9 @@ var experiments = [...]experiment{
 	{
 		name: "exec", title: execTitle, blocks: execBlocks, plan: execPlan, bench: loadBench,
 		options: []string{"command"}, columns: []string{"exit_code", "max_rss_bytes", "metric"},
+		name: "pair", title: pairTitle, blocks: pairBlocks, plan: pairPlan, bench: pairBench, ownCells: true,
+		options: []string{"work", "loops", "array_bytes", "auto"},
+		columns: []string{"cpu_a", "cpu_b", "relation", "work", "loops", "calls_per_second", "ns_per_loop"},
 	},
 	{
 		name: "load", title: loadTitle, blocks: loadBlocks, plan: planShares, bench: loadBench,
@@ -80,11 +85,16 @@ func Table(w io.Writer, run *result.Run, opts Options) error {
 		return err
 	}
 	blocks := runBlocks
-	if run.Matrix != nil && len(run.NumaRows) == 0 { // the cells of `gorun numa` are rows of its own table
+	if run.Matrix != nil && !ownCells(run) {
 		blocks = matrixBlocks
 	}
 	_, err = io.WriteString(w, page(blocks(run, options, opts)))
 	return err
+}
+
+// ownCells tells whether the cells of a run are rows of its experiment's own table, and not of a matrix's.
+func ownCells(run *result.Run) bool {
+	return len(run.NumaRows) > 0 || experimentOf(run.Experiment).ownCells
 }
 
 // page sets blocks under each other, with an empty line between two. Empty blocks are left out.
