@@ -14,6 +14,7 @@ import (
 	"gorun/internal/linux"
 	"gorun/internal/load"
 	"gorun/internal/numa"
+	"gorun/internal/process"
 	"gorun/internal/result"
 )
 
@@ -22,6 +23,7 @@ const (
 	probeCommand    = "numa-probe"
 	burnerCommand   = "load-burner"
 	guardianCommand = "numa-balancing-guardian"
+	pairCommand     = "pair-side"
 
 	supervisorCommand = "exec-supervisor"
 )
@@ -41,6 +43,9 @@ func newInner(e env) []*cobra.Command {
 		hidden(probeCommand, func(ctx context.Context, _ []string) error { return runProbe(ctx, e) }),
 		hidden(burnerCommand, func(ctx context.Context, args []string) error { return runBurner(ctx, e, args) }),
 		hidden(guardianCommand, func(_ context.Context, args []string) error { return runGuardian(e, args) }),
+		hidden(pairCommand, func(ctx context.Context, _ []string) error {
+			return process.RunPairSide(ctx, e.stdin, e.stdout)
+		}),
 	}
 }
 

@@ -105,7 +105,8 @@ func newRoot(e env) *cobra.Command {
 	})
 	root.AddCommand(
 		newPrimes(e, runPrimes), newMatrix(e, runMatrix), newCompare(e, runCompare), newExec(e, runExec),
-		newContend(e, runContend), newC2C(e, runC2C), newNuma(e, runNuma), newTopo(e, runTopo), newVersion(e),
+		newContend(e, runContend), newC2C(e, runC2C), newNuma(e, runNuma), newPair(e, runPair),
+		newTopo(e, runTopo), newVersion(e),
 	)
 	root.AddCommand(newInner(e)...)
 	root.CompletionOptions.HiddenDefaultCmd = false

@@ -74,9 +74,9 @@ func fixtures() map[string]*result.Run {
 		"numa-buffers": numaBuffersRun(),
 		"load":         loadRun(),
 
-		"exec":        execRun(),
-		"exec-cells":  execCellsRun(false),
-		"exec-metric": execCellsRun(true),
+		"exec":         execRun(),
+		"exec-cells":   execCellsRun(false),
+		"exec-metric":  execCellsRun(true),
 		"pair":         pairRun(),
 		"pair-trips":   pairTripsRun(),
 		"pair-auto":    pairAutoRun(false),

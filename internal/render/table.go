@@ -54,6 +54,8 @@ var experiments = [...]experiment{
 	{
 		name: "exec", title: execTitle, blocks: execBlocks, plan: execPlan, bench: loadBench,
 		options: []string{"command"}, columns: []string{"exit_code", "max_rss_bytes", "metric"},
+	},
+	{
 		name: "pair", title: pairTitle, blocks: pairBlocks, plan: pairPlan, bench: pairBench, ownCells: true,
 		options: []string{"work", "loops", "array_bytes", "auto"},
 		columns: []string{"cpu_a", "cpu_b", "relation", "work", "loops", "calls_per_second", "ns_per_loop"},
