@@ -108,6 +108,10 @@ bench-numa: ## numa's probe beside plain C, from 32 KiB to 1 GiB; its load besid
 	$(GO) test -run "^$$" -bench "Numa/./GiB" -benchtime $(LONG_ROUNDS)x -timeout 30m ./cmd/gorun
 	$(GO) test -run "^$$" -bench "Duty" -benchtime $(ROUNDS)x -timeout 30m ./internal/load
 
+.PHONY: bench-pair
+bench-pair: ## two processes on one CPU beside two CPUs, and their system calls beside plain C, in turn (alone, 4 min)
+	$(GO) test -run "^$$" -bench "Pair" -benchtime $(ROUNDS)x -timeout 30m ./cmd/gorun
+
 .PHONY: vm
 vm: ## boot real kernels with many CPUs and nodes in QEMU, and run the tests there (MACHINE=epyc8 CMD='gorun numa': run that)
 	testdata/vm/run setup

@@ -1,0 +1,71 @@
+package main
+
+import (
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"gorun/internal/linux"
+	"gorun/internal/result"
+)
+
+// pairLoops are those of a process: 1 to 3 s, beside which the time slices of two on one CPU are short.
+const pairLoops = "10000000"
+
+// pairOf measures two processes once.
+func pairOf(b *testing.B, gorun string, cpus [2]string) (v result.ProcessPair) {
+	oneSample(b, gorun, &v, "pair", cpus[0], cpus[1], pairLoops, "--warmup", "0")
+	return v
+}
+
+// onTwoCPUs are the first CPU twice, and the first two.
+func onTwoCPUs(b *testing.B) (same, apart [2]string) {
+	allowed, err := linux.GetAffinity(0)
+	require.NoError(b, err)
+	if allowed.Len() < 2 {
+		b.Skip("there is one CPU")
+	}
+	first, second := strconv.Itoa(allowed.List()[0]), strconv.Itoa(allowed.List()[1])
+	return [2]string{first, first}, [2]string{first, second}
+}
+
+// BenchmarkPairOneCPU sets two processes on one CPU beside two on two CPUs, in turn: real time, about twice.
+func BenchmarkPairOneCPU(b *testing.B) {
+	same, apart := onTwoCPUs(b)
+	gorun := built(b)
+	var own, others, ratios []float64
+	for range b.N {
+		own = append(own, pairOf(b, gorun, same).NsPerLoop)
+		others = append(others, pairOf(b, gorun, apart).NsPerLoop)
+		ratios = append(ratios, own[len(own)-1]/others[len(others)-1])
+	}
+	reportBeside(b, own, others, ratios, "ns/loop")
+}
+
+// BenchmarkPairCalls sets the system calls a second beside those of a plain C program, in turn.
+func BenchmarkPairCalls(b *testing.B) {
+	const source = "../../internal/process/testdata/rival.c"
+	same, apart := onTwoCPUs(b)
+	gorun, path := built(b), filepath.Join(b.TempDir(), "rival")
+	out, err := exec.CommandContext(b.Context(), "cc", "-O2", "-pthread", "-o", path, source, "-lm").CombinedOutput()
+	require.NoError(b, err, "%s", out)
+	for name, cpus := range map[string][2]string{"cpus=1": same, "cpus=2": apart} {
+		b.Run(name, func(b *testing.B) {
+			var own, others, ratios []float64
+			for range b.N {
+				own = append(own, pairOf(b, gorun, cpus).CallsPerSecond)
+				out, err := exec.CommandContext(b.Context(), path, pairLoops, cpus[0], cpus[1]).Output()
+				require.NoError(b, err)
+				calls, err := strconv.ParseFloat(strings.TrimSpace(string(out)), 64)
+				require.NoError(b, err)
+				others = append(others, calls)
+				ratios = append(ratios, own[len(own)-1]/calls)
+			}
+			reportBeside(b, own, others, ratios, "calls/s")
+		})
+	}
+}
