@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"gorun/internal/cpuset"
 	"gorun/internal/linux"
 )
 
@@ -32,16 +33,23 @@ var quick = map[string]string{
 	"gorun contend ":        " --count 2000",
 	"gorun c2c":             " --budget 1s",
 	"gorun numa ":           " --samples 1 --accesses 1000 --buffer 64KiB --budget 5s",
+	"gorun pair ":           " --samples 1 --warmup 0",
 }
 
-// possible tells whether a command can run here: a build without cgo has no C kernels, and a pair needs two CPUs.
-func possible(line string, cpus int) bool {
-	for _, kernels := range []string{"contend", "c2c", "numa"} {
+// possible tells whether a command can run here: a build without cgo has no C kernels, a pair needs two CPUs, and those
+// that a command names must be ours.
+func possible(line string, cpus cpuset.Set) bool {
+	for _, kernels := range []string{"contend", "c2c", "numa", "pair"} {
 		if strings.Contains(line, kernels) && !strings.Contains(line, "--dry-run") && !linux.Cgo {
 			return false
 		}
 	}
-	return cpus > 1 || !strings.Contains(line, "c2c")
+	for _, cpu := range []int{0, 1} {
+		if strings.HasPrefix(line, "gorun pair 0") && strings.Contains(line, fmt.Sprintf(" %d", cpu)) && !cpus.Contains(cpu) {
+			return false
+		}
+	}
+	return cpus.Len() > 1 || !strings.Contains(line, "c2c")
 }
 
 // TestReadme executes every gorun command of the README's code blocks, in order, in one directory.
@@ -52,7 +60,7 @@ func TestReadme(t *testing.T) {
 	for _, line := range blocks(t) {
 		if command.MatchString(line) {
 			line = shortened.Replace(line)
-			if !possible(line, cpus.Len()) {
+			if !possible(line, cpus) {
 				continue
 			}
 			for command, flags := range quick {
