@@ -54,10 +54,10 @@ func newPair(e env, runF func(context.Context, *pairOptions) error) *cobra.Comma
 	cmd := &cobra.Command{
 		Use:   "pair {A B | --auto} [LOOPS]",
 		Short: "Measure what it does to two processes how their CPUs stand to each other",
-		Long: "A process on CPU A and one on CPU B start together and each make LOOPS loops of the work: by default system\n" +
-			"calls. In a ping-pong they hand a turn back and forth, and a loop is a round trip. With --auto there is a pair for\n" +
-			"each relation of two CPUs that the machine has, from the same CPU on; they take turns, and each is judged against\n" +
-			"the first.",
+		Long: "A process on CPU A and one on CPU B start together and each make LOOPS loops of the work: by default\n" +
+			"system calls. In a ping-pong they hand a turn back and forth, and a loop is a round trip. With --auto\n" +
+			"there is a pair for each relation of two CPUs that the machine has, from the same CPU on; they take\n" +
+			"turns, and each is judged against the first.",
 		Example: "  gorun pair 0 1\n" +
 			"  gorun pair 0 0 30000000 --samples 1\n" +
 			"  gorun pair --auto\n" +
@@ -381,9 +381,8 @@ func (o *pairOptions) measureAll(ctx context.Context, s *session, board *matrix.
 			return err
 		}
 	}
-	err := s.takeTurns(ctx, board, o.output.quiet, taken, func(ctx context.Context, slot result.Slot) (result.Sample, error) {
-		return take(ctx, slot.Cell)
-	})
+	err := s.takeTurns(ctx, board, o.output.quiet, taken,
+		func(ctx context.Context, slot result.Slot) (result.Sample, error) { return take(ctx, slot.Cell) })
 	if err == nil && !s.run.Partial && !board.Done() {
 		s.run.Warnings = append(s.run.Warnings, result.Warning{
 			Code:    "budget",

@@ -147,7 +147,9 @@ func pairBlocks(run *result.Run, _ spec, opts Options) []string {
 	if len(run.Cells) == 0 {
 		return []string{pairBlock(&pairs[0], opts), samplesBlock(run, opts)}
 	}
-	return []string{pairVerdicts(run, pairs, opts), tripsBlock(pairs, opts), controlBlock(run, opts), doubtsBlock(run, opts)}
+	return []string{
+		pairVerdicts(run, pairs, opts), tripsBlock(pairs, opts), controlBlock(run, opts), doubtsBlock(run, opts),
+	}
 }
 
 // pairBlock has a figure a row: of both processes with its range, and of each.
