@@ -1,0 +1,104 @@
+package stats
+
+import (
+	"fmt"
+	"math"
+	"slices"
+)
+
+// Pairs judges a cell against the baseline where each has so many samples as were fixed before the first was taken, and
+// no third is there. The samples of one index are a pair: they were taken one after the other, which one first being
+// left to chance. The design's comparisons share its error rate, as always.
+//
+// A number that is fixed needs no interval that holds whenever one stops, and few pairs cannot pay for one: ten never
+// bound a sequence. Here the typical ratio has the interval that belongs to its estimate, of Hodges and Lehmann: it
+// inverts the signed-rank test, which a random order makes exact, since at the true ratio each log ratio is as likely
+// above it as below (Hollander and Wolfe, Nonparametric Statistical Methods, 3.4). Six pairs are enough for a verdict
+// at 5%. The interval of the totals is that of a single look.
+//
+// No control guards this verdict: that the method finds a difference where there is none, as when the order itself
+// matters, would not be seen. Nor does it hold for one who takes pairs until something is found.
+func Pairs(cell, base []float64, d SessionsDesign) Verdict {
+	if len(cell) != len(base) {
+		return InvalidVerdict(fmt.Sprintf("%d samples of the cell have %d of the baseline", len(cell), len(base)))
+	}
+	if err := d.check(cell, base); err != nil {
+		return InvalidVerdict(err.Error())
+	}
+	v := d.open(len(cell))
+	if len(cell) == 0 {
+		return v
+	}
+	logs := make([]float64, len(cell))
+	for i := range cell {
+		logs[i] = math.Log(cell[i] / base[i])
+	}
+	slices.Sort(logs)
+	g := gridFor(d.Precision)
+	v.Typical = signedRankEffect(logs, (1-totalShare)*d.alpha(), g)
+	total := totals{cell: cell, base: base, sumCell: sum(cell), sumBase: sum(base)}
+	lo, hi := flipEnds(cell, base, totalShare*d.alpha())
+	v.Total = &Effect{Ratio: total.ratio(), Lo: g.below(lo), Hi: g.above(hi)}
+	v.Kind = v.judged()
+	switch {
+	case v.Kind == Same && total.differs(d.Margin):
+		v.Kind, v.Reason = CantTell, v.uncertainTotal(v.Total.Ratio)
+		v.MoreRounds = announced(pairsToTell(*v.Total, d.Margin, v.Rounds))
+	case v.Kind == CantTell && v.Typical.bounded():
+		v.MoreRounds = announced(pairsToTell(v.Typical, d.Margin, v.Rounds))
+	}
+	return v
+}
+
+func sum(values []float64) float64 {
+	sum := 0.0
+	for _, v := range values {
+		sum += v
+	}
+	return sum
+}
+
+// signedRankEffect is the Hodges-Lehmann estimate of sorted log ratios and its interval, rounded outward: from the
+// depth-th smallest of all means of two to the depth-th greatest. Few log ratios bound nothing.
+func signedRankEffect(logs []float64, alpha float64, g grid) Effect {
+	e := Effect{Ratio: math.Exp(hodgesLehmann(logs)), Hi: math.MaxFloat64}
+	means := len(logs) * (len(logs) + 1) / 2
+	if depth := signedRankDepth(len(logs), alpha/2); depth > 0 {
+		e.Lo = g.below(math.Exp(smallestSum(logs, depth) / 2))
+		e.Hi = g.above(math.Exp(smallestSum(logs, means+1-depth) / 2))
+	}
+	return e
+}
+
+// signedRankDepth is the greatest depth for which fewer than depth of the means of two of n values lie beyond their true
+// middle with a probability of alpha at most: their number is distributed as the sum of those of 1…n that a fair coin
+// chooses (Wilcoxon, "Individual comparisons by ranking methods", Biometrics Bulletin 1, 1945). It takes O(n³).
+func signedRankDepth(n int, alpha float64) int {
+	chance := make([]float64, n*(n+1)/4+1) // of each sum, the upper half being the mirror of this
+	chance[0] = 1
+	for rank := 1; rank <= n; rank++ {
+		for s := len(chance) - 1; s >= 0; s-- {
+			chance[s] /= 2
+			if s >= rank {
+				chance[s] += chance[s-rank] / 2
+			}
+		}
+	}
+	depth := 0
+	for below := chance[0]; below <= alpha && depth < len(chance)-1; below += chance[depth] {
+		depth++
+	}
+	return depth
+}
+
+// pairsToTell is how many more pairs a verdict is likely to need, if the ratio is as it seems: until the interval leaves
+// out 1 or lies within the margin, by the law that widths fall with the square root of the pairs; infinite where
+// nothing bounds it yet.
+func pairsToTell(e Effect, margin float64, pairs int) float64 {
+	if !e.bounded() {
+		return math.Inf(1)
+	}
+	effect := math.Abs(math.Log(e.Ratio))
+	narrower := math.Log(e.Hi/e.Lo) / 2 / max(effect, math.Log1p(margin)-effect)
+	return max(1, float64(pairs)*(narrower*narrower-1))
+}

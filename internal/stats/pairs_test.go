@@ -1,0 +1,152 @@
+package stats
+
+import (
+	"math"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+)
+
+// Critical values of the signed-rank test, as tables have them: the greatest sum that is significant, and one more.
+func TestSignedRankDepth(t *testing.T) {
+	for _, c := range []struct {
+		n     int
+		alpha float64
+		want  int
+	}{
+		{1, 0.025, 0},
+		{5, 0.025, 0},
+		{6, 0.025, 0 + 1},
+		{8, 0.025, 3 + 1},
+		{10, 0.025, 8 + 1},
+		{10, 0.005, 3 + 1},
+		{20, 0.025, 52 + 1},
+		{20, 0.005, 37 + 1},
+		{50, 0.025, 434 + 1},
+	} {
+		assert.Equal(t, c.want, signedRankDepth(c.n, c.alpha), "%+v", c)
+	}
+	assert.LessOrEqual(t, signedRankDepth(1, 1), 1)
+}
+
+// Whatever the sizes of the differences, if none is real then of all the signs that chance could have given them at most
+// a share of alpha leads to a verdict that there is one: in each of the two intervals, and so in both.
+func TestPairsFalseVerdicts(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		n := rapid.IntRange(1, 9).Draw(t, "pairs")
+		sizes := make([]float64, n)
+		for i := range sizes {
+			sizes[i] = rapid.SampledFrom([]float64{0, 0.003, 0.01, 0.05, 0.3, 2}).Draw(t, "size")
+		}
+		logs, differ := make([]float64, n), 0
+		for signs := range 1 << n {
+			for i, size := range sizes {
+				logs[i] = size * float64(1-2*(signs>>i&1))
+			}
+			slices.Sort(logs)
+			if e := signedRankEffect(logs, 0.04, gridFor(0.02)); outside(e.Lo, e.Hi) {
+				differ++
+			}
+		}
+		assert.LessOrEqual(t, float64(differ), 0.04*float64(int(1)<<n))
+	})
+}
+
+// The interval is that of the estimate: it holds it, its ends are rounded outward, and they are the ratios between which
+// the test does not reject.
+func TestSignedRankEffect(t *testing.T) {
+	g := gridFor(0.02)
+	rapid.Check(t, func(t *rapid.T) {
+		logs := rapid.SliceOfN(rapid.Float64Range(-0.5, 0.5), 6, 30).Draw(t, "logs")
+		slices.Sort(logs)
+		e := signedRankEffect(logs, 0.05, g)
+		require.LessOrEqual(t, e.Lo, e.Ratio)
+		require.GreaterOrEqual(t, e.Hi, e.Ratio)
+		depth := signedRankDepth(len(logs), 0.025)
+		var means []float64
+		for i := range logs {
+			for j := range i + 1 {
+				means = append(means, (logs[i]+logs[j])/2)
+			}
+		}
+		slices.Sort(means)
+		lo, hi := math.Exp(means[depth-1]), math.Exp(means[len(means)-depth])
+		assert.True(t, e.Lo <= lo+rounding && lo < e.Lo+1.001/float64(g), "%v %v", e.Lo, lo)
+		assert.True(t, e.Hi >= hi-rounding && hi > e.Hi-1.001/float64(g), "%v %v", e.Hi, hi)
+	})
+}
+
+func TestPairs(t *testing.T) {
+	judge := func(pairs int, ratio float64) Verdict {
+		cell, base := blocks(quiet(1), pairs, ratio)
+		return Pairs(cell, base, ofSessions())
+	}
+	assert.Regexp(t, `^slower: \+\d\.\d% \[\d\.\d, \d\.\d\], 10 rounds$`, judge(10, 1.05).String())
+	assert.Regexp(t, `^faster: −\d\.\d% \[−\d\.\d, −\d\.\d\], 10 rounds$`, judge(10, 0.95).String())
+	assert.Equal(t, "no difference larger than 2%", judge(10, 1).String())
+	assert.Equal(t, "can't tell: too few rounds", judge(5, 1.05).String())
+	assert.Zero(t, judge(5, 1.05).MoreRounds)
+	v := judge(10, 1.05)
+	assert.Equal(t, 10, v.Rounds)
+	assert.InDelta(t, 1.05, v.Typical.Ratio, 0.01)
+	assert.LessOrEqual(t, v.Typical.Lo, 1.05)
+	assert.GreaterOrEqual(t, v.Typical.Hi, 1.05)
+
+	// Neither cell nor baseline is special.
+	cell, base := blocks(quiet(1), 20, 1.1)
+	there, back := Pairs(cell, base, ofSessions()), Pairs(base, cell, ofSessions())
+	assert.Equal(t, Slower, there.Kind)
+	assert.Equal(t, Faster, back.Kind)
+	assert.InDelta(t, 1, there.Typical.Ratio*back.Typical.Ratio, 1e-12)
+}
+
+// What cannot be told tells how many more are likely to be enough.
+func TestPairsMore(t *testing.T) {
+	cell, base := blocks(quiet(1), 12, 1)
+	source := rand.New(rand.NewPCG(1, 2))
+	for i := range cell {
+		cell[i] *= 1.03 * math.Exp(0.08*source.NormFloat64())
+	}
+	v := Pairs(cell, base, ofSessions())
+	require.Equal(t, CantTell, v.Kind)
+	assert.Regexp(t, `^can't tell: \[−\d+(\.\d)?, \+\d+(\.\d)?\]; about \d+ more rounds$`, v.String())
+
+	half := Effect{Ratio: 1.02, Lo: 1.02 / 1.0404, Hi: 1.02 * 1.0404} // twice as wide as would do
+	assert.InDelta(t, 30, pairsToTell(half, 0.02, 10), 0.01)
+	assert.InDelta(t, 30, pairsToTell(Effect{Ratio: 1, Lo: 1 / 1.0404, Hi: 1.0404}, 0.02, 10), 0.01)
+	assert.EqualValues(t, 1, pairsToTell(Effect{Ratio: 1.1, Lo: 0.9999, Hi: 1.2}, 0.02, 10))
+	assert.True(t, math.IsInf(pairsToTell(Effect{Ratio: 1, Hi: math.MaxFloat64}, 0.02, 3), 1))
+}
+
+// Rare stalls move the total and not the typical ratio: that there is no difference is not told of such.
+func TestPairsStalls(t *testing.T) {
+	cell, base := blocks(quiet(1), 40, 1)
+	for i := range 8 {
+		cell[5*i] *= 6
+	}
+	v := Pairs(cell, base, ofSessions())
+	assert.Equal(t, Mixed, v.Kind)
+	assert.Regexp(t, `; total: \+\d+%, long stalls$`, v.String())
+
+	cell, base = blocks(quiet(1), 60, 1)
+	for i := range 4 {
+		cell[15*i] *= 5
+	}
+	v = Pairs(cell, base, ofSessions())
+	assert.Equal(t, CantTell, v.Kind)
+	assert.Contains(t, v.String(), "not certain")
+}
+
+func TestPairsRefuses(t *testing.T) {
+	d := ofSessions()
+	one := []float64{1}
+	assert.Equal(t, "invalid: 1 samples of the cell have 0 of the baseline", Pairs(one, nil, d).String())
+	assert.Equal(t, "invalid: sample 0 took 0 seconds, which is no time", Pairs(one, []float64{0}, d).String())
+	assert.Equal(t, "can't tell: too few rounds", Pairs(nil, nil, d).String())
+	d.Alpha = 0
+	assert.Equal(t, "invalid: the error rate, 0, is not between 0 and 1", Pairs(one, one, d).String())
+}
