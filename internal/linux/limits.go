@@ -43,7 +43,7 @@ type Limit struct {
 	Unit      string // of the numbers: "threads", "mappings" or "bytes"
 	Max       uint64
 	Used      uint64 // by whoever shares it
-	PerThread uint64 // what one more thread takes; never 0
+	PerThread uint64 // what one more thread takes, or one more process (ProcessLimits); never 0
 	Hint      string // how to raise it; NEEDED stands for the new maximum until Obstacles puts the number in
 }
 
@@ -86,13 +86,34 @@ func Obstacles(limits []Limit, threads int) []Limit {
 // It counts what can be seen. From within a container, ancestors of its control group and its user's processes outside
 // are not: the kernel may refuse earlier.
 func ThreadLimits(fsys fs.FS, cgo bool) ([]Limit, error) {
-	var limits []Limit
-	for _, read := range []func(fs.FS, bool) ([]Limit, error){
-		userLimit, systemLimits, pidsLimits, mappingLimit, memoryLimits, addressLimit,
-	} {
+	limits, err := readLimits(fsys, cgo, userLimit, systemLimits, pidsLimits, mappingLimit, memoryLimits, addressLimit)
+	if err != nil {
+		return nil, fmt.Errorf("count the threads that are possible: %w", err)
+	}
+	return limits, nil
+}
+
+// ProcessLimits returns what bounds the number of processes that this process may start, each with so many threads and
+// bytes of memory: of the limits on threads those that are not this process's own. Their Room is in processes.
+func ProcessLimits(fsys fs.FS, threads, bytes uint64) ([]Limit, error) {
+	limits, err := readLimits(fsys, false, userLimit, systemLimits, pidsLimits, memoryLimits)
+	if err != nil {
+		return nil, fmt.Errorf("count the processes that are possible: %w", err)
+	}
+	for i := range limits {
+		limits[i].PerThread = threads
+		if limits[i].Unit == "bytes" {
+			limits[i].PerThread = bytes
+		}
+	}
+	return limits, nil
+}
+
+func readLimits(fsys fs.FS, cgo bool, readers ...func(fs.FS, bool) ([]Limit, error)) (limits []Limit, err error) {
+	for _, read := range readers {
 		found, err := read(fsys, cgo)
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return nil, fmt.Errorf("count the threads that are possible: %w", err)
+			return nil, err
 		}
 		limits = append(limits, found...)
 	}
@@ -262,7 +283,7 @@ func memoryLimits(fsys fs.FS, cgo bool) ([]Limit, error) {
 	}
 	return append(limits, Limit{
 		Name: "MemAvailable", Unit: "bytes", Max: available, PerThread: perThread,
-		Hint: fmt.Sprintf("free some memory: the threads need %s bytes", needed),
+		Hint: fmt.Sprintf("free some memory: %s bytes are needed", needed),
 	}), nil
 }
 

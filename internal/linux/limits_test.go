@@ -136,7 +136,7 @@ func TestThreadLimits(t *testing.T) {
 			cgo:   true,
 			files: map[string]string{"proc/meminfo": "MemAvailable: 2048 kB\n"},
 			want:  []Limit{{Name: "MemAvailable", Unit: "bytes", Max: 2 << 20, PerThread: 45 << 10}},
-			hint:  "free some memory: the threads need 46080000 bytes",
+			hint:  "free some memory: 46080000 bytes are needed",
 		},
 		{
 			name: "address space holds the stacks of pthreads, and the first arenas",
@@ -356,4 +356,30 @@ func FuzzParseLoadavg(f *testing.F) {
 			require.LessOrEqual(t, n, uint64(math.MaxUint32))
 		}
 	})
+}
+
+// Processes take threads and memory, and share none of this process's own limits.
+func TestProcessLimits(t *testing.T) {
+	fsys := machine(map[string]string{
+		"proc/loadavg":                   "0.1 0.2 0.3 1/700 1234\n",
+		"proc/sys/kernel/threads-max":    "1000\n",
+		"proc/sys/vm/max_map_count":      "0\n",
+		"proc/self/maps":                 "\n",
+		"proc/meminfo":                   "MemAvailable:   1024 kB\n",
+		"sys/fs/cgroup/app/pids.max":     "100\n",
+		"sys/fs/cgroup/app/pids.current": "20\n",
+	})
+	limits, err := ProcessLimits(fsys, 10, 1<<18)
+	require.NoError(t, err)
+	rooms := map[string]int{}
+	for _, l := range limits {
+		rooms[l.Name] = l.Room()
+	}
+	assert.Equal(t, map[string]int{"kernel.threads-max": 30, "/sys/fs/cgroup/app/pids.max": 8, "MemAvailable": 4}, rooms)
+	obstacles := Obstacles(limits, 5)
+	require.Len(t, obstacles, 1)
+	assert.Equal(t, "free some memory: 1310720 bytes are needed", obstacles[0].Hint)
+
+	_, err = ProcessLimits(machine(map[string]string{"proc/loadavg": "?"}), 1, 1)
+	assert.ErrorContains(t, err, "count the processes that are possible: ")
 }

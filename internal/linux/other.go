@@ -59,6 +59,9 @@ func ThreadCPUTime() int64 { return 0 }
 // ProcessUsage needs Linux.
 func ProcessUsage() (Usage, error) { return Usage{}, unsupported("read the usage of this process") }
 
+// ChildrenUsage needs Linux.
+func ChildrenUsage() (Usage, error) { return Usage{}, unsupported("read the usage of children") }
+
 // ChildAttr starts a child in a process group of its own; only Linux ends it with its parent.
 func ChildAttr() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setpgid: true} }
 

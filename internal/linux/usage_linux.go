@@ -3,10 +3,15 @@ package linux
 import "golang.org/x/sys/unix"
 
 // ProcessUsage returns the usage of this process.
-func ProcessUsage() (Usage, error) {
+func ProcessUsage() (Usage, error) { return usage(unix.RUSAGE_SELF, "this process") }
+
+// ChildrenUsage returns the usage of this process's children that have ended and were waited for, and of theirs.
+func ChildrenUsage() (Usage, error) { return usage(unix.RUSAGE_CHILDREN, "children") }
+
+func usage(who int, of string) (Usage, error) {
 	var ru unix.Rusage
-	if err := unix.Getrusage(unix.RUSAGE_SELF, &ru); err != nil {
-		return Usage{}, &Error{Op: "read the usage of this process", Err: err}
+	if err := unix.Getrusage(who, &ru); err != nil {
+		return Usage{}, &Error{Op: "read the usage of " + of, Err: err}
 	}
 	return Usage{
 		UserSeconds:         seconds(ru.Utime),

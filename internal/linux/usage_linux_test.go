@@ -2,6 +2,8 @@ package linux
 
 import (
 	"os"
+	"os/exec"
+	"syscall"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -32,4 +34,17 @@ func TestProcessUsageGrows(t *testing.T) {
 		after, err = ProcessUsage()
 		require.NoError(t, err)
 	}
+}
+
+func TestChildrenUsageGrows(t *testing.T) {
+	before, err := ChildrenUsage()
+	require.NoError(t, err)
+	child := exec.Command("/proc/self/exe", "-test.run=^$")
+	require.NoError(t, child.Run())
+	after, err := ChildrenUsage()
+	require.NoError(t, err)
+	used := after.Sub(before)
+	want := child.ProcessState.SysUsage().(*syscall.Rusage)
+	assert.EqualValues(t, want.Minflt, used.MinorFaults)
+	assert.Positive(t, used.UserSeconds+used.SystemSeconds)
 }
