@@ -23,6 +23,7 @@ const (
 	probeCommand    = "numa-probe"
 	burnerCommand   = "load-burner"
 	guardianCommand = "numa-balancing-guardian"
+	bindCommand     = "bind-process"
 	pairCommand     = "pair-side"
 
 	supervisorCommand = "exec-supervisor"
@@ -46,6 +47,7 @@ func newInner(e env) []*cobra.Command {
 		hidden(pairCommand, func(ctx context.Context, _ []string) error {
 			return process.RunPairSide(ctx, e.stdin, e.stdout)
 		}),
+		hidden(bindCommand, func(ctx context.Context, _ []string) error { return process.RunBind(ctx, e.stdin, e.stdout) }),
 	}
 }
 

@@ -106,7 +106,7 @@ func newRoot(e env) *cobra.Command {
 	root.AddCommand(
 		newPrimes(e, runPrimes), newMatrix(e, runMatrix), newCompare(e, runCompare), newExec(e, runExec),
 		newContend(e, runContend), newC2C(e, runC2C), newNuma(e, runNuma), newPair(e, runPair),
-		newTopo(e, runTopo), newVersion(e),
+		newBind(e, runBind), newTopo(e, runTopo), newVersion(e),
 	)
 	root.AddCommand(newInner(e)...)
 	root.CompletionOptions.HiddenDefaultCmd = false

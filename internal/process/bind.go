@@ -29,8 +29,11 @@ func (r BindRequest) cpu(process int) int {
 	if !r.Bound {
 		return -1
 	}
-	return r.CPUs[process%len(r.CPUs)]
+	return BindCPU(r.CPUs, process)
 }
+
+// BindCPU is the CPU that a process is bound to.
+func BindCPU(cpus []int, process int) int { return cpus[process%len(cpus)] }
 
 // bindOrder is what one process of a trial is asked.
 type bindOrder struct {

@@ -82,6 +82,8 @@ func fixtures() map[string]*result.Run {
 		"pair-auto":    pairAutoRun(false),
 		"pair-talk":    pairAutoRun(true),
 		"pair-partial": partialPairRun(),
+		"bind":         bindRunOf(3, 2),
+		"bind-invalid": invalidBind(),
 
 		"matrix":         matrixRun(),
 		"matrix-classic": classicRun(),

@@ -1,6 +1,7 @@
 package render
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"slices"
@@ -21,7 +22,8 @@ type experiment struct {
 	columns []string                                                           // values that come first in CSV
 	bench   bench
 
-	ownCells bool // the cells of a run are rows of its own table
+	ownCells bool   // its cells are rows of its own table
+	found    string // what its findings are about; "": what limited the run
 }
 
 // experiments are those that have a way of their own. To add one, write its functions in its own file and its row here.
@@ -59,6 +61,12 @@ var experiments = [...]experiment{
 		name: "pair", title: pairTitle, blocks: pairBlocks, plan: pairPlan, bench: pairBench, ownCells: true,
 		options: []string{"work", "loops", "array_bytes", "auto"},
 		columns: []string{"cpu_a", "cpu_b", "relation", "work", "loops", "calls_per_second", "ns_per_loop"},
+	},
+	{
+		name: "bind", title: bindTitle, blocks: bindBlocks, plan: bindPlan, bench: bindBench, ownCells: true,
+		found:   "Where the processes were:",
+		options: []string{"processes", "checks", "array_bytes", "passes", "trials"},
+		columns: []string{"process", "trial", "bound", "cpu", "deviations", "checks", "array_bytes", "passes"},
 	},
 	{
 		name: "load", title: loadTitle, blocks: loadBlocks, plan: planShares, bench: loadBench,
@@ -287,12 +295,13 @@ func shorten(list string, limit int) string {
 	return list[:strings.LastIndexByte(list[:limit], ',')+1] + "…"
 }
 
-// findingsBlock is what limited the run.
+// findingsBlock is what limited the run, or what else was found.
 func findingsBlock(run *result.Run, opts Options) string {
 	if len(run.Findings) == 0 {
 		return ""
 	}
-	block := opts.paint(bold, "What limited this run:") + "\n"
+	about := cmp.Or(experimentOf(run.Experiment).found, "What limited this run:")
+	block := opts.paint(bold, about) + "\n"
 	for _, finding := range run.Findings {
 		block += paragraph("  - ", finding.Message, opts.columns())
 	}

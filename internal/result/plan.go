@@ -23,6 +23,7 @@ type Plan struct {
 	Rows     []ContendRow `json:"rows,omitempty"`      // of contend
 	Pairs    *PlanPairs   `json:"pairs,omitempty"`     // of c2c
 	PairRows []PairRow    `json:"pair_rows,omitempty"` // of pair
+	Bind     *PlanBind    `json:"bind,omitempty"`      // of bind
 }
 
 // Estimate is how long a matrix is likely to take.

@@ -82,3 +82,9 @@ type Lines struct {
 	Systemd    []string `json:"systemd,omitempty"` // of a unit's [Service]; none: nothing is to be set (systemd.exec(5))
 	Kubernetes string   `json:"kubernetes,omitempty"`
 }
+
+// PlanBind are the trials of `gorun bind`.
+type PlanBind struct {
+	CPUs  []int  `json:"cpus"`  // that each process is bound to
+	Order []bool `json:"order"` // whether each trial is bound
+}

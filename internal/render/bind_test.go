@@ -1,0 +1,228 @@
+package render
+
+import (
+	"encoding/csv"
+	"encoding/xml"
+	"errors"
+	"io"
+	"math"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/jedib0t/go-pretty/v6/text"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"gorun/internal/result"
+	"gorun/internal/stats"
+)
+
+// bindSpec is a spec as the experiment has it.
+type bindSpec struct {
+	Processes  int    `json:"processes"`
+	Checks     uint64 `json:"checks"`
+	ArrayBytes uint64 `json:"array_bytes"`
+	Passes     uint64 `json:"passes"`
+	Trials     int    `json:"trials"`
+	CPUs       string `json:"cpus"`
+}
+
+// bindRunOf has times that follow from the process and the trial; bound is a tenth faster.
+func bindRunOf(processes, trials int) *result.Run {
+	run := plainRun()
+	run.Experiment, run.Warnings, run.Samples = "bind", nil, nil
+	run.Spec = bindSpec{Processes: processes, Checks: 10000, ArrayBytes: 2 << 20, Passes: 128, Trials: trials, CPUs: "0-1"}
+	run.Matrix = &result.Matrix{
+		Alpha: 0.05, Margin: 0.02, Precision: 0.02, Rounds: trials,
+		Order: result.Order{Method: "pairs", BlockCells: 2, First: [][]int{{1, 0}}},
+	}
+	v := stats.Verdict{
+		Kind: stats.Faster, Typical: stats.Effect{Ratio: 0.9, Lo: 0.88, Hi: 0.92}, Rounds: trials, Margin: 0.02, Step: 0.001,
+	}
+	run.Cells = []result.Cell{
+		{
+			Name: "unbound", Flags: map[string]string{"placement": "unbound"}, Command: []string{"bind"},
+			Summary: &result.Summary{Samples: trials, Seconds: result.Distribution{Min: 0.1, Median: 0.12, Max: 0.14}},
+		},
+		{
+			Name: "bound", Flags: map[string]string{"placement": "bound"}, Command: []string{"bind"}, Verdict: &v, Words: v.String(),
+			Summary: &result.Summary{Samples: trials, Seconds: result.Distribution{Min: 0.09, Median: 0.108, Max: 0.126}},
+		},
+	}
+	run.Findings = []result.Finding{
+		{Code: "deviations-unbound", Message: "Unbound, a process was on another CPU in 34 of 2000000 looks.", Value: 34},
+		{Code: "deviations-bound", Message: "Bound, every process was on its CPU, in all of 2000000 looks."},
+	}
+	for trial := range trials {
+		for cell := range 2 {
+			for process := range processes {
+				run.Samples = append(run.Samples, bindSample(len(run.Samples), process, trial, cell == 1))
+			}
+		}
+	}
+	return run
+}
+
+func bindSample(index, process, trial int, bound bool) result.Sample {
+	s := plainSample(index, 0.1*(1+float64((process*31+trial*17)%13)/30))
+	s.CPUs, s.Workers = nil, nil
+	v := result.BindProcess{
+		Process: process, Trial: trial, Bound: bound, CPU: -1, Checks: 10000, MovedTo: map[string]uint64{}, ArrayBytes: 2 << 20,
+		Passes: 128,
+	}
+	s.Slot = &result.Slot{Cell: 0, Round: trial, Elapsed: float64(index) / 100}
+	s.Placement = result.Placement{Requested: "none", Verified: true}
+	switch {
+	case bound:
+		v.CPU, s.Cell = process%2, 1
+		s.Seconds *= 0.9
+		s.Placement = result.Placement{Requested: "on CPU " + strconv.Itoa(v.CPU), Verified: true, Checked: 10000}
+	case (process+trial)%6 == 0:
+		v.Deviations, v.MovedTo = 1, map[string]uint64{"1": 1}
+	}
+	s.Values, _ = result.ValuesOf(v)
+	return s
+}
+
+// invalidBind was interrupted in its sixth trial, and one of its processes was elsewhere.
+func invalidBind() *result.Run {
+	run := bindRunOf(3, 4)
+	run.Partial = true
+	run.Samples = run.Samples[:18]
+	for i := range 3 {
+		s := &run.Samples[15+i]
+		s.Partial, s.Quality = true, result.Quality{Verdict: result.Suspect, Reasons: []string{"cut short"}}
+	}
+	s := &run.Samples[4]
+	s.Placement.Verified, s.Placement.Mismatches = false, []string{"process 1 was not on CPU 1 in 7 of 10000 looks"}
+	s.Quality = result.Quality{
+		Verdict: result.Invalid, Reasons: []string{"the placement is not what was asked: " + s.Placement.Mismatches[0]},
+	}
+	s.Values["deviations"], s.Values["moved_to"] = 7.0, map[string]any{"0": 7.0}
+	v := stats.InvalidVerdict(s.Quality.Reasons[0])
+	run.Cells[1].Verdict, run.Cells[1].Words = &v, v.String()
+	return run
+}
+
+// emptyBind was interrupted in its first trial.
+func emptyBind() *result.Run {
+	run := bindRunOf(3, 4)
+	run.Partial, run.Samples, run.Findings = true, []result.Sample{}, []result.Finding{}
+	v := stats.Pairs(nil, nil, stats.SessionsDesign{Comparisons: 1, Alpha: 0.05, Margin: 0.02, Precision: 0.02})
+	run.Cells[1].Verdict, run.Cells[1].Words = &v, v.String()
+	run.Cells[0].Summary, run.Cells[1].Summary = nil, nil
+	return run
+}
+
+// Whatever is asked for, the table has a width and a length that can be read, and every process and trial is in it.
+func TestBindTableFits(t *testing.T) {
+	for _, c := range []struct{ processes, trials, rows, columns int }{
+		{1, 1, 1, 2},
+		{20, 10, 20, 20},
+		{41, 21, 21, 22},
+		{200, 10, 40, 20},
+		{7, 100, 7, 30},
+	} {
+		run := bindRunOf(c.processes, c.trials)
+		trials := bindTrialsOf(run)
+		m, ok := trials.table()
+		require.True(t, ok)
+		assert.Len(t, m.rows, c.rows)
+		assert.Len(t, m.columns, c.columns)
+		sum, want := 0.0, 0.0
+		for _, ms := range trials.at {
+			want += ms
+		}
+		for _, column := range m.columns {
+			require.Len(t, column.at, c.rows)
+			sum += column.mean
+		}
+		if c.trials%m.perCo == 0 {
+			assert.InDelta(t, want/float64(len(trials.at)), sum/float64(len(m.columns)), 1e-6)
+		}
+		for width := 40; width <= 200; width += 40 {
+			page := bindTable(run, Options{Width: width})
+			for line := range strings.Lines(page) {
+				assert.LessOrEqual(t, text.StringWidth(strings.TrimSuffix(line, "\n")), width, "%+v", c)
+			}
+			assert.Equal(t, page, text.StripEscape(bindTable(run, Options{Width: width, Colour: true, Terminal: true})))
+			for _, column := range m.columns {
+				assert.Contains(t, page, " "+column.name)
+			}
+		}
+	}
+}
+
+// The bound stand beside the unbound where there is room, else below.
+func TestBindTable(t *testing.T) {
+	page := write(t, Table, bindRunOf(20, 10), Options{})
+	golden(t, "bind-20.table", page)
+	golden(t, "bind-20.terminal", write(t, Table, bindRunOf(20, 10), Options{Terminal: true, Colour: true, Width: 100}))
+	assert.Contains(t, page, "        A1  A2  A3  A4  A5  A6  A7  A8  A9 A10\n  P1   100")
+	assert.Contains(t, page, "\n\n        B1  B2  B3  B4  B5  B6  B7  B8  B9 B10\n  P1    90")
+	assert.Contains(t, page, "faster: −10.0% [−12, −8.0], 10 rounds")
+	assert.Contains(t, page, "Where the processes were:\n  - Unbound, a process")
+	assert.NotContains(t, page, "limited this run")
+	wide := write(t, Table, bindRunOf(20, 10), Options{Width: 120})
+	assert.Contains(t, wide, " A9 A10    B1  B2 ")
+
+	page = write(t, Table, invalidBind(), Options{})
+	assert.Contains(t, page, "  P2   117 130 100     · 117\n", "what is not what was asked is not shown as such")
+	assert.NotContains(t, page, "B4", "and what was cut short neither")
+	assert.Contains(t, page, "invalid: the placement is not what was asked: process 1 was not on CPU 1")
+	assert.Contains(t, page, "interrupted: ")
+	golden(t, "bind-empty.table", write(t, Table, emptyBind(), Options{}))
+
+	page = write(t, Table, bindRunOf(200, 40), Options{})
+	assert.Contains(t, page, "a row is the mean of\n  up to 5 processes, by the first; a column is the mean of up to 3 trials")
+}
+
+func TestBindFigures(t *testing.T) {
+	for hi, want := range map[float64]string{0.512: "0.300", 5: "0.30", 50: "0.3", 500: "0"} {
+		assert.Equal(t, want, bindMap{scale: heatScale{0, hi}}.show(0.3), hi)
+	}
+	assert.Equal(t, "·", bindMap{}.show(math.NaN()))
+}
+
+func TestBindPlan(t *testing.T) {
+	plan := &result.Plan{
+		Experiment: "bind", CPUs: "0,5", Placement: "as asked", Spec: bindSpec{Processes: 5, Trials: 2},
+		Bind: &result.PlanBind{CPUs: []int{0, 5, 0, 5, 0}, Order: []bool{true, false, false, true}},
+	}
+	var out strings.Builder
+	require.NoError(t, Plan(&out, plan, "table"))
+	assert.Contains(t, out.String(), "\n  CPU 0    P1 P3 P5\n  CPU 5    P2 P4\n\n  trials   B1 A1 A2 B2\n")
+}
+
+func TestBindCSVAndBench(t *testing.T) {
+	records, err := csv.NewReader(strings.NewReader(write(t, CSV, bindRunOf(3, 2), Options{}))).ReadAll()
+	require.NoError(t, err)
+	at := len(csvSlot)
+	assert.Equal(t, []string{"process", "trial", "bound", "cpu", "deviations", "checks"}, records[0][at:at+6])
+	assert.Equal(t, []string{"1", "0", "true", "1", "0", "10000"}, records[5][at:at+6])
+
+	page := write(t, Benchfmt, bindRunOf(3, 2), Options{})
+	assert.Contains(t, page, "BenchmarkBind/placement=unbound/process=0/cpu=any-2 1 1e+08 ns/op 1 deviations/op\n")
+	assert.Contains(t, page, "BenchmarkBind/placement=bound/process=1/cpu=1-2 1 ")
+}
+
+func TestBindSVG(t *testing.T) {
+	draw := func(run *result.Run) string {
+		var out strings.Builder
+		require.NoError(t, BindSVG(&out, run))
+		return out.String()
+	}
+	picture := draw(bindRunOf(20, 10))
+	golden(t, "bind.svg", picture)
+	dec := xml.NewDecoder(strings.NewReader(picture))
+	for {
+		_, err := dec.Token()
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		require.NoError(t, err)
+	}
+	assert.Equal(t, 20*20+len(shades), strings.Count(picture, "<rect "))
+	assert.Empty(t, draw(emptyBind()))
+}
