@@ -12,6 +12,7 @@ import (
 
 	"gorun/internal/hint"
 	"gorun/internal/matrix"
+	"gorun/internal/process"
 	"gorun/internal/render"
 	"gorun/internal/result"
 	"gorun/internal/stats"
@@ -140,7 +141,10 @@ func (o *compareOptions) judge(side matrix.Side) error {
 	if err != nil {
 		return err
 	}
-	if side.Run.Matrix != nil {
+	switch {
+	case side.Run.Matrix != nil && side.Run.Experiment == "bind" && len(side.Run.Cells) == 2:
+		process.JudgeBind(side.Run)
+	case side.Run.Matrix != nil:
 		board, err := matrix.NewBoard(side.Run)
 		if err == nil {
 			err = board.Replay()
