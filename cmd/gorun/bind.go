@@ -61,9 +61,9 @@ func newBind(e env, runF func(context.Context, *bindOptions) error) *cobra.Comma
 	cmd := &cobra.Command{
 		Use:   "bind",
 		Short: "Measure processes that are bound to CPUs against the same unbound",
-		Long: "In a trial, --processes start together. Each looks --checks times on which CPU it is, and then adds up an array\n" +
-			"of its own. Bound, process i has CPU i mod n of the n CPUs; unbound, all may use all. One trial of each two is\n" +
-			"bound, and which one comes first is left to chance. What is compared is the mean time of the processes' sums.",
+		Long: "In a trial, --processes start together. Each looks --checks times on which CPU it is, and then adds up an\n" +
+			"array of its own. Bound, process i has CPU i mod n of the n CPUs; unbound, all may use all. One trial of each\n" +
+			"two is bound, and which one comes first is left to chance. What is compared is the mean time of the sums.",
 		Example: "  gorun bind\n" +
 			"  gorun bind --processes 4 --cpus one-per-core --array 256KiB --trials 30\n" +
 			"  gorun bind --dry-run",
@@ -266,7 +266,8 @@ func (s *session) bindTrials(ctx context.Context, o *bindOptions, m machine, spe
 		Path: o.env.self[0], Args: []string{o.env.self[1], bindCommand}, Env: o.env.environ(),
 	}
 	request := process.BindRequest{
-		Processes: spec.Processes, CPUs: m.cpus.List(), Checks: spec.Checks, ArrayBytes: spec.ArrayBytes, Passes: spec.Passes,
+		Processes: spec.Processes, CPUs: m.cpus.List(), Checks: spec.Checks, ArrayBytes: spec.ArrayBytes,
+		Passes: spec.Passes,
 	}
 	var running atomic.Int64
 	if !o.output.quiet {

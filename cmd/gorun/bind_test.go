@@ -76,7 +76,9 @@ func wait(until func() bool) {
 }
 
 // endless is a gorun bind whose processes look for their CPU until they are told to end.
-func endless(t *testing.T, mark string, processes int, flags ...string) (cmd *exec.Cmd, stdout *bytes.Buffer, bound func() []int) {
+func endless(t *testing.T, mark string, processes int, flags ...string) (
+	cmd *exec.Cmd, stdout *bytes.Buffer, bound func() []int,
+) {
 	t.Helper()
 	if !linux.Cgo {
 		t.Skip("there are no kernels")

@@ -53,7 +53,8 @@ func deviate(t *testing.T, s *result.Sample, moved map[string]uint64) {
 	}
 }
 
-// The datum is the mean over the processes of a trial, and the pairs are those of one number, whatever changed between.
+// The datum is the mean over the processes of a trial, and the pairs are those of one number, whatever changed
+// between.
 func TestJudgeBind(t *testing.T) {
 	drift := func(trial int) float64 { return 0.01 * float64(1+trial*trial) }
 	run := bindRun(t, 10, drift, func(trial int) float64 { return 0.9 * drift(trial) })

@@ -221,8 +221,8 @@ func bindTitle(run *result.Run, options spec) (title string, parts []string) {
 func bindBlocks(run *result.Run, _ spec, opts Options) []string {
 	blocks := []string{bindTable(run, opts)}
 	if run.Matrix != nil {
-		blocks = append(blocks, cellsBlock(run, opts)+paragraph("  ", "A trial's time is the mean of its processes'; the two"+
-			" trials of a number are compared. No control guards the verdict.", opts.columns()-2))
+		blocks = append(blocks, cellsBlock(run, opts)+paragraph("  ", "A trial's time is the mean of its processes'; the"+
+			" two trials of a number are compared. No control guards the verdict.", opts.columns()-2))
 	}
 	return append(blocks, doubtsBlock(run, opts))
 }
@@ -278,8 +278,8 @@ func BindSVG(w io.Writer, run *result.Run) error {
 	side := len(m.rows) * high
 	width := max(left+x(len(m.columns)-1)+cell+svgMargin, 520)
 	var b strings.Builder
-	b.WriteString(openSVG(width, top+side+high+svgLegend, "gorun bind: time of each sum", "Milliseconds, by process and trial. "+
-		m.legend()))
+	b.WriteString(openSVG(width, top+side+high+svgLegend, "gorun bind: time of each sum",
+		"Milliseconds, by process and trial. "+m.legend()))
 	fmt.Fprintf(&b, `<g transform="translate(%d %d)" font-size="10">`+"\n", left, top)
 	for row, name := range m.rows {
 		fmt.Fprintf(&b, `<text x="-5" y="%d" text-anchor="end">%s</text>`+"\n", row*high+13, name)

@@ -46,7 +46,8 @@ func bindRunOf(processes, trials int) *result.Run {
 			Summary: &result.Summary{Samples: trials, Seconds: result.Distribution{Min: 0.1, Median: 0.12, Max: 0.14}},
 		},
 		{
-			Name: "bound", Flags: map[string]string{"placement": "bound"}, Command: []string{"bind"}, Verdict: &v, Words: v.String(),
+			Name: "bound", Flags: map[string]string{"placement": "bound"}, Command: []string{"bind"},
+			Verdict: &v, Words: v.String(),
 			Summary: &result.Summary{Samples: trials, Seconds: result.Distribution{Min: 0.09, Median: 0.108, Max: 0.126}},
 		},
 	}
@@ -68,8 +69,8 @@ func bindSample(index, process, trial int, bound bool) result.Sample {
 	s := plainSample(index, 0.1*(1+float64((process*31+trial*17)%13)/30))
 	s.CPUs, s.Workers = nil, nil
 	v := result.BindProcess{
-		Process: process, Trial: trial, Bound: bound, CPU: -1, Checks: 10000, MovedTo: map[string]uint64{}, ArrayBytes: 2 << 20,
-		Passes: 128,
+		Process: process, Trial: trial, Bound: bound, CPU: -1, Checks: 10000, MovedTo: map[string]uint64{},
+		ArrayBytes: 2 << 20, Passes: 128,
 	}
 	s.Slot = &result.Slot{Cell: 0, Round: trial, Elapsed: float64(index) / 100}
 	s.Placement = result.Placement{Requested: "none", Verified: true}
@@ -175,7 +176,8 @@ func TestBindTable(t *testing.T) {
 	golden(t, "bind-empty.table", write(t, Table, emptyBind(), Options{}))
 
 	page = write(t, Table, bindRunOf(200, 40), Options{})
-	assert.Contains(t, page, "a row is the mean of\n  up to 5 processes, by the first; a column is the mean of up to 3 trials")
+	assert.Contains(t, page, "a row is the mean of\n  up to 5 processes, by the first;"+
+		" a column is the mean of up to 3 trials")
 }
 
 func TestBindFigures(t *testing.T) {

@@ -70,9 +70,9 @@ func signedRankEffect(logs []float64, alpha float64, g grid) Effect {
 	return e
 }
 
-// signedRankDepth is the greatest depth for which fewer than depth of the means of two of n values lie beyond their true
-// middle with a probability of alpha at most: their number is distributed as the sum of those of 1…n that a fair coin
-// chooses (Wilcoxon, "Individual comparisons by ranking methods", Biometrics Bulletin 1, 1945). It takes O(n³).
+// signedRankDepth is the greatest depth for which fewer than depth of the means of two of n values lie beyond their
+// true middle with a probability of alpha at most: their number is distributed as the sum of those of 1…n that a fair
+// coin chooses (Wilcoxon, "Individual comparisons by ranking methods", Biometrics Bulletin 1, 1945). It takes O(n³).
 func signedRankDepth(n int, alpha float64) int {
 	chance := make([]float64, n*(n+1)/4+1) // of each sum, the upper half being the mirror of this
 	chance[0] = 1
@@ -91,9 +91,9 @@ func signedRankDepth(n int, alpha float64) int {
 	return depth
 }
 
-// pairsToTell is how many more pairs a verdict is likely to need, if the ratio is as it seems: until the interval leaves
-// out 1 or lies within the margin, by the law that widths fall with the square root of the pairs; infinite where
-// nothing bounds it yet.
+// pairsToTell is how many more pairs a verdict is likely to need, if the ratio is as it seems: until the interval
+// leaves out 1 or lies within the margin, by the law that widths fall with the square root of the pairs; infinite
+// where nothing bounds it yet.
 func pairsToTell(e Effect, margin float64, pairs int) float64 {
 	if !e.bounded() {
 		return math.Inf(1)

@@ -33,8 +33,8 @@ func TestSignedRankDepth(t *testing.T) {
 	assert.LessOrEqual(t, signedRankDepth(1, 1), 1)
 }
 
-// Whatever the sizes of the differences, if none is real then of all the signs that chance could have given them at most
-// a share of alpha leads to a verdict that there is one: in each of the two intervals, and so in both.
+// Whatever the sizes of the differences, if none is real then of all the signs that chance could have given them at
+// most a share of alpha leads to an interval that leaves out 1.
 func TestPairsFalseVerdicts(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		n := rapid.IntRange(1, 9).Draw(t, "pairs")
@@ -56,8 +56,8 @@ func TestPairsFalseVerdicts(t *testing.T) {
 	})
 }
 
-// The interval is that of the estimate: it holds it, its ends are rounded outward, and they are the ratios between which
-// the test does not reject.
+// The interval is that of the estimate: it holds it, its ends are rounded outward, and they are the ratios between
+// which the test does not reject.
 func TestSignedRankEffect(t *testing.T) {
 	g := gridFor(0.02)
 	rapid.Check(t, func(t *rapid.T) {
