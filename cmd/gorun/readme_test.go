@@ -32,6 +32,7 @@ var quick = map[string]string{
 	"gorun matrix contend ": " --samples 1 --count 2000", // windows of a busy machine may all be spoilt
 	"gorun contend ":        " --count 2000",
 	"gorun c2c":             " --budget 1s",
+	"gorun bind":            " --processes 2 --checks 100 --array 4KiB --passes 2 --trials 1",
 	"gorun numa ":           " --samples 1 --accesses 1000 --buffer 64KiB --budget 5s",
 	"gorun pair ":           " --samples 1 --warmup 0",
 }
@@ -39,7 +40,7 @@ var quick = map[string]string{
 // possible tells whether a command can run here: a build without cgo has no C kernels, a pair needs two CPUs, and those
 // that a command names must be ours.
 func possible(line string, cpus cpuset.Set) bool {
-	for _, kernels := range []string{"contend", "c2c", "numa", "pair"} {
+	for _, kernels := range []string{"contend", "c2c", "numa", "pair", "bind"} {
 		if strings.Contains(line, kernels) && !strings.Contains(line, "--dry-run") && !linux.Cgo {
 			return false
 		}
