@@ -275,6 +275,8 @@ func valueText(value any) string {
 		return value
 	case float64:
 		return exact(value)
+	case bool:
+		return strconv.FormatBool(value)
 	}
 	return ""
 }

@@ -253,7 +253,7 @@ func bindPlan(plan *result.Plan, _ spec) string {
 
 // bindBench is of a process's sum.
 var bindBench = bench{
-	names: []benchPart{{"process", "process"}, {"cpu", "cpu"}},
+	names: []benchPart{{"bound", "bound"}, {"process", "process"}, {"cpu", "cpu"}},
 	words: map[string]string{"cpu": "any"},
 	units: []benchUnit{
 		{"ns/op", "lower", func(s *result.Sample) (float64, bool) { return s.Seconds * 1e9, true }},

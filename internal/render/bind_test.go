@@ -205,8 +205,8 @@ func TestBindCSVAndBench(t *testing.T) {
 	assert.Equal(t, []string{"1", "0", "true", "1", "0", "10000"}, records[5][at:at+6])
 
 	page := write(t, Benchfmt, bindRunOf(3, 2), Options{})
-	assert.Contains(t, page, "BenchmarkBind/placement=unbound/process=0/cpu=any-2 1 1e+08 ns/op 1 deviations/op\n")
-	assert.Contains(t, page, "BenchmarkBind/placement=bound/process=1/cpu=1-2 1 ")
+	assert.Contains(t, page, "BenchmarkBind/bound=false/process=0/cpu=any-2 1 1e+08 ns/op 1 deviations/op\n")
+	assert.Contains(t, page, "BenchmarkBind/bound=true/process=1/cpu=1-2 1 ")
 }
 
 func TestBindSVG(t *testing.T) {
