@@ -28,13 +28,15 @@ var command = regexp.MustCompile(`^(gorun|go run ./cmd/gorun) [a-z0-9]+( |$)`)
 
 // quick makes commands quick that would take long.
 var quick = map[string]string{
-	"gorun matrix primes ":  " --samples 1 --limit 2000",
-	"gorun matrix contend ": " --samples 1 --count 2000", // windows of a busy machine may all be spoilt
-	"gorun contend ":        " --count 2000",
-	"gorun c2c":             " --budget 1s",
-	"gorun bind":            " --processes 2 --checks 100 --array 4KiB --passes 2 --trials 1",
-	"gorun numa ":           " --samples 1 --accesses 1000 --buffer 64KiB --budget 5s",
-	"gorun pair ":           " --samples 1 --warmup 0",
+	"gorun matrix primes ":     " --samples 1 --limit 2000",
+	"gorun matrix contend ":    " --samples 1 --count 2000", // windows of a busy machine may all be spoilt
+	"gorun contend ":           " --count 2000",
+	"gorun c2c":                " --budget 1s",
+	"gorun bind":               " --processes 2 --checks 100 --array 4KiB --passes 2 --trials 1",
+	"gorun numa ":              " --samples 1 --accesses 1000 --buffer 64KiB --budget 5s",
+	"gorun pair ":              " --samples 1 --warmup 0",
+	"gorun exec --placements ": " --samples 1",
+	"gorun matrix exec ":       " --samples 1",
 }
 
 // possible tells whether a command can run here: a build without cgo has no C kernels, a pair needs two CPUs, and those
@@ -50,7 +52,16 @@ func possible(line string, cpus cpuset.Set) bool {
 			return false
 		}
 	}
-	return cpus.Len() > 1 || !strings.Contains(line, "c2c")
+	return cpus.Len() > 1 || !strings.Contains(line, "c2c") && !strings.Contains(line, "--placements")
+}
+
+// before adds flags to a command line, before a command that it runs.
+func before(line, flags string) string {
+	own, command, runs := strings.Cut(line, " -- ")
+	if !runs {
+		return line + flags
+	}
+	return own + flags + " -- " + command
 }
 
 // TestReadme executes every gorun command of the README's code blocks, in order, in one directory.
@@ -66,7 +77,7 @@ func TestReadme(t *testing.T) {
 			}
 			for command, flags := range quick {
 				if strings.HasPrefix(line, command) && !strings.Contains(line, "--load-only") {
-					line += flags
+					line = before(line, flags)
 				}
 			}
 			fmt.Fprintf(&script, "exec sh -c '%s'\n", strings.ReplaceAll(line, "'", "''"))
