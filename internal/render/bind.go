@@ -2,8 +2,6 @@ package render
 
 import (
 	"fmt"
-	"html"
-	"io"
 	"maps"
 	"math"
 	"slices"
@@ -259,48 +257,4 @@ var bindBench = bench{
 		{"ns/op", "lower", func(s *result.Sample) (float64, bool) { return s.Seconds * 1e9, true }},
 		{"deviations/op", "", value("deviations")},
 	},
-}
-
-// BindSVG draws the table as an <svg> element.
-func BindSVG(w io.Writer, run *result.Run) error {
-	m, ok := bindTrialsOf(clean(run)).table()
-	if !ok {
-		return nil
-	}
-	const cell, high, gap = 38, 18, 12
-	left, top := svgMargin+40, svgHeading+24
-	x := func(column int) int {
-		if m.columns[column].bound && !m.columns[0].bound {
-			return column*cell + gap
-		}
-		return column * cell
-	}
-	side := len(m.rows) * high
-	width := max(left+x(len(m.columns)-1)+cell+svgMargin, 520)
-	var b strings.Builder
-	b.WriteString(openSVG(width, top+side+high+svgLegend, "gorun bind: time of each sum",
-		"Milliseconds, by process and trial. "+m.legend()))
-	fmt.Fprintf(&b, `<g transform="translate(%d %d)" font-size="10">`+"\n", left, top)
-	for row, name := range m.rows {
-		fmt.Fprintf(&b, `<text x="-5" y="%d" text-anchor="end">%s</text>`+"\n", row*high+13, name)
-	}
-	fmt.Fprintf(&b, `<text x="-5" y="%d" text-anchor="end">%s</text>`+"\n", side+15, bindMean)
-	for n, c := range m.columns {
-		middle := x(n) + cell/2
-		fmt.Fprintf(&b, `<text x="%d" y="-5" text-anchor="middle">%s</text>`+
-			`<text x="%[1]d" y="%[3]d" text-anchor="middle" font-weight="600">%s</text>`+"\n", middle, c.name, side+15,
-			m.show(c.mean))
-		for row, ms := range c.at {
-			if math.IsNaN(ms) {
-				continue
-			}
-			shade := shades[m.scale.level(ms)]
-			fmt.Fprintf(&b, `<rect x="%d" y="%d" width="%d" height="%d" fill="%s"/>`+
-				`<text x="%d" y="%d" text-anchor="middle" fill="%s">%s</text>`+"\n", x(n), row*high, cell, high, shade.web,
-				middle, row*high+13, shade.ink, html.EscapeString(m.show(ms)))
-		}
-	}
-	b.WriteString("</g>\n" + svgScale("ms", m.scale, left, top+side+high+20) + "</svg>\n")
-	_, err := io.WriteString(w, b.String())
-	return err
 }

@@ -3,7 +3,6 @@ package render
 import (
 	"cmp"
 	"fmt"
-	"io"
 	"math"
 	"slices"
 	"strconv"
@@ -210,26 +209,33 @@ func relationsBlock(pairs []pairing, opts Options) string {
 	if len(pairs) == 0 {
 		return ""
 	}
+	head, rows := relationRows(pairs, tenths)
+	columns := []column{left(head[0])}
+	for _, title := range head[1:] {
+		columns = append(columns, right(title))
+	}
+	block := opts.paint(bold, "One way by relation, in ns") + "\n" + grid(columns, rows)
+	if len(pairs) < 2 {
+		return block
+	}
+	return block + paragraph("  ", extremes(pairs), opts.columns()-2)
+}
+
+// relationRows are the times of the pairs by relation, in ns: one way, and the median there and back.
+func relationRows(pairs []pairing, show func(ns float64) string) (head []string, rows [][]string) {
 	names, of := byRelation(pairs)
-	rows := make([][]string, len(names))
-	for i, name := range names {
+	for _, name := range names {
 		var oneWay, roundTrip []float64
 		for _, p := range of[name] {
 			oneWay, roundTrip = append(oneWay, p.NS), append(roundTrip, p.RoundTripNS)
 		}
 		d := result.Distribute(oneWay)
-		rows[i] = []string{
-			name, strconv.Itoa(len(oneWay)), tenths(d.Median), tenths(d.Mean), tenths(d.Min), tenths(d.Max),
-			tenths(result.Distribute(roundTrip).Median),
-		}
+		rows = append(rows, []string{
+			name, strconv.Itoa(len(oneWay)), show(d.Median), show(d.Mean), show(d.Min), show(d.Max),
+			show(result.Distribute(roundTrip).Median),
+		})
 	}
-	block := opts.paint(bold, "One way by relation, in ns") + "\n" + grid([]column{
-		left("relation"), right("pairs"), right("median"), right("mean"), right("min"), right("max"), right("round trip"),
-	}, rows)
-	if len(pairs) < 2 {
-		return block
-	}
-	return block + paragraph("  ", extremes(pairs), opts.columns()-2)
+	return []string{"relation", "pairs", "median", "mean", "min", "max", "round trip"}, rows
 }
 
 // extremes names the fastest and the slowest pair.
@@ -263,31 +269,4 @@ func c2cPlan(plan *result.Plan, _ spec) string {
 	}
 	return grid([]column{left("relation"), right("pairs")}, rows) + "\n" + paragraph("time  ",
 		fmt.Sprintf("%s of %s each: about %s.", things(p.Pairs, "pair"), seconds(p.Seconds), about), defaultWidth)
-}
-
-// C2CSVG writes the heat map of a run of `gorun c2c` as an SVG file that needs nothing else.
-func C2CSVG(w io.Writer, run *result.Run) error {
-	run = clean(run)
-	pairs := pairings(run.Samples)
-	heat := c2cHeat(pairs)
-	switch {
-	case len(pairs) == 0:
-		return fmt.Errorf("cannot draw the heat map: this run of gorun %s has no good sample of a pair of CPUs",
-			run.Experiment)
-	case len(heat.seat) == 0:
-		return fmt.Errorf("cannot draw the heat map: the run has more than %d CPUs", maxHeatCPUs)
-	}
-	title := "Core-to-core latency, one way, in ns"
-	if run.Host.CPUModel != "" {
-		title += ": " + strings.Join(strings.Fields(run.Host.CPUModel), " ")
-	}
-	names, of := byRelation(pairs)
-	about := extremes(pairs) + "."
-	for _, name := range names {
-		about += fmt.Sprintf(" %s: %s.", name, things(len(of[name]), "pair"))
-	}
-	if _, err := io.WriteString(w, heatSVG(heat, title, about)); err != nil {
-		return fmt.Errorf("cannot write the heat map as SVG: %w", err)
-	}
-	return nil
 }

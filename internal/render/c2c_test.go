@@ -147,15 +147,17 @@ func TestC2CGolden(t *testing.T) {
 	run := c2cRun(16)
 	golden(t, "c2c-16.table", write(t, Table, run, Options{}))
 	golden(t, "c2c-16.terminal", write(t, Table, run, Options{Terminal: true, Colour: true, Width: 100}))
-	golden(t, "c2c-16.svg", c2cSVG(t, run))
-	golden(t, "c2c-partial.svg", c2cSVG(t, partialC2CRun()))
+	golden(t, "figures/c2c-16.CoreToCoreMap.svg", c2cSVG(t, run))
+	golden(t, "figures/c2c-partial.CoreToCoreMap.svg", c2cSVG(t, partialC2CRun()))
 
 	large := allPairs(256) // a journal of these takes seconds to make
 	coloured := Options{Terminal: true, Colour: true}
 	plain := heatText(c2cHeat(large), Options{}) + relationsBlock(large, Options{})
 	golden(t, "c2c-256.table", plain)
 	assert.Equal(t, plain, text.StripEscape(heatText(c2cHeat(large), coloured)+relationsBlock(large, coloured)))
-	golden(t, "c2c-256.svg", heatSVG(c2cHeat(large), "256 CPUs", "about"))
+	f, ok := c2cFigure(large, "256 CPUs")
+	require.True(t, ok)
+	golden(t, "figures/c2c-256.CoreToCoreMap.svg", f.SVG)
 }
 
 // From two CPUs to more than any machine has, the map fits, and says what a cell is.
@@ -410,10 +412,12 @@ func TestHeatSVGIsSmall(t *testing.T) {
 				some = append(some, p)
 			}
 		}
-		page := heatSVG(c2cHeat(some), "title", "about")
-		assertXML(t, page)
-		assert.Less(t, len(page), 1<<20, "%d CPUs", cpus)
-		assert.Equal(t, cpus > svgLimit, strings.Contains(page, "a cell is the mean of their pairs"))
+		f, ok := c2cFigure(some, "note")
+		require.True(t, ok)
+		assertXML(t, f.SVG)
+		t.Logf("%d CPUs: %d bytes", cpus, len(f.SVG))
+		assert.Less(t, len(f.SVG), 1<<20, "%d CPUs", cpus)
+		assert.Equal(t, cpus > mapLimit, strings.Contains(f.SVG, "a cell is the mean of their pairs"))
 	}
 }
 
@@ -421,7 +425,7 @@ func TestHeatSVGIsSmall(t *testing.T) {
 func TestHeatSVGStrokesCoverTheCells(t *testing.T) {
 	h := c2cHeat(allPairs(96))
 	scale, _ := h.scale()
-	page := svgManyCells(h, scale, 8)
+	page := svgStrokes(h, scale)
 	drawn := map[[2]int]string{}
 	for _, path := range strings.Split(page, "<path stroke=\"")[1:] {
 		shade, strokes, _ := strings.Cut(path, `" d="M`)
@@ -449,18 +453,21 @@ func TestHeatSVGStrokesCoverTheCells(t *testing.T) {
 
 func TestC2CSVGTellsAReader(t *testing.T) {
 	page := c2cSVG(t, c2cRun(16))
-	assert.Contains(t, page, "<title>Core-to-core latency, one way, in ns: Example CPU 8581C @ 2.10GHz</title>")
+	assert.Contains(t, page, "<title>Core-to-core latency, one way, in ns</title>")
+	assert.Contains(t, page, ">Example CPU 8581C @ 2.10GHz</text>")
 	assert.Contains(t, page, "slowest: CPUs 1 and 5 (cross-node) 182.6 ns.")
 	assert.Contains(t, page, "<title>1 – 5: 182.6 ns</title>")
 	assert.Contains(t, page, "prefers-color-scheme:dark")
 	assert.Contains(t, c2cSVG(t, partialC2CRun()), "not known")
 
 	foreign := soiled(t, c2cRun(16))
+	foreign.Experiment = "c2c"
 	foreign.Host.CPUModel = "<script>alert(1)</script>&"
 	page = c2cSVG(t, foreign)
 	assert.Contains(t, page, "&lt;script")
 	assert.NotContains(t, page, "\x1b")
 	contention := soiled(t, contendRun())
+	contention.Experiment = "contend"
 	var out strings.Builder
 	require.NoError(t, ContendSVG(&out, contention))
 	assertXML(t, out.String())
@@ -502,4 +509,31 @@ func FuzzExperiments(f *testing.F) {
 			}
 		}
 	})
+}
+
+// Of many CPUs, the groups that tell their mean cover the map once, and name their CPUs.
+func TestHeatGroupsCoverTheMap(t *testing.T) {
+	for _, cpus := range []int{65, 96, 256} {
+		h := c2cHeat(allPairs(cpus))
+		covered := map[[2]int]bool{}
+		for _, group := range strings.Split(svgGroups(h), `<path d="`)[1:] {
+			var x, y, width, height, back int
+			_, err := fmt.Sscanf(group, "M%d %dh%dv%dh-%dz", &x, &y, &width, &height, &back)
+			require.NoError(t, err, group)
+			require.Equal(t, width, back)
+			for i := range height {
+				for j := range width {
+					at := [2]int{y + i, x + j}
+					require.False(t, covered[at], "%v", at)
+					covered[at] = true
+				}
+			}
+		}
+		for i, row := range h.at {
+			for j, x := range row {
+				require.True(t, covered[[2]int{i, j}] || math.IsNaN(x), "%d CPUs: %d, %d", cpus, i, j)
+			}
+		}
+	}
+	assert.Contains(t, svgGroups(c2cHeat(allPairs(256))), "<title>0-3,128-131 – 64-67,192-195: mean 16")
 }

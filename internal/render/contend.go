@@ -2,9 +2,7 @@ package render
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
-	"io"
 	"slices"
 	"strconv"
 	"strings"
@@ -12,7 +10,6 @@ import (
 	"github.com/jedib0t/go-pretty/v6/text"
 
 	"gorun/internal/cpuset"
-	"gorun/internal/hint"
 	"gorun/internal/result"
 )
 
@@ -513,75 +510,4 @@ func contendPlan(plan *result.Plan, options spec) string {
 		cells[i] = []string{line}
 	}
 	return grid([]column{left(title)}, cells)
-}
-
-// ContendSVG writes how operations get slower with CPUs, and what all together get done, as an SVG file that needs
-// nothing else: a curve an operation.
-func ContendSVG(w io.Writer, run *result.Run) error {
-	perOp, perSecond := contendCurves(contendedRows(clean(run).Samples))
-	if len(perOp) == 0 {
-		return hint.With(errors.New("cannot draw a curve: no operation ran on different numbers of CPUs"),
-			"use --load cpu-increase")
-	}
-	title := "Contention: time and throughput by CPUs"
-	if model := strings.Join(strings.Fields(clean(run.Host.CPUModel)), " "); model != "" {
-		title += ", " + model
-	}
-	var about []string
-	for _, c := range perOp {
-		first, last := c.points[0], c.points[len(c.points)-1]
-		about = append(about, fmt.Sprintf("%s: %s ns on %s, %s ns on %s.", c.name, digits(first[1]),
-			things(int(first[0]), "CPU"), digits(last[1]), things(int(last[0]), "CPU")))
-	}
-	page := chartSVG([]panel{{"ns an operation, mean of the threads", perOp}, {"Mops/s, all threads together", perSecond}},
-		byCPUs, title, strings.Join(about, " "))
-	if _, err := io.WriteString(w, page); err != nil {
-		return fmt.Errorf("cannot write the curves as SVG: %w", err)
-	}
-	return nil
-}
-
-// contendCurves are ns an operation and Mops/s against the number of CPUs: a curve for each operation under the same
-// conditions that has at least two numbers of CPUs. Rows without a good sample are left out.
-func contendCurves(rows []contended) (perOp, perSecond []curve) {
-	type key struct {
-		result.ContendRow // without what makes a point
-		variant, mode     string
-	}
-	points := map[key][]*contended{}
-	var order []key
-	for i := range rows {
-		row := &rows[i]
-		if _, ok := row.spread(nsPerOp); !ok || row.verdict == result.Invalid {
-			continue
-		}
-		k := key{row.ContendRow, row.variant, row.mode}
-		k.Row, k.CPUs, k.CPUList, k.Pattern = 0, 0, "", ""
-		if points[k] == nil {
-			order = append(order, k)
-		}
-		points[k] = append(points[k], row)
-	}
-	for _, k := range order {
-		slices.SortStableFunc(points[k], func(a, b *contended) int { return cmp.Compare(a.CPUs, b.CPUs) })
-		of := points[k]
-		if of[0].CPUs == of[len(of)-1].CPUs {
-			continue
-		}
-		name := []string{text.Snip(k.Op, 24, "…")}
-		for _, axis := range contendAxes {
-			if axis.title != "instruction" && differs(rows, axis.of) {
-				name = append(name, axis.of(of[0]))
-			}
-		}
-		time, rate := curve{name: strings.Join(name, ", ")}, curve{name: strings.Join(name, ", ")}
-		for _, row := range of {
-			ns, _ := row.spread(nsPerOp)
-			ops, _ := row.spread(opsPerSecond)
-			time.points = append(time.points, [2]float64{float64(row.CPUs), ns.Median})
-			rate.points = append(rate.points, [2]float64{float64(row.CPUs), ops.Median / 1e6})
-		}
-		perOp, perSecond = append(perOp, time), append(perSecond, rate)
-	}
-	return perOp, perSecond
 }

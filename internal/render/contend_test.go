@@ -360,10 +360,10 @@ func TestContendBenchfmt(t *testing.T) {
 }
 
 func TestContendSVG(t *testing.T) {
-	page := contendGolden(t, "contend.svg", contendRun())
+	page := contendGolden(t, "figures/contend.ContentionCurves.svg", contendRun())
 	assertXML(t, page)
 	assert.Equal(t, 2*8, strings.Count(page, "<circle"))
-	page = contendGolden(t, "contend-wide.svg", wideContendRun())
+	page = contendGolden(t, "figures/contend-wide.ContentionCurves.svg", wideContendRun())
 	assertXML(t, page)
 	assert.Contains(t, page, ">xadd, 64 B</text>")
 
@@ -393,4 +393,15 @@ func TestAxis(t *testing.T) {
 		}
 		require.LessOrEqual(t, len(a.ticks), 700)
 	})
+}
+
+// The range of a row's samples is drawn about their median, and told.
+func TestContentionCurvesShowTheSpread(t *testing.T) {
+	f, ok := ContentionCurves(contendSamplesRun())
+	require.True(t, ok)
+	assert.Contains(t, f.SVG, "<title>cas-loop, 5 CPUs: 150 ns (147 … 165)</title>")
+	assert.Equal(t, 2, strings.Count(f.SVG, `stroke-width="5" opacity=".4"`), "in both panels")
+	f, ok = ContentionCurves(contendRun())
+	require.True(t, ok)
+	assert.NotContains(t, f.SVG, `stroke-width="5"`, "one sample has no range")
 }

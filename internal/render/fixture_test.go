@@ -72,6 +72,7 @@ func fixtures() map[string]*result.Run {
 		"numa-8":       wideNumaRun(),
 		"numa-blocks":  numaBlocksRun(),
 		"numa-buffers": numaBuffersRun(),
+		"numa-moves":   numaMovesRun(),
 		"load":         loadRun(),
 
 		"exec":         execRun(),

@@ -14,7 +14,16 @@ type heat struct {
 	seat []seat      // of the rows and of the columns, neighbours next to each other
 	at   [][]float64 // NaN: not known
 
-	names []string // of the rows and of the columns in SVG; nil: the CPUs' numbers
+	names []string              // of the rows and of the columns in SVG; nil: the CPUs' numbers
+	tell  func(i, j int) string // whose figure a cell of SVG is; nil: the two names
+}
+
+// between is whose figure a cell is.
+func (h *heat) between(i, j int) string {
+	if h.tell != nil {
+		return h.tell(i, j)
+	}
+	return h.name(i) + " – " + h.name(j)
 }
 
 // name is what a row and a column are called.

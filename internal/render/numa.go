@@ -62,13 +62,13 @@ func measured(rows []probed) []probed {
 	return slices.DeleteFunc(slices.Clone(rows), func(row probed) bool { return len(row.samples) == 0 })
 }
 
-// nsPerAccess is the median over the row's samples.
-func (p *probed) nsPerAccess() float64 {
+// nsPerAccess is that of the row's samples.
+func (p *probed) nsPerAccess() result.Distribution {
 	ns := make([]float64, len(p.samples))
 	for i := range p.samples {
 		ns[i] = p.samples[i].NsPerAccess
 	}
-	return result.Distribute(ns).Median
+	return result.Distribute(ns)
 }
 
 // name is the row's number as people refer to it.
@@ -225,7 +225,7 @@ func numaVerdicts(run *result.Run, rows []probed, options spec, opts Options) st
 	for i, row := range rows {
 		ns := none
 		if len(row.samples) > 0 {
-			ns = strconv.FormatFloat(row.nsPerAccess(), 'f', 2, 64)
+			ns = strconv.FormatFloat(row.nsPerAccess().Median, 'f', 2, 64)
 		}
 		cells[i] = append(cells[i], ns)
 		if !unjudged {

@@ -21,43 +21,38 @@ func moved(rows []probed) []probed {
 }
 
 // meanMoves is how often the probe moved in a sample of the row, on the mean of those that tell.
-func (p *probed) meanMoves(of func(m *result.Migrations) uint64) string {
+func (p *probed) meanMoves(of func(m *result.Migrations) uint64) float64 {
 	sum, n := 0.0, 0
 	for i := range p.samples {
 		if m := p.samples[i].Migrations; m != nil {
 			sum, n = sum+float64(of(m)), n+1
 		}
 	}
-	return count(math.Round(10*sum/float64(n)) / 10)
+	return sum / float64(n)
 }
+
+// meanTold shows a mean of counts with one decimal at most.
+func meanTold(x float64) string { return count(math.Round(10*x) / 10) }
 
 // movesBlock counts migrations by how near the CPUs are, as the RFC does.
 func movesBlock(rows []probed, opts Options) string {
 	if rows = moved(rows); len(rows) == 0 {
 		return ""
 	}
-	kinds := [...]struct {
-		title string
-		of    func(m *result.Migrations) uint64
-	}{
-		{"same core", func(m *result.Migrations) uint64 { return m.SameCore }},
-		{"same LLC", func(m *result.Migrations) uint64 { return m.SameLLC }},
-		{"same node", func(m *result.Migrations) uint64 { return m.SameNode }},
-		{"cross node", func(m *result.Migrations) uint64 { return m.CrossNode }},
-		{"total", func(m *result.Migrations) uint64 { return m.Total }},
-	}
 	columns, cells := []column{left("row")}, make([][]string, len(rows))
-	for _, kind := range kinds {
+	for _, kind := range moveKinds {
 		columns = append(columns, right(kind.title))
 	}
+	columns = append(columns, right("total"))
 	seen := map[string]int{}
 	lost, losing := uint64(0), 0
 	for i := range rows {
 		row := &rows[i]
 		cells[i] = []string{row.name()}
-		for _, kind := range kinds {
-			cells[i] = append(cells[i], row.meanMoves(kind.of))
+		for _, kind := range moveKinds {
+			cells[i] = append(cells[i], meanTold(row.meanMoves(kind.of)))
 		}
+		cells[i] = append(cells[i], meanTold(row.meanMoves(allMoves)))
 		for _, v := range row.samples {
 			if m := v.Migrations; m != nil {
 				seen[m.By]++
@@ -113,8 +108,9 @@ func nodeMovesBlock(rows []probed, opts Options) string {
 	for _, node := range order {
 		columns = append(columns, right("node "+text.Snip(node, 8, "…")))
 		for i := range rows {
-			cells[i] = append(cells[i], rows[i].meanMoves(func(m *result.Migrations) uint64 { return m.ToNode[node] })+"/"+
-				rows[i].meanMoves(func(m *result.Migrations) uint64 { return m.FromNode[node] }))
+			to := rows[i].meanMoves(func(m *result.Migrations) uint64 { return m.ToNode[node] })
+			from := rows[i].meanMoves(func(m *result.Migrations) uint64 { return m.FromNode[node] })
+			cells[i] = append(cells[i], meanTold(to)+"/"+meanTold(from))
 		}
 	}
 	return boldTitle("Cross-node migrations a sample, mean: to/from", opts) + foldedGrid(columns, cells, opts)

@@ -262,6 +262,7 @@ func numaBuffersRun() *result.Run {
 		}
 	}
 	run := numaOf(1, rows)
+	run.Caches = []result.Cache{{Level: 1, Bytes: 48 << 10}, {Level: 2, Bytes: 2 << 20}, {Level: 3, Bytes: 260 << 20}}
 	wall := func(row result.NumaRow) float64 { return 2 * math.Sqrt(float64(row.BufferBytes)/(1<<15)) }
 	numaRound(run, 0, wall, func(v *result.Numa) {
 		if v.Pages == "2m" {
@@ -269,6 +270,31 @@ func numaBuffersRun() *result.Run {
 		}
 	})
 	return told(run, effectOf(stats.Slower, 25, 22, 28, 25))
+}
+
+// numaMovesRun has floating processes that move, and a journal that tells when.
+func numaMovesRun() *result.Run {
+	run := numaOf(2, floating(nil))
+	relations := []string{"same-core", "same-llc", "same-llc", "same-node", "cross-node"}
+	for round := range 3 {
+		numaRound(run, round, func(row result.NumaRow) float64 { return 4.5 + float64(row.Row)/2 }, func(v *result.Numa) {
+			m := &result.Migrations{By: "sched_migrate_task", FromNode: map[string]uint64{}, ToNode: map[string]uint64{}}
+			count := map[int]int{0: 4, -1: 40}[v.CPU] + round
+			for i := range count {
+				move := result.NumaMove{
+					Seconds: 4 * math.Pow(float64(i)/float64(count), 1.5), From: i % 8, To: (i + 3) % 8,
+					Relation: relations[i*7%(4+min(1, -v.CPU))],
+				}
+				v.Timeline = append(v.Timeline, move)
+				*map[string]*uint64{
+					"same-core": &m.SameCore, "same-llc": &m.SameLLC, "same-node": &m.SameNode, "cross-node": &m.CrossNode,
+				}[move.Relation]++
+			}
+			m.Total = uint64(count)
+			v.Migrations = m
+		})
+	}
+	return told(run, effectOf(stats.Same, 0.2, -0.9, 1.2, 3))
 }
 
 // loadRun is the generator alone.
@@ -466,16 +492,18 @@ func TestNumaCSVAndBench(t *testing.T) {
 }
 
 func TestNumaSVG(t *testing.T) {
-	for name, run := range map[string]*result.Run{"numa": numaRun(), "numa-buffers": numaBuffersRun()} {
+	for name, run := range map[string]*result.Run{
+		"numa.NUMAMaps": numaRun(), "numa-buffers.NUMALatency": numaBuffersRun(),
+	} {
 		var out strings.Builder
 		require.NoError(t, NumaSVG(&out, run))
 		assertXML(t, out.String())
-		golden(t, name+".svg", out.String())
+		golden(t, "figures/"+name+".svg", out.String())
 	}
 	var out strings.Builder
 	require.NoError(t, NumaSVG(&out, numaRun()))
 	// Row [02]: memory on node 0, the process floats; mean of 173.15 and 2% more.
-	assert.Contains(t, out.String(), "<title>0 – F: 174.9 s</title>")
+	assert.Contains(t, out.String(), "<title>Mem 0, CPU F: 174.9 s</title>")
 	assert.NotContains(t, out.String(), "not known")
 	empty := numaRun()
 	empty.Samples = nil
@@ -487,6 +515,7 @@ func TestDoublings(t *testing.T) {
 	a := doublings(32<<10, 1<<30, 100)
 	assert.Equal(t, []float64{1 << 15, 1 << 17, 1 << 19, 1 << 21, 1 << 23, 1 << 25, 1 << 27, 1 << 29}, a.ticks)
 	assert.Equal(t, []float64{0, 50, 100}, []float64{a.at(1 << 15), math.Round(a.at(math.Sqrt(1 << 45))), a.at(1 << 30)})
+	assert.Equal(t, 0.0, doublings(1<<60, 1<<60, 100).at(1<<60), "sizes that differ in less than a float64 can tell")
 	rapid.Check(t, func(t *rapid.T) {
 		lo := rapid.Float64Range(8, 1e12).Draw(t, "lo")
 		hi := lo * rapid.Float64Range(1.001, 1e6).Draw(t, "ratio")
@@ -529,4 +558,49 @@ func TestNumaOfStrangers(t *testing.T) {
 		run.Experiment = "load"
 		require.NoError(t, Table(io.Discard, run, Options{}))
 	})
+}
+
+// Caches are marked where their size is, and those beyond the buffers are left out.
+func TestNUMALatencyGuides(t *testing.T) {
+	run := numaBuffersRun()
+	run.Caches = append(run.Caches, result.Cache{Level: 4, Bytes: 2 << 30}, result.Cache{Level: 0, Bytes: 16 << 10})
+	f, ok := NUMALatency(run)
+	require.True(t, ok)
+	assertFigure(t, f)
+	// 2 MiB is 6 of 15 doublings from 32 KiB to 1 GiB.
+	assert.Contains(t, f.SVG, fmt.Sprintf(`<title>L2: 2 MiB</title><path d="M%.1f 0v180"`, 6.0/15*panelWidth))
+	assert.Equal(t, 3, strings.Count(f.SVG, "stroke-dasharray=\"3 3\""))
+	assert.Contains(t, f.SVG, `<title>Pages 4k, 2 MiB buffer: 8.00 ns</title>`)
+
+	run.Caches = nil
+	f, ok = NUMALatency(run)
+	require.True(t, ok)
+	assertFigure(t, f)
+	assert.NotContains(t, f.Table.Head, "fits in")
+}
+
+func TestNUMAMaps(t *testing.T) {
+	f, ok := NUMAMaps(numaRun())
+	require.True(t, ok)
+	assert.Contains(t, f.SVG, ">NB: 0</text>")
+	assert.Contains(t, f.SVG, ">NB: 1</text>", "a map for each group of the RFC")
+	assert.Equal(t, 2*9, strings.Count(f.SVG, "<title>Mem "))
+	assert.Len(t, f.Table.Rows, 2*9)
+
+	var rows []result.NumaRow
+	for node := range maxMapNodes + 1 {
+		row := floating(nil)[0]
+		row.Row, row.Mem, row.CPU = node, node, node
+		rows = append(rows, row)
+	}
+	for nodes, drawn := range map[int]bool{1: true, maxMapNodes: true, maxMapNodes + 1: false} {
+		run := numaOf(8, rows[:nodes])
+		numaRound(run, 0, func(row result.NumaRow) float64 { return 1 + float64(row.Row) }, nil)
+		f, ok := NUMAMaps(run)
+		require.Equal(t, drawn, ok, "%d nodes", nodes)
+		if ok {
+			assertFigure(t, f)
+			assert.Less(t, len(f.SVG), 512<<10)
+		}
+	}
 }

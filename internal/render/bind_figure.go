@@ -1,0 +1,113 @@
+package render
+
+import (
+	"errors"
+	"fmt"
+	"html"
+	"io"
+	"math"
+	"strings"
+
+	"gorun/internal/hint"
+	"gorun/internal/result"
+)
+
+// BindSVG writes the table of a run of `gorun bind` as an SVG file that needs nothing else.
+func BindSVG(w io.Writer, run *result.Run) error {
+	return drawSVG(w, run, hint.With(errors.New("cannot draw the table: no trial has a good sample"),
+		"the samples in --out tell why"), BoundTrials)
+}
+
+// BoundTrials is the time of each process's sum in each trial, unbound above bound. False where no sample is good.
+func BoundTrials(run *result.Run) (Figure, bool) {
+	if run.Experiment != "bind" {
+		return Figure{}, false
+	}
+	run = clean(run)
+	m, ok := bindTrialsOf(run).table()
+	if !ok || !drawable(m.scale.lo, m.scale.hi) {
+		return Figure{}, false
+	}
+	f := Figure{
+		Title:       "Time of each sum, in ms, by process and trial",
+		Description: "Rows are processes, columns are trials. " + m.legend(),
+		Table:       FigureTable{Caption: "Milliseconds by process and trial", Head: []string{"process"}},
+	}
+	for row, name := range m.rows {
+		cells := []string{name}
+		for _, c := range m.columns {
+			cells = append(cells, exactKnown(c.at[row]))
+		}
+		f.Table.Rows = append(f.Table.Rows, cells)
+	}
+	means := []string{bindMean}
+	for _, c := range m.columns {
+		f.Table.Head = append(f.Table.Head, c.name)
+		means = append(means, exactKnown(c.mean))
+	}
+	f.Table.Rows = append(f.Table.Rows, means)
+
+	var b strings.Builder
+	height := 0
+	for _, bound := range []bool{false, true} {
+		drawn, taken := m.svgSide(bound)
+		fmt.Fprintf(&b, `<g transform="translate(%d %d)">`+"\n%s</g>\n", svgMargin, height, drawn)
+		height += taken
+	}
+	b.WriteString(svgScale(m.scale.legend(), "ms", svgMargin+bindNames, height))
+	f.SVG = svgFigure(f, cpuModel(run.Host), height+svgMargin+22, b.String())
+	return f, true
+}
+
+// exactKnown leaves the cell of what is not known empty.
+func exactKnown(x float64) string {
+	if math.IsNaN(x) {
+		return ""
+	}
+	return exact(x)
+}
+
+// bindNames is the room for the names of rows, in units.
+const bindNames = 40
+
+// svgSide draws the trials that are bound, or those that are not, and returns the height that they take.
+func (m bindMap) svgSide(bound bool) (drawn string, height int) {
+	const line = 17
+	var columns []bindColumn
+	for _, c := range m.columns {
+		if c.bound == bound {
+			columns = append(columns, c)
+		}
+	}
+	if len(columns) == 0 {
+		return "", 0
+	}
+	cell := min(mapCell, float64(svgInside-bindNames)/float64(len(columns)))
+	title := "A, unbound"
+	if bound {
+		title = "B, bound"
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, `<text y="12" font-weight="600">%s</text><g transform="translate(%d 34)" font-size="10">`+"\n", title, bindNames)
+	for row, name := range m.rows {
+		fmt.Fprintf(&b, `<text x="-5" y="%d" text-anchor="end">%s</text>`+"\n", row*line+12, name)
+	}
+	foot := len(m.rows)*line + 14
+	fmt.Fprintf(&b, `<text x="-5" y="%d" text-anchor="end" font-weight="600">%s</text>`+"\n", foot, bindMean)
+	for n, c := range columns {
+		left := float64(n) * cell
+		fmt.Fprintf(&b, `<text x="%.4g" y="-5" text-anchor="middle">%s</text>`+
+			`<text x="%[1]g" y="%[3]d" text-anchor="middle" font-weight="600">%[4]s</text>`+"\n", left+cell/2, c.name, foot,
+			html.EscapeString(m.show(c.mean)))
+		for row, ms := range c.at {
+			if math.IsNaN(ms) {
+				continue
+			}
+			shade := shades[m.scale.level(ms)]
+			fmt.Fprintf(&b, `<g><title>%s in %s: %s ms</title><rect x="%.4g" y="%d" width="%.4g" height="%d" fill="%s"/>`+
+				`<text x="%.4g" y="%d" text-anchor="middle" fill="%s">%s</text></g>`+"\n", m.rows[row], c.name, tenths(ms), left,
+				row*line, cell, line, shade.web, left+cell/2, row*line+12, shade.ink, html.EscapeString(m.show(ms)))
+		}
+	}
+	return b.String() + "</g>\n", 34 + foot + 20
+}

@@ -1,0 +1,90 @@
+package render
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"gorun/internal/result"
+)
+
+// busyRun is a matrix of so many cells, whose samples say how busy each CPU was.
+func busyRun(cells, cpus int, share func(cell, cpu int) float64) *result.Run {
+	run := contendOf(cpus, 1)
+	run.Experiment, run.Matrix = "primes", &result.Matrix{}
+	for cell := range cells {
+		run.Cells = append(run.Cells, result.Cell{Name: fmt.Sprintf("workers=%d", cell+1)})
+	}
+	for round := range 2 {
+		for cell := range cells + 1 {
+			s := plainSample(len(run.Samples), 2)
+			s.Slot, s.CPUs = &result.Slot{Cell: cell % cells, Control: cell == cells, Round: round}, nil
+			for cpu := range cpus {
+				s.CPUs = append(s.CPUs, result.CPU{CPU: cpu, BusySeconds: 2 * share(cell, cpu)})
+			}
+			run.Samples = append(run.Samples, s)
+		}
+	}
+	return run
+}
+
+func TestCPUStrip(t *testing.T) {
+	run := busyRun(3, 8, func(cell, cpu int) float64 { return max(0, 1-float64(cell*cpu)/10) })
+	run.Samples[0].CPUs = run.Samples[0].CPUs[:7]
+	run.Samples[4].CPUs = run.Samples[4].CPUs[:7]
+	run.Samples[1].CPUs[7].BusySeconds, run.Samples[5].CPUs[7].BusySeconds = 0, 0.5
+	invalid := run.Samples[2]
+	invalid.Quality.Verdict, invalid.CPUs = result.Invalid, []result.CPU{{CPU: 99, BusySeconds: 1}}
+	run.Samples = append(run.Samples, invalid)
+	f, ok := CPUStrip(run)
+	require.True(t, ok)
+	assertFigure(t, f)
+	golden(t, "figures/matrix-busy.CPUStrip.svg", f.SVG)
+	assert.Equal(t, []string{"CPU", "workers=1", "workers=2", "workers=3"}, f.Table.Head)
+	require.Len(t, f.Table.Rows, 8, "an invalid sample tells nothing")
+	assert.Equal(t, []string{"3", "100", "70", "40"}, f.Table.Rows[3], "the control is not in its cell")
+	assert.Equal(t, []string{"7", none, "12.5", "0"}, f.Table.Rows[7], "what is not known is no zero")
+	assert.Contains(t, f.SVG, "<title>CPU 3: 40.0 %, 1.60 s in 2 samples</title>")
+	assert.Contains(t, f.SVG, "<title>workers=3: 3.00 CPUs busy, mean of 2 samples; most: CPU 0, 100.0 %;"+
+		" least: CPU 5, 0.0 %; idle: 3.</title>")
+
+	f, ok = CPUStrip(plainRun())
+	require.True(t, ok)
+	assert.Contains(t, f.Description, "All samples: 1.97 CPUs busy")
+	run = plainRun()
+	run.Samples[0].CPUs = run.Samples[0].CPUs[1:]
+	f, ok = CPUStrip(run)
+	require.True(t, ok, "one CPU")
+	assertFigure(t, f)
+	assert.Equal(t, [][]string{{"1", "98.1"}}, f.Table.Rows)
+	run.Samples[0].Seconds = 0
+	_, ok = CPUStrip(run)
+	assert.False(t, ok, "no part of no time")
+	_, ok = CPUStrip(emptyRun())
+	assert.False(t, ok)
+}
+
+// Many cells and many CPUs make a figure that can be sent, even where no two neighbours are alike.
+func TestCPUStripIsSmall(t *testing.T) {
+	noise := func(cell, cpu int) float64 { return float64((cell*7+cpu*3)%10) / 10 }
+	for _, c := range []struct{ cells, cpus, drawn int }{
+		{1, 4096, 1}, {16, 256, 16}, {50, 256, 40}, {20, 4096, 4}, {50, 8, 40},
+	} {
+		f, ok := CPUStrip(busyRun(c.cells, c.cpus, noise))
+		require.True(t, ok)
+		assertFigure(t, f)
+		page := len(f.SVG)
+		for _, row := range f.Table.Rows {
+			page += len("<tr></tr>") + len(row)*len("<td></td>") + len(strings.Join(row, ""))
+		}
+		t.Logf("%d cells of %d CPUs: %d bytes, with the table %d", c.cells, c.cpus, len(f.SVG), page)
+		assert.Less(t, page, 700<<10)
+		assert.Len(t, f.Table.Head, 1+c.drawn)
+		assert.Equal(t, c.cells > c.drawn, strings.Contains(f.Description, "are not drawn"))
+	}
+	_, ok := CPUStrip(busyRun(1, maxHeatCPUs+1, noise))
+	assert.False(t, ok)
+}

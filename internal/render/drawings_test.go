@@ -1,0 +1,157 @@
+package render
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"math"
+	"math/rand/v2"
+	"reflect"
+	"regexp"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"gorun/internal/result"
+)
+
+// drawingName is the name of a drawing's function.
+func drawingName(draw func(run *result.Run) (Figure, bool)) string {
+	name := runtime.FuncForPC(reflect.ValueOf(draw).Pointer()).Name()
+	return name[strings.LastIndexByte(name, '.')+1:]
+}
+
+var fontSize = regexp.MustCompile(`font-size="([0-9.]+)"`)
+
+// assertFigure holds what is true of every figure.
+func assertFigure(t require.TestingT, f Figure) {
+	assertXML(t, f.SVG)
+	require.Contains(t, f.SVG, `<svg xmlns="http://www.w3.org/2000/svg" class="gorun-svg" role="img" viewBox="0 0 440 `)
+	require.NotRegexp(t, `NaN|Inf|%!`, f.SVG)
+	require.NotContains(t, f.SVG, "\x1b")
+	for _, size := range fontSize.FindAllStringSubmatch(f.SVG, -1) {
+		x, err := strconv.ParseFloat(size[1], 64)
+		require.NoError(t, err)
+		require.GreaterOrEqual(t, x, 10.0)
+	}
+	require.NotEmpty(t, f.Title)
+	require.Contains(t, f.SVG, `font-weight="600">`+f.Title+"</text>", "the title has room")
+	require.NotEmpty(t, f.Description)
+	require.NotEmpty(t, f.Table.Caption)
+	require.NotEmpty(t, f.Table.Rows)
+	for _, row := range f.Table.Rows {
+		require.Len(t, row, len(f.Table.Head))
+	}
+	require.NotRegexp(t, `NaN|Inf|%!|\x1b`, fmt.Sprint(f.Description, f.Table))
+}
+
+// journalled is a run as it comes back from a journal.
+func journalled(t require.TestingT, run *result.Run) *result.Run {
+	line, err := json.Marshal(run)
+	require.NoError(t, err)
+	back := new(result.Run)
+	require.NoError(t, json.Unmarshal(line, back))
+	return back
+}
+
+// figureText is what is there instead of a picture.
+func figureText(f Figure) string {
+	var columns []column
+	for i, title := range f.Table.Head {
+		columns = append(columns, column{title, i > 0})
+	}
+	return f.Title + "\n\n" + paragraph("", f.Description, 100) + "\n" + f.Table.Caption + "\n" +
+		grid(columns, f.Table.Rows)
+}
+
+// Every figure of every run is whole, depends on the run alone, and leaves the run as it is.
+func TestDrawings(t *testing.T) {
+	applied := map[string][]string{}
+	for name, run := range fixtures() {
+		back := journalled(t, run)
+		soiled := soiled(t, run)
+		soiled.Experiment = run.Experiment
+		for _, draw := range Drawings {
+			of := drawingName(draw)
+			f, ok := draw(run)
+			if !ok {
+				assert.Zero(t, f)
+				continue
+			}
+			applied[of] = append(applied[of], name)
+			assertFigure(t, f)
+			again, ok := draw(back)
+			assert.True(t, ok, "%s of %s", of, name)
+			assert.Equal(t, f, again, "%s of %s", of, name)
+			if foreign, ok := draw(soiled); assert.True(t, ok, "%s of %s", of, name) {
+				assertFigure(t, foreign)
+			}
+			golden(t, "figures/"+name+"."+of+".svg", f.SVG)
+			golden(t, "figures/"+name+"."+of+".txt", figureText(f))
+		}
+		assert.Equal(t, back, journalled(t, run), "%s is as it was", name)
+	}
+	assert.Len(t, applied, len(Drawings), "there is a fixture of each: %v", applied)
+}
+
+// What a stranger's journal holds is drawn within bounds, or not at all.
+func TestDrawingsOfStrangers(t *testing.T) {
+	odd := []float64{0, -1, 1, 1e-9, 5e-324, 1e-300, math.MaxFloat64, -math.MaxFloat64, 7.5, 64, 1 << 16, 1 << 30}
+	lines := map[string][]byte{}
+	for _, name := range []string{"samples", "contend-samples", "c2c-partial", "numa-moves", "numa-buffers"} {
+		line, err := json.Marshal(fixtures()[name])
+		require.NoError(t, err)
+		lines[name] = line
+	}
+	// Some numbers of a run are others. Whole ones stay whole, or the journal could not be read.
+	var change func(random *rand.Rand, value any) any
+	change = func(random *rand.Rand, value any) any {
+		switch value := value.(type) {
+		case float64:
+			if random.IntN(8) > 0 {
+				return value
+			}
+			if x := odd[random.IntN(len(odd))]; value != math.Trunc(value) || x == math.Trunc(x) && math.Abs(x) <= 1<<30 {
+				return x
+			}
+		case []any:
+			for i := range value {
+				value[i] = change(random, value[i])
+			}
+		case map[string]any:
+			for _, name := range slices.Sorted(maps.Keys(value)) {
+				value[name] = change(random, value[name])
+			}
+		}
+		return value
+	}
+	drawn := 0
+	for seed := range uint64(60) {
+		random := rand.New(rand.NewPCG(seed, 0))
+		for _, name := range slices.Sorted(maps.Keys(lines)) {
+			var tree map[string]any
+			require.NoError(t, json.Unmarshal(lines[name], &tree))
+			for _, part := range []string{"samples", "rows", "caches"} {
+				tree[part] = change(random, tree[part])
+			}
+			line, err := json.Marshal(tree)
+			require.NoError(t, err)
+			run := new(result.Run)
+			if json.Unmarshal(line, run) != nil {
+				continue // -1 is no count
+			}
+			for _, draw := range Drawings {
+				if f, ok := draw(run); ok {
+					assertFigure(t, f)
+					drawn++
+				}
+			}
+		}
+	}
+	assert.Greater(t, drawn, 50)
+}

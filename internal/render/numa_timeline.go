@@ -1,0 +1,210 @@
+package render
+
+import (
+	"cmp"
+	"fmt"
+	"html"
+	"slices"
+	"strconv"
+	"strings"
+
+	"gorun/internal/result"
+	"gorun/internal/topology"
+)
+
+// moveKind is a kind of migration, by how near the CPUs are.
+type moveKind struct {
+	relation topology.Relation
+	title    string
+	colour   string // of curveColours
+	of       func(m *result.Migrations) uint64
+}
+
+// moveKinds come nearest first.
+var moveKinds = [...]moveKind{
+	{topology.SameCore, "same core", "#56b4e9", func(m *result.Migrations) uint64 { return m.SameCore }},
+	{topology.SameLLC, "same LLC", "#009e73", func(m *result.Migrations) uint64 { return m.SameLLC }},
+	{topology.SameNode, "same node", "#e69f00", func(m *result.Migrations) uint64 { return m.SameNode }},
+	{topology.CrossNode, "cross node", "#d55e00", func(m *result.Migrations) uint64 { return m.CrossNode }},
+}
+
+func allMoves(m *result.Migrations) uint64 { return m.Total }
+
+const (
+	maxLanes  = 40 // rows of a figure that has one a row of the run; its table has all
+	laneLeft  = 112
+	laneWidth = svgInside - laneLeft
+	laneStep  = 24
+	laneBins  = 80 // of a lane, in which moves are joined: 3.8 units each
+)
+
+// lane is a row of the timeline: one sample of a row of the run.
+type lane struct {
+	row     *probed
+	seconds float64
+	moves   []result.NumaMove // those that can be drawn, by time
+}
+
+// MigrationTimeline is when the probe of `gorun numa` moved between CPUs, and how far: of each row the sample with the
+// median number of moves. Its table has what the samples count on the mean. False where no sample tells its moves.
+func MigrationTimeline(run *result.Run) (Figure, bool) {
+	if run.Experiment != "numa" {
+		return Figure{}, false
+	}
+	run = clean(run)
+	rows := moved(figureRows(run))
+	var lanes []lane
+	for i := range rows {
+		if l, ok := laneOf(&rows[i]); ok {
+			lanes = append(lanes, l)
+		}
+	}
+	if len(lanes) == 0 {
+		return Figure{}, false
+	}
+	f := Figure{
+		Title: "Migrations of the probe over time",
+		Description: "A line is the sample of a row whose number of moves is the median; a mark is a move to another CPU," +
+			" the higher the further away. Where moves lie too near to each other, it stands for all of them.",
+		Table: FigureTable{Caption: "Migrations a sample, mean", Head: []string{"row"}},
+	}
+	differ := numaDiffers(plainRows(rows))
+	for _, kind := range moveKinds {
+		f.Table.Head = append(f.Table.Head, kind.title)
+	}
+	f.Table.Head = append(f.Table.Head, "total")
+	for i := range rows {
+		cells := []string{rows[i].told(differ)}
+		for _, kind := range moveKinds {
+			cells = append(cells, exact(rows[i].meanMoves(kind.of)))
+		}
+		f.Table.Rows = append(f.Table.Rows, append(cells, exact(rows[i].meanMoves(allMoves))))
+	}
+	if more := len(lanes) - maxLanes; more > 0 {
+		lanes = lanes[:maxLanes]
+		f.Description += fmt.Sprintf(" The last %s are not drawn.", things(more, "row"))
+	}
+
+	end := 0.0
+	for _, l := range lanes {
+		end = max(end, l.seconds)
+	}
+	time := linear(0, end, laneWidth)
+	var b strings.Builder
+	fmt.Fprintf(&b, `<g transform="translate(%d 8)">`+"\n", svgMargin+laneLeft)
+	tall := len(lanes) * laneStep
+	b.WriteString(svgTimeAxis(time, tall))
+	for i, l := range lanes {
+		fmt.Fprintf(&b, `<g transform="translate(0 %d)">`+"\n%s</g>\n", (i+1)*laneStep, l.draw(differ, time))
+	}
+	b.WriteString("</g>\n")
+	names := make([]string, len(moveKinds))
+	for i, kind := range moveKinds {
+		names[i] = kind.title
+	}
+	legend, under := svgLegend(names, func(i int) string {
+		return fmt.Sprintf(`d="M14 0v-%d" stroke="%s" stroke-width="4"`, 4+3*i, moveKinds[i].colour)
+	})
+	fmt.Fprintf(&b, `<g transform="translate(%d %d)">`+"\n%s</g>\n", svgMargin, tall+54, legend)
+	f.SVG = svgFigure(f, cpuModel(run.Host), tall+54+under, b.String())
+	return f, true
+}
+
+// markHeight is that of a move's mark, in a lane.
+func markHeight(kind int) int { return 4 + 5*kind }
+
+// kindOf is the index of a move's kind; one that is not known counts as the nearest.
+func kindOf(relation string) int {
+	return max(0, slices.IndexFunc(moveKinds[:], func(kind moveKind) bool { return kind.relation.String() == relation }))
+}
+
+// told names a row by its number and by what the rows differ in.
+func (p *probed) told(differ [len(numaAxes)]bool) string {
+	words := []string{p.name()}
+	for n, axis := range numaAxes {
+		if differ[n] {
+			words = append(words, axis.key+" "+axis.of(&p.NumaRow))
+		}
+	}
+	return strings.Join(words, " ")
+}
+
+// laneOf is the sample with the median number of moves among those of a row that tell them; false where none does.
+func laneOf(row *probed) (l lane, ok bool) {
+	var told []lane
+	for i, v := range row.samples {
+		if v.Migrations == nil || v.Migrations.Total > 0 && len(v.Timeline) == 0 {
+			continue // the moves were counted, and not kept
+		}
+		l := lane{row: row, seconds: row.seconds[i]}
+		for _, move := range v.Timeline {
+			if move.Seconds >= 0 && move.Seconds <= l.seconds && drawable(move.Seconds) {
+				l.moves = append(l.moves, move)
+			}
+		}
+		slices.SortStableFunc(l.moves, func(a, b result.NumaMove) int { return cmp.Compare(a.Seconds, b.Seconds) })
+		told = append(told, l)
+	}
+	if len(told) == 0 {
+		return l, false
+	}
+	slices.SortStableFunc(told, func(a, b lane) int { return cmp.Compare(len(a.moves), len(b.moves)) })
+	return told[len(told)/2], true
+}
+
+// draw has a mark a move, above y = 0. Moves that lie too near to each other are one mark, of the furthest.
+func (l lane) draw(differ [len(numaAxes)]bool, time axis) string {
+	name := l.row.told(differ)
+	var b strings.Builder
+	fmt.Fprintf(&b, `<g><title>%s: %s in %s</title><text x="-8" y="-1" text-anchor="end">%s</text>`+
+		`<path d="M0 0H%.1f" stroke="currentColor" opacity=".5"/></g>`+"\n", html.EscapeString(name),
+		things(len(l.moves), "move"), seconds(l.seconds), svgText(name, laneLeft-8, 6), time.at(l.seconds))
+	var marks [len(moveKinds)]strings.Builder
+	bin := func(move result.NumaMove) int { return int(time.at(move.Seconds) / laneWidth * laneBins) }
+	for i := 0; i < len(l.moves); {
+		first, furthest := i, 0
+		for i < len(l.moves) && bin(l.moves[i]) == bin(l.moves[first]) {
+			furthest = max(furthest, kindOf(l.moves[i].Relation))
+			i++
+		}
+		fmt.Fprintf(&marks[furthest], `<path d="M%.1f 0v-%d"><title>%s</title></path>`, time.at(l.moves[first].Seconds),
+			markHeight(furthest), html.EscapeString(tellMoves(l.moves[first:i])))
+	}
+	for i, kind := range moveKinds {
+		if marks[i].Len() > 0 {
+			fmt.Fprintf(&b, `<g stroke="%s" stroke-width="2">%s</g>`+"\n", kind.colour, marks[i].String())
+		}
+	}
+	return b.String()
+}
+
+// tellMoves says from where to where one move was, and how many of each kind several were.
+func tellMoves(moves []result.NumaMove) string {
+	first := moves[0]
+	if len(moves) == 1 {
+		return fmt.Sprintf("%s: CPU %d to %d, %s", seconds(first.Seconds), first.From, first.To, first.Relation)
+	}
+	var counts [len(moveKinds)]int
+	for _, move := range moves {
+		counts[kindOf(move.Relation)]++
+	}
+	var parts []string
+	for i, n := range counts {
+		if n > 0 {
+			parts = append(parts, strconv.Itoa(n)+" "+moveKinds[i].title)
+		}
+	}
+	return fmt.Sprintf("%s to %s: %s", seconds(first.Seconds), seconds(moves[len(moves)-1].Seconds),
+		strings.Join(parts, ", "))
+}
+
+// svgTimeAxis draws the seconds below lanes of so much height.
+func svgTimeAxis(time axis, tall int) string {
+	var b strings.Builder
+	for _, tick := range time.ticks {
+		fmt.Fprintf(&b, `<path d="M%.1f 0v%d" stroke="currentColor" opacity=".15"/>`+
+			`<text x="%.1[1]f" y="%[3]d" text-anchor="middle">%[4]s</text>`+"\n", time.at(tick), tall+4, tall+18, tickText(tick))
+	}
+	fmt.Fprintf(&b, `<text x="%d" y="%d" text-anchor="end">seconds</text>`+"\n", laneWidth, tall+33)
+	return b.String()
+}
