@@ -389,29 +389,38 @@ func takeExec(e env) (take, error) {
 	if err != nil {
 		return nil, err
 	}
+	requests := map[string]launch.Request{} // by cell
 	return func(ctx context.Context, cell result.Cell, warmup int) (result.Sample, []result.Warning) {
-		var sample result.Sample
-		cmd := newExec(e, func(_ context.Context, o *execOptions) error {
-			r, err := o.request()
-			if err != nil {
-				return err
+		r, known := requests[cell.Name]
+		if !known {
+			if r, err = requestOf(e, cell); err != nil {
+				return matrix.InvalidSample(err), nil
 			}
-			var outcome launch.Outcome
-			for range warmup + 1 {
-				finish := watcher.Watch()
-				if sample, outcome, err = r.Measure(ctx, m); err != nil {
-					return err
-				}
-				if failure := outcome.Failure(); failure != "" {
-					sample.Doubts = append([]result.Doubt{{Verdict: result.Invalid, Reason: failure}}, sample.Doubts...)
-				}
-				finish(&sample)
-			}
-			return nil
-		})
-		if err := planBy(cmd, cell.Command[1:]); err != nil {
-			return matrix.InvalidSample(err), nil
+			requests[cell.Name] = r
 		}
-		return sample, nil
+		for {
+			finish := watcher.Watch()
+			sample, outcome, err := r.Measure(ctx, m)
+			if err != nil {
+				return matrix.InvalidSample(err), nil
+			}
+			if warmup--; warmup >= 0 {
+				continue
+			}
+			if failure := outcome.Failure(); failure != "" {
+				sample.Doubts = append([]result.Doubt{{Verdict: result.Invalid, Reason: failure}}, sample.Doubts...)
+			}
+			finish(&sample)
+			return sample, nil
+		}
 	}, nil
+}
+
+// requestOf is what a cell's command line comes to.
+func requestOf(e env, cell result.Cell) (r launch.Request, err error) {
+	cmd := newExec(e, func(_ context.Context, o *execOptions) (err error) {
+		r, err = o.request()
+		return err
+	})
+	return r, planBy(cmd, cell.Command[1:])
 }
