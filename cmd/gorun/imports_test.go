@@ -15,7 +15,7 @@ import (
 // stages is the way data flows: a package imports only what stands before it.
 var stages = []string{
 	"hint", "cpuset", "sysfs", "stats", "result", "topology", "cgroup", "linux", "perf", "placement", "measure", "matrix",
-	"primes", "contend", "load", "numa", "process", "launch", "render", "metrics",
+	"primes", "contend", "load", "numa", "process", "launch", "render", "report", "metrics",
 }
 
 // The imports of our own packages, tests left out, follow the stages; what is new must be given its place here. Which

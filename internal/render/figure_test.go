@@ -1,0 +1,115 @@
+package render
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"gorun/internal/result"
+	"gorun/internal/stats"
+)
+
+// drawers are the figures that show runs of any experiment.
+var drawers = map[string]func(run *result.Run) (Figure, bool){
+	"forest":  ForestFigure,
+	"samples": SamplesFigure,
+}
+
+func TestFigureGolden(t *testing.T) {
+	unbounded := matrixRun()
+	unbounded.Cells[1].Verdict.Typical = stats.Effect{Ratio: 1.2, Lo: 0, Hi: math.MaxFloat64}
+	unbounded.Cells[2].Verdict.Typical = stats.Effect{Ratio: 0.9, Lo: 0.01, Hi: 90}
+	for name, run := range map[string]*result.Run{
+		"forest":         matrixRun(),
+		"forest-classic": classicRun(),
+		"forest-clipped": unbounded,
+		"samples":        matrixRun(),
+		"samples-plain":  samplesRun(),
+		"samples-rows":   contendSamplesRun(),
+		"samples-numa":   numaRun(),
+		"samples-many":   longRun(1, 1100),
+	} {
+		kind, _, _ := strings.Cut(name, "-")
+		f, ok := drawers[kind](run)
+		require.True(t, ok, name)
+		golden(t, "figure-"+name+".svg", f.SVG)
+		text, err := json.MarshalIndent(f.Table, "", " ")
+		require.NoError(t, err)
+		golden(t, "figure-"+name+".table.json", string(text)+"\n")
+	}
+}
+
+// longRun has many samples of some cells, which drift.
+func longRun(cells, rounds int) *result.Run {
+	list := make([]result.Cell, cells)
+	for i := range list {
+		list[i] = result.Cell{Name: fmt.Sprintf("cell %d", i), Summary: timed(0.16)}
+	}
+	run := cellRun(0, rounds, list...)
+	for i := range run.Samples {
+		run.Samples[i].Seconds *= 1 + 0.05*math.Sin(float64(i)/500) + 0.001*float64(i*7%11)
+	}
+	return run
+}
+
+// What is drawn of any run is XML, whatever is in its texts, and its table has as many cells a row as headings.
+func TestFiguresAreSound(t *testing.T) {
+	for name, run := range fixtures() {
+		for kind, draw := range drawers {
+			f, ok := draw(run)
+			if !ok {
+				assert.Empty(t, f, "%s of %s", kind, name)
+				continue
+			}
+			assertXML(t, f.SVG)
+			for _, bad := range []string{"NaN", "Inf", "%!", "\x1b", "\u202e"} {
+				assert.NotContains(t, f.SVG+f.Description, bad, "%s of %s", kind, name)
+			}
+			for _, row := range f.Table.Rows {
+				require.Len(t, row, len(f.Table.Head), "%s of %s", kind, name)
+				for _, cell := range row {
+					assert.NotContains(t, cell, "\x1b")
+				}
+			}
+		}
+	}
+}
+
+// Every sample is drawn or in a stretch, and a stretch never hides its extremes.
+func TestSamplesFigureLosesNothing(t *testing.T) {
+	few, ok := SamplesFigure(longRun(2, 100))
+	require.True(t, ok)
+	assert.Len(t, few.Table.Rows, 300, "two cells and the duplicate")
+	many := longRun(2, 5000)
+	many.Samples[777].Seconds = 9
+	f, ok := SamplesFigure(many)
+	require.True(t, ok)
+	assert.LessOrEqual(t, len(f.Table.Rows), samplesMarks)
+	samples, found := 0, false
+	for _, row := range f.Table.Rows {
+		var n int
+		_, err := fmt.Sscan(row[1], &n)
+		require.NoError(t, err)
+		samples += n
+		found = found || row[6] == "9"
+	}
+	assert.Equal(t, len(many.Samples), samples)
+	assert.True(t, found, "the longest sample shows")
+}
+
+func TestSeriesOf(t *testing.T) {
+	set := SeriesOf(contendSamplesRun())
+	require.NotEmpty(t, set.Series)
+	assert.Equal(t, "time of an operation", set.What)
+	assert.False(t, set.Timed)
+	set = SeriesOf(matrixRun())
+	assert.True(t, set.Timed)
+	require.Len(t, set.Series, 6)
+	assert.Len(t, set.Series[0].Points, 6, "with the duplicate")
+	assert.Equal(t, 0.161, set.Series[0].Points[0].Seconds)
+}

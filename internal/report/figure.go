@@ -1,0 +1,20 @@
+// Package report draws runs as one HTML file that needs nothing else.
+package report
+
+import (
+	"gorun/internal/render"
+	"gorun/internal/result"
+)
+
+// figure is a drawing of a report.
+type figure struct {
+	anchor string // by which a link finds it
+	draw   func(run *result.Run) (render.Figure, bool)
+}
+
+// figures are those of a report, in order; a run has those that apply to it. To add one, write its function in render
+// and its row here.
+var figures = [...]figure{
+	{"ratios", render.ForestFigure},
+	{"samples", render.SamplesFigure},
+}
