@@ -18,6 +18,7 @@ type env struct {
 	progress       render.Options // what stderr can show
 	now            func() time.Time
 	self           []string // how this program is started again: the executable's path and argv[0]
+	args           []string // the command line, without the program
 	environ        func() []string
 }
 

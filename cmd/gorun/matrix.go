@@ -272,8 +272,9 @@ func (o *matrixOptions) design() (*result.Run, error) {
 	}
 	run := &result.Run{
 		Schema: result.Schema, Tool: tool(), Experiment: o.experiment.name, Seed: o.seed,
-		Spec:  matrix.Common(cells),
-		Cells: cells,
+		Command: commandLine(o.env.args),
+		Spec:    matrix.Common(cells),
+		Cells:   cells,
 		Matrix: &result.Matrix{
 			Title: spec.Title, Datum: o.experiment.datum, Baseline: baseline, Alpha: matrixAlpha, Margin: float64(o.margin),
 			Precision: float64(o.precision), Rounds: o.samples, Warmup: o.warmup, Budget: o.budget.Seconds(),

@@ -231,6 +231,7 @@ func (o *numaOptions) design(m machine, rows []result.NumaRow) (*result.Run, err
 	}
 	run := &result.Run{
 		Schema: result.Schema, Tool: tool(), Experiment: "numa", Spec: spec, Seed: o.sampling.seed,
+		Command: commandLine(o.env.args),
 		Started: o.env.now().UTC().Format(time.RFC3339Nano), NumaRows: rows, Caches: caches,
 		Matrix: &result.Matrix{
 			Title: "NUMA placement", Alpha: matrixAlpha, Margin: float64(o.margin), Precision: float64(o.precision),

@@ -41,6 +41,7 @@ func usagef(format string, args ...any) error { return usageError{fmt.Errorf(for
 func run(args []string, e env) int {
 	ctx, stop := signal.NotifyContext(context.Background(), heeded()...)
 	defer stop()
+	e.args = args
 	cmd := newRoot(e)
 	cmd.SetArgs(args)
 	done := make(chan error)

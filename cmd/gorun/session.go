@@ -70,7 +70,7 @@ func openSession(e env, m machine, experiment string, procs, threads int) (s *se
 		return nil, err
 	}
 	s.run = &result.Run{
-		Schema: result.Schema, Tool: tool(), Host: host, Experiment: experiment,
+		Schema: result.Schema, Tool: tool(), Host: host, Experiment: experiment, Command: commandLine(e.args),
 		Started: e.now().UTC().Format(time.RFC3339Nano),
 		Samples: []result.Sample{}, Findings: []result.Finding{}, Warnings: []result.Warning{},
 	}

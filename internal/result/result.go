@@ -14,7 +14,8 @@ type Run struct {
 	Experiment string    `json:"experiment"`
 	Spec       any       `json:"spec"` // the experiment's own options, by flag name
 	Seed       uint64    `json:"seed"`
-	Started    string    `json:"started"` // RFC 3339, UTC
+	Command    []string  `json:"command,omitempty"` // line that began the run, without the program
+	Started    string    `json:"started"`           // RFC 3339, UTC
 	Matrix     *Matrix   `json:"matrix,omitempty"`
 	Cells      []Cell    `json:"cells,omitempty"`  // of a matrix
 	Caches     []Cache   `json:"caches,omitempty"` // of the run's first CPU, for numa: the smallest first
