@@ -105,8 +105,8 @@ func newRoot(e env) *cobra.Command {
 		return usageError{hint.With(err, fmt.Sprintf("%s --help lists the flags", cmd.CommandPath()))}
 	})
 	root.AddCommand(
-		newPrimes(e, runPrimes), newMatrix(e, runMatrix), newCompare(e, runCompare), newExec(e, runExec),
-		newContend(e, runContend), newC2C(e, runC2C), newNuma(e, runNuma), newPair(e, runPair),
+		newPrimes(e, runPrimes), newMatrix(e, runMatrix), newCompare(e, runCompare), newReport(e, runReport),
+		newExec(e, runExec), newContend(e, runContend), newC2C(e, runC2C), newNuma(e, runNuma), newPair(e, runPair),
 		newBind(e, runBind), newTopo(e, runTopo), newVersion(e),
 	)
 	root.AddCommand(newInner(e)...)

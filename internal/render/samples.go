@@ -3,7 +3,6 @@ package render
 import (
 	"cmp"
 	"fmt"
-	"maps"
 	"regexp"
 	"slices"
 	"strconv"
@@ -68,40 +67,52 @@ const maxReasons = 4
 // figuresOf are the numbers in a reason. Reasons that differ in nothing else count as one, and the first is shown.
 var figuresOf = regexp.MustCompile(`[0-9][0-9.]*`)
 
+// Reason is one for which samples have a verdict.
+type Reason struct {
+	Text    string
+	Samples int
+	Alike   bool // not all in the same words
+}
+
+// Reasons are those for which samples have a verdict, the most frequent first.
+func Reasons(samples []result.Sample, verdict result.Verdict) []Reason {
+	reasons := map[string]*Reason{}
+	for i := range samples {
+		if samples[i].Quality.Verdict != verdict {
+			continue
+		}
+		for _, text := range samples[i].Quality.Reasons {
+			kind := figuresOf.ReplaceAllString(text, "#")
+			if reasons[kind] == nil {
+				reasons[kind] = &Reason{Text: text}
+			}
+			reasons[kind].Samples++
+			reasons[kind].Alike = reasons[kind].Alike || text != reasons[kind].Text
+		}
+	}
+	order := make([]Reason, 0, len(reasons))
+	for _, reason := range reasons {
+		order = append(order, *reason)
+	}
+	slices.SortFunc(order, func(a, b Reason) int {
+		return cmp.Or(cmp.Compare(b.Samples, a.Samples), cmp.Compare(a.Text, b.Text))
+	})
+	return order
+}
+
 // reasonLines are the reasons for which samples are not valid.
 func reasonLines(samples []result.Sample, opts Options) string {
-	type reason struct {
-		text    string
-		samples int
-		alike   bool // not all in the same words
-	}
 	block := ""
 	for _, v := range verdictColours {
-		reasons := map[string]*reason{}
-		for i := range samples {
-			if samples[i].Quality.Verdict != v.verdict {
-				continue
-			}
-			for _, text := range samples[i].Quality.Reasons {
-				kind := figuresOf.ReplaceAllString(text, "#")
-				if reasons[kind] == nil {
-					reasons[kind] = &reason{text: text}
-				}
-				reasons[kind].samples++
-				reasons[kind].alike = reasons[kind].alike || text != reasons[kind].text
-			}
-		}
-		order := slices.SortedFunc(maps.Values(reasons), func(a, b *reason) int {
-			return cmp.Or(cmp.Compare(b.samples, a.samples), cmp.Compare(a.text, b.text))
-		})
+		order := Reasons(samples, v.verdict)
 		label := "  " + opts.paint(v.colour, string(v.verdict)) + ": "
 		for _, reason := range order[:min(len(order), maxReasons)] {
-			text := reason.text
+			text := reason.Text
 			switch {
-			case reason.alike:
-				text += fmt.Sprintf(" (%d samples alike)", reason.samples)
-			case reason.samples > 1:
-				text += fmt.Sprintf(" (%d samples)", reason.samples)
+			case reason.Alike:
+				text += fmt.Sprintf(" (%d samples alike)", reason.Samples)
+			case reason.Samples > 1:
+				text += fmt.Sprintf(" (%d samples)", reason.Samples)
 			}
 			block += paragraph(label, text, opts.columns())
 		}

@@ -1,4 +1,3 @@
-// Package report draws runs as one HTML file that needs nothing else.
 package report
 
 import (

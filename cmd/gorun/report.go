@@ -1,0 +1,134 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+
+	"gorun/internal/hint"
+	"gorun/internal/report"
+)
+
+// reportOptions are the flags and arguments of `gorun report`.
+type reportOptions struct {
+	env   env
+	files []string
+	out   string
+	serve string
+}
+
+func newReport(e env, runF func(context.Context, *reportOptions) error) *cobra.Command {
+	o := &reportOptions{env: e}
+	cmd := &cobra.Command{
+		Use:   "report RUN.jsonl...",
+		Short: "Show runs as one HTML page: verdicts, figures, quality and how to repeat them",
+		Long: "The page is one file that needs nothing else, no network either. It takes journals that --out wrote, also of a\n" +
+			"run that goes on or was killed, and what --format json printed; several runs stand side by side.\n\n" +
+			"--serve shows the page to a browser instead, and a newer one as the journal grows. Making a page takes CPU time:\n" +
+			"look seldom at a run whose CPUs must be quiet.",
+		Example: "  gorun report run.jsonl -o report.html\n" +
+			"  gorun report before.jsonl after.jsonl -o report.html\n" +
+			"  gorun report run.jsonl --serve 127.0.0.1:0",
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return usageError{hint.With(errors.New("report takes one journal or several, and got none"),
+					"gorun report run.jsonl -o report.html")}
+			}
+			return nil
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			o.files = args
+			return runF(cmd.Context(), o)
+		},
+		ValidArgsFunction: func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+			return []string{"jsonl", "json"}, cobra.ShellCompDirectiveFilterFileExt
+		},
+	}
+	flags := cmd.Flags()
+	flags.SortFlags = false
+	flags.StringVarP(&o.out, "out", "o", "", "write the page to this `file`")
+	flags.StringVar(&o.serve, "serve", "", "show the page at this `address`, and refresh it (127.0.0.1:0: any free port)")
+	_ = cmd.MarkFlagFilename("out", "html")
+	return cmd
+}
+
+func (o *reportOptions) validate() error {
+	switch {
+	case o.out == "" && o.serve == "":
+		return usageError{hint.With(errors.New("report has nowhere to write to"), "give -o report.html, or --serve 127.0.0.1:0")}
+	case o.out != "" && o.serve != "":
+		return usagef("--out and --serve exclude each other")
+	}
+	for _, file := range o.files {
+		if sameFile(file, o.out) {
+			return usagef("%s is a run that is to be shown: it would be overwritten", o.out)
+		}
+	}
+	return nil
+}
+
+func sameFile(a, b string) bool {
+	x, errX := os.Stat(a)
+	y, errY := os.Stat(b)
+	return errX == nil && errY == nil && os.SameFile(x, y)
+}
+
+func runReport(ctx context.Context, o *reportOptions) error {
+	if err := o.validate(); err != nil {
+		return err
+	}
+	if o.serve != "" {
+		return o.serveReport(ctx)
+	}
+	inputs := make([]report.Input, len(o.files))
+	for i, file := range o.files {
+		var err error
+		if inputs[i], err = report.Read(file); err != nil {
+			return err
+		}
+	}
+	return writeWhole(o.out, func(w io.Writer) error { return report.Write(w, inputs, report.Options{}) })
+}
+
+// writeWhole writes a file that takes its name only when it is whole.
+func writeWhole(path string, write func(w io.Writer) error) error {
+	file, err := os.CreateTemp(filepath.Dir(path), ".gorun-*"+filepath.Ext(path))
+	if err != nil {
+		return err
+	}
+	err = errors.Join(write(file), file.Chmod(0o644), file.Close())
+	if err == nil {
+		err = os.Rename(file.Name(), path)
+	}
+	if err != nil {
+		return errors.Join(err, os.Remove(file.Name()))
+	}
+	return nil
+}
+
+// serveReport ends by SIGINT or SIGTERM, which is how it is meant to end.
+func (o *reportOptions) serveReport(ctx context.Context) error {
+	host, port, err := net.SplitHostPort(o.serve)
+	if err != nil {
+		return usageError{hint.With(fmt.Errorf("--serve: %q is not a listen address", o.serve), "write HOST:PORT, as in 127.0.0.1:0")}
+	}
+	if host == "" {
+		host = "127.0.0.1" // other machines are only let in by an address that says so
+	}
+	served, err := report.NewServed(o.files)
+	if err != nil {
+		return err
+	}
+	listener, err := net.Listen("tcp", net.JoinHostPort(host, port))
+	if err != nil {
+		return hint.With(fmt.Errorf("cannot serve the report: %w", err), "choose another address; port 0 is any that is free")
+	}
+	fmt.Fprintf(o.env.stderr, "gorun: the report is at http://%s/\n", listener.Addr())
+	return served.Serve(ctx, listener)
+}

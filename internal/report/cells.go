@@ -1,0 +1,226 @@
+package report
+
+import (
+	"fmt"
+	"math"
+	"strings"
+
+	"gorun/internal/render"
+	"gorun/internal/result"
+	"gorun/internal/stats"
+)
+
+// kindClasses are the classes of verdicts in the style sheet.
+var kindClasses = map[stats.Kind]string{
+	stats.Slower: "slower", stats.Faster: "faster", stats.Same: "same", stats.CantTell: "open", stats.Mixed: "open",
+	stats.Confounded: "open", stats.Invalid: "invalid",
+}
+
+// verdicts is the first table of a run: what is found of each cell, or of each series where there are no cells.
+func verdicts(run *result.Run) table {
+	if len(run.Cells) == 0 {
+		return seriesTable(run)
+	}
+	t := table{
+		Name: "verdicts", Caption: "Each cell against the baseline",
+		Head: headings("cell", "verdict", "#median", "#least", "#greatest", "#ratio", "#from", "#to", "#samples"),
+	}
+	access := run.Experiment == "numa"
+	if access {
+		t.Head = append(t.Head, heading{"an access", true})
+	}
+	set := render.SeriesOf(run)
+	show := togetherOf(run)
+	for i, title := range render.CellTitles(run) {
+		c := &run.Cells[i]
+		row := []cell{words(title), verdictOf(run, i)}
+		if c.Summary != nil {
+			d := c.Summary.Seconds
+			row = append(row, figured(d.Median, show), figured(d.Min, show), figured(d.Max, show))
+		} else {
+			row = append(row, cell{}, cell{}, cell{})
+		}
+		row = append(row, ratios(c.Verdict)...)
+		if c.Summary != nil {
+			row = append(row, counted(c.Summary.Samples))
+		} else {
+			row = append(row, counted(0))
+		}
+		if median, ok := set.Series[i].Median(); access && ok {
+			row = append(row, figured(median, render.Seconds))
+		} else if access {
+			row = append(row, cell{})
+		}
+		t.Rows = append(t.Rows, row)
+	}
+	for _, numa := range run.NumaRows {
+		if numa.Unsupported != "" {
+			row := make([]cell, len(t.Head))
+			row[0] = words(fmt.Sprintf("[%02d]", numa.Row))
+			row[1] = cell{Text: "cannot be measured here: " + numa.Unsupported, Class: "invalid"}
+			t.Rows = append(t.Rows, row)
+		}
+	}
+	return t
+}
+
+func togetherOf(run *result.Run) func(x float64) string {
+	var medians []float64
+	for _, c := range run.Cells {
+		if c.Summary != nil {
+			medians = append(medians, c.Summary.Seconds.Median)
+		}
+	}
+	return render.Together(medians)
+}
+
+// verdictOf is what is said of a cell.
+func verdictOf(run *result.Run, i int) cell {
+	c := &run.Cells[i]
+	switch {
+	case run.Matrix != nil && i == run.Matrix.Baseline && len(run.Cells) > 1:
+		return words("the baseline")
+	case c.Verdict == nil:
+		return words("no verdict")
+	case c.Words != "":
+		return cell{Text: c.Words, Class: kindClasses[c.Verdict.Kind]}
+	}
+	return cell{Text: string(c.Verdict.Kind), Class: kindClasses[c.Verdict.Kind]}
+}
+
+// ratios are a verdict's typical ratio and the ends of its interval.
+func ratios(v *stats.Verdict) []cell {
+	if v == nil || v.Typical.Ratio <= 0 || v.Kind == stats.Invalid {
+		return []cell{{}, {}, {}}
+	}
+	show := func(x float64) string { return fmt.Sprintf("%.3f", x) }
+	row := []cell{figured(v.Typical.Ratio, show), figured(v.Typical.Lo, show), figured(v.Typical.Hi, show)}
+	if v.Typical.Lo <= 0 {
+		row[1] = words("unbounded")
+	}
+	if v.Typical.Hi >= math.MaxFloat64 {
+		row[2] = words("unbounded")
+	}
+	return row
+}
+
+// seriesTable sums up what stands for cells.
+func seriesTable(run *result.Run) table {
+	set := render.SeriesOf(run)
+	t := table{
+		Name: "summary", Caption: "What was measured: " + set.What,
+		Head: headings("", "#median", "#mean", "#least", "#greatest", "#99th percentile", "#samples"),
+	}
+	var all []float64
+	for _, s := range set.Series {
+		d, _ := s.Distribution()
+		all = append(all, d.Median)
+	}
+	show := render.Together(all)
+	for _, s := range set.Series {
+		d, n := s.Distribution()
+		row := []cell{words(s.Name), {}, {}, {}, {}, {}, counted(n)}
+		if n > 0 {
+			for i, x := range []float64{d.Median, d.Mean, d.Min, d.Max, d.P99} {
+				row[1+i] = figured(x, show)
+			}
+		}
+		t.Rows = append(t.Rows, row)
+	}
+	return t
+}
+
+// answer is the run in one sentence.
+func answer(run *result.Run) string {
+	switch {
+	case len(run.Samples) == 0:
+		return "Nothing was measured yet."
+	case run.Matrix != nil && len(run.Cells) > 1:
+		return matrixAnswer(run)
+	}
+	text := seriesAnswer(run)
+	if len(run.Findings) > 0 {
+		text += " " + run.Findings[0].Message
+	}
+	return text
+}
+
+// matrixAnswer counts the verdicts, and names the cell that is farthest from the baseline.
+func matrixAnswer(run *result.Run) string {
+	counts := map[stats.Kind]int{}
+	farthest, ratio := -1, 1.0
+	judged := 0
+	for i, c := range run.Cells {
+		if c.Verdict == nil || i == run.Matrix.Baseline {
+			continue
+		}
+		judged++
+		counts[c.Verdict.Kind]++
+		r := c.Verdict.Typical.Ratio
+		if (c.Verdict.Kind == stats.Slower || c.Verdict.Kind == stats.Faster) && r > 0 {
+			if away := max(r, 1/r); away > ratio {
+				farthest, ratio = i, away
+			}
+		}
+	}
+	if judged == 0 {
+		return "No cell has a verdict: what is shown was measured, and not compared."
+	}
+	var parts []string
+	for _, k := range []struct {
+		kind stats.Kind
+		text string
+	}{
+		{stats.Slower, "%d slower than the baseline"},
+		{stats.Faster, "%d faster"},
+		{stats.Same, "%d the same within the margin"},
+		{stats.Mixed, "%d the same at most times and not in total, or the other way round"},
+		{stats.Confounded, "%d confounded by what disturbed it"},
+		{stats.Invalid, "%d not measured as asked"},
+		{stats.CantTell, "%d of which nothing can be told yet"},
+	} {
+		if n := counts[k.kind]; n > 0 {
+			parts = append(parts, fmt.Sprintf(k.text, n))
+		}
+	}
+	text := fmt.Sprintf("Of %d cells beside the baseline, %s.", judged, strings.Join(parts, ", "))
+	if farthest >= 0 {
+		text += fmt.Sprintf(" Farthest from it is %s: %s.", render.CellTitles(run)[farthest], run.Cells[farthest].Words)
+	}
+	return text
+}
+
+// seriesAnswer names the ends of what stands for cells.
+func seriesAnswer(run *result.Run) string {
+	set := render.SeriesOf(run)
+	least, most := -1, -1
+	medians := make([]float64, len(set.Series))
+	for i, s := range set.Series {
+		median, ok := s.Median()
+		medians[i] = median
+		if !ok {
+			continue
+		}
+		if least < 0 || median < medians[least] {
+			least = i
+		}
+		if most < 0 || median > medians[most] {
+			most = i
+		}
+	}
+	what := strings.ToUpper(set.What[:1]) + set.What[1:]
+	if least < 0 {
+		return "No sample is valid."
+	}
+	if least == most {
+		d, n := set.Series[least].Distribution()
+		return fmt.Sprintf("%s: %s, the median of %d samples between %s and %s.", what, render.Seconds(d.Median), n,
+			render.Seconds(d.Min), render.Seconds(d.Max))
+	}
+	text := fmt.Sprintf("%s: least with %s (%s), most with %s (%s)", what, set.Series[least].Name, render.Seconds(medians[least]),
+		set.Series[most].Name, render.Seconds(medians[most]))
+	if medians[least] > 0 {
+		text += fmt.Sprintf(": %s times as long", render.Digits(medians[most]/medians[least]))
+	}
+	return text + "."
+}

@@ -1,0 +1,70 @@
+package report
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"os"
+
+	"gorun/internal/hint"
+	"gorun/internal/matrix"
+	"gorun/internal/result"
+)
+
+// Input is a run and the file that it was read from.
+type Input struct {
+	File  string
+	Run   *result.Run
+	Ended bool // false: it still goes on, or was killed
+}
+
+// Read reads a journal, also of a run that goes on, or a run that --format json wrote, and judges the cells that it has
+// no verdicts on.
+func Read(path string) (Input, error) {
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return Input{}, err
+	}
+	in := Input{File: path}
+	recording, err := result.ReadJournal(bytes.NewReader(text))
+	if err != nil {
+		var run result.Run
+		if json.Unmarshal(text, &run) != nil || run.Schema != result.Schema {
+			return Input{}, hint.With(fmt.Errorf("%s: %w", path, err), hint.Of(err))
+		}
+		in.Run, in.Ended = &run, true
+		return in, nil
+	}
+	in.Run, in.Ended = recording.Run, recording.Ended
+	if recording.Torn {
+		in.Run.Warnings = append(in.Run.Warnings, result.Warning{
+			Code: "torn-line", Message: "the last line of the journal is not whole, and is left out",
+			Hint: "a sample was being written, or the run was killed meanwhile",
+		})
+	}
+	judge(in.Run, recording.Footer)
+	return in, nil
+}
+
+// judge puts verdicts on the cells of a journal. The samples of a matrix give the same verdicts whenever they are
+// looked at; cells that were not taken in turns have what the footer says.
+func judge(run *result.Run, footer *result.Footer) {
+	if run.Matrix == nil {
+		if footer != nil && len(footer.Cells) > 0 {
+			run.Cells = footer.Cells
+		}
+		return
+	}
+	board, err := matrix.NewBoard(run)
+	if err == nil {
+		err = board.Replay()
+	}
+	switch {
+	case err == nil:
+		board.Judge()
+	case footer != nil && len(footer.Cells) == len(run.Cells):
+		run.Cells = footer.Cells
+	default:
+		run.Warnings = append(run.Warnings, result.WarningOf("no-verdicts", "the cells cannot be judged", err))
+	}
+}

@@ -1,0 +1,165 @@
+// Package report shows runs to a person as one HTML file that needs nothing else: no network, no other file.
+package report
+
+import (
+	"crypto/sha256"
+	_ "embed"
+	"encoding/base64"
+	"fmt"
+	"html/template"
+	"io"
+	"path/filepath"
+	"strings"
+
+	"gorun/internal/render"
+	"gorun/internal/result"
+)
+
+var (
+	//go:embed page.html
+	pageText string
+	//go:embed style.css
+	style string
+	//go:embed script.js
+	script string
+)
+
+var pageTemplate = template.Must(template.New("page").Parse(pageText))
+
+// Options say what kind of page is written.
+type Options struct {
+	Version string // of a page that is served and refreshes itself; "": a file
+}
+
+// page is what the template shows.
+type page struct {
+	Title, Answer string
+	Version       string
+	Refresh       int // seconds between two looks for a newer version
+	Policy        string
+	Style, Script template.HTML
+	Together      []table
+	Runs          []section
+}
+
+// section is one run of the page.
+type section struct {
+	Anchor, Name string
+	Answer       string
+	Open         bool // it goes on, or was killed
+	Partial      bool
+	Verdicts     table
+	Control      string
+	Findings     []result.Finding
+	Warnings     []result.Warning
+	Figures      []drawing
+	Quality      []table
+	Environment  table
+	Options      table
+	Command      string
+	Commands     table
+}
+
+// drawing is a figure of a section.
+type drawing struct {
+	Anchor, Title, Description string
+	SVG                        template.HTML
+	Table                      table
+}
+
+// refresh is how often a served page looks for a newer one. What makes the page takes CPU time from what is measured.
+const refresh = 5
+
+// Write writes the report of some runs. What is in them may come from a stranger: the template escapes it, and what
+// gets through all the same may neither load nor send anything (Content Security Policy 3).
+func Write(w io.Writer, inputs []Input, o Options) error {
+	p := page{
+		Version: o.Version, Refresh: refresh, Policy: policy(o.Version != ""),
+		Style:  template.HTML("<style>\n" + style + "</style>"),
+		Script: template.HTML("<script>" + script + "</script>"),
+	}
+	clean := make([]Input, len(inputs))
+	for i, in := range inputs {
+		clean[i] = Input{File: render.Clean(in.File), Run: render.Clean(in.Run), Ended: in.Ended}
+		p.Runs = append(p.Runs, sectionOf(fmt.Sprintf("run%d", i+1), clean[i]))
+	}
+	p.Title, p.Answer = titleOf(clean), p.Runs[0].Answer
+	p.Together = together(clean)
+	if len(inputs) > 1 {
+		p.Answer = fmt.Sprintf("%d runs side by side.", len(inputs))
+		if len(p.Together) == 0 {
+			p.Answer += " They have no cell in common."
+		}
+	}
+	if err := pageTemplate.Execute(w, p); err != nil {
+		return fmt.Errorf("cannot write the report: %w", err)
+	}
+	return nil
+}
+
+// policy lets the page run its own script and load nothing. One that is served may ask its server for a newer version.
+func policy(served bool) string {
+	hash := sha256.Sum256([]byte(script))
+	text := "default-src 'none'; style-src 'unsafe-inline'; script-src 'sha256-" +
+		base64.StdEncoding.EncodeToString(hash[:]) + "'"
+	if served {
+		text += "; connect-src 'self'"
+	}
+	return text
+}
+
+func titleOf(inputs []Input) string {
+	var names []string
+	for _, in := range inputs {
+		name := "gorun " + in.Run.Experiment
+		if m := in.Run.Matrix; m != nil && m.Title != "" {
+			name = m.Title
+		} else if m != nil {
+			name = "gorun matrix " + in.Run.Experiment
+		}
+		if len(names) == 0 || names[len(names)-1] != name {
+			names = append(names, name)
+		}
+	}
+	title := strings.Join(names, ", ")
+	if host := inputs[0].Run.Host.Hostname; host != "" {
+		title += " on " + host
+	}
+	return title
+}
+
+func sectionOf(anchor string, in Input) section {
+	run := in.Run
+	s := section{
+		Anchor: anchor, Name: filepath.Base(in.File), Answer: answer(run), Open: !in.Ended, Partial: run.Partial,
+		Verdicts: verdicts(run), Findings: run.Findings, Warnings: run.Warnings, Quality: quality(run),
+		Environment: environment(in), Options: options(run), Commands: commands(run),
+	}
+	if run.Matrix != nil && run.Matrix.Control != nil {
+		s.Control = run.Matrix.Control.String()
+	}
+	if len(run.Command) > 0 {
+		s.Command = commandLine(run.Command)
+	}
+	for _, f := range figures {
+		figure, ok := f.draw(run)
+		if !ok {
+			continue
+		}
+		name := anchor + "-" + f.anchor
+		s.Figures = append(s.Figures, drawing{
+			Anchor: name, Title: figure.Title, Description: figure.Description, SVG: labelled(figure.SVG, name),
+			Table: tableOf(f.anchor, figure.Table),
+		})
+	}
+	return s
+}
+
+// labelled names a drawing for a screen reader by its title and its description. In a page their identifiers must be its
+// own.
+func labelled(svg, name string) template.HTML {
+	svg = strings.Replace(svg, ` role="img"`, fmt.Sprintf(` role="img" aria-labelledby="%s-title %[1]s-about"`, name), 1)
+	svg = strings.Replace(svg, "<title>", fmt.Sprintf(`<title id="%s-title">`, name), 1)
+	svg = strings.Replace(svg, "<desc>", fmt.Sprintf(`<desc id="%s-about">`, name), 1)
+	return template.HTML(svg) // made by internal/render, which escapes the texts in it
+}

@@ -1,0 +1,108 @@
+package report
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log"
+	"net"
+	"net/http"
+	"os"
+	"strings"
+	"sync"
+	"time"
+)
+
+// Served is the report of some files as they grow.
+type Served struct {
+	files []string
+
+	mu      sync.Mutex // one page is made at a time
+	version string     // of the page
+	page    []byte
+}
+
+// NewServed makes the first page, so that files that cannot be shown are known before anything is served.
+func NewServed(files []string) (*Served, error) {
+	s := &Served{files: files}
+	_, err := s.current()
+	return s, err
+}
+
+// versionOf tells whether the files changed: their sizes and times.
+func versionOf(files []string) (string, error) {
+	var parts []string
+	for _, file := range files {
+		info, err := os.Stat(file)
+		if err != nil {
+			return "", err
+		}
+		parts = append(parts, fmt.Sprintf("%d.%d", info.Size(), info.ModTime().UnixNano()))
+	}
+	return strings.Join(parts, "-"), nil
+}
+
+// current is the page of the files as they are now; it is made when they have changed.
+func (s *Served) current() ([]byte, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	version, err := versionOf(s.files) // first: what is written meanwhile is in the next page
+	if err != nil || version == s.version {
+		return s.page, err
+	}
+	inputs := make([]Input, len(s.files))
+	for i, file := range s.files {
+		if inputs[i], err = Read(file); err != nil {
+			return nil, err
+		}
+	}
+	var page bytes.Buffer
+	if err := Write(&page, inputs, Options{Version: version}); err != nil {
+		return nil, err
+	}
+	s.page, s.version = page.Bytes(), version
+	return s.page, nil
+}
+
+// ServeHTTP answers with the page, and at /version with what tells it from an older one.
+func (s *Served) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	w.Header().Set("Cache-Control", "no-store")
+	w.Header().Set("X-Content-Type-Options", "nosniff")
+	var body []byte
+	var err error
+	switch r.URL.Path {
+	case "/":
+		w.Header().Set("Content-Type", "text/html; charset=utf-8")
+		body, err = s.current()
+	case "/version":
+		w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+		var version string
+		version, err = versionOf(s.files)
+		body = []byte(version)
+	default:
+		http.NotFound(w, r)
+		return
+	}
+	if err != nil {
+		http.Error(w, err.Error(), http.StatusInternalServerError)
+		return
+	}
+	_, _ = w.Write(body) // a client that left needs no answer
+}
+
+// Serve answers on a listener until the context is done.
+func (s *Served) Serve(ctx context.Context, listener net.Listener) error {
+	server := &http.Server{
+		Handler: s, ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 10 * time.Second, WriteTimeout: 30 * time.Second,
+		IdleTimeout: time.Minute, MaxHeaderBytes: 16 << 10,
+		ErrorLog: log.New(io.Discard, "", 0), // a client's faults are no news
+	}
+	stop := context.AfterFunc(ctx, func() { _ = server.Close() })
+	defer stop()
+	if err := server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
+		return fmt.Errorf("cannot serve the report: %w", err)
+	}
+	return nil
+}

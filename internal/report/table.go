@@ -1,0 +1,83 @@
+package report
+
+import (
+	"math"
+	"strconv"
+
+	"gorun/internal/render"
+)
+
+// table is one of the page.
+type table struct {
+	Name    string // by which a program finds it
+	Caption string
+	Head    []heading
+	Rows    [][]cell // the first cell of a row is its heading
+}
+
+// heading is that of a column.
+type heading struct {
+	Text   string
+	Number bool // its cells stand to the right
+}
+
+// cell is what a person reads, and the number behind it at full precision.
+type cell struct {
+	Text  string
+	Value string // "": it is not a number
+	Class string
+}
+
+func words(text string) cell { return cell{Text: text} }
+
+// figured shows a number in some way.
+func figured(x float64, show func(x float64) string) cell {
+	if math.IsNaN(x) || math.IsInf(x, 0) {
+		return cell{}
+	}
+	return cell{Text: show(x), Value: strconv.FormatFloat(x, 'g', -1, 64)}
+}
+
+func counted(n int) cell { return figured(float64(n), render.Digits) }
+
+// texts are headings of columns; those that begin with # are of numbers.
+func headings(texts ...string) []heading {
+	head := make([]heading, len(texts))
+	for i, text := range texts {
+		head[i].Text = text
+		if text != "" && text[0] == '#' {
+			head[i] = heading{text[1:], true}
+		}
+	}
+	return head
+}
+
+// tableOf is that of a figure: a text that is a number is shown with three digits.
+func tableOf(name string, from render.FigureTable) table {
+	t := table{Name: name, Caption: from.Caption, Rows: make([][]cell, len(from.Rows))}
+	numbers := make([]int, len(from.Head))
+	for i, row := range from.Rows {
+		t.Rows[i] = make([]cell, len(row))
+		for j, text := range row {
+			t.Rows[i][j] = words(text)
+			if x, err := strconv.ParseFloat(text, 64); err == nil && !math.IsNaN(x) && !math.IsInf(x, 0) {
+				t.Rows[i][j] = cell{Text: shortest(text, x), Value: text}
+				if j < len(numbers) {
+					numbers[j]++
+				}
+			}
+		}
+	}
+	for i, text := range from.Head {
+		t.Head = append(t.Head, heading{text, i > 0 && numbers[i] > len(from.Rows)/2})
+	}
+	return t
+}
+
+// shortest is a number as it was written, unless three digits are fewer.
+func shortest(text string, x float64) string {
+	if digits := render.Digits(x); len(digits) < len(text) {
+		return digits
+	}
+	return text
+}

@@ -1,0 +1,108 @@
+package report
+
+import (
+	"fmt"
+	"path/filepath"
+
+	"gorun/internal/matrix"
+	"gorun/internal/render"
+	"gorun/internal/result"
+)
+
+// together are the tables of runs of the same experiment that have cells in common: their medians beside each other.
+func together(inputs []Input) (tables []table) {
+	var experiments []string
+	of := map[string][]Input{}
+	for _, in := range inputs {
+		name := in.Run.Experiment
+		if of[name] == nil {
+			experiments = append(experiments, name)
+		}
+		of[name] = append(of[name], in)
+	}
+	for _, name := range experiments {
+		if t := sideBySide(of[name]); len(of[name]) > 1 && len(t.Rows) > 0 {
+			tables = append(tables, t)
+		}
+	}
+	return tables
+}
+
+// sideBySide has a row for each cell that two or more runs have. Runs of a matrix are also compared with the first, as
+// `gorun compare --force` does it.
+func sideBySide(inputs []Input) table {
+	t := table{Name: "together", Caption: "gorun " + inputs[0].Run.Experiment + ": the runs side by side"}
+	t.Head = headings("cell")
+	var order []string
+	medians := make([]map[string]float64, len(inputs))
+	against := make([]map[string]cell, len(inputs))
+	runs := map[string]int{} // that have the cell
+	var all []float64
+	for i, in := range inputs {
+		t.Head = append(t.Head, heading{fmt.Sprintf("%d: %s", i+1, filepath.Base(in.File)), true})
+		medians[i] = map[string]float64{}
+		for _, s := range render.SeriesOf(in.Run).Series {
+			median, ok := s.Median()
+			if !ok {
+				continue
+			}
+			if runs[s.Name]++; runs[s.Name] == 1 {
+				order = append(order, s.Name)
+			}
+			medians[i][s.Name] = median
+			all = append(all, median)
+		}
+		if i > 0 {
+			against[i] = comparedWith(inputs[0], in)
+		}
+		if against[i] != nil {
+			t.Head = append(t.Head, heading{Text: fmt.Sprintf("%d against 1", i+1)})
+		}
+	}
+	show := render.Together(all)
+	for _, name := range order {
+		if runs[name] < 2 {
+			continue
+		}
+		row := []cell{words(name)}
+		for i := range inputs {
+			if median, ok := medians[i][name]; ok {
+				row = append(row, figured(median, show))
+			} else {
+				row = append(row, cell{})
+			}
+			if against[i] != nil {
+				row = append(row, against[i][name])
+			}
+		}
+		t.Rows = append(t.Rows, row)
+	}
+	return t
+}
+
+// comparedWith are the verdicts on a run's cells against those of the first, by the cells' titles there; nil where the
+// two cannot be compared.
+func comparedWith(first, in Input) map[string]cell {
+	a, b := *first.Run, *in.Run // their verdicts stay those of the runs
+	a.Cells, b.Cells = append([]result.Cell{}, a.Cells...), append([]result.Cell{}, b.Cells...)
+	for _, run := range []*result.Run{&a, &b} {
+		if run.Matrix == nil {
+			return nil
+		}
+		design := *run.Matrix
+		run.Matrix = &design
+	}
+	c, err := matrix.Compare(matrix.Side{File: first.File, Run: &a}, matrix.Side{File: in.File, Run: &b}, nil, true)
+	if err != nil {
+		return nil
+	}
+	titles := map[string]string{}
+	for i, title := range render.CellTitles(first.Run) {
+		titles[first.Run.Cells[i].Name] = title
+	}
+	verdicts := map[string]cell{}
+	for _, compared := range c.Cells {
+		verdicts[titles[compared.A]] = cell{Text: compared.Words, Class: kindClasses[compared.Verdict.Kind]}
+	}
+	return verdicts
+}
