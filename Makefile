@@ -122,6 +122,16 @@ capture: ## capture the QEMU machines anew into testdata/hosts
 	testdata/vm/run setup
 	testdata/vm/run capture
 
+# Where `make report-test` leaves the journals, the reports and screenshots of them.
+REPORTS ?= /tmp/gorun-reports
+
+.PHONY: report-test
+report-test: build ## reports of real runs read in headless Chromium: numbers, faults, accessibility (1 min; screenshots in REPORTS)
+	@for tool in $${CHROMIUM:-chromium} npm; do command -v $$tool >/dev/null || { \
+	  echo "$$tool is not installed (Debian: apt-get install chromium npm)"; exit 1; }; done
+	npm ci --prefix testdata/report --silent
+	node testdata/report/test.js ./gorun $(REPORTS)
+
 .PHONY: man
 man: ## write the man pages to ./man
 	$(GO) test ./cmd/gorun -run '^TestMan$$' -count=1 -man $(CURDIR)/man
@@ -135,7 +145,7 @@ completions: build ## write shell completions to ./completions
 
 .PHONY: update
 update: ## write the golden files anew; read the diff before you commit it
-	$(GO) test ./internal/topology ./internal/render ./internal/metrics -update
+	$(GO) test ./internal/topology ./internal/render ./internal/report ./internal/metrics -update
 	$(GO) test ./cmd/gorun -update
 
 .PHONY: clean

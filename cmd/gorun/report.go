@@ -28,10 +28,10 @@ func newReport(e env, runF func(context.Context, *reportOptions) error) *cobra.C
 	cmd := &cobra.Command{
 		Use:   "report RUN.jsonl...",
 		Short: "Show runs as one HTML page: verdicts, figures, quality and how to repeat them",
-		Long: "The page is one file that needs nothing else, no network either. It takes journals that --out wrote, also of a\n" +
-			"run that goes on or was killed, and what --format json printed; several runs stand side by side.\n\n" +
-			"--serve shows the page to a browser instead, and a newer one as the journal grows. Making a page takes CPU time:\n" +
-			"look seldom at a run whose CPUs must be quiet.",
+		Long: "The page is one file that needs nothing else, no network either. It takes journals that --out wrote, also\n" +
+			"of a run that goes on or was killed, and what --format json printed; several runs stand side by side.\n\n" +
+			"--serve shows the page to a browser instead, and a newer one as the journal grows. Making a page takes CPU\n" +
+			"time: look seldom at a run whose CPUs must be quiet.",
 		Example: "  gorun report run.jsonl -o report.html\n" +
 			"  gorun report before.jsonl after.jsonl -o report.html\n" +
 			"  gorun report run.jsonl --serve 127.0.0.1:0",
@@ -61,7 +61,8 @@ func newReport(e env, runF func(context.Context, *reportOptions) error) *cobra.C
 func (o *reportOptions) validate() error {
 	switch {
 	case o.out == "" && o.serve == "":
-		return usageError{hint.With(errors.New("report has nowhere to write to"), "give -o report.html, or --serve 127.0.0.1:0")}
+		return usageError{hint.With(errors.New("report has nowhere to write to"),
+			"give -o report.html, or --serve 127.0.0.1:0")}
 	case o.out != "" && o.serve != "":
 		return usagef("--out and --serve exclude each other")
 	}
@@ -116,7 +117,8 @@ func writeWhole(path string, write func(w io.Writer) error) error {
 func (o *reportOptions) serveReport(ctx context.Context) error {
 	host, port, err := net.SplitHostPort(o.serve)
 	if err != nil {
-		return usageError{hint.With(fmt.Errorf("--serve: %q is not a listen address", o.serve), "write HOST:PORT, as in 127.0.0.1:0")}
+		return usageError{hint.With(fmt.Errorf("--serve: %q is not a listen address", o.serve),
+			"write HOST:PORT, as in 127.0.0.1:0")}
 	}
 	if host == "" {
 		host = "127.0.0.1" // other machines are only let in by an address that says so

@@ -113,8 +113,9 @@ func ratioAxis(run *result.Run, cells []int) (axis axis, lo, hi float64) {
 		widen(&run.Cells[i].Verdict.Typical)
 		widen(run.Cells[i].Verdict.Total)
 	}
-	if !(lo > 0) {
-		lo = least
+	lo, hi = min(lo, least), max(hi, most)
+	if !(lo > 0) { // a margin of 1 or more
+		least, lo = 0.5, 0.5
 	}
 	const beyond = 1.5
 	lo, hi = max(lo, least/beyond), min(hi, most*beyond)

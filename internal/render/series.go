@@ -107,7 +107,7 @@ func SeriesOf(run *result.Run) SeriesSet {
 			}
 			p.Seconds = ns / 1e9
 		}
-		if !(p.Seconds >= 0 && p.Seconds < 1e18) { // not a time that could be drawn
+		if !(p.Seconds > 0 && p.Seconds < 1e18) { // nothing was measured, or it cannot be drawn
 			continue
 		}
 		n := 0
@@ -181,6 +181,9 @@ func Together(all []float64) func(x float64) string { return together(all) }
 
 // Digits shows three significant digits, and all of the whole part.
 func Digits(x float64) string { return digits(x) }
+
+// Count shows a number of things.
+func Count(x float64) string { return count(x) }
 
 // Clean makes every text in a value safe to show.
 func Clean[T any](value T) T { return clean(value) }

@@ -3,6 +3,7 @@ package report
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 
 	"gorun/internal/render"
@@ -25,15 +26,20 @@ func verdicts(run *result.Run) table {
 		Name: "verdicts", Caption: "Each cell against the baseline",
 		Head: headings("cell", "verdict", "#median", "#least", "#greatest", "#ratio", "#from", "#to", "#samples"),
 	}
-	access := run.Experiment == "numa"
+	access := run.Experiment == "numa" // whose cells are compared by the time of the whole loop
 	if access {
-		t.Head = append(t.Head, heading{"an access", true})
+		t.Head = slices.Insert(t.Head, 2, heading{"an access", true})
 	}
 	set := render.SeriesOf(run)
 	show := togetherOf(run)
 	for i, title := range render.CellTitles(run) {
 		c := &run.Cells[i]
 		row := []cell{words(title), verdictOf(run, i)}
+		if median, ok := set.Series[i].Median(); access && ok {
+			row = append(row, figured(median, render.Seconds))
+		} else if access {
+			row = append(row, cell{})
+		}
 		if c.Summary != nil {
 			d := c.Summary.Seconds
 			row = append(row, figured(d.Median, show), figured(d.Min, show), figured(d.Max, show))
@@ -46,20 +52,25 @@ func verdicts(run *result.Run) table {
 		} else {
 			row = append(row, counted(0))
 		}
-		if median, ok := set.Series[i].Median(); access && ok {
-			row = append(row, figured(median, render.Seconds))
-		} else if access {
-			row = append(row, cell{})
-		}
 		t.Rows = append(t.Rows, row)
 	}
-	for _, numa := range run.NumaRows {
-		if numa.Unsupported != "" {
-			row := make([]cell, len(t.Head))
-			row[0] = words(fmt.Sprintf("[%02d]", numa.Row))
-			row[1] = cell{Text: "cannot be measured here: " + numa.Unsupported, Class: "invalid"}
-			t.Rows = append(t.Rows, row)
+	return t
+}
+
+// unsupported are the rows of `gorun numa` that could not be measured, by reason.
+func unsupported(run *result.Run) table {
+	t := table{Name: "unsupported", Caption: "Rows that cannot be measured here", Head: headings("rows", "why")}
+	for _, row := range run.NumaRows {
+		if row.Unsupported == "" {
+			continue
 		}
+		name := fmt.Sprintf("[%02d]", row.Row)
+		at := slices.IndexFunc(t.Rows, func(line []cell) bool { return line[1].Text == row.Unsupported })
+		if at < 0 {
+			t.Rows = append(t.Rows, []cell{words(name), words(row.Unsupported)})
+			continue
+		}
+		t.Rows[at][0].Text += " " + name
 	}
 	return t
 }
@@ -109,7 +120,7 @@ func seriesTable(run *result.Run) table {
 	set := render.SeriesOf(run)
 	t := table{
 		Name: "summary", Caption: "What was measured: " + set.What,
-		Head: headings("", "#median", "#mean", "#least", "#greatest", "#99th percentile", "#samples"),
+		Head: headings("what", "#median", "#mean", "#least", "#greatest", "#99th percentile", "#samples"),
 	}
 	var all []float64
 	for _, s := range set.Series {
@@ -171,19 +182,19 @@ func matrixAnswer(run *result.Run) string {
 		kind stats.Kind
 		text string
 	}{
-		{stats.Slower, "%d slower than the baseline"},
+		{stats.Slower, "%d slower"},
 		{stats.Faster, "%d faster"},
-		{stats.Same, "%d the same within the margin"},
-		{stats.Mixed, "%d the same at most times and not in total, or the other way round"},
-		{stats.Confounded, "%d confounded by what disturbed it"},
+		{stats.Same, "%d without a difference"},
+		{stats.Mixed, "%d with another difference in total than at most times"},
+		{stats.Confounded, "%d confounded by what disturbed the samples"},
 		{stats.Invalid, "%d not measured as asked"},
-		{stats.CantTell, "%d of which nothing can be told yet"},
+		{stats.CantTell, "%d that cannot be told yet"},
 	} {
 		if n := counts[k.kind]; n > 0 {
 			parts = append(parts, fmt.Sprintf(k.text, n))
 		}
 	}
-	text := fmt.Sprintf("Of %d cells beside the baseline, %s.", judged, strings.Join(parts, ", "))
+	text := "Against the baseline: " + strings.Join(parts, ", ") + "."
 	if farthest >= 0 {
 		text += fmt.Sprintf(" Farthest from it is %s: %s.", render.CellTitles(run)[farthest], run.Cells[farthest].Words)
 	}
@@ -217,8 +228,8 @@ func seriesAnswer(run *result.Run) string {
 		return fmt.Sprintf("%s: %s, the median of %d samples between %s and %s.", what, render.Seconds(d.Median), n,
 			render.Seconds(d.Min), render.Seconds(d.Max))
 	}
-	text := fmt.Sprintf("%s: least with %s (%s), most with %s (%s)", what, set.Series[least].Name, render.Seconds(medians[least]),
-		set.Series[most].Name, render.Seconds(medians[most]))
+	text := fmt.Sprintf("%s: least with %s (%s), most with %s (%s)", what, set.Series[least].Name,
+		render.Seconds(medians[least]), set.Series[most].Name, render.Seconds(medians[most]))
 	if medians[least] > 0 {
 		text += fmt.Sprintf(": %s times as long", render.Digits(medians[most]/medians[least]))
 	}

@@ -27,11 +27,14 @@ var signals = [...]signal{
 	{"waiting for a CPU", render.Seconds, func(s *result.Signals) *float64 { return s.RunQueueSeconds }, false},
 	{"throttled by the quota", render.Seconds, func(s *result.Signals) *float64 { return s.ThrottledSeconds }, false},
 	{"CPU pressure", render.Seconds, func(s *result.Signals) *float64 { return s.CPUPressureSeconds }, false},
-	{"migrations", render.Digits, func(s *result.Signals) *float64 { return number(s.Migrations) }, false},
-	{"voluntary switches", render.Digits, func(s *result.Signals) *float64 { return number(s.VoluntarySwitches) }, false},
-	{"involuntary switches", render.Digits, func(s *result.Signals) *float64 { return number(s.InvoluntarySwitches) }, false},
-	{"minor page faults", render.Digits, func(s *result.Signals) *float64 { return number(s.MinorFaults) }, false},
-	{"major page faults", render.Digits, func(s *result.Signals) *float64 { return number(s.MajorFaults) }, false},
+	{"migrations", render.Count, func(s *result.Signals) *float64 { return number(s.Migrations) }, false},
+	{"voluntary switches", render.Count, func(s *result.Signals) *float64 { return number(s.VoluntarySwitches) }, false},
+	{
+		"involuntary switches", render.Count,
+		func(s *result.Signals) *float64 { return number(s.InvoluntarySwitches) }, false,
+	},
+	{"minor page faults", render.Count, func(s *result.Signals) *float64 { return number(s.MinorFaults) }, false},
+	{"major page faults", render.Count, func(s *result.Signals) *float64 { return number(s.MajorFaults) }, false},
 	{"a fixed loop before the sample", render.Seconds, func(s *result.Signals) *float64 { return s.CanarySeconds }, true},
 	{"clock, MHz", render.Digits, func(s *result.Signals) *float64 { return s.MHz }, true},
 }
@@ -48,7 +51,7 @@ func number(n *uint64) *float64 {
 func disturbances(run *result.Run) table {
 	t := table{
 		Name: "disturbances", Caption: "What disturbed the samples",
-		Head: headings("", "#median of a sample", "#greatest", "#in all", "#samples that know it"),
+		Head: headings("disturbance", "#median of a sample", "#greatest", "#in all", "#samples that know it"),
 	}
 	for _, signal := range signals {
 		var all []float64
@@ -106,7 +109,7 @@ func quality(run *result.Run) []table {
 // environment is where and by what the run was measured: every field of the host and of the tool that is known.
 func environment(in Input) table {
 	run := in.Run
-	t := table{Name: "environment", Caption: "Where, when and by what it was measured", Head: headings("", "")}
+	t := table{Name: "environment", Caption: "Where, when and by what it was measured", Head: headings("what", "value")}
 	t.Rows = append(t.Rows, []cell{words("file"), words(in.File)}, []cell{words("started"), words(run.Started)})
 	t.Rows = append(t.Rows, fields("", run.Host)...)
 	t.Rows = append(t.Rows, fields("tool: ", run.Tool)...)
@@ -163,12 +166,15 @@ func commands(run *result.Run) table {
 	return t
 }
 
+// unquoted are the characters that mean only themselves to a shell.
+const unquoted = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_=+,./:@%"
+
 // commandLine is what a shell takes (POSIX, Shell Command Language, 2.2).
 func commandLine(args []string) string {
 	list := []string{"gorun"}
 	for _, arg := range args {
 		plain := arg != "" && strings.IndexFunc(arg, func(r rune) bool {
-			return !strings.ContainsRune("-_=+,./:@%", r) && (r < '0' || r > '9') && (r < 'A' || r > 'Z') && (r < 'a' || r > 'z')
+			return !strings.ContainsRune(unquoted, r)
 		}) < 0
 		if !plain {
 			arg = "'" + strings.ReplaceAll(arg, "'", `'\''`) + "'"

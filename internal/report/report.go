@@ -49,6 +49,7 @@ type section struct {
 	Open         bool // it goes on, or was killed
 	Partial      bool
 	Verdicts     table
+	Unsupported  table
 	Control      string
 	Findings     []result.Finding
 	Warnings     []result.Warning
@@ -100,7 +101,7 @@ func Write(w io.Writer, inputs []Input, o Options) error {
 // policy lets the page run its own script and load nothing. One that is served may ask its server for a newer version.
 func policy(served bool) string {
 	hash := sha256.Sum256([]byte(script))
-	text := "default-src 'none'; style-src 'unsafe-inline'; script-src 'sha256-" +
+	text := "default-src 'none'; img-src data:; style-src 'unsafe-inline'; script-src 'sha256-" +
 		base64.StdEncoding.EncodeToString(hash[:]) + "'"
 	if served {
 		text += "; connect-src 'self'"
@@ -132,8 +133,8 @@ func sectionOf(anchor string, in Input) section {
 	run := in.Run
 	s := section{
 		Anchor: anchor, Name: filepath.Base(in.File), Answer: answer(run), Open: !in.Ended, Partial: run.Partial,
-		Verdicts: verdicts(run), Findings: run.Findings, Warnings: run.Warnings, Quality: quality(run),
-		Environment: environment(in), Options: options(run), Commands: commands(run),
+		Verdicts: verdicts(run), Unsupported: unsupported(run), Findings: run.Findings, Warnings: run.Warnings,
+		Quality: quality(run), Environment: environment(in), Options: options(run), Commands: commands(run),
 	}
 	if run.Matrix != nil && run.Matrix.Control != nil {
 		s.Control = run.Matrix.Control.String()
@@ -155,8 +156,8 @@ func sectionOf(anchor string, in Input) section {
 	return s
 }
 
-// labelled names a drawing for a screen reader by its title and its description. In a page their identifiers must be its
-// own.
+// labelled names a drawing for a screen reader by its title and its description. In a page their identifiers must be
+// its own.
 func labelled(svg, name string) template.HTML {
 	svg = strings.Replace(svg, ` role="img"`, fmt.Sprintf(` role="img" aria-labelledby="%s-title %[1]s-about"`, name), 1)
 	svg = strings.Replace(svg, "<title>", fmt.Sprintf(`<title id="%s-title">`, name), 1)

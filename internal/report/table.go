@@ -38,9 +38,9 @@ func figured(x float64, show func(x float64) string) cell {
 	return cell{Text: show(x), Value: strconv.FormatFloat(x, 'g', -1, 64)}
 }
 
-func counted(n int) cell { return figured(float64(n), render.Digits) }
+func counted(n int) cell { return figured(float64(n), render.Count) }
 
-// texts are headings of columns; those that begin with # are of numbers.
+// headings are those of columns; a text that begins with # is of numbers.
 func headings(texts ...string) []heading {
 	head := make([]heading, len(texts))
 	for i, text := range texts {

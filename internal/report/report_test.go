@@ -1,0 +1,346 @@
+package report
+
+import (
+	"bytes"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"gorun/internal/matrix"
+	"gorun/internal/result"
+	"gorun/internal/stats"
+)
+
+var update = flag.Bool("update", false, "write the golden files instead of comparing with them")
+
+// made is a run with samples that a real one could have.
+func made(experiment string) *result.Run {
+	return &result.Run{
+		Schema: result.Schema, Experiment: experiment, Seed: 7, Started: "2026-01-02T03:04:05Z",
+		Tool: result.Tool{Name: "gorun", Version: "v0.1.0", Go: "go1.26.8", SHA256: "abc"},
+		Host: result.Host{
+			Hostname: "lab", OS: "linux", Arch: "amd64", Kernel: "6.18.2", CPUs: 2, Online: 2, Allowed: "0-1", GOMAXPROCS: 2,
+		},
+		Command: []string{experiment, "--limit", "200 000", "--it's"},
+		Spec:    map[string]any{"limit": 200000, "method": "brute", "off": false},
+		Samples: []result.Sample{}, Findings: []result.Finding{}, Warnings: []result.Warning{},
+	}
+}
+
+func sampleOf(index int, seconds float64) result.Sample {
+	steal, moves := 0.001*float64(index%3), uint64(index%5)
+	return result.Sample{
+		Index: index, Seconds: seconds, UserSeconds: seconds,
+		Quality: result.Quality{Verdict: result.Valid, Reasons: []string{}, Signals: result.Signals{
+			WatchedSeconds: seconds, StealSeconds: &steal, Migrations: &moves,
+		}},
+	}
+}
+
+// matrixOf is a matrix of so many cells after so many rounds, the first cell the baseline; the last is 10% slower.
+func matrixOf(t testing.TB, cells, rounds int) *result.Run {
+	run := made("primes")
+	run.Command = []string{"matrix", "primes"}
+	run.Matrix = &result.Matrix{Alpha: 0.05, Margin: 0.02, Precision: 0.02, Rounds: rounds}
+	for i := range cells {
+		run.Cells = append(run.Cells, result.Cell{
+			Name: fmt.Sprintf("--workers %d", i+1), Flags: map[string]string{"workers": fmt.Sprint(i + 1)},
+			Command: []string{"primes", "--workers", fmt.Sprint(i + 1)},
+			CPUs:    map[string]result.CPUs{"cpus": {List: "0-1", Count: 2}},
+		})
+	}
+	board, err := matrix.NewBoard(run)
+	require.NoError(t, err)
+	for board.Rounds() < rounds {
+		slot := board.Next()
+		n := len(run.Samples)
+		seconds := 0.1 + 0.001*math.Sin(float64(n))
+		if slot.Cell == cells-1 {
+			seconds *= 1.1
+		}
+		s := sampleOf(n, seconds)
+		slot.Elapsed = 0.25 * float64(n+1)
+		s.Slot = &slot
+		require.NoError(t, board.Add(s))
+		run.Samples = append(run.Samples, s)
+	}
+	return run
+}
+
+func judged(t testing.TB, run *result.Run) *result.Run {
+	board, err := matrix.NewBoard(run)
+	require.NoError(t, err)
+	require.NoError(t, board.Replay())
+	board.Judge()
+	return run
+}
+
+// journal stores a run, with a footer or without.
+func journal(t testing.TB, run *result.Run, footer bool) string {
+	path := filepath.Join(t.TempDir(), "run.jsonl")
+	var text bytes.Buffer
+	enc := json.NewEncoder(&text)
+	header := *run
+	header.Samples = []result.Sample{}
+	header.Cells = append([]result.Cell{}, run.Cells...)
+	for i := range header.Cells {
+		header.Cells[i].Summary, header.Cells[i].Verdict, header.Cells[i].Words = nil, nil, ""
+	}
+	require.NoError(t, enc.Encode(result.Line{Header: &header}))
+	for i := range run.Samples {
+		require.NoError(t, enc.Encode(result.Line{Sample: &run.Samples[i]}))
+	}
+	if footer {
+		require.NoError(t, enc.Encode(result.Line{Footer: &result.Footer{
+			Samples: len(run.Samples), Cells: run.Cells, Findings: run.Findings, Warnings: run.Warnings,
+		}}))
+	}
+	require.NoError(t, os.WriteFile(path, text.Bytes(), 0o644))
+	return path
+}
+
+func written(t testing.TB, inputs ...Input) string {
+	var page strings.Builder
+	require.NoError(t, Write(&page, inputs, Options{}))
+	return page.String()
+}
+
+// body is a page without its style and its script, which would be the whole of a golden file's changes.
+func body(page string) string {
+	parts := regexp.MustCompile(`(?s)<(style|script)>.*?</(style|script)>|content="default-src[^"]*"`)
+	return parts.ReplaceAllString(page, "")
+}
+
+func TestGolden(t *testing.T) {
+	contend := made("contend")
+	for i := range 4 {
+		s := sampleOf(i, 0.1)
+		s.Values = result.Values{
+			"row": i / 2, "op": "xadd", "cpus": 1 + i/2, "cpu_list": []string{"0", "0-1"}[i/2],
+			"ns_per_op": 5.25 + 30*float64(i/2),
+		}
+		contend.Samples = append(contend.Samples, s)
+	}
+	contend.Samples[3].Quality.Verdict = result.Suspect
+	contend.Samples[3].Quality.Reasons = []string{"other programs used 0.4 s"}
+	contend.Partial = true
+	for name, inputs := range map[string][]Input{
+		"matrix":  {{File: "dir/run.jsonl", Run: judged(t, matrixOf(t, 3, 30)), Ended: true}},
+		"contend": {{File: "run.jsonl", Run: contend}},
+		"empty":   {{File: "run.jsonl", Run: made("primes"), Ended: true}},
+		"several": {
+			{File: "a.jsonl", Run: judged(t, matrixOf(t, 2, 30)), Ended: true},
+			{File: "b.jsonl", Run: judged(t, matrixOf(t, 3, 30)), Ended: true},
+		},
+	} {
+		path := filepath.Join("..", "..", "testdata", "golden", "report", name+".html")
+		got := body(written(t, inputs...))
+		if *update {
+			require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o755))
+			require.NoError(t, os.WriteFile(path, []byte(got), 0o644))
+		}
+		want, err := os.ReadFile(path)
+		require.NoError(t, err, "run the test once with -update")
+		require.Equal(t, string(want), got, name)
+	}
+}
+
+// What a stranger's journal has for a text stays a text.
+func TestWriteEscapes(t *testing.T) {
+	const hostile = "</style></script><script>alert(1)</script><img src=x onerror=alert(2)>\" onload=\"x\x1b[31m\u202e"
+	run := judged(t, matrixOf(t, 3, 3))
+	run.Experiment, run.Started, run.Host.Hostname, run.Tool.Version = hostile, hostile, hostile, hostile
+	run.Matrix.Title = hostile
+	run.Command = []string{"matrix", hostile}
+	run.Spec = map[string]any{hostile: hostile}
+	for i := range run.Cells {
+		run.Cells[i].Name, run.Cells[i].Words = hostile+fmt.Sprint(i), hostile
+		run.Cells[i].Command = []string{hostile}
+		run.Cells[i].Flags = map[string]string{hostile: hostile}
+	}
+	run.Samples[0].Quality = result.Quality{Verdict: hostile, Reasons: []string{hostile}}
+	run.Samples[1].Quality = result.Quality{Verdict: result.Suspect, Reasons: []string{hostile}}
+	run.Findings = []result.Finding{{Message: hostile}}
+	run.Warnings = []result.Warning{{Message: hostile, Hint: hostile}}
+	page := written(t, Input{File: hostile, Run: run}, Input{File: hostile, Run: run})
+	assert.Equal(t, 1, strings.Count(page, "<script"))
+	for _, bad := range []string{"<img", "\x1b", "\u202e", `" onload="`} {
+		assert.NotContains(t, page, bad)
+	}
+	assert.Greater(t, strings.Count(page, "&lt;script&gt;alert(1)"), 10)
+}
+
+// A page loads nothing, and its policy says so to the browser.
+func TestWriteNeedsNothingElse(t *testing.T) {
+	page := written(t, Input{File: "run.jsonl", Run: judged(t, matrixOf(t, 3, 3))})
+	for _, bad := range []string{" src=", "@import", "url(", "http://www.google", "<link rel=\"stylesheet"} {
+		assert.NotContains(t, page, bad)
+	}
+	assert.Contains(t, page, "default-src &#39;none&#39;")
+	assert.NotContains(t, page, "connect-src")
+	assert.NotContains(t, page, "data-version")
+	for _, address := range regexp.MustCompile(`https?://[^"'<> ]+`).FindAllString(page, -1) {
+		assert.Equal(t, "http://www.w3.org/2000/svg", address, "a name, which nothing loads")
+	}
+}
+
+const most = 2_000_000 // bytes of a report
+
+// longMatrix has 10,000 samples, and verdicts that nobody found.
+func longMatrix(cells int) *result.Run {
+	run := made("primes")
+	run.Matrix = &result.Matrix{Alpha: 0.05, Margin: 0.02}
+	seconds := make([][]result.Sample, cells)
+	for i := range 10_000 {
+		s := sampleOf(i, 0.1+0.001*math.Sin(float64(i)))
+		s.Slot = &result.Slot{Cell: i % cells, Elapsed: 0.123456789 * float64(i)}
+		run.Samples = append(run.Samples, s)
+		seconds[s.Cell] = append(seconds[s.Cell], s)
+	}
+	for i := range cells {
+		v := &stats.Verdict{
+			Kind: stats.Slower, Typical: stats.Effect{Ratio: 1.123, Lo: 1.012, Hi: 1.234},
+			Total: &stats.Effect{Ratio: 1.123, Lo: 1.012, Hi: 1.234}, Rounds: 200, Margin: 0.02, Step: 0.001,
+		}
+		run.Cells = append(run.Cells, result.Cell{
+			Name: fmt.Sprintf("--workers %d --lock-thread --pin-cpus all", i), Summary: result.Summarise(seconds[i]), Verdict: v,
+			Words: v.String(), Command: []string{"primes", "--workers", fmt.Sprint(i), "--lock-thread", "--pin-cpus", "all"},
+		})
+	}
+	return run
+}
+
+func TestSize(t *testing.T) {
+	c2c := made("c2c")
+	for a := range 256 {
+		for b := range a {
+			s := sampleOf(len(c2c.Samples), 0.02)
+			relation := []string{"same-core", "same-llc", "same-node", "cross-node"}[(a^b)%4]
+			s.Values = result.Values{
+				"cpu_a": b, "cpu_b": a, "node_a": b / 128, "node_b": a / 128, "relation": relation, "method": "cas",
+				"ns": 50 + float64(a*b%97) + 0.123456789, "round_trip_ns": 100 + float64(a*b%97),
+			}
+			c2c.Samples = append(c2c.Samples, s)
+		}
+	}
+	for name, run := range map[string]*result.Run{
+		"10,000 samples of 38 cells":  longMatrix(38),
+		"10,000 samples of 360 cells": longMatrix(360),
+		"10,000 samples of 2 cells":   longMatrix(2),
+		"256 CPUs":                    c2c,
+	} {
+		page := written(t, Input{File: "run.jsonl", Run: run})
+		t.Logf("%s: %d kB", name, len(page)/1000)
+		assert.Less(t, len(page), most, name)
+	}
+}
+
+func TestReadJudgesWhatHasNoFooter(t *testing.T) {
+	run := judged(t, matrixOf(t, 3, 30))
+	ended, err := Read(journal(t, run, true))
+	require.NoError(t, err)
+	assert.True(t, ended.Ended)
+	path := journal(t, run, false)
+	open, err := Read(path)
+	require.NoError(t, err)
+	assert.False(t, open.Ended)
+	assert.Equal(t, run.Cells, ended.Run.Cells)
+	assert.Equal(t, run.Cells, open.Run.Cells, "the same samples give the same verdicts")
+	require.NotNil(t, open.Run.Cells[2].Verdict)
+	assert.EqualValues(t, "slower", open.Run.Cells[2].Verdict.Kind)
+
+	text, err := os.ReadFile(path)
+	require.NoError(t, err)
+	require.NoError(t, os.WriteFile(path, text[:len(text)-20], 0o644))
+	torn, err := Read(path)
+	require.NoError(t, err)
+	assert.Len(t, torn.Run.Samples, len(run.Samples)-1)
+	assert.Equal(t, "torn-line", torn.Run.Warnings[len(torn.Run.Warnings)-1].Code)
+	assert.Contains(t, written(t, torn), "This run has not ended")
+}
+
+// Samples that were not taken in turns have no verdicts, and are shown all the same.
+func TestReadOutOfOrder(t *testing.T) {
+	run := judged(t, matrixOf(t, 3, 3))
+	run.Samples[0], run.Samples[5] = run.Samples[5], run.Samples[0]
+	ended, err := Read(journal(t, run, true))
+	require.NoError(t, err)
+	assert.Equal(t, run.Cells, ended.Run.Cells, "the footer's")
+	open, err := Read(journal(t, run, false))
+	require.NoError(t, err)
+	assert.Nil(t, open.Run.Cells[2].Verdict)
+	assert.Equal(t, "no-verdicts", open.Run.Warnings[0].Code)
+	written(t, open)
+}
+
+func TestReadJSON(t *testing.T) {
+	run := judged(t, matrixOf(t, 3, 3))
+	text, err := json.MarshalIndent(run, "", " ")
+	require.NoError(t, err)
+	path := filepath.Join(t.TempDir(), "run.json")
+	require.NoError(t, os.WriteFile(path, text, 0o644))
+	in, err := Read(path)
+	require.NoError(t, err)
+	assert.Equal(t, run.Cells, in.Run.Cells)
+	assert.True(t, in.Ended)
+
+	require.NoError(t, os.WriteFile(path, []byte(`{"schema": "gorun/v9"}`), 0o644))
+	_, err = Read(path)
+	assert.ErrorContains(t, err, path)
+	_, err = Read(path + "x")
+	assert.ErrorIs(t, err, os.ErrNotExist)
+}
+
+func TestCommandLine(t *testing.T) {
+	assert.Equal(t, `gorun primes --limit=10 --pin-cpus '0 1' 'it'\''s' '' '$(x)' '#'`,
+		commandLine([]string{"primes", "--limit=10", "--pin-cpus", "0 1", "it's", "", "$(x)", "#"}))
+}
+
+func TestAnswers(t *testing.T) {
+	assert.Equal(t, "Nothing was measured yet.", answer(made("primes")))
+	run := judged(t, matrixOf(t, 3, 60))
+	assert.Regexp(t, `^Against the baseline: 1 slower, .*\. Farthest from it is --workers 3: slower: \+`, answer(run))
+	single := made("primes")
+	single.Samples = []result.Sample{sampleOf(0, 0.1), sampleOf(1, 0.3), sampleOf(2, 0.2)}
+	assert.Equal(t, "Wall time: 200 ms, the median of 3 samples between 100 ms and 300 ms.", answer(single))
+	single.Samples[0].Quality.Verdict = result.Invalid
+	single.Samples[1].Quality.Verdict = result.Invalid
+	single.Samples[2].Quality.Verdict = result.Invalid
+	assert.Equal(t, "No sample is valid.", answer(single))
+}
+
+// Runs beside each other share what they have in common, and only what is of one experiment.
+func TestTogether(t *testing.T) {
+	a, b, c := matrixOf(t, 2, 30), matrixOf(t, 3, 30), made("contend")
+	tables := together([]Input{{File: "a", Run: judged(t, a)}, {File: "b", Run: judged(t, b)}, {File: "c", Run: c}})
+	require.Len(t, tables, 1)
+	assert.Len(t, tables[0].Head, 4)
+	require.Len(t, tables[0].Rows, 2, "the third cell is in one alone")
+	assert.Equal(t, "--workers 2", tables[0].Rows[1][0].Text)
+	assert.NotEqual(t, tables[0].Rows[1][1].Value, tables[0].Rows[1][2].Value)
+	assert.NotEmpty(t, tables[0].Rows[1][3].Text)
+	assert.Empty(t, together([]Input{{File: "a", Run: a}, {File: "c", Run: c}}))
+}
+
+// A signal that no sample has is not known, and not zero.
+func TestDisturbances(t *testing.T) {
+	run := made("primes")
+	run.Samples = []result.Sample{sampleOf(0, 1), sampleOf(1, 1), sampleOf(2, 1)}
+	for _, row := range disturbances(run).Rows {
+		switch row[0].Text {
+		case "migrations":
+			assert.Equal(t, []string{"1", "2", "3", "3"}, []string{row[1].Value, row[2].Value, row[3].Value, row[4].Value})
+		case "clock, MHz":
+			assert.Equal(t, "not known", row[1].Text)
+		}
+	}
+}

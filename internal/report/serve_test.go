@@ -1,0 +1,69 @@
+package report
+
+import (
+	"context"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+func get(t *testing.T, url string) (status int, body string) {
+	t.Helper()
+	answer, err := http.Get(url)
+	require.NoError(t, err)
+	defer answer.Body.Close()
+	text, err := io.ReadAll(answer.Body)
+	require.NoError(t, err)
+	return answer.StatusCode, string(text)
+}
+
+// A page that is served follows its journal, and ends with its context.
+func TestServe(t *testing.T) {
+	path := journal(t, judged(t, matrixOf(t, 3, 30)), true)
+	whole, err := os.ReadFile(path)
+	require.NoError(t, err)
+	lines := strings.SplitAfter(string(whole), "\n")
+	require.NoError(t, os.WriteFile(path, []byte(strings.Join(lines[:10], "")), 0o644))
+
+	served, err := NewServed([]string{path})
+	require.NoError(t, err)
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan error)
+	go func() { ended <- served.Serve(ctx, listener) }()
+	url := "http://" + listener.Addr().String() + "/"
+
+	status, page := get(t, url)
+	assert.Equal(t, http.StatusOK, status)
+	_, version := get(t, url+"version")
+	assert.Contains(t, page, `data-version="`+version+`"`)
+	assert.Contains(t, page, "connect-src &#39;self&#39;")
+	assert.Contains(t, page, "<noscript>")
+	assert.Contains(t, page, "This run has not ended")
+
+	require.NoError(t, os.WriteFile(path, whole, 0o644))
+	_, later := get(t, url+"version")
+	assert.NotEqual(t, version, later)
+	_, page = get(t, url)
+	assert.Contains(t, page, `data-version="`+later+`"`)
+	assert.NotContains(t, page, "This run has not ended")
+
+	status, _ = get(t, url+"else")
+	assert.Equal(t, http.StatusNotFound, status)
+	require.NoError(t, os.Remove(path))
+	status, text := get(t, url)
+	assert.Equal(t, http.StatusInternalServerError, status)
+	assert.NotContains(t, text, "<html")
+
+	cancel()
+	assert.NoError(t, <-ended)
+	_, err = NewServed([]string{path})
+	assert.ErrorIs(t, err, os.ErrNotExist)
+}

@@ -1,0 +1,283 @@
+// Reads the reports of real runs in a real browser: node test.js GORUN DIRECTORY. The directory gets the journals, the
+// reports and screenshots. CHROMIUM names the browser, if it is not the chromium on PATH.
+import assert from "node:assert/strict";
+import {execFileSync, spawn} from "node:child_process";
+import {appendFileSync, existsSync, readFileSync, mkdirSync, rmSync, writeFileSync} from "node:fs";
+import {createRequire} from "node:module";
+import path from "node:path";
+import {chromium} from "playwright-core";
+
+const [gorun, directory] = process.argv.slice(2).map((p) => path.resolve(p));
+const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
+const cpus = Number(execFileSync("nproc").toString());
+
+// What is measured is short: the reports are what is tested.
+const runs = {
+	matrix: ["matrix", "primes", "--workers", "2,200", "--lock-thread=false,true", "--limit", "3000", "--samples", "26"],
+	contend: ["contend", "--op", "faa-go,cas-loop", "--load", "cpu-increase", "--time", "20ms", "--samples", "3"],
+	numa: ["numa", "--samples", "2", "--accesses", "20000", "--buffer", "64KiB", "--budget", "10s"],
+};
+if (cpus > 1) runs.c2c = ["c2c", "--samples", "3", "--budget", "2s"];
+
+const file = (name, ending) => path.join(directory, `${name}.${ending}`);
+mkdirSync(directory, {recursive: true});
+for (const [name, args] of Object.entries(runs)) {
+	rmSync(file(name, "jsonl"), {force: true});
+	execFileSync(gorun, [...args, "--quiet", "--out", file(name, "jsonl")], {stdio: ["ignore", "ignore", "inherit"]});
+}
+// A run that was killed: without its footer, and in the middle of a line.
+const whole = readFileSync(file("matrix", "jsonl"), "utf8").trimEnd().split("\n");
+writeFileSync(file("killed", "jsonl"), whole.slice(0, -2).join("\n") + "\n" + whole.at(-2).slice(0, 40));
+const reports = {...Object.fromEntries(Object.keys(runs).map((name) => [name, [name]])), killed: ["killed"],
+	several: ["matrix", "killed"]};
+for (const [name, of] of Object.entries(reports)) {
+	execFileSync(gorun, ["report", ...of.map((n) => file(n, "jsonl")), "-o", file(name, "html")]);
+}
+
+// An independent reading of a journal.
+function readJournal(name) {
+	const run = {samples: []};
+	for (const line of readFileSync(file(name, "jsonl"), "utf8").split("\n")) {
+		let entry;
+		try {
+			entry = JSON.parse(line);
+		} catch {
+			continue; // torn
+		}
+		if (entry.header) Object.assign(run, entry.header, {samples: []});
+		if (entry.sample) run.samples.push(entry.sample);
+		if (entry.footer) run.footer = entry.footer;
+	}
+	return run;
+}
+
+const good = (s) => !s.partial && s.quality.verdict !== "invalid";
+const sorted = (list) => [...list].sort((a, b) => a - b);
+const median = (list) => {
+	const s = sorted(list);
+	return (s[(s.length - 1) >> 1] + s[s.length >> 1]) / 2;
+};
+const seconds = (run) => (s) => ({contend: s.values.ns_per_op / 1e9, c2c: s.values.ns / 1e9,
+	numa: s.values.ns_per_access / 1e9})[run.experiment] ?? s.seconds;
+const close = (got, want, what) => assert.ok(Math.abs(got - want) <= 1e-12 * Math.abs(want), `${what}: ${got}, not ${want}`);
+
+const signals = {
+	"steal by the hypervisor": "steal_seconds", "other programs": "other_seconds", "waiting for a CPU": "run_queue_seconds",
+	"throttled by the quota": "throttled_seconds", "CPU pressure": "cpu_pressure_seconds", "migrations": "migrations",
+	"voluntary switches": "voluntary_switches", "involuntary switches": "involuntary_switches",
+	"minor page faults": "minor_faults", "major page faults": "major_faults",
+	"a fixed loop before the sample": "canary_seconds", "clock, MHz": "mhz",
+};
+
+// What each table must hold by the journal: rows of numbers, by the text of their heads.
+const tables = {
+	verdicts(run, rows) {
+		const cells = run.footer?.cells ?? run.cells;
+		assert.equal(rows.length, cells.length);
+		cells.forEach((cell, i) => {
+			// The wall time of a sample judges the rows of numa; the duplicate's samples are the baseline's too.
+			const of = run.samples.filter((s) => s.cell === i && good(s));
+			const all = of.map((s) => run.matrix.datum ? s.values[run.matrix.datum] / 1e9 : s.seconds);
+			const row = rows[i];
+			close(row.median, median(all), `median of cell ${i}`);
+			close(row.least, Math.min(...all), `least of cell ${i}`);
+			close(row.greatest, Math.max(...all), `greatest of cell ${i}`);
+			assert.equal(row.samples, all.length);
+			if ("an access" in row) close(row["an access"], median(of.map(seconds(run))), `access of cell ${i}`);
+			if (!run.footer) return;
+			assert.equal(row.median, cell.summary.seconds.median);
+			if (!cell.verdict) return;
+			assert.equal(row.verdict, cell.words);
+			assert.equal(row.ratio, cell.verdict.typical.ratio);
+			assert.equal(row.from, cell.verdict.typical.lo || "unbounded");
+			assert.equal(row.to, cell.verdict.typical.hi === Number.MAX_VALUE ? "unbounded" : cell.verdict.typical.hi);
+		});
+	},
+	summary(run, rows) {
+		const name = {contend: (v) => `${v.op} on ${v.cpus} CPU${v.cpus > 1 ? "s" : ""} (${v.cpu_list})`,
+			c2c: (v) => v.relation}[run.experiment];
+		const groups = {};
+		for (const s of run.samples) (groups[name(s.values)] ??= []).push(s);
+		assert.deepEqual(rows.map((r) => r.what).sort(), Object.keys(groups).sort());
+		for (const row of rows) {
+			const all = sorted(groups[row.what].filter(good).map(seconds(run)).filter((x) => x > 0));
+			assert.equal(row.samples, all.length);
+			if (all.length === 0) continue;
+			close(row.median, median(all), row.what);
+			close(row.mean, all.reduce((a, b) => a + b) / all.length, row.what);
+			close(row.least, all[0], row.what);
+			close(row.greatest, all.at(-1), row.what);
+			close(row["99th percentile"], all[Math.ceil(0.99 * all.length) - 1], row.what);
+		}
+	},
+	ratios(run, rows) {
+		if (!run.footer) return;
+		const judged = run.footer.cells.filter((c) => c.verdict);
+		assert.equal(rows.length, judged.length);
+		judged.forEach(({verdict}, i) => {
+			const {ratio, lo, hi} = verdict.typical;
+			assert.deepEqual([rows[i].typical, rows[i].verdict], [ratio, judged[i].words]);
+			assert.deepEqual(rows[i].from[0], lo || "unbounded");
+			assert.deepEqual(rows[i].to[0], hi === Number.MAX_VALUE ? "unbounded" : hi);
+			if (verdict.total) assert.equal(rows[i].total, verdict.total.ratio);
+		});
+	},
+	samples(run, rows) {
+		const want = run.samples.filter((s) => seconds(run)(s) > 0);
+		assert.equal(rows.length, want.length);
+		const byIndex = new Map(want.map((s) => [s.index, s]));
+		for (const row of rows) {
+			const s = byIndex.get(row.sample);
+			assert.ok(s, `sample ${row.sample}`);
+			byIndex.delete(row.sample);
+			const at = row["seconds since the start"];
+			if (at !== undefined) assert.equal(at, s.elapsed_seconds);
+			close(row.seconds, seconds(run)(s), `sample ${s.index}`);
+			assert.ok(row.verdict.startsWith(s.quality.verdict));
+		}
+	},
+	quality(run, rows) {
+		for (const row of rows) {
+			assert.equal(row.samples, run.samples.filter((s) => s.quality.verdict === row.verdict).length, row.verdict);
+		}
+	},
+	disturbances(run, rows) {
+		for (const row of rows) {
+			const name = signals[row.disturbance];
+			const all = run.samples.map((s) => s.quality.signals[name]).filter((x) => x !== undefined);
+			assert.equal(row["samples that know it"], all.length);
+			if (all.length === 0) continue;
+			close(row["median of a sample"], median(all), name);
+			close(row.greatest, Math.max(...all), name);
+			if (row["in all"] !== "") close(row["in all"], all.reduce((a, b) => a + b), name);
+		}
+	},
+	environment(run, rows) {
+		const said = Object.fromEntries(rows.map((r) => [r.what, r.value]));
+		for (const [prefix, of] of [["", run.host], ["tool: ", run.tool]]) {
+			for (const [name, value] of Object.entries(of)) {
+				if (value) assert.equal(said[prefix + name.replaceAll("_", " ")], String(value), name);
+			}
+		}
+	},
+};
+
+// The tables of a section as objects by the text of their heads; a head that comes twice has a list.
+const readTables = (section) => [...section.querySelectorAll("table")].map((table) => {
+	const heads = [...table.tHead.rows[0].cells].map((c) => c.textContent);
+	return {name: table.dataset.table, rows: [...table.tBodies[0].rows].map((row) => {
+		const out = {};
+		heads.forEach((head, i) => {
+			const cell = row.cells[i], value = cell.dataset.value;
+			const got = value === undefined ? cell.textContent : Number(value);
+			out[head] = heads.filter((h) => h === head).length > 1 ? [...(out[head] ?? []), got] : got;
+		});
+		return out;
+	}), shown: [...table.querySelectorAll("[data-value]")].map((c) => [c.textContent, c.dataset.value])};
+});
+
+const units = {ns: 1e-9, "µs": 1e-6, ms: 1e-3, s: 1, k: 1e3, M: 1e6, G: 1e9, "%": 0.01};
+// What a person reads is the number behind it, to its last decimal.
+function readable([text, value]) {
+	const [, digits, decimals = "", exponent, unit] = text.match(/^-?(\d+(?:\.(\d+))?)(?:e([+-]\d+))? ?(\S*)$/) ?? [];
+	assert.ok(digits, `${text} for ${value}`);
+	const scale = (units[unit] ?? 1) * 10 ** Number(exponent ?? 0);
+	const off = Math.abs(Number(digits) * scale - Math.abs(Number(value)));
+	assert.ok(off <= 0.5001 * scale * 10 ** -decimals.length, `${text} stands for ${value}`);
+}
+
+const options = {
+	executablePath: process.env.CHROMIUM ??
+		process.env.PATH.split(":").map((dir) => path.join(dir, "chromium")).find((name) => existsSync(name)),
+	args: ["--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
+		"--disable-component-update", "--disable-sync"],
+};
+const browser = await chromium.launch(options);
+try {
+	for (const name of Object.keys(reports)) {
+		for (const colorScheme of ["light", "dark"]) {
+			for (const width of [400, 1600]) await look(name, colorScheme, width);
+		}
+	}
+	await follow();
+} finally {
+	await browser.close();
+}
+
+async function look(name, colorScheme, width) {
+	const where = `${name}, ${colorScheme}, ${width} px`;
+	const page = await browser.newPage({colorScheme, viewport: {width, height: 900}});
+	const faults = [], requests = [];
+	page.on("console", (m) => { if (["error", "warning"].includes(m.type())) faults.push(m.text()); });
+	page.on("pageerror", (e) => faults.push(String(e)));
+	page.on("request", (r) => requests.push(r.url()));
+	const url = `file://${file(name, "html")}`;
+	await page.goto(url);
+	assert.deepEqual(faults, [], where);
+	assert.deepEqual(requests.filter((r) => !r.startsWith("data:")), [url], where);
+	const [content, room] = await page.evaluate(() => [document.documentElement.scrollWidth, innerWidth]);
+	assert.ok(content <= room, `${where}: the page is ${content} px wide`);
+
+	const sections = await page.$$("main > section[id^=run]");
+	assert.equal(sections.length, reports[name].length, where);
+	let numbers = 0;
+	for (const [i, section] of sections.entries()) {
+		const run = readJournal(reports[name][i]);
+		const found = await section.evaluate(readTables);
+		for (const {name: table, rows, shown} of found) {
+			shown.forEach(readable);
+			numbers += tables[table] ? shown.length : 0;
+			tables[table]?.(run, rows);
+		}
+		const names = found.map((t) => t.name);
+		for (const table of ["samples", "quality", "disturbances", "environment"]) assert.ok(names.includes(table), `${where}: ${table}`);
+		assert.ok(names.includes("verdicts") || names.includes("summary"), where);
+		const command = await section.$eval("pre", (pre) => pre.textContent);
+		assert.equal(command, ["gorun", ...run.command].join(" "), where);
+	}
+	assert.ok(numbers > 50, where);
+
+	await page.evaluate(axe);
+	const {violations} = await page.evaluate(() => axe.run(document, {resultTypes: ["violations"]}));
+	const serious = violations.filter((v) => ["serious", "critical"].includes(v.impact));
+	assert.deepEqual(serious.map((v) => [v.id, ...v.nodes.map((n) => n.target.join(" "))]), [], where);
+
+	// A head sorts its column, by the keyboard too.
+	const head = page.locator("table[data-table=disturbances] thead button").nth(1);
+	await head.focus();
+	await page.keyboard.press("Enter");
+	const order = await page.locator("table[data-table=disturbances]").first().evaluate((t) =>
+		[...t.tBodies[0].rows].map((r) => r.cells[1].dataset.value).filter((v) => v !== undefined).map(Number));
+	assert.deepEqual(order, sorted(order), where);
+	await page.screenshot({path: file(`${name}-${colorScheme}-${width}`, "png"), fullPage: true});
+	console.log(`ok ${where}: ${numbers} numbers, ${violations.length} lesser faults (${violations.map((v) => v.id)})`);
+	await page.close();
+}
+
+// A page that is served follows its journal.
+async function follow() {
+	const growing = file("growing", "jsonl");
+	writeFileSync(growing, whole.slice(0, 20).join("\n") + "\n");
+	const server = spawn(gorun, ["report", growing, "--serve", "127.0.0.1:0"], {stdio: ["ignore", "inherit", "pipe"]});
+	try {
+		const url = await new Promise((found, lost) => {
+			server.stderr.on("data", (text) => found(String(text).match(/http:\S+/)[0]));
+			server.on("exit", lost);
+		});
+		const page = await browser.newPage();
+		await page.goto(url);
+		const count = () => page.locator("table[data-table=samples] tbody tr").count();
+		assert.equal(await count(), 19);
+		await page.locator("details").last().evaluate((d) => { d.open = true; });
+		appendFileSync(growing, whole.slice(20, 30).join("\n") + "\n");
+		await page.waitForFunction(() => document.querySelectorAll("table[data-table=samples] tbody tr").length === 29, null,
+			{timeout: 60000});
+		assert.ok(await page.locator("details").last().evaluate((d) => d.open), "what was open stays open");
+		await page.close();
+	} finally {
+		server.kill("SIGINT");
+	}
+	const code = server.exitCode ?? await new Promise((ended) => server.on("exit", ended));
+	assert.equal(code, 0);
+	console.log("ok a served page follows its journal");
+}
