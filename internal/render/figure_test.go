@@ -16,8 +16,8 @@ import (
 
 // drawers are the figures that show runs of any experiment.
 var drawers = map[string]func(run *result.Run) (Figure, bool){
-	"forest":  ForestFigure,
-	"samples": SamplesFigure,
+	"forest":  RatioForest,
+	"samples": SamplePanels,
 }
 
 func TestFigureGolden(t *testing.T) {
@@ -81,13 +81,13 @@ func TestFiguresAreSound(t *testing.T) {
 }
 
 // Every sample is drawn or in a stretch, and a stretch never hides its extremes.
-func TestSamplesFigureLosesNothing(t *testing.T) {
-	few, ok := SamplesFigure(longRun(2, 100))
+func TestSamplePanelsLosesNothing(t *testing.T) {
+	few, ok := SamplePanels(longRun(2, 100))
 	require.True(t, ok)
 	assert.Len(t, few.Table.Rows, 300, "two cells and the duplicate")
 	many := longRun(2, 5000)
 	many.Samples[777].Seconds = 9
-	f, ok := SamplesFigure(many)
+	f, ok := SamplePanels(many)
 	require.True(t, ok)
 	assert.LessOrEqual(t, len(f.Table.Rows), samplesMarks)
 	samples, found := 0, false

@@ -14,6 +14,6 @@ type figure struct {
 // figures are those of a report, in order; a run has those that apply to it. To add one, write its function in render
 // and its row here.
 var figures = [...]figure{
-	{"ratios", render.ForestFigure},
-	{"samples", render.SamplesFigure},
+	{"ratios", render.RatioForest},
+	{"samples", render.SamplePanels},
 }

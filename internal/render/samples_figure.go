@@ -31,10 +31,10 @@ type stretch struct {
 	median    float64
 }
 
-// SamplesFigure draws the samples of each cell in the order in which they were taken, all over the same time, so that a
+// SamplePanels draws the samples of each cell in the order in which they were taken, all over the same time, so that a
 // drift is seen and what else it struck; and beside it how they are distributed. Of more than samplesMarks samples,
 // stretches of neighbours are drawn by their least, median and greatest.
-func SamplesFigure(run *result.Run) (Figure, bool) {
+func SamplePanels(run *result.Run) (Figure, bool) {
 	set := SeriesOf(run)
 	set.Series = slices.DeleteFunc(set.Series, func(s Series) bool { return len(s.Points) == 0 })
 	total := 0

@@ -29,9 +29,9 @@ const (
 	forestRow   = 30
 )
 
-// ForestFigure draws each cell's ratio to the baseline with the interval that holds it: of the typical sample, and
+// RatioForest draws each cell's ratio to the baseline with the interval that holds it: of the typical sample, and
 // below it of the total. The scale goes by equal ratios, so that half and double are as far from 1.
-func ForestFigure(run *result.Run) (Figure, bool) {
+func RatioForest(run *result.Run) (Figure, bool) {
 	if run.Matrix == nil || run.Matrix.Baseline < 0 || run.Matrix.Baseline >= len(run.Cells) {
 		return Figure{}, false
 	}
