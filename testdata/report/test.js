@@ -14,6 +14,7 @@ const cpus = Number(execFileSync("nproc").toString());
 // What is measured is short: the reports are what is tested.
 const runs = {
 	matrix: ["matrix", "primes", "--workers", "2,200", "--lock-thread=false,true", "--limit", "3000", "--samples", "26"],
+	primes: ["primes", "--limit", "20000", "--samples", "5"],
 	contend: ["contend", "--op", "faa-go,cas-loop", "--load", "cpu-increase", "--time", "20ms", "--samples", "3"],
 	numa: ["numa", "--samples", "2", "--accesses", "20000", "--buffer", "64KiB", "--budget", "10s"],
 };
@@ -59,7 +60,9 @@ const median = (list) => {
 };
 const seconds = (run) => (s) => ({contend: s.values.ns_per_op / 1e9, c2c: s.values.ns / 1e9,
 	numa: s.values.ns_per_access / 1e9})[run.experiment] ?? s.seconds;
-const close = (got, want, what) => assert.ok(Math.abs(got - want) <= 1e-12 * Math.abs(want), `${what}: ${got}, not ${want}`);
+// Sums may be made in another order.
+const close = (got, want, what) =>
+	assert.ok(Math.abs(got - want) <= 1e-12 * Math.abs(want), `${what}: ${got}, not ${want}`);
 
 const signals = {
 	"steal by the hypervisor": "steal_seconds", "other programs": "other_seconds", "waiting for a CPU": "run_queue_seconds",
@@ -94,8 +97,8 @@ const tables = {
 		});
 	},
 	summary(run, rows) {
-		const name = {contend: (v) => `${v.op} on ${v.cpus} CPU${v.cpus > 1 ? "s" : ""} (${v.cpu_list})`,
-			c2c: (v) => v.relation}[run.experiment];
+		const name = {primes: () => "all samples", c2c: (v) => v.relation,
+			contend: (v) => `${v.op} on ${v.cpus} CPU${v.cpus > 1 ? "s" : ""} (${v.cpu_list})`}[run.experiment];
 		const groups = {};
 		for (const s of run.samples) (groups[name(s.values)] ??= []).push(s);
 		assert.deepEqual(rows.map((r) => r.what).sort(), Object.keys(groups).sort());
@@ -136,9 +139,76 @@ const tables = {
 			assert.ok(row.verdict.startsWith(s.quality.verdict));
 		}
 	},
+	curves(run, rows) {
+		for (const row of rows) {
+			const of = run.samples.filter((s) => s.values.op === row.operation && s.values.cpus === row.CPUs && good(s) &&
+				s.values.operations > 0);
+			assert.equal(row.samples, of.length);
+			for (const [i, [head, all]] of [["ns an operation", of.map((s) => s.values.ns_per_op)],
+				["Mops/s", of.map((s) => s.values.ops_per_second / 1e6)]].entries()) {
+				close(row[head], median(all), head);
+				close(row.least[i], Math.min(...all), head);
+				close(row.most[i], Math.max(...all), head);
+			}
+		}
+	},
+	map(run, rows) {
+		for (const row of rows) {
+			const pairs = {};
+			for (const {values: v} of run.samples.filter((s) => good(s) && s.values.relation === row.relation)) {
+				(pairs[[v.cpu_a, v.cpu_b]] ??= []).push(v);
+			}
+			const ns = (name) => Object.values(pairs).map((p) => median(p.map((v) => v[name])));
+			assert.equal(row.pairs, ns("ns").length);
+			close(row.median, median(ns("ns")), row.relation);
+			close(row.min, Math.min(...ns("ns")), row.relation);
+			close(row.max, Math.max(...ns("ns")), row.relation);
+			close(row["round trip"], median(ns("round_trip_ns")), row.relation);
+		}
+	},
+	nodes(run, rows) {
+		for (const row of rows) {
+			const all = run.samples.filter((s) => s.values.row === Number(row.row.slice(1, 3)) && !s.control && good(s))
+				.map((s) => s.seconds);
+			assert.equal(row.samples, all.length);
+			close(row.mean, all.reduce((a, b) => a + b) / all.length, row.row);
+			close(row.least, Math.min(...all), row.row);
+			close(row.most, Math.max(...all), row.row);
+		}
+	},
+	moves(run, rows) {
+		for (const row of rows) {
+			const all = run.samples.filter((s) => s.values.row === Number(row.row.slice(1, 3)) && !s.control && good(s))
+				.map((s) => s.values.migrations);
+			for (const [head, name] of Object.entries({"same core": "same_core", "same LLC": "same_llc",
+				"same node": "same_node", "cross node": "cross_node", "total": "total"})) {
+				close(row[head], all.reduce((sum, m) => sum + m[name], 0) / all.length, `${row.row} ${head}`);
+			}
+		}
+	},
+	cpus(run, rows) {
+		for (const row of rows) {
+			for (const [head, share] of Object.entries(row)) {
+				if (head === "CPU" || share === "-") continue;
+				const cell = run.cells?.findIndex((c) => c.name === head);
+				const of = run.samples.filter((s) => good(s) && !s.control && (head === "All samples" || s.cell === cell));
+				const busy = of.flatMap((s) => s.cpus ?? []).filter((c) => c.cpu === row.CPU).map((c) => c.busy_seconds);
+				const wall = of.filter((s) => s.cpus).map((s) => s.seconds);
+				const sum = (list) => list.reduce((a, b) => a + b, 0);
+				close(share, 100 * sum(busy) / sum(wall), `CPU ${row.CPU} in ${head}`);
+			}
+		}
+	},
 	quality(run, rows) {
 		for (const row of rows) {
 			assert.equal(row.samples, run.samples.filter((s) => s.quality.verdict === row.verdict).length, row.verdict);
+		}
+	},
+	reasons(run, rows) {
+		const kind = (text) => text.replace(" (and alike)", "").replaceAll(/[0-9][0-9.]*/g, "#");
+		for (const row of rows) {
+			const of = run.samples.filter((s) => s.quality.verdict === row.verdict).flatMap((s) => s.quality.reasons);
+			assert.equal(row.samples, of.filter((r) => kind(r) === kind(row.reason)).length, row.reason);
 		}
 	},
 	disturbances(run, rows) {
@@ -195,8 +265,9 @@ const options = {
 const browser = await chromium.launch(options);
 try {
 	for (const name of Object.keys(reports)) {
-		for (const colorScheme of ["light", "dark"]) {
-			for (const width of [400, 1600]) await look(name, colorScheme, width);
+		for (const width of [400, 1600]) {
+			await look(name, "light", width);
+			if (name in runs) await look(name, "dark", width);
 		}
 	}
 	await follow();
@@ -226,16 +297,27 @@ async function look(name, colorScheme, width) {
 		const found = await section.evaluate(readTables);
 		for (const {name: table, rows, shown} of found) {
 			shown.forEach(readable);
-			numbers += tables[table] ? shown.length : 0;
+			if (shown.length > 0) assert.ok(tables[table], `${where}: nothing is known of table ${table}`);
+			numbers += shown.length;
 			tables[table]?.(run, rows);
 		}
 		const names = found.map((t) => t.name);
-		for (const table of ["samples", "quality", "disturbances", "environment"]) assert.ok(names.includes(table), `${where}: ${table}`);
+		for (const table of ["samples", "quality", "disturbances", "environment"]) {
+			assert.ok(names.includes(table), `${where}: ${table}`);
+		}
 		assert.ok(names.includes("verdicts") || names.includes("summary"), where);
 		const command = await section.$eval("pre", (pre) => pre.textContent);
 		assert.equal(command, ["gorun", ...run.command].join(" "), where);
 	}
 	assert.ok(numbers > 50, where);
+	const together = await page.$("#together");
+	for (const {rows} of await together?.evaluate(readTables) ?? []) {
+		const all = reports[name].map(readJournal);
+		rows.forEach((row, i) => Object.values(row).slice(1, 1 + all.length).forEach((got, n) => {
+			const of = all[n].samples.filter((s) => s.cell === i && good(s)).map(seconds(all[n]));
+			if (typeof got === "number") close(got, median(of), `${where}: cell ${i} of run ${n}`);
+		}));
+	}
 
 	await page.evaluate(axe);
 	const {violations} = await page.evaluate(() => axe.run(document, {resultTypes: ["violations"]}));
