@@ -59,7 +59,13 @@ func longRun(cells, rounds int) *result.Run {
 
 // What is drawn of any run is XML, whatever is in its texts, and its table has as many cells a row as headings.
 func TestFiguresAreSound(t *testing.T) {
-	for name, run := range fixtures() {
+	runs := fixtures()
+	runs["hostile-names"] = matrixRun()
+	for i := range runs["hostile-names"].Cells {
+		cell := &runs["hostile-names"].Cells[i]
+		cell.Name, cell.Words = "<b>&\""+hostile, "<b>"+hostile
+	}
+	for name, run := range runs {
 		for kind, draw := range drawers {
 			f, ok := draw(run)
 			if !ok {

@@ -175,7 +175,7 @@ func forestSVG(run *result.Run, cells []int, titles []string, f Figure) string {
 // svgEffect draws an interval, with an arrow where it goes on outside, and the ratio as a mark of its class.
 func svgEffect(axis axis, e stats.Effect, class string, y int, of string) string {
 	ends, arrows := [2]float64{0, forestPlot}, ""
-	if lo := axis.at(max(e.Lo, math.SmallestNonzeroFloat64)); e.Lo > 0 && lo >= 0 {
+	if lo := axis.at(max(e.Lo, math.SmallestNonzeroFloat64)); lo >= 0 {
 		ends[0] = min(lo, forestPlot)
 	} else {
 		arrows += fmt.Sprintf(`<path d="M0 %dl7-4v8z"/>`, y)
