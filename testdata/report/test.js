@@ -331,6 +331,11 @@ async function look(name, colorScheme, width) {
 	const order = await page.locator("table[data-table=disturbances]").first().evaluate((t) =>
 		[...t.tBodies[0].rows].map((r) => r.cells[1].dataset.value).filter((v) => v !== undefined).map(Number));
 	assert.deepEqual(order, sorted(order), where);
+	// On paper everything is black on white, whatever the screen was.
+	await page.emulateMedia({media: "print", colorScheme});
+	const inks = await page.$$eval("body, main svg", (all) => all.map((e) => getComputedStyle(e).color));
+	assert.deepEqual([...new Set(inks)], ["rgb(0, 0, 0)"], where);
+	await page.emulateMedia({media: "screen", colorScheme});
 	await page.screenshot({path: file(`${name}-${colorScheme}-${width}`, "png"), fullPage: true});
 	console.log(`ok ${where}: ${numbers} numbers, ${violations.length} lesser faults (${violations.map((v) => v.id)})`);
 	await page.close();
