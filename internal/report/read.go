@@ -66,5 +66,20 @@ func judge(run *result.Run, footer *result.Footer) {
 		run.Cells = footer.Cells
 	default:
 		run.Warnings = append(run.Warnings, result.WarningOf("no-verdicts", "the cells cannot be judged", err))
+		summarise(run)
+	}
+}
+
+// summarise sums up the samples of each cell.
+func summarise(run *result.Run) {
+	of := make([][]result.Sample, len(run.Cells))
+	for _, s := range run.Samples {
+		if s.Slot != nil && s.Cell >= 0 && s.Cell < len(of) {
+			s.Seconds = run.Matrix.Time(s)
+			of[s.Cell] = append(of[s.Cell], s)
+		}
+	}
+	for i := range of {
+		run.Cells[i].Summary = result.Summarise(of[i])
 	}
 }

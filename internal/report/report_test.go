@@ -279,6 +279,7 @@ func TestReadOutOfOrder(t *testing.T) {
 	require.NoError(t, err)
 	assert.Nil(t, open.Run.Cells[2].Verdict)
 	assert.Equal(t, "no-verdicts", open.Run.Warnings[0].Code)
+	assert.Equal(t, run.Cells[2].Summary, open.Run.Cells[2].Summary)
 	written(t, open)
 }
 
