@@ -189,7 +189,8 @@ func (o *bindOptions) dryRun(m machine, spec bindSpec) *result.Plan {
 // design is the run without samples.
 func (o *bindOptions) design(m machine, spec bindSpec) *result.Run {
 	run := &result.Run{
-		Schema: result.Schema, Tool: tool(), Experiment: "bind", Spec: spec, Seed: o.seed,
+		Command: commandLine(o.env.args),
+		Schema:  result.Schema, Tool: tool(), Experiment: "bind", Spec: spec, Seed: o.seed,
 		Started: o.env.now().UTC().Format(time.RFC3339Nano),
 		Matrix: &result.Matrix{
 			Title: "Processes bound to CPUs", Baseline: process.Unbound, Alpha: matrixAlpha, Margin: float64(o.margin),

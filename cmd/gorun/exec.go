@@ -295,7 +295,8 @@ func (o *execOptions) watch(ctx context.Context, r launch.Request) (err error) {
 		return err
 	}
 	s := &session{env: e, run: &result.Run{
-		Schema: result.Schema, Tool: tool(), Host: host, Experiment: "exec", Spec: o.spec(r),
+		Command: commandLine(e.args),
+		Schema:  result.Schema, Tool: tool(), Host: host, Experiment: "exec", Spec: o.spec(r),
 		Started: e.now().UTC().Format(time.RFC3339Nano),
 		Samples: []result.Sample{}, Findings: []result.Finding{}, Warnings: []result.Warning{},
 	}}

@@ -260,7 +260,8 @@ func (o *pairOptions) dryRun(m machine, p pairPlan) *result.Plan {
 // compared is the time of one.
 func (o *pairOptions) design(m machine, p pairPlan) *result.Run {
 	run := &result.Run{
-		Schema: result.Schema, Tool: tool(), Experiment: "pair", Spec: p.spec, Seed: o.sampling.seed,
+		Command: commandLine(o.env.args),
+		Schema:  result.Schema, Tool: tool(), Experiment: "pair", Spec: p.spec, Seed: o.sampling.seed,
 		Started: o.env.now().UTC().Format(time.RFC3339Nano),
 		Samples: []result.Sample{}, Findings: []result.Finding{}, Warnings: []result.Warning{},
 	}

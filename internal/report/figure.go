@@ -16,4 +16,11 @@ type figure struct {
 var figures = [...]figure{
 	{"ratios", render.RatioForest},
 	{"samples", render.SamplePanels},
+	{"curves", render.ContentionCurves},
+	{"map", render.CoreToCoreMap},
+	{"nodes", render.NUMAMaps},
+	{"latency", render.NUMALatency},
+	{"moves", render.MigrationTimeline},
+	{"trials", render.BoundTrials},
+	{"cpus", render.CPUStrip},
 }

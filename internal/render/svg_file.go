@@ -7,18 +7,6 @@ import (
 	"gorun/internal/result"
 )
 
-// Drawings are the figures of a run, in the order of a report. Each is false where it does not apply to the run. To add
-// one, write its function in its own file and its name here.
-var Drawings = [...]func(run *result.Run) (Figure, bool){
-	ContentionCurves,
-	CoreToCoreMap,
-	NUMAMaps,
-	NUMALatency,
-	MigrationTimeline,
-	BoundTrials,
-	CPUStrip,
-}
-
 // drawSVG writes the first of the figures that applies to the run as a file, and else the reason why there is none.
 func drawSVG(w io.Writer, run *result.Run, none error, figures ...func(run *result.Run) (Figure, bool)) error {
 	for _, figure := range figures {
