@@ -1,16 +1,22 @@
 /*
  * Commands whose best placement is known by construction, for `make exec-test` and the laboratory:
  *
- *   program share|apart|handover|spin|memory COUNT
+ *   program share|apart|handover|together|spin|memory COUNT
  *
  * share     two threads count in one word: every addition fetches the cache line from the other CPU, unless they share one
  * apart     two threads count, each in a line of its own: they need two CPUs
  * handover  two threads hand a byte back and forth through pipes: each wakes the other, on one CPU without an interrupt
+ * together  two threads multiply, and for longer while they are on different nodes: what an emulated machine, whose nodes
+ *           are all as near, does not do by itself
  * spin      one thread multiplies: any CPU is as good
  * memory    one thread walks over 64 MiB: any CPU is as good, where there is one node
  */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE /* getcpu */
+#endif
 #include <err.h>
 #include <pthread.h>
+#include <sched.h>
 #include <stdatomic.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -58,14 +64,36 @@ static void *handover(void *arg)
 	return NULL;
 }
 
+static unsigned long multiply(unsigned long x, unsigned long times)
+{
+	for (unsigned long i = 0; i < times; i++)
+		x = x * 6364136223846793005ul + 1442695040888963407ul;
+	return x;
+}
+
 static void *spin(void *arg)
 {
+	(void)arg;
+	atomic_store(&counters[0].word, multiply(1, count));
+	return NULL;
+}
+
+static void *together(void *arg)
+{
+	enum { CHUNK = 1000, FAR = 5 };
+	static atomic_uint nodes[2];
+	intptr_t me = (intptr_t)arg;
 	unsigned long x = 1;
 
-	(void)arg;
-	for (unsigned long i = 0; i < count; i++)
-		x = x * 6364136223846793005ul + 1442695040888963407ul;
-	atomic_store(&counters[0].word, x);
+	for (unsigned long i = 0; i < count; i++) {
+		unsigned node;
+
+		if (getcpu(NULL, &node))
+			err(1, "getcpu");
+		atomic_store(&nodes[me], node);
+		x = multiply(x, atomic_load(&nodes[1 - me]) == node ? CHUNK : FAR * CHUNK);
+	}
+	atomic_store(&counters[me].word, x);
 	return NULL;
 }
 
@@ -92,7 +120,7 @@ static const struct {
 	void *(*body)(void *);
 } works[] = {
 	{ "share", 2, share },	 { "apart", 2, apart },	  { "handover", 2, handover },
-	{ "spin", 1, spin },	 { "memory", 1, memory },
+	{ "spin", 1, spin },	 { "memory", 1, memory }, { "together", 2, together },
 };
 
 int main(int argc, char **argv)
