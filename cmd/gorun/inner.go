@@ -18,37 +18,37 @@ import (
 	"gorun/internal/result"
 )
 
-// gorun starts itself for what needs a process of its own. These commands are not for people.
+// The commands by which gorun starts itself.
 const (
-	probeCommand    = "numa-probe"
-	burnerCommand   = "load-burner"
-	guardianCommand = "numa-balancing-guardian"
-	bindCommand     = "bind-process"
-	pairCommand     = "pair-side"
-
+	probeCommand      = "numa-probe"
+	burnerCommand     = "load-burner"
+	guardianCommand   = "numa-balancing-guardian"
+	pairCommand       = "pair-side"
+	bindCommand       = "bind-process"
 	supervisorCommand = "exec-supervisor"
 )
 
-// newInner are the commands of gorun's own processes.
-func newInner(e env) []*cobra.Command {
-	hidden := func(use string, run func(ctx context.Context, args []string) error) *cobra.Command {
+// inner are the commands of gorun's own processes. They are not for people. Their arguments are no flags.
+var inner = [...]command{
+	hidden(probeCommand, func(ctx context.Context, e env, _ []string) error { return runProbe(ctx, e) }),
+	hidden(burnerCommand, runBurner),
+	hidden(guardianCommand, runGuardian),
+	hidden(pairCommand, func(ctx context.Context, e env, _ []string) error {
+		return process.RunPairSide(ctx, e.stdin, e.stdout)
+	}),
+	hidden(bindCommand, func(ctx context.Context, e env, _ []string) error {
+		return process.RunBind(ctx, e.stdin, e.stdout)
+	}),
+	hidden(supervisorCommand, func(_ context.Context, _ env, args []string) error { return launch.Supervise(args) }),
+}
+
+func hidden(name string, run func(ctx context.Context, e env, args []string) error) command {
+	return command{name, func(e env) *cobra.Command {
 		return &cobra.Command{
-			Use: use, Hidden: true, Short: "a process that gorun starts", Args: cobra.ArbitraryArgs,
-			RunE: func(cmd *cobra.Command, args []string) error { return run(cmd.Context(), args) },
+			Use: name, Hidden: true, Short: "a process that gorun starts", Args: cobra.ArbitraryArgs, DisableFlagParsing: true,
+			RunE: func(cmd *cobra.Command, args []string) error { return run(cmd.Context(), e, args) },
 		}
-	}
-	supervisor := hidden(supervisorCommand, func(_ context.Context, args []string) error { return launch.Supervise(args) })
-	supervisor.DisableFlagParsing = true // they are the command's
-	return []*cobra.Command{
-		supervisor,
-		hidden(probeCommand, func(ctx context.Context, _ []string) error { return runProbe(ctx, e) }),
-		hidden(burnerCommand, func(ctx context.Context, args []string) error { return runBurner(ctx, e, args) }),
-		hidden(guardianCommand, func(_ context.Context, args []string) error { return runGuardian(e, args) }),
-		hidden(pairCommand, func(ctx context.Context, _ []string) error {
-			return process.RunPairSide(ctx, e.stdin, e.stdout)
-		}),
-		hidden(bindCommand, func(ctx context.Context, _ []string) error { return process.RunBind(ctx, e.stdin, e.stdout) }),
-	}
+	}}
 }
 
 // probed is what a probe's process answers.
@@ -85,7 +85,7 @@ func runBurner(ctx context.Context, e env, args []string) error {
 	return err
 }
 
-func runGuardian(e env, args []string) error {
+func runGuardian(_ context.Context, e env, args []string) error {
 	if len(args) != 1 {
 		return usageError{errors.New("a guardian takes the value that it restores")}
 	}

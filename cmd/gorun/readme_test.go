@@ -23,8 +23,8 @@ const readme = "../../README.md"
 // shortened are the parts of the README's commands that a test cannot wait for, or share with another test.
 var shortened = strings.NewReplacer("10m", "1s", "--duration 10s", "--duration 1s", "127.0.0.1:9464", "127.0.0.1:0", "go run ./cmd/gorun", "gorun")
 
-// command is a line that a reader types; "gorun primes: …" is the first line of an output.
-var command = regexp.MustCompile(`^(gorun|go run ./cmd/gorun) [a-z0-9]+( |$)`)
+// typed is a line that a reader types; "gorun primes: …" is the first line of an output.
+var typed = regexp.MustCompile(`^(gorun|go run ./cmd/gorun) [a-z0-9]+( |$)`)
 
 // quick makes commands quick that would take long.
 var quick = map[string]string{
@@ -70,7 +70,7 @@ func TestReadme(t *testing.T) {
 	require.NoError(t, err)
 	script := strings.Builder{}
 	for _, line := range blocks(t) {
-		if command.MatchString(line) {
+		if typed.MatchString(line) {
 			line = shortened.Replace(line)
 			if !possible(line, cpus) {
 				continue

@@ -42,7 +42,7 @@ func run(args []string, e env) int {
 	ctx, stop := signal.NotifyContext(context.Background(), heeded()...)
 	defer stop()
 	e.args = args
-	cmd := newRoot(e)
+	cmd := newRoot(e, args...)
 	cmd.SetArgs(args)
 	done := make(chan error)
 	go func() { done <- cmd.ExecuteContext(ctx) }() // not on the main thread: see init
@@ -83,7 +83,31 @@ func exitCode(err error) int {
 	return exitFailed
 }
 
-func newRoot(e env) *cobra.Command {
+// command is a row of the tree.
+type command struct {
+	name string
+	make func(env) *cobra.Command
+}
+
+// commands are those that people use. To add one, write it in a file of its own and add its row.
+var commands = [...]command{
+	{"primes", primesCommand},
+	{"matrix", func(e env) *cobra.Command { return newMatrix(e, runMatrix) }},
+	{"compare", func(e env) *cobra.Command { return newCompare(e, runCompare) }},
+	{"report", func(e env) *cobra.Command { return newReport(e, runReport) }},
+	{"exec", func(e env) *cobra.Command { return newExec(e, runExec) }},
+	{"contend", contendCommand},
+	{"c2c", func(e env) *cobra.Command { return newC2C(e, runC2C) }},
+	{"numa", numaCommand},
+	{"pair", func(e env) *cobra.Command { return newPair(e, runPair) }},
+	{"bind", func(e env) *cobra.Command { return newBind(e, runBind) }},
+	{"topo", func(e env) *cobra.Command { return newTopo(e, runTopo) }},
+	{"version", newVersion},
+}
+
+// newRoot makes the tree of commands. Where the arguments begin with a command's name, that is the only one in it: to make
+// all takes a millisecond, which is much beside a command that gorun exec starts.
+func newRoot(e env, args ...string) *cobra.Command {
 	root := &cobra.Command{
 		Use:   "gorun",
 		Short: "Measure what placement does to a program",
@@ -104,12 +128,13 @@ func newRoot(e env) *cobra.Command {
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		return usageError{hint.With(err, fmt.Sprintf("%s --help lists the flags", cmd.CommandPath()))}
 	})
-	root.AddCommand(
-		newPrimes(e, runPrimes), newMatrix(e, runMatrix), newCompare(e, runCompare), newReport(e, runReport),
-		newExec(e, runExec), newContend(e, runContend), newC2C(e, runC2C), newNuma(e, runNuma), newPair(e, runPair),
-		newBind(e, runBind), newTopo(e, runTopo), newVersion(e),
-	)
-	root.AddCommand(newInner(e)...)
+	all := slices.Concat(commands[:], inner[:])
+	if i := slices.IndexFunc(all, func(c command) bool { return len(args) > 0 && c.name == args[0] }); i >= 0 {
+		all = all[i : i+1]
+	}
+	for _, c := range all {
+		root.AddCommand(c.make(e))
+	}
 	root.CompletionOptions.HiddenDefaultCmd = false
 	forEach(root, func(cmd *cobra.Command) {
 		if cmd.Args == nil && cmd.Runnable() {
