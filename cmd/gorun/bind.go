@@ -245,11 +245,12 @@ func runBind(ctx context.Context, o *bindOptions) (err error) {
 	if err != nil {
 		return err
 	}
-	s.planned = 2 * spec.Trials * spec.Processes
+	s.tally.cpus = m.cpus.Len()
 	info := metrics.Info{Experiment: "bind", Version: version, Placement: bindPlaced}
-	if err := s.start(o.output, o.metrics, ownSwitches(noLive), info); err != nil {
+	if err := s.start(o.output, o.metrics, s.tally.worked, info); err != nil {
 		return err
 	}
+	s.tally.plan(result.Course{Samples: 2 * spec.Trials * spec.Processes}, 0)
 	if err := s.bindTrials(ctx, o, m, spec); err != nil {
 		return err
 	}
@@ -292,7 +293,7 @@ func (s *session) bindTrials(ctx context.Context, o *bindOptions, m machine, spe
 				sample.Cell = process.Bound
 			}
 			s.run.Samples = append(s.run.Samples, sample)
-			s.done.Add(1)
+			s.tally.add(sample)
 			if err := s.journal.Write(result.Line{Sample: &sample}); err != nil {
 				return err
 			}

@@ -244,13 +244,25 @@ type metricsFlags struct {
 	linger   time.Duration
 	textfile string
 	push     string
+
+	pushEvery time.Duration
+	webConfig string
+	changed   func(name string) bool
 }
+
+// leastPush keeps a run from being nothing but pushes.
+const leastPush = time.Second
 
 func (f *metricsFlags) register(flags *pflag.FlagSet) {
 	flags.StringVar(&f.listen, "metrics-listen", "", "serve Prometheus metrics on this `address` during the run (127.0.0.1:9464)")
 	flags.DurationVar(&f.linger, "metrics-linger", 0, "keep serving the metrics this long after the end")
 	flags.StringVar(&f.textfile, "metrics-textfile", "", "write the metrics to this `file` (node_exporter's textfile collector)")
+	flags.StringVar(&f.webConfig, "metrics-web-config", "",
+		"serve with the TLS and the users of this `file` (Prometheus's web configuration)")
 	flags.StringVar(&f.push, "metrics-push", "", "push the metrics to the Pushgateway at this `URL` at the end")
+	flags.DurationVar(&f.pushEvery, "metrics-push-every", 0, "push them this often meanwhile too")
+	f.changed = flags.Changed
+	_ = cobra.MarkFlagFilename(flags, "metrics-web-config", "yml", "yaml")
 }
 
 func (f *metricsFlags) validate() error {
@@ -259,6 +271,17 @@ func (f *metricsFlags) validate() error {
 	}
 	if f.linger > 0 && f.listen == "" {
 		return usageError{hint.With(errors.New("--metrics-linger has nothing to serve"), "give --metrics-listen too")}
+	}
+	if f.webConfig != "" && f.listen == "" {
+		return usageError{hint.With(errors.New("--metrics-web-config has nothing to serve"), "give --metrics-listen too")}
+	}
+	if f.changed("metrics-push-every") {
+		switch {
+		case f.push == "":
+			return usageError{hint.With(errors.New("--metrics-push-every has nowhere to push to"), "give --metrics-push too")}
+		case f.pushEvery < leastPush:
+			return usagef("--metrics-push-every %v: at least %v is needed", f.pushEvery, leastPush)
+		}
 	}
 	return nil
 }

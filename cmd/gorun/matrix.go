@@ -388,22 +388,23 @@ func runMatrix(ctx context.Context, o *matrixOptions) (err error) {
 		}
 		return err
 	}
-	s.done.Store(int64(len(s.run.Samples)))
-	s.planned = run.Matrix.Rounds * board.Round()
 	info := metrics.Info{Experiment: "matrix " + o.experiment.name, Version: version}
-	var taken tally
 	for _, sample := range s.run.Samples {
-		taken.add(sample)
+		s.tally.add(sample)
 	}
-	if err := s.startMetrics(o.metrics, taken.read, info); err != nil {
+	for _, cell := range run.Cells {
+		s.tally.cpus = max(s.tally.cpus, cell.CPUs["cpus"].Count)
+	}
+	if err := s.startMetrics(o.metrics, s.tally.worked, info); err != nil {
 		return err
 	}
+	s.tally.plan(result.Course{Samples: run.Matrix.Rounds * board.Round(), Budget: o.budget.Seconds()}, board.Elapsed())
 	if !s.resumed {
 		if err := s.journal.Write(result.Line{Header: s.run}); err != nil {
 			return err
 		}
 	}
-	if err := s.takeTurns(ctx, board, o.output.quiet, &taken, o.turn(s, take)); err != nil {
+	if err := s.takeTurns(ctx, board, o.output.quiet, o.turn(s, take)); err != nil {
 		return err
 	}
 	o.explain(s.run)

@@ -335,12 +335,12 @@ func runNuma(ctx context.Context, o *numaOptions) (err error) {
 	if err != nil {
 		return err
 	}
-	var taken tally
 	info := metrics.Info{Experiment: "numa", Version: version, Placement: "each row's own"}
-	s.planned = len(run.Cells) * o.sampling.samples
-	if err := s.start(o.output, o.metrics, taken.read, info); err != nil {
+	s.tally.cpus = m.cpus.Len()
+	if err := s.start(o.output, o.metrics, s.tally.worked, info); err != nil {
 		return err
 	}
+	s.tally.plan(p.course(), 0)
 	if err := p.startLoad(ctx); err != nil {
 		return err
 	}
@@ -350,7 +350,7 @@ func runNuma(ctx context.Context, o *numaOptions) (err error) {
 		}
 		return s.finish(ctx, o.output, o.metrics, o.sampling.strict)
 	}
-	if err := p.sample(ctx, &taken); err != nil {
+	if err := p.sample(ctx); err != nil {
 		return err
 	}
 	p.explain()

@@ -183,8 +183,20 @@ func (p *numaParent) putLoad(s *result.Sample, before load.Reading) error {
 	return err
 }
 
+// course is what is planned.
+func (p *numaParent) course() result.Course {
+	switch f := p.o.sampling; {
+	case p.o.loadOnly:
+		return result.Course{Duration: p.o.duration.Seconds()}
+	case p.board != nil:
+		return result.Course{Samples: f.samples * p.board.Round(), Budget: f.budget.Seconds()}
+	default:
+		return result.Course{Samples: f.samples * len(p.s.run.Cells), Budget: f.budget.Seconds()}
+	}
+}
+
 // sample takes all samples: in turns, judged as a matrix is, or row by row.
-func (p *numaParent) sample(ctx context.Context, taken *tally) error {
+func (p *numaParent) sample(ctx context.Context) error {
 	for range p.o.sampling.warmup {
 		if _, err := p.take(ctx, 0); err != nil || ctx.Err() != nil {
 			p.s.run.Partial = true
@@ -193,12 +205,11 @@ func (p *numaParent) sample(ctx context.Context, taken *tally) error {
 	}
 	if p.board == nil {
 		return p.inBlocks(ctx, func(sample result.Sample) error {
-			p.s.done.Add(1)
-			taken.add(sample)
+			p.s.tally.add(sample)
 			return p.s.journal.Write(result.Line{Sample: &sample})
 		})
 	}
-	return p.s.takeTurns(ctx, p.board, p.o.output.quiet, taken,
+	return p.s.takeTurns(ctx, p.board, p.o.output.quiet,
 		func(ctx context.Context, slot result.Slot) (result.Sample, error) { return p.take(ctx, slot.Cell) })
 }
 
@@ -265,6 +276,7 @@ func (p *numaParent) watchLoad(ctx context.Context) error {
 		if ended && sample.Seconds < 0.5 && len(p.s.run.Samples) > 0 {
 			break // too short to tell anything
 		}
+		p.s.tally.add(sample)
 		if err := p.s.journal.Write(result.Line{Sample: &sample}); err != nil {
 			return err
 		}

@@ -329,18 +329,18 @@ func runPair(ctx context.Context, o *pairOptions) (err error) {
 		}
 		s.run.Matrix.Order = board.Order()
 	}
-	var taken tally
+	s.tally.cpus = m.cpus.Len()
 	info := metrics.Info{Experiment: "pair", Version: version, Placement: pairPlaced}
-	if err := s.start(o.output, o.metrics, taken.read, info); err != nil {
+	if err := s.start(o.output, o.metrics, s.tally.worked, info); err != nil {
 		return err
 	}
 	command := process.Command{
 		Path: o.env.self[0], Args: []string{o.env.self[1], pairCommand}, Env: measure.Environment(o.env.environ()),
 	}
 	if board == nil {
-		err = o.measureOne(ctx, s, command, p.requests[0], &taken)
+		err = o.measureOne(ctx, s, command, p.requests[0])
 	} else {
-		err = o.measureAll(ctx, s, board, command, p.requests, &taken)
+		err = o.measureAll(ctx, s, board, command, p.requests)
 	}
 	if err != nil {
 		return err
@@ -349,25 +349,21 @@ func runPair(ctx context.Context, o *pairOptions) (err error) {
 }
 
 // measureOne takes the samples of one pair.
-func (o *pairOptions) measureOne(ctx context.Context, s *session, c process.Command, r process.PairRequest,
-	taken *tally,
-) error {
+func (o *pairOptions) measureOne(ctx context.Context, s *session, c process.Command, r process.PairRequest) error {
 	now := fmt.Sprintf("CPUs %d and %d", r.A, r.B)
 	progress := render.Progress{What: "pair", Now: func() string { return now }}
 	return s.measure(ctx, o.sampling, 0, o.output.quiet, progress, func(ctx context.Context) (result.Sample, error) {
-		sample, err := process.MeasurePair(ctx, c, r)
-		if err == nil {
-			taken.add(sample)
-		}
-		return sample, err
+		return process.MeasurePair(ctx, c, r)
 	})
 }
 
 // measureAll has the pairs take turns until they are judged.
 func (o *pairOptions) measureAll(ctx context.Context, s *session, board *matrix.Board, c process.Command,
-	requests []process.PairRequest, taken *tally,
+	requests []process.PairRequest,
 ) error {
-	s.planned = s.run.Matrix.Rounds * board.Round()
+	s.tally.plan(result.Course{
+		Samples: s.run.Matrix.Rounds * board.Round(), Budget: s.run.Matrix.Budget,
+	}, 0)
 	take := func(ctx context.Context, cell int) (result.Sample, error) {
 		finish := s.watcher.Watch()
 		sample, err := process.MeasurePair(ctx, c, requests[cell])
@@ -382,7 +378,7 @@ func (o *pairOptions) measureAll(ctx context.Context, s *session, board *matrix.
 			return err
 		}
 	}
-	err := s.takeTurns(ctx, board, o.output.quiet, taken,
+	err := s.takeTurns(ctx, board, o.output.quiet,
 		func(ctx context.Context, slot result.Slot) (result.Sample, error) { return take(ctx, slot.Cell) })
 	if err == nil && !s.run.Partial && !board.Done() {
 		s.run.Warnings = append(s.run.Warnings, result.Warning{

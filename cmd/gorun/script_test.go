@@ -13,7 +13,7 @@ import (
 	"gorun/internal/linux"
 )
 
-var update = flag.Bool("update", false, "write the expected outputs in testdata/script anew")
+var update = flag.Bool("update", false, "write the expected outputs in testdata/script, and the README's table of metrics, anew")
 
 // atOnce makes processes with the race detector end at once: each would sleep for a second.
 const atOnce = "atexit_sleep_ms=0"

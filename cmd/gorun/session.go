@@ -9,7 +9,6 @@ import (
 	"runtime"
 	"slices"
 	"strings"
-	"sync/atomic"
 	"time"
 
 	"gorun/internal/hint"
@@ -33,15 +32,14 @@ type session struct {
 	server  *metrics.Server
 	pusher  *metrics.Pusher
 	closers []func() error // undone last to first
-
-	done    atomic.Int64 // samples, warm-ups included
-	planned int          // 0: open-ended
+	tally   tally
 }
 
 // openSession gives the process the run's CPUs and GOMAXPROCS, and begins the result. procs 0 leaves the choice to the
 // runtime where the CPUs are those that were inherited; threads is how many the run will have at once.
 func openSession(e env, m machine, experiment string, procs, threads int) (s *session, err error) {
 	s = &session{env: e}
+	s.tally.cpus = m.cpus.Len()
 	defer func() {
 		if err != nil {
 			s.close(&err)
@@ -85,8 +83,8 @@ func openSession(e env, m machine, experiment string, procs, threads int) (s *se
 }
 
 // start opens every output, so that what cannot be written is an error before anything is measured.
-func (s *session) start(out outputFlags, m metricsFlags, live func() result.Live, info metrics.Info) error {
-	if err := s.startMetrics(m, live, info); err != nil {
+func (s *session) start(out outputFlags, m metricsFlags, work func() result.Live, info metrics.Info) error {
+	if err := s.startMetrics(m, work, info); err != nil {
 		return err
 	}
 	if err := s.openJournal(out.out, false); err != nil {
@@ -95,24 +93,24 @@ func (s *session) start(out outputFlags, m metricsFlags, live func() result.Live
 	return s.journal.Write(result.Line{Header: s.run})
 }
 
-// startMetrics lets Prometheus see the run.
-func (s *session) startMetrics(m metricsFlags, live func() result.Live, info metrics.Info) error {
-	s.live = func() result.Live {
-		done := int(s.done.Load()) // first: what the samples did is then in the other counters
-		l := live()
-		l.SamplesDone, l.SamplesPlanned = done, s.planned
-		return l
-	}
+// startMetrics lets Prometheus see the run; work tells what its workers do.
+func (s *session) startMetrics(m metricsFlags, work func() result.Live, info metrics.Info) error {
+	s.tally.begin(s.env.now)
+	s.live = func() result.Live { return s.tally.over(work) }
 	exporter := metrics.NewExporter(s.live, info)
 	var err error
 	if m.listen != "" {
-		if s.server, err = exporter.Serve(m.listen); errors.Is(err, metrics.ErrAddress) {
+		s.server, err = exporter.Serve(m.listen, m.webConfig)
+		switch {
+		case errors.Is(err, metrics.ErrAddress):
 			return usageError{fmt.Errorf("--metrics-listen: %w", err)}
-		} else if err != nil {
+		case errors.Is(err, metrics.ErrWebConfig):
+			return usageError{fmt.Errorf("--metrics-web-config: %w", err)}
+		case err != nil:
 			return err
 		}
 		s.closers = append(s.closers, s.server.Close)
-		fmt.Fprintf(s.env.stderr, "gorun: metrics at http://%s/metrics\n", s.server.Addr())
+		fmt.Fprintf(s.env.stderr, "gorun: metrics at %s\n", s.server.URL())
 	}
 	if m.textfile != "" {
 		textfile, err := exporter.OpenTextfile(m.textfile)
@@ -124,6 +122,10 @@ func (s *session) startMetrics(m metricsFlags, live func() result.Live, info met
 	if m.push != "" {
 		if s.pusher, err = exporter.NewPusher(m.push, s.run.Host.Hostname); err != nil {
 			return usageError{err}
+		}
+		s.closers = append(s.closers, s.pusher.Close)
+		if m.pushEvery > 0 {
+			s.pusher.Every(m.pushEvery)
 		}
 	}
 	return nil
@@ -184,16 +186,22 @@ func (s *session) measure(ctx context.Context, f samplingFlags, duration time.Du
 	}
 	loop := measure.Loop{
 		Samples: f.samples, Warmup: f.warmup, Budget: f.budget, Duration: duration,
-		Now: s.env.now, Watch: s.watcher.Watch,
+		Now: s.env.now,
+		Watch: func() func(*result.Sample) {
+			finish := s.watcher.Watch()
+			return func(sample *result.Sample) {
+				finish(sample)
+				s.tally.add(*sample)
+			}
+		},
 		Keep: func(sample result.Sample) error { return s.journal.Write(result.Line{Sample: &sample}) },
 	}
+	course := result.Course{Budget: f.budget.Seconds(), Duration: duration.Seconds()}
 	if duration == 0 {
-		s.planned = f.samples + f.warmup
+		course.Samples = f.samples + f.warmup
 	}
-	out, err := loop.Run(ctx, func(ctx context.Context) (result.Sample, error) {
-		defer s.done.Add(1)
-		return body(ctx)
-	})
+	s.tally.plan(course, 0)
+	out, err := loop.Run(ctx, body)
 	s.run.Samples = append(s.run.Samples, out.Samples...)
 	s.run.Warmups = out.Warmups
 	s.run.Warnings = append(s.run.Warnings, out.Warnings...)
@@ -201,25 +209,29 @@ func (s *session) measure(ctx context.Context, f samplingFlags, duration time.Du
 	return err
 }
 
-// takeTurns takes the samples that the board asks for, and judges them, with a scoreboard while it lasts.
-func (s *session) takeTurns(ctx context.Context, board *matrix.Board, quiet bool, taken *tally,
+// takeTurns takes the samples that the board asks for, and judges them. How the cells stand is on the terminal, unless it
+// is to be quiet, and in the metrics.
+func (s *session) takeTurns(ctx context.Context, board *matrix.Board, quiet bool,
 	take func(context.Context, result.Slot) (result.Sample, error),
 ) (err error) {
-	draw := func(result.Standing) {}
+	draw := s.tally.stand
 	if !quiet && s.env.progress.Terminal {
 		scoreboard := render.Scoreboard{W: s.env.stderr, Opts: s.env.progress}
 		defer scoreboard.Erase()
-		draw = scoreboard.Draw
+		draw = func(standing result.Standing) {
+			s.tally.stand(standing)
+			scoreboard.Draw(standing)
+		}
 	}
 	runner := matrix.Runner{
 		Board: board, Draw: draw, Now: s.env.now, Take: take,
 		Keep: func(sample result.Sample) error {
-			s.done.Add(1)
-			taken.add(sample)
+			s.tally.add(sample)
 			return s.journal.Write(result.Line{Sample: &sample})
 		},
 	}
 	s.run.Partial, err = runner.Run(ctx)
+	s.tally.stand(board.Standing())
 	board.Judge()
 	return err
 }
@@ -238,6 +250,7 @@ func (s *session) typical() (result.Sample, bool) {
 
 // finish shows the result, stores the footer, and lets the metrics linger.
 func (s *session) finish(ctx context.Context, out outputFlags, m metricsFlags, strict bool) error {
+	s.tally.end()
 	if s.pusher != nil {
 		if err := s.pusher.Push(context.WithoutCancel(ctx)); err != nil {
 			s.run.Warnings = append(s.run.Warnings, result.WarningOf("metrics-push", "the Pushgateway has no metrics", err))

@@ -4,26 +4,62 @@ import (
 	"cmp"
 	"slices"
 	"sync"
+	"time"
 
 	"gorun/internal/linux"
 	"gorun/internal/result"
 )
 
-// tally adds up the samples of other processes, for the metrics of a matrix: its own process does no work. Warm-ups are
-// not in it.
+// tally is where a run stands, for whoever watches it meanwhile: its samples added up, and its course.
 type tally struct {
-	mu   sync.Mutex
-	live result.Live
+	mu       sync.Mutex
+	now      func() time.Time
+	taken    result.Taken
+	work     result.Live // of the samples' processes, where these are not this one; warm-ups are not in it
+	cpus     int         // of the run
+	course   result.Course
+	begun    time.Time
+	before   float64 // seconds that the run took before it was gone on with
+	ended    float64 // seconds that it took; 0: it goes on
+	standing *result.Standing
 }
 
+// begin starts the clock.
+func (t *tally) begin(now func() time.Time) { t.now, t.begun = now, now() }
+
+// plan says what is to come from now on. The run took so many seconds before a resume.
+func (t *tally) plan(course result.Course, before float64) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.course, t.begun, t.before = course, t.now(), before
+}
+
+// end says that no sample follows.
+func (t *tally) end() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.ended = t.elapsed()
+}
+
+func (t *tally) elapsed() float64 { return t.before + t.now().Sub(t.begun).Seconds() }
+
+// stand says how the cells stand.
+func (t *tally) stand(standing result.Standing) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.standing = &standing
+}
+
+// add counts a sample.
 func (t *tally) add(s result.Sample) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	t.taken.Add(s)
 	number := func(name string) uint64 {
 		n, _ := s.Values.Number(name)
 		return uint64(n)
 	}
-	l := &t.live
+	l := &t.work
 	l.NumbersTested += number("numbers")
 	l.PrimesFound += number("primes")
 	l.Threads = int(number("threads_peak"))
@@ -47,11 +83,38 @@ func (t *tally) add(s result.Sample) {
 	}
 }
 
-func (t *tally) read() result.Live {
+// worked is what the samples' processes did.
+func (t *tally) worked() result.Live {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	l := t.live
+	l := t.work
 	l.CPUs = slices.Clone(l.CPUs)
+	return l
+}
+
+// over adds where the run stands to what work tells. The samples are read before it, so that what they did is in it.
+func (t *tally) over(work func() result.Live) result.Live {
+	t.mu.Lock()
+	stands := result.Live{
+		Taken: t.taken.Clone(), RunCPUs: t.cpus, Course: t.course, Elapsed: t.ended, Finished: t.ended > 0,
+		Standing: t.standing,
+	}
+	if !stands.Finished {
+		stands.Elapsed = t.elapsed()
+	}
+	t.mu.Unlock()
+
+	l := work()
+	l.Taken, l.RunCPUs, l.Course, l.Standing = stands.Taken, stands.RunCPUs, stands.Course, stands.Standing
+	l.Elapsed, l.Finished = stands.Elapsed, stands.Finished
+	switch {
+	case l.Finished:
+		l.Left = new(float64)
+	case l.Standing == nil:
+		l.Left = l.Course.Left(l.Taken.Samples, l.Elapsed)
+	case l.Standing.Left >= 0:
+		l.Left = &l.Standing.Left
+	}
 	return l
 }
 

@@ -1,15 +1,16 @@
 // Package metrics shows a run to Prometheus: over HTTP while it goes on and for a while after, as a file for
-// node_exporter's textfile collector, or pushed to a Pushgateway at the end. It is the only package that knows the
-// Prometheus client; callers hand it a function that reads the run.
+// node_exporter's textfile collector, or pushed to a Pushgateway. It is the only package that knows the Prometheus
+// client; callers hand it a function that reads the run.
 //
-// Names follow https://prometheus.io/docs/practices/naming and pass promlint. Labels are bounded: "cpu" by the CPUs
-// that the run was given, "type" by its two values, and the info metric is one series a process.
+// Names follow https://prometheus.io/docs/practices/naming and pass promlint. Labels are bounded, however many workers
+// and cells there are: "cpu" by the CPUs of the run, "cell" by MaxCells, the others by the words that they can be.
 package metrics
 
 import (
-	"strconv"
+	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+	dto "github.com/prometheus/client_model/go"
 
 	"gorun/internal/result"
 )
@@ -27,89 +28,92 @@ type Info struct {
 
 // collector reads the run once a scrape; nothing is counted here, so a run without scrapes pays nothing.
 type collector struct {
-	live func() result.Live
-	info prometheus.Metric
+	live  func() result.Live
+	info  Info
+	descs [len(Families)]*prometheus.Desc
+	begun time.Time
 }
 
 var _ prometheus.Collector = (*collector)(nil)
 
-func desc(name, help string, labels ...string) *prometheus.Desc {
-	return prometheus.NewDesc(prometheus.BuildFQName("gorun", "", name), help, labels, nil)
-}
-
-// The series of a run. Durations are in seconds.
-var (
-	numbersTested   = desc("numbers_tested_total", "Numbers tested for primality.")
-	primesFound     = desc("primes_found_total", "Primes found.")
-	workersStarted  = desc("workers_started_total", "Workers that began their share.")
-	workersFinished = desc("workers_finished_total", "Workers that finished their share.")
-	workerDuration  = desc("worker_duration_seconds", "Wall time of a worker from its first number to its last.")
-	cpuBusy         = desc("cpu_busy_seconds_total", "Wall time with a worker on the CPU.", "cpu")
-	cpuWorkers      = desc("cpu_workers_total", "Workers that finished on the CPU.", "cpu")
-	threads         = desc("threads", "OS threads of the process.")
-	contextSwitches = desc("context_switches_total", "Context switches of the process's threads.", "type")
-	samplesDone     = desc("samples_completed_total", "Samples that were measured.")
-	samplesPlanned  = desc("samples_planned", "Samples that the run will measure; absent when it is open-ended.")
-	runInfo         = desc("run_info", "What runs; the value is always 1.",
-		"experiment", "version", "method", "kernel", "dispatch", "split", "placement")
-)
-
 // newCollector collects from live, which must be safe to call from any goroutine.
 func newCollector(live func() result.Live, info Info) *collector {
-	return &collector{live: live, info: prometheus.MustNewConstMetric(runInfo, prometheus.GaugeValue, 1,
-		info.Experiment, info.Version, info.Method, info.Kernel, info.Dispatch, info.Split, info.Placement)}
+	c := &collector{live: live, info: info, begun: time.Now()}
+	for i, f := range Families {
+		c.descs[i] = prometheus.NewDesc(Prefix+f.Name, f.Help, f.Labels, nil)
+	}
+	return c
 }
 
 // Describe sends every series the collector can make, so that registering it twice is an error.
 func (c *collector) Describe(out chan<- *prometheus.Desc) {
-	for _, d := range [...]*prometheus.Desc{
-		numbersTested, primesFound, workersStarted, workersFinished, workerDuration, cpuBusy, cpuWorkers,
-		threads, contextSwitches, samplesDone, samplesPlanned, runInfo,
-	} {
-		out <- d
+	for _, desc := range c.descs {
+		out <- desc
 	}
 }
 
 // Collect sends one reading of the run.
 func (c *collector) Collect(out chan<- prometheus.Metric) {
-	live := c.live()
-	counter := func(d *prometheus.Desc, value float64, labels ...string) {
-		out <- prometheus.MustNewConstMetric(d, prometheus.CounterValue, value, labels...)
+	r := reading{c.live(), c.info}
+	for i, f := range Families {
+		desc := c.descs[i]
+		if f.Type == Histogram {
+			if h := f.histogram(r); h != nil {
+				out <- c.newHistogram(desc, h)
+			}
+			continue
+		}
+		kind := prometheus.GaugeValue
+		if f.Type == Counter {
+			kind = prometheus.CounterValue
+		}
+		f.figures(r, func(figure float64, labels ...string) {
+			out <- prometheus.MustNewConstMetric(desc, kind, figure, labels...)
+		})
 	}
-	gauge := func(d *prometheus.Desc, value float64) {
-		out <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, value)
-	}
-
-	counter(numbersTested, float64(live.NumbersTested))
-	counter(primesFound, float64(live.PrimesFound))
-	counter(workersStarted, float64(live.WorkersStarted))
-	counter(workersFinished, float64(live.WorkersFinished))
-	out <- histogram(live.WorkerSeconds)
-	for _, cpu := range live.CPUs {
-		label := strconv.Itoa(cpu.CPU)
-		counter(cpuBusy, cpu.BusySeconds, label)
-		counter(cpuWorkers, float64(cpu.Workers), label)
-	}
-	gauge(threads, float64(live.Threads))
-	counter(contextSwitches, float64(live.VoluntarySwitches), "voluntary")
-	counter(contextSwitches, float64(live.InvoluntarySwitches), "involuntary")
-	counter(samplesDone, float64(live.SamplesDone))
-	if live.SamplesPlanned > 0 {
-		gauge(samplesPlanned, float64(live.SamplesPlanned))
-	}
-	out <- c.info
 }
 
-// histogram gives the workers' durations in cumulative buckets; those above the last bound are in the count alone,
-// which is the +Inf bucket.
-func histogram(h result.Histogram) prometheus.Metric {
-	buckets := make(map[float64]uint64, len(h.Bounds))
-	var total uint64
-	for i, n := range h.Counts {
-		total += n
-		if i < len(h.Bounds) {
-			buckets[h.Bounds[i]] = total
+// The classic buckets: up to 1 µs (2^-20 s), and each four times as wide as the one before, up to 17 minutes. Their
+// bounds are ends of native buckets, so that the two never disagree.
+const (
+	leastBound = -20
+	lastBound  = 10
+	boundsStep = 2
+)
+
+// histogram is one with classic and native buckets. The client has constant histograms of either kind only.
+type histogram struct {
+	native  prometheus.Metric
+	classic []*dto.Bucket
+}
+
+func (c *collector) newHistogram(desc *prometheus.Desc, h *result.Histogram) prometheus.Metric {
+	var m histogram
+	for octave := leastBound; octave <= lastBound; octave += boundsStep {
+		bound, count := float64(uint64(1)<<(octave-leastBound))/(1<<-leastBound), h.UpTo(octave)
+		m.classic = append(m.classic, &dto.Bucket{UpperBound: &bound, CumulativeCount: &count})
+	}
+	native := map[int]int64{}
+	for i, count := range h.Counts[1:] {
+		if count > 0 {
+			native[result.HistogramFirst+i] = int64(count)
 		}
 	}
-	return prometheus.MustNewConstHistogram(workerDuration, total, h.Sum, buckets)
+	var err error
+	m.native, err = prometheus.NewConstNativeHistogram(desc, h.Total(), h.Sum, native, nil, h.Counts[0],
+		result.HistogramSchema, result.HistogramTiny, c.begun)
+	if err != nil {
+		return prometheus.NewInvalidMetric(desc, err)
+	}
+	return m
+}
+
+func (m histogram) Desc() *prometheus.Desc { return m.native.Desc() }
+
+func (m histogram) Write(out *dto.Metric) error {
+	if err := m.native.Write(out); err != nil {
+		return err
+	}
+	out.Histogram.Bucket = m.classic
+	return nil
 }

@@ -2,6 +2,8 @@ package metrics
 
 import (
 	"flag"
+	"fmt"
+	"math"
 	"os"
 	"path/filepath"
 	"strings"
@@ -9,12 +11,15 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/testutil"
+	dto "github.com/prometheus/client_model/go"
 	"github.com/prometheus/common/expfmt"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
+	"pgregory.net/rapid"
 
 	"gorun/internal/result"
+	"gorun/internal/stats"
 )
 
 var update = flag.Bool("update", false, "write the golden files instead of comparing with them")
@@ -26,18 +31,46 @@ var fixedInfo = Info{
 	Split: "contiguous", Placement: `pin-cpus "0-1", nice 5`,
 }
 
+// fixedLive is a run that has a figure for every family, which no real one does.
 func fixedLive() result.Live {
-	return result.Live{
-		NumbersTested: 150000, PrimesFound: 13848, WorkersStarted: 37502, WorkersFinished: 37500, SamplesDone: 3,
-		SamplesPlanned: 5, Threads: 13, VoluntarySwitches: 1203, InvoluntarySwitches: 87,
+	steal, throttled, queue, pressure, left := 0.25, 0.125, 1.5, 2.5, 12.0
+	minor, major := uint64(5000), uint64(3)
+	live := result.Live{
+		NumbersTested: 150000, PrimesFound: 13848, WorkersStarted: 37502, WorkersFinished: 37500, Threads: 13,
+		VoluntarySwitches: 1203, InvoluntarySwitches: 87,
 		CPUs: []result.LiveCPU{
 			{CPU: 0, Workers: 18800, BusySeconds: 2.25},
 			{CPU: 11, Workers: 18700, BusySeconds: 2.5},
 		},
-		WorkerSeconds: result.Histogram{
-			Bounds: []float64{1e-6, 1e-3, 1}, Counts: []uint64{100, 37000, 390, 10}, Sum: 42.5,
+		WorkerSeconds: &result.Histogram{},
+		Taken: result.Taken{
+			Samples: 3, Verdicts: map[result.Verdict]uint64{result.Valid: 2, result.Suspect: 1}, Watched: 4.75,
+			Steal: &steal, Throttled: &throttled, RunQueue: &queue, Pressure: &pressure,
+			MinorFaults: &minor, MajorFaults: &major,
+			Migrations: map[string]uint64{"same-core": 7, "cross-node": 2, result.UnknownRelation: 1},
+			Load: &result.NumaLoad{
+				Requested: 60, CPUs: []result.NumaLoadCPU{{CPU: 0, Achieved: 59.5}, {CPU: 11, Achieved: 60}},
+			},
 		},
+		RunCPUs: 2, Course: result.Course{Samples: 5, Budget: 60}, Elapsed: 18, Left: &left,
+		Standing: &result.Standing{Cells: []result.StandingCell{
+			{Name: "2 workers", Seconds: 0.25},
+			{Name: "8 workers", Seconds: 0.5, Open: true, Verdict: stats.Verdict{
+				Kind: stats.Slower, Rounds: 12, Typical: stats.Effect{Ratio: 2, Lo: 1.6, Hi: 2.4},
+			}},
+			{Name: "9 workers", Seconds: 0.5, Open: true, Verdict: stats.Verdict{
+				Kind: stats.CantTell, Rounds: 1, Typical: stats.Effect{Ratio: 2, Lo: 0, Hi: math.MaxFloat64},
+			}},
+			{Name: "none", Verdict: stats.InvalidVerdict("no such CPU")},
+		}},
 	}
+	for _, seconds := range []float64{0, 2e-6, 0.001, 0.001, 3, 5000} {
+		live.WorkerSeconds.Add(seconds)
+	}
+	for _, seconds := range []float64{1.5, 1.5, 1.75} {
+		live.Taken.Seconds.Add(seconds)
+	}
+	return live
 }
 
 // exposition is the run's own series as a scraper sees them.
@@ -78,12 +111,83 @@ func TestCollectorDescribesWhatItCollects(t *testing.T) {
 	require.NoError(t, registry.Register(newCollector(fixedLive, fixedInfo)))
 	n, err := testutil.GatherAndCount(registry)
 	require.NoError(t, err)
-	assert.Equal(t, 15, n, "twelve series, of which three come twice")
+	assert.Greater(t, n, len(Families), "each has a series, and some have several")
+}
+
+// Whatever names a family in a document, a rule or a dashboard is compared with what fixedLive shows.
+func TestEveryFamilyIsInTheGoldenFile(t *testing.T) {
+	got := exposition(t, NewExporter(fixedLive, fixedInfo))
+	for _, f := range Families {
+		assert.Contains(t, got, "# TYPE "+Prefix+f.Name+" "+string(f.Type)+"\n")
+	}
 }
 
 func TestOpenEndedRunHasNoPlan(t *testing.T) {
 	got := exposition(t, NewExporter(func() result.Live { return result.Live{} }, Info{}))
 	assert.NotContains(t, got, "gorun_samples_planned")
 	assert.NotContains(t, got, "gorun_cpu_")
-	assert.Contains(t, got, `gorun_worker_duration_seconds_bucket{le="+Inf"} 0`)
+	assert.Contains(t, got, `gorun_sample_duration_seconds_bucket{le="+Inf"} 0`)
+	assert.NotContains(t, got, "gorun_worker", "no worker was seen")
+	assert.NotContains(t, got, "gorun_cell")
+	assert.NotContains(t, got, "gorun_steal", "it is not known, which is not zero")
+}
+
+// However many cells and workers a run has, what a scrape shows is bounded.
+func TestSeriesAreBounded(t *testing.T) {
+	live := fixedLive()
+	count := func() int {
+		n, err := testutil.GatherAndCount(NewExporter(func() result.Live { return live }, fixedInfo).run)
+		require.NoError(t, err)
+		return n
+	}
+	first := live.Standing.Cells[1]
+	live.Standing = &result.Standing{}
+	for i := range MaxCells {
+		first.Name = fmt.Sprintf("cell %d", i)
+		live.Standing.Cells = append(live.Standing.Cells, first)
+	}
+	bound := count()
+	for i := range 10 * MaxCells {
+		first.Name = fmt.Sprintf("other %d", i)
+		live.Standing.Cells = append(live.Standing.Cells, first)
+		live.WorkerSeconds.Add(float64(i))
+	}
+	assert.Equal(t, bound, count())
+	text := exposition(t, NewExporter(func() result.Live { return live }, fixedInfo))
+	assert.Contains(t, text, fmt.Sprintf("gorun_cells_other %d\n", 10*MaxCells))
+	assert.Contains(t, text, fmt.Sprintf("gorun_cells{verdict=\"slower\"} %d\n", 11*MaxCells-1), "all but the baseline")
+}
+
+// A cell's name is the user's.
+func TestCellNamesOfAnyBytes(t *testing.T) {
+	live := fixedLive()
+	live.Standing.Cells[1].Name = "\xff\"\n{}"
+	assert.Contains(t, exposition(t, NewExporter(func() result.Live { return live }, fixedInfo)), "cell=\"\uFFFD\\\"\\n{}\"")
+}
+
+// Both kinds of buckets are what the client itself makes of the same durations.
+func TestHistogramIsTheClients(t *testing.T) {
+	var bounds []float64
+	for octave := leastBound; octave <= lastBound; octave += boundsStep {
+		bounds = append(bounds, math.Exp2(float64(octave)))
+	}
+	rapid.Check(t, func(t *rapid.T) {
+		theirs := prometheus.NewHistogram(prometheus.HistogramOpts{
+			Name: "x", Buckets: bounds, NativeHistogramBucketFactor: 1.1, NativeHistogramZeroThreshold: result.HistogramTiny,
+		})
+		var ours result.Histogram
+		for _, ns := range rapid.SliceOf(rapid.Int64Range(0, 1<<45)).Draw(t, "nanoseconds") {
+			seconds := float64(ns) / 1e9
+			theirs.Observe(seconds)
+			ours.Add(seconds)
+		}
+		var want, got dto.Metric
+		require.NoError(t, theirs.Write(&want))
+		c := newCollector(fixedLive, fixedInfo)
+		require.NoError(t, c.newHistogram(prometheus.NewDesc("x", "", nil, nil), &ours).Write(&got))
+		want.Histogram.CreatedTimestamp, got.Histogram.CreatedTimestamp = nil, nil
+		assert.InDelta(t, want.Histogram.GetSampleSum(), got.Histogram.GetSampleSum(), 1e-9*want.Histogram.GetSampleSum())
+		want.Histogram.SampleSum, got.Histogram.SampleSum = nil, nil
+		require.Equal(t, want.String(), got.String())
+	})
 }

@@ -16,13 +16,14 @@ import (
 // ErrURL is wrapped by NewPusher's error when the text is not an address to push to.
 var ErrURL = errors.New("not an http or https URL")
 
-// pushTimeout bounds the push, which comes after the run and must not hold up its result.
+// pushTimeout bounds a push: the last one comes after the run and must not hold up its result.
 const pushTimeout = 10 * time.Second
 
-// Pusher sends the run's final figures to a Pushgateway.
+// Pusher sends the run's figures to a Pushgateway.
 type Pusher struct {
 	pusher *push.Pusher
 	shown  string // the URL without its password
+	stop   func() // ends what Every began
 }
 
 // NewPusher prepares a push to the Pushgateway at base ("http://push.example:9091"; a user and a password in it are
@@ -46,12 +47,42 @@ func (e *Exporter) NewPusher(base, instance string) (*Pusher, error) {
 	if instance != "" {
 		pusher.Grouping("instance", instance)
 	}
-	return &Pusher{pusher: pusher, shown: shown}, nil
+	return &Pusher{pusher: pusher, shown: shown, stop: func() {}}, nil
 }
 
-// Push sends the figures as they are now; they replace what an earlier run pushed. A failure is worth a warning: the
-// run itself is not affected.
+// Every sends the figures every so often until Push or Close.
+func (p *Pusher) Every(interval time.Duration) {
+	ctx, cancel := context.WithCancel(context.Background())
+	stopped := make(chan struct{})
+	go func() {
+		defer close(stopped)
+		ticker := time.NewTicker(interval)
+		defer ticker.Stop()
+		for {
+			select {
+			case <-ctx.Done():
+				return
+			case <-ticker.C:
+				_ = p.pusher.PushContext(ctx) // what matters is the last one, which Push reports
+			}
+		}
+	}()
+	p.stop = func() {
+		cancel()
+		<-stopped
+	}
+}
+
+// Close ends what Every began.
+func (p *Pusher) Close() error {
+	p.stop()
+	return nil
+}
+
+// Push sends the figures as they are now, a last time; they replace what was pushed before. A failure is worth a
+// warning: the run itself is not affected.
 func (p *Pusher) Push(ctx context.Context) error {
+	p.stop()
 	if err := p.pusher.PushContext(ctx); err != nil {
 		return fmt.Errorf("cannot push metrics to %s: %w", p.shown, err)
 	}

@@ -5,7 +5,10 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync/atomic"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -32,6 +35,31 @@ func TestPush(t *testing.T) {
 	assert.Contains(t, body, "gorun_numbers_tested_total")
 	assert.NotContains(t, body, "go_goroutines")
 }
+
+func TestPushEvery(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var pushed atomic.Uint64
+		e := NewExporter(fixedLive, fixedInfo)
+		pusher, err := e.NewPusher("http://gateway", "")
+		require.NoError(t, err)
+		pusher.pusher.Client(doer(func(*http.Request) (*http.Response, error) {
+			pushed.Add(1)
+			return &http.Response{StatusCode: http.StatusOK, Body: http.NoBody}, nil
+		}))
+		pusher.Every(time.Second)
+		time.Sleep(3500 * time.Millisecond)
+		assert.EqualValues(t, 3, pushed.Load())
+		require.NoError(t, pusher.Push(t.Context()))
+		time.Sleep(time.Minute)
+		assert.EqualValues(t, 4, pushed.Load(), "the last one stays the last")
+		require.NoError(t, pusher.Close())
+	})
+}
+
+// doer is an HTTP client that is a function.
+type doer func(*http.Request) (*http.Response, error)
+
+func (d doer) Do(r *http.Request) (*http.Response, error) { return d(r) }
 
 func TestPushFailureHidesThePassword(t *testing.T) {
 	gateway := httptest.NewServer(http.NotFoundHandler())

@@ -7,15 +7,18 @@ import (
 	"io"
 	"io/fs"
 	"log"
+	"log/slog"
 	"net"
 	"net/http"
 	"strconv"
 	"strings"
+	"sync"
 	"syscall"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
+	"github.com/prometheus/exporter-toolkit/web"
 
 	"gorun/internal/hint"
 )
@@ -26,6 +29,8 @@ var ErrAddress = errors.New("not a listen address")
 // limits bound what a client can cost the run. A scraper sends a few hundred bytes and reads some ten kilobytes.
 type limits struct {
 	readHeader, read, write, idle time.Duration
+	pace                          time.Duration // between the beginnings of two scrapes, whoever asks
+	patience                      time.Duration // how long a scrape waits for its turn
 	gather                        time.Duration // how long one scrape may take to be gathered
 	shutdown                      time.Duration // how long Close waits for scrapes that are under way
 	headerBytes                   int
@@ -37,6 +42,8 @@ var defaultLimits = limits{
 	read:        10 * time.Second,
 	write:       30 * time.Second,
 	idle:        2 * time.Minute, // longer than the usual scrape interval, so that connections are reused
+	pace:        100 * time.Millisecond,
+	patience:    5 * time.Second, // Prometheus itself gives up after 10
 	gather:      10 * time.Second,
 	shutdown:    2 * time.Second,
 	headerBytes: 16 << 10,
@@ -46,6 +53,7 @@ var defaultLimits = limits{
 // Server serves /metrics until it is closed.
 type Server struct {
 	listener net.Listener
+	scheme   string
 	http     *http.Server
 	shutdown time.Duration
 	stopped  chan struct{} // closed when the serving goroutine is gone
@@ -53,12 +61,19 @@ type Server struct {
 
 // Serve binds the address at once, so that a busy port is known before any work starts, and serves in the background.
 // An address is "HOST:PORT", ":PORT" or "PORT"; without a host it is 127.0.0.1, and other machines are only let in by
-// an address that says so ("0.0.0.0:9464"). Port 0 takes a free one: see Addr. Errors wrap ErrAddress where the text is
-// no address, else the system's error, and have a Hint.
-func (e *Exporter) Serve(addr string) (*Server, error) { return e.serve(addr, defaultLimits) }
+// an address that says so ("0.0.0.0:9464"). Port 0 takes a free one: see Addr. webConfig is a file with TLS and
+// users; "" is neither. Errors wrap ErrAddress where the text is no address, ErrWebConfig where the file is at fault,
+// else the system's error, and have a Hint.
+func (e *Exporter) Serve(addr, webConfig string) (*Server, error) {
+	return e.serve(addr, webConfig, defaultLimits)
+}
 
-func (e *Exporter) serve(addr string, limits limits) (*Server, error) {
+func (e *Exporter) serve(addr, webConfig string, limits limits) (*Server, error) {
 	bind, err := loopbackUnlessTold(addr)
+	if err != nil {
+		return nil, err
+	}
+	scheme, err := readWebConfig(webConfig)
 	if err != nil {
 		return nil, err
 	}
@@ -68,6 +83,7 @@ func (e *Exporter) serve(addr string, limits limits) (*Server, error) {
 	}
 	s := &Server{
 		listener: listener,
+		scheme:   scheme,
 		shutdown: limits.shutdown,
 		stopped:  make(chan struct{}),
 		http: &http.Server{
@@ -83,7 +99,8 @@ func (e *Exporter) serve(addr string, limits limits) (*Server, error) {
 	}
 	go func() {
 		defer close(s.stopped)
-		_ = s.http.Serve(listener) // ends by Close only: a failed accept is retried inside
+		// It ends by Close only: a failed accept is retried inside, and the file was found to be right.
+		_ = web.Serve(listener, s.http, &web.FlagConfig{WebConfigFile: &webConfig}, slog.New(slog.DiscardHandler))
 	}()
 	return s, nil
 }
@@ -126,11 +143,12 @@ const index = `<!doctype html>
 
 func (e *Exporter) handler(limits limits) http.Handler {
 	mux := http.NewServeMux()
-	mux.Handle("GET /metrics", promhttp.HandlerFor(prometheus.Gatherers{e.run, e.process}, promhttp.HandlerOpts{
+	both := prometheus.Gatherers{e.run, e.process}
+	mux.Handle("GET /metrics", paced(limits, promhttp.HandlerFor(both, promhttp.HandlerOpts{
 		MaxRequestsInFlight: limits.inFlight,
 		Timeout:             limits.gather,
 		EnableOpenMetrics:   true,
-	}))
+	})))
 	mux.HandleFunc("GET /{$}", func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "text/html; charset=utf-8")
 		_, _ = io.WriteString(w, index) // a client that left needs no answer
@@ -138,8 +156,42 @@ func (e *Exporter) handler(limits limits) http.Handler {
 	return mux
 }
 
+// paced lets scrapes begin one after another, at most so many a second, so that the run pays for these and no more
+// however many clients ask as fast as they can. One that comes alone does not wait; one that would wait too long is
+// refused, and only then, lest it ask again at once.
+func paced(limits limits, scrape http.Handler) http.Handler {
+	var mu sync.Mutex
+	var next time.Time // when the next scrape may begin
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		mu.Lock()
+		wait := max(0, time.Until(next))
+		refused := wait > limits.patience
+		if refused {
+			wait = limits.patience
+		} else {
+			next = time.Now().Add(wait + limits.pace)
+		}
+		mu.Unlock()
+		if wait > 0 {
+			select {
+			case <-time.After(wait):
+			case <-r.Context().Done():
+				return
+			}
+		}
+		if refused {
+			http.Error(w, "too many scrapes", http.StatusServiceUnavailable)
+			return
+		}
+		scrape.ServeHTTP(w, r)
+	})
+}
+
 // Addr is the address that is served, with the port that was taken.
 func (s *Server) Addr() string { return s.listener.Addr().String() }
+
+// URL is where the metrics are.
+func (s *Server) URL() string { return s.scheme + "://" + s.Addr() + "/metrics" }
 
 // Linger keeps serving for a while after the run, so that a scraper sees its end: until d is over or ctx is done.
 func (s *Server) Linger(ctx context.Context, d time.Duration) {

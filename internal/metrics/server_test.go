@@ -7,6 +7,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -24,7 +25,7 @@ import (
 // serveFixed serves a run of fixed figures on a free port until the test ends.
 func serveFixed(t *testing.T, limits limits) *Server {
 	t.Helper()
-	s, err := NewExporter(fixedLive, fixedInfo).serve("127.0.0.1:0", limits)
+	s, err := NewExporter(fixedLive, fixedInfo).serve("127.0.0.1:0", "", limits)
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, s.Close()) })
 	return s
@@ -51,8 +52,8 @@ func TestScrape(t *testing.T) {
 	for _, line := range []string{
 		"gorun_numbers_tested_total 150000\n",
 		`gorun_cpu_busy_seconds_total{cpu="11"} 2.5` + "\n",
-		`gorun_worker_duration_seconds_bucket{le="0.001"} 37100` + "\n",
-		"gorun_worker_duration_seconds_count 37500\n",
+		`gorun_worker_duration_seconds_bucket{le="0.0009765625"} 2` + "\n",
+		"gorun_worker_duration_seconds_count 6\n",
 		"go_goroutines ", "go_sched_gomaxprocs_threads ", "go_build_info{",
 	} {
 		assert.Contains(t, body, line)
@@ -74,8 +75,8 @@ func TestConcurrentScrapesOfARunThatGoesOn(t *testing.T) {
 	var tested atomic.Uint64
 	live := func() result.Live { return result.Live{NumbersTested: tested.Add(1)} }
 	limits := defaultLimits
-	limits.inFlight = 100
-	s, err := NewExporter(live, fixedInfo).serve("127.0.0.1:0", limits)
+	limits.inFlight, limits.pace = 100, time.Millisecond
+	s, err := NewExporter(live, fixedInfo).serve("127.0.0.1:0", "", limits)
 	require.NoError(t, err)
 	var clients sync.WaitGroup
 	for range 8 {
@@ -103,7 +104,7 @@ func TestScrapesInFlightAreLimited(t *testing.T) {
 	}
 	limits := defaultLimits
 	limits.inFlight, limits.gather = 1, time.Hour
-	s, err := NewExporter(live, fixedInfo).serve("127.0.0.1:0", limits)
+	s, err := NewExporter(live, fixedInfo).serve("127.0.0.1:0", "", limits)
 	require.NoError(t, err)
 	var first sync.WaitGroup
 	first.Go(func() {
@@ -135,7 +136,7 @@ func TestLoopbackUnlessTold(t *testing.T) {
 	for _, addr := range []string{
 		"", ":", "localhost", "::1", "1:2:3", "127.0.0.1:65536", ":-1", ":http", "[::1", ":9464 ",
 	} {
-		_, err := NewExporter(fixedLive, fixedInfo).Serve(addr)
+		_, err := NewExporter(fixedLive, fixedInfo).Serve(addr, "")
 		require.ErrorIs(t, err, ErrAddress, addr)
 		assert.NotEmpty(t, hintOf(t, err))
 	}
@@ -150,7 +151,7 @@ func hintOf(t *testing.T, err error) string {
 
 func TestBusyPortIsAnErrorAtOnce(t *testing.T) {
 	s := serveFixed(t, defaultLimits)
-	_, err := NewExporter(fixedLive, fixedInfo).Serve(s.Addr())
+	_, err := NewExporter(fixedLive, fixedInfo).Serve(s.Addr(), "")
 	require.ErrorIs(t, err, syscall.EADDRINUSE)
 	require.NotErrorIs(t, err, ErrAddress)
 	assert.ErrorContains(t, err, "cannot serve metrics on "+s.Addr())
@@ -158,12 +159,89 @@ func TestBusyPortIsAnErrorAtOnce(t *testing.T) {
 }
 
 func TestForeignAddress(t *testing.T) {
-	_, err := NewExporter(fixedLive, fixedInfo).Serve("192.0.2.1:0") // TEST-NET-1 (RFC 5737): nobody has it
+	_, err := NewExporter(fixedLive, fixedInfo).Serve("192.0.2.1:0", "") // TEST-NET-1 (RFC 5737): nobody has it
 	require.Error(t, err)
 	assert.Contains(t, hintOf(t, err), "address of this machine")
 }
 
-// A client that sends its request byte by byte, or never, must not hold a connection for ever.
+// However many clients ask, the run pays for so many scrapes a second: the others wait, and are refused when that would
+// take too long, after a wait too.
+func TestScrapesArePaced(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		limits := limits{pace: time.Second, patience: 3 * time.Second}
+		var at []time.Duration
+		var mu sync.Mutex
+		began := time.Now()
+		handler := paced(limits, http.HandlerFunc(func(http.ResponseWriter, *http.Request) {
+			mu.Lock()
+			defer mu.Unlock()
+			at = append(at, time.Since(began))
+		}))
+		var refused atomic.Uint64
+		var clients sync.WaitGroup
+		ask := func() int {
+			w := httptest.NewRecorder()
+			handler.ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/metrics", nil))
+			return w.Code
+		}
+		for range 6 {
+			clients.Go(func() {
+				if ask() == http.StatusServiceUnavailable {
+					refused.Add(1)
+					assert.Equal(t, limits.patience, time.Since(began), "lest it asks again at once")
+				}
+			})
+		}
+		clients.Wait()
+		assert.Equal(t, []time.Duration{0, time.Second, 2 * time.Second, 3 * time.Second}, at)
+		assert.EqualValues(t, 2, refused.Load())
+
+		time.Sleep(time.Minute)
+		before := time.Now()
+		assert.Equal(t, http.StatusOK, ask())
+		assert.Equal(t, before, time.Now(), "one alone does not wait")
+
+		gone, cancel := context.WithCancel(t.Context())
+		cancel()
+		handler.ServeHTTP(httptest.NewRecorder(), httptest.NewRequestWithContext(gone, http.MethodGet, "/metrics", nil))
+		assert.Equal(t, before, time.Now(), "nor does one whose client is gone")
+		assert.Len(t, at, 5)
+	})
+}
+
+// A client that goes on asking and never reads is cut off, once the buffers between are full.
+func TestClientThatNeverReadsIsCutOff(t *testing.T) {
+	limits := defaultLimits
+	limits.pace, limits.write = 0, 100*time.Millisecond
+	s := serveFixed(t, limits)
+	conn, err := net.Dial("tcp", s.Addr())
+	require.NoError(t, err)
+	defer conn.Close()
+	require.NoError(t, conn.SetDeadline(time.Now().Add(time.Minute))) // which is what fails the test
+	for err == nil {
+		_, err = io.WriteString(conn, "GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n")
+	}
+	assert.True(t, errors.Is(err, syscall.ECONNRESET) || errors.Is(err, syscall.EPIPE), "%v", err)
+}
+
+// So is one that sends its request byte by byte.
+func TestClientThatDripsIsCutOff(t *testing.T) {
+	limits := defaultLimits
+	limits.readHeader = 50 * time.Millisecond
+	s := serveFixed(t, limits)
+	conn, err := net.Dial("tcp", s.Addr())
+	require.NoError(t, err)
+	defer conn.Close()
+	require.NoError(t, conn.SetDeadline(time.Now().Add(time.Minute)))
+	_, err = io.WriteString(conn, "GET /metrics HTTP/1.1\r\nX-Slow: ")
+	for err == nil {
+		time.Sleep(5 * time.Millisecond)
+		_, err = io.WriteString(conn, "x")
+	}
+	assert.True(t, errors.Is(err, syscall.ECONNRESET) || errors.Is(err, syscall.EPIPE), "%v", err)
+}
+
+// A client that sends half a request, or none, must not hold a connection for ever.
 func TestSlowClientIsCutOff(t *testing.T) {
 	limits := defaultLimits
 	limits.readHeader, limits.read, limits.idle = 50*time.Millisecond, 50*time.Millisecond, 50*time.Millisecond
@@ -215,7 +293,7 @@ func TestCloseCutsAScrapeThatHangs(t *testing.T) {
 	}
 	limits := defaultLimits
 	limits.shutdown, limits.gather = time.Millisecond, time.Hour
-	s, err := NewExporter(live, fixedInfo).serve("127.0.0.1:0", limits)
+	s, err := NewExporter(live, fixedInfo).serve("127.0.0.1:0", "", limits)
 	require.NoError(t, err)
 	conn, err := net.Dial("tcp", s.Addr())
 	require.NoError(t, err)

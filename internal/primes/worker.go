@@ -2,7 +2,6 @@ package primes
 
 import (
 	"fmt"
-	"math/bits"
 	"sync/atomic"
 	"time"
 
@@ -101,7 +100,7 @@ func (p *pass) finish(w *worker, i int, seat *placement.Seat) {
 	slot.finished.Add(1)
 	took := w.now - w.start
 	slot.workerTime.Add(took)
-	slot.durations[bucket(took)].Add(1)
+	slot.durations[result.HistogramIndex(float64(took)/1e9)].Add(1)
 }
 
 // flushEvery is how long, in nanoseconds, a CPU's counters may lag behind its workers.
@@ -128,15 +127,6 @@ func (m *meter) slot(cpu int32) *slot {
 	return &m.slots[cpu]
 }
 
-// buckets is the number of duration buckets: ≤ 1 µs, ≤ 4 µs, … ≤ 4^13 µs (67 s), and more.
-const buckets = 15
-
-// bucket returns the index of the bucket for a duration in nanoseconds: bucket b holds those up to 4^b µs.
-func bucket(ns int64) int {
-	us := uint64(max(0, ns-1)) / 1000
-	return min((bits.Len64(us)+1)/2, buckets-1)
-}
-
 // slot is what workers did on one CPU. It fills its own cache lines.
 type slot struct {
 	last       atomic.Int64 // when this CPU was last seen at work
@@ -147,8 +137,8 @@ type slot struct {
 	trials     atomic.Uint64
 	started    atomic.Uint64
 	finished   atomic.Uint64
-	workerTime atomic.Int64 // nanoseconds, start to end, of those that finished here
-	durations  [buckets]atomic.Uint64
+	workerTime atomic.Int64                        // nanoseconds, start to end, of those that finished here
+	durations  [result.HistogramSize]atomic.Uint64 // of those that finished here
 	_          [64]byte
 }
 
@@ -192,11 +182,8 @@ func (r reading) sub(before reading) reading {
 // live sums the slots.
 func (m *meter) live() result.Live {
 	var l result.Live
-	h := &l.WorkerSeconds
-	for b, us := 0, 1.0; b < buckets-1; b, us = b+1, us*4 {
-		h.Bounds = append(h.Bounds, us/1e6)
-	}
-	h.Counts = make([]uint64, buckets)
+	h := &result.Histogram{}
+	l.WorkerSeconds = h
 	for i := range m.slots {
 		s := &m.slots[i]
 		l.NumbersTested += s.numbers.Load()

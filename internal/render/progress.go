@@ -87,10 +87,10 @@ func (p Progress) line(live result.Live, elapsed time.Duration) string {
 		parts = append(parts, elapsed.Round(time.Second).String())
 	}
 	// The sample that runs is the one after those that are done; at the very end there is none.
-	switch running := live.SamplesDone + 1; {
-	case live.SamplesPlanned > 1:
-		parts = append(parts, fmt.Sprintf("sample %d/%d", min(running, live.SamplesPlanned), live.SamplesPlanned))
-	case live.SamplesPlanned == 0 && live.SamplesDone > 0:
+	switch running := live.Taken.Samples + 1; {
+	case live.Course.Samples > 1:
+		parts = append(parts, fmt.Sprintf("sample %d/%d", min(running, live.Course.Samples), live.Course.Samples))
+	case live.Course.Samples == 0 && live.Taken.Samples > 0:
 		parts = append(parts, fmt.Sprintf("sample %d", running))
 	}
 	switch numbers := large(float64(live.NumbersTested)); {
@@ -113,8 +113,8 @@ func (p Progress) fraction(live result.Live, elapsed time.Duration) (float64, bo
 		return min(1, elapsed.Seconds()/p.Duration.Seconds()), true
 	case p.Planned > 0:
 		return min(1, float64(live.NumbersTested)/float64(p.Planned)), true
-	case live.SamplesPlanned > 1 && live.NumbersTested == 0:
-		return min(1, float64(live.SamplesDone)/float64(live.SamplesPlanned)), true
+	case live.Course.Samples > 1 && live.NumbersTested == 0:
+		return min(1, float64(live.Taken.Samples)/float64(live.Course.Samples)), true
 	}
 	return 0, false
 }

@@ -43,7 +43,7 @@ func TestProgressDrawsFourTimesASecondAndErases(t *testing.T) {
 		live := func() result.Live {
 			done := uint64(time.Since(began).Milliseconds()) * 10
 			samples := int(done / 20000)
-			return result.Live{NumbersTested: done, SamplesPlanned: 5, SamplesDone: samples, Threads: 13}
+			return result.Live{NumbersTested: done, Course: result.Course{Samples: 5}, Taken: result.Taken{Samples: samples}, Threads: 13}
 		}
 		out := &screen{}
 		stop := Progress{What: "primes", Live: live, Planned: 100000}.Start(out, terminal)
@@ -123,7 +123,7 @@ func TestProgressLine(t *testing.T) {
 		{
 			"nothing is done",
 			Progress{What: "primes", Planned: 9},
-			result.Live{SamplesPlanned: 1},
+			result.Live{Course: result.Course{Samples: 1}},
 			time.Second,
 			"primes · 0 % · 0 of 9 numbers",
 		},
@@ -137,28 +137,28 @@ func TestProgressLine(t *testing.T) {
 		{
 			"by the clock",
 			Progress{What: "primes", Duration: 40 * time.Second},
-			result.Live{NumbersTested: 1, SamplesDone: 2},
+			result.Live{NumbersTested: 1, Taken: result.Taken{Samples: 2}},
 			10 * time.Second,
 			"primes · 25 % · 30s left · sample 3 · 1 numbers",
 		},
 		{
 			"after the last sample",
 			Progress{What: "primes", Planned: 4},
-			result.Live{NumbersTested: 4, SamplesDone: 2, SamplesPlanned: 2},
+			result.Live{NumbersTested: 4, Taken: result.Taken{Samples: 2}, Course: result.Course{Samples: 2}},
 			90 * time.Second,
 			"primes · 100 % · 0s left · sample 2/2 · 4 of 4 numbers",
 		},
 		{
 			"by samples, where nothing counts numbers",
 			Progress{What: "contend", Now: func() string { return "xadd on CPUs 0-3" }},
-			result.Live{SamplesDone: 9, SamplesPlanned: 36},
+			result.Live{Taken: result.Taken{Samples: 9}, Course: result.Course{Samples: 36}},
 			10 * time.Second,
 			"contend: xadd on CPUs 0-3 · 25 % · 30s left · sample 10/36",
 		},
 		{
 			"numbers go before samples",
 			Progress{What: "primes"},
-			result.Live{NumbersTested: 5, SamplesDone: 1, SamplesPlanned: 2},
+			result.Live{NumbersTested: 5, Taken: result.Taken{Samples: 1}, Course: result.Course{Samples: 2}},
 			time.Second,
 			"primes · 1s · sample 2/2 · 5 numbers",
 		},

@@ -236,33 +236,3 @@ type Warning struct {
 	Message string `json:"message"`
 	Hint    string `json:"hint,omitempty"`
 }
-
-// Live is a run while it goes on: monotonic counters since its start.
-type Live struct {
-	NumbersTested       uint64
-	PrimesFound         uint64
-	WorkersStarted      uint64
-	WorkersFinished     uint64
-	SamplesDone         int
-	SamplesPlanned      int // 0: open-ended
-	Threads             int
-	VoluntarySwitches   uint64
-	InvoluntarySwitches uint64
-	CPUs                []LiveCPU
-	WorkerSeconds       Histogram
-}
-
-// LiveCPU is one CPU's share of a Live.
-type LiveCPU struct {
-	CPU         int
-	Workers     uint64 // finished here
-	BusySeconds float64
-}
-
-// Histogram counts durations in classic buckets: Counts[i] are those ≤ Bounds[i], not cumulative; the last count, one
-// more than the bounds, holds the rest.
-type Histogram struct {
-	Bounds []float64 // seconds, ascending
-	Counts []uint64
-	Sum    float64
-}

@@ -21,6 +21,9 @@ const (
 	Invalid    Kind = "invalid"    // the samples are not of what was asked
 )
 
+// Kinds are all of them.
+var Kinds = [...]Kind{Slower, Faster, Same, CantTell, Mixed, Confounded, Invalid}
+
 // Effect is a ratio to the baseline and the interval that holds it. Lo is 0 and Hi math.MaxFloat64 where nothing bounds
 // it yet.
 type Effect struct {

@@ -1,0 +1,368 @@
+package metrics
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+
+	"gorun/internal/result"
+	"gorun/internal/stats"
+)
+
+// Prefix begins the name of every family.
+const Prefix = "gorun_"
+
+// MaxCells is how many cells have series of their own: the first ones. The others are in gorun_cells_other, and all are
+// in gorun_cells.
+const MaxCells = 100
+
+// Type is what a family's figures are.
+type Type string
+
+// The types of families.
+const (
+	Counter   Type = "counter"
+	Gauge     Type = "gauge"
+	Histogram Type = "histogram" // classic buckets and native ones
+)
+
+// Family is one name with its series: a row of what is exported. A figure that the run does not have has no series.
+type Family struct {
+	Name   string // without the Prefix
+	Type   Type
+	Labels []string
+	Help   string
+
+	figures   func(r reading, put put)
+	histogram func(r reading) *result.Histogram // of a Histogram; nil: the run has none
+}
+
+// reading is the run at one moment.
+type reading struct {
+	result.Live
+	info Info
+}
+
+// put makes a series of a figure and its labels' values.
+type put func(figure float64, labels ...string)
+
+// Families are all that gorun exports. To add one, add its row.
+var Families = [...]Family{
+	// What it is, and where it stands.
+	{
+		Name: "run_info", Type: Gauge, Help: "What runs; the value is always 1.",
+		Labels: []string{"experiment", "version", "method", "kernel", "dispatch", "split", "placement"},
+		figures: func(r reading, put put) {
+			i := r.info
+			put(1, i.Experiment, i.Version, i.Method, i.Kernel, i.Dispatch, i.Split, i.Placement)
+		},
+	},
+	{
+		Name: "finished", Type: Gauge,
+		Help:    "1 when the run is over and only its figures are still served, else 0.",
+		figures: func(r reading, put put) { put(truth(r.Finished)) },
+	},
+	{
+		Name: "elapsed_seconds", Type: Gauge, Help: "Time that the run has taken, before a resume too.",
+		figures: func(r reading, put put) { put(r.Elapsed) },
+	},
+	{
+		Name: "remaining_seconds", Type: Gauge,
+		Help:    "Time that the run will take on, at most; absent while it is not known.",
+		figures: func(r reading, put put) { known(put, r.Left) },
+	},
+	{
+		Name: "budget_seconds", Type: Gauge, Help: "Time after which no sample begins; absent without a budget.",
+		figures: func(r reading, put put) { positive(put, r.Course.Budget) },
+	},
+	{
+		Name: "cpus", Type: Gauge, Help: "CPUs that the run may use.",
+		figures: func(r reading, put put) { positive(put, float64(r.RunCPUs)) },
+	},
+	{
+		Name: "threads", Type: Gauge, Help: "OS threads of the process that works.",
+		figures: func(r reading, put put) { positive(put, float64(r.Threads)) },
+	},
+
+	// Its samples.
+	{
+		Name: "samples_planned", Type: Gauge,
+		Help:    "Samples that the run will measure; absent when it is open-ended.",
+		figures: func(r reading, put put) { positive(put, float64(r.Course.Samples)) },
+	},
+	{
+		Name: "samples_completed_total", Type: Counter, Help: "Samples that were measured.",
+		figures: func(r reading, put put) { put(float64(r.Taken.Samples)) },
+	},
+	{
+		Name: "samples_judged_total", Type: Counter, Labels: []string{"verdict"},
+		Help: "Samples by what their quality came to.",
+		figures: func(r reading, put put) {
+			for _, verdict := range result.Verdicts {
+				put(float64(r.Taken.Verdicts[verdict]), string(verdict))
+			}
+		},
+	},
+	{
+		Name: "sample_duration_seconds", Type: Histogram, Help: "Wall time of a sample.",
+		histogram: func(r reading) *result.Histogram { return &r.Taken.Seconds },
+	},
+
+	// What disturbed them.
+	{
+		Name: "watched_seconds_total", Type: Counter, Help: "Wall time over which disturbances were counted.",
+		figures: func(r reading, put put) { put(r.Taken.Watched) },
+	},
+	{
+		Name: "steal_seconds_total", Type: Counter, Help: "CPU time that the hypervisor took during samples.",
+		figures: func(r reading, put put) { known(put, r.Taken.Steal) },
+	},
+	{
+		Name: "throttled_seconds_total", Type: Counter,
+		Help:    "Time that the cgroup's CPU quota stopped threads during samples.",
+		figures: func(r reading, put put) { known(put, r.Taken.Throttled) },
+	},
+	{
+		Name: "run_queue_seconds_total", Type: Counter,
+		Help:    "Time that threads were runnable and waited for a CPU during samples.",
+		figures: func(r reading, put put) { known(put, r.Taken.RunQueue) },
+	},
+	{
+		Name: "cpu_pressure_seconds_total", Type: Counter,
+		Help:    "Time in which something on the machine waited for a CPU (PSI) during samples.",
+		figures: func(r reading, put put) { known(put, r.Taken.Pressure) },
+	},
+	{
+		Name: "context_switches_total", Type: Counter, Labels: []string{"type"},
+		Help: "Context switches of the threads.",
+		figures: func(r reading, put put) {
+			put(float64(r.VoluntarySwitches), "voluntary")
+			put(float64(r.InvoluntarySwitches), "involuntary")
+		},
+	},
+	{
+		Name: "migrations_total", Type: Counter, Labels: []string{"relation"},
+		Help: "Moves of threads between CPUs during samples, by what the two share.",
+		figures: func(r reading, put put) {
+			for relation, n := range r.Taken.Migrations {
+				put(float64(n), relation)
+			}
+		},
+	},
+	{
+		Name: "page_faults_total", Type: Counter, Labels: []string{"type"},
+		Help: "Page faults during samples; major ones read from a disk.",
+		figures: func(r reading, put put) {
+			known(put, r.Taken.MinorFaults, "minor")
+			known(put, r.Taken.MajorFaults, "major")
+		},
+	},
+
+	// What the workers do.
+	{
+		Name: "numbers_tested_total", Type: Counter, Help: "Numbers tested for primality.",
+		figures: func(r reading, put put) { r.counted(put, r.NumbersTested) },
+	},
+	{
+		Name: "primes_found_total", Type: Counter, Help: "Primes found.",
+		figures: func(r reading, put put) { r.counted(put, r.PrimesFound) },
+	},
+	{
+		Name: "workers_started_total", Type: Counter, Help: "Workers that began their share.",
+		figures: func(r reading, put put) { r.counted(put, r.WorkersStarted) },
+	},
+	{
+		Name: "workers_finished_total", Type: Counter, Help: "Workers that finished their share.",
+		figures: func(r reading, put put) { r.counted(put, r.WorkersFinished) },
+	},
+	{
+		Name: "worker_duration_seconds", Type: Histogram,
+		Help:      "Wall time of a worker from its first number to its last.",
+		histogram: func(r reading) *result.Histogram { return r.WorkerSeconds },
+	},
+	{
+		Name: "cpu_busy_seconds_total", Type: Counter, Labels: []string{"cpu"},
+		Help: "Wall time with a worker on the CPU.",
+		figures: func(r reading, put put) {
+			for _, cpu := range r.CPUs {
+				put(cpu.BusySeconds, strconv.Itoa(cpu.CPU))
+			}
+		},
+	},
+	{
+		Name: "cpu_workers_total", Type: Counter, Labels: []string{"cpu"},
+		Help: "Workers that finished on the CPU.",
+		figures: func(r reading, put put) {
+			for _, cpu := range r.CPUs {
+				put(float64(cpu.Workers), strconv.Itoa(cpu.CPU))
+			}
+		},
+	},
+
+	// The load beside numa's probe.
+	{
+		Name: "load_requested_ratio", Type: Gauge, Help: "Load that was asked for on each CPU; 1 is all of it.",
+		figures: func(r reading, put put) {
+			if load := r.Taken.Load; load != nil {
+				put(load.Requested / 100)
+			}
+		},
+	},
+	{
+		Name: "load_achieved_ratio", Type: Gauge, Labels: []string{"cpu"},
+		Help: "Load on the CPU during the last sample.",
+		figures: func(r reading, put put) {
+			if load := r.Taken.Load; load != nil {
+				for _, cpu := range load.CPUs {
+					put(cpu.Achieved/100, strconv.Itoa(cpu.CPU))
+				}
+			}
+		},
+	},
+
+	// The cells of a matrix, or the rows of numa, as they stand.
+	{
+		Name: "cells", Type: Gauge, Labels: []string{"verdict"},
+		Help: "Cells by their verdict so far; the baseline has none.",
+		figures: func(r reading, put put) {
+			if r.Standing == nil {
+				return
+			}
+			count := map[stats.Kind]int{}
+			for i, cell := range r.Standing.Cells {
+				if i != r.Standing.Baseline {
+					count[cell.Verdict.Kind]++
+				}
+			}
+			for _, kind := range stats.Kinds {
+				put(float64(count[kind]), string(kind))
+			}
+		},
+	},
+	{
+		Name: "cells_open", Type: Gauge, Help: "Cells that are still sampled.",
+		figures: func(r reading, put put) {
+			if r.Standing == nil {
+				return
+			}
+			open := 0
+			for _, cell := range r.Standing.Cells {
+				if cell.Open {
+					open++
+				}
+			}
+			put(float64(open))
+		},
+	},
+	{
+		Name: "cells_other", Type: Gauge,
+		Help: fmt.Sprintf("Cells beyond the first %d, which have no series of their own.", MaxCells),
+		figures: func(r reading, put put) {
+			if r.Standing != nil {
+				put(float64(max(0, len(r.Standing.Cells)-MaxCells)))
+			}
+		},
+	},
+	{
+		Name: "cell_median_seconds", Type: Gauge, Labels: []string{"cell"},
+		Help: "Median of what is compared: a sample's wall time, or that of an operation or access.",
+		figures: func(r reading, put put) {
+			r.cells(func(name string, c result.StandingCell, _ bool) { positive(put, c.Seconds, name) })
+		},
+	},
+	{
+		Name: "cell_rounds", Type: Gauge, Labels: []string{"cell"},
+		Help: "Rounds in which the cell was compared with the baseline.",
+		figures: func(r reading, put put) {
+			r.compared(func(name string, v stats.Verdict) { put(float64(v.Rounds), name) })
+		},
+	},
+	{
+		Name: "cell_ratio", Type: Gauge, Labels: []string{"cell"},
+		Help: "Typical ratio to the baseline; above 1 is slower.",
+		figures: func(r reading, put put) {
+			r.bounded(func(name string, e stats.Effect) { put(e.Ratio, name) })
+		},
+	},
+	{
+		Name: "cell_ratio_lower", Type: Gauge, Labels: []string{"cell"},
+		Help: "Lower end of the interval that holds the ratio.",
+		figures: func(r reading, put put) {
+			r.bounded(func(name string, e stats.Effect) { put(e.Lo, name) })
+		},
+	},
+	{
+		Name: "cell_ratio_upper", Type: Gauge, Labels: []string{"cell"},
+		Help: "Upper end of the interval that holds the ratio.",
+		figures: func(r reading, put put) {
+			r.bounded(func(name string, e stats.Effect) { put(e.Hi, name) })
+		},
+	},
+	{
+		Name: "cell_interval_width_ratio", Type: Gauge, Labels: []string{"cell"},
+		Help: "Upper end of the interval over the lower one, less 1: what --precision asks for.",
+		figures: func(r reading, put put) {
+			r.bounded(func(name string, e stats.Effect) { put(e.Hi/e.Lo-1, name) })
+		},
+	},
+}
+
+// counted puts what workers did, unless the run has none.
+func (r reading) counted(put put, n uint64) {
+	if r.WorkerSeconds != nil || n > 0 {
+		put(float64(n))
+	}
+}
+
+// cells gives each of the first cells and the value of its label.
+func (r reading) cells(each func(name string, c result.StandingCell, baseline bool)) {
+	if r.Standing == nil {
+		return
+	}
+	for i, cell := range r.Standing.Cells {
+		if i == MaxCells {
+			break
+		}
+		each(strings.ToValidUTF8(cell.Name, "\uFFFD"), cell, i == r.Standing.Baseline)
+	}
+}
+
+// compared gives the verdicts of those that are compared.
+func (r reading) compared(each func(name string, v stats.Verdict)) {
+	r.cells(func(name string, c result.StandingCell, baseline bool) {
+		if !baseline && c.Verdict.Kind != stats.Invalid {
+			each(name, c.Verdict)
+		}
+	})
+}
+
+// bounded gives the effects of which something is known.
+func (r reading) bounded(each func(name string, e stats.Effect)) {
+	r.compared(func(name string, v stats.Verdict) {
+		if e := v.Typical; e.Lo > 0 && e.Hi < math.MaxFloat64 {
+			each(name, e)
+		}
+	})
+}
+
+// known puts a figure that could be had.
+func known[N float64 | uint64](put put, figure *N, labels ...string) {
+	if figure != nil {
+		put(float64(*figure), labels...)
+	}
+}
+
+// positive puts a figure of which 0 says that it is not known, or not limited.
+func positive(put put, figure float64, labels ...string) {
+	if figure > 0 {
+		put(figure, labels...)
+	}
+}
+
+func truth(is bool) float64 {
+	if is {
+		return 1
+	}
+	return 0
+}

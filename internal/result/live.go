@@ -1,0 +1,146 @@
+package result
+
+import "maps"
+
+// Live is a run while it goes on. Its counters only grow.
+type Live struct {
+	// What the workers did so far, in the sample that is being taken too.
+	NumbersTested       uint64
+	PrimesFound         uint64
+	WorkersStarted      uint64
+	WorkersFinished     uint64
+	Threads             int // 0: not known
+	VoluntarySwitches   uint64
+	InvoluntarySwitches uint64
+	CPUs                []LiveCPU
+	WorkerSeconds       *Histogram // nil: workers are not seen one by one
+
+	Taken Taken
+
+	RunCPUs  int // that the run may use
+	Course   Course
+	Elapsed  float64   // seconds, those before a resume too; it stands still when the run is over
+	Left     *float64  // seconds that the run will take on, at most; nil: not known
+	Finished bool      // it is over, and its metrics are all that is left
+	Standing *Standing // of a matrix or of numa's rows; nil: nothing is compared
+}
+
+// LiveCPU is one CPU's share of a Live.
+type LiveCPU struct {
+	CPU         int
+	Workers     uint64 // finished here
+	BusySeconds float64
+}
+
+// Course is what a run has before it.
+type Course struct {
+	Samples  int     // planned, warm-ups included; 0: open-ended
+	Budget   float64 // seconds after which no sample begins; 0: no limit
+	Duration float64 // seconds for which it goes on, however many samples these take; 0: off
+}
+
+// Left is how many seconds the run will take on, at most, after so many samples in so many seconds; nil: not known.
+func (c Course) Left(samples int, elapsed float64) *float64 {
+	left := -1.0
+	if c.Samples > 0 && samples > 0 {
+		left = max(0, elapsed/float64(samples)*float64(c.Samples-samples))
+	}
+	for _, end := range []float64{c.Budget, c.Duration} {
+		if end > 0 && (left < 0 || end-elapsed < left) {
+			left = max(0, end-elapsed)
+		}
+	}
+	if left < 0 {
+		return nil
+	}
+	return &left
+}
+
+// Verdicts are those of a sample.
+var Verdicts = [...]Verdict{Valid, Suspect, Invalid}
+
+// UnknownRelation stands for a relation between CPUs that was not seen.
+const UnknownRelation = "unknown"
+
+// Taken sums up the samples that were taken. A figure that no sample has is absent.
+type Taken struct {
+	Samples  int
+	Verdicts map[Verdict]uint64
+	Seconds  Histogram // wall
+
+	Watched     float64 // wall seconds over which the following were counted
+	Steal       *float64
+	Throttled   *float64
+	RunQueue    *float64
+	Pressure    *float64
+	MinorFaults *uint64
+	MajorFaults *uint64
+	Migrations  map[string]uint64 // by the relation of the two CPUs
+	Load        *NumaLoad         // of the last sample
+}
+
+// Add counts one more.
+func (t *Taken) Add(s Sample) {
+	t.Samples++
+	if t.Verdicts == nil {
+		t.Verdicts = map[Verdict]uint64{}
+	}
+	t.Verdicts[s.Quality.Verdict]++
+	t.Seconds.Add(s.Seconds)
+	sig := s.Quality.Signals
+	t.Watched += sig.WatchedSeconds
+	grow(&t.Steal, sig.StealSeconds)
+	grow(&t.Throttled, sig.ThrottledSeconds)
+	grow(&t.RunQueue, sig.RunQueueSeconds)
+	grow(&t.Pressure, sig.CPUPressureSeconds)
+	grow(&t.MinorFaults, sig.MinorFaults)
+	grow(&t.MajorFaults, sig.MajorFaults)
+	t.migrated(s)
+	if _, found := s.Values["load"].(map[string]any); found {
+		var v Numa
+		if s.Values.Decode(&v) == nil {
+			t.Load = v.Load
+		}
+	}
+}
+
+// migrated counts the moves of a sample: by relation where the experiment saw each of them, else as the kernel did.
+func (t *Taken) migrated(s Sample) {
+	by := map[string]uint64{}
+	if _, found := s.Values["migrations"].(map[string]any); found {
+		var v Numa
+		if s.Values.Decode(&v) != nil {
+			return
+		}
+		m := v.Migrations
+		by["same-core"], by["same-llc"], by["same-node"], by["cross-node"] = m.SameCore, m.SameLLC, m.SameNode, m.CrossNode
+		by[UnknownRelation] = m.Total - m.SameCore - m.SameLLC - m.SameNode - m.CrossNode
+	} else if n := s.Quality.Signals.Migrations; n != nil {
+		by[UnknownRelation] = *n
+	}
+	for relation, n := range by {
+		if t.Migrations == nil {
+			t.Migrations = map[string]uint64{}
+		}
+		t.Migrations[relation] += n
+	}
+}
+
+// grow adds what could be had.
+func grow[N float64 | uint64](sum **N, more *N) {
+	if more == nil {
+		return
+	}
+	grown := *more
+	if *sum != nil {
+		grown += **sum
+	}
+	*sum = &grown // a copy: who reads the old one keeps it
+}
+
+// Clone is a copy that a later Add does not change.
+func (t *Taken) Clone() Taken {
+	c := *t
+	c.Verdicts, c.Migrations = maps.Clone(t.Verdicts), maps.Clone(t.Migrations)
+	return c
+}

@@ -1,0 +1,106 @@
+package result
+
+import (
+	"math"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+)
+
+func TestHistogramBuckets(t *testing.T) {
+	end := func(index int) float64 { return math.Exp2(float64(HistogramFirst+index-1) / 8) }
+	rapid.Check(t, func(t *rapid.T) {
+		seconds := math.Exp2(rapid.Float64Range(-26, 18).Draw(t, "octave"))
+		index := HistogramIndex(seconds)
+		if index > 0 {
+			require.Greater(t, seconds, end(index-1)*(1-1e-12))
+		}
+		if index < HistogramSize-1 {
+			require.LessOrEqual(t, seconds, end(index)*(1+1e-12))
+		}
+	})
+	// Powers of two are the ends that classic buckets share, so they must be exact.
+	for octave := leastOctave; octave <= lastOctave; octave++ {
+		var h Histogram
+		h.Add(math.Exp2(float64(octave)))
+		h.Add(math.Nextafter(math.Exp2(float64(octave)), math.Inf(1)))
+		want := uint64(1)
+		if octave == lastOctave {
+			want = 2 // the last bucket takes what is longer
+		}
+		assert.Equal(t, want, h.UpTo(octave), "2^%d s", octave)
+	}
+	for seconds, want := range map[float64]int{0: 0, -1: 0, 1e9: HistogramSize - 1} {
+		assert.Equal(t, want, HistogramIndex(seconds), "%v s", seconds)
+	}
+	assert.Zero(t, HistogramIndex(math.NaN()))
+}
+
+func TestCourseLeft(t *testing.T) {
+	const unknown = -1
+	for name, c := range map[string]struct {
+		course  Course
+		samples int
+		elapsed float64
+		want    float64
+	}{
+		"open-ended":              {Course{}, 3, 9, unknown},
+		"nothing is done yet":     {Course{Samples: 6}, 0, 1, unknown},
+		"by samples":              {Course{Samples: 6}, 2, 10, 20},
+		"done":                    {Course{Samples: 6}, 6, 10, 0},
+		"the budget is less":      {Course{Samples: 6, Budget: 12}, 2, 10, 2},
+		"the samples are less":    {Course{Samples: 6, Budget: 100}, 2, 10, 20},
+		"the budget alone":        {Course{Budget: 12}, 0, 10, 2},
+		"beyond the budget":       {Course{Samples: 6, Budget: 9}, 2, 10, 0},
+		"for a duration":          {Course{Duration: 60}, 7, 45, 15},
+		"the budget cuts it":      {Course{Duration: 60, Budget: 50}, 7, 45, 5},
+		"for a duration, at last": {Course{Duration: 60}, 7, 61, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			left := c.course.Left(c.samples, c.elapsed)
+			if c.want == unknown {
+				assert.Nil(t, left)
+				return
+			}
+			require.NotNil(t, left)
+			assert.InDelta(t, c.want, *left, 1e-9)
+		})
+	}
+}
+
+func TestTaken(t *testing.T) {
+	half, two := 0.5, uint64(2)
+	var taken Taken
+	taken.Add(Sample{Seconds: 1, Quality: Quality{Verdict: Valid}})
+	assert.Nil(t, taken.Steal, "no sample has it, and it is not zero")
+	assert.Nil(t, taken.Migrations)
+	before := taken.Clone()
+	taken.Add(Sample{Seconds: 2, Quality: Quality{Verdict: Suspect, Signals: Signals{
+		WatchedSeconds: 2.25, StealSeconds: &half, Migrations: &two, MajorFaults: &two,
+	}}})
+	taken.Add(Sample{Seconds: 4, Quality: Quality{Verdict: Suspect, Signals: Signals{StealSeconds: &half}}})
+	values, err := ValuesOf(Numa{
+		Migrations: &NumaMigrations{Total: 10, SameCore: 1, SameLLC: 2, SameNode: 3, CrossNode: 4},
+		Load:       &NumaLoad{Requested: 60, CPUs: []NumaLoadCPU{{CPU: 3, Achieved: 59.5}}},
+	})
+	require.NoError(t, err)
+	taken.Add(Sample{Seconds: 8, Values: values, Quality: Quality{Verdict: Invalid}})
+
+	assert.Equal(t, 4, taken.Samples)
+	assert.Equal(t, map[Verdict]uint64{Valid: 1, Suspect: 2, Invalid: 1}, taken.Verdicts)
+	assert.InDelta(t, 1.0, *taken.Steal, 1e-12)
+	assert.Equal(t, two, *taken.MajorFaults)
+	assert.Nil(t, taken.MinorFaults)
+	assert.InDelta(t, 2.25, taken.Watched, 1e-12)
+	assert.Equal(t, map[string]uint64{
+		"same-core": 1, "same-llc": 2, "same-node": 3, "cross-node": 4, UnknownRelation: 2,
+	}, taken.Migrations)
+	assert.Equal(t, 59.5, taken.Load.CPUs[0].Achieved)
+	assert.EqualValues(t, 4, taken.Seconds.Total())
+	assert.InDelta(t, 15, taken.Seconds.Sum, 1e-12)
+
+	assert.Equal(t, map[Verdict]uint64{Valid: 1}, before.Verdicts, "what was read does not change")
+	assert.EqualValues(t, 1, before.Seconds.Total())
+}
