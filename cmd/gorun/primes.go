@@ -138,6 +138,9 @@ func (o *primesOptions) validate() error {
 		return usageError{hint.With(
 			errors.New("--barrier needs all workers alive at once"), "leave --serial and --dispatch executor away")}
 	}
+	if o.duration > 0 && !o.sampling.changed("budget") {
+		o.sampling.budget = 0 // a time that was asked for is not cut
+	}
 	return errors.Join(o.sampling.validate(), o.metrics.validate())
 }
 
