@@ -324,3 +324,14 @@ func TestLinger(t *testing.T) {
 		assert.Equal(t, time.Minute+time.Second, time.Since(began), "nothing is served any more")
 	})
 }
+
+// BenchmarkScrape is what a scrape costs the run, without the network.
+func BenchmarkScrape(b *testing.B) {
+	limits := defaultLimits
+	limits.pace = 0
+	handler := NewExporter(fixedLive, fixedInfo).handler(limits)
+	for b.Loop() {
+		r := httptest.NewRequestWithContext(b.Context(), http.MethodGet, "/metrics", nil)
+		handler.ServeHTTP(httptest.NewRecorder(), r)
+	}
+}
