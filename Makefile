@@ -6,6 +6,7 @@ FUZZTIME ?= 50000x
 # Rounds of the benchmarks: of those under a second, and of those of some seconds.
 ROUNDS ?= 15
 LONG_ROUNDS ?= 7
+SCRAPED_ROUNDS ?= 150
 # Matrices of the selftest: of equal cells, and with 2% more work.
 EQUAL ?= 40
 SLOWER ?= 10
@@ -39,6 +40,12 @@ selftest: ## do the verdicts hold on this machine? EQUAL matrices of equal cells
 .PHONY: exec-test
 exec-test: ## does gorun exec find the placement that is best by construction? (3 min)
 	$(GO) test ./cmd/gorun -run '^TestExecFindsTheBest$$' -count=1 -v -timeout 30m -exec-best
+
+.PHONY: prometheus-test
+prometheus-test: ## a Prometheus server and a Pushgateway show what a run says; promtool; a storm of scrapes (2 min)
+	@for tool in prometheus promtool prometheus-pushgateway; do command -v $$tool >/dev/null || { \
+	  echo "$$tool is not installed (Debian: apt-get install prometheus prometheus-pushgateway)"; exit 1; }; done
+	$(GO) test ./cmd/gorun -run '^Test(Promtool|Prometheus|ScrapeStorm)' -count=1 -v -timeout 10m -prometheus
 
 .PHONY: test
 test: ## all tests that need nothing but Go and a C compiler
@@ -101,6 +108,10 @@ bench: ## speed and memory as ratios against named rivals, in interleaved rounds
 .PHONY: bench-contend
 bench-contend: ## contend and c2c beside ccont, where it is on PATH, or plain C: each operation in turn on 1 and 2 CPUs (alone, 4 min)
 	$(GO) test -run "^$$" -bench "Contend|C2C" -benchtime $(ROUNDS)x -timeout 30m ./cmd/gorun
+
+.PHONY: bench-metrics
+bench-metrics: ## runs that are scraped each second beside runs without metrics, by gorun's own statistics (alone, 8 min)
+	$(GO) test -run "^$$" -bench "^BenchmarkMetrics$$" -benchtime $(SCRAPED_ROUNDS)x -timeout 60m ./cmd/gorun
 
 .PHONY: bench-numa
 bench-numa: ## numa's probe beside plain C, from 32 KiB to 1 GiB; its load beside stress-ng, where it is on PATH (alone, 11 min)

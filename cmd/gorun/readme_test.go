@@ -23,7 +23,8 @@ import (
 const readme = "../../README.md"
 
 // shortened are the parts of the README's commands that a test cannot wait for, or share with another test.
-var shortened = strings.NewReplacer("10m", "1s", "--duration 10s", "--duration 1s", "127.0.0.1:9464", "127.0.0.1:0", "go run ./cmd/gorun", "gorun")
+var shortened = strings.NewReplacer("10m", "1s", "--duration 10s", "--duration 1s", "127.0.0.1:9464", "127.0.0.1:0", "127.0.0.1:9091", "127.0.0.1:1",
+	"--metrics-push-every 15s", "--metrics-push-every 1s", "go run ./cmd/gorun", "gorun")
 
 // typed is a line that a reader types; "gorun primes: …" is the first line of an output.
 var typed = regexp.MustCompile(`^(gorun|go run ./cmd/gorun) [a-z0-9]+( |$)`)

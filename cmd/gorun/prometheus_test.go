@@ -1,0 +1,471 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"flag"
+	"io"
+	"math"
+	"net/http"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"gorun/internal/linux"
+	"gorun/internal/metrics"
+	"gorun/internal/result"
+	"gorun/internal/stats"
+)
+
+var withPrometheus = flag.Bool("prometheus", false, "run the tests with Prometheus's own programs: make prometheus-test")
+
+// prometheusDir has what a Prometheus server and Grafana are given.
+const prometheusDir = "../../testdata/prometheus"
+
+// Whatever names a metric there names one that exists; the README has all of them.
+func TestPrometheusFilesNameWhatExists(t *testing.T) {
+	exists := map[string]bool{}
+	for _, f := range metrics.Families {
+		name := metrics.Prefix + f.Name
+		exists[name] = true
+		if f.Type == metrics.Histogram {
+			exists[name+"_bucket"], exists[name+"_sum"], exists[name+"_count"] = true, true, true
+		}
+	}
+	rules := readPrometheusFile(t, "rules.yml")
+	for _, record := range regexp.MustCompile(`(?m)- record: (\S+)$`).FindAllStringSubmatch(rules, -1) {
+		exists[record[1]] = true
+	}
+	for _, alert := range regexp.MustCompile(`(?m)- alert: (\S+)$`).FindAllStringSubmatch(rules, -1) {
+		assert.Contains(t, readPrometheusFile(t, "rules_test.yml"), "alertname: "+alert[1], "each alert is tried")
+	}
+	for _, file := range []string{"rules.yml", "rules_test.yml", "grafana-dashboard.json"} {
+		names := regexp.MustCompile(`\b(instance:)?gorun_[a-z0-9_:]+`).FindAllString(readPrometheusFile(t, file), -1)
+		require.NotEmpty(t, names, file)
+		for _, name := range names {
+			assert.True(t, exists[name], "%s names %s", file, name)
+		}
+	}
+	for _, expr := range dashboardQueries(t) {
+		assert.Contains(t, expr, `{job=~"$job", instance=~"$instance"`, "every panel keeps to the runs that were chosen")
+	}
+}
+
+func readPrometheusFile(t *testing.T, name string) string {
+	text, err := os.ReadFile(filepath.Join(prometheusDir, name))
+	require.NoError(t, err)
+	return string(text)
+}
+
+// dashboardQueries are those of all panels.
+func dashboardQueries(t *testing.T) (queries []string) {
+	var dashboard struct {
+		Panels []struct {
+			Targets []struct{ Expr string }
+		}
+	}
+	require.NoError(t, json.Unmarshal([]byte(readPrometheusFile(t, "grafana-dashboard.json")), &dashboard))
+	for _, panel := range dashboard.Panels {
+		for _, target := range panel.Targets {
+			queries = append(queries, target.Expr)
+		}
+	}
+	require.NotEmpty(t, queries)
+	return queries
+}
+
+// needPrometheus skips a test unless it was asked for, and fails where a program is missing.
+func needPrometheus(t *testing.T, programs ...string) {
+	if !*withPrometheus {
+		t.Skip("needs Prometheus's own programs: make prometheus-test")
+	}
+	for _, program := range programs {
+		_, err := exec.LookPath(program)
+		require.NoError(t, err, "Debian: apt-get install prometheus prometheus-pushgateway")
+	}
+	runtime.LockOSThread() // what is started ends with this thread at the latest
+	t.Cleanup(runtime.UnlockOSThread)
+}
+
+func TestPromtool(t *testing.T) {
+	needPrometheus(t, "promtool")
+	scrape, err := os.ReadFile("../../testdata/golden/metrics/run.prom")
+	require.NoError(t, err)
+	for _, args := range []string{"check metrics", "check rules rules.yml", "check config prometheus.yml", "test rules rules_test.yml"} {
+		cmd := exec.Command("promtool", strings.Fields(args)...)
+		cmd.Dir, cmd.Stdin = prometheusDir, bytes.NewReader(scrape)
+		out, err := cmd.CombinedOutput()
+		assert.NoError(t, err, "promtool %s: %s", args, out)
+	}
+}
+
+// started is a program that runs until the test ends.
+type started struct {
+	*exec.Cmd
+	stderr lines
+	ended  chan error
+}
+
+func start(t testing.TB, cmd *exec.Cmd) *started {
+	s := &started{Cmd: cmd, ended: make(chan error, 1)}
+	cmd.SysProcAttr = linux.ChildAttr()
+	cmd.Stderr = &s.stderr
+	require.NoError(t, cmd.Start())
+	go func() { s.ended <- cmd.Wait() }()
+	t.Cleanup(func() {
+		_ = cmd.Process.Kill() // if it has not ended
+		<-s.ended
+	})
+	return s
+}
+
+// await returns what the pattern's parentheses find in stderr.
+func (s *started) await(t testing.TB, pattern string) (found string) {
+	expr := regexp.MustCompile(pattern)
+	require.Eventually(t, func() bool {
+		match := expr.FindStringSubmatch(s.stderr.String())
+		if match == nil {
+			return false
+		}
+		found = match[1]
+		return true
+	}, time.Minute, 10*time.Millisecond, "%s says no %s: %s", s.Path, pattern, &s.stderr)
+	return found
+}
+
+// end asks the program to end, and waits until it has.
+func (s *started) end(t testing.TB) {
+	require.NoError(t, s.Process.Signal(syscall.SIGINT))
+	err := <-s.ended
+	s.ended <- err
+	require.NoError(t, err, "%s", &s.stderr)
+}
+
+// server asks a Prometheus.
+type server string
+
+// query returns the values of an instant query, a native histogram's as its count, in no order.
+func (s server) query(t testing.TB, expr string) (values []float64) {
+	response, err := http.Get(string(s) + "/api/v1/query?query=" + url.QueryEscape(expr))
+	require.NoError(t, err)
+	defer response.Body.Close()
+	var answer struct {
+		Status, Error string
+		Data          struct {
+			Result []struct{ Value [2]any }
+		}
+	}
+	require.NoError(t, json.NewDecoder(response.Body).Decode(&answer))
+	require.Equal(t, "success", answer.Status, "%s: %s", expr, answer.Error)
+	for _, r := range answer.Data.Result {
+		text, _ := r.Value[1].(string)
+		value, err := strconv.ParseFloat(text, 64)
+		require.NoError(t, err, "%s", expr)
+		values = append(values, value)
+	}
+	return values
+}
+
+// one is the value of a query that has exactly one.
+func (s server) one(t testing.TB, expr string) float64 {
+	values := s.query(t, expr)
+	require.Len(t, values, 1, "%s", expr)
+	return values[0]
+}
+
+// A run of 30 s, scraped each second by a Prometheus server and pushed to a Pushgateway: both say in the end what its
+// result says.
+func TestPrometheusServer(t *testing.T) {
+	needPrometheus(t, "prometheus", "prometheus-pushgateway")
+	const listening = `msg="Listening on" address=(\S+)`
+	gateway := start(t, exec.Command("prometheus-pushgateway", "--web.listen-address=127.0.0.1:0"))
+	pushed := "http://" + gateway.await(t, listening)
+
+	run := gorunCommand("primes", "--duration", "30s", "--workers", "20", "--format", "json", "--metrics-listen", "127.0.0.1:0",
+		"--metrics-linger", "5m", "--metrics-push", pushed, "--metrics-push-every", "2s")
+	var out bytes.Buffer
+	run.Stdout = &out
+	gorun := start(t, run)
+	scraped := gorun.await(t, `metrics at http://(\S+)/metrics`)
+
+	config := strings.NewReplacer("5s", "1s", "127.0.0.1:9464", scraped, "127.0.0.1:9091", strings.TrimPrefix(pushed, "http://")).
+		Replace(readPrometheusFile(t, "prometheus.yml"))
+	dir := t.TempDir()
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "prometheus.yml"), []byte(config), 0o600))
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "rules.yml"), []byte(readPrometheusFile(t, "rules.yml")), 0o600))
+	prometheus := start(t, exec.Command("prometheus", "--config.file="+filepath.Join(dir, "prometheus.yml"),
+		"--storage.tsdb.path="+filepath.Join(dir, "data"), "--web.listen-address=127.0.0.1:0",
+		"--enable-feature=native-histograms"))
+	s := server("http://" + prometheus.await(t, listening))
+
+	require.Eventually(t, func() bool {
+		text := fetch(t, pushed+"/metrics")
+		return labelled(text, "gorun_finished") == 0 && labelled(text, "gorun_samples_completed_total") > 0
+	}, time.Minute, 100*time.Millisecond, "pushed while it runs")
+	job := `{job="gorun",instance="` + scraped + `"}` // the Pushgateway's series have another instance
+	finished := func() bool {
+		values := s.query(t, "gorun_finished"+job)
+		return len(values) == 1 && values[0] == 1 && labelled(fetch(t, pushed+"/metrics"), "gorun_finished") == 1
+	}
+	require.Eventually(t, finished, 2*time.Minute, 200*time.Millisecond)
+
+	// Figures of the last scrape, while the run still lingers: then its series are stale.
+	scrapedLast := map[string]float64{}
+	for _, name := range []string{
+		"gorun_primes_found_total", "gorun_numbers_tested_total", "gorun_samples_completed_total", "gorun_workers_finished_total",
+		"gorun_steal_seconds_total", "gorun_watched_seconds_total",
+	} {
+		scrapedLast[name] = s.one(t, name+job)
+	}
+	verdicts := map[result.Verdict]float64{}
+	for _, verdict := range result.Verdicts {
+		verdicts[verdict] = s.one(t, `sum(gorun_samples_judged_total{instance="`+scraped+`",verdict="`+string(verdict)+`"})`)
+	}
+	busy := s.one(t, "sum(gorun_cpu_busy_seconds_total"+job+")")
+	workers := s.one(t, "histogram_count(gorun_worker_duration_seconds"+job+")")
+	samples := s.one(t, "histogram_count(gorun_sample_duration_seconds"+job+")")
+	seconds := s.one(t, "histogram_sum(gorun_sample_duration_seconds"+job+")")
+	median := s.one(t, "histogram_quantile(0.5, gorun_sample_duration_seconds"+job+")")
+	scrapes := s.one(t, "count_over_time(gorun_finished"+job+"[5m])")
+	assert.InDelta(t, 1, s.one(t, "instance:gorun_progress:ratio"+job), 1e-9, "rules are evaluated")
+	tried(t, s, job)
+	gateways := fetch(t, pushed+"/metrics")
+	gorun.end(t)
+
+	var doc result.Run
+	require.NoError(t, json.Unmarshal(out.Bytes(), &doc))
+	want := map[string]float64{}
+	wantVerdicts := map[result.Verdict]float64{}
+	var wantBusy, wantSeconds float64
+	var each []float64
+	for _, sample := range slices.Concat(doc.Warmups, doc.Samples) {
+		number := func(name string) float64 {
+			n, found := sample.Values.Number(name)
+			require.True(t, found, name)
+			return n
+		}
+		want["gorun_primes_found_total"] += number("primes")
+		want["gorun_numbers_tested_total"] += number("numbers")
+		want["gorun_samples_completed_total"]++
+		want["gorun_steal_seconds_total"] += *sample.Quality.Signals.StealSeconds
+		want["gorun_watched_seconds_total"] += sample.Quality.Signals.WatchedSeconds
+		wantVerdicts[sample.Quality.Verdict]++
+		wantSeconds += sample.Seconds
+		each = append(each, sample.Seconds)
+		for _, cpu := range sample.CPUs {
+			wantBusy += cpu.BusySeconds
+		}
+	}
+	for name, figure := range want {
+		assert.InDelta(t, figure, scrapedLast[name], 1e-9*figure, "%s by Prometheus", name)
+		assert.InDelta(t, figure, labelled(gateways, name), 1e-9*figure, "%s by the Pushgateway", name)
+	}
+	for verdict, n := range verdicts {
+		assert.Equal(t, wantVerdicts[verdict], n, "%s samples", verdict)
+	}
+	assert.InEpsilon(t, wantBusy, busy, 0.01, "busy seconds")
+	assert.Equal(t, scrapedLast["gorun_workers_finished_total"], workers, "the native histogram has every worker")
+	assert.Equal(t, want["gorun_samples_completed_total"], samples)
+	assert.InEpsilon(t, wantSeconds, seconds, 1e-9)
+	slices.Sort(each)
+	assert.GreaterOrEqual(t, median, 0.9*each[(len(each)-1)/2], "a native bucket is 9%% wide")
+	assert.LessOrEqual(t, median, 1.1*each[len(each)/2])
+	t.Logf("%.0f scrapes; %.0f primes, %.0f samples, %.2f s busy (the result: %.2f s), %.0f workers; median %.1f ms (%.1f ms)",
+		scrapes, scrapedLast["gorun_primes_found_total"], samples, busy, wantBusy, workers, 1e3*median, 1e3*each[len(each)/2])
+}
+
+// tried has the server answer every query of the dashboard; only those of what this run is not may have no answer.
+func tried(t *testing.T, s server, job string) {
+	absent := regexp.MustCompile(`gorun_(cell|load|samples_planned|throttled|cpu_pressure|migrations)`)
+	for _, expr := range dashboardQueries(t) {
+		expr = strings.NewReplacer(`{job=~"$job", instance=~"$instance"}`, job, "$__rate_interval", "30s").Replace(expr)
+		if values := s.query(t, expr); len(values) == 0 {
+			assert.Regexp(t, absent, expr, "no answer")
+		}
+	}
+}
+
+func fetch(t testing.TB, url string) string {
+	response, err := http.Get(url)
+	require.NoError(t, err)
+	defer response.Body.Close()
+	text, err := io.ReadAll(response.Body)
+	require.NoError(t, err)
+	return string(text)
+}
+
+// labelled is the value of the first series of a name; NaN when there is none.
+func labelled(text, name string) float64 {
+	found := regexp.MustCompile(`(?m)^` + name + `(?:\{.*\})? (\S+)$`).FindStringSubmatch(text)
+	if found == nil {
+		return math.NaN()
+	}
+	value, err := strconv.ParseFloat(found[1], 64)
+	if err != nil {
+		return math.NaN()
+	}
+	return value
+}
+
+// A storm of scrapes does not make a run more than 1% slower: 8 clients ask as fast as they are answered, for 10 s in
+// all, in turn with runs that are left alone. It fails when a difference beyond that is shown, by gorun's own statistics.
+func TestScrapeStorm(t *testing.T) {
+	needPrometheus(t)
+	const clients, rounds, seconds = 8, 20, 0.5
+	limit := limitOf(t, seconds)
+	var answered, refused atomic.Int64
+	verdict, control := interleaved(t, rounds, 0.01, func(storm bool) float64 {
+		return scrapedRun(t, limit, true, func(metrics string, over <-chan struct{}) {
+			var all sync.WaitGroup
+			for range clients {
+				if !storm {
+					break
+				}
+				all.Go(func() {
+					for {
+						select {
+						case <-over:
+							return
+						default:
+						}
+						response, err := http.Get(metrics)
+						if err != nil {
+							return // the run is over
+						}
+						_, _ = io.Copy(io.Discard, response.Body)
+						response.Body.Close()
+						if response.StatusCode == http.StatusOK {
+							answered.Add(1)
+						} else {
+							refused.Add(1)
+						}
+					}
+				})
+			}
+			all.Wait()
+		})
+	})
+	t.Logf("%d clients in %d runs of %v s: %d scrapes answered, %d refused", clients, rounds, seconds, answered.Load(), refused.Load())
+	t.Logf("the storm: %s: %+v", verdict, verdict.Typical)
+	t.Logf("the control: %s: %+v", control, control.Typical)
+	assert.Positive(t, answered.Load())
+	assert.False(t, verdict.Kind == stats.Slower && verdict.Typical.Lo > 1.01, "the storm: %s", verdict)
+}
+
+// interleaved compares runs to which something is done with runs that are left alone, in random order, round by round.
+// measure returns the time of a run. The control compares the latter among themselves.
+func interleaved(t testing.TB, rounds int, margin float64, measure func(done bool) float64) (verdict, control stats.Verdict) {
+	race, err := stats.NewRace(stats.Design{
+		Seed: uint64(time.Now().UnixNano()), Cells: []string{"alone", "done"}, Alpha: 0.05, Margin: margin, Precision: margin,
+		Rounds: rounds,
+	})
+	require.NoError(t, err)
+	for !race.Done() {
+		round := race.Next()
+		var seconds []float64
+		for _, block := range round {
+			for _, cell := range block {
+				seconds = append(seconds, measure(cell == 1))
+			}
+		}
+		require.NoError(t, race.Add(round, seconds))
+	}
+	return race.Verdicts(0)[1], race.ControlVerdict()
+}
+
+// primesRun is what is run there: fixed work of all CPUs.
+func primesRun(limit int) []string {
+	return []string{
+		"primes", "--limit", strconv.Itoa(limit), "--workers", "16", "--split", "dynamic", "--samples", "1", "--warmup", "0", "--format", "json",
+	}
+}
+
+// limitOf is the limit of such a run of about so many seconds here: the time goes with its square.
+func limitOf(t testing.TB, seconds float64) int {
+	const guess = 100_000
+	took := math.Inf(1)
+	for range 5 {
+		took = min(took, scrapedRun(t, guess, false, func(string, <-chan struct{}) {}))
+	}
+	return int(guess * math.Sqrt(seconds/took))
+}
+
+// scrapedRun returns the seconds of a run, in a process of its own, and has it scraped meanwhile: scrape gets the
+// address, "" where it does not serve, and ends soon after over is closed.
+func scrapedRun(t testing.TB, limit int, serve bool, scrape func(metrics string, over <-chan struct{})) float64 {
+	args := primesRun(limit)
+	if serve {
+		args = append(args, "--metrics-listen", "127.0.0.1:0")
+	}
+	cmd := gorunCommand(args...)
+	cmd.SysProcAttr = linux.ChildAttr()
+	var out bytes.Buffer
+	cmd.Stdout = &out
+	stderr, err := cmd.StderrPipe()
+	require.NoError(t, err)
+	require.NoError(t, cmd.Start())
+	said := bufio.NewReader(stderr)
+	address := ""
+	if serve {
+		line, err := said.ReadString('\n')
+		require.NoError(t, err)
+		address = strings.TrimSpace(strings.TrimPrefix(line, "gorun: metrics at "))
+	}
+	over := make(chan struct{})
+	var scraping sync.WaitGroup
+	scraping.Go(func() { scrape(address, over) })
+	rest, err := io.ReadAll(said)
+	close(over)
+	require.NoError(t, err)
+	require.NoError(t, cmd.Wait(), "%s", rest)
+	scraping.Wait()
+	http.DefaultClient.CloseIdleConnections()
+	var doc result.Run
+	require.NoError(t, json.Unmarshal(out.Bytes(), &doc))
+	require.Len(t, doc.Samples, 1)
+	return doc.Samples[0].Seconds
+}
+
+// BenchmarkMetrics compares runs of a second that serve their metrics, and are scraped once meanwhile, with runs
+// without, in b.N rounds.
+func BenchmarkMetrics(b *testing.B) {
+	limit := limitOf(b, 1)
+	verdict, control := interleaved(b, b.N, 0.005, func(on bool) float64 {
+		return scrapedRun(b, limit, on, func(metrics string, over <-chan struct{}) {
+			select {
+			case <-over:
+				return
+			case <-time.After(500 * time.Millisecond):
+			}
+			if on {
+				response, err := http.Get(metrics)
+				if err != nil {
+					return // the run is over
+				}
+				_, _ = io.Copy(io.Discard, response.Body)
+				response.Body.Close()
+			}
+		})
+	})
+	b.Logf("metrics on ÷ off: %s", verdict)
+	b.Logf("off ÷ off: %s", control)
+	b.ReportMetric(verdict.Typical.Ratio, "x-off")
+	b.ReportMetric(verdict.Typical.Lo, "x-off-low")
+	b.ReportMetric(verdict.Typical.Hi, "x-off-high")
+	b.ReportMetric(0, "ns/op")
+}
