@@ -329,7 +329,7 @@ func TestScrapeStorm(t *testing.T) {
 	const clients, rounds, seconds = 8, 20, 0.5
 	limit := limitOf(t, seconds)
 	var answered, refused atomic.Int64
-	verdict, control := interleaved(t, rounds, 0.01, func(storm bool) float64 {
+	compared := interleaved(t, rounds, 0.01, func(storm bool) result.Sample {
 		return scrapedRun(t, limit, true, func(metrics string, over <-chan struct{}) {
 			var all sync.WaitGroup
 			for range clients {
@@ -361,31 +361,61 @@ func TestScrapeStorm(t *testing.T) {
 		})
 	})
 	t.Logf("%d clients in %d runs of %v s: %d scrapes answered, %d refused", clients, rounds, seconds, answered.Load(), refused.Load())
-	t.Logf("the storm: %s: %+v", verdict, verdict.Typical)
-	t.Logf("the control: %s: %+v", control, control.Typical)
+	for _, c := range compared {
+		t.Logf("the storm, by %s: %s; left alone, beside itself: %s", c.by, c.verdict, c.control)
+	}
 	assert.Positive(t, answered.Load())
-	assert.False(t, verdict.Kind == stats.Slower && verdict.Typical.Lo > 1.01, "the storm: %s", verdict)
+	wall := compared[0].verdict
+	assert.False(t, wall.Kind == stats.Slower && wall.Typical.Lo > 1.01, "the storm: %s", wall)
 }
 
-// interleaved compares runs to which something is done with runs that are left alone, in random order, round by round.
-// measure returns the time of a run. The control compares the latter among themselves.
-func interleaved(t testing.TB, rounds int, margin float64, measure func(done bool) float64) (verdict, control stats.Verdict) {
-	race, err := stats.NewRace(stats.Design{
-		Seed: uint64(time.Now().UnixNano()), Cells: []string{"alone", "done"}, Alpha: 0.05, Margin: margin, Precision: margin,
-		Rounds: rounds,
-	})
-	require.NoError(t, err)
-	for !race.Done() {
-		round := race.Next()
-		var seconds []float64
+// compared is what was found by one of a run's times.
+type compared struct {
+	by               string
+	verdict, control stats.Verdict
+}
+
+// interleaved compares runs to which something is done with runs that are left alone, in random order, round by round;
+// the control compares the latter among themselves. Wall time is what counts; CPU time is hardly disturbed by what else
+// the machine does.
+func interleaved(t testing.TB, rounds int, margin float64, measure func(done bool) result.Sample) []compared {
+	times := []struct {
+		by   string
+		time func(result.Sample) float64
+		race *stats.Race
+	}{
+		{by: "wall time", time: func(s result.Sample) float64 { return s.Seconds }},
+		{by: "CPU time", time: result.Sample.CPUSeconds},
+	}
+	seed := uint64(time.Now().UnixNano())
+	for i := range times {
+		var err error
+		times[i].race, err = stats.NewRace(stats.Design{
+			Seed: seed, Cells: []string{"alone", "done"}, Alpha: 0.05, Margin: margin, Precision: margin, Rounds: rounds,
+		})
+		require.NoError(t, err)
+	}
+	for !times[0].race.Done() {
+		round := times[0].race.Next() // the same of both
+		var samples []result.Sample
 		for _, block := range round {
 			for _, cell := range block {
-				seconds = append(seconds, measure(cell == 1))
+				samples = append(samples, measure(cell == 1))
 			}
 		}
-		require.NoError(t, race.Add(round, seconds))
+		for _, by := range times {
+			seconds := make([]float64, len(samples))
+			for i, sample := range samples {
+				seconds[i] = by.time(sample)
+			}
+			require.NoError(t, by.race.Add(round, seconds))
+		}
 	}
-	return race.Verdicts(0)[1], race.ControlVerdict()
+	var all []compared
+	for _, by := range times {
+		all = append(all, compared{by.by, by.race.Verdicts(0)[1], by.race.ControlVerdict()})
+	}
+	return all
 }
 
 // primesRun is what is run there: fixed work of all CPUs.
@@ -400,14 +430,14 @@ func limitOf(t testing.TB, seconds float64) int {
 	const guess = 100_000
 	took := math.Inf(1)
 	for range 5 {
-		took = min(took, scrapedRun(t, guess, false, func(string, <-chan struct{}) {}))
+		took = min(took, scrapedRun(t, guess, false, func(string, <-chan struct{}) {}).Seconds)
 	}
 	return int(guess * math.Sqrt(seconds/took))
 }
 
-// scrapedRun returns the seconds of a run, in a process of its own, and has it scraped meanwhile: scrape gets the
+// scrapedRun returns the sample of a run, in a process of its own, and has it scraped meanwhile: scrape gets the
 // address, "" where it does not serve, and ends soon after over is closed.
-func scrapedRun(t testing.TB, limit int, serve bool, scrape func(metrics string, over <-chan struct{})) float64 {
+func scrapedRun(t testing.TB, limit int, serve bool, scrape func(metrics string, over <-chan struct{})) result.Sample {
 	args := primesRun(limit)
 	if serve {
 		args = append(args, "--metrics-listen", "127.0.0.1:0")
@@ -438,14 +468,14 @@ func scrapedRun(t testing.TB, limit int, serve bool, scrape func(metrics string,
 	var doc result.Run
 	require.NoError(t, json.Unmarshal(out.Bytes(), &doc))
 	require.Len(t, doc.Samples, 1)
-	return doc.Samples[0].Seconds
+	return doc.Samples[0]
 }
 
 // BenchmarkMetrics compares runs of a second that serve their metrics, and are scraped once meanwhile, with runs
 // without, in b.N rounds.
 func BenchmarkMetrics(b *testing.B) {
 	limit := limitOf(b, 1)
-	verdict, control := interleaved(b, b.N, 0.005, func(on bool) float64 {
+	compared := interleaved(b, b.N, 0.005, func(on bool) result.Sample {
 		return scrapedRun(b, limit, on, func(metrics string, over <-chan struct{}) {
 			select {
 			case <-over:
@@ -462,10 +492,10 @@ func BenchmarkMetrics(b *testing.B) {
 			}
 		})
 	})
-	b.Logf("metrics on ÷ off: %s", verdict)
-	b.Logf("off ÷ off: %s", control)
-	b.ReportMetric(verdict.Typical.Ratio, "x-off")
-	b.ReportMetric(verdict.Typical.Lo, "x-off-low")
-	b.ReportMetric(verdict.Typical.Hi, "x-off-high")
+	for _, c := range compared {
+		b.Logf("metrics on ÷ off, by %s: %s; off ÷ off: %s", c.by, c.verdict, c.control)
+		unit := strings.ReplaceAll(c.by, " ", "-") + "-on/off"
+		b.ReportMetric(c.verdict.Typical.Ratio, unit)
+	}
 	b.ReportMetric(0, "ns/op")
 }
