@@ -6,7 +6,7 @@ FUZZTIME ?= 50000x
 # Rounds of the benchmarks: of those under a second, and of those of some seconds.
 ROUNDS ?= 15
 LONG_ROUNDS ?= 7
-SCRAPED_ROUNDS ?= 150
+SCRAPED_ROUNDS ?= 60
 # Matrices of the selftest: of equal cells, and with 2% more work.
 EQUAL ?= 40
 SLOWER ?= 10

@@ -338,7 +338,7 @@ func TestScrapeStorm(t *testing.T) {
 	limit := limitOf(t, seconds)
 	var answered, refused atomic.Int64
 	compared := interleaved(t, rounds, 0.01, func(storm bool) result.Sample {
-		return scrapedRun(t, limit, true, func(metrics string, over <-chan struct{}) {
+		return scrapedRun(t, primesRun(limit, 1), true, func(metrics string, over <-chan struct{}) {
 			var all sync.WaitGroup
 			for range clients {
 				if !storm {
@@ -426,10 +426,11 @@ func interleaved(t testing.TB, rounds int, margin float64, measure func(done boo
 	return all
 }
 
-// primesRun is what is run there: fixed work of all CPUs.
-func primesRun(limit int) []string {
+// primesRun is what is run there: fixed work of all CPUs. Before several samples there is a warm-up.
+func primesRun(limit, samples int) []string {
 	return []string{
-		"primes", "--limit", strconv.Itoa(limit), "--workers", "16", "--split", "dynamic", "--samples", "1", "--warmup", "0", "--format", "json",
+		"primes", "--limit", strconv.Itoa(limit), "--workers", "16", "--split", "dynamic", "--format", "json",
+		"--samples", strconv.Itoa(samples), "--warmup", strconv.Itoa(min(1, samples-1)),
 	}
 }
 
@@ -438,15 +439,14 @@ func limitOf(t testing.TB, seconds float64) int {
 	const guess = 100_000
 	var took []float64
 	for range 9 {
-		took = append(took, scrapedRun(t, guess, false, func(string, <-chan struct{}) {}).Seconds)
+		took = append(took, scrapedRun(t, primesRun(guess, 1), false, func(string, <-chan struct{}) {}).Seconds)
 	}
 	return int(guess * math.Sqrt(seconds/middle(took)))
 }
 
-// scrapedRun returns the sample of a run, in a process of its own, and has it scraped meanwhile: scrape gets the
-// address, "" where it does not serve, and ends soon after over is closed.
-func scrapedRun(t testing.TB, limit int, serve bool, scrape func(metrics string, over <-chan struct{})) result.Sample {
-	args := primesRun(limit)
+// scrapedRun returns the samples of a run as one, in a process of its own, and has it scraped meanwhile: scrape gets
+// the address, "" where it does not serve, and ends soon after over is closed.
+func scrapedRun(t testing.TB, args []string, serve bool, scrape func(metrics string, over <-chan struct{})) result.Sample {
 	if serve {
 		args = append(args, "--metrics-listen", "127.0.0.1:0")
 	}
@@ -475,22 +475,27 @@ func scrapedRun(t testing.TB, limit int, serve bool, scrape func(metrics string,
 	http.DefaultClient.CloseIdleConnections()
 	var doc result.Run
 	require.NoError(t, json.Unmarshal(out.Bytes(), &doc))
-	require.Len(t, doc.Samples, 1)
-	return doc.Samples[0]
+	var all result.Sample
+	for _, sample := range doc.Samples {
+		all.Seconds += sample.Seconds
+		all.UserSeconds += sample.UserSeconds
+		all.SystemSeconds += sample.SystemSeconds
+	}
+	return all
 }
 
-// BenchmarkMetrics compares runs of a second that serve their metrics, and are scraped once meanwhile, with runs
-// without, in b.N rounds.
+// BenchmarkMetrics compares runs that serve their metrics and are scraped each second with runs without, in b.N rounds.
+// A process has a warm-up of half a second, in which the first scrape comes, and four such samples with two scrapes.
 func BenchmarkMetrics(b *testing.B) {
-	limit := limitOf(b, 1)
+	args := primesRun(limitOf(b, 0.5), 4)
 	compared := interleaved(b, b.N, 0.005, func(on bool) result.Sample {
-		return scrapedRun(b, limit, on, func(metrics string, over <-chan struct{}) {
-			select {
-			case <-over:
-				return
-			case <-time.After(500 * time.Millisecond):
-			}
-			if on {
+		return scrapedRun(b, args, on, func(metrics string, over <-chan struct{}) {
+			for wait := 250 * time.Millisecond; on; wait = time.Second {
+				select {
+				case <-over:
+					return
+				case <-time.After(wait):
+				}
 				response, err := http.Get(metrics)
 				if err != nil {
 					return // the run is over
