@@ -10,6 +10,7 @@ import (
 	"io"
 	"path/filepath"
 	"strings"
+	"sync"
 
 	"gorun/internal/render"
 	"gorun/internal/result"
@@ -24,7 +25,10 @@ var (
 	script string
 )
 
-var pageTemplate = template.Must(template.New("page").Parse(pageText))
+// pageTemplate is parsed when a page is written: every start of gorun would pay for it.
+var pageTemplate = sync.OnceValue(func() *template.Template {
+	return template.Must(template.New("page").Parse(pageText))
+})
 
 // Options say what kind of page is written.
 type Options struct {
@@ -92,7 +96,7 @@ func Write(w io.Writer, inputs []Input, o Options) error {
 			p.Answer += " They have no cell in common."
 		}
 	}
-	if err := pageTemplate.Execute(w, p); err != nil {
+	if err := pageTemplate().Execute(w, p); err != nil {
 		return fmt.Errorf("cannot write the report: %w", err)
 	}
 	return nil

@@ -82,7 +82,7 @@ func TestTaken(t *testing.T) {
 	}}})
 	taken.Add(Sample{Seconds: 4, Quality: Quality{Verdict: Suspect, Signals: Signals{StealSeconds: &half}}})
 	values, err := ValuesOf(Numa{
-		Migrations: &NumaMigrations{Total: 10, SameCore: 1, SameLLC: 2, SameNode: 3, CrossNode: 4},
+		Migrations: &Migrations{Total: 10, SameCore: 1, SameLLC: 2, SameNode: 3, CrossNode: 4},
 		Load:       &NumaLoad{Requested: 60, CPUs: []NumaLoadCPU{{CPU: 3, Achieved: 59.5}}},
 	})
 	require.NoError(t, err)
