@@ -18,6 +18,7 @@ import (
 	"gorun/internal/linux"
 	"gorun/internal/matrix"
 	"gorun/internal/measure"
+	"gorun/internal/metrics"
 	"gorun/internal/render"
 	"gorun/internal/result"
 )
@@ -304,10 +305,7 @@ func (o *execOptions) watch(ctx context.Context, r launch.Request) (err error) {
 	if s.watcher, err = measure.OpenOutside(e.root, m.cpus); err != nil {
 		return err
 	}
-	if err := s.openJournal(o.output.out, false); err != nil {
-		return err
-	}
-	if err := s.journal.Write(result.Line{Header: s.run}); err != nil {
+	if err := s.start(o.output, metricsFlags{}, s.tally.worked, metrics.Info{Experiment: "exec", Version: version}); err != nil {
 		return err
 	}
 	r.Stdin, r.Stdout, r.Stderr = os.Stdin, os.Stdout, os.Stderr
