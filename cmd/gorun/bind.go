@@ -12,7 +12,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"gorun/internal/hint"
-	"gorun/internal/linux"
 	"gorun/internal/matrix"
 	"gorun/internal/measure"
 	"gorun/internal/metrics"
@@ -309,34 +308,15 @@ func (s *session) bindTrials(ctx context.Context, o *bindOptions, m machine, spe
 // bindTrial takes one trial. What disturbed it is on each of its samples.
 func (s *session) bindTrial(ctx context.Context, c process.Command, r process.BindRequest) ([]result.Sample, error) {
 	finish := s.watcher.Watch()
-	before, err := usedSoFar()
-	if err != nil {
-		return nil, err
-	}
 	samples, err := process.MeasureBind(ctx, c, r)
 	if err != nil {
 		return nil, err
 	}
-	after, err := usedSoFar()
-	if err != nil {
-		return nil, err
-	}
-	trial := result.Sample{UserSeconds: after - before, Placement: result.Placement{Verified: true}}
+	trial := result.Sample{Placement: result.Placement{Verified: true}}
 	finish(&trial)
 	for i := range samples {
 		samples[i].Quality.Signals = trial.Quality.Signals
 		measure.Judge(&samples[i], s.run.Cells[process.Bound].CPUs["cpus"].Count)
 	}
 	return samples, nil
-}
-
-// usedSoFar is the CPU time of this process and of those that it has waited for, in seconds: with that which they took
-// to start and to end, all of which is not other programs'.
-func usedSoFar() (float64, error) {
-	own, err := linux.ProcessUsage()
-	if err != nil {
-		return 0, err
-	}
-	children, err := linux.ChildrenUsage()
-	return own.UserSeconds + own.SystemSeconds + children.UserSeconds + children.SystemSeconds, err
 }

@@ -72,10 +72,12 @@ type reading struct {
 	pressure    *float64
 	migrations  *uint64
 	usage       *linux.Usage
+	ours        *float64 // CPU seconds of this process and of those that it has waited for
 }
 
-// OpenOutside watches what other processes than this one do: signals of the whole machine only. What the processes
-// themselves tell (switches, faults) is on the sample before its quality is judged.
+// OpenOutside watches samples that are taken by other processes, which this one starts and waits for: signals of the whole
+// machine only. What the processes themselves tell (switches, faults) is on the sample before its quality is judged. All
+// that they and this one used meanwhile, to start and to end too, is not other programs'.
 func OpenOutside(root fs.FS, cpus cpuset.Set) (*Watcher, error) {
 	proc, err := procfs.NewDefaultFS()
 	if err != nil {
@@ -90,7 +92,8 @@ func (w *Watcher) Watch() func(*result.Sample) {
 	canarySeconds, _ := canary(1)
 	before := w.read()
 	return func(s *result.Sample) {
-		w.fill(&s.Quality.Signals, before, w.read(), s.CPUSeconds()+s.LoadSeconds)
+		after := w.read()
+		w.fill(&s.Quality.Signals, before, after, ownSeconds(s, before, after))
 		s.Quality.Signals.CanarySeconds = &canarySeconds
 		if w.outside {
 			Judge(s, w.cpus.Len())
@@ -101,6 +104,15 @@ func (w *Watcher) Watch() func(*result.Sample) {
 		}
 		Judge(s, w.cpus.Len())
 	}
+}
+
+// ownSeconds is the CPU time between two readings that was not other programs': the sample's, with what its processes took
+// beside it where that is known, and the load's.
+func ownSeconds(s *result.Sample, before, after reading) float64 {
+	if ours := grown(before.ours, after.ours); ours != nil {
+		return *ours + s.LoadSeconds
+	}
+	return s.CPUSeconds() + s.LoadSeconds
 }
 
 func (w *Watcher) fill(sig *result.Signals, before, after reading, own float64) {
@@ -151,7 +163,9 @@ func (w *Watcher) read() reading {
 		}
 		r.steal, r.busy = &steal, &busy
 	}
-	if !w.outside {
+	if w.outside {
+		r.ours = readOurs()
+	} else {
 		w.readOwn(&r)
 	}
 	if throttled, err := cgroup.ReadThrottling(w.root); err == nil {
@@ -162,6 +176,19 @@ func (w *Watcher) read() reading {
 		r.pressure = &seconds
 	}
 	return r
+}
+
+func readOurs() *float64 {
+	own, err := linux.ProcessUsage()
+	if err != nil {
+		return nil
+	}
+	children, err := linux.ChildrenUsage()
+	if err != nil {
+		return nil
+	}
+	seconds := own.UserSeconds + own.SystemSeconds + children.UserSeconds + children.SystemSeconds
+	return &seconds
 }
 
 // readOwn reads what is counted for this process alone.

@@ -1,0 +1,39 @@
+package measure
+
+import (
+	"os"
+	"os/exec"
+	"runtime"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"gorun/internal/cpuset"
+	"gorun/internal/result"
+)
+
+// What the processes of a sample take to start and to end is not other programs'.
+func TestOwnSeconds(t *testing.T) {
+	s := &result.Sample{UserSeconds: 1, SystemSeconds: 0.5, LoadSeconds: 2}
+	at := func(seconds float64) reading { return reading{ours: &seconds} }
+	assert.InDelta(t, 3.5, ownSeconds(s, reading{}, reading{}), 1e-12)
+	assert.InDelta(t, 3.5, ownSeconds(s, reading{}, at(9)), 1e-12)
+	assert.InDelta(t, 6, ownSeconds(s, at(5), at(9)), 1e-12)
+}
+
+func TestOutsideKnowsItsChildren(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("read from Linux")
+	}
+	w, err := OpenOutside(os.DirFS("/"), cpuset.Of(0))
+	require.NoError(t, err)
+	before := w.read()
+	child := exec.Command("sh", "-c", "i=0; while [ $i -lt 100000 ]; do i=$((i+1)); done")
+	require.NoError(t, child.Run())
+	used := (child.ProcessState.UserTime() + child.ProcessState.SystemTime()).Seconds()
+	require.Positive(t, used)
+	ours := grown(before.ours, w.read().ours)
+	require.NotNil(t, ours)
+	assert.GreaterOrEqual(t, *ours+1e-6, used)
+}
