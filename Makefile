@@ -38,7 +38,7 @@ selftest: ## do the verdicts hold on this machine? EQUAL matrices of equal cells
 	$(GO) test ./cmd/gorun -run '^TestSelftest$$' -count=1 -v -timeout 60m -selftest-equal $(EQUAL) -selftest-slower $(SLOWER)
 
 .PHONY: exec-test
-exec-test: ## does gorun exec find the placement that is best by construction? (3 min)
+exec-test: ## does gorun exec find the placement that is best by construction? (20 s; 4 min on a busy machine)
 	$(GO) test ./cmd/gorun -run '^TestExecFindsTheBest$$' -count=1 -v -timeout 30m -exec-best
 
 .PHONY: prometheus-test
