@@ -91,7 +91,7 @@ func SeriesOf(run *result.Run) SeriesSet {
 	at := map[string]int{}
 	row := map[string]float64{}
 	titles := CellTitles(run)
-	if run.Matrix != nil && run.Matrix.Datum == "" && run.Experiment != "numa" {
+	if run.Matrix != nil && run.Experiment != "numa" && (run.Matrix.Datum == "" || run.Matrix.Datum == result.DatumMetric) {
 		d.value, set.What = "", "wall time"
 	}
 	for _, name := range titles {
@@ -107,9 +107,6 @@ func SeriesOf(run *result.Run) SeriesSet {
 			}
 			p.Seconds = ns / 1e9
 		}
-		if !(p.Seconds > 0 && p.Seconds < 1e18) { // nothing was measured, or it cannot be drawn
-			continue
-		}
 		n := 0
 		if s.Slot != nil && len(titles) > 0 {
 			if n = s.Cell; n < 0 || n >= len(titles) {
@@ -123,6 +120,9 @@ func SeriesOf(run *result.Run) SeriesSet {
 				at[name], row[name] = n, number(s, "row")
 				set.Series = append(set.Series, Series{Name: name})
 			}
+		}
+		if !(p.Seconds > 0 && p.Seconds < 1e18) { // nothing was measured, or it cannot be drawn; its series is there
+			continue
 		}
 		if s.Slot != nil {
 			p.At, p.Control = s.Elapsed, s.Control
