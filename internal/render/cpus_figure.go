@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"gorun/internal/result"
 )
@@ -69,7 +70,8 @@ func CPUStrip(run *result.Run) (Figure, bool) {
 
 	left, width := 0, float64(svgInside)
 	if len(strips) > 1 {
-		left, width = laneLeft, laneWidth
+		left = stripNames(strips, svgInside-len(cpus)*mapCell)
+		width -= float64(left)
 	}
 	cell := min(mapCell, width/float64(len(cpus)))
 	var b strings.Builder
@@ -80,7 +82,7 @@ func CPUStrip(run *result.Run) (Figure, bool) {
 		fmt.Fprintf(&b, `<g transform="translate(0 %d)">`+"\n", i*stripStep)
 		if len(strips) > 1 {
 			fmt.Fprintf(&b, `<g><title>%s</title><text x="-8" y="13" text-anchor="end">%s</text></g>`+"\n",
-				html.EscapeString(s.tell(cpus)), svgText(s.name, laneLeft-8, 6))
+				html.EscapeString(s.tell(cpus)), svgText(s.name, float64(left-8), 6))
 		}
 		b.WriteString(s.draw(cpus, cell, told) + "</g>\n")
 	}
@@ -93,6 +95,15 @@ func CPUStrip(run *result.Run) (Figure, bool) {
 	b.WriteString(svgScale(labels, "%", svgMargin+44, height))
 	f.SVG = svgFigure(f, cpuModel(run.Host), height+32, b.String())
 	return f, true
+}
+
+// stripNames is the width of the names: what the longest needs, if the cells leave so much.
+func stripNames(strips []strip, room int) int {
+	longest := 0
+	for _, s := range strips {
+		longest = max(longest, 6*utf8.RuneCountInString(s.name)+14)
+	}
+	return max(laneLeft, min(longest, room))
 }
 
 // stripsOf are those of the cells that have some, in order; or that of all samples, where there are no cells. The
