@@ -64,7 +64,7 @@ var experiments = [...]experiment{
 	},
 	{
 		name: "bind", title: bindTitle, blocks: bindBlocks, plan: bindPlan, bench: bindBench, ownCells: true,
-		found:   "Where the processes were:",
+		found:   "Where the processes were",
 		options: []string{"processes", "checks", "array_bytes", "passes", "trials"},
 		columns: []string{"process", "trial", "bound", "cpu", "deviations", "checks", "array_bytes", "passes"},
 	},
@@ -295,13 +295,17 @@ func shorten(list string, limit int) string {
 	return list[:strings.LastIndexByte(list[:limit], ',')+1] + "…"
 }
 
+// FindingsTitle is what a run's findings are about.
+func FindingsTitle(run *result.Run) string {
+	return cmp.Or(experimentOf(run.Experiment).found, "What limited this run")
+}
+
 // findingsBlock is what limited the run, or what else was found.
 func findingsBlock(run *result.Run, opts Options) string {
 	if len(run.Findings) == 0 {
 		return ""
 	}
-	about := cmp.Or(experimentOf(run.Experiment).found, "What limited this run:")
-	block := opts.paint(bold, about) + "\n"
+	block := opts.paint(bold, FindingsTitle(run)+":") + "\n"
 	for _, finding := range run.Findings {
 		block += paragraph("  - ", finding.Message, opts.columns())
 	}

@@ -48,21 +48,22 @@ type page struct {
 
 // section is one run of the page.
 type section struct {
-	Anchor, Name string
-	Answer       string
-	Open         bool // it goes on, or was killed
-	Partial      bool
-	Verdicts     table
-	Unsupported  table
-	Control      string
-	Findings     []result.Finding
-	Warnings     []result.Warning
-	Figures      []drawing
-	Quality      []table
-	Environment  table
-	Options      table
-	Command      string
-	Commands     table
+	Anchor, Name  string
+	Answer        string
+	Open          bool // it goes on, or was killed
+	Partial       bool
+	Verdicts      table
+	Unsupported   table
+	Control       string
+	Findings      []result.Finding
+	FindingsTitle string
+	Warnings      []result.Warning
+	Figures       []drawing
+	Quality       []table
+	Environment   table
+	Options       table
+	Command       string
+	Commands      table
 }
 
 // drawing is a figure of a section.
@@ -138,7 +139,8 @@ func sectionOf(anchor string, in Input) section {
 	s := section{
 		Anchor: anchor, Name: filepath.Base(in.File), Answer: answer(run), Open: !in.Ended, Partial: run.Partial,
 		Verdicts: verdicts(run), Unsupported: unsupported(run), Findings: run.Findings, Warnings: run.Warnings,
-		Quality: quality(run), Environment: environment(in), Options: options(run), Commands: commands(run),
+		FindingsTitle: render.FindingsTitle(run),
+		Quality:       quality(run), Environment: environment(in), Options: options(run), Commands: commands(run),
 	}
 	if run.Matrix != nil && run.Matrix.Control != nil {
 		s.Control = run.Matrix.Control.String()
