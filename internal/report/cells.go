@@ -75,6 +75,27 @@ func unsupported(run *result.Run) table {
 	return t
 }
 
+// lines are how to have the settings of a command without gorun, the best one first.
+func lines(run *result.Run) table {
+	t := table{
+		Name: "lines", Caption: "How to have each without gorun, the best first",
+		Head: headings("cell", "taskset", "numactl", "systemd", "Kubernetes"),
+	}
+	if run.Matrix == nil {
+		return t
+	}
+	for _, i := range run.Matrix.Ranking {
+		if i < 0 || i >= len(run.Cells) || run.Cells[i].Lines == nil { // a stranger's journal
+			continue
+		}
+		l := run.Cells[i].Lines
+		t.Rows = append(t.Rows, []cell{
+			words(run.Cells[i].Name), words(l.Taskset), words(l.Numactl), words(strings.Join(l.Systemd, "; ")), words(l.Kubernetes),
+		})
+	}
+	return t
+}
+
 func togetherOf(run *result.Run) func(x float64) string {
 	var medians []float64
 	for _, c := range run.Cells {

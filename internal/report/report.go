@@ -54,6 +54,7 @@ type section struct {
 	Partial       bool
 	Verdicts      table
 	Unsupported   table
+	Lines         table
 	Control       string
 	Findings      []result.Finding
 	FindingsTitle string
@@ -138,7 +139,7 @@ func sectionOf(anchor string, in Input) section {
 	run := in.Run
 	s := section{
 		Anchor: anchor, Name: filepath.Base(in.File), Answer: answer(run), Open: !in.Ended, Partial: run.Partial,
-		Verdicts: verdicts(run), Unsupported: unsupported(run), Findings: run.Findings, Warnings: run.Warnings,
+		Verdicts: verdicts(run), Unsupported: unsupported(run), Lines: lines(run), Findings: run.Findings, Warnings: run.Warnings,
 		FindingsTitle: render.FindingsTitle(run),
 		Quality:       quality(run), Environment: environment(in), Options: options(run), Commands: commands(run),
 	}

@@ -345,3 +345,18 @@ func TestDisturbances(t *testing.T) {
 		}
 	}
 }
+
+func TestLinesOfSettings(t *testing.T) {
+	run := &result.Run{
+		Matrix: &result.Matrix{Ranking: []int{1, 0, 2, 9, -1}},
+		Cells: []result.Cell{
+			{Name: "unbound", Lines: &result.Lines{}},
+			{Name: "one-llc", Lines: &result.Lines{Taskset: "taskset -c 0-3", Systemd: []string{"CPUAffinity=0-3", "Nice=5"}}},
+			{Name: "foreign"},
+		},
+	}
+	rows := lines(run).Rows
+	require.Len(t, rows, 2)
+	assert.Equal(t, []cell{words("one-llc"), words("taskset -c 0-3"), {}, words("CPUAffinity=0-3; Nice=5"), {}}, rows[0])
+	assert.Empty(t, lines(&result.Run{}).Rows)
+}
