@@ -148,24 +148,35 @@ func (o *execOptions) machineHere() (m machine, mems cpuset.Set, err error) {
 	return m, mems, err
 }
 
-// setting is what the flags come to. Where none asks for CPUs, the machine is not even read: a command is to start at once.
-func (o *execOptions) setting() (s launch.Setting, err error) {
-	if o.flags.Changed("cpus") || o.machine.ignoreAffinity || o.placement != "" {
-		m, mems, err := o.machineHere()
-		if err != nil {
-			return s, err
-		}
-		if !m.cpus.Equal(m.Allowed()) {
-			s.CPUs = m.cpus
-		}
-		if o.placement != "" {
-			p, err := launch.LookupPlacement(m.Machine, m.cpus, mems, o.placement)
-			if err != nil {
-				return s, usageError{err}
-			}
-			s = p.Setting()
-		}
+// place is where the flags put the command. Where none asks for CPUs, the machine is not even read: a command is to start
+// at once.
+func (o *execOptions) place() (p launch.Placement, err error) {
+	if !o.flags.Changed("cpus") && !o.machine.ignoreAffinity && o.placement == "" {
+		return p, nil
 	}
+	m, mems, err := o.machineHere()
+	if err != nil {
+		return p, err
+	}
+	if o.placement != "" {
+		if p, err = launch.LookupPlacement(m.Machine, m.cpus, mems, o.placement); err != nil {
+			return p, usageError{err}
+		}
+		return p, nil
+	}
+	if !m.cpus.Equal(m.Allowed()) {
+		p.CPUs = m.cpus
+	}
+	return p, nil
+}
+
+// setting is what the flags come to.
+func (o *execOptions) setting() (s launch.Setting, err error) {
+	p, err := o.place()
+	if err != nil {
+		return s, err
+	}
+	s = p.Setting()
 	if o.mempolicy != "" {
 		if s.Mempolicy, s.Nodes, err = linux.ParseMempolicy(o.mempolicy); err != nil {
 			return s, usageError{fmt.Errorf("--mempolicy %s: %w", o.mempolicy, err)}
@@ -219,18 +230,12 @@ func (o *execOptions) spec(r launch.Request) execSpec {
 }
 
 func (o *execOptions) dryRun(r launch.Request) (*result.Plan, error) {
-	lines := r.Lines()
-	if o.placement != "" {
-		m, mems, err := o.machineHere()
-		if err != nil {
-			return nil, err
-		}
-		p, err := launch.LookupPlacement(m.Machine, m.cpus, mems, o.placement)
-		if err != nil {
-			return nil, usageError{err}
-		}
-		lines.Kubernetes = p.Kubernetes
+	p, err := o.place()
+	if err != nil {
+		return nil, err
 	}
+	lines := r.Lines()
+	lines.Kubernetes = p.Kubernetes
 	return &result.Plan{
 		Schema: result.Schema, Tool: tool(), Experiment: "exec", Spec: o.spec(r), CPUs: r.CPUs.String(),
 		Placement: r.Setting.String(), Lines: &lines,
@@ -330,7 +335,7 @@ func (o *execOptions) watch(ctx context.Context, r launch.Request) (err error) {
 	}
 	s.run.Summary = result.Summarise(s.run.Samples)
 	output := o.output
-	if !o.stat && !o.flags.Changed("format") {
+	if !o.stat && o.metric == "" && !o.flags.Changed("format") {
 		output.format = ""
 	}
 	if err := s.finish(ctx, output, metricsFlags{}, false); err != nil {
