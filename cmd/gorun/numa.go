@@ -103,7 +103,8 @@ func newNuma(e env, runF func(context.Context, *numaOptions) error) *cobra.Comma
 	flags.IntVar(&o.repetitions, "repetitions", numaRepetitions, "repetitions of a sample")
 	flags.IntVar(&o.nice, "nice", 0, "nice value of the probe and of the load, -20 to 19")
 	flags.Lookup("nice").DefValue = ""
-	flags.Var(&o.precision, "precision", "width of the interval at which a row has been sampled enough")
+	flags.Var(&o.precision, "precision", "width of the interval at which a row has been sampled enough; given without\n"+
+		"--samples, rounds go on until all rows have, or the budget is over")
 	flags.Var(&o.margin, "margin", "a difference up to this is none")
 	flags.StringVar(&o.svg, "svg", "", "draw the times into this `file`: over the sizes of the buffer, or by node")
 	o.sampling.register(cmd)
@@ -133,7 +134,7 @@ type numaSpec struct {
 	Blocks      bool    `json:"blocks"`
 	Nice        *int    `json:"nice"`
 	CPUs        string  `json:"cpus"`
-	Samples     int     `json:"samples"`
+	Samples     int     `json:"samples"` // 0: as many as are needed
 	Budget      float64 `json:"budget_seconds"`
 }
 
@@ -158,7 +159,19 @@ func (o *numaOptions) validate() error {
 	case o.changed("nice") && (o.nice < linux.MinNice || o.nice > linux.MaxNice):
 		return usagef("--nice %d: nice values go from -20 to 19", o.nice)
 	}
+	if o.changed("precision") && o.blocks {
+		return usageError{hint.With(errors.New("--precision is of what is judged, and with --blocks nothing is"),
+			"leave one of them out")}
+	}
 	return errors.Join(o.sampling.validate(), o.metrics.validate())
+}
+
+// rounds is how many all rows take in turns; 0: until all can be told.
+func (o *numaOptions) rounds() int {
+	if o.changed("precision") && !o.changed("samples") {
+		return 0
+	}
+	return o.sampling.samples
 }
 
 // prepare makes the run: its rows, and those of them that can be measured as its cells.
@@ -223,7 +236,7 @@ func (o *numaOptions) design(m machine, rows []result.NumaRow) (*result.Run, err
 	}
 	spec := numaSpec{
 		Load: o.load, Buffer: o.buffer, Pages: o.pages, Access: o.access, Accesses: o.accesses, Repetitions: o.repetitions,
-		PreferredBy: o.preferredBy, Full: o.full, Blocks: o.blocks, CPUs: m.cpus.String(), Samples: o.sampling.samples,
+		PreferredBy: o.preferredBy, Full: o.full, Blocks: o.blocks, CPUs: m.cpus.String(), Samples: o.rounds(),
 		Budget: o.sampling.budget.Seconds(),
 	}
 	if o.changed("nice") {
@@ -235,7 +248,7 @@ func (o *numaOptions) design(m machine, rows []result.NumaRow) (*result.Run, err
 		Started: o.env.now().UTC().Format(time.RFC3339Nano), NumaRows: rows, Caches: caches,
 		Matrix: &result.Matrix{
 			Title: "NUMA placement", Alpha: matrixAlpha, Margin: float64(o.margin), Precision: float64(o.precision),
-			Rounds: o.sampling.samples, Budget: o.sampling.budget.Seconds(),
+			Rounds: o.rounds(), Budget: o.sampling.budget.Seconds(),
 		},
 		Samples: []result.Sample{}, Findings: []result.Finding{}, Warnings: []result.Warning{},
 	}

@@ -189,7 +189,7 @@ func (p *numaParent) course() result.Course {
 	case p.o.loadOnly:
 		return result.Course{Duration: p.o.duration.Seconds()}
 	case p.board != nil:
-		return result.Course{Samples: f.samples * p.board.Round(), Budget: f.budget.Seconds()}
+		return result.Course{Samples: p.o.rounds() * p.board.Round(), Budget: f.budget.Seconds()}
 	default:
 		return result.Course{Samples: f.samples * len(p.s.run.Cells), Budget: f.budget.Seconds()}
 	}
@@ -288,10 +288,14 @@ func (p *numaParent) watchLoad(ctx context.Context) error {
 // explain adds what the rows' samples tell beyond their verdicts.
 func (p *numaParent) explain() {
 	run := p.s.run
-	if p.board != nil && !run.Partial && p.board.Rounds() < p.o.sampling.samples && !p.board.Done() {
+	if p.board != nil && !run.Partial && !p.board.Done() {
+		message := fmt.Sprintf("the budget ended after %d of %d samples of each row", p.board.Rounds(), p.o.rounds())
+		if p.o.rounds() == 0 {
+			message = fmt.Sprintf("the budget ended after %d samples of each row, before all could be told", p.board.Rounds())
+		}
 		run.Warnings = append(run.Warnings, result.Warning{
 			Code:    "budget",
-			Message: fmt.Sprintf("the budget ended after %d of %d samples of each row", p.board.Rounds(), p.o.sampling.samples),
+			Message: message,
 			Hint:    "give --samples for a fixed number, or a longer --budget",
 		})
 	}
