@@ -195,6 +195,7 @@ func (o *bindOptions) design(m machine, spec bindSpec) *result.Run {
 			Title: "Processes bound to CPUs", Baseline: process.Unbound, Alpha: matrixAlpha, Margin: float64(o.margin),
 			Precision: matrixPrecision, Rounds: spec.Trials,
 			Order: result.Order{
+				Design: result.Pairs,
 				Method: "pairs of a bound and an unbound trial, the order within each left to chance; what is compared of a" +
 					" trial is the mean time of its processes' sums; no control",
 				BlockCells: 2,
@@ -253,7 +254,10 @@ func runBind(ctx context.Context, o *bindOptions) (err error) {
 	if err := s.bindTrials(ctx, o, m, spec); err != nil {
 		return err
 	}
-	process.JudgeBind(s.run)
+	if err := matrix.Judge(s.run); err != nil {
+		return err
+	}
+	s.run.Findings = process.Deviations(s.run.Samples)
 	if err := draw(); err != nil {
 		return err
 	}

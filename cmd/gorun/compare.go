@@ -12,7 +12,6 @@ import (
 
 	"gorun/internal/hint"
 	"gorun/internal/matrix"
-	"gorun/internal/process"
 	"gorun/internal/render"
 	"gorun/internal/result"
 	"gorun/internal/stats"
@@ -141,18 +140,8 @@ func (o *compareOptions) judge(side matrix.Side) error {
 	if err != nil {
 		return err
 	}
-	switch {
-	case side.Run.Matrix != nil && side.Run.Experiment == "bind" && len(side.Run.Cells) == 2:
-		process.JudgeBind(side.Run)
-	case side.Run.Matrix != nil:
-		board, err := matrix.NewBoard(side.Run)
-		if err == nil {
-			err = board.Replay()
-		}
-		if err != nil {
-			return fmt.Errorf("%s: %w", side.File, err)
-		}
-		board.Judge()
+	if err := matrix.Judge(side.Run); err != nil {
+		return fmt.Errorf("%s: %w", side.File, err)
 	}
 	if err := format.Write(o.env.stdout, side.Run, o.env.show); err != nil {
 		return err

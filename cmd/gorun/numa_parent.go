@@ -41,6 +41,7 @@ func (p *numaParent) arrange() (err error) {
 	case m == nil || p.o.loadOnly:
 	case p.o.blocks:
 		m.Order = result.Order{
+			Design:     result.Rows,
 			Method:     "row by row: what drifts meanwhile falls on the rows, so none is judged",
 			BlockCells: 1,
 		}

@@ -50,6 +50,10 @@ func Compare(a, b Side, across []string, force bool) (*result.Comparison, error)
 			return nil, hint.With(fmt.Errorf("%s is no matrix: repeats within one process cannot be compared with another's",
 				side.File), "measure both with gorun matrix --out")
 		}
+		if side.Run.Matrix.Order.Design == result.Rows {
+			return nil, hint.With(fmt.Errorf("%s has all samples of a row after each other: what drifted meanwhile cannot be "+
+				"told from a difference", side.File), "measure both without --blocks")
+		}
 	}
 	if a.Run.Experiment != b.Run.Experiment {
 		return nil, fmt.Errorf("%w: %s is of gorun %s and %s of gorun %s", ErrDiffer, a.File, a.Run.Experiment, b.File,
@@ -65,16 +69,10 @@ func Compare(a, b Side, across []string, force bool) (*result.Comparison, error)
 		Schema: result.Schema, Experiment: a.Run.Experiment, A: origin(a), B: origin(b),
 		Differences: differences, Forced: len(unmeant) > 0, Unmeant: names(unmeant),
 	}
-	boards := [2]*Board{}
-	for i, run := range []*result.Run{a.Run, b.Run} {
-		var err error
-		if boards[i], err = NewBoard(run); err == nil {
-			err = boards[i].Replay()
+	for _, side := range []Side{a, b} {
+		if err := Judge(side.Run); err != nil {
+			return nil, fmt.Errorf("%s: %w", side.File, err)
 		}
-		if err != nil {
-			return nil, fmt.Errorf("%s: %w", []string{a.File, b.File}[i], err)
-		}
-		boards[i].Judge()
 	}
 	if a.Run.Matrix.Warmup != b.Run.Matrix.Warmup {
 		c.Warnings = append(c.Warnings, result.Warning{
@@ -257,7 +255,7 @@ func sessionOf(run *result.Run, cell int) stats.Session {
 	var s stats.Session
 	cpus := run.Cells[cell].CPUs["cpus"].Count
 	watched := 0.0 // CPU time
-	for _, sample := range run.Samples {
+	for _, sample := range units(run) {
 		if sample.Slot == nil || sample.Cell != cell || sample.Control || sample.Quality.Verdict == result.Invalid {
 			continue
 		}
@@ -286,12 +284,13 @@ const tick = 0.010
 func paired(run *result.Run, cell int) (seconds, baseline []float64) {
 	type place struct{ round, block int }
 	base := map[place]float64{}
-	for _, s := range run.Samples {
-		if s.Slot != nil && s.Cell == run.Matrix.Baseline && !s.Control {
+	samples := units(run)
+	for _, s := range samples {
+		if s.Slot != nil && s.Cell == run.Matrix.Baseline && !s.Control && s.Quality.Verdict != result.Invalid {
 			base[place{s.Round, s.Block}] = run.Matrix.Time(s)
 		}
 	}
-	for _, s := range run.Samples {
+	for _, s := range samples {
 		if s.Slot == nil || s.Cell != cell || s.Control || s.Quality.Verdict == result.Invalid {
 			continue
 		}

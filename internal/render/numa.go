@@ -180,15 +180,15 @@ func numaTitle(run *result.Run, options spec) (title string, parts []string) {
 	if by != "" {
 		parts = append(parts, "nodes preferred by "+text.Snip(by, 16, "…"))
 	}
-	if m := run.Matrix; m != nil && !numaUnjudged(run, options) {
+	if m := run.Matrix; m != nil && !numaUnjudged(run) {
 		parts = append(parts, "margin "+share(m.Margin), "alpha "+share(m.Alpha))
 	}
 	return title, parts
 }
 
 // numaUnjudged tells whether the rows are not to be compared.
-func numaUnjudged(run *result.Run, options spec) bool {
-	return run.Matrix == nil || options.text("blocks") != ""
+func numaUnjudged(run *result.Run) bool {
+	return run.Matrix == nil || run.Matrix.Order.Design == result.Rows
 }
 
 // numaBlocks are the table as the RFC has it, what is found of each row, and how the figures came about.
@@ -202,7 +202,7 @@ func numaBlocks(run *result.Run, options spec, opts Options) []string {
 		unsupportedNotes(plainRows(rows), opts),
 		numaVerdicts(run, rows, options, opts),
 	}
-	if !numaUnjudged(run, options) {
+	if !numaUnjudged(run) {
 		blocks = append(blocks, controlBlock(run, opts))
 	}
 	some := measured(rows)
@@ -221,7 +221,7 @@ func numaVerdicts(run *result.Run, rows []probed, options spec, opts Options) st
 	columns, cells := numaColumns(plainRows(rows), 0)
 	columns = append(columns, right("ns/access"))
 	lines := make([]judged, len(rows))
-	unjudged := numaUnjudged(run, options)
+	unjudged := numaUnjudged(run)
 	for i, row := range rows {
 		ns := none
 		if len(row.samples) > 0 {
@@ -250,7 +250,7 @@ func numaVerdicts(run *result.Run, rows []probed, options spec, opts Options) st
 		return judgedGrid(columns, "verdict", lines, opts)
 	}
 	block := grid(columns, cells)
-	if options.text("blocks") != "" {
+	if run.Matrix != nil && run.Matrix.Order.Design == result.Rows {
 		block += paragraph("  ", "Nothing is judged: with --blocks all samples of a row follow each other, and what"+
 			" changes while the run goes on cannot be told from a difference between rows.", opts.columns()-2)
 	}

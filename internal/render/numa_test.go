@@ -243,7 +243,7 @@ func wideNumaRun() *result.Run {
 // numaBlocksRun was taken row by row.
 func numaBlocksRun() *result.Run {
 	run := numaOf(2, floating(nil))
-	run.Matrix.Control = nil
+	run.Matrix.Control, run.Matrix.Order.Design = nil, result.Rows
 	run.Spec = numaSpec{Load: 60, Buffer: "64MiB", Blocks: true}
 	for round := range 2 {
 		numaRound(run, round, func(row result.NumaRow) float64 { return 1.5 + float64(row.Row) }, nil)

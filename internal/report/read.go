@@ -55,19 +55,16 @@ func judge(run *result.Run, footer *result.Footer) {
 		}
 		return
 	}
-	board, err := matrix.NewBoard(run)
+	err := matrix.Judge(run)
 	if err == nil {
-		err = board.Replay()
+		return
 	}
-	switch {
-	case err == nil:
-		board.Judge()
-	case footer != nil && len(footer.Cells) == len(run.Cells):
+	if footer != nil && len(footer.Cells) == len(run.Cells) {
 		run.Cells = footer.Cells
-	default:
-		run.Warnings = append(run.Warnings, result.WarningOf("no-verdicts", "the cells cannot be judged", err))
-		summarise(run)
+		return
 	}
+	run.Warnings = append(run.Warnings, result.WarningOf("no-verdicts", "the cells cannot be judged", err))
+	summarise(run)
 }
 
 // summarise sums up the samples of each cell.

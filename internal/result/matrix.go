@@ -81,10 +81,17 @@ func (r *Run) Rank() []int {
 // Order says how the samples follow each other. All rounds can be had again from the run's seed; the samples tell their
 // places.
 type Order struct {
-	Method     string  `json:"method"`      // in words
-	BlockCells int     `json:"block_cells"` // most cells that share one sample of the baseline
-	First      [][]int `json:"first"`       // the first round, block by block; the number of cells stands for the control
+	Design     string  `json:"design,omitempty"` // Pairs or Rows; none: randomised complete blocks
+	Method     string  `json:"method"`           // in words
+	BlockCells int     `json:"block_cells"`      // most cells that share one sample of the baseline
+	First      [][]int `json:"first"`            // the first round, block by block; the number of cells stands for the control
 }
+
+// The designs beside randomised complete blocks.
+const (
+	Pairs = "pairs" // a fixed number of trials of each cell, each of one round beside the baseline's; no control
+	Rows  = "rows"  // all samples of a cell, then all of the next: nothing can be judged
+)
 
 // Column is a column of a matrix's table that shows a flag.
 type Column struct {

@@ -1,0 +1,129 @@
+package matrix
+
+import (
+	"fmt"
+	"slices"
+
+	"gorun/internal/result"
+	"gorun/internal/stats"
+)
+
+// judges are how the cells of a design are judged. To add a design, name it in result and add its row.
+var judges = map[string]func(*result.Run) error{
+	"":           judgeBlocks,
+	result.Pairs: judgePairs,
+	result.Rows:  sumUp,
+}
+
+// Judge puts the verdicts and summaries on the cells of a run, by its design: the same samples have the same, whether
+// they were taken just now or read from a journal. A run without cells to compare is left as it is.
+func Judge(run *result.Run) error {
+	if run.Matrix == nil {
+		return nil
+	}
+	judge, known := judges[run.Matrix.Order.Design]
+	if !known {
+		return fmt.Errorf("the design %q is none that this gorun knows", run.Matrix.Order.Design)
+	}
+	return judge(run)
+}
+
+func judgeBlocks(run *result.Run) error {
+	board, err := NewBoard(run)
+	if err != nil {
+		return err
+	}
+	if err := board.Replay(); err != nil {
+		return err
+	}
+	board.Judge()
+	return nil
+}
+
+// judgePairs compares the trials of each round: the cell's and the baseline's, taken one after the other, are a pair.
+// The verdict is that of stats.Pairs, with its limits; a cell of which a sample is invalid has none.
+func judgePairs(run *result.Run) error {
+	if err := sumUp(run); err != nil {
+		return err
+	}
+	m := run.Matrix
+	design := stats.SessionsDesign{
+		Comparisons: len(run.Cells) - 1, Alpha: m.Alpha, Margin: m.Margin, Precision: m.Precision,
+	}
+	for i := range run.Cells {
+		if i == m.Baseline {
+			continue
+		}
+		seconds, baseline := paired(run, i)
+		verdict := stats.Pairs(seconds, baseline, design)
+		invalid := slices.IndexFunc(run.Samples, func(s result.Sample) bool {
+			return s.Cell == i && s.Quality.Verdict == result.Invalid
+		})
+		if invalid >= 0 {
+			verdict = stats.InvalidVerdict(reason(run.Samples[invalid]))
+		}
+		if n := len(run.Samples); verdict.MoreRounds > 0 {
+			verdict.MoreSeconds = run.Samples[n-1].Elapsed / float64(verdict.Rounds) * float64(verdict.MoreRounds)
+		}
+		run.Cells[i].Verdict, run.Cells[i].Words = &verdict, verdict.String()
+	}
+	return nil
+}
+
+// sumUp puts the summaries on the cells, and no verdicts.
+func sumUp(run *result.Run) error {
+	m := run.Matrix
+	if m.Baseline < 0 || m.Baseline >= len(run.Cells) {
+		return fmt.Errorf("the baseline is cell %d of %d", m.Baseline, len(run.Cells))
+	}
+	for _, s := range run.Samples {
+		if s.Slot == nil || s.Cell < 0 || s.Cell >= len(run.Cells) {
+			return fmt.Errorf("sample %d is of no cell", s.Index)
+		}
+	}
+	of := make([][]result.Sample, len(run.Cells))
+	for _, s := range units(run) {
+		if s.Quality.Verdict != result.Invalid {
+			s.Seconds = m.Time(s)
+			of[s.Cell] = append(of[s.Cell], s)
+		}
+	}
+	for i := range of {
+		run.Cells[i].Summary = result.Summarise(of[i])
+	}
+	return nil
+}
+
+// units are what is compared: the samples, or in pairs the trials. The samples of a trial were taken at once, and its
+// time is their mean. A trial of which one was cut short tells nothing, and is none.
+func units(run *result.Run) []result.Sample {
+	if run.Matrix.Order.Design != result.Pairs {
+		return run.Samples
+	}
+	type trial struct{ cell, round int }
+	at := map[trial]int{}
+	var trials []result.Sample
+	var counts []int
+	for _, s := range run.Samples {
+		if s.Slot == nil {
+			continue
+		}
+		i, begun := at[trial{s.Cell, s.Round}]
+		if !begun {
+			at[trial{s.Cell, s.Round}] = len(trials)
+			trials, counts = append(trials, s), append(counts, 1)
+			continue
+		}
+		t := &trials[i]
+		t.Seconds += s.Seconds
+		t.Partial = t.Partial || s.Partial
+		if s.Quality.Verdict == result.Invalid {
+			t.Quality.Verdict, t.Quality.Reasons = s.Quality.Verdict, s.Quality.Reasons
+		}
+		counts[i]++
+	}
+	for i := range trials {
+		trials[i].Seconds /= float64(counts[i])
+	}
+	return slices.DeleteFunc(trials, func(t result.Sample) bool { return t.Partial })
+}

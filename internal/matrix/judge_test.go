@@ -1,0 +1,172 @@
+package matrix_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"gorun/internal/hint"
+	"gorun/internal/matrix"
+	"gorun/internal/result"
+	"gorun/internal/stats"
+)
+
+// The cells of trialsRun.
+const (
+	apart = iota // the baseline
+	together
+)
+
+// trialsRun has two samples in each trial, taken at once; their mean in trial i is base(i) and cell(i).
+func trialsRun(rounds int, base, cell func(trial int) float64) *result.Run {
+	run := &result.Run{
+		Schema: result.Schema, Experiment: "trials",
+		Matrix: &result.Matrix{
+			Alpha: 0.05, Margin: 0.02, Precision: 0.02, Baseline: apart, Order: result.Order{Design: result.Pairs},
+		},
+		Cells: []result.Cell{
+			apart:    {Name: "apart", Flags: map[string]string{"placement": "apart"}},
+			together: {Name: "together", Flags: map[string]string{"placement": "together"}},
+		},
+	}
+	for trial := range rounds {
+		for i, mean := range [...]func(int) float64{apart: base, together: cell} {
+			for _, part := range []float64{0.5, 1.5} {
+				run.Samples = append(run.Samples, result.Sample{
+					Index: len(run.Samples), Seconds: part * mean(trial), Quality: result.Quality{Verdict: result.Valid},
+					Slot: &result.Slot{Cell: i, Round: trial, Elapsed: 0.1 * float64(len(run.Samples)+1)},
+				})
+			}
+		}
+	}
+	return run
+}
+
+func steady(seconds float64) func(int) float64 { return func(int) float64 { return seconds } }
+
+// The datum is the mean over the processes of a trial, and the pairs are those of one number, whatever changed
+// between.
+func TestJudgePairs(t *testing.T) {
+	drift := func(trial int) float64 { return 0.01 * float64(1+trial*trial) }
+	run := trialsRun(10, drift, func(trial int) float64 { return 0.9 * drift(trial) })
+	require.NoError(t, matrix.Judge(run))
+	v := run.Cells[together].Verdict
+	require.NotNil(t, v)
+	assert.Equal(t, stats.Faster, v.Kind)
+	assert.InDelta(t, 0.9, v.Typical.Ratio, 1e-9)
+	assert.Equal(t, 10, v.Rounds)
+	assert.Equal(t, v.String(), run.Cells[together].Words)
+	assert.Nil(t, run.Cells[apart].Verdict)
+	require.NotNil(t, run.Cells[apart].Summary)
+	assert.Equal(t, 10, run.Cells[apart].Summary.Samples)
+	assert.InDelta(t, 0.01*82, run.Cells[apart].Summary.Seconds.Max, 1e-9)
+	assert.InDelta(t, 0.9*0.01, run.Cells[together].Summary.Seconds.Min, 1e-9)
+
+	// Judged again, it says the same.
+	before := *run.Cells[together].Verdict
+	require.NoError(t, matrix.Judge(run))
+	assert.Equal(t, before, *run.Cells[together].Verdict)
+}
+
+// What cannot be told yet tells how long it takes on.
+func TestJudgePairsMore(t *testing.T) {
+	run := trialsRun(10, steady(1), func(trial int) float64 { return 1 + 0.05*float64(trial%5-2) })
+	require.NoError(t, matrix.Judge(run))
+	v := run.Cells[together].Verdict
+	require.Equal(t, stats.CantTell, v.Kind)
+	require.Positive(t, v.MoreRounds)
+	assert.InDelta(t, 0.4*float64(v.MoreRounds), v.MoreSeconds, 1e-9, "a pair of trials took 0.4 s")
+}
+
+// A trial that was cut short, or has no partner, says nothing of bound against unbound; a run without samples neither.
+func TestJudgePairsCutShort(t *testing.T) {
+	run := trialsRun(10, steady(1), steady(0.5))
+	for i := range 2 {
+		run.Samples[len(run.Samples)-1-i].Partial = true
+	}
+	require.NoError(t, matrix.Judge(run))
+	assert.Equal(t, 9, run.Cells[together].Verdict.Rounds)
+	assert.Equal(t, 9, run.Cells[together].Summary.Samples)
+	assert.Equal(t, 10, run.Cells[apart].Summary.Samples)
+
+	run.Samples = nil
+	require.NoError(t, matrix.Judge(run))
+	assert.Equal(t, "can't tell: too few rounds", run.Cells[together].Words)
+	assert.Nil(t, run.Cells[together].Summary)
+}
+
+// Which of the two came first changes nothing.
+func TestJudgePairsOrder(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		times := rapid.SliceOfN(rapid.Float64Range(0.1, 1), 14, 14).Draw(t, "times")
+		run := trialsRun(7, func(i int) float64 { return times[i] }, func(i int) float64 { return times[7+i] })
+		require.NoError(t, matrix.Judge(run))
+		want := *run.Cells[together].Verdict
+		last := run.Samples[len(run.Samples)-1].Slot.Elapsed
+		run.Samples = rapid.Permutation(run.Samples).Draw(t, "order")
+		run.Samples[len(run.Samples)-1].Slot.Elapsed = last
+		require.NoError(t, matrix.Judge(run))
+		got := *run.Cells[together].Verdict
+		assert.InDelta(t, want.Typical.Ratio, got.Typical.Ratio, 1e-9)
+		assert.Equal(t, want.Kind, got.Kind)
+	})
+}
+
+// A cell of which a sample is invalid has no verdict, and the trial no time.
+func TestJudgePairsInvalid(t *testing.T) {
+	run := trialsRun(10, steady(1), steady(0.5))
+	run.Samples[3].Quality = result.Quality{Verdict: result.Invalid, Reasons: []string{"it was elsewhere"}}
+	require.NoError(t, matrix.Judge(run))
+	assert.Equal(t, "invalid: it was elsewhere", run.Cells[together].Words)
+	assert.Equal(t, 9, run.Cells[together].Summary.Samples)
+}
+
+// Two such runs are compared trial by trial: the mean of what ran at once, not each by itself.
+func TestComparePairs(t *testing.T) {
+	wave := func(of float64) func(int) float64 {
+		return func(trial int) float64 { return of * (1 + 0.001*float64(trial%5)) }
+	}
+	a := matrix.Side{File: "a", Run: trialsRun(40, wave(1), wave(0.9))}
+	b := matrix.Side{File: "b", Run: trialsRun(40, wave(1), wave(1.2))}
+	c := compare(t, a, b)
+	require.Len(t, c.Cells, 2)
+	assert.Equal(t, stats.Same, c.Cells[apart].Verdict.Kind)
+	assert.InDelta(t, 1.004, c.Cells[apart].SecondsA.Max, 1e-9)
+	assert.Equal(t, stats.Slower, c.Cells[together].Verdict.Kind)
+	assert.InDelta(t, 1.2/0.9, c.Cells[together].Verdict.Typical.Ratio, 0.001)
+	assert.InDelta(t, 1.2/0.9, c.Cells[together].Relative.Typical.Ratio, 0.001)
+	assert.Contains(t, c.Cells[together].VerdictA, "faster")
+}
+
+// Rows that were taken one after the other are summed up and not judged, alone and against another run.
+func TestJudgeRows(t *testing.T) {
+	run := trialsRun(10, steady(1), steady(0.5))
+	run.Matrix.Order.Design = result.Rows
+	require.NoError(t, matrix.Judge(run))
+	assert.Equal(t, 20, run.Cells[apart].Summary.Samples)
+	assert.InDelta(t, 0.5, run.Cells[together].Summary.Seconds.Mean, 1e-9)
+	assert.Nil(t, run.Cells[together].Verdict)
+	_, err := matrix.Compare(matrix.Side{File: "a", Run: run}, matrix.Side{File: "b", Run: run}, nil, true)
+	require.ErrorContains(t, err, "a has all samples of a row after each other")
+	assert.Equal(t, "measure both without --blocks", hint.Of(err))
+}
+
+func TestJudgeRefuses(t *testing.T) {
+	for name, c := range map[string]struct {
+		change func(run *result.Run)
+		want   string
+	}{
+		"unknown design":    {func(run *result.Run) { run.Matrix.Order.Design = "tombola" }, `the design "tombola" is none that`},
+		"no such baseline":  {func(run *result.Run) { run.Matrix.Baseline = 2 }, "the baseline is cell 2 of 2"},
+		"negative baseline": {func(run *result.Run) { run.Matrix.Baseline = -1 }, "the baseline is cell -1 of 2"},
+		"no such cell":      {func(run *result.Run) { run.Samples[3].Slot.Cell = 2 }, "sample 3 is of no cell"},
+		"no place":          {func(run *result.Run) { run.Samples[3].Slot = nil }, "sample 3 is of no cell"},
+	} {
+		run := trialsRun(10, steady(1), steady(0.5))
+		c.change(run)
+		require.ErrorContains(t, matrix.Judge(run), c.want, name)
+	}
+	require.NoError(t, matrix.Judge(&result.Run{}), "there is nothing to compare")
+}

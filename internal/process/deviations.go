@@ -1,0 +1,98 @@
+package process
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"gorun/internal/result"
+)
+
+// The cells of a run of `gorun bind`.
+const (
+	Unbound = iota // the baseline
+	Bound
+)
+
+// looks are what the processes of one cell saw of where they were.
+type looks struct {
+	total   uint64
+	strayed uint64 // those that were a deviation
+	moved   map[string]uint64
+	strays  int // processes that deviated
+	took    int // processes
+}
+
+func looksOf(samples []result.Sample, cell int) looks {
+	l := looks{moved: map[string]uint64{}}
+	for _, s := range samples {
+		var v result.BindProcess
+		if s.Slot == nil || s.Cell != cell || s.Values.Decode(&v) != nil {
+			continue
+		}
+		l.took++
+		l.total += v.Checks
+		l.strayed += v.Deviations
+		if v.Deviations > 0 {
+			l.strays++
+		}
+		for cpu, count := range v.MovedTo {
+			l.moved[cpu] += count
+		}
+	}
+	return l
+}
+
+// Deviations are what the samples of a run of `gorun bind` say of where the processes were.
+func Deviations(samples []result.Sample) []result.Finding {
+	found := []result.Finding{}
+	for cell, f := range [...]finding{
+		Unbound: {
+			code: "deviations-unbound", none: "Unbound, every process was on the CPU of the look before",
+			some: "Unbound, a process was on another CPU than at the look before", where: "to",
+		},
+		Bound: {
+			code: "deviations-bound", none: "Bound, every process was on its CPU", some: "Bound, a process was not on its CPU",
+			where: "on",
+		},
+	} {
+		if looks := looksOf(samples, cell); looks.total > 0 {
+			found = append(found, f.of(looks))
+		}
+	}
+	return found
+}
+
+// finding says how often processes were found elsewhere, and where.
+type finding struct{ code, none, some, where string }
+
+func (f finding) of(l looks) result.Finding {
+	text := fmt.Sprintf("%s, in all of %d looks.", f.none, l.total)
+	if l.strayed > 0 {
+		text = fmt.Sprintf("%s in %d of %d looks, %d of %d processes at least once: %s.", f.some, l.strayed, l.total, l.strays,
+			l.took, l.places(f.where))
+	}
+	return result.Finding{Code: f.code, Message: text, Value: float64(l.strayed)}
+}
+
+// mostPlaces bounds the CPUs that are told, those first to which most went.
+const mostPlaces = 8
+
+func (l looks) places(where string) string {
+	cpus := slices.SortedFunc(maps.Keys(l.moved), func(a, b string) int {
+		x, _ := strconv.Atoi(a)
+		y, _ := strconv.Atoi(b)
+		return cmp.Or(cmp.Compare(l.moved[b], l.moved[a]), cmp.Compare(x, y))
+	})
+	var words []string
+	for _, cpu := range cpus[:min(len(cpus), mostPlaces)] {
+		words = append(words, fmt.Sprintf("%d %s CPU %s", l.moved[cpu], where, cpu))
+	}
+	if more := len(cpus) - mostPlaces; more > 0 {
+		words = append(words, fmt.Sprintf("the others %s %d more CPUs", where, more))
+	}
+	return strings.Join(words, ", ")
+}

@@ -1,0 +1,98 @@
+package process
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"gorun/internal/matrix"
+	"gorun/internal/measure"
+	"gorun/internal/result"
+	"gorun/internal/stats"
+)
+
+// bindRun has two processes in each trial; their mean in trial i is unbound(i) and bound(i).
+func bindRun(t require.TestingT, rounds int, unbound, bound func(trial int) float64) *result.Run {
+	run := &result.Run{
+		Matrix: &result.Matrix{
+			Alpha: 0.05, Margin: 0.02, Precision: 0.02, Order: result.Order{Design: result.Pairs},
+		},
+		Cells: make([]result.Cell, 2),
+	}
+	for trial := range rounds {
+		for cell, mean := range [...]func(int) float64{Unbound: unbound, Bound: bound} {
+			r := BindRequest{Processes: 2, CPUs: []int{4, 7}, Bound: cell == Bound, Trial: trial, Checks: 100, Passes: 1}
+			for process, part := range []float64{0.5, 1.5} {
+				s, err := r.sample(process, bindAnswer{Checks: 100, Seconds: part * mean(trial)})
+				require.NoError(t, err)
+				measure.Judge(&s, 2)
+				s.Index = len(run.Samples)
+				s.Slot = &result.Slot{Cell: cell, Round: trial, Elapsed: 0.1 * float64(len(run.Samples)+1)}
+				run.Samples = append(run.Samples, s)
+			}
+		}
+	}
+	return run
+}
+
+func steady(seconds float64) func(int) float64 { return func(int) float64 { return seconds } }
+
+// deviate lets a sample's process have been elsewhere.
+func deviate(t *testing.T, s *result.Sample, moved map[string]uint64) {
+	var v result.BindProcess
+	require.NoError(t, s.Values.Decode(&v))
+	v.MovedTo, v.Deviations = moved, 0
+	for _, count := range moved {
+		v.Deviations += count
+	}
+	values, err := result.ValuesOf(v)
+	require.NoError(t, err)
+	s.Values = values
+	if v.Bound {
+		s.Placement.Verified, s.Placement.Mismatches = false, []string{"process 1 was elsewhere"}
+		measure.Judge(s, 2)
+	}
+}
+
+// A process that left its CPU makes the verdict invalid; one that moved unbound is what is looked for.
+func TestDeviations(t *testing.T) {
+	run := bindRun(t, 10, steady(1), steady(0.5))
+	found := Deviations(run.Samples)
+	require.Len(t, found, 2)
+	assert.Equal(t, result.Finding{
+		Code: "deviations-unbound", Message: "Unbound, every process was on the CPU of the look before, in all of 2000 looks.",
+	}, found[0])
+	assert.Equal(t, "Bound, every process was on its CPU, in all of 2000 looks.", found[1].Message)
+	assert.Empty(t, Deviations(nil))
+
+	deviate(t, &run.Samples[0], map[string]uint64{"4": 2, "7": 1})
+	deviate(t, &run.Samples[5], map[string]uint64{"7": 1})
+	require.NoError(t, matrix.Judge(run))
+	assert.Equal(t, stats.Faster, run.Cells[Bound].Verdict.Kind)
+	assert.Equal(t, result.Finding{
+		Code: "deviations-unbound", Value: 4,
+		Message: "Unbound, a process was on another CPU than at the look before in 4 of 2000 looks, 2 of 20 processes at" +
+			" least once: 2 to CPU 4, 2 to CPU 7.",
+	}, Deviations(run.Samples)[0])
+
+	deviate(t, &run.Samples[3], map[string]uint64{"7": 100})
+	require.NoError(t, matrix.Judge(run))
+	found = Deviations(run.Samples)
+	assert.Equal(t, stats.Invalid, run.Cells[Bound].Verdict.Kind)
+	assert.Equal(t, "invalid: the placement is not what was asked: process 1 was elsewhere", run.Cells[Bound].Words)
+	assert.Equal(t, 9, run.Cells[Bound].Summary.Samples)
+	assert.Equal(t, "Bound, a process was not on its CPU in 100 of 2000 looks, 1 of 20 processes at least once: 100 on CPU 7.",
+		found[1].Message)
+	assert.EqualValues(t, 100, found[1].Value)
+}
+
+func TestPlacesAreBounded(t *testing.T) {
+	moved := looks{moved: map[string]uint64{}}
+	for cpu := range 11 {
+		moved.moved[fmt.Sprint(cpu)] = uint64(20 - cpu%10)
+	}
+	assert.Equal(t, "20 to CPU 0, 20 to CPU 10, 19 to CPU 1, 18 to CPU 2, 17 to CPU 3, 16 to CPU 4, 15 to CPU 5, 14 to CPU 6,"+
+		" the others to 3 more CPUs", moved.places("to"))
+}
