@@ -147,7 +147,7 @@ func runC2C(ctx context.Context, o *c2cOptions) (err error) {
 	}
 	s.run.Spec, s.run.Seed = o.spec(m, plan), o.sampling.seed
 	info := metrics.Info{Experiment: "c2c", Version: version, Placement: placed}
-	if err := s.start(o.output, o.metrics, ownSwitches(noLive), info); err != nil {
+	if err := s.start(o.output, o.metrics, ownSwitches(s.tally.worked), info); err != nil {
 		return err
 	}
 	if err := s.preheat(ctx, runner); err != nil {

@@ -292,7 +292,7 @@ func runContend(ctx context.Context, o *contendOptions) (err error) {
 	}
 	s.run.Spec, s.run.Seed = p.spec, o.sampling.seed
 	info := metrics.Info{Experiment: "contend", Version: version, Placement: "a thread pinned to each CPU of the row"}
-	if err := s.start(o.output, o.metrics, ownSwitches(noLive), info); err != nil {
+	if err := s.start(o.output, o.metrics, ownSwitches(s.tally.worked), info); err != nil {
 		return err
 	}
 	if err := s.preheat(ctx, runner); err != nil {
@@ -355,6 +355,3 @@ func (s *session) preheat(ctx context.Context, runner *contend.Runner) error {
 	}
 	return err
 }
-
-// noLive is a run that counts nothing but its samples.
-func noLive() result.Live { return result.Live{} }

@@ -143,6 +143,12 @@ func TestMeasureRollover(t *testing.T) {
 			seen++
 		}
 		assert.Equal(t, row.CPUs, seen)
+		require.Len(t, s.CPUs, row.CPUs)
+		for i, cpu := range s.CPUs {
+			assert.Equal(t, v.Threads[i].CPU, cpu.CPU)
+			assert.Positive(t, cpu.BusySeconds)
+			assert.LessOrEqual(t, cpu.BusySeconds, s.Seconds)
+		}
 		if len(m.Nodes) > 1 {
 			require.NotNil(t, v.MemNodeRead, "a kernel with several nodes tells a page's node")
 			assert.Equal(t, row.MemNode, *v.MemNodeRead)

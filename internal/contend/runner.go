@@ -150,6 +150,7 @@ func (r *Runner) Measure(ctx context.Context, row result.ContendRow, t Timing) (
 		ContendRow: row, Variant: r.variant, Mode: t.Mode(), CountPerCPU: t.Count,
 		Threads: make([]result.ContendThread, len(list)),
 	}
+	s.CPUs = make([]result.CPU, len(list))
 	if v.Mode == result.ByTime {
 		v.WindowNs = float64(t.Window)
 	}
@@ -174,6 +175,7 @@ func (r *Runner) Measure(ctx context.Context, row result.ContendRow, t Timing) (
 	for i, thread := range threads {
 		first, last, latest = min(first, thread.Start), max(last, thread.End), max(latest, thread.Start)
 		v.Threads[i] = result.ContendThread{CPU: list[i], Node: r.nodes[list[i]], CPUSeen: thread.CPU}
+		s.CPUs[i] = result.CPU{CPU: list[i], BusySeconds: float64(thread.End-thread.Start) / 1e9}
 		r.checked(&s, thread.CPU == list[i] || thread.CPU < 0, "a thread of CPU %d ended on CPU %d", list[i], thread.CPU)
 	}
 	s.Seconds = float64(last-first) / 1e9

@@ -183,7 +183,7 @@ var Families = [...]Family{
 	},
 	{
 		Name: "cpu_busy_seconds_total", Type: Counter, Labels: []string{"cpu"},
-		Help: "Wall time with a worker on the CPU.",
+		Help: "Wall time with a worker, a thread of a row, or the probe on the CPU.",
 		figures: func(r reading, put put) {
 			for _, cpu := range r.CPUs {
 				put(cpu.BusySeconds, strconv.Itoa(cpu.CPU))

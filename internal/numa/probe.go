@@ -1,12 +1,14 @@
 package numa
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -443,6 +445,11 @@ func (p *probe) figures() {
 		return
 	}
 	p.v.CPUShare, p.v.NodeShare = shares(p.m, p.spans)
+	for cpu, share := range p.v.CPUShare {
+		number, _ := strconv.Atoi(cpu) // as shares wrote it
+		p.sample.CPUs = append(p.sample.CPUs, result.CPU{CPU: number, BusySeconds: share * p.sample.Seconds})
+	}
+	slices.SortFunc(p.sample.CPUs, func(a, b result.CPU) int { return cmp.Compare(a.CPU, b.CPU) })
 
 	moves, by := own, perf.TraceReads
 	if p.by != "" {

@@ -146,6 +146,12 @@ func TestMeasure(t *testing.T) {
 				}
 			}
 			assert.InDelta(t, 1, shares, 1e-9)
+			busy := 0.0
+			for _, cpu := range s.CPUs {
+				busy += cpu.BusySeconds
+				assert.InDelta(t, v.CPUShare[strconv.Itoa(cpu.CPU)]*s.Seconds, cpu.BusySeconds, 1e-9)
+			}
+			assert.InDelta(t, s.Seconds, busy, 1e-9)
 			for cpu, share := range v.CPUShare {
 				shares -= share
 				if row.CPU != Float {

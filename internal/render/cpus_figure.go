@@ -28,7 +28,7 @@ const (
 	stripCells  = 16384 // at most; of more CPUs, fewer rows are drawn
 )
 
-// CPUStrip is the part of the time that each CPU had a worker: a row for each cell of a matrix, or else one for the
+// CPUStrip is the part of the time that each CPU was at work for the run: a row for each cell of a matrix, or else one for the
 // run. CPUs stand in the order of their numbers, since a run does not hold which of them share what. False where no
 // sample tells of its CPUs.
 func CPUStrip(run *result.Run) (Figure, bool) {
@@ -43,8 +43,8 @@ func CPUStrip(run *result.Run) (Figure, bool) {
 	}
 	f := Figure{
 		Title:       "How busy each CPU was",
-		Description: "The part of the samples' wall time in which a CPU had a worker, by the number of the CPU.",
-		Table:       FigureTable{Caption: "Part of the time that a CPU had a worker, in %", Head: []string{"CPU"}},
+		Description: "The part of the samples' wall time in which a CPU was at work for the run, by the number of the CPU.",
+		Table:       FigureTable{Caption: "Part of the time that a CPU was at work, in %", Head: []string{"CPU"}},
 	}
 	if most := max(1, min(maxLanes, stripCells/len(cpus))); len(strips) > most {
 		f.Description += fmt.Sprintf(" The last %s are not drawn.", things(len(strips)-most, "cell"))

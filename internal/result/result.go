@@ -151,9 +151,9 @@ type WorkerDetail struct {
 // CPU is one CPU's share of a sample.
 type CPU struct {
 	CPU         int     `json:"cpu"`
-	Workers     int     `json:"workers"`           // that ended here
+	Workers     int     `json:"workers"`           // that ended here; 0 where the experiment has none
 	Threads     *int    `json:"threads,omitempty"` // distinct threads that ended a worker here
-	BusySeconds float64 `json:"busy_seconds"`      // wall time with a worker on this CPU
+	BusySeconds float64 `json:"busy_seconds"`      // wall time with a worker, a thread of a row, or the probe on this CPU
 }
 
 // Placement is what was asked and what the kernel answered when it was read back.
