@@ -31,12 +31,12 @@ var experiments = [...]experiment{
 	},
 	{
 		name: "contend", command: contendCommand, plan: planContend,
-		single: []string{"svg"}, datum: "ns_per_op",
+		datum:  "ns_per_op",
 		oneRow: "choose a row by --rows, or give --load one-iteration and several --cpus",
 	},
 	{
 		name: "numa", command: numaCommand, plan: planNuma,
-		single: []string{"svg", "load-only", "duration", "blocks", "full", "preferred-node-by"}, datum: "ns_per_access",
+		single: []string{"load-only", "duration", "blocks", "full", "preferred-node-by"}, datum: "ns_per_access",
 		oneRow: "give --mem, --cpu, --numa-balancing and --preferred-node one value each",
 	},
 	{

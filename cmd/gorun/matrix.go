@@ -44,6 +44,7 @@ type matrixOptions struct {
 	strict    bool
 	resume    bool
 	sysroot   string
+	svg       string
 
 	argv    []string // the command that an experiment runs
 	changed func(name string) bool
@@ -111,6 +112,7 @@ func newMatrixOf(e env, x experiment, runF func(context.Context, *matrixOptions)
 	o.registerDesign(flags)
 	flags.StringVar(&o.sysroot, "sysroot", "", "plan for a captured machine: a `directory` or a .txtar (with --dry-run)")
 	o.output.register(cmd)
+	flags.StringVar(&o.svg, "svg", "", "draw the verdicts into this `file`")
 	o.metrics.register(flags)
 	o.changed = flags.Changed
 	o.axes = registerAxes(cmd, x, e)
@@ -120,6 +122,7 @@ func newMatrixOf(e env, x experiment, runF func(context.Context, *matrixOptions)
 	completeWords(cmd, "preset", presetWords("%s\t%s"))
 	_ = cmd.MarkFlagFilename("file", "yaml", "yml")
 	_ = cmd.MarkFlagFilename("sysroot", "txtar")
+	_ = cmd.MarkFlagFilename("svg", "svg")
 	return cmd
 }
 
@@ -366,6 +369,10 @@ func runMatrix(ctx context.Context, o *matrixOptions) (err error) {
 	}
 	s := &session{env: o.env, run: run}
 	defer s.close(&err)
+	draw, err := s.openSVG(o.svg, render.MatrixSVG)
+	if err != nil {
+		return err
+	}
 	if err := s.openJournal(o.output.out, o.resume); err != nil {
 		return err
 	}
@@ -408,6 +415,9 @@ func runMatrix(ctx context.Context, o *matrixOptions) (err error) {
 		return err
 	}
 	o.explain(s.run)
+	if err := draw(); err != nil {
+		return err
+	}
 	return s.finish(ctx, o.output, o.metrics, o.strict)
 }
 

@@ -1,8 +1,10 @@
 package render
 
 import (
+	"errors"
 	"fmt"
 	"html"
+	"io"
 	"math"
 	"slices"
 	"strconv"
@@ -28,6 +30,11 @@ const (
 	forestWords = 150 // of the figures
 	forestRow   = 30
 )
+
+// MatrixSVG draws the verdicts of a matrix.
+func MatrixSVG(w io.Writer, run *result.Run) error {
+	return drawSVG(w, run, errors.New("cannot draw the verdicts: no cell has one"), RatioForest)
+}
 
 // RatioForest draws each cell's ratio to the baseline with the interval that holds it: of the typical sample, and
 // below it of the total. The scale goes by equal ratios, so that half and double are as far from 1.
