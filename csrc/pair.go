@@ -2,11 +2,17 @@ package csrc
 
 import "unsafe"
 
-// Works is the table of what a process of a pair does, in the order of the C enumeration.
-var Works = [...]struct {
+// PairWork is what each process of a pair does.
+type PairWork struct {
 	Name, Usage string
 	Talks       bool // two sides hand a turn over; a loop is a round trip
-}{
+}
+
+// Entry implements catalog.Entry.
+func (w PairWork) Entry() (name, usage string) { return w.Name, w.Usage }
+
+// Works is the table of what a process of a pair does, in the order of the C enumeration.
+var Works = [...]PairWork{
 	{"syscall", "calls getppid(2)", false},
 	{"spin", "multiplies and adds, each after the one before", false},
 	{"sum", "adds the words of an array, round and round", false},

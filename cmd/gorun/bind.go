@@ -48,8 +48,6 @@ const (
 	// bindSummed is how much a process adds up by default, in bytes: 13 to 40 ms at 20 to 6 GB/s. That is several time
 	// slices (3 ms), so that where processes share a CPU their mean time does not hang on which of them went first.
 	bindSummed = 256 << 20
-	// bindArray is the array's size where the kernel does not tell how large an L2 is.
-	bindArray = 1 << 20
 
 	mostProcesses = 1 << 22 // PID_MAX_LIMIT (include/linux/threads.h)
 	mostTrials    = 1000    // the signed ranks of more take seconds to count
@@ -73,7 +71,7 @@ func newBind(e env, runF func(context.Context, *bindOptions) error) *cobra.Comma
 	flags.IntVar(&o.processes, "processes", bindProcesses, "processes of a trial")
 	flags.Uint64Var(&o.checks, "checks", bindChecks, "how often each looks on which CPU it is")
 	flags.StringVar(&o.array, "array", "", "`size` of the array of each process (default: an L2 of the first CPU, or "+
-		numa.FormatBytes(bindArray)+" where that is not known)")
+		numa.FormatBytes(process.UnknownL2)+" where that is not known)")
 	flags.Uint64Var(&o.passes, "passes", 0, "how often each adds its array up (default: as often as makes "+
 		numa.FormatBytes(bindSummed)+")")
 	flags.IntVar(&o.trials, "trials", bindTrials, "trials bound, and as many unbound")
@@ -159,16 +157,7 @@ func (o *bindOptions) arrayBytes(m machine) (uint64, error) {
 	if err != nil {
 		return 0, err
 	}
-	caches, err := numa.ReadCaches(root, m.cpus.First())
-	if err != nil {
-		return 0, err
-	}
-	for _, cache := range caches {
-		if cache.Level == 2 && cache.Bytes > 0 {
-			return cache.Bytes, nil
-		}
-	}
-	return bindArray, nil
+	return process.ReadL2(root, m.cpus.First())
 }
 
 const bindPlaced = "process i on CPU i mod n of the n CPUs, against none"

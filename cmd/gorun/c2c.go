@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"gorun/internal/catalog"
 	"gorun/internal/contend"
 	"gorun/internal/metrics"
 	"gorun/internal/render"
@@ -46,15 +47,15 @@ func newC2C(e env, runF func(context.Context, *c2cOptions) error) *cobra.Command
 	}
 	flags := cmd.Flags()
 	flags.SortFlags = false
-	flags.StringVar(&o.pairs, "pairs", "", "`which` pairs: "+contend.PairNames()+" (default: the most that fit in the budget)")
-	flags.StringVar(&o.method, "method", contend.Methods[0].Name, "`how` the line is handed over: "+contend.MethodNames())
+	flags.StringVar(&o.pairs, "pairs", "", "`which` pairs: "+catalog.List(contend.PairWhich[:])+" (default: the most that fit in the budget)")
+	flags.StringVar(&o.method, "method", contend.Methods[0].Name, "`how` the line is handed over: "+catalog.List(contend.Methods[:]))
 	flags.StringVar(&o.svg, "svg", "", "draw the map into this `file`")
 	o.sampling.register(cmd)
 	o.machine.register(cmd, e)
 	o.output.register(cmd)
 	o.metrics.register(flags)
-	completeWords(cmd, "pairs", contend.PairWords())
-	completeWords(cmd, "method", contend.MethodWords())
+	completeWords(cmd, "pairs", catalog.Words(contend.PairWhich[:]))
+	completeWords(cmd, "method", catalog.Words(contend.Methods[:]))
 	_ = cmd.MarkFlagFilename("svg", "svg")
 	return cmd
 }

@@ -14,6 +14,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"gorun/internal/catalog"
 	"gorun/internal/contend"
 	"gorun/internal/cpuset"
 	"gorun/internal/hint"
@@ -67,8 +68,8 @@ func newContend(e env, runF func(context.Context, *contendOptions) error) *cobra
 	}
 	flags := cmd.Flags()
 	flags.SortFlags = false
-	flags.StringVar(&o.ops, "op", "cmpxchg", "`operations`, by commas, or all: "+contend.OpNames())
-	flags.StringVar(&o.load, "load", contend.Loads[0].Name, "load `pattern`: "+contend.LoadNames())
+	flags.StringVar(&o.ops, "op", "cmpxchg", "`operations`, by commas, or all: "+catalog.List(contend.Ops[:]))
+	flags.StringVar(&o.load, "load", contend.Loads[0].Name, "load `pattern`: "+catalog.List(contend.Loads[:]))
 	flags.Uint64Var(&o.count, "count", 0, "operations that each thread makes (0: by --time)")
 	flags.DurationVar(&o.time, "time", contendTime,
 		"how long a row lasts; windows in which not all threads ran do not count")
@@ -88,8 +89,8 @@ func newContend(e env, runF func(context.Context, *contendOptions) error) *cobra
 	o.output.register(cmd)
 	o.metrics.register(flags)
 	o.changed = flags.Changed
-	completeWords(cmd, "op", contend.OpWords())
-	completeWords(cmd, "load", contend.LoadWords())
+	completeWords(cmd, "op", catalog.Words(contend.Ops[:]))
+	completeWords(cmd, "load", catalog.Words(contend.Loads[:]))
 	completeWords(cmd, "variant", contend.Variants("arm64"))
 	_ = cmd.MarkFlagFilename("svg", "svg")
 	return cmd

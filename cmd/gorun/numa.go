@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"gorun/internal/catalog"
 	"gorun/internal/hint"
 	"gorun/internal/linux"
 	"gorun/internal/matrix"
@@ -88,7 +89,7 @@ func newNuma(e env, runF func(context.Context, *numaOptions) error) *cobra.Comma
 			"changed only when this flag is given (default: rows for 0 and 1, of which those run that it is)")
 	flags.StringVar(&o.preferred, "preferred-node", "", "preferred `nodes`, by commas, and none (default: none, and each)")
 	flags.StringVar(&o.preferredBy, "preferred-node-by", numa.PreferredWays[0].Name,
-		"`how` a node is preferred: "+numa.PreferredNames())
+		"`how` a node is preferred: "+catalog.List(numa.PreferredWays[:]))
 	flags.BoolVar(&o.full, "full", false, "the whole product; else nodes are preferred with the highest balancing only")
 	flags.BoolVar(&o.blocks, "blocks", false, "all samples of a row, then all of the next: nothing can be judged then")
 	flags.Float64Var(&o.load, "load", numaLoad, "load on each CPU beside the probe, in percent (0: none)")
@@ -114,7 +115,7 @@ func newNuma(e env, runF func(context.Context, *numaOptions) error) *cobra.Comma
 	o.metrics.register(flags)
 	o.changed = flags.Changed
 	_ = cmd.MarkFlagFilename("svg", "svg")
-	completeWords(cmd, "preferred-node-by", numa.PreferredWords())
+	completeWords(cmd, "preferred-node-by", catalog.Words(numa.PreferredWays[:]))
 	completeWords(cmd, "numa-balancing", []string{"0", "1", "keep"})
 	completeWords(cmd, "pages", numa.PageNames())
 	completeWords(cmd, "access", numa.AccessNames())

@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"gorun/internal/catalog"
 	"gorun/internal/hint"
 	"gorun/internal/matrix"
 	"gorun/internal/measure"
@@ -71,7 +72,7 @@ func newPair(e env, runF func(context.Context, *pairOptions) error) *cobra.Comma
 	flags := cmd.Flags()
 	flags.SortFlags = false
 	flags.BoolVar(&o.auto, "auto", false, "take the pairs from the machine, one for each relation")
-	flags.StringVar(&o.work, "work", process.WorkNames()[0], "what each process does: `name` of\n"+workUsages())
+	flags.StringVar(&o.work, "work", process.Works[0].Name, "what each process does: `name` of\n"+workUsages())
 	flags.StringVar(&o.array, "array", "", "`size` of the array of sum, of each process (default: the L2 of CPU A)")
 	flags.Var(&o.precision, "precision", "with --auto: width of the interval at which a pair has been sampled enough")
 	flags.Var(&o.margin, "margin", "with --auto: a difference up to this is none")
@@ -81,13 +82,13 @@ func newPair(e env, runF func(context.Context, *pairOptions) error) *cobra.Comma
 	o.output.register(cmd)
 	o.metrics.register(flags)
 	o.changed = flags.Changed
-	completeWords(cmd, "work", process.WorkWords())
+	completeWords(cmd, "work", catalog.Words(process.Works))
 	return cmd
 }
 
 // workUsages are the works, a line each.
 func workUsages() (text string) {
-	for i, word := range process.WorkWords() {
+	for i, word := range catalog.Words(process.Works) {
 		if i > 0 {
 			text += "\n"
 		}
@@ -112,8 +113,8 @@ func (o *pairOptions) validate() error {
 	if err := o.output.validate(o.machine); err != nil {
 		return err
 	}
-	if err := process.LookupWork(o.work); err != nil {
-		return usageError{hint.With(fmt.Errorf("--work %s: %w", o.work, err), hint.Of(err))}
+	if _, err := catalog.Find(process.Works, "work", o.work); err != nil {
+		return usageError{err}
 	}
 	if o.array != "" && o.work != "sum" {
 		return usageError{hint.With(fmt.Errorf("--array is of the work sum, and this is %s", o.work), "give --work sum")}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"gorun/internal/catalog"
 	"gorun/internal/hint"
 	"gorun/internal/metrics"
 	"gorun/internal/placement"
@@ -62,9 +63,9 @@ func newPrimes(e env, runF func(context.Context, *primesOptions) error) *cobra.C
 	flags.SortFlags = false
 	flags.Uint64Var(&o.limit, "limit", 200_000, "count the primes up to this number")
 	flags.IntVar(&o.workers, "workers", 0, "number of workers (0: one for each CPU of the run)")
-	flags.StringVar(&o.method, "method", primes.Methods[0].Name, "`method`: "+primes.MethodNames())
+	flags.StringVar(&o.method, "method", primes.Methods[0].Name, "`method`: "+catalog.List(primes.Methods))
 	flags.StringVar(&o.kernel, "kernel", primes.Auto, "`kernel` of the method: auto takes the fastest that this CPU has")
-	flags.StringVar(&o.split, "split", primes.Splits[0].Name, "how the numbers are dealt: "+primes.SplitNames())
+	flags.StringVar(&o.split, "split", primes.Splits[0].Name, "how the numbers are dealt: "+catalog.List(primes.Splits))
 	flags.StringVar(&o.dispatch, "dispatch", "goroutine", "goroutine: each worker is a goroutine; executor: one locked, pinned\n"+
 		"thread a CPU takes the workers from a queue")
 	flags.BoolVar(&o.serial, "serial", false, "run the workers one after another, without goroutines")
@@ -77,8 +78,8 @@ func newPrimes(e env, runF func(context.Context, *primesOptions) error) *cobra.C
 	o.machine.register(cmd, e)
 	o.output.register(cmd)
 	o.metrics.register(flags)
-	completeWords(cmd, "method", primes.MethodWords())
-	completeWords(cmd, "split", primes.SplitWords())
+	completeWords(cmd, "method", catalog.Words(primes.Methods))
+	completeWords(cmd, "split", catalog.Words(primes.Splits))
 	completeWords(cmd, "dispatch", dispatches)
 	_ = cmd.RegisterFlagCompletionFunc("kernel",
 		func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {

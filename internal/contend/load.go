@@ -1,8 +1,9 @@
 package contend
 
 import (
-	"fmt"
 	"slices"
+
+	"gorun/internal/catalog"
 )
 
 // Load is a pattern: which CPUs run at once, row after row.
@@ -21,24 +22,11 @@ var Loads = [...]Load{
 	{"cpu-rollover", "the CPUs of one node, which move to the next node one by one, as many in each row", cpuRollover},
 }
 
+// Entry implements catalog.Entry.
+func (l Load) Entry() (name, usage string) { return l.Name, l.Usage }
+
 // LookupLoad returns the load pattern of that name.
-func LookupLoad(name string) (Load, error) {
-	load, ok := named(Loads[:], name, loadName)
-	if !ok {
-		return Load{}, fmt.Errorf("unknown load %q: there are %s", name, LoadNames())
-	}
-	return load, nil
-}
-
-// LoadNames lists the load patterns as a person reads them.
-func LoadNames() string { return names(Loads[:], loadName) }
-
-// LoadWords lists the load patterns for completion: a name, a tab, what it does.
-func LoadWords() []string {
-	return completions(Loads[:], func(l Load) (string, string) { return l.Name, l.Usage })
-}
-
-func loadName(l Load) string { return l.Name }
+func LookupLoad(name string) (Load, error) { return catalog.Find(Loads[:], "load", name) }
 
 func oneIteration(nodes [][]int) [][]int { return [][]int{slices.Concat(nodes...)} }
 

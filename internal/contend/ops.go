@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"gorun/internal/catalog"
 )
 
 // Op is an operation that threads repeat on a word of memory. On an architecture for which it names no instruction it
@@ -147,6 +149,9 @@ func Variants(arch string) []string {
 	return nil
 }
 
+// Entry implements catalog.Entry.
+func (o Op) Entry() (name, usage string) { return o.Name, o.Usage }
+
 // Instruction is what the operation's loop repeats on an architecture (a GOARCH); "" where it does not exist. A variant
 // makes a difference to atomics only.
 func (o Op) Instruction(arch, variant string) string {
@@ -170,9 +175,9 @@ func ParseOps(list, arch string) ([]Op, error) {
 	for name := range strings.SplitSeq(list, ",") {
 		asked := Ops[:]
 		if name = strings.TrimSpace(name); name != All {
-			op, ok := named(Ops[:], name, opName)
-			if !ok {
-				return nil, fmt.Errorf("unknown operation %q: there are %s, %s", name, All, OpNames())
+			op, err := catalog.Find(Ops[:], "operation", name)
+			if err != nil {
+				return nil, fmt.Errorf("unknown operation %q: there are %s, %s", name, All, catalog.List(Ops[:]))
 			}
 			if op.Instruction(arch, "") == "" {
 				return nil, fmt.Errorf("%s: not on this architecture (%s): %w", name, arch, errors.ErrUnsupported)
@@ -186,40 +191,4 @@ func ParseOps(list, arch string) ([]Op, error) {
 		}
 	}
 	return ops, nil
-}
-
-// OpNames lists the operations as a person reads them: "idle, memset64, …".
-func OpNames() string { return names(Ops[:], opName) }
-
-// OpWords lists the operations for completion: a name, a tab, what it does.
-func OpWords() []string {
-	return completions(Ops[:], func(o Op) (string, string) { return o.Name, o.Usage })
-}
-
-func opName(o Op) string { return o.Name }
-
-func named[T any](list []T, name string, of func(T) string) (found T, ok bool) {
-	for _, item := range list {
-		if of(item) == name {
-			return item, true
-		}
-	}
-	return found, false
-}
-
-func names[T any](list []T, of func(T) string) string {
-	all := make([]string, len(list))
-	for i, item := range list {
-		all[i] = of(item)
-	}
-	return strings.Join(all, ", ")
-}
-
-func completions[T any](list []T, of func(T) (name, usage string)) []string {
-	all := make([]string, len(list))
-	for i, item := range list {
-		name, usage := of(item)
-		all[i] = name + "\t" + usage
-	}
-	return all
 }

@@ -10,6 +10,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"gorun/csrc"
+
+	"gorun/internal/catalog"
 )
 
 // The C loops and the table tell the same on the architecture that runs this: no loop lacks a row, no row a loop, and
@@ -19,8 +21,8 @@ func TestOpsAreThoseOfC(t *testing.T) {
 	compiled := map[key]string{}
 	for _, loop := range csrc.Ops() {
 		compiled[key{loop.Name, loop.Variant}] = loop.Instruction
-		op, ok := named(Ops[:], loop.Name, opName)
-		require.True(t, ok, "csrc has %s, the table has not", loop.Name)
+		op, err := catalog.Find(Ops[:], "operation", loop.Name)
+		require.NoError(t, err, "csrc has it, the table has not")
 		assert.False(t, op.Go, loop.Name)
 		shown := op.Instruction(runtime.GOARCH, loop.Variant)
 		assert.Equal(t, loop.Instruction, shown, "%s %s", loop.Name, loop.Variant)

@@ -7,9 +7,11 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"gorun/internal/catalog"
 )
 
-func opsNamed(ops []Op) string { return names(ops, opName) }
+func opsNamed(ops []Op) string { return catalog.List(ops) }
 
 func TestParseOps(t *testing.T) {
 	const common = "idle, memset64, memset128, memset256, test_bit, set_bit, inc, xadd, cmpxchg, xchg, mfence, " +
@@ -65,15 +67,15 @@ func TestInstructionOfEachVariant(t *testing.T) {
 		}
 		assert.Equal(t, op.Go, op.Instruction("riscv64", "") != "", op.Name)
 	}
-	op, ok := named(Ops[:], goOp, opName)
-	require.True(t, ok)
+	op, err := catalog.Find(Ops[:], "operation", goOp)
+	require.NoError(t, err)
 	assert.True(t, op.Go)
 	assert.Equal(t, 6, twofold, "set_bit, inc, xadd, cmpxchg, xchg, cas-loop")
 }
 
 // The tables are what help and completion show: every row has a name of its own that a list can hold, and one line.
 func TestTables(t *testing.T) {
-	for what, table := range map[string][]string{"op": OpWords(), "load": LoadWords(), "pairs": PairWords()} {
+	for what, table := range map[string][]string{"op": catalog.Words(Ops[:]), "load": catalog.Words(Loads[:]), "pairs": catalog.Words(PairWhich[:])} {
 		seen := map[string]bool{}
 		require.NotEmpty(t, table)
 		for _, word := range table {
@@ -87,7 +89,7 @@ func TestTables(t *testing.T) {
 			seen[name] = true
 		}
 	}
-	assert.Equal(t, "one-iteration, cpu-increase, node-cascade, cpu-rollover", LoadNames())
-	assert.Equal(t, "all, per-core, per-llc", PairNames())
-	assert.True(t, strings.HasPrefix(OpNames(), "idle, memset64"), OpNames())
+	assert.Equal(t, "one-iteration, cpu-increase, node-cascade, cpu-rollover", catalog.List(Loads[:]))
+	assert.Equal(t, "all, per-core, per-llc", catalog.List(PairWhich[:]))
+	assert.True(t, strings.HasPrefix(catalog.List(Ops[:]), "idle, memset64"))
 }

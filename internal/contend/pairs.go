@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"time"
 
+	"gorun/internal/catalog"
 	"gorun/internal/cpuset"
 	"gorun/internal/hint"
 	"gorun/internal/result"
@@ -39,6 +40,9 @@ type Which struct {
 	// relation that two of the given CPUs have.
 	choose func(m *topology.Machine, cpus cpuset.Set) (each []int, beside [][2]int)
 }
+
+// Entry implements catalog.Entry.
+func (w Which) Entry() (name, usage string) { return w.Name, w.Usage }
 
 // PairWhich are all choices of pairs, the most pairs first.
 var PairWhich = [...]Which{
@@ -161,11 +165,7 @@ func AtLeast(pairs, times int) time.Duration {
 }
 
 func lookupPairs(which string) (Which, error) {
-	w, ok := named(PairWhich[:], which, pairName)
-	if !ok {
-		return Which{}, fmt.Errorf("unknown choice of pairs %q: there are %s", which, PairNames())
-	}
-	return w, nil
+	return catalog.Find(PairWhich[:], "choice of pairs", which)
 }
 
 // two refuses CPUs that make no pair.
@@ -176,16 +176,6 @@ func two(m *topology.Machine, cpus cpuset.Set) error {
 	}
 	return nil
 }
-
-// PairNames lists the choices of pairs as a person reads them.
-func PairNames() string { return names(PairWhich[:], pairName) }
-
-// PairWords lists the choices of pairs for completion: a name, a tab, which they are.
-func PairWords() []string {
-	return completions(PairWhich[:], func(w Which) (string, string) { return w.Name, w.Usage })
-}
-
-func pairName(w Which) string { return w.Name }
 
 // Document returns the plan for JSON.
 func (p PairPlan) Document() *result.PlanPairs {

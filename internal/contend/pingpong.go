@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"gorun/csrc"
+	"gorun/internal/catalog"
 	"gorun/internal/linux"
 	"gorun/internal/result"
 )
@@ -21,22 +22,13 @@ var Methods = [...]Method{
 	{"faa", "fetch-and-add after plain loads"},
 }
 
-func methodName(m Method) string { return m.Name }
+// Entry implements catalog.Entry.
+func (m Method) Entry() (name, usage string) { return m.Name, m.Usage }
 
 // LookupMethod tells whether there is a method of that name.
 func LookupMethod(name string) error {
-	if _, ok := named(Methods[:], name, methodName); !ok {
-		return fmt.Errorf("unknown method %q: there are %s", name, MethodNames())
-	}
-	return nil
-}
-
-// MethodNames lists the methods as a person reads them.
-func MethodNames() string { return names(Methods[:], methodName) }
-
-// MethodWords lists the methods for completion: a name, a tab, what it does.
-func MethodWords() []string {
-	return completions(Methods[:], func(m Method) (string, string) { return m.Name, m.Usage })
+	_, err := catalog.Find(Methods[:], "method", name)
+	return err
 }
 
 // batch is the aimed length of a batch of round trips: long beside the clock's reading, and so short that a thread that

@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
+	"gorun/internal/catalog"
 	"gorun/internal/cpuset"
 	"gorun/internal/hint"
 	"gorun/internal/result"
@@ -92,8 +93,8 @@ func TestRowsAreInOrder(t *testing.T) {
 		"xadd 0 3 * --", "xadd 0 3 - **", "xadd 0 5 * --", "xadd 0 5 - **",
 	}, order[:8])
 	assert.Equal(t, "inc 64 3 * --", order[8])
-	inc, ok := named(Ops[:], "inc", opName)
-	require.True(t, ok)
+	inc, err := catalog.Find(Ops[:], "operation", "inc")
+	require.NoError(t, err)
 	assert.Equal(t, result.ContendRow{
 		Row: 9, Op: "inc", Instruction: inc.ARM64LLSC, Load: "node-cascade", CPUs: 2, CPUList: "1-2", Pattern: "- **",
 		DistBytes: 64, MemNode: 3,

@@ -11,6 +11,7 @@ import (
 	"unsafe"
 
 	"gorun/csrc"
+	"gorun/internal/catalog"
 	"gorun/internal/cpuset"
 	"gorun/internal/linux"
 	"gorun/internal/result"
@@ -187,7 +188,7 @@ func (r *Runner) Measure(ctx context.Context, row result.ContendRow, t Timing) (
 	}
 	tallied := figures(threads)
 	tallied.fill(&v)
-	if op, _ := named(Ops[:], row.Op, opName); op.Fails {
+	if op, _ := catalog.Find(Ops[:], "operation", row.Op); op.Fails {
 		failures(&v, tallied.spans)
 	}
 	if !s.Partial {

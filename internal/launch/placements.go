@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"gorun/internal/catalog"
 	"gorun/internal/cpuset"
 	"gorun/internal/hint"
 	"gorun/internal/linux"
@@ -32,20 +33,12 @@ func (p Placement) Setting() Setting {
 
 // PlacementNames are all names that a placement can have.
 func PlacementNames() []string {
-	names := make([]string, len(kinds))
-	for i, k := range kinds {
-		names[i] = k.name
-	}
-	return names
+	return catalog.Names(kinds[:])
 }
 
 // PlacementUsages say what each of them is, "one-llc\tCPUs with a common last-level cache".
 func PlacementUsages() []string {
-	usages := make([]string, len(kinds))
-	for i, k := range kinds {
-		usages[i] = k.name + "\t" + k.words
-	}
-	return usages
+	return catalog.Words(kinds[:])
 }
 
 // LookupPlacement finds a placement by its name, also one that is like an earlier one.
@@ -84,6 +77,9 @@ type kind struct {
 
 	kubernetes string // what a pod needs beside exclusive CPUs; "-": it has no exclusive ones
 }
+
+// Entry implements catalog.Entry.
+func (k kind) Entry() (name, usage string) { return k.name, k.words }
 
 // kinds is the table of placements that can matter, in order: of two that are alike on a machine, the first one stays.
 // CPUs return none where a machine has no such thing. Memory comes from where its first toucher runs unless said

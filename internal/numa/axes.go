@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"gorun/csrc"
+	"gorun/internal/catalog"
 	"gorun/internal/cpuset"
 	"gorun/internal/hint"
 	"gorun/internal/linux"
@@ -122,36 +123,22 @@ const (
 	ByAffinity  = "affinity"
 )
 
+// PreferredWay is one of them.
+type PreferredWay struct{ Name, Usage string }
+
+// Entry implements catalog.Entry.
+func (w PreferredWay) Entry() (name, usage string) { return w.Name, w.Usage }
+
 // PreferredWays is the table of them, the default first.
-var PreferredWays = [...]struct{ Name, Usage string }{
+var PreferredWays = [...]PreferredWay{
 	{ByPrctl, "the scheduler is told (prctl 101, a patch that was never merged)"},
 	{ByMempolicy, "memory that floats comes from there while there is some (MPOL_PREFERRED_MANY, home node)"},
 	{ByAffinity, "a probe that floats keeps to the node's CPUs but when all are busy (soft affinity from user space)"},
 }
 
-// PreferredNames lists the ways to prefer a node as a person reads them.
-func PreferredNames() string { return strings.Join(preferredWays(), ", ") }
-
-// PreferredWords lists them for completion: a name, a tab, what it does.
-func PreferredWords() []string {
-	words := preferredWays()
-	for i, way := range PreferredWays {
-		words[i] += "\t" + way.Usage
-	}
-	return words
-}
-
-func preferredWays() []string {
-	names := make([]string, len(PreferredWays))
-	for i, way := range PreferredWays {
-		names[i] = way.Name
-	}
-	return names
-}
-
 // ParsePreferredBy reads a name of PreferredWays.
 func ParsePreferredBy(text string) (string, error) {
-	words, err := parseWords(text, "a way to prefer a node", preferredWays())
+	words, err := parseWords(text, "a way to prefer a node", catalog.Names(PreferredWays[:]))
 	if err == nil && len(words) > 1 {
 		err = errors.New("a run has one way to prefer a node")
 	}

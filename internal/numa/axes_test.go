@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"gorun/internal/catalog"
 	"gorun/internal/cpuset"
 	"gorun/internal/hint"
 )
@@ -137,12 +138,9 @@ func TestFormatBytes(t *testing.T) {
 }
 
 func TestWords(t *testing.T) {
-	assert.Equal(t, "prctl, mempolicy, affinity", PreferredNames())
+	assert.Equal(t, "prctl, mempolicy, affinity", catalog.List(PreferredWays[:]))
 	assert.Equal(t, []string{"random", "sequential", "chase"}, AccessNames())
 	assert.Equal(t, []string{"4k", "thp", "2m", "1g"}, PageNames())
-	for i, word := range PreferredWords() {
-		assert.Equal(t, PreferredWays[i].Name+"\t"+PreferredWays[i].Usage, word)
-	}
 }
 
 func TestNeedNodes(t *testing.T) {

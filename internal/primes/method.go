@@ -5,9 +5,10 @@ package primes
 import (
 	"errors"
 	"fmt"
-	"strings"
 	"sync/atomic"
 	"time"
+
+	"gorun/internal/catalog"
 )
 
 // MaxLimit is the highest number that any method tests: the last one that int64 holds, which `modulo` computes with.
@@ -82,55 +83,41 @@ var Methods = []Method{
 	},
 }
 
+// Entry implements catalog.Entry.
+func (m Method) Entry() (name, usage string) { return m.Name, m.Usage }
+
+// Entry implements catalog.Entry.
+func (k Kernel) Entry() (name, usage string) { return k.Name, k.Usage }
+
 // Lookup returns the method and kernel of these names; Auto stands for the method's best kernel on this CPU. The error
 // lists the names there are, and wraps errors.ErrUnsupported when the kernel exists but not for this CPU.
 func Lookup(method, kernel string) (Method, Kernel, error) {
-	m, ok := named(Methods, method, func(m Method) string { return m.Name })
-	if !ok {
-		return Method{}, Kernel{}, fmt.Errorf("unknown method %q: there are %s", method, MethodNames())
+	m, err := catalog.Find(Methods, "method", method)
+	if err != nil {
+		return Method{}, Kernel{}, err
 	}
 	if kernel == Auto {
 		return m, m.available()[0], nil
 	}
-	k, ok := named(m.Kernels, kernel, kernelName)
+	k, err := catalog.Find(m.Kernels, "kernel", kernel)
 	switch {
-	case !ok:
+	case err != nil:
 		return Method{}, Kernel{}, fmt.Errorf("unknown kernel %q: method %s has %s, %s",
-			kernel, m.Name, Auto, names(m.Kernels, kernelName))
+			kernel, m.Name, Auto, catalog.List(m.Kernels))
 	case !k.available():
 		return Method{}, Kernel{}, fmt.Errorf("kernel %s of method %s needs %s (usable here: %s): %w",
-			k.Name, m.Name, k.Requires, names(m.available(), kernelName), errors.ErrUnsupported)
+			k.Name, m.Name, k.Requires, catalog.List(m.available()), errors.ErrUnsupported)
 	}
 	return m, k, nil
 }
 
-// MethodNames lists the methods as a person reads them: "brute, modulo, …".
-func MethodNames() string {
-	return names(Methods, func(m Method) string { return m.Name })
-}
-
-// MethodWords lists the methods for completion: a name, a tab, what it does.
-func MethodWords() []string {
-	return words(Methods, func(m Method) (string, string) { return m.Name, m.Usage })
-}
-
 // KernelWords lists a method's kernels for completion, Auto first; none for an unknown method.
 func KernelWords(method string) []string {
-	m, ok := named(Methods, method, func(m Method) string { return m.Name })
-	if !ok {
+	m, err := catalog.Find(Methods, "method", method)
+	if err != nil {
 		return nil
 	}
-	kernels := append([]Kernel{{Name: Auto, Usage: "the fastest that this CPU has"}}, m.available()...)
-	return words(kernels, func(k Kernel) (string, string) { return k.Name, k.Usage })
-}
-
-func words[T any](list []T, of func(T) (name, usage string)) []string {
-	all := make([]string, len(list))
-	for i, item := range list {
-		name, usage := of(item)
-		all[i] = name + "\t" + usage
-	}
-	return all
+	return catalog.Words(append([]Kernel{{Name: Auto, Usage: "the fastest that this CPU has"}}, m.available()...))
 }
 
 func (k Kernel) available() bool { return k.Available == nil || k.Available() }
@@ -144,25 +131,6 @@ func (m Method) available() []Kernel {
 		}
 	}
 	return out
-}
-
-func kernelName(k Kernel) string { return k.Name }
-
-func named[T any](list []T, name string, of func(T) string) (found T, ok bool) {
-	for _, item := range list {
-		if of(item) == name {
-			return item, true
-		}
-	}
-	return found, false
-}
-
-func names[T any](list []T, of func(T) string) string {
-	all := make([]string, len(list))
-	for i, item := range list {
-		all[i] = of(item)
-	}
-	return strings.Join(all, ", ")
 }
 
 // grainTime is the work that Grain aims at: short enough to look at clock, CPU and stop flag between two pieces, long

@@ -1,8 +1,9 @@
 package primes
 
 import (
-	"fmt"
 	"sync/atomic"
+
+	"gorun/internal/catalog"
 )
 
 // A Split deals the numbers 1…limit to the workers.
@@ -33,24 +34,11 @@ var Splits = []Split{
 	{"dynamic", "workers take the next piece, about 50 µs of work, until none is left", newDynamic},
 }
 
+// Entry implements catalog.Entry.
+func (s Split) Entry() (name, usage string) { return s.Name, s.Usage }
+
 // LookupSplit returns the split of that name.
-func LookupSplit(name string) (Split, error) {
-	s, ok := named(Splits, name, splitName)
-	if !ok {
-		return Split{}, fmt.Errorf("unknown split %q: there are %s", name, SplitNames())
-	}
-	return s, nil
-}
-
-// SplitNames lists the splits as a person reads them.
-func SplitNames() string { return names(Splits, splitName) }
-
-// SplitWords lists the splits for completion: a name, a tab, what it does.
-func SplitWords() []string {
-	return words(Splits, func(s Split) (string, string) { return s.Name, s.Usage })
-}
-
-func splitName(s Split) string { return s.Name }
+func LookupSplit(name string) (Split, error) { return catalog.Find(Splits, "split", name) }
 
 // head returns the first piece of a range that is not empty: at most the grain of its last number, since numbers cost the
 // more the larger they are. By the grain of its first number a piece that begins at 1 would hold everything.

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"gorun/csrc"
+	"gorun/internal/catalog"
 	"gorun/internal/contend"
 	"gorun/internal/cpuset"
 	"gorun/internal/linux"
@@ -42,7 +43,7 @@ func AutoPairs(m *topology.Machine, cpus cpuset.Set) []PairCPUs {
 // PairRequest says what two processes do.
 type PairRequest struct {
 	PairCPUs
-	Work       string // of csrc.Works
+	Work       string // of Works
 	Loops      uint64 // of each; where two talk, the round trips
 	ArrayBytes uint64 // of sum
 }
@@ -123,7 +124,7 @@ func MeasurePair(ctx context.Context, c Command, r PairRequest) (result.Sample, 
 
 // measure calls ready when both wait for each other.
 func (r PairRequest) measure(ctx context.Context, c Command, ready func([]*member) error) (s result.Sample, err error) {
-	talks, err := talk(r.Work)
+	work, err := catalog.Find(Works, "work", r.Work)
 	if err != nil {
 		return s, err
 	}
@@ -147,17 +148,7 @@ func (r PairRequest) measure(ctx context.Context, c Command, ready func([]*membe
 	if err != nil {
 		return s, err
 	}
-	return pairSample(r, talks, answers, start)
-}
-
-// talk tells whether two that do this work talk to each other.
-func talk(work string) (bool, error) {
-	for _, w := range csrc.Works {
-		if w.Name == work {
-			return w.Talks, nil
-		}
-	}
-	return false, fmt.Errorf("no work %q", work)
+	return pairSample(r, work.Talks, answers, start)
 }
 
 // connect gives two processes a pipe in each direction.

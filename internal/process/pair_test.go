@@ -17,7 +17,7 @@ import (
 // Each work is done as often as was asked, by two processes that are where they are to be.
 func TestMeasurePair(t *testing.T) {
 	cpus := ours(t)
-	for _, work := range csrc.Works {
+	for _, work := range Works {
 		for _, cpu := range []int{cpus.First(), cpus.Last()} { // the same CPU, and another one where there is one
 			t.Run(work.Name, func(t *testing.T) {
 				const loops = 1001
@@ -72,7 +72,7 @@ func TestMeasurePair(t *testing.T) {
 // A pair that is cut short says how far it came, whatever it does.
 func TestMeasurePairCutShort(t *testing.T) {
 	cpus := ours(t)
-	for _, work := range csrc.Works {
+	for _, work := range Works {
 		t.Run(work.Name, func(t *testing.T) {
 			ctx, cancel := context.WithCancel(t.Context())
 			r := PairRequest{
@@ -102,7 +102,7 @@ func TestMeasurePairCutBefore(t *testing.T) {
 
 func TestMeasurePairErrors(t *testing.T) {
 	_, err := MeasurePair(t.Context(), self(asSide), PairRequest{Work: "rest"})
-	require.EqualError(t, err, `no work "rest"`)
+	require.EqualError(t, err, `unknown work "rest": there are syscall, spin, sum, pingpong-pipe, pingpong-futex, pingpong-shm`)
 	_, err = MeasurePair(t.Context(), self(asSide), PairRequest{Work: "sum", ArrayBytes: 7})
 	require.ErrorContains(t, err, "an array of 7 bytes")
 }

@@ -9,11 +9,13 @@ import (
 
 	"gorun/csrc"
 	"gorun/internal/cpuset"
-	"gorun/internal/hint"
 	"gorun/internal/numa"
 	"gorun/internal/result"
 	"gorun/internal/topology"
 )
+
+// Works are what the processes of a pair can do, the default first.
+var Works = csrc.Works[:]
 
 // defaultLoops are how many take about 0.2 s, of each process: apart on two CPUs, and both on one. Two on one CPU wake
 // each other without a word to another CPU, but hand a turn over in shared memory only by giving the CPU away: at
@@ -35,40 +37,16 @@ func DefaultLoops(work string, relation topology.Relation) uint64 {
 	return defaultLoops[work].apart
 }
 
-// LookupWork refuses a work that there is not.
-func LookupWork(name string) error {
-	_, err := talk(name)
-	if err != nil {
-		return hint.With(err, "there are "+strings.Join(WorkNames(), ", "))
-	}
-	return nil
-}
+// UnknownL2 stands for the bytes of a second-level cache that the kernel does not tell.
+const UnknownL2 = 1 << 20
 
-// WorkNames are the works of a pair, the default first.
-func WorkNames() []string {
-	names := make([]string, len(csrc.Works))
-	for i, w := range csrc.Works {
-		names[i] = w.Name
-	}
-	return names
-}
-
-// WorkWords lists the works for completion: a name, a tab, what a process does.
-func WorkWords() []string {
-	words := make([]string, len(csrc.Works))
-	for i, w := range csrc.Works {
-		words[i] = w.Name + "\t" + w.Usage
-	}
-	return words
-}
-
-// ReadL2 is the size in bytes of the second-level cache that a CPU has or shares; 1 MiB where the kernel does not tell.
+// ReadL2 is the size in bytes of the second-level cache that a CPU has or shares, or UnknownL2.
 func ReadL2(root fs.FS, cpu int) (uint64, error) {
 	caches, err := numa.ReadCaches(root, cpu)
 	if i := slices.IndexFunc(caches, func(c result.Cache) bool { return c.Level == 2 }); i >= 0 {
-		return cmp.Or(caches[i].Bytes, 1<<20), err
+		return cmp.Or(caches[i].Bytes, UnknownL2), err
 	}
-	return 1 << 20, err
+	return UnknownL2, err
 }
 
 // lacking says why no two CPUs of a run have a relation.

@@ -7,25 +7,19 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"gorun/csrc"
+	"gorun/internal/catalog"
 	"gorun/internal/cpuset"
-	"gorun/internal/hint"
 	"gorun/internal/result"
 	"gorun/internal/topology"
 )
 
 func TestWorks(t *testing.T) {
-	assert.Len(t, defaultLoops, len(csrc.Works))
-	for i, name := range WorkNames() {
-		require.NoError(t, LookupWork(name))
+	assert.Len(t, defaultLoops, len(Works))
+	for _, name := range catalog.Names(Works) {
 		assert.Positive(t, DefaultLoops(name, topology.SameCPU), name)
 		assert.Positive(t, DefaultLoops(name, topology.CrossNode), name)
-		assert.Equal(t, name+"\t"+csrc.Works[i].Usage, WorkWords()[i])
 	}
 	assert.Less(t, DefaultLoops("pingpong-shm", topology.SameCPU), DefaultLoops("pingpong-shm", topology.SameCore))
-	err := LookupWork("rest")
-	require.EqualError(t, err, `no work "rest"`)
-	assert.Contains(t, hint.Of(err), "syscall, spin, ")
 }
 
 func TestReadL2(t *testing.T) {

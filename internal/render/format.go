@@ -9,6 +9,7 @@ import (
 	"io"
 	"strings"
 
+	"gorun/internal/catalog"
 	"gorun/internal/result"
 )
 
@@ -18,6 +19,9 @@ type Format struct {
 	Usage string // one line for help and completion
 	Write func(w io.Writer, run *result.Run, opts Options) error
 }
+
+// Entry implements catalog.Entry.
+func (f Format) Entry() (name, usage string) { return f.Name, f.Usage }
 
 // Formats lists every format, the default first. Help, validation and completion are made from it.
 var Formats = [...]Format{
@@ -42,9 +46,5 @@ func Lookup(name string) (Format, error) {
 
 // Names lists the formats' names in the order of Formats.
 func Names() []string {
-	names := make([]string, len(Formats))
-	for i, format := range Formats {
-		names[i] = format.Name
-	}
-	return names
+	return catalog.Names(Formats[:])
 }

@@ -6,7 +6,7 @@ type ProcessPair struct {
 	CPUA     int    `json:"cpu_a"`
 	CPUB     int    `json:"cpu_b"`
 	Relation string `json:"relation"` // topology.Relation
-	Work     string `json:"work"`     // csrc.Works
+	Work     string `json:"work"`     // process.Works
 	Loops    uint64 `json:"loops"`    // asked of each process; where two talk, the round trips
 
 	CallsPerSecond float64 `json:"calls_per_second"` // loops of both over the sample's seconds; a round trip counts once
