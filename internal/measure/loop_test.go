@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/assert"
@@ -107,19 +108,21 @@ func TestLoopInterrupted(t *testing.T) {
 
 // With a duration the body is told when the time is over, and that is not an interrupt.
 func TestLoopForADuration(t *testing.T) {
-	b := &bench{takes: []time.Duration{time.Second}}
-	out, err := b.loop(Loop{Samples: 1, Duration: 20 * time.Millisecond}).Run(context.Background(),
-		func(ctx context.Context) (result.Sample, error) {
-			if b.executed == 3 {
-				<-ctx.Done()
-				return result.Sample{Partial: true}, nil
-			}
-			return b.body(ctx)
-		})
-	require.NoError(t, err)
-	assert.Len(t, out.Samples, 4)
-	assert.True(t, out.Samples[3].Partial)
-	assert.False(t, out.Partial)
+	synctest.Test(t, func(t *testing.T) { // whose time passes while all wait, however slow the machine is
+		b := &bench{takes: []time.Duration{time.Second}}
+		out, err := b.loop(Loop{Samples: 1, Duration: 20 * time.Millisecond}).Run(context.Background(),
+			func(ctx context.Context) (result.Sample, error) {
+				if b.executed == 3 {
+					<-ctx.Done()
+					return result.Sample{Partial: true}, nil
+				}
+				return b.body(ctx)
+			})
+		require.NoError(t, err)
+		assert.Len(t, out.Samples, 4)
+		assert.True(t, out.Samples[3].Partial)
+		assert.False(t, out.Partial)
+	})
 }
 
 func TestLoopReturnsErrorsWithWhatItHas(t *testing.T) {
