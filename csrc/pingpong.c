@@ -30,21 +30,33 @@ static bool ended(const struct side *side)
 typedef bool try_fn(uint64_t *word, uint64_t turn);
 
 /*
- * Makes so many round trips of this side. Returns false when it ends before. A thread that waits does not yield its
- * CPU: where other programs run, the two would take turns in being away, and hardly ever meet.
+ * Hands over when it is this side's turn; false when it ends before. A thread that waits does not yield its CPU: where
+ * other programs run, the two would take turns in being away, and hardly ever meet.
+ */
+static inline __attribute__((always_inline)) bool hand_over(const struct side *side, uint64_t *word, uint64_t turn, try_fn *try)
+{
+	do {
+		for (int tries = PATIENCE; tries != 0; tries--) {
+			if (try(word, turn))
+				return true;
+		}
+	} while (!ended(side));
+	return false;
+}
+
+/*
+ * Makes so many round trips of this side. Returns false when it ends before. What the tries need is in registers: a
+ * compiler reads the side's memory again after each atomic operation, which adds to every hand-over.
  */
 static inline __attribute__((always_inline)) bool trips(struct side *side, uint64_t count, try_fn *try)
 {
-	for (; count != 0; count--, side->turn += 2, side->trips++) {
-		for (int tries = 0; !try(&side->line->turn, side->turn);) {
-			if (++tries == PATIENCE) {
-				if (ended(side))
-					return false;
-				tries = 0;
-			}
-		}
-	}
-	return true;
+	uint64_t *word = &side->line->turn, turn = side->turn, left = count;
+
+	for (; left != 0 && hand_over(side, word, turn, try); left--)
+		turn += 2;
+	side->turn = turn;
+	side->trips += count - left;
+	return left == 0;
 }
 
 /* The line is owned by whoever tries, so it moves even when it is not the turn of that side. */

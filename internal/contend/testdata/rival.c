@@ -104,29 +104,24 @@ static const struct op {
 };
 
 /* Each has its turn when the word is even (side 0) or odd (side 1), and hands over by adding 1. */
-static void pass_cas(uint64_t turn)
-{
-	for (uint64_t expected = turn; !CAS(expected, turn + 1);)
-		expected = turn;
-}
-
-static void pass_write(uint64_t turn)
-{
-	while (__atomic_load_n(&word, __ATOMIC_ACQUIRE) != turn)
+#define PASSES(name, pass) \
+	static void name(uint64_t turn, uint64_t trips) \
+	{ \
+		for (; trips != 0; trips--, turn += 2) { \
+			pass; \
+		} \
+	}
+#define AWAIT \
+	while (__atomic_load_n(&word, __ATOMIC_ACQUIRE) != turn) \
 		;
-	__atomic_store_n(&word, turn + 1, __ATOMIC_RELEASE);
-}
 
-static void pass_faa(uint64_t turn)
-{
-	while (__atomic_load_n(&word, __ATOMIC_ACQUIRE) != turn)
-		;
-	USE(__atomic_fetch_add(&word, 1, __ATOMIC_SEQ_CST));
-}
+PASSES(pass_cas, for (uint64_t expected = turn; !CAS(expected, turn + 1);) expected = turn)
+PASSES(pass_write, AWAIT __atomic_store_n(&word, turn + 1, __ATOMIC_RELEASE))
+PASSES(pass_faa, AWAIT USE(__atomic_fetch_add(&word, 1, __ATOMIC_SEQ_CST)))
 
 static const struct method {
 	const char *name;
-	void (*pass)(uint64_t turn);
+	void (*pass)(uint64_t turn, uint64_t trips);
 } methods[] = { { "cas", pass_cas }, { "write", pass_write }, { "faa", pass_faa } };
 
 struct thread {
@@ -156,8 +151,7 @@ static void *run(void *argument)
 	if (t->op != NULL)
 		t->op->run();
 	else
-		for (uint64_t i = 0; i < count; i++)
-			t->method->pass(2 * i + t->side);
+		t->method->pass(t->side, count);
 	t->ns = (now() - start) / (double)count;
 	return NULL;
 }
