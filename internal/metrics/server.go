@@ -12,7 +12,6 @@ import (
 	"net/http"
 	"strconv"
 	"strings"
-	"sync"
 	"syscall"
 	"time"
 
@@ -158,33 +157,27 @@ func (e *Exporter) handler(limits limits) http.Handler {
 }
 
 // paced lets scrapes begin one after another, at most so many a second, so that the run pays for these and no more
-// however many clients ask as fast as they can. One that comes alone does not wait; one that would wait too long is
-// refused, and only then, lest it ask again at once.
+// however many clients ask as fast as they can. One that comes alone does not wait, one that leaves gives its place up,
+// and one that would wait too long is refused, and only then, lest it ask again at once.
 func paced(limits limits, scrape http.Handler) http.Handler {
-	var mu sync.Mutex
-	var next time.Time // when the next scrape may begin
+	turn := make(chan time.Time, 1) // when the next scrape may begin; who takes it is next
+	turn <- time.Time{}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		mu.Lock()
-		wait := max(0, time.Until(next))
-		refused := wait > limits.patience
-		if refused {
-			wait = limits.patience
-		} else {
-			next = time.Now().Add(wait + limits.pace)
-		}
-		mu.Unlock()
-		if wait > 0 {
+		patience, cancel := context.WithTimeout(r.Context(), limits.patience)
+		defer cancel()
+		select {
+		case next := <-turn:
 			select {
-			case <-time.After(wait):
-			case <-r.Context().Done():
+			case <-time.After(time.Until(next)):
+				turn <- time.Now().Add(limits.pace)
+				scrape.ServeHTTP(w, r)
 				return
+			case <-patience.Done():
+				turn <- next
 			}
+		case <-patience.Done():
 		}
-		if refused {
-			http.Error(w, "too many scrapes", http.StatusServiceUnavailable)
-			return
-		}
-		scrape.ServeHTTP(w, r)
+		http.Error(w, "too many scrapes", http.StatusServiceUnavailable)
 	})
 }
 
