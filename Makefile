@@ -6,7 +6,9 @@ FUZZTIME ?= 50000x
 # Rounds of the benchmarks: of those under a second, and of those of some seconds.
 ROUNDS ?= 15
 LONG_ROUNDS ?= 7
-SCRAPED_ROUNDS ?= 60
+SCRAPED_ROUNDS ?= 400
+# Rounds of 1.5 s of the storm of scrapes: 40 find a fault, 400 show that there is none.
+STORM_ROUNDS ?= 40
 # Matrices of the selftest: of equal cells, and with 2% more work.
 EQUAL ?= 40
 SLOWER ?= 10
@@ -45,7 +47,8 @@ exec-test: ## does gorun exec find the placement that is best by construction? (
 prometheus-test: ## a Prometheus server and a Pushgateway show what a run says; promtool; a storm of scrapes (2 min)
 	@for tool in prometheus promtool prometheus-pushgateway; do command -v $$tool >/dev/null || { \
 	  echo "$$tool is not installed (Debian: apt-get install prometheus prometheus-pushgateway)"; exit 1; }; done
-	$(GO) test ./cmd/gorun -run '^Test(Promtool|Prometheus|ScrapeStorm)' -count=1 -v -timeout 10m -prometheus
+	$(GO) test ./cmd/gorun -run '^Test(Promtool|Prometheus|ScrapeStorm)' -count=1 -v -timeout 60m -prometheus \
+	  -storm-rounds $(STORM_ROUNDS)
 
 .PHONY: test
 test: ## all tests that need nothing but Go and a C compiler
@@ -110,7 +113,7 @@ bench-contend: ## contend and c2c beside ccont, where it is on PATH, or plain C:
 	$(GO) test -run "^$$" -bench "Contend|C2C" -benchtime $(ROUNDS)x -timeout 30m ./cmd/gorun
 
 .PHONY: bench-metrics
-bench-metrics: ## runs that are scraped each second beside runs without metrics, by gorun's own statistics (alone, 8 min)
+bench-metrics: ## runs that are scraped each second beside runs without metrics, by gorun's own statistics (alone, 21 min)
 	$(GO) test -run "^$$" -bench "^BenchmarkMetrics$$" -benchtime $(SCRAPED_ROUNDS)x -timeout 60m ./cmd/gorun
 
 .PHONY: bench-numa

@@ -3,7 +3,9 @@ package main
 import (
 	"bufio"
 	"bytes"
+	"context"
 	"encoding/json"
+	"errors"
 	"flag"
 	"io"
 	"math"
@@ -32,7 +34,10 @@ import (
 	"gorun/internal/stats"
 )
 
-var withPrometheus = flag.Bool("prometheus", false, "run the tests with Prometheus's own programs: make prometheus-test")
+var (
+	withPrometheus = flag.Bool("prometheus", false, "run the tests with Prometheus's own programs: make prometheus-test")
+	stormRounds    = flag.Int("storm-rounds", 40, "rounds of TestScrapeStorm, of 1.5 s each")
+)
 
 // prometheusDir has what a Prometheus server and Grafana are given.
 const prometheusDir = "../../testdata/prometheus"
@@ -330,45 +335,30 @@ func labelled(text, name string) float64 {
 	return value
 }
 
-// A storm of scrapes does not make a run more than 1% slower: 8 clients ask as fast as they are answered, for 10 s in
-// all, in turn with runs that are left alone. It fails when a difference beyond that is shown, by gorun's own statistics.
+// A storm of scrapes does not make a run more than 1% slower: 8 clients ask as fast as they are answered during samples
+// of half a second, 20 s in all, in turn with samples that are left alone. It fails when a difference beyond that is
+// shown, by gorun's own statistics; that there is none takes more rounds to show.
 func TestScrapeStorm(t *testing.T) {
 	needPrometheus(t)
-	const clients, rounds, seconds = 8, 20, 0.5
-	limit := limitOf(t, seconds)
+	const clients, seconds = 8, 0.5
 	var answered, refused atomic.Int64
-	compared := interleaved(t, rounds, 0.01, func(storm bool) result.Sample {
-		return scrapedRun(t, primesRun(limit, 1), true, func(metrics string, over <-chan struct{}) {
-			var all sync.WaitGroup
-			for range clients {
-				if !storm {
-					break
-				}
-				all.Go(func() {
-					for {
-						select {
-						case <-over:
-							return
-						default:
-						}
-						response, err := http.Get(metrics)
-						if err != nil {
-							return // the run is over
-						}
-						_, _ = io.Copy(io.Discard, response.Body)
-						response.Body.Close()
-						if response.StatusCode == http.StatusOK {
-							answered.Add(1)
-						} else {
-							refused.Add(1)
-						}
+	compared := interleaved(t, *stormRounds, 0.01, seconds, func(ctx context.Context, metrics string) {
+		var all sync.WaitGroup
+		for range clients {
+			all.Go(func() {
+				for ctx.Err() == nil {
+					if err := scrape(ctx, metrics); err == nil {
+						answered.Add(1)
+					} else {
+						refused.Add(1)
 					}
-				})
-			}
-			all.Wait()
-		})
+				}
+			})
+		}
+		all.Wait()
 	})
-	t.Logf("%d clients in %d runs of %v s: %d scrapes answered, %d refused", clients, rounds, seconds, answered.Load(), refused.Load())
+	t.Logf("%d clients in %d samples of %v s: %d scrapes answered, %d not", clients, *stormRounds, seconds, answered.Load(),
+		refused.Load())
 	for _, c := range compared {
 		t.Logf("the storm, by %s: %s; left alone, beside itself: %s", c.by, c.verdict, c.control)
 	}
@@ -377,16 +367,54 @@ func TestScrapeStorm(t *testing.T) {
 	assert.False(t, wall.Kind == stats.Slower && wall.Typical.Lo > 1.01, "the storm: %s", wall)
 }
 
+// scrape reads the metrics; an error says that it was refused, or that ctx ended.
+func scrape(ctx context.Context, metrics string) error {
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, metrics, nil)
+	if err != nil {
+		return err
+	}
+	response, err := http.DefaultClient.Do(request)
+	if err != nil {
+		return err
+	}
+	defer response.Body.Close()
+	if _, err := io.Copy(io.Discard, response.Body); err != nil {
+		return err
+	}
+	if response.StatusCode != http.StatusOK {
+		return errors.New(response.Status)
+	}
+	return nil
+}
+
 // compared is what was found by one of a run's times.
 type compared struct {
 	by               string
 	verdict, control stats.Verdict
 }
 
-// interleaved compares runs to which something is done with runs that are left alone, in random order, round by round;
-// the control compares the latter among themselves. Wall time is what counts; CPU time is hardly disturbed by what else
-// the machine does.
-func interleaved(t testing.TB, rounds int, margin float64, measure func(done bool) result.Sample) []compared {
+// interleaved compares samples during which something is done to their run with samples that are left alone, in random
+// order, round by round; the control compares the latter among themselves. They are samples of about so many seconds of
+// one process, so that neither its start nor the luck of its pages comes in between. Wall time is what counts; CPU time
+// is hardly disturbed by what else the machine does. do ends when its context does.
+func interleaved(
+	t testing.TB, rounds int, margin, seconds float64, do func(ctx context.Context, metrics string),
+) []compared {
+	next := sampling(t, limitOf(t, seconds))
+	measure := func(done bool) result.Sample {
+		ctx, cancel := context.WithCancel(t.Context())
+		var doing sync.WaitGroup
+		defer doing.Wait()
+		defer cancel()
+		return next(func(metrics string) {
+			if done {
+				doing.Go(func() { do(ctx, metrics) })
+			}
+		})
+	}
+	for range 3 {
+		measure(false) // caches, pages and clocks settle
+	}
 	times := []struct {
 		by   string
 		time func(result.Sample) float64
@@ -426,84 +454,74 @@ func interleaved(t testing.TB, rounds int, margin float64, measure func(done boo
 	return all
 }
 
-// primesRun is what is run there: fixed work of all CPUs. Before several samples there is a warm-up.
+// primesRun is what is run there: fixed work of all CPUs.
 func primesRun(limit, samples int) []string {
 	return []string{
-		"primes", "--limit", strconv.Itoa(limit), "--workers", "16", "--split", "dynamic", "--format", "json",
-		"--samples", strconv.Itoa(samples), "--warmup", strconv.Itoa(min(1, samples-1)),
+		"primes", "--limit", strconv.Itoa(limit), "--workers", "16", "--split", "dynamic", "--quiet", "--budget", "0",
+		"--samples", strconv.Itoa(samples), "--warmup", "0",
 	}
 }
 
 // limitOf is the limit of such a run of about so many seconds here: the time goes with its square.
 func limitOf(t testing.TB, seconds float64) int {
-	const guess = 100_000
+	const guess, samples = 100_000, 9
+	out, err := gorunCommand(append(primesRun(guess, samples), "--format", "json")...).Output()
+	require.NoError(t, err)
+	var doc result.Run
+	require.NoError(t, json.Unmarshal(out, &doc))
 	var took []float64
-	for range 9 {
-		took = append(took, scrapedRun(t, primesRun(guess, 1), false, func(string, <-chan struct{}) {}).Seconds)
+	for _, sample := range doc.Samples {
+		took = append(took, sample.Seconds)
 	}
 	return int(guess * math.Sqrt(seconds/middle(took)))
 }
 
-// scrapedRun returns the samples of a run as one, in a process of its own, and has it scraped meanwhile: scrape gets
-// the address, "" where it does not serve, and ends soon after over is closed.
-func scrapedRun(t testing.TB, args []string, serve bool, scrape func(metrics string, over <-chan struct{})) result.Sample {
-	if serve {
-		args = append(args, "--metrics-listen", "127.0.0.1:0")
-	}
-	cmd := gorunCommand(args...)
+// sampling starts a run that serves its metrics and takes one sample after the other until the test ends, each written
+// to a pipe as it is done. next calls begun as a sample begins, and returns that sample.
+func sampling(t testing.TB, limit int) (next func(begun func(metrics string)) result.Sample) {
+	lines, journal, err := os.Pipe()
+	require.NoError(t, err)
+	cmd := gorunCommand(append(primesRun(limit, math.MaxInt32), "--metrics-listen", "127.0.0.1:0", "--out", "/dev/fd/3")...)
+	cmd.ExtraFiles = []*os.File{journal}
 	cmd.SysProcAttr = linux.ChildAttr()
-	var out bytes.Buffer
-	cmd.Stdout = &out
 	stderr, err := cmd.StderrPipe()
 	require.NoError(t, err)
 	require.NoError(t, cmd.Start())
+	require.NoError(t, journal.Close())
 	said := bufio.NewReader(stderr)
-	address := ""
-	if serve {
-		line, err := said.ReadString('\n')
-		require.NoError(t, err)
-		address = strings.TrimSpace(strings.TrimPrefix(line, "gorun: metrics at "))
-	}
-	over := make(chan struct{})
-	var scraping sync.WaitGroup
-	scraping.Go(func() { scrape(address, over) })
-	rest, err := io.ReadAll(said)
-	close(over)
+	line, err := said.ReadString('\n')
 	require.NoError(t, err)
-	require.NoError(t, cmd.Wait(), "%s", rest)
-	scraping.Wait()
-	http.DefaultClient.CloseIdleConnections()
-	var doc result.Run
-	require.NoError(t, json.Unmarshal(out.Bytes(), &doc))
-	var all result.Sample
-	for _, sample := range doc.Samples {
-		all.Seconds += sample.Seconds
-		all.UserSeconds += sample.UserSeconds
-		all.SystemSeconds += sample.SystemSeconds
+	metrics := strings.TrimSpace(strings.TrimPrefix(line, "gorun: metrics at "))
+	t.Cleanup(func() {
+		assert.NoError(t, lines.Close())
+		assert.NoError(t, cmd.Process.Kill())
+		_ = cmd.Wait()
+	})
+	reader := bufio.NewReader(lines)
+	read := func() (line result.Line) {
+		text, err := reader.ReadBytes('\n')
+		require.NoError(t, err)
+		require.NoError(t, json.Unmarshal(text, &line))
+		return line
 	}
-	return all
+	require.NotNil(t, read().Header)
+	return func(begun func(metrics string)) result.Sample {
+		begun(metrics)
+		line := read()
+		require.NotNil(t, line.Sample)
+		return *line.Sample
+	}
 }
 
-// BenchmarkMetrics compares runs that serve their metrics and are scraped each second with runs without, in b.N rounds.
-// A process has a warm-up of half a second, in which the first scrape comes, and four such samples with two scrapes.
+// BenchmarkMetrics compares samples of a run that serves its metrics: scraped once a second, as a server does it, with not
+// asked at all, in b.N rounds. A run counts the same whether it serves or not; what it serves costs when it is asked.
 func BenchmarkMetrics(b *testing.B) {
-	args := primesRun(limitOf(b, 0.5), 4)
-	compared := interleaved(b, b.N, 0.005, func(on bool) result.Sample {
-		return scrapedRun(b, args, on, func(metrics string, over <-chan struct{}) {
-			for wait := 250 * time.Millisecond; on; wait = time.Second {
-				select {
-				case <-over:
-					return
-				case <-time.After(wait):
-				}
-				response, err := http.Get(metrics)
-				if err != nil {
-					return // the run is over
-				}
-				_, _ = io.Copy(io.Discard, response.Body)
-				response.Body.Close()
-			}
-		})
+	compared := interleaved(b, b.N, 0.005, 1, func(ctx context.Context, metrics string) {
+		select {
+		case <-ctx.Done():
+		case <-time.After(500 * time.Millisecond):
+			_ = scrape(ctx, metrics)
+		}
 	})
 	for _, c := range compared {
 		b.Logf("metrics on ÷ off, by %s: %s; off ÷ off: %s", c.by, c.verdict, c.control)
