@@ -56,7 +56,7 @@ test: ## all tests that need nothing but Go and a C compiler
 
 .PHONY: race
 race: ## the same tests under the race detector
-	$(GO) test -race ./...
+	$(GO) test -race $(TESTFLAGS) ./...
 
 .PHONY: lint
 lint: ## go vet, staticcheck, depguard, gofumpt, shellcheck; other systems compile

@@ -22,9 +22,13 @@ type recorded struct {
 	others      float64 // share of the CPUs that it may run on: CPU 1, or both where it is not pinned
 }
 
-// recordings are those whose file names match.
+// recordings are those whose file names match. To replay them is arithmetic, the same wherever it runs: -short leaves
+// such tests out.
 func recordings(t testing.TB, pattern string) [][]recorded {
 	t.Helper()
+	if testing.Short() {
+		t.Skip("replays recordings")
+	}
 	paths, err := filepath.Glob(filepath.Join("../../testdata/noise", pattern))
 	require.NoError(t, err)
 	require.NotEmpty(t, paths, pattern)
