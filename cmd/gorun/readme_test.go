@@ -34,6 +34,7 @@ var (
 
 // quick makes commands quick that would take long.
 var quick = map[string]string{
+	"gorun primes ":            " --samples 1 --warmup 0",
 	"gorun matrix primes ":     " --samples 1 --limit 2000",
 	"gorun matrix contend ":    " --samples 1 --count 2000", // windows of a busy machine may all be spoilt
 	"gorun contend ":           " --count 2000",
