@@ -56,7 +56,7 @@ test: ## all tests that need nothing but Go and a C compiler
 
 .PHONY: race
 race: ## the same tests under the race detector
-	$(GO) test -race $(TESTFLAGS) ./...
+	GORACE=atexit_sleep_ms=0 $(GO) test -race $(TESTFLAGS) ./...
 
 .PHONY: lint
 lint: ## go vet, staticcheck, depguard, gofumpt, shellcheck; other systems compile
@@ -93,11 +93,9 @@ arm64: ## the C kernels' tests as arm64 code in QEMU, on a CPU with LSE atomics 
 
 .PHONY: fuzz
 fuzz: ## each fuzz target for FUZZTIME (50000x: inputs)
-	@for package in $$($(GO) list ./...); do \
-	  for target in $$($(GO) test -list '^Fuzz' $$package | grep '^Fuzz'); do \
-	    echo "$$package $$target"; \
-	    $(GO) test -run '^$$' -fuzz "^$$target\$$" -fuzztime $(FUZZTIME) $$package || exit 1; \
-	  done; \
+	@grep -Eor --include='*_test.go' '^func Fuzz\w+' . | while IFS=: read -r file target; do \
+	  echo "$$file $$target"; \
+	  $(GO) test -run '^$$' -fuzz "^$${target#func }\$$" -fuzztime $(FUZZTIME) "$$(dirname "$$file")" </dev/null || exit 1; \
 	done
 
 .PHONY: bench
