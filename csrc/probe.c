@@ -8,7 +8,7 @@
 #include <time.h>
 
 enum {
-	CHUNK = 4096, /* accesses between two looks at stop: 1 ms where one takes 250 ns */
+	CHUNK = 4096, /* lines between two looks at stop: 1 ms where one takes 250 ns */
 	LINE_WORDS = GORUN_PROBE_LINE / sizeof(uint64_t),
 	LANES = 4, /* a generator's states in flight */
 };
@@ -180,7 +180,7 @@ static void look(const struct gorun_probe_args *args, struct gorun_probe_result 
 }
 
 static int probe(const struct gorun_probe_args *args, struct gorun_probe_result *result, struct walk *w,
-		 chunk_fn *chunk)
+		 chunk_fn *chunk, uint64_t chunk_size)
 {
 	int64_t start, cpu = -1;
 
@@ -188,7 +188,7 @@ static int probe(const struct gorun_probe_args *args, struct gorun_probe_result 
 	start = now();
 	do {
 		uint64_t left = args->accesses - result->accesses;
-		uint64_t accesses = left < CHUNK ? left : CHUNK;
+		uint64_t accesses = left < chunk_size ? left : chunk_size;
 
 		if (stopped(args))
 			break;
@@ -230,7 +230,7 @@ int gorun_probe_random(const struct gorun_probe_args *args, struct gorun_probe_r
 	struct walk w = walk_from(args);
 	int err = check_buffer(args);
 
-	return err != 0 ? err : probe(args, result, &w, random_chunk);
+	return err != 0 ? err : probe(args, result, &w, random_chunk, CHUNK);
 }
 
 int gorun_probe_sequential(const struct gorun_probe_args *args, struct gorun_probe_result *result)
@@ -238,7 +238,7 @@ int gorun_probe_sequential(const struct gorun_probe_args *args, struct gorun_pro
 	struct walk w = walk_from(args);
 	int err = check_buffer(args);
 
-	return err != 0 ? err : probe(args, result, &w, sequential_chunk);
+	return err != 0 ? err : probe(args, result, &w, sequential_chunk, CHUNK * LINE_WORDS);
 }
 
 int gorun_probe_index(const struct gorun_probe_args *args, struct gorun_probe_result *result)
@@ -246,7 +246,7 @@ int gorun_probe_index(const struct gorun_probe_args *args, struct gorun_probe_re
 	struct walk w = walk_from(args);
 	int err = check_words(args);
 
-	return err != 0 ? err : probe(args, result, &w, index_chunk);
+	return err != 0 ? err : probe(args, result, &w, index_chunk, CHUNK);
 }
 
 int gorun_probe_chase(const struct gorun_probe_args *args, struct gorun_probe_result *result)
@@ -262,7 +262,7 @@ int gorun_probe_chase(const struct gorun_probe_args *args, struct gorun_probe_re
 	if (first % GORUN_PROBE_LINE != 0 || first / GORUN_PROBE_LINE >= lines || args->from >= lines)
 		return -EINVAL;
 	w.link = args->buffer + args->from * LINE_WORDS;
-	err = probe(args, result, &w, chase_chunk);
+	err = probe(args, result, &w, chase_chunk, CHUNK);
 	result->sum = ((uintptr_t)w.link - base) / GORUN_PROBE_LINE;
 	return err;
 }

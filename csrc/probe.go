@@ -33,7 +33,7 @@ type ProbeResult struct {
 	NS       int64  // that they took, in nanoseconds
 	Sum      uint64 // index: of the indices; chase: the line that it ended on; others: 0
 	Next     uint64 // From of a call that goes on from here
-	Moves    []Move // the CPUs that it was seen on, looked at every 4096 accesses
+	Moves    []Move // the CPUs that it was seen on, looked at every 4096 accesses, or lines
 	Lost     uint64 // moves seen beyond those kept
 }
 

@@ -36,9 +36,9 @@ struct gorun_probe_result {
 
 /*
  * Each function returns 0, or -EINVAL for arguments out of bounds; the first two return -EINTR if stopped. In the timed
- * loop there is no lock, no call and no system call. Between chunks of 4096 accesses it looks at stop and, where asked,
- * at the CPU: sched_getcpu(3) is a read of memory (rseq) or a vDSO call with glibc 2.35 and on x86-64, else a system
- * call. The clock is read only when the CPU has changed.
+ * loop there is no lock, no call and no system call. Every 4096 accesses, or lines of a sequential walk, it looks at
+ * stop and, where asked, at the CPU: sched_getcpu(3) is a read of memory (rseq) or a vDSO call with glibc 2.35 and on
+ * x86-64, else a system call. The clock is read only when the CPU has changed.
  */
 
 /* Writes zeros to every word, so that each has a page of its own. */

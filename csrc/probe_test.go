@@ -282,6 +282,7 @@ func TestProbeIsMoved(t *testing.T) {
 	}
 	home, away := all.First(), all.Last()
 	for _, kept := range []int{1, 3, 100} {
+		const chunk = 4096 * csrc.ProbeLine / 8 // accesses between two looks at the CPU
 		stop := csrc.NewStop()
 		word := new(atomic.Uint64)
 		threads, results := make(chan int), make(chan csrc.ProbeResult)
@@ -299,7 +300,7 @@ func TestProbeIsMoved(t *testing.T) {
 		tid := <-threads
 		for _, cpu := range []int{home, away, home, away, home} {
 			assert.NoError(t, linux.SetAffinity(tid, cpuset.Of(cpu)))
-			for before := word.Load(); word.Load() < before+2*4096; {
+			for before := word.Load(); word.Load() < before+2*chunk; {
 				runtime.Gosched()
 			}
 		}
