@@ -71,8 +71,9 @@ lint: ## go vet, staticcheck, depguard, gofumpt, shellcheck; other systems compi
 	else echo "shellcheck is not installed (Debian: apt-get install shellcheck)"; exit 1; fi
 
 .PHONY: lint-c
-lint-c: ## strict warnings over the C kernels
-	$(CC) -std=gnu11 -D_GNU_SOURCE -fsyntax-only -Wall -Wextra -Wmissing-prototypes -Werror csrc/*.c testdata/exec/*.c
+lint-c: ## strict warnings over all C
+	$(CC) -std=gnu11 -D_GNU_SOURCE -fsyntax-only -Wall -Wextra -Wmissing-prototypes -Werror csrc/*.c testdata/exec/*.c \
+	  internal/*/testdata/*.c
 
 .PHONY: sanitize
 sanitize: ## the C kernels' tests under the address and undefined-behaviour sanitizers

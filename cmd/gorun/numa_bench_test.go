@@ -6,7 +6,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strconv"
-	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -17,25 +16,25 @@ import (
 	"gorun/internal/result"
 )
 
-// BenchmarkNuma sets the probe beside a plain C program that makes the same accesses: a process each, in turn, on the
-// last CPU allowed, as many accesses as take 0.1 s, rounded up to whole passes over the buffer. A round is a run of
-// both.
+// BenchmarkNuma sets the probe beside plain C that makes the same accesses, on the last CPU allowed: both in one process,
+// over the same buffer, one after the other and each first in every other round; as many accesses as take 0.1 s, rounded
+// up to whole passes over the buffer. ns/access-numa is what `gorun numa` says of the same, which has other pages.
 func BenchmarkNuma(b *testing.B) {
 	const runNS = 100e6
-	const source = "../../internal/numa/testdata/rival.c"
+	const source, kernel = "../../internal/numa/testdata/rival.c", "../../csrc/probe.c"
 	gorun, path := built(b), filepath.Join(b.TempDir(), "rival")
-	out, err := exec.CommandContext(b.Context(), "cc", "-O2", "-o", path, source).CombinedOutput()
+	out, err := exec.CommandContext(b.Context(), "cc", "-D_GNU_SOURCE", "-O2", "-o", path, source, kernel).CombinedOutput()
 	require.NoError(b, err, "%s", out)
 	allowed, err := linux.GetAffinity(0)
 	require.NoError(b, err)
 	cpu := strconv.Itoa(allowed.Last())
-	rival := func(b *testing.B, access string, bytes, accesses int, pages string) float64 {
-		cmd := exec.CommandContext(b.Context(), path, access, strconv.Itoa(bytes), strconv.Itoa(accesses), pages, cpu)
+	measure := func(b *testing.B, access string, bytes, accesses int, pages, first string) (probe, plain float64) {
+		cmd := exec.CommandContext(b.Context(), path, access, strconv.Itoa(bytes), strconv.Itoa(accesses), pages, cpu, first)
 		out, err := cmd.Output()
 		require.NoError(b, err)
-		ns, err := strconv.ParseFloat(strings.TrimSpace(string(out)), 64)
+		_, err = fmt.Sscan(string(out), &probe, &plain)
 		require.NoError(b, err)
-		return ns
+		return probe, plain
 	}
 	for _, access := range []string{"random", "sequential", "chase"} {
 		for _, bytes := range []int{32 << 10, 1 << 20, 32 << 20, 256 << 20, 1 << 30} {
@@ -46,9 +45,12 @@ func BenchmarkNuma(b *testing.B) {
 					if access == "sequential" {
 						pass = bytes / 8
 					}
-					accesses := pass * (1 + int(runNS/rival(b, access, bytes, 1<<20, pages))/pass)
-					var own, others, ratios []float64
-					for range b.N {
+					_, ns := measure(b, access, bytes, 1<<20, pages, "probe")
+					accesses := pass * (1 + int(runNS/ns)/pass)
+					var own, others, ratios, numas []float64
+					for round := range b.N {
+						probe, plain := measure(b, access, bytes, accesses, pages, []string{"probe", "plain"}[round%2])
+						own, others, ratios = append(own, probe), append(others, plain), append(ratios, probe/plain)
 						var v result.Numa
 						oneSample(b, gorun, &v, "numa", "--access", access, "--buffer", size, "--pages", pages,
 							"--mem", "float", "--cpu", "float", "--numa-balancing", "keep", "--preferred-node", "none", "--load", "0",
@@ -56,11 +58,10 @@ func BenchmarkNuma(b *testing.B) {
 						if small := v.PageBytes[strconv.Itoa(os.Getpagesize())]; pages == "thp" && small > 0 {
 							b.Skipf("%d of %d bytes are not in huge pages", small, bytes)
 						}
-						own = append(own, v.NsPerAccess)
-						others = append(others, rival(b, access, bytes, accesses, pages))
-						ratios = append(ratios, own[len(own)-1]/others[len(others)-1])
+						numas = append(numas, v.NsPerAccess)
 					}
 					reportBeside(b, own, others, ratios, "ns/access")
+					b.ReportMetric(middle(numas), "ns/access-numa")
 				})
 			}
 		}

@@ -7,7 +7,9 @@
  *
  * COUNT is rounded up to a multiple of 16. Fences and bit operations are those of x86-64 only.
  */
+#ifndef _GNU_SOURCE
 #define _GNU_SOURCE
+#endif
 #include <pthread.h>
 #include <sched.h>
 #include <stdbool.h>

@@ -1,12 +1,14 @@
 /*
- * What the memory probe's figures are measured against: the same accesses as one writes them in an afternoon.
+ * What the memory probe is measured against: the same accesses as one writes them in an afternoon. Both go over the same
+ * buffer, one after the other: how fast a cache of many megabytes is depends on which physical pages a process was given.
  *
- *	cc -O2 -o rival rival.c
- *	rival random|sequential|chase BYTES ACCESSES 4k|thp CPU    ns per access
+ *	cc -D_GNU_SOURCE -O2 -o rival rival.c ../../../csrc/probe.c
+ *	rival random|sequential|chase BYTES ACCESSES 4k|thp CPU probe|plain    ns per access: the probe's, and plain C's
  *
- * BYTES is a multiple of 64, ACCESSES is rounded up to a multiple of 64.
+ * BYTES is a multiple of 64, ACCESSES is rounded up to a multiple of 64. The last argument says which comes first.
  */
-#define _GNU_SOURCE
+#include "../../../csrc/probe.h"
+
 #include <sched.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -94,23 +96,62 @@ static double now(void)
 	return (double)t.tv_sec * 1e9 + (double)t.tv_nsec;
 }
 
+static double plain(void (*run)(void))
+{
+	double start = now();
+
+	run();
+	return (now() - start) / (double)accesses;
+}
+
+/* As gorun calls it: it may be stopped, and looks at the CPU. */
+static double probe(int (*run)(const struct gorun_probe_args *, struct gorun_probe_result *))
+{
+	static struct gorun_probe_move moves[1 << 14];
+	int32_t stop = 0;
+	struct gorun_probe_args args = {
+		.buffer = buffer,
+		.words = words,
+		.accesses = accesses,
+		.seed = 1,
+		.stop = &stop,
+		.moves = moves,
+		.moves_size = sizeof moves / sizeof *moves,
+	};
+	struct gorun_probe_result result;
+
+	if (run(&args, &result) != 0 || result.accesses != accesses) {
+		fprintf(stderr, "rival: the probe failed\n");
+		exit(1);
+	}
+	return (double)result.ns / (double)accesses;
+}
+
+static const struct {
+	const char *name;
+	void (*plain)(void);
+	int (*probe)(const struct gorun_probe_args *, struct gorun_probe_result *);
+} ways[] = {
+	{ "random", run_random, gorun_probe_random },
+	{ "sequential", run_sequential, gorun_probe_sequential },
+	{ "chase", run_chase, gorun_probe_chase },
+};
+
 int main(int argc, char **argv)
 {
 	uint64_t bytes;
 	cpu_set_t cpus;
-	double start;
-	void (*run)(void);
+	double probes, plains;
+	size_t way = 0;
 
-	if (argc != 6)
+	if (argc != 7)
 		goto usage;
-	run = strcmp(argv[1], "random") == 0	   ? run_random
-	      : strcmp(argv[1], "sequential") == 0 ? run_sequential
-	      : strcmp(argv[1], "chase") == 0	   ? run_chase
-						   : NULL;
+	while (way < sizeof ways / sizeof *ways && strcmp(argv[1], ways[way].name) != 0)
+		way++;
 	bytes = strtoull(argv[2], NULL, 0);
 	words = bytes / sizeof *buffer;
 	accesses = (strtoull(argv[3], NULL, 0) + 63) / 64 * 64;
-	if (run == NULL || bytes == 0 || bytes % 64 != 0 || accesses == 0)
+	if (way == sizeof ways / sizeof *ways || bytes == 0 || bytes % 64 != 0 || accesses == 0)
 		goto usage;
 
 	CPU_ZERO(&cpus);
@@ -126,14 +167,20 @@ int main(int argc, char **argv)
 		return 1;
 	}
 	memset(buffer, 0, bytes);
-	if (run == run_chase)
+	if (ways[way].plain == run_chase)
 		link_lines();
 
-	start = now();
-	run();
-	printf("%.4f\n", (now() - start) / (double)accesses);
+	plain(ways[way].plain); /* until caches and clock have settled */
+	if (strcmp(argv[6], "probe") == 0) {
+		probes = probe(ways[way].probe);
+		plains = plain(ways[way].plain);
+	} else {
+		plains = plain(ways[way].plain);
+		probes = probe(ways[way].probe);
+	}
+	printf("%.4f %.4f\n", probes, plains);
 	return 0;
 usage:
-	fprintf(stderr, "usage: rival random|sequential|chase BYTES ACCESSES 4k|thp CPU\n");
+	fprintf(stderr, "usage: rival random|sequential|chase BYTES ACCESSES 4k|thp CPU probe|plain\n");
 	return 2;
 }

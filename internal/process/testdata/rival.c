@@ -4,7 +4,9 @@
  *	cc -O2 -pthread -o rival rival.c -lm
  *	rival LOOPS CPU_A CPU_B    getppid(2) calls a second of a parent on CPU A and a child on CPU B together
  */
+#ifndef _GNU_SOURCE
 #define _GNU_SOURCE
+#endif
 #include <math.h>
 #include <pthread.h>
 #include <sched.h>
