@@ -44,6 +44,7 @@ type numaOptions struct {
 	access      string
 	accesses    uint64
 	repetitions int
+	settle      time.Duration
 	nice        int
 	precision   share
 	margin      share
@@ -52,7 +53,7 @@ type numaOptions struct {
 	changed func(name string) bool
 }
 
-// The defaults make a sample of about a quarter of a second: 10 repetitions of some 20 ns an access.
+// The defaults make a sample of about a third of a second: 10 repetitions of some 20 ns an access, when it has settled.
 const (
 	numaSamples     = 64
 	numaBudget      = time.Minute
@@ -60,6 +61,7 @@ const (
 	numaBuffer      = "256MiB"
 	numaAccesses    = 1 << 20
 	numaRepetitions = 10
+	numaSettle      = 100 * time.Millisecond
 )
 
 func newNuma(e env, runF func(context.Context, *numaOptions) error) *cobra.Command {
@@ -102,6 +104,8 @@ func newNuma(e env, runF func(context.Context, *numaOptions) error) *cobra.Comma
 		"`ways` to access it, by commas: "+strings.Join(numa.AccessNames(), ", "))
 	flags.Uint64Var(&o.accesses, "accesses", numaAccesses, "accesses of a repetition")
 	flags.IntVar(&o.repetitions, "repetitions", numaRepetitions, "repetitions of a sample")
+	flags.DurationVar(&o.settle, "settle", numaSettle,
+		"time of accesses before the first repetition, which do not count: caches settle meanwhile")
 	flags.IntVar(&o.nice, "nice", 0, "nice value of the probe and of the load, -20 to 19")
 	flags.Lookup("nice").DefValue = ""
 	flags.Var(&o.precision, "precision", "width of the interval at which a row has been sampled enough; given without\n"+
@@ -130,6 +134,7 @@ type numaSpec struct {
 	Access      string  `json:"access"`
 	Accesses    uint64  `json:"accesses"`
 	Repetitions int     `json:"repetitions"`
+	Settle      float64 `json:"settle_seconds"`
 	PreferredBy string  `json:"preferred_node_by"`
 	Full        bool    `json:"full"`
 	Blocks      bool    `json:"blocks"`
@@ -157,6 +162,8 @@ func (o *numaOptions) validate() error {
 		return usagef("--accesses 0: at least 1 is needed")
 	case o.repetitions < 1:
 		return usagef("--repetitions %d: at least 1 is needed", o.repetitions)
+	case o.settle < 0:
+		return usagef("--settle %v: it cannot be negative", o.settle)
 	case o.changed("nice") && (o.nice < linux.MinNice || o.nice > linux.MaxNice):
 		return usagef("--nice %d: nice values go from -20 to 19", o.nice)
 	}
@@ -237,7 +244,7 @@ func (o *numaOptions) design(m machine, rows []result.NumaRow) (*result.Run, err
 	}
 	spec := numaSpec{
 		Load: o.load, Buffer: o.buffer, Pages: o.pages, Access: o.access, Accesses: o.accesses, Repetitions: o.repetitions,
-		PreferredBy: o.preferredBy, Full: o.full, Blocks: o.blocks, CPUs: m.cpus.String(), Samples: o.rounds(),
+		Settle: o.settle.Seconds(), PreferredBy: o.preferredBy, Full: o.full, Blocks: o.blocks, CPUs: m.cpus.String(), Samples: o.rounds(),
 		Budget: o.sampling.budget.Seconds(),
 	}
 	if o.changed("nice") {
@@ -299,7 +306,8 @@ func (o *numaOptions) cell(row result.NumaRow, cpus result.CPUs) result.Cell {
 	}
 	cell.Command = append(cell.Command, "--load", strconv.FormatFloat(o.load, 'g', -1, 64), "--preferred-node-by",
 		o.preferredBy,
-		"--accesses", strconv.FormatUint(o.accesses, 10), "--repetitions", strconv.Itoa(o.repetitions), "--cpus", cpus.List)
+		"--accesses", strconv.FormatUint(o.accesses, 10), "--repetitions", strconv.Itoa(o.repetitions), "--settle", o.settle.String(),
+		"--cpus", cpus.List)
 	return cell
 }
 

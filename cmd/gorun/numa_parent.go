@@ -97,7 +97,7 @@ func (p *numaParent) take(ctx context.Context, cell int) (result.Sample, error) 
 	}
 	request := numa.Request{
 		Row: row, CPUs: p.m.cpus.String(), Accesses: p.o.accesses, Repetitions: p.o.repetitions, Seed: p.o.sampling.seed,
-		Timeline: p.o.output.out != "",
+		Settle: p.o.settle.Seconds(), Timeline: p.o.output.out != "",
 	}
 	if p.o.changed("nice") {
 		request.Nice = &p.o.nice

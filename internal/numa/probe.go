@@ -26,6 +26,7 @@ type Request struct {
 	CPUs        string         `json:"cpus"`           // of the run, a kernel list
 	Accesses    uint64         `json:"accesses"`       // of each repetition
 	Repetitions int            `json:"repetitions"`    // at least 1
+	Settle      float64        `json:"settle_seconds"` // of accesses before the first repetition, which do not count
 	Seed        uint64         `json:"seed"`           // of the order of accesses
 	Nice        *int           `json:"nice,omitempty"` // of the probe; none: as it is
 	Timeline    bool           `json:"timeline,omitempty"`
@@ -244,6 +245,9 @@ func (p *probe) loop(ctx context.Context) error {
 	default:
 		p.doubt("migrations could not be traced: %v", err)
 	}
+	if err := p.settle(&args); err != nil {
+		return err
+	}
 	p.checkBalancing()
 	before, err := linux.ProcessUsage()
 	if err != nil {
@@ -261,6 +265,33 @@ func (p *probe) loop(ctx context.Context) error {
 	used := after.Sub(before)
 	p.sample.UserSeconds, p.sample.SystemSeconds = used.UserSeconds, used.SystemSeconds
 	return err
+}
+
+// settled is where a random walk begins after settle: the same for every sample, however far that went.
+const settled = 1 << 40
+
+// settle makes accesses that do not count. A buffer that was just written lies elsewhere in the caches than one that is
+// walked, and the first accesses of one that fits take up to three times as long, for up to 50 ms.
+func (p *probe) settle(args *csrc.ProbeArgs) error {
+	const accesses = 1 << 14 // between two looks at the clock: 5 ms where one takes 300 ns
+	walk := *args
+	walk.Accesses, walk.Moves = accesses, 0
+	begun := linux.Monotonic()
+	for p.v.SettledSeconds < p.Settle {
+		did, err := csrc.Probe(walk)
+		if err != nil {
+			return err
+		}
+		walk.From = did.Next
+		p.v.SettledSeconds = (linux.Monotonic() - begun).Seconds()
+		if did.Accesses < accesses {
+			break // stopped
+		}
+	}
+	if args.From = walk.From; args.Access == randomAccess {
+		args.From = settled
+	}
+	return p.follow()
 }
 
 // repeat makes one repetition, and has the next one go on where it ends: beginning anew, few accesses would only ever

@@ -282,6 +282,27 @@ func TestMeasureSoftAffinity(t *testing.T) {
 	}
 }
 
+// What settles does not count, and a run that is stopped meanwhile ends.
+func TestMeasureSettles(t *testing.T) {
+	m := thisMachine(t)
+	for _, access := range AccessNames() {
+		r := plain(m)
+		r.Row.Access, r.Settle = access, 0.01
+		s, v := take(t, m, r)
+		assert.GreaterOrEqual(t, v.SettledSeconds, 0.01, access)
+		assert.EqualValues(t, 3*20_000, v.Accesses, access)
+		assert.False(t, s.Partial)
+
+		r.Settle = 3600
+		ctx, stop := context.WithTimeout(t.Context(), 20*time.Millisecond)
+		s, err := Measure(ctx, live, m, r)
+		stop()
+		require.NoError(t, err)
+		assert.True(t, s.Partial, access)
+		assert.Zero(t, decoded(t, s).Accesses, access)
+	}
+}
+
 // What cannot be had is one clear error; nothing is measured in its place.
 func TestMeasureRefuses(t *testing.T) {
 	m := thisMachine(t)

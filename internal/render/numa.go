@@ -176,6 +176,9 @@ func numaTitle(run *result.Run, options spec) (title string, parts []string) {
 	if some := measured(rows); len(some) > 0 {
 		v := some[0].samples[0]
 		parts = append(parts, large(float64(v.Accesses))+" accesses in "+things(v.Repetitions, "repetition")+" a sample")
+		if v.SettledSeconds > 0 {
+			parts = append(parts, seconds(v.SettledSeconds)+" before do not count")
+		}
 	}
 	if by != "" {
 		parts = append(parts, "nodes preferred by "+text.Snip(by, 16, "…"))

@@ -56,7 +56,7 @@ func rfcRows(t require.TestingT, name string) (rows []rfcRow) {
 // numaSample is a good sample of a row.
 func numaSample(index int, row result.NumaRow, wall float64, change func(v *result.Numa)) result.Sample {
 	v := result.Numa{
-		NumaRow: row, Accesses: 2e9, Repetitions: 2, NsPerAccess: wall * 1e9 / 2e9,
+		NumaRow: row, Accesses: 2e9, Repetitions: 2, SettledSeconds: 0.1, NsPerAccess: wall * 1e9 / 2e9,
 		Repeated:  result.Distribution{Min: wall / 2, Median: wall / 2, Mean: wall / 2, P99: wall / 2, Max: wall / 2},
 		PageBytes: map[string]uint64{"4096": row.BufferBytes}, NodePages: map[string]int{"0": 65536},
 	}

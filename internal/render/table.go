@@ -47,10 +47,12 @@ var experiments = [...]experiment{
 	},
 	{
 		name: "numa", title: numaTitle, blocks: numaBlocks, plan: numaPlan, bench: numaBench,
-		options: []string{"load", "buffer", "pages", "access", "accesses", "repetitions", "preferred_node_by"},
+		options: []string{
+			"load", "buffer", "pages", "access", "accesses", "repetitions", "settle_seconds", "preferred_node_by",
+		},
 		columns: []string{
 			"row", "mem", "cpu", "numa_balancing", "preferred_node", "buffer_bytes", "pages", "access", "ns_per_access",
-			"index_ns", "accesses", "repetitions", "preferred_by",
+			"index_ns", "accesses", "repetitions", "settled_seconds", "preferred_by",
 		},
 	},
 	{

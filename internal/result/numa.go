@@ -27,7 +27,9 @@ type Numa struct {
 	Accesses    uint64  `json:"accesses"` // in all repetitions
 	Repetitions int     `json:"repetitions"`
 	NsPerAccess float64 `json:"ns_per_access"`
-	IndexNs     float64 `json:"index_ns"` // of each access, that making its index takes: measured without memory
+	// Wall time of the accesses before the first repetition, which do not count.
+	SettledSeconds float64 `json:"settled_seconds"`
+	IndexNs        float64 `json:"index_ns"` // of each access, that making its index takes: measured without memory
 
 	Repeated      Distribution       `json:"repetition_seconds"`
 	PageBytes     map[string]uint64  `json:"page_bytes,omitempty"` // resident bytes by size of the page in bytes (smaps)
