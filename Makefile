@@ -116,7 +116,7 @@ bench-metrics: ## runs that are scraped each second beside runs without metrics,
 	$(GO) test -run "^$$" -bench "^BenchmarkMetrics$$" -benchtime $(SCRAPED_ROUNDS)x -timeout 60m ./cmd/gorun
 
 .PHONY: bench-numa
-bench-numa: ## numa's probe beside plain C, from 32 KiB to 1 GiB; its load beside stress-ng, where it is on PATH (alone, 11 min)
+bench-numa: ## numa's probe beside plain C, from 32 KiB to 1 GiB; its load beside stress-ng, where it is on PATH (alone, 14 min)
 	$(GO) test -run "^$$" -bench "Numa/./[KM]iB" -benchtime $(ROUNDS)x -timeout 30m ./cmd/gorun
 	$(GO) test -run "^$$" -bench "Numa/./GiB" -benchtime $(LONG_ROUNDS)x -timeout 30m ./cmd/gorun
 	$(GO) test -run "^$$" -bench "Duty" -benchtime $(ROUNDS)x -timeout 30m ./internal/load
