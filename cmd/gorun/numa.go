@@ -244,8 +244,8 @@ func (o *numaOptions) design(m machine, rows []result.NumaRow) (*result.Run, err
 	}
 	spec := numaSpec{
 		Load: o.load, Buffer: o.buffer, Pages: o.pages, Access: o.access, Accesses: o.accesses, Repetitions: o.repetitions,
-		Settle: o.settle.Seconds(), PreferredBy: o.preferredBy, Full: o.full, Blocks: o.blocks, CPUs: m.cpus.String(), Samples: o.rounds(),
-		Budget: o.sampling.budget.Seconds(),
+		Settle: o.settle.Seconds(), PreferredBy: o.preferredBy, Full: o.full, Blocks: o.blocks, CPUs: m.cpus.String(),
+		Samples: o.rounds(), Budget: o.sampling.budget.Seconds(),
 	}
 	if o.changed("nice") {
 		spec.Nice = &o.nice
@@ -304,10 +304,9 @@ func (o *numaOptions) cell(row result.NumaRow, cpus result.CPUs) result.Cell {
 		cell.Flags[f[0]] = f[1]
 		cell.Command = append(cell.Command, "--"+f[0], f[1])
 	}
-	cell.Command = append(cell.Command, "--load", strconv.FormatFloat(o.load, 'g', -1, 64), "--preferred-node-by",
-		o.preferredBy,
-		"--accesses", strconv.FormatUint(o.accesses, 10), "--repetitions", strconv.Itoa(o.repetitions), "--settle", o.settle.String(),
-		"--cpus", cpus.List)
+	cell.Command = append(cell.Command, "--load", strconv.FormatFloat(o.load, 'g', -1, 64),
+		"--preferred-node-by", o.preferredBy, "--accesses", strconv.FormatUint(o.accesses, 10),
+		"--repetitions", strconv.Itoa(o.repetitions), "--settle", o.settle.String(), "--cpus", cpus.List)
 	return cell
 }
 

@@ -271,7 +271,7 @@ func (p *probe) loop(ctx context.Context) error {
 const settled = 1 << 40
 
 // settle makes accesses that do not count. A buffer that was just written lies elsewhere in the caches than one that is
-// walked, and the first accesses of one that fits take up to three times as long, for up to 50 ms.
+// walked, and the first accesses of one that fits take up to twice as long, for some 50 ms. Nor do migrations count.
 func (p *probe) settle(args *csrc.ProbeArgs) error {
 	const accesses = 1 << 14 // between two looks at the clock: 5 ms where one takes 300 ns
 	walk := *args
@@ -291,7 +291,9 @@ func (p *probe) settle(args *csrc.ProbeArgs) error {
 	if args.From = walk.From; args.Access == randomAccess {
 		args.From = settled
 	}
-	return p.follow()
+	err := p.follow()
+	p.moves, p.lost = nil, 0
+	return err
 }
 
 // repeat makes one repetition, and has the next one go on where it ends: beginning anew, few accesses would only ever

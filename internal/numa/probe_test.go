@@ -18,6 +18,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"gorun/csrc"
 	"gorun/internal/cpuset"
 	"gorun/internal/hint"
 	"gorun/internal/linux"
@@ -301,6 +302,16 @@ func TestMeasureSettles(t *testing.T) {
 		assert.True(t, s.Partial, access)
 		assert.Zero(t, decoded(t, s).Accesses, access)
 	}
+}
+
+// However far that went, a random walk is the same for every sample, and what was seen meanwhile is forgotten.
+func TestSettled(t *testing.T) {
+	p := &probe{moves: []perf.Move{{To: 1}}, lost: 3}
+	args := csrc.ProbeArgs{Access: randomAccess}
+	require.NoError(t, p.settle(&args))
+	assert.EqualValues(t, settled, args.From)
+	assert.Empty(t, p.moves)
+	assert.Zero(t, p.lost)
 }
 
 // What cannot be had is one clear error; nothing is measured in its place.

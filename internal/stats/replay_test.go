@@ -27,7 +27,7 @@ type recorded struct {
 func recordings(t testing.TB, pattern string) [][]recorded {
 	t.Helper()
 	if testing.Short() {
-		t.Skip("replays recordings")
+		t.Skip("replays recordings: make test does")
 	}
 	paths, err := filepath.Glob(filepath.Join("../../testdata/noise", pattern))
 	require.NoError(t, err)
