@@ -41,7 +41,7 @@ var defaultLimits = limits{
 	read:        10 * time.Second,
 	write:       30 * time.Second,
 	idle:        2 * time.Minute,        // longer than the usual scrape interval, so that connections are reused
-	pace:        200 * time.Millisecond, // a scrape is a millisecond of CPU time: half a per cent of one CPU at most
+	pace:        200 * time.Millisecond, // a scrape is some 3 ms of CPU time: 1.5% of one CPU at most
 	patience:    5 * time.Second,        // Prometheus itself gives up after 10
 	gather:      10 * time.Second,
 	shutdown:    2 * time.Second,

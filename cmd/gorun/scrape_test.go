@@ -1,0 +1,224 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"flag"
+	"io"
+	"math"
+	"net/http"
+	"os"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"gorun/internal/linux"
+	"gorun/internal/result"
+	"gorun/internal/stats"
+)
+
+var stormRounds = flag.Int("storm-rounds", 40, "rounds of TestScrapeStorm, of 1.5 s each")
+
+// A storm of scrapes does not make a run more than 1% slower: 8 clients ask as fast as they are answered during samples
+// of half a second, 20 s in all, in turn with samples that are left alone. It fails when a difference beyond that is
+// shown, by gorun's own statistics; that there is none takes more rounds to show.
+func TestScrapeStorm(t *testing.T) {
+	needPrometheus(t)
+	const clients, seconds = 8, 0.5
+	var answered, refused atomic.Int64
+	compared := interleaved(t, *stormRounds, 0.01, seconds, func(ctx context.Context, metrics string) {
+		var all sync.WaitGroup
+		for range clients {
+			all.Go(func() {
+				for ctx.Err() == nil {
+					if err := scrape(ctx, metrics); err == nil {
+						answered.Add(1)
+					} else {
+						refused.Add(1)
+					}
+				}
+			})
+		}
+		all.Wait()
+	})
+	t.Logf("%d clients in %d samples of %v s: %d scrapes answered, %d not", clients, *stormRounds, seconds, answered.Load(),
+		refused.Load())
+	for _, c := range compared {
+		t.Logf("the storm, by %s: %s; left alone, beside itself: %s", c.by, c.verdict, c.control)
+	}
+	assert.Positive(t, answered.Load())
+	wall := compared[0].verdict
+	assert.False(t, wall.Kind == stats.Slower && wall.Typical.Lo > 1.01, "the storm: %s", wall)
+}
+
+// scrape reads the metrics; an error says that it was refused, or that ctx ended.
+func scrape(ctx context.Context, metrics string) error {
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, metrics, nil)
+	if err != nil {
+		return err
+	}
+	response, err := http.DefaultClient.Do(request)
+	if err != nil {
+		return err
+	}
+	defer response.Body.Close()
+	if _, err := io.Copy(io.Discard, response.Body); err != nil {
+		return err
+	}
+	if response.StatusCode != http.StatusOK {
+		return errors.New(response.Status)
+	}
+	return nil
+}
+
+// compared is what was found by one of a run's times.
+type compared struct {
+	by               string
+	verdict, control stats.Verdict
+}
+
+// interleaved compares samples during which something is done to their run with samples that are left alone, in random
+// order, round by round; the control compares the latter among themselves. They are samples of about so many seconds of
+// one process, so that neither its start nor the luck of its pages comes in between. Wall time is what counts; CPU time
+// is hardly disturbed by what else the machine does. do ends when its context does.
+func interleaved(
+	t testing.TB, rounds int, margin, seconds float64, do func(ctx context.Context, metrics string),
+) []compared {
+	next := sampling(t, limitOf(t, seconds))
+	measure := func(done bool) result.Sample {
+		ctx, cancel := context.WithCancel(t.Context())
+		var doing sync.WaitGroup
+		defer doing.Wait()
+		defer cancel()
+		return next(func(metrics string) {
+			if done {
+				doing.Go(func() { do(ctx, metrics) })
+			}
+		})
+	}
+	for range 3 {
+		measure(false) // caches, pages and clocks settle
+	}
+	times := []struct {
+		by   string
+		time func(result.Sample) float64
+		race *stats.Race
+	}{
+		{by: "wall time", time: func(s result.Sample) float64 { return s.Seconds }},
+		{by: "CPU time", time: result.Sample.CPUSeconds},
+	}
+	seed := uint64(time.Now().UnixNano())
+	for i := range times {
+		var err error
+		times[i].race, err = stats.NewRace(stats.Design{
+			Seed: seed, Cells: []string{"alone", "done"}, Alpha: 0.05, Margin: margin, Precision: margin, Rounds: rounds,
+		})
+		require.NoError(t, err)
+	}
+	for !times[0].race.Done() {
+		round := times[0].race.Next() // the same of both
+		var samples []result.Sample
+		for _, block := range round {
+			for _, cell := range block {
+				samples = append(samples, measure(cell == 1))
+			}
+		}
+		for _, by := range times {
+			seconds := make([]float64, len(samples))
+			for i, sample := range samples {
+				seconds[i] = by.time(sample)
+			}
+			require.NoError(t, by.race.Add(round, seconds))
+		}
+	}
+	var all []compared
+	for _, by := range times {
+		all = append(all, compared{by.by, by.race.Verdicts(0)[1], by.race.ControlVerdict()})
+	}
+	return all
+}
+
+// primesRun is what is run there: fixed work of all CPUs.
+func primesRun(limit, samples int) []string {
+	return []string{
+		"primes", "--limit", strconv.Itoa(limit), "--workers", "16", "--split", "dynamic", "--quiet", "--budget", "0",
+		"--samples", strconv.Itoa(samples), "--warmup", "0",
+	}
+}
+
+// limitOf is the limit of such a run of about so many seconds here: the time goes with its square.
+func limitOf(t testing.TB, seconds float64) int {
+	const guess, samples = 100_000, 9
+	out, err := gorunCommand(append(primesRun(guess, samples), "--format", "json")...).Output()
+	require.NoError(t, err)
+	var doc result.Run
+	require.NoError(t, json.Unmarshal(out, &doc))
+	var took []float64
+	for _, sample := range doc.Samples {
+		took = append(took, sample.Seconds)
+	}
+	return int(guess * math.Sqrt(seconds/middle(took)))
+}
+
+// sampling starts a run that serves its metrics and takes one sample after the other until the test ends, each written
+// to a pipe as it is done. next calls begun as a sample begins, and returns that sample.
+func sampling(t testing.TB, limit int) (next func(begun func(metrics string)) result.Sample) {
+	lines, journal, err := os.Pipe()
+	require.NoError(t, err)
+	cmd := gorunCommand(append(primesRun(limit, math.MaxInt32), "--metrics-listen", "127.0.0.1:0", "--out", "/dev/fd/3")...)
+	cmd.ExtraFiles = []*os.File{journal}
+	cmd.SysProcAttr = linux.ChildAttr()
+	stderr, err := cmd.StderrPipe()
+	require.NoError(t, err)
+	require.NoError(t, cmd.Start())
+	require.NoError(t, journal.Close())
+	said := bufio.NewReader(stderr)
+	line, err := said.ReadString('\n')
+	require.NoError(t, err)
+	metrics := strings.TrimSpace(strings.TrimPrefix(line, "gorun: metrics at "))
+	t.Cleanup(func() {
+		assert.NoError(t, lines.Close())
+		assert.NoError(t, cmd.Process.Kill())
+		_ = cmd.Wait()
+	})
+	reader := bufio.NewReader(lines)
+	read := func() (line result.Line) {
+		text, err := reader.ReadBytes('\n')
+		require.NoError(t, err)
+		require.NoError(t, json.Unmarshal(text, &line))
+		return line
+	}
+	require.NotNil(t, read().Header)
+	return func(begun func(metrics string)) result.Sample {
+		begun(metrics)
+		line := read()
+		require.NotNil(t, line.Sample)
+		return *line.Sample
+	}
+}
+
+// BenchmarkMetrics compares samples of a run that serves its metrics: scraped once a second, as a server does it, with not
+// asked at all, in b.N rounds. A run counts the same whether it serves or not; what it serves costs when it is asked.
+func BenchmarkMetrics(b *testing.B) {
+	compared := interleaved(b, b.N, 0.005, 1, func(ctx context.Context, metrics string) {
+		select {
+		case <-ctx.Done():
+		case <-time.After(500 * time.Millisecond):
+			_ = scrape(ctx, metrics)
+		}
+	})
+	for _, c := range compared {
+		b.Logf("metrics on ÷ off, by %s: %s; off ÷ off: %s", c.by, c.verdict, c.control)
+		unit := strings.ReplaceAll(c.by, " ", "-") + "-on/off"
+		b.ReportMetric(c.verdict.Typical.Ratio, unit)
+	}
+	b.ReportMetric(0, "ns/op")
+}
