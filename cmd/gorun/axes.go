@@ -31,7 +31,7 @@ func (a *axis) Type() string   { return a.kind }
 
 // experimentFlags are the flags of an experiment that may differ between cells, in its order: all but those that the
 // matrix has itself.
-func experimentFlags(x experiment, own *pflag.FlagSet, from *pflag.FlagSet) (flags []matrix.Flag) {
+func experimentFlags(x oldExperiment, own *pflag.FlagSet, from *pflag.FlagSet) (flags []matrix.Flag) {
 	from.VisitAll(func(f *pflag.Flag) {
 		if own.Lookup(f.Name) != nil || slices.Contains(x.single, f.Name) || f.Name == "help" {
 			return
@@ -46,7 +46,7 @@ func experimentFlags(x experiment, own *pflag.FlagSet, from *pflag.FlagSet) (fla
 }
 
 // registerAxes gives cmd the experiment's flags, each for several values.
-func registerAxes(cmd *cobra.Command, x experiment, e env) (axes []*axis) {
+func registerAxes(cmd *cobra.Command, x oldExperiment, e env) (axes []*axis) {
 	from := x.command(e)
 	for _, flag := range experimentFlags(x, cmd.Flags(), from.Flags()) {
 		original := from.Flags().Lookup(flag.Name)

@@ -9,8 +9,8 @@ import (
 	"gorun/internal/result"
 )
 
-// experiment is one that a matrix can sweep. To add one, add its row.
-type experiment struct {
+// oldExperiment is one that a matrix can sweep. To add one, add its row.
+type oldExperiment struct {
 	name    string
 	command func(env) *cobra.Command                  // whose flags are the axes
 	plan    func(env, []string) (*result.Plan, error) // what a command line would do, without doing it
@@ -24,11 +24,7 @@ type experiment struct {
 // take takes one sample of a cell, after so many executions that are dropped. What cannot be done makes it invalid.
 type take func(ctx context.Context, cell result.Cell, warmup int) (result.Sample, []result.Warning)
 
-var experiments = [...]experiment{
-	{
-		name: "primes", command: primesCommand, plan: planPrimes,
-		single: []string{"duration", "workers-detail"},
-	},
+var experiments = [...]oldExperiment{
 	{
 		name: "contend", command: contendCommand, plan: planContend,
 		datum:  "ns_per_op",
@@ -46,11 +42,10 @@ var experiments = [...]experiment{
 }
 
 // experimentNamed finds an experiment that is in the table.
-func experimentNamed(name string) experiment {
-	return experiments[slices.IndexFunc(experiments[:], func(x experiment) bool { return x.name == name })]
+func experimentNamed(name string) oldExperiment {
+	return experiments[slices.IndexFunc(experiments[:], func(x oldExperiment) bool { return x.name == name })]
 }
 
-func primesCommand(e env) *cobra.Command  { return newPrimes(e, runPrimes) }
 func contendCommand(e env) *cobra.Command { return newContend(e, runContend) }
 func numaCommand(e env) *cobra.Command    { return newNuma(e, runNuma) }
 func execCommand(e env) *cobra.Command    { return newExec(e, nil) } // which itself sweeps

@@ -290,15 +290,3 @@ func (f *metricsFlags) validate() error {
 func completeWords(cmd *cobra.Command, flag string, words []string) {
 	_ = cmd.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(words, cobra.ShellCompDirectiveNoFileComp))
 }
-
-// completeCPUs completes a flag with the selectors of this machine.
-func completeCPUs(cmd *cobra.Command, e env, flag string) {
-	_ = cmd.RegisterFlagCompletionFunc(flag,
-		func(_ *cobra.Command, _ []string, prefix string) ([]string, cobra.ShellCompDirective) {
-			t, err := topology.Read(e.root)
-			if err != nil {
-				return nil, cobra.ShellCompDirectiveError
-			}
-			return t.Complete(prefix), cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveNoSpace
-		})
-}

@@ -16,6 +16,7 @@ import (
 	"gorun/internal/numa"
 	"gorun/internal/process"
 	"gorun/internal/result"
+	"gorun/internal/run"
 )
 
 // The commands by which gorun starts itself.
@@ -32,6 +33,7 @@ const (
 var inner = [...]command{
 	hidden(probeCommand, func(ctx context.Context, e env, _ []string) error { return runProbe(ctx, e) }),
 	hidden(burnerCommand, runBurner),
+	hidden(run.SampleCommand, runSample),
 	hidden(guardianCommand, runGuardian),
 	hidden(pairCommand, func(ctx context.Context, e env, _ []string) error {
 		return process.RunPairSide(ctx, e.stdin, e.stdout)

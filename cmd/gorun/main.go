@@ -11,5 +11,5 @@ import (
 func init() { runtime.LockOSThread() }
 
 func main() {
-	os.Exit(run(os.Args[1:], defaultEnv()))
+	os.Exit(execute(os.Args[1:], defaultEnv()))
 }

@@ -25,7 +25,7 @@ import (
 // matrixOptions are the flags of `gorun matrix EXPERIMENT`.
 type matrixOptions struct {
 	env        env
-	experiment experiment
+	experiment oldExperiment
 	flags      []matrix.Flag
 	axes       []*axis
 	output     outputFlags
@@ -82,13 +82,16 @@ func newMatrix(e env, runF func(context.Context, *matrixOptions) error) *cobra.C
 		},
 		Args: cobra.ArbitraryArgs,
 	}
+	for _, x := range rows {
+		cmd.AddCommand(matrixCommand(e, x))
+	}
 	for _, x := range experiments {
 		cmd.AddCommand(newMatrixOf(e, x, runF))
 	}
 	return cmd
 }
 
-func newMatrixOf(e env, x experiment, runF func(context.Context, *matrixOptions) error) *cobra.Command {
+func newMatrixOf(e env, x oldExperiment, runF func(context.Context, *matrixOptions) error) *cobra.Command {
 	o := &matrixOptions{env: e, experiment: x}
 	cmd := &cobra.Command{
 		Use:   x.name,

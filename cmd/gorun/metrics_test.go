@@ -44,7 +44,7 @@ func TestScrapeAgreesWithTheResult(t *testing.T) {
 	e := env{root: os.DirFS("/"), stdout: &out, stderr: &errs, now: time.Now, environ: os.Environ}
 	code := make(chan int)
 	go func() {
-		code <- run([]string{
+		code <- execute([]string{
 			"primes", "--limit", "20000", "--workers", "30", "--samples", "3", "--format", "json",
 			"--metrics-listen", "127.0.0.1:0", "--metrics-linger", "30s",
 		}, e)

@@ -13,6 +13,8 @@ import (
 
 	"gorun/internal/hint"
 	"gorun/internal/launch"
+	"gorun/internal/primes"
+	"gorun/internal/run"
 )
 
 // Exit codes.
@@ -25,8 +27,8 @@ const (
 )
 
 var (
-	errDoubtful    = errors.New("a sample is suspect or invalid (--strict)")
-	errInterrupted = errors.New("interrupted")
+	errDoubtful    = run.ErrDoubtful
+	errInterrupted = run.ErrInterrupted
 )
 
 // usageError is wrong use: exit code 2.
@@ -37,8 +39,8 @@ func (e usageError) Unwrap() error { return e.error }
 // usagef makes a usageError.
 func usagef(format string, args ...any) error { return usageError{fmt.Errorf(format, args...)} }
 
-// run executes one command line and returns the exit code.
-func run(args []string, e env) int {
+// execute executes one command line and returns the exit code.
+func execute(args []string, e env) int {
 	ctx, stop := signal.NotifyContext(context.Background(), heeded()...)
 	defer stop()
 	e.args = args
@@ -77,7 +79,7 @@ func exitCode(err error) int {
 		return exitInterrupted
 	case errors.Is(err, errDoubtful), errors.Is(err, errFailOn):
 		return exitDoubtful
-	case errors.As(err, new(usageError)):
+	case errors.As(err, new(usageError)), hint.IsUsage(err):
 		return exitUsage
 	}
 	return exitFailed
@@ -91,7 +93,7 @@ type command struct {
 
 // commands are those that people use. To add one, write it in a file of its own and add its row.
 var commands = [...]command{
-	{"primes", primesCommand},
+	{"primes", func(e env) *cobra.Command { return plainCommand(e, primes.Experiment) }},
 	{"matrix", func(e env) *cobra.Command { return newMatrix(e, runMatrix) }},
 	{"compare", func(e env) *cobra.Command { return newCompare(e, runCompare) }},
 	{"report", func(e env) *cobra.Command { return newReport(e, runReport) }},

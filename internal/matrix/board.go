@@ -119,7 +119,7 @@ func (b *Board) Add(s result.Sample) error {
 		s.Block != want.Block {
 		return fmt.Errorf("sample %d is not the one that the seed puts there", s.Index)
 	}
-	b.check(&s)
+	b.Check(&s)
 	b.last = s.Elapsed
 	b.taken = append(b.taken, s)
 	if s.Quality.Verdict == result.Invalid {
@@ -140,8 +140,8 @@ func (b *Board) Add(s result.Sample) error {
 	return nil
 }
 
-// check makes a sample invalid whose work did not come to what the same work came to before.
-func (b *Board) check(s *result.Sample) {
+// Check makes a sample invalid whose work did not come to what the same work came to before.
+func (b *Board) Check(s *result.Sample) {
 	if s.Answer == nil || s.Quality.Verdict == result.Invalid {
 		return
 	}

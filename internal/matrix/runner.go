@@ -46,7 +46,7 @@ func (r Runner) Run(ctx context.Context) (partial bool, err error) {
 		}
 		slot.Elapsed = elapsed()
 		sample.Slot, sample.Index = &slot, len(board.run.Samples)
-		board.check(&sample)
+		board.Check(&sample)
 		if err := r.Keep(sample); err != nil {
 			return false, err
 		}

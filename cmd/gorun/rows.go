@@ -1,0 +1,84 @@
+package main
+
+import (
+	"context"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"gorun/internal/experiment"
+	"gorun/internal/primes"
+	"gorun/internal/run"
+	"gorun/internal/topology"
+)
+
+// rows are the experiments. To add one, write its package and its row here.
+var rows = []experiment.Experiment{
+	primes.Experiment,
+}
+
+// plainCommand is `gorun EXPERIMENT`.
+func plainCommand(e env, x experiment.Experiment) *cobra.Command {
+	c, set := run.New(e.run(), x)
+	return commandOf(e, x, set, c.Run)
+}
+
+// matrixCommand is `gorun matrix EXPERIMENT`.
+func matrixCommand(e env, x experiment.Experiment) *cobra.Command {
+	c, set := run.NewMatrix(e.run(), x)
+	cmd := commandOf(e, x, set, c.Run)
+	cmd.Short, cmd.Long, cmd.Example = "Compare cells of gorun "+x.Name, "", ""
+	return cmd
+}
+
+func commandOf(e env, x experiment.Experiment, set *experiment.FlagSet, runF func(context.Context, []string) error) *cobra.Command {
+	cmd := &cobra.Command{
+		Use: strings.TrimSpace(x.Name + " " + x.Args), Short: x.Short, Long: x.Long, Example: x.Example,
+		Args: cobra.ArbitraryArgs,
+		RunE: func(cmd *cobra.Command, args []string) error { return runF(cmd.Context(), args) },
+	}
+	flags := cmd.Flags()
+	flags.SortFlags = false
+	flags.SetInterspersed(!x.Words) // what follows a command's name is its own
+	flags.AddFlagSet(set.FlagSet)
+	for _, c := range set.Completions {
+		switch {
+		case c.CPUs:
+			completeCPUs(cmd, e, c.Flag)
+		case c.Words != nil:
+			_ = cmd.RegisterFlagCompletionFunc(c.Flag,
+				func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+					return c.Words(), cobra.ShellCompDirectiveNoFileComp
+				})
+		default:
+			_ = cmd.MarkFlagFilename(c.Flag, c.Files...)
+		}
+	}
+	return cmd
+}
+
+// completeCPUs completes a flag with the selectors of this machine.
+func completeCPUs(cmd *cobra.Command, e env, flag string) {
+	_ = cmd.RegisterFlagCompletionFunc(flag,
+		func(_ *cobra.Command, _ []string, prefix string) ([]string, cobra.ShellCompDirective) {
+			t, err := topology.Read(e.root)
+			if err != nil {
+				return nil, cobra.ShellCompDirectiveError
+			}
+			return t.Complete(prefix), cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveNoSpace
+		})
+}
+
+// run is what a run takes from the surroundings.
+func (e env) run() run.Env {
+	return run.Env{
+		Root: e.root, Stdin: e.stdin, Stdout: e.stdout, Stderr: e.stderr, Show: e.show, Progress: e.progress, Now: e.now,
+		Self: e.self, Args: e.args, Environ: e.environ, Tool: tool(),
+	}
+}
+
+// runSample is a child that samples one cell.
+func runSample(ctx context.Context, e env, _ []string) error {
+	return run.Child(ctx, e.run(), rows, e.stdin, e.stdout)
+}
+

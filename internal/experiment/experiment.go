@@ -1,0 +1,299 @@
+// Package experiment defines what an experiment is: its flags, what they come to on a machine, how a sample is taken, and
+// what is shown of it. Each experiment is a package that makes one Definition; package run drives them all.
+package experiment
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io/fs"
+
+	"gorun/internal/cpuset"
+	"gorun/internal/result"
+	"gorun/internal/topology"
+)
+
+// Text is what the command line shows of an experiment.
+type Text struct {
+	Name    string // of the command
+	Args    string // after the name in the usage line: "{A B | --auto} [LOOPS]"
+	Words   bool   // what follows the first word that is no flag is no flag either: a command of the user's
+	Short   string
+	Long    string
+	Example string
+}
+
+// Flags are the flags of an experiment, with their defaults. C is what a cell does: plain values that JSON can carry to a
+// child process.
+type Flags[C any] interface {
+	// Register adds the flags to a set.
+	Register(*FlagSet)
+	// Validate refuses what no machine can do, before a machine is read.
+	Validate() error
+	// Resolve returns what the flags come to on a machine, live or captured. It changes nothing and starts nothing.
+	Resolve(Machine) (Resolution[C], error)
+}
+
+// Machine is a machine, and the share of it that a cell may use.
+type Machine struct {
+	*topology.Machine
+	CPUs cpuset.Set // of the cell
+	Root fs.FS      // the machine's files, rooted at /
+	Live bool       // this machine; otherwise a captured one, which cannot run anything
+	Seed uint64     // of the run
+
+	// Of a plain run; in a matrix, Sampling is zero and no flag of the run counts as given.
+	Sampling Sampling
+	Given    func(flag string) bool // reports whether a flag is on the command line
+}
+
+// Cell is one setting of everything that can vary.
+type Cell[C any] struct {
+	Do      C                      // what it does
+	Name    string                 // what tells it from the other rows of its flags; "": they have one row only
+	Flags   map[string]string      // values that define the row, by flag
+	CPUs    map[string]result.CPUs // its CPU lists, by flag; nil: the CPUs of the cell
+	Command []string               // that repeats one of its samples, from the experiment's name on; shown, never parsed
+	Running string                 // what the progress line shows while it runs
+	Lines   *result.Lines          // how to have it without gorun
+	Lacking string                 // why this machine cannot run it; such a cell is listed and not sampled
+}
+
+// Resolution is what one combination of flags comes to on a machine.
+type Resolution[C any] struct {
+	Cells     []Cell[C]
+	Spec      any       // the flags by name, as the result keeps them; defaults that depend on the machine are filled in
+	Placement string    // what is asked of the kernel, in the words of the flags
+	Labels    Labels    // of the metrics
+	Schedule  Schedule  // of a plain run
+	Resources Resources // of the cell that needs most
+	Warnings  []result.Warning
+	Plan      func(*result.Plan) // adds the experiment's own part to a plan; nil: there is none
+	Header    func(*result.Run)  // adds the experiment's own part to a result; nil: there is none
+}
+
+// Labels are those of the metric gorun_run_info.
+type Labels struct{ Method, Kernel, Dispatch, Split string }
+
+// Resources are what an experiment needs of the machine before it begins.
+type Resources struct {
+	Threads      int    // of this process at once
+	GOMAXPROCS   int    // 0: the runtime's choice
+	Processes    int    // of gorun's own at once
+	ProcessBytes uint64 // memory of each
+	Numbers      uint64 // that a sample works through, for the progress line; 0: not known
+}
+
+// Order is a kind of schedule.
+type Order int
+
+// The kinds of schedules.
+const (
+	InOrder  Order = iota // laps over the cells, each in their order
+	Shuffled              // laps over the cells: the first in their order, each later one shuffled
+	Blocks                // randomised complete blocks, judged after each round
+	Rows                  // all samples of a cell, then all of the next: nothing is judged
+	Pairs                 // a fixed number of pairs of a cell and the baseline, judged at the end
+)
+
+// Schedule says how the cells of a plain run take turns, and how they are compared.
+type Schedule struct {
+	Order    Order
+	Title    string // of the comparison
+	Datum    string // the column that is compared; "": wall time
+	Baseline int    // index of the cell that the others are compared with
+	// Warmup is how many executions of the first cell come before a run in Blocks or Rows; of other orders each cell is
+	// warmed up.
+	Samples  int   // of each cell; 0: until the differences are known
+	First    []int // of Pairs: for each round, which of the two cells goes first
+	Method   string // of Pairs, in words
+	Open     bool    // rounds go on until the differences are known, unless --samples is given
+	Budget   float64 // seconds, where this schedule has another default than the experiment; 0: it has not
+	Duration float64 // seconds for which samples follow each other; the last one is cut; 0: off
+}
+
+// Sampler takes samples.
+type Sampler[C any] interface {
+	// Sample takes one sample of a cell. When ctx ends it returns soon, with what was done marked partial. Its error ends
+	// the run; a fault of the sample alone is an invalid sample.
+	Sample(ctx context.Context, cell C) (result.Sample, error)
+	// Close ends what Open began.
+	Close() error
+}
+
+// Optional parts of a Sampler.
+type (
+	// Live reports the figures so far, of the sample that is being taken too. It is called from any goroutine.
+	Live interface{ Live() result.Live }
+	// Preparer does what takes time before the first sample, after all outputs are open.
+	Preparer interface {
+		Prepare(ctx context.Context) ([]result.Warning, error)
+	}
+)
+
+// Place says where samples are taken.
+type Place int
+
+// The places.
+const (
+	Here    Place = iota // in this process, or in a fresh child of gorun
+	Started              // in processes that the sampler starts
+)
+
+// Setting is what a sampler is opened with.
+type Setting struct {
+	Root    fs.FS      // the live machine
+	CPUs    cpuset.Set // of the run
+	Self    []string   // how gorun is started again: the executable's path and argv[0]
+	Environ []string   // the environment
+	Seed    uint64
+	Kept    bool // samples are stored: details that only a journal holds are wanted
+}
+
+// Definition is an experiment: a row of the table that package run is given.
+type Definition[C any] struct {
+	Text
+	Sampling Sampling // defaults of a plain run
+	Place    Place
+	Single   []string // flags that are the same for all cells of a matrix, or make no sense in one
+	OneRow   string   // how flags that give several rows are made to give one
+	Datum    string   // the column that a matrix compares; "": wall time
+	New      func() Flags[C]
+	Open     func(Setting, []C) (Sampler[C], error)
+	// Explain adds to a result what its samples show beyond their figures: findings and warnings. nil: nothing.
+	Explain func(run *result.Run, cells []C)
+	Picture *Picture // nil: there is none
+}
+
+// Sampling is how many samples a plain run takes unless its flags say otherwise.
+type Sampling struct {
+	Samples int
+	Warmup  int
+	Budget  float64 // seconds; 0: no limit
+	Shared  bool    // the budget is shared out among the cells beforehand, however many samples are asked for
+	Fixed   bool    // the experiment has flags of its own for how many samples there are
+	// Compares: a plain run may have several cells that are judged, so it has --precision and --margin.
+	Compares bool
+}
+
+// Experiment is a Definition without its types: what the driver, the formats and the command line know of it.
+type Experiment struct {
+	Text
+	Sampling Sampling
+	Place    Place
+	Single   []string
+	OneRow   string
+	Datum    string
+	Picture  *Picture
+
+	// New returns fresh flags.
+	New func() Flags[any]
+	// Open opens a sampler for cells that its flags resolved.
+	Open func(Setting, []any) (Sampler[any], error)
+	// Decode reads what a cell does from JSON.
+	Decode func([]byte) (any, error)
+	// Explain is Definition.Explain.
+	Explain func(run *result.Run, cells []any)
+}
+
+// Define makes a row of a definition. It is the only place where an experiment's types are asserted.
+func Define[C any](d Definition[C]) Experiment {
+	typed := func(cells []any) []C {
+		out := make([]C, len(cells))
+		for i, cell := range cells {
+			out[i] = cell.(C)
+		}
+		return out
+	}
+	x := Experiment{
+		Text: d.Text, Sampling: d.Sampling, Place: d.Place, Single: d.Single, OneRow: d.OneRow, Datum: d.Datum,
+		Picture: d.Picture,
+		New:     func() Flags[any] { return flags[C]{d.New()} },
+		Open: func(s Setting, cells []any) (Sampler[any], error) {
+			opened, err := d.Open(s, typed(cells))
+			if err != nil {
+				return nil, err
+			}
+			return sampler[C]{opened}, nil
+		},
+		Decode: func(text []byte) (any, error) {
+			var cell C
+			err := json.Unmarshal(text, &cell)
+			if err != nil {
+				err = fmt.Errorf("a cell of %s: %w", d.Name, err)
+			}
+			return cell, err
+		},
+		Explain: func(*result.Run, []any) {},
+	}
+	if d.Explain != nil {
+		x.Explain = func(run *result.Run, cells []any) { d.Explain(run, typed(cells)) }
+	}
+	return x
+}
+
+// flags are an experiment's, without their type.
+type flags[C any] struct{ of Flags[C] }
+
+func (f flags[C]) Register(set *FlagSet) { f.of.Register(set) }
+func (f flags[C]) Validate() error       { return f.of.Validate() }
+
+func (f flags[C]) Resolve(m Machine) (Resolution[any], error) {
+	r, err := f.of.Resolve(m)
+	out := Resolution[any]{
+		Spec: r.Spec, Placement: r.Placement, Labels: r.Labels, Schedule: r.Schedule, Resources: r.Resources,
+		Warnings: r.Warnings, Plan: r.Plan, Header: r.Header,
+	}
+	for _, c := range r.Cells {
+		out.Cells = append(out.Cells, Cell[any]{
+			Do: c.Do, Name: c.Name, Flags: c.Flags, CPUs: c.CPUs, Command: c.Command, Running: c.Running, Lines: c.Lines,
+			Lacking: c.Lacking,
+		})
+	}
+	return out, err
+}
+
+// Arguments hands words of the command line that are no flags to flags that take them.
+func Arguments[C any](f Flags[C], args []string) (taken bool, err error) {
+	var of any = f
+	if wrapped, ok := of.(interface{ unwrap() any }); ok {
+		of = wrapped.unwrap()
+	}
+	taker, ok := of.(interface{ Arguments([]string) error })
+	if !ok {
+		return false, nil
+	}
+	return true, taker.Arguments(args)
+}
+
+func (f flags[C]) unwrap() any { return f.of }
+
+// sampler is an experiment's, without its type.
+type sampler[C any] struct{ of Sampler[C] }
+
+func (s sampler[C]) Sample(ctx context.Context, cell any) (result.Sample, error) {
+	return s.of.Sample(ctx, cell.(C))
+}
+func (s sampler[C]) Close() error { return s.of.Close() }
+
+// Part returns an optional part of a sampler: Live, Preparer.
+func Part[P any](s Sampler[any]) (part P, ok bool) {
+	of := any(s)
+	if wrapped, is := of.(interface{ unwrap() any }); is {
+		of = wrapped.unwrap()
+	}
+	part, ok = of.(P)
+	return part, ok
+}
+
+func (s sampler[C]) unwrap() any { return s.of }
+
+// Find returns the experiment of a name.
+func Find(experiments []Experiment, name string) (Experiment, error) {
+	for _, x := range experiments {
+		if x.Name == name {
+			return x, nil
+		}
+	}
+	return Experiment{}, fmt.Errorf("there is no experiment %q", name)
+}

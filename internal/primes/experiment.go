@@ -1,0 +1,291 @@
+package primes
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"math"
+	"runtime"
+	"slices"
+	"strings"
+	"time"
+
+	"gorun/internal/catalog"
+	"gorun/internal/experiment"
+	"gorun/internal/hint"
+	"gorun/internal/linux"
+	"gorun/internal/placement"
+	"gorun/internal/result"
+)
+
+// Experiment is `gorun primes`.
+var Experiment = experiment.Define(experiment.Definition[Cell]{
+	Text: experiment.Text{
+		Name:  "primes",
+		Short: "Count primes with a pool of workers, placed as you ask",
+		Long: "A pool of workers counts the primes from 1 to --limit. Each worker is a goroutine: it floats, or keeps its\n" +
+			"thread (--lock-thread), or keeps its thread and its CPU (--pin-cpus); or threads keep their CPU and goroutines\n" +
+			"move between them (--pin-thread). What was asked is read back from the kernel, and undone at the end.",
+		Example: "  gorun primes --workers 50000 --lock-thread\n" +
+			"  gorun primes --pin-cpus one-per-core --dispatch executor --workers 1000\n" +
+			"  gorun primes --duration 10m --metrics-listen 127.0.0.1:9464",
+	},
+	Sampling: experiment.Sampling{Samples: 5, Warmup: 1, Budget: 5},
+	Place:    experiment.Here,
+	Single:   []string{"duration", "workers-detail"},
+	New:      func() experiment.Flags[Cell] { return &flags{} },
+	Open:     func(_ experiment.Setting, cells []Cell) (experiment.Sampler[Cell], error) { return open(cells[0]) },
+	Explain:  explain,
+})
+
+// Cell is what one cell does.
+type Cell struct {
+	Options
+	Plan       placement.Plan `json:"plan"`
+	CPULimit   int            `json:"cpu_limit"` // the machine's highest CPU number plus one
+	GOMAXPROCS int            `json:"gomaxprocs"`
+}
+
+// flags are those of `gorun primes`.
+type flags struct {
+	limit      uint64
+	workers    int
+	method     string
+	kernel     string
+	split      string
+	dispatch   string
+	serial     bool
+	lockThread bool
+	pinCPUs    string
+	pinThread  bool
+	nice       *int
+	sched      string
+	gomaxprocs int
+	barrier    bool
+	duration   time.Duration
+	detail     bool
+
+	given func(name string) bool
+}
+
+// dispatches are the ways workers get their threads, the default first.
+var dispatches = []string{
+	"goroutine\teach worker is a goroutine",
+	"executor\tone locked, pinned thread a CPU takes workers from a queue",
+}
+
+func (f *flags) Register(set *experiment.FlagSet) {
+	set.Uint64Var(&f.limit, "limit", 200_000, "count the primes up to this number")
+	set.IntVar(&f.workers, "workers", 0, "number of workers (0: one for each CPU of the run)")
+	set.StringVar(&f.method, "method", Methods[0].Name, "`method`: "+catalog.List(Methods))
+	set.StringVar(&f.kernel, "kernel", Auto, "`kernel` of the method: auto takes the fastest that this CPU has")
+	set.StringVar(&f.split, "split", Splits[0].Name, "how the numbers are dealt: "+catalog.List(Splits))
+	set.StringVar(&f.dispatch, "dispatch", "goroutine", "goroutine: each worker is a goroutine; executor: one locked, pinned\n"+
+		"thread a CPU takes the workers from a queue")
+	set.BoolVar(&f.serial, "serial", false, "run the workers one after another, without goroutines")
+	set.BoolVar(&f.lockThread, "lock-thread", false, "lock each worker's goroutine to its thread")
+	set.StringVar(&f.pinCPUs, "pin-cpus", "",
+		"pin worker i to the i-th CPU of the `list`, round and round; implies --lock-thread\n"+
+			"(--lock-thread=false lets the mask leak with the thread, as the original did)")
+	set.BoolVar(&f.pinThread, "pin-thread", false, "pin each thread to the CPU it first runs a worker on")
+	set.OptionalInt(&f.nice, "nice", "nice value of the workers' threads, -20 to 19")
+	set.StringVar(&f.sched, "sched", "",
+		"scheduling `policy` of the workers' threads: "+strings.Join(linux.PolicyUsages(), ", "))
+	set.IntVar(&f.gomaxprocs, "gomaxprocs", 0, "threads that run Go code at once (0: the runtime's choice)")
+	set.BoolVar(&f.barrier, "barrier", false, "hold all workers until all have started")
+	set.DurationVar(&f.duration, "duration", 0, "repeat the work until this time is over")
+	set.BoolVar(&f.detail, "workers-detail", false, "a row for each worker")
+	set.CPUList("pin-cpus")
+	set.Words("sched", linux.PolicyUsages())
+	set.Words("method", catalog.Words(Methods))
+	set.Words("split", catalog.Words(Splits))
+	set.Words("dispatch", dispatches)
+	set.WordsOf("kernel", func() []string { return KernelWords(f.method) })
+	f.given = set.Changed
+}
+
+func (f *flags) Validate() error {
+	if _, _, err := Lookup(f.method, f.kernel); err != nil {
+		return hint.Usage(err)
+	}
+	if _, err := LookupSplit(f.split); err != nil {
+		return hint.Usage(err)
+	}
+	switch {
+	case f.limit > MaxLimit:
+		return hint.Usagef("--limit %d: limits end at %d", f.limit, uint64(MaxLimit))
+	case f.workers < 0 || f.workers > MaxWorkers:
+		return hint.Usagef("--workers %d: from 1 to %d are possible", f.workers, MaxWorkers)
+	case f.dispatch != "goroutine" && f.dispatch != "executor":
+		return hint.Usagef("unknown dispatch %q: there are goroutine, executor", f.dispatch)
+	case f.gomaxprocs < 0 || f.gomaxprocs > math.MaxInt16:
+		return hint.Usagef("--gomaxprocs %d: from 1 to %d are possible", f.gomaxprocs, math.MaxInt16)
+	case f.duration < 0:
+		return hint.Usagef("--duration %v: it cannot be negative", f.duration)
+	case f.serial && f.dispatch == "executor":
+		return hint.Usagef("--serial and --dispatch executor exclude each other")
+	case f.barrier && (f.serial || f.dispatch == "executor"):
+		return hint.Usage(hint.With(
+			errors.New("--barrier needs all workers alive at once"), "leave --serial and --dispatch executor away"))
+	}
+	return nil
+}
+
+// policy returns what is asked of the kernel for every worker.
+func (f *flags) policy(m experiment.Machine) (p placement.Policy, err error) {
+	p = placement.Policy{Lock: f.lockThread, PinThread: f.pinThread, Nice: f.nice}
+	if f.pinCPUs != "" {
+		if p.PinCPUs, err = m.Select(f.pinCPUs, m.CPUs); err != nil {
+			return p, hint.Usagef("--pin-cpus %s: %w", f.pinCPUs, err)
+		}
+		p.Lock = f.lockThread || !f.given("lock-thread")
+	}
+	if f.nice != nil && (*f.nice < linux.MinNice || *f.nice > linux.MaxNice) {
+		return p, hint.Usagef("--nice %d: nice values go from %d to %d", *f.nice, linux.MinNice, linux.MaxNice)
+	}
+	if f.sched != "" {
+		sched, err := linux.ParseSched(f.sched)
+		if err != nil {
+			return p, hint.Usagef("--sched %s: %w", f.sched, err)
+		}
+		p.Sched = &sched
+	}
+	return p, nil
+}
+
+// What a run with --duration keeps stays within a thousand samples or so, and ten a second.
+const (
+	shortestSample = 100 * time.Millisecond
+	mostSamples    = 1000
+)
+
+func (f *flags) Resolve(m experiment.Machine) (r experiment.Resolution[Cell], err error) {
+	policy, err := f.policy(m)
+	if err != nil {
+		return r, err
+	}
+	workers := cmp.Or(f.workers, m.CPUs.Len())
+	plan, err := placement.NewPlan(policy, m.CPUs, workers, f.dispatch == "executor")
+	if err != nil {
+		return r, err
+	}
+	_, kernel, err := Lookup(f.method, f.kernel)
+	if err != nil {
+		return r, err
+	}
+	c := Cell{
+		Options: Options{
+			Limit: f.limit, Method: f.method, Kernel: f.kernel, Workers: workers, Split: f.split, Serial: f.serial,
+			Executor: f.dispatch == "executor", Barrier: f.barrier, Detail: f.detail,
+		},
+		Plan: plan, CPULimit: m.Machine.CPUs[len(m.Machine.CPUs)-1].CPU + 1, GOMAXPROCS: f.gomaxprocs,
+	}
+	if f.duration > 0 {
+		c.AtLeast = max(shortestSample, f.duration/mostSamples)
+	}
+	procs := f.gomaxprocs
+	if procs == 0 {
+		procs = runtime.GOMAXPROCS(0)
+		if !m.CPUs.Equal(m.Allowed()) {
+			procs = m.CPUs.Len()
+		}
+	}
+	r.Cells = []experiment.Cell[Cell]{{Do: c}}
+	r.Spec = spec{
+		Limit: f.limit, Workers: workers, Method: f.method, Kernel: kernel.Name, Split: f.split, Dispatch: f.dispatch,
+		Serial: f.serial, LockThread: policy.Lock, PinCPUs: placement.List(policy.PinCPUs), PinThread: policy.PinThread,
+		Nice: f.nice, Sched: f.sched, GOMAXPROCS: procs, Barrier: f.barrier, Duration: f.duration.Seconds(),
+		CPUs: m.CPUs.String(), Samples: m.Sampling.Samples, Warmup: m.Sampling.Warmup, Budget: m.Sampling.Budget,
+	}
+	r.Placement = plan.String()
+	r.Labels = experiment.Labels{Method: f.method, Kernel: kernel.Name, Dispatch: f.dispatch, Split: f.split}
+	r.Schedule.Duration = f.duration.Seconds()
+	r.Resources = experiment.Resources{Threads: f.threads(plan, m.CPUs.Len()), GOMAXPROCS: f.gomaxprocs}
+	if f.duration == 0 {
+		r.Resources.Numbers = f.limit
+	}
+	r.Plan = func(p *result.Plan) {
+		p.Workers = workers
+		for _, share := range plan.Shares() {
+			cpu, _ := m.CPU(share.CPU) // it was selected from this machine
+			p.Shares = append(p.Shares, result.PlanShare{
+				CPU: cpu.CPU, Core: cpu.Core, LLC: cpu.LLC, Node: cpu.Node, Workers: share.Workers,
+			})
+		}
+	}
+	return r, nil
+}
+
+// threads is how many threads run workers at once, or wait to.
+func (f *flags) threads(plan placement.Plan, cpus int) int {
+	switch {
+	case plan.Executors != nil:
+		return len(plan.Executors)
+	case f.serial:
+		return 1
+	case f.barrier && plan.Policy.Lock:
+		return plan.Workers
+	case f.gomaxprocs > 0:
+		return min(plan.Workers, f.gomaxprocs)
+	}
+	return min(plan.Workers, cpus)
+}
+
+// spec is what was asked, by flag name.
+type spec struct {
+	Limit      uint64  `json:"limit"`
+	Workers    int     `json:"workers"`
+	Method     string  `json:"method"`
+	Kernel     string  `json:"kernel"` // the one that ran
+	Split      string  `json:"split"`
+	Dispatch   string  `json:"dispatch"`
+	Serial     bool    `json:"serial"`
+	LockThread bool    `json:"lock_thread"`
+	PinCPUs    string  `json:"pin_cpus"`
+	PinThread  bool    `json:"pin_thread"`
+	Nice       *int    `json:"nice"`
+	Sched      string  `json:"sched"`
+	GOMAXPROCS int     `json:"gomaxprocs"`
+	Barrier    bool    `json:"barrier"`
+	Duration   float64 `json:"duration_seconds"`
+	CPUs       string  `json:"cpus"`
+	Samples    int     `json:"samples"`
+	Warmup     int     `json:"warmup"`
+	Budget     float64 `json:"budget_seconds"`
+}
+
+// sampler takes samples with one pool.
+type sampler struct{ *Pool }
+
+func open(c Cell) (experiment.Sampler[Cell], error) {
+	pool, err := Open(c.Options, c.Plan, c.CPULimit)
+	return sampler{pool}, err
+}
+
+func (s sampler) Sample(ctx context.Context, _ Cell) (result.Sample, error) { return s.Run(ctx) }
+func (s sampler) Close() error                                               { return nil }
+
+// explain adds what limited the run, by its typical sample.
+func explain(run *result.Run, cells []Cell) {
+	sample, ok := typical(run.Samples)
+	if run.Matrix != nil || !ok {
+		return
+	}
+	c := cells[0]
+	run.Findings = Explain(Setting{
+		Opts: c.Options, PinCPUs: c.Plan.Policy.PinCPUs, Leaks: c.Plan.Policy.Leaks(), PinThread: c.Plan.Policy.PinThread,
+		CPUs: c.Plan.CPUs.Len(), GOMAXPROCS: runtime.GOMAXPROCS(0),
+	}, sample)
+}
+
+// typical is the sample of median wall time among those of the summary; false when there is none.
+func typical(all []result.Sample) (result.Sample, bool) {
+	samples := slices.DeleteFunc(slices.Clone(all), func(sample result.Sample) bool {
+		return sample.Partial || sample.Quality.Verdict == result.Invalid
+	})
+	if len(samples) == 0 {
+		return result.Sample{}, false
+	}
+	slices.SortFunc(samples, func(a, b result.Sample) int { return cmp.Compare(a.Seconds, b.Seconds) })
+	return samples[len(samples)/2], true
+}

@@ -1,0 +1,205 @@
+package run
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"time"
+
+	"gorun/internal/cpuset"
+	"gorun/internal/experiment"
+	"gorun/internal/hint"
+	"gorun/internal/matrix"
+	"gorun/internal/measure"
+	"gorun/internal/result"
+)
+
+// SampleCommand is the command of a child that samples one cell.
+const SampleCommand = "sample"
+
+// childRequest is what a child is asked: a resolved cell, so that it needs no flag, no topology and no host.
+type childRequest struct {
+	Experiment string          `json:"experiment"`
+	Do         json.RawMessage `json:"do"`
+	CPUs       cpuset.Set      `json:"cpus"`
+	Inherited  cpuset.Set      `json:"inherited"` // the CPUs that the child is started with
+	Threads    int             `json:"threads"`
+	GOMAXPROCS int             `json:"gomaxprocs"`
+	Seed       uint64          `json:"seed"`
+	Samples    int             `json:"samples"`
+	Warmup     int             `json:"warmup"`
+	Budget     float64         `json:"budget_seconds"`
+}
+
+// childAnswer is what it took.
+type childAnswer struct {
+	Samples  []result.Sample  `json:"samples"`
+	Warmups  []result.Sample  `json:"warmups"`
+	Warnings []result.Warning `json:"warnings"`
+}
+
+// Child is all that a child does that samples a cell: it reads the request from in and writes the answer to out.
+func Child(ctx context.Context, e Env, experiments []experiment.Experiment, in io.Reader, out io.Writer) (err error) {
+	var r childRequest
+	if err := json.NewDecoder(in).Decode(&r); err != nil {
+		return fmt.Errorf("the request on stdin: %w", err)
+	}
+	x, err := experiment.Find(experiments, r.Experiment)
+	if err != nil {
+		return err
+	}
+	do, err := x.Decode(r.Do)
+	if err != nil {
+		return err
+	}
+	if r.Threads > 0 {
+		allowThreads(r.Threads) // the parent made sure that the kernel allows them
+	}
+	restore, err := confine(r.CPUs, r.Inherited, r.GOMAXPROCS)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, restore()) }()
+	watcher, warnings, err := measure.OpenWatcher(e.Root, r.CPUs, r.Threads)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, watcher.Close()) }()
+	d := &driver{
+		plan: plan{
+			x: x, cells: []experiment.Cell[any]{{Do: do}}, cpus: r.CPUs,
+			run: &result.Run{Seed: r.Seed, Warnings: warnings},
+		},
+		options: &Options{output: output{quiet: true}},
+		order: newLaps(design{cells: 1, samples: r.Samples, warmup: r.Warmup, budget: r.Budget},
+			experiment.InOrder),
+	}
+	d.session = &session{env: e, run: d.plan.run}
+	d.tally.begin(e.Now)
+	if d.sampler, err = x.Open(d.setting(), d.does()); err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, d.sampler.Close()) }()
+	if p, ok := experiment.Part[experiment.Preparer](d.sampler); ok {
+		more, err := p.Prepare(ctx)
+		if err != nil {
+			return err
+		}
+		d.session.run.Warnings = append(d.session.run.Warnings, more...)
+	}
+	d.take = d.takeWatched(watcher)
+	if err := d.sample(ctx); err != nil {
+		return err
+	}
+	run := d.session.run
+	return json.NewEncoder(out).Encode(childAnswer{Samples: run.Samples, Warmups: run.Warmups, Warnings: run.Warnings})
+}
+
+// ask has a fresh child sample a cell.
+func (d *driver) ask(ctx context.Context, cell, samples, warmup int, budget time.Duration) (a childAnswer, err error) {
+	need := d.needs[cell]
+	do, err := json.Marshal(d.cells[cell].Do)
+	if err != nil {
+		return a, err
+	}
+	request, err := json.Marshal(childRequest{
+		Experiment: d.x.Name, Do: do, CPUs: need.cpus, Inherited: d.machine.Allowed(), Threads: need.Threads,
+		GOMAXPROCS: need.GOMAXPROCS, Seed: d.session.run.Seed, Samples: samples, Warmup: warmup, Budget: budget.Seconds(),
+	})
+	if err != nil {
+		return a, err
+	}
+	_, err = d.self().Ask(ctx, []string{SampleCommand}, request, &a)
+	return a, err
+}
+
+// self is how a child is started. It gets the variables that the fingerprint names and no others.
+func (d *driver) self() matrix.Child {
+	environ := measure.Environment(d.env.Environ())
+	for _, name := range []string{"PATH", "HOME"} {
+		if value, found := os.LookupEnv(name); found {
+			environ = append(environ, name+"="+value)
+		}
+	}
+	return matrix.Child{Path: d.env.Self[0], Name: d.env.Self[1], Env: environ}
+}
+
+// takeChild takes one sample of a cell by a fresh child, after the warm-ups of the matrix in the same process. What the
+// process cannot do makes the sample invalid.
+func (d *driver) takeChild(ctx context.Context, cell int) (result.Sample, error) {
+	a, err := d.ask(ctx, cell, 1, d.session.run.Matrix.Warmup, 0)
+	if err == nil && len(a.Samples) != 1 {
+		err = fmt.Errorf("its process took %d samples, and was to take one", len(a.Samples))
+	}
+	if err != nil {
+		return matrix.InvalidSample(err), nil
+	}
+	sample := a.Samples[0]
+	if len(a.Warmups) > 0 {
+		// The canary is to tell of what was before the cell's own work, which leaves threads and garbage behind.
+		sample.Quality.Signals.CanarySeconds = a.Warmups[0].Quality.Signals.CanarySeconds
+	}
+	d.warn(a.Warnings)
+	return sample, nil
+}
+
+// warn adds warnings that the result does not have yet.
+func (d *driver) warn(warnings []result.Warning) {
+	run := d.session.run
+	for _, w := range warnings {
+		if !containsWarning(run.Warnings, w) {
+			run.Warnings = append(run.Warnings, w)
+		}
+	}
+}
+
+func containsWarning(all []result.Warning, w result.Warning) bool {
+	for _, known := range all {
+		if known == w {
+			return true
+		}
+	}
+	return false
+}
+
+// pilot finds how many executions are to be dropped in a matrix, where no flag gives the number: within a tenth of the
+// budget, as many as the baseline's process needs until it is warm. An experiment that starts processes has one
+// execution of the baseline instead: each process is fresh, and what one leaves behind is the page cache.
+func (d *driver) pilot(ctx context.Context) error {
+	run := d.session.run
+	if run.Matrix == nil || run.Matrix.Warmup >= 0 {
+		return nil
+	}
+	cannot := func(err error) error {
+		return hint.With(fmt.Errorf("the baseline cannot be measured: %w", err), hint.Of(err))
+	}
+	baseline := run.Matrix.Baseline
+	if !d.fresh {
+		run.Matrix.Warmup = 0
+		warmup, err := d.take(ctx, baseline)
+		if err == nil && warmup.Quality.Verdict == result.Invalid && ctx.Err() == nil {
+			err = errors.New(warmup.Quality.Reasons[0])
+		}
+		if err != nil {
+			return cannot(err)
+		}
+		run.Warmups = []result.Sample{warmup}
+		return nil
+	}
+	var err error
+	run.Matrix.Warmup, err = matrix.Pilot(d.options.budget/10, func(samples int, budget time.Duration) ([]float64, error) {
+		a, err := d.ask(ctx, baseline, samples, 0, budget)
+		var figures []float64
+		for _, s := range a.Samples {
+			figures = append(figures, run.Matrix.Time(s))
+		}
+		return figures, err
+	})
+	if err != nil {
+		return cannot(err)
+	}
+	return nil
+}

@@ -1,0 +1,416 @@
+package run
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime"
+	"slices"
+	"sync/atomic"
+	"time"
+
+	"gorun/internal/cpuset"
+	"gorun/internal/experiment"
+	"gorun/internal/hint"
+	"gorun/internal/matrix"
+	"gorun/internal/measure"
+	"gorun/internal/metrics"
+	"gorun/internal/placement"
+	"gorun/internal/render"
+	"gorun/internal/result"
+)
+
+// plan is a run before anything has been opened or measured.
+type plan struct {
+	x         experiment.Experiment
+	machine   *machine
+	cells     []experiment.Cell[any] // those that can be sampled, in the order of run.Cells where it has them
+	cpus      cpuset.Set             // of all cells
+	schedule  experiment.Schedule
+	resources experiment.Resources
+	labels    experiment.Labels
+	placement string // in the words of the flags, where it is the same for all cells
+	name      string // of the experiment in the metrics
+	fresh     bool   // each sample is taken by a fresh child of gorun
+	matrix    bool   // executions that are dropped come before each sample, and not before the run
+	needs     []need // of each cell, where the plan is fresh
+	run       *result.Run
+}
+
+// need is what a child needs to sample a cell.
+type need struct {
+	experiment.Resources
+	cpus cpuset.Set
+}
+
+// taker takes one sample of a cell. Its error ends the run.
+type taker func(ctx context.Context, cell int) (result.Sample, error)
+
+// driver takes a plan to its result.
+type driver struct {
+	plan
+	*session
+	options *Options
+	order   schedule
+	take    taker
+	sampler experiment.Sampler[any] // nil where the plan is fresh
+	running atomic.Int64            // the cell that is sampled
+	sampled []int                   // the cell of each sample
+	before  float64                 // seconds that the run took before it was gone on with
+	begun   time.Time
+
+	drawStanding func(result.Standing) // nil: nothing is drawn
+}
+
+// drive executes a plan.
+func drive(ctx context.Context, e Env, o *Options, p plan) (err error) {
+	if err := enough(e, p.resources); err != nil {
+		return err
+	}
+	d := &driver{plan: p, options: o, session: &session{env: e, run: p.run}}
+	d.tally.begin(e.Now)
+	d.tally.cpus = p.cpus.Len()
+	defer d.close(&err)
+	watch, err := d.settle()
+	if err != nil {
+		return err
+	}
+	if err := d.open(watch); err != nil {
+		return err
+	}
+	if err := d.prepare(ctx); err != nil {
+		if ctx.Err() != nil {
+			return ErrInterrupted
+		}
+		return err
+	}
+	if err := d.sample(ctx); err != nil {
+		return err
+	}
+	if err := d.judge(); err != nil {
+		return err
+	}
+	d.x.Explain(d.session.run, d.does())
+	if err := d.draw(); err != nil {
+		return err
+	}
+	return d.finish(ctx, o)
+}
+
+// settle gives the process the CPUs and GOMAXPROCS of what it samples itself, and completes the result with where it is
+// measured and by what.
+func (d *driver) settle() (watcher *measure.Watcher, err error) {
+	run := d.session.run
+	here := d.x.Place == experiment.Here && !d.fresh
+	if here {
+		restore, err := confine(d.cpus, d.machine.Allowed(), d.resources.GOMAXPROCS)
+		if err != nil {
+			return nil, err
+		}
+		d.onClose(restore)
+	}
+	if run.Host, err = measure.ReadHost(d.env.Root, d.machine.Machine, d.env.Environ()); err != nil {
+		return nil, err
+	}
+	if run.Matrix != nil {
+		if run.Tool.SHA256, err = hashFile(d.env.Self[0]); err != nil {
+			return nil, err
+		}
+	}
+	if d.fresh {
+		return nil, nil
+	}
+	if !here {
+		return measure.OpenOutside(d.env.Root, d.cpus)
+	}
+	watcher, warnings, err := measure.OpenWatcher(d.env.Root, d.cpus, d.resources.Threads)
+	if err != nil {
+		return nil, err
+	}
+	d.onClose(watcher.Close)
+	run.Warnings = append(run.Warnings, warnings...)
+	return watcher, nil
+}
+
+// confine lets this process run on its CPUs only, and sets GOMAXPROCS; 0 leaves it to the runtime where the CPUs are
+// those that were inherited. What it returns puts both back.
+func confine(cpus, inherited cpuset.Set, procs int) (restore func() error, err error) {
+	back := func() error { return nil }
+	if !cpus.Equal(inherited) {
+		if back, err = placement.Confine(cpus); err != nil {
+			return nil, err
+		}
+		if procs == 0 {
+			procs = cpus.Len()
+		}
+	}
+	// Setting it, even to what it is, keeps the runtime from changing it when threads are pinned.
+	before := runtime.GOMAXPROCS(0)
+	if procs == 0 {
+		procs = before
+	}
+	runtime.GOMAXPROCS(procs)
+	return func() error {
+		runtime.GOMAXPROCS(before)
+		return back()
+	}, nil
+}
+
+// open opens every output, so that what cannot be written is an error before anything is measured, and the sampler.
+func (d *driver) open(watcher *measure.Watcher) (err error) {
+	if d.x.Picture != nil || d.options.svg != "" {
+		draw := render.MatrixSVG
+		if d.x.Picture != nil && !d.fresh {
+			draw = d.x.Picture.Draw
+		}
+		if err := d.openPicture(d.options.svg, draw); err != nil {
+			return err
+		}
+	} else {
+		d.draw = func() error { return nil }
+	}
+	if err := d.openJournal(d.options.out, d.options.resume); err != nil {
+		return err
+	}
+	if d.order, err = d.newOrder(); err != nil {
+		return err
+	}
+	live := d.tally.worked
+	if d.fresh {
+		d.take = d.takeChild
+	} else {
+		if d.sampler, err = d.x.Open(d.setting(), d.does()); err != nil {
+			return err
+		}
+		d.onClose(d.sampler.Close)
+		d.take = d.takeWatched(watcher)
+		if of, ok := experiment.Part[experiment.Live](d.sampler); ok {
+			live = of.Live
+		}
+		if d.x.Place == experiment.Here {
+			live = ownSwitches(live)
+		}
+	}
+	info := metrics.Info{
+		Experiment: d.name, Version: d.env.Tool.Version, Placement: d.placement, Method: d.labels.Method,
+		Kernel: d.labels.Kernel, Dispatch: d.labels.Dispatch, Split: d.labels.Split,
+	}
+	return d.openMetrics(d.options.metricsFlags, live, info)
+}
+
+// setting is what the sampler is opened with.
+func (d *driver) setting() experiment.Setting {
+	return experiment.Setting{
+		Root: d.env.Root, CPUs: d.cpus, Self: d.env.Self, Environ: d.env.Environ(), Seed: d.session.run.Seed,
+		Kept: d.journal != nil,
+	}
+}
+
+// does is what the cells do.
+func (d *driver) does() []any {
+	out := make([]any, len(d.cells))
+	for i, cell := range d.cells {
+		out[i] = cell.Do
+	}
+	return out
+}
+
+// newOrder makes the schedule, and gives it the samples that a resumed run has.
+func (d *driver) newOrder() (schedule, error) {
+	o := d.options
+	run := d.session.run
+	order, err := newSchedule(run, d.schedule.Order, design{
+		cells: len(d.cells), samples: d.schedule.Samples, warmup: o.warmup, budget: o.budget.Seconds(),
+		duration: d.schedule.Duration, seed: run.Seed,
+	}, d.schedule)
+	if err != nil || !d.resumed {
+		return order, err
+	}
+	run.Matrix.Budget = o.budget.Seconds()
+	for _, s := range run.Samples {
+		d.tally.add(s)
+		if err := order.add(s, s.Elapsed); err != nil {
+			return nil, hint.With(fmt.Errorf("%s: %w", o.out, err), "the file was changed, and cannot be gone on from")
+		}
+		d.before = s.Elapsed
+	}
+	return order, nil
+}
+
+// prepare does what takes time before the first sample, and writes the header, which holds what it found.
+func (d *driver) prepare(ctx context.Context) error {
+	d.tally.plan(d.order.course(), d.before)
+	if d.resumed {
+		return nil
+	}
+	if d.sampler != nil {
+		if p, ok := experiment.Part[experiment.Preparer](d.sampler); ok {
+			warnings, err := p.Prepare(ctx)
+			if err != nil {
+				return err
+			}
+			d.session.run.Warnings = append(d.session.run.Warnings, warnings...)
+		}
+	}
+	if err := d.pilot(ctx); err != nil {
+		return err
+	}
+	return d.journal.Write(result.Line{Header: d.session.run})
+}
+
+// takeWatched has the sampler take a sample, and puts on it what disturbed it.
+func (d *driver) takeWatched(watcher *measure.Watcher) taker {
+	return func(ctx context.Context, cell int) (sample result.Sample, err error) {
+		dropped := 0
+		if d.matrix {
+			dropped = max(0, d.session.run.Matrix.Warmup)
+		}
+		for range dropped + 1 {
+			finish := watcher.Watch()
+			if sample, err = d.sampler.Sample(ctx, d.cells[cell].Do); err != nil {
+				return sample, err
+			}
+			finish(&sample)
+		}
+		return sample, nil
+	}
+}
+
+// sample takes the samples in their order, until the schedule or ctx ends.
+func (d *driver) sample(ctx context.Context) error {
+	run := d.session.run
+	defer d.showProgress()()
+	judged := d.schedule.Order == experiment.Blocks || d.schedule.Order == experiment.Rows
+	if judged && !d.matrix {
+		for range d.options.warmup {
+			if _, err := d.take(ctx, 0); err != nil || ctx.Err() != nil {
+				run.Partial = ctx.Err() != nil
+				return err
+			}
+		}
+	}
+	d.begun = d.env.Now()
+	cut := ctx
+	if d.schedule.Duration > 0 {
+		var cancel context.CancelFunc
+		cut, cancel = context.WithTimeout(ctx, time.Duration(d.schedule.Duration*float64(time.Second)))
+		defer cancel()
+	}
+	for {
+		slot, more := d.order.next(d.elapsed())
+		if !more {
+			break
+		}
+		if run.Partial = ctx.Err() != nil; run.Partial {
+			return nil
+		}
+		d.running.Store(int64(slot.Cell))
+		d.stand()
+		sample, err := d.take(cut, slot.Cell)
+		if run.Partial = ctx.Err() != nil; run.Partial && (judged || err != nil) {
+			return nil // the sample in flight was cut short, and tells nothing
+		}
+		if err != nil {
+			return err
+		}
+		slot.Elapsed = d.elapsed()
+		if !d.order.check(&sample, slot.Elapsed) && !run.Partial {
+			run.Warmups = append(run.Warmups, sample)
+			if err := d.order.add(sample, slot.Elapsed); err != nil {
+				return err
+			}
+			continue
+		}
+		sample.Index = len(run.Samples)
+		if len(run.Cells) > 0 {
+			sample.Slot = &slot
+		}
+		if err := d.keep(sample); err != nil {
+			return err
+		}
+		d.sampled = append(d.sampled, slot.Cell)
+		if err := d.order.add(sample, slot.Elapsed); err != nil {
+			return err
+		}
+		if run.Partial || cut.Err() != nil {
+			break
+		}
+	}
+	if !run.Partial {
+		run.Warnings = append(run.Warnings, d.order.warnings()...)
+	}
+	return nil
+}
+
+// elapsed is how long the run has taken, in seconds.
+func (d *driver) elapsed() float64 { return d.before + d.env.Now().Sub(d.begun).Seconds() }
+
+// showProgress draws how far the run is, until what it returns is called.
+func (d *driver) showProgress() (stop func()) {
+	if d.options.quiet {
+		return func() {}
+	}
+	if d.schedule.Order == experiment.Blocks {
+		if !d.env.Progress.Terminal {
+			return func() {}
+		}
+		scoreboard := &render.Scoreboard{W: d.env.Stderr, Opts: d.env.Progress}
+		d.drawStanding = scoreboard.Draw
+		return scoreboard.Erase
+	}
+	p := render.Progress{
+		What: d.x.Name, Live: d.live, Duration: time.Duration(d.schedule.Duration * float64(time.Second)),
+		Now: func() string { return d.cells[d.running.Load()].Running },
+	}
+	if total := uint64(d.order.course().Samples); d.resources.Numbers > 0 && total > 0 {
+		if planned := d.resources.Numbers * total; planned/total == d.resources.Numbers {
+			p.Planned = planned
+		}
+	}
+	return p.Start(d.env.Stderr, d.env.Progress)
+}
+
+// stand shows how the cells of a judged run stand, on the terminal and in the metrics.
+func (d *driver) stand() {
+	board, ok := d.order.(*blocks)
+	if !ok {
+		return
+	}
+	standing := board.board.Standing()
+	d.tally.stand(standing)
+	if d.drawStanding != nil {
+		d.drawStanding(standing)
+	}
+}
+
+// judge puts verdicts and summaries on the result.
+func (d *driver) judge() error {
+	run := d.session.run
+	if run.Matrix != nil {
+		d.stand()
+		return matrix.Judge(run)
+	}
+	if d.schedule.Order == experiment.Shuffled {
+		sortByCell(run.Samples, d.sampled)
+	}
+	if len(d.cells) == 1 {
+		run.Summary = result.Summarise(run.Samples)
+	}
+	return nil
+}
+
+// sortByCell puts samples in the order of their cells, those of a cell in the order in which they were taken.
+func sortByCell(samples []result.Sample, cells []int) {
+	at := make([]int, len(samples))
+	for i := range at {
+		at[i] = i
+	}
+	slices.SortStableFunc(at, func(a, b int) int { return cells[a] - cells[b] })
+	sorted := make([]result.Sample, len(samples))
+	for i, j := range at {
+		sorted[i] = samples[j]
+	}
+	copy(samples, sorted)
+}
+
+var errNothing = errors.New("no cell can be measured")

@@ -1,0 +1,46 @@
+// Package run drives every run: it plans the cells, opens the outputs, takes the samples in the order of a schedule, has
+// them judged, and shows the result. It knows an experiment only by its row.
+package run
+
+import (
+	"errors"
+	"io"
+	"io/fs"
+	"regexp"
+	"time"
+
+	"gorun/internal/render"
+	"gorun/internal/result"
+)
+
+// Env is what a run takes from its surroundings: what tests replace.
+type Env struct {
+	Root           fs.FS // the live machine, rooted at /
+	Stdin          io.Reader
+	Stdout, Stderr io.Writer
+	Show           render.Options // what stdout can show
+	Progress       render.Options // what stderr can show
+	Now            func() time.Time
+	Self           []string // how this program is started again: the executable's path and argv[0]
+	Args           []string // the command line, without the program
+	Environ        func() []string
+	Tool           result.Tool
+}
+
+// Errors that say nothing that has not been shown.
+var (
+	ErrDoubtful    = errors.New("a sample is suspect or invalid (--strict)")
+	ErrInterrupted = errors.New("interrupted")
+)
+
+// password is that in a URL (RFC 3986, 3.2.1).
+var password = regexp.MustCompile(`(://[^/@:]*:)[^/@]*@`)
+
+// CommandLine is what a result keeps of the arguments: all but the passwords in URLs.
+func CommandLine(args []string) []string {
+	kept := make([]string, len(args))
+	for i, arg := range args {
+		kept[i] = password.ReplaceAllString(arg, "${1}xxxxx@")
+	}
+	return kept
+}

@@ -1,0 +1,75 @@
+package run
+
+import (
+	"fmt"
+	"io/fs"
+	"runtime"
+
+	"gorun/internal/cgroup"
+	"gorun/internal/cpuset"
+	"gorun/internal/experiment"
+	"gorun/internal/hint"
+	"gorun/internal/sysfs"
+	"gorun/internal/topology"
+)
+
+// machine is a machine that was read once, for all cells of a run.
+type machine struct {
+	*topology.Machine
+	root fs.FS
+	live bool
+
+	selected map[cpuFlags]cpuset.Set // by the flags that ask for them
+}
+
+// openMachine reads the captured machine that sysroot names, or the live one where it names none.
+func openMachine(live fs.FS, sysroot string) (*machine, error) {
+	root := live
+	if sysroot != "" {
+		var err error
+		if root, err = sysfs.OpenRoot(sysroot); err != nil {
+			return nil, hint.Usage(fmt.Errorf("--sysroot: %w", err))
+		}
+	}
+	t, err := ReadMachine(root)
+	if err != nil {
+		return nil, err
+	}
+	return &machine{Machine: t, root: root, live: sysroot == "", selected: map[cpuFlags]cpuset.Set{}}, nil
+}
+
+// ReadMachine reads a machine, and the cpuset of the cgroup that gorun is in there.
+func ReadMachine(root fs.FS) (*topology.Machine, error) {
+	t, err := topology.Read(root)
+	if err != nil && runtime.GOOS != "linux" {
+		return nil, hint.With(fmt.Errorf("gorun measures Linux machines, and this is %s: %w", runtime.GOOS, err),
+			"gorun topo and --dry-run read a captured Linux machine by --sysroot")
+	}
+	if err != nil {
+		return nil, err
+	}
+	cpus, err := cgroup.ReadCPUs(root)
+	if err != nil {
+		return nil, err
+	}
+	t.SetCgroup(cpus)
+	return t, nil
+}
+
+// share returns the machine with the CPUs that a cell's flags ask for.
+func (m *machine) share(f cpuFlags, seed uint64) (experiment.Machine, error) {
+	cpus, known := m.selected[f]
+	if !known {
+		within := m.Allowed()
+		if f.ignoreAffinity {
+			within = m.Online()
+		}
+		ids, err := m.Select(f.cpus, within)
+		if err != nil {
+			return experiment.Machine{}, hint.Usage(fmt.Errorf("--cpus %s: %w", f.cpus, err))
+		}
+		cpus = cpuset.Of(ids...)
+		m.selected[f] = cpus
+	}
+	return experiment.Machine{Machine: m.Machine, CPUs: cpus, Root: m.root, Live: m.live, Seed: seed}, nil
+}

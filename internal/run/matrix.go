@@ -1,0 +1,412 @@
+package run
+
+import (
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/spf13/pflag"
+
+	"gorun/internal/cpuset"
+	"gorun/internal/experiment"
+	"gorun/internal/hint"
+	"gorun/internal/matrix"
+	"gorun/internal/render"
+	"gorun/internal/result"
+)
+
+// Matrix is `gorun matrix EXPERIMENT`: every flag of the experiment takes several values.
+type Matrix struct {
+	env   Env
+	x     experiment.Experiment
+	flags []matrix.Flag
+	axes  []*axis
+	Options
+
+	file     string
+	preset   string
+	exclude  []string
+	baseline string
+	args     []string // words that are no flags, the same for all cells
+}
+
+// axis is a flag of an experiment that takes several values.
+type axis struct {
+	flag   matrix.Flag
+	kind   string // of the values, for help
+	values []string
+}
+
+// Set appends values: a flag may be given again.
+func (a *axis) Set(text string) error {
+	values, err := matrix.ParseValues(a.flag, text)
+	a.values = append(a.values, values...)
+	return err
+}
+
+func (a *axis) String() string { return strings.Join(a.values, ",") }
+func (a *axis) Type() string   { return a.kind }
+
+// NewMatrix returns the command of a matrix, whose flags are in the set.
+func NewMatrix(e Env, x experiment.Experiment) (*Matrix, *experiment.FlagSet) {
+	c := &Matrix{env: e, x: x}
+	set := experiment.NewFlagSet(x.Name)
+	set.StringVar(&c.file, "file", "", "read groups of cells from this YAML `file`")
+	set.StringVar(&c.preset, "preset", "", "a `table` that comes with gorun: "+strings.Join(presetWords("%s: %s"), "; "))
+	set.StringArrayVar(&c.exclude, "exclude", nil, "leave out the cells with these `values`, as workers=50,lock-thread=true (repeatable)")
+	set.StringVar(&c.baseline, "baseline", "", "compare with the cell that has these `values` (default: the first)")
+	c.RegisterDesign(set)
+	set.StringVar(&c.svg, "svg", "", "draw the verdicts into this `file`")
+	c.registerRest(set)
+	set.Words("preset", presetWords("%s\t%s"))
+	set.Files("file", "yaml", "yml")
+	set.Files("svg", "svg")
+	c.registerAxes(set)
+	return c, set
+}
+
+// registerAxes adds the flags of a cell, each for several values: all but those that the matrix has itself, and those
+// that are the same for all cells.
+func (c *Matrix) registerAxes(set *experiment.FlagSet) {
+	cell := newCellFlags(c.x)
+	cell.set.VisitAll(func(f *pflag.Flag) {
+		if set.Lookup(f.Name) != nil || slices.Contains(c.x.Single, f.Name) {
+			return
+		}
+		name, _ := pflag.UnquoteUsage(f)
+		a := &axis{kind: f.Value.Type(), flag: matrix.Flag{
+			Name: f.Name, Switch: f.Value.Type() == "bool", List: name == "list", Whole: name == "regex", Default: f.DefValue,
+		}}
+		c.axes, c.flags = append(c.axes, a), append(c.flags, a.flag)
+		added := set.VarPF(a, f.Name, "", f.Usage)
+		added.DefValue, added.NoOptDefVal = f.DefValue, f.NoOptDefVal
+	})
+	for _, completion := range cell.set.Completions {
+		if set.Lookup(completion.Flag) != nil {
+			set.Completions = append(set.Completions, completion)
+		}
+	}
+}
+
+// cellFlags are the flags of one cell.
+type cellFlags struct {
+	set   *experiment.FlagSet
+	cpus  cpuFlags
+	flags experiment.Flags[any]
+}
+
+func newCellFlags(x experiment.Experiment) *cellFlags {
+	c := &cellFlags{set: experiment.NewFlagSet(x.Name), flags: x.New()}
+	c.flags.Register(c.set)
+	c.cpus.register(c.set)
+	return c
+}
+
+// presetWords are the presets, in a format that takes a name and what it is.
+func presetWords(format string) []string {
+	words := make([]string, len(matrix.Presets))
+	for i, p := range matrix.Presets {
+		words[i] = fmt.Sprintf(format, p.Name, p.Usage)
+	}
+	return words
+}
+
+// Run executes a command line: args are its words that are no flags.
+func (c *Matrix) Run(ctx context.Context, args []string) error {
+	c.args = args
+	spec, err := c.spec()
+	if err != nil {
+		return err
+	}
+	if err := c.validate(0, -1); err != nil {
+		return err
+	}
+	p, err := c.plan(spec)
+	if err != nil {
+		return err
+	}
+	if c.dryRun {
+		return c.show(ctx, p)
+	}
+	return drive(ctx, c.env, &c.Options, p)
+}
+
+// spec is which cells there are: the file's or the preset's, with the axes of the command line over it.
+func (c *Matrix) spec() (spec matrix.Spec, err error) {
+	switch {
+	case c.file != "" && c.preset != "":
+		return spec, hint.Usagef("--file and --preset exclude each other")
+	case c.file != "":
+		file, err := os.Open(c.file)
+		if err != nil {
+			return spec, hint.Usage(fmt.Errorf("--file: %w", err))
+		}
+		defer file.Close()
+		if spec, err = matrix.ReadSpec(file); err != nil {
+			return spec, hint.Usage(fmt.Errorf("%s: %w", c.file, err))
+		}
+	case c.preset != "":
+		if spec, err = matrix.Preset(c.preset); err != nil {
+			return spec, hint.Usage(fmt.Errorf("--preset: %w", err))
+		}
+	default:
+		spec = matrix.Spec{Groups: []matrix.Group{{}}}
+	}
+	if spec.Experiment != "" && spec.Experiment != c.x.Name {
+		return spec, hint.Usage(hint.With(fmt.Errorf("its cells are of gorun %s", spec.Experiment),
+			"gorun matrix "+spec.Experiment))
+	}
+	spec.Experiment = c.x.Name
+	var axes []matrix.Axis
+	for _, a := range c.axes {
+		if c.changed(a.flag.Name) {
+			axes = append(axes, matrix.Axis{Flag: a.flag.Name, Values: a.values})
+		}
+	}
+	spec = matrix.Override(spec, axes)
+	for _, text := range c.exclude {
+		conditions, err := matrix.ParseConditions(text)
+		if err != nil {
+			return spec, hint.Usage(fmt.Errorf("--exclude %s: %w", text, err))
+		}
+		spec.Exclude = append(spec.Exclude, conditions)
+	}
+	if c.baseline != "" {
+		if spec.Baseline, err = matrix.ParseConditions(c.baseline); err != nil {
+			return spec, hint.Usage(fmt.Errorf("--baseline %s: %w", c.baseline, err))
+		}
+	}
+	c.settle(spec)
+	return spec, nil
+}
+
+// settle takes the run's parameters from the spec where no flag gives them.
+func (c *Matrix) settle(spec matrix.Spec) {
+	take := func(flag string, known bool, set func()) {
+		if known && !c.changed(flag) {
+			set()
+		}
+	}
+	take("budget", spec.Budget > 0, func() { c.budget = spec.Budget })
+	take("samples", spec.Samples != nil, func() { c.samples = *spec.Samples })
+	take("warmup", spec.Warmup != nil, func() { c.warmup = *spec.Warmup })
+	take("precision", spec.Precision != nil, func() { c.precision = share(*spec.Precision) })
+	take("margin", spec.Margin != nil, func() { c.margin = share(*spec.Margin) })
+	take("seed", spec.Seed != nil, func() { c.seed = *spec.Seed })
+	if c.samples > 0 && !c.changed("budget") {
+		c.budget = 0 // a number that was asked for is not cut
+	}
+}
+
+// plan plans every cell, so that what cannot be done is an error before anything runs.
+func (c *Matrix) plan(spec matrix.Spec) (p plan, err error) {
+	cells, baseline, err := spec.Cells(c.flags)
+	if err != nil {
+		return p, hint.Usage(err)
+	}
+	run := newRun(c.env, c.x.Name, c.seed)
+	run.Spec, run.Cells = matrix.Common(cells), cells
+	run.Matrix = &result.Matrix{
+		Title: spec.Title, Datum: c.x.Datum, Baseline: baseline, Alpha: defaultAlpha, Margin: float64(c.margin),
+		Precision: float64(c.precision), Rounds: c.samples, Warmup: c.warmup, Budget: c.budget.Seconds(),
+		Columns: spec.Columns,
+	}
+	p = plan{
+		x: c.x, fresh: c.x.Place == experiment.Here, matrix: true, run: run, name: "matrix " + c.x.Name,
+		schedule: experiment.Schedule{Order: experiment.Blocks, Samples: c.samples},
+	}
+	if p.machine, err = openMachine(c.env.Root, c.sysroot); err != nil {
+		return p, err
+	}
+	same := map[string]string{} // a cell's name by what it comes to here
+	for i := range run.Cells {
+		if err := c.resolve(&p, &run.Cells[i], same); err != nil {
+			return p, hint.Usage(hint.With(fmt.Errorf("cell %s: %w", run.Cells[i].Name, err), hint.Of(err)))
+		}
+	}
+	if err := c.compareMetric(run); err != nil {
+		return p, err
+	}
+	board, err := matrix.NewBoard(run)
+	if err != nil {
+		return p, hint.Usage(err)
+	}
+	run.Matrix.Order = board.Order()
+	return p, nil
+}
+
+// resolve finds out what a cell comes to on the machine.
+func (c *Matrix) resolve(p *plan, cell *result.Cell, same map[string]string) error {
+	f := newCellFlags(c.x)
+	for _, flag := range c.flags { // in their order: some depend on others
+		if value, given := cell.Flags[flag.Name]; given {
+			if err := f.set.Set(flag.Name, value); err != nil {
+				return err
+			}
+		}
+	}
+	if taken, err := experiment.Arguments(f.flags, c.args); err != nil {
+		return err
+	} else if !taken && len(c.args) > 0 {
+		return fmt.Errorf("gorun %s takes no arguments, and got %q", c.x.Name, c.args[0])
+	}
+	if err := f.flags.Validate(); err != nil {
+		return err
+	}
+	m, err := p.machine.share(f.cpus, c.seed)
+	if err != nil {
+		return err
+	}
+	m.Given = func(string) bool { return false }
+	r, err := f.flags.Resolve(m)
+	if err != nil {
+		return err
+	}
+	if len(r.Cells) != 1 {
+		return hint.With(fmt.Errorf("it has %d rows, and a matrix compares one figure a cell", len(r.Cells)), c.x.OneRow)
+	}
+	row := r.Cells[0]
+	if row.Lacking != "" {
+		return errors.New(row.Lacking)
+	}
+	if cell.CPUs, err = c.lists(p.machine, m, f.cpus, cell.Flags); err != nil {
+		return err
+	}
+	cpus := m.CPUs
+	if of, other := row.CPUs["cpus"]; other { // a placement's CPUs are no flag of the cell
+		cell.CPUs["cpus"] = of
+		if cpus, err = cpuset.Parse(of.List); err != nil {
+			return err
+		}
+	}
+	for flag, list := range row.CPUs {
+		if _, known := cell.CPUs[flag]; !known {
+			cell.CPUs[flag] = list
+		}
+	}
+	cell.Lines = row.Lines
+	if len(c.args) > 0 {
+		cell.Command = append(append(cell.Command, "--"), c.args...)
+	}
+	content, err := json.Marshal(r.Spec)
+	if err != nil {
+		return err
+	}
+	if twin, found := same[string(content)]; found {
+		p.run.Warnings = append(p.run.Warnings, result.Warning{
+			Code: "same-cells", Message: fmt.Sprintf("on this machine the cells %s and %s are the same", twin, cell.Name),
+		})
+	}
+	same[string(content)] = cell.Name
+	row.Running = cell.Name
+	p.cells = append(p.cells, row)
+	p.needs = append(p.needs, need{r.Resources, cpus})
+	p.cpus = p.cpus.Union(cpus)
+	p.resources.Threads = max(p.resources.Threads, r.Resources.Threads)
+	p.resources.Processes = max(p.resources.Processes, r.Resources.Processes)
+	p.resources.ProcessBytes = max(p.resources.ProcessBytes, r.Resources.ProcessBytes)
+	return nil
+}
+
+// lists are a cell's CPU lists on the machine, the run's CPUs among them.
+func (c *Matrix) lists(m *machine, share experiment.Machine, f cpuFlags, flags map[string]string) (map[string]result.CPUs, error) {
+	lists := map[string]result.CPUs{"cpus": matrix.DescribeCPUs(m.Machine, share.CPUs.List())}
+	for _, flag := range c.flags {
+		text, given := flags[flag.Name]
+		if !given || !flag.List || text == "" || flag.Name == "cpus" {
+			continue
+		}
+		ids, err := m.Select(text, share.CPUs)
+		if err != nil {
+			return nil, fmt.Errorf("--%s %s: %w", flag.Name, text, err)
+		}
+		lists[flag.Name] = matrix.DescribeCPUs(m.Machine, ids)
+	}
+	return lists, nil
+}
+
+// compareMetric has the command's own figure compared, where there is one: in all cells the same.
+func (c *Matrix) compareMetric(run *result.Run) error {
+	common := matrix.Common(run.Cells)
+	for _, flag := range []string{"metric", "better"} {
+		if slices.ContainsFunc(run.Cells, func(c result.Cell) bool { return c.Flags[flag] != common[flag] }) {
+			return hint.Usage(hint.With(fmt.Errorf("--%s is not the same in all cells", flag),
+				"cells are compared by one figure"))
+		}
+	}
+	if common["metric"] != "" {
+		run.Matrix.Datum, run.Matrix.Better = result.DatumMetric, common["better"]
+	}
+	return nil
+}
+
+// show prints the cells, the order and the time. The time comes from running the baseline once; on a captured machine
+// there is none.
+func (c *Matrix) show(ctx context.Context, p plan) (err error) {
+	run := p.run
+	shown := &result.Plan{
+		Schema: result.Schema, Tool: c.env.Tool, Experiment: c.x.Name, Spec: run.Spec,
+		Cells: run.Cells, Baseline: run.Matrix.Baseline, Order: run.Matrix.Order,
+	}
+	seconds := 0.0
+	if p.machine.live {
+		d := &driver{plan: p, options: &c.Options, session: &session{env: c.env, run: run}}
+		d.tally.begin(c.env.Now)
+		defer d.close(&err)
+		watcher, err := d.settle()
+		if err != nil {
+			return err
+		}
+		d.options.out, d.options.svg, d.options.metricsFlags = "", "", metricsFlags{given: c.changed}
+		if err := d.open(watcher); err != nil {
+			return err
+		}
+		run.Matrix.Warmup = max(1, run.Matrix.Warmup)
+		begun := c.env.Now()
+		sample, err := d.take(ctx, run.Matrix.Baseline)
+		if err != nil {
+			return err
+		}
+		if sample.Quality.Verdict == result.Invalid {
+			return fmt.Errorf("the baseline cannot be measured: %s", strings.Join(sample.Quality.Reasons, "; "))
+		}
+		seconds = c.env.Now().Sub(begun).Seconds()
+	}
+	shown.Estimate = estimate(run.Matrix, seconds)
+	return render.Plan(c.env.Stdout, shown, c.format)
+}
+
+// estimate takes every sample to cost what the baseline's did; 0 seconds are not known.
+func estimate(m *result.Matrix, baseline float64) *result.Estimate {
+	samples := 0
+	for _, block := range m.Order.First {
+		samples += len(block)
+	}
+	e := &result.Estimate{
+		BaselineSeconds: baseline, RoundSeconds: baseline * float64(samples), BudgetSeconds: m.Budget,
+		Rounds: cmp.Or(m.Rounds, matrix.LeastRounds), Asked: m.Rounds > 0,
+	}
+	e.Seconds = e.RoundSeconds * float64(e.Rounds)
+	return e
+}
+
+func hashFile(path string) (string, error) {
+	file, err := os.Open(path)
+	if err != nil {
+		return "", err
+	}
+	defer file.Close()
+	hash := sha256.New()
+	if _, err := io.Copy(hash, file); err != nil {
+		return "", err
+	}
+	return fmt.Sprintf("%x", hash.Sum(nil)), nil
+}
+

@@ -1,0 +1,222 @@
+package run
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"gorun/internal/experiment"
+	"gorun/internal/hint"
+	"gorun/internal/matrix"
+	"gorun/internal/render"
+	"gorun/internal/topology"
+)
+
+// cpuFlags say which CPUs a cell may use. They are axes of a matrix.
+type cpuFlags struct {
+	cpus           string
+	ignoreAffinity bool
+}
+
+func (f *cpuFlags) register(flags *experiment.FlagSet) {
+	flags.StringVar(&f.cpus, "cpus", "all", "CPUs of the run: a kernel `list` or selectors, joined by commas\n("+
+		selectorNames()+")")
+	flags.BoolVar(&f.ignoreAffinity, "ignore-affinity", false, "take CPUs outside the inherited affinity mask too")
+	flags.CPUList("cpus")
+}
+
+func selectorNames() string {
+	names := make([]string, len(topology.Selectors))
+	for i, s := range topology.Selectors {
+		names[i] = s.String()
+	}
+	return strings.Join(names, ", ")
+}
+
+// Options are the flags of a run, whatever runs.
+type Options struct {
+	output
+	metricsFlags
+	sysroot string
+	samples int // of each cell
+	warmup  int
+	budget  time.Duration
+	seed    uint64
+	strict  bool
+	svg     string
+
+	// Of runs that compare cells.
+	precision share
+	margin    share
+	resume    bool
+
+	changed func(name string) bool
+}
+
+// Defaults of what is compared.
+const (
+	defaultBudget    = time.Minute
+	defaultPrecision = 0.02
+	defaultMargin    = 0.02
+	defaultAlpha     = 0.05
+)
+
+// share is a part of 1, written as 2% or as 0.02.
+type share float64
+
+func (s *share) Set(text string) error {
+	v, err := matrix.ParseFraction(text)
+	*s = share(v)
+	return err
+}
+
+func (s *share) String() string { return strconv.FormatFloat(100*float64(*s), 'g', 6, 64) + "%" }
+func (s *share) Type() string   { return "share" }
+
+// output says where the result goes.
+type output struct {
+	format string
+	out    string
+	quiet  bool
+	dryRun bool
+}
+
+func (f *output) register(flags *experiment.FlagSet) {
+	flags.StringVar(&f.format, "format", render.Names()[0], FormatUsage(render.Names()))
+	flags.StringVar(&f.out, "out", "", "also write every raw sample to this `file`, a JSON line each, as it is taken")
+	flags.BoolVar(&f.quiet, "quiet", false, "no progress line")
+	flags.BoolVar(&f.dryRun, "dry-run", false, "print the plan and stop")
+	flags.Words("format", render.Names())
+	flags.Files("out", "jsonl")
+}
+
+// FormatUsage is the usage of --format.
+func FormatUsage(names []string) string { return "output `format`: " + strings.Join(names, ", ") }
+
+// KnownFormat refuses a format that is not among the names.
+func KnownFormat(format string, names []string) error {
+	if !slices.Contains(names, format) {
+		return hint.Usagef("unknown format %q: there are %s", format, strings.Join(names, ", "))
+	}
+	return nil
+}
+
+// registerPlain adds the flags of a plain run of an experiment, with its defaults.
+func (o *Options) registerPlain(flags *experiment.FlagSet, x experiment.Experiment) {
+	o.samples, o.warmup = x.Sampling.Samples, x.Sampling.Warmup
+	o.budget = time.Duration(x.Sampling.Budget * float64(time.Second))
+	o.precision, o.margin = defaultPrecision, defaultMargin
+	if x.Sampling.Compares {
+		flags.Var(&o.precision, "precision", "width of the interval at which a cell has been sampled enough; given without\n"+
+			"--samples, rounds go on until all cells have, or the budget is over")
+		flags.Var(&o.margin, "margin", "a difference up to this is none")
+	}
+	if x.Picture != nil {
+		flags.StringVar(&o.svg, "svg", "", x.Picture.Usage)
+		flags.Files("svg", "svg")
+	}
+	if !x.Sampling.Fixed {
+		flags.IntVar(&o.samples, "samples", o.samples, "samples to take; a number given here is not cut by the default budget")
+		flags.IntVar(&o.warmup, "warmup", o.warmup, "executions to drop first")
+		flags.DurationVar(&o.budget, "budget", o.budget, "begin no sample after this time (0: no limit)")
+	}
+	flags.Uint64Var(&o.seed, "seed", 1, "seed of the order of samples, kept in the result")
+	flags.BoolVar(&o.strict, "strict", false, "exit with code 3 when a sample is suspect or invalid")
+}
+
+// registerRest adds the flags that every run has, after the CPUs.
+func (o *Options) registerRest(flags *experiment.FlagSet) {
+	flags.StringVar(&o.sysroot, "sysroot", "", "plan for a captured machine: a `directory` or a .txtar (with --dry-run)")
+	flags.Files("sysroot", "txtar")
+	o.output.register(flags)
+	o.metricsFlags.register(flags)
+	o.changed = flags.Changed
+}
+
+// RegisterDesign adds the flags that say how the cells of a matrix are compared.
+func (o *Options) RegisterDesign(flags *experiment.FlagSet) {
+	o.precision, o.margin = defaultPrecision, defaultMargin
+	flags.IntVar(&o.samples, "samples", 0, "samples of each cell (0: until the differences are known)")
+	flags.IntVar(&o.warmup, "warmup", -1, "executions that each process drops first (-1: as many as a pilot finds are needed)")
+	flags.DurationVar(&o.budget, "budget", defaultBudget, "begin no round that would not end within this time (0: no limit)")
+	flags.Var(&o.precision, "precision", "width of the interval at which a cell has been sampled enough")
+	flags.Var(&o.margin, "margin", "a difference up to this is none")
+	flags.Uint64Var(&o.seed, "seed", 1, "seed of the order of samples, kept in the result")
+	flags.BoolVar(&o.strict, "strict", false, "exit with code 3 when a sample is suspect or invalid")
+	flags.BoolVar(&o.resume, "resume", false, "go on from the journal that --out names")
+}
+
+// validate refuses what no run can do. least is the lowest number of samples and of warm-ups.
+func (o *Options) validate(leastSamples, leastWarmup int) error {
+	formats := render.Names()
+	if o.dryRun {
+		formats = render.PlanFormats
+	}
+	if err := KnownFormat(o.format, formats); err != nil {
+		return err
+	}
+	switch {
+	case o.sysroot != "" && !o.dryRun:
+		return hint.Usage(hint.With(errors.New("--sysroot names a captured machine, which cannot run anything"), "add --dry-run"))
+	case o.samples < leastSamples && leastSamples > 0:
+		return hint.Usagef("--samples %d: at least %d is needed", o.samples, leastSamples)
+	case o.samples < leastSamples:
+		return hint.Usagef("--samples %d: it cannot be negative", o.samples)
+	case o.warmup < leastWarmup:
+		return hint.Usagef("--warmup %d: it cannot be negative", o.warmup)
+	case o.budget < 0:
+		return hint.Usagef("--budget %v: it cannot be negative", o.budget)
+	case o.resume && o.out == "":
+		return hint.Usage(hint.With(errors.New("--resume has no journal to go on from"), "name it by --out"))
+	}
+	return o.metricsFlags.validate()
+}
+
+// metricsFlags say where Prometheus finds the metrics.
+type metricsFlags struct {
+	listen   string
+	linger   time.Duration
+	textfile string
+	push     string
+
+	pushEvery time.Duration
+	webConfig string
+	given     func(name string) bool
+}
+
+// leastPush keeps a run from being nothing but pushes.
+const leastPush = time.Second
+
+func (f *metricsFlags) register(flags *experiment.FlagSet) {
+	flags.StringVar(&f.listen, "metrics-listen", "", "serve Prometheus metrics on this `address` during the run (127.0.0.1:9464)")
+	flags.DurationVar(&f.linger, "metrics-linger", 0, "keep serving the metrics this long after the end")
+	flags.StringVar(&f.textfile, "metrics-textfile", "", "write the metrics to this `file` (node_exporter's textfile collector)")
+	flags.StringVar(&f.webConfig, "metrics-web-config", "",
+		"serve with the TLS and the users of this `file` (Prometheus's web configuration)")
+	flags.StringVar(&f.push, "metrics-push", "", "push the metrics to the Pushgateway at this `URL` at the end")
+	flags.DurationVar(&f.pushEvery, "metrics-push-every", 0, "push them this often meanwhile too")
+	f.given = flags.Changed
+	flags.Files("metrics-web-config", "yml", "yaml")
+}
+
+func (f *metricsFlags) validate() error {
+	needs := func(flag, lacking, other string) error {
+		return hint.Usage(hint.With(fmt.Errorf("--%s %s", flag, lacking), "give --"+other+" too"))
+	}
+	switch {
+	case f.linger < 0:
+		return hint.Usagef("--metrics-linger %v: it cannot be negative", f.linger)
+	case f.linger > 0 && f.listen == "":
+		return needs("metrics-linger", "has nothing to serve", "metrics-listen")
+	case f.webConfig != "" && f.listen == "":
+		return needs("metrics-web-config", "has nothing to serve", "metrics-listen")
+	case f.given("metrics-push-every") && f.push == "":
+		return needs("metrics-push-every", "has nowhere to push to", "metrics-push")
+	case f.given("metrics-push-every") && f.pushEvery < leastPush:
+		return hint.Usagef("--metrics-push-every %v: at least %v is needed", f.pushEvery, leastPush)
+	}
+	return nil
+}

@@ -1,0 +1,155 @@
+package run
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"gorun/internal/cpuset"
+	"gorun/internal/experiment"
+	"gorun/internal/hint"
+	"gorun/internal/render"
+	"gorun/internal/result"
+)
+
+// Command is an experiment on the command line: its flags, and those of a run.
+type Command struct {
+	env   Env
+	x     experiment.Experiment
+	flags experiment.Flags[any]
+	cpus  cpuFlags
+	Options
+}
+
+// New returns the command of a plain run, whose flags are in the set.
+func New(e Env, x experiment.Experiment) (*Command, *experiment.FlagSet) {
+	c := &Command{env: e, x: x, flags: x.New()}
+	set := experiment.NewFlagSet(x.Name)
+	c.flags.Register(set)
+	c.registerPlain(set, x)
+	c.cpus.register(set)
+	c.registerRest(set)
+	return c, set
+}
+
+// Run executes a command line: args are its words that are no flags.
+func (c *Command) Run(ctx context.Context, args []string) error {
+	if taken, err := experiment.Arguments(c.flags, args); err != nil {
+		return err
+	} else if !taken && len(args) > 0 {
+		return hint.Usage(hint.With(fmt.Errorf("gorun %s takes no arguments, and got %q", c.x.Name, args[0]),
+			fmt.Sprintf("gorun %s --help lists the flags", c.x.Name)))
+	}
+	if err := c.validate(1, 0); err != nil {
+		return err
+	}
+	if err := c.flags.Validate(); err != nil {
+		return err
+	}
+	m, err := openMachine(c.env.Root, c.sysroot)
+	if err != nil {
+		return err
+	}
+	share, err := m.share(c.cpus, c.seed)
+	if err != nil {
+		return err
+	}
+	c.settleBudget()
+	share.Sampling = experiment.Sampling{Samples: c.samples, Warmup: c.warmup, Budget: c.budget.Seconds()}
+	share.Given = c.changed
+	r, err := c.flags.Resolve(share)
+	if err != nil {
+		return err
+	}
+	c.settleSchedule(&r.Schedule)
+	if c.dryRun {
+		return c.show(share.CPUs, r)
+	}
+	p, err := c.plan(m, share.CPUs, r)
+	if err != nil {
+		return err
+	}
+	return drive(ctx, c.env, &c.Options, p)
+}
+
+// settleBudget lifts the default budget where a number of samples was asked for, which is not cut.
+func (c *Command) settleBudget() {
+	if c.changed("samples") && !c.changed("budget") && !c.x.Sampling.Shared {
+		c.budget = 0
+	}
+}
+
+// settleSchedule fills in what the flags of the run say of the schedule.
+func (c *Command) settleSchedule(s *experiment.Schedule) {
+	if s.Duration > 0 && !c.changed("budget") {
+		c.budget = 0 // a time that was asked for is not cut
+	}
+	if s.Budget > 0 && !c.changed("budget") && !c.changed("samples") {
+		c.budget = time.Duration(s.Budget * float64(time.Second))
+	}
+	if c.x.Sampling.Shared {
+		c.budget = 0 // it is in what each cell does
+	}
+	switch {
+	case s.Order == experiment.Pairs:
+		s.Samples = len(s.First)
+	case s.Order == experiment.Blocks && !c.changed("samples") && (s.Open || c.changed("precision")):
+		s.Samples = 0
+	default:
+		s.Samples = c.samples
+	}
+}
+
+// show prints what the run would do.
+func (c *Command) show(cpus cpuset.Set, r experiment.Resolution[any]) error {
+	p := &result.Plan{
+		Schema: result.Schema, Tool: c.env.Tool, Experiment: c.x.Name, Spec: r.Spec, CPUs: cpus.String(),
+		Placement: r.Placement, Threads: r.Resources.Threads,
+	}
+	if r.Plan != nil {
+		r.Plan(p)
+	}
+	return render.Plan(c.env.Stdout, p, c.format)
+}
+
+// plan makes a run of what the flags come to.
+func (c *Command) plan(m *machine, cpus cpuset.Set, r experiment.Resolution[any]) (plan, error) {
+	run := newRun(c.env, c.x.Name, c.seed)
+	run.Spec = r.Spec
+	run.Warnings = append(run.Warnings, r.Warnings...)
+	if r.Header != nil {
+		r.Header(run)
+	}
+	p := plan{
+		x: c.x, machine: m, cpus: cpus, schedule: r.Schedule, resources: r.Resources, labels: r.Labels,
+		placement: r.Placement, name: c.x.Name, run: run,
+	}
+	for _, cell := range r.Cells {
+		if cell.Lacking == "" {
+			p.cells = append(p.cells, cell)
+		}
+	}
+	switch {
+	case len(p.cells) == 0 && len(r.Cells) > 0:
+		return p, fmt.Errorf("no cell can be measured: %s", r.Cells[0].Lacking)
+	case len(p.cells) == 0:
+		return p, errNothing
+	}
+	s := r.Schedule
+	if s.Order == experiment.InOrder || s.Order == experiment.Shuffled || len(p.cells) == 1 {
+		if len(p.cells) == 1 {
+			p.schedule.Order = experiment.InOrder // there is nothing to compare it with
+		}
+		return p, nil
+	}
+	run.Matrix = &result.Matrix{
+		Title: s.Title, Datum: s.Datum, Baseline: s.Baseline, Alpha: defaultAlpha, Margin: float64(c.margin),
+		Precision: float64(c.precision), Rounds: s.Samples, Budget: c.budget.Seconds(),
+	}
+	for _, cell := range p.cells {
+		run.Cells = append(run.Cells, result.Cell{
+			Name: cell.Name, Flags: cell.Flags, CPUs: cell.CPUs, Command: cell.Command, Lines: cell.Lines,
+		})
+	}
+	return p, nil
+}

@@ -1,0 +1,247 @@
+package run
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+
+	"gorun/internal/experiment"
+	"gorun/internal/matrix"
+	"gorun/internal/result"
+)
+
+// schedule decides which cell is sampled next. What comes next depends on the kind of schedule, the seed, the cells and
+// the samples so far, so that a run that is resumed goes on in the same order. Times are seconds since the run began.
+type schedule interface {
+	// next returns the place of the next sample; false when the run is over.
+	next(elapsed float64) (slot result.Slot, more bool)
+	// check reports whether that sample counts, or is a warm-up. It may make the sample invalid.
+	check(s *result.Sample, elapsed float64) (counts bool)
+	// add takes the sample.
+	add(s result.Sample, elapsed float64) error
+	// course is what is planned.
+	course() result.Course
+	// warnings are about samples that were planned and not taken.
+	warnings() []result.Warning
+}
+
+// laps goes over the cells in turns: a plain run, whose cells are not compared.
+type laps struct {
+	design
+	order   []int
+	random  *rand.Rand // nil: every lap has the same order
+	taken   int
+	kept    int
+	early   bool // a warm-up used up the time, and is the sample
+	planned int  // samples that count
+	warmups int
+}
+
+// design is what schedules share.
+type design struct {
+	cells    int
+	samples  int     // of each cell; 0: until the differences are known
+	warmup   int     // laps, or executions of the first cell, that do not count
+	budget   float64 // seconds after which no sample begins; 0: no limit
+	duration float64 // seconds for which samples follow each other; 0: off
+	seed     uint64
+}
+
+func newLaps(d design, order experiment.Order) *laps {
+	l := &laps{design: d, planned: d.samples * d.cells, warmups: d.warmup * d.cells}
+	for cell := range d.cells {
+		l.order = append(l.order, cell)
+	}
+	if order == experiment.Shuffled {
+		l.random = rand.New(rand.NewPCG(d.seed, 0))
+	}
+	return l
+}
+
+func (l *laps) over(elapsed float64) bool {
+	return l.budget > 0 && elapsed >= l.budget || l.duration > 0 && elapsed >= l.duration
+}
+
+func (l *laps) next(elapsed float64) (slot result.Slot, more bool) {
+	if l.early || l.kept > 0 && l.over(elapsed) || l.duration == 0 && l.kept == l.planned {
+		return slot, false
+	}
+	at := l.taken % l.cells
+	if l.random != nil && at == 0 && l.taken > l.warmups { // the warm-ups and the first round are in the cells' order
+		l.random.Shuffle(l.cells, func(i, j int) { l.order[i], l.order[j] = l.order[j], l.order[i] })
+	}
+	return result.Slot{Cell: l.order[at], Round: max(0, l.taken-l.warmups) / l.cells}, true
+}
+
+func (l *laps) check(_ *result.Sample, elapsed float64) (counts bool) {
+	l.early = l.taken < l.warmups && l.over(elapsed)
+	return l.early || l.taken >= l.warmups
+}
+
+func (l *laps) add(result.Sample, float64) error {
+	if l.taken++; l.early || l.taken > l.warmups {
+		l.kept++
+	}
+	return nil
+}
+
+func (l *laps) course() result.Course {
+	c := result.Course{Budget: l.budget, Duration: l.duration}
+	if l.duration == 0 {
+		c.Samples = l.planned + l.warmups
+	}
+	return c
+}
+
+func (l *laps) warnings() []result.Warning {
+	switch {
+	case l.early:
+		return []result.Warning{{
+			Code:    "no-warmup",
+			Message: "the first execution used up the time, so it is the sample and no warm-up was dropped",
+			Hint:    "give --samples, or a longer --budget or --duration",
+		}}
+	case l.duration == 0 && l.kept < l.planned:
+		return []result.Warning{{
+			Code: "budget", Message: "the budget ended before all samples were taken",
+			Hint: "give --samples for a fixed number, or a longer --budget",
+		}}
+	}
+	return nil
+}
+
+// rows takes all samples of a cell, then all of the next. Each cell has its part of the budget.
+type rows struct {
+	design
+	cell, round int
+}
+
+func (r *rows) next(elapsed float64) (slot result.Slot, more bool) {
+	late := r.budget > 0 && r.round > 0 && elapsed > r.budget*float64(r.cell+1)/float64(r.cells)
+	if r.round == r.samples || late {
+		r.cell, r.round = r.cell+1, 0
+	}
+	return result.Slot{Cell: r.cell, Round: r.round}, r.cell < r.cells
+}
+
+func (r *rows) check(*result.Sample, float64) bool { return true }
+
+func (r *rows) add(result.Sample, float64) error {
+	r.round++
+	return nil
+}
+
+func (r *rows) course() result.Course {
+	return result.Course{Samples: r.samples * r.cells, Budget: r.budget}
+}
+func (r *rows) warnings() []result.Warning { return nil }
+
+// pairs takes both cells of each round, in the order that is given for it.
+type pairs struct {
+	design
+	first []int // the cell that goes first, by round
+	taken int
+}
+
+func (p *pairs) next(float64) (slot result.Slot, more bool) {
+	round := p.taken / 2
+	if round == len(p.first) {
+		return slot, false
+	}
+	cell := p.first[round]
+	if p.taken%2 == 1 {
+		cell = 1 - cell
+	}
+	return result.Slot{Cell: cell, Round: round}, true
+}
+
+func (p *pairs) check(*result.Sample, float64) bool { return true }
+
+func (p *pairs) add(result.Sample, float64) error {
+	p.taken++
+	return nil
+}
+func (p *pairs) course() result.Course      { return result.Course{Samples: 2 * len(p.first)} }
+func (p *pairs) warnings() []result.Warning { return nil }
+
+// blocks takes the samples that a board asks for. The first round is always completed, and one that was begun before a
+// resume too; after that no round begins that would not end within the budget.
+type blocks struct {
+	design
+	board *matrix.Board
+	begun float64 // when the round began
+	last  float64 // how long the last round took
+}
+
+func (b *blocks) next(elapsed float64) (slot result.Slot, more bool) {
+	if b.board.Done() {
+		return slot, false
+	}
+	if b.board.Between() {
+		if b.budget > 0 && b.board.Rounds() > 0 && elapsed+b.last > b.budget {
+			return slot, false
+		}
+		b.begun = elapsed
+	}
+	return b.board.Next(), true
+}
+
+func (b *blocks) check(s *result.Sample, _ float64) bool {
+	b.board.Check(s)
+	return true
+}
+
+func (b *blocks) add(s result.Sample, elapsed float64) error {
+	err := b.board.Add(s)
+	if err == nil && b.board.Between() {
+		b.last = elapsed - b.begun
+	}
+	return err
+}
+
+func (b *blocks) course() result.Course {
+	return result.Course{Samples: b.samples * b.board.Round(), Budget: b.budget}
+}
+
+func (b *blocks) warnings() []result.Warning {
+	if b.board.Done() {
+		return nil
+	}
+	w := result.Warning{
+		Code:    "budget",
+		Message: fmt.Sprintf("the budget ended after %d of %d samples of each cell", b.board.Rounds(), b.samples),
+		Hint:    "give --samples for a fixed number, or a longer --budget",
+	}
+	if b.samples == 0 {
+		w.Message = fmt.Sprintf("the budget ended after %d rounds, before all could be told", b.board.Rounds())
+		w.Hint = "give a longer --budget, or --samples for a fixed number"
+	}
+	return []result.Warning{w}
+}
+
+// newSchedule makes the schedule of a run that has a design, and what its result says of it.
+func newSchedule(run *result.Run, order experiment.Order, d design, s experiment.Schedule) (schedule, error) {
+	switch order {
+	case experiment.Blocks:
+		board, err := matrix.NewBoard(run)
+		if err != nil {
+			return nil, err
+		}
+		run.Matrix.Order = board.Order()
+		return &blocks{design: d, board: board}, nil
+	case experiment.Rows:
+		run.Matrix.Order = result.Order{
+			Design:     result.Rows,
+			Method:     "row by row: what drifts meanwhile falls on the rows, so none is judged",
+			BlockCells: 1,
+		}
+		return &rows{design: d}, nil
+	case experiment.Pairs:
+		run.Matrix.Order = result.Order{Design: result.Pairs, Method: s.Method, BlockCells: 2}
+		if len(s.First) > 0 {
+			run.Matrix.Order.First = [][]int{{s.First[0], 1 - s.First[0]}}
+		}
+		return &pairs{design: d, first: slices.Clone(s.First)}, nil
+	}
+	return newLaps(d, order), nil
+}

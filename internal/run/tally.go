@@ -1,0 +1,130 @@
+package run
+
+import (
+	"cmp"
+	"slices"
+	"sync"
+	"time"
+
+	"gorun/internal/linux"
+	"gorun/internal/result"
+)
+
+// tally is where a run stands, for whoever watches it meanwhile: its samples added up, and its course.
+type tally struct {
+	mu       sync.Mutex
+	now      func() time.Time
+	taken    result.Taken
+	work     result.Live // of the samples' processes, where these are not this one; warm-ups are not in it
+	cpus     int         // of the run
+	course   result.Course
+	begun    time.Time
+	before   float64 // seconds that the run took before it was gone on with
+	ended    float64 // seconds that it took; 0: it goes on
+	standing *result.Standing
+}
+
+// begin starts the clock.
+func (t *tally) begin(now func() time.Time) { t.now, t.begun = now, now() }
+
+// plan says what is to come from now on. The run took so many seconds before a resume.
+func (t *tally) plan(course result.Course, before float64) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.course, t.begun, t.before = course, t.now(), before
+}
+
+// end says that no sample follows.
+func (t *tally) end() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.ended = t.elapsed()
+}
+
+func (t *tally) elapsed() float64 { return t.before + t.now().Sub(t.begun).Seconds() }
+
+// stand says how the cells stand.
+func (t *tally) stand(standing result.Standing) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.standing = &standing
+}
+
+// add counts a sample.
+func (t *tally) add(s result.Sample) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.taken.Add(s)
+	number := func(name string) uint64 {
+		n, _ := s.Values.Number(name)
+		return uint64(n)
+	}
+	l := &t.work
+	l.NumbersTested += number("numbers")
+	l.PrimesFound += number("primes")
+	l.Threads = int(number("threads_peak"))
+	if s.Workers != nil {
+		l.WorkersStarted += uint64(s.Workers.Count)
+		l.WorkersFinished += uint64(s.Workers.Finished)
+	}
+	if n := s.Quality.Signals.VoluntarySwitches; n != nil {
+		l.VoluntarySwitches += *n
+	}
+	if n := s.Quality.Signals.InvoluntarySwitches; n != nil {
+		l.InvoluntarySwitches += *n
+	}
+	for _, cpu := range s.CPUs {
+		at, found := slices.BinarySearchFunc(l.CPUs, cpu.CPU, func(c result.LiveCPU, id int) int { return cmp.Compare(c.CPU, id) })
+		if !found {
+			l.CPUs = slices.Insert(l.CPUs, at, result.LiveCPU{CPU: cpu.CPU})
+		}
+		l.CPUs[at].Workers += uint64(cpu.Workers)
+		l.CPUs[at].BusySeconds += cpu.BusySeconds
+	}
+}
+
+// worked is what the samples' processes did.
+func (t *tally) worked() result.Live {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	l := t.work
+	l.CPUs = slices.Clone(l.CPUs)
+	return l
+}
+
+// over adds where the run stands to what work tells. The samples are read before it, so that what they did is in it.
+func (t *tally) over(work func() result.Live) result.Live {
+	t.mu.Lock()
+	stands := result.Live{
+		Taken: t.taken.Clone(), RunCPUs: t.cpus, Course: t.course, Elapsed: t.ended, Finished: t.ended > 0,
+		Standing: t.standing,
+	}
+	if !stands.Finished {
+		stands.Elapsed = t.elapsed()
+	}
+	t.mu.Unlock()
+
+	l := work()
+	l.Taken, l.RunCPUs, l.Course, l.Standing = stands.Taken, stands.RunCPUs, stands.Course, stands.Standing
+	l.Elapsed, l.Finished = stands.Elapsed, stands.Finished
+	switch {
+	case l.Finished:
+		l.Left = new(float64)
+	case l.Standing == nil:
+		l.Left = l.Course.Left(l.Taken.Samples, l.Elapsed)
+	case l.Standing.Left >= 0:
+		l.Left = &l.Standing.Left
+	}
+	return l
+}
+
+// ownSwitches adds what the kernel counts for this process.
+func ownSwitches(live func() result.Live) func() result.Live {
+	return func() result.Live {
+		l := live()
+		if usage, err := linux.ProcessUsage(); err == nil {
+			l.VoluntarySwitches, l.InvoluntarySwitches = usage.VoluntarySwitches, usage.InvoluntarySwitches
+		}
+		return l
+	}
+}
