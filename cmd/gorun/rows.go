@@ -81,4 +81,3 @@ func (e env) run() run.Env {
 func runSample(ctx context.Context, e env, _ []string) error {
 	return run.Child(ctx, e.run(), rows, e.stdin, e.stdout)
 }
-

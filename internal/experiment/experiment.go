@@ -104,9 +104,9 @@ type Schedule struct {
 	Baseline int    // index of the cell that the others are compared with
 	// Warmup is how many executions of the first cell come before a run in Blocks or Rows; of other orders each cell is
 	// warmed up.
-	Samples  int   // of each cell; 0: until the differences are known
-	First    []int // of Pairs: for each round, which of the two cells goes first
-	Method   string // of Pairs, in words
+	Samples  int     // of each cell; 0: until the differences are known
+	First    []int   // of Pairs: for each round, which of the two cells goes first
+	Method   string  // of Pairs, in words
 	Open     bool    // rounds go on until the differences are known, unless --samples is given
 	Budget   float64 // seconds, where this schedule has another default than the experiment; 0: it has not
 	Duration float64 // seconds for which samples follow each other; the last one is cut; 0: off

@@ -263,7 +263,7 @@ func open(c Cell) (experiment.Sampler[Cell], error) {
 }
 
 func (s sampler) Sample(ctx context.Context, _ Cell) (result.Sample, error) { return s.Run(ctx) }
-func (s sampler) Close() error                                               { return nil }
+func (s sampler) Close() error                                              { return nil }
 
 // explain adds what limited the run, by its typical sample.
 func explain(run *result.Run, cells []Cell) {

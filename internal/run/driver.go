@@ -316,6 +316,7 @@ func (d *driver) sample(ctx context.Context) error {
 		slot.Elapsed = d.elapsed()
 		if !d.order.check(&sample, slot.Elapsed) && !run.Partial {
 			run.Warmups = append(run.Warmups, sample)
+			d.tally.add(sample)
 			if err := d.order.add(sample, slot.Elapsed); err != nil {
 				return err
 			}

@@ -409,4 +409,3 @@ func hashFile(path string) (string, error) {
 	}
 	return fmt.Sprintf("%x", hash.Sum(nil)), nil
 }
-
