@@ -190,12 +190,16 @@ func (f *flags) Resolve(m experiment.Machine) (r experiment.Resolution[Cell], er
 			procs = m.CPUs.Len()
 		}
 	}
+	budget := m.Sampling.Budget
+	if f.duration > 0 && !m.Given("budget") {
+		budget = 0 // a time that was asked for is not cut
+	}
 	r.Cells = []experiment.Cell[Cell]{{Do: c}}
 	r.Spec = spec{
 		Limit: f.limit, Workers: workers, Method: f.method, Kernel: kernel.Name, Split: f.split, Dispatch: f.dispatch,
 		Serial: f.serial, LockThread: policy.Lock, PinCPUs: placement.List(policy.PinCPUs), PinThread: policy.PinThread,
 		Nice: f.nice, Sched: f.sched, GOMAXPROCS: procs, Barrier: f.barrier, Duration: f.duration.Seconds(),
-		CPUs: m.CPUs.String(), Samples: m.Sampling.Samples, Warmup: m.Sampling.Warmup, Budget: m.Sampling.Budget,
+		CPUs: m.CPUs.String(), Samples: m.Sampling.Samples, Warmup: m.Sampling.Warmup, Budget: budget,
 	}
 	r.Placement = plan.String()
 	r.Labels = experiment.Labels{Method: f.method, Kernel: kernel.Name, Dispatch: f.dispatch, Split: f.split}

@@ -169,12 +169,6 @@ func (d *driver) open(watcher *measure.Watcher) (err error) {
 	} else {
 		d.draw = func() error { return nil }
 	}
-	if err := d.openJournal(d.options.out, d.options.resume); err != nil {
-		return err
-	}
-	if d.order, err = d.newOrder(); err != nil {
-		return err
-	}
 	live := d.tally.worked
 	if d.fresh {
 		d.take = d.takeChild
@@ -195,14 +189,21 @@ func (d *driver) open(watcher *measure.Watcher) (err error) {
 		Experiment: d.name, Version: d.env.Tool.Version, Placement: d.placement, Method: d.labels.Method,
 		Kernel: d.labels.Kernel, Dispatch: d.labels.Dispatch, Split: d.labels.Split,
 	}
-	return d.openMetrics(d.options.metricsFlags, live, info)
+	if err := d.openMetrics(d.options.metricsFlags, live, info); err != nil {
+		return err
+	}
+	if err := d.openJournal(d.options.out, d.options.resume); err != nil {
+		return err
+	}
+	d.order, err = d.newOrder()
+	return err
 }
 
 // setting is what the sampler is opened with.
 func (d *driver) setting() experiment.Setting {
 	return experiment.Setting{
 		Root: d.env.Root, CPUs: d.cpus, Self: d.env.Self, Environ: d.env.Environ(), Seed: d.session.run.Seed,
-		Kept: d.journal != nil,
+		Kept: d.options.out != "",
 	}
 }
 
@@ -289,7 +290,7 @@ func (d *driver) sample(ctx context.Context) error {
 			}
 		}
 	}
-	d.begun = d.env.Now()
+	d.begun, run.Partial = d.env.Now(), false
 	cut := ctx
 	if d.schedule.Duration > 0 {
 		var cancel context.CancelFunc
