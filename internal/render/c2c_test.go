@@ -328,7 +328,7 @@ func TestPairings(t *testing.T) {
 }
 
 func TestJoinKeepsTheMean(t *testing.T) {
-	h := c2cHeat(allPairs(16))
+	h := neighbours(16)
 	joined, largest := h.join(2, func(a, b seat) bool { return false })
 	require.Len(t, joined.seat, 8)
 	assert.Equal(t, 2, largest)
@@ -423,7 +423,7 @@ func TestHeatSVGIsSmall(t *testing.T) {
 
 // Strokes of neighbours are the same map as the cells.
 func TestHeatSVGStrokesCoverTheCells(t *testing.T) {
-	h := c2cHeat(allPairs(96))
+	h := neighbours(96)
 	scale, _ := h.scale()
 	page := svgStrokes(h, scale)
 	drawn := map[[2]int]string{}
@@ -514,7 +514,7 @@ func FuzzExperiments(f *testing.F) {
 // Of many CPUs, the groups that tell their mean cover the map once, and name their CPUs.
 func TestHeatGroupsCoverTheMap(t *testing.T) {
 	for _, cpus := range []int{65, 96, 256} {
-		h := c2cHeat(allPairs(cpus))
+		h := neighbours(cpus)
 		covered := map[[2]int]bool{}
 		for _, group := range strings.Split(svgGroups(h), `<path d="`)[1:] {
 			var x, y, width, height, back int
@@ -535,5 +535,5 @@ func TestHeatGroupsCoverTheMap(t *testing.T) {
 			}
 		}
 	}
-	assert.Contains(t, svgGroups(c2cHeat(allPairs(256))), "<title>0-3,128-131 – 64-67,192-195: mean 16")
+	assert.Contains(t, svgGroups(neighbours(256)), "<title>0-3,128-131 – 64-67,192-195: mean 16")
 }

@@ -5,8 +5,6 @@ import (
 	"io"
 	"strings"
 
-	"github.com/jedib0t/go-pretty/v6/text"
-
 	"gorun/internal/result"
 )
 
@@ -58,7 +56,7 @@ func labelled(label string, parts []string, opts Options) string {
 	indent := strings.Repeat(" ", len(label))
 	width := opts.columns() - len(indent)
 	for i, part := range parts {
-		parts[i] = text.Snip(part, width, "…")
+		parts[i] = snip(part, width)
 	}
 	return label + flow(parts, " · ", indent, width)
 }
@@ -101,7 +99,7 @@ func comparedBlock(c *result.Comparison, opts Options) string {
 	}
 	room := max(8, opts.columns()-gridWidth(columns, numbers)+len("cell"))
 	for i, cell := range c.Cells {
-		numbers[i][0] = text.Snip(cell.A, room, "…")
+		numbers[i][0] = snip(cell.A, room)
 	}
 	return judgedGrid(columns, "B against A", rows, opts)
 }

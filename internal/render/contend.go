@@ -7,8 +7,6 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/jedib0t/go-pretty/v6/text"
-
 	"gorun/internal/cpuset"
 	"gorun/internal/result"
 )
@@ -130,7 +128,7 @@ func listing(rows []result.ContendRow, nodes []int, form listingForm) (title str
 	}
 	cells := [][]string{append(heads, "operation")}
 	for _, row := range rows {
-		number, op := strconv.Itoa(row.CPUs), text.Snip(row.Op, longest, "…")
+		number, op := strconv.Itoa(row.CPUs), snip(row.Op, longest)
 		if !form.drawn {
 			cells = append(cells, []string{number, shorten(row.CPUList, form.longest), op})
 			continue
@@ -142,12 +140,12 @@ func listing(rows []result.ContendRow, nodes []int, form listingForm) (title str
 	widths := make([]int, len(cells[0]))
 	for _, line := range cells {
 		for i, cell := range line {
-			widths[i] = max(widths[i], text.StringWidth(cell))
+			widths[i] = max(widths[i], textWidth(cell))
 		}
 	}
 	for _, line := range cells {
 		for i, cell := range line {
-			line[i] = text.Pad(cell, widths[i], ' ')
+			line[i] = pad(cell, widths[i])
 		}
 		lines = append(lines, strings.Join(line, " "))
 	}
@@ -169,7 +167,7 @@ func contendColumns(rows []contended) []contendColumn {
 	for _, axis := range contendAxes {
 		if axis.title != "" && differs(rows, axis.of) {
 			columns = append(columns, contendColumn{
-				left(axis.title), "", axis.spare, func(row *contended) string { return text.Snip(axis.of(row), 16, "…") },
+				left(axis.title), "", axis.spare, func(row *contended) string { return snip(axis.of(row), 16) },
 			})
 		}
 	}
@@ -308,7 +306,7 @@ func contendTitle(run *result.Run, options spec) (title string, parts []string) 
 	}
 	var ops []string
 	for _, row := range rows {
-		if op := text.Snip(row.Op, 24, "…"); !slices.Contains(ops, op) {
+		if op := snip(row.Op, 24); !slices.Contains(ops, op) {
 			ops = append(ops, op)
 		}
 	}
@@ -319,7 +317,7 @@ func contendTitle(run *result.Run, options spec) (title string, parts []string) 
 	title += ", ns an operation"
 	for _, axis := range contendAxes {
 		if part := axis.part(axis.of(&rows[0])); part != "" && !differs(rows, axis.of) {
-			parts = append(parts, text.Snip(part, 64, "…"))
+			parts = append(parts, snip(part, 64))
 		}
 	}
 	first := rows[0].samples[0]
@@ -502,7 +500,7 @@ func contendPlan(plan *result.Plan, options spec) string {
 		return ""
 	}
 	title, lines := listing(plan.Rows, contendNodes(options), fullListing)
-	if text.StringWidth(title)+2 > defaultWidth {
+	if textWidth(title)+2 > defaultWidth {
 		title, lines = listing(plan.Rows, nil, listListing)
 	}
 	cells := make([][]string, len(lines))

@@ -9,8 +9,6 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/jedib0t/go-pretty/v6/text"
-
 	"gorun/internal/hint"
 	"gorun/internal/result"
 )
@@ -98,7 +96,7 @@ func contendCurves(rows []contended) (curves []contendCurve) {
 		if of[0].CPUs == of[len(of)-1].CPUs {
 			continue
 		}
-		name := []string{text.Snip(k.Op, 24, "…")}
+		name := []string{snip(k.Op, 24)}
 		for _, axis := range contendAxes {
 			if axis.title != "instruction" && differs(rows, axis.of) {
 				name = append(name, axis.of(of[0]))

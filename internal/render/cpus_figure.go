@@ -22,6 +22,11 @@ type strip struct {
 }
 
 const (
+	maxLanes = 40 // rows of a figure that has one a row of the run; its table has all
+	laneLeft = 112
+)
+
+const (
 	stripStep   = 22
 	stripHeight = 18
 	stripTold   = 4096  // cells of the figure up to which each tells its share under the pointer

@@ -5,8 +5,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/jedib0t/go-pretty/v6/text"
-
 	"gorun/internal/result"
 	"gorun/internal/stats"
 )
@@ -158,7 +156,7 @@ func rankingGrid(run *result.Run, ranking []int, opts Options) string {
 		}
 		number := fmt.Sprint(place + 1)
 		rows = append(rows, slices.Concat([]string{number}, labels[i], []string{factor, interval}))
-		name := text.Snip(cell.Name, max(1, opts.columns()-36), "…") // the other columns take up to 35
+		name := snip(cell.Name, max(1, opts.columns()-36)) // the other columns take up to 35
 		names = append(names, []string{number, name, factor, interval})
 	}
 	withCPUs := slices.Clone(rows)

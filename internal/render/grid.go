@@ -67,15 +67,15 @@ func flow(parts []string, sep, indent string, width int) string {
 	var out strings.Builder
 	used := 0
 	for i, part := range parts {
-		size := text.StringWidthWithoutEscSequences(part)
+		size := textWidth(part)
 		switch {
 		case i == 0:
-		case used+text.StringWidthWithoutEscSequences(sep)+size > width:
+		case used+textWidth(sep)+size > width:
 			out.WriteString("\n" + indent)
 			used = len(indent)
 		default:
 			out.WriteString(sep)
-			used += text.StringWidthWithoutEscSequences(sep)
+			used += textWidth(sep)
 		}
 		out.WriteString(part)
 		used += size
@@ -85,7 +85,7 @@ func flow(parts []string, sep, indent string, width int) string {
 
 // paragraph sets a sentence in lines, the first after a label and the others under its end.
 func paragraph(label, sentence string, width int) string {
-	indent := strings.Repeat(" ", text.StringWidthWithoutEscSequences(label))
+	indent := strings.Repeat(" ", textWidth(label))
 	words := strings.Fields(sentence)
 	if len(words) == 0 {
 		return label + "\n"
@@ -93,3 +93,12 @@ func paragraph(label, sentence string, width int) string {
 	words[0] = label + words[0]
 	return flow(words, " ", indent, width)
 }
+
+// textWidth is how many columns of the screen a text takes.
+func textWidth(s string) int { return text.StringWidthWithoutEscSequences(s) }
+
+// snip cuts a text that takes more columns than width, and ends it with "…" then.
+func snip(s string, width int) string { return text.Snip(s, width, "…") }
+
+// pad fills a text with blanks up to a width.
+func pad(s string, width int) string { return text.Pad(s, width, ' ') }

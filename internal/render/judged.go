@@ -4,8 +4,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/jedib0t/go-pretty/v6/text"
-
 	"gorun/internal/stats"
 )
 
@@ -66,7 +64,7 @@ func sayings(remarks []remark, width int, opts Options) []string {
 	for _, remark := range remarks {
 		words := strings.Fields(remark.text)
 		for i, word := range words {
-			words[i] = text.Snip(word, width-2, "…")
+			words[i] = snip(word, width-2)
 		}
 		for line := range strings.Lines(flow(words, " ", "  ", width)) {
 			indent := line[:len(line)-len(strings.TrimLeft(line, " "))]
@@ -81,7 +79,7 @@ func longest(rows []judged) int {
 	width := 0
 	for _, row := range rows {
 		for _, remark := range row.words {
-			width = max(width, text.StringWidthWithoutEscSequences(remark.text))
+			width = max(width, textWidth(remark.text))
 		}
 	}
 	return width
@@ -91,7 +89,7 @@ func longest(rows []judged) int {
 func gridWidth(columns []column, rows [][]string) int {
 	width := 0
 	for line := range strings.Lines(grid(columns, rows)) {
-		width = max(width, text.StringWidthWithoutEscSequences(strings.TrimSuffix(line, "\n")))
+		width = max(width, textWidth(strings.TrimSuffix(line, "\n")))
 	}
 	return width
 }

@@ -6,8 +6,6 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/jedib0t/go-pretty/v6/text"
-
 	"gorun/internal/result"
 )
 
@@ -72,7 +70,7 @@ func matrixHeading(run *result.Run, options spec, opts Options) string {
 	}
 	for _, parts := range [][]string{common, parts, hostParts(run, options)} {
 		for i, part := range parts {
-			parts[i] = text.Snip(part, width-2, "…")
+			parts[i] = snip(part, width-2)
 		}
 		if len(parts) > 0 {
 			block.WriteString("  " + flow(parts, " · ", "  ", width-2))
@@ -138,7 +136,7 @@ func cellsBlock(run *result.Run, opts Options) string {
 	if needed > opts.columns() {
 		withTime = []column{left("cell"), right(time)}
 		for i, cell := range cells {
-			labels[i] = []string{text.Snip(cell.Name, opts.columns()-16, "…")} // two gaps, and a time in up to 12 columns
+			labels[i] = []string{snip(cell.Name, opts.columns()-16)} // two gaps, and a time in up to 12 columns
 		}
 		fill(times)
 	}

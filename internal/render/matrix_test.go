@@ -335,7 +335,7 @@ func TestMatrixJSONHasLists(t *testing.T) {
 func TestReasonsAreCounted(t *testing.T) {
 	var samples []result.Sample
 	for i, kind := range []string{"a", "a", "a", "b", "c", "c", "d", "e", "f"} {
-		s := plainSample(i, 1)
+		s := result.Sample{Index: i}
 		s.Quality.Verdict = result.Suspect
 		s.Quality.Reasons = []string{kind + " took the same time"}
 		if kind == "a" {

@@ -8,8 +8,6 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/jedib0t/go-pretty/v6/text"
-
 	"gorun/internal/result"
 )
 
@@ -88,11 +86,11 @@ var numaAxes = [...]struct {
 	{"CPU", nil, func(row *result.NumaRow) string { return orWord(row.CPU, "F") }},
 	{
 		"Access", func(text string) string { return text + " access" },
-		func(row *result.NumaRow) string { return text.Snip(row.Access, 16, "…") },
+		func(row *result.NumaRow) string { return snip(row.Access, 16) },
 	},
 	{
 		"Pages", func(text string) string { return text + " pages" },
-		func(row *result.NumaRow) string { return text.Snip(row.Pages, 16, "…") },
+		func(row *result.NumaRow) string { return snip(row.Pages, 16) },
 	},
 	{
 		bufferAxis, func(text string) string { return "buffer of " + text },
@@ -181,7 +179,7 @@ func numaTitle(run *result.Run, options spec) (title string, parts []string) {
 		}
 	}
 	if by != "" {
-		parts = append(parts, "nodes preferred by "+text.Snip(by, 16, "…"))
+		parts = append(parts, "nodes preferred by "+snip(by, 16))
 	}
 	if m := run.Matrix; m != nil && !numaUnjudged(run) {
 		parts = append(parts, "margin "+share(m.Margin), "alpha "+share(m.Alpha))

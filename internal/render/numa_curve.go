@@ -7,8 +7,6 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/jedib0t/go-pretty/v6/text"
-
 	"gorun/internal/result"
 )
 
@@ -56,7 +54,7 @@ func latencyBlock(rows []probed, caches []result.Cache, opts Options) string {
 		columns = append(columns, left("fits in"))
 	}
 	for _, s := range all {
-		columns = append(columns, right(text.Snip(s.name, max(16, opts.columns()-16), "…")))
+		columns = append(columns, right(snip(s.name, max(16, opts.columns()-16))))
 	}
 	for i, bytes := range sizes {
 		cells[i] = []string{size(bytes)}

@@ -8,8 +8,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/jedib0t/go-pretty/v6/text"
-
 	"gorun/internal/result"
 )
 
@@ -106,7 +104,7 @@ func nodeMovesBlock(rows []probed, opts Options) string {
 		cells[i] = []string{rows[i].name()}
 	}
 	for _, node := range order {
-		columns = append(columns, right("node "+text.Snip(node, 8, "…")))
+		columns = append(columns, right("node "+snip(node, 8)))
 		for i := range rows {
 			to := rows[i].meanMoves(func(m *result.Migrations) uint64 { return m.ToNode[node] })
 			from := rows[i].meanMoves(func(m *result.Migrations) uint64 { return m.FromNode[node] })

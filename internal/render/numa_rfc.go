@@ -1,13 +1,12 @@
 package render
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
 	"strconv"
 	"strings"
-
-	"github.com/jedib0t/go-pretty/v6/text"
 
 	"gorun/internal/cpuset"
 	"gorun/internal/result"
@@ -73,7 +72,7 @@ func rfcLines(head [][2]string, rows []rfcRow, form numaForm) []string {
 		if begins[i] {
 			lines = append(lines, "")
 		}
-		figures := text.Pad(row.instead, room, ' ')
+		figures := pad(row.instead, room)
 		if row.instead == "" {
 			figures = fmt.Sprintf(form.figures, show(row.avg), show(row.max), show(row.min), show(row.stdv))
 		}
@@ -153,7 +152,7 @@ func rfcBlock(run *result.Run, rows []probed, options spec, opts Options) string
 	if least < most {
 		samples = fmt.Sprintf("%d to %d", least, most)
 	}
-	asked := orZero(options.text("load"))
+	asked := cmp.Or(options.text("load"), "0")
 	if load := loadOf(rows); load != nil {
 		asked = exact(load.Requested)
 	}
@@ -170,13 +169,13 @@ func rfcBlock(run *result.Run, rows []probed, options spec, opts Options) string
 	}
 	block := ""
 	for _, line := range rfcLines(head, lines, form) {
-		if text.StringWidth(line) <= opts.columns() {
+		if textWidth(line) <= opts.columns() {
 			block += line + "\n"
 			continue
 		}
 		words := strings.Fields(line)
 		for i, word := range words {
-			words[i] = text.Snip(word, opts.columns()-5, "…")
+			words[i] = snip(word, opts.columns()-5)
 		}
 		block += flow(words, " ", "     ", opts.columns())
 	}
@@ -242,7 +241,7 @@ func (f *footnotes) text(opts Options) string {
 func snipWords(sentence string, opts Options) string {
 	words := strings.Fields(sentence)
 	for i, word := range words {
-		words[i] = text.Snip(word, opts.columns()-8, "…")
+		words[i] = snip(word, opts.columns()-8)
 	}
 	return strings.Join(words, " ")
 }

@@ -567,8 +567,8 @@ func TestNUMALatencyGuides(t *testing.T) {
 	f, ok := NUMALatency(run)
 	require.True(t, ok)
 	assertFigure(t, f)
-	// 2 MiB is 6 of 15 doublings from 32 KiB to 1 GiB.
-	assert.Contains(t, f.SVG, fmt.Sprintf(`<title>L2: 2 MiB</title><path d="M%.1f 0v180"`, 6.0/15*panelWidth))
+	// 2 MiB is 6 of 15 doublings from 32 KiB to 1 GiB, over the 372 units of a panel.
+	assert.Contains(t, f.SVG, fmt.Sprintf(`<title>L2: 2 MiB</title><path d="M%.1f 0v180"`, 6.0/15*372))
 	assert.Equal(t, 3, strings.Count(f.SVG, "stroke-dasharray=\"3 3\""))
 	assert.Contains(t, f.SVG, `<title>Pages 4k, 2 MiB buffer: 8.00 ns</title>`)
 

@@ -31,8 +31,6 @@ var moveKinds = [...]moveKind{
 func allMoves(m *result.Migrations) uint64 { return m.Total }
 
 const (
-	maxLanes  = 40 // rows of a figure that has one a row of the run; its table has all
-	laneLeft  = 112
 	laneWidth = svgInside - laneLeft
 	laneStep  = 24
 	laneBins  = 80 // of a lane, in which moves are joined: 3.8 units each

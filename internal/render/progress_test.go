@@ -1,6 +1,7 @@
 package render
 
 import (
+	"io"
 	"strings"
 	"sync"
 	"testing"
@@ -33,6 +34,11 @@ func (s *screen) seen() []string {
 	defer s.mu.Unlock()
 	return append([]string(nil), s.writes...)
 }
+
+// hungUp is a terminal that is gone.
+type hungUp struct{}
+
+func (hungUp) Write([]byte) (int, error) { return 0, io.ErrClosedPipe }
 
 var terminal = Options{Terminal: true, Width: 120}
 
@@ -86,7 +92,7 @@ func TestProgressEndsWithItsTerminal(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		reads := 0
 		live := func() result.Live { reads++; return result.Live{} }
-		stop := Progress{Live: live}.Start(brokenWriter{}, terminal)
+		stop := Progress{Live: live}.Start(hungUp{}, terminal)
 		time.Sleep(time.Minute)
 		stop()
 		assert.Equal(t, 1, reads, "a terminal that is gone is not written again")

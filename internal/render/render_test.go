@@ -102,10 +102,8 @@ func TestTableFitsItsWidth(t *testing.T) {
 // Many CPUs must not push the rest off the screen, and what is left out is counted.
 func TestTableCapsCPUs(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		run := plainRun()
 		n := rapid.IntRange(1, 600).Draw(t, "CPUs")
-		s := &run.Samples[0]
-		s.CPUs = nil
+		s := &result.Sample{Seconds: 2.8}
 		busy := 0
 		for cpu := range n {
 			workers := rapid.IntRange(0, 2).Draw(t, "workers")
@@ -146,22 +144,6 @@ func TestBar(t *testing.T) {
 	}
 	assert.Empty(t, bar(1, Options{Terminal: true, Width: barFrom + minBar - 1}))
 	assert.Equal(t, maxBar, text.StringWidth(bar(1, Options{Terminal: true, Width: 500})))
-}
-
-func TestMediansAreOfGoodSamples(t *testing.T) {
-	run := samplesRun()
-	good := summarised(run.Samples)
-	require.Len(t, good, 4, "the invalid sample is out")
-	wall, ok := spreadOf(good, wallSeconds)
-	require.True(t, ok)
-	assert.Equal(t, spread{2.75, 2.8, 2.93}, wall)
-	assert.Equal(t, 2.79, typical(good).Seconds)
-
-	partial := partialRun().Samples
-	assert.Equal(t, partial, summarised(partial), "without a good sample, what there is")
-	assert.Nil(t, typical(nil))
-	_, ok = spreadOf(good, value("no_such_figure"))
-	assert.False(t, ok)
 }
 
 func TestScales(t *testing.T) {
@@ -208,7 +190,12 @@ func TestFlowKeepsPartsAndWidth(t *testing.T) {
 }
 
 func TestSpec(t *testing.T) {
-	options, err := specRun(&result.Run{Spec: primesSpec{Limit: math.MaxUint64, Kernel: "auto", Nice: ptr(-3)}})
+	options, err := specRun(&result.Run{Spec: struct {
+		Kernel  string `json:"kernel"`
+		Limit   uint64 `json:"limit"`
+		Nice    *int   `json:"nice"`
+		Barrier bool   `json:"barrier"`
+	}{Kernel: "auto", Limit: math.MaxUint64, Nice: new(-3)}})
 	require.NoError(t, err)
 	assert.Equal(t, "18446744073709551615", options.text("limit"), "not rounded to a float64")
 	assert.Equal(t, []string{"limit", "kernel", "nice"}, options.names("limit", "kernel"))

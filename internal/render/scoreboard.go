@@ -157,7 +157,7 @@ func scoreRows(standing result.Standing, order []int, opts Options) []string {
 	}
 	room := max(8, opts.columns()-1-gridWidth(columns, rows)+len("cell"))
 	for i, n := range order {
-		rows[i][0] = text.Snip(standing.Cells[n].Name, room, "…")
+		rows[i][0] = snip(standing.Cells[n].Name, room)
 	}
 	return strings.Split(strings.TrimSuffix(grid(columns, rows), "\n"), "\n")
 }

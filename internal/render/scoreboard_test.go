@@ -18,19 +18,27 @@ import (
 	"gorun/internal/stats"
 )
 
+// judgement is a verdict on a difference of so many per cent, and its interval.
+func judgement(kind stats.Kind, ratio, lo, hi float64, rounds int) *stats.Verdict {
+	return &stats.Verdict{
+		Kind: kind, Typical: stats.Effect{Ratio: 1 + ratio/100, Lo: 1 + lo/100, Hi: 1 + hi/100},
+		Rounds: rounds, Margin: 0.02, Step: 0.001,
+	}
+}
+
 // standing is a matrix of which every third cell is decided.
 func standing(cells int) result.Standing {
 	s := result.Standing{
 		Running: "workers=2", Samples: 120, Rounds: 12, Elapsed: 61.4, Left: 83, Baseline: 1,
-		Control: *effectOf(stats.CantTell, 0, -1.2, 3.4, 12),
+		Control: *judgement(stats.CantTell, 0, -1.2, 3.4, 12),
 	}
 	for i := range cells {
 		cell := result.StandingCell{
 			Name: fmt.Sprintf("workers=%d", i), Seconds: 0.161 + 0.01*float64(i), Open: true,
-			Verdict: *effectOf(stats.CantTell, 1, -1.2, 3.4, 12),
+			Verdict: *judgement(stats.CantTell, 1, -1.2, 3.4, 12),
 		}
 		if i%3 == 2 {
-			cell.Open, cell.Verdict = false, *effectOf(stats.Slower, 12, 11, 13, 12)
+			cell.Open, cell.Verdict = false, *judgement(stats.Slower, 12, 11, 13, 12)
 		}
 		s.Cells = append(s.Cells, cell)
 	}
@@ -97,7 +105,7 @@ func TestScoreboardIsSilentOffTerminal(t *testing.T) {
 
 func TestScoreboardEndsWithItsTerminal(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		board := &Scoreboard{W: brokenWriter{}, Opts: terminal}
+		board := &Scoreboard{W: hungUp{}, Opts: terminal}
 		board.Draw(standing(4))
 		out := &screen{}
 		board.W = out
@@ -156,7 +164,7 @@ func TestScoreboardShowsOpenCellsFirst(t *testing.T) {
 }
 
 func TestSoFar(t *testing.T) {
-	v := *effectOf(stats.Slower, 2, 1.1, 2.9, 9)
+	v := *judgement(stats.Slower, 2, 1.1, 2.9, 9)
 	assert.Equal(t, "[1.1, 2.9]", soFar(v))
 	v.Typical.Hi = math.MaxFloat64
 	assert.Empty(t, soFar(v), "nothing bounds it yet")

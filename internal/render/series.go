@@ -6,8 +6,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/jedib0t/go-pretty/v6/text"
-
 	"gorun/internal/result"
 )
 
@@ -172,24 +170,6 @@ func CellTitles(run *result.Run) []string {
 	}
 	return titles
 }
-
-// Seconds shows a duration: three digits in its unit.
-func Seconds(x float64) string { return seconds(x) }
-
-// Together shows durations that are read beside each other in one unit.
-func Together(all []float64) func(x float64) string { return together(all) }
-
-// Digits shows three significant digits, and all of the whole part.
-func Digits(x float64) string { return digits(x) }
-
-// Count shows a number of things.
-func Count(x float64) string { return count(x) }
-
-// Clean makes every text in a value safe to show.
-func Clean[T any](value T) T { return clean(value) }
-
-// snip cuts a text to so many letters.
-func snip(name string, letters int) string { return text.Snip(name, letters, "…") }
 
 // finite tells whether a ratio can be drawn on a scale of ratios.
 func finite(x float64) bool { return x > 0 && x < math.MaxFloat64/4 }

@@ -6,8 +6,6 @@ import (
 	"math"
 	"strings"
 
-	"github.com/jedib0t/go-pretty/v6/text"
-
 	"gorun/internal/result"
 )
 
@@ -53,7 +51,7 @@ func svgFigure(f Figure, note string, height int, drawn string) string {
 
 // svgText is a text that takes no more than a width.
 func svgText(s string, width, letter float64) string {
-	return html.EscapeString(text.Snip(s, int(width/letter), "…"))
+	return html.EscapeString(snip(s, int(width/letter)))
 }
 
 // cpuModel is the processor's name, for the note of a figure.

@@ -162,7 +162,7 @@ func primesTitle(_ *result.Run, options spec) (title string, parts []string) {
 	case options.text("serial") != "":
 		counted += ", one after another"
 	}
-	title = fmt.Sprintf("gorun primes: the primes up to %s, by %s", orZero(options.text("limit")), counted)
+	title = fmt.Sprintf("gorun primes: the primes up to %s, by %s", cmp.Or(options.text("limit"), "0"), counted)
 
 	method := "method " + options.text("method")
 	if kernel := options.text("kernel"); kernel != "" {
@@ -196,13 +196,6 @@ func optionPart(name, text string) string {
 		}
 	}
 	return strings.ReplaceAll(name, "_", " ") + " " + text
-}
-
-func orZero(text string) string {
-	if text == "" {
-		return "0"
-	}
-	return text
 }
 
 // placementText says what was asked, and whether the kernel's answers were the same in all samples.
