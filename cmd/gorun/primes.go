@@ -15,6 +15,7 @@ import (
 	"gorun/internal/placement"
 	"gorun/internal/primes"
 	"gorun/internal/render"
+	"gorun/internal/render/term"
 	"gorun/internal/result"
 )
 
@@ -222,8 +223,8 @@ func (o *primesOptions) info(plan placement.Plan, kernel string) metrics.Info {
 }
 
 // progress is the line that is shown meanwhile.
-func (o *primesOptions) progress() render.Progress {
-	p := render.Progress{What: "primes", Duration: o.duration}
+func (o *primesOptions) progress() term.Progress {
+	p := term.Progress{What: "primes", Duration: o.duration}
 	if samples := uint64(o.sampling.samples + o.sampling.warmup); o.duration == 0 && o.limit <= math.MaxUint64/samples {
 		p.Planned = o.limit * samples
 	}
