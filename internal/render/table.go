@@ -18,7 +18,7 @@ import (
 type experiment struct {
 	name    string
 	title   func(run *result.Run, options view.Spec) (title string, parts []string) // of the table's heading
-	blocks  func(*result.Run, view.Spec, term.Options) []string                     // of the table, up to the samples' quality
+	blocks  func(*result.Run, view.Spec, term.Options) []string                     // up to the samples' quality
 	options []string                                                                // that come first in a plan
 	plan    func(plan *result.Plan, options view.Spec) string                       // a plan's block below the options
 	columns []string                                                                // values that come first in CSV

@@ -1,5 +1,5 @@
-// Package units shows figures to people: times, sizes, counts and fractions, in three digits and the unit that suits them,
-// or exactly where a program reads them back. It knows nothing of what the figures are of.
+// Package units shows figures to people: times, sizes, counts and fractions, in three digits and the unit that suits
+// them, or exactly where a program reads them back. It knows nothing of what the figures are of.
 package units
 
 import (

@@ -37,8 +37,8 @@ const (
 )
 
 // CPUStrip is the part of the time that each CPU was at work for the run: a row for each cell of a matrix, or else one
-// for the run. CPUs stand in the order of their numbers, since a run does not hold which of them share what. False where
-// no sample tells of its CPUs.
+// for the run. CPUs stand in the order of their numbers, since a run does not hold which of them share what. False
+// where no sample tells of its CPUs.
 func CPUStrip(run *result.Run) (Figure, bool) {
 	if !slices.ContainsFunc(run.Samples, func(s result.Sample) bool { return len(s.CPUs) > 0 }) {
 		return Figure{}, false

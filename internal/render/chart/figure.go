@@ -1,5 +1,5 @@
-// Package chart draws runs as SVG: the axes, curves, maps and legends of every figure, and the figures that show runs of
-// any experiment. A heat map is drawn as text too, from the same scale.
+// Package chart draws runs as SVG: the axes, curves, maps and legends of every figure, and the figures that show runs
+// of any experiment. A heat map is drawn as text too, from the same scale.
 package chart
 
 // Figure is a drawing of a run, and what it shows as a table for those who cannot see it. Figures are pure functions of
