@@ -18,6 +18,7 @@ import (
 	"gorun/internal/numa"
 	"gorun/internal/process"
 	"gorun/internal/render"
+	"gorun/internal/render/term"
 	"gorun/internal/result"
 )
 
@@ -265,7 +266,7 @@ func (s *session) bindTrials(ctx context.Context, o *bindOptions, m machine, spe
 	}
 	var running atomic.Int64
 	if !o.output.quiet {
-		progress := render.Progress{What: "bind", Live: s.live, Now: func() string {
+		progress := term.Progress{What: "bind", Live: s.live, Now: func() string {
 			return fmt.Sprintf("trial %d of %d", running.Load()+1, 2*spec.Trials)
 		}}
 		defer progress.Start(s.env.stderr, s.env.progress)()

@@ -13,6 +13,7 @@ import (
 	"gorun/internal/contend"
 	"gorun/internal/metrics"
 	"gorun/internal/render"
+	"gorun/internal/render/term"
 	"gorun/internal/result"
 )
 
@@ -160,7 +161,7 @@ func runC2C(ctx context.Context, o *c2cOptions) (err error) {
 	sampling := o.sampling
 	sampling.samples *= len(plan.Pairs)
 	sampling.warmup *= len(plan.Pairs)
-	err = s.measure(ctx, sampling, 0, o.output.quiet, render.Progress{What: "c2c", Now: func() string {
+	err = s.measure(ctx, sampling, 0, o.output.quiet, term.Progress{What: "c2c", Now: func() string {
 		p := pair(taken.Load())
 		return fmt.Sprintf("CPUs %d and %d", p.A, p.B)
 	}}, func(ctx context.Context) (result.Sample, error) {

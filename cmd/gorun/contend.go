@@ -20,6 +20,7 @@ import (
 	"gorun/internal/hint"
 	"gorun/internal/metrics"
 	"gorun/internal/render"
+	"gorun/internal/render/term"
 	"gorun/internal/result"
 )
 
@@ -304,7 +305,7 @@ func runContend(ctx context.Context, o *contendOptions) (err error) {
 	sampling := o.sampling
 	sampling.samples *= len(p.rows)
 	sampling.warmup *= len(p.rows)
-	err = s.measure(ctx, sampling, 0, o.output.quiet, render.Progress{What: "contend", Now: func() string {
+	err = s.measure(ctx, sampling, 0, o.output.quiet, term.Progress{What: "contend", Now: func() string {
 		if row := running.Load(); row != nil {
 			return row.Op + " on CPUs " + row.CPUList
 		}

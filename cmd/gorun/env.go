@@ -6,7 +6,7 @@ import (
 	"os"
 	"time"
 
-	"gorun/internal/render"
+	"gorun/internal/render/term"
 )
 
 // env is what a command takes from its surroundings: what tests replace.
@@ -14,8 +14,8 @@ type env struct {
 	root           fs.FS // the live machine, rooted at /
 	stdin          io.Reader
 	stdout, stderr io.Writer
-	show           render.Options // what stdout can show
-	progress       render.Options // what stderr can show
+	show           term.Options // what stdout can show
+	progress       term.Options // what stderr can show
 	now            func() time.Time
 	self           []string // how this program is started again: the executable's path and argv[0]
 	args           []string // the command line, without the program
@@ -27,8 +27,8 @@ func defaultEnv() env {
 		root:   os.DirFS("/"),
 		stdin:  os.Stdin,
 		stdout: os.Stdout, stderr: os.Stderr,
-		show:     render.OptionsFor(os.Stdout, os.Getenv),
-		progress: render.OptionsFor(os.Stderr, os.Getenv),
+		show:     term.OptionsFor(os.Stdout, os.Getenv),
+		progress: term.OptionsFor(os.Stderr, os.Getenv),
 		now:      time.Now,
 		self:     []string{"/proc/self/exe", os.Args[0]}, // the same one, even if the file was replaced meanwhile
 		environ:  os.Environ,

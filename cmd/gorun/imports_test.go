@@ -14,7 +14,8 @@ import (
 
 // stages is the way data flows: a package imports only what stands before it.
 var stages = []string{
-	"hint", "catalog", "cpuset", "sysfs", "stats", "result", "topology", "cgroup", "linux", "perf", "placement", "measure", "matrix", "experiment",
+	"hint", "catalog", "units", "cpuset", "sysfs", "stats", "result", "render/term", "render/view", "render/chart",
+	"topology", "cgroup", "linux", "perf", "placement", "measure", "matrix", "experiment",
 	"primes", "contend", "load", "numa", "process", "launch", "render", "report", "metrics", "run",
 }
 
@@ -41,7 +42,9 @@ func TestImports(t *testing.T) {
 		}
 		for _, imported := range pkg.Imports {
 			if before, ok := strings.CutPrefix(imported, "gorun/internal/"); ok && internal {
-				require.False(t, stage == "render" && before == "measure", "results are shown without being taken")
+				shows := stage == "render" || strings.HasPrefix(stage, "render/")
+				require.False(t, shows && before == "measure", "results are shown without being taken")
+				require.NotEqual(t, "units", stage, "figures are shown without knowing what they are of: %s", imported)
 				require.Less(t, slices.Index(stages, before), at, "%s imports %s: data flows one way", pkg.ImportPath, imported)
 			}
 		}

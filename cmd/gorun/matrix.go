@@ -19,6 +19,7 @@ import (
 	"gorun/internal/measure"
 	"gorun/internal/metrics"
 	"gorun/internal/render"
+	"gorun/internal/render/chart"
 	"gorun/internal/result"
 )
 
@@ -372,7 +373,7 @@ func runMatrix(ctx context.Context, o *matrixOptions) (err error) {
 	}
 	s := &session{env: o.env, run: run}
 	defer s.close(&err)
-	draw, err := s.openSVG(o.svg, render.MatrixSVG)
+	draw, err := s.openSVG(o.svg, chart.MatrixSVG)
 	if err != nil {
 		return err
 	}

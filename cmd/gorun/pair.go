@@ -18,6 +18,7 @@ import (
 	"gorun/internal/numa"
 	"gorun/internal/process"
 	"gorun/internal/render"
+	"gorun/internal/render/term"
 	"gorun/internal/result"
 	"gorun/internal/topology"
 )
@@ -352,7 +353,7 @@ func runPair(ctx context.Context, o *pairOptions) (err error) {
 // measureOne takes the samples of one pair.
 func (o *pairOptions) measureOne(ctx context.Context, s *session, c process.Command, r process.PairRequest) error {
 	now := fmt.Sprintf("CPUs %d and %d", r.A, r.B)
-	progress := render.Progress{What: "pair", Now: func() string { return now }}
+	progress := term.Progress{What: "pair", Now: func() string { return now }}
 	return s.measure(ctx, o.sampling, 0, o.output.quiet, progress, func(ctx context.Context) (result.Sample, error) {
 		return process.MeasurePair(ctx, c, r)
 	})

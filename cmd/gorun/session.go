@@ -17,6 +17,7 @@ import (
 	"gorun/internal/metrics"
 	"gorun/internal/placement"
 	"gorun/internal/render"
+	"gorun/internal/render/term"
 	"gorun/internal/result"
 )
 
@@ -177,7 +178,7 @@ func (s *session) resumeJournal(path string) error {
 }
 
 // measure takes the samples, with a progress line while it lasts.
-func (s *session) measure(ctx context.Context, f samplingFlags, duration time.Duration, quiet bool, p render.Progress,
+func (s *session) measure(ctx context.Context, f samplingFlags, duration time.Duration, quiet bool, p term.Progress,
 	body measure.Body,
 ) error {
 	p.Live = s.live
@@ -216,7 +217,7 @@ func (s *session) takeTurns(ctx context.Context, board *matrix.Board, quiet bool
 ) (err error) {
 	draw := s.tally.stand
 	if !quiet && s.env.progress.Terminal {
-		scoreboard := render.Scoreboard{W: s.env.stderr, Opts: s.env.progress}
+		scoreboard := term.Scoreboard{W: s.env.stderr, Opts: s.env.progress}
 		defer scoreboard.Erase()
 		draw = func(standing result.Standing) {
 			s.tally.stand(standing)

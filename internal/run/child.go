@@ -100,7 +100,13 @@ func Child(ctx context.Context, e Env, experiments []experiment.Experiment, in i
 
 // ask has a fresh child sample a cell.
 func (d *driver) ask(ctx context.Context, cell, samples, warmup int, budget time.Duration) (a childAnswer, err error) {
-	need := d.needs[cell]
+	need := &d.needs[cell]
+	if !need.checked {
+		need.refusal, need.checked = enough(d.env, need.Resources), true
+	}
+	if need.refusal != nil {
+		return a, need.refusal
+	}
 	do, err := json.Marshal(d.cells[cell].Do)
 	if err != nil {
 		return a, err

@@ -16,7 +16,8 @@ import (
 	"gorun/internal/measure"
 	"gorun/internal/metrics"
 	"gorun/internal/placement"
-	"gorun/internal/render"
+	"gorun/internal/render/chart"
+	"gorun/internal/render/term"
 	"gorun/internal/result"
 )
 
@@ -40,7 +41,9 @@ type plan struct {
 // need is what a child needs to sample a cell.
 type need struct {
 	experiment.Resources
-	cpus cpuset.Set
+	cpus    cpuset.Set
+	checked bool  // once: the limits do not change meanwhile
+	refusal error // the machine does not allow it
 }
 
 // taker takes one sample of a cell. Its error ends the run.
@@ -64,8 +67,10 @@ type driver struct {
 
 // drive executes a plan.
 func drive(ctx context.Context, e Env, o *Options, p plan) (err error) {
-	if err := enough(e, p.resources); err != nil {
-		return err
+	if !p.fresh {
+		if err := enough(e, p.resources); err != nil {
+			return err
+		}
 	}
 	d := &driver{plan: p, options: o, session: &session{env: e, run: p.run}}
 	d.tally.begin(e.Now)
@@ -159,7 +164,7 @@ func confine(cpus, inherited cpuset.Set, procs int) (restore func() error, err e
 // open opens every output, so that what cannot be written is an error before anything is measured, and the sampler.
 func (d *driver) open(watcher *measure.Watcher) (err error) {
 	if d.x.Picture != nil || d.options.svg != "" {
-		draw := render.MatrixSVG
+		draw := chart.MatrixSVG
 		if d.x.Picture != nil && !d.fresh {
 			draw = d.x.Picture.Draw
 		}
@@ -356,11 +361,11 @@ func (d *driver) showProgress() (stop func()) {
 		if !d.env.Progress.Terminal {
 			return func() {}
 		}
-		scoreboard := &render.Scoreboard{W: d.env.Stderr, Opts: d.env.Progress}
+		scoreboard := &term.Scoreboard{W: d.env.Stderr, Opts: d.env.Progress}
 		d.drawStanding = scoreboard.Draw
 		return scoreboard.Erase
 	}
-	p := render.Progress{
+	p := term.Progress{
 		What: d.x.Name, Live: d.live, Duration: time.Duration(d.schedule.Duration * float64(time.Second)),
 		Now: func() string { return d.cells[d.running.Load()].Running },
 	}
