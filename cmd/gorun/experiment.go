@@ -31,11 +31,6 @@ var experiments = [...]oldExperiment{
 		oneRow: "choose a row by --rows, or give --load one-iteration and several --cpus",
 	},
 	{
-		name: "numa", command: numaCommand, plan: planNuma,
-		single: []string{"load-only", "duration", "blocks", "full", "preferred-node-by"}, datum: "ns_per_access",
-		oneRow: "give --mem, --cpu, --numa-balancing and --preferred-node one value each",
-	},
-	{
 		name: "exec", command: execCommand, plan: planExec, take: takeExec, runs: true,
 		single: []string{"stat", "placements"},
 	},
@@ -47,7 +42,6 @@ func experimentNamed(name string) oldExperiment {
 }
 
 func contendCommand(e env) *cobra.Command { return newContend(e, runContend) }
-func numaCommand(e env) *cobra.Command    { return newNuma(e, runNuma) }
 func execCommand(e env) *cobra.Command    { return newExec(e, nil) } // which itself sweeps
 
 // planBy has a command plan what its arguments ask for; the command's runF puts the plan where the caller finds it.

@@ -2,9 +2,7 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
-	"fmt"
 	"strconv"
 
 	"github.com/spf13/cobra"
@@ -15,15 +13,11 @@ import (
 	"gorun/internal/load"
 	"gorun/internal/numa"
 	"gorun/internal/process"
-	"gorun/internal/result"
 	"gorun/internal/run"
 )
 
-// The commands by which gorun starts itself.
+// The commands by which gorun starts itself; those of gorun numa are named there.
 const (
-	probeCommand      = "numa-probe"
-	burnerCommand     = "load-burner"
-	guardianCommand   = "numa-balancing-guardian"
 	pairCommand       = "pair-side"
 	bindCommand       = "bind-process"
 	supervisorCommand = "exec-supervisor"
@@ -31,10 +25,10 @@ const (
 
 // inner are the commands of gorun's own processes. They are not for people. Their arguments are no flags.
 var inner = [...]command{
-	hidden(probeCommand, func(ctx context.Context, e env, _ []string) error { return runProbe(ctx, e) }),
-	hidden(burnerCommand, runBurner),
+	hidden(numa.ProbeCommand, func(ctx context.Context, e env, _ []string) error { return runProbe(ctx, e) }),
+	hidden(numa.BurnerCommand, runBurner),
 	hidden(run.SampleCommand, runSample),
-	hidden(guardianCommand, runGuardian),
+	hidden(numa.GuardianCommand, runGuardian),
 	hidden(pairCommand, func(ctx context.Context, e env, _ []string) error {
 		return process.RunPairSide(ctx, e.stdin, e.stdout)
 	}),
@@ -53,26 +47,12 @@ func hidden(name string, run func(ctx context.Context, e env, args []string) err
 	}}
 }
 
-// probed is what a probe's process answers.
-type probed struct {
-	Sample result.Sample  `json:"sample"`
-	Doubts []result.Doubt `json:"doubts"` // which a sample keeps to itself
-}
-
 func runProbe(ctx context.Context, e env) error {
-	var r numa.Request
-	if err := json.NewDecoder(e.stdin).Decode(&r); err != nil {
-		return usageError{fmt.Errorf("the request on stdin: %w", err)}
-	}
 	m, err := readMachine(e.root)
 	if err != nil {
 		return err
 	}
-	sample, err := numa.Measure(ctx, e.root, m, r)
-	if err != nil {
-		return err
-	}
-	return json.NewEncoder(e.stdout).Encode(probed{sample, sample.Doubts})
+	return numa.RunProbe(ctx, e.root, m, e.stdin, e.stdout)
 }
 
 func runBurner(ctx context.Context, e env, args []string) error {

@@ -13,6 +13,7 @@ import (
 
 	"gorun/internal/hint"
 	"gorun/internal/launch"
+	"gorun/internal/numa"
 	"gorun/internal/primes"
 	"gorun/internal/run"
 )
@@ -100,7 +101,7 @@ var commands = [...]command{
 	{"exec", func(e env) *cobra.Command { return newExec(e, runExec) }},
 	{"contend", contendCommand},
 	{"c2c", func(e env) *cobra.Command { return newC2C(e, runC2C) }},
-	{"numa", numaCommand},
+	{"numa", func(e env) *cobra.Command { return plainCommand(e, numa.Experiment) }},
 	{"pair", func(e env) *cobra.Command { return newPair(e, runPair) }},
 	{"bind", func(e env) *cobra.Command { return newBind(e, runBind) }},
 	{"topo", func(e env) *cobra.Command { return newTopo(e, runTopo) }},

@@ -1,13 +1,16 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"gorun/internal/experiment"
+	"gorun/internal/numa"
 	"gorun/internal/primes"
+	"gorun/internal/render"
 	"gorun/internal/run"
 	"gorun/internal/topology"
 )
@@ -15,10 +18,17 @@ import (
 // rows are the experiments. To add one, write its package and its row here.
 var rows = []experiment.Experiment{
 	primes.Experiment,
+	numa.Experiment,
+}
+
+// pictures are the drawings that package render has of experiments.
+var pictures = map[string]*experiment.Picture{
+	"numa": {Usage: "draw the times into this `file`: over the sizes of the buffer, or by node", Draw: render.NumaSVG},
 }
 
 // plainCommand is `gorun EXPERIMENT`.
 func plainCommand(e env, x experiment.Experiment) *cobra.Command {
+	x.Picture = cmp.Or(x.Picture, pictures[x.Name])
 	c, set := run.New(e.run(), x)
 	return commandOf(e, x, set, c.Run)
 }

@@ -305,6 +305,7 @@ func (c *Matrix) resolve(p *plan, cell *result.Cell, same map[string]string) err
 		})
 	}
 	same[string(content)] = cell.Name
+	warn(p.run, r.Warnings)
 	row.Running = cell.Name
 	p.cells = append(p.cells, row)
 	p.needs = append(p.needs, need{Resources: r.Resources, cpus: cpus})
@@ -366,6 +367,9 @@ func (c *Matrix) show(ctx context.Context, p plan) (err error) {
 		}
 		d.options.out, d.options.svg, d.options.metricsFlags = "", "", metricsFlags{given: c.changed}
 		if err := d.open(watcher); err != nil {
+			return err
+		}
+		if err := d.ready(ctx); err != nil {
 			return err
 		}
 		run.Matrix.Warmup = max(1, run.Matrix.Warmup)
