@@ -89,7 +89,8 @@ const (
 
 func (f *flags) Register(set *experiment.FlagSet) {
 	set.StringVar(&f.mem, "mem", "", "`nodes` that the memory is bound to, by commas, and float (default: each, and float)")
-	set.StringVar(&f.cpu, "cpu", "", "`nodes` whose CPUs the probe is bound to, by commas, and float (default: each, and float)")
+	set.StringVar(&f.cpu, "cpu", "",
+		"`nodes` whose CPUs the probe is bound to, by commas, and float (default: each, and float)")
 	set.StringVar(&f.balancing, "numa-balancing", "",
 		"`values` of kernel.numa_balancing: 0, 1, keep, by commas; it is the whole machine's, and is\n"+
 			"changed only when this flag is given (default: rows for 0 and 1, of which those run that it is)")
@@ -102,8 +103,10 @@ func (f *flags) Register(set *experiment.FlagSet) {
 	set.BoolVar(&f.loadOnly, "load-only", false, "run the load alone, and tell what it achieves")
 	set.DurationVar(&f.duration, "duration", 0, "how long the load runs, with --load-only (0: until it is interrupted)")
 	set.StringVar(&f.buffer, "buffer", defaultBuffer, "`sizes` of the probe's memory, by commas")
-	set.StringVar(&f.pages, "pages", linux.PageKinds[0].Name, "`kinds` of its pages, by commas: "+strings.Join(PageNames(), ", "))
-	set.StringVar(&f.access, "access", AccessNames()[0], "`ways` to access it, by commas: "+strings.Join(AccessNames(), ", "))
+	set.StringVar(&f.pages, "pages", linux.PageKinds[0].Name,
+		"`kinds` of its pages, by commas: "+strings.Join(PageNames(), ", "))
+	set.StringVar(&f.access, "access", AccessNames()[0],
+		"`ways` to access it, by commas: "+strings.Join(AccessNames(), ", "))
 	set.Uint64Var(&f.accesses, "accesses", defaultAccesses, "accesses of a repetition")
 	set.IntVar(&f.repetitions, "repetitions", defaultRepetitions, "repetitions of a sample")
 	set.DurationVar(&f.settle, "settle", defaultSettle,
