@@ -295,7 +295,7 @@ func (c *Matrix) resolve(p *plan, cell *result.Cell, same map[string]string) err
 	if len(c.args) > 0 {
 		cell.Command = append(append(cell.Command, "--"), c.args...)
 	}
-	content, err := json.Marshal(r.Spec)
+	content, err := json.Marshal([]any{r.Spec, row.Flags}) // what defines a row is not in the spec
 	if err != nil {
 		return err
 	}
