@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"gorun/internal/catalog"
+	"gorun/internal/cpuset"
 	"gorun/internal/hint"
 	"gorun/internal/metrics"
 	"gorun/internal/placement"
@@ -174,7 +175,7 @@ const (
 func (o *primesOptions) spec(m machine, plan placement.Plan, kernel string) primesSpec {
 	s := primesSpec{
 		Limit: o.limit, Workers: o.workers, Method: o.method, Kernel: kernel, Split: o.split, Dispatch: o.dispatch,
-		Serial: o.serial, LockThread: plan.Policy.Lock, PinCPUs: placement.List(plan.Policy.PinCPUs),
+		Serial: o.serial, LockThread: plan.Policy.Lock, PinCPUs: cpuset.FormatList(plan.Policy.PinCPUs),
 		PinThread: plan.Policy.PinThread, Nice: plan.Policy.Nice, Sched: o.placement.sched,
 		GOMAXPROCS: runtime.GOMAXPROCS(0), Barrier: o.barrier, Duration: o.duration.Seconds(), CPUs: m.cpus.String(),
 		Samples: o.sampling.samples, Warmup: o.sampling.warmup, Budget: o.sampling.budget.Seconds(),

@@ -43,9 +43,9 @@ func (p Policy) String() string {
 	var words []string
 	switch {
 	case p.Leaks():
-		words = append(words, "pin-cpus "+List(p.PinCPUs), "lock-thread=false")
+		words = append(words, "pin-cpus "+cpuset.FormatList(p.PinCPUs), "lock-thread=false")
 	case len(p.PinCPUs) > 0:
-		words = append(words, "lock-thread", "pin-cpus "+List(p.PinCPUs))
+		words = append(words, "lock-thread", "pin-cpus "+cpuset.FormatList(p.PinCPUs))
 	case p.Lock:
 		words = append(words, "lock-thread")
 	}
@@ -59,20 +59,6 @@ func (p Policy) String() string {
 		words = append(words, "sched "+p.Sched.String())
 	}
 	return strings.Join(words, ", ")
-}
-
-// List writes CPUs in their order, runs shortened: "0-3,8", "3,1".
-func List(cpus []int) string {
-	var words []string
-	for i := 0; i < len(cpus); {
-		j := i
-		for j+1 < len(cpus) && cpus[j+1] == cpus[j]+1 {
-			j++
-		}
-		words = append(words, cpuset.Range(cpus[i], cpus[j]).String())
-		i = j + 1
-	}
-	return strings.Join(words, ",")
 }
 
 // Plan is a policy laid over a machine: which CPUs there are, how many workers, and which of them goes where.
