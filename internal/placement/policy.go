@@ -1,6 +1,7 @@
-// Package placement says where workers may run, and makes it so: a Policy (what was asked) becomes a Plan (pure: which
-// worker goes where, on this machine or on a captured one), and a Plan is opened as a Placer, which applies it to the
-// threads of this process, reads the kernel's answer back, and leaves every thread as it was.
+// Package placement puts threads where they are to run, and reads back whether they are there. A Setting is what one
+// thread is given, or each thread of a process: it is applied, read back and undone. For a pool of workers a Policy
+// (what was asked) becomes a Plan (pure: which worker goes where, on this machine or on a captured one), and a Plan is
+// opened as a Placer, which gives settings to the threads of this process and leaves every thread as it was.
 package placement
 
 import (
