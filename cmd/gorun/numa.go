@@ -164,8 +164,9 @@ func (o *numaOptions) validate() error {
 		return usagef("--repetitions %d: at least 1 is needed", o.repetitions)
 	case o.settle < 0:
 		return usagef("--settle %v: it cannot be negative", o.settle)
-	case o.changed("nice") && (o.nice < linux.MinNice || o.nice > linux.MaxNice):
-		return usagef("--nice %d: nice values go from -20 to 19", o.nice)
+	}
+	if _, _, err := priority(o.changed, o.nice, ""); err != nil {
+		return err
 	}
 	if o.changed("precision") && o.blocks {
 		return usageError{hint.With(errors.New("--precision is of what is judged, and with --blocks nothing is"),

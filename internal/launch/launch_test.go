@@ -23,6 +23,7 @@ import (
 	"gorun/internal/cpuset"
 	"gorun/internal/hint"
 	"gorun/internal/linux"
+	"gorun/internal/placement"
 	"gorun/internal/sysfs"
 )
 
@@ -462,7 +463,8 @@ func TestTheSettingIsTheCommands(t *testing.T) {
 	cpus, err := linux.GetAffinity(0)
 	require.NoError(t, err)
 	cpu, nice := cpuset.Of(cpus.Last()), 19
-	s := Setting{CPUs: cpu, Nice: &nice, Sched: &linux.Sched{Policy: linux.SchedBatch}, GOMAXPROCS: 3}
+	s := Setting{GOMAXPROCS: 3}
+	s.CPUs, s.Nice, s.Sched = cpu, &nice, &linux.Sched{Policy: linux.SchedBatch}
 	want, checks := fmt.Sprintf("CPUs %v, nice 19, batch, GOMAXPROCS 3", cpu), 3
 	if mode, _, err := linux.GetMempolicy(); err == nil {
 		if linux.HaveMempolicy(linux.MempolicyLocal) == nil {
@@ -483,7 +485,7 @@ func TestTheSettingIsTheCommands(t *testing.T) {
 }
 
 func TestWhatTheKernelRefusesOrChanges(t *testing.T) {
-	_, err := run(t, command("true"), Setting{CPUs: cpuset.Of(cpuset.Max)})
+	_, err := run(t, command("true"), Setting{Setting: placement.Setting{CPUs: cpuset.Of(cpuset.Max)}})
 	var exit *ExitError
 	require.ErrorAs(t, err, &exit)
 	assert.Equal(t, ExitRefused, exit.Code)
@@ -492,7 +494,7 @@ func TestWhatTheKernelRefusesOrChanges(t *testing.T) {
 
 	cpus, err := linux.GetAffinity(0)
 	require.NoError(t, err)
-	o, err := run(t, command("true"), Setting{CPUs: cpus.With(cpuset.Max)})
+	o, err := run(t, command("true"), Setting{Setting: placement.Setting{CPUs: cpus.With(cpuset.Max)}})
 	require.NoError(t, err)
 	require.Len(t, o.Mismatches, 1)
 	assert.Contains(t, o.Mismatches[0], "the kernel answers CPUs "+cpus.String())

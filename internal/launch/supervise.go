@@ -133,7 +133,7 @@ func start(asked order, path string, argv []string, over <-chan struct{}) starte
 		if asked.Migrations {
 			c.family = c.follow()
 		}
-		c.Checked, c.Mismatches, c.err = asked.Apply()
+		c.Checked, c.Mismatches, c.err = asked.place()
 		if c.err != nil {
 			c.err = &ExitError{ExitRefused, c.err}
 			done <- c

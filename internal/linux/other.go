@@ -26,6 +26,9 @@ func Getcpu() int { return -1 }
 // Tasks needs Linux.
 func Tasks() ([]int, error) { return nil, unsupported("list the threads of this process") }
 
+// TasksOf needs Linux.
+func TasksOf(int) ([]int, error) { return nil, unsupported("list the threads of a process") }
+
 // AllowedCPUs needs Linux.
 func AllowedCPUs(int) (cpuset.Set, error) { return cpuset.Set{}, unsupported("read the affinity") }
 

@@ -3,7 +3,6 @@ package load
 import (
 	"context"
 	"encoding/json"
-	"fmt"
 	"io"
 	"runtime"
 	"runtime/debug"
@@ -13,6 +12,7 @@ import (
 	"gorun/internal/cpuset"
 	"gorun/internal/hint"
 	"gorun/internal/linux"
+	"gorun/internal/placement"
 )
 
 // message is a line that a burner writes: a report of nothing when it begins to burn, and one of all when it ends; or
@@ -57,62 +57,9 @@ func prepare(o Options) error {
 	}
 	runtime.GOMAXPROCS(1)
 	debug.SetGCPercent(-1)
-	return settle(cpuset.Of(o.CPU), o.Nice)
-}
-
-// settle gives every thread of this process its place and its nice value, and reads both back. A thread that another
-// one begins meanwhile has inherited from it, so a round that finds nothing to do is the last.
-func settle(cpus cpuset.Set, nice int) error {
-	for {
-		tids, err := linux.Tasks()
-		if err != nil {
-			return err
-		}
-		settled := true
-		for _, tid := range tids {
-			is, err := placed(tid, cpus, nice)
-			if err != nil {
-				return err
-			}
-			if is {
-				continue
-			}
-			settled = false
-			if err := place(tid, cpus, nice); err != nil {
-				return err
-			}
-		}
-		if settled {
-			return nil
-		}
-	}
-}
-
-func place(tid int, cpus cpuset.Set, nice int) error {
-	if err := linux.SetAffinity(tid, cpus); err != nil {
-		return err
-	}
-	was, err := linux.GetNice(tid)
-	if err == nil && was != nice {
-		err = linux.SetNice(tid, nice)
-	}
-	if err != nil {
-		return err
-	}
-	is, err := placed(tid, cpus, nice)
-	if err == nil && !is {
-		err = fmt.Errorf("the kernel did not keep thread %d on CPU %v with nice %d", tid, cpus, nice)
-	}
+	setting := placement.Setting{CPUs: cpuset.Of(o.CPU), Nice: &o.Nice}
+	_, err := setting.ApplyAll(0) // until the process ends
 	return err
-}
-
-func placed(tid int, cpus cpuset.Set, nice int) (bool, error) {
-	pinned, err := linux.HasAffinity(tid, cpus)
-	if err != nil {
-		return false, err
-	}
-	is, err := linux.GetNice(tid)
-	return pinned && is == nice, err
 }
 
 // kernel are the real clocks. The CPU time is that of all threads: the load is what the process takes from others, the

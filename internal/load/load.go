@@ -7,7 +7,6 @@ package load
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
 	"math/rand/v2"
 	"time"
@@ -71,8 +70,6 @@ func (o Options) check() error {
 		return fmt.Errorf("a burner's phase of %v is not within its period of %v", o.Phase, o.Period)
 	case o.CPU < 0 || o.CPU > cpuset.Max:
 		return fmt.Errorf("there is no CPU %d", o.CPU)
-	case o.Nice < linux.MinNice || o.Nice > linux.MaxNice:
-		return errors.New("a burner's nice is outside -20…19")
 	}
-	return nil
+	return linux.CheckNice(o.Nice)
 }

@@ -7,13 +7,12 @@ import (
 	"math"
 	"runtime"
 	"slices"
-	"strings"
 	"time"
 
 	"gorun/internal/catalog"
+	"gorun/internal/cpuset"
 	"gorun/internal/experiment"
 	"gorun/internal/hint"
-	"gorun/internal/linux"
 	"gorun/internal/placement"
 	"gorun/internal/result"
 )
@@ -58,8 +57,8 @@ type flags struct {
 	lockThread bool
 	pinCPUs    string
 	pinThread  bool
-	nice       *int
-	sched      string
+	nice       experiment.Nice
+	sched      experiment.Sched
 	gomaxprocs int
 	barrier    bool
 	duration   time.Duration
@@ -88,15 +87,13 @@ func (f *flags) Register(set *experiment.FlagSet) {
 		"pin worker i to the i-th CPU of the `list`, round and round; implies --lock-thread\n"+
 			"(--lock-thread=false lets the mask leak with the thread, as the original did)")
 	set.BoolVar(&f.pinThread, "pin-thread", false, "pin each thread to the CPU it first runs a worker on")
-	set.OptionalInt(&f.nice, "nice", "nice value of the workers' threads, -20 to 19")
-	set.StringVar(&f.sched, "sched", "",
-		"scheduling `policy` of the workers' threads: "+strings.Join(linux.PolicyUsages(), ", "))
+	f.nice.Register(set, "the workers' threads")
+	f.sched.Register(set, "the workers' threads")
 	set.IntVar(&f.gomaxprocs, "gomaxprocs", 0, "threads that run Go code at once (0: the runtime's choice)")
 	set.BoolVar(&f.barrier, "barrier", false, "hold all workers until all have started")
 	set.DurationVar(&f.duration, "duration", 0, "repeat the work until this time is over")
 	set.BoolVar(&f.detail, "workers-detail", false, "a row for each worker")
 	set.CPUList("pin-cpus")
-	set.Words("sched", linux.PolicyUsages())
 	set.Words("method", catalog.Words(Methods))
 	set.Words("split", catalog.Words(Splits))
 	set.Words("dispatch", dispatches)
@@ -128,27 +125,17 @@ func (f *flags) Validate() error {
 		return hint.Usage(hint.With(
 			errors.New("--barrier needs all workers alive at once"), "leave --serial and --dispatch executor away"))
 	}
-	return nil
+	return cmp.Or(f.nice.Validate(), f.sched.Validate())
 }
 
 // policy returns what is asked of the kernel for every worker.
 func (f *flags) policy(m experiment.Machine) (p placement.Policy, err error) {
-	p = placement.Policy{Lock: f.lockThread, PinThread: f.pinThread, Nice: f.nice}
+	p = placement.Policy{Lock: f.lockThread, PinThread: f.pinThread, Nice: f.nice.Nice, Sched: f.sched.Policy}
 	if f.pinCPUs != "" {
 		if p.PinCPUs, err = m.Select(f.pinCPUs, m.CPUs); err != nil {
 			return p, hint.Usagef("--pin-cpus %s: %w", f.pinCPUs, err)
 		}
 		p.Lock = f.lockThread || !f.given("lock-thread")
-	}
-	if f.nice != nil && (*f.nice < linux.MinNice || *f.nice > linux.MaxNice) {
-		return p, hint.Usagef("--nice %d: nice values go from %d to %d", *f.nice, linux.MinNice, linux.MaxNice)
-	}
-	if f.sched != "" {
-		sched, err := linux.ParseSched(f.sched)
-		if err != nil {
-			return p, hint.Usagef("--sched %s: %w", f.sched, err)
-		}
-		p.Sched = &sched
 	}
 	return p, nil
 }
@@ -197,8 +184,8 @@ func (f *flags) Resolve(m experiment.Machine) (r experiment.Resolution[Cell], er
 	r.Cells = []experiment.Cell[Cell]{{Do: c}}
 	r.Spec = spec{
 		Limit: f.limit, Workers: workers, Method: f.method, Kernel: kernel.Name, Split: f.split, Dispatch: f.dispatch,
-		Serial: f.serial, LockThread: policy.Lock, PinCPUs: placement.List(policy.PinCPUs), PinThread: policy.PinThread,
-		Nice: f.nice, Sched: f.sched, GOMAXPROCS: procs, Barrier: f.barrier, Duration: f.duration.Seconds(),
+		Serial: f.serial, LockThread: policy.Lock, PinCPUs: cpuset.FormatList(policy.PinCPUs), PinThread: policy.PinThread,
+		Nice: f.nice.Nice, Sched: f.sched.Sched, GOMAXPROCS: procs, Barrier: f.barrier, Duration: f.duration.Seconds(),
 		CPUs: m.CPUs.String(), Samples: m.Sampling.Samples, Warmup: m.Sampling.Warmup, Budget: budget,
 	}
 	r.Placement = plan.String()
