@@ -29,7 +29,7 @@ const mayImport = `
 	matrix      cpuset hint linux placement result stats testdata/matrix topology
 	measure     cgroup cpuset linux perf result sysfs topology
 	metrics     hint result stats
-	numa        bytesize catalog cpuset csrc hint linux perf result sysfs topology
+	numa        bytesize catalog cpuset csrc hint linux perf result stats sysfs topology
 	perf        hint linux result sysfs topology
 	placement   cpuset linux
 	primes      catalog cpuset linux placement result

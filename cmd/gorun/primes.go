@@ -287,8 +287,8 @@ func runPrimes(ctx context.Context, o *primesOptions) (err error) {
 		Opts: opts, PinCPUs: plan.Policy.PinCPUs, Leaks: plan.Policy.Leaks(), PinThread: plan.Policy.PinThread,
 		CPUs: m.cpus.Len(), GOMAXPROCS: runtime.GOMAXPROCS(0),
 	}
-	if sample, ok := s.typical(); ok {
-		s.run.Findings = primes.Explain(setting, sample)
+	if sample := result.Typical(result.Good(s.run.Samples)); sample != nil {
+		s.run.Findings = primes.Explain(setting, *sample)
 	}
 	return s.finish(ctx, o.output, o.metrics, o.sampling.strict)
 }

@@ -24,7 +24,7 @@ func pairings(samples []result.Sample) []pairing {
 	byCPUs := map[[2]int]*pairing{}
 	for i := range samples {
 		p, ok := pairOf(samples[i].Values)
-		if !ok || !good(&samples[i]) {
+		if !ok || !samples[i].Good() {
 			continue
 		}
 		if p.CPUA > p.CPUB {

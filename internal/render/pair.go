@@ -32,7 +32,7 @@ func pairsOf(run *result.Run) []paired {
 	for i := range samples {
 		s, cell := &samples[i], 0
 		if len(run.Cells) > 0 {
-			if cellOf(run, s) == nil || s.Control || !good(s) {
+			if cellOf(run, s) == nil || s.Control || !s.Good() {
 				continue
 			}
 			cell = s.Cell

@@ -155,11 +155,11 @@ func TestMediansAreOfGoodSamples(t *testing.T) {
 	wall, ok := spreadOf(good, wallSeconds)
 	require.True(t, ok)
 	assert.Equal(t, spread{2.75, 2.8, 2.93}, wall)
-	assert.Equal(t, 2.79, typical(good).Seconds)
+	assert.Equal(t, 2.79, result.Typical(good).Seconds)
 
 	partial := partialRun().Samples
 	assert.Equal(t, partial, summarised(partial), "without a good sample, what there is")
-	assert.Nil(t, typical(nil))
+	assert.Nil(t, result.Typical(nil))
 	_, ok = spreadOf(good, value("no_such_figure"))
 	assert.False(t, ok)
 }

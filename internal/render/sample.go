@@ -1,10 +1,10 @@
 package render
 
 import (
-	"cmp"
 	"slices"
 
 	"gorun/internal/result"
+	"gorun/internal/stats"
 )
 
 // A figure's getter gives false where the sample does not have it.
@@ -33,31 +33,13 @@ func cellOf(run *result.Run, s *result.Sample) *result.Cell {
 	return &run.Cells[s.Cell]
 }
 
-// summarised are the samples that a median is made of: neither partial nor invalid; or all, where none is good, since
-// an interrupted run still shows what it has.
+// summarised are the samples that a median is made of: the good ones; or all, where none is, since an interrupted run
+// still shows what it has.
 func summarised(samples []result.Sample) []result.Sample {
-	kept := slices.DeleteFunc(slices.Clone(samples), func(s result.Sample) bool { return !good(&s) })
-	if len(kept) == 0 {
-		return samples
+	if good := result.Good(samples); len(good) > 0 {
+		return good
 	}
-	return kept
-}
-
-// good tells whether a sample is neither partial nor invalid.
-func good(s *result.Sample) bool { return !s.Partial && s.Quality.Verdict != result.Invalid }
-
-// typical is the sample with the median wall time (the faster of the two middle ones): its CPUs and workers are shown,
-// since those of different samples do not add up. Nil without samples.
-func typical(samples []result.Sample) *result.Sample {
-	if len(samples) == 0 {
-		return nil
-	}
-	order := make([]*result.Sample, len(samples))
-	for i := range samples {
-		order[i] = &samples[i]
-	}
-	slices.SortStableFunc(order, func(a, b *result.Sample) int { return cmp.Compare(a.Seconds, b.Seconds) })
-	return order[(len(order)-1)/2]
+	return samples
 }
 
 // spread is the least, the median and the greatest of a figure over the samples that have it.
@@ -80,10 +62,5 @@ func spreadAmong(all []float64) (spread, bool) {
 		return spread{}, false
 	}
 	slices.Sort(all)
-	middle := len(all) / 2
-	median := all[middle]
-	if len(all)%2 == 0 {
-		median = (all[middle-1] + all[middle]) / 2
-	}
-	return spread{all[0], median, all[len(all)-1]}, true
+	return spread{all[0], stats.Median(all), all[len(all)-1]}, true
 }

@@ -126,7 +126,7 @@ func runBlocks(run *result.Run, options spec, opts Options) []string {
 func figuresBlocks(run *result.Run, _ spec, opts Options) []string {
 	samples := summarised(run.Samples)
 	blocks := []string{figuresBlock(samples)}
-	if shown := typical(samples); shown != nil {
+	if shown := result.Typical(samples); shown != nil {
 		which := ""
 		if len(run.Samples) > 1 {
 			which = fmt.Sprintf(" in sample %d, the median one", shown.Index)
