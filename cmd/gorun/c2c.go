@@ -15,6 +15,7 @@ import (
 	"gorun/internal/render"
 	"gorun/internal/render/term"
 	"gorun/internal/result"
+	"gorun/internal/topology"
 )
 
 // c2cOptions are the flags of `gorun c2c`.
@@ -48,14 +49,14 @@ func newC2C(e env, runF func(context.Context, *c2cOptions) error) *cobra.Command
 	}
 	flags := cmd.Flags()
 	flags.SortFlags = false
-	flags.StringVar(&o.pairs, "pairs", "", "`which` pairs: "+catalog.List(contend.PairWhich[:])+" (default: the most that fit in the budget)")
+	flags.StringVar(&o.pairs, "pairs", "", "`which` pairs: "+catalog.List(topology.Pairings[:])+" (default: the most that fit in the budget)")
 	flags.StringVar(&o.method, "method", contend.Methods[0].Name, "`how` the line is handed over: "+catalog.List(contend.Methods[:]))
 	flags.StringVar(&o.svg, "svg", "", "draw the map into this `file`")
 	o.sampling.register(cmd)
 	o.machine.register(cmd, e)
 	o.output.register(cmd)
 	o.metrics.register(flags)
-	completeWords(cmd, "pairs", catalog.Words(contend.PairWhich[:]))
+	completeWords(cmd, "pairs", catalog.Words(topology.Pairings[:]))
 	completeWords(cmd, "method", catalog.Words(contend.Methods[:]))
 	_ = cmd.MarkFlagFilename("svg", "svg")
 	return cmd
@@ -157,7 +158,7 @@ func runC2C(ctx context.Context, o *c2cOptions) (err error) {
 	}
 	s.fewer(o, m, plan)
 	var taken atomic.Int64
-	pair := func(n int64) contend.Pair { return plan.Pairs[n%int64(len(plan.Pairs))] }
+	pair := func(n int64) topology.Pair { return plan.Pairs[n%int64(len(plan.Pairs))] }
 	sampling := o.sampling
 	sampling.samples *= len(plan.Pairs)
 	sampling.warmup *= len(plan.Pairs)
@@ -179,10 +180,10 @@ func runC2C(ctx context.Context, o *c2cOptions) (err error) {
 
 // fewer says when not all pairs are measured, and nobody asked for that.
 func (s *session) fewer(o *c2cOptions, m machine, plan contend.PairPlan) {
-	if o.pairs != "" || plan.Which == contend.PairWhich[0].Name {
+	if o.pairs != "" || plan.Which == topology.Pairings[0].Name {
 		return
 	}
-	all := contend.PairWhich[0].Count(m.Machine, m.cpus)
+	all := topology.Pairings[0].Count(m.Machine, m.cpus)
 	s.run.Warnings = append(s.run.Warnings, result.Warning{
 		Code: "fewer-pairs",
 		Message: fmt.Sprintf("%d of %d pairs are measured (%s), so that the map fits in %v", len(plan.Pairs), all,

@@ -10,12 +10,12 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"gorun/internal/bytesize"
 	"gorun/internal/catalog"
 	"gorun/internal/hint"
 	"gorun/internal/matrix"
 	"gorun/internal/measure"
 	"gorun/internal/metrics"
-	"gorun/internal/numa"
 	"gorun/internal/process"
 	"gorun/internal/render"
 	"gorun/internal/render/term"
@@ -132,7 +132,7 @@ func (o *pairOptions) validate() error {
 }
 
 // arguments are the two CPUs and the loops of the command line; 0 loops are the work's default.
-func (o *pairOptions) arguments(m machine) (pair process.PairCPUs, loops uint64, err error) {
+func (o *pairOptions) arguments(m machine) (pair topology.Pair, loops uint64, err error) {
 	args := o.args
 	if !o.auto {
 		if len(args) < 2 {
@@ -213,8 +213,8 @@ func (o *pairOptions) prepare() (m machine, p pairPlan, err error) {
 		}
 		p.measured = append(p.measured, row)
 		p.requests = append(p.requests, process.PairRequest{
-			PairCPUs: process.PairCPUs{A: row.CPUA, B: row.CPUB, Relation: m.Relation(row.CPUA, row.CPUB)},
-			Work:     o.work, Loops: row.Loops, ArrayBytes: p.spec.ArrayBytes,
+			Pair: topology.Pair{A: row.CPUA, B: row.CPUB, Relation: m.Relation(row.CPUA, row.CPUB)},
+			Work: o.work, Loops: row.Loops, ArrayBytes: p.spec.ArrayBytes,
 		})
 	}
 	if !slices.ContainsFunc(p.measured, func(row result.PairRow) bool { return row.Loops != p.measured[0].Loops }) {
@@ -238,7 +238,7 @@ func (o *pairOptions) arrayBytes(cpu int) (uint64, error) {
 		}
 		return process.ReadL2(root, cpu)
 	}
-	sizes, err := numa.ParseBuffers(o.array)
+	sizes, err := bytesize.ParseList(o.array)
 	if err != nil {
 		return 0, usageError{hint.With(fmt.Errorf("--array %s: %w", o.array, err), hint.Of(err))}
 	}
@@ -299,7 +299,7 @@ func (o *pairOptions) cell(m machine, row result.PairRow, r process.PairRequest)
 		cell.CPUs["pair"] = result.CPUs{List: a + "," + b, Count: 1, Relation: row.Relation}
 	}
 	if r.ArrayBytes > 0 {
-		cell.Flags["array"] = numa.FormatBytes(r.ArrayBytes)
+		cell.Flags["array"] = bytesize.Format(r.ArrayBytes)
 		cell.Command = append(cell.Command, "--array", cell.Flags["array"])
 	}
 	return cell

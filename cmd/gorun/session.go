@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -235,18 +234,6 @@ func (s *session) takeTurns(ctx context.Context, board *matrix.Board, quiet bool
 	s.tally.stand(board.Standing())
 	board.Judge()
 	return err
-}
-
-// typical is the sample of median wall time among those of the summary; false when there is none.
-func (s *session) typical() (result.Sample, bool) {
-	samples := slices.DeleteFunc(slices.Clone(s.run.Samples), func(sample result.Sample) bool {
-		return sample.Partial || sample.Quality.Verdict == result.Invalid
-	})
-	if len(samples) == 0 {
-		return result.Sample{}, false
-	}
-	slices.SortFunc(samples, func(a, b result.Sample) int { return cmp.Compare(a.Seconds, b.Seconds) })
-	return samples[len(samples)/2], true
 }
 
 // finish shows the result, stores the footer, and lets the metrics linger.

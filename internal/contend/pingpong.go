@@ -10,6 +10,7 @@ import (
 	"gorun/internal/catalog"
 	"gorun/internal/linux"
 	"gorun/internal/result"
+	"gorun/internal/topology"
 )
 
 // Method is a way to hand a cache line over.
@@ -37,7 +38,7 @@ const batch = 20 * time.Microsecond
 
 // PingPong hands a fresh cache line back and forth between the threads of two CPUs for so long. The line's page is
 // first touched by CPU a, and its node is read back.
-func (r *Runner) PingPong(ctx context.Context, p Pair, method string, length time.Duration) (s result.Sample, err error) {
+func (r *Runner) PingPong(ctx context.Context, p topology.Pair, method string, length time.Duration) (s result.Sample, err error) {
 	area, err := linux.NewArea(linux.AreaOptions{Bytes: lineBytes, Node: -1})
 	if err != nil {
 		return s, err

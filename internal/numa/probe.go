@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"gorun/csrc"
+	"gorun/internal/bytesize"
 	"gorun/internal/cpuset"
 	"gorun/internal/linux"
 	"gorun/internal/perf"
@@ -92,8 +93,8 @@ func newProbe(root fs.FS, m *topology.Machine, r Request) (*probe, error) {
 		return nil, fmt.Errorf("node %d has %s", r.Row.CPU, withoutCPUs(run))
 	case r.Accesses == 0 || r.Repetitions < 1:
 		return nil, errors.New("a sample has at least one repetition of one access")
-	case r.Row.BufferBytes == 0 || r.Row.BufferBytes%bufferUnit != 0:
-		return nil, fmt.Errorf("a buffer of %d bytes is not a multiple of %d", r.Row.BufferBytes, bufferUnit)
+	case r.Row.BufferBytes == 0 || r.Row.BufferBytes%bytesize.Page != 0:
+		return nil, fmt.Errorf("a buffer of %d bytes is not a multiple of %d", r.Row.BufferBytes, bytesize.Page)
 	}
 	return p, nil
 }

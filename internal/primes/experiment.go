@@ -6,7 +6,6 @@ import (
 	"errors"
 	"math"
 	"runtime"
-	"slices"
 	"time"
 
 	"gorun/internal/catalog"
@@ -33,8 +32,10 @@ var Experiment = experiment.Define(experiment.Definition[Cell]{
 	Place:    experiment.Here,
 	Single:   []string{"duration", "workers-detail"},
 	New:      func() experiment.Flags[Cell] { return &flags{} },
-	Open:     func(_ experiment.Setting, cells []Cell) (experiment.Sampler[Cell], error) { return open(cells[0]) },
-	Explain:  explain,
+	Open: func(_ experiment.Setting, cells []Cell) (experiment.Sampler[Cell], error) {
+		return openSampler(cells[0])
+	},
+	Explain: explain,
 })
 
 // Cell is what one cell does.
@@ -248,7 +249,7 @@ type spec struct {
 // sampler takes samples with one pool.
 type sampler struct{ *Pool }
 
-func open(c Cell) (experiment.Sampler[Cell], error) {
+func openSampler(c Cell) (experiment.Sampler[Cell], error) {
 	pool, err := Open(c.Options, c.Plan, c.CPULimit)
 	return sampler{pool}, err
 }
@@ -258,25 +259,13 @@ func (s sampler) Close() error                                              { re
 
 // explain adds what limited the run, by its typical sample.
 func explain(run *result.Run, cells []Cell) {
-	sample, ok := typical(run.Samples)
-	if run.Matrix != nil || !ok {
+	sample := result.Typical(result.Good(run.Samples))
+	if run.Matrix != nil || sample == nil {
 		return
 	}
 	c := cells[0]
 	run.Findings = Explain(Setting{
 		Opts: c.Options, PinCPUs: c.Plan.Policy.PinCPUs, Leaks: c.Plan.Policy.Leaks(), PinThread: c.Plan.Policy.PinThread,
 		CPUs: c.Plan.CPUs.Len(), GOMAXPROCS: runtime.GOMAXPROCS(0),
-	}, sample)
-}
-
-// typical is the sample of median wall time among those of the summary; false when there is none.
-func typical(all []result.Sample) (result.Sample, bool) {
-	samples := slices.DeleteFunc(slices.Clone(all), func(sample result.Sample) bool {
-		return sample.Partial || sample.Quality.Verdict == result.Invalid
-	})
-	if len(samples) == 0 {
-		return result.Sample{}, false
-	}
-	slices.SortFunc(samples, func(a, b result.Sample) int { return cmp.Compare(a.Seconds, b.Seconds) })
-	return samples[len(samples)/2], true
+	}, *sample)
 }

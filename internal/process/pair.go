@@ -12,27 +12,23 @@ import (
 
 	"gorun/csrc"
 	"gorun/internal/catalog"
-	"gorun/internal/contend"
 	"gorun/internal/cpuset"
 	"gorun/internal/linux"
 	"gorun/internal/result"
 	"gorun/internal/topology"
 )
 
-// PairCPUs are the CPUs of two processes; of an automatic choice A is the lower.
-type PairCPUs = contend.Pair
-
 // AutoPairs returns a pair of each relation that two of the CPUs have, nearest first: the same CPU, two threads of a
 // core, and so on.
-func AutoPairs(m *topology.Machine, cpus cpuset.Set) []PairCPUs {
+func AutoPairs(m *topology.Machine, cpus cpuset.Set) []topology.Pair {
 	ours := cpus.Intersect(m.Online())
 	if ours.Empty() {
 		return nil
 	}
-	pairs := []PairCPUs{{A: ours.First(), B: ours.First(), Relation: topology.SameCPU}}
-	plan, _ := contend.Fit(m, ours, "per-llc", 0, 1) // it has every relation; an error says that there is one CPU alone
-	slices.SortStableFunc(plan.Pairs, func(p, q PairCPUs) int { return int(p.Relation - q.Relation) })
-	for _, p := range plan.Pairs {
+	pairs := []topology.Pair{{A: ours.First(), B: ours.First(), Relation: topology.SameCPU}}
+	nearest := topology.PerLLC.Pairs(m, ours) // they have every relation
+	slices.SortStableFunc(nearest, func(p, q topology.Pair) int { return int(p.Relation - q.Relation) })
+	for _, p := range nearest {
 		if p.Relation != pairs[len(pairs)-1].Relation {
 			pairs = append(pairs, p)
 		}
@@ -42,7 +38,7 @@ func AutoPairs(m *topology.Machine, cpus cpuset.Set) []PairCPUs {
 
 // PairRequest says what two processes do.
 type PairRequest struct {
-	PairCPUs
+	topology.Pair
 	Work       string // of Works
 	Loops      uint64 // of each; where two talk, the round trips
 	ArrayBytes uint64 // of sum

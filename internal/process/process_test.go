@@ -20,6 +20,7 @@ import (
 	"gorun/internal/cpuset"
 	"gorun/internal/hint"
 	"gorun/internal/linux"
+	"gorun/internal/topology"
 )
 
 // The names under which the test binary is a process of these tests.
@@ -217,7 +218,7 @@ func requireAffinity(t *testing.T, m *member, want cpuset.Set) {
 func TestGroupElsewhere(t *testing.T) {
 	ours(t)
 	_, err := MeasurePair(t.Context(), self(asSide), PairRequest{
-		PairCPUs: PairCPUs{A: cpuset.Max, B: cpuset.Max}, Work: "syscall", Loops: 1,
+		Pair: topology.Pair{A: cpuset.Max, B: cpuset.Max}, Work: "syscall", Loops: 1,
 	})
 	require.ErrorContains(t, err, fmt.Sprintf("the process on CPU %d: ", cpuset.Max))
 	assert.NotEmpty(t, hint.Of(err))
@@ -241,7 +242,7 @@ func TestGroupClosesFiles(t *testing.T) {
 		require.NoError(t, err)
 		return len(files)
 	}
-	request := PairRequest{PairCPUs: PairCPUs{A: cpu, B: cpu}, Work: "pingpong-pipe", Loops: 3}
+	request := PairRequest{Pair: topology.Pair{A: cpu, B: cpu}, Work: "pingpong-pipe", Loops: 3}
 	_, err := MeasurePair(t.Context(), self(asSide), request) // opens what Go keeps
 	require.NoError(t, err)
 	before := open()

@@ -34,7 +34,7 @@ func bindTrialsOf(run *result.Run) bindTrials {
 		process, known := s.Values.Number("process")
 		trial, alsoKnown := s.Values.Number("trial")
 		bound, tells := s.Values["bound"].(bool)
-		if !view.Good(s) || !known || !alsoKnown || !tells {
+		if !s.Good() || !known || !alsoKnown || !tells {
 			continue
 		}
 		at := bindPlace{int(process), int(trial), bound}

@@ -28,7 +28,7 @@ func pairings(samples []result.Sample) []pairing {
 	byCPUs := map[[2]int]*pairing{}
 	for i := range samples {
 		p, ok := pairOf(samples[i].Values)
-		if !ok || !view.Good(&samples[i]) {
+		if !ok || !samples[i].Good() {
 			continue
 		}
 		if p.CPUA > p.CPUB {

@@ -47,7 +47,7 @@ func contendedRows(samples []result.Sample) []contended {
 		row, verdict := byRow[k], samples[i].Quality.Verdict
 		row.all = append(row.all, c)
 		row.wrong = row.wrong || verdict == result.Invalid
-		if view.Good(&samples[i]) {
+		if samples[i].Good() {
 			row.good = append(row.good, c)
 			row.suspect = row.suspect || verdict == result.Suspect
 		}

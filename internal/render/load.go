@@ -25,7 +25,7 @@ func burnedCPUs(samples []result.Sample) (cpus []*burned, requested float64) {
 	at := map[int]*burned{}
 	for i := range samples {
 		load := loadOfSample(&samples[i])
-		if !view.Good(&samples[i]) || load == nil {
+		if !samples[i].Good() || load == nil {
 			continue
 		}
 		for _, c := range load.CPUs {

@@ -37,7 +37,7 @@ func probedRows(run *result.Run) []probed {
 	for i := range run.Samples {
 		s := &run.Samples[i]
 		var v result.Numa
-		if !view.Good(s) || s.Slot != nil && s.Control || s.Values.Decode(&v) != nil || v.Accesses == 0 {
+		if !s.Good() || s.Slot != nil && s.Control || s.Values.Decode(&v) != nil || v.Accesses == 0 {
 			continue
 		}
 		if len(run.NumaRows) == 0 {

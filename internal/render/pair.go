@@ -35,7 +35,7 @@ func pairsOf(run *result.Run) []paired {
 	for i := range samples {
 		s, cell := &samples[i], 0
 		if len(run.Cells) > 0 {
-			if view.CellOf(run, s) == nil || s.Control || !view.Good(s) {
+			if view.CellOf(run, s) == nil || s.Control || !s.Good() {
 				continue
 			}
 			cell = s.Cell

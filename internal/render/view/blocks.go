@@ -13,7 +13,7 @@ import (
 func SampleBlocks(run *result.Run, _ Spec, opts term.Options) []string {
 	samples := Summarised(run.Samples)
 	blocks := []string{FiguresBlock(samples)}
-	if shown := typical(samples); shown != nil {
+	if shown := result.Typical(samples); shown != nil {
 		which := ""
 		if len(run.Samples) > 1 {
 			which = fmt.Sprintf(" in sample %d, the median one", shown.Index)

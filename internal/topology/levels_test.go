@@ -1,4 +1,4 @@
-package numa
+package topology
 
 import (
 	"testing"
@@ -6,8 +6,6 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-
-	"gorun/internal/result"
 )
 
 func TestReadCaches(t *testing.T) {
@@ -32,7 +30,7 @@ func TestReadCaches(t *testing.T) {
 	root[dir+"uevent"] = &fstest.MapFile{}
 	caches, err := ReadCaches(root, 3)
 	require.NoError(t, err)
-	assert.Equal(t, []result.Cache{{Level: 1, Bytes: 48 << 10}, {Level: 2, Bytes: 2 << 20}, {Level: 3, Bytes: 260 << 20}}, caches)
+	assert.Equal(t, []Cache{{Level: 1, Bytes: 48 << 10}, {Level: 2, Bytes: 2 << 20}, {Level: 3, Bytes: 260 << 20}}, caches)
 
 	cache("index2", "two", "Unified", "2048K")
 	_, err = ReadCaches(root, 3)

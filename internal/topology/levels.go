@@ -1,4 +1,4 @@
-package numa
+package topology
 
 import (
 	"cmp"
@@ -8,19 +8,24 @@ import (
 	"slices"
 	"strings"
 
-	"gorun/internal/result"
 	"gorun/internal/sysfs"
 )
 
+// Cache is a data cache that a CPU reaches, by its level from 1.
+type Cache struct {
+	Level int
+	Bytes uint64
+}
+
 // ReadCaches returns the data caches that a CPU reaches, the smallest first (Documentation/ABI/testing/
 // sysfs-devices-system-cpu); none where the kernel does not tell.
-func ReadCaches(root fs.FS, cpu int) ([]result.Cache, error) {
+func ReadCaches(root fs.FS, cpu int) ([]Cache, error) {
 	dir := fmt.Sprintf("sys/devices/system/cpu/cpu%d/cache", cpu)
 	entries, err := fs.ReadDir(root, dir)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
-	var caches []result.Cache
+	var caches []Cache
 	for _, entry := range entries {
 		index := dir + "/" + entry.Name() + "/"
 		kind, kindErr := sysfs.ReadString(root, index+"type")
@@ -34,8 +39,8 @@ func ReadCaches(root fs.FS, cpu int) ([]result.Cache, error) {
 		} else if err != nil {
 			return nil, err
 		}
-		caches = append(caches, result.Cache{Level: level, Bytes: bytes})
+		caches = append(caches, Cache{Level: level, Bytes: bytes})
 	}
-	slices.SortFunc(caches, func(a, b result.Cache) int { return cmp.Compare(a.Level, b.Level) })
+	slices.SortFunc(caches, func(a, b Cache) int { return cmp.Compare(a.Level, b.Level) })
 	return caches, err
 }

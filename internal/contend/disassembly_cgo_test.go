@@ -1,4 +1,6 @@
-package csrc_test
+//go:build cgo
+
+package contend
 
 import (
 	"debug/elf"
@@ -14,30 +16,22 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"gorun/csrc"
 )
 
-// beside is how many instructions an operation may have beside those that its row names. They work on registers only.
-var beside = map[string]map[string]int{
-	"amd64": {
-		"op_memset64": 3, "op_memset128": 3, "op_memset256": 3, // the call's arguments
-		"op_xadd":     1, // the 1 anew, where the old value was
-		"op_cmpxchg":  5, // the next value, what to expect then, the count of failures
-		"op_cas_loop": 5, // the next value, the branches, the count of failures
-		"op_syscall":  1, // the call's number
-	},
-	"arm64": { // also what a loop of LL/SC stores, and its branch
-		"op_memset64": 3, "op_memset128": 3, "op_memset256": 3,
-		"op_test_bit":     1, // the test
-		"op_set_bit_llsc": 2,
-		"op_inc_llsc":     2,
-		"op_xadd_llsc":    2,
-		"op_xchg_lse":     1,
-		"op_xchg_llsc":    2,
-		"op_cmpxchg_lse":  5,
-		"op_cmpxchg_llsc": 7,
-		"op_cas_loop_lse": 8, "op_cas_loop_llsc": 8,
-		"op_syscall": 1,
-	},
+// most returns how many instructions an operation may have in addition to those that its row names. They work on
+// registers only.
+func (o Op) most(instruction string) int {
+	switch {
+	case o.Fails:
+		return 8 // the next value, what to expect then, the branches, the count of failures
+	case strings.HasSuffix(instruction, " memset"):
+		return 3 // the call's arguments
+	case strings.Contains(instruction, "/"):
+		return 2 // what a loop of LL/SC stores, and its branch
+	}
+	return 1 // the operand anew, where the old value was; a system call's number; the test of a bit
 }
 
 // registers matches an instruction that works on registers: no memory, no call, no barrier, not the kernel.
@@ -46,7 +40,6 @@ var registers = regexp.MustCompile(`^(mov|lea|add|sub|subs|dec|inc|cmp|tst|test|
 
 // Each loop repeats the instruction that its row names, sixteen times, and does nothing else that takes time.
 func TestDisassembly(t *testing.T) {
-	ops := operations(t)
 	if strings.Contains(os.Getenv("CGO_CFLAGS"), "-fsanitize") {
 		t.Skip("CGO_CFLAGS asks for instrumented code, which is other code")
 	}
@@ -60,13 +53,15 @@ func TestDisassembly(t *testing.T) {
 		}
 	}
 	binary := withSymbols(t)
-	for _, op := range ops {
-		t.Run(op.Symbol, func(t *testing.T) {
-			loop := largestLoop(disassemble(t, objdump, binary, op.Symbol))
+	for _, loop := range csrc.Ops() {
+		t.Run(loop.Symbol, func(t *testing.T) {
+			op := rowOf(t, loop)
+			repeated := op.Instruction(runtime.GOARCH, loop.Variant)
+			loop := largestLoop(disassemble(t, objdump, binary, loop.Symbol))
 			require.NotEmpty(t, loop, "a loop")
 			if op.Name == "idle" {
 				require.Len(t, loop, 2)
-				assert.True(t, does(loop[0], op.Instruction), "%s", loop[0])
+				assert.True(t, does(loop[0], repeated), "%s", loop[0])
 				return
 			}
 			var done []string
@@ -78,18 +73,18 @@ func TestDisassembly(t *testing.T) {
 					others++
 				}
 			}
-			named := regexp.MustCompile(`; |/`).Split(op.Instruction, -1)
+			named := regexp.MustCompile(`; |/`).Split(repeated, -1)
 			require.Len(t, done, 16*len(named), "%q", loop)
 			for i, instruction := range done {
 				assert.True(t, does(instruction, named[i%len(named)]), "%s is not %s", instruction, named[i%len(named)])
 			}
 			const counter = 2 // one less, and the jump
-			assert.LessOrEqual(t, others, 16*beside[runtime.GOARCH][op.Symbol]+counter, "%q", loop)
+			assert.LessOrEqual(t, others, 16*op.most(repeated)+counter, "%q", loop)
 		})
 	}
 }
 
-// does tells whether an instruction is what a row names. A call is through a register, in which the function is.
+// does reports whether an instruction is what a row names. A call is through a register, in which the function is.
 func does(instruction, named string) bool {
 	if call, _, found := strings.Cut(named, " memset"); found {
 		return regexp.MustCompile(`^` + call + ` (r\w+|x\d+)$`).MatchString(instruction)
@@ -113,7 +108,7 @@ func withSymbols(t *testing.T) string {
 	if _, err := file.Symbols(); err == nil {
 		return own
 	}
-	binary := filepath.Join(t.TempDir(), "csrc.test")
+	binary := filepath.Join(t.TempDir(), "contend.test")
 	out, err := exec.Command("go", "test", "-c", "-o", binary, ".").CombinedOutput()
 	require.NoError(t, err, "%s", out)
 	return binary
