@@ -14,7 +14,7 @@ import (
 
 // stages is the way data flows: a package imports only what stands before it.
 var stages = []string{
-	"hint", "catalog", "cpuset", "sysfs", "stats", "result", "topology", "cgroup", "linux", "perf", "placement", "measure", "matrix",
+	"hint", "catalog", "cpuset", "sysfs", "stats", "result", "topology", "cgroup", "linux", "child", "guardian", "perf", "placement", "measure", "matrix",
 	"primes", "contend", "load", "numa", "process", "launch", "render", "report", "metrics",
 }
 
