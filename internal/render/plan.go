@@ -6,6 +6,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 
 	"gorun/internal/result"
 )
@@ -93,11 +94,11 @@ func planCells(plan *result.Plan) string {
 }
 
 // plainWord is a word that no shell changes.
-var plainWord = regexp.MustCompile(`^[A-Za-z0-9_%+,./:=@^-]+$`)
+var plainWord = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z0-9_%+,./:=@^-]+$`) })
 
 // shellWord quotes a word for a POSIX shell, where that is needed.
 func shellWord(word string) string {
-	if plainWord.MatchString(word) {
+	if plainWord().MatchString(word) {
 		return word
 	}
 	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
