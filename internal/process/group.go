@@ -111,9 +111,11 @@ func serve[Q, A any](ctx context.Context, in io.Reader, out io.Writer, prepare f
 			return err
 		}
 		shared = csrc.SharedAt(unsafe.Pointer(unsafe.SliceData(memory))) // mapped until the process ends
-		context.AfterFunc(ctx, shared.Stop)
 		return prepare(request)
-	}, func(request Q) (A, error) { return work(request, shared) })
+	}, func(request Q) (A, error) {
+		defer context.AfterFunc(ctx, shared.Stop)() // no longer than that: at this process's end others may still work
+		return work(request, shared)
+	})
 }
 
 // confine lets this process run on these CPUs only, which is read back.

@@ -33,7 +33,7 @@ const (
 )
 
 func TestMain(m *testing.M) {
-	ctx, _ := signal.NotifyContext(context.Background(), syscall.SIGTERM)
+	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)
 	run := map[string]func() error{
 		asSide:   func() error { return RunPairSide(ctx, os.Stdin, os.Stdout) },
 		asBound:  func() error { return RunBind(ctx, os.Stdin, os.Stdout) },
@@ -51,7 +51,9 @@ func TestMain(m *testing.M) {
 	if run == nil {
 		os.Exit(m.Run())
 	}
-	if err := run(); err != nil {
+	err := run()
+	stop() // as in gorun: the end of one process does not end the others
+	if err != nil {
 		os.Exit(1)
 	}
 }
