@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"gorun/internal/bytesize"
+	"gorun/internal/child"
 	"gorun/internal/hint"
 	"gorun/internal/matrix"
 	"gorun/internal/measure"
@@ -257,9 +258,7 @@ func runBind(ctx context.Context, o *bindOptions) (err error) {
 // bindTrials takes all trials, the samples of each being stored as it ends. Of one that is interrupted, the samples are
 // partial.
 func (s *session) bindTrials(ctx context.Context, o *bindOptions, m machine, spec bindSpec) error {
-	command := process.Command{
-		Path: o.env.self[0], Args: []string{o.env.self[1], bindCommand}, Env: o.env.environ(),
-	}
+	self := s.env.self.In(s.env.environ())
 	request := process.BindRequest{
 		Processes: spec.Processes, CPUs: m.cpus.List(), Checks: spec.Checks, ArrayBytes: spec.ArrayBytes,
 		Passes: spec.Passes,
@@ -275,7 +274,7 @@ func (s *session) bindTrials(ctx context.Context, o *bindOptions, m machine, spe
 	for i, bound := range process.BindOrder(spec.Trials, o.seed) {
 		running.Store(int64(i))
 		request.Trial, request.Bound = i/2, bound
-		samples, err := s.bindTrial(ctx, command, request)
+		samples, err := s.bindTrial(ctx, self, request)
 		if err != nil && ctx.Err() == nil {
 			return err
 		}
@@ -300,9 +299,9 @@ func (s *session) bindTrials(ctx context.Context, o *bindOptions, m machine, spe
 }
 
 // bindTrial takes one trial. What disturbed it is on each of its samples.
-func (s *session) bindTrial(ctx context.Context, c process.Command, r process.BindRequest) ([]result.Sample, error) {
+func (s *session) bindTrial(ctx context.Context, self child.Self, r process.BindRequest) ([]result.Sample, error) {
 	finish := s.watcher.Watch()
-	samples, err := process.MeasureBind(ctx, c, r)
+	samples, err := process.MeasureBind(ctx, self, r)
 	if err != nil {
 		return nil, err
 	}

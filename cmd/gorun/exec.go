@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"slices"
 	"strings"
 	"time"
 
@@ -195,8 +194,7 @@ func (o *execOptions) request() (r launch.Request, err error) {
 		return r, err
 	}
 	r.Command = launch.Command{
-		Self: append(slices.Clone(o.env.self), supervisorCommand), Argv: o.argv, Env: o.env.environ(), Timeout: o.timeout,
-		Keep: keptOutput,
+		Self: o.env.self.In(o.env.environ()), Argv: o.argv, Timeout: o.timeout, Keep: keptOutput,
 	}
 	if o.metric != "" {
 		metric, err := launch.ParseMetric(o.metric)
@@ -265,7 +263,7 @@ func runExec(ctx context.Context, o *execOptions) error {
 		}
 		return render.Plan(o.env.stdout, plan, o.output.format)
 	case !o.stat && o.timeout == 0 && o.metric == "" && o.output.out == "" && !o.flags.Changed("format"):
-		return launch.Exec(r.Setting, r.Argv, r.Env)
+		return launch.Exec(r.Setting, r.Argv, r.Self.Env)
 	}
 	return o.watch(ctx, r)
 }

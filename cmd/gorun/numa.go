@@ -348,7 +348,7 @@ func runNuma(ctx context.Context, o *numaOptions) (err error) {
 	if run.Host, err = measure.ReadHost(o.env.root, m.Machine, o.env.environ()); err != nil {
 		return err
 	}
-	if run.Tool.SHA256, err = hashFile(o.env.self[0]); err != nil {
+	if run.Tool.SHA256, err = hashFile(o.env.self.Path); err != nil {
 		return err
 	}
 	if s.watcher, err = measure.OpenOutside(o.env.root, m.cpus); err != nil {

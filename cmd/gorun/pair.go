@@ -12,6 +12,7 @@ import (
 
 	"gorun/internal/bytesize"
 	"gorun/internal/catalog"
+	"gorun/internal/child"
 	"gorun/internal/hint"
 	"gorun/internal/matrix"
 	"gorun/internal/measure"
@@ -318,7 +319,7 @@ func runPair(ctx context.Context, o *pairOptions) (err error) {
 	if s.run.Host, err = measure.ReadHost(o.env.root, m.Machine, o.env.environ()); err != nil {
 		return err
 	}
-	if s.run.Tool.SHA256, err = hashFile(o.env.self[0]); err != nil {
+	if s.run.Tool.SHA256, err = hashFile(o.env.self.Path); err != nil {
 		return err
 	}
 	if s.watcher, err = measure.OpenOutside(o.env.root, m.cpus); err != nil {
@@ -336,13 +337,11 @@ func runPair(ctx context.Context, o *pairOptions) (err error) {
 	if err := s.start(o.output, o.metrics, s.tally.worked, info); err != nil {
 		return err
 	}
-	command := process.Command{
-		Path: o.env.self[0], Args: []string{o.env.self[1], pairCommand}, Env: measure.Environment(o.env.environ()),
-	}
+	self := o.env.self.In(measure.Environment(o.env.environ()))
 	if board == nil {
-		err = o.measureOne(ctx, s, command, p.requests[0])
+		err = o.measureOne(ctx, s, self, p.requests[0])
 	} else {
-		err = o.measureAll(ctx, s, board, command, p.requests)
+		err = o.measureAll(ctx, s, board, self, p.requests)
 	}
 	if err != nil {
 		return err
@@ -351,16 +350,16 @@ func runPair(ctx context.Context, o *pairOptions) (err error) {
 }
 
 // measureOne takes the samples of one pair.
-func (o *pairOptions) measureOne(ctx context.Context, s *session, c process.Command, r process.PairRequest) error {
+func (o *pairOptions) measureOne(ctx context.Context, s *session, self child.Self, r process.PairRequest) error {
 	now := fmt.Sprintf("CPUs %d and %d", r.A, r.B)
 	progress := term.Progress{What: "pair", Now: func() string { return now }}
 	return s.measure(ctx, o.sampling, 0, o.output.quiet, progress, func(ctx context.Context) (result.Sample, error) {
-		return process.MeasurePair(ctx, c, r)
+		return process.MeasurePair(ctx, self, r)
 	})
 }
 
 // measureAll has the pairs take turns until they are judged.
-func (o *pairOptions) measureAll(ctx context.Context, s *session, board *matrix.Board, c process.Command,
+func (o *pairOptions) measureAll(ctx context.Context, s *session, board *matrix.Board, self child.Self,
 	requests []process.PairRequest,
 ) error {
 	s.tally.plan(result.Course{
@@ -368,7 +367,7 @@ func (o *pairOptions) measureAll(ctx context.Context, s *session, board *matrix.
 	}, 0)
 	take := func(ctx context.Context, cell int) (result.Sample, error) {
 		finish := s.watcher.Watch()
-		sample, err := process.MeasurePair(ctx, c, requests[cell])
+		sample, err := process.MeasurePair(ctx, self, requests[cell])
 		if err == nil {
 			finish(&sample)
 		}

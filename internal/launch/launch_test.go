@@ -20,6 +20,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"gorun/internal/child"
 	"gorun/internal/cpuset"
 	"gorun/internal/hint"
 	"gorun/internal/linux"
@@ -29,7 +30,7 @@ import (
 
 // What the test binary is as a process of these tests; a command follows.
 const (
-	asSupervisor = "launch-supervise"
+	asSupervisor = SupervisorCommand
 	asRunner     = "launch-run"     // Run with everything passed on; it ends as the command does
 	asMeasurer   = "launch-measure" // the same, in a process group of its own
 	asCommand    = "launch-exec"    // Exec
@@ -41,7 +42,7 @@ const (
 const mebibyte = 1 << 20
 
 func TestMain(m *testing.M) {
-	if len(os.Args) < 2 || !strings.HasPrefix(os.Args[1], "launch-") {
+	if len(os.Args) < 2 || os.Args[1] != asSupervisor && !strings.HasPrefix(os.Args[1], "launch-") {
 		os.Setenv("GORACE", "atexit_sleep_ms=0") // or each process of a -race build stays for a second
 		os.Setenv("PATH", "/usr/bin:/bin")       // all of which every user may read
 		os.Exit(m.Run())
@@ -97,7 +98,7 @@ func tellPlaced() error {
 
 func command(argv ...string) Command {
 	return Command{
-		Self: []string{"/proc/self/exe", "gorun", asSupervisor}, Argv: argv, Env: os.Environ(), Keep: 2 * mebibyte,
+		Self: child.Self{Path: "/proc/self/exe", Argv: []string{"gorun"}, Env: os.Environ()}, Argv: argv, Keep: 2 * mebibyte,
 	}
 }
 
@@ -508,7 +509,7 @@ func TestSuperviseOfNoUse(t *testing.T) {
 	}
 	_, err := run(t, command(), Setting{})
 	assert.ErrorContains(t, err, "no command")
-	_, err = Run(t.Context(), Command{Self: []string{"/none", "gorun"}, Argv: []string{"true"}}, Setting{})
+	_, err = Run(t.Context(), Command{Self: child.Self{Path: "/none", Argv: []string{"gorun"}}, Argv: []string{"true"}}, Setting{})
 	assert.ErrorContains(t, err, "start /none")
 }
 

@@ -6,7 +6,6 @@
 package load
 
 import (
-	"encoding/json"
 	"fmt"
 	"math/rand/v2"
 	"time"
@@ -50,14 +49,6 @@ func PerCPU(cpus cpuset.Set, percent float64, nice int, seed uint64) []Options {
 		burners = append(burners, Options{CPU: cpu, Percent: percent, Period: Period, Phase: phase, Nice: nice})
 	}
 	return burners
-}
-
-// Parse reads the JSON of a burner's options.
-func Parse(text string) (o Options, err error) {
-	if err := json.Unmarshal([]byte(text), &o); err != nil {
-		return Options{}, fmt.Errorf("options of a burner: %w", err)
-	}
-	return o, o.check()
 }
 
 func (o Options) check() error {

@@ -25,9 +25,9 @@ func TestMeasurePair(t *testing.T) {
 					Pair: topology.Pair{A: cpus.First(), B: cpu, Relation: topology.SameLLC},
 					Work: work.Name, Loops: loops, ArrayBytes: 999,
 				}
-				s, err := r.measure(t.Context(), self(asSide), func(members []*member) error {
-					requireAffinity(t, members[0], cpuset.Of(cpus.First()))
-					requireAffinity(t, members[1], cpuset.Of(cpu))
+				s, err := r.measure(t.Context(), self(asSide), func(pids []int) error {
+					requireAffinity(t, pids[0], cpuset.Of(cpus.First()))
+					requireAffinity(t, pids[1], cpuset.Of(cpu))
 					return nil
 				})
 				require.NoError(t, err)
@@ -78,7 +78,7 @@ func TestMeasurePairCutShort(t *testing.T) {
 			r := PairRequest{
 				Pair: topology.Pair{A: cpus.First(), B: cpus.Last()}, Work: work.Name, Loops: 1 << 50, ArrayBytes: 8,
 			}
-			s, err := r.measure(ctx, self(asSide), func([]*member) error {
+			s, err := r.measure(ctx, self(asSide), func([]int) error {
 				cancel()
 				return nil
 			})

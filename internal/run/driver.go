@@ -118,7 +118,7 @@ func (d *driver) settle() (watcher *measure.Watcher, err error) {
 		return nil, err
 	}
 	if run.Matrix != nil {
-		if run.Tool.SHA256, err = hashFile(d.env.Self[0]); err != nil {
+		if run.Tool.SHA256, err = hashFile(d.env.Self.Path); err != nil {
 			return nil, err
 		}
 	}
