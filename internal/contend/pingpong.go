@@ -102,6 +102,6 @@ func (r *Runner) PingPong(ctx context.Context, p Pair, method string, length tim
 	if v.Batches == 0 && !s.Partial {
 		s.Doubts = []result.Doubt{{Verdict: result.Invalid, Reason: "no batch was completed: other programs use these CPUs"}}
 	}
-	s.Values, err = result.ValuesOf(v)
-	return s, err
+	s.Values = result.FiguresOf(&v)
+	return s, nil
 }

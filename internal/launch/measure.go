@@ -55,8 +55,8 @@ func (r Request) Measure(ctx context.Context, m *topology.Machine) (result.Sampl
 			s.Doubts = append(s.Doubts, result.Doubt{Verdict: result.Invalid, Reason: err.Error()})
 		}
 	}
-	s.Values, err = result.ValuesOf(v)
-	return s, o, err
+	s.Values = result.FiguresOf(&v)
+	return s, o, nil
 }
 
 // String writes the setting in the words of the flags: "cpus 0-3, nice 5"; "none" where there is nothing to set.

@@ -96,18 +96,10 @@ var pairBench = bench{
 	units: []benchUnit{
 		{"ns/op", "lower", value("ns_per_loop")},
 		{"calls/s", "higher", value("calls_per_second")},
-		{"p50-ns", "lower", roundTrip("p50_ns")},
-		{"p99-ns", "lower", roundTrip("p99_ns")},
-		{"p99.9-ns", "lower", roundTrip("p99_9_ns")},
+		{"p50-ns", "lower", value("round_trip_p50_ns")},
+		{"p99-ns", "lower", value("round_trip_p99_ns")},
+		{"p99.9-ns", "lower", value("round_trip_p99_9_ns")},
 	},
-}
-
-// roundTrip gets a percentile of the round trips of a pair.
-func roundTrip(name string) func(s *result.Sample) (float64, bool) {
-	return func(s *result.Sample) (float64, bool) {
-		trips, _ := s.Values["round_trip"].(map[string]any)
-		return result.Values(trips).Number(name)
-	}
 }
 
 var loadBench = bench{
@@ -245,9 +237,8 @@ func benchName(run *result.Run, b bench, options spec, s *result.Sample) benchfm
 	for _, key := range options.names(benchNames...) {
 		part(key, options.text(key))
 	}
-	values := flat(s.Values)
 	for _, name := range b.names {
-		text := valueText(values[name.value])
+		text := valueText(s, name.value)
 		if word := b.words[name.value]; word != "" && text == "-1" {
 			text = word
 		}
@@ -266,19 +257,6 @@ func benchName(run *result.Run, b bench, options spec, s *result.Sample) benchfm
 	}
 	name.WriteString("-" + strconv.Itoa(max(1, run.Host.GOMAXPROCS)))
 	return benchfmt.Name(name.String())
-}
-
-// valueText shows a value in a name; a number is not rounded.
-func valueText(value any) string {
-	switch value := value.(type) {
-	case string:
-		return value
-	case float64:
-		return exact(value)
-	case bool:
-		return strconv.FormatBool(value)
-	}
-	return ""
 }
 
 // benchWord makes a text safe inside a benchmark name, where white space and "/" separate.

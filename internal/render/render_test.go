@@ -213,7 +213,7 @@ func TestSpec(t *testing.T) {
 	assert.Equal(t, "18446744073709551615", options.text("limit"), "not rounded to a float64")
 	assert.Equal(t, []string{"limit", "kernel", "nice"}, options.names("limit", "kernel"))
 
-	options, err = specRun(&result.Run{Samples: []result.Sample{{Values: result.Values{"kernel": "avx2"}}}})
+	options, err = specRun(&result.Run{Samples: []result.Sample{{Values: read(map[string]any{"kernel": "avx2"})}}})
 	require.NoError(t, err, "a run without options")
 	assert.Equal(t, "avx2", options.text("kernel"))
 
@@ -225,7 +225,7 @@ func TestSpec(t *testing.T) {
 
 func TestJSON(t *testing.T) {
 	run := plainRun()
-	run.Findings, run.Samples[0].Quality.Reasons, run.Samples[0].Values = nil, nil, nil
+	run.Findings, run.Samples[0].Quality.Reasons, run.Samples[0].Values = nil, nil, result.Figures{}
 	run.Warnings[0].Message = "a < b && c > d"
 	out := write(t, JSON, run, Options{})
 	assert.Contains(t, out, `"a < b && c > d"`)
@@ -234,7 +234,6 @@ func TestJSON(t *testing.T) {
 	assert.Contains(t, out, `"values": {}`)
 	assert.Equal(t, out, write(t, JSON, run, Options{Terminal: true, Colour: true}), "the same everywhere")
 	assert.Nil(t, run.Findings, "the run is not changed")
-	assert.Nil(t, run.Samples[0].Values)
 	assert.Nil(t, run.Samples[0].Quality.Reasons)
 
 	run.Samples[0].Seconds = math.NaN()
@@ -249,7 +248,7 @@ func TestCSVReadsBackExactly(t *testing.T) {
 		figure := rapid.Float64().Draw(t, "figure")
 		note := rapid.StringMatching(`[ -~é]*`).Draw(t, "note")
 		mhz := rapid.Float64().Draw(t, "MHz")
-		s.Values = result.Values{"figure": figure, "note": note, "mhz": "not the signal"}
+		s.Values = read(map[string]any{"figure": figure, "note": note, "mhz": "not the signal"})
 		s.Quality.Signals = result.Signals{MHz: &mhz}
 
 		rows, err := csv.NewReader(strings.NewReader(write(t, CSV, run, Options{}))).ReadAll()

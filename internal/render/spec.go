@@ -40,7 +40,7 @@ func specRun(run *result.Run) (spec, error) {
 		return nil, err
 	}
 	for i := range run.Samples {
-		if kernel, ok := run.Samples[i].Values["kernel"].(string); ok {
+		if kernel, ok := run.Samples[i].Values.Text("kernel"); ok {
 			out["kernel"] = kernel
 			break
 		}
