@@ -326,9 +326,12 @@ func runContend(ctx context.Context, o *contendOptions) (err error) {
 }
 
 // rowOf is the row that a sample is of.
-func rowOf(s result.Sample) float64 {
-	row, _ := s.Values.Number("row")
-	return row
+func rowOf(s result.Sample) int {
+	v, ok := result.Typed[result.Contend](&s)
+	if !ok {
+		return 0
+	}
+	return v.Row
 }
 
 // rounds gives the rows one after another: first those of the warm-ups and of the first round in their order, then each

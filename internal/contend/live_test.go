@@ -70,8 +70,9 @@ func take(t *testing.T, r *Runner, row result.ContendRow, timing Timing) (s resu
 		return s, v, false
 	}
 	require.NoError(t, err)
-	require.NoError(t, s.Values.Decode(&v))
-	return s, v, true
+	figures, ok := result.Typed[result.Contend](&s)
+	require.True(t, ok)
+	return s, *figures, true
 }
 
 func TestMeasureByCount(t *testing.T) {
@@ -200,8 +201,8 @@ func TestPingPong(t *testing.T) {
 				t.Skip(err)
 			}
 			require.NoError(t, err)
-			var v result.Pair
-			require.NoError(t, s.Values.Decode(&v))
+			v, ok := result.Typed[result.Pair](&s)
+			require.True(t, ok)
 			assert.True(t, s.Placement.Verified, "%v", s.Placement.Mismatches)
 			assert.Positive(t, v.NS)
 			assert.InDelta(t, 2*v.NS, v.RoundTripNS, 1e-9)

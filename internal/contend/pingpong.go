@@ -103,6 +103,6 @@ func (r *Runner) PingPong(ctx context.Context, p topology.Pair, method string, l
 	if v.Batches == 0 && !s.Partial {
 		s.Doubts = []result.Doubt{{Verdict: result.Invalid, Reason: "no batch was completed: other programs use these CPUs"}}
 	}
-	s.Values, err = result.ValuesOf(v)
-	return s, err
+	s.Values = result.FiguresOf(&v)
+	return s, nil
 }

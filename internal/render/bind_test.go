@@ -81,7 +81,7 @@ func bindSample(index, process, trial int, bound bool) result.Sample {
 	case (process+trial)%6 == 0:
 		v.Deviations, v.MovedTo = 1, map[string]uint64{"1": 1}
 	}
-	s.Values, _ = result.ValuesOf(v)
+	s.Values = result.FiguresOf(&v)
 	return s
 }
 
@@ -99,7 +99,7 @@ func invalidBind() *result.Run {
 	s.Quality = result.Quality{
 		Verdict: result.Invalid, Reasons: []string{"the placement is not what was asked: " + s.Placement.Mismatches[0]},
 	}
-	s.Values["deviations"], s.Values["moved_to"] = 7.0, map[string]any{"0": 7.0}
+	change(s, map[string]any{"deviations": 7, "moved_to": map[string]int{"0": 7}})
 	v := stats.InvalidVerdict(s.Quality.Reasons[0])
 	run.Cells[1].Verdict, run.Cells[1].Words = &v, v.String()
 	return run

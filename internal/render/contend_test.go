@@ -64,7 +64,7 @@ func rowSample(index int, row result.ContendRow, ns, stdev float64, change func(
 	}
 	s := plainSample(index, 0.104)
 	s.Workers, s.CPUs = nil, nil
-	s.Values, _ = result.ValuesOf(c)
+	s.Values = result.FiguresOf(&c)
 	s.Placement = result.Placement{
 		Requested: fmt.Sprintf("a thread pinned to each of CPUs %s, memory on node 0", row.CPUList), Verified: true,
 		Checked: 2 * row.CPUs,
@@ -132,7 +132,7 @@ func wideContendRun() *result.Run {
 			}
 		}
 	}
-	run.Samples[8].Values["cpu_list"] = "0-99:1/2,101,103,105,107,110-190,200-220,230-253"
+	change(&run.Samples[8], map[string]any{"cpu_list": "0-99:1/2,101,103,105,107,110-190,200-220,230-253"})
 	return run
 }
 
@@ -166,7 +166,7 @@ func partialContendRun() *result.Run {
 	run.Partial = true
 	rows := increase("xadd", "lock xadd", 2, 4)
 	cut := plainSample(1, 0.01)
-	cut.Partial, cut.Values, cut.CPUs, cut.Workers = true, nil, nil, nil
+	cut.Partial, cut.Values, cut.CPUs, cut.Workers = true, result.Figures{}, nil, nil
 	cut.Placement = rowSample(1, rows[1], 1, 0, nil).Placement
 	cut.Quality = result.Quality{Verdict: result.Suspect, Reasons: []string{"cut short"}}
 	run.Samples = []result.Sample{rowSample(0, rows[0], 6.5, 0, nil), cut}
@@ -272,11 +272,11 @@ func TestContendedRows(t *testing.T) {
 	}
 	assert.Empty(t, contendedRows([]result.Sample{
 		{},
-		{Values: result.Values{"cpus": "many"}},
-		{Values: result.Values{"cpus": -1.0}},
+		{Values: read(map[string]any{"cpus": "many"})},
+		{Values: read(map[string]any{"cpus": -1.0})},
 	}))
 
-	run.Samples[1].Values["operations"] = 0.0
+	change(&run.Samples[1], map[string]any{"operations": 0})
 	assert.Len(t, contendedRows(run.Samples)[1].samples, 3)
 	d, ok := contendedRows(run.Samples)[1].spread(nsPerOp)
 	require.True(t, ok)

@@ -80,7 +80,7 @@ func figureText(f chart.Figure) string {
 func TestDrawings(t *testing.T) {
 	applied := map[string][]string{}
 	for name, run := range fixtures() {
-		back := journalled(t, run)
+		back, untouched := journalled(t, run), journalled(t, run)
 		soiled := soiled(t, run)
 		soiled.Experiment = run.Experiment
 		for _, draw := range drawings {
@@ -101,7 +101,9 @@ func TestDrawings(t *testing.T) {
 			golden(t, "figures/"+name+"."+of+".svg", f.SVG)
 			golden(t, "figures/"+name+"."+of+".txt", figureText(f))
 		}
-		assert.Equal(t, back, journalled(t, run), "%s is as it was", name)
+		for _, drawn := range []*result.Run{run, back} {
+			assert.Equal(t, untouched, journalled(t, drawn), "%s is as it was", name)
+		}
 	}
 	assert.Len(t, applied, len(drawings), "there is a fixture of each: %v", applied)
 }

@@ -41,14 +41,11 @@ func indented(w io.Writer, value any) error {
 	return nil
 }
 
-// withLists copies the samples, and gives each the empty values and reasons that a reader may rely on.
+// withLists copies the samples, and gives each the list of reasons that a reader may rely on.
 func withLists(samples []result.Sample) []result.Sample {
 	out := slices.Clone(orEmpty(samples))
 	for i := range out {
 		out[i].Quality.Reasons = orEmpty(out[i].Quality.Reasons)
-		if out[i].Values == nil {
-			out[i].Values = result.Values{}
-		}
 	}
 	return out
 }

@@ -114,6 +114,18 @@ func written(t testing.TB, inputs ...Input) string {
 	return page.String()
 }
 
+// read returns figures as a journal has them.
+func read(values map[string]any) (figures result.Figures) {
+	text, err := json.Marshal(values)
+	if err == nil {
+		err = json.Unmarshal(text, &figures)
+	}
+	if err != nil {
+		panic(err)
+	}
+	return figures
+}
+
 // body is a page without its style and its script, which would be the whole of a golden file's changes.
 func body(page string) string {
 	parts := regexp.MustCompile(`(?s)<(style|script)>.*?</(style|script)>|content="default-src[^"]*"`)
@@ -124,10 +136,10 @@ func TestGolden(t *testing.T) {
 	contend := made("contend")
 	for i := range 4 {
 		s := sampleOf(i, 0.1)
-		s.Values = result.Values{
+		s.Values = read(map[string]any{
 			"row": i / 2, "op": "xadd", "cpus": 1 + i/2, "cpu_list": []string{"0", "0-1"}[i/2],
 			"ns_per_op": 5.25 + 30*float64(i/2),
-		}
+		})
 		contend.Samples = append(contend.Samples, s)
 	}
 	contend.Samples[3].Quality.Verdict = result.Suspect
@@ -225,10 +237,10 @@ func TestSize(t *testing.T) {
 		for b := range a {
 			s := sampleOf(len(c2c.Samples), 0.02)
 			relation := []string{"same-core", "same-llc", "same-node", "cross-node"}[(a^b)%4]
-			s.Values = result.Values{
+			s.Values = read(map[string]any{
 				"cpu_a": b, "cpu_b": a, "node_a": b / 128, "node_b": a / 128, "relation": relation, "method": "cas",
 				"ns": 50 + float64(a*b%97) + 0.123456789, "round_trip_ns": 100 + float64(a*b%97),
-			}
+			})
 			c2c.Samples = append(c2c.Samples, s)
 		}
 	}

@@ -79,7 +79,7 @@ type Sample struct {
 	UserSeconds   float64        `json:"user_seconds"`           // of the process, all threads
 	SystemSeconds float64        `json:"system_seconds"`         // of the process, all threads
 	LoadSeconds   float64        `json:"load_seconds,omitempty"` // CPU time of a load that was asked for beside the experiment
-	Values        Values         `json:"values"`
+	Values        Figures        `json:"values"`
 	Answer        *Answer        `json:"answer,omitempty"`
 	Workers       *Workers       `json:"workers,omitempty"`
 	WorkersDetail []WorkerDetail `json:"workers_detail,omitempty"`
@@ -92,24 +92,6 @@ type Sample struct {
 
 // CPUSeconds is the CPU time that the process used: user and system, all threads.
 func (s Sample) CPUSeconds() float64 { return s.UserSeconds + s.SystemSeconds }
-
-// Values are an experiment's own figures by name, with the unit in the name where it is not a count.
-type Values map[string]any
-
-// Number returns a figure as a float64; false when it is absent or not a number.
-func (v Values) Number(name string) (float64, bool) {
-	switch n := v[name].(type) {
-	case float64:
-		return n, true
-	case int:
-		return float64(n), true
-	case int64:
-		return float64(n), true
-	case uint64:
-		return float64(n), true
-	}
-	return 0, false
-}
 
 // Workers summarises the workers of one sample.
 type Workers struct {
