@@ -498,12 +498,12 @@ func timeNote(rows []contended) string {
 
 // contendPlan lists the rows that would run.
 func contendPlan(plan *result.Plan, options spec) string {
-	if len(plan.Rows) == 0 {
+	if len(plan.ContendRows) == 0 {
 		return ""
 	}
-	title, lines := listing(plan.Rows, contendNodes(options), fullListing)
+	title, lines := listing(plan.ContendRows, contendNodes(options), fullListing)
 	if text.StringWidth(title)+2 > defaultWidth {
-		title, lines = listing(plan.Rows, nil, listListing)
+		title, lines = listing(plan.ContendRows, nil, listListing)
 	}
 	cells := make([][]string, len(lines))
 	for i, line := range lines {
