@@ -41,9 +41,11 @@ func Read(path string) (Input, error) {
 	}
 	in.Run, in.Ended = recording.Run, recording.Ended
 	if recording.Torn {
+		torn := recording.Lines + 1
 		in.Run.Warnings = append(in.Run.Warnings, result.Warning{
-			Code: "torn-line", Message: fmt.Sprintf("line %d of the journal, its last, is not whole, and is left out", recording.Lines+1),
-			Hint: "a sample was being written, or the run was killed meanwhile",
+			Code:    "torn-line",
+			Message: fmt.Sprintf("line %d of the journal, its last, is not whole, and is left out", torn),
+			Hint:    "a sample was being written, or the run was killed meanwhile",
 		})
 	}
 	judge(in.Run, recording.Footer)

@@ -90,10 +90,12 @@ func (r *Run) Rank() []int {
 // Order says how the samples follow each other. All rounds can be had again from the run's seed; the samples tell their
 // places.
 type Order struct {
-	Design     string  `json:"design,omitempty"` // Pairs or Rows; none: randomised complete blocks
-	Method     string  `json:"method"`           // in words
-	BlockCells int     `json:"block_cells"`      // most cells that share one sample of the baseline
-	First      [][]int `json:"first"`            // the first round, block by block; the number of cells stands for the control
+	Design     string `json:"design,omitempty"` // Pairs or Rows; none: randomised complete blocks
+	Method     string `json:"method"`           // in words
+	BlockCells int    `json:"block_cells"`      // most cells that share one sample of the baseline
+	// First round, block by block; the number of cells stands for the control. None where all samples of a cell are
+	// taken before those of the next.
+	First [][]int `json:"first,omitempty"`
 }
 
 // The designs beside randomised complete blocks.
