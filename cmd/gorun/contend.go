@@ -251,7 +251,7 @@ func distinct(words []string) string {
 func (o *contendOptions) dryRun(m machine, p contendPlan) *result.Plan {
 	return &result.Plan{
 		Schema: result.Schema, Tool: tool(), Experiment: "contend", Spec: p.spec, CPUs: m.cpus.String(),
-		Placement: "a thread pinned to each CPU of the row", Threads: len(p.nodes), Rows: p.rows,
+		Placement: "a thread pinned to each CPU of the row", Threads: len(p.nodes), ContendRows: p.rows,
 	}
 }
 

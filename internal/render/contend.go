@@ -488,12 +488,12 @@ func timeNote(rows []contended) string {
 
 // contendPlan lists the rows that would run.
 func contendPlan(plan *result.Plan, options view.Spec) string {
-	if len(plan.Rows) == 0 {
+	if len(plan.ContendRows) == 0 {
 		return ""
 	}
-	title, lines := listing(plan.Rows, contendNodes(options), fullListing)
+	title, lines := listing(plan.ContendRows, contendNodes(options), fullListing)
 	if term.Width(title)+2 > term.DefaultWidth {
-		title, lines = listing(plan.Rows, nil, listListing)
+		title, lines = listing(plan.ContendRows, nil, listListing)
 	}
 	cells := make([][]string, len(lines))
 	for i, line := range lines {

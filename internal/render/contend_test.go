@@ -189,7 +189,7 @@ func TestContendPlan(t *testing.T) {
 			Op: "cmpxchg", Load: "cpu-increase", Mode: "time", Time: 0.1, DistBytes: "0", Nodes: "0,2", MemNode: "0",
 			CPUs: "0-7",
 		},
-		Rows: increase("cmpxchg", "lock cmpxchg", 2, 4),
+		ContendRows: increase("cmpxchg", "lock cmpxchg", 2, 4),
 	}
 	var out strings.Builder
 	require.NoError(t, Plan(&out, plan, "table"))
@@ -217,7 +217,7 @@ func TestContendPlan(t *testing.T) {
 `, out.String())
 
 	out.Reset()
-	plan.Rows = increase("xadd", "lock xadd", 8, 32)[254:]
+	plan.ContendRows = increase("xadd", "lock xadd", 8, 32)[254:]
 	require.NoError(t, Plan(&out, plan, "table"))
 	assert.Contains(t, out.String(), "\n  CPUs list  operation\n  255  0-254 xadd\n  256  0-255 xadd\n")
 }

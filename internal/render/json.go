@@ -52,7 +52,7 @@ func withLists(samples []result.Sample) []result.Sample {
 
 // withRound copies an order, and gives it the lists that a reader may rely on.
 func withRound(order result.Order) result.Order {
-	order.First = slices.Clone(orEmpty(order.First))
+	order.First = slices.Clone(order.First)
 	for i := range order.First {
 		order.First[i] = orEmpty(order.First[i])
 	}

@@ -1,10 +1,11 @@
-// Package result holds what a run found, as plain values: the versioned schema "gorun/v1" that every experiment fills,
+// Package result holds what a run found, as plain values: the versioned schema "gorun/v2" that every experiment fills,
 // every renderer shows and every journal stores. Times are in seconds, memory in bytes. A figure that could not be had
 // is absent (a nil pointer, a missing key); it is never a zero.
 package result
 
-// Schema names the version of the JSON layout. It changes only when a reader of the old one would be misled.
-const Schema = "gorun/v1"
+// Schema names the version of the JSON layout. It changes only when a reader of the old one would be misled: a new key
+// does not change it.
+const Schema = "gorun/v2"
 
 // Run is one invocation of an experiment: what was asked, where, and every sample that was taken.
 type Run struct {
@@ -17,9 +18,9 @@ type Run struct {
 	Command    []string  `json:"command,omitempty"` // line that began the run, without the program
 	Started    string    `json:"started"`           // RFC 3339, UTC
 	Matrix     *Matrix   `json:"matrix,omitempty"`
-	Cells      []Cell    `json:"cells,omitempty"`  // of a matrix
-	Caches     []Cache   `json:"caches,omitempty"` // of the run's first CPU, for numa: the smallest first
-	NumaRows   []NumaRow `json:"rows,omitempty"`   // of numa, those that cannot be measured too; a cell's flag "row" is its number here
+	Cells      []Cell    `json:"cells,omitempty"`     // of a matrix
+	Caches     []Cache   `json:"caches,omitempty"`    // of the run's first CPU, for numa: the smallest first
+	NumaRows   []NumaRow `json:"numa_rows,omitempty"` // of numa, those that cannot be measured too; a cell's flag "row" is its number here
 	Samples    []Sample  `json:"samples"`
 	Warmups    []Sample  `json:"warmups,omitempty"` // taken first and not summarised
 	Summary    *Summary  `json:"summary,omitempty"`
