@@ -64,15 +64,6 @@ func compared(t *testing.T, c *result.Comparison, format string, opts Options) s
 	return out.String()
 }
 
-func TestComparisonGolden(t *testing.T) {
-	for name, c := range comparisons() {
-		golden(t, name+".table", compared(t, c, "table", Options{}))
-		golden(t, name+".120.table", compared(t, c, "table", Options{Width: 120}))
-		golden(t, name+".terminal", compared(t, c, "table", Options{Terminal: true, Colour: true, Width: 100}))
-		golden(t, name+".json", compared(t, c, "json", Options{}))
-	}
-}
-
 func TestComparisonFitsItsWidth(t *testing.T) {
 	long := comparison()
 	long.A.File, long.Cells[0].A = "/"+strings.Repeat("journal", 30), strings.Repeat("pin-cpus=0,", 30)
