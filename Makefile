@@ -67,7 +67,7 @@ lint: ## go vet, staticcheck, depguard, gofumpt, shellcheck; other systems compi
 	$(GO) run $(STATICCHECK) ./...
 	$(GO) run $(DEPGUARD) ./...
 	@files=$$($(GO) run $(GOFUMPT) -l .); if [ -n "$$files" ]; then echo "not gofumpt-ed:"; echo "$$files"; exit 1; fi
-	@if command -v shellcheck >/dev/null; then shellcheck .ci/run testdata/vm/run; \
+	@if command -v shellcheck >/dev/null; then shellcheck .ci/run testdata/vm/run testdata/runs/record; \
 	else echo "shellcheck is not installed (Debian: apt-get install shellcheck)"; exit 1; fi
 
 .PHONY: lint-c
@@ -129,6 +129,12 @@ bench-pair: ## two processes on one CPU beside two CPUs, and their system calls 
 vm: ## boot real kernels with many CPUs and nodes in QEMU, and run the tests there (MACHINE=epyc8 CMD='gorun numa': run that)
 	testdata/vm/run setup
 	$(if $(MACHINE),testdata/vm/run boot $(MACHINE) -- sh -c '$(CMD)',testdata/vm/run test)
+
+.PHONY: record
+record: ## record the runs of testdata/runs anew in QEMU (RUNS: some of them), and what is shown of each (10 min)
+	testdata/vm/run setup
+	testdata/runs/record $(RUNS)
+	$(GO) test ./internal/report -run '^TestViews$$' -update
 
 .PHONY: capture
 capture: ## capture the QEMU machines anew into testdata/hosts

@@ -144,21 +144,15 @@ func assertXML(t require.TestingT, page string) {
 	require.Equal(t, 1, roots)
 }
 
-func TestC2CGolden(t *testing.T) {
-	run := c2cRun(16)
-	golden(t, "c2c-16.table", write(t, Table, run, term.Options{}))
-	golden(t, "c2c-16.terminal", write(t, Table, run, term.Options{Terminal: true, Colour: true, Width: 100}))
-	golden(t, "figures/c2c-16.CoreToCoreMap.svg", c2cSVG(t, run))
-	golden(t, "figures/c2c-partial.CoreToCoreMap.svg", c2cSVG(t, partialC2CRun()))
-
+// The map of a large machine is drawn as that of a small one.
+func TestC2CLarge(t *testing.T) {
 	large := allPairs(256) // a journal of these takes seconds to make
 	coloured := term.Options{Terminal: true, Colour: true}
 	plain := chart.HeatText(c2cHeat(large), term.Options{}) + relationsBlock(large, term.Options{})
-	golden(t, "c2c-256.table", plain)
 	assert.Equal(t, plain, text.StripEscape(chart.HeatText(c2cHeat(large), coloured)+relationsBlock(large, coloured)))
 	f, ok := c2cFigure(large, "256 CPUs")
 	require.True(t, ok)
-	golden(t, "figures/c2c-256.CoreToCoreMap.svg", f.SVG)
+	assertFigure(t, f)
 }
 
 // From two CPUs to more than any machine has, the map fits, and says what a cell is.

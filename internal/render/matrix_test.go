@@ -220,14 +220,6 @@ func emptyMatrix() *result.Run {
 	return run
 }
 
-func TestMatrixGolden(t *testing.T) {
-	for name, run := range fixtures() {
-		if run.Matrix != nil {
-			golden(t, name+".120.table", write(t, Table, run, term.Options{Width: 120}))
-		}
-	}
-}
-
 // Every width shows all words, in lines that fit, with the numbers in their places.
 func TestMatrixFitsEveryWidth(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {

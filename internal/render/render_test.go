@@ -28,19 +28,6 @@ func write(t require.TestingT, format writer, run *result.Run, opts term.Options
 	return out.String()
 }
 
-func TestGolden(t *testing.T) {
-	for name, run := range fixtures() {
-		for _, format := range Formats {
-			t.Run(name+"/"+format.Name, func(t *testing.T) {
-				golden(t, name+"."+format.Name, write(t, format.Write, run, term.Options{}))
-			})
-		}
-		t.Run(name+"/terminal", func(t *testing.T) {
-			golden(t, name+".terminal", write(t, Table, run, term.Options{Terminal: true, Colour: true, Width: 100}))
-		})
-	}
-}
-
 // A run that comes back from a journal has maps for structs and float64 for int: nothing of that may show.
 func TestJournalLooksTheSame(t *testing.T) {
 	for name, run := range fixtures() {

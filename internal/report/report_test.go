@@ -132,40 +132,6 @@ func body(page string) string {
 	return parts.ReplaceAllString(page, "")
 }
 
-func TestGolden(t *testing.T) {
-	contend := made("contend")
-	for i := range 4 {
-		s := sampleOf(i, 0.1)
-		s.Values = read(map[string]any{
-			"row": i / 2, "op": "xadd", "cpus": 1 + i/2, "cpu_list": []string{"0", "0-1"}[i/2],
-			"ns_per_op": 5.25 + 30*float64(i/2),
-		})
-		contend.Samples = append(contend.Samples, s)
-	}
-	contend.Samples[3].Quality.Verdict = result.Suspect
-	contend.Samples[3].Quality.Reasons = []string{"other programs used 0.4 s"}
-	contend.Partial = true
-	for name, inputs := range map[string][]Input{
-		"matrix":  {{File: "dir/run.jsonl", Run: judged(t, matrixOf(t, 3, 30)), Ended: true}},
-		"contend": {{File: "run.jsonl", Run: contend}},
-		"empty":   {{File: "run.jsonl", Run: made("primes"), Ended: true}},
-		"several": {
-			{File: "a.jsonl", Run: judged(t, matrixOf(t, 2, 30)), Ended: true},
-			{File: "b.jsonl", Run: judged(t, matrixOf(t, 3, 30)), Ended: true},
-		},
-	} {
-		path := filepath.Join("..", "..", "testdata", "golden", "report", name+".html")
-		got := body(written(t, inputs...))
-		if *update {
-			require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o755))
-			require.NoError(t, os.WriteFile(path, []byte(got), 0o644))
-		}
-		want, err := os.ReadFile(path)
-		require.NoError(t, err, "run the test once with -update")
-		require.Equal(t, string(want), got, name)
-	}
-}
-
 // What a stranger's journal has for a text stays a text.
 func TestWriteEscapes(t *testing.T) {
 	const hostile = "</style></script><script>alert(1)</script><img src=x onerror=alert(2)>\" onload=\"x\x1b[31m\u202e"
