@@ -15,7 +15,7 @@ import (
 // stages is the way data flows: a package imports only what stands before it.
 var stages = []string{
 	"hint", "catalog", "cpuset", "sysfs", "stats", "result", "topology", "cgroup", "linux", "perf", "placement", "measure", "matrix",
-	"primes", "contend", "load", "numa", "process", "launch", "render", "report", "metrics",
+	"experiment", "render", "primes", "contend", "c2c", "load", "numa", "process", "launch", "report", "metrics", "run",
 }
 
 // The imports of our own packages, tests left out, follow the stages; what is new must be given its place here. Which

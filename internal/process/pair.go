@@ -12,7 +12,7 @@ import (
 
 	"gorun/csrc"
 	"gorun/internal/catalog"
-	"gorun/internal/contend"
+	"gorun/internal/c2c"
 	"gorun/internal/cpuset"
 	"gorun/internal/linux"
 	"gorun/internal/result"
@@ -20,7 +20,7 @@ import (
 )
 
 // PairCPUs are the CPUs of two processes; of an automatic choice A is the lower.
-type PairCPUs = contend.Pair
+type PairCPUs = c2c.Pair
 
 // AutoPairs returns a pair of each relation that two of the CPUs have, nearest first: the same CPU, two threads of a
 // core, and so on.
@@ -30,7 +30,7 @@ func AutoPairs(m *topology.Machine, cpus cpuset.Set) []PairCPUs {
 		return nil
 	}
 	pairs := []PairCPUs{{A: ours.First(), B: ours.First(), Relation: topology.SameCPU}}
-	plan, _ := contend.Fit(m, ours, "per-llc", 0, 1) // it has every relation; an error says that there is one CPU alone
+	plan, _ := c2c.Fit(m, ours, "per-llc", 0, 1) // it has every relation; an error says that there is one CPU alone
 	slices.SortStableFunc(plan.Pairs, func(p, q PairCPUs) int { return int(p.Relation - q.Relation) })
 	for _, p := range plan.Pairs {
 		if p.Relation != pairs[len(pairs)-1].Relation {

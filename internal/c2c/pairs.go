@@ -1,4 +1,4 @@
-package contend
+package c2c
 
 import (
 	"fmt"
