@@ -18,6 +18,7 @@ import (
 
 	"gorun/internal/cpuset"
 	"gorun/internal/linux"
+	"gorun/internal/process"
 	"gorun/internal/result"
 	"gorun/internal/stats"
 )
@@ -53,7 +54,7 @@ func processesOf(t *testing.T, mark string) map[int]string {
 func boundOnes(t *testing.T, mark string, arrayBytes int) (pids []int) {
 	t.Helper()
 	for pid, line := range processesOf(t, mark) {
-		if !strings.HasSuffix(line, "\x00"+bindCommand+"\x00") {
+		if !strings.HasSuffix(line, "\x00"+process.BindCommand+"\x00") {
 			continue
 		}
 		statm, err := os.ReadFile(fmt.Sprintf("/proc/%d/statm", pid))

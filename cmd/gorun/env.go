@@ -6,7 +6,8 @@ import (
 	"os"
 	"time"
 
-	"gorun/internal/render"
+	"gorun/internal/child"
+	"gorun/internal/render/term"
 )
 
 // env is what a command takes from its surroundings: what tests replace.
@@ -14,11 +15,11 @@ type env struct {
 	root           fs.FS // the live machine, rooted at /
 	stdin          io.Reader
 	stdout, stderr io.Writer
-	show           render.Options // what stdout can show
-	progress       render.Options // what stderr can show
+	show           term.Options // what stdout can show
+	progress       term.Options // what stderr can show
 	now            func() time.Time
-	self           []string // how this program is started again: the executable's path and argv[0]
-	args           []string // the command line, without the program
+	self           child.Self // this program, to be started again in an environment
+	args           []string   // the command line, without the program
 	environ        func() []string
 }
 
@@ -27,10 +28,10 @@ func defaultEnv() env {
 		root:   os.DirFS("/"),
 		stdin:  os.Stdin,
 		stdout: os.Stdout, stderr: os.Stderr,
-		show:     render.OptionsFor(os.Stdout, os.Getenv),
-		progress: render.OptionsFor(os.Stderr, os.Getenv),
+		show:     term.OptionsFor(os.Stdout, os.Getenv),
+		progress: term.OptionsFor(os.Stderr, os.Getenv),
 		now:      time.Now,
-		self:     []string{"/proc/self/exe", os.Args[0]}, // the same one, even if the file was replaced meanwhile
+		self:     child.Self{Path: "/proc/self/exe", Argv: os.Args[:1]}, // this one, even if the file was replaced
 		environ:  os.Environ,
 	}
 }

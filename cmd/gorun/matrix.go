@@ -19,6 +19,7 @@ import (
 	"gorun/internal/measure"
 	"gorun/internal/metrics"
 	"gorun/internal/render"
+	"gorun/internal/render/chart"
 	"gorun/internal/result"
 )
 
@@ -334,7 +335,7 @@ func (o *matrixOptions) child() matrix.Child {
 			environ = append(environ, name+"="+value)
 		}
 	}
-	return matrix.Child{Path: o.env.self[0], Name: o.env.self[1], Env: environ}
+	return matrix.Child{Self: o.env.self.In(environ)}
 }
 
 // pilot finds how many executions each process is to drop, where no flag says it, within a tenth of the budget.
@@ -372,7 +373,7 @@ func runMatrix(ctx context.Context, o *matrixOptions) (err error) {
 	}
 	s := &session{env: o.env, run: run}
 	defer s.close(&err)
-	draw, err := s.openSVG(o.svg, render.MatrixSVG)
+	draw, err := s.openSVG(o.svg, chart.MatrixSVG)
 	if err != nil {
 		return err
 	}

@@ -99,7 +99,7 @@ func (o *matrixOptions) fingerprint(run *result.Run) error {
 	if run.Host, err = measure.ReadHost(o.env.root, t, o.env.environ()); err != nil {
 		return err
 	}
-	run.Tool.SHA256, err = hashFile(o.env.self[0])
+	run.Tool.SHA256, err = hashFile(o.env.self.Path)
 	return err
 }
 

@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"gorun/internal/bytesize"
 	"gorun/internal/catalog"
 	"gorun/internal/hint"
 	"gorun/internal/linux"
@@ -19,6 +20,7 @@ import (
 	"gorun/internal/numa"
 	"gorun/internal/render"
 	"gorun/internal/result"
+	"gorun/internal/topology"
 )
 
 // numaOptions are the flags of `gorun numa`.
@@ -164,8 +166,9 @@ func (o *numaOptions) validate() error {
 		return usagef("--repetitions %d: at least 1 is needed", o.repetitions)
 	case o.settle < 0:
 		return usagef("--settle %v: it cannot be negative", o.settle)
-	case o.changed("nice") && (o.nice < linux.MinNice || o.nice > linux.MaxNice):
-		return usagef("--nice %d: nice values go from -20 to 19", o.nice)
+	}
+	if _, _, err := priority(o.changed, o.nice, ""); err != nil {
+		return err
 	}
 	if o.changed("precision") && o.blocks {
 		return usageError{hint.With(errors.New("--precision is of what is judged, and with --blocks nothing is"),
@@ -212,7 +215,7 @@ func (o *numaOptions) prepare() (m machine, run *result.Run, err error) {
 		axes.PreferredNode, err = numa.ParsePreferred(o.preferred, o.preferredBy, m.Machine, m.cpus)
 		return err
 	})
-	parse("buffer", o.buffer, func() (err error) { axes.Buffers, err = numa.ParseBuffers(o.buffer); return err })
+	parse("buffer", o.buffer, func() (err error) { axes.Buffers, err = bytesize.ParseList(o.buffer); return err })
 	parse("pages", o.pages, func() (err error) { axes.Pages, err = numa.ParsePages(o.pages); return err })
 	parse("access", o.access, func() (err error) { axes.Access, err = numa.ParseAccess(o.access); return err })
 	if err != nil {
@@ -228,7 +231,7 @@ func (o *numaOptions) design(m machine, rows []result.NumaRow) (*result.Run, err
 	if err != nil {
 		return nil, err
 	}
-	caches, err := numa.ReadCaches(root, m.cpus.First())
+	caches, err := topology.ReadCaches(root, m.cpus.First())
 	if err != nil {
 		return nil, err
 	}
@@ -253,12 +256,15 @@ func (o *numaOptions) design(m machine, rows []result.NumaRow) (*result.Run, err
 	run := &result.Run{
 		Schema: result.Schema, Tool: tool(), Experiment: "numa", Spec: spec, Seed: o.sampling.seed,
 		Command: commandLine(o.env.args),
-		Started: o.env.now().UTC().Format(time.RFC3339Nano), NumaRows: rows, Caches: caches,
+		Started: o.env.now().UTC().Format(time.RFC3339Nano), NumaRows: rows,
 		Matrix: &result.Matrix{
 			Title: "NUMA placement", Alpha: matrixAlpha, Margin: float64(o.margin), Precision: float64(o.precision),
 			Rounds: o.rounds(), Budget: o.sampling.budget.Seconds(),
 		},
 		Samples: []result.Sample{}, Findings: []result.Finding{}, Warnings: []result.Warning{},
+	}
+	for _, cache := range caches {
+		run.Caches = append(run.Caches, result.Cache(cache))
 	}
 	if !o.loadOnly {
 		run.Warnings = append(run.Warnings, numa.NeedNodes(m.Machine, m.cpus)...)
@@ -292,7 +298,7 @@ func (o *numaOptions) cell(row result.NumaRow, cpus result.CPUs) result.Cell {
 		{"cpu", node(row.CPU, "float")},
 		{"numa-balancing", node(row.NUMABalancing, "keep")},
 		{"preferred-node", node(row.PreferredNode, "none")},
-		{"buffer", numa.FormatBytes(row.BufferBytes)},
+		{"buffer", bytesize.Format(row.BufferBytes)},
 		{"pages", row.Pages},
 		{"access", row.Access},
 	}
@@ -342,7 +348,7 @@ func runNuma(ctx context.Context, o *numaOptions) (err error) {
 	if run.Host, err = measure.ReadHost(o.env.root, m.Machine, o.env.environ()); err != nil {
 		return err
 	}
-	if run.Tool.SHA256, err = hashFile(o.env.self[0]); err != nil {
+	if run.Tool.SHA256, err = hashFile(o.env.self.Path); err != nil {
 		return err
 	}
 	if s.watcher, err = measure.OpenOutside(o.env.root, m.cpus); err != nil {

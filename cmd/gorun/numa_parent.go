@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -10,6 +9,7 @@ import (
 	"syscall"
 	"time"
 
+	"gorun/internal/guardian"
 	"gorun/internal/linux"
 	"gorun/internal/load"
 	"gorun/internal/matrix"
@@ -30,7 +30,7 @@ type numaParent struct {
 	s         *session
 	rows      []result.NumaRow // of the cells
 	board     *matrix.Board    // of the turns that the rows take; nil: they take none
-	balancing *linux.NUMABalancing
+	balancing *guardian.Sysctl
 	fleet     *load.Fleet
 }
 
@@ -59,7 +59,7 @@ func (p *numaParent) hold() (err error) {
 		!p.o.changed("numa-balancing") {
 		return nil
 	}
-	p.balancing, err = linux.HoldNUMABalancing(linux.NUMABalancingSysctl, p.o.env.self[0], guardianCommand)
+	p.balancing, err = guardian.New(p.o.env.self.In(p.o.env.environ())).Hold(linux.NUMABalancingSysctl)
 	if errors.Is(err, errors.ErrUnsupported) {
 		return nil // such a kernel has it off, and rows that have it on are not measured
 	}
@@ -74,9 +74,8 @@ func (p *numaParent) startLoad(ctx context.Context) (err error) {
 	if p.o.load == 0 {
 		return nil
 	}
-	p.fleet, err = load.Start(context.WithoutCancel(ctx), load.Command{
-		Path: p.o.env.self[0], Args: []string{p.o.env.self[1], burnerCommand}, Env: p.o.env.environ(),
-	}, load.PerCPU(p.m.cpus, p.o.load, p.o.nice, p.o.sampling.seed))
+	p.fleet, err = load.Start(context.WithoutCancel(ctx), p.o.env.self.In(p.o.env.environ()),
+		load.PerCPU(p.m.cpus, p.o.load, p.o.nice, p.o.sampling.seed))
 	if err != nil {
 		return err
 	}
@@ -102,18 +101,14 @@ func (p *numaParent) take(ctx context.Context, cell int) (result.Sample, error) 
 	if p.o.changed("nice") {
 		request.Nice = &p.o.nice
 	}
-	stdin, err := json.Marshal(request)
-	if err != nil {
-		return result.Sample{}, err
-	}
 	finish := p.s.watcher.Watch()
 	before, err := p.readLoad()
 	if err != nil {
 		return result.Sample{}, err
 	}
 	var answer probed
-	child := matrix.Child{Path: p.o.env.self[0], Name: p.o.env.self[1], Env: measure.Environment(p.o.env.environ())}
-	used, err := child.Ask(ctx, []string{probeCommand}, stdin, &answer)
+	self := p.o.env.self.In(measure.Environment(p.o.env.environ()))
+	used, err := self.Ask(ctx, []string{probeCommand}, request, &answer)
 	if err != nil {
 		quality := result.Quality{Verdict: result.Invalid, Reasons: []string{err.Error()}}
 		return result.Sample{Values: result.Values{"row": row.Row}, Quality: quality}, nil

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/signal"
 	"slices"
@@ -12,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"gorun/internal/c2c"
+	"gorun/internal/child"
 	"gorun/internal/contend"
 	"gorun/internal/hint"
 	"gorun/internal/launch"
@@ -43,21 +45,26 @@ func usagef(format string, args ...any) error { return usageError{fmt.Errorf(for
 
 // execute executes one command line and returns the exit code.
 func execute(args []string, e env) int {
+	return finish(e.stderr, func(ctx context.Context) error {
+		e.args = args
+		cmd := newRoot(e, args...)
+		cmd.SetArgs(args)
+		return cmd.ExecuteContext(ctx)
+	})
+}
+
+// finish does what a process is for, reports its error, and returns the exit code. The signals that end a run in good
+// order end ctx.
+func finish(stderr io.Writer, do func(ctx context.Context) error) int {
 	ctx, stop := signal.NotifyContext(context.Background(), heeded()...)
 	defer stop()
-	e.args = args
-	cmd := newRoot(e, args...)
-	cmd.SetArgs(args)
 	done := make(chan error)
-	go func() { done <- cmd.ExecuteContext(ctx) }() // not on the main thread: see init
+	go func() { done <- do(ctx) }() // not on the main thread: see init
 	err := <-done
 	silent := errors.Is(err, errInterrupted) || errors.Is(err, errDoubtful) || errors.Is(err, errFailOn) ||
 		errors.As(err, new(exitStatus)) // what there is to say has been said
 	if err != nil && !silent {
-		fmt.Fprintf(e.stderr, "gorun: error: %v\n", err)
-		if text := hint.Of(err); text != "" {
-			fmt.Fprintf(e.stderr, "gorun: hint: %s\n", text)
-		}
+		child.Report(stderr, err)
 	}
 	return exitCode(err)
 }
@@ -81,7 +88,7 @@ func exitCode(err error) int {
 		return exitInterrupted
 	case errors.Is(err, errDoubtful), errors.Is(err, errFailOn):
 		return exitDoubtful
-	case errors.As(err, new(usageError)), hint.IsUsage(err):
+	case errors.As(err, new(usageError)), hint.IsUsage(err), errors.Is(err, child.ErrRequest):
 		return exitUsage
 	}
 	return exitFailed
@@ -132,7 +139,7 @@ func newRoot(e env, args ...string) *cobra.Command {
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		return usageError{hint.With(err, fmt.Sprintf("%s --help lists the flags", cmd.CommandPath()))}
 	})
-	all := slices.Concat(commands[:], inner[:])
+	all := commands[:]
 	if i := slices.IndexFunc(all, func(c command) bool { return len(args) > 0 && c.name == args[0] }); i >= 0 {
 		all = all[i : i+1]
 	}

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"io"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -82,7 +83,6 @@ func (e env) run() run.Env {
 }
 
 // runSample is a child that samples one cell.
-func runSample(ctx context.Context, e env, _ []string) error {
-	return run.Child(ctx, e.run(), rows, e.stdin, e.stdout)
+func runSample(ctx context.Context, in io.Reader, out io.Writer, _ []string) error {
+	return run.Child(ctx, rows, in, out)
 }
-

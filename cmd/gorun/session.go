@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -17,6 +16,7 @@ import (
 	"gorun/internal/metrics"
 	"gorun/internal/placement"
 	"gorun/internal/render"
+	"gorun/internal/render/term"
 	"gorun/internal/result"
 )
 
@@ -177,7 +177,7 @@ func (s *session) resumeJournal(path string) error {
 }
 
 // measure takes the samples, with a progress line while it lasts.
-func (s *session) measure(ctx context.Context, f samplingFlags, duration time.Duration, quiet bool, p render.Progress,
+func (s *session) measure(ctx context.Context, f samplingFlags, duration time.Duration, quiet bool, p term.Progress,
 	body measure.Body,
 ) error {
 	p.Live = s.live
@@ -216,7 +216,7 @@ func (s *session) takeTurns(ctx context.Context, board *matrix.Board, quiet bool
 ) (err error) {
 	draw := s.tally.stand
 	if !quiet && s.env.progress.Terminal {
-		scoreboard := render.Scoreboard{W: s.env.stderr, Opts: s.env.progress}
+		scoreboard := term.Scoreboard{W: s.env.stderr, Opts: s.env.progress}
 		defer scoreboard.Erase()
 		draw = func(standing result.Standing) {
 			s.tally.stand(standing)
@@ -234,18 +234,6 @@ func (s *session) takeTurns(ctx context.Context, board *matrix.Board, quiet bool
 	s.tally.stand(board.Standing())
 	board.Judge()
 	return err
-}
-
-// typical is the sample of median wall time among those of the summary; false when there is none.
-func (s *session) typical() (result.Sample, bool) {
-	samples := slices.DeleteFunc(slices.Clone(s.run.Samples), func(sample result.Sample) bool {
-		return sample.Partial || sample.Quality.Verdict == result.Invalid
-	})
-	if len(samples) == 0 {
-		return result.Sample{}, false
-	}
-	slices.SortFunc(samples, func(a, b result.Sample) int { return cmp.Compare(a.Seconds, b.Seconds) })
-	return samples[len(samples)/2], true
 }
 
 // finish shows the result, stores the footer, and lets the metrics linger.

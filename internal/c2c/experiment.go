@@ -10,6 +10,7 @@ import (
 	"gorun/internal/hint"
 	"gorun/internal/render"
 	"gorun/internal/result"
+	"gorun/internal/topology"
 )
 
 // Experiment is `gorun c2c`.
@@ -51,9 +52,9 @@ type flags struct {
 }
 
 func (f *flags) Register(set *experiment.FlagSet) {
-	set.StringVar(&f.pairs, "pairs", "", "`which` pairs: "+catalog.List(PairWhich[:])+" (default: the most that fit in the budget)")
+	set.StringVar(&f.pairs, "pairs", "", "`which` pairs: "+catalog.List(topology.Pairings[:])+" (default: the most that fit in the budget)")
 	set.StringVar(&f.method, "method", Methods[0].Name, "`how` the line is handed over: "+catalog.List(Methods[:]))
-	set.Words("pairs", catalog.Words(PairWhich[:]))
+	set.Words("pairs", catalog.Words(topology.Pairings[:]))
 	set.Words("method", catalog.Words(Methods[:]))
 }
 
@@ -93,7 +94,7 @@ func (f *flags) Resolve(m experiment.Machine) (r experiment.Resolution[Cell], er
 	}
 	r.Placement = "a thread pinned to each CPU of the pair"
 	r.Resources.Threads = len(cpus)
-	if all := PairWhich[0].Count(m.Machine, m.CPUs); f.pairs == "" && len(plan.Pairs) < all {
+	if all := topology.Pairings[0].Count(m.Machine, m.CPUs); f.pairs == "" && len(plan.Pairs) < all {
 		r.Warnings = []result.Warning{{
 			Code: "fewer-pairs",
 			Message: fmt.Sprintf("%d of %d pairs are measured (%s), so that the map fits in %v", len(plan.Pairs), all,

@@ -87,7 +87,7 @@ func TestResolveCell(t *testing.T) {
 // The tables are what help and completion show: every row has a name of its own that a list can hold, and one line.
 func TestTables(t *testing.T) {
 	for what, table := range map[string][]string{
-		"pairs": catalog.Words(PairWhich[:]), "method": catalog.Words(Methods[:]),
+		"pairs": catalog.Words(topology.Pairings[:]), "method": catalog.Words(Methods[:]),
 	} {
 		seen := map[string]bool{}
 		require.NotEmpty(t, table)
@@ -101,6 +101,6 @@ func TestTables(t *testing.T) {
 			seen[name] = true
 		}
 	}
-	assert.Equal(t, "all, per-core, per-llc", catalog.List(PairWhich[:]))
+	assert.Equal(t, "all, per-core, per-llc", catalog.List(topology.Pairings[:]))
 	assert.Equal(t, "cas, write, faa", catalog.List(Methods[:]))
 }

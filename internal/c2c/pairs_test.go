@@ -26,13 +26,13 @@ func large(cores int) *topology.Machine {
 	return m
 }
 
-func pairsOf(t require.TestingT, m *topology.Machine, cpus cpuset.Set, which string) []Pair {
+func pairsOf(t require.TestingT, m *topology.Machine, cpus cpuset.Set, which string) []topology.Pair {
 	plan, err := Fit(m, cpus, which, 0, 1)
 	require.NoError(t, err)
 	return plan.Pairs
 }
 
-func shownPairs(pairs []Pair) string {
+func shownPairs(pairs []topology.Pair) string {
 	text := ""
 	for _, p := range pairs {
 		text += fmt.Sprintf("%d-%d %v\n", p.A, p.B, p.Relation)
@@ -78,12 +78,12 @@ func TestPairsProperty(t *testing.T) {
 				there[p.Relation] = true
 			}
 			before := len(all)
-			for _, w := range PairWhich {
+			for _, w := range topology.Pairings {
 				pairs := pairsOf(t, m, cpus, w.Name)
 				require.Equal(t, len(pairs), w.Count(m, cpus))
 				require.LessOrEqual(t, len(pairs), before, "%s: the most pairs first", name)
 				before = len(pairs)
-				seen, relations := map[Pair]bool{}, map[topology.Relation]bool{}
+				seen, relations := map[topology.Pair]bool{}, map[topology.Relation]bool{}
 				for _, p := range pairs {
 					require.Less(t, p.A, p.B)
 					require.True(t, cpus.Contains(p.A) && cpus.Contains(p.B))
@@ -177,7 +177,7 @@ func TestFitProperty(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		cpus := cpuset.Of(rapid.SliceOfNDistinct(rapid.IntRange(0, 127), 2, -1, rapid.ID).Draw(t, "cpus")...)
 		which := rapid.SampledFrom([]string{"", "all", "per-core", "per-llc"}).Draw(t, "which")
-		choice := rapid.SampledFrom(PairWhich[:]).Draw(t, "budget of")
+		choice := rapid.SampledFrom(topology.Pairings[:]).Draw(t, "budget of")
 		percent := rapid.SampledFrom([]int{1, 99, 100, 101, 150, 799, 2000}).Draw(t, "percent")
 		budget := AtLeast(choice.Count(m, cpus), 1) * time.Duration(percent) / 100
 		plan, err := Fit(m, cpus, which, budget, 1)
@@ -199,8 +199,8 @@ func TestFitProperty(t *testing.T) {
 		}
 		require.InDelta(t, took.Seconds(), plan.Document().Estimate, 1e-9)
 		if which == "" {
-			taken := slices.IndexFunc(PairWhich[:], func(w Which) bool { return w.Name == plan.Which })
-			for _, finer := range PairWhich[:taken] {
+			taken := slices.IndexFunc(topology.Pairings[:], func(w topology.Pairing) bool { return w.Name == plan.Which })
+			for _, finer := range topology.Pairings[:taken] {
 				_, err := Fit(m, cpus, finer.Name, budget, 1)
 				require.Error(t, err, "a finer choice would fit")
 			}
@@ -234,7 +234,7 @@ func TestDocument(t *testing.T) {
 // The order depends on the seed alone, and loses no pair.
 func TestShuffle(t *testing.T) {
 	m := large(16)
-	order := func(seed uint64) []Pair {
+	order := func(seed uint64) []topology.Pair {
 		pairs := pairsOf(t, m, m.Online(), "all")
 		Shuffle(pairs, seed)
 		return pairs

@@ -1,5 +1,4 @@
-// Package c2c measures how long a cache line takes from one CPU to another. It holds the choices of pairs, which `gorun
-// pair` takes too, and the ways in which a line is handed over.
+// Package c2c measures how long a cache line takes from one CPU to another.
 package c2c
 
 import (

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io/fs"
 
+	"gorun/internal/child"
 	"gorun/internal/cpuset"
 	"gorun/internal/result"
 	"gorun/internal/topology"
@@ -104,9 +105,9 @@ type Schedule struct {
 	Baseline int    // index of the cell that the others are compared with
 	// Warmup is how many executions of the first cell come before a run in Blocks or Rows; of other orders each cell is
 	// warmed up.
-	Samples  int   // of each cell; 0: until the differences are known
-	First    []int // of Pairs: for each round, which of the two cells goes first
-	Method   string // of Pairs, in words
+	Samples  int     // of each cell; 0: until the differences are known
+	First    []int   // of Pairs: for each round, which of the two cells goes first
+	Method   string  // of Pairs, in words
 	Open     bool    // rounds go on until the differences are known, unless --samples is given
 	Budget   float64 // seconds, where this schedule has another default than the experiment; 0: it has not
 	Duration float64 // seconds for which samples follow each other; the last one is cut; 0: off
@@ -144,7 +145,7 @@ const (
 type Setting struct {
 	Root    fs.FS      // the live machine
 	CPUs    cpuset.Set // of the run
-	Self    []string   // how gorun is started again: the executable's path and argv[0]
+	Self    child.Self // gorun, to be started again in an environment
 	Environ []string   // the environment
 	Seed    uint64
 	Kept    bool // samples are stored: details that only a journal holds are wanted

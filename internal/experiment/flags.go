@@ -105,6 +105,6 @@ func toText(value any) string {
 
 // Picture is a drawing of a run.
 type Picture struct {
-	Usage string                                 // of --svg
+	Usage string // of --svg
 	Draw  func(w io.Writer, run *result.Run) error
 }

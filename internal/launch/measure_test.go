@@ -12,6 +12,7 @@ import (
 
 	"gorun/internal/cpuset"
 	"gorun/internal/linux"
+	"gorun/internal/placement"
 	"gorun/internal/result"
 )
 
@@ -93,10 +94,16 @@ func TestFailure(t *testing.T) {
 func TestSettingInWords(t *testing.T) {
 	nice := 5
 	for want, s := range map[string]Setting{
-		"none":                                   {},
-		"cpus 0-1, mempolicy bind:1, nice 5":     {CPUs: cpuset.Of(0, 1), Mempolicy: linux.MempolicyBind, Nodes: cpuset.Of(1), Nice: &nice},
-		"mempolicy local, sched batch":           {Mempolicy: linux.MempolicyLocal, Sched: &linux.Sched{Policy: linux.SchedBatch}},
-		"mempolicy interleave:0,2, gomaxprocs 3": {Mempolicy: linux.MempolicyInterleave, Nodes: cpuset.Of(0, 2), GOMAXPROCS: 3},
+		"none": {},
+		"cpus 0-1, mempolicy bind:1, nice 5": {Setting: placement.Setting{
+			CPUs: cpuset.Of(0, 1), Mempolicy: linux.MempolicyBind, Nodes: cpuset.Of(1), Nice: &nice,
+		}},
+		"mempolicy local, sched batch": {Setting: placement.Setting{
+			Mempolicy: linux.MempolicyLocal, Sched: &linux.Sched{Policy: linux.SchedBatch},
+		}},
+		"mempolicy interleave:0,2, gomaxprocs 3": {
+			Setting: placement.Setting{Mempolicy: linux.MempolicyInterleave, Nodes: cpuset.Of(0, 2)}, GOMAXPROCS: 3,
+		},
 	} {
 		assert.Equal(t, want, s.String())
 	}

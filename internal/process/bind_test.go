@@ -25,13 +25,13 @@ func TestMeasureBind(t *testing.T) {
 	cpus := ours(t).List()
 	for _, bound := range []bool{true, false} {
 		r := trial(cpus, bound)
-		samples, err := r.measure(t.Context(), self(asBound), func(members []*member) error {
-			for i, m := range members {
+		samples, err := r.measure(t.Context(), self(asBound), func(pids []int) error {
+			for i, pid := range pids {
 				want := cpuset.Of(cpus...)
 				if bound {
 					want = cpuset.Of(cpus[i%len(cpus)])
 				}
-				requireAffinity(t, m, want)
+				requireAffinity(t, pid, want)
 			}
 			return nil
 		})
@@ -75,8 +75,8 @@ func TestMeasureBindUnbound(t *testing.T) {
 	}
 	const victim = 1
 	r := trial([]int{cpus.First()}, true)
-	samples, err := r.measure(t.Context(), self(asBound), func(members []*member) error {
-		return move(members[victim].process.Process.Pid, cpus.Last())
+	samples, err := r.measure(t.Context(), self(asBound), func(pids []int) error {
+		return move(pids[victim], cpus.Last())
 	})
 	require.NoError(t, err)
 	for i, s := range samples {
@@ -119,7 +119,7 @@ func TestMeasureBindCutShort(t *testing.T) {
 	r := trial(cpus, true)
 	r.Checks = 1 << 50
 	ctx, cancel := context.WithCancel(t.Context())
-	samples, err := r.measure(ctx, self(asBound), func([]*member) error {
+	samples, err := r.measure(ctx, self(asBound), func([]int) error {
 		cancel()
 		return nil
 	})

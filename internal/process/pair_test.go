@@ -22,12 +22,12 @@ func TestMeasurePair(t *testing.T) {
 			t.Run(work.Name, func(t *testing.T) {
 				const loops = 1001
 				r := PairRequest{
-					PairCPUs: PairCPUs{A: cpus.First(), B: cpu, Relation: topology.SameLLC},
-					Work:     work.Name, Loops: loops, ArrayBytes: 999,
+					Pair: topology.Pair{A: cpus.First(), B: cpu, Relation: topology.SameLLC},
+					Work: work.Name, Loops: loops, ArrayBytes: 999,
 				}
-				s, err := r.measure(t.Context(), self(asSide), func(members []*member) error {
-					requireAffinity(t, members[0], cpuset.Of(cpus.First()))
-					requireAffinity(t, members[1], cpuset.Of(cpu))
+				s, err := r.measure(t.Context(), self(asSide), func(pids []int) error {
+					requireAffinity(t, pids[0], cpuset.Of(cpus.First()))
+					requireAffinity(t, pids[1], cpuset.Of(cpu))
 					return nil
 				})
 				require.NoError(t, err)
@@ -76,9 +76,9 @@ func TestMeasurePairCutShort(t *testing.T) {
 		t.Run(work.Name, func(t *testing.T) {
 			ctx, cancel := context.WithCancel(t.Context())
 			r := PairRequest{
-				PairCPUs: PairCPUs{A: cpus.First(), B: cpus.Last()}, Work: work.Name, Loops: 1 << 50, ArrayBytes: 8,
+				Pair: topology.Pair{A: cpus.First(), B: cpus.Last()}, Work: work.Name, Loops: 1 << 50, ArrayBytes: 8,
 			}
-			s, err := r.measure(ctx, self(asSide), func([]*member) error {
+			s, err := r.measure(ctx, self(asSide), func([]int) error {
 				cancel()
 				return nil
 			})
@@ -93,7 +93,7 @@ func TestMeasurePairCutBefore(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	cpu := ours(t).First()
-	s, err := MeasurePair(ctx, self(asSide), PairRequest{PairCPUs: PairCPUs{A: cpu, B: cpu}, Work: "syscall", Loops: 1})
+	s, err := MeasurePair(ctx, self(asSide), PairRequest{Pair: topology.Pair{A: cpu, B: cpu}, Work: "syscall", Loops: 1})
 	require.NoError(t, err)
 	assert.True(t, s.Partial)
 	assert.Zero(t, s.Seconds)
@@ -109,7 +109,7 @@ func TestMeasurePairErrors(t *testing.T) {
 
 // A side that was seen elsewhere makes the placement wrong.
 func TestPairSampleMismatch(t *testing.T) {
-	r := PairRequest{PairCPUs: PairCPUs{A: 1, B: 2}, Loops: 10}
+	r := PairRequest{Pair: topology.Pair{A: 1, B: 2}, Loops: 10}
 	used := linux.Usage{
 		UserSeconds: 1, SystemSeconds: 2, VoluntarySwitches: 3, InvoluntarySwitches: 4, MinorFaults: 5, MajorFaults: 6,
 	}
@@ -156,20 +156,20 @@ func TestAutoPairs(t *testing.T) {
 	m := machine(2)
 	for _, c := range []struct {
 		cpus cpuset.Set
-		want []PairCPUs
+		want []topology.Pair
 	}{
-		{cpuset.Range(0, 15), []PairCPUs{
+		{cpuset.Range(0, 15), []topology.Pair{
 			{A: 0, B: 0, Relation: topology.SameCPU},
 			{A: 0, B: 1, Relation: topology.SameCore},
 			{A: 0, B: 2, Relation: topology.SameLLC},
 			{A: 0, B: 4, Relation: topology.SameNode},
 			{A: 0, B: 8, Relation: topology.CrossNode},
 		}},
-		{cpuset.Of(5, 12, 99), []PairCPUs{
+		{cpuset.Of(5, 12, 99), []topology.Pair{
 			{A: 5, B: 5, Relation: topology.SameCPU},
 			{A: 5, B: 12, Relation: topology.CrossNode},
 		}},
-		{cpuset.Of(3), []PairCPUs{{A: 3, B: 3, Relation: topology.SameCPU}}},
+		{cpuset.Of(3), []topology.Pair{{A: 3, B: 3, Relation: topology.SameCPU}}},
 		{cpuset.Of(99), nil},
 	} {
 		assert.Equal(t, c.want, AutoPairs(m, c.cpus), "%v", c.cpus)

@@ -12,93 +12,76 @@ import (
 
 	"golang.org/x/perf/benchfmt"
 
+	"gorun/internal/render/term"
+	"gorun/internal/render/view"
 	"gorun/internal/result"
+	"gorun/internal/units"
 )
 
-// bench is what a benchmark line holds of an experiment.
-type bench struct {
-	names []benchPart                            // of a sample; none: the run's options name it
-	words map[string]string                      // of names: what stands for -1, by value
-	times func(s *result.Sample) (float64, bool) // operations that the figures are means of; nil: 1
-	units []benchUnit
-}
-
-// benchPart is a part of a name, "/key=…", from a value of the sample. A sample that lacks it has no such part.
-type benchPart struct{ key, value string }
-
-// benchUnit is a figure of a line. A sample that lacks it has no such figure.
-type benchUnit struct {
-	unit   string
-	better string // what benchstat should call an improvement; "" where neither direction is one
-	of     func(s *result.Sample) (float64, bool)
-}
-
-// primesBench is also of any experiment without a row: an operation is a sample.
-var primesBench = bench{units: []benchUnit{
-	{"ns/op", "lower", func(s *result.Sample) (float64, bool) { return s.Seconds * 1e9, true }},
-	{"user-ns/op", "lower", func(s *result.Sample) (float64, bool) { return s.UserSeconds * 1e9, true }},
-	{"sys-ns/op", "lower", func(s *result.Sample) (float64, bool) { return s.SystemSeconds * 1e9, true }},
-	{"trials/s", "higher", value("trials_per_second")},
-	{"peak-RSS-bytes", "", value("memory_peak_bytes")},
-	{"threads-peak", "", value("threads_peak")},
-	{"migrations/op", "", counter(func(s *result.Signals) *uint64 { return s.Migrations })},
-	{"involuntary-switches/op", "", counter(func(s *result.Signals) *uint64 { return s.InvoluntarySwitches })},
-}}
-
-var contendBench = bench{
-	names: []benchPart{
-		{"op", "op"},
-		{"variant", "variant"},
-		{"load", "load"},
-		{"cpus", "cpus"},
-		{"cpu_list", "cpu_list"},
-		{"dist_bytes", "dist_bytes"},
-		{"mem_node", "mem_node"},
-		{"mode", "mode"},
+var contendBench = view.Bench{
+	Names: []view.BenchPart{
+		{Key: "op", Value: "op"},
+		{Key: "variant", Value: "variant"},
+		{Key: "load", Value: "load"},
+		{Key: "cpus", Value: "cpus"},
+		{Key: "cpu_list", Value: "cpu_list"},
+		{Key: "dist_bytes", Value: "dist_bytes"},
+		{Key: "mem_node", Value: "mem_node"},
+		{Key: "mode", Value: "mode"},
 	},
-	times: value("operations"),
-	units: []benchUnit{
-		{"ns/op", "lower", value("ns_per_op")},
-		{"ops/s", "higher", value("ops_per_second")},
-		{"fairness", "higher", value("fairness")},
+	Times: view.Value("operations"),
+	Units: []view.BenchUnit{
+		{Unit: "ns/op", Better: "lower", Of: view.Value("ns_per_op")},
+		{Unit: "ops/s", Better: "higher", Of: view.Value("ops_per_second")},
+		{Unit: "fairness", Better: "higher", Of: view.Value("fairness")},
 	},
 }
 
-var c2cBench = bench{
-	names: []benchPart{{"a", "cpu_a"}, {"b", "cpu_b"}, {"relation", "relation"}, {"method", "method"}},
-	times: value("round_trips"),
-	units: []benchUnit{
-		{"ns/op", "lower", value("ns")},
-		{"round-trip-ns/op", "lower", value("round_trip_ns")},
+var c2cBench = view.Bench{
+	Names: []view.BenchPart{
+		{Key: "a", Value: "cpu_a"},
+		{Key: "b", Value: "cpu_b"},
+		{Key: "relation", Value: "relation"},
+		{Key: "method", Value: "method"},
+	},
+	Times: view.Value("round_trips"),
+	Units: []view.BenchUnit{
+		{Unit: "ns/op", Better: "lower", Of: view.Value("ns")},
+		{Unit: "round-trip-ns/op", Better: "lower", Of: view.Value("round_trip_ns")},
 	},
 }
 
-var numaBench = bench{
-	names: []benchPart{
-		{"mem", "mem"},
-		{"cpu", "cpu"},
-		{"numa_balancing", "numa_balancing"},
-		{"preferred_node", "preferred_node"},
-		{"preferred_by", "preferred_by"},
-		{"buffer_bytes", "buffer_bytes"},
-		{"pages", "pages"},
-		{"access", "access"},
-		{"load", "load_requested"},
+var numaBench = view.Bench{
+	Names: []view.BenchPart{
+		{Key: "mem", Value: "mem"},
+		{Key: "cpu", Value: "cpu"},
+		{Key: "numa_balancing", Value: "numa_balancing"},
+		{Key: "preferred_node", Value: "preferred_node"},
+		{Key: "preferred_by", Value: "preferred_by"},
+		{Key: "buffer_bytes", Value: "buffer_bytes"},
+		{Key: "pages", Value: "pages"},
+		{Key: "access", Value: "access"},
+		{Key: "load", Value: "load_requested"},
 	},
-	words: map[string]string{"mem": "F", "cpu": "F", "numa_balancing": "keep", "preferred_node": "none"},
-	times: value("accesses"),
-	units: []benchUnit{{"ns/op", "lower", value("ns_per_access")}},
+	Words: map[string]string{"mem": "F", "cpu": "F", "numa_balancing": "keep", "preferred_node": "none"},
+	Times: view.Value("accesses"),
+	Units: []view.BenchUnit{{Unit: "ns/op", Better: "lower", Of: view.Value("ns_per_access")}},
 }
 
-var pairBench = bench{
-	names: []benchPart{{"work", "work"}, {"a", "cpu_a"}, {"b", "cpu_b"}, {"relation", "relation"}},
-	times: value("loops"),
-	units: []benchUnit{
-		{"ns/op", "lower", value("ns_per_loop")},
-		{"calls/s", "higher", value("calls_per_second")},
-		{"p50-ns", "lower", roundTrip("p50_ns")},
-		{"p99-ns", "lower", roundTrip("p99_ns")},
-		{"p99.9-ns", "lower", roundTrip("p99_9_ns")},
+var pairBench = view.Bench{
+	Names: []view.BenchPart{
+		{Key: "work", Value: "work"},
+		{Key: "a", Value: "cpu_a"},
+		{Key: "b", Value: "cpu_b"},
+		{Key: "relation", Value: "relation"},
+	},
+	Times: view.Value("loops"),
+	Units: []view.BenchUnit{
+		{Unit: "ns/op", Better: "lower", Of: view.Value("ns_per_loop")},
+		{Unit: "calls/s", Better: "higher", Of: view.Value("calls_per_second")},
+		{Unit: "p50-ns", Better: "lower", Of: roundTrip("p50_ns")},
+		{Unit: "p99-ns", Better: "lower", Of: roundTrip("p99_ns")},
+		{Unit: "p99.9-ns", Better: "lower", Of: roundTrip("p99_9_ns")},
 	},
 }
 
@@ -110,20 +93,17 @@ func roundTrip(name string) func(s *result.Sample) (float64, bool) {
 	}
 }
 
-var loadBench = bench{
-	names: []benchPart{{"load", "load_requested"}},
-	units: []benchUnit{{"achieved-percent", "", meanLoad}},
+var loadBench = view.Bench{
+	Names: []view.BenchPart{{Key: "load", Value: "load_requested"}},
+	Units: []view.BenchUnit{{Unit: "achieved-percent", Better: "", Of: meanLoad}},
 }
-
-// benchNames are the options that come first in a benchmark's name.
-var benchNames = []string{"method", "kernel", "limit", "workers", "dispatch", "split"}
 
 // Benchfmt writes the Go benchmark format (golang.org/design/14313-benchmark-format), one line a sample: the options
 // that are set are in the name, so that `benchstat -col /split` compares them; the machine is in the configuration
 // lines. Nothing that differs between two runs on one machine is there, since benchstat does not compare across
 // configurations. An invalid or partial sample says so in its name, and so does one of a matrix's control: it is never
 // averaged with the others.
-func Benchfmt(w io.Writer, run *result.Run, _ Options) error {
+func Benchfmt(w io.Writer, run *result.Run, _ term.Options) error {
 	out := benchfmt.NewWriter(w)
 	if err := writeBenchUnits(out, experimentOf(run.Experiment).bench); err != nil {
 		return err
@@ -157,13 +137,13 @@ func BenchfmtPair(w io.Writer, a, b *result.Run, nameA, nameB string) error {
 	return nil
 }
 
-func writeBenchUnits(out *benchfmt.Writer, b bench) error {
-	for _, unit := range b.units {
-		if unit.better == "" {
+func writeBenchUnits(out *benchfmt.Writer, b view.Bench) error {
+	for _, unit := range b.Units {
+		if unit.Better == "" {
 			continue
 		}
-		key := benchfmt.UnitMetadataKey{Unit: unit.unit, Key: "better"}
-		meta := benchfmt.UnitMetadata{UnitMetadataKey: key, OrigUnit: unit.unit, Value: unit.better}
+		key := benchfmt.UnitMetadataKey{Unit: unit.Unit, Key: "better"}
+		meta := benchfmt.UnitMetadata{UnitMetadataKey: key, OrigUnit: unit.Unit, Value: unit.Better}
 		if err := out.Write(&meta); err != nil {
 			return fmt.Errorf("cannot write the units: %w", err)
 		}
@@ -172,7 +152,7 @@ func writeBenchUnits(out *benchfmt.Writer, b bench) error {
 }
 
 func writeBenchSamples(out *benchfmt.Writer, run *result.Run, config []benchfmt.Config) error {
-	options, err := specRun(run)
+	options, err := view.SpecOfRun(run)
 	if err != nil {
 		return err
 	}
@@ -180,14 +160,14 @@ func writeBenchSamples(out *benchfmt.Writer, run *result.Run, config []benchfmt.
 	for i := range run.Samples {
 		s := &run.Samples[i]
 		line := benchfmt.Result{Config: config, Name: benchName(run, b, options, s), Iters: 1}
-		if b.times != nil {
-			if times, ok := b.times(s); ok && times >= 1 && times <= 1<<53 {
+		if b.Times != nil {
+			if times, ok := b.Times(s); ok && times >= 1 && times <= 1<<53 {
 				line.Iters = int(times)
 			}
 		}
-		for _, unit := range b.units {
-			if figure, ok := unit.of(s); ok {
-				line.Values = append(line.Values, benchfmt.Value{Value: figure, Unit: unit.unit})
+		for _, unit := range b.Units {
+			if figure, ok := unit.Of(s); ok {
+				line.Values = append(line.Values, benchfmt.Value{Value: figure, Unit: unit.Unit})
 			}
 		}
 		if err := out.Write(&line); err != nil {
@@ -213,7 +193,7 @@ func benchConfig(run *result.Run) []benchfmt.Config {
 
 // benchLine is a line of the configuration; none without a value.
 func benchLine(key, value string) []benchfmt.Config {
-	text := strings.Join(strings.Fields(clean(value)), " ")
+	text := strings.Join(strings.Fields(term.Clean(value)), " ")
 	if text == "" {
 		return nil
 	}
@@ -224,7 +204,7 @@ func benchLine(key, value string) []benchfmt.Config {
 // reader would otherwise take the end of "pin_cpus=0-3" for it. In a matrix, the options are the flags of the cell.
 // Where the samples of a run are of different things, their values name them; a flag that says the same is not said
 // again. Where cells are rows of the experiment's own table, its values tell in full what the flags do.
-func benchName(run *result.Run, b bench, options spec, s *result.Sample) benchfmt.Name {
+func benchName(run *result.Run, b view.Bench, options view.Spec, s *result.Sample) benchfmt.Name {
 	var name strings.Builder
 	experiment := benchWord(run.Experiment)
 	first, size := utf8.DecodeRuneInString(experiment)
@@ -233,26 +213,26 @@ func benchName(run *result.Run, b bench, options spec, s *result.Sample) benchfm
 	part := func(key, value string) {
 		name.WriteString("/" + benchWord(key) + "=" + benchWord(value))
 	}
-	if len(b.names) > 0 {
-		options = spec{}
+	if len(b.Names) > 0 {
+		options = view.Spec{}
 	}
-	if cell := cellOf(run, s); cell != nil && !ownCells(run) {
-		options = spec{}
+	if cell := view.CellOf(run, s); cell != nil && !ownCells(run) {
+		options = view.Spec{}
 		for flag, value := range cell.Flags {
 			options[flag] = value
 		}
 	}
-	for _, key := range options.names(benchNames...) {
-		part(key, options.text(key))
+	for _, key := range options.Names(view.BenchNames...) {
+		part(key, options.Text(key))
 	}
 	values := flat(s.Values)
-	for _, name := range b.names {
-		text := valueText(values[name.value])
-		if word := b.words[name.value]; word != "" && text == "-1" {
+	for _, name := range b.Names {
+		text := valueText(values[name.Value])
+		if word := b.Words[name.Value]; word != "" && text == "-1" {
 			text = word
 		}
-		if text != "" && options.text(name.key) != text {
-			part(name.key, text)
+		if text != "" && options.Text(name.Key) != text {
+			part(name.Key, text)
 		}
 	}
 	if s.Slot != nil && s.Control {
@@ -274,7 +254,7 @@ func valueText(value any) string {
 	case string:
 		return value
 	case float64:
-		return exact(value)
+		return units.Exact(value)
 	case bool:
 		return strconv.FormatBool(value)
 	}

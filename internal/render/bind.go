@@ -8,7 +8,11 @@ import (
 	"strconv"
 	"strings"
 
+	"gorun/internal/render/chart"
+	"gorun/internal/render/term"
+	"gorun/internal/render/view"
 	"gorun/internal/result"
+	"gorun/internal/units"
 )
 
 // bindTrials are the good samples of `gorun bind`: the milliseconds of each sum.
@@ -30,7 +34,7 @@ func bindTrialsOf(run *result.Run) bindTrials {
 		process, known := s.Values.Number("process")
 		trial, alsoKnown := s.Values.Number("trial")
 		bound, tells := s.Values["bound"].(bool)
-		if !good(s) || !known || !alsoKnown || !tells {
+		if !s.Good() || !known || !alsoKnown || !tells {
 			continue
 		}
 		at := bindPlace{int(process), int(trial), bound}
@@ -54,7 +58,7 @@ type bindMap struct {
 	rows          []string
 	columns       []bindColumn
 	perRow, perCo int // processes of a row and trials of a column, at most
-	scale         heatScale
+	scale         chart.HeatScale
 }
 
 // mostBindRows and mostBindColumns (of bound trials, and of unbound ones) are how large a table can be read, 80 columns
@@ -74,7 +78,7 @@ func (b bindTrials) table() (m bindMap, ok bool) {
 	for _, row := range rows {
 		m.rows = append(m.rows, "P"+strconv.Itoa(row[0]+1))
 	}
-	m.scale = heatScale{math.Inf(1), math.Inf(-1)}
+	m.scale = chart.HeatScale{Lo: math.Inf(1), Hi: math.Inf(-1)}
 	for _, bound := range []bool{false, true} {
 		letter := map[bool]string{false: "A", true: "B"}[bound]
 		for _, trials := range columns {
@@ -88,7 +92,7 @@ func (b bindTrials) table() (m bindMap, ok bool) {
 				x := b.mean(row, trials, bound)
 				c.at = append(c.at, x)
 				if !math.IsNaN(x) {
-					m.scale.lo, m.scale.hi = min(m.scale.lo, x), max(m.scale.hi, x)
+					m.scale.Lo, m.scale.Hi = min(m.scale.Lo, x), max(m.scale.Hi, x)
 				}
 			}
 			m.columns = append(m.columns, c)
@@ -121,7 +125,7 @@ func (m bindMap) show(ms float64) string {
 		return "·"
 	}
 	decimals := 0
-	for bound := 99.95; decimals < 3 && m.scale.hi < bound; bound /= 10 {
+	for bound := 99.95; decimals < 3 && m.scale.Hi < bound; bound /= 10 {
 		decimals++
 	}
 	return strconv.FormatFloat(ms, 'f', decimals, 64)
@@ -143,7 +147,7 @@ func (m bindMap) legend() string {
 const bindMean = "mean"
 
 // bindTable is the table as a heat map: the bound trials beside the unbound ones where there is room, else below.
-func bindTable(run *result.Run, opts Options) string {
+func bindTable(run *result.Run, opts term.Options) string {
 	m, ok := bindTrialsOf(run).table()
 	if !ok {
 		return ""
@@ -153,12 +157,12 @@ func bindTable(run *result.Run, opts Options) string {
 		label = max(label, len(row))
 	}
 	for _, c := range m.columns {
-		cell = max(cell, len(c.name)+1, len(m.show(m.scale.hi))+1)
+		cell = max(cell, len(c.name)+1, len(m.show(m.scale.Hi))+1)
 	}
 	const gap = 2 // between the unbound and the bound
-	fits := max(1, (opts.columns()-2-label)/cell)
+	fits := max(1, (opts.Columns()-2-label)/cell)
 	bands := [][]bindColumn{m.columns}
-	if 2+label+len(m.columns)*cell+gap > opts.columns() {
+	if 2+label+len(m.columns)*cell+gap > opts.Columns() {
 		bands = nil
 		split := slices.IndexFunc(m.columns, func(c bindColumn) bool { return c.bound })
 		if split < 0 {
@@ -169,64 +173,65 @@ func bindTable(run *result.Run, opts Options) string {
 		}
 	}
 	var block strings.Builder
-	block.WriteString(boldTitle("Time of each process's sum in each trial, in ms", opts))
+	block.WriteString(term.Title("Time of each process's sum in each trial, in ms", opts))
 	for i, band := range bands {
 		if i > 0 {
 			block.WriteByte('\n')
 		}
-		line := func(name string, of func(c bindColumn) (string, colour)) {
-			fmt.Fprintf(&block, "  %s%s", opts.paint(dim, name), strings.Repeat(" ", label-len(name)))
+		line := func(name string, of func(c bindColumn) (string, term.Colour)) {
+			fmt.Fprintf(&block, "  %s%s", opts.Paint(term.Dim, name), strings.Repeat(" ", label-len(name)))
 			for n, c := range band {
 				if n > 0 && c.bound != band[n-1].bound {
 					block.WriteString(strings.Repeat(" ", gap))
 				}
 				text, ink := of(c)
 				block.WriteString(strings.Repeat(" ", cell-len([]rune(text))))
-				block.WriteString(opts.paint(ink, text))
+				block.WriteString(opts.Paint(ink, text))
 			}
 			block.WriteByte('\n')
 		}
-		line("", func(c bindColumn) (string, colour) { return c.name, dim })
+		line("", func(c bindColumn) (string, term.Colour) { return c.name, term.Dim })
 		for row, name := range m.rows {
-			line(name, func(c bindColumn) (string, colour) {
+			line(name, func(c bindColumn) (string, term.Colour) {
 				if math.IsNaN(c.at[row]) {
 					return m.show(c.at[row]), ""
 				}
-				return m.show(c.at[row]), shades[m.scale.level(c.at[row])].terminal()
+				return m.show(c.at[row]), chart.Shades[m.scale.Level(c.at[row])].Terminal()
 			})
 		}
-		line(bindMean, func(c bindColumn) (string, colour) { return m.show(c.mean), bold })
+		line(bindMean, func(c bindColumn) (string, term.Colour) { return m.show(c.mean), term.Bold })
 	}
-	return trimLines(block.String()) + "\n" + paragraph("  ", m.legend(), opts.columns()-2)
+	return term.TrimLines(block.String()) + "\n" + term.Paragraph("  ", m.legend(), opts.Columns()-2)
 }
 
 // bindTitle is the heading of `gorun bind`.
-func bindTitle(run *result.Run, options spec) (title string, parts []string) {
-	title = "gorun bind: " + options.text("processes") + " processes, bound to CPUs and not"
-	parts = []string{options.text("checks") + " looks at the CPU each"}
-	if bytes, err := strconv.ParseUint(options.text("array_bytes"), 10, 64); err == nil {
-		parts = append(parts, "an array of "+size(bytes)+" each, added up "+options.text("passes")+" times")
+func bindTitle(run *result.Run, options view.Spec) (title string, parts []string) {
+	title = "gorun bind: " + options.Text("processes") + " processes, bound to CPUs and not"
+	parts = []string{options.Text("checks") + " looks at the CPU each"}
+	if bytes, err := strconv.ParseUint(options.Text("array_bytes"), 10, 64); err == nil {
+		parts = append(parts, "an array of "+units.Bytes(bytes)+" each, added up "+options.Text("passes")+" times")
 	}
-	parts = append(parts, options.text("trials")+" trials unbound and as many bound")
+	parts = append(parts, options.Text("trials")+" trials unbound and as many bound")
 	if m := run.Matrix; m != nil {
-		parts = append(parts, "margin "+share(m.Margin), "alpha "+share(m.Alpha))
+		parts = append(parts, "margin "+units.Share(m.Margin), "alpha "+units.Share(m.Alpha))
 	}
 	return title, parts
 }
 
 // bindBlocks are the table of processes and trials, what is found of bound against unbound, and how good the samples
 // are.
-func bindBlocks(run *result.Run, _ spec, opts Options) []string {
+func bindBlocks(run *result.Run, _ view.Spec, opts term.Options) []string {
 	blocks := []string{bindTable(run, opts)}
 	if run.Matrix != nil {
-		blocks = append(blocks, cellsBlock(run, opts)+paragraph("  ", "A trial's time is the mean of its processes'; the"+
-			" two trials of a number are compared. No control guards the verdict.", opts.columns()-2))
+		blocks = append(blocks,
+			view.CellsBlock(run, opts)+term.Paragraph("  ", "A trial's time is the mean of its processes'; the"+
+				" two trials of a number are compared. No control guards the verdict.", opts.Columns()-2))
 	}
-	return append(blocks, doubtsBlock(run, opts))
+	return append(blocks, view.DoubtsBlock(run, opts))
 }
 
 // bindPlan lists the processes of each CPU, and the order of the trials.
-func bindPlan(plan *result.Plan, _ spec) string {
+func bindPlan(plan *result.Plan, _ view.Spec) string {
 	if plan.Bind == nil {
 		return ""
 	}
@@ -239,22 +244,26 @@ func bindPlan(plan *result.Plan, _ spec) string {
 	}
 	block := ""
 	for _, cpu := range cpus {
-		block += paragraph(fmt.Sprintf("  CPU %-4d ", cpu), strings.Join(processes[cpu], " "), defaultWidth)
+		block += term.Paragraph(fmt.Sprintf("  CPU %-4d ", cpu), strings.Join(processes[cpu], " "), term.DefaultWidth)
 	}
 	var order []string
 	for i, bound := range plan.Bind.Order {
 		order = append(order, map[bool]string{false: "A", true: "B"}[bound]+strconv.Itoa(i/2+1))
 	}
-	return block + "\n" + paragraph("  trials   ", strings.Join(order, " "), defaultWidth) +
-		paragraph("  ", "A is unbound, B is bound.", defaultWidth)
+	return block + "\n" + term.Paragraph("  trials   ", strings.Join(order, " "), term.DefaultWidth) +
+		term.Paragraph("  ", "A is unbound, B is bound.", term.DefaultWidth)
 }
 
 // bindBench is of a process's sum.
-var bindBench = bench{
-	names: []benchPart{{"bound", "bound"}, {"process", "process"}, {"cpu", "cpu"}},
-	words: map[string]string{"cpu": "any"},
-	units: []benchUnit{
-		{"ns/op", "lower", func(s *result.Sample) (float64, bool) { return s.Seconds * 1e9, true }},
-		{"deviations/op", "", value("deviations")},
+var bindBench = view.Bench{
+	Names: []view.BenchPart{
+		{Key: "bound", Value: "bound"},
+		{Key: "process", Value: "process"},
+		{Key: "cpu", Value: "cpu"},
+	},
+	Words: map[string]string{"cpu": "any"},
+	Units: []view.BenchUnit{
+		{Unit: "ns/op", Better: "lower", Of: func(s *result.Sample) (float64, bool) { return s.Seconds * 1e9, true }},
+		{Unit: "deviations/op", Better: "", Of: view.Value("deviations")},
 	},
 }

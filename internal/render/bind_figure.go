@@ -9,29 +9,32 @@ import (
 	"strings"
 
 	"gorun/internal/hint"
+	"gorun/internal/render/chart"
+	"gorun/internal/render/term"
 	"gorun/internal/result"
+	"gorun/internal/units"
 )
 
 // BindSVG writes the table of a run of `gorun bind` as an SVG file that needs nothing else.
 func BindSVG(w io.Writer, run *result.Run) error {
-	return drawSVG(w, run, hint.With(errors.New("cannot draw the table: no trial has a good sample"),
+	return chart.Write(w, run, hint.With(errors.New("cannot draw the table: no trial has a good sample"),
 		"the samples in --out tell why"), BoundTrials)
 }
 
 // BoundTrials is the time of each process's sum in each trial, unbound above bound. False where no sample is good.
-func BoundTrials(run *result.Run) (Figure, bool) {
+func BoundTrials(run *result.Run) (chart.Figure, bool) {
 	if run.Experiment != "bind" {
-		return Figure{}, false
+		return chart.Figure{}, false
 	}
-	run = clean(run)
+	run = term.Clean(run)
 	m, ok := bindTrialsOf(run).table()
-	if !ok || !drawable(m.scale.lo, m.scale.hi) {
-		return Figure{}, false
+	if !ok || !chart.Drawable(m.scale.Lo, m.scale.Hi) {
+		return chart.Figure{}, false
 	}
-	f := Figure{
+	f := chart.Figure{
 		Title:       "Time of each sum, in ms, by process and trial",
 		Description: "Rows are processes, columns are trials. " + m.legend(),
-		Table:       FigureTable{Caption: "Milliseconds by process and trial", Head: []string{"process"}},
+		Table:       chart.FigureTable{Caption: "Milliseconds by process and trial", Head: []string{"process"}},
 	}
 	for row, name := range m.rows {
 		cells := []string{name}
@@ -51,11 +54,11 @@ func BoundTrials(run *result.Run) (Figure, bool) {
 	height := 0
 	for _, bound := range []bool{false, true} {
 		drawn, taken := m.svgSide(bound)
-		fmt.Fprintf(&b, `<g transform="translate(%d %d)">`+"\n%s</g>\n", svgMargin, height, drawn)
+		fmt.Fprintf(&b, `<g transform="translate(%d %d)">`+"\n%s</g>\n", chart.Margin, height, drawn)
 		height += taken
 	}
-	b.WriteString(svgScale(m.scale.legend(), "ms", svgMargin+bindNames, height))
-	f.SVG = svgFigure(f, cpuModel(run.Host), height+svgMargin+22, b.String())
+	b.WriteString(chart.DrawScale(m.scale.Legend(), "ms", chart.Margin+bindNames, height))
+	f.SVG = chart.Frame(f, chart.CPUModel(run.Host), height+chart.Margin+22, b.String())
 	return f, true
 }
 
@@ -64,7 +67,7 @@ func exactKnown(x float64) string {
 	if math.IsNaN(x) {
 		return ""
 	}
-	return exact(x)
+	return units.Exact(x)
 }
 
 // bindNames is the room for the names of rows, in units.
@@ -82,7 +85,7 @@ func (m bindMap) svgSide(bound bool) (drawn string, height int) {
 	if len(columns) == 0 {
 		return "", 0
 	}
-	cell := min(mapCell, float64(svgInside-bindNames)/float64(len(columns)))
+	cell := min(chart.MapCell, float64(chart.Inside-bindNames)/float64(len(columns)))
 	title := "A, unbound"
 	if bound {
 		title = "B, bound"
@@ -103,10 +106,10 @@ func (m bindMap) svgSide(bound bool) (drawn string, height int) {
 			if math.IsNaN(ms) {
 				continue
 			}
-			shade := shades[m.scale.level(ms)]
+			shade := chart.Shades[m.scale.Level(ms)]
 			fmt.Fprintf(&b, `<g><title>%s in %s: %s ms</title><rect x="%.4g" y="%d" width="%.4g" height="%d" fill="%s"/>`+
-				`<text x="%.4g" y="%d" text-anchor="middle" fill="%s">%s</text></g>`+"\n", m.rows[row], c.name, tenths(ms), left,
-				row*line, cell, line, shade.web, left+cell/2, row*line+12, shade.ink, html.EscapeString(m.show(ms)))
+				`<text x="%.4g" y="%d" text-anchor="middle" fill="%s">%s</text></g>`+"\n", m.rows[row], c.name, units.Tenths(ms),
+				left, row*line, cell, line, shade.Web, left+cell/2, row*line+12, shade.Ink, html.EscapeString(m.show(ms)))
 		}
 	}
 	return b.String() + "</g>\n", 34 + foot + 20

@@ -11,6 +11,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"gorun/internal/render/chart"
+	"gorun/internal/render/term"
 	"gorun/internal/result"
 	"gorun/internal/stats"
 )
@@ -140,11 +142,11 @@ func TestBindTableFits(t *testing.T) {
 			assert.InDelta(t, want/float64(len(trials.at)), sum/float64(len(m.columns)), 1e-6)
 		}
 		for width := 40; width <= 200; width += 40 {
-			page := bindTable(run, Options{Width: width})
+			page := bindTable(run, term.Options{Width: width})
 			for line := range strings.Lines(page) {
 				assert.LessOrEqual(t, text.StringWidth(strings.TrimSuffix(line, "\n")), width, "%+v", c)
 			}
-			assert.Equal(t, page, text.StripEscape(bindTable(run, Options{Width: width, Colour: true, Terminal: true})))
+			assert.Equal(t, page, text.StripEscape(bindTable(run, term.Options{Width: width, Colour: true, Terminal: true})))
 			for _, column := range m.columns {
 				assert.Contains(t, page, " "+column.name)
 			}
@@ -154,32 +156,33 @@ func TestBindTableFits(t *testing.T) {
 
 // The bound stand beside the unbound where there is room, else below.
 func TestBindTable(t *testing.T) {
-	page := write(t, Table, bindRunOf(20, 10), Options{})
+	page := write(t, Table, bindRunOf(20, 10), term.Options{})
 	golden(t, "bind-20.table", page)
-	golden(t, "bind-20.terminal", write(t, Table, bindRunOf(20, 10), Options{Terminal: true, Colour: true, Width: 100}))
+	golden(t, "bind-20.terminal",
+		write(t, Table, bindRunOf(20, 10), term.Options{Terminal: true, Colour: true, Width: 100}))
 	assert.Contains(t, page, "        A1  A2  A3  A4  A5  A6  A7  A8  A9 A10\n  P1   100")
 	assert.Contains(t, page, "\n\n        B1  B2  B3  B4  B5  B6  B7  B8  B9 B10\n  P1    90")
 	assert.Contains(t, page, "faster: −10.0% [−12, −8.0], 10 rounds")
 	assert.Contains(t, page, "Where the processes were:\n  - Unbound, a process")
 	assert.NotContains(t, page, "limited this run")
-	wide := write(t, Table, bindRunOf(20, 10), Options{Width: 120})
+	wide := write(t, Table, bindRunOf(20, 10), term.Options{Width: 120})
 	assert.Contains(t, wide, " A9 A10    B1  B2 ")
 
-	page = write(t, Table, invalidBind(), Options{})
+	page = write(t, Table, invalidBind(), term.Options{})
 	assert.Contains(t, page, "  P2   117 130 100     · 117\n", "what is not what was asked is not shown as such")
 	assert.NotContains(t, page, "B4", "and what was cut short neither")
 	assert.Contains(t, page, "invalid: the placement is not what was asked: process 1 was not on CPU 1")
 	assert.Contains(t, page, "interrupted: ")
-	golden(t, "bind-empty.table", write(t, Table, emptyBind(), Options{}))
+	golden(t, "bind-empty.table", write(t, Table, emptyBind(), term.Options{}))
 
-	page = write(t, Table, bindRunOf(200, 40), Options{})
+	page = write(t, Table, bindRunOf(200, 40), term.Options{})
 	assert.Contains(t, page, "a row is the mean of\n  up to 5 processes, by the first;"+
 		" a column is the mean of up to 3 trials")
 }
 
 func TestBindFigures(t *testing.T) {
 	for hi, want := range map[float64]string{0.512: "0.300", 5: "0.30", 50: "0.3", 500: "0"} {
-		assert.Equal(t, want, bindMap{scale: heatScale{0, hi}}.show(0.3), hi)
+		assert.Equal(t, want, bindMap{scale: chart.HeatScale{Lo: 0, Hi: hi}}.show(0.3), hi)
 	}
 	assert.Equal(t, "·", bindMap{}.show(math.NaN()))
 }
@@ -195,13 +198,13 @@ func TestBindPlan(t *testing.T) {
 }
 
 func TestBindCSVAndBench(t *testing.T) {
-	records, err := csv.NewReader(strings.NewReader(write(t, CSV, bindRunOf(3, 2), Options{}))).ReadAll()
+	records, err := csv.NewReader(strings.NewReader(write(t, CSV, bindRunOf(3, 2), term.Options{}))).ReadAll()
 	require.NoError(t, err)
 	at := len(csvSlot)
 	assert.Equal(t, []string{"process", "trial", "bound", "cpu", "deviations", "checks"}, records[0][at:at+6])
 	assert.Equal(t, []string{"1", "0", "true", "1", "0", "10000"}, records[5][at:at+6])
 
-	page := write(t, Benchfmt, bindRunOf(3, 2), Options{})
+	page := write(t, Benchfmt, bindRunOf(3, 2), term.Options{})
 	assert.Contains(t, page, "BenchmarkBind/bound=false/process=0/cpu=any-2 1 1e+08 ns/op 1 deviations/op\n")
 	assert.Contains(t, page, "BenchmarkBind/bound=true/process=1/cpu=1-2 1 ")
 }
@@ -210,6 +213,6 @@ func TestBindSVG(t *testing.T) {
 	var out strings.Builder
 	require.NoError(t, BindSVG(&out, bindRunOf(20, 10)))
 	golden(t, "bind.svg", out.String())
-	assert.Equal(t, 20*20+len(shades), strings.Count(out.String(), "<rect "))
+	assert.Equal(t, 20*20+len(chart.Shades), strings.Count(out.String(), "<rect "))
 	assert.ErrorContains(t, BindSVG(&out, emptyBind()), "no trial has a good sample")
 }

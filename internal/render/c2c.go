@@ -8,8 +8,12 @@ import (
 	"strconv"
 	"strings"
 
+	"gorun/internal/render/chart"
+	"gorun/internal/render/term"
+	"gorun/internal/render/view"
 	"gorun/internal/result"
 	"gorun/internal/topology"
+	"gorun/internal/units"
 )
 
 // pairing is what was found of two CPUs, over all good samples of them. Times are medians.
@@ -24,7 +28,7 @@ func pairings(samples []result.Sample) []pairing {
 	byCPUs := map[[2]int]*pairing{}
 	for i := range samples {
 		p, ok := pairOf(samples[i].Values)
-		if !ok || !good(&samples[i]) {
+		if !ok || !samples[i].Good() {
 			continue
 		}
 		if p.CPUA > p.CPUB {
@@ -70,19 +74,19 @@ func pairOf(values result.Values) (p result.Pair, ok bool) {
 // seats orders the CPUs of the pairs by locality: node, last-level cache, core, number. A run does not hold the
 // topology; which CPUs share a cache or a core follows from the relations. A pair that is missing only matters where no
 // other joins its CPUs: these then count as apart.
-func seats(pairs []pairing) []seat {
+func seats(pairs []pairing) []chart.Seat {
 	nodes := map[int]int{}
 	for _, p := range pairs {
 		nodes[p.CPUA], nodes[p.CPUB] = p.NodeA, p.NodeB
 	}
 	core, llc := clusters(pairs, topology.SameCore), clusters(pairs, topology.SameCore, topology.SameLLC)
-	order := make([]seat, 0, len(nodes))
+	order := make([]chart.Seat, 0, len(nodes))
 	for cpu, node := range nodes {
-		order = append(order, seat{cpu: cpu, node: node, llc: llc(cpu), core: core(cpu)})
+		order = append(order, chart.Seat{CPU: cpu, Node: node, LLC: llc(cpu), Core: core(cpu)})
 	}
-	slices.SortFunc(order, func(a, b seat) int {
-		return cmp.Or(cmp.Compare(a.node, b.node), cmp.Compare(a.llc, b.llc), cmp.Compare(a.core, b.core),
-			cmp.Compare(a.cpu, b.cpu))
+	slices.SortFunc(order, func(a, b chart.Seat) int {
+		return cmp.Or(cmp.Compare(a.Node, b.Node), cmp.Compare(a.LLC, b.LLC), cmp.Compare(a.Core, b.Core),
+			cmp.Compare(a.CPU, b.CPU))
 	})
 	return order
 }
@@ -114,23 +118,20 @@ func clusters(pairs []pairing, near ...topology.Relation) (of func(cpu int) int)
 	return of
 }
 
-// maxHeatCPUs bounds a heat map, which takes memory by the square: 4096 CPUs are 128 MiB.
-const maxHeatCPUs = 4096
-
 // c2cHeat is the heat map of the one-way times; empty, where there are too many CPUs.
-func c2cHeat(pairs []pairing) *heat {
-	h := &heat{unit: "ns", seat: seats(pairs)}
-	if len(h.seat) > maxHeatCPUs {
-		return &heat{}
+func c2cHeat(pairs []pairing) *chart.Heat {
+	h := &chart.Heat{Unit: "ns", Seats: seats(pairs)}
+	if len(h.Seats) > chart.MaxHeatCPUs {
+		return &chart.Heat{}
 	}
 	index := map[int]int{}
-	for i, s := range h.seat {
-		index[s.cpu] = i
-		h.at = append(h.at, slices.Repeat([]float64{math.NaN()}, len(h.seat)))
+	for i, s := range h.Seats {
+		index[s.CPU] = i
+		h.At = append(h.At, slices.Repeat([]float64{math.NaN()}, len(h.Seats)))
 	}
 	for _, p := range pairs {
 		a, b := index[p.CPUA], index[p.CPUB]
-		h.at[a][b], h.at[b][a] = p.NS, p.NS
+		h.At[a][b], h.At[b][a] = p.NS, p.NS
 	}
 	return h
 }
@@ -141,25 +142,25 @@ var c2cMethods = map[string]string{
 }
 
 // c2cTitle is the heading of `gorun c2c`.
-func c2cTitle(run *result.Run, options spec) (title string, parts []string) {
+func c2cTitle(run *result.Run, options view.Spec) (title string, parts []string) {
 	pairs := pairings(run.Samples)
-	title = fmt.Sprintf("gorun c2c: a cache line handed back and forth between %s of %s", things(len(pairs), "pair"),
-		things(len(seats(pairs)), "CPU"))
-	method := options.text("method")
+	title = fmt.Sprintf("gorun c2c: a cache line handed back and forth between %s of %s", units.Things(len(pairs), "pair"),
+		units.Things(len(seats(pairs)), "CPU"))
+	method := options.Text("method")
 	if how := c2cMethods[method]; how != "" {
 		method = "by " + how
 	}
 	if method != "" {
 		parts = append(parts, method)
 	}
-	if which := options.text("pairs"); which != "" {
-		parts = append(parts, optionPart("pairs", which))
+	if which := options.Text("pairs"); which != "" {
+		parts = append(parts, view.Option("pairs", which))
 	}
-	if each, err := strconv.ParseFloat(options.text("pair_seconds"), 64); err == nil {
-		parts = append(parts, seconds(each)+" a pair")
+	if each, err := strconv.ParseFloat(options.Text("pair_seconds"), 64); err == nil {
+		parts = append(parts, units.Seconds(each)+" a pair")
 	}
-	if budget := options.text("budget_seconds"); budget != "" {
-		parts = append(parts, optionPart("budget_seconds", budget))
+	if budget := options.Text("budget_seconds"); budget != "" {
+		parts = append(parts, view.Option("budget_seconds", budget))
 	}
 	homes := []string{}
 	for _, p := range pairs {
@@ -175,18 +176,18 @@ func c2cTitle(run *result.Run, options spec) (title string, parts []string) {
 }
 
 // c2cBlocks are the heat map, the relations, and the samples.
-func c2cBlocks(run *result.Run, _ spec, opts Options) []string {
+func c2cBlocks(run *result.Run, _ view.Spec, opts term.Options) []string {
 	pairs := pairings(run.Samples)
 	heat := c2cHeat(pairs)
-	block := heatText(heat, opts)
+	block := chart.HeatText(heat, opts)
 	if block != "" {
-		block = opts.paint(bold, "One way, in ns, by CPU") + "\n" + block
-		if n := len(heat.seat); len(pairs) < n*(n-1)/2 {
-			block += paragraph("  ", fmt.Sprintf("%s without a good sample: ·", things(n*(n-1)/2-len(pairs), "pair")),
-				opts.columns()-2)
+		block = opts.Paint(term.Bold, "One way, in ns, by CPU") + "\n" + block
+		if n := len(heat.Seats); len(pairs) < n*(n-1)/2 {
+			block += term.Paragraph("  ", fmt.Sprintf("%s without a good sample: ·", units.Things(n*(n-1)/2-len(pairs), "pair")),
+				opts.Columns()-2)
 		}
 	}
-	return []string{block, relationsBlock(pairs, opts), doubtsBlock(run, opts)}
+	return []string{block, relationsBlock(pairs, opts), view.DoubtsBlock(run, opts)}
 }
 
 // byRelation are the pairs of each relation, nearest first; a relation that is not known comes last.
@@ -205,20 +206,20 @@ func byRelation(pairs []pairing) (names []string, of map[string][]pairing) {
 }
 
 // relationsBlock sums the pairs up by relation, and names the ends.
-func relationsBlock(pairs []pairing, opts Options) string {
+func relationsBlock(pairs []pairing, opts term.Options) string {
 	if len(pairs) == 0 {
 		return ""
 	}
-	head, rows := relationRows(pairs, tenths)
-	columns := []column{left(head[0])}
+	head, rows := relationRows(pairs, units.Tenths)
+	columns := []term.Column{term.Left(head[0])}
 	for _, title := range head[1:] {
-		columns = append(columns, right(title))
+		columns = append(columns, term.Right(title))
 	}
-	block := opts.paint(bold, "One way by relation, in ns") + "\n" + grid(columns, rows)
+	block := opts.Paint(term.Bold, "One way by relation, in ns") + "\n" + term.Grid(columns, rows)
 	if len(pairs) < 2 {
 		return block
 	}
-	return block + paragraph("  ", extremes(pairs), opts.columns()-2)
+	return block + term.Paragraph("  ", extremes(pairs), opts.Columns()-2)
 }
 
 // relationRows are the times of the pairs by relation, in ns: one way, and the median there and back.
@@ -242,16 +243,13 @@ func relationRows(pairs []pairing, show func(ns float64) string) (head []string,
 func extremes(pairs []pairing) string {
 	nearer := func(a, b pairing) int { return cmp.Compare(a.NS, b.NS) }
 	tell := func(p pairing) string {
-		return fmt.Sprintf("CPUs %d and %d (%s) %s ns", p.CPUA, p.CPUB, p.Relation, tenths(p.NS))
+		return fmt.Sprintf("CPUs %d and %d (%s) %s ns", p.CPUA, p.CPUB, p.Relation, units.Tenths(p.NS))
 	}
 	return "fastest: " + tell(slices.MinFunc(pairs, nearer)) + "; slowest: " + tell(slices.MaxFunc(pairs, nearer))
 }
 
-// tenths shows nanoseconds as tables of latencies do.
-func tenths(ns float64) string { return strconv.FormatFloat(ns, 'f', 1, 64) }
-
 // c2cPlan says how many pairs there are, and how long they take.
-func c2cPlan(plan *result.Plan, _ spec) string {
+func c2cPlan(plan *result.Plan, _ view.Spec) string {
 	p := plan.Pairs
 	if p == nil {
 		return ""
@@ -263,10 +261,11 @@ func c2cPlan(plan *result.Plan, _ spec) string {
 		}
 	}
 	rows = append(rows, []string{"in all", strconv.Itoa(p.Pairs)})
-	about := duration(p.Estimate)
+	about := units.Duration(p.Estimate)
 	if p.Estimate < 1 {
-		about = seconds(p.Estimate)
+		about = units.Seconds(p.Estimate)
 	}
-	return grid([]column{left("relation"), right("pairs")}, rows) + "\n" + paragraph("time  ",
-		fmt.Sprintf("%s of %s each: about %s.", things(p.Pairs, "pair"), seconds(p.Seconds), about), defaultWidth)
+	return term.Grid([]term.Column{term.Left("relation"), term.Right("pairs")}, rows) + "\n" + term.Paragraph("time  ",
+		fmt.Sprintf("%s of %s each: about %s.", units.Things(p.Pairs, "pair"), units.Seconds(p.Seconds), about),
+		term.DefaultWidth)
 }

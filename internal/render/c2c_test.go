@@ -14,8 +14,9 @@ import (
 	"github.com/jedib0t/go-pretty/v6/text"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-	"pgregory.net/rapid"
 
+	"gorun/internal/render/chart"
+	"gorun/internal/render/term"
 	"gorun/internal/result"
 	"gorun/internal/topology"
 )
@@ -31,40 +32,40 @@ type c2cSpec struct {
 
 // place is where a CPU of the fixtures is: the second half of the CPUs are the siblings of the first, as x86 numbers
 // them; from four CPUs on there are two nodes, and caches of up to four cores.
-func place(cpu, cpus int) seat {
+func place(cpu, cpus int) chart.Seat {
 	cores := max(1, cpus/2)
 	core := cpu % cores
-	return seat{cpu: cpu, core: core, llc: core / min(4, max(1, cores/2)), node: core * min(2, cores) / cores}
+	return chart.Seat{CPU: cpu, Core: core, LLC: core / min(4, max(1, cores/2)), Node: core * min(2, cores) / cores}
 }
 
-func relationOf(a, b seat) topology.Relation {
+func relationOf(a, b chart.Seat) topology.Relation {
 	switch {
-	case a.core == b.core:
+	case a.Core == b.Core:
 		return topology.SameCore
-	case a.node != b.node:
+	case a.Node != b.Node:
 		return topology.CrossNode
-	case a.llc == b.llc:
+	case a.LLC == b.LLC:
 		return topology.SameLLC
 	}
 	return topology.SameNode
 }
 
 // pairSample has a time that follows from the relation, and some noise that is the same each time.
-func pairSample(index int, a, b seat) result.Sample {
+func pairSample(index int, a, b chart.Seat) result.Sample {
 	relation := relationOf(a, b)
-	noise := float64((a.cpu*31 + b.cpu*17) % 13)
+	noise := float64((a.CPU*31 + b.CPU*17) % 13)
 	ns := map[topology.Relation]float64{
 		topology.SameCore: 8.4, topology.SameLLC: 41, topology.SameNode: 78, topology.CrossNode: 163,
 	}[relation] * (1 + noise/100)
 	s := plainSample(index, 0.1)
 	s.CPUs, s.Workers = nil, nil
 	s.Values, _ = result.ValuesOf(result.Pair{
-		CPUA: a.cpu, CPUB: b.cpu, NodeA: a.node, NodeB: b.node, Relation: relation.String(), Method: "cas", NS: ns,
+		CPUA: a.CPU, CPUB: b.CPU, NodeA: a.Node, NodeB: b.Node, Relation: relation.String(), Method: "cas", NS: ns,
 		RoundTripNS: 2 * ns, OneWay: result.Distribution{Min: 0.9 * ns, Median: ns, Mean: ns, P99: 1.5 * ns, Max: 3 * ns},
-		Batches: 512, RoundTrips: 400000, HomeNode: ptr(a.node),
+		Batches: 512, RoundTrips: 400000, HomeNode: ptr(a.Node),
 	})
 	s.Placement = result.Placement{
-		Requested: fmt.Sprintf("threads pinned to CPUs %d and %d", a.cpu, b.cpu), Verified: true, Checked: 4,
+		Requested: fmt.Sprintf("threads pinned to CPUs %d and %d", a.CPU, b.CPU), Verified: true, Checked: 4,
 	}
 	return s
 }
@@ -102,7 +103,7 @@ func allPairs(cpus int) []pairing {
 			relation := relationOf(x, y)
 			ns := 10 * float64(relation*relation) * (1 + float64((a*31+b*17)%13)/100)
 			pairs = append(pairs, pairing{Pair: result.Pair{
-				CPUA: a, CPUB: b, NodeA: x.node, NodeB: y.node, Relation: relation.String(), NS: ns, RoundTripNS: 2 * ns,
+				CPUA: a, CPUB: b, NodeA: x.Node, NodeB: y.Node, Relation: relation.String(), NS: ns, RoundTripNS: 2 * ns,
 			}})
 		}
 	}
@@ -145,16 +146,16 @@ func assertXML(t require.TestingT, page string) {
 
 func TestC2CGolden(t *testing.T) {
 	run := c2cRun(16)
-	golden(t, "c2c-16.table", write(t, Table, run, Options{}))
-	golden(t, "c2c-16.terminal", write(t, Table, run, Options{Terminal: true, Colour: true, Width: 100}))
+	golden(t, "c2c-16.table", write(t, Table, run, term.Options{}))
+	golden(t, "c2c-16.terminal", write(t, Table, run, term.Options{Terminal: true, Colour: true, Width: 100}))
 	golden(t, "figures/c2c-16.CoreToCoreMap.svg", c2cSVG(t, run))
 	golden(t, "figures/c2c-partial.CoreToCoreMap.svg", c2cSVG(t, partialC2CRun()))
 
 	large := allPairs(256) // a journal of these takes seconds to make
-	coloured := Options{Terminal: true, Colour: true}
-	plain := heatText(c2cHeat(large), Options{}) + relationsBlock(large, Options{})
+	coloured := term.Options{Terminal: true, Colour: true}
+	plain := chart.HeatText(c2cHeat(large), term.Options{}) + relationsBlock(large, term.Options{})
 	golden(t, "c2c-256.table", plain)
-	assert.Equal(t, plain, text.StripEscape(heatText(c2cHeat(large), coloured)+relationsBlock(large, coloured)))
+	assert.Equal(t, plain, text.StripEscape(chart.HeatText(c2cHeat(large), coloured)+relationsBlock(large, coloured)))
 	f, ok := c2cFigure(large, "256 CPUs")
 	require.True(t, ok)
 	golden(t, "figures/c2c-256.CoreToCoreMap.svg", f.SVG)
@@ -165,7 +166,7 @@ func TestHeatFitsAnyWidth(t *testing.T) {
 	for _, cpus := range []int{2, 3, 5, 16, 17, 36, 38, 71, 96, 200} {
 		h := c2cHeat(allPairs(cpus))
 		for _, width := range []int{20, 40, 80, 132, 300} {
-			page := heatText(h, Options{Width: width})
+			page := chart.HeatText(h, term.Options{Width: width})
 			require.NotEmpty(t, page)
 			for line := range strings.Lines(page) {
 				require.LessOrEqual(t, text.StringWidth(strings.TrimSuffix(line, "\n")), width, "%d CPUs: %q", cpus, line)
@@ -174,106 +175,16 @@ func TestHeatFitsAnyWidth(t *testing.T) {
 			require.Equal(t, strings.Contains(page, "neighbouring CPUs") || digit, digit, "digits have a legend")
 		}
 	}
-	page := heatText(c2cHeat(allPairs(1024)), Options{})
+	page := chart.HeatText(c2cHeat(allPairs(1024)), term.Options{})
 	for line := range strings.Lines(page) {
-		require.LessOrEqual(t, text.StringWidth(strings.TrimSuffix(line, "\n")), defaultWidth)
+		require.LessOrEqual(t, text.StringWidth(strings.TrimSuffix(line, "\n")), term.DefaultWidth)
 	}
 	assert.LessOrEqual(t, strings.Count(page, "\n"), 80)
 	assert.Contains(t, page, "up to 16 neighbouring CPUs")
-	assert.Empty(t, heatText(c2cHeat(nil), Options{}))
-	assert.Equal(t, "       0   1\n  0      1.0\n  1  1.0\n", heatText(&heat{
-		seat: []seat{{cpu: 0}, {cpu: 1}}, at: [][]float64{{math.NaN(), 1}, {1, math.NaN()}},
-	}, Options{}), "all figures are the same")
-}
-
-// A map shows each figure in its place.
-func TestHeatShowsEveryFigure(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		n := rapid.IntRange(2, 12).Draw(t, "CPUs")
-		h := &heat{unit: "ns"}
-		for i := range n {
-			h.seat = append(h.seat, seat{cpu: 3 * i, node: i * rapid.IntRange(1, 3).Draw(t, "nodes") / n})
-		}
-		figures := rapid.SliceOfN(rapid.IntRange(0, 999), n*n, n*n).Draw(t, "figures") // 0: not known
-		for i := range n {
-			row := make([]float64, n)
-			for j := range row {
-				if row[j] = float64(figures[i*n+j]); row[j] == 0 || i == j {
-					row[j] = math.NaN()
-				}
-			}
-			h.at = append(h.at, row)
-		}
-		scale, ok := h.scale()
-		if !ok {
-			return
-		}
-		page := heatText(h, Options{Width: 200})
-		lines := strings.Split(strings.TrimSuffix(page, "\n"), "\n")
-		lines = lines[len(lines)-n:]
-		for i := range n {
-			cells := strings.Fields(strings.TrimPrefix(lines[i], "  "+h.label(i)))
-			var want []string
-			for j := range n {
-				switch x := h.at[i][j]; {
-				case !math.IsNaN(x):
-					want = append(want, tenths(x))
-					require.LessOrEqual(t, scale.from(scale.level(x)), x*(1+1e-9))
-				case i != j:
-					want = append(want, "·")
-				}
-			}
-			require.Equal(t, want, append([]string(nil), cells...))
-		}
-	})
-}
-
-func TestHeatScale(t *testing.T) {
-	s := heatScale{10, 1000}
-	assert.Equal(t, 0, s.level(10))
-	assert.Equal(t, len(shades)/2, s.level(100.001), "equal ratios are equal steps")
-	assert.Equal(t, len(shades)-1, s.level(1000))
-	assert.Equal(t, len(shades)-1, s.level(2000))
-	assert.InDelta(t, 100, s.from(len(shades)/2), 1e-9)
-	assert.Equal(t, 0, heatScale{5, 5}.level(5))
-	assert.Equal(t, 0, heatScale{0, 5}.level(5))
-}
-
-// Whoever sees no colours sees the order: the scales only get lighter, and text stands out on them (WCAG 2: 3 to 1 for
-// large text, and all these figures are there without colour too).
-func TestShadesCanBeTold(t *testing.T) {
-	luminance := func(rgb [3]float64) float64 {
-		sum := 0.0
-		for i, weight := range [3]float64{0.2126, 0.7152, 0.0722} {
-			c := rgb[i] / 255
-			if c <= 0.04045 {
-				c /= 12.92
-			} else {
-				c = math.Pow((c+0.055)/1.055, 2.4)
-			}
-			sum += weight * c
-		}
-		return sum
-	}
-	steps := [...]float64{0, 95, 135, 175, 215, 255} // of xterm's colour cube
-	before := [2]float64{-1, -1}
-	for _, shade := range shades {
-		var r, g, b int
-		_, err := fmt.Sscanf(shade.web, "#%02x%02x%02x", &r, &g, &b)
-		require.NoError(t, err)
-		cube := shade.xterm - 16
-		colours := [2][3]float64{{float64(r), float64(g), float64(b)}, {steps[cube/36], steps[cube/6%6], steps[cube%6]}}
-		for i, rgb := range colours {
-			l := luminance(rgb)
-			assert.Greater(t, l, before[i], "%v", shade)
-			before[i] = l
-			contrast := 1.05 / (l + 0.05)
-			if shade.ink == "black" {
-				contrast = (l + 0.05) / 0.05
-			}
-			assert.Greater(t, contrast, 3.0, "%v", shade)
-		}
-	}
+	assert.Empty(t, chart.HeatText(c2cHeat(nil), term.Options{}))
+	assert.Equal(t, "       0   1\n  0      1.0\n  1  1.0\n", chart.HeatText(&chart.Heat{
+		Seats: []chart.Seat{{CPU: 0}, {CPU: 1}}, At: [][]float64{{math.NaN(), 1}, {1, math.NaN()}},
+	}, term.Options{}), "all figures are the same")
 }
 
 // CPUs that share a core or a cache stand together, in whatever order the pairs come and whichever are missing.
@@ -285,15 +196,15 @@ func TestSeatsAreByLocality(t *testing.T) {
 			random.Shuffle(len(pairs), func(i, j int) { pairs[i], pairs[j] = pairs[j], pairs[i] })
 			order := seats(pairs)
 			require.Len(t, order, cpus)
-			for _, of := range []func(seat) int{
-				func(s seat) int { return s.node },
-				func(s seat) int { return 1000*s.node + s.llc },
-				func(s seat) int { return 1000*s.node + s.core },
+			for _, of := range []func(chart.Seat) int{
+				func(s chart.Seat) int { return s.Node },
+				func(s chart.Seat) int { return 1000*s.Node + s.LLC },
+				func(s chart.Seat) int { return 1000*s.Node + s.Core },
 			} {
 				seen := map[int]bool{}
 				for i, s := range order {
-					key := of(place(s.cpu, cpus))
-					if i > 0 && key == of(place(order[i-1].cpu, cpus)) {
+					key := of(place(s.CPU, cpus))
+					if i > 0 && key == of(place(order[i-1].CPU, cpus)) {
 						continue
 					}
 					require.False(t, seen[key], "%d CPUs: %v", cpus, order)
@@ -306,7 +217,13 @@ func TestSeatsAreByLocality(t *testing.T) {
 		{Pair: result.Pair{CPUA: 3, CPUB: 0, Relation: "same-llc"}},
 		{Pair: result.Pair{CPUA: 1, CPUB: 2}},
 	})
-	assert.Equal(t, []seat{{0, 0, 0, 0}, {3, 0, 0, 3}, {1, 0, 1, 1}, {2, 0, 2, 2}}, partial)
+	assert.Equal(t,
+		[]chart.Seat{
+			{CPU: 0, Node: 0, LLC: 0, Core: 0},
+			{CPU: 3, Node: 0, LLC: 0, Core: 3},
+			{CPU: 1, Node: 0, LLC: 1, Core: 1},
+			{CPU: 2, Node: 0, LLC: 2, Core: 2},
+		}, partial)
 }
 
 func TestPairings(t *testing.T) {
@@ -322,24 +239,13 @@ func TestPairings(t *testing.T) {
 	assert.Equal(t, []int{0, 1}, []int{pairs[0].CPUA, pairs[0].CPUB})
 	assert.InDelta(t, (first+3*ns)/2, pairs[0].NS, 1e-9, "both ways round it is one pair")
 	assert.Equal(t, "gorun c2c: a cache line handed back and forth between 5 pairs of 4 CPUs",
-		strings.SplitN(write(t, Table, run, Options{}), "\n", 2)[0])
+		strings.SplitN(write(t, Table, run, term.Options{}), "\n", 2)[0])
 	run.Samples[0].Values["cpu_b"] = 0.0
 	assert.Len(t, pairings(run.Samples[:1]), 0, "a CPU is no pair")
 }
 
-func TestJoinKeepsTheMean(t *testing.T) {
-	h := c2cHeat(allPairs(16))
-	joined, largest := h.join(2, func(a, b seat) bool { return false })
-	require.Len(t, joined.seat, 8)
-	assert.Equal(t, 2, largest)
-	assert.InDelta(t, h.at[0][1], joined.at[0][0], 1e-9)
-	assert.InDelta(t, (h.at[0][2]+h.at[0][3]+h.at[1][2]+h.at[1][3])/4, joined.at[0][1], 1e-9)
-	joined, _ = h.join(100, func(a, b seat) bool { return a.node != b.node })
-	assert.Len(t, joined.seat, 2)
-}
-
 func TestRelations(t *testing.T) {
-	page := write(t, Table, c2cRun(16), Options{})
+	page := write(t, Table, c2cRun(16), term.Options{})
 	assert.Contains(t, page, "\n  cross-node     64   172.8  172.4  163.0  182.6       345.6\n")
 	assert.Contains(t, words(page),
 		"fastest: CPUs 1 and 9 (same-core) 8.6 ns; slowest: CPUs 1 and 5 (cross-node) 182.6 ns")
@@ -383,18 +289,18 @@ time  120 pairs of 100 ms each: about 13 s.
 }
 
 func TestC2CCSV(t *testing.T) {
-	rows, err := csv.NewReader(strings.NewReader(write(t, CSV, c2cRun(4), Options{}))).ReadAll()
+	rows, err := csv.NewReader(strings.NewReader(write(t, CSV, c2cRun(4), term.Options{}))).ReadAll()
 	require.NoError(t, err)
 	assert.Equal(t, "cpu_a,cpu_b,relation,ns,round_trip_ns", strings.Join(rows[0][:5], ","))
 	assert.Equal(t, "0,2,same-core,9.072000000000001,18.144000000000002", strings.Join(rows[2][:5], ","))
 	assert.Contains(t, rows[0], "one_way_ns_median")
-	empty, err := csv.NewReader(strings.NewReader(write(t, CSV, &result.Run{Experiment: "c2c"}, Options{}))).ReadAll()
+	empty, err := csv.NewReader(strings.NewReader(write(t, CSV, &result.Run{Experiment: "c2c"}, term.Options{}))).ReadAll()
 	require.NoError(t, err)
 	assert.Equal(t, "cpu_a", empty[0][0], "the first columns are always there")
 }
 
 func TestC2CBenchfmt(t *testing.T) {
-	assert.Contains(t, write(t, Benchfmt, c2cRun(2), Options{}),
+	assert.Contains(t, write(t, Benchfmt, c2cRun(2), term.Options{}),
 		"\nBenchmarkC2c/a=0/b=1/relation=same-core/method=cas-2 400000 8.736 ns/op 17.472 round-trip-ns/op\n")
 }
 
@@ -417,37 +323,7 @@ func TestHeatSVGIsSmall(t *testing.T) {
 		assertXML(t, f.SVG)
 		t.Logf("%d CPUs: %d bytes", cpus, len(f.SVG))
 		assert.Less(t, len(f.SVG), 1<<20, "%d CPUs", cpus)
-		assert.Equal(t, cpus > mapLimit, strings.Contains(f.SVG, "a cell is the mean of their pairs"))
-	}
-}
-
-// Strokes of neighbours are the same map as the cells.
-func TestHeatSVGStrokesCoverTheCells(t *testing.T) {
-	h := c2cHeat(allPairs(96))
-	scale, _ := h.scale()
-	page := svgStrokes(h, scale)
-	drawn := map[[2]int]string{}
-	for _, path := range strings.Split(page, "<path stroke=\"")[1:] {
-		shade, strokes, _ := strings.Cut(path, `" d="M`)
-		strokes, _, _ = strings.Cut(strokes, `"`)
-		for stroke := range strings.SplitSeq(strokes, "M") {
-			var x, y, length int
-			_, err := fmt.Sscanf(stroke, "%d %dh%d", &x, &y, &length)
-			require.NoError(t, err, stroke)
-			for i := range length {
-				require.Empty(t, drawn[[2]int{y, x + i}])
-				drawn[[2]int{y, x + i}] = shade
-			}
-		}
-	}
-	for i, row := range h.at {
-		for j, x := range row {
-			want := ""
-			if !math.IsNaN(x) {
-				want = shades[scale.level(x)].web
-			}
-			require.Equal(t, want, drawn[[2]int{i, j}])
-		}
+		assert.Equal(t, cpus > chart.MapLimit, strings.Contains(f.SVG, "a cell is the mean of their pairs"))
 	}
 }
 
@@ -478,10 +354,10 @@ func TestC2CSVGWithoutPairs(t *testing.T) {
 	require.ErrorContains(t, C2CSVG(io.Discard, plainRun()), "this run of gorun primes has no good sample of a pair")
 	require.ErrorIs(t, C2CSVG(brokenWriter{}, c2cRun(2)), errBroken)
 	var many []pairing
-	for i := range maxHeatCPUs {
+	for i := range chart.MaxHeatCPUs {
 		many = append(many, pairing{Pair: result.Pair{CPUA: 2 * i, CPUB: 2*i + 1, NS: 1}})
 	}
-	assert.Empty(t, c2cHeat(many).seat, "a journal cannot make it take all memory")
+	assert.Empty(t, c2cHeat(many).Seats, "a journal cannot make it take all memory")
 }
 
 // FuzzExperiments holds that whatever a journal has for samples can be shown, in every format.
@@ -500,7 +376,7 @@ func FuzzExperiments(f *testing.F) {
 			return
 		}
 		for _, format := range Formats {
-			require.NoError(t, format.Write(io.Discard, run, Options{Width: width}))
+			require.NoError(t, format.Write(io.Discard, run, term.Options{Width: width}))
 		}
 		for _, draw := range []func(io.Writer, *result.Run) error{C2CSVG, ContendSVG} {
 			var page strings.Builder
@@ -509,31 +385,4 @@ func FuzzExperiments(f *testing.F) {
 			}
 		}
 	})
-}
-
-// Of many CPUs, the groups that tell their mean cover the map once, and name their CPUs.
-func TestHeatGroupsCoverTheMap(t *testing.T) {
-	for _, cpus := range []int{65, 96, 256} {
-		h := c2cHeat(allPairs(cpus))
-		covered := map[[2]int]bool{}
-		for _, group := range strings.Split(svgGroups(h), `<path d="`)[1:] {
-			var x, y, width, height, back int
-			_, err := fmt.Sscanf(group, "M%d %dh%dv%dh-%dz", &x, &y, &width, &height, &back)
-			require.NoError(t, err, group)
-			require.Equal(t, width, back)
-			for i := range height {
-				for j := range width {
-					at := [2]int{y + i, x + j}
-					require.False(t, covered[at], "%v", at)
-					covered[at] = true
-				}
-			}
-		}
-		for i, row := range h.at {
-			for j, x := range row {
-				require.True(t, covered[[2]int{i, j}] || math.IsNaN(x), "%d CPUs: %d, %d", cpus, i, j)
-			}
-		}
-	}
-	assert.Contains(t, svgGroups(c2cHeat(allPairs(256))), "<title>0-3,128-131 – 64-67,192-195: mean 16")
 }

@@ -5,16 +5,17 @@ import (
 	"io"
 	"strings"
 
-	"github.com/jedib0t/go-pretty/v6/text"
-
+	"gorun/internal/render/term"
+	"gorun/internal/render/view"
 	"gorun/internal/result"
+	"gorun/internal/units"
 )
 
 // ComparisonFormats are the formats of two runs that are compared, the default first.
 var ComparisonFormats = []string{"table", "json"}
 
 // Comparison shows two runs side by side, in one of ComparisonFormats.
-func Comparison(w io.Writer, c *result.Comparison, format string, opts Options) error {
+func Comparison(w io.Writer, c *result.Comparison, format string, opts term.Options) error {
 	switch format {
 	case "json":
 		full := *c
@@ -22,8 +23,8 @@ func Comparison(w io.Writer, c *result.Comparison, format string, opts Options) 
 		full.OnlyA, full.OnlyB = orEmpty(c.OnlyA), orEmpty(c.OnlyB)
 		return indented(w, &full)
 	case "table":
-		c = clean(c)
-		_, err := io.WriteString(w, page([]string{
+		c = term.Clean(c)
+		_, err := io.WriteString(w, term.Page([]string{
 			comparisonHeading(c, opts),
 			differencesBlock(c, opts),
 			comparedBlock(c, opts),
@@ -36,16 +37,16 @@ func Comparison(w io.Writer, c *result.Comparison, format string, opts Options) 
 }
 
 // comparisonHeading says which runs are compared, and where they ran.
-func comparisonHeading(c *result.Comparison, opts Options) string {
-	block := opts.paint(bold, "gorun compare "+c.Experiment+": B against A") + "\n"
+func comparisonHeading(c *result.Comparison, opts term.Options) string {
+	block := opts.Paint(term.Bold, "gorun compare "+c.Experiment+": B against A") + "\n"
 	hosts := [2][]string{}
 	for i, origin := range [...]result.Origin{c.A, c.B} {
-		parts := []string{origin.File, origin.Started, things(origin.Samples, "sample")}
+		parts := []string{origin.File, origin.Started, units.Things(origin.Samples, "sample")}
 		if origin.Host.Hostname != "" {
 			parts = append(parts, "on "+origin.Host.Hostname)
 		}
 		block += labelled(fmt.Sprintf("  %c  ", 'A'+i), parts, opts)
-		hosts[i] = hostParts(&result.Run{Host: origin.Host, Tool: origin.Tool}, spec{})
+		hosts[i] = hostParts(&result.Run{Host: origin.Host, Tool: origin.Tool}, view.Spec{})
 	}
 	if strings.Join(hosts[0], " · ") == strings.Join(hosts[1], " · ") {
 		return block + labelled("  on ", hosts[0], opts)
@@ -54,24 +55,24 @@ func comparisonHeading(c *result.Comparison, opts Options) string {
 }
 
 // labelled sets parts in lines after a label.
-func labelled(label string, parts []string, opts Options) string {
+func labelled(label string, parts []string, opts term.Options) string {
 	indent := strings.Repeat(" ", len(label))
-	width := opts.columns() - len(indent)
+	width := opts.Columns() - len(indent)
 	for i, part := range parts {
-		parts[i] = text.Snip(part, width, "…")
+		parts[i] = term.Snip(part, width)
 	}
-	return label + flow(parts, " · ", indent, width)
+	return label + term.Flow(parts, " · ", indent, width)
 }
 
 // differencesBlock names the conditions that the runs do not share.
-func differencesBlock(c *result.Comparison, opts Options) string {
+func differencesBlock(c *result.Comparison, opts term.Options) string {
 	if len(c.Differences) == 0 {
 		return ""
 	}
-	block := opts.paint(bold, "Not the same in both:") + "\n"
+	block := opts.Paint(term.Bold, "Not the same in both:") + "\n"
 	for _, d := range c.Differences {
-		block += paragraph("  - ", fmt.Sprintf("%s: %s in A, %s in B", d.What, orNothing(d.A), orNothing(d.B)),
-			opts.columns())
+		block += term.Paragraph("  - ", fmt.Sprintf("%s: %s in A, %s in B", d.What, orNothing(d.A), orNothing(d.B)),
+			opts.Columns())
 	}
 	return block
 }
@@ -84,45 +85,49 @@ func orNothing(text string) string {
 }
 
 // comparedBlock is a row a cell, with what is said of B against A.
-func comparedBlock(c *result.Comparison, opts Options) string {
+func comparedBlock(c *result.Comparison, opts term.Options) string {
 	if len(c.Cells) == 0 {
-		return paragraph("", "No cell of A has a partner in B.", opts.columns())
+		return term.Paragraph("", "No cell of A has a partner in B.", opts.Columns())
 	}
 	var medians []float64
 	for _, cell := range c.Cells {
 		medians = append(medians, cell.SecondsA.Median, cell.SecondsB.Median)
 	}
-	show := together(medians)
-	columns := []column{left("cell"), right("A"), right("B")}
-	numbers, rows := make([][]string, len(c.Cells)), make([]judged, len(c.Cells))
+	show := units.Together(medians)
+	columns := []term.Column{term.Left("cell"), term.Right("A"), term.Right("B")}
+	numbers, rows := make([][]string, len(c.Cells)), make([]term.Judged, len(c.Cells))
 	for i, cell := range c.Cells {
 		numbers[i] = []string{"", show(cell.SecondsA.Median), show(cell.SecondsB.Median)}
-		rows[i] = judged{cells: numbers[i], words: comparedWords(cell)}
+		rows[i] = term.Judged{Cells: numbers[i], Words: comparedWords(cell)}
 	}
-	room := max(8, opts.columns()-gridWidth(columns, numbers)+len("cell"))
+	room := max(8, opts.Columns()-term.GridWidth(columns, numbers)+len("cell"))
 	for i, cell := range c.Cells {
-		numbers[i][0] = text.Snip(cell.A, room, "…")
+		numbers[i][0] = term.Snip(cell.A, room)
 	}
-	return judgedGrid(columns, "B against A", rows, opts)
+	return term.JudgedGrid(columns, "B against A", rows, opts)
 }
 
 // comparedWords are what is said of a cell: the verdict, that on its ratio to the baseline, what else it is in B, and
 // what the runs said of it by themselves. The verdict of a forced comparison begins with what was forced.
-func comparedWords(cell result.ComparedCell) []remark {
-	words := []remark{{cell.Words, kindColours[cell.Verdict.Kind]}}
+func comparedWords(cell result.ComparedCell) []term.Remark {
+	words := []term.Remark{{Text: cell.Words, Colour: term.KindColours[cell.Verdict.Kind]}}
 	if cell.Relative != nil {
-		words = append(words, remark{"relative to the baseline: " + cell.Relative.String(), kindColours[cell.Relative.Kind]})
+		words = append(words,
+			term.Remark{
+				Text:   "relative to the baseline: " + cell.Relative.String(),
+				Colour: term.KindColours[cell.Relative.Kind],
+			})
 	}
 	if cell.VerdictA != cell.VerdictB {
-		words = append(words, remark{fmt.Sprintf("A's own verdict: %s; B's: %s", orNone(cell.VerdictA),
-			orNone(cell.VerdictB)), ""})
+		words = append(words, term.Remark{Text: fmt.Sprintf("A's own verdict: %s; B's: %s", orNone(cell.VerdictA),
+			orNone(cell.VerdictB)), Colour: ""})
 	}
 	if cell.B != cell.A {
 		text := "in B: " + cell.B
 		if cell.Relation != "" {
 			text += " (" + cell.Relation + " in both)"
 		}
-		words = append(words, remark{text, ""})
+		words = append(words, term.Remark{Text: text, Colour: ""})
 	}
 	return words
 }
@@ -135,7 +140,7 @@ func orNone(verdict string) string {
 }
 
 // unmatchedBlock lists the cells that only one run has.
-func unmatchedBlock(c *result.Comparison, opts Options) string {
+func unmatchedBlock(c *result.Comparison, opts term.Options) string {
 	block := ""
 	for _, side := range [...]struct {
 		label string

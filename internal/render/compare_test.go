@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"golang.org/x/perf/benchfmt"
 
+	"gorun/internal/render/term"
 	"gorun/internal/result"
 	"gorun/internal/stats"
 )
@@ -57,7 +58,7 @@ func comparisons() map[string]*result.Comparison {
 	return map[string]*result.Comparison{"compare": comparison(), "compare-forced": forced, "compare-empty": empty}
 }
 
-func compared(t *testing.T, c *result.Comparison, format string, opts Options) string {
+func compared(t *testing.T, c *result.Comparison, format string, opts term.Options) string {
 	t.Helper()
 	var out strings.Builder
 	require.NoError(t, Comparison(&out, c, format, opts))
@@ -66,10 +67,10 @@ func compared(t *testing.T, c *result.Comparison, format string, opts Options) s
 
 func TestComparisonGolden(t *testing.T) {
 	for name, c := range comparisons() {
-		golden(t, name+".table", compared(t, c, "table", Options{}))
-		golden(t, name+".120.table", compared(t, c, "table", Options{Width: 120}))
-		golden(t, name+".terminal", compared(t, c, "table", Options{Terminal: true, Colour: true, Width: 100}))
-		golden(t, name+".json", compared(t, c, "json", Options{}))
+		golden(t, name+".table", compared(t, c, "table", term.Options{}))
+		golden(t, name+".120.table", compared(t, c, "table", term.Options{Width: 120}))
+		golden(t, name+".terminal", compared(t, c, "table", term.Options{Terminal: true, Colour: true, Width: 100}))
+		golden(t, name+".json", compared(t, c, "json", term.Options{}))
 	}
 }
 
@@ -80,11 +81,11 @@ func TestComparisonFitsItsWidth(t *testing.T) {
 	all["long"] = long
 	for name, c := range all {
 		for width := 60; width < 200; width++ {
-			plain := compared(t, c, "table", Options{Width: width})
+			plain := compared(t, c, "table", term.Options{Width: width})
 			for line := range strings.Lines(plain) {
 				assert.LessOrEqual(t, text.StringWidthWithoutEscSequences(strings.TrimSuffix(line, "\n")), width, name)
 			}
-			coloured := compared(t, c, "table", Options{Width: width, Colour: true})
+			coloured := compared(t, c, "table", term.Options{Width: width, Colour: true})
 			assert.Equal(t, plain, text.StripEscape(coloured), "colour moves nothing: %s", name)
 		}
 	}
@@ -93,18 +94,18 @@ func TestComparisonFitsItsWidth(t *testing.T) {
 // A comparison that was not meant is not to be taken for another, whichever line is quoted.
 func TestForcedComparisonSaysSoOfEveryCell(t *testing.T) {
 	c := comparisons()["compare-forced"]
-	page := words(compared(t, c, "table", Options{}))
+	page := words(compared(t, c, "table", term.Options{}))
 	assert.Equal(t, len(c.Cells), strings.Count(page, "forced across binary: "))
 }
 
 func TestComparisonFormats(t *testing.T) {
 	for _, format := range ComparisonFormats {
-		assert.NotEmpty(t, compared(t, comparison(), format, Options{}))
+		assert.NotEmpty(t, compared(t, comparison(), format, term.Options{}))
 	}
-	require.ErrorIs(t, Comparison(&strings.Builder{}, comparison(), "csv", Options{}), ErrFormat)
-	require.ErrorIs(t, Comparison(brokenWriter{}, comparison(), "table", Options{}), errBroken)
+	require.ErrorIs(t, Comparison(&strings.Builder{}, comparison(), "csv", term.Options{}), ErrFormat)
+	require.ErrorIs(t, Comparison(brokenWriter{}, comparison(), "table", term.Options{}), errBroken)
 
-	out := compared(t, &result.Comparison{}, "json", Options{})
+	out := compared(t, &result.Comparison{}, "json", term.Options{})
 	var lists map[string]any
 	require.NoError(t, json.Unmarshal([]byte(out), &lists))
 	for _, list := range []string{"differences", "cells", "only_a", "only_b", "warnings"} {

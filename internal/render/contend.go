@@ -7,10 +7,11 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/jedib0t/go-pretty/v6/text"
-
 	"gorun/internal/cpuset"
+	"gorun/internal/render/term"
+	"gorun/internal/render/view"
 	"gorun/internal/result"
+	"gorun/internal/units"
 )
 
 // contended is a row of `gorun contend` and its good samples; or all, where none is good.
@@ -46,7 +47,7 @@ func contendedRows(samples []result.Sample) []contended {
 		row, verdict := byRow[k], samples[i].Quality.Verdict
 		row.all = append(row.all, c)
 		row.wrong = row.wrong || verdict == result.Invalid
-		if good(&samples[i]) {
+		if samples[i].Good() {
 			row.good = append(row.good, c)
 			row.suspect = row.suspect || verdict == result.Suspect
 		}
@@ -83,8 +84,8 @@ func (c *contended) spread(of func(c *result.Contend) *float64) (result.Distribu
 }
 
 // contendNodes are the nodes whose CPUs the groups of a pattern are; none, where the options do not tell.
-func contendNodes(options spec) []int {
-	nodes, err := cpuset.Parse(options.text("nodes"))
+func contendNodes(options view.Spec) []int {
+	nodes, err := cpuset.Parse(options.Text("nodes"))
 	if err != nil {
 		return nil
 	}
@@ -130,9 +131,9 @@ func listing(rows []result.ContendRow, nodes []int, form listingForm) (title str
 	}
 	cells := [][]string{append(heads, "operation")}
 	for _, row := range rows {
-		number, op := strconv.Itoa(row.CPUs), text.Snip(row.Op, longest, "…")
+		number, op := strconv.Itoa(row.CPUs), term.Snip(row.Op, longest)
 		if !form.drawn {
-			cells = append(cells, []string{number, shorten(row.CPUList, form.longest), op})
+			cells = append(cells, []string{number, term.Shorten(row.CPUList, form.longest), op})
 			continue
 		}
 		groups := strings.Fields(row.Pattern)
@@ -142,12 +143,12 @@ func listing(rows []result.ContendRow, nodes []int, form listingForm) (title str
 	widths := make([]int, len(cells[0]))
 	for _, line := range cells {
 		for i, cell := range line {
-			widths[i] = max(widths[i], text.StringWidth(cell))
+			widths[i] = max(widths[i], term.Width(cell))
 		}
 	}
 	for _, line := range cells {
 		for i, cell := range line {
-			line[i] = text.Pad(cell, widths[i], ' ')
+			line[i] = term.Pad(cell, widths[i])
 		}
 		lines = append(lines, strings.Join(line, " "))
 	}
@@ -156,7 +157,7 @@ func listing(rows []result.ContendRow, nodes []int, form listingForm) (title str
 
 // contendColumn is a column of the table.
 type contendColumn struct {
-	column
+	term.Column
 	note  string // what it means
 	spare int    // 0: always there; of the others, the highest goes first where there is no room
 	show  func(row *contended) string
@@ -169,45 +170,43 @@ func contendColumns(rows []contended) []contendColumn {
 	for _, axis := range contendAxes {
 		if axis.title != "" && differs(rows, axis.of) {
 			columns = append(columns, contendColumn{
-				left(axis.title), "", axis.spare, func(row *contended) string { return text.Snip(axis.of(row), 16, "…") },
+				term.Left(axis.title), "", axis.spare, func(row *contended) string { return term.Snip(axis.of(row), 16) },
 			})
 		}
 	}
 	ns := nsFigures(rows)
 	columns = append(columns, []contendColumn{
-		{right("min"), "", 0, median(ns, func(c *result.Contend) *float64 { return &c.Min })},
-		{right("max"), "", 0, median(ns, func(c *result.Contend) *float64 { return &c.Max })},
-		{right("avg"), "", 0, median(ns, nsPerOp)},
+		{term.Right("min"), "", 0, median(ns, func(c *result.Contend) *float64 { return &c.Min })},
+		{term.Right("max"), "", 0, median(ns, func(c *result.Contend) *float64 { return &c.Max })},
+		{term.Right("avg"), "", 0, median(ns, nsPerOp)},
 		{
-			right("stdev"), "min, max, avg and stdev are ns an operation, of the threads", 0,
+			term.Right("stdev"), "min, max, avg and stdev are ns an operation, of the threads", 0,
 			median(ns, func(c *result.Contend) *float64 { return &c.Stdev }),
 		},
-		{right("±"), "± is half the range of avg over the samples", 3, scatter},
+		{term.Right("±"), "± is half the range of avg over the samples", 3, scatter},
 		{
-			right("fails"), "fails are compare-and-swaps that found another value, for each operation", 0,
-			median(ratio, failures),
+			term.Right("fails"), "fails are compare-and-swaps that found another value, for each operation", 0,
+			median(units.Ratio, failures),
 		},
 		{
-			right("fair"), "fair is Jain's index of the threads' rates, 1 where all got the same and 1/n where one got all", 2,
-			median(ratio, func(c *result.Contend) *float64 { return &c.Fairness }),
+			term.Right("fair"),
+			"fair is Jain's index of the threads' rates, 1 where all got the same and 1/n where one got all", 2,
+			median(units.Ratio, func(c *result.Contend) *float64 { return &c.Fairness }),
 		},
 		{
-			right("Mops/s"), "Mops/s are of all threads", 1,
-			median(func(x float64) string { return digits(x / 1e6) }, opsPerSecond),
+			term.Right("Mops/s"), "Mops/s are of all threads", 1,
+			median(func(x float64) string { return units.Digits(x / 1e6) }, opsPerSecond),
 		},
 		{
-			right("together"), "together is the part of the time in which all ran", 4,
-			median(percent, allRunning),
+			term.Right("together"), "together is the part of the time in which all ran", 4,
+			median(units.Percent, allRunning),
 		},
-		{left("windows"), "windows are the ns of the fastest and of the slowest", 5, windows},
+		{term.Left("windows"), "windows are the ns of the fastest and of the slowest", 5, windows},
 	}...)
 	return slices.DeleteFunc(columns, func(c contendColumn) bool {
-		return !slices.ContainsFunc(rows, func(row contended) bool { return c.show(&row) != none })
+		return !slices.ContainsFunc(rows, func(row contended) bool { return c.show(&row) != units.None })
 	})
 }
-
-// none is what a row shows that lacks a figure.
-const none = "-"
 
 // median shows that of a figure over the row's samples.
 func median(show func(x float64) string, of func(c *result.Contend) *float64) func(row *contended) string {
@@ -215,7 +214,7 @@ func median(show func(x float64) string, of func(c *result.Contend) *float64) fu
 		if d, ok := row.spread(of); ok {
 			return show(d.Median)
 		}
-		return none
+		return units.None
 	}
 }
 
@@ -223,7 +222,7 @@ func median(show func(x float64) string, of func(c *result.Contend) *float64) fu
 func scatter(row *contended) string {
 	d, ok := row.spread(nsPerOp)
 	if !ok || d.Median <= 0 || len(row.samples) < 2 {
-		return none
+		return units.None
 	}
 	return strconv.FormatFloat(100*(d.Max-d.Min)/2/d.Median, 'f', 0, 64) + "%"
 }
@@ -250,9 +249,9 @@ func windows(row *contended) string {
 		}
 	}
 	if len(all) == 0 {
-		return none
+		return units.None
 	}
-	return digits(slices.Min(all)) + " … " + digits(slices.Max(all))
+	return units.Digits(slices.Min(all)) + " … " + units.Digits(slices.Max(all))
 }
 
 // contendAxes are in what rows can differ beside their CPUs. Each is a column where they do, and else a part of the
@@ -301,46 +300,46 @@ func nsFigures(rows []contended) func(x float64) string {
 }
 
 // contendTitle is the heading of `gorun contend`: what is the same in all rows.
-func contendTitle(run *result.Run, options spec) (title string, parts []string) {
+func contendTitle(run *result.Run, options view.Spec) (title string, parts []string) {
 	rows := contendedRows(run.Samples)
 	if len(rows) == 0 {
-		return otherTitle(run, options)
+		return view.OptionsTitle(run, options)
 	}
 	var ops []string
 	for _, row := range rows {
-		if op := text.Snip(row.Op, 24, "…"); !slices.Contains(ops, op) {
+		if op := term.Snip(row.Op, 24); !slices.Contains(ops, op) {
 			ops = append(ops, op)
 		}
 	}
 	title = "gorun contend: " + strings.Join(ops, ", ")
 	if len(ops) > 4 {
-		title = "gorun contend: " + things(len(ops), "operation")
+		title = "gorun contend: " + units.Things(len(ops), "operation")
 	}
 	title += ", ns an operation"
 	for _, axis := range contendAxes {
 		if part := axis.part(axis.of(&rows[0])); part != "" && !differs(rows, axis.of) {
-			parts = append(parts, text.Snip(part, 64, "…"))
+			parts = append(parts, term.Snip(part, 64))
 		}
 	}
 	first := rows[0].samples[0]
 	switch {
 	case differs(rows, func(row *contended) string { return row.mode }):
 	case rows[0].mode == result.ByCount && first.CountPerCPU > 0:
-		parts = append(parts, things(int(first.CountPerCPU), "operation")+" a thread")
+		parts = append(parts, units.Things(int(first.CountPerCPU), "operation")+" a thread")
 	case rows[0].mode == result.ByTime && first.WindowNs > 0:
-		parts = append(parts, "windows of "+seconds(first.WindowNs/1e9))
+		parts = append(parts, "windows of "+units.Seconds(first.WindowNs/1e9))
 	}
 	return title, parts
 }
 
 // contendBlocks are the rows, what their figures mean, and the samples.
-func contendBlocks(run *result.Run, options spec, opts Options) []string {
+func contendBlocks(run *result.Run, options view.Spec, opts term.Options) []string {
 	rows := contendedRows(run.Samples)
 	if len(rows) == 0 {
-		return []string{doubtsBlock(run, opts)}
+		return []string{view.DoubtsBlock(run, opts)}
 	}
 	block := contendGrid(rows, contendNodes(options), opts) + contendNotes(rows, opts)
-	return []string{block, doubtsBlock(run, opts)}
+	return []string{block, view.DoubtsBlock(run, opts)}
 }
 
 // verdictMarks stand after a row whose figures are not to be trusted.
@@ -366,27 +365,27 @@ var contendFits = [...]struct {
 
 // contendGrid lays out the rows in the best way that there is room for, and tells what the columns mean. Operations are
 // set apart, where each has several rows.
-func contendGrid(rows []contended, nodes []int, opts Options) string {
+func contendGrid(rows []contended, nodes []int, opts term.Options) string {
 	plain, marks := make([]result.ContendRow, len(rows)), make([]string, len(rows))
 	groups := 1
 	for i, row := range rows {
-		plain[i], marks[i] = row.ContendRow, opts.paint(verdictColour(row.verdict), verdictMarks[row.verdict])
+		plain[i], marks[i] = row.ContendRow, opts.Paint(view.VerdictColour(row.verdict), verdictMarks[row.verdict])
 		if i > 0 && begins(rows, i) {
 			groups++
 		}
 	}
 	all := contendColumns(rows)
 	var kept []contendColumn
-	var columns []column
+	var columns []term.Column
 	cells := make([][]string, len(rows))
 	for _, fit := range contendFits {
 		title, lines := listing(plain, nodes, fit.form)
 		kept = slices.DeleteFunc(slices.Clone(all), func(c contendColumn) bool { return c.spare > fit.spare })
-		columns = []column{left(title)}
+		columns = []term.Column{term.Left(title)}
 		for _, c := range kept {
-			columns = append(columns, c.column)
+			columns = append(columns, c.Column)
 		}
-		columns = append(columns, left(""))
+		columns = append(columns, term.Left(""))
 		for i := range rows {
 			cells[i] = []string{lines[i]}
 			for _, c := range kept {
@@ -394,11 +393,11 @@ func contendGrid(rows []contended, nodes []int, opts Options) string {
 			}
 			cells[i] = append(cells[i], marks[i])
 		}
-		if gridWidth(columns, cells) <= opts.columns() {
+		if term.GridWidth(columns, cells) <= opts.Columns() {
 			break
 		}
 	}
-	lines := slices.Collect(strings.Lines(grid(columns, cells)))
+	lines := slices.Collect(strings.Lines(term.Grid(columns, cells)))
 	block := lines[0]
 	for i, line := range lines[1:] {
 		if i > 0 && groups < len(rows) && begins(rows, i) {
@@ -415,7 +414,7 @@ func contendGrid(rows []contended, nodes []int, opts Options) string {
 	if slices.ContainsFunc(marks, func(mark string) bool { return mark != "" }) {
 		notes = append(notes, "?: suspect, !: invalid")
 	}
-	return block + "\n" + paragraph("  ", strings.Join(notes, "; ")+".", opts.columns()-2)
+	return block + "\n" + term.Paragraph("  ", strings.Join(notes, "; ")+".", opts.Columns()-2)
 }
 
 // begins tells whether a row has another operation or load than the one before.
@@ -423,21 +422,12 @@ func begins(rows []contended, i int) bool {
 	return rows[i].Op != rows[i-1].Op || rows[i].Load != rows[i-1].Load
 }
 
-func verdictColour(verdict result.Verdict) colour {
-	for _, v := range verdictColours {
-		if v.verdict == verdict {
-			return v.colour
-		}
-	}
-	return ""
-}
-
 // contendNotes say how the figures came about.
-func contendNotes(rows []contended, opts Options) string {
+func contendNotes(rows []contended, opts term.Options) string {
 	block := ""
 	for _, note := range []string{samplesNote(rows), countNote(rows), timeNote(rows)} {
 		if note != "" {
-			block += paragraph("  ", note, opts.columns()-2)
+			block += term.Paragraph("  ", note, opts.Columns()-2)
 		}
 	}
 	return block
@@ -471,8 +461,8 @@ func countNote(rows []contended) string {
 	if len(shares) == 0 {
 		return ""
 	}
-	share := percent(slices.Min(shares))
-	if most := percent(slices.Max(shares)); most != share {
+	share := units.Percent(slices.Min(shares))
+	if most := units.Percent(slices.Max(shares)); most != share {
 		share += " to " + most
 	}
 	return "All threads of a row ran together for " + share + " of its time; the averages also hold the tail, in which" +
@@ -492,22 +482,22 @@ func timeNote(rows []contended) string {
 	if of == 0 {
 		return ""
 	}
-	return fmt.Sprintf("%d of %s count (%s): those in which all threads of the row ran.", counted, things(of, "window"),
-		percent(float64(counted)/float64(of)))
+	return fmt.Sprintf("%d of %s count (%s): those in which all threads of the row ran.", counted,
+		units.Things(of, "window"), units.Percent(float64(counted)/float64(of)))
 }
 
 // contendPlan lists the rows that would run.
-func contendPlan(plan *result.Plan, options spec) string {
+func contendPlan(plan *result.Plan, options view.Spec) string {
 	if len(plan.Rows) == 0 {
 		return ""
 	}
 	title, lines := listing(plan.Rows, contendNodes(options), fullListing)
-	if text.StringWidth(title)+2 > defaultWidth {
+	if term.Width(title)+2 > term.DefaultWidth {
 		title, lines = listing(plan.Rows, nil, listListing)
 	}
 	cells := make([][]string, len(lines))
 	for i, line := range lines {
 		cells[i] = []string{line}
 	}
-	return grid([]column{left(title)}, cells)
+	return term.Grid([]term.Column{term.Left(title)}, cells)
 }

@@ -9,58 +9,60 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/jedib0t/go-pretty/v6/text"
-
 	"gorun/internal/hint"
+	"gorun/internal/render/chart"
+	"gorun/internal/render/term"
 	"gorun/internal/result"
+	"gorun/internal/units"
 )
 
 // ContendSVG writes how operations get slower with CPUs as an SVG file that needs nothing else.
 func ContendSVG(w io.Writer, run *result.Run) error {
-	return drawSVG(w, run, hint.With(errors.New("cannot draw a curve: no operation ran on different numbers of CPUs"),
+	return chart.Write(w, run, hint.With(errors.New("cannot draw a curve: no operation ran on different numbers of CPUs"),
 		"use --load cpu-increase"), ContentionCurves)
 }
 
 // ContentionCurves are the time of an operation and the throughput of all threads over the number of CPUs: a line an
 // operation, with the range of its samples where there are several. False where no operation ran on different numbers
 // of CPUs.
-func ContentionCurves(run *result.Run) (Figure, bool) {
+func ContentionCurves(run *result.Run) (chart.Figure, bool) {
 	if run.Experiment != "contend" {
-		return Figure{}, false
+		return chart.Figure{}, false
 	}
-	run = clean(run)
+	run = term.Clean(run)
 	curves := contendCurves(contendedRows(run.Samples))
 	if len(curves) == 0 {
-		return Figure{}, false
+		return chart.Figure{}, false
 	}
-	f := Figure{Title: "Contention: time and throughput by CPUs", Table: FigureTable{
+	f := chart.Figure{Title: "Contention: time and throughput by CPUs", Table: chart.FigureTable{
 		Caption: "Medians over the samples, and their ranges",
 		Head:    []string{"operation", "CPUs", "samples", "ns an operation", "least", "most", "Mops/s", "least", "most"},
 	}}
-	perOp := panel{title: "ns an operation, mean of the threads", unit: "ns"}
-	perSecond := panel{title: "Mops/s, all threads together", unit: "Mops/s"}
+	perOp := chart.Panel{Title: "ns an operation, mean of the threads", Unit: "ns"}
+	perSecond := chart.Panel{Title: "Mops/s, all threads together", Unit: "Mops/s"}
 	var about []string
 	for _, c := range curves {
-		time, rate := curve{name: c.name}, curve{name: c.name}
+		time, rate := chart.Curve{Name: c.name}, chart.Curve{Name: c.name}
 		for _, row := range c.rows {
 			ns, _ := row.spread(nsPerOp)
 			ops, _ := row.spread(opsPerSecond)
 			cpus := float64(row.CPUs)
-			time.points = append(time.points, point{cpus, ns.Median, ns.Min, ns.Max})
-			rate.points = append(rate.points, point{cpus, ops.Median / 1e6, ops.Min / 1e6, ops.Max / 1e6})
+			time.Points = append(time.Points, chart.Point{X: cpus, Y: ns.Median, Least: ns.Min, Most: ns.Max})
+			rate.Points = append(rate.Points,
+				chart.Point{X: cpus, Y: ops.Median / 1e6, Least: ops.Min / 1e6, Most: ops.Max / 1e6})
 			f.Table.Rows = append(f.Table.Rows, []string{
-				c.name, strconv.Itoa(row.CPUs), strconv.Itoa(len(row.samples)), exact(ns.Median), exact(ns.Min),
-				exact(ns.Max), exact(ops.Median / 1e6), exact(ops.Min / 1e6), exact(ops.Max / 1e6),
+				c.name, strconv.Itoa(row.CPUs), strconv.Itoa(len(row.samples)), units.Exact(ns.Median), units.Exact(ns.Min),
+				units.Exact(ns.Max), units.Exact(ops.Median / 1e6), units.Exact(ops.Min / 1e6), units.Exact(ops.Max / 1e6),
 			})
 		}
-		perOp.curves, perSecond.curves = append(perOp.curves, time), append(perSecond.curves, rate)
-		first, last := time.points[0], time.points[len(time.points)-1]
-		about = append(about, fmt.Sprintf("%s: %s ns on %s, %s ns on %s.", c.name, digits(first.y),
-			things(int(first.x), "CPU"), digits(last.y), things(int(last.x), "CPU")))
+		perOp.Curves, perSecond.Curves = append(perOp.Curves, time), append(perSecond.Curves, rate)
+		first, last := time.Points[0], time.Points[len(time.Points)-1]
+		about = append(about, fmt.Sprintf("%s: %s ns on %s, %s ns on %s.", c.name, units.Digits(first.Y),
+			units.Things(int(first.X), "CPU"), units.Digits(last.Y), units.Things(int(last.X), "CPU")))
 	}
 	f.Description = strings.Join(about, " ")
-	drawn, height := svgChart([]panel{perOp, perSecond}, byCPUs, nil)
-	f.SVG = svgFigure(f, cpuModel(run.Host), height, drawn)
+	drawn, height := chart.DrawCurves([]chart.Panel{perOp, perSecond}, chart.ByCPUs, nil)
+	f.SVG = chart.Frame(f, chart.CPUModel(run.Host), height, drawn)
 	return f, true
 }
 
@@ -82,7 +84,7 @@ func contendCurves(rows []contended) (curves []contendCurve) {
 		row := &rows[i]
 		ns, ok := row.spread(nsPerOp)
 		ops, _ := row.spread(opsPerSecond)
-		if !ok || row.verdict == result.Invalid || !drawable(ns.Min, ns.Max, ops.Min, ops.Max) {
+		if !ok || row.verdict == result.Invalid || !chart.Drawable(ns.Min, ns.Max, ops.Min, ops.Max) {
 			continue
 		}
 		k := key{row.ContendRow, row.variant, row.mode}
@@ -98,7 +100,7 @@ func contendCurves(rows []contended) (curves []contendCurve) {
 		if of[0].CPUs == of[len(of)-1].CPUs {
 			continue
 		}
-		name := []string{text.Snip(k.Op, 24, "…")}
+		name := []string{term.Snip(k.Op, 24)}
 		for _, axis := range contendAxes {
 			if axis.title != "instruction" && differs(rows, axis.of) {
 				name = append(name, axis.of(of[0]))

@@ -14,6 +14,7 @@ import (
 
 	"gorun/internal/cpuset"
 	"gorun/internal/hint"
+	"gorun/internal/render/term"
 	"gorun/internal/result"
 )
 
@@ -287,20 +288,20 @@ func TestContendTableFitsAnyWidth(t *testing.T) {
 		"contend": contendRun(), "samples": contendSamplesRun(), "wide": wideContendRun(), "one": singleCPURun(),
 	} {
 		for width := 76; width < 400; width += 11 {
-			page := write(t, Table, run, Options{Width: width})
+			page := write(t, Table, run, term.Options{Width: width})
 			for line := range strings.Lines(page) {
 				assert.LessOrEqual(t, text.StringWidth(strings.TrimSuffix(line, "\n")), width, "%s: %q", name, line)
 			}
 		}
 	}
-	assert.Contains(t, write(t, Table, contendRun(), Options{Width: 110}), "CPUs  **** *--- 5    cmpxchg")
-	wide := write(t, Table, wideContendRun(), Options{Width: 420})
+	assert.Contains(t, write(t, Table, contendRun(), term.Options{Width: 110}), "CPUs  **** *--- 5    cmpxchg")
+	wide := write(t, Table, wideContendRun(), term.Options{Width: 420})
 	assert.Contains(t, wide, strings.Repeat("*", 32)+" *"+strings.Repeat("-", 31))
 	assert.Contains(t, wide, "mov; mfence")
 	assert.Contains(t, wide, " … ", "the windows")
-	assert.NotContains(t, write(t, Table, contendRun(), Options{Width: 420}), "windows are")
-	assert.Contains(t, write(t, Table, wideContendRun(), Options{Width: 86}), "0-99:1/2,… ")
-	assert.Contains(t, write(t, Table, wideContendRun(), Options{Width: 86}), "  fair  ")
+	assert.NotContains(t, write(t, Table, contendRun(), term.Options{Width: 420}), "windows are")
+	assert.Contains(t, write(t, Table, wideContendRun(), term.Options{Width: 86}), "0-99:1/2,… ")
+	assert.Contains(t, write(t, Table, wideContendRun(), term.Options{Width: 86}), "  fair  ")
 }
 
 // The tail of a count is told where there is one.
@@ -321,7 +322,7 @@ func TestContendAxes(t *testing.T) {
 	for _, row := range append(rows, other) {
 		run.Samples = append(run.Samples, rowSample(row.Row, row, 10, 1, func(c *result.Contend) { c.Variant = "lse" }))
 	}
-	page := write(t, Table, run, Options{})
+	page := write(t, Table, run, term.Options{})
 	assert.Contains(t, page, "ldaddal · lse · one word for all threads")
 	assert.NotContains(t, page, "memory of node")
 	assert.Contains(t, page, "node 1  ")
@@ -329,7 +330,7 @@ func TestContendAxes(t *testing.T) {
 
 func TestContendCSV(t *testing.T) {
 	run := contendSamplesRun()
-	rows, err := csv.NewReader(strings.NewReader(write(t, CSV, run, Options{}))).ReadAll()
+	rows, err := csv.NewReader(strings.NewReader(write(t, CSV, run, term.Options{}))).ReadAll()
 	require.NoError(t, err)
 	require.Len(t, rows, 1+len(run.Samples))
 	first := "row,op,load,cpus,ns_per_op,min,max,stdev,fairness,ops_per_second,cpu_list"
@@ -343,19 +344,19 @@ func TestContendCSV(t *testing.T) {
 }
 
 func TestContendBenchfmt(t *testing.T) {
-	page := write(t, Benchfmt, contendRun(), Options{})
+	page := write(t, Benchfmt, contendRun(), term.Options{})
 	assert.Contains(t, page, "\nBenchmarkContend/op=cmpxchg/load=cpu-increase/cpus=2/cpu_list=0-1/dist_bytes=0"+
 		"/mem_node=0/mode=count-8 2000000 36.117 ns/op 5.537558490461556e+07 ops/s 0.99998 fairness\n")
 	assert.Contains(t, page, "Unit ops/s better=higher\n")
 	assert.NotContains(t, page, "trials")
-	assert.Contains(t, write(t, Benchfmt, contendSamplesRun(), Options{}), "/verdict=invalid-8 ")
+	assert.Contains(t, write(t, Benchfmt, contendSamplesRun(), term.Options{}), "/verdict=invalid-8 ")
 
 	run := contendRun() // as a cell of a matrix, its flags come first, and are not said again
 	run.Matrix = &result.Matrix{}
 	run.Cells = []result.Cell{{Flags: map[string]string{"op": "cmpxchg", "count": "1000000"}}}
 	run.Samples = run.Samples[1:2]
 	run.Samples[0].Slot = &result.Slot{}
-	page = write(t, Benchfmt, run, Options{})
+	page = write(t, Benchfmt, run, term.Options{})
 	assert.Contains(t, page, "BenchmarkContend/count=1000000/op=cmpxchg/load=cpu-increase/cpus=2/")
 }
 
@@ -377,22 +378,6 @@ func TestContendSVG(t *testing.T) {
 		invalid.Samples[1+i].Quality.Verdict = result.Invalid
 	}
 	require.Error(t, ContendSVG(&strings.Builder{}, invalid), "an invalid row is no point of a curve")
-}
-
-func TestAxis(t *testing.T) {
-	assert.Equal(t, []float64{0, 50, 100, 150}, axisOf([]float64{8.9, 194}, 100).ticks)
-	assert.Equal(t, []float64{0.1, 1, 10}, axisOf([]float64{0.15, 9}, 100).ticks)
-	assert.Equal(t, []float64{1, 2, 3, 4, 5, 6, 7, 8}, linear(1, 8, 100).ticks)
-	assert.Equal(t, []float64{5}, linear(5, 5, 100).ticks[:1])
-	rapid.Check(t, func(t *rapid.T) {
-		figures := rapid.SliceOfN(rapid.Float64Range(-1e12, 1e300), 1, 9).Draw(t, "figures")
-		a := axisOf(figures, 100)
-		for _, x := range figures {
-			at := a.at(x)
-			require.True(t, at >= -1e-6 && at <= 100+1e-6, "%v of %v is at %v", x, figures, at)
-		}
-		require.LessOrEqual(t, len(a.ticks), 700)
-	})
 }
 
 // The range of a row's samples is drawn about their median, and told.

@@ -8,7 +8,9 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"gorun/internal/render/chart"
 	"gorun/internal/result"
+	"gorun/internal/units"
 )
 
 // busyRun is a matrix of so many cells, whose samples say how busy each CPU was.
@@ -39,31 +41,31 @@ func TestCPUStrip(t *testing.T) {
 	invalid := run.Samples[2]
 	invalid.Quality.Verdict, invalid.CPUs = result.Invalid, []result.CPU{{CPU: 99, BusySeconds: 1}}
 	run.Samples = append(run.Samples, invalid)
-	f, ok := CPUStrip(run)
+	f, ok := chart.CPUStrip(run)
 	require.True(t, ok)
 	assertFigure(t, f)
 	golden(t, "figures/matrix-busy.CPUStrip.svg", f.SVG)
 	assert.Equal(t, []string{"CPU", "workers=1", "workers=2", "workers=3"}, f.Table.Head)
 	require.Len(t, f.Table.Rows, 8, "an invalid sample tells nothing")
 	assert.Equal(t, []string{"3", "100", "70", "40"}, f.Table.Rows[3], "the control is not in its cell")
-	assert.Equal(t, []string{"7", none, "12.5", "0"}, f.Table.Rows[7], "what is not known is no zero")
+	assert.Equal(t, []string{"7", units.None, "12.5", "0"}, f.Table.Rows[7], "what is not known is no zero")
 	assert.Contains(t, f.SVG, "<title>CPU 3: 40.0 %, 1.60 s in 2 samples</title>")
 	assert.Contains(t, f.SVG, "<title>workers=3: 3.00 CPUs busy, mean of 2 samples; most: CPU 0, 100.0 %;"+
 		" least: CPU 5, 0.0 %; idle: 3.</title>")
 
-	f, ok = CPUStrip(plainRun())
+	f, ok = chart.CPUStrip(plainRun())
 	require.True(t, ok)
 	assert.Contains(t, f.Description, "All samples: 1.97 CPUs busy")
 	run = plainRun()
 	run.Samples[0].CPUs = run.Samples[0].CPUs[1:]
-	f, ok = CPUStrip(run)
+	f, ok = chart.CPUStrip(run)
 	require.True(t, ok, "one CPU")
 	assertFigure(t, f)
 	assert.Equal(t, [][]string{{"1", "98.1"}}, f.Table.Rows)
 	run.Samples[0].Seconds = 0
-	_, ok = CPUStrip(run)
+	_, ok = chart.CPUStrip(run)
 	assert.False(t, ok, "no part of no time")
-	_, ok = CPUStrip(emptyRun())
+	_, ok = chart.CPUStrip(emptyRun())
 	assert.False(t, ok)
 }
 
@@ -73,7 +75,7 @@ func TestCPUStripIsSmall(t *testing.T) {
 	for _, c := range []struct{ cells, cpus, drawn int }{
 		{1, 4096, 1}, {16, 256, 16}, {50, 256, 40}, {20, 4096, 4}, {50, 8, 40},
 	} {
-		f, ok := CPUStrip(busyRun(c.cells, c.cpus, noise))
+		f, ok := chart.CPUStrip(busyRun(c.cells, c.cpus, noise))
 		require.True(t, ok)
 		assertFigure(t, f)
 		page := len(f.SVG)
@@ -85,6 +87,6 @@ func TestCPUStripIsSmall(t *testing.T) {
 		assert.Len(t, f.Table.Head, 1+c.drawn)
 		assert.Equal(t, c.cells > c.drawn, strings.Contains(f.Description, "are not drawn"))
 	}
-	_, ok := CPUStrip(busyRun(1, maxHeatCPUs+1, noise))
+	_, ok := chart.CPUStrip(busyRun(1, chart.MaxHeatCPUs+1, noise))
 	assert.False(t, ok)
 }

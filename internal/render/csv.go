@@ -6,13 +6,15 @@ import (
 	"fmt"
 	"io"
 	"maps"
-	"math"
 	"reflect"
 	"slices"
 	"strconv"
 	"strings"
 
+	"gorun/internal/render/term"
+	"gorun/internal/render/view"
 	"gorun/internal/result"
+	"gorun/internal/units"
 )
 
 // csvFixed are the columns that every experiment has, before the values and the signals.
@@ -27,14 +29,14 @@ var csvSlot = []string{"cell", "cell_name", "control", "round", "block", "elapse
 // (the union over the samples, sorted), and the quality signals. Figures are unscaled and have the digits that read
 // back as the same float64; what could not be had is an empty field. A value whose name is already a column is called
 // "values.NAME".
-func CSV(w io.Writer, run *result.Run, _ Options) error {
-	run = clean(run)
+func CSV(w io.Writer, run *result.Run, _ term.Options) error {
+	run = term.Clean(run)
 	first := experimentOf(run.Experiment).columns
 	samples := slices.Clone(run.Samples)
 	for i := range samples {
 		samples[i].Values = flat(samples[i].Values)
 	}
-	names := slices.DeleteFunc(valueNames(samples), func(name string) bool { return slices.Contains(first, name) })
+	names := slices.DeleteFunc(view.ValueNames(samples), func(name string) bool { return slices.Contains(first, name) })
 	signals := signalNames()
 
 	fixed := slices.Concat(first, csvFixed)
@@ -71,12 +73,12 @@ func slotFields(run *result.Run, s *result.Sample) []string {
 		return make([]string, len(csvSlot))
 	}
 	name := ""
-	if cell := cellOf(run, s); cell != nil {
+	if cell := view.CellOf(run, s); cell != nil {
 		name = cell.Name
 	}
 	return []string{
 		strconv.Itoa(s.Cell), name, strconv.FormatBool(s.Control), strconv.Itoa(s.Round), strconv.Itoa(s.Block),
-		exact(s.Elapsed),
+		units.Exact(s.Elapsed),
 	}
 }
 
@@ -113,7 +115,7 @@ func csvRow(s *result.Sample, first, names []string) (row []string, err error) {
 		return nil, err
 	}
 	row = append(row,
-		strconv.Itoa(s.Index), exact(s.Seconds), exact(s.UserSeconds), exact(s.SystemSeconds),
+		strconv.Itoa(s.Index), units.Exact(s.Seconds), units.Exact(s.UserSeconds), units.Exact(s.SystemSeconds),
 		strconv.FormatBool(s.Partial), string(s.Quality.Verdict), strings.Join(s.Quality.Reasons, "; "),
 	)
 	if err := values(names); err != nil {
@@ -140,30 +142,10 @@ func csvField(value any) (string, error) {
 	case string:
 		return value, nil
 	case float64:
-		return exact(value), nil
+		return units.Exact(value), nil
 	}
 	text, err := json.Marshal(value)
 	return string(text), err
-}
-
-// exact is the shortest decimal that reads back as x, with an exponent only where encoding/json has one too: a count
-// looks the same before and after a journal.
-func exact(x float64) string {
-	if size := math.Abs(x); size != 0 && (size < 1e-6 || size >= 1e21) {
-		return strconv.FormatFloat(x, 'e', -1, 64)
-	}
-	return strconv.FormatFloat(x, 'f', -1, 64)
-}
-
-// valueNames is the sorted union of the samples' value names.
-func valueNames(samples []result.Sample) []string {
-	union := map[string]struct{}{}
-	for i := range samples {
-		for name := range samples[i].Values {
-			union[name] = struct{}{}
-		}
-	}
-	return slices.Sorted(maps.Keys(union))
 }
 
 // signalNames are the names that result.Signals has in JSON, in its order: a new signal becomes a column by itself.

@@ -17,16 +17,18 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"gorun/internal/render/chart"
+	"gorun/internal/render/term"
 	"gorun/internal/result"
 )
 
 // drawings are the figures of single experiments, of one width.
-var drawings = [...]func(run *result.Run) (Figure, bool){
-	ContentionCurves, CoreToCoreMap, NUMAMaps, NUMALatency, MigrationTimeline, BoundTrials, CPUStrip,
+var drawings = [...]func(run *result.Run) (chart.Figure, bool){
+	ContentionCurves, CoreToCoreMap, NUMAMaps, NUMALatency, MigrationTimeline, BoundTrials, chart.CPUStrip,
 }
 
 // drawingName is the name of a drawing's function.
-func drawingName(draw func(run *result.Run) (Figure, bool)) string {
+func drawingName(draw func(run *result.Run) (chart.Figure, bool)) string {
 	name := runtime.FuncForPC(reflect.ValueOf(draw).Pointer()).Name()
 	return name[strings.LastIndexByte(name, '.')+1:]
 }
@@ -34,7 +36,7 @@ func drawingName(draw func(run *result.Run) (Figure, bool)) string {
 var fontSize = regexp.MustCompile(`font-size="([0-9.]+)"`)
 
 // assertFigure holds what is true of every figure.
-func assertFigure(t require.TestingT, f Figure) {
+func assertFigure(t require.TestingT, f chart.Figure) {
 	assertXML(t, f.SVG)
 	require.Contains(t, f.SVG, `<svg xmlns="http://www.w3.org/2000/svg" class="gorun-svg" role="img" viewBox="0 0 440 `)
 	require.NotRegexp(t, `NaN|Inf|%!`, f.SVG)
@@ -65,13 +67,13 @@ func journalled(t require.TestingT, run *result.Run) *result.Run {
 }
 
 // figureText is what is there instead of a picture.
-func figureText(f Figure) string {
-	var columns []column
+func figureText(f chart.Figure) string {
+	var columns []term.Column
 	for i, title := range f.Table.Head {
-		columns = append(columns, column{title, i > 0})
+		columns = append(columns, term.Column{Title: title, Right: i > 0})
 	}
-	return f.Title + "\n\n" + paragraph("", f.Description, 100) + "\n" + f.Table.Caption + "\n" +
-		grid(columns, f.Table.Rows)
+	return f.Title + "\n\n" + term.Paragraph("", f.Description, 100) + "\n" + f.Table.Caption + "\n" +
+		term.Grid(columns, f.Table.Rows)
 }
 
 // Every figure of every run is whole, depends on the run alone, and leaves the run as it is.

@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"gorun/internal/render/term"
 	"gorun/internal/result"
 	"gorun/internal/stats"
 )
@@ -83,7 +84,7 @@ func execCellsRun(metric bool) *result.Run {
 }
 
 func TestExecSaysWhatToUse(t *testing.T) {
-	out := write(t, Table, execCellsRun(false), Options{Width: 120})
+	out := write(t, Table, execCellsRun(false), term.Options{Width: 120})
 	assert.Contains(t, out, "to use: --placement one-llc, which is faster: −10.0%")
 	assert.Contains(t, out, "taskset     taskset -c 0-3\n")
 	assert.Contains(t, out, "./server --port '80 80'")
@@ -91,12 +92,12 @@ func TestExecSaysWhatToUse(t *testing.T) {
 	run := execCellsRun(false)
 	run.Cells[2].Verdict.Kind = stats.CantTell
 	run.Matrix.Ranking = run.Rank()
-	out = write(t, Table, run, Options{})
+	out = write(t, Table, run, term.Options{})
 	assert.Contains(t, out, "nothing is shown to be better than --placement unbound")
 	assert.NotContains(t, out, "taskset")
 
 	run.Matrix.Ranking = []int{99, -1}
-	assert.NotContains(t, write(t, Table, run, Options{}), "ranking", "a foreign file")
+	assert.NotContains(t, write(t, Table, run, term.Options{}), "ranking", "a foreign file")
 }
 
 func TestExecPlan(t *testing.T) {

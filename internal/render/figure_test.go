@@ -10,14 +10,16 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"gorun/internal/render/chart"
+	"gorun/internal/render/view"
 	"gorun/internal/result"
 	"gorun/internal/stats"
 )
 
 // drawers are the figures that show runs of any experiment.
-var drawers = map[string]func(run *result.Run) (Figure, bool){
-	"forest":  RatioForest,
-	"samples": SamplePanels,
+var drawers = map[string]func(run *result.Run) (chart.Figure, bool){
+	"forest":  chart.RatioForest,
+	"samples": chart.SamplePanels,
 }
 
 func TestFigureGolden(t *testing.T) {
@@ -88,14 +90,14 @@ func TestFiguresAreSound(t *testing.T) {
 
 // Every sample is drawn or in a stretch, and a stretch never hides its extremes.
 func TestSamplePanelsLosesNothing(t *testing.T) {
-	few, ok := SamplePanels(longRun(2, 100))
+	few, ok := chart.SamplePanels(longRun(2, 100))
 	require.True(t, ok)
 	assert.Len(t, few.Table.Rows, 300, "two cells and the duplicate")
 	many := longRun(2, 5000)
 	many.Samples[777].Seconds = 9
-	f, ok := SamplePanels(many)
+	f, ok := chart.SamplePanels(many)
 	require.True(t, ok)
-	assert.LessOrEqual(t, len(f.Table.Rows), samplesMarks)
+	assert.LessOrEqual(t, len(f.Table.Rows), 2000)
 	samples, found := 0, false
 	for _, row := range f.Table.Rows {
 		var n int
@@ -109,11 +111,11 @@ func TestSamplePanelsLosesNothing(t *testing.T) {
 }
 
 func TestSeriesOf(t *testing.T) {
-	set := SeriesOf(contendSamplesRun())
+	set := view.SeriesOf(contendSamplesRun())
 	require.NotEmpty(t, set.Series)
 	assert.Equal(t, "time of an operation", set.What)
 	assert.False(t, set.Timed)
-	set = SeriesOf(matrixRun())
+	set = view.SeriesOf(matrixRun())
 	assert.True(t, set.Timed)
 	require.Len(t, set.Series, 6)
 	assert.Len(t, set.Series[0].Points, 6, "with the duplicate")

@@ -1,6 +1,6 @@
 // Package render shows a result.Run: as a table for people, and as JSON, CSV and Go benchmark lines for programs. Every
-// format is a pure function of the run and of Options, one file a format; only Progress, which draws while a run goes
-// on, keeps state.
+// format is a pure function of the run and of term.Options, one file a format. What a page of text is made of is in
+// render/term, what the views of experiments share in render/view, and drawings in render/chart.
 package render
 
 import (
@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"gorun/internal/catalog"
+	"gorun/internal/render/term"
 	"gorun/internal/result"
 )
 
@@ -17,7 +18,7 @@ import (
 type Format struct {
 	Name  string // as --format takes it
 	Usage string // one line for help and completion
-	Write func(w io.Writer, run *result.Run, opts Options) error
+	Write func(w io.Writer, run *result.Run, opts term.Options) error
 }
 
 // Entry implements catalog.Entry.

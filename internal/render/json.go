@@ -6,12 +6,13 @@ import (
 	"io"
 	"slices"
 
+	"gorun/internal/render/term"
 	"gorun/internal/result"
 )
 
 // JSON writes the whole run, indented by two spaces, with "<", ">" and "&" as themselves. Lists that the schema
 // promises are never null.
-func JSON(w io.Writer, run *result.Run, _ Options) error {
+func JSON(w io.Writer, run *result.Run, _ term.Options) error {
 	full := *run
 	full.Samples = withLists(run.Samples)
 	if run.Warmups != nil {

@@ -7,7 +7,10 @@ import (
 	"slices"
 	"strconv"
 
+	"gorun/internal/render/term"
+	"gorun/internal/render/view"
 	"gorun/internal/result"
+	"gorun/internal/units"
 )
 
 // burned is what one CPU of `gorun numa --load-only` had, in percent, second by second.
@@ -22,7 +25,7 @@ func burnedCPUs(samples []result.Sample) (cpus []*burned, requested float64) {
 	at := map[int]*burned{}
 	for i := range samples {
 		load := loadOfSample(&samples[i])
-		if !good(&samples[i]) || load == nil {
+		if !samples[i].Good() || load == nil {
 			continue
 		}
 		for _, c := range load.CPUs {
@@ -65,32 +68,34 @@ func meanLoad(s *result.Sample) (float64, bool) {
 }
 
 // loadTitle is the heading of the generator alone.
-func loadTitle(run *result.Run, options spec) (title string, parts []string) {
+func loadTitle(run *result.Run, options view.Spec) (title string, parts []string) {
 	cpus, requested := burnedCPUs(run.Samples)
 	if len(cpus) == 0 {
-		return otherTitle(run, options)
+		return view.OptionsTitle(run, options)
 	}
-	return fmt.Sprintf("gorun numa --load-only: %s%% of each of %s", exact(requested), things(len(cpus), "CPU")),
-		[]string{things(len(run.Samples), "sample")}
+	return fmt.Sprintf("gorun numa --load-only: %s%% of each of %s", units.Exact(requested),
+			units.Things(len(cpus), "CPU")),
+		[]string{units.Things(len(run.Samples), "sample")}
 }
 
 // loadBlocks has a line a CPU.
-func loadBlocks(run *result.Run, _ spec, opts Options) []string {
+func loadBlocks(run *result.Run, _ view.Spec, opts term.Options) []string {
 	cpus, requested := burnedCPUs(run.Samples)
 	if len(cpus) == 0 {
-		return []string{doubtsBlock(run, opts)}
+		return []string{view.DoubtsBlock(run, opts)}
 	}
 	cells := make([][]string, len(cpus))
 	for i, b := range cpus {
 		d := result.Distribute(b.achieved)
-		cells[i] = []string{strconv.Itoa(b.cpu), exact(requested)}
+		cells[i] = []string{strconv.Itoa(b.cpu), units.Exact(requested)}
 		for _, x := range []float64{d.Mean, d.Min, d.Max} {
 			cells[i] = append(cells[i], strconv.FormatFloat(x, 'f', 2, 64))
 		}
 		cells[i] = append(cells[i], fmt.Sprintf("%+.2f", b.worst))
 	}
-	block := boldTitle("Load, % of a CPU", opts) + foldedGrid([]column{
-		right("CPU"), right("requested"), right("mean"), right("min"), right("max"), right("worst"),
+	block := term.Title("Load, % of a CPU", opts) + term.FoldedGrid([]term.Column{
+		term.Right("CPU"), term.Right("requested"), term.Right("mean"), term.Right("min"), term.Right("max"),
+		term.Right("worst"),
 	}, cells, opts)
-	return []string{block, doubtsBlock(run, opts)}
+	return []string{block, view.DoubtsBlock(run, opts)}
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
+	"gorun/internal/render/term"
 	"gorun/internal/result"
 	"gorun/internal/stats"
 )
@@ -222,7 +223,7 @@ func emptyMatrix() *result.Run {
 func TestMatrixGolden(t *testing.T) {
 	for name, run := range fixtures() {
 		if run.Matrix != nil {
-			golden(t, name+".120.table", write(t, Table, run, Options{Width: 120}))
+			golden(t, name+".120.table", write(t, Table, run, term.Options{Width: 120}))
 		}
 	}
 }
@@ -235,7 +236,7 @@ func TestMatrixFitsEveryWidth(t *testing.T) {
 			if run.Matrix == nil {
 				continue
 			}
-			page := write(t, Table, run, Options{Width: width})
+			page := write(t, Table, run, term.Options{Width: width})
 			for line := range strings.Lines(page) {
 				line = strings.TrimSuffix(line, "\n")
 				require.LessOrEqual(t, text.StringWidthWithoutEscSequences(line), width, "%s: %q", name, line)
@@ -260,36 +261,9 @@ func TestMatrixShowsNamesWhereFlagsDoNotFit(t *testing.T) {
 		run.Cells[i].Flags["pin-cpus"] = strings.Repeat(strconv.Itoa(i)+",", 40)
 		run.Cells[i].Name = fmt.Sprintf("cell number %d", i)
 	}
-	page := write(t, Table, run, Options{})
+	page := write(t, Table, run, term.Options{})
 	assert.Contains(t, page, "\n  cell number 3  162.3 ms")
 	assert.NotContains(t, page, "3,3,3")
-}
-
-func TestEveryColumnStyleIsShown(t *testing.T) {
-	for _, style := range result.ColumnStyles {
-		assert.Contains(t, styles, style)
-	}
-	cell := &result.Cell{
-		Name: "n", Group: "g", Flags: map[string]string{"pin-cpus": "0-3", "lock-thread": "false", "empty": ""},
-		CPUs: map[string]result.CPUs{"cpus": {Count: 8}, "pin-cpus": {Count: 4}},
-	}
-	for _, c := range []struct {
-		column result.Column
-		want   string
-	}{
-		{result.Column{Flag: "group"}, "g"},
-		{result.Column{Flag: "pin-cpus", Style: "cpus"}, "T-4"},
-		{result.Column{Flag: "other", Style: "cpus"}, "F (8)"},
-		{result.Column{Flag: "pin-cpus", Style: "truth"}, "T"},
-		{result.Column{Flag: "lock-thread", Style: "truth"}, "F"},
-		{result.Column{Flag: "other", Style: "truth"}, "F"},
-		{result.Column{Flag: "other", Unset: "default"}, "default"},
-		{result.Column{Flag: "empty", Unset: "default"}, ""},
-		{result.Column{Flag: "pin-cpus"}, "0-3"},
-		{result.Column{Flag: "pin-cpus", Style: "of another version"}, "0-3"},
-	} {
-		assert.Equal(t, c.want, cellLabel(cell, c.column), "%+v", c.column)
-	}
 }
 
 // The control is the baseline by another name: averaged with it, or missing, it would say nothing.
@@ -298,13 +272,13 @@ func TestMatrixSamplesKeepTheirPlaces(t *testing.T) {
 		result.Cell{Flags: flagsOf("workers=2", "pin-cpus=0/1 x")},
 		result.Cell{Name: "the baseline", Flags: flagsOf("workers=2")},
 	)
-	rows, err := csv.NewReader(strings.NewReader(write(t, CSV, run, Options{}))).ReadAll()
+	rows, err := csv.NewReader(strings.NewReader(write(t, CSV, run, term.Options{}))).ReadAll()
 	require.NoError(t, err)
 	require.Len(t, rows, 1+2*3)
 	assert.Equal(t, append(slices.Clone(csvSlot), "index"), rows[0][:7])
 	assert.Equal(t, []string{"1", "the baseline", "true", "1", "1", "1.5", "5"}, rows[6][:7])
 
-	lines := strings.Split(write(t, Benchfmt, run, Options{}), "\n")
+	lines := strings.Split(write(t, Benchfmt, run, term.Options{}), "\n")
 	var names []string
 	for _, line := range lines {
 		if name, _, ok := strings.Cut(line, " "); ok && strings.HasPrefix(name, "Benchmark") {
@@ -320,81 +294,13 @@ func TestMatrixSamplesKeepTheirPlaces(t *testing.T) {
 
 func TestMatrixJSONHasLists(t *testing.T) {
 	run := emptyMatrix()
-	out := write(t, JSON, run, Options{})
+	out := write(t, JSON, run, term.Options{})
 	for _, list := range []string{`"flags": {}`, `"command": []`, "\"first\": [\n        []\n      ]", `"samples": []`} {
 		assert.Contains(t, out, list)
 	}
 	assert.Nil(t, run.Matrix.Order.First[0], "the run is not changed")
 	run.Matrix.Order.First = nil
-	assert.Contains(t, write(t, JSON, run, Options{}), `"first": []`)
+	assert.Contains(t, write(t, JSON, run, term.Options{}), `"first": []`)
 	assert.Nil(t, run.Matrix.Order.First)
 	assert.Nil(t, run.Cells[0].Flags)
-}
-
-// Figures make reasons many; they are told together, and few of them.
-func TestReasonsAreCounted(t *testing.T) {
-	var samples []result.Sample
-	for i, kind := range []string{"a", "a", "a", "b", "c", "c", "d", "e", "f"} {
-		s := plainSample(i, 1)
-		s.Quality.Verdict = result.Suspect
-		s.Quality.Reasons = []string{kind + " took the same time"}
-		if kind == "a" {
-			s.Quality.Reasons = []string{fmt.Sprintf("a took %d.5 s", i)}
-		}
-		samples = append(samples, s)
-	}
-	assert.Equal(t, `  suspect: a took 0.5 s (3 samples alike)
-  suspect: c took the same time (2 samples)
-  suspect: b took the same time
-  suspect: d took the same time
-  suspect: … and 2 other reasons; --format json has all
-`, reasonLines(samples, Options{}))
-}
-
-func TestTogether(t *testing.T) {
-	for _, c := range []struct {
-		all  []float64
-		want []string
-	}{
-		{[]float64{29.44, 2.97}, []string{"29.44 s", "2.97 s"}},
-		{[]float64{0.161, 0.0413}, []string{"161.0 ms", "41.3 ms"}},
-		{[]float64{0.9, 1.1}, []string{"0.900 s", "1.100 s"}},
-		{[]float64{1.2, 0.05}, []string{"1200.0 ms", "50.0 ms"}},
-		{[]float64{3e-9}, []string{"3.00 ns"}},
-		{[]float64{250, 100}, []string{"250 s", "100 s"}},
-		{[]float64{29.44, 0.00297}, []string{"29.4 s", "2.97 ms"}},
-		{[]float64{0, 2}, []string{"0.00 s", "2.00 s"}},
-		{nil, nil},
-	} {
-		show := together(c.all)
-		var got []string
-		for _, x := range c.all {
-			got = append(got, show(x))
-		}
-		assert.Equal(t, c.want, got)
-	}
-}
-
-func TestDuration(t *testing.T) {
-	for _, c := range []struct {
-		seconds float64
-		want    string
-	}{
-		{0, "0.0 s"},
-		{4.12, "4.1 s"},
-		{9.96, "10 s"},
-		{60, "1 min"},
-		{103.2, "1 min 43 s"},
-		{3600, "1 h"},
-		{7384, "2 h 3 min"},
-		{1e300, "596523 h 14 min"},
-	} {
-		assert.Equal(t, c.want, duration(c.seconds))
-	}
-}
-
-func TestShare(t *testing.T) {
-	for x, want := range map[float64]string{0.02: "2%", 0.07: "7%", 0.005: "0.5%", 0.12345: "12.35%"} {
-		assert.Equal(t, want, share(x))
-	}
 }

@@ -6,11 +6,11 @@ import (
 	"math"
 	"slices"
 	"strconv"
-	"strings"
 
-	"github.com/jedib0t/go-pretty/v6/text"
-
+	"gorun/internal/render/term"
+	"gorun/internal/render/view"
 	"gorun/internal/result"
+	"gorun/internal/units"
 )
 
 // probed is a row of `gorun numa` and its good samples.
@@ -37,7 +37,7 @@ func probedRows(run *result.Run) []probed {
 	for i := range run.Samples {
 		s := &run.Samples[i]
 		var v result.Numa
-		if !good(s) || s.Slot != nil && s.Control || s.Values.Decode(&v) != nil || v.Accesses == 0 {
+		if !s.Good() || s.Slot != nil && s.Control || s.Values.Decode(&v) != nil || v.Accesses == 0 {
 			continue
 		}
 		if len(run.NumaRows) == 0 {
@@ -72,9 +72,7 @@ func (p *probed) nsPerAccess() result.Distribution {
 }
 
 // name is the row's number as people refer to it.
-func (p *probed) name() string { return rowName(p.Row) }
-
-func rowName(row int) string { return fmt.Sprintf("[%02d]", row) }
+func (p *probed) name() string { return view.RowName(p.Row) }
 
 // numaAxes are in what rows can differ. Those from numaExtra on are only told where they do.
 var numaAxes = [...]struct {
@@ -88,15 +86,15 @@ var numaAxes = [...]struct {
 	{"CPU", nil, func(row *result.NumaRow) string { return orWord(row.CPU, "F") }},
 	{
 		"Access", func(text string) string { return text + " access" },
-		func(row *result.NumaRow) string { return text.Snip(row.Access, 16, "…") },
+		func(row *result.NumaRow) string { return term.Snip(row.Access, 16) },
 	},
 	{
 		"Pages", func(text string) string { return text + " pages" },
-		func(row *result.NumaRow) string { return text.Snip(row.Pages, 16, "…") },
+		func(row *result.NumaRow) string { return term.Snip(row.Pages, 16) },
 	},
 	{
 		bufferAxis, func(text string) string { return "buffer of " + text },
-		func(row *result.NumaRow) string { return size(row.BufferBytes) },
+		func(row *result.NumaRow) string { return units.Bytes(row.BufferBytes) },
 	},
 }
 
@@ -130,17 +128,17 @@ func plainRows(rows []probed) []result.NumaRow {
 }
 
 // numaColumns are the rows' numbers and parameters: the first so many, and of the others those that differ.
-func numaColumns(rows []result.NumaRow, always int) (columns []column, cells [][]string) {
-	columns, cells = []column{left("row")}, make([][]string, len(rows))
+func numaColumns(rows []result.NumaRow, always int) (columns []term.Column, cells [][]string) {
+	columns, cells = []term.Column{term.Left("row")}, make([][]string, len(rows))
 	for i := range rows {
-		cells[i] = []string{rowName(rows[i].Row)}
+		cells[i] = []string{view.RowName(rows[i].Row)}
 	}
 	differ := numaDiffers(rows)
 	for n, axis := range numaAxes {
 		if n >= always && !differ[n] {
 			continue
 		}
-		columns = append(columns, right(axis.key))
+		columns = append(columns, term.Right(axis.key))
 		for i := range rows {
 			cells[i] = append(cells[i], axis.of(&rows[i]))
 		}
@@ -149,13 +147,13 @@ func numaColumns(rows []result.NumaRow, always int) (columns []column, cells [][
 }
 
 // numaTitle is the heading of `gorun numa`: what is the same in all rows.
-func numaTitle(run *result.Run, options spec) (title string, parts []string) {
+func numaTitle(run *result.Run, options view.Spec) (title string, parts []string) {
 	rows := probedRows(run)
 	if len(rows) == 0 {
-		return otherTitle(run, options)
+		return view.OptionsTitle(run, options)
 	}
 	title = "gorun numa: what the places of a process and of its memory cost"
-	count, unsupported := things(len(rows), "row"), 0
+	count, unsupported := units.Things(len(rows), "row"), 0
 	by := ""
 	for _, row := range rows {
 		if row.Unsupported != "" {
@@ -175,16 +173,17 @@ func numaTitle(run *result.Run, options spec) (title string, parts []string) {
 	}
 	if some := measured(rows); len(some) > 0 {
 		v := some[0].samples[0]
-		parts = append(parts, large(float64(v.Accesses))+" accesses in "+things(v.Repetitions, "repetition")+" a sample")
+		parts = append(parts,
+			units.Large(float64(v.Accesses))+" accesses in "+units.Things(v.Repetitions, "repetition")+" a sample")
 		if v.SettledSeconds > 0 {
-			parts = append(parts, seconds(v.SettledSeconds)+" before do not count")
+			parts = append(parts, units.Seconds(v.SettledSeconds)+" before do not count")
 		}
 	}
 	if by != "" {
-		parts = append(parts, "nodes preferred by "+text.Snip(by, 16, "…"))
+		parts = append(parts, "nodes preferred by "+term.Snip(by, 16))
 	}
 	if m := run.Matrix; m != nil && !numaUnjudged(run) {
-		parts = append(parts, "margin "+share(m.Margin), "alpha "+share(m.Alpha))
+		parts = append(parts, "margin "+units.Share(m.Margin), "alpha "+units.Share(m.Alpha))
 	}
 	return title, parts
 }
@@ -195,10 +194,10 @@ func numaUnjudged(run *result.Run) bool {
 }
 
 // numaBlocks are the table as the RFC has it, what is found of each row, and how the figures came about.
-func numaBlocks(run *result.Run, options spec, opts Options) []string {
+func numaBlocks(run *result.Run, options view.Spec, opts term.Options) []string {
 	rows := probedRows(run)
 	if len(rows) == 0 {
-		return []string{doubtsBlock(run, opts)}
+		return []string{view.DoubtsBlock(run, opts)}
 	}
 	blocks := []string{
 		rfcBlock(run, rows, options, opts),
@@ -206,15 +205,15 @@ func numaBlocks(run *result.Run, options spec, opts Options) []string {
 		numaVerdicts(run, rows, options, opts),
 	}
 	if !numaUnjudged(run) {
-		blocks = append(blocks, controlBlock(run, opts))
+		blocks = append(blocks, view.ControlBlock(run, opts))
 	}
 	some := measured(rows)
 	return append(blocks, latencyBlock(some, run.Caches, opts), movesBlock(some, opts), nodeMovesBlock(some, opts),
-		loadBlock(some, opts), numaNotes(some, opts), doubtsBlock(run, opts))
+		loadBlock(some, opts), numaNotes(some, opts), view.DoubtsBlock(run, opts))
 }
 
 // numaVerdicts has a line a measured row: what an access takes, and what is found of the row against the baseline.
-func numaVerdicts(run *result.Run, rows []probed, options spec, opts Options) string {
+func numaVerdicts(run *result.Run, rows []probed, options view.Spec, opts term.Options) string {
 	rows = slices.DeleteFunc(slices.Clone(rows), func(row probed) bool {
 		return row.Unsupported != "" || row.cell < 0 && len(row.samples) == 0
 	})
@@ -222,69 +221,42 @@ func numaVerdicts(run *result.Run, rows []probed, options spec, opts Options) st
 		return ""
 	}
 	columns, cells := numaColumns(plainRows(rows), 0)
-	columns = append(columns, right("ns/access"))
-	lines := make([]judged, len(rows))
+	columns = append(columns, term.Right("ns/access"))
+	lines := make([]term.Judged, len(rows))
 	unjudged := numaUnjudged(run)
 	for i, row := range rows {
-		ns := none
+		ns := units.None
 		if len(row.samples) > 0 {
 			ns = strconv.FormatFloat(row.nsPerAccess().Median, 'f', 2, 64)
 		}
 		cells[i] = append(cells[i], ns)
 		if !unjudged {
-			lines[i].words = []remark{{"no verdict", dim}}
+			lines[i].Words = []term.Remark{{Text: "no verdict", Colour: term.Dim}}
 			if row.cell >= 0 {
-				lines[i].words[0] = cellWords(run, row.cell)
+				lines[i].Words[0] = view.CellWords(run, row.cell)
 			}
 		}
 	}
-	if gridWidth(columns, cells)+2+min(leastWords, longest(lines)) > opts.columns() {
+	if term.GridWidth(columns, cells)+2+min(term.LeastWords, term.Longest(lines)) > opts.Columns() {
 		// The numbers must do; the table above tells what they stand for.
 		last := len(columns) - 1
-		columns = []column{columns[0], columns[last]}
+		columns = []term.Column{columns[0], columns[last]}
 		for i, line := range cells {
 			cells[i] = []string{line[0], line[last]}
 		}
 	}
 	if !unjudged {
 		for i := range lines {
-			lines[i].cells = cells[i]
+			lines[i].Cells = cells[i]
 		}
-		return judgedGrid(columns, "verdict", lines, opts)
+		return term.JudgedGrid(columns, "verdict", lines, opts)
 	}
-	block := grid(columns, cells)
+	block := term.Grid(columns, cells)
 	if run.Matrix != nil && run.Matrix.Order.Design == result.Rows {
-		block += paragraph("  ", "Nothing is judged: with --blocks all samples of a row follow each other, and what"+
-			" changes while the run goes on cannot be told from a difference between rows.", opts.columns()-2)
+		block += term.Paragraph("  ", "Nothing is judged: with --blocks all samples of a row follow each other, and what"+
+			" changes while the run goes on cannot be told from a difference between rows.", opts.Columns()-2)
 	}
 	return block
-}
-
-// boldTitle stands above a block.
-func boldTitle(title string, opts Options) string {
-	return strings.Join(sayings([]remark{{title, bold}}, opts.columns(), opts), "\n") + "\n"
-}
-
-// foldedGrid is a grid whose columns are set below each other where they do not fit, with the first before each part.
-func foldedGrid(columns []column, rows [][]string, opts Options) string {
-	part := func(from, to int) ([]column, [][]string) {
-		some := append([]column{columns[0]}, columns[from:to]...)
-		cells := make([][]string, len(rows))
-		for i, row := range rows {
-			cells[i] = append([]string{row[0]}, row[from:to]...)
-		}
-		return some, cells
-	}
-	var blocks []string
-	for from := 1; from < len(columns); {
-		to := from + 1
-		for to < len(columns) && gridWidth(part(from, to+1)) <= opts.columns() {
-			to++
-		}
-		blocks = append(blocks, grid(part(from, to)))
-		from = to
-	}
-	return page(blocks)
 }
 
 // loadOf is the load of the first sample that has one; nil: there was none.
@@ -300,7 +272,7 @@ func loadOf(rows []probed) *result.NumaLoad {
 }
 
 // loadBlock sets the load that was asked for beside what the CPUs had.
-func loadBlock(rows []probed, opts Options) string {
+func loadBlock(rows []probed, opts term.Options) string {
 	load := loadOf(rows)
 	if load == nil {
 		return ""
@@ -325,24 +297,24 @@ func loadBlock(rows []probed, opts Options) string {
 		return ""
 	}
 	line := func(name string, d result.Distribution) []string {
-		return []string{name, tenths(d.Min), tenths(d.Mean), tenths(d.Max)}
+		return []string{name, units.Tenths(d.Min), units.Tenths(d.Mean), units.Tenths(d.Max)}
 	}
 	cells := [][]string{line("achieved", result.Distribute(achieved)), line("expected", result.Distribute(expected))}
-	note := fmt.Sprintf("Furthest from what was expected was CPU %d: %s instead of %s.", worst.CPU, tenths(worst.Achieved),
-		tenths(worst.Expected))
+	note := fmt.Sprintf("Furthest from what was expected was CPU %d: %s instead of %s.", worst.CPU,
+		units.Tenths(worst.Achieved), units.Tenths(worst.Expected))
 	if slices.Min(expected) < load.Requested {
 		note = "Less is expected where the probe had the CPU. " + note
 	}
-	return boldTitle("Load beside the probe, % of a CPU: "+exact(load.Requested)+" asked of each", opts) +
-		grid([]column{left(""), right("min"), right("mean"), right("max")}, cells) +
-		paragraph("  ", note, opts.columns()-2)
+	return term.Title("Load beside the probe, % of a CPU: "+units.Exact(load.Requested)+" asked of each", opts) +
+		term.Grid([]term.Column{term.Left(""), term.Right("min"), term.Right("mean"), term.Right("max")}, cells) +
+		term.Paragraph("  ", note, opts.Columns()-2)
 }
 
 // numaNotes say how much of an access is not memory's, and what rows got that is not what they asked for.
-func numaNotes(rows []probed, opts Options) string {
+func numaNotes(rows []probed, opts term.Options) string {
 	block := ""
 	if note := indexNote(rows); note != "" {
-		block = paragraph("  ", note, opts.columns()-2)
+		block = term.Paragraph("  ", note, opts.Columns()-2)
 	}
 	var notes footnotes
 	for i := range rows {
@@ -365,7 +337,7 @@ func indexNote(rows []probed) string {
 	if len(ns) == 0 {
 		return ""
 	}
-	part, most := percent(slices.Min(shares)), percent(slices.Max(shares))
+	part, most := units.Percent(slices.Min(shares)), units.Percent(slices.Max(shares))
 	if most != part {
 		part += " to " + most
 	}
@@ -399,7 +371,7 @@ func pagesNote(row *probed) string {
 	if other == 0 {
 		return ""
 	}
-	return percent(other/all) + " of the buffer is not in " + row.Pages + " pages"
+	return units.Percent(other/all) + " of the buffer is not in " + row.Pages + " pages"
 }
 
 // nodesNote says how much of the buffer is on another node than it was bound to; "" where nothing is.
@@ -419,11 +391,11 @@ func nodesNote(row *probed) string {
 	if other == 0 {
 		return ""
 	}
-	return fmt.Sprintf("%s of the buffer's pages are not on node %d", percent(other/all), row.Mem)
+	return fmt.Sprintf("%s of the buffer's pages are not on node %d", units.Percent(other/all), row.Mem)
 }
 
 // numaPlan lists the rows, and why some cannot be measured.
-func numaPlan(plan *result.Plan, _ spec) string {
+func numaPlan(plan *result.Plan, _ view.Spec) string {
 	if len(plan.NumaRows) == 0 {
 		return ""
 	}
@@ -435,8 +407,8 @@ func numaPlan(plan *result.Plan, _ spec) string {
 		}
 		cells[i] = append(cells[i], state)
 	}
-	block := grid(append(columns, left("")), cells)
-	if notes := unsupportedNotes(plan.NumaRows, Options{}); notes != "" {
+	block := term.Grid(append(columns, term.Left("")), cells)
+	if notes := unsupportedNotes(plan.NumaRows, term.Options{}); notes != "" {
 		block += "\n" + notes
 	}
 	return block

@@ -7,9 +7,9 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/jedib0t/go-pretty/v6/text"
-
+	"gorun/internal/render/term"
 	"gorun/internal/result"
+	"gorun/internal/units"
 )
 
 // series are rows that differ in nothing but the size of their buffers.
@@ -46,40 +46,40 @@ func latencySeries(rows []probed) (all []series, sizes []uint64) {
 }
 
 // latencyBlock is what an access takes by the size of the buffer.
-func latencyBlock(rows []probed, caches []result.Cache, opts Options) string {
+func latencyBlock(rows []probed, caches []result.Cache, opts term.Options) string {
 	all, sizes := latencySeries(rows)
 	if len(all) == 0 {
 		return ""
 	}
-	columns, cells := []column{right("buffer")}, make([][]string, len(sizes))
+	columns, cells := []term.Column{term.Right("buffer")}, make([][]string, len(sizes))
 	if len(caches) > 0 {
-		columns = append(columns, left("fits in"))
+		columns = append(columns, term.Left("fits in"))
 	}
 	for _, s := range all {
-		columns = append(columns, right(text.Snip(s.name, max(16, opts.columns()-16), "…")))
+		columns = append(columns, term.Right(term.Snip(s.name, max(16, opts.Columns()-16))))
 	}
 	for i, bytes := range sizes {
-		cells[i] = []string{size(bytes)}
+		cells[i] = []string{units.Bytes(bytes)}
 		if len(caches) > 0 {
 			cells[i] = append(cells[i], fits(bytes, caches))
 		}
 		for _, s := range all {
 			ns, ok := s.ns[bytes]
 			if !ok {
-				cells[i] = append(cells[i], none)
+				cells[i] = append(cells[i], units.None)
 				continue
 			}
 			cells[i] = append(cells[i], strconv.FormatFloat(ns.Median, 'f', 2, 64))
 		}
 	}
-	return boldTitle("ns an access by the buffer", opts) + foldedGrid(columns, cells, opts)
+	return term.Title("ns an access by the buffer", opts) + term.FoldedGrid(columns, cells, opts)
 }
 
 // fits is the smallest cache that holds so many bytes.
 func fits(bytes uint64, caches []result.Cache) string {
 	for _, cache := range caches {
 		if bytes <= cache.Bytes {
-			return fmt.Sprintf("L%d (%s)", cache.Level, size(cache.Bytes))
+			return fmt.Sprintf("L%d (%s)", cache.Level, units.Bytes(cache.Bytes))
 		}
 	}
 	return "no cache"

@@ -11,13 +11,16 @@ import (
 	"strings"
 
 	"gorun/internal/hint"
+	"gorun/internal/render/chart"
+	"gorun/internal/render/term"
 	"gorun/internal/result"
+	"gorun/internal/units"
 )
 
 // NumaSVG writes what the rows took as an SVG file that needs nothing else: curves where there are several buffers, and
 // else the maps.
 func NumaSVG(w io.Writer, run *result.Run) error {
-	return drawSVG(w, run, hint.With(errors.New("cannot draw the run: no row has a good sample"),
+	return chart.Write(w, run, hint.With(errors.New("cannot draw the run: no row has a good sample"),
 		"--format table says why"), NUMALatency, NUMAMaps)
 }
 
@@ -25,49 +28,52 @@ func NumaSVG(w io.Writer, run *result.Run) error {
 func figureRows(run *result.Run) []probed {
 	return slices.DeleteFunc(measured(probedRows(run)), func(row probed) bool {
 		ns := row.nsPerAccess()
-		return row.BufferBytes == 0 || !drawable(slices.Max(row.seconds), slices.Min(row.seconds), ns.Min, ns.Max)
+		return row.BufferBytes == 0 || !chart.Drawable(slices.Max(row.seconds), slices.Min(row.seconds), ns.Min, ns.Max)
 	})
 }
 
 // NUMALatency is the time of an access over the size of the buffer, with the caches that a CPU reaches: a line for rows
 // that are the same but for the buffer. False where there is one size.
-func NUMALatency(run *result.Run) (Figure, bool) {
+func NUMALatency(run *result.Run) (chart.Figure, bool) {
 	if run.Experiment != "numa" {
-		return Figure{}, false
+		return chart.Figure{}, false
 	}
-	run = clean(run)
+	run = term.Clean(run)
 	all, sizes := latencySeries(figureRows(run))
 	if len(all) == 0 {
-		return Figure{}, false
+		return chart.Figure{}, false
 	}
-	f := Figure{Title: "Memory access by the size of the buffer", Table: FigureTable{
+	f := chart.Figure{Title: "Memory access by the size of the buffer", Table: chart.FigureTable{
 		Caption: "ns an access: medians over the samples, and their ranges",
 		Head:    []string{"rows", "buffer", "fits in", "median", "least", "most"},
 	}}
-	p := panel{title: "ns an access", unit: "ns"}
+	p := chart.Panel{Title: "ns an access", Unit: "ns"}
 	var about []string
 	for _, s := range all {
-		c := curve{name: s.name}
+		c := chart.Curve{Name: s.name}
 		for _, bytes := range sizes {
 			ns, ok := s.ns[bytes]
 			if !ok {
 				continue
 			}
-			c.points = append(c.points, point{float64(bytes), ns.Median, ns.Min, ns.Max})
+			c.Points = append(c.Points, chart.Point{X: float64(bytes), Y: ns.Median, Least: ns.Min, Most: ns.Max})
 			f.Table.Rows = append(f.Table.Rows, []string{
-				s.name, size(bytes), fits(bytes, run.Caches), exact(ns.Median), exact(ns.Min), exact(ns.Max),
+				s.name, units.Bytes(bytes), fits(bytes, run.Caches), units.Exact(ns.Median), units.Exact(ns.Min),
+				units.Exact(ns.Max),
 			})
 		}
-		first, last := c.points[0], c.points[len(c.points)-1]
-		about = append(about, fmt.Sprintf("%s: %s ns in %s, %s ns in %s.", s.name, digits(first.y), size(uint64(first.x)),
-			digits(last.y), size(uint64(last.x))))
-		p.curves = append(p.curves, c)
+		first, last := c.Points[0], c.Points[len(c.Points)-1]
+		about = append(about,
+			fmt.Sprintf("%s: %s ns in %s, %s ns in %s.", s.name, units.Digits(first.Y), units.Bytes(uint64(first.X)),
+				units.Digits(last.Y), units.Bytes(uint64(last.X))))
+		p.Curves = append(p.Curves, c)
 	}
-	var guides []guide
+	var guides []chart.Guide
 	for _, cache := range run.Caches {
 		name := "L" + strconv.Itoa(cache.Level)
-		guides = append(guides, guide{float64(cache.Bytes), name, name + ": " + size(cache.Bytes)})
-		about = append(about, name+" holds "+size(cache.Bytes)+".")
+		guides = append(guides,
+			chart.Guide{X: float64(cache.Bytes), Name: name, About: name + ": " + units.Bytes(cache.Bytes)})
+		about = append(about, name+" holds "+units.Bytes(cache.Bytes)+".")
 	}
 	if len(guides) == 0 {
 		f.Table.Head = slices.Delete(f.Table.Head, 2, 3)
@@ -76,8 +82,8 @@ func NUMALatency(run *result.Run) (Figure, bool) {
 		}
 	}
 	f.Description = strings.Join(about, " ")
-	drawn, height := svgChart([]panel{p}, byBytes, guides)
-	f.SVG = svgFigure(f, cpuModel(run.Host), height, drawn)
+	drawn, height := chart.DrawCurves([]chart.Panel{p}, chart.ByBytes, guides)
+	f.SVG = chart.Frame(f, chart.CPUModel(run.Host), height, drawn)
 	return f, true
 }
 
@@ -86,14 +92,14 @@ const maxMapNodes = 64
 
 // NUMAMaps are the mean times by the node of the memory and of the process: a map for rows that are the same but for
 // these nodes. False where no row has a good sample, and where there are several buffers, of which NUMALatency tells.
-func NUMAMaps(run *result.Run) (Figure, bool) {
+func NUMAMaps(run *result.Run) (chart.Figure, bool) {
 	if run.Experiment != "numa" {
-		return Figure{}, false
+		return chart.Figure{}, false
 	}
-	run = clean(run)
+	run = term.Clean(run)
 	rows := figureRows(run)
 	if several, _ := latencySeries(rows); len(rows) == 0 || len(several) > 0 {
-		return Figure{}, false
+		return chart.Figure{}, false
 	}
 	var nodes []int
 	var means []float64
@@ -104,11 +110,11 @@ func NUMAMaps(run *result.Run) (Figure, bool) {
 	// The one that floats comes last, as in the table.
 	slices.SortFunc(nodes, func(a, b int) int { return cmp.Compare(uint(a), uint(b)) })
 	nodes = slices.Compact(nodes)
-	if len(nodes) > maxMapNodes || !drawable(means...) {
-		return Figure{}, false
+	if len(nodes) > maxMapNodes || !chart.Drawable(means...) {
+		return chart.Figure{}, false
 	}
-	factor, unit := wholeUnit(means)
-	f := Figure{Title: "Mean time by the nodes of memory and CPUs", Table: FigureTable{
+	factor, unit := units.WholeUnit(means)
+	f := chart.Figure{Title: "Mean time by the nodes of memory and CPUs", Table: chart.FigureTable{
 		Caption: "Times of a sample in seconds",
 		Head:    []string{"row", "PNID", "NB", "Mem", "CPU", "samples", "mean", "least", "most"},
 	}}
@@ -118,14 +124,14 @@ func NUMAMaps(run *result.Run) (Figure, bool) {
 		for _, axis := range numaAxes[:numaExtra] {
 			cells = append(cells, axis.of(&row.NumaRow))
 		}
-		f.Table.Rows = append(f.Table.Rows, append(cells, strconv.Itoa(len(row.seconds)), exact(means[i]),
-			exact(seconds.Min), exact(seconds.Max)))
+		f.Table.Rows = append(f.Table.Rows, append(cells, strconv.Itoa(len(row.seconds)), units.Exact(means[i]),
+			units.Exact(seconds.Min), units.Exact(seconds.Max)))
 	}
 
 	// Maps in the order of their first rows, with one scale.
 	var order []result.NumaRow
-	maps := map[result.NumaRow]*heat{}
-	all := heat{}
+	maps := map[result.NumaRow]*chart.Heat{}
+	all := chart.Heat{}
 	for i, row := range rows {
 		group := row.NumaRow
 		group.Row, group.Mem, group.CPU, group.PreferredBy, group.Unsupported = 0, 0, 0, "", ""
@@ -133,10 +139,10 @@ func NUMAMaps(run *result.Run) (Figure, bool) {
 			order = append(order, group)
 			maps[group] = nodeHeat(nodes, unit)
 		}
-		maps[group].at[slices.Index(nodes, row.Mem)][slices.Index(nodes, row.CPU)] = means[i] * factor
-		all.at = append(all.at, []float64{means[i] * factor})
+		maps[group].At[slices.Index(nodes, row.Mem)][slices.Index(nodes, row.CPU)] = means[i] * factor
+		all.At = append(all.At, []float64{means[i] * factor})
 	}
-	scale, _ := all.scale()
+	scale, _ := all.Scale()
 	var same []string
 	differ := numaDiffers(order)
 	for n, axis := range numaAxes {
@@ -148,42 +154,42 @@ func NUMAMaps(run *result.Run) (Figure, bool) {
 		" to; F floats. PNID is the preferred node (-1: none), and NB NUMA balancing. " + strings.Join(same, ", ") + "."
 
 	const captionHeight, gap = 18, 16
-	labels := maps[order[0]].labels()
-	width := min(labels+mapCell*len(nodes), svgInside)
-	across := max(1, (svgInside+gap)/(width+gap))
+	labels := maps[order[0]].Labels()
+	width := min(labels+chart.MapCell*len(nodes), chart.Inside)
+	across := max(1, (chart.Inside+gap)/(width+gap))
 	var b strings.Builder
 	height := 0
 	for i, group := range order {
-		x, y := svgMargin+i%across*(width+gap), i/across*(captionHeight+width+gap)
+		x, y := chart.Margin+i%across*(width+gap), i/across*(captionHeight+width+gap)
 		var caption []string
 		for n, axis := range numaAxes {
 			if differ[n] {
 				caption = append(caption, axis.key+": "+axis.of(&group))
 			}
 		}
-		drawn, tall := svgMap(maps[group], scale, float64(width))
+		drawn, tall := chart.DrawMap(maps[group], scale, float64(width))
 		fmt.Fprintf(&b, `<g transform="translate(%d %d)"><text x="%d" y="12" font-weight="600">%s</text>`+
 			`<g transform="translate(0 %d)">`+"\n%s</g></g>\n", x, y, labels,
-			svgText(strings.Join(caption, " "), float64(width-labels), 6.2), captionHeight, drawn)
+			chart.Text(strings.Join(caption, " "), float64(width-labels), 6.2), captionHeight, drawn)
 		height = y + captionHeight + tall + gap
 	}
-	b.WriteString(svgScale(scale.legend(), unit, svgMargin+labels, height))
+	b.WriteString(chart.DrawScale(scale.Legend(), unit, chart.Margin+labels, height))
 	note := "memory down, CPUs across, F floats"
-	if model := cpuModel(run.Host); model != "" {
+	if model := chart.CPUModel(run.Host); model != "" {
 		note += "; " + model
 	}
-	f.SVG = svgFigure(f, note, height+34, b.String())
+	f.SVG = chart.Frame(f, note, height+34, b.String())
 	return f, true
 }
 
 // nodeHeat is a map by node that knows nothing yet.
-func nodeHeat(nodes []int, unit string) *heat {
-	h := &heat{unit: unit}
+func nodeHeat(nodes []int, unit string) *chart.Heat {
+	h := &chart.Heat{Unit: unit}
 	for i, node := range nodes {
-		h.seat = append(h.seat, seat{cpu: i})
-		h.names = append(h.names, orWord(node, "F"))
-		h.at = append(h.at, slices.Repeat([]float64{math.NaN()}, len(nodes)))
+		h.Seats = append(h.Seats, chart.Seat{CPU: i})
+		h.Names = append(h.Names, orWord(node, "F"))
+		h.At = append(h.At, slices.Repeat([]float64{math.NaN()}, len(nodes)))
 	}
-	h.tell = func(i, j int) string { return "Mem " + h.names[i] + ", CPU " + h.names[j] }
+	h.Tell = func(i, j int) string { return "Mem " + h.Names[i] + ", CPU " + h.Names[j] }
 	return h
 }

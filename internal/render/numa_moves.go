@@ -8,9 +8,9 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/jedib0t/go-pretty/v6/text"
-
+	"gorun/internal/render/term"
 	"gorun/internal/result"
+	"gorun/internal/units"
 )
 
 // moved are the rows whose migrations were seen.
@@ -32,18 +32,18 @@ func (p *probed) meanMoves(of func(m *result.Migrations) uint64) float64 {
 }
 
 // meanTold shows a mean of counts with one decimal at most.
-func meanTold(x float64) string { return count(math.Round(10*x) / 10) }
+func meanTold(x float64) string { return units.Count(math.Round(10*x) / 10) }
 
 // movesBlock counts migrations by how near the CPUs are, as the RFC does.
-func movesBlock(rows []probed, opts Options) string {
+func movesBlock(rows []probed, opts term.Options) string {
 	if rows = moved(rows); len(rows) == 0 {
 		return ""
 	}
-	columns, cells := []column{left("row")}, make([][]string, len(rows))
+	columns, cells := []term.Column{term.Left("row")}, make([][]string, len(rows))
 	for _, kind := range moveKinds {
-		columns = append(columns, right(kind.title))
+		columns = append(columns, term.Right(kind.title))
 	}
-	columns = append(columns, right("total"))
+	columns = append(columns, term.Right("total"))
 	seen := map[string]int{}
 	lost, losing := uint64(0), 0
 	for i := range rows {
@@ -64,19 +64,19 @@ func movesBlock(rows []probed, opts Options) string {
 	}
 	var ways []string
 	for _, by := range slices.Sorted(maps.Keys(seen)) {
-		ways = append(ways, fmt.Sprintf("by %s in %s", by, things(seen[by], "sample")))
+		ways = append(ways, fmt.Sprintf("by %s in %s", by, units.Things(seen[by], "sample")))
 	}
 	note := "Seen " + strings.Join(ways, ", ") + "; no record was lost."
 	if losing > 0 {
 		note = fmt.Sprintf("Seen %s; %s lost in %s, whose figures are too low.", strings.Join(ways, ", "),
-			things(int(min(lost, math.MaxInt32)), "record"), things(losing, "sample"))
+			units.Things(int(min(lost, math.MaxInt32)), "record"), units.Things(losing, "sample"))
 	}
-	return boldTitle("Migrations a sample, mean", opts) + foldedGrid(columns, cells, opts) +
-		paragraph("  ", snipWords(note, opts), opts.columns()-2)
+	return term.Title("Migrations a sample, mean", opts) + term.FoldedGrid(columns, cells, opts) +
+		term.Paragraph("  ", term.SnipWords(note, opts), opts.Columns()-2)
 }
 
 // nodeMovesBlock counts the moves to and from each node, where there are several.
-func nodeMovesBlock(rows []probed, opts Options) string {
+func nodeMovesBlock(rows []probed, opts term.Options) string {
 	nodes := map[string]struct{}{}
 	for _, row := range rows {
 		for _, v := range row.samples {
@@ -101,17 +101,17 @@ func nodeMovesBlock(rows []probed, opts Options) string {
 			return v.Migrations != nil && v.Migrations.CrossNode > 0
 		})
 	})
-	columns, cells := []column{left("row")}, make([][]string, len(rows))
+	columns, cells := []term.Column{term.Left("row")}, make([][]string, len(rows))
 	for i := range rows {
 		cells[i] = []string{rows[i].name()}
 	}
 	for _, node := range order {
-		columns = append(columns, right("node "+text.Snip(node, 8, "…")))
+		columns = append(columns, term.Right("node "+term.Snip(node, 8)))
 		for i := range rows {
 			to := rows[i].meanMoves(func(m *result.Migrations) uint64 { return m.ToNode[node] })
 			from := rows[i].meanMoves(func(m *result.Migrations) uint64 { return m.FromNode[node] })
 			cells[i] = append(cells[i], meanTold(to)+"/"+meanTold(from))
 		}
 	}
-	return boldTitle("Cross-node migrations a sample, mean: to/from", opts) + foldedGrid(columns, cells, opts)
+	return term.Title("Cross-node migrations a sample, mean: to/from", opts) + term.FoldedGrid(columns, cells, opts)
 }

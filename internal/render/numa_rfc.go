@@ -1,16 +1,18 @@
 package render
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
 	"strconv"
 	"strings"
 
-	"github.com/jedib0t/go-pretty/v6/text"
-
 	"gorun/internal/cpuset"
+	"gorun/internal/render/term"
+	"gorun/internal/render/view"
 	"gorun/internal/result"
+	"gorun/internal/units"
 )
 
 // numaForm is how a table of rows is written.
@@ -52,7 +54,7 @@ func rfcLines(head [][2]string, rows []rfcRow, form numaForm) []string {
 			averages = append(averages, row.avg)
 		}
 	}
-	factor, unit := wholeUnit(averages)
+	factor, unit := units.WholeUnit(averages)
 	var lines []string
 	for _, line := range head {
 		lines = append(lines, line[0]+": "+line[1])
@@ -73,11 +75,11 @@ func rfcLines(head [][2]string, rows []rfcRow, form numaForm) []string {
 		if begins[i] {
 			lines = append(lines, "")
 		}
-		figures := text.Pad(row.instead, room, ' ')
+		figures := term.Pad(row.instead, room)
 		if row.instead == "" {
 			figures = fmt.Sprintf(form.figures, show(row.avg), show(row.max), show(row.min), show(row.stdv))
 		}
-		line := rowName(row.Row) + " " + figures + form.between
+		line := view.RowName(row.Row) + " " + figures + form.between
 		line += fmt.Sprintf(form.params, params[0], params[1], params[2], params[3])
 		for n, axis := range numaAxes {
 			if n >= numaExtra && differ[n] {
@@ -108,28 +110,8 @@ func groups(rows []result.NumaRow) []bool {
 	return begins
 }
 
-// wholeUnit is the largest unit in which the least of the times has a whole part, and seconds for times like those of
-// the RFC.
-func wholeUnit(times []float64) (factor float64, unit string) {
-	least := math.Inf(1)
-	for _, x := range times {
-		if x > 0 {
-			least = min(least, x)
-		}
-	}
-	for _, u := range timeUnits {
-		if least*u.factor >= 1 {
-			factor, unit = u.factor, u.name
-		}
-	}
-	if unit == "" {
-		return timeUnits[0].factor, timeUnits[0].name
-	}
-	return factor, unit
-}
-
 // rfcBlock is the table of a run.
-func rfcBlock(run *result.Run, rows []probed, options spec, opts Options) string {
+func rfcBlock(run *result.Run, rows []probed, options view.Spec, opts term.Options) string {
 	least, most := math.MaxInt, 0
 	lines := make([]rfcRow, len(rows))
 	for i, row := range rows {
@@ -153,9 +135,9 @@ func rfcBlock(run *result.Run, rows []probed, options spec, opts Options) string
 	if least < most {
 		samples = fmt.Sprintf("%d to %d", least, most)
 	}
-	asked := orZero(options.text("load"))
+	asked := cmp.Or(options.Text("load"), "0")
 	if load := loadOf(rows); load != nil {
-		asked = exact(load.Requested)
+		asked = units.Exact(load.Requested)
 	}
 	head := slices.DeleteFunc([][2]string{
 		{"NumSamples", samples},
@@ -170,15 +152,15 @@ func rfcBlock(run *result.Run, rows []probed, options spec, opts Options) string
 	}
 	block := ""
 	for _, line := range rfcLines(head, lines, form) {
-		if text.StringWidth(line) <= opts.columns() {
+		if term.Width(line) <= opts.Columns() {
 			block += line + "\n"
 			continue
 		}
 		words := strings.Fields(line)
 		for i, word := range words {
-			words[i] = text.Snip(word, opts.columns()-5, "…")
+			words[i] = term.Snip(word, opts.Columns()-5)
 		}
-		block += flow(words, " ", "     ", opts.columns())
+		block += term.Flow(words, " ", "     ", opts.Columns())
 	}
 	return block
 }
@@ -197,7 +179,7 @@ func deviation(figures []float64) float64 {
 }
 
 // unsupportedNotes say why rows cannot be measured.
-func unsupportedNotes(rows []result.NumaRow, opts Options) string {
+func unsupportedNotes(rows []result.NumaRow, opts term.Options) string {
 	var notes footnotes
 	for _, row := range rows {
 		if row.Unsupported != "" {
@@ -226,23 +208,14 @@ func (f *footnotes) add(row int, note string) {
 	f.rows[note] = f.rows[note].With(row)
 }
 
-func (f *footnotes) text(opts Options) string {
+func (f *footnotes) text(opts term.Options) string {
 	block := ""
 	for _, note := range f.order {
 		rows := f.rows[note].String()
 		if f.rows[note].Len() == 1 {
 			rows = fmt.Sprintf("%02d", f.rows[note].First())
 		}
-		block += paragraph("  ", "["+shorten(rows, 32)+"] "+snipWords(note, opts), opts.columns()-2)
+		block += term.Paragraph("  ", "["+term.Shorten(rows, 32)+"] "+term.SnipWords(note, opts), opts.Columns()-2)
 	}
 	return block
-}
-
-// snipWords makes a text fit that holds words of any length.
-func snipWords(sentence string, opts Options) string {
-	words := strings.Fields(sentence)
-	for i, word := range words {
-		words[i] = text.Snip(word, opts.columns()-8, "…")
-	}
-	return strings.Join(words, " ")
 }

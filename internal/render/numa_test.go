@@ -17,6 +17,8 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
+	"gorun/internal/render/term"
+	"gorun/internal/render/view"
 	"gorun/internal/result"
 	"gorun/internal/stats"
 )
@@ -94,7 +96,7 @@ func numaOf(nodes int, rows []result.NumaRow) *result.Run {
 	for _, row := range rows {
 		if row.Unsupported == "" {
 			run.Cells = append(run.Cells, result.Cell{
-				Name: rowName(row.Row), Flags: map[string]string{"row": strconv.Itoa(row.Row), "mem": "float"},
+				Name: view.RowName(row.Row), Flags: map[string]string{"row": strconv.Itoa(row.Row), "mem": "float"},
 				Command: []string{"numa"},
 			})
 		}
@@ -362,25 +364,6 @@ func TestRFCLinesOfOtherRows(t *testing.T) {
 	}, rfcLines(nil, rows, alignedForm)[4:])
 }
 
-func TestWholeUnit(t *testing.T) {
-	for _, c := range []struct {
-		times []float64
-		unit  string
-	}{
-		{nil, "s"},
-		{[]float64{136.5, 168}, "s"},
-		{[]float64{1, 2000}, "s"},
-		{[]float64{0.99, 50}, "ms"},
-		{[]float64{0.00099}, "µs"},
-		{[]float64{1e-10}, "ns"},
-		{[]float64{0, 3}, "s"},
-	} {
-		factor, unit := wholeUnit(c.times)
-		assert.Equal(t, c.unit, unit, "%v", c.times)
-		assert.Positive(t, factor)
-	}
-}
-
 // The figures of a row are those of its good samples, and the deviation is the one that tables have.
 func TestNumaFigures(t *testing.T) {
 	run := numaOneRun()
@@ -389,12 +372,12 @@ func TestNumaFigures(t *testing.T) {
 	rows := probedRows(run)
 	require.Len(t, rows, 4)
 	assert.Len(t, rows[0].seconds, 3, "without the control's")
-	page := write(t, Table, run, Options{})
+	page := write(t, Table, run, term.Options{})
 	assert.Contains(t, page, "NumSamples: 3\n")
 	assert.Contains(t, page, "\n[00] 12.75 13.00 12.50 0.25 | PNID: -1 NB: keep Mem: 0 CPU: 0\n")
 
 	run.Samples[0].Quality.Verdict = result.Invalid
-	page = write(t, Table, run, Options{})
+	page = write(t, Table, run, term.Options{})
 	assert.Contains(t, page, "NumSamples: 2 to 3\n")
 	assert.Contains(t, page, "\n[00] 12.88 13.00 12.75 0.18 | ")
 }
@@ -406,11 +389,11 @@ func TestNumaRowsOfSamples(t *testing.T) {
 	rows := probedRows(run)
 	require.Len(t, rows, 4)
 	assert.Len(t, rows[3].samples, 2)
-	assert.Contains(t, write(t, Table, run, Options{}), "[03] 4.54 4.59 4.50 0.06 | PNID: -1 NB: keep Mem: F CPU: F")
+	assert.Contains(t, write(t, Table, run, term.Options{}), "[03] 4.54 4.59 4.50 0.06 | PNID: -1 NB: keep Mem: F CPU: F")
 }
 
 func TestNumaTable(t *testing.T) {
-	page := write(t, Table, numaRun(), Options{})
+	page := write(t, Table, numaRun(), term.Options{})
 	assert.Contains(t, page, "NumSamples: 2\nKernel: 6.18.2\nLoad: 60\nCPU_Model: Example CPU 8581C @ 2.10GHz\n"+
 		"NUM_CPUS: 8\n\nAvg max")
 	assert.Contains(t, page, "making its random index takes 1.62 ns, measured without\n  memory: 1.8 % to 2.4 %")
@@ -425,20 +408,20 @@ func TestNumaTable(t *testing.T) {
 	assert.Contains(t, page, "Seen by sched_migrate_task in 36 samples; no record was lost.")
 	assert.NotContains(t, page, "--blocks")
 
-	page = write(t, Table, numaBlocksRun(), Options{})
+	page = write(t, Table, numaBlocksRun(), term.Options{})
 	assert.Contains(t, page, "Nothing is judged: with --blocks")
 	assert.NotContains(t, page, "verdict")
 	assert.NotContains(t, page, "Migrations", "none were seen, which is not none")
 
-	page = write(t, Table, partialNumaRun(), Options{})
+	page = write(t, Table, partialNumaRun(), term.Options{})
 	assert.Contains(t, page, "[01] no good sample | ")
 	assert.Contains(t, page, "interrupted: what is shown was measured")
 
-	page = write(t, Table, numaOneRun(), Options{})
+	page = write(t, Table, numaOneRun(), term.Options{})
 	assert.Contains(t, page, "[0-3] 25.0 % of the buffer is not in thp pages")
 	assert.Contains(t, page, "Unit: ms\n")
 
-	page = write(t, Table, wideNumaRun(), Options{})
+	page = write(t, Table, wideNumaRun(), term.Options{})
 	assert.Contains(t, page, "Seen by switches in 8 samples; 4 records lost in 4 samples, whose figures")
 	assert.Contains(t, page, "[0-1] 8.4 % of the buffer's pages are not on node 0")
 	assert.Contains(t, page, "  [01]  4001.5/4000  4001.5/4001", "to and from each node, the mean of two samples")
@@ -452,7 +435,7 @@ func TestNumaFitsAnyWidth(t *testing.T) {
 		}
 		for width := 60; width <= 140; width += 16 {
 			for _, terminal := range []bool{false, true} {
-				for line := range strings.Lines(write(t, Table, run, Options{Width: width, Terminal: terminal})) {
+				for line := range strings.Lines(write(t, Table, run, term.Options{Width: width, Terminal: terminal})) {
 					assert.LessOrEqual(t, text.StringWidth(strings.TrimSuffix(line, "\n")), width, "%s: %q", name, line)
 				}
 			}
@@ -475,7 +458,7 @@ func TestNumaPlan(t *testing.T) {
 
 func TestNumaCSVAndBench(t *testing.T) {
 	run := numaBlocksRun()
-	records, err := csv.NewReader(strings.NewReader(write(t, CSV, run, Options{}))).ReadAll()
+	records, err := csv.NewReader(strings.NewReader(write(t, CSV, run, term.Options{}))).ReadAll()
 	require.NoError(t, err)
 	at := len(csvSlot)
 	assert.Equal(t, []string{
@@ -483,12 +466,12 @@ func TestNumaCSVAndBench(t *testing.T) {
 	}, records[0][at:at+9])
 	assert.Equal(t, []string{"1", "0", "-1", "-1", "-1", "67108864", "thp", "chase", "1.25"}, records[2][at:at+9])
 
-	page := write(t, Benchfmt, numaRun(), Options{})
+	page := write(t, Benchfmt, numaRun(), term.Options{})
 	assert.Contains(t, page, "BenchmarkNuma/mem=0/cpu=F/numa_balancing=0/preferred_node=none/buffer_bytes=268435456/"+
 		"pages=4k/access=random/load=60-8 2000000000 86.575 ns/op\n")
 	assert.Contains(t, page, "/access=random/load=60/control=true-8")
 	assert.NotContains(t, page, "row=")
-	assert.Contains(t, write(t, Benchfmt, loadRun(), Options{}), "BenchmarkLoad/load=30-2 1 30.005 achieved-percent")
+	assert.Contains(t, write(t, Benchfmt, loadRun(), term.Options{}), "BenchmarkLoad/load=30-2 1 30.005 achieved-percent")
 }
 
 func TestNumaSVG(t *testing.T) {
@@ -509,22 +492,6 @@ func TestNumaSVG(t *testing.T) {
 	empty.Samples = nil
 	assert.ErrorContains(t, NumaSVG(io.Discard, empty), "no row has a good sample")
 	assert.ErrorContains(t, NumaSVG(brokenWriter{}, numaRun()), "cannot write the picture as SVG")
-}
-
-func TestDoublings(t *testing.T) {
-	a := doublings(32<<10, 1<<30, 100)
-	assert.Equal(t, []float64{1 << 15, 1 << 17, 1 << 19, 1 << 21, 1 << 23, 1 << 25, 1 << 27, 1 << 29}, a.ticks)
-	assert.Equal(t, []float64{0, 50, 100}, []float64{a.at(1 << 15), math.Round(a.at(math.Sqrt(1 << 45))), a.at(1 << 30)})
-	assert.Equal(t, 0.0, doublings(1<<60, 1<<60, 100).at(1<<60), "sizes that differ in less than a float64 can tell")
-	rapid.Check(t, func(t *rapid.T) {
-		lo := rapid.Float64Range(8, 1e12).Draw(t, "lo")
-		hi := lo * rapid.Float64Range(1.001, 1e6).Draw(t, "ratio")
-		a := doublings(lo, hi, 100)
-		assert.LessOrEqual(t, len(a.ticks), 10)
-		assert.GreaterOrEqual(t, len(a.ticks), 2)
-		assert.GreaterOrEqual(t, a.at(lo), 0.0)
-		assert.LessOrEqual(t, a.at(hi), 100.0)
-	})
 }
 
 // What a stranger's journal holds is shown without a panic, in every format.
@@ -552,11 +519,11 @@ func TestNumaOfStrangers(t *testing.T) {
 			run.Samples[i].Seconds = rapid.Float64Range(0, 1e9).Draw(t, "seconds")
 		}
 		for _, format := range Formats {
-			require.NoError(t, format.Write(io.Discard, run, Options{}))
+			require.NoError(t, format.Write(io.Discard, run, term.Options{}))
 		}
 		_ = NumaSVG(io.Discard, run)
 		run.Experiment = "load"
-		require.NoError(t, Table(io.Discard, run, Options{}))
+		require.NoError(t, Table(io.Discard, run, term.Options{}))
 	})
 }
 
@@ -567,8 +534,8 @@ func TestNUMALatencyGuides(t *testing.T) {
 	f, ok := NUMALatency(run)
 	require.True(t, ok)
 	assertFigure(t, f)
-	// 2 MiB is 6 of 15 doublings from 32 KiB to 1 GiB.
-	assert.Contains(t, f.SVG, fmt.Sprintf(`<title>L2: 2 MiB</title><path d="M%.1f 0v180"`, 6.0/15*panelWidth))
+	// 2 MiB is 6 of 15 doublings from 32 KiB to 1 GiB, over the 372 units of a panel.
+	assert.Contains(t, f.SVG, fmt.Sprintf(`<title>L2: 2 MiB</title><path d="M%.1f 0v180"`, 6.0/15*372))
 	assert.Equal(t, 3, strings.Count(f.SVG, "stroke-dasharray=\"3 3\""))
 	assert.Contains(t, f.SVG, `<title>Pages 4k, 2 MiB buffer: 8.00 ns</title>`)
 

@@ -8,8 +8,12 @@ import (
 	"strconv"
 	"strings"
 
+	"gorun/internal/render/chart"
+	"gorun/internal/render/term"
 	"gorun/internal/result"
+	"gorun/internal/stats"
 	"gorun/internal/topology"
+	"gorun/internal/units"
 )
 
 // moveKind is a kind of migration, by how near the CPUs are.
@@ -31,9 +35,7 @@ var moveKinds = [...]moveKind{
 func allMoves(m *result.Migrations) uint64 { return m.Total }
 
 const (
-	maxLanes  = 40 // rows of a figure that has one a row of the run; its table has all
-	laneLeft  = 112
-	laneWidth = svgInside - laneLeft
+	laneWidth = chart.Inside - chart.LaneLeft
 	laneStep  = 24
 	laneBins  = 80 // of a lane, in which moves are joined: 3.8 units each
 )
@@ -47,11 +49,11 @@ type lane struct {
 
 // MigrationTimeline is when the probe of `gorun numa` moved between CPUs, and how far: of each row the sample with the
 // median number of moves. Its table has what the samples count on the mean. False where no sample tells its moves.
-func MigrationTimeline(run *result.Run) (Figure, bool) {
+func MigrationTimeline(run *result.Run) (chart.Figure, bool) {
 	if run.Experiment != "numa" {
-		return Figure{}, false
+		return chart.Figure{}, false
 	}
-	run = clean(run)
+	run = term.Clean(run)
 	rows := moved(figureRows(run))
 	var lanes []lane
 	for i := range rows {
@@ -60,13 +62,13 @@ func MigrationTimeline(run *result.Run) (Figure, bool) {
 		}
 	}
 	if len(lanes) == 0 {
-		return Figure{}, false
+		return chart.Figure{}, false
 	}
-	f := Figure{
+	f := chart.Figure{
 		Title: "Migrations of the probe over time",
 		Description: "A line is the sample of a row whose number of moves is the median; a mark is a move to another CPU," +
 			" the higher the further away. Where moves lie too near to each other, it stands for all of them.",
-		Table: FigureTable{Caption: "Migrations a sample, mean", Head: []string{"row"}},
+		Table: chart.FigureTable{Caption: "Migrations a sample, mean", Head: []string{"row"}},
 	}
 	differ := numaDiffers(plainRows(rows))
 	for _, kind := range moveKinds {
@@ -76,22 +78,22 @@ func MigrationTimeline(run *result.Run) (Figure, bool) {
 	for i := range rows {
 		cells := []string{rows[i].told(differ)}
 		for _, kind := range moveKinds {
-			cells = append(cells, exact(rows[i].meanMoves(kind.of)))
+			cells = append(cells, units.Exact(rows[i].meanMoves(kind.of)))
 		}
-		f.Table.Rows = append(f.Table.Rows, append(cells, exact(rows[i].meanMoves(allMoves))))
+		f.Table.Rows = append(f.Table.Rows, append(cells, units.Exact(rows[i].meanMoves(allMoves))))
 	}
-	if more := len(lanes) - maxLanes; more > 0 {
-		lanes = lanes[:maxLanes]
-		f.Description += fmt.Sprintf(" The last %s are not drawn.", things(more, "row"))
+	if more := len(lanes) - chart.MaxLanes; more > 0 {
+		lanes = lanes[:chart.MaxLanes]
+		f.Description += fmt.Sprintf(" The last %s are not drawn.", units.Things(more, "row"))
 	}
 
 	end := 0.0
 	for _, l := range lanes {
 		end = max(end, l.seconds)
 	}
-	time := linear(0, end, laneWidth)
+	time := chart.Linear(0, end, laneWidth)
 	var b strings.Builder
-	fmt.Fprintf(&b, `<g transform="translate(%d 8)">`+"\n", svgMargin+laneLeft)
+	fmt.Fprintf(&b, `<g transform="translate(%d 8)">`+"\n", chart.Margin+chart.LaneLeft)
 	tall := len(lanes) * laneStep
 	b.WriteString(svgTimeAxis(time, tall))
 	for i, l := range lanes {
@@ -102,11 +104,11 @@ func MigrationTimeline(run *result.Run) (Figure, bool) {
 	for i, kind := range moveKinds {
 		names[i] = kind.title
 	}
-	legend, under := svgLegend(names, func(i int) string {
+	legend, under := chart.DrawLegend(names, func(i int) string {
 		return fmt.Sprintf(`d="M14 0v-%d" stroke="%s" stroke-width="4"`, 4+3*i, moveKinds[i].colour)
 	})
-	fmt.Fprintf(&b, `<g transform="translate(%d %d)">`+"\n%s</g>\n", svgMargin, tall+54, legend)
-	f.SVG = svgFigure(f, cpuModel(run.Host), tall+54+under, b.String())
+	fmt.Fprintf(&b, `<g transform="translate(%d %d)">`+"\n%s</g>\n", chart.Margin, tall+54, legend)
+	f.SVG = chart.Frame(f, chart.CPUModel(run.Host), tall+54+under, b.String())
 	return f, true
 }
 
@@ -138,36 +140,33 @@ func laneOf(row *probed) (l lane, ok bool) {
 		}
 		l := lane{row: row, seconds: row.seconds[i]}
 		for _, move := range v.Timeline {
-			if move.Seconds >= 0 && move.Seconds <= l.seconds && drawable(move.Seconds) {
+			if move.Seconds >= 0 && move.Seconds <= l.seconds && chart.Drawable(move.Seconds) {
 				l.moves = append(l.moves, move)
 			}
 		}
 		slices.SortStableFunc(l.moves, func(a, b result.NumaMove) int { return cmp.Compare(a.Seconds, b.Seconds) })
 		told = append(told, l)
 	}
-	if len(told) == 0 {
-		return l, false
-	}
-	slices.SortStableFunc(told, func(a, b lane) int { return cmp.Compare(len(a.moves), len(b.moves)) })
-	return told[len(told)/2], true
+	return stats.Middle(told, func(l lane) int { return len(l.moves) }), len(told) > 0
 }
 
 // draw has a mark a move, above y = 0. Moves that lie too near to each other are one mark, of the furthest.
-func (l lane) draw(differ [len(numaAxes)]bool, time axis) string {
+func (l lane) draw(differ [len(numaAxes)]bool, time chart.Axis) string {
 	name := l.row.told(differ)
 	var b strings.Builder
 	fmt.Fprintf(&b, `<g><title>%s: %s in %s</title><text x="-8" y="-1" text-anchor="end">%s</text>`+
 		`<path d="M0 0H%.1f" stroke="currentColor" opacity=".5"/></g>`+"\n", html.EscapeString(name),
-		things(len(l.moves), "move"), seconds(l.seconds), svgText(name, laneLeft-8, 6), time.at(l.seconds))
+		units.Things(len(l.moves), "move"), units.Seconds(l.seconds), chart.Text(name, chart.LaneLeft-8, 6),
+		time.At(l.seconds))
 	var marks [len(moveKinds)]strings.Builder
-	bin := func(move result.NumaMove) int { return int(time.at(move.Seconds) / laneWidth * laneBins) }
+	bin := func(move result.NumaMove) int { return int(time.At(move.Seconds) / laneWidth * laneBins) }
 	for i := 0; i < len(l.moves); {
 		first, furthest := i, 0
 		for i < len(l.moves) && bin(l.moves[i]) == bin(l.moves[first]) {
 			furthest = max(furthest, kindOf(l.moves[i].Relation))
 			i++
 		}
-		fmt.Fprintf(&marks[furthest], `<path d="M%.1f 0v-%d"><title>%s</title></path>`, time.at(l.moves[first].Seconds),
+		fmt.Fprintf(&marks[furthest], `<path d="M%.1f 0v-%d"><title>%s</title></path>`, time.At(l.moves[first].Seconds),
 			markHeight(furthest), html.EscapeString(tellMoves(l.moves[first:i])))
 	}
 	for i, kind := range moveKinds {
@@ -182,7 +181,7 @@ func (l lane) draw(differ [len(numaAxes)]bool, time axis) string {
 func tellMoves(moves []result.NumaMove) string {
 	first := moves[0]
 	if len(moves) == 1 {
-		return fmt.Sprintf("%s: CPU %d to %d, %s", seconds(first.Seconds), first.From, first.To, first.Relation)
+		return fmt.Sprintf("%s: CPU %d to %d, %s", units.Seconds(first.Seconds), first.From, first.To, first.Relation)
 	}
 	var counts [len(moveKinds)]int
 	for _, move := range moves {
@@ -194,16 +193,17 @@ func tellMoves(moves []result.NumaMove) string {
 			parts = append(parts, strconv.Itoa(n)+" "+moveKinds[i].title)
 		}
 	}
-	return fmt.Sprintf("%s to %s: %s", seconds(first.Seconds), seconds(moves[len(moves)-1].Seconds),
+	return fmt.Sprintf("%s to %s: %s", units.Seconds(first.Seconds), units.Seconds(moves[len(moves)-1].Seconds),
 		strings.Join(parts, ", "))
 }
 
 // svgTimeAxis draws the seconds below lanes of so much height.
-func svgTimeAxis(time axis, tall int) string {
+func svgTimeAxis(time chart.Axis, tall int) string {
 	var b strings.Builder
-	for _, tick := range time.ticks {
+	for _, tick := range time.Ticks {
 		fmt.Fprintf(&b, `<path d="M%.1f 0v%d" stroke="currentColor" opacity=".15"/>`+
-			`<text x="%.1[1]f" y="%[3]d" text-anchor="middle">%[4]s</text>`+"\n", time.at(tick), tall+4, tall+18, tickText(tick))
+			`<text x="%.1[1]f" y="%[3]d" text-anchor="middle">%[4]s</text>`+"\n", time.At(tick), tall+4, tall+18,
+			chart.TickText(tick))
 	}
 	fmt.Fprintf(&b, `<text x="%d" y="%d" text-anchor="end">seconds</text>`+"\n", laneWidth, tall+33)
 	return b.String()

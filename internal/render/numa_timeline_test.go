@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"gorun/internal/render/chart"
 	"gorun/internal/result"
 )
 
@@ -62,7 +63,7 @@ func TestMigrationTimeline(t *testing.T) {
 // Rows of thousands of moves each make a figure that can be sent.
 func TestMigrationTimelineIsSmall(t *testing.T) {
 	var rows []result.NumaRow
-	for i := range maxLanes + 5 {
+	for i := range chart.MaxLanes + 5 {
 		row := floating(nil)[3]
 		row.Row = i
 		rows = append(rows, row)
@@ -82,6 +83,6 @@ func TestMigrationTimelineIsSmall(t *testing.T) {
 	assertFigure(t, f)
 	t.Logf("%d bytes", len(f.SVG))
 	assert.Less(t, len(f.SVG), 400<<10)
-	assert.Len(t, f.Table.Rows, maxLanes+5)
+	assert.Len(t, f.Table.Rows, chart.MaxLanes+5)
 	assert.Contains(t, f.Description, "The last 5 rows are not drawn.")
 }

@@ -5,7 +5,10 @@ import (
 	"slices"
 	"strconv"
 
+	"gorun/internal/render/term"
+	"gorun/internal/render/view"
 	"gorun/internal/result"
+	"gorun/internal/units"
 )
 
 // paired is a pair of `gorun pair` and its good samples.
@@ -27,12 +30,12 @@ func pairsOf(run *result.Run) []paired {
 		pairs[i] = paired{pair: cell.Flags["pair"], relation: cell.Flags["relation"], loops: cell.Flags["loops"]}
 	}
 	if len(run.Cells) == 0 {
-		samples = summarised(samples) // of an interrupted run, what there is
+		samples = view.Summarised(samples) // of an interrupted run, what there is
 	}
 	for i := range samples {
 		s, cell := &samples[i], 0
 		if len(run.Cells) > 0 {
-			if cellOf(run, s) == nil || s.Control || !good(s) {
+			if view.CellOf(run, s) == nil || s.Control || !s.Good() {
 				continue
 			}
 			cell = s.Cell
@@ -47,14 +50,14 @@ func pairsOf(run *result.Run) []paired {
 }
 
 // spread is of a figure over the samples; false where none has it.
-func (p *paired) spread(of func(s *sampledPair) (float64, bool)) (spread, bool) {
+func (p *paired) spread(of func(s *sampledPair) (float64, bool)) (view.Spread, bool) {
 	var all []float64
 	for i := range p.samples {
 		if figure, ok := of(&p.samples[i]); ok {
 			all = append(all, figure)
 		}
 	}
-	return spreadAmong(all)
+	return view.SpreadAmong(all)
 }
 
 // pairFigures are the rows of the table of one pair, those of `time -p` first.
@@ -64,15 +67,15 @@ var pairFigures = [...]struct {
 	pair    func(s *sampledPair) (float64, bool)
 	process func(p *result.PairProcess) float64 // nil: it is of both
 }{
-	{"real", seconds, pairReal, func(p *result.PairProcess) float64 { return p.RealSeconds }},
-	{"user", seconds, pairUser, func(p *result.PairProcess) float64 { return p.UserSeconds }},
-	{"sys", seconds, pairSystem, func(p *result.PairProcess) float64 { return p.SystemSeconds }},
-	{"calls a second", large, pairRate(func(s *sampledPair) bool { return s.Work == "syscall" }), processRate},
+	{"real", units.Seconds, pairReal, func(p *result.PairProcess) float64 { return p.RealSeconds }},
+	{"user", units.Seconds, pairUser, func(p *result.PairProcess) float64 { return p.UserSeconds }},
+	{"sys", units.Seconds, pairSystem, func(p *result.PairProcess) float64 { return p.SystemSeconds }},
+	{"calls a second", units.Large, pairRate(func(s *sampledPair) bool { return s.Work == "syscall" }), processRate},
 	{
-		"loops a second", large,
+		"loops a second", units.Large,
 		pairRate(func(s *sampledPair) bool { return s.Work != "syscall" && s.RoundTrip == nil }), processRate,
 	},
-	{"round trips a second", large, pairRate(func(s *sampledPair) bool { return s.RoundTrip != nil }), nil},
+	{"round trips a second", units.Large, pairRate(func(s *sampledPair) bool { return s.RoundTrip != nil }), nil},
 	{"round trip, p50", nanoseconds, tripFigures[0].of, nil},
 	{"p90", nanoseconds, tripFigures[1].of, nil},
 	{"p99", nanoseconds, tripFigures[2].of, nil},
@@ -112,14 +115,14 @@ func tripAt(of func(t *result.Percentiles) float64) func(*sampledPair) (float64,
 }
 
 // nanoseconds shows a time that is given in them.
-func nanoseconds(ns float64) string { return seconds(ns / 1e9) }
+func nanoseconds(ns float64) string { return units.Seconds(ns / 1e9) }
 
 // pairTitle is the heading of `gorun pair`.
-func pairTitle(run *result.Run, options spec) (title string, parts []string) {
+func pairTitle(run *result.Run, options view.Spec) (title string, parts []string) {
 	pairs := pairsOf(run)
-	title, loops := "gorun pair: "+options.text("work")+" by two processes", " loops of each process"
+	title, loops := "gorun pair: "+options.Text("work")+" by two processes", " loops of each process"
 	if len(pairs) > 1 {
-		title += fmt.Sprintf(", on %s of CPUs", things(len(pairs), "pair"))
+		title += fmt.Sprintf(", on %s of CPUs", units.Things(len(pairs), "pair"))
 	}
 	if samples := pairs[0].samples; len(samples) > 0 {
 		if len(pairs) == 1 {
@@ -129,37 +132,38 @@ func pairTitle(run *result.Run, options spec) (title string, parts []string) {
 			loops = " round trips"
 		}
 	}
-	if n := options.text("loops"); n != "" {
+	if n := options.Text("loops"); n != "" {
 		parts = append(parts, n+loops)
 	}
-	if bytes, err := strconv.ParseUint(options.text("array_bytes"), 10, 64); err == nil {
-		parts = append(parts, "array of "+size(bytes)+" each")
+	if bytes, err := strconv.ParseUint(options.Text("array_bytes"), 10, 64); err == nil {
+		parts = append(parts, "array of "+units.Bytes(bytes)+" each")
 	}
 	if m := run.Matrix; m != nil {
-		parts = append(parts, things(len(run.Samples), "sample"), "margin "+share(m.Margin), "alpha "+share(m.Alpha))
+		parts = append(parts, units.Things(len(run.Samples), "sample"), "margin "+units.Share(m.Margin),
+			"alpha "+units.Share(m.Alpha))
 	}
 	return title, parts
 }
 
 // pairBlocks are the figures of one pair, or a row a pair with what is found of it.
-func pairBlocks(run *result.Run, _ spec, opts Options) []string {
+func pairBlocks(run *result.Run, _ view.Spec, opts term.Options) []string {
 	pairs := pairsOf(run)
 	if len(run.Cells) == 0 {
-		return []string{pairBlock(&pairs[0], opts), samplesBlock(run, opts)}
+		return []string{pairBlock(&pairs[0], opts), view.SamplesBlock(run, opts)}
 	}
 	return []string{
-		pairVerdicts(run, pairs, opts), tripsBlock(pairs, opts), controlBlock(run, opts), doubtsBlock(run, opts),
+		pairVerdicts(run, pairs, opts), tripsBlock(pairs, opts), view.ControlBlock(run, opts), view.DoubtsBlock(run, opts),
 	}
 }
 
 // pairBlock has a figure a row: of both processes with its range, and of each.
-func pairBlock(p *paired, opts Options) string {
+func pairBlock(p *paired, opts term.Options) string {
 	if len(p.samples) == 0 {
 		return ""
 	}
-	columns := []column{left(""), right("pair"), left("range")}
+	columns := []term.Column{term.Left(""), term.Right("pair"), term.Left("range")}
 	for i, process := range p.samples[0].Processes {
-		columns = append(columns, right(fmt.Sprintf("%c on CPU %d", 'A'+i, process.CPU)))
+		columns = append(columns, term.Right(fmt.Sprintf("%c on CPU %d", 'A'+i, process.CPU)))
 	}
 	var rows [][]string
 	ranges := false
@@ -168,8 +172,8 @@ func pairBlock(p *paired, opts Options) string {
 		if !ok {
 			continue
 		}
-		row := []string{figure.label, figure.show(both.median), ""}
-		if low, high := figure.show(both.least), figure.show(both.greatest); low != high {
+		row := []string{figure.label, figure.show(both.Median), ""}
+		if low, high := figure.show(both.Least), figure.show(both.Greatest); low != high {
 			row[2], ranges = low+" … "+high, true
 		}
 		for i := range p.samples[0].Processes {
@@ -178,53 +182,53 @@ func pairBlock(p *paired, opts Options) string {
 				one, _ := p.spread(func(s *sampledPair) (float64, bool) {
 					return figure.process(&s.Processes[i]), true
 				})
-				text = figure.show(one.median)
+				text = figure.show(one.Median)
 			}
 			row = append(row, text)
 		}
 		rows = append(rows, row)
 	}
 	if !ranges {
-		columns[2].title = ""
+		columns[2].Title = ""
 	}
-	return foldedGrid(columns, rows, opts)
+	return term.FoldedGrid(columns, rows, opts)
 }
 
 // pairVerdicts has a row a pair: its times as `time -p` tells them, medians over the samples, the time of a loop, and
 // what is found of that against the first pair. Where there is no room for the times, that of a loop must do.
-func pairVerdicts(run *result.Run, pairs []paired, opts Options) string {
+func pairVerdicts(run *result.Run, pairs []paired, opts term.Options) string {
 	columns, rows := pairColumns(pairs, true)
-	if gridWidth(columns, rows) > opts.columns() {
+	if term.GridWidth(columns, rows) > opts.Columns() {
 		columns, rows = pairColumns(pairs, false)
 	}
-	lines := make([]judged, len(rows))
+	lines := make([]term.Judged, len(rows))
 	for i, cells := range rows {
-		lines[i] = judged{cells, []remark{cellWords(run, i)}}
+		lines[i] = term.Judged{Cells: cells, Words: []term.Remark{view.CellWords(run, i)}}
 	}
-	return judgedGrid(columns, "verdict", lines, opts)
+	return term.JudgedGrid(columns, "verdict", lines, opts)
 }
 
-func pairColumns(pairs []paired, times bool) (columns []column, rows [][]string) {
-	columns = []column{left("CPUs"), left("relation")}
+func pairColumns(pairs []paired, times bool) (columns []term.Column, rows [][]string) {
+	columns = []term.Column{term.Left("CPUs"), term.Left("relation")}
 	differ := times && slices.ContainsFunc(pairs, func(p paired) bool { return p.loops != pairs[0].loops })
 	var figures []func(*sampledPair) (float64, bool)
 	if differ {
-		columns = append(columns, right("loops"))
+		columns = append(columns, term.Right("loops"))
 	}
 	if times {
-		columns = append(columns, right("real"), right("user"), right("sys"))
+		columns = append(columns, term.Right("real"), term.Right("user"), term.Right("sys"))
 		figures = append(figures, pairReal, pairUser, pairSystem)
 	}
-	columns, figures = append(columns, right("a loop")), append(figures, pairLoop)
+	columns, figures = append(columns, term.Right("a loop")), append(figures, pairLoop)
 	for _, p := range pairs {
 		cells := []string{p.pair, p.relation}
 		if differ {
 			cells = append(cells, p.loops)
 		}
 		for _, of := range figures {
-			text := none
+			text := units.None
 			if figure, ok := p.spread(of); ok {
-				text = seconds(figure.median)
+				text = units.Seconds(figure.Median)
 			}
 			cells = append(cells, text)
 		}
@@ -234,14 +238,14 @@ func pairColumns(pairs []paired, times bool) (columns []column, rows [][]string)
 }
 
 // tripsBlock has the round trips of each pair; nothing, where the processes do not talk.
-func tripsBlock(pairs []paired, opts Options) string {
+func tripsBlock(pairs []paired, opts term.Options) string {
 	var rows [][]string
 	for i := range pairs {
 		p := &pairs[i]
 		row := []string{p.pair, p.relation}
 		for _, figure := range tripFigures {
 			if trips, ok := p.spread(figure.of); ok {
-				row = append(row, nanoseconds(trips.median))
+				row = append(row, nanoseconds(trips.Median))
 			}
 		}
 		if len(row) > 2 {
@@ -251,22 +255,22 @@ func tripsBlock(pairs []paired, opts Options) string {
 	if len(rows) == 0 {
 		return ""
 	}
-	columns := []column{left("CPUs"), left("relation")}
+	columns := []term.Column{term.Left("CPUs"), term.Left("relation")}
 	for _, figure := range tripFigures {
-		columns = append(columns, right(figure.label))
+		columns = append(columns, term.Right(figure.label))
 	}
-	return boldTitle("Round trips, medians over the samples", opts) + foldedGrid(columns, rows, opts)
+	return term.Title("Round trips, medians over the samples", opts) + term.FoldedGrid(columns, rows, opts)
 }
 
 // pairPlan lists the pairs, and the relations that have none.
-func pairPlan(plan *result.Plan, _ spec) string {
+func pairPlan(plan *result.Plan, _ view.Spec) string {
 	rows := make([][]string, len(plan.PairRows))
 	for i, row := range plan.PairRows {
-		rows[i] = []string{row.Relation, none, none, row.Lacking}
+		rows[i] = []string{row.Relation, units.None, units.None, row.Lacking}
 		if row.Lacking == "" {
 			rows[i][1] = fmt.Sprintf("%d,%d", row.CPUA, row.CPUB)
 			rows[i][2] = strconv.FormatUint(row.Loops, 10)
 		}
 	}
-	return grid([]column{left("relation"), left("CPUs"), right("loops"), left("")}, rows)
+	return term.Grid([]term.Column{term.Left("relation"), term.Left("CPUs"), term.Right("loops"), term.Left("")}, rows)
 }

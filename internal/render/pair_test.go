@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"gorun/internal/render/term"
 	"gorun/internal/result"
 	"gorun/internal/stats"
 )
@@ -135,10 +136,10 @@ func TestPairOfOtherValues(t *testing.T) {
 	for i := range run.Samples {
 		run.Samples[i].Values = result.Values{"loops": "many"}
 	}
-	assert.Contains(t, write(t, Table, run, Options{}), "gorun pair: syscall by two processes\n")
+	assert.Contains(t, write(t, Table, run, term.Options{}), "gorun pair: syscall by two processes\n")
 	run = pairAutoRun(false)
 	run.Samples[0].Cell = 99
-	assert.Contains(t, write(t, Table, run, Options{}), "on 3 pairs of CPUs")
+	assert.Contains(t, write(t, Table, run, term.Options{}), "on 3 pairs of CPUs")
 }
 
 func TestPairPlan(t *testing.T) {

@@ -3,11 +3,13 @@ package render
 import (
 	"fmt"
 	"io"
-	"regexp"
 	"strconv"
 	"strings"
 
+	"gorun/internal/render/term"
+	"gorun/internal/render/view"
 	"gorun/internal/result"
+	"gorun/internal/units"
 )
 
 // TopoFormats are the formats of a machine, the default first.
@@ -27,13 +29,13 @@ func Plan(w io.Writer, plan *result.Plan, format string) error {
 		}
 		return indented(w, &full)
 	case "table":
-		return planTable(w, clean(plan))
+		return planTable(w, term.Clean(plan))
 	}
 	return fmt.Errorf("%w %q for a plan: there are %s", ErrFormat, format, strings.Join(PlanFormats, ", "))
 }
 
 func planTable(w io.Writer, plan *result.Plan) error {
-	options, err := specOf(plan.Spec)
+	options, err := view.SpecOf(plan.Spec)
 	if err != nil {
 		return err
 	}
@@ -51,11 +53,11 @@ func planTable(w io.Writer, plan *result.Plan) error {
 			fmt.Fprintf(&b, "  %-18s %s\n", name, text)
 		}
 	}
-	for _, name := range options.names(e.options...) {
-		if name == "cpus" && options.text(name) == plan.CPUs {
+	for _, name := range options.Names(e.options...) {
+		if name == "cpus" && options.Text(name) == plan.CPUs {
 			continue
 		}
-		line(strings.ReplaceAll(name, "_", "-"), options.text(name))
+		line(strings.ReplaceAll(name, "_", "-"), options.Text(name))
 	}
 	line("CPUs of the run", plan.CPUs)
 	line("placement", plan.Placement)
@@ -85,28 +87,18 @@ func planCells(plan *result.Plan) string {
 		}
 		words := []string{"gorun"}
 		for _, word := range cell.Command {
-			words = append(words, shellWord(word))
+			words = append(words, view.ShellWord(word))
 		}
 		rows[i] = []string{strconv.Itoa(i), name, strings.Join(words, " ")}
 	}
-	return grid([]column{right("cell"), left("name"), left("command")}, rows)
-}
-
-// plainWord is a word that no shell changes.
-var plainWord = regexp.MustCompile(`^[A-Za-z0-9_%+,./:=@^-]+$`)
-
-// shellWord quotes a word for a POSIX shell, where that is needed.
-func shellWord(word string) string {
-	if plainWord.MatchString(word) {
-		return word
-	}
-	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
+	return term.Grid([]term.Column{term.Right("cell"), term.Left("name"), term.Left("command")}, rows)
 }
 
 // planOrder is the first round, a line a block.
 func planOrder(plan *result.Plan) string {
-	block := paragraph("", "The first round, block by block; the baseline runs once in each, and a second time in one of"+
-		" them, as its own control:", defaultWidth)
+	block := term.Paragraph("",
+		"The first round, block by block; the baseline runs once in each, and a second time in one of"+
+			" them, as its own control:", term.DefaultWidth)
 	for i, cells := range plan.Order.First {
 		words := make([]string, len(cells))
 		for n, cell := range cells {
@@ -115,56 +107,29 @@ func planOrder(plan *result.Plan) string {
 				words[n] = "control"
 			}
 		}
-		block += paragraph(fmt.Sprintf("  block %d  ", i+1), strings.Join(words, " "), defaultWidth)
+		block += term.Paragraph(fmt.Sprintf("  block %d  ", i+1), strings.Join(words, " "), term.DefaultWidth)
 	}
 	return block
 }
 
 // planEstimate says how long a matrix is likely to take, and what is not known of that.
 func planEstimate(e *result.Estimate) string {
-	rounds := things(e.Rounds, "round")
+	rounds := units.Things(e.Rounds, "round")
 	if !e.Asked {
 		rounds = "at least " + rounds
 	}
 	text := rounds + "; how long one takes was not measured"
 	if e.RoundSeconds > 0 {
-		text = fmt.Sprintf("%s of about %s: %s", rounds, duration(e.RoundSeconds), duration(e.Seconds))
+		text = fmt.Sprintf("%s of about %s: %s", rounds, units.Duration(e.RoundSeconds), units.Duration(e.Seconds))
 	}
 	if e.BudgetSeconds > 0 {
-		text += "; no round begins that would not end within the budget of " + duration(e.BudgetSeconds)
+		text += "; no round begins that would not end within the budget of " + units.Duration(e.BudgetSeconds)
 		if e.RoundSeconds > 0 && e.Seconds > e.BudgetSeconds {
-			text += ", which is enough for " + things(int(e.BudgetSeconds/e.RoundSeconds), "round")
+			text += ", which is enough for " + units.Things(int(e.BudgetSeconds/e.RoundSeconds), "round")
 		}
 	}
 	if e.BaselineSeconds > 0 {
-		text += ". One process of the baseline took " + duration(e.BaselineSeconds) + ", with its start and warm-up"
+		text += ". One process of the baseline took " + units.Duration(e.BaselineSeconds) + ", with its start and warm-up"
 	}
-	return paragraph("time  ", text+".", defaultWidth)
-}
-
-// planShares lists the CPUs in the order of the plan; runs of CPUs on one LLC with the same share take one line.
-func planShares(plan *result.Plan, _ spec) string {
-	shares := plan.Shares
-	if len(shares) == 0 {
-		return ""
-	}
-	var b strings.Builder
-	fmt.Fprintf(&b, "  %-14s %5s %5s %12s\n", "CPU", "LLC", "node", "workers each")
-	for len(shares) > 0 {
-		run := shares[:1]
-		same := func(next result.PlanShare) bool {
-			last := run[len(run)-1]
-			return next.CPU == last.CPU+1 && next.LLC == last.LLC && next.Node == last.Node && next.Workers == last.Workers
-		}
-		for len(run) < len(shares) && same(shares[len(run)]) {
-			run = shares[:len(run)+1]
-		}
-		cpus := strconv.Itoa(run[0].CPU)
-		if len(run) > 1 {
-			cpus += "-" + strconv.Itoa(run[len(run)-1].CPU)
-		}
-		fmt.Fprintf(&b, "  %-14s %5d %5d %12d\n", cpus, run[0].LLC, run[0].Node, run[0].Workers)
-		shares = shares[len(run):]
-	}
-	return b.String()
+	return term.Paragraph("time  ", text+".", term.DefaultWidth)
 }

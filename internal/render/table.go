@@ -5,22 +5,24 @@ import (
 	"fmt"
 	"io"
 	"slices"
-	"strconv"
 	"strings"
 
 	"gorun/internal/cpuset"
+	"gorun/internal/render/term"
+	"gorun/internal/render/view"
 	"gorun/internal/result"
+	"gorun/internal/units"
 )
 
 // experiment is how the formats show a run of one experiment. What they show of every run alike is not here.
 type experiment struct {
 	name    string
-	title   func(run *result.Run, options spec) (title string, parts []string) // of the table's heading
-	blocks  func(run *result.Run, options spec, opts Options) []string         // of the table, up to the samples' quality
-	options []string                                                           // that come first in a plan
-	plan    func(plan *result.Plan, options spec) string                       // a plan's block below the options
-	columns []string                                                           // values that come first in CSV
-	bench   bench
+	title   func(run *result.Run, options view.Spec) (title string, parts []string) // of the table's heading
+	blocks  func(*result.Run, view.Spec, term.Options) []string                     // up to the samples' quality
+	options []string                                                                // that come first in a plan
+	plan    func(plan *result.Plan, options view.Spec) string                       // a plan's block below the options
+	columns []string                                                                // values that come first in CSV
+	bench   view.Bench
 
 	ownCells bool   // its cells are rows of its own table
 	found    string // what its findings are about; "": what limited the run
@@ -29,7 +31,7 @@ type experiment struct {
 // experiments are those that have a way of their own. To add one, write its functions in its own file and its row here.
 var experiments = [...]experiment{
 	{
-		name: "primes", title: primesTitle, blocks: figuresBlocks, plan: planShares, bench: primesBench,
+		name: "primes", title: primesTitle, blocks: view.SampleBlocks, plan: view.PlanShares, bench: view.SampleBench,
 		options: []string{"limit", "workers", "method", "kernel", "split", "dispatch"},
 	},
 	{
@@ -71,7 +73,7 @@ var experiments = [...]experiment{
 		columns: []string{"process", "trial", "bound", "cpu", "deviations", "checks", "array_bytes", "passes"},
 	},
 	{
-		name: "load", title: loadTitle, blocks: loadBlocks, plan: planShares, bench: loadBench,
+		name: "load", title: loadTitle, blocks: loadBlocks, plan: view.PlanShares, bench: loadBench,
 		options: []string{"load"}, columns: []string{"load_requested"},
 	},
 }
@@ -83,16 +85,16 @@ func experimentOf(name string) experiment {
 			return e
 		}
 	}
-	return experiment{title: otherTitle, blocks: figuresBlocks, plan: planShares, bench: primesBench}
+	return experiment{title: view.OptionsTitle, blocks: view.SampleBlocks, plan: view.PlanShares, bench: view.SampleBench}
 }
 
 // Table shows a run to a person, in opts.Width columns: what ran and where, its figures (the median over the samples
 // and their range), each CPU's share, how good the samples are, what limited the run, and the warnings; or what the
 // experiment shows instead. A matrix is a row a cell, with what was found of it. Without a terminal the table has
 // neither bars nor colour.
-func Table(w io.Writer, run *result.Run, opts Options) error {
-	run = clean(run)
-	options, err := specRun(run)
+func Table(w io.Writer, run *result.Run, opts term.Options) error {
+	run = term.Clean(run)
+	options, err := view.SpecOfRun(run)
 	if err != nil {
 		return err
 	}
@@ -100,7 +102,7 @@ func Table(w io.Writer, run *result.Run, opts Options) error {
 	if run.Matrix != nil && !ownCells(run) {
 		blocks = matrixBlocks
 	}
-	_, err = io.WriteString(w, page(blocks(run, options, opts)))
+	_, err = io.WriteString(w, term.Page(blocks(run, options, opts)))
 	return err
 }
 
@@ -109,104 +111,56 @@ func ownCells(run *result.Run) bool {
 	return len(run.NumaRows) > 0 || experimentOf(run.Experiment).ownCells
 }
 
-// page sets blocks under each other, with an empty line between two. Empty blocks are left out.
-func page(blocks []string) string {
-	blocks = slices.DeleteFunc(blocks, func(block string) bool { return block == "" })
-	return strings.Join(blocks, "\n")
-}
-
 // runBlocks are the table of a run that is not a matrix.
-func runBlocks(run *result.Run, options spec, opts Options) []string {
+func runBlocks(run *result.Run, options view.Spec, opts term.Options) []string {
 	e := experimentOf(run.Experiment)
 	blocks := append([]string{heading(run, e, options, opts)}, e.blocks(run, options, opts)...)
 	return append(blocks, findingsBlock(run, opts), warningsBlock(run.Warnings, opts))
 }
 
-// figuresBlocks are for samples of the same work: their figures, and the CPUs and the workers of the median one.
-func figuresBlocks(run *result.Run, _ spec, opts Options) []string {
-	samples := summarised(run.Samples)
-	blocks := []string{figuresBlock(samples)}
-	if shown := typical(samples); shown != nil {
-		which := ""
-		if len(run.Samples) > 1 {
-			which = fmt.Sprintf(" in sample %d, the median one", shown.Index)
-		}
-		blocks = append(blocks, cpusBlock(shown, which, opts), workersBlock(shown, which, opts))
-	}
-	return append(blocks, samplesBlock(run, opts))
-}
-
 // heading says what ran, how it was placed, and on what.
-func heading(run *result.Run, e experiment, options spec, opts Options) string {
+func heading(run *result.Run, e experiment, options view.Spec, opts term.Options) string {
 	title, parts := e.title(run, options)
-	width := opts.columns()
+	width := opts.Columns()
 	block := ""
-	for _, line := range sayings([]remark{{title, bold}}, width, opts) {
+	for _, line := range term.Sayings([]term.Remark{{Text: title, Colour: term.Bold}}, width, opts) {
 		block += line + "\n"
 	}
 	if len(parts) > 0 {
-		block += "  " + flow(parts, " · ", "  ", width-2)
+		block += "  " + term.Flow(parts, " · ", "  ", width-2)
 	}
 	if placed := placementText(run.Samples, opts); placed != "" {
-		block += paragraph("  placement ", placed, width)
+		block += term.Paragraph("  placement ", placed, width)
 	}
-	return block + "  " + flow(hostParts(run, options), " · ", "  ", width-2)
+	return block + "  " + term.Flow(hostParts(run, options), " · ", "  ", width-2)
 }
 
 // primesTitle is the heading of `gorun primes`.
-func primesTitle(_ *result.Run, options spec) (title string, parts []string) {
-	counted := options.text("workers") + " workers"
+func primesTitle(_ *result.Run, options view.Spec) (title string, parts []string) {
+	counted := options.Text("workers") + " workers"
 	switch {
-	case options.text("workers") == "1":
+	case options.Text("workers") == "1":
 		counted = "1 worker"
-	case options.text("serial") != "":
+	case options.Text("serial") != "":
 		counted += ", one after another"
 	}
-	title = fmt.Sprintf("gorun primes: the primes up to %s, by %s", orZero(options.text("limit")), counted)
+	title = fmt.Sprintf("gorun primes: the primes up to %s, by %s", cmp.Or(options.Text("limit"), "0"), counted)
 
-	method := "method " + options.text("method")
-	if kernel := options.text("kernel"); kernel != "" {
+	method := "method " + options.Text("method")
+	if kernel := options.Text("kernel"); kernel != "" {
 		method += " (kernel " + kernel + ")"
 	}
 	parts = append(parts, method)
 	for _, name := range []string{"dispatch", "split", "duration_seconds", "gomaxprocs", "barrier"} {
-		if text := options.text(name); text != "" {
-			parts = append(parts, optionPart(name, text))
+		if text := options.Text(name); text != "" {
+			parts = append(parts, view.Option(name, text))
 		}
 	}
 	return title, parts
 }
 
-// otherTitle is the heading of any other experiment: its options by name.
-func otherTitle(run *result.Run, options spec) (title string, parts []string) {
-	for _, name := range options.names() {
-		parts = append(parts, optionPart(name, options.text(name)))
-	}
-	return "gorun " + run.Experiment, parts
-}
-
-// optionPart shows an option as its flag's words, "split contiguous"; a switch is its name alone.
-func optionPart(name, text string) string {
-	if text == "true" {
-		return strings.ReplaceAll(name, "_", " ")
-	}
-	if trimmed, timed := strings.CutSuffix(name, "_seconds"); timed {
-		if x, err := strconv.ParseFloat(text, 64); err == nil {
-			name, text = trimmed, seconds(x)
-		}
-	}
-	return strings.ReplaceAll(name, "_", " ") + " " + text
-}
-
-func orZero(text string) string {
-	if text == "" {
-		return "0"
-	}
-	return text
-}
-
 // placementText says what was asked, and whether the kernel's answers were the same in all samples.
-func placementText(samples []result.Sample, opts Options) string {
+func placementText(samples []result.Sample, opts term.Options) string {
 	if len(samples) == 0 {
 		return ""
 	}
@@ -235,7 +189,7 @@ func placementText(samples []result.Sample, opts Options) string {
 	// Colour is put on single words, since a paragraph may break between any two.
 	switch {
 	case differing > 0:
-		text := asked + ": " + opts.paint(red, "not") + " what was asked"
+		text := asked + ": " + opts.Paint(term.Red, "not") + " what was asked"
 		if len(samples) > 1 {
 			text += fmt.Sprintf(" in %d of %d samples", differing, len(samples))
 		}
@@ -244,7 +198,7 @@ func placementText(samples []result.Sample, opts Options) string {
 		}
 		return text
 	case unread > 0 && asked != "none":
-		return asked + ": " + opts.paint(yellow, "not") + " read back"
+		return asked + ": " + opts.Paint(term.Yellow, "not") + " read back"
 	case checked > 0:
 		return fmt.Sprintf("%s: as asked in %d read-backs", asked, checked)
 	}
@@ -261,26 +215,26 @@ func requests(samples []result.Sample) int {
 }
 
 // hostParts is the machine, and the share of it that the run used.
-func hostParts(run *result.Run, options spec) []string {
+func hostParts(run *result.Run, options view.Spec) []string {
 	host := &run.Host
 	var parts []string
 	if host.CPUModel != "" {
 		parts = append(parts, strings.Join(strings.Fields(host.CPUModel), " "))
 	}
 	cpus := fmt.Sprintf("%d CPUs", host.CPUs)
-	share := options.text("cpus")
+	share := options.Text("cpus")
 	if share == "" {
 		share = host.Allowed
 	}
 	if used, err := cpuset.Parse(share); err == nil && !used.Empty() {
-		cpus = fmt.Sprintf("%d of %s (%s)", used.Len(), cpus, shorten(used.String(), 24))
+		cpus = fmt.Sprintf("%d of %s (%s)", used.Len(), cpus, term.Shorten(used.String(), 24))
 	}
 	parts = append(parts, cpus)
 	if host.Nodes > 1 {
 		parts = append(parts, fmt.Sprintf("%d nodes", host.Nodes))
 	}
 	if host.CPUQuota != nil {
-		parts = append(parts, "quota "+ratio(*host.CPUQuota)+" CPUs")
+		parts = append(parts, "quota "+units.Ratio(*host.CPUQuota)+" CPUs")
 	}
 	system := strings.TrimSpace(host.OS + " " + host.Kernel)
 	if host.Hypervisor {
@@ -289,41 +243,33 @@ func hostParts(run *result.Run, options spec) []string {
 	return append(parts, system, run.Tool.Go)
 }
 
-// shorten cuts a list after a comma, where it is longer than limit.
-func shorten(list string, limit int) string {
-	if len(list) <= limit {
-		return list
-	}
-	return list[:strings.LastIndexByte(list[:limit], ',')+1] + "…"
-}
-
 // FindingsTitle is what a run's findings are about.
 func FindingsTitle(run *result.Run) string {
 	return cmp.Or(experimentOf(run.Experiment).found, "What limited this run")
 }
 
 // findingsBlock is what limited the run, or what else was found.
-func findingsBlock(run *result.Run, opts Options) string {
+func findingsBlock(run *result.Run, opts term.Options) string {
 	if len(run.Findings) == 0 {
 		return ""
 	}
-	block := opts.paint(bold, FindingsTitle(run)+":") + "\n"
+	block := opts.Paint(term.Bold, FindingsTitle(run)+":") + "\n"
 	for _, finding := range run.Findings {
-		block += paragraph("  - ", finding.Message, opts.columns())
+		block += term.Paragraph("  - ", finding.Message, opts.Columns())
 	}
 	return block
 }
 
 // warningsBlock is the footnotes.
-func warningsBlock(warnings []result.Warning, opts Options) string {
+func warningsBlock(warnings []result.Warning, opts term.Options) string {
 	if len(warnings) == 0 {
 		return ""
 	}
-	block := opts.paint(bold, "Warnings:") + "\n"
+	block := opts.Paint(term.Bold, "Warnings:") + "\n"
 	for _, warning := range warnings {
-		block += paragraph("  ! ", warning.Message, opts.columns())
+		block += term.Paragraph("  ! ", warning.Message, opts.Columns())
 		if warning.Hint != "" {
-			block += paragraph("    hint: ", warning.Hint, opts.columns())
+			block += term.Paragraph("    hint: ", warning.Hint, opts.Columns())
 		}
 	}
 	return block

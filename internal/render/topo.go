@@ -3,44 +3,46 @@ package render
 import (
 	"fmt"
 	"io"
-	"math"
 	"slices"
 	"strconv"
 	"strings"
 
 	"gorun/internal/cpuset"
+	"gorun/internal/render/term"
 	"gorun/internal/topology"
+	"gorun/internal/units"
 )
 
 // Topo shows a machine to a person, in opts.Width columns: what there is, which CPUs are ours and why the others are
 // not, the packages, nodes, last-level caches and cores as a tree, and how far the nodes are from each other.
-func Topo(w io.Writer, m *topology.Machine, opts Options) error {
-	m = clean(m)
+func Topo(w io.Writer, m *topology.Machine, opts term.Options) error {
+	m = term.Clean(m)
 	blocks := []string{
 		topoCounts(m, opts) + topoShare(m, opts),
 		topoTree(m, opts),
 		topoDistances(m, opts),
 		topoWarnings(m, opts),
 	}
-	_, err := io.WriteString(w, page(blocks))
+	_, err := io.WriteString(w, term.Page(blocks))
 	return err
 }
 
 // topoCounts is the first line.
-func topoCounts(m *topology.Machine, opts Options) string {
+func topoCounts(m *topology.Machine, opts term.Options) string {
 	n := m.Counts()
-	cpus := things(n.CPUs, "CPU")
+	cpus := units.Things(n.CPUs, "CPU")
 	if n.Online < n.CPUs {
 		cpus += fmt.Sprintf(" (%d online)", n.Online)
 	}
 	parts := []string{
-		cpus, things(n.Cores, "core"), things(n.LLCs, "LLC"), things(n.Nodes, "node"), things(n.Packages, "package"),
+		cpus, units.Things(n.Cores, "core"), units.Things(n.LLCs, "LLC"), units.Things(n.Nodes, "node"),
+		units.Things(n.Packages, "package"),
 	}
-	return opts.paint(bold, strings.TrimSuffix(flow(parts, ", ", "  ", opts.columns()), "\n")) + "\n"
+	return opts.Paint(term.Bold, strings.TrimSuffix(term.Flow(parts, ", ", "  ", opts.Columns()), "\n")) + "\n"
 }
 
 // topoShare says which CPUs are ours, which are not and why, and which the kernel treats in a special way.
-func topoShare(m *topology.Machine, opts Options) string {
+func topoShare(m *topology.Machine, opts term.Options) string {
 	block := topoSet("ours", m.Allowed(), "", opts)
 	var whys []string
 	for _, c := range m.CPUs {
@@ -61,7 +63,7 @@ func topoShare(m *topology.Machine, opts Options) string {
 	return block
 }
 
-func topoSet(name string, cpus cpuset.Set, why string, opts Options) string {
+func topoSet(name string, cpus cpuset.Set, why string, opts term.Options) string {
 	text := "none"
 	if !cpus.Empty() {
 		text = strings.ReplaceAll(cpus.String(), ",", ", ")
@@ -69,11 +71,11 @@ func topoSet(name string, cpus cpuset.Set, why string, opts Options) string {
 	if why != "" {
 		text += ": " + why
 	}
-	return paragraph(fmt.Sprintf("  %-9s  ", name), text, opts.columns())
+	return term.Paragraph(fmt.Sprintf("  %-9s  ", name), text, opts.Columns())
 }
 
 // topoTree is the packages, in each its nodes, in each its caches and their cores; then the nodes without CPUs.
-func topoTree(m *topology.Machine, opts Options) string {
+func topoTree(m *topology.Machine, opts term.Options) string {
 	var block strings.Builder
 	byNumber := map[int]topology.Node{}
 	for _, node := range m.Nodes {
@@ -81,7 +83,7 @@ func topoTree(m *topology.Machine, opts Options) string {
 	}
 	shown := map[int]bool{}
 	for _, pkg := range grouped(m.CPUs, func(c topology.CPU) int { return c.Package }) {
-		fmt.Fprintf(&block, "%s\n", opts.paint(bold, fmt.Sprintf("package %d", pkg[0].Package)))
+		fmt.Fprintf(&block, "%s\n", opts.Paint(term.Bold, fmt.Sprintf("package %d", pkg[0].Package)))
 		for _, cpus := range grouped(pkg, func(c topology.CPU) int { return c.Node }) {
 			node := byNumber[cpus[0].Node]
 			shown[node.Node] = true
@@ -89,7 +91,7 @@ func topoTree(m *topology.Machine, opts Options) string {
 			block.WriteString(llcLines(m, cpus, opts))
 		}
 	}
-	title := opts.paint(bold, "no package") + "\n"
+	title := opts.Paint(term.Bold, "no package") + "\n"
 	for _, node := range m.Nodes {
 		if !shown[node.Node] {
 			block.WriteString(title + nodeLine(node, cpuset.Set{}, opts))
@@ -134,13 +136,13 @@ func numbered(cpus []topology.CPU) cpuset.Set {
 }
 
 // nodeLine shows a node under a package that has some of its CPUs, or all.
-func nodeLine(node topology.Node, here cpuset.Set, opts Options) string {
+func nodeLine(node topology.Node, here cpuset.Set, opts term.Options) string {
 	memory := "memory not recorded"
 	switch {
 	case node.MemoryBytes != nil && *node.MemoryBytes == 0:
 		memory = "no memory"
 	case node.MemoryBytes != nil:
-		memory = size(*node.MemoryBytes)
+		memory = units.Bytes(*node.MemoryBytes)
 	}
 	cpus := "no CPUs"
 	switch {
@@ -153,12 +155,12 @@ func nodeLine(node topology.Node, here cpuset.Set, opts Options) string {
 	if !here.Empty() && !node.CPUs.Minus(here).Empty() {
 		parts = append(parts, "also in other packages")
 	}
-	return flow(parts, " · ", "    ", opts.columns())
+	return term.Flow(parts, " · ", "    ", opts.Columns())
 }
 
 // llcLines shows the caches of some CPUs, and the cores in each. Caches of one core each, next to each other and alike,
 // share a line: a machine without a common cache has as many as cores.
-func llcLines(m *topology.Machine, cpus []topology.CPU, opts Options) string {
+func llcLines(m *topology.Machine, cpus []topology.CPU, opts term.Options) string {
 	var block strings.Builder
 	llcs := grouped(cpus, func(c topology.CPU) int { return c.LLC })
 	for i := 0; i < len(llcs); {
@@ -183,7 +185,7 @@ func llcLines(m *topology.Machine, cpus []topology.CPU, opts Options) string {
 		case ours.Len() < len(here):
 			parts = append(parts, "ours "+ours.String())
 		}
-		block.WriteString(flow(parts, " · ", "      ", opts.columns()))
+		block.WriteString(term.Flow(parts, " · ", "      ", opts.Columns()))
 		i = j
 	}
 	return block.String()
@@ -204,7 +206,7 @@ func cacheName(llc topology.LLC) string {
 	}
 	name := "L" + strconv.Itoa(llc.Level)
 	if llc.SizeBytes != nil {
-		name += " " + size(*llc.SizeBytes)
+		name += " " + units.Bytes(*llc.SizeBytes)
 	}
 	return name
 }
@@ -276,14 +278,14 @@ func step(a, b []topology.CPU) int {
 }
 
 // topoDistances is the matrix of the firmware's distances (ACPI SLIT): 10 is local, 20 twice as far.
-func topoDistances(m *topology.Machine, opts Options) string {
+func topoDistances(m *topology.Machine, opts term.Options) string {
 	known := slices.ContainsFunc(m.Nodes, func(n topology.Node) bool { return len(n.Distances) > 0 })
 	if len(m.Nodes) < 2 || !known {
 		return ""
 	}
-	columns, rows := []column{right("node")}, [][]string{}
+	columns, rows := []term.Column{term.Right("node")}, [][]string{}
 	for _, node := range m.Nodes {
-		columns = append(columns, right(strconv.Itoa(node.Node)))
+		columns = append(columns, term.Right(strconv.Itoa(node.Node)))
 		row := []string{strconv.Itoa(node.Node)}
 		for i := range m.Nodes {
 			if i < len(node.Distances) {
@@ -294,38 +296,16 @@ func topoDistances(m *topology.Machine, opts Options) string {
 		}
 		rows = append(rows, row)
 	}
-	return opts.paint(bold, "distances") + "\n" + grid(columns, rows)
+	return opts.Paint(term.Bold, "distances") + "\n" + term.Grid(columns, rows)
 }
 
-func topoWarnings(m *topology.Machine, opts Options) string {
+func topoWarnings(m *topology.Machine, opts term.Options) string {
 	if len(m.Warnings) == 0 {
 		return ""
 	}
-	block := opts.paint(bold, "Warnings:") + "\n"
+	block := opts.Paint(term.Bold, "Warnings:") + "\n"
 	for _, warning := range m.Warnings {
-		block += paragraph("  ! ", warning, opts.columns())
+		block += term.Paragraph("  ! ", warning, opts.Columns())
 	}
 	return block
-}
-
-// size shows bytes to a person: three digits and a binary prefix.
-func size(bytes uint64) string {
-	x, unit := float64(bytes), "B"
-	for _, larger := range []string{"KiB", "MiB", "GiB", "TiB", "PiB", "EiB"} {
-		if x < 1023.5 {
-			break
-		}
-		x, unit = x/1024, larger
-	}
-	if x == math.Trunc(x) {
-		return count(x) + " " + unit
-	}
-	return digits(x) + " " + unit
-}
-
-func things(n int, thing string) string {
-	if n != 1 {
-		thing += "s"
-	}
-	return strconv.Itoa(n) + " " + thing
 }

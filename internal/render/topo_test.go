@@ -11,6 +11,7 @@ import (
 	"golang.org/x/tools/txtar"
 
 	"gorun/internal/cpuset"
+	"gorun/internal/render/term"
 	"gorun/internal/sysfs"
 	"gorun/internal/topology"
 )
@@ -25,7 +26,7 @@ func readHost(t *testing.T, file string) *topology.Machine {
 	return m
 }
 
-func topoText(t testing.TB, m *topology.Machine, opts Options) string {
+func topoText(t testing.TB, m *topology.Machine, opts term.Options) string {
 	t.Helper()
 	var out strings.Builder
 	require.NoError(t, Topo(&out, m, opts))
@@ -40,7 +41,7 @@ func TestTopoHosts(t *testing.T) {
 	for _, file := range files {
 		name := strings.TrimSuffix(filepath.Base(file), ".txtar")
 		t.Run(name, func(t *testing.T) {
-			text := topoText(t, readHost(t, filepath.Base(file)), Options{})
+			text := topoText(t, readHost(t, filepath.Base(file)), term.Options{})
 			golden(t, "../topology/"+name+".txt", text)
 			for line := range strings.Lines(text) {
 				assert.Equal(t, strings.TrimRight(line, " \n")+"\n", line, "no trailing space")
@@ -52,19 +53,19 @@ func TestTopoHosts(t *testing.T) {
 func TestTopoSaysWhyACPUIsNotOurs(t *testing.T) {
 	m := readHost(t, "container.txtar")
 	m.SetCgroup(cpuset.Of(2, 3, 6, 7))
-	text := topoText(t, m, Options{})
+	text := topoText(t, m, term.Options{})
 	assert.Contains(t, text, "  not ours   0-1, 4-5: outside the cpuset of its cgroup\n")
 	assert.Contains(t, text, "  not ours   7: outside the affinity mask\n")
-	assert.Contains(t, topoText(t, readHost(t, "offline-middle.txtar"), Options{}), "  not ours   2, 5: offline\n")
+	assert.Contains(t, topoText(t, readHost(t, "offline-middle.txtar"), term.Options{}), "  not ours   2, 5: offline\n")
 }
 
 // A machine of 256 CPUs fits on a screen, in the columns that there are.
 func TestTopoIsCompact(t *testing.T) {
 	m := readHost(t, "epyc-2p-nps4.txtar")
-	text := topoText(t, m, Options{Width: 100})
+	text := topoText(t, m, term.Options{Width: 100})
 	assert.Less(t, strings.Count(text, "\n"), 45)
 	for _, width := range []int{40, 72, 200} {
-		for line := range strings.Lines(topoText(t, m, Options{Width: width})) {
+		for line := range strings.Lines(topoText(t, m, term.Options{Width: width})) {
 			assert.LessOrEqual(t, len([]rune(line)), width+1, line)
 		}
 	}
@@ -100,15 +101,6 @@ func TestThreadsText(t *testing.T) {
 	}
 }
 
-func TestSize(t *testing.T) {
-	for bytes, want := range map[uint64]string{
-		0: "0 B", 512: "512 B", 1 << 10: "1 KiB", 32 << 20: "32 MiB", 67316547584: "62.7 GiB", 1<<30 - 1: "1.00 GiB",
-		128 << 30: "128 GiB", 3 << 41: "6 TiB", 1<<64 - 1: "16 EiB",
-	} {
-		assert.Equal(t, want, size(bytes))
-	}
-}
-
 // FuzzTopo holds that whatever Read accepts can be shown.
 func FuzzTopo(f *testing.F) {
 	for _, name := range []string{"gaps", "hybrid", "fake-numa", "cxl-memory", "old-kernel"} {
@@ -122,7 +114,7 @@ func FuzzTopo(f *testing.F) {
 			return
 		}
 		if m, err := topology.Read(fsys); err == nil {
-			require.NotEmpty(t, topoText(t, m, Options{Width: width}))
+			require.NotEmpty(t, topoText(t, m, term.Options{Width: width}))
 		}
 	})
 }

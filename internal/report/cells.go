@@ -6,9 +6,10 @@ import (
 	"slices"
 	"strings"
 
-	"gorun/internal/render"
+	"gorun/internal/render/view"
 	"gorun/internal/result"
 	"gorun/internal/stats"
+	"gorun/internal/units"
 )
 
 // kindClasses are the classes of verdicts in the style sheet.
@@ -30,13 +31,13 @@ func verdicts(run *result.Run) table {
 	if access {
 		t.Head = slices.Insert(t.Head, 2, heading{"an access", true})
 	}
-	set := render.SeriesOf(run)
+	set := view.SeriesOf(run)
 	show := togetherOf(run)
-	for i, title := range render.CellTitles(run) {
+	for i, title := range view.CellTitles(run) {
 		c := &run.Cells[i]
 		row := []cell{words(title), verdictOf(run, i)}
 		if median, ok := set.Series[i].Median(); access && ok {
-			row = append(row, figured(median, render.Seconds))
+			row = append(row, figured(median, units.Seconds))
 		} else if access {
 			row = append(row, cell{})
 		}
@@ -103,7 +104,7 @@ func togetherOf(run *result.Run) func(x float64) string {
 			medians = append(medians, c.Summary.Seconds.Median)
 		}
 	}
-	return render.Together(medians)
+	return units.Together(medians)
 }
 
 // verdictOf is what is said of a cell.
@@ -138,7 +139,7 @@ func ratios(v *stats.Verdict) []cell {
 
 // seriesTable sums up what stands for cells.
 func seriesTable(run *result.Run) table {
-	set := render.SeriesOf(run)
+	set := view.SeriesOf(run)
 	t := table{
 		Name: "summary", Caption: "What was measured: " + set.What,
 		Head: headings("what", "#median", "#mean", "#least", "#greatest", "#99th percentile", "#samples"),
@@ -148,7 +149,7 @@ func seriesTable(run *result.Run) table {
 		d, _ := s.Distribution()
 		all = append(all, d.Median)
 	}
-	show := render.Together(all)
+	show := units.Together(all)
 	for _, s := range set.Series {
 		d, n := s.Distribution()
 		row := []cell{words(s.Name), {}, {}, {}, {}, {}, counted(n)}
@@ -217,14 +218,14 @@ func matrixAnswer(run *result.Run) string {
 	}
 	text := "Against the baseline: " + strings.Join(parts, ", ") + "."
 	if farthest >= 0 {
-		text += fmt.Sprintf(" Farthest from it is %s: %s.", render.CellTitles(run)[farthest], run.Cells[farthest].Words)
+		text += fmt.Sprintf(" Farthest from it is %s: %s.", view.CellTitles(run)[farthest], run.Cells[farthest].Words)
 	}
 	return text
 }
 
 // seriesAnswer names the ends of what stands for cells.
 func seriesAnswer(run *result.Run) string {
-	set := render.SeriesOf(run)
+	set := view.SeriesOf(run)
 	least, most := -1, -1
 	medians := make([]float64, len(set.Series))
 	for i, s := range set.Series {
@@ -246,13 +247,13 @@ func seriesAnswer(run *result.Run) string {
 	}
 	if least == most {
 		d, n := set.Series[least].Distribution()
-		return fmt.Sprintf("%s: %s, the median of %d samples between %s and %s.", what, render.Seconds(d.Median), n,
-			render.Seconds(d.Min), render.Seconds(d.Max))
+		return fmt.Sprintf("%s: %s, the median of %d samples between %s and %s.", what, units.Seconds(d.Median), n,
+			units.Seconds(d.Min), units.Seconds(d.Max))
 	}
 	text := fmt.Sprintf("%s: least with %s (%s), most with %s (%s)", what, set.Series[least].Name,
-		render.Seconds(medians[least]), set.Series[most].Name, render.Seconds(medians[most]))
+		units.Seconds(medians[least]), set.Series[most].Name, units.Seconds(medians[most]))
 	if medians[least] > 0 {
-		text += fmt.Sprintf(": %s times as long", render.Digits(medians[most]/medians[least]))
+		text += fmt.Sprintf(": %s times as long", units.Digits(medians[most]/medians[least]))
 	}
 	return text + "."
 }

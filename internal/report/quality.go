@@ -8,8 +8,9 @@ import (
 	"slices"
 	"strings"
 
-	"gorun/internal/render"
+	"gorun/internal/render/view"
 	"gorun/internal/result"
+	"gorun/internal/units"
 )
 
 // signal is something that disturbs samples.
@@ -22,21 +23,21 @@ type signal struct {
 
 // signals are the rows of the table of disturbances. To add one, add its row.
 var signals = [...]signal{
-	{"steal by the hypervisor", render.Seconds, func(s *result.Signals) *float64 { return s.StealSeconds }, false},
-	{"other programs", render.Seconds, func(s *result.Signals) *float64 { return s.OtherSeconds }, false},
-	{"waiting for a CPU", render.Seconds, func(s *result.Signals) *float64 { return s.RunQueueSeconds }, false},
-	{"throttled by the quota", render.Seconds, func(s *result.Signals) *float64 { return s.ThrottledSeconds }, false},
-	{"CPU pressure", render.Seconds, func(s *result.Signals) *float64 { return s.CPUPressureSeconds }, false},
-	{"migrations", render.Count, func(s *result.Signals) *float64 { return number(s.Migrations) }, false},
-	{"voluntary switches", render.Count, func(s *result.Signals) *float64 { return number(s.VoluntarySwitches) }, false},
+	{"steal by the hypervisor", units.Seconds, func(s *result.Signals) *float64 { return s.StealSeconds }, false},
+	{"other programs", units.Seconds, func(s *result.Signals) *float64 { return s.OtherSeconds }, false},
+	{"waiting for a CPU", units.Seconds, func(s *result.Signals) *float64 { return s.RunQueueSeconds }, false},
+	{"throttled by the quota", units.Seconds, func(s *result.Signals) *float64 { return s.ThrottledSeconds }, false},
+	{"CPU pressure", units.Seconds, func(s *result.Signals) *float64 { return s.CPUPressureSeconds }, false},
+	{"migrations", units.Count, func(s *result.Signals) *float64 { return number(s.Migrations) }, false},
+	{"voluntary switches", units.Count, func(s *result.Signals) *float64 { return number(s.VoluntarySwitches) }, false},
 	{
-		"involuntary switches", render.Count,
+		"involuntary switches", units.Count,
 		func(s *result.Signals) *float64 { return number(s.InvoluntarySwitches) }, false,
 	},
-	{"minor page faults", render.Count, func(s *result.Signals) *float64 { return number(s.MinorFaults) }, false},
-	{"major page faults", render.Count, func(s *result.Signals) *float64 { return number(s.MajorFaults) }, false},
-	{"a fixed loop before the sample", render.Seconds, func(s *result.Signals) *float64 { return s.CanarySeconds }, true},
-	{"clock, MHz", render.Digits, func(s *result.Signals) *float64 { return s.MHz }, true},
+	{"minor page faults", units.Count, func(s *result.Signals) *float64 { return number(s.MinorFaults) }, false},
+	{"major page faults", units.Count, func(s *result.Signals) *float64 { return number(s.MajorFaults) }, false},
+	{"a fixed loop before the sample", units.Seconds, func(s *result.Signals) *float64 { return s.CanarySeconds }, true},
+	{"clock, MHz", units.Digits, func(s *result.Signals) *float64 { return s.MHz }, true},
 }
 
 func number(n *uint64) *float64 {
@@ -89,7 +90,7 @@ func quality(run *result.Run) []table {
 			}
 		}
 		counts.Rows = append(counts.Rows, []cell{words(string(verdict)), counted(n)})
-		for _, reason := range render.Reasons(run.Samples, verdict) {
+		for _, reason := range view.Reasons(run.Samples, verdict) {
 			text := reason.Text
 			if reason.Alike {
 				text += " (and alike)"
@@ -158,7 +159,7 @@ func options(run *result.Run) table {
 // commands repeat one sample of each cell.
 func commands(run *result.Run) table {
 	t := table{Name: "commands", Caption: "What repeats a sample of each cell", Head: headings("cell", "command")}
-	for i, title := range render.CellTitles(run) {
+	for i, title := range view.CellTitles(run) {
 		if len(run.Cells[i].Command) > 0 {
 			t.Rows = append(t.Rows, []cell{words(title), {Text: commandLine(run.Cells[i].Command), Class: "code"}})
 		}

@@ -13,6 +13,7 @@ import (
 	"sync"
 
 	"gorun/internal/render"
+	"gorun/internal/render/term"
 	"gorun/internal/result"
 )
 
@@ -87,7 +88,7 @@ func Write(w io.Writer, inputs []Input, o Options) error {
 	}
 	clean := make([]Input, len(inputs))
 	for i, in := range inputs {
-		clean[i] = Input{File: render.Clean(in.File), Run: render.Clean(in.Run), Ended: in.Ended}
+		clean[i] = Input{File: term.Clean(in.File), Run: term.Clean(in.Run), Ended: in.Ended}
 		p.Runs = append(p.Runs, sectionOf(fmt.Sprintf("run%d", i+1), clean[i]))
 	}
 	p.Title, p.Answer = titleOf(clean), p.Runs[0].Answer

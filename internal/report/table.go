@@ -4,7 +4,8 @@ import (
 	"math"
 	"strconv"
 
-	"gorun/internal/render"
+	"gorun/internal/render/chart"
+	"gorun/internal/units"
 )
 
 // table is one of the page.
@@ -38,7 +39,7 @@ func figured(x float64, show func(x float64) string) cell {
 	return cell{Text: show(x), Value: strconv.FormatFloat(x, 'g', -1, 64)}
 }
 
-func counted(n int) cell { return figured(float64(n), render.Count) }
+func counted(n int) cell { return figured(float64(n), units.Count) }
 
 // headings are those of columns; a text that begins with # is of numbers.
 func headings(texts ...string) []heading {
@@ -53,7 +54,7 @@ func headings(texts ...string) []heading {
 }
 
 // tableOf is that of a figure: a text that is a number is shown with three digits.
-func tableOf(name string, from render.FigureTable) table {
+func tableOf(name string, from chart.FigureTable) table {
 	t := table{Name: name, Caption: from.Caption, Rows: make([][]cell, len(from.Rows))}
 	numbers := make([]int, len(from.Head))
 	for i, row := range from.Rows {
@@ -76,7 +77,7 @@ func tableOf(name string, from render.FigureTable) table {
 
 // shortest is a number as it was written, unless three digits are fewer.
 func shortest(text string, x float64) string {
-	if digits := render.Digits(x); len(digits) < len(text) {
+	if digits := units.Digits(x); len(digits) < len(text) {
 		return digits
 	}
 	return text

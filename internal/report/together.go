@@ -5,8 +5,9 @@ import (
 	"path/filepath"
 
 	"gorun/internal/matrix"
-	"gorun/internal/render"
+	"gorun/internal/render/view"
 	"gorun/internal/result"
+	"gorun/internal/units"
 )
 
 // together are the tables of runs of the same experiment that have cells in common: their medians beside each other.
@@ -41,7 +42,7 @@ func sideBySide(inputs []Input) table {
 	for i, in := range inputs {
 		t.Head = append(t.Head, heading{fmt.Sprintf("%d: %s", i+1, filepath.Base(in.File)), true})
 		medians[i] = map[string]float64{}
-		for _, s := range render.SeriesOf(in.Run).Series {
+		for _, s := range view.SeriesOf(in.Run).Series {
 			median, ok := s.Median()
 			if !ok {
 				continue
@@ -59,7 +60,7 @@ func sideBySide(inputs []Input) table {
 			t.Head = append(t.Head, heading{Text: fmt.Sprintf("%d against 1", i+1)})
 		}
 	}
-	show := render.Together(all)
+	show := units.Together(all)
 	for _, name := range order {
 		if runs[name] < 2 {
 			continue
@@ -97,7 +98,7 @@ func comparedWith(first, in Input) map[string]cell {
 		return nil
 	}
 	titles := map[string]string{}
-	for i, title := range render.CellTitles(first.Run) {
+	for i, title := range view.CellTitles(first.Run) {
 		titles[first.Run.Cells[i].Name] = title
 	}
 	verdicts := map[string]cell{}

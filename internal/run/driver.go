@@ -16,7 +16,8 @@ import (
 	"gorun/internal/measure"
 	"gorun/internal/metrics"
 	"gorun/internal/placement"
-	"gorun/internal/render"
+	"gorun/internal/render/chart"
+	"gorun/internal/render/term"
 	"gorun/internal/result"
 )
 
@@ -40,7 +41,9 @@ type plan struct {
 // need is what a child needs to sample a cell.
 type need struct {
 	experiment.Resources
-	cpus cpuset.Set
+	cpus    cpuset.Set
+	checked bool  // once: the limits do not change meanwhile
+	refusal error // the machine does not allow it
 }
 
 // taker takes one sample of a cell. Its error ends the run.
@@ -64,8 +67,10 @@ type driver struct {
 
 // drive executes a plan.
 func drive(ctx context.Context, e Env, o *Options, p plan) (err error) {
-	if err := enough(e, p.resources); err != nil {
-		return err
+	if !p.fresh {
+		if err := enough(e, p.resources); err != nil {
+			return err
+		}
 	}
 	d := &driver{plan: p, options: o, session: &session{env: e, run: p.run}}
 	d.tally.begin(e.Now)
@@ -113,7 +118,7 @@ func (d *driver) settle() (watcher *measure.Watcher, err error) {
 		return nil, err
 	}
 	if run.Matrix != nil {
-		if run.Tool.SHA256, err = hashFile(d.env.Self[0]); err != nil {
+		if run.Tool.SHA256, err = hashFile(d.env.Self.Path); err != nil {
 			return nil, err
 		}
 	}
@@ -159,7 +164,7 @@ func confine(cpus, inherited cpuset.Set, procs int) (restore func() error, err e
 // open opens every output, so that what cannot be written is an error before anything is measured, and the sampler.
 func (d *driver) open(watcher *measure.Watcher) (err error) {
 	if d.x.Picture != nil || d.options.svg != "" {
-		draw := render.MatrixSVG
+		draw := chart.MatrixSVG
 		if d.x.Picture != nil && !d.fresh {
 			draw = d.x.Picture.Draw
 		}
@@ -168,12 +173,6 @@ func (d *driver) open(watcher *measure.Watcher) (err error) {
 		}
 	} else {
 		d.draw = func() error { return nil }
-	}
-	if err := d.openJournal(d.options.out, d.options.resume); err != nil {
-		return err
-	}
-	if d.order, err = d.newOrder(); err != nil {
-		return err
 	}
 	live := d.tally.worked
 	if d.fresh {
@@ -195,14 +194,21 @@ func (d *driver) open(watcher *measure.Watcher) (err error) {
 		Experiment: d.name, Version: d.env.Tool.Version, Placement: d.placement, Method: d.labels.Method,
 		Kernel: d.labels.Kernel, Dispatch: d.labels.Dispatch, Split: d.labels.Split,
 	}
-	return d.openMetrics(d.options.metricsFlags, live, info)
+	if err := d.openMetrics(d.options.metricsFlags, live, info); err != nil {
+		return err
+	}
+	if err := d.openJournal(d.options.out, d.options.resume); err != nil {
+		return err
+	}
+	d.order, err = d.newOrder()
+	return err
 }
 
 // setting is what the sampler is opened with.
 func (d *driver) setting() experiment.Setting {
 	return experiment.Setting{
 		Root: d.env.Root, CPUs: d.cpus, Self: d.env.Self, Environ: d.env.Environ(), Seed: d.session.run.Seed,
-		Kept: d.journal != nil,
+		Kept: d.options.out != "",
 	}
 }
 
@@ -289,7 +295,7 @@ func (d *driver) sample(ctx context.Context) error {
 			}
 		}
 	}
-	d.begun = d.env.Now()
+	d.begun, run.Partial = d.env.Now(), false
 	cut := ctx
 	if d.schedule.Duration > 0 {
 		var cancel context.CancelFunc
@@ -316,6 +322,7 @@ func (d *driver) sample(ctx context.Context) error {
 		slot.Elapsed = d.elapsed()
 		if !d.order.check(&sample, slot.Elapsed) && !run.Partial {
 			run.Warmups = append(run.Warmups, sample)
+			d.tally.add(sample)
 			if err := d.order.add(sample, slot.Elapsed); err != nil {
 				return err
 			}
@@ -354,11 +361,11 @@ func (d *driver) showProgress() (stop func()) {
 		if !d.env.Progress.Terminal {
 			return func() {}
 		}
-		scoreboard := &render.Scoreboard{W: d.env.Stderr, Opts: d.env.Progress}
+		scoreboard := &term.Scoreboard{W: d.env.Stderr, Opts: d.env.Progress}
 		d.drawStanding = scoreboard.Draw
 		return scoreboard.Erase
 	}
-	p := render.Progress{
+	p := term.Progress{
 		What: d.x.Name, Live: d.live, Duration: time.Duration(d.schedule.Duration * float64(time.Second)),
 		Now: func() string { return d.cells[d.running.Load()].Running },
 	}

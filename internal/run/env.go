@@ -9,7 +9,8 @@ import (
 	"regexp"
 	"time"
 
-	"gorun/internal/render"
+	"gorun/internal/child"
+	"gorun/internal/render/term"
 	"gorun/internal/result"
 )
 
@@ -18,11 +19,11 @@ type Env struct {
 	Root           fs.FS // the live machine, rooted at /
 	Stdin          io.Reader
 	Stdout, Stderr io.Writer
-	Show           render.Options // what stdout can show
-	Progress       render.Options // what stderr can show
+	Show           term.Options // what stdout can show
+	Progress       term.Options // what stderr can show
 	Now            func() time.Time
-	Self           []string // how this program is started again: the executable's path and argv[0]
-	Args           []string // the command line, without the program
+	Self           child.Self // this program, to be started again in an environment
+	Args           []string   // the command line, without the program
 	Environ        func() []string
 	Tool           result.Tool
 }

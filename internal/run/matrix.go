@@ -307,7 +307,7 @@ func (c *Matrix) resolve(p *plan, cell *result.Cell, same map[string]string) err
 	same[string(content)] = cell.Name
 	row.Running = cell.Name
 	p.cells = append(p.cells, row)
-	p.needs = append(p.needs, need{r.Resources, cpus})
+	p.needs = append(p.needs, need{Resources: r.Resources, cpus: cpus})
 	p.cpus = p.cpus.Union(cpus)
 	p.resources.Threads = max(p.resources.Threads, r.Resources.Threads)
 	p.resources.Processes = max(p.resources.Processes, r.Resources.Processes)
@@ -409,4 +409,3 @@ func hashFile(path string) (string, error) {
 	}
 	return fmt.Sprintf("%x", hash.Sum(nil)), nil
 }
-

@@ -82,7 +82,7 @@ func TestHosts(t *testing.T) {
 			require.LessOrEqual(t, counts.LLCs, counts.Cores)
 			require.LessOrEqual(t, counts.Cores, counts.Online)
 
-			doc, err := json.MarshalIndent(m.Document(), "", "\t")
+			doc, err := json.MarshalIndent(m.Document("gorun/v1"), "", "\t")
 			require.NoError(t, err)
 			golden(t, name+".json", innermost.ReplaceAllStringFunc(string(doc), func(object string) string {
 				return strings.Join(strings.Fields(object), " ")

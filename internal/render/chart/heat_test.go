@@ -1,0 +1,209 @@
+package chart
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"gorun/internal/render/term"
+	"gorun/internal/units"
+)
+
+// A map shows each figure in its place.
+func TestHeatShowsEveryFigure(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		n := rapid.IntRange(2, 12).Draw(t, "CPUs")
+		h := &Heat{Unit: "ns"}
+		for i := range n {
+			h.Seats = append(h.Seats, Seat{CPU: 3 * i, Node: i * rapid.IntRange(1, 3).Draw(t, "nodes") / n})
+		}
+		figures := rapid.SliceOfN(rapid.IntRange(0, 999), n*n, n*n).Draw(t, "figures") // 0: not known
+		for i := range n {
+			row := make([]float64, n)
+			for j := range row {
+				if row[j] = float64(figures[i*n+j]); row[j] == 0 || i == j {
+					row[j] = math.NaN()
+				}
+			}
+			h.At = append(h.At, row)
+		}
+		scale, ok := h.Scale()
+		if !ok {
+			return
+		}
+		page := HeatText(h, term.Options{Width: 200})
+		lines := strings.Split(strings.TrimSuffix(page, "\n"), "\n")
+		lines = lines[len(lines)-n:]
+		for i := range n {
+			cells := strings.Fields(strings.TrimPrefix(lines[i], "  "+h.label(i)))
+			var want []string
+			for j := range n {
+				switch x := h.At[i][j]; {
+				case !math.IsNaN(x):
+					want = append(want, units.Tenths(x))
+					require.LessOrEqual(t, scale.from(scale.Level(x)), x*(1+1e-9))
+				case i != j:
+					want = append(want, "·")
+				}
+			}
+			require.Equal(t, want, append([]string(nil), cells...))
+		}
+	})
+}
+
+func TestHeatScale(t *testing.T) {
+	s := HeatScale{10, 1000}
+	assert.Equal(t, 0, s.Level(10))
+	assert.Equal(t, len(Shades)/2, s.Level(100.001), "equal ratios are equal steps")
+	assert.Equal(t, len(Shades)-1, s.Level(1000))
+	assert.Equal(t, len(Shades)-1, s.Level(2000))
+	assert.InDelta(t, 100, s.from(len(Shades)/2), 1e-9)
+	assert.Equal(t, 0, HeatScale{5, 5}.Level(5))
+	assert.Equal(t, 0, HeatScale{0, 5}.Level(5))
+}
+
+// Whoever sees no colours sees the order: the scales only get lighter, and text stands out on them (WCAG 2: 3 to 1 for
+// large text, and all these figures are there without colour too).
+func TestShadesCanBeTold(t *testing.T) {
+	luminance := func(rgb [3]float64) float64 {
+		sum := 0.0
+		for i, weight := range [3]float64{0.2126, 0.7152, 0.0722} {
+			c := rgb[i] / 255
+			if c <= 0.04045 {
+				c /= 12.92
+			} else {
+				c = math.Pow((c+0.055)/1.055, 2.4)
+			}
+			sum += weight * c
+		}
+		return sum
+	}
+	steps := [...]float64{0, 95, 135, 175, 215, 255} // of xterm's colour cube
+	before := [2]float64{-1, -1}
+	for _, shade := range Shades {
+		var r, g, b int
+		_, err := fmt.Sscanf(shade.Web, "#%02x%02x%02x", &r, &g, &b)
+		require.NoError(t, err)
+		cube := shade.xterm - 16
+		colours := [2][3]float64{{float64(r), float64(g), float64(b)}, {steps[cube/36], steps[cube/6%6], steps[cube%6]}}
+		for i, rgb := range colours {
+			l := luminance(rgb)
+			assert.Greater(t, l, before[i], "%v", shade)
+			before[i] = l
+			contrast := 1.05 / (l + 0.05)
+			if shade.Ink == "black" {
+				contrast = (l + 0.05) / 0.05
+			}
+			assert.Greater(t, contrast, 3.0, "%v", shade)
+		}
+	}
+}
+
+func TestJoinKeepsTheMean(t *testing.T) {
+	h := neighbours(16)
+	joined, largest := h.join(2, func(a, b Seat) bool { return false })
+	require.Len(t, joined.Seats, 8)
+	assert.Equal(t, 2, largest)
+	assert.InDelta(t, h.At[0][1], joined.At[0][0], 1e-9)
+	assert.InDelta(t, (h.At[0][2]+h.At[0][3]+h.At[1][2]+h.At[1][3])/4, joined.At[0][1], 1e-9)
+	joined, _ = h.join(100, func(a, b Seat) bool { return a.Node != b.Node })
+	assert.Len(t, joined.Seats, 2)
+}
+
+// Strokes of neighbours are the same map as the cells.
+func TestHeatSVGStrokesCoverTheCells(t *testing.T) {
+	h := neighbours(96)
+	scale, _ := h.Scale()
+	page := svgStrokes(h, scale)
+	drawn := map[[2]int]string{}
+	for _, path := range strings.Split(page, "<path stroke=\"")[1:] {
+		shade, strokes, _ := strings.Cut(path, `" d="M`)
+		strokes, _, _ = strings.Cut(strokes, `"`)
+		for stroke := range strings.SplitSeq(strokes, "M") {
+			var x, y, length int
+			_, err := fmt.Sscanf(stroke, "%d %dh%d", &x, &y, &length)
+			require.NoError(t, err, stroke)
+			for i := range length {
+				require.Empty(t, drawn[[2]int{y, x + i}])
+				drawn[[2]int{y, x + i}] = shade
+			}
+		}
+	}
+	for i, row := range h.At {
+		for j, x := range row {
+			want := ""
+			if !math.IsNaN(x) {
+				want = Shades[scale.Level(x)].Web
+			}
+			require.Equal(t, want, drawn[[2]int{i, j}])
+		}
+	}
+}
+
+// Of many CPUs, the groups that tell their mean cover the map once, and name their CPUs.
+func TestHeatGroupsCoverTheMap(t *testing.T) {
+	for _, cpus := range []int{65, 96, 256} {
+		h := neighbours(cpus)
+		covered := map[[2]int]bool{}
+		for _, group := range strings.Split(svgGroups(h), `<path d="`)[1:] {
+			var x, y, width, height, back int
+			_, err := fmt.Sscanf(group, "M%d %dh%dv%dh-%dz", &x, &y, &width, &height, &back)
+			require.NoError(t, err, group)
+			require.Equal(t, width, back)
+			for i := range height {
+				for j := range width {
+					at := [2]int{y + i, x + j}
+					require.False(t, covered[at], "%v", at)
+					covered[at] = true
+				}
+			}
+		}
+		for i, row := range h.At {
+			for j, x := range row {
+				require.True(t, covered[[2]int{i, j}] || math.IsNaN(x), "%d CPUs: %d, %d", cpus, i, j)
+			}
+		}
+	}
+	assert.Contains(t, svgGroups(neighbours(256)), "<title>0-3,128-131 – 64-67,192-195: mean 16")
+}
+
+// neighbours is a map of so many CPUs, whose second half are the siblings of the first. There are two nodes, and caches
+// of up to four cores; a figure follows from what two CPUs share, with some noise that is the same each time.
+func neighbours(cpus int) *Heat {
+	h := &Heat{Unit: "ns"}
+	cores := cpus / 2
+	for cpu := range cpus {
+		core := cpu % cores
+		h.Seats = append(h.Seats, Seat{CPU: cpu, Core: core, LLC: core / min(4, cores/2), Node: 2 * core / cores})
+	}
+	slices.SortFunc(h.Seats, func(a, b Seat) int {
+		return cmp.Or(cmp.Compare(a.Node, b.Node), cmp.Compare(a.LLC, b.LLC), cmp.Compare(a.Core, b.Core),
+			cmp.Compare(a.CPU, b.CPU))
+	})
+	for _, a := range h.Seats {
+		var row []float64
+		for _, b := range h.Seats {
+			shared := 4.0
+			switch {
+			case a.CPU == b.CPU:
+				shared = math.NaN()
+			case a.Core == b.Core:
+				shared = 1
+			case a.LLC == b.LLC && a.Node == b.Node:
+				shared = 2
+			case a.Node == b.Node:
+				shared = 3
+			}
+			row = append(row, 10*shared*shared*(1+float64((min(a.CPU, b.CPU)*31+max(a.CPU, b.CPU)*17)%13)/100))
+		}
+		h.At = append(h.At, row)
+	}
+	return h
+}

@@ -1,0 +1,164 @@
+package chart
+
+import (
+	"fmt"
+	"html"
+	"slices"
+	"strings"
+
+	"gorun/internal/units"
+)
+
+// Point is a figure over x, and the range of the samples that it is the median of.
+type Point struct{ X, Y, Least, Most float64 }
+
+// Curve is a line of a chart.
+type Curve struct {
+	Name   string
+	Points []Point // x ascending
+}
+
+// curveColours are those of Okabe and Ito ("Color Universal Design", 2008), the black and the yellow left out, which
+// vanish on one ground or the other. Further curves take them again, dashed.
+var curveColours = [...]string{"#0072b2", "#e69f00", "#009e73", "#d55e00", "#cc79a7", "#56b4e9"}
+
+var curveDashes = [...]string{"", "7 3", "2 3", "9 3 2 3"}
+
+func curveStyle(i int) string {
+	style := `stroke="` + curveColours[i%len(curveColours)] + `" stroke-width="2"`
+	if dash := curveDashes[i/len(curveColours)%len(curveDashes)]; dash != "" {
+		style += ` stroke-dasharray="` + dash + `"`
+	}
+	return style
+}
+
+// Panel is a chart of curves over the same x.
+type Panel struct {
+	Title  string
+	Unit   string
+	Curves []Curve
+}
+
+// Guide is a named place on the x of a chart.
+type Guide struct {
+	X           float64
+	Name, About string
+}
+
+const (
+	panelLeft   = 52 // for the figures of y
+	panelWidth  = svgWidth - panelLeft - 16
+	panelHeight = 180
+	panelAbove  = 26 // for the title
+	panelBelow  = 38 // for the figures of x and what they are
+)
+
+// abscissa is what the x of a chart is.
+type abscissa struct {
+	title string
+	axis  func(lo, hi, length float64) Axis
+	text  func(x float64) string
+}
+
+var (
+	ByCPUs  = abscissa{"CPUs", whole, units.Exact}
+	ByBytes = abscissa{"buffer", doublings, func(x float64) string { return units.Bytes(uint64(x)) }}
+)
+
+// DrawCurves draws panels of the same curves below each other, with one legend, and returns the height.
+func DrawCurves(panels []Panel, by abscissa, guides []Guide) (drawn string, height int) {
+	var b strings.Builder
+	for _, p := range panels {
+		fmt.Fprintf(&b, `<g transform="translate(%d %d)">`+"\n", panelLeft, height+panelAbove)
+		b.WriteString(svgPanel(p, by, guides) + "</g>\n")
+		height += panelAbove + panelHeight + panelBelow
+	}
+	names := make([]string, len(panels[0].Curves))
+	for i, c := range panels[0].Curves {
+		names[i] = c.Name
+	}
+	legend, tall := DrawLegend(names, func(i int) string { return `d="M0 -4h22" fill="none" ` + curveStyle(i) })
+	fmt.Fprintf(&b, `<g transform="translate(%d %d)">`+"\n%s</g>\n", Margin, height, legend)
+	return b.String(), height + tall
+}
+
+// DrawLegend names what the strokes mean, in as many columns as the names leave room for.
+func DrawLegend(names []string, stroke func(i int) string) (drawn string, height int) {
+	const line, before, letter = 17, 28, 6.2
+	longest := 0
+	for _, name := range names {
+		longest = max(longest, len([]rune(name)))
+	}
+	columns := max(1, min(len(names), int(Inside/(before+16+letter*float64(longest)))))
+	width := Inside / columns
+	rows := (len(names) + columns - 1) / columns
+	var b strings.Builder
+	for i, name := range names {
+		fmt.Fprintf(&b, `<g transform="translate(%d %d)"><path %s/><text x="%d">%s</text></g>`+"\n", i/rows*width,
+			12+i%rows*line, stroke(i), before, Text(name, float64(width-before), letter))
+	}
+	return b.String(), rows*line + 8
+}
+
+// svgPanel draws the axes, the guides and the curves.
+func svgPanel(p Panel, by abscissa, guides []Guide) string {
+	var xs, ys []float64
+	for _, c := range p.Curves {
+		for _, point := range c.Points {
+			xs, ys = append(xs, point.X), append(ys, point.Least, point.Y, point.Most)
+		}
+	}
+	least, most := slices.Min(xs), slices.Max(xs)
+	xAxis, yAxis := by.axis(least, most, panelWidth), axisOf(ys, panelHeight)
+	down := func(y float64) float64 { return panelHeight - yAxis.At(y) }
+	var b strings.Builder
+	fmt.Fprintf(&b, `<text x="%d" y="-10" font-weight="600">%s</text>`+"\n", Margin-panelLeft,
+		html.EscapeString(p.Title))
+	for _, tick := range yAxis.Ticks {
+		fmt.Fprintf(&b, `<path d="M0 %.1fh%d" stroke="currentColor" opacity=".15"/><text x="-7" y="%.1f" text-anchor="end">`+
+			"%s</text>\n", down(tick), panelWidth, down(tick)+4, TickText(tick))
+	}
+	for _, tick := range xAxis.Ticks {
+		fmt.Fprintf(&b, `<path d="M%.1f %dv4" stroke="currentColor"/>`+
+			`<text x="%.1[1]f" y="%[3]d" text-anchor="middle">%[4]s</text>`+"\n", xAxis.At(tick), panelHeight, panelHeight+17,
+			by.text(tick))
+	}
+	fmt.Fprintf(&b, `<path d="M0 %dh%d" stroke="currentColor"/><text x="%[2]d" y="%[3]d" text-anchor="end">%[4]s</text>`+
+		"\n", panelHeight, panelWidth, panelHeight+31, html.EscapeString(by.title))
+	for _, m := range guides {
+		if m.X < least || m.X > most {
+			continue
+		}
+		x, beside, anchor := xAxis.At(m.X), 3.0, "start"
+		if x > panelWidth-24 {
+			beside, anchor = -3, "end"
+		}
+		fmt.Fprintf(&b, `<g><title>%s</title><path d="M%.1f 0v%d" stroke="currentColor" stroke-dasharray="3 3"`+
+			` opacity=".6"/><text x="%.1f" y="11" text-anchor="%s">%s</text></g>`+"\n", html.EscapeString(m.About), x,
+			panelHeight, x+beside, anchor, html.EscapeString(m.Name))
+	}
+	for i, c := range p.Curves {
+		var path, ranges, dots strings.Builder
+		for n, point := range c.Points {
+			x := xAxis.At(point.X)
+			command, over := "L", ""
+			if n == 0 {
+				command = "M"
+			}
+			if point.Least < point.Most {
+				over = fmt.Sprintf(" (%s … %s)", units.Digits(point.Least), units.Digits(point.Most))
+				fmt.Fprintf(&ranges, "M%.1f %.1fV%.1f", x, down(point.Least), down(point.Most))
+			}
+			fmt.Fprintf(&path, "%s%.1f %.1f", command, x, down(point.Y))
+			fmt.Fprintf(&dots, `<circle cx="%.1f" cy="%.1f" r="3"><title>%s, %s %s: %s %s%s</title></circle>`, x, down(point.Y),
+				html.EscapeString(c.Name), by.text(point.X), html.EscapeString(by.title), units.Digits(point.Y), p.Unit, over)
+		}
+		fmt.Fprintf(&b, `<path d="%s" fill="none" %s/>`, path.String(), curveStyle(i))
+		colour := curveColours[i%len(curveColours)]
+		if ranges.Len() > 0 {
+			fmt.Fprintf(&b, `<path d="%s" stroke="%s" stroke-width="5" opacity=".4"/>`, ranges.String(), colour)
+		}
+		fmt.Fprintf(&b, `<g fill="%s">%s</g>`+"\n", colour, dots.String())
+	}
+	return b.String()
+}

@@ -1,0 +1,243 @@
+package chart
+
+import (
+	"fmt"
+	"html"
+	"math"
+	"strconv"
+	"strings"
+
+	"gorun/internal/cpuset"
+	"gorun/internal/render/term"
+	"gorun/internal/units"
+)
+
+const (
+	MapCell   = 44 // units, at most
+	mapCells  = 64 // rows up to which each cell is an element of its own, that tells its figure under the pointer
+	mapGroups = 32 // of more rows, these many groups tell their mean
+	MapLimit  = 256
+)
+
+// Legend are the labels of the scale.
+func (s HeatScale) Legend() []string {
+	if !(s.Hi > s.Lo) {
+		return []string{units.Digits(s.Lo)}
+	}
+	labels := make([]string, 0, len(Shades)+1)
+	for level := range Shades {
+		labels = append(labels, units.Digits(s.from(level)))
+	}
+	return append(labels, units.Digits(s.Hi))
+}
+
+// Labels is the room left of a map and above it, for the names of its rows and columns, and of nodes.
+func (h *Heat) Labels() int {
+	if h.nodes() {
+		return 44
+	}
+	return 26
+}
+
+// DrawMap draws a heat map with its labels into so much width, and returns the width that it takes, and as much height.
+// Of few CPUs the cells hold their figures, and of some they tell them under the pointer; of many, neighbours of one
+// shade are one stroke, and groups of neighbours tell their mean.
+func DrawMap(h *Heat, scale HeatScale, width float64) (drawn string, taken int) {
+	n, labels := len(h.Seats), h.Labels()
+	cell := min(MapCell, (width-float64(labels))/float64(n))
+	var b strings.Builder
+	fmt.Fprintf(&b, `<g transform="translate(%d %[1]d)">`+"\n", labels)
+	fmt.Fprintf(&b, `<g transform="scale(%.4g)" fill="none" shape-rendering="crispEdges">`+"\n", cell)
+	if n <= mapCells {
+		b.WriteString(svgCells(h, scale) + "</g>\n" + svgFigures(h, scale, cell))
+	} else {
+		b.WriteString(svgStrokes(h, scale) + svgGroups(h) + "</g>\n")
+	}
+	return b.String() + svgPlaces(h, cell) + "</g>\n", labels + int(math.Ceil(cell*float64(n)))
+}
+
+// levels are the shades of the cells by index; -1 is not known.
+func (h *Heat) levels(scale HeatScale) [][]int {
+	levels := make([][]int, len(h.At))
+	for i, row := range h.At {
+		levels[i] = make([]int, len(row))
+		for j, x := range row {
+			if levels[i][j] = -1; !math.IsNaN(x) {
+				levels[i][j] = scale.Level(x)
+			}
+		}
+	}
+	return levels
+}
+
+// svgCells has an element a cell, in units of a cell.
+func svgCells(h *Heat, scale HeatScale) string {
+	var shaded [len(Shades)]strings.Builder
+	var unknown strings.Builder
+	for i, row := range h.levels(scale) {
+		for j, level := range row {
+			between := html.EscapeString(h.between(i, j))
+			switch {
+			case level >= 0:
+				fmt.Fprintf(&shaded[level], `<path d="M%d %d.5h1"><title>%s: %s %s</title></path>`+"\n", j, i, between,
+					units.Tenths(h.At[i][j]), h.Unit)
+			case i != j || h.Names != nil:
+				fmt.Fprintf(&unknown, `<path d="M%d.4 %d.5h.2"><title>%s: not known</title></path>`+"\n", j, i, between)
+			}
+		}
+	}
+	var b strings.Builder
+	for level, shade := range Shades {
+		if shaded[level].Len() > 0 {
+			fmt.Fprintf(&b, `<g stroke="%s">`+"\n%s</g>\n", shade.Web, shaded[level].String())
+		}
+	}
+	if unknown.Len() > 0 {
+		fmt.Fprintf(&b, `<g stroke="currentColor" stroke-width=".2">`+"\n%s</g>\n", unknown.String())
+	}
+	return b.String()
+}
+
+// svgFigures writes the figures into the cells where there is room for three digits, and two of them where it is tight.
+func svgFigures(h *Heat, scale HeatScale, cell float64) string {
+	if cell < 22 {
+		return ""
+	}
+	inked := map[string]*strings.Builder{"white": {}, "black": {}}
+	for i, row := range h.levels(scale) {
+		for j, level := range row {
+			if level >= 0 {
+				x := h.At[i][j]
+				shown := units.Digits(x)
+				if cell < 30 && x >= 1 {
+					shown = strconv.FormatFloat(x, 'f', max(0, 2-len(strconv.FormatFloat(x, 'f', 0, 64))), 64)
+				}
+				fmt.Fprintf(inked[Shades[level].Ink], `<text x="%.4g" y="%.4g">%s</text>`, (float64(j)+.5)*cell,
+					(float64(i)+.5)*cell+4, shown)
+			}
+		}
+	}
+	size := 10
+	if cell >= 32 {
+		size = 12
+	}
+	var b strings.Builder
+	for _, ink := range []string{"white", "black"} {
+		if inked[ink].Len() > 0 {
+			fmt.Fprintf(&b, `<g font-size="%d" text-anchor="middle" fill="%s" pointer-events="none">%s</g>`+"\n", size, ink,
+				inked[ink].String())
+		}
+	}
+	return b.String()
+}
+
+// svgStrokes has one path a shade, in units of a cell, whose strokes run over neighbours of that shade: about nine
+// bytes a stroke, so that 256 CPUs of noise stay far below 1 MB.
+func svgStrokes(h *Heat, scale HeatScale) string {
+	var paths [len(Shades)]strings.Builder
+	for i, row := range h.levels(scale) {
+		for j := 0; j < len(row); {
+			from := j
+			for j < len(row) && row[j] == row[from] {
+				j++
+			}
+			if row[from] >= 0 {
+				fmt.Fprintf(&paths[row[from]], "M%d %dh%d", from, i, j-from)
+			}
+		}
+	}
+	var b strings.Builder
+	b.WriteString(`<g transform="translate(0 .5)">` + "\n")
+	for level, shade := range Shades {
+		if paths[level].Len() > 0 {
+			fmt.Fprintf(&b, `<path stroke="%s" d="%s"/>`+"\n", shade.Web, paths[level].String())
+		}
+	}
+	return b.String() + "</g>\n"
+}
+
+// svgGroups lies over the cells of many CPUs, and tells the mean between two groups under the pointer. A text for each
+// of the 65,280 cells of 256 CPUs would take 4 MB.
+func svgGroups(h *Heat) string {
+	joined, _ := h.Coarse(func(joined *Heat) bool { return len(joined.Seats) <= mapGroups })
+	type group struct {
+		from, size int
+		name       string
+	}
+	groups := make([]group, len(joined.Seats))
+	for g, first := 0, 0; g < len(groups); g++ {
+		last, cpus := first, cpuset.Set{}
+		for ; last < len(h.Seats) && (g == len(groups)-1 || h.Seats[last] != joined.Seats[g+1]); last++ {
+			if cpu := h.Seats[last].CPU; cpu >= 0 && cpu <= cpuset.Max {
+				cpus = cpus.With(cpu)
+			}
+		}
+		groups[g] = group{first, last - first, term.Shorten(cpus.String(), 40)}
+		first = last
+	}
+	var b strings.Builder
+	b.WriteString(`<g pointer-events="all">` + "\n")
+	for i, down := range groups {
+		for j, across := range groups {
+			if x := joined.At[i][j]; !math.IsNaN(x) {
+				fmt.Fprintf(&b, `<path d="M%d %dh%dv%dh-%[3]dz"><title>%[5]s – %[6]s: mean %[7]s %[8]s</title></path>`+"\n",
+					across.from, down.from, across.size, down.size, down.name, across.name, units.Tenths(x), h.Unit)
+			}
+		}
+	}
+	return b.String() + "</g>\n"
+}
+
+// svgPlaces writes the names of rows and columns, as many as there is room for, and draws where nodes and caches begin.
+func svgPlaces(h *Heat, cell float64) string {
+	var b strings.Builder
+	n := len(h.Seats)
+	side := float64(n) * cell
+	letters := 2
+	for i := range h.Seats {
+		letters = max(letters, len(h.name(i)))
+	}
+	every := int(math.Ceil(float64(6*letters+3) / cell))
+	b.WriteString(`<g font-size="10">` + "\n")
+	for i := 0; i < n; i += every {
+		middle := (float64(i) + .5) * cell
+		fmt.Fprintf(&b, `<text x="-5" y="%.4g" text-anchor="end">%s</text>`+
+			`<text x="%.4g" y="-5" text-anchor="middle">%[2]s</text>`+"\n", middle+3.5, h.name(i), middle)
+	}
+	b.WriteString("</g>\n")
+
+	var lines [2]strings.Builder // of caches, of nodes
+	for i := 1; i < n; i++ {
+		kind := 0
+		switch {
+		case h.nodeBegins(i):
+			kind = 1
+		case h.Seats[i].LLC == h.Seats[i-1].LLC:
+			continue
+		}
+		fmt.Fprintf(&lines[kind], "M%.4g 0v%.4gM0 %[1]gh%[2]g", float64(i)*cell, side)
+	}
+	for kind, style := range [...]string{`stroke-width=".7" opacity=".5"`, `stroke-width="1.8"`} {
+		if lines[kind].Len() > 0 {
+			fmt.Fprintf(&b, `<path fill="none" pointer-events="none" stroke="currentColor" %s d="%s"/>`+"\n", style,
+				lines[kind].String())
+		}
+	}
+	if !h.nodes() {
+		return b.String()
+	}
+	for i := 0; i < n; {
+		first := i
+		for i++; i < n && !h.nodeBegins(i); {
+			i++
+		}
+		name := "N" + strconv.Itoa(h.Seats[first].Node)
+		if float64(i-first)*cell < float64(8*len(name)) {
+			continue // no room for a name
+		}
+		middle := float64(first+i) * cell / 2
+		fmt.Fprintf(&b, `<text x="%.4g" y="-21" text-anchor="middle" font-weight="600">%s</text>`+
+			`<text x="-27" y="%.4g" text-anchor="end" font-weight="600">%[2]s</text>`+"\n", middle, name, middle+4)
+	}
+	return b.String()
+}

@@ -1,0 +1,66 @@
+package term
+
+import (
+	"reflect"
+	"strings"
+	"unicode"
+)
+
+// Clean copies a value, and makes every text in it safe to show: a run may come from a stranger's journal, and a name
+// in it could hold escapes that move the cursor, or letters that turn the line around (https://trojansource.codes).
+// White space becomes a blank, and what cannot be printed the replacement character, so that a text stays one line.
+func Clean[T any](value T) T {
+	v := reflect.ValueOf(&value).Elem()
+	v.Set(cleaned(v))
+	return value
+}
+
+func cleaned(v reflect.Value) reflect.Value {
+	switch v.Kind() {
+	case reflect.Pointer, reflect.Interface, reflect.Slice, reflect.Map:
+		if v.IsNil() {
+			return v
+		}
+	}
+	out := reflect.New(v.Type()).Elem()
+	switch v.Kind() {
+	case reflect.String:
+		out.SetString(strings.Map(printable, v.String()))
+	case reflect.Pointer:
+		out.Set(reflect.New(v.Type().Elem()))
+		out.Elem().Set(cleaned(v.Elem()))
+	case reflect.Interface:
+		out.Set(cleaned(v.Elem()))
+	case reflect.Slice:
+		out.Set(reflect.MakeSlice(v.Type(), v.Len(), v.Len()))
+		for i := range v.Len() {
+			out.Index(i).Set(cleaned(v.Index(i)))
+		}
+	case reflect.Map:
+		out.Set(reflect.MakeMapWithSize(v.Type(), v.Len()))
+		for item := v.MapRange(); item.Next(); {
+			out.SetMapIndex(cleaned(item.Key()), cleaned(item.Value()))
+		}
+	case reflect.Struct:
+		out.Set(v)
+		for i := range v.NumField() {
+			if v.Type().Field(i).IsExported() {
+				out.Field(i).Set(cleaned(v.Field(i)))
+			}
+		}
+	default:
+		return v
+	}
+	return out
+}
+
+// printable is what stands for a character.
+func printable(r rune) rune {
+	switch {
+	case unicode.IsSpace(r):
+		return ' '
+	case !unicode.IsPrint(r):
+		return unicode.ReplacementChar
+	}
+	return r
+}

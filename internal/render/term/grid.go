@@ -1,0 +1,150 @@
+package term
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/jedib0t/go-pretty/v6/table"
+	"github.com/jedib0t/go-pretty/v6/text"
+)
+
+// Column is a column of a grid.
+type Column struct {
+	Title string
+	Right bool // numbers line up at the right
+}
+
+// Left and right make columns by title.
+func Left(title string) Column  { return Column{Title: title} }
+func Right(title string) Column { return Column{Title: title, Right: true} }
+
+// Grid lays out rows under their columns' titles, without rules, indented by two spaces and without trailing ones.
+// Where no column has a title, there is no heading line.
+func Grid(columns []Column, rows [][]string) string {
+	t := table.NewWriter()
+	style := table.StyleDefault
+	style.Options = table.OptionsNoBordersAndSeparators
+	style.Box.PaddingLeft, style.Box.PaddingRight = "  ", ""
+	style.Format.Header = text.FormatDefault // it upper-cases otherwise, and "µs" would become "ΜS"
+	t.SetStyle(style)
+
+	var header table.Row
+	var configs []table.ColumnConfig
+	titled := false
+	for i, column := range columns {
+		align := text.AlignLeft
+		if column.Right {
+			align = text.AlignRight
+		}
+		configs = append(configs, table.ColumnConfig{Number: i + 1, Align: align, AlignHeader: align})
+		header = append(header, column.Title)
+		titled = titled || column.Title != ""
+	}
+	t.SetColumnConfigs(configs)
+	if titled {
+		t.AppendHeader(header)
+	}
+	for _, row := range rows {
+		cells := make(table.Row, len(row))
+		for i, cell := range row {
+			cells[i] = cell
+		}
+		t.AppendRow(cells)
+	}
+	return TrimLines(t.Render())
+}
+
+// TrimLines ends every line after its last visible character, and the text with a newline.
+func TrimLines(block string) string {
+	var out strings.Builder
+	for line := range strings.Lines(block) {
+		out.WriteString(strings.TrimRight(line, " \n") + "\n")
+	}
+	return out.String()
+}
+
+// Flow joins parts by sep and breaks lines between parts, where width is reached; lines after the first are indented.
+func Flow(parts []string, sep, indent string, width int) string {
+	var out strings.Builder
+	used := 0
+	for i, part := range parts {
+		size := Width(part)
+		switch {
+		case i == 0:
+		case used+Width(sep)+size > width:
+			out.WriteString("\n" + indent)
+			used = len(indent)
+		default:
+			out.WriteString(sep)
+			used += Width(sep)
+		}
+		out.WriteString(part)
+		used += size
+	}
+	return out.String() + "\n"
+}
+
+// Paragraph sets a sentence in lines, the first after a label and the others under its end.
+func Paragraph(label, sentence string, width int) string {
+	indent := strings.Repeat(" ", Width(label))
+	words := strings.Fields(sentence)
+	if len(words) == 0 {
+		return label + "\n"
+	}
+	words[0] = label + words[0]
+	return Flow(words, " ", indent, width)
+}
+
+// Width is how many columns of the screen a text takes.
+func Width(s string) int { return text.StringWidthWithoutEscSequences(s) }
+
+// Snip cuts a text that takes more columns than width, and ends it with "…" then.
+func Snip(s string, width int) string { return text.Snip(s, width, "…") }
+
+// Pad fills a text with blanks up to a width.
+func Pad(s string, width int) string { return text.Pad(s, width, ' ') }
+
+// FoldedGrid is a grid whose columns are set below each other where they do not fit, with the first before each part.
+func FoldedGrid(columns []Column, rows [][]string, opts Options) string {
+	part := func(from, to int) ([]Column, [][]string) {
+		some := append([]Column{columns[0]}, columns[from:to]...)
+		cells := make([][]string, len(rows))
+		for i, row := range rows {
+			cells[i] = append([]string{row[0]}, row[from:to]...)
+		}
+		return some, cells
+	}
+	var blocks []string
+	for from := 1; from < len(columns); {
+		to := from + 1
+		for to < len(columns) && GridWidth(part(from, to+1)) <= opts.Columns() {
+			to++
+		}
+		blocks = append(blocks, Grid(part(from, to)))
+		from = to
+	}
+	return Page(blocks)
+}
+
+// SnipWords makes a text fit that holds words of any length.
+func SnipWords(sentence string, opts Options) string {
+	words := strings.Fields(sentence)
+	for i, word := range words {
+		words[i] = Snip(word, opts.Columns()-8)
+	}
+	return strings.Join(words, " ")
+}
+
+// Page sets blocks under each other, with an empty line between two. Empty blocks are left out.
+func Page(blocks []string) string {
+	blocks = slices.DeleteFunc(blocks, func(block string) bool { return block == "" })
+	return strings.Join(blocks, "\n")
+}
+
+// Shorten cuts a list after a comma, where it is longer than limit.
+func Shorten(list string, limit int) string {
+	if len(list) <= limit {
+		return list
+	}
+	return list[:strings.LastIndexByte(list[:limit], ',')+1] + "…"
+}

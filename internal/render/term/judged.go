@@ -1,0 +1,100 @@
+package term
+
+import (
+	"slices"
+	"strings"
+
+	"gorun/internal/stats"
+)
+
+// Judged is a row of a grid, and what is said of it.
+type Judged struct {
+	Cells []string
+	Words []Remark
+}
+
+// Remark is a sentence in one colour.
+type Remark struct {
+	Text   string
+	Colour Colour
+}
+
+// KindColours are the colours of verdicts. One that is not here has none.
+var KindColours = map[stats.Kind]Colour{
+	stats.Slower:     Red,
+	stats.Faster:     Green,
+	stats.Same:       Dim,
+	stats.CantTell:   Yellow,
+	stats.Mixed:      Yellow,
+	stats.Confounded: Yellow,
+	stats.Invalid:    Red,
+}
+
+// LeastWords is the narrowest column in which verdicts can be read: "slower: +2.0% [1.1, 2.9]," fits.
+const LeastWords = 28
+
+// JudgedGrid lays out rows with what is said of them in a last column, in opts.Width columns. Where that leaves too
+// little room for words, they stand below their rows instead.
+func JudgedGrid(columns []Column, title string, rows []Judged, opts Options) string {
+	numbers := make([][]string, len(rows))
+	for i, row := range rows {
+		numbers[i] = row.Cells
+	}
+	room := opts.Columns() - GridWidth(columns, numbers) - 2
+	if room >= min(LeastWords, Longest(rows)) {
+		for i, row := range rows {
+			numbers[i] = append(slices.Clone(row.Cells), strings.Join(Sayings(row.Words, room, opts), "\n"))
+		}
+		return Grid(append(slices.Clone(columns), Left(title)), numbers)
+	}
+	lines := slices.Collect(strings.Lines(Grid(columns, numbers)))
+	block := lines[0]
+	for i, row := range rows {
+		block += lines[1+i]
+		for _, line := range Sayings(row.Words, opts.Columns()-4, opts) {
+			block += "    " + line + "\n"
+		}
+	}
+	return block
+}
+
+// Sayings are the lines that remarks take; a remark's later lines are indented.
+func Sayings(remarks []Remark, width int, opts Options) []string {
+	var lines []string
+	for _, remark := range remarks {
+		words := strings.Fields(remark.Text)
+		for i, word := range words {
+			words[i] = Snip(word, width-2)
+		}
+		for line := range strings.Lines(Flow(words, " ", "  ", width)) {
+			indent := line[:len(line)-len(strings.TrimLeft(line, " "))]
+			lines = append(lines, indent+opts.Paint(remark.Colour, strings.TrimSpace(line)))
+		}
+	}
+	return lines
+}
+
+// Longest is the width of the longest remark.
+func Longest(rows []Judged) int {
+	width := 0
+	for _, row := range rows {
+		for _, remark := range row.Words {
+			width = max(width, Width(remark.Text))
+		}
+	}
+	return width
+}
+
+// GridWidth is how many columns of the screen a grid takes.
+func GridWidth(columns []Column, rows [][]string) int {
+	width := 0
+	for line := range strings.Lines(Grid(columns, rows)) {
+		width = max(width, Width(strings.TrimSuffix(line, "\n")))
+	}
+	return width
+}
+
+// Title stands above a block.
+func Title(title string, opts Options) string {
+	return strings.Join(Sayings([]Remark{{title, Bold}}, opts.Columns(), opts), "\n") + "\n"
+}

@@ -1,0 +1,75 @@
+// Package term is what a page of text needs, on a terminal or in a file: what the output can show, colours, grids whose
+// columns line up, paragraphs that keep to a width, texts of strangers made safe, and what is redrawn while a run goes
+// on.
+package term
+
+import (
+	"os"
+
+	"golang.org/x/term"
+)
+
+// Options say what the output can show. The zero value is a file or a pipe.
+type Options struct {
+	Terminal bool // a terminal: bars may be drawn
+	Colour   bool // colour escapes may be written
+	Width    int  // in columns; 0 means 80
+	Height   int  // in lines; 0 means 24
+}
+
+// The size of a VT100, and of everything that cannot be asked.
+const (
+	DefaultWidth  = 80
+	defaultHeight = 24
+)
+
+// OptionsFor asks the system about an output. Colour follows https://no-color.org (any NO_COLOR that is not empty turns
+// it off) and TERM=dumb. The environment is a parameter, so that tests need not change their own.
+func OptionsFor(out *os.File, getenv func(string) string) Options {
+	fd := int(out.Fd())
+	if !term.IsTerminal(fd) {
+		return Options{}
+	}
+	dumb := getenv("TERM") == "dumb"
+	opts := Options{Terminal: !dumb, Colour: !dumb && getenv("NO_COLOR") == ""}
+	if width, height, err := term.GetSize(fd); err == nil {
+		opts.Width, opts.Height = width, height
+	}
+	return opts
+}
+
+// Columns is the usable width.
+func (o Options) Columns() int {
+	if o.Width <= 0 {
+		return DefaultWidth
+	}
+	return o.Width
+}
+
+// lines is the usable height.
+func (o Options) lines() int {
+	if o.Height <= 0 {
+		return defaultHeight
+	}
+	return o.Height
+}
+
+// Colour is a Select Graphic Rendition code (ECMA-48 8.3.117).
+type Colour string
+
+const (
+	Bold   Colour = "1"
+	Dim    Colour = "2"
+	Red    Colour = "31"
+	Green  Colour = "32"
+	Yellow Colour = "33"
+)
+
+// Paint wraps text in a colour, if there is one and the output takes it. go-pretty's own colours obey a global switch
+// and the process's environment, which a pure function cannot.
+func (o Options) Paint(c Colour, text string) string {
+	if !o.Colour || c == "" || text == "" {
+		return text
+	}
+	return "\x1b[" + string(c) + "m" + text + "\x1b[0m"
+}

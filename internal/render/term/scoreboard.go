@@ -1,0 +1,174 @@
+package term
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"math"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/jedib0t/go-pretty/v6/text"
+
+	"gorun/internal/result"
+	"gorun/internal/stats"
+	"gorun/internal/units"
+)
+
+// Scoreboard is the table on a terminal that tells how far a matrix is. It is drawn between samples, by the goroutine
+// that takes them: while a sample runs, nothing is written. Without a terminal nothing ever is.
+type Scoreboard struct {
+	W    io.Writer
+	Opts Options
+
+	height int // of what is drawn now, in lines
+	last   time.Time
+	gone   bool // the terminal cannot be written any more
+}
+
+// Draw puts a standing in the place of the one before, at most four times a second: one that comes sooner is left out.
+func (s *Scoreboard) Draw(standing result.Standing) {
+	if !s.Opts.Terminal || s.gone || !s.last.IsZero() && time.Since(s.last) < drawEvery {
+		return
+	}
+	s.last = time.Now()
+	lines := scoreLines(Clean(standing), s.Opts)
+	for i, line := range lines {
+		// A full last column would make some terminals wrap, and the next erasing would miss a line.
+		lines[i] = text.Trim(line, s.Opts.Columns()-1)
+	}
+	s.write(s.erasure() + strings.Join(lines, "\n"))
+	s.height = len(lines)
+}
+
+// Erase takes the table away, so that what is printed next stands on a clean line.
+func (s *Scoreboard) Erase() {
+	if s.height > 0 && !s.gone {
+		s.write(s.erasure())
+		s.height = 0
+	}
+}
+
+func (s *Scoreboard) write(text string) {
+	_, err := io.WriteString(s.W, text)
+	s.gone = err != nil
+}
+
+// erasure returns to the first line of what is drawn and clears to the end of the screen (ECMA-48 CUU and ED).
+func (s *Scoreboard) erasure() string {
+	if s.height > 1 {
+		return fmt.Sprintf("\r\x1b[%dA\x1b[J", s.height-1)
+	}
+	return eraseLine
+}
+
+// scoreLines are a head line and a row a cell, as many as the terminal has lines. Where there are more cells, the
+// baseline and those that are still sampled come first.
+func scoreLines(standing result.Standing, opts Options) []string {
+	lines := []string{scoreHead(standing)}
+	room := opts.lines() - 2 // for rows, under the head and the columns' titles
+	if room < 1 || len(standing.Cells) == 0 {
+		return lines
+	}
+	order := make([]int, len(standing.Cells))
+	for i := range order {
+		order[i] = i
+	}
+	more := ""
+	if len(order) > room {
+		rank := func(cell int) int {
+			switch {
+			case cell == standing.Baseline:
+				return 0
+			case standing.Cells[cell].Open:
+				return 1
+			}
+			return 2
+		}
+		slices.SortStableFunc(order, func(a, b int) int { return rank(a) - rank(b) })
+		more = fmt.Sprintf("  … and %d more", len(order)-room+1)
+		order = order[:room-1]
+	}
+	lines = append(lines, scoreRows(standing, order, opts)...)
+	if more != "" {
+		lines = append(lines, more)
+	}
+	return lines
+}
+
+// scoreHead tells how far the run is, with what matters most first: a narrow terminal cuts its end.
+func scoreHead(standing result.Standing) string {
+	rounds := units.Things(standing.Rounds, "round")
+	if standing.Planned > 0 {
+		rounds = fmt.Sprintf("%d of %s", standing.Rounds, units.Things(standing.Planned, "round"))
+	}
+	parts := []string{rounds, clock(standing.Elapsed)}
+	if standing.Left >= 0 {
+		parts = append(parts, "at most "+clock(standing.Left)+" left")
+	}
+	parts = append(parts, units.Things(standing.Samples, "sample"))
+	if standing.Control.Kind != "" {
+		parts = append(parts, "control "+scoreControl(standing.Control))
+	}
+	if standing.Running != "" {
+		parts = append(parts, "runs "+standing.Running)
+	}
+	return strings.Join(parts, " · ")
+}
+
+func scoreControl(v stats.Verdict) string {
+	if v.Kind == stats.CantTell {
+		return cmp.Or(soFar(v), "open")
+	}
+	return string(v.Kind)
+}
+
+// clock shows a time that goes on, in whole seconds.
+func clock(seconds float64) string {
+	return (time.Duration(min(max(seconds, 0), math.MaxInt32)) * time.Second).String()
+}
+
+// soFar is the interval that holds a cell's difference, in per cent: what a run that ended now would be unable to tell
+// more of.
+func soFar(v stats.Verdict) string {
+	if v.Rounds == 0 || v.Typical.Lo == 0 || v.Typical.Hi == math.MaxFloat64 {
+		return ""
+	}
+	open := stats.Verdict{Kind: stats.CantTell, Typical: v.Typical, Margin: v.Margin, Step: v.Step}
+	return strings.TrimPrefix(open.String(), string(stats.CantTell)+": ")
+}
+
+// scoreRows are the titles and the rows of some cells. Names are cut where the rest would not fit.
+func scoreRows(standing result.Standing, order []int, opts Options) []string {
+	var medians []float64
+	for _, cell := range standing.Cells {
+		medians = append(medians, cell.Seconds)
+	}
+	show := units.Together(medians)
+	columns := []Column{Left("cell"), Right("time"), Left("difference, %"), Left("verdict")}
+	rows := make([][]string, len(order))
+	for i, n := range order {
+		cell := standing.Cells[n]
+		time := "-"
+		if cell.Seconds > 0 {
+			time = show(cell.Seconds)
+		}
+		rows[i] = []string{"", time, soFar(cell.Verdict), scoreVerdict(cell, n == standing.Baseline, opts)}
+	}
+	room := max(8, opts.Columns()-1-GridWidth(columns, rows)+len("cell"))
+	for i, n := range order {
+		rows[i][0] = Snip(standing.Cells[n].Name, room)
+	}
+	return strings.Split(strings.TrimSuffix(Grid(columns, rows), "\n"), "\n")
+}
+
+func scoreVerdict(cell result.StandingCell, baseline bool, opts Options) string {
+	switch {
+	case baseline:
+		return "baseline"
+	case cell.Open:
+		return "open"
+	}
+	return opts.Paint(KindColours[cell.Verdict.Kind], string(cell.Verdict.Kind))
+}

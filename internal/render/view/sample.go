@@ -1,0 +1,68 @@
+// Package view has the parts that the views of several experiments share: a run's options, the samples that count and
+// their spread, and the blocks of a table that show cells, CPUs, workers and how good the samples are.
+package view
+
+import (
+	"slices"
+
+	"gorun/internal/result"
+	"gorun/internal/stats"
+)
+
+// A figure's getter gives false where the sample does not have it.
+
+// Value gets one of the experiment's own figures.
+func Value(name string) func(s *result.Sample) (float64, bool) {
+	return func(s *result.Sample) (float64, bool) { return s.Values.Number(name) }
+}
+
+// counter gets one of the counted disturbances.
+func counter(of func(s *result.Signals) *uint64) func(s *result.Sample) (float64, bool) {
+	return func(s *result.Sample) (float64, bool) {
+		count := of(&s.Quality.Signals)
+		if count == nil {
+			return 0, false
+		}
+		return float64(*count), true
+	}
+}
+
+// CellOf is the configuration of a sample; nil where the run has none for it.
+func CellOf(run *result.Run, s *result.Sample) *result.Cell {
+	if s.Slot == nil || s.Cell < 0 || s.Cell >= len(run.Cells) {
+		return nil
+	}
+	return &run.Cells[s.Cell]
+}
+
+// Summarised are the samples that a median is made of: the good ones; or all, where none is good, since an interrupted
+// run still shows what it has.
+func Summarised(samples []result.Sample) []result.Sample {
+	if good := result.Good(samples); len(good) > 0 {
+		return good
+	}
+	return samples
+}
+
+// Spread is the least, the median and the greatest of a figure over the samples that have it.
+type Spread struct{ Least, Median, Greatest float64 }
+
+// spreadOf gives false where no sample has the figure.
+func spreadOf(samples []result.Sample, of func(s *result.Sample) (float64, bool)) (Spread, bool) {
+	var all []float64
+	for i := range samples {
+		if figure, ok := of(&samples[i]); ok {
+			all = append(all, figure)
+		}
+	}
+	return SpreadAmong(all)
+}
+
+// SpreadAmong sorts the figures; of none it gives false.
+func SpreadAmong(all []float64) (Spread, bool) {
+	if len(all) == 0 {
+		return Spread{}, false
+	}
+	slices.Sort(all)
+	return Spread{all[0], stats.Median(all), all[len(all)-1]}, true
+}

@@ -1,0 +1,159 @@
+package view
+
+import (
+	"cmp"
+	"fmt"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+
+	"gorun/internal/render/term"
+	"gorun/internal/result"
+	"gorun/internal/units"
+)
+
+func VerdictColour(verdict result.Verdict) term.Colour {
+	for _, v := range verdictColours {
+		if v.verdict == verdict {
+			return v.colour
+		}
+	}
+	return ""
+}
+
+// DoubtsBlock says which samples are not as good as they should be; nothing, when all are.
+func DoubtsBlock(run *result.Run, opts term.Options) string {
+	block := interruptedText(run, opts)
+	if !slices.ContainsFunc(run.Samples, func(s result.Sample) bool {
+		return s.Quality.Verdict != result.Valid || s.Partial
+	}) {
+		return block
+	}
+	counts := term.Paragraph(opts.Paint(term.Bold, "samples")+" ", verdictCounts(run.Samples, opts), opts.Columns())
+	return block + counts + reasonLines(run.Samples, opts)
+}
+
+// SamplesBlock says how many samples there are and how good; nothing, when there is one and it is valid.
+func SamplesBlock(run *result.Run, opts term.Options) string {
+	if len(run.Samples) == 1 && run.Samples[0].Quality.Verdict == result.Valid && !run.Partial {
+		return ""
+	}
+	parts := []string{opts.Paint(term.Bold, "samples") + " " + verdictCounts(run.Samples, opts)}
+	if len(run.Warmups) > 0 {
+		parts = append(parts, fmt.Sprintf("%d warm-up dropped", len(run.Warmups)))
+	}
+	good := Summarised(run.Samples)
+	if wall, ok := spreadOf(good, wallSeconds); ok && len(good) > 1 && wall.Median > 0 {
+		parts = append(parts, "wall time within "+units.Percent((wall.Greatest-wall.Least)/wall.Median)+" of the median")
+	}
+	return interruptedText(run, opts) + term.Flow(parts, ", ", "  ", opts.Columns()) + reasonLines(run.Samples, opts)
+}
+
+// interruptedText tells that there could be more.
+func interruptedText(run *result.Run, opts term.Options) string {
+	if !run.Partial {
+		return ""
+	}
+	return term.Paragraph(opts.Paint(term.Yellow, "interrupted")+": ",
+		"what is shown was measured, and more was planned", opts.Columns())
+}
+
+// verdictCounts is "5 (2 valid, 2 suspect, 1 invalid)".
+func verdictCounts(samples []result.Sample, opts term.Options) string {
+	counts := map[result.Verdict]int{}
+	partial := 0
+	for i := range samples {
+		counts[samples[i].Quality.Verdict]++
+		if samples[i].Partial {
+			partial++
+		}
+	}
+	verdicts := []string{}
+	for _, v := range verdictColours {
+		if counts[v.verdict] > 0 {
+			verdicts = append(verdicts, opts.Paint(v.colour, fmt.Sprintf("%d %s", counts[v.verdict], v.verdict)))
+		}
+	}
+	if partial > 0 {
+		verdicts = append(verdicts, fmt.Sprintf("%d cut short", partial))
+	}
+	if len(verdicts) == 0 {
+		return strconv.Itoa(len(samples))
+	}
+	return fmt.Sprintf("%d (%s)", len(samples), strings.Join(verdicts, ", "))
+}
+
+// maxReasons bounds the reasons that are shown for each verdict: the most frequent.
+const maxReasons = 4
+
+// figuresOf are the numbers in a reason. Reasons that differ in nothing else count as one, and the first is shown.
+var figuresOf = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`[0-9][0-9.]*`) })
+
+// Reason is one for which samples have a verdict.
+type Reason struct {
+	Text    string
+	Samples int
+	Alike   bool // not all in the same words
+}
+
+// Reasons are those for which samples have a verdict, the most frequent first.
+func Reasons(samples []result.Sample, verdict result.Verdict) []Reason {
+	reasons := map[string]*Reason{}
+	for i := range samples {
+		if samples[i].Quality.Verdict != verdict {
+			continue
+		}
+		for _, text := range samples[i].Quality.Reasons {
+			kind := figuresOf().ReplaceAllString(text, "#")
+			if reasons[kind] == nil {
+				reasons[kind] = &Reason{Text: text}
+			}
+			reasons[kind].Samples++
+			reasons[kind].Alike = reasons[kind].Alike || text != reasons[kind].Text
+		}
+	}
+	order := make([]Reason, 0, len(reasons))
+	for _, reason := range reasons {
+		order = append(order, *reason)
+	}
+	slices.SortFunc(order, func(a, b Reason) int {
+		return cmp.Or(cmp.Compare(b.Samples, a.Samples), cmp.Compare(a.Text, b.Text))
+	})
+	return order
+}
+
+// reasonLines are the reasons for which samples are not valid.
+func reasonLines(samples []result.Sample, opts term.Options) string {
+	block := ""
+	for _, v := range verdictColours {
+		order := Reasons(samples, v.verdict)
+		label := "  " + opts.Paint(v.colour, string(v.verdict)) + ": "
+		for _, reason := range order[:min(len(order), maxReasons)] {
+			text := reason.Text
+			switch {
+			case reason.Alike:
+				text += fmt.Sprintf(" (%d samples alike)", reason.Samples)
+			case reason.Samples > 1:
+				text += fmt.Sprintf(" (%d samples)", reason.Samples)
+			}
+			block += term.Paragraph(label, text, opts.Columns())
+		}
+		if more := len(order) - maxReasons; more > 0 {
+			block += term.Paragraph(label, fmt.Sprintf("… and %s; --format json has all", units.Things(more, "other reason")),
+				opts.Columns())
+		}
+	}
+	return block
+}
+
+// verdictColours are the verdicts from good to bad.
+var verdictColours = [...]struct {
+	verdict result.Verdict
+	colour  term.Colour
+}{
+	{result.Valid, term.Green},
+	{result.Suspect, term.Yellow},
+	{result.Invalid, term.Red},
+}

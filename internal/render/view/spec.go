@@ -1,0 +1,123 @@
+package view
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"gorun/internal/result"
+	"gorun/internal/units"
+)
+
+// Spec is an experiment's options by flag name. Whether the run was just made or read back from a journal, it comes
+// through JSON, so that both look the same here.
+type Spec map[string]any
+
+// SpecOf reads an experiment's options. Numbers stay as they were written: a limit above 2^53 must not be rounded.
+func SpecOf(options any) (Spec, error) {
+	text, err := json.Marshal(options)
+	if err != nil {
+		return nil, fmt.Errorf("cannot read the run's options: %w", err)
+	}
+	dec := json.NewDecoder(bytes.NewReader(text))
+	dec.UseNumber()
+	var out Spec
+	if err := dec.Decode(&out); err != nil {
+		return nil, fmt.Errorf("cannot read the run's options: %w", err)
+	}
+	if out == nil {
+		out = Spec{} // a run without options has null
+	}
+	return out, nil
+}
+
+// SpecOfRun reads a run's options. Where the samples say which kernel ran, that stands for the "auto" that was asked
+// for.
+func SpecOfRun(run *result.Run) (Spec, error) {
+	out, err := SpecOf(run.Spec)
+	if err != nil {
+		return nil, err
+	}
+	for i := range run.Samples {
+		if kernel, ok := run.Samples[i].Values["kernel"].(string); ok {
+			out["kernel"] = kernel
+			break
+		}
+	}
+	return out, nil
+}
+
+// Text shows an option: "" when it is absent or has its zero value (0, false, an empty text or list).
+func (s Spec) Text(name string) string { return optionText(s[name]) }
+
+func optionText(value any) string {
+	switch value := value.(type) {
+	case nil:
+		return ""
+	case bool:
+		if !value {
+			return ""
+		}
+		return "true"
+	case string:
+		return value
+	case json.Number:
+		if n, err := value.Float64(); err == nil && n == 0 {
+			return ""
+		}
+		return value.String()
+	case []any:
+		items := make([]string, len(value))
+		for i, item := range value {
+			if items[i] = optionText(item); items[i] == "" {
+				items[i] = fmt.Sprint(item) // a 0 in a list of CPUs is a CPU
+			}
+		}
+		return strings.Join(items, ",")
+	case map[string]any:
+		var items []string
+		for _, name := range slices.Sorted(maps.Keys(value)) {
+			if text := optionText(value[name]); text != "" {
+				items = append(items, name+":"+text)
+			}
+		}
+		return strings.Join(items, ",")
+	}
+	return fmt.Sprint(value)
+}
+
+// Names lists the options that are set: those of first in that order, then the others by name.
+func (s Spec) Names(first ...string) []string {
+	names := slices.Clone(first)
+	for _, name := range slices.Sorted(maps.Keys(s)) {
+		if !slices.Contains(first, name) {
+			names = append(names, name)
+		}
+	}
+	return slices.DeleteFunc(names, func(name string) bool { return s.Text(name) == "" })
+}
+
+// OptionsTitle is the heading of any other experiment: its options by name.
+func OptionsTitle(run *result.Run, options Spec) (title string, parts []string) {
+	for _, name := range options.Names() {
+		parts = append(parts, Option(name, options.Text(name)))
+	}
+	return "gorun " + run.Experiment, parts
+}
+
+// Option shows an option as its flag's words, "split contiguous"; a switch is its name alone.
+func Option(name, text string) string {
+	if text == "true" {
+		return strings.ReplaceAll(name, "_", " ")
+	}
+	if trimmed, timed := strings.CutSuffix(name, "_seconds"); timed {
+		if x, err := strconv.ParseFloat(text, 64); err == nil {
+			name, text = trimmed, units.Seconds(x)
+		}
+	}
+	return strings.ReplaceAll(name, "_", " ") + " " + text
+}

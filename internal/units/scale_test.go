@@ -1,0 +1,115 @@
+package units
+
+import (
+	"math"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+)
+
+func TestTogether(t *testing.T) {
+	for _, c := range []struct {
+		all  []float64
+		want []string
+	}{
+		{[]float64{29.44, 2.97}, []string{"29.44 s", "2.97 s"}},
+		{[]float64{0.161, 0.0413}, []string{"161.0 ms", "41.3 ms"}},
+		{[]float64{0.9, 1.1}, []string{"0.900 s", "1.100 s"}},
+		{[]float64{1.2, 0.05}, []string{"1200.0 ms", "50.0 ms"}},
+		{[]float64{3e-9}, []string{"3.00 ns"}},
+		{[]float64{250, 100}, []string{"250 s", "100 s"}},
+		{[]float64{29.44, 0.00297}, []string{"29.4 s", "2.97 ms"}},
+		{[]float64{0, 2}, []string{"0.00 s", "2.00 s"}},
+		{nil, nil},
+	} {
+		show := Together(c.all)
+		var got []string
+		for _, x := range c.all {
+			got = append(got, show(x))
+		}
+		assert.Equal(t, c.want, got)
+	}
+}
+
+func TestDuration(t *testing.T) {
+	for _, c := range []struct {
+		seconds float64
+		want    string
+	}{
+		{0, "0.0 s"},
+		{4.12, "4.1 s"},
+		{9.96, "10 s"},
+		{60, "1 min"},
+		{103.2, "1 min 43 s"},
+		{3600, "1 h"},
+		{7384, "2 h 3 min"},
+		{1e300, "596523 h 14 min"},
+	} {
+		assert.Equal(t, c.want, Duration(c.seconds))
+	}
+}
+
+func TestShare(t *testing.T) {
+	for x, want := range map[float64]string{0.02: "2%", 0.07: "7%", 0.005: "0.5%", 0.12345: "12.35%"} {
+		assert.Equal(t, want, Share(x))
+	}
+}
+
+func TestWholeUnit(t *testing.T) {
+	for _, c := range []struct {
+		times []float64
+		unit  string
+	}{
+		{nil, "s"},
+		{[]float64{136.5, 168}, "s"},
+		{[]float64{1, 2000}, "s"},
+		{[]float64{0.99, 50}, "ms"},
+		{[]float64{0.00099}, "µs"},
+		{[]float64{1e-10}, "ns"},
+		{[]float64{0, 3}, "s"},
+	} {
+		factor, unit := WholeUnit(c.times)
+		assert.Equal(t, c.unit, unit, "%v", c.times)
+		assert.Positive(t, factor)
+	}
+}
+
+func TestScales(t *testing.T) {
+	for _, c := range []struct{ got, want string }{
+		{Seconds(0), "0 s"},
+		{Seconds(12.34e-9), "12.3 ns"},
+		{Seconds(999.6e-9), "1.00 µs"},
+		{Seconds(0.9996e-3), "1.00 ms"},
+		{Seconds(0.0123), "12.3 ms"},
+		{Seconds(0.99949), "999 ms"},
+		{Seconds(0.9996), "1.00 s"},
+		{Seconds(9.996), "10.0 s"},
+		{Seconds(99.96), "100 s"},
+		{Seconds(86400), "86400 s"},
+		{Seconds(-0.002), "-2.00 ms"},
+		{Large(0), "0"},
+		{Large(9999), "9999"},
+		{Large(12345), "12.3 k"},
+		{Large(999600), "1.00 M"},
+		{Large(2.00001e10), "20.0 G"},
+		{Large(3e15), "3000 T"},
+		{Count(12.5), "12.5"},
+		{Count(1e18), "1000000000000000000"},
+		{Percent(0.98765), "98.8 %"},
+		{Ratio(1.005), "1.00"},
+	} {
+		assert.Equal(t, c.want, c.got)
+	}
+	for _, odd := range []float64{math.NaN(), math.Inf(1), math.Inf(-1)} {
+		assert.NotPanics(t, func() { _, _, _ = Seconds(odd), Large(odd), Count(odd) })
+	}
+}
+
+func TestSize(t *testing.T) {
+	for bytes, want := range map[uint64]string{
+		0: "0 B", 512: "512 B", 1 << 10: "1 KiB", 32 << 20: "32 MiB", 67316547584: "62.7 GiB", 1<<30 - 1: "1.00 GiB",
+		128 << 30: "128 GiB", 3 << 41: "6 TiB", 1<<64 - 1: "16 EiB",
+	} {
+		assert.Equal(t, want, Bytes(bytes))
+	}
+}
