@@ -41,8 +41,8 @@ func experimentNamed(name string) oldExperiment {
 	return experiments[slices.IndexFunc(experiments[:], func(x oldExperiment) bool { return x.name == name })]
 }
 
-func numaCommand(e env) *cobra.Command    { return newNuma(e, runNuma) }
-func execCommand(e env) *cobra.Command    { return newExec(e, nil) } // which itself sweeps
+func numaCommand(e env) *cobra.Command { return newNuma(e, runNuma) }
+func execCommand(e env) *cobra.Command { return newExec(e, nil) } // which itself sweeps
 
 // planBy has a command plan what its arguments ask for; the command's runF puts the plan where the caller finds it.
 func planBy(cmd *cobra.Command, args []string) error {

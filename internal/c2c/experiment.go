@@ -18,7 +18,8 @@ var Experiment = experiment.Define(experiment.Definition[Cell]{
 	Text: experiment.Text{
 		Name:  "c2c",
 		Short: "Measure how long a cache line takes from one CPU to another",
-		Long: "Two threads, each pinned to its CPU, hand a cache line back and forth; half of a round trip is the latency from\n" +
+		Long: "Two threads, each pinned to its CPU, hand a cache line back and forth; half of a round trip is the " +
+			"latency from\n" +
 			"core to core. Every pair gets a fresh line, and the pairs come in a random order. Where all pairs do not fit in\n" +
 			"--budget, fewer are taken, such that every relation of two CPUs is among them.",
 		Example: "  gorun c2c\n" +
@@ -52,14 +53,15 @@ type flags struct {
 }
 
 func (f *flags) Register(set *experiment.FlagSet) {
-	set.StringVar(&f.pairs, "pairs", "", "`which` pairs: "+catalog.List(topology.Pairings[:])+" (default: the most that fit in the budget)")
+	set.StringVar(&f.pairs, "pairs", "", "`which` pairs: "+catalog.List(topology.Pairings[:])+
+		" (default: the most that fit in the budget)")
 	set.StringVar(&f.method, "method", Methods[0].Name, "`how` the line is handed over: "+catalog.List(Methods[:]))
 	set.Words("pairs", catalog.Words(topology.Pairings[:]))
 	set.Words("method", catalog.Words(Methods[:]))
 }
 
 func (f *flags) Validate() error {
-	if err := LookupMethod(f.method); err != nil {
+	if _, err := catalog.Find(Methods[:], "method", f.method); err != nil {
 		return hint.Usagef("--method %s: %w", f.method, err)
 	}
 	return nil
@@ -68,11 +70,11 @@ func (f *flags) Validate() error {
 func (f *flags) Resolve(m experiment.Machine) (r experiment.Resolution[Cell], err error) {
 	times := m.Sampling.Samples + m.Sampling.Warmup // that each pair is measured
 	budget := time.Duration(m.Sampling.Budget * float64(time.Second))
-	plan, err := Fit(m.Machine, m.CPUs, f.pairs, budget, times)
+	plan, err := fit(m.Machine, m.CPUs, f.pairs, budget, times)
 	if err != nil {
 		return r, hint.Usage(err)
 	}
-	Shuffle(plan.Pairs, m.Seed)
+	shuffle(plan.Pairs, m.Seed)
 	cpus := map[int]bool{} // of the pairs
 	r.Cells = make([]experiment.Cell[Cell], len(plan.Pairs))
 	for i, pair := range plan.Pairs {
@@ -99,7 +101,7 @@ func (f *flags) Resolve(m experiment.Machine) (r experiment.Resolution[Cell], er
 			Code: "fewer-pairs",
 			Message: fmt.Sprintf("%d of %d pairs are measured (%s), so that the map fits in %v", len(plan.Pairs), all,
 				plan.Which, budget),
-			Hint: fmt.Sprintf("--pairs all --budget %v measures them all", AtLeast(all, times)),
+			Hint: fmt.Sprintf("--pairs all --budget %v measures them all", atLeast(all, times)),
 		}}
 	}
 	r.Plan = func(p *result.Plan) { p.Threads, p.Pairs = 2, plan.Document() }

@@ -42,7 +42,9 @@ func everyRecorded(t testing.TB) map[string]*topology.Machine {
 }
 
 // resolve plans these pairs of a machine's CPUs.
-func resolve(t *testing.T, f flags, m *topology.Machine, cpus cpuset.Set, s experiment.Sampling) experiment.Resolution[Cell] {
+func resolve(
+	t *testing.T, f flags, m *topology.Machine, cpus cpuset.Set, s experiment.Sampling,
+) experiment.Resolution[Cell] {
 	t.Helper()
 	r, err := f.Resolve(experiment.Machine{Machine: m, CPUs: cpus, Seed: 7, Sampling: s})
 	require.NoError(t, err)
@@ -60,13 +62,14 @@ func TestResolve(t *testing.T) {
 	assert.Equal(t, "2080 of 8128 pairs are measured (per-core), so that the map fits in 1m0s", r.Warnings[0].Message)
 	assert.Equal(t, "--pairs all --budget 1m1s measures them all", r.Warnings[0].Hint)
 	pairs := pairsOf(t, m, m.Online(), "per-core")
-	Shuffle(pairs, 7)
+	shuffle(pairs, 7)
 	for i, c := range r.Cells {
 		assert.Equal(t, pairs[i].A, c.Do.A)
 		assert.Equal(t, pairs[i].B, c.Do.B)
 		assert.Equal(t, 60*time.Second/(3*2080)-fixedPair, c.Do.Each)
 	}
-	asked := resolve(t, flags{pairs: "per-core", method: "cas"}, m, m.Online(), experiment.Sampling{Samples: 1, Budget: 60})
+	perCore := flags{pairs: "per-core", method: "cas"}
+	asked := resolve(t, perCore, m, m.Online(), experiment.Sampling{Samples: 1, Budget: 60})
 	assert.Empty(t, asked.Warnings, "fewer were asked for")
 }
 

@@ -25,7 +25,7 @@ func TestPingPong(t *testing.T) {
 	}
 	m, err := topology.Read(os.DirFS("/"))
 	require.NoError(t, err)
-	plan, err := Fit(m, m.Allowed(), "per-llc", 0, 1)
+	plan, err := fit(m, m.Allowed(), "per-llc", 0, 1)
 	if err != nil {
 		t.Skip(err)
 	}

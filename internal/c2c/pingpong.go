@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"gorun/csrc"
-	"gorun/internal/catalog"
 	"gorun/internal/contend"
 	"gorun/internal/linux"
 	"gorun/internal/result"
@@ -27,18 +26,12 @@ var Methods = [...]Method{
 // Entry implements catalog.Entry.
 func (m Method) Entry() (name, usage string) { return m.Name, m.Usage }
 
-// LookupMethod refuses a name that is no method's.
-func LookupMethod(name string) error {
-	_, err := catalog.Find(Methods[:], "method", name)
-	return err
-}
-
 // batch is the aimed length of a batch of round trips: long beside the clock's reading, and so short that a thread that
 // was switched away spoils few of them.
 const batch = 20 * time.Microsecond
 
-// Sample hands a fresh cache line back and forth between the threads of two CPUs. The line's page is first touched by CPU
-// a, and its node is read back.
+// Sample hands a fresh cache line back and forth between the threads of two CPUs. The line's page is first touched by
+// CPU a, and its node is read back.
 func (r sampler) Sample(ctx context.Context, c Cell) (s result.Sample, err error) {
 	area, err := linux.NewArea(linux.AreaOptions{Bytes: contend.LineBytes, Node: -1})
 	if err != nil {

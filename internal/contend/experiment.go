@@ -22,7 +22,8 @@ var Experiment = experiment.Define(experiment.Definition[Cell]{
 	Text: experiment.Text{
 		Name:  "contend",
 		Short: "Measure operations that CPUs make on the same memory at once",
-		Long: "Each row of the load pattern has some CPUs repeat one operation at once, each by a thread that is pinned there,\n" +
+		Long: "Each row of the load pattern has some CPUs repeat one operation at once, each by a thread that is pinned " +
+			"there,\n" +
 			"all released together. By default (--time) only the windows count in which all of them ran. With --count each\n" +
 			"makes so many operations, and towards the end some run alone, which flatters the average.",
 		Example: "  gorun contend --op cmpxchg --load cpu-increase\n" +
@@ -78,7 +79,8 @@ func (f *flags) Register(set *experiment.FlagSet) {
 	set.DurationVar(&f.time, "time", defaultTime,
 		"how long a row lasts; windows in which not all threads ran do not count")
 	set.DurationVar(&f.window, "window", defaultWindow, "length of a window")
-	set.StringVar(&f.dist, "dist", "", "`words` of 8 bytes between the words of two threads, 0 to 8, by commas\n(default: one word for all)")
+	set.StringVar(&f.dist, "dist", "",
+		"`words` of 8 bytes between the words of two threads, 0 to 8, by commas\n(default: one word for all)")
 	set.StringVar(&f.distBytes, "dist-bytes", "",
 		"`bytes` between the words of two threads, by commas, for false sharing")
 	set.StringVar(&f.memNode, "mem-node", "",

@@ -51,11 +51,13 @@ func TestResolveErrors(t *testing.T) {
 		want, hint string
 	}{
 		{
-			[]string{"--rows", "8", "--load", "cpu-increase"}, "--rows 8: there is no row 8",
+			[]string{"--rows", "8", "--load", "cpu-increase"},
+			"--rows 8: there is no row 8",
 			"the plan has rows 0 to 7 (--dry-run shows them)",
 		},
 		{
-			[]string{"--svg", "x.svg"}, "--svg draws a curve over the number of CPUs, and all rows have the same",
+			[]string{"--svg", "x.svg"},
+			"--svg draws a curve over the number of CPUs, and all rows have the same",
 			"give --load cpu-increase and several CPUs",
 		},
 		{[]string{"--nodes", "7"}, "--nodes 7: this machine has no node 7", "it has nodes 0-1"},

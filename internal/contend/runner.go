@@ -94,8 +94,8 @@ func (r *Runner) halt() {
 	r.goGate.halted.Store(true)
 }
 
-// Run has each of these CPUs' threads do its task, all at once, and returns when all are done. The task gets the place of
-// its CPU in the list. A thread that is not on its CPU does nothing; where one fails, the kernels of the others end.
+// Run has each of these CPUs' threads do its task, all at once, and returns when all are done. The task gets the place
+// of its CPU in the list. A thread that is not on its CPU does nothing; where one fails, the kernels of the others end.
 func (r *Runner) Run(cpus []int, task func(i int) error) error {
 	errs := make([]error, len(cpus))
 	r.crew.run(cpus, func(i int, err error) {
@@ -249,7 +249,9 @@ func (r *Runner) checkPage(s *result.Sample, v *result.Contend, page unsafe.Poin
 	case errors.Is(err, errors.ErrUnsupported): // a kernel without nodes
 	case errors.Is(err, fs.ErrPermission) && len(r.nodes) == len(r.onNode(v.MemNode)): // all that is used is one node
 	case err != nil:
-		s.Doubts = append(s.Doubts, result.Doubt{Verdict: result.Suspect, Reason: fmt.Sprintf("the memory's node is not known: %v", err)})
+		s.Doubts = append(s.Doubts, result.Doubt{
+			Verdict: result.Suspect, Reason: fmt.Sprintf("the memory's node is not known: %v", err),
+		})
 	default:
 		v.MemNodeRead = &node
 		Check(s, node == v.MemNode, "the memory is on node %d and was asked from node %d", node, v.MemNode)
@@ -270,11 +272,17 @@ const leastTogether = 0.5
 // doubts are what a row's own figures say against it.
 func doubts(v result.Contend) (d []result.Doubt) {
 	if v.Operations == 0 {
-		return []result.Doubt{{Verdict: result.Invalid, Reason: "there was no window in which all threads ran: other programs use these CPUs, " +
-			"or the time is shorter than two windows"}}
+		return []result.Doubt{{
+			Verdict: result.Invalid,
+			Reason: "there was no window in which all threads ran: other programs use these CPUs, " +
+				"or the time is shorter than two windows",
+		}}
 	}
 	if v.Mode == result.ByTime && *v.Together < leastTogether {
-		d = append(d, result.Doubt{Verdict: result.Suspect, Reason: fmt.Sprintf("all threads ran in only %.0f%% of the windows", 100**v.Together)})
+		d = append(d, result.Doubt{
+			Verdict: result.Suspect,
+			Reason:  fmt.Sprintf("all threads ran in only %.0f%% of the windows", 100**v.Together),
+		})
 	}
 	return d
 }

@@ -77,8 +77,8 @@ func (f *fake) run(t *testing.T, datum string, args ...string) (run result.Run, 
 	return run, cells
 }
 
-// The warm-ups and the first lap are in the cells' order, and what follows is shuffled as the seed has it; the samples of
-// the result are in the cells' order.
+// The warm-ups and the first lap are in the cells' order, and what follows is shuffled as the seed has it; the samples
+// of the result are in the cells' order.
 func TestShuffledLaps(t *testing.T) {
 	const cells, laps = 8, 4
 	lap := func(taken []int, i int) []int { return taken[i*cells : (i+1)*cells] }
@@ -124,4 +124,3 @@ func TestSummaryOfOneCell(t *testing.T) {
 	run, _ = (&fake{cells: 1}).run(t, "ns", "--samples", "2")
 	assert.Nil(t, run.Summary)
 }
-
