@@ -307,8 +307,9 @@ func (d *driver) sample(ctx context.Context) error {
 		if !more {
 			break
 		}
-		if run.Partial = ctx.Err() != nil; run.Partial {
-			return nil
+		run.Partial = ctx.Err() != nil
+		if run.Partial && (judged || len(run.Samples) > 0) {
+			return nil // otherwise the first sample, cut short, shows how far the work came
 		}
 		d.running.Store(int64(slot.Cell))
 		d.stand()
