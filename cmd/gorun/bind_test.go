@@ -158,8 +158,8 @@ func TestBindUnboundOnPurpose(t *testing.T) {
 	require.Len(t, run.Samples, 2)
 	strays := 0
 	for _, s := range run.Samples {
-		var v result.BindProcess
-		require.NoError(t, s.Values.Decode(&v))
+		v, ok := result.Typed[result.BindProcess](&s)
+		require.True(t, ok)
 		assert.True(t, v.Bound)
 		assert.Equal(t, here, v.CPU)
 		assert.True(t, s.Partial)

@@ -16,32 +16,40 @@ import (
 // a word in one, and each is a decision: knowledge flows from a machine to its results, and from these to what shows
 // them. cmd/gorun joins the ends and has no row. Names are without gorun/ and internal/.
 const mayImport = `
-	bytesize    hint
-	c2c         catalog contend cpuset csrc experiment hint linux render result topology
+	bytesize        hint
+	c2c             catalog contend cpuset csrc experiment hint linux render result topology
 	catalog
-	cgroup      cpuset sysfs
-	contend     catalog cpuset csrc experiment hint linux placement render result topology
+	cgroup          cpuset sysfs
+	child           hint linux
+	contend         catalog cpuset csrc experiment hint linux placement render result topology
 	cpuset
 	csrc
+	experiment      child cpuset hint linux result topology
+	guardian        child linux
 	hint
-	launch      catalog cpuset hint linux perf result sysfs topology
-	linux       cgroup cpuset sysfs
-	load        cpuset hint linux
-	matrix      cpuset hint linux placement result stats testdata/matrix topology
-	measure     cgroup cpuset linux perf result sysfs topology
-	metrics     hint result stats
-	numa        bytesize catalog cpuset csrc hint linux perf result stats sysfs topology
-	perf        hint linux result sysfs topology
-	placement   cpuset linux
-	primes      catalog cpuset linux placement result
-	process     catalog cpuset csrc hint linux placement result topology
-	render      catalog cpuset hint result stats topology
-	report      hint matrix render result stats
-	result      hint stats
+	launch          catalog child cpuset hint linux perf placement result sysfs topology
+	linux           cgroup cpuset sysfs
+	load            child cpuset hint linux placement
+	matrix          child cpuset hint result stats testdata/matrix topology
+	measure         cgroup cpuset linux perf result sysfs topology
+	metrics         hint result stats
+	numa            bytesize catalog cpuset csrc hint linux perf placement result stats sysfs topology
+	perf            hint linux result sysfs topology
+	placement       cpuset linux
+	primes          catalog cpuset experiment hint linux placement result
+	process         catalog child cpuset csrc linux placement result topology
+	render          catalog cpuset hint render/chart render/term render/view result stats topology units
+	render/chart    cpuset render/term render/view result stats units
+	render/term     result stats units
+	render/view     cpuset render/term result stats units
+	report          hint matrix render render/chart render/term render/view result stats units
+	result          hint stats
+	run             cgroup child cpuset experiment hint linux matrix measure metrics placement render render/chart render/term result sysfs topology
 	stats
-	sysfs       cpuset
+	sysfs           cpuset
 	testdata/matrix
-	topology    cpuset sysfs
+	topology        cpuset sysfs
+	units
 `
 
 // The imports of our packages, tests left out, are those of the graph. Which package may import which library is in

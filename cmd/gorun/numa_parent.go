@@ -86,6 +86,11 @@ func (p *numaParent) startLoad(ctx context.Context) (err error) {
 	return nil
 }
 
+// lostRow are the figures of a sample that could not be taken.
+type lostRow struct {
+	Row int `json:"row"`
+}
+
 // take measures a row once.
 func (p *numaParent) take(ctx context.Context, cell int) (result.Sample, error) {
 	row := p.rows[cell]
@@ -111,7 +116,7 @@ func (p *numaParent) take(ctx context.Context, cell int) (result.Sample, error) 
 	used, err := self.Ask(ctx, []string{probeCommand}, request, &answer)
 	if err != nil {
 		quality := result.Quality{Verdict: result.Invalid, Reasons: []string{err.Error()}}
-		return result.Sample{Values: result.Values{"row": row.Row}, Quality: quality}, nil
+		return result.Sample{Values: result.FiguresOf(&lostRow{row.Row}), Quality: quality}, nil
 	}
 	sample := answer.Sample
 	sample.Doubts = answer.Doubts
@@ -154,8 +159,8 @@ func (p *numaParent) putLoad(s *result.Sample, before load.Reading) error {
 	}
 	loads := p.fleet.Achieved(before, after)
 	shares := map[int]float64{} // part of the time that the probe was on each CPU
-	var v result.Numa
-	if s.Values.Decode(&v) == nil {
+	v, ok := result.Typed[result.Numa](s)
+	if ok {
 		for text, part := range v.CPUShare {
 			cpu, err := strconv.Atoi(text)
 			if err != nil {
@@ -174,9 +179,14 @@ func (p *numaParent) putLoad(s *result.Sample, before load.Reading) error {
 	for _, d := range load.Deviations(loads, shares) {
 		s.Doubts = append(s.Doubts, result.Doubt{Verdict: result.Suspect, Reason: d.String()})
 	}
-	values, err := result.ValuesOf(told)
-	s.Values["load"] = map[string]any(values)
-	return err
+	if ok {
+		loaded := *v
+		loaded.Load = &told
+		s.Values = result.FiguresOf(&loaded)
+	} else {
+		s.Values = result.FiguresOf(&result.Load{Load: &told})
+	}
+	return nil
 }
 
 // course is what is planned.
@@ -261,7 +271,7 @@ func (p *numaParent) watchLoad(ctx context.Context) error {
 		case <-ctx.Done():
 			ended = true
 		}
-		sample := result.Sample{Index: len(p.s.run.Samples), Values: result.Values{}, Placement: result.Placement{
+		sample := result.Sample{Index: len(p.s.run.Samples), Placement: result.Placement{
 			Requested: fmt.Sprintf("a burner pinned to each of CPUs %s", p.m.cpus), Verified: true, Checked: p.m.cpus.Len(),
 		}}
 		if err := p.putLoad(&sample, before); err != nil {
@@ -296,8 +306,7 @@ func (p *numaParent) explain() {
 		})
 	}
 	for _, sample := range run.Samples { // all are seen alike
-		var v result.Numa
-		if sample.Values.Decode(&v) == nil && v.Migrations != nil && v.Migrations.Worse != nil {
+		if v, ok := result.Typed[result.Numa](&sample); ok && v.Migrations != nil && v.Migrations.Worse != nil {
 			run.Warnings = append(run.Warnings, *v.Migrations.Worse)
 			break
 		}

@@ -48,8 +48,8 @@ func TestPingPong(t *testing.T) {
 				t.Skip(err)
 			}
 			require.NoError(t, err)
-			var v result.Pair
-			require.NoError(t, s.Values.Decode(&v))
+			v, ok := result.Typed[result.Pair](&s)
+			require.True(t, ok)
 			assert.True(t, s.Placement.Verified, "%v", s.Placement.Mismatches)
 			assert.Positive(t, v.NS)
 			assert.InDelta(t, 2*v.NS, v.RoundTripNS, 1e-9)

@@ -91,6 +91,6 @@ func (r sampler) Sample(ctx context.Context, c Cell) (s result.Sample, err error
 	if v.Batches == 0 && !s.Partial {
 		s.Doubts = []result.Doubt{{Verdict: result.Invalid, Reason: "no batch was completed: other programs use these CPUs"}}
 	}
-	s.Values, err = result.ValuesOf(v)
-	return s, err
+	s.Values = result.FiguresOf(&v)
+	return s, nil
 }

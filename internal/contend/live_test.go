@@ -70,8 +70,9 @@ func take(t *testing.T, r *Runner, row result.ContendRow, timing Timing) (s resu
 		return s, v, false
 	}
 	require.NoError(t, err)
-	require.NoError(t, s.Values.Decode(&v))
-	return s, v, true
+	figures, ok := result.Typed[result.Contend](&s)
+	require.True(t, ok)
+	return s, *figures, true
 }
 
 func TestMeasureByCount(t *testing.T) {

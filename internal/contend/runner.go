@@ -218,8 +218,8 @@ func (r *Runner) Measure(ctx context.Context, row result.ContendRow, t Timing) (
 	}
 	v.FixedSeconds = time.Since(begun).Seconds() - s.Seconds
 	s.Placement.Verified = len(s.Placement.Mismatches) == 0
-	s.Values, err = result.ValuesOf(v)
-	return s, err
+	s.Values = result.FiguresOf(&v)
+	return s, nil
 }
 
 // release has all threads of a row work at once.

@@ -54,8 +54,8 @@ func (r Request) Measure(ctx context.Context, m *topology.Machine) (result.Sampl
 			s.Doubts = append(s.Doubts, result.Doubt{Verdict: result.Invalid, Reason: err.Error()})
 		}
 	}
-	s.Values, err = result.ValuesOf(v)
-	return s, o, err
+	s.Values = result.FiguresOf(&v)
+	return s, o, nil
 }
 
 // Failure says how a command failed, with the end of what it wrote to stderr as far as it was kept; "" when it did not.

@@ -35,8 +35,8 @@ func TestMeasure(t *testing.T) {
 	s, o := measured(t, "echo 'rate: 12.5 a second'", `rate: ([0-9.]+)`)
 	assert.Empty(t, o.Failure())
 	assert.Empty(t, s.Doubts)
-	var v result.Exec
-	require.NoError(t, s.Values.Decode(&v))
+	v, ok := result.Typed[result.Exec](&s)
+	require.True(t, ok)
 	require.NotNil(t, v.Metric)
 	assert.InDelta(t, 12.5, *v.Metric, 0)
 	assert.Positive(t, s.Seconds)
@@ -48,7 +48,8 @@ func TestMeasure(t *testing.T) {
 	assert.False(t, s.Partial)
 
 	s, _ = measured(t, "echo 'rate: 3' >&2", `rate: ([0-9.]+)`)
-	require.NoError(t, s.Values.Decode(&v))
+	v, ok = result.Typed[result.Exec](&s)
+	require.True(t, ok)
 	assert.InDelta(t, 3, *v.Metric, 0, "what stdout does not tell is looked for in stderr")
 
 	s, _ = measured(t, "echo 'rate: 0'", `rate: ([0-9.]+)`)

@@ -50,7 +50,7 @@ func InvalidSample(err error) result.Sample {
 		text += " (" + way + ")"
 	}
 	quality := result.Quality{Verdict: result.Invalid, Reasons: []string{text}}
-	return result.Sample{Values: result.Values{}, Quality: quality}
+	return result.Sample{Quality: quality}
 }
 
 // Pilot finds how many executions of a cell a process is to drop. It takes about as long as the budget says, or as a

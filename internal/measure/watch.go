@@ -99,8 +99,10 @@ func (w *Watcher) Watch() func(*result.Sample) {
 			Judge(s, w.cpus.Len())
 			return
 		}
-		if peak, err := linux.PeakRSS(w.root); err == nil {
-			s.Values["memory_peak_bytes"] = peak
+		if own := s.Values.Own(); own != nil {
+			if peak, err := linux.PeakRSS(w.root); err == nil {
+				own.MemoryPeakBytes = &peak
+			}
 		}
 		Judge(s, w.cpus.Len())
 	}

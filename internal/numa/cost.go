@@ -43,9 +43,8 @@ func CostFinding(row string, samples []result.Sample) (result.Finding, bool) {
 
 func movesAndSeconds(samples []result.Sample) (moves, seconds []float64) {
 	for _, s := range samples {
-		var v result.Numa
-		if s.Partial || s.Quality.Verdict == result.Invalid || s.Values.Decode(&v) != nil ||
-			v.Migrations == nil || v.Migrations.Lost > 0 {
+		v, ok := result.Typed[result.Numa](&s)
+		if s.Partial || s.Quality.Verdict == result.Invalid || !ok || v.Migrations == nil || v.Migrations.Lost > 0 {
 			continue
 		}
 		moves, seconds = append(moves, float64(v.Migrations.CrossNode)), append(seconds, s.Seconds)

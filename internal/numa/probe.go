@@ -122,8 +122,9 @@ func (p *probe) measure(ctx context.Context) (err error) {
 	}
 	p.figures()
 	p.sample.Placement.Verified = len(p.sample.Placement.Mismatches) == 0
-	p.sample.Values, err = result.ValuesOf(p.v)
-	return err
+	figures := p.v
+	p.sample.Values = result.FiguresOf(&figures)
+	return nil
 }
 
 // requested is the row in words.

@@ -161,8 +161,8 @@ func (r BindRequest) sample(process int, a bindAnswer) (s result.Sample, err err
 	if want := sumOfIndices(words) * r.Passes; !s.Partial && a.Sum != want {
 		return s, fmt.Errorf("process %d: the words add up to %d, and are to be %d", process, a.Sum, want)
 	}
-	s.Values, err = result.ValuesOf(v)
-	return s, err
+	s.Values = result.FiguresOf(&v)
+	return s, nil
 }
 
 // sumOfIndices is 0 + 1 + … + n-1, modulo 2^64.

@@ -38,8 +38,8 @@ func TestMeasureBind(t *testing.T) {
 		require.NoError(t, err)
 		require.Len(t, samples, r.Processes)
 		for i, s := range samples {
-			var v result.BindProcess
-			require.NoError(t, s.Values.Decode(&v))
+			v, ok := result.Typed[result.BindProcess](&s)
+			require.True(t, ok)
 			assert.False(t, s.Partial)
 			assert.Positive(t, s.Seconds)
 			assert.True(t, s.Placement.Verified)
@@ -62,7 +62,7 @@ func TestMeasureBind(t *testing.T) {
 				want.Deviations, want.MovedTo = v.Deviations, v.MovedTo
 				assert.Equal(t, "none", s.Placement.Requested)
 			}
-			assert.Equal(t, want, v)
+			assert.Equal(t, want, *v)
 		}
 	}
 }
@@ -80,8 +80,8 @@ func TestMeasureBindUnbound(t *testing.T) {
 	})
 	require.NoError(t, err)
 	for i, s := range samples {
-		var v result.BindProcess
-		require.NoError(t, s.Values.Decode(&v))
+		v, ok := result.Typed[result.BindProcess](&s)
+		require.True(t, ok)
 		assert.Equal(t, i != victim, s.Placement.Verified)
 		if i != victim {
 			assert.Zero(t, v.Deviations)

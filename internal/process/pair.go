@@ -145,7 +145,7 @@ func (r PairRequest) measure(ctx context.Context, self child.Self, ready func(pi
 	if err != nil {
 		return s, err
 	}
-	return pairSample(r, work.Talks, answers, start)
+	return pairSample(r, work.Talks, answers, start), nil
 }
 
 // connect gives two processes a pipe in each direction.
@@ -162,7 +162,7 @@ func connect(a, b *child.Member) error {
 	return nil
 }
 
-func pairSample(r PairRequest, talks bool, answers []sideAnswer, start time.Duration) (s result.Sample, err error) {
+func pairSample(r PairRequest, talks bool, answers []sideAnswer, start time.Duration) (s result.Sample) {
 	v := result.ProcessPair{CPUA: r.A, CPUB: r.B, Relation: r.Relation.String(), Work: r.Work, Loops: r.Loops}
 	s.Placement.Requested = fmt.Sprintf("a process on each of CPUs %d, %d", r.A, r.B)
 	rate := func(loops uint64, seconds float64) float64 {
@@ -204,6 +204,6 @@ func pairSample(r PairRequest, talks bool, answers []sideAnswer, start time.Dura
 		v.NsPerLoop = 1e9 * s.Seconds / float64(least)
 	}
 	s.Placement.Verified = len(s.Placement.Mismatches) == 0
-	s.Values, err = result.ValuesOf(v)
-	return s, err
+	s.Values = result.FiguresOf(&v)
+	return s
 }

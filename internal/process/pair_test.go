@@ -36,8 +36,8 @@ func TestMeasurePair(t *testing.T) {
 				assert.True(t, s.Placement.Verified, "%v", s.Placement.Mismatches)
 				assert.Positive(t, s.Seconds)
 
-				var v result.ProcessPair
-				require.NoError(t, s.Values.Decode(&v))
+				v, ok := result.Typed[result.ProcessPair](&s)
+				require.True(t, ok)
 				require.Len(t, v.Processes, 2)
 				assert.Equal(t, "same-llc", v.Relation)
 				assert.Equal(t, []int{cpus.First(), cpu}, []int{v.CPUA, v.CPUB})
@@ -116,8 +116,7 @@ func TestPairSampleMismatch(t *testing.T) {
 	answers := []sideAnswer{
 		{Loops: 10, EndNS: 3e9, CPUSeen: 1, Used: used}, {Loops: 9, EndNS: 2e9, CPUSeen: 5, Used: used},
 	}
-	s, err := pairSample(r, false, answers, 1e9)
-	require.NoError(t, err)
+	s := pairSample(r, false, answers, 1e9)
 	assert.Equal(t, 2.0, s.Seconds)
 	assert.True(t, s.Partial)
 	assert.False(t, s.Placement.Verified)
@@ -126,10 +125,10 @@ func TestPairSampleMismatch(t *testing.T) {
 	assert.Equal(t, []float64{2, 4}, []float64{s.UserSeconds, s.SystemSeconds})
 	assert.Equal(t, []uint64{6, 8, 10, 12},
 		[]uint64{*sig.VoluntarySwitches, *sig.InvoluntarySwitches, *sig.MinorFaults, *sig.MajorFaults})
-	calls, _ := s.Values.Number("calls_per_second")
-	assert.Equal(t, 19/2.0, calls)
-	ns, _ := s.Values.Number("ns_per_loop")
-	assert.Equal(t, 2e9/9, ns)
+	v, ok := result.Typed[result.ProcessPair](&s)
+	require.True(t, ok)
+	assert.Equal(t, 19/2.0, v.CallsPerSecond)
+	assert.Equal(t, 2e9/9, v.NsPerLoop)
 }
 
 func TestPercentiles(t *testing.T) {

@@ -40,10 +40,9 @@ func pairsOf(run *result.Run) []paired {
 			}
 			cell = s.Cell
 		}
-		var v result.ProcessPair
-		if s.Values.Decode(&v) == nil && len(v.Processes) == 2 {
+		if v, ok := result.Typed[result.ProcessPair](s); ok && len(v.Processes) == 2 {
 			p := &pairs[cell]
-			p.samples = append(p.samples, sampledPair{v, s.Seconds, s.UserSeconds, s.SystemSeconds})
+			p.samples = append(p.samples, sampledPair{*v, s.Seconds, s.UserSeconds, s.SystemSeconds})
 		}
 	}
 	return pairs

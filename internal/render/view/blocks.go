@@ -27,7 +27,7 @@ func SampleBlocks(run *result.Run, _ Spec, opts term.Options) []string {
 func ValueNames(samples []result.Sample) []string {
 	union := map[string]struct{}{}
 	for i := range samples {
-		for name := range samples[i].Values {
+		for _, name := range samples[i].Values.Names() {
 			union[name] = struct{}{}
 		}
 	}
