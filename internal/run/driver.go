@@ -307,9 +307,8 @@ func (d *driver) sample(ctx context.Context) error {
 		if !more {
 			break
 		}
-		run.Partial = ctx.Err() != nil
-		if run.Partial && (judged || len(run.Samples) > 0) {
-			return nil // otherwise the first sample, cut short, shows how far the work came
+		if run.Partial = ctx.Err() != nil; run.Partial && judged {
+			return nil
 		}
 		d.running.Store(int64(slot.Cell))
 		d.stand()
