@@ -7,6 +7,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"gorun/internal/c2c"
+	"gorun/internal/contend"
 	"gorun/internal/experiment"
 	"gorun/internal/primes"
 	"gorun/internal/run"
@@ -16,6 +18,8 @@ import (
 // rows are the experiments. To add one, write its package and its row here.
 var rows = []experiment.Experiment{
 	primes.Experiment,
+	contend.Experiment,
+	c2c.Experiment,
 }
 
 // plainCommand is `gorun EXPERIMENT`.
