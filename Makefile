@@ -67,7 +67,7 @@ lint: ## go vet, staticcheck, depguard, gofumpt, shellcheck; other systems compi
 	$(GO) run $(STATICCHECK) ./...
 	$(GO) run $(DEPGUARD) ./...
 	@files=$$($(GO) run $(GOFUMPT) -l .); if [ -n "$$files" ]; then echo "not gofumpt-ed:"; echo "$$files"; exit 1; fi
-	@if command -v shellcheck >/dev/null; then shellcheck .ci/run testdata/vm/run; \
+	@if command -v shellcheck >/dev/null; then shellcheck .ci/run testdata/vm/run testdata/runs/record; \
 	else echo "shellcheck is not installed (Debian: apt-get install shellcheck)"; exit 1; fi
 
 .PHONY: lint-c
@@ -89,7 +89,7 @@ arm64: ## the C kernels' tests as arm64 code in QEMU, on a CPU with LSE atomics 
 	for cpu in max cortex-a57; do \
 	  CC=aarch64-linux-gnu-gcc CGO_ENABLED=1 GOARCH=arm64 OBJDUMP=aarch64-linux-gnu-objdump \
 	  $(GO) test -tags netgo,osusergo -ldflags '-linkmode external -extldflags -static' \
-	    -exec "qemu-aarch64-static -cpu $$cpu" ./csrc ./internal/contend || exit 1; \
+	    -exec "qemu-aarch64-static -cpu $$cpu" ./csrc ./internal/contend ./internal/c2c || exit 1; \
 	done
 
 .PHONY: fuzz
@@ -130,6 +130,12 @@ vm: ## boot real kernels with many CPUs and nodes in QEMU, and run the tests the
 	testdata/vm/run setup
 	$(if $(MACHINE),testdata/vm/run boot $(MACHINE) -- sh -c '$(CMD)',testdata/vm/run test)
 
+.PHONY: record
+record: ## record the runs of testdata/runs anew in QEMU (RUNS: some of them), and what is shown of each (10 min)
+	testdata/vm/run setup
+	testdata/runs/record $(RUNS)
+	$(GO) test ./internal/report -run '^TestViews$$' -update
+
 .PHONY: capture
 capture: ## capture the QEMU machines anew into testdata/hosts
 	testdata/vm/run setup
@@ -158,7 +164,7 @@ completions: build ## write shell completions to ./completions
 
 .PHONY: update
 update: ## write the golden files anew; read the diff before you commit it
-	$(GO) test ./internal/topology ./internal/render ./internal/report ./internal/metrics -update
+	$(GO) test ./internal/result ./internal/topology ./internal/render ./internal/report ./internal/metrics -update
 	$(GO) test ./cmd/gorun -update
 
 .PHONY: clean

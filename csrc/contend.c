@@ -3,6 +3,8 @@
 #include <errno.h>
 #include <sched.h>
 #include <string.h>
+#include <sys/auxv.h>
+#include <sys/syscall.h>
 
 enum {
 	FIRST_CHUNK = 256,      /* operations before the first look at the stop flag and the clock */
@@ -10,6 +12,16 @@ enum {
 	WINDOW_CHUNKS = 16,     /* and so often a window, or twice that: 0.1% of 1 ms */
 };
 
+#if defined(__x86_64__)
+#define OPERATIONS "contend_amd64.h"
+#elif defined(__aarch64__)
+#define OPERATIONS "contend_arm64.h"
+#endif
+
+/*
+ * The operations of an architecture are in a file of their own, which is read twice: first each becomes a loop, then a
+ * row of the table. COUNTDOWN, MEMSET, OPERATION, LSE and LLSC each stand for one.
+ */
 #define FOUR(...) { __VA_ARGS__; } { __VA_ARGS__; } { __VA_ARGS__; } { __VA_ARGS__; }
 #define SIXTEEN(...) FOUR(__VA_ARGS__) FOUR(__VA_ARGS__) FOUR(__VA_ARGS__) FOUR(__VA_ARGS__)
 
@@ -17,8 +29,8 @@ enum {
  * A function that makes loop->count operations: sixteen a turn, and the rest one by one. An operation may use word,
  * value and failures. GCC's own unrolling does not serve: -O2 leaves a loop of asm alone.
  */
-#define OPERATION(name, ...)											\
-	static void name(struct gorun_loop *loop)								\
+#define LOOP(name, ...)												\
+	static void op_##name(struct gorun_loop *loop)								\
 	{													\
 		uint64_t *word __attribute__((unused)) = loop->word;						\
 		uint64_t value = loop->value, failures = loop->failures;					\
@@ -33,12 +45,22 @@ enum {
 		loop->failures = failures;									\
 	}
 
+/* Counts down one a turn: the only loop that is not unrolled, since it is itself the operation. */
+#define COUNTDOWN(name, subtract, jump_unless_zero)								\
+	static void op_##name(struct gorun_loop *loop)								\
+	{													\
+		uint64_t n = loop->count;									\
+														\
+		if (n != 0)											\
+			__asm__ volatile("1:\t" subtract "\n\t" jump_unless_zero " 1b" : "+r"(n) : : "cc");	\
+	}
+
 /*
  * A loop of calls of libc's memset. The compiler is kept from knowing which function that is: it would store itself.
  * The bytes are 1, since some CPUs leave out the writing of zeros over zeros.
  */
 #define MEMSET(name, bytes)											\
-	static void name(struct gorun_loop *loop)								\
+	static void op_##name(struct gorun_loop *loop)								\
 	{													\
 		void *(*set)(void *, int, size_t) = memset;							\
 		void *word = loop->word;									\
@@ -51,28 +73,42 @@ enum {
 			set(word, 1, bytes);									\
 	}
 
-MEMSET(op_memset64, 64)
-MEMSET(op_memset128, 128)
-MEMSET(op_memset256, 256)
-
-#define ROW(name, variant, instruction, bytes, run) { name, variant, instruction, #run, bytes, run }
-
-#if defined(__x86_64__)
-#include "contend_amd64.h"
-#elif defined(__aarch64__)
-#include "contend_arm64.h"
-#else
-bool gorun_has_lse(void)
-{
-	return false;
-}
-
-static const struct gorun_op ops[] = {};
+#define OPERATION(name, ...) LOOP(name, __VA_ARGS__)
+#define LSE(name, ...) __attribute__((target("arch=armv8-a+lse"))) LOOP(name##_lse, __VA_ARGS__) /* no flag for all */
+#define LLSC(name, ...) LOOP(name##_llsc, __VA_ARGS__)
+#ifdef OPERATIONS
+#include OPERATIONS
 #endif
+
+#undef COUNTDOWN
+#undef MEMSET
+#undef OPERATION
+#undef LSE
+#undef LLSC
+#define ROW(name, variant, loop) { #name, variant, #loop, loop },
+#define COUNTDOWN(name, ...) ROW(name, "", op_##name)
+#define MEMSET(name, ...) ROW(name, "", op_##name)
+#define OPERATION(name, ...) ROW(name, "", op_##name)
+#define LSE(name, ...) ROW(name, "lse", op_##name##_lse)
+#define LLSC(name, ...) ROW(name, "llsc", op_##name##_llsc)
+static const struct gorun_op ops[] = {
+#ifdef OPERATIONS
+#include OPERATIONS
+#endif
+};
 
 const struct gorun_op *gorun_op(int row)
 {
 	return row >= 0 && row < (int)(sizeof ops / sizeof *ops) ? &ops[row] : NULL;
+}
+
+bool gorun_has_lse(void)
+{
+#if defined(__aarch64__)
+	return (getauxval(AT_HWCAP) & HWCAP_ATOMICS) != 0;
+#else
+	return false;
+#endif
 }
 
 /* Repeats the operation in chunks, whose length follows from what the chunk before took, until all is done. */

@@ -1,24 +1,26 @@
 package csrc
 
 import (
+	"strings"
 	"time"
 	"unsafe"
 )
 
 // Op is an operation whose loop this build has.
 type Op struct {
-	Name        string
-	Variant     string // "lse" or "llsc" where arm64 has both, else ""
-	Instruction string // that the loop repeats; two are joined by "; " or "/"
-	Symbol      string // the C function that is the loop: what to disassemble
-	Bytes       int    // of memory at the word that are read or written
+	Name    string // the Identifier of the operation's name
+	Variant string // "lse" or "llsc" where arm64 has both, else ""
+	Symbol  string // the C function that is the loop: what to disassemble
 }
+
+// Identifier returns what C calls the operation of that name: "cas_loop" for "cas-loop".
+func Identifier(name string) string { return strings.NewReplacer("+", "_", "-", "_").Replace(name) }
 
 // ContendArgs say which operation is made, on what, and for how long.
 type ContendArgs struct {
 	Op      string
 	Variant string         // "": the best that the CPU has; operations that have one way only take any
-	Word    unsafe.Pointer // of Op.Bytes, aligned to 8; not Go memory
+	Word    unsafe.Pointer // of 8 bytes, or as many as the memset takes; aligned to 8; not Go memory
 	Count   uint64         // operations to make; 0: by Time
 	Time    time.Duration  // from the common start
 	Window  time.Duration  // that Time is cut into; below 500 µs the clock's readings take over 0.1% of it

@@ -13,18 +13,16 @@ struct gorun_loop {
 };
 
 struct gorun_op {
-	const char *name;
-	const char *variant;     /* "lse" or "llsc" where arm64 has both, else "" */
-	const char *instruction; /* that touches the word, or is the operation; two are joined by "; " or "/" */
-	const char *symbol;      /* run's name: what to disassemble */
-	int bytes;               /* of memory at the word that are read or written */
+	const char *name;    /* an identifier: the operation's, with _ for what cannot stand in one */
+	const char *variant; /* "lse" or "llsc" where arm64 has both, else "" */
+	const char *symbol;  /* run's name: what to disassemble */
 	void (*run)(struct gorun_loop *loop);
 };
 
 /* Returns a row of the table of operations; NULL behind the last one. */
 const struct gorun_op *gorun_op(int row);
 
-/* Tells whether the CPU has the LSE atomics of Armv8.1, without which an operation of that variant is a SIGILL. */
+/* Reports whether the CPU has the LSE atomics of Armv8.1, without which an operation of that variant is a SIGILL. */
 bool gorun_has_lse(void);
 
 struct gorun_contend_args {

@@ -41,7 +41,7 @@ func (g *Gate) pointer() *C.struct_gorun_gate {
 	return g.c
 }
 
-// HasLSE tells whether this is an arm64 CPU with the atomics of Armv8.1.
+// HasLSE reports whether this is an arm64 CPU with the atomics of Armv8.1.
 func HasLSE() bool { return bool(C.gorun_has_lse()) }
 
 // Ops lists the operations of this build, in the order of the C table; on an architecture without loops there are none.
@@ -54,13 +54,11 @@ var ops = sync.OnceValue(func() (list []Op) {
 		if row == nil {
 			return list
 		}
-		list = append(list, Op{
-			C.GoString(row.name), C.GoString(row.variant), C.GoString(row.instruction), C.GoString(row.symbol), int(row.bytes),
-		})
+		list = append(list, Op{C.GoString(row.name), C.GoString(row.variant), C.GoString(row.symbol)})
 	}
 })
 
-// row finds an operation's row.
+// row returns the row of an operation, by the name that people know or by that of its loop.
 func row(name, variant string) (int, error) {
 	absent := fmt.Errorf("not on this architecture (%s): %w", runtime.GOARCH, errors.ErrUnsupported)
 	if len(ops()) == 0 {
@@ -79,7 +77,7 @@ func row(name, variant string) (int, error) {
 		}
 	}
 	i := slices.IndexFunc(ops(), func(o Op) bool {
-		return o.Name == name && (o.Variant == "" || o.Variant == variant)
+		return o.Name == Identifier(name) && (o.Variant == "" || o.Variant == variant)
 	})
 	if i < 0 {
 		return 0, fmt.Errorf("no operation %q on %s", name, runtime.GOARCH)

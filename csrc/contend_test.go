@@ -2,10 +2,8 @@ package csrc_test
 
 import (
 	"errors"
-	"fmt"
 	"math"
 	"runtime"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"syscall"
@@ -20,69 +18,12 @@ import (
 	"gorun/csrc"
 )
 
-// opTables are the rows that must be there: name, variant, instruction, bytes.
-var opTables = map[string]string{
-	"amd64": `
-		idle||dec|0
-		memset64||call memset|64
-		memset128||call memset|128
-		memset256||call memset|256
-		test_bit||bt|8
-		set_bit||lock bts|8
-		inc||lock inc|8
-		xadd||lock xadd|8
-		cmpxchg||lock cmpxchg|8
-		xchg||xchg|8
-		mfence||mfence|0
-		mov+mfence||mov; mfence|8
-		lfence||lfence|0
-		sfence||sfence|0
-		syscall||syscall|0
-		load||mov|8
-		store||mov|8
-		cas-loop||lock cmpxchg|8`,
-	"arm64": `
-		idle||sub|0
-		memset64||blr memset|64
-		memset128||blr memset|128
-		memset256||blr memset|256
-		test_bit||ldr|8
-		set_bit|lse|ldsetal|8
-		set_bit|llsc|ldaxr/stlxr|8
-		inc|lse|stadd|8
-		inc|llsc|ldxr/stxr|8
-		xadd|lse|ldaddal|8
-		xadd|llsc|ldaxr/stlxr|8
-		cmpxchg|lse|casal|8
-		cmpxchg|llsc|ldaxr/stlxr|8
-		xchg|lse|swpal|8
-		xchg|llsc|ldaxr/stlxr|8
-		mfence||dmb ish|0
-		mov+mfence||str; dmb ish|8
-		lfence||dmb ishld|0
-		sfence||dmb ishst|0
-		syscall||svc|0
-		load||ldr|8
-		store||str|8
-		cas-loop|lse|casal|8
-		cas-loop|llsc|ldaxr/stlxr|8
-		isb||isb|0`,
-}
-
-func TestOps(t *testing.T) {
-	var rows []string
-	for _, op := range operations(t) {
-		rows = append(rows, fmt.Sprintf("%s|%s|%s|%d", op.Name, op.Variant, op.Instruction, op.Bytes))
-	}
-	assert.Equal(t, strings.Fields(strings.ReplaceAll(opTables[runtime.GOARCH], " ", "_")),
-		strings.Fields(strings.ReplaceAll(strings.Join(rows, "\n"), " ", "_")))
-}
-
 // What an operation leaves in memory depends on how often it was made only, and is in its bytes only.
 func TestOpEffects(t *testing.T) {
 	ops := operations(t)
 	memory := anonymous(t)
 	word := (*uint64)(unsafe.Pointer(&memory[0]))
+	set := map[string]int{"memset64": 64, "memset128": 128, "memset256": 256} // bytes
 	rapid.Check(t, func(t *rapid.T) {
 		op := rapid.SampledFrom(ops).Draw(t, "op")
 		count := rapid.Uint64Range(1, 2000).Draw(t, "count")
@@ -110,7 +51,7 @@ func TestOpEffects(t *testing.T) {
 			left = value | 1
 		case "inc", "xadd":
 			left = value + count
-		case "cas-loop":
+		case "cas_loop":
 			left, failures = value+count, min(value, 1) // it expects 0 at first
 		case "cmpxchg":
 			failures = min(value, 1)
@@ -119,17 +60,18 @@ func TestOpEffects(t *testing.T) {
 			if count%2 == 1 {
 				left = 0
 			}
-		case "store", "mov+mfence":
+		case "store", "mov_mfence":
 			left = 1
-		case "memset64", "memset128", "memset256":
+		}
+		if set[op.Name] > 0 {
 			left = 0x0101010101010101
 		}
 		require.Equal(t, left, *word)
 		require.Equal(t, failures, r.Failures)
-		for i := 8; i < op.Bytes; i++ {
+		for i := 8; i < set[op.Name]; i++ {
 			require.Equal(t, byte(1), memory[i], "byte %d", i)
 		}
-		for i := max(8, op.Bytes); i < len(memory); i++ {
+		for i := max(8, set[op.Name]); i < len(memory); i++ {
 			require.Equal(t, byte(0xaa), memory[i], "byte %d", i)
 		}
 	})
@@ -143,7 +85,7 @@ func TestContendTogether(t *testing.T) {
 			continue
 		}
 		switch op.Name {
-		case "inc", "xadd", "cas-loop", "cmpxchg":
+		case "inc", "xadd", "cas_loop", "cmpxchg":
 		default:
 			continue
 		}

@@ -11,11 +11,12 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"gorun/internal/bytesize"
+	"gorun/internal/child"
 	"gorun/internal/hint"
 	"gorun/internal/matrix"
 	"gorun/internal/measure"
 	"gorun/internal/metrics"
-	"gorun/internal/numa"
 	"gorun/internal/process"
 	"gorun/internal/render"
 	"gorun/internal/render/term"
@@ -72,9 +73,9 @@ func newBind(e env, runF func(context.Context, *bindOptions) error) *cobra.Comma
 	flags.IntVar(&o.processes, "processes", bindProcesses, "processes of a trial")
 	flags.Uint64Var(&o.checks, "checks", bindChecks, "how often each looks on which CPU it is")
 	flags.StringVar(&o.array, "array", "", "`size` of the array of each process (default: an L2 of the first CPU, or "+
-		numa.FormatBytes(process.UnknownL2)+" where that is not known)")
+		bytesize.Format(process.UnknownL2)+" where that is not known)")
 	flags.Uint64Var(&o.passes, "passes", 0, "how often each adds its array up (default: as often as makes "+
-		numa.FormatBytes(bindSummed)+")")
+		bytesize.Format(bindSummed)+")")
 	flags.IntVar(&o.trials, "trials", bindTrials, "trials bound, and as many unbound")
 	flags.Var(&o.margin, "margin", "a difference up to this is none")
 	flags.Uint64Var(&o.seed, "seed", 1, "seed of the order of trials, kept in the result")
@@ -145,7 +146,7 @@ func (o *bindOptions) prepare() (m machine, spec bindSpec, err error) {
 // arrayBytes is the size that was asked for, or of an L2.
 func (o *bindOptions) arrayBytes(m machine) (uint64, error) {
 	if o.array != "" {
-		sizes, err := numa.ParseBuffers(o.array)
+		sizes, err := bytesize.ParseList(o.array)
 		if err == nil && len(sizes) != 1 {
 			err = errors.New("one size is needed")
 		}
@@ -200,7 +201,7 @@ func (o *bindOptions) design(m machine, spec bindSpec) *result.Run {
 	run.Matrix.Order.First = [][]int{first}
 	command := []string{
 		"bind", "--processes", strconv.Itoa(spec.Processes), "--checks", strconv.FormatUint(spec.Checks, 10),
-		"--array", numa.FormatBytes(spec.ArrayBytes), "--passes", strconv.FormatUint(spec.Passes, 10), "--trials", "1",
+		"--array", bytesize.Format(spec.ArrayBytes), "--passes", strconv.FormatUint(spec.Passes, 10), "--trials", "1",
 		"--cpus", spec.CPUs,
 	}
 	cpus := map[string]result.CPUs{"cpus": matrix.DescribeCPUs(m.Machine, m.cpus.List())}
@@ -257,9 +258,7 @@ func runBind(ctx context.Context, o *bindOptions) (err error) {
 // bindTrials takes all trials, the samples of each being stored as it ends. Of one that is interrupted, the samples are
 // partial.
 func (s *session) bindTrials(ctx context.Context, o *bindOptions, m machine, spec bindSpec) error {
-	command := process.Command{
-		Path: o.env.self[0], Args: []string{o.env.self[1], bindCommand}, Env: o.env.environ(),
-	}
+	self := s.env.self.In(s.env.environ())
 	request := process.BindRequest{
 		Processes: spec.Processes, CPUs: m.cpus.List(), Checks: spec.Checks, ArrayBytes: spec.ArrayBytes,
 		Passes: spec.Passes,
@@ -275,7 +274,7 @@ func (s *session) bindTrials(ctx context.Context, o *bindOptions, m machine, spe
 	for i, bound := range process.BindOrder(spec.Trials, o.seed) {
 		running.Store(int64(i))
 		request.Trial, request.Bound = i/2, bound
-		samples, err := s.bindTrial(ctx, command, request)
+		samples, err := s.bindTrial(ctx, self, request)
 		if err != nil && ctx.Err() == nil {
 			return err
 		}
@@ -300,9 +299,9 @@ func (s *session) bindTrials(ctx context.Context, o *bindOptions, m machine, spe
 }
 
 // bindTrial takes one trial. What disturbed it is on each of its samples.
-func (s *session) bindTrial(ctx context.Context, c process.Command, r process.BindRequest) ([]result.Sample, error) {
+func (s *session) bindTrial(ctx context.Context, self child.Self, r process.BindRequest) ([]result.Sample, error) {
 	finish := s.watcher.Watch()
-	samples, err := process.MeasureBind(ctx, c, r)
+	samples, err := process.MeasureBind(ctx, self, r)
 	if err != nil {
 		return nil, err
 	}

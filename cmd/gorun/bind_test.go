@@ -18,6 +18,7 @@ import (
 
 	"gorun/internal/cpuset"
 	"gorun/internal/linux"
+	"gorun/internal/process"
 	"gorun/internal/result"
 	"gorun/internal/stats"
 )
@@ -53,7 +54,7 @@ func processesOf(t *testing.T, mark string) map[int]string {
 func boundOnes(t *testing.T, mark string, arrayBytes int) (pids []int) {
 	t.Helper()
 	for pid, line := range processesOf(t, mark) {
-		if !strings.HasSuffix(line, "\x00"+bindCommand+"\x00") {
+		if !strings.HasSuffix(line, "\x00"+process.BindCommand+"\x00") {
 			continue
 		}
 		statm, err := os.ReadFile(fmt.Sprintf("/proc/%d/statm", pid))
@@ -157,8 +158,8 @@ func TestBindUnboundOnPurpose(t *testing.T) {
 	require.Len(t, run.Samples, 2)
 	strays := 0
 	for _, s := range run.Samples {
-		var v result.BindProcess
-		require.NoError(t, s.Values.Decode(&v))
+		v, ok := result.Typed[result.BindProcess](&s)
+		require.True(t, ok)
 		assert.True(t, v.Bound)
 		assert.Equal(t, here, v.CPU)
 		assert.True(t, s.Partial)

@@ -68,7 +68,9 @@ func oneSample(b *testing.B, gorun string, values any, args ...string) {
 	var run result.Run
 	require.NoError(b, json.Unmarshal(out, &run))
 	require.Len(b, run.Samples, 1)
-	require.NoError(b, run.Samples[0].Values.Decode(values))
+	text, err := json.Marshal(run.Samples[0].Values)
+	require.NoError(b, err)
+	require.NoError(b, json.Unmarshal(text, values))
 }
 
 // BenchmarkContend sets each operation beside the reference tool, where ccont is on PATH, else beside the plain C program:

@@ -6,6 +6,7 @@ import (
 	"os"
 	"time"
 
+	"gorun/internal/child"
 	"gorun/internal/render/term"
 )
 
@@ -17,8 +18,8 @@ type env struct {
 	show           term.Options // what stdout can show
 	progress       term.Options // what stderr can show
 	now            func() time.Time
-	self           []string // how this program is started again: the executable's path and argv[0]
-	args           []string // the command line, without the program
+	self           child.Self // this program, to be started again in an environment
+	args           []string   // the command line, without the program
 	environ        func() []string
 }
 
@@ -30,7 +31,7 @@ func defaultEnv() env {
 		show:     term.OptionsFor(os.Stdout, os.Getenv),
 		progress: term.OptionsFor(os.Stderr, os.Getenv),
 		now:      time.Now,
-		self:     []string{"/proc/self/exe", os.Args[0]}, // the same one, even if the file was replaced meanwhile
+		self:     child.Self{Path: "/proc/self/exe", Argv: os.Args[:1]}, // this one, even if the file was replaced
 		environ:  os.Environ,
 	}
 }

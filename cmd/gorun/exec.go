@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"slices"
 	"strings"
 	"time"
 
@@ -125,8 +124,6 @@ func (o *execOptions) validate() error {
 		return usagef("--placement and --placements exclude each other")
 	case o.placement != "" && o.mempolicy != "":
 		return usagef("--placement and --mempolicy exclude each other: a placement has its own")
-	case o.flags.Changed("nice") && (o.nice < linux.MinNice || o.nice > linux.MaxNice):
-		return usagef("--nice %d: nice values go from %d to %d", o.nice, linux.MinNice, linux.MaxNice)
 	case o.gomaxprocs < 0:
 		return usagef("--gomaxprocs %d: it cannot be negative", o.gomaxprocs)
 	case o.timeout < 0:
@@ -137,7 +134,8 @@ func (o *execOptions) validate() error {
 	case o.metric == "" && o.better != "":
 		return usagef("--better is about a --metric, and there is none")
 	}
-	return nil
+	_, _, err := priority(o.flags.Changed, o.nice, o.sched)
+	return err
 }
 
 // machineHere reads the machine, and the nodes that memory may come from; empty: all.
@@ -182,18 +180,9 @@ func (o *execOptions) setting() (s launch.Setting, err error) {
 			return s, usageError{fmt.Errorf("--mempolicy %s: %w", o.mempolicy, err)}
 		}
 	}
-	if o.sched != "" {
-		sched, err := linux.ParseSched(o.sched)
-		if err != nil {
-			return s, usageError{fmt.Errorf("--sched %s: %w", o.sched, err)}
-		}
-		s.Sched = &sched
-	}
-	if o.flags.Changed("nice") {
-		s.Nice = &o.nice
-	}
+	s.Nice, s.Sched, err = priority(o.flags.Changed, o.nice, o.sched)
 	s.GOMAXPROCS = o.gomaxprocs
-	return s, nil
+	return s, err
 }
 
 // request is what the options come to, with nobody who sees the command.
@@ -205,8 +194,7 @@ func (o *execOptions) request() (r launch.Request, err error) {
 		return r, err
 	}
 	r.Command = launch.Command{
-		Self: append(slices.Clone(o.env.self), supervisorCommand), Argv: o.argv, Env: o.env.environ(), Timeout: o.timeout,
-		Keep: keptOutput,
+		Self: o.env.self.In(o.env.environ()), Argv: o.argv, Timeout: o.timeout, Keep: keptOutput,
 	}
 	if o.metric != "" {
 		metric, err := launch.ParseMetric(o.metric)
@@ -220,7 +208,7 @@ func (o *execOptions) request() (r launch.Request, err error) {
 
 func (o *execOptions) spec(r launch.Request) execSpec {
 	spec := execSpec{
-		Command: o.argv, CPUs: r.CPUs.String(), Mempolicy: r.Policy(), Nice: r.Nice, GOMAXPROCS: r.GOMAXPROCS,
+		Command: o.argv, CPUs: r.CPUs.String(), Mempolicy: r.MempolicyFlag(), Nice: r.Nice, GOMAXPROCS: r.GOMAXPROCS,
 		Timeout: o.timeout.Seconds(), Metric: o.metric, Better: o.better,
 	}
 	if r.Sched != nil {
@@ -275,7 +263,7 @@ func runExec(ctx context.Context, o *execOptions) error {
 		}
 		return render.Plan(o.env.stdout, plan, o.output.format)
 	case !o.stat && o.timeout == 0 && o.metric == "" && o.output.out == "" && !o.flags.Changed("format"):
-		return launch.Exec(r.Setting, r.Argv, r.Env)
+		return launch.Exec(r.Setting, r.Argv, r.Self.Env)
 	}
 	return o.watch(ctx, r)
 }

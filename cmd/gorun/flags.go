@@ -141,20 +141,28 @@ func (f *placementFlags) policy(m machine) (placement.Policy, error) {
 		}
 		p.Lock = f.lockThread || !f.changed("lock-thread")
 	}
-	if f.changed("nice") {
-		if f.nice < -20 || f.nice > 19 {
-			return p, usagef("--nice %d: nice values go from -20 to 19", f.nice)
-		}
-		p.Nice = &f.nice
-	}
-	if f.sched != "" {
-		sched, err := linux.ParseSched(f.sched)
+	var err error
+	p.Nice, p.Sched, err = priority(f.changed, f.nice, f.sched)
+	return p, err
+}
+
+// priority returns what --nice and --sched ask for: nil where they were not given.
+func priority(changed func(flag string) bool, nice int, sched string) (*int, *linux.Sched, error) {
+	var policy *linux.Sched
+	if sched != "" {
+		parsed, err := linux.ParseSched(sched)
 		if err != nil {
-			return p, usageError{fmt.Errorf("--sched %s: %w", f.sched, err)}
+			return nil, nil, usageError{fmt.Errorf("--sched %s: %w", sched, err)}
 		}
-		p.Sched = &sched
+		policy = &parsed
 	}
-	return p, nil
+	if !changed("nice") {
+		return nil, policy, nil
+	}
+	if err := linux.CheckNice(nice); err != nil {
+		return nil, nil, usageError{fmt.Errorf("--nice %d: %w", nice, err)}
+	}
+	return &nice, policy, nil
 }
 
 // samplingFlags say how many samples are taken.

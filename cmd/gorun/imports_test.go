@@ -1,52 +1,125 @@
 package main
 
 import (
-	"encoding/json"
-	"errors"
-	"io"
+	"fmt"
+	"maps"
 	"os/exec"
 	"slices"
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
 
-// stages is the way data flows: a package imports only what stands before it.
-var stages = []string{
-	"hint", "catalog", "units", "cpuset", "sysfs", "stats", "result", "render/term", "render/view", "render/chart",
-	"topology", "cgroup", "linux", "perf", "placement", "measure", "matrix", "experiment",
-	"primes", "contend", "load", "numa", "process", "launch", "render", "report", "metrics", "run",
+// mayImport is the graph of our packages: what each may import of the others. A new package takes a row, a new import
+// a word in one, and each is a decision: knowledge flows from a machine to its results, and from these to what shows
+// them. cmd/gorun joins the ends and has no row. Names are without gorun/ and internal/.
+const mayImport = `
+	bytesize        hint
+	c2c             catalog contend cpuset csrc experiment hint linux render result topology
+	catalog
+	cgroup          cpuset sysfs
+	child           hint linux
+	contend         catalog cpuset csrc experiment hint linux placement render result topology
+	cpuset
+	csrc
+	experiment      child cpuset hint linux result topology
+	guardian        child linux
+	hint
+	launch          catalog child cpuset hint linux perf placement result sysfs topology
+	linux           cgroup cpuset sysfs
+	load            child cpuset hint linux placement
+	matrix          child cpuset hint result stats testdata/matrix topology
+	measure         cgroup cpuset linux perf result sysfs topology
+	metrics         hint result stats
+	numa            bytesize catalog child cpuset csrc experiment guardian hint linux load matrix measure perf placement render result stats sysfs topology
+	perf            hint linux result sysfs topology
+	placement       cpuset linux
+	primes          catalog cpuset experiment hint linux placement result
+	process         catalog child cpuset csrc linux placement result topology
+	render          catalog cpuset hint render/chart render/term render/view result stats topology units
+	render/chart    cpuset render/term render/view result stats units
+	render/term     result stats units
+	render/view     cpuset render/term result stats units
+	report          hint matrix render render/chart render/term render/view result stats units
+	result          hint stats
+	run             cgroup child cpuset experiment hint linux matrix measure metrics placement render render/chart render/term result sysfs topology
+	stats
+	sysfs           cpuset
+	testdata/matrix
+	topology        cpuset sysfs
+	units
+`
+
+// The imports of our packages, tests left out, are those of the graph. Which package may import which library is in
+// .depguard.yml.
+func TestImports(t *testing.T) {
+	const line = `{{.ImportPath}} {{join .Imports " "}}`
+	out, err := exec.Command("go", "list", "-f", line, "gorun/...", "gorun/testdata/matrix").Output()
+	require.NoError(t, err)
+	imports := map[string][]string{}
+	for line := range strings.Lines(string(out)) {
+		var ours []string
+		for _, path := range strings.Fields(line) {
+			if name, ok := strings.CutPrefix(path, "gorun/"); ok {
+				ours = append(ours, strings.TrimPrefix(name, "internal/"))
+			}
+		}
+		imports[ours[0]] = ours[1:]
+	}
+	delete(imports, "cmd/gorun")
+	assert.Empty(t, differences(graph(mayImport), imports), "mayImport is not what the code does")
 }
 
-// The imports of our own packages, tests left out, follow the stages; what is new must be given its place here. Which
-// package may import which library is in .depguard.yml.
-func TestImports(t *testing.T) {
-	out, err := exec.Command("go", "list", "-json=ImportPath,Imports", "gorun/...").Output()
-	require.NoError(t, err)
-	dec := json.NewDecoder(strings.NewReader(string(out)))
-	for {
-		var pkg struct {
-			ImportPath string
-			Imports    []string
+// graph reads a table such as mayImport.
+func graph(table string) map[string][]string {
+	rows := map[string][]string{}
+	for line := range strings.Lines(table) {
+		if words := strings.Fields(line); len(words) > 0 {
+			rows[words[0]] = words[1:]
 		}
-		err := dec.Decode(&pkg)
-		if errors.Is(err, io.EOF) {
-			break
+	}
+	return rows
+}
+
+// differences returns what the code does and the graph does not allow, and what the graph allows without need.
+func differences(allowed, imports map[string][]string) (faults []string) {
+	for _, name := range slices.Sorted(maps.Keys(imports)) {
+		may, known := allowed[name]
+		if !known {
+			faults = append(faults, fmt.Sprintf("%s has no row: add one that says what it may import", name))
+			continue
 		}
-		require.NoError(t, err)
-		stage, internal := strings.CutPrefix(pkg.ImportPath, "gorun/internal/")
-		at := slices.Index(stages, stage)
-		if internal {
-			require.GreaterOrEqual(t, at, 0, "%s has no place in the flow of data", pkg.ImportPath)
-		}
-		for _, imported := range pkg.Imports {
-			if before, ok := strings.CutPrefix(imported, "gorun/internal/"); ok && internal {
-				shows := stage == "render" || strings.HasPrefix(stage, "render/")
-				require.False(t, shows && before == "measure", "results are shown without being taken")
-				require.NotEqual(t, "units", stage, "figures are shown without knowing what they are of: %s", imported)
-				require.Less(t, slices.Index(stages, before), at, "%s imports %s: data flows one way", pkg.ImportPath, imported)
+		for _, imported := range imports[name] {
+			if !slices.Contains(may, imported) {
+				faults = append(faults, fmt.Sprintf("%s must not import %s: it is not in its row", name, imported))
 			}
 		}
 	}
+	for _, name := range slices.Sorted(maps.Keys(allowed)) {
+		does, known := imports[name]
+		if !known {
+			faults = append(faults, fmt.Sprintf("%s is no package: take its row away", name))
+			continue
+		}
+		for _, imported := range allowed[name] {
+			if !slices.Contains(does, imported) {
+				faults = append(faults, fmt.Sprintf("%s does not import %s any more: take it out of its row", name, imported))
+			}
+		}
+	}
+	return faults
+}
+
+// The graph's test fails for each way in which code and table can differ.
+func TestDifferences(t *testing.T) {
+	allowed := graph("\n\ta b c\n\tb\n\tc\n")
+	assert.Empty(t, differences(allowed, map[string][]string{"a": {"c", "b"}, "b": nil, "c": nil}))
+	assert.Equal(t, []string{
+		"b must not import c: it is not in its row",
+		"d has no row: add one that says what it may import",
+		"a does not import c any more: take it out of its row",
+		"c is no package: take its row away",
+	}, differences(allowed, map[string][]string{"a": {"b"}, "b": {"c"}, "d": nil}))
 }

@@ -2,78 +2,45 @@ package main
 
 import (
 	"context"
-	"errors"
-	"strconv"
+	"io"
+	"os"
 
-	"github.com/spf13/cobra"
-
-	"gorun/internal/hint"
+	"gorun/internal/child"
+	"gorun/internal/guardian"
 	"gorun/internal/launch"
-	"gorun/internal/linux"
 	"gorun/internal/load"
 	"gorun/internal/numa"
 	"gorun/internal/process"
 	"gorun/internal/run"
 )
 
-// The commands by which gorun starts itself; those of gorun numa are named there.
-const (
-	pairCommand       = "pair-side"
-	bindCommand       = "bind-process"
-	supervisorCommand = "exec-supervisor"
-)
-
-// inner are the commands of gorun's own processes. They are not for people. Their arguments are no flags.
-var inner = [...]command{
-	hidden(numa.ProbeCommand, func(ctx context.Context, e env, _ []string) error { return runProbe(ctx, e) }),
-	hidden(numa.BurnerCommand, runBurner),
-	hidden(run.SampleCommand, runSample),
-	hidden(numa.GuardianCommand, runGuardian),
-	hidden(pairCommand, func(ctx context.Context, e env, _ []string) error {
-		return process.RunPairSide(ctx, e.stdin, e.stdout)
-	}),
-	hidden(bindCommand, func(ctx context.Context, e env, _ []string) error {
-		return process.RunBind(ctx, e.stdin, e.stdout)
-	}),
-	hidden(supervisorCommand, func(_ context.Context, _ env, args []string) error { return launch.Supervise(args) }),
+// inner are the commands by which gorun starts itself. They are not for people, and know neither flags nor the tree of
+// commands: main looks for them first, so that nothing is built that they do not need.
+var inner = [...]child.Command{
+	{Name: numa.ProbeCommand, Run: runProbe},
+	{Name: run.SampleCommand, Run: runSample},
+	{Name: load.BurnerCommand, Run: func(ctx context.Context, in io.Reader, out io.Writer, _ []string) error {
+		return load.Burn(ctx, in, out)
+	}},
+	{Name: process.PairCommand, Run: func(ctx context.Context, in io.Reader, out io.Writer, _ []string) error {
+		return process.RunPairSide(ctx, in, out)
+	}},
+	{Name: process.BindCommand, Run: func(ctx context.Context, in io.Reader, out io.Writer, _ []string) error {
+		return process.RunBind(ctx, in, out)
+	}},
+	{Name: launch.SupervisorCommand, Run: func(_ context.Context, _ io.Reader, _ io.Writer, args []string) error {
+		return launch.Supervise(args)
+	}},
+	{Name: guardian.Command, Run: func(_ context.Context, _ io.Reader, out io.Writer, _ []string) error {
+		return guardian.Guard(os.Stdin, out)
+	}},
 }
 
-func hidden(name string, run func(ctx context.Context, e env, args []string) error) command {
-	return command{name, func(e env) *cobra.Command {
-		return &cobra.Command{
-			Use: name, Hidden: true, Short: "a process that gorun starts", Args: cobra.ArbitraryArgs, DisableFlagParsing: true,
-			RunE: func(cmd *cobra.Command, args []string) error { return run(cmd.Context(), e, args) },
-		}
-	}}
-}
-
-func runProbe(ctx context.Context, e env) error {
-	m, err := readMachine(e.root)
+func runProbe(ctx context.Context, in io.Reader, out io.Writer, _ []string) error {
+	root := os.DirFS("/")
+	m, err := readMachine(root)
 	if err != nil {
 		return err
 	}
-	return numa.RunProbe(ctx, e.root, m, e.stdin, e.stdout)
-}
-
-func runBurner(ctx context.Context, e env, args []string) error {
-	if len(args) != 1 {
-		return usageError{errors.New("a burner takes its options as JSON")}
-	}
-	o, err := load.Parse(args[0])
-	if err != nil {
-		return usageError{hint.With(err, hint.Of(err))}
-	}
-	_, err = load.Burn(ctx, o, e.stdin, e.stdout)
-	return err
-}
-
-func runGuardian(_ context.Context, e env, args []string) error {
-	if len(args) != 1 {
-		return usageError{errors.New("a guardian takes the value that it restores")}
-	}
-	value, err := strconv.Atoi(args[0])
-	if err != nil {
-		return usageError{err}
-	}
-	return linux.GuardNUMABalancing(linux.NUMABalancingSysctl, value, e.stdin, e.stdout)
+	return numa.RunProbe(ctx, root, m, in, out)
 }

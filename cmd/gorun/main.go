@@ -2,8 +2,11 @@
 package main
 
 import (
+	"context"
 	"os"
 	"runtime"
+
+	"gorun/internal/child"
 )
 
 // The main goroutine keeps the main thread to itself. The main thread is the one that cannot end, so it must never get
@@ -11,5 +14,8 @@ import (
 func init() { runtime.LockOSThread() }
 
 func main() {
+	if c, args, ok := child.Find(inner[:], os.Args[1:]); ok {
+		os.Exit(finish(os.Stderr, func(ctx context.Context) error { return c.Run(ctx, os.Stdin, os.Stdout, args) }))
+	}
 	os.Exit(execute(os.Args[1:], defaultEnv()))
 }

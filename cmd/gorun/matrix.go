@@ -338,7 +338,7 @@ func (o *matrixOptions) child() matrix.Child {
 			environ = append(environ, name+"="+value)
 		}
 	}
-	return matrix.Child{Path: o.env.self[0], Name: o.env.self[1], Env: environ}
+	return matrix.Child{Self: o.env.self.In(environ)}
 }
 
 // pilot finds how many executions each process is to drop, where no flag says it, within a tenth of the budget.

@@ -14,6 +14,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"gorun/internal/child"
 	"gorun/internal/matrix"
 	"gorun/internal/result"
 )
@@ -28,7 +29,7 @@ func built(b *testing.B) string {
 
 // BenchmarkChildStart is what a sample's process costs beside its samples, in turn with a process that does nothing.
 func BenchmarkChildStart(b *testing.B) {
-	gorun := matrix.Child{Path: built(b), Name: "gorun"}
+	gorun := matrix.Child{Self: child.Self{Path: built(b), Argv: []string{"gorun"}}}
 	var child, nothing []float64
 	for range b.N {
 		begun := time.Now()
@@ -50,7 +51,7 @@ func BenchmarkChildStart(b *testing.B) {
 // an fsync a sample.
 func BenchmarkScheduler(b *testing.B) {
 	e := defaultEnv()
-	e.self = []string{built(b), "gorun"}
+	e.self = child.Self{Path: built(b), Argv: []string{"gorun"}}
 	for range b.N {
 		o := &matrixOptions{env: e}
 		cmd := newMatrixOf(e, experiments[0], func(_ context.Context, parsed *matrixOptions) error {

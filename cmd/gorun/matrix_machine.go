@@ -37,7 +37,7 @@ func (o *matrixOptions) place(run *result.Run) error {
 		if err != nil {
 			return usageError{hint.With(fmt.Errorf("cell %s: %w", cell.Name, err), hint.Of(err))}
 		}
-		if rows := max(len(plan.Rows), len(plan.NumaRows)); rows > 1 {
+		if rows := max(len(plan.ContendRows), len(plan.NumaRows)); rows > 1 {
 			return usageError{hint.With(fmt.Errorf("cell %s has %d rows, and a matrix compares one figure a cell", cell.Name,
 				rows),
 				o.experiment.oneRow)}
@@ -99,7 +99,7 @@ func (o *matrixOptions) fingerprint(run *result.Run) error {
 	if run.Host, err = measure.ReadHost(o.env.root, t, o.env.environ()); err != nil {
 		return err
 	}
-	run.Tool.SHA256, err = hashFile(o.env.self[0])
+	run.Tool.SHA256, err = hashFile(o.env.self.Path)
 	return err
 }
 

@@ -11,8 +11,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"gorun/csrc"
+	"gorun/internal/bytesize"
 	"gorun/internal/linux"
-	"gorun/internal/numa"
 	"gorun/internal/result"
 )
 
@@ -39,7 +39,7 @@ func BenchmarkNuma(b *testing.B) {
 	for _, access := range []string{"random", "sequential", "chase"} {
 		for _, bytes := range []int{32 << 10, 1 << 20, 32 << 20, 256 << 20, 1 << 30} {
 			for _, pages := range []string{"4k", "thp"} {
-				size := numa.FormatBytes(uint64(bytes))
+				size := bytesize.Format(uint64(bytes))
 				b.Run(fmt.Sprintf("%s/%s/%s", access, size, pages), func(b *testing.B) {
 					pass := bytes / csrc.ProbeLine // accesses that take in the whole buffer
 					if access == "sequential" {

@@ -10,12 +10,13 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"gorun/internal/bytesize"
 	"gorun/internal/catalog"
+	"gorun/internal/child"
 	"gorun/internal/hint"
 	"gorun/internal/matrix"
 	"gorun/internal/measure"
 	"gorun/internal/metrics"
-	"gorun/internal/numa"
 	"gorun/internal/process"
 	"gorun/internal/render"
 	"gorun/internal/render/term"
@@ -132,7 +133,7 @@ func (o *pairOptions) validate() error {
 }
 
 // arguments are the two CPUs and the loops of the command line; 0 loops are the work's default.
-func (o *pairOptions) arguments(m machine) (pair process.PairCPUs, loops uint64, err error) {
+func (o *pairOptions) arguments(m machine) (pair topology.Pair, loops uint64, err error) {
 	args := o.args
 	if !o.auto {
 		if len(args) < 2 {
@@ -213,8 +214,8 @@ func (o *pairOptions) prepare() (m machine, p pairPlan, err error) {
 		}
 		p.measured = append(p.measured, row)
 		p.requests = append(p.requests, process.PairRequest{
-			PairCPUs: process.PairCPUs{A: row.CPUA, B: row.CPUB, Relation: m.Relation(row.CPUA, row.CPUB)},
-			Work:     o.work, Loops: row.Loops, ArrayBytes: p.spec.ArrayBytes,
+			Pair: topology.Pair{A: row.CPUA, B: row.CPUB, Relation: m.Relation(row.CPUA, row.CPUB)},
+			Work: o.work, Loops: row.Loops, ArrayBytes: p.spec.ArrayBytes,
 		})
 	}
 	if !slices.ContainsFunc(p.measured, func(row result.PairRow) bool { return row.Loops != p.measured[0].Loops }) {
@@ -238,7 +239,7 @@ func (o *pairOptions) arrayBytes(cpu int) (uint64, error) {
 		}
 		return process.ReadL2(root, cpu)
 	}
-	sizes, err := numa.ParseBuffers(o.array)
+	sizes, err := bytesize.ParseList(o.array)
 	if err != nil {
 		return 0, usageError{hint.With(fmt.Errorf("--array %s: %w", o.array, err), hint.Of(err))}
 	}
@@ -299,7 +300,7 @@ func (o *pairOptions) cell(m machine, row result.PairRow, r process.PairRequest)
 		cell.CPUs["pair"] = result.CPUs{List: a + "," + b, Count: 1, Relation: row.Relation}
 	}
 	if r.ArrayBytes > 0 {
-		cell.Flags["array"] = numa.FormatBytes(r.ArrayBytes)
+		cell.Flags["array"] = bytesize.Format(r.ArrayBytes)
 		cell.Command = append(cell.Command, "--array", cell.Flags["array"])
 	}
 	return cell
@@ -318,7 +319,7 @@ func runPair(ctx context.Context, o *pairOptions) (err error) {
 	if s.run.Host, err = measure.ReadHost(o.env.root, m.Machine, o.env.environ()); err != nil {
 		return err
 	}
-	if s.run.Tool.SHA256, err = hashFile(o.env.self[0]); err != nil {
+	if s.run.Tool.SHA256, err = hashFile(o.env.self.Path); err != nil {
 		return err
 	}
 	if s.watcher, err = measure.OpenOutside(o.env.root, m.cpus); err != nil {
@@ -336,13 +337,11 @@ func runPair(ctx context.Context, o *pairOptions) (err error) {
 	if err := s.start(o.output, o.metrics, s.tally.worked, info); err != nil {
 		return err
 	}
-	command := process.Command{
-		Path: o.env.self[0], Args: []string{o.env.self[1], pairCommand}, Env: measure.Environment(o.env.environ()),
-	}
+	self := o.env.self.In(measure.Environment(o.env.environ()))
 	if board == nil {
-		err = o.measureOne(ctx, s, command, p.requests[0])
+		err = o.measureOne(ctx, s, self, p.requests[0])
 	} else {
-		err = o.measureAll(ctx, s, board, command, p.requests)
+		err = o.measureAll(ctx, s, board, self, p.requests)
 	}
 	if err != nil {
 		return err
@@ -351,16 +350,16 @@ func runPair(ctx context.Context, o *pairOptions) (err error) {
 }
 
 // measureOne takes the samples of one pair.
-func (o *pairOptions) measureOne(ctx context.Context, s *session, c process.Command, r process.PairRequest) error {
+func (o *pairOptions) measureOne(ctx context.Context, s *session, self child.Self, r process.PairRequest) error {
 	now := fmt.Sprintf("CPUs %d and %d", r.A, r.B)
 	progress := term.Progress{What: "pair", Now: func() string { return now }}
 	return s.measure(ctx, o.sampling, 0, o.output.quiet, progress, func(ctx context.Context) (result.Sample, error) {
-		return process.MeasurePair(ctx, c, r)
+		return process.MeasurePair(ctx, self, r)
 	})
 }
 
 // measureAll has the pairs take turns until they are judged.
-func (o *pairOptions) measureAll(ctx context.Context, s *session, board *matrix.Board, c process.Command,
+func (o *pairOptions) measureAll(ctx context.Context, s *session, board *matrix.Board, self child.Self,
 	requests []process.PairRequest,
 ) error {
 	s.tally.plan(result.Course{
@@ -368,7 +367,7 @@ func (o *pairOptions) measureAll(ctx context.Context, s *session, board *matrix.
 	}, 0)
 	take := func(ctx context.Context, cell int) (result.Sample, error) {
 		finish := s.watcher.Watch()
-		sample, err := process.MeasurePair(ctx, c, requests[cell])
+		sample, err := process.MeasurePair(ctx, self, requests[cell])
 		if err == nil {
 			finish(&sample)
 		}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/signal"
 	"slices"
@@ -11,6 +12,9 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"gorun/internal/c2c"
+	"gorun/internal/child"
+	"gorun/internal/contend"
 	"gorun/internal/hint"
 	"gorun/internal/launch"
 	"gorun/internal/numa"
@@ -42,21 +46,26 @@ func usagef(format string, args ...any) error { return usageError{fmt.Errorf(for
 
 // execute executes one command line and returns the exit code.
 func execute(args []string, e env) int {
+	return finish(e.stderr, func(ctx context.Context) error {
+		e.args = args
+		cmd := newRoot(e, args...)
+		cmd.SetArgs(args)
+		return cmd.ExecuteContext(ctx)
+	})
+}
+
+// finish does what a process is for, reports its error, and returns the exit code. The signals that end a run in good
+// order end ctx.
+func finish(stderr io.Writer, do func(ctx context.Context) error) int {
 	ctx, stop := signal.NotifyContext(context.Background(), heeded()...)
 	defer stop()
-	e.args = args
-	cmd := newRoot(e, args...)
-	cmd.SetArgs(args)
 	done := make(chan error)
-	go func() { done <- cmd.ExecuteContext(ctx) }() // not on the main thread: see init
+	go func() { done <- do(ctx) }() // not on the main thread: see init
 	err := <-done
 	silent := errors.Is(err, errInterrupted) || errors.Is(err, errDoubtful) || errors.Is(err, errFailOn) ||
 		errors.As(err, new(exitStatus)) // what there is to say has been said
 	if err != nil && !silent {
-		fmt.Fprintf(e.stderr, "gorun: error: %v\n", err)
-		if text := hint.Of(err); text != "" {
-			fmt.Fprintf(e.stderr, "gorun: hint: %s\n", text)
-		}
+		child.Report(stderr, err)
 	}
 	return exitCode(err)
 }
@@ -80,7 +89,7 @@ func exitCode(err error) int {
 		return exitInterrupted
 	case errors.Is(err, errDoubtful), errors.Is(err, errFailOn):
 		return exitDoubtful
-	case errors.As(err, new(usageError)), hint.IsUsage(err):
+	case errors.As(err, new(usageError)), hint.IsUsage(err), errors.Is(err, child.ErrRequest):
 		return exitUsage
 	}
 	return exitFailed
@@ -99,8 +108,8 @@ var commands = [...]command{
 	{"compare", func(e env) *cobra.Command { return newCompare(e, runCompare) }},
 	{"report", func(e env) *cobra.Command { return newReport(e, runReport) }},
 	{"exec", func(e env) *cobra.Command { return newExec(e, runExec) }},
-	{"contend", contendCommand},
-	{"c2c", func(e env) *cobra.Command { return newC2C(e, runC2C) }},
+	{"contend", func(e env) *cobra.Command { return plainCommand(e, contend.Experiment) }},
+	{"c2c", func(e env) *cobra.Command { return plainCommand(e, c2c.Experiment) }},
 	{"numa", func(e env) *cobra.Command { return plainCommand(e, numa.Experiment) }},
 	{"pair", func(e env) *cobra.Command { return newPair(e, runPair) }},
 	{"bind", func(e env) *cobra.Command { return newBind(e, runBind) }},
@@ -131,7 +140,7 @@ func newRoot(e env, args ...string) *cobra.Command {
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		return usageError{hint.With(err, fmt.Sprintf("%s --help lists the flags", cmd.CommandPath()))}
 	})
-	all := slices.Concat(commands[:], inner[:])
+	all := commands[:]
 	if i := slices.IndexFunc(all, func(c command) bool { return len(args) > 0 && c.name == args[0] }); i >= 0 {
 		all = all[i : i+1]
 	}

@@ -1,16 +1,17 @@
 package main
 
 import (
-	"cmp"
 	"context"
+	"io"
 	"strings"
 
 	"github.com/spf13/cobra"
 
+	"gorun/internal/c2c"
+	"gorun/internal/contend"
 	"gorun/internal/experiment"
 	"gorun/internal/numa"
 	"gorun/internal/primes"
-	"gorun/internal/render"
 	"gorun/internal/run"
 	"gorun/internal/topology"
 )
@@ -18,17 +19,13 @@ import (
 // rows are the experiments. To add one, write its package and its row here.
 var rows = []experiment.Experiment{
 	primes.Experiment,
+	contend.Experiment,
+	c2c.Experiment,
 	numa.Experiment,
-}
-
-// pictures are the drawings that package render has of experiments.
-var pictures = map[string]*experiment.Picture{
-	"numa": {Usage: "draw the times into this `file`: over the sizes of the buffer, or by node", Draw: render.NumaSVG},
 }
 
 // plainCommand is `gorun EXPERIMENT`.
 func plainCommand(e env, x experiment.Experiment) *cobra.Command {
-	x.Picture = cmp.Or(x.Picture, pictures[x.Name])
 	c, set := run.New(e.run(), x)
 	return commandOf(e, x, set, c.Run)
 }
@@ -88,6 +85,6 @@ func (e env) run() run.Env {
 }
 
 // runSample is a child that samples one cell.
-func runSample(ctx context.Context, e env, _ []string) error {
-	return run.Child(ctx, e.run(), rows, e.stdin, e.stdout)
+func runSample(ctx context.Context, in io.Reader, out io.Writer, _ []string) error {
+	return run.Child(ctx, rows, in, out)
 }

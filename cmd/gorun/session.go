@@ -1,12 +1,10 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"os"
-	"runtime"
 	"slices"
 	"strings"
 	"time"
@@ -15,7 +13,6 @@ import (
 	"gorun/internal/matrix"
 	"gorun/internal/measure"
 	"gorun/internal/metrics"
-	"gorun/internal/placement"
 	"gorun/internal/render"
 	"gorun/internal/render/term"
 	"gorun/internal/result"
@@ -34,53 +31,6 @@ type session struct {
 	pusher  *metrics.Pusher
 	closers []func() error // undone last to first
 	tally   tally
-}
-
-// openSession gives the process the run's CPUs and GOMAXPROCS, and begins the result. procs 0 leaves the choice to the
-// runtime where the CPUs are those that were inherited; threads is how many the run will have at once.
-func openSession(e env, m machine, experiment string, procs, threads int) (s *session, err error) {
-	s = &session{env: e}
-	s.tally.cpus = m.cpus.Len()
-	defer func() {
-		if err != nil {
-			s.close(&err)
-		}
-	}()
-	if !m.cpus.Equal(m.Allowed()) {
-		restore, err := placement.Confine(m.cpus)
-		if err != nil {
-			return nil, err
-		}
-		s.closers = append(s.closers, restore)
-		if procs == 0 {
-			procs = m.cpus.Len()
-		}
-	}
-	// Setting it, even to what it is, keeps the runtime from changing it when threads are pinned.
-	before := runtime.GOMAXPROCS(0)
-	if procs == 0 {
-		procs = before
-	}
-	runtime.GOMAXPROCS(procs)
-	s.closers = append(s.closers, func() error { runtime.GOMAXPROCS(before); return nil })
-
-	host, err := measure.ReadHost(e.root, m.Machine, e.environ())
-	if err != nil {
-		return nil, err
-	}
-	s.run = &result.Run{
-		Schema: result.Schema, Tool: tool(), Host: host, Experiment: experiment, Command: commandLine(e.args),
-		Started: e.now().UTC().Format(time.RFC3339Nano),
-		Samples: []result.Sample{}, Findings: []result.Finding{}, Warnings: []result.Warning{},
-	}
-	watcher, warnings, err := measure.OpenWatcher(e.root, m.cpus, threads)
-	if err != nil {
-		return nil, err
-	}
-	s.watcher = watcher
-	s.closers = append(s.closers, watcher.Close)
-	s.run.Warnings = append(s.run.Warnings, warnings...)
-	return s, nil
 }
 
 // start opens every output, so that what cannot be written is an error before anything is measured.
@@ -235,18 +185,6 @@ func (s *session) takeTurns(ctx context.Context, board *matrix.Board, quiet bool
 	s.tally.stand(board.Standing())
 	board.Judge()
 	return err
-}
-
-// typical is the sample of median wall time among those of the summary; false when there is none.
-func (s *session) typical() (result.Sample, bool) {
-	samples := slices.DeleteFunc(slices.Clone(s.run.Samples), func(sample result.Sample) bool {
-		return sample.Partial || sample.Quality.Verdict == result.Invalid
-	})
-	if len(samples) == 0 {
-		return result.Sample{}, false
-	}
-	slices.SortFunc(samples, func(a, b result.Sample) int { return cmp.Compare(a.Seconds, b.Seconds) })
-	return samples[len(samples)/2], true
 }
 
 // finish shows the result, stores the footer, and lets the metrics linger.

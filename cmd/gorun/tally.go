@@ -6,7 +6,7 @@ import (
 	"sync"
 	"time"
 
-	"gorun/internal/linux"
+	"gorun/internal/primes"
 	"gorun/internal/result"
 )
 
@@ -55,14 +55,13 @@ func (t *tally) add(s result.Sample) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.taken.Add(s)
-	number := func(name string) uint64 {
-		n, _ := s.Values.Number(name)
-		return uint64(n)
-	}
 	l := &t.work
-	l.NumbersTested += number("numbers")
-	l.PrimesFound += number("primes")
-	l.Threads = int(number("threads_peak"))
+	l.Threads = 0
+	if v, ok := result.Typed[primes.Figures](&s); ok {
+		l.NumbersTested += v.Numbers
+		l.PrimesFound += v.Primes
+		l.Threads = v.ThreadsPeak
+	}
 	if s.Workers != nil {
 		l.WorkersStarted += uint64(s.Workers.Count)
 		l.WorkersFinished += uint64(s.Workers.Finished)
@@ -116,15 +115,4 @@ func (t *tally) over(work func() result.Live) result.Live {
 		l.Left = &l.Standing.Left
 	}
 	return l
-}
-
-// ownSwitches adds what the kernel counts for this process.
-func ownSwitches(live func() result.Live) func() result.Live {
-	return func() result.Live {
-		l := live()
-		if usage, err := linux.ProcessUsage(); err == nil {
-			l.VoluntarySwitches, l.InvoluntarySwitches = usage.VoluntarySwitches, usage.InvoluntarySwitches
-		}
-		return l
-	}
 }

@@ -63,5 +63,5 @@ func runTopo(_ context.Context, o *topoOptions) error {
 	return enc.Encode(struct {
 		Tool result.Tool `json:"tool"`
 		topology.Document
-	}{tool(), m.Document()})
+	}{tool(), m.Document(result.Schema)})
 }

@@ -1,12 +1,13 @@
 package contend
 
 import (
-	"fmt"
 	"runtime"
+	"strconv"
 	"sync"
 
 	"gorun/internal/cpuset"
 	"gorun/internal/linux"
+	"gorun/internal/placement"
 )
 
 // crew is one thread a CPU, pinned and kept from row to row: a thread that is there costs a wake-up, a new one its
@@ -18,8 +19,9 @@ type crew struct {
 
 // member is a thread that stays on its CPU.
 type member struct {
-	cpu   int
-	tasks chan func()
+	cpu     int
+	setting placement.Setting
+	tasks   chan func()
 }
 
 // newCrew starts the threads, and returns when every one is where it should be.
@@ -27,7 +29,7 @@ func newCrew(cpus []int) (*crew, error) {
 	c := &crew{members: make(map[int]*member, len(cpus))}
 	ready := make(chan error, len(cpus))
 	for _, cpu := range cpus {
-		m := &member{cpu, make(chan func())}
+		m := &member{cpu, placement.Setting{CPUs: cpuset.Of(cpu)}, make(chan func())}
 		c.members[cpu] = m
 		c.ended.Add(1)
 		go func() {
@@ -54,7 +56,7 @@ func newCrew(cpus []int) (*crew, error) {
 
 // sit pins the calling thread.
 func (m *member) sit() error {
-	if err := linux.SetAffinity(0, cpuset.Of(m.cpu)); err != nil {
+	if _, err := m.setting.Apply(0); err != nil {
 		return err
 	}
 	return m.check()
@@ -62,12 +64,14 @@ func (m *member) sit() error {
 
 // check reads back that the calling thread may run on its CPU only, and does.
 func (m *member) check() error {
-	pinned, err := linux.HasAffinity(0, cpuset.Of(m.cpu))
-	if err != nil {
+	mismatches, err := m.setting.ReadBack(0)
+	switch cpu := linux.Getcpu(); {
+	case err != nil:
 		return err
-	}
-	if cpu := linux.Getcpu(); !pinned || cpu != m.cpu {
-		return fmt.Errorf("a thread that was pinned to CPU %d is on CPU %d", m.cpu, cpu)
+	case len(mismatches) > 0:
+		return mismatches[0]
+	case cpu != m.cpu:
+		return placement.Mismatch{What: "CPU", Asked: strconv.Itoa(m.cpu), Got: strconv.Itoa(cpu)}
 	}
 	return nil
 }

@@ -1,5 +1,5 @@
 // Package contend measures what CPUs do to each other when they work on the same cache line. It holds the operations
-// and the load patterns of `gorun contend`, the pairs of CPUs of `gorun c2c`, and the threads that run both.
+// and the load patterns of `gorun contend`, and the pinned threads that run them, which `gorun c2c` uses too.
 package contend
 
 import (
@@ -35,9 +35,9 @@ const All = "all"
 // goAdd is what an architecture runs for Go's own loop, where no instruction is named.
 const goAdd = "atomic.AddUint64"
 
-// Ops are all operations, in the order in which All takes them. A row here and a loop of its name in csrc make one:
-// help, completion and validation follow this table, and a test holds it against csrc's. Where ccont, the tool that the
-// names come from, runs something else than an operation's name says, Usage tells.
+// Ops are all operations, in the order in which All takes them. A row here and a loop of its name for each architecture
+// in csrc make one: help, completion, validation and the test that disassembles the loops follow this table. Where
+// ccont, the tool that the names come from, runs something other than an operation's name, Usage mentions it.
 var Ops = [...]Op{
 	{
 		Name:  "idle",

@@ -200,6 +200,20 @@ func (s Set) String() string {
 	return b.String()
 }
 
+// FormatList writes CPUs in the order given, with ascending runs shortened: "0-3,8", "3,1".
+func FormatList(cpus []int) string {
+	var words []string
+	for i := 0; i < len(cpus); {
+		j := i
+		for j+1 < len(cpus) && cpus[j+1] == cpus[j]+1 {
+			j++
+		}
+		words = append(words, Range(cpus[i], cpus[j]).String())
+		i = j + 1
+	}
+	return strings.Join(words, ",")
+}
+
 // MarshalText gives String, so that a Set in JSON is a kernel list.
 func (s Set) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
 

@@ -93,6 +93,19 @@ func TestString(t *testing.T) {
 	assert.True(t, Range(3, 2).Empty())
 }
 
+func TestFormatList(t *testing.T) {
+	for want, cpus := range map[string][]int{
+		"":            nil,
+		"3":           {3},
+		"0-3,8":       {0, 1, 2, 3, 8},
+		"3,1":         {3, 1},
+		"3,1-2,1":     {3, 1, 2, 1},
+		"0,65535,0-1": {0, Max, 0, 1},
+	} {
+		assert.Equal(t, want, FormatList(cpus))
+	}
+}
+
 func TestZeroSet(t *testing.T) {
 	var s Set
 	assert.True(t, s.Empty())

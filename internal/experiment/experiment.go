@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io/fs"
 
+	"gorun/internal/child"
 	"gorun/internal/cpuset"
 	"gorun/internal/result"
 	"gorun/internal/topology"
@@ -146,7 +147,7 @@ const (
 type Setting struct {
 	Root    fs.FS      // the live machine
 	CPUs    cpuset.Set // of the run
-	Self    []string   // how gorun is started again: the executable's path and argv[0]
+	Self    child.Self // gorun, to be started again in an environment
 	Environ []string   // the environment
 	Seed    uint64
 	Kept    bool // samples are stored: details that only a journal holds are wanted

@@ -13,87 +13,40 @@ import (
 	"strings"
 	"syscall"
 
-	"gorun/internal/cpuset"
-	"gorun/internal/linux"
+	"gorun/internal/placement"
 )
 
 // Setting is what a command is started with. The zero Setting leaves everything as it is.
 type Setting struct {
-	CPUs       cpuset.Set      `json:"cpus"` // empty: as inherited
-	Nice       *int            `json:"nice,omitempty"`
-	Sched      *linux.Sched    `json:"sched,omitempty"`
-	Mempolicy  linux.Mempolicy `json:"mempolicy"` // MempolicyDefault: as inherited
-	Nodes      cpuset.Set      `json:"nodes"`     // of the memory policy
-	GOMAXPROCS int             `json:"gomaxprocs,omitempty"`
+	placement.Setting
+	GOMAXPROCS int `json:"gomaxprocs,omitempty"`
 }
 
-// Apply gives the setting to the calling thread, which the goroutine must be locked to, and reads each part back. A
+// place gives the setting to the calling thread, which the goroutine must be locked to, and reads each part back. A
 // process inherits all of it from the thread that starts it, or keeps it over execve(2). An error is the kernel's
 // refusal; a mismatch is what it took and did not do.
-func (s Setting) Apply() (checked int, mismatches []string, err error) {
-	check := func(asked, is string) {
-		checked++
-		if asked != is {
-			mismatches = append(mismatches, fmt.Sprintf("asked for %s, the kernel answers %s", asked, is))
-		}
+func (s *Setting) place() (checked int, mismatches []string, err error) {
+	if _, err := s.Apply(0); err != nil {
+		return 0, nil, err
 	}
-	for _, apply := range []func(check func(asked, is string)) error{
-		s.applyCPUs, s.applyMempolicy, s.applySched, s.applyNice,
-	} {
-		if err := apply(check); err != nil {
-			return checked, mismatches, err
-		}
+	differences, err := s.ReadBack(0)
+	for _, m := range differences {
+		mismatches = append(mismatches, m.Error())
 	}
-	return checked, mismatches, nil
+	return s.Asked(), mismatches, err
 }
 
-func (s Setting) applyCPUs(check func(asked, is string)) error {
-	if s.CPUs.Empty() {
-		return nil
+// String returns the setting in the words of the flags, as placement.Setting's does: "cpus 0-3, gomaxprocs 2".
+func (s Setting) String() string {
+	words := s.Setting.String()
+	if s.GOMAXPROCS == 0 {
+		return words
 	}
-	if err := linux.SetAffinity(0, s.CPUs); err != nil {
-		return err
+	own := fmt.Sprintf("gomaxprocs %d", s.GOMAXPROCS)
+	if s.Asked() == 0 {
+		return own
 	}
-	is, err := linux.GetAffinity(0)
-	check(fmt.Sprintf("CPUs %v", s.CPUs), fmt.Sprintf("CPUs %v", is))
-	return err
-}
-
-func (s Setting) applyMempolicy(check func(asked, is string)) error {
-	if s.Mempolicy == linux.MempolicyDefault {
-		return nil
-	}
-	if err := linux.SetMempolicy(s.Mempolicy, s.Nodes); err != nil {
-		return err
-	}
-	is, nodes, err := linux.GetMempolicy()
-	check(fmt.Sprintf("the memory policy %v of nodes %q", s.Mempolicy, s.Nodes),
-		fmt.Sprintf("the memory policy %v of nodes %q", is, nodes))
-	return err
-}
-
-func (s Setting) applySched(check func(asked, is string)) error {
-	if s.Sched == nil {
-		return nil
-	}
-	if err := linux.SetSched(0, *s.Sched); err != nil {
-		return err
-	}
-	is, err := linux.GetSched(0)
-	check(fmt.Sprintf("the policy %v", *s.Sched), fmt.Sprintf("the policy %v", is))
-	return err
-}
-
-func (s Setting) applyNice(check func(asked, is string)) error {
-	if s.Nice == nil {
-		return nil
-	}
-	if err := linux.SetNice(0, *s.Nice); err != nil {
-		return err
-	}
-	is, err := linux.GetNice(0)
-	check(fmt.Sprintf("nice %d", *s.Nice), fmt.Sprintf("nice %d", is))
-	return err
+	return words + ", " + own
 }
 
 // environ returns the environment of the command.
@@ -144,7 +97,7 @@ func Exec(s Setting, argv, env []string) error {
 		return err
 	}
 	runtime.LockOSThread() // never unlocked: whoever is told that it failed ends
-	_, mismatches, err := s.Apply()
+	_, mismatches, err := s.place()
 	if err == nil && len(mismatches) > 0 {
 		err = errors.New(mismatches[0])
 	}

@@ -20,15 +20,17 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"gorun/internal/child"
 	"gorun/internal/cpuset"
 	"gorun/internal/hint"
 	"gorun/internal/linux"
+	"gorun/internal/placement"
 	"gorun/internal/sysfs"
 )
 
 // What the test binary is as a process of these tests; a command follows.
 const (
-	asSupervisor = "launch-supervise"
+	asSupervisor = SupervisorCommand
 	asRunner     = "launch-run"     // Run with everything passed on; it ends as the command does
 	asMeasurer   = "launch-measure" // the same, in a process group of its own
 	asCommand    = "launch-exec"    // Exec
@@ -40,7 +42,7 @@ const (
 const mebibyte = 1 << 20
 
 func TestMain(m *testing.M) {
-	if len(os.Args) < 2 || !strings.HasPrefix(os.Args[1], "launch-") {
+	if len(os.Args) < 2 || os.Args[1] != asSupervisor && !strings.HasPrefix(os.Args[1], "launch-") {
 		os.Setenv("GORACE", "atexit_sleep_ms=0") // or each process of a -race build stays for a second
 		os.Setenv("PATH", "/usr/bin:/bin")       // all of which every user may read
 		os.Exit(m.Run())
@@ -96,7 +98,7 @@ func tellPlaced() error {
 
 func command(argv ...string) Command {
 	return Command{
-		Self: []string{"/proc/self/exe", "gorun", asSupervisor}, Argv: argv, Env: os.Environ(), Keep: 2 * mebibyte,
+		Self: child.Self{Path: "/proc/self/exe", Argv: []string{"gorun"}, Env: os.Environ()}, Argv: argv, Keep: 2 * mebibyte,
 	}
 }
 
@@ -462,7 +464,8 @@ func TestTheSettingIsTheCommands(t *testing.T) {
 	cpus, err := linux.GetAffinity(0)
 	require.NoError(t, err)
 	cpu, nice := cpuset.Of(cpus.Last()), 19
-	s := Setting{CPUs: cpu, Nice: &nice, Sched: &linux.Sched{Policy: linux.SchedBatch}, GOMAXPROCS: 3}
+	s := Setting{GOMAXPROCS: 3}
+	s.CPUs, s.Nice, s.Sched = cpu, &nice, &linux.Sched{Policy: linux.SchedBatch}
 	want, checks := fmt.Sprintf("CPUs %v, nice 19, batch, GOMAXPROCS 3", cpu), 3
 	if mode, _, err := linux.GetMempolicy(); err == nil {
 		if linux.HaveMempolicy(linux.MempolicyLocal) == nil {
@@ -483,7 +486,7 @@ func TestTheSettingIsTheCommands(t *testing.T) {
 }
 
 func TestWhatTheKernelRefusesOrChanges(t *testing.T) {
-	_, err := run(t, command("true"), Setting{CPUs: cpuset.Of(cpuset.Max)})
+	_, err := run(t, command("true"), Setting{Setting: placement.Setting{CPUs: cpuset.Of(cpuset.Max)}})
 	var exit *ExitError
 	require.ErrorAs(t, err, &exit)
 	assert.Equal(t, ExitRefused, exit.Code)
@@ -492,7 +495,7 @@ func TestWhatTheKernelRefusesOrChanges(t *testing.T) {
 
 	cpus, err := linux.GetAffinity(0)
 	require.NoError(t, err)
-	o, err := run(t, command("true"), Setting{CPUs: cpus.With(cpuset.Max)})
+	o, err := run(t, command("true"), Setting{Setting: placement.Setting{CPUs: cpus.With(cpuset.Max)}})
 	require.NoError(t, err)
 	require.Len(t, o.Mismatches, 1)
 	assert.Contains(t, o.Mismatches[0], "the kernel answers CPUs "+cpus.String())
@@ -506,7 +509,7 @@ func TestSuperviseOfNoUse(t *testing.T) {
 	}
 	_, err := run(t, command(), Setting{})
 	assert.ErrorContains(t, err, "no command")
-	_, err = Run(t.Context(), Command{Self: []string{"/none", "gorun"}, Argv: []string{"true"}}, Setting{})
+	_, err = Run(t.Context(), Command{Self: child.Self{Path: "/none", Argv: []string{"gorun"}}, Argv: []string{"true"}}, Setting{})
 	assert.ErrorContains(t, err, "start /none")
 }
 

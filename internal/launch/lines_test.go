@@ -7,6 +7,7 @@ import (
 
 	"gorun/internal/cpuset"
 	"gorun/internal/linux"
+	"gorun/internal/placement"
 	"gorun/internal/result"
 )
 
@@ -18,27 +19,29 @@ func TestLines(t *testing.T) {
 		want    result.Lines
 	}{
 		{Setting{}, result.Lines{}},
-		{Setting{CPUs: cpuset.Of(0, 32)}, result.Lines{
+		{Setting{Setting: placement.Setting{CPUs: cpuset.Of(0, 32)}}, result.Lines{
 			Taskset: "taskset -c 0,32", Numactl: "numactl --physcpubind=0,32", Systemd: []string{"CPUAffinity=0,32"},
 		}},
-		{Setting{Mempolicy: linux.MempolicyInterleave, Nodes: cpuset.Of(0, 1)}, result.Lines{
+		{Setting{Setting: placement.Setting{Mempolicy: linux.MempolicyInterleave, Nodes: cpuset.Of(0, 1)}}, result.Lines{
 			Numactl: "numactl --interleave=0-1", Systemd: []string{"NUMAPolicy=interleave", "NUMAMask=0-1"},
 		}},
-		{Setting{CPUs: cpuset.Of(0), Mempolicy: linux.MempolicyBind, Nodes: cpuset.Of(7)}, result.Lines{
+		{Setting{Setting: placement.Setting{
+			CPUs: cpuset.Of(0), Mempolicy: linux.MempolicyBind, Nodes: cpuset.Of(7),
+		}}, result.Lines{
 			Numactl: "numactl --physcpubind=0 --membind=7",
 			Systemd: []string{"CPUAffinity=0", "NUMAPolicy=bind", "NUMAMask=7"},
 		}},
-		{Setting{Mempolicy: linux.MempolicyPreferredMany, Nodes: cpuset.Of(0, 1)}, result.Lines{
+		{Setting{Setting: placement.Setting{Mempolicy: linux.MempolicyPreferredMany, Nodes: cpuset.Of(0, 1)}}, result.Lines{
 			Numactl: "numactl --preferred-many=0-1",
 		}},
-		{Setting{Mempolicy: linux.MempolicyLocal}, result.Lines{
+		{Setting{Setting: placement.Setting{Mempolicy: linux.MempolicyLocal}}, result.Lines{
 			Numactl: "numactl --localalloc", Systemd: []string{"NUMAPolicy=local"},
 		}},
-		{Setting{Nice: &nice, Sched: &sched, GOMAXPROCS: 2}, result.Lines{
+		{Setting{Setting: placement.Setting{Nice: &nice, Sched: &sched}, GOMAXPROCS: 2}, result.Lines{
 			Taskset: "env GOMAXPROCS=2 nice -n 5 chrt --batch 0",
 			Systemd: []string{"Environment=GOMAXPROCS=2", "Nice=5", "CPUSchedulingPolicy=batch"},
 		}},
-		{Setting{CPUs: cpuset.Of(1), Sched: &realTime}, result.Lines{
+		{Setting{Setting: placement.Setting{CPUs: cpuset.Of(1), Sched: &realTime}}, result.Lines{
 			Taskset: "chrt --fifo 10 taskset -c 1", Numactl: "chrt --fifo 10 numactl --physcpubind=1",
 			Systemd: []string{"CPUSchedulingPolicy=fifo", "CPUSchedulingPriority=10", "CPUAffinity=1"},
 		}},

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"strings"
 
-	"gorun/internal/linux"
 	"gorun/internal/result"
 	"gorun/internal/topology"
 )
@@ -55,44 +54,8 @@ func (r Request) Measure(ctx context.Context, m *topology.Machine) (result.Sampl
 			s.Doubts = append(s.Doubts, result.Doubt{Verdict: result.Invalid, Reason: err.Error()})
 		}
 	}
-	s.Values, err = result.ValuesOf(v)
-	return s, o, err
-}
-
-// String writes the setting in the words of the flags: "cpus 0-3, nice 5"; "none" where there is nothing to set.
-func (s Setting) String() string {
-	var parts []string
-	part := func(name, value string) {
-		if value != "" {
-			parts = append(parts, name+" "+value)
-		}
-	}
-	part("cpus", s.CPUs.String())
-	part("mempolicy", s.Policy())
-	if s.Sched != nil {
-		part("sched", s.Sched.String())
-	}
-	if s.Nice != nil {
-		part("nice", fmt.Sprint(*s.Nice))
-	}
-	if s.GOMAXPROCS > 0 {
-		part("gomaxprocs", fmt.Sprint(s.GOMAXPROCS))
-	}
-	if parts == nil {
-		return "none"
-	}
-	return strings.Join(parts, ", ")
-}
-
-// Policy is the memory policy as linux.ParseMempolicy reads it; "" for that which is inherited.
-func (s Setting) Policy() string {
-	switch {
-	case s.Mempolicy == linux.MempolicyDefault:
-		return ""
-	case s.Nodes.Empty():
-		return s.Mempolicy.String()
-	}
-	return s.Mempolicy.String() + ":" + s.Nodes.String()
+	s.Values = result.FiguresOf(&v)
+	return s, o, nil
 }
 
 // Failure says how a command failed, with the end of what it wrote to stderr as far as it was kept; "" when it did not.

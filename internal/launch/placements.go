@@ -10,6 +10,7 @@ import (
 	"gorun/internal/cpuset"
 	"gorun/internal/hint"
 	"gorun/internal/linux"
+	"gorun/internal/placement"
 	"gorun/internal/topology"
 )
 
@@ -28,7 +29,7 @@ type Placement struct {
 
 // Setting is what puts a command there.
 func (p Placement) Setting() Setting {
-	return Setting{CPUs: p.CPUs, Mempolicy: p.Mempolicy, Nodes: p.Nodes}
+	return Setting{Setting: placement.Setting{CPUs: p.CPUs, Mempolicy: p.Mempolicy, Nodes: p.Nodes}}
 }
 
 // PlacementNames are all names that a placement can have.

@@ -13,17 +13,20 @@ import (
 	"syscall"
 	"time"
 
+	"gorun/internal/child"
 	"gorun/internal/hint"
 	"gorun/internal/linux"
 	"gorun/internal/perf"
 	"gorun/internal/result"
 )
 
+// SupervisorCommand is the command of gorun that calls Supervise.
+const SupervisorCommand = "exec-supervisor"
+
 // Command is a program to run.
 type Command struct {
-	Self []string // how Supervise is started: the executable's path, argv[0], arguments; Run appends its own
+	Self child.Self // which calls Supervise as SupervisorCommand; the command gets its environment
 	Argv []string
-	Env  []string // all of the environment
 
 	Stdin          *os.File // nil: /dev/null
 	Stdout, Stderr *os.File // nil: nobody sees it
@@ -198,12 +201,12 @@ func (r *running) start(c Command, order string) error {
 		files[i] = f.Fd()
 	}
 	files = append(files, r.theirs[0].Fd(), r.theirs[1].Fd())
-	argv := append(slices.Clone(c.Self[1:]), strconv.Itoa(own), strconv.Itoa(own+1), order)
-	r.pid, err = syscall.ForkExec(c.Self[0], append(argv, c.Argv...), &syscall.ProcAttr{
-		Env: c.Env, Files: files, Sys: &syscall.SysProcAttr{Setpgid: r.group},
+	argv := c.Self.Args(SupervisorCommand, strconv.Itoa(own), strconv.Itoa(own+1), order)
+	r.pid, err = syscall.ForkExec(c.Self.Path, append(argv, c.Argv...), &syscall.ProcAttr{
+		Env: c.Self.Env, Files: files, Sys: &syscall.SysProcAttr{Setpgid: r.group},
 	})
 	if err != nil {
-		return fmt.Errorf("start %s: %w", c.Self[0], err)
+		return fmt.Errorf("start %s: %w", c.Self.Path, err)
 	}
 	for _, f := range r.theirs {
 		f.Close() // so that a pipe ends with them
@@ -239,7 +242,7 @@ func (r *running) wait() (Outcome, error) {
 // end asks the command to end, and has it killed when it takes too long.
 func (r *running) end() {
 	_, _ = r.control.Write([]byte{byte(syscall.SIGTERM)})
-	time.AfterFunc(patience, func() { r.control.Close() })
+	time.AfterFunc(child.Patience, func() { r.control.Close() })
 }
 
 // pass passes signals on until the function that it returns is called. What the terminal's keys send (^C, ^\, ^Z) and
@@ -313,7 +316,7 @@ func (t *tail) end() []byte {
 	if t == nil {
 		return nil
 	}
-	_ = t.from.SetReadDeadline(time.Now().Add(patience))
+	_ = t.from.SetReadDeadline(time.Now().Add(child.Patience))
 	<-t.over
 	return t.kept[max(0, len(t.kept)-t.keep):]
 }

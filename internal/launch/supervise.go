@@ -11,13 +11,11 @@ import (
 	"syscall"
 	"time"
 
+	"gorun/internal/child"
 	"gorun/internal/hint"
 	"gorun/internal/linux"
 	"gorun/internal/perf"
 )
-
-// patience is how long a process that was asked to end, or killed, may take to be gone.
-const patience = 2 * time.Second
 
 // passed are the signals that Run passes on to the command, and that its supervisor leaves to Run.
 var passed = []os.Signal{
@@ -133,7 +131,7 @@ func start(asked order, path string, argv []string, over <-chan struct{}) starte
 		if asked.Migrations {
 			c.family = c.follow()
 		}
-		c.Checked, c.Mismatches, c.err = asked.Apply()
+		c.Checked, c.Mismatches, c.err = asked.place()
 		if c.err != nil {
 			c.err = &ExitError{ExitRefused, c.err}
 			done <- c
@@ -183,7 +181,7 @@ func (o *Outcome) reap(command int, began time.Time) {
 		}
 	}
 	// Each round kills whoever it finds; who was forked meanwhile is found by the next.
-	for deadline := time.Now().Add(patience); time.Now().Before(deadline); {
+	for deadline := time.Now().Add(child.Patience); time.Now().Before(deadline); {
 		pid, _, err := o.wait(syscall.WNOHANG)
 		switch {
 		case err != nil:

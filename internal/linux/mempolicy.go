@@ -73,6 +73,14 @@ func MempolicyUsages() []string {
 	return usages
 }
 
+// FormatMempolicy writes a policy as ParseMempolicy reads it.
+func FormatMempolicy(mode Mempolicy, nodes cpuset.Set) string {
+	if nodes.Empty() {
+		return mode.String()
+	}
+	return mode.String() + ":" + nodes.String()
+}
+
 // ParseMempolicy reads "local", "preferred:0", "bind:0-1" or "interleave:0,2".
 func ParseMempolicy(text string) (Mempolicy, cpuset.Set, error) {
 	name, list, _ := strings.Cut(text, ":")

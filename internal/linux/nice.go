@@ -1,7 +1,17 @@
 package linux
 
+import "fmt"
+
 // The nice values (sched(7)): the lower, the larger the thread's share of its CPU.
 const (
 	MinNice = -20
 	MaxNice = 19
 )
+
+// CheckNice returns an error if there is no such nice value.
+func CheckNice(nice int) error {
+	if nice < MinNice || nice > MaxNice {
+		return fmt.Errorf("nice values go from %d to %d", MinNice, MaxNice)
+	}
+	return nil
+}

@@ -19,8 +19,8 @@ func GetNice(tid int) (int, error) {
 // SetNice sets the nice value of a thread (setpriority(2)); TID 0 is the calling thread. To raise it is always allowed;
 // to lower it again needs a privilege. The kernel would clamp a value outside MinNice…MaxNice; here it is an error.
 func SetNice(tid, nice int) error {
-	if nice < MinNice || nice > MaxNice {
-		return fmt.Errorf("nice %d is outside %d…%d", nice, MinNice, MaxNice)
+	if err := CheckNice(nice); err != nil {
+		return fmt.Errorf("set nice %d: %w", nice, err)
 	}
 	_, _, errno := unix.RawSyscall(unix.SYS_SETPRIORITY, unix.PRIO_PROCESS, uintptr(tid), uintptr(nice))
 	if errno == 0 {

@@ -5,7 +5,7 @@ package linux
 import (
 	"errors"
 	"fmt"
-	"io"
+	"os"
 	"runtime"
 	"syscall"
 	"unsafe"
@@ -25,6 +25,9 @@ func Getcpu() int { return -1 }
 
 // Tasks needs Linux.
 func Tasks() ([]int, error) { return nil, unsupported("list the threads of this process") }
+
+// TasksOf needs Linux.
+func TasksOf(int) ([]int, error) { return nil, unsupported("list the threads of a process") }
 
 // AllowedCPUs needs Linux.
 func AllowedCPUs(int) (cpuset.Set, error) { return cpuset.Set{}, unsupported("read the affinity") }
@@ -117,24 +120,14 @@ func PreferredNode(int) (int, error) { return -1, unsupported("read the preferre
 // SetPreferredNode needs Linux.
 func SetPreferredNode(int, int) error { return unsupported("set the preferred node") }
 
-// NUMABalancing needs Linux.
-type NUMABalancing struct{}
+// LockSysctl needs Linux.
+func LockSysctl(path string) (*os.File, error) { return nil, unsupported("take " + path) }
 
-// HoldNUMABalancing needs Linux.
-func HoldNUMABalancing(string, ...string) (*NUMABalancing, error) {
-	return nil, unsupported("set NUMA balancing")
-}
+// ReadSysctl needs Linux.
+func ReadSysctl(path string) (int, error) { return 0, unsupported("read " + path) }
 
-// Before needs Linux.
-func (b *NUMABalancing) Before() int { return 0 }
+// MaySetSysctl needs Linux.
+func MaySetSysctl(path string, _ int) error { return unsupported("set " + path) }
 
-// Set needs Linux.
-func (b *NUMABalancing) Set(int) error { return unsupported("set NUMA balancing") }
-
-// Restore needs Linux.
-func (b *NUMABalancing) Restore() error { return nil }
-
-// GuardNUMABalancing needs Linux.
-func GuardNUMABalancing(string, int, io.Reader, io.Writer) error {
-	return unsupported("set NUMA balancing")
-}
+// SetSysctl needs Linux.
+func SetSysctl(path string, _ int) error { return unsupported("set " + path) }

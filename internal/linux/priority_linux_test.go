@@ -61,7 +61,7 @@ func TestNicePerThread(t *testing.T) {
 
 func TestSetNiceRefusals(t *testing.T) {
 	for _, nice := range []int{MinNice - 1, MaxNice + 1, 1 << 30} {
-		assert.ErrorContains(t, SetNice(0, nice), "outside -20…19", "the kernel would have clamped it")
+		assert.ErrorContains(t, SetNice(0, nice), "nice values go from -20 to 19", "the kernel would have clamped it")
 	}
 	assert.ErrorIs(t, SetNice(missingTID, 0), unix.ESRCH)
 	_, err := GetNice(missingTID)

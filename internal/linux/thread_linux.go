@@ -15,11 +15,14 @@ import (
 // Gettid returns the TID of the calling thread (gettid(2)).
 func Gettid() int { return unix.Gettid() }
 
-// AllowedCPUs returns the mask that the kernel keeps for a thread of this process (Cpus_allowed_list of its status,
-// proc_pid_status(5)). CPUs that are offline stay in it; GetAffinity leaves them out. Set with SetAffinity, it lets the
-// thread run on them again when they are back.
+// AllowedCPUs returns the mask that the kernel keeps for a thread (Cpus_allowed_list of its status,
+// proc_pid_status(5)); TID 0 is the calling thread. CPUs that are offline stay in it; GetAffinity leaves them out. Set
+// with SetAffinity, it lets the thread run on them again when they are back.
 func AllowedCPUs(tid int) (cpuset.Set, error) {
-	text, err := sysfs.ReadField(os.DirFS("/"), fmt.Sprintf("proc/self/task/%d/status", tid), "Cpus_allowed_list")
+	if tid == 0 {
+		tid = Gettid()
+	}
+	text, err := sysfs.ReadField(os.DirFS("/"), fmt.Sprintf("proc/%d/status", tid), "Cpus_allowed_list")
 	if err != nil {
 		return cpuset.Set{}, err
 	}
@@ -28,22 +31,35 @@ func AllowedCPUs(tid int) (cpuset.Set, error) {
 
 // Tasks returns the TIDs of this process's threads in ascending order, from /proc/self/task. Threads come and go while
 // it reads.
-func Tasks() ([]int, error) {
-	dir, err := os.Open("/proc/self/task")
+func Tasks() ([]int, error) { return tasks("self") }
+
+// TasksOf returns the TIDs of a process's threads, as Tasks does.
+func TasksOf(pid int) ([]int, error) { return tasks(strconv.Itoa(pid)) }
+
+func tasks(process string) ([]int, error) {
+	tids, err := readTasks("/proc/" + process + "/task")
 	if err != nil {
-		return nil, fmt.Errorf("list the threads of this process: %w", err)
+		return nil, fmt.Errorf("list the threads of process %s: %w", process, err)
+	}
+	slices.Sort(tids)
+	return tids, nil
+}
+
+func readTasks(path string) ([]int, error) {
+	dir, err := os.Open(path)
+	if err != nil {
+		return nil, err
 	}
 	defer dir.Close()
 	names, err := dir.Readdirnames(-1)
 	if err != nil {
-		return nil, fmt.Errorf("list the threads of this process: %w", err)
+		return nil, err
 	}
 	tids := make([]int, len(names))
 	for i, name := range names {
 		if tids[i], err = strconv.Atoi(name); err != nil {
-			return nil, fmt.Errorf("list the threads of this process: %w", err)
+			return nil, err
 		}
 	}
-	slices.Sort(tids)
 	return tids, nil
 }

@@ -2,50 +2,32 @@ package load
 
 import (
 	"context"
-	"encoding/json"
-	"fmt"
 	"io"
 	"runtime"
-	"runtime/debug"
 	"sync/atomic"
 	"time"
 
+	"gorun/internal/child"
 	"gorun/internal/cpuset"
-	"gorun/internal/hint"
 	"gorun/internal/linux"
+	"gorun/internal/placement"
 )
 
-// message is a line that a burner writes: a report of nothing when it begins to burn, and one of all when it ends; or
-// why it cannot.
-type message struct {
-	Report
-	Error string `json:"error,omitempty"`
-	Hint  string `json:"hint,omitempty"`
-}
-
-// Burn is all that a burner's process does, until ctx ends or in does. It pins every thread of the process, and makes
-// it a quiet one: no second thread runs Go code, and no garbage is collected. Its messages go to out.
-func Burn(ctx context.Context, o Options, in io.Reader, out io.Writer) (Report, error) {
-	messages := json.NewEncoder(out)
-	err := prepare(o)
-	if err != nil {
-		_ = messages.Encode(message{Error: err.Error(), Hint: hint.Of(err)}) // the error is returned as well
-		return Report{}, err
-	}
-	var stop atomic.Bool
-	defer context.AfterFunc(ctx, func() { stop.Store(true) })()
-	go func() {
-		_, _ = io.Copy(io.Discard, in) // whichever way it ends, nobody is there any more
-		stop.Store(true)
-	}()
-	if err := messages.Encode(message{Report: Report{CPU: o.CPU, Asked: o.Percent}}); err != nil {
-		return Report{}, err
-	}
-	report := o.duty(kernel{}, func() bool {
-		runtime.Gosched() // the goroutines that wait for the end have this moment of each period
-		return stop.Load()
+// Burn is all that a burner's process does, until ctx ends or in does. It reads its options from in, and reports to out
+// as child.Serve does. It pins every thread of the process.
+func Burn(ctx context.Context, in io.Reader, out io.Writer) error {
+	return child.Serve(in, out, prepare, func(o Options) (Report, error) {
+		var stop atomic.Bool
+		defer context.AfterFunc(ctx, func() { stop.Store(true) })()
+		go func() {
+			_, _ = io.Copy(io.Discard, in) // whichever way it ends, nobody is there any more
+			stop.Store(true)
+		}()
+		return o.duty(kernel{}, func() bool {
+			runtime.Gosched() // the goroutines that wait for the end have this moment of each period
+			return stop.Load()
+		}), nil
 	})
-	return report, messages.Encode(message{Report: report})
 }
 
 func prepare(o Options) error {
@@ -55,64 +37,9 @@ func prepare(o Options) error {
 	if _, err := linux.ProcessCPUTime(0); err != nil {
 		return err
 	}
-	runtime.GOMAXPROCS(1)
-	debug.SetGCPercent(-1)
-	return settle(cpuset.Of(o.CPU), o.Nice)
-}
-
-// settle gives every thread of this process its place and its nice value, and reads both back. A thread that another
-// one begins meanwhile has inherited from it, so a round that finds nothing to do is the last.
-func settle(cpus cpuset.Set, nice int) error {
-	for {
-		tids, err := linux.Tasks()
-		if err != nil {
-			return err
-		}
-		settled := true
-		for _, tid := range tids {
-			is, err := placed(tid, cpus, nice)
-			if err != nil {
-				return err
-			}
-			if is {
-				continue
-			}
-			settled = false
-			if err := place(tid, cpus, nice); err != nil {
-				return err
-			}
-		}
-		if settled {
-			return nil
-		}
-	}
-}
-
-func place(tid int, cpus cpuset.Set, nice int) error {
-	if err := linux.SetAffinity(tid, cpus); err != nil {
-		return err
-	}
-	was, err := linux.GetNice(tid)
-	if err == nil && was != nice {
-		err = linux.SetNice(tid, nice)
-	}
-	if err != nil {
-		return err
-	}
-	is, err := placed(tid, cpus, nice)
-	if err == nil && !is {
-		err = fmt.Errorf("the kernel did not keep thread %d on CPU %v with nice %d", tid, cpus, nice)
-	}
+	setting := placement.Setting{CPUs: cpuset.Of(o.CPU), Nice: &o.Nice}
+	_, err := setting.ApplyAll(0) // until the process ends
 	return err
-}
-
-func placed(tid int, cpus cpuset.Set, nice int) (bool, error) {
-	pinned, err := linux.HasAffinity(tid, cpus)
-	if err != nil {
-		return false, err
-	}
-	is, err := linux.GetNice(tid)
-	return pinned && is == nice, err
 }
 
 // kernel are the real clocks. The CPU time is that of all threads: the load is what the process takes from others, the

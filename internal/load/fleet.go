@@ -1,152 +1,59 @@
 package load
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
-	"errors"
 	"fmt"
-	"io"
-	"os/exec"
-	"runtime"
-	"slices"
-	"strings"
 	"sync"
 	"time"
 
-	"gorun/internal/hint"
+	"gorun/internal/child"
 	"gorun/internal/linux"
 )
 
-// Command is how a burner's process is started: a program that calls Burn with the options of its last argument.
-type Command struct {
-	Path string
-	Args []string // its argv, from the program's name on; the options are added
-	Env  []string // all of its environment
-}
+// BurnerCommand is the command of gorun that calls Burn.
+const BurnerCommand = "load-burner"
 
 // Fleet is a burner a CPU, each a process of its own.
 type Fleet struct {
-	burners []*burner
+	burners []Options
+	group   *child.Group
 	stop    func() ([]Report, error)
-	ended   chan struct{} // closed when no burner is left
 }
 
-type burner struct {
-	options  Options
-	process  *exec.Cmd
-	in       io.Closer
-	messages *json.Decoder
-	stderr   bytes.Buffer
-}
-
-// patience is how long burners that were asked to end may take before they are killed.
-const patience = 2 * time.Second
-
-// Start starts the burners and returns when all of them burn. They end with Stop, and are killed when ctx ends or this
-// process does.
-func Start(ctx context.Context, c Command, burners []Options) (*Fleet, error) {
-	f := &Fleet{ended: make(chan struct{})}
+// Start starts the burners and returns when all of them burn. They end with Stop, when ctx ends, or when this process
+// does.
+func Start(ctx context.Context, self child.Self, burners []Options) (*Fleet, error) {
+	members := make([]child.Member, len(burners))
+	for i, o := range burners {
+		members[i] = child.Member{Name: fmt.Sprintf("the burner of CPU %d", o.CPU), Request: o}
+	}
+	group, err := self.Start(ctx, BurnerCommand, members, nil)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := child.Hear[Report](group); err != nil {
+		group.End()
+		return nil, group.Cause()
+	}
+	f := &Fleet{burners: burners, group: group}
 	f.stop = sync.OnceValues(f.end)
-	started := make(chan error)
-	go func() {
-		runtime.LockOSThread() // the burners die with this thread, which must last as long
-		defer runtime.UnlockOSThread()
-		started <- f.start(ctx, c, burners)
-		<-f.ended
-	}()
-	err := <-started
-	for _, b := range f.burners {
-		if err == nil {
-			_, err = b.hear()
-		}
-	}
-	if err == nil {
-		return f, nil
-	}
-	_, _ = f.stop() // of a fleet that does not burn, this error is the first
-	if cause := context.Cause(ctx); cause != nil {
-		err = cause
-	}
-	return nil, err
-}
-
-func (f *Fleet) start(ctx context.Context, c Command, burners []Options) error {
-	for _, o := range burners {
-		text, err := json.Marshal(o)
-		if err != nil {
-			return fmt.Errorf("options of a burner: %w", err)
-		}
-		b := &burner{options: o, process: exec.CommandContext(ctx, c.Path)}
-		b.process.Args = append(slices.Clone(c.Args), string(text))
-		b.process.Env = c.Env
-		b.process.SysProcAttr = linux.ChildAttr()
-		b.process.Stderr = &b.stderr
-		in, inErr := b.process.StdinPipe()
-		out, outErr := b.process.StdoutPipe()
-		if err := errors.Join(inErr, outErr); err != nil {
-			return fmt.Errorf("start the burner of CPU %d: %w", o.CPU, err)
-		}
-		b.in, b.messages = in, json.NewDecoder(out)
-		if err := b.process.Start(); err != nil {
-			return fmt.Errorf("start the burner of CPU %d: %w", o.CPU, err)
-		}
-		f.burners = append(f.burners, b)
-	}
-	return nil
-}
-
-// hear waits for the burner's next message.
-func (b *burner) hear() (Report, error) {
-	var m message
-	if err := b.messages.Decode(&m); err != nil {
-		if said, _, _ := strings.Cut(strings.TrimSpace(b.said()), "\n"); said != "" {
-			err = errors.New(said)
-		}
-		return Report{}, fmt.Errorf("the burner of CPU %d ended before its time: %w", b.options.CPU, err)
-	}
-	if m.Error == "" {
-		return m.Report, nil
-	}
-	err := fmt.Errorf("the burner of CPU %d: %s", b.options.CPU, m.Error)
-	if m.Hint != "" {
-		err = hint.With(err, m.Hint)
-	}
-	return Report{}, err
-}
-
-// said ends a burner that does not speak as one does, and returns what it wrote to stderr.
-func (b *burner) said() string {
-	_ = b.process.Process.Kill() // if it has not ended by itself
-	_ = b.process.Wait()
-	return b.stderr.String()
+	return f, nil
 }
 
 // Stop ends the burners and returns the reports of those that made one.
 func (f *Fleet) Stop() ([]Report, error) { return f.stop() }
 
 func (f *Fleet) end() ([]Report, error) {
-	defer close(f.ended)
-	for _, b := range f.burners {
-		_ = b.in.Close() // to a burner, the end of its input is the end
-	}
-	impatient := time.AfterFunc(patience, func() {
-		for _, b := range f.burners {
-			_ = b.process.Process.Kill()
-		}
-	})
-	defer impatient.Stop()
+	f.group.Stop(nil)
+	answers, err := child.Hear[Report](f.group)
+	f.group.End()
 	var reports []Report
-	var errs []error
-	for _, b := range f.burners {
-		report, err := b.hear()
-		if err == nil {
-			reports = append(reports, report)
+	for _, a := range answers {
+		if a != nil {
+			reports = append(reports, *a)
 		}
-		errs = append(errs, err)
-		_ = b.process.Wait() // its report has told how it went
 	}
-	return reports, errors.Join(errs...)
+	return reports, err
 }
 
 // Reading is the state of the burners' clocks at a moment.
@@ -155,10 +62,10 @@ type Reading struct{ wall, used []time.Duration }
 // Read reads the burners' clocks, which asks nothing of the burners. One that has ended stands still.
 func (f *Fleet) Read() (Reading, error) {
 	var r Reading
-	for _, b := range f.burners {
-		used, err := linux.ProcessCPUTime(b.process.Process.Pid)
+	for i, pid := range f.group.PIDs() {
+		used, err := linux.ProcessCPUTime(pid)
 		if err != nil {
-			return Reading{}, fmt.Errorf("the burner of CPU %d: %w", b.options.CPU, err)
+			return Reading{}, fmt.Errorf("the burner of CPU %d: %w", f.burners[i].CPU, err)
 		}
 		r.wall, r.used = append(r.wall, linux.Monotonic()), append(r.used, used)
 	}
@@ -178,9 +85,8 @@ type Achieved struct {
 // Achieved returns the loads between two readings, in the order of the burners.
 func (f *Fleet) Achieved(from, to Reading) []Achieved {
 	loads := make([]Achieved, len(f.burners))
-	for i, b := range f.burners {
+	for i, o := range f.burners {
 		wall, used := to.wall[i]-from.wall[i], to.used[i]-from.used[i]
-		o := b.options
 		loads[i] = Achieved{CPU: o.CPU, Asked: o.Percent, Seconds: wall.Seconds(), period: o.Period}
 		if wall > 0 {
 			loads[i].Percent = 100 * float64(used) / float64(wall)

@@ -2,7 +2,6 @@ package load
 
 import (
 	"bufio"
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -23,6 +22,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"gorun/internal/child"
 	"gorun/internal/cpuset"
 	"gorun/internal/hint"
 	"gorun/internal/linux"
@@ -38,11 +38,7 @@ func TestMain(m *testing.M) {
 	switch os.Args[0] {
 	case asBurner:
 		ctx, _ := signal.NotifyContext(context.Background(), syscall.SIGTERM)
-		o, err := Parse(os.Args[1])
-		if err == nil {
-			_, err = Burn(ctx, o, os.Stdin, os.Stdout)
-		}
-		if err != nil {
+		if err := Burn(ctx, os.Stdin, os.Stdout); err != nil {
 			fmt.Fprintln(os.Stderr, err)
 			os.Exit(1)
 		}
@@ -55,8 +51,8 @@ func TestMain(m *testing.M) {
 		if err != nil {
 			os.Exit(1)
 		}
-		for _, b := range f.burners {
-			fmt.Println(b.process.Process.Pid)
+		for _, pid := range f.group.PIDs() {
+			fmt.Println(pid)
 		}
 		fmt.Println("all")
 		select {}
@@ -65,8 +61,8 @@ func TestMain(m *testing.M) {
 	}
 }
 
-func self() Command {
-	return Command{Path: "/proc/self/exe", Args: []string{asBurner}, Env: os.Environ()}
+func self() child.Self {
+	return child.Self{Path: "/proc/self/exe", Argv: []string{asBurner}, Env: os.Environ()}
 }
 
 // burners are nicer than this process, which is always allowed.
@@ -95,7 +91,7 @@ func TestFleet(t *testing.T) {
 	require.NoError(t, err)
 	require.Len(t, f.burners, allowed.Len())
 	for i, cpu := range allowed.List() {
-		pid := f.burners[i].process.Process.Pid
+		pid := f.group.PIDs()[i]
 		threads, err := os.ReadDir(fmt.Sprintf("/proc/%d/task", pid))
 		require.NoError(t, err)
 		assert.NotEmpty(t, threads)
@@ -141,7 +137,7 @@ func TestFleet(t *testing.T) {
 		assert.InDelta(t, 100*reports[i].CPUSeconds/reports[i].WallSeconds, reports[i].Percent, 1e-9)
 		assert.Greater(t, reports[i].CPUSeconds, (3*Period/5).Seconds()/2)
 
-		assert.NotNil(t, f.burners[i].process.ProcessState, "it was waited for")
+		assert.ErrorIs(t, syscall.Kill(f.group.PIDs()[i], 0), syscall.ESRCH, "it was waited for")
 	}
 	again, err := f.Stop()
 	require.NoError(t, err)
@@ -153,64 +149,67 @@ func TestFleet(t *testing.T) {
 // A burner that is told to end by a signal ends as well, and its report is there.
 func TestFleetTerminated(t *testing.T) {
 	f := start(t, 5)
-	for _, b := range f.burners {
-		require.NoError(t, b.process.Process.Signal(syscall.SIGTERM))
-		var m message
-		if err := b.messages.Decode(&m); err != nil {
-			require.NoError(t, err, "while its input is open: %s", b.said())
-		}
-		assert.Equal(t, b.options.CPU, m.CPU)
-		assert.Positive(t, m.Asked)
+	for _, pid := range f.group.PIDs() {
+		require.NoError(t, syscall.Kill(pid, syscall.SIGTERM))
 	}
-	_, err := f.Stop()
+	reports, err := child.Hear[Report](f.group)
+	require.NoError(t, err, "while their input is open")
+	for i, r := range reports {
+		require.NotNil(t, r)
+		assert.Equal(t, f.burners[i].CPU, r.CPU)
+		assert.Positive(t, r.Asked)
+	}
+	_, err = f.Stop()
 	require.ErrorContains(t, err, "ended before its time", "there is no second report")
 }
 
 // A burner that has died is an idle CPU in the readings, and an error at the end.
 func TestFleetLosesBurner(t *testing.T) {
 	f := start(t, 5)
-	b := f.burners[0]
-	require.NoError(t, b.process.Process.Kill())
-	var m message
-	require.Error(t, b.messages.Decode(&m), "it has ended")
+	pid := f.group.PIDs()[0]
+	require.NoError(t, syscall.Kill(pid, syscall.SIGKILL))
+	for alive(pid) {
+		time.Sleep(time.Millisecond)
+	}
 	begin, err := f.Read()
 	require.NoError(t, err)
 	end, err := f.Read()
 	require.NoError(t, err)
 	assert.Zero(t, f.Achieved(begin, end)[0].Percent)
 	reports, err := f.Stop()
-	require.ErrorContains(t, err, fmt.Sprintf("the burner of CPU %d ended before its time", b.options.CPU))
+	require.ErrorContains(t, err, fmt.Sprintf("the burner of CPU %d ended before its time", f.burners[0].CPU))
 	assert.Len(t, reports, len(f.burners)-1)
 }
 
 // script is a burner that is a shell's script.
-func script(text string) Command {
+func script(text string) child.Self {
 	env := []string{"PATH=" + os.Getenv("PATH"), "NAME=value"}
-	return Command{Path: "/bin/sh", Args: []string{"sh", "-c", text}, Env: env}
+	return child.Self{Path: "/bin/sh", Argv: []string{"sh", "-c", text}, Env: env}
 }
 
 // What does not begin to burn is an error, and leaves nothing behind.
 func TestFleetDoesNotStart(t *testing.T) {
 	for text, want := range map[string]string{
-		"exit 3":                           "the burner of CPU 0 ended before its time: EOF",
-		"echo no such command >&2; exit 2": "the burner of CPU 0 ended before its time: no such command",
-		"echo x; exec sleep 600":           "the burner of CPU 0 ended before its time: invalid character",
-		`echo '{"error": "no"}'`:           "the burner of CPU 0: no",
-		`echo '{"cpu": 5, "error": "no"}'; exec sleep 600 <&- >&-`: "the burner of CPU 0: no",
+		"exit 3":                           "the burner of CPU [01] ended before its time: EOF",
+		"echo no such command >&2; exit 2": "the burner of CPU [01] ended before its time: no such command",
+		"echo x; exec sleep 600":           "the burner of CPU [01] ended before its time: invalid character",
+		`echo '{"error": "no"}'`:           "the burner of CPU [01]: no",
+		`echo '{"cpu": 5, "error": "no"}'; exec sleep 600 <&- >&-`: "the burner of CPU [01]: no",
 	} {
 		t.Run(text, func(t *testing.T) {
 			t.Parallel()
 			f, err := Start(t.Context(), script(text), []Options{{}, {CPU: 1}})
-			require.ErrorContains(t, err, want)
+			require.Error(t, err)
+			assert.Regexp(t, want, err.Error())
 			assert.Nil(t, f)
 		})
 	}
 	_, err := Start(t.Context(), script(`echo '{"error": "no", "hint": "yes"}'`), []Options{{}})
 	assert.Equal(t, "yes", hint.Of(err))
-	_, err = Start(t.Context(), Command{Path: filepath.Join(t.TempDir(), "none")}, []Options{{}})
+	_, err = Start(t.Context(), child.Self{Path: filepath.Join(t.TempDir(), "none")}, []Options{{}})
 	require.ErrorIs(t, err, fs.ErrNotExist)
-	_, err = Start(t.Context(), Command{}, []Options{{Percent: math.NaN()}})
-	require.ErrorContains(t, err, "options of a burner")
+	_, err = Start(t.Context(), child.Self{}, []Options{{Percent: math.NaN()}})
+	require.ErrorContains(t, err, "request of the burner of CPU 0")
 	ctx, cancel := context.WithCancelCause(t.Context())
 	cancel(errors.New("enough"))
 	_, err = Start(ctx, script("exec sleep 600"), []Options{{}})
@@ -226,7 +225,7 @@ func TestFleetDoesNotStart(t *testing.T) {
 // A burner that burns ends with the start of one that does not.
 func TestFleetStartsHalf(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "pid")
-	_, err := Start(t.Context(), script(`case "$0" in
+	_, err := Start(t.Context(), script(`read -r options; case "$options" in
 		*'"cpu":0'*) echo $$ >`+file+`; echo "{}"; exec cat;;
 		esac`), []Options{{CPU: 0}, {CPU: 1}})
 	require.ErrorContains(t, err, "the burner of CPU 1 ended before its time")
@@ -241,8 +240,8 @@ func TestFleetStartsHalf(t *testing.T) {
 func TestFleetKills(t *testing.T) {
 	t.Parallel()
 	f, err := Start(t.Context(), script(`
-		test "$NAME" = value &&
-		test "$0" = '{"cpu":7,"percent":1,"period_ns":2,"phase_ns":3,"nice":4}' &&
+		test "$0" = load-burner && test "$NAME" = value && read -r options &&
+		test "$options" = '{"cpu":7,"percent":1,"period_ns":2,"phase_ns":3,"nice":4}' &&
 		echo "{}" &&
 		exec sleep 600`), []Options{{CPU: 7, Percent: 1, Period: 2, Phase: 3, Nice: 4}})
 	require.NoError(t, err)
@@ -259,12 +258,9 @@ func TestBurnElsewhere(t *testing.T) {
 	_, err := Start(t.Context(), self(), []Options{{CPU: cpuset.Max, Percent: 1, Period: Period, Nice: nicer()}})
 	require.ErrorContains(t, err, fmt.Sprintf("the burner of CPU %d: set the affinity", cpuset.Max))
 	assert.NotEmpty(t, hint.Of(err))
-	var out bytes.Buffer
-	_, err = Burn(t.Context(), Options{Percent: 101, Period: Period}, nil, &out)
-	require.ErrorContains(t, err, "101")
-	var m message
-	require.NoError(t, json.Unmarshal(out.Bytes(), &m))
-	assert.Equal(t, message{Error: err.Error(), Hint: hint.Of(err)}, m)
+	_, err = Start(t.Context(), self(), []Options{{Percent: 101, Period: Period}})
+	require.EqualError(t, err, "the burner of CPU 0: no CPU can have a load of 101%")
+	assert.Equal(t, "give more than 0, and 100 at most", hint.Of(err))
 }
 
 // Burners do not outlive their parent, even where that is killed.
@@ -305,11 +301,12 @@ func alive(pid int) bool {
 	return state[0] != 'Z' && state[0] != 'X'
 }
 
-func TestParse(t *testing.T) {
+// Options arrive as they were sent, and only those that can be kept are accepted.
+func TestOptions(t *testing.T) {
 	o := Options{CPU: 3, Percent: 60, Period: Period, Phase: time.Millisecond, Nice: 5}
 	text, err := json.Marshal(o)
 	require.NoError(t, err)
-	got, err := Parse(string(text))
+	got, err := parsed(string(text))
 	require.NoError(t, err)
 	assert.Equal(t, o, got)
 	for _, text := range []string{
@@ -327,16 +324,21 @@ func TestParse(t *testing.T) {
 		`{"percent": 60, "period_ns": 10000000, "nice": 20}`,
 		`{"percent": 60, "period_ns": 10000000, "nice": -21}`,
 	} {
-		_, err := Parse(text)
+		_, err := parsed(text)
 		assert.Error(t, err, text)
 	}
 	for _, text := range []string{
 		`{"percent": 100, "period_ns": 1000000, "phase_ns": 999999, "nice": 19}`,
 		`{"percent": 0.01, "period_ns": 1000000000, "nice": -20}`,
 	} {
-		_, err := Parse(text)
+		_, err := parsed(text)
 		assert.NoError(t, err, text)
 	}
+}
+
+func parsed(text string) (o Options, err error) {
+	err = json.Unmarshal([]byte(text), &o)
+	return o, errors.Join(err, o.check())
 }
 
 func TestPerCPU(t *testing.T) {

@@ -6,8 +6,6 @@
 package load
 
 import (
-	"encoding/json"
-	"errors"
 	"fmt"
 	"math/rand/v2"
 	"time"
@@ -53,14 +51,6 @@ func PerCPU(cpus cpuset.Set, percent float64, nice int, seed uint64) []Options {
 	return burners
 }
 
-// Parse reads the JSON of a burner's options.
-func Parse(text string) (o Options, err error) {
-	if err := json.Unmarshal([]byte(text), &o); err != nil {
-		return Options{}, fmt.Errorf("options of a burner: %w", err)
-	}
-	return o, o.check()
-}
-
 func (o Options) check() error {
 	switch {
 	case !(o.Percent > 0 && o.Percent <= 100): // nor NaN
@@ -71,8 +61,6 @@ func (o Options) check() error {
 		return fmt.Errorf("a burner's phase of %v is not within its period of %v", o.Phase, o.Period)
 	case o.CPU < 0 || o.CPU > cpuset.Max:
 		return fmt.Errorf("there is no CPU %d", o.CPU)
-	case o.Nice < linux.MinNice || o.Nice > linux.MaxNice:
-		return errors.New("a burner's nice is outside -20…19")
 	}
-	return nil
+	return linux.CheckNice(o.Nice)
 }

@@ -1,7 +1,6 @@
 package matrix
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -270,7 +269,7 @@ func (b *Board) Standing() result.Standing {
 		b.cells = make([]result.StandingCell, len(verdicts))
 		for i, v := range verdicts {
 			b.cells[i] = result.StandingCell{
-				Name: b.run.Cells[i].Name, Open: slices.Contains(live, i), Verdict: v, Seconds: median(b.samples[i]),
+				Name: b.run.Cells[i].Name, Open: slices.Contains(live, i), Verdict: v, Seconds: stats.Median(b.samples[i]),
 			}
 		}
 	}
@@ -315,15 +314,6 @@ func (b *Board) left() float64 {
 		return need
 	}
 	return min(left, need)
-}
-
-func median(seconds []float64) float64 {
-	sorted := slices.Clone(seconds)
-	slices.SortFunc(sorted, cmp.Compare)
-	if len(sorted) == 0 {
-		return 0
-	}
-	return sorted[len(sorted)/2]
 }
 
 // LeastRounds is how many are taken before a cell can leave: the first look at its total.

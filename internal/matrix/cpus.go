@@ -5,7 +5,6 @@ import (
 	"strings"
 
 	"gorun/internal/cpuset"
-	"gorun/internal/placement"
 	"gorun/internal/result"
 	"gorun/internal/topology"
 )
@@ -13,7 +12,7 @@ import (
 // DescribeCPUs tells how the CPUs of a list stand to each other on a machine, so that a list on another machine can be
 // found that is like it.
 func DescribeCPUs(m *topology.Machine, list []int) result.CPUs {
-	return result.CPUs{List: placement.List(list), Count: cpuset.Of(list...).Len(), Relation: relation(m, list)}
+	return result.CPUs{List: cpuset.FormatList(list), Count: cpuset.Of(list...).Len(), Relation: relation(m, list)}
 }
 
 // relation is "same-core" and the like for two CPUs, "1 CPU" for one, and for more the count of all that they spread

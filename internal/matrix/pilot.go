@@ -3,6 +3,8 @@ package matrix
 import (
 	"math"
 	"time"
+
+	"gorun/internal/stats"
 )
 
 // The pilot finds how many executions a fresh process needs until it is warm: some processes take some executions each.
@@ -39,7 +41,7 @@ func warmups(pilots [][]float64) int {
 	for n := min(mostWarmups, executions-2); len(pilots) > 0 && n > 1; n-- {
 		cold := true
 		for _, pilot := range pilots {
-			cold = cold && pilot[n-1] > (1+warm)*median(pilot[n:executions])
+			cold = cold && pilot[n-1] > (1+warm)*stats.Median(pilot[n:executions])
 		}
 		if cold {
 			return n

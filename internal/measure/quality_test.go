@@ -99,16 +99,16 @@ func TestWatcherLive(t *testing.T) {
 	for i := 0; i < len(pages); i += 4096 {
 		pages[i] = 1
 	}
-	s := result.Sample{Seconds: 1, Placement: result.Placement{Verified: true}, Values: result.Values{}}
+	s := result.Sample{Seconds: 1, Placement: result.Placement{Verified: true}, Values: result.FiguresOf(&result.Pair{})}
 	finish(&s)
 	require.NotNil(t, s.Quality.Signals.MinorFaults)
 	assert.Positive(t, *s.Quality.Signals.MinorFaults)
 	require.NotNil(t, s.Quality.Signals.StealSeconds)
 	require.NotNil(t, s.Quality.Signals.CanarySeconds)
 	assert.Positive(t, *s.Quality.Signals.CanarySeconds)
-	peak, ok := s.Values.Number("memory_peak_bytes")
-	assert.True(t, ok)
-	assert.Greater(t, peak, float64(len(pages)))
+	peak := s.Values.Own().MemoryPeakBytes
+	require.NotNil(t, peak)
+	assert.Greater(t, *peak, uint64(len(pages)))
 }
 
 // Many threads are not burdened with a counter each, and the reader is told.
@@ -119,7 +119,7 @@ func TestWatcherSparesManyThreads(t *testing.T) {
 	require.NoError(t, err)
 	require.Len(t, warnings, 1)
 	assert.Equal(t, "no-migrations", warnings[0].Code)
-	s := result.Sample{Seconds: 1, Values: result.Values{}}
+	s := result.Sample{Seconds: 1}
 	w.Watch()(&s)
 	assert.Nil(t, s.Quality.Signals.Migrations)
 }

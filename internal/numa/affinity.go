@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"gorun/internal/cpuset"
-	"gorun/internal/linux"
+	"gorun/internal/placement"
 	"gorun/internal/sysfs"
 )
 
@@ -26,16 +26,22 @@ type soft struct {
 
 // startSoft binds the thread to the CPUs that are near, and begins to look at them.
 func startSoft(root fs.FS, tid int, near, far cpuset.Set) (*soft, error) {
-	if err := linux.SetAffinity(tid, near); err != nil {
+	s := &soft{tid: tid, near: near, far: far, root: root, stop: make(chan struct{}), ended: make(chan error, 1)}
+	if err := s.bind(near); err != nil {
 		return nil, err
 	}
-	s := &soft{tid: tid, near: near, far: far, root: root, stop: make(chan struct{}), ended: make(chan error, 1)}
 	before, err := s.idle()
 	if err != nil {
 		return nil, err
 	}
 	go func() { s.ended <- s.watch(before) }()
 	return s, nil
+}
+
+func (s *soft) bind(cpus cpuset.Set) error {
+	setting := placement.Setting{CPUs: cpus}
+	_, err := setting.Apply(s.tid)
+	return err
 }
 
 // end stops looking and returns what went wrong meanwhile.
@@ -64,7 +70,7 @@ func (s *soft) watch(before map[int]uint64) error {
 			if wide {
 				cpus = s.far
 			}
-			if err := linux.SetAffinity(s.tid, cpus); err != nil {
+			if err := s.bind(cpus); err != nil {
 				return err
 			}
 		}

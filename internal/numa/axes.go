@@ -218,57 +218,6 @@ func parseWords(text, what string, known []string) ([]string, error) {
 	return words, nil
 }
 
-// bufferUnit is what a buffer has a multiple of, in bytes: the smallest page.
-const bufferUnit = 4 << 10
-
-var units = []struct {
-	suffix string
-	shift  int
-}{{"KiB", 10}, {"MiB", 20}, {"GiB", 30}}
-
-// ParseBuffers reads sizes such as "512KiB,256MiB,1GiB", in the order written, each once.
-func ParseBuffers(text string) ([]uint64, error) {
-	var buffers []uint64
-	for term := range strings.SplitSeq(text, ",") {
-		bytes, err := parseBytes(strings.TrimSpace(term))
-		if err != nil {
-			return nil, err
-		}
-		if !slices.Contains(buffers, bytes) {
-			buffers = append(buffers, bytes)
-		}
-	}
-	return buffers, nil
-}
-
-// FormatBytes writes a size as ParseBuffers reads it, in the largest unit that it is a multiple of.
-func FormatBytes(bytes uint64) string {
-	for _, unit := range slices.Backward(units) {
-		if bytes != 0 && bytes%(1<<unit.shift) == 0 {
-			return strconv.FormatUint(bytes>>unit.shift, 10) + unit.suffix
-		}
-	}
-	return strconv.FormatUint(bytes, 10)
-}
-
-func parseBytes(text string) (uint64, error) {
-	for _, unit := range units {
-		digits, found := strings.CutSuffix(text, unit.suffix)
-		if !found {
-			continue
-		}
-		n, err := strconv.ParseUint(digits, 10, 62-unit.shift)
-		if err != nil {
-			break
-		}
-		if n <<= unit.shift; n == 0 || n%bufferUnit != 0 {
-			return 0, fmt.Errorf("%q is not a multiple of %d KiB", text, bufferUnit>>10)
-		}
-		return n, nil
-	}
-	return 0, hint.With(fmt.Errorf("%q is not a size", text), "write a whole number of KiB, MiB or GiB, as in 256MiB")
-}
-
 // NeedNodes says which of the RFC's rows this machine, or what the run has of it, cannot have.
 func NeedNodes(m *topology.Machine, cpus cpuset.Set) []result.Warning {
 	memory, running := withMemory(m), withCPUs(m, cpus)

@@ -93,15 +93,6 @@ func TestParseWords(t *testing.T) {
 		{"pages", "2M", `"2M" is not a kind of pages | there are 4k, thp, 2m, 1g`},
 		{"access", "chase,random,sequential", "chase random sequential"},
 		{"access", "index", `"index" is not a way of access | there are random, sequential, chase`},
-		{"buffers", "4KiB,512KiB,256MiB,1GiB", "4096 524288 268435456 1073741824"},
-		{"buffers", "1MiB,1024KiB", "1048576"},
-		{"buffers", "1073741824", `"1073741824" ` + noSize},
-		{"buffers", "1.5MiB", `"1.5MiB" ` + noSize},
-		{"buffers", "-4KiB", `"-4KiB" ` + noSize},
-		{"buffers", "99999999999GiB", `"99999999999GiB" ` + noSize},
-		{"buffers", "6KiB", `"6KiB" is not a multiple of 4 KiB | `},
-		{"buffers", "0MiB", `"0MiB" is not a multiple of 4 KiB | `},
-		{"buffers", "1MiB,", `"" ` + noSize},
 	} {
 		var got string
 		switch c.flag {
@@ -111,8 +102,6 @@ func TestParseWords(t *testing.T) {
 			got = shown(ParsePages(c.text))
 		case "access":
 			got = shown(ParseAccess(c.text))
-		case "buffers":
-			got = shown(ParseBuffers(c.text))
 		}
 		assert.Equal(t, c.want, got, "%s %q", c.flag, c.text)
 	}
@@ -125,16 +114,6 @@ func TestParseWords(t *testing.T) {
 	assert.EqualError(t, err, `"magic" is not a way to prefer a node`)
 	_, err = ParsePreferredBy("prctl,affinity")
 	assert.EqualError(t, err, "a run has one way to prefer a node")
-}
-
-func TestFormatBytes(t *testing.T) {
-	for _, text := range []string{"4KiB", "1MiB", "1536KiB", "256MiB", "1GiB", "3GiB", "1025MiB"} {
-		buffers, err := ParseBuffers(text)
-		require.NoError(t, err)
-		assert.Equal(t, text, FormatBytes(buffers[0]))
-	}
-	assert.Equal(t, "100", FormatBytes(100))
-	assert.Equal(t, "0", FormatBytes(0))
 }
 
 func TestWords(t *testing.T) {
@@ -186,16 +165,6 @@ func FuzzParse(f *testing.F) {
 		}
 		if nodes, err := ParsePreferred(text, ByAffinity, m, m.Allowed()); err == nil {
 			require.Contains(t, [][]int{{0}, {1}, {0, 1}, {None}, {None, 0}, {None, 1}, {None, 0, 1}}, nodes)
-		}
-		if buffers, err := ParseBuffers(text); err == nil {
-			for i, bytes := range buffers {
-				require.Positive(t, bytes)
-				require.Zero(t, bytes%4096)
-				require.NotContains(t, buffers[:i], bytes)
-				again, err := ParseBuffers(FormatBytes(bytes))
-				require.NoError(t, err)
-				require.Equal(t, []uint64{bytes}, again)
-			}
 		}
 		if values, err := ParseBalancing(text); err == nil {
 			require.NotEmpty(t, values)

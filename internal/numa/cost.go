@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"gorun/internal/result"
+	"gorun/internal/stats"
 )
 
 // MoveCost is by how many percent of the samples' median time each move to another node lengthened a sample, with an
@@ -42,9 +43,8 @@ func CostFinding(row string, samples []result.Sample) (result.Finding, bool) {
 
 func movesAndSeconds(samples []result.Sample) (moves, seconds []float64) {
 	for _, s := range samples {
-		var v result.Numa
-		if s.Partial || s.Quality.Verdict == result.Invalid || s.Values.Decode(&v) != nil ||
-			v.Migrations == nil || v.Migrations.Lost > 0 {
+		v, ok := result.Typed[result.Numa](&s)
+		if s.Partial || s.Quality.Verdict == result.Invalid || !ok || v.Migrations == nil || v.Migrations.Lost > 0 {
 			continue
 		}
 		moves, seconds = append(moves, float64(v.Migrations.CrossNode)), append(seconds, s.Seconds)
@@ -73,8 +73,7 @@ func theilSen(x, y []float64) (slope, lo, hi float64, ok bool) {
 		return 0, 0, 0, false
 	}
 	slices.Sort(slopes)
-	n := len(slopes)
-	return (slopes[(n-1)/2] + slopes[n/2]) / 2, slopes[first], slopes[n-1-first], true
+	return stats.Median(slopes), slopes[first], slopes[len(slopes)-1-first], true
 }
 
 // kendallVariance is that of Kendall's sum of signs for x with ties.

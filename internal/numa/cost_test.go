@@ -14,9 +14,7 @@ import (
 // sampleOf is a sample with so many moves between nodes.
 func sampleOf(t require.TestingT, moves uint64, seconds float64) result.Sample {
 	v := result.Numa{Migrations: &result.Migrations{Total: moves, CrossNode: moves}}
-	values, err := result.ValuesOf(v)
-	require.NoError(t, err)
-	return result.Sample{Seconds: seconds, Values: values}
+	return result.Sample{Seconds: seconds, Values: result.FiguresOf(&v)}
 }
 
 // samplesOf makes samples of a row: seconds are 100, perMove for each move, and noise with wide shoulders.
@@ -89,10 +87,8 @@ func TestMoveCostTakesWhatCounts(t *testing.T) {
 	spoilt = sampleOf(t, 1, 9999)
 	spoilt.Quality.Verdict = result.Invalid
 	samples = append(samples, spoilt)
-	lost, err := result.ValuesOf(result.Numa{Migrations: &result.Migrations{CrossNode: 1, Lost: 5}})
-	require.NoError(t, err)
-	none, err := result.ValuesOf(result.Numa{})
-	require.NoError(t, err)
+	lost := result.FiguresOf(&result.Numa{Migrations: &result.Migrations{CrossNode: 1, Lost: 5}})
+	none := result.FiguresOf(&result.Numa{})
 	samples = append(samples, result.Sample{Seconds: 9999, Values: lost}, result.Sample{Seconds: 9999, Values: none})
 	again, loAgain, hiAgain, _ := MoveCost(samples)
 	assert.Equal(t, []float64{each, lo, hi}, []float64{again, loAgain, hiAgain})

@@ -8,12 +8,15 @@ import (
 	"strings"
 	"time"
 
+	"gorun/internal/bytesize"
 	"gorun/internal/catalog"
 	"gorun/internal/experiment"
 	"gorun/internal/hint"
 	"gorun/internal/linux"
 	"gorun/internal/matrix"
+	"gorun/internal/render"
 	"gorun/internal/result"
+	"gorun/internal/topology"
 )
 
 // Experiment is `gorun numa`.
@@ -45,6 +48,9 @@ var Experiment = experiment.Define(experiment.Definition[Cell]{
 	New:     func() experiment.Flags[Cell] { return &flags{} },
 	Open:    open,
 	Explain: explain,
+	Picture: &experiment.Picture{
+		Usage: "draw the times into this `file`: over the sizes of the buffer, or by node", Draw: render.NumaSVG,
+	},
 })
 
 // Cell is what one cell does.
@@ -73,7 +79,7 @@ type flags struct {
 	accesses    uint64
 	repetitions int
 	settle      time.Duration
-	nice        *int
+	nice        experiment.Nice
 
 	given func(name string) bool
 }
@@ -111,7 +117,7 @@ func (f *flags) Register(set *experiment.FlagSet) {
 	set.IntVar(&f.repetitions, "repetitions", defaultRepetitions, "repetitions of a sample")
 	set.DurationVar(&f.settle, "settle", defaultSettle,
 		"time of accesses before the first repetition, which do not count: caches settle meanwhile")
-	set.OptionalInt(&f.nice, "nice", "nice value of the probe and of the load, -20 to 19")
+	f.nice.Register(set, "the probe and of the load")
 	set.Words("preferred-node-by", catalog.Words(PreferredWays[:]))
 	set.Words("numa-balancing", []string{"0", "1", "keep"})
 	set.Words("pages", PageNames())
@@ -138,13 +144,11 @@ func (f *flags) Validate() error {
 		return hint.Usagef("--repetitions %d: at least 1 is needed", f.repetitions)
 	case f.settle < 0:
 		return hint.Usagef("--settle %v: it cannot be negative", f.settle)
-	case f.nice != nil && (*f.nice < linux.MinNice || *f.nice > linux.MaxNice):
-		return hint.Usagef("--nice %d: nice values go from %d to %d", *f.nice, linux.MinNice, linux.MaxNice)
 	case f.blocks && f.given("precision"):
 		return hint.Usage(hint.With(errors.New("--precision is of what is judged, and with --blocks nothing is"),
 			"leave one of them out"))
 	}
-	return nil
+	return f.nice.Validate()
 }
 
 // axes are what the flags come to on a machine.
@@ -168,7 +172,7 @@ func (f *flags) axes(m experiment.Machine) (a Axes, err error) {
 		a.PreferredNode, err = ParsePreferred(f.preferred, f.preferredBy, m.Machine, m.CPUs)
 		return err
 	})
-	parse("buffer", f.buffer, func() (err error) { a.Buffers, err = ParseBuffers(f.buffer); return err })
+	parse("buffer", f.buffer, func() (err error) { a.Buffers, err = bytesize.ParseList(f.buffer); return err })
 	parse("pages", f.pages, func() (err error) { a.Pages, err = ParsePages(f.pages); return err })
 	parse("access", f.access, func() (err error) { a.Access, err = ParseAccess(f.access); return err })
 	return a, err
@@ -200,9 +204,13 @@ func (f *flags) Resolve(m experiment.Machine) (r experiment.Resolution[Cell], er
 	if err != nil {
 		return r, err
 	}
-	caches, err := ReadCaches(m.Root, m.CPUs.First())
+	levels, err := topology.ReadCaches(m.Root, m.CPUs.First())
 	if err != nil {
 		return r, err
+	}
+	var caches []result.Cache
+	for _, level := range levels {
+		caches = append(caches, result.Cache(level))
 	}
 	samples := m.Sampling.Samples
 	if m.Given("precision") && !m.Given("samples") {
@@ -210,7 +218,7 @@ func (f *flags) Resolve(m experiment.Machine) (r experiment.Resolution[Cell], er
 	}
 	r.Spec = spec{
 		Load: f.load, Buffer: f.buffer, Pages: f.pages, Access: f.access, Accesses: f.accesses, Repetitions: f.repetitions,
-		Settle: f.settle.Seconds(), PreferredBy: f.preferredBy, Full: f.full, Blocks: f.blocks, Nice: f.nice,
+		Settle: f.settle.Seconds(), PreferredBy: f.preferredBy, Full: f.full, Blocks: f.blocks, Nice: f.nice.Nice,
 		CPUs: m.CPUs.String(), Samples: samples, Budget: m.Sampling.Budget,
 	}
 	r.Placement = "each row's own"
@@ -218,7 +226,7 @@ func (f *flags) Resolve(m experiment.Machine) (r experiment.Resolution[Cell], er
 	c := Cell{
 		Request: Request{
 			CPUs: m.CPUs.String(), Accesses: f.accesses, Repetitions: f.repetitions, Settle: f.settle.Seconds(), Seed: m.Seed,
-			Nice: f.nice,
+			Nice: f.nice.Nice,
 		},
 		Load: f.load, SetBalancing: f.given("numa-balancing"), LoadOnly: f.loadOnly,
 	}
@@ -267,7 +275,7 @@ func (f *flags) cell(do Cell, cpus result.CPUs) experiment.Cell[Cell] {
 		{"cpu", node(row.CPU, "float")},
 		{"numa-balancing", node(row.NUMABalancing, "keep")},
 		{"preferred-node", node(row.PreferredNode, "none")},
-		{"buffer", FormatBytes(row.BufferBytes)},
+		{"buffer", bytesize.Format(row.BufferBytes)},
 		{"pages", row.Pages},
 		{"access", row.Access},
 	} {
@@ -305,8 +313,8 @@ type spec struct {
 // warning only.
 func explain(run *result.Run, cells []Cell) {
 	for _, sample := range run.Samples { // all are seen alike
-		var v result.Numa
-		if sample.Values.Decode(&v) != nil || v.Migrations == nil || v.Migrations.Worse == nil {
+		v, ok := result.Typed[result.Numa](&sample)
+		if !ok || v.Migrations == nil || v.Migrations.Worse == nil {
 			continue
 		}
 		if !slices.Contains(run.Warnings, *v.Migrations.Worse) {

@@ -120,10 +120,8 @@ func TestExplain(t *testing.T) {
 	run := &result.Run{NumaRows: []result.NumaRow{{Row: 3}, {Row: 5}}}
 	for i := range 42 {
 		v := result.Numa{Migrations: &result.Migrations{CrossNode: uint64(100 * i), Worse: &worse}}
-		values, err := result.ValuesOf(v)
-		require.NoError(t, err)
 		slot := result.Slot{Cell: i % 2}
-		run.Samples = append(run.Samples, result.Sample{Seconds: 100 + float64(i)*float64(i%2), Values: values, Slot: &slot})
+		run.Samples = append(run.Samples, result.Sample{Seconds: 100 + float64(i)*float64(i%2), Values: result.FiguresOf(&v), Slot: &slot})
 	}
 	cells := []Cell{{Request: Request{Row: run.NumaRows[0]}}, {Request: Request{Row: run.NumaRows[1]}}}
 	explain(run, cells)

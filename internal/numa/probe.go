@@ -13,9 +13,11 @@ import (
 	"strings"
 
 	"gorun/csrc"
+	"gorun/internal/bytesize"
 	"gorun/internal/cpuset"
 	"gorun/internal/linux"
 	"gorun/internal/perf"
+	"gorun/internal/placement"
 	"gorun/internal/result"
 	"gorun/internal/topology"
 )
@@ -55,8 +57,8 @@ type probe struct {
 	Request
 	root   fs.FS
 	m      *topology.Machine
-	before cpuset.Set // that the thread could run on
-	cpus   cpuset.Set // that it may run on
+	cpus   cpuset.Set          // that the thread may run on
+	undo   []placement.Setting // of what the thread was given, the last one first
 	pages  linux.PageKind
 	sample result.Sample
 	v      result.Numa
@@ -91,8 +93,8 @@ func newProbe(root fs.FS, m *topology.Machine, r Request) (*probe, error) {
 		return nil, fmt.Errorf("node %d has %s", r.Row.CPU, withoutCPUs(run))
 	case r.Accesses == 0 || r.Repetitions < 1:
 		return nil, errors.New("a sample has at least one repetition of one access")
-	case r.Row.BufferBytes == 0 || r.Row.BufferBytes%bufferUnit != 0:
-		return nil, fmt.Errorf("a buffer of %d bytes is not a multiple of %d", r.Row.BufferBytes, bufferUnit)
+	case r.Row.BufferBytes == 0 || r.Row.BufferBytes%bytesize.Page != 0:
+		return nil, fmt.Errorf("a buffer of %d bytes is not a multiple of %d", r.Row.BufferBytes, bytesize.Page)
 	}
 	return p, nil
 }
@@ -120,8 +122,9 @@ func (p *probe) measure(ctx context.Context) (err error) {
 	}
 	p.figures()
 	p.sample.Placement.Verified = len(p.sample.Placement.Mismatches) == 0
-	p.sample.Values, err = result.ValuesOf(p.v)
-	return err
+	figures := p.v
+	p.sample.Values = result.FiguresOf(&figures)
+	return nil
 }
 
 // requested is the row in words.
@@ -146,28 +149,28 @@ func (p *probe) requested() string {
 	return strings.Join(parts, ", ")
 }
 
-// place binds the thread to its CPUs.
-func (p *probe) place() (err error) {
-	if p.before, err = linux.GetAffinity(0); err != nil {
+// place gives the thread its CPUs and its nice value.
+func (p *probe) place() error {
+	setting := placement.Setting{CPUs: p.cpus, Nice: p.Nice}
+	if err := p.apply(setting); err != nil {
 		return err
 	}
-	if err := linux.SetAffinity(0, p.cpus); err != nil {
-		return err
-	}
-	is, err := linux.GetAffinity(0)
-	if err != nil {
-		return err
-	}
-	p.check(is.Equal(p.cpus), "the probe was bound to CPUs %s and may run on %s", p.cpus, is)
-	if p.Nice == nil {
-		return nil
-	}
-	if err := linux.SetNice(0, *p.Nice); err != nil {
-		return err
-	}
-	nice, err := linux.GetNice(0)
-	if err == nil {
-		p.check(nice == *p.Nice, "the probe was to have nice %d and has %d", *p.Nice, nice)
+	return p.compare(setting)
+}
+
+// apply gives the thread a setting, until close.
+func (p *probe) apply(setting placement.Setting) error {
+	undo, err := setting.Apply(0)
+	p.undo = append([]placement.Setting{undo}, p.undo...)
+	return err
+}
+
+// compare reads a setting back.
+func (p *probe) compare(setting placement.Setting) error {
+	mismatches, err := setting.ReadBack(0)
+	p.sample.Placement.Checked += setting.Asked()
+	for _, m := range mismatches {
+		p.sample.Placement.Mismatches = append(p.sample.Placement.Mismatches, m.Error())
 	}
 	return err
 }
@@ -186,7 +189,7 @@ func (p *probe) prefer() (err error) {
 	}
 	switch p.Row.PreferredBy {
 	case ByPrctl:
-		return linux.SetPreferredNode(0, node)
+		return p.apply(placement.Setting{PreferredNode: &node})
 	case ByMempolicy:
 		if err := p.area.SetPolicy(linux.MempolicyPreferredMany, cpuset.Of(node)); err != nil {
 			return err
@@ -425,7 +428,7 @@ func (p *probe) checkBalancing() {
 		p.v.BalancingRead = &is
 	}
 	if asked := p.Row.NUMABalancing; asked != Keep {
-		p.check(is == asked, "NUMA balancing was to be %d and is %d", asked, is)
+		p.same("NUMA balancing", strconv.Itoa(asked), strconv.Itoa(is))
 	}
 }
 
@@ -443,16 +446,15 @@ func (p *probe) readPreferred() {
 			return
 		}
 		p.v.PreferredRead = &is
-		p.check(is == node, "the preferred node was to be %d and is %d", node, is)
+		p.same("preferred node", strconv.Itoa(node), strconv.Itoa(is))
 	case ByMempolicy:
 		policy, nodes, err := p.area.Policy()
 		if err != nil {
 			p.doubt("the buffer's memory policy is not known: %v", err)
 			return
 		}
-		p.check(policy == linux.MempolicyPreferredMany && nodes.Equal(cpuset.Of(node)),
-			"the buffer's memory policy was to be %v of node %d and is %v of node %s",
-			linux.MempolicyPreferredMany, node, policy, nodes)
+		p.same("the buffer's memory policy", linux.FormatMempolicy(linux.MempolicyPreferredMany, cpuset.Of(node)),
+			linux.FormatMempolicy(policy, nodes))
 	}
 }
 
@@ -520,18 +522,20 @@ func (p *probe) check(as bool, format string, args ...any) {
 	}
 }
 
+// same counts a read-back of what has a mismatch of its own.
+func (p *probe) same(what, asked, got string) {
+	p.check(asked == got, "%v", placement.Mismatch{What: what, Asked: asked, Got: got})
+}
+
 // doubt makes the sample suspect.
 func (p *probe) doubt(format string, args ...any) {
 	p.sample.Doubts = append(p.sample.Doubts, result.Doubt{Verdict: result.Suspect, Reason: fmt.Sprintf(format, args...)})
 }
 
-// close gives back all but the thread. That has its CPUs back: should it be the process's first, it cannot end, and is
-// what /proc/self tells of.
+// close gives back all but the thread. That is put back as far as the kernel allows: should it be the process's first,
+// it cannot end, and /proc/self shows it.
 func (p *probe) close() error {
 	var errs []error
-	if !p.before.Empty() {
-		defer func() { _ = linux.SetAffinity(0, p.before) }()
-	}
 	if p.soft != nil {
 		errs = append(errs, p.soft.end())
 	}
@@ -540,6 +544,9 @@ func (p *probe) close() error {
 	}
 	if p.area != nil {
 		errs = append(errs, p.area.Free())
+	}
+	for _, undo := range p.undo {
+		_, _ = undo.Apply(0) // a nice value cannot be lowered by everybody
 	}
 	return errors.Join(errs...)
 }

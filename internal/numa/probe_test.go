@@ -67,10 +67,11 @@ func skipIfRefused(t *testing.T, err error) {
 	}
 }
 
-func decoded(t *testing.T, s result.Sample) (v result.Numa) {
+func decoded(t *testing.T, s result.Sample) result.Numa {
 	t.Helper()
-	require.NoError(t, s.Values.Decode(&v))
-	return v
+	v, ok := result.Typed[result.Numa](&s)
+	require.True(t, ok)
+	return *v
 }
 
 func TestMeasure(t *testing.T) {

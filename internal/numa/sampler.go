@@ -2,9 +2,7 @@ package numa
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
-	"fmt"
 	"io"
 	"io/fs"
 	"slices"
@@ -12,23 +10,19 @@ import (
 	"syscall"
 	"time"
 
+	"gorun/internal/child"
 	"gorun/internal/cpuset"
 	"gorun/internal/experiment"
-	"gorun/internal/hint"
+	"gorun/internal/guardian"
 	"gorun/internal/linux"
 	"gorun/internal/load"
-	"gorun/internal/matrix"
 	"gorun/internal/measure"
 	"gorun/internal/result"
 	"gorun/internal/topology"
 )
 
-// The commands by which gorun starts the processes of a sampler.
-const (
-	ProbeCommand    = "numa-probe"
-	BurnerCommand   = "load-burner"
-	GuardianCommand = "numa-balancing-guardian"
-)
+// ProbeCommand is the command of gorun that calls RunProbe.
+const ProbeCommand = "numa-probe"
 
 // open returns a sampler that asks a probe for each sample, or one that watches the load alone.
 func open(setting experiment.Setting, cells []Cell) (experiment.Sampler[Cell], error) {
@@ -48,28 +42,23 @@ type probed struct {
 // RunProbe is all that a probe's process does: it reads a Request from in, and writes a sample to out. root is rooted at
 // / of the machine, which is this one.
 func RunProbe(ctx context.Context, root fs.FS, m *topology.Machine, in io.Reader, out io.Writer) error {
-	var r Request
-	if err := json.NewDecoder(in).Decode(&r); err != nil {
-		return hint.Usage(fmt.Errorf("the request on stdin: %w", err))
-	}
-	sample, err := Measure(ctx, root, m, r)
-	if err != nil {
-		return err
-	}
-	return json.NewEncoder(out).Encode(probed{sample, sample.Doubts})
+	return child.Answer(func(ctx context.Context, r Request) (probed, error) {
+		sample, err := Measure(ctx, root, m, r)
+		return probed{sample, sample.Doubts}, err
+	})(ctx, in, out, nil)
 }
 
 // prober takes the samples, each by a process of its own, beside the load.
 type prober struct {
 	burners
 	cells     []Cell
-	balancing *linux.NUMABalancing // nil: no cell changes it
+	balancing *guardian.Sysctl // nil: no cell changes it
 }
 
 // Prepare takes NUMA balancing, where a cell is to change it, and starts the load of the first cell.
 func (p *prober) Prepare(ctx context.Context) (_ []result.Warning, err error) {
 	if slices.ContainsFunc(p.cells, Cell.setsBalancing) {
-		p.balancing, err = linux.HoldNUMABalancing(linux.NUMABalancingSysctl, p.setting.Self[0], GuardianCommand)
+		p.balancing, err = guardian.New(p.setting.Self.In(p.setting.Environ)).Hold(linux.NUMABalancingSysctl)
 		if err != nil && !errors.Is(err, errors.ErrUnsupported) {
 			return nil, err
 		}
@@ -81,6 +70,11 @@ func (p *prober) Prepare(ctx context.Context) (_ []result.Warning, err error) {
 // setsBalancing reports whether a sample of the cell has a value of NUMA balancing set.
 func (c Cell) setsBalancing() bool { return c.SetBalancing && c.Row.NUMABalancing != Keep }
 
+// lostRow are the figures of a sample that could not be taken.
+type lostRow struct {
+	Row int `json:"row"`
+}
+
 func (p *prober) Sample(ctx context.Context, c Cell) (result.Sample, error) {
 	if p.balancing != nil && c.setsBalancing() {
 		if err := p.balancing.Set(c.Row.NUMABalancing); err != nil {
@@ -91,24 +85,19 @@ func (p *prober) Sample(ctx context.Context, c Cell) (result.Sample, error) {
 		return result.Sample{}, err
 	}
 	c.Timeline = p.setting.Kept
-	stdin, err := json.Marshal(c.Request)
-	if err != nil {
-		return result.Sample{}, err
-	}
 	before, err := p.read()
 	if err != nil {
 		return result.Sample{}, err
 	}
 	var answer probed
-	environ := measure.Environment(p.setting.Environ)
-	child := matrix.Child{Path: p.setting.Self[0], Name: p.setting.Self[1], Env: environ}
-	used, err := child.Ask(ctx, []string{ProbeCommand}, stdin, &answer)
+	self := p.setting.Self.In(measure.Environment(p.setting.Environ))
+	used, err := self.Ask(ctx, []string{ProbeCommand}, c.Request, &answer)
 	switch {
 	case ctx.Err() != nil && err != nil:
 		return result.Sample{}, ctx.Err()
 	case err != nil:
 		quality := result.Quality{Verdict: result.Invalid, Reasons: []string{err.Error()}}
-		return result.Sample{Values: result.Values{"row": c.Row.Row}, Quality: quality}, nil
+		return result.Sample{Values: result.FiguresOf(&lostRow{c.Row.Row}), Quality: quality}, nil
 	}
 	sample := answer.Sample
 	sample.Doubts = answer.Doubts
@@ -167,7 +156,7 @@ func (w *watcher) Sample(ctx context.Context, c Cell) (result.Sample, error) {
 	case <-ctx.Done():
 	}
 	sample := result.Sample{
-		Seconds: time.Since(begun).Seconds(), Values: result.Values{}, Placement: result.Placement{
+		Seconds: time.Since(begun).Seconds(), Placement: result.Placement{
 			Requested: "a burner pinned to each of CPUs " + c.CPUs, Verified: true, Checked: w.cpus.Len(),
 		},
 	}
@@ -211,10 +200,8 @@ func (b *burners) burn(ctx context.Context, c Cell) error {
 	}
 	b.cpus, b.percent, b.nice = cpus, c.Load, nice
 	if c.Load > 0 {
-		command := load.Command{
-			Path: b.setting.Self[0], Args: []string{b.setting.Self[1], BurnerCommand}, Env: b.setting.Environ,
-		}
-		b.fleet, err = load.Start(context.WithoutCancel(ctx), command, load.PerCPU(cpus, c.Load, nice, b.setting.Seed))
+		b.fleet, err = load.Start(context.WithoutCancel(ctx), b.setting.Self.In(b.setting.Environ),
+			load.PerCPU(cpus, c.Load, nice, b.setting.Seed))
 	}
 	return err
 }
@@ -246,8 +233,8 @@ func (b *burners) put(s *result.Sample, before load.Reading) error {
 	}
 	loads := b.fleet.Achieved(before, after)
 	shares := map[int]float64{} // part of the time that the probe was on each CPU
-	var v result.Numa
-	if s.Values.Decode(&v) == nil {
+	v, probed := result.Typed[result.Numa](s)
+	if probed {
 		for text, part := range v.CPUShare {
 			cpu, err := strconv.Atoi(text)
 			if err != nil {
@@ -266,7 +253,12 @@ func (b *burners) put(s *result.Sample, before load.Reading) error {
 	for _, d := range load.Deviations(loads, shares) {
 		s.Doubts = append(s.Doubts, result.Doubt{Verdict: result.Suspect, Reason: d.String()})
 	}
-	values, err := result.ValuesOf(had)
-	s.Values["load"] = map[string]any(values)
-	return err
+	if !probed {
+		s.Values = result.FiguresOf(&result.Load{Load: &had})
+		return nil
+	}
+	loaded := *v
+	loaded.Load = &had
+	s.Values = result.FiguresOf(&loaded)
+	return nil
 }

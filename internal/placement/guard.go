@@ -3,7 +3,6 @@ package placement
 import (
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"runtime"
 	"sync"
@@ -14,123 +13,99 @@ import (
 	"gorun/internal/linux"
 )
 
-// state is what a thread can be left with.
-type state struct {
-	mask    cpuset.Set // where it may run: online CPUs
-	allowed cpuset.Set // what to set to have mask again: offline CPUs are in it too
-	nice    int
-	sched   linux.Sched
-}
-
-func readState(tid int) (s state, err error) {
-	if s.mask, err = linux.GetAffinity(tid); err != nil {
-		return s, err
-	}
-	if s.nice, err = linux.GetNice(tid); err != nil {
-		return s, err
-	}
-	s.sched, err = linux.GetSched(tid)
-	return s, err
-}
-
-// guard remembers how the threads of this process were, and puts them back.
+// guard remembers how the threads of a process were, as far as a setting is about to change them, and puts them back.
 type guard struct {
-	first   map[int]state // by thread id
-	process state         // of the main thread: what a thread that came later should have
+	pid     int
+	first   map[int]*Setting // by TID
+	process *Setting         // of the main thread: what a thread that came later should have
 }
 
-func newGuard() (*guard, error) {
-	tids, err := linux.Tasks()
+func newGuard(pid int, asked *Setting) (*guard, error) {
+	tids, err := linux.TasksOf(pid)
 	if err != nil {
 		return nil, err
 	}
-	g := &guard{first: make(map[int]state, len(tids))}
+	g := &guard{pid: pid, first: make(map[int]*Setting, len(tids))}
 	for _, tid := range tids {
-		s, err := readState(tid)
-		if err == nil {
-			s.allowed, err = linux.AllowedCPUs(tid)
-		}
-		if errors.Is(err, syscall.ESRCH) || errors.Is(err, fs.ErrNotExist) {
+		s, err := asked.current(tid)
+		if errors.Is(err, syscall.ESRCH) {
 			continue // it ended meanwhile
 		}
 		if err != nil {
 			return nil, err
 		}
-		g.first[tid] = s
+		g.first[tid] = &s
 	}
-	main, ok := g.first[os.Getpid()]
-	if !ok {
-		return nil, errors.New("the main thread is not among /proc/self/task")
+	if g.process = g.first[pid]; g.process == nil {
+		return nil, fmt.Errorf("the main thread is not among /proc/%d/task", pid)
 	}
-	g.process = main
 	return g, nil
 }
 
-func (g *guard) want(tid int) state {
+func (g *guard) want(tid int) *Setting {
 	if s, ok := g.first[tid]; ok {
 		return s
 	}
 	return g.process
 }
 
-// Confine lets every thread of the process run on these CPUs only (or on more than before); threads to come inherit
-// it. The returned function puts every thread back.
-func Confine(cpus cpuset.Set) (restore func() error, err error) {
-	g, err := newGuard()
+// ApplyAll gives the setting to every thread of a process, reads it back, and returns when all threads have it: those
+// to come inherit it. PID 0 is this process. The returned function puts every thread back. A memory policy cannot be
+// given to another thread.
+func (s *Setting) ApplyAll(pid int) (restore func() error, err error) {
+	if pid == 0 {
+		pid = os.Getpid()
+	}
+	g, err := newGuard(pid, s)
 	if err != nil {
 		return nil, err
 	}
-	// A thread that is started meanwhile has its starter's old mask: once more, until a pass finds none.
-	for confined := map[int]bool{}; ; {
-		tids, err := linux.Tasks()
+	// A thread that is started meanwhile may have its starter's old setting: once more, until a pass finds none.
+	for settled := false; !settled; {
+		tids, err := linux.TasksOf(pid)
+		settled = true
+		for _, tid := range tids {
+			if err != nil {
+				break
+			}
+			if s.verify(tid) == nil {
+				continue
+			}
+			settled = false
+			if err = s.place(tid); errors.Is(err, syscall.ESRCH) {
+				err = nil // it ended meanwhile
+			}
+		}
 		if err != nil {
 			return nil, errors.Join(err, g.restore())
 		}
-		seen := len(confined)
-		for _, tid := range tids {
-			if confined[tid] {
-				continue
-			}
-			confined[tid] = true
-			if err := setMask(tid, cpus); err != nil && !errors.Is(err, syscall.ESRCH) {
-				return nil, errors.Join(fmt.Errorf("confine the run to CPUs %v: %w", cpus, err), g.restore())
-			}
-		}
-		if len(confined) == seen {
-			return g.restore, nil
-		}
 	}
+	return g.restore, nil
 }
 
-// setMask sets a thread's mask and reads it back. The kernel cuts a mask down to the cpuset of its cgroup without a
-// word.
-func setMask(tid int, cpus cpuset.Set) error {
-	if err := linux.SetAffinity(tid, cpus); err != nil {
-		return err
+// Confine lets every thread of this process run on these CPUs only, or on more than before; threads to come inherit it.
+// The returned function puts every thread back.
+func Confine(cpus cpuset.Set) (restore func() error, err error) {
+	s := Setting{CPUs: cpus}
+	if restore, err = s.ApplyAll(0); err != nil {
+		return nil, fmt.Errorf("confine the run to CPUs %v: %w", cpus, err)
 	}
-	if has, err := linux.HasAffinity(tid, cpus); has || err != nil {
-		return err
-	}
-	got, err := linux.GetAffinity(tid)
-	if err == nil {
-		err = fmt.Errorf("asked for CPUs %v, the kernel answers %v", cpus, got)
-	}
-	return err
+	return restore, nil
 }
 
-// restore gives every thread its first mask, nice and policy again. A thread that may not have them back (a raised
-// nice needs a privilege to be lowered) is ended. What could not be undone is an error.
+// restore puts every thread back. A thread of this process that may not be put back (a raised nice needs a privilege to
+// be lowered) is ended. What could not be undone is an error.
 func (g *guard) restore() error {
 	const rounds = 40
 	var stuck map[int]error
 	for round := range rounds {
-		tids, err := linux.Tasks()
+		tids, err := linux.TasksOf(g.pid)
 		if err != nil {
 			return err
 		}
 		stuck = map[int]error{}
 		for _, tid := range tids {
-			if err := g.restoreThread(tid); err != nil && !errors.Is(err, syscall.ESRCH) {
+			if err := g.want(tid).setMissing(tid); err != nil && !errors.Is(err, syscall.ESRCH) {
 				stuck[tid] = err
 			}
 		}
@@ -140,32 +115,12 @@ func (g *guard) restore() error {
 		if round > 0 {
 			time.Sleep(time.Millisecond) // an ended thread leaves /proc a moment later
 		}
-		drain(stuck, len(tids)+2)
+		if g.pid == os.Getpid() {
+			drain(stuck, len(tids)+2)
+		}
 	}
 	for tid, err := range stuck {
 		return fmt.Errorf("thread %d (and %d more) could not be put back: %w", tid, len(stuck)-1, err)
-	}
-	return nil
-}
-
-func (g *guard) restoreThread(tid int) error {
-	is, err := readState(tid)
-	if err != nil {
-		return err
-	}
-	want := g.want(tid)
-	if is.sched != want.sched {
-		if err := linux.SetSched(tid, want.sched); err != nil {
-			return err
-		}
-	}
-	if is.nice != want.nice {
-		if err := linux.SetNice(tid, want.nice); err != nil {
-			return err
-		}
-	}
-	if !is.mask.Equal(want.mask) {
-		return linux.SetAffinity(tid, want.allowed)
 	}
 	return nil
 }

@@ -4,7 +4,9 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
 	"runtime"
+	"slices"
 	"sync"
 	"sync/atomic"
 
@@ -19,8 +21,9 @@ const mismatchesKept = 8
 type Placer struct {
 	plan       Plan
 	guard      *guard
-	restorable bool // nice and policy can be put back on a thread that goes on living
-	pinned     map[int]cpuset.Set
+	restorable bool             // a seat can be undone on a thread that goes on living
+	seats      map[int]*Setting // of a worker's thread, by the CPU that it is pinned to, or floating
+	undo       Setting          // of a seat
 
 	seen sync.Map // thread id → CPU it was pinned to (or -1): the threads that perThread settings were applied to
 
@@ -30,45 +33,53 @@ type Placer struct {
 	missed     int
 }
 
+// floating is the CPU of a seat without one.
+const floating = -1
+
 // Open prepares the plan on this machine. It remembers how every thread is, and tries what the plan asks on a thread
 // of its own, so that a refusal (a CPU outside the cpuset, a nice value without the privilege) is an error before any
 // work begins.
 func (p Plan) Open() (*Placer, error) {
-	pl := &Placer{plan: p, restorable: true, pinned: map[int]cpuset.Set{}}
-	for _, cpu := range append(append([]int(nil), p.Policy.PinCPUs...), p.Executors...) {
-		pl.pinned[cpu] = cpuset.Of(cpu)
+	seats := p.seats()
+	pl := &Placer{plan: p, restorable: true, seats: seats}
+	most := Setting{Nice: p.Policy.Nice, Sched: p.Policy.Sched}
+	if len(seats) > 1 || p.Policy.PinThread {
+		most.CPUs = p.CPUs
 	}
-	if p.untouched() {
+	if most.Asked() == 0 {
 		return pl, nil
 	}
 	var err error
-	if pl.guard, err = newGuard(); err != nil {
+	if pl.guard, err = newGuard(os.Getpid(), &most); err != nil {
 		return nil, err
+	}
+	pl.undo = *pl.guard.process
+	if len(seats) == 1 { // the mask of --pin-thread stays with the thread until Restore
+		pl.undo.CPUs, pl.undo.allowed = cpuset.Set{}, cpuset.Set{}
 	}
 	tried := make(chan error)
 	go func() { tried <- pl.try() }()
 	return pl, <-tried
 }
 
-// untouched tells whether the plan changes no setting of any thread.
-func (p Plan) untouched() bool {
-	policy := p.Policy
-	policy.Lock = false
-	return policy.IsNone() && p.Executors == nil
+// seats returns what a worker's thread is given on each CPU that workers or executors are pinned to, and floating.
+func (p Plan) seats() map[int]*Setting {
+	seats := map[int]*Setting{floating: {Nice: p.Policy.Nice, Sched: p.Policy.Sched}}
+	for _, cpu := range slices.Concat(p.Policy.PinCPUs, p.Executors) {
+		seats[cpu] = &Setting{CPUs: cpuset.Of(cpu), Nice: p.Policy.Nice, Sched: p.Policy.Sched}
+	}
+	return seats
 }
 
-// try applies everything once on the calling goroutine's thread, which ends afterwards if it cannot be put back.
+// try takes every seat once on the calling goroutine's thread, which ends afterwards if it cannot be put back.
 func (pl *Placer) try() error {
 	runtime.LockOSThread()
-	for _, mask := range pl.pinned {
-		if err := setMask(0, mask); err != nil {
+	for _, seat := range pl.seats {
+		if err := seat.place(0); err != nil {
 			return err
 		}
 	}
-	if err := pl.setPriority(); err != nil {
-		return err
-	}
-	switch err := pl.undo(); {
+	switch err := pl.undo.set(0); {
 	case errors.Is(err, fs.ErrPermission):
 		pl.restorable = false
 		return nil
@@ -79,57 +90,12 @@ func (pl *Placer) try() error {
 	return nil
 }
 
-// setPriority applies policy and nice to the calling thread and reads both back.
-func (pl *Placer) setPriority() error {
-	if want := pl.plan.Policy.Sched; want != nil {
-		if err := linux.SetSched(0, *want); err != nil {
-			return err
-		}
-		if got, err := linux.GetSched(0); err != nil {
-			return err
-		} else if got != *want {
-			return fmt.Errorf("asked for policy %v, the kernel answers %v", want, got)
-		}
-	}
-	if want := pl.plan.Policy.Nice; want != nil {
-		if err := linux.SetNice(0, *want); err != nil {
-			return err
-		}
-		if got, err := linux.GetNice(0); err != nil {
-			return err
-		} else if got != *want {
-			return fmt.Errorf("asked for nice %d, the kernel answers %d", *want, got)
-		}
-	}
-	return nil
-}
-
-// undo puts the calling thread back to what a thread of this process is.
-func (pl *Placer) undo() error {
-	policy := pl.plan.Policy
-	if policy.Sched != nil {
-		if err := linux.SetSched(0, pl.guard.process.sched); err != nil {
-			return err
-		}
-	}
-	if policy.Nice != nil {
-		if err := linux.SetNice(0, pl.guard.process.nice); err != nil {
-			return err
-		}
-	}
-	if len(pl.pinned) > 0 {
-		return linux.SetAffinity(0, pl.guard.process.allowed)
-	}
-	return nil
-}
-
 // Seat is where a worker (or an executor) has been put.
 type Seat struct {
 	CPU      int    // the CPU it is pinned to; -1: it floats
 	Verified bool   // the kernel's answer is what was asked; false also when nothing was asked
 	Mismatch string // what the kernel answered instead
 	TID      int    // the thread that it is locked to; 0: it may change threads
-	settings bool   // Leave has settings to undo
 }
 
 // Enter places the calling goroutine as a worker. Leave must be called on the same goroutine, and the goroutine must
@@ -147,15 +113,14 @@ func (pl *Placer) Enter(worker int) Seat {
 		return seat
 	}
 	seat.TID = linux.Gettid()
-	seat.settings = len(policy.PinCPUs) > 0 || policy.Nice != nil || policy.Sched != nil
 	return seat
 }
 
 // EnterExecutor places the calling goroutine as the executor of one of the plan's CPUs.
 func (pl *Placer) EnterExecutor(index int) Seat {
 	runtime.LockOSThread()
-	seat := Seat{CPU: pl.plan.Executors[index], TID: linux.Gettid(), settings: true}
-	pl.check(&seat, index, setMask(0, pl.pinned[seat.CPU]), pl.setPriority())
+	seat := Seat{CPU: pl.plan.Executors[index], TID: linux.Gettid()}
+	pl.check(&seat, index, pl.seats[seat.CPU].place(0))
 	return seat
 }
 
@@ -168,15 +133,13 @@ func (pl *Placer) apply(seat *Seat, worker int) {
 			return
 		}
 	}
-	pinned := len(policy.PinCPUs) > 0
-	if !pinned && policy.Nice == nil && policy.Sched == nil {
+	cpu := floating
+	if len(policy.PinCPUs) > 0 {
+		cpu = seat.CPU
+	} else if policy.Nice == nil && policy.Sched == nil {
 		return
 	}
-	var err error
-	if pinned {
-		err = setMask(0, pl.pinned[seat.CPU])
-	}
-	pl.check(seat, worker, err, pl.setPriority())
+	pl.check(seat, worker, pl.seats[cpu].place(0))
 }
 
 // applyThread sets what belongs to the calling thread, once: the CPU it runs on now, and nice and policy where no
@@ -187,16 +150,16 @@ func (pl *Placer) applyThread(seat *Seat, worker int) {
 		seat.CPU, seat.Verified = cpu.(int), true
 		return
 	}
-	var pinned, priority error
+	var setting Setting
+	if !pl.plan.Policy.Lock {
+		setting = *pl.seats[floating]
+	}
 	if pl.plan.Policy.PinThread {
 		seat.CPU = linux.Getcpu()
-		pinned = setMask(0, cpuset.Of(seat.CPU))
-	}
-	if !pl.plan.Policy.Lock {
-		priority = pl.setPriority()
+		setting.CPUs = cpuset.Of(seat.CPU)
 	}
 	pl.seen.Store(tid, seat.CPU)
-	pl.check(seat, worker, pinned, priority)
+	pl.check(seat, worker, setting.place(0))
 }
 
 // Follow is for a worker that was seen on another CPU than before: its goroutine may run on a thread that has not got
@@ -210,10 +173,10 @@ func (pl *Placer) Follow(seat *Seat, worker int) {
 }
 
 // check counts one read-back and keeps what went wrong.
-func (pl *Placer) check(seat *Seat, worker int, errs ...error) {
+func (pl *Placer) check(seat *Seat, worker int, err error) {
 	pl.checked.Add(1)
 	seat.Verified = true
-	if err := errors.Join(errs...); err != nil {
+	if err != nil {
 		pl.Differs(seat, worker, err)
 	}
 }
@@ -234,7 +197,7 @@ func (pl *Placer) Leave(seat Seat) {
 	if seat.TID == 0 {
 		return // what was set stays with the thread until Restore
 	}
-	if seat.settings && (!pl.restorable || pl.undo() != nil) {
+	if !pl.restorable || pl.undo.set(0) != nil {
 		pl.seen.Delete(seat.TID) // the number may come back as a new thread's
 		return
 	}

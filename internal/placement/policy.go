@@ -1,6 +1,7 @@
-// Package placement says where workers may run, and makes it so: a Policy (what was asked) becomes a Plan (pure: which
-// worker goes where, on this machine or on a captured one), and a Plan is opened as a Placer, which applies it to the
-// threads of this process, reads the kernel's answer back, and leaves every thread as it was.
+// Package placement puts threads where they are to run, and reads back whether they are there. A Setting is what one
+// thread is given, or each thread of a process: it is applied, read back and undone. For a pool of workers a Policy
+// (what was asked) becomes a Plan (pure: which worker goes where, on this machine or on a captured one), and a Plan is
+// opened as a Placer, which gives settings to the threads of this process and leaves every thread as it was.
 package placement
 
 import (
@@ -43,9 +44,9 @@ func (p Policy) String() string {
 	var words []string
 	switch {
 	case p.Leaks():
-		words = append(words, "pin-cpus "+List(p.PinCPUs), "lock-thread=false")
+		words = append(words, "pin-cpus "+cpuset.FormatList(p.PinCPUs), "lock-thread=false")
 	case len(p.PinCPUs) > 0:
-		words = append(words, "lock-thread", "pin-cpus "+List(p.PinCPUs))
+		words = append(words, "lock-thread", "pin-cpus "+cpuset.FormatList(p.PinCPUs))
 	case p.Lock:
 		words = append(words, "lock-thread")
 	}
@@ -59,20 +60,6 @@ func (p Policy) String() string {
 		words = append(words, "sched "+p.Sched.String())
 	}
 	return strings.Join(words, ", ")
-}
-
-// List writes CPUs in their order, runs shortened: "0-3,8", "3,1".
-func List(cpus []int) string {
-	var words []string
-	for i := 0; i < len(cpus); {
-		j := i
-		for j+1 < len(cpus) && cpus[j+1] == cpus[j]+1 {
-			j++
-		}
-		words = append(words, cpuset.Range(cpus[i], cpus[j]).String())
-		i = j + 1
-	}
-	return strings.Join(words, ",")
 }
 
 // Plan is a policy laid over a machine: which CPUs there are, how many workers, and which of them goes where.

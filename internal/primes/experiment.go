@@ -6,14 +6,12 @@ import (
 	"errors"
 	"math"
 	"runtime"
-	"slices"
-	"strings"
 	"time"
 
 	"gorun/internal/catalog"
+	"gorun/internal/cpuset"
 	"gorun/internal/experiment"
 	"gorun/internal/hint"
-	"gorun/internal/linux"
 	"gorun/internal/placement"
 	"gorun/internal/result"
 )
@@ -34,8 +32,10 @@ var Experiment = experiment.Define(experiment.Definition[Cell]{
 	Place:    experiment.Here,
 	Single:   []string{"duration", "workers-detail"},
 	New:      func() experiment.Flags[Cell] { return &flags{} },
-	Open:     func(_ experiment.Setting, cells []Cell) (experiment.Sampler[Cell], error) { return open(cells[0]) },
-	Explain:  explain,
+	Open: func(_ experiment.Setting, cells []Cell) (experiment.Sampler[Cell], error) {
+		return openSampler(cells[0])
+	},
+	Explain: explain,
 })
 
 // Cell is what one cell does.
@@ -58,8 +58,8 @@ type flags struct {
 	lockThread bool
 	pinCPUs    string
 	pinThread  bool
-	nice       *int
-	sched      string
+	nice       experiment.Nice
+	sched      experiment.Sched
 	gomaxprocs int
 	barrier    bool
 	duration   time.Duration
@@ -88,15 +88,13 @@ func (f *flags) Register(set *experiment.FlagSet) {
 		"pin worker i to the i-th CPU of the `list`, round and round; implies --lock-thread\n"+
 			"(--lock-thread=false lets the mask leak with the thread, as the original did)")
 	set.BoolVar(&f.pinThread, "pin-thread", false, "pin each thread to the CPU it first runs a worker on")
-	set.OptionalInt(&f.nice, "nice", "nice value of the workers' threads, -20 to 19")
-	set.StringVar(&f.sched, "sched", "",
-		"scheduling `policy` of the workers' threads: "+strings.Join(linux.PolicyUsages(), ", "))
+	f.nice.Register(set, "the workers' threads")
+	f.sched.Register(set, "the workers' threads")
 	set.IntVar(&f.gomaxprocs, "gomaxprocs", 0, "threads that run Go code at once (0: the runtime's choice)")
 	set.BoolVar(&f.barrier, "barrier", false, "hold all workers until all have started")
 	set.DurationVar(&f.duration, "duration", 0, "repeat the work until this time is over")
 	set.BoolVar(&f.detail, "workers-detail", false, "a row for each worker")
 	set.CPUList("pin-cpus")
-	set.Words("sched", linux.PolicyUsages())
 	set.Words("method", catalog.Words(Methods))
 	set.Words("split", catalog.Words(Splits))
 	set.Words("dispatch", dispatches)
@@ -128,27 +126,17 @@ func (f *flags) Validate() error {
 		return hint.Usage(hint.With(
 			errors.New("--barrier needs all workers alive at once"), "leave --serial and --dispatch executor away"))
 	}
-	return nil
+	return cmp.Or(f.nice.Validate(), f.sched.Validate())
 }
 
 // policy returns what is asked of the kernel for every worker.
 func (f *flags) policy(m experiment.Machine) (p placement.Policy, err error) {
-	p = placement.Policy{Lock: f.lockThread, PinThread: f.pinThread, Nice: f.nice}
+	p = placement.Policy{Lock: f.lockThread, PinThread: f.pinThread, Nice: f.nice.Nice, Sched: f.sched.Policy}
 	if f.pinCPUs != "" {
 		if p.PinCPUs, err = m.Select(f.pinCPUs, m.CPUs); err != nil {
 			return p, hint.Usagef("--pin-cpus %s: %w", f.pinCPUs, err)
 		}
 		p.Lock = f.lockThread || !f.given("lock-thread")
-	}
-	if f.nice != nil && (*f.nice < linux.MinNice || *f.nice > linux.MaxNice) {
-		return p, hint.Usagef("--nice %d: nice values go from %d to %d", *f.nice, linux.MinNice, linux.MaxNice)
-	}
-	if f.sched != "" {
-		sched, err := linux.ParseSched(f.sched)
-		if err != nil {
-			return p, hint.Usagef("--sched %s: %w", f.sched, err)
-		}
-		p.Sched = &sched
 	}
 	return p, nil
 }
@@ -197,8 +185,8 @@ func (f *flags) Resolve(m experiment.Machine) (r experiment.Resolution[Cell], er
 	r.Cells = []experiment.Cell[Cell]{{Do: c}}
 	r.Spec = spec{
 		Limit: f.limit, Workers: workers, Method: f.method, Kernel: kernel.Name, Split: f.split, Dispatch: f.dispatch,
-		Serial: f.serial, LockThread: policy.Lock, PinCPUs: placement.List(policy.PinCPUs), PinThread: policy.PinThread,
-		Nice: f.nice, Sched: f.sched, GOMAXPROCS: procs, Barrier: f.barrier, Duration: f.duration.Seconds(),
+		Serial: f.serial, LockThread: policy.Lock, PinCPUs: cpuset.FormatList(policy.PinCPUs), PinThread: policy.PinThread,
+		Nice: f.nice.Nice, Sched: f.sched.Sched, GOMAXPROCS: procs, Barrier: f.barrier, Duration: f.duration.Seconds(),
 		CPUs: m.CPUs.String(), Samples: m.Sampling.Samples, Warmup: m.Sampling.Warmup, Budget: budget,
 	}
 	r.Placement = plan.String()
@@ -261,7 +249,7 @@ type spec struct {
 // sampler takes samples with one pool.
 type sampler struct{ *Pool }
 
-func open(c Cell) (experiment.Sampler[Cell], error) {
+func openSampler(c Cell) (experiment.Sampler[Cell], error) {
 	pool, err := Open(c.Options, c.Plan, c.CPULimit)
 	return sampler{pool}, err
 }
@@ -271,25 +259,13 @@ func (s sampler) Close() error                                              { re
 
 // explain adds what limited the run, by its typical sample.
 func explain(run *result.Run, cells []Cell) {
-	sample, ok := typical(run.Samples)
-	if run.Matrix != nil || !ok {
+	sample := result.Typical(result.Good(run.Samples))
+	if run.Matrix != nil || sample == nil {
 		return
 	}
 	c := cells[0]
 	run.Findings = Explain(Setting{
 		Opts: c.Options, PinCPUs: c.Plan.Policy.PinCPUs, Leaks: c.Plan.Policy.Leaks(), PinThread: c.Plan.Policy.PinThread,
 		CPUs: c.Plan.CPUs.Len(), GOMAXPROCS: runtime.GOMAXPROCS(0),
-	}, sample)
-}
-
-// typical is the sample of median wall time among those of the summary; false when there is none.
-func typical(all []result.Sample) (result.Sample, bool) {
-	samples := slices.DeleteFunc(slices.Clone(all), func(sample result.Sample) bool {
-		return sample.Partial || sample.Quality.Verdict == result.Invalid
-	})
-	if len(samples) == 0 {
-		return result.Sample{}, false
-	}
-	slices.SortFunc(samples, func(a, b result.Sample) int { return cmp.Compare(a.Seconds, b.Seconds) })
-	return samples[len(samples)/2], true
+	}, *sample)
 }

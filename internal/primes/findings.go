@@ -36,8 +36,10 @@ func Explain(set Setting, s result.Sample) []result.Finding {
 func noCause(set Setting, s result.Sample) result.Finding {
 	busy := s.CPUSeconds() / s.Seconds
 	kept := fmt.Sprintf("The workers kept %.2f of %s busy", busy, count(set.CPUs, "CPU"))
-	passes, _ := s.Values.Number("passes")
-	pass := s.Seconds / max(1, passes)
+	pass := s.Seconds
+	if v, ok := result.Typed[Figures](&s); ok {
+		pass /= float64(max(1, v.Passes))
+	}
 	switch {
 	case idleShare(set, s) <= 2*worthTelling:
 		return result.Finding{

@@ -46,7 +46,7 @@ func contest(b *testing.B, a, baseline arm, unit string, units float64) {
 		samples[i] = [2]arm{a, baseline}[i].run()
 		seconds[i] = append(seconds[i], samples[i].Seconds)
 	})
-	require.Equal(b, samples[1].Values["trials"], samples[0].Values["trials"], "equal work")
+	require.Equal(b, figuresOf(b, &samples[1]).Trials, figuresOf(b, &samples[0]).Trials, "equal work")
 	_, median, _ := quartiles(seconds[0])
 	b.ReportMetric(median*1e9/units, unit)
 	reportRatio(b, seconds[0], seconds[1], "x-"+baseline.name)
@@ -127,8 +127,7 @@ func BenchmarkOriginal(b *testing.B) {
 			var seconds, tested [2][]float64
 			takeTurns(b, 2, func(i int) {
 				s := [2]arm{faulty, mended}[i].run()
-				numbers, _ := s.Values.Number("numbers")
-				seconds[i], tested[i] = append(seconds[i], s.Seconds), append(tested[i], numbers)
+				seconds[i], tested[i] = append(seconds[i], s.Seconds), append(tested[i], float64(figuresOf(b, &s).Numbers))
 			})
 			b.ReportMetric(100*(1-tested[0][0]/tested[1][0]), "%skipped")
 			reportRatio(b, seconds[0], seconds[1], "x-mended")
@@ -150,8 +149,9 @@ func BenchmarkMemory(b *testing.B) {
 				var run result.Run
 				require.NoError(b, json.Unmarshal(out, &run))
 				for _, s := range run.Samples {
-					bytes, _ := s.Values.Number("memory_peak_bytes")
-					peak = max(peak, bytes)
+					if bytes := figuresOf(b, &s).MemoryPeakBytes; bytes != nil {
+						peak = max(peak, float64(*bytes))
+					}
 				}
 			}
 			b.ReportMetric(0, "ns/op") // the time of a process says nothing here
@@ -193,7 +193,7 @@ func original(limit, workers uint64, test func(uint64) (prime bool, trials uint6
 	used := after.Sub(before)
 	return result.Sample{
 		Seconds: time.Since(begun).Seconds(), UserSeconds: used.UserSeconds, SystemSeconds: used.SystemSeconds,
-		Values: result.Values{"primes": sum.Primes, "numbers": sum.Numbers, "trials": sum.Trials},
+		Values: result.FiguresOf(&Figures{Primes: sum.Primes, Numbers: sum.Numbers, Trials: sum.Trials}),
 	}
 }
 

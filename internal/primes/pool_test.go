@@ -80,14 +80,15 @@ func TestPoolCountsRight(t *testing.T) {
 						name := fmt.Sprintf("%s/%s/%s/limit=%d/workers=%d", method.Name, split.Name, shape, limit, workers)
 						s := sample(t, opts, placement.Policy{})
 						passes := uint64(max(1, opts.Repeats))
-						require.Equal(t, primes*passes, s.Values["primes"], name)
-						require.Equal(t, limit*passes, s.Values["numbers"], name)
+						v := figuresOf(t, &s)
+						require.Equal(t, primes*passes, v.Primes, name)
+						require.Equal(t, limit*passes, v.Numbers, name)
 						require.False(t, s.Partial, name)
 						require.Equal(t, workers, s.Workers.Finished, name)
 						if !method.Trials {
 							continue
 						}
-						n, _ := s.Values["trials"].(uint64)
+						n := v.Trials
 						key := fmt.Sprint(method.Name, limit)
 						if _, ok := trials[key]; !ok {
 							trials[key] = n / passes
@@ -229,7 +230,7 @@ func TestPoolBarrierHoldsThreads(t *testing.T) {
 	nice := 3
 	for _, policy := range []placement.Policy{{Lock: true}, {Lock: true, Nice: &nice}} {
 		s := sample(t, Options{Limit: 1000, Workers: workers, Barrier: true}, policy)
-		assert.GreaterOrEqual(t, s.Values["threads_peak"], workers, "%v", policy)
+		assert.GreaterOrEqual(t, figuresOf(t, &s).ThreadsPeak, workers, "%v", policy)
 	}
 }
 
@@ -282,7 +283,7 @@ func TestPoolStops(t *testing.T) {
 			s, err := pool.Run(ctx)
 			require.NoError(t, err)
 			assert.True(t, s.Partial)
-			assert.Less(t, s.Values["numbers"], uint64(1<<40))
+			assert.Less(t, figuresOf(t, &s).Numbers, uint64(1<<40))
 			if !opts.Barrier {
 				// None of them ends by itself: whoever stops them must not queue behind thousands.
 				assert.LessOrEqual(t, pool.Live().WorkersStarted, uint64(100*runtime.GOMAXPROCS(0)))
@@ -317,13 +318,13 @@ func TestPoolRepeatsShortPasses(t *testing.T) {
 	pool := open(t, opts, placement.Policy{})
 	first, err := pool.Run(context.Background())
 	require.NoError(t, err)
-	assert.Equal(t, 1, first.Values["passes"])
+	assert.Equal(t, 1, figuresOf(t, &first).Passes)
 	for range 2 {
 		s, err := pool.Run(context.Background())
 		require.NoError(t, err)
-		passes, _ := s.Values["passes"].(int)
-		assert.Greater(t, passes, 1)
-		assert.EqualValues(t, passes*25, s.Values["primes"])
+		v := figuresOf(t, &s)
+		assert.Greater(t, v.Passes, 1)
+		assert.EqualValues(t, v.Passes*25, v.Primes)
 		assert.False(t, s.Partial)
 	}
 }
@@ -343,4 +344,11 @@ func TestOpenRefusesNonsense(t *testing.T) {
 		_, err := Open(opts, plan, 1)
 		assert.ErrorContains(t, err, want)
 	}
+}
+
+func figuresOf(t testing.TB, s *result.Sample) *Figures {
+	t.Helper()
+	v, ok := result.Typed[Figures](s)
+	require.True(t, ok)
+	return v
 }

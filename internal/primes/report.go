@@ -15,29 +15,22 @@ func (p *Pool) report(done outcome) result.Sample {
 		Partial: done.tally.Numbers != p.opts.Limit*uint64(max(1, p.opts.Repeats)),
 	}
 	speedup := s.CPUSeconds() / s.Seconds
-	s.Values = result.Values{
-		"numbers":         done.tally.Numbers,
-		"primes":          done.tally.Primes,
-		"workers":         p.opts.Workers,
-		"passes":          done.passes,
-		"threads_peak":    done.threads,
-		"speedup":         speedup,
-		"cpu_utilisation": speedup / float64(p.plan.CPUs.Len()),
+	v := Figures{
+		Numbers: done.tally.Numbers, Primes: done.tally.Primes, Workers: p.opts.Workers, Passes: done.passes,
+		ThreadsPeak: done.threads, Speedup: speedup, CPUUtilisation: speedup / float64(p.plan.CPUs.Len()),
+		Trials: done.tally.Trials, TrialsPerSecond: float64(done.tally.Trials) / s.Seconds,
 	}
+	s.Values = result.FiguresOf(&v)
 	if !s.Partial {
 		s.Answer = &result.Answer{
 			Of: fmt.Sprintf("the primes up to %d", p.opts.Limit),
 			Is: strconv.FormatUint(done.tally.Primes/uint64(done.passes), 10),
 		}
 	}
-	if done.tally.Trials > 0 {
-		s.Values["trials"] = done.tally.Trials
-		s.Values["trials_per_second"] = float64(done.tally.Trials) / s.Seconds
-	}
 	s.Workers = p.summarise()
 	s.CPUs = p.byCPU(done.busy)
 	if imbalance, ok := cpuImbalance(s.CPUs); ok {
-		s.Values["cpu_imbalance"] = imbalance
+		v.CPUImbalance = &imbalance
 	}
 	if p.opts.Detail {
 		s.WorkersDetail = p.detail()

@@ -8,6 +8,7 @@ import (
 	"strconv"
 
 	"gorun/csrc"
+	"gorun/internal/child"
 	"gorun/internal/cpuset"
 	"gorun/internal/linux"
 	"gorun/internal/result"
@@ -71,7 +72,7 @@ func BindOrder(trials int, seed uint64) []bool {
 // RunBind is all that a process of a trial does. It binds every thread of the process.
 func RunBind(ctx context.Context, in io.Reader, out io.Writer) error {
 	sum := csrc.WorkArgs{Work: "sum"}
-	return take(ctx, in, out, func(o bindOrder) (err error) {
+	return serve(ctx, in, out, func(o bindOrder) (err error) {
 		if err := confine(o.CPUs); err != nil {
 			return err
 		}
@@ -102,17 +103,17 @@ func RunBind(ctx context.Context, in io.Reader, out io.Writer) error {
 }
 
 // MeasureBind runs one trial: all processes at once. It returns a sample a process. When ctx ends, they are partial.
-func MeasureBind(ctx context.Context, c Command, r BindRequest) ([]result.Sample, error) {
-	return r.measure(ctx, c, func([]*member) error { return nil })
+func MeasureBind(ctx context.Context, self child.Self, r BindRequest) ([]result.Sample, error) {
+	return r.measure(ctx, self, func([]int) error { return nil })
 }
 
 // measure calls ready when all processes are bound, and wait for each other.
-func (r BindRequest) measure(ctx context.Context, c Command, ready func([]*member) error) ([]result.Sample, error) {
+func (r BindRequest) measure(ctx context.Context, self child.Self, ready func(pids []int) error) ([]result.Sample, error) {
 	if r.Processes < 1 || len(r.CPUs) == 0 || r.ArrayBytes < 8 || r.Passes < 1 {
 		return nil, fmt.Errorf("%d processes on %d CPUs, that add up %d bytes %d times: nothing to measure",
 			r.Processes, len(r.CPUs), r.ArrayBytes, r.Passes)
 	}
-	members := make([]*member, r.Processes)
+	members := make([]child.Member, r.Processes)
 	for i := range members {
 		order := bindOrder{
 			CPU: r.cpu(i), CPUs: cpuset.Of(r.CPUs...), Checks: r.Checks, ArrayBytes: r.ArrayBytes, Passes: r.Passes,
@@ -120,9 +121,9 @@ func (r BindRequest) measure(ctx context.Context, c Command, ready func([]*membe
 		if r.Bound {
 			order.CPUs = cpuset.Of(order.CPU)
 		}
-		members[i] = &member{name: fmt.Sprintf("process %d", i), request: order}
+		members[i] = child.Member{Name: fmt.Sprintf("process %d", i), Request: order}
 	}
-	answers, _, err := together[bindAnswer](ctx, c, members, func() error { return ready(members) })
+	answers, _, err := together[bindAnswer](ctx, self, BindCommand, members, ready)
 	if err != nil {
 		return nil, err
 	}
@@ -160,8 +161,8 @@ func (r BindRequest) sample(process int, a bindAnswer) (s result.Sample, err err
 	if want := sumOfIndices(words) * r.Passes; !s.Partial && a.Sum != want {
 		return s, fmt.Errorf("process %d: the words add up to %d, and are to be %d", process, a.Sum, want)
 	}
-	s.Values, err = result.ValuesOf(v)
-	return s, err
+	s.Values = result.FiguresOf(&v)
+	return s, nil
 }
 
 // sumOfIndices is 0 + 1 + … + n-1, modulo 2^64.

@@ -25,21 +25,21 @@ func TestMeasureBind(t *testing.T) {
 	cpus := ours(t).List()
 	for _, bound := range []bool{true, false} {
 		r := trial(cpus, bound)
-		samples, err := r.measure(t.Context(), self(asBound), func(members []*member) error {
-			for i, m := range members {
+		samples, err := r.measure(t.Context(), self(asBound), func(pids []int) error {
+			for i, pid := range pids {
 				want := cpuset.Of(cpus...)
 				if bound {
 					want = cpuset.Of(cpus[i%len(cpus)])
 				}
-				requireAffinity(t, m, want)
+				requireAffinity(t, pid, want)
 			}
 			return nil
 		})
 		require.NoError(t, err)
 		require.Len(t, samples, r.Processes)
 		for i, s := range samples {
-			var v result.BindProcess
-			require.NoError(t, s.Values.Decode(&v))
+			v, ok := result.Typed[result.BindProcess](&s)
+			require.True(t, ok)
 			assert.False(t, s.Partial)
 			assert.Positive(t, s.Seconds)
 			assert.True(t, s.Placement.Verified)
@@ -62,7 +62,7 @@ func TestMeasureBind(t *testing.T) {
 				want.Deviations, want.MovedTo = v.Deviations, v.MovedTo
 				assert.Equal(t, "none", s.Placement.Requested)
 			}
-			assert.Equal(t, want, v)
+			assert.Equal(t, want, *v)
 		}
 	}
 }
@@ -75,13 +75,13 @@ func TestMeasureBindUnbound(t *testing.T) {
 	}
 	const victim = 1
 	r := trial([]int{cpus.First()}, true)
-	samples, err := r.measure(t.Context(), self(asBound), func(members []*member) error {
-		return move(members[victim].process.Process.Pid, cpus.Last())
+	samples, err := r.measure(t.Context(), self(asBound), func(pids []int) error {
+		return move(pids[victim], cpus.Last())
 	})
 	require.NoError(t, err)
 	for i, s := range samples {
-		var v result.BindProcess
-		require.NoError(t, s.Values.Decode(&v))
+		v, ok := result.Typed[result.BindProcess](&s)
+		require.True(t, ok)
 		assert.Equal(t, i != victim, s.Placement.Verified)
 		if i != victim {
 			assert.Zero(t, v.Deviations)
@@ -119,7 +119,7 @@ func TestMeasureBindCutShort(t *testing.T) {
 	r := trial(cpus, true)
 	r.Checks = 1 << 50
 	ctx, cancel := context.WithCancel(t.Context())
-	samples, err := r.measure(ctx, self(asBound), func([]*member) error {
+	samples, err := r.measure(ctx, self(asBound), func([]int) error {
 		cancel()
 		return nil
 	})

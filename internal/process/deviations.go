@@ -29,8 +29,8 @@ type looks struct {
 func looksOf(samples []result.Sample, cell int) looks {
 	l := looks{moved: map[string]uint64{}}
 	for _, s := range samples {
-		var v result.BindProcess
-		if s.Slot == nil || s.Cell != cell || s.Values.Decode(&v) != nil {
+		v, ok := result.Typed[result.BindProcess](&s)
+		if s.Slot == nil || s.Cell != cell || !ok {
 			continue
 		}
 		l.took++

@@ -41,15 +41,14 @@ func steady(seconds float64) func(int) float64 { return func(int) float64 { retu
 
 // deviate lets a sample's process have been elsewhere.
 func deviate(t *testing.T, s *result.Sample, moved map[string]uint64) {
-	var v result.BindProcess
-	require.NoError(t, s.Values.Decode(&v))
+	figures, ok := result.Typed[result.BindProcess](s)
+	require.True(t, ok)
+	v := *figures
 	v.MovedTo, v.Deviations = moved, 0
 	for _, count := range moved {
 		v.Deviations += count
 	}
-	values, err := result.ValuesOf(v)
-	require.NoError(t, err)
-	s.Values = values
+	s.Values = result.FiguresOf(&v)
 	if v.Bound {
 		s.Placement.Verified, s.Placement.Mismatches = false, []string{"process 1 was elsewhere"}
 		measure.Judge(s, 2)

@@ -12,27 +12,24 @@ import (
 
 	"gorun/csrc"
 	"gorun/internal/catalog"
-	"gorun/internal/contend"
+	"gorun/internal/child"
 	"gorun/internal/cpuset"
 	"gorun/internal/linux"
 	"gorun/internal/result"
 	"gorun/internal/topology"
 )
 
-// PairCPUs are the CPUs of two processes; of an automatic choice A is the lower.
-type PairCPUs = contend.Pair
-
 // AutoPairs returns a pair of each relation that two of the CPUs have, nearest first: the same CPU, two threads of a
 // core, and so on.
-func AutoPairs(m *topology.Machine, cpus cpuset.Set) []PairCPUs {
+func AutoPairs(m *topology.Machine, cpus cpuset.Set) []topology.Pair {
 	ours := cpus.Intersect(m.Online())
 	if ours.Empty() {
 		return nil
 	}
-	pairs := []PairCPUs{{A: ours.First(), B: ours.First(), Relation: topology.SameCPU}}
-	plan, _ := contend.Fit(m, ours, "per-llc", 0, 1) // it has every relation; an error says that there is one CPU alone
-	slices.SortStableFunc(plan.Pairs, func(p, q PairCPUs) int { return int(p.Relation - q.Relation) })
-	for _, p := range plan.Pairs {
+	pairs := []topology.Pair{{A: ours.First(), B: ours.First(), Relation: topology.SameCPU}}
+	nearest := topology.PerLLC.Pairs(m, ours) // they have every relation
+	slices.SortStableFunc(nearest, func(p, q topology.Pair) int { return int(p.Relation - q.Relation) })
+	for _, p := range nearest {
 		if p.Relation != pairs[len(pairs)-1].Relation {
 			pairs = append(pairs, p)
 		}
@@ -42,7 +39,7 @@ func AutoPairs(m *topology.Machine, cpus cpuset.Set) []PairCPUs {
 
 // PairRequest says what two processes do.
 type PairRequest struct {
-	PairCPUs
+	topology.Pair
 	Work       string // of Works
 	Loops      uint64 // of each; where two talk, the round trips
 	ArrayBytes uint64 // of sum
@@ -70,7 +67,7 @@ type sideAnswer struct {
 // RunPairSide is all that one of the two processes does. It pins every thread of the process.
 func RunPairSide(ctx context.Context, in io.Reader, out io.Writer) error {
 	var args csrc.WorkArgs
-	return take(ctx, in, out, func(s side) (err error) {
+	return serve(ctx, in, out, func(s side) (err error) {
 		if err := confine(cpuset.Of(s.CPU)); err != nil {
 			return err
 		}
@@ -118,12 +115,12 @@ func percentiles(trips []csrc.Latency) *result.Percentiles {
 
 // MeasurePair starts the two processes, lets them go together, and returns what they did. When ctx ends, the sample is
 // partial.
-func MeasurePair(ctx context.Context, c Command, r PairRequest) (result.Sample, error) {
-	return r.measure(ctx, c, func([]*member) error { return nil })
+func MeasurePair(ctx context.Context, self child.Self, r PairRequest) (result.Sample, error) {
+	return r.measure(ctx, self, func([]int) error { return nil })
 }
 
 // measure calls ready when both wait for each other.
-func (r PairRequest) measure(ctx context.Context, c Command, ready func([]*member) error) (s result.Sample, err error) {
+func (r PairRequest) measure(ctx context.Context, self child.Self, ready func(pids []int) error) (s result.Sample, err error) {
 	work, err := catalog.Find(Works, "work", r.Work)
 	if err != nil {
 		return s, err
@@ -131,28 +128,28 @@ func (r PairRequest) measure(ctx context.Context, c Command, ready func([]*membe
 	if r.Work == "sum" && r.ArrayBytes < 8 {
 		return s, fmt.Errorf("an array of %d bytes has no word of 64 bits to add", r.ArrayBytes)
 	}
-	members := make([]*member, 2)
+	members := make([]child.Member, 2)
 	for i, cpu := range []int{r.A, r.B} {
-		members[i] = &member{
-			name:    fmt.Sprintf("the process on CPU %d", cpu),
-			request: side{CPU: cpu, First: i == 0, Work: r.Work, Loops: r.Loops, ArrayBytes: r.ArrayBytes},
+		members[i] = child.Member{
+			Name:    fmt.Sprintf("the process on CPU %d", cpu),
+			Request: side{CPU: cpu, First: i == 0, Work: r.Work, Loops: r.Loops, ArrayBytes: r.ArrayBytes},
 		}
 	}
-	if err := connect(members[0], members[1]); err != nil {
+	if err := connect(&members[0], &members[1]); err != nil {
 		return s, err
 	}
-	answers, start, err := together[sideAnswer](ctx, c, members, func() error { return ready(members) })
+	answers, start, err := together[sideAnswer](ctx, self, PairCommand, members, ready)
 	if err != nil && ctx.Err() != nil {
 		answers, err = []sideAnswer{{CPUSeen: -1}, {CPUSeen: -1}}, nil // they were ended before they began
 	}
 	if err != nil {
 		return s, err
 	}
-	return pairSample(r, work.Talks, answers, start)
+	return pairSample(r, work.Talks, answers, start), nil
 }
 
 // connect gives two processes a pipe in each direction.
-func connect(a, b *member) error {
+func connect(a, b *child.Member) error {
 	toB, fromA, err := os.Pipe()
 	if err != nil {
 		return err
@@ -161,11 +158,11 @@ func connect(a, b *member) error {
 	if err != nil {
 		return errors.Join(err, toB.Close(), fromA.Close())
 	}
-	a.files, b.files = []*os.File{toA, fromA}, []*os.File{toB, fromB}
+	a.Files, b.Files = []*os.File{toA, fromA}, []*os.File{toB, fromB}
 	return nil
 }
 
-func pairSample(r PairRequest, talks bool, answers []sideAnswer, start time.Duration) (s result.Sample, err error) {
+func pairSample(r PairRequest, talks bool, answers []sideAnswer, start time.Duration) (s result.Sample) {
 	v := result.ProcessPair{CPUA: r.A, CPUB: r.B, Relation: r.Relation.String(), Work: r.Work, Loops: r.Loops}
 	s.Placement.Requested = fmt.Sprintf("a process on each of CPUs %d, %d", r.A, r.B)
 	rate := func(loops uint64, seconds float64) float64 {
@@ -207,6 +204,6 @@ func pairSample(r PairRequest, talks bool, answers []sideAnswer, start time.Dura
 		v.NsPerLoop = 1e9 * s.Seconds / float64(least)
 	}
 	s.Placement.Verified = len(s.Placement.Mismatches) == 0
-	s.Values, err = result.ValuesOf(v)
-	return s, err
+	s.Values = result.FiguresOf(&v)
+	return s
 }

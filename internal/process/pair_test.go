@@ -22,12 +22,12 @@ func TestMeasurePair(t *testing.T) {
 			t.Run(work.Name, func(t *testing.T) {
 				const loops = 1001
 				r := PairRequest{
-					PairCPUs: PairCPUs{A: cpus.First(), B: cpu, Relation: topology.SameLLC},
-					Work:     work.Name, Loops: loops, ArrayBytes: 999,
+					Pair: topology.Pair{A: cpus.First(), B: cpu, Relation: topology.SameLLC},
+					Work: work.Name, Loops: loops, ArrayBytes: 999,
 				}
-				s, err := r.measure(t.Context(), self(asSide), func(members []*member) error {
-					requireAffinity(t, members[0], cpuset.Of(cpus.First()))
-					requireAffinity(t, members[1], cpuset.Of(cpu))
+				s, err := r.measure(t.Context(), self(asSide), func(pids []int) error {
+					requireAffinity(t, pids[0], cpuset.Of(cpus.First()))
+					requireAffinity(t, pids[1], cpuset.Of(cpu))
 					return nil
 				})
 				require.NoError(t, err)
@@ -36,8 +36,8 @@ func TestMeasurePair(t *testing.T) {
 				assert.True(t, s.Placement.Verified, "%v", s.Placement.Mismatches)
 				assert.Positive(t, s.Seconds)
 
-				var v result.ProcessPair
-				require.NoError(t, s.Values.Decode(&v))
+				v, ok := result.Typed[result.ProcessPair](&s)
+				require.True(t, ok)
 				require.Len(t, v.Processes, 2)
 				assert.Equal(t, "same-llc", v.Relation)
 				assert.Equal(t, []int{cpus.First(), cpu}, []int{v.CPUA, v.CPUB})
@@ -76,9 +76,9 @@ func TestMeasurePairCutShort(t *testing.T) {
 		t.Run(work.Name, func(t *testing.T) {
 			ctx, cancel := context.WithCancel(t.Context())
 			r := PairRequest{
-				PairCPUs: PairCPUs{A: cpus.First(), B: cpus.Last()}, Work: work.Name, Loops: 1 << 50, ArrayBytes: 8,
+				Pair: topology.Pair{A: cpus.First(), B: cpus.Last()}, Work: work.Name, Loops: 1 << 50, ArrayBytes: 8,
 			}
-			s, err := r.measure(ctx, self(asSide), func([]*member) error {
+			s, err := r.measure(ctx, self(asSide), func([]int) error {
 				cancel()
 				return nil
 			})
@@ -93,7 +93,7 @@ func TestMeasurePairCutBefore(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	cpu := ours(t).First()
-	s, err := MeasurePair(ctx, self(asSide), PairRequest{PairCPUs: PairCPUs{A: cpu, B: cpu}, Work: "syscall", Loops: 1})
+	s, err := MeasurePair(ctx, self(asSide), PairRequest{Pair: topology.Pair{A: cpu, B: cpu}, Work: "syscall", Loops: 1})
 	require.NoError(t, err)
 	assert.True(t, s.Partial)
 	assert.Zero(t, s.Seconds)
@@ -109,15 +109,14 @@ func TestMeasurePairErrors(t *testing.T) {
 
 // A side that was seen elsewhere makes the placement wrong.
 func TestPairSampleMismatch(t *testing.T) {
-	r := PairRequest{PairCPUs: PairCPUs{A: 1, B: 2}, Loops: 10}
+	r := PairRequest{Pair: topology.Pair{A: 1, B: 2}, Loops: 10}
 	used := linux.Usage{
 		UserSeconds: 1, SystemSeconds: 2, VoluntarySwitches: 3, InvoluntarySwitches: 4, MinorFaults: 5, MajorFaults: 6,
 	}
 	answers := []sideAnswer{
 		{Loops: 10, EndNS: 3e9, CPUSeen: 1, Used: used}, {Loops: 9, EndNS: 2e9, CPUSeen: 5, Used: used},
 	}
-	s, err := pairSample(r, false, answers, 1e9)
-	require.NoError(t, err)
+	s := pairSample(r, false, answers, 1e9)
 	assert.Equal(t, 2.0, s.Seconds)
 	assert.True(t, s.Partial)
 	assert.False(t, s.Placement.Verified)
@@ -126,10 +125,10 @@ func TestPairSampleMismatch(t *testing.T) {
 	assert.Equal(t, []float64{2, 4}, []float64{s.UserSeconds, s.SystemSeconds})
 	assert.Equal(t, []uint64{6, 8, 10, 12},
 		[]uint64{*sig.VoluntarySwitches, *sig.InvoluntarySwitches, *sig.MinorFaults, *sig.MajorFaults})
-	calls, _ := s.Values.Number("calls_per_second")
-	assert.Equal(t, 19/2.0, calls)
-	ns, _ := s.Values.Number("ns_per_loop")
-	assert.Equal(t, 2e9/9, ns)
+	v, ok := result.Typed[result.ProcessPair](&s)
+	require.True(t, ok)
+	assert.Equal(t, 19/2.0, v.CallsPerSecond)
+	assert.Equal(t, 2e9/9, v.NsPerLoop)
 }
 
 func TestPercentiles(t *testing.T) {
@@ -156,20 +155,20 @@ func TestAutoPairs(t *testing.T) {
 	m := machine(2)
 	for _, c := range []struct {
 		cpus cpuset.Set
-		want []PairCPUs
+		want []topology.Pair
 	}{
-		{cpuset.Range(0, 15), []PairCPUs{
+		{cpuset.Range(0, 15), []topology.Pair{
 			{A: 0, B: 0, Relation: topology.SameCPU},
 			{A: 0, B: 1, Relation: topology.SameCore},
 			{A: 0, B: 2, Relation: topology.SameLLC},
 			{A: 0, B: 4, Relation: topology.SameNode},
 			{A: 0, B: 8, Relation: topology.CrossNode},
 		}},
-		{cpuset.Of(5, 12, 99), []PairCPUs{
+		{cpuset.Of(5, 12, 99), []topology.Pair{
 			{A: 5, B: 5, Relation: topology.SameCPU},
 			{A: 5, B: 12, Relation: topology.CrossNode},
 		}},
-		{cpuset.Of(3), []PairCPUs{{A: 3, B: 3, Relation: topology.SameCPU}}},
+		{cpuset.Of(3), []topology.Pair{{A: 3, B: 3, Relation: topology.SameCPU}}},
 		{cpuset.Of(99), nil},
 	} {
 		assert.Equal(t, c.want, AutoPairs(m, c.cpus), "%v", c.cpus)

@@ -17,9 +17,11 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"gorun/csrc"
+	"gorun/internal/child"
 	"gorun/internal/cpuset"
 	"gorun/internal/hint"
 	"gorun/internal/linux"
+	"gorun/internal/topology"
 )
 
 // The names under which the test binary is a process of these tests.
@@ -32,7 +34,7 @@ const (
 )
 
 func TestMain(m *testing.M) {
-	ctx, _ := signal.NotifyContext(context.Background(), syscall.SIGTERM)
+	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)
 	run := map[string]func() error{
 		asSide:   func() error { return RunPairSide(ctx, os.Stdin, os.Stdout) },
 		asBound:  func() error { return RunBind(ctx, os.Stdin, os.Stdout) },
@@ -50,14 +52,16 @@ func TestMain(m *testing.M) {
 	if run == nil {
 		os.Exit(m.Run())
 	}
-	if err := run(); err != nil {
+	err := run()
+	stop() // as in gorun: the end of one process does not end the others
+	if err != nil {
 		os.Exit(1)
 	}
 }
 
 // self is the test binary under one of its names.
-func self(name string) Command {
-	return Command{Path: "/proc/self/exe", Args: []string{name}, Env: os.Environ()}
+func self(name string) child.Self {
+	return child.Self{Path: "/proc/self/exe", Argv: []string{name}, Env: os.Environ()}
 }
 
 // ours are the CPUs of this process.
@@ -80,10 +84,12 @@ func kernels(t *testing.T) {
 }
 
 // endless are members that would work for weeks.
-func endless(cpu int, n int) []*member {
-	members := make([]*member, n)
+func endless(cpu int, n int) []child.Member {
+	members := make([]child.Member, n)
 	for i := range members {
-		members[i] = &member{name: fmt.Sprintf("member %d", i), request: side{CPU: cpu, Work: "syscall", Loops: 1 << 50}}
+		members[i] = child.Member{
+			Name: fmt.Sprintf("member %d", i), Request: side{CPU: cpu, Work: "syscall", Loops: 1 << 50},
+		}
 	}
 	return members
 }
@@ -94,10 +100,9 @@ func parent() error {
 	if err != nil {
 		return err
 	}
-	members := endless(cpus.First(), 3)
-	_, _, err = together[sideAnswer](context.Background(), self(asSide), members, func() error {
-		for _, m := range members {
-			fmt.Println(m.process.Process.Pid)
+	_, _, err = workers(context.Background(), self(asSide), endless(cpus.First(), 3), func(pids []int) error {
+		for _, pid := range pids {
+			fmt.Println(pid)
 		}
 		fmt.Println("all")
 		return nil
@@ -150,30 +155,33 @@ func alive(pid int) bool {
 // A process that dies ends the others, which would wait for it or work on; its own words are the error.
 func TestGroupMemberDies(t *testing.T) {
 	cpu := ours(t).First()
-	members := endless(cpu, 3)
-	_, _, err := together[sideAnswer](t.Context(), self(asSide), members, func() error {
-		return members[1].process.Process.Kill()
-	})
-	require.ErrorContains(t, err, "member 1 ended before its time: EOF")
-	assert.NotContains(t, err.Error(), "member 0")
-	for _, m := range members {
-		assert.False(t, alive(m.process.Process.Pid))
+	var started []int
+	refused := errors.New("not now")
+	for want, ready := range map[string]func() error{
+		"member 1 ended before its time: EOF": func() error { return syscall.Kill(started[1], syscall.SIGKILL) },
+		"not now":                             func() error { return refused },
+	} {
+		_, _, err := workers(t.Context(), self(asSide), endless(cpu, 3), func(pids []int) error {
+			started = pids
+			return ready()
+		})
+		require.EqualError(t, err, want)
+		for _, pid := range started {
+			assert.False(t, alive(pid))
+		}
 	}
-
-	_, _, err = together[sideAnswer](t.Context(), self(asMute), endless(cpu, 1), func() error { return nil })
+	_, _, err := workers(t.Context(), self(asMute), endless(cpu, 1), func([]int) error { return nil })
 	require.EqualError(t, err, "member 0 ended before its time: gone")
 
-	_, _, err = together[sideAnswer](t.Context(), Command{Path: "/none"}, endless(cpu, 2), func() error { return nil })
+	_, _, err = workers(t.Context(), child.Self{Path: "/none"}, endless(cpu, 2), func([]int) error { return nil })
 	require.ErrorContains(t, err, "start member 0: ")
 	assert.ErrorIs(t, err, os.ErrNotExist)
+}
 
-	refused := errors.New("not now")
-	members = endless(cpu, 2)
-	_, _, err = together[sideAnswer](t.Context(), self(asSide), members, func() error { return refused })
-	require.ErrorIs(t, err, refused)
-	for _, m := range members {
-		assert.False(t, alive(m.process.Process.Pid))
-	}
+// workers are processes of a pair's sides.
+func workers(ctx context.Context, c child.Self, members []child.Member, ready func([]int) error,
+) ([]sideAnswer, time.Duration, error) {
+	return together[sideAnswer](ctx, c, PairCommand, members, ready)
 }
 
 // One that does not end when it is told to is killed.
@@ -190,18 +198,22 @@ func TestGroupKills(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			ctx, cancel := context.WithCancelCause(t.Context())
-			members := endless(cpu, 1)
-			_, _, err := together[sideAnswer](ctx, self(asDeaf), members, func() error { return end(cancel) })
+			var started []int
+			_, _, err := workers(ctx, self(asDeaf), endless(cpu, 1), func(pids []int) error {
+				started = pids
+				return end(cancel)
+			})
 			require.ErrorIs(t, err, refused)
-			assert.False(t, alive(members[0].process.Process.Pid))
+			require.Len(t, started, 1)
+			assert.False(t, alive(started[0]))
 		})
 	}
 }
 
 // requireAffinity looks at every thread of a process.
-func requireAffinity(t *testing.T, m *member, want cpuset.Set) {
+func requireAffinity(t *testing.T, pid int, want cpuset.Set) {
 	t.Helper()
-	tasks, err := os.ReadDir(fmt.Sprintf("/proc/%d/task", m.process.Process.Pid))
+	tasks, err := os.ReadDir(fmt.Sprintf("/proc/%d/task", pid))
 	require.NoError(t, err)
 	require.NotEmpty(t, tasks)
 	for _, task := range tasks {
@@ -217,7 +229,7 @@ func requireAffinity(t *testing.T, m *member, want cpuset.Set) {
 func TestGroupElsewhere(t *testing.T) {
 	ours(t)
 	_, err := MeasurePair(t.Context(), self(asSide), PairRequest{
-		PairCPUs: PairCPUs{A: cpuset.Max, B: cpuset.Max}, Work: "syscall", Loops: 1,
+		Pair: topology.Pair{A: cpuset.Max, B: cpuset.Max}, Work: "syscall", Loops: 1,
 	})
 	require.ErrorContains(t, err, fmt.Sprintf("the process on CPU %d: ", cpuset.Max))
 	assert.NotEmpty(t, hint.Of(err))
@@ -229,7 +241,7 @@ func TestGroupCancelled(t *testing.T) {
 	ctx, cancel := context.WithCancelCause(t.Context())
 	reason := errors.New("enough")
 	cancel(reason)
-	_, _, err := together[sideAnswer](ctx, self(asSide), endless(cpu, 1), func() error { return nil })
+	_, _, err := workers(ctx, self(asSide), endless(cpu, 1), func([]int) error { return nil })
 	require.ErrorIs(t, err, reason)
 }
 
@@ -241,7 +253,7 @@ func TestGroupClosesFiles(t *testing.T) {
 		require.NoError(t, err)
 		return len(files)
 	}
-	request := PairRequest{PairCPUs: PairCPUs{A: cpu, B: cpu}, Work: "pingpong-pipe", Loops: 3}
+	request := PairRequest{Pair: topology.Pair{A: cpu, B: cpu}, Work: "pingpong-pipe", Loops: 3}
 	_, err := MeasurePair(t.Context(), self(asSide), request) // opens what Go keeps
 	require.NoError(t, err)
 	before := open()

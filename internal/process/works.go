@@ -9,7 +9,6 @@ import (
 
 	"gorun/csrc"
 	"gorun/internal/cpuset"
-	"gorun/internal/numa"
 	"gorun/internal/result"
 	"gorun/internal/topology"
 )
@@ -42,8 +41,8 @@ const UnknownL2 = 1 << 20
 
 // ReadL2 is the size in bytes of the second-level cache that a CPU has or shares, or UnknownL2.
 func ReadL2(root fs.FS, cpu int) (uint64, error) {
-	caches, err := numa.ReadCaches(root, cpu)
-	if i := slices.IndexFunc(caches, func(c result.Cache) bool { return c.Level == 2 }); i >= 0 {
+	caches, err := topology.ReadCaches(root, cpu)
+	if i := slices.IndexFunc(caches, func(c topology.Cache) bool { return c.Level == 2 }); i >= 0 {
 		return cmp.Or(caches[i].Bytes, UnknownL2), err
 	}
 	return UnknownL2, err
@@ -64,7 +63,7 @@ func AutoRows(m *topology.Machine, cpus cpuset.Set, work string, loops uint64) [
 	pairs := AutoPairs(m, cpus)
 	rows := make([]result.PairRow, 0, len(topology.Relations))
 	for _, relation := range topology.Relations {
-		i := slices.IndexFunc(pairs, func(p PairCPUs) bool { return p.Relation == relation })
+		i := slices.IndexFunc(pairs, func(p topology.Pair) bool { return p.Relation == relation })
 		if i < 0 {
 			rows = append(rows, result.PairRow{CPUA: -1, CPUB: -1, Relation: relation.String(), Lacking: lacking[relation]})
 			continue
@@ -75,7 +74,7 @@ func AutoRows(m *topology.Machine, cpus cpuset.Set, work string, loops uint64) [
 }
 
 // Row is a pair as results show it.
-func Row(p PairCPUs, work string, loops uint64) result.PairRow {
+func Row(p topology.Pair, work string, loops uint64) result.PairRow {
 	return result.PairRow{
 		CPUA: p.A, CPUB: p.B, Relation: p.Relation.String(), Loops: cmp.Or(loops, DefaultLoops(work, p.Relation)),
 	}

@@ -15,7 +15,6 @@ import (
 	"gorun/internal/render/term"
 	"gorun/internal/render/view"
 	"gorun/internal/result"
-	"gorun/internal/units"
 )
 
 var contendBench = view.Bench{
@@ -79,18 +78,10 @@ var pairBench = view.Bench{
 	Units: []view.BenchUnit{
 		{Unit: "ns/op", Better: "lower", Of: view.Value("ns_per_loop")},
 		{Unit: "calls/s", Better: "higher", Of: view.Value("calls_per_second")},
-		{Unit: "p50-ns", Better: "lower", Of: roundTrip("p50_ns")},
-		{Unit: "p99-ns", Better: "lower", Of: roundTrip("p99_ns")},
-		{Unit: "p99.9-ns", Better: "lower", Of: roundTrip("p99_9_ns")},
+		{Unit: "p50-ns", Better: "lower", Of: view.Value("round_trip_p50_ns")},
+		{Unit: "p99-ns", Better: "lower", Of: view.Value("round_trip_p99_ns")},
+		{Unit: "p99.9-ns", Better: "lower", Of: view.Value("round_trip_p99_9_ns")},
 	},
-}
-
-// roundTrip gets a percentile of the round trips of a pair.
-func roundTrip(name string) func(s *result.Sample) (float64, bool) {
-	return func(s *result.Sample) (float64, bool) {
-		trips, _ := s.Values["round_trip"].(map[string]any)
-		return result.Values(trips).Number(name)
-	}
 }
 
 var loadBench = view.Bench{
@@ -225,9 +216,8 @@ func benchName(run *result.Run, b view.Bench, options view.Spec, s *result.Sampl
 	for _, key := range options.Names(view.BenchNames...) {
 		part(key, options.Text(key))
 	}
-	values := flat(s.Values)
 	for _, name := range b.Names {
-		text := valueText(values[name.Value])
+		text := valueText(s, name.Value)
 		if word := b.Words[name.Value]; word != "" && text == "-1" {
 			text = word
 		}
@@ -246,19 +236,6 @@ func benchName(run *result.Run, b view.Bench, options view.Spec, s *result.Sampl
 	}
 	name.WriteString("-" + strconv.Itoa(max(1, run.Host.GOMAXPROCS)))
 	return benchfmt.Name(name.String())
-}
-
-// valueText shows a value in a name; a number is not rounded.
-func valueText(value any) string {
-	switch value := value.(type) {
-	case string:
-		return value
-	case float64:
-		return units.Exact(value)
-	case bool:
-		return strconv.FormatBool(value)
-	}
-	return ""
 }
 
 // benchWord makes a text safe inside a benchmark name, where white space and "/" separate.

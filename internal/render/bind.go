@@ -31,13 +31,11 @@ func bindTrialsOf(run *result.Run) bindTrials {
 	processes, trials := map[int]bool{}, map[int]bool{}
 	for i := range run.Samples {
 		s := &run.Samples[i]
-		process, known := s.Values.Number("process")
-		trial, alsoKnown := s.Values.Number("trial")
-		bound, tells := s.Values["bound"].(bool)
-		if !view.Good(s) || !known || !alsoKnown || !tells {
+		v, ok := result.Typed[result.BindProcess](s)
+		if !ok || !s.Good() {
 			continue
 		}
-		at := bindPlace{int(process), int(trial), bound}
+		at := bindPlace{v.Process, v.Trial, v.Bound}
 		b.at[at] = 1e3 * s.Seconds
 		processes[at.process], trials[at.trial] = true, true
 	}

@@ -27,10 +27,11 @@ type pairing struct {
 func pairings(samples []result.Sample) []pairing {
 	byCPUs := map[[2]int]*pairing{}
 	for i := range samples {
-		p, ok := pairOf(samples[i].Values)
-		if !ok || !view.Good(&samples[i]) {
+		v, ok := result.Typed[result.Pair](&samples[i])
+		if !ok || v.CPUA == v.CPUB || v.NS <= 0 || !samples[i].Good() {
 			continue
 		}
+		p := *v
 		if p.CPUA > p.CPUB {
 			p.CPUA, p.CPUB, p.NodeA, p.NodeB = p.CPUB, p.CPUA, p.NodeB, p.NodeA
 		}
@@ -50,25 +51,6 @@ func pairings(samples []result.Sample) []pairing {
 		return cmp.Or(cmp.Compare(a.CPUA, b.CPUA), cmp.Compare(a.CPUB, b.CPUB))
 	})
 	return pairs
-}
-
-// pairOf reads what is shown of a pair; false where there is none. Values.Decode would take a second for 256 CPUs.
-func pairOf(values result.Values) (p result.Pair, ok bool) {
-	ok = true
-	number := func(name string) float64 {
-		x, here := values.Number(name)
-		ok = ok && here
-		return x
-	}
-	p.CPUA, p.CPUB = int(number("cpu_a")), int(number("cpu_b"))
-	p.NodeA, p.NodeB = int(number("node_a")), int(number("node_b"))
-	p.NS, p.RoundTripNS = number("ns"), number("round_trip_ns")
-	p.Relation, _ = values["relation"].(string)
-	if home, here := values.Number("home_node"); here {
-		node := int(home)
-		p.HomeNode = &node
-	}
-	return p, ok && p.CPUA != p.CPUB && p.NS > 0
 }
 
 // seats orders the CPUs of the pairs by locality: node, last-level cache, core, number. A run does not hold the

@@ -65,15 +65,6 @@ func compared(t *testing.T, c *result.Comparison, format string, opts term.Optio
 	return out.String()
 }
 
-func TestComparisonGolden(t *testing.T) {
-	for name, c := range comparisons() {
-		golden(t, name+".table", compared(t, c, "table", term.Options{}))
-		golden(t, name+".120.table", compared(t, c, "table", term.Options{Width: 120}))
-		golden(t, name+".terminal", compared(t, c, "table", term.Options{Terminal: true, Colour: true, Width: 100}))
-		golden(t, name+".json", compared(t, c, "json", term.Options{}))
-	}
-}
-
 func TestComparisonFitsItsWidth(t *testing.T) {
 	long := comparison()
 	long.A.File, long.Cells[0].A = "/"+strings.Repeat("journal", 30), strings.Repeat("pin-cpus=0,", 30)

@@ -35,8 +35,8 @@ func contendedRows(samples []result.Sample) []contended {
 	byRow := map[key]*taken{}
 	var order []key
 	for i := range samples {
-		var c result.Contend
-		if samples[i].Values.Decode(&c) != nil || c.CPUs <= 0 {
+		c, ok := result.Typed[result.Contend](&samples[i])
+		if !ok || c.CPUs <= 0 {
 			continue
 		}
 		k := key{c.ContendRow, c.Variant, c.Mode}
@@ -45,10 +45,10 @@ func contendedRows(samples []result.Sample) []contended {
 			order = append(order, k)
 		}
 		row, verdict := byRow[k], samples[i].Quality.Verdict
-		row.all = append(row.all, c)
+		row.all = append(row.all, *c)
 		row.wrong = row.wrong || verdict == result.Invalid
-		if view.Good(&samples[i]) {
-			row.good = append(row.good, c)
+		if samples[i].Good() {
+			row.good = append(row.good, *c)
 			row.suspect = row.suspect || verdict == result.Suspect
 		}
 	}
@@ -488,12 +488,12 @@ func timeNote(rows []contended) string {
 
 // contendPlan lists the rows that would run.
 func contendPlan(plan *result.Plan, options view.Spec) string {
-	if len(plan.Rows) == 0 {
+	if len(plan.ContendRows) == 0 {
 		return ""
 	}
-	title, lines := listing(plan.Rows, contendNodes(options), fullListing)
+	title, lines := listing(plan.ContendRows, contendNodes(options), fullListing)
 	if term.Width(title)+2 > term.DefaultWidth {
-		title, lines = listing(plan.Rows, nil, listListing)
+		title, lines = listing(plan.ContendRows, nil, listListing)
 	}
 	cells := make([][]string, len(lines))
 	for i, line := range lines {

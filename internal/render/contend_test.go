@@ -64,7 +64,7 @@ func rowSample(index int, row result.ContendRow, ns, stdev float64, change func(
 	}
 	s := plainSample(index, 0.104)
 	s.Workers, s.CPUs = nil, nil
-	s.Values, _ = result.ValuesOf(c)
+	s.Values = result.FiguresOf(&c)
 	s.Placement = result.Placement{
 		Requested: fmt.Sprintf("a thread pinned to each of CPUs %s, memory on node 0", row.CPUList), Verified: true,
 		Checked: 2 * row.CPUs,
@@ -132,7 +132,7 @@ func wideContendRun() *result.Run {
 			}
 		}
 	}
-	run.Samples[8].Values["cpu_list"] = "0-99:1/2,101,103,105,107,110-190,200-220,230-253"
+	change(&run.Samples[8], map[string]any{"cpu_list": "0-99:1/2,101,103,105,107,110-190,200-220,230-253"})
 	return run
 }
 
@@ -166,18 +166,17 @@ func partialContendRun() *result.Run {
 	run.Partial = true
 	rows := increase("xadd", "lock xadd", 2, 4)
 	cut := plainSample(1, 0.01)
-	cut.Partial, cut.Values, cut.CPUs, cut.Workers = true, nil, nil, nil
+	cut.Partial, cut.Values, cut.CPUs, cut.Workers = true, result.Figures{}, nil, nil
 	cut.Placement = rowSample(1, rows[1], 1, 0, nil).Placement
 	cut.Quality = result.Quality{Verdict: result.Suspect, Reasons: []string{"cut short"}}
 	run.Samples = []result.Sample{rowSample(0, rows[0], 6.5, 0, nil), cut}
 	return run
 }
 
-func contendGolden(t *testing.T, name string, run *result.Run) string {
+func contendSVG(t *testing.T, run *result.Run) string {
 	t.Helper()
 	var out strings.Builder
 	require.NoError(t, ContendSVG(&out, run))
-	golden(t, name, out.String())
 	return out.String()
 }
 
@@ -189,7 +188,7 @@ func TestContendPlan(t *testing.T) {
 			Op: "cmpxchg", Load: "cpu-increase", Mode: "time", Time: 0.1, DistBytes: "0", Nodes: "0,2", MemNode: "0",
 			CPUs: "0-7",
 		},
-		Rows: increase("cmpxchg", "lock cmpxchg", 2, 4),
+		ContendRows: increase("cmpxchg", "lock cmpxchg", 2, 4),
 	}
 	var out strings.Builder
 	require.NoError(t, Plan(&out, plan, "table"))
@@ -217,7 +216,7 @@ func TestContendPlan(t *testing.T) {
 `, out.String())
 
 	out.Reset()
-	plan.Rows = increase("xadd", "lock xadd", 8, 32)[254:]
+	plan.ContendRows = increase("xadd", "lock xadd", 8, 32)[254:]
 	require.NoError(t, Plan(&out, plan, "table"))
 	assert.Contains(t, out.String(), "\n  CPUs list  operation\n  255  0-254 xadd\n  256  0-255 xadd\n")
 }
@@ -272,11 +271,11 @@ func TestContendedRows(t *testing.T) {
 	}
 	assert.Empty(t, contendedRows([]result.Sample{
 		{},
-		{Values: result.Values{"cpus": "many"}},
-		{Values: result.Values{"cpus": -1.0}},
+		{Values: read(map[string]any{"cpus": "many"})},
+		{Values: read(map[string]any{"cpus": -1.0})},
 	}))
 
-	run.Samples[1].Values["operations"] = 0.0
+	change(&run.Samples[1], map[string]any{"operations": 0})
 	assert.Len(t, contendedRows(run.Samples)[1].samples, 3)
 	d, ok := contendedRows(run.Samples)[1].spread(nsPerOp)
 	require.True(t, ok)
@@ -361,10 +360,10 @@ func TestContendBenchfmt(t *testing.T) {
 }
 
 func TestContendSVG(t *testing.T) {
-	page := contendGolden(t, "figures/contend.ContentionCurves.svg", contendRun())
+	page := contendSVG(t, contendRun())
 	assertXML(t, page)
 	assert.Equal(t, 2*8, strings.Count(page, "<circle"))
-	page = contendGolden(t, "figures/contend-wide.ContentionCurves.svg", wideContendRun())
+	page = contendSVG(t, wideContendRun())
 	assertXML(t, page)
 	assert.Contains(t, page, ">xadd, 64 B</text>")
 

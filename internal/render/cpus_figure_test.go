@@ -44,7 +44,6 @@ func TestCPUStrip(t *testing.T) {
 	f, ok := chart.CPUStrip(run)
 	require.True(t, ok)
 	assertFigure(t, f)
-	golden(t, "figures/matrix-busy.CPUStrip.svg", f.SVG)
 	assert.Equal(t, []string{"CPU", "workers=1", "workers=2", "workers=3"}, f.Table.Head)
 	require.Len(t, f.Table.Rows, 8, "an invalid sample tells nothing")
 	assert.Equal(t, []string{"3", "100", "70", "40"}, f.Table.Rows[3], "the control is not in its cell")

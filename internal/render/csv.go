@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"maps"
 	"reflect"
 	"slices"
 	"strconv"
@@ -32,10 +31,7 @@ var csvSlot = []string{"cell", "cell_name", "control", "round", "block", "elapse
 func CSV(w io.Writer, run *result.Run, _ term.Options) error {
 	run = term.Clean(run)
 	first := experimentOf(run.Experiment).columns
-	samples := slices.Clone(run.Samples)
-	for i := range samples {
-		samples[i].Values = flat(samples[i].Values)
-	}
+	samples := run.Samples
 	names := slices.DeleteFunc(view.ValueNames(samples), func(name string) bool { return slices.Contains(first, name) })
 	signals := signalNames()
 
@@ -82,45 +78,18 @@ func slotFields(run *result.Run, s *result.Sample) []string {
 	}
 }
 
-// flat gives each figure of a nested value a name of its own, "one_way_ns_min". A list is left out: its items would be
-// rows of their own.
-func flat(values result.Values) result.Values {
-	out := result.Values{}
-	for _, name := range slices.Sorted(maps.Keys(values)) {
-		switch value := values[name].(type) {
-		case map[string]any:
-			for inner, figure := range flat(value) {
-				out[name+"_"+inner] = figure
-			}
-		case []any:
-		default:
-			out[name] = value
-		}
-	}
-	return out
-}
-
 func csvRow(s *result.Sample, first, names []string) (row []string, err error) {
-	values := func(names []string) error {
+	values := func(names []string) {
 		for _, name := range names {
-			field, err := csvField(s.Values[name])
-			if err != nil {
-				return fmt.Errorf("cannot write %s of sample %d as CSV: %w", name, s.Index, err)
-			}
-			row = append(row, field)
+			row = append(row, valueText(s, name))
 		}
-		return nil
 	}
-	if err := values(first); err != nil {
-		return nil, err
-	}
+	values(first)
 	row = append(row,
 		strconv.Itoa(s.Index), units.Exact(s.Seconds), units.Exact(s.UserSeconds), units.Exact(s.SystemSeconds),
 		strconv.FormatBool(s.Partial), string(s.Quality.Verdict), strings.Join(s.Quality.Reasons, "; "),
 	)
-	if err := values(names); err != nil {
-		return nil, err
-	}
+	values(names)
 	signals := reflect.ValueOf(s.Quality.Signals)
 	for i := range signals.NumField() {
 		field := ""
@@ -134,11 +103,18 @@ func csvRow(s *result.Sample, first, names []string) (row []string, err error) {
 	return row, nil
 }
 
+// valueText is a value as a field of CSV; empty where the sample does not have it.
+func valueText(s *result.Sample, name string) string {
+	text, _ := s.Values.Text(name)
+	if x, ok := s.Values.Number(name); ok && strings.ContainsAny(text, ".eE") {
+		return units.Exact(x)
+	}
+	return text
+}
+
 // csvField shows texts and numbers as themselves, and anything else as JSON.
 func csvField(value any) (string, error) {
 	switch value := value.(type) {
-	case nil:
-		return "", nil
 	case string:
 		return value, nil
 	case float64:

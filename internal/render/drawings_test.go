@@ -18,7 +18,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"gorun/internal/render/chart"
-	"gorun/internal/render/term"
 	"gorun/internal/result"
 )
 
@@ -66,21 +65,11 @@ func journalled(t require.TestingT, run *result.Run) *result.Run {
 	return back
 }
 
-// figureText is what is there instead of a picture.
-func figureText(f chart.Figure) string {
-	var columns []term.Column
-	for i, title := range f.Table.Head {
-		columns = append(columns, term.Column{Title: title, Right: i > 0})
-	}
-	return f.Title + "\n\n" + term.Paragraph("", f.Description, 100) + "\n" + f.Table.Caption + "\n" +
-		term.Grid(columns, f.Table.Rows)
-}
-
 // Every figure of every run is whole, depends on the run alone, and leaves the run as it is.
 func TestDrawings(t *testing.T) {
 	applied := map[string][]string{}
 	for name, run := range fixtures() {
-		back := journalled(t, run)
+		back, untouched := journalled(t, run), journalled(t, run)
 		soiled := soiled(t, run)
 		soiled.Experiment = run.Experiment
 		for _, draw := range drawings {
@@ -98,10 +87,10 @@ func TestDrawings(t *testing.T) {
 			if foreign, ok := draw(soiled); assert.True(t, ok, "%s of %s", of, name) {
 				assertFigure(t, foreign)
 			}
-			golden(t, "figures/"+name+"."+of+".svg", f.SVG)
-			golden(t, "figures/"+name+"."+of+".txt", figureText(f))
 		}
-		assert.Equal(t, back, journalled(t, run), "%s is as it was", name)
+		for _, drawn := range []*result.Run{run, back} {
+			assert.Equal(t, untouched, journalled(t, drawn), "%s is as it was", name)
+		}
 	}
 	assert.Len(t, applied, len(drawings), "there is a fixture of each: %v", applied)
 }

@@ -31,8 +31,8 @@ func execFigures(run *result.Run, opts term.Options) string {
 		return ""
 	}
 	s := &run.Samples[0]
-	var v result.Exec
-	if s.Values.Decode(&v) != nil {
+	v, ok := result.Typed[result.Exec](s)
+	if !ok {
 		return view.FiguresBlock(run.Samples) // a foreign file's
 	}
 	var rows []term.Judged

@@ -23,13 +23,10 @@ func execRun() *result.Run {
 	run := plainRun()
 	run.Experiment, run.Findings, run.Warnings = "exec", nil, nil
 	run.Spec = execSpec{Command: []string{"make", "-j", "two words"}, CPUs: "0", Nice: ptr(5)}
-	values, err := result.ValuesOf(result.Exec{
+	values := result.FiguresOf(&result.Exec{
 		ExitCode: 143, Signal: 15, MaxRSSBytes: 123 << 20, MaxRSSFloorBytes: 15 << 20, Killed: 2, Metric: ptr(1234.5),
 		Migrations: &result.Migrations{By: "switches", Total: 7, SameLLC: 4, CrossNode: 3},
 	})
-	if err != nil {
-		panic(err)
-	}
 	run.Samples = []result.Sample{{
 		Seconds: 2, UserSeconds: 2.5, SystemSeconds: 0.5, Values: values,
 		Placement: result.Placement{Requested: "cpus 0, nice 5", Verified: true, Checked: 2},

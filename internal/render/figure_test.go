@@ -1,10 +1,8 @@
 package render
 
 import (
-	"encoding/json"
 	"fmt"
 	"math"
-	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -13,37 +11,12 @@ import (
 	"gorun/internal/render/chart"
 	"gorun/internal/render/view"
 	"gorun/internal/result"
-	"gorun/internal/stats"
 )
 
 // drawers are the figures that show runs of any experiment.
 var drawers = map[string]func(run *result.Run) (chart.Figure, bool){
 	"forest":  chart.RatioForest,
 	"samples": chart.SamplePanels,
-}
-
-func TestFigureGolden(t *testing.T) {
-	unbounded := matrixRun()
-	unbounded.Cells[1].Verdict.Typical = stats.Effect{Ratio: 1.2, Lo: 0, Hi: math.MaxFloat64}
-	unbounded.Cells[2].Verdict.Typical = stats.Effect{Ratio: 0.9, Lo: 0.01, Hi: 90}
-	for name, run := range map[string]*result.Run{
-		"forest":         matrixRun(),
-		"forest-classic": classicRun(),
-		"forest-clipped": unbounded,
-		"samples":        matrixRun(),
-		"samples-plain":  samplesRun(),
-		"samples-rows":   contendSamplesRun(),
-		"samples-numa":   numaRun(),
-		"samples-many":   longRun(1, 1100),
-	} {
-		kind, _, _ := strings.Cut(name, "-")
-		f, ok := drawers[kind](run)
-		require.True(t, ok, name)
-		golden(t, "figure-"+name+".svg", f.SVG)
-		text, err := json.MarshalIndent(f.Table, "", " ")
-		require.NoError(t, err)
-		golden(t, "figure-"+name+".table.json", string(text)+"\n")
-	}
 }
 
 // longRun has many samples of some cells, which drift.

@@ -41,21 +41,18 @@ func indented(w io.Writer, value any) error {
 	return nil
 }
 
-// withLists copies the samples, and gives each the empty values and reasons that a reader may rely on.
+// withLists copies the samples, and gives each the list of reasons that a reader may rely on.
 func withLists(samples []result.Sample) []result.Sample {
 	out := slices.Clone(orEmpty(samples))
 	for i := range out {
 		out[i].Quality.Reasons = orEmpty(out[i].Quality.Reasons)
-		if out[i].Values == nil {
-			out[i].Values = result.Values{}
-		}
 	}
 	return out
 }
 
 // withRound copies an order, and gives it the lists that a reader may rely on.
 func withRound(order result.Order) result.Order {
-	order.First = slices.Clone(orEmpty(order.First))
+	order.First = slices.Clone(order.First)
 	for i := range order.First {
 		order.First[i] = orEmpty(order.First[i])
 	}

@@ -25,7 +25,7 @@ func burnedCPUs(samples []result.Sample) (cpus []*burned, requested float64) {
 	at := map[int]*burned{}
 	for i := range samples {
 		load := loadOfSample(&samples[i])
-		if !view.Good(&samples[i]) || load == nil {
+		if !samples[i].Good() || load == nil {
 			continue
 		}
 		for _, c := range load.CPUs {
@@ -47,8 +47,8 @@ func burnedCPUs(samples []result.Sample) (cpus []*burned, requested float64) {
 
 // loadOfSample is nil where a sample has no load.
 func loadOfSample(s *result.Sample) *result.NumaLoad {
-	var v result.Numa
-	if s.Values.Decode(&v) != nil {
+	v, ok := result.Typed[result.Load](s)
+	if !ok {
 		return nil
 	}
 	return v.Load

@@ -65,7 +65,7 @@ func addSample(run *result.Run, slot result.Slot) {
 	slot.Elapsed = 0.25 * float64(index+1)
 	s := plainSample(index, 0.161+0.001*float64(slot.Cell))
 	s.Slot, s.CPUs, s.Workers = &slot, nil, nil
-	s.Values = result.Values{"primes": 17984}
+	s.Values = read(map[string]any{"primes": 17984})
 	run.Samples = append(run.Samples, s)
 }
 
@@ -220,14 +220,6 @@ func emptyMatrix() *result.Run {
 	return run
 }
 
-func TestMatrixGolden(t *testing.T) {
-	for name, run := range fixtures() {
-		if run.Matrix != nil {
-			golden(t, name+".120.table", write(t, Table, run, term.Options{Width: 120}))
-		}
-	}
-}
-
 // Every width shows all words, in lines that fit, with the numbers in their places.
 func TestMatrixFitsEveryWidth(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
@@ -300,7 +292,6 @@ func TestMatrixJSONHasLists(t *testing.T) {
 	}
 	assert.Nil(t, run.Matrix.Order.First[0], "the run is not changed")
 	run.Matrix.Order.First = nil
-	assert.Contains(t, write(t, JSON, run, term.Options{}), `"first": []`)
-	assert.Nil(t, run.Matrix.Order.First)
+	assert.NotContains(t, write(t, JSON, run, term.Options{}), `"first"`, "samples in rows have no blocks")
 	assert.Nil(t, run.Cells[0].Flags)
 }

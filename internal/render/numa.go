@@ -36,15 +36,15 @@ func probedRows(run *result.Run) []probed {
 	}
 	for i := range run.Samples {
 		s := &run.Samples[i]
-		var v result.Numa
-		if !view.Good(s) || s.Slot != nil && s.Control || s.Values.Decode(&v) != nil || v.Accesses == 0 {
+		v, ok := result.Typed[result.Numa](s)
+		if !ok || !s.Good() || s.Slot != nil && s.Control || v.Accesses == 0 {
 			continue
 		}
 		if len(run.NumaRows) == 0 {
 			add(v.NumaRow)
 		}
 		if n, known := at[v.Row]; known {
-			rows[n].seconds, rows[n].samples = append(rows[n].seconds, s.Seconds), append(rows[n].samples, v)
+			rows[n].seconds, rows[n].samples = append(rows[n].seconds, s.Seconds), append(rows[n].samples, *v)
 		}
 	}
 	for i, cell := range run.Cells {

@@ -11,6 +11,7 @@ import (
 	"gorun/internal/render/chart"
 	"gorun/internal/render/term"
 	"gorun/internal/result"
+	"gorun/internal/stats"
 	"gorun/internal/topology"
 	"gorun/internal/units"
 )
@@ -146,11 +147,7 @@ func laneOf(row *probed) (l lane, ok bool) {
 		slices.SortStableFunc(l.moves, func(a, b result.NumaMove) int { return cmp.Compare(a.Seconds, b.Seconds) })
 		told = append(told, l)
 	}
-	if len(told) == 0 {
-		return l, false
-	}
-	slices.SortStableFunc(told, func(a, b lane) int { return cmp.Compare(len(a.moves), len(b.moves)) })
-	return told[len(told)/2], true
+	return stats.Middle(told, func(l lane) int { return len(l.moves) }), len(told) > 0
 }
 
 // draw has a mark a move, above y = 0. Moves that lie too near to each other are one mark, of the furthest.

@@ -47,10 +47,7 @@ func TestMigrationTimeline(t *testing.T) {
 	assert.Equal(t, [][]string{{"[00]", "0", "0", "0", "0", "7"}}, f.Table.Rows, "the mean of all samples")
 
 	counted := timelineRun(moves)
-	var v result.Numa
-	require.NoError(t, counted.Samples[0].Values.Decode(&v))
-	v.Timeline = nil
-	counted.Samples[0].Values, _ = result.ValuesOf(v)
+	change(&counted.Samples[0], map[string]any{"timeline": nil})
 	_, ok = MigrationTimeline(counted)
 	assert.False(t, ok, "moves that were counted and not kept are no line without a move")
 	f, ok = MigrationTimeline(timelineRun(nil))

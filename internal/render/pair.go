@@ -35,15 +35,14 @@ func pairsOf(run *result.Run) []paired {
 	for i := range samples {
 		s, cell := &samples[i], 0
 		if len(run.Cells) > 0 {
-			if view.CellOf(run, s) == nil || s.Control || !view.Good(s) {
+			if view.CellOf(run, s) == nil || s.Control || !s.Good() {
 				continue
 			}
 			cell = s.Cell
 		}
-		var v result.ProcessPair
-		if s.Values.Decode(&v) == nil && len(v.Processes) == 2 {
+		if v, ok := result.Typed[result.ProcessPair](s); ok && len(v.Processes) == 2 {
 			p := &pairs[cell]
-			p.samples = append(p.samples, sampledPair{v, s.Seconds, s.UserSeconds, s.SystemSeconds})
+			p.samples = append(p.samples, sampledPair{*v, s.Seconds, s.UserSeconds, s.SystemSeconds})
 		}
 	}
 	return pairs

@@ -43,7 +43,7 @@ func processesSample(index, b int, relation string, loops uint64, wall float64, 
 			CallsPerSecond: float64(loops) / own,
 		})
 	}
-	s.Values, _ = result.ValuesOf(v)
+	s.Values = result.FiguresOf(&v)
 	s.Placement = result.Placement{
 		Requested: fmt.Sprintf("a process on each of CPUs 0, %d", b), Verified: true, Checked: 2,
 	}
@@ -134,7 +134,7 @@ func partialPairRun() *result.Run {
 func TestPairOfOtherValues(t *testing.T) {
 	run := pairRun()
 	for i := range run.Samples {
-		run.Samples[i].Values = result.Values{"loops": "many"}
+		run.Samples[i].Values = read(map[string]any{"loops": "many"})
 	}
 	assert.Contains(t, write(t, Table, run, term.Options{}), "gorun pair: syscall by two processes\n")
 	run = pairAutoRun(false)

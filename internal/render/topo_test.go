@@ -33,20 +33,30 @@ func topoText(t testing.TB, m *topology.Machine, opts term.Options) string {
 	return out.String()
 }
 
-// Every recorded machine is shown as its golden file has it, each of its CPUs somewhere.
+// Every recorded machine is shown as the golden file has it, each of its CPUs somewhere.
 func TestTopoHosts(t *testing.T) {
+	const golden = "../../testdata/golden/topo.txtar"
 	files, err := filepath.Glob("../../testdata/hosts/*.txtar")
 	require.NoError(t, err)
 	require.NotEmpty(t, files)
+	got := new(txtar.Archive)
 	for _, file := range files {
+		text := topoText(t, readHost(t, filepath.Base(file)), term.Options{})
+		for line := range strings.Lines(text) {
+			assert.Equal(t, strings.TrimRight(line, " \n")+"\n", line, "no trailing space")
+		}
 		name := strings.TrimSuffix(filepath.Base(file), ".txtar")
-		t.Run(name, func(t *testing.T) {
-			text := topoText(t, readHost(t, filepath.Base(file)), term.Options{})
-			golden(t, "../topology/"+name+".txt", text)
-			for line := range strings.Lines(text) {
-				assert.Equal(t, strings.TrimRight(line, " \n")+"\n", line, "no trailing space")
-			}
-		})
+		got.Files = append(got.Files, txtar.File{Name: name, Data: []byte(text)})
+	}
+	if *update {
+		require.NoError(t, os.WriteFile(golden, txtar.Format(got), 0o644))
+	}
+	want, err := txtar.ParseFile(golden)
+	require.NoError(t, err, "run the test once with -update")
+	require.Len(t, got.Files, len(want.Files))
+	for i, file := range got.Files {
+		assert.Equal(t, want.Files[i].Name, file.Name)
+		assert.Equal(t, string(want.Files[i].Data), string(file.Data), file.Name)
 	}
 }
 

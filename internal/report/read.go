@@ -2,6 +2,7 @@ package report
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"os"
@@ -29,7 +30,10 @@ func Read(path string) (Input, error) {
 	recording, err := result.ReadJournal(bytes.NewReader(text))
 	if err != nil {
 		var run result.Run
-		if json.Unmarshal(text, &run) != nil || run.Schema != result.Schema {
+		if invalid := json.Unmarshal(text, &run); run.Schema != "" {
+			err = cmp.Or(run.CheckSchema(), invalid)
+		}
+		if err != nil {
 			return Input{}, hint.With(fmt.Errorf("%s: %w", path, err), hint.Of(err))
 		}
 		in.Run, in.Ended = &run, true
@@ -37,9 +41,11 @@ func Read(path string) (Input, error) {
 	}
 	in.Run, in.Ended = recording.Run, recording.Ended
 	if recording.Torn {
+		torn := recording.Lines + 1
 		in.Run.Warnings = append(in.Run.Warnings, result.Warning{
-			Code: "torn-line", Message: "the last line of the journal is not whole, and is left out",
-			Hint: "a sample was being written, or the run was killed meanwhile",
+			Code:    "torn-line",
+			Message: fmt.Sprintf("line %d of the journal, its last, is not whole, and is left out", torn),
+			Hint:    "a sample was being written, or the run was killed meanwhile",
 		})
 	}
 	judge(in.Run, recording.Footer)

@@ -1,35 +1,5 @@
 package result
 
-import (
-	"encoding/json"
-	"fmt"
-)
-
-// ValuesOf makes the values of a sample from a struct with JSON names. Numbers become float64, as a journal gives them
-// back, so counts are exact below 2^53.
-func ValuesOf(figures any) (v Values, err error) {
-	text, err := json.Marshal(figures)
-	if err == nil {
-		err = json.Unmarshal(text, &v)
-	}
-	if err != nil {
-		return nil, fmt.Errorf("values of %T: %w", figures, err)
-	}
-	return v, nil
-}
-
-// Decode fills the struct that figures points to: the way back from ValuesOf.
-func (v Values) Decode(figures any) error {
-	text, err := json.Marshal(v)
-	if err == nil {
-		err = json.Unmarshal(text, figures)
-	}
-	if err != nil {
-		return fmt.Errorf("values of %T: %w", figures, err)
-	}
-	return nil
-}
-
 // ContendRow is a row of `gorun contend`: which CPUs make which operation at once, and on what memory.
 type ContendRow struct {
 	Row         int    `json:"row"`
@@ -43,9 +13,10 @@ type ContendRow struct {
 	MemNode     int    `json:"mem_node"` // that the memory was asked from
 }
 
-// Contend are the values of one sample of `gorun contend`: a row, and what its threads did. Times are in nanoseconds.
+// Contend are the figures of one sample of `gorun contend`: a row, and what its threads did. Times are in nanoseconds.
 type Contend struct {
 	ContendRow
+	OwnProcess
 	Variant string `json:"variant,omitempty"` // of the instruction: "lse", "llsc"
 	Mode    string `json:"mode"`              // one of ContendModes
 
@@ -89,8 +60,9 @@ type ContendThread struct {
 	CPUSeen    int     `json:"cpu_seen"` // where it was at the end, as the kernel says; -1: not known
 }
 
-// Pair are the values of one sample of `gorun c2c`: a cache line handed back and forth between two CPUs.
+// Pair are the figures of one sample of `gorun c2c`: a cache line handed back and forth between two CPUs.
 type Pair struct {
+	OwnProcess
 	CPUA        int          `json:"cpu_a"`
 	CPUB        int          `json:"cpu_b"`
 	NodeA       int          `json:"node_a"`

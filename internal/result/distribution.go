@@ -3,10 +3,11 @@ package result
 import (
 	"math"
 	"slices"
+
+	"gorun/internal/stats"
 )
 
-// Distribute summarises figures; it sorts them in place. Percentiles are nearest-rank; the median of an even count is
-// the mean of the middle two. No figures give zeros.
+// Distribute summarises figures; it sorts them in place. Percentiles are nearest-rank. No figures give zeros.
 func Distribute(figures []float64) Distribution {
 	n := len(figures)
 	if n == 0 {
@@ -19,20 +20,36 @@ func Distribute(figures []float64) Distribution {
 	}
 	return Distribution{
 		Min:    figures[0],
-		Median: (figures[(n-1)/2] + figures[n/2]) / 2,
+		Median: stats.Median(figures),
 		Mean:   sum / float64(n),
 		P99:    figures[max(0, int(math.Ceil(0.99*float64(n)))-1)],
 		Max:    figures[n-1],
 	}
 }
 
-// Summarise derives the summary of a run from its samples that are neither partial nor invalid; nil when there is none.
+// Good reports whether the sample counts: it is neither partial nor invalid.
+func (s *Sample) Good() bool { return !s.Partial && s.Quality.Verdict != Invalid }
+
+// Good returns those of the samples that are.
+func Good(samples []Sample) []Sample {
+	return slices.DeleteFunc(slices.Clone(samples), func(s Sample) bool { return !s.Good() })
+}
+
+// Typical returns the sample with the median wall time (the faster of the middle two): what is shown of one sample,
+// because CPUs and workers of different ones do not add up, is this one's. Nil without samples.
+func Typical(samples []Sample) *Sample {
+	all := make([]*Sample, len(samples))
+	for i := range samples {
+		all[i] = &samples[i]
+	}
+	return stats.Middle(all, func(s *Sample) float64 { return s.Seconds })
+}
+
+// Summarise derives the summary of a run from its good samples; nil when there is none.
 func Summarise(samples []Sample) *Summary {
 	var seconds []float64
-	for _, s := range samples {
-		if !s.Partial && s.Quality.Verdict != Invalid {
-			seconds = append(seconds, s.Seconds)
-		}
+	for _, s := range Good(samples) {
+		seconds = append(seconds, s.Seconds)
 	}
 	if len(seconds) == 0 {
 		return nil

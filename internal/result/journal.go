@@ -5,8 +5,10 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"hash/crc32"
 	"io"
 	"os"
+	"regexp"
 	"syscall"
 
 	"gorun/internal/hint"
@@ -15,10 +17,48 @@ import (
 // Line is one line of a journal (JSON Lines): exactly one of its fields is set. The first is the header, then come
 // samples in the order in which they were taken, and a footer when the run ended in good order. A run that goes on
 // after its footer writes another one when it ends again: the last one counts.
+//
+// As JSON a line ends with its checksum, the member "crc32": the CRC-32 of gzip, as eight digits, of the line without
+// that member and without its end. Bash, sed, gzip and od are enough to have the checksum of line 3 anew:
+//
+//	printf %s "$(sed -n '3{s/,"crc32":"[^"]*"}$/}/p}' RUN.jsonl)" | gzip | tail -c 8 | od -A n -t x4 -N 4 --endian=little
 type Line struct {
 	Header *Run    `json:"header,omitempty"` // without samples
 	Sample *Sample `json:"sample,omitempty"`
 	Footer *Footer `json:"footer,omitempty"`
+}
+
+// MarshalJSON writes the line with its checksum.
+func (l Line) MarshalJSON() ([]byte, error) {
+	type plain Line
+	text, err := json.Marshal(plain(l))
+	if err != nil {
+		return nil, err
+	}
+	sum := crc32.ChecksumIEEE(text)
+	return fmt.Appendf(text[:len(text)-1], `,"crc32":"%08x"}`, sum), nil
+}
+
+// checksum is the member of a line that holds its checksum, which is as long in every line.
+var checksum = regexp.MustCompile(`,"crc32":"([0-9a-f]{8})"}$`)
+
+// checksumLen is the length of what matches checksum.
+const checksumLen = len(`,"crc32":"01234567"}`)
+
+var errNoChecksum = errors.New("it has no checksum")
+
+// verify compares a line, without its end, with its checksum.
+func verify(text []byte) error {
+	body := max(0, len(text)-checksumLen)
+	has := checksum.FindSubmatch(text[body:])
+	if has == nil {
+		return errNoChecksum
+	}
+	sum := crc32.Update(crc32.ChecksumIEEE(text[:body]), crc32.IEEETable, []byte("}"))
+	if want := fmt.Sprintf("%08x", sum); want != string(has[1]) {
+		return fmt.Errorf("its checksum is %s, and that of its text is %s", has[1], want)
+	}
+	return nil
 }
 
 // Footer is what was derived when the run ended.
@@ -153,11 +193,12 @@ type Recording struct {
 	Footer *Footer // the last one; nil: there is none
 	Ended  bool    // the footer is the last line
 	Whole  int64   // bytes of the whole lines
+	Lines  int     // how many these are
 	Torn   bool    // after them stands one that was cut off, or is broken; it is left out
 }
 
 // ReadJournal reads a journal, also of a run that was killed or still goes on: its last line may be torn. A broken line
-// elsewhere is an error that tells its number.
+// elsewhere is an error that names its number.
 func ReadJournal(r io.Reader) (Recording, error) {
 	var rec Recording
 	var broken error // of the line before
@@ -179,20 +220,25 @@ func ReadJournal(r io.Reader) (Recording, error) {
 			rec.Torn = true
 			break
 		}
-		err = rec.add(text)
-		var syntax *json.SyntaxError
-		switch {
-		case errors.As(err, &syntax):
+		line := text[:len(text)-1]
+		err = verify(line)
+		if err != nil && !(errors.Is(err, errNoChecksum) && json.Valid(line)) {
 			broken = fmt.Errorf("line %d is broken: %w", number, err)
-		case err != nil:
-			return Recording{}, fmt.Errorf("line %d: %w", number, err)
-		default:
-			rec.Whole += int64(len(text))
+			continue
 		}
+		if err = rec.add(line, err); err != nil {
+			return Recording{}, fmt.Errorf("line %d: %w", number, err)
+		}
+		rec.Whole += int64(len(text))
+		rec.Lines = number
 	}
 	rec.Torn = rec.Torn || broken != nil
 	if rec.Run == nil {
-		return Recording{}, hint.With(errors.New("there is no whole line of a journal in it"), noJournal)
+		err := errors.New("there is no whole line of a journal in it")
+		if broken != nil {
+			err = fmt.Errorf("%w: %w", err, broken)
+		}
+		return Recording{}, hint.With(err, noJournal)
 	}
 	rec.Ended = rec.Ended && !rec.Torn
 	rec.Run.Partial = !rec.Ended || rec.Footer.Partial
@@ -212,13 +258,30 @@ func readLine(in *bufio.Reader, buf []byte) ([]byte, error) {
 	}
 }
 
-// add takes the next line.
-func (rec *Recording) add(text []byte) error {
+// CheckSchema returns an error, with a hint what to do, if the run is in another schema than that of this gorun.
+func (r *Run) CheckSchema() error {
+	if r.Schema == Schema {
+		return nil
+	}
+	writer := "the gorun that wrote it"
+	if r.Tool.Version != "" {
+		writer += ", version " + r.Tool.Version
+	}
+	return hint.With(fmt.Errorf("its schema is %q, and this gorun reads %q", r.Schema, Schema),
+		"read it with "+writer+"; to compare it with runs of this gorun, measure it again")
+}
+
+// add takes the next line, and what was found wrong with its checksum.
+func (rec *Recording) add(text []byte, unverified error) error {
 	var line Line
 	err := json.Unmarshal(text, &line)
-	if h := line.Header; h != nil && h.Schema != Schema { // before err: another schema may have other types
-		err := fmt.Errorf("its schema is %q, and this gorun reads %q", h.Schema, Schema)
-		return hint.With(err, "read it with the gorun that wrote it, "+h.Tool.Version)
+	if line.Header != nil { // before the errors: another schema may have other types and no checksum
+		if err := line.Header.CheckSchema(); err != nil {
+			return err
+		}
+	}
+	if unverified != nil {
+		return hint.With(unverified, asWritten)
 	}
 	if err != nil {
 		return err
@@ -249,8 +312,10 @@ func (rec *Recording) add(text []byte) error {
 		rec.Run.Samples = []Sample{}
 		return nil
 	}
-	return hint.With(err, "give a file that --out wrote, as it was written")
+	return hint.With(err, asWritten)
 }
+
+const asWritten = "give a file that --out wrote, as it was written"
 
 // end takes a footer.
 func (rec *Recording) end(f *Footer) error {

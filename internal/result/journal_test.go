@@ -4,8 +4,10 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"hash/crc32"
 	"math"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"runtime"
 	"strings"
@@ -24,7 +26,7 @@ func sampleOf(index int) Sample {
 	return Sample{
 		Index: index, Slot: &Slot{Cell: index % 3, Control: index == 1, Round: index / 3, Elapsed: float64(index) * 0.5},
 		Seconds: 1.5 + float64(index)/1000, UserSeconds: 2.5, SystemSeconds: 0.25,
-		Values: Values{"primes": float64(17984), "kernel": "avx2"},
+		Values: asRead(`{"kernel": "avx2", "primes": 17984}`),
 		Answer: &Answer{Of: "primes up to 200000", Is: "17984"},
 		CPUs:   []CPU{{CPU: 1, Workers: 3, BusySeconds: 1.25}},
 		Placement: Placement{
@@ -79,6 +81,13 @@ func text(t testing.TB, lines []Line) []byte {
 	return out.Bytes()
 }
 
+// summed returns a line with its end and its checksum, in place of the one that it may have.
+func summed(line string) string {
+	line = strings.TrimSuffix(line, "\n")
+	line = checksum.ReplaceAllString(line, "}")
+	return fmt.Sprintf("%s,\"crc32\":\"%08x\"}\n", line[:len(line)-1], crc32.ChecksumIEEE([]byte(line)))
+}
+
 func read(t *testing.T, journal []byte) Recording {
 	t.Helper()
 	rec, err := ReadJournal(bytes.NewReader(journal))
@@ -106,7 +115,7 @@ func TestReadJournal(t *testing.T) {
 	want.Samples = samplesOf(lines)
 	last := lines[len(lines)-1].Footer
 	want.Summary, want.Findings, want.Warnings = last.Summary, last.Findings, last.Warnings
-	assert.Equal(t, Recording{Run: &want, Footer: last, Ended: true, Whole: int64(len(journal))}, rec)
+	assert.Equal(t, Recording{Run: &want, Footer: last, Ended: true, Whole: int64(len(journal)), Lines: len(lines)}, rec)
 	require.Len(t, rec.Run.Samples, 5)
 	assert.False(t, rec.Run.Partial)
 	assert.Equal(t, &Slot{Cell: 1, Control: true, Elapsed: 0.5}, rec.Run.Samples[1].Slot)
@@ -114,7 +123,7 @@ func TestReadJournal(t *testing.T) {
 
 // Renderers and JSON want a list.
 func TestReadJournalWithoutSamples(t *testing.T) {
-	rec := read(t, []byte(`{"header":{"schema":"gorun/v1"}}`+"\n"))
+	rec := read(t, []byte(summed(`{"header":{"schema":"gorun/v2"}}`)))
 	assert.Equal(t, []Sample{}, rec.Run.Samples)
 	assert.Nil(t, rec.Footer)
 }
@@ -171,26 +180,34 @@ func TestReadJournalErrors(t *testing.T) {
 	lines := recorded(3)
 	good := strings.SplitAfter(string(text(t, lines)), "\n")
 	header, sample, footer := good[0], good[1], good[len(good)-2]
-	v2 := strings.Replace(header, "gorun/v1", "gorun/v2", 1)
+	replace := func(line, old, new string) string {
+		require.Contains(t, line, old)
+		return summed(strings.Replace(line, old, new, 1))
+	}
+	v3 := replace(header, Schema, "gorun/v3")
 	for name, c := range map[string]struct{ journal, want string }{
-		"empty":              {"", "no whole line"},
-		"only words":         {"words\n", "no whole line"},
-		"no header":          {sample, "line 1: it stands before the header"},
-		"footer first":       {footer, "line 1: it stands before the header"},
-		"second header":      {header + sample + header, "line 3: a second header"},
-		"samples in header":  {strings.Replace(header, `"samples":[]`, `"samples":[{}]`, 1), "the header holds samples"},
-		"another schema":     {v2, `line 1: its schema is "gorun/v2", and this gorun reads "gorun/v1"`},
-		"and another layout": {strings.Replace(v2, `"seed":18446744073709551615`, `"seed":"x"`, 1), `"gorun/v2"`},
-		"no schema":          {`{"header":{}}` + "\n", `line 1: its schema is ""`},
-		"of no kind":         {header + "{}\n", "line 2: a line is one of header, sample and footer, and this one is 0"},
-		"nothing":            {header + "null\n", "line 2: a line is one of"},
-		"of two kinds":       {header + sample[:len(sample)-2] + `,"footer":{}}` + "\n", "and this one is 2"},
-		"two kinds at first": {header[:len(header)-2] + `,"sample":{}}` + "\n", "and this one is 2"},
-		"broken":             {header + sample[:40] + "\n" + sample, "line 2 is broken: unexpected end"},
-		"broken before torn": {header + sample[:40] + "\n" + "{", "line 2 is broken"},
-		"an empty line":      {header + "\n" + sample, "line 2 is broken"},
-		"another type":       {header + `{"sample":{"seconds":"1"}}` + "\n", "line 2: json: cannot unmarshal string"},
-		"a sample is lost":   {header + sample + footer, "line 3: the footer counts 3 samples, and 1 stand before it"},
+		"empty":                {"", "no whole line"},
+		"only words":           {"words\n", "no whole line"},
+		"no header":            {sample, "line 1: it stands before the header"},
+		"footer first":         {footer, "line 1: it stands before the header"},
+		"second header":        {header + sample + header, "line 3: a second header"},
+		"samples in header":    {replace(header, `"samples":[]`, `"samples":[{}]`), "the header holds samples"},
+		"another schema":       {v3, `line 1: its schema is "gorun/v3", and this gorun reads "gorun/v2"`},
+		"and another layout":   {replace(v3, `"seed":18446744073709551615`, `"seed":"x"`), `"gorun/v3"`},
+		"no schema":            {summed(`{"header":{}}`), `line 1: its schema is ""`},
+		"of no kind":           {header + summed(`{"x":0}`), "line 2: a line is one of header, sample and footer, and this one is 0"},
+		"nothing":              {header + "null\n", "line 2: it has no checksum"},
+		"no checksum":          {header + sample + `{"sample":{"index":1}}` + "\n", "line 3: it has no checksum"},
+		"of two kinds":         {header + replace(sample, `,"crc32"`, `,"footer":{},"crc32"`), "and this one is 2"},
+		"two kinds at first":   {replace(header, `,"crc32"`, `,"sample":{},"crc32"`), "and this one is 2"},
+		"broken":               {header + sample[:40] + "\n" + sample, "line 2 is broken: it has no checksum"},
+		"broken figure":        {header + strings.Replace(sample, "1.5", "1.7", 1) + sample, "line 2 is broken: its checksum is"},
+		"broken before torn":   {header + sample[:40] + "\n" + "{", "line 2 is broken"},
+		"an empty line":        {header + "\n" + sample, "line 2 is broken"},
+		"another type":         {header + summed(`{"sample":{"seconds":"1"}}`), "line 2: json: cannot unmarshal string"},
+		"and a broken header":  {strings.Replace(header, Schema, "gorun/v3", 1) + sample, "line 1 is broken: its checksum is"},
+		"a lone broken header": {strings.Replace(header, Schema, "gorun/v3", 1), "line 1 is broken: its checksum is"},
+		"a sample is lost":     {header + sample + footer, "line 3: the footer counts 3 samples, and 1 stand before it"},
 	} {
 		_, err := ReadJournal(strings.NewReader(c.journal))
 		require.ErrorContains(t, err, c.want, name)
@@ -199,8 +216,56 @@ func TestReadJournalErrors(t *testing.T) {
 			assert.NotEmpty(t, hint.Of(err), name)
 		}
 	}
-	_, err := ReadJournal(strings.NewReader(v2))
+	_, err := ReadJournal(strings.NewReader(v3))
 	assert.Contains(t, hint.Of(err), "v1.2.0", "which gorun reads it")
+}
+
+// A journal of the schema before this one, as gorun 0.1.0-dev wrote it, is refused, and it is said what to do.
+func TestReadJournalOfV1(t *testing.T) {
+	file, err := os.Open(filepath.Join("testdata", "v1.jsonl"))
+	require.NoError(t, err)
+	defer file.Close()
+	_, err = ReadJournal(file)
+	require.EqualError(t, err, `line 1: its schema is "gorun/v1", and this gorun reads "gorun/v2"`)
+	assert.Equal(t, "read it with the gorun that wrote it, version 0.1.0-dev; "+
+		"to compare it with runs of this gorun, measure it again", hint.Of(err))
+}
+
+// A single bit that is another, wherever it is, is found, and its line is named: by the error, or, on the last line, by
+// the number of whole lines before it.
+func TestReadJournalFlippedAnywhere(t *testing.T) {
+	lines := recorded(1)
+	journal := text(t, lines)
+	require.Len(t, lines, 3)
+	for bit := range 8 * len(journal) {
+		flipped := bytes.Clone(journal)
+		flipped[bit/8] ^= 1 << (bit % 8)
+		number := 1 + bytes.Count(journal[:bit/8], []byte("\n"))
+		rec, err := ReadJournal(bytes.NewReader(flipped))
+		if err != nil {
+			require.ErrorContains(t, err, fmt.Sprintf("line %d", number), "bit %d", bit)
+			continue
+		}
+		require.GreaterOrEqual(t, number, len(lines)-1, "bit %d", bit)
+		require.True(t, rec.Torn, "bit %d", bit)
+		require.Equal(t, number, rec.Lines+1, "bit %d", bit)
+	}
+}
+
+// The checksum is the one that standard tools give.
+func TestChecksumByHand(t *testing.T) {
+	if _, err := exec.LookPath("gzip"); err != nil {
+		t.Skip("this system has no gzip")
+	}
+	path, lines := journalPath(t), recorded(2)
+	require.NoError(t, os.WriteFile(path, text(t, lines), 0o644))
+	for i, line := range bytes.SplitAfter(text(t, lines), []byte("\n"))[:len(lines)] {
+		by := exec.Command("sh", "-c", fmt.Sprintf(`printf %%s "$(sed -n '%d{s/,"crc32":"[^"]*"}$/}/p}' %s)" | gzip | `+
+			`tail -c 8 | od -A n -t x4 -N 4 --endian=little`, i+1, path))
+		sum, err := by.Output()
+		require.NoError(t, err)
+		assert.Contains(t, string(line), `,"crc32":"`+strings.TrimSpace(string(sum))+`"}`)
+	}
 }
 
 // A last line may have its end and be broken all the same: the disk keeps pages, not lines.
@@ -208,10 +273,12 @@ func TestReadJournalBrokenAtItsEnd(t *testing.T) {
 	journal := text(t, recorded(3)[:3])
 	for _, tail := range []string{
 		"\n", "\x00\x00\x00\n", "\x00\x00", `{"sample":{"index":2` + "\n", `{"sample":{"index":2}}`,
+		strings.Replace(summed(`{"sample":{"index":2}}`), "2", "3", 1),
 	} {
 		rec := read(t, append(bytes.Clone(journal), tail...))
 		assert.True(t, rec.Torn, "%q", tail)
 		assert.EqualValues(t, len(journal), rec.Whole, "%q", tail)
+		assert.Equal(t, 3, rec.Lines, "%q", tail)
 		assert.Len(t, rec.Run.Samples, 2, "%q", tail)
 	}
 }
@@ -227,7 +294,7 @@ func TestReadJournalOfLongLines(t *testing.T) {
 
 // A journal of a long matrix is read at once: about as much memory as its text, and no more.
 func TestReadJournalIsFrugal(t *testing.T) {
-	sample := text(t, []Line{{Sample: &Sample{Slot: &Slot{}, Values: Values{"a": 1, "b": 2}}}})
+	sample := text(t, []Line{{Sample: &Sample{Slot: &Slot{}, Values: asRead(`{"a": 1, "b": 2}`)}}})
 	journal := append(text(t, recorded(0)[:1]), bytes.Repeat(sample, 10_000)...)
 	var before, after runtime.MemStats
 	runtime.GC()
@@ -241,11 +308,12 @@ func TestReadJournalIsFrugal(t *testing.T) {
 }
 
 func BenchmarkReadJournal(b *testing.B) {
-	sample := sampleOf(0)
+	sample, figures := sampleOf(0), `{"primes":17984`
 	for i := range 8 {
 		sample.CPUs = append(sample.CPUs, CPU{CPU: i, Workers: 3, BusySeconds: 1.0 / 3})
-		sample.Values[fmt.Sprintf("figure_%d_seconds", i)] = 1.0 / 3
+		figures += fmt.Sprintf(`,"figure_%d_seconds":%v`, i, 1.0/3)
 	}
+	sample.Values = asRead(figures + "}")
 	line := text(b, []Line{{Sample: &sample}})
 	journal := append(text(b, recorded(0)[:1]), bytes.Repeat(line, 10_000)...)
 	b.SetBytes(int64(len(journal)))
@@ -276,7 +344,7 @@ func linesOf(rec Recording) []Line {
 // Nothing that is read as a journal, or is none, makes it panic; what was read, and is written again, says the same.
 func FuzzReadJournal(f *testing.F) {
 	// Short ones: the fuzzer tries to shorten whatever it finds, for a minute each.
-	const header, sample = `{"header":{"schema":"gorun/v1"}}` + "\n", `{"sample":{"index":0}}` + "\n"
+	const header, sample = `{"header":{"schema":"gorun/v2"}}` + "\n", `{"sample":{"index":0}}` + "\n"
 	f.Add([]byte(header))
 	f.Add([]byte(header + sample + `{"footer":{"samples":1}}` + "\n"))
 	f.Add([]byte(header + `{"sample":{"cell":null,"values":{"a":[1e300,{}]}}}` + "\n"))
@@ -284,6 +352,16 @@ func FuzzReadJournal(f *testing.F) {
 	f.Add([]byte(header + `{"footer":{"samples":0,"partial":true}}` + "\n" + sample + "\n"))
 	f.Add([]byte("words\n"))
 	f.Fuzz(func(t *testing.T, data []byte) {
+		_, err := ReadJournal(bytes.NewReader(data))
+		require.False(t, err == nil, "without a checksum nothing is read")
+		var sums []byte // no fuzzer finds them
+		for line := range bytes.Lines(data) {
+			if json.Valid(line) && len(bytes.TrimSpace(line)) > 2 && bytes.HasSuffix(line, []byte("}\n")) {
+				line = []byte(summed(string(line)))
+			}
+			sums = append(sums, line...)
+		}
+		data = sums
 		rec, err := ReadJournal(bytes.NewReader(data))
 		if err != nil {
 			require.Nil(t, rec.Run)

@@ -95,24 +95,38 @@ func (t *Taken) Add(s Sample) {
 	grow(&t.Pressure, sig.CPUPressureSeconds)
 	grow(&t.MinorFaults, sig.MinorFaults)
 	grow(&t.MajorFaults, sig.MajorFaults)
-	t.migrated(s)
-	if _, found := s.Values["load"].(map[string]any); found {
-		var v Numa
-		if s.Values.Decode(&v) == nil {
-			t.Load = v.Load
-		}
+	t.migrated(&s)
+	if load := s.load(); load != nil {
+		t.Load = load
 	}
 }
 
+// load returns the load beside a sample; nil where there is none.
+func (s *Sample) load() *NumaLoad {
+	if v, ok := Typed[Numa](s); ok {
+		return v.Load
+	}
+	if v, ok := Typed[Load](s); ok {
+		return v.Load
+	}
+	return nil
+}
+
+// moves returns the moves that the experiment saw one by one; nil where it saw none of them.
+func (s *Sample) moves() *Migrations {
+	if v, ok := Typed[Numa](s); ok {
+		return v.Migrations
+	}
+	if v, ok := Typed[Exec](s); ok {
+		return v.Migrations
+	}
+	return nil
+}
+
 // migrated counts the moves of a sample: by relation where the experiment saw each of them, else as the kernel did.
-func (t *Taken) migrated(s Sample) {
+func (t *Taken) migrated(s *Sample) {
 	by := map[string]uint64{}
-	if _, found := s.Values["migrations"].(map[string]any); found {
-		var v Numa
-		if s.Values.Decode(&v) != nil {
-			return
-		}
-		m := v.Migrations
+	if m := s.moves(); m != nil {
 		by["same-core"], by["same-llc"], by["same-node"], by["cross-node"] = m.SameCore, m.SameLLC, m.SameNode, m.CrossNode
 		by[UnknownRelation] = m.Total - m.SameCore - m.SameLLC - m.SameNode - m.CrossNode
 	} else if n := s.Quality.Signals.Migrations; n != nil {

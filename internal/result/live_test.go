@@ -81,11 +81,10 @@ func TestTaken(t *testing.T) {
 		WatchedSeconds: 2.25, StealSeconds: &half, Migrations: &two, MajorFaults: &two,
 	}}})
 	taken.Add(Sample{Seconds: 4, Quality: Quality{Verdict: Suspect, Signals: Signals{StealSeconds: &half}}})
-	values, err := ValuesOf(Numa{
+	values := FiguresOf(&Numa{
 		Migrations: &Migrations{Total: 10, SameCore: 1, SameLLC: 2, SameNode: 3, CrossNode: 4},
 		Load:       &NumaLoad{Requested: 60, CPUs: []NumaLoadCPU{{CPU: 3, Achieved: 59.5}}},
 	})
-	require.NoError(t, err)
 	taken.Add(Sample{Seconds: 8, Values: values, Quality: Quality{Verdict: Invalid}})
 
 	assert.Equal(t, 4, taken.Samples)

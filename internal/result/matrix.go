@@ -21,10 +21,19 @@ type Matrix struct {
 	Budget    float64  `json:"budget_seconds"`   // no round begins that would not end within it; 0: no limit
 	Order     Order    `json:"order"`
 	Columns   []Column `json:"columns,omitempty"` // of the table; none: the flags that differ
+	// Comparisons of two cells of which neither is the baseline, declared before the first sample.
+	Contrasts []Contrast `json:"contrasts,omitempty"`
 
 	// Derived from the samples.
 	Control *stats.Verdict `json:"control,omitempty"` // on the baseline's duplicate
 	Ranking []int          `json:"ranking,omitempty"` // indices of the cells, the best first; see Rank
+}
+
+// Contrast is a comparison of two cells that are not the baseline.
+type Contrast struct {
+	A       int            `json:"a"` // index of the cell that B is compared with
+	B       int            `json:"b"` // index of the cell that is judged
+	Verdict *stats.Verdict `json:"verdict,omitempty"`
 }
 
 // DatumMetric is a command's own figure, in a unit of its own.
@@ -81,10 +90,12 @@ func (r *Run) Rank() []int {
 // Order says how the samples follow each other. All rounds can be had again from the run's seed; the samples tell their
 // places.
 type Order struct {
-	Design     string  `json:"design,omitempty"` // Pairs or Rows; none: randomised complete blocks
-	Method     string  `json:"method"`           // in words
-	BlockCells int     `json:"block_cells"`      // most cells that share one sample of the baseline
-	First      [][]int `json:"first"`            // the first round, block by block; the number of cells stands for the control
+	Design     string `json:"design,omitempty"` // Pairs or Rows; none: randomised complete blocks
+	Method     string `json:"method"`           // in words
+	BlockCells int    `json:"block_cells"`      // most cells that share one sample of the baseline
+	// First round, block by block; the number of cells stands for the control. None where all samples of a cell are
+	// taken before those of the next.
+	First [][]int `json:"first,omitempty"`
 }
 
 // The designs beside randomised complete blocks.
@@ -119,8 +130,10 @@ type Cell struct {
 	Lines   *Lines            `json:"lines,omitempty"` // of exec: how to have it without gorun
 
 	Summary *Summary       `json:"summary,omitempty"`
-	Verdict *stats.Verdict `json:"verdict,omitempty"` // absent for the baseline
-	Words   string         `json:"words,omitempty"`   // the verdict as it is told
+	Verdict *stats.Verdict `json:"verdict,omitempty"` // absent for the baseline; of several figures, on the deciding one
+	// By the column's name, where several figures are judged.
+	Verdicts map[string]stats.Verdict `json:"verdicts,omitempty"`
+	Words    string                   `json:"words,omitempty"` // the verdict as it is told
 }
 
 // CPUs is a list of CPUs as one machine has it.

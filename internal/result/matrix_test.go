@@ -22,7 +22,7 @@ func TestRank(t *testing.T) {
 }
 
 func TestMatrixTime(t *testing.T) {
-	s := Sample{Seconds: 3, Values: Values{"metric": 4.0, "ns_per_op": 5.0}}
+	s := Sample{Seconds: 3, Values: asRead(`{"metric": 4.0, "ns_per_op": 5.0}`)}
 	for want, m := range map[float64]Matrix{
 		3: {}, 4: {Datum: DatumMetric, Better: Lower}, 0.25: {Datum: DatumMetric, Better: Higher}, 5e-9: {Datum: "ns_per_op"},
 	} {

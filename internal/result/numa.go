@@ -20,7 +20,7 @@ type Cache struct {
 	Bytes uint64 `json:"bytes"`
 }
 
-// Numa are the values of one sample of `gorun numa`: a row, measured by a process of its own. The sample's seconds are
+// Numa are the figures of one sample of `gorun numa`: a row, measured by a process of its own. The sample's seconds are
 // those of the timed loop.
 type Numa struct {
 	NumaRow
@@ -50,6 +50,11 @@ type NumaMove struct {
 	From     int     `json:"from"`
 	To       int     `json:"to"`
 	Relation string  `json:"relation"`
+}
+
+// Load are the figures of one sample of `gorun numa --load-only`.
+type Load struct {
+	Load *NumaLoad `json:"load"`
 }
 
 // NumaLoad is the load beside the probe, in percent of a CPU.

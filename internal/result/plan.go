@@ -18,12 +18,12 @@ type Plan struct {
 	Order    Order     `json:"order,omitzero"`
 	Estimate *Estimate `json:"estimate,omitempty"`
 
-	Lines    *Lines       `json:"lines,omitempty"`     // of exec
-	NumaRows []NumaRow    `json:"numa_rows,omitempty"` // of numa
-	Rows     []ContendRow `json:"rows,omitempty"`      // of contend
-	Pairs    *PlanPairs   `json:"pairs,omitempty"`     // of c2c
-	PairRows []PairRow    `json:"pair_rows,omitempty"` // of pair
-	Bind     *PlanBind    `json:"bind,omitempty"`      // of bind
+	Lines       *Lines       `json:"lines,omitempty"`        // of exec
+	NumaRows    []NumaRow    `json:"numa_rows,omitempty"`    // of numa
+	ContendRows []ContendRow `json:"contend_rows,omitempty"` // of contend
+	Pairs       *PlanPairs   `json:"pairs,omitempty"`        // of c2c
+	PairRows    []PairRow    `json:"pair_rows,omitempty"`    // of pair
+	Bind        *PlanBind    `json:"bind,omitempty"`         // of bind
 }
 
 // Estimate is how long a matrix is likely to take.

@@ -1,6 +1,6 @@
 package result
 
-// ProcessPair are the values of one sample of `gorun pair`: two processes that start together, each on its CPU. The
+// ProcessPair are the figures of one sample of `gorun pair`: two processes that start together, each on its CPU. The
 // sample's seconds are those from the common start to the end of the last, its user and system seconds those of both.
 type ProcessPair struct {
 	CPUA     int    `json:"cpu_a"`
@@ -45,7 +45,7 @@ type Percentiles struct {
 	P999 float64 `json:"p99_9_ns"`
 }
 
-// BindProcess are the values of one sample of `gorun bind`: a process of a trial. The sample's seconds are those of the
+// BindProcess are the figures of one sample of `gorun bind`: a process of a trial. The sample's seconds are those of the
 // sum.
 type BindProcess struct {
 	Process    int               `json:"process"` // from 0
@@ -59,7 +59,7 @@ type BindProcess struct {
 	Passes     uint64            `json:"passes"` // of the sum over the array
 }
 
-// Exec are the values of one sample of `gorun exec`: a command and all its descendants. The sample's seconds are those
+// Exec are the figures of one sample of `gorun exec`: a command and all its descendants. The sample's seconds are those
 // from the command's start to its end.
 type Exec struct {
 	ExitCode    int    `json:"exit_code"`        // 128+n for a signal

@@ -1,10 +1,11 @@
-// Package result holds what a run found, as plain values: the versioned schema "gorun/v1" that every experiment fills,
+// Package result holds what a run found, as plain values: the versioned schema "gorun/v2" that every experiment fills,
 // every renderer shows and every journal stores. Times are in seconds, memory in bytes. A figure that could not be had
 // is absent (a nil pointer, a missing key); it is never a zero.
 package result
 
-// Schema names the version of the JSON layout. It changes only when a reader of the old one would be misled.
-const Schema = "gorun/v1"
+// Schema names the version of the JSON layout. It changes only when a reader of the old one would be misled: a new key
+// does not change it.
+const Schema = "gorun/v2"
 
 // Run is one invocation of an experiment: what was asked, where, and every sample that was taken.
 type Run struct {
@@ -17,9 +18,9 @@ type Run struct {
 	Command    []string  `json:"command,omitempty"` // line that began the run, without the program
 	Started    string    `json:"started"`           // RFC 3339, UTC
 	Matrix     *Matrix   `json:"matrix,omitempty"`
-	Cells      []Cell    `json:"cells,omitempty"`  // of a matrix
-	Caches     []Cache   `json:"caches,omitempty"` // of the run's first CPU, for numa: the smallest first
-	NumaRows   []NumaRow `json:"rows,omitempty"`   // of numa, those that cannot be measured too; a cell's flag "row" is its number here
+	Cells      []Cell    `json:"cells,omitempty"`     // of a matrix
+	Caches     []Cache   `json:"caches,omitempty"`    // of the run's first CPU, for numa: the smallest first
+	NumaRows   []NumaRow `json:"numa_rows,omitempty"` // of numa, those that cannot be measured too; a cell's flag "row" is its number here
 	Samples    []Sample  `json:"samples"`
 	Warmups    []Sample  `json:"warmups,omitempty"` // taken first and not summarised
 	Summary    *Summary  `json:"summary,omitempty"`
@@ -79,7 +80,7 @@ type Sample struct {
 	UserSeconds   float64        `json:"user_seconds"`           // of the process, all threads
 	SystemSeconds float64        `json:"system_seconds"`         // of the process, all threads
 	LoadSeconds   float64        `json:"load_seconds,omitempty"` // CPU time of a load that was asked for beside the experiment
-	Values        Values         `json:"values"`
+	Values        Figures        `json:"values"`
 	Answer        *Answer        `json:"answer,omitempty"`
 	Workers       *Workers       `json:"workers,omitempty"`
 	WorkersDetail []WorkerDetail `json:"workers_detail,omitempty"`
@@ -92,24 +93,6 @@ type Sample struct {
 
 // CPUSeconds is the CPU time that the process used: user and system, all threads.
 func (s Sample) CPUSeconds() float64 { return s.UserSeconds + s.SystemSeconds }
-
-// Values are an experiment's own figures by name, with the unit in the name where it is not a count.
-type Values map[string]any
-
-// Number returns a figure as a float64; false when it is absent or not a number.
-func (v Values) Number(name string) (float64, bool) {
-	switch n := v[name].(type) {
-	case float64:
-		return n, true
-	case int:
-		return float64(n), true
-	case int64:
-		return float64(n), true
-	case uint64:
-		return float64(n), true
-	}
-	return 0, false
-}
 
 // Workers summarises the workers of one sample.
 type Workers struct {

@@ -47,19 +47,6 @@ func TestSummarise(t *testing.T) {
 	assert.Nil(t, Summarise([]Sample{of(1, Invalid, false)}))
 }
 
-func TestValuesNumber(t *testing.T) {
-	v := Values{"int": 3, "uint": uint64(4), "float": 0.5, "word": "x"}
-	for name, want := range map[string]float64{"int": 3, "uint": 4, "float": 0.5} {
-		n, ok := v.Number(name)
-		assert.True(t, ok, name)
-		assert.Equal(t, want, n)
-	}
-	_, ok := v.Number("word")
-	assert.False(t, ok)
-	_, ok = v.Number("none")
-	assert.False(t, ok)
-}
-
 func TestWarningOf(t *testing.T) {
 	w := WarningOf("code", "it is not counted", hint.With(errors.New("refused"), "be root"))
 	assert.Equal(t, Warning{Code: "code", Message: "it is not counted: refused", Hint: "be root"}, w)

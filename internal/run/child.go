@@ -10,6 +10,7 @@ import (
 	"slices"
 	"time"
 
+	"gorun/internal/child"
 	"gorun/internal/cpuset"
 	"gorun/internal/experiment"
 	"gorun/internal/hint"
@@ -38,35 +39,38 @@ type childRequest struct {
 // childAnswer is what it took.
 type childAnswer struct {
 	Samples  []result.Sample  `json:"samples"`
-	Warmups  []result.Sample  `json:"warmups"`
 	Warnings []result.Warning `json:"warnings"`
 }
 
 // Child is all that a child does that samples a cell: it reads the request from in and writes the answer to out.
-func Child(ctx context.Context, e Env, experiments []experiment.Experiment, in io.Reader, out io.Writer) (err error) {
-	var r childRequest
-	if err := json.NewDecoder(in).Decode(&r); err != nil {
-		return fmt.Errorf("the request on stdin: %w", err)
-	}
+func Child(ctx context.Context, experiments []experiment.Experiment, in io.Reader, out io.Writer) error {
+	return child.Answer(func(ctx context.Context, r childRequest) (childAnswer, error) {
+		return r.sample(ctx, experiments)
+	})(ctx, in, out, nil)
+}
+
+// sample takes what is asked for.
+func (r childRequest) sample(ctx context.Context, experiments []experiment.Experiment) (a childAnswer, err error) {
+	e := Env{Root: os.DirFS("/"), Now: time.Now, Environ: os.Environ}
 	x, err := experiment.Find(experiments, r.Experiment)
 	if err != nil {
-		return err
+		return a, err
 	}
 	do, err := x.Decode(r.Do)
 	if err != nil {
-		return err
+		return a, err
 	}
 	if r.Threads > 0 {
 		allowThreads(r.Threads) // the parent made sure that the kernel allows them
 	}
 	restore, err := confine(r.CPUs, r.Inherited, r.GOMAXPROCS)
 	if err != nil {
-		return err
+		return a, err
 	}
 	defer func() { err = errors.Join(err, restore()) }()
 	watcher, warnings, err := measure.OpenWatcher(e.Root, r.CPUs, r.Threads)
 	if err != nil {
-		return err
+		return a, err
 	}
 	defer func() { err = errors.Join(err, watcher.Close()) }()
 	d := &driver{
@@ -75,24 +79,33 @@ func Child(ctx context.Context, e Env, experiments []experiment.Experiment, in i
 			run: &result.Run{Seed: r.Seed, Warnings: warnings},
 		},
 		options: &Options{output: output{quiet: true}},
-		order: newLaps(design{cells: 1, samples: r.Samples, warmup: r.Warmup, budget: r.Budget},
-			experiment.InOrder),
+		order:   newLaps(design{cells: 1, samples: r.Samples, budget: r.Budget}, experiment.InOrder),
 	}
 	d.session = &session{env: e, run: d.plan.run}
 	d.tally.begin(e.Now)
 	if d.sampler, err = x.Open(d.setting(), d.does()); err != nil {
-		return err
+		return a, err
 	}
 	defer func() { err = errors.Join(err, d.sampler.Close()) }()
 	if err := d.ready(ctx); err != nil {
-		return err
+		return a, err
 	}
 	d.take = d.takeWatched(watcher)
+	// The canary shows how fast the CPU was before the cell's own work, which leaves threads and garbage behind.
+	canary := measure.Canary()
+	for range r.Warmup {
+		if _, err := d.sampler.Sample(ctx, do); err != nil {
+			return a, err
+		}
+	}
 	if err := d.sample(ctx); err != nil {
-		return err
+		return a, err
 	}
 	run := d.session.run
-	return json.NewEncoder(out).Encode(childAnswer{Samples: run.Samples, Warmups: run.Warmups, Warnings: run.Warnings})
+	if r.Warmup > 0 {
+		run.Samples[0].Quality.Signals.CanarySeconds = &canary
+	}
+	return childAnswer{Samples: run.Samples, Warnings: run.Warnings}, nil
 }
 
 // ask has a fresh child sample a cell.
@@ -108,26 +121,23 @@ func (d *driver) ask(ctx context.Context, cell, samples, warmup int, budget time
 	if err != nil {
 		return a, err
 	}
-	request, err := json.Marshal(childRequest{
+	request := childRequest{
 		Experiment: d.x.Name, Do: do, CPUs: need.cpus, Inherited: d.machine.Allowed(), Threads: need.Threads,
 		GOMAXPROCS: need.GOMAXPROCS, Seed: d.session.run.Seed, Samples: samples, Warmup: warmup, Budget: budget.Seconds(),
-	})
-	if err != nil {
-		return a, err
 	}
 	_, err = d.self().Ask(ctx, []string{SampleCommand}, request, &a)
 	return a, err
 }
 
 // self is how a child is started. It gets the variables that the fingerprint names and no others.
-func (d *driver) self() matrix.Child {
+func (d *driver) self() child.Self {
 	environ := measure.Environment(d.env.Environ())
 	for _, name := range []string{"PATH", "HOME"} {
 		if value, found := os.LookupEnv(name); found {
 			environ = append(environ, name+"="+value)
 		}
 	}
-	return matrix.Child{Path: d.env.Self[0], Name: d.env.Self[1], Env: environ}
+	return d.env.Self.In(environ)
 }
 
 // takeChild takes one sample of a cell by a fresh child, after the warm-ups of the matrix in the same process. What the
@@ -140,13 +150,8 @@ func (d *driver) takeChild(ctx context.Context, cell int) (result.Sample, error)
 	if err != nil {
 		return matrix.InvalidSample(err), nil
 	}
-	sample := a.Samples[0]
-	if len(a.Warmups) > 0 {
-		// The canary is to tell of what was before the cell's own work, which leaves threads and garbage behind.
-		sample.Quality.Signals.CanarySeconds = a.Warmups[0].Quality.Signals.CanarySeconds
-	}
 	d.warn(a.Warnings)
-	return sample, nil
+	return a.Samples[0], nil
 }
 
 func (d *driver) warn(warnings []result.Warning) { warn(d.session.run, warnings) }

@@ -118,7 +118,7 @@ func (d *driver) settle() (watcher *measure.Watcher, err error) {
 		return nil, err
 	}
 	if run.Matrix != nil {
-		if run.Tool.SHA256, err = hashFile(d.env.Self[0]); err != nil {
+		if run.Tool.SHA256, err = hashFile(d.env.Self.Path); err != nil {
 			return nil, err
 		}
 	}
@@ -317,7 +317,7 @@ func (d *driver) sample(ctx context.Context) error {
 		if !more {
 			break
 		}
-		if run.Partial = interrupted(); run.Partial {
+		if run.Partial = interrupted(); run.Partial && judged {
 			return nil
 		}
 		d.running.Store(int64(slot.Cell))
@@ -413,7 +413,7 @@ func (d *driver) judge() error {
 	if d.schedule.Order == experiment.Shuffled {
 		sortByCell(run.Samples, d.sampled)
 	}
-	if len(d.cells) == 1 {
+	if len(d.cells) == 1 && d.x.Datum == "" { // of wall time, where that is the figure
 		run.Summary = result.Summarise(run.Samples)
 	}
 	return nil

@@ -9,6 +9,7 @@ import (
 	"regexp"
 	"time"
 
+	"gorun/internal/child"
 	"gorun/internal/render/term"
 	"gorun/internal/result"
 )
@@ -21,8 +22,8 @@ type Env struct {
 	Show           term.Options // what stdout can show
 	Progress       term.Options // what stderr can show
 	Now            func() time.Time
-	Self           []string // how this program is started again: the executable's path and argv[0]
-	Args           []string // the command line, without the program
+	Self           child.Self // this program, to be started again in an environment
+	Args           []string   // the command line, without the program
 	Environ        func() []string
 	Tool           result.Tool
 }

@@ -66,12 +66,6 @@ func fromOrdinal(o uint64) float64 {
 	return math.Float64frombits(o - 1<<63)
 }
 
-// median is that of sorted values.
-func median(sorted []float64) float64 {
-	n := len(sorted)
-	return (sorted[(n-1)/2] + sorted[n/2]) / 2
-}
-
 // nearShare is the share of the values that deviation spans. Timings have a sharp peak and wide shoulders: a quarter
 // measures the peak. With a half, the usual median absolute deviation, a true 2% beside a hog is found in 57% of runs
 // of 60 s instead of 93%, and nowhere in the recordings in testdata/noise is it better.

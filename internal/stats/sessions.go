@@ -3,7 +3,6 @@ package stats
 import (
 	"fmt"
 	"math"
-	"slices"
 )
 
 // Session is what one run says of one cell: its samples in the order of the rounds.
@@ -92,7 +91,7 @@ func Sessions(a, b Session, d SessionsDesign) Verdict {
 		return v
 	}
 	g := gridFor(d.Precision)
-	v.Typical = partsEffect(a.Seconds, b.Seconds, medianOf, (1-totalShare)*d.alpha(), g)
+	v.Typical = partsEffect(a.Seconds, b.Seconds, Median, (1-totalShare)*d.alpha(), g)
 	total := partsEffect(a.Seconds, b.Seconds, mean, totalShare*d.alpha(), g)
 	v.Total = &total
 	v.Kind = v.judged()
@@ -125,8 +124,6 @@ func partsMean(seconds []float64, figure func([]float64) float64) (logMean, stan
 	}
 	return math.Log(centre), math.Sqrt(squares / (sessionParts * (sessionParts - 1)))
 }
-
-func medianOf(values []float64) float64 { return median(slices.Sorted(slices.Values(values))) }
 
 func mean(values []float64) float64 {
 	sum := 0.0
@@ -165,7 +162,7 @@ func student(alpha float64, degrees int) float64 {
 func otherConditions(a, b Session, v Verdict) string {
 	material := max(math.Log1p(v.Margin), explains*math.Abs(math.Log(v.Typical.Ratio)))
 	if len(a.Canary) > 0 && len(b.Canary) > 0 {
-		inA, inB := medianOf(a.Canary), medianOf(b.Canary)
+		inA, inB := Median(a.Canary), Median(b.Canary)
 		if change := inB/inA - 1; math.Abs(math.Log1p(change)) > material {
 			how := "slower"
 			if change < 0 {

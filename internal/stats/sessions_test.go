@@ -290,7 +290,7 @@ func TestPartsEffect(t *testing.T) {
 	}
 	g := gridFor(0.02)
 	width := 3.182*math.Sqrt(0.02/12)/2 + math.Log(1.01)
-	up, down := partsEffect(a, b, medianOf, 0.05, g), partsEffect(b, a, medianOf, 0.05, g)
+	up, down := partsEffect(a, b, Median, 0.05, g), partsEffect(b, a, Median, 0.05, g)
 	assert.InDelta(t, 2, up.Ratio, 1e-12)
 	assert.InDelta(t, 0.5, down.Ratio, 1e-12)
 	for _, end := range [][2]float64{
@@ -302,14 +302,14 @@ func TestPartsEffect(t *testing.T) {
 		assert.InDelta(t, end[1], end[0], 0.00055, "rounded outward")
 	}
 	b[3], b[17], b[35] = 50, 70, 1 // medians mind none of them
-	assert.Equal(t, up, partsEffect(a, b, medianOf, 0.05, g))
+	assert.Equal(t, up, partsEffect(a, b, Median, 0.05, g))
 	b[0], b[39] = b[39], b[0]
-	assert.Equal(t, up, partsEffect(a, b, medianOf, 0.05, g), "whatever the order within a part")
+	assert.Equal(t, up, partsEffect(a, b, Median, 0.05, g), "whatever the order within a part")
 
 	d := ofSessions()
 	d.Comparisons = 8
 	v := Sessions(Session{Seconds: a}, Session{Seconds: b}, d)
-	assert.Equal(t, partsEffect(a, b, medianOf, 0.8*0.05/8, g), v.Typical)
+	assert.Equal(t, partsEffect(a, b, Median, 0.8*0.05/8, g), v.Typical)
 	assert.Equal(t, partsEffect(a, b, mean, 0.2*0.05/8, g), *v.Total)
 	assert.Equal(t, 39, Sessions(Session{Seconds: a[1:]}, Session{Seconds: b}, d).Rounds)
 	assert.Equal(t, 39, Sessions(Session{Seconds: a}, Session{Seconds: b[1:]}, d).Rounds)

@@ -1,6 +1,7 @@
 package stats
 
 import (
+	"encoding/json"
 	"fmt"
 	"math"
 	"strconv"
@@ -25,11 +26,54 @@ const (
 var Kinds = [...]Kind{Slower, Faster, Same, CantTell, Mixed, Confounded, Invalid}
 
 // Effect is a ratio to the baseline and the interval that holds it. Lo is 0 and Hi math.MaxFloat64 where nothing bounds
-// it yet.
+// it yet; in JSON, which has no word for such an end, it is null. The zero Effect, of which nothing is known, is three
+// nulls.
 type Effect struct {
-	Ratio float64 `json:"ratio"`
-	Lo    float64 `json:"lo"`
-	Hi    float64 `json:"hi"`
+	Ratio float64
+	Lo    float64
+	Hi    float64
+}
+
+// nullable is an Effect in JSON.
+type nullable struct {
+	Ratio *float64 `json:"ratio"`
+	Lo    *float64 `json:"lo"`
+	Hi    *float64 `json:"hi"`
+}
+
+// MarshalJSON writes what is not bounded, and what is not known, as null.
+func (e Effect) MarshalJSON() ([]byte, error) {
+	var n nullable
+	if e.Ratio != 0 {
+		n.Ratio = &e.Ratio
+	}
+	if e.Lo != 0 {
+		n.Lo = &e.Lo
+	}
+	if e.Hi != math.MaxFloat64 && e != (Effect{}) {
+		n.Hi = &e.Hi
+	}
+	return json.Marshal(n)
+}
+
+// UnmarshalJSON is the inverse of MarshalJSON.
+func (e *Effect) UnmarshalJSON(text []byte) error {
+	var n nullable
+	if err := json.Unmarshal(text, &n); err != nil {
+		return err
+	}
+	if n == (nullable{}) {
+		*e = Effect{}
+		return nil
+	}
+	value := func(x *float64, otherwise float64) float64 {
+		if x == nil {
+			return otherwise
+		}
+		return *x
+	}
+	*e = Effect{Ratio: value(n.Ratio, 0), Lo: value(n.Lo, 0), Hi: value(n.Hi, math.MaxFloat64)}
+	return nil
 }
 
 // Verdict is what a run says of one cell. Its times are wall seconds of samples, so that a ratio above 1 is slower.

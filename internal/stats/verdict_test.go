@@ -124,3 +124,24 @@ func TestVerdictFactors(t *testing.T) {
 		assert.Equal(t, c.interval, interval)
 	}
 }
+
+// What is not bounded, and what is not known, is null, and comes back as it was.
+func TestEffectJSON(t *testing.T) {
+	for text, effect := range map[string]Effect{
+		`{"ratio":1.02,"lo":1.01,"hi":1.03}`:  {1.02, 1.01, 1.03},
+		`{"ratio":1.02,"lo":null,"hi":1.03}`:  {1.02, 0, 1.03},
+		`{"ratio":1.02,"lo":1.01,"hi":null}`:  {1.02, 1.01, math.MaxFloat64},
+		`{"ratio":1,"lo":null,"hi":null}`:     {1, 0, math.MaxFloat64},
+		`{"ratio":null,"lo":null,"hi":null}`:  {},
+		`{"ratio":1.02,"lo":1.03,"hi":1.01}`:  {1.02, 1.03, 1.01}, // it changed during the run
+		`{"ratio":0.001,"lo":null,"hi":1e-9}`: {0.001, 0, 1e-9},
+	} {
+		written, err := json.Marshal(effect)
+		require.NoError(t, err)
+		assert.Equal(t, text, string(written))
+		var back Effect
+		require.NoError(t, json.Unmarshal([]byte(text), &back))
+		assert.Equal(t, effect, back)
+	}
+	assert.Error(t, json.Unmarshal([]byte(`{"ratio":"1"}`), &Effect{}))
+}

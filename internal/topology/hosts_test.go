@@ -5,9 +5,11 @@ import (
 	"flag"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -23,8 +25,8 @@ import (
 var update = flag.Bool("update", false, "write the golden files instead of comparing with them")
 
 const (
-	hostsDir  = "../../testdata/hosts"
-	goldenDir = "../../testdata/golden/topology"
+	hostsDir   = "../../testdata/hosts"
+	goldenFile = "../../testdata/golden/topology.txtar"
 )
 
 // hosts returns the recorded machines in a directory: file by name.
@@ -55,16 +57,19 @@ func host(t testing.TB, name string) *topology.Machine {
 	return m
 }
 
-func golden(t *testing.T, name, got string) {
+// golden compares an archive of what was read with the golden file, member by member.
+func golden(t *testing.T, got *txtar.Archive) {
 	t.Helper()
-	path := filepath.Join(goldenDir, name)
 	if *update {
-		require.NoError(t, os.MkdirAll(goldenDir, 0o755))
-		require.NoError(t, os.WriteFile(path, []byte(got), 0o644))
+		require.NoError(t, os.WriteFile(goldenFile, txtar.Format(got), 0o644))
 	}
-	want, err := os.ReadFile(path)
+	want, err := txtar.ParseFile(goldenFile)
 	require.NoError(t, err, "look at the machine and accept what is read: go test ./internal/topology -update")
-	require.Equal(t, string(want), got)
+	require.Len(t, got.Files, len(want.Files), "look at the new machine and accept it with -update")
+	for i, file := range got.Files {
+		require.Equal(t, want.Files[i].Name, file.Name)
+		require.Equal(t, string(want.Files[i].Data), string(file.Data), file.Name)
+	}
 }
 
 // innermost are the objects of a golden file that stand on a line each: CPUs, nodes, caches.
@@ -72,9 +77,10 @@ var innermost = regexp.MustCompile(`\{[^{}]*\}`)
 
 // Every recorded machine is read as its golden file has it, and each selector gives the CPUs that it has.
 func TestHosts(t *testing.T) {
-	for name, file := range hosts(t, hostsDir) {
+	byName, read := hosts(t, hostsDir), new(txtar.Archive)
+	for _, name := range slices.Sorted(maps.Keys(byName)) {
 		t.Run(name, func(t *testing.T) {
-			m, err := topology.Read(open(t, file))
+			m, err := topology.Read(open(t, byName[name]))
 			require.NoError(t, err)
 			requireSound(t, m)
 			counts := m.Counts()
@@ -82,14 +88,16 @@ func TestHosts(t *testing.T) {
 			require.LessOrEqual(t, counts.LLCs, counts.Cores)
 			require.LessOrEqual(t, counts.Cores, counts.Online)
 
-			doc, err := json.MarshalIndent(m.Document(), "", "\t")
+			doc, err := json.MarshalIndent(m.Document("gorun/v1"), "", "\t")
 			require.NoError(t, err)
-			golden(t, name+".json", innermost.ReplaceAllStringFunc(string(doc), func(object string) string {
+			text := innermost.ReplaceAllStringFunc(string(doc), func(object string) string {
 				return strings.Join(strings.Fields(object), " ")
-			})+"\n")
-			golden(t, name+".selectors", selectorsText(m))
+			})
+			read.Files = append(read.Files, txtar.File{Name: name + ".json", Data: []byte(text + "\n")},
+				txtar.File{Name: name + ".selectors", Data: []byte(selectorsText(m))})
 		})
 	}
+	golden(t, read)
 }
 
 // selectorsText shows what each selector gives, every number of it included, in the CPUs that are ours.

@@ -7,7 +7,6 @@ import (
 	"slices"
 
 	"gorun/internal/cpuset"
-	"gorun/internal/result"
 )
 
 // Unknown is the number of a core, LLC, node, package or die that an offline CPU has: the kernel does not tell.
@@ -88,10 +87,10 @@ type Document struct {
 	Warnings []string   `json:"warnings"`
 }
 
-// Document returns the machine for JSON; a command may embed it beside keys of its own. It shares the machine's slices.
-func (m *Machine) Document() Document {
+// Document returns the machine for JSON of that schema; a command may embed it beside keys of its own. It shares the machine's slices.
+func (m *Machine) Document(schema string) Document {
 	return Document{
-		Schema: result.Schema, Counts: m.Counts(), CPUs: m.CPUs, Nodes: m.Nodes, LLCs: m.LLCs, Allowed: m.Allowed(),
+		Schema: schema, Counts: m.Counts(), CPUs: m.CPUs, Nodes: m.Nodes, LLCs: m.LLCs, Allowed: m.Allowed(),
 		Isolated: m.Isolated, NohzFull: m.NohzFull, Warnings: append([]string{}, m.Warnings...),
 	}
 }

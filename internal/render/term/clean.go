@@ -4,6 +4,8 @@ import (
 	"reflect"
 	"strings"
 	"unicode"
+
+	"gorun/internal/result"
 )
 
 // Clean copies a value, and makes every text in it safe to show: a run may come from a stranger's journal, and a name
@@ -43,6 +45,9 @@ func cleaned(v reflect.Value) reflect.Value {
 		}
 	case reflect.Struct:
 		out.Set(v)
+		if figures, ok := v.Interface().(result.Figures); ok {
+			out.Set(reflect.ValueOf(figures.Map(func(text string) string { return strings.Map(printable, text) })))
+		}
 		for i := range v.NumField() {
 			if v.Type().Field(i).IsExported() {
 				out.Field(i).Set(cleaned(v.Field(i)))

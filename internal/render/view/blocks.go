@@ -13,7 +13,7 @@ import (
 func SampleBlocks(run *result.Run, _ Spec, opts term.Options) []string {
 	samples := Summarised(run.Samples)
 	blocks := []string{FiguresBlock(samples)}
-	if shown := typical(samples); shown != nil {
+	if shown := result.Typical(samples); shown != nil {
 		which := ""
 		if len(run.Samples) > 1 {
 			which = fmt.Sprintf(" in sample %d, the median one", shown.Index)
@@ -27,7 +27,7 @@ func SampleBlocks(run *result.Run, _ Spec, opts term.Options) []string {
 func ValueNames(samples []result.Sample) []string {
 	union := map[string]struct{}{}
 	for i := range samples {
-		for name := range samples[i].Values {
+		for _, name := range samples[i].Values.Names() {
 			union[name] = struct{}{}
 		}
 	}

@@ -3,10 +3,10 @@
 package view
 
 import (
-	"cmp"
 	"slices"
 
 	"gorun/internal/result"
+	"gorun/internal/stats"
 )
 
 // A figure's getter gives false where the sample does not have it.
@@ -35,31 +35,13 @@ func CellOf(run *result.Run, s *result.Sample) *result.Cell {
 	return &run.Cells[s.Cell]
 }
 
-// Summarised are the samples that a median is made of: neither partial nor invalid; or all, where none is good, since
-// an interrupted run still shows what it has.
+// Summarised are the samples that a median is made of: the good ones; or all, where none is good, since an interrupted
+// run still shows what it has.
 func Summarised(samples []result.Sample) []result.Sample {
-	kept := slices.DeleteFunc(slices.Clone(samples), func(s result.Sample) bool { return !Good(&s) })
-	if len(kept) == 0 {
-		return samples
+	if good := result.Good(samples); len(good) > 0 {
+		return good
 	}
-	return kept
-}
-
-// Good tells whether a sample is neither partial nor invalid.
-func Good(s *result.Sample) bool { return !s.Partial && s.Quality.Verdict != result.Invalid }
-
-// typical is the sample with the median wall time (the faster of the two middle ones): its CPUs and workers are shown,
-// since those of different samples do not add up. Nil without samples.
-func typical(samples []result.Sample) *result.Sample {
-	if len(samples) == 0 {
-		return nil
-	}
-	order := make([]*result.Sample, len(samples))
-	for i := range samples {
-		order[i] = &samples[i]
-	}
-	slices.SortStableFunc(order, func(a, b *result.Sample) int { return cmp.Compare(a.Seconds, b.Seconds) })
-	return order[(len(order)-1)/2]
+	return samples
 }
 
 // Spread is the least, the median and the greatest of a figure over the samples that have it.
@@ -82,10 +64,5 @@ func SpreadAmong(all []float64) (Spread, bool) {
 		return Spread{}, false
 	}
 	slices.Sort(all)
-	middle := len(all) / 2
-	median := all[middle]
-	if len(all)%2 == 0 {
-		median = (all[middle-1] + all[middle]) / 2
-	}
-	return Spread{all[0], median, all[len(all)-1]}, true
+	return Spread{all[0], stats.Median(all), all[len(all)-1]}, true
 }

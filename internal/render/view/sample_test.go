@@ -21,11 +21,11 @@ func TestMediansAreOfGoodSamples(t *testing.T) {
 	wall, ok := spreadOf(kept, wallSeconds)
 	require.True(t, ok)
 	assert.Equal(t, Spread{2.75, 2.8, 2.93}, wall)
-	assert.Equal(t, 2.79, typical(kept).Seconds)
+	assert.Equal(t, 2.79, result.Typical(kept).Seconds)
 
 	partial := []result.Sample{{Partial: true}}
 	assert.Equal(t, partial, Summarised(partial), "without a good sample, what there is")
-	assert.Nil(t, typical(nil))
+	assert.Nil(t, result.Typical(nil))
 	_, ok = spreadOf(kept, Value("no_such_figure"))
 	assert.False(t, ok)
 }

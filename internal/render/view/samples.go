@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	"gorun/internal/render/term"
 	"gorun/internal/result"
@@ -88,7 +89,7 @@ func verdictCounts(samples []result.Sample, opts term.Options) string {
 const maxReasons = 4
 
 // figuresOf are the numbers in a reason. Reasons that differ in nothing else count as one, and the first is shown.
-var figuresOf = regexp.MustCompile(`[0-9][0-9.]*`)
+var figuresOf = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`[0-9][0-9.]*`) })
 
 // Reason is one for which samples have a verdict.
 type Reason struct {
@@ -105,7 +106,7 @@ func Reasons(samples []result.Sample, verdict result.Verdict) []Reason {
 			continue
 		}
 		for _, text := range samples[i].Quality.Reasons {
-			kind := figuresOf.ReplaceAllString(text, "#")
+			kind := figuresOf().ReplaceAllString(text, "#")
 			if reasons[kind] == nil {
 				reasons[kind] = &Reason{Text: text}
 			}

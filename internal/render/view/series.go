@@ -72,7 +72,7 @@ func number(s *result.Sample, name string) float64 {
 }
 
 func word(s *result.Sample, name string) string {
-	text, _ := s.Values[name].(string)
+	text, _ := s.Values.Text(name)
 	return text
 }
 

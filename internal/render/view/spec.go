@@ -43,7 +43,7 @@ func SpecOfRun(run *result.Run) (Spec, error) {
 		return nil, err
 	}
 	for i := range run.Samples {
-		if kernel, ok := run.Samples[i].Values["kernel"].(string); ok {
+		if kernel, ok := run.Samples[i].Values.Text("kernel"); ok {
 			out["kernel"] = kernel
 			break
 		}

@@ -21,7 +21,10 @@ func TestSpec(t *testing.T) {
 	assert.Equal(t, "18446744073709551615", options.Text("limit"), "not rounded to a float64")
 	assert.Equal(t, []string{"limit", "kernel", "nice"}, options.Names("limit", "kernel"))
 
-	options, err = SpecOfRun(&result.Run{Samples: []result.Sample{{Values: result.Values{"kernel": "avx2"}}}})
+	measured := result.FiguresOf(&struct {
+		Kernel string `json:"kernel"`
+	}{"avx2"})
+	options, err = SpecOfRun(&result.Run{Samples: []result.Sample{{Values: measured}}})
 	require.NoError(t, err, "a run without options")
 	assert.Equal(t, "avx2", options.Text("kernel"))
 

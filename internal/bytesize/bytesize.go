@@ -1,0 +1,64 @@
+// Package bytesize reads and writes numbers of bytes as flags have them: "512KiB", "256MiB", "1GiB".
+package bytesize
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"gorun/internal/hint"
+)
+
+// Page is what every size is a multiple of, in bytes: the smallest page.
+const Page = 4 << 10
+
+var units = []struct {
+	suffix string
+	shift  int
+}{{"KiB", 10}, {"MiB", 20}, {"GiB", 30}}
+
+// ParseList reads sizes such as "512KiB,256MiB,1GiB", in the order written, each once. Each is a multiple of 4 KiB and
+// above zero.
+func ParseList(text string) ([]uint64, error) {
+	var sizes []uint64
+	for term := range strings.SplitSeq(text, ",") {
+		bytes, err := parse(strings.TrimSpace(term))
+		if err != nil {
+			return nil, err
+		}
+		if !slices.Contains(sizes, bytes) {
+			sizes = append(sizes, bytes)
+		}
+	}
+	return sizes, nil
+}
+
+func parse(text string) (uint64, error) {
+	for _, unit := range units {
+		digits, found := strings.CutSuffix(text, unit.suffix)
+		if !found {
+			continue
+		}
+		n, err := strconv.ParseUint(digits, 10, 62-unit.shift)
+		if err != nil {
+			break
+		}
+		if n <<= unit.shift; n == 0 || n%Page != 0 {
+			return 0, fmt.Errorf("%q is not a multiple of %d KiB", text, Page>>10)
+		}
+		return n, nil
+	}
+	return 0, hint.With(fmt.Errorf("%q is not a size", text), "write a whole number of KiB, MiB or GiB, as in 256MiB")
+}
+
+// Format writes a size as ParseList reads it, in the largest unit that it is a multiple of; as a plain number where
+// there is none.
+func Format(bytes uint64) string {
+	for _, unit := range slices.Backward(units) {
+		if bytes != 0 && bytes%(1<<unit.shift) == 0 {
+			return strconv.FormatUint(bytes>>unit.shift, 10) + unit.suffix
+		}
+	}
+	return strconv.FormatUint(bytes, 10)
+}

@@ -1,0 +1,112 @@
+package c2c
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"time"
+
+	"gorun/internal/catalog"
+	"gorun/internal/cpuset"
+	"gorun/internal/hint"
+	"gorun/internal/result"
+	"gorun/internal/topology"
+)
+
+// What a pair takes.
+const (
+	leastPair = 2 * time.Millisecond   // of round trips: some hundred batches, enough for a median
+	mostPair  = 20 * time.Millisecond  // of round trips: more tells no more
+	fixedPair = 500 * time.Microsecond // in addition: a fresh line, two threads woken and verified
+)
+
+// pairPlan is which pairs are measured, and for how long each.
+type pairPlan struct {
+	Which string // of topology.Pairings
+	Pairs []topology.Pair
+	Each  time.Duration // of round trips
+}
+
+// fit shares a budget out among the pairs; times is how often each is measured, and a budget of 0 is no limit. Without a
+// choice it takes the first of topology.Pairings that fits.
+func fit(m *topology.Machine, cpus cpuset.Set, which string, budget time.Duration, times int) (pairPlan, error) {
+	choices := topology.Pairings[:]
+	if which != "" {
+		w, err := catalog.Find(topology.Pairings[:], "choice of pairs", which)
+		if err != nil {
+			return pairPlan{}, err
+		}
+		choices = []topology.Pairing{w}
+	}
+	if err := two(m, cpus); err != nil {
+		return pairPlan{}, err
+	}
+	for _, w := range choices {
+		if each, ok := share(budget, times*w.Count(m, cpus)); ok {
+			return pairPlan{w.Name, w.Pairs(m, cpus), each}, nil
+		}
+	}
+	return pairPlan{}, tooMany(m, cpus, choices[len(choices)-1], budget, times)
+}
+
+// share returns the time of each measurement; false when the budget is too short for them.
+func share(budget time.Duration, measurements int) (each time.Duration, ok bool) {
+	if budget == 0 {
+		return mostPair, true
+	}
+	each = budget/time.Duration(measurements) - fixedPair
+	return min(each, mostPair), each >= leastPair
+}
+
+// tooMany says that a choice's pairs do not fit in the budget, and what would.
+func tooMany(m *topology.Machine, cpus cpuset.Set, asked topology.Pairing, budget time.Duration, times int) error {
+	pairs := asked.Count(m, cpus)
+	need := atLeast(pairs, times)
+	way := fmt.Sprintf("--budget %v", need)
+	for _, w := range topology.Pairings {
+		n := w.Count(m, cpus)
+		if _, ok := share(budget, times*n); ok {
+			way += fmt.Sprintf(", or --pairs %s (%d pairs, at least %v)", w.Name, n, atLeast(n, times))
+			break
+		}
+	}
+	return hint.With(fmt.Errorf("%d pairs need at least %v, and the budget is %v", pairs, need, budget), way)
+}
+
+// atLeast returns the shortest budget for a number of pairs, each of which is measured a number of times, rounded up to
+// what a person would write.
+func atLeast(pairs, times int) time.Duration {
+	need := time.Duration(pairs*times) * (leastPair + fixedPair)
+	unit := 10 * time.Millisecond
+	if need > time.Second {
+		unit = time.Second
+	}
+	return (need + unit - 1) / unit * unit
+}
+
+// two refuses CPUs that make no pair.
+func two(m *topology.Machine, cpus cpuset.Set) error {
+	if n := cpus.Intersect(m.Online()).Len(); n < 2 {
+		return hint.With(fmt.Errorf("a pair needs two CPUs, and the run has %d", n),
+			"give two or more by --cpus; gorun topo shows which are ours")
+	}
+	return nil
+}
+
+// Document returns the plan for JSON.
+func (p pairPlan) Document() *result.PlanPairs {
+	doc := &result.PlanPairs{
+		Which: p.Which, Pairs: len(p.Pairs), Relations: map[string]int{}, Seconds: p.Each.Seconds(),
+		Estimate: (time.Duration(len(p.Pairs)) * (p.Each + fixedPair)).Seconds(),
+	}
+	for _, pair := range p.Pairs {
+		doc.Relations[pair.Relation.String()]++
+	}
+	return doc
+}
+
+// shuffle orders the pairs at random, as the seed has it: neighbours in time shall not be neighbours in place, or a
+// disturbance looks like a property of a core.
+func shuffle(pairs []topology.Pair, seed uint64) {
+	source := rand.New(rand.NewPCG(seed, 0))
+	source.Shuffle(len(pairs), func(i, j int) { pairs[i], pairs[j] = pairs[j], pairs[i] })
+}

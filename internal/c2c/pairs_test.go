@@ -1,0 +1,246 @@
+package c2c
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"gorun/internal/cpuset"
+	"gorun/internal/hint"
+	"gorun/internal/result"
+	"gorun/internal/topology"
+)
+
+// large is a machine with so many cores of two threads, 16 cores an LLC, 4 LLCs a node: CPU c and c+cores are one core.
+func large(cores int) *topology.Machine {
+	m := &topology.Machine{}
+	for cpu := range 2 * cores {
+		core := cpu % cores
+		m.CPUs = append(m.CPUs, topology.CPU{CPU: cpu, Core: core, LLC: core / 16, Node: core / 64, Online: true})
+	}
+	return m
+}
+
+func pairsOf(t require.TestingT, m *topology.Machine, cpus cpuset.Set, which string) []topology.Pair {
+	plan, err := fit(m, cpus, which, 0, 1)
+	require.NoError(t, err)
+	return plan.Pairs
+}
+
+func shownPairs(pairs []topology.Pair) string {
+	text := ""
+	for _, p := range pairs {
+		text += fmt.Sprintf("%d-%d %v\n", p.A, p.B, p.Relation)
+	}
+	return text
+}
+
+func TestPairs(t *testing.T) {
+	numa := recorded(t, "qemu-numa2") // threads 2c and 2c+1, an LLC a node
+	assert.Equal(t, "0-4 cross-node\n0-2 same-llc\n4-6 same-llc\n0-1 same-core\n",
+		shownPairs(pairsOf(t, numa, numa.Allowed(), "per-llc")))
+	assert.Equal(t, "0-2 same-llc\n0-4 cross-node\n0-6 cross-node\n2-4 cross-node\n2-6 cross-node\n4-6 same-llc\n"+
+		"0-1 same-core\n2-3 same-core\n4-5 same-core\n6-7 same-core\n",
+		shownPairs(pairsOf(t, numa, numa.Allowed(), "per-core")))
+	assert.Len(t, pairsOf(t, numa, numa.Allowed(), "all"), 28)
+	assert.Equal(t, "1-4 cross-node\n1-5 cross-node\n4-5 same-core\n",
+		shownPairs(pairsOf(t, numa, cpuset.Of(1, 4, 5), "all")))
+
+	snc := recorded(t, "snc") // one LLC over two nodes
+	assert.Equal(t, "0-2 cross-node\n0-1 same-llc\n2-3 same-llc\n",
+		shownPairs(pairsOf(t, snc, snc.Allowed(), "per-llc")))
+
+	offline := recorded(t, "offline-middle") // 2 and 5 are
+	assert.Equal(t, "0-1 same-core\n", shownPairs(pairsOf(t, offline, cpuset.Of(0, 1, 2, 5), "all")))
+
+	_, err := fit(numa, numa.Allowed(), "per-node", 0, 1)
+	assert.EqualError(t, err, `unknown choice of pairs "per-node": there are all, per-core, per-llc`)
+}
+
+// What holds of any choice, on every recorded machine and for any of its CPUs: no pair is there twice, each is of the
+// run, and no relation is lost that two of the CPUs have.
+func TestPairsProperty(t *testing.T) {
+	for name, m := range everyRecorded(t) {
+		online := m.Online().List()
+		if len(online) < 2 {
+			continue
+		}
+		check := func(t require.TestingT, cpus cpuset.Set) {
+			there := map[topology.Relation]bool{}
+			all := pairsOf(t, m, cpus, "all")
+			require.Len(t, all, cpus.Len()*(cpus.Len()-1)/2)
+			for _, p := range all {
+				there[p.Relation] = true
+			}
+			before := len(all)
+			for _, w := range topology.Pairings {
+				pairs := pairsOf(t, m, cpus, w.Name)
+				require.Equal(t, len(pairs), w.Count(m, cpus))
+				require.LessOrEqual(t, len(pairs), before, "%s: the most pairs first", name)
+				before = len(pairs)
+				seen, relations := map[topology.Pair]bool{}, map[topology.Relation]bool{}
+				for _, p := range pairs {
+					require.Less(t, p.A, p.B)
+					require.True(t, cpus.Contains(p.A) && cpus.Contains(p.B))
+					require.Equal(t, m.Relation(p.A, p.B), p.Relation)
+					require.False(t, seen[p], "%s: %v twice", name, p)
+					seen[p], relations[p.Relation] = true, true
+				}
+				require.Equal(t, there, relations, "%s: %s of %s", name, w.Name, cpus)
+			}
+		}
+		check(t, m.Online())
+		t.Run(name, func(t *testing.T) {
+			rapid.Check(t, func(t *rapid.T) {
+				check(t, cpuset.Of(rapid.SliceOfNDistinct(rapid.SampledFrom(online), 2, -1, rapid.ID).Draw(t, "cpus")...))
+			})
+		})
+	}
+}
+
+func TestTwoCPUs(t *testing.T) {
+	m := recorded(t, "qemu-cpu1")
+	for _, which := range []string{"all", "per-core", "per-llc"} {
+		_, err := fit(m, m.Allowed(), which, 0, 1)
+		require.EqualError(t, err, "a pair needs two CPUs, and the run has 1")
+		assert.Contains(t, hint.Of(err), "--cpus")
+	}
+	_, err := fit(m, m.Allowed(), "", time.Second, 1)
+	require.EqualError(t, err, "a pair needs two CPUs, and the run has 1")
+	_, err = fit(m, cpuset.Set{}, "", 0, 1)
+	require.EqualError(t, err, "a pair needs two CPUs, and the run has 0")
+	_, err = fit(recorded(t, "offline-middle"), cpuset.Of(1, 2, 5), "all", time.Second, 1)
+	require.EqualError(t, err, "a pair needs two CPUs, and the run has 1", "two are offline")
+}
+
+func TestFit(t *testing.T) {
+	m := large(512) // 1024 CPUs
+	cpus := m.Online()
+	for _, c := range []struct {
+		which, want string
+		budget      time.Duration
+		pairs       int
+		each        time.Duration
+	}{
+		{"", "all", 0, 523776, 20 * time.Millisecond},
+		{"per-llc", "per-llc", 0, 496 + 32 + 1, 20 * time.Millisecond},
+		{"", "all", 30 * time.Minute, 523776, 30*time.Minute/523776 - 500*time.Microsecond},
+		{"", "per-core", 20 * time.Minute, 130816 + 512, 20*time.Minute/(130816+512) - 500*time.Microsecond},
+		{"", "per-llc", time.Minute, 529, 20 * time.Millisecond},
+		{"", "per-llc", 2 * time.Second, 529, 2*time.Second/529 - 500*time.Microsecond},
+		{"per-core", "per-core", 24 * time.Hour, 130816 + 512, 20 * time.Millisecond},
+	} {
+		plan, err := fit(m, cpus, c.which, c.budget, 1)
+		require.NoError(t, err)
+		assert.Equal(t, c.want, plan.Which, c.budget)
+		assert.Len(t, plan.Pairs, c.pairs)
+		assert.Equal(t, c.each, plan.Each, "%s in %v", c.which, c.budget)
+	}
+}
+
+func TestFitErrors(t *testing.T) {
+	m := large(512)
+	for _, c := range []struct {
+		which, want, hint string
+		budget            time.Duration
+	}{
+		{
+			"all", "523776 pairs need at least 21m50s, and the budget is 10m0s",
+			"--budget 21m50s, or --pairs per-core (131328 pairs, at least 5m29s)", 10 * time.Minute,
+		},
+		{
+			"all", "523776 pairs need at least 21m50s, and the budget is 1m0s",
+			"--budget 21m50s, or --pairs per-llc (529 pairs, at least 2s)", time.Minute,
+		},
+		{"per-core", "131328 pairs need at least 5m29s, and the budget is 1s", "--budget 5m29s", time.Second},
+		{"", "529 pairs need at least 2s, and the budget is 1s", "--budget 2s", time.Second},
+		{"", "529 pairs need at least 2s, and the budget is -1s", "--budget 2s", -time.Second},
+		{"few", `unknown choice of pairs "few": there are all, per-core, per-llc`, "", 0},
+	} {
+		_, err := fit(m, m.Online(), c.which, c.budget, 1)
+		require.EqualError(t, err, c.want)
+		assert.Equal(t, c.hint, hint.Of(err))
+	}
+	numa := recorded(t, "qemu-numa2")
+	_, err := fit(numa, numa.Allowed(), "", time.Nanosecond, 1)
+	require.EqualError(t, err, "4 pairs need at least 10ms, and the budget is 1ns")
+}
+
+// A plan keeps its budget, gives each pair what it can, and the budget that an error proposes is enough.
+func TestFitProperty(t *testing.T) {
+	m := large(64)
+	rapid.Check(t, func(t *rapid.T) {
+		cpus := cpuset.Of(rapid.SliceOfNDistinct(rapid.IntRange(0, 127), 2, -1, rapid.ID).Draw(t, "cpus")...)
+		which := rapid.SampledFrom([]string{"", "all", "per-core", "per-llc"}).Draw(t, "which")
+		choice := rapid.SampledFrom(topology.Pairings[:]).Draw(t, "budget of")
+		percent := rapid.SampledFrom([]int{1, 99, 100, 101, 150, 799, 2000}).Draw(t, "percent")
+		budget := atLeast(choice.Count(m, cpus), 1) * time.Duration(percent) / 100
+		plan, err := fit(m, cpus, which, budget, 1)
+		if err != nil {
+			var enough time.Duration
+			_, scanned := fmt.Sscanf(hint.Of(err), "--budget %v", (*durationText)(&enough))
+			require.NoError(t, scanned)
+			require.Greater(t, enough, budget)
+			_, err = fit(m, cpus, which, enough, 1)
+			require.NoError(t, err)
+			return
+		}
+		require.GreaterOrEqual(t, plan.Each, leastPair)
+		require.LessOrEqual(t, plan.Each, mostPair)
+		took := time.Duration(len(plan.Pairs)) * (plan.Each + fixedPair)
+		require.LessOrEqual(t, took, budget)
+		if plan.Each < mostPair {
+			require.Less(t, budget-took, time.Duration(len(plan.Pairs)), "it is used up, to a nanosecond a pair")
+		}
+		require.InDelta(t, took.Seconds(), plan.Document().Estimate, 1e-9)
+		if which == "" {
+			taken := slices.IndexFunc(topology.Pairings[:], func(w topology.Pairing) bool { return w.Name == plan.Which })
+			for _, finer := range topology.Pairings[:taken] {
+				_, err := fit(m, cpus, finer.Name, budget, 1)
+				require.Error(t, err, "a finer choice would fit")
+			}
+		}
+	})
+}
+
+// durationText scans a duration as flags write it.
+type durationText time.Duration
+
+func (d *durationText) Scan(state fmt.ScanState, _ rune) error {
+	word, err := state.Token(true, func(r rune) bool { return r != ',' && r != ' ' })
+	if err != nil {
+		return err
+	}
+	parsed, err := time.ParseDuration(string(word))
+	*d = durationText(parsed)
+	return err
+}
+
+func TestDocument(t *testing.T) {
+	m := recorded(t, "qemu-numa2")
+	plan, err := fit(m, m.Allowed(), "per-llc", 0, 1)
+	require.NoError(t, err)
+	assert.Equal(t, &result.PlanPairs{
+		Which: "per-llc", Pairs: 4, Relations: map[string]int{"same-core": 1, "same-llc": 2, "cross-node": 1},
+		Seconds: 0.02, Estimate: 4 * 0.0205,
+	}, plan.Document())
+}
+
+// The order depends on the seed alone, and loses no pair.
+func TestShuffle(t *testing.T) {
+	m := large(16)
+	order := func(seed uint64) []topology.Pair {
+		pairs := pairsOf(t, m, m.Online(), "all")
+		shuffle(pairs, seed)
+		return pairs
+	}
+	assert.Equal(t, order(7), order(7))
+	assert.NotEqual(t, order(7), order(8))
+	assert.NotEqual(t, pairsOf(t, m, m.Online(), "all"), order(7))
+	assert.ElementsMatch(t, pairsOf(t, m, m.Online(), "all"), order(7))
+}

@@ -1,0 +1,96 @@
+// Package c2c measures how long a cache line takes from one CPU to another.
+package c2c
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"gorun/csrc"
+	"gorun/internal/contend"
+	"gorun/internal/linux"
+	"gorun/internal/result"
+)
+
+// Method is a way to hand a cache line over.
+type Method struct{ Name, Usage string }
+
+// Methods are all ways, the default first. To add one, add its row here and its loop in csrc.
+var Methods = [...]Method{
+	{"cas", "compare-and-swap by both sides, which waits for the line exclusively"},
+	{"write", "a plain store by one side, plain loads until it is seen by the other"},
+	{"faa", "fetch-and-add after plain loads"},
+}
+
+// Entry implements catalog.Entry.
+func (m Method) Entry() (name, usage string) { return m.Name, m.Usage }
+
+// batch is the aimed length of a batch of round trips: long beside the clock's reading, and so short that a thread that
+// was switched away spoils few of them.
+const batch = 20 * time.Microsecond
+
+// Sample hands a fresh cache line back and forth between the threads of two CPUs. The line's page is first touched by
+// CPU a, and its node is read back.
+func (r sampler) Sample(ctx context.Context, c Cell) (s result.Sample, err error) {
+	area, err := linux.NewArea(linux.AreaOptions{Bytes: contend.LineBytes, Node: -1})
+	if err != nil {
+		return s, err
+	}
+	defer func() { err = errors.Join(err, area.Free()) }()
+	cpus := []int{c.A, c.B}
+	if err := r.Run(cpus[:1], func(int) error { return area.Touch() }); err != nil {
+		return s, err
+	}
+	v := result.Pair{
+		CPUA: c.A, CPUB: c.B, NodeA: c.NodeA, NodeB: c.NodeB, Relation: c.Relation, Method: c.Method,
+	}
+	if node, err := linux.PageNode(area.Pointer()); err == nil {
+		v.HomeNode = &node
+	}
+	defer r.Until(ctx)()
+	before, err := linux.ProcessUsage()
+	if err != nil {
+		return s, err
+	}
+	r.Gate.Reset(len(cpus))
+	begun := time.Now()
+	var sides [2]csrc.PingPongResult
+	err = r.Run(cpus, func(i int) (err error) {
+		sides[i], err = csrc.PingPong(csrc.PingPongArgs{
+			Method: c.Method, First: i == 0, Line: area.Pointer(), Time: c.Each, BatchNS: int64(batch),
+			Gate: r.Gate, Stop: r.Stop,
+		})
+		return err
+	})
+	s.Seconds = time.Since(begun).Seconds()
+	if err != nil {
+		return s, err
+	}
+	after, err := linux.ProcessUsage()
+	if err != nil {
+		return s, err
+	}
+	used := after.Sub(before)
+	s.UserSeconds, s.SystemSeconds = used.UserSeconds, used.SystemSeconds
+	s.Partial = ctx.Err() != nil
+	s.Placement.Requested = fmt.Sprintf("threads pinned to CPUs %d and %d", c.A, c.B)
+	for i, side := range sides {
+		contend.Check(&s, side.CPU == cpus[i] || side.CPU < 0, "a thread of CPU %d ended on CPU %d", cpus[i], side.CPU)
+	}
+	s.Placement.Verified = len(s.Placement.Mismatches) == 0
+
+	first := sides[0]
+	v.Batches, v.RoundTrips = len(first.Batches), uint64(len(first.Batches))*first.RoundTripsPerBatch
+	oneWay := make([]float64, len(first.Batches))
+	for i, ns := range first.Batches {
+		oneWay[i] = ns / 2
+	}
+	v.OneWay = result.Distribute(oneWay)
+	v.NS, v.RoundTripNS = v.OneWay.Median, 2*v.OneWay.Median
+	if v.Batches == 0 && !s.Partial {
+		s.Doubts = []result.Doubt{{Verdict: result.Invalid, Reason: "no batch was completed: other programs use these CPUs"}}
+	}
+	s.Values = result.FiguresOf(&v)
+	return s, nil
+}

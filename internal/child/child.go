@@ -1,0 +1,164 @@
+// Package child is how gorun starts itself: as a process that answers one question (Self.Ask), and as a group of
+// processes that get ready, work and answer together (Self.Start, Serve). No process is left when this one ends, not
+// after a SIGKILL either.
+package child
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os/exec"
+	"runtime"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+
+	"gorun/internal/hint"
+	"gorun/internal/linux"
+)
+
+// Patience is how long a process that was asked to end may take before it is killed.
+const Patience = 2 * time.Second
+
+// Self is gorun as a program to start.
+type Self struct {
+	Path string   // of the executable
+	Argv []string // argv[0], and what else stands before the arguments of Ask and Start
+	Env  []string // all of the environment
+}
+
+// In returns gorun in another environment.
+func (s Self) In(environ []string) Self {
+	s.Env = environ
+	return s
+}
+
+// Args returns the whole argv of a process with these arguments.
+func (s Self) Args(args ...string) []string { return slices.Concat(s.Argv, args) }
+
+// Command returns a process that has not been started yet.
+func (s Self) Command(ctx context.Context, args ...string) *exec.Cmd {
+	cmd := exec.CommandContext(ctx, s.Path)
+	cmd.Args, cmd.Env = s.Args(args...), s.Env
+	return cmd
+}
+
+// Ask runs one process: it gets the request as JSON on its stdin (nothing if the request is nil) and prints its answer
+// as JSON. Ask returns what the process used. When ctx ends, the process is asked to end by a SIGTERM. The error of a
+// process that failed is what it reported as its error, with its hint.
+func (s Self) Ask(ctx context.Context, args []string, request, answer any) (*syscall.Rusage, error) {
+	runtime.LockOSThread() // the process dies with this thread, which must last as long
+	defer runtime.UnlockOSThread()
+	cmd := s.Command(ctx, args...)
+	cmd.SysProcAttr = linux.ChildAttr()
+	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
+	cmd.WaitDelay = Patience
+	var stdout, stderr bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &stdout, &stderr
+	if request != nil {
+		text, err := json.Marshal(request)
+		if err != nil {
+			return nil, fmt.Errorf("request of %s: %w", strings.Join(args, " "), err)
+		}
+		cmd.Stdin = bytes.NewReader(text)
+	}
+	if err := cmd.Run(); err != nil {
+		return nil, reported(err, stderr.String())
+	}
+	if err := json.Unmarshal(stdout.Bytes(), answer); err != nil {
+		return nil, fmt.Errorf("%s: cannot read its result: %w", strings.Join(s.Args(args...), " "), err)
+	}
+	used, _ := cmd.ProcessState.SysUsage().(*syscall.Rusage)
+	return used, nil
+}
+
+// What a process's report of its error begins with.
+const (
+	errorPrefix = "gorun: error: "
+	hintPrefix  = "gorun: hint: "
+)
+
+// Report prints an error, and its hint if it has one, so that the parent's Ask finds both.
+func Report(w io.Writer, err error) {
+	fmt.Fprintf(w, "%s%v\n", errorPrefix, err)
+	if text := hint.Of(err); text != "" {
+		fmt.Fprintf(w, "%s%s\n", hintPrefix, text)
+	}
+}
+
+// reported returns the error that a process has reported on its stderr.
+func reported(err error, stderr string) error {
+	if !errors.As(err, new(*exec.ExitError)) {
+		return err
+	}
+	said, way := "", ""
+	for line := range strings.Lines(stderr) {
+		line = strings.TrimSpace(line)
+		if text, found := strings.CutPrefix(line, errorPrefix); found {
+			said = text
+		}
+		if text, found := strings.CutPrefix(line, hintPrefix); found {
+			way = text
+		}
+	}
+	if said == "" {
+		return fmt.Errorf("the process ended with %w", err)
+	}
+	return withHint(errors.New(said), way)
+}
+
+// withHint is hint.With, if there is a hint.
+func withHint(err error, text string) error {
+	if text == "" {
+		return err
+	}
+	return hint.With(err, text)
+}
+
+// Command is what gorun does as a process that it has started itself.
+type Command struct {
+	Name string // its first argument
+	Run  Body
+}
+
+// Body is all that such a process does: with its stdin and stdout, and the arguments after the command's name.
+type Body func(ctx context.Context, in io.Reader, out io.Writer, args []string) error
+
+// Find returns the one of the commands that these arguments begin with, and the arguments after it.
+func Find(commands []Command, args []string) (c Command, rest []string, ok bool) {
+	for _, c := range commands {
+		if len(args) > 0 && c.Name == args[0] {
+			return c, args[1:], true
+		}
+	}
+	return Command{}, nil, false
+}
+
+// Answer returns the body of a command that Ask starts: it reads the request and prints what answer returns.
+func Answer[Q, A any](answer func(context.Context, Q) (A, error)) Body {
+	return func(ctx context.Context, in io.Reader, out io.Writer, _ []string) error {
+		request, err := read[Q](in)
+		if err != nil {
+			return err
+		}
+		a, err := answer(ctx, request)
+		if err != nil {
+			return err
+		}
+		return json.NewEncoder(out).Encode(a)
+	}
+}
+
+// ErrRequest is in the error of a process that was not given the request it needs.
+var ErrRequest = errors.New("the request on stdin")
+
+func read[Q any](in io.Reader) (request Q, err error) {
+	if err := json.NewDecoder(in).Decode(&request); err != nil {
+		return request, fmt.Errorf("%w: %w", ErrRequest, err)
+	}
+	return request, nil
+}

@@ -1,0 +1,183 @@
+package child_test
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"io/fs"
+	"math"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"gorun/internal/child"
+	"gorun/internal/hint"
+)
+
+// The names under which the test binary is a process of these tests.
+const (
+	asEnvironment = "environment" // tells its own
+	asParent      = "parent"      // runs a shell's script as its child
+)
+
+func TestMain(m *testing.M) {
+	switch os.Args[0] {
+	case asEnvironment:
+		if err := json.NewEncoder(os.Stdout).Encode(os.Environ()); err != nil {
+			os.Exit(1)
+		}
+	case asParent:
+		sh := child.Self{Path: "/bin/sh", Argv: []string{"sh"}}
+		_, _ = sh.Ask(context.Background(), []string{"-c", os.Args[1]}, nil, new(any))
+	default:
+		os.Exit(m.Run())
+	}
+}
+
+// answer is what the processes of these tests print.
+type answer struct {
+	Text string
+	Seed uint64
+}
+
+// shell runs a script as a child.
+func shell(ctx context.Context, script string, args ...string) (a answer, err error) {
+	sh := child.Self{Path: "/bin/sh", Argv: []string{"gorun"}, Env: []string{"PATH=" + os.Getenv("PATH")}}
+	_, err = sh.Ask(ctx, append([]string{"-c", script}, args...), nil, &a)
+	return a, err
+}
+
+func TestAsk(t *testing.T) {
+	a, err := shell(t.Context(), `echo "{\"Text\": \"$0\", \"Seed\": 5}"; echo "gorun: error: a word" >&2`)
+	require.NoError(t, err)
+	assert.Equal(t, answer{"gorun", 5}, a, "the name is argv[0], and stderr does not matter")
+
+	a, err = shell(t.Context(), `echo "{\"Text\": \"$*\"}"; cat`, "name", "--limit", "2 3")
+	require.NoError(t, err)
+	assert.Equal(t, "--limit 2 3", a.Text)
+
+	sh := child.Self{Path: "/bin/sh", Argv: []string{"sh", "-c"}, Env: []string{"PATH=" + os.Getenv("PATH")}}
+	used, err := sh.Ask(t.Context(), []string{"cat"}, answer{"asked", 7}, &a)
+	require.NoError(t, err)
+	assert.Equal(t, answer{"asked", 7}, a, "the request is on stdin")
+	if runtime.GOOS == "linux" {
+		assert.Positive(t, used.Minflt)
+	}
+	_, err = sh.Ask(t.Context(), []string{"cat"}, math.NaN(), &a)
+	require.ErrorContains(t, err, "request of cat: ")
+}
+
+func TestAskFails(t *testing.T) {
+	for script, want := range map[string]struct{ words, hint string }{
+		`echo "gorun: error: too many" >&2; exit 1`: {"too many", ""},
+		`echo "gorun: error: too many" >&2; echo "gorun: hint: less" >&2; exit 2`: {
+			"too many", "less",
+		},
+		`echo x >&2; echo " gorun: error: a: b " >&2; echo y >&2; exit 2`: {
+			"a: b", "",
+		},
+		`echo "gorun: hint: less" >&2; exit 3`: {"the process ended with exit status 3", ""},
+		`echo "{}"; exit 3`:                    {"the process ended with exit status 3", ""},
+		`kill -9 $$`:                           {"the process ended with signal: killed", ""},
+		`kill -ABRT $$`:                        {"the process ended with signal: aborted", ""},
+	} {
+		_, err := shell(t.Context(), script)
+		require.Error(t, err, script)
+		assert.Contains(t, err.Error(), want.words, script)
+		assert.True(t, strings.HasPrefix(err.Error(), want.words), script)
+		assert.Equal(t, want.hint, hint.Of(err), script)
+	}
+
+	for _, script := range []string{"echo no JSON", "true", `echo '{"Seed": -1}'`, "echo '{}{}'"} {
+		_, err := shell(t.Context(), script)
+		require.ErrorContains(t, err, "gorun -c "+script+": cannot read its result: ", script)
+	}
+
+	none := child.Self{Path: filepath.Join(t.TempDir(), "none"), Argv: []string{"gorun"}}
+	_, err := none.Ask(t.Context(), nil, nil, new(any))
+	require.ErrorIs(t, err, fs.ErrNotExist)
+	assert.NotContains(t, err.Error(), "ended", "there was none")
+}
+
+// A child has the environment that it is given, and nothing from the parent's.
+func TestAskEnvironment(t *testing.T) {
+	t.Setenv("GORUN_LIMIT", "5")
+	self, err := os.Executable()
+	require.NoError(t, err)
+	for _, env := range [][]string{{"A=1", "B=two words"}, {"ONE="}} {
+		var got []string
+		_, err := child.Self{Path: self, Argv: []string{asEnvironment}}.In(env).Ask(t.Context(), nil, nil, &got)
+		require.NoError(t, err)
+		assert.Equal(t, env, got)
+	}
+}
+
+// A child that is told to end may do so in good order; one that does not hear is killed.
+func TestAskIsEnded(t *testing.T) {
+	for name, c := range map[string]struct{ script, want string }{
+		"it ends":         {"exec sleep 600", "the process ended with signal: terminated"},
+		"it says so":      {`trap 'echo "gorun: error: interrupted" >&2; exit 130' TERM; %s; read x <"$1"`, "interrupted"},
+		"it does not end": {`trap "" TERM; exec sleep 600`, "the process ended with signal: killed"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			dir := t.TempDir()
+			up, never := filepath.Join(dir, "up"), filepath.Join(dir, "never")
+			require.NoError(t, syscall.Mkfifo(up, 0o600))
+			require.NoError(t, syscall.Mkfifo(never, 0o600))
+			const tell = `echo >"$0"` // that the script has come so far
+			script := c.script
+			if before, after, found := strings.Cut(script, "%s"); found {
+				script = before + tell + after
+			} else if before, after, found := strings.Cut(script, "exec"); found {
+				script = before + tell + "; exec" + after
+			}
+			ctx, cancel := context.WithCancel(t.Context())
+			go func() {
+				_, _ = os.ReadFile(up)
+				cancel()
+			}()
+			_, err := shell(ctx, script, up, never)
+			require.EqualError(t, err, c.want)
+		})
+	}
+}
+
+// A child does not outlive its parent, even where that is killed.
+func TestAskDiesWithParent(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("only Linux ends a child with its parent")
+	}
+	self, err := os.Executable()
+	require.NoError(t, err)
+	// The pipe is open in the parent and in its child: it ends when both have ended.
+	out, in, err := os.Pipe()
+	require.NoError(t, err)
+	defer out.Close()
+	parent := exec.Command(self, "echo $$ >&3; exec sleep 600")
+	parent.Args[0] = asParent
+	parent.ExtraFiles = []*os.File{in}
+	require.NoError(t, parent.Start())
+	require.NoError(t, in.Close())
+	require.NoError(t, out.SetReadDeadline(time.Now().Add(time.Minute)))
+	lines := bufio.NewReader(out)
+	line, err := lines.ReadString('\n')
+	require.NoError(t, parent.Process.Kill())
+	require.Error(t, parent.Wait())
+	require.NoError(t, err)
+	pid, err := strconv.Atoi(strings.TrimSpace(line))
+	require.NoError(t, err)
+	require.NotEqual(t, parent.Process.Pid, pid)
+	if _, err = lines.ReadByte(); !assert.ErrorContains(t, err, "EOF", "the child runs on") {
+		assert.NoError(t, syscall.Kill(pid, syscall.SIGKILL))
+	}
+}

@@ -1,0 +1,165 @@
+//go:build cgo
+
+package contend
+
+import (
+	"debug/elf"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"gorun/csrc"
+)
+
+// most returns how many instructions an operation may have in addition to those that its row names. They work on
+// registers only.
+func (o Op) most(instruction string) int {
+	switch {
+	case o.Fails:
+		return 8 // the next value, what to expect then, the branches, the count of failures
+	case strings.HasSuffix(instruction, " memset"):
+		return 3 // the call's arguments
+	case strings.Contains(instruction, "/"):
+		return 2 // what a loop of LL/SC stores, and its branch
+	}
+	return 1 // the operand anew, where the old value was; a system call's number; the test of a bit
+}
+
+// registers matches an instruction that works on registers: no memory, no call, no barrier, not the kernel.
+var registers = regexp.MustCompile(`^(mov|lea|add|sub|subs|dec|inc|cmp|tst|test|orr|xor|set\w+|cmov\w+|csel|cinc|nop|` +
+	`j[a-z]+|b|b\.\w+|cbz|cbnz)( |$)`)
+
+// Each loop repeats the instruction that its row names, sixteen times, and does nothing else that takes time.
+func TestDisassembly(t *testing.T) {
+	if strings.Contains(os.Getenv("CGO_CFLAGS"), "-fsanitize") {
+		t.Skip("CGO_CFLAGS asks for instrumented code, which is other code")
+	}
+	objdump := os.Getenv("OBJDUMP")
+	if objdump == "" {
+		objdump = "objdump"
+	}
+	for _, tool := range []string{objdump, "go"} {
+		if _, err := exec.LookPath(tool); err != nil {
+			t.Skipf("%v: objdump comes with binutils, as gcc does", err)
+		}
+	}
+	binary := withSymbols(t)
+	for _, loop := range csrc.Ops() {
+		t.Run(loop.Symbol, func(t *testing.T) {
+			op := rowOf(t, loop)
+			repeated := op.Instruction(runtime.GOARCH, loop.Variant)
+			loop := largestLoop(disassemble(t, objdump, binary, loop.Symbol))
+			require.NotEmpty(t, loop, "a loop")
+			if op.Name == "idle" {
+				require.Len(t, loop, 2)
+				assert.True(t, does(loop[0], repeated), "%s", loop[0])
+				return
+			}
+			var done []string
+			others := 0
+			for _, instruction := range loop {
+				if touchesMemory(instruction) || !registers.MatchString(instruction) {
+					done = append(done, instruction)
+				} else {
+					others++
+				}
+			}
+			named := regexp.MustCompile(`; |/`).Split(repeated, -1)
+			require.Len(t, done, 16*len(named), "%q", loop)
+			for i, instruction := range done {
+				assert.True(t, does(instruction, named[i%len(named)]), "%s is not %s", instruction, named[i%len(named)])
+			}
+			const counter = 2 // one less, and the jump
+			assert.LessOrEqual(t, others, 16*op.most(repeated)+counter, "%q", loop)
+		})
+	}
+}
+
+// does reports whether an instruction is what a row names. A call is through a register, in which the function is.
+func does(instruction, named string) bool {
+	if call, _, found := strings.Cut(named, " memset"); found {
+		return regexp.MustCompile(`^` + call + ` (r\w+|x\d+)$`).MatchString(instruction)
+	}
+	return instruction == named || strings.HasPrefix(instruction, named+" ")
+}
+
+// touchesMemory also takes x86-64's lea and nop for what they are.
+func touchesMemory(instruction string) bool {
+	return strings.Contains(instruction, "[") && !regexp.MustCompile(`^(lea|(cs |data16 )*nop) `).MatchString(instruction)
+}
+
+// withSymbols returns a test binary of this package that a disassembler finds its way in: go test runs a stripped one.
+func withSymbols(t *testing.T) string {
+	t.Helper()
+	own, err := os.Executable()
+	require.NoError(t, err)
+	file, err := elf.Open(own)
+	require.NoError(t, err)
+	defer file.Close()
+	if _, err := file.Symbols(); err == nil {
+		return own
+	}
+	binary := filepath.Join(t.TempDir(), "contend.test")
+	out, err := exec.Command("go", "test", "-c", "-o", binary, ".").CombinedOutput()
+	require.NoError(t, err, "%s", out)
+	return binary
+}
+
+// instruction is one of a function, at its address.
+type instruction struct {
+	address uint64
+	text    string // in Intel's or Arm's syntax, with single spaces and without comments
+}
+
+var (
+	disassembled = regexp.MustCompile(`(?m)^ *([0-9a-f]+):\s+(\S.*)$`)
+	spaces       = regexp.MustCompile(`\s+`)
+	comment      = regexp.MustCompile(`\s*(//|#\s).*$`)
+	jump         = regexp.MustCompile(`^(?:j\w+|b|b\.\w+|cbn?z \w+,) ([0-9a-f]+) <`)
+)
+
+func disassemble(t *testing.T, objdump, binary, symbol string) (function []instruction) {
+	t.Helper()
+	args := []string{"--disassemble=" + symbol, "--no-show-raw-insn", binary}
+	if runtime.GOARCH == "amd64" {
+		args = append([]string{"-M", "intel"}, args...)
+	}
+	out, err := exec.Command(objdump, args...).Output()
+	require.NoError(t, err)
+	for _, m := range disassembled.FindAllStringSubmatch(string(out), -1) {
+		address, err := strconv.ParseUint(m[1], 16, 64)
+		require.NoError(t, err)
+		function = append(function, instruction{address, spaces.ReplaceAllString(comment.ReplaceAllString(m[2], ""), " ")})
+	}
+	require.NotEmpty(t, function, "%s in %s", symbol, binary)
+	return function
+}
+
+// largestLoop returns the instructions between a jump back and its target.
+func largestLoop(function []instruction) (largest []string) {
+	for end, i := range function {
+		m := jump.FindStringSubmatch(i.text)
+		if m == nil {
+			continue
+		}
+		target, err := strconv.ParseUint(m[1], 16, 64)
+		begin := slices.IndexFunc(function, func(i instruction) bool { return i.address == target })
+		if err != nil || begin < 0 || end-begin+1 <= len(largest) {
+			continue
+		}
+		largest = nil
+		for _, i := range function[begin : end+1] {
+			largest = append(largest, i.text)
+		}
+	}
+	return largest
+}

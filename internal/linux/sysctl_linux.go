@@ -1,0 +1,127 @@
+package linux
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"golang.org/x/sys/unix"
+
+	"gorun/internal/sysfs"
+)
+
+// LockSysctl takes a setting of the kernel, such as NUMABalancingSysctl, for this process and for those that inherit
+// the file, until all of them have closed it; it changes nothing. The lock (flock(2)) is on the file itself: everybody
+// can open it, there is no other name for it, and none stays behind. (A container has a /proc of its own, and so
+// another lock.)
+func LockSysctl(path string) (*os.File, error) {
+	op := "take " + path
+	lock, err := os.Open(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		err = fmt.Errorf("this kernel has no such setting: %w", errors.ErrUnsupported)
+	}
+	if err != nil {
+		return nil, &Error{Op: op, Err: err}
+	}
+	err = unix.Flock(int(lock.Fd()), unix.LOCK_EX|unix.LOCK_NB)
+	if err == nil {
+		return lock, nil
+	}
+	lock.Close()
+	if errors.Is(err, unix.EWOULDBLOCK) {
+		return nil, &Error{Op: op, Err: fmt.Errorf("%s holds it", flockHolder(path)), Remedy: "wait until that one ends"}
+	}
+	return nil, &Error{Op: op, Err: err}
+}
+
+// ReadSysctl returns a setting of the kernel.
+func ReadSysctl(path string) (int, error) {
+	return sysfs.ReadInt(os.DirFS(filepath.Dir(path)), filepath.Base(path))
+}
+
+// MaySetSysctl returns an error, with the remedy, if this process may not set a value.
+func MaySetSysctl(path string, value int) error {
+	if err := unix.Access(path, unix.W_OK); err != nil {
+		return sysctlError(path, value, err)
+	}
+	return nil
+}
+
+// SetSysctl sets a value and reads it back. One that is there already needs no privilege.
+func SetSysctl(path string, value int) error {
+	is, err := ReadSysctl(path)
+	if err != nil || is == value {
+		return err
+	}
+	file, err := os.OpenFile(path, os.O_WRONLY|os.O_TRUNC, 0)
+	if err != nil {
+		return sysctlError(path, value, err)
+	}
+	_, err = fmt.Fprintln(file, value)
+	if err = errors.Join(err, file.Close()); err != nil {
+		return sysctlError(path, value, err)
+	}
+	is, err = ReadSysctl(path)
+	if err == nil && is != value {
+		err = fmt.Errorf("it is %d afterwards", is)
+	}
+	if err != nil {
+		return sysctlError(path, value, err)
+	}
+	return nil
+}
+
+func sysctlError(path string, value int, err error) error {
+	var pathErr *fs.PathError
+	if errors.As(err, &pathErr) {
+		err = pathErr.Err // the path is in what was asked
+	}
+	remedy := ""
+	switch {
+	case errors.Is(err, fs.ErrPermission):
+		remedy = "that needs root on the machine itself"
+	case errors.Is(err, unix.EROFS):
+		remedy = "a container may not set it: do so on the machine itself"
+	case errors.Is(err, unix.EINVAL):
+		remedy = "this kernel has no such value"
+	}
+	return &Error{Op: fmt.Sprintf("set %s to %d", path, value), Err: err, Remedy: remedy}
+}
+
+// flockHolder names the process that took the lock on a file, from /proc/locks (proc_locks(5)): where a guardian still
+// holds it, the process that the guardian outlived.
+func flockHolder(path string) string {
+	const unknown = "another process"
+	var stat unix.Stat_t
+	if unix.Stat(path, &stat) != nil {
+		return unknown
+	}
+	text, err := sysfs.ReadString(os.DirFS("/"), "proc/locks")
+	if err != nil {
+		return unknown
+	}
+	inode := fmt.Sprintf("%02x:%02x:%d", unix.Major(stat.Dev), unix.Minor(stat.Dev), stat.Ino)
+	if pid, ok := parseFlock(text, inode); ok {
+		return fmt.Sprintf("process %d", pid)
+	}
+	return unknown
+}
+
+// parseFlock finds the line "1: FLOCK ADVISORY WRITE PID INODE 0 EOF", with INODE as "major:minor:number", of
+// /proc/locks. Lines of those who wait have "->" behind the number.
+func parseFlock(text, inode string) (pid int, ok bool) {
+	for line := range strings.Lines(text) {
+		fields := strings.Fields(line)
+		if len(fields) < 6 || fields[1] != "FLOCK" || fields[5] != inode {
+			continue
+		}
+		if pid, err := strconv.Atoi(fields[4]); err == nil && pid > 0 {
+			return pid, true
+		}
+	}
+	return 0, false
+}

@@ -1,0 +1,232 @@
+package placement
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"os/exec"
+	"runtime"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"gorun/internal/cpuset"
+	"gorun/internal/linux"
+)
+
+// onThread calls f on a thread of its own, which ends with f.
+func onThread(f func()) {
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		runtime.LockOSThread() // never unlocked
+		f()
+	}()
+	<-done
+}
+
+// mempolicies are the memory policies that this machine has and this user may set; none where the kernel lacks NUMA.
+func mempolicies(t *testing.T) []linux.Mempolicy {
+	t.Helper()
+	list := []linux.Mempolicy{linux.MempolicyDefault}
+	for _, mode := range []linux.Mempolicy{linux.MempolicyLocal, linux.MempolicyBind, linux.MempolicyInterleave} {
+		if linux.HaveMempolicy(mode) == nil {
+			list = append(list, mode)
+		}
+	}
+	return list
+}
+
+// drawSetting draws a setting that everybody may have. Nice values are raised only.
+func drawSetting(t *rapid.T, allowed, nodes cpuset.Set, modes []linux.Mempolicy, least int) (s Setting) {
+	for cpu := range allowed.All() {
+		if rapid.Bool().Draw(t, "on this CPU") {
+			s.CPUs = s.CPUs.With(cpu)
+		}
+	}
+	s.Mempolicy = rapid.SampledFrom(modes).Draw(t, "memory policy")
+	if s.Mempolicy == linux.MempolicyBind || s.Mempolicy == linux.MempolicyInterleave {
+		s.Nodes = cpuset.Of(nodes.First())
+	}
+	if nice := rapid.IntRange(least, linux.MaxNice).Draw(t, "nice"); nice > least {
+		s.Nice = &nice
+	}
+	if rapid.Bool().Draw(t, "batch") {
+		s.Sched = &linux.Sched{Policy: linux.SchedBatch}
+	}
+	return s
+}
+
+// Whatever is applied is read back as asked, and undoing it gives back what was there, or is refused for want of a
+// privilege.
+func TestSettingIsAppliedAndUndone(t *testing.T) {
+	allowed, err := linux.GetAffinity(0)
+	require.NoError(t, err)
+	nodes, _ := linux.MemsAllowed() // the modes that need nodes are not drawn where there are none
+	modes := mempolicies(t)
+	everything := Setting{CPUs: allowed, Mempolicy: linux.MempolicyLocal, Nice: new(int), Sched: new(linux.Sched)}
+	if len(modes) == 1 {
+		everything.Mempolicy = linux.MempolicyDefault
+	}
+	least, err := linux.GetNice(0)
+	require.NoError(t, err)
+	rapid.Check(t, func(t *rapid.T) {
+		s := drawSetting(t, allowed, nodes, modes, least)
+		onThread(func() {
+			tid := linux.Gettid()
+			before, err := everything.current(0)
+			require.NoError(t, err)
+			undo, err := s.Apply(rapid.SampledFrom([]int{0, tid}).Draw(t, "tid"))
+			require.NoError(t, err)
+			mismatches, err := s.ReadBack(0)
+			require.NoError(t, err)
+			assert.Empty(t, mismatches)
+			assert.Equal(t, s.Asked(), undo.Asked(), "exactly what was changed is undone")
+
+			redo, err := undo.Apply(0)
+			if errors.Is(err, fs.ErrPermission) && s.Nice != nil {
+				return
+			}
+			require.NoError(t, err)
+			after, err := everything.current(0)
+			require.NoError(t, err)
+			assert.Equal(t, before, after)
+			assert.Equal(t, s.String(), redo.String())
+		})
+	})
+}
+
+// A part that is not asked for stays as it is.
+func TestTheZeroSettingChangesNothing(t *testing.T) {
+	var s Setting
+	assert.Zero(t, s.Asked())
+	assert.Equal(t, "none", s.String())
+	undo, err := s.Apply(1 << 30)
+	require.NoError(t, err, "not even a thread that does not exist is asked")
+	assert.Zero(t, undo.Asked())
+	mismatches, err := s.ReadBack(1 << 30)
+	require.NoError(t, err)
+	assert.Nil(t, mismatches)
+}
+
+func TestSettingIsNamedByItsFlags(t *testing.T) {
+	nice, node := 5, 1
+	for want, s := range map[string]Setting{
+		"cpus 0-3,8":                 {CPUs: cpuset.Of(0, 1, 2, 3, 8)},
+		"mempolicy local":            {Mempolicy: linux.MempolicyLocal},
+		"mempolicy bind:0-1, nice 5": {Mempolicy: linux.MempolicyBind, Nodes: cpuset.Of(0, 1), Nice: &nice},
+		"preferred-node 1":           {PreferredNode: &node},
+		"nice 5, sched rr:7":         {Nice: &nice, Sched: &linux.Sched{Policy: linux.SchedRR, Priority: 7}},
+	} {
+		assert.Equal(t, want, s.String())
+	}
+}
+
+// The differences are what the kernel dropped or another changed, each in the same words.
+func TestReadBackFindsEachDifference(t *testing.T) {
+	allowed, err := linux.GetAffinity(0)
+	require.NoError(t, err)
+	least, err := linux.GetNice(0)
+	require.NoError(t, err)
+	onThread(func() {
+		s := Setting{CPUs: allowed.With(cpuset.Max)}
+		_, err := s.Apply(0)
+		require.NoError(t, err)
+		mismatches, err := s.ReadBack(0)
+		require.NoError(t, err)
+		require.Equal(t, []Mismatch{{"CPUs", s.CPUs.String(), allowed.String()}}, mismatches)
+		assert.EqualError(t, mismatches[0],
+			"asked for CPUs "+s.CPUs.String()+", the kernel answers CPUs "+allowed.String())
+
+		nice, batch := linux.MaxNice, linux.Sched{Policy: linux.SchedBatch}
+		if least == nice {
+			nice-- // of a test that is run as nice as can be
+		}
+		s = Setting{CPUs: cpuset.Of(cpuset.Max), Nice: &nice, Sched: &batch}
+		mismatches, err = s.ReadBack(0)
+		require.NoError(t, err)
+		require.Len(t, mismatches, 3)
+		assert.Equal(t, "CPUs", mismatches[0].What)
+		assert.Equal(t, "nice", mismatches[1].What)
+		assert.Equal(t, Mismatch{"policy", "batch", "other"}, mismatches[2])
+		assert.ErrorContains(t, s.verify(0), "asked for policy batch, the kernel answers policy other")
+	})
+}
+
+func TestApplyRefusals(t *testing.T) {
+	nice, absent := linux.MaxNice+1, 1<<30
+	for want, s := range map[string]Setting{
+		"set the affinity to CPUs 65535": {CPUs: cpuset.Of(cpuset.Max)},
+		"nice values go from -20 to 19":  {Nice: &nice},
+	} {
+		_, err := s.Apply(0)
+		assert.ErrorContains(t, err, want)
+	}
+	s := Setting{CPUs: cpuset.Of(0)}
+	_, err := s.Apply(absent)
+	assert.ErrorContains(t, err, "no such process")
+	_, err = s.ReadBack(absent)
+	assert.ErrorContains(t, err, "no such process")
+	_, err = s.ApplyAll(absent)
+	assert.ErrorIs(t, err, fs.ErrNotExist)
+	s = Setting{Mempolicy: linux.MempolicyLocal}
+	_, err = s.Apply(absent)
+	assert.ErrorIs(t, err, errors.ErrUnsupported, "the memory policy is the calling thread's alone")
+}
+
+// All threads of another process get the setting, and have back what they had.
+func TestSettingOfAProcess(t *testing.T) {
+	allowed, err := linux.GetAffinity(0)
+	require.NoError(t, err)
+	child := exec.Command("sleep", "1000")
+	require.NoError(t, child.Start())
+	defer func() {
+		_ = child.Process.Kill()
+		_ = child.Wait()
+	}()
+	s := Setting{CPUs: cpuset.Of(allowed.Last()), Sched: &linux.Sched{Policy: linux.SchedBatch}}
+	before, err := s.current(child.Process.Pid)
+	require.NoError(t, err)
+	restore, err := s.ApplyAll(child.Process.Pid)
+	require.NoError(t, err)
+	mismatches, err := s.ReadBack(child.Process.Pid)
+	require.NoError(t, err)
+	assert.Empty(t, mismatches)
+	require.NoError(t, restore())
+	after, err := s.current(child.Process.Pid)
+	require.NoError(t, err)
+	assert.Equal(t, before, after)
+}
+
+// A refusal leaves no thread of the process changed, also where another part was set already.
+func TestARefusedSettingIsUndone(t *testing.T) {
+	if os.Geteuid() == 0 {
+		t.Skip("root is refused nothing here")
+	}
+	allowed, err := linux.GetAffinity(0)
+	require.NoError(t, err)
+	before := views(t)
+	lower := linux.MinNice
+	s := Setting{CPUs: cpuset.Of(allowed.Last()), Nice: &lower}
+	_, err = s.ApplyAll(0)
+	require.ErrorIs(t, err, fs.ErrPermission)
+	for tid, v := range views(t) {
+		if want, old := before[tid]; old {
+			assert.Equal(t, want, v, "thread %s", tid)
+		}
+	}
+}
+
+// A worker's seat is on the hot path of the pool.
+func TestPlaceAllocatesNothing(t *testing.T) {
+	allowed, err := linux.GetAffinity(0)
+	require.NoError(t, err)
+	nice := linux.MaxNice
+	onThread(func() {
+		s := &Setting{CPUs: cpuset.Of(allowed.First()), Nice: &nice, Sched: &linux.Sched{Policy: linux.SchedBatch}}
+		assert.Zero(t, testing.AllocsPerRun(100, func() { err = s.place(0) }))
+		require.NoError(t, err)
+	})
+}

@@ -1,0 +1,391 @@
+package report
+
+import (
+	"crypto/sha256"
+	"encoding/json"
+	"encoding/xml"
+	"errors"
+	"fmt"
+	"html"
+	"io"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"unicode"
+
+	"github.com/jedib0t/go-pretty/v6/text"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"golang.org/x/tools/txtar"
+
+	"gorun/internal/matrix"
+	"gorun/internal/render"
+	"gorun/internal/render/term"
+	"gorun/internal/result"
+)
+
+const runsDir = "../../testdata/runs"
+
+// shown is one way to show a run; its name is that of a member of the archives in testdata/runs.
+type shown struct {
+	name   string
+	format string
+	opts   term.Options
+}
+
+var views = [...]shown{
+	{"table", "table", term.Options{}},
+	{"table.120", "table", term.Options{Width: 120}},
+	{"terminal", "table", term.Options{Terminal: true, Colour: true, Width: 100}},
+	{"csv", "csv", term.Options{}},
+	{"benchfmt", "benchfmt", term.Options{}},
+}
+
+// recorded is an archive: the journal of a run that took place, and what is to be shown of it.
+type recorded struct {
+	name, path string
+	archive    *txtar.Archive
+}
+
+func recordedRuns(t testing.TB) []recorded {
+	t.Helper()
+	paths, err := filepath.Glob(filepath.Join(runsDir, "*.txtar"))
+	require.NoError(t, err)
+	require.NotEmpty(t, paths)
+	var runs []recorded
+	for _, path := range paths {
+		archive, err := txtar.ParseFile(path)
+		require.NoError(t, err)
+		runs = append(runs, recorded{strings.TrimSuffix(filepath.Base(path), ".txtar"), path, archive})
+	}
+	return runs
+}
+
+// member returns the text of a member, and whether there is one.
+func (r recorded) member(name string) (string, bool) {
+	i := slices.IndexFunc(r.archive.Files, func(f txtar.File) bool { return f.Name == name })
+	if i < 0 {
+		return "", false
+	}
+	return string(r.archive.Files[i].Data), true
+}
+
+func (r recorded) journal(t testing.TB) string {
+	t.Helper()
+	journal, ok := r.member("run.jsonl")
+	require.True(t, ok, "%s has no run.jsonl", r.path)
+	return journal
+}
+
+// readText reads a journal's text as `gorun report` reads its file.
+func readText(t testing.TB, journal string) Input {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "run.jsonl")
+	require.NoError(t, os.WriteFile(path, []byte(journal), 0o644))
+	in, err := Read(path)
+	require.NoError(t, err)
+	in.File = filepath.Base(path)
+	return in
+}
+
+func show(t testing.TB, run *result.Run, v shown) string {
+	t.Helper()
+	format, err := render.Lookup(v.format)
+	require.NoError(t, err)
+	var out strings.Builder
+	require.NoError(t, format.Write(&out, run, v.opts))
+	return out.String()
+}
+
+var (
+	drawingTag = regexp.MustCompile(`(?s)<svg.*?</svg>`)
+	cellBorder = regexp.MustCompile(`</t[hd]><t[hd][^>]*>`)
+	htmlTag    = regexp.MustCompile(`<[^>]*>`)
+	blankLines = regexp.MustCompile(`\n(\s*\n)+`)
+)
+
+// pageOf is the page of some runs as text: a line for each row of a table, and the hash of each drawing.
+func pageOf(t testing.TB, inputs ...Input) string {
+	t.Helper()
+	page := drawingTag.ReplaceAllStringFunc(body(written(t, inputs...)), func(svg string) string {
+		assertDrawing(t, svg)
+		return fmt.Sprintf("drawing %.8x\n", sha256.Sum256([]byte(svg)))
+	})
+	page = htmlTag.ReplaceAllString(cellBorder.ReplaceAllString(page, " | "), "")
+	return strings.TrimLeft(blankLines.ReplaceAllString(html.UnescapeString(page), "\n"), "\n")
+}
+
+// assertDrawing holds that a drawing is whole XML, and that each number in it is one.
+func assertDrawing(t testing.TB, svg string) {
+	t.Helper()
+	decoder := xml.NewDecoder(strings.NewReader(svg))
+	for {
+		_, err := decoder.Token()
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		require.NoError(t, err)
+	}
+	assert.NotRegexp(t, `NaN|Inf|%!`, svg)
+}
+
+// compareText shows a run beside the one before it.
+func compareText(t testing.TB, before, run string, opts term.Options) string {
+	t.Helper()
+	a := matrix.Side{File: "before.jsonl", Run: readText(t, before).Run}
+	b := matrix.Side{File: "run.jsonl", Run: readText(t, run).Run}
+	c, err := matrix.Compare(a, b, nil, false)
+	require.NoError(t, err)
+	var out strings.Builder
+	require.NoError(t, render.Comparison(&out, c, "table", opts))
+	return out.String()
+}
+
+// Every recorded run is shown in each way as its archive has it. `make record` takes the runs anew.
+func TestViews(t *testing.T) {
+	for _, r := range recordedRuns(t) {
+		t.Run(r.name, func(t *testing.T) {
+			got := &txtar.Archive{Comment: r.archive.Comment}
+			for _, file := range r.archive.Files {
+				if strings.HasSuffix(file.Name, ".jsonl") {
+					got.Files = append(got.Files, file)
+				}
+			}
+			add := func(name, text string) {
+				got.Files = append(got.Files, txtar.File{Name: name, Data: []byte(text)})
+			}
+			in := readText(t, r.journal(t))
+			for _, v := range views {
+				add(v.name, show(t, in.Run, v))
+			}
+			add("report", pageOf(t, in))
+			if before, ok := r.member("before.jsonl"); ok {
+				for _, v := range views[:3] {
+					add("compare."+v.name, compareText(t, before, r.journal(t), v.opts))
+				}
+				add("compare.report", pageOf(t, readText(t, before), in))
+			}
+			if *update {
+				require.NoError(t, os.WriteFile(r.path, txtar.Format(got), 0o644))
+				return
+			}
+			// The text as it is read back: a line that looks like the head of a member would end the one before.
+			got = txtar.Parse(txtar.Format(got))
+			var want, have []string
+			for _, file := range r.archive.Files {
+				want = append(want, file.Name)
+			}
+			for _, file := range got.Files {
+				have = append(have, file.Name)
+			}
+			require.Equal(t, want, have, "write the members: go test ./internal/report -run TestViews -update")
+			for i, file := range got.Files {
+				assert.Equal(t, string(r.archive.Files[i].Data), string(file.Data), "%s: %s", r.path, file.Name)
+			}
+		})
+	}
+}
+
+// The archives stay small enough to be read, and each is of a run that can be recorded again.
+func TestRecordedRuns(t *testing.T) {
+	table, err := os.ReadFile(filepath.Join(runsDir, "runs.txt"))
+	require.NoError(t, err)
+	commands := map[string]string{}
+	for line := range strings.Lines(string(table)) {
+		if fields := strings.Fields(line); len(fields) > 2 && !strings.HasPrefix(line, "#") {
+			_, command, _ := strings.Cut(line, fields[1])
+			commands[fields[0]] = strings.TrimSpace(command)
+		}
+	}
+	lines := 0
+	for _, r := range recordedRuns(t) {
+		command, _, _ := strings.Cut(string(r.archive.Comment), "\n")
+		assert.Equal(t, commands[r.name], command, "%s is of the row in runs.txt", r.path)
+		delete(commands, r.name)
+		lines += strings.Count(string(txtar.Format(r.archive)), "\n")
+	}
+	assert.Empty(t, commands, "record them: testdata/runs/record NAME")
+	assert.Less(t, lines, 12_000)
+}
+
+// No line is longer than the output is wide, none ends in blanks, and colour moves nothing.
+func TestViewsFit(t *testing.T) {
+	for _, r := range recordedRuns(t) {
+		t.Run(r.name, func(t *testing.T) {
+			in := readText(t, r.journal(t))
+			for _, width := range []int{80, 97, 132, 200} {
+				for _, terminal := range []bool{false, true} {
+					opts := term.Options{Width: width, Terminal: terminal}
+					plain := show(t, in.Run, shown{format: "table", opts: opts})
+					assert.NotContains(t, plain, "\x1b")
+					for line := range strings.Lines(plain) {
+						line = strings.TrimSuffix(line, "\n")
+						assert.LessOrEqual(t, text.StringWidthWithoutEscSequences(line), width, "%q", line)
+						assert.Equal(t, strings.TrimRight(line, " "), line)
+					}
+					opts.Colour = true
+					coloured := show(t, in.Run, shown{format: "table", opts: opts})
+					assert.Equal(t, plain, text.StripEscape(coloured))
+				}
+			}
+		})
+	}
+}
+
+// What --format json prints is read back as the run that it was made of: it is shown alike in every way.
+func TestViewsOfJSON(t *testing.T) {
+	for _, r := range recordedRuns(t) {
+		t.Run(r.name, func(t *testing.T) {
+			in := readText(t, r.journal(t))
+			document := show(t, in.Run, shown{format: "json"})
+			back := readText(t, document)
+			assert.JSONEq(t, document, show(t, back.Run, shown{format: "json"}))
+			for _, v := range views {
+				assert.Equal(t, show(t, in.Run, v), show(t, back.Run, v), v.name)
+			}
+		})
+	}
+}
+
+// A journal that was cut off anywhere after its header is shown as far as it goes, and as one that is not whole.
+func TestViewsOfCutJournals(t *testing.T) {
+	for _, r := range recordedRuns(t) {
+		t.Run(r.name, func(t *testing.T) {
+			journal := r.journal(t)
+			header := strings.IndexByte(journal, '\n') + 1
+			whole := len(journal)
+			for _, cut := range []int{header, header + 20, (header + whole) / 2, whole - 20} {
+				in := readText(t, journal[:cut])
+				assert.False(t, in.Ended)
+				assert.True(t, in.Run.Partial)
+				for _, v := range views {
+					page := show(t, in.Run, v)
+					if v.format == "table" {
+						words := strings.Join(strings.Fields(text.StripEscape(page)), " ")
+						assert.Contains(t, words, "interrupted: what is shown was measured", "%s at %d", v.name, cut)
+					}
+					assert.NotRegexp(t, `NaN|%!`, page)
+				}
+				assert.Contains(t, pageOf(t, in), "This run has not ended")
+			}
+		})
+	}
+}
+
+// A journal of an experiment that this gorun does not know is shown by what all runs have.
+func TestViewsOfUnknownExperiments(t *testing.T) {
+	for _, r := range recordedRuns(t) {
+		t.Run(r.name, func(t *testing.T) {
+			known := readText(t, r.journal(t))
+			name := fmt.Sprintf("%q:%q", "experiment", known.Run.Experiment)
+			in := readText(t, strings.Replace(r.journal(t), name, `"experiment":"latency"`, 1))
+			require.Equal(t, "latency", in.Run.Experiment)
+			for _, v := range views {
+				page := show(t, in.Run, v)
+				assert.NotRegexp(t, `NaN|%!`, page)
+				if v.format == "csv" {
+					assert.Equal(t, strings.Count(show(t, known.Run, v), "\n"), strings.Count(page, "\n"), "a row a sample")
+				}
+			}
+			pageOf(t, in)
+		})
+	}
+}
+
+var fontSize = regexp.MustCompile(`font-size="([0-9.]+)"`)
+
+// Each drawing is of some recorded run, has a text for each thing it shows, and leaves the run as it is.
+func TestFiguresOfRecordedRuns(t *testing.T) {
+	drawn := map[string]int{}
+	for _, r := range recordedRuns(t) {
+		in := readText(t, r.journal(t))
+		before := show(t, in.Run, shown{format: "json"})
+		for _, f := range figures {
+			figure, ok := f.draw(in.Run)
+			if !ok {
+				assert.Zero(t, figure)
+				continue
+			}
+			drawn[f.anchor]++
+			assertDrawing(t, figure.SVG)
+			assert.Contains(t, figure.SVG, `<svg xmlns="http://www.w3.org/2000/svg" class="gorun-svg" role="img" viewBox="0 0 `)
+			for _, size := range fontSize.FindAllStringSubmatch(figure.SVG, -1) {
+				points, err := strconv.ParseFloat(size[1], 64)
+				require.NoError(t, err)
+				assert.GreaterOrEqual(t, points, 10.0)
+			}
+			assert.NotEmpty(t, figure.Title)
+			assert.NotEmpty(t, figure.Description)
+			assert.NotEmpty(t, figure.Table.Caption)
+			assert.NotEmpty(t, figure.Table.Rows, "%s of %s", f.anchor, r.name)
+			for _, row := range figure.Table.Rows {
+				assert.Len(t, row, len(figure.Table.Head), "%s of %s", f.anchor, r.name)
+			}
+		}
+		assert.Equal(t, before, show(t, in.Run, shown{format: "json"}), "%s is as it was", r.name)
+	}
+	for _, f := range figures {
+		assert.Positive(t, drawn[f.anchor], "%s: a run that it shows is to be recorded", f.anchor)
+	}
+}
+
+// hostileText would colour a terminal, clear it, set its title, turn the reading direction, and run a script in a page.
+const hostileText = "\x1b[31m\x1b[2J\x1b]0;title\x07\u202e\x9b5m</script><img src=x onerror=alert(1)>\r\n" +
+	"-- csv --\t\x00title"
+
+// soiled replaces every text of a JSON value, but those that say how the rest is to be read.
+func soiled(value any) any {
+	switch value := value.(type) {
+	case string:
+		return hostileText
+	case []any:
+		for i := range value {
+			value[i] = soiled(value[i])
+		}
+	case map[string]any:
+		for name := range value {
+			if name != "schema" && name != "experiment" {
+				value[name] = soiled(value[name])
+			}
+		}
+	}
+	return value
+}
+
+// Whatever texts a journal holds, nothing but what can be printed reaches a terminal, and nothing but text a page.
+func TestViewsOfHostileJournals(t *testing.T) {
+	for _, r := range recordedRuns(t) {
+		t.Run(r.name, func(t *testing.T) {
+			var journal strings.Builder
+			for line := range strings.Lines(r.journal(t)) {
+				var tree any
+				require.NoError(t, json.Unmarshal([]byte(line), &tree))
+				text, err := json.Marshal(soiled(tree))
+				require.NoError(t, err)
+				journal.Write(append(text, '\n'))
+			}
+			in := readText(t, journal.String())
+			for _, v := range views {
+				v.opts.Colour = false
+				page := show(t, in.Run, v)
+				if v.format == "table" || len(in.Run.Samples) > 0 {
+					assert.Contains(t, page, "title", "the text is there: %s", v.name)
+				}
+				for line := range strings.Lines(page) {
+					assert.False(t, strings.ContainsFunc(strings.TrimSuffix(line, "\n"), func(r rune) bool {
+						return !unicode.IsPrint(r)
+					}), "%s: %q", v.name, line)
+				}
+			}
+			page := written(t, in)
+			assert.Equal(t, 1, strings.Count(page, "<script"))
+			assert.NotContains(t, page, "<img")
+			assert.NotContains(t, page, "\x1b")
+			assert.NotContains(t, page, "\u202e")
+		})
+	}
+}

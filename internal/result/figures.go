@@ -1,0 +1,225 @@
+package result
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"sync/atomic"
+)
+
+// Figures are an experiment's own figures of one sample: its typed struct, or the JSON of one that was read, which is
+// decoded when it is first asked for. Copies share what they hold, and may be read at the same time.
+type Figures struct{ held *held }
+
+type held struct {
+	given any                            // an experiment's *F; nil: read
+	read  []byte                         // compact JSON object; nil: given
+	typed atomic.Pointer[any]            // of read: the *F that it was last decoded to, a nil *F where it did not fit
+	named atomic.Pointer[map[string]any] // by name: string, bool, json.Number or nil
+}
+
+// FiguresOf holds an experiment's figures, which must not change once they are shown. Their names are those that f has
+// in JSON.
+func FiguresOf[F any](f *F) Figures { return Figures{&held{given: f}} }
+
+// Typed returns the figures of a sample as its experiment has them; false where there are none, or they are another
+// experiment's. The caller must not change them.
+func Typed[F any](s *Sample) (*F, bool) {
+	h := s.Values.held
+	if h == nil {
+		return nil, false
+	}
+	if h.given != nil {
+		f, ok := h.given.(*F)
+		return f, ok
+	}
+	if last := h.typed.Load(); last != nil {
+		if f, ok := (*last).(*F); ok {
+			return f, f != nil
+		}
+	}
+	f := new(F)
+	if json.Unmarshal(h.read, f) != nil {
+		f = nil
+	}
+	decoded := any(f)
+	h.typed.Store(&decoded)
+	return f, f != nil
+}
+
+// UnmarshalJSON keeps the figures as they were read.
+func (f *Figures) UnmarshalJSON(text []byte) error {
+	var compact bytes.Buffer
+	if err := json.Compact(&compact, text); err != nil {
+		return err
+	}
+	switch read := compact.Bytes(); {
+	case string(read) == "null" || string(read) == "{}":
+		f.held = nil
+	case read[0] != '{':
+		return errors.New("the values of a sample are not a JSON object")
+	default:
+		f.held = &held{read: bytes.Clone(read)}
+	}
+	return nil
+}
+
+// MarshalJSON writes the figures sorted by name, "{}" where there are none.
+func (f Figures) MarshalJSON() ([]byte, error) {
+	if f.held == nil {
+		return []byte("{}"), nil
+	}
+	figures, err := f.held.object()
+	if err != nil {
+		return nil, err
+	}
+	return encode(figures)
+}
+
+// encode leaves "<", ">" and "&" to the encoder that this is written by.
+func encode(value any) ([]byte, error) {
+	var text bytes.Buffer
+	enc := json.NewEncoder(&text)
+	enc.SetEscapeHTML(false)
+	err := enc.Encode(value)
+	return bytes.TrimSuffix(text.Bytes(), []byte("\n")), err
+}
+
+func (h *held) text() ([]byte, error) {
+	if h.given == nil {
+		return h.read, nil
+	}
+	text, err := encode(h.given)
+	if err != nil {
+		return nil, fmt.Errorf("figures of %T: %w", h.given, err)
+	}
+	return text, nil
+}
+
+// object reads the figures without rounding a number.
+func (h *held) object() (figures map[string]any, err error) {
+	text, err := h.text()
+	if err != nil {
+		return nil, err
+	}
+	dec := json.NewDecoder(bytes.NewReader(text))
+	dec.UseNumber()
+	return figures, dec.Decode(&figures)
+}
+
+// byName returns every single figure. One that is nested has a name of its own, "one_way_ns_min"; a list is left out,
+// because its items would be rows of their own.
+func (f Figures) byName() map[string]any {
+	if f.held == nil {
+		return nil
+	}
+	if named := f.held.named.Load(); named != nil {
+		return *named
+	}
+	named := map[string]any{}
+	if figures, err := f.held.object(); err == nil {
+		flatten(named, "", figures)
+	}
+	f.held.named.Store(&named)
+	return named
+}
+
+func flatten(into map[string]any, prefix string, figures map[string]any) {
+	for _, name := range slices.Sorted(maps.Keys(figures)) {
+		switch figure := figures[name].(type) {
+		case map[string]any:
+			flatten(into, prefix+name+"_", figure)
+		case []any:
+		default:
+			into[prefix+name] = figure
+		}
+	}
+}
+
+// Names returns the names of all single figures, sorted.
+func (f Figures) Names() []string { return slices.Sorted(maps.Keys(f.byName())) }
+
+// Number returns a figure as a float64; false when it is absent or not a number.
+func (f Figures) Number(name string) (float64, bool) {
+	number, ok := f.byName()[name].(json.Number)
+	if !ok {
+		return 0, false
+	}
+	x, err := number.Float64()
+	return x, err == nil
+}
+
+// Text returns a figure as it is, a number with all its digits; false when it is absent.
+func (f Figures) Text(name string) (string, bool) {
+	switch figure := f.byName()[name].(type) {
+	case string:
+		return figure, true
+	case json.Number:
+		return figure.String(), true
+	case bool:
+		return strconv.FormatBool(figure), true
+	}
+	return "", false
+}
+
+// Map returns the figures with every name and text in them changed by the function, which must leave printable ASCII as
+// it is: JSON that has nothing else is not decoded.
+func (f Figures) Map(change func(string) string) Figures {
+	if f.held == nil {
+		return f
+	}
+	text, err := f.held.text()
+	if err != nil || !strings.Contains(string(text), `\`) && change(string(text)) == string(text) {
+		return f
+	}
+	figures, err := f.held.object()
+	if err != nil {
+		return f
+	}
+	changed, err := encode(mapTexts(figures, change))
+	if err != nil || bytes.Equal(changed, text) {
+		return f
+	}
+	return Figures{&held{read: changed}}
+}
+
+func mapTexts(value any, change func(string) string) any {
+	switch value := value.(type) {
+	case string:
+		return change(value)
+	case []any:
+		for i := range value {
+			value[i] = mapTexts(value[i], change)
+		}
+	case map[string]any:
+		mapped := make(map[string]any, len(value))
+		for name, inner := range value {
+			mapped[change(name)] = mapTexts(inner, change)
+		}
+		return mapped
+	}
+	return value
+}
+
+// OwnProcess are figures of gorun's own process. An experiment that measures in it embeds them, and measure.Watcher
+// fills them in.
+type OwnProcess struct {
+	MemoryPeakBytes *uint64 `json:"memory_peak_bytes,omitempty"`
+}
+
+func (p *OwnProcess) own() *OwnProcess { return p }
+
+// Own returns the figures of gorun's own process, to be filled in; nil where the experiment has none.
+func (f Figures) Own() *OwnProcess {
+	if f.held != nil {
+		if figures, ok := f.held.given.(interface{ own() *OwnProcess }); ok {
+			return figures.own()
+		}
+	}
+	return nil
+}

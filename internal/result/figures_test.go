@@ -1,0 +1,154 @@
+package result
+
+import (
+	"encoding/json"
+	"math"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// asRead returns figures as a journal has them.
+func asRead(text string) (f Figures) {
+	if err := json.Unmarshal([]byte(text), &f); err != nil {
+		panic(err)
+	}
+	return f
+}
+
+// rare is what figures can be made of.
+type rare struct {
+	ContendRow
+	OwnProcess
+	Count   uint64            `json:"count"`
+	Ratio   float64           `json:"ratio,omitempty"`
+	Absent  *float64          `json:"absent,omitempty"`
+	Bound   bool              `json:"bound"`
+	OneWay  *Distribution     `json:"one_way_ns,omitempty"`
+	MovedTo map[string]uint64 `json:"moved_to"`
+	List    []int             `json:"list"`
+}
+
+// Figures are the same by name, whether they were given or read.
+func TestFiguresByName(t *testing.T) {
+	given := FiguresOf(&rare{
+		ContendRow: ContendRow{Op: "a<b"}, Count: math.MaxUint64, Ratio: 1e-7, Bound: true,
+		OneWay: &Distribution{Min: 0.5}, MovedTo: map[string]uint64{"3": 7}, List: []int{1},
+	})
+	text, err := json.Marshal(given)
+	require.NoError(t, err)
+	for _, f := range []Figures{given, asRead(string(text))} {
+		names := f.Names()
+		assert.IsIncreasing(t, names)
+		assert.Subset(t, names, []string{"op", "count", "ratio", "bound", "one_way_ns_min", "moved_to_3"})
+		for _, name := range []string{"absent", "list", "one_way_ns", "moved_to", "memory_peak_bytes"} {
+			assert.NotContains(t, names, name)
+			_, ok := f.Text(name)
+			assert.False(t, ok, name)
+		}
+		for name, want := range map[string]string{
+			"op": "a<b", "count": "18446744073709551615", "ratio": "1e-7", "bound": "true", "one_way_ns_min": "0.5",
+			"moved_to_3": "7",
+		} {
+			got, ok := f.Text(name)
+			assert.True(t, ok, name)
+			assert.Equal(t, want, got, name)
+		}
+		ratio, ok := f.Number("ratio")
+		assert.True(t, ok)
+		assert.Equal(t, 1e-7, ratio)
+		_, ok = f.Number("op")
+		assert.False(t, ok)
+		_, ok = f.Number("none")
+		assert.False(t, ok)
+	}
+}
+
+func TestTyped(t *testing.T) {
+	given := &Pair{CPUA: 1, NS: 2.5}
+	s := Sample{Values: FiguresOf(given)}
+	got, ok := Typed[Pair](&s)
+	assert.True(t, ok)
+	assert.Same(t, given, got)
+	_, ok = Typed[Exec](&s)
+	assert.False(t, ok, "another experiment's")
+
+	text, err := json.Marshal(s)
+	require.NoError(t, err)
+	var read Sample
+	require.NoError(t, json.Unmarshal(text, &read))
+	copied := read
+	got, ok = Typed[Pair](&read)
+	assert.True(t, ok)
+	assert.Equal(t, given, got)
+	again, _ := Typed[Pair](&copied)
+	assert.Same(t, got, again, "decoded once")
+
+	// A journal that somebody changed.
+	for _, text := range []string{`{"cpu_a": "x"}`, `{"cpu_a": 1e99}`, `{"cpu_a": {}}`, `{}`, `null`} {
+		for range 2 {
+			s := Sample{Values: asRead(text)}
+			got, ok := Typed[Pair](&s)
+			assert.False(t, ok, text)
+			assert.Nil(t, got)
+		}
+	}
+	for _, text := range []string{`5`, `"x"`, `[]`} {
+		assert.Error(t, json.Unmarshal([]byte(text), new(Figures)), text)
+	}
+}
+
+// A report shows a run to many at once.
+func TestFiguresAreReadTogether(t *testing.T) {
+	s := Sample{Values: asRead(`{"ns": 3, "exit_code": 4}`)}
+	var group sync.WaitGroup
+	for range 8 {
+		group.Go(func() {
+			for range 100 {
+				p, _ := Typed[Pair](&s)
+				assert.Equal(t, 3.0, p.NS)
+				e, _ := Typed[Exec](&s)
+				assert.Equal(t, 4, e.ExitCode)
+				assert.Equal(t, []string{"exit_code", "ns"}, s.Values.Names())
+			}
+		})
+	}
+	group.Wait()
+}
+
+func TestFiguresMarshal(t *testing.T) {
+	for text, want := range map[string]string{
+		`null`: `{}`, `{}`: `{}`,
+		"{\n \"b\": 12345678901234567891, \"a\": \"\\u003c\"\n}": `{"a":"\u003c","b":12345678901234567891}`,
+	} {
+		got, err := json.Marshal(asRead(text))
+		require.NoError(t, err)
+		assert.Equal(t, want, string(got))
+	}
+	_, err := json.Marshal(FiguresOf(&Pair{NS: math.NaN()}))
+	assert.Error(t, err)
+	assert.Empty(t, FiguresOf(&Pair{NS: math.NaN()}).Names())
+}
+
+func TestFiguresMap(t *testing.T) {
+	change := func(text string) string { return strings.ReplaceAll(text, "é", "e") }
+	got, err := json.Marshal(asRead(`{"é": ["é\"", {"b": "\u00e9"}], "n": 1.50}`).Map(change))
+	require.NoError(t, err)
+	assert.Equal(t, `{"e":["e\"",{"b":"e"}],"n":1.50}`, string(got))
+	f := FiguresOf(&Pair{Relation: "same-llc"})
+	assert.Equal(t, f, f.Map(func(text string) string { return text }))
+	assert.Equal(t, Figures{}, Figures{}.Map(change))
+}
+
+func TestFiguresOwn(t *testing.T) {
+	c := Contend{}
+	s := Sample{Values: FiguresOf(&c)}
+	peak := uint64(7)
+	s.Values.Own().MemoryPeakBytes = &peak
+	assert.Equal(t, &peak, c.MemoryPeakBytes)
+	assert.Nil(t, FiguresOf(&Exec{}).Own())
+	assert.Nil(t, Figures{}.Own())
+}

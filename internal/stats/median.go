@@ -1,0 +1,34 @@
+package stats
+
+import (
+	"cmp"
+	"slices"
+)
+
+// Median returns the median of values in any order; of an even number of them the mean of the middle two, of none 0.
+func Median(values []float64) float64 {
+	if len(values) == 0 {
+		return 0
+	}
+	if !slices.IsSorted(values) {
+		values = slices.Sorted(slices.Values(values))
+	}
+	return median(values)
+}
+
+// median is that of sorted values.
+func median(sorted []float64) float64 {
+	n := len(sorted)
+	return (sorted[(n-1)/2] + sorted[n/2]) / 2
+}
+
+// Middle returns the item whose figure is the median: of an even number of items the lower of the middle two. Items
+// with equal figures stay in their order. The zero value stands for none.
+func Middle[T any, F cmp.Ordered](items []T, figure func(T) F) (middle T) {
+	if len(items) == 0 {
+		return middle
+	}
+	ordered := slices.Clone(items)
+	slices.SortStableFunc(ordered, func(a, b T) int { return cmp.Compare(figure(a), figure(b)) })
+	return ordered[(len(ordered)-1)/2]
+}

@@ -1,0 +1,91 @@
+package topology
+
+import "gorun/internal/cpuset"
+
+// Pair are two CPUs; of a Pairing A is the lower.
+type Pair struct {
+	A, B     int
+	Relation Relation
+}
+
+// Pairing is a choice of pairs of CPUs.
+type Pairing struct {
+	Name  string
+	Usage string
+	// choose returns the CPUs of which any two are a pair, ascending, and the other pairs. Between them they have every
+	// relation that two of the given CPUs have.
+	choose func(m *Machine, cpus cpuset.Set) (each []int, beside [][2]int)
+}
+
+// Entry implements catalog.Entry.
+func (p Pairing) Entry() (name, usage string) { return p.Name, p.Usage }
+
+// PerLLC has the fewest pairs.
+var PerLLC = Pairing{
+	"per-llc", "any two LLCs, by their lowest CPUs, two cores of each LLC, and two threads of one core", perLLC,
+}
+
+// Pairings are all choices of pairs, the most pairs first.
+var Pairings = [...]Pairing{
+	{"all", "any two CPUs", func(m *Machine, cpus cpuset.Set) ([]int, [][2]int) {
+		return lowestTwo(m, cpus, func(c CPU) int { return c.CPU })
+	}},
+	{"per-core", "any two cores, by their lowest CPUs, and two threads of each core", perCore},
+	PerLLC,
+}
+
+func perCore(m *Machine, cpus cpuset.Set) ([]int, [][2]int) {
+	return lowestTwo(m, cpus, func(c CPU) int { return c.Core })
+}
+
+func perLLC(m *Machine, cpus cpuset.Set) ([]int, [][2]int) {
+	cores, siblings := perCore(m, cpus)
+	type place struct{ node, llc int } // with sub-NUMA clustering an LLC spans nodes
+	each, beside := lowestTwo(m, cpuset.Of(cores...), func(c CPU) place { return place{c.Node, c.LLC} })
+	return each, append(beside, siblings[:min(1, len(siblings))]...)
+}
+
+// lowestTwo returns the lowest of the CPUs that have a key in common, for each key, and the two lowest where there are
+// several.
+func lowestTwo[K comparable](m *Machine, cpus cpuset.Set, key func(CPU) K) ([]int, [][2]int) {
+	var lowest []int
+	var pairs [][2]int
+	met := map[K][]int{} // at most two
+	for _, c := range m.CPUs {
+		if !c.Online || !cpus.Contains(c.CPU) {
+			continue
+		}
+		k := key(c)
+		switch same := met[k]; len(same) {
+		case 0:
+			met[k] = []int{c.CPU}
+			lowest = append(lowest, c.CPU)
+		case 1:
+			met[k] = append(same, c.CPU)
+			pairs = append(pairs, [2]int{same[0], c.CPU})
+		}
+	}
+	return lowest, pairs
+}
+
+// Count is the number of pairs, without making them: a machine of 8192 CPUs has 33 million.
+func (p Pairing) Count(m *Machine, cpus cpuset.Set) int {
+	each, beside := p.choose(m, cpus)
+	return len(each)*(len(each)-1)/2 + len(beside)
+}
+
+// Pairs returns the pairs, of CPUs that are online.
+func (p Pairing) Pairs(m *Machine, cpus cpuset.Set) []Pair {
+	each, beside := p.choose(m, cpus)
+	pairs := make([]Pair, 0, len(each)*(len(each)-1)/2+len(beside))
+	add := func(a, b int) { pairs = append(pairs, Pair{a, b, m.Relation(a, b)}) }
+	for i, a := range each {
+		for _, b := range each[i+1:] {
+			add(a, b)
+		}
+	}
+	for _, pair := range beside {
+		add(pair[0], pair[1])
+	}
+	return pairs
+}
