@@ -20,6 +20,7 @@ const mayImport = `
 	catalog
 	cgroup          cpuset sysfs
 	child           hint linux
+	command         cpuset experiment hint launch linux matrix result
 	contend         catalog cpuset csrc hint linux placement result topology
 	cpuset
 	csrc

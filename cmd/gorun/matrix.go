@@ -47,7 +47,6 @@ type matrixOptions struct {
 	sysroot   string
 	svg       string
 
-	argv    []string // the command that an experiment runs
 	changed func(name string) bool
 }
 
@@ -101,17 +100,11 @@ func newMatrixOf(e env, x oldExperiment, runF func(context.Context, *matrixOptio
 		Use:   x.name,
 		Short: "Compare cells of gorun " + x.name,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			o.argv = args
 			return runF(cmd.Context(), o)
 		},
 	}
 	flags := cmd.Flags()
 	flags.SortFlags = false
-	if x.runs {
-		cmd.Use += " [flags] -- COMMAND [ARGS…]"
-		cmd.Args = cobra.ArbitraryArgs
-		flags.SetInterspersed(false) // what follows the command's name is its own
-	}
 	flags.StringVar(&o.file, "file", "", "read groups of cells from this YAML `file`")
 	flags.StringVar(&o.preset, "preset", "", "a `table` that comes with gorun: "+strings.Join(presetWords("%s: %s"), "; "))
 	flags.StringArrayVar(&o.exclude, "exclude", nil, "leave out the cells with these `values`, as workers=50,lock-thread=true (repeatable)")
@@ -271,15 +264,6 @@ func (o *matrixOptions) design() (*result.Run, error) {
 	if err != nil {
 		return nil, usageError{err}
 	}
-	if o.experiment.runs && len(o.argv) == 0 {
-		return nil, usageError{hint.With(errors.New("no command was given"),
-			fmt.Sprintf("gorun matrix %s --nice 0,5 -- COMMAND ARGS…", o.experiment.name))}
-	}
-	for i := range cells {
-		if o.experiment.runs {
-			cells[i].Command = append(append(cells[i].Command, "--"), o.argv...)
-		}
-	}
 	run := &result.Run{
 		Schema: result.Schema, Tool: tool(), Experiment: o.experiment.name, Seed: o.seed,
 		Command: commandLine(o.env.args),
@@ -293,9 +277,6 @@ func (o *matrixOptions) design() (*result.Run, error) {
 		Started: o.env.now().UTC().Format(time.RFC3339Nano),
 		Samples: []result.Sample{}, Findings: []result.Finding{}, Warnings: []result.Warning{},
 	}
-	if err := o.compareMetric(run); err != nil {
-		return nil, err
-	}
 	if err := o.place(run); err != nil {
 		return nil, err
 	}
@@ -305,29 +286,6 @@ func (o *matrixOptions) design() (*result.Run, error) {
 	}
 	run.Matrix.Order = board.Order()
 	return run, nil
-}
-
-// compareMetric has the command's own figure compared, where there is one: in all cells the same.
-func (o *matrixOptions) compareMetric(run *result.Run) error {
-	common := matrix.Common(run.Cells)
-	for _, flag := range []string{"metric", "better"} {
-		if slices.ContainsFunc(run.Cells, func(c result.Cell) bool { return c.Flags[flag] != common[flag] }) {
-			return usageError{hint.With(fmt.Errorf("--%s is not the same in all cells", flag),
-				"cells are compared by one figure")}
-		}
-	}
-	if common["metric"] != "" {
-		run.Matrix.Datum, run.Matrix.Better = result.DatumMetric, common["better"]
-	}
-	return nil
-}
-
-// taker is how samples are taken.
-func (o *matrixOptions) taker() (take, error) {
-	if o.experiment.take != nil {
-		return o.experiment.take(o.env)
-	}
-	return o.child().Sample, nil
 }
 
 // child is how a sample's process is started. It gets the variables that the fingerprint names and no others.
@@ -342,18 +300,8 @@ func (o *matrixOptions) child() matrix.Child {
 }
 
 // pilot finds how many executions each process is to drop, where no flag says it, within a tenth of the budget.
-func (o *matrixOptions) pilot(ctx context.Context, run *result.Run, take take) (err error) {
+func (o *matrixOptions) pilot(ctx context.Context, run *result.Run) (err error) {
 	if run.Matrix.Warmup >= 0 {
-		return nil
-	}
-	if o.experiment.take != nil {
-		// Each execution is a fresh process, which remembers nothing; what one leaves behind is the page cache.
-		run.Matrix.Warmup = 0
-		warmup, _ := take(ctx, run.Cells[run.Matrix.Baseline], 0)
-		run.Warmups = []result.Sample{warmup}
-		if warmup.Quality.Verdict == result.Invalid && ctx.Err() == nil {
-			return fmt.Errorf("the baseline cannot be measured: %s", warmup.Quality.Reasons[0])
-		}
 		return nil
 	}
 	run.Matrix.Warmup, err = o.child().Pilot(ctx, run.Cells[run.Matrix.Baseline], o.budget/10, run.Matrix.Time)
@@ -387,16 +335,12 @@ func runMatrix(ctx context.Context, o *matrixOptions) (err error) {
 	if err != nil {
 		return err
 	}
-	take, err := o.taker()
-	if err != nil {
-		return err
-	}
 	if s.resumed {
 		s.run.Matrix.Budget = o.budget.Seconds()
 		if err := board.Replay(); err != nil {
 			return hint.With(fmt.Errorf("%s: %w", o.output.out, err), "the file was changed, and cannot be gone on from")
 		}
-	} else if err := o.pilot(ctx, s.run, take); err != nil {
+	} else if err := o.pilot(ctx, s.run); err != nil {
 		if ctx.Err() != nil {
 			return errInterrupted
 		}
@@ -418,7 +362,7 @@ func runMatrix(ctx context.Context, o *matrixOptions) (err error) {
 			return err
 		}
 	}
-	if err := s.takeTurns(ctx, board, o.output.quiet, o.turn(s, take)); err != nil {
+	if err := s.takeTurns(ctx, board, o.output.quiet, o.turn(s)); err != nil {
 		return err
 	}
 	o.explain(s.run)
@@ -429,9 +373,9 @@ func runMatrix(ctx context.Context, o *matrixOptions) (err error) {
 }
 
 // turn takes a sample of the cell whose turn it is.
-func (o *matrixOptions) turn(s *session, take take) func(context.Context, result.Slot) (result.Sample, error) {
+func (o *matrixOptions) turn(s *session) func(context.Context, result.Slot) (result.Sample, error) {
 	return func(ctx context.Context, slot result.Slot) (result.Sample, error) {
-		sample, warnings := take(ctx, s.run.Cells[slot.Cell], s.run.Matrix.Warmup)
+		sample, warnings := o.child().Sample(ctx, s.run.Cells[slot.Cell], s.run.Matrix.Warmup)
 		for _, warning := range warnings {
 			if !slices.Contains(s.run.Warnings, warning) {
 				s.run.Warnings = append(s.run.Warnings, warning)
@@ -476,12 +420,8 @@ func (o *matrixOptions) dryRun(ctx context.Context, run *result.Run) error {
 	}
 	seconds := 0.0
 	if o.sysroot == "" {
-		take, err := o.taker()
-		if err != nil {
-			return err
-		}
 		begun := o.env.now()
-		sample, _ := take(ctx, run.Cells[run.Matrix.Baseline], max(1, run.Matrix.Warmup))
+		sample, _ := o.child().Sample(ctx, run.Cells[run.Matrix.Baseline], max(1, run.Matrix.Warmup))
 		if sample.Quality.Verdict == result.Invalid {
 			return fmt.Errorf("the baseline cannot be measured: %s", strings.Join(sample.Quality.Reasons, "; "))
 		}

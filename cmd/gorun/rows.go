@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"gorun/internal/command"
 	"gorun/internal/experiment"
 	"gorun/internal/primes"
 	"gorun/internal/run"
@@ -16,6 +17,7 @@ import (
 // rows are the experiments. To add one, write its package and its row here.
 var rows = []experiment.Experiment{
 	primes.Experiment,
+	command.Experiment,
 }
 
 // plainCommand is `gorun EXPERIMENT`.
