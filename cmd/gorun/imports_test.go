@@ -17,11 +17,12 @@ import (
 // them. cmd/gorun joins the ends and has no row. Names are without gorun/ and internal/.
 const mayImport = `
 	bytesize        hint
+	c2c             catalog contend cpuset csrc experiment hint linux render result topology
 	catalog
 	cgroup          cpuset sysfs
 	child           hint linux
 	command         cpuset experiment hint launch linux matrix result
-	contend         catalog cpuset csrc hint linux placement result topology
+	contend         catalog cpuset csrc experiment hint linux placement render result topology
 	cpuset
 	csrc
 	experiment      child cpuset hint linux result topology

@@ -12,8 +12,10 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"gorun/internal/c2c"
 	"gorun/internal/child"
 	"gorun/internal/command"
+	"gorun/internal/contend"
 	"gorun/internal/experiment"
 	"gorun/internal/hint"
 	"gorun/internal/launch"
@@ -107,8 +109,8 @@ var commands = [...]entry{
 	{"compare", func(e env) *cobra.Command { return newCompare(e, runCompare) }},
 	{"report", func(e env) *cobra.Command { return newReport(e, runReport) }},
 	{"exec", func(e env) *cobra.Command { return plainCommand(e, command.Experiment) }},
-	{"contend", contendCommand},
-	{"c2c", func(e env) *cobra.Command { return newC2C(e, runC2C) }},
+	{"contend", func(e env) *cobra.Command { return plainCommand(e, contend.Experiment) }},
+	{"c2c", func(e env) *cobra.Command { return plainCommand(e, c2c.Experiment) }},
 	{"numa", numaCommand},
 	{"pair", func(e env) *cobra.Command { return newPair(e, runPair) }},
 	{"bind", func(e env) *cobra.Command { return newBind(e, runBind) }},

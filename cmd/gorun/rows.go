@@ -7,7 +7,9 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"gorun/internal/c2c"
 	"gorun/internal/command"
+	"gorun/internal/contend"
 	"gorun/internal/experiment"
 	"gorun/internal/primes"
 	"gorun/internal/run"
@@ -17,6 +19,8 @@ import (
 // rows are the experiments. To add one, write its package and its row here.
 var rows = []experiment.Experiment{
 	primes.Experiment,
+	contend.Experiment,
+	c2c.Experiment,
 	command.Experiment,
 }
 

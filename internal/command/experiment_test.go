@@ -117,7 +117,8 @@ func TestSampleOfACommandThatFails(t *testing.T) {
 	_, status := compared.End()
 	require.NoError(t, status)
 
-	s, err = sample(t, compared, Cell{Setting: launch.Setting{GOMAXPROCS: 2}, Metric: `procs (\d+)`}, "echo procs $GOMAXPROCS")
+	two := Cell{Setting: launch.Setting{GOMAXPROCS: 2}, Metric: `procs (\d+)`}
+	s, err = sample(t, compared, two, "echo procs $GOMAXPROCS")
 	require.NoError(t, err)
 	assert.Empty(t, s.Doubts)
 	figures, ok := result.Typed[result.Exec](&s)

@@ -73,7 +73,7 @@ type Resolution[C any] struct {
 	Header    func(*result.Run)  // adds the experiment's own part to a result; nil: there is none
 
 	// Of a plain run with a Sweep.
-	Become func(environ []string) error // has this process become what the cell runs, where nothing is measured; nil: it cannot
+	Become func(environ []string) error // replaces this process by what the cell runs; nil: it is to be measured
 	Silent bool                         // the result is not shown unless a format is asked for
 }
 

@@ -409,7 +409,7 @@ func (d *driver) judge() error {
 	if d.schedule.Order == experiment.Shuffled {
 		sortByCell(run.Samples, d.sampled)
 	}
-	if len(d.cells) == 1 {
+	if len(d.cells) == 1 && d.x.Datum == "" { // of wall time, where that is the figure
 		run.Summary = result.Summarise(run.Samples)
 	}
 	return nil

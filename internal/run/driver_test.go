@@ -157,6 +157,16 @@ func TestInterrupt(t *testing.T) {
 	}
 }
 
+// An interrupt that comes before the first sample still gives one, which shows how far the work came.
+func TestInterruptBeforeTheFirst(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	r := newRig(t, experiment.InOrder, 1, Options{samples: 100, warmup: 1})
+	require.NoError(t, r.sample(ctx))
+	assert.True(t, r.result().Partial)
+	assert.Len(t, r.result().Samples, 1)
+}
+
 // With a duration the sampler is told when the time is over, and that is not an interrupt.
 func TestDuration(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) { // whose time passes while all wait, however slow the machine is
@@ -218,6 +228,17 @@ func TestShuffledLaps(t *testing.T) {
 	}
 	assert.Equal(t, first, order(1))
 	assert.NotEqual(t, first, order(2))
+}
+
+// The wall times of one cell are summed up, unless another figure is what matters.
+func TestSummaryOfOneCell(t *testing.T) {
+	for datum, want := range map[string]bool{"": true, "ns": false} {
+		r := newRig(t, experiment.InOrder, 1, Options{samples: 2})
+		r.x.Datum = datum
+		require.NoError(t, r.sample(t.Context()))
+		require.NoError(t, r.judge())
+		assert.Equal(t, want, r.result().Summary != nil, datum)
+	}
 }
 
 // Samples of shuffled laps are shown cell by cell.

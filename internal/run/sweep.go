@@ -61,8 +61,8 @@ func (c *Command) compare(ctx context.Context, values string, args []string) err
 	return table.run(ctx, m, spec)
 }
 
-// once runs one cell once, with input, output and signals passed through: gorun becomes what the cell runs, or takes one
-// sample of it and shows the result on stderr.
+// once runs one cell once, with input, output and signals passed through: gorun becomes what the cell runs, or takes
+// one sample of it and shows the result on stderr.
 func (c *Command) once(ctx context.Context) error {
 	if err := c.refuseDesign(); err != nil {
 		return err

@@ -88,7 +88,8 @@ func TestSweepIsAMatrixOfItsValues(t *testing.T) {
 	require.ErrorContains(t, err, "there is one place, here")
 	const captured = "../../testdata/hosts/hybrid.txtar"
 	for values, cells := range map[string][]string{"auto": {"a", "b", "c"}, "b,a": {"b", "a"}} {
-		out, err := sweep(t, "", []string{"a", "b", "c"}, "--places", values, "--dry-run", "--sysroot", captured, "--cpus", "0-3")
+		out, err := sweep(t, "", []string{"a", "b", "c"}, "--places", values, "--cpus", "0-3", "--dry-run",
+			"--sysroot", captured)
 		require.NoError(t, err)
 		for _, cell := range cells {
 			assert.Contains(t, out, "gorun visit --place="+cell+" --cpus=0-3")
