@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"gorun/internal/c2c"
+	"gorun/internal/command"
 	"gorun/internal/contend"
 	"gorun/internal/experiment"
 	"gorun/internal/numa"
@@ -22,6 +23,7 @@ var rows = []experiment.Experiment{
 	contend.Experiment,
 	c2c.Experiment,
 	numa.Experiment,
+	command.Experiment,
 }
 
 // plainCommand is `gorun EXPERIMENT`.
