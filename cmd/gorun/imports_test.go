@@ -16,31 +16,42 @@ import (
 // a word in one, and each is a decision: knowledge flows from a machine to its results, and from these to what shows
 // them. cmd/gorun joins the ends and has no row. Names are without gorun/ and internal/.
 const mayImport = `
+	bind        bytesize child cpuset csrc experiment hint linux process render/chart render/term render/view result units
 	bytesize    hint
 	catalog
 	cgroup      cpuset sysfs
-	contend     catalog cpuset csrc hint linux result topology
+	child       hint linux
+	contend     catalog cpuset csrc hint linux placement result topology
 	cpuset
 	csrc
+	experiment  child cpuset hint linux render/chart render/term render/view result topology
+	guardian    child linux
 	hint
-	launch      catalog cpuset hint linux perf result sysfs topology
+	launch      catalog child cpuset hint linux perf placement result sysfs topology
 	linux       cgroup cpuset sysfs
-	load        cpuset hint linux
-	matrix      cpuset hint linux placement result stats testdata/matrix topology
+	load        child cpuset hint linux placement
+	matrix      child cpuset hint result stats testdata/matrix topology
 	measure     cgroup cpuset linux perf result sysfs topology
 	metrics     hint result stats
-	numa        bytesize catalog cpuset csrc hint linux perf result stats sysfs topology
+	numa        bytesize catalog cpuset csrc hint linux perf placement result stats sysfs topology
+	pair        bytesize catalog child cpuset csrc experiment hint linux measure process render/term render/view result topology units
 	perf        hint linux result sysfs topology
 	placement   cpuset linux
-	primes      catalog cpuset linux placement result
-	process     catalog cpuset csrc hint linux placement result topology
-	render      catalog cpuset hint result stats topology
-	report      hint matrix render result stats
+	primes      catalog cpuset experiment hint linux placement result
+	process     bytesize child cpuset csrc hint linux placement topology
+	process/processtest child cpuset csrc linux
+	render      catalog cpuset experiment hint render/chart render/term render/view result stats topology units
+	render/chart cpuset render/term render/view result stats units
+	render/term result stats units
+	render/view cpuset render/term result stats units
+	report      experiment hint matrix render render/chart render/term render/view result stats units
 	result      hint stats
+	run         cgroup child cpuset experiment hint linux matrix measure metrics placement render render/chart render/term result sysfs topology
 	stats
 	sysfs       cpuset
 	testdata/matrix
 	topology    cpuset sysfs
+	units
 `
 
 // The imports of our packages, tests left out, are those of the graph. Which package may import which library is in

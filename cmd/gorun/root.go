@@ -12,9 +12,11 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"gorun/internal/bind"
 	"gorun/internal/child"
 	"gorun/internal/hint"
 	"gorun/internal/launch"
+	"gorun/internal/pair"
 	"gorun/internal/primes"
 	"gorun/internal/run"
 )
@@ -108,8 +110,8 @@ var commands = [...]command{
 	{"contend", contendCommand},
 	{"c2c", func(e env) *cobra.Command { return newC2C(e, runC2C) }},
 	{"numa", numaCommand},
-	{"pair", func(e env) *cobra.Command { return newPair(e, runPair) }},
-	{"bind", func(e env) *cobra.Command { return newBind(e, runBind) }},
+	{"pair", func(e env) *cobra.Command { return plainCommand(e, pair.Experiment) }},
+	{"bind", func(e env) *cobra.Command { return plainCommand(e, bind.Experiment) }},
 	{"topo", func(e env) *cobra.Command { return newTopo(e, runTopo) }},
 	{"version", newVersion},
 }

@@ -7,7 +7,9 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"gorun/internal/bind"
 	"gorun/internal/experiment"
+	"gorun/internal/pair"
 	"gorun/internal/primes"
 	"gorun/internal/run"
 	"gorun/internal/topology"
@@ -16,6 +18,8 @@ import (
 // rows are the experiments. To add one, write its package and its row here.
 var rows = []experiment.Experiment{
 	primes.Experiment,
+	pair.Experiment,
+	bind.Experiment,
 }
 
 // plainCommand is `gorun EXPERIMENT`.
@@ -74,7 +78,7 @@ func completeCPUs(cmd *cobra.Command, e env, flag string) {
 func (e env) run() run.Env {
 	return run.Env{
 		Root: e.root, Stdin: e.stdin, Stdout: e.stdout, Stderr: e.stderr, Show: e.show, Progress: e.progress, Now: e.now,
-		Self: e.self, Args: e.args, Environ: e.environ, Tool: tool(),
+		Self: e.self, Args: e.args, Environ: e.environ, Tool: tool(), Views: rows,
 	}
 }
 

@@ -165,7 +165,7 @@ func confine(cpus, inherited cpuset.Set, procs int) (restore func() error, err e
 func (d *driver) open(watcher *measure.Watcher) (err error) {
 	if d.x.Picture != nil || d.options.svg != "" {
 		draw := chart.MatrixSVG
-		if d.x.Picture != nil && !d.fresh {
+		if d.x.Picture != nil && !d.matrix {
 			draw = d.x.Picture.Draw
 		}
 		if err := d.openPicture(d.options.svg, draw); err != nil {
@@ -400,7 +400,7 @@ func (d *driver) judge() error {
 	if d.schedule.Order == experiment.Shuffled {
 		sortByCell(run.Samples, d.sampled)
 	}
-	if len(d.cells) == 1 {
+	if len(d.cells) == 1 && d.x.Datum == "" { // of wall time, where that is the figure
 		run.Summary = result.Summarise(run.Samples)
 	}
 	return nil
