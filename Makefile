@@ -89,7 +89,7 @@ arm64: ## the C kernels' tests as arm64 code in QEMU, on a CPU with LSE atomics 
 	for cpu in max cortex-a57; do \
 	  CC=aarch64-linux-gnu-gcc CGO_ENABLED=1 GOARCH=arm64 OBJDUMP=aarch64-linux-gnu-objdump \
 	  $(GO) test -tags netgo,osusergo -ldflags '-linkmode external -extldflags -static' \
-	    -exec "qemu-aarch64-static -cpu $$cpu" ./csrc ./internal/contend || exit 1; \
+	    -exec "qemu-aarch64-static -cpu $$cpu" ./csrc ./internal/contend ./internal/c2c || exit 1; \
 	done
 
 .PHONY: fuzz

@@ -18,10 +18,11 @@ import (
 const mayImport = `
 	bind        bytesize child cpuset csrc experiment hint linux process render/chart render/term render/view result units
 	bytesize    hint
+	c2c         catalog contend cpuset csrc experiment hint linux render result topology
 	catalog
 	cgroup      cpuset sysfs
 	child       hint linux
-	contend     catalog cpuset csrc hint linux placement result topology
+	contend     catalog cpuset csrc experiment hint linux placement render result topology
 	cpuset
 	csrc
 	experiment  child cpuset hint linux render/chart render/term render/view result topology

@@ -74,9 +74,12 @@ func newMatrix(e env, runF func(context.Context, *matrixOptions) error) *cobra.C
 			if len(args) == 0 {
 				return cmd.Help()
 			}
-			names := make([]string, len(experiments))
-			for i, x := range experiments {
-				names[i] = x.name
+			var names []string
+			for _, x := range rows {
+				names = append(names, x.Name)
+			}
+			for _, x := range experiments {
+				names = append(names, x.name)
 			}
 			return usageError{hint.With(fmt.Errorf("a matrix of %q is not known", args[0]),
 				"gorun matrix takes "+strings.Join(names, ", "))}

@@ -13,7 +13,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"gorun/internal/bind"
+	"gorun/internal/c2c"
 	"gorun/internal/child"
+	"gorun/internal/contend"
 	"gorun/internal/hint"
 	"gorun/internal/launch"
 	"gorun/internal/pair"
@@ -107,8 +109,8 @@ var commands = [...]command{
 	{"compare", func(e env) *cobra.Command { return newCompare(e, runCompare) }},
 	{"report", func(e env) *cobra.Command { return newReport(e, runReport) }},
 	{"exec", func(e env) *cobra.Command { return newExec(e, runExec) }},
-	{"contend", contendCommand},
-	{"c2c", func(e env) *cobra.Command { return newC2C(e, runC2C) }},
+	{"contend", func(e env) *cobra.Command { return plainCommand(e, contend.Experiment) }},
+	{"c2c", func(e env) *cobra.Command { return plainCommand(e, c2c.Experiment) }},
 	{"numa", numaCommand},
 	{"pair", func(e env) *cobra.Command { return plainCommand(e, pair.Experiment) }},
 	{"bind", func(e env) *cobra.Command { return plainCommand(e, bind.Experiment) }},

@@ -8,6 +8,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"gorun/internal/bind"
+	"gorun/internal/c2c"
+	"gorun/internal/contend"
 	"gorun/internal/experiment"
 	"gorun/internal/pair"
 	"gorun/internal/primes"
@@ -18,6 +20,8 @@ import (
 // rows are the experiments. To add one, write its package and its row here.
 var rows = []experiment.Experiment{
 	primes.Experiment,
+	contend.Experiment,
+	c2c.Experiment,
 	pair.Experiment,
 	bind.Experiment,
 }

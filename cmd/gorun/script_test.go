@@ -10,6 +10,7 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
+	"gorun/internal/cpuset"
 	"gorun/internal/linux"
 )
 
@@ -43,6 +44,7 @@ func TestScripts(t *testing.T) {
 			env.Setenv("GORACE", os.Getenv("GORACE"))
 			env.Setenv("HOSTS", hosts)
 			env.Setenv("CPU", strconv.Itoa(allowed.First())) // one that we have
+			env.Setenv("PAIR", cpuset.Of(allowed.List()[:min(2, allowed.Len())]...).String())
 			env.Setenv("XDG_CACHE_HOME", env.WorkDir)
 			return nil
 		},

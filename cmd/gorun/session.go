@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"runtime"
 	"slices"
 	"strings"
 	"time"
@@ -14,7 +13,6 @@ import (
 	"gorun/internal/matrix"
 	"gorun/internal/measure"
 	"gorun/internal/metrics"
-	"gorun/internal/placement"
 	"gorun/internal/render"
 	"gorun/internal/render/term"
 	"gorun/internal/result"
@@ -33,53 +31,6 @@ type session struct {
 	pusher  *metrics.Pusher
 	closers []func() error // undone last to first
 	tally   tally
-}
-
-// openSession gives the process the run's CPUs and GOMAXPROCS, and begins the result. procs 0 leaves the choice to the
-// runtime where the CPUs are those that were inherited; threads is how many the run will have at once.
-func openSession(e env, m machine, experiment string, procs, threads int) (s *session, err error) {
-	s = &session{env: e}
-	s.tally.cpus = m.cpus.Len()
-	defer func() {
-		if err != nil {
-			s.close(&err)
-		}
-	}()
-	if !m.cpus.Equal(m.Allowed()) {
-		restore, err := placement.Confine(m.cpus)
-		if err != nil {
-			return nil, err
-		}
-		s.closers = append(s.closers, restore)
-		if procs == 0 {
-			procs = m.cpus.Len()
-		}
-	}
-	// Setting it, even to what it is, keeps the runtime from changing it when threads are pinned.
-	before := runtime.GOMAXPROCS(0)
-	if procs == 0 {
-		procs = before
-	}
-	runtime.GOMAXPROCS(procs)
-	s.closers = append(s.closers, func() error { runtime.GOMAXPROCS(before); return nil })
-
-	host, err := measure.ReadHost(e.root, m.Machine, e.environ())
-	if err != nil {
-		return nil, err
-	}
-	s.run = &result.Run{
-		Schema: result.Schema, Tool: tool(), Host: host, Experiment: experiment, Command: commandLine(e.args),
-		Started: e.now().UTC().Format(time.RFC3339Nano),
-		Samples: []result.Sample{}, Findings: []result.Finding{}, Warnings: []result.Warning{},
-	}
-	watcher, warnings, err := measure.OpenWatcher(e.root, m.cpus, threads)
-	if err != nil {
-		return nil, err
-	}
-	s.watcher = watcher
-	s.closers = append(s.closers, watcher.Close)
-	s.run.Warnings = append(s.run.Warnings, warnings...)
-	return s, nil
 }
 
 // start opens every output, so that what cannot be written is an error before anything is measured.

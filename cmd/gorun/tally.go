@@ -6,7 +6,6 @@ import (
 	"sync"
 	"time"
 
-	"gorun/internal/linux"
 	"gorun/internal/primes"
 	"gorun/internal/result"
 )
@@ -116,15 +115,4 @@ func (t *tally) over(work func() result.Live) result.Live {
 		l.Left = &l.Standing.Left
 	}
 	return l
-}
-
-// ownSwitches adds what the kernel counts for this process.
-func ownSwitches(live func() result.Live) func() result.Live {
-	return func() result.Live {
-		l := live()
-		if usage, err := linux.ProcessUsage(); err == nil {
-			l.VoluntarySwitches, l.InvoluntarySwitches = usage.VoluntarySwitches, usage.InvoluntarySwitches
-		}
-		return l
-	}
 }

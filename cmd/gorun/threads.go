@@ -2,32 +2,11 @@ package main
 
 import (
 	"fmt"
-	"runtime"
-	"runtime/debug"
 	"strings"
 
 	"gorun/internal/hint"
 	"gorun/internal/linux"
 )
-
-// runtimeThreads is how many threads the Go runtime may want for itself: sysmon, the template thread, those in system
-// calls.
-const runtimeThreads = 8
-
-// enoughThreads refuses a run that would need more threads than the machine allows, since the Go runtime cannot survive
-// a refusal, and raises the runtime's own limit.
-func enoughThreads(e env, need int) error {
-	limits, err := linux.ThreadLimits(e.root, linux.Cgo)
-	if err != nil {
-		return err
-	}
-	obstacles := linux.Obstacles(limits, need+runtime.GOMAXPROCS(0)+runtimeThreads)
-	if len(obstacles) == 0 {
-		debug.SetMaxThreads(max(10_000, 2*need)) // 10,000 is the runtime's default
-		return nil
-	}
-	return refused(fmt.Sprintf("%d threads", need), obstacles)
-}
 
 // What a process of gorun takes beside the memory that it is to use. Measured with 20 of them on 2 CPUs, with cgo, as
 // entries of /proc/PID/task and as RssAnon and VmPTE: 7 to 9 threads and 2.7 MiB.

@@ -21,7 +21,7 @@ var shown = experiment.View{
 	Title: title, Blocks: blocks, Plan: planBlock, Bench: bench, Parts: parts,
 	Options:  []string{"processes", "checks", "array_bytes", "passes", "trials"},
 	Columns:  []string{"process", "trial", "bound", "cpu", "deviations", "checks", "array_bytes", "passes"},
-	Figures:  []experiment.Figure{{Anchor: "trials", Draw: Trials}},
+	Drawings: []experiment.Drawing{{Anchor: "trials", Draw: Trials}},
 	OwnCells: func(run *result.Run) bool { return run.Matrix != nil && run.Matrix.Order.Design == result.Pairs },
 	Found:    "Where the processes were",
 }

@@ -214,7 +214,7 @@ func TestHosts(t *testing.T) {
 			assert.Equal(t, want.quota > 0, limited)
 			assert.Equal(t, want.quota, quota)
 
-			throttling, err := ReadThrottling(fsys)
+			throttling, err := readThrottling(fsys)
 			require.NoError(t, err)
 			assert.Equal(t, want.throttling, throttling)
 
@@ -252,7 +252,7 @@ func TestThrottlingWithoutCountersIsNotZero(t *testing.T) {
 		if stat != "" {
 			fsys["sys/fs/cgroup/cpu.stat"] = &fstest.MapFile{Data: []byte(stat)}
 		}
-		_, err := ReadThrottling(fsys)
+		_, err := readThrottling(fsys)
 		assert.ErrorIs(t, err, fs.ErrNotExist)
 	}
 }
@@ -261,7 +261,7 @@ func TestMalformedFiles(t *testing.T) {
 	readers := map[string]func(fs.FS) error{
 		"cpus":       func(fsys fs.FS) error { _, err := ReadCPUs(fsys); return err },
 		"quota":      func(fsys fs.FS) error { _, _, err := ReadQuota(fsys); return err },
-		"throttling": func(fsys fs.FS) error { _, err := ReadThrottling(fsys); return err },
+		"throttling": func(fsys fs.FS) error { _, err := readThrottling(fsys); return err },
 		"pids":       func(fsys fs.FS) error { _, err := ReadPids(fsys); return err },
 		"memory":     func(fsys fs.FS) error { _, err := ReadMemory(fsys); return err },
 	}
@@ -322,7 +322,7 @@ func TestThisMachine(t *testing.T) {
 	quota, limited, err := ReadQuota(fsys)
 	require.NoError(t, err)
 	assert.Equal(t, limited, quota > 0)
-	_, err = ReadThrottling(fsys)
+	_, err = readThrottling(fsys)
 	require.NoError(t, err)
 	pids, err := ReadPids(fsys)
 	require.NoError(t, err)
@@ -337,10 +337,22 @@ func TestThisMachine(t *testing.T) {
 	t.Log(cpus, quota, pids, memory)
 }
 
-func BenchmarkReadThrottling(b *testing.B) { // 58 µs on a hybrid host without quota: for between samples
-	fsys := os.DirFS("/")
+// readThrottling finds the groups and reads their throttling.
+func readThrottling(fsys fs.FS) (Throttling, error) {
+	groups, err := FindGroups(fsys)
+	if err != nil {
+		return Throttling{}, err
+	}
+	return groups.ReadThrottling()
+}
+
+func BenchmarkReadThrottling(b *testing.B) {
+	groups, err := FindGroups(os.DirFS("/"))
+	if err != nil {
+		b.Fatal(err)
+	}
 	for b.Loop() {
-		if _, err := ReadThrottling(fsys); err != nil {
+		if _, err := groups.ReadThrottling(); err != nil {
 			b.Fatal(err)
 		}
 	}

@@ -76,13 +76,23 @@ type Throttling struct {
 	Seconds   float64 // held back, summed over CPUs
 }
 
+// Groups are the cgroup of this process and its ancestors, where their CPU time is limited.
+type Groups struct {
+	fsys fs.FS
+	cpu  hierarchy
+}
+
+// FindGroups finds the groups, which takes longer than to read their throttling. A process that is moved to another
+// group has to find them again.
+func FindGroups(fsys fs.FS) (Groups, error) {
+	cpu, err := find(fsys, "cpu")
+	return Groups{fsys, cpu}, err
+}
+
 // ReadThrottling returns the throttling, from cpu.stat of each group that has a quota; the zero Throttling is the truth
 // where none has. A group with a quota and without the counters is an error that wraps fs.ErrNotExist.
-func ReadThrottling(fsys fs.FS) (Throttling, error) {
-	groups, err := find(fsys, "cpu")
-	if err != nil {
-		return Throttling{}, err
-	}
+func (g Groups) ReadThrottling() (Throttling, error) {
+	fsys, groups := g.fsys, g.cpu
 	var sum Throttling
 	for _, dir := range groups.dirs {
 		_, limited, err := groups.readQuota(fsys, dir)

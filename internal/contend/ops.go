@@ -1,5 +1,5 @@
 // Package contend measures what CPUs do to each other when they work on the same cache line. It holds the operations
-// and the load patterns of `gorun contend`, the pairs of CPUs of `gorun c2c`, and the threads that run both.
+// and the load patterns of `gorun contend`, and the pinned threads that run them, which `gorun c2c` uses too.
 package contend
 
 import (

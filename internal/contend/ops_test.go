@@ -10,7 +10,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"gorun/internal/catalog"
-	"gorun/internal/topology"
 )
 
 func opsNamed(ops []Op) string { return catalog.List(ops) }
@@ -75,7 +74,7 @@ func TestInstructionOfEachVariant(t *testing.T) {
 
 // The tables are what help and completion show: every row has a name of its own that a list can hold, and one line.
 func TestTables(t *testing.T) {
-	for what, table := range map[string][]string{"op": catalog.Words(Ops[:]), "load": catalog.Words(Loads[:]), "pairs": catalog.Words(topology.Pairings[:])} {
+	for what, table := range map[string][]string{"op": catalog.Words(Ops[:]), "load": catalog.Words(Loads[:])} {
 		seen := map[string]bool{}
 		require.NotEmpty(t, table)
 		for _, word := range table {
@@ -90,6 +89,5 @@ func TestTables(t *testing.T) {
 		}
 	}
 	assert.Equal(t, "one-iteration, cpu-increase, node-cascade, cpu-rollover", catalog.List(Loads[:]))
-	assert.Equal(t, "all, per-core, per-llc", catalog.List(topology.Pairings[:]))
 	assert.True(t, strings.HasPrefix(catalog.List(Ops[:]), "idle, memset64"))
 }

@@ -40,20 +40,21 @@ func (t Timing) Mode() string {
 	return result.ByTime
 }
 
-// Runner measures rows and pairs on threads that are pinned once, one a CPU.
+// Runner measures rows on threads that are pinned once, one a CPU.
 type Runner struct {
+	Gate *csrc.Gate // which releases the threads at once
+	Stop *csrc.Stop // which ends what they do; see Until
+
 	crew    *crew
 	nodes   map[int]int // of the CPUs
 	variant string
-	gate    *csrc.Gate
-	stop    *csrc.Stop
 	goGate  goGate
 	areas   map[int]*linux.Area // by the node they were asked from
 }
 
-// lineBytes keeps what two threads use apart: two cache lines, since adjacent ones are fetched together (Intel 64 and
+// LineBytes keeps what two threads use apart: two cache lines, since adjacent ones are fetched together (Intel 64 and
 // IA-32 Architectures Optimization Reference Manual, "spatial prefetcher").
-const lineBytes = 128
+const LineBytes = 128
 
 // Open starts the threads of these CPUs. nodes gives the node of each; variant chooses among the instructions that an
 // architecture has for one operation, "" the best that this machine has. Close ends them.
@@ -64,7 +65,7 @@ func Open(nodes map[int]int, variant string) (*Runner, error) {
 		return nil, err
 	}
 	return &Runner{
-		crew: c, nodes: nodes, variant: variant, gate: csrc.NewGate(1), stop: csrc.NewStop(), areas: map[int]*linux.Area{},
+		crew: c, nodes: nodes, variant: variant, Gate: csrc.NewGate(1), Stop: csrc.NewStop(), areas: map[int]*linux.Area{},
 	}, nil
 }
 
@@ -74,20 +75,39 @@ func (r *Runner) Close() (err error) {
 	for _, area := range r.areas {
 		err = errors.Join(err, area.Free())
 	}
-	r.gate.Free()
-	r.stop.Free()
+	r.Gate.Free()
+	r.Stop.Free()
 	return err
 }
 
-// until has the kernels end when ctx does; the function that it returns takes that back.
-func (r *Runner) until(ctx context.Context) (done func()) {
-	r.stop.Clear()
+// Until has the kernels end when ctx does; the function that it returns takes that back.
+func (r *Runner) Until(ctx context.Context) (done func()) {
+	r.Stop.Clear()
 	r.goGate.halted.Store(false)
-	cancel := context.AfterFunc(ctx, func() {
-		r.stop.Set()
-		r.goGate.halted.Store(true)
-	})
+	cancel := context.AfterFunc(ctx, r.halt)
 	return func() { cancel() }
+}
+
+// halt has the kernels end.
+func (r *Runner) halt() {
+	r.Stop.Set()
+	r.goGate.halted.Store(true)
+}
+
+// Run has each of these CPUs' threads do its task, all at once, and returns when all are done. The task gets the place
+// of its CPU in the list. A thread that is not on its CPU does nothing; where one fails, the kernels of the others end.
+func (r *Runner) Run(cpus []int, task func(i int) error) error {
+	errs := make([]error, len(cpus))
+	r.crew.run(cpus, func(i int, err error) {
+		if err == nil {
+			err = task(i)
+		}
+		if err != nil {
+			r.halt() // the others would wait for it
+		}
+		errs[i] = err
+	})
+	return errors.Join(errs...)
 }
 
 // area is memory on a node that holds a row's words. It is touched, so its page is there.
@@ -106,9 +126,8 @@ func (r *Runner) area(node, bytes int) (*linux.Area, error) {
 	if near := r.onNode(node); errors.Is(err, fs.ErrPermission) && len(near) > 0 {
 		// A container's filter forbids to bind memory; what a CPU of the node touches first is there too.
 		area, err = linux.NewArea(linux.AreaOptions{Bytes: bytes, Node: -1})
-		touch = func() (err error) {
-			r.crew.run(near[:1], func(_ int, misplaced error) { err = errors.Join(misplaced, area.Touch()) })
-			return err
+		touch = func() error {
+			return r.Run(near[:1], func(int) error { return area.Touch() })
 		}
 	}
 	if err != nil {
@@ -132,7 +151,7 @@ func (r *Runner) onNode(node int) (cpus []int) {
 }
 
 // wordsBytes is how much memory the words of a row take: the last thread's operation may use more than a word.
-func wordsBytes(row result.ContendRow) int { return row.CPUs*row.DistBytes + 4*lineBytes }
+func wordsBytes(row result.ContendRow) int { return row.CPUs*row.DistBytes + 4*LineBytes }
 
 // Measure runs one row. When ctx ends it returns within some milliseconds, with what was done marked partial.
 func (r *Runner) Measure(ctx context.Context, row result.ContendRow, t Timing) (s result.Sample, err error) {
@@ -157,14 +176,17 @@ func (r *Runner) Measure(ctx context.Context, row result.ContendRow, t Timing) (
 	}
 	r.checkPage(&s, &v, area.Pointer())
 
-	defer r.until(ctx)()
+	defer r.Until(ctx)()
 	before, err := linux.ProcessUsage()
 	if err != nil {
 		return s, err
 	}
-	threads, errs := r.release(list, row, t, area)
+	threads, err := r.release(list, row, t, area)
+	if err != nil {
+		return s, err
+	}
 	after, err := linux.ProcessUsage()
-	if err = errors.Join(append(errs, err)...); err != nil {
+	if err != nil {
 		return s, err
 	}
 	used := after.Sub(before)
@@ -177,7 +199,7 @@ func (r *Runner) Measure(ctx context.Context, row result.ContendRow, t Timing) (
 		first, last, latest = min(first, thread.Start), max(last, thread.End), max(latest, thread.Start)
 		v.Threads[i] = result.ContendThread{CPU: list[i], Node: r.nodes[list[i]], CPUSeen: thread.CPU}
 		s.CPUs[i] = result.CPU{CPU: list[i], BusySeconds: float64(thread.End-thread.Start) / 1e9}
-		r.checked(&s, thread.CPU == list[i] || thread.CPU < 0, "a thread of CPU %d ended on CPU %d", list[i], thread.CPU)
+		Check(&s, thread.CPU == list[i] || thread.CPU < 0, "a thread of CPU %d ended on CPU %d", list[i], thread.CPU)
 	}
 	s.Seconds = float64(last-first) / 1e9
 	released := float64(latest - first)
@@ -201,29 +223,23 @@ func (r *Runner) Measure(ctx context.Context, row result.ContendRow, t Timing) (
 }
 
 // release has all threads of a row work at once.
-func (r *Runner) release(cpus []int, row result.ContendRow, t Timing, area *linux.Area) ([]csrc.ContendResult, []error) {
+func (r *Runner) release(cpus []int, row result.ContendRow, t Timing, area *linux.Area) ([]csrc.ContendResult, error) {
 	operate := csrc.Contend
 	if row.Op == goOp {
 		r.goGate.reset(len(cpus))
 		operate = r.goGate.contend
 	} else {
-		r.gate.Reset(len(cpus))
+		r.Gate.Reset(len(cpus))
 	}
-	threads, errs := make([]csrc.ContendResult, len(cpus)), make([]error, len(cpus))
-	r.crew.run(cpus, func(i int, err error) {
-		if err == nil {
-			threads[i], err = operate(csrc.ContendArgs{
-				Op: row.Op, Variant: r.variant, Word: unsafe.Add(area.Pointer(), i*row.DistBytes),
-				Count: t.Count, Time: t.Time, Window: t.Window, Gate: r.gate, Stop: r.stop,
-			})
-		}
-		if err != nil {
-			r.stop.Set() // the others would wait for it
-			r.goGate.halted.Store(true)
-		}
-		errs[i] = err
+	threads := make([]csrc.ContendResult, len(cpus))
+	err := r.Run(cpus, func(i int) (err error) {
+		threads[i], err = operate(csrc.ContendArgs{
+			Op: row.Op, Variant: r.variant, Word: unsafe.Add(area.Pointer(), i*row.DistBytes),
+			Count: t.Count, Time: t.Time, Window: t.Window, Gate: r.Gate, Stop: r.Stop,
+		})
+		return err
 	})
-	return threads, errs
+	return threads, err
 }
 
 // checkPage reads back on which node the words are.
@@ -233,15 +249,17 @@ func (r *Runner) checkPage(s *result.Sample, v *result.Contend, page unsafe.Poin
 	case errors.Is(err, errors.ErrUnsupported): // a kernel without nodes
 	case errors.Is(err, fs.ErrPermission) && len(r.nodes) == len(r.onNode(v.MemNode)): // all that is used is one node
 	case err != nil:
-		s.Doubts = append(s.Doubts, result.Doubt{Verdict: result.Suspect, Reason: fmt.Sprintf("the memory's node is not known: %v", err)})
+		s.Doubts = append(s.Doubts, result.Doubt{
+			Verdict: result.Suspect, Reason: fmt.Sprintf("the memory's node is not known: %v", err),
+		})
 	default:
 		v.MemNodeRead = &node
-		r.checked(s, node == v.MemNode, "the memory is on node %d and was asked from node %d", node, v.MemNode)
+		Check(s, node == v.MemNode, "the memory is on node %d and was asked from node %d", node, v.MemNode)
 	}
 }
 
-// checked counts a read-back.
-func (r *Runner) checked(s *result.Sample, as bool, format string, args ...any) {
+// Check counts a read-back, and keeps what is not as it was asked.
+func Check(s *result.Sample, as bool, format string, args ...any) {
 	s.Placement.Checked++
 	if !as {
 		s.Placement.Mismatches = append(s.Placement.Mismatches, fmt.Sprintf(format, args...))
@@ -254,11 +272,17 @@ const leastTogether = 0.5
 // doubts are what a row's own figures say against it.
 func doubts(v result.Contend) (d []result.Doubt) {
 	if v.Operations == 0 {
-		return []result.Doubt{{Verdict: result.Invalid, Reason: "there was no window in which all threads ran: other programs use these CPUs, " +
-			"or the time is shorter than two windows"}}
+		return []result.Doubt{{
+			Verdict: result.Invalid,
+			Reason: "there was no window in which all threads ran: other programs use these CPUs, " +
+				"or the time is shorter than two windows",
+		}}
 	}
 	if v.Mode == result.ByTime && *v.Together < leastTogether {
-		d = append(d, result.Doubt{Verdict: result.Suspect, Reason: fmt.Sprintf("all threads ran in only %.0f%% of the windows", 100**v.Together)})
+		d = append(d, result.Doubt{
+			Verdict: result.Suspect,
+			Reason:  fmt.Sprintf("all threads ran in only %.0f%% of the windows", 100**v.Together),
+		})
 	}
 	return d
 }
@@ -274,20 +298,33 @@ func failures(v *result.Contend, spans []span) {
 	v.Failures = &total
 }
 
-// Preheat keeps every CPU of the runner busy until their clocks have settled: 100 ms at least, and a second at most;
-// settled tells which it was.
-func (r *Runner) Preheat(ctx context.Context) (settled bool, err error) {
+// Prepare implements experiment.Preparer: it brings the CPUs to the clock frequency that they keep.
+func (r *Runner) Prepare(ctx context.Context) ([]result.Warning, error) {
+	settled, err := r.preheat(ctx)
+	if err != nil || settled || ctx.Err() != nil {
+		return nil, err
+	}
+	return []result.Warning{{
+		Code:    "unsettled-clock",
+		Message: "the CPUs' speed did not settle within a second, so rows differ by more than their operations",
+		Hint:    "other programs or a changing clock frequency disturb them: wait, or take more --samples",
+	}}, nil
+}
+
+// preheat keeps every CPU of the runner busy until their clocks have settled: 100 ms at least, and a second at most. It
+// reports whether they have.
+func (r *Runner) preheat(ctx context.Context) (settled bool, err error) {
 	cpus := slices.Sorted(maps.Keys(r.nodes))
-	row := result.ContendRow{Op: goOp, DistBytes: lineBytes, CPUs: len(cpus)}
+	row := result.ContendRow{Op: goOp, DistBytes: LineBytes, CPUs: len(cpus)}
 	area, err := r.area(slices.Min(slices.Collect(maps.Values(r.nodes))), wordsBytes(row))
 	if err != nil {
 		return false, err
 	}
 	const most, whole, window = 10, 100 * time.Millisecond, 10 * time.Millisecond
-	defer r.until(ctx)()
+	defer r.Until(ctx)()
 	for range most {
-		threads, errs := r.release(cpus, row, Timing{Time: whole, Window: window}, area)
-		if err := errors.Join(errs...); err != nil || ctx.Err() != nil {
+		threads, err := r.release(cpus, row, Timing{Time: whole, Window: window}, area)
+		if err != nil || ctx.Err() != nil {
 			return false, err
 		}
 		if steady(byTime(threads, window, whole).windows) {
@@ -297,7 +334,7 @@ func (r *Runner) Preheat(ctx context.Context) (settled bool, err error) {
 	return false, nil
 }
 
-// steady tells whether the last windows are within a percent of each other.
+// steady reports whether the last windows are within a percent of each other.
 func steady(windows []float64) bool {
 	const least, spread = 3, 0.01
 	if len(windows) < least {

@@ -9,13 +9,13 @@ import (
 
 // View is how runs of an experiment are shown. What is shown of every run alike is in package render.
 type View struct {
-	Title   func(run *result.Run, spec view.Spec) (title string, parts []string) // of the table's heading
-	Blocks  func(*result.Run, view.Spec, term.Options) []string                  // up to the samples' quality
-	Options []string                                                             // that come first in a plan
-	Plan    func(plan *result.Plan, spec view.Spec) string                       // a plan's block below the options
-	Columns []string                                                             // values that come first in CSV
-	Bench   view.Bench
-	Figures []Figure // of a report
+	Title    func(run *result.Run, spec view.Spec) (title string, parts []string) // of the table's heading
+	Blocks   func(*result.Run, view.Spec, term.Options) []string                  // up to the samples' quality
+	Options  []string                                                             // that come first in a plan
+	Plan     func(plan *result.Plan, spec view.Spec) string                       // a plan's block below the options
+	Columns  []string                                                             // values that come first in CSV
+	Bench    view.Bench
+	Drawings []Drawing // of a report
 
 	// OwnCells reports whether the cells of a run are rows of its experiment's own table, and not of a matrix's. nil: they
 	// never are.
@@ -25,8 +25,8 @@ type View struct {
 	Found string // what its findings are about; "": what limited the run
 }
 
-// Figure is a drawing of a run.
-type Figure struct {
+// Drawing is a figure of a report.
+type Drawing struct {
 	Anchor string // by which a link finds it
 	// Draw returns false for a run that it does not apply to.
 	Draw func(run *result.Run) (chart.Figure, bool)

@@ -24,8 +24,9 @@ type Watcher struct {
 	root       fs.FS
 	proc       procfs.FS
 	cpus       cpuset.Set
-	migrations *perf.Counter // nil: could not be had
-	outside    bool          // what is watched is other processes
+	groups     *cgroup.Groups // nil: could not be found
+	migrations *perf.Counter  // nil: could not be had
+	outside    bool           // what is watched is other processes
 }
 
 // migrationThreads is the number of threads above which their migrations are not counted: the counters that every new
@@ -39,7 +40,7 @@ func OpenWatcher(root fs.FS, cpus cpuset.Set, threads int) (*Watcher, []result.W
 	if err != nil {
 		return nil, nil, err
 	}
-	w := &Watcher{root: root, proc: proc, cpus: cpus}
+	w := newWatcher(root, proc, cpus)
 	const code, what = "no-migrations", "migrations of threads are not counted"
 	if threads > migrationThreads {
 		err := fmt.Errorf("a counter for each of %d threads would disturb the run", threads)
@@ -53,6 +54,20 @@ func OpenWatcher(root fs.FS, cpus cpuset.Set, threads int) (*Watcher, []result.W
 		return w, []result.Warning{result.WarningOf("some-migrations", what, err)}, nil
 	}
 	return w, nil, nil
+}
+
+func newWatcher(root fs.FS, proc procfs.FS, cpus cpuset.Set) *Watcher {
+	w := &Watcher{root: root, proc: proc, cpus: cpus}
+	if groups, err := cgroup.FindGroups(root); err == nil {
+		w.groups = &groups
+	}
+	return w
+}
+
+// Canary returns how many seconds a fixed loop takes on the CPU that the caller runs on: more where the CPU is slower.
+func Canary() float64 {
+	seconds, _ := canary(1)
+	return seconds
 }
 
 // Close closes the counters.
@@ -83,13 +98,15 @@ func OpenOutside(root fs.FS, cpus cpuset.Set) (*Watcher, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Watcher{root: root, proc: proc, cpus: cpus, outside: true}, nil
+	w := newWatcher(root, proc, cpus)
+	w.outside = true
+	return w, nil
 }
 
 // Watch runs the canary and reads the counters, and returns what reads them again and puts the differences, and the
 // verdict, on a sample. The canary's own time is before all that is counted.
 func (w *Watcher) Watch() func(*result.Sample) {
-	canarySeconds, _ := canary(1)
+	canarySeconds := Canary()
 	before := w.read()
 	return func(s *result.Sample) {
 		after := w.read()
@@ -170,8 +187,10 @@ func (w *Watcher) read() reading {
 	} else {
 		w.readOwn(&r)
 	}
-	if throttled, err := cgroup.ReadThrottling(w.root); err == nil {
-		r.throttled = &throttled.Seconds
+	if w.groups != nil {
+		if throttled, err := w.groups.ReadThrottling(); err == nil {
+			r.throttled = &throttled.Seconds
+		}
 	}
 	if psi, err := w.proc.PSIStatsForResource("cpu"); err == nil && psi.Some != nil {
 		seconds := float64(psi.Some.Total) / 1e6

@@ -80,9 +80,9 @@ func fixtures() map[string]*result.Run {
 		"numa-moves":   numaMovesRun(),
 		"load":         loadRun(),
 
-		"exec":         execRun(),
-		"exec-cells":   execCellsRun(false),
-		"exec-metric":  execCellsRun(true),
+		"exec":        execRun(),
+		"exec-cells":  execCellsRun(false),
+		"exec-metric": execCellsRun(true),
 
 		"matrix":         matrixRun(),
 		"matrix-classic": classicRun(),

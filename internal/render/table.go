@@ -32,13 +32,13 @@ var kept = map[string]experiment.View{
 			"row", "op", "load", "cpus", "ns_per_op", "min", "max", "stdev", "fairness", "ops_per_second", "cpu_list",
 			"pattern", "dist_bytes", "mem_node",
 		},
-		Figures: []experiment.Figure{{Anchor: "curves", Draw: ContentionCurves}},
+		Drawings: []experiment.Drawing{{Anchor: "curves", Draw: ContentionCurves}},
 	},
 	"c2c": {
 		Title: c2cTitle, Blocks: c2cBlocks, Plan: c2cPlan, Bench: c2cBench,
-		Options: []string{"method", "pairs"},
-		Columns: []string{"cpu_a", "cpu_b", "relation", "ns", "round_trip_ns", "node_a", "node_b", "home_node"},
-		Figures: []experiment.Figure{{Anchor: "map", Draw: CoreToCoreMap}},
+		Options:  []string{"method", "pairs"},
+		Columns:  []string{"cpu_a", "cpu_b", "relation", "ns", "round_trip_ns", "node_a", "node_b", "home_node"},
+		Drawings: []experiment.Drawing{{Anchor: "map", Draw: CoreToCoreMap}},
 	},
 	"numa": {
 		Title: numaTitle, Blocks: numaBlocks, Plan: numaPlan, Bench: numaBench,
@@ -49,7 +49,7 @@ var kept = map[string]experiment.View{
 			"row", "mem", "cpu", "numa_balancing", "preferred_node", "buffer_bytes", "pages", "access", "ns_per_access",
 			"index_ns", "accesses", "repetitions", "settled_seconds", "preferred_by",
 		},
-		Figures: []experiment.Figure{
+		Drawings: []experiment.Drawing{
 			{Anchor: "nodes", Draw: NUMAMaps}, {Anchor: "latency", Draw: NUMALatency}, {Anchor: "moves", Draw: MigrationTimeline},
 		},
 		OwnCells: func(run *result.Run) bool { return len(run.NumaRows) > 0 },

@@ -11,10 +11,10 @@ import (
 
 // figuresOf are the drawings of a report, in order, each of which may apply to the run or not: those of any run, with
 // those of its experiment among them.
-func figuresOf(run *result.Run, views render.Views) []experiment.Figure {
+func figuresOf(run *result.Run, views render.Views) []experiment.Drawing {
 	return slices.Concat(
-		[]experiment.Figure{{Anchor: "ratios", Draw: chart.RatioForest}, {Anchor: "samples", Draw: chart.SamplePanels}},
-		views.Of(run.Experiment).Figures,
-		[]experiment.Figure{{Anchor: "cpus", Draw: chart.CPUStrip}},
+		[]experiment.Drawing{{Anchor: "ratios", Draw: chart.RatioForest}, {Anchor: "samples", Draw: chart.SamplePanels}},
+		views.Of(run.Experiment).Drawings,
+		[]experiment.Drawing{{Anchor: "cpus", Draw: chart.CPUStrip}},
 	)
 }

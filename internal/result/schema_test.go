@@ -109,6 +109,9 @@ func (root *schema) schemaOf(t *testing.T, typ reflect.Type) *schema {
 		}
 		return s
 	case reflect.Struct:
+		if typ == reflect.TypeFor[Figures]() { // what keys it has depends on the experiment
+			return &schema{Type: "object"}
+		}
 		if root.Defs.of[typ.Name()] == nil {
 			def := &schema{Type: "object"}
 			root.Defs.add(typ.Name(), def)

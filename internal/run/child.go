@@ -38,7 +38,6 @@ type childRequest struct {
 // childAnswer is what it took.
 type childAnswer struct {
 	Samples  []result.Sample  `json:"samples"`
-	Warmups  []result.Sample  `json:"warmups"`
 	Warnings []result.Warning `json:"warnings"`
 }
 
@@ -79,8 +78,7 @@ func (r childRequest) sample(ctx context.Context, experiments []experiment.Exper
 			run: &result.Run{Seed: r.Seed, Warnings: warnings},
 		},
 		options: &Options{output: output{quiet: true}},
-		order: newLaps(design{cells: 1, samples: r.Samples, warmup: r.Warmup, budget: r.Budget},
-			experiment.InOrder),
+		order:   newLaps(design{cells: 1, samples: r.Samples, budget: r.Budget}, experiment.InOrder),
 	}
 	d.session = &session{env: e, run: d.plan.run}
 	d.tally.begin(e.Now)
@@ -96,11 +94,21 @@ func (r childRequest) sample(ctx context.Context, experiments []experiment.Exper
 		d.session.run.Warnings = append(d.session.run.Warnings, more...)
 	}
 	d.take = d.takeWatched(watcher)
+	// The canary shows how fast the CPU was before the cell's own work, which leaves threads and garbage behind.
+	canary := measure.Canary()
+	for range r.Warmup {
+		if _, err := d.sampler.Sample(ctx, do); err != nil {
+			return a, err
+		}
+	}
 	if err := d.sample(ctx); err != nil {
 		return a, err
 	}
 	run := d.session.run
-	return childAnswer{Samples: run.Samples, Warmups: run.Warmups, Warnings: run.Warnings}, nil
+	if r.Warmup > 0 {
+		run.Samples[0].Quality.Signals.CanarySeconds = &canary
+	}
+	return childAnswer{Samples: run.Samples, Warnings: run.Warnings}, nil
 }
 
 // ask has a fresh child sample a cell.
@@ -145,13 +153,8 @@ func (d *driver) takeChild(ctx context.Context, cell int) (result.Sample, error)
 	if err != nil {
 		return matrix.InvalidSample(err), nil
 	}
-	sample := a.Samples[0]
-	if len(a.Warmups) > 0 {
-		// The canary is to tell of what was before the cell's own work, which leaves threads and garbage behind.
-		sample.Quality.Signals.CanarySeconds = a.Warmups[0].Quality.Signals.CanarySeconds
-	}
 	d.warn(a.Warnings)
-	return sample, nil
+	return a.Samples[0], nil
 }
 
 // warn adds warnings that the result does not have yet.

@@ -307,7 +307,7 @@ func (d *driver) sample(ctx context.Context) error {
 		if !more {
 			break
 		}
-		if run.Partial = ctx.Err() != nil; run.Partial {
+		if run.Partial = ctx.Err() != nil; run.Partial && judged {
 			return nil
 		}
 		d.running.Store(int64(slot.Cell))

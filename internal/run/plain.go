@@ -88,9 +88,6 @@ func (c *Command) settleSchedule(s *experiment.Schedule) {
 	if s.Budget > 0 && !c.changed("budget") && !c.changed("samples") {
 		c.budget = time.Duration(s.Budget * float64(time.Second))
 	}
-	if c.x.Sampling.Shared {
-		c.budget = 0 // it is in what each cell does
-	}
 	switch {
 	case s.Order == experiment.Pairs:
 		s.Samples = len(s.First)

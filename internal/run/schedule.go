@@ -169,7 +169,7 @@ func (p *pairs) warnings() []result.Warning { return nil }
 type blocks struct {
 	design
 	board *matrix.Board
-	begun float64 // when the round began
+	begun float64 // when the round in progress began, or the last one ended
 	last  float64 // how long the last round took
 }
 
@@ -194,7 +194,7 @@ func (b *blocks) check(s *result.Sample, _ float64) bool {
 func (b *blocks) add(s result.Sample, elapsed float64) error {
 	err := b.board.Add(s)
 	if err == nil && b.board.Between() {
-		b.last = elapsed - b.begun
+		b.last, b.begun = elapsed-b.begun, elapsed
 	}
 	return err
 }

@@ -1,4 +1,4 @@
-package contend
+package c2c
 
 import (
 	"fmt"
@@ -16,39 +16,39 @@ import (
 const (
 	leastPair = 2 * time.Millisecond   // of round trips: some hundred batches, enough for a median
 	mostPair  = 20 * time.Millisecond  // of round trips: more tells no more
-	fixedPair = 500 * time.Microsecond // beside them: a fresh line, two threads woken and verified
+	fixedPair = 500 * time.Microsecond // in addition: a fresh line, two threads woken and verified
 )
 
-// PairPlan is which pairs are measured, and for how long each.
-type PairPlan struct {
+// pairPlan is which pairs are measured, and for how long each.
+type pairPlan struct {
 	Which string // of topology.Pairings
 	Pairs []topology.Pair
 	Each  time.Duration // of round trips
 }
 
-// Fit shares a budget out among the pairs, each of which is measured so many times; 0 is no limit. Without a choice it
-// takes the first of topology.Pairings that fits.
-func Fit(m *topology.Machine, cpus cpuset.Set, which string, budget time.Duration, times int) (PairPlan, error) {
+// fit shares a budget out among the pairs; times is how often each is measured, and a budget of 0 is no limit. Without a
+// choice it takes the first of topology.Pairings that fits.
+func fit(m *topology.Machine, cpus cpuset.Set, which string, budget time.Duration, times int) (pairPlan, error) {
 	choices := topology.Pairings[:]
 	if which != "" {
-		w, err := lookupPairs(which)
+		w, err := catalog.Find(topology.Pairings[:], "choice of pairs", which)
 		if err != nil {
-			return PairPlan{}, err
+			return pairPlan{}, err
 		}
 		choices = []topology.Pairing{w}
 	}
 	if err := two(m, cpus); err != nil {
-		return PairPlan{}, err
+		return pairPlan{}, err
 	}
 	for _, w := range choices {
 		if each, ok := share(budget, times*w.Count(m, cpus)); ok {
-			return PairPlan{w.Name, w.Pairs(m, cpus), each}, nil
+			return pairPlan{w.Name, w.Pairs(m, cpus), each}, nil
 		}
 	}
-	return PairPlan{}, tooMany(m, cpus, choices[len(choices)-1], budget, times)
+	return pairPlan{}, tooMany(m, cpus, choices[len(choices)-1], budget, times)
 }
 
-// share is the time of each of so many measurements; false when the budget has less than the least for them.
+// share returns the time of each measurement; false when the budget is too short for them.
 func share(budget time.Duration, measurements int) (each time.Duration, ok bool) {
 	if budget == 0 {
 		return mostPair, true
@@ -60,30 +60,27 @@ func share(budget time.Duration, measurements int) (each time.Duration, ok bool)
 // tooMany says that a choice's pairs do not fit in the budget, and what would.
 func tooMany(m *topology.Machine, cpus cpuset.Set, asked topology.Pairing, budget time.Duration, times int) error {
 	pairs := asked.Count(m, cpus)
-	need := AtLeast(pairs, times)
+	need := atLeast(pairs, times)
 	way := fmt.Sprintf("--budget %v", need)
 	for _, w := range topology.Pairings {
 		n := w.Count(m, cpus)
 		if _, ok := share(budget, times*n); ok {
-			way += fmt.Sprintf(", or --pairs %s (%d pairs, at least %v)", w.Name, n, AtLeast(n, times))
+			way += fmt.Sprintf(", or --pairs %s (%d pairs, at least %v)", w.Name, n, atLeast(n, times))
 			break
 		}
 	}
 	return hint.With(fmt.Errorf("%d pairs need at least %v, and the budget is %v", pairs, need, budget), way)
 }
 
-// AtLeast is the shortest budget for so many pairs, each measured so many times, rounded up to what a person would write.
-func AtLeast(pairs, times int) time.Duration {
+// atLeast returns the shortest budget for a number of pairs, each of which is measured a number of times, rounded up to
+// what a person would write.
+func atLeast(pairs, times int) time.Duration {
 	need := time.Duration(pairs*times) * (leastPair + fixedPair)
 	unit := 10 * time.Millisecond
 	if need > time.Second {
 		unit = time.Second
 	}
 	return (need + unit - 1) / unit * unit
-}
-
-func lookupPairs(which string) (topology.Pairing, error) {
-	return catalog.Find(topology.Pairings[:], "choice of pairs", which)
 }
 
 // two refuses CPUs that make no pair.
@@ -96,7 +93,7 @@ func two(m *topology.Machine, cpus cpuset.Set) error {
 }
 
 // Document returns the plan for JSON.
-func (p PairPlan) Document() *result.PlanPairs {
+func (p pairPlan) Document() *result.PlanPairs {
 	doc := &result.PlanPairs{
 		Which: p.Which, Pairs: len(p.Pairs), Relations: map[string]int{}, Seconds: p.Each.Seconds(),
 		Estimate: (time.Duration(len(p.Pairs)) * (p.Each + fixedPair)).Seconds(),
@@ -107,9 +104,9 @@ func (p PairPlan) Document() *result.PlanPairs {
 	return doc
 }
 
-// Shuffle orders the pairs at random, as the seed has it: neighbours in time shall not be neighbours in place, or a
+// shuffle orders the pairs at random, as the seed has it: neighbours in time shall not be neighbours in place, or a
 // disturbance looks like a property of a core.
-func Shuffle(pairs []topology.Pair, seed uint64) {
+func shuffle(pairs []topology.Pair, seed uint64) {
 	source := rand.New(rand.NewPCG(seed, 0))
 	source.Shuffle(len(pairs), func(i, j int) { pairs[i], pairs[j] = pairs[j], pairs[i] })
 }

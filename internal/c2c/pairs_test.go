@@ -1,4 +1,4 @@
-package contend
+package c2c
 
 import (
 	"fmt"
@@ -27,7 +27,7 @@ func large(cores int) *topology.Machine {
 }
 
 func pairsOf(t require.TestingT, m *topology.Machine, cpus cpuset.Set, which string) []topology.Pair {
-	plan, err := Fit(m, cpus, which, 0, 1)
+	plan, err := fit(m, cpus, which, 0, 1)
 	require.NoError(t, err)
 	return plan.Pairs
 }
@@ -58,7 +58,7 @@ func TestPairs(t *testing.T) {
 	offline := recorded(t, "offline-middle") // 2 and 5 are
 	assert.Equal(t, "0-1 same-core\n", shownPairs(pairsOf(t, offline, cpuset.Of(0, 1, 2, 5), "all")))
 
-	_, err := Fit(numa, numa.Allowed(), "per-node", 0, 1)
+	_, err := fit(numa, numa.Allowed(), "per-node", 0, 1)
 	assert.EqualError(t, err, `unknown choice of pairs "per-node": there are all, per-core, per-llc`)
 }
 
@@ -106,15 +106,15 @@ func TestPairsProperty(t *testing.T) {
 func TestTwoCPUs(t *testing.T) {
 	m := recorded(t, "qemu-cpu1")
 	for _, which := range []string{"all", "per-core", "per-llc"} {
-		_, err := Fit(m, m.Allowed(), which, 0, 1)
+		_, err := fit(m, m.Allowed(), which, 0, 1)
 		require.EqualError(t, err, "a pair needs two CPUs, and the run has 1")
 		assert.Contains(t, hint.Of(err), "--cpus")
 	}
-	_, err := Fit(m, m.Allowed(), "", time.Second, 1)
+	_, err := fit(m, m.Allowed(), "", time.Second, 1)
 	require.EqualError(t, err, "a pair needs two CPUs, and the run has 1")
-	_, err = Fit(m, cpuset.Set{}, "", 0, 1)
+	_, err = fit(m, cpuset.Set{}, "", 0, 1)
 	require.EqualError(t, err, "a pair needs two CPUs, and the run has 0")
-	_, err = Fit(recorded(t, "offline-middle"), cpuset.Of(1, 2, 5), "all", time.Second, 1)
+	_, err = fit(recorded(t, "offline-middle"), cpuset.Of(1, 2, 5), "all", time.Second, 1)
 	require.EqualError(t, err, "a pair needs two CPUs, and the run has 1", "two are offline")
 }
 
@@ -135,7 +135,7 @@ func TestFit(t *testing.T) {
 		{"", "per-llc", 2 * time.Second, 529, 2*time.Second/529 - 500*time.Microsecond},
 		{"per-core", "per-core", 24 * time.Hour, 130816 + 512, 20 * time.Millisecond},
 	} {
-		plan, err := Fit(m, cpus, c.which, c.budget, 1)
+		plan, err := fit(m, cpus, c.which, c.budget, 1)
 		require.NoError(t, err)
 		assert.Equal(t, c.want, plan.Which, c.budget)
 		assert.Len(t, plan.Pairs, c.pairs)
@@ -162,12 +162,12 @@ func TestFitErrors(t *testing.T) {
 		{"", "529 pairs need at least 2s, and the budget is -1s", "--budget 2s", -time.Second},
 		{"few", `unknown choice of pairs "few": there are all, per-core, per-llc`, "", 0},
 	} {
-		_, err := Fit(m, m.Online(), c.which, c.budget, 1)
+		_, err := fit(m, m.Online(), c.which, c.budget, 1)
 		require.EqualError(t, err, c.want)
 		assert.Equal(t, c.hint, hint.Of(err))
 	}
 	numa := recorded(t, "qemu-numa2")
-	_, err := Fit(numa, numa.Allowed(), "", time.Nanosecond, 1)
+	_, err := fit(numa, numa.Allowed(), "", time.Nanosecond, 1)
 	require.EqualError(t, err, "4 pairs need at least 10ms, and the budget is 1ns")
 }
 
@@ -179,14 +179,14 @@ func TestFitProperty(t *testing.T) {
 		which := rapid.SampledFrom([]string{"", "all", "per-core", "per-llc"}).Draw(t, "which")
 		choice := rapid.SampledFrom(topology.Pairings[:]).Draw(t, "budget of")
 		percent := rapid.SampledFrom([]int{1, 99, 100, 101, 150, 799, 2000}).Draw(t, "percent")
-		budget := AtLeast(choice.Count(m, cpus), 1) * time.Duration(percent) / 100
-		plan, err := Fit(m, cpus, which, budget, 1)
+		budget := atLeast(choice.Count(m, cpus), 1) * time.Duration(percent) / 100
+		plan, err := fit(m, cpus, which, budget, 1)
 		if err != nil {
 			var enough time.Duration
 			_, scanned := fmt.Sscanf(hint.Of(err), "--budget %v", (*durationText)(&enough))
 			require.NoError(t, scanned)
 			require.Greater(t, enough, budget)
-			_, err = Fit(m, cpus, which, enough, 1)
+			_, err = fit(m, cpus, which, enough, 1)
 			require.NoError(t, err)
 			return
 		}
@@ -201,7 +201,7 @@ func TestFitProperty(t *testing.T) {
 		if which == "" {
 			taken := slices.IndexFunc(topology.Pairings[:], func(w topology.Pairing) bool { return w.Name == plan.Which })
 			for _, finer := range topology.Pairings[:taken] {
-				_, err := Fit(m, cpus, finer.Name, budget, 1)
+				_, err := fit(m, cpus, finer.Name, budget, 1)
 				require.Error(t, err, "a finer choice would fit")
 			}
 		}
@@ -223,7 +223,7 @@ func (d *durationText) Scan(state fmt.ScanState, _ rune) error {
 
 func TestDocument(t *testing.T) {
 	m := recorded(t, "qemu-numa2")
-	plan, err := Fit(m, m.Allowed(), "per-llc", 0, 1)
+	plan, err := fit(m, m.Allowed(), "per-llc", 0, 1)
 	require.NoError(t, err)
 	assert.Equal(t, &result.PlanPairs{
 		Which: "per-llc", Pairs: 4, Relations: map[string]int{"same-core": 1, "same-llc": 2, "cross-node": 1},
@@ -236,7 +236,7 @@ func TestShuffle(t *testing.T) {
 	m := large(16)
 	order := func(seed uint64) []topology.Pair {
 		pairs := pairsOf(t, m, m.Online(), "all")
-		Shuffle(pairs, seed)
+		shuffle(pairs, seed)
 		return pairs
 	}
 	assert.Equal(t, order(7), order(7))

@@ -1,4 +1,5 @@
-package contend
+// Package c2c measures how long a cache line takes from one CPU to another.
+package c2c
 
 import (
 	"context"
@@ -7,10 +8,9 @@ import (
 	"time"
 
 	"gorun/csrc"
-	"gorun/internal/catalog"
+	"gorun/internal/contend"
 	"gorun/internal/linux"
 	"gorun/internal/result"
-	"gorun/internal/topology"
 )
 
 // Method is a way to hand a cache line over.
@@ -26,69 +26,57 @@ var Methods = [...]Method{
 // Entry implements catalog.Entry.
 func (m Method) Entry() (name, usage string) { return m.Name, m.Usage }
 
-// LookupMethod tells whether there is a method of that name.
-func LookupMethod(name string) error {
-	_, err := catalog.Find(Methods[:], "method", name)
-	return err
-}
-
 // batch is the aimed length of a batch of round trips: long beside the clock's reading, and so short that a thread that
 // was switched away spoils few of them.
 const batch = 20 * time.Microsecond
 
-// PingPong hands a fresh cache line back and forth between the threads of two CPUs for so long. The line's page is
-// first touched by CPU a, and its node is read back.
-func (r *Runner) PingPong(ctx context.Context, p topology.Pair, method string, length time.Duration) (s result.Sample, err error) {
-	area, err := linux.NewArea(linux.AreaOptions{Bytes: lineBytes, Node: -1})
+// Sample hands a fresh cache line back and forth between the threads of two CPUs. The line's page is first touched by
+// CPU a, and its node is read back.
+func (r sampler) Sample(ctx context.Context, c Cell) (s result.Sample, err error) {
+	area, err := linux.NewArea(linux.AreaOptions{Bytes: contend.LineBytes, Node: -1})
 	if err != nil {
 		return s, err
 	}
 	defer func() { err = errors.Join(err, area.Free()) }()
-	cpus := []int{p.A, p.B}
-	r.crew.run(cpus[:1], func(_ int, e error) {
-		err = errors.Join(e, area.Touch())
-	})
-	if err != nil {
+	cpus := []int{c.A, c.B}
+	if err := r.Run(cpus[:1], func(int) error { return area.Touch() }); err != nil {
 		return s, err
 	}
 	v := result.Pair{
-		CPUA: p.A, CPUB: p.B, NodeA: r.nodes[p.A], NodeB: r.nodes[p.B], Relation: p.Relation.String(), Method: method,
+		CPUA: c.A, CPUB: c.B, NodeA: c.NodeA, NodeB: c.NodeB, Relation: c.Relation, Method: c.Method,
 	}
 	if node, err := linux.PageNode(area.Pointer()); err == nil {
 		v.HomeNode = &node
 	}
-	defer r.until(ctx)()
+	defer r.Until(ctx)()
 	before, err := linux.ProcessUsage()
 	if err != nil {
 		return s, err
 	}
-	r.gate.Reset(len(cpus))
+	r.Gate.Reset(len(cpus))
 	begun := time.Now()
 	var sides [2]csrc.PingPongResult
-	var errs [2]error
-	r.crew.run(cpus, func(i int, err error) {
-		if err == nil {
-			sides[i], err = csrc.PingPong(csrc.PingPongArgs{
-				Method: method, First: i == 0, Line: area.Pointer(), Time: length, BatchNS: int64(batch),
-				Gate: r.gate, Stop: r.stop,
-			})
-		}
-		if err != nil {
-			r.stop.Set() // the other would wait for it
-		}
-		errs[i] = err
+	err = r.Run(cpus, func(i int) (err error) {
+		sides[i], err = csrc.PingPong(csrc.PingPongArgs{
+			Method: c.Method, First: i == 0, Line: area.Pointer(), Time: c.Each, BatchNS: int64(batch),
+			Gate: r.Gate, Stop: r.Stop,
+		})
+		return err
 	})
 	s.Seconds = time.Since(begun).Seconds()
+	if err != nil {
+		return s, err
+	}
 	after, err := linux.ProcessUsage()
-	if err = errors.Join(errs[0], errs[1], err); err != nil {
+	if err != nil {
 		return s, err
 	}
 	used := after.Sub(before)
 	s.UserSeconds, s.SystemSeconds = used.UserSeconds, used.SystemSeconds
 	s.Partial = ctx.Err() != nil
-	s.Placement.Requested = fmt.Sprintf("threads pinned to CPUs %d and %d", p.A, p.B)
+	s.Placement.Requested = fmt.Sprintf("threads pinned to CPUs %d and %d", c.A, c.B)
 	for i, side := range sides {
-		r.checked(&s, side.CPU == cpus[i] || side.CPU < 0, "a thread of CPU %d ended on CPU %d", cpus[i], side.CPU)
+		contend.Check(&s, side.CPU == cpus[i] || side.CPU < 0, "a thread of CPU %d ended on CPU %d", cpus[i], side.CPU)
 	}
 	s.Placement.Verified = len(s.Placement.Mismatches) == 0
 

@@ -1,0 +1,132 @@
+package c2c
+
+import (
+	"fmt"
+	"time"
+
+	"gorun/internal/catalog"
+	"gorun/internal/contend"
+	"gorun/internal/experiment"
+	"gorun/internal/hint"
+	"gorun/internal/render"
+	"gorun/internal/result"
+	"gorun/internal/topology"
+)
+
+// Experiment is `gorun c2c`.
+var Experiment = experiment.Define(experiment.Definition[Cell]{
+	Text: experiment.Text{
+		Name:  "c2c",
+		Short: "Measure how long a cache line takes from one CPU to another",
+		Long: "Two threads, each pinned to its CPU, hand a cache line back and forth; half of a round trip is the " +
+			"latency from\n" +
+			"core to core. Every pair gets a fresh line, and the pairs come in a random order. Where all pairs do not fit in\n" +
+			"--budget, fewer are taken, such that every relation of two CPUs is among them.",
+		Example: "  gorun c2c\n" +
+			"  gorun c2c --cpus one-per-core --format csv\n" +
+			"  gorun c2c --pairs per-llc --svg map.svg",
+	},
+	Sampling: experiment.Sampling{Samples: 1, Budget: time.Minute.Seconds(), Shared: true},
+	Place:    experiment.Here,
+	OneRow:   "give each cell two CPUs: --cpus '0,1 0,2'",
+	Datum:    "ns",
+	New:      func() experiment.Flags[Cell] { return &flags{} },
+	Open:     open,
+	Picture:  &experiment.Picture{Usage: "draw the map into this `file`", Draw: render.C2CSVG},
+})
+
+// Cell is a pair of CPUs, and how it is measured.
+type Cell struct {
+	A        int           `json:"a"` // the lower CPU
+	B        int           `json:"b"`
+	NodeA    int           `json:"node_a"`
+	NodeB    int           `json:"node_b"`
+	Relation string        `json:"relation"` // topology.Relation
+	Method   string        `json:"method"`   // of Methods
+	Each     time.Duration `json:"each"`     // of round trips
+}
+
+// flags are those of `gorun c2c`.
+type flags struct {
+	pairs  string
+	method string
+}
+
+func (f *flags) Register(set *experiment.FlagSet) {
+	set.StringVar(&f.pairs, "pairs", "", "`which` pairs: "+catalog.List(topology.Pairings[:])+
+		" (default: the most that fit in the budget)")
+	set.StringVar(&f.method, "method", Methods[0].Name, "`how` the line is handed over: "+catalog.List(Methods[:]))
+	set.Words("pairs", catalog.Words(topology.Pairings[:]))
+	set.Words("method", catalog.Words(Methods[:]))
+}
+
+func (f *flags) Validate() error {
+	if _, err := catalog.Find(Methods[:], "method", f.method); err != nil {
+		return hint.Usagef("--method %s: %w", f.method, err)
+	}
+	return nil
+}
+
+func (f *flags) Resolve(m experiment.Machine) (r experiment.Resolution[Cell], err error) {
+	times := m.Sampling.Samples + m.Sampling.Warmup // that each pair is measured
+	budget := time.Duration(m.Sampling.Budget * float64(time.Second))
+	plan, err := fit(m.Machine, m.CPUs, f.pairs, budget, times)
+	if err != nil {
+		return r, hint.Usage(err)
+	}
+	shuffle(plan.Pairs, m.Seed)
+	cpus := map[int]bool{} // of the pairs
+	r.Cells = make([]experiment.Cell[Cell], len(plan.Pairs))
+	for i, pair := range plan.Pairs {
+		cpus[pair.A], cpus[pair.B] = true, true
+		a, _ := m.CPU(pair.A) // selected from this machine
+		b, _ := m.CPU(pair.B)
+		r.Cells[i] = experiment.Cell[Cell]{
+			Do: Cell{
+				A: pair.A, B: pair.B, NodeA: a.Node, NodeB: b.Node, Relation: pair.Relation.String(),
+				Method: f.method, Each: plan.Each,
+			},
+			Name:    fmt.Sprintf("--cpus %d,%d", pair.A, pair.B),
+			Running: fmt.Sprintf("CPUs %d and %d", pair.A, pair.B),
+		}
+	}
+	r.Spec = spec{
+		Pairs: plan.Which, Method: f.method, Each: plan.Each.Seconds(), CPUs: m.CPUs.String(),
+		Samples: m.Sampling.Samples, Warmup: m.Sampling.Warmup, Budget: m.Sampling.Budget,
+	}
+	r.Placement = "a thread pinned to each CPU of the pair"
+	r.Resources.Threads = len(cpus)
+	if all := topology.Pairings[0].Count(m.Machine, m.CPUs); f.pairs == "" && len(plan.Pairs) < all {
+		r.Warnings = []result.Warning{{
+			Code: "fewer-pairs",
+			Message: fmt.Sprintf("%d of %d pairs are measured (%s), so that the map fits in %v", len(plan.Pairs), all,
+				plan.Which, budget),
+			Hint: fmt.Sprintf("--pairs all --budget %v measures them all", atLeast(all, times)),
+		}}
+	}
+	r.Plan = func(p *result.Plan) { p.Threads, p.Pairs = 2, plan.Document() }
+	return r, nil
+}
+
+// spec is what was asked, by flag name.
+type spec struct {
+	Pairs   string  `json:"pairs"`
+	Method  string  `json:"method"`
+	Each    float64 `json:"pair_seconds"`
+	CPUs    string  `json:"cpus"`
+	Samples int     `json:"samples"`
+	Warmup  int     `json:"warmup"`
+	Budget  float64 `json:"budget_seconds"`
+}
+
+// sampler takes samples with one runner.
+type sampler struct{ *contend.Runner }
+
+func open(_ experiment.Setting, cells []Cell) (experiment.Sampler[Cell], error) {
+	nodes := map[int]int{} // of the CPUs
+	for _, c := range cells {
+		nodes[c.A], nodes[c.B] = c.NodeA, c.NodeB
+	}
+	runner, err := contend.Open(nodes, "")
+	return sampler{runner}, err
+}

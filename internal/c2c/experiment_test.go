@@ -1,0 +1,109 @@
+package c2c
+
+import (
+	"encoding/json"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"gorun/internal/catalog"
+	"gorun/internal/cpuset"
+	"gorun/internal/experiment"
+	"gorun/internal/sysfs"
+	"gorun/internal/topology"
+)
+
+// recorded reads a machine of testdata/hosts.
+func recorded(t testing.TB, name string) *topology.Machine {
+	t.Helper()
+	fsys, err := sysfs.OpenRoot("../../testdata/hosts/" + name + ".txtar")
+	require.NoError(t, err)
+	m, err := topology.Read(fsys)
+	require.NoError(t, err)
+	return m
+}
+
+// everyRecorded is all of them by name.
+func everyRecorded(t testing.TB) map[string]*topology.Machine {
+	t.Helper()
+	files, err := filepath.Glob("../../testdata/hosts/*.txtar")
+	require.NoError(t, err)
+	require.NotEmpty(t, files)
+	all := map[string]*topology.Machine{}
+	for _, file := range files {
+		name := strings.TrimSuffix(filepath.Base(file), ".txtar")
+		all[name] = recorded(t, name)
+	}
+	return all
+}
+
+// resolve plans these pairs of a machine's CPUs.
+func resolve(
+	t *testing.T, f flags, m *topology.Machine, cpus cpuset.Set, s experiment.Sampling,
+) experiment.Resolution[Cell] {
+	t.Helper()
+	r, err := f.Resolve(experiment.Machine{Machine: m, CPUs: cpus, Seed: 7, Sampling: s})
+	require.NoError(t, err)
+	return r
+}
+
+// A plain run has a cell for each pair, in the order of the seed, and what the budget leaves out is a warning.
+func TestResolve(t *testing.T) {
+	m := large(64)
+	r := resolve(t, flags{method: "cas"}, m, m.Online(), experiment.Sampling{Samples: 2, Warmup: 1, Budget: 60})
+	require.Len(t, r.Cells, 64*63/2+64)
+	assert.Equal(t, experiment.InOrder, r.Schedule.Order)
+	assert.Equal(t, 128, r.Resources.Threads)
+	require.Len(t, r.Warnings, 1)
+	assert.Equal(t, "2080 of 8128 pairs are measured (per-core), so that the map fits in 1m0s", r.Warnings[0].Message)
+	assert.Equal(t, "--pairs all --budget 1m1s measures them all", r.Warnings[0].Hint)
+	pairs := pairsOf(t, m, m.Online(), "per-core")
+	shuffle(pairs, 7)
+	for i, c := range r.Cells {
+		assert.Equal(t, pairs[i].A, c.Do.A)
+		assert.Equal(t, pairs[i].B, c.Do.B)
+		assert.Equal(t, 60*time.Second/(3*2080)-fixedPair, c.Do.Each)
+	}
+	perCore := flags{pairs: "per-core", method: "cas"}
+	asked := resolve(t, perCore, m, m.Online(), experiment.Sampling{Samples: 1, Budget: 60})
+	assert.Empty(t, asked.Warnings, "fewer were asked for")
+}
+
+// A cell of a matrix, which has no budget of its own, is a pair that takes as long as is of use. It gets through JSON.
+func TestResolveCell(t *testing.T) {
+	m := recorded(t, "qemu-numa2")
+	r := resolve(t, flags{method: "write"}, m, cpuset.Of(1, 4), experiment.Sampling{})
+	require.Len(t, r.Cells, 1)
+	want := Cell{A: 1, B: 4, NodeA: 0, NodeB: 1, Relation: "cross-node", Method: "write", Each: mostPair}
+	assert.Equal(t, want, r.Cells[0].Do)
+	text, err := json.Marshal(r.Cells[0].Do)
+	require.NoError(t, err)
+	back, err := Experiment.Decode(text)
+	require.NoError(t, err)
+	assert.Equal(t, want, back)
+}
+
+// The tables are what help and completion show: every row has a name of its own that a list can hold, and one line.
+func TestTables(t *testing.T) {
+	for what, table := range map[string][]string{
+		"pairs": catalog.Words(topology.Pairings[:]), "method": catalog.Words(Methods[:]),
+	} {
+		seen := map[string]bool{}
+		require.NotEmpty(t, table)
+		for _, word := range table {
+			name, usage, ok := strings.Cut(word, "\t")
+			require.True(t, ok, word)
+			assert.NotContains(t, name, ",")
+			assert.NotEmpty(t, usage, "%s %s", what, name)
+			assert.NotContains(t, usage, "\n")
+			assert.False(t, seen[name], "%s %s is there twice", what, name)
+			seen[name] = true
+		}
+	}
+	assert.Equal(t, "all, per-core, per-llc", catalog.List(topology.Pairings[:]))
+	assert.Equal(t, "cas, write, faa", catalog.List(Methods[:]))
+}

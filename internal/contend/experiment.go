@@ -1,0 +1,251 @@
+package contend
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime"
+	"slices"
+	"strings"
+	"time"
+
+	"gorun/internal/catalog"
+	"gorun/internal/cpuset"
+	"gorun/internal/experiment"
+	"gorun/internal/hint"
+	"gorun/internal/render"
+	"gorun/internal/result"
+)
+
+// Experiment is `gorun contend`.
+var Experiment = experiment.Define(experiment.Definition[Cell]{
+	Text: experiment.Text{
+		Name:  "contend",
+		Short: "Measure operations that CPUs make on the same memory at once",
+		Long: "Each row of the load pattern has some CPUs repeat one operation at once, each by a thread that is pinned " +
+			"there,\n" +
+			"all released together. By default (--time) only the windows count in which all of them ran. With --count each\n" +
+			"makes so many operations, and towards the end some run alone, which flatters the average.",
+		Example: "  gorun contend --op cmpxchg --load cpu-increase\n" +
+			"  gorun contend --op xadd,cas-loop,faa-go\n" +
+			"  gorun contend --op xadd --dist-bytes 0,8,64,128 --format csv",
+	},
+	Sampling: experiment.Sampling{Samples: 1},
+	Place:    experiment.Here,
+	OneRow:   "choose a row by --rows, or give --load one-iteration and several --cpus",
+	Datum:    "ns_per_op",
+	New:      func() experiment.Flags[Cell] { return &flags{} },
+	Open:     open,
+	Picture: &experiment.Picture{
+		Usage: "draw time and throughput over the number of CPUs into this `file`", Draw: render.ContendSVG,
+	},
+})
+
+// Cell is a row of the plan, and how it is measured.
+type Cell struct {
+	Row     result.ContendRow `json:"row"`
+	Timing  Timing            `json:"timing"`
+	Variant string            `json:"variant"`
+	Nodes   map[int]int       `json:"nodes"` // of the CPUs of all rows
+}
+
+// flags are those of `gorun contend`.
+type flags struct {
+	ops       string
+	load      string
+	rows      string
+	count     uint64
+	time      time.Duration
+	window    time.Duration
+	dist      string
+	distBytes string
+	memNode   string
+	nodes     string
+	variant   string
+
+	given func(name string) bool
+}
+
+// A row lasts as long as a hundred windows, each of them long beside a timer's interrupt.
+const (
+	defaultTime   = 100 * time.Millisecond
+	defaultWindow = time.Millisecond
+)
+
+func (f *flags) Register(set *experiment.FlagSet) {
+	set.StringVar(&f.ops, "op", "cmpxchg", "`operations`, by commas, or all: "+catalog.List(Ops[:]))
+	set.StringVar(&f.load, "load", Loads[0].Name, "load `pattern`: "+catalog.List(Loads[:]))
+	set.Uint64Var(&f.count, "count", 0, "operations that each thread makes (0: by --time)")
+	set.DurationVar(&f.time, "time", defaultTime,
+		"how long a row lasts; windows in which not all threads ran do not count")
+	set.DurationVar(&f.window, "window", defaultWindow, "length of a window")
+	set.StringVar(&f.dist, "dist", "",
+		"`words` of 8 bytes between the words of two threads, 0 to 8, by commas\n(default: one word for all)")
+	set.StringVar(&f.distBytes, "dist-bytes", "",
+		"`bytes` between the words of two threads, by commas, for false sharing")
+	set.StringVar(&f.memNode, "mem-node", "",
+		"`node` of the memory: numbers, local (the row's first CPU's), or all (default: the first node)")
+	set.StringVar(&f.nodes, "nodes", "", "take the CPUs of these `nodes` only")
+	set.StringVar(&f.variant, "variant", "", "which instruction, where there are several: "+
+		strings.Join(Variants("arm64"), ", ")+" on arm64\n(default: what this CPU does best)")
+	set.StringVar(&f.rows, "rows", "", "measure these `rows` of the plan only, by their numbers from 0")
+	set.Words("op", catalog.Words(Ops[:]))
+	set.Words("load", catalog.Words(Loads[:]))
+	set.Words("variant", Variants("arm64"))
+	f.given = set.Changed
+}
+
+func (f *flags) Validate() error {
+	switch {
+	case f.count > 0 && f.given("time"):
+		return hint.Usagef("--count and --time exclude each other")
+	case f.given("count") && f.count == 0:
+		return hint.Usagef("--count 0: at least 1 is needed")
+	case f.window < LeastWindow:
+		return hint.Usagef("--window %v: it must be at least %v", f.window, LeastWindow)
+	case f.time < LeastWindows*f.window || f.time > MostWindows*f.window:
+		return hint.Usage(hint.With(fmt.Errorf("--time %v is not %d to %d windows of %v", f.time, LeastWindows,
+			MostWindows, f.window),
+			"give another --time or --window"))
+	}
+	_, err := f.options()
+	return err
+}
+
+// options are what needs no machine. A captured machine is planned as if it were of this architecture.
+func (f *flags) options() (o Options, err error) {
+	o.Arch = runtime.GOARCH
+	if o.Ops, err = ParseOps(f.ops, o.Arch); err != nil {
+		return o, hint.Usagef("--op %s: %w", f.ops, err)
+	}
+	if o.Load, err = LookupLoad(f.load); err != nil {
+		return o, hint.Usagef("--load %s: %w", f.load, err)
+	}
+	if o.Variant, err = LookupVariant(f.variant, o.Arch); err != nil {
+		return o, hint.Usagef("--variant %s: %w", f.variant, err)
+	}
+	if o.DistBytes, err = ParseDistances(f.dist, f.distBytes); err != nil {
+		return o, hint.Usage(err)
+	}
+	return o, nil
+}
+
+// plan returns the rows that the flags come to on a machine.
+func (f *flags) plan(m experiment.Machine) (o Options, rows []result.ContendRow, err error) {
+	if o, err = f.options(); err != nil {
+		return o, nil, err
+	}
+	if o.Nodes, err = NodesOf(m.Machine, m.CPUs, f.nodes); err != nil {
+		return o, nil, hint.Usagef("--nodes %s: %w", f.nodes, err)
+	}
+	if o.MemNodes, o.MemLocal, err = ParseMemNode(f.memNode, m.Machine, o.Nodes); err != nil {
+		return o, nil, hint.Usagef("--mem-node %s: %w", f.memNode, err)
+	}
+	if rows, err = chosen(Rows(o), f.rows); err != nil {
+		return o, nil, hint.Usagef("--rows %s: %w", f.rows, err)
+	}
+	differ := func(row result.ContendRow) bool { return row.CPUs != rows[0].CPUs }
+	if m.Given("svg") && len(rows) > 0 && !slices.ContainsFunc(rows, differ) {
+		return o, nil, hint.Usage(hint.With(
+			errors.New("--svg draws a curve over the number of CPUs, and all rows have the same"),
+			"give --load cpu-increase and several CPUs"))
+	}
+	return o, rows, nil
+}
+
+// chosen are the rows that --rows names.
+func chosen(rows []result.ContendRow, list string) ([]result.ContendRow, error) {
+	if list == "" {
+		return rows, nil
+	}
+	numbers, err := cpuset.Parse(list)
+	if err != nil {
+		return nil, err
+	}
+	if last := numbers.Last(); last >= len(rows) {
+		return nil, hint.With(fmt.Errorf("there is no row %d", last),
+			fmt.Sprintf("the plan has rows 0 to %d (--dry-run shows them)", len(rows)-1))
+	}
+	return slices.DeleteFunc(rows, func(row result.ContendRow) bool { return !numbers.Contains(row.Row) }), nil
+}
+
+func (f *flags) Resolve(m experiment.Machine) (r experiment.Resolution[Cell], err error) {
+	o, rows, err := f.plan(m)
+	if err != nil {
+		return r, err
+	}
+	timing := Timing{Count: f.count, Time: f.time, Window: f.window}
+	nodes := map[int]int{} // of the CPUs that run
+	var ops, memNodes, distances []string
+	for _, row := range rows {
+		cpus, _ := cpuset.Parse(row.CPUList) // made by Rows
+		for cpu := range cpus.All() {
+			c, _ := m.CPU(cpu)
+			nodes[cpu] = c.Node
+		}
+		ops = append(ops, row.Op)
+		memNodes = append(memNodes, fmt.Sprint(row.MemNode))
+		distances = append(distances, fmt.Sprint(row.DistBytes))
+		r.Cells = append(r.Cells, experiment.Cell[Cell]{
+			Do:   Cell{Row: row, Timing: timing, Variant: o.Variant, Nodes: nodes},
+			Name: fmt.Sprintf("--rows %d", row.Row), Running: row.Op + " on CPUs " + row.CPUList,
+		})
+	}
+	s := spec{
+		Op: distinct(ops), Load: f.load, Mode: timing.Mode(), Count: f.count, DistBytes: distinct(distances),
+		MemNode: distinct(memNodes), Nodes: nodeNumbers(o.Nodes).String(), Variant: o.Variant, Rows: f.rows,
+		CPUs:    m.CPUs.String(),
+		Samples: m.Sampling.Samples, Warmup: m.Sampling.Warmup, Budget: m.Sampling.Budget,
+	}
+	if f.count == 0 {
+		s.Time, s.Window = f.time.Seconds(), f.window.Seconds()
+	}
+	r.Spec = s
+	r.Placement = "a thread pinned to each CPU of the row"
+	r.Schedule.Order = experiment.Shuffled
+	r.Resources.Threads = len(nodes)
+	r.Plan = func(p *result.Plan) { p.ContendRows = rows }
+	return r, nil
+}
+
+// distinct joins the words, each once, in order of their first place.
+func distinct(words []string) string {
+	var list []string
+	for _, word := range words {
+		if !slices.Contains(list, word) {
+			list = append(list, word)
+		}
+	}
+	return strings.Join(list, ",")
+}
+
+// spec is what was asked, by flag name.
+type spec struct {
+	Op        string  `json:"op"`
+	Load      string  `json:"load"`
+	Mode      string  `json:"mode"`
+	Count     uint64  `json:"count"`
+	Time      float64 `json:"time_seconds"`
+	Window    float64 `json:"window_seconds"`
+	DistBytes string  `json:"dist_bytes"`
+	MemNode   string  `json:"mem_node"`
+	Nodes     string  `json:"nodes"` // that have CPUs of the run, ascending
+	Variant   string  `json:"variant"`
+	Rows      string  `json:"rows"`
+	CPUs      string  `json:"cpus"`
+	Samples   int     `json:"samples"`
+	Warmup    int     `json:"warmup"`
+	Budget    float64 `json:"budget_seconds"`
+}
+
+// sampler takes samples with one runner.
+type sampler struct{ *Runner }
+
+func open(_ experiment.Setting, cells []Cell) (experiment.Sampler[Cell], error) {
+	runner, err := Open(cells[0].Nodes, cells[0].Variant)
+	return sampler{runner}, err
+}
+
+func (s sampler) Sample(ctx context.Context, c Cell) (result.Sample, error) {
+	return s.Measure(ctx, c.Row, c.Timing)
+}

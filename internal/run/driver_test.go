@@ -1,0 +1,390 @@
+package run
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"gorun/internal/experiment"
+	"gorun/internal/result"
+)
+
+// rig is a driver of a fake experiment, whose clock goes on by what each sample takes.
+type rig struct {
+	*driver
+	clock  time.Time
+	path   string                                     // of the journal
+	takes  func(taken, round int) time.Duration       // how long the next execution takes
+	spoil  func(s *result.Sample, taken, cell int)    // changes a sample
+	before func(ctx context.Context, taken int) error // is called first of all
+	taken  int
+}
+
+// newRig drives cells in an order; the run goes on from the samples that it has.
+func newRig(t *testing.T, order experiment.Order, cells int, o Options) *rig {
+	t.Helper()
+	run := &result.Run{Seed: 7}
+	r := &rig{
+		clock: time.Unix(1e9, 0), path: filepath.Join(t.TempDir(), "run.jsonl"),
+		takes:  func(int, int) time.Duration { return time.Second },
+		spoil:  func(*result.Sample, int, int) {},
+		before: func(context.Context, int) error { return nil },
+	}
+	o.quiet = true
+	r.driver = &driver{
+		plan: plan{
+			run: run, matrix: order == experiment.Blocks,
+			schedule: experiment.Schedule{Order: order, Samples: o.samples, First: []int{0, 1, 1}},
+		},
+		options: &o,
+	}
+	for i := range cells {
+		r.cells = append(r.cells, experiment.Cell[any]{Do: i})
+		if order != experiment.InOrder && order != experiment.Shuffled {
+			name := fmt.Sprintf("n=%d", i)
+			run.Cells = append(run.Cells, result.Cell{Name: name, Flags: map[string]string{"n": name}})
+		}
+	}
+	if run.Cells != nil {
+		run.Matrix = &result.Matrix{
+			Alpha: defaultAlpha, Margin: defaultMargin, Precision: defaultPrecision, Rounds: o.samples, Budget: o.budget.Seconds(),
+		}
+	}
+	r.open(t)
+	return r
+}
+
+// open opens the journal and the schedule, with the samples that the run has.
+func (r *rig) open(t *testing.T) {
+	t.Helper()
+	r.session = &session{env: Env{Now: func() time.Time { return r.clock }, Stderr: &bytes.Buffer{}}, run: r.plan.run}
+	r.resumed = len(r.plan.run.Samples) > 0
+	r.tally.begin(r.env.Now)
+	require.NoError(t, r.openJournal(r.path, false))
+	t.Cleanup(func() { _ = r.journal.Close() })
+	var err error
+	r.driver.order, err = r.newOrder()
+	require.NoError(t, err)
+	r.take = func(ctx context.Context, cell int) (result.Sample, error) {
+		if err := r.before(ctx, r.taken); err != nil {
+			return result.Sample{}, err
+		}
+		d := r.takes(r.taken, len(r.plan.run.Samples)/max(1, len(r.cells)+1))
+		r.clock = r.clock.Add(d)
+		s := result.Sample{Seconds: d.Seconds(), Quality: result.Quality{Verdict: result.Valid}}
+		r.spoil(&s, r.taken, cell)
+		r.taken++
+		return s, nil
+	}
+}
+
+func (r *rig) result() *result.Run { return r.plan.run }
+
+func codes(run *result.Run) (all []string) {
+	for _, w := range run.Warnings {
+		all = append(all, w.Code)
+	}
+	return all
+}
+
+func TestSamplesAfterTheWarmup(t *testing.T) {
+	r := newRig(t, experiment.InOrder, 1, Options{samples: 3, warmup: 1})
+	r.takes = func(taken, _ int) time.Duration { return time.Duration(9-8*min(taken, 1)) * time.Second }
+	require.NoError(t, r.sample(t.Context()))
+	run := r.result()
+	require.Len(t, run.Samples, 3)
+	require.Len(t, run.Warmups, 1)
+	assert.Equal(t, 9.0, run.Warmups[0].Seconds)
+	for i, s := range run.Samples {
+		assert.Equal(t, i, s.Index)
+		assert.Equal(t, 1.0, s.Seconds)
+	}
+	assert.Empty(t, run.Warnings)
+	assert.False(t, run.Partial)
+	assert.Equal(t, 4, r.tally.taken.Samples, "warm-ups are counted in the metrics")
+}
+
+func TestBudget(t *testing.T) {
+	r := newRig(t, experiment.InOrder, 1, Options{samples: 100, warmup: 1, budget: 3500 * time.Millisecond})
+	require.NoError(t, r.sample(t.Context()))
+	assert.Len(t, r.result().Samples, 3)
+	assert.Equal(t, []string{"budget"}, codes(r.result()))
+}
+
+// One sample is always taken; when the first execution has used the budget up, it is that sample, and not a warm-up.
+func TestTooLittleBudget(t *testing.T) {
+	r := newRig(t, experiment.InOrder, 1, Options{samples: 5, warmup: 1, budget: time.Second})
+	r.takes = func(int, int) time.Duration { return time.Minute }
+	require.NoError(t, r.sample(t.Context()))
+	assert.Equal(t, 1, r.taken)
+	assert.Len(t, r.result().Samples, 1)
+	assert.Empty(t, r.result().Warmups)
+	assert.Equal(t, []string{"no-warmup"}, codes(r.result()))
+
+	r = newRig(t, experiment.InOrder, 1, Options{samples: 5, budget: time.Second})
+	r.takes = func(int, int) time.Duration { return time.Minute }
+	require.NoError(t, r.sample(t.Context()))
+	assert.Len(t, r.result().Samples, 1)
+}
+
+// An interrupt keeps what was sampled, the sample in flight included.
+func TestInterrupt(t *testing.T) {
+	for _, at := range []int{1, 2, 3} {
+		r := newRig(t, experiment.InOrder, 1, Options{samples: 100, warmup: 1})
+		ctx, cancel := context.WithCancel(t.Context())
+		r.spoil = func(s *result.Sample, taken, _ int) {
+			if taken+1 == at {
+				cancel()
+				s.Partial = true
+			}
+		}
+		require.NoError(t, r.sample(ctx))
+		run := r.result()
+		assert.True(t, run.Partial)
+		assert.Equal(t, at, r.taken)
+		require.NotEmpty(t, run.Samples)
+		assert.True(t, run.Samples[len(run.Samples)-1].Partial)
+		assert.Empty(t, run.Warnings)
+	}
+}
+
+// An interrupt that comes before the first sample still gives one, which shows how far the work came.
+func TestInterruptBeforeTheFirst(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	r := newRig(t, experiment.InOrder, 1, Options{samples: 100, warmup: 1})
+	require.NoError(t, r.sample(ctx))
+	assert.True(t, r.result().Partial)
+	assert.Len(t, r.result().Samples, 1)
+}
+
+// With a duration the sampler is told when the time is over, and that is not an interrupt.
+func TestDuration(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) { // whose time passes while all wait, however slow the machine is
+		r := newRig(t, experiment.InOrder, 1, Options{samples: 1})
+		r.plan.schedule.Duration = 0.020
+		var err error
+		r.driver.order, err = r.newOrder()
+		require.NoError(t, err)
+		r.takes = func(int, int) time.Duration { return time.Millisecond }
+		r.before = func(ctx context.Context, taken int) error {
+			if taken == 3 {
+				<-ctx.Done()
+			}
+			return nil
+		}
+		r.spoil = func(s *result.Sample, taken, _ int) { s.Partial = taken == 3 }
+		require.NoError(t, r.sample(t.Context()))
+		assert.Len(t, r.result().Samples, 4)
+		assert.True(t, r.result().Samples[3].Partial)
+		assert.False(t, r.result().Partial)
+	})
+}
+
+func TestErrorsEndTheRun(t *testing.T) {
+	broken := errors.New("broken")
+	for _, order := range []experiment.Order{experiment.InOrder, experiment.Blocks} {
+		r := newRig(t, order, 2, Options{samples: 5})
+		r.before = func(_ context.Context, taken int) error {
+			if taken == 2 {
+				return broken
+			}
+			return nil
+		}
+		require.ErrorIs(t, r.sample(t.Context()), broken)
+		assert.Len(t, r.result().Samples, 2)
+	}
+	r := newRig(t, experiment.InOrder, 1, Options{samples: 5})
+	require.NoError(t, r.journal.Close())
+	require.ErrorIs(t, r.sample(t.Context()), os.ErrClosed)
+	assert.Len(t, r.result().Samples, 1, "what could not be stored is still shown")
+}
+
+// The warm-ups and the first lap are in the cells' order, and each later lap is in an order that the seed decides.
+func TestShuffledLaps(t *testing.T) {
+	order := func(seed uint64) (cells []int) {
+		r := newRig(t, experiment.Shuffled, 5, Options{samples: 4, warmup: 1})
+		r.result().Seed = seed
+		r.driver.order, _ = r.newOrder()
+		r.spoil = func(_ *result.Sample, _, cell int) { cells = append(cells, cell) }
+		require.NoError(t, r.sample(t.Context()))
+		require.NoError(t, r.judge())
+		return cells
+	}
+	first := order(1)
+	require.Len(t, first, 25)
+	assert.Equal(t, []int{0, 1, 2, 3, 4, 0, 1, 2, 3, 4}, first[:10])
+	for lap := 10; lap < 25; lap += 5 {
+		assert.ElementsMatch(t, []int{0, 1, 2, 3, 4}, first[lap:lap+5])
+	}
+	assert.Equal(t, first, order(1))
+	assert.NotEqual(t, first, order(2))
+}
+
+// The wall times of one cell are summed up, unless another figure is what matters.
+func TestSummaryOfOneCell(t *testing.T) {
+	for datum, want := range map[string]bool{"": true, "ns": false} {
+		r := newRig(t, experiment.InOrder, 1, Options{samples: 2})
+		r.x.Datum = datum
+		require.NoError(t, r.sample(t.Context()))
+		require.NoError(t, r.judge())
+		assert.Equal(t, want, r.result().Summary != nil, datum)
+	}
+}
+
+// Samples of shuffled laps are shown cell by cell.
+func TestSortByCell(t *testing.T) {
+	samples := []result.Sample{{Index: 0}, {Index: 1}, {Index: 2}, {Index: 3}}
+	sortByCell(samples, []int{1, 0, 0, 1})
+	assert.Equal(t, []result.Sample{{Index: 1}, {Index: 2}, {Index: 0}, {Index: 3}}, samples)
+}
+
+// Row by row, each row has its part of the budget, and at least one sample.
+func TestRows(t *testing.T) {
+	r := newRig(t, experiment.Rows, 2, Options{samples: 3})
+	require.NoError(t, r.sample(t.Context()))
+	var cells []int
+	for _, s := range r.result().Samples {
+		cells = append(cells, s.Cell)
+	}
+	assert.Equal(t, []int{0, 0, 0, 1, 1, 1}, cells)
+
+	r = newRig(t, experiment.Rows, 2, Options{samples: 100, budget: 6 * time.Second})
+	require.NoError(t, r.sample(t.Context()))
+	perCell := map[int]int{}
+	for _, s := range r.result().Samples {
+		perCell[s.Cell]++
+	}
+	assert.Equal(t, map[int]int{0: 4, 1: 3}, perCell)
+}
+
+// Both of a pair are taken, in the order that is given for it.
+func TestPairs(t *testing.T) {
+	r := newRig(t, experiment.Pairs, 2, Options{samples: 3})
+	require.NoError(t, r.sample(t.Context()))
+	var places [][2]int
+	for _, s := range r.result().Samples {
+		places = append(places, [2]int{s.Round, s.Cell})
+	}
+	assert.Equal(t, [][2]int{{0, 0}, {0, 1}, {1, 1}, {1, 0}, {2, 1}, {2, 0}}, places)
+}
+
+// No round begins that would not end within the budget. A round of two cells is 3 samples of a second.
+func TestBlocksBudget(t *testing.T) {
+	slowing := func(_, round int) time.Duration { return time.Duration(round+1) * time.Second }
+	for name, c := range map[string]struct {
+		budget time.Duration
+		pace   func(int, int) time.Duration
+		want   int // samples
+	}{
+		"to the second":             {9 * time.Second, nil, 9},
+		"a second less":             {8 * time.Second, nil, 6},
+		"a second more":             {10 * time.Second, nil, 9},
+		"the first is completed":    {time.Second, nil, 3},
+		"the last one is the guess": {(3 + 6 + 9 + 8) * time.Second, slowing, 9},
+		"and it holds":              {(3 + 6 + 9 + 9) * time.Second, slowing, 12},
+	} {
+		r := newRig(t, experiment.Blocks, 2, Options{budget: c.budget})
+		if c.pace != nil {
+			r.takes = c.pace
+		}
+		require.NoError(t, r.sample(t.Context()), name)
+		assert.False(t, r.result().Partial, name)
+		assert.Len(t, r.result().Samples, c.want, name)
+	}
+}
+
+// A run goes on as if it had not been stopped: it ends the round in which it stood, its time goes on, and so does its
+// budget.
+func TestBlocksResume(t *testing.T) {
+	for name, c := range map[string]struct {
+		stopped int           // after so many samples
+		budget  time.Duration // of the resumed run
+		want    int           // samples
+	}{
+		"between rounds, for one more":     {6, 9 * time.Second, 9},
+		"between rounds, for no more":      {6, 8 * time.Second, 6},
+		"within a round":                   {5, 5500 * time.Millisecond, 6},
+		"within the first":                 {1, 500 * time.Millisecond, 3},
+		"the next round is a whole one":    {5, 8 * time.Second, 6},
+		"the next round has its whole due": {5, 9 * time.Second, 9},
+	} {
+		r := newRig(t, experiment.Blocks, 2, Options{})
+		ctx, cancel := context.WithCancel(t.Context())
+		r.before = func(_ context.Context, taken int) error {
+			if taken == c.stopped {
+				cancel()
+				return errors.New("was ended")
+			}
+			return nil
+		}
+		require.NoError(t, r.sample(ctx), "what the sample in flight says is not heard")
+		require.True(t, r.result().Partial, name)
+		require.Len(t, r.result().Samples, c.stopped, name)
+
+		r.before = func(context.Context, int) error { return nil }
+		r.options.budget, r.path = c.budget, filepath.Join(t.TempDir(), "again.jsonl")
+		r.open(t)
+		require.NoError(t, r.sample(t.Context()), name)
+		assert.False(t, r.result().Partial, name)
+		require.Len(t, r.result().Samples, c.want, name)
+		for i, s := range r.result().Samples {
+			assert.Equal(t, i, s.Index, name)
+			assert.InDelta(t, i+1, s.Elapsed, 1e-9, name)
+		}
+	}
+}
+
+// A sample that ended well as ctx ended may have been cut short all the same, and judged runs do not keep it.
+func TestBlocksInterrupted(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	r := newRig(t, experiment.Blocks, 2, Options{})
+	r.spoil = func(*result.Sample, int, int) { cancel() }
+	require.NoError(t, r.sample(ctx))
+	assert.True(t, r.result().Partial)
+	assert.Empty(t, r.result().Samples)
+
+	r = newRig(t, experiment.Blocks, 2, Options{})
+	r.before = func(context.Context, int) error { panic("it was too late") }
+	require.NoError(t, r.sample(ctx))
+	assert.True(t, r.result().Partial)
+}
+
+// What makes a sample invalid is stored with it, before it ends anything.
+func TestBlocksKeepInvalidSamples(t *testing.T) {
+	r := newRig(t, experiment.Blocks, 2, Options{})
+	r.spoil = func(s *result.Sample, _, cell int) {
+		if cell == 0 {
+			s.Quality = result.Quality{Verdict: result.Invalid, Reasons: []string{"no such CPU"}}
+		}
+	}
+	require.EqualError(t, r.sample(t.Context()), "the baseline cannot be measured: no such CPU")
+	samples := r.result().Samples
+	assert.Equal(t, result.Invalid, samples[len(samples)-1].Quality.Verdict)
+
+	r = newRig(t, experiment.Blocks, 3, Options{samples: 2})
+	r.spoil = func(s *result.Sample, taken, cell int) {
+		s.Answer = &result.Answer{Of: "primes", Is: "25"}
+		if cell == 2 && taken >= 4 {
+			s.Answer.Is = "24"
+		}
+	}
+	require.NoError(t, r.sample(t.Context()))
+	for _, s := range r.result().Samples {
+		if s.Cell == 2 && s.Round == 1 {
+			assert.Equal(t, result.Invalid, s.Quality.Verdict)
+			assert.Equal(t, []string{"primes are 24 here and were 25 before"}, s.Quality.Reasons, "once")
+		} else {
+			assert.Equal(t, result.Valid, s.Quality.Verdict)
+		}
+	}
+}
