@@ -26,11 +26,6 @@ type take func(ctx context.Context, cell result.Cell, warmup int) (result.Sample
 
 var experiments = [...]oldExperiment{
 	{
-		name: "numa", command: numaCommand, plan: planNuma,
-		single: []string{"load-only", "duration", "blocks", "full", "preferred-node-by"}, datum: "ns_per_access",
-		oneRow: "give --mem, --cpu, --numa-balancing and --preferred-node one value each",
-	},
-	{
 		name: "exec", command: execCommand, plan: planExec, take: takeExec, runs: true,
 		single: []string{"stat", "placements"},
 	},
@@ -41,7 +36,6 @@ func experimentNamed(name string) oldExperiment {
 	return experiments[slices.IndexFunc(experiments[:], func(x oldExperiment) bool { return x.name == name })]
 }
 
-func numaCommand(e env) *cobra.Command { return newNuma(e, runNuma) }
 func execCommand(e env) *cobra.Command { return newExec(e, nil) } // which itself sweeps
 
 // planBy has a command plan what its arguments ask for; the command's runF puts the plan where the caller finds it.

@@ -12,17 +12,13 @@ import (
 	"gorun/internal/load"
 	"gorun/internal/numa"
 	"gorun/internal/pair"
-	"gorun/internal/result"
 	"gorun/internal/run"
 )
-
-// probeCommand is the command of a process that takes one sample of numa.
-const probeCommand = "numa-probe"
 
 // inner are the commands by which gorun starts itself. They are not for people, and know neither flags nor the tree of
 // commands: main looks for them first, so that nothing is built that they do not need.
 var inner = [...]child.Command{
-	{Name: probeCommand, Run: child.Answer(runProbe)},
+	{Name: numa.ProbeCommand, Run: runProbe},
 	{Name: run.SampleCommand, Run: runSample},
 	{Name: load.BurnerCommand, Run: func(ctx context.Context, in io.Reader, out io.Writer, _ []string) error {
 		return load.Burn(ctx, in, out)
@@ -41,18 +37,11 @@ var inner = [...]child.Command{
 	}},
 }
 
-// probed is what a probe's process answers.
-type probed struct {
-	Sample result.Sample  `json:"sample"`
-	Doubts []result.Doubt `json:"doubts"` // which a sample keeps to itself
-}
-
-func runProbe(ctx context.Context, r numa.Request) (probed, error) {
+func runProbe(ctx context.Context, in io.Reader, out io.Writer, _ []string) error {
 	root := os.DirFS("/")
 	m, err := readMachine(root)
 	if err != nil {
-		return probed{}, err
+		return err
 	}
-	sample, err := numa.Measure(ctx, root, m, r)
-	return probed{sample, sample.Doubts}, err
+	return numa.RunProbe(ctx, root, m, in, out)
 }

@@ -18,6 +18,7 @@ import (
 	"gorun/internal/contend"
 	"gorun/internal/hint"
 	"gorun/internal/launch"
+	"gorun/internal/numa"
 	"gorun/internal/pair"
 	"gorun/internal/primes"
 	"gorun/internal/run"
@@ -111,7 +112,7 @@ var commands = [...]command{
 	{"exec", func(e env) *cobra.Command { return newExec(e, runExec) }},
 	{"contend", func(e env) *cobra.Command { return plainCommand(e, contend.Experiment) }},
 	{"c2c", func(e env) *cobra.Command { return plainCommand(e, c2c.Experiment) }},
-	{"numa", numaCommand},
+	{"numa", func(e env) *cobra.Command { return plainCommand(e, numa.Experiment) }},
 	{"pair", func(e env) *cobra.Command { return plainCommand(e, pair.Experiment) }},
 	{"bind", func(e env) *cobra.Command { return plainCommand(e, bind.Experiment) }},
 	{"topo", func(e env) *cobra.Command { return newTopo(e, runTopo) }},

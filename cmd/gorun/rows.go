@@ -11,6 +11,7 @@ import (
 	"gorun/internal/c2c"
 	"gorun/internal/contend"
 	"gorun/internal/experiment"
+	"gorun/internal/numa"
 	"gorun/internal/pair"
 	"gorun/internal/primes"
 	"gorun/internal/run"
@@ -22,6 +23,7 @@ var rows = []experiment.Experiment{
 	primes.Experiment,
 	contend.Experiment,
 	c2c.Experiment,
+	numa.Experiment,
 	pair.Experiment,
 	bind.Experiment,
 }

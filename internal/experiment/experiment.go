@@ -95,6 +95,7 @@ const (
 	Blocks                // randomised complete blocks, judged after each round
 	Rows                  // all samples of a cell, then all of the next: nothing is judged
 	Pairs                 // a fixed number of pairs of a cell and the baseline, judged at the end
+	Watch                 // samples of one cell follow each other, without warm-up, for Duration or until an interrupt
 )
 
 // Schedule says how the cells of a plain run take turns, and how they are compared.
@@ -110,13 +111,14 @@ type Schedule struct {
 	Method   string  // of Pairs, in words
 	Open     bool    // rounds go on until the differences are known, unless --samples is given
 	Budget   float64 // seconds, where this schedule has another default than the experiment; 0: it has not
-	Duration float64 // seconds for which samples follow each other; the last one is cut; 0: off
+	Duration float64 // seconds for which samples follow each other; the last one is cut; 0: off, or in Watch no limit
 }
 
 // Sampler takes samples.
 type Sampler[C any] interface {
-	// Sample takes one sample of a cell. When ctx ends it returns soon, with what was done marked partial. Its error ends
-	// the run; a fault of the sample alone is an invalid sample.
+	// Sample takes one sample of a cell. When ctx ends it returns soon, with what was done marked partial, or with ctx's
+	// error where that is not worth keeping. Any other error ends the run; a fault of the sample alone is an invalid
+	// sample, which is kept as it is.
 	Sample(ctx context.Context, cell C) (result.Sample, error)
 	// Close ends what Open began.
 	Close() error
@@ -176,6 +178,7 @@ type Sampling struct {
 	Fixed   bool    // the experiment has flags of its own for how many samples there are
 	// Compares: a plain run may have several cells that are judged, so it has --margin, and --precision unless Fixed.
 	Compares bool
+	Usage    map[string]string // of flags of the run, by name, where the experiment has words of its own
 }
 
 // Experiment is a Definition without its types: what the driver, the formats and the command line know of it.

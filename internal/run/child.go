@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"time"
 
 	"gorun/internal/child"
@@ -86,12 +87,8 @@ func (r childRequest) sample(ctx context.Context, experiments []experiment.Exper
 		return a, err
 	}
 	defer func() { err = errors.Join(err, d.sampler.Close()) }()
-	if p, ok := experiment.Part[experiment.Preparer](d.sampler); ok {
-		more, err := p.Prepare(ctx)
-		if err != nil {
-			return a, err
-		}
-		d.session.run.Warnings = append(d.session.run.Warnings, more...)
+	if err := d.ready(ctx); err != nil {
+		return a, err
 	}
 	d.take = d.takeWatched(watcher)
 	// The canary shows how fast the CPU was before the cell's own work, which leaves threads and garbage behind.
@@ -157,23 +154,15 @@ func (d *driver) takeChild(ctx context.Context, cell int) (result.Sample, error)
 	return a.Samples[0], nil
 }
 
+func (d *driver) warn(warnings []result.Warning) { warn(d.session.run, warnings) }
+
 // warn adds warnings that the result does not have yet.
-func (d *driver) warn(warnings []result.Warning) {
-	run := d.session.run
+func warn(run *result.Run, warnings []result.Warning) {
 	for _, w := range warnings {
-		if !containsWarning(run.Warnings, w) {
+		if !slices.Contains(run.Warnings, w) {
 			run.Warnings = append(run.Warnings, w)
 		}
 	}
-}
-
-func containsWarning(all []result.Warning, w result.Warning) bool {
-	for _, known := range all {
-		if known == w {
-			return true
-		}
-	}
-	return false
 }
 
 // pilot finds how many executions are to be dropped in a matrix, where no flag gives the number: within a tenth of the

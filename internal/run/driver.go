@@ -246,22 +246,26 @@ func (d *driver) newOrder() (schedule, error) {
 // prepare does what takes time before the first sample, and writes the header, which holds what it found.
 func (d *driver) prepare(ctx context.Context) error {
 	d.tally.plan(d.order.course(), d.before)
-	if d.resumed {
-		return nil
-	}
-	if d.sampler != nil {
-		if p, ok := experiment.Part[experiment.Preparer](d.sampler); ok {
-			warnings, err := p.Prepare(ctx)
-			if err != nil {
-				return err
-			}
-			d.session.run.Warnings = append(d.session.run.Warnings, warnings...)
-		}
+	if err := d.ready(ctx); err != nil || d.resumed {
+		return err
 	}
 	if err := d.pilot(ctx); err != nil {
 		return err
 	}
 	return d.journal.Write(result.Line{Header: d.session.run})
+}
+
+// ready has the sampler do what it does before its first sample.
+func (d *driver) ready(ctx context.Context) error {
+	p, ok := experiment.Part[experiment.Preparer](d.sampler)
+	if !ok {
+		return nil
+	}
+	warnings, err := p.Prepare(ctx)
+	if err == nil {
+		d.warn(warnings)
+	}
+	return err
 }
 
 // takeWatched has the sampler take a sample, and puts on it what disturbed it.
@@ -276,7 +280,9 @@ func (d *driver) takeWatched(watcher *measure.Watcher) taker {
 			if sample, err = d.sampler.Sample(ctx, d.cells[cell].Do); err != nil {
 				return sample, err
 			}
-			finish(&sample)
+			if sample.Quality.Verdict != result.Invalid { // else there is nothing to judge
+				finish(&sample)
+			}
 		}
 		return sample, nil
 	}
@@ -289,8 +295,11 @@ func (d *driver) sample(ctx context.Context) error {
 	judged := d.schedule.Order == experiment.Blocks || d.schedule.Order == experiment.Rows
 	if judged && !d.matrix {
 		for range d.options.warmup {
-			if _, err := d.take(ctx, 0); err != nil || ctx.Err() != nil {
-				run.Partial = ctx.Err() != nil
+			_, err := d.take(ctx, 0)
+			if run.Partial = ctx.Err() != nil; run.Partial {
+				return nil
+			}
+			if err != nil {
 				return err
 			}
 		}
@@ -302,19 +311,23 @@ func (d *driver) sample(ctx context.Context) error {
 		cut, cancel = context.WithTimeout(ctx, time.Duration(d.schedule.Duration*float64(time.Second)))
 		defer cancel()
 	}
+	interrupted := func() bool { return ctx.Err() != nil && d.schedule.Order != experiment.Watch }
 	for {
 		slot, more := d.order.next(d.elapsed())
 		if !more {
 			break
 		}
-		if run.Partial = ctx.Err() != nil; run.Partial && judged {
+		if run.Partial = interrupted(); run.Partial && judged {
 			return nil
 		}
 		d.running.Store(int64(slot.Cell))
 		d.stand()
 		sample, err := d.take(cut, slot.Cell)
-		if run.Partial = ctx.Err() != nil; run.Partial && (judged || err != nil) {
+		if run.Partial = interrupted(); run.Partial && (judged || err != nil) {
 			return nil // the sample in flight was cut short, and tells nothing
+		}
+		if err != nil && errors.Is(err, cut.Err()) {
+			break
 		}
 		if err != nil {
 			return err

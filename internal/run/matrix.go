@@ -294,7 +294,7 @@ func (c *Matrix) resolve(p *plan, cell *result.Cell, same map[string]string) err
 	if len(c.args) > 0 {
 		cell.Command = append(append(cell.Command, "--"), c.args...)
 	}
-	content, err := json.Marshal(r.Spec)
+	content, err := json.Marshal([]any{r.Spec, row.Flags}) // what defines a row is not in the spec
 	if err != nil {
 		return err
 	}
@@ -304,6 +304,7 @@ func (c *Matrix) resolve(p *plan, cell *result.Cell, same map[string]string) err
 		})
 	}
 	same[string(content)] = cell.Name
+	warn(p.run, r.Warnings)
 	row.Running = cell.Name
 	p.cells = append(p.cells, row)
 	p.needs = append(p.needs, need{Resources: r.Resources, cpus: cpus})
@@ -365,6 +366,9 @@ func (c *Matrix) show(ctx context.Context, p plan) (err error) {
 		}
 		d.options.out, d.options.svg, d.options.metricsFlags = "", "", metricsFlags{given: c.changed}
 		if err := d.open(watcher); err != nil {
+			return err
+		}
+		if err := d.ready(ctx); err != nil {
 			return err
 		}
 		run.Matrix.Warmup = max(1, run.Matrix.Warmup)

@@ -127,6 +127,9 @@ func (o *Options) registerPlain(flags *experiment.FlagSet, x experiment.Experime
 	}
 	flags.Uint64Var(&o.seed, "seed", 1, "seed of the order of samples, kept in the result")
 	flags.BoolVar(&o.strict, "strict", false, "exit with code 3 when a sample is suspect or invalid")
+	for name, usage := range x.Sampling.Usage {
+		flags.Lookup(name).Usage = usage
+	}
 }
 
 // registerRest adds the flags that every run has, after the CPUs.

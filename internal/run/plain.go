@@ -129,13 +129,13 @@ func (c *Command) plan(m *machine, cpus cpuset.Set, r experiment.Resolution[any]
 	}
 	switch {
 	case len(p.cells) == 0 && len(r.Cells) > 0:
-		return p, fmt.Errorf("no cell can be measured: %s", r.Cells[0].Lacking)
+		return p, fmt.Errorf("no row can be measured: %s", r.Cells[0].Lacking)
 	case len(p.cells) == 0:
 		return p, errNothing
 	}
 	s := r.Schedule
 	if s.Order == experiment.InOrder || s.Order == experiment.Shuffled || len(p.cells) == 1 {
-		if len(p.cells) == 1 {
+		if len(p.cells) == 1 && s.Order != experiment.Watch {
 			p.schedule.Order = experiment.InOrder // there is nothing to compare it with
 		}
 		return p, nil

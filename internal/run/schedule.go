@@ -219,6 +219,17 @@ func (b *blocks) warnings() []result.Warning {
 	return []result.Warning{w}
 }
 
+// watch takes samples of one cell until its duration or the run ends.
+type watch struct{ design }
+
+func (w *watch) next(elapsed float64) (slot result.Slot, more bool) {
+	return slot, w.duration == 0 || elapsed < w.duration
+}
+func (w *watch) check(*result.Sample, float64) bool { return true }
+func (w *watch) add(result.Sample, float64) error   { return nil }
+func (w *watch) course() result.Course              { return result.Course{Duration: w.duration} }
+func (w *watch) warnings() []result.Warning         { return nil }
+
 // newSchedule makes the schedule of a run that has a design, and what its result says of it.
 func newSchedule(run *result.Run, order experiment.Order, d design, s experiment.Schedule) (schedule, error) {
 	switch order {
@@ -242,6 +253,8 @@ func newSchedule(run *result.Run, order experiment.Order, d design, s experiment
 			run.Matrix.Order.First = [][]int{{s.First[0], 1 - s.First[0]}}
 		}
 		return &pairs{design: d, first: slices.Clone(s.First)}, nil
+	case experiment.Watch:
+		return &watch{design: d}, nil
 	}
 	return newLaps(d, order), nil
 }

@@ -1,0 +1,336 @@
+package numa
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"gorun/internal/bytesize"
+	"gorun/internal/catalog"
+	"gorun/internal/experiment"
+	"gorun/internal/hint"
+	"gorun/internal/linux"
+	"gorun/internal/matrix"
+	"gorun/internal/render"
+	"gorun/internal/result"
+	"gorun/internal/topology"
+)
+
+// Experiment is `gorun numa`.
+var Experiment = experiment.Define(experiment.Definition[Cell]{
+	Text: experiment.Text{
+		Name:  "numa",
+		Short: "Measure what it costs where a process and its memory are",
+		Long: "A probe does nothing but access memory, in a process of its own for each sample, while a load on every CPU keeps\n" +
+			"the kernel's load balancer at work. Rows bind the probe's memory and the probe to nodes, or let them float, with\n" +
+			"NUMA balancing off and on, and with a preferred node where the kernel has that. Samples of all rows take turns,\n" +
+			"and each row is judged against row [00].",
+		Example: "  gorun numa\n" +
+			"  gorun numa --mem 0,1,float --cpu 0,1,float --load 0\n" +
+			"  gorun numa --access chase --buffer 32KiB,1MiB,32MiB,1GiB --mem float --cpu float --load 0\n" +
+			"  gorun numa --load-only --load 60 --duration 10s",
+	},
+	Sampling: experiment.Sampling{
+		Samples: 64, Warmup: 1, Budget: 60, Compares: true,
+		Usage: map[string]string{
+			"budget": "begin no round of all rows that would not end within this time; the first is always taken (0: no limit)",
+			"precision": "width of the interval at which a row has been sampled enough; given without\n" +
+				"--samples, rounds go on until all rows have, or the budget is over",
+		},
+	},
+	Place:   experiment.Started,
+	Single:  []string{"load-only", "duration", "blocks", "full", "preferred-node-by"},
+	OneRow:  "give --mem, --cpu, --numa-balancing and --preferred-node one value each",
+	Datum:   "ns_per_access",
+	New:     func() experiment.Flags[Cell] { return &flags{} },
+	Open:    open,
+	Explain: explain,
+	Picture: &experiment.Picture{
+		Usage: "draw the times into this `file`: over the sizes of the buffer, or by node", Draw: render.NumaSVG,
+	},
+})
+
+// Cell is what one cell does.
+type Cell struct {
+	Request
+	Load         float64 `json:"load"`          // on each CPU, in percent
+	SetBalancing bool    `json:"set_balancing"` // NUMA balancing, which is the whole machine's, may be changed
+	LoadOnly     bool    `json:"load_only"`     // there is no probe
+}
+
+// flags are those of `gorun numa`.
+type flags struct {
+	mem         string
+	cpu         string
+	balancing   string
+	preferred   string
+	preferredBy string
+	full        bool
+	blocks      bool
+	load        float64
+	loadOnly    bool
+	duration    time.Duration
+	buffer      string
+	pages       string
+	access      string
+	accesses    uint64
+	repetitions int
+	settle      time.Duration
+	nice        experiment.Nice
+
+	given func(name string) bool
+}
+
+// The defaults make a sample of about a third of a second: 10 repetitions of some 20 ns an access, when it has settled.
+const (
+	defaultLoad        = 60
+	defaultBuffer      = "256MiB"
+	defaultAccesses    = 1 << 20
+	defaultRepetitions = 10
+	defaultSettle      = 100 * time.Millisecond
+)
+
+func (f *flags) Register(set *experiment.FlagSet) {
+	set.StringVar(&f.mem, "mem", "", "`nodes` that the memory is bound to, by commas, and float (default: each, and float)")
+	set.StringVar(&f.cpu, "cpu", "",
+		"`nodes` whose CPUs the probe is bound to, by commas, and float (default: each, and float)")
+	set.StringVar(&f.balancing, "numa-balancing", "",
+		"`values` of kernel.numa_balancing: 0, 1, keep, by commas; it is the whole machine's, and is\n"+
+			"changed only when this flag is given (default: rows for 0 and 1, of which those run that it is)")
+	set.StringVar(&f.preferred, "preferred-node", "", "preferred `nodes`, by commas, and none (default: none, and each)")
+	set.StringVar(&f.preferredBy, "preferred-node-by", PreferredWays[0].Name,
+		"`how` a node is preferred: "+catalog.List(PreferredWays[:]))
+	set.BoolVar(&f.full, "full", false, "the whole product; else nodes are preferred with the highest balancing only")
+	set.BoolVar(&f.blocks, "blocks", false, "all samples of a row, then all of the next: nothing can be judged then")
+	set.Float64Var(&f.load, "load", defaultLoad, "load on each CPU beside the probe, in percent (0: none)")
+	set.BoolVar(&f.loadOnly, "load-only", false, "run the load alone, and tell what it achieves")
+	set.DurationVar(&f.duration, "duration", 0, "how long the load runs, with --load-only (0: until it is interrupted)")
+	set.StringVar(&f.buffer, "buffer", defaultBuffer, "`sizes` of the probe's memory, by commas")
+	set.StringVar(&f.pages, "pages", linux.PageKinds[0].Name,
+		"`kinds` of its pages, by commas: "+strings.Join(PageNames(), ", "))
+	set.StringVar(&f.access, "access", AccessNames()[0],
+		"`ways` to access it, by commas: "+strings.Join(AccessNames(), ", "))
+	set.Uint64Var(&f.accesses, "accesses", defaultAccesses, "accesses of a repetition")
+	set.IntVar(&f.repetitions, "repetitions", defaultRepetitions, "repetitions of a sample")
+	set.DurationVar(&f.settle, "settle", defaultSettle,
+		"time of accesses before the first repetition, which do not count: caches settle meanwhile")
+	f.nice.Register(set, "the probe and of the load")
+	set.Words("preferred-node-by", catalog.Words(PreferredWays[:]))
+	set.Words("numa-balancing", []string{"0", "1", "keep"})
+	set.Words("pages", PageNames())
+	set.Words("access", AccessNames())
+	f.given = set.Changed
+}
+
+func (f *flags) Validate() error {
+	switch {
+	case !(f.load >= 0 && f.load <= 100): // nor NaN
+		return hint.Usagef("--load %v: from 0 to 100 percent are possible", f.load)
+	case f.loadOnly && f.load == 0:
+		return hint.Usagef("--load-only with --load 0 has nothing to do")
+	case f.loadOnly && f.given("svg"):
+		return hint.Usagef("--load-only has nothing to draw for --svg")
+	case f.duration < 0:
+		return hint.Usagef("--duration %v: it cannot be negative", f.duration)
+	case f.duration > 0 && !f.loadOnly:
+		return hint.Usage(hint.With(errors.New("--duration is how long --load-only lasts"),
+			"give --budget or --samples for a measurement"))
+	case f.accesses == 0:
+		return hint.Usagef("--accesses 0: at least 1 is needed")
+	case f.repetitions < 1:
+		return hint.Usagef("--repetitions %d: at least 1 is needed", f.repetitions)
+	case f.settle < 0:
+		return hint.Usagef("--settle %v: it cannot be negative", f.settle)
+	case f.blocks && f.given("precision"):
+		return hint.Usage(hint.With(errors.New("--precision is of what is judged, and with --blocks nothing is"),
+			"leave one of them out"))
+	}
+	return f.nice.Validate()
+}
+
+// axes are what the flags come to on a machine.
+func (f *flags) axes(m experiment.Machine) (a Axes, err error) {
+	a.Full = f.full
+	parse := func(flag, text string, parse func() error) {
+		if err == nil {
+			if err = parse(); err != nil {
+				err = hint.Usage(fmt.Errorf("--%s %s: %w", flag, text, err))
+			}
+		}
+	}
+	parse("mem", f.mem, func() (err error) { a.Mem, err = ParseMem(f.mem, m.Machine); return err })
+	parse("cpu", f.cpu, func() (err error) { a.CPU, err = ParseCPU(f.cpu, m.Machine, m.CPUs); return err })
+	parse("numa-balancing", f.balancing, func() (err error) { a.NUMABalancing, err = ParseBalancing(f.balancing); return err })
+	parse("preferred-node-by", f.preferredBy, func() (err error) {
+		a.PreferredBy, err = ParsePreferredBy(f.preferredBy)
+		return err
+	})
+	parse("preferred-node", f.preferred, func() (err error) {
+		a.PreferredNode, err = ParsePreferred(f.preferred, f.preferredBy, m.Machine, m.CPUs)
+		return err
+	})
+	parse("buffer", f.buffer, func() (err error) { a.Buffers, err = bytesize.ParseList(f.buffer); return err })
+	parse("pages", f.pages, func() (err error) { a.Pages, err = ParsePages(f.pages); return err })
+	parse("access", f.access, func() (err error) { a.Access, err = ParseAccess(f.access); return err })
+	return a, err
+}
+
+// rows returns the rows on a machine. Those that it cannot measure say why.
+func (f *flags) rows(m experiment.Machine) ([]result.NumaRow, error) {
+	axes, err := f.axes(m)
+	if err != nil {
+		return nil, err
+	}
+	support, err := ReadSupport(m.Root, m.Machine)
+	if err != nil {
+		return nil, err
+	}
+	if m.Live {
+		support.Probe(m.Machine, f.preferredBy)
+	}
+	if !f.given("numa-balancing") && support.SetBalancing == nil {
+		support.SetBalancing = errors.New("it is the whole machine's: give --numa-balancing 0,1 to have it changed for the run")
+	}
+	rows := Rows(axes)
+	support.Mark(rows)
+	return rows, nil
+}
+
+func (f *flags) Resolve(m experiment.Machine) (r experiment.Resolution[Cell], err error) {
+	rows, err := f.rows(m)
+	if err != nil {
+		return r, err
+	}
+	levels, err := topology.ReadCaches(m.Root, m.CPUs.First())
+	if err != nil {
+		return r, err
+	}
+	var caches []result.Cache
+	for _, level := range levels {
+		caches = append(caches, result.Cache(level))
+	}
+	samples := m.Sampling.Samples
+	if m.Given("precision") && !m.Given("samples") {
+		samples = 0
+	}
+	r.Spec = spec{
+		Load: f.load, Buffer: f.buffer, Pages: f.pages, Access: f.access, Accesses: f.accesses, Repetitions: f.repetitions,
+		Settle: f.settle.Seconds(), PreferredBy: f.preferredBy, Full: f.full, Blocks: f.blocks, Nice: f.nice.Nice,
+		CPUs: m.CPUs.String(), Samples: samples, Budget: m.Sampling.Budget,
+	}
+	r.Placement = "each row's own"
+	r.Plan = func(p *result.Plan) { p.Threads, p.NumaRows = 1, rows }
+	c := Cell{
+		Request: Request{
+			CPUs: m.CPUs.String(), Accesses: f.accesses, Repetitions: f.repetitions, Settle: f.settle.Seconds(), Seed: m.Seed,
+			Nice: f.nice.Nice,
+		},
+		Load: f.load, SetBalancing: f.given("numa-balancing"), LoadOnly: f.loadOnly,
+	}
+	if f.loadOnly {
+		r.Cells = []experiment.Cell[Cell]{{Do: c}}
+		r.Schedule = experiment.Schedule{Order: experiment.Watch, Duration: f.duration.Seconds()}
+		r.Header = func(run *result.Run) { run.Experiment, run.Caches = "load", caches }
+		return r, nil
+	}
+	list, measurable := matrix.DescribeCPUs(m.Machine, m.CPUs.List()), 0
+	for _, row := range rows {
+		c.Row = row
+		r.Cells = append(r.Cells, f.cell(c, list))
+		if row.Unsupported == "" {
+			measurable++
+		}
+	}
+	r.Schedule = experiment.Schedule{Order: experiment.Blocks, Title: "NUMA placement"}
+	switch {
+	case measurable == 1:
+		r.Schedule.Order = experiment.InOrder // there is nothing to compare it with
+	case f.blocks:
+		r.Schedule.Order = experiment.Rows
+	}
+	r.Warnings = NeedNodes(m.Machine, m.CPUs)
+	r.Header = func(run *result.Run) { run.NumaRows, run.Caches = rows, caches }
+	return r, nil
+}
+
+// cell is a row as a cell.
+func (f *flags) cell(do Cell, cpus result.CPUs) experiment.Cell[Cell] {
+	node := func(n int, none string) string {
+		if n < 0 {
+			return none
+		}
+		return strconv.Itoa(n)
+	}
+	row := do.Row
+	c := experiment.Cell[Cell]{
+		Do: do, Name: name(row), Running: name(row), Lacking: row.Unsupported,
+		Flags: map[string]string{"row": strconv.Itoa(row.Row)}, CPUs: map[string]result.CPUs{"cpus": cpus},
+		Command: []string{"numa"},
+	}
+	for _, flag := range [][2]string{
+		{"mem", node(row.Mem, "float")},
+		{"cpu", node(row.CPU, "float")},
+		{"numa-balancing", node(row.NUMABalancing, "keep")},
+		{"preferred-node", node(row.PreferredNode, "none")},
+		{"buffer", bytesize.Format(row.BufferBytes)},
+		{"pages", row.Pages},
+		{"access", row.Access},
+	} {
+		c.Flags[flag[0]] = flag[1]
+		c.Command = append(c.Command, "--"+flag[0], flag[1])
+	}
+	c.Command = append(c.Command, "--load", strconv.FormatFloat(f.load, 'g', -1, 64),
+		"--preferred-node-by", f.preferredBy, "--accesses", strconv.FormatUint(f.accesses, 10),
+		"--repetitions", strconv.Itoa(f.repetitions), "--settle", f.settle.String(), "--cpus", cpus.List)
+	return c
+}
+
+// name is a row's number as people refer to it.
+func name(row result.NumaRow) string { return fmt.Sprintf("[%02d]", row.Row) }
+
+// spec is what was asked, by flag name.
+type spec struct {
+	Load        float64 `json:"load"`
+	Buffer      string  `json:"buffer"`
+	Pages       string  `json:"pages"`
+	Access      string  `json:"access"`
+	Accesses    uint64  `json:"accesses"`
+	Repetitions int     `json:"repetitions"`
+	Settle      float64 `json:"settle_seconds"`
+	PreferredBy string  `json:"preferred_node_by"`
+	Full        bool    `json:"full"`
+	Blocks      bool    `json:"blocks"`
+	Nice        *int    `json:"nice"`
+	CPUs        string  `json:"cpus"`
+	Samples     int     `json:"samples"` // 0: as many as are needed
+	Budget      float64 `json:"budget_seconds"`
+}
+
+// explain adds what the samples show beyond their verdicts. A matrix, whose rows all have the same number, has the
+// warning only.
+func explain(run *result.Run, cells []Cell) {
+	for _, sample := range run.Samples { // all are seen alike
+		v, ok := result.Typed[result.Numa](&sample)
+		if !ok || v.Migrations == nil || v.Migrations.Worse == nil {
+			continue
+		}
+		if !slices.Contains(run.Warnings, *v.Migrations.Worse) {
+			run.Warnings = append(run.Warnings, *v.Migrations.Worse)
+		}
+		break
+	}
+	if len(run.NumaRows) == 0 {
+		return
+	}
+	for i, c := range cells {
+		own := slices.DeleteFunc(slices.Clone(run.Samples), func(s result.Sample) bool {
+			return s.Slot != nil && (s.Cell != i || s.Control)
+		})
+		if finding, ok := CostFinding(name(c.Row), own); ok {
+			run.Findings = append(run.Findings, finding)
+		}
+	}
+}

@@ -1,0 +1,139 @@
+package numa
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"gorun/internal/experiment"
+	"gorun/internal/hint"
+	"gorun/internal/result"
+	"gorun/internal/sysfs"
+)
+
+// resolved is what flags come to on a recorded machine, with the default sampling.
+func resolved(t *testing.T, host string, given map[string]string) experiment.Resolution[Cell] {
+	t.Helper()
+	f := &flags{}
+	set := experiment.NewFlagSet("numa")
+	f.Register(set)
+	for flag, value := range given {
+		if set.Lookup(flag) != nil {
+			require.NoError(t, set.Set(flag, value))
+		}
+	}
+	root, err := sysfs.OpenRoot("../../testdata/hosts/" + host + ".txtar")
+	require.NoError(t, err)
+	m := recorded(t, host)
+	r, err := f.Resolve(experiment.Machine{
+		Machine: m, CPUs: m.Allowed(), Root: root, Seed: 7, Sampling: experiment.Sampling{Samples: 64, Budget: 60},
+		Given: func(flag string) bool { _, is := given[flag]; return is },
+	})
+	require.NoError(t, err)
+	return r
+}
+
+func TestResolve(t *testing.T) {
+	r := resolved(t, "qemu-numa2", map[string]string{"load": "12.5", "nice": "-3", "buffer": "1MiB", "settle": "0s"})
+	require.NotEmpty(t, r.Cells)
+	assert.Equal(t, experiment.Schedule{Order: experiment.Blocks, Title: "NUMA placement"}, r.Schedule)
+	measurable := slices.ContainsFunc(r.Cells, func(c experiment.Cell[Cell]) bool { return c.Lacking == "" })
+	lacking := slices.ContainsFunc(r.Cells, func(c experiment.Cell[Cell]) bool { return c.Lacking != "" })
+	assert.True(t, measurable && lacking, "without --numa-balancing, rows run for the value that it has")
+	for i, c := range r.Cells {
+		assert.Equal(t, i, c.Do.Row.Row)
+		assert.Equal(t, c.Do.Row.Unsupported, c.Lacking)
+		assert.False(t, c.Do.setsBalancing())
+		assert.Equal(t, uint64(7), c.Do.Seed)
+	}
+	c := r.Cells[1]
+	assert.Equal(t, "[01]", c.Name)
+	assert.Equal(t, map[string]string{
+		"row": "1", "mem": "0", "cpu": "1", "numa-balancing": "0", "preferred-node": "none", "buffer": "1MiB", "pages": "4k",
+		"access": "random",
+	}, c.Flags)
+	assert.Equal(t, []string{
+		"numa", "--mem", "0", "--cpu", "1", "--numa-balancing", "0", "--preferred-node", "none", "--buffer", "1MiB",
+		"--pages", "4k", "--access", "random", "--load", "12.5", "--preferred-node-by", "prctl", "--accesses", "1048576",
+		"--repetitions", "10", "--settle", "0s", "--cpus", "0-7",
+	}, c.Command)
+	assert.Equal(t, -3, *c.Do.Nice)
+
+	var run result.Run
+	r.Header(&run)
+	assert.Len(t, run.NumaRows, len(r.Cells))
+	assert.NotEmpty(t, run.Caches)
+}
+
+func TestResolveSchedule(t *testing.T) {
+	one := map[string]string{
+		"mem": "float", "cpu": "float", "numa-balancing": "keep", "preferred-node": "none", "precision": "1%",
+	}
+	r := resolved(t, "qemu-numa2", one)
+	assert.Equal(t, experiment.InOrder, r.Schedule.Order, "one row takes no turns")
+	assert.Zero(t, r.Spec.(spec).Samples, "as many as are needed")
+
+	r = resolved(t, "qemu-numa2", map[string]string{"blocks": "true", "samples": "3"})
+	assert.Equal(t, experiment.Rows, r.Schedule.Order)
+	assert.Equal(t, 64, r.Spec.(spec).Samples)
+
+	r = resolved(t, "qemu-numa2", map[string]string{"numa-balancing": "0,1"})
+	assert.True(t, r.Cells[0].Do.setsBalancing())
+
+	r = resolved(t, "qemu-numa2", map[string]string{"load-only": "true", "duration": "90s"})
+	assert.Equal(t, experiment.Schedule{Order: experiment.Watch, Duration: 90}, r.Schedule)
+	require.Len(t, r.Cells, 1)
+	assert.True(t, r.Cells[0].Do.LoadOnly)
+	var run result.Run
+	r.Header(&run)
+	assert.Equal(t, "load", run.Experiment)
+	assert.Empty(t, run.NumaRows)
+}
+
+func TestValidate(t *testing.T) {
+	for want, given := range map[string]map[string]string{
+		"--load-only has nothing to draw for --svg": {"load-only": "true", "svg": "x.svg"},
+		"--precision is of what is judged":          {"blocks": "true", "precision": "5%"},
+		"--load NaN: from 0 to 100":                 {"load": "NaN"},
+		"--nice 20: nice values go from -20 to 19":  {"nice": "20"},
+		"--duration is how long --load-only lasts":  {"duration": "1s"},
+	} {
+		f := &flags{}
+		set := experiment.NewFlagSet("numa")
+		f.Register(set)
+		set.String("svg", "", "")
+		set.String("precision", "", "")
+		for flag, value := range given {
+			require.NoError(t, set.Set(flag, value))
+		}
+		err := f.Validate()
+		require.ErrorContains(t, err, want)
+		assert.True(t, hint.IsUsage(err))
+	}
+}
+
+// Each row has a finding of its own samples, by whatever order they were taken; the control and other runs' have none.
+func TestExplain(t *testing.T) {
+	worse := result.Warning{Code: "trace", Message: "no better way"}
+	run := &result.Run{NumaRows: []result.NumaRow{{Row: 3}, {Row: 5}}}
+	for i := range 42 {
+		v := result.Numa{Migrations: &result.Migrations{CrossNode: uint64(100 * i), Worse: &worse}}
+		slot := result.Slot{Cell: i % 2}
+		run.Samples = append(run.Samples, result.Sample{Seconds: 100 + float64(i)*float64(i%2), Values: result.FiguresOf(&v), Slot: &slot})
+	}
+	cells := []Cell{{Request: Request{Row: run.NumaRows[0]}}, {Request: Request{Row: run.NumaRows[1]}}}
+	explain(run, cells)
+	assert.Equal(t, []result.Warning{worse}, run.Warnings)
+	require.Len(t, run.Findings, 2)
+	assert.Contains(t, run.Findings[0].Message, "[03]: a sample moved to another node")
+	assert.Contains(t, run.Findings[0].Message, "cannot be told from noise")
+	assert.Contains(t, run.Findings[1].Message, "[05]: a sample moved to another node")
+	assert.Contains(t, run.Findings[1].Message, "which cost")
+
+	run.NumaRows, run.Findings = nil, nil // of a matrix
+	explain(run, cells)
+	assert.Empty(t, run.Findings)
+	assert.Len(t, run.Warnings, 1, "it is there already")
+}

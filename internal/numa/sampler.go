@@ -1,0 +1,264 @@
+package numa
+
+import (
+	"context"
+	"errors"
+	"io"
+	"io/fs"
+	"slices"
+	"strconv"
+	"syscall"
+	"time"
+
+	"gorun/internal/child"
+	"gorun/internal/cpuset"
+	"gorun/internal/experiment"
+	"gorun/internal/guardian"
+	"gorun/internal/linux"
+	"gorun/internal/load"
+	"gorun/internal/measure"
+	"gorun/internal/result"
+	"gorun/internal/topology"
+)
+
+// ProbeCommand is the command of gorun that calls RunProbe.
+const ProbeCommand = "numa-probe"
+
+// open returns a sampler that asks a probe for each sample, or one that watches the load alone.
+func open(setting experiment.Setting, cells []Cell) (experiment.Sampler[Cell], error) {
+	b := burners{setting: setting}
+	if cells[0].LoadOnly {
+		return &watcher{burners: b, cell: cells[0]}, nil
+	}
+	return &prober{burners: b, cells: cells}, nil
+}
+
+// probed is what a probe's process answers.
+type probed struct {
+	Sample result.Sample  `json:"sample"`
+	Doubts []result.Doubt `json:"doubts"` // which a sample keeps to itself
+}
+
+// RunProbe is all that a probe's process does: it reads a Request from in, and writes a sample to out. root is rooted at
+// / of the machine, which is this one.
+func RunProbe(ctx context.Context, root fs.FS, m *topology.Machine, in io.Reader, out io.Writer) error {
+	return child.Answer(func(ctx context.Context, r Request) (probed, error) {
+		sample, err := Measure(ctx, root, m, r)
+		return probed{sample, sample.Doubts}, err
+	})(ctx, in, out, nil)
+}
+
+// prober takes the samples, each by a process of its own, beside the load.
+type prober struct {
+	burners
+	cells     []Cell
+	balancing *guardian.Sysctl // nil: no cell changes it
+}
+
+// Prepare takes NUMA balancing, where a cell is to change it, and starts the load of the first cell.
+func (p *prober) Prepare(ctx context.Context) (_ []result.Warning, err error) {
+	if slices.ContainsFunc(p.cells, Cell.setsBalancing) {
+		p.balancing, err = guardian.New(p.setting.Self.In(p.setting.Environ)).Hold(linux.NUMABalancingSysctl)
+		if err != nil && !errors.Is(err, errors.ErrUnsupported) {
+			return nil, err
+		}
+		// A kernel that does not support it has it off, and rows that have it on are not measured.
+	}
+	return nil, p.burn(ctx, p.cells[0])
+}
+
+// setsBalancing reports whether a sample of the cell has a value of NUMA balancing set.
+func (c Cell) setsBalancing() bool { return c.SetBalancing && c.Row.NUMABalancing != Keep }
+
+// lostRow are the figures of a sample that could not be taken.
+type lostRow struct {
+	Row int `json:"row"`
+}
+
+func (p *prober) Sample(ctx context.Context, c Cell) (result.Sample, error) {
+	if p.balancing != nil && c.setsBalancing() {
+		if err := p.balancing.Set(c.Row.NUMABalancing); err != nil {
+			return result.Sample{}, err
+		}
+	}
+	if err := p.burn(ctx, c); err != nil {
+		return result.Sample{}, err
+	}
+	c.Timeline = p.setting.Kept
+	before, err := p.read()
+	if err != nil {
+		return result.Sample{}, err
+	}
+	var answer probed
+	self := p.setting.Self.In(measure.Environment(p.setting.Environ))
+	used, err := self.Ask(ctx, []string{ProbeCommand}, c.Request, &answer)
+	switch {
+	case ctx.Err() != nil && err != nil:
+		return result.Sample{}, ctx.Err()
+	case err != nil:
+		quality := result.Quality{Verdict: result.Invalid, Reasons: []string{err.Error()}}
+		return result.Sample{Values: result.FiguresOf(&lostRow{c.Row.Row}), Quality: quality}, nil
+	}
+	sample := answer.Sample
+	sample.Doubts = answer.Doubts
+	putUsage(&sample, used)
+	return sample, p.put(&sample, before)
+}
+
+func (p *prober) Close() error {
+	err := p.stop()
+	if p.balancing != nil {
+		err = errors.Join(err, p.balancing.Restore())
+	}
+	return err
+}
+
+// putUsage puts what the probe's process used on its sample; nil is not known.
+func putUsage(s *result.Sample, used *syscall.Rusage) {
+	if used == nil {
+		return
+	}
+	seconds := func(t syscall.Timeval) float64 { return float64(t.Nano()) / 1e9 }
+	s.UserSeconds, s.SystemSeconds = seconds(used.Utime), seconds(used.Stime)
+	count := func(n int64) *uint64 { c := uint64(n); return &c }
+	sig := &s.Quality.Signals
+	sig.VoluntarySwitches, sig.InvoluntarySwitches = count(int64(used.Nvcsw)), count(int64(used.Nivcsw))
+	sig.MinorFaults, sig.MajorFaults = count(int64(used.Minflt)), count(int64(used.Majflt))
+}
+
+// watcher watches the load alone, a sample a second.
+type watcher struct {
+	burners
+	cell    Cell
+	seconds *time.Ticker // nil before the first sample
+}
+
+// Prepare starts the load.
+func (w *watcher) Prepare(ctx context.Context) ([]result.Warning, error) {
+	return nil, w.burn(ctx, w.cell)
+}
+
+// shortest is how long a sample lasts at least, unless it is the first: a shorter one shows nothing.
+const shortest = 0.5
+
+func (w *watcher) Sample(ctx context.Context, c Cell) (result.Sample, error) {
+	first := w.seconds == nil
+	if first {
+		w.seconds = time.NewTicker(time.Second)
+	}
+	begun := time.Now()
+	before, err := w.read()
+	if err != nil {
+		return result.Sample{}, err
+	}
+	select {
+	case <-w.seconds.C:
+	case <-ctx.Done():
+	}
+	sample := result.Sample{
+		Seconds: time.Since(begun).Seconds(), Placement: result.Placement{
+			Requested: "a burner pinned to each of CPUs " + c.CPUs, Verified: true, Checked: w.cpus.Len(),
+		},
+	}
+	if ctx.Err() != nil && !first && sample.Seconds < shortest {
+		return sample, ctx.Err()
+	}
+	return sample, w.put(&sample, before)
+}
+
+func (w *watcher) Close() error {
+	if w.seconds != nil {
+		w.seconds.Stop()
+	}
+	return w.stop()
+}
+
+// burners are the load of the cell that is sampled: a burner on each of its CPUs.
+type burners struct {
+	setting experiment.Setting
+	fleet   *load.Fleet // nil: there is no load
+	cpus    cpuset.Set
+	percent float64 // of each CPU
+	nice    int
+}
+
+// burn starts the load of a cell, unless it is the one that there is.
+func (b *burners) burn(ctx context.Context, c Cell) error {
+	cpus, err := cpuset.Parse(c.CPUs)
+	if err != nil {
+		return err
+	}
+	nice := 0
+	if c.Nice != nil {
+		nice = *c.Nice
+	}
+	if cpus.Equal(b.cpus) && c.Load == b.percent && nice == b.nice {
+		return nil
+	}
+	if err := b.stop(); err != nil {
+		return err
+	}
+	b.cpus, b.percent, b.nice = cpus, c.Load, nice
+	if c.Load > 0 {
+		b.fleet, err = load.Start(context.WithoutCancel(ctx), b.setting.Self.In(b.setting.Environ),
+			load.PerCPU(cpus, c.Load, nice, b.setting.Seed))
+	}
+	return err
+}
+
+func (b *burners) stop() error {
+	if b.fleet == nil {
+		return nil
+	}
+	_, err := b.fleet.Stop()
+	b.fleet = nil
+	return err
+}
+
+func (b *burners) read() (load.Reading, error) {
+	if b.fleet == nil {
+		return load.Reading{}, nil
+	}
+	return b.fleet.Read()
+}
+
+// put puts on a sample what the load has been since a reading.
+func (b *burners) put(s *result.Sample, before load.Reading) error {
+	if b.fleet == nil {
+		return nil
+	}
+	after, err := b.fleet.Read()
+	if err != nil {
+		return err
+	}
+	loads := b.fleet.Achieved(before, after)
+	shares := map[int]float64{} // part of the time that the probe was on each CPU
+	v, probed := result.Typed[result.Numa](s)
+	if probed {
+		for text, part := range v.CPUShare {
+			cpu, err := strconv.Atoi(text)
+			if err != nil {
+				return err
+			}
+			shares[cpu] = part * min(1, s.CPUSeconds()/loads[0].Seconds)
+		}
+	}
+	had := result.NumaLoad{Requested: b.percent}
+	for _, l := range loads {
+		s.LoadSeconds += l.Percent / 100 * l.Seconds
+		had.CPUs = append(had.CPUs, result.NumaLoadCPU{
+			CPU: l.CPU, Achieved: l.Percent, Expected: load.Expected(l.Asked, shares[l.CPU]),
+		})
+	}
+	for _, d := range load.Deviations(loads, shares) {
+		s.Doubts = append(s.Doubts, result.Doubt{Verdict: result.Suspect, Reason: d.String()})
+	}
+	if !probed {
+		s.Values = result.FiguresOf(&result.Load{Load: &had})
+		return nil
+	}
+	loaded := *v
+	loaded.Load = &had
+	s.Values = result.FiguresOf(&loaded)
+	return nil
+}
