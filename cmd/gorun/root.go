@@ -12,6 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"gorun/internal/bind"
 	"gorun/internal/c2c"
 	"gorun/internal/child"
 	"gorun/internal/command"
@@ -20,6 +21,7 @@ import (
 	"gorun/internal/hint"
 	"gorun/internal/launch"
 	"gorun/internal/numa"
+	"gorun/internal/pair"
 	"gorun/internal/primes"
 	"gorun/internal/run"
 )
@@ -37,14 +39,6 @@ var (
 	errDoubtful    = run.ErrDoubtful
 	errInterrupted = run.ErrInterrupted
 )
-
-// usageError is wrong use: exit code 2.
-type usageError struct{ error }
-
-func (e usageError) Unwrap() error { return e.error }
-
-// usagef makes a usageError.
-func usagef(format string, args ...any) error { return usageError{fmt.Errorf(format, args...)} }
 
 // execute executes one command line and returns the exit code.
 func execute(args []string, e env) int {
@@ -91,7 +85,7 @@ func exitCode(err error) int {
 		return exitInterrupted
 	case errors.Is(err, errDoubtful), errors.Is(err, errFailOn):
 		return exitDoubtful
-	case errors.As(err, new(usageError)), hint.IsUsage(err), errors.Is(err, child.ErrRequest):
+	case hint.IsUsage(err), errors.Is(err, child.ErrRequest):
 		return exitUsage
 	}
 	return exitFailed
@@ -113,8 +107,8 @@ var commands = [...]entry{
 	{"contend", func(e env) *cobra.Command { return plainCommand(e, contend.Experiment) }},
 	{"c2c", func(e env) *cobra.Command { return plainCommand(e, c2c.Experiment) }},
 	{"numa", func(e env) *cobra.Command { return plainCommand(e, numa.Experiment) }},
-	{"pair", func(e env) *cobra.Command { return newPair(e, runPair) }},
-	{"bind", func(e env) *cobra.Command { return newBind(e, runBind) }},
+	{"pair", func(e env) *cobra.Command { return plainCommand(e, pair.Experiment) }},
+	{"bind", func(e env) *cobra.Command { return plainCommand(e, bind.Experiment) }},
 	{"topo", func(e env) *cobra.Command { return newTopo(e, runTopo) }},
 	{"version", newVersion},
 }
@@ -134,13 +128,13 @@ func newRoot(e env, args ...string) *cobra.Command {
 			if len(args) == 0 {
 				return cmd.Help()
 			}
-			return usageError{hint.With(fmt.Errorf("unknown command %q", args[0]), "gorun --help lists the commands")}
+			return hint.Usage(hint.With(fmt.Errorf("unknown command %q", args[0]), "gorun --help lists the commands"))
 		},
 	}
 	root.SetOut(e.stdout)
 	root.SetErr(e.stderr)
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
-		return usageError{hint.With(err, fmt.Sprintf("%s --help lists the flags", cmd.CommandPath()))}
+		return hint.Usage(hint.With(err, fmt.Sprintf("%s --help lists the flags", cmd.CommandPath())))
 	})
 	all := commands[:]
 	if i := slices.IndexFunc(all, func(c entry) bool { return len(args) > 0 && c.name == args[0] }); i >= 0 {
@@ -170,7 +164,12 @@ func noArguments(cmd *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return nil
 	}
-	return usageError{hint.With(
+	return hint.Usage(hint.With(
 		fmt.Errorf("%s takes no arguments, and got %q", cmd.CommandPath(), args[0]),
-		fmt.Sprintf("%s --help lists the flags", cmd.CommandPath()))}
+		fmt.Sprintf("%s --help lists the flags", cmd.CommandPath())))
+}
+
+// completeWords completes a flag from a fixed list; a description may follow each word after a tab.
+func completeWords(cmd *cobra.Command, flag string, words []string) {
+	_ = cmd.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(words, cobra.ShellCompDirectiveNoFileComp))
 }

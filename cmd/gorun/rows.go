@@ -7,11 +7,13 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"gorun/internal/bind"
 	"gorun/internal/c2c"
 	"gorun/internal/command"
 	"gorun/internal/contend"
 	"gorun/internal/experiment"
 	"gorun/internal/numa"
+	"gorun/internal/pair"
 	"gorun/internal/primes"
 	"gorun/internal/run"
 	"gorun/internal/topology"
@@ -24,6 +26,8 @@ var rows = []experiment.Experiment{
 	c2c.Experiment,
 	numa.Experiment,
 	command.Experiment,
+	pair.Experiment,
+	bind.Experiment,
 }
 
 // plainCommand is `gorun EXPERIMENT`.
@@ -82,7 +86,7 @@ func completeCPUs(cmd *cobra.Command, e env, flag string) {
 func (e env) run() run.Env {
 	return run.Env{
 		Root: e.root, Stdin: e.stdin, Stdout: e.stdout, Stderr: e.stderr, Show: e.show, Progress: e.progress, Now: e.now,
-		Self: e.self, Args: e.args, Environ: e.environ, Tool: tool(),
+		Self: e.self, Args: e.args, Environ: e.environ, Tool: tool(), Views: rows,
 	}
 }
 
