@@ -104,7 +104,7 @@ bench: ## speed and memory as ratios against named rivals, in interleaved rounds
 	$(GO) test -run "^$$" -bench "Kernel|Worker$$|Instrumentation|Original" -benchtime $(ROUNDS)x -timeout 30m ./internal/primes
 	$(GO) test -run "^$$" -bench "ManyWorkers|Pinned|Memory" -benchtime $(LONG_ROUNDS)x -timeout 30m ./internal/primes
 	$(GO) test -run "^$$" -bench "ChildStart|LongJournal" -benchtime $(ROUNDS)x -timeout 30m ./cmd/gorun
-	$(GO) test -run "^$$" -bench "Scheduler" -benchtime 1x -timeout 30m ./cmd/gorun
+	$(GO) test -run "^$$" -bench "Scheduler" -benchtime $(ROUNDS)x -timeout 30m ./internal/run
 	$(GO) test -run "^$$" -bench . -benchtime 1s ./internal/stats
 
 .PHONY: bench-contend

@@ -15,7 +15,9 @@ import (
 	"gorun/internal/bind"
 	"gorun/internal/c2c"
 	"gorun/internal/child"
+	"gorun/internal/command"
 	"gorun/internal/contend"
+	"gorun/internal/experiment"
 	"gorun/internal/hint"
 	"gorun/internal/launch"
 	"gorun/internal/numa"
@@ -65,7 +67,7 @@ func finish(stderr io.Writer, do func(ctx context.Context) error) int {
 	go func() { done <- do(ctx) }() // not on the main thread: see init
 	err := <-done
 	silent := errors.Is(err, errInterrupted) || errors.Is(err, errDoubtful) || errors.Is(err, errFailOn) ||
-		errors.As(err, new(exitStatus)) // what there is to say has been said
+		errors.As(err, new(experiment.Status)) // what there is to say has been said
 	if err != nil && !silent {
 		child.Report(stderr, err)
 	}
@@ -78,7 +80,7 @@ func heeded() []os.Signal {
 }
 
 func exitCode(err error) int {
-	var status exitStatus
+	var status experiment.Status
 	var never *launch.ExitError
 	switch {
 	case err == nil:
@@ -97,19 +99,19 @@ func exitCode(err error) int {
 	return exitFailed
 }
 
-// command is a row of the tree.
-type command struct {
+// entry is a row of the tree.
+type entry struct {
 	name string
 	make func(env) *cobra.Command
 }
 
 // commands are those that people use. To add one, write it in a file of its own and add its row.
-var commands = [...]command{
+var commands = [...]entry{
 	{"primes", func(e env) *cobra.Command { return plainCommand(e, primes.Experiment) }},
-	{"matrix", func(e env) *cobra.Command { return newMatrix(e, runMatrix) }},
+	{"matrix", func(e env) *cobra.Command { return newMatrix(e) }},
 	{"compare", func(e env) *cobra.Command { return newCompare(e, runCompare) }},
 	{"report", func(e env) *cobra.Command { return newReport(e, runReport) }},
-	{"exec", func(e env) *cobra.Command { return newExec(e, runExec) }},
+	{"exec", func(e env) *cobra.Command { return plainCommand(e, command.Experiment) }},
 	{"contend", func(e env) *cobra.Command { return plainCommand(e, contend.Experiment) }},
 	{"c2c", func(e env) *cobra.Command { return plainCommand(e, c2c.Experiment) }},
 	{"numa", func(e env) *cobra.Command { return plainCommand(e, numa.Experiment) }},
@@ -143,7 +145,7 @@ func newRoot(e env, args ...string) *cobra.Command {
 		return usageError{hint.With(err, fmt.Sprintf("%s --help lists the flags", cmd.CommandPath()))}
 	})
 	all := commands[:]
-	if i := slices.IndexFunc(all, func(c command) bool { return len(args) > 0 && c.name == args[0] }); i >= 0 {
+	if i := slices.IndexFunc(all, func(c entry) bool { return len(args) > 0 && c.name == args[0] }); i >= 0 {
 		all = all[i : i+1]
 	}
 	for _, c := range all {

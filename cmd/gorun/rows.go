@@ -9,6 +9,7 @@ import (
 
 	"gorun/internal/bind"
 	"gorun/internal/c2c"
+	"gorun/internal/command"
 	"gorun/internal/contend"
 	"gorun/internal/experiment"
 	"gorun/internal/numa"
@@ -24,6 +25,7 @@ var rows = []experiment.Experiment{
 	contend.Experiment,
 	c2c.Experiment,
 	numa.Experiment,
+	command.Experiment,
 	pair.Experiment,
 	bind.Experiment,
 }

@@ -17,6 +17,7 @@ import (
 type Command struct {
 	env   Env
 	x     experiment.Experiment
+	set   *experiment.FlagSet
 	flags experiment.Flags[any]
 	cpus  cpuFlags
 	Options
@@ -24,13 +25,17 @@ type Command struct {
 
 // New returns the command of a plain run, whose flags are in the set.
 func New(e Env, x experiment.Experiment) (*Command, *experiment.FlagSet) {
-	c := &Command{env: e, x: x, flags: x.New()}
-	set := experiment.NewFlagSet(x.Name)
-	c.flags.Register(set)
-	c.registerPlain(set, x)
-	c.cpus.register(set)
-	c.registerRest(set)
-	return c, set
+	c := &Command{env: e, x: x, set: experiment.NewFlagSet(x.Name), flags: x.New()}
+	c.flags.Register(c.set)
+	if x.Sweep == nil {
+		c.registerPlain(c.set, x)
+	}
+	c.cpus.register(c.set)
+	c.registerRest(c.set)
+	if x.Sweep != nil {
+		c.registerDesign(c.set)
+	}
+	return c, c.set
 }
 
 // Run executes a command line: args are its words that are no flags.
@@ -41,23 +46,21 @@ func (c *Command) Run(ctx context.Context, args []string) error {
 		return hint.Usage(hint.With(fmt.Errorf("gorun %s takes no arguments, and got %q", c.x.Name, args[0]),
 			fmt.Sprintf("gorun %s --help lists the flags", c.x.Name)))
 	}
+	if c.x.Sweep != nil {
+		return c.sweep(ctx, args)
+	}
 	if err := c.validate(1, 0); err != nil {
 		return err
 	}
 	if err := c.flags.Validate(); err != nil {
 		return err
 	}
-	m, err := openMachine(c.env.Root, c.sysroot)
-	if err != nil {
-		return err
-	}
-	share, err := m.share(c.cpus, c.seed)
+	m, share, err := c.machine()
 	if err != nil {
 		return err
 	}
 	c.settleBudget()
 	share.Sampling = experiment.Sampling{Samples: c.samples, Warmup: c.warmup, Budget: c.budget.Seconds()}
-	share.Given = c.changed
 	r, err := c.flags.Resolve(share)
 	if err != nil {
 		return err
@@ -71,6 +74,16 @@ func (c *Command) Run(ctx context.Context, args []string) error {
 		return err
 	}
 	return drive(ctx, c.env, &c.Options, p)
+}
+
+// machine returns the machine, and the share of it that the flags ask for.
+func (c *Command) machine() (m *machine, share experiment.Machine, err error) {
+	if m, err = openMachine(c.env.Root, c.sysroot); err != nil {
+		return nil, share, err
+	}
+	share, err = m.share(c.cpus, c.seed)
+	share.Given = c.changed
+	return m, share, err
 }
 
 // settleBudget lifts the default budget where a number of samples was asked for, which is not cut.
