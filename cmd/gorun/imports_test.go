@@ -22,6 +22,7 @@ const mayImport = `
 	catalog
 	cgroup              cpuset sysfs
 	child               hint linux
+	command             cpuset experiment hint launch linux matrix result
 	contend             catalog cpuset csrc experiment hint linux placement render result topology
 	cpuset
 	csrc
