@@ -15,7 +15,6 @@ import (
 	"gorun/internal/child"
 	"gorun/internal/hint"
 	"gorun/internal/launch"
-	"gorun/internal/primes"
 	"gorun/internal/run"
 )
 
@@ -98,9 +97,9 @@ type command struct {
 	make func(env) *cobra.Command
 }
 
-// commands are those that people use. To add one, write it in a file of its own and add its row.
+// commands are those that people use, besides the experiments, which are in rows. To add one, write it in a file of its
+// own and add its row.
 var commands = [...]command{
-	{"primes", func(e env) *cobra.Command { return plainCommand(e, primes.Experiment) }},
 	{"matrix", func(e env) *cobra.Command { return newMatrix(e, runMatrix) }},
 	{"compare", func(e env) *cobra.Command { return newCompare(e, runCompare) }},
 	{"report", func(e env) *cobra.Command { return newReport(e, runReport) }},
@@ -137,7 +136,10 @@ func newRoot(e env, args ...string) *cobra.Command {
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		return usageError{hint.With(err, fmt.Sprintf("%s --help lists the flags", cmd.CommandPath()))}
 	})
-	all := commands[:]
+	all := slices.Clone(commands[:])
+	for _, x := range rows {
+		all = append(all, command{x.Name, func(e env) *cobra.Command { return plainCommand(e, x) }})
+	}
 	if i := slices.IndexFunc(all, func(c command) bool { return len(args) > 0 && c.name == args[0] }); i >= 0 {
 		all = all[i : i+1]
 	}
