@@ -96,7 +96,7 @@ var loadBench = view.Bench{
 // averaged with the others.
 func Benchfmt(w io.Writer, run *result.Run, _ term.Options) error {
 	out := benchfmt.NewWriter(w)
-	if err := writeBenchUnits(out, experimentOf(run.Experiment).bench); err != nil {
+	if err := writeBenchUnits(out, benchOf(run)); err != nil {
 		return err
 	}
 	return writeBenchSamples(out, run, benchConfig(run))
@@ -113,7 +113,7 @@ func BenchfmtPair(w io.Writer, a, b *result.Run, nameA, nameB string) error {
 		})
 	}
 	out := benchfmt.NewWriter(w)
-	if err := writeBenchUnits(out, experimentOf(a.Experiment).bench); err != nil {
+	if err := writeBenchUnits(out, benchOf(a)); err != nil {
 		return err
 	}
 	config := same(benchConfig(a), benchConfig(b))
@@ -126,6 +126,23 @@ func BenchfmtPair(w io.Writer, a, b *result.Run, nameA, nameB string) error {
 		}
 	}
 	return nil
+}
+
+// benchOf is what the lines of a run hold. Of an experiment without a row it is also each value in nanoseconds, by its name.
+func benchOf(run *result.Run) view.Bench {
+	e := experimentOf(run.Experiment)
+	b := e.bench
+	if e.name != "" {
+		return b
+	}
+	b.Units = slices.Clone(b.Units)
+	for _, name := range view.ValueNames(run.Samples) {
+		if strings.HasSuffix(name, "_ns") {
+			unit := strings.ReplaceAll(name, "_", "-")
+			b.Units = append(b.Units, view.BenchUnit{Unit: unit, Better: result.Lower, Of: view.Value(name)})
+		}
+	}
+	return b
 }
 
 func writeBenchUnits(out *benchfmt.Writer, b view.Bench) error {
@@ -147,7 +164,7 @@ func writeBenchSamples(out *benchfmt.Writer, run *result.Run, config []benchfmt.
 	if err != nil {
 		return err
 	}
-	b := experimentOf(run.Experiment).bench
+	b := benchOf(run)
 	for i := range run.Samples {
 		s := &run.Samples[i]
 		line := benchfmt.Result{Config: config, Name: benchName(run, b, options, s), Iters: 1}
