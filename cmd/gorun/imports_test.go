@@ -24,6 +24,7 @@ const mayImport = `
 	cpuset
 	csrc
 	experiment      child cpuset hint linux result topology
+	futex           csrc cpuset experiment hint linux placement result topology
 	guardian        child linux
 	hint
 	launch          catalog child cpuset hint linux perf placement result sysfs topology

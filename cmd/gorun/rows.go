@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"gorun/internal/experiment"
+	"gorun/internal/futex"
 	"gorun/internal/primes"
 	"gorun/internal/run"
 	"gorun/internal/topology"
@@ -16,6 +17,7 @@ import (
 // rows are the experiments. To add one, write its package and its row here.
 var rows = []experiment.Experiment{
 	primes.Experiment,
+	futex.Experiment,
 }
 
 // plainCommand is `gorun EXPERIMENT`.
