@@ -29,9 +29,9 @@ struct gorun_wakeups_result {
 };
 
 /*
- * Sleeps and wakes the other thread in turns, trips times each. Writes the ns of each wake-up of this thread to ns, which
- * has room for trips: from just before the FUTEX_WAKE that found it asleep until its own FUTEX_WAIT has returned. Returns
- * 0, -EINVAL, or another negative errno of futex(2), after which the other thread must be stopped.
+ * Sleeps and wakes the other thread in turns, trips times each. Writes the ns of each wake-up of this thread to ns,
+ * which has room for trips: from just before the FUTEX_WAKE that found it asleep until its own FUTEX_WAIT has returned.
+ * Returns 0, -EINVAL, or another negative errno of futex(2), after which the other thread must be stopped.
  */
 int gorun_wakeups(const struct gorun_wakeups_args *args, double *ns, struct gorun_wakeups_result *result);
 

@@ -24,8 +24,8 @@ func (b *Bed) Stop() { C.gorun_bed_stop(b.c) }
 // Free releases b.
 func (b *Bed) Free() { C.free(unsafe.Pointer(b.c)) }
 
-// Wakeups has the calling thread and another one that calls it too sleep in futex(2) and wake each other in turns. After
-// an error the other thread waits until Stop.
+// Wakeups has the calling thread and another one that calls it too sleep in futex(2) and wake each other in turns.
+// After an error the other thread waits until Stop.
 func Wakeups(args WakeupsArgs) (WakeupsResult, error) {
 	ns := make([]float64, args.Trips)
 	a := C.struct_gorun_wakeups_args{first: C.bool(args.First), trips: C.uint64_t(args.Trips), bed: args.Bed.c}

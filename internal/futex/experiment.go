@@ -19,9 +19,9 @@ var Experiment = experiment.Define(experiment.Definition[Cell]{
 	Text: experiment.Text{
 		Name: "futex", Args: "[A B]",
 		Short: "Measure how long a thread that sleeps takes to run again when another one wakes it",
-		Long: "Two threads, pinned to CPUs A and B, sleep in futex(2) and wake each other in turns. Without A and B there is\n" +
-			"a pair for each relation of two CPUs that the machine has; the pairs take turns, and each is judged against\n" +
-			"the first.\n\n" +
+		Long: "Two threads, pinned to CPUs A and B, sleep in futex(2) and wake each other in turns. Without A and B\n" +
+			"there is a pair for each relation of two CPUs that the machine has; the pairs take turns, and each is judged\n" +
+			"against the first.\n\n" +
 			"A wake-up begins before the waker's FUTEX_WAKE and ends when the sleeper's FUTEX_WAIT has returned. So it\n" +
 			"holds the waker's system call up to where the kernel makes the sleeper runnable, the message to the other\n" +
 			"CPU and its way out of the idle state, the switch to the sleeper, its return from the system call, and one\n" +
@@ -64,8 +64,8 @@ func (f *flags) Register(set *experiment.FlagSet) {
 // Arguments takes A and B.
 func (f *flags) Arguments(words []string) error {
 	if len(words) != 0 && len(words) != 2 {
-		return hint.Usage(hint.With(fmt.Errorf("a pair is two CPUs, A and B, which may be the same; these are %d", len(words)),
-			"gorun futex 0 1, or gorun futex for one pair of each relation"))
+		err := fmt.Errorf("a pair is two CPUs, A and B, which may be the same; these are %d", len(words))
+		return hint.Usage(hint.With(err, "gorun futex 0 1, or gorun futex for one pair of each relation"))
 	}
 	f.cpus = words
 	return nil

@@ -36,7 +36,7 @@ func resolve(t *testing.T, m *topology.Machine, cpus ...string) (experiment.Reso
 	})
 }
 
-// On every captured machine there is one cell for each relation, nearest first; it is lacking where no two CPUs have it.
+// On every captured machine there is one cell for each relation, nearest first; one that no two CPUs have is lacking.
 func TestResolve(t *testing.T) {
 	files, err := filepath.Glob("../../testdata/hosts/*.txtar")
 	require.NoError(t, err)

@@ -128,7 +128,8 @@ func BenchfmtPair(w io.Writer, a, b *result.Run, nameA, nameB string) error {
 	return nil
 }
 
-// benchOf is what the lines of a run hold. Of an experiment without a row it is also each value in nanoseconds, by its name.
+// benchOf is what the lines of a run hold. Of an experiment without a row it is also each value in nanoseconds, by its
+// name.
 func benchOf(run *result.Run) view.Bench {
 	e := experimentOf(run.Experiment)
 	b := e.bench

@@ -22,7 +22,8 @@ func TestOtherExperiment(t *testing.T) {
 	table := write(t, Table, run, term.Options{})
 	assert.Contains(t, table, "gorun other\n  trips 7\n")
 	assert.Regexp(t, `\n  wake +1\.50 µs\n`, table)
-	assert.Regexp(t, `\nBenchmarkOther/trips=7-1 1 1e\+09 ns/op .* 1500 wake-ns\n`, write(t, Benchfmt, run, term.Options{}))
+	lines := write(t, Benchfmt, run, term.Options{})
+	assert.Regexp(t, `\nBenchmarkOther/trips=7-1 1 1e\+09 ns/op .* 1500 wake-ns\n`, lines)
 
 	run.Matrix = &result.Matrix{Title: "Several", Datum: "wake_ns"}
 	run.Cells = []result.Cell{{Name: "a"}, {Name: "b"}}
