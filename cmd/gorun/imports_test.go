@@ -27,6 +27,7 @@ const mayImport = `
 	cpuset
 	csrc
 	experiment          child cpuset hint linux render/chart render/term render/view result topology
+	futex               cpuset csrc experiment hint linux placement result topology
 	guardian            child linux
 	hint
 	launch              catalog child cpuset hint linux perf placement result sysfs topology

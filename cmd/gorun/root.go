@@ -12,17 +12,10 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"gorun/internal/bind"
-	"gorun/internal/c2c"
 	"gorun/internal/child"
-	"gorun/internal/command"
-	"gorun/internal/contend"
 	"gorun/internal/experiment"
 	"gorun/internal/hint"
 	"gorun/internal/launch"
-	"gorun/internal/numa"
-	"gorun/internal/pair"
-	"gorun/internal/primes"
 	"gorun/internal/run"
 )
 
@@ -97,18 +90,12 @@ type entry struct {
 	make func(env) *cobra.Command
 }
 
-// commands are those that people use. To add one, write it in a file of its own and add its row.
+// commands are those that people use, besides the experiments, which are in rows. To add one, write it in a file of its
+// own and add its row.
 var commands = [...]entry{
-	{"primes", func(e env) *cobra.Command { return plainCommand(e, primes.Experiment) }},
 	{"matrix", func(e env) *cobra.Command { return newMatrix(e) }},
 	{"compare", func(e env) *cobra.Command { return newCompare(e, runCompare) }},
 	{"report", func(e env) *cobra.Command { return newReport(e, runReport) }},
-	{"exec", func(e env) *cobra.Command { return plainCommand(e, command.Experiment) }},
-	{"contend", func(e env) *cobra.Command { return plainCommand(e, contend.Experiment) }},
-	{"c2c", func(e env) *cobra.Command { return plainCommand(e, c2c.Experiment) }},
-	{"numa", func(e env) *cobra.Command { return plainCommand(e, numa.Experiment) }},
-	{"pair", func(e env) *cobra.Command { return plainCommand(e, pair.Experiment) }},
-	{"bind", func(e env) *cobra.Command { return plainCommand(e, bind.Experiment) }},
 	{"topo", func(e env) *cobra.Command { return newTopo(e, runTopo) }},
 	{"version", newVersion},
 }
@@ -136,7 +123,10 @@ func newRoot(e env, args ...string) *cobra.Command {
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		return hint.Usage(hint.With(err, fmt.Sprintf("%s --help lists the flags", cmd.CommandPath())))
 	})
-	all := commands[:]
+	all := slices.Clone(commands[:])
+	for _, x := range rows {
+		all = append(all, entry{x.Name, func(e env) *cobra.Command { return plainCommand(e, x) }})
+	}
 	if i := slices.IndexFunc(all, func(c entry) bool { return len(args) > 0 && c.name == args[0] }); i >= 0 {
 		all = all[i : i+1]
 	}

@@ -14,6 +14,7 @@ import (
 	"gorun/internal/experiment"
 	"gorun/internal/numa"
 	"gorun/internal/pair"
+	"gorun/internal/futex"
 	"gorun/internal/primes"
 	"gorun/internal/run"
 	"gorun/internal/topology"
@@ -28,6 +29,7 @@ var rows = []experiment.Experiment{
 	command.Experiment,
 	pair.Experiment,
 	bind.Experiment,
+	futex.Experiment,
 }
 
 // plainCommand is `gorun EXPERIMENT`.

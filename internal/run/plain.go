@@ -67,7 +67,7 @@ func (c *Command) Run(ctx context.Context, args []string) error {
 	}
 	c.settleSchedule(&r.Schedule)
 	if c.dryRun {
-		return c.show(share.CPUs, r)
+		return c.show(m, share.CPUs, r)
 	}
 	p, err := c.plan(m, share.CPUs, r)
 	if err != nil {
@@ -111,14 +111,18 @@ func (c *Command) settleSchedule(s *experiment.Schedule) {
 	}
 }
 
-// show prints what the run would do.
-func (c *Command) show(cpus cpuset.Set, r experiment.Resolution[any]) error {
+// show prints what the run would do. Where the experiment has no part of its own in a plan, the cells are listed.
+func (c *Command) show(m *machine, cpus cpuset.Set, r experiment.Resolution[any]) error {
 	p := &result.Plan{
 		Schema: result.Schema, Tool: c.env.Tool, Experiment: c.x.Name, Spec: r.Spec, CPUs: cpus.String(),
 		Placement: r.Placement, Threads: r.Resources.Threads,
 	}
 	if r.Plan != nil {
 		r.Plan(p)
+	} else if len(r.Cells) > 1 {
+		for _, cell := range r.Cells {
+			p.Cells = append(p.Cells, shown(m, cpus, cell))
+		}
 	}
 	return c.env.Views.Plan(c.env.Stdout, p, c.format)
 }
@@ -158,11 +162,17 @@ func (c *Command) plan(m *machine, cpus cpuset.Set, r experiment.Resolution[any]
 		Precision: float64(c.precision), Rounds: s.Samples, Budget: c.budget.Seconds(),
 	}
 	for _, cell := range p.cells {
-		lists := map[string]result.CPUs{"cpus": matrix.DescribeCPUs(m.Machine, cpus.List())}
-		maps.Copy(lists, cell.CPUs)
-		run.Cells = append(run.Cells, result.Cell{
-			Name: cell.Name, Flags: cell.Flags, CPUs: lists, Command: cell.Command, Lines: cell.Lines,
-		})
+		run.Cells = append(run.Cells, shown(m, cpus, cell))
 	}
 	return p, nil
+}
+
+// shown is a cell as results and plans have it.
+func shown(m *machine, cpus cpuset.Set, cell experiment.Cell[any]) result.Cell {
+	lists := map[string]result.CPUs{"cpus": matrix.DescribeCPUs(m.Machine, cpus.List())}
+	maps.Copy(lists, cell.CPUs)
+	return result.Cell{
+		Name: cell.Name, Flags: cell.Flags, CPUs: lists, Command: append([]string{}, cell.Command...), Lines: cell.Lines,
+		Lacking: cell.Lacking,
+	}
 }

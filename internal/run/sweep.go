@@ -84,7 +84,7 @@ func (c *Command) once(ctx context.Context) error {
 	case err != nil:
 		return err
 	case c.dryRun:
-		return c.show(share.CPUs, r)
+		return c.show(m, share.CPUs, r)
 	case r.Become != nil && c.out == "" && !c.changed("format"):
 		return r.Become(c.env.Environ())
 	}
