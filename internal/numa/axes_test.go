@@ -80,7 +80,6 @@ func TestParseNodes(t *testing.T) {
 }
 
 func TestParseWords(t *testing.T) {
-	const noSize = "is not a size | write a whole number of KiB, MiB or GiB, as in 256MiB"
 	for _, c := range []struct{ flag, text, want string }{
 		{"balancing", "0,1,keep", "0 1 -1"},
 		{"balancing", "keep,1,0,1", "0 1 -1"},
