@@ -16,9 +16,9 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"gorun/internal/bind"
 	"gorun/internal/cpuset"
 	"gorun/internal/linux"
-	"gorun/internal/process"
 	"gorun/internal/result"
 	"gorun/internal/stats"
 )
@@ -54,7 +54,7 @@ func processesOf(t *testing.T, mark string) map[int]string {
 func boundOnes(t *testing.T, mark string, arrayBytes int) (pids []int) {
 	t.Helper()
 	for pid, line := range processesOf(t, mark) {
-		if !strings.HasSuffix(line, "\x00"+process.BindCommand+"\x00") {
+		if !strings.HasSuffix(line, "\x00"+bind.ProcessCommand+"\x00") {
 			continue
 		}
 		statm, err := os.ReadFile(fmt.Sprintf("/proc/%d/statm", pid))
@@ -119,7 +119,7 @@ func TestBindKilled(t *testing.T) {
 	}
 }
 
-// A process that is taken off its CPU behind gorun's back makes its sample invalid, and so the verdict.
+// A process that is taken off its CPU behind gorun's back makes its trial invalid, and so the verdict.
 func TestBindUnboundOnPurpose(t *testing.T) {
 	cpus, err := linux.GetAffinity(0)
 	require.NoError(t, err)
@@ -155,22 +155,23 @@ func TestBindUnboundOnPurpose(t *testing.T) {
 
 	var run result.Run
 	require.NoError(t, json.Unmarshal(stdout.Bytes(), &run))
-	require.Len(t, run.Samples, 2)
+	require.Len(t, run.Samples, 1)
+	sample := run.Samples[0]
+	assert.True(t, sample.Partial)
+	assert.False(t, sample.Placement.Verified)
+	assert.Equal(t, result.Invalid, sample.Quality.Verdict)
+	v, ok := result.Typed[result.Bind](&sample)
+	require.True(t, ok)
+	assert.True(t, v.Bound)
+	require.Len(t, v.Processes, 2)
 	strays := 0
-	for _, s := range run.Samples {
-		v, ok := result.Typed[result.BindProcess](&s)
-		require.True(t, ok)
-		assert.True(t, v.Bound)
-		assert.Equal(t, here, v.CPU)
-		assert.True(t, s.Partial)
-		if v.Deviations == 0 {
-			assert.True(t, s.Placement.Verified)
-			continue
+	for _, p := range v.Processes {
+		assert.Equal(t, here, p.CPU)
+		assert.True(t, p.Partial)
+		if p.Deviations > 0 {
+			strays++
+			assert.Equal(t, map[string]uint64{strconv.Itoa(there): p.Deviations}, p.MovedTo)
 		}
-		strays++
-		assert.False(t, s.Placement.Verified)
-		assert.Equal(t, result.Invalid, s.Quality.Verdict)
-		assert.Equal(t, map[string]uint64{strconv.Itoa(there): v.Deviations}, v.MovedTo)
 	}
 	assert.Equal(t, 1, strays)
 	assert.Equal(t, stats.Invalid, run.Cells[1].Verdict.Kind)

@@ -118,7 +118,7 @@ func runCompare(_ context.Context, o *compareOptions) error {
 		return o.judge(sides[0])
 	}
 	if o.format == "benchfmt" {
-		return render.BenchfmtPair(o.env.stdout, sides[0].Run, sides[1].Run, sides[0].File, sides[1].File)
+		return render.Views(rows).BenchfmtPair(o.env.stdout, sides[0].Run, sides[1].Run, sides[0].File, sides[1].File)
 	}
 	comparison, err := matrix.Compare(sides[0], sides[1], o.across, o.force)
 	if err != nil {
@@ -136,7 +136,7 @@ func runCompare(_ context.Context, o *compareOptions) error {
 
 // judge shows one journal as its run showed it.
 func (o *compareOptions) judge(side matrix.Side) error {
-	format, err := render.Lookup(o.format)
+	format, err := render.Views(rows).Lookup(o.format)
 	if err != nil {
 		return err
 	}

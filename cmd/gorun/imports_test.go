@@ -16,6 +16,7 @@ import (
 // a word in one, and each is a decision: knowledge flows from a machine to its results, and from these to what shows
 // them. cmd/gorun joins the ends and has no row. Names are without gorun/ and internal/.
 const mayImport = `
+	bind            bytesize child cpuset csrc experiment hint linux process render/chart render/term render/view result units
 	bytesize        hint
 	c2c             catalog contend cpuset csrc experiment hint linux render result topology
 	catalog
@@ -24,7 +25,7 @@ const mayImport = `
 	contend         catalog cpuset csrc experiment hint linux placement render result topology
 	cpuset
 	csrc
-	experiment      child cpuset hint linux result topology
+	experiment      child cpuset hint linux render/chart render/term render/view result topology
 	guardian        child linux
 	hint
 	launch          catalog child cpuset hint linux perf placement result sysfs topology
@@ -34,15 +35,17 @@ const mayImport = `
 	measure         cgroup cpuset linux perf result sysfs topology
 	metrics         hint result stats
 	numa            bytesize catalog child cpuset csrc experiment guardian hint linux load matrix measure perf placement render result stats sysfs topology
+	pair            bytesize catalog child cpuset csrc experiment hint linux measure process render/term render/view result topology units
 	perf            hint linux result sysfs topology
 	placement       cpuset linux
 	primes          catalog cpuset experiment hint linux placement result
-	process         catalog child cpuset csrc linux placement result topology
-	render          catalog cpuset hint render/chart render/term render/view result stats topology units
+	process         bytesize child cpuset csrc hint linux placement topology
+	process/processtest child cpuset csrc linux
+	render          catalog cpuset experiment hint render/chart render/term render/view result stats topology units
 	render/chart    cpuset render/term render/view result stats units
 	render/term     result stats units
 	render/view     cpuset render/term result stats units
-	report          hint matrix render render/chart render/term render/view result stats units
+	report          experiment hint matrix render render/chart render/term render/view result stats units
 	result          hint stats
 	run             cgroup child cpuset experiment hint linux matrix measure metrics placement render render/chart render/term result sysfs topology
 	stats

@@ -5,12 +5,13 @@ import (
 	"io"
 	"os"
 
+	"gorun/internal/bind"
 	"gorun/internal/child"
 	"gorun/internal/guardian"
 	"gorun/internal/launch"
 	"gorun/internal/load"
 	"gorun/internal/numa"
-	"gorun/internal/process"
+	"gorun/internal/pair"
 	"gorun/internal/run"
 )
 
@@ -22,11 +23,11 @@ var inner = [...]child.Command{
 	{Name: load.BurnerCommand, Run: func(ctx context.Context, in io.Reader, out io.Writer, _ []string) error {
 		return load.Burn(ctx, in, out)
 	}},
-	{Name: process.PairCommand, Run: func(ctx context.Context, in io.Reader, out io.Writer, _ []string) error {
-		return process.RunPairSide(ctx, in, out)
+	{Name: pair.SideCommand, Run: func(ctx context.Context, in io.Reader, out io.Writer, _ []string) error {
+		return pair.RunSide(ctx, in, out)
 	}},
-	{Name: process.BindCommand, Run: func(ctx context.Context, in io.Reader, out io.Writer, _ []string) error {
-		return process.RunBind(ctx, in, out)
+	{Name: bind.ProcessCommand, Run: func(ctx context.Context, in io.Reader, out io.Writer, _ []string) error {
+		return bind.RunProcess(ctx, in, out)
 	}},
 	{Name: launch.SupervisorCommand, Run: func(_ context.Context, _ io.Reader, _ io.Writer, args []string) error {
 		return launch.Supervise(args)

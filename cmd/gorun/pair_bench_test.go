@@ -48,7 +48,7 @@ func BenchmarkPairOneCPU(b *testing.B) {
 
 // BenchmarkPairCalls sets the system calls a second beside those of a plain C program, in turn.
 func BenchmarkPairCalls(b *testing.B) {
-	const source = "../../internal/process/testdata/rival.c"
+	const source = "../../internal/pair/testdata/rival.c"
 	same, apart := onTwoCPUs(b)
 	gorun, path := built(b), filepath.Join(b.TempDir(), "rival")
 	out, err := exec.CommandContext(b.Context(), "cc", "-O2", "-pthread", "-o", path, source, "-lm").CombinedOutput()

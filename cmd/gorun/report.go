@@ -94,7 +94,7 @@ func runReport(ctx context.Context, o *reportOptions) error {
 			return err
 		}
 	}
-	return writeWhole(o.out, func(w io.Writer) error { return report.Write(w, inputs, report.Options{}) })
+	return writeWhole(o.out, func(w io.Writer) error { return report.Write(w, inputs, report.Options{Views: rows}) })
 }
 
 // writeWhole writes a file that takes its name only when it is whole.
@@ -123,7 +123,7 @@ func (o *reportOptions) serveReport(ctx context.Context) error {
 	if host == "" {
 		host = "127.0.0.1" // other machines are only let in by an address that says so
 	}
-	served, err := report.NewServed(o.files)
+	served, err := report.NewServed(o.files, rows)
 	if err != nil {
 		return err
 	}

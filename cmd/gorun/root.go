@@ -12,12 +12,14 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"gorun/internal/bind"
 	"gorun/internal/c2c"
 	"gorun/internal/child"
 	"gorun/internal/contend"
 	"gorun/internal/hint"
 	"gorun/internal/launch"
 	"gorun/internal/numa"
+	"gorun/internal/pair"
 	"gorun/internal/primes"
 	"gorun/internal/run"
 )
@@ -111,8 +113,8 @@ var commands = [...]command{
 	{"contend", func(e env) *cobra.Command { return plainCommand(e, contend.Experiment) }},
 	{"c2c", func(e env) *cobra.Command { return plainCommand(e, c2c.Experiment) }},
 	{"numa", func(e env) *cobra.Command { return plainCommand(e, numa.Experiment) }},
-	{"pair", func(e env) *cobra.Command { return newPair(e, runPair) }},
-	{"bind", func(e env) *cobra.Command { return newBind(e, runBind) }},
+	{"pair", func(e env) *cobra.Command { return plainCommand(e, pair.Experiment) }},
+	{"bind", func(e env) *cobra.Command { return plainCommand(e, bind.Experiment) }},
 	{"topo", func(e env) *cobra.Command { return newTopo(e, runTopo) }},
 	{"version", newVersion},
 }

@@ -7,10 +7,12 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"gorun/internal/bind"
 	"gorun/internal/c2c"
 	"gorun/internal/contend"
 	"gorun/internal/experiment"
 	"gorun/internal/numa"
+	"gorun/internal/pair"
 	"gorun/internal/primes"
 	"gorun/internal/run"
 	"gorun/internal/topology"
@@ -22,6 +24,8 @@ var rows = []experiment.Experiment{
 	contend.Experiment,
 	c2c.Experiment,
 	numa.Experiment,
+	pair.Experiment,
+	bind.Experiment,
 }
 
 // plainCommand is `gorun EXPERIMENT`.
@@ -80,7 +84,7 @@ func completeCPUs(cmd *cobra.Command, e env, flag string) {
 func (e env) run() run.Env {
 	return run.Env{
 		Root: e.root, Stdin: e.stdin, Stdout: e.stdout, Stderr: e.stderr, Show: e.show, Progress: e.progress, Now: e.now,
-		Self: e.self, Args: e.args, Environ: e.environ, Tool: tool(),
+		Self: e.self, Args: e.args, Environ: e.environ, Tool: tool(), Views: rows,
 	}
 }
 

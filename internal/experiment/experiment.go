@@ -53,7 +53,7 @@ type Cell[C any] struct {
 	Do      C                      // what it does
 	Name    string                 // what tells it from the other rows of its flags; "": they have one row only
 	Flags   map[string]string      // values that define the row, by flag
-	CPUs    map[string]result.CPUs // its CPU lists, by flag; nil: the CPUs of the cell
+	CPUs    map[string]result.CPUs // its CPU lists, by flag; without "cpus", those of the cell
 	Command []string               // that repeats one of its samples, from the experiment's name on; shown, never parsed
 	Running string                 // what the progress line shows while it runs
 	Lines   *result.Lines          // how to have it without gorun
@@ -166,6 +166,7 @@ type Definition[C any] struct {
 	// Explain adds to a result what its samples show beyond their figures: findings and warnings. nil: nothing.
 	Explain func(run *result.Run, cells []C)
 	Picture *Picture // nil: there is none
+	View    *View    // nil: a run is shown by the names of its options and values
 }
 
 // Sampling is how many samples a plain run takes unless its flags say otherwise.
@@ -175,7 +176,7 @@ type Sampling struct {
 	Budget  float64 // seconds; 0: no limit
 	Shared  bool    // the budget is shared out among the cells beforehand, however many samples are asked for
 	Fixed   bool    // the experiment has flags of its own for how many samples there are
-	// Compares: a plain run may have several cells that are judged, so it has --precision and --margin.
+	// Compares: a plain run may have several cells that are judged, so it has --margin, and --precision unless Fixed.
 	Compares bool
 	Usage    map[string]string // of flags of the run, by name, where the experiment has words of its own
 }
@@ -189,6 +190,7 @@ type Experiment struct {
 	OneRow   string
 	Datum    string
 	Picture  *Picture
+	View     *View
 
 	// New returns fresh flags.
 	New func() Flags[any]
@@ -211,8 +213,8 @@ func Define[C any](d Definition[C]) Experiment {
 	}
 	x := Experiment{
 		Text: d.Text, Sampling: d.Sampling, Place: d.Place, Single: d.Single, OneRow: d.OneRow, Datum: d.Datum,
-		Picture: d.Picture,
-		New:     func() Flags[any] { return flags[C]{d.New()} },
+		Picture: d.Picture, View: d.View,
+		New: func() Flags[any] { return flags[C]{d.New()} },
 		Open: func(s Setting, cells []any) (Sampler[any], error) {
 			opened, err := d.Open(s, typed(cells))
 			if err != nil {

@@ -255,8 +255,8 @@ func sessionOf(run *result.Run, cell int) stats.Session {
 	var s stats.Session
 	cpus := run.Cells[cell].CPUs["cpus"].Count
 	watched := 0.0 // CPU time
-	for _, sample := range units(run) {
-		if sample.Slot == nil || sample.Cell != cell || sample.Control || sample.Quality.Verdict == result.Invalid {
+	for _, sample := range run.Samples {
+		if sample.Slot == nil || sample.Cell != cell || sample.Control || !sample.Good() {
 			continue
 		}
 		s.Seconds = append(s.Seconds, run.Matrix.Time(sample))
@@ -284,14 +284,13 @@ const tick = 0.010
 func paired(run *result.Run, cell int) (seconds, baseline []float64) {
 	type place struct{ round, block int }
 	base := map[place]float64{}
-	samples := units(run)
-	for _, s := range samples {
-		if s.Slot != nil && s.Cell == run.Matrix.Baseline && !s.Control && s.Quality.Verdict != result.Invalid {
+	for _, s := range run.Samples {
+		if s.Slot != nil && s.Cell == run.Matrix.Baseline && !s.Control && s.Good() {
 			base[place{s.Round, s.Block}] = run.Matrix.Time(s)
 		}
 	}
-	for _, s := range samples {
-		if s.Slot == nil || s.Cell != cell || s.Control || s.Quality.Verdict == result.Invalid {
+	for _, s := range run.Samples {
+		if s.Slot == nil || s.Cell != cell || s.Control || !s.Good() {
 			continue
 		}
 		if b, found := base[place{s.Round, s.Block}]; found {

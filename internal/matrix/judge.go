@@ -40,7 +40,7 @@ func judgeBlocks(run *result.Run) error {
 	return nil
 }
 
-// judgePairs compares the trials of each round: the cell's and the baseline's, taken one after the other, are a pair.
+// judgePairs compares the samples of each round: the cell's and the baseline's, taken one after the other, are a pair.
 // The verdict is that of stats.Pairs, with its limits; a cell of which a sample is invalid has none.
 func judgePairs(run *result.Run) error {
 	if err := sumUp(run); err != nil {
@@ -82,8 +82,8 @@ func sumUp(run *result.Run) error {
 		}
 	}
 	of := make([][]result.Sample, len(run.Cells))
-	for _, s := range units(run) {
-		if s.Quality.Verdict != result.Invalid {
+	for _, s := range run.Samples {
+		if s.Good() {
 			s.Seconds = m.Time(s)
 			of[s.Cell] = append(of[s.Cell], s)
 		}
@@ -92,38 +92,4 @@ func sumUp(run *result.Run) error {
 		run.Cells[i].Summary = result.Summarise(of[i])
 	}
 	return nil
-}
-
-// units are what is compared: the samples, or in pairs the trials. The samples of a trial were taken at once, and its
-// time is their mean. A trial of which one was cut short tells nothing, and is none.
-func units(run *result.Run) []result.Sample {
-	if run.Matrix.Order.Design != result.Pairs {
-		return run.Samples
-	}
-	type trial struct{ cell, round int }
-	at := map[trial]int{}
-	var trials []result.Sample
-	var counts []int
-	for _, s := range run.Samples {
-		if s.Slot == nil {
-			continue
-		}
-		i, begun := at[trial{s.Cell, s.Round}]
-		if !begun {
-			at[trial{s.Cell, s.Round}] = len(trials)
-			trials, counts = append(trials, s), append(counts, 1)
-			continue
-		}
-		t := &trials[i]
-		t.Seconds += s.Seconds
-		t.Partial = t.Partial || s.Partial
-		if s.Quality.Verdict == result.Invalid {
-			t.Quality.Verdict, t.Quality.Reasons = s.Quality.Verdict, s.Quality.Reasons
-		}
-		counts[i]++
-	}
-	for i := range trials {
-		trials[i].Seconds /= float64(counts[i])
-	}
-	return slices.DeleteFunc(trials, func(t result.Sample) bool { return t.Partial })
 }

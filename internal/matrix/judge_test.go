@@ -19,7 +19,7 @@ const (
 	together
 )
 
-// trialsRun has two samples in each trial, taken at once; their mean in trial i is base(i) and cell(i).
+// trialsRun has pairs of samples; those of pair i take base(i) and cell(i).
 func trialsRun(rounds int, base, cell func(trial int) float64) *result.Run {
 	run := &result.Run{
 		Schema: result.Schema, Experiment: "trials",
@@ -33,12 +33,10 @@ func trialsRun(rounds int, base, cell func(trial int) float64) *result.Run {
 	}
 	for trial := range rounds {
 		for i, mean := range [...]func(int) float64{apart: base, together: cell} {
-			for _, part := range []float64{0.5, 1.5} {
-				run.Samples = append(run.Samples, result.Sample{
-					Index: len(run.Samples), Seconds: part * mean(trial), Quality: result.Quality{Verdict: result.Valid},
-					Slot: &result.Slot{Cell: i, Round: trial, Elapsed: 0.1 * float64(len(run.Samples)+1)},
-				})
-			}
+			run.Samples = append(run.Samples, result.Sample{
+				Index: len(run.Samples), Seconds: mean(trial), Quality: result.Quality{Verdict: result.Valid},
+				Slot: &result.Slot{Cell: i, Round: trial, Elapsed: 0.2 * float64(len(run.Samples)+1)},
+			})
 		}
 	}
 	return run
@@ -46,8 +44,7 @@ func trialsRun(rounds int, base, cell func(trial int) float64) *result.Run {
 
 func steady(seconds float64) func(int) float64 { return func(int) float64 { return seconds } }
 
-// The datum is the mean over the processes of a trial, and the pairs are those of one number, whatever changed
-// between.
+// The pairs are those of one number, whatever changed between.
 func TestJudgePairs(t *testing.T) {
 	drift := func(trial int) float64 { return 0.01 * float64(1+trial*trial) }
 	run := trialsRun(10, drift, func(trial int) float64 { return 0.9 * drift(trial) })
@@ -83,9 +80,7 @@ func TestJudgePairsMore(t *testing.T) {
 // A trial that was cut short, or has no partner, says nothing of bound against unbound; a run without samples neither.
 func TestJudgePairsCutShort(t *testing.T) {
 	run := trialsRun(10, steady(1), steady(0.5))
-	for i := range 2 {
-		run.Samples[len(run.Samples)-1-i].Partial = true
-	}
+	run.Samples[len(run.Samples)-1].Partial = true
 	require.NoError(t, matrix.Judge(run))
 	assert.Equal(t, 9, run.Cells[together].Verdict.Rounds)
 	assert.Equal(t, 9, run.Cells[together].Summary.Samples)
@@ -123,7 +118,7 @@ func TestJudgePairsInvalid(t *testing.T) {
 	assert.Equal(t, 9, run.Cells[together].Summary.Samples)
 }
 
-// Two such runs are compared trial by trial: the mean of what ran at once, not each by itself.
+// Two such runs are compared trial by trial.
 func TestComparePairs(t *testing.T) {
 	wave := func(of float64) func(int) float64 {
 		return func(trial int) float64 { return of * (1 + 0.001*float64(trial%5)) }
@@ -145,7 +140,7 @@ func TestJudgeRows(t *testing.T) {
 	run := trialsRun(10, steady(1), steady(0.5))
 	run.Matrix.Order.Design = result.Rows
 	require.NoError(t, matrix.Judge(run))
-	assert.Equal(t, 20, run.Cells[apart].Summary.Samples)
+	assert.Equal(t, 10, run.Cells[apart].Summary.Samples)
 	assert.InDelta(t, 0.5, run.Cells[together].Summary.Seconds.Mean, 1e-9)
 	assert.Nil(t, run.Cells[together].Verdict)
 	_, err := matrix.Compare(matrix.Side{File: "a", Run: run}, matrix.Side{File: "b", Run: run}, nil, true)

@@ -1,11 +1,13 @@
-// Package process measures what processes do that gorun starts for it, each fresh: two that run beside each other or
-// talk to each other, and many that are bound to CPUs or not.
+// Package process runs groups of gorun's own processes, each fresh, that begin their work together.
 package process
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"runtime"
 	"slices"
@@ -13,29 +15,26 @@ import (
 	"unsafe"
 
 	"gorun/csrc"
+	"gorun/internal/bytesize"
 	"gorun/internal/child"
 	"gorun/internal/cpuset"
+	"gorun/internal/hint"
 	"gorun/internal/linux"
 	"gorun/internal/placement"
+	"gorun/internal/topology"
 )
 
-// The commands of gorun that are processes of a group: RunPairSide and RunBind.
-const (
-	PairCommand = "pair-side"
-	BindCommand = "bind-process"
-)
-
-// What a process inherits in addition to its standard files.
+// What a process inherits in addition to its standard files: the group's memory, and then the files of its member.
 const (
 	sharedFD = 3
-	inFD     = 4 // of a ping-pong's pipes
-	outFD    = 5
+	// FirstFD is the first file of a member.
+	FirstFD = 4
 )
 
-// together starts the processes, lets them go when all are ready, and returns what they answer and the common start.
+// Together starts the processes, lets them go when all are ready, and returns what they answer and the common start.
 // It calls ready with their PIDs before they go. When ctx ends they answer with what they have done by then; when one
 // fails the others are ended too. None is left when it returns, nor when this process is killed.
-func together[A any](ctx context.Context, self child.Self, command string, members []child.Member,
+func Together[A any](ctx context.Context, self child.Self, command string, members []child.Member,
 	ready func(pids []int) error,
 ) ([]A, time.Duration, error) {
 	file, err := linux.Memfd("gorun-shared", csrc.SharedBytes)
@@ -98,9 +97,9 @@ func closeFiles(members []child.Member) error {
 	return errors.Join(errs...)
 }
 
-// serve is all that a process of a group does: it prepares, reports that it is ready, and answers with what work
+// Serve is all that a process of a group does: it prepares, reports that it is ready, and answers with what work
 // returns.
-func serve[Q, A any](ctx context.Context, in io.Reader, out io.Writer, prepare func(Q) error,
+func Serve[Q, A any](ctx context.Context, in io.Reader, out io.Writer, prepare func(Q) error,
 	work func(Q, *csrc.Shared) (A, error),
 ) error {
 	var shared *csrc.Shared
@@ -118,14 +117,14 @@ func serve[Q, A any](ctx context.Context, in io.Reader, out io.Writer, prepare f
 	})
 }
 
-// confine lets this process run on these CPUs only, which is read back.
-func confine(cpus cpuset.Set) error {
+// Confine lets this process run on these CPUs only, which is read back.
+func Confine(cpus cpuset.Set) error {
 	_, err := placement.Confine(cpus) // until the process ends
 	return err
 }
 
-// array is memory of so many whole words, which is there before it is used; nil for none.
-func array(bytes uint64) (p unsafe.Pointer, words uint64, err error) {
+// Array returns memory of whole words, which is there before it is used; nil for none.
+func Array(bytes uint64) (p unsafe.Pointer, words uint64, err error) {
 	const word = 8
 	if bytes < word {
 		return nil, 0, nil
@@ -138,4 +137,27 @@ func array(bytes uint64) (p unsafe.Pointer, words uint64, err error) {
 		return nil, 0, err
 	}
 	return area.Pointer(), bytes / word, nil
+}
+
+// UnknownL2 stands for the bytes of a second-level cache whose size the kernel does not report.
+const UnknownL2 = 1 << 20
+
+// ArrayBytes returns the size that --array asks for: without it that of the second-level cache that a CPU has or shares,
+// or UnknownL2.
+func ArrayBytes(flag string, root fs.FS, cpu int) (uint64, error) {
+	if flag == "" {
+		caches, err := topology.ReadCaches(root, cpu)
+		if i := slices.IndexFunc(caches, func(c topology.Cache) bool { return c.Level == 2 }); i >= 0 {
+			return cmp.Or(caches[i].Bytes, UnknownL2), err
+		}
+		return UnknownL2, err
+	}
+	sizes, err := bytesize.ParseList(flag)
+	if err == nil && len(sizes) != 1 {
+		err = errors.New("one size is needed")
+	}
+	if err != nil {
+		return 0, hint.Usage(hint.With(fmt.Errorf("--array %s: %w", flag, err), hint.Of(err)))
+	}
+	return sizes[0], nil
 }

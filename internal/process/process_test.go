@@ -6,11 +6,10 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
-	"os/signal"
-	"strconv"
 	"strings"
 	"syscall"
 	"testing"
+	"testing/fstest"
 	"time"
 
 	"github.com/stretchr/testify/assert"
@@ -21,66 +20,49 @@ import (
 	"gorun/internal/cpuset"
 	"gorun/internal/hint"
 	"gorun/internal/linux"
-	"gorun/internal/topology"
+	"gorun/internal/process/processtest"
 )
 
 // The names under which the test binary is a process of these tests.
 const (
-	asSide   = "side"
-	asBound  = "bound"
-	asParent = "parent" // of a pair and of a trial, until it is killed
+	asWorker = "worker" // makes system calls on its CPU
+	asParent = "parent" // of a group, until it is killed
 	asMute   = "mute"   // a process that is ready, and dies when it may go
 	asDeaf   = "deaf"   // a process that is ready, and does not end
 )
 
 func TestMain(m *testing.M) {
-	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)
-	run := map[string]func() error{
-		asSide:   func() error { return RunPairSide(ctx, os.Stdin, os.Stdout) },
-		asBound:  func() error { return RunBind(ctx, os.Stdin, os.Stdout) },
+	processtest.Main(m, map[string]func(context.Context) error{
+		asWorker: work,
 		asParent: parent,
-		asMute: func() error {
+		asMute: func(context.Context) error {
 			fmt.Println("{}")
 			fmt.Fprintln(os.Stderr, "gone")
 			return errors.New("mute")
 		},
-		asDeaf: func() error {
+		asDeaf: func(context.Context) error {
 			fmt.Println("{}")
 			select {}
 		},
-	}[os.Args[0]]
-	if run == nil {
-		os.Exit(m.Run())
-	}
-	err := run()
-	stop() // as in gorun: the end of one process does not end the others
-	if err != nil {
-		os.Exit(1)
-	}
+	})
 }
 
-// self is the test binary under one of its names.
-func self(name string) child.Self {
-	return child.Self{Path: "/proc/self/exe", Argv: []string{name}, Env: os.Environ()}
-}
-
-// ours are the CPUs of this process.
-func ours(t *testing.T) cpuset.Set {
-	t.Helper()
-	kernels(t)
-	cpus, err := linux.GetAffinity(0)
-	require.NoError(t, err)
-	return cpus
-}
-
-// kernels skips where there are none.
-func kernels(t *testing.T) {
-	t.Helper()
-	_, err := csrc.Checks(csrc.ChecksArgs{CPU: -1})
-	if errors.Is(err, errors.ErrUnsupported) {
-		t.Skip(err)
+// task is what a worker is asked, and report what it did.
+type (
+	task struct {
+		CPU   int
+		Loops uint64
 	}
-	require.NoError(t, err)
+	report struct{ Loops uint64 }
+)
+
+// work is all that a worker does.
+func work(ctx context.Context) error {
+	return Serve(ctx, os.Stdin, os.Stdout, func(t task) error { return Confine(cpuset.Of(t.CPU)) },
+		func(t task, shared *csrc.Shared) (report, error) {
+			r, err := csrc.Work(csrc.WorkArgs{Work: "syscall", Loops: t.Loops, Shared: shared})
+			return report{r.Loops}, err
+		})
 }
 
 // endless are members that would work for weeks.
@@ -88,19 +70,19 @@ func endless(cpu int, n int) []child.Member {
 	members := make([]child.Member, n)
 	for i := range members {
 		members[i] = child.Member{
-			Name: fmt.Sprintf("member %d", i), Request: side{CPU: cpu, Work: "syscall", Loops: 1 << 50},
+			Name: fmt.Sprintf("member %d", i), Request: task{CPU: cpu, Loops: 1 << 50},
 		}
 	}
 	return members
 }
 
 // parent starts processes, tells who they are when they work, and waits to be killed.
-func parent() error {
+func parent(ctx context.Context) error {
 	cpus, err := linux.GetAffinity(0)
 	if err != nil {
 		return err
 	}
-	_, _, err = workers(context.Background(), self(asSide), endless(cpus.First(), 3), func(pids []int) error {
+	_, _, err = workers(ctx, processtest.Self(asWorker), endless(cpus.First(), 3), func(pids []int) error {
 		for _, pid := range pids {
 			fmt.Println(pid)
 		}
@@ -112,7 +94,7 @@ func parent() error {
 
 // The processes do not outlive their parent, even where that is killed.
 func TestGroupDiesWithParent(t *testing.T) {
-	ours(t)
+	processtest.CPUs(t)
 	process := exec.Command("/proc/self/exe")
 	process.Args = []string{asParent}
 	out, err := process.StdoutPipe()
@@ -154,14 +136,14 @@ func alive(pid int) bool {
 
 // A process that dies ends the others, which would wait for it or work on; its own words are the error.
 func TestGroupMemberDies(t *testing.T) {
-	cpu := ours(t).First()
+	cpu := processtest.CPUs(t).First()
 	var started []int
 	refused := errors.New("not now")
 	for want, ready := range map[string]func() error{
 		"member 1 ended before its time: EOF": func() error { return syscall.Kill(started[1], syscall.SIGKILL) },
 		"not now":                             func() error { return refused },
 	} {
-		_, _, err := workers(t.Context(), self(asSide), endless(cpu, 3), func(pids []int) error {
+		_, _, err := workers(t.Context(), processtest.Self(asWorker), endless(cpu, 3), func(pids []int) error {
 			started = pids
 			return ready()
 		})
@@ -170,7 +152,7 @@ func TestGroupMemberDies(t *testing.T) {
 			assert.False(t, alive(pid))
 		}
 	}
-	_, _, err := workers(t.Context(), self(asMute), endless(cpu, 1), func([]int) error { return nil })
+	_, _, err := workers(t.Context(), processtest.Self(asMute), endless(cpu, 1), func([]int) error { return nil })
 	require.EqualError(t, err, "member 0 ended before its time: gone")
 
 	_, _, err = workers(t.Context(), child.Self{Path: "/none"}, endless(cpu, 2), func([]int) error { return nil })
@@ -178,15 +160,15 @@ func TestGroupMemberDies(t *testing.T) {
 	assert.ErrorIs(t, err, os.ErrNotExist)
 }
 
-// workers are processes of a pair's sides.
+// workers start a group.
 func workers(ctx context.Context, c child.Self, members []child.Member, ready func([]int) error,
-) ([]sideAnswer, time.Duration, error) {
-	return together[sideAnswer](ctx, c, PairCommand, members, ready)
+) ([]report, time.Duration, error) {
+	return Together[report](ctx, c, "work", members, ready)
 }
 
 // One that does not end when it is told to is killed.
 func TestGroupKills(t *testing.T) {
-	cpu := ours(t).First()
+	cpu := processtest.CPUs(t).First()
 	refused := errors.New("not now")
 	for name, end := range map[string]func(context.CancelCauseFunc) error{
 		"one fails": func(context.CancelCauseFunc) error { return refused },
@@ -199,7 +181,7 @@ func TestGroupKills(t *testing.T) {
 			t.Parallel()
 			ctx, cancel := context.WithCancelCause(t.Context())
 			var started []int
-			_, _, err := workers(ctx, self(asDeaf), endless(cpu, 1), func(pids []int) error {
+			_, _, err := workers(ctx, processtest.Self(asDeaf), endless(cpu, 1), func(pids []int) error {
 				started = pids
 				return end(cancel)
 			})
@@ -210,56 +192,82 @@ func TestGroupKills(t *testing.T) {
 	}
 }
 
-// requireAffinity looks at every thread of a process.
-func requireAffinity(t *testing.T, pid int, want cpuset.Set) {
-	t.Helper()
-	tasks, err := os.ReadDir(fmt.Sprintf("/proc/%d/task", pid))
-	require.NoError(t, err)
-	require.NotEmpty(t, tasks)
-	for _, task := range tasks {
-		tid, err := strconv.Atoi(task.Name())
-		require.NoError(t, err)
-		cpus, err := linux.GetAffinity(tid)
-		require.NoError(t, err)
-		require.Equal(t, want.String(), cpus.String())
-	}
-}
-
 // A process that cannot be where it is to be says so.
 func TestGroupElsewhere(t *testing.T) {
-	ours(t)
-	_, err := MeasurePair(t.Context(), self(asSide), PairRequest{
-		Pair: topology.Pair{A: cpuset.Max, B: cpuset.Max}, Work: "syscall", Loops: 1,
-	})
-	require.ErrorContains(t, err, fmt.Sprintf("the process on CPU %d: ", cpuset.Max))
+	processtest.CPUs(t)
+	_, _, err := workers(t.Context(), processtest.Self(asWorker), endless(cpuset.Max, 1), func([]int) error { return nil })
+	require.ErrorContains(t, err, "member 0: ")
 	assert.NotEmpty(t, hint.Of(err))
 }
 
 // When ctx ends before the processes are there, that is the error.
 func TestGroupCancelled(t *testing.T) {
-	cpu := ours(t).First()
+	cpu := processtest.CPUs(t).First()
 	ctx, cancel := context.WithCancelCause(t.Context())
 	reason := errors.New("enough")
 	cancel(reason)
-	_, _, err := workers(ctx, self(asSide), endless(cpu, 1), func([]int) error { return nil })
+	_, _, err := workers(ctx, processtest.Self(asWorker), endless(cpu, 1), func([]int) error { return nil })
 	require.ErrorIs(t, err, reason)
 }
 
 // No file stays open in this process.
 func TestGroupClosesFiles(t *testing.T) {
-	cpu := ours(t).First()
+	cpu := processtest.CPUs(t).First()
 	open := func() int {
 		files, err := os.ReadDir("/proc/self/fd")
 		require.NoError(t, err)
 		return len(files)
 	}
-	request := PairRequest{Pair: topology.Pair{A: cpu, B: cpu}, Work: "pingpong-pipe", Loops: 3}
-	_, err := MeasurePair(t.Context(), self(asSide), request) // opens what Go keeps
-	require.NoError(t, err)
+	// start starts processes that each have a file of their own.
+	start := func(name string) error {
+		members := endless(cpu, 2)
+		for i := range members {
+			file, err := os.Open(os.DevNull)
+			require.NoError(t, err)
+			members[i].Request, members[i].Files = task{cpu, 3}, []*os.File{file}
+		}
+		_, _, err := workers(t.Context(), processtest.Self(name), members, func([]int) error { return nil })
+		return err
+	}
+	require.NoError(t, start(asWorker)) // opens what Go keeps
 	before := open()
-	for _, name := range []string{asSide, asMute} {
-		_, err = MeasurePair(t.Context(), self(name), request)
-		assert.Equal(t, name != asSide, err != nil, name)
+	for _, name := range []string{asWorker, asMute} {
+		assert.Equal(t, name != asWorker, start(name) != nil, name)
 	}
 	assert.Equal(t, before, open())
+}
+
+func TestArrayBytes(t *testing.T) {
+	fsys := fstest.MapFS{}
+	cache := func(index, level, kind, size string) {
+		dir := "sys/devices/system/cpu/cpu3/cache/" + index + "/"
+		fsys[dir+"level"] = &fstest.MapFile{Data: []byte(level)}
+		fsys[dir+"type"] = &fstest.MapFile{Data: []byte(kind)}
+		fsys[dir+"size"] = &fstest.MapFile{Data: []byte(size)}
+	}
+	read := func(cpu int) uint64 {
+		bytes, err := ArrayBytes("", fsys, cpu)
+		require.NoError(t, err)
+		return bytes
+	}
+	cache("index0", "1", "Data", "48K")
+	assert.EqualValues(t, 1<<20, read(3), "there is none")
+	cache("index2", "2", "Unified", "2048K")
+	cache("index3", "3", "Unified", "32M")
+	assert.EqualValues(t, 2<<20, read(3))
+	assert.EqualValues(t, 1<<20, read(4), "nothing is known")
+	cache("index2", "2", "Unified", "0K")
+	assert.EqualValues(t, 1<<20, read(3), "some hypervisors report no size")
+	cache("index2", "2", "Unified", "much")
+	_, err := ArrayBytes("", fsys, 3)
+	require.Error(t, err)
+
+	bytes, err := ArrayBytes("64KiB", fsys, 3)
+	require.NoError(t, err)
+	assert.EqualValues(t, 64<<10, bytes)
+	_, err = ArrayBytes("64KiB,1MiB", fsys, 3)
+	require.EqualError(t, err, "--array 64KiB,1MiB: one size is needed")
+	assert.True(t, hint.IsUsage(err))
+	_, err = ArrayBytes("5", fsys, 3)
+	assert.NotEmpty(t, hint.Of(err))
 }

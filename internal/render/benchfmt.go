@@ -67,44 +67,27 @@ var numaBench = view.Bench{
 	Units: []view.BenchUnit{{Unit: "ns/op", Better: "lower", Of: view.Value("ns_per_access")}},
 }
 
-var pairBench = view.Bench{
-	Names: []view.BenchPart{
-		{Key: "work", Value: "work"},
-		{Key: "a", Value: "cpu_a"},
-		{Key: "b", Value: "cpu_b"},
-		{Key: "relation", Value: "relation"},
-	},
-	Times: view.Value("loops"),
-	Units: []view.BenchUnit{
-		{Unit: "ns/op", Better: "lower", Of: view.Value("ns_per_loop")},
-		{Unit: "calls/s", Better: "higher", Of: view.Value("calls_per_second")},
-		{Unit: "p50-ns", Better: "lower", Of: view.Value("round_trip_p50_ns")},
-		{Unit: "p99-ns", Better: "lower", Of: view.Value("round_trip_p99_ns")},
-		{Unit: "p99.9-ns", Better: "lower", Of: view.Value("round_trip_p99_9_ns")},
-	},
-}
-
 var loadBench = view.Bench{
 	Names: []view.BenchPart{{Key: "load", Value: "load_requested"}},
 	Units: []view.BenchUnit{{Unit: "achieved-percent", Better: "", Of: meanLoad}},
 }
 
-// Benchfmt writes the Go benchmark format (golang.org/design/14313-benchmark-format), one line a sample: the options
+// Benchfmt writes the Go benchmark format (golang.org/design/14313-benchmark-format), one line a sample or part of one: the options
 // that are set are in the name, so that `benchstat -col /split` compares them; the machine is in the configuration
 // lines. Nothing that differs between two runs on one machine is there, since benchstat does not compare across
 // configurations. An invalid or partial sample says so in its name, and so does one of a matrix's control: it is never
 // averaged with the others.
-func Benchfmt(w io.Writer, run *result.Run, _ term.Options) error {
+func (v Views) Benchfmt(w io.Writer, run *result.Run, _ term.Options) error {
 	out := benchfmt.NewWriter(w)
-	if err := writeBenchUnits(out, experimentOf(run.Experiment).bench); err != nil {
+	if err := writeBenchUnits(out, v.Of(run.Experiment).Bench); err != nil {
 		return err
 	}
-	return writeBenchSamples(out, run, benchConfig(run))
+	return v.writeBenchSamples(out, run, benchConfig(run))
 }
 
 // BenchfmtPair writes two runs, each after a configuration line with its name: `benchstat -col run` compares them. The
 // lines of the configuration in which they differ are left out, since benchstat would keep the runs apart by them.
-func BenchfmtPair(w io.Writer, a, b *result.Run, nameA, nameB string) error {
+func (v Views) BenchfmtPair(w io.Writer, a, b *result.Run, nameA, nameB string) error {
 	same := func(config []benchfmt.Config, than []benchfmt.Config) []benchfmt.Config {
 		return slices.DeleteFunc(slices.Clone(config), func(line benchfmt.Config) bool {
 			return !slices.ContainsFunc(than, func(other benchfmt.Config) bool {
@@ -113,7 +96,7 @@ func BenchfmtPair(w io.Writer, a, b *result.Run, nameA, nameB string) error {
 		})
 	}
 	out := benchfmt.NewWriter(w)
-	if err := writeBenchUnits(out, experimentOf(a.Experiment).bench); err != nil {
+	if err := writeBenchUnits(out, v.Of(a.Experiment).Bench); err != nil {
 		return err
 	}
 	config := same(benchConfig(a), benchConfig(b))
@@ -121,7 +104,7 @@ func BenchfmtPair(w io.Writer, a, b *result.Run, nameA, nameB string) error {
 		run  *result.Run
 		name string
 	}{{a, nameA}, {b, nameB}} {
-		if err := writeBenchSamples(out, side.run, append(benchLine("run", side.name), config...)); err != nil {
+		if err := v.writeBenchSamples(out, side.run, append(benchLine("run", side.name), config...)); err != nil {
 			return err
 		}
 	}
@@ -142,15 +125,16 @@ func writeBenchUnits(out *benchfmt.Writer, b view.Bench) error {
 	return nil
 }
 
-func writeBenchSamples(out *benchfmt.Writer, run *result.Run, config []benchfmt.Config) error {
+func (v Views) writeBenchSamples(out *benchfmt.Writer, run *result.Run, config []benchfmt.Config) error {
 	options, err := view.SpecOfRun(run)
 	if err != nil {
 		return err
 	}
-	b := experimentOf(run.Experiment).bench
-	for i := range run.Samples {
-		s := &run.Samples[i]
-		line := benchfmt.Result{Config: config, Name: benchName(run, b, options, s), Iters: 1}
+	b := v.Of(run.Experiment).Bench
+	samples := v.parts(run)
+	for i := range samples {
+		s := &samples[i]
+		line := benchfmt.Result{Config: config, Name: v.benchName(run, b, options, s), Iters: 1}
 		if b.Times != nil {
 			if times, ok := b.Times(s); ok && times >= 1 && times <= 1<<53 {
 				line.Iters = int(times)
@@ -195,7 +179,7 @@ func benchLine(key, value string) []benchfmt.Config {
 // reader would otherwise take the end of "pin_cpus=0-3" for it. In a matrix, the options are the flags of the cell.
 // Where the samples of a run are of different things, their values name them; a flag that says the same is not said
 // again. Where cells are rows of the experiment's own table, its values tell in full what the flags do.
-func benchName(run *result.Run, b view.Bench, options view.Spec, s *result.Sample) benchfmt.Name {
+func (v Views) benchName(run *result.Run, b view.Bench, options view.Spec, s *result.Sample) benchfmt.Name {
 	var name strings.Builder
 	experiment := benchWord(run.Experiment)
 	first, size := utf8.DecodeRuneInString(experiment)
@@ -207,7 +191,7 @@ func benchName(run *result.Run, b view.Bench, options view.Spec, s *result.Sampl
 	if len(b.Names) > 0 {
 		options = view.Spec{}
 	}
-	if cell := view.CellOf(run, s); cell != nil && !ownCells(run) {
+	if cell := view.CellOf(run, s); cell != nil && !v.ownCells(run) {
 		options = view.Spec{}
 		for flag, value := range cell.Flags {
 			options[flag] = value

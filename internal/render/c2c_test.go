@@ -233,13 +233,13 @@ func TestPairings(t *testing.T) {
 	assert.Equal(t, []int{0, 1}, []int{pairs[0].CPUA, pairs[0].CPUB})
 	assert.InDelta(t, (first+3*ns)/2, pairs[0].NS, 1e-9, "both ways round it is one pair")
 	assert.Equal(t, "gorun c2c: a cache line handed back and forth between 5 pairs of 4 CPUs",
-		strings.SplitN(write(t, Table, run, term.Options{}), "\n", 2)[0])
+		strings.SplitN(write(t, all.Table, run, term.Options{}), "\n", 2)[0])
 	change(&run.Samples[0], map[string]any{"cpu_b": 0})
 	assert.Len(t, pairings(run.Samples[:1]), 0, "a CPU is no pair")
 }
 
 func TestRelations(t *testing.T) {
-	page := write(t, Table, c2cRun(16), term.Options{})
+	page := write(t, all.Table, c2cRun(16), term.Options{})
 	assert.Contains(t, page, "\n  cross-node     64   172.8  172.4  163.0  182.6       345.6\n")
 	assert.Contains(t, words(page),
 		"fastest: CPUs 1 and 9 (same-core) 8.6 ns; slowest: CPUs 1 and 5 (cross-node) 182.6 ns")
@@ -258,7 +258,7 @@ func TestC2CPlan(t *testing.T) {
 		},
 	}
 	var out strings.Builder
-	require.NoError(t, Plan(&out, plan, "table"))
+	require.NoError(t, all.Plan(&out, plan, "table"))
 	assert.Equal(t, `Plan of gorun c2c (nothing was run)
   method             cas
   pairs              all
@@ -276,25 +276,25 @@ time  120 pairs of 100 ms each: about 13 s.
 `, out.String())
 	plan.Pairs.Estimate = 0.04
 	out.Reset()
-	require.NoError(t, Plan(&out, plan, "table"))
+	require.NoError(t, all.Plan(&out, plan, "table"))
 	assert.Contains(t, out.String(), "about 40.0 ms.")
 	plan.Pairs = nil
-	require.NoError(t, Plan(&out, plan, "table"))
+	require.NoError(t, all.Plan(&out, plan, "table"))
 }
 
 func TestC2CCSV(t *testing.T) {
-	rows, err := csv.NewReader(strings.NewReader(write(t, CSV, c2cRun(4), term.Options{}))).ReadAll()
+	rows, err := csv.NewReader(strings.NewReader(write(t, all.CSV, c2cRun(4), term.Options{}))).ReadAll()
 	require.NoError(t, err)
 	assert.Equal(t, "cpu_a,cpu_b,relation,ns,round_trip_ns", strings.Join(rows[0][:5], ","))
 	assert.Equal(t, "0,2,same-core,9.072000000000001,18.144000000000002", strings.Join(rows[2][:5], ","))
 	assert.Contains(t, rows[0], "one_way_ns_median")
-	empty, err := csv.NewReader(strings.NewReader(write(t, CSV, &result.Run{Experiment: "c2c"}, term.Options{}))).ReadAll()
+	empty, err := csv.NewReader(strings.NewReader(write(t, all.CSV, &result.Run{Experiment: "c2c"}, term.Options{}))).ReadAll()
 	require.NoError(t, err)
 	assert.Equal(t, "cpu_a", empty[0][0], "the first columns are always there")
 }
 
 func TestC2CBenchfmt(t *testing.T) {
-	assert.Contains(t, write(t, Benchfmt, c2cRun(2), term.Options{}),
+	assert.Contains(t, write(t, all.Benchfmt, c2cRun(2), term.Options{}),
 		"\nBenchmarkC2c/a=0/b=1/relation=same-core/method=cas-2 400000 8.736 ns/op 17.472 round-trip-ns/op\n")
 }
 
@@ -369,7 +369,7 @@ func FuzzExperiments(f *testing.F) {
 		if json.Unmarshal(samples, &run.Samples) != nil {
 			return
 		}
-		for _, format := range Formats {
+		for _, format := range all.Formats() {
 			require.NoError(t, format.Write(io.Discard, run, term.Options{Width: width}))
 		}
 		for _, draw := range []func(io.Writer, *result.Run) error{C2CSVG, ContendSVG} {

@@ -109,7 +109,7 @@ func TestBenchfmtPair(t *testing.T) {
 	a, b := matrixRun(), matrixRun()
 	b.Host.Kernel = "6.19.0"
 	var out strings.Builder
-	require.NoError(t, BenchfmtPair(&out, a, b, "before.jsonl", "after.jsonl"))
+	require.NoError(t, all.BenchfmtPair(&out, a, b, "before.jsonl", "after.jsonl"))
 	reader := benchfmt.NewReader(strings.NewReader(out.String()), "pair")
 	samples, common := map[string]int{}, map[string]string{}
 	for reader.Scan() {
@@ -128,5 +128,5 @@ func TestBenchfmtPair(t *testing.T) {
 	assert.Equal(t, map[string]int{"before.jsonl": len(a.Samples), "after.jsonl": len(b.Samples)}, samples)
 	assert.Equal(t, []string{"cpu", "goarch", "goos", "pkg"}, slices.Sorted(maps.Keys(common)), "no kernel: it differs")
 	assert.Equal(t, 1, strings.Count(out.String(), "Unit ns/op"))
-	require.ErrorIs(t, BenchfmtPair(brokenWriter{}, a, b, "a", "b"), errBroken)
+	require.ErrorIs(t, all.BenchfmtPair(brokenWriter{}, a, b, "a", "b"), errBroken)
 }

@@ -191,7 +191,7 @@ func TestContendPlan(t *testing.T) {
 		ContendRows: increase("cmpxchg", "lock cmpxchg", 2, 4),
 	}
 	var out strings.Builder
-	require.NoError(t, Plan(&out, plan, "table"))
+	require.NoError(t, all.Plan(&out, plan, "table"))
 	assert.Equal(t, `Plan of gorun contend (nothing was run)
   op                 cmpxchg
   load               cpu-increase
@@ -217,7 +217,7 @@ func TestContendPlan(t *testing.T) {
 
 	out.Reset()
 	plan.ContendRows = increase("xadd", "lock xadd", 8, 32)[254:]
-	require.NoError(t, Plan(&out, plan, "table"))
+	require.NoError(t, all.Plan(&out, plan, "table"))
 	assert.Contains(t, out.String(), "\n  CPUs list  operation\n  255  0-254 xadd\n  256  0-255 xadd\n")
 }
 
@@ -287,20 +287,20 @@ func TestContendTableFitsAnyWidth(t *testing.T) {
 		"contend": contendRun(), "samples": contendSamplesRun(), "wide": wideContendRun(), "one": singleCPURun(),
 	} {
 		for width := 76; width < 400; width += 11 {
-			page := write(t, Table, run, term.Options{Width: width})
+			page := write(t, all.Table, run, term.Options{Width: width})
 			for line := range strings.Lines(page) {
 				assert.LessOrEqual(t, text.StringWidth(strings.TrimSuffix(line, "\n")), width, "%s: %q", name, line)
 			}
 		}
 	}
-	assert.Contains(t, write(t, Table, contendRun(), term.Options{Width: 110}), "CPUs  **** *--- 5    cmpxchg")
-	wide := write(t, Table, wideContendRun(), term.Options{Width: 420})
+	assert.Contains(t, write(t, all.Table, contendRun(), term.Options{Width: 110}), "CPUs  **** *--- 5    cmpxchg")
+	wide := write(t, all.Table, wideContendRun(), term.Options{Width: 420})
 	assert.Contains(t, wide, strings.Repeat("*", 32)+" *"+strings.Repeat("-", 31))
 	assert.Contains(t, wide, "mov; mfence")
 	assert.Contains(t, wide, " … ", "the windows")
-	assert.NotContains(t, write(t, Table, contendRun(), term.Options{Width: 420}), "windows are")
-	assert.Contains(t, write(t, Table, wideContendRun(), term.Options{Width: 86}), "0-99:1/2,… ")
-	assert.Contains(t, write(t, Table, wideContendRun(), term.Options{Width: 86}), "  fair  ")
+	assert.NotContains(t, write(t, all.Table, contendRun(), term.Options{Width: 420}), "windows are")
+	assert.Contains(t, write(t, all.Table, wideContendRun(), term.Options{Width: 86}), "0-99:1/2,… ")
+	assert.Contains(t, write(t, all.Table, wideContendRun(), term.Options{Width: 86}), "  fair  ")
 }
 
 // The tail of a count is told where there is one.
@@ -321,7 +321,7 @@ func TestContendAxes(t *testing.T) {
 	for _, row := range append(rows, other) {
 		run.Samples = append(run.Samples, rowSample(row.Row, row, 10, 1, func(c *result.Contend) { c.Variant = "lse" }))
 	}
-	page := write(t, Table, run, term.Options{})
+	page := write(t, all.Table, run, term.Options{})
 	assert.Contains(t, page, "ldaddal · lse · one word for all threads")
 	assert.NotContains(t, page, "memory of node")
 	assert.Contains(t, page, "node 1  ")
@@ -329,7 +329,7 @@ func TestContendAxes(t *testing.T) {
 
 func TestContendCSV(t *testing.T) {
 	run := contendSamplesRun()
-	rows, err := csv.NewReader(strings.NewReader(write(t, CSV, run, term.Options{}))).ReadAll()
+	rows, err := csv.NewReader(strings.NewReader(write(t, all.CSV, run, term.Options{}))).ReadAll()
 	require.NoError(t, err)
 	require.Len(t, rows, 1+len(run.Samples))
 	first := "row,op,load,cpus,ns_per_op,min,max,stdev,fairness,ops_per_second,cpu_list"
@@ -343,19 +343,19 @@ func TestContendCSV(t *testing.T) {
 }
 
 func TestContendBenchfmt(t *testing.T) {
-	page := write(t, Benchfmt, contendRun(), term.Options{})
+	page := write(t, all.Benchfmt, contendRun(), term.Options{})
 	assert.Contains(t, page, "\nBenchmarkContend/op=cmpxchg/load=cpu-increase/cpus=2/cpu_list=0-1/dist_bytes=0"+
 		"/mem_node=0/mode=count-8 2000000 36.117 ns/op 5.537558490461556e+07 ops/s 0.99998 fairness\n")
 	assert.Contains(t, page, "Unit ops/s better=higher\n")
 	assert.NotContains(t, page, "trials")
-	assert.Contains(t, write(t, Benchfmt, contendSamplesRun(), term.Options{}), "/verdict=invalid-8 ")
+	assert.Contains(t, write(t, all.Benchfmt, contendSamplesRun(), term.Options{}), "/verdict=invalid-8 ")
 
 	run := contendRun() // as a cell of a matrix, its flags come first, and are not said again
 	run.Matrix = &result.Matrix{}
 	run.Cells = []result.Cell{{Flags: map[string]string{"op": "cmpxchg", "count": "1000000"}}}
 	run.Samples = run.Samples[1:2]
 	run.Samples[0].Slot = &result.Slot{}
-	page = write(t, Benchfmt, run, term.Options{})
+	page = write(t, all.Benchfmt, run, term.Options{})
 	assert.Contains(t, page, "BenchmarkContend/count=1000000/op=cmpxchg/load=cpu-increase/cpus=2/")
 }
 

@@ -24,14 +24,14 @@ var csvFixed = []string{
 // csvSlot are the columns that come before them in a matrix: the place of the sample.
 var csvSlot = []string{"cell", "cell_name", "control", "round", "block", "elapsed_seconds"}
 
-// CSV writes one row a sample: the values that the experiment puts first, the fixed columns, the other values by name
+// CSV writes one row a sample, or one for each of its parts: the values that the experiment puts first, the fixed columns, the other values by name
 // (the union over the samples, sorted), and the quality signals. Figures are unscaled and have the digits that read
 // back as the same float64; what could not be had is an empty field. A value whose name is already a column is called
 // "values.NAME".
-func CSV(w io.Writer, run *result.Run, _ term.Options) error {
+func (v Views) CSV(w io.Writer, run *result.Run, _ term.Options) error {
 	run = term.Clean(run)
-	first := experimentOf(run.Experiment).columns
-	samples := run.Samples
+	first := v.Of(run.Experiment).Columns
+	samples := v.parts(run)
 	names := slices.DeleteFunc(view.ValueNames(samples), func(name string) bool { return slices.Contains(first, name) })
 	signals := signalNames()
 
@@ -61,6 +61,19 @@ func CSV(w io.Writer, run *result.Run, _ term.Options) error {
 		return fmt.Errorf("cannot write the samples as CSV: %w", err)
 	}
 	return nil
+}
+
+// parts are the samples of a run, or their parts where the experiment has rows of these.
+func (v Views) parts(run *result.Run) []result.Sample {
+	split := v.Of(run.Experiment).Parts
+	if split == nil {
+		return run.Samples
+	}
+	var parts []result.Sample
+	for _, sample := range run.Samples {
+		parts = append(parts, split(sample)...)
+	}
+	return parts
 }
 
 // slotFields are those of csvSlot; empty where the sample has no place.

@@ -23,7 +23,7 @@ import (
 
 // drawings are the figures of single experiments, of one width.
 var drawings = [...]func(run *result.Run) (chart.Figure, bool){
-	ContentionCurves, CoreToCoreMap, NUMAMaps, NUMALatency, MigrationTimeline, BoundTrials, chart.CPUStrip,
+	ContentionCurves, CoreToCoreMap, NUMAMaps, NUMALatency, MigrationTimeline, chart.CPUStrip,
 }
 
 // drawingName is the name of a drawing's function.

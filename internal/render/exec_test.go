@@ -81,7 +81,7 @@ func execCellsRun(metric bool) *result.Run {
 }
 
 func TestExecSaysWhatToUse(t *testing.T) {
-	out := write(t, Table, execCellsRun(false), term.Options{Width: 120})
+	out := write(t, all.Table, execCellsRun(false), term.Options{Width: 120})
 	assert.Contains(t, out, "to use: --placement one-llc, which is faster: −10.0%")
 	assert.Contains(t, out, "taskset     taskset -c 0-3\n")
 	assert.Contains(t, out, "./server --port '80 80'")
@@ -89,12 +89,12 @@ func TestExecSaysWhatToUse(t *testing.T) {
 	run := execCellsRun(false)
 	run.Cells[2].Verdict.Kind = stats.CantTell
 	run.Matrix.Ranking = run.Rank()
-	out = write(t, Table, run, term.Options{})
+	out = write(t, all.Table, run, term.Options{})
 	assert.Contains(t, out, "nothing is shown to be better than --placement unbound")
 	assert.NotContains(t, out, "taskset")
 
 	run.Matrix.Ranking = []int{99, -1}
-	assert.NotContains(t, write(t, Table, run, term.Options{}), "ranking", "a foreign file")
+	assert.NotContains(t, write(t, all.Table, run, term.Options{}), "ranking", "a foreign file")
 }
 
 func TestExecPlan(t *testing.T) {
@@ -103,11 +103,11 @@ func TestExecPlan(t *testing.T) {
 		Lines: &result.Lines{Taskset: "taskset -c 0", Systemd: []string{"CPUAffinity=0"}},
 	}
 	var out strings.Builder
-	require.NoError(t, Plan(&out, plan, "table"))
+	require.NoError(t, all.Plan(&out, plan, "table"))
 	assert.Contains(t, out.String(), "  taskset     taskset -c 0\n")
 	assert.Contains(t, out.String(), "  systemd     CPUAffinity=0\n")
 	plan.Lines = &result.Lines{}
 	out.Reset()
-	require.NoError(t, Plan(&out, plan, "table"))
+	require.NoError(t, all.Plan(&out, plan, "table"))
 	assert.NotContains(t, out.String(), "taskset", "nothing is to be set")
 }

@@ -59,7 +59,7 @@ func assertHarmless(t *testing.T, page string) {
 func TestForeignTextsAreHarmless(t *testing.T) {
 	for name, run := range fixtures() {
 		foreign := soiled(t, run)
-		for _, format := range []writer{Table, CSV, Benchfmt} {
+		for _, format := range []writer{all.Table, all.CSV, all.Benchfmt} {
 			page := write(t, format, foreign, term.Options{})
 			if name != "empty" && name != "matrix-empty" || strings.Contains(page, "title") {
 				assertHarmless(t, page)
@@ -71,7 +71,7 @@ func TestForeignTextsAreHarmless(t *testing.T) {
 	assertHarmless(t, page.String())
 
 	page.Reset()
-	require.NoError(t, Plan(&page, soiled(t, matrixPlan()), "table"))
+	require.NoError(t, all.Plan(&page, soiled(t, matrixPlan()), "table"))
 	assertHarmless(t, page.String())
 
 	page.Reset()
@@ -88,6 +88,6 @@ func TestForeignTextsAreHarmless(t *testing.T) {
 	assertHarmless(t, page.String())
 
 	page.Reset()
-	require.NoError(t, BenchfmtPair(&page, soiled(t, matrixRun()), matrixRun(), hostile, "b"))
+	require.NoError(t, all.BenchfmtPair(&page, soiled(t, matrixRun()), matrixRun(), hostile, "b"))
 	assertHarmless(t, page.String())
 }

@@ -14,7 +14,7 @@ import (
 	"gorun/internal/result"
 )
 
-// Format is one way to write a run. To add one, write its function in its own file and its row in Formats.
+// Format is one way to write a run. To add one, write its method in its own file and its row in Formats.
 type Format struct {
 	Name  string // as --format takes it
 	Usage string // one line for help and completion
@@ -25,19 +25,24 @@ type Format struct {
 func (f Format) Entry() (name, usage string) { return f.Name, f.Usage }
 
 // Formats lists every format, the default first. Help, validation and completion are made from it.
-var Formats = [...]Format{
-	{"table", "for people: what ran, how it went, and what limited it", Table},
-	{"json", "the whole run, indented, in the schema " + result.Schema, JSON},
-	{"csv", "one row a sample, in seconds and at full precision", CSV},
-	{"benchfmt", "Go benchmark lines, one a sample, as benchstat reads them", Benchfmt},
+func (v Views) Formats() []Format {
+	return []Format{
+		{"table", "for people: what ran, how it went, and what limited it", v.Table},
+		{"json", "the whole run, indented, in the schema " + result.Schema, JSON},
+		{"csv", "one row a sample, in seconds and at full precision", v.CSV},
+		{"benchfmt", "Go benchmark lines, one a sample, as benchstat reads them", v.Benchfmt},
+	}
 }
 
 // ErrFormat is wrapped by Lookup's error: the user asked for a format that does not exist.
 var ErrFormat = errors.New("unknown format")
 
+// Lookup is Views.Lookup for experiments whose views are in this package.
+func Lookup(name string) (Format, error) { return Views(nil).Lookup(name) }
+
 // Lookup finds a format by its name. Its error wraps ErrFormat and lists the names.
-func Lookup(name string) (Format, error) {
-	for _, format := range Formats {
+func (v Views) Lookup(name string) (Format, error) {
+	for _, format := range v.Formats() {
 		if format.Name == name {
 			return format, nil
 		}
@@ -47,5 +52,5 @@ func Lookup(name string) (Format, error) {
 
 // Names lists the formats' names in the order of Formats.
 func Names() []string {
-	return catalog.Names(Formats[:])
+	return catalog.Names(Views(nil).Formats())
 }

@@ -12,14 +12,14 @@ import (
 )
 
 // matrixBlocks are the table of a matrix: what was compared and how, a row a cell, and what to think of the samples.
-func matrixBlocks(run *result.Run, options view.Spec, opts term.Options) []string {
+func (v Views) matrixBlocks(run *result.Run, options view.Spec, opts term.Options) []string {
 	return []string{
 		matrixHeading(run, options, opts),
 		view.CellsBlock(run, opts),
 		view.RankingBlock(run, opts),
 		view.ControlBlock(run, opts),
 		view.DoubtsBlock(run, opts),
-		findingsBlock(run, opts),
+		v.findingsBlock(run, opts),
 		warningsBlock(run.Warnings, opts),
 	}
 }

@@ -228,7 +228,7 @@ func TestMatrixFitsEveryWidth(t *testing.T) {
 			if run.Matrix == nil {
 				continue
 			}
-			page := write(t, Table, run, term.Options{Width: width})
+			page := write(t, all.Table, run, term.Options{Width: width})
 			for line := range strings.Lines(page) {
 				line = strings.TrimSuffix(line, "\n")
 				require.LessOrEqual(t, text.StringWidthWithoutEscSequences(line), width, "%s: %q", name, line)
@@ -253,7 +253,7 @@ func TestMatrixShowsNamesWhereFlagsDoNotFit(t *testing.T) {
 		run.Cells[i].Flags["pin-cpus"] = strings.Repeat(strconv.Itoa(i)+",", 40)
 		run.Cells[i].Name = fmt.Sprintf("cell number %d", i)
 	}
-	page := write(t, Table, run, term.Options{})
+	page := write(t, all.Table, run, term.Options{})
 	assert.Contains(t, page, "\n  cell number 3  162.3 ms")
 	assert.NotContains(t, page, "3,3,3")
 }
@@ -264,13 +264,13 @@ func TestMatrixSamplesKeepTheirPlaces(t *testing.T) {
 		result.Cell{Flags: flagsOf("workers=2", "pin-cpus=0/1 x")},
 		result.Cell{Name: "the baseline", Flags: flagsOf("workers=2")},
 	)
-	rows, err := csv.NewReader(strings.NewReader(write(t, CSV, run, term.Options{}))).ReadAll()
+	rows, err := csv.NewReader(strings.NewReader(write(t, all.CSV, run, term.Options{}))).ReadAll()
 	require.NoError(t, err)
 	require.Len(t, rows, 1+2*3)
 	assert.Equal(t, append(slices.Clone(csvSlot), "index"), rows[0][:7])
 	assert.Equal(t, []string{"1", "the baseline", "true", "1", "1", "1.5", "5"}, rows[6][:7])
 
-	lines := strings.Split(write(t, Benchfmt, run, term.Options{}), "\n")
+	lines := strings.Split(write(t, all.Benchfmt, run, term.Options{}), "\n")
 	var names []string
 	for _, line := range lines {
 		if name, _, ok := strings.Cut(line, " "); ok && strings.HasPrefix(name, "Benchmark") {

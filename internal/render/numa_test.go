@@ -371,12 +371,12 @@ func TestNumaFigures(t *testing.T) {
 	rows := probedRows(run)
 	require.Len(t, rows, 4)
 	assert.Len(t, rows[0].seconds, 3, "without the control's")
-	page := write(t, Table, run, term.Options{})
+	page := write(t, all.Table, run, term.Options{})
 	assert.Contains(t, page, "NumSamples: 3\n")
 	assert.Contains(t, page, "\n[00] 12.75 13.00 12.50 0.25 | PNID: -1 NB: keep Mem: 0 CPU: 0\n")
 
 	run.Samples[0].Quality.Verdict = result.Invalid
-	page = write(t, Table, run, term.Options{})
+	page = write(t, all.Table, run, term.Options{})
 	assert.Contains(t, page, "NumSamples: 2 to 3\n")
 	assert.Contains(t, page, "\n[00] 12.88 13.00 12.75 0.18 | ")
 }
@@ -388,11 +388,11 @@ func TestNumaRowsOfSamples(t *testing.T) {
 	rows := probedRows(run)
 	require.Len(t, rows, 4)
 	assert.Len(t, rows[3].samples, 2)
-	assert.Contains(t, write(t, Table, run, term.Options{}), "[03] 4.54 4.59 4.50 0.06 | PNID: -1 NB: keep Mem: F CPU: F")
+	assert.Contains(t, write(t, all.Table, run, term.Options{}), "[03] 4.54 4.59 4.50 0.06 | PNID: -1 NB: keep Mem: F CPU: F")
 }
 
 func TestNumaTable(t *testing.T) {
-	page := write(t, Table, numaRun(), term.Options{})
+	page := write(t, all.Table, numaRun(), term.Options{})
 	assert.Contains(t, page, "NumSamples: 2\nKernel: 6.18.2\nLoad: 60\nCPU_Model: Example CPU 8581C @ 2.10GHz\n"+
 		"NUM_CPUS: 8\n\nAvg max")
 	assert.Contains(t, page, "making its random index takes 1.62 ns, measured without\n  memory: 1.8 % to 2.4 %")
@@ -407,20 +407,20 @@ func TestNumaTable(t *testing.T) {
 	assert.Contains(t, page, "Seen by sched_migrate_task in 36 samples; no record was lost.")
 	assert.NotContains(t, page, "--blocks")
 
-	page = write(t, Table, numaBlocksRun(), term.Options{})
+	page = write(t, all.Table, numaBlocksRun(), term.Options{})
 	assert.Contains(t, page, "Nothing is judged: with --blocks")
 	assert.NotContains(t, page, "verdict")
 	assert.NotContains(t, page, "Migrations", "none were seen, which is not none")
 
-	page = write(t, Table, partialNumaRun(), term.Options{})
+	page = write(t, all.Table, partialNumaRun(), term.Options{})
 	assert.Contains(t, page, "[01] no good sample | ")
 	assert.Contains(t, page, "interrupted: what is shown was measured")
 
-	page = write(t, Table, numaOneRun(), term.Options{})
+	page = write(t, all.Table, numaOneRun(), term.Options{})
 	assert.Contains(t, page, "[0-3] 25.0 % of the buffer is not in thp pages")
 	assert.Contains(t, page, "Unit: ms\n")
 
-	page = write(t, Table, wideNumaRun(), term.Options{})
+	page = write(t, all.Table, wideNumaRun(), term.Options{})
 	assert.Contains(t, page, "Seen by switches in 8 samples; 4 records lost in 4 samples, whose figures")
 	assert.Contains(t, page, "[0-1] 8.4 % of the buffer's pages are not on node 0")
 	assert.Contains(t, page, "  [01]  4001.5/4000  4001.5/4001", "to and from each node, the mean of two samples")
@@ -434,7 +434,7 @@ func TestNumaFitsAnyWidth(t *testing.T) {
 		}
 		for width := 60; width <= 140; width += 16 {
 			for _, terminal := range []bool{false, true} {
-				for line := range strings.Lines(write(t, Table, run, term.Options{Width: width, Terminal: terminal})) {
+				for line := range strings.Lines(write(t, all.Table, run, term.Options{Width: width, Terminal: terminal})) {
 					assert.LessOrEqual(t, text.StringWidth(strings.TrimSuffix(line, "\n")), width, "%s: %q", name, line)
 				}
 			}
@@ -449,7 +449,7 @@ func TestNumaPlan(t *testing.T) {
 		Spec: numaSpec{Load: 60, Buffer: "256MiB"},
 	}
 	var out strings.Builder
-	require.NoError(t, Plan(&out, plan, "table"))
+	require.NoError(t, all.Plan(&out, plan, "table"))
 	golden(t, "numa.plan", out.String())
 	assert.Contains(t, out.String(), "[18]     0   1    0    0  unsupported\n")
 	assert.Contains(t, out.String(), "[18-19] unsupported: this kernel")
@@ -457,7 +457,7 @@ func TestNumaPlan(t *testing.T) {
 
 func TestNumaCSVAndBench(t *testing.T) {
 	run := numaBlocksRun()
-	records, err := csv.NewReader(strings.NewReader(write(t, CSV, run, term.Options{}))).ReadAll()
+	records, err := csv.NewReader(strings.NewReader(write(t, all.CSV, run, term.Options{}))).ReadAll()
 	require.NoError(t, err)
 	at := len(csvSlot)
 	assert.Equal(t, []string{
@@ -465,12 +465,12 @@ func TestNumaCSVAndBench(t *testing.T) {
 	}, records[0][at:at+9])
 	assert.Equal(t, []string{"1", "0", "-1", "-1", "-1", "67108864", "thp", "chase", "1.25"}, records[2][at:at+9])
 
-	page := write(t, Benchfmt, numaRun(), term.Options{})
+	page := write(t, all.Benchfmt, numaRun(), term.Options{})
 	assert.Contains(t, page, "BenchmarkNuma/mem=0/cpu=F/numa_balancing=0/preferred_node=none/buffer_bytes=268435456/"+
 		"pages=4k/access=random/load=60-8 2000000000 86.575 ns/op\n")
 	assert.Contains(t, page, "/access=random/load=60/control=true-8")
 	assert.NotContains(t, page, "row=")
-	assert.Contains(t, write(t, Benchfmt, loadRun(), term.Options{}), "BenchmarkLoad/load=30-2 1 30.005 achieved-percent")
+	assert.Contains(t, write(t, all.Benchfmt, loadRun(), term.Options{}), "BenchmarkLoad/load=30-2 1 30.005 achieved-percent")
 }
 
 func TestNumaSVG(t *testing.T) {
@@ -514,12 +514,12 @@ func TestNumaOfStrangers(t *testing.T) {
 			run.Samples[i].Values = result.FiguresOf(&v)
 			run.Samples[i].Seconds = rapid.Float64Range(0, 1e9).Draw(t, "seconds")
 		}
-		for _, format := range Formats {
+		for _, format := range all.Formats() {
 			require.NoError(t, format.Write(io.Discard, run, term.Options{}))
 		}
 		_ = NumaSVG(io.Discard, run)
 		run.Experiment = "load"
-		require.NoError(t, Table(io.Discard, run, term.Options{}))
+		require.NoError(t, all.Table(io.Discard, run, term.Options{}))
 	})
 }
 

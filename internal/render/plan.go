@@ -18,8 +18,13 @@ var TopoFormats = []string{"table", "json"}
 // PlanFormats are the formats of --dry-run, the default first.
 var PlanFormats = []string{"table", "json"}
 
-// Plan shows what a run would do, in one of PlanFormats.
+// Plan is Views.Plan for an experiment whose view is in this package.
 func Plan(w io.Writer, plan *result.Plan, format string) error {
+	return Views(nil).Plan(w, plan, format)
+}
+
+// Plan shows what a run would do, in one of PlanFormats.
+func (v Views) Plan(w io.Writer, plan *result.Plan, format string) error {
 	switch format {
 	case "json":
 		full := *plan
@@ -29,17 +34,17 @@ func Plan(w io.Writer, plan *result.Plan, format string) error {
 		}
 		return indented(w, &full)
 	case "table":
-		return planTable(w, term.Clean(plan))
+		return v.planTable(w, term.Clean(plan))
 	}
 	return fmt.Errorf("%w %q for a plan: there are %s", ErrFormat, format, strings.Join(PlanFormats, ", "))
 }
 
-func planTable(w io.Writer, plan *result.Plan) error {
+func (v Views) planTable(w io.Writer, plan *result.Plan) error {
 	options, err := view.SpecOf(plan.Spec)
 	if err != nil {
 		return err
 	}
-	e, name, ran := experimentOf(plan.Experiment), plan.Experiment, "nothing"
+	of, name, ran := v.Of(plan.Experiment), plan.Experiment, "nothing"
 	if len(plan.Cells) > 0 {
 		name = "matrix " + name
 	}
@@ -53,7 +58,7 @@ func planTable(w io.Writer, plan *result.Plan) error {
 			fmt.Fprintf(&b, "  %-18s %s\n", name, text)
 		}
 	}
-	for _, name := range options.Names(e.options...) {
+	for _, name := range options.Names(of.Options...) {
 		if name == "cpus" && options.Text(name) == plan.CPUs {
 			continue
 		}
@@ -64,7 +69,7 @@ func planTable(w io.Writer, plan *result.Plan) error {
 	if plan.Threads > 0 {
 		line("threads at once", strconv.Itoa(plan.Threads))
 	}
-	if block := e.plan(plan, options); block != "" {
+	if block := of.Plan(plan, options); block != "" {
 		b.WriteString("\n" + block)
 	}
 	if len(plan.Cells) > 0 {

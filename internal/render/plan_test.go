@@ -23,7 +23,7 @@ func TestPlan(t *testing.T) {
 		},
 	}
 	var out bytes.Buffer
-	require.NoError(t, Plan(&out, plan, "table"))
+	require.NoError(t, all.Plan(&out, plan, "table"))
 	assert.Equal(t, `Plan of gorun primes (nothing was run)
   limit              100
   pin-cpus           0-3
@@ -38,12 +38,12 @@ func TestPlan(t *testing.T) {
 `, out.String())
 
 	out.Reset()
-	require.NoError(t, Plan(&out, plan, "json"))
+	require.NoError(t, all.Plan(&out, plan, "json"))
 	var back result.Plan
 	require.NoError(t, json.Unmarshal(out.Bytes(), &back))
 	assert.Equal(t, plan.Shares, back.Shares)
 
-	require.ErrorIs(t, Plan(&out, plan, "csv"), ErrFormat)
+	require.ErrorIs(t, all.Plan(&out, plan, "csv"), ErrFormat)
 }
 
 // matrixPlan is of three cells, on a machine where nothing was measured.
@@ -63,7 +63,7 @@ func matrixPlan() *result.Plan {
 
 func TestMatrixPlan(t *testing.T) {
 	var out bytes.Buffer
-	require.NoError(t, Plan(&out, matrixPlan(), "table"))
+	require.NoError(t, all.Plan(&out, matrixPlan(), "table"))
 	assert.Equal(t, `Plan of gorun matrix primes (nothing was run)
   margin             2%
   CPUs of the run    0-1
@@ -82,7 +82,7 @@ time  at least 25 rounds; how long one takes was not measured.
 `, out.String())
 
 	out.Reset()
-	require.NoError(t, Plan(&out, &result.Plan{Cells: []result.Cell{{}}, Order: result.Order{First: [][]int{nil}}}, "json"))
+	require.NoError(t, all.Plan(&out, &result.Plan{Cells: []result.Cell{{}}, Order: result.Order{First: [][]int{nil}}}, "json"))
 	assert.Contains(t, out.String(), `"command": []`)
 	assert.NotContains(t, out.String(), "[\n      null")
 }

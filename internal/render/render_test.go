@@ -35,7 +35,7 @@ func TestJournalLooksTheSame(t *testing.T) {
 		require.NoError(t, err)
 		var back result.Run
 		require.NoError(t, json.Unmarshal(line, &back))
-		for _, format := range Formats {
+		for _, format := range all.Formats() {
 			t.Run(name+"/"+format.Name, func(t *testing.T) {
 				if format.Name == "json" {
 					assert.JSONEq(t, write(t, JSON, run, term.Options{}), write(t, JSON, &back, term.Options{}))
@@ -50,26 +50,26 @@ func TestJournalLooksTheSame(t *testing.T) {
 func TestLookup(t *testing.T) {
 	assert.Equal(t, []string{"table", "json", "csv", "benchfmt"}, Names())
 	for _, name := range Names() {
-		format, err := Lookup(name)
+		format, err := all.Lookup(name)
 		require.NoError(t, err)
 		assert.Equal(t, name, format.Name)
 		assert.NotEmpty(t, format.Usage)
 	}
-	_, err := Lookup("xml")
+	_, err := all.Lookup("xml")
 	require.ErrorIs(t, err, ErrFormat)
 	assert.EqualError(t, err, `unknown format "xml": there are table, json, csv, benchfmt`)
 }
 
 func TestTableOffTerminalIsPlain(t *testing.T) {
 	for name, run := range fixtures() {
-		plain := write(t, Table, run, term.Options{})
+		plain := write(t, all.Table, run, term.Options{})
 		assert.NotContains(t, plain, "\x1b", name)
 		assert.NotContains(t, plain, "█", name)
 		// NO_COLOR takes the colour and leaves the bars.
-		barred := write(t, Table, run, term.Options{Terminal: true})
+		barred := write(t, all.Table, run, term.Options{Terminal: true})
 		assert.NotContains(t, barred, "\x1b", name)
 		assert.Equal(t, len(run.Samples) > 0 && len(run.Samples[0].CPUs) > 0, strings.Contains(barred, "█"), name)
-		coloured := write(t, Table, run, term.Options{Terminal: true, Colour: true})
+		coloured := write(t, all.Table, run, term.Options{Terminal: true, Colour: true})
 		assert.Contains(t, coloured, "\x1b[", name)
 		assert.Equal(t, barred, text.StripEscape(coloured), "colour moves nothing: %s", name)
 	}
@@ -78,7 +78,7 @@ func TestTableOffTerminalIsPlain(t *testing.T) {
 func TestTableFitsItsWidth(t *testing.T) {
 	for name, run := range fixtures() {
 		for _, opts := range []term.Options{{}, {Terminal: true}, {Terminal: true, Width: 132}} {
-			for line := range strings.Lines(write(t, Table, run, opts)) {
+			for line := range strings.Lines(write(t, all.Table, run, opts)) {
 				line = strings.TrimSuffix(line, "\n")
 				assert.LessOrEqual(t, text.StringWidthWithoutEscSequences(line), opts.Columns(), "%s: %q", name, line)
 				assert.Equal(t, strings.TrimRight(line, " "), line, "no trailing blanks: %s", name)
@@ -115,7 +115,7 @@ func TestCSVReadsBackExactly(t *testing.T) {
 		s.Values = read(map[string]any{"figure": figure, "note": note, "mhz": "not the signal"})
 		s.Quality.Signals = result.Signals{MHz: &mhz}
 
-		rows, err := csv.NewReader(strings.NewReader(write(t, CSV, run, term.Options{}))).ReadAll()
+		rows, err := csv.NewReader(strings.NewReader(write(t, all.CSV, run, term.Options{}))).ReadAll()
 		require.NoError(t, err)
 		require.Len(t, rows, 2)
 		cells := map[string]string{}
@@ -146,7 +146,7 @@ func TestBenchfmtReadsBack(t *testing.T) {
 		for i := range run.Samples {
 			run.Samples[i].Seconds = rapid.Float64Range(1e-9, 1e6).Draw(t, "seconds")
 		}
-		reader := benchfmt.NewReader(strings.NewReader(write(t, Benchfmt, run, term.Options{})), "run")
+		reader := benchfmt.NewReader(strings.NewReader(write(t, all.Benchfmt, run, term.Options{})), "run")
 		index := 0
 		for reader.Scan() {
 			switch record := reader.Result().(type) {
@@ -183,7 +183,7 @@ var errBroken = errors.New("broken")
 func (brokenWriter) Write([]byte) (int, error) { return 0, errBroken }
 
 func TestWriteErrorsAreReported(t *testing.T) {
-	for _, format := range Formats {
+	for _, format := range all.Formats() {
 		require.ErrorIs(t, format.Write(brokenWriter{}, plainRun(), term.Options{}), errBroken, format.Name)
 	}
 }

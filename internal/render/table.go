@@ -8,119 +8,109 @@ import (
 	"strings"
 
 	"gorun/internal/cpuset"
+	"gorun/internal/experiment"
 	"gorun/internal/render/term"
 	"gorun/internal/render/view"
 	"gorun/internal/result"
 	"gorun/internal/units"
 )
 
-// experiment is how the formats show a run of one experiment. What they show of every run alike is not here.
-type experiment struct {
-	name    string
-	title   func(run *result.Run, options view.Spec) (title string, parts []string) // of the table's heading
-	blocks  func(*result.Run, view.Spec, term.Options) []string                     // up to the samples' quality
-	options []string                                                                // that come first in a plan
-	plan    func(plan *result.Plan, options view.Spec) string                       // a plan's block below the options
-	columns []string                                                                // values that come first in CSV
-	bench   view.Bench
+// Views are the experiments of which runs are shown, each as its View says. A run of another one is shown by the names of
+// its options and values.
+type Views []experiment.Experiment
 
-	ownCells bool   // its cells are rows of its own table
-	found    string // what its findings are about; "": what limited the run
-}
-
-// experiments are those that have a way of their own. To add one, write its functions in its own file and its row here.
-var experiments = [...]experiment{
-	{
-		name: "primes", title: primesTitle, blocks: view.SampleBlocks, plan: view.PlanShares, bench: view.SampleBench,
-		options: []string{"limit", "workers", "method", "kernel", "split", "dispatch"},
+// kept are the views that are in this package and not in their experiment's.
+var kept = map[string]experiment.View{
+	"primes": {
+		Title: primesTitle, Blocks: view.SampleBlocks, Plan: view.PlanShares, Bench: view.SampleBench,
+		Options: []string{"limit", "workers", "method", "kernel", "split", "dispatch"},
 	},
-	{
-		name: "contend", title: contendTitle, blocks: contendBlocks, plan: contendPlan, bench: contendBench,
-		options: []string{"op", "load", "nodes", "mem_node", "dist_bytes", "mode"},
-		columns: []string{
+	"contend": {
+		Title: contendTitle, Blocks: contendBlocks, Plan: contendPlan, Bench: contendBench,
+		Options: []string{"op", "load", "nodes", "mem_node", "dist_bytes", "mode"},
+		Columns: []string{
 			"row", "op", "load", "cpus", "ns_per_op", "min", "max", "stdev", "fairness", "ops_per_second", "cpu_list",
 			"pattern", "dist_bytes", "mem_node",
 		},
+		Drawings: []experiment.Drawing{{Anchor: "curves", Draw: ContentionCurves}},
 	},
-	{
-		name: "c2c", title: c2cTitle, blocks: c2cBlocks, plan: c2cPlan, bench: c2cBench,
-		options: []string{"method", "pairs"},
-		columns: []string{"cpu_a", "cpu_b", "relation", "ns", "round_trip_ns", "node_a", "node_b", "home_node"},
+	"c2c": {
+		Title: c2cTitle, Blocks: c2cBlocks, Plan: c2cPlan, Bench: c2cBench,
+		Options:  []string{"method", "pairs"},
+		Columns:  []string{"cpu_a", "cpu_b", "relation", "ns", "round_trip_ns", "node_a", "node_b", "home_node"},
+		Drawings: []experiment.Drawing{{Anchor: "map", Draw: CoreToCoreMap}},
 	},
-	{
-		name: "numa", title: numaTitle, blocks: numaBlocks, plan: numaPlan, bench: numaBench,
-		options: []string{
+	"numa": {
+		Title: numaTitle, Blocks: numaBlocks, Plan: numaPlan, Bench: numaBench,
+		Options: []string{
 			"load", "buffer", "pages", "access", "accesses", "repetitions", "settle_seconds", "preferred_node_by",
 		},
-		columns: []string{
+		Columns: []string{
 			"row", "mem", "cpu", "numa_balancing", "preferred_node", "buffer_bytes", "pages", "access", "ns_per_access",
 			"index_ns", "accesses", "repetitions", "settled_seconds", "preferred_by",
 		},
+		Drawings: []experiment.Drawing{
+			{Anchor: "nodes", Draw: NUMAMaps}, {Anchor: "latency", Draw: NUMALatency}, {Anchor: "moves", Draw: MigrationTimeline},
+		},
+		OwnCells: func(run *result.Run) bool { return len(run.NumaRows) > 0 },
 	},
-	{
-		name: "exec", title: execTitle, blocks: execBlocks, plan: execPlan, bench: loadBench,
-		options: []string{"command"}, columns: []string{"exit_code", "max_rss_bytes", "metric"},
+	"exec": {
+		Title: execTitle, Blocks: execBlocks, Plan: execPlan, Bench: loadBench,
+		Options: []string{"command"}, Columns: []string{"exit_code", "max_rss_bytes", "metric"},
 	},
-	{
-		name: "pair", title: pairTitle, blocks: pairBlocks, plan: pairPlan, bench: pairBench, ownCells: true,
-		options: []string{"work", "loops", "array_bytes", "auto"},
-		columns: []string{"cpu_a", "cpu_b", "relation", "work", "loops", "calls_per_second", "ns_per_loop"},
-	},
-	{
-		name: "bind", title: bindTitle, blocks: bindBlocks, plan: bindPlan, bench: bindBench, ownCells: true,
-		found:   "Where the processes were",
-		options: []string{"processes", "checks", "array_bytes", "passes", "trials"},
-		columns: []string{"process", "trial", "bound", "cpu", "deviations", "checks", "array_bytes", "passes"},
-	},
-	{
-		name: "load", title: loadTitle, blocks: loadBlocks, plan: view.PlanShares, bench: loadBench,
-		options: []string{"load"}, columns: []string{"load_requested"},
+	"load": {
+		Title: loadTitle, Blocks: loadBlocks, Plan: view.PlanShares, Bench: loadBench,
+		Options: []string{"load"}, Columns: []string{"load_requested"},
 	},
 }
 
-// experimentOf finds an experiment by its name. One without a row is shown by the names of its options and values.
-func experimentOf(name string) experiment {
-	for _, e := range experiments {
-		if e.name == name {
-			return e
-		}
+// Of returns how runs of an experiment are shown.
+func (v Views) Of(name string) experiment.View {
+	if x, err := experiment.Find(v, name); err == nil && x.View != nil {
+		return *x.View
 	}
-	return experiment{title: view.OptionsTitle, blocks: view.SampleBlocks, plan: view.PlanShares, bench: view.SampleBench}
+	if own, found := kept[name]; found {
+		return own
+	}
+	return experiment.View{
+		Title: view.OptionsTitle, Blocks: view.SampleBlocks, Plan: view.PlanShares, Bench: view.SampleBench,
+	}
 }
 
 // Table shows a run to a person, in opts.Width columns: what ran and where, its figures (the median over the samples
 // and their range), each CPU's share, how good the samples are, what limited the run, and the warnings; or what the
 // experiment shows instead. A matrix is a row a cell, with what was found of it. Without a terminal the table has
 // neither bars nor colour.
-func Table(w io.Writer, run *result.Run, opts term.Options) error {
+func (v Views) Table(w io.Writer, run *result.Run, opts term.Options) error {
 	run = term.Clean(run)
 	options, err := view.SpecOfRun(run)
 	if err != nil {
 		return err
 	}
-	blocks := runBlocks
-	if run.Matrix != nil && !ownCells(run) {
-		blocks = matrixBlocks
+	blocks := v.runBlocks
+	if run.Matrix != nil && !v.ownCells(run) {
+		blocks = v.matrixBlocks
 	}
 	_, err = io.WriteString(w, term.Page(blocks(run, options, opts)))
 	return err
 }
 
-// ownCells tells whether the cells of a run are rows of its experiment's own table, and not of a matrix's.
-func ownCells(run *result.Run) bool {
-	return len(run.NumaRows) > 0 || experimentOf(run.Experiment).ownCells
+// ownCells reports whether the cells of a run are rows of its experiment's own table, and not of a matrix's.
+func (v Views) ownCells(run *result.Run) bool {
+	own := v.Of(run.Experiment).OwnCells
+	return own != nil && own(run)
 }
 
 // runBlocks are the table of a run that is not a matrix.
-func runBlocks(run *result.Run, options view.Spec, opts term.Options) []string {
-	e := experimentOf(run.Experiment)
-	blocks := append([]string{heading(run, e, options, opts)}, e.blocks(run, options, opts)...)
-	return append(blocks, findingsBlock(run, opts), warningsBlock(run.Warnings, opts))
+func (v Views) runBlocks(run *result.Run, options view.Spec, opts term.Options) []string {
+	of := v.Of(run.Experiment)
+	blocks := append([]string{heading(run, of, options, opts)}, of.Blocks(run, options, opts)...)
+	return append(blocks, v.findingsBlock(run, opts), warningsBlock(run.Warnings, opts))
 }
 
 // heading says what ran, how it was placed, and on what.
-func heading(run *result.Run, e experiment, options view.Spec, opts term.Options) string {
-	title, parts := e.title(run, options)
+func heading(run *result.Run, of experiment.View, options view.Spec, opts term.Options) string {
+	title, parts := of.Title(run, options)
 	width := opts.Columns()
 	block := ""
 	for _, line := range term.Sayings([]term.Remark{{Text: title, Colour: term.Bold}}, width, opts) {
@@ -244,16 +234,16 @@ func hostParts(run *result.Run, options view.Spec) []string {
 }
 
 // FindingsTitle is what a run's findings are about.
-func FindingsTitle(run *result.Run) string {
-	return cmp.Or(experimentOf(run.Experiment).found, "What limited this run")
+func (v Views) FindingsTitle(run *result.Run) string {
+	return cmp.Or(v.Of(run.Experiment).Found, "What limited this run")
 }
 
 // findingsBlock is what limited the run, or what else was found.
-func findingsBlock(run *result.Run, opts term.Options) string {
+func (v Views) findingsBlock(run *result.Run, opts term.Options) string {
 	if len(run.Findings) == 0 {
 		return ""
 	}
-	block := opts.Paint(term.Bold, FindingsTitle(run)+":") + "\n"
+	block := opts.Paint(term.Bold, v.FindingsTitle(run)+":") + "\n"
 	for _, finding := range run.Findings {
 		block += term.Paragraph("  - ", finding.Message, opts.Columns())
 	}

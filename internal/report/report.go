@@ -33,6 +33,7 @@ var pageTemplate = sync.OnceValue(func() *template.Template {
 
 // Options say what kind of page is written.
 type Options struct {
+	Views   render.Views
 	Version string // of a page that is served and refreshes itself; "": a file
 }
 
@@ -89,7 +90,7 @@ func Write(w io.Writer, inputs []Input, o Options) error {
 	clean := make([]Input, len(inputs))
 	for i, in := range inputs {
 		clean[i] = Input{File: term.Clean(in.File), Run: term.Clean(in.Run), Ended: in.Ended}
-		p.Runs = append(p.Runs, sectionOf(fmt.Sprintf("run%d", i+1), clean[i]))
+		p.Runs = append(p.Runs, sectionOf(fmt.Sprintf("run%d", i+1), clean[i], o.Views))
 	}
 	p.Title, p.Answer = titleOf(clean), p.Runs[0].Answer
 	p.Together = together(clean)
@@ -136,12 +137,12 @@ func titleOf(inputs []Input) string {
 	return title
 }
 
-func sectionOf(anchor string, in Input) section {
+func sectionOf(anchor string, in Input, views render.Views) section {
 	run := in.Run
 	s := section{
 		Anchor: anchor, Name: filepath.Base(in.File), Answer: answer(run), Open: !in.Ended, Partial: run.Partial,
 		Verdicts: verdicts(run), Unsupported: unsupported(run), Lines: lines(run), Findings: run.Findings, Warnings: run.Warnings,
-		FindingsTitle: render.FindingsTitle(run),
+		FindingsTitle: views.FindingsTitle(run),
 		Quality:       quality(run), Environment: environment(in), Options: options(run), Commands: commands(run),
 	}
 	if run.Matrix != nil && run.Matrix.Control != nil {
@@ -150,15 +151,15 @@ func sectionOf(anchor string, in Input) section {
 	if len(run.Command) > 0 {
 		s.Command = commandLine(run.Command)
 	}
-	for _, f := range figures {
-		figure, ok := f.draw(run)
+	for _, f := range figuresOf(run, views) {
+		figure, ok := f.Draw(run)
 		if !ok {
 			continue
 		}
-		name := anchor + "-" + f.anchor
+		name := anchor + "-" + f.Anchor
 		s.Figures = append(s.Figures, drawing{
 			Anchor: name, Title: figure.Title, Description: figure.Description, SVG: labelled(figure.SVG, name),
-			Table: tableOf(f.anchor, figure.Table),
+			Table: tableOf(f.Anchor, figure.Table),
 		})
 	}
 	return s

@@ -110,7 +110,7 @@ func journal(t testing.TB, run *result.Run, footer bool) string {
 
 func written(t testing.TB, inputs ...Input) string {
 	var page strings.Builder
-	require.NoError(t, Write(&page, inputs, Options{}))
+	require.NoError(t, Write(&page, inputs, Options{Views: experiments}))
 	return page.String()
 }
 

@@ -13,11 +13,14 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"gorun/internal/render"
 )
 
 // Served is the report of some files as they grow.
 type Served struct {
 	files []string
+	views render.Views
 
 	mu      sync.Mutex // one page is made at a time
 	version string     // of the page
@@ -25,8 +28,8 @@ type Served struct {
 }
 
 // NewServed makes the first page, so that files that cannot be shown are known before anything is served.
-func NewServed(files []string) (*Served, error) {
-	s := &Served{files: files}
+func NewServed(files []string, views render.Views) (*Served, error) {
+	s := &Served{files: files, views: views}
 	_, err := s.current()
 	return s, err
 }
@@ -59,7 +62,7 @@ func (s *Served) current() ([]byte, error) {
 		}
 	}
 	var page bytes.Buffer
-	if err := Write(&page, inputs, Options{Version: version}); err != nil {
+	if err := Write(&page, inputs, Options{Views: s.views, Version: version}); err != nil {
 		return nil, err
 	}
 	s.page, s.version = page.Bytes(), version

@@ -22,11 +22,16 @@ import (
 	"github.com/stretchr/testify/require"
 	"golang.org/x/tools/txtar"
 
+	"gorun/internal/bind"
 	"gorun/internal/matrix"
+	"gorun/internal/pair"
 	"gorun/internal/render"
 	"gorun/internal/render/term"
 	"gorun/internal/result"
 )
+
+// experiments are those whose views are in their own packages.
+var experiments = render.Views{pair.Experiment, bind.Experiment}
 
 const runsDir = "../../testdata/runs"
 
@@ -94,7 +99,7 @@ func readText(t testing.TB, journal string) Input {
 
 func show(t testing.TB, run *result.Run, v shown) string {
 	t.Helper()
-	format, err := render.Lookup(v.format)
+	format, err := experiments.Lookup(v.format)
 	require.NoError(t, err)
 	var out strings.Builder
 	require.NoError(t, format.Write(&out, run, v.opts))
@@ -288,7 +293,7 @@ func TestViewsOfUnknownExperiments(t *testing.T) {
 				page := show(t, in.Run, v)
 				assert.NotRegexp(t, `NaN|%!`, page)
 				if v.format == "csv" {
-					assert.Equal(t, strings.Count(show(t, known.Run, v), "\n"), strings.Count(page, "\n"), "a row a sample")
+					assert.Equal(t, 1+len(known.Run.Samples), strings.Count(page, "\n"), "a row a sample")
 				}
 			}
 			pageOf(t, in)
@@ -300,17 +305,18 @@ var fontSize = regexp.MustCompile(`font-size="([0-9.]+)"`)
 
 // Each drawing is of some recorded run, has a text for each thing it shows, and leaves the run as it is.
 func TestFiguresOfRecordedRuns(t *testing.T) {
-	drawn := map[string]int{}
+	drawn := map[string]int{} // 0: no run had it
 	for _, r := range recordedRuns(t) {
 		in := readText(t, r.journal(t))
 		before := show(t, in.Run, shown{format: "json"})
-		for _, f := range figures {
-			figure, ok := f.draw(in.Run)
+		for _, f := range figuresOf(in.Run, experiments) {
+			drawn[f.Anchor] += 0
+			figure, ok := f.Draw(in.Run)
 			if !ok {
 				assert.Zero(t, figure)
 				continue
 			}
-			drawn[f.anchor]++
+			drawn[f.Anchor]++
 			assertDrawing(t, figure.SVG)
 			assert.Contains(t, figure.SVG, `<svg xmlns="http://www.w3.org/2000/svg" class="gorun-svg" role="img" viewBox="0 0 `)
 			for _, size := range fontSize.FindAllStringSubmatch(figure.SVG, -1) {
@@ -321,15 +327,15 @@ func TestFiguresOfRecordedRuns(t *testing.T) {
 			assert.NotEmpty(t, figure.Title)
 			assert.NotEmpty(t, figure.Description)
 			assert.NotEmpty(t, figure.Table.Caption)
-			assert.NotEmpty(t, figure.Table.Rows, "%s of %s", f.anchor, r.name)
+			assert.NotEmpty(t, figure.Table.Rows, "%s of %s", f.Anchor, r.name)
 			for _, row := range figure.Table.Rows {
-				assert.Len(t, row, len(figure.Table.Head), "%s of %s", f.anchor, r.name)
+				assert.Len(t, row, len(figure.Table.Head), "%s of %s", f.Anchor, r.name)
 			}
 		}
 		assert.Equal(t, before, show(t, in.Run, shown{format: "json"}), "%s is as it was", r.name)
 	}
-	for _, f := range figures {
-		assert.Positive(t, drawn[f.anchor], "%s: a run that it shows is to be recorded", f.anchor)
+	for anchor, runs := range drawn {
+		assert.Positive(t, runs, "%s: a run that it shows is to be recorded", anchor)
 	}
 }
 

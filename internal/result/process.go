@@ -6,7 +6,7 @@ type ProcessPair struct {
 	CPUA     int    `json:"cpu_a"`
 	CPUB     int    `json:"cpu_b"`
 	Relation string `json:"relation"` // topology.Relation
-	Work     string `json:"work"`     // process.Works
+	Work     string `json:"work"`     // pair.Works
 	Loops    uint64 `json:"loops"`    // asked of each process; where two talk, the round trips
 
 	CallsPerSecond float64 `json:"calls_per_second"` // loops of both over the sample's seconds; a round trip counts once
@@ -45,18 +45,28 @@ type Percentiles struct {
 	P999 float64 `json:"p99_9_ns"`
 }
 
-// BindProcess are the figures of one sample of `gorun bind`: a process of a trial. The sample's seconds are those of the
-// sum.
+// Bind are the figures of one sample of `gorun bind`: a trial, whose processes start together. The sample's seconds are
+// the mean time of their sums, its user and system seconds those of all.
+type Bind struct {
+	Bound      bool          `json:"bound"`
+	Checks     uint64        `json:"checks"`     // of all processes
+	Deviations uint64        `json:"deviations"` // of all
+	ArrayBytes uint64        `json:"array_bytes"`
+	Passes     uint64        `json:"passes"` // of each process's sum over its array
+	Processes  []BindProcess `json:"processes"`
+}
+
+// BindProcess is a process of a trial.
 type BindProcess struct {
-	Process    int               `json:"process"` // from 0
-	Trial      int               `json:"trial"`
-	Bound      bool              `json:"bound"`
-	CPU        int               `json:"cpu"`        // that it is bound to; -1: not bound
-	Checks     uint64            `json:"checks"`     // looks at the CPU that it is on
-	Deviations uint64            `json:"deviations"` // looks that found another one; unbound: than the look before
-	MovedTo    map[string]uint64 `json:"moved_to"`   // deviations by CPU
-	ArrayBytes uint64            `json:"array_bytes"`
-	Passes     uint64            `json:"passes"` // of the sum over the array
+	Process       int               `json:"process"`    // from 0
+	CPU           int               `json:"cpu"`        // that it is bound to; -1: not bound
+	Checks        uint64            `json:"checks"`     // looks at the CPU that it is on
+	Deviations    uint64            `json:"deviations"` // looks that found another one; unbound: than the look before
+	MovedTo       map[string]uint64 `json:"moved_to"`   // deviations by CPU
+	Seconds       float64           `json:"seconds"`    // of its sum
+	UserSeconds   float64           `json:"user_seconds"`
+	SystemSeconds float64           `json:"system_seconds"`
+	Partial       bool              `json:"partial,omitempty"` // it was cut short
 }
 
 // Exec are the figures of one sample of `gorun exec`: a command and all its descendants. The sample's seconds are those

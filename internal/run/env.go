@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"gorun/internal/child"
+	"gorun/internal/render"
 	"gorun/internal/render/term"
 	"gorun/internal/result"
 )
@@ -26,6 +27,7 @@ type Env struct {
 	Args           []string   // the command line, without the program
 	Environ        func() []string
 	Tool           result.Tool
+	Views          render.Views
 }
 
 // Errors that say nothing that has not been shown.

@@ -18,7 +18,6 @@ import (
 	"gorun/internal/experiment"
 	"gorun/internal/hint"
 	"gorun/internal/matrix"
-	"gorun/internal/render"
 	"gorun/internal/result"
 )
 
@@ -384,7 +383,7 @@ func (c *Matrix) show(ctx context.Context, p plan) (err error) {
 		seconds = c.env.Now().Sub(begun).Seconds()
 	}
 	shown.Estimate = estimate(run.Matrix, seconds)
-	return render.Plan(c.env.Stdout, shown, c.format)
+	return c.env.Views.Plan(c.env.Stdout, shown, c.format)
 }
 
 // estimate takes every sample to cost what the baseline's did; 0 seconds are not known.

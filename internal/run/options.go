@@ -110,8 +110,10 @@ func (o *Options) registerPlain(flags *experiment.FlagSet, x experiment.Experime
 	o.budget = time.Duration(x.Sampling.Budget * float64(time.Second))
 	o.precision, o.margin = defaultPrecision, defaultMargin
 	if x.Sampling.Compares {
-		flags.Var(&o.precision, "precision", "width of the interval at which a cell has been sampled enough; given without\n"+
-			"--samples, rounds go on until all cells have, or the budget is over")
+		if !x.Sampling.Fixed {
+			flags.Var(&o.precision, "precision", "width of the interval at which a cell has been sampled enough; given without\n"+
+				"--samples, rounds go on until all cells have, or the budget is over")
+		}
 		flags.Var(&o.margin, "margin", "a difference up to this is none")
 	}
 	if x.Picture != nil {

@@ -3,12 +3,13 @@ package run
 import (
 	"context"
 	"fmt"
+	"maps"
 	"time"
 
 	"gorun/internal/cpuset"
 	"gorun/internal/experiment"
 	"gorun/internal/hint"
-	"gorun/internal/render"
+	"gorun/internal/matrix"
 	"gorun/internal/result"
 )
 
@@ -106,7 +107,7 @@ func (c *Command) show(cpus cpuset.Set, r experiment.Resolution[any]) error {
 	if r.Plan != nil {
 		r.Plan(p)
 	}
-	return render.Plan(c.env.Stdout, p, c.format)
+	return c.env.Views.Plan(c.env.Stdout, p, c.format)
 }
 
 // plan makes a run of what the flags come to.
@@ -144,8 +145,10 @@ func (c *Command) plan(m *machine, cpus cpuset.Set, r experiment.Resolution[any]
 		Precision: float64(c.precision), Rounds: s.Samples, Budget: c.budget.Seconds(),
 	}
 	for _, cell := range p.cells {
+		lists := map[string]result.CPUs{"cpus": matrix.DescribeCPUs(m.Machine, cpus.List())}
+		maps.Copy(lists, cell.CPUs)
 		run.Cells = append(run.Cells, result.Cell{
-			Name: cell.Name, Flags: cell.Flags, CPUs: cell.CPUs, Command: cell.Command, Lines: cell.Lines,
+			Name: cell.Name, Flags: cell.Flags, CPUs: lists, Command: cell.Command, Lines: cell.Lines,
 		})
 	}
 	return p, nil

@@ -15,7 +15,6 @@ import (
 	"gorun/internal/hint"
 	"gorun/internal/matrix"
 	"gorun/internal/metrics"
-	"gorun/internal/render"
 	"gorun/internal/result"
 )
 
@@ -194,7 +193,7 @@ func (s *session) show(name string) error {
 	if name == "" {
 		return nil
 	}
-	format, err := render.Lookup(name)
+	format, err := s.env.Views.Lookup(name)
 	if err != nil {
 		return err
 	}

@@ -1,4 +1,4 @@
-package process
+package bind
 
 import (
 	"cmp"
@@ -11,13 +11,7 @@ import (
 	"gorun/internal/result"
 )
 
-// The cells of a run of `gorun bind`.
-const (
-	Unbound = iota // the baseline
-	Bound
-)
-
-// looks are what the processes of one cell saw of where they were.
+// looks are what the bound processes of a run saw, or the unbound ones, of where they were.
 type looks struct {
 	total   uint64
 	strayed uint64 // those that were a deviation
@@ -26,21 +20,23 @@ type looks struct {
 	took    int // processes
 }
 
-func looksOf(samples []result.Sample, cell int) looks {
+func looksOf(samples []result.Sample, bound bool) looks {
 	l := looks{moved: map[string]uint64{}}
 	for _, s := range samples {
-		v, ok := result.Typed[result.BindProcess](&s)
-		if s.Slot == nil || s.Cell != cell || !ok {
+		v, ok := result.Typed[result.Bind](&s)
+		if !ok || v.Bound != bound {
 			continue
 		}
-		l.took++
 		l.total += v.Checks
 		l.strayed += v.Deviations
-		if v.Deviations > 0 {
-			l.strays++
-		}
-		for cpu, count := range v.MovedTo {
-			l.moved[cpu] += count
+		for _, p := range v.Processes {
+			l.took++
+			if p.Deviations > 0 {
+				l.strays++
+			}
+			for cpu, count := range p.MovedTo {
+				l.moved[cpu] += count
+			}
 		}
 	}
 	return l
@@ -59,7 +55,7 @@ func Deviations(samples []result.Sample) []result.Finding {
 			where: "on",
 		},
 	} {
-		if looks := looksOf(samples, cell); looks.total > 0 {
+		if looks := looksOf(samples, cell == Bound); looks.total > 0 {
 			found = append(found, f.of(looks))
 		}
 	}

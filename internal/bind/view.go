@@ -1,4 +1,4 @@
-package render
+package bind
 
 import (
 	"fmt"
@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"gorun/internal/experiment"
 	"gorun/internal/render/chart"
 	"gorun/internal/render/term"
 	"gorun/internal/render/view"
@@ -15,61 +16,106 @@ import (
 	"gorun/internal/units"
 )
 
-// bindTrials are the good samples of `gorun bind`: the milliseconds of each sum.
-type bindTrials struct {
-	processes, trials []int // ascending
-	at                map[bindPlace]float64
+// shown is how runs of `gorun bind` are shown. The cells of one have its own table; those of a matrix have not.
+var shown = experiment.View{
+	Title: title, Blocks: blocks, Plan: planBlock, Bench: bench, Parts: parts,
+	Options:  []string{"processes", "checks", "array_bytes", "passes", "trials"},
+	Columns:  []string{"process", "trial", "bound", "cpu", "deviations", "checks", "array_bytes", "passes"},
+	Drawings: []experiment.Drawing{{Anchor: "trials", Draw: Trials}},
+	OwnCells: func(run *result.Run) bool { return run.Matrix != nil && run.Matrix.Order.Design == result.Pairs },
+	Found:    "Where the processes were",
 }
 
-type bindPlace struct {
-	process, trial int
+// trials are the good samples of `gorun bind`: the milliseconds of each sum.
+type trials struct {
+	processes, rounds []int // ascending
+	at                map[place]float64
+}
+
+type place struct {
+	process, round int
 	bound          bool
 }
 
-func bindTrialsOf(run *result.Run) bindTrials {
-	b := bindTrials{at: map[bindPlace]float64{}}
-	processes, trials := map[int]bool{}, map[int]bool{}
+func trialsOf(run *result.Run) trials {
+	t := trials{at: map[place]float64{}}
+	processes, rounds := map[int]bool{}, map[int]bool{}
 	for i := range run.Samples {
 		s := &run.Samples[i]
-		v, ok := result.Typed[result.BindProcess](s)
-		if !ok || !s.Good() {
+		v, ok := result.Typed[result.Bind](s)
+		if !ok || s.Slot == nil || !s.Good() {
 			continue
 		}
-		at := bindPlace{v.Process, v.Trial, v.Bound}
-		b.at[at] = 1e3 * s.Seconds
-		processes[at.process], trials[at.trial] = true, true
+		for _, p := range v.Processes {
+			t.at[place{p.Process, s.Round, v.Bound}] = 1e3 * p.Seconds
+			processes[p.Process], rounds[s.Round] = true, true
+		}
 	}
-	b.processes, b.trials = slices.Sorted(maps.Keys(processes)), slices.Sorted(maps.Keys(trials))
-	return b
+	t.processes, t.rounds = slices.Sorted(maps.Keys(processes)), slices.Sorted(maps.Keys(rounds))
+	return t
 }
 
-// bindColumn is a column of the table: a trial, or some that follow each other.
-type bindColumn struct {
+// part are the figures of a process of a trial, in formats that have a row for each.
+type part struct {
+	Process    int               `json:"process"`
+	Trial      int               `json:"trial"` // from 0
+	Bound      bool              `json:"bound"`
+	CPU        int               `json:"cpu"`
+	Checks     uint64            `json:"checks"`
+	Deviations uint64            `json:"deviations"`
+	MovedTo    map[string]uint64 `json:"moved_to"`
+	ArrayBytes uint64            `json:"array_bytes"`
+	Passes     uint64            `json:"passes"`
+}
+
+// parts returns a sample for each process of a trial.
+func parts(sample result.Sample) []result.Sample {
+	v, ok := result.Typed[result.Bind](&sample)
+	if !ok {
+		return []result.Sample{sample}
+	}
+	trial := 0
+	if sample.Slot != nil {
+		trial = sample.Round
+	}
+	out := make([]result.Sample, len(v.Processes))
+	for i, p := range v.Processes {
+		out[i] = sample
+		out[i].Seconds, out[i].UserSeconds, out[i].SystemSeconds = p.Seconds, p.UserSeconds, p.SystemSeconds
+		out[i].Values = result.FiguresOf(&part{
+			p.Process, trial, v.Bound, p.CPU, p.Checks, p.Deviations, p.MovedTo, v.ArrayBytes, v.Passes,
+		})
+	}
+	return out
+}
+
+// column is a column of the table: a trial, or some that follow each other.
+type column struct {
 	name  string
 	bound bool
 	at    []float64 // by row; NaN: not known
 	mean  float64   // over all processes
 }
 
-// bindMap is the table of `gorun bind`: rows are processes, columns are trials, unbound first.
-type bindMap struct {
+// table is the table of `gorun bind`: rows are processes, columns are trials, unbound first.
+type table struct {
 	rows          []string
-	columns       []bindColumn
+	columns       []column
 	perRow, perCo int // processes of a row and trials of a column, at most
 	scale         chart.HeatScale
 }
 
-// mostBindRows and mostBindColumns (of bound trials, and of unbound ones) are how large a table can be read, 80 columns
+// mostRows and mostColumns (of bound trials, and of unbound ones) are how large a table can be read, 80 columns
 // of the screen wide. Beyond them, neighbours are joined.
 const (
-	mostBindRows    = 40
-	mostBindColumns = 15
+	mostRows    = 40
+	mostColumns = 15
 )
 
 // table joins what is too much, by the mean. False without any figure.
-func (b bindTrials) table() (m bindMap, ok bool) {
-	rows, columns := chunked(b.processes, mostBindRows), chunked(b.trials, mostBindColumns)
-	if len(b.at) == 0 {
+func (t trials) table() (m table, ok bool) {
+	rows, columns := chunked(t.processes, mostRows), chunked(t.rounds, mostColumns)
+	if len(t.at) == 0 {
 		return m, false
 	}
 	m.perRow, m.perCo = len(rows[0]), len(columns[0])
@@ -79,15 +125,15 @@ func (b bindTrials) table() (m bindMap, ok bool) {
 	m.scale = chart.HeatScale{Lo: math.Inf(1), Hi: math.Inf(-1)}
 	for _, bound := range []bool{false, true} {
 		letter := map[bool]string{false: "A", true: "B"}[bound]
-		for _, trials := range columns {
-			c := bindColumn{
-				name: letter + strconv.Itoa(trials[0]+1), bound: bound, mean: b.mean(b.processes, trials, bound),
+		for _, rounds := range columns {
+			c := column{
+				name: letter + strconv.Itoa(rounds[0]+1), bound: bound, mean: t.mean(t.processes, rounds, bound),
 			}
 			if math.IsNaN(c.mean) {
 				continue // the run ended before it
 			}
 			for _, row := range rows {
-				x := b.mean(row, trials, bound)
+				x := t.mean(row, rounds, bound)
 				c.at = append(c.at, x)
 				if !math.IsNaN(x) {
 					m.scale.Lo, m.scale.Hi = min(m.scale.Lo, x), max(m.scale.Hi, x)
@@ -105,11 +151,11 @@ func chunked(list []int, most int) [][]int {
 }
 
 // mean is NaN where nothing is known.
-func (b bindTrials) mean(processes, trials []int, bound bool) float64 {
+func (t trials) mean(processes, rounds []int, bound bool) float64 {
 	sum, n := 0.0, 0.0
 	for _, process := range processes {
-		for _, trial := range trials {
-			if ms, known := b.at[bindPlace{process, trial, bound}]; known {
+		for _, round := range rounds {
+			if ms, known := t.at[place{process, round, bound}]; known {
 				sum, n = sum+ms, n+1
 			}
 		}
@@ -118,7 +164,7 @@ func (b bindTrials) mean(processes, trials []int, bound bool) float64 {
 }
 
 // show has as many decimals as the greatest figure needs for three digits.
-func (m bindMap) show(ms float64) string {
+func (m table) show(ms float64) string {
 	if math.IsNaN(ms) {
 		return "·"
 	}
@@ -130,7 +176,7 @@ func (m bindMap) show(ms float64) string {
 }
 
 // legend says what stands where.
-func (m bindMap) legend() string {
+func (m table) legend() string {
 	text := "A is unbound, B is bound; P1 is process 0 of the data"
 	if m.perRow > 1 {
 		text += fmt.Sprintf("; a row is the mean of up to %d processes, by the first", m.perRow)
@@ -141,16 +187,16 @@ func (m bindMap) legend() string {
 	return text + "."
 }
 
-// bindMean is the name of the last row.
-const bindMean = "mean"
+// meanName is the name of the last row.
+const meanName = "mean"
 
-// bindTable is the table as a heat map: the bound trials beside the unbound ones where there is room, else below.
-func bindTable(run *result.Run, opts term.Options) string {
-	m, ok := bindTrialsOf(run).table()
+// tableBlock is the table as a heat map: the bound trials beside the unbound ones where there is room, else below.
+func tableBlock(run *result.Run, opts term.Options) string {
+	m, ok := trialsOf(run).table()
 	if !ok {
 		return ""
 	}
-	label, cell := len(bindMean), 0
+	label, cell := len(meanName), 0
 	for _, row := range m.rows {
 		label = max(label, len(row))
 	}
@@ -159,14 +205,14 @@ func bindTable(run *result.Run, opts term.Options) string {
 	}
 	const gap = 2 // between the unbound and the bound
 	fits := max(1, (opts.Columns()-2-label)/cell)
-	bands := [][]bindColumn{m.columns}
+	bands := [][]column{m.columns}
 	if 2+label+len(m.columns)*cell+gap > opts.Columns() {
 		bands = nil
-		split := slices.IndexFunc(m.columns, func(c bindColumn) bool { return c.bound })
+		split := slices.IndexFunc(m.columns, func(c column) bool { return c.bound })
 		if split < 0 {
 			split = len(m.columns)
 		}
-		for _, part := range [][]bindColumn{m.columns[:split], m.columns[split:]} {
+		for _, part := range [][]column{m.columns[:split], m.columns[split:]} {
 			bands = slices.AppendSeq(bands, slices.Chunk(part, fits))
 		}
 	}
@@ -176,7 +222,7 @@ func bindTable(run *result.Run, opts term.Options) string {
 		if i > 0 {
 			block.WriteByte('\n')
 		}
-		line := func(name string, of func(c bindColumn) (string, term.Colour)) {
+		line := func(name string, of func(c column) (string, term.Colour)) {
 			fmt.Fprintf(&block, "  %s%s", opts.Paint(term.Dim, name), strings.Repeat(" ", label-len(name)))
 			for n, c := range band {
 				if n > 0 && c.bound != band[n-1].bound {
@@ -188,22 +234,22 @@ func bindTable(run *result.Run, opts term.Options) string {
 			}
 			block.WriteByte('\n')
 		}
-		line("", func(c bindColumn) (string, term.Colour) { return c.name, term.Dim })
+		line("", func(c column) (string, term.Colour) { return c.name, term.Dim })
 		for row, name := range m.rows {
-			line(name, func(c bindColumn) (string, term.Colour) {
+			line(name, func(c column) (string, term.Colour) {
 				if math.IsNaN(c.at[row]) {
 					return m.show(c.at[row]), ""
 				}
 				return m.show(c.at[row]), chart.Shades[m.scale.Level(c.at[row])].Terminal()
 			})
 		}
-		line(bindMean, func(c bindColumn) (string, term.Colour) { return m.show(c.mean), term.Bold })
+		line(meanName, func(c column) (string, term.Colour) { return m.show(c.mean), term.Bold })
 	}
 	return term.TrimLines(block.String()) + "\n" + term.Paragraph("  ", m.legend(), opts.Columns()-2)
 }
 
-// bindTitle is the heading of `gorun bind`.
-func bindTitle(run *result.Run, options view.Spec) (title string, parts []string) {
+// title is the heading of `gorun bind`.
+func title(run *result.Run, options view.Spec) (title string, parts []string) {
 	title = "gorun bind: " + options.Text("processes") + " processes, bound to CPUs and not"
 	parts = []string{options.Text("checks") + " looks at the CPU each"}
 	if bytes, err := strconv.ParseUint(options.Text("array_bytes"), 10, 64); err == nil {
@@ -216,10 +262,10 @@ func bindTitle(run *result.Run, options view.Spec) (title string, parts []string
 	return title, parts
 }
 
-// bindBlocks are the table of processes and trials, what is found of bound against unbound, and how good the samples
+// blocks are the table of processes and trials, what is found of bound against unbound, and how good the samples
 // are.
-func bindBlocks(run *result.Run, _ view.Spec, opts term.Options) []string {
-	blocks := []string{bindTable(run, opts)}
+func blocks(run *result.Run, _ view.Spec, opts term.Options) []string {
+	blocks := []string{tableBlock(run, opts)}
 	if run.Matrix != nil {
 		blocks = append(blocks,
 			view.CellsBlock(run, opts)+term.Paragraph("  ", "A trial's time is the mean of its processes'; the"+
@@ -228,8 +274,8 @@ func bindBlocks(run *result.Run, _ view.Spec, opts term.Options) []string {
 	return append(blocks, view.DoubtsBlock(run, opts))
 }
 
-// bindPlan lists the processes of each CPU, and the order of the trials.
-func bindPlan(plan *result.Plan, _ view.Spec) string {
+// planBlock lists the processes of each CPU, and the order of the trials.
+func planBlock(plan *result.Plan, _ view.Spec) string {
 	if plan.Bind == nil {
 		return ""
 	}
@@ -252,8 +298,8 @@ func bindPlan(plan *result.Plan, _ view.Spec) string {
 		term.Paragraph("  ", "A is unbound, B is bound.", term.DefaultWidth)
 }
 
-// bindBench is of a process's sum.
-var bindBench = view.Bench{
+// bench is of a process's sum.
+var bench = view.Bench{
 	Names: []view.BenchPart{
 		{Key: "bound", Value: "bound"},
 		{Key: "process", Value: "process"},

@@ -1,7 +1,8 @@
-package process
+package bind
 
 import (
 	"fmt"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -23,15 +24,15 @@ func bindRun(t require.TestingT, rounds int, unbound, bound func(trial int) floa
 	}
 	for trial := range rounds {
 		for cell, mean := range [...]func(int) float64{Unbound: unbound, Bound: bound} {
-			r := BindRequest{Processes: 2, CPUs: []int{4, 7}, Bound: cell == Bound, Trial: trial, Checks: 100, Passes: 1}
-			for process, part := range []float64{0.5, 1.5} {
-				s, err := r.sample(process, bindAnswer{Checks: 100, Seconds: part * mean(trial)})
-				require.NoError(t, err)
-				measure.Judge(&s, 2)
-				s.Index = len(run.Samples)
-				s.Slot = &result.Slot{Cell: cell, Round: trial, Elapsed: 0.1 * float64(len(run.Samples)+1)}
-				run.Samples = append(run.Samples, s)
-			}
+			c := Cell{CPUs: []int{4, 7}, Bound: cell == Bound, Checks: 100, Passes: 1}
+			s, err := c.sample([]answer{
+				{Checks: 100, Seconds: 0.5 * mean(trial)}, {Checks: 100, Seconds: 1.5 * mean(trial)},
+			})
+			require.NoError(t, err)
+			measure.Judge(&s, 2)
+			s.Index = len(run.Samples)
+			s.Slot = &result.Slot{Cell: cell, Round: trial, Elapsed: 0.2 * float64(len(run.Samples)+1)}
+			run.Samples = append(run.Samples, s)
 		}
 	}
 	return run
@@ -39,13 +40,16 @@ func bindRun(t require.TestingT, rounds int, unbound, bound func(trial int) floa
 
 func steady(seconds float64) func(int) float64 { return func(int) float64 { return seconds } }
 
-// deviate lets a sample's process have been elsewhere.
-func deviate(t *testing.T, s *result.Sample, moved map[string]uint64) {
-	figures, ok := result.Typed[result.BindProcess](s)
+// deviate lets a process of a trial have been elsewhere.
+func deviate(t *testing.T, s *result.Sample, process int, moved map[string]uint64) {
+	figures, ok := result.Typed[result.Bind](s)
 	require.True(t, ok)
 	v := *figures
-	v.MovedTo, v.Deviations = moved, 0
+	v.Processes = slices.Clone(v.Processes)
+	p := &v.Processes[process]
+	p.MovedTo = moved
 	for _, count := range moved {
+		p.Deviations += count
 		v.Deviations += count
 	}
 	s.Values = result.FiguresOf(&v)
@@ -66,8 +70,8 @@ func TestDeviations(t *testing.T) {
 	assert.Equal(t, "Bound, every process was on its CPU, in all of 2000 looks.", found[1].Message)
 	assert.Empty(t, Deviations(nil))
 
-	deviate(t, &run.Samples[0], map[string]uint64{"4": 2, "7": 1})
-	deviate(t, &run.Samples[5], map[string]uint64{"7": 1})
+	deviate(t, &run.Samples[0], 0, map[string]uint64{"4": 2, "7": 1})
+	deviate(t, &run.Samples[2], 1, map[string]uint64{"7": 1})
 	require.NoError(t, matrix.Judge(run))
 	assert.Equal(t, stats.Faster, run.Cells[Bound].Verdict.Kind)
 	assert.Equal(t, result.Finding{
@@ -76,7 +80,7 @@ func TestDeviations(t *testing.T) {
 			" least once: 2 to CPU 4, 2 to CPU 7.",
 	}, Deviations(run.Samples)[0])
 
-	deviate(t, &run.Samples[3], map[string]uint64{"7": 100})
+	deviate(t, &run.Samples[1], 1, map[string]uint64{"7": 100})
 	require.NoError(t, matrix.Judge(run))
 	found = Deviations(run.Samples)
 	assert.Equal(t, stats.Invalid, run.Cells[Bound].Verdict.Kind)

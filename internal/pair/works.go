@@ -1,9 +1,8 @@
-package process
+package pair
 
 import (
 	"cmp"
 	"fmt"
-	"io/fs"
 	"slices"
 	"strings"
 
@@ -34,18 +33,6 @@ func DefaultLoops(work string, relation topology.Relation) uint64 {
 		return defaultLoops[work].sameCPU
 	}
 	return defaultLoops[work].apart
-}
-
-// UnknownL2 stands for the bytes of a second-level cache that the kernel does not tell.
-const UnknownL2 = 1 << 20
-
-// ReadL2 is the size in bytes of the second-level cache that a CPU has or shares, or UnknownL2.
-func ReadL2(root fs.FS, cpu int) (uint64, error) {
-	caches, err := topology.ReadCaches(root, cpu)
-	if i := slices.IndexFunc(caches, func(c topology.Cache) bool { return c.Level == 2 }); i >= 0 {
-		return cmp.Or(caches[i].Bytes, UnknownL2), err
-	}
-	return UnknownL2, err
 }
 
 // lacking says why no two CPUs of a run have a relation.

@@ -1,4 +1,4 @@
-package render
+package bind
 
 import (
 	"errors"
@@ -15,19 +15,19 @@ import (
 	"gorun/internal/units"
 )
 
-// BindSVG writes the table of a run of `gorun bind` as an SVG file that needs nothing else.
-func BindSVG(w io.Writer, run *result.Run) error {
+// SVG writes the table of a run of `gorun bind` as an SVG file that needs nothing else.
+func SVG(w io.Writer, run *result.Run) error {
 	return chart.Write(w, run, hint.With(errors.New("cannot draw the table: no trial has a good sample"),
-		"the samples in --out tell why"), BoundTrials)
+		"the samples in --out tell why"), Trials)
 }
 
-// BoundTrials is the time of each process's sum in each trial, unbound above bound. False where no sample is good.
-func BoundTrials(run *result.Run) (chart.Figure, bool) {
+// Trials is the time of each process's sum in each trial, unbound above bound. False where no sample is good.
+func Trials(run *result.Run) (chart.Figure, bool) {
 	if run.Experiment != "bind" {
 		return chart.Figure{}, false
 	}
 	run = term.Clean(run)
-	m, ok := bindTrialsOf(run).table()
+	m, ok := trialsOf(run).table()
 	if !ok || !chart.Drawable(m.scale.Lo, m.scale.Hi) {
 		return chart.Figure{}, false
 	}
@@ -39,14 +39,14 @@ func BoundTrials(run *result.Run) (chart.Figure, bool) {
 	for row, name := range m.rows {
 		cells := []string{name}
 		for _, c := range m.columns {
-			cells = append(cells, exactKnown(c.at[row]))
+			cells = append(cells, exact(c.at[row]))
 		}
 		f.Table.Rows = append(f.Table.Rows, cells)
 	}
-	means := []string{bindMean}
+	means := []string{meanName}
 	for _, c := range m.columns {
 		f.Table.Head = append(f.Table.Head, c.name)
-		means = append(means, exactKnown(c.mean))
+		means = append(means, exact(c.mean))
 	}
 	f.Table.Rows = append(f.Table.Rows, means)
 
@@ -57,26 +57,26 @@ func BoundTrials(run *result.Run) (chart.Figure, bool) {
 		fmt.Fprintf(&b, `<g transform="translate(%d %d)">`+"\n%s</g>\n", chart.Margin, height, drawn)
 		height += taken
 	}
-	b.WriteString(chart.DrawScale(m.scale.Legend(), "ms", chart.Margin+bindNames, height))
+	b.WriteString(chart.DrawScale(m.scale.Legend(), "ms", chart.Margin+namesWidth, height))
 	f.SVG = chart.Frame(f, chart.CPUModel(run.Host), height+chart.Margin+22, b.String())
 	return f, true
 }
 
-// exactKnown leaves the cell of what is not known empty.
-func exactKnown(x float64) string {
+// exact leaves the cell of what is not known empty.
+func exact(x float64) string {
 	if math.IsNaN(x) {
 		return ""
 	}
 	return units.Exact(x)
 }
 
-// bindNames is the room for the names of rows, in units.
-const bindNames = 40
+// namesWidth is the room for the names of rows, in units.
+const namesWidth = 40
 
 // svgSide draws the trials that are bound, or those that are not, and returns the height that they take.
-func (m bindMap) svgSide(bound bool) (drawn string, height int) {
+func (m table) svgSide(bound bool) (drawn string, height int) {
 	const line = 17
-	var columns []bindColumn
+	var columns []column
 	for _, c := range m.columns {
 		if c.bound == bound {
 			columns = append(columns, c)
@@ -85,18 +85,18 @@ func (m bindMap) svgSide(bound bool) (drawn string, height int) {
 	if len(columns) == 0 {
 		return "", 0
 	}
-	cell := min(chart.MapCell, float64(chart.Inside-bindNames)/float64(len(columns)))
+	cell := min(chart.MapCell, float64(chart.Inside-namesWidth)/float64(len(columns)))
 	title := "A, unbound"
 	if bound {
 		title = "B, bound"
 	}
 	var b strings.Builder
-	fmt.Fprintf(&b, `<text y="12" font-weight="600">%s</text><g transform="translate(%d 34)" font-size="10">`+"\n", title, bindNames)
+	fmt.Fprintf(&b, `<text y="12" font-weight="600">%s</text><g transform="translate(%d 34)" font-size="10">`+"\n", title, namesWidth)
 	for row, name := range m.rows {
 		fmt.Fprintf(&b, `<text x="-5" y="%d" text-anchor="end">%s</text>`+"\n", row*line+12, name)
 	}
 	foot := len(m.rows)*line + 14
-	fmt.Fprintf(&b, `<text x="-5" y="%d" text-anchor="end" font-weight="600">%s</text>`+"\n", foot, bindMean)
+	fmt.Fprintf(&b, `<text x="-5" y="%d" text-anchor="end" font-weight="600">%s</text>`+"\n", foot, meanName)
 	for n, c := range columns {
 		left := float64(n) * cell
 		fmt.Fprintf(&b, `<text x="%.4g" y="-5" text-anchor="middle">%s</text>`+

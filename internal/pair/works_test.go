@@ -1,11 +1,9 @@
-package process
+package pair
 
 import (
 	"testing"
-	"testing/fstest"
 
 	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
 
 	"gorun/internal/catalog"
 	"gorun/internal/cpuset"
@@ -20,32 +18,6 @@ func TestWorks(t *testing.T) {
 		assert.Positive(t, DefaultLoops(name, topology.CrossNode), name)
 	}
 	assert.Less(t, DefaultLoops("pingpong-shm", topology.SameCPU), DefaultLoops("pingpong-shm", topology.SameCore))
-}
-
-func TestReadL2(t *testing.T) {
-	fsys := fstest.MapFS{}
-	cache := func(index, level, kind, size string) {
-		dir := "sys/devices/system/cpu/cpu3/cache/" + index + "/"
-		fsys[dir+"level"] = &fstest.MapFile{Data: []byte(level)}
-		fsys[dir+"type"] = &fstest.MapFile{Data: []byte(kind)}
-		fsys[dir+"size"] = &fstest.MapFile{Data: []byte(size)}
-	}
-	read := func(cpu int) uint64 {
-		bytes, err := ReadL2(fsys, cpu)
-		require.NoError(t, err)
-		return bytes
-	}
-	cache("index0", "1", "Data", "48K")
-	assert.EqualValues(t, 1<<20, read(3), "there is none")
-	cache("index2", "2", "Unified", "2048K")
-	cache("index3", "3", "Unified", "32M")
-	assert.EqualValues(t, 2<<20, read(3))
-	assert.EqualValues(t, 1<<20, read(4), "nothing is told")
-	cache("index2", "2", "Unified", "0K")
-	assert.EqualValues(t, 1<<20, read(3), "some hypervisors tell of no size")
-	cache("index2", "2", "Unified", "much")
-	_, err := ReadL2(fsys, 3)
-	require.Error(t, err)
 }
 
 func TestAutoRows(t *testing.T) {

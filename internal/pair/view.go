@@ -1,15 +1,41 @@
-package render
+package pair
 
 import (
 	"fmt"
 	"slices"
 	"strconv"
 
+	"gorun/internal/experiment"
 	"gorun/internal/render/term"
 	"gorun/internal/render/view"
 	"gorun/internal/result"
 	"gorun/internal/units"
 )
+
+// shown is how runs of `gorun pair` are shown. The cells of one are rows of its own table; those of a matrix are not.
+var shown = experiment.View{
+	Title: title, Blocks: blocks, Plan: planBlock, Bench: bench,
+	Options:  []string{"work", "loops", "array_bytes", "auto"},
+	Columns:  []string{"cpu_a", "cpu_b", "relation", "work", "loops", "calls_per_second", "ns_per_loop"},
+	OwnCells: func(run *result.Run) bool { return len(run.Cells) > 0 && run.Cells[0].Flags["relation"] != "" },
+}
+
+var bench = view.Bench{
+	Names: []view.BenchPart{
+		{Key: "work", Value: "work"},
+		{Key: "a", Value: "cpu_a"},
+		{Key: "b", Value: "cpu_b"},
+		{Key: "relation", Value: "relation"},
+	},
+	Times: view.Value("loops"),
+	Units: []view.BenchUnit{
+		{Unit: "ns/op", Better: "lower", Of: view.Value("ns_per_loop")},
+		{Unit: "calls/s", Better: "higher", Of: view.Value("calls_per_second")},
+		{Unit: "p50-ns", Better: "lower", Of: view.Value("round_trip_p50_ns")},
+		{Unit: "p99-ns", Better: "lower", Of: view.Value("round_trip_p99_ns")},
+		{Unit: "p99.9-ns", Better: "lower", Of: view.Value("round_trip_p99_9_ns")},
+	},
+}
 
 // paired is a pair of `gorun pair` and its good samples.
 type paired struct {
@@ -59,35 +85,35 @@ func (p *paired) spread(of func(s *sampledPair) (float64, bool)) (view.Spread, b
 	return view.SpreadAmong(all)
 }
 
-// pairFigures are the rows of the table of one pair, those of `time -p` first.
-var pairFigures = [...]struct {
+// figures are the rows of the table of one pair, those of `time -p` first.
+var figures = [...]struct {
 	label   string
 	show    func(x float64) string
 	pair    func(s *sampledPair) (float64, bool)
 	process func(p *result.PairProcess) float64 // nil: it is of both
 }{
-	{"real", units.Seconds, pairReal, func(p *result.PairProcess) float64 { return p.RealSeconds }},
-	{"user", units.Seconds, pairUser, func(p *result.PairProcess) float64 { return p.UserSeconds }},
-	{"sys", units.Seconds, pairSystem, func(p *result.PairProcess) float64 { return p.SystemSeconds }},
-	{"calls a second", units.Large, pairRate(func(s *sampledPair) bool { return s.Work == "syscall" }), processRate},
+	{"real", units.Seconds, real, func(p *result.PairProcess) float64 { return p.RealSeconds }},
+	{"user", units.Seconds, user, func(p *result.PairProcess) float64 { return p.UserSeconds }},
+	{"sys", units.Seconds, system, func(p *result.PairProcess) float64 { return p.SystemSeconds }},
+	{"calls a second", units.Large, rateOf(func(s *sampledPair) bool { return s.Work == "syscall" }), processRate},
 	{
 		"loops a second", units.Large,
-		pairRate(func(s *sampledPair) bool { return s.Work != "syscall" && s.RoundTrip == nil }), processRate,
+		rateOf(func(s *sampledPair) bool { return s.Work != "syscall" && s.RoundTrip == nil }), processRate,
 	},
-	{"round trips a second", units.Large, pairRate(func(s *sampledPair) bool { return s.RoundTrip != nil }), nil},
+	{"round trips a second", units.Large, rateOf(func(s *sampledPair) bool { return s.RoundTrip != nil }), nil},
 	{"round trip, p50", nanoseconds, tripFigures[0].of, nil},
 	{"p90", nanoseconds, tripFigures[1].of, nil},
 	{"p99", nanoseconds, tripFigures[2].of, nil},
 	{"p99.9", nanoseconds, tripFigures[3].of, nil},
 }
 
-func pairReal(s *sampledPair) (float64, bool)   { return s.seconds, true }
-func pairUser(s *sampledPair) (float64, bool)   { return s.user, true }
-func pairSystem(s *sampledPair) (float64, bool) { return s.system, true }
-func pairLoop(s *sampledPair) (float64, bool)   { return s.NsPerLoop / 1e9, s.NsPerLoop > 0 }
+func real(s *sampledPair) (float64, bool)     { return s.seconds, true }
+func user(s *sampledPair) (float64, bool)     { return s.user, true }
+func system(s *sampledPair) (float64, bool)   { return s.system, true }
+func loopTime(s *sampledPair) (float64, bool) { return s.NsPerLoop / 1e9, s.NsPerLoop > 0 }
 
-// pairRate gets the loops a second of pairs that do such work.
-func pairRate(such func(s *sampledPair) bool) func(s *sampledPair) (float64, bool) {
+// rateOf gets the loops a second of pairs that do such work.
+func rateOf(such func(s *sampledPair) bool) func(s *sampledPair) (float64, bool) {
 	return func(s *sampledPair) (float64, bool) { return s.CallsPerSecond, such(s) }
 }
 
@@ -116,8 +142,8 @@ func tripAt(of func(t *result.Percentiles) float64) func(*sampledPair) (float64,
 // nanoseconds shows a time that is given in them.
 func nanoseconds(ns float64) string { return units.Seconds(ns / 1e9) }
 
-// pairTitle is the heading of `gorun pair`.
-func pairTitle(run *result.Run, options view.Spec) (title string, parts []string) {
+// title is the heading of `gorun pair`.
+func title(run *result.Run, options view.Spec) (title string, parts []string) {
 	pairs := pairsOf(run)
 	title, loops := "gorun pair: "+options.Text("work")+" by two processes", " loops of each process"
 	if len(pairs) > 1 {
@@ -144,19 +170,19 @@ func pairTitle(run *result.Run, options view.Spec) (title string, parts []string
 	return title, parts
 }
 
-// pairBlocks are the figures of one pair, or a row a pair with what is found of it.
-func pairBlocks(run *result.Run, _ view.Spec, opts term.Options) []string {
+// blocks are the figures of one pair, or a row a pair with what is found of it.
+func blocks(run *result.Run, _ view.Spec, opts term.Options) []string {
 	pairs := pairsOf(run)
 	if len(run.Cells) == 0 {
-		return []string{pairBlock(&pairs[0], opts), view.SamplesBlock(run, opts)}
+		return []string{figuresBlock(&pairs[0], opts), view.SamplesBlock(run, opts)}
 	}
 	return []string{
-		pairVerdicts(run, pairs, opts), tripsBlock(pairs, opts), view.ControlBlock(run, opts), view.DoubtsBlock(run, opts),
+		verdicts(run, pairs, opts), tripsBlock(pairs, opts), view.ControlBlock(run, opts), view.DoubtsBlock(run, opts),
 	}
 }
 
-// pairBlock has a figure a row: of both processes with its range, and of each.
-func pairBlock(p *paired, opts term.Options) string {
+// figuresBlock has a figure a row: of both processes with its range, and of each.
+func figuresBlock(p *paired, opts term.Options) string {
 	if len(p.samples) == 0 {
 		return ""
 	}
@@ -166,7 +192,7 @@ func pairBlock(p *paired, opts term.Options) string {
 	}
 	var rows [][]string
 	ranges := false
-	for _, figure := range pairFigures {
+	for _, figure := range figures {
 		both, ok := p.spread(figure.pair)
 		if !ok {
 			continue
@@ -193,12 +219,12 @@ func pairBlock(p *paired, opts term.Options) string {
 	return term.FoldedGrid(columns, rows, opts)
 }
 
-// pairVerdicts has a row a pair: its times as `time -p` tells them, medians over the samples, the time of a loop, and
+// verdicts has a row a pair: its times as `time -p` tells them, medians over the samples, the time of a loop, and
 // what is found of that against the first pair. Where there is no room for the times, that of a loop must do.
-func pairVerdicts(run *result.Run, pairs []paired, opts term.Options) string {
-	columns, rows := pairColumns(pairs, true)
+func verdicts(run *result.Run, pairs []paired, opts term.Options) string {
+	columns, rows := columnsOf(pairs, true)
 	if term.GridWidth(columns, rows) > opts.Columns() {
-		columns, rows = pairColumns(pairs, false)
+		columns, rows = columnsOf(pairs, false)
 	}
 	lines := make([]term.Judged, len(rows))
 	for i, cells := range rows {
@@ -207,7 +233,7 @@ func pairVerdicts(run *result.Run, pairs []paired, opts term.Options) string {
 	return term.JudgedGrid(columns, "verdict", lines, opts)
 }
 
-func pairColumns(pairs []paired, times bool) (columns []term.Column, rows [][]string) {
+func columnsOf(pairs []paired, times bool) (columns []term.Column, rows [][]string) {
 	columns = []term.Column{term.Left("CPUs"), term.Left("relation")}
 	differ := times && slices.ContainsFunc(pairs, func(p paired) bool { return p.loops != pairs[0].loops })
 	var figures []func(*sampledPair) (float64, bool)
@@ -216,9 +242,9 @@ func pairColumns(pairs []paired, times bool) (columns []term.Column, rows [][]st
 	}
 	if times {
 		columns = append(columns, term.Right("real"), term.Right("user"), term.Right("sys"))
-		figures = append(figures, pairReal, pairUser, pairSystem)
+		figures = append(figures, real, user, system)
 	}
-	columns, figures = append(columns, term.Right("a loop")), append(figures, pairLoop)
+	columns, figures = append(columns, term.Right("a loop")), append(figures, loopTime)
 	for _, p := range pairs {
 		cells := []string{p.pair, p.relation}
 		if differ {
@@ -261,8 +287,11 @@ func tripsBlock(pairs []paired, opts term.Options) string {
 	return term.Title("Round trips, medians over the samples", opts) + term.FoldedGrid(columns, rows, opts)
 }
 
-// pairPlan lists the pairs, and the relations that have none.
-func pairPlan(plan *result.Plan, _ view.Spec) string {
+// planBlock lists the pairs, and the relations that have none.
+func planBlock(plan *result.Plan, _ view.Spec) string {
+	if len(plan.PairRows) == 0 {
+		return "" // a matrix
+	}
 	rows := make([][]string, len(plan.PairRows))
 	for i, row := range plan.PairRows {
 		rows[i] = []string{row.Relation, units.None, units.None, row.Lacking}

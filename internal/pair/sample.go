@@ -1,4 +1,5 @@
-package process
+// Package pair measures two processes that run beside each other, or talk to each other.
+package pair
 
 import (
 	"context"
@@ -15,6 +16,7 @@ import (
 	"gorun/internal/child"
 	"gorun/internal/cpuset"
 	"gorun/internal/linux"
+	"gorun/internal/process"
 	"gorun/internal/result"
 	"gorun/internal/topology"
 )
@@ -37,12 +39,12 @@ func AutoPairs(m *topology.Machine, cpus cpuset.Set) []topology.Pair {
 	return pairs
 }
 
-// PairRequest says what two processes do.
-type PairRequest struct {
+// Cell says what two processes do.
+type Cell struct {
 	topology.Pair
-	Work       string // of Works
-	Loops      uint64 // of each; where two talk, the round trips
-	ArrayBytes uint64 // of sum
+	Work       string `json:"work"`        // of Works
+	Loops      uint64 `json:"loops"`       // of each; where two talk, the round trips
+	ArrayBytes uint64 `json:"array_bytes"` // of sum
 }
 
 // side is what one of the two processes is asked.
@@ -64,15 +66,18 @@ type sideAnswer struct {
 	Stopped bool                `json:"stopped"`
 }
 
-// RunPairSide is all that one of the two processes does. It pins every thread of the process.
-func RunPairSide(ctx context.Context, in io.Reader, out io.Writer) error {
+// SideCommand is the command of gorun that is one of the two processes: RunSide.
+const SideCommand = "pair-side"
+
+// RunSide is all that one of the two processes does. It pins every thread of the process.
+func RunSide(ctx context.Context, in io.Reader, out io.Writer) error {
 	var args csrc.WorkArgs
-	return serve(ctx, in, out, func(s side) (err error) {
-		if err := confine(cpuset.Of(s.CPU)); err != nil {
+	return process.Serve(ctx, in, out, func(s side) (err error) {
+		if err := process.Confine(cpuset.Of(s.CPU)); err != nil {
 			return err
 		}
-		args = csrc.WorkArgs{Work: s.Work, Loops: s.Loops, First: s.First, In: inFD, Out: outFD}
-		args.Array, args.Words, err = array(s.ArrayBytes)
+		args = csrc.WorkArgs{Work: s.Work, Loops: s.Loops, First: s.First, In: process.FirstFD, Out: process.FirstFD + 1}
+		args.Array, args.Words, err = process.Array(s.ArrayBytes)
 		return err
 	}, func(_ side, shared *csrc.Shared) (a sideAnswer, err error) {
 		args.Shared = shared
@@ -113,39 +118,39 @@ func percentiles(trips []csrc.Latency) *result.Percentiles {
 	return &result.Percentiles{P50: at(0.5), P90: at(0.9), P99: at(0.99), P999: at(0.999)}
 }
 
-// MeasurePair starts the two processes, lets them go together, and returns what they did. When ctx ends, the sample is
+// Measure starts the two processes, lets them go together, and returns what they did. When ctx ends, the sample is
 // partial.
-func MeasurePair(ctx context.Context, self child.Self, r PairRequest) (result.Sample, error) {
-	return r.measure(ctx, self, func([]int) error { return nil })
+func Measure(ctx context.Context, self child.Self, c Cell) (result.Sample, error) {
+	return c.measure(ctx, self, func([]int) error { return nil })
 }
 
 // measure calls ready when both wait for each other.
-func (r PairRequest) measure(ctx context.Context, self child.Self, ready func(pids []int) error) (s result.Sample, err error) {
-	work, err := catalog.Find(Works, "work", r.Work)
+func (c Cell) measure(ctx context.Context, self child.Self, ready func(pids []int) error) (s result.Sample, err error) {
+	work, err := catalog.Find(Works, "work", c.Work)
 	if err != nil {
 		return s, err
 	}
-	if r.Work == "sum" && r.ArrayBytes < 8 {
-		return s, fmt.Errorf("an array of %d bytes has no word of 64 bits to add", r.ArrayBytes)
+	if c.Work == "sum" && c.ArrayBytes < 8 {
+		return s, fmt.Errorf("an array of %d bytes has no word of 64 bits to add", c.ArrayBytes)
 	}
 	members := make([]child.Member, 2)
-	for i, cpu := range []int{r.A, r.B} {
+	for i, cpu := range []int{c.A, c.B} {
 		members[i] = child.Member{
 			Name:    fmt.Sprintf("the process on CPU %d", cpu),
-			Request: side{CPU: cpu, First: i == 0, Work: r.Work, Loops: r.Loops, ArrayBytes: r.ArrayBytes},
+			Request: side{CPU: cpu, First: i == 0, Work: c.Work, Loops: c.Loops, ArrayBytes: c.ArrayBytes},
 		}
 	}
 	if err := connect(&members[0], &members[1]); err != nil {
 		return s, err
 	}
-	answers, start, err := together[sideAnswer](ctx, self, PairCommand, members, ready)
+	answers, start, err := process.Together[sideAnswer](ctx, self, SideCommand, members, ready)
 	if err != nil && ctx.Err() != nil {
 		answers, err = []sideAnswer{{CPUSeen: -1}, {CPUSeen: -1}}, nil // they were ended before they began
 	}
 	if err != nil {
 		return s, err
 	}
-	return pairSample(r, work.Talks, answers, start), nil
+	return c.sample(work.Talks, answers, start), nil
 }
 
 // connect gives two processes a pipe in each direction.
@@ -162,19 +167,19 @@ func connect(a, b *child.Member) error {
 	return nil
 }
 
-func pairSample(r PairRequest, talks bool, answers []sideAnswer, start time.Duration) (s result.Sample) {
-	v := result.ProcessPair{CPUA: r.A, CPUB: r.B, Relation: r.Relation.String(), Work: r.Work, Loops: r.Loops}
-	s.Placement.Requested = fmt.Sprintf("a process on each of CPUs %d, %d", r.A, r.B)
+func (c Cell) sample(talks bool, answers []sideAnswer, start time.Duration) (s result.Sample) {
+	v := result.ProcessPair{CPUA: c.A, CPUB: c.B, Relation: c.Relation.String(), Work: c.Work, Loops: c.Loops}
+	s.Placement.Requested = fmt.Sprintf("a process on each of CPUs %d, %d", c.A, c.B)
 	rate := func(loops uint64, seconds float64) float64 {
 		if seconds <= 0 {
 			return 0
 		}
 		return float64(loops) / seconds
 	}
-	done, least := uint64(0), r.Loops
+	done, least := uint64(0), c.Loops
 	var used linux.Usage // of both
 	for i, a := range answers {
-		cpu := []int{r.A, r.B}[i]
+		cpu := []int{c.A, c.B}[i]
 		seconds := max(0, (time.Duration(a.EndNS) - start).Seconds())
 		v.Processes = append(v.Processes, result.PairProcess{
 			CPU: cpu, CPUSeen: a.CPUSeen, Loops: a.Loops, RealSeconds: seconds, UserSeconds: a.Used.UserSeconds,
@@ -184,7 +189,7 @@ func pairSample(r PairRequest, talks bool, answers []sideAnswer, start time.Dura
 		least = min(least, a.Loops)
 		s.Seconds = max(s.Seconds, seconds)
 		used = used.Add(a.Used)
-		s.Partial = s.Partial || a.Loops < r.Loops
+		s.Partial = s.Partial || a.Loops < c.Loops
 		s.Placement.Checked++
 		if a.CPUSeen >= 0 && a.CPUSeen != cpu {
 			s.Placement.Mismatches = append(s.Placement.Mismatches,

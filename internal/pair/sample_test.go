@@ -1,7 +1,9 @@
-package process
+package pair
 
 import (
 	"context"
+	"fmt"
+	"os"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -9,25 +11,36 @@ import (
 
 	"gorun/csrc"
 	"gorun/internal/cpuset"
+	"gorun/internal/hint"
 	"gorun/internal/linux"
+	"gorun/internal/process/processtest"
 	"gorun/internal/result"
 	"gorun/internal/topology"
 )
 
+// asSide is the name under which the test binary is one of the two processes.
+const asSide = "side"
+
+func TestMain(m *testing.M) {
+	processtest.Main(m, map[string]func(context.Context) error{
+		asSide: func(ctx context.Context) error { return RunSide(ctx, os.Stdin, os.Stdout) },
+	})
+}
+
 // Each work is done as often as was asked, by two processes that are where they are to be.
-func TestMeasurePair(t *testing.T) {
-	cpus := ours(t)
+func TestMeasure(t *testing.T) {
+	cpus := processtest.CPUs(t)
 	for _, work := range Works {
 		for _, cpu := range []int{cpus.First(), cpus.Last()} { // the same CPU, and another one where there is one
 			t.Run(work.Name, func(t *testing.T) {
 				const loops = 1001
-				r := PairRequest{
+				r := Cell{
 					Pair: topology.Pair{A: cpus.First(), B: cpu, Relation: topology.SameLLC},
 					Work: work.Name, Loops: loops, ArrayBytes: 999,
 				}
-				s, err := r.measure(t.Context(), self(asSide), func(pids []int) error {
-					requireAffinity(t, pids[0], cpuset.Of(cpus.First()))
-					requireAffinity(t, pids[1], cpuset.Of(cpu))
+				s, err := r.measure(t.Context(), processtest.Self(asSide), func(pids []int) error {
+					processtest.RequireAffinity(t, pids[0], cpuset.Of(cpus.First()))
+					processtest.RequireAffinity(t, pids[1], cpuset.Of(cpu))
 					return nil
 				})
 				require.NoError(t, err)
@@ -71,14 +84,14 @@ func TestMeasurePair(t *testing.T) {
 
 // A pair that is cut short says how far it came, whatever it does.
 func TestMeasurePairCutShort(t *testing.T) {
-	cpus := ours(t)
+	cpus := processtest.CPUs(t)
 	for _, work := range Works {
 		t.Run(work.Name, func(t *testing.T) {
 			ctx, cancel := context.WithCancel(t.Context())
-			r := PairRequest{
+			r := Cell{
 				Pair: topology.Pair{A: cpus.First(), B: cpus.Last()}, Work: work.Name, Loops: 1 << 50, ArrayBytes: 8,
 			}
-			s, err := r.measure(ctx, self(asSide), func([]int) error {
+			s, err := r.measure(ctx, processtest.Self(asSide), func([]int) error {
 				cancel()
 				return nil
 			})
@@ -92,8 +105,8 @@ func TestMeasurePairCutShort(t *testing.T) {
 func TestMeasurePairCutBefore(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	cpu := ours(t).First()
-	s, err := MeasurePair(ctx, self(asSide), PairRequest{Pair: topology.Pair{A: cpu, B: cpu}, Work: "syscall", Loops: 1})
+	cpu := processtest.CPUs(t).First()
+	s, err := Measure(ctx, processtest.Self(asSide), Cell{Pair: topology.Pair{A: cpu, B: cpu}, Work: "syscall", Loops: 1})
 	require.NoError(t, err)
 	assert.True(t, s.Partial)
 	assert.Zero(t, s.Seconds)
@@ -101,22 +114,32 @@ func TestMeasurePairCutBefore(t *testing.T) {
 }
 
 func TestMeasurePairErrors(t *testing.T) {
-	_, err := MeasurePair(t.Context(), self(asSide), PairRequest{Work: "rest"})
+	_, err := Measure(t.Context(), processtest.Self(asSide), Cell{Work: "rest"})
 	require.EqualError(t, err, `unknown work "rest": there are syscall, spin, sum, pingpong-pipe, pingpong-futex, pingpong-shm`)
-	_, err = MeasurePair(t.Context(), self(asSide), PairRequest{Work: "sum", ArrayBytes: 7})
+	_, err = Measure(t.Context(), processtest.Self(asSide), Cell{Work: "sum", ArrayBytes: 7})
 	require.ErrorContains(t, err, "an array of 7 bytes")
+}
+
+// A process that cannot be where it is to be says so.
+func TestMeasurePairElsewhere(t *testing.T) {
+	processtest.CPUs(t)
+	_, err := Measure(t.Context(), processtest.Self(asSide), Cell{
+		Pair: topology.Pair{A: cpuset.Max, B: cpuset.Max}, Work: "syscall", Loops: 1,
+	})
+	require.ErrorContains(t, err, fmt.Sprintf("the process on CPU %d: ", cpuset.Max))
+	assert.NotEmpty(t, hint.Of(err))
 }
 
 // A side that was seen elsewhere makes the placement wrong.
 func TestPairSampleMismatch(t *testing.T) {
-	r := PairRequest{Pair: topology.Pair{A: 1, B: 2}, Loops: 10}
+	r := Cell{Pair: topology.Pair{A: 1, B: 2}, Loops: 10}
 	used := linux.Usage{
 		UserSeconds: 1, SystemSeconds: 2, VoluntarySwitches: 3, InvoluntarySwitches: 4, MinorFaults: 5, MajorFaults: 6,
 	}
 	answers := []sideAnswer{
 		{Loops: 10, EndNS: 3e9, CPUSeen: 1, Used: used}, {Loops: 9, EndNS: 2e9, CPUSeen: 5, Used: used},
 	}
-	s := pairSample(r, false, answers, 1e9)
+	s := r.sample(false, answers, 1e9)
 	assert.Equal(t, 2.0, s.Seconds)
 	assert.True(t, s.Partial)
 	assert.False(t, s.Placement.Verified)

@@ -1,4 +1,4 @@
-package render
+package pair
 
 import (
 	"fmt"
@@ -8,10 +8,28 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"gorun/internal/render"
 	"gorun/internal/render/term"
 	"gorun/internal/result"
 	"gorun/internal/stats"
 )
+
+// plainRun is a run without samples.
+func plainRun() *result.Run {
+	return &result.Run{
+		Schema: result.Schema, Tool: result.Tool{Name: "gorun", Version: "v0.1.0", Go: "go1.26.8"},
+		Host:       result.Host{OS: "linux", Arch: "amd64", Kernel: "6.18.2", CPUs: 4, Online: 4, Allowed: "0-3", GOMAXPROCS: 4},
+		Experiment: "pair",
+	}
+}
+
+// table is a run as people see it.
+func table(t *testing.T, run *result.Run) string {
+	t.Helper()
+	var out strings.Builder
+	require.NoError(t, render.Views{Experiment}.Table(&out, run, term.Options{}))
+	return out.String()
+}
 
 // processesSpec is a spec as the experiment has it.
 type processesSpec struct {
@@ -26,8 +44,7 @@ type processesSpec struct {
 
 // processesSample is a good sample of two processes on CPU 0 and on CPU b.
 func processesSample(index, b int, relation string, loops uint64, wall float64, trips *result.Percentiles) result.Sample {
-	s := plainSample(index, wall)
-	s.CPUs, s.Workers = nil, nil
+	s := result.Sample{Index: index, Seconds: wall, Quality: result.Quality{Verdict: result.Valid}}
 	s.UserSeconds, s.SystemSeconds = 0.4*wall, 1.2*wall
 	v := result.ProcessPair{
 		CPUA: 0, CPUB: b, Relation: relation, Work: "syscall", Loops: loops, CallsPerSecond: 2 * float64(loops) / wall,
@@ -52,7 +69,7 @@ func processesSample(index, b int, relation string, loops uint64, wall float64, 
 
 func processesOf(spec processesSpec) *result.Run {
 	run := plainRun()
-	run.Experiment, run.Findings, run.Warnings, run.Samples, run.Spec = "pair", nil, nil, nil, spec
+	run.Spec = spec
 	return run
 }
 
@@ -134,12 +151,12 @@ func partialPairRun() *result.Run {
 func TestPairOfOtherValues(t *testing.T) {
 	run := pairRun()
 	for i := range run.Samples {
-		run.Samples[i].Values = read(map[string]any{"loops": "many"})
+		require.NoError(t, run.Samples[i].Values.UnmarshalJSON([]byte(`{"loops": "many"}`)))
 	}
-	assert.Contains(t, write(t, Table, run, term.Options{}), "gorun pair: syscall by two processes\n")
+	assert.Contains(t, table(t, run), "gorun pair: syscall by two processes\n")
 	run = pairAutoRun(false)
 	run.Samples[0].Cell = 99
-	assert.Contains(t, write(t, Table, run, term.Options{}), "on 3 pairs of CPUs")
+	assert.Contains(t, table(t, run), "on 3 pairs of CPUs")
 }
 
 func TestPairPlan(t *testing.T) {
@@ -149,6 +166,41 @@ func TestPairPlan(t *testing.T) {
 		{CPUA: 0, CPUB: 1, Relation: "same-llc", Loops: 500_000},
 	}}
 	var out strings.Builder
-	require.NoError(t, Plan(&out, plan, "table"))
-	golden(t, "pair.plan", out.String())
+	require.NoError(t, render.Views{Experiment}.Plan(&out, plan, "table"))
+	assert.Equal(t, planned, out.String())
+}
+
+const planned = `Plan of gorun pair (nothing was run)
+  CPUs of the run    0-1
+
+  relation   CPUs   loops
+  same-cpu   0,0      500
+  same-core  -          -  no core has two of the CPUs
+  same-llc   0,1   500000
+`
+
+// Every kind of run has its figures; what was cut short or is invalid has none.
+func TestPairTables(t *testing.T) {
+	page := table(t, pairRun())
+	assert.Contains(t, page, "gorun pair: syscall by two processes, on CPUs 0 and 1 (same-llc)\n  30000000 loops of each process")
+	assert.Regexp(t, `  real +4.95 s  4.90 s … 5.10 s +4.95 s +4.46 s\n`, page)
+	assert.Contains(t, table(t, pairTripsRun()), "p99.9")
+	page = table(t, pairAutoRun(false))
+	assert.Regexp(t, `  0,0   same-cpu +201 ms .* baseline\n`, page)
+	assert.Regexp(t, `  0,2   same-llc .* faster: −40%\n`, page)
+	assert.NotContains(t, page, "77.0 s", "the control has no row")
+	assert.Regexp(t, `(?m)^  CPUs  relation +loops +real`, table(t, pairAutoRun(true)), "pairs that have their own each")
+	assert.Regexp(t, `(?m)^  0,1   same-core +1000000 +- `, table(t, partialPairRun()))
+}
+
+// The cells of a matrix are not pairs of relations, and have the table of a matrix.
+func TestPairMatrix(t *testing.T) {
+	run := pairAutoRun(false)
+	for i := range run.Cells {
+		run.Cells[i].Flags = map[string]string{"work": []string{"syscall", "spin", "sum"}[i]}
+	}
+	run.Matrix.Title = ""
+	page := table(t, run)
+	assert.Contains(t, page, "gorun matrix pair: 3 cells, baseline ")
+	assert.NotContains(t, page, "relation")
 }

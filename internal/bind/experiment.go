@@ -1,0 +1,178 @@
+package bind
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"strconv"
+
+	"gorun/internal/bytesize"
+	"gorun/internal/child"
+	"gorun/internal/experiment"
+	"gorun/internal/hint"
+	"gorun/internal/process"
+	"gorun/internal/result"
+)
+
+// The cells of a plain run.
+const (
+	Unbound = iota // the baseline
+	Bound
+)
+
+const (
+	// summed is how much a process adds up by default, in bytes: 13 to 40 ms at 20 to 6 GB/s. That is several time slices
+	// (3 ms), so that where processes share a CPU their mean time does not depend on which of them went first.
+	summed = 256 << 20
+
+	mostProcesses = 1 << 22 // PID_MAX_LIMIT (include/linux/threads.h)
+	mostTrials    = 1000    // the signed ranks of more take seconds to count
+)
+
+// Experiment is `gorun bind`.
+var Experiment = experiment.Define(experiment.Definition[Cell]{
+	Text: experiment.Text{
+		Name:  "bind",
+		Short: "Measure processes that are bound to CPUs against the same unbound",
+		Long: "In a trial, --processes start together. Each looks --checks times on which CPU it is, and then adds up an\n" +
+			"array of its own. Bound, process i has CPU i mod n of the n CPUs; unbound, all may use all. One trial of each\n" +
+			"two is bound, and which one comes first is left to chance. What is compared is the mean time of the sums.\n" +
+			"In gorun matrix bind the processes of each cell are bound, and what is compared are the other flags.",
+		Example: "  gorun bind\n" +
+			"  gorun bind --processes 4 --cpus one-per-core --array 256KiB --trials 30\n" +
+			"  gorun bind --dry-run\n" +
+			"  gorun matrix bind --processes 2,20",
+	},
+	Sampling: experiment.Sampling{Samples: 1, Fixed: true, Compares: true},
+	Place:    experiment.Started,
+	Single:   []string{"trials"},
+	New:      func() experiment.Flags[Cell] { return &flags{} },
+	Open: func(s experiment.Setting, _ []Cell) (experiment.Sampler[Cell], error) {
+		return sampler{s.Self.In(s.Environ)}, nil
+	},
+	Explain: func(run *result.Run, _ []Cell) { run.Findings = Deviations(run.Samples) },
+	Picture: &experiment.Picture{Usage: "draw the table into this `file`", Draw: SVG},
+	View:    &shown,
+})
+
+// sampler starts fresh processes for each trial.
+type sampler struct{ self child.Self }
+
+func (s sampler) Sample(ctx context.Context, c Cell) (result.Sample, error) {
+	return Measure(ctx, s.self, c)
+}
+func (s sampler) Close() error { return nil }
+
+// flags are those of `gorun bind`.
+type flags struct {
+	processes int
+	checks    uint64
+	array     string
+	passes    *uint64
+	trials    int
+}
+
+func (f *flags) Register(set *experiment.FlagSet) {
+	set.IntVar(&f.processes, "processes", 20, "processes of a trial")
+	set.Uint64Var(&f.checks, "checks", 10_000, "how often each looks on which CPU it is")
+	set.StringVar(&f.array, "array", "", "`size` of the array of each process (default: an L2 of the first CPU, or "+
+		bytesize.Format(process.UnknownL2)+" where that is not known)")
+	set.OptionalUint64(&f.passes, "passes", "how often each adds its array up (default: as often as makes "+
+		bytesize.Format(summed)+")")
+	set.IntVar(&f.trials, "trials", 10, "trials bound, and as many unbound")
+}
+
+func (f *flags) Validate() error {
+	switch {
+	case f.processes < 1:
+		return hint.Usagef("--processes %d: at least 1 is needed", f.processes)
+	case f.processes > mostProcesses:
+		return hint.Usagef("--processes %d: Linux has no more than %d process IDs", f.processes, mostProcesses)
+	case f.checks < 1:
+		return hint.Usagef("--checks 0: at least 1 is needed")
+	case f.passes != nil && *f.passes < 1:
+		return hint.Usagef("--passes 0: at least 1 is needed")
+	case f.trials < 1 || f.trials > mostTrials:
+		return hint.Usagef("--trials %d: from 1 to %d are possible", f.trials, mostTrials)
+	}
+	return nil
+}
+
+// spec is what was asked, by flag name.
+type spec struct {
+	Processes  int    `json:"processes"`
+	Checks     uint64 `json:"checks"`
+	ArrayBytes uint64 `json:"array_bytes"`
+	Passes     uint64 `json:"passes"`
+	Trials     int    `json:"trials,omitempty"` // of a plain run
+	CPUs       string `json:"cpus"`
+}
+
+func (f *flags) Resolve(m experiment.Machine) (r experiment.Resolution[Cell], err error) {
+	bytes, err := process.ArrayBytes(f.array, m.Root, m.CPUs.First())
+	if err != nil {
+		return r, err
+	}
+	passes := max(1, summed/bytes)
+	if f.passes != nil {
+		passes = *f.passes
+	}
+	if passes > math.MaxInt64/bytes {
+		return r, hint.Usage(hint.With(fmt.Errorf("--passes %d over %d bytes would never end", passes, bytes),
+			"give fewer --passes"))
+	}
+	spec := spec{Processes: f.processes, Checks: f.checks, ArrayBytes: bytes, Passes: passes, CPUs: m.CPUs.String()}
+	r.Resources = experiment.Resources{Processes: f.processes, ProcessBytes: bytes}
+	c := Cell{Processes: f.processes, CPUs: m.CPUs.List(), Checks: f.checks, ArrayBytes: bytes, Passes: passes}
+	bound := experiment.Cell[Cell]{Do: c, Name: "bound", Running: "bound processes"}
+	bound.Do.Bound = true
+	if m.Sampling.Samples == 0 { // a matrix, which has no flag for what is not bound
+		r.Cells, r.Spec = []experiment.Cell[Cell]{bound}, spec
+		return r, nil
+	}
+	spec.Trials = f.trials
+	order := Order(f.trials, m.Seed)
+	r.Cells = []experiment.Cell[Cell]{Unbound: {Do: c, Name: "unbound", Running: "unbound processes"}, Bound: bound}
+	for i := range r.Cells {
+		r.Cells[i].Flags = map[string]string{"placement": r.Cells[i].Name}
+		r.Cells[i].Command = []string{
+			"bind", "--processes", strconv.Itoa(f.processes), "--checks", strconv.FormatUint(f.checks, 10),
+			"--array", bytesize.Format(bytes), "--passes", strconv.FormatUint(passes, 10), "--trials", "1",
+			"--cpus", spec.CPUs,
+		}
+	}
+	r.Schedule = experiment.Schedule{
+		Order: experiment.Pairs, Title: "Processes bound to CPUs", Baseline: Unbound,
+		Method: "pairs of a bound and an unbound trial, the order within each left to chance; what is compared of a" +
+			" trial is the mean time of its processes' sums; no control",
+	}
+	for i := 0; i < len(order); i += 2 {
+		first := Unbound
+		if order[i] {
+			first = Bound
+		}
+		r.Schedule.First = append(r.Schedule.First, first)
+	}
+	r.Spec = spec
+	r.Placement = "process i on CPU i mod n of the n CPUs, against none"
+	r.Plan = func(p *result.Plan) {
+		p.Bind = &result.PlanBind{CPUs: make([]int, f.processes), Order: order}
+		for i := range p.Bind.CPUs {
+			p.Bind.CPUs[i] = cpuOf(c.CPUs, i)
+		}
+	}
+	return r, nil
+}
+
+// Order returns, for each of twice as many measurements as trials, whether it is bound: one of each two is, and which
+// one is left to chance, so that a drift of the machine does not look like an effect.
+func Order(trials int, seed uint64) []bool {
+	source := rand.New(rand.NewPCG(seed, 0))
+	order := make([]bool, 0, 2*trials)
+	for range trials {
+		bound := source.IntN(2) == 0
+		order = append(order, bound, !bound)
+	}
+	return order
+}

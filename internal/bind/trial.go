@@ -1,0 +1,168 @@
+// Package bind measures processes that are bound to CPUs against the same unbound.
+package bind
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"strconv"
+
+	"gorun/csrc"
+	"gorun/internal/child"
+	"gorun/internal/cpuset"
+	"gorun/internal/linux"
+	"gorun/internal/process"
+	"gorun/internal/result"
+)
+
+// Cell says what the processes of a trial do.
+type Cell struct {
+	Processes  int    `json:"processes"`
+	CPUs       []int  `json:"cpus"` // process i is bound to CPU i mod n of these; unbound, it may use all of them
+	Bound      bool   `json:"bound"`
+	Checks     uint64 `json:"checks"`      // looks at the CPU, of each process
+	ArrayBytes uint64 `json:"array_bytes"` // that each process then adds up, in words of 64 bits
+	Passes     uint64 `json:"passes"`      // over the array
+}
+
+// cpu is the one that a process is bound to; -1: none.
+func (c Cell) cpu(process int) int {
+	if !c.Bound {
+		return -1
+	}
+	return cpuOf(c.CPUs, process)
+}
+
+// cpuOf is the CPU that a process is bound to.
+func cpuOf(cpus []int, process int) int { return cpus[process%len(cpus)] }
+
+// order is what one process of a trial is asked.
+type order struct {
+	CPU        int        `json:"cpu"`  // to look for; -1: none
+	CPUs       cpuset.Set `json:"cpus"` // to be bound to
+	Checks     uint64     `json:"checks"`
+	ArrayBytes uint64     `json:"array_bytes"`
+	Passes     uint64     `json:"passes"`
+}
+
+// answer is what it found.
+type answer struct {
+	Checks     uint64         `json:"checks"`
+	Deviations uint64         `json:"deviations"`
+	Seen       map[int]uint64 `json:"seen"`
+	Loops      uint64         `json:"loops"`
+	Sum        uint64         `json:"sum"`
+	Seconds    float64        `json:"seconds"`
+	User       float64        `json:"user_seconds"`
+	System     float64        `json:"system_seconds"`
+}
+
+// ProcessCommand is the command of gorun that is a process of a trial: RunProcess.
+const ProcessCommand = "bind-process"
+
+// RunProcess is all that a process of a trial does. It binds every thread of the process.
+func RunProcess(ctx context.Context, in io.Reader, out io.Writer) error {
+	sum := csrc.WorkArgs{Work: "sum"}
+	return process.Serve(ctx, in, out, func(o order) (err error) {
+		if err := process.Confine(o.CPUs); err != nil {
+			return err
+		}
+		sum.Array, sum.Words, err = process.Array(o.ArrayBytes)
+		sum.Loops = sum.Words * o.Passes
+		return err
+	}, func(o order, shared *csrc.Shared) (a answer, err error) {
+		sum.Shared = shared
+		before, err := linux.ProcessUsage()
+		if err != nil {
+			return a, err
+		}
+		checks, err := csrc.Checks(csrc.ChecksArgs{CPU: o.CPU, Checks: o.Checks, Shared: shared})
+		if err != nil {
+			return a, err
+		}
+		summed, err := csrc.Work(sum)
+		if err != nil {
+			return a, err
+		}
+		after, err := linux.ProcessUsage()
+		used := after.Sub(before)
+		return answer{
+			Checks: checks.Checks, Deviations: checks.Deviations, Seen: checks.Seen, Loops: summed.Loops, Sum: summed.Sum,
+			Seconds: float64(summed.EndNS-summed.StartNS) / 1e9, User: used.UserSeconds, System: used.SystemSeconds,
+		}, err
+	})
+}
+
+// Measure runs one trial: all processes at once. When ctx ends, the sample is partial.
+func Measure(ctx context.Context, self child.Self, c Cell) (result.Sample, error) {
+	return c.measure(ctx, self, func([]int) error { return nil })
+}
+
+// measure calls ready when all processes are bound, and wait for each other.
+func (c Cell) measure(ctx context.Context, self child.Self, ready func(pids []int) error) (s result.Sample, err error) {
+	if c.Processes < 1 || len(c.CPUs) == 0 || c.ArrayBytes < 8 || c.Passes < 1 {
+		return s, fmt.Errorf("%d processes on %d CPUs, that add up %d bytes %d times: nothing to measure",
+			c.Processes, len(c.CPUs), c.ArrayBytes, c.Passes)
+	}
+	members := make([]child.Member, c.Processes)
+	for i := range members {
+		order := order{
+			CPU: c.cpu(i), CPUs: cpuset.Of(c.CPUs...), Checks: c.Checks, ArrayBytes: c.ArrayBytes, Passes: c.Passes,
+		}
+		if c.Bound {
+			order.CPUs = cpuset.Of(order.CPU)
+		}
+		members[i] = child.Member{Name: fmt.Sprintf("process %d", i), Request: order}
+	}
+	answers, _, err := process.Together[answer](ctx, self, ProcessCommand, members, ready)
+	if err != nil {
+		return s, err
+	}
+	return c.sample(answers)
+}
+
+func (c Cell) sample(answers []answer) (s result.Sample, err error) {
+	v := result.Bind{Bound: c.Bound, ArrayBytes: c.ArrayBytes, Passes: c.Passes}
+	words := c.ArrayBytes / 8
+	want := sumOfIndices(words) * c.Passes
+	s.Placement.Requested = "none"
+	if c.Bound {
+		s.Placement.Requested = "process i on CPU i mod n of the n CPUs"
+	}
+	for i, a := range answers {
+		p := result.BindProcess{
+			Process: i, CPU: c.cpu(i), Checks: a.Checks, Deviations: a.Deviations, MovedTo: map[string]uint64{},
+			Seconds: a.Seconds, UserSeconds: a.User, SystemSeconds: a.System,
+			Partial: a.Checks < c.Checks || a.Loops < words*c.Passes,
+		}
+		for cpu, count := range a.Seen {
+			p.MovedTo[strconv.Itoa(cpu)] = count
+		}
+		if !p.Partial && a.Sum != want {
+			return s, fmt.Errorf("process %d: the words add up to %d, and are to be %d", i, a.Sum, want)
+		}
+		if c.Bound {
+			s.Placement.Checked += int(a.Checks)
+			if a.Deviations > 0 {
+				s.Placement.Mismatches = append(s.Placement.Mismatches,
+					fmt.Sprintf("process %d was not on CPU %d in %d of %d looks", i, p.CPU, a.Deviations, a.Checks))
+			}
+		}
+		v.Checks, v.Deviations = v.Checks+a.Checks, v.Deviations+a.Deviations
+		v.Processes = append(v.Processes, p)
+		s.Seconds += a.Seconds / float64(len(answers))
+		s.UserSeconds, s.SystemSeconds = s.UserSeconds+a.User, s.SystemSeconds+a.System
+		s.Partial = s.Partial || p.Partial
+	}
+	s.Placement.Verified = len(s.Placement.Mismatches) == 0
+	s.Values = result.FiguresOf(&v)
+	return s, nil
+}
+
+// sumOfIndices is 0 + 1 + … + n-1, modulo 2^64.
+func sumOfIndices(n uint64) uint64 {
+	if n%2 == 0 {
+		return n / 2 * (n - 1)
+	}
+	return (n - 1) / 2 * n
+}

@@ -1,0 +1,196 @@
+package bind
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"slices"
+	"strconv"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"gorun/internal/cpuset"
+	"gorun/internal/linux"
+	"gorun/internal/process/processtest"
+	"gorun/internal/result"
+)
+
+// asBound is the name under which the test binary is a process of a trial.
+const asBound = "bound"
+
+func TestMain(m *testing.M) {
+	processtest.Main(m, map[string]func(context.Context) error{
+		asBound: func(ctx context.Context) error { return RunProcess(ctx, os.Stdin, os.Stdout) },
+	})
+}
+
+func trial(cpus []int, bound bool) Cell {
+	return Cell{Processes: 5, CPUs: cpus, Bound: bound, Checks: 10_000, ArrayBytes: 8 * 1001, Passes: 7}
+}
+
+func TestMeasure(t *testing.T) {
+	cpus := processtest.CPUs(t).List()
+	for _, bound := range []bool{true, false} {
+		r := trial(cpus, bound)
+		s, err := r.measure(t.Context(), processtest.Self(asBound), func(pids []int) error {
+			for i, pid := range pids {
+				want := cpuset.Of(cpus...)
+				if bound {
+					want = cpuset.Of(cpus[i%len(cpus)])
+				}
+				processtest.RequireAffinity(t, pid, want)
+			}
+			return nil
+		})
+		require.NoError(t, err)
+		v, ok := result.Typed[result.Bind](&s)
+		require.True(t, ok)
+		require.Len(t, v.Processes, r.Processes)
+		assert.False(t, s.Partial)
+		assert.True(t, s.Placement.Verified)
+		assert.Equal(t, bound, v.Bound)
+		assert.Equal(t, []uint64{50_000, 8008, 7}, []uint64{v.Checks, v.ArrayBytes, v.Passes})
+		if bound {
+			assert.Equal(t, 50_000, s.Placement.Checked)
+		} else {
+			assert.Equal(t, "none", s.Placement.Requested)
+		}
+		var sum, user, system float64
+		deviations := uint64(0)
+		for i, p := range v.Processes {
+			assert.Equal(t, i, p.Process)
+			assert.Equal(t, r.Checks, p.Checks)
+			assert.False(t, p.Partial)
+			assert.Positive(t, p.Seconds)
+			sum, user, system = sum+p.Seconds, user+p.UserSeconds, system+p.SystemSeconds
+			deviations += p.Deviations
+			if bound {
+				assert.Equal(t, cpus[i%len(cpus)], p.CPU)
+				assert.Empty(t, p.MovedTo)
+				continue
+			}
+			assert.Equal(t, -1, p.CPU)
+			moved := uint64(0)
+			for cpu, count := range p.MovedTo {
+				moved += count
+				n, err := strconv.Atoi(cpu)
+				require.NoError(t, err)
+				assert.Contains(t, cpus, n)
+			}
+			assert.Equal(t, p.Deviations, moved)
+		}
+		assert.Equal(t, deviations, v.Deviations)
+		assert.InEpsilon(t, sum/5, s.Seconds, 1e-9, "the mean of the processes'")
+		assert.Equal(t, []float64{user, system}, []float64{s.UserSeconds, s.SystemSeconds})
+	}
+}
+
+// A process that is taken off its CPU behind its back is caught.
+func TestMeasureBindUnbound(t *testing.T) {
+	cpus := processtest.CPUs(t)
+	if cpus.Len() < 2 {
+		t.Skip("there is no other CPU to go to")
+	}
+	const victim = 1
+	r := trial([]int{cpus.First()}, true)
+	s, err := r.measure(t.Context(), processtest.Self(asBound), func(pids []int) error {
+		return move(pids[victim], cpus.Last())
+	})
+	require.NoError(t, err)
+	v, ok := result.Typed[result.Bind](&s)
+	require.True(t, ok)
+	for i, p := range v.Processes {
+		if i != victim {
+			assert.Zero(t, p.Deviations)
+			assert.Empty(t, p.MovedTo)
+			continue
+		}
+		assert.Equal(t, r.Checks, p.Deviations)
+		assert.Equal(t, map[string]uint64{strconv.Itoa(cpus.Last()): r.Checks}, p.MovedTo)
+	}
+	assert.False(t, s.Placement.Verified)
+	assert.Equal(t, []string{
+		fmt.Sprintf("process 1 was not on CPU %d in 10000 of 10000 looks", cpus.First()),
+	}, s.Placement.Mismatches)
+}
+
+// move moves all threads of a process.
+func move(pid, cpu int) error {
+	tasks, err := os.ReadDir(fmt.Sprintf("/proc/%d/task", pid))
+	if err != nil {
+		return err
+	}
+	for _, task := range tasks {
+		tid, err := strconv.Atoi(task.Name())
+		if err == nil {
+			err = linux.SetAffinity(tid, cpuset.Of(cpu))
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func TestMeasureBindCutShort(t *testing.T) {
+	cpus := processtest.CPUs(t).List()
+	r := trial(cpus, true)
+	r.Checks = 1 << 50
+	ctx, cancel := context.WithCancel(t.Context())
+	s, err := r.measure(ctx, processtest.Self(asBound), func([]int) error {
+		cancel()
+		return nil
+	})
+	require.NoError(t, err)
+	assert.True(t, s.Partial)
+	v, ok := result.Typed[result.Bind](&s)
+	require.True(t, ok)
+	require.Len(t, v.Processes, r.Processes)
+	for _, p := range v.Processes {
+		assert.True(t, p.Partial)
+	}
+}
+
+func TestMeasureBindErrors(t *testing.T) {
+	for _, change := range []func(*Cell){
+		func(r *Cell) { r.Processes = 0 },
+		func(r *Cell) { r.CPUs = nil },
+		func(r *Cell) { r.ArrayBytes = 7 },
+		func(r *Cell) { r.Passes = 0 },
+	} {
+		r := trial([]int{0}, true)
+		change(&r)
+		_, err := Measure(t.Context(), processtest.Self(asBound), r)
+		assert.ErrorContains(t, err, "nothing to measure")
+	}
+}
+
+// A sum that is wrong is not a measurement.
+func TestBindSampleSum(t *testing.T) {
+	r := Cell{CPUs: []int{0}, ArrayBytes: 8 * 4, Passes: 3}
+	_, err := r.sample([]answer{{Loops: 12, Sum: 18}})
+	require.NoError(t, err)
+	_, err = r.sample([]answer{{Loops: 12, Sum: 18}, {Loops: 12, Sum: 19}})
+	require.EqualError(t, err, "process 1: the words add up to 19, and are to be 18")
+}
+
+func TestOrder(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		trials, seed := rapid.IntRange(0, 50).Draw(t, "trials"), rapid.Uint64().Draw(t, "seed")
+		order := Order(trials, seed)
+		assert.Len(t, order, 2*trials)
+		for pair := range slices.Chunk(order, 2) {
+			assert.NotEqual(t, pair[0], pair[1])
+		}
+		assert.Equal(t, order, Order(trials, seed))
+	})
+	first := map[bool]int{}
+	for pair := range slices.Chunk(Order(1000, 1), 2) {
+		first[pair[0]]++
+	}
+	assert.Greater(t, first[true], 400)
+	assert.Greater(t, first[false], 400)
+}

@@ -1,0 +1,33 @@
+package experiment
+
+import (
+	"gorun/internal/render/chart"
+	"gorun/internal/render/term"
+	"gorun/internal/render/view"
+	"gorun/internal/result"
+)
+
+// View is how runs of an experiment are shown. What is shown of every run alike is in package render.
+type View struct {
+	Title    func(run *result.Run, spec view.Spec) (title string, parts []string) // of the table's heading
+	Blocks   func(*result.Run, view.Spec, term.Options) []string                  // up to the samples' quality
+	Options  []string                                                             // that come first in a plan
+	Plan     func(plan *result.Plan, spec view.Spec) string                       // a plan's block below the options
+	Columns  []string                                                             // values that come first in CSV
+	Bench    view.Bench
+	Drawings []Drawing // of a report
+
+	// OwnCells reports whether the cells of a run are rows of its experiment's own table, and not of a matrix's. nil: they
+	// never are.
+	OwnCells func(run *result.Run) bool
+	// Parts returns a sample as its parts, each of which has a row in CSV and a line in benchfmt. nil: it is one.
+	Parts func(sample result.Sample) []result.Sample
+	Found string // what its findings are about; "": what limited the run
+}
+
+// Drawing is a figure of a report.
+type Drawing struct {
+	Anchor string // by which a link finds it
+	// Draw returns false for a run that it does not apply to.
+	Draw func(run *result.Run) (chart.Figure, bool)
+}

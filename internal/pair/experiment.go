@@ -1,0 +1,240 @@
+package pair
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+
+	"gorun/internal/bytesize"
+	"gorun/internal/catalog"
+	"gorun/internal/child"
+	"gorun/internal/experiment"
+	"gorun/internal/hint"
+	"gorun/internal/measure"
+	"gorun/internal/process"
+	"gorun/internal/result"
+	"gorun/internal/topology"
+)
+
+// severalBudget is how long the pairs of --auto take at most, in seconds.
+const severalBudget = 60
+
+// Experiment is `gorun pair`.
+var Experiment = experiment.Define(experiment.Definition[Cell]{
+	Text: experiment.Text{
+		Name:  "pair",
+		Args:  "{A B | --auto} [LOOPS]",
+		Short: "Measure what it does to two processes how their CPUs stand to each other",
+		Long: "A process on CPU A and one on CPU B start together and each make LOOPS loops of the work: by default\n" +
+			"system calls. In a ping-pong they hand a turn back and forth, and a loop is a round trip. With --auto\n" +
+			"there is a pair for each relation of two CPUs that the machine has, from the same CPU on; they take\n" +
+			"turns, and each is judged against the first. Without --samples, there are then as many of each pair as\n" +
+			"are needed within --budget, 1m.",
+		Example: "  gorun pair 0 1\n" +
+			"  gorun pair 0 0 30000000 --samples 1\n" +
+			"  gorun pair --auto\n" +
+			"  gorun pair --auto --work pingpong-futex\n" +
+			"  gorun matrix pair --work syscall,spin 0 1",
+	},
+	Sampling: experiment.Sampling{Samples: 5, Warmup: 1, Budget: 10, Compares: true},
+	Place:    experiment.Started,
+	OneRow:   "name the two CPUs, and leave --auto away",
+	Datum:    "ns_per_loop",
+	New:      func() experiment.Flags[Cell] { return &flags{} },
+	Open: func(s experiment.Setting, _ []Cell) (experiment.Sampler[Cell], error) {
+		return sampler{s.Self.In(measure.Environment(s.Environ))}, nil
+	},
+	View: &shown,
+})
+
+// sampler starts two fresh processes for each sample.
+type sampler struct{ self child.Self }
+
+func (s sampler) Sample(ctx context.Context, c Cell) (result.Sample, error) {
+	return Measure(ctx, s.self, c)
+}
+func (s sampler) Close() error { return nil }
+
+// flags are those of `gorun pair`.
+type flags struct {
+	auto  bool
+	work  string
+	array string
+	words []string // A B [LOOPS]; with auto [LOOPS]
+}
+
+func (f *flags) Register(set *experiment.FlagSet) {
+	set.BoolVar(&f.auto, "auto", false, "take the pairs from the machine, one for each relation")
+	set.StringVar(&f.work, "work", Works[0].Name, "what each process does: `name` of\n"+workUsages())
+	set.StringVar(&f.array, "array", "", "`size` of the array of sum, of each process (default: the L2 of CPU A)")
+	set.Words("work", catalog.Words(Works))
+}
+
+// workUsages are the works, a line each.
+func workUsages() (text string) {
+	for i, word := range catalog.Words(Works) {
+		if i > 0 {
+			text += "\n"
+		}
+		text += "  " + word
+	}
+	return text
+}
+
+// Arguments takes the words of the command line that are no flags.
+func (f *flags) Arguments(words []string) error {
+	f.words = words
+	return nil
+}
+
+func (f *flags) Validate() error {
+	if _, err := catalog.Find(Works, "work", f.work); err != nil {
+		return hint.Usage(err)
+	}
+	if f.array != "" && f.work != "sum" {
+		return hint.Usage(hint.With(fmt.Errorf("--array is of the work sum, and this is %s", f.work), "give --work sum"))
+	}
+	return nil
+}
+
+// pair returns the two CPUs and the loops of the command line; 0 loops are the work's default.
+func (f *flags) pair(m experiment.Machine) (pair topology.Pair, loops uint64, err error) {
+	words := f.words
+	if !f.auto {
+		if len(words) < 2 {
+			return pair, 0, hint.Usage(hint.With(errors.New("a pair is two CPUs, A and B, which may be the same"),
+				"gorun pair 0 1, or gorun pair --auto for one pair of each relation"))
+		}
+		for i, cpu := range []*int{&pair.A, &pair.B} {
+			if *cpu, err = oneCPU(m, words[i]); err != nil {
+				return pair, 0, hint.Usage(hint.With(fmt.Errorf("CPU %c %s: %w", 'A'+i, words[i], err), hint.Of(err)))
+			}
+		}
+		pair.Relation = m.Relation(pair.A, pair.B)
+		words = words[2:]
+	}
+	switch {
+	case len(words) == 0:
+		return pair, 0, nil
+	case len(words) > 1 && f.auto:
+		return pair, 0, hint.Usage(hint.With(fmt.Errorf("--auto chooses the CPUs itself, and got %d arguments", len(words)),
+			"give LOOPS alone, or the CPUs without --auto"))
+	case len(words) > 1:
+		return pair, 0, hint.Usagef("gorun pair takes A, B and LOOPS, and got %q too", words[1])
+	}
+	loops, err = strconv.ParseUint(words[0], 10, 63)
+	if err != nil || loops == 0 {
+		return pair, 0, hint.Usage(hint.With(fmt.Errorf("LOOPS %s: it is not a whole number from 1 on", words[0]),
+			fmt.Sprintf("without it each process makes %d", DefaultLoops(f.work, pair.Relation))))
+	}
+	return pair, loops, nil
+}
+
+// oneCPU returns the only CPU of a list.
+func oneCPU(m experiment.Machine, list string) (int, error) {
+	cpus, err := m.Select(list, m.CPUs)
+	if err != nil {
+		return 0, err
+	}
+	if len(cpus) > 1 {
+		return 0, hint.With(fmt.Errorf("these are %d CPUs", len(cpus)), "name one of them")
+	}
+	return cpus[0], nil
+}
+
+// spec is what was asked, by flag name.
+type spec struct {
+	Work       string  `json:"work"`
+	Auto       bool    `json:"auto"`
+	Loops      uint64  `json:"loops"`       // 0: each pair has its own
+	ArrayBytes uint64  `json:"array_bytes"` // 0: the work has none
+	CPUs       string  `json:"cpus"`
+	Samples    int     `json:"samples"` // 0: as many as are needed
+	Warmup     int     `json:"warmup"`
+	Budget     float64 `json:"budget_seconds"`
+}
+
+func (f *flags) Resolve(m experiment.Machine) (r experiment.Resolution[Cell], err error) {
+	for _, flag := range []string{"precision", "margin"} {
+		if m.Given(flag) && !f.auto {
+			return r, hint.Usage(hint.With(fmt.Errorf("--%s is for comparing pairs, and this is one", flag), "give --auto"))
+		}
+	}
+	pair, loops, err := f.pair(m)
+	if err != nil {
+		return r, err
+	}
+	rows := []result.PairRow{Row(pair, f.work, loops)}
+	if f.auto {
+		rows = AutoRows(m.Machine, m.CPUs, f.work, loops)
+	}
+	spec := spec{
+		Work: f.work, Auto: f.auto, Loops: rows[0].Loops, CPUs: m.CPUs.String(), Samples: m.Sampling.Samples,
+		Warmup: m.Sampling.Warmup, Budget: m.Sampling.Budget,
+	}
+	if f.work == "sum" {
+		if spec.ArrayBytes, err = process.ArrayBytes(f.array, m.Root, rows[0].CPUA); err != nil {
+			return r, err
+		}
+	}
+	measured := 0
+	for _, row := range rows {
+		r.Cells = append(r.Cells, f.cell(m, row, spec.ArrayBytes))
+		if row.Lacking != "" {
+			continue
+		}
+		measured++
+		if row.Loops != spec.Loops {
+			spec.Loops = loops // which are 0
+		}
+	}
+	if f.auto {
+		r.Schedule.Budget = severalBudget
+		if !m.Given("budget") && !m.Given("samples") {
+			spec.Budget = severalBudget
+		}
+		if w, some := Lacking(rows); some {
+			r.Warnings = append(r.Warnings, w)
+		}
+	}
+	if measured > 1 {
+		r.Schedule.Order, r.Schedule.Open = experiment.Blocks, true
+		r.Schedule.Title, r.Schedule.Datum = "CPUs of two processes", "ns_per_loop"
+		if !m.Given("samples") {
+			spec.Samples = 0
+		}
+	}
+	r.Spec = spec
+	r.Placement = "a process pinned to each CPU of the pair"
+	r.Plan = func(p *result.Plan) { p.PairRows = rows }
+	return r, nil
+}
+
+// cell is a row as it is measured. Pairs may have different loops, so what is compared is the time of one.
+func (f *flags) cell(m experiment.Machine, row result.PairRow, arrayBytes uint64) experiment.Cell[Cell] {
+	if row.Lacking != "" {
+		return experiment.Cell[Cell]{Name: row.Relation, Lacking: row.Lacking}
+	}
+	a, b, loops := strconv.Itoa(row.CPUA), strconv.Itoa(row.CPUB), strconv.FormatUint(row.Loops, 10)
+	cpus := result.CPUs{List: a + "," + b, Count: 2, Relation: row.Relation}
+	if row.CPUA == row.CPUB {
+		cpus.Count = 1
+	}
+	c := experiment.Cell[Cell]{
+		Do: Cell{
+			Pair: topology.Pair{A: row.CPUA, B: row.CPUB, Relation: m.Relation(row.CPUA, row.CPUB)},
+			Work: f.work, Loops: row.Loops, ArrayBytes: arrayBytes,
+		},
+		Name:    row.Relation,
+		Flags:   map[string]string{"pair": cpus.List, "relation": row.Relation, "loops": loops, "work": f.work},
+		CPUs:    map[string]result.CPUs{"pair": cpus},
+		Command: []string{"pair", a, b, loops, "--work", f.work, "--cpus", m.CPUs.String()},
+		Running: fmt.Sprintf("CPUs %d and %d", row.CPUA, row.CPUB),
+	}
+	if arrayBytes > 0 {
+		c.Flags["array"] = bytesize.Format(arrayBytes)
+		c.Command = append(c.Command, "--array", c.Flags["array"])
+	}
+	return c
+}

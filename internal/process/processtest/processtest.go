@@ -1,0 +1,67 @@
+// Package processtest has test binaries start themselves as the processes of a group.
+package processtest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/signal"
+	"strconv"
+	"syscall"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"gorun/csrc"
+	"gorun/internal/child"
+	"gorun/internal/cpuset"
+	"gorun/internal/linux"
+)
+
+// Main runs the tests; or, where the binary was started under one of the names, what that stands for.
+func Main(m *testing.M, processes map[string]func(ctx context.Context) error) {
+	run := processes[os.Args[0]]
+	if run == nil {
+		os.Exit(m.Run())
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)
+	err := run(ctx)
+	stop() // as in gorun: the end of one process does not end the others
+	if err != nil {
+		os.Exit(1)
+	}
+}
+
+// Self is the test binary under one of its names.
+func Self(name string) child.Self {
+	return child.Self{Path: "/proc/self/exe", Argv: []string{name}, Env: os.Environ()}
+}
+
+// CPUs returns those of this process. It skips the test where there are no kernels.
+func CPUs(t *testing.T) cpuset.Set {
+	t.Helper()
+	_, err := csrc.Checks(csrc.ChecksArgs{CPU: -1})
+	if errors.Is(err, errors.ErrUnsupported) {
+		t.Skip(err)
+	}
+	require.NoError(t, err)
+	cpus, err := linux.GetAffinity(0)
+	require.NoError(t, err)
+	return cpus
+}
+
+// RequireAffinity looks at every thread of a process.
+func RequireAffinity(t *testing.T, pid int, want cpuset.Set) {
+	t.Helper()
+	tasks, err := os.ReadDir(fmt.Sprintf("/proc/%d/task", pid))
+	require.NoError(t, err)
+	require.NotEmpty(t, tasks)
+	for _, task := range tasks {
+		tid, err := strconv.Atoi(task.Name())
+		require.NoError(t, err)
+		cpus, err := linux.GetAffinity(tid)
+		require.NoError(t, err)
+		require.Equal(t, want.String(), cpus.String())
+	}
+}
