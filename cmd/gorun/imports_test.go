@@ -43,6 +43,7 @@ const mayImport = `
 	process/processtest child cpuset csrc linux
 	render          catalog cpuset experiment hint render/chart render/term render/view result stats topology units
 	render/chart    cpuset render/term render/view result stats units
+	render/rendertest cpuset render/chart render/term result stats
 	render/term     result stats units
 	render/view     cpuset render/term result stats units
 	report          experiment hint matrix render render/chart render/term render/view result stats units

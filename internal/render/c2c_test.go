@@ -3,7 +3,6 @@ package render
 import (
 	"encoding/csv"
 	"encoding/json"
-	"encoding/xml"
 	"fmt"
 	"io"
 	"math"
@@ -16,6 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"gorun/internal/render/chart"
+	"gorun/internal/render/rendertest"
 	"gorun/internal/render/term"
 	"gorun/internal/result"
 	"gorun/internal/topology"
@@ -114,34 +114,8 @@ func c2cSVG(t *testing.T, run *result.Run) string {
 	t.Helper()
 	var out strings.Builder
 	require.NoError(t, C2CSVG(&out, run))
-	assertXML(t, out.String())
+	rendertest.XML(t, out.String())
 	return out.String()
-}
-
-// assertXML holds that a page is one well-formed element that needs nothing from outside.
-func assertXML(t require.TestingT, page string) {
-	dec := xml.NewDecoder(strings.NewReader(page))
-	depth, roots := 0, 0
-	for {
-		token, err := dec.Token()
-		if err == io.EOF {
-			break
-		}
-		require.NoError(t, err)
-		switch token := token.(type) {
-		case xml.StartElement:
-			if depth++; depth == 1 {
-				roots++
-			}
-			require.NotContains(t, []string{"script", "image", "use", "a"}, token.Name.Local)
-			for _, attribute := range token.Attr {
-				require.NotContains(t, []string{"id", "href", "onload"}, attribute.Name.Local)
-			}
-		case xml.EndElement:
-			depth--
-		}
-	}
-	require.Equal(t, 1, roots)
 }
 
 // The map of a large machine is drawn as that of a small one.
@@ -152,7 +126,7 @@ func TestC2CLarge(t *testing.T) {
 	assert.Equal(t, plain, text.StripEscape(chart.HeatText(c2cHeat(large), coloured)+relationsBlock(large, coloured)))
 	f, ok := c2cFigure(large, "256 CPUs")
 	require.True(t, ok)
-	assertFigure(t, f)
+	rendertest.Figure(t, f)
 }
 
 // From two CPUs to more than any machine has, the map fits, and says what a cell is.
@@ -224,8 +198,8 @@ func TestPairings(t *testing.T) {
 	run := c2cRun(4)
 	double := pairSample(6, place(1, 4), place(0, 4))
 	ns, _ := double.Values.Number("ns")
-	change(&double, map[string]any{"ns": 3 * ns})
-	run.Samples = append(run.Samples, double, result.Sample{}, result.Sample{Values: read(map[string]any{"cpu_a": "x"})})
+	rendertest.Change(&double, map[string]any{"ns": 3 * ns})
+	run.Samples = append(run.Samples, double, result.Sample{}, result.Sample{Values: rendertest.Figures(map[string]any{"cpu_a": "x"})})
 	run.Samples[5].Quality.Verdict = result.Invalid
 	pairs := pairings(run.Samples)
 	require.Len(t, pairs, 5, "an invalid sample says nothing of its pair")
@@ -233,13 +207,13 @@ func TestPairings(t *testing.T) {
 	assert.Equal(t, []int{0, 1}, []int{pairs[0].CPUA, pairs[0].CPUB})
 	assert.InDelta(t, (first+3*ns)/2, pairs[0].NS, 1e-9, "both ways round it is one pair")
 	assert.Equal(t, "gorun c2c: a cache line handed back and forth between 5 pairs of 4 CPUs",
-		strings.SplitN(write(t, all.Table, run, term.Options{}), "\n", 2)[0])
-	change(&run.Samples[0], map[string]any{"cpu_b": 0})
+		strings.SplitN(rendertest.Show(t, all.Table, run, term.Options{}), "\n", 2)[0])
+	rendertest.Change(&run.Samples[0], map[string]any{"cpu_b": 0})
 	assert.Len(t, pairings(run.Samples[:1]), 0, "a CPU is no pair")
 }
 
 func TestRelations(t *testing.T) {
-	page := write(t, all.Table, c2cRun(16), term.Options{})
+	page := rendertest.Show(t, all.Table, c2cRun(16), term.Options{})
 	assert.Contains(t, page, "\n  cross-node     64   172.8  172.4  163.0  182.6       345.6\n")
 	assert.Contains(t, words(page),
 		"fastest: CPUs 1 and 9 (same-core) 8.6 ns; slowest: CPUs 1 and 5 (cross-node) 182.6 ns")
@@ -283,18 +257,18 @@ time  120 pairs of 100 ms each: about 13 s.
 }
 
 func TestC2CCSV(t *testing.T) {
-	rows, err := csv.NewReader(strings.NewReader(write(t, all.CSV, c2cRun(4), term.Options{}))).ReadAll()
+	rows, err := csv.NewReader(strings.NewReader(rendertest.Show(t, all.CSV, c2cRun(4), term.Options{}))).ReadAll()
 	require.NoError(t, err)
 	assert.Equal(t, "cpu_a,cpu_b,relation,ns,round_trip_ns", strings.Join(rows[0][:5], ","))
 	assert.Equal(t, "0,2,same-core,9.072000000000001,18.144000000000002", strings.Join(rows[2][:5], ","))
 	assert.Contains(t, rows[0], "one_way_ns_median")
-	empty, err := csv.NewReader(strings.NewReader(write(t, all.CSV, &result.Run{Experiment: "c2c"}, term.Options{}))).ReadAll()
+	empty, err := csv.NewReader(strings.NewReader(rendertest.Show(t, all.CSV, &result.Run{Experiment: "c2c"}, term.Options{}))).ReadAll()
 	require.NoError(t, err)
 	assert.Equal(t, "cpu_a", empty[0][0], "the first columns are always there")
 }
 
 func TestC2CBenchfmt(t *testing.T) {
-	assert.Contains(t, write(t, all.Benchfmt, c2cRun(2), term.Options{}),
+	assert.Contains(t, rendertest.Show(t, all.Benchfmt, c2cRun(2), term.Options{}),
 		"\nBenchmarkC2c/a=0/b=1/relation=same-core/method=cas-2 400000 8.736 ns/op 17.472 round-trip-ns/op\n")
 }
 
@@ -314,7 +288,7 @@ func TestHeatSVGIsSmall(t *testing.T) {
 		}
 		f, ok := c2cFigure(some, "note")
 		require.True(t, ok)
-		assertXML(t, f.SVG)
+		rendertest.XML(t, f.SVG)
 		t.Logf("%d CPUs: %d bytes", cpus, len(f.SVG))
 		assert.Less(t, len(f.SVG), 1<<20, "%d CPUs", cpus)
 		assert.Equal(t, cpus > chart.MapLimit, strings.Contains(f.SVG, "a cell is the mean of their pairs"))
@@ -330,23 +304,23 @@ func TestC2CSVGTellsAReader(t *testing.T) {
 	assert.Contains(t, page, "prefers-color-scheme:dark")
 	assert.Contains(t, c2cSVG(t, partialC2CRun()), "not known")
 
-	foreign := soiled(t, c2cRun(16))
+	foreign := rendertest.Soiled(t, c2cRun(16))
 	foreign.Experiment = "c2c"
 	foreign.Host.CPUModel = "<script>alert(1)</script>&"
 	page = c2cSVG(t, foreign)
 	assert.Contains(t, page, "&lt;script")
 	assert.NotContains(t, page, "\x1b")
-	contention := soiled(t, contendRun())
+	contention := rendertest.Soiled(t, contendRun())
 	contention.Experiment = "contend"
 	var out strings.Builder
 	require.NoError(t, ContendSVG(&out, contention))
-	assertXML(t, out.String())
+	rendertest.XML(t, out.String())
 	assert.NotContains(t, out.String(), "\x1b")
 }
 
 func TestC2CSVGWithoutPairs(t *testing.T) {
 	require.ErrorContains(t, C2CSVG(io.Discard, plainRun()), "this run of gorun primes has no good sample of a pair")
-	require.ErrorIs(t, C2CSVG(brokenWriter{}, c2cRun(2)), errBroken)
+	require.ErrorIs(t, C2CSVG(rendertest.Broken{}, c2cRun(2)), rendertest.ErrBroken)
 	var many []pairing
 	for i := range chart.MaxHeatCPUs {
 		many = append(many, pairing{Pair: result.Pair{CPUA: 2 * i, CPUB: 2*i + 1, NS: 1}})
@@ -375,7 +349,7 @@ func FuzzExperiments(f *testing.F) {
 		for _, draw := range []func(io.Writer, *result.Run) error{C2CSVG, ContendSVG} {
 			var page strings.Builder
 			if draw(&page, run) == nil {
-				assertXML(t, page.String())
+				rendertest.XML(t, page.String())
 			}
 		}
 	})

@@ -14,6 +14,7 @@ import (
 
 	"gorun/internal/cpuset"
 	"gorun/internal/hint"
+	"gorun/internal/render/rendertest"
 	"gorun/internal/render/term"
 	"gorun/internal/result"
 )
@@ -132,7 +133,7 @@ func wideContendRun() *result.Run {
 			}
 		}
 	}
-	change(&run.Samples[8], map[string]any{"cpu_list": "0-99:1/2,101,103,105,107,110-190,200-220,230-253"})
+	rendertest.Change(&run.Samples[8], map[string]any{"cpu_list": "0-99:1/2,101,103,105,107,110-190,200-220,230-253"})
 	return run
 }
 
@@ -271,11 +272,11 @@ func TestContendedRows(t *testing.T) {
 	}
 	assert.Empty(t, contendedRows([]result.Sample{
 		{},
-		{Values: read(map[string]any{"cpus": "many"})},
-		{Values: read(map[string]any{"cpus": -1.0})},
+		{Values: rendertest.Figures(map[string]any{"cpus": "many"})},
+		{Values: rendertest.Figures(map[string]any{"cpus": -1.0})},
 	}))
 
-	change(&run.Samples[1], map[string]any{"operations": 0})
+	rendertest.Change(&run.Samples[1], map[string]any{"operations": 0})
 	assert.Len(t, contendedRows(run.Samples)[1].samples, 3)
 	d, ok := contendedRows(run.Samples)[1].spread(nsPerOp)
 	require.True(t, ok)
@@ -287,20 +288,20 @@ func TestContendTableFitsAnyWidth(t *testing.T) {
 		"contend": contendRun(), "samples": contendSamplesRun(), "wide": wideContendRun(), "one": singleCPURun(),
 	} {
 		for width := 76; width < 400; width += 11 {
-			page := write(t, all.Table, run, term.Options{Width: width})
+			page := rendertest.Show(t, all.Table, run, term.Options{Width: width})
 			for line := range strings.Lines(page) {
 				assert.LessOrEqual(t, text.StringWidth(strings.TrimSuffix(line, "\n")), width, "%s: %q", name, line)
 			}
 		}
 	}
-	assert.Contains(t, write(t, all.Table, contendRun(), term.Options{Width: 110}), "CPUs  **** *--- 5    cmpxchg")
-	wide := write(t, all.Table, wideContendRun(), term.Options{Width: 420})
+	assert.Contains(t, rendertest.Show(t, all.Table, contendRun(), term.Options{Width: 110}), "CPUs  **** *--- 5    cmpxchg")
+	wide := rendertest.Show(t, all.Table, wideContendRun(), term.Options{Width: 420})
 	assert.Contains(t, wide, strings.Repeat("*", 32)+" *"+strings.Repeat("-", 31))
 	assert.Contains(t, wide, "mov; mfence")
 	assert.Contains(t, wide, " … ", "the windows")
-	assert.NotContains(t, write(t, all.Table, contendRun(), term.Options{Width: 420}), "windows are")
-	assert.Contains(t, write(t, all.Table, wideContendRun(), term.Options{Width: 86}), "0-99:1/2,… ")
-	assert.Contains(t, write(t, all.Table, wideContendRun(), term.Options{Width: 86}), "  fair  ")
+	assert.NotContains(t, rendertest.Show(t, all.Table, contendRun(), term.Options{Width: 420}), "windows are")
+	assert.Contains(t, rendertest.Show(t, all.Table, wideContendRun(), term.Options{Width: 86}), "0-99:1/2,… ")
+	assert.Contains(t, rendertest.Show(t, all.Table, wideContendRun(), term.Options{Width: 86}), "  fair  ")
 }
 
 // The tail of a count is told where there is one.
@@ -321,7 +322,7 @@ func TestContendAxes(t *testing.T) {
 	for _, row := range append(rows, other) {
 		run.Samples = append(run.Samples, rowSample(row.Row, row, 10, 1, func(c *result.Contend) { c.Variant = "lse" }))
 	}
-	page := write(t, all.Table, run, term.Options{})
+	page := rendertest.Show(t, all.Table, run, term.Options{})
 	assert.Contains(t, page, "ldaddal · lse · one word for all threads")
 	assert.NotContains(t, page, "memory of node")
 	assert.Contains(t, page, "node 1  ")
@@ -329,7 +330,7 @@ func TestContendAxes(t *testing.T) {
 
 func TestContendCSV(t *testing.T) {
 	run := contendSamplesRun()
-	rows, err := csv.NewReader(strings.NewReader(write(t, all.CSV, run, term.Options{}))).ReadAll()
+	rows, err := csv.NewReader(strings.NewReader(rendertest.Show(t, all.CSV, run, term.Options{}))).ReadAll()
 	require.NoError(t, err)
 	require.Len(t, rows, 1+len(run.Samples))
 	first := "row,op,load,cpus,ns_per_op,min,max,stdev,fairness,ops_per_second,cpu_list"
@@ -343,34 +344,34 @@ func TestContendCSV(t *testing.T) {
 }
 
 func TestContendBenchfmt(t *testing.T) {
-	page := write(t, all.Benchfmt, contendRun(), term.Options{})
+	page := rendertest.Show(t, all.Benchfmt, contendRun(), term.Options{})
 	assert.Contains(t, page, "\nBenchmarkContend/op=cmpxchg/load=cpu-increase/cpus=2/cpu_list=0-1/dist_bytes=0"+
 		"/mem_node=0/mode=count-8 2000000 36.117 ns/op 5.537558490461556e+07 ops/s 0.99998 fairness\n")
 	assert.Contains(t, page, "Unit ops/s better=higher\n")
 	assert.NotContains(t, page, "trials")
-	assert.Contains(t, write(t, all.Benchfmt, contendSamplesRun(), term.Options{}), "/verdict=invalid-8 ")
+	assert.Contains(t, rendertest.Show(t, all.Benchfmt, contendSamplesRun(), term.Options{}), "/verdict=invalid-8 ")
 
 	run := contendRun() // as a cell of a matrix, its flags come first, and are not said again
 	run.Matrix = &result.Matrix{}
 	run.Cells = []result.Cell{{Flags: map[string]string{"op": "cmpxchg", "count": "1000000"}}}
 	run.Samples = run.Samples[1:2]
 	run.Samples[0].Slot = &result.Slot{}
-	page = write(t, all.Benchfmt, run, term.Options{})
+	page = rendertest.Show(t, all.Benchfmt, run, term.Options{})
 	assert.Contains(t, page, "BenchmarkContend/count=1000000/op=cmpxchg/load=cpu-increase/cpus=2/")
 }
 
 func TestContendSVG(t *testing.T) {
 	page := contendSVG(t, contendRun())
-	assertXML(t, page)
+	rendertest.XML(t, page)
 	assert.Equal(t, 2*8, strings.Count(page, "<circle"))
 	page = contendSVG(t, wideContendRun())
-	assertXML(t, page)
+	rendertest.XML(t, page)
 	assert.Contains(t, page, ">xadd, 64 B</text>")
 
 	err := ContendSVG(&strings.Builder{}, singleCPURun())
 	require.EqualError(t, err, "cannot draw a curve: no operation ran on different numbers of CPUs")
 	assert.Contains(t, hint.Of(err), "cpu-increase")
-	require.ErrorIs(t, ContendSVG(brokenWriter{}, contendRun()), errBroken)
+	require.ErrorIs(t, ContendSVG(rendertest.Broken{}, contendRun()), rendertest.ErrBroken)
 
 	invalid := contendRun()
 	for i := range invalid.Samples[1:] {

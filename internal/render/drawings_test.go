@@ -2,15 +2,12 @@ package render
 
 import (
 	"encoding/json"
-	"fmt"
 	"maps"
 	"math"
 	"math/rand/v2"
 	"reflect"
-	"regexp"
 	"runtime"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
 
@@ -18,6 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"gorun/internal/render/chart"
+	"gorun/internal/render/rendertest"
 	"gorun/internal/result"
 )
 
@@ -30,30 +28,6 @@ var drawings = [...]func(run *result.Run) (chart.Figure, bool){
 func drawingName(draw func(run *result.Run) (chart.Figure, bool)) string {
 	name := runtime.FuncForPC(reflect.ValueOf(draw).Pointer()).Name()
 	return name[strings.LastIndexByte(name, '.')+1:]
-}
-
-var fontSize = regexp.MustCompile(`font-size="([0-9.]+)"`)
-
-// assertFigure holds what is true of every figure.
-func assertFigure(t require.TestingT, f chart.Figure) {
-	assertXML(t, f.SVG)
-	require.Contains(t, f.SVG, `<svg xmlns="http://www.w3.org/2000/svg" class="gorun-svg" role="img" viewBox="0 0 440 `)
-	require.NotRegexp(t, `NaN|Inf|%!`, f.SVG)
-	require.NotContains(t, f.SVG, "\x1b")
-	for _, size := range fontSize.FindAllStringSubmatch(f.SVG, -1) {
-		x, err := strconv.ParseFloat(size[1], 64)
-		require.NoError(t, err)
-		require.GreaterOrEqual(t, x, 10.0)
-	}
-	require.NotEmpty(t, f.Title)
-	require.Contains(t, f.SVG, `font-weight="600">`+f.Title+"</text>", "the title has room")
-	require.NotEmpty(t, f.Description)
-	require.NotEmpty(t, f.Table.Caption)
-	require.NotEmpty(t, f.Table.Rows)
-	for _, row := range f.Table.Rows {
-		require.Len(t, row, len(f.Table.Head))
-	}
-	require.NotRegexp(t, `NaN|Inf|%!|\x1b`, fmt.Sprint(f.Description, f.Table))
 }
 
 // journalled is a run as it comes back from a journal.
@@ -70,7 +44,7 @@ func TestDrawings(t *testing.T) {
 	applied := map[string][]string{}
 	for name, run := range fixtures() {
 		back, untouched := journalled(t, run), journalled(t, run)
-		soiled := soiled(t, run)
+		soiled := rendertest.Soiled(t, run)
 		soiled.Experiment = run.Experiment
 		for _, draw := range drawings {
 			of := drawingName(draw)
@@ -80,12 +54,12 @@ func TestDrawings(t *testing.T) {
 				continue
 			}
 			applied[of] = append(applied[of], name)
-			assertFigure(t, f)
+			rendertest.Figure(t, f)
 			again, ok := draw(back)
 			assert.True(t, ok, "%s of %s", of, name)
 			assert.Equal(t, f, again, "%s of %s", of, name)
 			if foreign, ok := draw(soiled); assert.True(t, ok, "%s of %s", of, name) {
-				assertFigure(t, foreign)
+				rendertest.Figure(t, foreign)
 			}
 		}
 		for _, drawn := range []*result.Run{run, back} {
@@ -143,7 +117,7 @@ func TestDrawingsOfStrangers(t *testing.T) {
 			}
 			for _, draw := range drawings {
 				if f, ok := draw(run); ok {
-					assertFigure(t, f)
+					rendertest.Figure(t, f)
 					drawn++
 				}
 			}

@@ -17,6 +17,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
+	"gorun/internal/render/rendertest"
 	"gorun/internal/render/term"
 	"gorun/internal/render/view"
 	"gorun/internal/result"
@@ -91,7 +92,7 @@ func numaOf(nodes int, rows []result.NumaRow) *result.Run {
 	run.Matrix = &result.Matrix{
 		Alpha: 0.05, Margin: 0.02, Precision: 0.02,
 		Order:   result.Order{Method: "randomised complete blocks", BlockCells: 8},
-		Control: effectOf(stats.Same, 0.1, -0.8, 0.9, 64),
+		Control: rendertest.Effect(stats.Same, 0.1, -0.8, 0.9, 64),
 	}
 	for _, row := range rows {
 		if row.Unsupported == "" {
@@ -127,7 +128,7 @@ func numaRound(run *result.Run, round int, wall func(row result.NumaRow) float64
 // told gives the cells their summaries and verdicts.
 func told(run *result.Run, verdicts ...*stats.Verdict) *result.Run {
 	for i := range run.Cells {
-		run.Cells[i].Summary = timed(1)
+		run.Cells[i].Summary = rendertest.Timed(1)
 		if i > 0 && len(verdicts) > 0 {
 			run.Cells[i].Verdict = verdicts[i%len(verdicts)]
 			run.Cells[i].Words = run.Cells[i].Verdict.String()
@@ -167,8 +168,8 @@ func numaRun() *result.Run {
 	}
 	run.Findings = []result.Finding{{Code: "cross-node-cost", Message: "[08]: a sample moved to another node 1738 times."}}
 	run.Warnings = []result.Warning{{Code: "bare", Message: "A warning."}}
-	return told(run, effectOf(stats.Slower, 23.6, 22.1, 25, 64), effectOf(stats.Same, 0.2, -0.9, 1.2, 64),
-		effectOf(stats.Faster, -4, -5, -3, 64))
+	return told(run, rendertest.Effect(stats.Slower, 23.6, 22.1, 25, 64), rendertest.Effect(stats.Same, 0.2, -0.9, 1.2, 64),
+		rendertest.Effect(stats.Faster, -4, -5, -3, 64))
 }
 
 // panics is for fixtures that are read from files.
@@ -204,7 +205,7 @@ func numaOneRun() *result.Run {
 				v.PageBytes = map[string]uint64{"2097152": 48 << 20, "4096": 16 << 20}
 			})
 	}
-	return told(run, effectOf(stats.Same, 0.2, -0.9, 1.2, 3))
+	return told(run, rendertest.Effect(stats.Same, 0.2, -0.9, 1.2, 3))
 }
 
 // partialNumaRun was interrupted in its first round: one row has a sample, one an invalid one.
@@ -215,7 +216,7 @@ func partialNumaRun() *result.Run {
 	run.Samples[1].Quality = result.Quality{Verdict: result.Invalid, Reasons: []string{"7 pages are not on node 0"}}
 	run.Samples[2].Partial, run.Samples[2].Values = true, result.Figures{}
 	run.Samples[2].Quality = result.Quality{Verdict: result.Suspect, Reasons: []string{"cut short"}}
-	run.Cells[0].Summary = timed(2.5)
+	run.Cells[0].Summary = rendertest.Timed(2.5)
 	run.Matrix.Control = nil
 	return run
 }
@@ -239,7 +240,7 @@ func wideNumaRun() *result.Run {
 			v.NodePages = map[string]int{"0": 60000, "7": 5536}
 		})
 	}
-	return told(run, effectOf(stats.Slower, 25, 22, 28, 2))
+	return told(run, rendertest.Effect(stats.Slower, 25, 22, 28, 2))
 }
 
 // numaBlocksRun was taken row by row.
@@ -271,7 +272,7 @@ func numaBuffersRun() *result.Run {
 			v.NsPerAccess *= 0.7
 		}
 	})
-	return told(run, effectOf(stats.Slower, 25, 22, 28, 25))
+	return told(run, rendertest.Effect(stats.Slower, 25, 22, 28, 25))
 }
 
 // numaMovesRun has floating processes that move, and a journal that tells when.
@@ -296,7 +297,7 @@ func numaMovesRun() *result.Run {
 			v.Migrations = m
 		})
 	}
-	return told(run, effectOf(stats.Same, 0.2, -0.9, 1.2, 3))
+	return told(run, rendertest.Effect(stats.Same, 0.2, -0.9, 1.2, 3))
 }
 
 // loadRun is the generator alone.
@@ -371,12 +372,12 @@ func TestNumaFigures(t *testing.T) {
 	rows := probedRows(run)
 	require.Len(t, rows, 4)
 	assert.Len(t, rows[0].seconds, 3, "without the control's")
-	page := write(t, all.Table, run, term.Options{})
+	page := rendertest.Show(t, all.Table, run, term.Options{})
 	assert.Contains(t, page, "NumSamples: 3\n")
 	assert.Contains(t, page, "\n[00] 12.75 13.00 12.50 0.25 | PNID: -1 NB: keep Mem: 0 CPU: 0\n")
 
 	run.Samples[0].Quality.Verdict = result.Invalid
-	page = write(t, all.Table, run, term.Options{})
+	page = rendertest.Show(t, all.Table, run, term.Options{})
 	assert.Contains(t, page, "NumSamples: 2 to 3\n")
 	assert.Contains(t, page, "\n[00] 12.88 13.00 12.75 0.18 | ")
 }
@@ -388,11 +389,11 @@ func TestNumaRowsOfSamples(t *testing.T) {
 	rows := probedRows(run)
 	require.Len(t, rows, 4)
 	assert.Len(t, rows[3].samples, 2)
-	assert.Contains(t, write(t, all.Table, run, term.Options{}), "[03] 4.54 4.59 4.50 0.06 | PNID: -1 NB: keep Mem: F CPU: F")
+	assert.Contains(t, rendertest.Show(t, all.Table, run, term.Options{}), "[03] 4.54 4.59 4.50 0.06 | PNID: -1 NB: keep Mem: F CPU: F")
 }
 
 func TestNumaTable(t *testing.T) {
-	page := write(t, all.Table, numaRun(), term.Options{})
+	page := rendertest.Show(t, all.Table, numaRun(), term.Options{})
 	assert.Contains(t, page, "NumSamples: 2\nKernel: 6.18.2\nLoad: 60\nCPU_Model: Example CPU 8581C @ 2.10GHz\n"+
 		"NUM_CPUS: 8\n\nAvg max")
 	assert.Contains(t, page, "making its random index takes 1.62 ns, measured without\n  memory: 1.8 % to 2.4 %")
@@ -407,20 +408,20 @@ func TestNumaTable(t *testing.T) {
 	assert.Contains(t, page, "Seen by sched_migrate_task in 36 samples; no record was lost.")
 	assert.NotContains(t, page, "--blocks")
 
-	page = write(t, all.Table, numaBlocksRun(), term.Options{})
+	page = rendertest.Show(t, all.Table, numaBlocksRun(), term.Options{})
 	assert.Contains(t, page, "Nothing is judged: with --blocks")
 	assert.NotContains(t, page, "verdict")
 	assert.NotContains(t, page, "Migrations", "none were seen, which is not none")
 
-	page = write(t, all.Table, partialNumaRun(), term.Options{})
+	page = rendertest.Show(t, all.Table, partialNumaRun(), term.Options{})
 	assert.Contains(t, page, "[01] no good sample | ")
 	assert.Contains(t, page, "interrupted: what is shown was measured")
 
-	page = write(t, all.Table, numaOneRun(), term.Options{})
+	page = rendertest.Show(t, all.Table, numaOneRun(), term.Options{})
 	assert.Contains(t, page, "[0-3] 25.0 % of the buffer is not in thp pages")
 	assert.Contains(t, page, "Unit: ms\n")
 
-	page = write(t, all.Table, wideNumaRun(), term.Options{})
+	page = rendertest.Show(t, all.Table, wideNumaRun(), term.Options{})
 	assert.Contains(t, page, "Seen by switches in 8 samples; 4 records lost in 4 samples, whose figures")
 	assert.Contains(t, page, "[0-1] 8.4 % of the buffer's pages are not on node 0")
 	assert.Contains(t, page, "  [01]  4001.5/4000  4001.5/4001", "to and from each node, the mean of two samples")
@@ -434,7 +435,7 @@ func TestNumaFitsAnyWidth(t *testing.T) {
 		}
 		for width := 60; width <= 140; width += 16 {
 			for _, terminal := range []bool{false, true} {
-				for line := range strings.Lines(write(t, all.Table, run, term.Options{Width: width, Terminal: terminal})) {
+				for line := range strings.Lines(rendertest.Show(t, all.Table, run, term.Options{Width: width, Terminal: terminal})) {
 					assert.LessOrEqual(t, text.StringWidth(strings.TrimSuffix(line, "\n")), width, "%s: %q", name, line)
 				}
 			}
@@ -457,7 +458,7 @@ func TestNumaPlan(t *testing.T) {
 
 func TestNumaCSVAndBench(t *testing.T) {
 	run := numaBlocksRun()
-	records, err := csv.NewReader(strings.NewReader(write(t, all.CSV, run, term.Options{}))).ReadAll()
+	records, err := csv.NewReader(strings.NewReader(rendertest.Show(t, all.CSV, run, term.Options{}))).ReadAll()
 	require.NoError(t, err)
 	at := len(csvSlot)
 	assert.Equal(t, []string{
@@ -465,19 +466,19 @@ func TestNumaCSVAndBench(t *testing.T) {
 	}, records[0][at:at+9])
 	assert.Equal(t, []string{"1", "0", "-1", "-1", "-1", "67108864", "thp", "chase", "1.25"}, records[2][at:at+9])
 
-	page := write(t, all.Benchfmt, numaRun(), term.Options{})
+	page := rendertest.Show(t, all.Benchfmt, numaRun(), term.Options{})
 	assert.Contains(t, page, "BenchmarkNuma/mem=0/cpu=F/numa_balancing=0/preferred_node=none/buffer_bytes=268435456/"+
 		"pages=4k/access=random/load=60-8 2000000000 86.575 ns/op\n")
 	assert.Contains(t, page, "/access=random/load=60/control=true-8")
 	assert.NotContains(t, page, "row=")
-	assert.Contains(t, write(t, all.Benchfmt, loadRun(), term.Options{}), "BenchmarkLoad/load=30-2 1 30.005 achieved-percent")
+	assert.Contains(t, rendertest.Show(t, all.Benchfmt, loadRun(), term.Options{}), "BenchmarkLoad/load=30-2 1 30.005 achieved-percent")
 }
 
 func TestNumaSVG(t *testing.T) {
 	for _, run := range []*result.Run{numaRun(), numaBuffersRun()} {
 		var out strings.Builder
 		require.NoError(t, NumaSVG(&out, run))
-		assertXML(t, out.String())
+		rendertest.XML(t, out.String())
 	}
 	var out strings.Builder
 	require.NoError(t, NumaSVG(&out, numaRun()))
@@ -487,7 +488,7 @@ func TestNumaSVG(t *testing.T) {
 	empty := numaRun()
 	empty.Samples = nil
 	assert.ErrorContains(t, NumaSVG(io.Discard, empty), "no row has a good sample")
-	assert.ErrorContains(t, NumaSVG(brokenWriter{}, numaRun()), "cannot write the picture as SVG")
+	assert.ErrorContains(t, NumaSVG(rendertest.Broken{}, numaRun()), "cannot write the picture as SVG")
 }
 
 // What a stranger's journal holds is shown without a panic, in every format.
@@ -529,7 +530,7 @@ func TestNUMALatencyGuides(t *testing.T) {
 	run.Caches = append(run.Caches, result.Cache{Level: 4, Bytes: 2 << 30}, result.Cache{Level: 0, Bytes: 16 << 10})
 	f, ok := NUMALatency(run)
 	require.True(t, ok)
-	assertFigure(t, f)
+	rendertest.Figure(t, f)
 	// 2 MiB is 6 of 15 doublings from 32 KiB to 1 GiB, over the 372 units of a panel.
 	assert.Contains(t, f.SVG, fmt.Sprintf(`<title>L2: 2 MiB</title><path d="M%.1f 0v180"`, 6.0/15*372))
 	assert.Equal(t, 3, strings.Count(f.SVG, "stroke-dasharray=\"3 3\""))
@@ -538,7 +539,7 @@ func TestNUMALatencyGuides(t *testing.T) {
 	run.Caches = nil
 	f, ok = NUMALatency(run)
 	require.True(t, ok)
-	assertFigure(t, f)
+	rendertest.Figure(t, f)
 	assert.NotContains(t, f.Table.Head, "fits in")
 }
 
@@ -562,7 +563,7 @@ func TestNUMAMaps(t *testing.T) {
 		f, ok := NUMAMaps(run)
 		require.Equal(t, drawn, ok, "%d nodes", nodes)
 		if ok {
-			assertFigure(t, f)
+			rendertest.Figure(t, f)
 			assert.Less(t, len(f.SVG), 512<<10)
 		}
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"gorun/internal/render/chart"
+	"gorun/internal/render/rendertest"
 	"gorun/internal/result"
 )
 
@@ -36,7 +37,7 @@ func TestMigrationTimeline(t *testing.T) {
 	}
 	f, ok := MigrationTimeline(timelineRun(moves, nil, append(moves, moves...)))
 	require.True(t, ok)
-	assertFigure(t, f)
+	rendertest.Figure(t, f)
 	assert.Contains(t, f.SVG, `<g stroke="#d55e00" stroke-width="2">`+
 		fmt.Sprintf(`<path d="M%.1f 0v-19"><title>2.50 s: CPU 0 to 1, cross-node</title></path></g>`, 0.25*laneWidth))
 	assert.Contains(t, f.SVG, `<title>5.00 s: CPU 1 to 2, same-llc</title>`)
@@ -47,7 +48,7 @@ func TestMigrationTimeline(t *testing.T) {
 	assert.Equal(t, [][]string{{"[00]", "0", "0", "0", "0", "7"}}, f.Table.Rows, "the mean of all samples")
 
 	counted := timelineRun(moves)
-	change(&counted.Samples[0], map[string]any{"timeline": nil})
+	rendertest.Change(&counted.Samples[0], map[string]any{"timeline": nil})
 	_, ok = MigrationTimeline(counted)
 	assert.False(t, ok, "moves that were counted and not kept are no line without a move")
 	f, ok = MigrationTimeline(timelineRun(nil))
@@ -77,7 +78,7 @@ func TestMigrationTimelineIsSmall(t *testing.T) {
 	})
 	f, ok := MigrationTimeline(run)
 	require.True(t, ok)
-	assertFigure(t, f)
+	rendertest.Figure(t, f)
 	t.Logf("%d bytes", len(f.SVG))
 	assert.Less(t, len(f.SVG), 400<<10)
 	assert.Len(t, f.Table.Rows, chart.MaxLanes+5)
