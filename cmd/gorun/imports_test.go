@@ -18,7 +18,7 @@ import (
 const mayImport = `
 	bind            bytesize child cpuset csrc experiment hint linux process render/chart render/term render/view result units
 	bytesize        hint
-	c2c             catalog contend cpuset csrc experiment hint linux render result topology
+	c2c             catalog contend cpuset csrc experiment hint linux render/chart render/term render/view result topology units
 	catalog
 	cgroup          cpuset sysfs
 	child           hint linux

@@ -36,20 +36,6 @@ var contendBench = view.Bench{
 	},
 }
 
-var c2cBench = view.Bench{
-	Names: []view.BenchPart{
-		{Key: "a", Value: "cpu_a"},
-		{Key: "b", Value: "cpu_b"},
-		{Key: "relation", Value: "relation"},
-		{Key: "method", Value: "method"},
-	},
-	Times: view.Value("round_trips"),
-	Units: []view.BenchUnit{
-		{Unit: "ns/op", Better: "lower", Of: view.Value("ns")},
-		{Unit: "round-trip-ns/op", Better: "lower", Of: view.Value("round_trip_ns")},
-	},
-}
-
 var numaBench = view.Bench{
 	Names: []view.BenchPart{
 		{Key: "mem", Value: "mem"},

@@ -67,8 +67,6 @@ func fixtures() map[string]*result.Run {
 		"contend-wide":    wideContendRun(),
 		"contend-samples": contendSamplesRun(),
 		"contend-partial": partialContendRun(),
-		"c2c-2":           c2cRun(2),
-		"c2c-partial":     partialC2CRun(),
 
 		"numa":         numaRun(),
 		"numa-one":     numaOneRun(),
