@@ -22,7 +22,7 @@ const mayImport = `
 	catalog
 	cgroup          cpuset sysfs
 	child           hint linux
-	contend         catalog cpuset csrc experiment hint linux placement render result topology
+	contend         catalog cpuset csrc experiment hint linux placement render/chart render/term render/view result topology units
 	cpuset
 	csrc
 	experiment      child cpuset hint linux render/chart render/term render/view result topology

@@ -17,25 +17,6 @@ import (
 	"gorun/internal/result"
 )
 
-var contendBench = view.Bench{
-	Names: []view.BenchPart{
-		{Key: "op", Value: "op"},
-		{Key: "variant", Value: "variant"},
-		{Key: "load", Value: "load"},
-		{Key: "cpus", Value: "cpus"},
-		{Key: "cpu_list", Value: "cpu_list"},
-		{Key: "dist_bytes", Value: "dist_bytes"},
-		{Key: "mem_node", Value: "mem_node"},
-		{Key: "mode", Value: "mode"},
-	},
-	Times: view.Value("operations"),
-	Units: []view.BenchUnit{
-		{Unit: "ns/op", Better: "lower", Of: view.Value("ns_per_op")},
-		{Unit: "ops/s", Better: "higher", Of: view.Value("ops_per_second")},
-		{Unit: "fairness", Better: "higher", Of: view.Value("fairness")},
-	},
-}
-
 var numaBench = view.Bench{
 	Names: []view.BenchPart{
 		{Key: "mem", Value: "mem"},

@@ -16,8 +16,8 @@ import (
 
 // busyRun is a matrix of so many cells, whose samples say how busy each CPU was.
 func busyRun(cells, cpus int, share func(cell, cpu int) float64) *result.Run {
-	run := contendOf(cpus, 1)
-	run.Experiment, run.Matrix = "primes", &result.Matrix{}
+	run := rendertest.Run("primes", cpus, 1)
+	run.Matrix = &result.Matrix{}
 	for cell := range cells {
 		run.Cells = append(run.Cells, result.Cell{Name: fmt.Sprintf("workers=%d", cell+1)})
 	}

@@ -17,7 +17,7 @@ import (
 
 // drawings are the figures of single experiments, of one width.
 var drawings = [...]func(run *result.Run) (chart.Figure, bool){
-	ContentionCurves, NUMAMaps, NUMALatency, MigrationTimeline, chart.CPUStrip,
+	NUMAMaps, NUMALatency, MigrationTimeline, chart.CPUStrip,
 }
 
 // drawingName is the name of a drawing's function.

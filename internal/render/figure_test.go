@@ -87,11 +87,7 @@ func TestSamplePanelsLosesNothing(t *testing.T) {
 }
 
 func TestSeriesOf(t *testing.T) {
-	set := all.Of("contend").Compared.SeriesOf(contendSamplesRun())
-	require.NotEmpty(t, set.Series)
-	assert.Equal(t, "time of an operation", set.What)
-	assert.False(t, set.Timed)
-	set = view.Compared{}.SeriesOf(matrixRun())
+	set := view.Compared{}.SeriesOf(matrixRun())
 	assert.True(t, set.Timed)
 	require.Len(t, set.Series, 6)
 	assert.Len(t, set.Series[0].Points, 6, "with the duplicate")

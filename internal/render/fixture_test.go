@@ -62,12 +62,6 @@ func fixtures() map[string]*result.Run {
 		"empty":   emptyRun(),
 		"other":   otherRun(),
 
-		"contend":         contendRun(),
-		"contend-one":     singleCPURun(),
-		"contend-wide":    wideContendRun(),
-		"contend-samples": contendSamplesRun(),
-		"contend-partial": partialContendRun(),
-
 		"numa":         numaRun(),
 		"numa-one":     numaOneRun(),
 		"numa-partial": partialNumaRun(),

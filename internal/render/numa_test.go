@@ -86,7 +86,7 @@ func numaSample(index int, row result.NumaRow, wall float64, change func(v *resu
 
 // numaOf is a run of rows whose samples are yet to come, as the command makes it: interleaved, with verdicts.
 func numaOf(nodes int, rows []result.NumaRow) *result.Run {
-	run := contendOf(8, nodes)
+	run := rendertest.Run("numa", 8, nodes)
 	run.Experiment, run.NumaRows = "numa", rows
 	run.Spec = numaSpec{Load: 60, Buffer: "256MiB", PreferredBy: "prctl"}
 	run.Matrix = &result.Matrix{
@@ -302,7 +302,7 @@ func numaMovesRun() *result.Run {
 
 // loadRun is the generator alone.
 func loadRun() *result.Run {
-	run := contendOf(2, 1)
+	run := rendertest.Run("numa", 2, 1)
 	run.Experiment = "load"
 	run.Spec = numaSpec{Load: 30, Buffer: "256MiB"}
 	for second := range 3 {

@@ -25,16 +25,6 @@ var kept = map[string]experiment.View{
 		Title: primesTitle, Blocks: view.SampleBlocks, Plan: view.PlanShares, Bench: view.SampleBench,
 		Options: []string{"limit", "workers", "method", "kernel", "split", "dispatch"},
 	},
-	"contend": {
-		Title: contendTitle, Blocks: contendBlocks, Plan: contendPlan, Bench: contendBench,
-		Options: []string{"op", "load", "nodes", "mem_node", "dist_bytes", "mode"},
-		Columns: []string{
-			"row", "op", "load", "cpus", "ns_per_op", "min", "max", "stdev", "fairness", "ops_per_second", "cpu_list",
-			"pattern", "dist_bytes", "mem_node",
-		},
-		Drawings: []experiment.Drawing{{Anchor: "curves", Draw: ContentionCurves}},
-		Compared: view.Compared{Value: "ns_per_op", What: "time of an operation", Name: contendSeries},
-	},
 	"numa": {
 		Title: numaTitle, Blocks: numaBlocks, Plan: numaPlan, Bench: numaBench,
 		Options: []string{

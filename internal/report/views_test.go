@@ -27,6 +27,7 @@ import (
 
 	"gorun/internal/bind"
 	"gorun/internal/c2c"
+	"gorun/internal/contend"
 	"gorun/internal/experiment"
 	"gorun/internal/matrix"
 	"gorun/internal/pair"
@@ -39,7 +40,7 @@ import (
 
 // experiments are those whose views are in their own packages.
 var experiments = render.Views{
-	c2c.Experiment, pair.Experiment, bind.Experiment,
+	contend.Experiment, c2c.Experiment, pair.Experiment, bind.Experiment,
 }
 
 const runsDir = "../../testdata/runs"
