@@ -34,14 +34,14 @@ const mayImport = `
 	matrix          child cpuset hint result stats testdata/matrix topology
 	measure         cgroup cpuset linux perf result sysfs topology
 	metrics         hint result stats
-	numa            bytesize catalog child cpuset csrc experiment guardian hint linux load matrix measure perf placement render result stats sysfs topology
+	numa            bytesize catalog child cpuset csrc experiment guardian hint linux load matrix measure perf placement render/chart render/term render/view result stats sysfs topology units
 	pair            bytesize catalog child cpuset csrc experiment hint linux measure process render/term render/view result topology units
 	perf            hint linux result sysfs topology
 	placement       cpuset linux
 	primes          catalog cpuset experiment hint linux placement result
 	process         bytesize child cpuset csrc hint linux placement topology
 	process/processtest child cpuset csrc linux
-	render          catalog cpuset experiment hint render/chart render/term render/view result stats topology units
+	render          catalog cpuset experiment render/term render/view result topology units
 	render/chart    cpuset render/term render/view result stats units
 	render/rendertest cpuset render/chart render/term result stats
 	render/term     result stats units

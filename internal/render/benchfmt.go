@@ -17,28 +17,6 @@ import (
 	"gorun/internal/result"
 )
 
-var numaBench = view.Bench{
-	Names: []view.BenchPart{
-		{Key: "mem", Value: "mem"},
-		{Key: "cpu", Value: "cpu"},
-		{Key: "numa_balancing", Value: "numa_balancing"},
-		{Key: "preferred_node", Value: "preferred_node"},
-		{Key: "preferred_by", Value: "preferred_by"},
-		{Key: "buffer_bytes", Value: "buffer_bytes"},
-		{Key: "pages", Value: "pages"},
-		{Key: "access", Value: "access"},
-		{Key: "load", Value: "load_requested"},
-	},
-	Words: map[string]string{"mem": "F", "cpu": "F", "numa_balancing": "keep", "preferred_node": "none"},
-	Times: view.Value("accesses"),
-	Units: []view.BenchUnit{{Unit: "ns/op", Better: "lower", Of: view.Value("ns_per_access")}},
-}
-
-var loadBench = view.Bench{
-	Names: []view.BenchPart{{Key: "load", Value: "load_requested"}},
-	Units: []view.BenchUnit{{Unit: "achieved-percent", Better: "", Of: meanLoad}},
-}
-
 // Benchfmt writes the Go benchmark format (golang.org/design/14313-benchmark-format), one line a sample or part of one: the options
 // that are set are in the name, so that `benchstat -col /split` compares them; the machine is in the configuration
 // lines. Nothing that differs between two runs on one machine is there, since benchstat does not compare across

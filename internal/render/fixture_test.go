@@ -2,30 +2,12 @@ package render
 
 import (
 	"flag"
-	"os"
-	"path/filepath"
-	"testing"
-
-	"github.com/stretchr/testify/require"
 
 	"gorun/internal/render/rendertest"
 	"gorun/internal/result"
 )
 
 var update = flag.Bool("update", false, "write the golden files instead of comparing with them")
-
-// golden compares text with a file under testdata/golden/render.
-func golden(t *testing.T, name, got string) {
-	t.Helper()
-	path := filepath.Join("..", "..", "testdata", "golden", "render", name)
-	if *update {
-		require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o755))
-		require.NoError(t, os.WriteFile(path, []byte(got), 0o644))
-	}
-	want, err := os.ReadFile(path)
-	require.NoError(t, err, "run the test once with -update")
-	require.Equal(t, string(want), got)
-}
 
 // primesSpec is a spec as the experiment has it: a struct that is named by flags in JSON.
 type primesSpec struct {
@@ -61,15 +43,6 @@ func fixtures() map[string]*result.Run {
 		"partial": partialRun(),
 		"empty":   emptyRun(),
 		"other":   otherRun(),
-
-		"numa":         numaRun(),
-		"numa-one":     numaOneRun(),
-		"numa-partial": partialNumaRun(),
-		"numa-8":       wideNumaRun(),
-		"numa-blocks":  numaBlocksRun(),
-		"numa-buffers": numaBuffersRun(),
-		"numa-moves":   numaMovesRun(),
-		"load":         loadRun(),
 
 		"exec":        execRun(),
 		"exec-cells":  execCellsRun(false),

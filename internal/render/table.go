@@ -25,42 +25,21 @@ var kept = map[string]experiment.View{
 		Title: primesTitle, Blocks: view.SampleBlocks, Plan: view.PlanShares, Bench: view.SampleBench,
 		Options: []string{"limit", "workers", "method", "kernel", "split", "dispatch"},
 	},
-	"numa": {
-		Title: numaTitle, Blocks: numaBlocks, Plan: numaPlan, Bench: numaBench,
-		Options: []string{
-			"load", "buffer", "pages", "access", "accesses", "repetitions", "settle_seconds", "preferred_node_by",
-		},
-		Columns: []string{
-			"row", "mem", "cpu", "numa_balancing", "preferred_node", "buffer_bytes", "pages", "access", "ns_per_access",
-			"index_ns", "accesses", "repetitions", "settled_seconds", "preferred_by",
-		},
-		Drawings: []experiment.Drawing{
-			{Anchor: "nodes", Draw: NUMAMaps}, {Anchor: "latency", Draw: NUMALatency}, {Anchor: "moves", Draw: MigrationTimeline},
-		},
-		Compared: view.Compared{
-			Value: "ns_per_access", What: "time of an access", Column: "an access",
-			Name: func(s *result.Sample) string {
-				row, _ := s.Values.Number("row")
-				return view.RowName(int(row))
-			},
-		},
-		OwnCells:    func(run *result.Run) bool { return len(run.NumaRows) > 0 },
-		Unsupported: unsupportedRows,
-	},
 	"exec": {
-		Title: execTitle, Blocks: execBlocks, Plan: execPlan, Bench: loadBench,
+		Title: execTitle, Blocks: execBlocks, Plan: execPlan, Bench: execBench,
 		Options: []string{"command"}, Columns: []string{"exit_code", "max_rss_bytes", "metric"},
-	},
-	"load": {
-		Title: loadTitle, Blocks: loadBlocks, Plan: view.PlanShares, Bench: loadBench,
-		Options: []string{"load"}, Columns: []string{"load_requested"},
 	},
 }
 
 // Of returns how runs of an experiment are shown.
 func (v Views) Of(name string) experiment.View {
-	if x, err := experiment.Find(v, name); err == nil && x.View != nil {
-		return *x.View
+	for _, x := range v {
+		if x.Name == name && x.View != nil {
+			return *x.View
+		}
+		if other, found := x.Others[name]; found {
+			return other
+		}
 	}
 	if own, found := kept[name]; found {
 		return own

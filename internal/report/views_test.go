@@ -30,6 +30,7 @@ import (
 	"gorun/internal/contend"
 	"gorun/internal/experiment"
 	"gorun/internal/matrix"
+	"gorun/internal/numa"
 	"gorun/internal/pair"
 	"gorun/internal/render"
 	"gorun/internal/render/chart"
@@ -40,7 +41,7 @@ import (
 
 // experiments are those whose views are in their own packages.
 var experiments = render.Views{
-	contend.Experiment, c2c.Experiment, pair.Experiment, bind.Experiment,
+	contend.Experiment, c2c.Experiment, numa.Experiment, pair.Experiment, bind.Experiment,
 }
 
 const runsDir = "../../testdata/runs"
