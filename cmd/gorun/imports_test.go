@@ -38,7 +38,7 @@ const mayImport = `
 	pair            bytesize catalog child cpuset csrc experiment hint linux measure process render/term render/view result topology units
 	perf            hint linux result sysfs topology
 	placement       cpuset linux
-	primes          catalog cpuset experiment hint linux placement result
+	primes          catalog cpuset experiment hint linux placement render/view result
 	process         bytesize child cpuset csrc hint linux placement topology
 	process/processtest child cpuset csrc linux
 	render          catalog cpuset experiment render/term render/view result topology units

@@ -3,6 +3,7 @@ package render
 import (
 	"flag"
 
+	"gorun/internal/primes"
 	"gorun/internal/render/rendertest"
 	"gorun/internal/result"
 )
@@ -28,8 +29,8 @@ type primesSpec struct {
 	DurationSeconds float64 `json:"duration_seconds"`
 }
 
-// all shows every run by the views that are in this package.
-var all = Views(nil)
+// all shows every run that tests of this package have.
+var all = Views{primes.Experiment}
 
 func ptr[T any](x T) *T { return &x }
 

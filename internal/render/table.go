@@ -21,10 +21,6 @@ type Views []experiment.Experiment
 
 // kept are the views that are in this package and not in their experiment's.
 var kept = map[string]experiment.View{
-	"primes": {
-		Title: primesTitle, Blocks: view.SampleBlocks, Plan: view.PlanShares, Bench: view.SampleBench,
-		Options: []string{"limit", "workers", "method", "kernel", "split", "dispatch"},
-	},
 	"exec": {
 		Title: execTitle, Blocks: execBlocks, Plan: execPlan, Bench: execBench,
 		Options: []string{"command"}, Columns: []string{"exit_code", "max_rss_bytes", "metric"},
@@ -95,30 +91,6 @@ func heading(run *result.Run, of experiment.View, options view.Spec, opts term.O
 		block += term.Paragraph("  placement ", placed, width)
 	}
 	return block + "  " + term.Flow(hostParts(run, options), " · ", "  ", width-2)
-}
-
-// primesTitle is the heading of `gorun primes`.
-func primesTitle(_ *result.Run, options view.Spec) (title string, parts []string) {
-	counted := options.Text("workers") + " workers"
-	switch {
-	case options.Text("workers") == "1":
-		counted = "1 worker"
-	case options.Text("serial") != "":
-		counted += ", one after another"
-	}
-	title = fmt.Sprintf("gorun primes: the primes up to %s, by %s", cmp.Or(options.Text("limit"), "0"), counted)
-
-	method := "method " + options.Text("method")
-	if kernel := options.Text("kernel"); kernel != "" {
-		method += " (kernel " + kernel + ")"
-	}
-	parts = append(parts, method)
-	for _, name := range []string{"dispatch", "split", "duration_seconds", "gomaxprocs", "barrier"} {
-		if text := options.Text(name); text != "" {
-			parts = append(parts, view.Option(name, text))
-		}
-	}
-	return title, parts
 }
 
 // placementText says what was asked, and whether the kernel's answers were the same in all samples.

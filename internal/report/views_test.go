@@ -32,6 +32,7 @@ import (
 	"gorun/internal/matrix"
 	"gorun/internal/numa"
 	"gorun/internal/pair"
+	"gorun/internal/primes"
 	"gorun/internal/render"
 	"gorun/internal/render/chart"
 	"gorun/internal/render/rendertest"
@@ -41,7 +42,7 @@ import (
 
 // experiments are those whose views are in their own packages.
 var experiments = render.Views{
-	contend.Experiment, c2c.Experiment, numa.Experiment, pair.Experiment, bind.Experiment,
+	primes.Experiment, contend.Experiment, c2c.Experiment, numa.Experiment, pair.Experiment, bind.Experiment,
 }
 
 const runsDir = "../../testdata/runs"
