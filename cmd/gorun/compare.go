@@ -14,6 +14,7 @@ import (
 	"gorun/internal/matrix"
 	"gorun/internal/render"
 	"gorun/internal/result"
+	"gorun/internal/run"
 	"gorun/internal/stats"
 )
 
@@ -47,8 +48,8 @@ func newCompare(e env, runF func(context.Context, *compareOptions) error) *cobra
 			"  gorun compare run.jsonl",
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) < 1 || len(args) > 2 {
-				return usageError{hint.With(fmt.Errorf("compare takes one journal or two, and got %d", len(args)),
-					"gorun compare before.jsonl after.jsonl")}
+				return hint.Usage(hint.With(fmt.Errorf("compare takes one journal or two, and got %d", len(args)),
+					"gorun compare before.jsonl after.jsonl"))
 			}
 			return nil
 		},
@@ -66,7 +67,7 @@ func newCompare(e env, runF func(context.Context, *compareOptions) error) *cobra
 		strings.Join(matrix.Across(), ", "))
 	flags.BoolVar(&o.force, "force", false, "compare in spite of other differences; every line says so")
 	flags.StringVar(&o.failOn, "fail-on", "", "exit with code 3 when a cell is: "+strings.Join(failures, ", "))
-	flags.StringVar(&o.format, "format", render.Names()[0], formatUsage(render.Names()))
+	flags.StringVar(&o.format, "format", render.Names()[0], run.FormatUsage(render.Names()))
 	completeWords(cmd, "across", matrix.Across())
 	completeWords(cmd, "fail-on", failures)
 	completeWords(cmd, "format", render.Names())
@@ -78,17 +79,17 @@ func (o *compareOptions) validate() error {
 	if len(o.files) == 2 {
 		formats = comparisonFormats
 	}
-	if err := knownFormat(o.format, formats); err != nil {
+	if err := run.KnownFormat(o.format, formats); err != nil {
 		return err
 	}
 	for _, word := range o.across {
 		if !slices.Contains(matrix.Across(), word) {
-			return usageError{hint.With(fmt.Errorf("--across %s: no such condition", word),
-				"there are "+strings.Join(matrix.Across(), ", "))}
+			return hint.Usage(hint.With(fmt.Errorf("--across %s: no such condition", word),
+				"there are "+strings.Join(matrix.Across(), ", ")))
 		}
 	}
 	if o.failOn != "" && !slices.Contains(failures, o.failOn) {
-		return usagef("--fail-on %s: there are %s", o.failOn, strings.Join(failures, ", "))
+		return hint.Usagef("--fail-on %s: there are %s", o.failOn, strings.Join(failures, ", "))
 	}
 	return nil
 }

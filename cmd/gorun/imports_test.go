@@ -22,19 +22,21 @@ const mayImport = `
 	catalog
 	cgroup          cpuset sysfs
 	child           hint linux
+	command         cpuset experiment hint launch linux result
 	contend         catalog cpuset csrc experiment hint linux placement render/chart render/term render/view result topology units
 	cpuset
 	csrc
-	experiment      child cpuset hint linux render/chart render/term render/view result topology
+	experiment      child cpuset hint linux render/chart render/term render/view result topology units
+	futex           cpuset csrc experiment hint linux placement result topology
 	guardian        child linux
 	hint
 	launch          catalog child cpuset hint linux perf placement result sysfs topology
 	linux           cgroup cpuset sysfs
 	load            child cpuset hint linux placement
-	matrix          child cpuset hint result stats testdata/matrix topology
+	matrix          cpuset hint result stats testdata/matrix units
 	measure         cgroup cpuset linux perf result sysfs topology
 	metrics         hint result stats
-	numa            bytesize catalog child cpuset csrc experiment guardian hint linux load matrix measure perf placement render/chart render/term render/view result stats sysfs topology units
+	numa            bytesize catalog child cpuset csrc experiment guardian hint linux load measure perf placement render/chart render/term render/view result stats sysfs topology units
 	pair            bytesize catalog child cpuset csrc experiment hint linux measure process render/term render/view result topology units
 	perf            hint linux result sysfs topology
 	placement       cpuset linux

@@ -2,7 +2,6 @@ package main
 
 import (
 	"bytes"
-	"context"
 	"encoding/json"
 	"os"
 	"os/exec"
@@ -14,7 +13,6 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"gorun/internal/child"
 	"gorun/internal/matrix"
 	"gorun/internal/result"
 )
@@ -25,72 +23,6 @@ func built(b *testing.B) string {
 	out, err := exec.CommandContext(b.Context(), "go", "build", "-o", path, ".").CombinedOutput()
 	require.NoError(b, err, "%s", out)
 	return path
-}
-
-// BenchmarkChildStart is what a sample's process costs beside its samples, in turn with a process that does nothing.
-func BenchmarkChildStart(b *testing.B) {
-	gorun := matrix.Child{Self: child.Self{Path: built(b), Argv: []string{"gorun"}}}
-	var child, nothing []float64
-	for range b.N {
-		begun := time.Now()
-		run, err := gorun.Run(b.Context(), []string{"primes", "--limit", "1000", "--samples", "1", "--format", "json"})
-		require.NoError(b, err)
-		inside := run.Samples[0].Seconds + run.Warmups[0].Seconds
-		child = append(child, 1e3*(time.Since(begun).Seconds()-inside))
-
-		begun = time.Now()
-		require.NoError(b, exec.CommandContext(b.Context(), "true").Run())
-		nothing = append(nothing, 1e3*time.Since(begun).Seconds())
-	}
-	b.ReportMetric(middle(child), "ms/child")
-	b.ReportMetric(middle(nothing), "ms/true")
-	b.ReportMetric(0, "ns/op")
-}
-
-// BenchmarkScheduler is what a matrix adds to the time that its processes take: the order, the judging, the journal with
-// an fsync a sample.
-func BenchmarkScheduler(b *testing.B) {
-	e := defaultEnv()
-	e.self = child.Self{Path: built(b), Argv: []string{"gorun"}}
-	for range b.N {
-		o := &matrixOptions{env: e}
-		cmd := newMatrixOf(e, experiments[0], func(_ context.Context, parsed *matrixOptions) error {
-			o = parsed
-			return nil
-		})
-		cmd.SetArgs([]string{"--limit", "60000", "--workers", "2,4,8,16", "--samples", "25", "--warmup", "1"})
-		require.NoError(b, cmd.Execute())
-		run, err := o.design()
-		require.NoError(b, err)
-		board, err := matrix.NewBoard(run)
-		require.NoError(b, err)
-		journal, err := result.CreateJournal(filepath.Join(b.TempDir(), "run.jsonl"))
-		require.NoError(b, err)
-		inside, stored := 0.0, 0.0
-		runner := matrix.Runner{
-			Board: board, Draw: func(result.Standing) {}, Now: time.Now,
-			Take: func(ctx context.Context, slot result.Slot) (result.Sample, error) {
-				begun := time.Now()
-				defer func() { inside += time.Since(begun).Seconds() }()
-				sample, _ := o.child().Sample(ctx, run.Cells[slot.Cell], run.Matrix.Warmup)
-				return sample, nil
-			},
-			Keep: func(s result.Sample) error {
-				begun := time.Now()
-				defer func() { stored += time.Since(begun).Seconds() }()
-				return journal.Write(result.Line{Sample: &s})
-			},
-		}
-		begun := time.Now()
-		_, err = runner.Run(b.Context())
-		require.NoError(b, err)
-		board.Judge()
-		all := time.Since(begun).Seconds()
-		b.ReportMetric(100*(all-inside-stored)/inside, "%-schedule")
-		b.ReportMetric(100*stored/inside, "%-journal")
-		b.ReportMetric(0, "ns/op")
-		require.NoError(b, journal.Close())
-	}
 }
 
 // BenchmarkLongJournal judges a journal of 10,000 samples, in a process of its own; rival: the same file decoded line by

@@ -37,8 +37,8 @@ func newReport(e env, runF func(context.Context, *reportOptions) error) *cobra.C
 			"  gorun report run.jsonl --serve 127.0.0.1:0",
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) == 0 {
-				return usageError{hint.With(errors.New("report takes one journal or several, and got none"),
-					"gorun report run.jsonl -o report.html")}
+				return hint.Usage(hint.With(errors.New("report takes one journal or several, and got none"),
+					"gorun report run.jsonl -o report.html"))
 			}
 			return nil
 		},
@@ -61,14 +61,14 @@ func newReport(e env, runF func(context.Context, *reportOptions) error) *cobra.C
 func (o *reportOptions) validate() error {
 	switch {
 	case o.out == "" && o.serve == "":
-		return usageError{hint.With(errors.New("report has nowhere to write to"),
-			"give -o report.html, or --serve 127.0.0.1:0")}
+		return hint.Usage(hint.With(errors.New("report has nowhere to write to"),
+			"give -o report.html, or --serve 127.0.0.1:0"))
 	case o.out != "" && o.serve != "":
-		return usagef("--out and --serve exclude each other")
+		return hint.Usagef("--out and --serve exclude each other")
 	}
 	for _, file := range o.files {
 		if sameFile(file, o.out) {
-			return usagef("%s is a run that is to be shown: it would be overwritten", o.out)
+			return hint.Usagef("%s is a run that is to be shown: it would be overwritten", o.out)
 		}
 	}
 	return nil
@@ -117,8 +117,8 @@ func writeWhole(path string, write func(w io.Writer) error) error {
 func (o *reportOptions) serveReport(ctx context.Context) error {
 	host, port, err := net.SplitHostPort(o.serve)
 	if err != nil {
-		return usageError{hint.With(fmt.Errorf("--serve: %q is not a listen address", o.serve),
-			"write HOST:PORT, as in 127.0.0.1:0")}
+		return hint.Usage(hint.With(fmt.Errorf("--serve: %q is not a listen address", o.serve),
+			"write HOST:PORT, as in 127.0.0.1:0"))
 	}
 	if host == "" {
 		host = "127.0.0.1" // other machines are only let in by an address that says so

@@ -12,15 +12,10 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"gorun/internal/bind"
-	"gorun/internal/c2c"
 	"gorun/internal/child"
-	"gorun/internal/contend"
+	"gorun/internal/experiment"
 	"gorun/internal/hint"
 	"gorun/internal/launch"
-	"gorun/internal/numa"
-	"gorun/internal/pair"
-	"gorun/internal/primes"
 	"gorun/internal/run"
 )
 
@@ -37,14 +32,6 @@ var (
 	errDoubtful    = run.ErrDoubtful
 	errInterrupted = run.ErrInterrupted
 )
-
-// usageError is wrong use: exit code 2.
-type usageError struct{ error }
-
-func (e usageError) Unwrap() error { return e.error }
-
-// usagef makes a usageError.
-func usagef(format string, args ...any) error { return usageError{fmt.Errorf(format, args...)} }
 
 // execute executes one command line and returns the exit code.
 func execute(args []string, e env) int {
@@ -65,7 +52,7 @@ func finish(stderr io.Writer, do func(ctx context.Context) error) int {
 	go func() { done <- do(ctx) }() // not on the main thread: see init
 	err := <-done
 	silent := errors.Is(err, errInterrupted) || errors.Is(err, errDoubtful) || errors.Is(err, errFailOn) ||
-		errors.As(err, new(exitStatus)) // what there is to say has been said
+		errors.As(err, new(experiment.Status)) // what there is to say has been said
 	if err != nil && !silent {
 		child.Report(stderr, err)
 	}
@@ -78,7 +65,7 @@ func heeded() []os.Signal {
 }
 
 func exitCode(err error) int {
-	var status exitStatus
+	var status experiment.Status
 	var never *launch.ExitError
 	switch {
 	case err == nil:
@@ -91,30 +78,24 @@ func exitCode(err error) int {
 		return exitInterrupted
 	case errors.Is(err, errDoubtful), errors.Is(err, errFailOn):
 		return exitDoubtful
-	case errors.As(err, new(usageError)), hint.IsUsage(err), errors.Is(err, child.ErrRequest):
+	case hint.IsUsage(err), errors.Is(err, child.ErrRequest):
 		return exitUsage
 	}
 	return exitFailed
 }
 
-// command is a row of the tree.
-type command struct {
+// entry is a row of the tree.
+type entry struct {
 	name string
 	make func(env) *cobra.Command
 }
 
-// commands are those that people use. To add one, write it in a file of its own and add its row.
-var commands = [...]command{
-	{"primes", func(e env) *cobra.Command { return plainCommand(e, primes.Experiment) }},
-	{"matrix", func(e env) *cobra.Command { return newMatrix(e, runMatrix) }},
+// commands are those that people use, besides the experiments, which are in rows. To add one, write it in a file of its
+// own and add its row.
+var commands = [...]entry{
+	{"matrix", func(e env) *cobra.Command { return newMatrix(e) }},
 	{"compare", func(e env) *cobra.Command { return newCompare(e, runCompare) }},
 	{"report", func(e env) *cobra.Command { return newReport(e, runReport) }},
-	{"exec", func(e env) *cobra.Command { return newExec(e, runExec) }},
-	{"contend", func(e env) *cobra.Command { return plainCommand(e, contend.Experiment) }},
-	{"c2c", func(e env) *cobra.Command { return plainCommand(e, c2c.Experiment) }},
-	{"numa", func(e env) *cobra.Command { return plainCommand(e, numa.Experiment) }},
-	{"pair", func(e env) *cobra.Command { return plainCommand(e, pair.Experiment) }},
-	{"bind", func(e env) *cobra.Command { return plainCommand(e, bind.Experiment) }},
 	{"topo", func(e env) *cobra.Command { return newTopo(e, runTopo) }},
 	{"version", newVersion},
 }
@@ -134,16 +115,19 @@ func newRoot(e env, args ...string) *cobra.Command {
 			if len(args) == 0 {
 				return cmd.Help()
 			}
-			return usageError{hint.With(fmt.Errorf("unknown command %q", args[0]), "gorun --help lists the commands")}
+			return hint.Usage(hint.With(fmt.Errorf("unknown command %q", args[0]), "gorun --help lists the commands"))
 		},
 	}
 	root.SetOut(e.stdout)
 	root.SetErr(e.stderr)
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
-		return usageError{hint.With(err, fmt.Sprintf("%s --help lists the flags", cmd.CommandPath()))}
+		return hint.Usage(hint.With(err, fmt.Sprintf("%s --help lists the flags", cmd.CommandPath())))
 	})
-	all := commands[:]
-	if i := slices.IndexFunc(all, func(c command) bool { return len(args) > 0 && c.name == args[0] }); i >= 0 {
+	all := slices.Clone(commands[:])
+	for _, x := range rows {
+		all = append(all, entry{x.Name, func(e env) *cobra.Command { return plainCommand(e, x) }})
+	}
+	if i := slices.IndexFunc(all, func(c entry) bool { return len(args) > 0 && c.name == args[0] }); i >= 0 {
 		all = all[i : i+1]
 	}
 	for _, c := range all {
@@ -170,7 +154,12 @@ func noArguments(cmd *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return nil
 	}
-	return usageError{hint.With(
+	return hint.Usage(hint.With(
 		fmt.Errorf("%s takes no arguments, and got %q", cmd.CommandPath(), args[0]),
-		fmt.Sprintf("%s --help lists the flags", cmd.CommandPath()))}
+		fmt.Sprintf("%s --help lists the flags", cmd.CommandPath())))
+}
+
+// completeWords completes a flag from a fixed list; a description may follow each word after a tab.
+func completeWords(cmd *cobra.Command, flag string, words []string) {
+	_ = cmd.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(words, cobra.ShellCompDirectiveNoFileComp))
 }

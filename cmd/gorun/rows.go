@@ -9,8 +9,10 @@ import (
 
 	"gorun/internal/bind"
 	"gorun/internal/c2c"
+	"gorun/internal/command"
 	"gorun/internal/contend"
 	"gorun/internal/experiment"
+	"gorun/internal/futex"
 	"gorun/internal/numa"
 	"gorun/internal/pair"
 	"gorun/internal/primes"
@@ -24,8 +26,10 @@ var rows = []experiment.Experiment{
 	contend.Experiment,
 	c2c.Experiment,
 	numa.Experiment,
+	command.Experiment,
 	pair.Experiment,
 	bind.Experiment,
+	futex.Experiment,
 }
 
 // plainCommand is `gorun EXPERIMENT`.

@@ -8,6 +8,7 @@ import (
 
 	"gorun/internal/render"
 	"gorun/internal/result"
+	"gorun/internal/run"
 	"gorun/internal/topology"
 )
 
@@ -32,7 +33,7 @@ func newTopo(e env, runF func(context.Context, *topoOptions) error) *cobra.Comma
 		RunE: func(cmd *cobra.Command, _ []string) error { return runF(cmd.Context(), o) },
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&o.format, "format", render.TopoFormats[0], formatUsage(render.TopoFormats))
+	flags.StringVar(&o.format, "format", render.TopoFormats[0], run.FormatUsage(render.TopoFormats))
 	flags.StringVar(&o.sysroot, "sysroot", "", "a captured machine: a `directory` that holds sys/, or a .txtar")
 	flags.BoolVar(&o.capture, "capture", false, "write what describes this machine as a .txtar, for --sysroot")
 	completeWords(cmd, "format", render.TopoFormats)
@@ -41,17 +42,17 @@ func newTopo(e env, runF func(context.Context, *topoOptions) error) *cobra.Comma
 }
 
 func runTopo(_ context.Context, o *topoOptions) error {
-	if err := knownFormat(o.format, render.TopoFormats); err != nil {
+	if err := run.KnownFormat(o.format, render.TopoFormats); err != nil {
 		return err
 	}
-	root, err := openRoot(o.env, o.sysroot)
+	root, err := run.OpenRoot(o.env.root, o.sysroot)
 	if err != nil {
 		return err
 	}
 	if o.capture {
 		return topology.Capture(o.env.stdout, root)
 	}
-	m, err := readMachine(root)
+	m, err := run.ReadMachine(root)
 	if err != nil {
 		return err
 	}

@@ -71,6 +71,10 @@ type Resolution[C any] struct {
 	Warnings  []result.Warning
 	Plan      func(*result.Plan) // adds the experiment's own part to a plan; nil: there is none
 	Header    func(*result.Run)  // adds the experiment's own part to a result; nil: there is none
+
+	// Of a plain run with a Sweep.
+	Become func(environ []string) error // replaces this process by what the cell runs; nil: it is to be measured
+	Silent bool                         // the result is not shown unless a format is asked for
 }
 
 // Labels are those of the metric gorun_run_info.
@@ -132,7 +136,17 @@ type (
 	Preparer interface {
 		Prepare(ctx context.Context) ([]result.Warning, error)
 	}
+	// Ender has a last word, after the last sample: warnings for the result, and the error that gorun ends with when the
+	// result has been shown; nil: there is none.
+	Ender interface {
+		End() ([]result.Warning, error)
+	}
 )
+
+// Status is the exit code that gorun ends with where it is not its own: that of the user's command.
+type Status int
+
+func (s Status) Error() string { return fmt.Sprintf("the command ended with exit code %d", int(s)) }
 
 // Place says where samples are taken.
 type Place int
@@ -145,12 +159,23 @@ const (
 
 // Setting is what a sampler is opened with.
 type Setting struct {
-	Root    fs.FS      // the live machine
-	CPUs    cpuset.Set // of the run
-	Self    child.Self // gorun, to be started again in an environment
-	Environ []string   // the environment
+	Root    fs.FS             // the live machine
+	Machine *topology.Machine // nil in a fresh child
+	CPUs    cpuset.Set        // of the run
+	Self    child.Self        // gorun, to be started again in an environment
+	Environ []string          // the environment
 	Seed    uint64
 	Kept    bool // samples are stored: details that only a journal holds are wanted
+	Passed  bool // what is started has this process's input, output and signals
+}
+
+// Sweep makes the plain command compare the values of one flag, as a matrix does, when another flag lists them.
+// Without that flag it runs its one cell once, and passes input, output and signals to what the cell starts. No machine
+// is read for that before it is needed, so Resolve gets none when neither Flag nor CPUs are given.
+type Sweep struct {
+	Flag string                 // whose values are compared
+	List string                 // the flag that lists them, by commas; auto stands for All
+	All  func(Machine) []string // the values that can matter on a machine
 }
 
 // Definition is an experiment: a row of the table that package run is given.
@@ -161,6 +186,7 @@ type Definition[C any] struct {
 	Single   []string // flags that are the same for all cells of a matrix, or make no sense in one
 	OneRow   string   // how flags that give several rows are made to give one
 	Datum    string   // the column that a matrix compares; "": wall time
+	Sweep    *Sweep   // nil: a plain run takes samples
 	New      func() Flags[C]
 	Open     func(Setting, []C) (Sampler[C], error)
 	// Explain adds to a result what its samples show beyond their figures: findings and warnings. nil: nothing.
@@ -191,6 +217,7 @@ type Experiment struct {
 	Single   []string
 	OneRow   string
 	Datum    string
+	Sweep    *Sweep
 	Picture  *Picture
 	View     *View
 	Others   map[string]View
@@ -216,7 +243,7 @@ func Define[C any](d Definition[C]) Experiment {
 	}
 	x := Experiment{
 		Text: d.Text, Sampling: d.Sampling, Place: d.Place, Single: d.Single, OneRow: d.OneRow, Datum: d.Datum,
-		Picture: d.Picture, View: d.View, Others: d.Others,
+		Sweep: d.Sweep, Picture: d.Picture, View: d.View, Others: d.Others,
 		New: func() Flags[any] { return flags[C]{d.New()} },
 		Open: func(s Setting, cells []any) (Sampler[any], error) {
 			opened, err := d.Open(s, typed(cells))
@@ -251,7 +278,7 @@ func (f flags[C]) Resolve(m Machine) (Resolution[any], error) {
 	r, err := f.of.Resolve(m)
 	out := Resolution[any]{
 		Spec: r.Spec, Placement: r.Placement, Labels: r.Labels, Schedule: r.Schedule, Resources: r.Resources,
-		Warnings: r.Warnings, Plan: r.Plan, Header: r.Header,
+		Warnings: r.Warnings, Plan: r.Plan, Header: r.Header, Become: r.Become, Silent: r.Silent,
 	}
 	for _, c := range r.Cells {
 		out.Cells = append(out.Cells, Cell[any]{
@@ -285,7 +312,7 @@ func (s sampler[C]) Sample(ctx context.Context, cell any) (result.Sample, error)
 }
 func (s sampler[C]) Close() error { return s.of.Close() }
 
-// Part returns an optional part of a sampler: Live, Preparer.
+// Part returns an optional part of a sampler: Live, Preparer, Ender.
 func Part[P any](s Sampler[any]) (part P, ok bool) {
 	of := any(s)
 	if wrapped, is := of.(interface{ unwrap() any }); is {

@@ -13,7 +13,6 @@ import (
 	"gorun/internal/experiment"
 	"gorun/internal/hint"
 	"gorun/internal/linux"
-	"gorun/internal/matrix"
 	"gorun/internal/render/view"
 	"gorun/internal/result"
 	"gorun/internal/topology"
@@ -238,7 +237,7 @@ func (f *flags) Resolve(m experiment.Machine) (r experiment.Resolution[Cell], er
 		r.Header = func(run *result.Run) { run.Experiment, run.Caches = "load", caches }
 		return r, nil
 	}
-	list, measurable := matrix.DescribeCPUs(m.Machine, m.CPUs.List()), 0
+	list, measurable := experiment.DescribeCPUs(m.Machine, m.CPUs.List()), 0
 	for _, row := range rows {
 		c.Row = row
 		r.Cells = append(r.Cells, f.cell(c, list))

@@ -29,19 +29,26 @@ var Experiment = experiment.Define(experiment.Definition[Cell]{
 		Long: "A process on CPU A and one on CPU B start together and each make LOOPS loops of the work: by default\n" +
 			"system calls. In a ping-pong they hand a turn back and forth, and a loop is a round trip. With --auto\n" +
 			"there is a pair for each relation of two CPUs that the machine has, from the same CPU on; they take\n" +
-			"turns, and each is judged against the first. Without --samples, there are then as many of each pair as\n" +
-			"are needed within --budget, 1m.",
+			"turns, and each is judged against the first.",
 		Example: "  gorun pair 0 1\n" +
 			"  gorun pair 0 0 30000000 --samples 1\n" +
 			"  gorun pair --auto\n" +
 			"  gorun pair --auto --work pingpong-futex\n" +
 			"  gorun matrix pair --work syscall,spin 0 1",
 	},
-	Sampling: experiment.Sampling{Samples: 5, Warmup: 1, Budget: 10, Compares: true},
-	Place:    experiment.Started,
-	OneRow:   "name the two CPUs, and leave --auto away",
-	Datum:    "ns_per_loop",
-	New:      func() experiment.Flags[Cell] { return &flags{} },
+	Sampling: experiment.Sampling{
+		Samples: 5, Warmup: 1, Budget: 10, Compares: true,
+		Usage: map[string]string{
+			"precision": "with --auto: width of the interval at which a pair has been sampled enough",
+			"margin":    "with --auto: a difference up to this is none",
+			"samples": "samples to take; a number given here is not cut by the default budget\n" +
+				"(with --auto, of each pair; by default as many as are needed within --budget, 1m)",
+		},
+	},
+	Place:  experiment.Started,
+	OneRow: "name the two CPUs, and leave --auto away",
+	Datum:  "ns_per_loop",
+	New:    func() experiment.Flags[Cell] { return &flags{} },
 	Open: func(s experiment.Setting, _ []Cell) (experiment.Sampler[Cell], error) {
 		return sampler{s.Self.In(measure.Environment(s.Environ))}, nil
 	},

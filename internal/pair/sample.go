@@ -8,7 +8,6 @@ import (
 	"io"
 	"math"
 	"os"
-	"slices"
 	"time"
 
 	"gorun/csrc"
@@ -20,24 +19,6 @@ import (
 	"gorun/internal/result"
 	"gorun/internal/topology"
 )
-
-// AutoPairs returns a pair of each relation that two of the CPUs have, nearest first: the same CPU, two threads of a
-// core, and so on.
-func AutoPairs(m *topology.Machine, cpus cpuset.Set) []topology.Pair {
-	ours := cpus.Intersect(m.Online())
-	if ours.Empty() {
-		return nil
-	}
-	pairs := []topology.Pair{{A: ours.First(), B: ours.First(), Relation: topology.SameCPU}}
-	nearest := topology.PerLLC.Pairs(m, ours) // they have every relation
-	slices.SortStableFunc(nearest, func(p, q topology.Pair) int { return int(p.Relation - q.Relation) })
-	for _, p := range nearest {
-		if p.Relation != pairs[len(pairs)-1].Relation {
-			pairs = append(pairs, p)
-		}
-	}
-	return pairs
-}
 
 // Cell says what two processes do.
 type Cell struct {

@@ -173,27 +173,3 @@ func machine(nodes int) *topology.Machine {
 	}
 	return m
 }
-
-func TestAutoPairs(t *testing.T) {
-	m := machine(2)
-	for _, c := range []struct {
-		cpus cpuset.Set
-		want []topology.Pair
-	}{
-		{cpuset.Range(0, 15), []topology.Pair{
-			{A: 0, B: 0, Relation: topology.SameCPU},
-			{A: 0, B: 1, Relation: topology.SameCore},
-			{A: 0, B: 2, Relation: topology.SameLLC},
-			{A: 0, B: 4, Relation: topology.SameNode},
-			{A: 0, B: 8, Relation: topology.CrossNode},
-		}},
-		{cpuset.Of(5, 12, 99), []topology.Pair{
-			{A: 5, B: 5, Relation: topology.SameCPU},
-			{A: 5, B: 12, Relation: topology.CrossNode},
-		}},
-		{cpuset.Of(3), []topology.Pair{{A: 3, B: 3, Relation: topology.SameCPU}}},
-		{cpuset.Of(99), nil},
-	} {
-		assert.Equal(t, c.want, AutoPairs(m, c.cpus), "%v", c.cpus)
-	}
-}

@@ -35,24 +35,15 @@ func DefaultLoops(work string, relation topology.Relation) uint64 {
 	return defaultLoops[work].apart
 }
 
-// lacking says why no two CPUs of a run have a relation.
-var lacking = [...]string{
-	topology.SameCPU:   "there is no CPU",
-	topology.SameCore:  "no core has two of the CPUs",
-	topology.SameLLC:   "no last-level cache has two cores of the CPUs",
-	topology.SameNode:  "no node has two last-level caches of the CPUs",
-	topology.CrossNode: "the CPUs are of one node",
-}
-
-// AutoRows are the pairs of AutoPairs, each with so many loops (0: as many as DefaultLoops says), and between them, in
+// AutoRows are the pairs of Machine.PerRelation, each with so many loops (0: as many as DefaultLoops says), and between them, in
 // their places, the relations that no two of the CPUs have.
 func AutoRows(m *topology.Machine, cpus cpuset.Set, work string, loops uint64) []result.PairRow {
-	pairs := AutoPairs(m, cpus)
+	pairs := m.PerRelation(cpus)
 	rows := make([]result.PairRow, 0, len(topology.Relations))
 	for _, relation := range topology.Relations {
 		i := slices.IndexFunc(pairs, func(p topology.Pair) bool { return p.Relation == relation })
 		if i < 0 {
-			rows = append(rows, result.PairRow{CPUA: -1, CPUB: -1, Relation: relation.String(), Lacking: lacking[relation]})
+			rows = append(rows, result.PairRow{CPUA: -1, CPUB: -1, Relation: relation.String(), Lacking: relation.Lacking()})
 			continue
 		}
 		rows = append(rows, Row(pairs[i], work, loops))

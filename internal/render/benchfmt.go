@@ -24,7 +24,7 @@ import (
 // averaged with the others.
 func (v Views) Benchfmt(w io.Writer, run *result.Run, _ term.Options) error {
 	out := benchfmt.NewWriter(w)
-	if err := writeBenchUnits(out, v.Of(run.Experiment).Bench); err != nil {
+	if err := writeBenchUnits(out, v.benchOf(run)); err != nil {
 		return err
 	}
 	return v.writeBenchSamples(out, run, benchConfig(run))
@@ -41,7 +41,7 @@ func (v Views) BenchfmtPair(w io.Writer, a, b *result.Run, nameA, nameB string) 
 		})
 	}
 	out := benchfmt.NewWriter(w)
-	if err := writeBenchUnits(out, v.Of(a.Experiment).Bench); err != nil {
+	if err := writeBenchUnits(out, v.benchOf(a)); err != nil {
 		return err
 	}
 	config := same(benchConfig(a), benchConfig(b))
@@ -54,6 +54,24 @@ func (v Views) BenchfmtPair(w io.Writer, a, b *result.Run, nameA, nameB string) 
 		}
 	}
 	return nil
+}
+
+// benchOf is what the lines of a run hold. Of an experiment without a row it is also each value in nanoseconds, by its
+// name.
+func (v Views) benchOf(run *result.Run) view.Bench {
+	of, own := v.find(run.Experiment)
+	b := of.Bench
+	if own {
+		return b
+	}
+	b.Units = slices.Clone(b.Units)
+	for _, name := range view.ValueNames(run.Samples) {
+		if strings.HasSuffix(name, "_ns") {
+			unit := strings.ReplaceAll(name, "_", "-")
+			b.Units = append(b.Units, view.BenchUnit{Unit: unit, Better: result.Lower, Of: view.Value(name)})
+		}
+	}
+	return b
 }
 
 func writeBenchUnits(out *benchfmt.Writer, b view.Bench) error {
@@ -75,7 +93,7 @@ func (v Views) writeBenchSamples(out *benchfmt.Writer, run *result.Run, config [
 	if err != nil {
 		return err
 	}
-	b := v.Of(run.Experiment).Bench
+	b := v.benchOf(run)
 	samples := v.parts(run)
 	for i := range samples {
 		s := &samples[i]

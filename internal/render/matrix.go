@@ -39,6 +39,9 @@ func matrixHeading(run *result.Run, options view.Spec, opts term.Options) string
 	if m.Title == "" {
 		title += ": " + strings.Join(compared, ", ")
 	} else {
+		if len(run.Command) > 0 && run.Command[0] == run.Experiment {
+			title = "gorun " + run.Experiment // a plain run with several cells
+		}
 		parts = slices.Concat([]string{title}, parts, compared)
 		title = m.Title
 	}

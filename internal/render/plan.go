@@ -29,7 +29,7 @@ func (v Views) Plan(w io.Writer, plan *result.Plan, format string) error {
 	case "json":
 		full := *plan
 		full.Cells = withFlags(plan.Cells)
-		if len(plan.Cells) > 0 {
+		if isMatrix(plan) {
 			full.Order = withRound(plan.Order)
 		}
 		return indented(w, &full)
@@ -39,13 +39,16 @@ func (v Views) Plan(w io.Writer, plan *result.Plan, format string) error {
 	return fmt.Errorf("%w %q for a plan: there are %s", ErrFormat, format, strings.Join(PlanFormats, ", "))
 }
 
+// isMatrix reports whether a plan is a matrix's, and not that of one experiment with several cells.
+func isMatrix(plan *result.Plan) bool { return len(plan.Order.First) > 0 }
+
 func (v Views) planTable(w io.Writer, plan *result.Plan) error {
 	options, err := view.SpecOf(plan.Spec)
 	if err != nil {
 		return err
 	}
 	of, name, ran := v.Of(plan.Experiment), plan.Experiment, "nothing"
-	if len(plan.Cells) > 0 {
+	if isMatrix(plan) {
 		name = "matrix " + name
 	}
 	if plan.Estimate != nil && plan.Estimate.BaselineSeconds > 0 {
@@ -73,7 +76,10 @@ func (v Views) planTable(w io.Writer, plan *result.Plan) error {
 		b.WriteString("\n" + block)
 	}
 	if len(plan.Cells) > 0 {
-		b.WriteString("\n" + planCells(plan) + "\n" + planOrder(plan))
+		b.WriteString("\n" + planCells(plan))
+	}
+	if isMatrix(plan) {
+		b.WriteString("\n" + planOrder(plan))
 	}
 	if plan.Estimate != nil {
 		b.WriteString("\n" + planEstimate(plan.Estimate))
@@ -94,7 +100,11 @@ func planCells(plan *result.Plan) string {
 		for _, word := range cell.Command {
 			words = append(words, view.ShellWord(word))
 		}
-		rows[i] = []string{strconv.Itoa(i), name, strings.Join(words, " ")}
+		command := strings.Join(words, " ")
+		if cell.Lacking != "" {
+			command = units.None + " " + cell.Lacking
+		}
+		rows[i] = []string{strconv.Itoa(i), name, command}
 	}
 	return term.Grid([]term.Column{term.Right("cell"), term.Left("name"), term.Left("command")}, rows)
 }

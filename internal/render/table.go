@@ -29,20 +29,26 @@ var kept = map[string]experiment.View{
 
 // Of returns how runs of an experiment are shown.
 func (v Views) Of(name string) experiment.View {
+	of, _ := v.find(name)
+	return of
+}
+
+// find also reports whether the experiment has a view of its own.
+func (v Views) find(name string) (of experiment.View, own bool) {
 	for _, x := range v {
 		if x.Name == name && x.View != nil {
-			return *x.View
+			return *x.View, true
 		}
-		if other, found := x.Others[name]; found {
-			return other
+		if of, own = x.Others[name]; own {
+			return of, true
 		}
 	}
-	if own, found := kept[name]; found {
-		return own
+	if of, own = kept[name]; own {
+		return of, true
 	}
 	return experiment.View{
 		Title: view.OptionsTitle, Blocks: view.SampleBlocks, Plan: view.PlanShares, Bench: view.SampleBench,
-	}
+	}, false
 }
 
 // Table shows a run to a person, in opts.Width columns: what ran and where, its figures (the median over the samples

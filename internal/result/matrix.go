@@ -124,10 +124,11 @@ type Cell struct {
 	Name    string            `json:"name"` // unique in its run
 	Group   string            `json:"group,omitempty"`
 	Comment string            `json:"comment,omitempty"`
-	Flags   map[string]string `json:"flags"`           // of the experiment, by name without dashes
-	CPUs    map[string]CPUs   `json:"cpus,omitempty"`  // what its CPU lists are on this machine, by flag; "cpus" is always there
-	Command []string          `json:"command"`         // that repeats one of its samples, from the experiment's name on
-	Lines   *Lines            `json:"lines,omitempty"` // of exec: how to have it without gorun
+	Flags   map[string]string `json:"flags"`             // of the experiment, by name without dashes
+	CPUs    map[string]CPUs   `json:"cpus,omitempty"`    // what its CPU lists are on this machine, by flag; "cpus" is always there
+	Command []string          `json:"command"`           // that repeats one of its samples, from the experiment's name on
+	Lines   *Lines            `json:"lines,omitempty"`   // of exec: how to have it without gorun
+	Lacking string            `json:"lacking,omitempty"` // of a plan: why this machine cannot run it
 
 	Summary *Summary       `json:"summary,omitempty"`
 	Verdict *stats.Verdict `json:"verdict,omitempty"` // absent for the baseline; of several figures, on the deciding one

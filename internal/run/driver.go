@@ -1,6 +1,7 @@
 package run
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -33,6 +34,7 @@ type plan struct {
 	placement string // in the words of the flags, where it is the same for all cells
 	name      string // of the experiment in the metrics
 	fresh     bool   // each sample is taken by a fresh child of gorun
+	passed    bool   // what is started has this process's input, output and signals
 	matrix    bool   // executions that are dropped come before each sample, and not before the run
 	needs     []need // of each cell, where the plan is fresh
 	run       *result.Run
@@ -95,11 +97,12 @@ func drive(ctx context.Context, e Env, o *Options, p plan) (err error) {
 	if err := d.judge(); err != nil {
 		return err
 	}
+	status := d.end()
 	d.x.Explain(d.session.run, d.does())
 	if err := d.draw(); err != nil {
 		return err
 	}
-	return d.finish(ctx, o)
+	return cmp.Or(d.finish(ctx, o), status)
 }
 
 // settle gives the process the CPUs and GOMAXPROCS of what it samples itself, and completes the result with where it is
@@ -206,10 +209,14 @@ func (d *driver) open(watcher *measure.Watcher) (err error) {
 
 // setting is what the sampler is opened with.
 func (d *driver) setting() experiment.Setting {
-	return experiment.Setting{
+	s := experiment.Setting{
 		Root: d.env.Root, CPUs: d.cpus, Self: d.env.Self, Environ: d.env.Environ(), Seed: d.session.run.Seed,
-		Kept: d.options.out != "",
+		Kept: d.options.out != "", Passed: d.passed,
 	}
+	if d.machine != nil {
+		s.Machine = d.machine.Machine
+	}
+	return s
 }
 
 // does is what the cells do.
@@ -417,6 +424,17 @@ func (d *driver) judge() error {
 		run.Summary = result.Summarise(run.Samples)
 	}
 	return nil
+}
+
+// end has the sampler's last word: the error that the run ends with when its result has been shown.
+func (d *driver) end() (status error) {
+	e, ok := experiment.Part[experiment.Ender](d.sampler)
+	if !ok {
+		return nil
+	}
+	warnings, status := e.End()
+	d.warn(warnings)
+	return status
 }
 
 // sortByCell puts samples in the order of their cells, those of a cell in the order in which they were taken.

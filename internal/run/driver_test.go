@@ -30,7 +30,7 @@ type rig struct {
 }
 
 // newRig drives cells in an order; the run goes on from the samples that it has.
-func newRig(t *testing.T, order experiment.Order, cells int, o Options) *rig {
+func newRig(t testing.TB, order experiment.Order, cells int, o Options) *rig {
 	t.Helper()
 	run := &result.Run{Seed: 7}
 	r := &rig{
@@ -64,7 +64,7 @@ func newRig(t *testing.T, order experiment.Order, cells int, o Options) *rig {
 }
 
 // open opens the journal and the schedule, with the samples that the run has.
-func (r *rig) open(t *testing.T) {
+func (r *rig) open(t testing.TB) {
 	t.Helper()
 	r.session = &session{env: Env{Now: func() time.Time { return r.clock }, Stderr: &bytes.Buffer{}}, run: r.plan.run}
 	r.resumed = len(r.plan.run.Samples) > 0
@@ -387,4 +387,26 @@ func TestBlocksKeepInvalidSamples(t *testing.T) {
 			assert.Equal(t, result.Valid, s.Quality.Verdict)
 		}
 	}
+}
+
+// BenchmarkScheduler is what a matrix adds to the time of each sample's process, some milliseconds: the order, the
+// judging, and the journal with an fsync a sample, which is shown apart.
+func BenchmarkScheduler(b *testing.B) {
+	const rounds = 25
+	for b.Loop() {
+		r := newRig(b, experiment.Blocks, 4, Options{samples: rounds})
+		r.spoil = func(s *result.Sample, taken, _ int) { s.Seconds *= 1 + float64(taken%7)/100 }
+		begun := time.Now()
+		require.NoError(b, r.sample(b.Context()))
+		require.NoError(b, r.judge())
+		all := time.Since(begun)
+		begun = time.Now()
+		for _, s := range r.result().Samples {
+			require.NoError(b, r.journal.Write(result.Line{Sample: &s}))
+		}
+		stored, samples := time.Since(begun), float64(len(r.result().Samples))
+		b.ReportMetric(float64((all-stored).Microseconds())/samples, "µs-schedule/sample")
+		b.ReportMetric(float64(stored.Microseconds())/samples, "µs-journal/sample")
+	}
+	b.ReportMetric(0, "ns/op")
 }

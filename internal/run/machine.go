@@ -22,14 +22,23 @@ type machine struct {
 	selected map[cpuFlags]cpuset.Set // by the flags that ask for them
 }
 
+// OpenRoot opens the captured machine that sysroot names, or the live one where it names none.
+func OpenRoot(live fs.FS, sysroot string) (fs.FS, error) {
+	if sysroot == "" {
+		return live, nil
+	}
+	root, err := sysfs.OpenRoot(sysroot)
+	if err != nil {
+		return nil, hint.Usage(fmt.Errorf("--sysroot: %w", err))
+	}
+	return root, nil
+}
+
 // openMachine reads the captured machine that sysroot names, or the live one where it names none.
 func openMachine(live fs.FS, sysroot string) (*machine, error) {
-	root := live
-	if sysroot != "" {
-		var err error
-		if root, err = sysfs.OpenRoot(sysroot); err != nil {
-			return nil, hint.Usage(fmt.Errorf("--sysroot: %w", err))
-		}
+	root, err := OpenRoot(live, sysroot)
+	if err != nil {
+		return nil, err
 	}
 	t, err := ReadMachine(root)
 	if err != nil {

@@ -61,7 +61,7 @@ func NewMatrix(e Env, x experiment.Experiment) (*Matrix, *experiment.FlagSet) {
 	set.StringVar(&c.preset, "preset", "", "a `table` that comes with gorun: "+strings.Join(presetWords("%s: %s"), "; "))
 	set.StringArrayVar(&c.exclude, "exclude", nil, "leave out the cells with these `values`, as workers=50,lock-thread=true (repeatable)")
 	set.StringVar(&c.baseline, "baseline", "", "compare with the cell that has these `values` (default: the first)")
-	c.RegisterDesign(set)
+	c.registerDesign(set)
 	set.StringVar(&c.svg, "svg", "", "draw the verdicts into this `file`")
 	c.registerRest(set)
 	set.Words("preset", presetWords("%s\t%s"))
@@ -127,7 +127,16 @@ func (c *Matrix) Run(ctx context.Context, args []string) error {
 	if err := c.validate(0, -1); err != nil {
 		return err
 	}
-	p, err := c.plan(spec)
+	m, err := openMachine(c.env.Root, c.sysroot)
+	if err != nil {
+		return err
+	}
+	return c.run(ctx, m, spec)
+}
+
+// run plans the cells of a spec and measures them, or shows the plan.
+func (c *Matrix) run(ctx context.Context, m *machine, spec matrix.Spec) error {
+	p, err := c.plan(m, spec)
 	if err != nil {
 		return err
 	}
@@ -205,10 +214,14 @@ func (c *Matrix) settle(spec matrix.Spec) {
 }
 
 // plan plans every cell, so that what cannot be done is an error before anything runs.
-func (c *Matrix) plan(spec matrix.Spec) (p plan, err error) {
+func (c *Matrix) plan(m *machine, spec matrix.Spec) (p plan, err error) {
 	cells, baseline, err := spec.Cells(c.flags)
 	if err != nil {
 		return p, hint.Usage(err)
+	}
+	if c.x.Words && len(c.args) == 0 {
+		return p, hint.Usage(hint.With(errors.New("no command was given"),
+			fmt.Sprintf("gorun matrix %s %s", c.x.Name, c.x.Args)))
 	}
 	run := newRun(c.env, c.x.Name, c.seed)
 	run.Spec, run.Cells = matrix.Common(cells), cells
@@ -218,11 +231,8 @@ func (c *Matrix) plan(spec matrix.Spec) (p plan, err error) {
 		Columns: spec.Columns,
 	}
 	p = plan{
-		x: c.x, fresh: c.x.Place == experiment.Here, matrix: true, run: run, name: "matrix " + c.x.Name,
+		x: c.x, machine: m, fresh: c.x.Place == experiment.Here, matrix: true, run: run, name: "matrix " + c.x.Name,
 		schedule: experiment.Schedule{Order: experiment.Blocks, Samples: c.samples},
-	}
-	if p.machine, err = openMachine(c.env.Root, c.sysroot); err != nil {
-		return p, err
 	}
 	same := map[string]string{} // a cell's name by what it comes to here
 	for i := range run.Cells {
@@ -317,7 +327,7 @@ func (c *Matrix) resolve(p *plan, cell *result.Cell, same map[string]string) err
 
 // lists are a cell's CPU lists on the machine, the run's CPUs among them.
 func (c *Matrix) lists(m *machine, share experiment.Machine, f cpuFlags, flags map[string]string) (map[string]result.CPUs, error) {
-	lists := map[string]result.CPUs{"cpus": matrix.DescribeCPUs(m.Machine, share.CPUs.List())}
+	lists := map[string]result.CPUs{"cpus": experiment.DescribeCPUs(m.Machine, share.CPUs.List())}
 	for _, flag := range c.flags {
 		text, given := flags[flag.Name]
 		if !given || !flag.List || text == "" || flag.Name == "cpus" {
@@ -327,7 +337,7 @@ func (c *Matrix) lists(m *machine, share experiment.Machine, f cpuFlags, flags m
 		if err != nil {
 			return nil, fmt.Errorf("--%s %s: %w", flag.Name, text, err)
 		}
-		lists[flag.Name] = matrix.DescribeCPUs(m.Machine, ids)
+		lists[flag.Name] = experiment.DescribeCPUs(m.Machine, ids)
 	}
 	return lists, nil
 }

@@ -141,8 +141,8 @@ func (o *Options) registerRest(flags *experiment.FlagSet) {
 	o.changed = flags.Changed
 }
 
-// RegisterDesign adds the flags that say how the cells of a matrix are compared.
-func (o *Options) RegisterDesign(flags *experiment.FlagSet) {
+// registerDesign adds the flags that say how the cells of a matrix are compared.
+func (o *Options) registerDesign(flags *experiment.FlagSet) {
 	o.precision, o.margin = defaultPrecision, defaultMargin
 	flags.IntVar(&o.samples, "samples", 0, "samples of each cell (0: until the differences are known)")
 	flags.IntVar(&o.warmup, "warmup", -1, "executions that each process drops first (-1: as many as a pilot finds are needed)")

@@ -9,7 +9,6 @@ import (
 	"gorun/internal/cpuset"
 	"gorun/internal/experiment"
 	"gorun/internal/hint"
-	"gorun/internal/matrix"
 	"gorun/internal/result"
 )
 
@@ -17,6 +16,7 @@ import (
 type Command struct {
 	env   Env
 	x     experiment.Experiment
+	set   *experiment.FlagSet
 	flags experiment.Flags[any]
 	cpus  cpuFlags
 	Options
@@ -24,13 +24,17 @@ type Command struct {
 
 // New returns the command of a plain run, whose flags are in the set.
 func New(e Env, x experiment.Experiment) (*Command, *experiment.FlagSet) {
-	c := &Command{env: e, x: x, flags: x.New()}
-	set := experiment.NewFlagSet(x.Name)
-	c.flags.Register(set)
-	c.registerPlain(set, x)
-	c.cpus.register(set)
-	c.registerRest(set)
-	return c, set
+	c := &Command{env: e, x: x, set: experiment.NewFlagSet(x.Name), flags: x.New()}
+	c.flags.Register(c.set)
+	if x.Sweep == nil {
+		c.registerPlain(c.set, x)
+	}
+	c.cpus.register(c.set)
+	c.registerRest(c.set)
+	if x.Sweep != nil {
+		c.registerDesign(c.set)
+	}
+	return c, c.set
 }
 
 // Run executes a command line: args are its words that are no flags.
@@ -41,36 +45,44 @@ func (c *Command) Run(ctx context.Context, args []string) error {
 		return hint.Usage(hint.With(fmt.Errorf("gorun %s takes no arguments, and got %q", c.x.Name, args[0]),
 			fmt.Sprintf("gorun %s --help lists the flags", c.x.Name)))
 	}
+	if c.x.Sweep != nil {
+		return c.sweep(ctx, args)
+	}
 	if err := c.validate(1, 0); err != nil {
 		return err
 	}
 	if err := c.flags.Validate(); err != nil {
 		return err
 	}
-	m, err := openMachine(c.env.Root, c.sysroot)
-	if err != nil {
-		return err
-	}
-	share, err := m.share(c.cpus, c.seed)
+	m, share, err := c.machine()
 	if err != nil {
 		return err
 	}
 	c.settleBudget()
 	share.Sampling = experiment.Sampling{Samples: c.samples, Warmup: c.warmup, Budget: c.budget.Seconds()}
-	share.Given = c.changed
 	r, err := c.flags.Resolve(share)
 	if err != nil {
 		return err
 	}
 	c.settleSchedule(&r.Schedule)
 	if c.dryRun {
-		return c.show(share.CPUs, r)
+		return c.show(m, share.CPUs, r)
 	}
 	p, err := c.plan(m, share.CPUs, r)
 	if err != nil {
 		return err
 	}
 	return drive(ctx, c.env, &c.Options, p)
+}
+
+// machine returns the machine, and the share of it that the flags ask for.
+func (c *Command) machine() (m *machine, share experiment.Machine, err error) {
+	if m, err = openMachine(c.env.Root, c.sysroot); err != nil {
+		return nil, share, err
+	}
+	share, err = m.share(c.cpus, c.seed)
+	share.Given = c.changed
+	return m, share, err
 }
 
 // settleBudget lifts the default budget where a number of samples was asked for, which is not cut.
@@ -98,14 +110,18 @@ func (c *Command) settleSchedule(s *experiment.Schedule) {
 	}
 }
 
-// show prints what the run would do.
-func (c *Command) show(cpus cpuset.Set, r experiment.Resolution[any]) error {
+// show prints what the run would do. Where the experiment has no part of its own in a plan, the cells are listed.
+func (c *Command) show(m *machine, cpus cpuset.Set, r experiment.Resolution[any]) error {
 	p := &result.Plan{
 		Schema: result.Schema, Tool: c.env.Tool, Experiment: c.x.Name, Spec: r.Spec, CPUs: cpus.String(),
 		Placement: r.Placement, Threads: r.Resources.Threads,
 	}
 	if r.Plan != nil {
 		r.Plan(p)
+	} else if len(r.Cells) > 1 {
+		for _, cell := range r.Cells {
+			p.Cells = append(p.Cells, shown(m, cpus, cell))
+		}
 	}
 	return c.env.Views.Plan(c.env.Stdout, p, c.format)
 }
@@ -145,11 +161,17 @@ func (c *Command) plan(m *machine, cpus cpuset.Set, r experiment.Resolution[any]
 		Precision: float64(c.precision), Rounds: s.Samples, Budget: c.budget.Seconds(),
 	}
 	for _, cell := range p.cells {
-		lists := map[string]result.CPUs{"cpus": matrix.DescribeCPUs(m.Machine, cpus.List())}
-		maps.Copy(lists, cell.CPUs)
-		run.Cells = append(run.Cells, result.Cell{
-			Name: cell.Name, Flags: cell.Flags, CPUs: lists, Command: cell.Command, Lines: cell.Lines,
-		})
+		run.Cells = append(run.Cells, shown(m, cpus, cell))
 	}
 	return p, nil
+}
+
+// shown is a cell as results and plans have it.
+func shown(m *machine, cpus cpuset.Set, cell experiment.Cell[any]) result.Cell {
+	lists := map[string]result.CPUs{"cpus": experiment.DescribeCPUs(m.Machine, cpus.List())}
+	maps.Copy(lists, cell.CPUs)
+	return result.Cell{
+		Name: cell.Name, Flags: cell.Flags, CPUs: lists, Command: append([]string{}, cell.Command...), Lines: cell.Lines,
+		Lacking: cell.Lacking,
+	}
 }

@@ -1,6 +1,10 @@
 package topology
 
-import "gorun/internal/cpuset"
+import (
+	"slices"
+
+	"gorun/internal/cpuset"
+)
 
 // Pair are two CPUs; of a Pairing A is the lower.
 type Pair struct {
@@ -86,6 +90,24 @@ func (p Pairing) Pairs(m *Machine, cpus cpuset.Set) []Pair {
 	}
 	for _, pair := range beside {
 		add(pair[0], pair[1])
+	}
+	return pairs
+}
+
+// PerRelation returns a pair of each relation that two of the CPUs have, nearest first: the same CPU, two threads of a
+// core, and so on.
+func (m *Machine) PerRelation(cpus cpuset.Set) []Pair {
+	ours := cpus.Intersect(m.Online())
+	if ours.Empty() {
+		return nil
+	}
+	pairs := []Pair{{A: ours.First(), B: ours.First(), Relation: SameCPU}}
+	nearest := PerLLC.Pairs(m, ours) // they have every relation
+	slices.SortStableFunc(nearest, func(p, q Pair) int { return int(p.Relation - q.Relation) })
+	for _, p := range nearest {
+		if p.Relation != pairs[len(pairs)-1].Relation {
+			pairs = append(pairs, p)
+		}
 	}
 	return pairs
 }

@@ -20,6 +20,17 @@ var relationNames = [...]string{"same-cpu", "same-core", "same-llc", "same-node"
 // String returns the relation's name, such as "same-core".
 func (r Relation) String() string { return relationNames[r] }
 
+var relationLacking = [...]string{
+	SameCPU:   "there is no CPU",
+	SameCore:  "no core has two of the CPUs",
+	SameLLC:   "no last-level cache has two cores of the CPUs",
+	SameNode:  "no node has two last-level caches of the CPUs",
+	CrossNode: "the CPUs are of one node",
+}
+
+// Lacking returns why no two CPUs of a run have the relation.
+func (r Relation) Lacking() string { return relationLacking[r] }
+
 // MarshalText gives String.
 func (r Relation) MarshalText() ([]byte, error) { return []byte(r.String()), nil }
 

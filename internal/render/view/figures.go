@@ -83,6 +83,8 @@ func otherFigure(name string) figure {
 	row := figure{value: name, show: units.Large}
 	if trimmed, timed := strings.CutSuffix(name, "_seconds"); timed {
 		name, row.show = trimmed, units.Seconds
+	} else if trimmed, timed := strings.CutSuffix(name, "_ns"); timed {
+		name, row.show = trimmed, func(x float64) string { return units.Seconds(x / 1e9) }
 	}
 	row.label = strings.ReplaceAll(name, "_", " ")
 	return row

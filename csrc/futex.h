@@ -1,0 +1,38 @@
+/* The time that a sleeping thread takes to run again after another one has woken it. */
+#ifndef GORUN_FUTEX_H
+#define GORUN_FUTEX_H
+
+#include "gate.h"
+
+/*
+ * What two threads of one process share, zero at first. The word does not change until the end, so that who waits for
+ * it always sleeps: only the return value of FUTEX_WAKE says that a thread was asleep and has been woken.
+ */
+struct gorun_bed {
+	int32_t word; /* futex; not 0: end */
+	int64_t sent; /* CLOCK_MONOTONIC ns of the call that wakes */
+};
+
+/* Ends both threads at once. */
+void gorun_bed_stop(struct gorun_bed *bed);
+
+struct gorun_wakeups_args {
+	bool first; /* wakes first; the other one sleeps first */
+	uint64_t trips;
+	struct gorun_bed *bed;
+};
+
+struct gorun_wakeups_result {
+	uint64_t wakeups; /* of this thread */
+	int cpu;          /* at the end */
+	bool stopped;
+};
+
+/*
+ * Sleeps and wakes the other thread in turns, trips times each. Writes the ns of each wake-up of this thread to ns,
+ * which has room for trips: from just before the FUTEX_WAKE that found it asleep until its own FUTEX_WAIT has returned.
+ * Returns 0, -EINVAL, or another negative errno of futex(2), after which the other thread must be stopped.
+ */
+int gorun_wakeups(const struct gorun_wakeups_args *args, double *ns, struct gorun_wakeups_result *result);
+
+#endif

@@ -1,0 +1,37 @@
+//go:build cgo
+
+package csrc
+
+// #include "futex.h"
+// #include <stdlib.h>
+import "C"
+
+import (
+	"fmt"
+	"syscall"
+	"unsafe"
+)
+
+// Bed is where two threads sleep in turns. It lies in C memory.
+type Bed struct{ c *C.struct_gorun_bed }
+
+// NewBed returns one for a single call of Wakeups by each thread. Free it when no thread uses it any more.
+func NewBed() *Bed { return &Bed{(*C.struct_gorun_bed)(C.calloc(1, C.sizeof_struct_gorun_bed))} }
+
+// Stop ends both threads within about a millisecond.
+func (b *Bed) Stop() { C.gorun_bed_stop(b.c) }
+
+// Free releases b.
+func (b *Bed) Free() { C.free(unsafe.Pointer(b.c)) }
+
+// Wakeups has the calling thread and another one that calls it too sleep in futex(2) and wake each other in turns.
+// After an error the other thread waits until Stop.
+func Wakeups(args WakeupsArgs) (WakeupsResult, error) {
+	ns := make([]float64, args.Trips)
+	a := C.struct_gorun_wakeups_args{first: C.bool(args.First), trips: C.uint64_t(args.Trips), bed: args.Bed.c}
+	r := C.struct_gorun_wakeups_result{}
+	if code := C.gorun_wakeups(&a, (*C.double)(unsafe.SliceData(ns)), &r); code != 0 {
+		return WakeupsResult{}, fmt.Errorf("waking in C: %w", syscall.Errno(-code))
+	}
+	return WakeupsResult{NS: ns[:r.wakeups], CPU: int(r.cpu), Stopped: bool(r.stopped)}, nil
+}

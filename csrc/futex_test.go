@@ -1,0 +1,60 @@
+//go:build cgo
+
+package csrc
+
+import (
+	"sync"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// Each side is woken as often as was asked, always from its sleep.
+func TestWakeups(t *testing.T) {
+	bed := NewBed()
+	defer bed.Free()
+	var sides sync.WaitGroup
+	for _, first := range []bool{false, true} {
+		sides.Go(func() {
+			r, err := Wakeups(WakeupsArgs{First: first, Trips: 30, Bed: bed})
+			assert.NoError(t, err)
+			assert.False(t, r.Stopped)
+			assert.GreaterOrEqual(t, r.CPU, 0)
+			assert.Len(t, r.NS, 30)
+			for _, ns := range r.NS {
+				assert.Positive(t, ns)
+			}
+		})
+	}
+	sides.Wait()
+}
+
+// Stop ends a side that sleeps, one that finds nobody to wake, and one that comes later.
+func TestWakeupsStop(t *testing.T) {
+	for _, first := range []bool{false, true} {
+		bed := NewBed()
+		for later := range 2 { // which needs no other Stop
+			done := make(chan WakeupsResult)
+			go func() {
+				r, err := Wakeups(WakeupsArgs{First: first, Trips: 1, Bed: bed})
+				assert.NoError(t, err)
+				done <- r
+			}()
+			if later == 0 {
+				bed.Stop()
+			}
+			r := <-done
+			assert.True(t, r.Stopped)
+			assert.Empty(t, r.NS)
+		}
+		bed.Free()
+	}
+}
+
+func TestWakeupsArguments(t *testing.T) {
+	bed := NewBed()
+	defer bed.Free()
+	_, err := Wakeups(WakeupsArgs{Bed: bed})
+	require.ErrorContains(t, err, "invalid argument")
+}

@@ -1,0 +1,155 @@
+// Package futex is `gorun futex`: how long a sleeping thread takes to run again after another thread has woken it.
+package futex
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"gorun/internal/experiment"
+	"gorun/internal/hint"
+	"gorun/internal/result"
+	"gorun/internal/topology"
+)
+
+// Experiment is `gorun futex`.
+var Experiment = experiment.Define(experiment.Definition[Cell]{
+	Text: experiment.Text{
+		Name: "futex", Args: "[A B]",
+		Short: "Measure how long a thread that sleeps takes to run again when another one wakes it",
+		Long: "Two threads, pinned to CPUs A and B, sleep in futex(2) and wake each other in turns. Without A and B\n" +
+			"there is a pair for each relation of two CPUs that the machine has; the pairs take turns, and each is judged\n" +
+			"against the first.\n\n" +
+			"A wake-up begins before the waker's FUTEX_WAKE and ends when the sleeper's FUTEX_WAIT has returned. So it\n" +
+			"holds the waker's system call up to where the kernel makes the sleeper runnable, the message to the other\n" +
+			"CPU and its way out of the idle state, the switch to the sleeper, its return from the system call, and one\n" +
+			"reading of the clock (about 20 ns). On one CPU it also holds the waker's way to sleep, unless the kernel lets\n" +
+			"the sleeper preempt it. Only wake-ups of a thread that was asleep count. It has slept for about as long as\n" +
+			"one wake-up takes, so its CPU was in no deep idle state.",
+		Example: "  gorun futex\n  gorun futex 0 1\n  gorun futex --cpus node:0 --samples 5 --format csv",
+	},
+	Sampling: experiment.Sampling{Samples: 5, Warmup: 1, Budget: 10, Compares: true},
+	Place:    experiment.Here,
+	Datum:    datum,
+	OneRow:   "name two CPUs, as in gorun matrix futex 0 1",
+	New:      func() experiment.Flags[Cell] { return &flags{} },
+	Open:     func(experiment.Setting, []Cell) (experiment.Sampler[Cell], error) { return sampler{}, nil },
+})
+
+const datum = "wake_ns"
+
+// Cell is what one cell does.
+type Cell struct {
+	A          int    `json:"a"` // the CPUs
+	B          int    `json:"b"`
+	Relation   string `json:"relation"`
+	RoundTrips uint64 `json:"round_trips"`
+}
+
+// flags are those of `gorun futex`, and its arguments.
+type flags struct {
+	roundTrips uint64
+	cpus       []string // A and B; none: a pair for each relation
+}
+
+// mostTrips keeps the wake-ups of a sample, of 8 bytes each, within 16 MB.
+const mostTrips = 1_000_000
+
+func (f *flags) Register(set *experiment.FlagSet) {
+	set.Uint64Var(&f.roundTrips, "round-trips", 5000, "how often each thread wakes the other one, in a sample")
+}
+
+// Arguments takes A and B.
+func (f *flags) Arguments(words []string) error {
+	if len(words) != 0 && len(words) != 2 {
+		err := fmt.Errorf("a pair is two CPUs, A and B, which may be the same; these are %d", len(words))
+		return hint.Usage(hint.With(err, "gorun futex 0 1, or gorun futex for one pair of each relation"))
+	}
+	f.cpus = words
+	return nil
+}
+
+func (f *flags) Validate() error {
+	if f.roundTrips < 1 || f.roundTrips > mostTrips {
+		return hint.Usagef("--round-trips %d: from 1 to %d are possible", f.roundTrips, mostTrips)
+	}
+	return nil
+}
+
+func (f *flags) Resolve(m experiment.Machine) (r experiment.Resolution[Cell], err error) {
+	pairs, relations := m.PerRelation(m.CPUs), topology.Relations
+	if len(f.cpus) > 0 {
+		p, err := f.pair(m)
+		if err != nil {
+			return r, err
+		}
+		pairs, relations = []topology.Pair{p}, []topology.Relation{p.Relation}
+	}
+	var lacking []string
+	for _, relation := range relations {
+		if i := slices.IndexFunc(pairs, func(p topology.Pair) bool { return p.Relation == relation }); i >= 0 {
+			r.Cells = append(r.Cells, f.cell(m, pairs[i]))
+			continue
+		}
+		r.Cells = append(r.Cells, experiment.Cell[Cell]{Name: relation.String(), Lacking: relation.Lacking()})
+		lacking = append(lacking, fmt.Sprintf("%s (%s)", relation, relation.Lacking()))
+	}
+	samples := m.Sampling.Samples
+	if len(relations)-len(lacking) > 1 && !m.Given("samples") {
+		samples = 0 // as many as it takes
+	}
+	if len(lacking) > 0 {
+		r.Warnings = []result.Warning{{
+			Code: "no-pair", Message: "no two CPUs of the run are " + strings.Join(lacking, ", "),
+		}}
+	}
+	r.Spec = spec{
+		Pair: strings.Join(f.cpus, ","), RoundTrips: f.roundTrips, CPUs: m.CPUs.String(),
+		Samples: samples, Warmup: m.Sampling.Warmup, Budget: m.Sampling.Budget,
+	}
+	r.Placement = "a thread pinned to each CPU of the pair"
+	r.Schedule = experiment.Schedule{
+		Order: experiment.Blocks, Title: "Wake-up of a thread, by the CPUs of the two threads", Datum: datum, Open: true,
+	}
+	r.Resources.Threads = 2
+	return r, nil
+}
+
+// pair returns the pair that the arguments name.
+func (f *flags) pair(m experiment.Machine) (p topology.Pair, err error) {
+	a, errA := m.One(f.cpus[0])
+	b, errB := m.One(f.cpus[1])
+	if err = errors.Join(errA, errB); err != nil {
+		return p, hint.Usage(hint.With(fmt.Errorf("CPUs %s: %w", strings.Join(f.cpus, " "), err), hint.Of(err)))
+	}
+	return topology.Pair{A: a, B: b, Relation: m.Relation(a, b)}, nil
+}
+
+func (f *flags) cell(m experiment.Machine, p topology.Pair) experiment.Cell[Cell] {
+	a, b, trips := strconv.Itoa(p.A), strconv.Itoa(p.B), strconv.FormatUint(f.roundTrips, 10)
+	relation, pair := p.Relation.String(), a+","+b
+	cpus := result.CPUs{List: pair, Count: 2, Relation: relation}
+	if p.Relation == topology.SameCPU {
+		cpus.Count = 1
+	}
+	return experiment.Cell[Cell]{
+		Do:      Cell{A: p.A, B: p.B, Relation: relation, RoundTrips: f.roundTrips},
+		Name:    relation,
+		Flags:   map[string]string{"pair": pair, "relation": relation, "round-trips": trips},
+		CPUs:    map[string]result.CPUs{"pair": cpus},
+		Command: []string{"futex", a, b, "--round-trips", trips, "--cpus", m.CPUs.String()},
+		Running: fmt.Sprintf("CPUs %s and %s", a, b),
+	}
+}
+
+// spec is what was asked, by flag name.
+type spec struct {
+	Pair       string  `json:"pair,omitempty"` // none: one for each relation
+	RoundTrips uint64  `json:"round_trips"`
+	CPUs       string  `json:"cpus"`
+	Samples    int     `json:"samples"` // 0: as many as are needed
+	Warmup     int     `json:"warmup"`
+	Budget     float64 `json:"budget_seconds"`
+}

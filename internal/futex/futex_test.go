@@ -1,0 +1,137 @@
+package futex
+
+import (
+	"context"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"gorun/internal/experiment"
+	"gorun/internal/linux"
+	"gorun/internal/result"
+	"gorun/internal/sysfs"
+	"gorun/internal/topology"
+)
+
+func recorded(t *testing.T, file string) *topology.Machine {
+	t.Helper()
+	fsys, err := sysfs.OpenRoot(file)
+	require.NoError(t, err)
+	m, err := topology.Read(fsys)
+	require.NoError(t, err)
+	return m
+}
+
+func resolve(t *testing.T, m *topology.Machine, cpus ...string) (experiment.Resolution[Cell], error) {
+	t.Helper()
+	f := flags{roundTrips: 7}
+	require.NoError(t, f.Arguments(cpus))
+	require.NoError(t, f.Validate())
+	return f.Resolve(experiment.Machine{
+		Machine: m, CPUs: m.Allowed(), Sampling: Experiment.Sampling, Given: func(string) bool { return false },
+	})
+}
+
+// On every captured machine there is one cell for each relation, nearest first; one that no two CPUs have is lacking.
+func TestResolve(t *testing.T) {
+	files, err := filepath.Glob("../../testdata/hosts/*.txtar")
+	require.NoError(t, err)
+	require.NotEmpty(t, files)
+	has := map[string][]string{}
+	for _, file := range files {
+		m := recorded(t, file)
+		name := strings.TrimSuffix(filepath.Base(file), ".txtar")
+		r, err := resolve(t, m)
+		require.NoError(t, err, name)
+		require.Len(t, r.Cells, len(topology.Relations), name)
+		for i, cell := range r.Cells {
+			assert.Equal(t, topology.Relations[i].String(), cell.Name, name)
+			if cell.Lacking != "" {
+				assert.Zero(t, cell.Do, name)
+				assert.Contains(t, r.Warnings[0].Message, cell.Lacking)
+				continue
+			}
+			assert.Equal(t, topology.Relations[i], m.Relation(cell.Do.A, cell.Do.B), name)
+			assert.EqualValues(t, 7, cell.Do.RoundTrips)
+			has[name] = append(has[name], cell.Flags["pair"])
+		}
+		assert.Equal(t, len(has[name]) < len(r.Cells), len(r.Warnings) > 0, name)
+	}
+	assert.Equal(t, []string{"0,0", "0,1", "0,2", "0,4"}, has["qemu-epyc8smt"])
+	assert.Equal(t, []string{"0,0"}, has["qemu-cpu1"])
+}
+
+func TestResolveOne(t *testing.T) {
+	m := recorded(t, "../../testdata/hosts/qemu-numa2.txtar")
+	r, err := resolve(t, m, "5", "0")
+	require.NoError(t, err)
+	require.Len(t, r.Cells, 1)
+	assert.Equal(t, Cell{A: 5, B: 0, Relation: "cross-node", RoundTrips: 7}, r.Cells[0].Do)
+	assert.Equal(t, 5, r.Spec.(spec).Samples)
+	_, err = resolve(t, m, "5", "99")
+	require.ErrorContains(t, err, "CPUs 5 99: ")
+	_, err = resolve(t, m, "all", "5")
+	require.ErrorContains(t, err, "these are 8 CPUs")
+	require.Error(t, (&flags{}).Arguments([]string{"1"}))
+	require.Error(t, (&flags{}).Validate())
+}
+
+// ours is a cell on this machine, on the same CPU or on two.
+func ours(t *testing.T, apart bool) Cell {
+	t.Helper()
+	if !linux.Cgo {
+		t.Skip("this build has no C kernels")
+	}
+	cpus, err := linux.GetAffinity(0)
+	require.NoError(t, err)
+	c := Cell{A: cpus.First(), B: cpus.First(), RoundTrips: 50}
+	if c.B = cpus.Last(); !apart {
+		c.B = c.A
+	}
+	return c
+}
+
+func TestSample(t *testing.T) {
+	for _, apart := range []bool{false, true} {
+		c := ours(t, apart)
+		s, err := sampler{}.Sample(t.Context(), c)
+		require.NoError(t, err)
+		assert.False(t, s.Partial)
+		assert.True(t, s.Placement.Verified, "%v", s.Placement.Mismatches)
+		v, ok := result.Typed[Figures](&s)
+		require.True(t, ok)
+		assert.Equal(t, []int{c.A, c.B, 50}, []int{v.CPUA, v.CPUB, v.RoundTrips})
+		assert.Positive(t, v.WakeNS)
+		assert.LessOrEqual(t, v.WakeNS, v.WakeP99NS)
+		assert.Less(t, v.WakeNS/1e9, s.Seconds)
+	}
+}
+
+// An interrupt ends a sample soon, before its threads have begun or while they run.
+func TestInterrupt(t *testing.T) {
+	for _, after := range []time.Duration{0, 5 * time.Millisecond} {
+		for _, apart := range []bool{false, true} {
+			c := ours(t, apart)
+			c.RoundTrips = mostTrips
+			ctx, cancel := context.WithCancel(t.Context())
+			time.AfterFunc(after, cancel)
+			s, err := sampler{}.Sample(ctx, c)
+			require.NoError(t, err)
+			assert.True(t, s.Partial)
+			v, _ := result.Typed[Figures](&s)
+			assert.Less(t, v.RoundTrips, mostTrips)
+		}
+	}
+}
+
+// A CPU that a thread cannot have is an error, and the other thread does not wait for it.
+func TestSampleNowhere(t *testing.T) {
+	c := ours(t, false)
+	c.B = 8191
+	_, err := sampler{}.Sample(t.Context(), c)
+	require.Error(t, err)
+}

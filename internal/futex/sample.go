@@ -1,0 +1,97 @@
+package futex
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime"
+	"slices"
+	"sync"
+	"time"
+
+	"gorun/csrc"
+	"gorun/internal/cpuset"
+	"gorun/internal/linux"
+	"gorun/internal/placement"
+	"gorun/internal/result"
+)
+
+// Figures are those of a sample.
+type Figures struct {
+	CPUA       int     `json:"cpu_a"`
+	CPUB       int     `json:"cpu_b"`
+	Relation   string  `json:"relation"`
+	RoundTrips int     `json:"round_trips"`           // in which both threads were woken
+	WakeNS     float64 `json:"wake_ns,omitempty"`     // of a wake-up, of both threads: the median
+	WakeP99NS  float64 `json:"wake_p99_ns,omitempty"` // 99 of 100 took no longer
+}
+
+// sampler takes samples, each with two fresh threads.
+type sampler struct{}
+
+func (sampler) Close() error { return nil }
+
+func (sampler) Sample(ctx context.Context, c Cell) (s result.Sample, err error) {
+	bed := csrc.NewBed()
+	defer bed.Free()
+	stopped := make(chan struct{})
+	cancel := context.AfterFunc(ctx, func() {
+		bed.Stop()
+		close(stopped)
+	})
+	before, err := linux.ProcessUsage()
+	begun := time.Now()
+	cpus := [2]int{c.A, c.B}
+	var sides [2]csrc.WakeupsResult
+	var errs [2]error
+	var threads sync.WaitGroup
+	for i, cpu := range cpus {
+		threads.Go(func() {
+			if sides[i], errs[i] = side(cpu, csrc.WakeupsArgs{First: i == 0, Trips: c.RoundTrips, Bed: bed}); errs[i] != nil {
+				bed.Stop() // the other one would wait for it
+			}
+		})
+	}
+	threads.Wait()
+	s.Seconds = time.Since(begun).Seconds()
+	if !cancel() {
+		<-stopped
+	}
+	after, e := linux.ProcessUsage()
+	if err = errors.Join(err, errs[0], errs[1], e); err != nil {
+		return s, err
+	}
+	used := after.Sub(before)
+	s.UserSeconds, s.SystemSeconds = used.UserSeconds, used.SystemSeconds
+	s.Placement = result.Placement{Requested: fmt.Sprintf("threads pinned to CPUs %d and %d", c.A, c.B), Checked: 2}
+	for i, r := range sides {
+		s.Partial = s.Partial || r.Stopped
+		if r.CPU >= 0 && r.CPU != cpus[i] {
+			s.Placement.Mismatches = append(s.Placement.Mismatches,
+				fmt.Sprintf("the thread of CPU %d ended on CPU %d", cpus[i], r.CPU))
+		}
+	}
+	s.Placement.Verified = len(s.Placement.Mismatches) == 0
+	wakeups := result.Distribute(slices.Concat(sides[0].NS, sides[1].NS))
+	s.Values = result.FiguresOf(&Figures{
+		CPUA: c.A, CPUB: c.B, Relation: c.Relation, RoundTrips: min(len(sides[0].NS), len(sides[1].NS)),
+		WakeNS: wakeups.Median, WakeP99NS: wakeups.P99,
+	})
+	return s, nil
+}
+
+// side is all that the calling thread does, which ends with its goroutine, and its mask with it.
+func side(cpu int, args csrc.WakeupsArgs) (r csrc.WakeupsResult, err error) {
+	runtime.LockOSThread()
+	setting := placement.Setting{CPUs: cpuset.Of(cpu)}
+	if _, err := setting.Apply(0); err != nil {
+		return r, err
+	}
+	switch mismatches, err := setting.ReadBack(0); {
+	case err != nil:
+		return r, err
+	case len(mismatches) > 0:
+		return r, mismatches[0]
+	}
+	return csrc.Wakeups(args)
+}

@@ -1,0 +1,123 @@
+package run
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/pflag"
+
+	"gorun/internal/experiment"
+	"gorun/internal/hint"
+	"gorun/internal/matrix"
+)
+
+// sweep compares the values of one flag, or runs one cell once.
+func (c *Command) sweep(ctx context.Context, args []string) error {
+	if values := c.set.Lookup(c.x.Sweep.List).Value.String(); values != "" {
+		return c.compare(ctx, values, args)
+	}
+	return c.once(ctx)
+}
+
+// compare has a matrix compare the values. Its cells have the other flags in common.
+func (c *Command) compare(ctx context.Context, values string, args []string) error {
+	if err := cmp.Or(c.validate(0, -1), c.flags.Validate()); err != nil {
+		return err
+	}
+	m, share, err := c.machine()
+	if err != nil {
+		return err
+	}
+	s := c.x.Sweep
+	if values == "auto" {
+		values = strings.Join(s.All(share), ",")
+	}
+	if !strings.Contains(values, ",") {
+		return hint.With(
+			fmt.Errorf("there is nothing to compare: on CPUs %s there is one %s, %s", share.CPUs, s.Flag, values),
+			"give more CPUs, or compare other settings by gorun matrix "+c.x.Name)
+	}
+	table := &Matrix{env: c.env, x: c.x, Options: c.Options, args: args}
+	table.registerAxes(experiment.NewFlagSet(c.x.Name))
+	group := matrix.Group{}
+	for _, flag := range table.flags {
+		axis := matrix.Axis{Flag: flag.Name}
+		switch {
+		case flag.Name == s.Flag:
+			if axis.Values, err = matrix.ParseValues(flag, values); err != nil {
+				return hint.Usage(err)
+			}
+		case c.changed(flag.Name):
+			axis.Values = []string{c.set.Lookup(flag.Name).Value.String()}
+		default:
+			continue
+		}
+		group.Axes = append(group.Axes, axis)
+	}
+	spec := matrix.Spec{Experiment: c.x.Name, Groups: []matrix.Group{group}}
+	table.settle(spec)
+	return table.run(ctx, m, spec)
+}
+
+// once runs one cell once, with input, output and signals passed through: gorun becomes what the cell runs, or takes
+// one sample of it and shows the result on stderr.
+func (c *Command) once(ctx context.Context) error {
+	if err := c.refuseDesign(); err != nil {
+		return err
+	}
+	c.samples, c.warmup, c.budget = 1, 0, 0
+	if err := cmp.Or(c.validate(1, 0), c.flags.Validate()); err != nil {
+		return err
+	}
+	var m *machine
+	var err error
+	share := experiment.Machine{Given: c.changed}
+	if c.changed("cpus") || c.cpus.ignoreAffinity || c.changed(c.x.Sweep.Flag) {
+		if m, share, err = c.machine(); err != nil {
+			return err
+		}
+	}
+	r, err := c.flags.Resolve(share)
+	switch {
+	case err != nil:
+		return err
+	case c.dryRun:
+		return c.show(m, share.CPUs, r)
+	case r.Become != nil && c.out == "" && !c.changed("format"):
+		return r.Become(c.env.Environ())
+	}
+	if m == nil {
+		if m, share, err = c.machine(); err != nil {
+			return err
+		}
+	}
+	if r.Silent && !c.changed("format") {
+		c.format = ""
+	}
+	r.Schedule.Samples, c.quiet, c.seed = 1, true, 0
+	p, err := c.plan(m, share.CPUs, r)
+	if err != nil {
+		return err
+	}
+	p.passed = true
+	e := c.env
+	e.Stdout, e.Show = e.Stderr, e.Progress // stdout is that of what is run
+	// Signals are its too: it decides whether they end it.
+	return drive(context.WithoutCancel(ctx), e, &c.Options, p)
+}
+
+// refuseDesign refuses flags that are for comparing.
+func (c *Command) refuseDesign() (err error) {
+	design := experiment.NewFlagSet("")
+	new(Options).registerDesign(design)
+	new(metricsFlags).register(design)
+	design.VisitAll(func(f *pflag.Flag) {
+		if err == nil && c.changed(f.Name) {
+			err = hint.Usage(hint.With(fmt.Errorf("--%s is for comparing, and one command is run once", f.Name),
+				fmt.Sprintf("add --%s auto, or use gorun matrix %s", c.x.Sweep.List, c.x.Name)))
+		}
+	})
+	return err
+}

@@ -1,0 +1,98 @@
+package run
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"testing"
+	"testing/fstest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"gorun/internal/experiment"
+	"gorun/internal/hint"
+	"gorun/internal/sysfs"
+)
+
+var errBecame = errors.New("this process would be another program now")
+
+// place is the flags of an experiment that can be swept.
+type place struct{ name, names string }
+
+func (p *place) Register(set *experiment.FlagSet) {
+	set.StringVar(&p.name, "place", "", "")
+	set.StringVar(&p.names, "places", "", "")
+}
+
+func (*place) Validate() error { return nil }
+
+func (p *place) Resolve(m experiment.Machine) (experiment.Resolution[string], error) {
+	if m.Machine == nil && p.name != "" {
+		return experiment.Resolution[string]{}, errors.New("no machine")
+	}
+	return experiment.Resolution[string]{
+		Cells:  []experiment.Cell[string]{{Do: p.name}},
+		Spec:   map[string]string{"place": p.name},
+		Become: func([]string) error { return errBecame },
+	}, nil
+}
+
+// sweep executes a command line of it, on a machine that is captured, if one is named.
+func sweep(t *testing.T, host string, all []string, args ...string) (stdout string, err error) {
+	t.Helper()
+	x := experiment.Define(experiment.Definition[string]{
+		Text: experiment.Text{Name: "visit"}, Place: experiment.Started, Single: []string{"places"},
+		Sweep: &experiment.Sweep{Flag: "place", List: "places", All: func(experiment.Machine) []string { return all }},
+		New:   func() experiment.Flags[string] { return &place{} },
+	})
+	var out bytes.Buffer
+	e := Env{
+		Root: fstest.MapFS{}, Stdout: &out, Stderr: &out, Now: time.Now, Environ: func() []string { return nil },
+	}
+	if host != "" {
+		e.Root, err = sysfs.OpenRoot("../../testdata/hosts/" + host + ".txtar")
+		require.NoError(t, err)
+	}
+	c, set := New(e, x)
+	require.NoError(t, set.Parse(args))
+	err = c.Run(context.Background(), nil)
+	return out.String(), err
+}
+
+// What is run once replaces gorun, without a machine having been read where none is needed.
+func TestOnceReadsNoMachine(t *testing.T) {
+	_, err := sweep(t, "", nil)
+	require.ErrorIs(t, err, errBecame)
+	_, err = sweep(t, "hybrid", nil, "--place", "here")
+	require.ErrorIs(t, err, errBecame)
+	_, err = sweep(t, "", nil, "--place", "here")
+	require.Error(t, err)
+	require.NotErrorIs(t, err, errBecame)
+	_, err = sweep(t, "", nil, "--format", "json")
+	require.NotErrorIs(t, err, errBecame, "a result is asked for")
+}
+
+func TestOnceRefusesWhatIsForComparing(t *testing.T) {
+	for _, flag := range []string{"--samples=3", "--resume", "--metrics-linger=1s"} {
+		_, err := sweep(t, "", nil, flag)
+		require.Error(t, err, flag)
+		assert.True(t, hint.IsUsage(err), flag)
+		assert.Equal(t, "add --places auto, or use gorun matrix visit", hint.Of(err), flag)
+	}
+}
+
+func TestSweepIsAMatrixOfItsValues(t *testing.T) {
+	_, err := sweep(t, "hybrid", []string{"here"}, "--places", "auto")
+	require.ErrorContains(t, err, "there is one place, here")
+	const captured = "../../testdata/hosts/hybrid.txtar"
+	for values, cells := range map[string][]string{"auto": {"a", "b", "c"}, "b,a": {"b", "a"}} {
+		out, err := sweep(t, "", []string{"a", "b", "c"}, "--places", values, "--cpus", "0-3", "--dry-run",
+			"--sysroot", captured)
+		require.NoError(t, err)
+		for _, cell := range cells {
+			assert.Contains(t, out, "gorun visit --place="+cell+" --cpus=0-3")
+		}
+	}
+}
