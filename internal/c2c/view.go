@@ -45,7 +45,7 @@ var bench = view.Bench{
 
 // pairing is what was found of two CPUs, over all good samples of them. Times are medians.
 type pairing struct {
-	result.Pair
+	Figures
 	oneWay, roundTrip []float64 // ns, of each sample
 }
 
@@ -54,7 +54,7 @@ type pairing struct {
 func pairings(samples []result.Sample) []pairing {
 	byCPUs := map[[2]int]*pairing{}
 	for i := range samples {
-		v, ok := result.Typed[result.Pair](&samples[i])
+		v, ok := result.Typed[Figures](&samples[i])
 		if !ok || v.CPUA == v.CPUB || v.NS <= 0 || !samples[i].Good() {
 			continue
 		}
@@ -64,7 +64,7 @@ func pairings(samples []result.Sample) []pairing {
 		}
 		key := [2]int{p.CPUA, p.CPUB}
 		if byCPUs[key] == nil {
-			byCPUs[key] = &pairing{Pair: p}
+			byCPUs[key] = &pairing{Figures: p}
 		}
 		byCPUs[key].oneWay = append(byCPUs[key].oneWay, p.NS)
 		byCPUs[key].roundTrip = append(byCPUs[key].roundTrip, p.RoundTripNS)

@@ -61,7 +61,7 @@ func sampleOf(index int, a, b chart.Seat) result.Sample {
 		topology.SameCore: 8.4, topology.SameLLC: 41, topology.SameNode: 78, topology.CrossNode: 163,
 	}[relation] * (1 + noise/100)
 	s := rendertest.Sample(index, 0.1)
-	s.Values = result.FiguresOf(&result.Pair{
+	s.Values = result.FiguresOf(&Figures{
 		CPUA: a.CPU, CPUB: b.CPU, NodeA: a.Node, NodeB: b.Node, Relation: relation.String(), Method: "cas", NS: ns,
 		RoundTripNS: 2 * ns, OneWay: result.Distribution{Min: 0.9 * ns, Median: ns, Mean: ns, P99: 1.5 * ns, Max: 3 * ns},
 		Batches: 512, RoundTrips: 400000, HomeNode: &a.Node,
@@ -103,7 +103,7 @@ func allPairs(cpus int) []pairing {
 			x, y := place(a, cpus), place(b, cpus)
 			relation := relationOf(x, y)
 			ns := 10 * float64(relation*relation) * (1 + float64((a*31+b*17)%13)/100)
-			pairs = append(pairs, pairing{Pair: result.Pair{
+			pairs = append(pairs, pairing{Figures: Figures{
 				CPUA: a, CPUB: b, NodeA: x.Node, NodeB: y.Node, Relation: relation.String(), NS: ns, RoundTripNS: 2 * ns,
 			}})
 		}
@@ -183,8 +183,8 @@ func TestSeatsAreByLocality(t *testing.T) {
 		}
 	}
 	partial := seats([]pairing{
-		{Pair: result.Pair{CPUA: 3, CPUB: 0, Relation: "same-llc"}},
-		{Pair: result.Pair{CPUA: 1, CPUB: 2}},
+		{Figures: Figures{CPUA: 3, CPUB: 0, Relation: "same-llc"}},
+		{Figures: Figures{CPUA: 1, CPUB: 2}},
 	})
 	assert.Equal(t,
 		[]chart.Seat{
@@ -218,7 +218,7 @@ func TestRelations(t *testing.T) {
 	assert.Contains(t, page, "\n  cross-node     64   172.8  172.4  163.0  182.6       345.6\n")
 	assert.Contains(t, strings.Join(strings.Fields(page), " "),
 		"fastest: CPUs 1 and 9 (same-core) 8.6 ns; slowest: CPUs 1 and 5 (cross-node) 182.6 ns")
-	names, of := byRelation([]pairing{{Pair: result.Pair{Relation: "odd"}}, {Pair: result.Pair{Relation: "same-node"}}})
+	names, of := byRelation([]pairing{{Figures: Figures{Relation: "odd"}}, {Figures: Figures{Relation: "same-node"}}})
 	assert.Equal(t, []string{"same-node", "odd"}, names)
 	assert.Len(t, of["odd"], 1)
 }
@@ -318,7 +318,7 @@ func TestSVGWithoutPairs(t *testing.T) {
 	require.ErrorIs(t, writeSVG(rendertest.Broken{}, runOf(2)), rendertest.ErrBroken)
 	var many []pairing
 	for i := range chart.MaxHeatCPUs {
-		many = append(many, pairing{Pair: result.Pair{CPUA: 2 * i, CPUB: 2*i + 1, NS: 1}})
+		many = append(many, pairing{Figures: Figures{CPUA: 2 * i, CPUB: 2*i + 1, NS: 1}})
 	}
 	assert.Empty(t, heatOf(many).Seats, "a journal cannot make it take all memory")
 }

@@ -50,7 +50,7 @@ var bench = view.Bench{
 type contended struct {
 	result.ContendRow
 	variant, mode string
-	samples       []result.Contend
+	samples       []Figures
 	verdict       result.Verdict // the worst of theirs
 }
 
@@ -61,13 +61,13 @@ func contendedRows(samples []result.Sample) []contended {
 		variant, mode string
 	}
 	type taken struct {
-		good, all      []result.Contend
+		good, all      []Figures
 		suspect, wrong bool // of the good; of all
 	}
 	byRow := map[key]*taken{}
 	var order []key
 	for i := range samples {
-		c, ok := result.Typed[result.Contend](&samples[i])
+		c, ok := result.Typed[Figures](&samples[i])
 		if !ok || c.CPUs <= 0 {
 			continue
 		}
@@ -105,7 +105,7 @@ func contendedRows(samples []result.Sample) []contended {
 
 // spread is that of a figure over the row's samples that have it; false where none has. Where no operation was counted,
 // there is none.
-func (c *contended) spread(of func(c *result.Contend) *float64) (result.Distribution, bool) {
+func (c *contended) spread(of func(c *Figures) *float64) (result.Distribution, bool) {
 	var figures []float64
 	for i := range c.samples {
 		if x := of(&c.samples[i]); x != nil && c.samples[i].Operations > 0 {
@@ -208,12 +208,12 @@ func columnsOf(rows []contended) []column {
 	}
 	ns := nsFigures(rows)
 	columns = append(columns, []column{
-		{term.Right("min"), "", 0, median(ns, func(c *result.Contend) *float64 { return &c.Min })},
-		{term.Right("max"), "", 0, median(ns, func(c *result.Contend) *float64 { return &c.Max })},
+		{term.Right("min"), "", 0, median(ns, func(c *Figures) *float64 { return &c.Min })},
+		{term.Right("max"), "", 0, median(ns, func(c *Figures) *float64 { return &c.Max })},
 		{term.Right("avg"), "", 0, median(ns, nsPerOp)},
 		{
 			term.Right("stdev"), "min, max, avg and stdev are ns an operation, of the threads", 0,
-			median(ns, func(c *result.Contend) *float64 { return &c.Stdev }),
+			median(ns, func(c *Figures) *float64 { return &c.Stdev }),
 		},
 		{term.Right("±"), "± is half the range of avg over the samples", 3, scatter},
 		{
@@ -223,7 +223,7 @@ func columnsOf(rows []contended) []column {
 		{
 			term.Right("fair"),
 			"fair is Jain's index of the threads' rates, 1 where all got the same and 1/n where one got all", 2,
-			median(units.Ratio, func(c *result.Contend) *float64 { return &c.Fairness }),
+			median(units.Ratio, func(c *Figures) *float64 { return &c.Fairness }),
 		},
 		{
 			term.Right("Mops/s"), "Mops/s are of all threads", 1,
@@ -241,7 +241,7 @@ func columnsOf(rows []contended) []column {
 }
 
 // median shows that of a figure over the row's samples.
-func median(show func(x float64) string, of func(c *result.Contend) *float64) func(row *contended) string {
+func median(show func(x float64) string, of func(c *Figures) *float64) func(row *contended) string {
 	return func(row *contended) string {
 		if d, ok := row.spread(of); ok {
 			return show(d.Median)
@@ -259,12 +259,12 @@ func scatter(row *contended) string {
 	return strconv.FormatFloat(100*(d.Max-d.Min)/2/d.Median, 'f', 0, 64) + "%"
 }
 
-func nsPerOp(c *result.Contend) *float64      { return &c.NsPerOp }
-func opsPerSecond(c *result.Contend) *float64 { return &c.OpsPerSecond }
-func allRunning(c *result.Contend) *float64   { return c.Together }
+func nsPerOp(c *Figures) *float64      { return &c.NsPerOp }
+func opsPerSecond(c *Figures) *float64 { return &c.OpsPerSecond }
+func allRunning(c *Figures) *float64   { return c.Together }
 
 // failed are those of a compare-and-swap, for each operation that counts.
-func failed(c *result.Contend) *float64 {
+func failed(c *Figures) *float64 {
 	if c.Failures == nil || c.Operations == 0 {
 		return nil
 	}
@@ -356,9 +356,9 @@ func title(run *result.Run, options view.Spec) (title string, parts []string) {
 	first := rows[0].samples[0]
 	switch {
 	case differs(rows, func(row *contended) string { return row.mode }):
-	case rows[0].mode == result.ByCount && first.CountPerCPU > 0:
+	case rows[0].mode == ByCount && first.CountPerCPU > 0:
 		parts = append(parts, units.Things(int(first.CountPerCPU), "operation")+" a thread")
-	case rows[0].mode == result.ByTime && first.WindowNs > 0:
+	case rows[0].mode == ByTime && first.WindowNs > 0:
 		parts = append(parts, "windows of "+units.Seconds(first.WindowNs/1e9))
 	}
 	return title, parts
@@ -486,7 +486,7 @@ func countNote(rows []contended) string {
 	var shares []float64
 	for i := range rows {
 		row := &rows[i]
-		if d, ok := row.spread(allRunning); ok && row.mode == result.ByCount && row.CPUs > 1 {
+		if d, ok := row.spread(allRunning); ok && row.mode == ByCount && row.CPUs > 1 {
 			shares = append(shares, d.Median)
 		}
 	}
@@ -505,7 +505,7 @@ func countNote(rows []contended) string {
 func timeNote(rows []contended) string {
 	counted, of := 0, 0
 	for _, row := range rows {
-		if row.mode == result.ByTime {
+		if row.mode == ByTime {
 			for i := range row.samples {
 				counted, of = counted+row.samples[i].Windows, of+row.samples[i].WindowsOf
 			}

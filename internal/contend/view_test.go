@@ -56,13 +56,13 @@ func increase(op, instruction string, nodes, each int) []result.ContendRow {
 }
 
 // rowSample is a good sample of a row.
-func rowSample(index int, row result.ContendRow, ns, stdev float64, change func(c *result.Contend)) result.Sample {
-	c := result.Contend{
-		ContendRow: row, Mode: result.ByTime, NsPerOp: ns, Min: ns - stdev, Max: ns + stdev/2, Stdev: stdev,
+func rowSample(index int, row result.ContendRow, ns, stdev float64, change func(c *Figures)) result.Sample {
+	c := Figures{
+		ContendRow: row, Mode: ByTime, NsPerOp: ns, Min: ns - stdev, Max: ns + stdev/2, Stdev: stdev,
 		Fairness: 1 - stdev/200, FairnessMinMax: 0.9, OpsPerSecond: float64(row.CPUs) * 1e9 / ns, Operations: 4711,
 		MemNodeRead: new(0), Together: new(0.98), Windows: 98, WindowsOf: 100, WindowNs: 1e6,
 		WindowsNs: &result.Distribution{Min: ns - 2*stdev, Median: ns, Mean: ns, P99: ns + stdev, Max: ns + 2*stdev},
-		Threads:   []result.ContendThread{{NsPerOp: ns, Operations: 4711, Seconds: 0.098}},
+		Threads:   []Thread{{NsPerOp: ns, Operations: 4711, Seconds: 0.098}},
 	}
 	if change != nil {
 		change(&c)
@@ -80,7 +80,7 @@ func rowSample(index int, row result.ContendRow, ns, stdev float64, change func(
 func runOn(cpus, nodes int) *result.Run {
 	run := rendertest.Run("contend", cpus, nodes)
 	run.Spec = shownSpec{
-		Op: "cmpxchg", Load: "cpu-increase", Mode: result.ByTime, Time: 0.1, Window: 0.001, DistBytes: "0", MemNode: "0",
+		Op: "cmpxchg", Load: "cpu-increase", Mode: ByTime, Time: 0.1, Window: 0.001, DistBytes: "0", MemNode: "0",
 		Nodes: cpuset.Range(0, nodes-1).String(), CPUs: run.Host.Allowed, Samples: 1,
 	}
 	return run
@@ -100,9 +100,9 @@ func classicRun() *result.Run {
 		{192.281, 196.25, 194.281, 2.098},
 	}
 	for i, row := range increase("cmpxchg", "lock cmpxchg", 2, 4) {
-		run.Samples = append(run.Samples, rowSample(i, row, figures[i].mean, figures[i].stdev, func(c *result.Contend) {
+		run.Samples = append(run.Samples, rowSample(i, row, figures[i].mean, figures[i].stdev, func(c *Figures) {
 			c.Min, c.Max = figures[i].least, figures[i].most
-			c.Mode, c.CountPerCPU, c.Windows, c.WindowsOf, c.WindowNs, c.WindowsNs = result.ByCount, 1000000, 0, 0, 0, nil
+			c.Mode, c.CountPerCPU, c.Windows, c.WindowsOf, c.WindowNs, c.WindowsNs = ByCount, 1000000, 0, 0, 0, nil
 			c.Operations = 1000000 * uint64(row.CPUs)
 			c.Failures = new(c.Operations * uint64(i) / 8)
 			c.Together = new(figures[i].least / figures[i].most)
@@ -144,7 +144,7 @@ func samplesRun() *result.Run {
 		for _, row := range increase("cas-loop", "lock cmpxchg", 2, 4)[:5] {
 			row.Pattern = strings.ReplaceAll(row.Pattern, "*---", "---*") // any CPU of a node
 			n := float64(row.CPUs)
-			run.Samples = append(run.Samples, rowSample(len(run.Samples), row, 30*ns*n, n, func(c *result.Contend) {
+			run.Samples = append(run.Samples, rowSample(len(run.Samples), row, 30*ns*n, n, func(c *Figures) {
 				c.Failures = new(c.Operations * uint64(row.CPUs-1) * 3 / 2)
 			}))
 		}
@@ -320,7 +320,7 @@ func TestAxes(t *testing.T) {
 	other := rows[1]
 	other.MemNode, other.Row = 1, 2
 	for _, row := range append(rows, other) {
-		run.Samples = append(run.Samples, rowSample(row.Row, row, 10, 1, func(c *result.Contend) { c.Variant = "lse" }))
+		run.Samples = append(run.Samples, rowSample(row.Row, row, 10, 1, func(c *Figures) { c.Variant = "lse" }))
 	}
 	page := rendertest.Show(t, views.Table, run, term.Options{})
 	assert.Contains(t, page, "ldaddal · lse · one word for all threads")
