@@ -160,7 +160,7 @@ func TestBindUnboundOnPurpose(t *testing.T) {
 	assert.True(t, sample.Partial)
 	assert.False(t, sample.Placement.Verified)
 	assert.Equal(t, result.Invalid, sample.Quality.Verdict)
-	v, ok := result.Typed[result.Bind](&sample)
+	v, ok := result.Typed[bind.Figures](&sample)
 	require.True(t, ok)
 	assert.True(t, v.Bound)
 	require.Len(t, v.Processes, 2)

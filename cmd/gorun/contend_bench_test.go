@@ -12,6 +12,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"gorun/internal/c2c"
+	"gorun/internal/contend"
 	"gorun/internal/cpuset"
 	"gorun/internal/linux"
 	"gorun/internal/result"
@@ -94,7 +96,7 @@ func BenchmarkContend(b *testing.B) {
 				count := int(runNS / plain(b, op, 100_000, cpus[:n]))
 				var own, others, ratios, fixed []float64
 				for range b.N {
-					var v result.Contend
+					var v contend.Figures
 					oneSample(b, gorun, &v, "contend", "--op", op, "--count", strconv.Itoa(count), "--cpus", cpuset.Of(cpus[:n]...).String())
 					own, fixed = append(own, v.NsPerOp), append(fixed, 1e3*v.FixedSeconds)
 					others = append(others, other(b, op, count, cpus[:n]))
@@ -120,7 +122,7 @@ func BenchmarkC2C(b *testing.B) {
 		b.Run(method, func(b *testing.B) {
 			var own, others, ratios []float64
 			for range b.N {
-				var v result.Pair
+				var v c2c.Figures
 				oneSample(b, gorun, &v, "c2c", "--method", method, "--cpus", cpuset.Of(pair...).String())
 				out, err := exec.CommandContext(b.Context(), path, "c2c", method, "300000", strconv.Itoa(pair[0]), strconv.Itoa(pair[1])).Output()
 				require.NoError(b, err)

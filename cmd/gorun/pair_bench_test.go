@@ -10,14 +10,14 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"gorun/internal/linux"
-	"gorun/internal/result"
+	"gorun/internal/pair"
 )
 
 // pairLoops are those of a process: 1 to 3 s, beside which the time slices of two on one CPU are short.
 const pairLoops = "10000000"
 
 // pairOf measures two processes once.
-func pairOf(b *testing.B, gorun string, cpus [2]string) (v result.ProcessPair) {
+func pairOf(b *testing.B, gorun string, cpus [2]string) (v pair.Figures) {
 	oneSample(b, gorun, &v, "pair", cpus[0], cpus[1], pairLoops, "--warmup", "0")
 	return v
 }

@@ -23,7 +23,7 @@ type looks struct {
 func looksOf(samples []result.Sample, bound bool) looks {
 	l := looks{moved: map[string]uint64{}}
 	for _, s := range samples {
-		v, ok := result.Typed[result.Bind](&s)
+		v, ok := result.Typed[Figures](&s)
 		if !ok || v.Bound != bound {
 			continue
 		}

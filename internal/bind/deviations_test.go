@@ -42,7 +42,7 @@ func steady(seconds float64) func(int) float64 { return func(int) float64 { retu
 
 // deviate lets a process of a trial have been elsewhere.
 func deviate(t *testing.T, s *result.Sample, process int, moved map[string]uint64) {
-	figures, ok := result.Typed[result.Bind](s)
+	figures, ok := result.Typed[Figures](s)
 	require.True(t, ok)
 	v := *figures
 	v.Processes = slices.Clone(v.Processes)

@@ -122,7 +122,7 @@ func (c Cell) measure(ctx context.Context, self child.Self, ready func(pids []in
 }
 
 func (c Cell) sample(answers []answer) (s result.Sample, err error) {
-	v := result.Bind{Bound: c.Bound, ArrayBytes: c.ArrayBytes, Passes: c.Passes}
+	v := Figures{Bound: c.Bound, ArrayBytes: c.ArrayBytes, Passes: c.Passes}
 	words := c.ArrayBytes / 8
 	want := sumOfIndices(words) * c.Passes
 	s.Placement.Requested = "none"
@@ -130,7 +130,7 @@ func (c Cell) sample(answers []answer) (s result.Sample, err error) {
 		s.Placement.Requested = "process i on CPU i mod n of the n CPUs"
 	}
 	for i, a := range answers {
-		p := result.BindProcess{
+		p := Process{
 			Process: i, CPU: c.cpu(i), Checks: a.Checks, Deviations: a.Deviations, MovedTo: map[string]uint64{},
 			Seconds: a.Seconds, UserSeconds: a.User, SystemSeconds: a.System,
 			Partial: a.Checks < c.Checks || a.Loops < words*c.Passes,

@@ -46,7 +46,7 @@ func TestMeasure(t *testing.T) {
 			return nil
 		})
 		require.NoError(t, err)
-		v, ok := result.Typed[result.Bind](&s)
+		v, ok := result.Typed[Figures](&s)
 		require.True(t, ok)
 		require.Len(t, v.Processes, r.Processes)
 		assert.False(t, s.Partial)
@@ -100,7 +100,7 @@ func TestMeasureBindUnbound(t *testing.T) {
 		return move(pids[victim], cpus.Last())
 	})
 	require.NoError(t, err)
-	v, ok := result.Typed[result.Bind](&s)
+	v, ok := result.Typed[Figures](&s)
 	require.True(t, ok)
 	for i, p := range v.Processes {
 		if i != victim {
@@ -146,7 +146,7 @@ func TestMeasureBindCutShort(t *testing.T) {
 	})
 	require.NoError(t, err)
 	assert.True(t, s.Partial)
-	v, ok := result.Typed[result.Bind](&s)
+	v, ok := result.Typed[Figures](&s)
 	require.True(t, ok)
 	require.Len(t, v.Processes, r.Processes)
 	for _, p := range v.Processes {

@@ -42,7 +42,7 @@ func trialsOf(run *result.Run) trials {
 	processes, rounds := map[int]bool{}, map[int]bool{}
 	for i := range run.Samples {
 		s := &run.Samples[i]
-		v, ok := result.Typed[result.Bind](s)
+		v, ok := result.Typed[Figures](s)
 		if !ok || s.Slot == nil || !s.Good() {
 			continue
 		}
@@ -70,7 +70,7 @@ type part struct {
 
 // parts returns a sample for each process of a trial.
 func parts(sample result.Sample) []result.Sample {
-	v, ok := result.Typed[result.Bind](&sample)
+	v, ok := result.Typed[Figures](&sample)
 	if !ok {
 		return []result.Sample{sample}
 	}

@@ -71,13 +71,13 @@ func bindSample(index, processes, trial int, bound bool) result.Sample {
 	s := result.Sample{Index: index, Quality: result.Quality{Verdict: result.Valid}}
 	s.Slot = &result.Slot{Cell: 0, Round: trial, Elapsed: float64(index) / 100}
 	s.Placement = result.Placement{Requested: "none", Verified: true}
-	v := result.Bind{Bound: bound, ArrayBytes: 2 << 20, Passes: 128}
+	v := Figures{Bound: bound, ArrayBytes: 2 << 20, Passes: 128}
 	if bound {
 		s.Cell = 1
 		s.Placement = result.Placement{Requested: "process i on CPU i mod n of the n CPUs", Verified: true, Checked: 10000}
 	}
 	for process := range processes {
-		p := result.BindProcess{
+		p := Process{
 			Process: process, CPU: -1, Checks: 10000, MovedTo: map[string]uint64{},
 			Seconds: 0.1 * (1 + float64((process*31+trial*17)%13)/30),
 		}

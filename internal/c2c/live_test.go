@@ -48,7 +48,7 @@ func TestPingPong(t *testing.T) {
 				t.Skip(err)
 			}
 			require.NoError(t, err)
-			v, ok := result.Typed[result.Pair](&s)
+			v, ok := result.Typed[Figures](&s)
 			require.True(t, ok)
 			assert.True(t, s.Placement.Verified, "%v", s.Placement.Mismatches)
 			assert.Positive(t, v.NS)

@@ -42,7 +42,7 @@ func (r sampler) Sample(ctx context.Context, c Cell) (s result.Sample, err error
 	if err := r.Run(cpus[:1], func(int) error { return area.Touch() }); err != nil {
 		return s, err
 	}
-	v := result.Pair{
+	v := Figures{
 		CPUA: c.A, CPUB: c.B, NodeA: c.NodeA, NodeB: c.NodeB, Relation: c.Relation, Method: c.Method,
 	}
 	if node, err := linux.PageNode(area.Pointer()); err == nil {

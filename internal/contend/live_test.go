@@ -62,7 +62,7 @@ func rowsOf(t *testing.T, m *topology.Machine, nodes []NodeCPUs, ops, load strin
 }
 
 // take measures a row, and skips a kernel that this build does not have.
-func take(t *testing.T, r *Runner, row result.ContendRow, timing Timing) (s result.Sample, v result.Contend, has bool) {
+func take(t *testing.T, r *Runner, row result.ContendRow, timing Timing) (s result.Sample, v Figures, has bool) {
 	t.Helper()
 	s, err := r.Measure(t.Context(), row, timing)
 	if errors.Is(err, errors.ErrUnsupported) {
@@ -70,7 +70,7 @@ func take(t *testing.T, r *Runner, row result.ContendRow, timing Timing) (s resu
 		return s, v, false
 	}
 	require.NoError(t, err)
-	figures, ok := result.Typed[result.Contend](&s)
+	figures, ok := result.Typed[Figures](&s)
 	require.True(t, ok)
 	return s, *figures, true
 }

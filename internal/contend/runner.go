@@ -32,12 +32,12 @@ const (
 	MostWindows  = 100_000
 )
 
-// Mode is result.ByCount or result.ByTime.
+// Mode is ByCount or ByTime.
 func (t Timing) Mode() string {
 	if t.Count > 0 {
-		return result.ByCount
+		return ByCount
 	}
-	return result.ByTime
+	return ByTime
 }
 
 // Runner measures rows on threads that are pinned once, one a CPU.
@@ -166,12 +166,12 @@ func (r *Runner) Measure(ctx context.Context, row result.ContendRow, t Timing) (
 		return s, err
 	}
 	s.Placement.Requested = fmt.Sprintf("a thread pinned to each of CPUs %s, memory on node %d", row.CPUList, row.MemNode)
-	v := result.Contend{
+	v := Figures{
 		ContendRow: row, Variant: r.variant, Mode: t.Mode(), CountPerCPU: t.Count,
-		Threads: make([]result.ContendThread, len(list)),
+		Threads: make([]Thread, len(list)),
 	}
 	s.CPUs = make([]result.CPU, len(list))
-	if v.Mode == result.ByTime {
+	if v.Mode == ByTime {
 		v.WindowNs = float64(t.Window)
 	}
 	r.checkPage(&s, &v, area.Pointer())
@@ -197,7 +197,7 @@ func (r *Runner) Measure(ctx context.Context, row result.ContendRow, t Timing) (
 	latest := first
 	for i, thread := range threads {
 		first, last, latest = min(first, thread.Start), max(last, thread.End), max(latest, thread.Start)
-		v.Threads[i] = result.ContendThread{CPU: list[i], Node: r.nodes[list[i]], CPUSeen: thread.CPU}
+		v.Threads[i] = Thread{CPU: list[i], Node: r.nodes[list[i]], CPUSeen: thread.CPU}
 		s.CPUs[i] = result.CPU{CPU: list[i], BusySeconds: float64(thread.End-thread.Start) / 1e9}
 		Check(&s, thread.CPU == list[i] || thread.CPU < 0, "a thread of CPU %d ended on CPU %d", list[i], thread.CPU)
 	}
@@ -205,7 +205,7 @@ func (r *Runner) Measure(ctx context.Context, row result.ContendRow, t Timing) (
 	released := float64(latest - first)
 	v.ReleasedNs = &released
 	figures := byCount
-	if v.Mode == result.ByTime {
+	if v.Mode == ByTime {
 		figures = func(threads []csrc.ContendResult) tallied { return byTime(threads, t.Window, t.Time) }
 	}
 	tallied := figures(threads)
@@ -243,7 +243,7 @@ func (r *Runner) release(cpus []int, row result.ContendRow, t Timing, area *linu
 }
 
 // checkPage reads back on which node the words are.
-func (r *Runner) checkPage(s *result.Sample, v *result.Contend, page unsafe.Pointer) {
+func (r *Runner) checkPage(s *result.Sample, v *Figures, page unsafe.Pointer) {
 	node, err := linux.PageNode(page)
 	switch {
 	case errors.Is(err, errors.ErrUnsupported): // a kernel without nodes
@@ -270,7 +270,7 @@ func Check(s *result.Sample, as bool, format string, args ...any) {
 const leastTogether = 0.5
 
 // doubts are what a row's own figures say against it.
-func doubts(v result.Contend) (d []result.Doubt) {
+func doubts(v Figures) (d []result.Doubt) {
 	if v.Operations == 0 {
 		return []result.Doubt{{
 			Verdict: result.Invalid,
@@ -278,7 +278,7 @@ func doubts(v result.Contend) (d []result.Doubt) {
 				"or the time is shorter than two windows",
 		}}
 	}
-	if v.Mode == result.ByTime && *v.Together < leastTogether {
+	if v.Mode == ByTime && *v.Together < leastTogether {
 		d = append(d, result.Doubt{
 			Verdict: result.Suspect,
 			Reason:  fmt.Sprintf("all threads ran in only %.0f%% of the windows", 100**v.Together),
@@ -288,7 +288,7 @@ func doubts(v result.Contend) (d []result.Doubt) {
 }
 
 // failures adds the attempts that found another value.
-func failures(v *result.Contend, spans []span) {
+func failures(v *Figures, spans []span) {
 	total := uint64(0)
 	for i := range spans {
 		n := spans[i].failures

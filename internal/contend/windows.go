@@ -98,7 +98,7 @@ func byTime(threads []csrc.ContendResult, window, whole time.Duration) tallied {
 }
 
 // fill puts the figures of the threads on a row's values.
-func (t tallied) fill(v *result.Contend) {
+func (t tallied) fill(v *Figures) {
 	rates := make([]float64, len(t.spans)) // operations a second
 	v.Min, v.Max = t.spans[0].nsPerOp(), t.spans[0].nsPerOp()
 	for i := range t.spans {
@@ -116,7 +116,7 @@ func (t tallied) fill(v *result.Contend) {
 	v.Stdev = deviation(t.spans, v.NsPerOp)
 	v.Fairness, v.FairnessMinMax = fairness(rates)
 	v.Together = &t.together
-	if v.Mode == result.ByTime {
+	if v.Mode == ByTime {
 		v.Windows, v.WindowsOf = len(t.windows), t.windowsOf
 		d := result.Distribute(t.windows)
 		v.WindowsNs = &d

@@ -63,7 +63,7 @@ func TestByCountTakesAll(t *testing.T) {
 }
 
 func TestFill(t *testing.T) {
-	v := result.Contend{Mode: result.ByTime, Threads: make([]result.ContendThread, 2)}
+	v := Figures{Mode: ByTime, Threads: make([]Thread, 2)}
 	tallied{
 		spans:   []span{{1000, 0, 10_000}, {500, 0, 10_000}},
 		windows: []float64{14, 16, 15}, windowsOf: 4, together: 0.75,
@@ -80,7 +80,7 @@ func TestFill(t *testing.T) {
 	assert.InDelta(t, 15, v.WindowsNs.Median, 0)
 	assert.InDelta(t, 20, v.Threads[1].NsPerOp, 1e-12)
 
-	alone := result.Contend{Mode: result.ByCount, Threads: make([]result.ContendThread, 1)}
+	alone := Figures{Mode: ByCount, Threads: make([]Thread, 1)}
 	tallied{spans: []span{{0, 0, 0}}}.fill(&alone)
 	assert.Zero(t, alone.NsPerOp)
 	assert.InDelta(t, 1, alone.Fairness, 0)
@@ -88,11 +88,11 @@ func TestFill(t *testing.T) {
 
 func TestDoubts(t *testing.T) {
 	half, all := 0.4, 1.0
-	v := result.Contend{Mode: result.ByTime, Operations: 5, Together: &all}
+	v := Figures{Mode: ByTime, Operations: 5, Together: &all}
 	assert.Empty(t, doubts(v))
 	v.Together = &half
 	assert.Equal(t, result.Suspect, doubts(v)[0].Verdict)
-	v.Mode = result.ByCount // where it is told, and no fault
+	v.Mode = ByCount // where it is told, and no fault
 	assert.Empty(t, doubts(v))
 	v.Operations = 0
 	assert.Equal(t, result.Invalid, doubts(v)[0].Verdict)

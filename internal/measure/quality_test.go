@@ -99,7 +99,7 @@ func TestWatcherLive(t *testing.T) {
 	for i := 0; i < len(pages); i += 4096 {
 		pages[i] = 1
 	}
-	s := result.Sample{Seconds: 1, Placement: result.Placement{Verified: true}, Values: result.FiguresOf(&result.Pair{})}
+	s := result.Sample{Seconds: 1, Placement: result.Placement{Verified: true}, Values: result.FiguresOf(&struct{ result.OwnProcess }{})}
 	finish(&s)
 	require.NotNil(t, s.Quality.Signals.MinorFaults)
 	assert.Positive(t, *s.Quality.Signals.MinorFaults)

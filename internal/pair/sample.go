@@ -39,12 +39,12 @@ type side struct {
 
 // sideAnswer is what it did.
 type sideAnswer struct {
-	Loops   uint64              `json:"loops"`
-	EndNS   int64               `json:"end_ns"` // 0: it never began
-	CPUSeen int                 `json:"cpu_seen"`
-	Used    linux.Usage         `json:"used"`
-	Trips   *result.Percentiles `json:"trips,omitempty"`
-	Stopped bool                `json:"stopped"`
+	Loops   uint64       `json:"loops"`
+	EndNS   int64        `json:"end_ns"` // 0: it never began
+	CPUSeen int          `json:"cpu_seen"`
+	Used    linux.Usage  `json:"used"`
+	Trips   *Percentiles `json:"trips,omitempty"`
+	Stopped bool         `json:"stopped"`
 }
 
 // SideCommand is the command of gorun that is one of the two processes: RunSide.
@@ -79,7 +79,7 @@ func RunSide(ctx context.Context, in io.Reader, out io.Writer) error {
 }
 
 // percentiles are those of round trips; nil of none.
-func percentiles(trips []csrc.Latency) *result.Percentiles {
+func percentiles(trips []csrc.Latency) *Percentiles {
 	total := uint64(0)
 	for _, t := range trips {
 		total += t.Count
@@ -96,7 +96,7 @@ func percentiles(trips []csrc.Latency) *result.Percentiles {
 		}
 		return trips[len(trips)-1].NS
 	}
-	return &result.Percentiles{P50: at(0.5), P90: at(0.9), P99: at(0.99), P999: at(0.999)}
+	return &Percentiles{P50: at(0.5), P90: at(0.9), P99: at(0.99), P999: at(0.999)}
 }
 
 // Measure starts the two processes, lets them go together, and returns what they did. When ctx ends, the sample is
@@ -149,7 +149,7 @@ func connect(a, b *child.Member) error {
 }
 
 func (c Cell) sample(talks bool, answers []sideAnswer, start time.Duration) (s result.Sample) {
-	v := result.ProcessPair{CPUA: c.A, CPUB: c.B, Relation: c.Relation.String(), Work: c.Work, Loops: c.Loops}
+	v := Figures{CPUA: c.A, CPUB: c.B, Relation: c.Relation.String(), Work: c.Work, Loops: c.Loops}
 	s.Placement.Requested = fmt.Sprintf("a process on each of CPUs %d, %d", c.A, c.B)
 	rate := func(loops uint64, seconds float64) float64 {
 		if seconds <= 0 {
@@ -162,7 +162,7 @@ func (c Cell) sample(talks bool, answers []sideAnswer, start time.Duration) (s r
 	for i, a := range answers {
 		cpu := []int{c.A, c.B}[i]
 		seconds := max(0, (time.Duration(a.EndNS) - start).Seconds())
-		v.Processes = append(v.Processes, result.PairProcess{
+		v.Processes = append(v.Processes, Process{
 			CPU: cpu, CPUSeen: a.CPUSeen, Loops: a.Loops, RealSeconds: seconds, UserSeconds: a.Used.UserSeconds,
 			SystemSeconds: a.Used.SystemSeconds, CallsPerSecond: rate(a.Loops, seconds),
 		})

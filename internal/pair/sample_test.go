@@ -49,7 +49,7 @@ func TestMeasure(t *testing.T) {
 				assert.True(t, s.Placement.Verified, "%v", s.Placement.Mismatches)
 				assert.Positive(t, s.Seconds)
 
-				v, ok := result.Typed[result.ProcessPair](&s)
+				v, ok := result.Typed[Figures](&s)
 				require.True(t, ok)
 				require.Len(t, v.Processes, 2)
 				assert.Equal(t, "same-llc", v.Relation)
@@ -148,7 +148,7 @@ func TestPairSampleMismatch(t *testing.T) {
 	assert.Equal(t, []float64{2, 4}, []float64{s.UserSeconds, s.SystemSeconds})
 	assert.Equal(t, []uint64{6, 8, 10, 12},
 		[]uint64{*sig.VoluntarySwitches, *sig.InvoluntarySwitches, *sig.MinorFaults, *sig.MajorFaults})
-	v, ok := result.Typed[result.ProcessPair](&s)
+	v, ok := result.Typed[Figures](&s)
 	require.True(t, ok)
 	assert.Equal(t, 19/2.0, v.CallsPerSecond)
 	assert.Equal(t, 2e9/9, v.NsPerLoop)
@@ -156,11 +156,11 @@ func TestPairSampleMismatch(t *testing.T) {
 
 func TestPercentiles(t *testing.T) {
 	assert.Nil(t, percentiles(nil))
-	assert.Equal(t, &result.Percentiles{P50: 7, P90: 7, P99: 7, P999: 7}, percentiles([]csrc.Latency{{NS: 7, Count: 1}}))
-	assert.Equal(t, &result.Percentiles{P50: 1, P90: 2, P99: 3, P999: 4}, percentiles([]csrc.Latency{
+	assert.Equal(t, &Percentiles{P50: 7, P90: 7, P99: 7, P999: 7}, percentiles([]csrc.Latency{{NS: 7, Count: 1}}))
+	assert.Equal(t, &Percentiles{P50: 1, P90: 2, P99: 3, P999: 4}, percentiles([]csrc.Latency{
 		{NS: 1, Count: 500}, {NS: 2, Count: 400}, {NS: 3, Count: 90}, {NS: 4, Count: 9}, {NS: 5, Count: 1},
 	}))
-	assert.Equal(t, &result.Percentiles{P50: 1, P90: 2, P99: 3, P999: 5}, percentiles([]csrc.Latency{
+	assert.Equal(t, &Percentiles{P50: 1, P90: 2, P99: 3, P999: 5}, percentiles([]csrc.Latency{
 		{NS: 1, Count: 501}, {NS: 2, Count: 400}, {NS: 3, Count: 90}, {NS: 4, Count: 7}, {NS: 5, Count: 2},
 	}))
 }

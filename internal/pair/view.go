@@ -44,7 +44,7 @@ type paired struct {
 }
 
 type sampledPair struct {
-	result.ProcessPair
+	Figures
 	seconds, user, system float64
 }
 
@@ -66,7 +66,7 @@ func pairsOf(run *result.Run) []paired {
 			}
 			cell = s.Cell
 		}
-		if v, ok := result.Typed[result.ProcessPair](s); ok && len(v.Processes) == 2 {
+		if v, ok := result.Typed[Figures](s); ok && len(v.Processes) == 2 {
 			p := &pairs[cell]
 			p.samples = append(p.samples, sampledPair{*v, s.Seconds, s.UserSeconds, s.SystemSeconds})
 		}
@@ -90,11 +90,11 @@ var figures = [...]struct {
 	label   string
 	show    func(x float64) string
 	pair    func(s *sampledPair) (float64, bool)
-	process func(p *result.PairProcess) float64 // nil: it is of both
+	process func(p *Process) float64 // nil: it is of both
 }{
-	{"real", units.Seconds, real, func(p *result.PairProcess) float64 { return p.RealSeconds }},
-	{"user", units.Seconds, user, func(p *result.PairProcess) float64 { return p.UserSeconds }},
-	{"sys", units.Seconds, system, func(p *result.PairProcess) float64 { return p.SystemSeconds }},
+	{"real", units.Seconds, real, func(p *Process) float64 { return p.RealSeconds }},
+	{"user", units.Seconds, user, func(p *Process) float64 { return p.UserSeconds }},
+	{"sys", units.Seconds, system, func(p *Process) float64 { return p.SystemSeconds }},
 	{"calls a second", units.Large, rateOf(func(s *sampledPair) bool { return s.Work == "syscall" }), processRate},
 	{
 		"loops a second", units.Large,
@@ -117,20 +117,20 @@ func rateOf(such func(s *sampledPair) bool) func(s *sampledPair) (float64, bool)
 	return func(s *sampledPair) (float64, bool) { return s.CallsPerSecond, such(s) }
 }
 
-func processRate(p *result.PairProcess) float64 { return p.CallsPerSecond }
+func processRate(p *Process) float64 { return p.CallsPerSecond }
 
 // tripFigures are the percentiles of round trips, in ns.
 var tripFigures = [...]struct {
 	label string
 	of    func(s *sampledPair) (float64, bool)
 }{
-	{"p50", tripAt(func(t *result.Percentiles) float64 { return t.P50 })},
-	{"p90", tripAt(func(t *result.Percentiles) float64 { return t.P90 })},
-	{"p99", tripAt(func(t *result.Percentiles) float64 { return t.P99 })},
-	{"p99.9", tripAt(func(t *result.Percentiles) float64 { return t.P999 })},
+	{"p50", tripAt(func(t *Percentiles) float64 { return t.P50 })},
+	{"p90", tripAt(func(t *Percentiles) float64 { return t.P90 })},
+	{"p99", tripAt(func(t *Percentiles) float64 { return t.P99 })},
+	{"p99.9", tripAt(func(t *Percentiles) float64 { return t.P999 })},
 }
 
-func tripAt(of func(t *result.Percentiles) float64) func(*sampledPair) (float64, bool) {
+func tripAt(of func(t *Percentiles) float64) func(*sampledPair) (float64, bool) {
 	return func(s *sampledPair) (float64, bool) {
 		if s.RoundTrip == nil {
 			return 0, false

@@ -43,10 +43,10 @@ type processesSpec struct {
 }
 
 // processesSample is a good sample of two processes on CPU 0 and on CPU b.
-func processesSample(index, b int, relation string, loops uint64, wall float64, trips *result.Percentiles) result.Sample {
+func processesSample(index, b int, relation string, loops uint64, wall float64, trips *Percentiles) result.Sample {
 	s := result.Sample{Index: index, Seconds: wall, Quality: result.Quality{Verdict: result.Valid}}
 	s.UserSeconds, s.SystemSeconds = 0.4*wall, 1.2*wall
-	v := result.ProcessPair{
+	v := Figures{
 		CPUA: 0, CPUB: b, Relation: relation, Work: "syscall", Loops: loops, CallsPerSecond: 2 * float64(loops) / wall,
 		NsPerLoop: 1e9 * wall / float64(loops), RoundTrip: trips,
 	}
@@ -55,7 +55,7 @@ func processesSample(index, b int, relation string, loops uint64, wall float64, 
 	}
 	for i, cpu := range []int{0, b} {
 		own := wall * (1 - 0.1*float64(i))
-		v.Processes = append(v.Processes, result.PairProcess{
+		v.Processes = append(v.Processes, Process{
 			CPU: cpu, CPUSeen: cpu, Loops: loops, RealSeconds: own, UserSeconds: 0.2 * own, SystemSeconds: 0.6 * own,
 			CallsPerSecond: float64(loops) / own,
 		})
@@ -86,7 +86,7 @@ func pairRun() *result.Run {
 func pairTripsRun() *result.Run {
 	run := processesOf(processesSpec{Work: "pingpong-shm", Loops: 500_000, CPUs: "0-1", Samples: 1})
 	run.Samples = []result.Sample{processesSample(0, 1, "same-core", 500_000, 0.062,
-		&result.Percentiles{P50: 118, P90: 126, P99: 403, P999: 5210})}
+		&Percentiles{P50: 118, P90: 126, P99: 403, P999: 5210})}
 	return run
 }
 
@@ -106,9 +106,9 @@ func pairAutoRun(talk bool) *result.Run {
 		relation string
 		wall     float64
 	}{{0, "same-cpu", 0.2}, {1, "same-core", 0.16}, {2, "same-llc", 0.1}} {
-		loops, trips := uint64(1_000_000), (*result.Percentiles)(nil)
+		loops, trips := uint64(1_000_000), (*Percentiles)(nil)
 		if talk {
-			trips = &result.Percentiles{P50: 100 * c.wall, P90: 120 * c.wall, P99: 9000, P999: 81000}
+			trips = &Percentiles{P50: 100 * c.wall, P90: 120 * c.wall, P99: 9000, P999: 81000}
 			if i == 0 {
 				loops = 500
 			}

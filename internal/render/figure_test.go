@@ -9,21 +9,24 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"gorun/internal/render/chart"
+	"gorun/internal/render/rendertest"
 	"gorun/internal/render/view"
 	"gorun/internal/result"
 )
 
 // drawers are the figures that show runs of any experiment.
 var drawers = map[string]func(run *result.Run) (chart.Figure, bool){
-	"forest":  chart.RatioForest,
-	"samples": chart.SamplePanels,
+	"forest": chart.RatioForest,
+	"samples": func(run *result.Run) (chart.Figure, bool) {
+		return chart.SamplePanels(all.Of(run.Experiment).Compared.SeriesOf(run))
+	},
 }
 
 // longRun has many samples of some cells, which drift.
 func longRun(cells, rounds int) *result.Run {
 	list := make([]result.Cell, cells)
 	for i := range list {
-		list[i] = result.Cell{Name: fmt.Sprintf("cell %d", i), Summary: timed(0.16)}
+		list[i] = result.Cell{Name: fmt.Sprintf("cell %d", i), Summary: rendertest.Timed(0.16)}
 	}
 	run := cellRun(0, rounds, list...)
 	for i := range run.Samples {
@@ -38,7 +41,7 @@ func TestFiguresAreSound(t *testing.T) {
 	runs["hostile-names"] = matrixRun()
 	for i := range runs["hostile-names"].Cells {
 		cell := &runs["hostile-names"].Cells[i]
-		cell.Name, cell.Words = "<b>&\""+hostile, "<b>"+hostile
+		cell.Name, cell.Words = "<b>&\""+rendertest.Hostile, "<b>"+rendertest.Hostile
 	}
 	for name, run := range runs {
 		for kind, draw := range drawers {
@@ -47,7 +50,7 @@ func TestFiguresAreSound(t *testing.T) {
 				assert.Empty(t, f, "%s of %s", kind, name)
 				continue
 			}
-			assertXML(t, f.SVG)
+			rendertest.XML(t, f.SVG)
 			for _, bad := range []string{"NaN", "Inf", "%!", "\x1b", "\u202e"} {
 				assert.NotContains(t, f.SVG+f.Description, bad, "%s of %s", kind, name)
 			}
@@ -63,12 +66,12 @@ func TestFiguresAreSound(t *testing.T) {
 
 // Every sample is drawn or in a stretch, and a stretch never hides its extremes.
 func TestSamplePanelsLosesNothing(t *testing.T) {
-	few, ok := chart.SamplePanels(longRun(2, 100))
+	few, ok := chart.SamplePanels(view.Compared{}.SeriesOf(longRun(2, 100)))
 	require.True(t, ok)
 	assert.Len(t, few.Table.Rows, 300, "two cells and the duplicate")
 	many := longRun(2, 5000)
 	many.Samples[777].Seconds = 9
-	f, ok := chart.SamplePanels(many)
+	f, ok := chart.SamplePanels(view.Compared{}.SeriesOf(many))
 	require.True(t, ok)
 	assert.LessOrEqual(t, len(f.Table.Rows), 2000)
 	samples, found := 0, false
@@ -84,11 +87,7 @@ func TestSamplePanelsLosesNothing(t *testing.T) {
 }
 
 func TestSeriesOf(t *testing.T) {
-	set := view.SeriesOf(contendSamplesRun())
-	require.NotEmpty(t, set.Series)
-	assert.Equal(t, "time of an operation", set.What)
-	assert.False(t, set.Timed)
-	set = view.SeriesOf(matrixRun())
+	set := view.Compared{}.SeriesOf(matrixRun())
 	assert.True(t, set.Timed)
 	require.Len(t, set.Series, 6)
 	assert.Len(t, set.Series[0].Points, 6, "with the duplicate")

@@ -67,10 +67,18 @@ func TestFiguresByName(t *testing.T) {
 	}
 }
 
+// pairing are figures of an experiment.
+type pairing struct {
+	OwnProcess
+	CPUA     int     `json:"cpu_a"`
+	Relation string  `json:"relation"`
+	NS       float64 `json:"ns"`
+}
+
 func TestTyped(t *testing.T) {
-	given := &Pair{CPUA: 1, NS: 2.5}
+	given := &pairing{CPUA: 1, NS: 2.5}
 	s := Sample{Values: FiguresOf(given)}
-	got, ok := Typed[Pair](&s)
+	got, ok := Typed[pairing](&s)
 	assert.True(t, ok)
 	assert.Same(t, given, got)
 	_, ok = Typed[Exec](&s)
@@ -81,17 +89,17 @@ func TestTyped(t *testing.T) {
 	var read Sample
 	require.NoError(t, json.Unmarshal(text, &read))
 	copied := read
-	got, ok = Typed[Pair](&read)
+	got, ok = Typed[pairing](&read)
 	assert.True(t, ok)
 	assert.Equal(t, given, got)
-	again, _ := Typed[Pair](&copied)
+	again, _ := Typed[pairing](&copied)
 	assert.Same(t, got, again, "decoded once")
 
 	// A journal that somebody changed.
 	for _, text := range []string{`{"cpu_a": "x"}`, `{"cpu_a": 1e99}`, `{"cpu_a": {}}`, `{}`, `null`} {
 		for range 2 {
 			s := Sample{Values: asRead(text)}
-			got, ok := Typed[Pair](&s)
+			got, ok := Typed[pairing](&s)
 			assert.False(t, ok, text)
 			assert.Nil(t, got)
 		}
@@ -108,7 +116,7 @@ func TestFiguresAreReadTogether(t *testing.T) {
 	for range 8 {
 		group.Go(func() {
 			for range 100 {
-				p, _ := Typed[Pair](&s)
+				p, _ := Typed[pairing](&s)
 				assert.Equal(t, 3.0, p.NS)
 				e, _ := Typed[Exec](&s)
 				assert.Equal(t, 4, e.ExitCode)
@@ -128,9 +136,9 @@ func TestFiguresMarshal(t *testing.T) {
 		require.NoError(t, err)
 		assert.Equal(t, want, string(got))
 	}
-	_, err := json.Marshal(FiguresOf(&Pair{NS: math.NaN()}))
+	_, err := json.Marshal(FiguresOf(&pairing{NS: math.NaN()}))
 	assert.Error(t, err)
-	assert.Empty(t, FiguresOf(&Pair{NS: math.NaN()}).Names())
+	assert.Empty(t, FiguresOf(&pairing{NS: math.NaN()}).Names())
 }
 
 func TestFiguresMap(t *testing.T) {
@@ -138,13 +146,13 @@ func TestFiguresMap(t *testing.T) {
 	got, err := json.Marshal(asRead(`{"é": ["é\"", {"b": "\u00e9"}], "n": 1.50}`).Map(change))
 	require.NoError(t, err)
 	assert.Equal(t, `{"e":["e\"",{"b":"e"}],"n":1.50}`, string(got))
-	f := FiguresOf(&Pair{Relation: "same-llc"})
+	f := FiguresOf(&pairing{Relation: "same-llc"})
 	assert.Equal(t, f, f.Map(func(text string) string { return text }))
 	assert.Equal(t, Figures{}, Figures{}.Map(change))
 }
 
 func TestFiguresOwn(t *testing.T) {
-	c := Contend{}
+	c := pairing{}
 	s := Sample{Values: FiguresOf(&c)}
 	peak := uint64(7)
 	s.Values.Own().MemoryPeakBytes = &peak
