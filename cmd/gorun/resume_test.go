@@ -24,7 +24,7 @@ func resumes() (kills, rounds int, within time.Duration) {
 	if raced {
 		return 20, 40, 300 * time.Millisecond
 	}
-	return 50, 80, 70 * time.Millisecond
+	return 50, 160, 70 * time.Millisecond
 }
 
 // A matrix that is killed at random moments and resumed ends with every cell, every sample once, and all that was
