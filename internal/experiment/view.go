@@ -1,6 +1,8 @@
 package experiment
 
 import (
+	"iter"
+
 	"gorun/internal/render/chart"
 	"gorun/internal/render/term"
 	"gorun/internal/render/view"
@@ -15,6 +17,7 @@ type View struct {
 	Plan     func(plan *result.Plan, spec view.Spec) string                       // a plan's block below the options
 	Columns  []string                                                             // values that come first in CSV
 	Bench    view.Bench
+	Compared view.Compared
 	Drawings []Drawing // of a report
 
 	// OwnCells reports whether the cells of a run are rows of its experiment's own table, and not of a matrix's. nil: they
@@ -22,7 +25,9 @@ type View struct {
 	OwnCells func(run *result.Run) bool
 	// Parts returns a sample as its parts, each of which has a row in CSV and a line in benchfmt. nil: it is one.
 	Parts func(sample result.Sample) []result.Sample
-	Found string // what its findings are about; "": what limited the run
+	// Unsupported returns the name of each row that the run could not measure, and why. nil: there are none.
+	Unsupported func(run *result.Run) iter.Seq2[string, string]
+	Found       string // what its findings are about; "": what limited the run
 }
 
 // Drawing is a figure of a report.

@@ -501,3 +501,14 @@ func contendPlan(plan *result.Plan, options view.Spec) string {
 	}
 	return term.Grid([]term.Column{term.Left(title)}, cells)
 }
+
+// contendSeries names a row by what is said of it in words.
+func contendSeries(s *result.Sample) string {
+	word := func(name string) string { text, _ := s.Values.Text(name); return text }
+	number := func(name string) float64 { x, _ := s.Values.Number(name); return x }
+	name := fmt.Sprintf("%s on %s (%s)", word("op"), units.Things(int(number("cpus")), "CPU"), word("cpu_list"))
+	if dist := number("dist_bytes"); dist > 0 {
+		name += fmt.Sprintf(", words %.0f B apart", dist)
+	}
+	return name
+}

@@ -15,8 +15,10 @@ import (
 
 // drawers are the figures that show runs of any experiment.
 var drawers = map[string]func(run *result.Run) (chart.Figure, bool){
-	"forest":  chart.RatioForest,
-	"samples": chart.SamplePanels,
+	"forest": chart.RatioForest,
+	"samples": func(run *result.Run) (chart.Figure, bool) {
+		return chart.SamplePanels(all.Of(run.Experiment).Compared.SeriesOf(run))
+	},
 }
 
 // longRun has many samples of some cells, which drift.
@@ -63,12 +65,12 @@ func TestFiguresAreSound(t *testing.T) {
 
 // Every sample is drawn or in a stretch, and a stretch never hides its extremes.
 func TestSamplePanelsLosesNothing(t *testing.T) {
-	few, ok := chart.SamplePanels(longRun(2, 100))
+	few, ok := chart.SamplePanels(view.Compared{}.SeriesOf(longRun(2, 100)))
 	require.True(t, ok)
 	assert.Len(t, few.Table.Rows, 300, "two cells and the duplicate")
 	many := longRun(2, 5000)
 	many.Samples[777].Seconds = 9
-	f, ok := chart.SamplePanels(many)
+	f, ok := chart.SamplePanels(view.Compared{}.SeriesOf(many))
 	require.True(t, ok)
 	assert.LessOrEqual(t, len(f.Table.Rows), 2000)
 	samples, found := 0, false
@@ -84,11 +86,11 @@ func TestSamplePanelsLosesNothing(t *testing.T) {
 }
 
 func TestSeriesOf(t *testing.T) {
-	set := view.SeriesOf(contendSamplesRun())
+	set := all.Of("contend").Compared.SeriesOf(contendSamplesRun())
 	require.NotEmpty(t, set.Series)
 	assert.Equal(t, "time of an operation", set.What)
 	assert.False(t, set.Timed)
-	set = view.SeriesOf(matrixRun())
+	set = view.Compared{}.SeriesOf(matrixRun())
 	assert.True(t, set.Timed)
 	require.Len(t, set.Series, 6)
 	assert.Len(t, set.Series[0].Points, 6, "with the duplicate")

@@ -3,6 +3,7 @@ package render
 import (
 	"cmp"
 	"fmt"
+	"iter"
 	"math"
 	"slices"
 	"strconv"
@@ -412,4 +413,15 @@ func numaPlan(plan *result.Plan, _ view.Spec) string {
 		block += "\n" + notes
 	}
 	return block
+}
+
+// unsupportedRows are the rows that could not be measured, by name, and why.
+func unsupportedRows(run *result.Run) iter.Seq2[string, string] {
+	return func(yield func(name, why string) bool) {
+		for _, row := range run.NumaRows {
+			if row.Unsupported != "" && !yield(view.RowName(row.Row), row.Unsupported) {
+				return
+			}
+		}
+	}
 }

@@ -33,12 +33,17 @@ var kept = map[string]experiment.View{
 			"pattern", "dist_bytes", "mem_node",
 		},
 		Drawings: []experiment.Drawing{{Anchor: "curves", Draw: ContentionCurves}},
+		Compared: view.Compared{Value: "ns_per_op", What: "time of an operation", Name: contendSeries},
 	},
 	"c2c": {
 		Title: c2cTitle, Blocks: c2cBlocks, Plan: c2cPlan, Bench: c2cBench,
 		Options:  []string{"method", "pairs"},
 		Columns:  []string{"cpu_a", "cpu_b", "relation", "ns", "round_trip_ns", "node_a", "node_b", "home_node"},
 		Drawings: []experiment.Drawing{{Anchor: "map", Draw: CoreToCoreMap}},
+		Compared: view.Compared{Value: "ns", What: "time one way", Name: func(s *result.Sample) string {
+			relation, _ := s.Values.Text("relation")
+			return relation
+		}},
 	},
 	"numa": {
 		Title: numaTitle, Blocks: numaBlocks, Plan: numaPlan, Bench: numaBench,
@@ -52,7 +57,15 @@ var kept = map[string]experiment.View{
 		Drawings: []experiment.Drawing{
 			{Anchor: "nodes", Draw: NUMAMaps}, {Anchor: "latency", Draw: NUMALatency}, {Anchor: "moves", Draw: MigrationTimeline},
 		},
-		OwnCells: func(run *result.Run) bool { return len(run.NumaRows) > 0 },
+		Compared: view.Compared{
+			Value: "ns_per_access", What: "time of an access", Column: "an access",
+			Name: func(s *result.Sample) string {
+				row, _ := s.Values.Number("row")
+				return view.RowName(int(row))
+			},
+		},
+		OwnCells:    func(run *result.Run) bool { return len(run.NumaRows) > 0 },
+		Unsupported: unsupportedRows,
 	},
 	"exec": {
 		Title: execTitle, Blocks: execBlocks, Plan: execPlan, Bench: loadBench,

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"gorun/internal/experiment"
 	"gorun/internal/render/view"
 	"gorun/internal/result"
 	"gorun/internal/stats"
@@ -19,26 +20,26 @@ var kindClasses = map[stats.Kind]string{
 }
 
 // verdicts is the first table of a run: what is found of each cell, or of each series where there are no cells.
-func verdicts(run *result.Run) table {
+func verdicts(run *result.Run, compared view.Compared) table {
 	if len(run.Cells) == 0 {
-		return seriesTable(run)
+		return seriesTable(compared.SeriesOf(run))
 	}
 	t := table{
 		Name: "verdicts", Caption: "Each cell against the baseline",
 		Head: headings("cell", "verdict", "#median", "#least", "#greatest", "#ratio", "#from", "#to", "#samples"),
 	}
-	access := run.Experiment == "numa" // whose cells are compared by the time of the whole loop
-	if access {
-		t.Head = slices.Insert(t.Head, 2, heading{"an access", true})
+	own := compared.Column != ""
+	if own {
+		t.Head = slices.Insert(t.Head, 2, heading{compared.Column, true})
 	}
-	set := view.SeriesOf(run)
+	set := compared.SeriesOf(run)
 	show := togetherOf(run)
 	for i, title := range view.CellTitles(run) {
 		c := &run.Cells[i]
 		row := []cell{words(title), verdictOf(run, i)}
-		if median, ok := set.Series[i].Median(); access && ok {
+		if median, ok := set.Series[i].Median(); own && ok {
 			row = append(row, figured(median, units.Seconds))
-		} else if access {
+		} else if own {
 			row = append(row, cell{})
 		}
 		if c.Summary != nil {
@@ -58,17 +59,16 @@ func verdicts(run *result.Run) table {
 	return t
 }
 
-// unsupported are the rows of `gorun numa` that could not be measured, by reason.
-func unsupported(run *result.Run) table {
+// unsupported are the rows that could not be measured, by reason.
+func unsupported(run *result.Run, of experiment.View) table {
 	t := table{Name: "unsupported", Caption: "Rows that cannot be measured here", Head: headings("rows", "why")}
-	for _, row := range run.NumaRows {
-		if row.Unsupported == "" {
-			continue
-		}
-		name := fmt.Sprintf("[%02d]", row.Row)
-		at := slices.IndexFunc(t.Rows, func(line []cell) bool { return line[1].Text == row.Unsupported })
+	if of.Unsupported == nil {
+		return t
+	}
+	for name, why := range of.Unsupported(run) {
+		at := slices.IndexFunc(t.Rows, func(line []cell) bool { return line[1].Text == why })
 		if at < 0 {
-			t.Rows = append(t.Rows, []cell{words(name), words(row.Unsupported)})
+			t.Rows = append(t.Rows, []cell{words(name), words(why)})
 			continue
 		}
 		t.Rows[at][0].Text += " " + name
@@ -138,8 +138,7 @@ func ratios(v *stats.Verdict) []cell {
 }
 
 // seriesTable sums up what stands for cells.
-func seriesTable(run *result.Run) table {
-	set := view.SeriesOf(run)
+func seriesTable(set view.SeriesSet) table {
 	t := table{
 		Name: "summary", Caption: "What was measured: " + set.What,
 		Head: headings("what", "#median", "#mean", "#least", "#greatest", "#99th percentile", "#samples"),
@@ -164,14 +163,14 @@ func seriesTable(run *result.Run) table {
 }
 
 // answer is the run in one sentence.
-func answer(run *result.Run) string {
+func answer(run *result.Run, compared view.Compared) string {
 	switch {
 	case len(run.Samples) == 0:
 		return "Nothing was measured yet."
 	case run.Matrix != nil && len(run.Cells) > 1:
 		return matrixAnswer(run)
 	}
-	text := seriesAnswer(run)
+	text := seriesAnswer(compared.SeriesOf(run))
 	if len(run.Findings) > 0 {
 		text += " " + run.Findings[0].Message
 	}
@@ -224,8 +223,7 @@ func matrixAnswer(run *result.Run) string {
 }
 
 // seriesAnswer names the ends of what stands for cells.
-func seriesAnswer(run *result.Run) string {
-	set := view.SeriesOf(run)
+func seriesAnswer(set view.SeriesSet) string {
 	least, most := -1, -1
 	medians := make([]float64, len(set.Series))
 	for i, s := range set.Series {

@@ -12,9 +12,11 @@ import (
 // figuresOf are the drawings of a report, in order, each of which may apply to the run or not: those of any run, with
 // those of its experiment among them.
 func figuresOf(run *result.Run, views render.Views) []experiment.Drawing {
+	of := views.Of(run.Experiment)
+	panels := func(run *result.Run) (chart.Figure, bool) { return chart.SamplePanels(of.Compared.SeriesOf(run)) }
 	return slices.Concat(
-		[]experiment.Drawing{{Anchor: "ratios", Draw: chart.RatioForest}, {Anchor: "samples", Draw: chart.SamplePanels}},
-		views.Of(run.Experiment).Drawings,
+		[]experiment.Drawing{{Anchor: "ratios", Draw: chart.RatioForest}, {Anchor: "samples", Draw: panels}},
+		of.Drawings,
 		[]experiment.Drawing{{Anchor: "cpus", Draw: chart.CPUStrip}},
 	)
 }

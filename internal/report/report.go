@@ -93,7 +93,7 @@ func Write(w io.Writer, inputs []Input, o Options) error {
 		p.Runs = append(p.Runs, sectionOf(fmt.Sprintf("run%d", i+1), clean[i], o.Views))
 	}
 	p.Title, p.Answer = titleOf(clean), p.Runs[0].Answer
-	p.Together = together(clean)
+	p.Together = together(clean, o.Views)
 	if len(inputs) > 1 {
 		p.Answer = fmt.Sprintf("%d runs side by side.", len(inputs))
 		if len(p.Together) == 0 {
@@ -139,9 +139,10 @@ func titleOf(inputs []Input) string {
 
 func sectionOf(anchor string, in Input, views render.Views) section {
 	run := in.Run
+	of := views.Of(run.Experiment)
 	s := section{
-		Anchor: anchor, Name: filepath.Base(in.File), Answer: answer(run), Open: !in.Ended, Partial: run.Partial,
-		Verdicts: verdicts(run), Unsupported: unsupported(run), Lines: lines(run), Findings: run.Findings, Warnings: run.Warnings,
+		Anchor: anchor, Name: filepath.Base(in.File), Answer: answer(run, of.Compared), Open: !in.Ended, Partial: run.Partial,
+		Verdicts: verdicts(run, of.Compared), Unsupported: unsupported(run, of), Lines: lines(run), Findings: run.Findings, Warnings: run.Warnings,
 		FindingsTitle: views.FindingsTitle(run),
 		Quality:       quality(run), Environment: environment(in), Options: options(run), Commands: commands(run),
 	}

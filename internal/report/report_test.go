@@ -16,6 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"gorun/internal/matrix"
+	"gorun/internal/render/view"
 	"gorun/internal/result"
 	"gorun/internal/stats"
 )
@@ -285,29 +286,29 @@ func TestCommandLine(t *testing.T) {
 }
 
 func TestAnswers(t *testing.T) {
-	assert.Equal(t, "Nothing was measured yet.", answer(made("primes")))
+	assert.Equal(t, "Nothing was measured yet.", answer(made("primes"), view.Compared{}))
 	run := judged(t, matrixOf(t, 3, 60))
-	assert.Regexp(t, `^Against the baseline: 1 slower, .*\. Farthest from it is --workers 3: slower: \+`, answer(run))
+	assert.Regexp(t, `^Against the baseline: 1 slower, .*\. Farthest from it is --workers 3: slower: \+`, answer(run, view.Compared{}))
 	single := made("primes")
 	single.Samples = []result.Sample{sampleOf(0, 0.1), sampleOf(1, 0.3), sampleOf(2, 0.2)}
-	assert.Equal(t, "Wall time: 200 ms, the median of 3 samples between 100 ms and 300 ms.", answer(single))
+	assert.Equal(t, "Wall time: 200 ms, the median of 3 samples between 100 ms and 300 ms.", answer(single, view.Compared{}))
 	single.Samples[0].Quality.Verdict = result.Invalid
 	single.Samples[1].Quality.Verdict = result.Invalid
 	single.Samples[2].Quality.Verdict = result.Invalid
-	assert.Equal(t, "No sample is valid.", answer(single))
+	assert.Equal(t, "No sample is valid.", answer(single, view.Compared{}))
 }
 
 // Runs beside each other share what they have in common, and only what is of one experiment.
 func TestTogether(t *testing.T) {
 	a, b, c := matrixOf(t, 2, 30), matrixOf(t, 3, 30), made("contend")
-	tables := together([]Input{{File: "a", Run: judged(t, a)}, {File: "b", Run: judged(t, b)}, {File: "c", Run: c}})
+	tables := together([]Input{{File: "a", Run: judged(t, a)}, {File: "b", Run: judged(t, b)}, {File: "c", Run: c}}, nil)
 	require.Len(t, tables, 1)
 	assert.Len(t, tables[0].Head, 4)
 	require.Len(t, tables[0].Rows, 2, "the third cell is in one alone")
 	assert.Equal(t, "--workers 2", tables[0].Rows[1][0].Text)
 	assert.NotEqual(t, tables[0].Rows[1][1].Value, tables[0].Rows[1][2].Value)
 	assert.NotEmpty(t, tables[0].Rows[1][3].Text)
-	assert.Empty(t, together([]Input{{File: "a", Run: a}, {File: "c", Run: c}}))
+	assert.Empty(t, together([]Input{{File: "a", Run: a}, {File: "c", Run: c}}, nil))
 }
 
 // A signal that no sample has is not known, and not zero.

@@ -5,13 +5,14 @@ import (
 	"path/filepath"
 
 	"gorun/internal/matrix"
+	"gorun/internal/render"
 	"gorun/internal/render/view"
 	"gorun/internal/result"
 	"gorun/internal/units"
 )
 
 // together are the tables of runs of the same experiment that have cells in common: their medians beside each other.
-func together(inputs []Input) (tables []table) {
+func together(inputs []Input, views render.Views) (tables []table) {
 	var experiments []string
 	of := map[string][]Input{}
 	for _, in := range inputs {
@@ -22,7 +23,7 @@ func together(inputs []Input) (tables []table) {
 		of[name] = append(of[name], in)
 	}
 	for _, name := range experiments {
-		if t := sideBySide(of[name]); len(of[name]) > 1 && len(t.Rows) > 0 {
+		if t := sideBySide(of[name], views.Of(name).Compared); len(of[name]) > 1 && len(t.Rows) > 0 {
 			tables = append(tables, t)
 		}
 	}
@@ -31,7 +32,7 @@ func together(inputs []Input) (tables []table) {
 
 // sideBySide has a row for each cell that two or more runs have. Runs of a matrix are also compared with the first, as
 // `gorun compare --force` does it.
-func sideBySide(inputs []Input) table {
+func sideBySide(inputs []Input, compared view.Compared) table {
 	t := table{Name: "together", Caption: "gorun " + inputs[0].Run.Experiment + ": the runs side by side"}
 	t.Head = headings("cell")
 	var order []string
@@ -42,7 +43,7 @@ func sideBySide(inputs []Input) table {
 	for i, in := range inputs {
 		t.Head = append(t.Head, heading{fmt.Sprintf("%d: %s", i+1, filepath.Base(in.File)), true})
 		medians[i] = map[string]float64{}
-		for _, s := range view.SeriesOf(in.Run).Series {
+		for _, s := range compared.SeriesOf(in.Run).Series {
 			median, ok := s.Median()
 			if !ok {
 				continue

@@ -37,8 +37,7 @@ type stretch struct {
 // SamplePanels draws the samples of each cell in the order in which they were taken, all over the same time, so that a
 // drift is seen and what else it struck; and beside it how they are distributed. Of more than samplesMarks samples,
 // stretches of neighbours are drawn by their least, median and greatest.
-func SamplePanels(run *result.Run) (Figure, bool) {
-	set := view.SeriesOf(run)
+func SamplePanels(set view.SeriesSet) (Figure, bool) {
 	set.Series = slices.DeleteFunc(set.Series, func(s view.Series) bool { return len(s.Points) == 0 })
 	total := 0
 	for _, s := range set.Series {

@@ -7,7 +7,6 @@ import (
 
 	"gorun/internal/render/term"
 	"gorun/internal/result"
-	"gorun/internal/units"
 )
 
 func RowName(row int) string { return fmt.Sprintf("[%02d]", row) }
@@ -39,70 +38,38 @@ type SeriesSet struct {
 	Series []Series
 }
 
-// datum is the figure of a sample that is compared, in ns, and what tells the samples apart where there are no cells.
-type datum struct {
-	experiment string
-	value      string
-	what       string
-	name       func(s *result.Sample) string
+// Compared is the figure of a sample that is compared, and what tells samples apart where a run has no cells. The zero
+// value is wall time, of all samples alike.
+type Compared struct {
+	Value string                        // name of the figure, in ns; "": wall time
+	What  string                        // it is: "time of an operation"
+	Name  func(s *result.Sample) string // of the series that a sample is of
+	// Column is the heading of the figure where a run's cells are judged by their wall time; "": it is not shown of these.
+	Column string
 }
 
-// datums are those of the experiments whose datum is not their wall time.
-var datums = [...]datum{
-	{"contend", "ns_per_op", "time of an operation", contendSeries},
-	{"c2c", "ns", "time one way", func(s *result.Sample) string { return word(s, "relation") }},
-	{
-		"numa", "ns_per_access", "time of an access",
-		func(s *result.Sample) string { return RowName(int(number(s, "row"))) },
-	},
-}
-
-func datumOf(run *result.Run) datum {
-	for _, d := range datums {
-		if d.experiment == run.Experiment {
-			return d
-		}
+// SeriesOf takes a run's samples apart. Without cells, the series come in the order of their rows, where samples have
+// rows, and of their names' first sample.
+func (c Compared) SeriesOf(run *result.Run) SeriesSet {
+	byWall := run.Matrix != nil && (run.Matrix.Datum == "" || run.Matrix.Datum == result.DatumMetric)
+	if c.Value == "" || byWall && c.Column == "" {
+		c.Value, c.What = "", "wall time"
 	}
-	return datum{what: "wall time", name: func(*result.Sample) string { return "all samples" }}
-}
-
-func number(s *result.Sample, name string) float64 {
-	x, _ := s.Values.Number(name)
-	return x
-}
-
-func word(s *result.Sample, name string) string {
-	text, _ := s.Values.Text(name)
-	return text
-}
-
-func contendSeries(s *result.Sample) string {
-	name := fmt.Sprintf("%s on %s (%s)", word(s, "op"), units.Things(int(number(s, "cpus")), "CPU"), word(s, "cpu_list"))
-	if dist := number(s, "dist_bytes"); dist > 0 {
-		name += fmt.Sprintf(", words %.0f B apart", dist)
+	if c.Name == nil {
+		c.Name = func(*result.Sample) string { return "all samples" }
 	}
-	return name
-}
-
-// SeriesOf takes a run's samples apart. Without cells, the series come in the order of their names' first sample, those
-// of `gorun contend` in the order of its rows.
-func SeriesOf(run *result.Run) SeriesSet {
-	d := datumOf(run)
-	set := SeriesSet{What: d.what, Timed: len(run.Samples) > 0}
+	set := SeriesSet{What: c.What, Timed: len(run.Samples) > 0}
 	at := map[string]int{}
 	row := map[string]float64{}
 	titles := CellTitles(run)
-	if run.Matrix != nil && run.Experiment != "numa" && (run.Matrix.Datum == "" || run.Matrix.Datum == result.DatumMetric) {
-		d.value, set.What = "", "wall time"
-	}
 	for _, name := range titles {
 		set.Series = append(set.Series, Series{Name: name})
 	}
 	for i := range run.Samples {
 		s := &run.Samples[i]
 		p := Point{Index: s.Index, At: float64(i), Seconds: s.Seconds, Verdict: s.Quality.Verdict, Partial: s.Partial}
-		if d.value != "" {
-			ns, ok := s.Values.Number(d.value)
+		if c.Value != "" {
+			ns, ok := s.Values.Number(c.Value)
 			if !ok {
 				continue
 			}
@@ -114,11 +81,12 @@ func SeriesOf(run *result.Run) SeriesSet {
 				continue
 			}
 		} else {
-			name := term.Clean(d.name(s))
+			name := term.Clean(c.Name(s))
 			known := false
 			if n, known = at[name]; !known {
 				n = len(set.Series)
-				at[name], row[name] = n, number(s, "row")
+				at[name] = n
+				row[name], _ = s.Values.Number("row")
 				set.Series = append(set.Series, Series{Name: name})
 			}
 		}
@@ -155,14 +123,13 @@ func (s Series) Distribution() (result.Distribution, int) {
 	return result.Distribute(all), len(all)
 }
 
-// CellTitles are the names of a run's cells. The rows of `gorun numa` are called by number, so what tells them apart
-// stands after it.
+// CellTitles are the names of a run's cells. Of rows that are called by number, what tells them apart stands after it.
 func CellTitles(run *result.Run) []string {
 	flags, differ := CellFlags(run.Cells)
 	titles := make([]string, len(run.Cells))
 	for i, cell := range run.Cells {
 		parts := []string{cell.Name}
-		if len(run.NumaRows) > 0 {
+		if cell.Flags["row"] != "" {
 			for _, flag := range flags {
 				if differ[flag] && flag != "row" {
 					parts = append(parts, flag+" "+cell.Flags[flag])
