@@ -103,8 +103,8 @@ fuzz: ## each fuzz target for FUZZTIME (50000x: inputs)
 bench: ## speed and memory as ratios against named rivals, in interleaved rounds (alone on the machine, 7 min)
 	$(GO) test -run "^$$" -bench "Kernel|Worker$$|Instrumentation|Original" -benchtime $(ROUNDS)x -timeout 30m ./internal/primes
 	$(GO) test -run "^$$" -bench "ManyWorkers|Pinned|Memory" -benchtime $(LONG_ROUNDS)x -timeout 30m ./internal/primes
-	$(GO) test -run "^$$" -bench "ChildStart|LongJournal" -benchtime $(ROUNDS)x -timeout 30m ./cmd/gorun
-	$(GO) test -run "^$$" -bench "Scheduler" -benchtime $(ROUNDS)x -timeout 30m ./internal/run
+	$(GO) test -run "^$$" -bench "LongJournal" -benchtime $(ROUNDS)x -timeout 30m ./cmd/gorun
+	$(GO) test -run "^$$" -bench "Child|Scheduler" -benchtime $(ROUNDS)x -timeout 30m ./internal/run
 	$(GO) test -run "^$$" -bench . -benchtime 1s ./internal/stats
 
 .PHONY: bench-contend

@@ -13,7 +13,6 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"gorun/internal/child"
 	"gorun/internal/matrix"
 	"gorun/internal/result"
 )
@@ -24,26 +23,6 @@ func built(b *testing.B) string {
 	out, err := exec.CommandContext(b.Context(), "go", "build", "-o", path, ".").CombinedOutput()
 	require.NoError(b, err, "%s", out)
 	return path
-}
-
-// BenchmarkChildStart is what a sample's process costs beside its samples, in turn with a process that does nothing.
-func BenchmarkChildStart(b *testing.B) {
-	gorun := matrix.Child{Self: child.Self{Path: built(b), Argv: []string{"gorun"}}}
-	var child, nothing []float64
-	for range b.N {
-		begun := time.Now()
-		run, err := gorun.Run(b.Context(), []string{"primes", "--limit", "1000", "--samples", "1", "--format", "json"})
-		require.NoError(b, err)
-		inside := run.Samples[0].Seconds + run.Warmups[0].Seconds
-		child = append(child, 1e3*(time.Since(begun).Seconds()-inside))
-
-		begun = time.Now()
-		require.NoError(b, exec.CommandContext(b.Context(), "true").Run())
-		nothing = append(nothing, 1e3*time.Since(begun).Seconds())
-	}
-	b.ReportMetric(middle(child), "ms/child")
-	b.ReportMetric(middle(nothing), "ms/true")
-	b.ReportMetric(0, "ns/op")
 }
 
 // BenchmarkLongJournal judges a journal of 10,000 samples, in a process of its own; rival: the same file decoded line by

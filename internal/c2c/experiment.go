@@ -8,7 +8,6 @@ import (
 	"gorun/internal/contend"
 	"gorun/internal/experiment"
 	"gorun/internal/hint"
-	"gorun/internal/render"
 	"gorun/internal/result"
 	"gorun/internal/topology"
 )
@@ -32,7 +31,8 @@ var Experiment = experiment.Define(experiment.Definition[Cell]{
 	Datum:    "ns",
 	New:      func() experiment.Flags[Cell] { return &flags{} },
 	Open:     open,
-	Picture:  &experiment.Picture{Usage: "draw the map into this `file`", Draw: render.C2CSVG},
+	Picture:  &experiment.Picture{Usage: "draw the map into this `file`", Draw: writeSVG},
+	View:     &shown,
 })
 
 // Cell is a pair of CPUs, and how it is measured.

@@ -14,7 +14,6 @@ import (
 	"gorun/internal/hint"
 	"gorun/internal/launch"
 	"gorun/internal/linux"
-	"gorun/internal/matrix"
 	"gorun/internal/result"
 )
 
@@ -170,7 +169,7 @@ func (f *flags) Resolve(m experiment.Machine) (r experiment.Resolution[Cell], er
 		Lines: &lines,
 	}
 	if !s.CPUs.Empty() {
-		cell.CPUs = map[string]result.CPUs{"cpus": matrix.DescribeCPUs(m.Machine, s.CPUs.List())}
+		cell.CPUs = map[string]result.CPUs{"cpus": experiment.DescribeCPUs(m.Machine, s.CPUs.List())}
 	}
 	r.Cells = []experiment.Cell[Cell]{cell}
 	r.Placement = s.String()
@@ -239,7 +238,7 @@ func (s *sampler) Sample(ctx context.Context, c Cell) (sample result.Sample, err
 	case s.Passed:
 		return sample, err
 	case err != nil:
-		return matrix.InvalidSample(err), nil
+		return result.InvalidSample(err), nil
 	case failure != "":
 		sample.Doubts = append([]result.Doubt{{Verdict: result.Invalid, Reason: failure}}, sample.Doubts...)
 	}

@@ -13,7 +13,6 @@ import (
 	"gorun/internal/cpuset"
 	"gorun/internal/experiment"
 	"gorun/internal/hint"
-	"gorun/internal/render"
 	"gorun/internal/result"
 )
 
@@ -37,8 +36,9 @@ var Experiment = experiment.Define(experiment.Definition[Cell]{
 	New:      func() experiment.Flags[Cell] { return &flags{} },
 	Open:     open,
 	Picture: &experiment.Picture{
-		Usage: "draw time and throughput over the number of CPUs into this `file`", Draw: render.ContendSVG,
+		Usage: "draw time and throughput over the number of CPUs into this `file`", Draw: writeSVG,
 	},
+	View: &shown,
 })
 
 // Cell is a row of the plan, and how it is measured.

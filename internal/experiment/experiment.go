@@ -193,6 +193,8 @@ type Definition[C any] struct {
 	Explain func(run *result.Run, cells []C)
 	Picture *Picture // nil: there is none
 	View    *View    // nil: a run is shown by the names of its options and values
+	// Others are the views of runs that Resolution.Header calls otherwise than the experiment, by their names.
+	Others map[string]View
 }
 
 // Sampling is how many samples a plain run takes unless its flags say otherwise.
@@ -218,6 +220,7 @@ type Experiment struct {
 	Sweep    *Sweep
 	Picture  *Picture
 	View     *View
+	Others   map[string]View
 
 	// New returns fresh flags.
 	New func() Flags[any]
@@ -240,7 +243,7 @@ func Define[C any](d Definition[C]) Experiment {
 	}
 	x := Experiment{
 		Text: d.Text, Sampling: d.Sampling, Place: d.Place, Single: d.Single, OneRow: d.OneRow, Datum: d.Datum,
-		Sweep: d.Sweep, Picture: d.Picture, View: d.View,
+		Sweep: d.Sweep, Picture: d.Picture, View: d.View, Others: d.Others,
 		New: func() Flags[any] { return flags[C]{d.New()} },
 		Open: func(s Setting, cells []any) (Sampler[any], error) {
 			opened, err := d.Open(s, typed(cells))

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"gorun/internal/result"
+	"gorun/internal/units"
 )
 
 // Common are the flags that all cells share, with their values: what the run is about, apart from its axes.
@@ -31,7 +32,7 @@ func Resumable(recorded, now *result.Run) []result.Difference {
 	}
 	differ("experiment", recorded.Experiment, now.Experiment)
 	if recorded.Matrix == nil {
-		differ("matrix", "no cells", plural(len(now.Cells), "cell"))
+		differ("matrix", "no cells", units.Things(len(now.Cells), "cell"))
 		return differences
 	}
 	m, n := recorded.Matrix, now.Matrix
@@ -44,7 +45,7 @@ func Resumable(recorded, now *result.Run) []result.Difference {
 	differ("precision", number(m.Precision), number(n.Precision))
 	differ("margin", number(m.Margin), number(n.Margin))
 	differ("alpha", number(m.Alpha), number(n.Alpha))
-	differ("cells", plural(len(recorded.Cells), "cell"), plural(len(now.Cells), "cell"))
+	differ("cells", units.Things(len(recorded.Cells), "cell"), units.Things(len(now.Cells), "cell"))
 	if len(recorded.Cells) != len(now.Cells) {
 		return differences
 	}

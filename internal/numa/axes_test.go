@@ -13,8 +13,8 @@ import (
 	"gorun/internal/hint"
 )
 
-// shown is a list as it was read, or the error with its hint.
-func shown[T any](list []T, err error) string {
+// listed is a list as it was read, or the error with its hint.
+func listed[T any](list []T, err error) string {
 	if err != nil {
 		return fmt.Sprintf("%v | %s", err, hint.Of(err))
 	}
@@ -63,20 +63,20 @@ func TestParseNodes(t *testing.T) {
 		var got string
 		switch c.flag {
 		case "mem":
-			got = shown(ParseMem(c.text, m))
+			got = listed(ParseMem(c.text, m))
 		case "cpu":
-			got = shown(ParseCPU(c.text, m, m.Allowed()))
+			got = listed(ParseCPU(c.text, m, m.Allowed()))
 		case "preferred":
-			got = shown(ParsePreferred(c.text, ByPrctl, m, m.Allowed()))
+			got = listed(ParsePreferred(c.text, ByPrctl, m, m.Allowed()))
 		case "mempolicy":
-			got = shown(ParsePreferred(c.text, ByMempolicy, m, m.Allowed()))
+			got = listed(ParsePreferred(c.text, ByMempolicy, m, m.Allowed()))
 		}
 		assert.Equal(t, c.want, got, "%s: %s %q", c.machine, c.flag, c.text)
 	}
 	m := recorded(t, "qemu-numa2")
-	assert.Equal(t, "0 -1", shown(ParseCPU("", m, cpuset.Of(1, 2))), "the run has no CPU of node 1")
+	assert.Equal(t, "0 -1", listed(ParseCPU("", m, cpuset.Of(1, 2))), "the run has no CPU of node 1")
 	assert.Equal(t, "node 1 has none of the run's CPUs 1-2 | give nodes of 0, or float",
-		shown(ParseCPU("1", m, cpuset.Of(1, 2))))
+		listed(ParseCPU("1", m, cpuset.Of(1, 2))))
 }
 
 func TestParseWords(t *testing.T) {
@@ -97,11 +97,11 @@ func TestParseWords(t *testing.T) {
 		var got string
 		switch c.flag {
 		case "balancing":
-			got = shown(ParseBalancing(c.text))
+			got = listed(ParseBalancing(c.text))
 		case "pages":
-			got = shown(ParsePages(c.text))
+			got = listed(ParsePages(c.text))
 		case "access":
-			got = shown(ParseAccess(c.text))
+			got = listed(ParseAccess(c.text))
 		}
 		assert.Equal(t, c.want, got, "%s %q", c.flag, c.text)
 	}

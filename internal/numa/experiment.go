@@ -13,8 +13,7 @@ import (
 	"gorun/internal/experiment"
 	"gorun/internal/hint"
 	"gorun/internal/linux"
-	"gorun/internal/matrix"
-	"gorun/internal/render"
+	"gorun/internal/render/view"
 	"gorun/internal/result"
 	"gorun/internal/topology"
 )
@@ -49,8 +48,10 @@ var Experiment = experiment.Define(experiment.Definition[Cell]{
 	Open:    open,
 	Explain: explain,
 	Picture: &experiment.Picture{
-		Usage: "draw the times into this `file`: over the sizes of the buffer, or by node", Draw: render.NumaSVG,
+		Usage: "draw the times into this `file`: over the sizes of the buffer, or by node", Draw: writeSVG,
 	},
+	View:   &shown,
+	Others: map[string]experiment.View{"load": shownLoad},
 })
 
 // Cell is what one cell does.
@@ -236,7 +237,7 @@ func (f *flags) Resolve(m experiment.Machine) (r experiment.Resolution[Cell], er
 		r.Header = func(run *result.Run) { run.Experiment, run.Caches = "load", caches }
 		return r, nil
 	}
-	list, measurable := matrix.DescribeCPUs(m.Machine, m.CPUs.List()), 0
+	list, measurable := experiment.DescribeCPUs(m.Machine, m.CPUs.List()), 0
 	for _, row := range rows {
 		c.Row = row
 		r.Cells = append(r.Cells, f.cell(c, list))
@@ -289,7 +290,7 @@ func (f *flags) cell(do Cell, cpus result.CPUs) experiment.Cell[Cell] {
 }
 
 // name is a row's number as people refer to it.
-func name(row result.NumaRow) string { return fmt.Sprintf("[%02d]", row.Row) }
+func name(row result.NumaRow) string { return view.RowName(row.Row) }
 
 // spec is what was asked, by flag name.
 type spec struct {

@@ -36,6 +36,7 @@ var Experiment = experiment.Define(experiment.Definition[Cell]{
 		return openSampler(cells[0])
 	},
 	Explain: explain,
+	View:    &shown,
 })
 
 // Cell is what one cell does.

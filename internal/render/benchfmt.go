@@ -17,61 +17,6 @@ import (
 	"gorun/internal/result"
 )
 
-var contendBench = view.Bench{
-	Names: []view.BenchPart{
-		{Key: "op", Value: "op"},
-		{Key: "variant", Value: "variant"},
-		{Key: "load", Value: "load"},
-		{Key: "cpus", Value: "cpus"},
-		{Key: "cpu_list", Value: "cpu_list"},
-		{Key: "dist_bytes", Value: "dist_bytes"},
-		{Key: "mem_node", Value: "mem_node"},
-		{Key: "mode", Value: "mode"},
-	},
-	Times: view.Value("operations"),
-	Units: []view.BenchUnit{
-		{Unit: "ns/op", Better: "lower", Of: view.Value("ns_per_op")},
-		{Unit: "ops/s", Better: "higher", Of: view.Value("ops_per_second")},
-		{Unit: "fairness", Better: "higher", Of: view.Value("fairness")},
-	},
-}
-
-var c2cBench = view.Bench{
-	Names: []view.BenchPart{
-		{Key: "a", Value: "cpu_a"},
-		{Key: "b", Value: "cpu_b"},
-		{Key: "relation", Value: "relation"},
-		{Key: "method", Value: "method"},
-	},
-	Times: view.Value("round_trips"),
-	Units: []view.BenchUnit{
-		{Unit: "ns/op", Better: "lower", Of: view.Value("ns")},
-		{Unit: "round-trip-ns/op", Better: "lower", Of: view.Value("round_trip_ns")},
-	},
-}
-
-var numaBench = view.Bench{
-	Names: []view.BenchPart{
-		{Key: "mem", Value: "mem"},
-		{Key: "cpu", Value: "cpu"},
-		{Key: "numa_balancing", Value: "numa_balancing"},
-		{Key: "preferred_node", Value: "preferred_node"},
-		{Key: "preferred_by", Value: "preferred_by"},
-		{Key: "buffer_bytes", Value: "buffer_bytes"},
-		{Key: "pages", Value: "pages"},
-		{Key: "access", Value: "access"},
-		{Key: "load", Value: "load_requested"},
-	},
-	Words: map[string]string{"mem": "F", "cpu": "F", "numa_balancing": "keep", "preferred_node": "none"},
-	Times: view.Value("accesses"),
-	Units: []view.BenchUnit{{Unit: "ns/op", Better: "lower", Of: view.Value("ns_per_access")}},
-}
-
-var loadBench = view.Bench{
-	Names: []view.BenchPart{{Key: "load", Value: "load_requested"}},
-	Units: []view.BenchUnit{{Unit: "achieved-percent", Better: "", Of: meanLoad}},
-}
-
 // Benchfmt writes the Go benchmark format (golang.org/design/14313-benchmark-format), one line a sample or part of one: the options
 // that are set are in the name, so that `benchstat -col /split` compares them; the machine is in the configuration
 // lines. Nothing that differs between two runs on one machine is there, since benchstat does not compare across

@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"golang.org/x/perf/benchfmt"
 
+	"gorun/internal/render/rendertest"
 	"gorun/internal/render/term"
 	"gorun/internal/result"
 	"gorun/internal/stats"
@@ -25,18 +26,18 @@ func comparison() *result.Comparison {
 	}
 	after := before
 	after.File, after.Started, after.Host.Kernel = "after.jsonl", "2026-01-03T03:04:05Z", "6.19.0"
-	slower, same := effectOf(stats.Slower, 2, 1.1, 2.9, 61), effectOf(stats.Same, 0.1, -1, 1.1, 61)
+	slower, same := rendertest.Effect(stats.Slower, 2, 1.1, 2.9, 61), rendertest.Effect(stats.Same, 0.1, -1, 1.1, 61)
 	return &result.Comparison{
 		Schema: result.Schema, Tool: before.Tool, Experiment: "primes", A: before, B: after,
 		Differences: []result.Difference{{What: "kernel", A: "6.18.2", B: "6.19.0"}},
 		Cells: []result.ComparedCell{
 			{
-				A: "workers=50", B: "workers=50", SecondsA: timed(0.161).Seconds, SecondsB: timed(0.1642).Seconds,
+				A: "workers=50", B: "workers=50", SecondsA: rendertest.Timed(0.161).Seconds, SecondsB: rendertest.Timed(0.1642).Seconds,
 				Verdict: *slower, Words: slower.String(), VerdictA: "baseline", VerdictB: "baseline",
 			},
 			{
-				A: "pin-cpus=0,1", B: "pin-cpus=0,8", Relation: "same-llc", SecondsA: timed(1.2).Seconds,
-				SecondsB: timed(1.2).Seconds, Verdict: *same, Words: same.String(), Relative: slower,
+				A: "pin-cpus=0,1", B: "pin-cpus=0,8", Relation: "same-llc", SecondsA: rendertest.Timed(1.2).Seconds,
+				SecondsB: rendertest.Timed(1.2).Seconds, Verdict: *same, Words: same.String(), Relative: slower,
 				VerdictA: "slower", VerdictB: "same",
 			},
 		},
@@ -94,7 +95,7 @@ func TestComparisonFormats(t *testing.T) {
 		assert.NotEmpty(t, compared(t, comparison(), format, term.Options{}))
 	}
 	require.ErrorIs(t, Comparison(&strings.Builder{}, comparison(), "csv", term.Options{}), ErrFormat)
-	require.ErrorIs(t, Comparison(brokenWriter{}, comparison(), "table", term.Options{}), errBroken)
+	require.ErrorIs(t, Comparison(rendertest.Broken{}, comparison(), "table", term.Options{}), rendertest.ErrBroken)
 
 	out := compared(t, &result.Comparison{}, "json", term.Options{})
 	var lists map[string]any
@@ -128,5 +129,5 @@ func TestBenchfmtPair(t *testing.T) {
 	assert.Equal(t, map[string]int{"before.jsonl": len(a.Samples), "after.jsonl": len(b.Samples)}, samples)
 	assert.Equal(t, []string{"cpu", "goarch", "goos", "pkg"}, slices.Sorted(maps.Keys(common)), "no kernel: it differs")
 	assert.Equal(t, 1, strings.Count(out.String(), "Unit ns/op"))
-	require.ErrorIs(t, all.BenchfmtPair(brokenWriter{}, a, b, "a", "b"), errBroken)
+	require.ErrorIs(t, all.BenchfmtPair(rendertest.Broken{}, a, b, "a", "b"), rendertest.ErrBroken)
 }

@@ -9,14 +9,15 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"gorun/internal/render/chart"
+	"gorun/internal/render/rendertest"
 	"gorun/internal/result"
 	"gorun/internal/units"
 )
 
 // busyRun is a matrix of so many cells, whose samples say how busy each CPU was.
 func busyRun(cells, cpus int, share func(cell, cpu int) float64) *result.Run {
-	run := contendOf(cpus, 1)
-	run.Experiment, run.Matrix = "primes", &result.Matrix{}
+	run := rendertest.Run("primes", cpus, 1)
+	run.Matrix = &result.Matrix{}
 	for cell := range cells {
 		run.Cells = append(run.Cells, result.Cell{Name: fmt.Sprintf("workers=%d", cell+1)})
 	}
@@ -43,7 +44,7 @@ func TestCPUStrip(t *testing.T) {
 	run.Samples = append(run.Samples, invalid)
 	f, ok := chart.CPUStrip(run)
 	require.True(t, ok)
-	assertFigure(t, f)
+	rendertest.Figure(t, f)
 	assert.Equal(t, []string{"CPU", "workers=1", "workers=2", "workers=3"}, f.Table.Head)
 	require.Len(t, f.Table.Rows, 8, "an invalid sample tells nothing")
 	assert.Equal(t, []string{"3", "100", "70", "40"}, f.Table.Rows[3], "the control is not in its cell")
@@ -59,7 +60,7 @@ func TestCPUStrip(t *testing.T) {
 	run.Samples[0].CPUs = run.Samples[0].CPUs[1:]
 	f, ok = chart.CPUStrip(run)
 	require.True(t, ok, "one CPU")
-	assertFigure(t, f)
+	rendertest.Figure(t, f)
 	assert.Equal(t, [][]string{{"1", "98.1"}}, f.Table.Rows)
 	run.Samples[0].Seconds = 0
 	_, ok = chart.CPUStrip(run)
@@ -76,7 +77,7 @@ func TestCPUStripIsSmall(t *testing.T) {
 	} {
 		f, ok := chart.CPUStrip(busyRun(c.cells, c.cpus, noise))
 		require.True(t, ok)
-		assertFigure(t, f)
+		rendertest.Figure(t, f)
 		page := len(f.SVG)
 		for _, row := range f.Table.Rows {
 			page += len("<tr></tr>") + len(row)*len("<td></td>") + len(strings.Join(row, ""))

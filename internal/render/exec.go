@@ -10,6 +10,9 @@ import (
 	"gorun/internal/units"
 )
 
+// execBench names lines without figures: the options of the command do not tell samples apart.
+var execBench = view.Bench{Names: []view.BenchPart{{Key: "load", Value: "load_requested"}}}
+
 // execTitle is the heading of `gorun exec`.
 func execTitle(run *result.Run, options view.Spec) (title string, parts []string) {
 	for _, name := range options.Names() {

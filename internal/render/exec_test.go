@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"gorun/internal/render/rendertest"
 	"gorun/internal/render/term"
 	"gorun/internal/result"
 	"gorun/internal/stats"
@@ -43,7 +44,7 @@ func execRun() *result.Run {
 func execCellsRun(metric bool) *result.Run {
 	placed := func(name, cpus string, median float64, verdict *stats.Verdict, lines *result.Lines) result.Cell {
 		cell := result.Cell{
-			Flags: flagsOf("placement=" + name), Verdict: verdict, Summary: timed(median), Lines: lines,
+			Flags: flagsOf("placement=" + name), Verdict: verdict, Summary: rendertest.Timed(median), Lines: lines,
 			CPUs: map[string]result.CPUs{"cpus": {List: cpus, Count: 1}},
 		}
 		if metric {
@@ -56,13 +57,13 @@ func execCellsRun(metric bool) *result.Run {
 	}
 	run := cellRun(0, 4,
 		placed("unbound", "0-7", 1, nil, &result.Lines{}),
-		placed("one-cpu", "0", 3.1, effectOf(stats.Slower, 210, 205, 215, 40), &result.Lines{Taskset: "taskset -c 0"}),
-		placed("one-llc", "0-3", 0.9, effectOf(stats.Faster, -10, -12, -8, 40), &result.Lines{
+		placed("one-cpu", "0", 3.1, rendertest.Effect(stats.Slower, 210, 205, 215, 40), &result.Lines{Taskset: "taskset -c 0"}),
+		placed("one-llc", "0-3", 0.9, rendertest.Effect(stats.Faster, -10, -12, -8, 40), &result.Lines{
 			Taskset: "taskset -c 0-3", Numactl: "numactl --physcpubind=0-3",
 			Systemd:    []string{"CPUAffinity=0-3", "Nice=5"},
 			Kubernetes: "cpu: 4 in requests and limits alike",
 		}),
-		placed("interleaved", "0-7", 0.99, effectOf(stats.Same, -0.5, -1.5, 1.4, 40), &result.Lines{Numactl: "numactl --interleave=0-1"}),
+		placed("interleaved", "0-7", 0.99, rendertest.Effect(stats.Same, -0.5, -1.5, 1.4, 40), &result.Lines{Numactl: "numactl --interleave=0-1"}),
 	)
 	run.Experiment = "exec"
 	run.Matrix.Ranking = run.Rank()
@@ -81,7 +82,7 @@ func execCellsRun(metric bool) *result.Run {
 }
 
 func TestExecSaysWhatToUse(t *testing.T) {
-	out := write(t, all.Table, execCellsRun(false), term.Options{Width: 120})
+	out := rendertest.Show(t, all.Table, execCellsRun(false), term.Options{Width: 120})
 	assert.Contains(t, out, "to use: --placement one-llc, which is faster: −10.0%")
 	assert.Contains(t, out, "taskset     taskset -c 0-3\n")
 	assert.Contains(t, out, "./server --port '80 80'")
@@ -89,12 +90,12 @@ func TestExecSaysWhatToUse(t *testing.T) {
 	run := execCellsRun(false)
 	run.Cells[2].Verdict.Kind = stats.CantTell
 	run.Matrix.Ranking = run.Rank()
-	out = write(t, all.Table, run, term.Options{})
+	out = rendertest.Show(t, all.Table, run, term.Options{})
 	assert.Contains(t, out, "nothing is shown to be better than --placement unbound")
 	assert.NotContains(t, out, "taskset")
 
 	run.Matrix.Ranking = []int{99, -1}
-	assert.NotContains(t, write(t, all.Table, run, term.Options{}), "ranking", "a foreign file")
+	assert.NotContains(t, rendertest.Show(t, all.Table, run, term.Options{}), "ranking", "a foreign file")
 }
 
 func TestExecPlan(t *testing.T) {

@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"gorun/internal/render/chart"
+	"gorun/internal/render/rendertest"
 	"gorun/internal/render/view"
 	"gorun/internal/result"
 )
@@ -25,7 +26,7 @@ var drawers = map[string]func(run *result.Run) (chart.Figure, bool){
 func longRun(cells, rounds int) *result.Run {
 	list := make([]result.Cell, cells)
 	for i := range list {
-		list[i] = result.Cell{Name: fmt.Sprintf("cell %d", i), Summary: timed(0.16)}
+		list[i] = result.Cell{Name: fmt.Sprintf("cell %d", i), Summary: rendertest.Timed(0.16)}
 	}
 	run := cellRun(0, rounds, list...)
 	for i := range run.Samples {
@@ -40,7 +41,7 @@ func TestFiguresAreSound(t *testing.T) {
 	runs["hostile-names"] = matrixRun()
 	for i := range runs["hostile-names"].Cells {
 		cell := &runs["hostile-names"].Cells[i]
-		cell.Name, cell.Words = "<b>&\""+hostile, "<b>"+hostile
+		cell.Name, cell.Words = "<b>&\""+rendertest.Hostile, "<b>"+rendertest.Hostile
 	}
 	for name, run := range runs {
 		for kind, draw := range drawers {
@@ -49,7 +50,7 @@ func TestFiguresAreSound(t *testing.T) {
 				assert.Empty(t, f, "%s of %s", kind, name)
 				continue
 			}
-			assertXML(t, f.SVG)
+			rendertest.XML(t, f.SVG)
 			for _, bad := range []string{"NaN", "Inf", "%!", "\x1b", "\u202e"} {
 				assert.NotContains(t, f.SVG+f.Description, bad, "%s of %s", kind, name)
 			}
@@ -86,11 +87,7 @@ func TestSamplePanelsLosesNothing(t *testing.T) {
 }
 
 func TestSeriesOf(t *testing.T) {
-	set := all.Of("contend").Compared.SeriesOf(contendSamplesRun())
-	require.NotEmpty(t, set.Series)
-	assert.Equal(t, "time of an operation", set.What)
-	assert.False(t, set.Timed)
-	set = view.Compared{}.SeriesOf(matrixRun())
+	set := view.Compared{}.SeriesOf(matrixRun())
 	assert.True(t, set.Timed)
 	require.Len(t, set.Series, 6)
 	assert.Len(t, set.Series[0].Points, 6, "with the duplicate")

@@ -1,32 +1,14 @@
 package render
 
 import (
-	"encoding/json"
 	"flag"
-	"maps"
-	"os"
-	"path/filepath"
-	"testing"
 
-	"github.com/stretchr/testify/require"
-
+	"gorun/internal/primes"
+	"gorun/internal/render/rendertest"
 	"gorun/internal/result"
 )
 
 var update = flag.Bool("update", false, "write the golden files instead of comparing with them")
-
-// golden compares text with a file under testdata/golden/render.
-func golden(t *testing.T, name, got string) {
-	t.Helper()
-	path := filepath.Join("..", "..", "testdata", "golden", "render", name)
-	if *update {
-		require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o755))
-		require.NoError(t, os.WriteFile(path, []byte(got), 0o644))
-	}
-	want, err := os.ReadFile(path)
-	require.NoError(t, err, "run the test once with -update")
-	require.Equal(t, string(want), got)
-}
 
 // primesSpec is a spec as the experiment has it: a struct that is named by flags in JSON.
 type primesSpec struct {
@@ -47,8 +29,8 @@ type primesSpec struct {
 	DurationSeconds float64 `json:"duration_seconds"`
 }
 
-// all shows every run by the views that are in this package.
-var all = Views(nil)
+// all shows every run that tests of this package have.
+var all = Views{primes.Experiment}
 
 func ptr[T any](x T) *T { return &x }
 
@@ -62,23 +44,6 @@ func fixtures() map[string]*result.Run {
 		"partial": partialRun(),
 		"empty":   emptyRun(),
 		"other":   otherRun(),
-
-		"contend":         contendRun(),
-		"contend-one":     singleCPURun(),
-		"contend-wide":    wideContendRun(),
-		"contend-samples": contendSamplesRun(),
-		"contend-partial": partialContendRun(),
-		"c2c-2":           c2cRun(2),
-		"c2c-partial":     partialC2CRun(),
-
-		"numa":         numaRun(),
-		"numa-one":     numaOneRun(),
-		"numa-partial": partialNumaRun(),
-		"numa-8":       wideNumaRun(),
-		"numa-blocks":  numaBlocksRun(),
-		"numa-buffers": numaBuffersRun(),
-		"numa-moves":   numaMovesRun(),
-		"load":         loadRun(),
 
 		"exec":        execRun(),
 		"exec-cells":  execCellsRun(false),
@@ -123,37 +88,10 @@ func plainRun() *result.Run {
 	}
 }
 
-// read returns figures as a journal has them.
-func read(values map[string]any) (figures result.Figures) {
-	text, err := json.Marshal(values)
-	if err == nil {
-		err = json.Unmarshal(text, &figures)
-	}
-	if err != nil {
-		panic(err)
-	}
-	return figures
-}
-
-// change sets figures of a sample as if its journal had them; nil takes one out.
-func change(s *result.Sample, to map[string]any) {
-	text, err := json.Marshal(s.Values)
-	if err != nil {
-		panic(err)
-	}
-	values := map[string]any{}
-	if err := json.Unmarshal(text, &values); err != nil {
-		panic(err)
-	}
-	maps.Copy(values, to)
-	maps.DeleteFunc(values, func(_ string, value any) bool { return value == nil })
-	s.Values = read(values)
-}
-
 func plainSample(index int, wall float64) result.Sample {
 	return result.Sample{
 		Index: index, Seconds: wall, UserSeconds: 2 * wall * 0.985, SystemSeconds: 0.0123,
-		Values: read(map[string]any{
+		Values: rendertest.Figures(map[string]any{
 			"primes": 17984, "numbers": 200000, "trials": 2.00001e10, "passes": 1, "threads_peak": 13,
 			"workers": 50000, "cpu_utilisation": 0.9872, "memory_peak_bytes": 39 << 20, "speedup": 1.96, "cpu_imbalance": 1.012,
 			"trials_per_second": 2.00001e10 / wall, "kernel": "avx512",
@@ -205,7 +143,7 @@ func workersRun() *result.Run {
 		DurationSeconds: 1.5,
 	}
 	s := &run.Samples[0]
-	change(s, map[string]any{"kernel": nil, "passes": 41})
+	rendertest.Change(s, map[string]any{"kernel": nil, "passes": 41})
 	s.Workers.OffCPU = ptr(1)
 	s.Placement = result.Placement{Requested: "pin-cpus 0-1, nice 5", Checked: 9, Mismatches: []string{
 		"worker 2: asked for CPU 0, is on 0-1", "worker 2: asked for nice 5, is 0", "third", "a fourth is too many",
@@ -251,7 +189,7 @@ func partialRun() *result.Run {
 	run.Partial = true
 	s := plainSample(0, 0.0004567)
 	s.Partial, s.CPUs, s.Workers = true, nil, nil
-	s.Values = read(map[string]any{"primes": 12})
+	s.Values = rendertest.Figures(map[string]any{"primes": 12})
 	s.Quality = result.Quality{Verdict: result.Suspect, Reasons: []string{"interrupted"}}
 	s.Placement = result.Placement{Requested: "nice 5"}
 	run.Samples = []result.Sample{s}
@@ -278,7 +216,7 @@ func otherRun() *result.Run {
 	}
 	run.Findings, run.Warnings = nil, nil
 	s := &run.Samples[0]
-	s.Values = read(map[string]any{"ping_seconds": 64e-9, "hops": 3, "note": "a/b \"c\"", "seconds": 5.5, "ok": true})
+	s.Values = rendertest.Figures(map[string]any{"ping_seconds": 64e-9, "hops": 3, "note": "a/b \"c\"", "seconds": 5.5, "ok": true})
 	s.CPUs, s.Workers = nil, nil
 	s.Placement = result.Placement{Requested: "none"}
 	return run

@@ -14,18 +14,11 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
+	"gorun/internal/render/rendertest"
 	"gorun/internal/render/term"
 	"gorun/internal/result"
 	"gorun/internal/stats"
 )
-
-// effectOf is a verdict with the ends of its interval in per cent.
-func effectOf(kind stats.Kind, ratio, lo, hi float64, rounds int) *stats.Verdict {
-	return &stats.Verdict{
-		Kind: kind, Typical: stats.Effect{Ratio: 1 + ratio/100, Lo: 1 + lo/100, Hi: 1 + hi/100},
-		Rounds: rounds, Margin: 0.02, Step: 0.001,
-	}
-}
 
 // cellRun is a matrix of cells, of which each has one sample a round; the baseline has two.
 func cellRun(baseline, rounds int, cells ...result.Cell) *result.Run {
@@ -35,7 +28,7 @@ func cellRun(baseline, rounds int, cells ...result.Cell) *result.Run {
 	run.Matrix = &result.Matrix{
 		Baseline: baseline, Alpha: 0.05, Margin: 0.02, Precision: 0.02, Warmup: 1,
 		Order:   result.Order{Method: "randomised complete blocks", BlockCells: 8, First: [][]int{{1, 0, len(cells)}}},
-		Control: effectOf(stats.Same, 0.1, -0.8, 0.9, rounds),
+		Control: rendertest.Effect(stats.Same, 0.1, -0.8, 0.9, rounds),
 	}
 	for i := range cells {
 		if cells[i].Verdict != nil && cells[i].Words == "" {
@@ -65,13 +58,8 @@ func addSample(run *result.Run, slot result.Slot) {
 	slot.Elapsed = 0.25 * float64(index+1)
 	s := plainSample(index, 0.161+0.001*float64(slot.Cell))
 	s.Slot, s.CPUs, s.Workers = &slot, nil, nil
-	s.Values = read(map[string]any{"primes": 17984})
+	s.Values = rendertest.Figures(map[string]any{"primes": 17984})
 	run.Samples = append(run.Samples, s)
-}
-
-func timed(median float64) *result.Summary {
-	d := result.Distribution{Min: 0.97 * median, Median: median, Mean: 1.01 * median, P99: 1.2 * median, Max: 1.2 * median}
-	return &result.Summary{Samples: 25, Seconds: d, Spread: 0.23}
 }
 
 func flagsOf(words ...string) map[string]string {
@@ -85,23 +73,23 @@ func flagsOf(words ...string) map[string]string {
 
 // matrixRun has a verdict of every kind.
 func matrixRun() *result.Run {
-	mixed := effectOf(stats.Mixed, 0.2, -0.4, 0.8, 50)
+	mixed := rendertest.Effect(stats.Mixed, 0.2, -0.4, 0.8, 50)
 	mixed.Total = &stats.Effect{Ratio: 1.93, Lo: 1.6, Hi: 2.3}
-	open := effectOf(stats.CantTell, 0.9, -1.4, 3, 50)
+	open := rendertest.Effect(stats.CantTell, 0.9, -1.4, 3, 50)
 	open.MoreRounds, open.MoreSeconds = 90, 40
 	run := cellRun(0, 3,
-		result.Cell{Flags: flagsOf("workers=50"), Summary: timed(0.161)},
-		result.Cell{Flags: flagsOf("workers=20000"), Summary: timed(0.1651), Verdict: effectOf(stats.Slower, 2, 1.1, 2.9, 61)},
+		result.Cell{Flags: flagsOf("workers=50"), Summary: rendertest.Timed(0.161)},
+		result.Cell{Flags: flagsOf("workers=20000"), Summary: rendertest.Timed(0.1651), Verdict: rendertest.Effect(stats.Slower, 2, 1.1, 2.9, 61)},
 		result.Cell{
-			Flags: flagsOf("workers=50", "lock-thread=true"), Summary: timed(0.1612),
-			Verdict: effectOf(stats.Same, 0.2, -0.9, 1.2, 50),
+			Flags: flagsOf("workers=50", "lock-thread=true"), Summary: rendertest.Timed(0.1612),
+			Verdict: rendertest.Effect(stats.Same, 0.2, -0.9, 1.2, 50),
 		},
-		result.Cell{Flags: flagsOf("workers=20000", "lock-thread=true"), Summary: timed(0.1623), Verdict: open},
+		result.Cell{Flags: flagsOf("workers=20000", "lock-thread=true"), Summary: rendertest.Timed(0.1623), Verdict: open},
 		result.Cell{
-			Flags: flagsOf("workers=50", "method=trial"), Summary: timed(0.0413),
-			Verdict: effectOf(stats.Faster, -74, -75, -73, 25),
+			Flags: flagsOf("workers=50", "method=trial"), Summary: rendertest.Timed(0.0413),
+			Verdict: rendertest.Effect(stats.Faster, -74, -75, -73, 25),
 		},
-		result.Cell{Flags: flagsOf("workers=50", "nice=10"), Summary: timed(0.1614), Verdict: mixed},
+		result.Cell{Flags: flagsOf("workers=50", "nice=10"), Summary: rendertest.Timed(0.1614), Verdict: mixed},
 	)
 	run.Findings = []result.Finding{{Code: "x", Message: "Pinning goroutines round robin leaves CPUs idle."}}
 	run.Warnings = []result.Warning{{Code: "bare", Message: "A warning."}}
@@ -119,15 +107,15 @@ func classicRun() *result.Run {
 		if flags["serial"] != "" {
 			cpus["cpus"] = result.CPUs{List: "0", Count: 1}
 		}
-		return result.Cell{Group: group, Flags: flags, CPUs: cpus, Summary: timed(median), Verdict: verdict}
+		return result.Cell{Group: group, Flags: flags, CPUs: cpus, Summary: rendertest.Timed(median), Verdict: verdict}
 	}
 	run := cellRun(2, 2,
-		cell("No GR", 50, 29.44, effectOf(stats.Slower, 615, 600, 630, 25), "serial=true"),
-		cell("No GR", 500, 29.42, effectOf(stats.Slower, 614, 600, 630, 25), "serial=true"),
+		cell("No GR", 50, 29.44, rendertest.Effect(stats.Slower, 615, 600, 630, 25), "serial=true"),
+		cell("No GR", 500, 29.42, rendertest.Effect(stats.Slower, 614, 600, 630, 25), "serial=true"),
 		cell("GR ON", 50, 4.12, nil),
-		cell("GR ON", 50000, 2.97, effectOf(stats.Faster, -27.9, -29, -26, 25)),
-		cell("F2-8 CPUs", 50, 5.27, effectOf(stats.Slower, 27.9, 25, 31, 25), "lock-thread=true", "pin-cpus=0-7"),
-		cell("F4 - PRTY", 50, 4.02, effectOf(stats.Same, -1, -1.9, 0.2, 80), "nice=0"),
+		cell("GR ON", 50000, 2.97, rendertest.Effect(stats.Faster, -27.9, -29, -26, 25)),
+		cell("F2-8 CPUs", 50, 5.27, rendertest.Effect(stats.Slower, 27.9, 25, 31, 25), "lock-thread=true", "pin-cpus=0-7"),
+		cell("F4 - PRTY", 50, 4.02, rendertest.Effect(stats.Same, -1, -1.9, 0.2, 80), "nice=0"),
 	)
 	run.Matrix.Title = "The primes up to 200000 by the features of goroutines-multi-core"
 	run.Matrix.Rounds = 25
@@ -145,8 +133,8 @@ func classicRun() *result.Run {
 // partialMatrix was interrupted in its first round.
 func partialMatrix() *result.Run {
 	run := cellRun(0, 1,
-		result.Cell{Flags: flagsOf("workers=50"), Summary: timed(0.161)},
-		result.Cell{Flags: flagsOf("workers=500"), Summary: timed(0.164), Verdict: &stats.Verdict{
+		result.Cell{Flags: flagsOf("workers=50"), Summary: rendertest.Timed(0.161)},
+		result.Cell{Flags: flagsOf("workers=500"), Summary: rendertest.Timed(0.164), Verdict: &stats.Verdict{
 			Kind: stats.CantTell, Typical: stats.Effect{Ratio: 1, Hi: 1e308}, Rounds: 1, Margin: 0.02, Step: 0.001,
 		}},
 		result.Cell{Flags: flagsOf("workers=5000")},
@@ -164,9 +152,9 @@ func invalidMatrix() *result.Run {
 			Flags: flagsOf("workers=2", "pin-cpus=0-1"), Verdict: &stats.Verdict{Kind: stats.Invalid},
 			Words: "invalid: the placement is not what was asked: worker 1: asked for CPU 1, is on 0-1",
 		},
-		result.Cell{Flags: flagsOf("workers=2"), Summary: timed(29.44)},
+		result.Cell{Flags: flagsOf("workers=2"), Summary: rendertest.Timed(29.44)},
 		result.Cell{
-			Flags: flagsOf("workers=2", "sched=idle"), Summary: timed(0.00297), Verdict: &stats.Verdict{Kind: stats.Confounded},
+			Flags: flagsOf("workers=2", "sched=idle"), Summary: rendertest.Timed(0.00297), Verdict: &stats.Verdict{Kind: stats.Confounded},
 			Words: "confounded: other programs used 12.0% of the CPU time there was, and 0.3% beside the baseline",
 		},
 	)
@@ -187,28 +175,25 @@ func invalidMatrix() *result.Run {
 	return run
 }
 
-// hostile is what a stranger's journal may have for a text.
-const hostile = "\x1b[31mred\x1b]0;title\a\r\n\tcell\u009b2J\u202egnp.exe \u200b"
-
 // hostileMatrix has texts that could harm a terminal, names that are too long, and places that are not there.
 func hostileMatrix() *result.Run {
 	long := strings.Repeat("界", 60)
 	run := cellRun(7, 1,
-		result.Cell{Name: hostile + long, Group: hostile, Flags: map[string]string{hostile: hostile + long, "off": "false"}},
+		result.Cell{Name: rendertest.Hostile + long, Group: rendertest.Hostile, Flags: map[string]string{rendertest.Hostile: rendertest.Hostile + long, "off": "false"}},
 		result.Cell{
-			Name: "b" + hostile, Flags: map[string]string{"off": "true"}, Summary: timed(1e-9), Words: hostile + long,
-			Verdict: &stats.Verdict{Kind: hostile},
+			Name: "b" + rendertest.Hostile, Flags: map[string]string{"off": "true"}, Summary: rendertest.Timed(1e-9), Words: rendertest.Hostile + long,
+			Verdict: &stats.Verdict{Kind: rendertest.Hostile},
 		},
 	)
-	run.Matrix.Title, run.Experiment, run.Host.CPUModel, run.Tool.Go = hostile+long, "x"+hostile, hostile, hostile
+	run.Matrix.Title, run.Experiment, run.Host.CPUModel, run.Tool.Go = rendertest.Hostile+long, "x"+rendertest.Hostile, rendertest.Hostile, rendertest.Hostile
 	run.Matrix.Columns = []result.Column{
-		{Title: hostile, Flag: hostile, Style: hostile}, {Title: "off", Flag: "off", Style: "cpus", Unset: hostile},
+		{Title: rendertest.Hostile, Flag: rendertest.Hostile, Style: rendertest.Hostile}, {Title: "off", Flag: "off", Style: "cpus", Unset: rendertest.Hostile},
 	}
 	run.Samples[0].Cell, run.Samples[1].Cell = 99, -1
-	run.Samples[1].Quality = result.Quality{Verdict: result.Suspect, Reasons: []string{hostile}}
+	run.Samples[1].Quality = result.Quality{Verdict: result.Suspect, Reasons: []string{rendertest.Hostile}}
 	run.Samples[2].Slot = nil
-	run.Warnings = []result.Warning{{Code: "x", Message: hostile, Hint: hostile}}
-	run.Findings = []result.Finding{{Message: hostile}}
+	run.Warnings = []result.Warning{{Code: "x", Message: rendertest.Hostile, Hint: rendertest.Hostile}}
+	run.Findings = []result.Finding{{Message: rendertest.Hostile}}
 	return run
 }
 
@@ -228,7 +213,7 @@ func TestMatrixFitsEveryWidth(t *testing.T) {
 			if run.Matrix == nil {
 				continue
 			}
-			page := write(t, all.Table, run, term.Options{Width: width})
+			page := rendertest.Show(t, all.Table, run, term.Options{Width: width})
 			for line := range strings.Lines(page) {
 				line = strings.TrimSuffix(line, "\n")
 				require.LessOrEqual(t, text.StringWidthWithoutEscSequences(line), width, "%s: %q", name, line)
@@ -253,7 +238,7 @@ func TestMatrixShowsNamesWhereFlagsDoNotFit(t *testing.T) {
 		run.Cells[i].Flags["pin-cpus"] = strings.Repeat(strconv.Itoa(i)+",", 40)
 		run.Cells[i].Name = fmt.Sprintf("cell number %d", i)
 	}
-	page := write(t, all.Table, run, term.Options{})
+	page := rendertest.Show(t, all.Table, run, term.Options{})
 	assert.Contains(t, page, "\n  cell number 3  162.3 ms")
 	assert.NotContains(t, page, "3,3,3")
 }
@@ -264,13 +249,13 @@ func TestMatrixSamplesKeepTheirPlaces(t *testing.T) {
 		result.Cell{Flags: flagsOf("workers=2", "pin-cpus=0/1 x")},
 		result.Cell{Name: "the baseline", Flags: flagsOf("workers=2")},
 	)
-	rows, err := csv.NewReader(strings.NewReader(write(t, all.CSV, run, term.Options{}))).ReadAll()
+	rows, err := csv.NewReader(strings.NewReader(rendertest.Show(t, all.CSV, run, term.Options{}))).ReadAll()
 	require.NoError(t, err)
 	require.Len(t, rows, 1+2*3)
 	assert.Equal(t, append(slices.Clone(csvSlot), "index"), rows[0][:7])
 	assert.Equal(t, []string{"1", "the baseline", "true", "1", "1", "1.5", "5"}, rows[6][:7])
 
-	lines := strings.Split(write(t, all.Benchfmt, run, term.Options{}), "\n")
+	lines := strings.Split(rendertest.Show(t, all.Benchfmt, run, term.Options{}), "\n")
 	var names []string
 	for _, line := range lines {
 		if name, _, ok := strings.Cut(line, " "); ok && strings.HasPrefix(name, "Benchmark") {
@@ -286,12 +271,12 @@ func TestMatrixSamplesKeepTheirPlaces(t *testing.T) {
 
 func TestMatrixJSONHasLists(t *testing.T) {
 	run := emptyMatrix()
-	out := write(t, JSON, run, term.Options{})
+	out := rendertest.Show(t, JSON, run, term.Options{})
 	for _, list := range []string{`"flags": {}`, `"command": []`, "\"first\": [\n        []\n      ]", `"samples": []`} {
 		assert.Contains(t, out, list)
 	}
 	assert.Nil(t, run.Matrix.Order.First[0], "the run is not changed")
 	run.Matrix.Order.First = nil
-	assert.NotContains(t, write(t, JSON, run, term.Options{}), `"first"`, "samples in rows have no blocks")
+	assert.NotContains(t, rendertest.Show(t, JSON, run, term.Options{}), `"first"`, "samples in rows have no blocks")
 	assert.Nil(t, run.Cells[0].Flags)
 }

@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"gorun/internal/render/rendertest"
 	"gorun/internal/render/term"
 	"gorun/internal/result"
 )
@@ -19,17 +20,17 @@ func TestOtherExperiment(t *testing.T) {
 			Wake float64 `json:"wake_ns"`
 		}{1500})}},
 	}
-	table := write(t, all.Table, run, term.Options{})
+	table := rendertest.Show(t, all.Table, run, term.Options{})
 	assert.Contains(t, table, "gorun other\n  trips 7\n")
 	assert.Regexp(t, `\n  wake +1\.50 µs\n`, table)
-	lines := write(t, all.Benchfmt, run, term.Options{})
+	lines := rendertest.Show(t, all.Benchfmt, run, term.Options{})
 	assert.Regexp(t, `\nBenchmarkOther/trips=7-1 1 1e\+09 ns/op .* 1500 wake-ns\n`, lines)
 
 	run.Matrix = &result.Matrix{Title: "Several", Datum: "wake_ns"}
 	run.Cells = []result.Cell{{Name: "a"}, {Name: "b"}}
-	assert.Contains(t, write(t, all.Table, run, term.Options{}), "Several\n  gorun other · 2 cells · ")
+	assert.Contains(t, rendertest.Show(t, all.Table, run, term.Options{}), "Several\n  gorun other · 2 cells · ")
 	run.Command = []string{"matrix", "other"}
-	assert.Contains(t, write(t, all.Table, run, term.Options{}), "Several\n  gorun matrix other · 2 cells · ")
+	assert.Contains(t, rendertest.Show(t, all.Table, run, term.Options{}), "Several\n  gorun matrix other · 2 cells · ")
 }
 
 // A plan of a plain run lists its cells too, and those that the machine lacks.

@@ -3,7 +3,6 @@ package render
 import (
 	"encoding/csv"
 	"encoding/json"
-	"errors"
 	"io"
 	"math"
 	"strconv"
@@ -16,17 +15,12 @@ import (
 	"golang.org/x/perf/benchfmt"
 	"pgregory.net/rapid"
 
+	"gorun/internal/render/rendertest"
 	"gorun/internal/render/term"
 	"gorun/internal/result"
 )
 
 type writer = func(w io.Writer, run *result.Run, opts term.Options) error
-
-func write(t require.TestingT, format writer, run *result.Run, opts term.Options) string {
-	var out strings.Builder
-	require.NoError(t, format(&out, run, opts))
-	return out.String()
-}
 
 // A run that comes back from a journal has maps for structs and float64 for int: nothing of that may show.
 func TestJournalLooksTheSame(t *testing.T) {
@@ -38,10 +32,10 @@ func TestJournalLooksTheSame(t *testing.T) {
 		for _, format := range all.Formats() {
 			t.Run(name+"/"+format.Name, func(t *testing.T) {
 				if format.Name == "json" {
-					assert.JSONEq(t, write(t, JSON, run, term.Options{}), write(t, JSON, &back, term.Options{}))
+					assert.JSONEq(t, rendertest.Show(t, JSON, run, term.Options{}), rendertest.Show(t, JSON, &back, term.Options{}))
 					return
 				}
-				assert.Equal(t, write(t, format.Write, run, term.Options{}), write(t, format.Write, &back, term.Options{}))
+				assert.Equal(t, rendertest.Show(t, format.Write, run, term.Options{}), rendertest.Show(t, format.Write, &back, term.Options{}))
 			})
 		}
 	}
@@ -62,14 +56,14 @@ func TestLookup(t *testing.T) {
 
 func TestTableOffTerminalIsPlain(t *testing.T) {
 	for name, run := range fixtures() {
-		plain := write(t, all.Table, run, term.Options{})
+		plain := rendertest.Show(t, all.Table, run, term.Options{})
 		assert.NotContains(t, plain, "\x1b", name)
 		assert.NotContains(t, plain, "█", name)
 		// NO_COLOR takes the colour and leaves the bars.
-		barred := write(t, all.Table, run, term.Options{Terminal: true})
+		barred := rendertest.Show(t, all.Table, run, term.Options{Terminal: true})
 		assert.NotContains(t, barred, "\x1b", name)
 		assert.Equal(t, len(run.Samples) > 0 && len(run.Samples[0].CPUs) > 0, strings.Contains(barred, "█"), name)
-		coloured := write(t, all.Table, run, term.Options{Terminal: true, Colour: true})
+		coloured := rendertest.Show(t, all.Table, run, term.Options{Terminal: true, Colour: true})
 		assert.Contains(t, coloured, "\x1b[", name)
 		assert.Equal(t, barred, text.StripEscape(coloured), "colour moves nothing: %s", name)
 	}
@@ -78,7 +72,7 @@ func TestTableOffTerminalIsPlain(t *testing.T) {
 func TestTableFitsItsWidth(t *testing.T) {
 	for name, run := range fixtures() {
 		for _, opts := range []term.Options{{}, {Terminal: true}, {Terminal: true, Width: 132}} {
-			for line := range strings.Lines(write(t, all.Table, run, opts)) {
+			for line := range strings.Lines(rendertest.Show(t, all.Table, run, opts)) {
 				line = strings.TrimSuffix(line, "\n")
 				assert.LessOrEqual(t, text.StringWidthWithoutEscSequences(line), opts.Columns(), "%s: %q", name, line)
 				assert.Equal(t, strings.TrimRight(line, " "), line, "no trailing blanks: %s", name)
@@ -91,12 +85,12 @@ func TestJSON(t *testing.T) {
 	run := plainRun()
 	run.Findings, run.Samples[0].Quality.Reasons, run.Samples[0].Values = nil, nil, result.Figures{}
 	run.Warnings[0].Message = "a < b && c > d"
-	out := write(t, JSON, run, term.Options{})
+	out := rendertest.Show(t, JSON, run, term.Options{})
 	assert.Contains(t, out, `"a < b && c > d"`)
 	assert.Contains(t, out, `"findings": []`)
 	assert.Contains(t, out, `"reasons": []`)
 	assert.Contains(t, out, `"values": {}`)
-	assert.Equal(t, out, write(t, JSON, run, term.Options{Terminal: true, Colour: true}), "the same everywhere")
+	assert.Equal(t, out, rendertest.Show(t, JSON, run, term.Options{Terminal: true, Colour: true}), "the same everywhere")
 	assert.Nil(t, run.Findings, "the run is not changed")
 	assert.Nil(t, run.Samples[0].Quality.Reasons)
 
@@ -112,10 +106,10 @@ func TestCSVReadsBackExactly(t *testing.T) {
 		figure := rapid.Float64().Draw(t, "figure")
 		note := rapid.StringMatching(`[ -~é]*`).Draw(t, "note")
 		mhz := rapid.Float64().Draw(t, "MHz")
-		s.Values = read(map[string]any{"figure": figure, "note": note, "mhz": "not the signal"})
+		s.Values = rendertest.Figures(map[string]any{"figure": figure, "note": note, "mhz": "not the signal"})
 		s.Quality.Signals = result.Signals{MHz: &mhz}
 
-		rows, err := csv.NewReader(strings.NewReader(write(t, all.CSV, run, term.Options{}))).ReadAll()
+		rows, err := csv.NewReader(strings.NewReader(rendertest.Show(t, all.CSV, run, term.Options{}))).ReadAll()
 		require.NoError(t, err)
 		require.Len(t, rows, 2)
 		cells := map[string]string{}
@@ -146,7 +140,7 @@ func TestBenchfmtReadsBack(t *testing.T) {
 		for i := range run.Samples {
 			run.Samples[i].Seconds = rapid.Float64Range(1e-9, 1e6).Draw(t, "seconds")
 		}
-		reader := benchfmt.NewReader(strings.NewReader(write(t, all.Benchfmt, run, term.Options{})), "run")
+		reader := benchfmt.NewReader(strings.NewReader(rendertest.Show(t, all.Benchfmt, run, term.Options{})), "run")
 		index := 0
 		for reader.Scan() {
 			switch record := reader.Result().(type) {
@@ -176,14 +170,8 @@ func TestBenchfmtReadsBack(t *testing.T) {
 }
 
 // brokenWriter is a full disk or a closed pipe.
-type brokenWriter struct{}
-
-var errBroken = errors.New("broken")
-
-func (brokenWriter) Write([]byte) (int, error) { return 0, errBroken }
-
 func TestWriteErrorsAreReported(t *testing.T) {
 	for _, format := range all.Formats() {
-		require.ErrorIs(t, format.Write(brokenWriter{}, plainRun(), term.Options{}), errBroken, format.Name)
+		require.ErrorIs(t, format.Write(rendertest.Broken{}, plainRun(), term.Options{}), rendertest.ErrBroken, format.Name)
 	}
 }

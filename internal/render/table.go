@@ -21,59 +21,9 @@ type Views []experiment.Experiment
 
 // kept are the views that are in this package and not in their experiment's.
 var kept = map[string]experiment.View{
-	"primes": {
-		Title: primesTitle, Blocks: view.SampleBlocks, Plan: view.PlanShares, Bench: view.SampleBench,
-		Options: []string{"limit", "workers", "method", "kernel", "split", "dispatch"},
-	},
-	"contend": {
-		Title: contendTitle, Blocks: contendBlocks, Plan: contendPlan, Bench: contendBench,
-		Options: []string{"op", "load", "nodes", "mem_node", "dist_bytes", "mode"},
-		Columns: []string{
-			"row", "op", "load", "cpus", "ns_per_op", "min", "max", "stdev", "fairness", "ops_per_second", "cpu_list",
-			"pattern", "dist_bytes", "mem_node",
-		},
-		Drawings: []experiment.Drawing{{Anchor: "curves", Draw: ContentionCurves}},
-		Compared: view.Compared{Value: "ns_per_op", What: "time of an operation", Name: contendSeries},
-	},
-	"c2c": {
-		Title: c2cTitle, Blocks: c2cBlocks, Plan: c2cPlan, Bench: c2cBench,
-		Options:  []string{"method", "pairs"},
-		Columns:  []string{"cpu_a", "cpu_b", "relation", "ns", "round_trip_ns", "node_a", "node_b", "home_node"},
-		Drawings: []experiment.Drawing{{Anchor: "map", Draw: CoreToCoreMap}},
-		Compared: view.Compared{Value: "ns", What: "time one way", Name: func(s *result.Sample) string {
-			relation, _ := s.Values.Text("relation")
-			return relation
-		}},
-	},
-	"numa": {
-		Title: numaTitle, Blocks: numaBlocks, Plan: numaPlan, Bench: numaBench,
-		Options: []string{
-			"load", "buffer", "pages", "access", "accesses", "repetitions", "settle_seconds", "preferred_node_by",
-		},
-		Columns: []string{
-			"row", "mem", "cpu", "numa_balancing", "preferred_node", "buffer_bytes", "pages", "access", "ns_per_access",
-			"index_ns", "accesses", "repetitions", "settled_seconds", "preferred_by",
-		},
-		Drawings: []experiment.Drawing{
-			{Anchor: "nodes", Draw: NUMAMaps}, {Anchor: "latency", Draw: NUMALatency}, {Anchor: "moves", Draw: MigrationTimeline},
-		},
-		Compared: view.Compared{
-			Value: "ns_per_access", What: "time of an access", Column: "an access",
-			Name: func(s *result.Sample) string {
-				row, _ := s.Values.Number("row")
-				return view.RowName(int(row))
-			},
-		},
-		OwnCells:    func(run *result.Run) bool { return len(run.NumaRows) > 0 },
-		Unsupported: unsupportedRows,
-	},
 	"exec": {
-		Title: execTitle, Blocks: execBlocks, Plan: execPlan, Bench: loadBench,
+		Title: execTitle, Blocks: execBlocks, Plan: execPlan, Bench: execBench,
 		Options: []string{"command"}, Columns: []string{"exit_code", "max_rss_bytes", "metric"},
-	},
-	"load": {
-		Title: loadTitle, Blocks: loadBlocks, Plan: view.PlanShares, Bench: loadBench,
-		Options: []string{"load"}, Columns: []string{"load_requested"},
 	},
 }
 
@@ -85,8 +35,13 @@ func (v Views) Of(name string) experiment.View {
 
 // find also reports whether the experiment has a view of its own.
 func (v Views) find(name string) (of experiment.View, own bool) {
-	if x, err := experiment.Find(v, name); err == nil && x.View != nil {
-		return *x.View, true
+	for _, x := range v {
+		if x.Name == name && x.View != nil {
+			return *x.View, true
+		}
+		if of, own = x.Others[name]; own {
+			return of, true
+		}
 	}
 	if of, own = kept[name]; own {
 		return of, true
@@ -142,30 +97,6 @@ func heading(run *result.Run, of experiment.View, options view.Spec, opts term.O
 		block += term.Paragraph("  placement ", placed, width)
 	}
 	return block + "  " + term.Flow(hostParts(run, options), " · ", "  ", width-2)
-}
-
-// primesTitle is the heading of `gorun primes`.
-func primesTitle(_ *result.Run, options view.Spec) (title string, parts []string) {
-	counted := options.Text("workers") + " workers"
-	switch {
-	case options.Text("workers") == "1":
-		counted = "1 worker"
-	case options.Text("serial") != "":
-		counted += ", one after another"
-	}
-	title = fmt.Sprintf("gorun primes: the primes up to %s, by %s", cmp.Or(options.Text("limit"), "0"), counted)
-
-	method := "method " + options.Text("method")
-	if kernel := options.Text("kernel"); kernel != "" {
-		method += " (kernel " + kernel + ")"
-	}
-	parts = append(parts, method)
-	for _, name := range []string{"dispatch", "split", "duration_seconds", "gomaxprocs", "barrier"} {
-		if text := options.Text(name); text != "" {
-			parts = append(parts, view.Option(name, text))
-		}
-	}
-	return title, parts
 }
 
 // placementText says what was asked, and whether the kernel's answers were the same in all samples.

@@ -6,8 +6,12 @@ import (
 	"encoding/xml"
 	"errors"
 	"fmt"
+	"hash/crc32"
 	"html"
 	"io"
+	"maps"
+	"math"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -23,15 +27,24 @@ import (
 	"golang.org/x/tools/txtar"
 
 	"gorun/internal/bind"
+	"gorun/internal/c2c"
+	"gorun/internal/contend"
+	"gorun/internal/experiment"
 	"gorun/internal/matrix"
+	"gorun/internal/numa"
 	"gorun/internal/pair"
+	"gorun/internal/primes"
 	"gorun/internal/render"
+	"gorun/internal/render/chart"
+	"gorun/internal/render/rendertest"
 	"gorun/internal/render/term"
 	"gorun/internal/result"
 )
 
 // experiments are those whose views are in their own packages.
-var experiments = render.Views{pair.Experiment, bind.Experiment}
+var experiments = render.Views{
+	primes.Experiment, contend.Experiment, c2c.Experiment, numa.Experiment, pair.Experiment, bind.Experiment,
+}
 
 const runsDir = "../../testdata/runs"
 
@@ -96,6 +109,14 @@ func readText(t testing.TB, journal string) Input {
 	in.File = filepath.Base(path)
 	return in
 }
+
+// sealed returns a line of a journal that was changed with the checksum that it must have.
+func sealed(line string) string {
+	line = checksum.ReplaceAllString(strings.TrimSuffix(line, "\n"), "}")
+	return fmt.Sprintf("%s,\"crc32\":\"%08x\"}\n", line[:len(line)-1], crc32.ChecksumIEEE([]byte(line)))
+}
+
+var checksum = regexp.MustCompile(`,"crc32":"[^"]*"}$`)
 
 func show(t testing.TB, run *result.Run, v shown) string {
 	t.Helper()
@@ -287,7 +308,8 @@ func TestViewsOfUnknownExperiments(t *testing.T) {
 		t.Run(r.name, func(t *testing.T) {
 			known := readText(t, r.journal(t))
 			name := fmt.Sprintf("%q:%q", "experiment", known.Run.Experiment)
-			in := readText(t, strings.Replace(r.journal(t), name, `"experiment":"latency"`, 1))
+			header, samples, _ := strings.Cut(r.journal(t), "\n")
+			in := readText(t, sealed(strings.Replace(header, name, `"experiment":"latency"`, 1))+samples)
 			require.Equal(t, "latency", in.Run.Experiment)
 			for _, v := range views {
 				page := show(t, in.Run, v)
@@ -368,11 +390,12 @@ func TestViewsOfHostileJournals(t *testing.T) {
 		t.Run(r.name, func(t *testing.T) {
 			var journal strings.Builder
 			for line := range strings.Lines(r.journal(t)) {
-				var tree any
+				var tree map[string]any
 				require.NoError(t, json.Unmarshal([]byte(line), &tree))
+				delete(tree, "crc32")
 				text, err := json.Marshal(soiled(tree))
 				require.NoError(t, err)
-				journal.Write(append(text, '\n'))
+				journal.WriteString(sealed(string(text)))
 			}
 			in := readText(t, journal.String())
 			for _, v := range views {
@@ -394,4 +417,95 @@ func TestViewsOfHostileJournals(t *testing.T) {
 			assert.NotContains(t, page, "\u202e")
 		})
 	}
+}
+
+// What a stranger's journal holds is drawn within bounds, or not at all.
+func TestFiguresOfStrangers(t *testing.T) {
+	odd := []float64{0, -1, 1, 1e-9, 5e-324, 1e-300, math.MaxFloat64, -math.MaxFloat64, 7.5, 64, 1 << 16, 1 << 30}
+	// Some numbers of a run are others. Whole ones stay whole, or the journal could not be read.
+	var change func(random *rand.Rand, value any) any
+	change = func(random *rand.Rand, value any) any {
+		switch value := value.(type) {
+		case float64:
+			if random.IntN(8) > 0 {
+				return value
+			}
+			if x := odd[random.IntN(len(odd))]; value != math.Trunc(value) || x == math.Trunc(x) && math.Abs(x) <= 1<<30 {
+				return x
+			}
+		case []any:
+			for i := range value {
+				value[i] = change(random, value[i])
+			}
+		case map[string]any:
+			for _, name := range slices.Sorted(maps.Keys(value)) {
+				value[name] = change(random, value[name])
+			}
+		}
+		return value
+	}
+	drawn := 0
+	for _, r := range recordedRuns(t) {
+		line, err := json.Marshal(readText(t, r.journal(t)).Run)
+		require.NoError(t, err)
+		for seed := range uint64(4) {
+			random := rand.New(rand.NewPCG(seed, 0))
+			var tree map[string]any
+			require.NoError(t, json.Unmarshal(line, &tree))
+			for _, part := range []string{"samples", "numa_rows", "caches"} {
+				tree[part] = change(random, tree[part])
+			}
+			changed, err := json.Marshal(tree)
+			require.NoError(t, err)
+			run := new(result.Run)
+			if json.Unmarshal(changed, run) != nil {
+				continue // -1 is no count
+			}
+			for _, f := range append(experiments.Of(run.Experiment).Drawings, experiment.Drawing{Draw: chart.CPUStrip}) {
+				if figure, ok := f.Draw(run); ok {
+					rendertest.Figure(t, figure)
+					drawn++
+				}
+			}
+		}
+	}
+	assert.Greater(t, drawn, 50)
+}
+
+// FuzzViews holds that whatever a journal has for samples can be shown, in every format and by every drawing.
+func FuzzViews(f *testing.F) {
+	for _, r := range recordedRuns(f) {
+		var experiment string
+		var last json.RawMessage
+		for line := range strings.Lines(r.journal(f)) {
+			var of struct {
+				Header *struct{ Experiment string }
+				Sample json.RawMessage
+			}
+			require.NoError(f, json.Unmarshal([]byte(line), &of))
+			switch {
+			case of.Header != nil:
+				experiment = of.Header.Experiment
+			case of.Sample != nil:
+				last = of.Sample
+			}
+		}
+		f.Add(experiment, []byte("["+string(last)+"]"), 80)
+	}
+	f.Add("c2c", []byte(`[{"values":{"cpu_a":-1,"cpu_b":1e300,"node_a":7,"node_b":-7,"ns":1e-300,"round_trip_ns":0}}]`), 1)
+	f.Add("contend", []byte(`[{"values":{"cpus":1,"operations":1,"op":"","pattern":"* * *","ns_per_op":-1}}]`), 0)
+	f.Fuzz(func(t *testing.T, experiment string, samples []byte, width int) {
+		run := rendertest.Run(experiment, 2, 1)
+		if json.Unmarshal(samples, &run.Samples) != nil {
+			return
+		}
+		for _, format := range experiments.Formats() {
+			require.NoError(t, format.Write(io.Discard, run, term.Options{Width: width}))
+		}
+		for _, f := range figuresOf(run, experiments) {
+			if figure, ok := f.Draw(run); ok {
+				rendertest.XML(t, figure.SVG)
+			}
+		}
+	})
 }

@@ -3,6 +3,8 @@
 // is absent (a nil pointer, a missing key); it is never a zero.
 package result
 
+import "gorun/internal/hint"
+
 // Schema names the version of the JSON layout. It changes only when a reader of the old one would be misled: a new key
 // does not change it.
 const Schema = "gorun/v2"
@@ -218,4 +220,13 @@ type Warning struct {
 	Code    string `json:"code"`
 	Message string `json:"message"`
 	Hint    string `json:"hint,omitempty"`
+}
+
+// InvalidSample is one that could not be taken, and why.
+func InvalidSample(err error) Sample {
+	text := err.Error()
+	if way := hint.Of(err); way != "" {
+		text += " (" + way + ")"
+	}
+	return Sample{Quality: Quality{Verdict: Invalid, Reasons: []string{text}}}
 }

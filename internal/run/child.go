@@ -148,7 +148,7 @@ func (d *driver) takeChild(ctx context.Context, cell int) (result.Sample, error)
 		err = fmt.Errorf("its process took %d samples, and was to take one", len(a.Samples))
 	}
 	if err != nil {
-		return matrix.InvalidSample(err), nil
+		return result.InvalidSample(err), nil
 	}
 	d.warn(a.Warnings)
 	return a.Samples[0], nil

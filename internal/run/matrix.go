@@ -327,7 +327,7 @@ func (c *Matrix) resolve(p *plan, cell *result.Cell, same map[string]string) err
 
 // lists are a cell's CPU lists on the machine, the run's CPUs among them.
 func (c *Matrix) lists(m *machine, share experiment.Machine, f cpuFlags, flags map[string]string) (map[string]result.CPUs, error) {
-	lists := map[string]result.CPUs{"cpus": matrix.DescribeCPUs(m.Machine, share.CPUs.List())}
+	lists := map[string]result.CPUs{"cpus": experiment.DescribeCPUs(m.Machine, share.CPUs.List())}
 	for _, flag := range c.flags {
 		text, given := flags[flag.Name]
 		if !given || !flag.List || text == "" || flag.Name == "cpus" {
@@ -337,7 +337,7 @@ func (c *Matrix) lists(m *machine, share experiment.Machine, f cpuFlags, flags m
 		if err != nil {
 			return nil, fmt.Errorf("--%s %s: %w", flag.Name, text, err)
 		}
-		lists[flag.Name] = matrix.DescribeCPUs(m.Machine, ids)
+		lists[flag.Name] = experiment.DescribeCPUs(m.Machine, ids)
 	}
 	return lists, nil
 }

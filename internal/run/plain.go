@@ -9,7 +9,6 @@ import (
 	"gorun/internal/cpuset"
 	"gorun/internal/experiment"
 	"gorun/internal/hint"
-	"gorun/internal/matrix"
 	"gorun/internal/result"
 )
 
@@ -169,7 +168,7 @@ func (c *Command) plan(m *machine, cpus cpuset.Set, r experiment.Resolution[any]
 
 // shown is a cell as results and plans have it.
 func shown(m *machine, cpus cpuset.Set, cell experiment.Cell[any]) result.Cell {
-	lists := map[string]result.CPUs{"cpus": matrix.DescribeCPUs(m.Machine, cpus.List())}
+	lists := map[string]result.CPUs{"cpus": experiment.DescribeCPUs(m.Machine, cpus.List())}
 	maps.Copy(lists, cell.CPUs)
 	return result.Cell{
 		Name: cell.Name, Flags: cell.Flags, CPUs: lists, Command: append([]string{}, cell.Command...), Lines: cell.Lines,

@@ -1,4 +1,4 @@
-package render
+package numa
 
 import (
 	"encoding/csv"
@@ -17,14 +17,19 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
+	"gorun/internal/render"
+	"gorun/internal/render/rendertest"
 	"gorun/internal/render/term"
 	"gorun/internal/render/view"
 	"gorun/internal/result"
 	"gorun/internal/stats"
 )
 
-// numaSpec is a spec as the experiment has it.
-type numaSpec struct {
+// views show runs of numa.
+var views = render.Views{Experiment}
+
+// shownSpec is a spec as the experiment has it.
+type shownSpec struct {
 	Load        float64 `json:"load"`
 	Buffer      string  `json:"buffer"`
 	PreferredBy string  `json:"preferred_node_by"`
@@ -33,7 +38,7 @@ type numaSpec struct {
 
 // rfcRows reads a table of the RFC: its rows, and their figures in seconds.
 func rfcRows(t require.TestingT, name string) (rows []rfcRow) {
-	data, err := os.ReadFile(filepath.Join("..", "numa", "testdata", "rfc-"+name+".txt"))
+	data, err := os.ReadFile(filepath.Join("testdata", "rfc-"+name+".txt"))
 	require.NoError(t, err)
 	for line := range strings.Lines(string(data)) {
 		if strings.HasPrefix(line, "#") {
@@ -55,8 +60,8 @@ func rfcRows(t require.TestingT, name string) (rows []rfcRow) {
 	return rows
 }
 
-// numaSample is a good sample of a row.
-func numaSample(index int, row result.NumaRow, wall float64, change func(v *result.Numa)) result.Sample {
+// sampleOfRow is a good sample of a row.
+func sampleOfRow(index int, row result.NumaRow, wall float64, change func(v *result.Numa)) result.Sample {
 	v := result.Numa{
 		NumaRow: row, Accesses: 2e9, Repetitions: 2, SettledSeconds: 0.1, NsPerAccess: wall * 1e9 / 2e9,
 		Repeated:  result.Distribution{Min: wall / 2, Median: wall / 2, Mean: wall / 2, P99: wall / 2, Max: wall / 2},
@@ -74,8 +79,7 @@ func numaSample(index int, row result.NumaRow, wall float64, change func(v *resu
 	if change != nil {
 		change(&v)
 	}
-	s := plainSample(index, wall)
-	s.Workers, s.CPUs = nil, nil
+	s := rendertest.Sample(index, wall)
 	s.Values = result.FiguresOf(&v)
 	s.Placement = result.Placement{
 		Requested: fmt.Sprintf("memory of node %d, CPUs of node %d", row.Mem, row.CPU), Verified: true, Checked: 4,
@@ -83,15 +87,15 @@ func numaSample(index int, row result.NumaRow, wall float64, change func(v *resu
 	return s
 }
 
-// numaOf is a run of rows whose samples are yet to come, as the command makes it: interleaved, with verdicts.
-func numaOf(nodes int, rows []result.NumaRow) *result.Run {
-	run := contendOf(8, nodes)
-	run.Experiment, run.NumaRows = "numa", rows
-	run.Spec = numaSpec{Load: 60, Buffer: "256MiB", PreferredBy: "prctl"}
+// runOf is a run of rows whose samples are yet to come, as the command makes it: interleaved, with verdicts.
+func runOf(nodes int, rows []result.NumaRow) *result.Run {
+	run := rendertest.Run("numa", 8, nodes)
+	run.NumaRows = rows
+	run.Spec = shownSpec{Load: 60, Buffer: "256MiB", PreferredBy: "prctl"}
 	run.Matrix = &result.Matrix{
 		Alpha: 0.05, Margin: 0.02, Precision: 0.02,
 		Order:   result.Order{Method: "randomised complete blocks", BlockCells: 8},
-		Control: effectOf(stats.Same, 0.1, -0.8, 0.9, 64),
+		Control: rendertest.Effect(stats.Same, 0.1, -0.8, 0.9, 64),
 	}
 	for _, row := range rows {
 		if row.Unsupported == "" {
@@ -104,11 +108,11 @@ func numaOf(nodes int, rows []result.NumaRow) *result.Run {
 	return run
 }
 
-// numaRound takes a sample of each row, and of the control.
-func numaRound(run *result.Run, round int, wall func(row result.NumaRow) float64, change func(v *result.Numa)) {
+// takeRound takes a sample of each row, and of the control.
+func takeRound(run *result.Run, round int, wall func(row result.NumaRow) float64, change func(v *result.Numa)) {
 	cell := 0
 	take := func(row result.NumaRow, slot result.Slot, times float64) {
-		s := numaSample(len(run.Samples), row, times*wall(row), change)
+		s := sampleOfRow(len(run.Samples), row, times*wall(row), change)
 		s.Slot = &slot
 		run.Samples = append(run.Samples, s)
 	}
@@ -127,7 +131,7 @@ func numaRound(run *result.Run, round int, wall func(row result.NumaRow) float64
 // told gives the cells their summaries and verdicts.
 func told(run *result.Run, verdicts ...*stats.Verdict) *result.Run {
 	for i := range run.Cells {
-		run.Cells[i].Summary = timed(1)
+		run.Cells[i].Summary = rendertest.Timed(1)
 		if i > 0 && len(verdicts) > 0 {
 			run.Cells[i].Verdict = verdicts[i%len(verdicts)]
 			run.Cells[i].Words = run.Cells[i].Verdict.String()
@@ -152,8 +156,8 @@ func migrated(v *result.Numa) {
 
 const noPrctl = "this kernel has no prctl(101) for a preferred node (it is a patch that was never merged)"
 
-// numaRun is the RFC's table on a kernel without the patch.
-func numaRun() *result.Run {
+// rfcRun is the RFC's table on a kernel without the patch.
+func rfcRun() *result.Run {
 	reference := rfcRows(panics{}, "intel")
 	rows := make([]result.NumaRow, len(reference))
 	for i, row := range reference {
@@ -161,14 +165,14 @@ func numaRun() *result.Run {
 			rows[i].PreferredBy, rows[i].Unsupported = "prctl", noPrctl
 		}
 	}
-	run := numaOf(2, rows)
+	run := runOf(2, rows)
 	for round := range 2 {
-		numaRound(run, round, func(row result.NumaRow) float64 { return reference[row.Row].avg }, migrated)
+		takeRound(run, round, func(row result.NumaRow) float64 { return reference[row.Row].avg }, migrated)
 	}
 	run.Findings = []result.Finding{{Code: "cross-node-cost", Message: "[08]: a sample moved to another node 1738 times."}}
 	run.Warnings = []result.Warning{{Code: "bare", Message: "A warning."}}
-	return told(run, effectOf(stats.Slower, 23.6, 22.1, 25, 64), effectOf(stats.Same, 0.2, -0.9, 1.2, 64),
-		effectOf(stats.Faster, -4, -5, -3, 64))
+	return told(run, rendertest.Effect(stats.Slower, 23.6, 22.1, 25, 64), rendertest.Effect(stats.Same, 0.2, -0.9, 1.2, 64),
+		rendertest.Effect(stats.Faster, -4, -5, -3, 64))
 }
 
 // panics is for fixtures that are read from files.
@@ -194,37 +198,37 @@ func floating(change func(row *result.NumaRow)) (rows []result.NumaRow) {
 	return rows
 }
 
-// numaOneRun is on one node: short, without load, and not in the pages that were asked for.
-func numaOneRun() *result.Run {
-	run := numaOf(1, floating(nil))
-	run.Spec = numaSpec{Buffer: "64MiB", PreferredBy: "prctl"}
+// oneNodeRun is on one node: short, without load, and not in the pages that were asked for.
+func oneNodeRun() *result.Run {
+	run := runOf(1, floating(nil))
+	run.Spec = shownSpec{Buffer: "64MiB", PreferredBy: "prctl"}
 	for round := range 3 {
-		numaRound(run, round, func(row result.NumaRow) float64 { return 0.0125 + 0.0001*float64(row.Row) },
+		takeRound(run, round, func(row result.NumaRow) float64 { return 0.0125 + 0.0001*float64(row.Row) },
 			func(v *result.Numa) {
 				v.PageBytes = map[string]uint64{"2097152": 48 << 20, "4096": 16 << 20}
 			})
 	}
-	return told(run, effectOf(stats.Same, 0.2, -0.9, 1.2, 3))
+	return told(run, rendertest.Effect(stats.Same, 0.2, -0.9, 1.2, 3))
 }
 
-// partialNumaRun was interrupted in its first round: one row has a sample, one an invalid one.
-func partialNumaRun() *result.Run {
-	run := numaOf(2, floating(nil))
-	numaRound(run, 0, func(result.NumaRow) float64 { return 2.5 }, nil)
+// partialRun was interrupted in its first round: one row has a sample, one an invalid one.
+func partialRun() *result.Run {
+	run := runOf(2, floating(nil))
+	takeRound(run, 0, func(result.NumaRow) float64 { return 2.5 }, nil)
 	run.Partial, run.Samples = true, run.Samples[:3]
 	run.Samples[1].Quality = result.Quality{Verdict: result.Invalid, Reasons: []string{"7 pages are not on node 0"}}
 	run.Samples[2].Partial, run.Samples[2].Values = true, result.Figures{}
 	run.Samples[2].Quality = result.Quality{Verdict: result.Suspect, Reasons: []string{"cut short"}}
-	run.Cells[0].Summary = timed(2.5)
+	run.Cells[0].Summary = rendertest.Timed(2.5)
 	run.Matrix.Control = nil
 	return run
 }
 
-// wideNumaRun is on 8 nodes; records of migrations were lost.
-func wideNumaRun() *result.Run {
-	run := numaOf(8, floating(func(row *result.NumaRow) { row.PreferredNode, row.PreferredBy = 7, "mempolicy" }))
+// wideRun is on 8 nodes; records of migrations were lost.
+func wideRun() *result.Run {
+	run := runOf(8, floating(func(row *result.NumaRow) { row.PreferredNode, row.PreferredBy = 7, "mempolicy" }))
 	for round := range 2 {
-		numaRound(run, round, func(row result.NumaRow) float64 { return 200 + 50*float64(row.Row) }, func(v *result.Numa) {
+		takeRound(run, round, func(row result.NumaRow) float64 { return 200 + 50*float64(row.Row) }, func(v *result.Numa) {
 			m := &result.Migrations{
 				By: "switches", SameCore: 3, FromNode: map[string]uint64{}, ToNode: map[string]uint64{}, Lost: uint64(round),
 			}
@@ -239,22 +243,22 @@ func wideNumaRun() *result.Run {
 			v.NodePages = map[string]int{"0": 60000, "7": 5536}
 		})
 	}
-	return told(run, effectOf(stats.Slower, 25, 22, 28, 2))
+	return told(run, rendertest.Effect(stats.Slower, 25, 22, 28, 2))
 }
 
-// numaBlocksRun was taken row by row.
-func numaBlocksRun() *result.Run {
-	run := numaOf(2, floating(nil))
+// blocksRun was taken row by row.
+func blocksRun() *result.Run {
+	run := runOf(2, floating(nil))
 	run.Matrix.Control, run.Matrix.Order.Design = nil, result.Rows
-	run.Spec = numaSpec{Load: 60, Buffer: "64MiB", Blocks: true}
+	run.Spec = shownSpec{Load: 60, Buffer: "64MiB", Blocks: true}
 	for round := range 2 {
-		numaRound(run, round, func(row result.NumaRow) float64 { return 1.5 + float64(row.Row) }, nil)
+		takeRound(run, round, func(row result.NumaRow) float64 { return 1.5 + float64(row.Row) }, nil)
 	}
 	return told(run)
 }
 
-// numaBuffersRun has several buffers, in two kinds of pages.
-func numaBuffersRun() *result.Run {
+// buffersRun has several buffers, in two kinds of pages.
+func buffersRun() *result.Run {
 	var rows []result.NumaRow
 	for _, pages := range []string{"4k", "2m"} {
 		for power := 15; power <= 30; power += 3 {
@@ -263,23 +267,23 @@ func numaBuffersRun() *result.Run {
 			})
 		}
 	}
-	run := numaOf(1, rows)
+	run := runOf(1, rows)
 	run.Caches = []result.Cache{{Level: 1, Bytes: 48 << 10}, {Level: 2, Bytes: 2 << 20}, {Level: 3, Bytes: 260 << 20}}
 	wall := func(row result.NumaRow) float64 { return 2 * math.Sqrt(float64(row.BufferBytes)/(1<<15)) }
-	numaRound(run, 0, wall, func(v *result.Numa) {
+	takeRound(run, 0, wall, func(v *result.Numa) {
 		if v.Pages == "2m" {
 			v.NsPerAccess *= 0.7
 		}
 	})
-	return told(run, effectOf(stats.Slower, 25, 22, 28, 25))
+	return told(run, rendertest.Effect(stats.Slower, 25, 22, 28, 25))
 }
 
-// numaMovesRun has floating processes that move, and a journal that tells when.
-func numaMovesRun() *result.Run {
-	run := numaOf(2, floating(nil))
+// movesRun has floating processes that move, and a journal that tells when.
+func movesRun() *result.Run {
+	run := runOf(2, floating(nil))
 	relations := []string{"same-core", "same-llc", "same-llc", "same-node", "cross-node"}
 	for round := range 3 {
-		numaRound(run, round, func(row result.NumaRow) float64 { return 4.5 + float64(row.Row)/2 }, func(v *result.Numa) {
+		takeRound(run, round, func(row result.NumaRow) float64 { return 4.5 + float64(row.Row)/2 }, func(v *result.Numa) {
 			m := &result.Migrations{By: "sched_migrate_task", FromNode: map[string]uint64{}, ToNode: map[string]uint64{}}
 			count := map[int]int{0: 4, -1: 40}[v.CPU] + round
 			for i := range count {
@@ -296,17 +300,15 @@ func numaMovesRun() *result.Run {
 			v.Migrations = m
 		})
 	}
-	return told(run, effectOf(stats.Same, 0.2, -0.9, 1.2, 3))
+	return told(run, rendertest.Effect(stats.Same, 0.2, -0.9, 1.2, 3))
 }
 
 // loadRun is the generator alone.
 func loadRun() *result.Run {
-	run := contendOf(2, 1)
-	run.Experiment = "load"
-	run.Spec = numaSpec{Load: 30, Buffer: "256MiB"}
+	run := rendertest.Run("load", 2, 1)
+	run.Spec = shownSpec{Load: 30, Buffer: "256MiB"}
 	for second := range 3 {
-		s := plainSample(second, 1)
-		s.Workers, s.CPUs = nil, nil
+		s := rendertest.Sample(second, 1)
 		s.Values = result.FiguresOf(&result.Load{Load: &result.NumaLoad{Requested: 30, CPUs: []result.NumaLoadCPU{
 			{CPU: 1, Achieved: 30.02 - 0.05*float64(second), Expected: 30}, {CPU: 0, Achieved: 29.99, Expected: 30},
 		}}})
@@ -321,7 +323,7 @@ func loadRun() *result.Run {
 func TestRFCLines(t *testing.T) {
 	for _, c := range []struct {
 		name string
-		form numaForm
+		form rfcForm
 		head [][2]string
 	}{
 		{"intel", postedForm, [][2]string{
@@ -364,35 +366,35 @@ func TestRFCLinesOfOtherRows(t *testing.T) {
 }
 
 // The figures of a row are those of its good samples, and the deviation is the one that tables have.
-func TestNumaFigures(t *testing.T) {
-	run := numaOneRun()
+func TestRowFigures(t *testing.T) {
+	run := oneNodeRun()
 	assert.InDelta(t, math.Sqrt(32.0/7), deviation([]float64{2, 4, 4, 4, 5, 5, 7, 9}), 1e-12)
 	assert.Zero(t, deviation([]float64{3}))
 	rows := probedRows(run)
 	require.Len(t, rows, 4)
 	assert.Len(t, rows[0].seconds, 3, "without the control's")
-	page := write(t, all.Table, run, term.Options{})
+	page := rendertest.Show(t, views.Table, run, term.Options{})
 	assert.Contains(t, page, "NumSamples: 3\n")
 	assert.Contains(t, page, "\n[00] 12.75 13.00 12.50 0.25 | PNID: -1 NB: keep Mem: 0 CPU: 0\n")
 
 	run.Samples[0].Quality.Verdict = result.Invalid
-	page = write(t, all.Table, run, term.Options{})
+	page = rendertest.Show(t, views.Table, run, term.Options{})
 	assert.Contains(t, page, "NumSamples: 2 to 3\n")
 	assert.Contains(t, page, "\n[00] 12.88 13.00 12.75 0.18 | ")
 }
 
 // A run without rows of its own, as one process makes it, has those that its samples tell.
-func TestNumaRowsOfSamples(t *testing.T) {
-	run := numaBlocksRun()
+func TestRowsOfSamples(t *testing.T) {
+	run := blocksRun()
 	run.NumaRows, run.Cells, run.Matrix = nil, nil, nil
 	rows := probedRows(run)
 	require.Len(t, rows, 4)
 	assert.Len(t, rows[3].samples, 2)
-	assert.Contains(t, write(t, all.Table, run, term.Options{}), "[03] 4.54 4.59 4.50 0.06 | PNID: -1 NB: keep Mem: F CPU: F")
+	assert.Contains(t, rendertest.Show(t, views.Table, run, term.Options{}), "[03] 4.54 4.59 4.50 0.06 | PNID: -1 NB: keep Mem: F CPU: F")
 }
 
-func TestNumaTable(t *testing.T) {
-	page := write(t, all.Table, numaRun(), term.Options{})
+func TestTable(t *testing.T) {
+	page := rendertest.Show(t, views.Table, rfcRun(), term.Options{})
 	assert.Contains(t, page, "NumSamples: 2\nKernel: 6.18.2\nLoad: 60\nCPU_Model: Example CPU 8581C @ 2.10GHz\n"+
 		"NUM_CPUS: 8\n\nAvg max")
 	assert.Contains(t, page, "making its random index takes 1.62 ns, measured without\n  memory: 1.8 % to 2.4 %")
@@ -407,20 +409,20 @@ func TestNumaTable(t *testing.T) {
 	assert.Contains(t, page, "Seen by sched_migrate_task in 36 samples; no record was lost.")
 	assert.NotContains(t, page, "--blocks")
 
-	page = write(t, all.Table, numaBlocksRun(), term.Options{})
+	page = rendertest.Show(t, views.Table, blocksRun(), term.Options{})
 	assert.Contains(t, page, "Nothing is judged: with --blocks")
 	assert.NotContains(t, page, "verdict")
 	assert.NotContains(t, page, "Migrations", "none were seen, which is not none")
 
-	page = write(t, all.Table, partialNumaRun(), term.Options{})
+	page = rendertest.Show(t, views.Table, partialRun(), term.Options{})
 	assert.Contains(t, page, "[01] no good sample | ")
 	assert.Contains(t, page, "interrupted: what is shown was measured")
 
-	page = write(t, all.Table, numaOneRun(), term.Options{})
+	page = rendertest.Show(t, views.Table, oneNodeRun(), term.Options{})
 	assert.Contains(t, page, "[0-3] 25.0 % of the buffer is not in thp pages")
 	assert.Contains(t, page, "Unit: ms\n")
 
-	page = write(t, all.Table, wideNumaRun(), term.Options{})
+	page = rendertest.Show(t, views.Table, wideRun(), term.Options{})
 	assert.Contains(t, page, "Seen by switches in 8 samples; 4 records lost in 4 samples, whose figures")
 	assert.Contains(t, page, "[0-1] 8.4 % of the buffer's pages are not on node 0")
 	assert.Contains(t, page, "  [01]  4001.5/4000  4001.5/4001", "to and from each node, the mean of two samples")
@@ -428,13 +430,13 @@ func TestNumaTable(t *testing.T) {
 }
 
 func TestNumaFitsAnyWidth(t *testing.T) {
-	for name, run := range fixtures() {
-		if run.Experiment != "numa" && run.Experiment != "load" {
-			continue
-		}
+	for name, run := range map[string]*result.Run{
+		"rfc": rfcRun(), "one node": oneNodeRun(), "partial": partialRun(), "wide": wideRun(), "blocks": blocksRun(),
+		"buffers": buffersRun(), "moves": movesRun(), "load": loadRun(),
+	} {
 		for width := 60; width <= 140; width += 16 {
 			for _, terminal := range []bool{false, true} {
-				for line := range strings.Lines(write(t, all.Table, run, term.Options{Width: width, Terminal: terminal})) {
+				for line := range strings.Lines(rendertest.Show(t, views.Table, run, term.Options{Width: width, Terminal: terminal})) {
 					assert.LessOrEqual(t, text.StringWidth(strings.TrimSuffix(line, "\n")), width, "%s: %q", name, line)
 				}
 			}
@@ -442,62 +444,64 @@ func TestNumaFitsAnyWidth(t *testing.T) {
 	}
 }
 
-func TestNumaPlan(t *testing.T) {
-	rows := numaRun().NumaRows[16:20]
+func TestPlanBlock(t *testing.T) {
+	rows := rfcRun().NumaRows[16:20]
 	plan := &result.Plan{
 		Experiment: "numa", CPUs: "0-7", Placement: "as each row says", NumaRows: rows,
-		Spec: numaSpec{Load: 60, Buffer: "256MiB"},
+		Spec: shownSpec{Load: 60, Buffer: "256MiB"},
 	}
 	var out strings.Builder
-	require.NoError(t, all.Plan(&out, plan, "table"))
-	golden(t, "numa.plan", out.String())
+	require.NoError(t, views.Plan(&out, plan, "table"))
+	want, err := os.ReadFile(filepath.Join("..", "..", "testdata", "golden", "render", "numa.plan"))
+	require.NoError(t, err)
+	assert.Equal(t, string(want), out.String())
 	assert.Contains(t, out.String(), "[18]     0   1    0    0  unsupported\n")
 	assert.Contains(t, out.String(), "[18-19] unsupported: this kernel")
 }
 
-func TestNumaCSVAndBench(t *testing.T) {
-	run := numaBlocksRun()
-	records, err := csv.NewReader(strings.NewReader(write(t, all.CSV, run, term.Options{}))).ReadAll()
+func TestCSVAndBench(t *testing.T) {
+	run := blocksRun()
+	records, err := csv.NewReader(strings.NewReader(rendertest.Show(t, views.CSV, run, term.Options{}))).ReadAll()
 	require.NoError(t, err)
-	at := len(csvSlot)
+	at := slices.Index(records[0], "row")
 	assert.Equal(t, []string{
 		"row", "mem", "cpu", "numa_balancing", "preferred_node", "buffer_bytes", "pages", "access", "ns_per_access",
 	}, records[0][at:at+9])
 	assert.Equal(t, []string{"1", "0", "-1", "-1", "-1", "67108864", "thp", "chase", "1.25"}, records[2][at:at+9])
 
-	page := write(t, all.Benchfmt, numaRun(), term.Options{})
+	page := rendertest.Show(t, views.Benchfmt, rfcRun(), term.Options{})
 	assert.Contains(t, page, "BenchmarkNuma/mem=0/cpu=F/numa_balancing=0/preferred_node=none/buffer_bytes=268435456/"+
 		"pages=4k/access=random/load=60-8 2000000000 86.575 ns/op\n")
 	assert.Contains(t, page, "/access=random/load=60/control=true-8")
 	assert.NotContains(t, page, "row=")
-	assert.Contains(t, write(t, all.Benchfmt, loadRun(), term.Options{}), "BenchmarkLoad/load=30-2 1 30.005 achieved-percent")
+	assert.Contains(t, rendertest.Show(t, views.Benchfmt, loadRun(), term.Options{}), "BenchmarkLoad/load=30-2 1 30.005 achieved-percent")
 }
 
-func TestNumaSVG(t *testing.T) {
-	for _, run := range []*result.Run{numaRun(), numaBuffersRun()} {
+func TestSVG(t *testing.T) {
+	for _, run := range []*result.Run{rfcRun(), buffersRun()} {
 		var out strings.Builder
-		require.NoError(t, NumaSVG(&out, run))
-		assertXML(t, out.String())
+		require.NoError(t, writeSVG(&out, run))
+		rendertest.XML(t, out.String())
 	}
 	var out strings.Builder
-	require.NoError(t, NumaSVG(&out, numaRun()))
+	require.NoError(t, writeSVG(&out, rfcRun()))
 	// Row [02]: memory on node 0, the process floats; mean of 173.15 and 2% more.
 	assert.Contains(t, out.String(), "<title>Mem 0, CPU F: 174.9 s</title>")
 	assert.NotContains(t, out.String(), "not known")
-	empty := numaRun()
+	empty := rfcRun()
 	empty.Samples = nil
-	assert.ErrorContains(t, NumaSVG(io.Discard, empty), "no row has a good sample")
-	assert.ErrorContains(t, NumaSVG(brokenWriter{}, numaRun()), "cannot write the picture as SVG")
+	assert.ErrorContains(t, writeSVG(io.Discard, empty), "no row has a good sample")
+	assert.ErrorContains(t, writeSVG(rendertest.Broken{}, rfcRun()), "cannot write the picture as SVG")
 }
 
 // What a stranger's journal holds is shown without a panic, in every format.
-func TestNumaOfStrangers(t *testing.T) {
+func TestViewOfStrangers(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		number := rapid.IntRange(-3, 5)
 		word := rapid.SampledFrom([]string{"", "4k", "2m", "\x1b[31m", strings.Repeat("x", 200), "世界"})
-		run := numaBlocksRun()
+		run := blocksRun()
 		run.Matrix.Baseline = number.Draw(t, "baseline")
-		run.Spec = numaSpec{Blocks: rapid.Bool().Draw(t, "blocks")}
+		run.Spec = shownSpec{Blocks: rapid.Bool().Draw(t, "blocks")}
 		for i := range run.NumaRows {
 			row := &run.NumaRows[i]
 			row.Row, row.Mem, row.CPU = number.Draw(t, "row"), number.Draw(t, "mem"), number.Draw(t, "cpu")
@@ -514,36 +518,36 @@ func TestNumaOfStrangers(t *testing.T) {
 			run.Samples[i].Values = result.FiguresOf(&v)
 			run.Samples[i].Seconds = rapid.Float64Range(0, 1e9).Draw(t, "seconds")
 		}
-		for _, format := range all.Formats() {
+		for _, format := range views.Formats() {
 			require.NoError(t, format.Write(io.Discard, run, term.Options{}))
 		}
-		_ = NumaSVG(io.Discard, run)
+		_ = writeSVG(io.Discard, run)
 		run.Experiment = "load"
-		require.NoError(t, all.Table(io.Discard, run, term.Options{}))
+		require.NoError(t, views.Table(io.Discard, run, term.Options{}))
 	})
 }
 
 // Caches are marked where their size is, and those beyond the buffers are left out.
-func TestNUMALatencyGuides(t *testing.T) {
-	run := numaBuffersRun()
+func TestLatencyGuides(t *testing.T) {
+	run := buffersRun()
 	run.Caches = append(run.Caches, result.Cache{Level: 4, Bytes: 2 << 30}, result.Cache{Level: 0, Bytes: 16 << 10})
-	f, ok := NUMALatency(run)
+	f, ok := drawLatency(run)
 	require.True(t, ok)
-	assertFigure(t, f)
+	rendertest.Figure(t, f)
 	// 2 MiB is 6 of 15 doublings from 32 KiB to 1 GiB, over the 372 units of a panel.
 	assert.Contains(t, f.SVG, fmt.Sprintf(`<title>L2: 2 MiB</title><path d="M%.1f 0v180"`, 6.0/15*372))
 	assert.Equal(t, 3, strings.Count(f.SVG, "stroke-dasharray=\"3 3\""))
 	assert.Contains(t, f.SVG, `<title>Pages 4k, 2 MiB buffer: 8.00 ns</title>`)
 
 	run.Caches = nil
-	f, ok = NUMALatency(run)
+	f, ok = drawLatency(run)
 	require.True(t, ok)
-	assertFigure(t, f)
+	rendertest.Figure(t, f)
 	assert.NotContains(t, f.Table.Head, "fits in")
 }
 
-func TestNUMAMaps(t *testing.T) {
-	f, ok := NUMAMaps(numaRun())
+func TestMaps(t *testing.T) {
+	f, ok := drawMaps(rfcRun())
 	require.True(t, ok)
 	assert.Contains(t, f.SVG, ">NB: 0</text>")
 	assert.Contains(t, f.SVG, ">NB: 1</text>", "a map for each group of the RFC")
@@ -557,12 +561,12 @@ func TestNUMAMaps(t *testing.T) {
 		rows = append(rows, row)
 	}
 	for nodes, drawn := range map[int]bool{1: true, maxMapNodes: true, maxMapNodes + 1: false} {
-		run := numaOf(8, rows[:nodes])
-		numaRound(run, 0, func(row result.NumaRow) float64 { return 1 + float64(row.Row) }, nil)
-		f, ok := NUMAMaps(run)
+		run := runOf(8, rows[:nodes])
+		takeRound(run, 0, func(row result.NumaRow) float64 { return 1 + float64(row.Row) }, nil)
+		f, ok := drawMaps(run)
 		require.Equal(t, drawn, ok, "%d nodes", nodes)
 		if ok {
-			assertFigure(t, f)
+			rendertest.Figure(t, f)
 			assert.Less(t, len(f.SVG), 512<<10)
 		}
 	}

@@ -1,4 +1,4 @@
-package render
+package contend
 
 import (
 	"cmp"
@@ -16,21 +16,21 @@ import (
 	"gorun/internal/units"
 )
 
-// ContendSVG writes how operations get slower with CPUs as an SVG file that needs nothing else.
-func ContendSVG(w io.Writer, run *result.Run) error {
+// writeSVG writes how operations get slower with CPUs as an SVG file that needs nothing else.
+func writeSVG(w io.Writer, run *result.Run) error {
 	return chart.Write(w, run, hint.With(errors.New("cannot draw a curve: no operation ran on different numbers of CPUs"),
-		"use --load cpu-increase"), ContentionCurves)
+		"use --load cpu-increase"), drawCurves)
 }
 
-// ContentionCurves are the time of an operation and the throughput of all threads over the number of CPUs: a line an
+// drawCurves are the time of an operation and the throughput of all threads over the number of CPUs: a line an
 // operation, with the range of its samples where there are several. False where no operation ran on different numbers
 // of CPUs.
-func ContentionCurves(run *result.Run) (chart.Figure, bool) {
+func drawCurves(run *result.Run) (chart.Figure, bool) {
 	if run.Experiment != "contend" {
 		return chart.Figure{}, false
 	}
 	run = term.Clean(run)
-	curves := contendCurves(contendedRows(run.Samples))
+	curves := curvesOf(contendedRows(run.Samples))
 	if len(curves) == 0 {
 		return chart.Figure{}, false
 	}
@@ -66,14 +66,14 @@ func ContentionCurves(run *result.Run) (chart.Figure, bool) {
 	return f, true
 }
 
-// contendCurve are the rows of an operation under the same conditions, by the number of CPUs.
-type contendCurve struct {
+// curve are the rows of an operation under the same conditions, by the number of CPUs.
+type curve struct {
 	name string
 	rows []*contended
 }
 
-// contendCurves are those that have at least two numbers of CPUs. Rows without a good sample are left out.
-func contendCurves(rows []contended) (curves []contendCurve) {
+// curvesOf are those that have at least two numbers of CPUs. Rows without a good sample are left out.
+func curvesOf(rows []contended) (curves []curve) {
 	type key struct {
 		result.ContendRow // without what makes a point
 		variant, mode     string
@@ -101,12 +101,12 @@ func contendCurves(rows []contended) (curves []contendCurve) {
 			continue
 		}
 		name := []string{term.Snip(k.Op, 24)}
-		for _, axis := range contendAxes {
+		for _, axis := range axes {
 			if axis.title != "instruction" && differs(rows, axis.of) {
 				name = append(name, axis.of(of[0]))
 			}
 		}
-		curves = append(curves, contendCurve{strings.Join(name, ", "), of})
+		curves = append(curves, curve{strings.Join(name, ", "), of})
 	}
 	return curves
 }

@@ -1,4 +1,4 @@
-package render
+package numa
 
 import (
 	"cmp"
@@ -17,24 +17,24 @@ import (
 	"gorun/internal/units"
 )
 
-// NumaSVG writes what the rows took as an SVG file that needs nothing else: curves where there are several buffers, and
+// writeSVG writes what the rows took as an SVG file that needs nothing else: curves where there are several buffers, and
 // else the maps.
-func NumaSVG(w io.Writer, run *result.Run) error {
+func writeSVG(w io.Writer, run *result.Run) error {
 	return chart.Write(w, run, hint.With(errors.New("cannot draw the run: no row has a good sample"),
-		"--format table says why"), NUMALatency, NUMAMaps)
+		"--format table says why"), drawLatency, drawMaps)
 }
 
 // figureRows are the rows of a run that have something to draw.
-func figureRows(run *result.Run) []probed {
-	return slices.DeleteFunc(measured(probedRows(run)), func(row probed) bool {
+func figureRows(run *result.Run) []probedRow {
+	return slices.DeleteFunc(measured(probedRows(run)), func(row probedRow) bool {
 		ns := row.nsPerAccess()
 		return row.BufferBytes == 0 || !chart.Drawable(slices.Max(row.seconds), slices.Min(row.seconds), ns.Min, ns.Max)
 	})
 }
 
-// NUMALatency is the time of an access over the size of the buffer, with the caches that a CPU reaches: a line for rows
+// drawLatency is the time of an access over the size of the buffer, with the caches that a CPU reaches: a line for rows
 // that are the same but for the buffer. False where there is one size.
-func NUMALatency(run *result.Run) (chart.Figure, bool) {
+func drawLatency(run *result.Run) (chart.Figure, bool) {
 	if run.Experiment != "numa" {
 		return chart.Figure{}, false
 	}
@@ -90,9 +90,9 @@ func NUMALatency(run *result.Run) (chart.Figure, bool) {
 // maxMapNodes bounds the maps by node; Linux supports 1024 nodes, and machines of more than 32 are not known to us.
 const maxMapNodes = 64
 
-// NUMAMaps are the mean times by the node of the memory and of the process: a map for rows that are the same but for
-// these nodes. False where no row has a good sample, and where there are several buffers, of which NUMALatency tells.
-func NUMAMaps(run *result.Run) (chart.Figure, bool) {
+// drawMaps are the mean times by the node of the memory and of the process: a map for rows that are the same but for
+// these nodes. False where no row has a good sample, and where there are several buffers, of which drawLatency tells.
+func drawMaps(run *result.Run) (chart.Figure, bool) {
 	if run.Experiment != "numa" {
 		return chart.Figure{}, false
 	}
@@ -121,7 +121,7 @@ func NUMAMaps(run *result.Run) (chart.Figure, bool) {
 	for i, row := range rows {
 		seconds := result.Distribute(slices.Clone(row.seconds))
 		cells := []string{row.name()}
-		for _, axis := range numaAxes[:numaExtra] {
+		for _, axis := range rowAxes[:extraAxes] {
 			cells = append(cells, axis.of(&row.NumaRow))
 		}
 		f.Table.Rows = append(f.Table.Rows, append(cells, strconv.Itoa(len(row.seconds)), units.Exact(means[i]),
@@ -144,8 +144,8 @@ func NUMAMaps(run *result.Run) (chart.Figure, bool) {
 	}
 	scale, _ := all.Scale()
 	var same []string
-	differ := numaDiffers(order)
-	for n, axis := range numaAxes {
+	differ := differing(order)
+	for n, axis := range rowAxes {
 		if !differ[n] && axis.key != "Mem" && axis.key != "CPU" {
 			same = append(same, axis.key+": "+axis.of(&order[0]))
 		}
@@ -162,7 +162,7 @@ func NUMAMaps(run *result.Run) (chart.Figure, bool) {
 	for i, group := range order {
 		x, y := chart.Margin+i%across*(width+gap), i/across*(captionHeight+width+gap)
 		var caption []string
-		for n, axis := range numaAxes {
+		for n, axis := range rowAxes {
 			if differ[n] {
 				caption = append(caption, axis.key+": "+axis.of(&group))
 			}

@@ -1,4 +1,4 @@
-package matrix_test
+package experiment_test
 
 import (
 	"testing"
@@ -6,7 +6,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"gorun/internal/matrix"
+	"gorun/internal/experiment"
 	"gorun/internal/result"
 	"gorun/internal/sysfs"
 	"gorun/internal/topology"
@@ -42,6 +42,6 @@ func TestDescribeCPUs(t *testing.T) {
 		require.NoError(t, err)
 		m, err := topology.Read(root)
 		require.NoError(t, err)
-		assert.Equal(t, c.want, matrix.DescribeCPUs(m, c.list), "%s %v", c.host, c.list)
+		assert.Equal(t, c.want, experiment.DescribeCPUs(m, c.list), "%s %v", c.host, c.list)
 	}
 }

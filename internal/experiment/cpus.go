@@ -1,12 +1,12 @@
-package matrix
+package experiment
 
 import (
-	"fmt"
 	"strings"
 
 	"gorun/internal/cpuset"
 	"gorun/internal/result"
 	"gorun/internal/topology"
+	"gorun/internal/units"
 )
 
 // DescribeCPUs tells how the CPUs of a list stand to each other on a machine, so that a list on another machine can be
@@ -28,16 +28,9 @@ func relation(m *topology.Machine, list []int) string {
 			cores[cpu.Core], llcs[cpu.LLC], nodes[cpu.Node] = struct{}{}, struct{}{}, struct{}{}
 		}
 	}
-	words := []string{plural(len(ids), "CPU")}
+	words := []string{units.Things(len(ids), "CPU")}
 	if len(ids) > 1 {
-		words = append(words, plural(len(cores), "core"), plural(len(llcs), "LLC"), plural(len(nodes), "node"))
+		words = append(words, units.Things(len(cores), "core"), units.Things(len(llcs), "LLC"), units.Things(len(nodes), "node"))
 	}
 	return strings.Join(words, ", ")
-}
-
-func plural(n int, what string) string {
-	if n != 1 {
-		what += "s"
-	}
-	return fmt.Sprintf("%d %s", n, what)
 }

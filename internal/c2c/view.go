@@ -1,4 +1,4 @@
-package render
+package c2c
 
 import (
 	"cmp"
@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"gorun/internal/experiment"
 	"gorun/internal/render/chart"
 	"gorun/internal/render/term"
 	"gorun/internal/render/view"
@@ -15,6 +16,32 @@ import (
 	"gorun/internal/topology"
 	"gorun/internal/units"
 )
+
+// shown is how runs of `gorun c2c` are shown.
+var shown = experiment.View{
+	Title: title, Blocks: blocks, Plan: planBlock, Bench: bench,
+	Options:  []string{"method", "pairs"},
+	Columns:  []string{"cpu_a", "cpu_b", "relation", "ns", "round_trip_ns", "node_a", "node_b", "home_node"},
+	Drawings: []experiment.Drawing{{Anchor: "map", Draw: drawMap}},
+	Compared: view.Compared{Value: "ns", What: "time one way", Name: func(s *result.Sample) string {
+		relation, _ := s.Values.Text("relation")
+		return relation
+	}},
+}
+
+var bench = view.Bench{
+	Names: []view.BenchPart{
+		{Key: "a", Value: "cpu_a"},
+		{Key: "b", Value: "cpu_b"},
+		{Key: "relation", Value: "relation"},
+		{Key: "method", Value: "method"},
+	},
+	Times: view.Value("round_trips"),
+	Units: []view.BenchUnit{
+		{Unit: "ns/op", Better: "lower", Of: view.Value("ns")},
+		{Unit: "round-trip-ns/op", Better: "lower", Of: view.Value("round_trip_ns")},
+	},
+}
 
 // pairing is what was found of two CPUs, over all good samples of them. Times are medians.
 type pairing struct {
@@ -100,8 +127,8 @@ func clusters(pairs []pairing, near ...topology.Relation) (of func(cpu int) int)
 	return of
 }
 
-// c2cHeat is the heat map of the one-way times; empty, where there are too many CPUs.
-func c2cHeat(pairs []pairing) *chart.Heat {
+// heatOf is the heat map of the one-way times; empty, where there are too many CPUs.
+func heatOf(pairs []pairing) *chart.Heat {
 	h := &chart.Heat{Unit: "ns", Seats: seats(pairs)}
 	if len(h.Seats) > chart.MaxHeatCPUs {
 		return &chart.Heat{}
@@ -118,18 +145,18 @@ func c2cHeat(pairs []pairing) *chart.Heat {
 	return h
 }
 
-// c2cMethods says how the line is handed over.
-var c2cMethods = map[string]string{
+// methodWords says how the line is handed over.
+var methodWords = map[string]string{
 	"cas": "compare-and-swap", "write": "plain writes", "faa": "fetch-and-add",
 }
 
-// c2cTitle is the heading of `gorun c2c`.
-func c2cTitle(run *result.Run, options view.Spec) (title string, parts []string) {
+// title is the heading of `gorun c2c`.
+func title(run *result.Run, options view.Spec) (title string, parts []string) {
 	pairs := pairings(run.Samples)
 	title = fmt.Sprintf("gorun c2c: a cache line handed back and forth between %s of %s", units.Things(len(pairs), "pair"),
 		units.Things(len(seats(pairs)), "CPU"))
 	method := options.Text("method")
-	if how := c2cMethods[method]; how != "" {
+	if how := methodWords[method]; how != "" {
 		method = "by " + how
 	}
 	if method != "" {
@@ -157,10 +184,10 @@ func c2cTitle(run *result.Run, options view.Spec) (title string, parts []string)
 	return title, parts
 }
 
-// c2cBlocks are the heat map, the relations, and the samples.
-func c2cBlocks(run *result.Run, _ view.Spec, opts term.Options) []string {
+// blocks are the heat map, the relations, and the samples.
+func blocks(run *result.Run, _ view.Spec, opts term.Options) []string {
 	pairs := pairings(run.Samples)
-	heat := c2cHeat(pairs)
+	heat := heatOf(pairs)
 	block := chart.HeatText(heat, opts)
 	if block != "" {
 		block = opts.Paint(term.Bold, "One way, in ns, by CPU") + "\n" + block
@@ -230,8 +257,8 @@ func extremes(pairs []pairing) string {
 	return "fastest: " + tell(slices.MinFunc(pairs, nearer)) + "; slowest: " + tell(slices.MaxFunc(pairs, nearer))
 }
 
-// c2cPlan says how many pairs there are, and how long they take.
-func c2cPlan(plan *result.Plan, _ view.Spec) string {
+// planBlock says how many pairs there are, and how long they take.
+func planBlock(plan *result.Plan, _ view.Spec) string {
 	p := plan.Pairs
 	if p == nil {
 		return ""

@@ -1,4 +1,4 @@
-package render
+package numa
 
 import (
 	"cmp"
@@ -42,14 +42,14 @@ const (
 
 // lane is a row of the timeline: one sample of a row of the run.
 type lane struct {
-	row     *probed
+	row     *probedRow
 	seconds float64
 	moves   []result.NumaMove // those that can be drawn, by time
 }
 
-// MigrationTimeline is when the probe of `gorun numa` moved between CPUs, and how far: of each row the sample with the
+// drawTimeline is when the probe of `gorun numa` moved between CPUs, and how far: of each row the sample with the
 // median number of moves. Its table has what the samples count on the mean. False where no sample tells its moves.
-func MigrationTimeline(run *result.Run) (chart.Figure, bool) {
+func drawTimeline(run *result.Run) (chart.Figure, bool) {
 	if run.Experiment != "numa" {
 		return chart.Figure{}, false
 	}
@@ -70,7 +70,7 @@ func MigrationTimeline(run *result.Run) (chart.Figure, bool) {
 			" the higher the further away. Where moves lie too near to each other, it stands for all of them.",
 		Table: chart.FigureTable{Caption: "Migrations a sample, mean", Head: []string{"row"}},
 	}
-	differ := numaDiffers(plainRows(rows))
+	differ := differing(plainRows(rows))
 	for _, kind := range moveKinds {
 		f.Table.Head = append(f.Table.Head, kind.title)
 	}
@@ -121,9 +121,9 @@ func kindOf(relation string) int {
 }
 
 // told names a row by its number and by what the rows differ in.
-func (p *probed) told(differ [len(numaAxes)]bool) string {
+func (p *probedRow) told(differ [len(rowAxes)]bool) string {
 	words := []string{p.name()}
-	for n, axis := range numaAxes {
+	for n, axis := range rowAxes {
 		if differ[n] {
 			words = append(words, axis.key+" "+axis.of(&p.NumaRow))
 		}
@@ -132,7 +132,7 @@ func (p *probed) told(differ [len(numaAxes)]bool) string {
 }
 
 // laneOf is the sample with the median number of moves among those of a row that tell them; false where none does.
-func laneOf(row *probed) (l lane, ok bool) {
+func laneOf(row *probedRow) (l lane, ok bool) {
 	var told []lane
 	for i, v := range row.samples {
 		if v.Migrations == nil || v.Migrations.Total > 0 && len(v.Timeline) == 0 {
@@ -151,7 +151,7 @@ func laneOf(row *probed) (l lane, ok bool) {
 }
 
 // draw has a mark a move, above y = 0. Moves that lie too near to each other are one mark, of the furthest.
-func (l lane) draw(differ [len(numaAxes)]bool, time chart.Axis) string {
+func (l lane) draw(differ [len(rowAxes)]bool, time chart.Axis) string {
 	name := l.row.told(differ)
 	var b strings.Builder
 	fmt.Fprintf(&b, `<g><title>%s: %s in %s</title><text x="-8" y="-1" text-anchor="end">%s</text>`+

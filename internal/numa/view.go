@@ -1,4 +1,4 @@
-package render
+package numa
 
 import (
 	"cmp"
@@ -8,14 +8,56 @@ import (
 	"slices"
 	"strconv"
 
+	"gorun/internal/experiment"
 	"gorun/internal/render/term"
 	"gorun/internal/render/view"
 	"gorun/internal/result"
 	"gorun/internal/units"
 )
 
-// probed is a row of `gorun numa` and its good samples.
-type probed struct {
+// shown is how runs of `gorun numa` are shown. The rows of one are rows of its own table; the cells of a matrix are not.
+var shown = experiment.View{
+	Title: title, Blocks: blocks, Plan: planBlock, Bench: bench,
+	Options: []string{
+		"load", "buffer", "pages", "access", "accesses", "repetitions", "settle_seconds", "preferred_node_by",
+	},
+	Columns: []string{
+		"row", "mem", "cpu", "numa_balancing", "preferred_node", "buffer_bytes", "pages", "access", "ns_per_access",
+		"index_ns", "accesses", "repetitions", "settled_seconds", "preferred_by",
+	},
+	Drawings: []experiment.Drawing{
+		{Anchor: "nodes", Draw: drawMaps}, {Anchor: "latency", Draw: drawLatency}, {Anchor: "moves", Draw: drawTimeline},
+	},
+	Compared: view.Compared{
+		Value: "ns_per_access", What: "time of an access", Column: "an access",
+		Name: func(s *result.Sample) string {
+			row, _ := s.Values.Number("row")
+			return view.RowName(int(row))
+		},
+	},
+	OwnCells:    func(run *result.Run) bool { return len(run.NumaRows) > 0 },
+	Unsupported: unsupportedRows,
+}
+
+var bench = view.Bench{
+	Names: []view.BenchPart{
+		{Key: "mem", Value: "mem"},
+		{Key: "cpu", Value: "cpu"},
+		{Key: "numa_balancing", Value: "numa_balancing"},
+		{Key: "preferred_node", Value: "preferred_node"},
+		{Key: "preferred_by", Value: "preferred_by"},
+		{Key: "buffer_bytes", Value: "buffer_bytes"},
+		{Key: "pages", Value: "pages"},
+		{Key: "access", Value: "access"},
+		{Key: "load", Value: "load_requested"},
+	},
+	Words: map[string]string{"mem": "F", "cpu": "F", "numa_balancing": "keep", "preferred_node": "none"},
+	Times: view.Value("accesses"),
+	Units: []view.BenchUnit{{Unit: "ns/op", Better: "lower", Of: view.Value("ns_per_access")}},
+}
+
+// probedRow is a row of `gorun numa` and its good samples.
+type probedRow struct {
 	result.NumaRow
 	cell    int       // index in the run's cells; -1: none
 	seconds []float64 // of each sample
@@ -24,12 +66,12 @@ type probed struct {
 
 // probedRows are all rows in order: those of the run, or where it has none, those that its samples tell. The samples of
 // a matrix's control are the baseline's twice over, and are left out.
-func probedRows(run *result.Run) []probed {
-	rows, at := make([]probed, 0, len(run.NumaRows)), map[int]int{} // at: index by number
+func probedRows(run *result.Run) []probedRow {
+	rows, at := make([]probedRow, 0, len(run.NumaRows)), map[int]int{} // at: index by number
 	add := func(row result.NumaRow) {
 		if _, known := at[row.Row]; !known {
 			at[row.Row] = len(rows)
-			rows = append(rows, probed{NumaRow: row, cell: -1})
+			rows = append(rows, probedRow{NumaRow: row, cell: -1})
 		}
 	}
 	for _, row := range run.NumaRows {
@@ -54,17 +96,17 @@ func probedRows(run *result.Run) []probed {
 			rows[n].cell = i
 		}
 	}
-	slices.SortStableFunc(rows, func(a, b probed) int { return cmp.Compare(a.Row, b.Row) })
+	slices.SortStableFunc(rows, func(a, b probedRow) int { return cmp.Compare(a.Row, b.Row) })
 	return rows
 }
 
 // measured are the rows with a good sample.
-func measured(rows []probed) []probed {
-	return slices.DeleteFunc(slices.Clone(rows), func(row probed) bool { return len(row.samples) == 0 })
+func measured(rows []probedRow) []probedRow {
+	return slices.DeleteFunc(slices.Clone(rows), func(row probedRow) bool { return len(row.samples) == 0 })
 }
 
 // nsPerAccess is that of the row's samples.
-func (p *probed) nsPerAccess() result.Distribution {
+func (p *probedRow) nsPerAccess() result.Distribution {
 	ns := make([]float64, len(p.samples))
 	for i := range p.samples {
 		ns[i] = p.samples[i].NsPerAccess
@@ -73,10 +115,10 @@ func (p *probed) nsPerAccess() result.Distribution {
 }
 
 // name is the row's number as people refer to it.
-func (p *probed) name() string { return view.RowName(p.Row) }
+func (p *probedRow) name() string { return view.RowName(p.Row) }
 
-// numaAxes are in what rows can differ. Those from numaExtra on are only told where they do.
-var numaAxes = [...]struct {
+// rowAxes are in what rows can differ. Those from extraAxes on are only told where they do.
+var rowAxes = [...]struct {
 	key  string
 	part func(text string) string // of the heading, where it is the same in all rows; nil: none
 	of   func(row *result.NumaRow) string
@@ -100,7 +142,7 @@ var numaAxes = [...]struct {
 }
 
 const (
-	numaExtra  = 4
+	extraAxes  = 4
 	bufferAxis = "Buffer"
 )
 
@@ -112,15 +154,15 @@ func orWord(number int, word string) string {
 	return strconv.Itoa(number)
 }
 
-// numaDiffers tells which axes are not the same in all rows.
-func numaDiffers(rows []result.NumaRow) (differ [len(numaAxes)]bool) {
-	for i, axis := range numaAxes {
+// differing tells which axes are not the same in all rows.
+func differing(rows []result.NumaRow) (differ [len(rowAxes)]bool) {
+	for i, axis := range rowAxes {
 		differ[i] = slices.ContainsFunc(rows, func(row result.NumaRow) bool { return axis.of(&row) != axis.of(&rows[0]) })
 	}
 	return differ
 }
 
-func plainRows(rows []probed) []result.NumaRow {
+func plainRows(rows []probedRow) []result.NumaRow {
 	plain := make([]result.NumaRow, len(rows))
 	for i := range rows {
 		plain[i] = rows[i].NumaRow
@@ -128,14 +170,14 @@ func plainRows(rows []probed) []result.NumaRow {
 	return plain
 }
 
-// numaColumns are the rows' numbers and parameters: the first so many, and of the others those that differ.
-func numaColumns(rows []result.NumaRow, always int) (columns []term.Column, cells [][]string) {
+// rowColumns are the rows' numbers and parameters: the first so many, and of the others those that differ.
+func rowColumns(rows []result.NumaRow, always int) (columns []term.Column, cells [][]string) {
 	columns, cells = []term.Column{term.Left("row")}, make([][]string, len(rows))
 	for i := range rows {
 		cells[i] = []string{view.RowName(rows[i].Row)}
 	}
-	differ := numaDiffers(rows)
-	for n, axis := range numaAxes {
+	differ := differing(rows)
+	for n, axis := range rowAxes {
 		if n >= always && !differ[n] {
 			continue
 		}
@@ -147,8 +189,8 @@ func numaColumns(rows []result.NumaRow, always int) (columns []term.Column, cell
 	return columns, cells
 }
 
-// numaTitle is the heading of `gorun numa`: what is the same in all rows.
-func numaTitle(run *result.Run, options view.Spec) (title string, parts []string) {
+// title is the heading of `gorun numa`: what is the same in all rows.
+func title(run *result.Run, options view.Spec) (title string, parts []string) {
 	rows := probedRows(run)
 	if len(rows) == 0 {
 		return view.OptionsTitle(run, options)
@@ -167,9 +209,9 @@ func numaTitle(run *result.Run, options view.Spec) (title string, parts []string
 	}
 	parts = []string{count}
 	plain := plainRows(rows)
-	for i, differ := range numaDiffers(plain) {
-		if part := numaAxes[i].part; part != nil && !differ {
-			parts = append(parts, part(numaAxes[i].of(&plain[0])))
+	for i, differ := range differing(plain) {
+		if part := rowAxes[i].part; part != nil && !differ {
+			parts = append(parts, part(rowAxes[i].of(&plain[0])))
 		}
 	}
 	if some := measured(rows); len(some) > 0 {
@@ -183,19 +225,19 @@ func numaTitle(run *result.Run, options view.Spec) (title string, parts []string
 	if by != "" {
 		parts = append(parts, "nodes preferred by "+term.Snip(by, 16))
 	}
-	if m := run.Matrix; m != nil && !numaUnjudged(run) {
+	if m := run.Matrix; m != nil && !unjudged(run) {
 		parts = append(parts, "margin "+units.Share(m.Margin), "alpha "+units.Share(m.Alpha))
 	}
 	return title, parts
 }
 
-// numaUnjudged tells whether the rows are not to be compared.
-func numaUnjudged(run *result.Run) bool {
+// unjudged tells whether the rows are not to be compared.
+func unjudged(run *result.Run) bool {
 	return run.Matrix == nil || run.Matrix.Order.Design == result.Rows
 }
 
-// numaBlocks are the table as the RFC has it, what is found of each row, and how the figures came about.
-func numaBlocks(run *result.Run, options view.Spec, opts term.Options) []string {
+// blocks are the table as the RFC has it, what is found of each row, and how the figures came about.
+func blocks(run *result.Run, options view.Spec, opts term.Options) []string {
 	rows := probedRows(run)
 	if len(rows) == 0 {
 		return []string{view.DoubtsBlock(run, opts)}
@@ -203,35 +245,35 @@ func numaBlocks(run *result.Run, options view.Spec, opts term.Options) []string 
 	blocks := []string{
 		rfcBlock(run, rows, options, opts),
 		unsupportedNotes(plainRows(rows), opts),
-		numaVerdicts(run, rows, options, opts),
+		verdictsBlock(run, rows, options, opts),
 	}
-	if !numaUnjudged(run) {
+	if !unjudged(run) {
 		blocks = append(blocks, view.ControlBlock(run, opts))
 	}
 	some := measured(rows)
 	return append(blocks, latencyBlock(some, run.Caches, opts), movesBlock(some, opts), nodeMovesBlock(some, opts),
-		loadBlock(some, opts), numaNotes(some, opts), view.DoubtsBlock(run, opts))
+		loadBlock(some, opts), rowNotes(some, opts), view.DoubtsBlock(run, opts))
 }
 
-// numaVerdicts has a line a measured row: what an access takes, and what is found of the row against the baseline.
-func numaVerdicts(run *result.Run, rows []probed, options view.Spec, opts term.Options) string {
-	rows = slices.DeleteFunc(slices.Clone(rows), func(row probed) bool {
+// verdictsBlock has a line a measured row: what an access takes, and what is found of the row against the baseline.
+func verdictsBlock(run *result.Run, rows []probedRow, options view.Spec, opts term.Options) string {
+	rows = slices.DeleteFunc(slices.Clone(rows), func(row probedRow) bool {
 		return row.Unsupported != "" || row.cell < 0 && len(row.samples) == 0
 	})
 	if len(rows) == 0 {
 		return ""
 	}
-	columns, cells := numaColumns(plainRows(rows), 0)
+	columns, cells := rowColumns(plainRows(rows), 0)
 	columns = append(columns, term.Right("ns/access"))
 	lines := make([]term.Judged, len(rows))
-	unjudged := numaUnjudged(run)
+	judged := !unjudged(run)
 	for i, row := range rows {
 		ns := units.None
 		if len(row.samples) > 0 {
 			ns = strconv.FormatFloat(row.nsPerAccess().Median, 'f', 2, 64)
 		}
 		cells[i] = append(cells[i], ns)
-		if !unjudged {
+		if judged {
 			lines[i].Words = []term.Remark{{Text: "no verdict", Colour: term.Dim}}
 			if row.cell >= 0 {
 				lines[i].Words[0] = view.CellWords(run, row.cell)
@@ -246,7 +288,7 @@ func numaVerdicts(run *result.Run, rows []probed, options view.Spec, opts term.O
 			cells[i] = []string{line[0], line[last]}
 		}
 	}
-	if !unjudged {
+	if judged {
 		for i := range lines {
 			lines[i].Cells = cells[i]
 		}
@@ -261,7 +303,7 @@ func numaVerdicts(run *result.Run, rows []probed, options view.Spec, opts term.O
 }
 
 // loadOf is the load of the first sample that has one; nil: there was none.
-func loadOf(rows []probed) *result.NumaLoad {
+func loadOf(rows []probedRow) *result.NumaLoad {
 	for _, row := range rows {
 		for i := range row.samples {
 			if load := row.samples[i].Load; load != nil {
@@ -273,7 +315,7 @@ func loadOf(rows []probed) *result.NumaLoad {
 }
 
 // loadBlock sets the load that was asked for beside what the CPUs had.
-func loadBlock(rows []probed, opts term.Options) string {
+func loadBlock(rows []probedRow, opts term.Options) string {
 	load := loadOf(rows)
 	if load == nil {
 		return ""
@@ -311,8 +353,8 @@ func loadBlock(rows []probed, opts term.Options) string {
 		term.Paragraph("  ", note, opts.Columns()-2)
 }
 
-// numaNotes say how much of an access is not memory's, and what rows got that is not what they asked for.
-func numaNotes(rows []probed, opts term.Options) string {
+// rowNotes say how much of an access is not memory's, and what rows got that is not what they asked for.
+func rowNotes(rows []probedRow, opts term.Options) string {
 	block := ""
 	if note := indexNote(rows); note != "" {
 		block = term.Paragraph("  ", note, opts.Columns()-2)
@@ -326,7 +368,7 @@ func numaNotes(rows []probed, opts term.Options) string {
 }
 
 // indexNote tells the cost of random indices; "" where none were made.
-func indexNote(rows []probed) string {
+func indexNote(rows []probedRow) string {
 	var ns, shares []float64
 	for _, row := range rows {
 		for _, v := range row.samples {
@@ -355,7 +397,7 @@ var pageSizes = map[string]func(bytes uint64) bool{
 }
 
 // pagesNote says how much of the buffer has other pages than were asked for; "" where none has.
-func pagesNote(row *probed) string {
+func pagesNote(row *probedRow) string {
 	is, known := pageSizes[row.Pages]
 	if !known {
 		return ""
@@ -376,7 +418,7 @@ func pagesNote(row *probed) string {
 }
 
 // nodesNote says how much of the buffer is on another node than it was bound to; "" where nothing is.
-func nodesNote(row *probed) string {
+func nodesNote(row *probedRow) string {
 	if row.Mem < 0 {
 		return ""
 	}
@@ -395,12 +437,12 @@ func nodesNote(row *probed) string {
 	return fmt.Sprintf("%s of the buffer's pages are not on node %d", units.Percent(other/all), row.Mem)
 }
 
-// numaPlan lists the rows, and why some cannot be measured.
-func numaPlan(plan *result.Plan, _ view.Spec) string {
+// planBlock lists the rows, and why some cannot be measured.
+func planBlock(plan *result.Plan, _ view.Spec) string {
 	if len(plan.NumaRows) == 0 {
 		return ""
 	}
-	columns, cells := numaColumns(plan.NumaRows, numaExtra)
+	columns, cells := rowColumns(plan.NumaRows, extraAxes)
 	for i, row := range plan.NumaRows {
 		state := ""
 		if row.Unsupported != "" {

@@ -1,9 +1,7 @@
-package render
+package c2c
 
 import (
 	"encoding/csv"
-	"encoding/json"
-	"encoding/xml"
 	"fmt"
 	"io"
 	"math"
@@ -15,14 +13,19 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"gorun/internal/render"
 	"gorun/internal/render/chart"
+	"gorun/internal/render/rendertest"
 	"gorun/internal/render/term"
 	"gorun/internal/result"
 	"gorun/internal/topology"
 )
 
-// c2cSpec is a spec as the experiment has it.
-type c2cSpec struct {
+// views show runs of c2c.
+var views = render.Views{Experiment}
+
+// shownSpec is a spec as the experiment has it.
+type shownSpec struct {
 	Method string  `json:"method"`
 	Pairs  string  `json:"pairs"`
 	CPUs   string  `json:"cpus"`
@@ -50,19 +53,18 @@ func relationOf(a, b chart.Seat) topology.Relation {
 	return topology.SameNode
 }
 
-// pairSample has a time that follows from the relation, and some noise that is the same each time.
-func pairSample(index int, a, b chart.Seat) result.Sample {
+// sampleOf has a time that follows from the relation, and some noise that is the same each time.
+func sampleOf(index int, a, b chart.Seat) result.Sample {
 	relation := relationOf(a, b)
 	noise := float64((a.CPU*31 + b.CPU*17) % 13)
 	ns := map[topology.Relation]float64{
 		topology.SameCore: 8.4, topology.SameLLC: 41, topology.SameNode: 78, topology.CrossNode: 163,
 	}[relation] * (1 + noise/100)
-	s := plainSample(index, 0.1)
-	s.CPUs, s.Workers = nil, nil
+	s := rendertest.Sample(index, 0.1)
 	s.Values = result.FiguresOf(&result.Pair{
 		CPUA: a.CPU, CPUB: b.CPU, NodeA: a.Node, NodeB: b.Node, Relation: relation.String(), Method: "cas", NS: ns,
 		RoundTripNS: 2 * ns, OneWay: result.Distribution{Min: 0.9 * ns, Median: ns, Mean: ns, P99: 1.5 * ns, Max: 3 * ns},
-		Batches: 512, RoundTrips: 400000, HomeNode: ptr(a.Node),
+		Batches: 512, RoundTrips: 400000, HomeNode: &a.Node,
 	})
 	s.Placement = result.Placement{
 		Requested: fmt.Sprintf("threads pinned to CPUs %d and %d", a.CPU, b.CPU), Verified: true, Checked: 4,
@@ -70,22 +72,21 @@ func pairSample(index int, a, b chart.Seat) result.Sample {
 	return s
 }
 
-// c2cRun has every pair of so many CPUs.
-func c2cRun(cpus int) *result.Run {
-	run := contendOf(cpus, min(2, max(1, cpus/2)))
-	run.Experiment = "c2c"
-	run.Spec = c2cSpec{Method: "cas", Pairs: "all", CPUs: run.Host.Allowed, Pair: 0.1}
+// runOf has every pair of so many CPUs.
+func runOf(cpus int) *result.Run {
+	run := rendertest.Run("c2c", cpus, min(2, max(1, cpus/2)))
+	run.Spec = shownSpec{Method: "cas", Pairs: "all", CPUs: run.Host.Allowed, Pair: 0.1}
 	for a := range cpus {
 		for b := a + 1; b < cpus; b++ {
-			run.Samples = append(run.Samples, pairSample(len(run.Samples), place(a, cpus), place(b, cpus)))
+			run.Samples = append(run.Samples, sampleOf(len(run.Samples), place(a, cpus), place(b, cpus)))
 		}
 	}
 	return run
 }
 
-// partialC2CRun was interrupted, and one of its pairs is not what was asked.
-func partialC2CRun() *result.Run {
-	run := c2cRun(8)
+// partialRun was interrupted, and one of its pairs is not what was asked.
+func partialRun() *result.Run {
+	run := runOf(8)
 	run.Partial = true
 	run.Samples = run.Samples[:20]
 	run.Samples[3].Quality = result.Quality{Verdict: result.Invalid, Reasons: []string{"the placement is another"}}
@@ -110,55 +111,29 @@ func allPairs(cpus int) []pairing {
 	return pairs
 }
 
-func c2cSVG(t *testing.T, run *result.Run) string {
+func svgOf(t *testing.T, run *result.Run) string {
 	t.Helper()
 	var out strings.Builder
-	require.NoError(t, C2CSVG(&out, run))
-	assertXML(t, out.String())
+	require.NoError(t, writeSVG(&out, run))
+	rendertest.XML(t, out.String())
 	return out.String()
 }
 
-// assertXML holds that a page is one well-formed element that needs nothing from outside.
-func assertXML(t require.TestingT, page string) {
-	dec := xml.NewDecoder(strings.NewReader(page))
-	depth, roots := 0, 0
-	for {
-		token, err := dec.Token()
-		if err == io.EOF {
-			break
-		}
-		require.NoError(t, err)
-		switch token := token.(type) {
-		case xml.StartElement:
-			if depth++; depth == 1 {
-				roots++
-			}
-			require.NotContains(t, []string{"script", "image", "use", "a"}, token.Name.Local)
-			for _, attribute := range token.Attr {
-				require.NotContains(t, []string{"id", "href", "onload"}, attribute.Name.Local)
-			}
-		case xml.EndElement:
-			depth--
-		}
-	}
-	require.Equal(t, 1, roots)
-}
-
 // The map of a large machine is drawn as that of a small one.
-func TestC2CLarge(t *testing.T) {
+func TestLargeMap(t *testing.T) {
 	large := allPairs(256) // a journal of these takes seconds to make
 	coloured := term.Options{Terminal: true, Colour: true}
-	plain := chart.HeatText(c2cHeat(large), term.Options{}) + relationsBlock(large, term.Options{})
-	assert.Equal(t, plain, text.StripEscape(chart.HeatText(c2cHeat(large), coloured)+relationsBlock(large, coloured)))
-	f, ok := c2cFigure(large, "256 CPUs")
+	plain := chart.HeatText(heatOf(large), term.Options{}) + relationsBlock(large, term.Options{})
+	assert.Equal(t, plain, text.StripEscape(chart.HeatText(heatOf(large), coloured)+relationsBlock(large, coloured)))
+	f, ok := figureOf(large, "256 CPUs")
 	require.True(t, ok)
-	assertFigure(t, f)
+	rendertest.Figure(t, f)
 }
 
 // From two CPUs to more than any machine has, the map fits, and says what a cell is.
 func TestHeatFitsAnyWidth(t *testing.T) {
 	for _, cpus := range []int{2, 3, 5, 16, 17, 36, 38, 71, 96, 200} {
-		h := c2cHeat(allPairs(cpus))
+		h := heatOf(allPairs(cpus))
 		for _, width := range []int{20, 40, 80, 132, 300} {
 			page := chart.HeatText(h, term.Options{Width: width})
 			require.NotEmpty(t, page)
@@ -169,13 +144,13 @@ func TestHeatFitsAnyWidth(t *testing.T) {
 			require.Equal(t, strings.Contains(page, "neighbouring CPUs") || digit, digit, "digits have a legend")
 		}
 	}
-	page := chart.HeatText(c2cHeat(allPairs(1024)), term.Options{})
+	page := chart.HeatText(heatOf(allPairs(1024)), term.Options{})
 	for line := range strings.Lines(page) {
 		require.LessOrEqual(t, text.StringWidth(strings.TrimSuffix(line, "\n")), term.DefaultWidth)
 	}
 	assert.LessOrEqual(t, strings.Count(page, "\n"), 80)
 	assert.Contains(t, page, "up to 16 neighbouring CPUs")
-	assert.Empty(t, chart.HeatText(c2cHeat(nil), term.Options{}))
+	assert.Empty(t, chart.HeatText(heatOf(nil), term.Options{}))
 	assert.Equal(t, "       0   1\n  0      1.0\n  1  1.0\n", chart.HeatText(&chart.Heat{
 		Seats: []chart.Seat{{CPU: 0}, {CPU: 1}}, At: [][]float64{{math.NaN(), 1}, {1, math.NaN()}},
 	}, term.Options{}), "all figures are the same")
@@ -221,11 +196,11 @@ func TestSeatsAreByLocality(t *testing.T) {
 }
 
 func TestPairings(t *testing.T) {
-	run := c2cRun(4)
-	double := pairSample(6, place(1, 4), place(0, 4))
+	run := runOf(4)
+	double := sampleOf(6, place(1, 4), place(0, 4))
 	ns, _ := double.Values.Number("ns")
-	change(&double, map[string]any{"ns": 3 * ns})
-	run.Samples = append(run.Samples, double, result.Sample{}, result.Sample{Values: read(map[string]any{"cpu_a": "x"})})
+	rendertest.Change(&double, map[string]any{"ns": 3 * ns})
+	run.Samples = append(run.Samples, double, result.Sample{}, result.Sample{Values: rendertest.Figures(map[string]any{"cpu_a": "x"})})
 	run.Samples[5].Quality.Verdict = result.Invalid
 	pairs := pairings(run.Samples)
 	require.Len(t, pairs, 5, "an invalid sample says nothing of its pair")
@@ -233,32 +208,32 @@ func TestPairings(t *testing.T) {
 	assert.Equal(t, []int{0, 1}, []int{pairs[0].CPUA, pairs[0].CPUB})
 	assert.InDelta(t, (first+3*ns)/2, pairs[0].NS, 1e-9, "both ways round it is one pair")
 	assert.Equal(t, "gorun c2c: a cache line handed back and forth between 5 pairs of 4 CPUs",
-		strings.SplitN(write(t, all.Table, run, term.Options{}), "\n", 2)[0])
-	change(&run.Samples[0], map[string]any{"cpu_b": 0})
+		strings.SplitN(rendertest.Show(t, views.Table, run, term.Options{}), "\n", 2)[0])
+	rendertest.Change(&run.Samples[0], map[string]any{"cpu_b": 0})
 	assert.Len(t, pairings(run.Samples[:1]), 0, "a CPU is no pair")
 }
 
 func TestRelations(t *testing.T) {
-	page := write(t, all.Table, c2cRun(16), term.Options{})
+	page := rendertest.Show(t, views.Table, runOf(16), term.Options{})
 	assert.Contains(t, page, "\n  cross-node     64   172.8  172.4  163.0  182.6       345.6\n")
-	assert.Contains(t, words(page),
+	assert.Contains(t, strings.Join(strings.Fields(page), " "),
 		"fastest: CPUs 1 and 9 (same-core) 8.6 ns; slowest: CPUs 1 and 5 (cross-node) 182.6 ns")
 	names, of := byRelation([]pairing{{Pair: result.Pair{Relation: "odd"}}, {Pair: result.Pair{Relation: "same-node"}}})
 	assert.Equal(t, []string{"same-node", "odd"}, names)
 	assert.Len(t, of["odd"], 1)
 }
 
-func TestC2CPlan(t *testing.T) {
+func TestPlanBlock(t *testing.T) {
 	plan := &result.Plan{
 		Experiment: "c2c", CPUs: "0-15", Placement: "two pinned threads", Threads: 2,
-		Spec: c2cSpec{Method: "cas", Pairs: "all"},
+		Spec: shownSpec{Method: "cas", Pairs: "all"},
 		Pairs: &result.PlanPairs{
 			Which: "all", Pairs: 120, Relations: map[string]int{"cross-node": 64, "same-core": 8, "same-llc": 48},
 			Seconds: 0.1, Estimate: 12.6,
 		},
 	}
 	var out strings.Builder
-	require.NoError(t, all.Plan(&out, plan, "table"))
+	require.NoError(t, views.Plan(&out, plan, "table"))
 	assert.Equal(t, `Plan of gorun c2c (nothing was run)
   method             cas
   pairs              all
@@ -276,25 +251,25 @@ time  120 pairs of 100 ms each: about 13 s.
 `, out.String())
 	plan.Pairs.Estimate = 0.04
 	out.Reset()
-	require.NoError(t, all.Plan(&out, plan, "table"))
+	require.NoError(t, views.Plan(&out, plan, "table"))
 	assert.Contains(t, out.String(), "about 40.0 ms.")
 	plan.Pairs = nil
-	require.NoError(t, all.Plan(&out, plan, "table"))
+	require.NoError(t, views.Plan(&out, plan, "table"))
 }
 
-func TestC2CCSV(t *testing.T) {
-	rows, err := csv.NewReader(strings.NewReader(write(t, all.CSV, c2cRun(4), term.Options{}))).ReadAll()
+func TestCSV(t *testing.T) {
+	rows, err := csv.NewReader(strings.NewReader(rendertest.Show(t, views.CSV, runOf(4), term.Options{}))).ReadAll()
 	require.NoError(t, err)
 	assert.Equal(t, "cpu_a,cpu_b,relation,ns,round_trip_ns", strings.Join(rows[0][:5], ","))
 	assert.Equal(t, "0,2,same-core,9.072000000000001,18.144000000000002", strings.Join(rows[2][:5], ","))
 	assert.Contains(t, rows[0], "one_way_ns_median")
-	empty, err := csv.NewReader(strings.NewReader(write(t, all.CSV, &result.Run{Experiment: "c2c"}, term.Options{}))).ReadAll()
+	empty, err := csv.NewReader(strings.NewReader(rendertest.Show(t, views.CSV, &result.Run{Experiment: "c2c"}, term.Options{}))).ReadAll()
 	require.NoError(t, err)
 	assert.Equal(t, "cpu_a", empty[0][0], "the first columns are always there")
 }
 
-func TestC2CBenchfmt(t *testing.T) {
-	assert.Contains(t, write(t, all.Benchfmt, c2cRun(2), term.Options{}),
+func TestBenchfmt(t *testing.T) {
+	assert.Contains(t, rendertest.Show(t, views.Benchfmt, runOf(2), term.Options{}),
 		"\nBenchmarkC2c/a=0/b=1/relation=same-core/method=cas-2 400000 8.736 ns/op 17.472 round-trip-ns/op\n")
 }
 
@@ -312,71 +287,38 @@ func TestHeatSVGIsSmall(t *testing.T) {
 				some = append(some, p)
 			}
 		}
-		f, ok := c2cFigure(some, "note")
+		f, ok := figureOf(some, "note")
 		require.True(t, ok)
-		assertXML(t, f.SVG)
+		rendertest.XML(t, f.SVG)
 		t.Logf("%d CPUs: %d bytes", cpus, len(f.SVG))
 		assert.Less(t, len(f.SVG), 1<<20, "%d CPUs", cpus)
 		assert.Equal(t, cpus > chart.MapLimit, strings.Contains(f.SVG, "a cell is the mean of their pairs"))
 	}
 }
 
-func TestC2CSVGTellsAReader(t *testing.T) {
-	page := c2cSVG(t, c2cRun(16))
+func TestSVGTellsAReader(t *testing.T) {
+	page := svgOf(t, runOf(16))
 	assert.Contains(t, page, "<title>Core-to-core latency, one way, in ns</title>")
 	assert.Contains(t, page, ">Example CPU 8581C @ 2.10GHz</text>")
 	assert.Contains(t, page, "slowest: CPUs 1 and 5 (cross-node) 182.6 ns.")
 	assert.Contains(t, page, "<title>1 – 5: 182.6 ns</title>")
 	assert.Contains(t, page, "prefers-color-scheme:dark")
-	assert.Contains(t, c2cSVG(t, partialC2CRun()), "not known")
+	assert.Contains(t, svgOf(t, partialRun()), "not known")
 
-	foreign := soiled(t, c2cRun(16))
+	foreign := rendertest.Soiled(t, runOf(16))
 	foreign.Experiment = "c2c"
 	foreign.Host.CPUModel = "<script>alert(1)</script>&"
-	page = c2cSVG(t, foreign)
+	page = svgOf(t, foreign)
 	assert.Contains(t, page, "&lt;script")
 	assert.NotContains(t, page, "\x1b")
-	contention := soiled(t, contendRun())
-	contention.Experiment = "contend"
-	var out strings.Builder
-	require.NoError(t, ContendSVG(&out, contention))
-	assertXML(t, out.String())
-	assert.NotContains(t, out.String(), "\x1b")
 }
 
-func TestC2CSVGWithoutPairs(t *testing.T) {
-	require.ErrorContains(t, C2CSVG(io.Discard, plainRun()), "this run of gorun primes has no good sample of a pair")
-	require.ErrorIs(t, C2CSVG(brokenWriter{}, c2cRun(2)), errBroken)
+func TestSVGWithoutPairs(t *testing.T) {
+	require.ErrorContains(t, writeSVG(io.Discard, rendertest.Run("primes", 2, 1)), "this run of gorun primes has no good sample of a pair")
+	require.ErrorIs(t, writeSVG(rendertest.Broken{}, runOf(2)), rendertest.ErrBroken)
 	var many []pairing
 	for i := range chart.MaxHeatCPUs {
 		many = append(many, pairing{Pair: result.Pair{CPUA: 2 * i, CPUB: 2*i + 1, NS: 1}})
 	}
-	assert.Empty(t, c2cHeat(many).Seats, "a journal cannot make it take all memory")
-}
-
-// FuzzExperiments holds that whatever a journal has for samples can be shown, in every format.
-func FuzzExperiments(f *testing.F) {
-	for _, run := range []*result.Run{contendSamplesRun(), contendRun(), partialContendRun(), c2cRun(4), partialC2CRun()} {
-		samples, err := json.Marshal(run.Samples[len(run.Samples)-1:])
-		require.NoError(f, err)
-		f.Add(run.Experiment, samples, 80)
-	}
-	f.Add("c2c", []byte(`[{"values":{"cpu_a":-1,"cpu_b":1e300,"node_a":7,"node_b":-7,"ns":1e-300,"round_trip_ns":0}}]`), 1)
-	f.Add("contend", []byte(`[{"values":{"cpus":1,"operations":1,"op":"","pattern":"* * *","ns_per_op":-1}}]`), 0)
-	f.Fuzz(func(t *testing.T, experiment string, samples []byte, width int) {
-		run := contendOf(2, 1)
-		run.Experiment = experiment
-		if json.Unmarshal(samples, &run.Samples) != nil {
-			return
-		}
-		for _, format := range all.Formats() {
-			require.NoError(t, format.Write(io.Discard, run, term.Options{Width: width}))
-		}
-		for _, draw := range []func(io.Writer, *result.Run) error{C2CSVG, ContendSVG} {
-			var page strings.Builder
-			if draw(&page, run) == nil {
-				assertXML(t, page.String())
-			}
-		}
-	})
+	assert.Empty(t, heatOf(many).Seats, "a journal cannot make it take all memory")
 }

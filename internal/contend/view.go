@@ -1,4 +1,4 @@
-package render
+package contend
 
 import (
 	"cmp"
@@ -8,11 +8,43 @@ import (
 	"strings"
 
 	"gorun/internal/cpuset"
+	"gorun/internal/experiment"
 	"gorun/internal/render/term"
 	"gorun/internal/render/view"
 	"gorun/internal/result"
 	"gorun/internal/units"
 )
+
+// shown is how runs of `gorun contend` are shown.
+var shown = experiment.View{
+	Title: title, Blocks: blocks, Plan: planBlock, Bench: bench,
+	Options: []string{"op", "load", "nodes", "mem_node", "dist_bytes", "mode"},
+	Columns: []string{
+		"row", "op", "load", "cpus", "ns_per_op", "min", "max", "stdev", "fairness", "ops_per_second", "cpu_list",
+		"pattern", "dist_bytes", "mem_node",
+	},
+	Drawings: []experiment.Drawing{{Anchor: "curves", Draw: drawCurves}},
+	Compared: view.Compared{Value: "ns_per_op", What: "time of an operation", Name: seriesName},
+}
+
+var bench = view.Bench{
+	Names: []view.BenchPart{
+		{Key: "op", Value: "op"},
+		{Key: "variant", Value: "variant"},
+		{Key: "load", Value: "load"},
+		{Key: "cpus", Value: "cpus"},
+		{Key: "cpu_list", Value: "cpu_list"},
+		{Key: "dist_bytes", Value: "dist_bytes"},
+		{Key: "mem_node", Value: "mem_node"},
+		{Key: "mode", Value: "mode"},
+	},
+	Times: view.Value("operations"),
+	Units: []view.BenchUnit{
+		{Unit: "ns/op", Better: "lower", Of: view.Value("ns_per_op")},
+		{Unit: "ops/s", Better: "higher", Of: view.Value("ops_per_second")},
+		{Unit: "fairness", Better: "higher", Of: view.Value("fairness")},
+	},
+}
 
 // contended is a row of `gorun contend` and its good samples; or all, where none is good.
 type contended struct {
@@ -83,8 +115,8 @@ func (c *contended) spread(of func(c *result.Contend) *float64) (result.Distribu
 	return result.Distribute(figures), len(figures) > 0
 }
 
-// contendNodes are the nodes whose CPUs the groups of a pattern are; none, where the options do not tell.
-func contendNodes(options view.Spec) []int {
+// groupNodes are the nodes whose CPUs the groups of a pattern are; none, where the options do not tell.
+func groupNodes(options view.Spec) []int {
 	nodes, err := cpuset.Parse(options.Text("nodes"))
 	if err != nil {
 		return nil
@@ -155,27 +187,27 @@ func listing(rows []result.ContendRow, nodes []int, form listingForm) (title str
 	return lines[0], lines[1:]
 }
 
-// contendColumn is a column of the table.
-type contendColumn struct {
+// column is a column of the table.
+type column struct {
 	term.Column
 	note  string // what it means
 	spare int    // 0: always there; of the others, the highest goes first where there is no room
 	show  func(row *contended) string
 }
 
-// contendColumns are the columns beside the listing that have something to show. What is the same in every row is in
+// columnsOf are the columns beside the listing that have something to show. What is the same in every row is in
 // the heading instead.
-func contendColumns(rows []contended) []contendColumn {
-	var columns []contendColumn
-	for _, axis := range contendAxes {
+func columnsOf(rows []contended) []column {
+	var columns []column
+	for _, axis := range axes {
 		if axis.title != "" && differs(rows, axis.of) {
-			columns = append(columns, contendColumn{
+			columns = append(columns, column{
 				term.Left(axis.title), "", axis.spare, func(row *contended) string { return term.Snip(axis.of(row), 16) },
 			})
 		}
 	}
 	ns := nsFigures(rows)
-	columns = append(columns, []contendColumn{
+	columns = append(columns, []column{
 		{term.Right("min"), "", 0, median(ns, func(c *result.Contend) *float64 { return &c.Min })},
 		{term.Right("max"), "", 0, median(ns, func(c *result.Contend) *float64 { return &c.Max })},
 		{term.Right("avg"), "", 0, median(ns, nsPerOp)},
@@ -186,7 +218,7 @@ func contendColumns(rows []contended) []contendColumn {
 		{term.Right("±"), "± is half the range of avg over the samples", 3, scatter},
 		{
 			term.Right("fails"), "fails are compare-and-swaps that found another value, for each operation", 0,
-			median(units.Ratio, failures),
+			median(units.Ratio, failed),
 		},
 		{
 			term.Right("fair"),
@@ -203,7 +235,7 @@ func contendColumns(rows []contended) []contendColumn {
 		},
 		{term.Left("windows"), "windows are the ns of the fastest and of the slowest", 5, windows},
 	}...)
-	return slices.DeleteFunc(columns, func(c contendColumn) bool {
+	return slices.DeleteFunc(columns, func(c column) bool {
 		return !slices.ContainsFunc(rows, func(row contended) bool { return c.show(&row) != units.None })
 	})
 }
@@ -231,8 +263,8 @@ func nsPerOp(c *result.Contend) *float64      { return &c.NsPerOp }
 func opsPerSecond(c *result.Contend) *float64 { return &c.OpsPerSecond }
 func allRunning(c *result.Contend) *float64   { return c.Together }
 
-// failures are those of a compare-and-swap, for each operation that counts.
-func failures(c *result.Contend) *float64 {
+// failed are those of a compare-and-swap, for each operation that counts.
+func failed(c *result.Contend) *float64 {
 	if c.Failures == nil || c.Operations == 0 {
 		return nil
 	}
@@ -254,9 +286,9 @@ func windows(row *contended) string {
 	return units.Digits(slices.Min(all)) + " … " + units.Digits(slices.Max(all))
 }
 
-// contendAxes are in what rows can differ beside their CPUs. Each is a column where they do, and else a part of the
+// axes are in what rows can differ beside their CPUs. Each is a column where they do, and else a part of the
 // heading; without a title, it is only that.
-var contendAxes = [...]struct {
+var axes = [...]struct {
 	title string
 	spare int
 	of    func(row *contended) string
@@ -299,8 +331,8 @@ func nsFigures(rows []contended) func(x float64) string {
 	return func(x float64) string { return strconv.FormatFloat(x, 'f', decimals, 64) }
 }
 
-// contendTitle is the heading of `gorun contend`: what is the same in all rows.
-func contendTitle(run *result.Run, options view.Spec) (title string, parts []string) {
+// title is the heading of `gorun contend`: what is the same in all rows.
+func title(run *result.Run, options view.Spec) (title string, parts []string) {
 	rows := contendedRows(run.Samples)
 	if len(rows) == 0 {
 		return view.OptionsTitle(run, options)
@@ -316,7 +348,7 @@ func contendTitle(run *result.Run, options view.Spec) (title string, parts []str
 		title = "gorun contend: " + units.Things(len(ops), "operation")
 	}
 	title += ", ns an operation"
-	for _, axis := range contendAxes {
+	for _, axis := range axes {
 		if part := axis.part(axis.of(&rows[0])); part != "" && !differs(rows, axis.of) {
 			parts = append(parts, term.Snip(part, 64))
 		}
@@ -332,22 +364,22 @@ func contendTitle(run *result.Run, options view.Spec) (title string, parts []str
 	return title, parts
 }
 
-// contendBlocks are the rows, what their figures mean, and the samples.
-func contendBlocks(run *result.Run, options view.Spec, opts term.Options) []string {
+// blocks are the rows, what their figures mean, and the samples.
+func blocks(run *result.Run, options view.Spec, opts term.Options) []string {
 	rows := contendedRows(run.Samples)
 	if len(rows) == 0 {
 		return []string{view.DoubtsBlock(run, opts)}
 	}
-	block := contendGrid(rows, contendNodes(options), opts) + contendNotes(rows, opts)
+	block := grid(rows, groupNodes(options), opts) + rowNotes(rows, opts)
 	return []string{block, view.DoubtsBlock(run, opts)}
 }
 
 // verdictMarks stand after a row whose figures are not to be trusted.
 var verdictMarks = map[result.Verdict]string{result.Suspect: "?", result.Invalid: "!"}
 
-// contendFits are the ways to lay out the rows, best first: in which form their names are, and the highest rank of the
+// fits are the ways to lay out the rows, best first: in which form their names are, and the highest rank of the
 // columns that stay.
-var contendFits = [...]struct {
+var fits = [...]struct {
 	form  listingForm
 	spare int
 }{
@@ -363,9 +395,9 @@ var contendFits = [...]struct {
 	{shortListing, 0},
 }
 
-// contendGrid lays out the rows in the best way that there is room for, and tells what the columns mean. Operations are
+// grid lays out the rows in the best way that there is room for, and tells what the columns mean. Operations are
 // set apart, where each has several rows.
-func contendGrid(rows []contended, nodes []int, opts term.Options) string {
+func grid(rows []contended, nodes []int, opts term.Options) string {
 	plain, marks := make([]result.ContendRow, len(rows)), make([]string, len(rows))
 	groups := 1
 	for i, row := range rows {
@@ -374,13 +406,13 @@ func contendGrid(rows []contended, nodes []int, opts term.Options) string {
 			groups++
 		}
 	}
-	all := contendColumns(rows)
-	var kept []contendColumn
+	all := columnsOf(rows)
+	var kept []column
 	var columns []term.Column
 	cells := make([][]string, len(rows))
-	for _, fit := range contendFits {
+	for _, fit := range fits {
 		title, lines := listing(plain, nodes, fit.form)
-		kept = slices.DeleteFunc(slices.Clone(all), func(c contendColumn) bool { return c.spare > fit.spare })
+		kept = slices.DeleteFunc(slices.Clone(all), func(c column) bool { return c.spare > fit.spare })
 		columns = []term.Column{term.Left(title)}
 		for _, c := range kept {
 			columns = append(columns, c.Column)
@@ -422,8 +454,8 @@ func begins(rows []contended, i int) bool {
 	return rows[i].Op != rows[i-1].Op || rows[i].Load != rows[i-1].Load
 }
 
-// contendNotes say how the figures came about.
-func contendNotes(rows []contended, opts term.Options) string {
+// rowNotes say how the figures came about.
+func rowNotes(rows []contended, opts term.Options) string {
 	block := ""
 	for _, note := range []string{samplesNote(rows), countNote(rows), timeNote(rows)} {
 		if note != "" {
@@ -486,12 +518,12 @@ func timeNote(rows []contended) string {
 		units.Things(of, "window"), units.Percent(float64(counted)/float64(of)))
 }
 
-// contendPlan lists the rows that would run.
-func contendPlan(plan *result.Plan, options view.Spec) string {
+// planBlock lists the rows that would run.
+func planBlock(plan *result.Plan, options view.Spec) string {
 	if len(plan.ContendRows) == 0 {
 		return ""
 	}
-	title, lines := listing(plan.ContendRows, contendNodes(options), fullListing)
+	title, lines := listing(plan.ContendRows, groupNodes(options), fullListing)
 	if term.Width(title)+2 > term.DefaultWidth {
 		title, lines = listing(plan.ContendRows, nil, listListing)
 	}
@@ -502,8 +534,8 @@ func contendPlan(plan *result.Plan, options view.Spec) string {
 	return term.Grid([]term.Column{term.Left(title)}, cells)
 }
 
-// contendSeries names a row by what is said of it in words.
-func contendSeries(s *result.Sample) string {
+// seriesName names a row by what is said of it in words.
+func seriesName(s *result.Sample) string {
 	word := func(name string) string { text, _ := s.Values.Text(name); return text }
 	number := func(name string) float64 { x, _ := s.Values.Number(name); return x }
 	name := fmt.Sprintf("%s on %s (%s)", word("op"), units.Things(int(number("cpus")), "CPU"), word("cpu_list"))

@@ -1,4 +1,4 @@
-package render
+package c2c
 
 import (
 	"fmt"
@@ -12,15 +12,15 @@ import (
 	"gorun/internal/units"
 )
 
-// C2CSVG writes the heat map of a run of `gorun c2c` as an SVG file that needs nothing else.
-func C2CSVG(w io.Writer, run *result.Run) error {
+// writeSVG writes the heat map of a run of `gorun c2c` as an SVG file that needs nothing else.
+func writeSVG(w io.Writer, run *result.Run) error {
 	return chart.Write(w, run, fmt.Errorf("cannot draw the heat map: this run of gorun %s has no good sample of a pair of"+
-		" CPUs, or has more than %d CPUs", term.Clean(run.Experiment), chart.MaxHeatCPUs), CoreToCoreMap)
+		" CPUs, or has more than %d CPUs", term.Clean(run.Experiment), chart.MaxHeatCPUs), drawMap)
 }
 
-// CoreToCoreMap is the time of a cache line's way between every two CPUs, neighbours next to each other, and what it is
+// drawMap is the time of a cache line's way between every two CPUs, neighbours next to each other, and what it is
 // by relation. False where no pair has a good sample, or where there are too many CPUs.
-func CoreToCoreMap(run *result.Run) (chart.Figure, bool) {
+func drawMap(run *result.Run) (chart.Figure, bool) {
 	if run.Experiment != "c2c" {
 		return chart.Figure{}, false
 	}
@@ -28,11 +28,11 @@ func CoreToCoreMap(run *result.Run) (chart.Figure, bool) {
 	pairs := slices.DeleteFunc(term.Clean(pairings(run.Samples)), func(p pairing) bool {
 		return !chart.Drawable(p.NS, p.RoundTripNS)
 	})
-	return c2cFigure(pairs, chart.CPUModel(term.Clean(run.Host)))
+	return figureOf(pairs, chart.CPUModel(term.Clean(run.Host)))
 }
 
-func c2cFigure(pairs []pairing, note string) (chart.Figure, bool) {
-	h := c2cHeat(pairs)
+func figureOf(pairs []pairing, note string) (chart.Figure, bool) {
+	h := heatOf(pairs)
 	scale, ok := h.Scale()
 	if !ok {
 		return chart.Figure{}, false

@@ -1,4 +1,4 @@
-package render
+package numa
 
 import (
 	"fmt"
@@ -9,22 +9,23 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"gorun/internal/render/chart"
+	"gorun/internal/render/rendertest"
 	"gorun/internal/result"
 )
 
 // timelineRun has a row whose samples last 10 s and have these moves.
 func timelineRun(samples ...[]result.NumaMove) *result.Run {
-	run := numaOf(2, floating(nil)[:1])
+	run := runOf(2, floating(nil)[:1])
 	run.Matrix.Control = nil
 	for round, moves := range samples {
-		numaRound(run, round, func(result.NumaRow) float64 { return 10 }, func(v *result.Numa) {
+		takeRound(run, round, func(result.NumaRow) float64 { return 10 }, func(v *result.Numa) {
 			v.Timeline, v.Migrations = moves, &result.Migrations{By: "reads", Total: uint64(len(moves))}
 		})
 	}
 	return run
 }
 
-func TestMigrationTimeline(t *testing.T) {
+func TestTimelineFigure(t *testing.T) {
 	moves := []result.NumaMove{
 		{Seconds: 5, From: 1, To: 2, Relation: "same-llc"}, // out of order
 		{Seconds: 2.5, From: 0, To: 1, Relation: "cross-node"},
@@ -34,9 +35,9 @@ func TestMigrationTimeline(t *testing.T) {
 		{Seconds: 10.5, From: 7, To: 0, Relation: "cross-node"}, // after the end
 		{Seconds: -1, From: 7, To: 0, Relation: "cross-node"},
 	}
-	f, ok := MigrationTimeline(timelineRun(moves, nil, append(moves, moves...)))
+	f, ok := drawTimeline(timelineRun(moves, nil, append(moves, moves...)))
 	require.True(t, ok)
-	assertFigure(t, f)
+	rendertest.Figure(t, f)
 	assert.Contains(t, f.SVG, `<g stroke="#d55e00" stroke-width="2">`+
 		fmt.Sprintf(`<path d="M%.1f 0v-19"><title>2.50 s: CPU 0 to 1, cross-node</title></path></g>`, 0.25*laneWidth))
 	assert.Contains(t, f.SVG, `<title>5.00 s: CPU 1 to 2, same-llc</title>`)
@@ -47,27 +48,27 @@ func TestMigrationTimeline(t *testing.T) {
 	assert.Equal(t, [][]string{{"[00]", "0", "0", "0", "0", "7"}}, f.Table.Rows, "the mean of all samples")
 
 	counted := timelineRun(moves)
-	change(&counted.Samples[0], map[string]any{"timeline": nil})
-	_, ok = MigrationTimeline(counted)
+	rendertest.Change(&counted.Samples[0], map[string]any{"timeline": nil})
+	_, ok = drawTimeline(counted)
 	assert.False(t, ok, "moves that were counted and not kept are no line without a move")
-	f, ok = MigrationTimeline(timelineRun(nil))
+	f, ok = drawTimeline(timelineRun(nil))
 	require.True(t, ok, "that nothing moved is a result")
 	assert.Contains(t, f.SVG, "0 moves in 10.0 s")
-	_, ok = MigrationTimeline(numaRun())
+	_, ok = drawTimeline(rfcRun())
 	assert.False(t, ok)
 }
 
 // Rows of thousands of moves each make a figure that can be sent.
-func TestMigrationTimelineIsSmall(t *testing.T) {
+func TestTimelineFigureIsSmall(t *testing.T) {
 	var rows []result.NumaRow
 	for i := range chart.MaxLanes + 5 {
 		row := floating(nil)[3]
 		row.Row = i
 		rows = append(rows, row)
 	}
-	run := numaOf(2, rows)
+	run := runOf(2, rows)
 	run.Matrix.Control = nil
-	numaRound(run, 0, func(result.NumaRow) float64 { return 120 }, func(v *result.Numa) {
+	takeRound(run, 0, func(result.NumaRow) float64 { return 120 }, func(v *result.Numa) {
 		for i := range 1000 {
 			v.Timeline = append(v.Timeline, result.NumaMove{
 				Seconds: float64(i) / 9, From: i % 128, To: i % 127, Relation: moveKinds[i%4].relation.String(),
@@ -75,9 +76,9 @@ func TestMigrationTimelineIsSmall(t *testing.T) {
 		}
 		v.Migrations = &result.Migrations{By: "reads", Total: 1000}
 	})
-	f, ok := MigrationTimeline(run)
+	f, ok := drawTimeline(run)
 	require.True(t, ok)
-	assertFigure(t, f)
+	rendertest.Figure(t, f)
 	t.Logf("%d bytes", len(f.SVG))
 	assert.Less(t, len(f.SVG), 400<<10)
 	assert.Len(t, f.Table.Rows, chart.MaxLanes+5)

@@ -1,4 +1,4 @@
-package render
+package numa
 
 import (
 	"cmp"
@@ -7,11 +7,23 @@ import (
 	"slices"
 	"strconv"
 
+	"gorun/internal/experiment"
 	"gorun/internal/render/term"
 	"gorun/internal/render/view"
 	"gorun/internal/result"
 	"gorun/internal/units"
 )
+
+// shownLoad is how runs of the load alone are shown, whose experiment is called "load".
+var shownLoad = experiment.View{
+	Title: loadTitle, Blocks: loadBlocks, Plan: view.PlanShares, Bench: loadBench,
+	Options: []string{"load"}, Columns: []string{"load_requested"},
+}
+
+var loadBench = view.Bench{
+	Names: []view.BenchPart{{Key: "load", Value: "load_requested"}},
+	Units: []view.BenchUnit{{Unit: "achieved-percent", Better: "", Of: meanLoad}},
+}
 
 // burned is what one CPU of `gorun numa --load-only` had, in percent, second by second.
 type burned struct {

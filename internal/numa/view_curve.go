@@ -1,4 +1,4 @@
-package render
+package numa
 
 import (
 	"cmp"
@@ -19,13 +19,13 @@ type series struct {
 }
 
 // latencySeries are the series of rows with several buffers, and the buffers' sizes; none where all are the same.
-func latencySeries(rows []probed) (all []series, sizes []uint64) {
-	differ := numaDiffers(plainRows(rows))
+func latencySeries(rows []probedRow) (all []series, sizes []uint64) {
+	differ := differing(plainRows(rows))
 	at := map[string]int{}
 	for i := range rows {
 		row := &rows[i]
 		var words []string
-		for n, axis := range numaAxes {
+		for n, axis := range rowAxes {
 			if differ[n] && axis.key != bufferAxis {
 				words = append(words, axis.key+" "+axis.of(&row.NumaRow))
 			}
@@ -46,7 +46,7 @@ func latencySeries(rows []probed) (all []series, sizes []uint64) {
 }
 
 // latencyBlock is what an access takes by the size of the buffer.
-func latencyBlock(rows []probed, caches []result.Cache, opts term.Options) string {
+func latencyBlock(rows []probedRow, caches []result.Cache, opts term.Options) string {
 	all, sizes := latencySeries(rows)
 	if len(all) == 0 {
 		return ""

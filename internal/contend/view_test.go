@@ -1,4 +1,4 @@
-package render
+package contend
 
 import (
 	"encoding/csv"
@@ -14,12 +14,17 @@ import (
 
 	"gorun/internal/cpuset"
 	"gorun/internal/hint"
+	"gorun/internal/render"
+	"gorun/internal/render/rendertest"
 	"gorun/internal/render/term"
 	"gorun/internal/result"
 )
 
-// contendSpec is a spec as the experiment has it.
-type contendSpec struct {
+// views show runs of contend.
+var views = render.Views{Experiment}
+
+// shownSpec is a spec as the experiment has it.
+type shownSpec struct {
 	Op        string  `json:"op"`
 	Load      string  `json:"load"`
 	Mode      string  `json:"mode"`
@@ -55,15 +60,14 @@ func rowSample(index int, row result.ContendRow, ns, stdev float64, change func(
 	c := result.Contend{
 		ContendRow: row, Mode: result.ByTime, NsPerOp: ns, Min: ns - stdev, Max: ns + stdev/2, Stdev: stdev,
 		Fairness: 1 - stdev/200, FairnessMinMax: 0.9, OpsPerSecond: float64(row.CPUs) * 1e9 / ns, Operations: 4711,
-		MemNodeRead: ptr(0), Together: ptr(0.98), Windows: 98, WindowsOf: 100, WindowNs: 1e6,
+		MemNodeRead: new(0), Together: new(0.98), Windows: 98, WindowsOf: 100, WindowNs: 1e6,
 		WindowsNs: &result.Distribution{Min: ns - 2*stdev, Median: ns, Mean: ns, P99: ns + stdev, Max: ns + 2*stdev},
 		Threads:   []result.ContendThread{{NsPerOp: ns, Operations: 4711, Seconds: 0.098}},
 	}
 	if change != nil {
 		change(&c)
 	}
-	s := plainSample(index, 0.104)
-	s.Workers, s.CPUs = nil, nil
+	s := rendertest.Sample(index, 0.104)
 	s.Values = result.FiguresOf(&c)
 	s.Placement = result.Placement{
 		Requested: fmt.Sprintf("a thread pinned to each of CPUs %s, memory on node 0", row.CPUList), Verified: true,
@@ -72,22 +76,19 @@ func rowSample(index int, row result.ContendRow, ns, stdev float64, change func(
 	return s
 }
 
-// contendOf is a run whose samples are yet to come.
-func contendOf(cpus, nodes int) *result.Run {
-	run := plainRun()
-	run.Experiment, run.Findings, run.Warnings, run.Samples = "contend", nil, nil, nil
-	run.Host.CPUs, run.Host.Online, run.Host.Nodes, run.Host.GOMAXPROCS = cpus, cpus, nodes, cpus
-	run.Host.Allowed = cpuset.Range(0, cpus-1).String()
-	run.Spec = contendSpec{
+// runOn is a run whose samples are yet to come.
+func runOn(cpus, nodes int) *result.Run {
+	run := rendertest.Run("contend", cpus, nodes)
+	run.Spec = shownSpec{
 		Op: "cmpxchg", Load: "cpu-increase", Mode: result.ByTime, Time: 0.1, Window: 0.001, DistBytes: "0", MemNode: "0",
 		Nodes: cpuset.Range(0, nodes-1).String(), CPUs: run.Host.Allowed, Samples: 1,
 	}
 	return run
 }
 
-// contendRun is the classic listing: one word, more and more CPUs of two nodes, by count.
-func contendRun() *result.Run {
-	run := contendOf(8, 2)
+// classicRun is the classic listing: one word, more and more CPUs of two nodes, by count.
+func classicRun() *result.Run {
+	run := runOn(8, 2)
 	figures := []struct{ least, most, mean, stdev float64 }{
 		{8.938, 8.938, 8.938, 0},
 		{36.114, 36.119, 36.117, 0.004},
@@ -103,8 +104,8 @@ func contendRun() *result.Run {
 			c.Min, c.Max = figures[i].least, figures[i].most
 			c.Mode, c.CountPerCPU, c.Windows, c.WindowsOf, c.WindowNs, c.WindowsNs = result.ByCount, 1000000, 0, 0, 0, nil
 			c.Operations = 1000000 * uint64(row.CPUs)
-			c.Failures = ptr(c.Operations * uint64(i) / 8)
-			c.Together = ptr(figures[i].least / figures[i].most)
+			c.Failures = new(c.Operations * uint64(i) / 8)
+			c.Together = new(figures[i].least / figures[i].most)
 		}))
 	}
 	return run
@@ -112,15 +113,15 @@ func contendRun() *result.Run {
 
 // singleCPURun has one row.
 func singleCPURun() *result.Run {
-	run := contendOf(1, 1)
+	run := runOn(1, 1)
 	row := increase("idle", "dec", 1, 1)[0]
 	run.Samples = []result.Sample{rowSample(0, row, 0.2512, 0, nil)}
 	return run
 }
 
-// wideContendRun is on 256 CPUs of 8 nodes, two operations and two distances.
-func wideContendRun() *result.Run {
-	run := contendOf(256, 8)
+// wideRun is on 256 CPUs of 8 nodes, two operations and two distances.
+func wideRun() *result.Run {
+	run := runOn(256, 8)
 	for _, op := range [...]struct{ name, instruction string }{{"mov+mfence", "mov; mfence"}, {"xadd", "lock xadd"}} {
 		for _, dist := range []int{0, 64} {
 			rows := increase(op.name, op.instruction, 8, 32)
@@ -132,19 +133,19 @@ func wideContendRun() *result.Run {
 			}
 		}
 	}
-	change(&run.Samples[8], map[string]any{"cpu_list": "0-99:1/2,101,103,105,107,110-190,200-220,230-253"})
+	rendertest.Change(&run.Samples[8], map[string]any{"cpu_list": "0-99:1/2,101,103,105,107,110-190,200-220,230-253"})
 	return run
 }
 
-// contendSamplesRun has several samples of each row, not all good.
-func contendSamplesRun() *result.Run {
-	run := contendOf(8, 2)
+// samplesRun has several samples of each row, not all good.
+func samplesRun() *result.Run {
+	run := runOn(8, 2)
 	for _, ns := range []float64{1, 1.1, 0.98} {
 		for _, row := range increase("cas-loop", "lock cmpxchg", 2, 4)[:5] {
 			row.Pattern = strings.ReplaceAll(row.Pattern, "*---", "---*") // any CPU of a node
 			n := float64(row.CPUs)
 			run.Samples = append(run.Samples, rowSample(len(run.Samples), row, 30*ns*n, n, func(c *result.Contend) {
-				c.Failures = ptr(c.Operations * uint64(row.CPUs-1) * 3 / 2)
+				c.Failures = new(c.Operations * uint64(row.CPUs-1) * 3 / 2)
 			}))
 		}
 	}
@@ -160,38 +161,38 @@ func contendSamplesRun() *result.Run {
 	return run
 }
 
-// partialContendRun was interrupted in its second row.
-func partialContendRun() *result.Run {
-	run := contendOf(8, 2)
+// partialRun was interrupted in its second row.
+func partialRun() *result.Run {
+	run := runOn(8, 2)
 	run.Partial = true
 	rows := increase("xadd", "lock xadd", 2, 4)
-	cut := plainSample(1, 0.01)
-	cut.Partial, cut.Values, cut.CPUs, cut.Workers = true, result.Figures{}, nil, nil
+	cut := rendertest.Sample(1, 0.01)
+	cut.Partial = true
 	cut.Placement = rowSample(1, rows[1], 1, 0, nil).Placement
 	cut.Quality = result.Quality{Verdict: result.Suspect, Reasons: []string{"cut short"}}
 	run.Samples = []result.Sample{rowSample(0, rows[0], 6.5, 0, nil), cut}
 	return run
 }
 
-func contendSVG(t *testing.T, run *result.Run) string {
+func svgOf(t *testing.T, run *result.Run) string {
 	t.Helper()
 	var out strings.Builder
-	require.NoError(t, ContendSVG(&out, run))
+	require.NoError(t, writeSVG(&out, run))
 	return out.String()
 }
 
 // The dry run is the listing that people know, word for word.
-func TestContendPlan(t *testing.T) {
+func TestPlanBlock(t *testing.T) {
 	plan := &result.Plan{
 		Experiment: "contend", CPUs: "0-7", Threads: 8, Placement: "a thread pinned to each CPU of the row",
-		Spec: contendSpec{
+		Spec: shownSpec{
 			Op: "cmpxchg", Load: "cpu-increase", Mode: "time", Time: 0.1, DistBytes: "0", Nodes: "0,2", MemNode: "0",
 			CPUs: "0-7",
 		},
 		ContendRows: increase("cmpxchg", "lock cmpxchg", 2, 4),
 	}
 	var out strings.Builder
-	require.NoError(t, all.Plan(&out, plan, "table"))
+	require.NoError(t, views.Plan(&out, plan, "table"))
 	assert.Equal(t, `Plan of gorun contend (nothing was run)
   op                 cmpxchg
   load               cpu-increase
@@ -217,7 +218,7 @@ func TestContendPlan(t *testing.T) {
 
 	out.Reset()
 	plan.ContendRows = increase("xadd", "lock xadd", 8, 32)[254:]
-	require.NoError(t, all.Plan(&out, plan, "table"))
+	require.NoError(t, views.Plan(&out, plan, "table"))
 	assert.Contains(t, out.String(), "\n  CPUs list  operation\n  255  0-254 xadd\n  256  0-255 xadd\n")
 }
 
@@ -247,7 +248,7 @@ func TestListing(t *testing.T) {
 }
 
 func TestContendedRows(t *testing.T) {
-	run := contendSamplesRun()
+	run := samplesRun()
 	rows := contendedRows(run.Samples)
 	require.Len(t, rows, 5)
 	for i, want := range []struct {
@@ -271,65 +272,65 @@ func TestContendedRows(t *testing.T) {
 	}
 	assert.Empty(t, contendedRows([]result.Sample{
 		{},
-		{Values: read(map[string]any{"cpus": "many"})},
-		{Values: read(map[string]any{"cpus": -1.0})},
+		{Values: rendertest.Figures(map[string]any{"cpus": "many"})},
+		{Values: rendertest.Figures(map[string]any{"cpus": -1.0})},
 	}))
 
-	change(&run.Samples[1], map[string]any{"operations": 0})
+	rendertest.Change(&run.Samples[1], map[string]any{"operations": 0})
 	assert.Len(t, contendedRows(run.Samples)[1].samples, 3)
 	d, ok := contendedRows(run.Samples)[1].spread(nsPerOp)
 	require.True(t, ok)
 	assert.InDelta(t, 62.4, d.Median, 1e-9, "a sample in which nothing was counted has no figures")
 }
 
-func TestContendTableFitsAnyWidth(t *testing.T) {
+func TestTableFitsAnyWidth(t *testing.T) {
 	for name, run := range map[string]*result.Run{
-		"contend": contendRun(), "samples": contendSamplesRun(), "wide": wideContendRun(), "one": singleCPURun(),
+		"contend": classicRun(), "samples": samplesRun(), "wide": wideRun(), "one": singleCPURun(),
 	} {
 		for width := 76; width < 400; width += 11 {
-			page := write(t, all.Table, run, term.Options{Width: width})
+			page := rendertest.Show(t, views.Table, run, term.Options{Width: width})
 			for line := range strings.Lines(page) {
 				assert.LessOrEqual(t, text.StringWidth(strings.TrimSuffix(line, "\n")), width, "%s: %q", name, line)
 			}
 		}
 	}
-	assert.Contains(t, write(t, all.Table, contendRun(), term.Options{Width: 110}), "CPUs  **** *--- 5    cmpxchg")
-	wide := write(t, all.Table, wideContendRun(), term.Options{Width: 420})
+	assert.Contains(t, rendertest.Show(t, views.Table, classicRun(), term.Options{Width: 110}), "CPUs  **** *--- 5    cmpxchg")
+	wide := rendertest.Show(t, views.Table, wideRun(), term.Options{Width: 420})
 	assert.Contains(t, wide, strings.Repeat("*", 32)+" *"+strings.Repeat("-", 31))
 	assert.Contains(t, wide, "mov; mfence")
 	assert.Contains(t, wide, " … ", "the windows")
-	assert.NotContains(t, write(t, all.Table, contendRun(), term.Options{Width: 420}), "windows are")
-	assert.Contains(t, write(t, all.Table, wideContendRun(), term.Options{Width: 86}), "0-99:1/2,… ")
-	assert.Contains(t, write(t, all.Table, wideContendRun(), term.Options{Width: 86}), "  fair  ")
+	assert.NotContains(t, rendertest.Show(t, views.Table, classicRun(), term.Options{Width: 420}), "windows are")
+	assert.Contains(t, rendertest.Show(t, views.Table, wideRun(), term.Options{Width: 86}), "0-99:1/2,… ")
+	assert.Contains(t, rendertest.Show(t, views.Table, wideRun(), term.Options{Width: 86}), "  fair  ")
 }
 
 // The tail of a count is told where there is one.
 func TestCountNote(t *testing.T) {
-	rows := contendedRows(contendRun().Samples)
+	rows := contendedRows(classicRun().Samples)
 	assert.Contains(t, countNote(rows), "together for 57.1 % to 100.0 % of its time")
 	assert.Contains(t, countNote(rows[4:5]), "together for 57.1 % of its time")
 	assert.Empty(t, countNote(rows[:1]), "one thread has no tail")
-	assert.Empty(t, countNote(contendedRows(contendSamplesRun().Samples)), "windows have none")
+	assert.Empty(t, countNote(contendedRows(samplesRun().Samples)), "windows have none")
 }
 
 // Threads that differ in nothing else are on different memory.
-func TestContendAxes(t *testing.T) {
-	run := contendOf(2, 2)
+func TestAxes(t *testing.T) {
+	run := runOn(2, 2)
 	rows := increase("xadd", "ldaddal", 2, 1)
 	other := rows[1]
 	other.MemNode, other.Row = 1, 2
 	for _, row := range append(rows, other) {
 		run.Samples = append(run.Samples, rowSample(row.Row, row, 10, 1, func(c *result.Contend) { c.Variant = "lse" }))
 	}
-	page := write(t, all.Table, run, term.Options{})
+	page := rendertest.Show(t, views.Table, run, term.Options{})
 	assert.Contains(t, page, "ldaddal · lse · one word for all threads")
 	assert.NotContains(t, page, "memory of node")
 	assert.Contains(t, page, "node 1  ")
 }
 
-func TestContendCSV(t *testing.T) {
-	run := contendSamplesRun()
-	rows, err := csv.NewReader(strings.NewReader(write(t, all.CSV, run, term.Options{}))).ReadAll()
+func TestCSV(t *testing.T) {
+	run := samplesRun()
+	rows, err := csv.NewReader(strings.NewReader(rendertest.Show(t, views.CSV, run, term.Options{}))).ReadAll()
 	require.NoError(t, err)
 	require.Len(t, rows, 1+len(run.Samples))
 	first := "row,op,load,cpus,ns_per_op,min,max,stdev,fairness,ops_per_second,cpu_list"
@@ -342,50 +343,64 @@ func TestContendCSV(t *testing.T) {
 	assert.NotContains(t, rows[0], "windows_ns")
 }
 
-func TestContendBenchfmt(t *testing.T) {
-	page := write(t, all.Benchfmt, contendRun(), term.Options{})
+func TestBenchfmt(t *testing.T) {
+	page := rendertest.Show(t, views.Benchfmt, classicRun(), term.Options{})
 	assert.Contains(t, page, "\nBenchmarkContend/op=cmpxchg/load=cpu-increase/cpus=2/cpu_list=0-1/dist_bytes=0"+
 		"/mem_node=0/mode=count-8 2000000 36.117 ns/op 5.537558490461556e+07 ops/s 0.99998 fairness\n")
 	assert.Contains(t, page, "Unit ops/s better=higher\n")
 	assert.NotContains(t, page, "trials")
-	assert.Contains(t, write(t, all.Benchfmt, contendSamplesRun(), term.Options{}), "/verdict=invalid-8 ")
+	assert.Contains(t, rendertest.Show(t, views.Benchfmt, samplesRun(), term.Options{}), "/verdict=invalid-8 ")
 
-	run := contendRun() // as a cell of a matrix, its flags come first, and are not said again
+	run := classicRun() // as a cell of a matrix, its flags come first, and are not said again
 	run.Matrix = &result.Matrix{}
 	run.Cells = []result.Cell{{Flags: map[string]string{"op": "cmpxchg", "count": "1000000"}}}
 	run.Samples = run.Samples[1:2]
 	run.Samples[0].Slot = &result.Slot{}
-	page = write(t, all.Benchfmt, run, term.Options{})
+	page = rendertest.Show(t, views.Benchfmt, run, term.Options{})
 	assert.Contains(t, page, "BenchmarkContend/count=1000000/op=cmpxchg/load=cpu-increase/cpus=2/")
 }
 
-func TestContendSVG(t *testing.T) {
-	page := contendSVG(t, contendRun())
-	assertXML(t, page)
+func TestSVG(t *testing.T) {
+	page := svgOf(t, classicRun())
+	rendertest.XML(t, page)
 	assert.Equal(t, 2*8, strings.Count(page, "<circle"))
-	page = contendSVG(t, wideContendRun())
-	assertXML(t, page)
+	page = svgOf(t, wideRun())
+	rendertest.XML(t, page)
 	assert.Contains(t, page, ">xadd, 64 B</text>")
 
-	err := ContendSVG(&strings.Builder{}, singleCPURun())
+	err := writeSVG(&strings.Builder{}, singleCPURun())
 	require.EqualError(t, err, "cannot draw a curve: no operation ran on different numbers of CPUs")
 	assert.Contains(t, hint.Of(err), "cpu-increase")
-	require.ErrorIs(t, ContendSVG(brokenWriter{}, contendRun()), errBroken)
+	require.ErrorIs(t, writeSVG(rendertest.Broken{}, classicRun()), rendertest.ErrBroken)
 
-	invalid := contendRun()
+	soiled := rendertest.Soiled(t, classicRun())
+	soiled.Experiment = "contend"
+	page = svgOf(t, soiled)
+	rendertest.XML(t, page)
+	assert.NotContains(t, page, "\x1b")
+
+	invalid := classicRun()
 	for i := range invalid.Samples[1:] {
 		invalid.Samples[1+i].Quality.Verdict = result.Invalid
 	}
-	require.Error(t, ContendSVG(&strings.Builder{}, invalid), "an invalid row is no point of a curve")
+	require.Error(t, writeSVG(&strings.Builder{}, invalid), "an invalid row is no point of a curve")
 }
 
 // The range of a row's samples is drawn about their median, and told.
-func TestContentionCurvesShowTheSpread(t *testing.T) {
-	f, ok := ContentionCurves(contendSamplesRun())
+func TestCurvesShowTheSpread(t *testing.T) {
+	f, ok := drawCurves(samplesRun())
 	require.True(t, ok)
 	assert.Contains(t, f.SVG, "<title>cas-loop, 5 CPUs: 150 ns (147 … 165)</title>")
 	assert.Equal(t, 2, strings.Count(f.SVG, `stroke-width="5" opacity=".4"`), "in both panels")
-	f, ok = ContentionCurves(contendRun())
+	f, ok = drawCurves(classicRun())
 	require.True(t, ok)
 	assert.NotContains(t, f.SVG, `stroke-width="5"`, "one sample has no range")
+}
+
+func TestSeries(t *testing.T) {
+	set := shown.Compared.SeriesOf(samplesRun())
+	require.Len(t, set.Series, 5)
+	assert.Equal(t, "cas-loop on 1 CPU (0)", set.Series[0].Name)
+	assert.Equal(t, "time of an operation", set.What)
+	assert.False(t, set.Timed)
 }

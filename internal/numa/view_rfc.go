@@ -1,4 +1,4 @@
-package render
+package numa
 
 import (
 	"cmp"
@@ -15,8 +15,8 @@ import (
 	"gorun/internal/units"
 )
 
-// numaForm is how a table of rows is written.
-type numaForm struct {
+// rfcForm is how a table of rows is written.
+type rfcForm struct {
 	title   string
 	rule    int // dashes below the title
 	figures string
@@ -27,10 +27,10 @@ type numaForm struct {
 // The forms of the two postings of "How effective is numa_preferred_nid w.r.t. NUMA performance?" (linux-kernel,
 // 2023-12-16 and 2024-02-27): for programs, and in columns for people.
 var (
-	postedForm = numaForm{
+	postedForm = rfcForm{
 		"Avg max min stdv | Test Parameters", 70, "%s %s %s %s", " | ", "PNID: %s NB: %s Mem: %s CPU: %s",
 	}
-	alignedForm = numaForm{
+	alignedForm = rfcForm{
 		"      Avg     max     min     stdv        Test Parameters", 65, "%6s  %6s  %6s  %5s", "  |  ",
 		"PNID: %2s NB: %s Mem: %s CPU %s",
 	}
@@ -45,7 +45,7 @@ type rfcRow struct {
 
 // rfcLines are the table: the head, the title, a rule, and a line a row, with an empty line between groups. Times are
 // in seconds, or where they are smaller, in a unit that the head names.
-func rfcLines(head [][2]string, rows []rfcRow, form numaForm) []string {
+func rfcLines(head [][2]string, rows []rfcRow, form rfcForm) []string {
 	var averages []float64
 	plain := make([]result.NumaRow, len(rows))
 	for i, row := range rows {
@@ -66,10 +66,10 @@ func rfcLines(head [][2]string, rows []rfcRow, form numaForm) []string {
 
 	show := func(x float64) string { return strconv.FormatFloat(x*factor, 'f', 2, 64) }
 	room := len(fmt.Sprintf(form.figures, "", "", "", ""))
-	differ, begins := numaDiffers(plain), groups(plain)
+	differ, begins := differing(plain), groups(plain)
 	for i := range rows {
-		row, params := &rows[i], make([]string, len(numaAxes))
-		for n, axis := range numaAxes {
+		row, params := &rows[i], make([]string, len(rowAxes))
+		for n, axis := range rowAxes {
 			params[n] = axis.of(&row.NumaRow)
 		}
 		if begins[i] {
@@ -81,8 +81,8 @@ func rfcLines(head [][2]string, rows []rfcRow, form numaForm) []string {
 		}
 		line := view.RowName(row.Row) + " " + figures + form.between
 		line += fmt.Sprintf(form.params, params[0], params[1], params[2], params[3])
-		for n, axis := range numaAxes {
-			if n >= numaExtra && differ[n] {
+		for n, axis := range rowAxes {
+			if n >= extraAxes && differ[n] {
 				line += " " + axis.key + ": " + strings.ReplaceAll(params[n], " ", "") // 1MiB, as the flag has it
 			}
 		}
@@ -111,7 +111,7 @@ func groups(rows []result.NumaRow) []bool {
 }
 
 // rfcBlock is the table of a run.
-func rfcBlock(run *result.Run, rows []probed, options view.Spec, opts term.Options) string {
+func rfcBlock(run *result.Run, rows []probedRow, options view.Spec, opts term.Options) string {
 	least, most := math.MaxInt, 0
 	lines := make([]rfcRow, len(rows))
 	for i, row := range rows {

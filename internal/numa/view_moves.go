@@ -1,4 +1,4 @@
-package render
+package numa
 
 import (
 	"cmp"
@@ -14,14 +14,14 @@ import (
 )
 
 // moved are the rows whose migrations were seen.
-func moved(rows []probed) []probed {
-	return slices.DeleteFunc(slices.Clone(rows), func(row probed) bool {
+func moved(rows []probedRow) []probedRow {
+	return slices.DeleteFunc(slices.Clone(rows), func(row probedRow) bool {
 		return !slices.ContainsFunc(row.samples, func(v result.Numa) bool { return v.Migrations != nil })
 	})
 }
 
 // meanMoves is how often the probe moved in a sample of the row, on the mean of those that tell.
-func (p *probed) meanMoves(of func(m *result.Migrations) uint64) float64 {
+func (p *probedRow) meanMoves(of func(m *result.Migrations) uint64) float64 {
 	sum, n := 0.0, 0
 	for i := range p.samples {
 		if m := p.samples[i].Migrations; m != nil {
@@ -35,7 +35,7 @@ func (p *probed) meanMoves(of func(m *result.Migrations) uint64) float64 {
 func meanTold(x float64) string { return units.Count(math.Round(10*x) / 10) }
 
 // movesBlock counts migrations by how near the CPUs are, as the RFC does.
-func movesBlock(rows []probed, opts term.Options) string {
+func movesBlock(rows []probedRow, opts term.Options) string {
 	if rows = moved(rows); len(rows) == 0 {
 		return ""
 	}
@@ -76,7 +76,7 @@ func movesBlock(rows []probed, opts term.Options) string {
 }
 
 // nodeMovesBlock counts the moves to and from each node, where there are several.
-func nodeMovesBlock(rows []probed, opts term.Options) string {
+func nodeMovesBlock(rows []probedRow, opts term.Options) string {
 	nodes := map[string]struct{}{}
 	for _, row := range rows {
 		for _, v := range row.samples {
@@ -96,7 +96,7 @@ func nodeMovesBlock(rows []probed, opts term.Options) string {
 	order := slices.SortedFunc(maps.Keys(nodes), func(a, b string) int {
 		return cmp.Or(cmp.Compare(len(a), len(b)), cmp.Compare(a, b)) // 10 after 9
 	})
-	rows = slices.DeleteFunc(moved(rows), func(row probed) bool {
+	rows = slices.DeleteFunc(moved(rows), func(row probedRow) bool {
 		return !slices.ContainsFunc(row.samples, func(v result.Numa) bool {
 			return v.Migrations != nil && v.Migrations.CrossNode > 0
 		})

@@ -1,0 +1,187 @@
+// Package rendertest has what tests of views share: a machine, good samples, and what is true of every drawing.
+package rendertest
+
+import (
+	"encoding/json"
+	"encoding/xml"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"regexp"
+	"strconv"
+	"strings"
+
+	"github.com/stretchr/testify/require"
+
+	"gorun/internal/cpuset"
+	"gorun/internal/render/chart"
+	"gorun/internal/render/term"
+	"gorun/internal/result"
+	"gorun/internal/stats"
+)
+
+// Show returns a run as a format writes it.
+func Show(
+	t require.TestingT, format func(io.Writer, *result.Run, term.Options) error, run *result.Run, opts term.Options,
+) string {
+	var out strings.Builder
+	require.NoError(t, format(&out, run, opts))
+	return out.String()
+}
+
+// Run returns a run without samples on a machine of so many CPUs and nodes.
+func Run(experiment string, cpus, nodes int) *result.Run {
+	return &result.Run{
+		Schema: result.Schema,
+		Tool:   result.Tool{Name: "gorun", Version: "v0.1.0", Go: "go1.26.8"},
+		Host: result.Host{
+			Hostname: "lab", OS: "linux", Arch: "amd64", Kernel: "6.18.2", CPUModel: "Example CPU  8581C @ 2.10GHz",
+			Hypervisor: true, CPUs: cpus, Online: cpus, Cores: 2, LLCs: 1, Nodes: nodes, Packages: 1,
+			Allowed: cpuset.Range(0, cpus-1).String(), GOMAXPROCS: cpus,
+		},
+		Experiment: experiment, Seed: 7, Started: "2026-01-02T03:04:05Z",
+	}
+}
+
+// Sample returns a good sample that has no figures of its own yet.
+func Sample(index int, seconds float64) result.Sample {
+	zero, voluntary, involuntary, faults := 0.0, uint64(1203), uint64(87), uint64(512)
+	return result.Sample{
+		Index: index, Seconds: seconds, UserSeconds: 2 * seconds * 0.985, SystemSeconds: 0.0123,
+		Quality: result.Quality{Verdict: result.Valid, Signals: result.Signals{
+			StealSeconds: &zero, VoluntarySwitches: &voluntary, InvoluntarySwitches: &involuntary, MinorFaults: &faults,
+		}},
+	}
+}
+
+// Effect returns a verdict with the ends of its interval in per cent.
+func Effect(kind stats.Kind, ratio, lo, hi float64, rounds int) *stats.Verdict {
+	return &stats.Verdict{
+		Kind: kind, Typical: stats.Effect{Ratio: 1 + ratio/100, Lo: 1 + lo/100, Hi: 1 + hi/100},
+		Rounds: rounds, Margin: 0.02, Step: 0.001,
+	}
+}
+
+// Timed returns the summary of a cell whose median is so many seconds.
+func Timed(median float64) *result.Summary {
+	d := result.Distribution{Min: 0.97 * median, Median: median, Mean: 1.01 * median, P99: 1.2 * median, Max: 1.2 * median}
+	return &result.Summary{Samples: 25, Seconds: d, Spread: 0.23}
+}
+
+// Figures returns figures as a journal has them.
+func Figures(values map[string]any) (figures result.Figures) {
+	text, err := json.Marshal(values)
+	if err == nil {
+		err = json.Unmarshal(text, &figures)
+	}
+	if err != nil {
+		panic(err)
+	}
+	return figures
+}
+
+// Change sets figures of a sample as if its journal had them; nil takes one out.
+func Change(s *result.Sample, to map[string]any) {
+	text, err := json.Marshal(s.Values)
+	if err != nil {
+		panic(err)
+	}
+	values := map[string]any{}
+	if err := json.Unmarshal(text, &values); err != nil {
+		panic(err)
+	}
+	maps.Copy(values, to)
+	maps.DeleteFunc(values, func(_ string, value any) bool { return value == nil })
+	s.Values = Figures(values)
+}
+
+// Hostile is what a stranger's journal may have for a text.
+const Hostile = "\x1b[31mred\x1b]0;title\a\r\n\tcell\u009b2J\u202egnp.exe \u200b"
+
+// Soiled returns a value in which every text is hostile.
+func Soiled[T any](t require.TestingT, value *T) *T {
+	line, err := json.Marshal(value)
+	require.NoError(t, err)
+	var tree any
+	require.NoError(t, json.Unmarshal(line, &tree))
+	line, err = json.Marshal(soil(tree))
+	require.NoError(t, err)
+	out := new(T)
+	require.NoError(t, json.Unmarshal(line, out))
+	return out
+}
+
+func soil(value any) any {
+	switch value := value.(type) {
+	case string:
+		return Hostile
+	case []any:
+		for i := range value {
+			value[i] = soil(value[i])
+		}
+	case map[string]any:
+		for name := range value {
+			value[name] = soil(value[name])
+		}
+	}
+	return value
+}
+
+// XML holds that a page is one well-formed element that needs nothing from outside.
+func XML(t require.TestingT, page string) {
+	dec := xml.NewDecoder(strings.NewReader(page))
+	depth, roots := 0, 0
+	for {
+		token, err := dec.Token()
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		require.NoError(t, err)
+		switch token := token.(type) {
+		case xml.StartElement:
+			if depth++; depth == 1 {
+				roots++
+			}
+			require.NotContains(t, []string{"script", "image", "use", "a"}, token.Name.Local)
+			for _, attribute := range token.Attr {
+				require.NotContains(t, []string{"id", "href", "onload"}, attribute.Name.Local)
+			}
+		case xml.EndElement:
+			depth--
+		}
+	}
+	require.Equal(t, 1, roots)
+}
+
+var fontSize = regexp.MustCompile(`font-size="([0-9.]+)"`)
+
+// Figure holds what is true of every figure of an experiment.
+func Figure(t require.TestingT, f chart.Figure) {
+	XML(t, f.SVG)
+	require.Contains(t, f.SVG, `<svg xmlns="http://www.w3.org/2000/svg" class="gorun-svg" role="img" viewBox="0 0 440 `)
+	require.NotRegexp(t, `NaN|Inf|%!`, f.SVG)
+	require.NotContains(t, f.SVG, "\x1b")
+	for _, size := range fontSize.FindAllStringSubmatch(f.SVG, -1) {
+		x, err := strconv.ParseFloat(size[1], 64)
+		require.NoError(t, err)
+		require.GreaterOrEqual(t, x, 10.0)
+	}
+	require.NotEmpty(t, f.Title)
+	require.Contains(t, f.SVG, `font-weight="600">`+f.Title+"</text>", "the title has room")
+	require.NotEmpty(t, f.Description)
+	require.NotEmpty(t, f.Table.Caption)
+	require.NotEmpty(t, f.Table.Rows)
+	for _, row := range f.Table.Rows {
+		require.Len(t, row, len(f.Table.Head))
+	}
+	require.NotRegexp(t, `NaN|Inf|%!|\x1b`, fmt.Sprint(f.Description, f.Table))
+}
+
+// ErrBroken is the error of Broken.
+var ErrBroken = errors.New("the disk is full")
+
+// Broken is a file that cannot be written.
+type Broken struct{}
+
+func (Broken) Write([]byte) (int, error) { return 0, ErrBroken }
