@@ -22,7 +22,7 @@ const mayImport = `
 	catalog
 	cgroup          cpuset sysfs
 	child           hint linux
-	command         cpuset experiment hint launch linux result
+	command         cpuset experiment hint launch linux render/term render/view result stats units
 	contend         catalog cpuset csrc experiment hint linux placement render/chart render/term render/view result topology units
 	cpuset
 	csrc

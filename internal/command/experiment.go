@@ -49,6 +49,7 @@ var Experiment = experiment.Define(experiment.Definition[Cell]{
 	Open: func(s experiment.Setting, _ []Cell) (experiment.Sampler[Cell], error) {
 		return &sampler{Setting: s}, nil
 	},
+	View: &shown,
 })
 
 // Cell is a command, and what it is started with.

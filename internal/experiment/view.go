@@ -25,6 +25,10 @@ type View struct {
 	OwnCells func(run *result.Run) bool
 	// Parts returns a sample as its parts, each of which has a row in CSV and a line in benchfmt. nil: it is one.
 	Parts func(sample result.Sample) []result.Sample
+	// Placed returns what the cells of a matrix place, where it is the user's own. nil: it is not.
+	Placed func(run *result.Run) string
+	// Ranking returns the block of a matrix below its cells. nil: there is none.
+	Ranking func(run *result.Run, opts term.Options) string
 	// Unsupported returns the name of each row that the run could not measure, and why. nil: there are none.
 	Unsupported func(run *result.Run) iter.Seq2[string, string]
 	Found       string // what its findings are about; "": what limited the run

@@ -45,10 +45,6 @@ func fixtures() map[string]*result.Run {
 		"empty":   emptyRun(),
 		"other":   otherRun(),
 
-		"exec":        execRun(),
-		"exec-cells":  execCellsRun(false),
-		"exec-metric": execCellsRun(true),
-
 		"matrix":         matrixRun(),
 		"matrix-classic": classicRun(),
 		"matrix-partial": partialMatrix(),

@@ -37,9 +37,6 @@ func (v Views) Formats() []Format {
 // ErrFormat is wrapped by Lookup's error: the user asked for a format that does not exist.
 var ErrFormat = errors.New("unknown format")
 
-// Lookup is Views.Lookup for experiments whose views are in this package.
-func Lookup(name string) (Format, error) { return Views(nil).Lookup(name) }
-
 // Lookup finds a format by its name. Its error wraps ErrFormat and lists the names.
 func (v Views) Lookup(name string) (Format, error) {
 	for _, format := range v.Formats() {

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"gorun/internal/experiment"
 	"gorun/internal/render/term"
 	"gorun/internal/render/view"
 	"gorun/internal/result"
@@ -13,10 +14,14 @@ import (
 
 // matrixBlocks are the table of a matrix: what was compared and how, a row a cell, and what to think of the samples.
 func (v Views) matrixBlocks(run *result.Run, options view.Spec, opts term.Options) []string {
+	of, ranking := v.Of(run.Experiment), ""
+	if of.Ranking != nil {
+		ranking = of.Ranking(run, opts)
+	}
 	return []string{
-		matrixHeading(run, options, opts),
+		matrixHeading(run, of, options, opts),
 		view.CellsBlock(run, opts),
-		view.RankingBlock(run, opts),
+		ranking,
 		view.ControlBlock(run, opts),
 		view.DoubtsBlock(run, opts),
 		v.findingsBlock(run, opts),
@@ -25,7 +30,7 @@ func (v Views) matrixBlocks(run *result.Run, options view.Spec, opts term.Option
 }
 
 // matrixHeading says what was compared, by what rules, and on what.
-func matrixHeading(run *result.Run, options view.Spec, opts term.Options) string {
+func matrixHeading(run *result.Run, of experiment.View, options view.Spec, opts term.Options) string {
 	m, width := run.Matrix, opts.Columns()
 	title := "gorun matrix " + run.Experiment
 	compared := []string{units.Things(len(run.Cells), "cell")}
@@ -33,8 +38,10 @@ func matrixHeading(run *result.Run, options view.Spec, opts term.Options) string
 		compared = append(compared, "baseline "+run.Cells[m.Baseline].Name)
 	}
 	var parts []string
-	if len(run.Cells) > 0 && run.Cells[0].Lines != nil {
-		parts = append(parts, view.UserCommand(run.Cells[0]))
+	if of.Placed != nil {
+		if placed := of.Placed(run); placed != "" {
+			parts = append(parts, placed)
+		}
 	}
 	if m.Title == "" {
 		title += ": " + strings.Join(compared, ", ")

@@ -18,11 +18,6 @@ var TopoFormats = []string{"table", "json"}
 // PlanFormats are the formats of --dry-run, the default first.
 var PlanFormats = []string{"table", "json"}
 
-// Plan is Views.Plan for an experiment whose view is in this package.
-func Plan(w io.Writer, plan *result.Plan, format string) error {
-	return Views(nil).Plan(w, plan, format)
-}
-
 // Plan shows what a run would do, in one of PlanFormats.
 func (v Views) Plan(w io.Writer, plan *result.Plan, format string) error {
 	switch format {

@@ -19,14 +19,6 @@ import (
 // its options and values.
 type Views []experiment.Experiment
 
-// kept are the views that are in this package and not in their experiment's.
-var kept = map[string]experiment.View{
-	"exec": {
-		Title: execTitle, Blocks: execBlocks, Plan: execPlan, Bench: execBench,
-		Options: []string{"command"}, Columns: []string{"exit_code", "max_rss_bytes", "metric"},
-	},
-}
-
 // Of returns how runs of an experiment are shown.
 func (v Views) Of(name string) experiment.View {
 	of, _ := v.find(name)
@@ -42,9 +34,6 @@ func (v Views) find(name string) (of experiment.View, own bool) {
 		if of, own = x.Others[name]; own {
 			return of, true
 		}
-	}
-	if of, own = kept[name]; own {
-		return of, true
 	}
 	return experiment.View{
 		Title: view.OptionsTitle, Blocks: view.SampleBlocks, Plan: view.PlanShares, Bench: view.SampleBench,

@@ -28,8 +28,10 @@ import (
 
 	"gorun/internal/bind"
 	"gorun/internal/c2c"
+	"gorun/internal/command"
 	"gorun/internal/contend"
 	"gorun/internal/experiment"
+	"gorun/internal/futex"
 	"gorun/internal/matrix"
 	"gorun/internal/numa"
 	"gorun/internal/pair"
@@ -41,9 +43,10 @@ import (
 	"gorun/internal/result"
 )
 
-// experiments are those whose views are in their own packages.
+// experiments are those that gorun has.
 var experiments = render.Views{
-	primes.Experiment, contend.Experiment, c2c.Experiment, numa.Experiment, pair.Experiment, bind.Experiment,
+	primes.Experiment, contend.Experiment, c2c.Experiment, numa.Experiment, command.Experiment,
+	pair.Experiment, bind.Experiment, futex.Experiment,
 }
 
 const runsDir = "../../testdata/runs"

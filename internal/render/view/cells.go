@@ -39,7 +39,7 @@ func CellsBlock(run *result.Run, opts term.Options) string {
 		rows[i].Words = []term.Remark{CellWords(run, i)}
 	}
 	times, ranges := cellTimes(run)
-	labels, columns := cellLabels(run.Matrix, cells)
+	labels, columns := CellLabels(run.Matrix, cells)
 
 	fill := func(last ...[]string) (numbers [][]string) {
 		for i := range rows {
@@ -125,9 +125,9 @@ func cellTimes(run *result.Run) (times, ranges []string) {
 	return times, ranges
 }
 
-// cellLabels are the columns that tell cells apart, by cell, and their headings: those of the matrix, or the group,
+// CellLabels are the columns that tell cells apart, by cell, and their headings: those of the matrix, or the group,
 // where there is any, and the flags that differ.
-func cellLabels(m *result.Matrix, cells []result.Cell) ([][]string, []term.Column) {
+func CellLabels(m *result.Matrix, cells []result.Cell) ([][]string, []term.Column) {
 	wanted := m.Columns
 	if len(wanted) == 0 {
 		if slices.ContainsFunc(cells, func(cell result.Cell) bool { return cell.Group != "" }) {

@@ -1,4 +1,4 @@
-package render
+package command
 
 import (
 	"strings"
@@ -7,44 +7,47 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"gorun/internal/render"
 	"gorun/internal/render/rendertest"
 	"gorun/internal/render/term"
 	"gorun/internal/result"
 	"gorun/internal/stats"
 )
 
-type execSpec struct {
+// views show runs of exec.
+var views = render.Views{Experiment}
+
+type shownSpec struct {
 	Command []string `json:"command"`
 	CPUs    string   `json:"cpus"`
 	Nice    *int     `json:"nice,omitempty"`
 }
 
-// execRun is a command that was watched, and left a process behind.
-func execRun() *result.Run {
-	run := plainRun()
-	run.Experiment, run.Findings, run.Warnings = "exec", nil, nil
-	run.Spec = execSpec{Command: []string{"make", "-j", "two words"}, CPUs: "0", Nice: ptr(5)}
+// watchedRun is a command that was watched, and left a process behind.
+func watchedRun() *result.Run {
+	run := rendertest.Run("exec", 2, 1)
+	run.Spec = shownSpec{Command: []string{"make", "-j", "two words"}, CPUs: "0", Nice: new(5)}
 	values := result.FiguresOf(&result.Exec{
-		ExitCode: 143, Signal: 15, MaxRSSBytes: 123 << 20, MaxRSSFloorBytes: 15 << 20, Killed: 2, Metric: ptr(1234.5),
+		ExitCode: 143, Signal: 15, MaxRSSBytes: 123 << 20, MaxRSSFloorBytes: 15 << 20, Killed: 2, Metric: new(1234.5),
 		Migrations: &result.Migrations{By: "switches", Total: 7, SameLLC: 4, CrossNode: 3},
 	})
 	run.Samples = []result.Sample{{
 		Seconds: 2, UserSeconds: 2.5, SystemSeconds: 0.5, Values: values,
 		Placement: result.Placement{Requested: "cpus 0, nice 5", Verified: true, Checked: 2},
 		Quality: result.Quality{Verdict: result.Valid, Reasons: []string{}, Signals: result.Signals{
-			VoluntarySwitches: ptr(uint64(40)), InvoluntarySwitches: ptr(uint64(2)), MinorFaults: ptr(uint64(9999)),
-			MajorFaults: ptr(uint64(0)),
+			VoluntarySwitches: new(uint64(40)), InvoluntarySwitches: new(uint64(2)), MinorFaults: new(uint64(9999)),
+			MajorFaults: new(uint64(0)),
 		}},
 	}}
 	run.Summary = result.Summarise(run.Samples)
 	return run
 }
 
-// execCellsRun compares a command's placements, by its time or by a rate of its own.
-func execCellsRun(metric bool) *result.Run {
+// cellsRun compares a command's placements, by its time or by a rate of its own.
+func cellsRun(metric bool) *result.Run {
 	placed := func(name, cpus string, median float64, verdict *stats.Verdict, lines *result.Lines) result.Cell {
 		cell := result.Cell{
-			Flags: flagsOf("placement=" + name), Verdict: verdict, Summary: rendertest.Timed(median), Lines: lines,
+			Flags: map[string]string{"placement": name}, Verdict: verdict, Summary: rendertest.Timed(median), Lines: lines,
 			CPUs: map[string]result.CPUs{"cpus": {List: cpus, Count: 1}},
 		}
 		if metric {
@@ -55,7 +58,9 @@ func execCellsRun(metric bool) *result.Run {
 		}
 		return cell
 	}
-	run := cellRun(0, 4,
+	run := rendertest.Run("exec", 8, 1)
+	run.Spec, run.Matrix = map[string]any{}, &result.Matrix{Alpha: 0.05, Margin: 0.02, Rounds: 4}
+	run.Cells = []result.Cell{
 		placed("unbound", "0-7", 1, nil, &result.Lines{}),
 		placed("one-cpu", "0", 3.1, rendertest.Effect(stats.Slower, 210, 205, 215, 40), &result.Lines{Taskset: "taskset -c 0"}),
 		placed("one-llc", "0-3", 0.9, rendertest.Effect(stats.Faster, -10, -12, -8, 40), &result.Lines{
@@ -64,13 +69,12 @@ func execCellsRun(metric bool) *result.Run {
 			Kubernetes: "cpu: 4 in requests and limits alike",
 		}),
 		placed("interleaved", "0-7", 0.99, rendertest.Effect(stats.Same, -0.5, -1.5, 1.4, 40), &result.Lines{Numactl: "numactl --interleave=0-1"}),
-	)
-	run.Experiment = "exec"
+	}
 	run.Matrix.Ranking = run.Rank()
 	if metric {
 		run.Matrix.Datum, run.Matrix.Better = result.DatumMetric, result.Higher
 	}
-	for i := range run.Cells { // the words of other fixtures are of times, and they run no command
+	for i := range run.Cells {
 		cell := &run.Cells[i]
 		cell.Name = "--placement " + cell.Flags["placement"]
 		cell.Command = []string{"exec", "--placement=" + cell.Flags["placement"], "--", "./server", "--port", "80 80"}
@@ -81,34 +85,51 @@ func execCellsRun(metric bool) *result.Run {
 	return run
 }
 
-func TestExecSaysWhatToUse(t *testing.T) {
-	out := rendertest.Show(t, all.Table, execCellsRun(false), term.Options{Width: 120})
+func TestRankingSaysWhatToUse(t *testing.T) {
+	out := rendertest.Show(t, views.Table, cellsRun(false), term.Options{Width: 120})
 	assert.Contains(t, out, "to use: --placement one-llc, which is faster: −10.0%")
 	assert.Contains(t, out, "taskset     taskset -c 0-3\n")
 	assert.Contains(t, out, "./server --port '80 80'")
 
-	run := execCellsRun(false)
+	run := cellsRun(false)
 	run.Cells[2].Verdict.Kind = stats.CantTell
 	run.Matrix.Ranking = run.Rank()
-	out = rendertest.Show(t, all.Table, run, term.Options{})
+	out = rendertest.Show(t, views.Table, run, term.Options{})
 	assert.Contains(t, out, "nothing is shown to be better than --placement unbound")
 	assert.NotContains(t, out, "taskset")
 
 	run.Matrix.Ranking = []int{99, -1}
-	assert.NotContains(t, rendertest.Show(t, all.Table, run, term.Options{}), "ranking", "a foreign file")
+	assert.NotContains(t, rendertest.Show(t, views.Table, run, term.Options{}), "ranking", "a foreign file")
 }
 
-func TestExecPlan(t *testing.T) {
+func TestPlanBlock(t *testing.T) {
 	plan := &result.Plan{
-		Experiment: "exec", CPUs: "0", Placement: "cpus 0", Spec: execSpec{Command: []string{"sleep", "1"}, CPUs: "0"},
+		Experiment: "exec", CPUs: "0", Placement: "cpus 0", Spec: shownSpec{Command: []string{"sleep", "1"}, CPUs: "0"},
 		Lines: &result.Lines{Taskset: "taskset -c 0", Systemd: []string{"CPUAffinity=0"}},
 	}
 	var out strings.Builder
-	require.NoError(t, all.Plan(&out, plan, "table"))
+	require.NoError(t, views.Plan(&out, plan, "table"))
 	assert.Contains(t, out.String(), "  taskset     taskset -c 0\n")
 	assert.Contains(t, out.String(), "  systemd     CPUAffinity=0\n")
 	plan.Lines = &result.Lines{}
 	out.Reset()
-	require.NoError(t, all.Plan(&out, plan, "table"))
+	require.NoError(t, views.Plan(&out, plan, "table"))
 	assert.NotContains(t, out.String(), "taskset", "nothing is to be set")
+}
+
+func TestFiguresBlock(t *testing.T) {
+	run := watchedRun()
+	out := rendertest.Show(t, views.Table, run, term.Options{})
+	assert.Contains(t, out, "gorun exec: make -j two words\n")
+	assert.Regexp(t, `\n  user +2\.50 s +150% of a CPU\n`, out)
+	assert.Regexp(t, `\n  metric +1234\.5\n`, out)
+	assert.Regexp(t, `\n  memory, largest process +123 MiB\n`, out)
+	assert.Regexp(t, `\n  migrations +7 +0 same-core, 4 same-llc, 0 same-node, 3\n +cross-node\n`, out)
+	assert.Regexp(t, `\n  exit code +143 +ended by signal 15\n`, out)
+	assert.Regexp(t, `\n  left behind +2 +processes, which were killed\n`, out)
+
+	rendertest.Change(&run.Samples[0], map[string]any{"max_rss_bytes": 15 << 20, "timed_out": true})
+	out = rendertest.Show(t, views.Table, run, term.Options{})
+	assert.Contains(t, out, "15 MiB  or less: it began as a copy of gorun")
+	assert.Contains(t, out, "it took longer than the timeout")
 }

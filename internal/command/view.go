@@ -1,20 +1,28 @@
-package render
+package command
 
 import (
 	"fmt"
 	"strings"
 
+	"gorun/internal/experiment"
 	"gorun/internal/render/term"
 	"gorun/internal/render/view"
 	"gorun/internal/result"
 	"gorun/internal/units"
 )
 
-// execBench names lines without figures: the options of the command do not tell samples apart.
-var execBench = view.Bench{Names: []view.BenchPart{{Key: "load", Value: "load_requested"}}}
+// shown is how runs of `gorun exec` are shown.
+var shown = experiment.View{
+	Title: title, Blocks: blocks, Plan: planBlock, Bench: bench,
+	Options: []string{"command"}, Columns: []string{"exit_code", "max_rss_bytes", "metric"},
+	Placed: userCommand, Ranking: rankingBlock,
+}
 
-// execTitle is the heading of `gorun exec`.
-func execTitle(run *result.Run, options view.Spec) (title string, parts []string) {
+// bench names lines without figures: the options of the command do not tell samples apart.
+var bench = view.Bench{Names: []view.BenchPart{{Key: "load", Value: "load_requested"}}}
+
+// title is the heading of `gorun exec`.
+func title(run *result.Run, options view.Spec) (title string, parts []string) {
 	for _, name := range options.Names() {
 		if name != "command" {
 			parts = append(parts, view.Option(name, options.Text(name)))
@@ -23,13 +31,13 @@ func execTitle(run *result.Run, options view.Spec) (title string, parts []string
 	return "gorun exec: " + strings.ReplaceAll(options.Text("command"), ",", " "), parts
 }
 
-// execBlocks are what the command used, and how good the sample is.
-func execBlocks(run *result.Run, _ view.Spec, opts term.Options) []string {
-	return []string{execFigures(run, opts), view.SamplesBlock(run, opts)}
+// blocks are what the command used, and how good the sample is.
+func blocks(run *result.Run, _ view.Spec, opts term.Options) []string {
+	return []string{figuresBlock(run, opts), view.SamplesBlock(run, opts)}
 }
 
-// execFigures lists what the command and all its descendants used.
-func execFigures(run *result.Run, opts term.Options) string {
+// figuresBlock lists what the command and all its descendants used.
+func figuresBlock(run *result.Run, opts term.Options) string {
 	if len(run.Samples) == 0 {
 		return ""
 	}
@@ -83,10 +91,10 @@ func execFigures(run *result.Run, opts term.Options) string {
 	return term.JudgedGrid([]term.Column{term.Left(""), term.Right("")}, "", rows, opts)
 }
 
-// execPlan is how to have a setting without gorun.
-func execPlan(plan *result.Plan, _ view.Spec) string {
+// planBlock is how to have a setting without gorun.
+func planBlock(plan *result.Plan, _ view.Spec) string {
 	if plan.Lines == nil {
 		return ""
 	}
-	return view.LinesBlock(plan.Lines, term.Options{})
+	return linesBlock(plan.Lines, term.Options{})
 }

@@ -1,18 +1,18 @@
-package view
+package command
 
 import (
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 
 	"gorun/internal/render/term"
+	"gorun/internal/render/view"
 	"gorun/internal/result"
 	"gorun/internal/stats"
 )
 
-// LinesBlock lists the ways to have a setting, each as it is to be typed; nothing where nothing is to be set.
-func LinesBlock(l *result.Lines, opts term.Options) string {
+// linesBlock lists the ways to have a setting, each as it is to be typed; nothing where nothing is to be set.
+func linesBlock(l *result.Lines, opts term.Options) string {
 	block := ""
 	line := func(name, text string) {
 		if text != "" {
@@ -30,22 +30,26 @@ func LinesBlock(l *result.Lines, opts term.Options) string {
 	return block
 }
 
-// UserCommand is the command of the user's own that a cell runs.
-func UserCommand(cell result.Cell) string {
+// userCommand is the command of the user's own that the cells of a run place.
+func userCommand(run *result.Run) string {
+	if len(run.Cells) == 0 || run.Cells[0].Lines == nil {
+		return ""
+	}
+	cell := run.Cells[0]
 	i := slices.Index(cell.Command, "--")
 	if i < 0 {
 		return ""
 	}
 	words := make([]string, 0, len(cell.Command))
 	for _, word := range cell.Command[i+1:] {
-		words = append(words, ShellWord(word))
+		words = append(words, view.ShellWord(word))
 	}
 	return strings.Join(words, " ")
 }
 
-// RankingBlock puts the cells in order, the best first, and says how to have the best one without gorun; nothing where
+// rankingBlock puts the cells in order, the best first, and says how to have the best one without gorun; nothing where
 // the cells are not settings of a command.
-func RankingBlock(run *result.Run, opts term.Options) string {
+func rankingBlock(run *result.Run, opts term.Options) string {
 	at := func(i int) bool { return i >= 0 && i < len(run.Cells) } // a foreign file may name others
 	ranking := slices.DeleteFunc(slices.Clone(run.Matrix.Ranking), func(i int) bool { return !at(i) })
 	if len(ranking) == 0 || !at(run.Matrix.Baseline) || run.Cells[run.Matrix.Baseline].Lines == nil {
@@ -61,7 +65,7 @@ func RankingBlock(run *result.Run, opts term.Options) string {
 	}
 	return block + "\n" +
 		term.Paragraph(opts.Paint(term.Bold, "to use")+": ", best.Name+", which is "+best.Words, opts.Columns()) +
-		LinesBlock(best.Lines, opts)
+		linesBlock(best.Lines, opts)
 }
 
 // rankingGrid is a row a cell. Where there is no room for what tells cells apart, their names stand for it.
@@ -70,7 +74,7 @@ func rankingGrid(run *result.Run, ranking []int, opts term.Options) string {
 	if run.Matrix.Datum == result.DatumMetric {
 		of = "factor of the metric"
 	}
-	labels, columns := cellLabels(run.Matrix, run.Cells)
+	labels, columns := view.CellLabels(run.Matrix, run.Cells)
 	columns = slices.Concat([]term.Column{term.Right("")}, columns, []term.Column{term.Right(of), term.Left("interval")})
 	named := []term.Column{term.Right(""), term.Left("cell"), term.Right("factor"), term.Left("interval")}
 	var rows, names [][]string
@@ -96,15 +100,4 @@ func rankingGrid(run *result.Run, ranking []int, opts term.Options) string {
 		return term.Grid(columns, rows)
 	}
 	return term.Grid(named, names)
-}
-
-// plainWord is a word that no shell changes.
-var plainWord = regexp.MustCompile(`^[A-Za-z0-9_%+,./:=@^-]+$`)
-
-// ShellWord quotes a word for a POSIX shell, where that is needed.
-func ShellWord(word string) string {
-	if plainWord.MatchString(word) {
-		return word
-	}
-	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
 }
