@@ -29,7 +29,8 @@ var partColumns = column.List{
 	column.Figure(column.Column{Name: "process", Lead: 1, Key: "process", Meaning: "The number of the process, from 0."},
 		func(p *part) int { return p.Process }),
 	column.Figure(column.Column{
-		Name: "cpu", Lead: 4, Key: "cpu", Words: map[string]string{"-1": "any"}, Meaning: "The CPU that it is bound to; -1: none.",
+		Name: "cpu", Lead: 4, Key: "cpu", Words: map[string]string{"-1": "any"},
+		Meaning: "The CPU that it is bound to; -1: none.",
 	}, func(p *part) int { return p.CPU }),
 	column.Figure(column.Column{Name: "trial", Lead: 2, Meaning: "The number of the trial, from 0."},
 		func(p *part) int { return p.Trial }),

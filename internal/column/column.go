@@ -28,7 +28,6 @@ const (
 	Ratio       Unit = "ratio"
 	Share       Unit = "share" // of 1
 	Percent     Unit = "%"
-	Megahertz   Unit = "MHz"
 )
 
 // Direction says which of two figures is better.
@@ -75,8 +74,8 @@ type Value struct {
 // Known reports whether the sample has the figure.
 func (v Value) Known() bool { return v.Text != "" }
 
-// Figure is a column of the figures F. get returns a number, a text, a bool, or a pointer to one of these; nil and "" are
-// absent.
+// Figure is a column of the figures F. get returns a number, a text, a bool, or a pointer to one of these; nil and ""
+// are absent.
 func Figure[F, V any](c Column, get func(*F) V) Column {
 	c.figures = reflect.TypeFor[F]()
 	c.of = func(s *result.Sample) Value {

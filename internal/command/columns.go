@@ -16,7 +16,8 @@ var columns = column.Join(
 			Meaning: "The most memory that one of its processes had resident.",
 		}, func(e *result.Exec) uint64 { return e.MaxRSSBytes }),
 		column.Figure(column.Column{
-			Name: result.DatumMetric, Lead: 3, Bench: "metric", Meaning: "The figure that --metric finds in the command's output.",
+			Name: result.DatumMetric, Lead: 3, Bench: "metric",
+			Meaning: "The figure that --metric finds in the command's output.",
 		}, func(e *result.Exec) *float64 { return e.Metric }),
 		column.Figure(column.Column{Name: "signal", Meaning: "The signal that ended the command."},
 			func(e *result.Exec) *int { return column.Some(e.Signal) }),

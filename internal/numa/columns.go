@@ -61,7 +61,8 @@ var columns = column.Join(
 		each("node_share", column.Share, "The part of the time that the probe was on each node.",
 			func(n *result.Numa) map[string]float64 { return n.NodeShare }),
 		column.Figure(column.Column{
-			Name: "load_requested", Key: "load", Unit: column.Percent, Meaning: "The load that was asked of each CPU beside the probe.",
+			Name: "load_requested", Key: "load", Unit: column.Percent,
+			Meaning: "The load that was asked of each CPU beside the probe.",
 		}, func(n *result.Numa) *float64 {
 			if n.Load == nil {
 				return nil
