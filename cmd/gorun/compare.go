@@ -121,7 +121,7 @@ func runCompare(_ context.Context, o *compareOptions) error {
 	if o.format == "benchfmt" {
 		return render.Views(rows).BenchfmtPair(o.env.stdout, sides[0].Run, sides[1].Run, sides[0].File, sides[1].File)
 	}
-	comparison, err := matrix.Compare(sides[0], sides[1], o.across, o.force)
+	comparison, err := matrix.Compare(sides[0], sides[1], render.Views(rows).Columns(sides[0].Run.Experiment), o.across, o.force)
 	if err != nil {
 		return err
 	}
@@ -141,7 +141,7 @@ func (o *compareOptions) judge(side matrix.Side) error {
 	if err != nil {
 		return err
 	}
-	if err := matrix.Judge(side.Run); err != nil {
+	if err := matrix.Judge(side.Run, render.Views(rows).Columns(side.Run.Experiment)); err != nil {
 		return fmt.Errorf("%s: %w", side.File, err)
 	}
 	if err := format.Write(o.env.stdout, side.Run, o.env.show); err != nil {

@@ -16,45 +16,46 @@ import (
 // a word in one, and each is a decision: knowledge flows from a machine to its results, and from these to what shows
 // them. cmd/gorun joins the ends and has no row. Names are without gorun/ and internal/.
 const mayImport = `
-	bind            bytesize child cpuset csrc experiment hint linux process render/chart render/term render/view result units
-	bytesize        hint
-	c2c             catalog contend cpuset csrc experiment hint linux render/chart render/term render/view result topology units
+	bind                bytesize child column cpuset csrc experiment hint linux process render/chart render/term render/view result units
+	bytesize            hint
+	c2c                 catalog column contend cpuset csrc experiment hint linux render/chart render/term render/view result topology units
 	catalog
-	cgroup          cpuset sysfs
-	child           hint linux
-	command         cpuset experiment hint launch linux render/term render/view result stats units
-	contend         catalog cpuset csrc experiment hint linux placement render/chart render/term render/view result topology units
+	cgroup              cpuset sysfs
+	child               hint linux
+	column              result units
+	command             column cpuset experiment hint launch linux render/term render/view result stats units
+	contend             catalog column cpuset csrc experiment hint linux placement render/chart render/term render/view result topology units
 	cpuset
 	csrc
-	experiment      child cpuset hint linux render/chart render/term render/view result topology units
-	futex           cpuset csrc experiment hint linux placement result topology
-	guardian        child linux
+	experiment          child column cpuset hint linux render/chart render/term render/view result topology units
+	futex               column cpuset csrc experiment hint linux placement result topology
+	guardian            child linux
 	hint
-	launch          catalog child cpuset hint linux perf placement result sysfs topology
-	linux           cgroup cpuset sysfs
-	load            child cpuset hint linux placement
-	matrix          cpuset hint result stats testdata/matrix units
-	measure         cgroup cpuset linux perf result sysfs topology
-	metrics         hint result stats
-	numa            bytesize catalog child cpuset csrc experiment guardian hint linux load measure perf placement render/chart render/term render/view result stats sysfs topology units
-	pair            bytesize catalog child cpuset csrc experiment hint linux measure process render/term render/view result topology units
-	perf            hint linux result sysfs topology
-	placement       cpuset linux
-	primes          catalog cpuset experiment hint linux placement render/view result
-	process         bytesize child cpuset csrc hint linux placement topology
+	launch              catalog child cpuset hint linux perf placement result sysfs topology
+	linux               cgroup cpuset sysfs
+	load                child cpuset hint linux placement
+	matrix              column cpuset hint result stats testdata/matrix units
+	measure             cgroup cpuset linux perf result sysfs topology
+	metrics             hint result stats
+	numa                bytesize catalog child column cpuset csrc experiment guardian hint linux load measure perf placement render/chart render/term render/view result stats sysfs topology units
+	pair                bytesize catalog child column cpuset csrc experiment hint linux measure process render/term render/view result topology units
+	perf                hint linux result sysfs topology
+	placement           cpuset linux
+	primes              catalog column cpuset experiment hint linux placement render/view result
+	process             bytesize child cpuset csrc hint linux placement topology
 	process/processtest child cpuset csrc linux
-	render          catalog cpuset experiment render/term render/view result topology units
-	render/chart    cpuset render/term render/view result stats units
-	render/rendertest cpuset render/chart render/term result stats
-	render/term     result stats units
-	render/view     cpuset render/term result stats units
-	report          experiment hint matrix render render/chart render/term render/view result stats units
-	result          hint stats
-	run             cgroup child cpuset experiment hint linux matrix measure metrics placement render render/chart render/term result sysfs topology
+	render              catalog column cpuset experiment render/term render/view result topology units
+	render/chart        cpuset render/term render/view result stats units
+	render/rendertest   cpuset render/chart render/term result stats
+	render/term         result stats units
+	render/view         column cpuset render/term result stats units
+	report              column experiment hint matrix render render/chart render/term render/view result stats units
+	result              hint stats
+	run                 cgroup child column cpuset experiment hint linux matrix measure metrics placement render render/chart render/term result sysfs topology
 	stats
-	sysfs           cpuset
+	sysfs               cpuset
 	testdata/matrix
-	topology        cpuset sysfs
+	topology            cpuset sysfs
 	units
 `
 

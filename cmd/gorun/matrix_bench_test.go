@@ -68,7 +68,7 @@ func longJournal(tb testing.TB, samples int) string {
 	run.Cells = slices.Clone(run.Cells)
 	var text bytes.Buffer // result.Journal would wait for the disk 10,000 times
 	lines := json.NewEncoder(&text)
-	board, err := matrix.NewBoard(run)
+	board, err := matrix.NewBoard(run, nil)
 	require.NoError(tb, err)
 	require.NoError(tb, lines.Encode(result.Line{Header: run}))
 	for i := 0; !board.Done(); i++ {

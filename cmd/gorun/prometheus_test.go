@@ -25,6 +25,7 @@ import (
 
 	"gorun/internal/linux"
 	"gorun/internal/metrics"
+	"gorun/internal/primes"
 	"gorun/internal/result"
 )
 
@@ -258,13 +259,10 @@ func TestPrometheusServer(t *testing.T) {
 	var wantBusy, wantSeconds float64
 	var each []float64
 	for _, sample := range slices.Concat(doc.Warmups, doc.Samples) {
-		number := func(name string) float64 {
-			n, found := sample.Values.Number(name)
-			require.True(t, found, name)
-			return n
-		}
-		want["gorun_primes_found_total"] += number("primes")
-		want["gorun_numbers_tested_total"] += number("numbers")
+		figures, found := result.Typed[primes.Figures](&sample)
+		require.True(t, found)
+		want["gorun_primes_found_total"] += float64(figures.Primes)
+		want["gorun_numbers_tested_total"] += float64(figures.Numbers)
 		want["gorun_samples_completed_total"]++
 		want["gorun_steal_seconds_total"] += *sample.Quality.Signals.StealSeconds
 		want["gorun_watched_seconds_total"] += sample.Quality.Signals.WatchedSeconds

@@ -90,7 +90,7 @@ func runReport(ctx context.Context, o *reportOptions) error {
 	inputs := make([]report.Input, len(o.files))
 	for i, file := range o.files {
 		var err error
-		if inputs[i], err = report.Read(file); err != nil {
+		if inputs[i], err = report.Read(file, rows); err != nil {
 			return err
 		}
 	}

@@ -72,7 +72,7 @@ func TestDeviations(t *testing.T) {
 
 	deviate(t, &run.Samples[0], 0, map[string]uint64{"4": 2, "7": 1})
 	deviate(t, &run.Samples[2], 1, map[string]uint64{"7": 1})
-	require.NoError(t, matrix.Judge(run))
+	require.NoError(t, matrix.Judge(run, nil))
 	assert.Equal(t, stats.Faster, run.Cells[Bound].Verdict.Kind)
 	assert.Equal(t, result.Finding{
 		Code: "deviations-unbound", Value: 4,
@@ -81,7 +81,7 @@ func TestDeviations(t *testing.T) {
 	}, Deviations(run.Samples)[0])
 
 	deviate(t, &run.Samples[1], 1, map[string]uint64{"7": 100})
-	require.NoError(t, matrix.Judge(run))
+	require.NoError(t, matrix.Judge(run, nil))
 	found = Deviations(run.Samples)
 	assert.Equal(t, stats.Invalid, run.Cells[Bound].Verdict.Kind)
 	assert.Equal(t, "invalid: the placement is not what was asked: process 1 was elsewhere", run.Cells[Bound].Words)

@@ -76,7 +76,7 @@ const namesWidth = 40
 // svgSide draws the trials that are bound, or those that are not, and returns the height that they take.
 func (m table) svgSide(bound bool) (drawn string, height int) {
 	const line = 17
-	var columns []column
+	var columns []trialsColumn
 	for _, c := range m.columns {
 		if c.bound == bound {
 			columns = append(columns, c)

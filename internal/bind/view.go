@@ -18,9 +18,8 @@ import (
 
 // shown is how runs of `gorun bind` are shown. The cells of one have its own table; those of a matrix have not.
 var shown = experiment.View{
-	Title: title, Blocks: blocks, Plan: planBlock, Bench: bench, Parts: parts,
+	Title: title, Blocks: blocks, Plan: planBlock, Parts: &experiment.Parts{Of: parts, Columns: partColumns},
 	Options:  []string{"processes", "checks", "array_bytes", "passes", "trials"},
-	Columns:  []string{"process", "trial", "bound", "cpu", "deviations", "checks", "array_bytes", "passes"},
 	Drawings: []experiment.Drawing{{Anchor: "trials", Draw: Trials}},
 	OwnCells: func(run *result.Run) bool { return run.Matrix != nil && run.Matrix.Order.Design == result.Pairs },
 	Found:    "Where the processes were",
@@ -89,8 +88,8 @@ func parts(sample result.Sample) []result.Sample {
 	return out
 }
 
-// column is a column of the table: a trial, or some that follow each other.
-type column struct {
+// trialsColumn is a column of the table: a trial, or some that follow each other.
+type trialsColumn struct {
 	name  string
 	bound bool
 	at    []float64 // by row; NaN: not known
@@ -100,7 +99,7 @@ type column struct {
 // table is the table of `gorun bind`: rows are processes, columns are trials, unbound first.
 type table struct {
 	rows          []string
-	columns       []column
+	columns       []trialsColumn
 	perRow, perCo int // processes of a row and trials of a column, at most
 	scale         chart.HeatScale
 }
@@ -126,7 +125,7 @@ func (t trials) table() (m table, ok bool) {
 	for _, bound := range []bool{false, true} {
 		letter := map[bool]string{false: "A", true: "B"}[bound]
 		for _, rounds := range columns {
-			c := column{
+			c := trialsColumn{
 				name: letter + strconv.Itoa(rounds[0]+1), bound: bound, mean: t.mean(t.processes, rounds, bound),
 			}
 			if math.IsNaN(c.mean) {
@@ -205,14 +204,14 @@ func tableBlock(run *result.Run, opts term.Options) string {
 	}
 	const gap = 2 // between the unbound and the bound
 	fits := max(1, (opts.Columns()-2-label)/cell)
-	bands := [][]column{m.columns}
+	bands := [][]trialsColumn{m.columns}
 	if 2+label+len(m.columns)*cell+gap > opts.Columns() {
 		bands = nil
-		split := slices.IndexFunc(m.columns, func(c column) bool { return c.bound })
+		split := slices.IndexFunc(m.columns, func(c trialsColumn) bool { return c.bound })
 		if split < 0 {
 			split = len(m.columns)
 		}
-		for _, part := range [][]column{m.columns[:split], m.columns[split:]} {
+		for _, part := range [][]trialsColumn{m.columns[:split], m.columns[split:]} {
 			bands = slices.AppendSeq(bands, slices.Chunk(part, fits))
 		}
 	}
@@ -222,7 +221,7 @@ func tableBlock(run *result.Run, opts term.Options) string {
 		if i > 0 {
 			block.WriteByte('\n')
 		}
-		line := func(name string, of func(c column) (string, term.Colour)) {
+		line := func(name string, of func(c trialsColumn) (string, term.Colour)) {
 			fmt.Fprintf(&block, "  %s%s", opts.Paint(term.Dim, name), strings.Repeat(" ", label-len(name)))
 			for n, c := range band {
 				if n > 0 && c.bound != band[n-1].bound {
@@ -234,16 +233,16 @@ func tableBlock(run *result.Run, opts term.Options) string {
 			}
 			block.WriteByte('\n')
 		}
-		line("", func(c column) (string, term.Colour) { return c.name, term.Dim })
+		line("", func(c trialsColumn) (string, term.Colour) { return c.name, term.Dim })
 		for row, name := range m.rows {
-			line(name, func(c column) (string, term.Colour) {
+			line(name, func(c trialsColumn) (string, term.Colour) {
 				if math.IsNaN(c.at[row]) {
 					return m.show(c.at[row]), ""
 				}
 				return m.show(c.at[row]), chart.Shades[m.scale.Level(c.at[row])].Terminal()
 			})
 		}
-		line(meanName, func(c column) (string, term.Colour) { return m.show(c.mean), term.Bold })
+		line(meanName, func(c trialsColumn) (string, term.Colour) { return m.show(c.mean), term.Bold })
 	}
 	return term.TrimLines(block.String()) + "\n" + term.Paragraph("  ", m.legend(), opts.Columns()-2)
 }
@@ -296,18 +295,4 @@ func planBlock(plan *result.Plan, _ view.Spec) string {
 	}
 	return block + "\n" + term.Paragraph("  trials   ", strings.Join(order, " "), term.DefaultWidth) +
 		term.Paragraph("  ", "A is unbound, B is bound.", term.DefaultWidth)
-}
-
-// bench is of a process's sum.
-var bench = view.Bench{
-	Names: []view.BenchPart{
-		{Key: "bound", Value: "bound"},
-		{Key: "process", Value: "process"},
-		{Key: "cpu", Value: "cpu"},
-	},
-	Words: map[string]string{"cpu": "any"},
-	Units: []view.BenchUnit{
-		{Unit: "ns/op", Better: "lower", Of: func(s *result.Sample) (float64, bool) { return s.Seconds * 1e9, true }},
-		{Unit: "deviations/op", Better: "", Of: view.Value("deviations")},
-	},
 }

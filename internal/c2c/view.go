@@ -19,28 +19,16 @@ import (
 
 // shown is how runs of `gorun c2c` are shown.
 var shown = experiment.View{
-	Title: title, Blocks: blocks, Plan: planBlock, Bench: bench,
+	Title: title, Blocks: blocks, Plan: planBlock,
 	Options:  []string{"method", "pairs"},
-	Columns:  []string{"cpu_a", "cpu_b", "relation", "ns", "round_trip_ns", "node_a", "node_b", "home_node"},
 	Drawings: []experiment.Drawing{{Anchor: "map", Draw: drawMap}},
-	Compared: view.Compared{Value: "ns", What: "time one way", Name: func(s *result.Sample) string {
-		relation, _ := s.Values.Text("relation")
-		return relation
+	Compared: view.Compared{Figure: oneWay, Name: func(s *result.Sample) (string, int) {
+		p, ok := result.Typed[Figures](s)
+		if !ok {
+			return "", 0
+		}
+		return p.Relation, 0
 	}},
-}
-
-var bench = view.Bench{
-	Names: []view.BenchPart{
-		{Key: "a", Value: "cpu_a"},
-		{Key: "b", Value: "cpu_b"},
-		{Key: "relation", Value: "relation"},
-		{Key: "method", Value: "method"},
-	},
-	Times: view.Value("round_trips"),
-	Units: []view.BenchUnit{
-		{Unit: "ns/op", Better: "lower", Of: view.Value("ns")},
-		{Unit: "round-trip-ns/op", Better: "lower", Of: view.Value("round_trip_ns")},
-	},
 }
 
 // pairing is what was found of two CPUs, over all good samples of them. Times are medians.

@@ -198,13 +198,13 @@ func TestSeatsAreByLocality(t *testing.T) {
 func TestPairings(t *testing.T) {
 	run := runOf(4)
 	double := sampleOf(6, place(1, 4), place(0, 4))
-	ns, _ := double.Values.Number("ns")
+	ns, _ := oneWay.Number(&double)
 	rendertest.Change(&double, map[string]any{"ns": 3 * ns})
 	run.Samples = append(run.Samples, double, result.Sample{}, result.Sample{Values: rendertest.Figures(map[string]any{"cpu_a": "x"})})
 	run.Samples[5].Quality.Verdict = result.Invalid
 	pairs := pairings(run.Samples)
 	require.Len(t, pairs, 5, "an invalid sample says nothing of its pair")
-	first, _ := run.Samples[0].Values.Number("ns")
+	first, _ := oneWay.Number(&run.Samples[0])
 	assert.Equal(t, []int{0, 1}, []int{pairs[0].CPUA, pairs[0].CPUB})
 	assert.InDelta(t, (first+3*ns)/2, pairs[0].NS, 1e-9, "both ways round it is one pair")
 	assert.Equal(t, "gorun c2c: a cache line handed back and forth between 5 pairs of 4 CPUs",

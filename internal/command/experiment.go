@@ -45,7 +45,8 @@ var Experiment = experiment.Define(experiment.Definition[Cell]{
 			return names
 		},
 	},
-	New: func() experiment.Flags[Cell] { return &flags{} },
+	Columns: columns,
+	New:     func() experiment.Flags[Cell] { return &flags{} },
 	Open: func(s experiment.Setting, _ []Cell) (experiment.Sampler[Cell], error) {
 		return &sampler{Setting: s}, nil
 	},

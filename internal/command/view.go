@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"gorun/internal/column"
 	"gorun/internal/experiment"
 	"gorun/internal/render/term"
 	"gorun/internal/render/view"
@@ -13,13 +14,10 @@ import (
 
 // shown is how runs of `gorun exec` are shown.
 var shown = experiment.View{
-	Title: title, Blocks: blocks, Plan: planBlock, Bench: bench,
-	Options: []string{"command"}, Columns: []string{"exit_code", "max_rss_bytes", "metric"},
-	Placed: userCommand, Ranking: rankingBlock,
+	Title: title, Blocks: blocks, Plan: planBlock,
+	Options: []string{"command"},
+	Placed:  userCommand, Ranking: rankingBlock,
 }
-
-// bench names lines without figures: the options of the command do not tell samples apart.
-var bench = view.Bench{Names: []view.BenchPart{{Key: "load", Value: "load_requested"}}}
 
 // title is the heading of `gorun exec`.
 func title(run *result.Run, options view.Spec) (title string, parts []string) {
@@ -44,7 +42,7 @@ func figuresBlock(run *result.Run, opts term.Options) string {
 	s := &run.Samples[0]
 	v, ok := result.Typed[result.Exec](s)
 	if !ok {
-		return view.FiguresBlock(run.Samples) // a foreign file's
+		return view.FiguresBlock(run.Samples, column.Times) // a foreign file's
 	}
 	var rows []term.Judged
 	row := func(name, value, more string) {

@@ -32,7 +32,8 @@ var Experiment = experiment.Define(experiment.Definition[Cell]{
 	Sampling: experiment.Sampling{Samples: 1},
 	Place:    experiment.Here,
 	OneRow:   "choose a row by --rows, or give --load one-iteration and several --cpus",
-	Datum:    "ns_per_op",
+	Datum:    perOperation.Name,
+	Columns:  columns,
 	New:      func() experiment.Flags[Cell] { return &flags{} },
 	Open:     open,
 	Picture: &experiment.Picture{

@@ -17,33 +17,10 @@ import (
 
 // shown is how runs of `gorun contend` are shown.
 var shown = experiment.View{
-	Title: title, Blocks: blocks, Plan: planBlock, Bench: bench,
-	Options: []string{"op", "load", "nodes", "mem_node", "dist_bytes", "mode"},
-	Columns: []string{
-		"row", "op", "load", "cpus", "ns_per_op", "min", "max", "stdev", "fairness", "ops_per_second", "cpu_list",
-		"pattern", "dist_bytes", "mem_node",
-	},
+	Title: title, Blocks: blocks, Plan: planBlock,
+	Options:  []string{"op", "load", "nodes", "mem_node", "dist_bytes", "mode"},
 	Drawings: []experiment.Drawing{{Anchor: "curves", Draw: drawCurves}},
-	Compared: view.Compared{Value: "ns_per_op", What: "time of an operation", Name: seriesName},
-}
-
-var bench = view.Bench{
-	Names: []view.BenchPart{
-		{Key: "op", Value: "op"},
-		{Key: "variant", Value: "variant"},
-		{Key: "load", Value: "load"},
-		{Key: "cpus", Value: "cpus"},
-		{Key: "cpu_list", Value: "cpu_list"},
-		{Key: "dist_bytes", Value: "dist_bytes"},
-		{Key: "mem_node", Value: "mem_node"},
-		{Key: "mode", Value: "mode"},
-	},
-	Times: view.Value("operations"),
-	Units: []view.BenchUnit{
-		{Unit: "ns/op", Better: "lower", Of: view.Value("ns_per_op")},
-		{Unit: "ops/s", Better: "higher", Of: view.Value("ops_per_second")},
-		{Unit: "fairness", Better: "higher", Of: view.Value("fairness")},
-	},
+	Compared: view.Compared{Figure: perOperation, Name: series},
 }
 
 // contended is a row of `gorun contend` and its good samples; or all, where none is good.
@@ -187,8 +164,8 @@ func listing(rows []result.ContendRow, nodes []int, form listingForm) (title str
 	return lines[0], lines[1:]
 }
 
-// column is a column of the table.
-type column struct {
+// tableColumn is a column of the table.
+type tableColumn struct {
 	term.Column
 	note  string // what it means
 	spare int    // 0: always there; of the others, the highest goes first where there is no room
@@ -197,17 +174,17 @@ type column struct {
 
 // columnsOf are the columns beside the listing that have something to show. What is the same in every row is in
 // the heading instead.
-func columnsOf(rows []contended) []column {
-	var columns []column
+func columnsOf(rows []contended) []tableColumn {
+	var columns []tableColumn
 	for _, axis := range axes {
 		if axis.title != "" && differs(rows, axis.of) {
-			columns = append(columns, column{
+			columns = append(columns, tableColumn{
 				term.Left(axis.title), "", axis.spare, func(row *contended) string { return term.Snip(axis.of(row), 16) },
 			})
 		}
 	}
 	ns := nsFigures(rows)
-	columns = append(columns, []column{
+	columns = append(columns, []tableColumn{
 		{term.Right("min"), "", 0, median(ns, func(c *Figures) *float64 { return &c.Min })},
 		{term.Right("max"), "", 0, median(ns, func(c *Figures) *float64 { return &c.Max })},
 		{term.Right("avg"), "", 0, median(ns, nsPerOp)},
@@ -235,7 +212,7 @@ func columnsOf(rows []contended) []column {
 		},
 		{term.Left("windows"), "windows are the ns of the fastest and of the slowest", 5, windows},
 	}...)
-	return slices.DeleteFunc(columns, func(c column) bool {
+	return slices.DeleteFunc(columns, func(c tableColumn) bool {
 		return !slices.ContainsFunc(rows, func(row contended) bool { return c.show(&row) != units.None })
 	})
 }
@@ -407,12 +384,12 @@ func grid(rows []contended, nodes []int, opts term.Options) string {
 		}
 	}
 	all := columnsOf(rows)
-	var kept []column
+	var kept []tableColumn
 	var columns []term.Column
 	cells := make([][]string, len(rows))
 	for _, fit := range fits {
 		title, lines := listing(plain, nodes, fit.form)
-		kept = slices.DeleteFunc(slices.Clone(all), func(c column) bool { return c.spare > fit.spare })
+		kept = slices.DeleteFunc(slices.Clone(all), func(c tableColumn) bool { return c.spare > fit.spare })
 		columns = []term.Column{term.Left(title)}
 		for _, c := range kept {
 			columns = append(columns, c.Column)
@@ -534,13 +511,15 @@ func planBlock(plan *result.Plan, options view.Spec) string {
 	return term.Grid([]term.Column{term.Left(title)}, cells)
 }
 
-// seriesName names a row by what is said of it in words.
-func seriesName(s *result.Sample) string {
-	word := func(name string) string { text, _ := s.Values.Text(name); return text }
-	number := func(name string) float64 { x, _ := s.Values.Number(name); return x }
-	name := fmt.Sprintf("%s on %s (%s)", word("op"), units.Things(int(number("cpus")), "CPU"), word("cpu_list"))
-	if dist := number("dist_bytes"); dist > 0 {
-		name += fmt.Sprintf(", words %.0f B apart", dist)
+// series names a row by what is said of it in words.
+func series(s *result.Sample) (name string, row int) {
+	c, ok := result.Typed[Figures](s)
+	if !ok {
+		c = &Figures{}
 	}
-	return name
+	name = fmt.Sprintf("%s on %s (%s)", c.Op, units.Things(c.CPUs, "CPU"), c.CPUList)
+	if c.DistBytes > 0 {
+		name += fmt.Sprintf(", words %d B apart", c.DistBytes)
+	}
+	return name, c.Row
 }

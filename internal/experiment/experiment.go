@@ -9,6 +9,7 @@ import (
 	"io/fs"
 
 	"gorun/internal/child"
+	"gorun/internal/column"
 	"gorun/internal/cpuset"
 	"gorun/internal/result"
 	"gorun/internal/topology"
@@ -192,9 +193,10 @@ type Definition[C any] struct {
 	// Explain adds to a result what its samples show beyond their figures: findings and warnings. nil: nothing.
 	Explain func(run *result.Run, cells []C)
 	Picture *Picture // nil: there is none
-	View    *View    // nil: a run is shown by the names of its options and values
-	// Others are the views of runs that Resolution.Header calls otherwise than the experiment, by their names.
-	Others map[string]View
+	View    *View    // nil: a run is shown by the names of its options and by its columns
+	Columns column.List
+	// Others are of runs that Resolution.Header calls otherwise than the experiment, by their names.
+	Others map[string]Other
 }
 
 // Sampling is how many samples a plain run takes unless its flags say otherwise.
@@ -220,7 +222,8 @@ type Experiment struct {
 	Sweep    *Sweep
 	Picture  *Picture
 	View     *View
-	Others   map[string]View
+	Columns  column.List
+	Others   map[string]Other
 
 	// New returns fresh flags.
 	New func() Flags[any]
@@ -243,7 +246,7 @@ func Define[C any](d Definition[C]) Experiment {
 	}
 	x := Experiment{
 		Text: d.Text, Sampling: d.Sampling, Place: d.Place, Single: d.Single, OneRow: d.OneRow, Datum: d.Datum,
-		Sweep: d.Sweep, Picture: d.Picture, View: d.View, Others: d.Others,
+		Sweep: d.Sweep, Picture: d.Picture, View: d.View, Columns: d.Columns, Others: d.Others,
 		New: func() Flags[any] { return flags[C]{d.New()} },
 		Open: func(s Setting, cells []any) (Sampler[any], error) {
 			opened, err := d.Open(s, typed(cells))

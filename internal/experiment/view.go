@@ -3,6 +3,7 @@ package experiment
 import (
 	"iter"
 
+	"gorun/internal/column"
 	"gorun/internal/render/chart"
 	"gorun/internal/render/term"
 	"gorun/internal/render/view"
@@ -15,16 +16,14 @@ type View struct {
 	Blocks   func(*result.Run, view.Spec, term.Options) []string                  // up to the samples' quality
 	Options  []string                                                             // that come first in a plan
 	Plan     func(plan *result.Plan, spec view.Spec) string                       // a plan's block below the options
-	Columns  []string                                                             // values that come first in CSV
-	Bench    view.Bench
 	Compared view.Compared
 	Drawings []Drawing // of a report
 
 	// OwnCells reports whether the cells of a run are rows of its experiment's own table, and not of a matrix's. nil: they
 	// never are.
 	OwnCells func(run *result.Run) bool
-	// Parts returns a sample as its parts, each of which has a row in CSV and a line in benchfmt. nil: it is one.
-	Parts func(sample result.Sample) []result.Sample
+	// Parts are those of a sample, each of which has a row in CSV and a line in benchfmt. nil: it is one.
+	Parts *Parts
 	// Placed returns what the cells of a matrix place, where it is the user's own. nil: it is not.
 	Placed func(run *result.Run) string
 	// Ranking returns the block of a matrix below its cells. nil: there is none.
@@ -32,6 +31,18 @@ type View struct {
 	// Unsupported returns the name of each row that the run could not measure, and why. nil: there are none.
 	Unsupported func(run *result.Run) iter.Seq2[string, string]
 	Found       string // what its findings are about; "": what limited the run
+}
+
+// Parts are samples for the parts of a sample, and the columns of these.
+type Parts struct {
+	Of      func(sample result.Sample) []result.Sample
+	Columns column.List
+}
+
+// Other is how runs are shown that are not called as their experiment is.
+type Other struct {
+	View    View
+	Columns column.List
 }
 
 // Drawing is a figure of a report.

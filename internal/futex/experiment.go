@@ -32,13 +32,12 @@ var Experiment = experiment.Define(experiment.Definition[Cell]{
 	},
 	Sampling: experiment.Sampling{Samples: 5, Warmup: 1, Budget: 10, Compares: true},
 	Place:    experiment.Here,
-	Datum:    datum,
+	Datum:    wake.Name,
 	OneRow:   "name two CPUs, as in gorun matrix futex 0 1",
+	Columns:  columns,
 	New:      func() experiment.Flags[Cell] { return &flags{} },
 	Open:     func(experiment.Setting, []Cell) (experiment.Sampler[Cell], error) { return sampler{}, nil },
 })
-
-const datum = "wake_ns"
 
 // Cell is what one cell does.
 type Cell struct {
@@ -111,7 +110,7 @@ func (f *flags) Resolve(m experiment.Machine) (r experiment.Resolution[Cell], er
 	}
 	r.Placement = "a thread pinned to each CPU of the pair"
 	r.Schedule = experiment.Schedule{
-		Order: experiment.Blocks, Title: "Wake-up of a thread, by the CPUs of the two threads", Datum: datum, Open: true,
+		Order: experiment.Blocks, Title: "Wake-up of a thread, by the CPUs of the two threads", Datum: wake.Name, Open: true,
 	}
 	r.Resources.Threads = 2
 	return r, nil

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"gorun/internal/column"
 	"gorun/internal/result"
 	"gorun/internal/stats"
 )
@@ -14,6 +15,7 @@ import (
 // the same verdicts, whether they were taken just now or read from a journal.
 type Board struct {
 	run   *result.Run
+	time  func(result.Sample) float64 // what is compared
 	race  *stats.Race
 	round stats.Round     // the one in progress
 	slots []result.Slot   // its places
@@ -42,8 +44,9 @@ func Canonical(c result.Cell) string {
 	return strings.Join(words, "\x00")
 }
 
-// NewBoard begins with no sample, whatever the run has. The run's matrix and cells say what is compared.
-func NewBoard(run *result.Run) (*Board, error) {
+// NewBoard begins with no sample, whatever the run has. The run's matrix and cells say what is compared; the columns are
+// those of its experiment.
+func NewBoard(run *result.Run, columns column.List) (*Board, error) {
 	if run.Matrix == nil {
 		return nil, errors.New("the run has no cells to compare")
 	}
@@ -52,6 +55,10 @@ func NewBoard(run *result.Run) (*Board, error) {
 		contents[i] = Canonical(cell)
 	}
 	m := run.Matrix
+	time, err := Time(m, columns)
+	if err != nil {
+		return nil, err
+	}
 	race, err := stats.NewRace(stats.Design{
 		Seed: run.Seed, Cells: contents, Baseline: m.Baseline, Alpha: m.Alpha, Margin: m.Margin, Precision: m.Precision,
 		Rounds: m.Rounds, Rate: m.Better == result.Higher,
@@ -60,7 +67,7 @@ func NewBoard(run *result.Run) (*Board, error) {
 		return nil, err
 	}
 	b := &Board{
-		run: run, race: race, invalid: map[int]string{}, answers: map[string]result.Answer{},
+		run: run, time: time, race: race, invalid: map[int]string{}, answers: map[string]result.Answer{},
 		blocks: map[int][]pair{}, samples: make([][]float64, len(run.Cells)), looked: -1,
 	}
 	b.begin()
@@ -127,7 +134,7 @@ func (b *Board) Add(s result.Sample) error {
 		}
 		b.invalid[s.Cell] = reason(s)
 	} else {
-		b.samples[s.Cell] = append(b.samples[s.Cell], b.run.Matrix.Time(s))
+		b.samples[s.Cell] = append(b.samples[s.Cell], b.time(s))
 	}
 	if len(b.taken) < len(b.slots) {
 		return nil
@@ -178,7 +185,7 @@ func (b *Board) complete() error {
 				continue
 			}
 			round[block] = append(round[block], cell)
-			seconds = append(seconds, b.run.Matrix.Time(s))
+			seconds = append(seconds, b.time(s))
 			if cell != b.run.Matrix.Baseline {
 				b.blocks[cell] = append(b.blocks[cell], pair{s.Quality.Signals, base.Quality.Signals})
 			}
@@ -233,7 +240,10 @@ func (b *Board) summarise(cell int) *result.Summary {
 			continue
 		}
 		samples = append(samples, s)
-		figure, _ := s.Values.Number(result.DatumMetric)
+		figure := b.time(s)
+		if b.run.Matrix.Better == result.Higher {
+			figure = 1 / figure
+		}
 		figures = append(figures, figure)
 	}
 	summary := result.Summarise(samples)

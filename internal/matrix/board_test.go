@@ -82,7 +82,7 @@ func (f fake) step(board *matrix.Board, run *result.Run) error {
 
 // play takes samples until the board is done, or has so many rounds, and judges them.
 func (f fake) play(t require.TestingT, run *result.Run, rounds int) *matrix.Board {
-	board, err := matrix.NewBoard(run)
+	board, err := matrix.NewBoard(run, nil)
 	require.NoError(t, err)
 	for !board.Done() && board.Rounds() < rounds {
 		require.NoError(t, f.step(board, run))
@@ -111,7 +111,7 @@ func TestBoardFollowsTheSeed(t *testing.T) {
 	order := func(seed uint64) (slots []result.Slot) {
 		run := workers(cells)
 		run.Seed, run.Matrix.Rounds, run.Matrix.Baseline = seed, rounds, 4
-		board, err := matrix.NewBoard(run)
+		board, err := matrix.NewBoard(run, nil)
 		require.NoError(t, err)
 		first := board.Order()
 		assert.Equal(t, stats.BlockCells, first.BlockCells)
@@ -182,7 +182,7 @@ func TestBoardFollowsTheSeed(t *testing.T) {
 
 func TestBoardRefusesAnotherPlace(t *testing.T) {
 	run := workers(3)
-	board, err := matrix.NewBoard(run)
+	board, err := matrix.NewBoard(run, nil)
 	require.NoError(t, err)
 	for name, move := range map[string]func(*result.Sample){
 		"no place": func(s *result.Sample) { s.Slot = nil },
@@ -213,7 +213,7 @@ func TestNewBoardRefuses(t *testing.T) {
 	} {
 		run := workers(3)
 		spoil(run)
-		_, err := matrix.NewBoard(run)
+		_, err := matrix.NewBoard(run, nil)
 		require.ErrorContains(t, err, want)
 	}
 }
@@ -277,7 +277,7 @@ func TestReplay(t *testing.T) {
 		}
 	}}
 	run := workers(5)
-	board, err := matrix.NewBoard(run)
+	board, err := matrix.NewBoard(run, nil)
 	require.NoError(t, err)
 	kinds := map[stats.Kind]bool{}
 	for !board.Done() && board.Rounds() < 60 {
@@ -288,7 +288,7 @@ func TestReplay(t *testing.T) {
 		board.Judge()
 		var recorded result.Run
 		require.NoError(t, json.Unmarshal([]byte(document(t, run)), &recorded))
-		again, err := matrix.NewBoard(&recorded)
+		again, err := matrix.NewBoard(&recorded, nil)
 		require.NoError(t, err)
 		require.NoError(t, again.Replay())
 		again.Judge()
@@ -304,7 +304,7 @@ func TestReplay(t *testing.T) {
 	}
 
 	run.Samples[4].Seconds = 0 // the last of round 0 is sample 5
-	again, err := matrix.NewBoard(run)
+	again, err := matrix.NewBoard(run, nil)
 	require.NoError(t, err)
 	require.ErrorContains(t, again.Replay(), "round 0: sample 4 took 0 seconds")
 }
@@ -353,7 +353,7 @@ func TestInvalidCellLeaves(t *testing.T) {
 func TestInvalidBaseline(t *testing.T) {
 	for _, control := range []bool{false, true} {
 		run := workers(3)
-		board, err := matrix.NewBoard(run)
+		board, err := matrix.NewBoard(run, nil)
 		require.NoError(t, err)
 		f := fake{spoil: func(s *result.Sample, cell string) {
 			if cell == "workers=0" && s.Control == control && s.Round == 1 {
@@ -402,7 +402,7 @@ func TestAnswersAgree(t *testing.T) {
 	} {
 		run := workers(3)
 		for run.Seed = 1; ; run.Seed++ { // until workers=1 comes first
-			board, err := matrix.NewBoard(run)
+			board, err := matrix.NewBoard(run, nil)
 			require.NoError(t, err)
 			if board.Next().Cell == 1 {
 				break
@@ -476,7 +476,7 @@ func TestStanding(t *testing.T) {
 	assert.Equal(t, "--workers 1", s.Cells[1].Name)
 	assert.InDelta(t, 0.1, s.Cells[1].Seconds, 0.002)
 
-	empty, err := matrix.NewBoard(workers(3))
+	empty, err := matrix.NewBoard(workers(3), nil)
 	require.NoError(t, err)
 	assert.Zero(t, empty.Standing().Cells[1].Seconds)
 }

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"gorun/internal/column"
 	"gorun/internal/cpuset"
 	"gorun/internal/hint"
 	"gorun/internal/result"
@@ -44,7 +45,7 @@ var ErrDiffer = errors.New("the two runs cannot be compared")
 
 // Compare sets two matrices side by side, cell by cell: B against A. What is meant to differ is named by across; other
 // differences are refused by an error that wraps ErrDiffer and names them, or with force are told in the result.
-func Compare(a, b Side, across []string, force bool) (*result.Comparison, error) {
+func Compare(a, b Side, columns column.List, across []string, force bool) (*result.Comparison, error) {
 	for _, side := range []Side{a, b} {
 		if side.Run.Matrix == nil || len(side.Run.Cells) == 0 {
 			return nil, hint.With(fmt.Errorf("%s is no matrix: repeats within one process cannot be compared with another's",
@@ -69,8 +70,13 @@ func Compare(a, b Side, across []string, force bool) (*result.Comparison, error)
 		Schema: result.Schema, Experiment: a.Run.Experiment, A: origin(a), B: origin(b),
 		Differences: differences, Forced: len(unmeant) > 0, Unmeant: names(unmeant),
 	}
-	for _, side := range []Side{a, b} {
-		if err := Judge(side.Run); err != nil {
+	times := [2]func(result.Sample) float64{}
+	for i, side := range []Side{a, b} {
+		var err error
+		if times[i], err = Time(side.Run.Matrix, columns); err == nil {
+			err = Judge(side.Run, columns)
+		}
+		if err != nil {
 			return nil, fmt.Errorf("%s: %w", side.File, err)
 		}
 	}
@@ -83,7 +89,7 @@ func Compare(a, b Side, across []string, force bool) (*result.Comparison, error)
 		})
 	}
 	elsewhere := slices.ContainsFunc(differences, func(d result.Difference) bool { return d.What == "topology" })
-	c.Cells, c.OnlyA, c.OnlyB = compareCells(a.Run, b.Run, keys, elsewhere)
+	c.Cells, c.OnlyA, c.OnlyB = compareCells(a.Run, b.Run, times, keys, elsewhere)
 	if len(c.Cells) == 0 {
 		return nil, fmt.Errorf("%w: no cell of %s is in %s", ErrDiffer, a.File, b.File)
 	}
@@ -186,7 +192,7 @@ func key(c result.Cell, flags []string, elsewhere bool) (text, relations string)
 }
 
 // compareCells matches cells and judges each pair. Of cells with one key, the first is taken.
-func compareCells(a, b *result.Run, flags []string, elsewhere bool) (cells []result.ComparedCell, onlyA, onlyB []string) {
+func compareCells(a, b *result.Run, times [2]func(result.Sample) float64, flags []string, elsewhere bool) (cells []result.ComparedCell, onlyA, onlyB []string) {
 	partners := map[string]int{}
 	for i, cell := range slices.Backward(b.Cells) {
 		k, _ := key(cell, flags, elsewhere)
@@ -219,7 +225,7 @@ func compareCells(a, b *result.Run, flags []string, elsewhere bool) (cells []res
 		Comparisons: len(matches), Alpha: a.Matrix.Alpha, Margin: a.Matrix.Margin, Precision: a.Matrix.Precision,
 	}
 	for _, m := range matches {
-		x, y := sessionOf(a, m.a), sessionOf(b, m.b)
+		x, y := sessionOf(a, m.a, times[0]), sessionOf(b, m.b, times[1])
 		cell := result.ComparedCell{
 			A: a.Cells[m.a].Name, B: b.Cells[m.b].Name, Relation: m.relation,
 			SecondsA: result.Distribute(slices.Clone(x.Seconds)), SecondsB: result.Distribute(slices.Clone(y.Seconds)),
@@ -232,8 +238,8 @@ func compareCells(a, b *result.Run, flags []string, elsewhere bool) (cells []res
 		}
 		cell.Words = cell.Verdict.String()
 		if baselines && m.a != a.Matrix.Baseline && why == "" {
-			aCell, aBase := paired(a, m.a)
-			bCell, bBase := paired(b, m.b)
+			aCell, aBase := paired(a, m.a, times[0])
+			bCell, bBase := paired(b, m.b, times[1])
 			relative := stats.Relative(aCell, aBase, bCell, bBase, design)
 			cell.Relative = &relative
 		}
@@ -251,7 +257,7 @@ func invalidIn(run string, c result.Cell) string {
 }
 
 // sessionOf is a cell's samples in the order of the rounds, the baseline's duplicate left out.
-func sessionOf(run *result.Run, cell int) stats.Session {
+func sessionOf(run *result.Run, cell int, time func(result.Sample) float64) stats.Session {
 	var s stats.Session
 	cpus := run.Cells[cell].CPUs["cpus"].Count
 	watched := 0.0 // CPU time
@@ -259,7 +265,7 @@ func sessionOf(run *result.Run, cell int) stats.Session {
 		if sample.Slot == nil || sample.Cell != cell || sample.Control || !sample.Good() {
 			continue
 		}
-		s.Seconds = append(s.Seconds, run.Matrix.Time(sample))
+		s.Seconds = append(s.Seconds, time(sample))
 		sig := sample.Quality.Signals
 		if sig.StealSeconds != nil && sig.OtherSeconds != nil {
 			watched += sig.WatchedSeconds * float64(cpus)
@@ -281,12 +287,12 @@ func sessionOf(run *result.Run, cell int) stats.Session {
 const tick = 0.010
 
 // paired are a cell's seconds and the baseline's of the same blocks.
-func paired(run *result.Run, cell int) (seconds, baseline []float64) {
+func paired(run *result.Run, cell int, time func(result.Sample) float64) (seconds, baseline []float64) {
 	type place struct{ round, block int }
 	base := map[place]float64{}
 	for _, s := range run.Samples {
 		if s.Slot != nil && s.Cell == run.Matrix.Baseline && !s.Control && s.Good() {
-			base[place{s.Round, s.Block}] = run.Matrix.Time(s)
+			base[place{s.Round, s.Block}] = time(s)
 		}
 	}
 	for _, s := range run.Samples {
@@ -294,7 +300,7 @@ func paired(run *result.Run, cell int) (seconds, baseline []float64) {
 			continue
 		}
 		if b, found := base[place{s.Round, s.Block}]; found {
-			seconds, baseline = append(seconds, run.Matrix.Time(s)), append(baseline, b)
+			seconds, baseline = append(seconds, time(s)), append(baseline, b)
 		}
 	}
 	return seconds, baseline

@@ -25,7 +25,7 @@ func measured(t *testing.T, file string, run *result.Run, f fake) matrix.Side {
 
 func compare(t *testing.T, a, b matrix.Side, across ...string) *result.Comparison {
 	t.Helper()
-	c, err := matrix.Compare(a, b, across, false)
+	c, err := matrix.Compare(a, b, nil, across, false)
 	require.NoError(t, err)
 	return c
 }
@@ -356,7 +356,7 @@ func TestCompareDifferences(t *testing.T) {
 		a := measured(t, "a.jsonl", given(workers(2), "limit", "2000"), fake{})
 		b := measured(t, "b.jsonl", given(workers(2), "limit", "2000"), fake{session: 5})
 		c.change(b.Run)
-		got, err := matrix.Compare(a, b, c.across, false)
+		got, err := matrix.Compare(a, b, nil, c.across, false)
 		if c.refuse == "" {
 			require.NoError(t, err, name)
 			assert.NotEmpty(t, got.Differences, name)
@@ -369,7 +369,7 @@ func TestCompareDifferences(t *testing.T) {
 			assert.Contains(t, hint.Of(err), c.hint, name)
 			assert.Contains(t, hint.Of(err), "--force", name)
 		}
-		forced, err := matrix.Compare(a, b, c.across, true)
+		forced, err := matrix.Compare(a, b, nil, c.across, true)
 		require.NoError(t, err, name)
 		assert.Equal(t, c.refuse != "", forced.Forced, name)
 		assert.Len(t, forced.Cells, 2, name)
@@ -377,7 +377,7 @@ func TestCompareDifferences(t *testing.T) {
 
 	a, b := measured(t, "a", workers(2), fake{}), measured(t, "b", workers(2), fake{session: 5})
 	b.Run.Host.Kernel, b.Run.Host.BootID, b.Run.Host.SMT, b.Run.Host.ASLR = "6.12", "1", "off", "0"
-	c, err := matrix.Compare(a, b, []string{"kernel"}, true)
+	c, err := matrix.Compare(a, b, nil, []string{"kernel"}, true)
 	require.NoError(t, err)
 	assert.Len(t, c.Differences, 4)
 	assert.Equal(t, []string{"smt", "aslr"}, c.Unmeant)
@@ -403,17 +403,17 @@ func TestCompareRefuses(t *testing.T) {
 	} {
 		b := measured(t, "b", workers(2), fake{})
 		spoil(b.Run)
-		_, err := matrix.Compare(good(), b, nil, true)
+		_, err := matrix.Compare(good(), b, nil, nil, true)
 		require.ErrorContains(t, err, want, "even with force")
 	}
 	none := matrix.Side{File: "none", Run: &result.Run{}}
-	_, err := matrix.Compare(none, good(), nil, true)
+	_, err := matrix.Compare(none, good(), nil, nil, true)
 	require.ErrorContains(t, err, "none is no matrix")
 	assert.Contains(t, hint.Of(err), "gorun matrix --out")
 
 	broken := good()
 	broken.Run.Samples[1].Seconds = math.NaN()
-	_, err = matrix.Compare(broken, good(), nil, false)
+	_, err = matrix.Compare(broken, good(), nil, nil, false)
 	require.ErrorContains(t, err, "a: round 0: sample ")
 }
 

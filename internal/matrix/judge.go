@@ -4,20 +4,22 @@ import (
 	"fmt"
 	"slices"
 
+	"gorun/internal/column"
 	"gorun/internal/result"
 	"gorun/internal/stats"
 )
 
 // judges are how the cells of a design are judged. To add a design, name it in result and add its row.
-var judges = map[string]func(*result.Run) error{
+var judges = map[string]func(*result.Run, column.List) error{
 	"":           judgeBlocks,
 	result.Pairs: judgePairs,
 	result.Rows:  sumUp,
 }
 
 // Judge puts the verdicts and summaries on the cells of a run, by its design: the same samples have the same, whether
-// they were taken just now or read from a journal. A run without cells to compare is left as it is.
-func Judge(run *result.Run) error {
+// they were taken just now or read from a journal. A run without cells to compare is left as it is. The columns are those
+// of the run's experiment.
+func Judge(run *result.Run, columns column.List) error {
 	if run.Matrix == nil {
 		return nil
 	}
@@ -25,11 +27,11 @@ func Judge(run *result.Run) error {
 	if !known {
 		return fmt.Errorf("the design %q is none that this gorun knows", run.Matrix.Order.Design)
 	}
-	return judge(run)
+	return judge(run, columns)
 }
 
-func judgeBlocks(run *result.Run) error {
-	board, err := NewBoard(run)
+func judgeBlocks(run *result.Run, columns column.List) error {
+	board, err := NewBoard(run, columns)
 	if err != nil {
 		return err
 	}
@@ -42,8 +44,12 @@ func judgeBlocks(run *result.Run) error {
 
 // judgePairs compares the samples of each round: the cell's and the baseline's, taken one after the other, are a pair.
 // The verdict is that of stats.Pairs, with its limits; a cell of which a sample is invalid has none.
-func judgePairs(run *result.Run) error {
-	if err := sumUp(run); err != nil {
+func judgePairs(run *result.Run, columns column.List) error {
+	if err := sumUp(run, columns); err != nil {
+		return err
+	}
+	time, err := Time(run.Matrix, columns)
+	if err != nil {
 		return err
 	}
 	m := run.Matrix
@@ -54,7 +60,7 @@ func judgePairs(run *result.Run) error {
 		if i == m.Baseline {
 			continue
 		}
-		seconds, baseline := paired(run, i)
+		seconds, baseline := paired(run, i, time)
 		verdict := stats.Pairs(seconds, baseline, design)
 		invalid := slices.IndexFunc(run.Samples, func(s result.Sample) bool {
 			return s.Cell == i && s.Quality.Verdict == result.Invalid
@@ -71,8 +77,12 @@ func judgePairs(run *result.Run) error {
 }
 
 // sumUp puts the summaries on the cells, and no verdicts.
-func sumUp(run *result.Run) error {
+func sumUp(run *result.Run, columns column.List) error {
 	m := run.Matrix
+	time, err := Time(m, columns)
+	if err != nil {
+		return err
+	}
 	if m.Baseline < 0 || m.Baseline >= len(run.Cells) {
 		return fmt.Errorf("the baseline is cell %d of %d", m.Baseline, len(run.Cells))
 	}
@@ -84,7 +94,7 @@ func sumUp(run *result.Run) error {
 	of := make([][]result.Sample, len(run.Cells))
 	for _, s := range run.Samples {
 		if s.Good() {
-			s.Seconds = m.Time(s)
+			s.Seconds = time(s)
 			of[s.Cell] = append(of[s.Cell], s)
 		}
 	}

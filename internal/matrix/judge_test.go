@@ -48,7 +48,7 @@ func steady(seconds float64) func(int) float64 { return func(int) float64 { retu
 func TestJudgePairs(t *testing.T) {
 	drift := func(trial int) float64 { return 0.01 * float64(1+trial*trial) }
 	run := trialsRun(10, drift, func(trial int) float64 { return 0.9 * drift(trial) })
-	require.NoError(t, matrix.Judge(run))
+	require.NoError(t, matrix.Judge(run, nil))
 	v := run.Cells[together].Verdict
 	require.NotNil(t, v)
 	assert.Equal(t, stats.Faster, v.Kind)
@@ -63,14 +63,14 @@ func TestJudgePairs(t *testing.T) {
 
 	// Judged again, it says the same.
 	before := *run.Cells[together].Verdict
-	require.NoError(t, matrix.Judge(run))
+	require.NoError(t, matrix.Judge(run, nil))
 	assert.Equal(t, before, *run.Cells[together].Verdict)
 }
 
 // What cannot be told yet tells how long it takes on.
 func TestJudgePairsMore(t *testing.T) {
 	run := trialsRun(10, steady(1), func(trial int) float64 { return 1 + 0.05*float64(trial%5-2) })
-	require.NoError(t, matrix.Judge(run))
+	require.NoError(t, matrix.Judge(run, nil))
 	v := run.Cells[together].Verdict
 	require.Equal(t, stats.CantTell, v.Kind)
 	require.Positive(t, v.MoreRounds)
@@ -81,13 +81,13 @@ func TestJudgePairsMore(t *testing.T) {
 func TestJudgePairsCutShort(t *testing.T) {
 	run := trialsRun(10, steady(1), steady(0.5))
 	run.Samples[len(run.Samples)-1].Partial = true
-	require.NoError(t, matrix.Judge(run))
+	require.NoError(t, matrix.Judge(run, nil))
 	assert.Equal(t, 9, run.Cells[together].Verdict.Rounds)
 	assert.Equal(t, 9, run.Cells[together].Summary.Samples)
 	assert.Equal(t, 10, run.Cells[apart].Summary.Samples)
 
 	run.Samples = nil
-	require.NoError(t, matrix.Judge(run))
+	require.NoError(t, matrix.Judge(run, nil))
 	assert.Equal(t, "can't tell: too few rounds", run.Cells[together].Words)
 	assert.Nil(t, run.Cells[together].Summary)
 }
@@ -97,12 +97,12 @@ func TestJudgePairsOrder(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		times := rapid.SliceOfN(rapid.Float64Range(0.1, 1), 14, 14).Draw(t, "times")
 		run := trialsRun(7, func(i int) float64 { return times[i] }, func(i int) float64 { return times[7+i] })
-		require.NoError(t, matrix.Judge(run))
+		require.NoError(t, matrix.Judge(run, nil))
 		want := *run.Cells[together].Verdict
 		last := run.Samples[len(run.Samples)-1].Slot.Elapsed
 		run.Samples = rapid.Permutation(run.Samples).Draw(t, "order")
 		run.Samples[len(run.Samples)-1].Slot.Elapsed = last
-		require.NoError(t, matrix.Judge(run))
+		require.NoError(t, matrix.Judge(run, nil))
 		got := *run.Cells[together].Verdict
 		assert.InDelta(t, want.Typical.Ratio, got.Typical.Ratio, 1e-9)
 		assert.Equal(t, want.Kind, got.Kind)
@@ -113,7 +113,7 @@ func TestJudgePairsOrder(t *testing.T) {
 func TestJudgePairsInvalid(t *testing.T) {
 	run := trialsRun(10, steady(1), steady(0.5))
 	run.Samples[3].Quality = result.Quality{Verdict: result.Invalid, Reasons: []string{"it was elsewhere"}}
-	require.NoError(t, matrix.Judge(run))
+	require.NoError(t, matrix.Judge(run, nil))
 	assert.Equal(t, "invalid: it was elsewhere", run.Cells[together].Words)
 	assert.Equal(t, 9, run.Cells[together].Summary.Samples)
 }
@@ -139,11 +139,11 @@ func TestComparePairs(t *testing.T) {
 func TestJudgeRows(t *testing.T) {
 	run := trialsRun(10, steady(1), steady(0.5))
 	run.Matrix.Order.Design = result.Rows
-	require.NoError(t, matrix.Judge(run))
+	require.NoError(t, matrix.Judge(run, nil))
 	assert.Equal(t, 10, run.Cells[apart].Summary.Samples)
 	assert.InDelta(t, 0.5, run.Cells[together].Summary.Seconds.Mean, 1e-9)
 	assert.Nil(t, run.Cells[together].Verdict)
-	_, err := matrix.Compare(matrix.Side{File: "a", Run: run}, matrix.Side{File: "b", Run: run}, nil, true)
+	_, err := matrix.Compare(matrix.Side{File: "a", Run: run}, matrix.Side{File: "b", Run: run}, nil, nil, true)
 	require.ErrorContains(t, err, "a has all samples of a row after each other")
 	assert.Equal(t, "measure both without --blocks", hint.Of(err))
 }
@@ -161,7 +161,7 @@ func TestJudgeRefuses(t *testing.T) {
 	} {
 		run := trialsRun(10, steady(1), steady(0.5))
 		c.change(run)
-		require.ErrorContains(t, matrix.Judge(run), c.want, name)
+		require.ErrorContains(t, matrix.Judge(run, nil), c.want, name)
 	}
-	require.NoError(t, matrix.Judge(&result.Run{}), "there is nothing to compare")
+	require.NoError(t, matrix.Judge(&result.Run{}, nil), "there is nothing to compare")
 }

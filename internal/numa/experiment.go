@@ -43,7 +43,8 @@ var Experiment = experiment.Define(experiment.Definition[Cell]{
 	Place:   experiment.Started,
 	Single:  []string{"load-only", "duration", "blocks", "full", "preferred-node-by"},
 	OneRow:  "give --mem, --cpu, --numa-balancing and --preferred-node one value each",
-	Datum:   "ns_per_access",
+	Datum:   perAccess.Name,
+	Columns: columns,
 	New:     func() experiment.Flags[Cell] { return &flags{} },
 	Open:    open,
 	Explain: explain,
@@ -51,7 +52,7 @@ var Experiment = experiment.Define(experiment.Definition[Cell]{
 		Usage: "draw the times into this `file`: over the sizes of the buffer, or by node", Draw: writeSVG,
 	},
 	View:   &shown,
-	Others: map[string]experiment.View{"load": shownLoad},
+	Others: map[string]experiment.Other{"load": {View: shownLoad, Columns: loadColumns}},
 })
 
 // Cell is what one cell does.

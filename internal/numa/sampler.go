@@ -2,7 +2,9 @@ package numa
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"io/fs"
 	"slices"
@@ -70,11 +72,6 @@ func (p *prober) Prepare(ctx context.Context) (_ []result.Warning, err error) {
 // setsBalancing reports whether a sample of the cell has a value of NUMA balancing set.
 func (c Cell) setsBalancing() bool { return c.SetBalancing && c.Row.NUMABalancing != Keep }
 
-// lostRow are the figures of a sample that could not be taken.
-type lostRow struct {
-	Row int `json:"row"`
-}
-
 func (p *prober) Sample(ctx context.Context, c Cell) (result.Sample, error) {
 	if p.balancing != nil && c.setsBalancing() {
 		if err := p.balancing.Set(c.Row.NUMABalancing); err != nil {
@@ -97,7 +94,8 @@ func (p *prober) Sample(ctx context.Context, c Cell) (result.Sample, error) {
 		return result.Sample{}, ctx.Err()
 	case err != nil:
 		quality := result.Quality{Verdict: result.Invalid, Reasons: []string{err.Error()}}
-		return result.Sample{Values: result.FiguresOf(&lostRow{c.Row.Row}), Quality: quality}, nil
+		lost := result.Sample{Quality: quality} // of which the row is all that is known
+		return lost, json.Unmarshal(fmt.Appendf(nil, `{"row":%d}`, c.Row.Row), &lost.Values)
 	}
 	sample := answer.Sample
 	sample.Doubts = answer.Doubts

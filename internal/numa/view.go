@@ -17,43 +17,25 @@ import (
 
 // shown is how runs of `gorun numa` are shown. The rows of one are rows of its own table; the cells of a matrix are not.
 var shown = experiment.View{
-	Title: title, Blocks: blocks, Plan: planBlock, Bench: bench,
+	Title: title, Blocks: blocks, Plan: planBlock,
 	Options: []string{
 		"load", "buffer", "pages", "access", "accesses", "repetitions", "settle_seconds", "preferred_node_by",
-	},
-	Columns: []string{
-		"row", "mem", "cpu", "numa_balancing", "preferred_node", "buffer_bytes", "pages", "access", "ns_per_access",
-		"index_ns", "accesses", "repetitions", "settled_seconds", "preferred_by",
 	},
 	Drawings: []experiment.Drawing{
 		{Anchor: "nodes", Draw: drawMaps}, {Anchor: "latency", Draw: drawLatency}, {Anchor: "moves", Draw: drawTimeline},
 	},
 	Compared: view.Compared{
-		Value: "ns_per_access", What: "time of an access", Column: "an access",
-		Name: func(s *result.Sample) string {
-			row, _ := s.Values.Number("row")
-			return view.RowName(int(row))
+		Figure: perAccess, Heading: "an access",
+		Name: func(s *result.Sample) (string, int) {
+			row := 0
+			if n, ok := result.Typed[result.Numa](s); ok {
+				row = n.Row
+			}
+			return view.RowName(row), row
 		},
 	},
 	OwnCells:    func(run *result.Run) bool { return len(run.NumaRows) > 0 },
 	Unsupported: unsupportedRows,
-}
-
-var bench = view.Bench{
-	Names: []view.BenchPart{
-		{Key: "mem", Value: "mem"},
-		{Key: "cpu", Value: "cpu"},
-		{Key: "numa_balancing", Value: "numa_balancing"},
-		{Key: "preferred_node", Value: "preferred_node"},
-		{Key: "preferred_by", Value: "preferred_by"},
-		{Key: "buffer_bytes", Value: "buffer_bytes"},
-		{Key: "pages", Value: "pages"},
-		{Key: "access", Value: "access"},
-		{Key: "load", Value: "load_requested"},
-	},
-	Words: map[string]string{"mem": "F", "cpu": "F", "numa_balancing": "keep", "preferred_node": "none"},
-	Times: view.Value("accesses"),
-	Units: []view.BenchUnit{{Unit: "ns/op", Better: "lower", Of: view.Value("ns_per_access")}},
 }
 
 // probedRow is a row of `gorun numa` and its good samples.

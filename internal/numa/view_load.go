@@ -16,13 +16,8 @@ import (
 
 // shownLoad is how runs of the load alone are shown, whose experiment is called "load".
 var shownLoad = experiment.View{
-	Title: loadTitle, Blocks: loadBlocks, Plan: view.PlanShares, Bench: loadBench,
-	Options: []string{"load"}, Columns: []string{"load_requested"},
-}
-
-var loadBench = view.Bench{
-	Names: []view.BenchPart{{Key: "load", Value: "load_requested"}},
-	Units: []view.BenchUnit{{Unit: "achieved-percent", Better: "", Of: meanLoad}},
+	Title: loadTitle, Blocks: loadBlocks, Plan: view.PlanShares,
+	Options: []string{"load"},
 }
 
 // burned is what one CPU of `gorun numa --load-only` had, in percent, second by second.
@@ -64,19 +59,6 @@ func loadOfSample(s *result.Sample) *result.NumaLoad {
 		return nil
 	}
 	return v.Load
-}
-
-// meanLoad is that of all CPUs, in percent.
-func meanLoad(s *result.Sample) (float64, bool) {
-	load := loadOfSample(s)
-	if load == nil || len(load.CPUs) == 0 {
-		return 0, false
-	}
-	sum := 0.0
-	for _, c := range load.CPUs {
-		sum += c.Achieved
-	}
-	return sum / float64(len(load.CPUs)), true
 }
 
 // loadTitle is the heading of the generator alone.

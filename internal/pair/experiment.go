@@ -45,10 +45,11 @@ var Experiment = experiment.Define(experiment.Definition[Cell]{
 				"(with --auto, of each pair; by default as many as are needed within --budget, 1m)",
 		},
 	},
-	Place:  experiment.Started,
-	OneRow: "name the two CPUs, and leave --auto away",
-	Datum:  "ns_per_loop",
-	New:    func() experiment.Flags[Cell] { return &flags{} },
+	Place:   experiment.Started,
+	OneRow:  "name the two CPUs, and leave --auto away",
+	Datum:   perLoop.Name,
+	Columns: columns,
+	New:     func() experiment.Flags[Cell] { return &flags{} },
 	Open: func(s experiment.Setting, _ []Cell) (experiment.Sampler[Cell], error) {
 		return sampler{s.Self.In(measure.Environment(s.Environ))}, nil
 	},
@@ -207,7 +208,7 @@ func (f *flags) Resolve(m experiment.Machine) (r experiment.Resolution[Cell], er
 	}
 	if measured > 1 {
 		r.Schedule.Order, r.Schedule.Open = experiment.Blocks, true
-		r.Schedule.Title, r.Schedule.Datum = "CPUs of two processes", "ns_per_loop"
+		r.Schedule.Title, r.Schedule.Datum = "CPUs of two processes", perLoop.Name
 		if !m.Given("samples") {
 			spec.Samples = 0
 		}

@@ -14,27 +14,9 @@ import (
 
 // shown is how runs of `gorun pair` are shown. The cells of one are rows of its own table; those of a matrix are not.
 var shown = experiment.View{
-	Title: title, Blocks: blocks, Plan: planBlock, Bench: bench,
+	Title: title, Blocks: blocks, Plan: planBlock,
 	Options:  []string{"work", "loops", "array_bytes", "auto"},
-	Columns:  []string{"cpu_a", "cpu_b", "relation", "work", "loops", "calls_per_second", "ns_per_loop"},
 	OwnCells: func(run *result.Run) bool { return len(run.Cells) > 0 && run.Cells[0].Flags["relation"] != "" },
-}
-
-var bench = view.Bench{
-	Names: []view.BenchPart{
-		{Key: "work", Value: "work"},
-		{Key: "a", Value: "cpu_a"},
-		{Key: "b", Value: "cpu_b"},
-		{Key: "relation", Value: "relation"},
-	},
-	Times: view.Value("loops"),
-	Units: []view.BenchUnit{
-		{Unit: "ns/op", Better: "lower", Of: view.Value("ns_per_loop")},
-		{Unit: "calls/s", Better: "higher", Of: view.Value("calls_per_second")},
-		{Unit: "p50-ns", Better: "lower", Of: view.Value("round_trip_p50_ns")},
-		{Unit: "p99-ns", Better: "lower", Of: view.Value("round_trip_p99_ns")},
-		{Unit: "p99.9-ns", Better: "lower", Of: view.Value("round_trip_p99_9_ns")},
-	},
 }
 
 // paired is a pair of `gorun pair` and its good samples.

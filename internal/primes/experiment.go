@@ -31,6 +31,7 @@ var Experiment = experiment.Define(experiment.Definition[Cell]{
 	Sampling: experiment.Sampling{Samples: 5, Warmup: 1, Budget: 5},
 	Place:    experiment.Here,
 	Single:   []string{"duration", "workers-detail"},
+	Columns:  columns,
 	New:      func() experiment.Flags[Cell] { return &flags{} },
 	Open: func(_ experiment.Setting, cells []Cell) (experiment.Sampler[Cell], error) {
 		return openSampler(cells[0])

@@ -11,7 +11,7 @@ import (
 
 // shown is how runs of `gorun primes` are shown.
 var shown = experiment.View{
-	Title: title, Blocks: view.SampleBlocks, Plan: view.PlanShares, Bench: view.SampleBench,
+	Title: title, Blocks: view.SampleBlocks(columns), Plan: view.PlanShares,
 	Options: []string{"limit", "workers", "method", "kernel", "split", "dispatch"},
 }
 

@@ -2,6 +2,7 @@ package render
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"io"
 	"slices"
@@ -12,6 +13,7 @@ import (
 
 	"golang.org/x/perf/benchfmt"
 
+	"gorun/internal/column"
 	"gorun/internal/render/term"
 	"gorun/internal/render/view"
 	"gorun/internal/result"
@@ -24,7 +26,7 @@ import (
 // averaged with the others.
 func (v Views) Benchfmt(w io.Writer, run *result.Run, _ term.Options) error {
 	out := benchfmt.NewWriter(w)
-	if err := writeBenchUnits(out, v.benchOf(run)); err != nil {
+	if err := v.writeBenchUnits(out, run); err != nil {
 		return err
 	}
 	return v.writeBenchSamples(out, run, benchConfig(run))
@@ -41,7 +43,7 @@ func (v Views) BenchfmtPair(w io.Writer, a, b *result.Run, nameA, nameB string) 
 		})
 	}
 	out := benchfmt.NewWriter(w)
-	if err := writeBenchUnits(out, v.benchOf(a)); err != nil {
+	if err := v.writeBenchUnits(out, a); err != nil {
 		return err
 	}
 	config := same(benchConfig(a), benchConfig(b))
@@ -56,31 +58,14 @@ func (v Views) BenchfmtPair(w io.Writer, a, b *result.Run, nameA, nameB string) 
 	return nil
 }
 
-// benchOf is what the lines of a run hold. Of an experiment without a row it is also each value in nanoseconds, by its
-// name.
-func (v Views) benchOf(run *result.Run) view.Bench {
-	of, own := v.find(run.Experiment)
-	b := of.Bench
-	if own {
-		return b
-	}
-	b.Units = slices.Clone(b.Units)
-	for _, name := range view.ValueNames(run.Samples) {
-		if strings.HasSuffix(name, "_ns") {
-			unit := strings.ReplaceAll(name, "_", "-")
-			b.Units = append(b.Units, view.BenchUnit{Unit: unit, Better: result.Lower, Of: view.Value(name)})
-		}
-	}
-	return b
-}
-
-func writeBenchUnits(out *benchfmt.Writer, b view.Bench) error {
-	for _, unit := range b.Units {
-		if unit.Better == "" {
+func (v Views) writeBenchUnits(out *benchfmt.Writer, run *result.Run) error {
+	_, columns := v.parts(run)
+	for _, c := range columns {
+		if c.Bench == "" || c.Better == "" {
 			continue
 		}
-		key := benchfmt.UnitMetadataKey{Unit: unit.Unit, Key: "better"}
-		meta := benchfmt.UnitMetadata{UnitMetadataKey: key, OrigUnit: unit.Unit, Value: unit.Better}
+		key := benchfmt.UnitMetadataKey{Unit: c.Bench, Key: "better"}
+		meta := benchfmt.UnitMetadata{UnitMetadataKey: key, OrigUnit: c.Bench, Value: string(c.Better)}
 		if err := out.Write(&meta); err != nil {
 			return fmt.Errorf("cannot write the units: %w", err)
 		}
@@ -89,23 +74,24 @@ func writeBenchUnits(out *benchfmt.Writer, b view.Bench) error {
 }
 
 func (v Views) writeBenchSamples(out *benchfmt.Writer, run *result.Run, config []benchfmt.Config) error {
-	options, err := view.SpecOfRun(run)
+	options, err := view.SpecOf(run.Spec)
 	if err != nil {
 		return err
 	}
-	b := v.benchOf(run)
-	samples := v.parts(run)
+	samples, columns := v.parts(run)
 	for i := range samples {
 		s := &samples[i]
-		line := benchfmt.Result{Config: config, Name: v.benchName(run, b, options, s), Iters: 1}
-		if b.Times != nil {
-			if times, ok := b.Times(s); ok && times >= 1 && times <= 1<<53 {
-				line.Iters = int(times)
+		line := benchfmt.Result{Config: config, Name: v.benchName(run, columns, options, s), Iters: 1}
+		for _, c := range columns {
+			figure, ok := c.Number(s)
+			if ok && c.Repeats && figure >= 1 && figure <= 1<<53 {
+				line.Iters = int(figure)
 			}
-		}
-		for _, unit := range b.Units {
-			if figure, ok := unit.Of(s); ok {
-				line.Values = append(line.Values, benchfmt.Value{Value: figure, Unit: unit.Unit})
+			if ok && c.Bench != "" {
+				if c.Unit == column.Seconds {
+					figure *= 1e9
+				}
+				line.Values = append(line.Values, benchfmt.Value{Value: figure, Unit: c.Bench})
 			}
 		}
 		if err := out.Write(&line); err != nil {
@@ -142,7 +128,7 @@ func benchLine(key, value string) []benchfmt.Config {
 // reader would otherwise take the end of "pin_cpus=0-3" for it. In a matrix, the options are the flags of the cell.
 // Where the samples of a run are of different things, their values name them; a flag that says the same is not said
 // again. Where cells are rows of the experiment's own table, its values tell in full what the flags do.
-func (v Views) benchName(run *result.Run, b view.Bench, options view.Spec, s *result.Sample) benchfmt.Name {
+func (v Views) benchName(run *result.Run, columns column.List, options view.Spec, s *result.Sample) benchfmt.Name {
 	var name strings.Builder
 	experiment := benchWord(run.Experiment)
 	first, size := utf8.DecodeRuneInString(experiment)
@@ -151,7 +137,7 @@ func (v Views) benchName(run *result.Run, b view.Bench, options view.Spec, s *re
 	part := func(key, value string) {
 		name.WriteString("/" + benchWord(key) + "=" + benchWord(value))
 	}
-	if len(b.Names) > 0 {
+	if slices.ContainsFunc(columns, func(c column.Column) bool { return c.Key != "" }) {
 		options = view.Spec{}
 	}
 	if cell := view.CellOf(run, s); cell != nil && !v.ownCells(run) {
@@ -163,13 +149,11 @@ func (v Views) benchName(run *result.Run, b view.Bench, options view.Spec, s *re
 	for _, key := range options.Names(view.BenchNames...) {
 		part(key, options.Text(key))
 	}
-	for _, name := range b.Names {
-		text := valueText(s, name.Value)
-		if word := b.Words[name.Value]; word != "" && text == "-1" {
-			text = word
-		}
-		if text != "" && options.Text(name.Key) != text {
-			part(name.Key, text)
+	for _, c := range columns {
+		text := c.Of(s).Text
+		text = cmp.Or(c.Words[text], text)
+		if c.Key != "" && text != "" && options.Text(c.Key) != text {
+			part(c.Key, text)
 		}
 	}
 	if s.Slot != nil && s.Control {

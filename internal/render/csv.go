@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 
+	"gorun/internal/column"
 	"gorun/internal/render/term"
 	"gorun/internal/render/view"
 	"gorun/internal/result"
@@ -24,23 +25,27 @@ var csvFixed = []string{
 // csvSlot are the columns that come before them in a matrix: the place of the sample.
 var csvSlot = []string{"cell", "cell_name", "control", "round", "block", "elapsed_seconds"}
 
-// CSV writes one row a sample, or one for each of its parts: the values that the experiment puts first, the fixed columns, the other values by name
-// (the union over the samples, sorted), and the quality signals. Figures are unscaled and have the digits that read
-// back as the same float64; what could not be had is an empty field. A value whose name is already a column is called
+// CSV writes one row a sample, or one for each of its parts: the columns that the experiment puts first, the fixed
+// ones, its others that any sample has, by name, and the quality signals. Figures are unscaled and have the digits that
+// read back as the same float64; what could not be had is an empty field. A column whose name is already taken is called
 // "values.NAME".
 func (v Views) CSV(w io.Writer, run *result.Run, _ term.Options) error {
 	run = term.Clean(run)
-	first := v.Of(run.Experiment).Columns
-	samples := v.parts(run)
-	names := slices.DeleteFunc(view.ValueNames(samples), func(name string) bool { return slices.Contains(first, name) })
+	samples, columns := v.parts(run)
+	first, others := columns.Leading(), columns.Others(samples)
 	signals := signalNames()
 
-	fixed := slices.Concat(first, csvFixed)
+	var fixed []string
+	for _, c := range first {
+		fixed = append(fixed, c.Name)
+	}
+	fixed = append(fixed, csvFixed...)
 	if run.Matrix != nil {
 		fixed = slices.Concat(csvSlot, fixed)
 	}
 	header := slices.Clone(fixed)
-	for _, name := range names {
+	for _, c := range others {
+		name := c.Name
 		if slices.Contains(fixed, name) || slices.Contains(signals, name) {
 			name = "values." + name
 		}
@@ -48,7 +53,7 @@ func (v Views) CSV(w io.Writer, run *result.Run, _ term.Options) error {
 	}
 	rows := [][]string{append(header, signals...)}
 	for i := range samples {
-		row, err := csvRow(&samples[i], first, names)
+		row, err := csvRow(&samples[i], first, others)
 		if err != nil {
 			return err
 		}
@@ -63,17 +68,17 @@ func (v Views) CSV(w io.Writer, run *result.Run, _ term.Options) error {
 	return nil
 }
 
-// parts are the samples of a run, or their parts where the experiment has rows of these.
-func (v Views) parts(run *result.Run) []result.Sample {
-	split := v.Of(run.Experiment).Parts
-	if split == nil {
-		return run.Samples
+// parts are the samples of a run, or their parts where the experiment has rows of these, and the columns.
+func (v Views) parts(run *result.Run) ([]result.Sample, column.List) {
+	parts := v.Of(run.Experiment).Parts
+	if parts == nil {
+		return run.Samples, v.Columns(run.Experiment)
 	}
-	var parts []result.Sample
+	var samples []result.Sample
 	for _, sample := range run.Samples {
-		parts = append(parts, split(sample)...)
+		samples = append(samples, parts.Of(sample)...)
 	}
-	return parts
+	return samples, parts.Columns
 }
 
 // slotFields are those of csvSlot; empty where the sample has no place.
@@ -91,10 +96,10 @@ func slotFields(run *result.Run, s *result.Sample) []string {
 	}
 }
 
-func csvRow(s *result.Sample, first, names []string) (row []string, err error) {
-	values := func(names []string) {
-		for _, name := range names {
-			row = append(row, valueText(s, name))
+func csvRow(s *result.Sample, first, others column.List) (row []string, err error) {
+	values := func(columns column.List) {
+		for _, c := range columns {
+			row = append(row, c.Of(s).Text)
 		}
 	}
 	values(first)
@@ -102,7 +107,7 @@ func csvRow(s *result.Sample, first, names []string) (row []string, err error) {
 		strconv.Itoa(s.Index), units.Exact(s.Seconds), units.Exact(s.UserSeconds), units.Exact(s.SystemSeconds),
 		strconv.FormatBool(s.Partial), string(s.Quality.Verdict), strings.Join(s.Quality.Reasons, "; "),
 	)
-	values(names)
+	values(others)
 	signals := reflect.ValueOf(s.Quality.Signals)
 	for i := range signals.NumField() {
 		field := ""
@@ -114,15 +119,6 @@ func csvRow(s *result.Sample, first, names []string) (row []string, err error) {
 		row = append(row, field)
 	}
 	return row, nil
-}
-
-// valueText is a value as a field of CSV; empty where the sample does not have it.
-func valueText(s *result.Sample, name string) string {
-	text, _ := s.Values.Text(name)
-	if x, ok := s.Values.Number(name); ok && strings.ContainsAny(text, ".eE") {
-		return units.Exact(x)
-	}
-	return text
 }
 
 // csvField shows texts and numbers as themselves, and anything else as JSON.

@@ -15,6 +15,8 @@ import (
 	"golang.org/x/perf/benchfmt"
 	"pgregory.net/rapid"
 
+	"gorun/internal/column"
+	"gorun/internal/experiment"
 	"gorun/internal/render/rendertest"
 	"gorun/internal/render/term"
 	"gorun/internal/result"
@@ -99,6 +101,16 @@ func TestJSON(t *testing.T) {
 }
 
 func TestCSVReadsBackExactly(t *testing.T) {
+	type figures struct {
+		Figure float64 `json:"figure"`
+		Note   string  `json:"note"`
+		MHz    string  `json:"mhz"`
+	}
+	views := Views{{Text: experiment.Text{Name: "primes"}, Columns: column.List{
+		column.Figure(column.Column{Name: "figure"}, func(f *figures) float64 { return f.Figure }),
+		column.Figure(column.Column{Name: "note", Lead: 1}, func(f *figures) string { return f.Note }),
+		column.Figure(column.Column{Name: "mhz"}, func(f *figures) string { return f.MHz }),
+	}}}
 	rapid.Check(t, func(t *rapid.T) {
 		run := plainRun()
 		s := &run.Samples[0]
@@ -109,7 +121,7 @@ func TestCSVReadsBackExactly(t *testing.T) {
 		s.Values = rendertest.Figures(map[string]any{"figure": figure, "note": note, "mhz": "not the signal"})
 		s.Quality.Signals = result.Signals{MHz: &mhz}
 
-		rows, err := csv.NewReader(strings.NewReader(rendertest.Show(t, all.CSV, run, term.Options{}))).ReadAll()
+		rows, err := csv.NewReader(strings.NewReader(rendertest.Show(t, views.CSV, run, term.Options{}))).ReadAll()
 		require.NoError(t, err)
 		require.Len(t, rows, 2)
 		cells := map[string]string{}

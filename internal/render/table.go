@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"gorun/internal/column"
 	"gorun/internal/cpuset"
 	"gorun/internal/experiment"
 	"gorun/internal/render/term"
@@ -16,28 +17,35 @@ import (
 )
 
 // Views are the experiments of which runs are shown, each as its View says. A run of another one is shown by the names of
-// its options and values.
+// its options and by the columns that all have.
 type Views []experiment.Experiment
 
 // Of returns how runs of an experiment are shown.
 func (v Views) Of(name string) experiment.View {
-	of, _ := v.find(name)
-	return of
-}
-
-// find also reports whether the experiment has a view of its own.
-func (v Views) find(name string) (of experiment.View, own bool) {
 	for _, x := range v {
 		if x.Name == name && x.View != nil {
-			return *x.View, true
+			return *x.View
 		}
-		if of, own = x.Others[name]; own {
-			return of, true
+		if other, found := x.Others[name]; found {
+			return other.View
 		}
 	}
 	return experiment.View{
-		Title: view.OptionsTitle, Blocks: view.SampleBlocks, Plan: view.PlanShares, Bench: view.SampleBench,
-	}, false
+		Title: view.OptionsTitle, Blocks: view.SampleBlocks(v.Columns(name)), Plan: view.PlanShares,
+	}
+}
+
+// Columns returns the columns of runs of an experiment: of one that is not known, those that all have.
+func (v Views) Columns(name string) column.List {
+	for _, x := range v {
+		if x.Name == name {
+			return x.Columns
+		}
+		if other, found := x.Others[name]; found {
+			return other.Columns
+		}
+	}
+	return column.Common()
 }
 
 // Table shows a run to a person, in opts.Width columns: what ran and where, its figures (the median over the samples
@@ -46,7 +54,7 @@ func (v Views) find(name string) (of experiment.View, own bool) {
 // neither bars nor colour.
 func (v Views) Table(w io.Writer, run *result.Run, opts term.Options) error {
 	run = term.Clean(run)
-	options, err := view.SpecOfRun(run)
+	options, err := view.SpecOf(run.Spec)
 	if err != nil {
 		return err
 	}

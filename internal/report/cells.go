@@ -28,9 +28,9 @@ func verdicts(run *result.Run, compared view.Compared) table {
 		Name: "verdicts", Caption: "Each cell against the baseline",
 		Head: headings("cell", "verdict", "#median", "#least", "#greatest", "#ratio", "#from", "#to", "#samples"),
 	}
-	own := compared.Column != ""
+	own := compared.Heading != ""
 	if own {
-		t.Head = slices.Insert(t.Head, 2, heading{compared.Column, true})
+		t.Head = slices.Insert(t.Head, 2, heading{compared.Heading, true})
 	}
 	set := compared.SeriesOf(run)
 	show := togetherOf(run)

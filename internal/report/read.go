@@ -7,8 +7,10 @@ import (
 	"fmt"
 	"os"
 
+	"gorun/internal/column"
 	"gorun/internal/hint"
 	"gorun/internal/matrix"
+	"gorun/internal/render"
 	"gorun/internal/result"
 )
 
@@ -21,7 +23,7 @@ type Input struct {
 
 // Read reads a journal, also of a run that goes on, or a run that --format json wrote, and judges the cells that it has
 // no verdicts on.
-func Read(path string) (Input, error) {
+func Read(path string, views render.Views) (Input, error) {
 	text, err := os.ReadFile(path)
 	if err != nil {
 		return Input{}, err
@@ -48,20 +50,20 @@ func Read(path string) (Input, error) {
 			Hint:    "a sample was being written, or the run was killed meanwhile",
 		})
 	}
-	judge(in.Run, recording.Footer)
+	judge(in.Run, views.Columns(in.Run.Experiment), recording.Footer)
 	return in, nil
 }
 
 // judge puts verdicts on the cells of a journal. The samples of a matrix give the same verdicts whenever they are
 // looked at; cells that were not taken in turns have what the footer says.
-func judge(run *result.Run, footer *result.Footer) {
+func judge(run *result.Run, columns column.List, footer *result.Footer) {
 	if run.Matrix == nil {
 		if footer != nil && len(footer.Cells) > 0 {
 			run.Cells = footer.Cells
 		}
 		return
 	}
-	err := matrix.Judge(run)
+	err := matrix.Judge(run, columns)
 	if err == nil {
 		return
 	}
@@ -70,15 +72,19 @@ func judge(run *result.Run, footer *result.Footer) {
 		return
 	}
 	run.Warnings = append(run.Warnings, result.WarningOf("no-verdicts", "the cells cannot be judged", err))
-	summarise(run)
+	summarise(run, columns)
 }
 
 // summarise sums up the samples of each cell.
-func summarise(run *result.Run) {
+func summarise(run *result.Run, columns column.List) {
+	time, err := matrix.Time(run.Matrix, columns)
+	if err != nil {
+		return // the samples have no figure that could be summed up
+	}
 	of := make([][]result.Sample, len(run.Cells))
 	for _, s := range run.Samples {
 		if s.Slot != nil && s.Cell >= 0 && s.Cell < len(of) {
-			s.Seconds = run.Matrix.Time(s)
+			s.Seconds = time(s)
 			of[s.Cell] = append(of[s.Cell], s)
 		}
 	}

@@ -59,7 +59,7 @@ func matrixOf(t testing.TB, cells, rounds int) *result.Run {
 			CPUs:    map[string]result.CPUs{"cpus": {List: "0-1", Count: 2}},
 		})
 	}
-	board, err := matrix.NewBoard(run)
+	board, err := matrix.NewBoard(run, nil)
 	require.NoError(t, err)
 	for board.Rounds() < rounds {
 		slot := board.Next()
@@ -78,7 +78,7 @@ func matrixOf(t testing.TB, cells, rounds int) *result.Run {
 }
 
 func judged(t testing.TB, run *result.Run) *result.Run {
-	board, err := matrix.NewBoard(run)
+	board, err := matrix.NewBoard(run, nil)
 	require.NoError(t, err)
 	require.NoError(t, board.Replay())
 	board.Judge()
@@ -225,11 +225,11 @@ func TestSize(t *testing.T) {
 
 func TestReadJudgesWhatHasNoFooter(t *testing.T) {
 	run := judged(t, matrixOf(t, 3, 30))
-	ended, err := Read(journal(t, run, true))
+	ended, err := Read(journal(t, run, true), experiments)
 	require.NoError(t, err)
 	assert.True(t, ended.Ended)
 	path := journal(t, run, false)
-	open, err := Read(path)
+	open, err := Read(path, experiments)
 	require.NoError(t, err)
 	assert.False(t, open.Ended)
 	assert.Equal(t, run.Cells, ended.Run.Cells)
@@ -240,7 +240,7 @@ func TestReadJudgesWhatHasNoFooter(t *testing.T) {
 	text, err := os.ReadFile(path)
 	require.NoError(t, err)
 	require.NoError(t, os.WriteFile(path, text[:len(text)-20], 0o644))
-	torn, err := Read(path)
+	torn, err := Read(path, experiments)
 	require.NoError(t, err)
 	assert.Len(t, torn.Run.Samples, len(run.Samples)-1)
 	assert.Equal(t, "torn-line", torn.Run.Warnings[len(torn.Run.Warnings)-1].Code)
@@ -251,10 +251,10 @@ func TestReadJudgesWhatHasNoFooter(t *testing.T) {
 func TestReadOutOfOrder(t *testing.T) {
 	run := judged(t, matrixOf(t, 3, 3))
 	run.Samples[0], run.Samples[5] = run.Samples[5], run.Samples[0]
-	ended, err := Read(journal(t, run, true))
+	ended, err := Read(journal(t, run, true), experiments)
 	require.NoError(t, err)
 	assert.Equal(t, run.Cells, ended.Run.Cells, "the footer's")
-	open, err := Read(journal(t, run, false))
+	open, err := Read(journal(t, run, false), experiments)
 	require.NoError(t, err)
 	assert.Nil(t, open.Run.Cells[2].Verdict)
 	assert.Equal(t, "no-verdicts", open.Run.Warnings[0].Code)
@@ -268,15 +268,15 @@ func TestReadJSON(t *testing.T) {
 	require.NoError(t, err)
 	path := filepath.Join(t.TempDir(), "run.json")
 	require.NoError(t, os.WriteFile(path, text, 0o644))
-	in, err := Read(path)
+	in, err := Read(path, experiments)
 	require.NoError(t, err)
 	assert.Equal(t, run.Cells, in.Run.Cells)
 	assert.True(t, in.Ended)
 
 	require.NoError(t, os.WriteFile(path, []byte(`{"schema": "gorun/v9"}`), 0o644))
-	_, err = Read(path)
+	_, err = Read(path, experiments)
 	assert.ErrorContains(t, err, path)
-	_, err = Read(path + "x")
+	_, err = Read(path+"x", experiments)
 	assert.ErrorIs(t, err, os.ErrNotExist)
 }
 

@@ -57,7 +57,7 @@ func (s *Served) current() ([]byte, error) {
 	}
 	inputs := make([]Input, len(s.files))
 	for i, file := range s.files {
-		if inputs[i], err = Read(file); err != nil {
+		if inputs[i], err = Read(file, s.views); err != nil {
 			return nil, err
 		}
 	}

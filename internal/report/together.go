@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"path/filepath"
 
+	"gorun/internal/column"
 	"gorun/internal/matrix"
 	"gorun/internal/render"
 	"gorun/internal/render/view"
@@ -23,7 +24,7 @@ func together(inputs []Input, views render.Views) (tables []table) {
 		of[name] = append(of[name], in)
 	}
 	for _, name := range experiments {
-		if t := sideBySide(of[name], views.Of(name).Compared); len(of[name]) > 1 && len(t.Rows) > 0 {
+		if t := sideBySide(of[name], views.Of(name).Compared, views.Columns(name)); len(of[name]) > 1 && len(t.Rows) > 0 {
 			tables = append(tables, t)
 		}
 	}
@@ -32,7 +33,7 @@ func together(inputs []Input, views render.Views) (tables []table) {
 
 // sideBySide has a row for each cell that two or more runs have. Runs of a matrix are also compared with the first, as
 // `gorun compare --force` does it.
-func sideBySide(inputs []Input, compared view.Compared) table {
+func sideBySide(inputs []Input, compared view.Compared, columns column.List) table {
 	t := table{Name: "together", Caption: "gorun " + inputs[0].Run.Experiment + ": the runs side by side"}
 	t.Head = headings("cell")
 	var order []string
@@ -55,7 +56,7 @@ func sideBySide(inputs []Input, compared view.Compared) table {
 			all = append(all, median)
 		}
 		if i > 0 {
-			against[i] = comparedWith(inputs[0], in)
+			against[i] = comparedWith(inputs[0], in, columns)
 		}
 		if against[i] != nil {
 			t.Head = append(t.Head, heading{Text: fmt.Sprintf("%d against 1", i+1)})
@@ -84,7 +85,7 @@ func sideBySide(inputs []Input, compared view.Compared) table {
 
 // comparedWith are the verdicts on a run's cells against those of the first, by the cells' titles there; nil where the
 // two cannot be compared.
-func comparedWith(first, in Input) map[string]cell {
+func comparedWith(first, in Input, columns column.List) map[string]cell {
 	a, b := *first.Run, *in.Run // their verdicts stay those of the runs
 	a.Cells, b.Cells = append([]result.Cell{}, a.Cells...), append([]result.Cell{}, b.Cells...)
 	for _, run := range []*result.Run{&a, &b} {
@@ -94,7 +95,7 @@ func comparedWith(first, in Input) map[string]cell {
 		design := *run.Matrix
 		run.Matrix = &design
 	}
-	c, err := matrix.Compare(matrix.Side{File: first.File, Run: &a}, matrix.Side{File: in.File, Run: &b}, nil, true)
+	c, err := matrix.Compare(matrix.Side{File: first.File, Run: &a}, matrix.Side{File: in.File, Run: &b}, columns, nil, true)
 	if err != nil {
 		return nil
 	}

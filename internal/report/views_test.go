@@ -107,7 +107,7 @@ func readText(t testing.TB, journal string) Input {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "run.jsonl")
 	require.NoError(t, os.WriteFile(path, []byte(journal), 0o644))
-	in, err := Read(path)
+	in, err := Read(path, experiments)
 	require.NoError(t, err)
 	in.File = filepath.Base(path)
 	return in
@@ -167,7 +167,7 @@ func compareText(t testing.TB, before, run string, opts term.Options) string {
 	t.Helper()
 	a := matrix.Side{File: "before.jsonl", Run: readText(t, before).Run}
 	b := matrix.Side{File: "run.jsonl", Run: readText(t, run).Run}
-	c, err := matrix.Compare(a, b, nil, false)
+	c, err := matrix.Compare(a, b, nil, nil, false)
 	require.NoError(t, err)
 	var out strings.Builder
 	require.NoError(t, render.Comparison(&out, c, "table", opts))

@@ -5,9 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"maps"
-	"slices"
-	"strconv"
 	"strings"
 	"sync/atomic"
 )
@@ -17,10 +14,9 @@ import (
 type Figures struct{ held *held }
 
 type held struct {
-	given any                            // an experiment's *F; nil: read
-	read  []byte                         // compact JSON object; nil: given
-	typed atomic.Pointer[any]            // of read: the *F that it was last decoded to, a nil *F where it did not fit
-	named atomic.Pointer[map[string]any] // by name: string, bool, json.Number or nil
+	given any                 // an experiment's *F; nil: read
+	read  []byte              // compact JSON object; nil: given
+	typed atomic.Pointer[any] // of read: the *F that it was last decoded to, a nil *F where it did not fit
 }
 
 // FiguresOf holds an experiment's figures, which must not change once they are shown. Their names are those that f has
@@ -110,61 +106,6 @@ func (h *held) object() (figures map[string]any, err error) {
 	dec := json.NewDecoder(bytes.NewReader(text))
 	dec.UseNumber()
 	return figures, dec.Decode(&figures)
-}
-
-// byName returns every single figure. One that is nested has a name of its own, "one_way_ns_min"; a list is left out,
-// because its items would be rows of their own.
-func (f Figures) byName() map[string]any {
-	if f.held == nil {
-		return nil
-	}
-	if named := f.held.named.Load(); named != nil {
-		return *named
-	}
-	named := map[string]any{}
-	if figures, err := f.held.object(); err == nil {
-		flatten(named, "", figures)
-	}
-	f.held.named.Store(&named)
-	return named
-}
-
-func flatten(into map[string]any, prefix string, figures map[string]any) {
-	for _, name := range slices.Sorted(maps.Keys(figures)) {
-		switch figure := figures[name].(type) {
-		case map[string]any:
-			flatten(into, prefix+name+"_", figure)
-		case []any:
-		default:
-			into[prefix+name] = figure
-		}
-	}
-}
-
-// Names returns the names of all single figures, sorted.
-func (f Figures) Names() []string { return slices.Sorted(maps.Keys(f.byName())) }
-
-// Number returns a figure as a float64; false when it is absent or not a number.
-func (f Figures) Number(name string) (float64, bool) {
-	number, ok := f.byName()[name].(json.Number)
-	if !ok {
-		return 0, false
-	}
-	x, err := number.Float64()
-	return x, err == nil
-}
-
-// Text returns a figure as it is, a number with all its digits; false when it is absent.
-func (f Figures) Text(name string) (string, bool) {
-	switch figure := f.byName()[name].(type) {
-	case string:
-		return figure, true
-	case json.Number:
-		return figure.String(), true
-	case bool:
-		return strconv.FormatBool(figure), true
-	}
-	return "", false
 }
 
 // Map returns the figures with every name and text in them changed by the function, which must leave printable ASCII as

@@ -32,41 +32,6 @@ type rare struct {
 	List    []int             `json:"list"`
 }
 
-// Figures are the same by name, whether they were given or read.
-func TestFiguresByName(t *testing.T) {
-	given := FiguresOf(&rare{
-		ContendRow: ContendRow{Op: "a<b"}, Count: math.MaxUint64, Ratio: 1e-7, Bound: true,
-		OneWay: &Distribution{Min: 0.5}, MovedTo: map[string]uint64{"3": 7}, List: []int{1},
-	})
-	text, err := json.Marshal(given)
-	require.NoError(t, err)
-	for _, f := range []Figures{given, asRead(string(text))} {
-		names := f.Names()
-		assert.IsIncreasing(t, names)
-		assert.Subset(t, names, []string{"op", "count", "ratio", "bound", "one_way_ns_min", "moved_to_3"})
-		for _, name := range []string{"absent", "list", "one_way_ns", "moved_to", "memory_peak_bytes"} {
-			assert.NotContains(t, names, name)
-			_, ok := f.Text(name)
-			assert.False(t, ok, name)
-		}
-		for name, want := range map[string]string{
-			"op": "a<b", "count": "18446744073709551615", "ratio": "1e-7", "bound": "true", "one_way_ns_min": "0.5",
-			"moved_to_3": "7",
-		} {
-			got, ok := f.Text(name)
-			assert.True(t, ok, name)
-			assert.Equal(t, want, got, name)
-		}
-		ratio, ok := f.Number("ratio")
-		assert.True(t, ok)
-		assert.Equal(t, 1e-7, ratio)
-		_, ok = f.Number("op")
-		assert.False(t, ok)
-		_, ok = f.Number("none")
-		assert.False(t, ok)
-	}
-}
-
 // pairing are figures of an experiment.
 type pairing struct {
 	OwnProcess
@@ -120,7 +85,6 @@ func TestFiguresAreReadTogether(t *testing.T) {
 				assert.Equal(t, 3.0, p.NS)
 				e, _ := Typed[Exec](&s)
 				assert.Equal(t, 4, e.ExitCode)
-				assert.Equal(t, []string{"exit_code", "ns"}, s.Values.Names())
 			}
 		})
 	}
@@ -138,7 +102,6 @@ func TestFiguresMarshal(t *testing.T) {
 	}
 	_, err := json.Marshal(FiguresOf(&pairing{NS: math.NaN()}))
 	assert.Error(t, err)
-	assert.Empty(t, FiguresOf(&pairing{NS: math.NaN()}).Names())
 }
 
 func TestFiguresMap(t *testing.T) {

@@ -10,7 +10,7 @@ import (
 // Matrix is the design of a run of several cells: what was fixed before its first sample.
 type Matrix struct {
 	Title     string   `json:"title,omitempty"`
-	Datum     string   `json:"datum,omitempty"`  // the value that is compared: DatumMetric, or one in nanoseconds as "ns_per_op"; none: wall seconds
+	Datum     string   `json:"datum,omitempty"`  // name of the column that is compared; none: wall seconds
 	Better    string   `json:"better,omitempty"` // of a metric: Lower or Higher
 	Baseline  int      `json:"baseline"`         // index of the cell that all others are compared with
 	Alpha     float64  `json:"alpha"`            // probability of any false verdict in the run
@@ -44,21 +44,6 @@ const (
 	Lower  = "lower"
 	Higher = "higher"
 )
-
-// Time is what is compared of a sample, in seconds: of the whole, or of an operation. Of a metric it is the figure, or
-// its inverse where higher is better: that of operations a second is the time of one.
-func (m *Matrix) Time(s Sample) float64 {
-	figure, _ := s.Values.Number(m.Datum)
-	switch {
-	case m.Datum == "":
-		return s.Seconds
-	case m.Datum == DatumMetric && m.Better == Higher:
-		return 1 / figure
-	case m.Datum == DatumMetric:
-		return figure
-	}
-	return figure / 1e9
-}
 
 // Rank puts the cells that were measured in order: those shown to be faster than the baseline, the baseline, and the
 // rest; within each by their ratio to it.

@@ -20,12 +20,3 @@ func TestRank(t *testing.T) {
 	}}
 	assert.Equal(t, []int{5, 1, 2, 3, 6, 0}, run.Rank(), "what is not shown to be better is not before the baseline")
 }
-
-func TestMatrixTime(t *testing.T) {
-	s := Sample{Seconds: 3, Values: asRead(`{"metric": 4.0, "ns_per_op": 5.0}`)}
-	for want, m := range map[float64]Matrix{
-		3: {}, 4: {Datum: DatumMetric, Better: Lower}, 0.25: {Datum: DatumMetric, Better: Higher}, 5e-9: {Datum: "ns_per_op"},
-	} {
-		assert.InDelta(t, want, m.Time(s), 1e-18)
-	}
-}

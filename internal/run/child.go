@@ -189,12 +189,15 @@ func (d *driver) pilot(ctx context.Context) error {
 		run.Warmups = []result.Sample{warmup}
 		return nil
 	}
-	var err error
+	compared, err := matrix.Time(run.Matrix, d.x.Columns)
+	if err != nil {
+		return err
+	}
 	run.Matrix.Warmup, err = matrix.Pilot(d.options.budget/10, func(samples int, budget time.Duration) ([]float64, error) {
 		a, err := d.ask(ctx, baseline, samples, 0, budget)
 		var figures []float64
 		for _, s := range a.Samples {
-			figures = append(figures, run.Matrix.Time(s))
+			figures = append(figures, compared(s))
 		}
 		return figures, err
 	})

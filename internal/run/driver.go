@@ -77,6 +77,7 @@ func drive(ctx context.Context, e Env, o *Options, p plan) (err error) {
 	d := &driver{plan: p, options: o, session: &session{env: e, run: p.run}}
 	d.tally.begin(e.Now)
 	d.tally.cpus = p.cpus.Len()
+	d.tally.columns = p.x.Columns
 	defer d.close(&err)
 	watch, err := d.settle()
 	if err != nil {
@@ -232,7 +233,7 @@ func (d *driver) does() []any {
 func (d *driver) newOrder() (schedule, error) {
 	o := d.options
 	run := d.session.run
-	order, err := newSchedule(run, d.schedule.Order, design{
+	order, err := newSchedule(run, d.x.Columns, d.schedule.Order, design{
 		cells: len(d.cells), samples: d.schedule.Samples, warmup: o.warmup, budget: o.budget.Seconds(),
 		duration: d.schedule.Duration, seed: run.Seed,
 	}, d.schedule)
@@ -415,7 +416,7 @@ func (d *driver) judge() error {
 	run := d.session.run
 	if run.Matrix != nil {
 		d.stand()
-		return matrix.Judge(run)
+		return matrix.Judge(run, d.x.Columns)
 	}
 	if d.schedule.Order == experiment.Shuffled {
 		sortByCell(run.Samples, d.sampled)

@@ -243,7 +243,7 @@ func (c *Matrix) plan(m *machine, spec matrix.Spec) (p plan, err error) {
 	if err := c.compareMetric(run); err != nil {
 		return p, err
 	}
-	board, err := matrix.NewBoard(run)
+	board, err := matrix.NewBoard(run, c.x.Columns)
 	if err != nil {
 		return p, hint.Usage(err)
 	}

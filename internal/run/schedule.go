@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"slices"
 
+	"gorun/internal/column"
 	"gorun/internal/experiment"
 	"gorun/internal/matrix"
 	"gorun/internal/result"
@@ -231,10 +232,10 @@ func (w *watch) course() result.Course              { return result.Course{Durat
 func (w *watch) warnings() []result.Warning         { return nil }
 
 // newSchedule makes the schedule of a run that has a design, and what its result says of it.
-func newSchedule(run *result.Run, order experiment.Order, d design, s experiment.Schedule) (schedule, error) {
+func newSchedule(run *result.Run, columns column.List, order experiment.Order, d design, s experiment.Schedule) (schedule, error) {
 	switch order {
 	case experiment.Blocks:
-		board, err := matrix.NewBoard(run)
+		board, err := matrix.NewBoard(run, columns)
 		if err != nil {
 			return nil, err
 		}

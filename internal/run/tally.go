@@ -6,6 +6,7 @@ import (
 	"sync"
 	"time"
 
+	"gorun/internal/column"
 	"gorun/internal/linux"
 	"gorun/internal/result"
 )
@@ -13,6 +14,7 @@ import (
 // tally is where a run stands, for whoever watches it meanwhile: its samples added up, and its course.
 type tally struct {
 	mu       sync.Mutex
+	columns  column.List // of the experiment
 	now      func() time.Time
 	taken    result.Taken
 	work     result.Live // of the samples' processes, where these are not this one; warm-ups are not in it
@@ -55,14 +57,14 @@ func (t *tally) add(s result.Sample) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.taken.Add(s)
-	number := func(name string) uint64 {
-		n, _ := s.Values.Number(name)
-		return uint64(n)
-	}
 	l := &t.work
-	l.NumbersTested += number("numbers")
-	l.PrimesFound += number("primes")
-	l.Threads = int(number("threads_peak"))
+	for _, c := range t.columns {
+		if c.Counts == nil {
+			continue
+		}
+		figure, _ := c.Number(&s)
+		c.Counts(l, figure)
+	}
 	if s.Workers != nil {
 		l.WorkersStarted += uint64(s.Workers.Count)
 		l.WorkersFinished += uint64(s.Workers.Finished)

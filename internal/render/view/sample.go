@@ -5,27 +5,10 @@ package view
 import (
 	"slices"
 
+	"gorun/internal/column"
 	"gorun/internal/result"
 	"gorun/internal/stats"
 )
-
-// A figure's getter gives false where the sample does not have it.
-
-// Value gets one of the experiment's own figures.
-func Value(name string) func(s *result.Sample) (float64, bool) {
-	return func(s *result.Sample) (float64, bool) { return s.Values.Number(name) }
-}
-
-// counter gets one of the counted disturbances.
-func counter(of func(s *result.Signals) *uint64) func(s *result.Sample) (float64, bool) {
-	return func(s *result.Sample) (float64, bool) {
-		count := of(&s.Quality.Signals)
-		if count == nil {
-			return 0, false
-		}
-		return float64(*count), true
-	}
-}
 
 // CellOf is the configuration of a sample; nil where the run has none for it.
 func CellOf(run *result.Run, s *result.Sample) *result.Cell {
@@ -48,10 +31,10 @@ func Summarised(samples []result.Sample) []result.Sample {
 type Spread struct{ Least, Median, Greatest float64 }
 
 // spreadOf gives false where no sample has the figure.
-func spreadOf(samples []result.Sample, of func(s *result.Sample) (float64, bool)) (Spread, bool) {
+func spreadOf(samples []result.Sample, of column.Column) (Spread, bool) {
 	var all []float64
 	for i := range samples {
-		if figure, ok := of(&samples[i]); ok {
+		if figure, ok := of.Number(&samples[i]); ok {
 			all = append(all, figure)
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"gorun/internal/column"
 	"gorun/internal/result"
 )
 
@@ -18,7 +19,7 @@ func TestMediansAreOfGoodSamples(t *testing.T) {
 	samples[3].Quality.Verdict = result.Invalid
 	kept := Summarised(samples)
 	require.Len(t, kept, 4, "the invalid sample is out")
-	wall, ok := spreadOf(kept, wallSeconds)
+	wall, ok := spreadOf(kept, column.Wall)
 	require.True(t, ok)
 	assert.Equal(t, Spread{2.75, 2.8, 2.93}, wall)
 	assert.Equal(t, 2.79, result.Typical(kept).Seconds)
@@ -26,6 +27,6 @@ func TestMediansAreOfGoodSamples(t *testing.T) {
 	partial := []result.Sample{{Partial: true}}
 	assert.Equal(t, partial, Summarised(partial), "without a good sample, what there is")
 	assert.Nil(t, result.Typical(nil))
-	_, ok = spreadOf(kept, Value("no_such_figure"))
+	_, ok = spreadOf(kept, column.Workers[0])
 	assert.False(t, ok)
 }

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync"
 
+	"gorun/internal/column"
 	"gorun/internal/render/term"
 	"gorun/internal/result"
 	"gorun/internal/units"
@@ -45,7 +46,7 @@ func SamplesBlock(run *result.Run, opts term.Options) string {
 		parts = append(parts, fmt.Sprintf("%d warm-up dropped", len(run.Warmups)))
 	}
 	good := Summarised(run.Samples)
-	if wall, ok := spreadOf(good, wallSeconds); ok && len(good) > 1 && wall.Median > 0 {
+	if wall, ok := spreadOf(good, column.Wall); ok && len(good) > 1 && wall.Median > 0 {
 		parts = append(parts, "wall time within "+units.Percent((wall.Greatest-wall.Least)/wall.Median)+" of the median")
 	}
 	return interruptedText(run, opts) + term.Flow(parts, ", ", "  ", opts.Columns()) + reasonLines(run.Samples, opts)

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"gorun/internal/column"
 	"gorun/internal/render/term"
 	"gorun/internal/result"
 )
@@ -41,26 +42,27 @@ type SeriesSet struct {
 // Compared is the figure of a sample that is compared, and what tells samples apart where a run has no cells. The zero
 // value is wall time, of all samples alike.
 type Compared struct {
-	Value string                        // name of the figure, in ns; "": wall time
-	What  string                        // it is: "time of an operation"
-	Name  func(s *result.Sample) string // of the series that a sample is of
-	// Column is the heading of the figure where a run's cells are judged by their wall time; "": it is not shown of these.
-	Column string
+	Figure column.Column                        // in ns; the zero Column: wall time
+	Name   func(s *result.Sample) (string, int) // of the series that a sample is of, and its row; 0: there are no rows
+	// Heading is that of the figure where a run's cells are judged by their wall time; "": it is not shown of these.
+	Heading string
 }
 
 // SeriesOf takes a run's samples apart. Without cells, the series come in the order of their rows, where samples have
 // rows, and of their names' first sample.
 func (c Compared) SeriesOf(run *result.Run) SeriesSet {
 	byWall := run.Matrix != nil && (run.Matrix.Datum == "" || run.Matrix.Datum == result.DatumMetric)
-	if c.Value == "" || byWall && c.Column == "" {
-		c.Value, c.What = "", "wall time"
-	}
+	own := c.Figure.Name != "" && (!byWall || c.Heading != "")
 	if c.Name == nil {
-		c.Name = func(*result.Sample) string { return "all samples" }
+		c.Name = func(*result.Sample) (string, int) { return "all samples", 0 }
 	}
-	set := SeriesSet{What: c.What, Timed: len(run.Samples) > 0}
+	what := "wall time"
+	if own {
+		what = c.Figure.Label
+	}
+	set := SeriesSet{What: what, Timed: len(run.Samples) > 0}
 	at := map[string]int{}
-	row := map[string]float64{}
+	row := map[string]int{}
 	titles := CellTitles(run)
 	for _, name := range titles {
 		set.Series = append(set.Series, Series{Name: name})
@@ -68,8 +70,8 @@ func (c Compared) SeriesOf(run *result.Run) SeriesSet {
 	for i := range run.Samples {
 		s := &run.Samples[i]
 		p := Point{Index: s.Index, At: float64(i), Seconds: s.Seconds, Verdict: s.Quality.Verdict, Partial: s.Partial}
-		if c.Value != "" {
-			ns, ok := s.Values.Number(c.Value)
+		if own {
+			ns, ok := c.Figure.Number(s)
 			if !ok {
 				continue
 			}
@@ -81,12 +83,12 @@ func (c Compared) SeriesOf(run *result.Run) SeriesSet {
 				continue
 			}
 		} else {
-			name := term.Clean(c.Name(s))
+			name, place := c.Name(s)
+			name = term.Clean(name)
 			known := false
 			if n, known = at[name]; !known {
 				n = len(set.Series)
-				at[name] = n
-				row[name], _ = s.Values.Number("row")
+				at[name], row[name] = n, place
 				set.Series = append(set.Series, Series{Name: name})
 			}
 		}
@@ -101,7 +103,7 @@ func (c Compared) SeriesOf(run *result.Run) SeriesSet {
 		set.Series[n].Points = append(set.Series[n].Points, p)
 	}
 	if len(titles) == 0 {
-		slices.SortStableFunc(set.Series, func(a, b Series) int { return int(row[a.Name]) - int(row[b.Name]) })
+		slices.SortStableFunc(set.Series, func(a, b Series) int { return row[a.Name] - row[b.Name] })
 	}
 	return set
 }

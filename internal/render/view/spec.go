@@ -35,22 +35,6 @@ func SpecOf(options any) (Spec, error) {
 	return out, nil
 }
 
-// SpecOfRun reads a run's options. Where the samples say which kernel ran, that stands for the "auto" that was asked
-// for.
-func SpecOfRun(run *result.Run) (Spec, error) {
-	out, err := SpecOf(run.Spec)
-	if err != nil {
-		return nil, err
-	}
-	for i := range run.Samples {
-		if kernel, ok := run.Samples[i].Values.Text("kernel"); ok {
-			out["kernel"] = kernel
-			break
-		}
-	}
-	return out, nil
-}
-
 // Text shows an option: "" when it is absent or has its zero value (0, false, an empty text or list).
 func (s Spec) Text(name string) string { return optionText(s[name]) }
 

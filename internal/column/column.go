@@ -1,0 +1,221 @@
+// Package column describes the figures of a sample: their names, units and meanings, and how to get them. Every format,
+// the report, the judge and the metrics read figures through columns, and never by a name in JSON.
+package column
+
+import (
+	"maps"
+	"math"
+	"reflect"
+	"slices"
+	"strconv"
+
+	"gorun/internal/result"
+	"gorun/internal/units"
+)
+
+// Unit is what a figure is counted in.
+type Unit string
+
+// The units of figures.
+const (
+	None        Unit = ""       // a word, or a number that counts nothing, such as a CPU's
+	Count       Unit = "count"  // of single things, shown as they are
+	Large       Unit = "number" // of things of which there may be millions
+	Seconds     Unit = "s"      // in a benchmark line, these are nanoseconds
+	Nanoseconds Unit = "ns"
+	Bytes       Unit = "B"
+	PerSecond   Unit = "1/s"
+	Ratio       Unit = "ratio"
+	Share       Unit = "share" // of 1
+	Percent     Unit = "%"
+)
+
+// Direction says which of two figures is better.
+type Direction string
+
+// The directions; without one, neither figure is better.
+const (
+	Lower  Direction = result.Lower
+	Higher Direction = result.Higher
+)
+
+// Column is a figure of a sample, and how it is shown.
+type Column struct {
+	Name    string // in JSON, below samples[].values, and in CSV
+	Unit    Unit
+	Meaning string // one sentence
+	Better  Direction
+	Label   string // in the table; "": the name, without its unit
+	Hidden  bool   // the table does not show it
+	Lead    int    // place among the columns that come first in CSV; 0: it comes after those of every experiment, by name
+	Key     string // in the names of benchmarks, which differ by it; "": it is not there
+	Bench   string // unit in a benchmark line; "": it is not there
+	// Words stand for values in a benchmark's name, such as "F" for -1.
+	Words map[string]string
+	// Repeats: it is how often the work was done, the iterations of a benchmark line.
+	Repeats bool
+	// Counts adds the figure of a sample to the counters of a run that goes on; nil: there is no such counter.
+	Counts func(live *result.Live, figure float64)
+
+	figures reflect.Type // that it is of; nil: it is not of the figures of an experiment
+	of      func(*result.Sample) Value
+	each    func(*result.Sample) map[string]Value // by what follows the column's name; nil: the column is one
+}
+
+// List are columns in the order in which a table and a benchmark line have them.
+type List []Column
+
+// Value is what a sample has in a column. The zero Value is absent.
+type Value struct {
+	Text   string  // exact: reading it back gives the same figure; "": absent
+	Number float64 // NaN for a word
+}
+
+// Known reports whether the sample has the figure.
+func (v Value) Known() bool { return v.Text != "" }
+
+// Figure is a column of the figures F. get returns a number, a text, a bool, or a pointer to one of these; nil and ""
+// are absent.
+func Figure[F, V any](c Column, get func(*F) V) Column {
+	c.figures = reflect.TypeFor[F]()
+	c.of = func(s *result.Sample) Value {
+		figures, ok := result.Typed[F](s)
+		if !ok {
+			return Value{}
+		}
+		return valueOf(get(figures))
+	}
+	return c
+}
+
+// Each is a column for each key of a map in the figures F: the column's name, "_", and the key.
+func Each[F, V any](c Column, get func(*F) map[string]V) Column {
+	c.figures, c.Hidden = reflect.TypeFor[F](), true
+	c.of = func(*result.Sample) Value { return Value{} }
+	c.each = func(s *result.Sample) map[string]Value {
+		figures, ok := result.Typed[F](s)
+		if !ok {
+			return nil
+		}
+		values := map[string]Value{}
+		for key, figure := range get(figures) {
+			values[c.Name+"_"+key] = valueOf(figure)
+		}
+		return values
+	}
+	return c
+}
+
+// Derived is a column of what a sample has beside the figures of its experiment. It is not in CSV.
+func Derived[V any](c Column, get func(*result.Sample) V) Column {
+	c.of = func(s *result.Sample) Value { return valueOf(get(s)) }
+	return c
+}
+
+// Some returns a pointer to a figure of which zero means that there is none.
+func Some[V comparable](figure V) *V {
+	if none := *new(V); figure == none {
+		return nil
+	}
+	return &figure
+}
+
+// Of returns what a sample has in the column.
+func (c Column) Of(s *result.Sample) Value { return c.of(s) }
+
+// Figures returns the type of the figures that the column is one of; nil where it is derived.
+func (c Column) Figures() reflect.Type { return c.figures }
+
+// Number returns the figure of a sample; false when it is absent or a word.
+func (c Column) Number(s *result.Sample) (float64, bool) {
+	v := c.of(s)
+	return v.Number, v.Known() && !math.IsNaN(v.Number)
+}
+
+// Find returns the column of a name; false where there is none.
+func (l List) Find(name string) (Column, bool) {
+	i := slices.IndexFunc(l, func(c Column) bool { return c.Name == name })
+	if i < 0 {
+		return Column{}, false
+	}
+	return l[i], true
+}
+
+// Leading are the columns that come first in CSV, in their order.
+func (l List) Leading() List {
+	lead := slices.DeleteFunc(slices.Clone(l), func(c Column) bool { return c.Lead == 0 })
+	slices.SortStableFunc(lead, func(a, b Column) int { return a.Lead - b.Lead })
+	return lead
+}
+
+// Others are the experiment's own columns that do not lead and that any of the samples has, by name.
+func (l List) Others(samples []result.Sample) List {
+	others := map[string]Column{}
+	for _, c := range l {
+		if c.figures == nil || c.Lead > 0 {
+			continue
+		}
+		for i := range samples {
+			if c.Of(&samples[i]).Known() {
+				others[c.Name] = c
+				break
+			}
+			if c.each == nil {
+				continue
+			}
+			for name := range c.each(&samples[i]) {
+				others[name] = c.keyed(name)
+			}
+		}
+	}
+	sorted := make(List, 0, len(others))
+	for _, name := range slices.Sorted(maps.Keys(others)) {
+		sorted = append(sorted, others[name])
+	}
+	return sorted
+}
+
+// keyed is the column of one key.
+func (c Column) keyed(name string) Column {
+	each := c.each
+	c.Name, c.each = name, nil
+	c.of = func(s *result.Sample) Value { return each(s)[name] }
+	return c
+}
+
+// valueOf makes a Value of a figure.
+func valueOf(figure any) Value {
+	switch x := figure.(type) {
+	case string:
+		return Value{Text: x, Number: math.NaN()}
+	case bool:
+		return Value{Text: strconv.FormatBool(x), Number: math.NaN()}
+	case float64:
+		if math.IsNaN(x) || math.IsInf(x, 0) {
+			return Value{} // JSON has neither
+		}
+		return Value{Text: units.Exact(x), Number: x}
+	case int:
+		return Value{Text: strconv.Itoa(x), Number: float64(x)}
+	case uint64:
+		return Value{Text: strconv.FormatUint(x, 10), Number: float64(x)}
+	case *string:
+		return at(x)
+	case *bool:
+		return at(x)
+	case *float64:
+		return at(x)
+	case *int:
+		return at(x)
+	case *uint64:
+		return at(x)
+	}
+	return Value{}
+}
+
+func at[T any](x *T) Value {
+	if x == nil {
+		return Value{}
+	}
+	return valueOf(*x)
+}

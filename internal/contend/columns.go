@@ -1,0 +1,104 @@
+package contend
+
+import (
+	"gorun/internal/column"
+	"gorun/internal/result"
+)
+
+var columns = column.Join(
+	column.List{
+		figure(column.Column{Name: "row", Lead: 1, Meaning: "The number of the row."},
+			func(c *Figures) int { return c.Row }),
+		figure(column.Column{Name: "op", Lead: 2, Key: "op", Meaning: "The operation that every CPU makes."},
+			func(c *Figures) string { return c.Op }),
+		figure(column.Column{Name: "variant", Key: "variant", Meaning: "The variant of the instruction."},
+			func(c *Figures) string { return c.Variant }),
+		figure(column.Column{Name: "instruction", Meaning: "The instruction that the loop repeats."},
+			func(c *Figures) string { return c.Instruction }),
+		figure(column.Column{Name: "load", Lead: 3, Key: "load", Meaning: "The load pattern that made the row."},
+			func(c *Figures) string { return c.Load }),
+		figure(column.Column{Name: "cpus", Lead: 4, Key: "cpus", Unit: column.Count, Meaning: "How many CPUs take part."},
+			func(c *Figures) int { return c.CPUs }),
+		figure(column.Column{Name: "cpu_list", Lead: 11, Key: "cpu_list", Meaning: "The CPUs that take part."},
+			func(c *Figures) string { return c.CPUList }),
+		figure(column.Column{Name: "pattern", Lead: 12, Meaning: "Which CPUs take part, node by node."},
+			func(c *Figures) string { return c.Pattern }),
+		figure(column.Column{
+			Name: "dist_bytes", Lead: 13, Key: "dist_bytes", Unit: column.Bytes,
+			Meaning: "The distance of the words that two CPUs work on; 0 when it is one word.",
+		}, func(c *Figures) int { return c.DistBytes }),
+		figure(column.Column{Name: "mem_node", Lead: 14, Key: "mem_node", Meaning: "The node that the memory was asked from."},
+			func(c *Figures) int { return c.MemNode }),
+		figure(column.Column{Name: "mode", Key: "mode", Meaning: "How a row ends: after a number of operations, or a time."},
+			func(c *Figures) string { return c.Mode }),
+
+		perOperation,
+		figure(column.Column{
+			Name: "ops_per_second", Lead: 10, Unit: column.PerSecond, Better: column.Higher, Bench: "ops/s",
+			Meaning: "The operations of all threads in a second.",
+		}, func(c *Figures) float64 { return c.OpsPerSecond }),
+		figure(column.Column{
+			Name: "min", Lead: 6, Unit: column.Nanoseconds, Better: column.Lower,
+			Meaning: "The time of an operation, of the fastest thread.",
+		}, func(c *Figures) float64 { return c.Min }),
+		figure(column.Column{
+			Name: "max", Lead: 7, Unit: column.Nanoseconds, Better: column.Lower,
+			Meaning: "The time of an operation, of the slowest thread.",
+		}, func(c *Figures) float64 { return c.Max }),
+		figure(column.Column{
+			Name: "stdev", Lead: 8, Unit: column.Nanoseconds, Better: column.Lower,
+			Meaning: "The standard deviation of the threads' times of an operation.",
+		}, func(c *Figures) float64 { return c.Stdev }),
+		figure(column.Column{
+			Name: "fairness", Lead: 9, Unit: column.Ratio, Better: column.Higher, Bench: "fairness",
+			Meaning: "Jain's index of the threads' rates: 1 when all are the same, 1/n when one of n has all.",
+		}, func(c *Figures) float64 { return c.Fairness }),
+		figure(column.Column{
+			Name: "fairness_min_max", Unit: column.Ratio, Better: column.Higher,
+			Meaning: "The rate of the slowest thread over that of the fastest.",
+		}, func(c *Figures) float64 { return c.FairnessMinMax }),
+		figure(column.Column{
+			Name: "operations", Unit: column.Large, Repeats: true, Meaning: "The operations of all threads that count.",
+		}, func(c *Figures) uint64 { return c.Operations }),
+		figure(column.Column{
+			Name: "failures", Unit: column.Large, Meaning: "The compare-and-swaps that found another value.",
+		}, func(c *Figures) *uint64 { return c.Failures }),
+		figure(column.Column{Name: "mem_node_read", Meaning: "The node of the memory, read back."},
+			func(c *Figures) *int { return c.MemNodeRead }),
+		figure(column.Column{
+			Name: "together", Unit: column.Share, Better: column.Higher,
+			Meaning: "The part of the time in which all threads ran.",
+		}, func(c *Figures) *float64 { return c.Together }),
+		figure(column.Column{
+			Name: "windows", Unit: column.Count, Meaning: "The windows of time in which all threads ran; only these count.",
+		}, func(c *Figures) *int { return column.Some(c.Windows) }),
+		figure(column.Column{Name: "windows_of", Unit: column.Count, Meaning: "All windows of time."},
+			func(c *Figures) *int { return column.Some(c.WindowsOf) }),
+		figure(column.Column{Name: "window_ns", Unit: column.Nanoseconds, Meaning: "The length of a window."},
+			func(c *Figures) *float64 { return column.Some(c.WindowNs) }),
+		figure(column.Column{Name: "count", Unit: column.Large, Meaning: "The operations that were asked of each thread."},
+			func(c *Figures) *uint64 { return column.Some(c.CountPerCPU) }),
+		figure(column.Column{
+			Name: "released_ns", Unit: column.Nanoseconds, Better: column.Lower,
+			Meaning: "The time between the starts of the first and of the last thread.",
+		}, func(c *Figures) *float64 { return c.ReleasedNs }),
+		figure(column.Column{
+			Name: "fixed_seconds", Unit: column.Seconds, Meaning: "The time of a row without that of its operations.",
+		}, func(c *Figures) *float64 { return column.Some(c.FixedSeconds) }),
+		column.MemoryPeak("", func(c *Figures) result.OwnProcess { return c.OwnProcess }),
+	},
+	column.Distribution(column.Column{
+		Name: "windows_ns", Unit: column.Nanoseconds, Better: column.Lower,
+		Meaning: "The mean time of an operation in the windows that count",
+	}, func(c *Figures) *result.Distribution { return c.WindowsNs }),
+)
+
+// perOperation is what cells are compared by.
+var perOperation = figure(column.Column{
+	Name: "ns_per_op", Label: "time of an operation", Lead: 5, Unit: column.Nanoseconds, Better: column.Lower, Bench: "ns/op",
+	Meaning: "The mean time of an operation, over the threads.",
+}, func(c *Figures) float64 { return c.NsPerOp })
+
+func figure[V any](c column.Column, get func(*Figures) V) column.Column {
+	return column.Figure(c, get)
+}

@@ -1,0 +1,33 @@
+package matrix_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"gorun/internal/column"
+	"gorun/internal/matrix"
+	"gorun/internal/result"
+)
+
+func TestTime(t *testing.T) {
+	type figures struct{ Metric, NsPerOp float64 }
+	columns := column.List{
+		column.Figure(column.Column{Name: result.DatumMetric}, func(f *figures) float64 { return f.Metric }),
+		column.Figure(column.Column{Name: "ns_per_op", Unit: column.Nanoseconds}, func(f *figures) float64 { return f.NsPerOp }),
+	}
+	s := result.Sample{Seconds: 3, Values: result.FiguresOf(&figures{4, 5})}
+	for want, m := range map[float64]result.Matrix{
+		3:    {},
+		4:    {Datum: result.DatumMetric, Better: result.Lower},
+		0.25: {Datum: result.DatumMetric, Better: result.Higher},
+		5e-9: {Datum: "ns_per_op"},
+	} {
+		time, err := matrix.Time(&m, columns)
+		require.NoError(t, err)
+		assert.InDelta(t, want, time(s), 1e-18)
+	}
+	_, err := matrix.Time(&result.Matrix{Datum: "other_ns"}, columns)
+	require.ErrorContains(t, err, "by other_ns, which this gorun does not know")
+}

@@ -1,0 +1,133 @@
+package numa
+
+import (
+	"gorun/internal/column"
+	"gorun/internal/result"
+)
+
+var columns = column.Join(
+	column.List{
+		column.Figure(column.Column{Name: "row", Lead: 1, Meaning: "The number of the row."},
+			func(n *result.Numa) int { return n.Row }),
+		figure(column.Column{
+			Name: "mem", Lead: 2, Key: "mem", Words: floats, Meaning: "The node that the memory is bound to; -1: it floats.",
+		}, func(n *result.Numa) any { return n.Mem }),
+		figure(column.Column{
+			Name: "cpu", Lead: 3, Key: "cpu", Words: floats, Meaning: "The node that the probe is bound to; -1: it floats.",
+		}, func(n *result.Numa) any { return n.CPU }),
+		figure(column.Column{
+			Name: "numa_balancing", Lead: 4, Key: "numa_balancing", Words: map[string]string{"-1": "keep"},
+			Meaning: "NUMA balancing: 0 off, 1 on, -1 as it is.",
+		}, func(n *result.Numa) any { return n.NUMABalancing }),
+		figure(column.Column{
+			Name: "preferred_node", Lead: 5, Key: "preferred_node", Words: map[string]string{"-1": "none"},
+			Meaning: "The preferred node; -1: none.",
+		}, func(n *result.Numa) any { return n.PreferredNode }),
+		figure(column.Column{Name: "preferred_by", Lead: 14, Key: "preferred_by", Meaning: "How the node is preferred."},
+			func(n *result.Numa) any { return n.PreferredBy }),
+		figure(column.Column{
+			Name: "buffer_bytes", Lead: 6, Key: "buffer_bytes", Unit: column.Bytes, Meaning: "The size of the probe's memory.",
+		}, func(n *result.Numa) any { return n.BufferBytes }),
+		figure(column.Column{Name: "pages", Lead: 7, Key: "pages", Meaning: "The kind of its pages."},
+			func(n *result.Numa) any { return n.Pages }),
+		figure(column.Column{Name: "access", Lead: 8, Key: "access", Meaning: "How the probe goes through its memory."},
+			func(n *result.Numa) any { return n.Access }),
+		figure(column.Column{Name: "unsupported", Meaning: "Why the row cannot be measured here."},
+			func(n *result.Numa) any { return n.Unsupported }),
+		perAccess,
+		figure(column.Column{
+			Name: "index_ns", Lead: 10, Unit: column.Nanoseconds, Better: column.Lower,
+			Meaning: "The part of an access that making its index takes, measured without memory.",
+		}, func(n *result.Numa) any { return n.IndexNs }),
+		figure(column.Column{
+			Name: "accesses", Lead: 11, Unit: column.Large, Repeats: true, Meaning: "The accesses in all repetitions.",
+		}, func(n *result.Numa) any { return n.Accesses }),
+		figure(column.Column{Name: "repetitions", Lead: 12, Unit: column.Count, Meaning: "The repetitions of the timed loop."},
+			func(n *result.Numa) any { return n.Repetitions }),
+		figure(column.Column{
+			Name: "settled_seconds", Lead: 13, Unit: column.Seconds,
+			Meaning: "The time of the accesses before the first repetition, which do not count.",
+		}, func(n *result.Numa) any { return n.SettledSeconds }),
+		figure(column.Column{Name: "numa_balancing_read", Meaning: "NUMA balancing, read back."},
+			func(n *result.Numa) any { return n.BalancingRead }),
+		figure(column.Column{Name: "preferred_node_read", Meaning: "The preferred node, read back; -1: none."},
+			func(n *result.Numa) any { return n.PreferredRead }),
+		each("page_bytes", column.Bytes, "Resident bytes, by the size of the page.",
+			func(n *result.Numa) map[string]uint64 { return n.PageBytes }),
+		each("node_pages", column.Count, "Pages by node, when the loop had ended.",
+			func(n *result.Numa) map[string]int { return n.NodePages }),
+		each("cpu_share", column.Share, "The part of the time that the probe was on each CPU.",
+			func(n *result.Numa) map[string]float64 { return n.CPUShare }),
+		each("node_share", column.Share, "The part of the time that the probe was on each node.",
+			func(n *result.Numa) map[string]float64 { return n.NodeShare }),
+		column.Figure(column.Column{
+			Name: "load_requested", Key: "load", Unit: column.Percent,
+			Meaning: "The load that was asked of each CPU beside the probe.",
+		}, func(n *result.Numa) *float64 {
+			if n.Load == nil {
+				return nil
+			}
+			return &n.Load.Requested
+		}),
+	},
+	column.Distribution(column.Column{
+		Name: "repetition_seconds", Unit: column.Seconds, Better: column.Lower, Meaning: "The time of a repetition",
+	}, func(n *result.Numa) *result.Distribution {
+		if !hadProbe(n) {
+			return nil
+		}
+		return &n.Repeated
+	}),
+	column.Migrations(func(n *result.Numa) *result.Migrations { return n.Migrations }),
+)
+
+// perAccess is what cells are compared by.
+var perAccess = figure(column.Column{
+	Name: "ns_per_access", Label: "time of an access", Lead: 9, Unit: column.Nanoseconds, Better: column.Lower, Bench: "ns/op",
+	Meaning: "The mean time of an access, the making of its index included.",
+}, func(n *result.Numa) any { return n.NsPerAccess })
+
+var floats = map[string]string{"-1": "F"}
+
+// hadProbe reports whether there was a probe: of a sample that could not be taken, only the row is known.
+func hadProbe(n *result.Numa) bool { return n.Access != "" }
+
+func figure(c column.Column, get func(*result.Numa) any) column.Column {
+	return column.Figure(c, func(n *result.Numa) any {
+		if !hadProbe(n) {
+			return nil
+		}
+		return get(n)
+	})
+}
+
+func each[V any](name string, unit column.Unit, meaning string, get func(*result.Numa) map[string]V) column.Column {
+	return column.Each(column.Column{Name: name, Unit: unit, Meaning: meaning}, get)
+}
+
+// loadColumns are those of the load alone.
+var loadColumns = column.List{
+	column.Figure(column.Column{
+		Name: "load_requested", Lead: 1, Key: "load", Unit: column.Percent, Meaning: "The load that was asked of each CPU.",
+	}, func(l *result.Load) *float64 {
+		if l.Load == nil {
+			return nil
+		}
+		return &l.Load.Requested
+	}),
+	column.Derived(column.Column{
+		Name: "load_achieved", Unit: column.Percent, Bench: "achieved-percent",
+		Meaning: "The load that there was, the mean of all CPUs.",
+	}, func(s *result.Sample) *float64 {
+		l, ok := result.Typed[result.Load](s)
+		if !ok || l.Load == nil || len(l.Load.CPUs) == 0 {
+			return nil
+		}
+		mean := 0.0
+		for _, c := range l.Load.CPUs {
+			mean += c.Achieved
+		}
+		mean /= float64(len(l.Load.CPUs))
+		return &mean
+	}),
+}
