@@ -161,19 +161,6 @@ func samplesRun() *result.Run {
 	return run
 }
 
-// partialRun was interrupted in its second row.
-func partialRun() *result.Run {
-	run := runOn(8, 2)
-	run.Partial = true
-	rows := increase("xadd", "lock xadd", 2, 4)
-	cut := rendertest.Sample(1, 0.01)
-	cut.Partial = true
-	cut.Placement = rowSample(1, rows[1], 1, 0, nil).Placement
-	cut.Quality = result.Quality{Verdict: result.Suspect, Reasons: []string{"cut short"}}
-	run.Samples = []result.Sample{rowSample(0, rows[0], 6.5, 0, nil), cut}
-	return run
-}
-
 func svgOf(t *testing.T, run *result.Run) string {
 	t.Helper()
 	var out strings.Builder

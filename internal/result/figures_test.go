@@ -19,19 +19,6 @@ func asRead(text string) (f Figures) {
 	return f
 }
 
-// rare is what figures can be made of.
-type rare struct {
-	ContendRow
-	OwnProcess
-	Count   uint64            `json:"count"`
-	Ratio   float64           `json:"ratio,omitempty"`
-	Absent  *float64          `json:"absent,omitempty"`
-	Bound   bool              `json:"bound"`
-	OneWay  *Distribution     `json:"one_way_ns,omitempty"`
-	MovedTo map[string]uint64 `json:"moved_to"`
-	List    []int             `json:"list"`
-}
-
 // pairing are figures of an experiment.
 type pairing struct {
 	OwnProcess
