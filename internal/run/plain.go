@@ -152,7 +152,8 @@ func (c *Command) plan(m *machine, cpus cpuset.Set, r experiment.Resolution[any]
 	s := r.Schedule
 	if s.Order == experiment.InOrder || s.Order == experiment.Shuffled || len(p.cells) == 1 {
 		if len(p.cells) == 1 && s.Order != experiment.Watch {
-			p.schedule.Order = experiment.InOrder // there is nothing to compare it with
+			// There is nothing to compare it with, so no difference says when it has been sampled enough.
+			p.schedule.Order, p.schedule.Samples = experiment.InOrder, c.samples
 		}
 		return p, nil
 	}
