@@ -92,8 +92,8 @@ const tables = {
 			if (!cell.verdict) return;
 			assert.equal(row.verdict, cell.words);
 			assert.equal(row.ratio, cell.verdict.typical.ratio);
-			assert.equal(row.from, cell.verdict.typical.lo || "unbounded");
-			assert.equal(row.to, cell.verdict.typical.hi === Number.MAX_VALUE ? "unbounded" : cell.verdict.typical.hi);
+			assert.equal(row.from, cell.verdict.typical.lo ?? "unbounded");
+			assert.equal(row.to, cell.verdict.typical.hi ?? "unbounded");
 		});
 	},
 	summary(run, rows) {
@@ -120,8 +120,8 @@ const tables = {
 		judged.forEach(({verdict}, i) => {
 			const {ratio, lo, hi} = verdict.typical;
 			assert.deepEqual([rows[i].typical, rows[i].verdict], [ratio, judged[i].words]);
-			assert.deepEqual(rows[i].from[0], lo || "unbounded");
-			assert.deepEqual(rows[i].to[0], hi === Number.MAX_VALUE ? "unbounded" : hi);
+			assert.deepEqual(rows[i].from[0], lo ?? "unbounded");
+			assert.deepEqual(rows[i].to[0], hi ?? "unbounded");
 			if (verdict.total) assert.equal(rows[i].total, verdict.total.ratio);
 		});
 	},
