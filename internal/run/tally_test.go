@@ -1,0 +1,47 @@
+package run
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"gorun/internal/result"
+)
+
+// What is shown of a run's course, by a clock of the test's own.
+func TestTallyOfACourse(t *testing.T) {
+	at := time.Unix(0, 0)
+	var tally tally
+	tally.begin(func() time.Time { return at })
+	pass := func(seconds float64) { at = at.Add(time.Duration(seconds * float64(time.Second))) }
+	read := func() result.Live { return tally.over(func() result.Live { return result.Live{} }) }
+
+	pass(7) // it prepares
+	live := read()
+	assert.InDelta(t, 7, live.Elapsed, 1e-9)
+	assert.Nil(t, live.Left, "nothing is planned yet")
+
+	tally.plan(result.Course{Samples: 4, Budget: 100}, 30) // it had taken 30 s before a resume
+	pass(5)
+	assert.InDelta(t, 35, read().Elapsed, 1e-9)
+	require.NotNil(t, read().Left)
+	assert.InDelta(t, 65, *read().Left, 1e-9, "until the budget")
+	tally.add(result.Sample{Seconds: 5})
+	assert.InDelta(t, 65, *read().Left, 1e-9, "less than three more such samples")
+	assert.Equal(t, 1, read().Taken.Samples)
+
+	tally.stand(result.Standing{Left: -1})
+	assert.Nil(t, read().Left, "a matrix knows better")
+	tally.stand(result.Standing{Left: 12})
+	assert.InDelta(t, 12, *read().Left, 1e-9)
+
+	assert.False(t, read().Finished)
+	tally.end()
+	pass(1000) // it lingers
+	live = read()
+	assert.True(t, live.Finished)
+	assert.InDelta(t, 35, live.Elapsed, 1e-9)
+	assert.Zero(t, *live.Left)
+}
