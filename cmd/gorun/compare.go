@@ -119,14 +119,14 @@ func runCompare(_ context.Context, o *compareOptions) error {
 		return o.judge(sides[0])
 	}
 	if o.format == "benchfmt" {
-		return render.Views(rows).BenchfmtPair(o.env.stdout, sides[0].Run, sides[1].Run, sides[0].File, sides[1].File)
+		return render.Views(rows).BenchfmtPair(o.env.Stdout, sides[0].Run, sides[1].Run, sides[0].File, sides[1].File)
 	}
 	comparison, err := matrix.Compare(sides[0], sides[1], render.Views(rows).Columns(sides[0].Run.Experiment), o.across, o.force)
 	if err != nil {
 		return err
 	}
 	comparison.Tool = tool()
-	if err := render.Comparison(o.env.stdout, comparison, o.format, o.env.show); err != nil {
+	if err := render.Comparison(o.env.Stdout, comparison, o.format, o.env.Show); err != nil {
 		return err
 	}
 	if slices.ContainsFunc(comparison.Cells, func(c result.ComparedCell) bool { return o.fails(c.Verdict.Kind) }) {
@@ -144,7 +144,7 @@ func (o *compareOptions) judge(side matrix.Side) error {
 	if err := matrix.Judge(side.Run, render.Views(rows).Columns(side.Run.Experiment)); err != nil {
 		return fmt.Errorf("%s: %w", side.File, err)
 	}
-	if err := format.Write(o.env.stdout, side.Run, o.env.show); err != nil {
+	if err := format.Write(o.env.Stdout, side.Run, o.env.Show); err != nil {
 		return err
 	}
 	for _, cell := range side.Run.Cells {

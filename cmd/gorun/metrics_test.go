@@ -41,7 +41,9 @@ func (l *lines) String() string {
 func TestScrapeAgreesWithTheResult(t *testing.T) {
 	var out bytes.Buffer
 	var errs lines
-	e := env{root: os.DirFS("/"), stdout: &out, stderr: &errs, now: time.Now, environ: os.Environ}
+	e := env{
+		Root: os.DirFS("/"), Stdout: &out, Stderr: &errs, Now: time.Now, Environ: os.Environ, Tool: tool(), Views: rows,
+	}
 	code := make(chan int)
 	go func() {
 		code <- execute([]string{

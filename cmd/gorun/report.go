@@ -131,6 +131,6 @@ func (o *reportOptions) serveReport(ctx context.Context) error {
 	if err != nil {
 		return hint.With(fmt.Errorf("cannot serve the report: %w", err), "choose another address; port 0 is any that is free")
 	}
-	fmt.Fprintf(o.env.stderr, "gorun: the report is at http://%s/\n", listener.Addr())
+	fmt.Fprintf(o.env.Stderr, "gorun: the report is at http://%s/\n", listener.Addr())
 	return served.Serve(ctx, listener)
 }

@@ -35,8 +35,8 @@ var (
 
 // execute executes one command line and returns the exit code.
 func execute(args []string, e env) int {
-	return finish(e.stderr, func(ctx context.Context) error {
-		e.args = args
+	return finish(e.Stderr, func(ctx context.Context) error {
+		e.Args = args
 		cmd := newRoot(e, args...)
 		cmd.SetArgs(args)
 		return cmd.ExecuteContext(ctx)
@@ -118,8 +118,8 @@ func newRoot(e env, args ...string) *cobra.Command {
 			return hint.Usage(hint.With(fmt.Errorf("unknown command %q", args[0]), "gorun --help lists the commands"))
 		},
 	}
-	root.SetOut(e.stdout)
-	root.SetErr(e.stderr)
+	root.SetOut(e.Stdout)
+	root.SetErr(e.Stderr)
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		return hint.Usage(hint.With(err, fmt.Sprintf("%s --help lists the flags", cmd.CommandPath())))
 	})

@@ -34,13 +34,13 @@ var rows = []experiment.Experiment{
 
 // plainCommand is `gorun EXPERIMENT`.
 func plainCommand(e env, x experiment.Experiment) *cobra.Command {
-	c, set := run.New(e.run(), x)
+	c, set := run.New(e, x)
 	return commandOf(e, x, set, c.Run)
 }
 
 // matrixCommand is `gorun matrix EXPERIMENT`.
 func matrixCommand(e env, x experiment.Experiment) *cobra.Command {
-	c, set := run.NewMatrix(e.run(), x)
+	c, set := run.NewMatrix(e, x)
 	cmd := commandOf(e, x, set, c.Run)
 	cmd.Short, cmd.Long, cmd.Example = "Compare cells of gorun "+x.Name, "", ""
 	return cmd
@@ -76,20 +76,12 @@ func commandOf(e env, x experiment.Experiment, set *experiment.FlagSet, runF fun
 func completeCPUs(cmd *cobra.Command, e env, flag string) {
 	_ = cmd.RegisterFlagCompletionFunc(flag,
 		func(_ *cobra.Command, _ []string, prefix string) ([]string, cobra.ShellCompDirective) {
-			t, err := topology.Read(e.root)
+			t, err := topology.Read(e.Root)
 			if err != nil {
 				return nil, cobra.ShellCompDirectiveError
 			}
 			return t.Complete(prefix), cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveNoSpace
 		})
-}
-
-// run is what a run takes from the surroundings.
-func (e env) run() run.Env {
-	return run.Env{
-		Root: e.root, Stdin: e.stdin, Stdout: e.stdout, Stderr: e.stderr, Show: e.show, Progress: e.progress, Now: e.now,
-		Self: e.self, Args: e.args, Environ: e.environ, Tool: tool(), Views: rows,
-	}
 }
 
 // runSample is a child that samples one cell.

@@ -45,21 +45,21 @@ func runTopo(_ context.Context, o *topoOptions) error {
 	if err := run.KnownFormat(o.format, render.TopoFormats); err != nil {
 		return err
 	}
-	root, err := run.OpenRoot(o.env.root, o.sysroot)
+	root, err := run.OpenRoot(o.env.Root, o.sysroot)
 	if err != nil {
 		return err
 	}
 	if o.capture {
-		return topology.Capture(o.env.stdout, root)
+		return topology.Capture(o.env.Stdout, root)
 	}
 	m, err := run.ReadMachine(root)
 	if err != nil {
 		return err
 	}
 	if o.format == "table" {
-		return render.Topo(o.env.stdout, m, o.env.show)
+		return render.Topo(o.env.Stdout, m, o.env.Show)
 	}
-	enc := json.NewEncoder(o.env.stdout)
+	enc := json.NewEncoder(o.env.Stdout)
 	enc.SetIndent("", "  ")
 	return enc.Encode(struct {
 		Tool result.Tool `json:"tool"`

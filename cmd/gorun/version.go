@@ -40,7 +40,7 @@ func newVersion(e env) *cobra.Command {
 			if t.Commit == "" {
 				t.Commit = "unknown"
 			}
-			_, err := fmt.Fprintf(e.stdout, "gorun %s\ncommit %s\n%s %s/%s\n",
+			_, err := fmt.Fprintf(e.Stdout, "gorun %s\ncommit %s\n%s %s/%s\n",
 				t.Version, t.Commit, t.Go, runtime.GOOS, runtime.GOARCH)
 			return err
 		},

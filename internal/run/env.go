@@ -7,6 +7,7 @@ import (
 	"io"
 	"io/fs"
 	"regexp"
+	"sync"
 	"time"
 
 	"gorun/internal/child"
@@ -18,7 +19,6 @@ import (
 // Env is what a run takes from its surroundings: what tests replace.
 type Env struct {
 	Root           fs.FS // the live machine, rooted at /
-	Stdin          io.Reader
 	Stdout, Stderr io.Writer
 	Show           term.Options // what stdout can show
 	Progress       term.Options // what stderr can show
@@ -37,13 +37,13 @@ var (
 )
 
 // password is that in a URL (RFC 3986, 3.2.1).
-var password = regexp.MustCompile(`(://[^/@:]*:)[^/@]*@`)
+var password = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(://[^/@:]*:)[^/@]*@`) })
 
 // CommandLine is what a result keeps of the arguments: all but the passwords in URLs.
 func CommandLine(args []string) []string {
 	kept := make([]string, len(args))
 	for i, arg := range args {
-		kept[i] = password.ReplaceAllString(arg, "${1}xxxxx@")
+		kept[i] = password().ReplaceAllString(arg, "${1}xxxxx@")
 	}
 	return kept
 }
