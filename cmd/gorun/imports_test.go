@@ -23,7 +23,7 @@ const mayImport = `
 	cgroup              cpuset sysfs
 	child               hint linux
 	column              result units
-	command             column cpuset experiment hint launch linux render/term render/view result stats units
+	command             column cpuset experiment hint launch linux render/term render/view result shell stats units
 	contend             catalog column cpuset csrc experiment hint linux placement render/chart render/term render/view result topology units
 	cpuset
 	csrc
@@ -34,7 +34,7 @@ const mayImport = `
 	launch              catalog child cpuset hint linux perf placement result sysfs topology
 	linux               cgroup cpuset sysfs
 	load                child cpuset hint linux placement
-	matrix              column cpuset hint result stats testdata/matrix units
+	matrix              column cpuset hint result shell stats testdata/matrix units
 	measure             cgroup cpuset linux perf result sysfs topology
 	metrics             hint result stats
 	numa                bytesize catalog child column cpuset csrc experiment guardian hint linux load measure perf placement render/chart render/term render/view result stats sysfs topology units
@@ -44,7 +44,7 @@ const mayImport = `
 	primes              catalog column cpuset experiment hint linux placement render/view result
 	process             bytesize child cpuset csrc hint linux placement topology
 	process/processtest child cpuset csrc linux
-	render              catalog column cpuset experiment render/term render/view result topology units
+	render              catalog column cpuset experiment render/term render/view result shell topology units
 	render/chart        cpuset render/term render/view result stats units
 	render/rendertest   cpuset render/chart render/term result stats
 	render/term         result stats units
@@ -52,6 +52,7 @@ const mayImport = `
 	report              column experiment hint matrix render render/chart render/term render/view result stats units
 	result              hint stats
 	run                 cgroup child column cpuset experiment hint linux matrix measure metrics placement render render/chart render/term result sysfs topology
+	shell
 	stats
 	sysfs               cpuset
 	testdata/matrix

@@ -8,6 +8,7 @@ import (
 	"gorun/internal/render/term"
 	"gorun/internal/render/view"
 	"gorun/internal/result"
+	"gorun/internal/shell"
 	"gorun/internal/stats"
 )
 
@@ -42,7 +43,7 @@ func userCommand(run *result.Run) string {
 	}
 	words := make([]string, 0, len(cell.Command))
 	for _, word := range cell.Command[i+1:] {
-		words = append(words, view.ShellWord(word))
+		words = append(words, shell.Quote(word))
 	}
 	return strings.Join(words, " ")
 }

@@ -8,6 +8,7 @@ import (
 
 	"gorun/internal/hint"
 	"gorun/internal/result"
+	"gorun/internal/shell"
 )
 
 // MaxCells bounds a matrix, before anything is excluded: more could not be measured within a life, and a few long axes
@@ -204,18 +205,7 @@ func (f Flag) typed(value string) string {
 	if f.Switch {
 		return f.argument(value)
 	}
-	return "--" + f.Name + " " + quoted(value)
-}
-
-// plain are the characters that no shell treats in a special way.
-const plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_@%+=:,./-"
-
-// quoted is a word as a shell takes it, POSIX.1-2024, 2.2.2.
-func quoted(word string) string {
-	if word != "" && strings.Trim(word, plain) == "" {
-		return word
-	}
-	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
+	return "--" + f.Name + " " + shell.Quote(value)
 }
 
 // distinct refuses cells that do the same, or that are called the same.

@@ -8,6 +8,7 @@ import (
 
 	"gorun/internal/hint"
 	"gorun/internal/result"
+	"gorun/internal/shell"
 )
 
 // groupName stands for a cell's group among the flags of conditions and columns.
@@ -160,7 +161,7 @@ func (e experiment) values(cells []result.Cell, conditions Conditions) string {
 	for _, name := range slices.Sorted(maps.Keys(conditions)) {
 		var values []string
 		for _, cell := range cells {
-			value := quoted(e.value(cell, name))
+			value := shell.Quote(e.value(cell, name))
 			if slices.Contains(values, value) {
 				continue
 			}

@@ -9,6 +9,7 @@ import (
 	"gorun/internal/render/term"
 	"gorun/internal/render/view"
 	"gorun/internal/result"
+	"gorun/internal/shell"
 	"gorun/internal/units"
 )
 
@@ -93,7 +94,7 @@ func planCells(plan *result.Plan) string {
 		}
 		words := []string{"gorun"}
 		for _, word := range cell.Command {
-			words = append(words, view.ShellWord(word))
+			words = append(words, shell.Quote(word))
 		}
 		command := strings.Join(words, " ")
 		if cell.Lacking != "" {
