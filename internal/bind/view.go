@@ -144,7 +144,7 @@ func (t trials) table() (m table, ok bool) {
 	return m, true
 }
 
-// chunked cuts a list into at most so many parts of the same length; the last may be shorter.
+// chunked cuts a list into parts of the same length, of which the last may be shorter. most is how many there may be.
 func chunked(list []int, most int) [][]int {
 	return slices.Collect(slices.Chunk(list, max(1, (len(list)+most-1)/most)))
 }
@@ -189,7 +189,7 @@ func (m table) legend() string {
 // meanName is the name of the last row.
 const meanName = "mean"
 
-// tableBlock is the table as a heat map: the bound trials beside the unbound ones where there is room, else below.
+// tableBlock is the table as a heat map: the bound trials to the right of the unbound ones where there is room, else below.
 func tableBlock(run *result.Run, opts term.Options) string {
 	m, ok := trialsOf(run).table()
 	if !ok {

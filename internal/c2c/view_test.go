@@ -72,7 +72,7 @@ func sampleOf(index int, a, b chart.Seat) result.Sample {
 	return s
 }
 
-// runOf has every pair of so many CPUs.
+// runOf returns a run with every pair of the first CPUs.
 func runOf(cpus int) *result.Run {
 	run := rendertest.Run("c2c", cpus, min(2, max(1, cpus/2)))
 	run.Spec = shownSpec{Method: "cas", Pairs: "all", CPUs: run.Host.Allowed, Pair: 0.1}
@@ -95,7 +95,7 @@ func partialRun() *result.Run {
 	return run
 }
 
-// allPairs are what pairings makes of a run of so many CPUs.
+// allPairs returns what pairings returns for runOf(cpus).
 func allPairs(cpus int) []pairing {
 	var pairs []pairing
 	for a := range cpus {

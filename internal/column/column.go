@@ -106,7 +106,7 @@ func Each[F, V any](c Column, get func(*F) map[string]V) Column {
 	return c
 }
 
-// Derived is a column of what a sample has beside the figures of its experiment. It is not in CSV.
+// Derived is a column of what a sample has in addition to the figures of its experiment. It is not in CSV.
 func Derived[V any](c Column, get func(*result.Sample) V) Column {
 	c.of = func(s *result.Sample) Value { return valueOf(get(s)) }
 	return c

@@ -24,7 +24,7 @@ var Experiment = experiment.Define(experiment.Definition[Cell]{
 		Long: "Each row of the load pattern has some CPUs repeat one operation at once, each by a thread that is pinned " +
 			"there,\n" +
 			"all released together. By default (--time) only the windows count in which all of them ran. With --count each\n" +
-			"makes so many operations, and towards the end some run alone, which flatters the average.",
+			"makes a fixed number of operations, and towards the end some run alone, which flatters the average.",
 		Example: "  gorun contend --op cmpxchg --load cpu-increase\n" +
 			"  gorun contend --op xadd,cas-loop,faa-go\n" +
 			"  gorun contend --op xadd --dist-bytes 0,8,64,128 --format csv",
@@ -67,7 +67,7 @@ type flags struct {
 	given func(name string) bool
 }
 
-// A row lasts as long as a hundred windows, each of them long beside a timer's interrupt.
+// A row lasts as long as a hundred windows, each of them long compared with a timer's interrupt.
 const (
 	defaultTime   = 100 * time.Millisecond
 	defaultWindow = time.Millisecond

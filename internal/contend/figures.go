@@ -34,7 +34,7 @@ type Figures struct {
 
 // The modes of a row.
 const (
-	ByCount = "count" // each thread makes so many operations; at the end, some run alone
+	ByCount = "count" // each thread makes a fixed number of operations; at the end, some run alone
 	ByTime  = "time"  // windows of time; only those in which all threads ran count
 )
 

@@ -511,7 +511,7 @@ func planBlock(plan *result.Plan, options view.Spec) string {
 	return term.Grid([]term.Column{term.Left(title)}, cells)
 }
 
-// series names a row by what is said of it in words.
+// series returns the name of a row: its operation, its CPUs, and how far its words are apart.
 func series(s *result.Sample) (name string, row int) {
 	c, ok := result.Typed[Figures](s)
 	if !ok {

@@ -19,7 +19,7 @@ import (
 type Text struct {
 	Name    string // of the command
 	Args    string // after the name in the usage line: "{A B | --auto} [LOOPS]"
-	Words   bool   // what follows the first word that is no flag is no flag either: a command of the user's
+	Words   bool   // the words after the flags are a command of the user's; what begins with a dash among them is not a flag
 	Short   string
 	Long    string
 	Example string

@@ -152,7 +152,8 @@ func plainRows(rows []probedRow) []result.NumaRow {
 	return plain
 }
 
-// rowColumns are the rows' numbers and parameters: the first so many, and of the others those that differ.
+// rowColumns returns the columns of the rows' numbers and parameters: the first ones always, and of the others those that
+// differ.
 func rowColumns(rows []result.NumaRow, always int) (columns []term.Column, cells [][]string) {
 	columns, cells = []term.Column{term.Left("row")}, make([][]string, len(rows))
 	for i := range rows {

@@ -35,8 +35,8 @@ func DefaultLoops(work string, relation topology.Relation) uint64 {
 	return defaultLoops[work].apart
 }
 
-// AutoRows are the pairs of Machine.PerRelation, each with so many loops (0: as many as DefaultLoops says), and between them, in
-// their places, the relations that no two of the CPUs have.
+// AutoRows returns a row for each relation of two CPUs, nearest first: the pair that Machine.PerRelation has chosen, or why
+// no two of the CPUs have the relation. loops are those of each process; 0 stands for DefaultLoops.
 func AutoRows(m *topology.Machine, cpus cpuset.Set, work string, loops uint64) []result.PairRow {
 	pairs := m.PerRelation(cpus)
 	rows := make([]result.PairRow, 0, len(topology.Relations))

@@ -177,7 +177,7 @@ func (h *Heat) nodes() bool {
 
 func (h *Heat) nodeBegins(i int) bool { return i == 0 || h.Seats[i].Node != h.Seats[i-1].Node }
 
-// offsets are where the cells of so many columns begin, with a gap between nodes, and last where the map ends.
+// offsets returns where the cells of each column begin, with a gap between nodes, and at last where the map ends.
 func (h *Heat) offsets(cell int) []int {
 	offset := 2 // the indent of all blocks
 	if len(h.Seats) > 0 {

@@ -174,7 +174,7 @@ func TestHeatGroupsCoverTheMap(t *testing.T) {
 	assert.Contains(t, svgGroups(neighbours(256)), "<title>0-3,128-131 – 64-67,192-195: mean 16")
 }
 
-// neighbours is a map of so many CPUs, whose second half are the siblings of the first. There are two nodes, and caches
+// neighbours returns a map whose second half of CPUs are the siblings of the first half. There are two nodes, and caches
 // of up to four cores; a figure follows from what two CPUs share, with some noise that is the same each time.
 func neighbours(cpus int) *Heat {
 	h := &Heat{Unit: "ns"}
