@@ -1,7 +1,7 @@
 package linux
 
 import (
-	"errors"
+	"io/fs"
 	"testing"
 	"testing/fstest"
 
@@ -18,6 +18,11 @@ func TestReadNUMABalancing(t *testing.T) {
 	assert.Equal(t, 3, got)
 	_, err = ReadNUMABalancing(fstest.MapFS{name: {Data: []byte("on\n")}})
 	assert.ErrorIs(t, err, sysfs.ErrMalformed)
+	_, err = ReadNUMABalancing(fstest.MapFS{"proc/sys/kernel/osrelease": {Data: []byte("6.1.0\n")}})
+	require.ErrorIs(t, err, ErrNoNUMABalancing)
 	_, err = ReadNUMABalancing(fstest.MapFS{})
-	assert.ErrorIs(t, err, errors.ErrUnsupported)
+	require.ErrorIs(t, err, fs.ErrNotExist)
+	require.NotErrorIs(t, err, ErrNoNUMABalancing, "all of /proc/sys is hidden")
+	require.EqualError(t, err,
+		"whether NUMA balancing is on cannot be read: "+name+": file does not exist, as /proc/sys is hidden")
 }

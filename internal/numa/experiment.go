@@ -3,6 +3,7 @@ package numa
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"slices"
 	"strconv"
 	"strings"
@@ -192,6 +193,8 @@ func (f *flags) rows(m experiment.Machine) ([]result.NumaRow, error) {
 	}
 	if m.Live {
 		support.Probe(m.Machine, f.preferredBy)
+	} else if errors.Is(support.Unread, fs.ErrNotExist) {
+		support.Unread = nil // it was not captured
 	}
 	if !f.given("numa-balancing") && support.SetBalancing == nil {
 		support.SetBalancing = errors.New("it is the whole machine's: give --numa-balancing 0,1 to have it changed for the run")

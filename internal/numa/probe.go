@@ -417,9 +417,9 @@ func (p *probe) readNodes() {
 func (p *probe) checkBalancing() {
 	is, err := linux.ReadNUMABalancing(p.root)
 	switch {
-	case errors.Is(err, errors.ErrUnsupported): // is 0, which is what such a kernel does
+	case errors.Is(err, linux.ErrNoNUMABalancing): // is 0, which is what such a kernel does
 	case err != nil:
-		p.doubt("whether NUMA balancing is on is not known: %v", err)
+		p.doubt("%v", err)
 		return
 	default:
 		if first := p.v.BalancingRead; first != nil && *first != is {

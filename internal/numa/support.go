@@ -20,6 +20,7 @@ type Support struct {
 	// Of the machine's files.
 
 	Balancing int                       // NUMA balancing as it is; 0 too where the kernel has none
+	Unread    error                     // why Balancing could not be read; nil: it is known
 	Reserved  map[string]map[int]uint64 // pages that may be had, by kind, on each node and under -1 in all; no kind: none
 	Memory    map[int]uint64            // bytes of each node, where recorded
 
@@ -41,10 +42,8 @@ func ReadSupport(root fs.FS, m *topology.Machine) (Support, error) {
 			s.Memory[node.Node] = *node.MemoryBytes
 		}
 	}
-	var err error
-	s.Balancing, err = linux.ReadNUMABalancing(root)
-	if err != nil && !errors.Is(err, errors.ErrUnsupported) {
-		return s, err
+	if s.Balancing, s.Unread = linux.ReadNUMABalancing(root); errors.Is(s.Unread, linux.ErrNoNUMABalancing) {
+		s.Unread = nil
 	}
 	for _, kind := range linux.PageKinds {
 		if !kind.HugeTLB {
@@ -122,7 +121,7 @@ func (s *Support) Probe(m *topology.Machine, by string) {
 	file, err := os.OpenFile(linux.NUMABalancingSysctl, os.O_WRONLY, 0) // says who may; nothing is written
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		err = errors.New("this kernel was built without NUMA balancing")
+		err = linux.ErrNoNUMABalancing // else Unread says why
 	case err != nil:
 		err = fmt.Errorf("that needs root on the machine itself: %w", err)
 	default:
@@ -202,7 +201,12 @@ func (s Support) lackPages(row result.NumaRow) string {
 }
 
 func (s Support) lackBalancing(row result.NumaRow) string {
-	if row.NUMABalancing == Keep || row.NUMABalancing == s.Balancing || s.SetBalancing == nil {
+	switch {
+	case row.NUMABalancing == Keep:
+		return ""
+	case s.Unread != nil:
+		return fmt.Sprintf("%v (--numa-balancing keep leaves it as it is)", s.Unread)
+	case row.NUMABalancing == s.Balancing || s.SetBalancing == nil:
 		return ""
 	}
 	return fmt.Sprintf("NUMA balancing is %d and cannot be set to %d: %s",

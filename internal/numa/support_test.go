@@ -55,6 +55,11 @@ func TestMark(t *testing.T) {
 			"NUMA balancing is 1 and cannot be set to 0: refused (ask nicely)",
 		},
 		{"balancing can be set", Support{Balancing: 1}, balancing(0), ""},
+		{
+			"balancing is hidden", Support{Unread: errors.New("hidden")}, balancing(0),
+			"hidden (--numa-balancing keep leaves it as it is)",
+		},
+		{"balancing is hidden and kept", Support{Unread: errors.New("hidden"), SetBalancing: refused}, plain, ""},
 
 		{"by prctl", Support{Prctl: refused}, preferred(ByPrctl, 0, 0), "refused (ask nicely)"},
 		{"by prctl, granted", Support{Mempolicy: refused}, preferred(ByPrctl, 0, 0), ""},
@@ -153,15 +158,20 @@ func TestReadSupport(t *testing.T) {
 		assert.Equal(t, *node.MemoryBytes, s.Memory[node.Node])
 	}
 
-	s, err = ReadSupport(fstest.MapFS{}, m)
+	kernel := fstest.MapFS{"proc/sys/kernel/osrelease": &fstest.MapFile{Data: []byte("6.1.0\n")}}
+	s, err = ReadSupport(kernel, m)
 	require.NoError(t, err, "a kernel with neither")
 	assert.Zero(t, s.Balancing)
+	assert.NoError(t, s.Unread)
 	assert.Empty(t, s.Reserved)
 
 	_, err = ReadSupport(pool("sys/kernel/mm/", "ten", "0", "0", "0"), m)
 	assert.Error(t, err)
-	_, err = ReadSupport(fstest.MapFS{"proc/sys/kernel/numa_balancing": &fstest.MapFile{Data: []byte("on")}}, m)
-	assert.Error(t, err)
+	for _, hidden := range []fstest.MapFS{{}, {"proc/sys/kernel/numa_balancing": &fstest.MapFile{}}} {
+		s, err = ReadSupport(hidden, m)
+		require.NoError(t, err)
+		assert.ErrorContains(t, s.Unread, "whether NUMA balancing is on cannot be read")
+	}
 
 	kernelWithoutNodes := pool("sys/kernel/mm/", "7", "0", "0", "0")
 	s, err = ReadSupport(kernelWithoutNodes, recorded(t, "qemu-cpu2"))
