@@ -43,12 +43,13 @@ func enoughThreads(root fs.FS, need int) error {
 	if err != nil {
 		return err
 	}
-	obstacles := linux.Obstacles(limits, need+runtime.GOMAXPROCS(0)+runtimeThreads)
+	own := runtime.GOMAXPROCS(0) + runtimeThreads
+	obstacles := linux.Obstacles(limits, need+own)
 	if len(obstacles) == 0 {
 		allowThreads(need)
 		return nil
 	}
-	return refused(fmt.Sprintf("%d threads", need), obstacles)
+	return refused(fmt.Sprintf("%d threads and %d of the Go runtime", need, own), obstacles)
 }
 
 // allowThreads raises the runtime's own limit.

@@ -1,0 +1,29 @@
+package run
+
+import (
+	"runtime"
+	"testing"
+	"testing/fstest"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"gorun/internal/hint"
+)
+
+// A refusal counts all the threads that there is no room for: those of the Go runtime are among them, and without them
+// the room that is left would look large enough.
+func TestRefusedThreadsAreCountedWithTheRuntimes(t *testing.T) {
+	file := func(text string) *fstest.MapFile { return &fstest.MapFile{Data: []byte(text)} }
+	root := fstest.MapFS{
+		"proc/self/cgroup":           file("0::/\n"),
+		"proc/self/mountinfo":        file("1 2 0:29 / /sys/fs/cgroup rw - cgroup2 cgroup rw\n"),
+		"sys/fs/cgroup/pids.max":     file("20\n"),
+		"sys/fs/cgroup/pids.current": file("15\n"),
+	}
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(2))
+	err := enoughThreads(root, 2)
+	require.EqualError(t, err,
+		"2 threads and 10 of the Go runtime at once are not possible: /sys/fs/cgroup/pids.max leaves room for 5")
+	assert.Contains(t, hint.Of(err), "echo 27 > /sys/fs/cgroup/pids.max")
+}
