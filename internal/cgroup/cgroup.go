@@ -21,9 +21,16 @@ import (
 // hierarchy is where one controller's groups are: the directories of the process's own group and of its ancestors,
 // innermost first. None: the controller is absent.
 type hierarchy struct {
-	v2   bool
-	dirs []string // names in the fs.FS
+	v2     bool
+	dirs   []string // names in the fs.FS
+	hidden bool     // the process is in a group, and no directory of it can be seen
 }
+
+// The files that say which groups the process is in, and where groups are mounted.
+const (
+	membershipFile = "proc/self/cgroup"
+	mountsFile     = "proc/self/mountinfo"
+)
 
 // find locates the groups of a controller.
 func find(fsys fs.FS, controller string) (hierarchy, error) {
@@ -40,7 +47,8 @@ func find(fsys fs.FS, controller string) (hierarchy, error) {
 		return hierarchy{}, nil
 	}
 	mounts = slices.DeleteFunc(mounts, func(m mount) bool { return !m.carries(own, controller) })
-	return hierarchy{own.v2, locate(fsys, mounts, own.path)}, nil
+	dirs := locate(fsys, mounts, own.path)
+	return hierarchy{own.v2, dirs, len(dirs) == 0}, nil
 }
 
 // choose picks the hierarchy that a controller is in: that of version 1 which names it, else version 2, where a
@@ -117,8 +125,7 @@ type membership struct {
 }
 
 func readMemberships(fsys fs.FS) ([]membership, error) {
-	const name = "proc/self/cgroup"
-	text, err := sysfs.ReadString(fsys, name)
+	text, err := sysfs.ReadString(fsys, membershipFile)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil // a kernel without control groups
 	}
@@ -127,7 +134,7 @@ func readMemberships(fsys fs.FS) ([]membership, error) {
 	}
 	memberships, err := parseMemberships(text)
 	if err != nil {
-		return nil, sysfs.Malformed(name, "%v", err)
+		return nil, sysfs.Malformed(membershipFile, "%v", err)
 	}
 	return memberships, nil
 }
@@ -164,8 +171,7 @@ func (m mount) carries(own membership, controller string) bool {
 }
 
 func readMounts(fsys fs.FS) ([]mount, error) {
-	const name = "proc/self/mountinfo"
-	text, err := sysfs.ReadString(fsys, name)
+	text, err := sysfs.ReadString(fsys, mountsFile)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil // a recorded machine may lack it: nothing is known to be mounted
 	}
@@ -174,7 +180,7 @@ func readMounts(fsys fs.FS) ([]mount, error) {
 	}
 	mounts, err := parseMounts(text)
 	if err != nil {
-		return nil, sysfs.Malformed(name, "%v", err)
+		return nil, sysfs.Malformed(mountsFile, "%v", err)
 	}
 	return mounts, nil
 }

@@ -2,6 +2,7 @@ package cgroup
 
 import (
 	"io/fs"
+	"maps"
 	"os"
 	"path"
 	"strings"
@@ -167,6 +168,7 @@ func TestHosts(t *testing.T) {
 		cpus       string
 		quota      float64 // 0: none
 		throttling Throttling
+		hidden     bool // whether there is a quota cannot be seen
 		pids       []Limit
 		memory     []Limit
 	}{
@@ -198,9 +200,9 @@ func TestHosts(t *testing.T) {
 		"mounted from outside":  {quota: 0.2},
 		"three mounts":          {quota: 0.6},
 		"missing directory":     {pids: []Limit{{root + "/app/pids.max", 5, 1}}},
-		"nothing mounted":       {},
-		"no mountinfo":          {},
-		"no cgroups":            {},
+		"nothing mounted":       {hidden: true},
+		"no mountinfo":          {hidden: true},
+		"no cgroups":            {hidden: true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			fsys, ok := hosts[name]
@@ -215,7 +217,11 @@ func TestHosts(t *testing.T) {
 			assert.Equal(t, want.quota, quota)
 
 			throttling, err := readThrottling(fsys)
-			require.NoError(t, err)
+			if want.hidden {
+				require.ErrorIs(t, err, fs.ErrNotExist)
+			} else {
+				require.NoError(t, err)
+			}
 			assert.Equal(t, want.throttling, throttling)
 
 			pids, err := ReadPids(fsys)
@@ -226,6 +232,22 @@ func TestHosts(t *testing.T) {
 			require.NoError(t, err)
 			assert.Equal(t, want.memory, memory)
 		})
+	}
+}
+
+// Counters that are there are counted, also where the file with the quota is not.
+func TestThrottlingOfAHiddenQuota(t *testing.T) {
+	for _, host := range []string{"docker v1", "docker v2"} {
+		want, err := readThrottling(hosts[host])
+		require.NoError(t, err)
+		require.NotZero(t, want)
+		fsys := maps.Clone(hosts[host])
+		maps.DeleteFunc(fsys, func(name string, _ *fstest.MapFile) bool {
+			return strings.HasSuffix(name, "cpu.max") || strings.HasSuffix(name, "cfs_quota_us")
+		})
+		got, err := readThrottling(fsys)
+		require.NoError(t, err)
+		assert.Equal(t, want, got, host)
 	}
 }
 

@@ -32,10 +32,7 @@ func ReadQuota(fsys fs.FS) (cpus float64, limited bool, err error) {
 
 // readQuota returns the quota of one group.
 func (h hierarchy) readQuota(fsys fs.FS, dir string) (cpus float64, limited bool, err error) {
-	name := path.Join(dir, "cpu.max")
-	if !h.v2 {
-		name = path.Join(dir, "cpu.cfs_quota_us")
-	}
+	name := h.quotaFile(dir)
 	text, err := sysfs.ReadString(fsys, name)
 	if errors.Is(err, fs.ErrNotExist) {
 		return 0, false, nil
@@ -52,6 +49,14 @@ func (h hierarchy) readQuota(fsys fs.FS, dir string) (cpus float64, limited bool
 		return 0, false, sysfs.Malformed(name, "%v", err)
 	}
 	return cpus, limited, nil
+}
+
+// quotaFile returns the file that has the quota of a group.
+func (h hierarchy) quotaFile(dir string) string {
+	if h.v2 {
+		return path.Join(dir, "cpu.max")
+	}
+	return path.Join(dir, "cpu.cfs_quota_us")
 }
 
 // parseQuota reads "QUOTA PERIOD", both in microseconds; a quota of "max" is none.
@@ -83,14 +88,25 @@ type Groups struct {
 }
 
 // FindGroups finds the groups, which takes longer than to read their throttling. A process that is moved to another
-// group has to find them again.
+// group has to find them again. Where the groups cannot be seen the error wraps fs.ErrNotExist: nothing is known of
+// their quotas then, and what is not known is not zero.
 func FindGroups(fsys fs.FS) (Groups, error) {
+	switch text, err := sysfs.ReadString(fsys, membershipFile); {
+	case err != nil:
+		return Groups{}, err
+	case text == "":
+		return Groups{}, fmt.Errorf("%s: it names no group: %w", membershipFile, fs.ErrNotExist)
+	}
 	cpu, err := find(fsys, "cpu")
+	if err == nil && cpu.hidden {
+		err = fmt.Errorf("%s: no mounted hierarchy has the CPU controller's group: %w", mountsFile, fs.ErrNotExist)
+	}
 	return Groups{fsys, cpu}, err
 }
 
 // ReadThrottling returns the throttling, from cpu.stat of each group that has a quota; the zero Throttling is the truth
-// where none has. A group with a quota and without the counters is an error that wraps fs.ErrNotExist.
+// where none has. A group with a quota and without the counters is an error that wraps fs.ErrNotExist; one with the
+// counters and without a file for its quota counts as one with a quota.
 func (g Groups) ReadThrottling() (Throttling, error) {
 	fsys, groups := g.fsys, g.cpu
 	var sum Throttling
@@ -99,10 +115,17 @@ func (g Groups) ReadThrottling() (Throttling, error) {
 		if err != nil {
 			return Throttling{}, err
 		}
+		hidden := false
 		if !limited {
-			continue
+			_, err := fs.Stat(fsys, groups.quotaFile(dir))
+			if hidden = err != nil; !hidden {
+				continue
+			}
 		}
 		t, err := groups.readThrottling(fsys, path.Join(dir, "cpu.stat"))
+		if hidden && errors.Is(err, fs.ErrNotExist) {
+			continue // a group without the controller
+		}
 		if err != nil {
 			return Throttling{}, err
 		}

@@ -167,7 +167,7 @@ func readMHz(root fs.FS, cpus cpuset.Set) *float64 {
 	sum, n := 0.0, 0
 	for cpu := range cpus.All() {
 		kHz, err := sysfs.ReadInt(root, path.Join(cpuDir(cpu), "cpufreq/scaling_cur_freq"))
-		if err != nil {
+		if err != nil || kHz <= 0 {
 			return nil
 		}
 		sum, n = sum+float64(kHz)/1000, n+1

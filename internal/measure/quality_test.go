@@ -91,8 +91,7 @@ func TestOtherSecondsKeepTheirSign(t *testing.T) {
 func TestWatcherLive(t *testing.T) {
 	allowed, err := linux.GetAffinity(0)
 	require.NoError(t, err)
-	w, _, err := OpenWatcher(os.DirFS("/"), allowed, 1)
-	require.NoError(t, err)
+	w, _ := OpenWatcher(os.DirFS("/"), allowed, 1)
 	defer func() { require.NoError(t, w.Close()) }()
 	finish := w.Watch()
 	pages := make([]byte, 8<<20)
@@ -115,10 +114,12 @@ func TestWatcherLive(t *testing.T) {
 func TestWatcherSparesManyThreads(t *testing.T) {
 	allowed, err := linux.GetAffinity(0)
 	require.NoError(t, err)
-	w, warnings, err := OpenWatcher(os.DirFS("/"), allowed, 50_000)
-	require.NoError(t, err)
-	require.Len(t, warnings, 1)
-	assert.Equal(t, "no-migrations", warnings[0].Code)
+	w, warnings := OpenWatcher(os.DirFS("/"), allowed, 50_000)
+	var codes []string
+	for _, warning := range warnings {
+		codes = append(codes, warning.Code)
+	}
+	assert.Subset(t, codes, []string{"no-run-queue", "no-migrations"})
 	s := result.Sample{Seconds: 1}
 	w.Watch()(&s)
 	assert.Nil(t, s.Quality.Signals.Migrations)

@@ -1,12 +1,9 @@
 package measure
 
 import (
-	"errors"
 	"fmt"
 	"io/fs"
 	"time"
-
-	"github.com/prometheus/procfs"
 
 	"gorun/internal/cgroup"
 	"gorun/internal/cpuset"
@@ -22,11 +19,11 @@ const runQueueThreads = 512
 // Watcher counts what disturbs a sample.
 type Watcher struct {
 	root       fs.FS
-	proc       procfs.FS
 	cpus       cpuset.Set
-	groups     *cgroup.Groups // nil: could not be found
-	migrations *perf.Counter  // nil: could not be had
-	outside    bool           // what is watched is other processes
+	groups     cgroup.Groups
+	groupsErr  error         // why the groups could not be found
+	migrations *perf.Counter // nil: could not be had
+	outside    bool          // what is watched is other processes
 }
 
 // migrationThreads is the number of threads above which their migrations are not counted: the counters that every new
@@ -35,32 +32,56 @@ const migrationThreads = 2048
 
 // OpenWatcher finds out what can be counted on this machine. What cannot is a warning, not an error. root is the live
 // machine; cpus are those of the run; threads is how many it will have at once.
-func OpenWatcher(root fs.FS, cpus cpuset.Set, threads int) (*Watcher, []result.Warning, error) {
-	proc, err := procfs.NewDefaultFS()
-	if err != nil {
-		return nil, nil, err
+func OpenWatcher(root fs.FS, cpus cpuset.Set, threads int) (*Watcher, []result.Warning) {
+	w := newWatcher(root, cpus)
+	warnings := w.lacking()
+	if threads > runQueueThreads {
+		warnings = append(warnings, lack(noRunQueue, errManyThreads))
 	}
-	w := newWatcher(root, proc, cpus)
-	const code, what = "no-migrations", "migrations of threads are not counted"
 	if threads > migrationThreads {
 		err := fmt.Errorf("a counter for each of %d threads would disturb the run", threads)
-		return w, []result.Warning{result.WarningOf(code, what, err)}, nil
+		return w, append(warnings, lack(noMigrations, err))
 	}
+	var err error
 	if w.migrations, err = perf.OpenMigrations(); err != nil {
-		return w, []result.Warning{result.WarningOf(code, what, err)}, nil
+		return w, append(warnings, lack(noMigrations, err))
 	}
 	if err := w.migrations.Degraded(); err != nil {
-		const what = "migrations of threads that ended during a sample are not counted"
-		return w, []result.Warning{result.WarningOf("some-migrations", what, err)}, nil
+		warnings = append(warnings, lack(someMigrations, err))
 	}
-	return w, nil, nil
+	return w, warnings
 }
 
-func newWatcher(root fs.FS, proc procfs.FS, cpus cpuset.Set) *Watcher {
-	w := &Watcher{root: root, proc: proc, cpus: cpus}
-	if groups, err := cgroup.FindGroups(root); err == nil {
-		w.groups = &groups
+// unknown is what a sample does not know when a counter cannot be read: the code of the warning, and its words.
+type unknown struct{ code, what string }
+
+var (
+	noOtherTime    = unknown{"no-other-time", "steal and the CPU time of other programs (/proc/stat) are not known"}
+	noRunQueue     = unknown{"no-run-queue", "how long threads wait for a CPU (/proc/self/task/TID/schedstat) is not known"}
+	noThrottling   = unknown{"no-throttling", "whether a CPU quota stops threads is not known"}
+	noPressure     = unknown{"no-cpu-pressure", "the pressure on CPUs (/proc/pressure/cpu) is not known"}
+	noMemoryPeak   = unknown{"no-memory-peak", "the memory at the peak (/proc/self/status) is not known"}
+	noUsage        = unknown{"no-usage", "CPU time, switches and page faults of processes are not known"}
+	noMigrations   = unknown{"no-migrations", "migrations of threads are not counted"}
+	someMigrations = unknown{"some-migrations", "migrations of threads that ended during a sample are not counted"}
+)
+
+func lack(u unknown, err error) result.Warning { return result.WarningOf(u.code, u.what, err) }
+
+// lacking returns a warning for each counter that cannot be read, with the file that it is in.
+func (w *Watcher) lacking() []result.Warning {
+	r := w.read()
+	if !w.outside {
+		if _, err := linux.PeakRSS(w.root); err != nil {
+			r.lacks = append(r.lacks, lack(noMemoryPeak, err))
+		}
 	}
+	return r.lacks
+}
+
+func newWatcher(root fs.FS, cpus cpuset.Set) *Watcher {
+	w := &Watcher{root: root, cpus: cpus}
+	w.groups, w.groupsErr = cgroup.FindGroups(root)
 	return w
 }
 
@@ -88,19 +109,16 @@ type reading struct {
 	migrations  *uint64
 	usage       *linux.Usage
 	ours        *float64 // CPU seconds of this process and of those that it has waited for
+	lacks       []result.Warning
 }
 
 // OpenOutside watches samples that are taken by other processes, which this one starts and waits for: signals of the whole
 // machine only. What the processes themselves tell (switches, faults) is on the sample before its quality is judged. All
 // that they and this one used meanwhile, to start and to end too, is not other programs'.
-func OpenOutside(root fs.FS, cpus cpuset.Set) (*Watcher, error) {
-	proc, err := procfs.NewDefaultFS()
-	if err != nil {
-		return nil, err
-	}
-	w := newWatcher(root, proc, cpus)
+func OpenOutside(root fs.FS, cpus cpuset.Set) (*Watcher, []result.Warning) {
+	w := newWatcher(root, cpus)
 	w.outside = true
-	return w, nil
+	return w, w.lacking()
 }
 
 // Watch runs the canary and reads the counters, and returns what reads them again and puts the differences, and the
@@ -172,79 +190,62 @@ func grown[N float64 | uint64](before, after *N) *N {
 
 func (w *Watcher) read() reading {
 	r := reading{at: time.Now()}
-	if stat, err := w.proc.Stat(); err == nil {
-		var steal, busy float64
-		for cpu, t := range stat.CPU {
-			if w.cpus.Contains(int(cpu)) {
-				steal += t.Steal
-				busy += t.User + t.Nice + t.System + t.IRQ + t.SoftIRQ // guest time is within user
-			}
-		}
+	steal, busy, err := readStat(w.root, w.cpus)
+	if r.known(noOtherTime, err) {
 		r.steal, r.busy = &steal, &busy
 	}
 	if w.outside {
-		r.ours = readOurs()
+		if ours, err := readOurs(); r.known(noUsage, err) {
+			r.ours = &ours
+		}
 	} else {
 		w.readOwn(&r)
 	}
-	if w.groups != nil {
-		if throttled, err := w.groups.ReadThrottling(); err == nil {
-			r.throttled = &throttled.Seconds
-		}
+	if throttled, err := w.readThrottling(); r.known(noThrottling, err) {
+		r.throttled = &throttled
 	}
-	if psi, err := w.proc.PSIStatsForResource("cpu"); err == nil && psi.Some != nil {
-		seconds := float64(psi.Some.Total) / 1e6
-		r.pressure = &seconds
+	if pressure, err := readPressure(w.root); r.known(noPressure, err) {
+		r.pressure = &pressure
 	}
 	return r
 }
 
-func readOurs() *float64 {
+// known reports whether a counter could be read, and else notes why not.
+func (r *reading) known(u unknown, err error) bool {
+	if err != nil {
+		r.lacks = append(r.lacks, lack(u, err))
+	}
+	return err == nil
+}
+
+func readOurs() (float64, error) {
 	own, err := linux.ProcessUsage()
 	if err != nil {
-		return nil
+		return 0, err
 	}
 	children, err := linux.ChildrenUsage()
-	if err != nil {
-		return nil
-	}
-	seconds := own.UserSeconds + own.SystemSeconds + children.UserSeconds + children.SystemSeconds
-	return &seconds
+	return own.UserSeconds + own.SystemSeconds + children.UserSeconds + children.SystemSeconds, err
 }
 
 // readOwn reads what is counted for this process alone.
 func (w *Watcher) readOwn(r *reading) {
-	r.runQueue = w.readRunQueue()
+	if seconds, err := readRunQueue(w.root); r.known(noRunQueue, err) {
+		r.runQueue = &seconds
+	}
 	if w.migrations != nil {
 		if n, err := w.migrations.Read(); err == nil {
 			r.migrations = &n
 		}
 	}
-	if usage, err := linux.ProcessUsage(); err == nil {
+	if usage, err := linux.ProcessUsage(); r.known(noUsage, err) {
 		r.usage = &usage
 	}
 }
 
-// readRunQueue adds up how long the process's threads have waited for a CPU (/proc/PID/task/TID/schedstat).
-func (w *Watcher) readRunQueue() *float64 {
-	self, err := w.proc.Self()
-	if err != nil {
-		return nil
+func (w *Watcher) readThrottling() (seconds float64, err error) {
+	if w.groupsErr != nil {
+		return 0, w.groupsErr
 	}
-	threads, err := w.proc.AllThreads(self.PID)
-	if err != nil || len(threads) > runQueueThreads {
-		return nil
-	}
-	var seconds float64
-	for _, thread := range threads {
-		stat, err := thread.Schedstat()
-		if errors.Is(err, fs.ErrNotExist) {
-			continue // it ended meanwhile
-		}
-		if err != nil {
-			return nil
-		}
-		seconds += float64(stat.WaitingNanoseconds) / 1e9
-	}
-	return &seconds
+	throttled, err := w.groups.ReadThrottling()
+	return throttled.Seconds, err
 }

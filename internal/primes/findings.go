@@ -40,8 +40,9 @@ func noCause(set Setting, s result.Sample) result.Finding {
 	if v, ok := result.Typed[Figures](&s); ok {
 		pass /= float64(max(1, v.Passes))
 	}
+	idle, known := idleShare(set, s)
 	switch {
-	case idleShare(set, s) <= 2*worthTelling:
+	case idle <= 2*worthTelling:
 		return result.Finding{
 			Code: "work-bound", Value: busy,
 			Message: kept + ": nothing but the work itself limited this run.",
@@ -51,6 +52,12 @@ func noCause(set Setting, s result.Sample) result.Finding {
 			Code: "short", Value: pass,
 			Message: fmt.Sprintf("%s: a pass of %s is over before the workers are spread. A larger --limit gives them more "+
 				"to do.", kept, microseconds(pass)),
+		}
+	}
+	if !known {
+		return result.Finding{
+			Code: "unknown", Value: busy,
+			Message: kept + "; whether other programs or the hypervisor took the rest is not known.",
 		}
 	}
 	return result.Finding{
@@ -75,12 +82,13 @@ var rules = []rule{
 // worthTelling is the share of the capacity below which a cause is not mentioned.
 const worthTelling = 0.05
 
-// idleShare is the part of the run's CPU time that nobody used.
-func idleShare(set Setting, s result.Sample) float64 {
+// idleShare is the part of the run's CPU time that nobody used: at most, where it is not known what the hypervisor and
+// other programs took.
+func idleShare(set Setting, s result.Sample) (share float64, known bool) {
 	sig := s.Quality.Signals
 	used := s.CPUSeconds()/(s.Seconds*float64(set.CPUs)) +
 		max(0, sig.Share(sig.OtherSeconds, set.CPUs)) + sig.Share(sig.StealSeconds, set.CPUs)
-	return max(0, 1-used)
+	return max(0, 1-used), sig.OtherSeconds != nil && sig.StealSeconds != nil
 }
 
 func serialRule(set Setting, s result.Sample) (result.Finding, bool) {
@@ -93,10 +101,12 @@ func serialRule(set Setting, s result.Sample) (result.Finding, bool) {
 }
 
 func fewWorkersRule(set Setting, s result.Sample) (result.Finding, bool) {
+	message := fmt.Sprintf("%s cannot use %s", count(set.Opts.Workers, "worker"), count(set.CPUs, "CPU"))
+	if idle, known := idleShare(set, s); known {
+		message += fmt.Sprintf(": %.0f%% of the CPU time there was stayed unused", 100*idle)
+	}
 	return result.Finding{
-		Code: "few-workers", Value: float64(set.Opts.Workers),
-		Message: fmt.Sprintf("%s cannot use %s: %.0f%% of the CPU time there was stayed unused.",
-			count(set.Opts.Workers, "worker"), count(set.CPUs, "CPU"), 100*idleShare(set, s)),
+		Code: "few-workers", Value: float64(set.Opts.Workers), Message: message + ".",
 	}, !set.Opts.Serial && set.Opts.Workers < set.CPUs
 }
 
@@ -136,9 +146,9 @@ func imbalanceRule(set Setting, s result.Sample) (result.Finding, bool) {
 	if s.Workers == nil || set.Opts.Serial {
 		return result.Finding{}, false
 	}
-	idle := idleShare(set, s)
+	idle, known := idleShare(set, s)
 	tail := s.Workers.Seconds.Max / s.Seconds // the longest worker's part of the run
-	uneven := s.Workers.Imbalance > 1+worthTelling && idle > worthTelling && tail > 0.5 &&
+	uneven := known && s.Workers.Imbalance > 1+worthTelling && idle > worthTelling && tail > 0.5 &&
 		set.Opts.Split != "dynamic" && set.Opts.Workers >= set.CPUs && len(set.PinCPUs) == 0
 	return result.Finding{
 		Code: "imbalance", Value: s.Workers.Imbalance,

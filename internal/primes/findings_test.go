@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"gorun/internal/result"
 )
@@ -17,7 +18,9 @@ func TestExplain(t *testing.T) {
 			result.Sample{
 				Seconds: 10, UserSeconds: 39.6, SystemSeconds: 0.1,
 				Workers: &result.Workers{Imbalance: 1.9, Seconds: result.Distribution{Max: 0.5}},
-				Quality: result.Quality{Signals: result.Signals{WatchedSeconds: 10}},
+				Quality: result.Quality{Signals: result.Signals{
+					WatchedSeconds: 10, StealSeconds: number(0), OtherSeconds: number(0),
+				}},
 				CPUs: []result.CPU{
 					{CPU: 0, Workers: 25, BusySeconds: 9.9},
 					{CPU: 1, Workers: 25, BusySeconds: 9.9},
@@ -86,6 +89,26 @@ func TestExplain(t *testing.T) {
 			}
 			assert.Equal(t, []string{want}, codes)
 		})
+	}
+}
+
+// Where it is not known what other programs and the hypervisor took, nothing is said about the time that went unused.
+func TestExplainWithoutProcStat(t *testing.T) {
+	for want, change := range map[string]func(*Setting, *result.Sample){
+		"work-bound":  func(_ *Setting, s *result.Sample) { s.UserSeconds = 39 },
+		"unknown":     func(*Setting, *result.Sample) {},
+		"few-workers": func(set *Setting, _ *result.Sample) { set.Opts.Workers = 3 },
+	} {
+		set := Setting{Opts: Options{Workers: 4, Split: "contiguous"}, CPUs: 4, GOMAXPROCS: 4}
+		s := result.Sample{
+			Seconds: 10, UserSeconds: 1, Quality: result.Quality{Signals: result.Signals{WatchedSeconds: 10}},
+			Workers: &result.Workers{Imbalance: 1.9, Seconds: result.Distribution{Max: 10}},
+		}
+		change(&set, &s)
+		found := Explain(set, s)
+		require.Len(t, found, 1, want)
+		assert.Equal(t, want, found[0].Code)
+		assert.NotContains(t, found[0].Message, "unused")
 	}
 }
 

@@ -68,10 +68,7 @@ func (r childRequest) sample(ctx context.Context, experiments []experiment.Exper
 		return a, err
 	}
 	defer func() { err = errors.Join(err, restore()) }()
-	watcher, warnings, err := measure.OpenWatcher(e.Root, r.CPUs, r.Threads)
-	if err != nil {
-		return a, err
-	}
+	watcher, warnings := measure.OpenWatcher(e.Root, r.CPUs, r.Threads)
 	defer func() { err = errors.Join(err, watcher.Close()) }()
 	d := &driver{
 		plan: plan{

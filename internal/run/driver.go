@@ -129,12 +129,11 @@ func (d *driver) settle() (watcher *measure.Watcher, err error) {
 	if d.fresh {
 		return nil, nil
 	}
-	if !here {
-		return measure.OpenOutside(d.env.Root, d.cpus)
-	}
-	watcher, warnings, err := measure.OpenWatcher(d.env.Root, d.cpus, d.resources.Threads)
-	if err != nil {
-		return nil, err
+	var warnings []result.Warning
+	if here {
+		watcher, warnings = measure.OpenWatcher(d.env.Root, d.cpus, d.resources.Threads)
+	} else {
+		watcher, warnings = measure.OpenOutside(d.env.Root, d.cpus)
 	}
 	d.onClose(watcher.Close)
 	run.Warnings = append(run.Warnings, warnings...)

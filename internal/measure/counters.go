@@ -1,0 +1,123 @@
+package measure
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"strconv"
+	"strings"
+
+	"gorun/internal/cpuset"
+	"gorun/internal/sysfs"
+)
+
+// userHZ is how many of the kernel's ticks make a second in /proc/stat (USER_HZ, proc_stat(5)).
+const userHZ = 100
+
+// readStat returns how many seconds of the CPUs the hypervisor took and how many they were busy, from /proc/stat
+// (proc_stat(5)). Each CPU must have its line: a sum over some of them would be too small.
+func readStat(root fs.FS, cpus cpuset.Set) (steal, busy float64, err error) {
+	const name = "proc/stat"
+	text, err := sysfs.ReadString(root, name)
+	if err != nil {
+		return 0, 0, err
+	}
+	var found []int
+	for line := range strings.Lines(text) {
+		number, isCPU := strings.CutPrefix(line, "cpu")
+		if !isCPU {
+			break // the lines of the CPUs come first
+		}
+		fields := strings.Fields(number)
+		if strings.HasPrefix(number, " ") || len(fields) == 0 {
+			continue // the sum of all
+		}
+		cpu, err := strconv.Atoi(fields[0])
+		if err != nil {
+			return 0, 0, sysfs.Malformed(name, "%.40q names no CPU", line)
+		}
+		if !cpus.Contains(cpu) {
+			continue
+		}
+		const user, nice, system, irq, softirq, stolen = 1, 2, 3, 6, 7, 8 // guest time is within user
+		if len(fields) <= stolen {
+			return 0, 0, sysfs.Malformed(name, "%.80q has too few numbers", line)
+		}
+		ticks := func(field int) float64 {
+			n, parseErr := strconv.ParseUint(fields[field], 10, 64)
+			err = errors.Join(err, parseErr)
+			return float64(n) / userHZ
+		}
+		steal += ticks(stolen)
+		busy += ticks(user) + ticks(nice) + ticks(system) + ticks(irq) + ticks(softirq)
+		if err != nil {
+			return 0, 0, sysfs.Malformed(name, "%v", err)
+		}
+		found = append(found, cpu)
+	}
+	if missing := cpus.Minus(cpuset.Of(found...)); !missing.Empty() {
+		return 0, 0, fmt.Errorf("%s: no line of CPU %v: %w", name, missing, fs.ErrNotExist)
+	}
+	return steal, busy, nil
+}
+
+// readRunQueue adds up how many seconds the process's threads have waited for a CPU (/proc/PID/task/TID/schedstat,
+// Documentation/scheduler/sched-stats.rst).
+func readRunQueue(root fs.FS) (seconds float64, err error) {
+	const dir = "proc/self/task"
+	threads, err := fs.ReadDir(root, dir)
+	if err != nil {
+		return 0, err
+	}
+	if len(threads) > runQueueThreads {
+		return 0, fmt.Errorf("%s: %w", dir, errManyThreads)
+	}
+	turns := 0
+	for _, thread := range threads {
+		name := dir + "/" + thread.Name() + "/schedstat"
+		numbers, err := sysfs.ReadInts(root, name) // nanoseconds on a CPU, nanoseconds of waiting, turns on a CPU
+		if errors.Is(err, fs.ErrNotExist) && len(threads) > 1 {
+			continue // it ended meanwhile
+		}
+		if err == nil && len(numbers) != 3 {
+			err = sysfs.Malformed(name, "these are not three numbers")
+		}
+		if err != nil {
+			return 0, err
+		}
+		seconds += float64(numbers[1]) / 1e9
+		turns += numbers[2]
+	}
+	if turns == 0 { // this thread has had one: a kernel without CONFIG_SCHED_INFO shows zeros
+		return 0, fmt.Errorf("%s/TID/schedstat: it is not there, or it counts nothing: %w", dir, fs.ErrNotExist)
+	}
+	return seconds, nil
+}
+
+var errManyThreads = fmt.Errorf("more than %d threads take too long to read", runQueueThreads)
+
+// readPressure returns for how many seconds some task of the machine had to wait for a CPU
+// (Documentation/accounting/psi.rst).
+func readPressure(root fs.FS) (seconds float64, err error) {
+	const name = "proc/pressure/cpu"
+	text, err := sysfs.ReadString(root, name)
+	if err != nil {
+		return 0, err
+	}
+	for line := range strings.Lines(text) {
+		fields := strings.Fields(line)
+		if len(fields) == 0 || fields[0] != "some" {
+			continue
+		}
+		for _, field := range fields[1:] {
+			if total, found := strings.CutPrefix(field, "total="); found {
+				n, err := strconv.ParseUint(total, 10, 64)
+				if err != nil {
+					return 0, sysfs.Malformed(name, "%v", err)
+				}
+				return float64(n) / 1e6, nil
+			}
+		}
+	}
+	return 0, sysfs.Malformed(name, "it has no total of \"some\"")
+}

@@ -1,0 +1,150 @@
+package measure
+
+import (
+	"encoding/json"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+	"testing/fstest"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"gorun/internal/cpuset"
+	"gorun/internal/result"
+)
+
+const statLines = `cpu  40 4 8 100 1 2 2 4 0 0
+cpu0 10 1 2 50 0 1 1 2 5 0
+cpu1 30 3 6 50 1 1 1 2 0 0
+intr 12345 0 0
+`
+
+// whole is a machine that has every file that is read around a sample.
+func whole() map[string]string {
+	return map[string]string{
+		"proc/stat":                            statLines,
+		"proc/self/task/7/schedstat":           "1000 2500000000 3\n",
+		"proc/self/task/8/schedstat":           "0 500000000 1\n",
+		"proc/pressure/cpu":                    "some avg10=0.00 avg60=0.00 avg300=0.00 total=1500000\nfull avg10=0.00 avg60=0.00 avg300=0.00 total=0\n",
+		"proc/self/cgroup":                     "0::/a\n",
+		"proc/self/mountinfo":                  "30 24 0:26 / /sys/fs/cgroup rw - cgroup2 cgroup2 rw\n",
+		"sys/fs/cgroup/a/cpu.max":              "150000 100000\n",
+		"sys/fs/cgroup/a/cpu.stat":             "nr_periods 4\nnr_throttled 2\nthrottled_usec 2000000\n",
+		"proc/self/status":                     "Name:\tgorun\nVmHWM:\t  2048 kB\n",
+		cpuDir(0) + "cpufreq/scaling_cur_freq": "2000000\n",
+		cpuDir(1) + "cpufreq/scaling_cur_freq": "3000000\n",
+	}
+}
+
+func filesOf(files map[string]string) fstest.MapFS {
+	fsys := fstest.MapFS{}
+	for name, content := range files {
+		fsys[name] = &fstest.MapFile{Data: []byte(content)}
+	}
+	return fsys
+}
+
+// signalsOf returns the names of the signals that a sample on such a machine has, and the warnings of its run.
+func signalsOf(t *testing.T, files map[string]string, outside bool) (names []string, warnings []result.Warning) {
+	t.Helper()
+	w := newWatcher(filesOf(files), cpuset.Range(0, 1))
+	w.outside = outside
+	warnings = w.lacking()
+	s := result.Sample{Seconds: 1, Placement: result.Placement{Verified: true}}
+	s.Values = result.FiguresOf(&struct{ result.OwnProcess }{})
+	w.Watch()(&s)
+	text, err := json.Marshal(s.Quality.Signals)
+	require.NoError(t, err)
+	var signals map[string]any
+	require.NoError(t, json.Unmarshal(text, &signals))
+	if s.Values.Own().MemoryPeakBytes != nil {
+		signals["memory_peak_bytes"] = true
+	}
+	return slices.Sorted(maps.Keys(signals)), warnings
+}
+
+func TestCounters(t *testing.T) {
+	root := filesOf(whole())
+	steal, busy, err := readStat(root, cpuset.Range(0, 1))
+	require.NoError(t, err)
+	assert.InDelta(t, 0.04, steal, 1e-12)
+	assert.InDelta(t, 0.15+0.41, busy, 1e-12)
+	steal, busy, err = readStat(root, cpuset.Of(1))
+	require.NoError(t, err)
+	assert.InDelta(t, 0.02, steal, 1e-12)
+	assert.InDelta(t, 0.41, busy, 1e-12)
+	waited, err := readRunQueue(root)
+	require.NoError(t, err)
+	assert.InDelta(t, 3, waited, 1e-12)
+	pressure, err := readPressure(root)
+	require.NoError(t, err)
+	assert.InDelta(t, 1.5, pressure, 1e-12)
+}
+
+// Whatever file is hidden, emptied or holds something else: what only it knows is absent from the sample, the run has a
+// warning that names the file, and every other signal is there.
+func TestHiddenFilesAreNotZeros(t *testing.T) {
+	// The clock rate disturbs nothing by itself, and most virtual machines do not show it: it is absent without a warning.
+	lost := map[string][]string{
+		"proc/stat":                            {"steal_seconds", "other_seconds"},
+		"proc/self/task/7/schedstat":           nil, // thread 7 has ended meanwhile
+		"proc/self/task/8/schedstat":           nil,
+		"proc/pressure/cpu":                    {"cpu_pressure_seconds"},
+		"proc/self/cgroup":                     {"throttled_seconds"},
+		"proc/self/mountinfo":                  {"throttled_seconds"},
+		"sys/fs/cgroup/a/cpu.max":              nil, // cpu.stat has the counters
+		"sys/fs/cgroup/a/cpu.stat":             {"throttled_seconds"},
+		"proc/self/status":                     {"memory_peak_bytes"},
+		cpuDir(0) + "cpufreq/scaling_cur_freq": {"mhz"},
+		cpuDir(1) + "cpufreq/scaling_cur_freq": {"mhz"},
+	}
+	all, warnings := signalsOf(t, whole(), false)
+	require.Empty(t, warnings)
+	for name := range whole() {
+		require.Contains(t, lost, name)
+		require.Subset(t, all, lost[name])
+	}
+	silent := func(name string) bool { return strings.HasSuffix(name, "scaling_cur_freq") }
+	without := func(files map[string]string, name string, gone []string) {
+		t.Helper()
+		got, warnings := signalsOf(t, files, false)
+		want := slices.DeleteFunc(slices.Clone(all), func(signal string) bool { return slices.Contains(gone, signal) })
+		assert.Equal(t, want, got, "without %s", name)
+		if len(gone) == 0 || silent(name) {
+			assert.Empty(t, warnings, "without %s", name)
+			return
+		}
+		require.Len(t, warnings, 1, "without %s", name)
+		assert.Contains(t, warnings[0].Message, name)
+	}
+	for name, gone := range lost {
+		files := whole()
+		delete(files, name)
+		without(files, name, gone)
+	}
+	damaged := maps.Clone(lost)
+	damaged["sys/fs/cgroup/a/cpu.max"] = []string{"throttled_seconds"}
+	damaged["proc/self/task/7/schedstat"] = []string{"run_queue_seconds"}
+	damaged["proc/self/task/8/schedstat"] = []string{"run_queue_seconds"}
+	for _, content := range []string{"", "\x00\n", "0"} {
+		for name, gone := range damaged {
+			files := whole()
+			files[name] = content
+			without(files, name, gone)
+		}
+	}
+	// A kernel that does not count how long threads wait.
+	files := whole()
+	files["proc/self/task/7/schedstat"], files["proc/self/task/8/schedstat"] = "0 0 0\n", "0 0 0\n"
+	without(files, "schedstat", []string{"run_queue_seconds"})
+	// A container whose /proc/stat shows some of the CPUs.
+	files = whole()
+	files["proc/stat"] = strings.Replace(statLines, "cpu1", "cpu2", 1)
+	without(files, "proc/stat: no line of CPU 1", []string{"steal_seconds", "other_seconds"})
+
+	got, warnings := signalsOf(t, map[string]string{}, true)
+	assert.Equal(t, []string{"canary_seconds", "watched_seconds"}, got)
+	assert.Len(t, warnings, 3)
+}
