@@ -172,7 +172,7 @@ func TestScrapesArePaced(t *testing.T) {
 		var at []time.Duration
 		var mu sync.Mutex
 		began := time.Now()
-		handler := paced(limits, http.HandlerFunc(func(http.ResponseWriter, *http.Request) {
+		handler := paced(limits, new(atomic.Uint64), http.HandlerFunc(func(http.ResponseWriter, *http.Request) {
 			mu.Lock()
 			defer mu.Unlock()
 			at = append(at, time.Since(began))
@@ -226,7 +226,7 @@ func TestClientThatNeverReadsIsCutOff(t *testing.T) {
 	defer conn.Close()
 	require.NoError(t, conn.SetDeadline(time.Now().Add(time.Minute))) // which is what fails the test
 	for err == nil {
-		_, err = io.WriteString(conn, "GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n")
+		_, err = io.WriteString(conn, "GET /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n")
 	}
 	assert.True(t, errors.Is(err, syscall.ECONNRESET) || errors.Is(err, syscall.EPIPE), "%v", err)
 }
@@ -255,8 +255,8 @@ func TestSlowClientIsCutOff(t *testing.T) {
 	s := serveFixed(t, limits)
 	for _, c := range []struct{ name, sent string }{
 		{"no request", ""},
-		{"half a header", "GET /metrics HTTP/1.1\r\nHost: x\r\nX-Slow: "},
-		{"idle after a request", "GET / HTTP/1.1\r\nHost: x\r\n\r\n"},
+		{"half a header", "GET /metrics HTTP/1.1\r\nHost: localhost\r\nX-Slow: "},
+		{"idle after a request", "GET / HTTP/1.1\r\nHost: localhost\r\n\r\n"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			conn, err := net.Dial("tcp", s.Addr())
@@ -280,7 +280,7 @@ func TestHugeHeaderIsRefused(t *testing.T) {
 	require.NoError(t, err)
 	defer conn.Close()
 	// The server may close before all is sent; its answer counts.
-	_, _ = io.WriteString(conn, "GET /metrics HTTP/1.1\r\nHost: x\r\nX-Huge: "+strings.Repeat("x", 64<<10)+"\r\n\r\n")
+	_, _ = io.WriteString(conn, "GET /metrics HTTP/1.1\r\nHost: [::1]\r\nX-Huge: "+strings.Repeat("x", 64<<10)+"\r\n\r\n")
 	response, err := http.ReadResponse(bufio.NewReader(conn), nil)
 	if errors.Is(err, syscall.ECONNRESET) {
 		return
@@ -305,7 +305,7 @@ func TestCloseCutsAScrapeThatHangs(t *testing.T) {
 	conn, err := net.Dial("tcp", s.Addr())
 	require.NoError(t, err)
 	defer conn.Close()
-	_, err = io.WriteString(conn, "GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n")
+	_, err = io.WriteString(conn, "GET /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n")
 	require.NoError(t, err)
 	<-entered
 	require.NoError(t, s.Close())
@@ -336,9 +336,107 @@ func TestLinger(t *testing.T) {
 func BenchmarkScrape(b *testing.B) {
 	limits := defaultLimits
 	limits.pace = 0
-	handler := NewExporter(fixedLive, fixedInfo).handler(limits)
+	handler := NewExporter(fixedLive, fixedInfo).handler(limits, new(atomic.Uint64))
 	for b.Loop() {
 		r := httptest.NewRequestWithContext(b.Context(), http.MethodGet, "/metrics", nil)
 		handler.ServeHTTP(httptest.NewRecorder(), r)
 	}
+}
+
+// More connections than the limit wait in the kernel: no descriptor, goroutine or buffer of ours is theirs. Those that
+// are closed make room.
+func TestConnectionsAreLimited(t *testing.T) {
+	const most = 3
+	limits := defaultLimits
+	limits.connections, limits.readHeader, limits.read = most, time.Hour, time.Hour
+	s := serveFixed(t, limits)
+	var clients []net.Conn
+	for range 4 * most {
+		conn, err := net.Dial("tcp", s.Addr())
+		require.NoError(t, err)
+		defer conn.Close()
+		clients = append(clients, conn)
+	}
+	require.Eventually(t, func() bool { return s.arrivals.Load() == most }, time.Minute, time.Millisecond)
+	time.Sleep(20 * time.Millisecond)
+	assert.EqualValues(t, most, s.arrivals.Load(), "the others are not accepted")
+	for _, conn := range clients {
+		require.NoError(t, conn.Close())
+	}
+	response, _ := get(t, "http://"+s.Addr()+"/metrics")
+	assert.Equal(t, http.StatusOK, response.StatusCode)
+}
+
+// A process that may open few files keeps most of them for the run.
+func TestFewDescriptorsAllowFewConnections(t *testing.T) {
+	var was syscall.Rlimit
+	require.NoError(t, syscall.Getrlimit(syscall.RLIMIT_NOFILE, &was))
+	defer func() { require.NoError(t, syscall.Setrlimit(syscall.RLIMIT_NOFILE, &was)) }()
+	for files, want := range map[uint64]int{64: 8, 16: 2, was.Cur: int(min(32, was.Cur/8))} {
+		require.NoError(t, syscall.Setrlimit(syscall.RLIMIT_NOFILE, &syscall.Rlimit{Cur: files, Max: was.Max}))
+		assert.Equal(t, want, defaultLimits.most(), "of %d files", files)
+	}
+}
+
+// What clients cost is counted, whatever they send.
+func TestClientsCostCPUTime(t *testing.T) {
+	s := serveFixed(t, defaultLimits)
+	assert.Zero(t, s.CPUSeconds())
+	conn, err := net.Dial("tcp", s.Addr())
+	require.NoError(t, err)
+	defer conn.Close()
+	last := 0.0
+	for range 10 {
+		_, err := io.WriteString(conn, "x")
+		require.NoError(t, err)
+		require.Eventually(t, func() bool { return s.CPUSeconds() > last }, time.Minute, time.Millisecond)
+		last = s.CPUSeconds()
+	}
+	get(t, "http://"+s.Addr()+"/metrics")
+	assert.GreaterOrEqual(t, s.CPUSeconds(), last+scrapeSeconds)
+}
+
+// On a loopback address, a Host that is a name means that a web page was made to ask.
+func TestHostOnALoopbackAddress(t *testing.T) {
+	ask := func(s *Server, host string) int {
+		conn, err := net.Dial("tcp", s.Addr())
+		require.NoError(t, err)
+		defer conn.Close()
+		_, err = io.WriteString(conn, "GET /metrics HTTP/1.1\r\nHost: "+host+"\r\nConnection: close\r\n\r\n")
+		require.NoError(t, err)
+		response, err := http.ReadResponse(bufio.NewReader(conn), nil)
+		require.NoError(t, err)
+		require.NoError(t, response.Body.Close())
+		return response.StatusCode
+	}
+	limits := defaultLimits
+	limits.pace = 0
+	s := serveFixed(t, limits)
+	for host, want := range map[string]int{
+		"127.0.0.1": http.StatusOK, "127.0.0.1:9464": http.StatusOK, "[::1]": http.StatusOK, "[::1]:80": http.StatusOK,
+		"localhost": http.StatusOK, "LocalHost:9464": http.StatusOK, "192.0.2.7": http.StatusOK,
+		"evil.example": http.StatusForbidden, "evil.example:9464": http.StatusForbidden, "": http.StatusForbidden,
+		"127.0.0.1.evil.example": http.StatusForbidden, "localhost.evil.example": http.StatusForbidden,
+	} {
+		assert.Equal(t, want, ask(s, host), "Host: %s", host)
+	}
+	everywhere, err := NewExporter(fixedLive, fixedInfo).serve("0.0.0.0:0", "", limits)
+	require.NoError(t, err)
+	assert.Equal(t, http.StatusOK, ask(everywhere, "metrics.lan"), "others may know this machine by a name")
+	require.NoError(t, everywhere.Close())
+}
+
+// 0.0.0.0 is every address of IPv4, and none of IPv6.
+func TestIPv4Only(t *testing.T) {
+	s, err := NewExporter(fixedLive, fixedInfo).Serve("0.0.0.0:0", "")
+	require.NoError(t, err)
+	assert.Regexp(t, `^0\.0\.0\.0:\d+$`, s.Addr())
+	_, port, err := net.SplitHostPort(s.Addr())
+	require.NoError(t, err)
+	conn, err := net.Dial("tcp6", net.JoinHostPort("::1", port))
+	if err == nil {
+		require.NoError(t, conn.Close())
+	}
+	require.Error(t, err)
+	require.NoError(t, s.Close())
 }

@@ -82,6 +82,7 @@ type Sample struct {
 	UserSeconds   float64        `json:"user_seconds"`           // of the process, all threads
 	SystemSeconds float64        `json:"system_seconds"`         // of the process, all threads
 	LoadSeconds   float64        `json:"load_seconds,omitempty"` // CPU time of a load that was asked for beside the experiment
+	ServedSeconds float64        `json:"-"`                      // our CPU time for clients of the metrics, to judge
 	Values        Figures        `json:"values"`
 	Answer        *Answer        `json:"answer,omitempty"`
 	Workers       *Workers       `json:"workers,omitempty"`

@@ -283,11 +283,12 @@ func (d *driver) takeWatched(watcher *measure.Watcher) taker {
 			dropped = max(0, d.session.run.Matrix.Warmup)
 		}
 		for range dropped + 1 {
-			finish := watcher.Watch()
+			finish, served := watcher.Watch(), d.served()
 			if sample, err = d.sampler.Sample(ctx, d.cells[cell].Do); err != nil {
 				return sample, err
 			}
 			if sample.Quality.Verdict != result.Invalid { // else there is nothing to judge
+				sample.ServedSeconds = served()
 				finish(&sample)
 			}
 		}

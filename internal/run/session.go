@@ -80,6 +80,15 @@ func (s *session) openMetrics(m metricsFlags, work func() result.Live, info metr
 	return nil
 }
 
+// served returns a function that returns the CPU time, in seconds, that clients of the metrics have cost since.
+func (s *session) served() func() float64 {
+	if s.server == nil {
+		return func() float64 { return 0 }
+	}
+	before := s.server.CPUSeconds()
+	return func() float64 { return s.server.CPUSeconds() - before }
+}
+
 // openPicture makes sure that a drawing can be written, before anything is measured. The file takes its name only when
 // it is whole.
 func (s *session) openPicture(path string, write func(w io.Writer, run *result.Run) error) error {
