@@ -84,12 +84,12 @@ func (o *compareOptions) validate() error {
 	}
 	for _, word := range o.across {
 		if !slices.Contains(matrix.Across(), word) {
-			return hint.Usage(hint.With(fmt.Errorf("--across %s: no such condition", word),
+			return hint.Flag("across", word, hint.With(errors.New("no such condition"),
 				"there are "+strings.Join(matrix.Across(), ", ")))
 		}
 	}
 	if o.failOn != "" && !slices.Contains(failures, o.failOn) {
-		return hint.Usagef("--fail-on %s: there are %s", o.failOn, strings.Join(failures, ", "))
+		return hint.Flag("fail-on", o.failOn, fmt.Errorf("there are %s", strings.Join(failures, ", ")))
 	}
 	return nil
 }

@@ -101,11 +101,13 @@ func runReport(ctx context.Context, o *reportOptions) error {
 func writeWhole(path string, write func(w io.Writer) error) error {
 	file, err := os.CreateTemp(filepath.Dir(path), ".gorun-*"+filepath.Ext(path))
 	if err != nil {
-		return err
+		return hint.Flag("out", path, err)
 	}
 	err = errors.Join(write(file), file.Chmod(0o644), file.Close())
 	if err == nil {
-		err = os.Rename(file.Name(), path)
+		if err = os.Rename(file.Name(), path); err != nil {
+			err = hint.Flag("out", path, errors.Unwrap(err))
+		}
 	}
 	if err != nil {
 		return errors.Join(err, os.Remove(file.Name()))
@@ -117,7 +119,7 @@ func writeWhole(path string, write func(w io.Writer) error) error {
 func (o *reportOptions) serveReport(ctx context.Context) error {
 	host, port, err := net.SplitHostPort(o.serve)
 	if err != nil {
-		return hint.Usage(hint.With(fmt.Errorf("--serve: %q is not a listen address", o.serve),
+		return hint.Flag("serve", o.serve, hint.With(errors.New("not a listen address"),
 			"write HOST:PORT, as in 127.0.0.1:0"))
 	}
 	if host == "" {

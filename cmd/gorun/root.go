@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -26,6 +27,7 @@ const (
 	exitUsage       = 2
 	exitDoubtful    = 3 // --strict, and a sample was suspect or invalid; or --fail-on, and a cell is what it names
 	exitInterrupted = 130
+	exitOwn         = launch.ExitRefused // of exec of one command, whose exit code gorun passes on
 )
 
 var (
@@ -80,6 +82,8 @@ func exitCode(err error) int {
 		return exitDoubtful
 	case hint.IsUsage(err), errors.Is(err, child.ErrRequest):
 		return exitUsage
+	case errors.As(err, new(run.OwnFailure)):
+		return exitOwn
 	}
 	return exitFailed
 }
@@ -121,7 +125,8 @@ func newRoot(e env, args ...string) *cobra.Command {
 	root.SetOut(e.Stdout)
 	root.SetErr(e.Stderr)
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
-		return hint.Usage(hint.With(err, fmt.Sprintf("%s --help lists the flags", cmd.CommandPath())))
+		err = experiment.Refusal(err)
+		return hint.Usage(hint.With(err, cmp.Or(hint.Of(err), cmd.CommandPath()+" --help lists the flags")))
 	})
 	all := slices.Clone(commands[:])
 	for _, x := range rows {
@@ -135,6 +140,7 @@ func newRoot(e env, args ...string) *cobra.Command {
 	}
 	root.CompletionOptions.HiddenDefaultCmd = false
 	forEach(root, func(cmd *cobra.Command) {
+		cmd.Flags().VisitAll(experiment.RefuseEmpty)
 		if cmd.Args == nil && cmd.Runnable() {
 			cmd.Args = noArguments
 		}

@@ -43,6 +43,7 @@ func TestScripts(t *testing.T) {
 		Setup: func(env *testscript.Env) error {
 			env.Setenv("GORACE", os.Getenv("GORACE"))
 			env.Setenv("HOSTS", hosts)
+			env.Setenv("ESC", "\x1b")
 			env.Setenv("CPU", strconv.Itoa(allowed.First())) // one that we have
 			env.Setenv("PAIR", cpuset.Of(allowed.List()[:min(2, allowed.Len())]...).String())
 			env.Setenv("XDG_CACHE_HOME", env.WorkDir)

@@ -63,13 +63,13 @@ func (f *flags) Register(set *experiment.FlagSet) {
 
 func (f *flags) Validate() error {
 	if _, err := catalog.Find(Methods[:], "method", f.method); err != nil {
-		return hint.Usagef("--method %s: %w", f.method, err)
+		return hint.Flag("method", f.method, err)
 	}
 	return nil
 }
 
 func (f *flags) Resolve(m experiment.Machine) (r experiment.Resolution[Cell], err error) {
-	times := m.Sampling.Samples + m.Sampling.Warmup // that each pair is measured
+	times := float64(m.Sampling.Samples) + float64(m.Sampling.Warmup) // that each pair is measured
 	budget := time.Duration(m.Sampling.Budget * float64(time.Second))
 	plan, err := fit(m.Machine, m.CPUs, f.pairs, budget, times)
 	if err != nil {

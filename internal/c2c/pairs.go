@@ -28,12 +28,12 @@ type pairPlan struct {
 
 // fit shares a budget out among the pairs; times is how often each is measured, and a budget of 0 is no limit. Without a
 // choice it takes the first of topology.Pairings that fits.
-func fit(m *topology.Machine, cpus cpuset.Set, which string, budget time.Duration, times int) (pairPlan, error) {
+func fit(m *topology.Machine, cpus cpuset.Set, which string, budget time.Duration, times float64) (pairPlan, error) {
 	choices := topology.Pairings[:]
 	if which != "" {
 		w, err := catalog.Find(topology.Pairings[:], "choice of pairs", which)
 		if err != nil {
-			return pairPlan{}, err
+			return pairPlan{}, hint.Flag("pairs", which, err)
 		}
 		choices = []topology.Pairing{w}
 	}
@@ -41,7 +41,7 @@ func fit(m *topology.Machine, cpus cpuset.Set, which string, budget time.Duratio
 		return pairPlan{}, err
 	}
 	for _, w := range choices {
-		if each, ok := share(budget, times*w.Count(m, cpus)); ok {
+		if each, ok := share(budget, times*float64(w.Count(m, cpus))); ok {
 			return pairPlan{w.Name, w.Pairs(m, cpus), each}, nil
 		}
 	}
@@ -49,33 +49,40 @@ func fit(m *topology.Machine, cpus cpuset.Set, which string, budget time.Duratio
 }
 
 // share returns the time of each measurement; false when the budget is too short for them.
-func share(budget time.Duration, measurements int) (each time.Duration, ok bool) {
+func share(budget time.Duration, measurements float64) (each time.Duration, ok bool) {
 	if budget == 0 {
 		return mostPair, true
 	}
-	each = budget/time.Duration(measurements) - fixedPair
+	each = time.Duration(float64(budget)/measurements) - fixedPair
 	return min(each, mostPair), each >= leastPair
 }
 
 // tooMany says that a choice's pairs do not fit in the budget, and what would.
-func tooMany(m *topology.Machine, cpus cpuset.Set, asked topology.Pairing, budget time.Duration, times int) error {
+func tooMany(m *topology.Machine, cpus cpuset.Set, asked topology.Pairing, budget time.Duration,
+	times float64,
+) error {
 	pairs := asked.Count(m, cpus)
 	need := atLeast(pairs, times)
 	way := fmt.Sprintf("--budget %v", need)
 	for _, w := range topology.Pairings {
 		n := w.Count(m, cpus)
-		if _, ok := share(budget, times*n); ok {
+		if _, ok := share(budget, times*float64(n)); ok {
 			way += fmt.Sprintf(", or --pairs %s (%d pairs, at least %v)", w.Name, n, atLeast(n, times))
 			break
 		}
 	}
-	return hint.With(fmt.Errorf("%d pairs need at least %v, and the budget is %v", pairs, need, budget), way)
+	each := ""
+	if times > 1 {
+		each = fmt.Sprintf(", each %.0f times (--samples, --warmup),", times)
+	}
+	return hint.With(fmt.Errorf("%d pairs%s need at least %v, and the budget is %v", pairs, each, need, budget), way)
 }
 
 // atLeast returns the shortest budget for a number of pairs, each of which is measured a number of times, rounded up to
 // what a person would write.
-func atLeast(pairs, times int) time.Duration {
-	need := time.Duration(pairs*times) * (leastPair + fixedPair)
+func atLeast(pairs int, times float64) time.Duration {
+	const longest = 200 * 365 * 24 * time.Hour // for a Duration holds 292 years
+	need := time.Duration(min(float64(pairs)*times*float64(leastPair+fixedPair), float64(longest)))
 	unit := 10 * time.Millisecond
 	if need > time.Second {
 		unit = time.Second

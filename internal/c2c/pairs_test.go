@@ -59,7 +59,7 @@ func TestPairs(t *testing.T) {
 	assert.Equal(t, "0-1 same-core\n", shownPairs(pairsOf(t, offline, cpuset.Of(0, 1, 2, 5), "all")))
 
 	_, err := fit(numa, numa.Allowed(), "per-node", 0, 1)
-	assert.EqualError(t, err, `unknown choice of pairs "per-node": there are all, per-core, per-llc`)
+	assert.EqualError(t, err, `--pairs per-node: unknown choice of pairs "per-node": there are all, per-core, per-llc`)
 }
 
 // What holds of any choice, on every recorded machine and for any of its CPUs: no pair is there twice, each is of the
@@ -160,7 +160,7 @@ func TestFitErrors(t *testing.T) {
 		{"per-core", "131328 pairs need at least 5m29s, and the budget is 1s", "--budget 5m29s", time.Second},
 		{"", "529 pairs need at least 2s, and the budget is 1s", "--budget 2s", time.Second},
 		{"", "529 pairs need at least 2s, and the budget is -1s", "--budget 2s", -time.Second},
-		{"few", `unknown choice of pairs "few": there are all, per-core, per-llc`, "", 0},
+		{"few", `--pairs few: unknown choice of pairs "few": there are all, per-core, per-llc`, "", 0},
 	} {
 		_, err := fit(m, m.Online(), c.which, c.budget, 1)
 		require.EqualError(t, err, c.want)

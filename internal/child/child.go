@@ -84,9 +84,9 @@ const (
 
 // Report prints an error, and its hint if it has one, so that the parent's Ask finds both.
 func Report(w io.Writer, err error) {
-	fmt.Fprintf(w, "%s%v\n", errorPrefix, err)
+	fmt.Fprintf(w, "%s%s\n", errorPrefix, hint.Printable(err.Error()))
 	if text := hint.Of(err); text != "" {
-		fmt.Fprintf(w, "%s%s\n", hintPrefix, text)
+		fmt.Fprintf(w, "%s%s\n", hintPrefix, hint.Printable(text))
 	}
 }
 

@@ -122,7 +122,7 @@ func (f *flags) Validate() error {
 		return hint.Usagef("--better is about a --metric, and there is none")
 	case f.metric != "":
 		if _, err := launch.ParseMetric(f.metric); err != nil {
-			return hint.Usage(err)
+			return hint.Flag("metric", f.metric, err)
 		}
 	}
 	return cmp.Or(f.nice.Validate(), f.sched.Validate())
@@ -141,7 +141,7 @@ func (f *flags) place(m experiment.Machine) (p launch.Placement, err error) {
 	switch {
 	case f.placement != "":
 		if p, err = launch.LookupPlacement(m.Machine, m.CPUs, memoryNodes(m), f.placement); err != nil {
-			return p, hint.Usage(err)
+			return p, hint.Flag("placement", f.placement, err)
 		}
 	case m.Machine != nil && !m.CPUs.Equal(m.Allowed()):
 		p.CPUs = m.CPUs
@@ -157,7 +157,7 @@ func (f *flags) Resolve(m experiment.Machine) (r experiment.Resolution[Cell], er
 	s := p.Setting()
 	if f.mempolicy != "" {
 		if s.Mempolicy, s.Nodes, err = linux.ParseMempolicy(f.mempolicy); err != nil {
-			return r, hint.Usagef("--mempolicy %s: %w", f.mempolicy, err)
+			return r, hint.Flag("mempolicy", f.mempolicy, err)
 		}
 	}
 	s.Nice, s.Sched, s.GOMAXPROCS = f.nice.Nice, f.sched.Policy, f.gomaxprocs

@@ -117,13 +117,13 @@ func (f *flags) Validate() error {
 func (f *flags) options() (o Options, err error) {
 	o.Arch = runtime.GOARCH
 	if o.Ops, err = ParseOps(f.ops, o.Arch); err != nil {
-		return o, hint.Usagef("--op %s: %w", f.ops, err)
+		return o, hint.Flag("op", f.ops, err)
 	}
 	if o.Load, err = LookupLoad(f.load); err != nil {
-		return o, hint.Usagef("--load %s: %w", f.load, err)
+		return o, hint.Flag("load", f.load, err)
 	}
 	if o.Variant, err = LookupVariant(f.variant, o.Arch); err != nil {
-		return o, hint.Usagef("--variant %s: %w", f.variant, err)
+		return o, hint.Flag("variant", f.variant, err)
 	}
 	if o.DistBytes, err = ParseDistances(f.dist, f.distBytes); err != nil {
 		return o, hint.Usage(err)
@@ -137,13 +137,13 @@ func (f *flags) plan(m experiment.Machine) (o Options, rows []result.ContendRow,
 		return o, nil, err
 	}
 	if o.Nodes, err = NodesOf(m.Machine, m.CPUs, f.nodes); err != nil {
-		return o, nil, hint.Usagef("--nodes %s: %w", f.nodes, err)
+		return o, nil, hint.Flag("nodes", f.nodes, err)
 	}
 	if o.MemNodes, o.MemLocal, err = ParseMemNode(f.memNode, m.Machine, o.Nodes); err != nil {
-		return o, nil, hint.Usagef("--mem-node %s: %w", f.memNode, err)
+		return o, nil, hint.Flag("mem-node", f.memNode, err)
 	}
 	if rows, err = chosen(Rows(o), f.rows); err != nil {
-		return o, nil, hint.Usagef("--rows %s: %w", f.rows, err)
+		return o, nil, hint.Flag("rows", f.rows, err)
 	}
 	differ := func(row result.ContendRow) bool { return row.CPUs != rows[0].CPUs }
 	if m.Given("svg") && len(rows) > 0 && !slices.ContainsFunc(rows, differ) {

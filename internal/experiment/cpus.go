@@ -9,6 +9,9 @@ import (
 	"gorun/internal/units"
 )
 
+// NoCPUs is the word for no CPUs, where a flag takes a list or none.
+const NoCPUs = "none"
+
 // DescribeCPUs tells how the CPUs of a list stand to each other on a machine, so that a list on another machine can be
 // found that is like it.
 func DescribeCPUs(m *topology.Machine, list []int) result.CPUs {

@@ -1,12 +1,15 @@
 package experiment
 
 import (
+	"errors"
 	"io"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/spf13/pflag"
 
+	"gorun/internal/hint"
 	"gorun/internal/result"
 )
 
@@ -22,6 +25,72 @@ func NewFlagSet(name string) *FlagSet {
 	f.SortFlags = false
 	f.SetOutput(io.Discard)
 	return f
+}
+
+// Set gives a flag a value, which may not be empty.
+func (f *FlagSet) Set(name, value string) error {
+	if flag := f.Lookup(name); flag != nil {
+		RefuseEmpty(flag)
+	}
+	if err := f.FlagSet.Set(name, value); err != nil {
+		return Refusal(err)
+	}
+	return nil
+}
+
+// RefuseEmpty has a flag refuse an empty value, which a shell makes of a variable that is not set: it would count as if
+// the flag were not given.
+func RefuseEmpty(f *pflag.Flag) {
+	if !strings.HasPrefix(f.Value.Type(), "string") {
+		return // it takes no empty value anyway
+	}
+	if _, does := f.Value.(filled); does {
+		return
+	}
+	if f.DefValue == "[]" {
+		f.DefValue = "" // for pflag knows its own types alone, and would show it in the help
+	}
+	f.Value = filled{f.Value}
+}
+
+// filled is a flag that takes no empty value.
+type filled struct{ pflag.Value }
+
+func (v filled) Set(text string) error {
+	if text == "" {
+		return hint.With(errors.New("the value is empty"), "give a value, or leave the flag out")
+	}
+	return v.Value.Set(text)
+}
+
+// Refusal makes an error of the command line's parser one of gorun: the flag, its value, and what is wrong with it.
+func Refusal(err error) error {
+	invalid := new(pflag.InvalidValueError)
+	if !errors.As(err, &invalid) {
+		return hint.Usage(err)
+	}
+	flag, cause := invalid.GetFlag(), errors.Unwrap(invalid)
+	if number := new(strconv.NumError); errors.As(cause, &number) || strings.HasPrefix(cause.Error(), "time: ") {
+		cause = errors.New(wanted(flag.Value.Type(), cause))
+	}
+	return hint.Flag(flag.Name, invalid.GetValue(), cause)
+}
+
+// wanted says what a flag of a type takes, where Go's own parser refused a value.
+func wanted(kind string, err error) string {
+	switch {
+	case errors.Is(err, strconv.ErrRange):
+		return "the number is out of range"
+	case strings.HasPrefix(kind, "uint"):
+		return "a whole number from 0 on is needed"
+	case strings.HasPrefix(kind, "int"):
+		return "a whole number is needed"
+	case kind == "bool":
+		return "true or false is needed"
+	case kind == "duration":
+		return "a time is needed, such as 300ms, 45s or 10m"
+	}
+	return "a number is needed"
 }
 
 // Completion is how one flag's values are completed: by words, by this machine's CPU selectors, or by files.

@@ -1,6 +1,7 @@
 package experiment
 
 import (
+	"strconv"
 	"strings"
 
 	"gorun/internal/hint"
@@ -25,7 +26,7 @@ func (f *Nice) Validate() error {
 		return nil
 	}
 	if err := linux.CheckNice(*f.Nice); err != nil {
-		return hint.Usagef("--nice %d: %w", *f.Nice, err)
+		return hint.Flag("nice", strconv.Itoa(*f.Nice), err)
 	}
 	return nil
 }
@@ -53,7 +54,7 @@ func (f *Sched) Validate() error {
 	}
 	policy, err := linux.ParseSched(f.Sched)
 	if err != nil {
-		return hint.Usagef("--sched %s: %w", f.Sched, err)
+		return hint.Flag("sched", f.Sched, err)
 	}
 	f.Policy = &policy
 	return nil

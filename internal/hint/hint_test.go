@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -19,4 +21,40 @@ func TestHint(t *testing.T) {
 	assert.Equal(t, "ask root", Of(outer))
 	assert.Empty(t, Of(errors.New("plain")))
 	assert.Empty(t, Of(nil))
+}
+
+func TestFlag(t *testing.T) {
+	_, missing := os.Open("no/such/file")
+	for _, c := range []struct {
+		value string
+		err   error
+		want  string
+	}{
+		{"5", errors.New("too many"), "--n 5: too many"},
+		{"", errors.New("none"), `--n "": none`},
+		{"no/such/file", missing, "--n no/such/file: no such file or directory"},
+		{"a\x1b[31m\nb", errors.New("x"), `--n "a\x1b[31m\nb": x`},
+		{strings.Repeat("é", 50_000), errors.New("x"),
+			"--n " + strings.Repeat("é", 20) + "… (100000 bytes) …" + strings.Repeat("é", 20) + ": x"},
+		{strings.Repeat("\x80", 1000), errors.New("x"), "--n … (1000 bytes) …: x"},
+	} {
+		err := Flag("n", c.value, c.err)
+		assert.EqualError(t, err, c.want)
+		assert.True(t, IsUsage(err))
+	}
+	err := Flag("n", "5", With(errors.New("too many"), "give fewer"))
+	assert.Equal(t, "give fewer", Of(err))
+}
+
+func TestPrintable(t *testing.T) {
+	for text, want := range map[string]string{
+		"plain, κόσμε 😀\nand more":  "plain, κόσμε 😀\nand more",
+		"\x1b[2J\a\r\t\u202e\u009b": `\x1b[2J\a\r\t\u202e\u009b`,
+		"it's \"quoted\"":           `it's "quoted"`,
+		"a " + strings.Repeat("x", 1000) + " z": "a " + strings.Repeat("x", 150) + "… (1000 bytes) …" +
+			strings.Repeat("x", 150) + " z",
+	} {
+		assert.Equal(t, want, Printable(text))
+	}
+	assert.Less(t, len(Printable(strings.Repeat("word ", 100_000))), 2100)
 }

@@ -3,6 +3,11 @@ package hint
 import (
 	"errors"
 	"fmt"
+	"io/fs"
+	"strconv"
+	"strings"
+	"unicode"
+	"unicode/utf8"
 )
 
 // usage is wrong use.
@@ -20,6 +25,65 @@ func Usage(err error) error {
 
 // Usagef makes an error of wrong use.
 func Usagef(format string, args ...any) error { return usage{fmt.Errorf(format, args...)} }
+
+// Flag makes an error of wrong use that begins with a flag and the value that it was given. A path is not repeated.
+func Flag(name, value string, err error) error {
+	if path := new(fs.PathError); errors.As(err, &path) && path.Error() == err.Error() {
+		err = path.Err
+	}
+	return Usagef("--%s %s: %w", name, Word(value), err)
+}
+
+// How much of a text is shown, in bytes.
+const (
+	mostShown   = 80   // of a flag's value
+	mostWord    = 300  // of any word of a message
+	mostMessage = 2000 // of the whole
+)
+
+// Word is a text as one word of a message: in quotes where it is empty or holds what is not printed, and cut where it
+// is long.
+func Word(text string) string {
+	short := cut(text, mostShown)
+	if short == "" || strings.ContainsFunc(short, func(r rune) bool { return !unicode.IsPrint(r) }) {
+		return strconv.Quote(short)
+	}
+	return short
+}
+
+// Printable returns a message as a terminal can show it, whatever names and values it repeats: what is not printed is
+// escaped as in Go, so that it cannot move the cursor or change colours, and the middle of a long word, or of a long
+// message, is left out.
+func Printable(text string) string {
+	words := strings.Split(text, " ")
+	for i, word := range words {
+		words[i] = cut(word, mostWord)
+	}
+	var b strings.Builder
+	for _, r := range cut(strings.Join(words, " "), mostMessage) {
+		if r == '\n' || unicode.IsPrint(r) {
+			b.WriteRune(r)
+		} else {
+			b.WriteString(strings.Trim(strconv.QuoteRune(r), "'"))
+		}
+	}
+	return b.String()
+}
+
+// cut leaves out the middle of a text that is longer than most bytes.
+func cut(text string, most int) string {
+	if len(text) <= most {
+		return text
+	}
+	head, tail := most/2, len(text)-most/2
+	for head > 0 && !utf8.RuneStart(text[head]) {
+		head--
+	}
+	for tail < len(text) && !utf8.RuneStart(text[tail]) {
+		tail++
+	}
+	return fmt.Sprintf("%s… (%d bytes) …%s", text[:head], len(text), text[tail:])
+}
 
 // IsUsage reports whether an error is one of wrong use.
 func IsUsage(err error) bool { return errors.As(err, new(usage)) }

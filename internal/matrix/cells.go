@@ -1,6 +1,7 @@
 package matrix
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -103,6 +104,9 @@ func (e experiment) axis(axis Axis) (Axis, error) {
 	seen := map[string]bool{}
 	for i, text := range axis.Values {
 		value, err := flag.canonical(text)
+		if err == nil && value == "" {
+			err = fmt.Errorf("--%s has an empty value", flag.Name)
+		}
 		if err != nil {
 			return Axis{}, err
 		}
@@ -226,23 +230,19 @@ func distinct(cells []result.Cell) error {
 }
 
 // ParseValues reads the values of an axis as they are typed: words and numbers joined by commas. CPU lists have commas
-// of their own, and are told apart by spaces; none is the list without CPUs.
+// of their own, and are told apart by spaces. No value is empty.
 func ParseValues(flag Flag, text string) ([]string, error) {
-	if flag.Whole {
+	switch empty := strings.TrimSpace(text) == ""; {
+	case flag.Whole && !empty:
 		return []string{text}, nil
-	}
-	if flag.List {
-		if lists := strings.Fields(text); len(lists) > 0 {
-			return lists, nil
-		}
-		return []string{""}, nil
+	case flag.List && !empty:
+		return strings.Fields(text), nil
 	}
 	values := strings.Split(text, ",")
 	for i, value := range values {
 		value = strings.TrimSpace(value)
 		if value == "" {
-			return nil, hint.With(fmt.Errorf("--%s %q: a value is missing", flag.Name, text),
-				"values are joined by commas: 50,500")
+			return nil, hint.With(errors.New("a value is missing"), "values are joined by commas: 50,500")
 		}
 		var err error
 		if values[i], err = flag.canonical(value); err != nil {

@@ -76,7 +76,7 @@ func TestCellsOfGroups(t *testing.T) {
 	s := matrix.Spec{Experiment: "primes", Groups: []matrix.Group{
 		{Name: "floating", Comment: "anywhere", Axes: []matrix.Axis{axis("workers", "2", "4"), axis("nice", "5")}},
 		{Name: "one", Axes: []matrix.Axis{axis("nice", "5")}},
-		{Name: "it's pinned", Axes: []matrix.Axis{axis("nice", "5"), axis("pin-cpus", "", "0-3:1/2,8", "it's;x")}},
+		{Name: "it's pinned", Axes: []matrix.Axis{axis("nice", "5"), axis("pin-cpus", "none", "0-3:1/2,8", "it's;x")}},
 	}}
 	s.Baseline = matrix.Conditions{"group": "one"}
 	cells, baseline, err := s.Cells(primes)
@@ -84,12 +84,12 @@ func TestCellsOfGroups(t *testing.T) {
 	assert.Equal(t, 2, baseline)
 	assert.Equal(t, []string{
 		"floating --workers 2", "floating --workers 4", "one",
-		"it's pinned --pin-cpus ''", "it's pinned --pin-cpus 0-3:1/2,8", `it's pinned --pin-cpus 'it'\''s;x'`,
+		"it's pinned --pin-cpus none", "it's pinned --pin-cpus 0-3:1/2,8", `it's pinned --pin-cpus 'it'\''s;x'`,
 	}, names(cells), "nice does not differ; what a shell would change is quoted")
 	assert.Equal(t, "floating", cells[1].Group)
 	assert.Equal(t, "anywhere", cells[1].Comment)
 	assert.Equal(t, []string{"primes", "--nice=5"}, cells[2].Command)
-	assert.Equal(t, []string{"primes", "--pin-cpus=", "--nice=5"}, cells[3].Command)
+	assert.Equal(t, []string{"primes", "--pin-cpus=none", "--nice=5"}, cells[3].Command)
 
 	s.Baseline = nil
 	_, baseline, err = s.Cells(primes)
@@ -97,15 +97,15 @@ func TestCellsOfGroups(t *testing.T) {
 	assert.Zero(t, baseline, "the first, unless one is named")
 }
 
-// A flag that is given empty is another cell than one that is not given.
-func TestCellsThatGiveNothing(t *testing.T) {
+// A flag that is given its default is another cell than one that is not given.
+func TestCellsThatGiveADefault(t *testing.T) {
 	s := matrix.Spec{Experiment: "primes", Groups: []matrix.Group{
-		{Name: "a"}, {Name: "b", Axes: []matrix.Axis{axis("pin-cpus", "")}},
+		{Name: "a"}, {Name: "b", Axes: []matrix.Axis{axis("pin-cpus", "none")}},
 	}}
 	cells, _, err := s.Cells(primes)
 	require.NoError(t, err)
 	assert.Equal(t, []string{"a", "b"}, names(cells))
-	assert.Equal(t, []string{"primes", "--pin-cpus="}, cells[1].Command)
+	assert.Equal(t, []string{"primes", "--pin-cpus=none"}, cells[1].Command)
 }
 
 func TestCellsErrors(t *testing.T) {
@@ -123,6 +123,7 @@ func TestCellsErrors(t *testing.T) {
 		{matrix.Spec{}, "at least 2 cells, and this one has 0", "several values"},
 		{spec(axis("wrokers", "1", "2")), `gorun primes has no flag "wrokers"`, "--limit, --workers,"},
 		{spec(axis("workers")), "--workers has no value", ""},
+		{spec(axis("pin-cpus", "")), "--pin-cpus has an empty value", ""},
 		{spec(axis("workers", "1", "2", "1")), `--workers has the value "1" twice`, ""},
 		{spec(axis("serial", "true", "1")), `--serial has the value "true" twice`, ""},
 		{spec(axis("serial", "yes")), `--serial is a switch, true or false, and cannot be "yes"`, ""},
@@ -204,7 +205,7 @@ func TestCellsProperty(t *testing.T) {
 		var axes []matrix.Axis
 		total := 1
 		for _, f := range flags {
-			values := rapid.SliceOfNDistinct(rapid.StringMatching(`[-a-z0-9 ';,=$]{0,4}`), 1, 4, rapid.ID).Draw(t, f.Name)
+			values := rapid.SliceOfNDistinct(rapid.StringMatching(`[-a-z0-9 ';,=$]{1,4}`), 1, 4, rapid.ID).Draw(t, f.Name)
 			if f.Switch {
 				values = rapid.SampledFrom([][]string{{"true"}, {"false", "true"}, {"true", "false"}}).Draw(t, f.Name)
 			}
@@ -260,17 +261,26 @@ func TestParseValues(t *testing.T) {
 		{serial, "true,F,1", []string{"true", "false", "true"}},
 		{pin, "0,2-3", []string{"0,2-3"}},
 		{pin, " 0,2  all share:1/2 ", []string{"0,2", "all", "share:1/2"}},
-		{pin, "", []string{""}},
 	} {
 		values, err := matrix.ParseValues(c.flag, c.text)
 		require.NoError(t, err, c.text)
 		assert.Equal(t, c.want, values, c.text)
 	}
-	for text, flag := range map[string]matrix.Flag{
-		"": workers, "50,,500": workers, "5,": workers, "yes": serial, "true,": serial,
+	for _, c := range []struct {
+		flag       matrix.Flag
+		text, want string
+	}{
+		{workers, "", "a value is missing"},
+		{workers, "50,,500", "a value is missing"},
+		{workers, "5,", "a value is missing"},
+		{pin, "", "a value is missing"},
+		{pin, "  ", "a value is missing"},
+		{matrix.Flag{Name: "metric", Whole: true}, "", "a value is missing"},
+		{serial, "yes", "true or false"},
+		{serial, "true,", "a value is missing"},
 	} {
-		values, err := matrix.ParseValues(flag, text)
-		require.ErrorContains(t, err, "--"+flag.Name, text)
+		values, err := matrix.ParseValues(c.flag, c.text)
+		require.ErrorContains(t, err, c.want, c.text)
 		assert.Nil(t, values)
 	}
 }

@@ -19,7 +19,7 @@ func TestExclude(t *testing.T) {
 	s := matrix.Spec{Experiment: "primes", Groups: []matrix.Group{
 		{Name: "a", Axes: []matrix.Axis{axis("workers", "1", "2", "3")}},
 		{Name: "b", Axes: []matrix.Axis{
-			axis("workers", "1", "2", "3"), axis("lock-thread", "true"), axis("nice", "0"), axis("dispatch", ""),
+			axis("workers", "1", "2", "3"), axis("lock-thread", "true"), axis("nice", "0"), axis("dispatch", "executor"),
 		}},
 	}}
 	for text, want := range map[string]string{
@@ -28,7 +28,7 @@ func TestExclude(t *testing.T) {
 		"nice=0":                    "a1 a2 a3",
 		"workers=2":                 "a1 a3 b1 b3",
 		"lock-thread=1,workers=3":   "a1 a2 a3 b1 b2",
-		"dispatch=goroutine":        "b1 b2 b3", // not where it was given empty
+		"dispatch=goroutine":        "b1 b2 b3", // not where it is another
 		"workers=1|group=a|group=b": "",
 		"group=b,workers=1|group=a": "b2 b3",
 		"group=b,workers=1|group=b": "a1 a2 a3", // what another has excluded counts as found

@@ -2,7 +2,6 @@ package numa
 
 import (
 	"errors"
-	"fmt"
 	"io/fs"
 	"slices"
 	"strconv"
@@ -160,7 +159,7 @@ func (f *flags) axes(m experiment.Machine) (a Axes, err error) {
 	parse := func(flag, text string, parse func() error) {
 		if err == nil {
 			if err = parse(); err != nil {
-				err = hint.Usage(fmt.Errorf("--%s %s: %w", flag, text, err))
+				err = hint.Flag(flag, text, err)
 			}
 		}
 	}

@@ -98,7 +98,7 @@ func (f *flags) Arguments(words []string) error {
 
 func (f *flags) Validate() error {
 	if _, err := catalog.Find(Works, "work", f.work); err != nil {
-		return hint.Usage(err)
+		return hint.Flag("work", f.work, err)
 	}
 	if f.array != "" && f.work != "sum" {
 		return hint.Usage(hint.With(fmt.Errorf("--array is of the work sum, and this is %s", f.work), "give --work sum"))

@@ -86,7 +86,7 @@ func (f *flags) Register(set *experiment.FlagSet) {
 		"thread a CPU takes the workers from a queue")
 	set.BoolVar(&f.serial, "serial", false, "run the workers one after another, without goroutines")
 	set.BoolVar(&f.lockThread, "lock-thread", false, "lock each worker's goroutine to its thread")
-	set.StringVar(&f.pinCPUs, "pin-cpus", "",
+	set.StringVar(&f.pinCPUs, "pin-cpus", experiment.NoCPUs,
 		"pin worker i to the i-th CPU of the `list`, round and round; implies --lock-thread\n"+
 			"(--lock-thread=false lets the mask leak with the thread, as the original did)")
 	set.BoolVar(&f.pinThread, "pin-thread", false, "pin each thread to the CPU it first runs a worker on")
@@ -105,11 +105,14 @@ func (f *flags) Register(set *experiment.FlagSet) {
 }
 
 func (f *flags) Validate() error {
+	if _, err := catalog.Find(Methods, "method", f.method); err != nil {
+		return hint.Flag("method", f.method, err)
+	}
 	if _, _, err := Lookup(f.method, f.kernel); err != nil {
-		return hint.Usage(err)
+		return hint.Flag("kernel", f.kernel, err)
 	}
 	if _, err := LookupSplit(f.split); err != nil {
-		return hint.Usage(err)
+		return hint.Flag("split", f.split, err)
 	}
 	switch {
 	case f.limit > MaxLimit:
@@ -117,7 +120,7 @@ func (f *flags) Validate() error {
 	case f.workers < 0 || f.workers > MaxWorkers:
 		return hint.Usagef("--workers %d: from 1 to %d are possible", f.workers, MaxWorkers)
 	case f.dispatch != "goroutine" && f.dispatch != "executor":
-		return hint.Usagef("unknown dispatch %q: there are goroutine, executor", f.dispatch)
+		return hint.Flag("dispatch", f.dispatch, errors.New("there are goroutine, executor"))
 	case f.gomaxprocs < 0 || f.gomaxprocs > math.MaxInt16:
 		return hint.Usagef("--gomaxprocs %d: from 1 to %d are possible", f.gomaxprocs, math.MaxInt16)
 	case f.duration < 0:
@@ -134,9 +137,9 @@ func (f *flags) Validate() error {
 // policy returns what is asked of the kernel for every worker.
 func (f *flags) policy(m experiment.Machine) (p placement.Policy, err error) {
 	p = placement.Policy{Lock: f.lockThread, PinThread: f.pinThread, Nice: f.nice.Nice, Sched: f.sched.Policy}
-	if f.pinCPUs != "" {
+	if f.pinCPUs != experiment.NoCPUs {
 		if p.PinCPUs, err = m.Select(f.pinCPUs, m.CPUs); err != nil {
-			return p, hint.Usagef("--pin-cpus %s: %w", f.pinCPUs, err)
+			return p, hint.Flag("pin-cpus", f.pinCPUs, err)
 		}
 		p.Lock = f.lockThread || !f.given("lock-thread")
 	}

@@ -5,7 +5,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"io/fs"
 	"os"
@@ -157,7 +156,7 @@ func ArrayBytes(flag string, root fs.FS, cpu int) (uint64, error) {
 		err = errors.New("one size is needed")
 	}
 	if err != nil {
-		return 0, hint.Usage(hint.With(fmt.Errorf("--array %s: %w", flag, err), hint.Of(err)))
+		return 0, hint.Flag("array", flag, err)
 	}
 	return sizes[0], nil
 }

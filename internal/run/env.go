@@ -36,6 +36,11 @@ var (
 	ErrInterrupted = errors.New("interrupted")
 )
 
+// OwnFailure is one of gorun itself where it passes on the exit code of a command.
+type OwnFailure struct{ error }
+
+func (f OwnFailure) Unwrap() error { return f.error }
+
 // password is that in a URL (RFC 3986, 3.2.1).
 var password = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(://[^/@:]*:)[^/@]*@`) })
 

@@ -29,7 +29,7 @@ func OpenRoot(live fs.FS, sysroot string) (fs.FS, error) {
 	}
 	root, err := sysfs.OpenRoot(sysroot)
 	if err != nil {
-		return nil, hint.Usage(fmt.Errorf("--sysroot: %w", err))
+		return nil, hint.Flag("sysroot", sysroot, err)
 	}
 	return root, nil
 }
@@ -75,7 +75,7 @@ func (m *machine) share(f cpuFlags, seed uint64) (experiment.Machine, error) {
 		}
 		ids, err := m.Select(f.cpus, within)
 		if err != nil {
-			return experiment.Machine{}, hint.Usage(fmt.Errorf("--cpus %s: %w", f.cpus, err))
+			return experiment.Machine{}, hint.Flag("cpus", f.cpus, err)
 		}
 		cpus = cpuset.Of(ids...)
 		m.selected[f] = cpus

@@ -131,15 +131,15 @@ func (c *Matrix) Run(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	return c.run(ctx, m, spec)
-}
-
-// run plans the cells of a spec and measures them, or shows the plan.
-func (c *Matrix) run(ctx context.Context, m *machine, spec matrix.Spec) error {
 	p, err := c.plan(m, spec)
 	if err != nil {
 		return err
 	}
+	return c.measure(ctx, p)
+}
+
+// measure takes a plan to its result, or shows it.
+func (c *Matrix) measure(ctx context.Context, p plan) error {
 	if c.dryRun {
 		return c.show(ctx, p)
 	}
@@ -154,15 +154,15 @@ func (c *Matrix) spec() (spec matrix.Spec, err error) {
 	case c.file != "":
 		file, err := os.Open(c.file)
 		if err != nil {
-			return spec, hint.Usage(fmt.Errorf("--file: %w", err))
+			return spec, hint.Flag("file", c.file, err)
 		}
 		defer file.Close()
 		if spec, err = matrix.ReadSpec(file); err != nil {
-			return spec, hint.Usage(fmt.Errorf("%s: %w", c.file, err))
+			return spec, hint.Flag("file", c.file, err)
 		}
 	case c.preset != "":
 		if spec, err = matrix.Preset(c.preset); err != nil {
-			return spec, hint.Usage(fmt.Errorf("--preset: %w", err))
+			return spec, hint.Flag("preset", c.preset, err)
 		}
 	default:
 		spec = matrix.Spec{Groups: []matrix.Group{{}}}
@@ -182,13 +182,13 @@ func (c *Matrix) spec() (spec matrix.Spec, err error) {
 	for _, text := range c.exclude {
 		conditions, err := matrix.ParseConditions(text)
 		if err != nil {
-			return spec, hint.Usage(fmt.Errorf("--exclude %s: %w", text, err))
+			return spec, hint.Flag("exclude", text, err)
 		}
 		spec.Exclude = append(spec.Exclude, conditions)
 	}
 	if c.baseline != "" {
 		if spec.Baseline, err = matrix.ParseConditions(c.baseline); err != nil {
-			return spec, hint.Usage(fmt.Errorf("--baseline %s: %w", c.baseline, err))
+			return spec, hint.Flag("baseline", c.baseline, err)
 		}
 	}
 	c.settle(spec)
@@ -330,12 +330,12 @@ func (c *Matrix) lists(m *machine, share experiment.Machine, f cpuFlags, flags m
 	lists := map[string]result.CPUs{"cpus": experiment.DescribeCPUs(m.Machine, share.CPUs.List())}
 	for _, flag := range c.flags {
 		text, given := flags[flag.Name]
-		if !given || !flag.List || text == "" || flag.Name == "cpus" {
+		if !given || !flag.List || text == experiment.NoCPUs || flag.Name == "cpus" {
 			continue
 		}
 		ids, err := m.Select(text, share.CPUs)
 		if err != nil {
-			return nil, fmt.Errorf("--%s %s: %w", flag.Name, text, err)
+			return nil, hint.Flag(flag.Name, text, err)
 		}
 		lists[flag.Name] = experiment.DescribeCPUs(m.Machine, ids)
 	}

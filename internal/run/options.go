@@ -99,7 +99,7 @@ func FormatUsage(names []string) string { return "output `format`: " + strings.J
 // KnownFormat refuses a format that is not among the names.
 func KnownFormat(format string, names []string) error {
 	if !slices.Contains(names, format) {
-		return hint.Usagef("unknown format %q: there are %s", format, strings.Join(names, ", "))
+		return hint.Flag("format", format, fmt.Errorf("unknown format: there are %s", strings.Join(names, ", ")))
 	}
 	return nil
 }

@@ -52,11 +52,11 @@ func (s *session) openMetrics(m metricsFlags, work func() result.Live, info metr
 		s.server, err = exporter.Serve(m.listen, m.webConfig)
 		switch {
 		case errors.Is(err, metrics.ErrAddress):
-			return hint.Usage(fmt.Errorf("--metrics-listen: %w", err))
+			return hint.Flag("metrics-listen", m.listen, err)
 		case errors.Is(err, metrics.ErrWebConfig):
-			return hint.Usage(fmt.Errorf("--metrics-web-config: %w", err))
+			return hint.Flag("metrics-web-config", m.webConfig, err)
 		case err != nil:
-			return err
+			return fmt.Errorf("--metrics-listen: %w", err)
 		}
 		s.onClose(s.server.Close)
 		fmt.Fprintf(s.env.Stderr, "gorun: metrics at %s\n", s.server.URL())
@@ -64,13 +64,14 @@ func (s *session) openMetrics(m metricsFlags, work func() result.Live, info metr
 	if m.textfile != "" {
 		textfile, err := exporter.OpenTextfile(m.textfile)
 		if err != nil {
-			return err
+			return hint.Flag("metrics-textfile", m.textfile, err)
 		}
 		s.onClose(textfile.Close)
 	}
 	if m.push != "" {
 		if s.pusher, err = exporter.NewPusher(m.push, s.run.Host.Hostname); err != nil {
-			return hint.Usage(err)
+			// The value is not repeated: what is no URL may hold a password all the same.
+			return hint.Usage(fmt.Errorf("--metrics-push: %w", err))
 		}
 		s.onClose(s.pusher.Close)
 		if m.pushEvery > 0 {
@@ -98,7 +99,7 @@ func (s *session) openPicture(path string, write func(w io.Writer, run *result.R
 	}
 	file, err := os.CreateTemp(filepath.Dir(path), ".gorun-*.svg")
 	if err != nil {
-		return err
+		return hint.Flag("svg", path, err)
 	}
 	s.onClose(func() error {
 		if err := os.Remove(file.Name()); err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -129,9 +130,9 @@ func (s *session) openJournal(path string, resume bool) (err error) {
 	}
 	if s.journal, err = result.CreateJournal(path); err != nil {
 		if errors.Is(err, result.ErrExists) {
-			err = hint.With(err, "give --out another name, or remove the file")
+			err = hint.With(result.ErrExists, "give --out another name, or remove the file")
 		}
-		return err
+		return hint.Flag("out", path, err)
 	}
 	s.onClose(s.journal.Close)
 	return nil

@@ -3,6 +3,7 @@ package run
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 
@@ -18,7 +19,10 @@ func (c *Command) sweep(ctx context.Context, args []string) error {
 	if values := c.set.Lookup(c.x.Sweep.List).Value.String(); values != "" {
 		return c.compare(ctx, values, args)
 	}
-	return c.once(ctx)
+	if err := c.once(ctx); err != nil {
+		return OwnFailure{err}
+	}
+	return nil
 }
 
 // compare has a matrix compare the values. Its cells have the other flags in common.
@@ -31,8 +35,11 @@ func (c *Command) compare(ctx context.Context, values string, args []string) err
 		return err
 	}
 	s := c.x.Sweep
-	if values == "auto" {
+	switch listed := strings.Contains(values, ","); {
+	case values == "auto":
 		values = strings.Join(s.All(share), ",")
+	case !listed:
+		return hint.Flag(s.List, values, hint.With(errors.New("one is nothing to compare"), "give several, by commas, or auto"))
 	}
 	if !strings.Contains(values, ",") {
 		return hint.With(
@@ -47,7 +54,7 @@ func (c *Command) compare(ctx context.Context, values string, args []string) err
 		switch {
 		case flag.Name == s.Flag:
 			if axis.Values, err = matrix.ParseValues(flag, values); err != nil {
-				return hint.Usage(err)
+				return hint.Flag(s.List, values, err)
 			}
 		case c.changed(flag.Name):
 			axis.Values = []string{c.set.Lookup(flag.Name).Value.String()}
@@ -58,7 +65,14 @@ func (c *Command) compare(ctx context.Context, values string, args []string) err
 	}
 	spec := matrix.Spec{Experiment: c.x.Name, Groups: []matrix.Group{group}}
 	table.settle(spec)
-	return table.run(ctx, m, spec)
+	p, err := table.plan(m, spec)
+	if hint.IsUsage(err) {
+		err = hint.Flag(s.List, values, err)
+	}
+	if err != nil {
+		return err
+	}
+	return table.measure(ctx, p)
 }
 
 // once runs one cell once, with input, output and signals passed through: gorun becomes what the cell runs, or takes

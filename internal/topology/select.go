@@ -177,7 +177,7 @@ func (m *Machine) whyOutside(outside cpuset.Set) string {
 		}
 	}
 	if reason == "" {
-		reason = "not among those given"
+		reason = "not among those of --cpus"
 	}
 	if len(same) == 1 {
 		return fmt.Sprintf("CPU %d is %s", same[0], reason)

@@ -60,7 +60,7 @@ func (p Progress) draw(w io.Writer, opts Options, quit <-chan struct{}) {
 			return
 		case <-ticker.C:
 			// A full last column would make some terminals wrap, and the next erasing would miss the line.
-			line := text.Trim(p.line(p.Live(), time.Since(began)), opts.Columns()-1)
+			line := text.Trim(Clean(p.line(p.Live(), time.Since(began))), opts.Columns()-1)
 			if _, err := io.WriteString(w, eraseLine+line); err != nil {
 				return
 			}

@@ -81,6 +81,17 @@ func TestProgressLeavesNoTraceOfAShortRun(t *testing.T) {
 	})
 }
 
+func TestProgressShowsNoEscapes(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		out := &screen{}
+		cell := func() string { return "--metric \x1b[2J" }
+		stop := Progress{What: "exec", Now: cell, Live: func() result.Live { return result.Live{} }}.Start(out, terminal)
+		time.Sleep(drawEvery + 1)
+		stop()
+		assert.Equal(t, eraseLine+"exec: --metric \ufffd[2J · 0s", out.seen()[0])
+	})
+}
+
 func TestProgressIsSilentOffTerminal(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		out := &screen{}
