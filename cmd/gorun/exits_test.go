@@ -14,10 +14,10 @@ import (
 )
 
 // signals that a script can send.
-var signals = map[string]syscall.Signal{"-INT": syscall.SIGINT, "-TERM": syscall.SIGTERM}
+var signals = map[string]syscall.Signal{"-HUP": syscall.SIGHUP, "-INT": syscall.SIGINT, "-TERM": syscall.SIGTERM}
 
 // exits is the script command `exits CODE [-INT FILE] ARGS…`: gorun must end with this exit code. Its outputs go to the
-// files out and err. With -INT or -TERM the signal is sent as soon as FILE holds a line.
+// files out and err. With -HUP, -INT or -TERM the signal is sent as soon as FILE holds a line.
 func exits(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) < 2 {
 		ts.Fatalf("usage: exits CODE [-INT FILE] ARGS…")

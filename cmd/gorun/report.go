@@ -115,7 +115,7 @@ func writeWhole(path string, write func(w io.Writer) error) error {
 	return nil
 }
 
-// serveReport ends by SIGINT or SIGTERM, which is how it is meant to end.
+// serveReport ends by SIGHUP, SIGINT or SIGTERM, which is how it is meant to end.
 func (o *reportOptions) serveReport(ctx context.Context) error {
 	host, port, err := net.SplitHostPort(o.serve)
 	if err != nil {

@@ -63,7 +63,7 @@ func finish(stderr io.Writer, do func(ctx context.Context) error) int {
 
 // heeded are the signals that end a run in good order: not those that gorun was started to ignore, as by nohup(1).
 func heeded() []os.Signal {
-	return slices.DeleteFunc([]os.Signal{syscall.SIGINT, syscall.SIGTERM}, signal.Ignored)
+	return slices.DeleteFunc([]os.Signal{syscall.SIGHUP, syscall.SIGINT, syscall.SIGTERM}, signal.Ignored)
 }
 
 func exitCode(err error) int {

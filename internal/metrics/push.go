@@ -19,16 +19,32 @@ var ErrURL = errors.New("not an http or https URL")
 // pushTimeout bounds a push: the last one comes after the run and must not hold up its result.
 const pushTimeout = 10 * time.Second
 
+// gateway is an HTTP client that sends the query of the Pushgateway's URL with each request: the client of Prometheus
+// adds its path to the end of what it is given. Its errors do not repeat the query, which may hold a password.
+type gateway struct {
+	http.Client
+	query string
+}
+
+func (g *gateway) Do(r *http.Request) (*http.Response, error) {
+	r.URL.RawQuery = g.query
+	response, err := g.Client.Do(r)
+	if failed := new(url.Error); errors.As(err, &failed) {
+		err = failed.Err
+	}
+	return response, err
+}
+
 // Pusher sends the run's figures to a Pushgateway.
 type Pusher struct {
 	pusher *push.Pusher
-	shown  string // the URL without its password
+	shown  string // the URL without its password and its query
 	stop   func() // ends what Every began
 }
 
 // NewPusher prepares a push to the Pushgateway at base ("http://push.example:9091"; a user and a password in it are
-// sent as basic authentication) under the job "gorun" and, unless it is "", the instance; nothing is sent yet. Its
-// error wraps ErrURL and has a Hint.
+// sent as basic authentication, a query with each push) under the job "gorun" and, unless it is "", the instance;
+// nothing is sent yet. Its error wraps ErrURL and has a Hint.
 func (e *Exporter) NewPusher(base, instance string) (*Pusher, error) {
 	target, err := url.Parse(base)
 	if err != nil || target.Host == "" || (target.Scheme != "http" && target.Scheme != "https") {
@@ -36,10 +52,12 @@ func (e *Exporter) NewPusher(base, instance string) (*Pusher, error) {
 		return nil, hint.With(fmt.Errorf("cannot push metrics: %w", ErrURL),
 			"write http://HOST:PORT, as in http://127.0.0.1:9091")
 	}
+	client := &gateway{http.Client{Timeout: pushTimeout}, target.RawQuery}
+	target.RawQuery, target.ForceQuery, target.Fragment, target.RawFragment = "", false, "", ""
 	shown, user := target.Redacted(), target.User
 	// The client's own errors repeat the URL, password and all: it gets one without.
 	target.User = nil
-	pusher := push.New(target.String(), "gorun").Gatherer(e.run).Client(&http.Client{Timeout: pushTimeout})
+	pusher := push.New(target.String(), "gorun").Gatherer(e.run).Client(client)
 	if user != nil {
 		password, _ := user.Password()
 		pusher.BasicAuth(user.Username(), password)

@@ -110,3 +110,21 @@ func TestTextfileReportsTheLastWrite(t *testing.T) {
 	require.ErrorIs(t, file.Close(), os.ErrNotExist)
 	require.ErrorIs(t, file.Close(), os.ErrNotExist)
 }
+
+// A directory that vanishes and comes back has the file again.
+func TestTextfileGoesOnTrying(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		dir := filepath.Join(t.TempDir(), "metrics")
+		require.NoError(t, os.Mkdir(dir, 0o755))
+		file, err := NewExporter(fixedLive, fixedInfo).OpenTextfile(filepath.Join(dir, "gorun.prom"))
+		require.NoError(t, err)
+		require.NoError(t, os.RemoveAll(dir))
+		time.Sleep(2 * textfileEvery)
+		synctest.Wait()
+		require.NoError(t, os.Mkdir(dir, 0o755))
+		time.Sleep(textfileEvery)
+		synctest.Wait()
+		assert.Equal(t, []string{"gorun.prom"}, namesIn(t, dir))
+		require.NoError(t, file.Close())
+	})
+}

@@ -3,6 +3,8 @@ package run
 import (
 	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -192,13 +194,24 @@ type metricsFlags struct {
 	given     func(name string) bool
 }
 
+// textfileExt is how the names end of all files that node_exporter's textfile collector reads. It skips others without
+// a word (collector/textfile.go), so a run would seem to have no metrics.
+const textfileExt = ".prom"
+
+// special reports whether a path is a pipe or a device, which something else than node_exporter reads.
+func special(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && !info.Mode().IsRegular() && !info.IsDir()
+}
+
 // leastPush keeps a run from being nothing but pushes.
 const leastPush = time.Second
 
 func (f *metricsFlags) register(flags *experiment.FlagSet) {
 	flags.StringVar(&f.listen, "metrics-listen", "", "serve Prometheus metrics on this `address` during the run (127.0.0.1:9464)")
 	flags.DurationVar(&f.linger, "metrics-linger", 0, "keep serving the metrics this long after the end")
-	flags.StringVar(&f.textfile, "metrics-textfile", "", "write the metrics to this `file` (node_exporter's textfile collector)")
+	flags.StringVar(&f.textfile, "metrics-textfile", "",
+		"write the metrics to this `file` (.prom, for node_exporter's textfile collector)")
 	flags.StringVar(&f.webConfig, "metrics-web-config", "",
 		"serve with the TLS and the users of this `file` (Prometheus's web configuration)")
 	flags.StringVar(&f.push, "metrics-push", "", "push the metrics to the Pushgateway at this `URL` at the end")
@@ -214,6 +227,10 @@ func (f *metricsFlags) validate() error {
 	switch {
 	case f.linger < 0:
 		return hint.Usagef("--metrics-linger %v: it cannot be negative", f.linger)
+	case f.textfile != "" && filepath.Ext(f.textfile) != textfileExt && !special(f.textfile):
+		return hint.Flag("metrics-textfile", f.textfile,
+			hint.With(fmt.Errorf("node_exporter reads only files that end in %s", textfileExt),
+				"name it "+strings.TrimSuffix(f.textfile, filepath.Ext(f.textfile))+textfileExt))
 	case f.linger > 0 && f.listen == "":
 		return needs("metrics-linger", "has nothing to serve", "metrics-listen")
 	case f.webConfig != "" && f.listen == "":

@@ -20,17 +20,18 @@ import (
 
 // session is what is opened around the samples, and closed again whatever happens.
 type session struct {
-	env     Env
-	run     *result.Run
-	live    func() result.Live
-	journal *result.Journal
-	resumed bool // the run is the journal's, and has its samples
-	ended   int  // samples that the journal had when it ended; -1: it did not end
-	server  *metrics.Server
-	pusher  *metrics.Pusher
-	draw    func() error // the picture
-	closers []func() error
-	tally   tally
+	env      Env
+	run      *result.Run
+	live     func() result.Live
+	journal  *result.Journal
+	resumed  bool // the run is the journal's, and has its samples
+	ended    int  // samples that the journal had when it ended; -1: it did not end
+	server   *metrics.Server
+	pusher   *metrics.Pusher
+	textfile *metrics.Textfile
+	draw     func() error // the picture
+	closers  []func() error
+	tally    tally
 }
 
 // close undoes what was opened, last to first. An error of the run goes first; what could not be undone is never silent.
@@ -62,11 +63,13 @@ func (s *session) openMetrics(m metricsFlags, work func() result.Live, info metr
 		fmt.Fprintf(s.env.Stderr, "gorun: metrics at %s\n", s.server.URL())
 	}
 	if m.textfile != "" {
-		textfile, err := exporter.OpenTextfile(m.textfile)
-		if err != nil {
+		if s.textfile, err = exporter.OpenTextfile(m.textfile); err != nil {
 			return hint.Flag("metrics-textfile", m.textfile, err)
 		}
-		s.onClose(textfile.Close)
+		s.onClose(func() error {
+			_ = s.textfile.Close() // finish warns; what else ended the run is the error
+			return nil
+		})
 	}
 	if m.push != "" {
 		if s.pusher, err = exporter.NewPusher(m.push, s.run.Host.Hostname); err != nil {
@@ -172,6 +175,12 @@ func (s *session) keep(sample result.Sample) error {
 // finish shows the result, stores the footer, and lets the metrics linger.
 func (s *session) finish(ctx context.Context, o *Options) error {
 	s.tally.end()
+	if s.textfile != nil {
+		if err := s.textfile.Close(); err != nil {
+			s.run.Warnings = append(s.run.Warnings,
+				result.WarningOf("metrics-textfile", "the textfile does not have the last metrics", err))
+		}
+	}
 	if s.pusher != nil {
 		if err := s.pusher.Push(context.WithoutCancel(ctx)); err != nil {
 			s.run.Warnings = append(s.run.Warnings, result.WarningOf("metrics-push", "the Pushgateway has no metrics", err))
