@@ -88,6 +88,7 @@ func (f *flags) Resolve(m experiment.Machine) (r experiment.Resolution[Cell], er
 				Method: f.method, Each: plan.Each,
 			},
 			Name:    fmt.Sprintf("--cpus %d,%d", pair.A, pair.B),
+			Flags:   map[string]string{"cpus": fmt.Sprintf("%d,%d", pair.A, pair.B)},
 			Running: fmt.Sprintf("CPUs %d and %d", pair.A, pair.B),
 		}
 	}

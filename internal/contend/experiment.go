@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"runtime"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -189,7 +190,8 @@ func (f *flags) Resolve(m experiment.Machine) (r experiment.Resolution[Cell], er
 		distances = append(distances, fmt.Sprint(row.DistBytes))
 		r.Cells = append(r.Cells, experiment.Cell[Cell]{
 			Do:   Cell{Row: row, Timing: timing, Variant: o.Variant, Nodes: nodes},
-			Name: fmt.Sprintf("--rows %d", row.Row), Running: row.Op + " on CPUs " + row.CPUList,
+			Name: fmt.Sprintf("--rows %d", row.Row), Flags: map[string]string{"rows": strconv.Itoa(row.Row)},
+			Running: row.Op + " on CPUs " + row.CPUList,
 		})
 	}
 	s := spec{

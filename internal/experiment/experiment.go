@@ -122,8 +122,8 @@ type Schedule struct {
 // Sampler takes samples.
 type Sampler[C any] interface {
 	// Sample takes one sample of a cell. When ctx ends it returns soon, with what was done marked partial, or with ctx's
-	// error where that is not worth keeping. Any other error ends the run; a fault of the sample alone is an invalid
-	// sample, which is kept as it is.
+	// error where that is not worth keeping. Any other error makes the sample invalid, as if Sample had returned an
+	// invalid one.
 	Sample(ctx context.Context, cell C) (result.Sample, error)
 	// Close ends what Open began.
 	Close() error
@@ -190,7 +190,8 @@ type Definition[C any] struct {
 	Sweep    *Sweep   // nil: a plain run takes samples
 	New      func() Flags[C]
 	Open     func(Setting, []C) (Sampler[C], error)
-	// Explain adds to a result what its samples show beyond their figures: findings and warnings. nil: nothing.
+	// Explain adds to a result what its samples show beyond their figures: findings and warnings. Invalid samples are
+	// there too, and show nothing but why they are invalid. nil: nothing.
 	Explain func(run *result.Run, cells []C)
 	Picture *Picture // nil: there is none
 	View    *View    // nil: a run is shown by the names of its options and by its columns

@@ -1,8 +1,10 @@
 package matrix
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"slices"
 	"strings"
 
@@ -14,21 +16,38 @@ import (
 // Board is a matrix in progress. It says which sample is to be taken next, takes it, and judges: the same samples give
 // the same verdicts, whether they were taken just now or read from a journal.
 type Board struct {
-	run   *result.Run
-	time  func(result.Sample) float64 // what is compared
-	race  *stats.Race
-	round stats.Round     // the one in progress
-	slots []result.Slot   // its places
-	taken []result.Sample // of the round in progress
-
-	invalid map[int]string           // cells that cannot be run as asked, and why
+	run     *result.Run
+	time    func(result.Sample) float64 // what is compared
+	groups  []group
+	at      []place         // of each cell
+	rounds  int             // complete ones
+	blocks  []block         // of the round in progress
+	slots   []result.Slot   // its places
+	taken   []result.Sample // of the round in progress
+	faults  Faults
 	answers map[string]result.Answer // by question
-	blocks  map[int][]pair           // by cell: its sample and the baseline's of the same block, for the disturbances
+	pairs   map[int][]pair           // by cell: its sample and the baseline's of the same block, for the disturbances
 	samples [][]float64              // by cell, seconds of the samples that count
 	ended   float64                  // elapsed seconds at the end of the last complete round
 	last    float64                  // elapsed seconds of the last sample
 	cells   []result.StandingCell    // as they stood after so many rounds:
 	looked  int
+}
+
+// group is cells that are compared with one baseline.
+type group struct {
+	race     *stats.Race
+	cells    []int // of the run, by their numbers in the race
+	baseline int   // of the run
+}
+
+// place is where a cell is raced.
+type place struct{ group, cell int }
+
+// block is one of a round, of a group. Its cells are numbered as in the race.
+type block struct {
+	group int
+	cells []int
 }
 
 // pair is what disturbed a cell's sample and the baseline's of its block.
@@ -50,77 +69,166 @@ func NewBoard(run *result.Run, columns column.List) (*Board, error) {
 	if run.Matrix == nil {
 		return nil, errors.New("the run has no cells to compare")
 	}
-	contents := make([]string, len(run.Cells))
-	for i, cell := range run.Cells {
-		contents[i] = Canonical(cell)
-	}
-	m := run.Matrix
-	time, err := Time(m, columns)
-	if err != nil {
-		return nil, err
-	}
-	race, err := stats.NewRace(stats.Design{
-		Seed: run.Seed, Cells: contents, Baseline: m.Baseline, Alpha: m.Alpha, Margin: m.Margin, Precision: m.Precision,
-		Rounds: m.Rounds, Rate: m.Better == result.Higher,
-	})
+	time, err := Time(run.Matrix, columns)
 	if err != nil {
 		return nil, err
 	}
 	b := &Board{
-		run: run, time: time, race: race, invalid: map[int]string{}, answers: map[string]result.Answer{},
-		blocks: map[int][]pair{}, samples: make([][]float64, len(run.Cells)), looked: -1,
+		run: run, time: time, at: make([]place, len(run.Cells)), answers: map[string]result.Answer{},
+		pairs: map[int][]pair{}, samples: make([][]float64, len(run.Cells)), looked: -1,
+	}
+	if err := b.race(); err != nil {
+		return nil, err
 	}
 	b.begin()
 	return b, nil
 }
 
-// Order describes the schedule of a run with this board's design.
-func (b *Board) Order() result.Order {
-	first := b.race.Next()
-	return result.Order{
-		Method:     "randomised complete blocks; the baseline has a place in each block",
-		BlockCells: stats.BlockCells,
-		First:      first,
+// race puts each cell into the race of its baseline. All races share one error rate.
+func (b *Board) race() error {
+	m := b.run.Matrix
+	for i := range b.run.Cells {
+		baseline := b.run.Against(i)
+		if baseline < 0 || baseline >= len(b.run.Cells) || b.run.Against(baseline) != baseline {
+			return fmt.Errorf("cell %d, with which cell %d is to be compared, is no baseline", baseline, i)
+		}
+		g := slices.IndexFunc(b.groups, func(g group) bool { return g.baseline == baseline })
+		if g < 0 {
+			g, b.groups = len(b.groups), append(b.groups, group{baseline: baseline})
+		}
+		b.at[i] = place{g, len(b.groups[g].cells)}
+		b.groups[g].cells = append(b.groups[g].cells, i)
 	}
+	for i := range b.groups {
+		g := &b.groups[i]
+		contents := make([]string, len(g.cells))
+		for j, cell := range g.cells {
+			contents[j] = Canonical(b.run.Cells[cell])
+		}
+		var err error
+		g.race, err = stats.NewRace(stats.Design{
+			Seed: b.run.Seed + uint64(i), Cells: contents, Baseline: slices.Index(g.cells, g.baseline), Alpha: m.Alpha,
+			Comparisons: len(b.run.Cells), // each group's control takes the place of its baseline
+			Margin:      m.Margin, Precision: m.Precision, Rounds: m.Rounds, Rate: m.Better == result.Higher,
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
-// begin lays out the next round.
+// Order describes the schedule of a run with this board's design.
+func (b *Board) Order() result.Order {
+	o := result.Order{
+		Method:     "randomised complete blocks; the baseline has a place in each block",
+		BlockCells: stats.BlockCells,
+	}
+	if len(b.groups) > 1 {
+		o.Method = "randomised complete blocks, each of cells with the same baseline, which has a place in it"
+	}
+	for _, block := range b.blocks {
+		g := b.groups[block.group]
+		cells := make([]int, len(block.cells))
+		for i, cell := range block.cells {
+			if cell == g.race.Control() {
+				cells[i] = len(b.run.Cells) // of the only group, or of any: the baseline is in the block
+				continue
+			}
+			cells[i] = g.cells[cell]
+		}
+		o.First = append(o.First, cells)
+	}
+	return o
+}
+
+// begin lays out the next round: the blocks of the groups that need one, in random order.
 func (b *Board) begin() {
-	b.round, b.slots, b.taken = b.race.Next(), nil, nil
-	for block, cells := range b.round {
-		for _, cell := range cells {
-			slot := result.Slot{Cell: cell, Round: b.race.Rounds(), Block: block}
-			if cell == b.race.Control() {
-				slot.Cell, slot.Control = b.run.Matrix.Baseline, true
+	b.blocks, b.slots, b.taken = nil, nil, nil
+	for i, g := range b.groups {
+		if b.over(g) {
+			continue
+		}
+		for _, cells := range g.race.Next() {
+			b.blocks = append(b.blocks, block{i, cells})
+		}
+	}
+	if len(b.groups) > 1 { // those of one race are in random order
+		source := rand.New(rand.NewPCG(b.run.Seed, ^uint64(b.rounds)))
+		source.Shuffle(len(b.blocks), func(i, j int) { b.blocks[i], b.blocks[j] = b.blocks[j], b.blocks[i] })
+	}
+	for i, block := range b.blocks {
+		g := b.groups[block.group]
+		for _, cell := range block.cells {
+			slot := result.Slot{Round: b.rounds, Block: i, Control: cell == g.race.Control()}
+			if slot.Cell = g.baseline; !slot.Control {
+				slot.Cell = g.cells[cell]
 			}
 			b.slots = append(b.slots, slot)
 		}
 	}
 }
 
-// Next is the place of the next sample.
-func (b *Board) Next() result.Slot { return b.slots[len(b.taken)] }
-
-// Between tells whether a round has just ended and the next one has not begun.
-func (b *Board) Between() bool { return len(b.taken) == 0 }
-
-// Rounds is how many are complete.
-func (b *Board) Rounds() int { return b.race.Rounds() }
-
-// Round is how many samples the next round takes, or the one in progress.
-func (b *Board) Round() int { return len(b.slots) }
-
-// Elapsed is the time of the run up to its last sample, in seconds.
-func (b *Board) Elapsed() float64 { return b.last }
-
-// Done tells whether more samples would serve nothing.
-func (b *Board) Done() bool {
-	return b.Between() && (b.race.Done() || len(b.invalid) == len(b.run.Cells)-1)
+// over reports whether more samples of a group would serve nothing.
+func (b *Board) over(g group) bool {
+	if b.faults.GivenUp(g.baseline) || g.race.Done() {
+		return true
+	}
+	return !slices.ContainsFunc(g.cells, func(cell int) bool { return cell != g.baseline && !b.faults.GivenUp(cell) })
 }
 
-// Add takes the sample of the place that Next named. A cell whose sample is invalid leaves the matrix; where that is the
-// baseline, nothing can be compared, and the error says why.
+// Next returns the place of the next sample; the zero Slot when the board is done.
+func (b *Board) Next() result.Slot {
+	if b.Done() {
+		return result.Slot{}
+	}
+	return b.slots[len(b.taken)]
+}
+
+// Between reports whether a round has just ended and the next one has not begun.
+func (b *Board) Between() bool { return len(b.taken) == 0 }
+
+// Rounds returns how many are complete.
+func (b *Board) Rounds() int { return b.rounds }
+
+// Round returns how many samples the next round takes, or the one in progress.
+func (b *Board) Round() int { return len(b.slots) }
+
+// Elapsed returns the time of the run up to its last sample, in seconds.
+func (b *Board) Elapsed() float64 { return b.last }
+
+// Done reports whether more samples would serve nothing. A round in which the last baseline is given up is not
+// completed.
+func (b *Board) Done() bool {
+	if b.Between() {
+		return len(b.slots) == 0
+	}
+	return !slices.ContainsFunc(b.groups, func(g group) bool { return !b.faults.GivenUp(g.baseline) })
+}
+
+// Compares reports whether a cell is left that can be compared with its baseline.
+func (b *Board) Compares() bool {
+	return slices.ContainsFunc(b.groups, func(g group) bool {
+		return !b.faults.GivenUp(g.baseline) &&
+			slices.ContainsFunc(g.cells, func(cell int) bool { return cell != g.baseline && !b.faults.GivenUp(cell) })
+	})
+}
+
+// Warnings names the cells that were given up.
+func (b *Board) Warnings() []result.Warning {
+	names := make([]string, len(b.run.Cells))
+	for i, cell := range b.run.Cells {
+		names[i] = cell.Name
+	}
+	return b.faults.Warnings(names)
+}
+
+// Add takes the sample of the place that Next named. A block with an invalid sample is not judged, and a cell whose
+// samples are invalid three times in a row leaves the matrix.
 func (b *Board) Add(s result.Sample) error {
+	if b.Done() {
+		return fmt.Errorf("sample %d comes after the end of the run", s.Index)
+	}
 	if want := b.Next(); s.Slot == nil || s.Cell != want.Cell || s.Control != want.Control || s.Round != want.Round ||
 		s.Block != want.Block {
 		return fmt.Errorf("sample %d is not the one that the seed puts there", s.Index)
@@ -128,12 +236,8 @@ func (b *Board) Add(s result.Sample) error {
 	b.Check(&s)
 	b.last = s.Elapsed
 	b.taken = append(b.taken, s)
-	if s.Quality.Verdict == result.Invalid {
-		if s.Cell == b.run.Matrix.Baseline {
-			return fmt.Errorf("the baseline cannot be measured: %s", reason(s))
-		}
-		b.invalid[s.Cell] = reason(s)
-	} else {
+	b.faults.Add(s.Cell, s)
+	if s.Quality.Verdict != result.Invalid {
 		b.samples[s.Cell] = append(b.samples[s.Cell], b.time(s))
 	}
 	if len(b.taken) < len(b.slots) {
@@ -163,50 +267,51 @@ func (b *Board) Check(s *result.Sample) {
 	}
 }
 
-// reason is why a sample is invalid.
-func reason(s result.Sample) string {
-	if len(s.Quality.Reasons) == 0 {
-		return "no reason recorded"
-	}
-	return s.Quality.Reasons[0]
-}
-
-// complete gives the round to the race, without the cells that turned out invalid.
+// complete gives the round to the races, without the blocks in which a sample is invalid: to leave out that sample alone
+// would be unfair where samples are invalid because they are slow.
 func (b *Board) complete() error {
-	round := make(stats.Round, len(b.round))
-	var seconds []float64
+	rounds, seconds := make([]stats.Round, len(b.groups)), make([][]float64, len(b.groups))
 	at := 0
-	for block, cells := range b.round {
-		base := b.taken[at+slices.Index(cells, b.run.Matrix.Baseline)]
-		for _, cell := range cells {
-			s := b.taken[at]
-			at++
-			if s.Quality.Verdict == result.Invalid {
-				continue
-			}
-			round[block] = append(round[block], cell)
-			seconds = append(seconds, b.time(s))
-			if cell != b.run.Matrix.Baseline {
-				b.blocks[cell] = append(b.blocks[cell], pair{s.Quality.Signals, base.Quality.Signals})
+	for _, block := range b.blocks {
+		samples := b.taken[at : at+len(block.cells)]
+		at += len(block.cells)
+		if slices.ContainsFunc(samples, func(s result.Sample) bool { return s.Quality.Verdict == result.Invalid }) {
+			continue
+		}
+		g := b.groups[block.group]
+		base := samples[slices.IndexFunc(samples, func(s result.Sample) bool { return s.Cell == g.baseline && !s.Control })]
+		rounds[block.group] = append(rounds[block.group], block.cells)
+		for _, s := range samples {
+			seconds[block.group] = append(seconds[block.group], b.time(s))
+			if s.Cell != g.baseline {
+				b.pairs[s.Cell] = append(b.pairs[s.Cell], pair{s.Quality.Signals, base.Quality.Signals})
 			}
 		}
 	}
-	if err := b.race.Add(round, seconds); err != nil {
-		return err
-	}
-	for cell := range b.invalid {
-		b.race.Leave(cell)
-	}
+	b.rounds++
 	b.ended = b.last
+	for i, g := range b.groups {
+		if !slices.ContainsFunc(b.blocks, func(block block) bool { return block.group == i }) {
+			continue // it was over before
+		}
+		if err := g.race.Add(rounds[i], seconds[i]); err != nil {
+			return err
+		}
+		for cell, of := range g.cells {
+			if b.faults.GivenUp(of) {
+				g.race.Leave(cell)
+			}
+		}
+	}
 	return nil
 }
 
 // roundSeconds is how long a round took; 0 before the first is complete.
 func (b *Board) roundSeconds() float64 {
-	if b.race.Rounds() == 0 {
+	if b.rounds == 0 {
 		return 0
 	}
-	return b.ended / float64(b.race.Rounds())
+	return b.ended / float64(b.rounds)
 }
 
 // Judge puts the verdicts and summaries on the run's cells.
@@ -215,12 +320,21 @@ func (b *Board) Judge() {
 	for i := range b.run.Cells {
 		cell := &b.run.Cells[i]
 		cell.Summary = b.summarise(i)
-		if i != b.run.Matrix.Baseline {
+		if i != b.run.Against(i) {
 			cell.Verdict, cell.Words = &verdicts[i], verdicts[i].String()
 		}
 	}
-	control := b.race.ControlVerdict()
-	b.run.Matrix.Control, b.run.Matrix.Ranking = &control, b.run.Rank()
+	m := b.run.Matrix
+	control := b.groups[b.at[m.Baseline].group].race.ControlVerdict()
+	m.Control = &control
+	if len(b.groups) == 1 {
+		m.Ranking = b.run.Rank()
+		return
+	}
+	m.Controls = nil
+	for _, g := range b.groups {
+		m.Controls = append(m.Controls, result.Control{Baseline: g.baseline, Verdict: g.race.ControlVerdict()})
+	}
 }
 
 // summarise derives a cell's summary from what was compared. A metric has a unit of its own, and stands beside the wall
@@ -254,45 +368,71 @@ func (b *Board) summarise(cell int) *result.Summary {
 	return summary
 }
 
-// verdicts are the race's, and what the samples' quality says beyond them.
+// verdicts are those of the races, and what the samples' quality says beyond them. A baseline has none.
 func (b *Board) verdicts() []stats.Verdict {
-	verdicts := b.race.Verdicts(b.roundSeconds())
-	for cell := range verdicts {
-		if cell == b.run.Matrix.Baseline {
-			continue
+	verdicts := make([]stats.Verdict, len(b.run.Cells))
+	for _, g := range b.groups {
+		for i, v := range g.race.Verdicts(b.roundSeconds()) {
+			if cell := g.cells[i]; cell != g.baseline {
+				verdicts[cell] = b.verdict(cell, v)
+			}
 		}
-		if why, found := b.invalid[cell]; found {
-			verdicts[cell] = stats.InvalidVerdict(why)
-			continue
-		}
-		verdicts[cell] = b.disturbed(cell, verdicts[cell])
 	}
 	return verdicts
+}
+
+// verdict is a race's verdict on a cell in the light of the samples' quality.
+func (b *Board) verdict(cell int, v stats.Verdict) stats.Verdict {
+	baseline := b.run.Against(cell)
+	if b.faults.none(cell) {
+		return stats.InvalidVerdict(b.faults.cells[cell].reason)
+	}
+	spoilt := cmp.Or(b.faults.spoil(cell, "the cell"), b.faults.spoil(baseline, "the baseline"))
+	if spoilt != "" {
+		return v.Unjudged(spoilt)
+	}
+	return b.disturbed(cell, v)
 }
 
 // Standing is where the matrix stands. The verdicts are those of the last complete round.
 func (b *Board) Standing() result.Standing {
 	m := b.run.Matrix
-	if b.looked != b.race.Rounds() {
-		b.looked = b.race.Rounds()
-		verdicts, live := b.verdicts(), b.race.Live()
-		b.cells = make([]result.StandingCell, len(verdicts))
-		for i, v := range verdicts {
+	if b.looked != b.rounds {
+		b.looked = b.rounds
+		b.cells = make([]result.StandingCell, len(b.run.Cells))
+		for i, v := range b.verdicts() {
+			at := b.at[i]
+			g := b.groups[at.group]
 			b.cells[i] = result.StandingCell{
-				Name: b.run.Cells[i].Name, Open: slices.Contains(live, i), Verdict: v, Seconds: stats.Median(b.samples[i]),
+				Name: b.run.Cells[i].Name, Baseline: i == g.baseline, Verdict: v, Seconds: stats.Median(b.samples[i]),
+				Open: slices.Contains(g.race.Live(), at.cell) && !b.over(g),
 			}
 		}
 	}
-	next := b.Next()
 	s := result.Standing{
-		Running: b.run.Cells[next.Cell].Name, Samples: b.count(), Rounds: b.race.Rounds(), Planned: m.Rounds,
-		Elapsed: b.last, Left: b.left(), Control: b.race.ControlVerdict(), Cells: b.cells, Baseline: m.Baseline,
+		Samples: b.count(), Rounds: b.rounds, Planned: m.Rounds, Elapsed: b.last, Left: b.left(),
+		Control: b.control(), Cells: b.cells,
+	}
+	if !b.Done() {
+		s.Running = b.run.Cells[b.Next().Cell].Name
 	}
 	return s
 }
 
+// control is the verdict on the first control that is not settled, or on the first.
+func (b *Board) control() stats.Verdict {
+	first := b.groups[0].race.ControlVerdict()
+	for _, g := range b.groups {
+		if v := g.race.ControlVerdict(); v.Kind != stats.Same {
+			return v
+		}
+	}
+	return first
+}
+
+// count returns how many samples count.
 func (b *Board) count() int {
-	n := len(b.invalid)
+	n := 0
 	for _, seconds := range b.samples {
 		n += len(seconds)
 	}
@@ -311,7 +451,7 @@ func (b *Board) left() float64 {
 	case round == 0:
 		return left
 	case m.Rounds > 0:
-		need = round * float64(m.Rounds-b.race.Rounds())
+		need = round * float64(m.Rounds-b.rounds)
 	default:
 		for _, cell := range b.cells {
 			if cell.Open && cell.Verdict.MoreRounds == 0 {

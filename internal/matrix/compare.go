@@ -218,12 +218,15 @@ func compareCells(a, b *result.Run, times [2]func(result.Sample) float64, flags 
 			onlyB = append(onlyB, cell.Name)
 		}
 	}
-	baselines := slices.ContainsFunc(matches, func(m match) bool {
-		return m.a == a.Matrix.Baseline && m.b == b.Matrix.Baseline
-	})
+	baselines := func(m match) bool {
+		return slices.ContainsFunc(matches, func(base match) bool {
+			return base.a == a.Against(m.a) && base.b == b.Against(m.b)
+		})
+	}
 	design := stats.SessionsDesign{
 		Comparisons: len(matches), Alpha: a.Matrix.Alpha, Margin: a.Matrix.Margin, Precision: a.Matrix.Precision,
 	}
+	faults := [2]Faults{faultsOf(a), faultsOf(b)}
 	for _, m := range matches {
 		x, y := sessionOf(a, m.a, times[0]), sessionOf(b, m.b, times[1])
 		cell := result.ComparedCell{
@@ -232,12 +235,15 @@ func compareCells(a, b *result.Run, times [2]func(result.Sample) float64, flags 
 			Verdict:  stats.Sessions(x, y, design),
 			VerdictA: a.Cells[m.a].Words, VerdictB: b.Cells[m.b].Words,
 		}
-		why := cmp.Or(invalidIn("A", a.Cells[m.a]), invalidIn("B", b.Cells[m.b]))
+		why := cmp.Or(faults[0].invalidIn("A", m.a), faults[1].invalidIn("B", m.b))
+		spoilt := cmp.Or(faults[0].spoil(m.a, "the cell in A"), faults[1].spoil(m.b, "the cell in B"))
 		if why != "" {
 			cell.Verdict = stats.InvalidVerdict(why)
+		} else if spoilt != "" {
+			cell.Verdict = cell.Verdict.Unjudged(spoilt)
 		}
 		cell.Words = cell.Verdict.String()
-		if baselines && m.a != a.Matrix.Baseline && why == "" {
+		if a.Against(m.a) != m.a && why == "" && spoilt == "" && baselines(m) {
 			aCell, aBase := paired(a, m.a, times[0])
 			bCell, bBase := paired(b, m.b, times[1])
 			relative := stats.Relative(aCell, aBase, bCell, bBase, design)
@@ -248,12 +254,12 @@ func compareCells(a, b *result.Run, times [2]func(result.Sample) float64, flags 
 	return cells, onlyA, onlyB
 }
 
-// invalidIn is why a run can say nothing of a cell, whatever it measured before that was found; "" where it can.
-func invalidIn(run string, c result.Cell) string {
-	if c.Verdict == nil || c.Verdict.Kind != stats.Invalid {
+// invalidIn returns why no sample of a cell in a run is valid; "" where one is.
+func (f *Faults) invalidIn(run string, cell int) string {
+	if !f.none(cell) {
 		return ""
 	}
-	return "in " + run + ": " + c.Verdict.Reason
+	return "in " + run + ": " + f.cells[cell].reason
 }
 
 // sessionOf is a cell's samples in the order of the rounds, the baseline's duplicate left out.
@@ -291,7 +297,7 @@ func paired(run *result.Run, cell int, time func(result.Sample) float64) (second
 	type place struct{ round, block int }
 	base := map[place]float64{}
 	for _, s := range run.Samples {
-		if s.Slot != nil && s.Cell == run.Matrix.Baseline && !s.Control && s.Good() {
+		if s.Slot != nil && s.Cell == run.Against(cell) && !s.Control && s.Good() {
 			base[place{s.Round, s.Block}] = time(s)
 		}
 	}

@@ -277,12 +277,14 @@ func TestCompareBaselines(t *testing.T) {
 	}
 }
 
-// Of a cell that is invalid in either run nothing is claimed, though there are valid samples from before.
+// Of a cell of which too many samples are invalid in either run nothing is claimed.
 func TestCompareInvalid(t *testing.T) {
 	torn := fake{ratios: map[string]float64{"workers=1": 2}, spoil: invalidate("workers=1", 30, "pinned elsewhere")}
+	never := fake{spoil: invalidate("workers=1", 0, "pinned elsewhere")}
 	for want, sides := range map[string][2]fake{
-		"invalid: in A: pinned elsewhere": {torn, fake{}},
-		"invalid: in B: pinned elsewhere": {fake{}, torn},
+		"can't tell: 3 of 33 samples of the cell in A are invalid: pinned elsewhere": {torn, fake{}},
+		"can't tell: 3 of 33 samples of the cell in B are invalid: pinned elsewhere": {fake{}, torn},
+		"invalid: in A: pinned elsewhere":                                            {never, fake{}},
 	} {
 		c := compare(t, measured(t, "a", workers(3), sides[0]), measured(t, "b", workers(3), sides[1]))
 		assert.Equal(t, want, c.Cells[1].Words)
@@ -398,8 +400,8 @@ func TestCompareRefuses(t *testing.T) {
 				r.Cells[i].Flags["workers"] += "0"
 			}
 		},
-		"b: the baseline, cell 9, is not": func(r *result.Run) { r.Matrix.Baseline = 9 },
-		"b: sample 3 is not":              func(r *result.Run) { r.Samples[3].Round++ },
+		"b: cell 9, with which cell 0 is to be compared, is no baseline": func(r *result.Run) { r.Matrix.Baseline = 9 },
+		"b: sample 3 is not": func(r *result.Run) { r.Samples[3].Round++ },
 	} {
 		b := measured(t, "b", workers(2), fake{})
 		spoil(b.Run)

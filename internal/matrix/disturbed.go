@@ -52,7 +52,7 @@ const (
 
 // disturbed is a verdict in the light of what happened beside the samples.
 func (b *Board) disturbed(cell int, v stats.Verdict) stats.Verdict {
-	pairs := b.blocks[cell]
+	pairs := b.pairs[cell]
 	if len(pairs) == 0 {
 		return v
 	}
@@ -66,12 +66,10 @@ func (b *Board) disturbed(cell int, v stats.Verdict) stats.Verdict {
 		}
 	}
 	if float64(throttled) > throttledShare*float64(len(pairs)) {
-		v.Kind, v.MoreRounds, v.MoreSeconds = stats.CantTell, 0, 0
-		v.Reason = fmt.Sprintf("the CPU quota stopped threads in %d of %d rounds", throttled, len(pairs))
-		return v
+		return v.Unjudged(fmt.Sprintf("the CPU quota stopped threads in %d of %d rounds", throttled, len(pairs)))
 	}
 	cpus := b.run.Cells[cell].CPUs["cpus"].Count
-	baseCPUs := b.run.Cells[b.run.Matrix.Baseline].CPUs["cpus"].Count
+	baseCPUs := b.run.Cells[b.run.Against(cell)].CPUs["cpus"].Count
 	effect := math.Abs(math.Log(v.Typical.Ratio))
 	for _, d := range disturbances {
 		differences, mean, base := d.compare(pairs, cpus, baseCPUs)

@@ -1,8 +1,8 @@
 package matrix
 
 import (
+	"cmp"
 	"fmt"
-	"slices"
 
 	"gorun/internal/column"
 	"gorun/internal/result"
@@ -43,7 +43,8 @@ func judgeBlocks(run *result.Run, columns column.List) error {
 }
 
 // judgePairs compares the samples of each round: the cell's and the baseline's, taken one after the other, are a pair.
-// The verdict is that of stats.Pairs, with its limits; a cell of which a sample is invalid has none.
+// A pair of which a sample is invalid is left out. The
+// verdict is that of stats.Pairs, with its limits.
 func judgePairs(run *result.Run, columns column.List) error {
 	if err := sumUp(run, columns); err != nil {
 		return err
@@ -56,20 +57,20 @@ func judgePairs(run *result.Run, columns column.List) error {
 	design := stats.SessionsDesign{
 		Comparisons: len(run.Cells) - 1, Alpha: m.Alpha, Margin: m.Margin, Precision: m.Precision,
 	}
+	faults := faultsOf(run)
 	for i := range run.Cells {
 		if i == m.Baseline {
 			continue
 		}
 		seconds, baseline := paired(run, i, time)
 		verdict := stats.Pairs(seconds, baseline, design)
-		invalid := slices.IndexFunc(run.Samples, func(s result.Sample) bool {
-			return s.Cell == i && s.Quality.Verdict == result.Invalid
-		})
-		if invalid >= 0 {
-			verdict = stats.InvalidVerdict(reason(run.Samples[invalid]))
+		if faults.none(i) {
+			verdict = stats.InvalidVerdict(faults.cells[i].reason)
+		} else if spoilt := cmp.Or(faults.spoil(i, "the cell"), faults.spoil(m.Baseline, "the baseline")); spoilt != "" {
+			verdict = verdict.Unjudged(spoilt)
 		}
 		if n := len(run.Samples); verdict.MoreRounds > 0 {
-			verdict.MoreSeconds = run.Samples[n-1].Elapsed / float64(verdict.Rounds) * float64(verdict.MoreRounds)
+			verdict.MoreSeconds = run.Samples[n-1].Elapsed / float64(max(1, verdict.Rounds)) * float64(verdict.MoreRounds)
 		}
 		run.Cells[i].Verdict, run.Cells[i].Words = &verdict, verdict.String()
 	}

@@ -109,13 +109,20 @@ func TestJudgePairsOrder(t *testing.T) {
 	})
 }
 
-// A cell of which a sample is invalid has no verdict, and the trial no time.
+// A trial of which a sample is invalid is left out; with three of them, nothing is believed.
 func TestJudgePairsInvalid(t *testing.T) {
 	run := trialsRun(10, steady(1), steady(0.5))
 	run.Samples[3].Quality = result.Quality{Verdict: result.Invalid, Reasons: []string{"it was elsewhere"}}
 	require.NoError(t, matrix.Judge(run, nil))
-	assert.Equal(t, "invalid: it was elsewhere", run.Cells[together].Words)
+	assert.Equal(t, stats.Faster, run.Cells[together].Verdict.Kind)
+	assert.Equal(t, 9, run.Cells[together].Verdict.Rounds)
 	assert.Equal(t, 9, run.Cells[together].Summary.Samples)
+
+	for _, s := range []int{7, 11} {
+		run.Samples[s].Quality = run.Samples[3].Quality
+	}
+	require.NoError(t, matrix.Judge(run, nil))
+	assert.Equal(t, "can't tell: 3 of 10 samples of the cell are invalid: it was elsewhere", run.Cells[together].Words)
 }
 
 // Two such runs are compared trial by trial.

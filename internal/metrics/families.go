@@ -230,8 +230,8 @@ var Families = [...]Family{
 				return
 			}
 			count := map[stats.Kind]int{}
-			for i, cell := range r.Standing.Cells {
-				if i != r.Standing.Baseline {
+			for _, cell := range r.Standing.Cells {
+				if !cell.Baseline {
 					count[cell.Verdict.Kind]++
 				}
 			}
@@ -324,7 +324,7 @@ func (r reading) cells(each func(name string, c result.StandingCell, baseline bo
 		if i == MaxCells {
 			break
 		}
-		each(strings.ToValidUTF8(cell.Name, "\uFFFD"), cell, i == r.Standing.Baseline)
+		each(strings.ToValidUTF8(cell.Name, "\uFFFD"), cell, cell.Baseline)
 	}
 }
 

@@ -54,7 +54,7 @@ func fixedLive() result.Live {
 		},
 		RunCPUs: 2, Course: result.Course{Samples: 5, Budget: 60}, Elapsed: 18, Left: &left,
 		Standing: &result.Standing{Cells: []result.StandingCell{
-			{Name: "2 workers", Seconds: 0.25},
+			{Name: "2 workers", Seconds: 0.25, Baseline: true},
 			{Name: "8 workers", Seconds: 0.5, Open: true, Verdict: stats.Verdict{
 				Kind: stats.Slower, Rounds: 12, Typical: stats.Effect{Ratio: 2, Lo: 1.6, Hi: 2.4},
 			}},
@@ -146,6 +146,7 @@ func TestSeriesAreBounded(t *testing.T) {
 		first.Name = fmt.Sprintf("cell %d", i)
 		live.Standing.Cells = append(live.Standing.Cells, first)
 	}
+	live.Standing.Cells[0].Baseline = true
 	bound := count()
 	for i := range 10 * MaxCells {
 		first.Name = fmt.Sprintf("other %d", i)

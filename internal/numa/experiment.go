@@ -330,7 +330,7 @@ func explain(run *result.Run, cells []Cell) {
 		return
 	}
 	for i, c := range cells {
-		own := slices.DeleteFunc(slices.Clone(run.Samples), func(s result.Sample) bool {
+		own := slices.DeleteFunc(result.Good(run.Samples), func(s result.Sample) bool {
 			return s.Slot != nil && (s.Cell != i || s.Control)
 		})
 		if finding, ok := CostFinding(name(c.Row), own); ok {

@@ -34,8 +34,8 @@ func matrixHeading(run *result.Run, of experiment.View, options view.Spec, opts 
 	m, width := run.Matrix, opts.Columns()
 	title := "gorun matrix " + run.Experiment
 	compared := []string{units.Things(len(run.Cells), "cell")}
-	if m.Baseline >= 0 && m.Baseline < len(run.Cells) {
-		compared = append(compared, "baseline "+run.Cells[m.Baseline].Name)
+	if baseline := run.BaselineWords(); baseline != "" {
+		compared = append(compared, baseline)
 	}
 	var parts []string
 	if of.Placed != nil {

@@ -89,7 +89,7 @@ func planCells(plan *result.Plan) string {
 	rows := make([][]string, len(plan.Cells))
 	for i, cell := range plan.Cells {
 		name := cell.Name
-		if i == plan.Baseline {
+		if i == plan.Baseline && cell.Against == nil || cell.Against != nil && *cell.Against == i {
 			name += " (baseline)"
 		}
 		words := []string{"gorun"}

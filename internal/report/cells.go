@@ -111,7 +111,7 @@ func togetherOf(run *result.Run) func(x float64) string {
 func verdictOf(run *result.Run, i int) cell {
 	c := &run.Cells[i]
 	switch {
-	case run.Matrix != nil && i == run.Matrix.Baseline && len(run.Cells) > 1:
+	case run.IsBaseline(i) && len(run.Cells) > 1:
 		return words("the baseline")
 	case c.Verdict == nil:
 		return words("no verdict")
@@ -183,7 +183,7 @@ func matrixAnswer(run *result.Run) string {
 	farthest, ratio := -1, 1.0
 	judged := 0
 	for i, c := range run.Cells {
-		if c.Verdict == nil || i == run.Matrix.Baseline {
+		if c.Verdict == nil || run.IsBaseline(i) {
 			continue
 		}
 		judged++

@@ -12,7 +12,7 @@ type Matrix struct {
 	Title     string   `json:"title,omitempty"`
 	Datum     string   `json:"datum,omitempty"`  // name of the column that is compared; none: wall seconds
 	Better    string   `json:"better,omitempty"` // of a metric: Lower or Higher
-	Baseline  int      `json:"baseline"`         // index of the cell that all others are compared with
+	Baseline  int      `json:"baseline"`         // index of the cell that those without an Against are compared with
 	Alpha     float64  `json:"alpha"`            // probability of any false verdict in the run
 	Margin    float64  `json:"margin"`           // a difference up to it is none: 0.02 is 2%
 	Precision float64  `json:"precision"`        // width of the interval at which a cell has been sampled enough
@@ -25,8 +25,15 @@ type Matrix struct {
 	Contrasts []Contrast `json:"contrasts,omitempty"`
 
 	// Derived from the samples.
-	Control *stats.Verdict `json:"control,omitempty"` // on the baseline's duplicate
-	Ranking []int          `json:"ranking,omitempty"` // indices of the cells, the best first; see Rank
+	Control  *stats.Verdict `json:"control,omitempty"`  // on the baseline's duplicate
+	Controls []Control      `json:"controls,omitempty"` // of all baselines, where there are several
+	Ranking  []int          `json:"ranking,omitempty"`  // indices of the cells, the best first; see Rank. None with several baselines
+}
+
+// Control is the verdict on the duplicate of one of several baselines.
+type Control struct {
+	Baseline int           `json:"baseline"` // index of the cell
+	Verdict  stats.Verdict `json:"verdict"`
 }
 
 // Contrast is a comparison of two cells that are not the baseline.
@@ -44,6 +51,30 @@ const (
 	Lower  = "lower"
 	Higher = "higher"
 )
+
+// Against returns the index of the cell that a cell of a judged run is compared with; a baseline's is its own.
+func (r *Run) Against(cell int) int {
+	if against := r.Cells[cell].Against; against != nil {
+		return *against
+	}
+	return r.Matrix.Baseline
+}
+
+// IsBaseline reports whether others are compared with a cell of a judged run.
+func (r *Run) IsBaseline(cell int) bool { return r.Matrix != nil && r.Against(cell) == cell }
+
+// BaselineWords names what the cells of a judged run are compared with; "" where a changed file names no such cell.
+func (r *Run) BaselineWords() string {
+	for i := range r.Cells {
+		if r.Cells[i].Against != nil {
+			return "each row with its own baseline"
+		}
+	}
+	if at := r.Matrix.Baseline; at >= 0 && at < len(r.Cells) {
+		return "baseline " + r.Cells[at].Name
+	}
+	return ""
+}
 
 // Rank puts the cells that were measured in order: those shown to be faster than the baseline, the baseline, and the
 // rest; within each by their ratio to it.
@@ -106,8 +137,11 @@ var ColumnStyles = []string{
 
 // Cell is one configuration of a matrix. What is below Lines is derived from the samples.
 type Cell struct {
-	Name    string            `json:"name"` // unique in its run
-	Group   string            `json:"group,omitempty"`
+	Name  string `json:"name"` // unique in its run
+	Group string `json:"group,omitempty"`
+	// Index of the cell that this one is compared with, of a baseline its own; none: that of the matrix. Where a
+	// combination of flags has several rows, each is compared with the same row of the baseline.
+	Against *int              `json:"against,omitempty"`
 	Comment string            `json:"comment,omitempty"`
 	Flags   map[string]string `json:"flags"`             // of the experiment, by name without dashes
 	CPUs    map[string]CPUs   `json:"cpus,omitempty"`    // what its CPU lists are on this machine, by flag; "cpus" is always there
@@ -146,23 +180,23 @@ type Answer struct {
 
 // Standing is a matrix while it goes on.
 type Standing struct {
-	Running  string // the cell that runs now, or runs next
-	Samples  int    // taken
-	Rounds   int    // complete
-	Planned  int    // rounds; 0: until it can be told
-	Elapsed  float64
-	Left     float64 // seconds, at most; negative: not known
-	Control  stats.Verdict
-	Cells    []StandingCell
-	Baseline int
+	Running string // the cell that runs now, or runs next; "": none
+	Samples int    // taken
+	Rounds  int    // complete
+	Planned int    // rounds; 0: until it can be told
+	Elapsed float64
+	Left    float64 // seconds, at most; negative: not known
+	Control stats.Verdict
+	Cells   []StandingCell
 }
 
 // StandingCell is one cell of a Standing.
 type StandingCell struct {
-	Name    string
-	Seconds float64 // median so far; 0: none yet
-	Open    bool    // still sampled
-	Verdict stats.Verdict
+	Name     string
+	Seconds  float64 // median so far; 0: none yet
+	Open     bool    // still sampled
+	Baseline bool    // others are compared with it
+	Verdict  stats.Verdict
 }
 
 // Comparison sets two runs side by side, cell by cell.

@@ -171,35 +171,48 @@ func (d *driver) pilot(ctx context.Context) error {
 		return nil
 	}
 	cannot := func(err error) error {
+		if err == nil {
+			return nil
+		}
 		return hint.With(fmt.Errorf("the baseline cannot be measured: %w", err), hint.Of(err))
 	}
 	baseline := run.Matrix.Baseline
 	if !d.fresh {
 		run.Matrix.Warmup = 0
-		warmup, err := d.take(ctx, baseline)
-		if err == nil && warmup.Quality.Verdict == result.Invalid && ctx.Err() == nil {
-			err = errors.New(warmup.Quality.Reasons[0])
-		}
-		if err != nil {
-			return cannot(err)
-		}
-		run.Warmups = []result.Sample{warmup}
-		return nil
+		return cannot(retry(ctx, func() error {
+			warmup, err := d.take(ctx, baseline)
+			if err == nil && warmup.Quality.Verdict == result.Invalid && ctx.Err() == nil {
+				err = errors.New(warmup.Quality.Reasons[0])
+			}
+			run.Warmups = []result.Sample{warmup}
+			return err
+		}))
 	}
 	compared, err := matrix.Time(run.Matrix, d.x.Columns)
 	if err != nil {
 		return err
 	}
 	run.Matrix.Warmup, err = matrix.Pilot(d.options.budget/10, func(samples int, budget time.Duration) ([]float64, error) {
-		a, err := d.ask(ctx, baseline, samples, 0, budget)
+		var a childAnswer
+		err := retry(ctx, func() (err error) {
+			a, err = d.ask(ctx, baseline, samples, 0, budget)
+			return err
+		})
 		var figures []float64
 		for _, s := range a.Samples {
 			figures = append(figures, compared(s))
 		}
 		return figures, err
 	})
-	if err != nil {
-		return cannot(err)
+	return cannot(err)
+}
+
+// retry tries something as often as a cell is tried before it is given up.
+func retry(ctx context.Context, try func() error) (err error) {
+	for range matrix.GivenUpAfter {
+		if err = try(); err == nil || ctx.Err() != nil {
+			return err
+		}
 	}
-	return nil
+	return err
 }

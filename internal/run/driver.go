@@ -48,7 +48,7 @@ type need struct {
 	refusal error // the machine does not allow it
 }
 
-// taker takes one sample of a cell. Its error ends the run.
+// taker takes one sample of a cell. An error makes the sample invalid.
 type taker func(ctx context.Context, cell int) (result.Sample, error)
 
 // driver takes a plan to its result.
@@ -61,6 +61,7 @@ type driver struct {
 	sampler experiment.Sampler[any] // nil where the plan is fresh
 	running atomic.Int64            // the cell that is sampled
 	sampled []int                   // the cell of each sample
+	fault   error                   // of the latest sample that could not be taken
 	before  float64                 // seconds that the run took before it was gone on with
 	begun   time.Time
 
@@ -103,7 +104,49 @@ func drive(ctx context.Context, e Env, o *Options, p plan) (err error) {
 	if err := d.draw(); err != nil {
 		return err
 	}
-	return cmp.Or(d.finish(ctx, o), status)
+	return cmp.Or(d.finish(ctx, o), d.outcome(status))
+}
+
+// outcome is the error that a run ends with whose result was shown: status is that of the user's command.
+func (d *driver) outcome(status error) error {
+	run := d.session.run
+	doubtful := func(sample result.Sample) bool {
+		return !sample.Partial && sample.Quality.Verdict != result.Valid // --duration cuts the last one
+	}
+	measured := func(sample result.Sample) bool { return sample.Quality.Verdict != result.Invalid }
+	switch {
+	case run.Partial:
+		return ErrInterrupted
+	case status != nil:
+		return status
+	case !d.passed && !slices.ContainsFunc(run.Samples, measured):
+		return d.failed("no sample is valid")
+	case !d.compares():
+		return d.failed("no cell is left to compare")
+	case d.options.strict && slices.ContainsFunc(run.Samples, doubtful):
+		return ErrDoubtful
+	}
+	return nil
+}
+
+// failed is the error of a run that came to nothing, with what went wrong in the end.
+func (d *driver) failed(what string) error {
+	run := d.session.run
+	if d.fault != nil {
+		return hint.With(fmt.Errorf("%s: %w", what, d.fault), hint.Of(d.fault))
+	}
+	for _, s := range slices.Backward(run.Samples) {
+		if s.Quality.Verdict == result.Invalid && len(s.Quality.Reasons) > 0 {
+			return fmt.Errorf("%s: %s", what, s.Quality.Reasons[0])
+		}
+	}
+	return errors.New(what)
+}
+
+// compares reports whether a judged run has a baseline and another cell that were not given up; true of other runs.
+func (d *driver) compares() bool {
+	b, judged := d.order.(*blocks)
+	return !judged || b.board.Compares()
 }
 
 // settle gives the process the CPUs and GOMAXPROCS of what it samples itself, and completes the result with where it is
@@ -232,9 +275,13 @@ func (d *driver) does() []any {
 func (d *driver) newOrder() (schedule, error) {
 	o := d.options
 	run := d.session.run
+	names := make([]string, len(d.cells))
+	for i, cell := range d.cells {
+		names[i] = cell.Name
+	}
 	order, err := newSchedule(run, d.x.Columns, d.schedule.Order, design{
 		cells: len(d.cells), samples: d.schedule.Samples, warmup: o.warmup, budget: o.budget.Seconds(),
-		duration: d.schedule.Duration, seed: run.Seed,
+		duration: d.schedule.Duration, seed: run.Seed, names: names,
 	}, d.schedule)
 	if err != nil || !d.resumed {
 		return order, err
@@ -303,12 +350,9 @@ func (d *driver) sample(ctx context.Context) error {
 	judged := d.schedule.Order == experiment.Blocks || d.schedule.Order == experiment.Rows
 	if judged && !d.matrix {
 		for range d.options.warmup {
-			_, err := d.take(ctx, 0)
+			_, _ = d.take(ctx, 0) // what goes wrong will go wrong with the samples too
 			if run.Partial = ctx.Err() != nil; run.Partial {
 				return nil
-			}
-			if err != nil {
-				return err
 			}
 		}
 	}
@@ -337,8 +381,11 @@ func (d *driver) sample(ctx context.Context) error {
 		if err != nil && errors.Is(err, cut.Err()) {
 			break
 		}
+		if err != nil && d.passed {
+			return err // the user's command was not run at all
+		}
 		if err != nil {
-			return err
+			d.fault, sample = err, result.InvalidSample(err)
 		}
 		slot.Elapsed = d.elapsed()
 		if !d.order.check(&sample, slot.Elapsed) && !run.Partial {

@@ -15,6 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"gorun/internal/experiment"
+	"gorun/internal/hint"
 	"gorun/internal/result"
 )
 
@@ -190,19 +191,119 @@ func TestDuration(t *testing.T) {
 	})
 }
 
-func TestErrorsEndTheRun(t *testing.T) {
-	broken := errors.New("broken")
-	for _, order := range []experiment.Order{experiment.InOrder, experiment.Blocks} {
-		r := newRig(t, order, 2, Options{samples: 5})
-		r.before = func(_ context.Context, taken int) error {
-			if taken == 2 {
-				return broken
+// A sample that cannot be taken costs that sample, whatever the schedule.
+func TestFaultCostsItsSample(t *testing.T) {
+	for _, order := range []experiment.Order{
+		experiment.InOrder, experiment.Shuffled, experiment.Blocks, experiment.Rows, experiment.Pairs,
+	} {
+		whole := newRig(t, order, 2, Options{samples: 5})
+		require.NoError(t, whole.sample(t.Context()))
+		for at := range 6 {
+			r := newRig(t, order, 2, Options{samples: 5})
+			r.before = func(_ context.Context, taken int) error {
+				if taken == at && len(r.result().Samples) == at {
+					return errors.New("broken")
+				}
+				return nil
 			}
-			return nil
+			require.NoError(t, r.sample(t.Context()))
+			run := r.result()
+			require.Len(t, run.Samples, len(whole.result().Samples), "order %d", order)
+			for i, s := range run.Samples {
+				if i == at {
+					assert.Equal(t, []string{"broken"}, s.Quality.Reasons)
+				}
+				assert.Equal(t, i != at, s.Good())
+				assert.Equal(t, i, s.Index)
+			}
+			require.NoError(t, r.judge())
+			require.NoError(t, r.outcome(nil))
+			assert.Empty(t, run.Warnings)
 		}
-		require.ErrorIs(t, r.sample(t.Context()), broken)
-		assert.Len(t, r.result().Samples, 2)
 	}
+}
+
+// A cell that fails three times in a row is given up, and the others go on.
+func TestCellIsGivenUp(t *testing.T) {
+	for order, left := range map[experiment.Order]int{
+		experiment.InOrder: 2, experiment.Shuffled: 2, experiment.Blocks: 2, experiment.Rows: 2, experiment.Pairs: 0,
+	} {
+		cells := 3
+		if order == experiment.Pairs {
+			cells = 2
+		}
+		r := newRig(t, order, cells, Options{samples: 8})
+		r.plan.schedule.First = []int{0, 1, 0, 1, 1, 1, 1, 0}
+		var err error
+		r.driver.order, err = r.newOrder()
+		require.NoError(t, err)
+		last := cells - 1
+		r.spoil = func(s *result.Sample, taken, cell int) {
+			if cell == last && taken > cells {
+				s.Quality = result.Quality{Verdict: result.Invalid, Reasons: []string{"CPU 3 is offline"}}
+			}
+		}
+		require.NoError(t, r.sample(t.Context()))
+		run := r.result()
+		taken := make([]int, cells)
+		for i, s := range run.Samples {
+			if s.Slot == nil || !s.Slot.Control {
+				taken[r.sampled[i]]++
+			}
+		}
+		assert.LessOrEqual(t, taken[last], 5, "order %d", order)
+		for cell := range left {
+			assert.Equal(t, 8, taken[cell], "order %d", order)
+		}
+		require.Contains(t, codes(run), "given-up")
+		assert.Contains(t, run.Warnings[0].Message, "was given up after 3 invalid samples in a row: CPU 3 is offline")
+		require.NoError(t, r.outcome(nil))
+	}
+}
+
+// A run without a valid sample has failed, and ends before it has taken them all.
+func TestNoValidSample(t *testing.T) {
+	for _, order := range []experiment.Order{
+		experiment.InOrder, experiment.Shuffled, experiment.Blocks, experiment.Rows, experiment.Pairs, experiment.Watch,
+	} {
+		r := newRig(t, order, 2, Options{samples: 50})
+		r.before = func(context.Context, int) error { return hint.With(errors.New("no such CPU"), "give another") }
+		require.NoError(t, r.sample(t.Context()))
+		assert.LessOrEqual(t, len(r.result().Samples), 6)
+		if order != experiment.Watch { // whose one cell is compared with nothing
+			require.NoError(t, r.judge())
+		}
+		err := r.outcome(nil)
+		require.EqualError(t, err, "no sample is valid: no such CPU")
+		assert.Equal(t, "give another", hint.Of(err))
+	}
+}
+
+// What the run ends with: an interrupt first, then the command's own status, then what is wrong with the samples.
+func TestOutcome(t *testing.T) {
+	r := newRig(t, experiment.InOrder, 1, Options{samples: 5, strict: true})
+	r.spoil = func(s *result.Sample, taken, _ int) {
+		if taken == 1 {
+			s.Quality = result.Quality{Verdict: result.Invalid, Reasons: []string{"torn"}}
+		}
+	}
+	require.NoError(t, r.sample(t.Context()))
+	require.ErrorIs(t, r.outcome(nil), ErrDoubtful)
+	require.ErrorIs(t, r.outcome(experiment.Status(7)), experiment.Status(7))
+	r.result().Partial = true
+	require.ErrorIs(t, r.outcome(experiment.Status(7)), ErrInterrupted)
+
+	r = newRig(t, experiment.Blocks, 2, Options{samples: 5})
+	r.spoil = func(s *result.Sample, taken, cell int) {
+		if cell == 0 && taken > 5 {
+			s.Quality = result.Quality{Verdict: result.Invalid, Reasons: []string{"torn"}}
+		}
+	}
+	require.NoError(t, r.sample(t.Context()))
+	require.EqualError(t, r.outcome(nil), "no cell is left to compare: torn", "the baseline was given up")
+}
+
+func TestJournalFails(t *testing.T) {
 	r := newRig(t, experiment.InOrder, 1, Options{samples: 5})
 	require.NoError(t, r.journal.Close())
 	require.ErrorIs(t, r.sample(t.Context()), os.ErrClosed)
@@ -367,7 +468,7 @@ func TestBlocksKeepInvalidSamples(t *testing.T) {
 			s.Quality = result.Quality{Verdict: result.Invalid, Reasons: []string{"no such CPU"}}
 		}
 	}
-	require.EqualError(t, r.sample(t.Context()), "the baseline cannot be measured: no such CPU")
+	require.NoError(t, r.sample(t.Context()))
 	samples := r.result().Samples
 	assert.Equal(t, result.Invalid, samples[len(samples)-1].Quality.Verdict)
 

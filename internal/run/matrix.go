@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"slices"
 	"strings"
@@ -234,11 +235,14 @@ func (c *Matrix) plan(m *machine, spec matrix.Spec) (p plan, err error) {
 		x: c.x, machine: m, fresh: c.x.Place == experiment.Here, matrix: true, run: run, name: "matrix " + c.x.Name,
 		schedule: experiment.Schedule{Order: experiment.Blocks, Samples: c.samples},
 	}
-	same := map[string]string{} // a cell's name by what it comes to here
-	for i := range run.Cells {
-		if err := c.resolve(&p, &run.Cells[i], same); err != nil {
-			return p, hint.Usage(hint.With(fmt.Errorf("cell %s: %w", run.Cells[i].Name, err), hint.Of(err)))
+	combinations := make([][]row, len(cells))
+	for i, cell := range cells {
+		if combinations[i], err = c.resolve(&p, cell); err != nil {
+			return p, hint.Usage(hint.With(fmt.Errorf("cell %s: %w", cell.Name, err), hint.Of(err)))
 		}
+	}
+	if err := c.settleRows(&p, combinations); err != nil {
+		return p, hint.Usage(err)
 	}
 	if err := c.compareMetric(run); err != nil {
 		return p, err
@@ -251,78 +255,180 @@ func (c *Matrix) plan(m *machine, spec matrix.Spec) (p plan, err error) {
 	return p, nil
 }
 
-// resolve finds out what a cell comes to on the machine.
-func (c *Matrix) resolve(p *plan, cell *result.Cell, same map[string]string) error {
+// row is what one combination of flags comes to on the machine, or one of its rows.
+type row struct {
+	shown   result.Cell
+	cell    experiment.Cell[any]
+	need    need
+	content string // what tells whether two rows do the same
+}
+
+// resolve finds out what a combination of flags comes to on the machine.
+func (c *Matrix) resolve(p *plan, cell result.Cell) ([]row, error) {
 	f := newCellFlags(c.x)
 	for _, flag := range c.flags { // in their order: some depend on others
 		if value, given := cell.Flags[flag.Name]; given {
 			if err := f.set.Set(flag.Name, value); err != nil {
-				return err
+				return nil, err
 			}
 		}
 	}
 	if taken, err := experiment.Arguments(f.flags, c.args); err != nil {
-		return err
+		return nil, err
 	} else if !taken && len(c.args) > 0 {
-		return fmt.Errorf("gorun %s takes no arguments, and got %q", c.x.Name, c.args[0])
+		return nil, fmt.Errorf("gorun %s takes no arguments, and got %q", c.x.Name, c.args[0])
 	}
 	if err := f.flags.Validate(); err != nil {
-		return err
+		return nil, err
 	}
 	m, err := p.machine.share(f.cpus, c.seed)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	m.Given = func(string) bool { return false }
 	r, err := f.flags.Resolve(m)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	if len(r.Cells) != 1 {
-		return hint.With(fmt.Errorf("it has %d rows, and a matrix compares one figure a cell", len(r.Cells)), c.x.OneRow)
-	}
-	row := r.Cells[0]
-	if row.Lacking != "" {
-		return errors.New(row.Lacking)
-	}
-	if cell.CPUs, err = c.lists(p.machine, m, f.cpus, cell.Flags); err != nil {
-		return err
-	}
-	cpus := m.CPUs
-	if of, other := row.CPUs["cpus"]; other { // a placement's CPUs are no flag of the cell
-		cell.CPUs["cpus"] = of
-		if cpus, err = cpuset.Parse(of.List); err != nil {
-			return err
-		}
-	}
-	for flag, list := range row.CPUs {
-		if _, known := cell.CPUs[flag]; !known {
-			cell.CPUs[flag] = list
-		}
-	}
-	cell.Lines = row.Lines
 	if len(c.args) > 0 {
 		cell.Command = append(append(cell.Command, "--"), c.args...)
 	}
-	content, err := json.Marshal([]any{r.Spec, row.Flags}) // what defines a row is not in the spec
-	if err != nil {
-		return err
+	if cell.CPUs, err = c.lists(p.machine, m, f.cpus, cell.Flags); err != nil {
+		return nil, err
 	}
-	if twin, found := same[string(content)]; found {
-		p.run.Warnings = append(p.run.Warnings, result.Warning{
-			Code: "same-cells", Message: fmt.Sprintf("on this machine the cells %s and %s are the same", twin, cell.Name),
+	warn(p.run, r.Warnings)
+	var rows []row
+	for _, of := range r.Cells {
+		if of.Lacking != "" && len(r.Cells) == 1 {
+			return nil, errors.New(of.Lacking)
+		}
+		if of.Lacking != "" {
+			continue // a word stands for the rows, of which this machine has the others
+		}
+		row := row{shown: cell, cell: of, need: need{Resources: r.Resources, cpus: m.CPUs}}
+		if row.shown.CPUs, err = row.place(); err != nil {
+			return nil, err
+		}
+		row.shown.Lines = of.Lines
+		content, err := json.Marshal([]any{r.Spec, of.Flags}) // what defines a row is not in the spec
+		if err != nil {
+			return nil, err
+		}
+		row.content = string(content)
+		rows = append(rows, row)
+	}
+	return rows, nil
+}
+
+// place adds the row's own CPU lists to those of its combination of flags, and lets it run on its own CPUs, if it has
+// any: a placement's are no flag of the cell.
+func (r *row) place() (lists map[string]result.CPUs, err error) {
+	lists = maps.Clone(r.cell.CPUs)
+	if lists == nil {
+		lists = map[string]result.CPUs{}
+	}
+	if own, has := lists["cpus"]; has {
+		if r.need.cpus, err = cpuset.Parse(own.List); err != nil {
+			return nil, err
+		}
+	}
+	for flag, list := range r.shown.CPUs {
+		if _, has := lists[flag]; flag != "cpus" || !has {
+			lists[flag] = list
+		}
+	}
+	return lists, nil
+}
+
+// settleRows makes the cells: one for each combination of flags, or for each of its rows. Rows are compared with the
+// same row of the baseline's combination; those that cannot be compared are left out.
+func (c *Matrix) settleRows(p *plan, combinations [][]row) error {
+	run := p.run
+	baseline := run.Matrix.Baseline
+	several := slices.ContainsFunc(combinations, func(rows []row) bool { return len(rows) > 1 })
+	having := map[string]int{}   // combinations that have a row of a name
+	compared := map[string]int{} // index of each row of the baseline, by its name
+	same := map[string]string{}  // a cell's name by what it comes to here
+	for i, rows := range combinations {
+		for _, row := range rows {
+			having[row.cell.Name]++
+			if i == baseline {
+				compared[row.cell.Name] = -1
+			}
+		}
+	}
+	run.Cells = nil
+	var alone []string
+	for i, rows := range combinations {
+		for _, row := range rows {
+			if several {
+				c.nameRow(&row)
+			}
+			if _, has := compared[row.cell.Name]; several && (!has || having[row.cell.Name] == 1) {
+				alone = append(alone, row.shown.Name)
+				continue
+			}
+			if i == baseline {
+				compared[row.cell.Name] = len(run.Cells)
+			}
+			c.add(p, row, same)
+		}
+	}
+	if len(run.Cells) == 0 {
+		return hint.With(errors.New("the cells have no row in common with the baseline's"), c.x.OneRow)
+	}
+	if len(run.Cells) > matrix.MaxCells {
+		return hint.With(fmt.Errorf("the matrix would have %d cells, more than %d", len(run.Cells), matrix.MaxCells), c.x.OneRow)
+	}
+	if !several {
+		return nil
+	}
+	for i := range run.Cells {
+		run.Cells[i].Against = new(compared[p.cells[i].Name])
+	}
+	run.Matrix.Baseline = *run.Cells[0].Against
+	if len(alone) > 0 {
+		run.Warnings = append(run.Warnings, result.Warning{
+			Code: "rows-alone", Message: "not measured: " + strings.Join(alone, "; "),
+			Hint: "each row is compared with the same row of another cell, which these do not have",
 		})
 	}
-	same[string(content)] = cell.Name
-	warn(p.run, r.Warnings)
-	row.Running = cell.Name
-	p.cells = append(p.cells, row)
-	p.needs = append(p.needs, need{Resources: r.Resources, cpus: cpus})
-	p.cpus = p.cpus.Union(cpus)
-	p.resources.Threads = max(p.resources.Threads, r.Resources.Threads)
-	p.resources.Processes = max(p.resources.Processes, r.Resources.Processes)
-	p.resources.ProcessBytes = max(p.resources.ProcessBytes, r.Resources.ProcessBytes)
 	return nil
+}
+
+// nameRow gives a row its name, its flags and its command.
+func (c *Matrix) nameRow(r *row) {
+	r.shown.Name = strings.TrimSpace(r.shown.Name + " " + r.cell.Name)
+	r.shown.Flags = maps.Clone(r.shown.Flags)
+	maps.Copy(r.shown.Flags, r.cell.Flags)
+	if len(r.cell.Command) > 0 {
+		r.shown.Command = r.cell.Command
+		return
+	}
+	command := slices.Clone(r.shown.Command)
+	for _, flag := range c.flags {
+		if value, given := r.cell.Flags[flag.Name]; given {
+			command = append(command, "--"+flag.Name+"="+value)
+		}
+	}
+	r.shown.Command = command
+}
+
+// add makes a row a cell of the run.
+func (c *Matrix) add(p *plan, r row, same map[string]string) {
+	if twin, found := same[r.content]; found {
+		p.run.Warnings = append(p.run.Warnings, result.Warning{
+			Code:    "same-cells",
+			Message: fmt.Sprintf("on this machine the cells %s and %s are the same", twin, r.shown.Name),
+		})
+	}
+	same[r.content] = r.shown.Name
+	r.cell.Running = r.shown.Name
+	p.run.Cells, p.cells, p.needs = append(p.run.Cells, r.shown), append(p.cells, r.cell), append(p.needs, r.need)
+	p.cpus = p.cpus.Union(r.need.cpus)
+	p.resources.Threads = max(p.resources.Threads, r.need.Threads)
+	p.resources.Processes = max(p.resources.Processes, r.need.Processes)
+	p.resources.ProcessBytes = max(p.resources.ProcessBytes, r.need.ProcessBytes)
 }
 
 // lists are a cell's CPU lists on the machine, the run's CPUs among them.

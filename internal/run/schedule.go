@@ -22,34 +22,38 @@ type schedule interface {
 	add(s result.Sample, elapsed float64) error
 	// course is what is planned.
 	course() result.Course
-	// warnings are about samples that were planned and not taken.
+	// warnings are about samples that were planned and not taken, and about cells that were given up.
 	warnings() []result.Warning
 }
 
 // laps goes over the cells in turns: a plain run, whose cells are not compared.
 type laps struct {
 	design
-	order   []int
-	random  *rand.Rand // nil: every lap has the same order
-	taken   int
-	kept    int
-	early   bool // a warm-up used up the time, and is the sample
-	planned int  // samples that count
-	warmups int
+	order  []int
+	random *rand.Rand // nil: every lap has the same order
+	lap    int        // complete ones, warm-ups among them
+	at     int        // of the lap in progress, in order
+	kept   int
+	early  bool // a warm-up used up the time, and is the sample
 }
 
 // design is what schedules share.
 type design struct {
 	cells    int
-	samples  int     // of each cell; 0: until the differences are known
-	warmup   int     // laps, or executions of the first cell, that do not count
-	budget   float64 // seconds after which no sample begins; 0: no limit
-	duration float64 // seconds for which samples follow each other; 0: off
+	names    []string // of the cells
+	samples  int      // of each cell; 0: until the differences are known
+	warmup   int      // laps, or executions of the first cell, that do not count
+	budget   float64  // seconds after which no sample begins; 0: no limit
+	duration float64  // seconds for which samples follow each other; 0: off
 	seed     uint64
+	faults   matrix.Faults
 }
 
+// warnings are those of a schedule that ends when it is through, or when no cell is left.
+func (d *design) warnings() []result.Warning { return d.faults.Warnings(d.names) }
+
 func newLaps(d design, order experiment.Order) *laps {
-	l := &laps{design: d, planned: d.samples * d.cells, warmups: d.warmup * d.cells}
+	l := &laps{design: d}
 	for cell := range d.cells {
 		l.order = append(l.order, cell)
 	}
@@ -64,51 +68,68 @@ func (l *laps) over(elapsed float64) bool {
 }
 
 func (l *laps) next(elapsed float64) (slot result.Slot, more bool) {
-	if l.early || l.kept > 0 && l.over(elapsed) || l.duration == 0 && l.kept == l.planned {
+	if l.early || l.kept > 0 && l.over(elapsed) || l.faults.Left(l.cells) == 0 {
 		return slot, false
 	}
-	at := l.taken % l.cells
-	if l.random != nil && at == 0 && l.taken > l.warmups { // the warm-ups and the first round are in the cells' order
+	for l.at < l.cells && l.faults.GivenUp(l.order[l.at]) {
+		l.advance()
+	}
+	if l.duration == 0 && l.lap >= l.warmup+l.samples {
+		return slot, false
+	}
+	return result.Slot{Cell: l.order[l.at], Round: max(0, l.lap-l.warmup)}, true
+}
+
+// advance goes to the next place of the lap, or to the next lap. The warm-ups and the first round are in the cells'
+// order.
+func (l *laps) advance() {
+	if l.at++; l.at < l.cells {
+		return
+	}
+	l.at, l.lap = 0, l.lap+1
+	if l.random != nil && l.lap > l.warmup {
 		l.random.Shuffle(l.cells, func(i, j int) { l.order[i], l.order[j] = l.order[j], l.order[i] })
 	}
-	return result.Slot{Cell: l.order[at], Round: max(0, l.taken-l.warmups) / l.cells}, true
 }
 
 func (l *laps) check(_ *result.Sample, elapsed float64) (counts bool) {
-	l.early = l.taken < l.warmups && l.over(elapsed)
-	return l.early || l.taken >= l.warmups
+	l.early = l.lap < l.warmup && l.over(elapsed)
+	return l.early || l.lap >= l.warmup
 }
 
-func (l *laps) add(result.Sample, float64) error {
-	if l.taken++; l.early || l.taken > l.warmups {
+func (l *laps) add(s result.Sample, _ float64) error {
+	l.faults.Add(l.order[l.at], s)
+	if l.early || l.lap >= l.warmup {
 		l.kept++
 	}
+	l.advance()
 	return nil
 }
 
 func (l *laps) course() result.Course {
 	c := result.Course{Budget: l.budget, Duration: l.duration}
 	if l.duration == 0 {
-		c.Samples = l.planned + l.warmups
+		c.Samples = (l.samples + l.warmup) * l.cells
 	}
 	return c
 }
 
 func (l *laps) warnings() []result.Warning {
+	warnings := l.design.warnings()
 	switch {
 	case l.early:
-		return []result.Warning{{
+		warnings = append(warnings, result.Warning{
 			Code:    "no-warmup",
 			Message: "the first execution used up the time, so it is the sample and no warm-up was dropped",
 			Hint:    "give --samples, or a longer --budget or --duration",
-		}}
-	case l.duration == 0 && l.kept < l.planned:
-		return []result.Warning{{
+		})
+	case l.duration == 0 && l.faults.Left(l.cells) > 0 && l.lap < l.warmup+l.samples:
+		warnings = append(warnings, result.Warning{
 			Code: "budget", Message: "the budget ended before all samples were taken",
 			Hint: "give --samples for a fixed number, or a longer --budget",
-		}}
+		})
 	}
-	return nil
+	return warnings
 }
 
 // rows takes all samples of a cell, then all of the next. Each cell has its part of the budget.
@@ -119,7 +140,7 @@ type rows struct {
 
 func (r *rows) next(elapsed float64) (slot result.Slot, more bool) {
 	late := r.budget > 0 && r.round > 0 && elapsed > r.budget*float64(r.cell+1)/float64(r.cells)
-	if r.round == r.samples || late {
+	if r.round == r.samples || late || r.faults.GivenUp(r.cell) {
 		r.cell, r.round = r.cell+1, 0
 	}
 	return result.Slot{Cell: r.cell, Round: r.round}, r.cell < r.cells
@@ -127,17 +148,17 @@ func (r *rows) next(elapsed float64) (slot result.Slot, more bool) {
 
 func (r *rows) check(*result.Sample, float64) bool { return true }
 
-func (r *rows) add(result.Sample, float64) error {
-	r.round++
+func (r *rows) add(s result.Sample, _ float64) error {
+	r.faults.Add(s.Cell, s)
+	r.cell, r.round = s.Cell, s.Round+1
 	return nil
 }
 
 func (r *rows) course() result.Course {
 	return result.Course{Samples: r.samples * r.cells, Budget: r.budget}
 }
-func (r *rows) warnings() []result.Warning { return nil }
 
-// pairs takes both cells of each round, in the order that is given for it.
+// pairs takes both cells of each round, in the order that is given for it, until one of the two is given up.
 type pairs struct {
 	design
 	first []int // the cell that goes first, by round
@@ -146,24 +167,29 @@ type pairs struct {
 
 func (p *pairs) next(float64) (slot result.Slot, more bool) {
 	round := p.taken / 2
-	if round == len(p.first) {
+	if round == len(p.first) || p.faults.Left(p.cells) < p.cells {
 		return slot, false
 	}
-	cell := p.first[round]
+	return result.Slot{Cell: p.cell(), Round: round}, true
+}
+
+// cell is the one whose turn it is.
+func (p *pairs) cell() int {
+	first := p.first[p.taken/2]
 	if p.taken%2 == 1 {
-		cell = 1 - cell
+		return 1 - first
 	}
-	return result.Slot{Cell: cell, Round: round}, true
+	return first
 }
 
 func (p *pairs) check(*result.Sample, float64) bool { return true }
 
-func (p *pairs) add(result.Sample, float64) error {
+func (p *pairs) add(s result.Sample, _ float64) error {
+	p.faults.Add(p.cell(), s)
 	p.taken++
 	return nil
 }
-func (p *pairs) course() result.Course      { return result.Course{Samples: 2 * len(p.first)} }
-func (p *pairs) warnings() []result.Warning { return nil }
+func (p *pairs) course() result.Course { return result.Course{Samples: 2 * len(p.first)} }
 
 // blocks takes the samples that a board asks for. The first round is always completed, and one that was begun before a
 // resume too; after that no round begins that would not end within the budget.
@@ -205,8 +231,9 @@ func (b *blocks) course() result.Course {
 }
 
 func (b *blocks) warnings() []result.Warning {
+	warnings := b.board.Warnings()
 	if b.board.Done() {
-		return nil
+		return warnings
 	}
 	w := result.Warning{
 		Code:    "budget",
@@ -217,19 +244,22 @@ func (b *blocks) warnings() []result.Warning {
 		w.Message = fmt.Sprintf("the budget ended after %d rounds, before all could be told", b.board.Rounds())
 		w.Hint = "give a longer --budget, or --samples for a fixed number"
 	}
-	return []result.Warning{w}
+	return append(warnings, w)
 }
 
 // watch takes samples of one cell until its duration or the run ends.
 type watch struct{ design }
 
 func (w *watch) next(elapsed float64) (slot result.Slot, more bool) {
-	return slot, w.duration == 0 || elapsed < w.duration
+	return slot, (w.duration == 0 || elapsed < w.duration) && !w.faults.GivenUp(0)
 }
 func (w *watch) check(*result.Sample, float64) bool { return true }
-func (w *watch) add(result.Sample, float64) error   { return nil }
-func (w *watch) course() result.Course              { return result.Course{Duration: w.duration} }
-func (w *watch) warnings() []result.Warning         { return nil }
+
+func (w *watch) add(s result.Sample, _ float64) error {
+	w.faults.Add(0, s)
+	return nil
+}
+func (w *watch) course() result.Course { return result.Course{Duration: w.duration} }
 
 // newSchedule makes the schedule of a run that has a design, and what its result says of it.
 func newSchedule(run *result.Run, columns column.List, order experiment.Order, d design, s experiment.Schedule) (schedule, error) {

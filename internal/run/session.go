@@ -192,17 +192,8 @@ func (s *session) finish(ctx context.Context, o *Options) error {
 	if err := s.show(o.format); err != nil {
 		return err
 	}
-	if s.run.Partial {
-		return ErrInterrupted
-	}
-	if s.server != nil && o.linger > 0 {
+	if s.server != nil && o.linger > 0 && !s.run.Partial {
 		s.server.Linger(ctx, o.linger)
-	}
-	doubtful := func(sample result.Sample) bool {
-		return !sample.Partial && sample.Quality.Verdict != result.Valid // --duration cuts the last one
-	}
-	if o.strict && slices.ContainsFunc(s.run.Samples, doubtful) {
-		return ErrDoubtful
 	}
 	return nil
 }

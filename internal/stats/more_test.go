@@ -37,7 +37,7 @@ func TestToRuleOut(t *testing.T) {
 }
 
 func TestToDiffer(t *testing.T) {
-	total := newTotals(0.01, gridFor(0.02), 0)
+	total := newTotals(0.01, gridFor(0.02))
 	for range 50 {
 		total.add(1.2, 1)
 	}

@@ -23,7 +23,9 @@ type Design struct {
 	Margin    float64  // a difference up to it is none: 0.02 is 2%
 	Precision float64  // width of the interval at which a cell has been sampled enough: 0.02 is 2%
 	Rounds    int      // that every cell takes; 0: until it has been sampled enough
-	Rate      bool     // the times are inverses of rates, of which the verdicts tell
+	// Comparisons is how many there are in all races that share Alpha, their controls among them; 0: as many as here.
+	Comparisons int
+	Rate        bool // the times are inverses of rates, of which the verdicts tell
 }
 
 // totalShare is the part of α that goes to the totals.
@@ -96,11 +98,11 @@ func NewRace(d Design) (*Race, error) {
 	}
 	slices.SortFunc(r.live, func(a, b int) int { return strings.Compare(d.Cells[a], d.Cells[b]) })
 	r.live = append(r.live, r.Control())
-	alpha := d.Alpha / float64(len(r.live))
+	alpha := d.Alpha / float64(max(d.Comparisons, len(r.live)))
 	for _, cell := range r.live {
 		r.comparisons[cell] = comparison{
 			typical: newSequence((1-totalShare)*alpha, r.grid),
-			total:   newTotals(totalShare*alpha, r.grid, d.Rounds),
+			total:   newTotals(totalShare*alpha, r.grid),
 		}
 	}
 	return r, nil
@@ -138,7 +140,7 @@ func (r *Race) Rounds() int { return r.rounds }
 func (r *Race) Next() Round { return r.order.round(r.rounds, r.live) }
 
 // Add takes the seconds of a round's samples, in the order in which they were taken. Then the cells that have been
-// sampled enough leave the race. A cell that turned out impossible to run is left out of both, and is to Leave.
+// sampled enough leave the race. A block of which a sample is missing is left out of both.
 func (r *Race) Add(round Round, seconds []float64) error {
 	if err := r.check(round, seconds); err != nil {
 		return fmt.Errorf("round %d: %w", r.rounds, err)
@@ -154,6 +156,11 @@ func (r *Race) Add(round Round, seconds []float64) error {
 		seconds = seconds[len(block):]
 	}
 	r.rounds++
+	if r.rounds == r.design.Rounds {
+		for _, cell := range r.live {
+			r.comparisons[cell].total.end()
+		}
+	}
 	r.live = slices.DeleteFunc(r.live, func(cell int) bool { return cell != r.Control() && r.settled(cell) })
 	return nil
 }

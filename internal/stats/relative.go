@@ -54,7 +54,7 @@ func (d SessionsDesign) pairs(cell, base []float64) (comparison, error) {
 	g := gridFor(d.Precision)
 	c := comparison{
 		typical: newSequence((1-totalShare)*d.alpha()/2, g),
-		total:   newTotals(totalShare*d.alpha()/2, g, 0),
+		total:   newTotals(totalShare*d.alpha()/2, g),
 	}
 	for i := range cell {
 		c.typical.add(math.Log(cell[i] / base[i]))

@@ -37,18 +37,18 @@ const (
 type totals struct {
 	alpha   float64
 	grid    grid
-	planned int // rounds of the last look; 0 when the run is open-ended
 	cell    []float64
 	base    []float64
-	nextAt  int // rounds of the next look of the others
+	nextAt  int // rounds of the next look
+	looked  int // rounds of the latest
 	looks   int
 	lo, hi  float64
 	sumCell float64
 	sumBase float64
 }
 
-func newTotals(alpha float64, g grid, planned int) *totals {
-	return &totals{alpha: alpha, grid: g, planned: planned, nextAt: firstLook, hi: math.MaxFloat64}
+func newTotals(alpha float64, g grid) *totals {
+	return &totals{alpha: alpha, grid: g, nextAt: firstLook, hi: math.MaxFloat64}
 }
 
 // add takes a round's two samples.
@@ -56,12 +56,16 @@ func (t *totals) add(cell, base float64) {
 	t.cell, t.base = append(t.cell, cell), append(t.base, base)
 	t.sumCell += cell
 	t.sumBase += base
-	rounds := len(t.cell)
-	if rounds == t.nextAt || rounds == t.planned {
+	if len(t.cell) == t.nextAt {
 		t.look()
-	}
-	if rounds == t.nextAt {
 		t.nextAt *= 2
+	}
+}
+
+// end looks at the totals once more, after the last round of those that were planned.
+func (t *totals) end() {
+	if len(t.cell) > t.looked {
+		t.look()
 	}
 }
 
@@ -78,6 +82,7 @@ func (t *totals) ends() (lo, hi float64) { return t.lo, t.hi }
 
 func (t *totals) look() {
 	t.looks++
+	t.looked = len(t.cell)
 	lo, hi := flipEnds(t.cell, t.base, t.alpha*lookShare(t.looks))
 	t.lo, t.hi = t.grid.below(lo), t.grid.above(hi)
 }

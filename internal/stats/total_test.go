@@ -77,11 +77,14 @@ func TestLooks(t *testing.T) {
 	}
 	assert.InDelta(t, 1, sum, 1e-9)
 
-	total := newTotals(0.01, gridFor(0.02), 60)
+	total := newTotals(0.01, gridFor(0.02))
 	looked := map[int]bool{}
 	for k := 1; k <= 210; k++ {
 		before := total.looks
 		total.add(2.0004, 1)
+		if k == 60 || k == 100 { // the end of a run, which is no second look at 100
+			total.end()
+		}
 		looked[k] = total.looks > before
 		if k < firstLook {
 			lo, hi := total.ends()

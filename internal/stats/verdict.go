@@ -105,6 +105,12 @@ func (v Verdict) Confound(reason string) Verdict {
 	return v
 }
 
+// Unjudged is the verdict where too many samples are missing to judge by the others.
+func (v Verdict) Unjudged(reason string) Verdict {
+	v.Kind, v.Reason, v.MoreRounds, v.MoreSeconds = CantTell, reason, 0, 0
+	return v
+}
+
 // judged is what the effects say, the run being one by which to judge.
 func (v Verdict) judged() Kind {
 	if v.Total != nil && v.disagree() {

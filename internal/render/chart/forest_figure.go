@@ -42,11 +42,14 @@ func MatrixSVG(w io.Writer, run *result.Run) error {
 // RatioForest draws each cell's ratio to the baseline with the interval that holds it: of the typical sample, and
 // below it of the total. The scale goes by equal ratios, so that half and double are as far from 1.
 func RatioForest(run *result.Run) (Figure, bool) {
-	if run.Matrix == nil || run.Matrix.Baseline < 0 || run.Matrix.Baseline >= len(run.Cells) {
+	if run.Matrix == nil || run.BaselineWords() == "" {
 		return Figure{}, false
 	}
 	titles := view.CellTitles(run)
-	baseline := titles[run.Matrix.Baseline]
+	baseline := "that of its own row"
+	if run.Cells[0].Against == nil {
+		baseline = titles[run.Matrix.Baseline]
+	}
 	f := Figure{
 		Title: "Time of each cell over that of the baseline",
 		Table: FigureTable{

@@ -79,7 +79,7 @@ func scoreLines(standing result.Standing, opts Options) []string {
 	if len(order) > room {
 		rank := func(cell int) int {
 			switch {
-			case cell == standing.Baseline:
+			case standing.Cells[cell].Baseline:
 				return 0
 			case standing.Cells[cell].Open:
 				return 1
@@ -154,7 +154,7 @@ func scoreRows(standing result.Standing, order []int, opts Options) []string {
 		if cell.Seconds > 0 {
 			time = show(cell.Seconds)
 		}
-		rows[i] = []string{"", time, soFar(cell.Verdict), scoreVerdict(cell, n == standing.Baseline, opts)}
+		rows[i] = []string{"", time, soFar(cell.Verdict), scoreVerdict(cell, opts)}
 	}
 	room := max(8, opts.Columns()-1-GridWidth(columns, rows)+len("cell"))
 	for i, n := range order {
@@ -163,9 +163,9 @@ func scoreRows(standing result.Standing, order []int, opts Options) []string {
 	return strings.Split(strings.TrimSuffix(Grid(columns, rows), "\n"), "\n")
 }
 
-func scoreVerdict(cell result.StandingCell, baseline bool, opts Options) string {
+func scoreVerdict(cell result.StandingCell, opts Options) string {
 	switch {
-	case baseline:
+	case cell.Baseline:
 		return "baseline"
 	case cell.Open:
 		return "open"

@@ -29,13 +29,13 @@ func judgement(kind stats.Kind, ratio, lo, hi float64, rounds int) *stats.Verdic
 // standing is a matrix of which every third cell is decided.
 func standing(cells int) result.Standing {
 	s := result.Standing{
-		Running: "workers=2", Samples: 120, Rounds: 12, Elapsed: 61.4, Left: 83, Baseline: 1,
+		Running: "workers=2", Samples: 120, Rounds: 12, Elapsed: 61.4, Left: 83,
 		Control: *judgement(stats.CantTell, 0, -1.2, 3.4, 12),
 	}
 	for i := range cells {
 		cell := result.StandingCell{
 			Name: fmt.Sprintf("workers=%d", i), Seconds: 0.161 + 0.01*float64(i), Open: true,
-			Verdict: *judgement(stats.CantTell, 1, -1.2, 3.4, 12),
+			Baseline: i == 1, Verdict: *judgement(stats.CantTell, 1, -1.2, 3.4, 12),
 		}
 		if i%3 == 2 {
 			cell.Open, cell.Verdict = false, *judgement(stats.Slower, 12, 11, 13, 12)

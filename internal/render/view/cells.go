@@ -79,7 +79,7 @@ func CellsBlock(run *result.Run, opts term.Options) string {
 func CellWords(run *result.Run, i int) term.Remark {
 	cell := &run.Cells[i]
 	switch {
-	case i == run.Matrix.Baseline:
+	case run.IsBaseline(i):
 		return term.Remark{Text: "baseline", Colour: term.Bold}
 	case cell.Verdict != nil:
 		words := cell.Words
@@ -241,19 +241,33 @@ func cellLabel(cell *result.Cell, column result.Column) string {
 
 // ControlBlock says whether the method can be trusted: the baseline ran under two names, which must not differ.
 func ControlBlock(run *result.Run, opts term.Options) string {
+	m := run.Matrix
+	controls := m.Controls
+	if len(controls) == 0 && m.Control != nil {
+		controls = []result.Control{{Baseline: m.Baseline, Verdict: *m.Control}}
+	}
 	block := ""
-	if control := run.Matrix.Control; control != nil {
-		words := strings.Fields(control.String())
+	for _, control := range controls {
+		words := strings.Fields(control.Verdict.String())
 		for i, word := range words {
-			words[i] = opts.Paint(term.KindColours[control.Kind], word)
+			words[i] = opts.Paint(term.KindColours[control.Verdict.Kind], word)
 		}
-		block = term.Paragraph(opts.Paint(term.Bold, "control")+": ", "the baseline against its own duplicate: "+
+		baseline := "the baseline"
+		if at := control.Baseline; len(m.Controls) > 0 && at >= 0 && at < len(run.Cells) {
+			baseline = run.Cells[at].Name
+		}
+		block += term.Paragraph(opts.Paint(term.Bold, "control")+": ", baseline+" against its own duplicate: "+
 			strings.Join(words, " "), opts.Columns())
 	}
 	if n := len(run.Cells); n > 1 {
+		baselines := max(1, len(m.Controls))
+		controlled := "the control"
+		if baselines > 1 {
+			controlled = units.Things(baselines, "control")
+		}
 		block += term.Paragraph("",
-			fmt.Sprintf("%d comparisons, %s and the control, share the %s chance of any false verdict",
-				n, units.Things(n-1, "cell"), units.Share(run.Matrix.Alpha)), opts.Columns())
+			fmt.Sprintf("%d comparisons, %s and %s, share the %s chance of any false verdict",
+				n, units.Things(n-baselines, "cell"), controlled, units.Share(m.Alpha)), opts.Columns())
 	}
 	return block
 }
