@@ -20,12 +20,13 @@ var Experiment = experiment.Define(experiment.Definition[Cell]{
 		Long: "Two threads, each pinned to its CPU, hand a cache line back and forth; half of a round trip is the " +
 			"latency from\n" +
 			"core to core. Every pair gets a fresh line, and the pairs come in a random order. Where all pairs do not fit in\n" +
-			"--budget, fewer are taken, such that every relation of two CPUs is among them.",
+			"--budget, fewer are taken, such that every relation of two CPUs is among them. With --samples and no --budget,\n" +
+			"the default budget is the time of one sample of each pair.",
 		Example: "  gorun c2c\n" +
 			"  gorun c2c --cpus one-per-core --format csv\n" +
 			"  gorun c2c --pairs per-llc --svg map.svg",
 	},
-	Sampling: experiment.Sampling{Samples: 1, Budget: time.Minute.Seconds(), Shared: true},
+	Sampling: experiment.Sampling{Samples: 1, Budget: mapTime.Seconds()},
 	Place:    experiment.Here,
 	OneRow:   "give each cell two CPUs: --cpus '0,1 0,2'",
 	Datum:    oneWay.Name,
@@ -35,6 +36,9 @@ var Experiment = experiment.Define(experiment.Definition[Cell]{
 	Picture:  &experiment.Picture{Usage: "draw the map into this `file`", Draw: writeSVG},
 	View:     &shown,
 })
+
+// mapTime is how long a sample of each pair takes at most, by default.
+const mapTime = time.Minute
 
 // Cell is a pair of CPUs, and how it is measured.
 type Cell struct {
@@ -71,6 +75,10 @@ func (f *flags) Validate() error {
 func (f *flags) Resolve(m experiment.Machine) (r experiment.Resolution[Cell], err error) {
 	times := float64(m.Sampling.Samples) + float64(m.Sampling.Warmup) // that each pair is measured
 	budget := time.Duration(m.Sampling.Budget * float64(time.Second))
+	uncut := m.Given("samples") && !m.Given("budget") // the budget is 0, and what it would choose is still to be chosen
+	if uncut && f.pairs == "" {
+		times, budget = 1, mapTime
+	}
 	plan, err := fit(m.Machine, m.CPUs, f.pairs, budget, times)
 	if err != nil {
 		return r, hint.Usage(err)
@@ -99,11 +107,15 @@ func (f *flags) Resolve(m experiment.Machine) (r experiment.Resolution[Cell], er
 	r.Placement = "a thread pinned to each CPU of the pair"
 	r.Resources.Threads = len(cpus)
 	if all := topology.Pairings[0].Count(m.Machine, m.CPUs); f.pairs == "" && len(plan.Pairs) < all {
+		way := "--pairs all measures them all"
+		if !uncut {
+			way = fmt.Sprintf("--pairs all --budget %v measures them all", atLeast(all, times))
+		}
 		r.Warnings = []result.Warning{{
 			Code: "fewer-pairs",
 			Message: fmt.Sprintf("%d of %d pairs are measured (%s), so that the map fits in %v", len(plan.Pairs), all,
 				plan.Which, budget),
-			Hint: fmt.Sprintf("--pairs all --budget %v measures them all", atLeast(all, times)),
+			Hint: way,
 		}}
 	}
 	r.Plan = func(p *result.Plan) { p.Threads, p.Pairs = 2, plan.Document() }

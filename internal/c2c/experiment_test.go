@@ -2,7 +2,9 @@ package c2c
 
 import (
 	"encoding/json"
+	"math"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -46,7 +48,17 @@ func resolve(
 	t *testing.T, f flags, m *topology.Machine, cpus cpuset.Set, s experiment.Sampling,
 ) experiment.Resolution[Cell] {
 	t.Helper()
-	r, err := f.Resolve(experiment.Machine{Machine: m, CPUs: cpus, Seed: 7, Sampling: s})
+	return resolveGiven(t, f, m, cpus, s, nil)
+}
+
+// resolveGiven is resolve with these flags on the command line.
+func resolveGiven(
+	t *testing.T, f flags, m *topology.Machine, cpus cpuset.Set, s experiment.Sampling, given []string,
+) experiment.Resolution[Cell] {
+	t.Helper()
+	r, err := f.Resolve(experiment.Machine{
+		Machine: m, CPUs: cpus, Seed: 7, Sampling: s, Given: func(flag string) bool { return slices.Contains(given, flag) },
+	})
 	require.NoError(t, err)
 	return r
 }
@@ -71,6 +83,30 @@ func TestResolve(t *testing.T) {
 	perCore := flags{pairs: "per-core", method: "cas"}
 	asked := resolve(t, perCore, m, m.Online(), experiment.Sampling{Samples: 1, Budget: 60})
 	assert.Empty(t, asked.Warnings, "fewer were asked for")
+}
+
+// A number of samples that was given is not cut: the default budget says which pairs there are, by one sample of each.
+func TestResolveSamples(t *testing.T) {
+	m := large(128)
+	many := experiment.Sampling{Samples: 3001, Warmup: 1} // the driver has lifted the default budget
+	r := resolveGiven(t, flags{method: "cas"}, m, m.Online(), many, []string{"samples"})
+	require.Equal(t, 8256, len(r.Cells), "per-core")
+	assert.Equal(t, mapTime/8256-fixedPair, r.Cells[0].Do.Each)
+	require.Len(t, r.Warnings, 1)
+	assert.Equal(t, "8256 of 32640 pairs are measured (per-core), so that the map fits in 1m0s", r.Warnings[0].Message)
+	assert.Equal(t, "--pairs all measures them all", r.Warnings[0].Hint)
+
+	r = resolveGiven(t, flags{method: "cas", pairs: "all"}, m, m.Online(), many, []string{"samples"})
+	require.Equal(t, 32640, len(r.Cells))
+	assert.Equal(t, mostPair, r.Cells[0].Do.Each)
+	assert.Empty(t, r.Warnings)
+}
+
+// A number that no budget can hold is refused by a time that is not negative.
+func TestSamplesBeyondAnyBudget(t *testing.T) {
+	m := large(64)
+	_, err := fit(m, m.Online(), "all", time.Minute, math.MaxInt64)
+	require.ErrorContains(t, err, "need at least 1752000h0m0s, and the budget is 1m0s")
 }
 
 // A cell of a matrix, which has no budget of its own, is a pair that takes as long as is of use. It gets through JSON.

@@ -205,7 +205,6 @@ type Sampling struct {
 	Samples int
 	Warmup  int
 	Budget  float64 // seconds; 0: no limit
-	Shared  bool    // the budget is shared out among the cells beforehand, however many samples are asked for
 	Fixed   bool    // the experiment has flags of its own for how many samples there are
 	// Compares: a plain run may have several cells that are judged, so it has --margin, and --precision unless Fixed.
 	Compares bool

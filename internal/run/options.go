@@ -66,6 +66,9 @@ const (
 	defaultAlpha     = 0.05
 )
 
+// mostSamples is far more than any run takes, and so few that their number over all cells is a number still.
+const mostSamples = 1_000_000_000
+
 // share is a part of 1, written as 2% or as 0.02.
 type share float64
 
@@ -172,6 +175,10 @@ func (o *Options) validate(leastSamples, leastWarmup int) error {
 		return hint.Usagef("--samples %d: at least %d is needed", o.samples, leastSamples)
 	case o.samples < leastSamples:
 		return hint.Usagef("--samples %d: it cannot be negative", o.samples)
+	case o.samples > mostSamples:
+		return hint.Usagef("--samples %d: at most %d are possible", o.samples, mostSamples)
+	case o.warmup > mostSamples:
+		return hint.Usagef("--warmup %d: at most %d are possible", o.warmup, mostSamples)
 	case o.warmup < leastWarmup:
 		return hint.Usagef("--warmup %d: it cannot be negative", o.warmup)
 	case o.budget < 0:

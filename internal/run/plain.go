@@ -87,7 +87,7 @@ func (c *Command) machine() (m *machine, share experiment.Machine, err error) {
 
 // settleBudget lifts the default budget where a number of samples was asked for, which is not cut.
 func (c *Command) settleBudget() {
-	if c.changed("samples") && !c.changed("budget") && !c.x.Sampling.Shared {
+	if c.changed("samples") && !c.changed("budget") {
 		c.budget = 0
 	}
 }
