@@ -40,7 +40,7 @@ const mayImport = `
 	numa                bytesize catalog child column cpuset csrc experiment guardian hint linux load measure perf placement render/chart render/term render/view result stats sysfs topology units
 	pair                bytesize catalog child column cpuset csrc experiment hint linux measure process render/term render/view result topology units
 	perf                hint linux result sysfs topology
-	placement           cpuset linux
+	placement           cpuset csrc linux perf
 	primes              catalog column cpuset experiment hint linux placement render/view result
 	process             bytesize child cpuset csrc hint linux placement topology
 	process/processtest child cpuset csrc linux

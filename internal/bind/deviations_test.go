@@ -10,6 +10,7 @@ import (
 
 	"gorun/internal/matrix"
 	"gorun/internal/measure"
+	"gorun/internal/process"
 	"gorun/internal/result"
 	"gorun/internal/stats"
 )
@@ -25,9 +26,9 @@ func bindRun(t require.TestingT, rounds int, unbound, bound func(trial int) floa
 	for trial := range rounds {
 		for cell, mean := range [...]func(int) float64{Unbound: unbound, Bound: bound} {
 			c := Cell{CPUs: []int{4, 7}, Bound: cell == Bound, Checks: 100, Passes: 1}
-			s, err := c.sample([]answer{
+			s, err := c.sample(process.Done[answer]{Answers: []answer{
 				{Checks: 100, Seconds: 0.5 * mean(trial)}, {Checks: 100, Seconds: 1.5 * mean(trial)},
-			})
+			}})
 			require.NoError(t, err)
 			measure.Judge(&s, 2)
 			s.Index = len(run.Samples)

@@ -63,10 +63,8 @@ const ProcessCommand = "bind-process"
 // RunProcess is all that a process of a trial does. It binds every thread of the process.
 func RunProcess(ctx context.Context, in io.Reader, out io.Writer) error {
 	sum := csrc.WorkArgs{Work: "sum"}
-	return process.Serve(ctx, in, out, func(o order) (err error) {
-		if err := process.Confine(o.CPUs); err != nil {
-			return err
-		}
+	cpus := func(o order) cpuset.Set { return o.CPUs }
+	return process.Serve(ctx, in, out, cpus, func(o order) (err error) {
 		sum.Array, sum.Words, err = process.Array(o.ArrayBytes)
 		sum.Loops = sum.Words * o.Passes
 		return err
@@ -104,7 +102,7 @@ func (c Cell) measure(ctx context.Context, self child.Self, ready func(pids []in
 		return s, fmt.Errorf("%d processes on %d CPUs, that add up %d bytes %d times: nothing to measure",
 			c.Processes, len(c.CPUs), c.ArrayBytes, c.Passes)
 	}
-	members := make([]child.Member, c.Processes)
+	members := make([]process.Member, c.Processes)
 	for i := range members {
 		order := order{
 			CPU: c.cpu(i), CPUs: cpuset.Of(c.CPUs...), Checks: c.Checks, ArrayBytes: c.ArrayBytes, Passes: c.Passes,
@@ -112,16 +110,18 @@ func (c Cell) measure(ctx context.Context, self child.Self, ready func(pids []in
 		if c.Bound {
 			order.CPUs = cpuset.Of(order.CPU)
 		}
-		members[i] = child.Member{Name: fmt.Sprintf("process %d", i), Request: order}
+		members[i] = process.Member{
+			Member: child.Member{Name: fmt.Sprintf("process %d", i), Request: order}, CPUs: order.CPUs,
+		}
 	}
-	answers, _, err := process.Together[answer](ctx, self, ProcessCommand, members, ready)
+	done, err := process.Together[answer](ctx, self, ProcessCommand, members, ready)
 	if err != nil {
 		return s, err
 	}
-	return c.sample(answers)
+	return c.sample(done)
 }
 
-func (c Cell) sample(answers []answer) (s result.Sample, err error) {
+func (c Cell) sample(done process.Done[answer]) (s result.Sample, err error) {
 	v := Figures{Bound: c.Bound, ArrayBytes: c.ArrayBytes, Passes: c.Passes}
 	words := c.ArrayBytes / 8
 	want := sumOfIndices(words) * c.Passes
@@ -129,7 +129,8 @@ func (c Cell) sample(answers []answer) (s result.Sample, err error) {
 	if c.Bound {
 		s.Placement.Requested = "process i on CPU i mod n of the n CPUs"
 	}
-	for i, a := range answers {
+	s.Placement.Add(done.Checked, done.Mismatches)
+	for i, a := range done.Answers {
 		p := Process{
 			Process: i, CPU: c.cpu(i), Checks: a.Checks, Deviations: a.Deviations, MovedTo: map[string]uint64{},
 			Seconds: a.Seconds, UserSeconds: a.User, SystemSeconds: a.System,
@@ -150,7 +151,7 @@ func (c Cell) sample(answers []answer) (s result.Sample, err error) {
 		}
 		v.Checks, v.Deviations = v.Checks+a.Checks, v.Deviations+a.Deviations
 		v.Processes = append(v.Processes, p)
-		s.Seconds += a.Seconds / float64(len(answers))
+		s.Seconds += a.Seconds / float64(len(done.Answers))
 		s.UserSeconds, s.SystemSeconds = s.UserSeconds+a.User, s.SystemSeconds+a.System
 		s.Partial = s.Partial || p.Partial
 	}

@@ -54,6 +54,7 @@ func (r sampler) Sample(ctx context.Context, c Cell) (s result.Sample, err error
 		return s, err
 	}
 	r.Gate.Reset(len(cpus))
+	monitor := r.Watch(cpus)
 	begun := time.Now()
 	var sides [2]csrc.PingPongResult
 	err = r.Run(cpus, func(i int) (err error) {
@@ -64,6 +65,7 @@ func (r sampler) Sample(ctx context.Context, c Cell) (s result.Sample, err error
 		return err
 	})
 	s.Seconds = time.Since(begun).Seconds()
+	s.Placement.Add(monitor.End())
 	if err != nil {
 		return s, err
 	}

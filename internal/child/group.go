@@ -38,12 +38,14 @@ type member struct {
 	name     string
 	process  *exec.Cmd
 	in       io.WriteCloser
+	tid      int // of the thread that is ready
 	messages *json.Decoder
 	stderr   bytes.Buffer
 }
 
-// message is what a member writes: an empty one when it is ready, its answer when it has ended, or why it cannot.
+// message is what a member writes: its thread when it is ready, its answer when it has ended, or why it cannot.
 type message[A any] struct {
+	TID    int    `json:"tid,omitempty"`
 	Answer *A     `json:"answer,omitempty"`
 	Error  string `json:"error,omitempty"`
 	Hint   string `json:"hint,omitempty"`
@@ -110,6 +112,15 @@ func (g *Group) PIDs() []int {
 	return pids
 }
 
+// TIDs returns the members' threads that called Serve, when they are ready.
+func (g *Group) TIDs() []int {
+	tids := make([]int, len(g.members))
+	for i, m := range g.members {
+		tids[i] = m.tid
+	}
+	return tids
+}
+
 // Stop asks all members to end, for this reason if the group has no other yet.
 func (g *Group) Stop(reason error) { g.fail(reason) }
 
@@ -159,6 +170,9 @@ func hear[A any](m *member) (*A, error) {
 	if got.Error != "" {
 		return nil, withHint(fmt.Errorf("%s: %s", m.name, got.Error), got.Hint)
 	}
+	if got.TID != 0 {
+		m.tid = got.TID
+	}
 	return got.Answer, nil
 }
 
@@ -176,7 +190,7 @@ func Serve[Q, A any](in io.Reader, out io.Writer, prepare func(Q) error, work fu
 		if err := prepare(request); err != nil {
 			return a, err
 		}
-		if err := messages.Encode(message[A]{}); err != nil {
+		if err := messages.Encode(message[A]{TID: linux.Gettid()}); err != nil {
 			return a, err
 		}
 		return work(request)

@@ -14,6 +14,7 @@ import (
 	"gorun/internal/catalog"
 	"gorun/internal/cpuset"
 	"gorun/internal/linux"
+	"gorun/internal/placement"
 	"gorun/internal/result"
 )
 
@@ -110,6 +111,16 @@ func (r *Runner) Run(cpus []int, task func(i int) error) error {
 	return errors.Join(errs...)
 }
 
+// Watch begins to watch these CPUs' threads.
+func (r *Runner) Watch(cpus []int) *placement.Monitor {
+	threads := make([]placement.Thread, len(cpus))
+	for i, cpu := range cpus {
+		m := r.crew.members[cpu]
+		threads[i] = placement.Thread{Name: fmt.Sprintf("the thread of CPU %d", cpu), TID: m.tid, Setting: m.setting}
+	}
+	return placement.Watch(threads...)
+}
+
 // area is memory on a node that holds a row's words. It is touched, so its page is there.
 func (r *Runner) area(node, bytes int) (*linux.Area, error) {
 	if area, found := r.areas[node]; found {
@@ -181,7 +192,9 @@ func (r *Runner) Measure(ctx context.Context, row result.ContendRow, t Timing) (
 	if err != nil {
 		return s, err
 	}
+	monitor := r.Watch(list)
 	threads, err := r.release(list, row, t, area)
+	s.Placement.Add(monitor.End())
 	if err != nil {
 		return s, err
 	}

@@ -43,11 +43,13 @@ func (sampler) Sample(ctx context.Context, c Cell) (s result.Sample, err error) 
 	begun := time.Now()
 	cpus := [2]int{c.A, c.B}
 	var sides [2]csrc.WakeupsResult
+	var read [2]result.Placement
 	var errs [2]error
 	var threads sync.WaitGroup
 	for i, cpu := range cpus {
 		threads.Go(func() {
-			if sides[i], errs[i] = side(cpu, csrc.WakeupsArgs{First: i == 0, Trips: c.RoundTrips, Bed: bed}); errs[i] != nil {
+			args := csrc.WakeupsArgs{First: i == 0, Trips: c.RoundTrips, Bed: bed}
+			if sides[i], read[i], errs[i] = side(cpu, args); errs[i] != nil {
 				bed.Stop() // the other one would wait for it
 			}
 		})
@@ -63,9 +65,10 @@ func (sampler) Sample(ctx context.Context, c Cell) (s result.Sample, err error) 
 	}
 	used := after.Sub(before)
 	s.UserSeconds, s.SystemSeconds = used.UserSeconds, used.SystemSeconds
-	s.Placement = result.Placement{Requested: fmt.Sprintf("threads pinned to CPUs %d and %d", c.A, c.B), Checked: 2}
+	s.Placement = result.Placement{Requested: fmt.Sprintf("threads pinned to CPUs %d and %d", c.A, c.B)}
 	for i, r := range sides {
 		s.Partial = s.Partial || r.Stopped
+		s.Placement.Add(read[i].Checked, read[i].Mismatches)
 		if r.CPU >= 0 && r.CPU != cpus[i] {
 			s.Placement.Mismatches = append(s.Placement.Mismatches,
 				fmt.Sprintf("the thread of CPU %d ended on CPU %d", cpus[i], r.CPU))
@@ -80,18 +83,18 @@ func (sampler) Sample(ctx context.Context, c Cell) (s result.Sample, err error) 
 	return s, nil
 }
 
-// side is all that the calling thread does, which ends with its goroutine, and its mask with it.
-func side(cpu int, args csrc.WakeupsArgs) (r csrc.WakeupsResult, err error) {
+// side is all that the calling thread does, which ends with its goroutine, and its mask with it. What it was given is
+// read back all the while.
+func side(cpu int, args csrc.WakeupsArgs) (r csrc.WakeupsResult, read result.Placement, err error) {
 	runtime.LockOSThread()
 	setting := placement.Setting{CPUs: cpuset.Of(cpu)}
 	if _, err := setting.Apply(0); err != nil {
-		return r, err
+		return r, read, err
 	}
-	switch mismatches, err := setting.ReadBack(0); {
-	case err != nil:
-		return r, err
-	case len(mismatches) > 0:
-		return r, mismatches[0]
-	}
-	return csrc.Wakeups(args)
+	monitor := placement.Watch(placement.Thread{
+		Name: fmt.Sprintf("the thread of CPU %d", cpu), TID: linux.Gettid(), Setting: setting,
+	})
+	r, err = csrc.Wakeups(args)
+	read.Add(monitor.End())
+	return r, read, err
 }

@@ -53,10 +53,8 @@ const SideCommand = "pair-side"
 // RunSide is all that one of the two processes does. It pins every thread of the process.
 func RunSide(ctx context.Context, in io.Reader, out io.Writer) error {
 	var args csrc.WorkArgs
-	return process.Serve(ctx, in, out, func(s side) (err error) {
-		if err := process.Confine(cpuset.Of(s.CPU)); err != nil {
-			return err
-		}
+	cpus := func(s side) cpuset.Set { return cpuset.Of(s.CPU) }
+	return process.Serve(ctx, in, out, cpus, func(s side) (err error) {
 		args = csrc.WorkArgs{Work: s.Work, Loops: s.Loops, First: s.First, In: process.FirstFD, Out: process.FirstFD + 1}
 		args.Array, args.Words, err = process.Array(s.ArrayBytes)
 		return err
@@ -114,28 +112,28 @@ func (c Cell) measure(ctx context.Context, self child.Self, ready func(pids []in
 	if c.Work == "sum" && c.ArrayBytes < 8 {
 		return s, fmt.Errorf("an array of %d bytes has no word of 64 bits to add", c.ArrayBytes)
 	}
-	members := make([]child.Member, 2)
+	members := make([]process.Member, 2)
 	for i, cpu := range []int{c.A, c.B} {
-		members[i] = child.Member{
+		members[i] = process.Member{CPUs: cpuset.Of(cpu), Member: child.Member{
 			Name:    fmt.Sprintf("the process on CPU %d", cpu),
 			Request: side{CPU: cpu, First: i == 0, Work: c.Work, Loops: c.Loops, ArrayBytes: c.ArrayBytes},
-		}
+		}}
 	}
 	if err := connect(&members[0], &members[1]); err != nil {
 		return s, err
 	}
-	answers, start, err := process.Together[sideAnswer](ctx, self, SideCommand, members, ready)
+	done, err := process.Together[sideAnswer](ctx, self, SideCommand, members, ready)
 	if err != nil && ctx.Err() != nil {
-		answers, err = []sideAnswer{{CPUSeen: -1}, {CPUSeen: -1}}, nil // they were ended before they began
+		done.Answers, err = []sideAnswer{{CPUSeen: -1}, {CPUSeen: -1}}, nil // they were ended before they began
 	}
 	if err != nil {
 		return s, err
 	}
-	return c.sample(work.Talks, answers, start), nil
+	return c.sample(work.Talks, done), nil
 }
 
 // connect gives two processes a pipe in each direction.
-func connect(a, b *child.Member) error {
+func connect(a, b *process.Member) error {
 	toB, fromA, err := os.Pipe()
 	if err != nil {
 		return err
@@ -148,7 +146,7 @@ func connect(a, b *child.Member) error {
 	return nil
 }
 
-func (c Cell) sample(talks bool, answers []sideAnswer, start time.Duration) (s result.Sample) {
+func (c Cell) sample(talks bool, of process.Done[sideAnswer]) (s result.Sample) {
 	v := Figures{CPUA: c.A, CPUB: c.B, Relation: c.Relation.String(), Work: c.Work, Loops: c.Loops}
 	s.Placement.Requested = fmt.Sprintf("a process on each of CPUs %d, %d", c.A, c.B)
 	rate := func(loops uint64, seconds float64) float64 {
@@ -159,9 +157,10 @@ func (c Cell) sample(talks bool, answers []sideAnswer, start time.Duration) (s r
 	}
 	done, least := uint64(0), c.Loops
 	var used linux.Usage // of both
-	for i, a := range answers {
+	s.Placement.Add(of.Checked, of.Mismatches)
+	for i, a := range of.Answers {
 		cpu := []int{c.A, c.B}[i]
-		seconds := max(0, (time.Duration(a.EndNS) - start).Seconds())
+		seconds := max(0, (time.Duration(a.EndNS) - of.Start).Seconds())
 		v.Processes = append(v.Processes, Process{
 			CPU: cpu, CPUSeen: a.CPUSeen, Loops: a.Loops, RealSeconds: seconds, UserSeconds: a.Used.UserSeconds,
 			SystemSeconds: a.Used.SystemSeconds, CallsPerSecond: rate(a.Loops, seconds),
@@ -178,8 +177,8 @@ func (c Cell) sample(talks bool, answers []sideAnswer, start time.Duration) (s r
 		}
 	}
 	if talks {
-		done = answers[0].Loops
-		v.RoundTrip = answers[0].Trips
+		done = of.Answers[0].Loops
+		v.RoundTrip = of.Answers[0].Trips
 	}
 	s.UserSeconds, s.SystemSeconds = used.UserSeconds, used.SystemSeconds
 	sig := &s.Quality.Signals

@@ -87,6 +87,13 @@ func (s *schedDebug) Read() (uint64, error) {
 // Close has nothing to close.
 func (s *schedDebug) Close() error { return nil }
 
+// ThreadMigrations returns how often a thread of any process has moved to another CPU since it began. Unlike a counter
+// of OpenSoftware it costs the thread nothing. Kernels without CONFIG_SCHED_DEBUG give an error, and so does a thread
+// that has ended.
+func ThreadMigrations(tid int) (uint64, error) {
+	return readSched(os.DirFS("/"), fmt.Sprintf("proc/%d/sched", tid), "se.nr_migrations")
+}
+
 func readSched(fsys fs.FS, name, field string) (uint64, error) {
 	text, err := sysfs.ReadString(fsys, name)
 	if err != nil {

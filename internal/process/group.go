@@ -30,63 +30,108 @@ const (
 	FirstFD = 4
 )
 
-// Together starts the processes, lets them go when all are ready, and returns what they answer and the common start.
-// It calls ready with their PIDs before they go. When ctx ends they answer with what they have done by then; when one
-// fails the others are ended too. None is left when it returns, nor when this process is killed.
-func Together[A any](ctx context.Context, self child.Self, command string, members []child.Member,
+// Member is one process of a group.
+type Member struct {
+	child.Member
+	CPUs cpuset.Set // that it is confined to when it is ready
+}
+
+// Done is what a group did.
+type Done[A any] struct {
+	Answers    []A
+	Start      time.Duration // common to all
+	Checked    int           // read-backs of the members' CPUs, while they worked and when they had ended
+	Mismatches []string      // the first differences
+}
+
+// Together starts the processes, lets them go when all are ready, and returns what they did. It calls ready with their
+// PIDs before they go. When ctx ends they answer with what they have done by then; when one fails the others are ended
+// too. None is left when it returns, nor when this process is killed.
+func Together[A any](ctx context.Context, self child.Self, command string, members []Member,
 	ready func(pids []int) error,
-) ([]A, time.Duration, error) {
+) (done Done[A], err error) {
 	file, err := linux.Memfd("gorun-shared", csrc.SharedBytes)
 	if err != nil {
-		return nil, 0, errors.Join(err, closeFiles(members))
+		return done, errors.Join(err, closeFiles(members))
 	}
 	memory, err := linux.MapShared(file, csrc.SharedBytes)
 	if err != nil {
-		return nil, 0, errors.Join(err, file.Close(), closeFiles(members))
+		return done, errors.Join(err, file.Close(), closeFiles(members))
 	}
 	shared := csrc.SharedAt(unsafe.Pointer(unsafe.SliceData(memory)))
-	started := slices.Clone(members)
-	for i := range started {
-		started[i].Files = append([]*os.File{file}, members[i].Files...)
+	started := make([]child.Member, len(members))
+	for i, m := range members {
+		started[i] = m.Member
+		started[i].Files = append([]*os.File{file}, m.Files...)
 	}
 	g, err := self.Start(ctx, command, started, shared.Stop)
 	err = errors.Join(err, file.Close(), closeFiles(members)) // a process holds its own ends of the pipes alone
-	var answers []A
 	if g != nil {
 		if err == nil {
-			answers, err = measured[A](g, shared, ready)
+			err = done.measure(g, members, shared, ready)
 		}
 		g.End()
 	}
-	return answers, time.Duration(shared.StartNS()), errors.Join(err, linux.UnmapShared(memory))
+	done.Start = time.Duration(shared.StartNS())
+	return done, errors.Join(err, linux.UnmapShared(memory))
 }
 
-// measured lets the processes of a group go when all are ready, and returns their answers.
-func measured[A any](g *child.Group, shared *csrc.Shared, ready func(pids []int) error) ([]A, error) {
-	_, err := child.Hear[A](g)
+// measure lets the processes of a group go when all are ready, and hears their answers. Until then it watches of each
+// the thread that works, and the main thread: that is the one that a program means which places the process.
+func (d *Done[A]) measure(g *child.Group, members []Member, shared *csrc.Shared, ready func(pids []int) error) error {
+	_, err := child.Hear[answered[A]](g)
+	var heard []*answered[A]
 	if err == nil {
-		err = ready(g.PIDs())
-	}
-	var heard []*A
-	if err == nil {
-		shared.Open()
-		heard, err = child.Hear[A](g)
+		var threads []placement.Thread
+		tids := g.TIDs()
+		for i, pid := range g.PIDs() {
+			t := placement.Thread{Name: members[i].Name, TID: tids[i], Setting: placement.Setting{CPUs: members[i].CPUs}}
+			threads = append(threads, t)
+			if t.TID, t.Idle = pid, true; pid != tids[i] {
+				threads = append(threads, t)
+			}
+		}
+		monitor := placement.Watch(threads...)
+		if err = ready(g.PIDs()); err == nil {
+			shared.Open()
+			heard, err = child.Hear[answered[A]](g)
+		}
+		d.add("", monitor.End)
 	}
 	if err != nil {
 		g.Stop(err)
-		return nil, g.Cause()
+		return g.Cause()
 	}
-	answers := make([]A, len(heard))
+	d.Answers = make([]A, len(heard))
 	for i, a := range heard {
 		if a != nil {
-			answers[i] = *a
+			d.Answers[i] = a.Answer
+			d.add(members[i].Name+": ", func() (int, []string) { return a.Checked, a.Mismatches })
 		}
 	}
-	return answers, nil
+	return nil
+}
+
+// add adds read-backs, by what their words begin with.
+func (d *Done[A]) add(prefix string, read func() (checked int, mismatches []string)) {
+	checked, mismatches := read()
+	d.Checked += checked
+	for _, words := range mismatches {
+		if words = prefix + words; !slices.Contains(d.Mismatches, words) { // a member sees what is seen from outside, too
+			d.Mismatches = append(d.Mismatches, words)
+		}
+	}
+}
+
+// answered is what a member answers: what work returned, and what it read back of itself before and after it.
+type answered[A any] struct {
+	Answer     A        `json:"answer"`
+	Checked    int      `json:"checked"`
+	Mismatches []string `json:"mismatches,omitempty"`
 }
 
 // closeFiles closes the group's own copies of what the processes inherit.
-func closeFiles(members []child.Member) error {
+func closeFiles(members []Member) error {
 	var errs []error
 	for _, m := range members {
 		for _, f := range m.Files {
@@ -96,12 +141,13 @@ func closeFiles(members []child.Member) error {
 	return errors.Join(errs...)
 }
 
-// Serve is all that a process of a group does: it prepares, reports that it is ready, and answers with what work
-// returns.
-func Serve[Q, A any](ctx context.Context, in io.Reader, out io.Writer, prepare func(Q) error,
+// Serve is all that a process of a group does: it lets the process run on its CPUs only, prepares, reports that it is
+// ready, and answers with what work returns.
+func Serve[Q, A any](ctx context.Context, in io.Reader, out io.Writer, cpus func(Q) cpuset.Set, prepare func(Q) error,
 	work func(Q, *csrc.Shared) (A, error),
 ) error {
 	var shared *csrc.Shared
+	var own *placement.Monitor
 	return child.Serve(in, out, func(request Q) error {
 		runtime.LockOSThread() // until the process ends
 		memory, err := linux.MapShared(os.NewFile(sharedFD, "shared"), csrc.SharedBytes)
@@ -109,17 +155,21 @@ func Serve[Q, A any](ctx context.Context, in io.Reader, out io.Writer, prepare f
 			return err
 		}
 		shared = csrc.SharedAt(unsafe.Pointer(unsafe.SliceData(memory))) // mapped until the process ends
-		return prepare(request)
-	}, func(request Q) (A, error) {
+		setting := placement.Setting{CPUs: cpus(request)}
+		if _, err := placement.Confine(setting.CPUs); err != nil { // until the process ends
+			return err
+		}
+		if err := prepare(request); err != nil {
+			return err
+		}
+		own = placement.Compare(placement.Thread{TID: linux.Gettid(), Setting: setting})
+		return nil
+	}, func(request Q) (a answered[A], err error) {
 		defer context.AfterFunc(ctx, shared.Stop)() // no longer than that: at this process's end others may still work
-		return work(request, shared)
+		a.Answer, err = work(request, shared)
+		a.Checked, a.Mismatches = own.End()
+		return a, err
 	})
-}
-
-// Confine lets this process run on these CPUs only, which is read back.
-func Confine(cpus cpuset.Set) error {
-	_, err := placement.Confine(cpus) // until the process ends
-	return err
 }
 
 // Array returns memory of whole words, which is there before it is used; nil for none.

@@ -20,6 +20,7 @@ import (
 	"gorun/internal/cpuset"
 	"gorun/internal/hint"
 	"gorun/internal/linux"
+	"gorun/internal/placement"
 	"gorun/internal/process/processtest"
 )
 
@@ -58,7 +59,7 @@ type (
 
 // work is all that a worker does.
 func work(ctx context.Context) error {
-	return Serve(ctx, os.Stdin, os.Stdout, func(t task) error { return Confine(cpuset.Of(t.CPU)) },
+	return Serve(ctx, os.Stdin, os.Stdout, func(t task) cpuset.Set { return cpuset.Of(t.CPU) }, func(task) error { return nil },
 		func(t task, shared *csrc.Shared) (report, error) {
 			r, err := csrc.Work(csrc.WorkArgs{Work: "syscall", Loops: t.Loops, Shared: shared})
 			return report{r.Loops}, err
@@ -66,11 +67,12 @@ func work(ctx context.Context) error {
 }
 
 // endless are members that would work for weeks.
-func endless(cpu int, n int) []child.Member {
-	members := make([]child.Member, n)
+func endless(cpu int, n int) []Member {
+	members := make([]Member, n)
 	for i := range members {
-		members[i] = child.Member{
-			Name: fmt.Sprintf("member %d", i), Request: task{CPU: cpu, Loops: 1 << 50},
+		members[i] = Member{
+			Member: child.Member{Name: fmt.Sprintf("member %d", i), Request: task{CPU: cpu, Loops: 1 << 50}},
+			CPUs:   cpuset.Of(cpu),
 		}
 	}
 	return members
@@ -82,7 +84,7 @@ func parent(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	_, _, err = workers(ctx, processtest.Self(asWorker), endless(cpus.First(), 3), func(pids []int) error {
+	_, err = workers(ctx, processtest.Self(asWorker), endless(cpus.First(), 3), func(pids []int) error {
 		for _, pid := range pids {
 			fmt.Println(pid)
 		}
@@ -143,7 +145,7 @@ func TestGroupMemberDies(t *testing.T) {
 		"member 1 ended before its time: EOF": func() error { return syscall.Kill(started[1], syscall.SIGKILL) },
 		"not now":                             func() error { return refused },
 	} {
-		_, _, err := workers(t.Context(), processtest.Self(asWorker), endless(cpu, 3), func(pids []int) error {
+		_, err := workers(t.Context(), processtest.Self(asWorker), endless(cpu, 3), func(pids []int) error {
 			started = pids
 			return ready()
 		})
@@ -152,17 +154,16 @@ func TestGroupMemberDies(t *testing.T) {
 			assert.False(t, alive(pid))
 		}
 	}
-	_, _, err := workers(t.Context(), processtest.Self(asMute), endless(cpu, 1), func([]int) error { return nil })
+	_, err := workers(t.Context(), processtest.Self(asMute), endless(cpu, 1), func([]int) error { return nil })
 	require.EqualError(t, err, "member 0 ended before its time: gone")
 
-	_, _, err = workers(t.Context(), child.Self{Path: "/none"}, endless(cpu, 2), func([]int) error { return nil })
+	_, err = workers(t.Context(), child.Self{Path: "/none"}, endless(cpu, 2), func([]int) error { return nil })
 	require.ErrorContains(t, err, "start member 0: ")
 	assert.ErrorIs(t, err, os.ErrNotExist)
 }
 
 // workers start a group.
-func workers(ctx context.Context, c child.Self, members []child.Member, ready func([]int) error,
-) ([]report, time.Duration, error) {
+func workers(ctx context.Context, c child.Self, members []Member, ready func([]int) error) (Done[report], error) {
 	return Together[report](ctx, c, "work", members, ready)
 }
 
@@ -181,7 +182,7 @@ func TestGroupKills(t *testing.T) {
 			t.Parallel()
 			ctx, cancel := context.WithCancelCause(t.Context())
 			var started []int
-			_, _, err := workers(ctx, processtest.Self(asDeaf), endless(cpu, 1), func(pids []int) error {
+			_, err := workers(ctx, processtest.Self(asDeaf), endless(cpu, 1), func(pids []int) error {
 				started = pids
 				return end(cancel)
 			})
@@ -192,10 +193,40 @@ func TestGroupKills(t *testing.T) {
 	}
 }
 
+// A member that another program lets run elsewhere is noticed, even if it is put back before it ends, and so is one
+// that stays there. The others are as asked.
+func TestGroupIsWatched(t *testing.T) {
+	cpus := processtest.CPUs(t)
+	if cpus.Len() < 2 {
+		t.Skip("with one CPU there is no other mask")
+	}
+	for name, stays := range map[string]bool{"for a while": false, "to the end": true} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			ctx, cancel := context.WithCancel(t.Context())
+			done, err := workers(ctx, processtest.Self(asWorker), endless(cpus.First(), 2), func(pids []int) error {
+				go func() {
+					defer cancel()
+					assert.NoError(t, linux.SetAffinity(pids[1], cpus))
+					time.Sleep(10 * placement.Period)
+					if !stays {
+						assert.NoError(t, linux.SetAffinity(pids[1], cpuset.Of(cpus.First())))
+					}
+				}()
+				return nil
+			})
+			require.NoError(t, err)
+			assert.Greater(t, done.Checked, 4)
+			want := placement.Mismatch{What: "CPUs", Asked: fmt.Sprint(cpus.First()), Got: cpus.String()}
+			assert.Equal(t, []string{"member 1: " + want.Error()}, done.Mismatches)
+		})
+	}
+}
+
 // A process that cannot be where it is to be says so.
 func TestGroupElsewhere(t *testing.T) {
 	processtest.CPUs(t)
-	_, _, err := workers(t.Context(), processtest.Self(asWorker), endless(cpuset.Max, 1), func([]int) error { return nil })
+	_, err := workers(t.Context(), processtest.Self(asWorker), endless(cpuset.Max, 1), func([]int) error { return nil })
 	require.ErrorContains(t, err, "member 0: ")
 	assert.NotEmpty(t, hint.Of(err))
 }
@@ -206,7 +237,7 @@ func TestGroupCancelled(t *testing.T) {
 	ctx, cancel := context.WithCancelCause(t.Context())
 	reason := errors.New("enough")
 	cancel(reason)
-	_, _, err := workers(ctx, processtest.Self(asWorker), endless(cpu, 1), func([]int) error { return nil })
+	_, err := workers(ctx, processtest.Self(asWorker), endless(cpu, 1), func([]int) error { return nil })
 	require.ErrorIs(t, err, reason)
 }
 
@@ -226,7 +257,7 @@ func TestGroupClosesFiles(t *testing.T) {
 			require.NoError(t, err)
 			members[i].Request, members[i].Files = task{cpu, 3}, []*os.File{file}
 		}
-		_, _, err := workers(t.Context(), processtest.Self(name), members, func([]int) error { return nil })
+		_, err := workers(t.Context(), processtest.Self(name), members, func([]int) error { return nil })
 		return err
 	}
 	require.NoError(t, start(asWorker)) // opens what Go keeps

@@ -150,6 +150,12 @@ type Placement struct {
 	Mismatches []string `json:"mismatches,omitempty"` // the first few differences
 }
 
+// Add adds read-backs that were made, and the differences that they found.
+func (p *Placement) Add(checked int, mismatches []string) {
+	p.Checked += checked
+	p.Mismatches = append(p.Mismatches, mismatches...)
+}
+
 // Verdict says whether a sample can be trusted.
 type Verdict string
 

@@ -7,12 +7,14 @@ import (
 	"fmt"
 	"runtime"
 	"slices"
+	"strings"
 	"sync/atomic"
 	"time"
 
 	"gorun/internal/cpuset"
 	"gorun/internal/experiment"
 	"gorun/internal/hint"
+	"gorun/internal/linux"
 	"gorun/internal/matrix"
 	"gorun/internal/measure"
 	"gorun/internal/metrics"
@@ -184,14 +186,15 @@ func (d *driver) settle() (watcher *measure.Watcher, err error) {
 }
 
 // confine lets this process run on its CPUs only, and sets GOMAXPROCS; 0 leaves it to the runtime where the CPUs are
-// those that were inherited. What it returns puts both back.
+// those that were inherited. What it returns puts both back. CPUs that the process cannot have any more are an error.
 func confine(cpus, inherited cpuset.Set, procs int) (restore func() error, err error) {
 	back := func() error { return nil }
-	if !cpus.Equal(inherited) {
+	is, unread := linux.GetAffinity(0)
+	if asked := !cpus.Equal(inherited); asked || unread == nil && !is.Equal(cpus) {
 		if back, err = placement.Confine(cpus); err != nil {
 			return nil, err
 		}
-		if procs == 0 {
+		if procs == 0 && asked {
 			procs = cpus.Len()
 		}
 	}
@@ -331,7 +334,7 @@ func (d *driver) takeWatched(watcher *measure.Watcher) taker {
 		}
 		for range dropped + 1 {
 			finish, served := watcher.Watch(), d.served()
-			if sample, err = d.sampler.Sample(ctx, d.cells[cell].Do); err != nil {
+			if sample, err = d.sampleOn(ctx, placement.WatchMachine(), cell); err != nil {
 				return sample, err
 			}
 			if sample.Quality.Verdict != result.Invalid { // else there is nothing to judge
@@ -341,6 +344,23 @@ func (d *driver) takeWatched(watcher *measure.Watcher) taker {
 		}
 		return sample, nil
 	}
+}
+
+// sampleOn has the sampler take a sample. Where the machine's CPUs changed meanwhile, it is not what was asked.
+func (d *driver) sampleOn(ctx context.Context, machine *placement.Monitor, cell int) (sample result.Sample, err error) {
+	sample, err = d.sampler.Sample(ctx, d.cells[cell].Do)
+	_, changes := machine.End()
+	switch {
+	case len(changes) == 0:
+	case err != nil:
+		err = fmt.Errorf("%s meanwhile: %w", strings.Join(changes, ", "), err)
+	case sample.Quality.Verdict == result.Invalid:
+		sample.Quality.Reasons = append(changes, sample.Quality.Reasons...)
+	default:
+		sample.Placement.Verified = false
+		sample.Placement.Mismatches = append(changes, sample.Placement.Mismatches...)
+	}
+	return sample, err
 }
 
 // sample takes the samples in their order, until the schedule or ctx ends.

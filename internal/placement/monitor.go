@@ -1,0 +1,294 @@
+package placement
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"slices"
+	"sync"
+	"syscall"
+	"time"
+
+	"gorun/csrc"
+	"gorun/internal/cpuset"
+	"gorun/internal/linux"
+	"gorun/internal/perf"
+)
+
+// Period is the time between two read-backs while something is measured.
+const Period = 50 * time.Millisecond
+
+// Thread is a thread of any process, and what it was given. A process is watched by its first thread, whose TID is the
+// PID. The memory policy is not watched, since only a thread itself can read it.
+type Thread struct {
+	Name string // as a mismatch calls it; "": its process has one only
+	TID  int
+	Setting
+	Or   cpuset.Set // CPUs that it may have instead; empty: none
+	Idle bool       // it does not work: the kernel moves it to its CPU when it wakes up
+}
+
+// Monitor reads back what threads were given: when it begins, then every Period, and when it ends. Where a thread has
+// one CPU and the kernel counts migrations, it must not have migrated meanwhile.
+type Monitor struct {
+	threads    []*watched
+	online     *onlineCPUs // nil: not watched
+	shared     bool        // it looks in between, too
+	checked    int
+	mismatches []string
+}
+
+// watched is a thread of a Monitor.
+type watched struct {
+	Thread
+	of         *Monitor
+	state      csrc.Watched
+	migrations *uint64 // before; nil: it may have several CPUs, or migrations cannot be counted
+	over       bool    // it ended, or is known to differ
+}
+
+// Watch begins to watch threads.
+func Watch(threads ...Thread) *Monitor { return watch(true, threads) }
+
+// Compare reads threads back when it begins and when it ends, as Watch does, and not in between: it is for a process that
+// another one watches.
+func Compare(threads ...Thread) *Monitor { return watch(false, threads) }
+
+func watch(shared bool, threads []Thread) *Monitor {
+	m := &Monitor{shared: shared}
+	for _, t := range threads {
+		t.Mempolicy, t.anyMempolicy = linux.MempolicyDefault, false
+		if t.Asked() == 0 {
+			continue
+		}
+		w := m.add(t)
+		if !t.CPUs.Empty() && t.CPUs.First() == t.CPUs.Last() && t.Or.Empty() && !t.Idle {
+			w.migrations = migrations(t.TID)
+		}
+	}
+	return m.begin()
+}
+
+// WatchMachine begins to watch which CPUs this process may use, by its main thread, and with them which are online: the
+// mismatches are the changes. Meanwhile only the main thread is looked at, since a CPU that goes offline
+// is taken out of what the kernel answers.
+func WatchMachine() *Monitor {
+	m := &Monitor{shared: true, online: openOnline()}
+	main := Thread{TID: os.Getpid()}
+	var err error
+	if main.CPUs, err = linux.GetAffinity(main.TID); err == nil {
+		m.add(main)
+	}
+	return m.begin()
+}
+
+func (m *Monitor) add(t Thread) *watched {
+	w := &watched{Thread: t, of: m, state: csrc.NewWatched(t.TID, t.Nice != nil || t.Sched != nil)}
+	m.threads = append(m.threads, w)
+	return w
+}
+
+func (m *Monitor) begin() *Monitor {
+	for _, w := range m.threads {
+		w.state.Look() // before it is read back: a change between the two is not lost
+		w.look()
+	}
+	if m.shared {
+		share(func(all []*Monitor) []*Monitor { return append(all, m) })
+	}
+	return m
+}
+
+// End reads everything back a last time, but for threads that have ended, and returns how many read-backs there were
+// since the Monitor began, and the first differences in words.
+func (m *Monitor) End() (checked int, mismatches []string) {
+	if m.shared {
+		share(func(all []*Monitor) []*Monitor {
+			return slices.DeleteFunc(all, func(other *Monitor) bool { return other == m })
+		})
+	}
+	if m.online != nil {
+		m.lookOnline()
+		m.online.file.Close() // it was only read
+	}
+	for _, w := range m.threads {
+		m.checked += w.state.Looks()
+		w.state.Free()
+	}
+	for _, w := range m.threads {
+		w.look()
+		if w.migrations == nil || w.over {
+			continue
+		}
+		if after := migrations(w.TID); after != nil && *after != *w.migrations {
+			w.differ("it may use CPU %s only, and has migrated %d times meanwhile", w.CPUs, *after-*w.migrations)
+		}
+	}
+	return m.checked, m.mismatches
+}
+
+func (w *watched) differ(format string, args ...any) {
+	if w.Name != "" {
+		format = w.Name + ": " + format
+	}
+	w.of.differ(format, args...)
+}
+
+func (m *Monitor) differ(format string, args ...any) {
+	if len(m.mismatches) < mismatchesKept {
+		m.mismatches = append(m.mismatches, fmt.Sprintf(format, args...))
+	}
+}
+
+// look reads the thread back.
+func (w *watched) look() {
+	if w.over {
+		return
+	}
+	mismatches, err := w.readBack()
+	if w.over = len(mismatches) > 0 || err != nil; errors.Is(err, syscall.ESRCH) || errors.Is(err, fs.ErrNotExist) {
+		return // it has ended
+	}
+	w.of.checked++
+	switch {
+	case err != nil:
+		w.differ("%v", err)
+	case len(mismatches) == 0:
+	case w.of.online == nil:
+		w.differ("%v", mismatches[0])
+	case !w.of.lookOnline(): // else that is why
+		w.differ("the CPUs that gorun may use were %s and are %s", mismatches[0].Asked, mismatches[0].Got)
+	}
+}
+
+func (w *watched) readBack() ([]Mismatch, error) {
+	mismatches, err := w.ReadBack(w.TID)
+	if err != nil || len(mismatches) == 0 || w.Or.Empty() {
+		return mismatches, err
+	}
+	instead := w.Setting
+	instead.CPUs = w.Or
+	if differs, err := instead.ReadBack(w.TID); err != nil || len(differs) == 0 {
+		return nil, err
+	}
+	return mismatches, nil
+}
+
+// lookOnline reads which CPUs are online, and returns whether that has changed since the Monitor began.
+func (m *Monitor) lookOnline() (changed bool) {
+	o := m.online
+	is, err := o.read()
+	if err != nil {
+		return o.changed
+	}
+	for _, change := range []struct {
+		cpus cpuset.Set
+		how  string
+	}{{o.last.Minus(is), "went offline"}, {is.Minus(o.last), "came online"}} {
+		switch change.cpus.Len() {
+		case 0:
+			continue
+		case 1:
+			m.differ("CPU %s %s", change.cpus, change.how)
+		default:
+			m.differ("CPUs %s %s", change.cpus, change.how)
+		}
+		o.changed = true
+	}
+	o.last = is
+	return o.changed
+}
+
+// migrations returns how often a thread has migrated; nil where the kernel does not report it.
+func migrations(tid int) *uint64 {
+	n, err := perf.ThreadMigrations(tid)
+	if err != nil {
+		return nil
+	}
+	return &n
+}
+
+// onlineCPUs is the kernel's list of CPUs that are online (Documentation/admin-guide/cputopology.rst).
+type onlineCPUs struct {
+	file    *os.File
+	last    cpuset.Set
+	changed bool
+}
+
+// openOnline returns nil where the list cannot be read.
+func openOnline() *onlineCPUs {
+	file, err := os.Open("/sys/devices/system/cpu/online")
+	if err != nil {
+		return nil
+	}
+	o := &onlineCPUs{file: file}
+	if o.last, err = o.read(); err != nil {
+		file.Close()
+		return nil
+	}
+	return o
+}
+
+func (o *onlineCPUs) read() (cpuset.Set, error) {
+	text := make([]byte, os.Getpagesize()) // no file of sysfs is longer
+	n, err := o.file.ReadAt(text, 0)
+	if n == 0 {
+		return cpuset.Set{}, err
+	}
+	return cpuset.Parse(string(text[:n]))
+}
+
+// watching is what the Monitors of this process share: one thread looks for all of them, since what costs is that it
+// wakes up, 30 us in a virtual machine, and not what it looks at.
+var watching struct {
+	sync.Mutex
+	monitors []*Monitor
+	stop     *csrc.Stop
+	ended    chan struct{} // closed when the thread has ended; nil: there is none
+}
+
+// share changes the Monitors that the thread looks for.
+func share(change func([]*Monitor) []*Monitor) {
+	w := &watching
+	w.Lock()
+	defer w.Unlock()
+	if w.ended != nil {
+		csrc.StopWatch(w.stop)
+		<-w.ended
+		w.stop.Free()
+		w.ended = nil
+	}
+	if w.monitors = change(w.monitors); len(w.monitors) == 0 {
+		return
+	}
+	stop, ended, monitors := csrc.NewStop(), make(chan struct{}), w.monitors
+	w.stop, w.ended = stop, ended
+	go func() {
+		defer close(ended)
+		for next(monitors, stop) {
+		}
+	}()
+}
+
+// next sleeps until a thread changes, and looks at it. It returns false after stop. A build without cgo has no such
+// thread: its Monitors look when they begin and when they end.
+func next(monitors []*Monitor, stop *csrc.Stop) bool {
+	var threads []*watched
+	var states []csrc.Watched
+	for _, m := range monitors {
+		for _, w := range m.threads {
+			if !w.over {
+				threads = append(threads, w)
+				states = append(states, w.state)
+			}
+		}
+	}
+	changed, err := csrc.Watch(states, Period, stop)
+	if err != nil || changed < 0 {
+		return false
+	}
+	threads[changed].state.Look()
+	threads[changed].look()
+	return true
+}

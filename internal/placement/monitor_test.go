@@ -1,0 +1,245 @@
+package placement
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"gorun/internal/cpuset"
+	"gorun/internal/linux"
+	"gorun/internal/perf"
+)
+
+// sleeper is a process that this one may place.
+func sleeper(t *testing.T) (pid int) {
+	t.Helper()
+	child := exec.Command("sleep", "1000")
+	require.NoError(t, child.Start())
+	t.Cleanup(func() {
+		_ = child.Process.Kill()
+		_ = child.Wait()
+	})
+	return child.Process.Pid
+}
+
+// while leaves a Monitor the time for some looks: it has more than one where it can look meanwhile, as a build with cgo
+// can.
+func while() { time.Sleep(10 * Period) }
+
+// What is as asked all the while is read back again and again, whatever else other threads are given.
+func TestMonitorReadsBack(t *testing.T) {
+	allowed, err := linux.GetAffinity(0)
+	require.NoError(t, err)
+	least, err := linux.GetNice(0)
+	require.NoError(t, err)
+	s := Setting{CPUs: allowed, Nice: &least, Sched: &linux.Sched{}}
+	m := Watch(Thread{Name: "a", TID: sleeper(t), Setting: s}, Thread{Name: "b", TID: sleeper(t)})
+	while()
+	checked, mismatches := m.End()
+	assert.Empty(t, mismatches)
+	if linux.Cgo {
+		assert.Greater(t, checked, 3)
+	}
+	checked, mismatches = Watch(Thread{Name: "nothing asked", TID: 1 << 30}).End()
+	assert.Zero(t, checked)
+	assert.Empty(t, mismatches)
+}
+
+// A thread that another program gives something else is noticed once, in the kernel's words: while it lasts, and after.
+func TestMonitorNoticesChanges(t *testing.T) {
+	allowed, err := linux.GetAffinity(0)
+	require.NoError(t, err)
+	nice, batch := linux.MaxNice, linux.Sched{Policy: linux.SchedBatch}
+	other := Setting{CPUs: cpuset.Of(allowed.First()), Sched: &batch}
+	for _, c := range []struct {
+		asked, given Setting
+		back         bool // before the end
+		want         string
+	}{
+		{Setting{CPUs: allowed}, other, false, fmt.Sprintf("asked for CPUs %s, the kernel answers CPUs %s", allowed, other.CPUs)},
+		{Setting{CPUs: allowed}, other, true, fmt.Sprintf("asked for CPUs %s, the kernel answers CPUs %s", allowed, other.CPUs)},
+		{Setting{Sched: &linux.Sched{}}, other, true, "asked for policy other, the kernel answers policy batch"},
+		{Setting{Nice: new(int)}, Setting{Nice: &nice}, false, "asked for nice 0, the kernel answers nice 19"},
+	} {
+		t.Run(fmt.Sprint(c.asked, " ", c.given, " ", c.back), func(t *testing.T) {
+			t.Parallel()
+			switch {
+			case c.back && !linux.Cgo:
+				t.Skip("a build without cgo looks at the beginning and at the end")
+			case !c.asked.CPUs.Empty() && allowed.Len() == 1:
+				t.Skip("with one CPU there is no other mask")
+			}
+			pid := sleeper(t)
+			if c.asked.Nice != nil {
+				if is, err := linux.GetNice(pid); err != nil || is != 0 {
+					t.Skip("this test is nice itself")
+				}
+			}
+			undisturbed := Watch(Thread{Name: "another", TID: sleeper(t), Setting: Setting{CPUs: allowed}})
+			m := Watch(Thread{Name: "it", TID: pid, Setting: c.asked})
+			undo, err := c.given.Apply(pid)
+			require.NoError(t, err)
+			while()
+			if c.back {
+				_, err := undo.Apply(pid)
+				require.NoError(t, err)
+			}
+			_, mismatches := m.End()
+			assert.Equal(t, []string{"it: " + c.want}, mismatches)
+			_, mismatches = undisturbed.End()
+			assert.Empty(t, mismatches)
+		})
+	}
+}
+
+// What is not as asked from the first is noticed too, and a thread that has ended is not.
+func TestMonitorBeginsAndEnds(t *testing.T) {
+	allowed, err := linux.GetAffinity(0)
+	require.NoError(t, err)
+	pid := sleeper(t)
+	m := Watch(Thread{Name: "it", TID: pid, Setting: Setting{CPUs: cpuset.Of(cpuset.Max)}})
+	_, mismatches := m.End()
+	require.Len(t, mismatches, 1)
+	assert.Contains(t, mismatches[0], "it: asked for CPUs 65535, the kernel answers CPUs "+allowed.String())
+
+	ends := exec.Command("sleep", "0.1")
+	require.NoError(t, ends.Start())
+	m = Watch(Thread{Name: "it", TID: ends.Process.Pid, Setting: Setting{CPUs: allowed}})
+	require.NoError(t, ends.Wait())
+	while()
+	checked, mismatches := m.End()
+	assert.Positive(t, checked)
+	assert.Empty(t, mismatches)
+}
+
+// Two sets of CPUs may be as asked.
+func TestMonitorOfEither(t *testing.T) {
+	allowed, err := linux.GetAffinity(0)
+	require.NoError(t, err)
+	pid := sleeper(t)
+	near := cpuset.Of(allowed.First())
+	m := Watch(Thread{Name: "it", TID: pid, Setting: Setting{CPUs: near}, Or: allowed})
+	for _, cpus := range []cpuset.Set{near, allowed, near} {
+		require.NoError(t, linux.SetAffinity(pid, cpus))
+		while()
+	}
+	_, mismatches := m.End()
+	assert.Empty(t, mismatches)
+}
+
+// A pinned thread that was elsewhere for less than a period, so that no look can have seen it, has migrated.
+func TestMonitorCountsMigrations(t *testing.T) {
+	allowed, err := linux.GetAffinity(0)
+	require.NoError(t, err)
+	if _, err := perf.ThreadMigrations(os.Getpid()); err != nil || allowed.Len() == 1 {
+		t.Skip("migrations cannot be counted, or cannot happen: ", err)
+	}
+	onThread(func() {
+		home, away := cpuset.Of(allowed.First()), cpuset.Of(allowed.Last())
+		require.NoError(t, linux.SetAffinity(0, home))
+		m := Watch(Thread{Name: "it", TID: linux.Gettid(), Setting: Setting{CPUs: home}})
+		require.NoError(t, linux.SetAffinity(0, away))
+		require.NoError(t, linux.SetAffinity(0, home))
+		_, mismatches := m.End()
+		require.NotEmpty(t, mismatches)
+		assert.Equal(t, fmt.Sprintf("it: it may use CPU %s only, and has migrated 2 times meanwhile", home),
+			mismatches[len(mismatches)-1])
+	})
+}
+
+// A cpuset that is narrowed under a process, and this process's own mask, change what is asked.
+func TestMonitorOfTheMachine(t *testing.T) {
+	allowed, err := linux.GetAffinity(os.Getpid())
+	require.NoError(t, err)
+	m := WatchMachine()
+	while()
+	_, changes := m.End()
+	require.Empty(t, changes)
+	if allowed.Len() == 1 {
+		t.Skip("with one CPU there is no other mask")
+	}
+	m = WatchMachine()
+	require.NoError(t, linux.SetAffinity(os.Getpid(), cpuset.Of(allowed.First())))
+	while()
+	require.NoError(t, linux.SetAffinity(os.Getpid(), allowed))
+	_, changes = m.End()
+	if linux.Cgo {
+		assert.Equal(t, []string{fmt.Sprintf("the CPUs that gorun may use were %s and are %d", allowed, allowed.First())}, changes)
+	}
+}
+
+func TestMonitorNoticesACpuset(t *testing.T) {
+	allowed, err := linux.GetAffinity(0)
+	require.NoError(t, err)
+	group := cpusetGroup(t, allowed)
+	pid := sleeper(t)
+	require.NoError(t, os.WriteFile(filepath.Join(group, "cgroup.procs"), fmt.Appendln(nil, pid), 0o644))
+	m := Watch(Thread{Name: "it", TID: pid, Setting: Setting{CPUs: allowed}})
+	require.NoError(t, os.WriteFile(filepath.Join(group, "cpuset.cpus"), fmt.Appendln(nil, allowed.First()), 0o644))
+	while()
+	_, mismatches := m.End()
+	want := Mismatch{"CPUs", allowed.String(), fmt.Sprint(allowed.First())}
+	assert.Equal(t, []string{"it: " + want.Error()}, mismatches)
+}
+
+// cpusetGroup makes a cgroup with all CPUs that are allowed, of whichever version has a cpuset here. It is removed when
+// the test's processes have ended.
+func cpusetGroup(t *testing.T, allowed cpuset.Set) string {
+	t.Helper()
+	if allowed.Len() < 2 {
+		t.Skip("with one CPU no cpuset can be narrowed")
+	}
+	var errs []string
+	for _, parent := range []string{"/sys/fs/cgroup", "/sys/fs/cgroup/cpuset"} {
+		group, err := os.MkdirTemp(parent, "gorun-test-")
+		if err != nil {
+			errs = append(errs, err.Error())
+			continue
+		}
+		t.Cleanup(func() {
+			assert.Eventually(t, func() bool { return os.Remove(group) == nil }, time.Minute, time.Millisecond)
+		})
+		if _, err = os.Stat(filepath.Join(group, "cgroup.procs")); err != nil {
+			errs = append(errs, err.Error()) // version 1 has no groups here, but directories for them
+			continue
+		}
+		err = os.WriteFile(filepath.Join(group, "cpuset.cpus"), []byte(allowed.String()), 0o644)
+		mems, memsErr := os.ReadFile(filepath.Join(parent, "cpuset.mems"))
+		if memsErr == nil { // version 1, where a group has none at first
+			_ = os.WriteFile(filepath.Join(group, "cpuset.mems"), mems, 0o644)
+		}
+		if err == nil {
+			return group
+		}
+		errs = append(errs, err.Error())
+	}
+	t.Skip("no cgroup with a cpuset can be made: ", strings.Join(errs, "; "))
+	return ""
+}
+
+// Monitors that come and go at once, each with its own thread, do not disturb each other.
+func TestMonitorsTogether(t *testing.T) {
+	allowed, err := linux.GetAffinity(0)
+	require.NoError(t, err)
+	for i := range 8 {
+		t.Run(fmt.Sprint(i), func(t *testing.T) {
+			t.Parallel()
+			runtime.LockOSThread()
+			defer runtime.UnlockOSThread()
+			for range 50 {
+				checked, mismatches := Watch(Thread{TID: linux.Gettid(), Setting: Setting{CPUs: allowed}}).End()
+				require.Empty(t, mismatches)
+				require.Equal(t, 2, checked)
+			}
+		})
+	}
+	assert.Empty(t, watching.monitors)
+}
