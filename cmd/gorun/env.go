@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"gorun/internal/child"
+	"gorun/internal/output"
 	"gorun/internal/render/term"
 	"gorun/internal/run"
 )
@@ -15,7 +16,7 @@ type env = run.Env
 func defaultEnv() env {
 	return env{
 		Root:   os.DirFS("/"),
-		Stdout: os.Stdout, Stderr: os.Stderr,
+		Stdout: output.NewStdout(), Stderr: os.Stderr,
 		Show:     term.OptionsFor(os.Stdout, os.Getenv),
 		Progress: term.OptionsFor(os.Stderr, os.Getenv),
 		Now:      time.Now,

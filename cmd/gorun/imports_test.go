@@ -36,8 +36,9 @@ const mayImport = `
 	load                child cpuset hint linux placement
 	matrix              column cpuset hint result shell stats testdata/matrix units
 	measure             cgroup cpuset linux perf result sysfs topology
-	metrics             hint result stats
+	metrics             hint output result stats
 	numa                bytesize catalog child column cpuset csrc experiment guardian hint linux load measure perf placement render/chart render/term render/view result stats sysfs topology units
+	output              hint
 	pair                bytesize catalog child column cpuset csrc experiment hint linux measure process render/term render/view result topology units
 	perf                hint linux result sysfs topology
 	placement           cpuset csrc linux perf
@@ -51,7 +52,7 @@ const mayImport = `
 	render/view         column cpuset render/term result stats units
 	report              column experiment hint matrix render render/chart render/term render/view result stats units
 	result              hint stats
-	run                 cgroup child column cpuset experiment hint linux matrix measure metrics placement render render/chart render/term result sysfs topology
+	run                 cgroup child column cpuset experiment hint linux matrix measure metrics output placement render render/chart render/term result sysfs topology
 	shell
 	stats
 	sysfs               cpuset

@@ -6,12 +6,11 @@ import (
 	"fmt"
 	"io"
 	"net"
-	"os"
-	"path/filepath"
 
 	"github.com/spf13/cobra"
 
 	"gorun/internal/hint"
+	"gorun/internal/output"
 	"gorun/internal/report"
 )
 
@@ -67,52 +66,42 @@ func (o *reportOptions) validate() error {
 		return hint.Usagef("--out and --serve exclude each other")
 	}
 	for _, file := range o.files {
-		if sameFile(file, o.out) {
+		if o.outputs().Same(output.Named{Path: file}, o.page()) {
 			return hint.Usagef("%s is a run that is to be shown: it would be overwritten", o.out)
 		}
 	}
 	return nil
 }
 
-func sameFile(a, b string) bool {
-	x, errX := os.Stat(a)
-	y, errY := os.Stat(b)
-	return errX == nil && errY == nil && os.SameFile(x, y)
+func (o *reportOptions) outputs() output.Opener {
+	return output.Opener{Stdout: o.env.Stdout, Stderr: o.env.Stderr}
 }
 
-func runReport(ctx context.Context, o *reportOptions) error {
+// page is the file that --out names.
+func (o *reportOptions) page() output.Named { return output.Named{Flag: "out", Path: o.out} }
+
+func runReport(ctx context.Context, o *reportOptions) (err error) {
 	if err := o.validate(); err != nil {
 		return err
 	}
 	if o.serve != "" {
 		return o.serveReport(ctx)
 	}
+	page, err := o.outputs().Open(ctx, o.page())
+	switch {
+	case ctx.Err() != nil:
+		return errInterrupted
+	case err != nil:
+		return err
+	}
+	defer func() { err = errors.Join(err, page.Close()) }()
 	inputs := make([]report.Input, len(o.files))
 	for i, file := range o.files {
-		var err error
 		if inputs[i], err = report.Read(file, rows); err != nil {
 			return err
 		}
 	}
-	return writeWhole(o.out, func(w io.Writer) error { return report.Write(w, inputs, report.Options{Views: rows}) })
-}
-
-// writeWhole writes a file that takes its name only when it is whole.
-func writeWhole(path string, write func(w io.Writer) error) error {
-	file, err := os.CreateTemp(filepath.Dir(path), ".gorun-*"+filepath.Ext(path))
-	if err != nil {
-		return hint.Flag("out", path, err)
-	}
-	err = errors.Join(write(file), file.Chmod(0o644), file.Close())
-	if err == nil {
-		if err = os.Rename(file.Name(), path); err != nil {
-			err = hint.Flag("out", path, errors.Unwrap(err))
-		}
-	}
-	if err != nil {
-		return errors.Join(err, os.Remove(file.Name()))
-	}
-	return nil
+	return page.Write(func(w io.Writer) error { return report.Write(w, inputs, report.Options{Views: rows}) })
 }
 
 // serveReport ends by SIGHUP, SIGINT or SIGTERM, which is how it is meant to end.

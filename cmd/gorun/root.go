@@ -17,6 +17,7 @@ import (
 	"gorun/internal/experiment"
 	"gorun/internal/hint"
 	"gorun/internal/launch"
+	"gorun/internal/output"
 	"gorun/internal/run"
 )
 
@@ -35,13 +36,18 @@ var (
 	errInterrupted = run.ErrInterrupted
 )
 
-// execute executes one command line and returns the exit code.
+// execute executes one command line and returns the exit code. A stdout that fails is an error of every command.
 func execute(args []string, e env) int {
+	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE) // so that writing returns EPIPE, and what is open is closed
 	return finish(e.Stderr, func(ctx context.Context) error {
 		e.Args = args
 		cmd := newRoot(e, args...)
 		cmd.SetArgs(args)
-		return cmd.ExecuteContext(ctx)
+		err := cmd.ExecuteContext(ctx)
+		if out, ok := e.Stdout.(*output.Stdout); ok && err == nil {
+			err = out.Err()
+		}
+		return err
 	})
 }
 
@@ -54,7 +60,7 @@ func finish(stderr io.Writer, do func(ctx context.Context) error) int {
 	go func() { done <- do(ctx) }() // not on the main thread: see init
 	err := <-done
 	silent := errors.Is(err, errInterrupted) || errors.Is(err, errDoubtful) || errors.Is(err, errFailOn) ||
-		errors.As(err, new(experiment.Status)) // what there is to say has been said
+		errors.Is(err, output.ErrNoReader) || errors.As(err, new(experiment.Status)) // what there is to say has been said
 	if err != nil && !silent {
 		child.Report(stderr, err)
 	}

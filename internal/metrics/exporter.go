@@ -7,7 +7,7 @@ import (
 	"gorun/internal/result"
 )
 
-// Exporter holds a run's series, for Serve, OpenTextfile and NewPusher.
+// Exporter holds a run's series, for Serve, KeepTextfile and NewPusher.
 //
 // The process's own series (go_*, process_*, go_build_info) are apart and only served: in a textfile they would clash
 // with node_exporter's own, which then drops the whole scrape, and after a push they describe a process that is gone.

@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"gorun/internal/output"
 	"gorun/internal/result"
 )
 
@@ -25,14 +26,21 @@ func namesIn(t *testing.T, dir string) []string {
 	return names
 }
 
+// keep is what a run does with --metrics-textfile.
+func keep(t *testing.T, e *Exporter, path string) *Textfile {
+	t.Helper()
+	file, err := output.Opener{}.Open(t.Context(), output.Named{Flag: "metrics-textfile", Path: path})
+	require.NoError(t, err)
+	return e.KeepTextfile(file)
+}
+
 func TestTextfile(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		dir := t.TempDir()
 		path := filepath.Join(dir, "gorun.prom")
 		var tested atomic.Uint64
 		e := NewExporter(func() result.Live { return result.Live{NumbersTested: tested.Load()} }, fixedInfo)
-		file, err := e.OpenTextfile(path)
-		require.NoError(t, err)
+		file := keep(t, e, path)
 		assert.Empty(t, namesIn(t, dir), "the check leaves nothing behind")
 
 		tested.Store(1)
@@ -64,8 +72,7 @@ func TestTextfileIsReplaced(t *testing.T) {
 	reader, err := os.Open(path)
 	require.NoError(t, err)
 	defer reader.Close()
-	file, err := NewExporter(fixedLive, fixedInfo).OpenTextfile(path)
-	require.NoError(t, err)
+	file := keep(t, NewExporter(fixedLive, fixedInfo), path)
 	require.NoError(t, file.Close())
 	old := make([]byte, 100)
 	n, err := reader.Read(old)
@@ -73,39 +80,19 @@ func TestTextfileIsReplaced(t *testing.T) {
 	assert.Equal(t, "old 1\n", string(old[:n]))
 }
 
-func TestTextfileThatCannotBeWritten(t *testing.T) {
-	dir := t.TempDir()
-	require.NoError(t, os.WriteFile(filepath.Join(dir, "file"), nil, 0o600))
-	for name, path := range map[string]string{
-		"no directory":          filepath.Join(dir, "none", "gorun.prom"),
-		"a directory itself":    dir,
-		"a file as a directory": filepath.Join(dir, "file", "gorun.prom"),
-		"a device":              os.DevNull,
-	} {
-		t.Run(name, func(t *testing.T) {
-			_, err := NewExporter(fixedLive, fixedInfo).OpenTextfile(path)
-			require.ErrorContains(t, err, "cannot write metrics to "+path)
-			assert.NotEmpty(t, hintOf(t, err))
-		})
-	}
-	assert.Equal(t, []string{"file"}, namesIn(t, dir))
-}
-
 func TestTextfileLeavesNoPartOfAFailedWrite(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "gorun.prom")
-	file, err := NewExporter(fixedLive, fixedInfo).OpenTextfile(path)
-	require.NoError(t, err)
+	file := keep(t, NewExporter(fixedLive, fixedInfo), path)
 	require.NoError(t, os.Mkdir(path, 0o755), "a directory cannot be replaced by a file")
-	require.ErrorContains(t, file.Close(), "cannot write metrics to "+path)
+	require.ErrorContains(t, file.Close(), "cannot write --metrics-textfile "+path)
 	assert.Equal(t, []string{"gorun.prom"}, namesIn(t, dir))
 }
 
 func TestTextfileReportsTheLastWrite(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "metrics")
 	require.NoError(t, os.Mkdir(dir, 0o755))
-	file, err := NewExporter(fixedLive, fixedInfo).OpenTextfile(filepath.Join(dir, "gorun.prom"))
-	require.NoError(t, err)
+	file := keep(t, NewExporter(fixedLive, fixedInfo), filepath.Join(dir, "gorun.prom"))
 	require.NoError(t, os.Remove(dir))
 	require.ErrorIs(t, file.Close(), os.ErrNotExist)
 	require.ErrorIs(t, file.Close(), os.ErrNotExist)
@@ -116,8 +103,7 @@ func TestTextfileGoesOnTrying(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		dir := filepath.Join(t.TempDir(), "metrics")
 		require.NoError(t, os.Mkdir(dir, 0o755))
-		file, err := NewExporter(fixedLive, fixedInfo).OpenTextfile(filepath.Join(dir, "gorun.prom"))
-		require.NoError(t, err)
+		file := keep(t, NewExporter(fixedLive, fixedInfo), filepath.Join(dir, "gorun.prom"))
 		require.NoError(t, os.RemoveAll(dir))
 		time.Sleep(2 * textfileEvery)
 		synctest.Wait()

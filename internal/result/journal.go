@@ -87,16 +87,12 @@ var ErrExists = errors.New("holds an earlier run")
 // ErrBusy tells that another process has the journal open to write.
 var ErrBusy = errors.New("another gorun is writing to")
 
-// CreateJournal opens the file before anything is measured. A regular file that holds something is not overwritten:
-// the error wraps ErrExists, or ErrBusy.
-func CreateJournal(path string) (*Journal, error) {
-	file, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE, 0o644)
-	if err != nil {
-		return nil, err
-	}
+// CreateJournal makes a journal of a file that was opened for appending; the journal closes it, and so does an error. A
+// regular file that holds something is refused: the error wraps ErrExists, or ErrBusy.
+func CreateJournal(file *os.File) (*Journal, error) {
 	size, regular, err := lock(file)
 	if err == nil && size > 0 {
-		err = fmt.Errorf("%s %w", path, ErrExists)
+		err = fmt.Errorf("%s %w", file.Name(), ErrExists)
 	}
 	if err != nil {
 		return nil, errors.Join(err, file.Close())
@@ -148,13 +144,13 @@ func lock(file *os.File) (size int64, regular bool, err error) {
 }
 
 // Write appends a line and waits until it is on the disk. After a failure, which may have left a part of the line, it
-// writes nothing more. A nil Journal takes every line and keeps none.
+// writes nothing more and returns the same error. A nil Journal takes every line and keeps none.
 func (j *Journal) Write(line Line) error {
 	if j == nil {
 		return nil
 	}
 	if j.failed != nil {
-		return fmt.Errorf("nothing is written after a failure: %w", j.failed)
+		return j.failed
 	}
 	text, err := json.Marshal(line)
 	if err != nil {
@@ -176,6 +172,25 @@ func (j *Journal) store(text []byte) error {
 	}
 	return j.file.Sync()
 }
+
+// Lost returns an error if the journal's name is not its file's any more: another program removed or replaced it.
+func (j *Journal) Lost() error {
+	if j == nil || !j.regular {
+		return nil
+	}
+	written, err := j.file.Stat()
+	if err != nil {
+		return err
+	}
+	if named, err := os.Stat(j.file.Name()); err == nil && os.SameFile(named, written) {
+		return nil
+	}
+	return hint.With(fmt.Errorf("%s was removed or replaced during the run, and its samples with it", j.file.Name()),
+		"leave the journal alone until the run has ended")
+}
+
+// Regular reports whether the journal can be read again, by --resume.
+func (j *Journal) Regular() bool { return j != nil && j.regular }
 
 // Close closes the file.
 func (j *Journal) Close() error {

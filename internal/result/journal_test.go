@@ -381,6 +381,15 @@ func FuzzReadJournal(f *testing.F) {
 
 func journalPath(t *testing.T) string { return filepath.Join(t.TempDir(), "run.jsonl") }
 
+// create makes the journal of a file.
+func create(path string) (*Journal, error) {
+	file, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o644)
+	if err != nil {
+		return nil, err
+	}
+	return CreateJournal(file)
+}
+
 func write(t *testing.T, j *Journal, lines []Line) {
 	t.Helper()
 	for _, line := range lines {
@@ -390,7 +399,7 @@ func write(t *testing.T, j *Journal, lines []Line) {
 
 func TestJournalKeepsLines(t *testing.T) {
 	path, lines := journalPath(t), recorded(3)
-	j, err := CreateJournal(path)
+	j, err := create(path)
 	require.NoError(t, err)
 	write(t, j, lines)
 	require.NoError(t, j.Close())
@@ -398,7 +407,7 @@ func TestJournalKeepsLines(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, string(text(t, lines)), string(kept))
 
-	_, err = CreateJournal(path)
+	_, err = create(path)
 	require.ErrorIs(t, err, ErrExists)
 	assert.EqualError(t, err, path+" holds an earlier run")
 }
@@ -457,7 +466,7 @@ func TestOpenJournalErrors(t *testing.T) {
 // Two processes never write to one journal. Reading takes no lock.
 func TestJournalIsLocked(t *testing.T) {
 	path := journalPath(t)
-	j, err := CreateJournal(path)
+	j, err := create(path)
 	require.NoError(t, err)
 	refused := func() {
 		t.Helper()
@@ -465,7 +474,7 @@ func TestJournalIsLocked(t *testing.T) {
 		require.ErrorIs(t, err, ErrBusy)
 		require.EqualError(t, err, "another gorun is writing to "+path)
 		require.NotEmpty(t, hint.Of(err))
-		_, err = CreateJournal(path)
+		_, err = create(path)
 		require.ErrorIs(t, err, ErrBusy)
 	}
 	refused()
@@ -486,9 +495,9 @@ func TestJournalIsLocked(t *testing.T) {
 
 // What holds no data can be the journal of several runs at once.
 func TestJournalLocksFilesAlone(t *testing.T) {
-	a, err := CreateJournal(os.DevNull)
+	a, err := create(os.DevNull)
 	require.NoError(t, err)
-	b, err := CreateJournal(os.DevNull)
+	b, err := create(os.DevNull)
 	require.NoError(t, err)
 	write(t, a, recorded(1))
 	write(t, b, recorded(1))
@@ -500,7 +509,7 @@ func TestJournalOfAFullDisk(t *testing.T) {
 	if _, err := os.Stat("/dev/full"); err != nil {
 		t.Skip("this system has no /dev/full")
 	}
-	j, err := CreateJournal("/dev/full")
+	j, err := create("/dev/full")
 	require.NoError(t, err)
 	require.ErrorIs(t, j.Write(recorded(0)[0]), syscall.ENOSPC)
 	require.ErrorIs(t, j.Write(recorded(0)[0]), syscall.ENOSPC)
@@ -521,9 +530,7 @@ func TestJournalEndsWithAFailure(t *testing.T) {
 	j.file = readOnly
 	require.ErrorIs(t, j.Write(lines[2]), syscall.EBADF)
 	j.file = writable
-	err = j.Write(lines[3])
-	require.ErrorIs(t, err, syscall.EBADF)
-	require.ErrorContains(t, err, "nothing is written after a failure")
+	require.ErrorIs(t, j.Write(lines[3]), syscall.EBADF)
 	require.NoError(t, j.Close())
 	kept, err := os.ReadFile(path)
 	require.NoError(t, err)
@@ -533,7 +540,7 @@ func TestJournalEndsWithAFailure(t *testing.T) {
 // A figure that JSON has no word for is the experiment's fault: nothing of it is written, and the journal is whole.
 func TestJournalOfWhatIsNoJSON(t *testing.T) {
 	path, lines := journalPath(t), recorded(3)
-	j, err := CreateJournal(path)
+	j, err := create(path)
 	require.NoError(t, err)
 	require.Error(t, j.Write(Line{Sample: &Sample{Seconds: math.NaN()}}))
 	write(t, j, lines)
@@ -543,14 +550,33 @@ func TestJournalOfWhatIsNoJSON(t *testing.T) {
 	assert.Equal(t, string(text(t, lines)), string(kept))
 }
 
-func TestJournalNeedsItsDirectory(t *testing.T) {
-	_, err := CreateJournal(filepath.Join(t.TempDir(), "no", "dir"))
-	require.ErrorIs(t, err, os.ErrNotExist)
+// A journal that was removed or replaced while it was open is noticed.
+func TestJournalIsLost(t *testing.T) {
+	path := journalPath(t)
+	j, err := create(path)
+	require.NoError(t, err)
+	write(t, j, recorded(1))
+	require.NoError(t, j.Lost())
+	require.NoError(t, os.Remove(path))
+	err = j.Lost()
+	require.EqualError(t, err, path+" was removed or replaced during the run, and its samples with it")
+	require.NotEmpty(t, hint.Of(err))
+	require.NoError(t, os.WriteFile(path, text(t, recorded(1)), 0o644))
+	require.Error(t, j.Lost(), "another file")
+	require.NoError(t, j.Close())
+
+	device, err := create(os.DevNull)
+	require.NoError(t, err)
+	require.NoError(t, device.Lost())
+	require.False(t, device.Regular())
+	require.NoError(t, device.Close())
 }
 
 // Without --out there is no journal, and nobody has to ask.
 func TestNoJournal(t *testing.T) {
 	var j *Journal
 	require.NoError(t, j.Write(Line{}))
+	require.NoError(t, j.Lost())
+	require.False(t, j.Regular())
 	require.NoError(t, j.Close())
 }

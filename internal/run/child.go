@@ -75,7 +75,7 @@ func (r childRequest) sample(ctx context.Context, experiments []experiment.Exper
 			x: x, cells: []experiment.Cell[any]{{Do: do}}, cpus: r.CPUs,
 			run: &result.Run{Seed: r.Seed, Warnings: warnings},
 		},
-		options: &Options{output: output{quiet: true}},
+		options: &Options{resultFlags: resultFlags{quiet: true}},
 		order:   newLaps(design{cells: 1, samples: r.Samples, budget: r.Budget}, experiment.InOrder),
 	}
 	d.session = &session{env: e, run: d.plan.run}

@@ -18,6 +18,7 @@ import (
 	"gorun/internal/matrix"
 	"gorun/internal/measure"
 	"gorun/internal/metrics"
+	"gorun/internal/output"
 	"gorun/internal/placement"
 	"gorun/internal/render/chart"
 	"gorun/internal/render/term"
@@ -36,7 +37,7 @@ type plan struct {
 	placement string // in the words of the flags, where it is the same for all cells
 	name      string // of the experiment in the metrics
 	fresh     bool   // each sample is taken by a fresh child of gorun
-	passed    bool   // what is started has this process's input, output and signals
+	passed    bool   // what is started has this process's input, output and signals: it decides whether these end it
 	matrix    bool   // executions that are dropped come before each sample, and not before the run
 	needs     []need // of each cell, where the plan is fresh
 	run       *result.Run
@@ -82,12 +83,21 @@ func drive(ctx context.Context, e Env, o *Options, p plan) (err error) {
 	d.tally.cpus = p.cpus.Len()
 	d.tally.columns = p.x.Columns
 	defer d.close(&err)
+	if err := d.checkOutputs(); err != nil {
+		return err
+	}
 	watch, err := d.settle()
 	if err != nil {
 		return err
 	}
-	if err := d.open(watch); err != nil {
+	if err := d.open(ctx, watch); err != nil {
+		if ctx.Err() != nil {
+			return ErrInterrupted
+		}
 		return err
+	}
+	if d.passed {
+		ctx = context.WithoutCancel(ctx)
 	}
 	if err := d.prepare(ctx); err != nil {
 		if ctx.Err() != nil {
@@ -103,10 +113,23 @@ func drive(ctx context.Context, e Env, o *Options, p plan) (err error) {
 	}
 	status := d.end()
 	d.x.Explain(d.session.run, d.does())
-	if err := d.draw(); err != nil {
+	return cmp.Or(d.finish(ctx, o), d.outcome(status))
+}
+
+// checkOutputs refuses outputs that are one file, and a stdout that takes nothing. Where stdout belongs to another output
+// or to the command that is run, the result goes to stderr.
+func (d *driver) checkOutputs() error {
+	d.files = output.Opener{Stdout: d.env.Stdout, Stderr: d.env.Stderr}
+	outputs := []output.Named{d.options.journal(), d.options.picture(), d.options.textfileOutput()}
+	outputs = slices.DeleteFunc(outputs, func(n output.Named) bool { return n.Path == "" })
+	if err := d.files.Distinct(outputs...); err != nil {
 		return err
 	}
-	return cmp.Or(d.finish(ctx, o), d.outcome(status))
+	if d.passed || slices.ContainsFunc(outputs, d.files.IsStdout) {
+		d.env.Stdout, d.env.Show = d.env.Stderr, d.env.Progress
+		return nil
+	}
+	return output.Check(d.env.Stdout)
 }
 
 // outcome is the error that a run ends with whose result was shown: status is that of the user's command.
@@ -211,13 +234,13 @@ func confine(cpus, inherited cpuset.Set, procs int) (restore func() error, err e
 }
 
 // open opens every output, so that what cannot be written is an error before anything is measured, and the sampler.
-func (d *driver) open(watcher *measure.Watcher) (err error) {
+func (d *driver) open(ctx context.Context, watcher *measure.Watcher) (err error) {
 	if d.x.Picture != nil || d.options.svg != "" {
 		draw := chart.MatrixSVG
 		if d.x.Picture != nil && !d.matrix {
 			draw = d.x.Picture.Draw
 		}
-		if err := d.openPicture(d.options.svg, draw); err != nil {
+		if err := d.openPicture(ctx, d.options.picture(), draw); err != nil {
 			return err
 		}
 	} else {
@@ -243,10 +266,10 @@ func (d *driver) open(watcher *measure.Watcher) (err error) {
 		Experiment: d.name, Version: d.env.Tool.Version, Placement: d.placement, Method: d.labels.Method,
 		Kernel: d.labels.Kernel, Dispatch: d.labels.Dispatch, Split: d.labels.Split,
 	}
-	if err := d.openMetrics(d.options.metricsFlags, live, info); err != nil {
+	if err := d.openMetrics(ctx, d.options.metricsFlags, live, info); err != nil {
 		return err
 	}
-	if err := d.openJournal(d.options.out, d.options.resume); err != nil {
+	if err := d.openJournal(ctx, d.options.journal(), d.options.resume); err != nil {
 		return err
 	}
 	d.order, err = d.newOrder()
@@ -309,7 +332,7 @@ func (d *driver) prepare(ctx context.Context) error {
 	if err := d.pilot(ctx); err != nil {
 		return err
 	}
-	return d.journal.Write(result.Line{Header: d.session.run})
+	return d.options.journal().Failed(d.journal.Write(result.Line{Header: d.session.run}))
 }
 
 // ready has the sampler do what it does before its first sample.
@@ -420,9 +443,7 @@ func (d *driver) sample(ctx context.Context) error {
 		if len(run.Cells) > 0 {
 			sample.Slot = &slot
 		}
-		if err := d.keep(sample); err != nil {
-			return err
-		}
+		run.Partial = !d.keep(sample) || run.Partial
 		d.sampled = append(d.sampled, slot.Cell)
 		if err := d.order.add(sample, slot.Elapsed); err != nil {
 			return err

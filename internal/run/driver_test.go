@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -16,6 +17,7 @@ import (
 
 	"gorun/internal/experiment"
 	"gorun/internal/hint"
+	"gorun/internal/output"
 	"gorun/internal/result"
 )
 
@@ -70,7 +72,7 @@ func (r *rig) open(t testing.TB) {
 	r.session = &session{env: Env{Now: func() time.Time { return r.clock }, Stderr: &bytes.Buffer{}}, run: r.plan.run}
 	r.resumed = len(r.plan.run.Samples) > 0
 	r.tally.begin(r.env.Now)
-	require.NoError(t, r.openJournal(r.path, false))
+	require.NoError(t, r.openJournal(t.Context(), output.Named{Flag: "out", Path: r.path}, false))
 	t.Cleanup(func() { _ = r.journal.Close() })
 	var err error
 	r.driver.order, err = r.newOrder()
@@ -303,11 +305,29 @@ func TestOutcome(t *testing.T) {
 	require.EqualError(t, r.outcome(nil), "no cell is left to compare: torn", "the baseline was given up")
 }
 
+// A journal that cannot be written ends the run, which is then judged and shown as one that was interrupted, before the
+// error.
 func TestJournalFails(t *testing.T) {
-	r := newRig(t, experiment.InOrder, 1, Options{samples: 5})
-	require.NoError(t, r.journal.Close())
-	require.ErrorIs(t, r.sample(t.Context()), os.ErrClosed)
-	assert.Len(t, r.result().Samples, 1, "what could not be stored is still shown")
+	for _, order := range []experiment.Order{experiment.InOrder, experiment.Rows, experiment.Blocks} {
+		var shown bytes.Buffer
+		out := resultFlags{format: "json", out: "run.jsonl"}
+		r := newRig(t, order, 2, Options{samples: 5, resultFlags: out, resumes: true})
+		r.env.Stdout = &shown
+		r.draw = func() error { return nil }
+		r.spoil = func(_ *result.Sample, taken, _ int) {
+			if taken == 2 {
+				require.NoError(t, r.journal.Close())
+			}
+		}
+		require.NoError(t, r.sample(t.Context()))
+		require.NoError(t, r.judge())
+		assert.Len(t, r.result().Samples, 3, "what could not be stored is shown")
+		err := r.finish(t.Context(), r.options)
+		require.ErrorIs(t, err, os.ErrClosed)
+		require.ErrorContains(t, err, "cannot write --out run.jsonl: ")
+		assert.Equal(t, order != experiment.InOrder, strings.Contains(hint.Of(err), "--resume"), "where there is one")
+		assert.Contains(t, shown.String(), `"partial": true`)
+	}
 }
 
 // The warm-ups and the first lap are in the cells' order, and each later lap is in an order that the seed decides.

@@ -481,7 +481,7 @@ func (c *Matrix) show(ctx context.Context, p plan) (err error) {
 			return err
 		}
 		d.options.out, d.options.svg, d.options.metricsFlags = "", "", metricsFlags{given: c.changed}
-		if err := d.open(watcher); err != nil {
+		if err := d.open(ctx, watcher); err != nil {
 			return err
 		}
 		if err := d.ready(ctx); err != nil {

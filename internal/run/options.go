@@ -13,6 +13,7 @@ import (
 	"gorun/internal/experiment"
 	"gorun/internal/hint"
 	"gorun/internal/matrix"
+	"gorun/internal/output"
 	"gorun/internal/render"
 	"gorun/internal/topology"
 )
@@ -40,7 +41,7 @@ func selectorNames() string {
 
 // Options are the flags of a run, whatever runs.
 type Options struct {
-	output
+	resultFlags
 	metricsFlags
 	sysroot string
 	samples int // of each cell
@@ -54,8 +55,16 @@ type Options struct {
 	precision share
 	margin    share
 	resume    bool
+	resumes   bool // --resume is a flag of the run
 
 	changed func(name string) bool
+}
+
+// What a run writes, in addition to its result.
+func (o *Options) journal() output.Named { return output.Named{Flag: "out", Path: o.out} }
+func (o *Options) picture() output.Named { return output.Named{Flag: "svg", Path: o.svg} }
+func (f *metricsFlags) textfileOutput() output.Named {
+	return output.Named{Flag: "metrics-textfile", Path: f.textfile}
 }
 
 // Defaults of what is compared.
@@ -81,15 +90,15 @@ func (s *share) Set(text string) error {
 func (s *share) String() string { return strconv.FormatFloat(100*float64(*s), 'g', 6, 64) + "%" }
 func (s *share) Type() string   { return "share" }
 
-// output says where the result goes.
-type output struct {
+// resultFlags say where the result goes.
+type resultFlags struct {
 	format string
 	out    string
 	quiet  bool
 	dryRun bool
 }
 
-func (f *output) register(flags *experiment.FlagSet) {
+func (f *resultFlags) register(flags *experiment.FlagSet) {
 	flags.StringVar(&f.format, "format", render.Names()[0], FormatUsage(render.Names()))
 	flags.StringVar(&f.out, "out", "", "also write every raw sample to this `file`, a JSON line each, as it is taken")
 	flags.BoolVar(&f.quiet, "quiet", false, "no progress line")
@@ -141,14 +150,14 @@ func (o *Options) registerPlain(flags *experiment.FlagSet, x experiment.Experime
 func (o *Options) registerRest(flags *experiment.FlagSet) {
 	flags.StringVar(&o.sysroot, "sysroot", "", "plan for a captured machine: a `directory` or a .txtar (with --dry-run)")
 	flags.Files("sysroot", "txtar")
-	o.output.register(flags)
+	o.resultFlags.register(flags)
 	o.metricsFlags.register(flags)
 	o.changed = flags.Changed
 }
 
 // registerDesign adds the flags that say how the cells of a matrix are compared.
 func (o *Options) registerDesign(flags *experiment.FlagSet) {
-	o.precision, o.margin = defaultPrecision, defaultMargin
+	o.precision, o.margin, o.resumes = defaultPrecision, defaultMargin, true
 	flags.IntVar(&o.samples, "samples", 0, "samples of each cell (0: until the differences are known)")
 	flags.IntVar(&o.warmup, "warmup", -1, "executions that each process drops first (-1: as many as a pilot finds are needed)")
 	flags.DurationVar(&o.budget, "budget", defaultBudget, "begin no round that would not end within this time (0: no limit)")
@@ -205,8 +214,11 @@ type metricsFlags struct {
 // a word (collector/textfile.go), so a run would seem to have no metrics.
 const textfileExt = ".prom"
 
-// special reports whether a path is a pipe or a device, which something else than node_exporter reads.
+// special reports whether a path is stdout, a pipe or a device, which something else than node_exporter reads.
 func special(path string) bool {
+	if path == "-" {
+		return true
+	}
 	info, err := os.Stat(path)
 	return err == nil && !info.Mode().IsRegular() && !info.IsDir()
 }

@@ -5,27 +5,29 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"time"
 
+	"gorun/internal/experiment"
 	"gorun/internal/hint"
 	"gorun/internal/matrix"
 	"gorun/internal/metrics"
+	"gorun/internal/output"
 	"gorun/internal/result"
 )
 
 // session is what is opened around the samples, and closed again whatever happens.
 type session struct {
 	env      Env
+	files    output.Opener
 	run      *result.Run
 	live     func() result.Live
 	journal  *result.Journal
-	resumed  bool // the run is the journal's, and has its samples
-	ended    int  // samples that the journal had when it ended; -1: it did not end
+	resumed  bool  // the run is the journal's, and has its samples
+	ended    int   // samples that the journal had when it ended; -1: it did not end
+	unkept   error // of the journal, which ends the run
 	server   *metrics.Server
 	pusher   *metrics.Pusher
 	textfile *metrics.Textfile
@@ -34,18 +36,32 @@ type session struct {
 	tally    tally
 }
 
-// close undoes what was opened, last to first. An error of the run goes first; what could not be undone is never silent.
+// close undoes what was opened, last to first. What could not be undone is never silent.
 func (s *session) close(err *error) {
+	var failed error
 	for _, undo := range slices.Backward(s.closers) {
-		*err = errors.Join(*err, undo())
+		failed = errors.Join(failed, undo())
 	}
 	s.closers = nil
+	*err = worse(*err, failed)
+}
+
+// worse adds an error to how a run ended. It takes the place of what is no error, as an interrupt.
+func worse(ended, failed error) error {
+	switch {
+	case failed == nil:
+		return ended
+	case errors.Is(ended, ErrInterrupted), errors.Is(ended, ErrDoubtful), errors.Is(ended, output.ErrNoReader),
+		errors.As(ended, new(experiment.Status)):
+		return failed
+	}
+	return errors.Join(ended, failed)
 }
 
 func (s *session) onClose(undo func() error) { s.closers = append(s.closers, undo) }
 
 // openMetrics lets Prometheus see the run; work returns what its workers do.
-func (s *session) openMetrics(m metricsFlags, work func() result.Live, info metrics.Info) error {
+func (s *session) openMetrics(ctx context.Context, m metricsFlags, work func() result.Live, info metrics.Info) error {
 	s.live = func() result.Live { return s.tally.over(work) }
 	exporter := metrics.NewExporter(s.live, info)
 	var err error
@@ -63,9 +79,11 @@ func (s *session) openMetrics(m metricsFlags, work func() result.Live, info metr
 		fmt.Fprintf(s.env.Stderr, "gorun: metrics at %s\n", s.server.URL())
 	}
 	if m.textfile != "" {
-		if s.textfile, err = exporter.OpenTextfile(m.textfile); err != nil {
-			return hint.Flag("metrics-textfile", m.textfile, err)
+		file, err := s.files.Open(ctx, m.textfileOutput())
+		if err != nil {
+			return err
 		}
+		s.textfile = exporter.KeepTextfile(file)
 		s.onClose(func() error {
 			_ = s.textfile.Close() // finish warns; what else ended the run is the error
 			return nil
@@ -93,49 +111,43 @@ func (s *session) served() func() float64 {
 	return func() float64 { return s.server.CPUSeconds() - before }
 }
 
-// openPicture makes sure that a drawing can be written, before anything is measured. The file takes its name only when
-// it is whole.
-func (s *session) openPicture(path string, write func(w io.Writer, run *result.Run) error) error {
+// openPicture makes sure that a drawing can be written, before anything is measured.
+func (s *session) openPicture(
+	ctx context.Context, n output.Named, draw func(w io.Writer, run *result.Run) error,
+) error {
 	s.draw = func() error { return nil }
-	if path == "" {
+	if n.Path == "" {
 		return nil
 	}
-	file, err := os.CreateTemp(filepath.Dir(path), ".gorun-*.svg")
+	file, err := s.files.Open(ctx, n)
 	if err != nil {
-		return hint.Flag("svg", path, err)
+		return err
 	}
-	s.onClose(func() error {
-		if err := os.Remove(file.Name()); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return err
-		}
-		return nil
-	})
-	s.draw = func() error {
-		err := errors.Join(write(file, s.run), file.Chmod(0o644), file.Close())
-		if err != nil {
-			return err
-		}
-		return os.Rename(file.Name(), path)
-	}
+	s.onClose(file.Close)
+	s.draw = func() error { return file.Write(func(w io.Writer) error { return draw(w, s.run) }) }
 	return nil
 }
 
 // openJournal opens the file that --out names. With resume, the run that is recorded there goes on, if it is the one
 // that was asked for; a file that is missing or empty is a run that has not begun.
-func (s *session) openJournal(path string, resume bool) (err error) {
-	if path == "" {
+func (s *session) openJournal(ctx context.Context, n output.Named, resume bool) error {
+	if n.Path == "" {
 		return nil
 	}
-	if resume {
-		if info, err := os.Stat(path); err == nil && info.Size() > 0 {
-			return s.resumeJournal(path)
+	if resume && !s.files.IsStdout(n) {
+		if info, err := os.Stat(n.Path); err == nil && info.Size() > 0 {
+			return s.resumeJournal(n.Path)
 		}
 	}
-	if s.journal, err = result.CreateJournal(path); err != nil {
+	file, err := s.files.Append(ctx, n)
+	if err != nil {
+		return err
+	}
+	if s.journal, err = result.CreateJournal(file); err != nil {
 		if errors.Is(err, result.ErrExists) {
 			err = hint.With(result.ErrExists, "give --out another name, or remove the file")
 		}
-		return hint.Flag("out", path, err)
+		return hint.Flag("out", n.Path, err)
 	}
 	s.onClose(s.journal.Close)
 	return nil
@@ -145,14 +157,14 @@ func (s *session) openJournal(path string, resume bool) (err error) {
 func (s *session) resumeJournal(path string) error {
 	journal, recording, err := result.OpenJournal(path)
 	if err != nil {
-		return err
+		return fmt.Errorf("--out: %w", err)
 	}
 	if differences := matrix.Resumable(recording.Run, s.run); len(differences) > 0 {
 		words := make([]string, len(differences))
 		for i, d := range differences {
 			words[i] = fmt.Sprintf("%s was %s and is %s", d.What, d.A, d.B)
 		}
-		err := fmt.Errorf("%s holds another run: %s", path, strings.Join(words, "; "))
+		err := fmt.Errorf("--out: %s holds another run: %s", path, strings.Join(words, "; "))
 		return errors.Join(hint.With(err, "begin a new journal; gorun compare sets the two side by side"), journal.Close())
 	}
 	s.journal, s.resumed = journal, true
@@ -165,14 +177,16 @@ func (s *session) resumeJournal(path string) error {
 	return nil
 }
 
-// keep stores a sample.
-func (s *session) keep(sample result.Sample) error {
+// keep stores a sample. It reports whether the run can go on: one that cannot be stored ends it.
+func (s *session) keep(sample result.Sample) bool {
 	s.run.Samples = append(s.run.Samples, sample)
 	s.tally.add(sample)
-	return s.journal.Write(result.Line{Sample: &sample})
+	s.unkept = s.journal.Write(result.Line{Sample: &sample})
+	return s.unkept == nil
 }
 
-// finish shows the result, stores the footer, and lets the metrics linger.
+// finish stores the footer, shows the result, draws it, and lets the metrics linger. An output that fails keeps none of
+// the others from being written.
 func (s *session) finish(ctx context.Context, o *Options) error {
 	s.tally.end()
 	if s.textfile != nil {
@@ -186,10 +200,12 @@ func (s *session) finish(ctx context.Context, o *Options) error {
 			s.run.Warnings = append(s.run.Warnings, result.WarningOf("metrics-push", "the Pushgateway has no metrics", err))
 		}
 	}
-	if err := s.writeFooter(); err != nil {
-		return err
+	unkept := s.endJournal(o)
+	err := s.show(o.format)
+	if err != nil && unkept == nil && s.journal.Regular() {
+		err = hint.With(err, fmt.Sprintf("the result is in the journal: gorun report %s -o report.html", o.out))
 	}
-	if err := s.show(o.format); err != nil {
+	if err = worse(worse(err, unkept), s.draw()); err != nil {
 		return err
 	}
 	if s.server != nil && o.linger > 0 && !s.run.Partial {
@@ -208,6 +224,22 @@ func (s *session) show(name string) error {
 		return err
 	}
 	return format.Write(s.env.Stdout, s.run, s.env.Show)
+}
+
+// endJournal writes the footer, if every sample before it could be stored.
+func (s *session) endJournal(o *Options) error {
+	err := s.unkept
+	if err == nil {
+		err = s.writeFooter()
+	}
+	if err == nil {
+		return s.journal.Lost()
+	}
+	err = o.journal().Failed(err)
+	if o.resumes && s.run.Matrix != nil && s.journal.Regular() {
+		return hint.With(err, "once it can be written, the same command with --resume goes on after the last sample in it")
+	}
+	return hint.With(err, "the journal ends before this; what was measured is in the result that was shown")
 }
 
 // writeFooter stores what was derived, unless the journal has it from before.

@@ -116,10 +116,7 @@ func (c *Command) once(ctx context.Context) error {
 		return err
 	}
 	p.passed = true
-	e := c.env
-	e.Stdout, e.Show = e.Stderr, e.Progress // stdout is that of what is run
-	// Signals are its too: it decides whether they end it.
-	return drive(context.WithoutCancel(ctx), e, &c.Options, p)
+	return drive(ctx, c.env, &c.Options, p)
 }
 
 // refuseDesign refuses flags that are for comparing.

@@ -20,7 +20,7 @@ func watched(seconds float64, take taker) *driver {
 	d := &driver{
 		plan:    plan{schedule: experiment.Schedule{Order: experiment.Watch}, cells: make([]experiment.Cell[any], 1), run: run},
 		session: &session{env: Env{Now: func() time.Time { return clock }}, run: run},
-		options: &Options{output: output{quiet: true}, warmup: 3},
+		options: &Options{resultFlags: resultFlags{quiet: true}, warmup: 3},
 		order:   &watch{design{duration: seconds}},
 	}
 	d.take = func(ctx context.Context, cell int) (result.Sample, error) {

@@ -1,0 +1,298 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// written is a command that writes one output, and what is in it.
+type written struct {
+	args    string // the last one is the flag
+	content string
+}
+
+// outputs are the files that gorun writes, by their flags.
+var outputs = map[string]written{
+	"svg":      {"matrix primes --limit 100 --workers 1,2 --samples 1 --warmup 0 --quiet --svg", "</svg>"},
+	"textfile": {"primes --limit 100 --samples 1 --warmup 0 --quiet --metrics-textfile", "gorun_primes_found_total 25"},
+	"report":   {"report run.jsonl -o", "</html>"},
+	"out":      {"primes --limit 100 --samples 1 --warmup 0 --quiet --out", `"footer":`},
+}
+
+// target is a file that an output is to be written to.
+type target struct {
+	name  string
+	root  bool // it takes a superuser to make it
+	umask int
+	make  func(t *testing.T, path string)
+	want  string // what is observed of an output
+	out   string // what is observed of a journal, where that is another thing
+	prom  string // what is observed of a textfile, where that is another thing
+}
+
+const device = 1 << 8 // the major number of /dev/null, /dev/full (null(4), full(4))
+
+var targets = []target{
+	{name: "new", want: "exit 0, -rw-r--r-- new file, written"},
+	{name: "new, umask 077", umask: 0o77, want: "exit 0, -rw------- new file, written"},
+	{
+		name: "0600", make: regular(0o600),
+		want: "exit 0, -rw------- another file, written", out: "exit 0, -rw------- same file, written",
+	},
+	{
+		name: "0666, umask 077", umask: 0o77, make: regular(0o666),
+		want: "exit 0, -rw-rw-rw- another file, written", out: "exit 0, -rw-rw-rw- same file, written",
+	},
+	{
+		name: "0444 of root", root: true, make: regular(0o444),
+		want: "exit 0, -r--r--r-- another file, written", out: "exit 0, -r--r--r-- same file, written",
+	},
+	{name: "0200 of another user", root: true, want: "exit 0, --w------- same file, written", make: owned(0o200)},
+	{
+		name: "hard link", want: "exit 0, -rw-r--r-- same file, written, 2 links",
+		make: func(t *testing.T, path string) {
+			regular(0o644)(t, path+".first")
+			require.NoError(t, os.Link(path+".first", path))
+		},
+	},
+	{
+		name: "symlink", want: "exit 0, Lrwxrwxrwx same file, written",
+		make: func(t *testing.T, path string) {
+			regular(0o644)(t, path+".first")
+			require.NoError(t, os.Symlink(filepath.Base(path)+".first", path))
+		},
+	},
+	{
+		name: "dangling symlink", want: "exit 0, Lrwxrwxrwx same file, written",
+		make: func(t *testing.T, path string) { require.NoError(t, os.Symlink(filepath.Base(path)+".missing", path)) },
+	},
+	{
+		name: "FIFO", want: "exit 0, prw-r--r-- same file, written",
+		make: func(t *testing.T, path string) { require.NoError(t, syscall.Mkfifo(path, 0o644)) },
+	},
+	{name: "copy of /dev/null", root: true, make: node(device | 3), want: "exit 0, Dcrw-r--r-- same file, not written"},
+	{
+		name: "copy of /dev/full", root: true, make: node(device | 7), want: "exit 1, Dcrw-r--r-- same file, not written",
+		prom: "exit 0, Dcrw-r--r-- same file, not written", // and a warning: metrics never end a run
+	},
+	{
+		name: "directory", want: "exit 2, drwxr-xr-x same file, not written",
+		make: func(t *testing.T, path string) { require.NoError(t, os.Mkdir(path, 0o755)) },
+	},
+	{name: "missing directory", want: "exit 2, no file", make: nil},
+	{name: "-", want: "exit 0, no file, written"},
+}
+
+// earlier is what a file holds that is to be replaced: more than what will be in it.
+var earlier = strings.Repeat("earlier\n", 100_000)
+
+// regular makes a file with a mode. A journal's is empty, since that of an earlier run is refused.
+func regular(mode fs.FileMode) func(*testing.T, string) {
+	return func(t *testing.T, path string) {
+		text := earlier
+		if strings.HasPrefix(filepath.Base(path), "out.") {
+			text = ""
+		}
+		require.NoError(t, os.WriteFile(path, []byte(text), 0o600))
+		require.NoError(t, os.Chmod(path, mode))
+	}
+}
+
+func owned(mode fs.FileMode) func(*testing.T, string) {
+	return func(t *testing.T, path string) {
+		regular(mode)(t, path)
+		require.NoError(t, os.Chown(path, 65534, 65534))
+	}
+}
+
+func node(number int) func(*testing.T, string) {
+	return func(t *testing.T, path string) {
+		if err := syscall.Mknod(path, syscall.S_IFCHR|0o644, number); err != nil {
+			t.Skipf("no device can be made here: %v", err)
+		}
+		if file, err := os.OpenFile(path, os.O_WRONLY, 0); err != nil {
+			t.Skipf("no device can be opened here: %v", err)
+		} else {
+			require.NoError(t, file.Close())
+		}
+	}
+}
+
+// Each output is written to whatever has its name: replaced where that is a file with one name that is ours, and in
+// place where not.
+func TestOutputTargets(t *testing.T) {
+	defer syscall.Umask(syscall.Umask(0o22))
+	dir := t.TempDir()
+	t.Chdir(dir)
+	out, err := gorunCommand(strings.Fields("primes --limit 100 --samples 1 --quiet --out run.jsonl")...).CombinedOutput()
+	require.NoError(t, err, "%s", out)
+	for _, to := range targets {
+		for flag, output := range outputs {
+			t.Run(to.name+"/"+flag, func(t *testing.T) {
+				if to.root && os.Geteuid() != 0 {
+					t.Skip("only a superuser can make it")
+				}
+				want := to.want
+				switch {
+				case flag == "out" && to.out != "":
+					want = to.out
+				case flag == "textfile" && to.prom != "":
+					want = to.prom
+				}
+				assert.Equal(t, want, to.observe(t, flag, output))
+			})
+		}
+	}
+}
+
+// observe has gorun write an output to the target, and returns what can be seen of it.
+func (to target) observe(t *testing.T, flag string, output written) string {
+	path := flag + "." + strings.Map(func(r rune) rune {
+		if r == ' ' || r == '/' || r == ',' {
+			return '_'
+		}
+		return r
+	}, to.name) + ".prom"
+	switch {
+	case to.name == "-":
+		path = "-"
+	case to.name == "missing directory":
+		path = filepath.Join("missing-directory", path)
+	case to.make != nil:
+		to.make(t, path)
+	}
+	was, _ := os.Lstat(path)
+	var piped chan string
+	if was != nil && was.Mode()&fs.ModeNamedPipe != 0 {
+		piped = make(chan string, 1)
+		go func() {
+			text, _ := os.ReadFile(path)
+			piped <- string(text)
+		}()
+	}
+
+	cmd := gorunCommand(append(strings.Fields(output.args), path)...)
+	var stdout, stderr bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &stdout, &stderr
+	umask := syscall.Umask(0o22 | to.umask)
+	err := cmd.Start()
+	syscall.Umask(umask)
+	require.NoError(t, err)
+	err = cmd.Wait()
+	if exit := new(exec.ExitError); err != nil && !errors.As(err, &exit) {
+		require.NoError(t, err)
+	}
+	code := cmd.ProcessState.ExitCode()
+	if code == 2 {
+		require.Empty(t, stdout.String(), "nothing has been measured")
+	}
+	if code != 0 {
+		require.Regexp(t, `^gorun: error: (cannot write )?--[a-z-]+ `+path, stderr.String())
+	}
+	if code == 1 && flag == "svg" {
+		require.NotEmpty(t, stdout.String(), "the result is shown")
+	}
+
+	seen := []string{fmt.Sprintf("exit %d", code)}
+	now, err := os.Lstat(path)
+	switch {
+	case err != nil:
+		seen = append(seen, "no file")
+	case was == nil:
+		seen = append(seen, now.Mode().String()+" new file")
+	case os.SameFile(was, now):
+		seen = append(seen, now.Mode().String()+" same file")
+	default:
+		seen = append(seen, now.Mode().String()+" another file")
+	}
+	text := stdout.String()
+	if path != "-" && piped == nil {
+		text = ""
+		if now != nil && now.Mode()&fs.ModeDevice == 0 {
+			content, _ := os.ReadFile(path)
+			text = string(content)
+		}
+	} else if piped != nil {
+		text = <-piped
+	}
+	switch {
+	case strings.Contains(text, output.content) && !strings.Contains(text, "earlier"):
+		seen = append(seen, "written")
+	case now != nil || path == "-":
+		seen = append(seen, "not written")
+	}
+	if now != nil {
+		if stat := now.Sys().(*syscall.Stat_t); stat.Nlink > 1 && now.Mode().IsRegular() {
+			seen = append(seen, fmt.Sprintf("%d links", stat.Nlink))
+		}
+		if was != nil {
+			require.Equal(t, was.Sys().(*syscall.Stat_t).Uid, now.Sys().(*syscall.Stat_t).Uid)
+		}
+	}
+	left, err := filepath.Glob(".*")
+	require.NoError(t, err)
+	require.Empty(t, left, "nothing of what was tried is left")
+	return strings.Join(seen, ", ")
+}
+
+// A file that its mode protects from the user is neither written nor replaced.
+func TestOutputMayNotBeWritten(t *testing.T) {
+	if os.Geteuid() == 0 {
+		t.Skip("a superuser may write everything")
+	}
+	t.Chdir(t.TempDir())
+	require.NoError(t, os.WriteFile("protected.prom", []byte("before"), 0o444))
+	for flag, output := range outputs {
+		var stderr bytes.Buffer
+		cmd := gorunCommand(append(strings.Fields(output.args), "protected.prom")...)
+		cmd.Stderr = &stderr
+		require.Error(t, cmd.Run())
+		require.Equal(t, 2, cmd.ProcessState.ExitCode(), flag)
+		require.Contains(t, stderr.String(), " protected.prom: permission denied")
+		text, err := os.ReadFile("protected.prom")
+		require.NoError(t, err)
+		require.Equal(t, "before", string(text))
+	}
+}
+
+// A FIFO without a reader is waited for, which is said, until a signal ends it.
+func TestFIFOWithoutReader(t *testing.T) {
+	t.Chdir(t.TempDir())
+	require.NoError(t, syscall.Mkfifo("fifo", 0o644))
+	for flag, output := range outputs {
+		for _, signal := range []syscall.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP} {
+			t.Run(flag+" "+signal.String(), func(t *testing.T) {
+				ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+				defer cancel()
+				cmd := gorunCommand(append(strings.Fields(output.args), "fifo")...)
+				stderr, err := cmd.StderrPipe()
+				require.NoError(t, err)
+				require.NoError(t, cmd.Start())
+				defer context.AfterFunc(ctx, func() { _ = cmd.Process.Kill() })()
+				waits := make([]byte, 1000)
+				n, err := stderr.Read(waits)
+				require.NoError(t, err)
+				require.Regexp(t, `^gorun: --[a-z-]+ fifo is a FIFO: waiting for its reader\n`, string(waits[:n]))
+				require.NoError(t, cmd.Process.Signal(signal))
+				require.Error(t, cmd.Wait())
+				if signal != syscall.SIGHUP { // which may end it at once
+					require.Equal(t, 130, cmd.ProcessState.ExitCode())
+				}
+				require.NoError(t, ctx.Err(), "it had to be killed")
+			})
+		}
+	}
+}

@@ -1,0 +1,6 @@
+//go:build !cgo
+
+package output
+
+// closedAtStart cannot be known: the Go runtime has opened /dev/null in the place of a closed stdout.
+func closedAtStart() bool { return false }

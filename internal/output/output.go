@@ -1,0 +1,316 @@
+// Package output opens the files that gorun writes. Each is checked before anything is measured, and no two may be one
+// file. A user's own file with one name is replaced in one step; any other is written in place, as cp(1) does.
+package output
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"syscall"
+	"time"
+
+	"github.com/google/renameio/v2"
+
+	"gorun/internal/hint"
+)
+
+// Named is a file that a flag names. The path "-" is stdout.
+type Named struct{ Flag, Path string }
+
+func (n Named) String() string { return "--" + n.Flag + " " + hint.Word(n.Path) }
+
+// Opener opens the outputs of one command.
+type Opener struct {
+	Stdout io.Writer // a *Stdout, outside tests
+	Stderr io.Writer // shows what is waited for
+
+	patience time.Duration // 0: the constant
+}
+
+const (
+	// pollEvery is how often a FIFO is looked at that has no reader.
+	pollEvery = 50 * time.Millisecond
+	// patience is how long a FIFO's reader may still take when the run was asked to end.
+	patience = 10 * time.Second
+)
+
+// place is a file by what it is, and not by one of its names.
+type place struct {
+	info fs.FileInfo // of the file; of its directory, where there is no file yet
+	name string      // in that directory; "" for a file that exists
+	path string
+}
+
+// placeOf follows symbolic links, also to a file that does not exist yet.
+func placeOf(path string) (place, error) {
+	info, err := os.Stat(path)
+	if !errors.Is(err, fs.ErrNotExist) {
+		return place{info: info, path: path}, err
+	}
+	dir, name := filepath.Split(path)
+	if to, err := os.Readlink(path); err == nil {
+		if !filepath.IsAbs(to) {
+			to = dir + to // not cleaned: what follows a link to a directory is relative to that directory
+		}
+		return placeOf(to)
+	}
+	if dir == "" {
+		dir = "."
+	}
+	info, err = os.Stat(dir)
+	return place{info: info, name: name, path: path}, err
+}
+
+func (p place) missing() bool { return p.name != "" }
+
+func (p place) same(q place) bool { return p.name == q.name && os.SameFile(p.info, q.info) }
+
+// replaceable reports whether another file can take the name: a regular file of this user that has no other name.
+func (p place) replaceable() bool {
+	link, err := os.Lstat(p.path)
+	if err != nil || !link.Mode().IsRegular() {
+		return false
+	}
+	stat, ok := link.Sys().(*syscall.Stat_t)
+	return ok && stat.Nlink == 1 && int(stat.Uid) == os.Geteuid()
+}
+
+// Same reports whether two names are of one file. Character devices, such as /dev/null, are never one: a second writer
+// takes nothing from the first.
+func (o Opener) Same(a, b Named) bool {
+	if a.Path == "-" && b.Path == "-" {
+		return true
+	}
+	at, errA := o.placeOf(a)
+	other, errB := o.placeOf(b)
+	return errA == nil && errB == nil && at.same(other) && at.info.Mode()&fs.ModeCharDevice == 0
+}
+
+// placeOf is that of stdout too.
+func (o Opener) placeOf(n Named) (p place, err error) {
+	if n.Path != "-" {
+		return placeOf(n.Path)
+	}
+	out, ok := o.Stdout.(*Stdout)
+	if !ok {
+		return p, errors.ErrUnsupported
+	}
+	p.info, err = out.file.Stat()
+	return p, err
+}
+
+// Distinct refuses outputs that are one file.
+func (o Opener) Distinct(outputs ...Named) error {
+	for i, a := range outputs {
+		for _, b := range outputs[:i] {
+			if o.Same(a, b) {
+				return hint.Usage(hint.With(fmt.Errorf("%s and %s are the same file", b, a), "give each output a file of its own"))
+			}
+		}
+	}
+	return nil
+}
+
+// IsStdout reports whether an output is standard output, by whatever name.
+func (o Opener) IsStdout(n Named) bool { return n.Path == "-" || o.Same(n, Named{Path: "-"}) }
+
+// File is an output that is written as a whole, once or several times.
+type File struct {
+	Named
+	target string    // the name that a new file takes; "" for a file that is written in place
+	opened *os.File  // written in place; nil for stdout
+	to     io.Writer // written in place
+}
+
+// Open returns a file that can be written, and changes nothing yet. It waits for the reader of a FIFO until ctx ends,
+// whose error it returns. Other errors are of wrong use and have a hint.
+func (o Opener) Open(ctx context.Context, n Named) (*File, error) {
+	f, err := o.open(ctx, n)
+	return f, n.refused(ctx, err)
+}
+
+func (o Opener) open(ctx context.Context, n Named) (*File, error) {
+	if o.IsStdout(n) {
+		return &File{Named: n, to: o.Stdout}, Check(o.Stdout)
+	}
+	at, err := placeOf(n.Path)
+	if err != nil {
+		return nil, err
+	}
+	replaced := &File{Named: n, target: at.path}
+	if at.missing() {
+		return replaced, tryReplace(at)
+	}
+	file, err := o.openPlace(ctx, n, os.O_WRONLY)
+	if err != nil {
+		return nil, err
+	}
+	if at.replaceable() && tryReplace(at) == nil {
+		return replaced, file.Close()
+	}
+	return &File{Named: n, opened: file, to: file}, nil
+}
+
+// tryReplace reports whether a file could be made that takes the place's name.
+func tryReplace(at place) error {
+	pending, err := pendingFile(at.path)
+	if err != nil {
+		return err
+	}
+	info, err := pending.Stat()
+	if err == nil && !at.missing() && !kin(info, at.info) {
+		err = errors.ErrUnsupported
+	}
+	return errors.Join(err, pending.Cleanup())
+}
+
+// kin reports whether files have the same group, and are on the same file system: a file may be a mount point.
+func kin(a, b fs.FileInfo) bool {
+	x, okX := a.Sys().(*syscall.Stat_t)
+	y, okY := b.Sys().(*syscall.Stat_t)
+	return okX && okY && x.Gid == y.Gid && x.Dev == y.Dev
+}
+
+// pendingFile makes a file that can take the place of path. It has the mode of the one that is there, or that of a new
+// one.
+func pendingFile(path string) (*renameio.PendingFile, error) {
+	return renameio.NewPendingFile(path, renameio.WithTempDir(filepath.Dir(path)), renameio.WithPermissions(0o666),
+		renameio.WithExistingPermissions())
+}
+
+// Append opens a file that only grows: a new one, or one that exists, as it is. It waits as Open does, and has the same
+// errors.
+func (o Opener) Append(ctx context.Context, n Named) (*os.File, error) {
+	file, err := o.append(ctx, n)
+	return file, n.refused(ctx, err)
+}
+
+func (o Opener) append(ctx context.Context, n Named) (*os.File, error) {
+	const flags = os.O_WRONLY | os.O_APPEND
+	if o.IsStdout(n) {
+		out, ok := o.Stdout.(*Stdout)
+		if !ok {
+			return nil, errors.ErrUnsupported
+		}
+		return out.dup()
+	}
+	at, err := placeOf(n.Path)
+	if err != nil {
+		return nil, err
+	}
+	if at.missing() {
+		return os.OpenFile(at.path, flags|os.O_CREATE, 0o666)
+	}
+	return o.openPlace(ctx, n, flags)
+}
+
+// openPlace opens a file that exists. O_CREATE would be refused for another user's file in a directory like /tmp
+// (fs.protected_regular, proc_sys_fs(5)).
+func (o Opener) openPlace(ctx context.Context, n Named, flags int) (*os.File, error) {
+	info, err := os.Stat(n.Path)
+	if err != nil {
+		return nil, err
+	}
+	if info.Mode()&fs.ModeNamedPipe == 0 {
+		return os.OpenFile(n.Path, flags|syscall.O_NOCTTY, 0)
+	}
+	for waits := false; ; waits = true {
+		file, err := os.OpenFile(n.Path, flags|syscall.O_NONBLOCK, 0)
+		if err == nil {
+			context.AfterFunc(ctx, func() { _ = file.SetWriteDeadline(time.Now().Add(cmp.Or(o.patience, patience))) })
+			return file, nil
+		}
+		if !errors.Is(err, syscall.ENXIO) { // ENXIO: nobody has it open to read (fifo(7))
+			return nil, err
+		}
+		if !waits {
+			fmt.Fprintf(o.Stderr, "gorun: %s is a FIFO: waiting for its reader\n", n)
+		}
+		select {
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		case <-time.After(pollEvery):
+		}
+	}
+}
+
+// refused names the flag of an output that cannot be opened.
+func (n Named) refused(ctx context.Context, err error) error {
+	if err == nil || ctx.Err() != nil {
+		return err
+	}
+	return hint.Flag(n.Flag, n.Path, hint.With(bare(err), "name a file that you may write, in a directory that exists"))
+}
+
+// bare is an error without a path, which Named has.
+func bare(err error) error {
+	if of := new(fs.PathError); errors.As(err, &of) {
+		return of.Err
+	}
+	return err
+}
+
+// Write has write make the content, and stores it instead of what the file held before. Where write fails, the file is
+// left as it was.
+func (f *File) Write(write func(io.Writer) error) error {
+	var content bytes.Buffer
+	if err := write(&content); err != nil {
+		return err
+	}
+	return f.Failed(f.store(content.Bytes()))
+}
+
+// Failed names the flag of an output whose writing failed. No error stays none.
+func (n Named) Failed(err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("cannot write %s: %w", n, bare(err))
+}
+
+func (f *File) store(content []byte) error {
+	if f.target != "" {
+		return replace(f.target, content)
+	}
+	if f.opened != nil {
+		info, err := f.opened.Stat()
+		if err != nil {
+			return err
+		}
+		if info.Mode().IsRegular() {
+			_, err := f.opened.WriteAt(content, 0)
+			return errors.Join(err, f.opened.Truncate(int64(len(content))), f.opened.Sync())
+		}
+	}
+	_, err := f.to.Write(content)
+	return err
+}
+
+// replace lets a new file take the name once it is on the disk: a reader sees the old or the new one, even after a crash.
+func replace(path string, content []byte) error {
+	pending, err := pendingFile(path)
+	if err != nil {
+		return err
+	}
+	if _, err = pending.Write(content); err == nil {
+		err = pending.CloseAtomicallyReplace()
+	}
+	if err != nil {
+		return errors.Join(err, pending.Cleanup())
+	}
+	return nil
+}
+
+// Close closes the file. A nil File was not asked for.
+func (f *File) Close() error {
+	if f == nil || f.opened == nil {
+		return nil
+	}
+	return f.opened.Close()
+}
