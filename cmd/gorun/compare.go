@@ -4,13 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"gorun/internal/hint"
+	"gorun/internal/journal"
 	"gorun/internal/matrix"
 	"gorun/internal/render"
 	"gorun/internal/result"
@@ -113,7 +113,7 @@ func runCompare(_ context.Context, o *compareOptions) error {
 		if err != nil {
 			return err
 		}
-		sides[i] = matrix.Side{File: file, Run: run}
+		sides[i] = matrix.Side{File: file, Run: run, Judged: true}
 	}
 	if len(sides) == 1 {
 		return o.judge(sides[0])
@@ -141,9 +141,6 @@ func (o *compareOptions) judge(side matrix.Side) error {
 	if err != nil {
 		return err
 	}
-	if err := matrix.Judge(side.Run, render.Views(rows).Columns(side.Run.Experiment)); err != nil {
-		return fmt.Errorf("%s: %w", side.File, err)
-	}
 	if err := format.Write(o.env.Stdout, side.Run, o.env.Show); err != nil {
 		return err
 	}
@@ -155,17 +152,13 @@ func (o *compareOptions) judge(side matrix.Side) error {
 	return nil
 }
 
+// readJournal reads a journal whose cells are judged, unless their run has none.
 func readJournal(path string) (*result.Run, error) {
-	file, err := os.Open(path)
-	if err != nil {
-		return nil, err
+	recording, err := journal.Read(path, render.Views(rows).Known)
+	if err == nil && recording.Unjudged != nil {
+		err = fmt.Errorf("%s: %w", path, recording.Unjudged)
 	}
-	defer file.Close()
-	recording, err := result.ReadJournal(file)
-	if err != nil {
-		return nil, hint.With(fmt.Errorf("%s: %w", path, err), hint.Of(err))
-	}
-	return recording.Run, nil
+	return recording.Run, err
 }
 
 var errFailOn = errors.New("a cell is what --fail-on names")

@@ -31,6 +31,7 @@ const mayImport = `
 	futex               column cpuset csrc experiment hint linux placement result topology
 	guardian            child linux
 	hint
+	journal             column cpuset hint matrix result
 	launch              catalog child cpuset hint linux perf placement result sysfs topology
 	linux               cgroup cpuset sysfs
 	load                child cpuset hint linux placement
@@ -50,9 +51,9 @@ const mayImport = `
 	render/rendertest   cpuset render/chart render/term result stats
 	render/term         result stats units
 	render/view         column cpuset render/term result stats units
-	report              column experiment hint matrix render render/chart render/term render/view result stats units
+	report              column experiment hint journal matrix render render/chart render/term render/view result stats units
 	result              hint stats
-	run                 cgroup child column cpuset experiment hint linux matrix measure metrics output placement render render/chart render/term result sysfs topology
+	run                 cgroup child column cpuset experiment hint journal linux matrix measure metrics output placement render render/chart render/term result sysfs topology
 	shell
 	stats
 	sysfs               cpuset

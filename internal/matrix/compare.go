@@ -18,8 +18,9 @@ import (
 
 // Side is one run of a comparison and the file that it was read from.
 type Side struct {
-	File string
-	Run  *result.Run
+	File   string
+	Run    *result.Run
+	Judged bool // its cells have the verdicts that follow from its samples
 }
 
 // implied are the conditions that change along with the one that is meant to.
@@ -73,7 +74,8 @@ func Compare(a, b Side, columns column.List, across []string, force bool) (*resu
 	times := [2]func(result.Sample) float64{}
 	for i, side := range []Side{a, b} {
 		var err error
-		if times[i], err = Time(side.Run.Matrix, columns); err == nil {
+		times[i], err = Time(side.Run.Matrix, columns)
+		if err == nil && !side.Judged {
 			err = Judge(side.Run, columns)
 		}
 		if err != nil {

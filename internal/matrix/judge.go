@@ -23,11 +23,19 @@ func Judge(run *result.Run, columns column.List) error {
 	if run.Matrix == nil {
 		return nil
 	}
-	judge, known := judges[run.Matrix.Order.Design]
-	if !known {
-		return fmt.Errorf("the design %q is none that this gorun knows", run.Matrix.Order.Design)
+	if _, err := Judged(run.Matrix, columns); err != nil {
+		return err
 	}
-	return judge(run, columns)
+	return judges[run.Matrix.Order.Design](run, columns)
+}
+
+// Judged returns what Judge compares of a sample of such a run, or an error that says why this gorun cannot judge it. The
+// columns are those of the run's experiment.
+func Judged(m *result.Matrix, columns column.List) (func(result.Sample) float64, error) {
+	if _, known := judges[m.Order.Design]; !known {
+		return nil, fmt.Errorf("the design %q is none that this gorun knows", m.Order.Design)
+	}
+	return Time(m, columns)
 }
 
 func judgeBlocks(run *result.Run, columns column.List) error {

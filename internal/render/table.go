@@ -37,15 +37,21 @@ func (v Views) Of(name string) experiment.View {
 
 // Columns returns the columns of runs of an experiment: of one that is not known, those that all have.
 func (v Views) Columns(name string) column.List {
+	columns, _ := v.Known(name)
+	return columns
+}
+
+// Known returns the columns of runs of an experiment, and reports whether the experiment is among these.
+func (v Views) Known(name string) (columns column.List, known bool) {
 	for _, x := range v {
 		if x.Name == name {
-			return x.Columns
+			return x.Columns, true
 		}
 		if other, found := x.Others[name]; found {
-			return other.Columns
+			return other.Columns, true
 		}
 	}
-	return column.Common()
+	return column.Common(), false
 }
 
 // Table shows a run to a person, in opts.Width columns: what ran and where, its figures (the median over the samples

@@ -1,14 +1,13 @@
 package report
 
 import (
-	"bytes"
-	"cmp"
 	"encoding/json"
 	"fmt"
 	"os"
 
 	"gorun/internal/column"
 	"gorun/internal/hint"
+	"gorun/internal/journal"
 	"gorun/internal/matrix"
 	"gorun/internal/render"
 	"gorun/internal/result"
@@ -24,22 +23,12 @@ type Input struct {
 // Read reads a journal, also of a run that goes on, or a run that --format json wrote, and judges the cells that it has
 // no verdicts on.
 func Read(path string, views render.Views) (Input, error) {
-	text, err := os.ReadFile(path)
-	if err != nil {
-		return Input{}, err
-	}
 	in := Input{File: path}
-	recording, err := result.ReadJournal(bytes.NewReader(text))
+	recording, err := journal.Read(path, views.Known)
 	if err != nil {
-		var run result.Run
-		if invalid := json.Unmarshal(text, &run); run.Schema != "" {
-			err = cmp.Or(run.CheckSchema(), invalid)
-		}
-		if err != nil {
-			return Input{}, hint.With(fmt.Errorf("%s: %w", path, err), hint.Of(err))
-		}
-		in.Run, in.Ended = &run, true
-		return in, nil
+		in.Run, err = readJSON(path, err)
+		in.Ended = true
+		return in, err
 	}
 	in.Run, in.Ended = recording.Run, recording.Ended
 	if recording.Torn {
@@ -50,29 +39,31 @@ func Read(path string, views render.Views) (Input, error) {
 			Hint:    "a sample was being written, or the run was killed meanwhile",
 		})
 	}
-	judge(in.Run, views.Columns(in.Run.Experiment), recording.Footer)
+	if why := recording.Unjudged; why != nil && recording.Footer() == nil {
+		in.Run.Warnings = append(in.Run.Warnings, result.WarningOf("no-verdicts", "the cells cannot be judged", why))
+		summarise(in.Run, views.Columns(in.Run.Experiment))
+	}
 	return in, nil
 }
 
-// judge puts verdicts on the cells of a journal. The samples of a matrix give the same verdicts whenever they are
-// looked at; cells that were not taken in turns have what the footer says.
-func judge(run *result.Run, columns column.List, footer *result.Footer) {
-	if run.Matrix == nil {
-		if footer != nil && len(footer.Cells) > 0 {
-			run.Cells = footer.Cells
-		}
-		return
+// readJSON reads a run that --format json wrote; where the file holds none, its error is that of the journal.
+func readJSON(path string, noJournal error) (*result.Run, error) {
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return nil, err
 	}
-	err := matrix.Judge(run, columns)
-	if err == nil {
-		return
+	var run result.Run
+	invalid := json.Unmarshal(text, &run)
+	if run.Schema == "" {
+		return nil, noJournal
 	}
-	if footer != nil && len(footer.Cells) == len(run.Cells) {
-		run.Cells = footer.Cells
-		return
+	if err := run.CheckSchema(); err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
 	}
-	run.Warnings = append(run.Warnings, result.WarningOf("no-verdicts", "the cells cannot be judged", err))
-	summarise(run, columns)
+	if invalid != nil {
+		return nil, hint.With(fmt.Errorf("%s: it is not the JSON of a run", path), "give a file as --format json printed it")
+	}
+	return &run, nil
 }
 
 // summarise sums up the samples of each cell.

@@ -15,6 +15,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"gorun/internal/hint"
 	"gorun/internal/matrix"
 	"gorun/internal/render/view"
 	"gorun/internal/result"
@@ -40,7 +41,7 @@ func made(experiment string) *result.Run {
 func sampleOf(index int, seconds float64) result.Sample {
 	steal, moves := 0.001*float64(index%3), uint64(index%5)
 	return result.Sample{
-		Index: index, Seconds: seconds, UserSeconds: seconds,
+		Index: index, Seconds: seconds, UserSeconds: seconds, Placement: result.Placement{Verified: true},
 		Quality: result.Quality{Verdict: result.Valid, Reasons: []string{}, Signals: result.Signals{
 			WatchedSeconds: seconds, StealSeconds: &steal, Migrations: &moves,
 		}},
@@ -61,6 +62,7 @@ func matrixOf(t testing.TB, cells, rounds int) *result.Run {
 	}
 	board, err := matrix.NewBoard(run, nil)
 	require.NoError(t, err)
+	run.Matrix.Order = board.Order()
 	for board.Rounds() < rounds {
 		slot := board.Next()
 		n := len(run.Samples)
@@ -85,14 +87,18 @@ func judged(t testing.TB, run *result.Run) *result.Run {
 	return run
 }
 
-// journal stores a run, with a footer or without.
-func journal(t testing.TB, run *result.Run, footer bool) string {
+// journalOf stores a run, with a footer or without.
+func journalOf(t testing.TB, run *result.Run, footer bool) string {
 	path := filepath.Join(t.TempDir(), "run.jsonl")
 	var text bytes.Buffer
 	enc := json.NewEncoder(&text)
 	header := *run
 	header.Samples = []result.Sample{}
 	header.Cells = append([]result.Cell{}, run.Cells...)
+	if run.Matrix != nil {
+		m := *run.Matrix
+		m.Control, m.Ranking, header.Matrix = nil, nil, &m
+	}
 	for i := range header.Cells {
 		header.Cells[i].Summary, header.Cells[i].Verdict, header.Cells[i].Words = nil, nil, ""
 	}
@@ -225,10 +231,10 @@ func TestSize(t *testing.T) {
 
 func TestReadJudgesWhatHasNoFooter(t *testing.T) {
 	run := judged(t, matrixOf(t, 3, 30))
-	ended, err := Read(journal(t, run, true), experiments)
+	ended, err := Read(journalOf(t, run, true), experiments)
 	require.NoError(t, err)
 	assert.True(t, ended.Ended)
-	path := journal(t, run, false)
+	path := journalOf(t, run, false)
 	open, err := Read(path, experiments)
 	require.NoError(t, err)
 	assert.False(t, open.Ended)
@@ -247,18 +253,28 @@ func TestReadJudgesWhatHasNoFooter(t *testing.T) {
 	assert.Contains(t, written(t, torn), "This run has not ended")
 }
 
-// Samples that were not taken in turns have no verdicts, and are shown all the same.
+// Samples that were not taken in turns are another run's: no footer is believed about them.
 func TestReadOutOfOrder(t *testing.T) {
 	run := judged(t, matrixOf(t, 3, 3))
-	run.Samples[0], run.Samples[5] = run.Samples[5], run.Samples[0]
-	ended, err := Read(journal(t, run, true), experiments)
+	run.Samples[0].Slot, run.Samples[5].Slot = run.Samples[5].Slot, run.Samples[0].Slot
+	for _, footer := range []bool{true, false} {
+		_, err := Read(journalOf(t, run, footer), experiments)
+		require.ErrorContains(t, err, "line 2: sample 0 is not the one that the seed puts there")
+		assert.NotEmpty(t, hint.Of(err))
+	}
+}
+
+// What another experiment compares is not known here: its footer is shown, and without one the cells are summed up.
+func TestReadOfAnotherDatum(t *testing.T) {
+	run := judged(t, matrixOf(t, 3, 3))
+	run.Experiment, run.Matrix.Datum = "latency", "latency_ns"
+	ended, err := Read(journalOf(t, run, true), experiments)
 	require.NoError(t, err)
 	assert.Equal(t, run.Cells, ended.Run.Cells, "the footer's")
-	open, err := Read(journal(t, run, false), experiments)
+	open, err := Read(journalOf(t, run, false), experiments)
 	require.NoError(t, err)
 	assert.Nil(t, open.Run.Cells[2].Verdict)
 	assert.Equal(t, "no-verdicts", open.Run.Warnings[0].Code)
-	assert.Equal(t, run.Cells[2].Summary, open.Run.Cells[2].Summary)
 	written(t, open)
 }
 

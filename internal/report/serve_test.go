@@ -25,7 +25,7 @@ func get(t *testing.T, url string) (status int, body string) {
 
 // A page that is served follows its journal, and ends with its context.
 func TestServe(t *testing.T) {
-	path := journal(t, judged(t, matrixOf(t, 3, 30)), true)
+	path := journalOf(t, judged(t, matrixOf(t, 3, 30)), true)
 	whole, err := os.ReadFile(path)
 	require.NoError(t, err)
 	lines := strings.SplitAfter(string(whole), "\n")

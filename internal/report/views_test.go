@@ -387,20 +387,16 @@ func soiled(value any) any {
 	return value
 }
 
-// Whatever texts a journal holds, nothing but what can be printed reaches a terminal, and nothing but text a page.
-func TestViewsOfHostileJournals(t *testing.T) {
+// Whatever texts a run holds, nothing but what can be printed reaches a terminal, and nothing but text a page.
+func TestViewsOfHostileRuns(t *testing.T) {
 	for _, r := range recordedRuns(t) {
 		t.Run(r.name, func(t *testing.T) {
-			var journal strings.Builder
-			for line := range strings.Lines(r.journal(t)) {
-				var tree map[string]any
-				require.NoError(t, json.Unmarshal([]byte(line), &tree))
-				delete(tree, "crc32")
-				text, err := json.Marshal(soiled(tree))
-				require.NoError(t, err)
-				journal.WriteString(sealed(string(text)))
-			}
-			in := readText(t, journal.String())
+			var tree any
+			document := show(t, readText(t, r.journal(t)).Run, shown{format: "json"})
+			require.NoError(t, json.Unmarshal([]byte(document), &tree))
+			text, err := json.Marshal(soiled(tree))
+			require.NoError(t, err)
+			in := readText(t, string(text))
 			for _, v := range views {
 				v.opts.Colour = false
 				page := show(t, in.Run, v)

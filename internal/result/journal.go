@@ -2,14 +2,20 @@ package result
 
 import (
 	"bufio"
+	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"hash/crc32"
 	"io"
 	"os"
+	"reflect"
 	"regexp"
+	"slices"
+	"strings"
 	"syscall"
+	"unicode/utf8"
 
 	"gorun/internal/hint"
 )
@@ -204,13 +210,35 @@ func (j *Journal) Close() error {
 type Recording struct {
 	// Run is the header with the samples, and with what the last footer says. It is partial unless it ended, and the
 	// footer says that it was complete.
-	Run    *Run
-	Footer *Footer // the last one; nil: there is none
-	Ended  bool    // the footer is the last line
-	Whole  int64   // bytes of the whole lines
-	Lines  int     // how many these are
-	Torn   bool    // after them stands one that was cut off, or is broken; it is left out
+	Run     *Run
+	Footers []*Footer // in their order
+	Ended   bool      // the last footer is the last line
+	Whole   int64     // bytes of the whole lines
+	Lines   int       // how many these are
+	Torn    bool      // after them stands one that was cut off, or is broken; it is left out
 }
+
+// Footer returns the last footer; nil where there is none.
+func (rec *Recording) Footer() *Footer {
+	if len(rec.Footers) == 0 {
+		return nil
+	}
+	return rec.Footers[len(rec.Footers)-1]
+}
+
+// SampleLine returns the number of the line of a sample, by its place among the samples.
+func (rec *Recording) SampleLine(sample int) int {
+	line := 2 + sample
+	for _, f := range rec.Footers {
+		if f.Samples <= sample {
+			line++
+		}
+	}
+	return line
+}
+
+// FooterLine returns the number of the line of a footer, by its place among the footers.
+func (rec *Recording) FooterLine(footer int) int { return 2 + rec.Footers[footer].Samples + footer }
 
 // ReadJournal reads a journal, also of a run that was killed or still goes on: its last line may be torn. A broken line
 // elsewhere is an error that names its number.
@@ -219,6 +247,9 @@ func ReadJournal(r io.Reader) (Recording, error) {
 	var broken error // of the line before
 	var text []byte
 	in := bufio.NewReaderSize(r, 1<<16)
+	if err := another(in); err != nil {
+		return Recording{}, err
+	}
 	for number := 1; ; number++ {
 		var err error
 		text, err = readLine(in, text[:0])
@@ -256,8 +287,80 @@ func ReadJournal(r io.Reader) (Recording, error) {
 		return Recording{}, hint.With(err, noJournal)
 	}
 	rec.Ended = rec.Ended && !rec.Torn
-	rec.Run.Partial = !rec.Ended || rec.Footer.Partial
+	rec.Run.Partial = !rec.Ended || rec.Footer().Partial
 	return rec, nil
+}
+
+// forms are what files begin with that are no journals.
+var forms = []struct{ magic, is, way string }{
+	{"\x1f\x8b", "it is compressed by gzip", "decompress it: gzip -dc FILE >run.jsonl"},
+	{"\x28\xb5\x2f\xfd", "it is compressed by zstd", "decompress it: zstd -dc FILE >run.jsonl"},
+	{"\xfd7zXZ\x00", "it is compressed by xz", "decompress it: xz -dc FILE >run.jsonl"},
+	{"BZh", "it is compressed by bzip2", "decompress it: bzip2 -dc FILE >run.jsonl"},
+	{"PK\x03\x04", "it is a zip archive", "take the journal out of it: unzip FILE"},
+	{"\xef\xbb\xbf", "it begins with a byte order mark", "another program saved it: " + asWritten},
+	{"\xff\xfe", "it is UTF-16", "another program saved it: " + asWritten},
+	{"[", "it is a JSON list", noJournal},
+}
+
+// headerStart is what every journal begins with.
+const headerStart = `{"header":{`
+
+// another returns an error that says what a file is of which the first line is not one of a journal.
+func another(in *bufio.Reader) error {
+	head, err := in.Peek(1 << 16)
+	if err != nil && err != io.EOF {
+		return err
+	}
+	if len(head) == 0 {
+		return hint.With(errors.New("it is empty, and holds no journal"), noJournal)
+	}
+	line, _, _ := bytes.Cut(head, []byte("\n"))
+	is, way := "it is a text of another kind", noJournal
+	known := slices.IndexFunc(forms, func(f struct{ magic, is, way string }) bool {
+		return bytes.HasPrefix(head, []byte(f.magic))
+	})
+	switch {
+	case known >= 0:
+		is, way = forms[known].is, forms[known].way
+	case bytes.HasSuffix(line, []byte("}\r")):
+		is, way = "its lines end in CR LF", "another program saved it: "+asWritten
+	case checksum.Match(line), bytes.HasPrefix(head, []byte(headerStart)), strings.HasPrefix(headerStart, string(head)):
+		return nil // or a broken line, which is named
+	case bytes.HasPrefix(head, []byte(`{"sample":`)), bytes.HasPrefix(head, []byte(`{"footer":`)):
+		return nil
+	case bytes.HasPrefix(bytes.TrimSpace(head), []byte("{")):
+		is, way = "it is a JSON document", "give the journal that --out wrote; what --format json printed is for gorun report"
+	case bytes.IndexByte(head, 0) >= 0 || !utf8.Valid(head[:max(0, len(head)-utf8.UTFMax)]):
+		is = "it is a binary file"
+	}
+	return hint.With(fmt.Errorf("no journal begins in line 1: %s", is), way)
+}
+
+// inWords returns an error of package json in the words of a journal's reader.
+func inWords(err error) error {
+	var invalid *json.UnmarshalTypeError
+	if !errors.As(err, &invalid) {
+		return errors.New("it is not JSON as a journal has it")
+	}
+	names := map[string]string{"string": "a text", "array": "a list", "object": "an object", "bool": "true or false"}
+	is := cmp.Or(names[invalid.Value], invalid.Value) // or "number 1e999"
+	want := ""
+	switch invalid.Type.Kind() {
+	case reflect.Bool:
+		want = "true or false"
+	case reflect.String:
+		want = "a text"
+	case reflect.Slice, reflect.Array:
+		want = "a list"
+	case reflect.Struct, reflect.Map, reflect.Pointer:
+		want = "an object"
+	case reflect.Float32, reflect.Float64:
+		want = "a number that fits"
+	default:
+		want = "a whole number that fits"
+	}
+	return fmt.Errorf("%s is %s, and not %s", cmp.Or(invalid.Field, "the line"), is, want)
 }
 
 const noJournal = "give a file that --out wrote; one that was cut off in its first line holds no sample"
@@ -299,7 +402,7 @@ func (rec *Recording) add(text []byte, unverified error) error {
 		return hint.With(unverified, asWritten)
 	}
 	if err != nil {
-		return err
+		return hint.With(inWords(err), asWritten)
 	}
 	kinds := 0
 	for _, is := range []bool{line.Header != nil, line.Sample != nil, line.Footer != nil} {
@@ -332,13 +435,19 @@ func (rec *Recording) add(text []byte, unverified error) error {
 
 const asWritten = "give a file that --out wrote, as it was written"
 
-// end takes a footer.
+// end takes a footer. A run that goes on after one writes another when it has taken samples.
 func (rec *Recording) end(f *Footer) error {
+	if last := rec.Footer(); last != nil && rec.Ended {
+		return hint.With(errors.New("a second footer, without a sample between the two"), asWritten)
+	}
 	if have := len(rec.Run.Samples); f.Samples != have {
 		err := fmt.Errorf("the footer counts %d samples, and %d stand before it", f.Samples, have)
 		return hint.With(err, "lines were lost or added after the run: take the file as it was written")
 	}
-	rec.Footer, rec.Ended = f, true
+	if had := len(rec.Run.Warnings); len(f.Warnings) < had || !slices.Equal(f.Warnings[:had], rec.Run.Warnings) {
+		return hint.With(errors.New("the footer does not begin with the warnings that the run had before"), asWritten)
+	}
+	rec.Footers, rec.Ended = append(rec.Footers, f), true
 	rec.Run.Summary, rec.Run.Findings, rec.Run.Warnings = f.Summary, f.Findings, f.Warnings
 	return nil
 }

@@ -2,6 +2,7 @@ package result
 
 import (
 	"bytes"
+	"compress/gzip"
 	"encoding/json"
 	"fmt"
 	"hash/crc32"
@@ -115,7 +116,10 @@ func TestReadJournal(t *testing.T) {
 	want.Samples = samplesOf(lines)
 	last := lines[len(lines)-1].Footer
 	want.Summary, want.Findings, want.Warnings = last.Summary, last.Findings, last.Warnings
-	assert.Equal(t, Recording{Run: &want, Footer: last, Ended: true, Whole: int64(len(journal)), Lines: len(lines)}, rec)
+	footers := []*Footer{lines[3].Footer, last}
+	assert.Equal(t, Recording{
+		Run: &want, Footers: footers, Ended: true, Whole: int64(len(journal)), Lines: len(lines),
+	}, rec)
 	require.Len(t, rec.Run.Samples, 5)
 	assert.False(t, rec.Run.Partial)
 	assert.Equal(t, &Slot{Cell: 1, Control: true, Elapsed: 0.5}, rec.Run.Samples[1].Slot)
@@ -125,7 +129,7 @@ func TestReadJournal(t *testing.T) {
 func TestReadJournalWithoutSamples(t *testing.T) {
 	rec := read(t, []byte(summed(`{"header":{"schema":"gorun/v2"}}`)))
 	assert.Equal(t, []Sample{}, rec.Run.Samples)
-	assert.Nil(t, rec.Footer)
+	assert.Nil(t, rec.Footer())
 }
 
 // A run that was stopped is partial; so is one that has ended and goes on, until its next footer.
@@ -143,7 +147,7 @@ func TestReadJournalOfAStoppedRun(t *testing.T) {
 		{8, true, true, true},
 	} {
 		rec := read(t, text(t, lines[:c.lines]))
-		assert.Equal(t, c.footer, rec.Footer != nil, "%d lines", c.lines)
+		assert.Equal(t, c.footer, rec.Footer() != nil, "%d lines", c.lines)
 		assert.Equal(t, c.ended, rec.Ended, "%d lines", c.lines)
 		assert.Equal(t, c.complete, !rec.Run.Partial, "%d lines", c.lines)
 		assert.Equal(t, samplesOf(lines[:c.lines]), rec.Run.Samples)
@@ -162,7 +166,7 @@ func TestReadJournalCutAnywhere(t *testing.T) {
 		whole := bytes.Count(journal[:cut], []byte("\n"))
 		rec, err := ReadJournal(bytes.NewReader(journal[:cut]))
 		if cut < headerEnd {
-			require.ErrorContains(t, err, "no whole line", "cut at %d", cut)
+			require.ErrorContains(t, err, map[bool]string{true: "is empty", false: "no whole line"}[cut == 0], "cut at %d", cut)
 			require.Contains(t, hint.Of(err), "--out")
 			continue
 		}
@@ -184,10 +188,11 @@ func TestReadJournalErrors(t *testing.T) {
 		require.Contains(t, line, old)
 		return summed(strings.Replace(line, old, new, 1))
 	}
+	none := replace(footer, `"samples":3`, `"samples":0`)
 	v3 := replace(header, Schema, "gorun/v3")
 	for name, c := range map[string]struct{ journal, want string }{
-		"empty":                {"", "no whole line"},
-		"only words":           {"words\n", "no whole line"},
+		"empty":                {"", "it is empty, and holds no journal"},
+		"only words":           {"words\n", "no journal begins in line 1: it is a text of another kind"},
 		"no header":            {sample, "line 1: it stands before the header"},
 		"footer first":         {footer, "line 1: it stands before the header"},
 		"second header":        {header + sample + header, "line 3: a second header"},
@@ -204,7 +209,11 @@ func TestReadJournalErrors(t *testing.T) {
 		"broken figure":        {header + strings.Replace(sample, "1.5", "1.7", 1) + sample, "line 2 is broken: its checksum is"},
 		"broken before torn":   {header + sample[:40] + "\n" + "{", "line 2 is broken"},
 		"an empty line":        {header + "\n" + sample, "line 2 is broken"},
-		"another type":         {header + summed(`{"sample":{"seconds":"1"}}`), "line 2: json: cannot unmarshal string"},
+		"another type":         {header + summed(`{"sample":{"seconds":"1"}}`), "line 2: sample.seconds is a text, and not a number"},
+		"out of range":         {header + summed(`{"sample":{"seconds":1e999}}`), "line 2: sample.seconds is number 1e999"},
+		"no whole number":      {header + summed(`{"sample":{"index":0.5}}`), "line 2: sample.index is number 0.5, and not"},
+		"values are a list":    {header + summed(`{"sample":{"values":[]}}`), "line 2: it is not JSON as a journal has it"},
+		"a second footer":      {header + none + none, "line 3: a second footer"},
 		"and a broken header":  {strings.Replace(header, Schema, "gorun/v3", 1) + sample, "line 1 is broken: its checksum is"},
 		"a lone broken header": {strings.Replace(header, Schema, "gorun/v3", 1), "line 1 is broken: its checksum is"},
 		"a sample is lost":     {header + sample + footer, "line 3: the footer counts 3 samples, and 1 stand before it"},
@@ -212,12 +221,49 @@ func TestReadJournalErrors(t *testing.T) {
 		_, err := ReadJournal(strings.NewReader(c.journal))
 		require.ErrorContains(t, err, c.want, name)
 		assert.NotContains(t, err.Error(), "\n", name)
-		if !strings.Contains(name, "broken") && !strings.HasPrefix(name, "an") {
+		assert.NotRegexp(t, goInternals, err.Error(), name)
+		if !strings.Contains(name, "broken") && !strings.HasPrefix(name, "an empty") {
 			assert.NotEmpty(t, hint.Of(err), name)
 		}
 	}
 	_, err := ReadJournal(strings.NewReader(v3))
 	assert.Contains(t, hint.Of(err), "v1.2.0", "which gorun reads it")
+}
+
+// goInternals are words of package json, which say nothing to who reads a journal.
+const goInternals = `unmarshal|Go value|Go struct|invalid character|json:`
+
+// A file in another form is refused in one sentence, with a way to have a journal of it.
+func TestReadJournalOfAnotherForm(t *testing.T) {
+	journal := string(text(t, recorded(3)))
+	var zipped bytes.Buffer
+	gz := gzip.NewWriter(&zipped)
+	_, err := gz.Write([]byte(journal))
+	require.NoError(t, err)
+	require.NoError(t, gz.Close())
+	document, err := json.MarshalIndent(known(), "", "  ")
+	require.NoError(t, err)
+	for _, c := range []struct{ file, want, way string }{
+		{"", "it is empty", "--out"},
+		{zipped.String(), "it is compressed by gzip", "gzip -dc"},
+		{"\x28\xb5\x2f\xfd\x24", "it is compressed by zstd", "zstd -dc"},
+		{"[" + strings.ReplaceAll(journal, "\n", ",\n") + "]", "it is a JSON list", "--out"},
+		{"[]", "it is a JSON list", "--out"},
+		{string(document), "it is a JSON document", "gorun report"},
+		{"{}\n", "it is a JSON document", "--out"},
+		{"null\n", "it is a text of another kind", "--out"},
+		{strings.Repeat("\x7fELF\x00\x01\x02\xfe", 100), "it is a binary file", "--out"},
+		{"\xfe\xed\xfa\xce\n", "it is a binary file", "--out"},
+		{"goos: linux\nBenchmarkX 1 2 ns/op\n", "it is a text of another kind", "--out"},
+		{strings.ReplaceAll(journal, "\n", "\r\n"), "its lines end in CR LF", "as it was written"},
+		{"\xef\xbb\xbf" + journal, "it begins with a byte order mark", "as it was written"},
+	} {
+		_, err := ReadJournal(strings.NewReader(c.file))
+		require.ErrorContains(t, err, c.want)
+		assert.NotContains(t, err.Error(), "\n")
+		assert.NotRegexp(t, goInternals, err.Error())
+		assert.Contains(t, hint.Of(err), c.way, c.want)
+	}
 }
 
 // A journal of the schema before this one, as gorun 0.1.0-dev wrote it, is refused, and it is said what to do.
@@ -331,8 +377,10 @@ func linesOf(rec Recording) []Line {
 	header.Samples = []Sample{}
 	lines := []Line{{Header: &header}}
 	for i := range len(rec.Run.Samples) + 1 {
-		if rec.Footer != nil && rec.Footer.Samples == i {
-			lines = append(lines, Line{Footer: rec.Footer})
+		for _, footer := range rec.Footers {
+			if footer.Samples == i {
+				lines = append(lines, Line{Footer: footer})
+			}
 		}
 		if i < len(rec.Run.Samples) {
 			lines = append(lines, Line{Sample: &rec.Run.Samples[i]})
@@ -457,7 +505,7 @@ func TestOpenJournalErrors(t *testing.T) {
 	path := filepath.Join(dir, "words")
 	require.NoError(t, os.WriteFile(path, []byte("words"), 0o644))
 	_, _, err = OpenJournal(path)
-	require.ErrorContains(t, err, path+": there is no whole line")
+	require.ErrorContains(t, err, path+": no journal begins in line 1")
 	kept, err := os.ReadFile(path)
 	require.NoError(t, err)
 	assert.Equal(t, "words", string(kept))

@@ -316,7 +316,7 @@ func (d *driver) newOrder() (schedule, error) {
 	for _, s := range run.Samples {
 		d.tally.add(s)
 		if err := order.add(s, s.Elapsed); err != nil {
-			return nil, hint.With(fmt.Errorf("%s: %w", o.out, err), "the file was changed, and cannot be gone on from")
+			return nil, fmt.Errorf("%s: %w", o.out, err)
 		}
 		d.before = s.Elapsed
 	}

@@ -12,6 +12,7 @@ import (
 
 	"gorun/internal/experiment"
 	"gorun/internal/hint"
+	"gorun/internal/journal"
 	"gorun/internal/matrix"
 	"gorun/internal/metrics"
 	"gorun/internal/output"
@@ -155,7 +156,7 @@ func (s *session) openJournal(ctx context.Context, n output.Named, resume bool) 
 
 // resumeJournal takes the recorded run's place.
 func (s *session) resumeJournal(path string) error {
-	journal, recording, err := result.OpenJournal(path)
+	file, recording, err := result.OpenJournal(path)
 	if err != nil {
 		return fmt.Errorf("--out: %w", err)
 	}
@@ -165,14 +166,17 @@ func (s *session) resumeJournal(path string) error {
 			words[i] = fmt.Sprintf("%s was %s and is %s", d.What, d.A, d.B)
 		}
 		err := fmt.Errorf("--out: %s holds another run: %s", path, strings.Join(words, "; "))
-		return errors.Join(hint.With(err, "begin a new journal; gorun compare sets the two side by side"), journal.Close())
+		return errors.Join(hint.With(err, "begin a new journal; gorun compare sets the two side by side"), file.Close())
 	}
-	s.journal, s.resumed = journal, true
+	checked, err := journal.Check(recording, s.env.Views.Known)
+	if err != nil {
+		return errors.Join(fmt.Errorf("--out: %s: %w", path, err), file.Close())
+	}
+	s.journal, s.resumed = file, true
 	s.onClose(s.journal.Close)
-	s.run = recording.Run
-	s.ended = -1
-	if recording.Ended {
-		s.ended = len(s.run.Samples)
+	s.run, s.ended = checked.Run, -1
+	if last := checked.Footer(); last != nil { // a torn line after it is cut off
+		s.ended = last.Samples
 	}
 	return nil
 }

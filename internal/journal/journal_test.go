@@ -1,0 +1,283 @@
+package journal_test
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"gorun/internal/hint"
+	"gorun/internal/journal"
+)
+
+// edit replaces the first match in a line, whose checksum fits again.
+func edit(t *testing.T, lines []string, number int, match, by string) []string {
+	t.Helper()
+	lines = slices.Clone(lines)
+	of := regexp.MustCompile(match)
+	found := of.FindStringIndex(lines[number-1])
+	require.NotNil(t, found, "%s in %s", match, lines[number-1])
+	line := lines[number-1]
+	lines[number-1] = sealed(line[:found[0]] + of.ReplaceAllString(line[found[0]:found[1]], by) + line[found[1]:])
+	return lines
+}
+
+// Each journal of a run that took place holds together, cut off after any line too.
+func TestCheckRecorded(t *testing.T) {
+	for name, lines := range recorded(t) {
+		for n := range lines {
+			rec, err := check(lines[:n+1])
+			require.NoError(t, err, "%s, %d lines", name, n+1)
+			require.NoError(t, rec.Unjudged)
+			assert.Equal(t, n+1 == len(lines), rec.Ended, name)
+			judged := rec.Run.Matrix != nil && rec.Run.Matrix.Order.Design == ""
+			assert.Equal(t, judged, rec.Run.Matrix != nil && rec.Run.Matrix.Control != nil, name)
+		}
+	}
+}
+
+// What follows from another part of a journal is checked though each line's checksum fits.
+func TestCheckRefuses(t *testing.T) {
+	const (
+		blocks = "matrix"           // 80 samples in randomised complete blocks
+		rows   = "numa-blocks"      // 2 samples of each of 2 cells
+		pairs  = "bind"             // 3 pairs
+		plain  = "primes-disturbed" // 3 samples without cells, and their summary
+	)
+	type lines = []string
+	swap := func(l lines, a, b int) lines {
+		l[a-1], l[b-1] = l[b-1], l[a-1]
+		return l
+	}
+	// exchange swaps what two lines say of their places.
+	exchange := func(t *testing.T, l lines, a, b int, of string) lines {
+		x, y := regexp.MustCompile(of).FindString(l[a-1]), regexp.MustCompile(of).FindString(l[b-1])
+		require.NotEqual(t, x, y)
+		return edit(t, edit(t, l, a, of, y), b, of, x)
+	}
+	journals := recorded(t)
+	for name, c := range map[string]struct {
+		of        string
+		line      int
+		match, by string
+		want      string
+	}{
+		"another seed": {
+			blocks, 1, `"seed":\d+`, `"seed":12345`,
+			"line 1: the order of the first round: first: ",
+		},
+		"another baseline": {blocks, 1, `"baseline":0`, `"baseline":1`, "line 1: "},
+		"no such baseline": {rows, 1, `"baseline":0`, `"baseline":2`, "line 1: the baseline is cell 2 of 2"},
+		"one cell twice":   {blocks, 1, `"method":"modulo"`, `"method":"brute"`, "line 1: "},
+		"a cell's CPUs":    {blocks, 1, `"count":2`, `"count":3`, "line 1: cell 0: \"0-1\" of"},
+		"a figure nobody has": {
+			"futex", 1, `"wake_ns"`, `"wake_ms"`,
+			"line 1: the cells are compared by wake_ms",
+		},
+		"a design nobody has": {
+			pairs, 1, `"design":"pairs"`, `"design":"peers"`,
+			`line 1: the design "peers" is none`,
+		},
+		"samples of another round":  {blocks, 9, `"round":1`, `"round":2`, "line 9: sample 7 is not the one"},
+		"a sample of another block": {blocks, 9, `"block":0`, `"block":1`, "line 9: sample 7 is not the one"},
+		"rows in another order": {
+			rows, 4, `"cell":1`, `"cell":0`,
+			"line 4: the sample, of cell 0 in round 0, is not the one that comes next",
+		},
+		"more samples than rounds": {
+			rows, 1, `"rounds":2`, `"rounds":1`,
+			"line 3: the sample, of cell 0 in round 1, is not",
+		},
+		"a cell that does not exist": {
+			blocks, 5, `"cell":\d`, `"cell":4`,
+			"line 5: the sample is of cell 4 of 4",
+		},
+		"a negative cell": {rows, 2, `"cell":0`, `"cell":-1`, "line 2: the sample is of cell -1 of 2"},
+		"a sample without a cell": {
+			blocks, 2, `"cell":.*?,"seconds":`, `"seconds":`,
+			"line 2: the sample is of a cell, or",
+		},
+		"a negative index": {
+			plain, 2, `"index":0`, `"index":-1`,
+			"line 2: the sample's index is -1, and not 0",
+		},
+		"negative seconds": {plain, 3, `"seconds":`, `"seconds":-`, "line 3: the sample's wall time is -"},
+		"no seconds": {
+			plain, 3, `"seconds":[0-9.]+`, `"seconds":0`,
+			"line 3: the sample is valid, and took no time",
+		},
+		"seconds that are no number": {
+			plain, 3, `"seconds":[0-9.]+`, `"seconds":"NaN"`,
+			"line 3: sample.seconds is a text, and not a number that fits",
+		},
+		"negative user time": {
+			plain, 3, `"user_seconds":`, `"user_seconds":-`,
+			"line 3: the sample's user time is -",
+		},
+		"800 seconds more": {plain, 3, `"seconds":1`, `"seconds":801`, "line 3: the sample took 801."},
+		"800 seconds more in a round": {
+			blocks, 3, `"seconds":0`, `"seconds":800`,
+			"line 3: the sample took 800.",
+		},
+		"a time a little shorter": {
+			plain, 3, `"seconds":1\.646`, `"seconds":1.645`,
+			"line 5: the footer's summary: seconds: ",
+		},
+		"another answer": {
+			blocks, 7, `"is":"669"`, `"is":"670"`,
+			`line 7: "the primes up to 5000" are "670" here, and "669" in line 2`,
+		},
+		"no verdict": {plain, 2, `"verdict":"suspect"`, `"verdict":"fine"`, `line 2: "fine" is no verdict`},
+		"a better verdict": {
+			plain, 2, `"verdict":"suspect"`, `"verdict":"valid"`,
+			"line 2: the sample is valid, and has a reason against it",
+		},
+		"a placement that was lost": {
+			plain, 3, `"verified":true`, `"verified":false`,
+			"line 3: the sample is valid, and its placement was not verified",
+		},
+		"more workers finished": {
+			plain, 3, `"finished":2`, `"finished":3`,
+			"line 3: 3 of the sample's 2 workers finished",
+		},
+		"times of workers": {
+			plain, 3, `"p99":[0-9.]+`, `"p99":0`,
+			"line 3: the times of the sample's workers are not in order",
+		},
+		"an imbalance": {
+			plain, 3, `"imbalance":[0-9.]+`, `"imbalance":1`,
+			"line 3: the imbalance of the sample's workers is 1",
+		},
+		"a footer that counts more": {
+			plain, 5, `"samples":3`, `"samples":4`,
+			"line 5: the footer counts 4 samples, and 3 stand before it",
+		},
+		"a footer's summary": {
+			plain, 5, `"median":1`, `"median":2`,
+			"line 5: the footer's summary: seconds: median is 2.",
+		},
+		"a footer's verdict": {
+			blocks, 82, `"kind":"[a-z-]+"`, `"kind":"faster"`,
+			`line 82: cell 3 of the footer: verdict: kind is "faster", and from the rest follows "`,
+		},
+		"a verdict's words": {
+			pairs, 8, `"words":"`, `"words":"not `,
+			"line 8: cell 1 of the footer: words is ",
+		},
+		"a cell's summary": {
+			rows, 6, `"mean":0`, `"mean":1`,
+			"line 6: cell 0 of the footer: summary: seconds: mean is 1.",
+		},
+		"a cell's name in the footer": {
+			blocks, 82, `"name":"`, `"name":"x`,
+			"line 82: cell 0 of the footer: name is ",
+		},
+		"a footer without the warning": {
+			"c2c", 4, `"warnings":\[.*\]`, `"warnings":[]`,
+			"line 4: the footer does not begin with the warnings",
+		},
+		"a cell's flags": {
+			blocks, 1, `"flags":{"limit":"5000"`, `"flags":{"limit":"5001"`,
+			`line 1: cell 0 has the value "5001" of --limit`,
+		},
+		"elapsed time that goes back": {
+			blocks, 6, `"elapsed_seconds":[0-9.]+`, `"elapsed_seconds":0.001`,
+			"line 6: the sample ended 0.001 s into the run, and the one before it ",
+		},
+		"a sample after a cut one": {
+			plain, 3, `"verdict":"valid","reasons":\[\](.*)}}`, `"verdict":"suspect","reasons":["cut short"]${1}},"partial":true}`,
+			"line 4: a sample follows one that was cut short",
+		},
+		"the samples of the summary": {
+			plain, 5, `"summary":{"samples":3`, `"summary":{"samples":2`,
+			"line 5: the footer's summary: samples is 2, and from the rest follows 3",
+		},
+		"a footer without cells": {
+			blocks, 82, `"cells":\[.*\],"findings"`, `"cells":[],"findings"`,
+			"line 82: the footer has 0 cells, and the header 4",
+		},
+		"samples after the end": {
+			blocks, 1, `"rounds":16`, `"rounds":15`, "line 77: the run was over before this sample",
+		},
+		"a header with a verdict": {
+			blocks, 1, `"order":`, `"ranking":[0],"order":`, "line 1: the header has a verdict, before the first sample",
+		},
+		"a header with a summary": {
+			rows, 1, `"flags":`, `"words":"slower","flags":`, "line 1: cell 0 has a verdict or a summary",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			refused(t, edit(t, journals[c.of], c.line, c.match, c.by), c.want)
+		})
+	}
+	for name, c := range map[string]struct {
+		of     string
+		change func(t *testing.T, l lines) lines
+		want   string
+	}{
+		"a header that is not first": {blocks, func(_ *testing.T, l lines) lines {
+			return swap(l, 1, 2)
+		}, "line 1: it stands before the header"},
+		"a second header": {plain, func(_ *testing.T, l lines) lines {
+			return slices.Insert(l, 2, l[0])
+		}, "line 3: a second header"},
+		"samples in another order": {blocks, func(t *testing.T, l lines) lines {
+			return exchange(t, l, 3, 4, `"cell":\d,("control":true,)?`)
+		}, "line 3: sample 1 is not the one that the seed puts there"},
+		"the first of the pairs": {pairs, func(t *testing.T, l lines) lines {
+			return exchange(t, l, 2, 3, `"cell":\d`)
+		}, "line 2: the sample, of cell "},
+		"an index that is left out": {blocks, func(t *testing.T, l lines) lines {
+			return slices.Delete(l, 4, 5)[:80]
+		}, "line 5: the sample's index is 4, and not 3"},
+		"an index twice": {blocks, func(_ *testing.T, l lines) lines {
+			return slices.Insert(l, 5, l[4])[:82]
+		}, "line 6: the sample's index is 3, and not 4"},
+		"a second footer": {plain, func(_ *testing.T, l lines) lines {
+			return append(l, l[4])
+		}, "line 6: a second footer"},
+		"a footer in the middle": {blocks, func(_ *testing.T, l lines) lines {
+			return slices.Insert(l, 3, l[81])
+		}, "line 4: the footer counts 80 samples, and 2 stand before it"},
+		"a cell of a pair twice": {pairs, func(t *testing.T, l lines) lines {
+			return edit(t, l, 3, `"cell":\d`, regexp.MustCompile(`"cell":\d`).FindString(l[1]))
+		}, "line 3: the sample, of cell "},
+	} {
+		t.Run(name, func(t *testing.T) {
+			refused(t, c.change(t, slices.Clone(journals[c.of])), c.want)
+		})
+	}
+}
+
+// refused holds that a journal is refused in one line, with a way out.
+func refused(t *testing.T, lines []string, want string) {
+	t.Helper()
+	_, err := check(lines)
+	require.ErrorContains(t, err, want)
+	assert.NotContains(t, err.Error(), "\n")
+	assert.NotEmpty(t, hint.Of(err))
+}
+
+// An error names the file, and what to do.
+func TestRead(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "run.jsonl")
+	lines := recorded(t)["primes"]
+	require.NoError(t, os.WriteFile(path, []byte(strings.Join(lines, "")), 0o644))
+	rec, err := journal.Read(path, experiments.Known)
+	require.NoError(t, err)
+	assert.Len(t, rec.Run.Samples, 1)
+
+	lines = edit(t, slices.Clone(lines), 2, `"index":0`, `"index":1`)
+	require.NoError(t, os.WriteFile(path, []byte(strings.Join(lines, "")), 0o644))
+	_, err = journal.Read(path, experiments.Known)
+	require.ErrorContains(t, err, path+": line 2: the sample's index is 1")
+	assert.Contains(t, hint.Of(err), fmt.Sprintf("version %s", rec.Run.Tool.Version))
+	_, err = journal.Read(path+"x", experiments.Known)
+	require.ErrorIs(t, err, os.ErrNotExist)
+}
