@@ -106,6 +106,7 @@ var commands = [...]entry{
 	{"matrix", func(e env) *cobra.Command { return newMatrix(e) }},
 	{"compare", func(e env) *cobra.Command { return newCompare(e, runCompare) }},
 	{"report", func(e env) *cobra.Command { return newReport(e, runReport) }},
+	{"journal", newJournal},
 	{"topo", func(e env) *cobra.Command { return newTopo(e, runTopo) }},
 	{"version", newVersion},
 }
