@@ -36,6 +36,7 @@ func (r Request) Measure(ctx context.Context, m *topology.Machine) (result.Sampl
 	}
 	sig := &s.Quality.Signals
 	sig.MinorFaults, sig.MajorFaults = &o.MinorFaults, &o.MajorFaults
+	sig.StoppedSeconds = o.StoppedSeconds
 	sig.VoluntarySwitches, sig.InvoluntarySwitches = &o.VoluntarySwitches, &o.InvoluntarySwitches
 	if r.Metric != nil && o.Failure() == "" {
 		figure, err := r.Metric.Find(o.Stdout)

@@ -31,6 +31,31 @@ func measured(t *testing.T, script, metric string) (result.Sample, Outcome) {
 	return s, o
 }
 
+// A stop is seen of the command and of what it has started, and waiting is none.
+func TestMeasureOfAStoppedCommand(t *testing.T) {
+	for name, c := range map[string]struct {
+		script  string
+		stopped bool
+	}{
+		"waits":        {"sleep 0.8", false},
+		"the command":  {"(sleep 0.3; kill -STOP $$; sleep 0.8; kill -CONT $$) & sleep 0.6; wait", true},
+		"a descendant": {"sh -c 'sleep 2; true' & sleep 0.3; kill -STOP $!; sleep 0.8; kill -CONT $!; kill $!", true},
+		"an orphan":    {"sleep 2 & sleep 0.3; setsid -f sh -c \"kill -STOP $!; sleep 0.8; kill -CONT $!; kill $!\"; sleep 1.5", true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s, _ := measured(t, c.script, "")
+			seconds := s.Quality.Signals.StoppedSeconds
+			require.NotNil(t, seconds)
+			if c.stopped {
+				assert.Greater(t, *seconds, 0.4)
+			} else {
+				assert.Zero(t, *seconds)
+			}
+		})
+	}
+}
+
 func TestMeasure(t *testing.T) {
 	s, o := measured(t, "echo 'rate: 12.5 a second'", `rate: ([0-9.]+)`)
 	assert.Empty(t, o.Failure())

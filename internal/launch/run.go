@@ -62,6 +62,8 @@ type Outcome struct {
 	VoluntarySwitches   uint64  `json:"voluntary_switches"`
 	InvoluntarySwitches uint64  `json:"involuntary_switches"`
 
+	StoppedSeconds *float64 `json:"stopped_seconds,omitempty"` // one of its processes was stopped by a signal; nil: not known
+
 	Killed int   `json:"killed,omitempty"` // descendants that were still there at the command's end
 	Left   []int `json:"left,omitempty"`   // and those that cannot be killed: stuck in the kernel, another user's
 

@@ -107,7 +107,9 @@ func supervise(control *os.File, asked order, argv []string) (Outcome, error) {
 		return o, err
 	}
 	counted := count(c.family) // after the floor, which reading the trace would raise
+	stopped := watchStops()
 	o.reap(c.process.Pid, c.began)
+	o.StoppedSeconds = stopped()
 	counted(&o)
 	return o, nil
 }

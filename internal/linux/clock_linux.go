@@ -15,6 +15,14 @@ func Monotonic() time.Duration {
 	return time.Duration(t.Nano())
 }
 
+// Suspended is how long the machine has been suspended since it was started: by how much CLOCK_BOOTTIME is before
+// CLOCK_MONOTONIC, which stands still meanwhile (clock_gettime(2)).
+func Suspended() time.Duration {
+	var boot unix.Timespec
+	_ = unix.ClockGettime(unix.CLOCK_BOOTTIME, &boot) // there since Linux 2.6.39
+	return time.Duration(boot.Nano()) - Monotonic()
+}
+
 // SleepUntil returns when CLOCK_MONOTONIC has come to t (clock_nanosleep(2), TIMER_ABSTIME). The Go scheduler does not
 // hear of it: with GOMAXPROCS 1 nothing else of the process runs meanwhile, and nothing wakes to look after it.
 func SleepUntil(t time.Duration) error {

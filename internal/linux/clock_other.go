@@ -14,3 +14,6 @@ func SleepUntil(time.Duration) error { return unsupported("sleep until a time") 
 func ProcessCPUTime(int) (time.Duration, error) {
 	return 0, unsupported("read the CPU time of a process")
 }
+
+// Suspended returns 0: only Linux tells.
+func Suspended() time.Duration { return 0 }

@@ -36,7 +36,7 @@ func Descendants() ([]int, error) {
 		if err != nil {
 			continue // it has ended
 		}
-		if parent, ok := parseParent(stat); ok {
+		if _, parent, ok := parseStat(stat); ok {
 			children[parent] = append(children[parent], pid)
 		}
 	}
@@ -47,15 +47,15 @@ func Descendants() ([]int, error) {
 	return found, nil
 }
 
-// parseParent finds the parent's PID in /proc/PID/stat, "PID (NAME) STATE PARENT …", where NAME may hold anything
-// (proc_pid_stat(5)).
-func parseParent(stat []byte) (parent int, ok bool) {
+// parseStat finds the state and the parent's PID in /proc/PID/stat, "PID (NAME) STATE PARENT …", where NAME may hold
+// anything (proc_pid_stat(5)).
+func parseStat(stat []byte) (state byte, parent int, ok bool) {
 	fields := bytes.Fields(stat[bytes.LastIndexByte(stat, ')')+1:])
 	if len(fields) < 2 {
-		return 0, false
+		return 0, 0, false
 	}
 	parent, err := strconv.Atoi(string(fields[1]))
-	return parent, err == nil
+	return fields[0][0], parent, err == nil
 }
 
 // InheritedFiles returns the descriptors above stderr that a program started by this process would have, those without

@@ -11,7 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-func TestParseParent(t *testing.T) {
+func TestParseStat(t *testing.T) {
 	for stat, want := range map[string]int{
 		"12 (sh) S 7 12 12 0 -1":         7,
 		"12 (a) b (c) R 1 2) S 8 12 12 ": 8, // a name may hold anything
@@ -19,10 +19,11 @@ func TestParseParent(t *testing.T) {
 		"12 (sh) S x 1":                  -1,
 		"":                               -1,
 	} {
-		parent, ok := parseParent([]byte(stat))
+		state, parent, ok := parseStat([]byte(stat))
 		assert.Equal(t, want >= 0, ok, stat)
 		if ok {
 			assert.Equal(t, want, parent, stat)
+			assert.Contains(t, "SR", string(state), stat)
 		}
 	}
 }

@@ -18,3 +18,9 @@ func Terminal() (has, foreground bool) { return false, false }
 
 // DieWithParent needs Linux.
 func DieWithParent() *syscall.SysProcAttr { return nil }
+
+// NextChildStop returns none: only Linux tells.
+func NextChildStop() (pid int, stopped, ok bool) { return 0, false, false }
+
+// HasStoppedDescendant needs Linux.
+func HasStoppedDescendant() (bool, error) { return false, unsupported("list the processes") }

@@ -47,6 +47,12 @@ func Judge(s *result.Sample, cpus int) {
 	if t := sig.ThrottledSeconds; t != nil && *t > 0 {
 		doubt(result.Suspect, "the cgroup's CPU quota stopped threads for %.3f s", *t)
 	}
+	if t := sig.StoppedSeconds; t != nil && *t > 0 {
+		doubt(result.Suspect, "stopped for %.2f s by a signal (SIGSTOP, or one from a terminal)", *t)
+	}
+	if t := sig.SuspendedSeconds; t != nil && *t > 0 {
+		doubt(result.Suspect, "the machine was suspended for %.1f s", *t)
+	}
 	if f := sig.MajorFaults; f != nil && *f > 0 {
 		doubt(result.Suspect, "%d major page faults (reads from disk)", *f)
 	}

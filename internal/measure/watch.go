@@ -23,7 +23,8 @@ type Watcher struct {
 	groups     cgroup.Groups
 	groupsErr  error         // why the groups could not be found
 	migrations *perf.Counter // nil: could not be had
-	outside    bool          // what is watched is other processes
+	stops      Stops
+	outside    bool // what is watched is other processes
 }
 
 // migrationThreads is the number of threads above which their migrations are not counted: the counters that every new
@@ -93,16 +94,21 @@ func Canary() float64 {
 
 // Close closes the counters.
 func (w *Watcher) Close() error {
+	w.stops.End()
 	if w.migrations == nil {
 		return nil
 	}
 	return w.migrations.Close()
 }
 
+// clockNoise is by how much two clocks seem to part that are read one after the other.
+const clockNoise = 10 * time.Millisecond
+
 // reading is every counter at one moment; nil is a counter that could not be read.
 type reading struct {
 	at          time.Time
-	steal, busy *float64 // seconds, of the run's CPUs
+	suspended   time.Duration // since the machine was started
+	steal, busy *float64      // seconds, of the run's CPUs
 	runQueue    *float64
 	throttled   *float64
 	pressure    *float64
@@ -125,6 +131,7 @@ func OpenOutside(root fs.FS, cpus cpuset.Set) (*Watcher, []result.Warning) {
 // verdict, on a sample. The canary's own time is before all that is counted.
 func (w *Watcher) Watch() func(*result.Sample) {
 	canarySeconds := Canary()
+	w.stops.Begin()
 	before := w.read()
 	return func(s *result.Sample) {
 		after := w.read()
@@ -152,11 +159,11 @@ func ownSeconds(s *result.Sample, before, after reading) float64 {
 	return s.CPUSeconds() + s.LoadSeconds
 }
 
-func (w *Watcher) fill(sig *result.Signals, before, after reading, own float64) {
+func (w *Watcher) fill(sig *result.Signals, before, after reading, used float64) {
 	sig.WatchedSeconds = after.at.Sub(before.at).Seconds()
 	sig.StealSeconds = grown(before.steal, after.steal)
 	if busy := grown(before.busy, after.busy); busy != nil {
-		others := *busy - own // a little below zero is the rounding of ticks; cut off, it would be a bias of what is above
+		others := *busy - used // a little below zero is the rounding of ticks; cut off, it would be a bias of what is above
 		sig.OtherSeconds = &others
 	}
 	sig.ThrottledSeconds = grown(before.throttled, after.throttled)
@@ -164,6 +171,17 @@ func (w *Watcher) fill(sig *result.Signals, before, after reading, own float64) 
 	if !w.outside {
 		w.fillOwn(sig, before, after)
 	}
+	own, children := w.stops.End()
+	stopped := max(own, children)
+	if sig.StoppedSeconds != nil { // what the experiment has seen itself
+		stopped = max(stopped, *sig.StoppedSeconds)
+	}
+	sig.StoppedSeconds = &stopped
+	suspended := 0.0
+	if slept := after.suspended - before.suspended; slept > clockNoise {
+		suspended = slept.Seconds()
+	}
+	sig.SuspendedSeconds = &suspended
 	sig.MHz = readMHz(w.root, w.cpus)
 }
 
@@ -189,7 +207,7 @@ func grown[N float64 | uint64](before, after *N) *N {
 }
 
 func (w *Watcher) read() reading {
-	r := reading{at: time.Now()}
+	r := reading{at: time.Now(), suspended: linux.Suspended()}
 	steal, busy, err := readStat(w.root, w.cpus)
 	if r.known(noOtherTime, err) {
 		r.steal, r.busy = &steal, &busy

@@ -56,7 +56,9 @@ func TestMark(t *testing.T) {
 		},
 		{"balancing can be set", Support{Balancing: 1}, balancing(0), ""},
 		{
-			"balancing is hidden", Support{Unread: errors.New("hidden")}, balancing(0),
+			"balancing is hidden",
+			Support{Unread: errors.New("hidden")},
+			balancing(0),
 			"hidden (--numa-balancing keep leaves it as it is)",
 		},
 		{"balancing is hidden and kept", Support{Unread: errors.New("hidden"), SetBalancing: refused}, plain, ""},

@@ -28,6 +28,8 @@ var signals = [...]signal{
 	{"waiting for a CPU", units.Seconds, func(s *result.Signals) *float64 { return s.RunQueueSeconds }, false},
 	{"throttled by the quota", units.Seconds, func(s *result.Signals) *float64 { return s.ThrottledSeconds }, false},
 	{"CPU pressure", units.Seconds, func(s *result.Signals) *float64 { return s.CPUPressureSeconds }, false},
+	{"stopped by a signal", units.Seconds, func(s *result.Signals) *float64 { return s.StoppedSeconds }, false},
+	{"machine suspended", units.Seconds, func(s *result.Signals) *float64 { return s.SuspendedSeconds }, false},
 	{"migrations", units.Count, func(s *result.Signals) *float64 { return number(s.Migrations) }, false},
 	{"voluntary switches", units.Count, func(s *result.Signals) *float64 { return number(s.VoluntarySwitches) }, false},
 	{

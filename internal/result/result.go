@@ -193,6 +193,8 @@ type Signals struct {
 	MajorFaults         *uint64  `json:"major_faults,omitempty"`
 	ThrottledSeconds    *float64 `json:"throttled_seconds,omitempty"`    // by the cgroup's CPU quota
 	CPUPressureSeconds  *float64 `json:"cpu_pressure_seconds,omitempty"` // PSI "some"
+	StoppedSeconds      *float64 `json:"stopped_seconds,omitempty"`      // by a signal: what is measured, or gorun
+	SuspendedSeconds    *float64 `json:"suspended_seconds,omitempty"`    // the machine; the clocks of a sample stand still
 	CanarySeconds       *float64 `json:"canary_seconds,omitempty"`       // of a fixed loop, run just before the sample
 	MHz                 *float64 `json:"mhz,omitempty"`                  // mean of the allowed CPUs at the end
 }

@@ -140,7 +140,13 @@ func (d *driver) self() child.Self {
 // takeChild takes one sample of a cell by a fresh child, after the warm-ups of the matrix in the same process. What the
 // process cannot do makes the sample invalid.
 func (d *driver) takeChild(ctx context.Context, cell int) (result.Sample, error) {
+	d.stops.Begin()
 	a, err := d.ask(ctx, cell, 1, d.session.run.Matrix.Warmup, 0)
+	if seconds, _ := d.stops.End(); seconds > 0 { // the child, which goes on, knows of its own
+		d.warn([]result.Warning{{Code: "stopped", Message: fmt.Sprintf(
+			"gorun was stopped for %.2f s by a signal (SIGSTOP, or one from a terminal) while a process of its own took a sample",
+			seconds)}})
+	}
 	if err == nil && len(a.Samples) != 1 {
 		err = fmt.Errorf("its process took %d samples, and was to take one", len(a.Samples))
 	}

@@ -62,6 +62,7 @@ type driver struct {
 	order   schedule
 	take    taker
 	sampler experiment.Sampler[any] // nil where the plan is fresh
+	stops   measure.Stops           // of this process, where the plan is fresh
 	running atomic.Int64            // the cell that is sampled
 	sampled []int                   // the cell of each sample
 	fault   error                   // of the latest sample that could not be taken

@@ -1,0 +1,141 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"gorun/internal/bind"
+	"gorun/internal/linux"
+	"gorun/internal/numa"
+	"gorun/internal/pair"
+	"gorun/internal/result"
+	"gorun/internal/run"
+)
+
+// below returns a process that a process has started, or one that such a process has, whose command line has this word;
+// 0: none, so far.
+func below(t *testing.T, pid int, word string) int {
+	t.Helper()
+	pids := []int{pid}
+	for i := 0; i < len(pids); i++ {
+		tasks, _ := os.ReadDir(fmt.Sprintf("/proc/%d/task", pids[i])) // it may have ended
+		for _, task := range tasks {
+			text, _ := os.ReadFile(fmt.Sprintf("/proc/%d/task/%s/children", pids[i], task.Name()))
+			for _, field := range strings.Fields(string(text)) {
+				child, err := strconv.Atoi(field)
+				require.NoError(t, err)
+				line, _ := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", child))
+				if slices.Contains(strings.Split(string(line), "\x00"), word) {
+					return child
+				}
+				pids = append(pids, child)
+			}
+		}
+	}
+	return 0
+}
+
+// Whatever takes a sample, in whatever process: a stop of that process makes the sample suspect, and no other one.
+func TestStoppedSamplesAreSuspect(t *testing.T) {
+	if !linux.Cgo {
+		t.Skip("there are no kernels")
+	}
+	if _, err := os.Stat("/proc/self/task/" + strconv.Itoa(os.Getpid()) + "/children"); err != nil {
+		t.Skip("processes are found by their parents: ", err)
+	}
+	allowed, err := linux.GetAffinity(0)
+	require.NoError(t, err)
+	cpu := strconv.Itoa(allowed.First())
+	const samples = "--samples=100000"
+	for name, c := range map[string]struct {
+		args    string
+		stopped string // of the process that is stopped, a word of its command line; "": gorun itself
+		warning bool   // what is stopped takes no sample
+		again   int    // times that it is stopped again
+	}{
+		"primes":        {"primes --limit 100000 --warmup 0 --budget 2s " + samples, "", false, 0},
+		"contend":       {"contend --budget 2s " + samples, "", false, 6},
+		"futex":         {"futex " + cpu + " " + cpu + " --budget 2s " + samples, "", false, 0},
+		"matrix":        {"matrix primes --limit 200000 --serial --workers 1,2 --warmup 0 --budget 0 --samples 1", run.SampleCommand, false, 0},
+		"matrix itself": {"matrix primes --limit 200000 --serial --workers 1,2 --warmup 0 --budget 0 --samples 1", "", true, 0},
+		"pair":          {"pair " + cpu + " " + cpu + " --warmup 0 --budget 2s " + samples, pair.SideCommand, false, 0},
+		"bind":          {"bind --processes 2 --array 64KiB --passes 100 --checks 50000000 --trials 2", bind.ProcessCommand, false, 0},
+		"numa": {"numa --numa-balancing keep --cpu " + cpu + " --preferred-node none --mem float --load 0 --warmup 0 --budget 2s " +
+			samples, numa.ProbeCommand, false, 0},
+		"exec":              {"exec --stat --format json -- sleep 2", "sleep", false, 0},
+		"exec, a shell's":   {"exec --stat --format json -- sh -c sleep${IFS}2.5;true", "2.5", false, 0},
+		"exec, samples":     {"matrix exec --nice 0,1 --samples 2 --warmup 0 -- sleep 0.8", "0.8", false, 0},
+		"exec, gorun":       {"exec --stat --format json -- sleep 2", "", false, 0},
+		"exec, not stopped": {"exec --stat --format json -- sleep 0.8", "none", false, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			args := strings.Fields(c.args)
+			if !slices.Contains(args, "--format") {
+				args = slices.Insert(args, 1+strings.Count(args[0], "matrix"), "--format", "json")
+			}
+			cmd := gorunCommand(args...)
+			var stdout, stderr bytes.Buffer
+			cmd.Stdout, cmd.Stderr = &stdout, &stderr
+			if args[0] == "exec" {
+				cmd.Stdout, cmd.Stderr = os.Stderr, &stdout // what is printed of the command
+			}
+			require.NoError(t, cmd.Start())
+			t.Cleanup(func() { _ = cmd.Process.Kill() })
+			const stop = 400 * time.Millisecond
+			stopOne := func() bool {
+				pid := cmd.Process.Pid
+				if c.stopped != "" {
+					if pid = below(t, pid, c.stopped); pid == 0 {
+						return false
+					}
+				}
+				time.Sleep(stop / 2) // it has begun
+				if syscall.Kill(pid, syscall.SIGSTOP) != nil {
+					return false
+				}
+				time.Sleep(stop)
+				return syscall.Kill(pid, syscall.SIGCONT) == nil
+			}
+			time.Sleep(stop)
+			for end := time.Now().Add(20 * time.Second); c.stopped != "none" && !stopOne(); {
+				require.True(t, time.Now().Before(end), "no process %s", c.stopped)
+				time.Sleep(5 * time.Millisecond)
+			}
+			for range c.again {
+				stopOne()
+			}
+			require.NoError(t, cmd.Wait(), "%s", stderr.String())
+			var got result.Run
+			require.NoError(t, json.Unmarshal(stdout.Bytes(), &got), "%s", stdout.String())
+			stops := 0.0
+			for _, s := range got.Samples {
+				seconds := s.Quality.Signals.StoppedSeconds
+				require.NotNil(t, seconds)
+				stops += *seconds
+				if *seconds > 0 {
+					assert.NotEqual(t, result.Valid, s.Quality.Verdict)
+					assert.Contains(t, strings.Join(s.Quality.Reasons, "\n"), "by a signal (SIGSTOP")
+				}
+			}
+			warned := slices.ContainsFunc(got.Warnings, func(w result.Warning) bool { return w.Code == "stopped" })
+			assert.Equal(t, c.warning, warned)
+			if c.warning || c.stopped == "none" {
+				assert.Zero(t, stops)
+				return
+			}
+			assert.Greater(t, stops, stop.Seconds()/2)
+			assert.Less(t, stops, 10.0)
+		})
+	}
+}

@@ -1,0 +1,79 @@
+package linux
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"strconv"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+)
+
+// NextChildStop returns the PID of a child process that a signal has stopped, or that goes on again, if there is one that
+// has not been returned yet. The kernel keeps the last such change of each child (waitid(2)), and sends a SIGCHLD. No
+// child is reaped.
+func NextChildStop() (pid int, stopped, ok bool) {
+	const continued = 6 // CLD_CONTINUED (include/uapi/asm-generic/siginfo.h)
+	var info unix.Siginfo
+	var err error = unix.EINTR
+	for errors.Is(err, unix.EINTR) {
+		err = unix.Waitid(unix.P_ALL, 0, &info, unix.WSTOPPED|unix.WCONTINUED|unix.WNOHANG, nil)
+	}
+	// The PID is the first member of the union that follows three ints and is aligned as a pointer; 0: nothing has changed.
+	const align = unsafe.Alignof(uintptr(0))
+	const union = (3*4 + align - 1) / align * align
+	pid = int(*(*int32)(unsafe.Add(unsafe.Pointer(&info), union)))
+	return pid, info.Code != continued, err == nil && pid != 0
+}
+
+// HasStoppedDescendant reports whether a child of this process, one of theirs, and so on, is stopped by a signal: whether
+// its state in /proc/PID/stat is T. It takes some 10 µs for each of their threads; on a kernel without
+// CONFIG_PROC_CHILDREN, for each process of the system.
+func HasStoppedDescendant() (bool, error) {
+	below := childrenOf
+	pids, err := below(os.Getpid())
+	if errors.Is(err, fs.ErrNotExist) {
+		below = func(int) ([]int, error) { return nil, nil }
+		pids, err = Descendants()
+	}
+	if err != nil {
+		return false, err
+	}
+	for i := 0; i < len(pids); i++ {
+		stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pids[i]))
+		if err != nil {
+			continue // it has ended
+		}
+		if state, _, ok := parseStat(stat); ok && state == 'T' {
+			return true, nil
+		}
+		if children, err := below(pids[i]); err == nil {
+			pids = append(pids, children...)
+		}
+	}
+	return false, nil
+}
+
+// childrenOf returns the PIDs of a process's children (proc_tid_children(5)).
+func childrenOf(pid int) (pids []int, err error) {
+	tasks := fmt.Sprintf("/proc/%d/task", pid)
+	threads, err := os.ReadDir(tasks)
+	if err != nil {
+		return nil, err
+	}
+	for i, thread := range threads {
+		text, err := os.ReadFile(tasks + "/" + thread.Name() + "/children")
+		if i == 0 && errors.Is(err, fs.ErrNotExist) { // another thread may have ended meanwhile
+			return nil, err
+		}
+		for _, field := range bytes.Fields(text) {
+			if child, err := strconv.Atoi(string(field)); err == nil {
+				pids = append(pids, child)
+			}
+		}
+	}
+	return pids, nil
+}

@@ -1,0 +1,188 @@
+package measure
+
+import (
+	"bufio"
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"gorun/internal/cpuset"
+	"gorun/internal/linux"
+	"gorun/internal/result"
+)
+
+// asSample makes the test's executable a process that is watched while it takes a sample, until its stdin ends.
+const asSample = "GORUN_TEST_SAMPLE"
+
+func TestMain(m *testing.M) {
+	if os.Getenv(asSample) == "" {
+		os.Exit(m.Run())
+	}
+	w, _ := OpenWatcher(os.DirFS("/"), cpuset.Of(0), 1)
+	finish := w.Watch()
+	fmt.Println("begun")
+	_, _ = bufio.NewReader(os.Stdin).ReadString('\n')
+	s := result.Sample{Seconds: 1, Placement: result.Placement{Verified: true}}
+	finish(&s)
+	if err := json.NewEncoder(os.Stdout).Encode(s.Quality); err != nil {
+		os.Exit(1)
+	}
+	os.Exit(0)
+}
+
+// stopFor stops a process until a time has passed.
+func stopFor(t *testing.T, pid int, d time.Duration) {
+	t.Helper()
+	require.NoError(t, syscall.Kill(pid, syscall.SIGSTOP))
+	time.Sleep(d)
+	require.NoError(t, syscall.Kill(pid, syscall.SIGCONT))
+}
+
+const stopTime = 400 * time.Millisecond
+
+// A process that takes a sample knows that it was stopped, and a parent that its child was; one that waits was not.
+func TestStopsOfThisProcessAndOfAChild(t *testing.T) {
+	if _, err := os.Stat("/proc/self/stat"); err != nil {
+		t.Skip("stops are seen on Linux")
+	}
+	for name, stops := range map[string]int{"waits": 0, "is stopped": 1, "is stopped twice": 2} {
+		t.Run(name, func(t *testing.T) {
+			cmd := exec.Command("/proc/self/exe")
+			cmd.Env = append(os.Environ(), asSample+"=1")
+			cmd.Stderr = os.Stderr
+			in, err := cmd.StdinPipe()
+			require.NoError(t, err)
+			out, err := cmd.StdoutPipe()
+			require.NoError(t, err)
+			w, _ := OpenOutside(os.DirFS("/"), cpuset.Of(0))
+			defer func() { require.NoError(t, w.Close()) }()
+			finish := w.Watch()
+			require.NoError(t, cmd.Start())
+			read := bufio.NewReader(out)
+			_, err = read.ReadString('\n')
+			require.NoError(t, err)
+			for range stops {
+				time.Sleep(2 * beat) // the clock is looked at between two stops
+				stopFor(t, cmd.Process.Pid, stopTime)
+			}
+			if stops == 0 {
+				time.Sleep(stopTime)
+			}
+			_, err = in.Write([]byte("\n"))
+			require.NoError(t, err)
+			var own result.Quality
+			require.NoError(t, json.NewDecoder(read).Decode(&own))
+			require.NoError(t, cmd.Wait())
+			s := result.Sample{Seconds: 1, Placement: result.Placement{Verified: true}}
+			finish(&s)
+			for who, q := range map[string]result.Quality{"itself": own, "its parent": s.Quality} {
+				seconds := q.Signals.StoppedSeconds
+				require.NotNil(t, seconds, who)
+				if stops == 0 {
+					assert.Zero(t, *seconds, who)
+					continue
+				}
+				assert.GreaterOrEqual(t, *seconds, float64(stops)*(stopTime-beat).Seconds(), who)
+				assert.Equal(t, result.Suspect, q.Verdict, who)
+				assert.Contains(t, fmt.Sprint(q.Reasons), "by a signal (SIGSTOP", who)
+			}
+			assert.Empty(t, w.stops.stopped)
+		})
+	}
+}
+
+// What is not stopped any more, because it was killed, stops no later sample.
+func TestStoppedChildThatIsKilled(t *testing.T) {
+	if _, err := os.Stat("/proc/self/stat"); err != nil {
+		t.Skip("stops are seen on Linux")
+	}
+	cmd := exec.Command("sleep", "60")
+	require.NoError(t, cmd.Start())
+	var s Stops
+	s.Begin()
+	require.NoError(t, cmd.Process.Signal(syscall.SIGSTOP))
+	time.Sleep(2 * beat)
+	_, children := s.End()
+	assert.Positive(t, children)
+	s.Begin()
+	time.Sleep(2 * beat)
+	_, children = s.End()
+	assert.Positive(t, children, "it is still stopped")
+	require.NoError(t, cmd.Process.Kill())
+	assert.Error(t, cmd.Wait())
+	s.Begin()
+	time.Sleep(2 * beat)
+	own, children := s.End()
+	assert.Zero(t, own)
+	assert.Zero(t, children)
+}
+
+// The times of stops, without signals: the clock is looked at late for another reason, a SIGCONT comes before or after
+// that, children are stopped at the same time.
+func TestStopsByTheClock(t *testing.T) {
+	type event struct {
+		ms        int
+		continued bool
+		pid       int // of a child that is stopped, or negative: goes on
+	}
+	for name, c := range map[string]struct {
+		events        []event
+		own, children int // ms
+	}{
+		"calm":                       {[]event{{ms: 50}, {ms: 100}, {ms: 151}}, 0, 0},
+		"late and not stopped":       {[]event{{ms: 50}, {ms: 900}, {ms: 950}}, 0, 0},
+		"SIGCONT and not late":       {[]event{{ms: 50}, {ms: 70, continued: true}, {ms: 100}}, 0, 0},
+		"SIGCONT long after late":    {[]event{{ms: 900}, {ms: 950}, {ms: 1000}, {ms: 1050}, {ms: 1110, continued: true}}, 0, 0},
+		"stopped, SIGCONT first":     {[]event{{ms: 50}, {ms: 1050, continued: true}, {ms: 1051}}, 975, 0},
+		"stopped, clock first":       {[]event{{ms: 50}, {ms: 1050}, {ms: 1051, continued: true}}, 975, 0},
+		"a child":                    {[]event{{ms: 50}, {ms: 60, pid: 7}, {ms: 110}, {ms: 160, pid: -7}}, 0, 100},
+		"two children at once":       {[]event{{ms: 20, pid: 7}, {ms: 30, pid: 8}, {ms: 70, pid: -7}, {ms: 120, pid: -8}}, 0, 100},
+		"one child after the other":  {[]event{{ms: 20, pid: 7}, {ms: 30, pid: -7}, {ms: 40, pid: 8}, {ms: 50, pid: -8}}, 0, 20},
+		"both changes between looks": {[]event{{ms: 50}, {ms: 90, pid: -7}}, 0, 40},
+	} {
+		t.Run(name, func(t *testing.T) {
+			none := func() (int, bool, bool) { return 0, false, false }
+			begun := time.Unix(1000, 0)
+			var s Stops
+			s.begin(begun, none)
+			for _, e := range c.events {
+				next := none
+				if e.pid != 0 {
+					left := true
+					next = func() (int, bool, bool) {
+						ok := left
+						left = false
+						return max(e.pid, -e.pid), e.pid > 0, ok
+					}
+				}
+				s.look(begun.Add(time.Duration(e.ms)*time.Millisecond), e.continued, next)
+			}
+			assert.Equal(t, time.Duration(c.own)*time.Millisecond, s.own)
+			assert.Equal(t, time.Duration(c.children)*time.Millisecond, s.children)
+		})
+	}
+}
+
+func TestSuspended(t *testing.T) {
+	w := newWatcher(os.DirFS("/"), cpuset.Of(0))
+	before := w.read()
+	after := before
+	var sig result.Signals
+	after.suspended += time.Millisecond
+	w.fill(&sig, before, after, 0)
+	assert.Zero(t, *sig.SuspendedSeconds, "two clocks are not read at once")
+	after.suspended += 90 * time.Second
+	w.fill(&sig, before, after, 0)
+	assert.InDelta(t, 90, *sig.SuspendedSeconds, 0.1)
+	s := signals(result.Placement{Verified: true}, sig)
+	Judge(&s, 1)
+	assert.Contains(t, fmt.Sprint(s.Quality.Reasons), "the machine was suspended for 90.0 s")
+	assert.GreaterOrEqual(t, linux.Suspended(), -time.Second)
+}
