@@ -1,0 +1,73 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"gorun/internal/linux"
+	"gorun/internal/result"
+)
+
+// A process of a sample that is killed costs that sample: the run goes on, and its result is shown.
+func TestKilledProcessCostsItsSample(t *testing.T) {
+	if !linux.Cgo {
+		t.Skip("a build without cgo has no kernels")
+	}
+	allowed, err := linux.GetAffinity(0)
+	require.NoError(t, err)
+	a, b := strconv.Itoa(allowed.First()), strconv.Itoa(allowed.Last())
+	for name, args := range map[string]string{
+		"pair":   "pair " + a + " " + b + " 4000 --work pingpong-pipe --samples 5",
+		"futex":  "matrix futex " + a + " " + b + " --round-trips 2000,3000 --samples 3 --warmup 0",
+		"bind":   "bind --processes 2 --checks 1000000 --array 1MiB --trials 4",
+		"numa":   "numa --mem float --cpu float --preferred-node none --numa-balancing keep --load 0 --buffer 1MiB --samples 5",
+		"primes": "matrix primes --limit 30000,30001 --kernel go --method brute --samples 4 --warmup 0",
+	} {
+		t.Run(name, func(t *testing.T) {
+			journal := filepath.Join(t.TempDir(), "run.jsonl")
+			cmd := gorunCommand(append(strings.Fields(args), "--quiet", "--format", "json", "--out", journal)...)
+			var stdout, stderr bytes.Buffer
+			cmd.Stdout, cmd.Stderr = &stdout, &stderr
+			require.NoError(t, cmd.Start())
+			t.Cleanup(func() { _ = cmd.Process.Kill() })
+			lines := func() int {
+				text, _ := os.ReadFile(journal)
+				return bytes.Count(text, []byte("\n"))
+			}
+			wait(func() bool { return lines() >= 2 }) // the header and a sample
+			killed := 0
+			wait(func() bool {
+				require.NoError(t, cmd.Process.Signal(syscall.Signal(0)), "it ended before a process was killed")
+				for _, pid := range children(t, cmd.Process.Pid) {
+					if syscall.Kill(pid, syscall.SIGKILL) == nil {
+						killed = pid
+						break
+					}
+				}
+				return killed > 0
+			})
+			require.NoError(t, cmd.Wait(), stderr.String())
+			var run result.Run
+			require.NoError(t, json.Unmarshal(stdout.Bytes(), &run))
+			var invalid []result.Sample
+			for _, s := range run.Samples {
+				if s.Quality.Verdict == result.Invalid {
+					invalid = append(invalid, s)
+				}
+			}
+			require.Len(t, invalid, 1)
+			assert.Regexp(t, `killed|ended`, invalid[0].Quality.Reasons[0])
+			assert.Less(t, invalid[0].Index, len(run.Samples)-1, "the run went on")
+			assert.False(t, run.Partial)
+		})
+	}
+}
