@@ -211,6 +211,26 @@ func TestCheckRefuses(t *testing.T) {
 		"a header with a summary": {
 			rows, 1, `"flags":`, `"words":"slower","flags":`, "line 1: cell 0 has a verdict or a summary",
 		},
+		"two cells of one name": {
+			blocks, 1, `("cells":\[{"name":"([^"]*)".*?},{"name":)"[^"]*"`, `${1}"${2}"`,
+			"line 1: cells 0 and 1 are both called ",
+		},
+		"800 seconds more, and watched": {
+			blocks, 3, `"seconds":0(\..*?"watched_seconds":)[0-9.]+`, `"seconds":800${1}900`, "line 3: the sample took 800.",
+		},
+		"no reason": {
+			plain, 2, `"reasons":\[.*?\]`, `"reasons":[]`, "line 2: the sample is suspect, and has no reason",
+		},
+		"a mismatch of what is verified": {
+			plain, 3, `"verified":true`, `"verified":true,"mismatches":["CPU 1"]`,
+			"line 3: the sample's placement was verified, and has a mismatch",
+		},
+		"a negative number of checks": {
+			plain, 3, `"checked":\d+`, `"checked":-1`, "line 3: the sample's placement was checked -1 times",
+		},
+		"one summary of all cells": {
+			rows, 6, `"samples":4`, `"samples":4,"summary":{"samples":4}`, "line 6: the footer has one summary of several cells",
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			refused(t, edit(t, journals[c.of], c.line, c.match, c.by), c.want)
