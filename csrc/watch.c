@@ -24,9 +24,23 @@ static struct gorun_state state(const struct gorun_watched *thread)
 	return is;
 }
 
+/* Reads how much CPU time the process of a thread has used (clock_getcpuclockid(3)), and whether any since last. */
+static void read_used(struct gorun_watched *thread)
+{
+	struct timespec t = { 0 };
+	const int sched = 2; /* CPUCLOCK_SCHED (include/linux/posix-timers_types.h) */
+
+	clock_gettime((clockid_t)(~(uint32_t)thread->tid << 3 | sched), &t); /* of another thread than the main one: fails */
+	int64_t used = (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
+
+	thread->idle = used == thread->used;
+	thread->used = used;
+}
+
 void gorun_watched_look(struct gorun_watched *thread)
 {
 	thread->was = state(thread);
+	read_used(thread);
 }
 
 /* Reports whether a thread has changed. */
@@ -36,6 +50,7 @@ static bool changed(struct gorun_watched *thread)
 		return false;
 	struct gorun_state is = state(thread);
 
+	read_used(thread);
 	thread->looks++;
 	thread->was.ended = is.ended;
 	return !is.ended && memcmp(&is, &thread->was, sizeof(is)) != 0;

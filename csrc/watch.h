@@ -29,6 +29,8 @@ struct gorun_watched {
 	int32_t tid;
 	bool attributes; /* its policy and nice value are watched, and not only its affinity */
 	uint64_t looks;  /* that a watch has made */
+	int64_t used;    /* at the last look: CPU time of the process that it is the main thread of, ns */
+	bool idle;       /* that had not grown since the look before */
 	struct gorun_state was;
 };
 

@@ -28,6 +28,10 @@ func (w Watched) Look() { C.gorun_watched_look(w.c) }
 // Looks returns how often Watch has looked at the thread.
 func (w Watched) Looks() int { return int(w.c.looks) }
 
+// Idle reports whether the process that the thread is the main thread of has used no CPU time between the last two
+// looks, so that what changed between them is not its own doing.
+func (w Watched) Idle() bool { return bool(w.c.idle) }
+
 // Free releases w.
 func (w Watched) Free() { C.free(unsafe.Pointer(w.c)) }
 

@@ -16,6 +16,9 @@ func (Watched) Look() {}
 // Looks returns 0.
 func (Watched) Looks() int { return 0 }
 
+// Idle returns false.
+func (Watched) Idle() bool { return false }
+
 // Free does nothing.
 func (Watched) Free() {}
 

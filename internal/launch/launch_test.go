@@ -477,7 +477,7 @@ func TestTheSettingIsTheCommands(t *testing.T) {
 	o, err := run(t, command(os.Args[0], asPlaced), s)
 	require.NoError(t, err)
 	assert.Equal(t, want, string(o.Stdout))
-	assert.Equal(t, checks, o.Checked)
+	assert.GreaterOrEqual(t, o.Checked, checks)
 	assert.Empty(t, o.Mismatches)
 
 	after, err := linux.GetAffinity(0)
@@ -562,4 +562,47 @@ func openTerminal(t *testing.T) (keys, terminal *os.File) {
 	terminal, err = os.OpenFile(fmt.Sprintf("/dev/pts/%d", number), os.O_RDWR|syscall.O_NOCTTY, 0)
 	require.NoError(t, err)
 	return keys, terminal
+}
+
+// What a command gives itself is told apart from what another program gives it while it sleeps; what it keeps is as
+// asked.
+func TestTheCommandIsWatched(t *testing.T) {
+	allowed, err := linux.GetAffinity(0)
+	require.NoError(t, err)
+	if allowed.Len() < 2 || !linux.Cgo {
+		t.Skip("with one CPU there is no other mask; without cgo what changed is seen at the end")
+	}
+	asked := Setting{Setting: placement.Setting{CPUs: cpuset.Of(allowed.First())}}
+	m := placement.Mismatch{What: "CPUs", Asked: asked.CPUs.String(), Got: strconv.Itoa(allowed.Last())}
+
+	o, err := run(t, command("sleep", "0.2"), asked)
+	require.NoError(t, err)
+	assert.Greater(t, o.Checked, 2)
+	assert.Empty(t, o.Mismatches)
+	assert.Empty(t, o.Changed)
+
+	if taskset, err := exec.LookPath("taskset"); err == nil {
+		o, err = run(t, command(taskset, "-c", m.Got, "true"), asked)
+		require.NoError(t, err)
+		assert.Empty(t, o.Mismatches)
+		assert.Equal(t, []string{"the command changed its own affinity, unless another program did: " + m.Error()}, o.Changed)
+	}
+
+	c := command(shell("echo $$; exec sleep 1")...)
+	r, w, err := os.Pipe()
+	require.NoError(t, err)
+	defer r.Close()
+	c.Stdout = w
+	go func() {
+		var pid int
+		_, err := fmt.Fscan(r, &pid)
+		assert.NoError(t, err)
+		time.Sleep(6 * placement.Period) // until it sleeps
+		assert.NoError(t, linux.SetAffinity(pid, cpuset.Of(allowed.Last())))
+	}()
+	o, err = run(t, c, asked)
+	require.NoError(t, err)
+	w.Close()
+	assert.Equal(t, []string{m.Error()}, o.Mismatches)
+	assert.Empty(t, o.Changed)
 }

@@ -34,6 +34,10 @@ func (r Request) Measure(ctx context.Context, m *topology.Machine) (result.Sampl
 			Requested: r.Setting.String(), Verified: len(o.Mismatches) == 0, Checked: o.Checked, Mismatches: o.Mismatches,
 		},
 	}
+	for _, change := range o.Changed { // it was started as asked
+		s.Placement.Mismatches = append(s.Placement.Mismatches, change)
+		s.Doubts = append(s.Doubts, result.Doubt{Verdict: result.Suspect, Reason: change})
+	}
 	sig := &s.Quality.Signals
 	sig.MinorFaults, sig.MajorFaults = &o.MinorFaults, &o.MajorFaults
 	sig.StoppedSeconds = o.StoppedSeconds

@@ -51,6 +51,7 @@ type Outcome struct {
 
 	Checked    int      `json:"checked"` // settings that were read back
 	Mismatches []string `json:"mismatches,omitempty"`
+	Changed    []string `json:"changed,omitempty"` // settings that the command seems to have changed, in words
 
 	WallSeconds         float64 `json:"wall_seconds"` // from the fork to the command's end
 	UserSeconds         float64 `json:"user_seconds"`

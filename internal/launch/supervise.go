@@ -8,6 +8,7 @@ import (
 	"os/signal"
 	"runtime"
 	"strconv"
+	"sync"
 	"syscall"
 	"time"
 
@@ -15,6 +16,7 @@ import (
 	"gorun/internal/hint"
 	"gorun/internal/linux"
 	"gorun/internal/perf"
+	"gorun/internal/placement"
 )
 
 // passed are the signals that Run passes on to the command, and that its supervisor leaves to Run.
@@ -108,7 +110,9 @@ func supervise(control *os.File, asked order, argv []string) (Outcome, error) {
 	}
 	counted := count(c.family) // after the floor, which reading the trace would raise
 	stopped := watchStops()
-	o.reap(c.process.Pid, c.began)
+	machine := placement.WatchMachine()
+	monitor := placement.Watch(placement.Thread{TID: c.process.Pid, Setting: asked.Setting.Setting, Free: true})
+	o.reap(c.process.Pid, c.began, func() { o.readBack(machine, monitor) })
 	o.StoppedSeconds = stopped()
 	counted(&o)
 	return o, nil
@@ -169,22 +173,52 @@ func obey(control *os.File, command *os.Process) {
 	}
 }
 
-// reap waits for the command, kills what it leaves behind, and adds up what all of them used.
-func (o *Outcome) reap(command int, began time.Time) {
+// readBack ends what has watched the command. What the command may have given itself is no mismatch, unless the CPUs that
+// there are changed too: then it was the kernel.
+func (o *Outcome) readBack(machine, monitor *placement.Monitor) {
+	checked, mismatches := monitor.End()
+	_, changes := machine.End()
+	o.Checked += checked
+	o.Mismatches = append(o.Mismatches, mismatches...)
+	for _, m := range monitor.Own() {
+		if len(changes) > 0 {
+			o.Mismatches = append(o.Mismatches, m.Error())
+			continue
+		}
+		what := m.What
+		if what == "CPUs" {
+			what = "affinity"
+		}
+		o.Changed = append(o.Changed, fmt.Sprintf("the command changed its own %s, unless another program did: %v", what, m))
+	}
+}
+
+// reap waits for the command, kills what it leaves behind, and adds up what all of them used. It calls readBack when the
+// command has ended and the kernel still knows what it had.
+func (o *Outcome) reap(command int, began time.Time, readBack func()) {
+	readBack = sync.OnceFunc(readBack)
+	defer readBack()
 	for {
-		pid, status, err := o.wait(0)
+		pid, err := linux.AwaitEnded()
 		if err != nil {
 			return // no child is left
 		}
 		if pid == command {
 			o.WallSeconds = time.Since(began).Seconds()
+			readBack()
+		}
+		_, status, err := o.wait(pid, 0)
+		if err != nil {
+			return
+		}
+		if pid == command {
 			o.ended(status)
 			break
 		}
 	}
 	// Each round kills whoever it finds; who was forked meanwhile is found by the next.
 	for deadline := time.Now().Add(child.Patience); time.Now().Before(deadline); {
-		pid, _, err := o.wait(syscall.WNOHANG)
+		pid, _, err := o.wait(-1, syscall.WNOHANG)
 		switch {
 		case err != nil:
 			return
@@ -208,11 +242,11 @@ func (o *Outcome) kill() {
 	}
 }
 
-// wait reaps one child, if there is one to reap, and adds what it and those it has waited for used.
-func (o *Outcome) wait(flags int) (pid int, status syscall.WaitStatus, err error) {
+// wait reaps a child, or with -1 any, if there is one to reap, and adds what it and those it has waited for used.
+func (o *Outcome) wait(which, flags int) (pid int, status syscall.WaitStatus, err error) {
 	var used syscall.Rusage
 	for {
-		pid, err = syscall.Wait4(-1, &status, flags, &used)
+		pid, err = syscall.Wait4(which, &status, flags, &used)
 		if !errors.Is(err, syscall.EINTR) {
 			break
 		}

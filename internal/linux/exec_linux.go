@@ -6,6 +6,7 @@ import (
 	"os"
 	"strconv"
 	"syscall"
+	"unsafe"
 
 	"golang.org/x/sys/unix"
 )
@@ -94,3 +95,22 @@ func Terminal() (has, foreground bool) {
 // DieWithParent is how a command is started that the kernel kills when the thread that started it ends (prctl(2),
 // PR_SET_PDEATHSIG); it stays in the process group. A program with set-user-ID or file capabilities escapes.
 func DieWithParent() *syscall.SysProcAttr { return &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL} }
+
+// AwaitEnded waits until a child has ended, and returns which (waitid(2)). The kernel still knows it, until it is waited
+// for. An error is that there is no child.
+func AwaitEnded() (pid int, err error) {
+	var info unix.Siginfo
+	for {
+		if err = unix.Waitid(unix.P_ALL, 0, &info, unix.WEXITED|unix.WNOWAIT, nil); err != unix.EINTR {
+			break
+		}
+	}
+	if err != nil {
+		return 0, &Error{Op: "wait for a child", Err: err}
+	}
+	// The child's PID follows the three numbers that every siginfo_t begins with, and the padding of 64-bit machines
+	// (include/uapi/asm-generic/siginfo.h).
+	at := unsafe.Offsetof(info.Code) + unsafe.Sizeof(info.Code)
+	at = (at + unsafe.Sizeof(uintptr(0)) - 1) &^ (unsafe.Sizeof(uintptr(0)) - 1)
+	return int(*(*int32)(unsafe.Add(unsafe.Pointer(&info), at))), nil
+}

@@ -24,3 +24,6 @@ func NextChildStop() (pid int, stopped, ok bool) { return 0, false, false }
 
 // HasStoppedDescendant needs Linux.
 func HasStoppedDescendant() (bool, error) { return false, unsupported("list the processes") }
+
+// AwaitEnded needs Linux.
+func AwaitEnded() (int, error) { return 0, unsupported("wait for a child") }

@@ -243,6 +243,7 @@ func (f *flags) Resolve(m experiment.Machine) (r experiment.Resolution[Cell], er
 	list, measurable := experiment.DescribeCPUs(m.Machine, m.CPUs.List()), 0
 	for _, row := range rows {
 		c.Row = row
+		c.Request = c.Resolved(m.Machine, m.CPUs)
 		r.Cells = append(r.Cells, f.cell(c, list))
 		if row.Unsupported == "" {
 			measurable++

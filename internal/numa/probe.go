@@ -26,12 +26,25 @@ import (
 type Request struct {
 	Row         result.NumaRow `json:"row"`
 	CPUs        string         `json:"cpus"`           // of the run, a kernel list
+	On          cpuset.Set     `json:"on"`             // of these, those of the row's node, unless the probe floats
+	Near        cpuset.Set     `json:"near"`           // of those that it may use, those of the preferred node
 	Accesses    uint64         `json:"accesses"`       // of each repetition
 	Repetitions int            `json:"repetitions"`    // at least 1
 	Settle      float64        `json:"settle_seconds"` // of accesses before the first repetition, which do not count
 	Seed        uint64         `json:"seed"`           // of the order of accesses
 	Nice        *int           `json:"nice,omitempty"` // of the probe; none: as it is
 	Timeline    bool           `json:"timeline,omitempty"`
+}
+
+// Resolved returns the request with the CPUs that its row comes to on a machine.
+func (r Request) Resolved(m *topology.Machine, run cpuset.Set) Request {
+	r.CPUs, r.On = run.String(), cpuset.Set{}
+	if r.Row.CPU != Float {
+		r.On = nodeCPUs(m, r.Row.CPU, run)
+		run = r.On
+	}
+	r.Near = nodeCPUs(m, r.Row.PreferredNode, run)
+	return r
 }
 
 // Measure takes a sample on a thread that is made for it and ends with it. When ctx ends it returns within some
@@ -84,7 +97,7 @@ func newProbe(root fs.FS, m *topology.Machine, r Request) (*probe, error) {
 	}
 	p.cpus = run
 	if r.Row.CPU != Float {
-		p.cpus = nodeCPUs(m, r.Row.CPU, run)
+		p.cpus = r.On
 	}
 	switch {
 	case run.Empty():
@@ -108,7 +121,14 @@ func (p *probe) measure(ctx context.Context) (err error) {
 			return err
 		}
 	}
-	if err := p.loop(ctx); err != nil {
+	given := placement.Thread{TID: linux.Gettid(), Setting: placement.Setting{CPUs: p.cpus, Nice: p.Nice}}
+	if p.soft != nil {
+		given.CPUs, given.Or = p.Near, p.cpus
+	}
+	monitor := placement.Watch(given)
+	err = p.loop(ctx)
+	p.sample.Placement.Add(monitor.End())
+	if err != nil {
 		return err
 	}
 	if p.soft != nil {
@@ -196,11 +216,10 @@ func (p *probe) prefer() (err error) {
 		}
 		return p.area.SetHomeNode(node)
 	case ByAffinity:
-		near := nodeCPUs(p.m, node, p.cpus)
-		if near.Empty() {
+		if p.Near.Empty() {
 			return fmt.Errorf("node %d has %s", node, withoutCPUs(p.cpus))
 		}
-		p.soft, err = startSoft(p.root, linux.Gettid(), near, p.cpus)
+		p.soft, err = startSoft(p.root, linux.Gettid(), p.Near, p.cpus)
 		return err
 	}
 	return fmt.Errorf("there is no way %q to prefer a node", p.Row.PreferredBy)

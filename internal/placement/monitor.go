@@ -27,6 +27,7 @@ type Thread struct {
 	Setting
 	Or   cpuset.Set // CPUs that it may have instead; empty: none
 	Idle bool       // it does not work: the kernel moves it to its CPU when it wakes up
+	Free bool       // its process may give itself something else, which is not a mismatch
 }
 
 // Monitor reads back what threads were given: when it begins, then every Period, and when it ends. Where a thread has
@@ -37,6 +38,7 @@ type Monitor struct {
 	shared     bool        // it looks in between, too
 	checked    int
 	mismatches []string
+	own        []Mismatch // what Free processes may have given themselves
 }
 
 // watched is a thread of a Monitor.
@@ -45,6 +47,7 @@ type watched struct {
 	of         *Monitor
 	state      csrc.Watched
 	migrations *uint64 // before; nil: it may have several CPUs, or migrations cannot be counted
+	idle       bool    // its process did nothing when it changed
 	over       bool    // it ended, or is known to differ
 }
 
@@ -63,7 +66,7 @@ func watch(shared bool, threads []Thread) *Monitor {
 			continue
 		}
 		w := m.add(t)
-		if !t.CPUs.Empty() && t.CPUs.First() == t.CPUs.Last() && t.Or.Empty() && !t.Idle {
+		if !t.CPUs.Empty() && t.CPUs.First() == t.CPUs.Last() && t.Or.Empty() && !t.Idle && !t.Free {
 			w.migrations = migrations(t.TID)
 		}
 	}
@@ -128,6 +131,10 @@ func (m *Monitor) End() (checked int, mismatches []string) {
 	return m.checked, m.mismatches
 }
 
+// Own returns what processes that are Free may have given themselves, once the Monitor has ended. What changed while its
+// process used no CPU time is a mismatch.
+func (m *Monitor) Own() []Mismatch { return m.own }
+
 func (w *watched) differ(format string, args ...any) {
 	if w.Name != "" {
 		format = w.Name + ": " + format
@@ -155,6 +162,8 @@ func (w *watched) look() {
 	case err != nil:
 		w.differ("%v", err)
 	case len(mismatches) == 0:
+	case w.Free && !w.idle:
+		w.of.own = append(w.of.own, mismatches...)
 	case w.of.online == nil:
 		w.differ("%v", mismatches[0])
 	case !w.of.lookOnline(): // else that is why
@@ -288,7 +297,9 @@ func next(monitors []*Monitor, stop *csrc.Stop) bool {
 	if err != nil || changed < 0 {
 		return false
 	}
-	threads[changed].state.Look()
-	threads[changed].look()
+	w := threads[changed]
+	w.idle = w.state.Idle()
+	w.state.Look()
+	w.look()
 	return true
 }

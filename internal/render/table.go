@@ -142,6 +142,8 @@ func placementText(samples []result.Sample, opts term.Options) string {
 		return text
 	case unread > 0 && asked != "none":
 		return asked + ": " + opts.Paint(term.Yellow, "not") + " read back"
+	case len(mismatches) > 0:
+		return asked + ": as asked at first; then " + strings.Join(mismatches, "; ")
 	case checked > 0:
 		return fmt.Sprintf("%s: as asked in %d read-backs", asked, checked)
 	}
