@@ -27,7 +27,11 @@ const (
 	summed = 256 << 20
 
 	mostProcesses = 1 << 22 // PID_MAX_LIMIT (include/linux/threads.h)
-	mostTrials    = 1000    // the signed ranks of more take seconds to count
+	// What a CPU does in a second at most: look on which one it is (some nanoseconds), and add up bytes of an L1.
+	mostChecks = 1e10
+	mostSummed = 1e14
+
+	mostTrials = 1000 // the signed ranks of more take seconds to count
 )
 
 // Experiment is `gorun bind`.
@@ -124,7 +128,11 @@ func (f *flags) Resolve(m experiment.Machine) (r experiment.Resolution[Cell], er
 			"give fewer --passes"))
 	}
 	spec := spec{Processes: f.processes, Checks: f.checks, ArrayBytes: bytes, Passes: passes, CPUs: m.CPUs.String()}
-	r.Resources = experiment.Resources{Processes: f.processes, ProcessBytes: bytes}
+	r.Resources = experiment.Resources{
+		Processes: f.processes, ProcessBytes: bytes, LeastBy: []string{"--processes", "--checks", "--passes"},
+		Least: max(1, float64(f.processes)/float64(m.CPUs.Len())) *
+			(float64(f.checks)/mostChecks + float64(passes)*float64(bytes)/mostSummed),
+	}
 	c := Cell{Processes: f.processes, CPUs: m.CPUs.List(), Checks: f.checks, ArrayBytes: bytes, Passes: passes}
 	bound := experiment.Cell[Cell]{Do: c, Name: "bound", Running: "bound processes"}
 	bound.Do.Bound = true

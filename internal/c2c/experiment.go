@@ -105,7 +105,7 @@ func (f *flags) Resolve(m experiment.Machine) (r experiment.Resolution[Cell], er
 		Samples: m.Sampling.Samples, Warmup: m.Sampling.Warmup, Budget: m.Sampling.Budget,
 	}
 	r.Placement = "a thread pinned to each CPU of the pair"
-	r.Resources.Threads = len(cpus)
+	r.Resources.Threads, r.Resources.Least = len(cpus), plan.Each.Seconds()
 	if all := topology.Pairings[0].Count(m.Machine, m.CPUs); f.pairs == "" && len(plan.Pairs) < all {
 		way := "--pairs all measures them all"
 		if !uncut {

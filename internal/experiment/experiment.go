@@ -88,6 +88,11 @@ type Resources struct {
 	Processes    int    // of gorun's own at once
 	ProcessBytes uint64 // memory of each
 	Numbers      uint64 // that a sample works through, for the progress line; 0: not known
+
+	// Least is how long a sample takes at least, in seconds, on the fastest machine there may be; 0: not known. It
+	// follows from LeastBy, flags or arguments by their names.
+	Least   float64
+	LeastBy []string
 }
 
 // Order is a kind of schedule.

@@ -56,6 +56,9 @@ type flags struct {
 // mostTrips keeps the wake-ups of a sample, of 8 bytes each, within 16 MB.
 const mostTrips = 1_000_000
 
+// leastTrip is how long a round trip takes at least, in seconds: it has four system calls.
+const leastTrip = 100e-9
+
 func (f *flags) Register(set *experiment.FlagSet) {
 	set.Uint64Var(&f.roundTrips, "round-trips", 5000, "how often each thread wakes the other one, in a sample")
 }
@@ -113,6 +116,7 @@ func (f *flags) Resolve(m experiment.Machine) (r experiment.Resolution[Cell], er
 		Order: experiment.Blocks, Title: "Wake-up of a thread, by the CPUs of the two threads", Datum: wake.Name, Open: true,
 	}
 	r.Resources.Threads = 2
+	r.Resources.Least, r.Resources.LeastBy = float64(f.roundTrips)*leastTrip, []string{"--round-trips"}
 	return r, nil
 }
 

@@ -234,7 +234,10 @@ func (f *flags) Resolve(m experiment.Machine) (r experiment.Resolution[Cell], er
 		},
 		Load: f.load, SetBalancing: f.given("numa-balancing"), LoadOnly: f.loadOnly,
 	}
+	r.Resources.Least = f.settle.Seconds() + float64(f.repetitions)*float64(f.accesses)/mostAccesses
+	r.Resources.LeastBy = []string{"--settle", "--repetitions", "--accesses"}
 	if f.loadOnly {
+		r.Resources.Least, r.Resources.LeastBy = 0, nil
 		r.Cells = []experiment.Cell[Cell]{{Do: c}}
 		r.Schedule = experiment.Schedule{Order: experiment.Watch, Duration: f.duration.Seconds()}
 		r.Header = func(run *result.Run) { run.Experiment, run.Caches = "load", caches }
@@ -260,6 +263,9 @@ func (f *flags) Resolve(m experiment.Machine) (r experiment.Resolution[Cell], er
 	r.Header = func(run *result.Run) { run.NumaRows, run.Caches = rows, caches }
 	return r, nil
 }
+
+// mostAccesses is how many a CPU makes in a second at most: 5 GHz times two vectors of 8 words would be 8e10.
+const mostAccesses = 1e12
 
 // cell is a row as a cell.
 func (f *flags) cell(do Cell, cpus result.CPUs) experiment.Cell[Cell] {

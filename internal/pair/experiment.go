@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"strconv"
 
 	"gorun/internal/bytesize"
@@ -186,13 +187,13 @@ func (f *flags) Resolve(m experiment.Machine) (r experiment.Resolution[Cell], er
 			return r, err
 		}
 	}
-	measured := 0
+	measured, least := 0, uint64(math.MaxUint64)
 	for _, row := range rows {
 		r.Cells = append(r.Cells, f.cell(m, row, spec.ArrayBytes))
 		if row.Lacking != "" {
 			continue
 		}
-		measured++
+		measured, least = measured+1, min(least, row.Loops)
 		if row.Loops != spec.Loops {
 			spec.Loops = loops // which are 0
 		}
@@ -213,11 +214,15 @@ func (f *flags) Resolve(m experiment.Machine) (r experiment.Resolution[Cell], er
 			spec.Samples = 0
 		}
 	}
+	r.Resources.Least, r.Resources.LeastBy = float64(least)/mostLoops, []string{"LOOPS"}
 	r.Spec = spec
 	r.Placement = "a process pinned to each CPU of the pair"
 	r.Plan = func(p *result.Plan) { p.PairRows = rows }
 	return r, nil
 }
+
+// mostLoops is how many a CPU makes in a second at most: 5 GHz times two vectors of 8 words to add would be 8e10.
+const mostLoops = 1e12
 
 // cell is a row as it is measured. Pairs may have different loops, so what is compared is the time of one.
 func (f *flags) cell(m experiment.Machine, row result.PairRow, arrayBytes uint64) experiment.Cell[Cell] {

@@ -162,7 +162,7 @@ func (f *flags) Resolve(m experiment.Machine) (r experiment.Resolution[Cell], er
 	if err != nil {
 		return r, err
 	}
-	_, kernel, err := Lookup(f.method, f.kernel)
+	method, kernel, err := Lookup(f.method, f.kernel)
 	if err != nil {
 		return r, err
 	}
@@ -200,6 +200,8 @@ func (f *flags) Resolve(m experiment.Machine) (r experiment.Resolution[Cell], er
 	r.Resources = experiment.Resources{Threads: f.threads(plan, m.CPUs.Len()), GOMAXPROCS: f.gomaxprocs}
 	if f.duration == 0 {
 		r.Resources.Numbers = f.limit
+		r.Resources.Least = method.Least(float64(f.limit)) / (mostDivisions * float64(m.CPUs.Len()))
+		r.Resources.LeastBy = []string{"--limit"}
 	}
 	r.Plan = func(p *result.Plan) {
 		p.Workers = workers
@@ -212,6 +214,9 @@ func (f *flags) Resolve(m experiment.Machine) (r experiment.Resolution[Cell], er
 	}
 	return r, nil
 }
+
+// mostDivisions is how many a CPU makes in a second at most: 5 GHz times two vectors of 8 would be 8e10.
+const mostDivisions = 1e12
 
 // threads is how many threads run workers at once, or wait to.
 func (f *flags) threads(plan placement.Plan, cpus int) int {

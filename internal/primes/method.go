@@ -5,6 +5,7 @@ package primes
 import (
 	"errors"
 	"fmt"
+	"math"
 	"sync/atomic"
 	"time"
 
@@ -53,6 +54,9 @@ type Method struct {
 	Usage   string
 	Trials  bool     // it tests numbers by trial, and its tallies count the trials
 	Kernels []Kernel // the fastest first; the last one runs everywhere
+
+	// Least returns how many numbers are divided, or marked, at least for the primes up to a limit.
+	Least func(limit float64) float64
 }
 
 // Methods are all methods, the default first. To add one, write its kernels in a file of their own and name it here:
@@ -63,23 +67,28 @@ var Methods = []Method{
 		Usage:   "tests all of 1…n as divisors of n, by reciprocals instead of divisions",
 		Trials:  true,
 		Kernels: append(bruteSIMD, bruteGo),
+		Least:   func(limit float64) float64 { return limit * limit / 2 },
 	},
 	{
 		Name:    "modulo",
 		Usage:   "tests all of 1…n as divisors of n by n % i on 64-bit integers, as the original did",
 		Trials:  true,
 		Kernels: []Kernel{moduloGo},
+		Least:   func(limit float64) float64 { return limit * limit / 2 },
 	},
 	{
 		Name:    "trial",
 		Usage:   "tests 2 and the odd numbers up to √n, and stops at the first divisor",
 		Trials:  true,
 		Kernels: []Kernel{trialGo},
+		// The primes of the upper half, some limit/2/ln(limit), are each divided by the odd numbers up to its root.
+		Least: func(limit float64) float64 { return limit / 4 / math.Log(limit+2) * math.Sqrt(limit/2) / 2 },
 	},
 	{
 		Name:    "sieve",
 		Usage:   "segmented sieve of Eratosthenes",
 		Kernels: []Kernel{sieveGo},
+		Least:   func(limit float64) float64 { return limit / 30 }, // a byte has what is left of 30 numbers
 	},
 }
 

@@ -5,6 +5,7 @@ import (
 	"io/fs"
 	"runtime"
 	"runtime/debug"
+	"slices"
 	"strings"
 
 	"gorun/internal/experiment"
@@ -23,6 +24,55 @@ const (
 
 	defaultMaxThreads = 10_000 // runtime/debug.SetMaxThreads
 )
+
+const (
+	// longest is how long a run may be planned to take, in seconds, unless --budget is given: more is a slip.
+	longest = 86_400
+	// leastSample is what any sample takes at least, in seconds: some files of the kernel are read around it.
+	leastSample = 50e-6
+)
+
+// affordable refuses a run that would go on for longer than a day and that no budget was given. executions is how many
+// there are at least, with warm-ups, and fixed is time that samples share, in seconds.
+func (o *Options) affordable(executions, fixed float64, need experiment.Resources) error {
+	seconds := executions*max(leastSample, need.Least) + fixed
+	if seconds <= longest || o.budgeted {
+		return nil
+	}
+	by := slices.Clone(need.LeastBy)
+	if fixed > 0 {
+		by = append(by, "--duration")
+	}
+	if o.samples > 1 {
+		by = append(by, fmt.Sprintf("--samples %d", o.samples))
+	}
+	if o.warmup > 0 {
+		by = append(by, fmt.Sprintf("--warmup %d", o.warmup))
+	}
+	way := "give it less to do"
+	if o.has("budget") {
+		way += ", or say by --budget how long it may take (0: as long as it takes)"
+	}
+	return hint.Usage(hint.With(
+		fmt.Errorf("this would take %.3g days or more: %s", seconds/longest, strings.Join(by, ", ")), way))
+}
+
+// executions is how many a plain run makes at least.
+func executions(s experiment.Schedule, cells, warmup int) float64 {
+	samples, all := float64(max(1, s.Samples)), float64(cells)
+	switch s.Order {
+	case experiment.Watch:
+		return 1
+	case experiment.Pairs:
+		return 2 * samples
+	case experiment.Blocks, experiment.Rows:
+		return samples*all + float64(warmup)
+	}
+	if s.Duration > 0 {
+		samples = 1
+	}
+	return (samples + float64(warmup)) * all
+}
 
 // enough refuses a run that needs more threads or processes than the machine allows.
 func enough(e Env, need experiment.Resources) error {

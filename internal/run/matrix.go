@@ -212,6 +212,7 @@ func (c *Matrix) settle(spec matrix.Spec) {
 	if c.samples > 0 && !c.changed("budget") {
 		c.budget = 0 // a number that was asked for is not cut
 	}
+	c.budgeted = c.changed("budget") || spec.Budget > 0 && c.budget > 0
 }
 
 // plan plans every cell, so that what cannot be done is an error before anything runs.
@@ -245,6 +246,9 @@ func (c *Matrix) plan(m *machine, spec matrix.Spec) (p plan, err error) {
 		return p, hint.Usage(err)
 	}
 	if err := c.compareMetric(run); err != nil {
+		return p, err
+	}
+	if err := c.affordable(float64(max(1, c.samples))*(1+float64(max(0, c.warmup))), 0, p.resources); err != nil {
 		return p, err
 	}
 	board, err := matrix.NewBoard(run, c.x.Columns)
@@ -429,6 +433,8 @@ func (c *Matrix) add(p *plan, r row, same map[string]string) {
 	p.resources.Threads = max(p.resources.Threads, r.need.Threads)
 	p.resources.Processes = max(p.resources.Processes, r.need.Processes)
 	p.resources.ProcessBytes = max(p.resources.ProcessBytes, r.need.ProcessBytes)
+	p.resources.Least += max(leastSample, r.need.Least) // of a round
+	p.resources.LeastBy = r.need.LeastBy
 }
 
 // lists are a cell's CPU lists on the machine, the run's CPUs among them.

@@ -57,7 +57,9 @@ type Options struct {
 	resume    bool
 	resumes   bool // --resume is a flag of the run
 
-	changed func(name string) bool
+	changed  func(name string) bool // reports whether a flag was given
+	has      func(name string) bool // reports whether there is such a flag
+	budgeted bool                   // the budget was asked for, and is not the default
 }
 
 // What a run writes, in addition to its result.
@@ -153,6 +155,7 @@ func (o *Options) registerRest(flags *experiment.FlagSet) {
 	o.resultFlags.register(flags)
 	o.metricsFlags.register(flags)
 	o.changed = flags.Changed
+	o.has = func(name string) bool { return flags.Lookup(name) != nil }
 }
 
 // registerDesign adds the flags that say how the cells of a matrix are compared.
