@@ -116,3 +116,42 @@ func parseMax(text string) (most uint64, limited bool, err error) {
 	}
 	return most, most < noLimit, nil
 }
+
+// MemoryKills is a limit on memory, and how many processes of the group the kernel has killed for want of memory.
+type MemoryKills struct {
+	Limit
+	Kills uint64 // 0: not known
+}
+
+// ReadMemoryKills returns the limits of ReadMemory that may have killed processes: not those that the kernel says have
+// not (oom_kill of memory.events; in version 1 of memory.oom_control).
+func ReadMemoryKills(fsys fs.FS) ([]MemoryKills, error) {
+	limits, err := ReadMemory(fsys)
+	if err != nil {
+		return nil, err
+	}
+	var killed []MemoryKills
+	for _, l := range limits {
+		k := MemoryKills{Limit: l}
+		file := "memory.events"
+		if path.Base(l.File) != "memory.max" {
+			file = "memory.oom_control"
+		}
+		name := path.Join(path.Dir(l.File)[1:], file)
+		text, err := sysfs.ReadString(fsys, name)
+		if err == nil {
+			var stat map[string]uint64
+			if stat, err = parseStat(text); err != nil {
+				return nil, sysfs.Malformed(name, "%v", err)
+			}
+			if kills, counted := stat["oom_kill"]; counted && kills == 0 {
+				continue
+			}
+			k.Kills = stat["oom_kill"]
+		} else if !errors.Is(err, fs.ErrNotExist) {
+			return nil, err
+		}
+		killed = append(killed, k)
+	}
+	return killed, nil
+}

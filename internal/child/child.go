@@ -10,6 +10,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"os/exec"
 	"runtime"
 	"slices"
@@ -106,9 +107,23 @@ func reported(err error, stderr string) error {
 		}
 	}
 	if said == "" {
+		if killed := ending(err); killed != err {
+			return fmt.Errorf("the process was %w", killed)
+		}
 		return fmt.Errorf("the process ended with %w", err)
 	}
 	return withHint(errors.New(said), way)
+}
+
+// ending returns the error of a process that ended with err, an *exec.ExitError: for a signal, with what may be why.
+func ending(err error) error {
+	exit := new(exec.ExitError)
+	if errors.As(err, &exit) {
+		if status, ok := exit.Sys().(syscall.WaitStatus); ok && status.Signaled() {
+			return linux.NewKilled(os.DirFS("/"), status.Signal())
+		}
+	}
+	return err
 }
 
 // withHint is hint.With, if there is a hint.

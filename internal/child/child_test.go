@@ -19,6 +19,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"gorun/internal/cgroup/cgrouptest"
 	"gorun/internal/child"
 	"gorun/internal/hint"
 )
@@ -26,7 +27,7 @@ import (
 // The names under which the test binary is a process of these tests.
 const (
 	asEnvironment = "environment" // tells its own
-	asParent      = "parent"      // runs a shell's script as its child
+	asParent      = "parent"      // runs a shell's script as its child, and prints the error
 )
 
 func TestMain(m *testing.M) {
@@ -37,7 +38,8 @@ func TestMain(m *testing.M) {
 		}
 	case asParent:
 		sh := child.Self{Path: "/bin/sh", Argv: []string{"sh"}}
-		_, _ = sh.Ask(context.Background(), []string{"-c", os.Args[1]}, nil, new(any))
+		_, err := sh.Ask(context.Background(), []string{"-c", os.Args[1]}, nil, new(any))
+		child.Report(os.Stdout, err)
 	default:
 		os.Exit(m.Run())
 	}
@@ -87,8 +89,8 @@ func TestAskFails(t *testing.T) {
 		},
 		`echo "gorun: hint: less" >&2; exit 3`: {"the process ended with exit status 3", ""},
 		`echo "{}"; exit 3`:                    {"the process ended with exit status 3", ""},
-		`kill -9 $$`:                           {"the process ended with signal: killed", ""},
-		`kill -ABRT $$`:                        {"the process ended with signal: aborted", ""},
+		`kill -9 $$`:                           {"the process was killed by SIGKILL", ""},
+		`kill -ABRT $$`:                        {"the process was killed by SIGABRT", ""},
 	} {
 		_, err := shell(t.Context(), script)
 		require.Error(t, err, script)
@@ -124,9 +126,9 @@ func TestAskEnvironment(t *testing.T) {
 // A child that is told to end may do so in good order; one that does not hear is killed.
 func TestAskIsEnded(t *testing.T) {
 	for name, c := range map[string]struct{ script, want string }{
-		"it ends":         {"exec sleep 600", "the process ended with signal: terminated"},
+		"it ends":         {"exec sleep 600", "the process was killed by SIGTERM"},
 		"it says so":      {`trap 'echo "gorun: error: interrupted" >&2; exit 130' TERM; %s; read x <"$1"`, "interrupted"},
-		"it does not end": {`trap "" TERM; exec sleep 600`, "the process ended with signal: killed"},
+		"it does not end": {`trap "" TERM; exec sleep 600`, "the process was killed by SIGKILL"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -147,7 +149,7 @@ func TestAskIsEnded(t *testing.T) {
 				cancel()
 			}()
 			_, err := shell(ctx, script, up, never)
-			require.EqualError(t, err, c.want)
+			require.ErrorContains(t, err, c.want)
 		})
 	}
 }
@@ -180,4 +182,21 @@ func TestAskDiesWithParent(t *testing.T) {
 	if _, err = lines.ReadByte(); !assert.ErrorContains(t, err, "EOF", "the child runs on") {
 		assert.NoError(t, syscall.Kill(pid, syscall.SIGKILL))
 	}
+}
+
+// A child that the kernel kills for want of memory is reported with the signal and the limit of its control group.
+func TestKilledForWantOfMemory(t *testing.T) {
+	group := cgrouptest.Limited(t, "memory", 64<<20)
+	if _, err := os.Stat("/bin/bash"); err != nil {
+		t.Skip(err) // whose exec can give a name
+	}
+	self, err := os.Executable()
+	require.NoError(t, err)
+	join := exec.Command("/bin/bash", "-c", `echo $$ > "$0/cgroup.procs" && exec -a "$@"`, group, asParent, self,
+		"exec tail /dev/zero")
+	text, err := join.CombinedOutput()
+	require.NoError(t, err, "%s", text)
+	assert.Contains(t, string(text), "the process was killed by SIGKILL; the memory limit of its control group is "+
+		"67108864 bytes, for which the kernel has killed 1 there so far")
+	assert.Contains(t, string(text), "gorun: hint: give it more memory ("+group+"/memory.")
 }

@@ -13,6 +13,7 @@ import (
 	"runtime/debug"
 	"strings"
 	"sync"
+	"time"
 
 	"gorun/internal/hint"
 	"gorun/internal/linux"
@@ -160,8 +161,9 @@ func Hear[A any](g *Group) ([]*A, error) {
 func hear[A any](m *member) (*A, error) {
 	var got message[A]
 	if err := m.messages.Decode(&got); err != nil {
-		_ = m.process.Process.Kill() // if it has not ended by itself
-		_ = m.process.Wait()
+		if how := m.ended(err); how != nil {
+			err = how
+		}
 		if said, _, _ := strings.Cut(strings.TrimSpace(m.stderr.String()), "\n"); said != "" {
 			err = errors.New(strings.TrimPrefix(said, errorPrefix))
 		}
@@ -174,6 +176,21 @@ func hear[A any](m *member) (*A, error) {
 		m.tid = got.TID
 	}
 	return got.Answer, nil
+}
+
+// ended waits for the end of a member whose messages have ended with err, and returns how it ended by itself; nil where
+// there is nothing to add to err.
+func (m *member) ended(err error) error {
+	patience := Patience
+	if !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) {
+		patience = 0 // it goes on, and says what nobody understands
+	}
+	kill := time.AfterFunc(patience, func() { _ = m.process.Process.Kill() })
+	how := m.process.Wait()
+	if !kill.Stop() {
+		return nil
+	}
+	return ending(how)
 }
 
 // Serve is all that a member of a group does: it reads its request, prepares, reports that it is ready, and answers

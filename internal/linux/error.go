@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"strings"
+	"syscall"
 )
 
 // Error is a refusal of the kernel: what was asked, its answer, and how to be allowed. errors.Is sees through it: a
@@ -20,18 +21,26 @@ func (e *Error) Error() string { return fmt.Sprintf("%s: %v", e.Op, e.Err) }
 
 func (e *Error) Unwrap() error { return e.Err }
 
-// Hint says how to be allowed: the remedy, and for a missing privilege whether a seccomp filter may be what refuses.
+// Hint says how to be allowed: the remedy, and for a missing privilege or system call whether a seccomp filter may be
+// what refuses.
 func (e *Error) Hint() string {
+	status, _ := os.ReadFile("/proc/self/status") // without it, no filter is known
+	return e.hint(string(status))
+}
+
+// hint is Hint in a process with this /proc/PID/status.
+func (e *Error) hint(status string) string {
 	hints := make([]string, 0, 2)
 	if e.Remedy != "" {
 		hints = append(hints, e.Remedy)
 	}
-	if errors.Is(e.Err, fs.ErrPermission) {
-		status, err := os.ReadFile("/proc/self/status")
-		if err == nil && seccompFiltered(string(status)) {
-			hints = append(hints, "a seccomp filter is in force and may be what refuses "+
-				"(in Docker: --security-opt seccomp=unconfined)")
-		}
+	missing := errors.Is(e.Err, syscall.ENOSYS) // which some filters answer for what the kernel has
+	switch {
+	case (missing || errors.Is(e.Err, fs.ErrPermission)) && seccompFiltered(status):
+		hints = append(hints, "a seccomp filter is in force and may be what refuses "+
+			"(in Docker: --security-opt seccomp=unconfined)")
+	case missing && e.Remedy == "":
+		hints = append(hints, "this kernel does not have that system call, or was built without it")
 	}
 	return strings.Join(hints, "; ")
 }

@@ -23,6 +23,19 @@ func TestErrorIsWhatTheKernelAnswered(t *testing.T) {
 	assert.Empty(t, (&Error{Op: "x", Err: syscall.ESRCH}).Hint())
 }
 
+// A filter may be what refuses, whether it answers that a privilege or that the system call is missing.
+func TestHintOfAFilter(t *testing.T) {
+	const filtered, free = "Seccomp:\t2\n", "Seccomp:\t0\n"
+	const filter = "a seccomp filter is in force and may be what refuses (in Docker: --security-opt seccomp=unconfined)"
+	refusal := &Error{Op: "set nice -5", Err: syscall.EPERM, Remedy: "be root"}
+	assert.Equal(t, "be root; "+filter, refusal.hint(filtered))
+	assert.Equal(t, "be root", refusal.hint(free))
+	missing := &Error{Op: "set the affinity", Err: syscall.ENOSYS}
+	assert.Equal(t, filter, missing.hint(filtered))
+	assert.Equal(t, "this kernel does not have that system call, or was built without it", missing.hint(free))
+	assert.Empty(t, (&Error{Op: "x", Err: syscall.EINVAL}).hint(filtered))
+}
+
 func TestSeccompFiltered(t *testing.T) {
 	for text, want := range map[string]bool{
 		"Name:\tx\nSeccomp:\t2\nSeccomp_filters:\t1\n": true,

@@ -190,7 +190,7 @@ func script(text string) child.Self {
 // What does not begin to burn is an error, and leaves nothing behind.
 func TestFleetDoesNotStart(t *testing.T) {
 	for text, want := range map[string]string{
-		"exit 3":                           "the burner of CPU [01] ended before its time: EOF",
+		"exit 3":                           "the burner of CPU [01] ended before its time: exit status 3",
 		"echo no such command >&2; exit 2": "the burner of CPU [01] ended before its time: no such command",
 		"echo x; exec sleep 600":           "the burner of CPU [01] ended before its time: invalid character",
 		`echo '{"error": "no"}'`:           "the burner of CPU [01]: no",

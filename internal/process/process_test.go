@@ -142,8 +142,8 @@ func TestGroupMemberDies(t *testing.T) {
 	var started []int
 	refused := errors.New("not now")
 	for want, ready := range map[string]func() error{
-		"member 1 ended before its time: EOF": func() error { return syscall.Kill(started[1], syscall.SIGKILL) },
-		"not now":                             func() error { return refused },
+		"member 1 ended before its time: killed by SIGKILL": func() error { return syscall.Kill(started[1], syscall.SIGKILL) },
+		"not now": func() error { return refused },
 	} {
 		_, err := workers(t.Context(), processtest.Self(asWorker), endless(cpu, 3), func(pids []int) error {
 			started = pids

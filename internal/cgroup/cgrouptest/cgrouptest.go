@@ -1,0 +1,50 @@
+// Package cgrouptest makes control groups for tests of limits.
+package cgrouptest
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// files hold the limit of a controller, in both versions of control groups.
+var files = map[string][]string{
+	"pids":   {"pids.max"},
+	"memory": {"memory.max", "memory.limit_in_bytes"},
+}
+
+// Limited makes a group below this process's own, limited by a controller ("pids", "memory"), and removes it when the
+// test is over. A process joins it by writing its PID to cgroup.procs in it. Where no group can be made, the test is
+// skipped.
+func Limited(t testing.TB, controller string, limit int) (dir string) {
+	t.Helper()
+	text, err := os.ReadFile("/proc/self/cgroup")
+	if err != nil {
+		t.Skip(err)
+	}
+	for line := range strings.Lines(string(text)) {
+		fields := strings.SplitN(strings.TrimSpace(line), ":", 3)
+		if len(fields) < 3 || fields[1] != controller && fields[1] != "" {
+			continue
+		}
+		dir := filepath.Join("/sys/fs/cgroup", fields[1], fields[2], fmt.Sprintf("gorun-test-%d-%s", os.Getpid(), controller))
+		if os.Mkdir(dir, 0o755) != nil {
+			continue
+		}
+		t.Cleanup(func() {
+			if err := os.Remove(dir); err != nil {
+				t.Error(err)
+			}
+		})
+		for _, file := range files[controller] {
+			if os.WriteFile(filepath.Join(dir, file), []byte(strconv.Itoa(limit)), 0) == nil {
+				return dir
+			}
+		}
+	}
+	t.Skipf("no control group limited by %s can be made", controller)
+	return ""
+}
