@@ -42,11 +42,7 @@ var servedFlags = []string{"--quiet", "--format", "json", "--metrics-listen", "1
 // serve starts gorun with these words of a shell before its name, and returns when it serves.
 func serve(t *testing.T, before string, args ...string) *served {
 	t.Helper()
-	self, err := os.Executable() // which is gorun by another name: see TestMain
-	require.NoError(t, err)
-	name := filepath.Join(t.TempDir(), "gorun")
-	require.NoError(t, os.Symlink(self, name))
-	s := &served{Cmd: exec.Command("sh", append([]string{"-c", before + ` exec "$0" "$@"`, name}, args...)...)}
+	s := &served{Cmd: exec.Command("sh", append([]string{"-c", before + ` exec "$0" "$@"`, asGorun(t)}, args...)...)}
 	s.Stdout = &s.out
 	stderr, err := s.StderrPipe()
 	require.NoError(t, err)
@@ -59,6 +55,16 @@ func serve(t *testing.T, before string, args ...string) *served {
 	s.addr = found[1]
 	go func() { _, _ = io.Copy(t.Output(), stderr) }()
 	return s
+}
+
+// asGorun returns a path of this program by which it is gorun: see TestMain.
+func asGorun(t *testing.T) string {
+	t.Helper()
+	self, err := os.Executable()
+	require.NoError(t, err)
+	name := filepath.Join(t.TempDir(), "gorun")
+	require.NoError(t, os.Symlink(self, name))
+	return name
 }
 
 // run waits for the end and returns the result.

@@ -132,6 +132,7 @@ func (f *flags) Resolve(m experiment.Machine) (r experiment.Resolution[Cell], er
 		Processes: f.processes, ProcessBytes: bytes, LeastBy: []string{"--processes", "--checks", "--passes"},
 		Least: max(1, float64(f.processes)/float64(m.CPUs.Len())) *
 			(float64(f.checks)/mostChecks + float64(passes)*float64(bytes)/mostSummed),
+		Less: "give fewer --processes, or a smaller --array",
 	}
 	c := Cell{Processes: f.processes, CPUs: m.CPUs.List(), Checks: f.checks, ArrayBytes: bytes, Passes: passes}
 	bound := experiment.Cell[Cell]{Do: c, Name: "bound", Running: "bound processes"}

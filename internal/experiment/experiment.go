@@ -87,6 +87,8 @@ type Resources struct {
 	GOMAXPROCS   int    // 0: the runtime's choice
 	Processes    int    // of gorun's own at once
 	ProcessBytes uint64 // memory of each
+	Bytes        uint64 // memory in addition, of all together
+	Less         string // which flags make it need less, as the end of a hint; "": none
 	Numbers      uint64 // that a sample works through, for the progress line; 0: not known
 
 	// Least is how long a sample takes at least, in seconds, on the fastest machine there may be; 0: not known. It

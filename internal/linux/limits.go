@@ -109,6 +109,19 @@ func ProcessLimits(fsys fs.FS, threads, bytes uint64) ([]Limit, error) {
 	return limits, nil
 }
 
+// MemoryLimits returns what bounds the memory that this process and those that it starts may take. Their Room is in
+// bytes.
+func MemoryLimits(fsys fs.FS) ([]Limit, error) {
+	limits, err := readLimits(fsys, false, memoryLimits)
+	if err != nil {
+		return nil, fmt.Errorf("count the memory that is left: %w", err)
+	}
+	for i := range limits {
+		limits[i].PerThread = 1
+	}
+	return limits, nil
+}
+
 func readLimits(fsys fs.FS, cgo bool, readers ...func(fs.FS, bool) ([]Limit, error)) (limits []Limit, err error) {
 	for _, read := range readers {
 		found, err := read(fsys, cgo)

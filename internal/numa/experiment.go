@@ -226,6 +226,7 @@ func (f *flags) Resolve(m experiment.Machine) (r experiment.Resolution[Cell], er
 		CPUs: m.CPUs.String(), Samples: samples, Budget: m.Sampling.Budget,
 	}
 	r.Placement = "each row's own"
+	r.Resources = f.resources(m, rows)
 	r.Plan = func(p *result.Plan) { p.Threads, p.NumaRows = 1, rows }
 	c := Cell{
 		Request: Request{
@@ -266,6 +267,30 @@ func (f *flags) Resolve(m experiment.Machine) (r experiment.Resolution[Cell], er
 
 // mostAccesses is how many a CPU makes in a second at most: 5 GHz times two vectors of 8 words would be 8e10.
 const mostAccesses = 1e12
+
+// resources are a probe with the largest of the buffers, a burner on each CPU, and the guardian of the setting. Pages
+// that are reserved are no memory that a limit counts.
+func (f *flags) resources(m experiment.Machine, rows []result.NumaRow) experiment.Resources {
+	r := experiment.Resources{Less: "give a smaller --buffer, or --load 0"}
+	if f.load > 0 {
+		r.Processes = m.CPUs.Len()
+	}
+	if f.loadOnly {
+		r.Less = "give fewer --cpus"
+		return r
+	}
+	r.Processes++
+	if f.given("numa-balancing") {
+		r.Processes++
+	}
+	for _, row := range rows {
+		kind, err := linux.ParsePageKind(row.Pages)
+		if err == nil && !linux.PageKinds[kind].HugeTLB && row.Unsupported == "" {
+			r.Bytes = max(r.Bytes, row.BufferBytes)
+		}
+	}
+	return r
+}
 
 // cell is a row as a cell.
 func (f *flags) cell(do Cell, cpus result.CPUs) experiment.Cell[Cell] {

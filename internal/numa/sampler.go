@@ -19,6 +19,7 @@ import (
 	"gorun/internal/linux"
 	"gorun/internal/load"
 	"gorun/internal/measure"
+	"gorun/internal/placement"
 	"gorun/internal/result"
 	"gorun/internal/topology"
 )
@@ -31,6 +32,11 @@ func open(setting experiment.Setting, cells []Cell) (experiment.Sampler[Cell], e
 	b := burners{setting: setting}
 	if cells[0].LoadOnly {
 		return &watcher{burners: b, cell: cells[0]}, nil
+	}
+	for _, c := range cells { // what is refused is so for all samples of the cell, and for its load
+		if err := (&placement.Setting{Nice: c.Nice}).Try(); err != nil {
+			return nil, err
+		}
 	}
 	return &prober{burners: b, cells: cells}, nil
 }

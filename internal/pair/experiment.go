@@ -217,6 +217,10 @@ func (f *flags) Resolve(m experiment.Machine) (r experiment.Resolution[Cell], er
 	r.Resources.Least, r.Resources.LeastBy = float64(least)/mostLoops, []string{"LOOPS"}
 	r.Spec = spec
 	r.Placement = "a process pinned to each CPU of the pair"
+	r.Resources.Processes, r.Resources.ProcessBytes = 2, spec.ArrayBytes
+	if spec.ArrayBytes > 0 {
+		r.Resources.Less = "give a smaller --array"
+	}
 	r.Plan = func(p *result.Plan) { p.PairRows = rows }
 	return r, nil
 }

@@ -3,6 +3,7 @@ package placement
 import (
 	"errors"
 	"fmt"
+	"runtime"
 	"strconv"
 	"strings"
 
@@ -253,6 +254,16 @@ func (s *Setting) place(tid int) error {
 		return err
 	}
 	return s.verify(tid)
+}
+
+// Try gives the setting to a thread that is made for that and ends with it, and returns what the kernel refuses.
+func (s *Setting) Try() error {
+	tried := make(chan error)
+	go func() {
+		runtime.LockOSThread() // it ends locked
+		tried <- s.place(0)
+	}()
+	return <-tried
 }
 
 func (s *Setting) verify(tid int) error {

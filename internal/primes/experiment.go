@@ -198,6 +198,7 @@ func (f *flags) Resolve(m experiment.Machine) (r experiment.Resolution[Cell], er
 	r.Labels = experiment.Labels{Method: f.method, Kernel: kernel.Name, Dispatch: f.dispatch, Split: f.split}
 	r.Schedule.Duration = f.duration.Seconds()
 	r.Resources = experiment.Resources{Threads: f.threads(plan, m.CPUs.Len()), GOMAXPROCS: f.gomaxprocs}
+	r.Resources.Bytes, r.Resources.Less = f.bytes(workers), "give fewer --workers"
 	if f.duration == 0 {
 		r.Resources.Numbers = f.limit
 		r.Resources.Least = method.Least(float64(f.limit)) / (mostDivisions * float64(m.CPUs.Len()))
@@ -217,6 +218,26 @@ func (f *flags) Resolve(m experiment.Machine) (r experiment.Resolution[Cell], er
 
 // mostDivisions is how many a CPU makes in a second at most: 5 GHz times two vectors of 8 would be 8e10.
 const mostDivisions = 1e12
+
+// Memory of a worker, in bytes, measured as the growth of VmHWM from one to two million workers (Linux 6.18, Go 1.26,
+// amd64): its record, its row of details, and its goroutine, where all are alive at once.
+const (
+	workerBytes    = 160
+	detailBytes    = 110
+	goroutineBytes = 2700
+)
+
+// bytes returns the memory that so many workers take.
+func (f *flags) bytes(workers int) uint64 {
+	each := uint64(workerBytes)
+	if f.detail {
+		each += detailBytes
+	}
+	if f.barrier {
+		each += goroutineBytes
+	}
+	return each * uint64(workers)
+}
 
 // threads is how many threads run workers at once, or wait to.
 func (f *flags) threads(plan placement.Plan, cpus int) int {

@@ -3,6 +3,7 @@ package run
 import (
 	"fmt"
 	"io/fs"
+	"math"
 	"runtime"
 	"runtime/debug"
 	"slices"
@@ -74,21 +75,25 @@ func executions(s experiment.Schedule, cells, warmup int) float64 {
 	return (samples + float64(warmup)) * all
 }
 
-// enough refuses a run that needs more threads or processes than the machine allows.
+// enough refuses a run that needs more threads, processes or memory than the machine allows.
 func enough(e Env, need experiment.Resources) error {
-	if need.Threads > 0 {
-		if err := enoughThreads(e.Root, need.Threads); err != nil {
+	for _, check := range []func(fs.FS, experiment.Resources) error{enoughThreads, enoughProcesses, enoughMemory} {
+		if err := check(e.Root, need); err != nil {
+			if need.Less != "" {
+				err = hint.With(err, hint.Of(err)+"; or "+need.Less)
+			}
 			return err
 		}
-	}
-	if need.Processes > 0 {
-		return enoughProcesses(e.Root, need.Processes, need.ProcessBytes)
 	}
 	return nil
 }
 
 // enoughThreads also raises the runtime's own limit. The Go runtime cannot survive that the kernel refuses a thread.
-func enoughThreads(root fs.FS, need int) error {
+func enoughThreads(root fs.FS, r experiment.Resources) error {
+	need := r.Threads
+	if need == 0 {
+		return nil
+	}
 	limits, err := linux.ThreadLimits(root, linux.Cgo)
 	if err != nil {
 		return err
@@ -105,17 +110,33 @@ func enoughThreads(root fs.FS, need int) error {
 // allowThreads raises the runtime's own limit.
 func allowThreads(need int) { debug.SetMaxThreads(max(defaultMaxThreads, 2*need)) }
 
-func enoughProcesses(root fs.FS, need int, bytes uint64) error {
-	limits, err := linux.ProcessLimits(root, processThreads, bytes+processBytes)
+func enoughProcesses(root fs.FS, r experiment.Resources) error {
+	if r.Processes == 0 {
+		return nil
+	}
+	limits, err := linux.ProcessLimits(root, processThreads, r.ProcessBytes+processBytes)
 	if err != nil {
 		return err
 	}
-	obstacles := linux.Obstacles(limits, need)
-	if len(obstacles) == 0 {
+	if obstacles := linux.Obstacles(limits, r.Processes); len(obstacles) > 0 {
+		return refused(fmt.Sprintf("%d processes", r.Processes), obstacles)
+	}
+	return nil
+}
+
+// enoughMemory finds out before the kernel does, which kills.
+func enoughMemory(root fs.FS, r experiment.Resources) error {
+	if r.Bytes == 0 {
 		return nil
 	}
-	err = refused(fmt.Sprintf("%d processes", need), obstacles)
-	return hint.With(err, hint.Of(err)+"; or give fewer --processes, or a smaller --array")
+	limits, err := linux.MemoryLimits(root)
+	if err != nil {
+		return err
+	}
+	if obstacles := linux.Obstacles(limits, int(min(r.Bytes, math.MaxInt))); len(obstacles) > 0 {
+		return refused(fmt.Sprintf("%d bytes of memory", r.Bytes), obstacles)
+	}
+	return nil
 }
 
 // refused names what leaves too little room for what is needed at once.

@@ -435,6 +435,7 @@ func (c *Matrix) add(p *plan, r row, same map[string]string) {
 	p.resources.ProcessBytes = max(p.resources.ProcessBytes, r.need.ProcessBytes)
 	p.resources.Least += max(leastSample, r.need.Least) // of a round
 	p.resources.LeastBy = r.need.LeastBy
+	p.resources.Bytes, p.resources.Less = max(p.resources.Bytes, r.need.Bytes), r.need.Less
 }
 
 // lists are a cell's CPU lists on the machine, the run's CPUs among them.

@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"gorun/internal/experiment"
 	"gorun/internal/hint"
 )
 
@@ -22,7 +23,7 @@ func TestRefusedThreadsAreCountedWithTheRuntimes(t *testing.T) {
 		"sys/fs/cgroup/pids.current": file("15\n"),
 	}
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(2))
-	err := enoughThreads(root, 2)
+	err := enoughThreads(root, experiment.Resources{Threads: 2})
 	require.EqualError(t, err,
 		"2 threads and 10 of the Go runtime at once are not possible: /sys/fs/cgroup/pids.max leaves room for 5")
 	assert.Contains(t, hint.Of(err), "echo 27 > /sys/fs/cgroup/pids.max")

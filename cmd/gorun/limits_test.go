@@ -1,0 +1,85 @@
+package main
+
+import (
+	"errors"
+	"os"
+	"os/exec"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"gorun/internal/cgroup/cgrouptest"
+	"gorun/internal/linux"
+)
+
+// refused runs gorun after these words of a shell, which must end with exit code 1, and returns its stderr.
+func refused(t *testing.T, before string, args ...string) string {
+	t.Helper()
+	cmd := exec.Command("/bin/sh", append([]string{"-c", before + ` exec "$0" "$@"`, asGorun(t)}, args...)...)
+	var stderr strings.Builder
+	cmd.Stderr = &stderr
+	err := cmd.Run()
+	exit := new(exec.ExitError)
+	require.True(t, errors.As(err, &exit), "%v\n%s", err, &stderr)
+	assert.Equal(t, exitFailed, exit.ExitCode(), &stderr)
+	return stderr.String()
+}
+
+// join is how a shell joins a control group.
+func join(group string) string { return "echo $$ > " + group + "/cgroup.procs;" }
+
+// What starts processes says before it starts them that there is no room.
+func TestFewProcesses(t *testing.T) {
+	if !linux.Cgo {
+		t.Skip("the kernels are of C")
+	}
+	group := cgrouptest.Limited(t, "pids", 20)
+	cpu := strconv.Itoa(allowed(t))
+	for _, args := range [][]string{
+		{"pair", cpu, cpu, "1000"},
+		{"numa", "--mem", "float", "--cpu", "float,0", "--load", "0", "--buffer", "64KiB", "--numa-balancing", "keep"},
+		{"numa", "--load-only", "--load", "10", "--duration", "1s"},
+		{"bind", "--processes", "3"},
+	} {
+		stderr := refused(t, join(group), args...)
+		assert.Regexp(t, `gorun: error: \d+ processes at once are not possible: `+group+`/pids.max leaves room for [01]\n`,
+			stderr, args)
+		assert.Regexp(t, `gorun: hint: as root: echo \d+ > `+group+`/pids.max`, stderr, args)
+	}
+}
+
+// What takes more memory than there is is refused before the kernel kills it.
+func TestLittleMemory(t *testing.T) {
+	group := cgrouptest.Limited(t, "memory", 64<<20)
+	stderr := refused(t, join(group), "primes", "--workers", "5000000")
+	assert.Regexp(t, `gorun: error: 800000000 bytes of memory at once are not possible: .*`+group+`/memory.* leaves room for \d+`,
+		stderr)
+	assert.Contains(t, stderr, "; or give fewer --workers\n")
+	if linux.Cgo {
+		stderr = refused(t, join(group), "numa", "--mem", "float", "--cpu", "float", "--load", "0", "--buffer", "256MiB")
+		assert.Contains(t, stderr, "268435456 bytes of memory at once are not possible")
+	}
+}
+
+// A nice value that the kernel refuses is an error before anything is measured, as in other experiments.
+func TestRefusedNice(t *testing.T) {
+	if !linux.Cgo {
+		t.Skip("the kernels are of C")
+	}
+	before := ""
+	if os.Geteuid() == 0 {
+		if exec.Command("setpriv", "--bounding-set", "-sys_nice", "true").Run() != nil {
+			t.Skip("there is no setpriv")
+		}
+		before = `exec setpriv --bounding-set -sys_nice --inh-caps -sys_nice "$0" "$@";`
+	}
+	for _, load := range []string{"0", "10"} {
+		stderr := refused(t, before, "numa", "--mem", "float", "--cpu", "float", "--numa-balancing", "keep", "--load", load,
+			"--buffer", "64KiB", "--accesses", "1000", "--samples", "1", "--nice", "-5")
+		assert.Contains(t, stderr, "gorun: error: set nice -5", "--load %s", load)
+		assert.Contains(t, stderr, "nice -5 needs CAP_SYS_NICE", "--load %s", load)
+	}
+}
