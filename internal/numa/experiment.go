@@ -35,7 +35,8 @@ var Experiment = experiment.Define(experiment.Definition[Cell]{
 	Sampling: experiment.Sampling{
 		Samples: 64, Warmup: 1, Budget: 60, Compares: true,
 		Usage: map[string]string{
-			"budget": "begin no round of all rows that would not end within this time; the first is always taken (0: no limit)",
+			"budget": "begin no round of all rows that would not end within this time; given here, it also cuts the one in\n" +
+				"progress (0: no limit)",
 			"precision": "width of the interval at which a row has been sampled enough; given without\n" +
 				"--samples, rounds go on until all rows have, or the budget is over",
 		},

@@ -176,17 +176,22 @@ func (d *driver) pilot(ctx context.Context) error {
 	if run.Matrix == nil || run.Matrix.Warmup >= 0 {
 		return nil
 	}
+	cut, cancel := d.within(ctx)
+	defer cancel()
 	cannot := func(err error) error {
 		if err == nil {
 			return nil
+		}
+		if cut.Err() != nil && ctx.Err() == nil {
+			err = hint.With(errCut, "give a longer --budget, or less to do")
 		}
 		return hint.With(fmt.Errorf("the baseline cannot be measured: %w", err), hint.Of(err))
 	}
 	baseline := run.Matrix.Baseline
 	if !d.fresh {
 		run.Matrix.Warmup = 0
-		return cannot(retry(ctx, func() error {
-			warmup, err := d.take(ctx, baseline)
+		return cannot(retry(cut, func() error {
+			warmup, err := d.take(cut, baseline)
 			if err == nil && warmup.Quality.Verdict == result.Invalid && ctx.Err() == nil {
 				err = errors.New(warmup.Quality.Reasons[0])
 			}
@@ -200,8 +205,8 @@ func (d *driver) pilot(ctx context.Context) error {
 	}
 	run.Matrix.Warmup, err = matrix.Pilot(d.options.budget/10, func(samples int, budget time.Duration) ([]float64, error) {
 		var a childAnswer
-		err := retry(ctx, func() (err error) {
-			a, err = d.ask(ctx, baseline, samples, 0, budget)
+		err := retry(cut, func() (err error) {
+			a, err = d.ask(cut, baseline, samples, 0, budget)
 			return err
 		})
 		var figures []float64

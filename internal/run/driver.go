@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"runtime"
 	"slices"
 	"strings"
@@ -392,20 +393,19 @@ func (d *driver) sample(ctx context.Context) error {
 	run := d.session.run
 	defer d.showProgress()()
 	judged := d.schedule.Order == experiment.Blocks || d.schedule.Order == experiment.Rows
+	d.begun, run.Partial = d.env.Now(), false
+	cut, cancel := d.within(ctx)
+	defer cancel()
 	if judged && !d.matrix {
 		for range d.options.warmup {
-			_, _ = d.take(ctx, 0) // what goes wrong will go wrong with the samples too
+			_, _ = d.take(cut, 0) // what goes wrong will go wrong with the samples too
 			if run.Partial = ctx.Err() != nil; run.Partial {
 				return nil
 			}
+			if cut.Err() != nil {
+				break
+			}
 		}
-	}
-	d.begun, run.Partial = d.env.Now(), false
-	cut := ctx
-	if d.schedule.Duration > 0 {
-		var cancel context.CancelFunc
-		cut, cancel = context.WithTimeout(ctx, time.Duration(d.schedule.Duration*float64(time.Second)))
-		defer cancel()
 	}
 	interrupted := func() bool { return ctx.Err() != nil && d.schedule.Order != experiment.Watch }
 	for {
@@ -430,6 +430,10 @@ func (d *driver) sample(ctx context.Context) error {
 		}
 		if err != nil {
 			d.fault, sample = err, result.InvalidSample(err)
+		}
+		if cut.Err() != nil && judged && (sample.Partial || sample.Quality.Verdict == result.Invalid) {
+			sample.Partial = true
+			sample.Quality.Verdict, sample.Quality.Reasons = result.Invalid, []string{errCut.Error()}
 		}
 		slot.Elapsed = d.elapsed()
 		if !d.order.check(&sample, slot.Elapsed) && !run.Partial {
@@ -457,6 +461,25 @@ func (d *driver) sample(ctx context.Context) error {
 		run.Warnings = append(run.Warnings, d.order.warnings()...)
 	}
 	return nil
+}
+
+// errCut is why a sample that the budget cut short is not judged.
+var errCut = errors.New("the budget ended in the middle of it")
+
+// within returns a context that ends when the run's duration is over, or its budget, where it was asked for. A command of
+// the user's is not cut by it: that is what --timeout is for.
+func (d *driver) within(ctx context.Context) (context.Context, context.CancelFunc) {
+	seconds := math.Inf(1)
+	if d.schedule.Duration > 0 {
+		seconds = d.schedule.Duration
+	}
+	if o := d.options; o.budgeted && o.budget > 0 && !d.x.Words {
+		seconds = max(0, min(seconds, o.budget.Seconds()-d.before))
+	}
+	if math.IsInf(seconds, 1) {
+		return context.WithCancel(ctx)
+	}
+	return context.WithTimeout(ctx, time.Duration(seconds*float64(time.Second)))
 }
 
 // elapsed is how long the run has taken, in seconds.

@@ -496,7 +496,12 @@ func (c *Matrix) show(ctx context.Context, p plan) (err error) {
 		}
 		run.Matrix.Warmup = max(1, run.Matrix.Warmup)
 		begun := c.env.Now()
-		sample, err := d.take(ctx, run.Matrix.Baseline)
+		cut, cancel := d.within(ctx)
+		defer cancel()
+		sample, err := d.take(cut, run.Matrix.Baseline)
+		if cut.Err() != nil && ctx.Err() == nil {
+			err = hint.With(fmt.Errorf("the baseline cannot be measured: %w", errCut), "give a longer --budget, or less to do")
+		}
 		if err != nil {
 			return err
 		}

@@ -139,7 +139,8 @@ func (o *Options) registerPlain(flags *experiment.FlagSet, x experiment.Experime
 	if !x.Sampling.Fixed {
 		flags.IntVar(&o.samples, "samples", o.samples, "samples to take; a number given here is not cut by the default budget")
 		flags.IntVar(&o.warmup, "warmup", o.warmup, "executions to drop first")
-		flags.DurationVar(&o.budget, "budget", o.budget, "begin no sample after this time (0: no limit)")
+		flags.DurationVar(&o.budget, "budget", o.budget, "begin no sample after this time; given here, it also cuts the\n"+
+			"sample in progress (0: no limit)")
 	}
 	flags.Uint64Var(&o.seed, "seed", 1, "seed of the order of samples, kept in the result")
 	flags.BoolVar(&o.strict, "strict", false, "exit with code 3 when a sample is suspect or invalid")
@@ -163,7 +164,8 @@ func (o *Options) registerDesign(flags *experiment.FlagSet) {
 	o.precision, o.margin, o.resumes = defaultPrecision, defaultMargin, true
 	flags.IntVar(&o.samples, "samples", 0, "samples of each cell (0: until the differences are known)")
 	flags.IntVar(&o.warmup, "warmup", -1, "executions that each process drops first (-1: as many as a pilot finds are needed)")
-	flags.DurationVar(&o.budget, "budget", defaultBudget, "begin no round that would not end within this time (0: no limit)")
+	flags.DurationVar(&o.budget, "budget", defaultBudget, "begin no round that would not end within this time; given here,\n"+
+		"it also cuts gorun's own work in progress (0: no limit)")
 	flags.Var(&o.precision, "precision", "width of the interval at which a cell has been sampled enough")
 	flags.Var(&o.margin, "margin", "a difference up to this is none")
 	flags.Uint64Var(&o.seed, "seed", 1, "seed of the order of samples, kept in the result")

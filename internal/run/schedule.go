@@ -35,6 +35,7 @@ type laps struct {
 	at     int        // of the lap in progress, in order
 	kept   int
 	early  bool // a warm-up used up the time, and is the sample
+	cut    bool // the last sample was cut short
 }
 
 // design is what schedules share.
@@ -98,6 +99,7 @@ func (l *laps) check(_ *result.Sample, elapsed float64) (counts bool) {
 }
 
 func (l *laps) add(s result.Sample, _ float64) error {
+	l.cut = s.Partial
 	l.faults.Add(l.order[l.at], s)
 	if l.early || l.lap >= l.warmup {
 		l.kept++
@@ -122,6 +124,11 @@ func (l *laps) warnings() []result.Warning {
 			Code:    "no-warmup",
 			Message: "the first execution used up the time, so it is the sample and no warm-up was dropped",
 			Hint:    "give --samples, or a longer --budget or --duration",
+		})
+	case l.duration == 0 && l.cut:
+		warnings = append(warnings, result.Warning{
+			Code: "budget", Message: "the budget ended in the middle of a sample, which is cut short",
+			Hint: "give a longer --budget, or less to do",
 		})
 	case l.duration == 0 && l.faults.Left(l.cells) > 0 && l.lap < l.warmup+l.samples:
 		warnings = append(warnings, result.Warning{
