@@ -1,10 +1,12 @@
 package linux
 
 import (
+	"syscall"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	"golang.org/x/sys/unix"
 
 	"gorun/internal/cpuset"
 )
@@ -47,4 +49,15 @@ func TestOneCPUZeroIsNoProofForARegister(t *testing.T) {
 	}
 	require.NoError(t, SetAffinity(0, cpuset.Of(0)))
 	assert.NotEqual(t, uint32(byRDPID), tryGetcpu())
+}
+
+// A filter that refuses getcpu(2) does not take away what a program reads without a system call.
+func TestGetcpuWithoutTheCall(t *testing.T) {
+	allowed := ownThread(t)
+	if tryGetcpu() == byCall || allowed.Last() == 0 {
+		t.Skip("this machine has the system call alone")
+	}
+	refuse(t, syscall.EPERM, refused{call: unix.SYS_GETCPU, arg: -1})
+	require.Equal(t, -1, getcpuCall())
+	assert.NotEqual(t, uint32(byCall), tryGetcpu())
 }

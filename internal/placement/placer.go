@@ -24,6 +24,7 @@ type Placer struct {
 	restorable bool             // a seat can be undone on a thread that goes on living
 	seats      map[int]*Setting // of a worker's thread, by the CPU that it is pinned to, or floating
 	undo       Setting          // of a seat
+	mask       cpuset.Set       // of a thread that is not pinned; empty: not known
 
 	seen sync.Map // thread id → CPU it was pinned to (or -1): the threads that perThread settings were applied to
 
@@ -42,6 +43,7 @@ const floating = -1
 func (p Plan) Open() (*Placer, error) {
 	seats := p.seats()
 	pl := &Placer{plan: p, restorable: true, seats: seats}
+	pl.mask, _ = linux.GetAffinity(os.Getpid()) // what cannot be read cannot be compared
 	most := Setting{Nice: p.Policy.Nice, Sched: p.Policy.Sched}
 	if len(seats) > 1 || p.Policy.PinThread {
 		most.CPUs = p.CPUs
@@ -169,6 +171,36 @@ func (pl *Placer) Follow(seat *Seat, worker int) {
 		runtime.LockOSThread()
 		pl.applyThread(seat, worker)
 		runtime.UnlockOSThread()
+	}
+}
+
+// ReadBack reads back what the calling thread was given, which runs a worker. Where the goroutine floats, that is what
+// every thread has, or what this one got from a worker before.
+func (pl *Placer) ReadBack(seat *Seat, worker int) {
+	policy := &pl.plan.Policy
+	if policy.Leaks() {
+		return // which mask a thread has is left to chance
+	}
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	cpu := seat.CPU
+	if seat.TID == 0 && policy.perThread() {
+		of, given := pl.seen.Load(linux.Gettid())
+		if !given {
+			return // Follow gives it
+		}
+		cpu = of.(int)
+	}
+	asked := *pl.seats[floating]
+	if asked.CPUs = pl.mask; cpu >= 0 {
+		asked.CPUs = cpuset.Of(cpu)
+	}
+	if asked.Asked() == 0 {
+		return
+	}
+	pl.checked.Add(1)
+	if err := asked.verify(0); err != nil {
+		pl.Differs(seat, worker, err)
 	}
 }
 

@@ -2,12 +2,14 @@ package primes
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"runtime"
 	"runtime/metrics"
 	"sync/atomic"
 	"time"
 
+	"gorun/internal/hint"
 	"gorun/internal/linux"
 	"gorun/internal/placement"
 	"gorun/internal/result"
@@ -70,11 +72,15 @@ func Open(opts Options, plan placement.Plan, cpuLimit int) (*Pool, error) {
 	case opts.Limit > MaxLimit:
 		return nil, fmt.Errorf("limit %d: limits end at %d", opts.Limit, uint64(MaxLimit))
 	}
+	// Its first call chooses how; thousands of locked workers must not wait for that, a thread each.
+	if linux.Getcpu() < 0 {
+		return nil, hint.With(errors.New("nothing reports on which CPU a thread runs: getcpu(2) is refused"),
+			"allow it in the filter of system calls (in Docker: --security-opt seccomp=unconfined)")
+	}
 	placer, err := plan.Open()
 	if err != nil {
 		return nil, err
 	}
-	linux.Getcpu() // its first call chooses how; thousands of locked workers must not wait for that, a thread each
 	return &Pool{
 		opts: opts, kernel: kernel, split: split, plan: plan, placer: placer,
 		counter: kernel.New(opts.Limit),
@@ -98,6 +104,9 @@ func (p *Pool) Live() result.Live {
 func (p *Pool) Run(ctx context.Context) (result.Sample, error) {
 	defer context.AfterFunc(ctx, func() { p.stop.Store(true) })()
 	busy := p.meter.read()
+	for i := range p.meter.slots {
+		p.meter.slots[i].readBack.Store(0) // at the first checkpoint on each CPU
+	}
 	usage, err := linux.ProcessUsage()
 	if err != nil {
 		return result.Sample{}, err

@@ -103,6 +103,49 @@ func TestPoolCountsRight(t *testing.T) {
 	assert.Equal(t, trials["brute1000"], trials["modulo1000"])
 }
 
+// Threads that another program lets run elsewhere while they work are noticed, however they were placed.
+func TestPoolNoticesAChangedMask(t *testing.T) {
+	cpus := allowed(t)
+	if cpus.Len() < 2 {
+		t.Skip("with one CPU there is no other mask")
+	}
+	pinned := cpus.List()[:1]
+	for name, c := range map[string]struct {
+		policy   placement.Policy
+		executor bool
+		given    cpuset.Set
+	}{
+		"none":       {given: cpuset.Of(pinned...)},
+		"lock":       {policy: placement.Policy{Lock: true}, given: cpuset.Of(pinned...)},
+		"pin-cpus":   {policy: placement.Policy{Lock: true, PinCPUs: pinned}, given: cpus},
+		"pin-thread": {policy: placement.Policy{PinThread: true}, given: cpus},
+		"executor":   {policy: placement.Policy{Lock: true, PinCPUs: pinned}, executor: true, given: cpus},
+	} {
+		t.Run(name, func(t *testing.T) {
+			ctx, cancel := context.WithCancel(t.Context())
+			defer cancel()
+			pool := open(t, Options{Limit: MaxLimit, Workers: 2, Method: "modulo", Executor: c.executor}, c.policy)
+			go func() {
+				defer cancel()
+				time.Sleep(2 * placement.Period)
+				tids, err := linux.Tasks()
+				assert.NoError(t, err)
+				for _, tid := range tids {
+					_ = linux.SetAffinity(tid, c.given) // it may have ended
+				}
+				time.Sleep(10 * placement.Period)
+			}()
+			s, err := pool.Run(ctx)
+			_, putBack := placement.Confine(cpus) // what every thread had before
+			require.NoError(t, putBack)
+			require.NoError(t, err)
+			assert.False(t, s.Placement.Verified)
+			require.NotEmpty(t, s.Placement.Mismatches)
+			assert.Contains(t, s.Placement.Mismatches[0], "the kernel answers CPUs "+c.given.String())
+		})
+	}
+}
+
 // The four modes of a worker, in a real run: what the kernel answered is what was asked, and it is in the result.
 func TestPoolPlacesWorkers(t *testing.T) {
 	cpus := allowed(t).List()
@@ -136,7 +179,7 @@ func TestPoolPlacesWorkers(t *testing.T) {
 			}
 			if len(policy.PinCPUs) > 0 {
 				assert.Zero(t, *s.Workers.OffCPU)
-				assert.Equal(t, workers, s.Placement.Checked)
+				assert.Greater(t, s.Placement.Checked, 2*workers, "before and after each")
 			}
 			busy := 0.0
 			for _, cpu := range s.CPUs {

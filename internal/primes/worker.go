@@ -75,8 +75,15 @@ func (p *pass) checkpoint(w *worker, i int, seat *placement.Seat) {
 		w.cpu = cpu
 		w.moves++
 		p.placer.Follow(seat, i)
+		if seat.TID != 0 && seat.CPU >= 0 && w.cpu != w.pinned {
+			p.placer.Differs(seat, i, fmt.Errorf("pinned to CPU %d, seen on %d", w.pinned, w.cpu))
+		}
 	}
 	slot := p.meter.slot(w.cpu)
+	if w.now > slot.readBack.Load() {
+		slot.readBack.Store(w.now + int64(placement.Period))
+		p.placer.ReadBack(seat, i)
+	}
 	slot.occupy(last, w.now)
 	if w.now-slot.flushed.Load() > flushEvery {
 		slot.flushed.Store(w.now)
@@ -91,8 +98,8 @@ func (p *pass) finish(w *worker, i int, seat *placement.Seat) {
 			p.placer.Differs(seat, i, fmt.Errorf("locked to thread %d, ended on %d", w.tidStart, w.tid))
 		}
 	}
-	if seat.TID != 0 && seat.CPU >= 0 && w.cpu != w.pinned {
-		p.placer.Differs(seat, i, fmt.Errorf("pinned to CPU %d, ended on %d", w.pinned, w.cpu))
+	if seat.TID != 0 && seat.CPU >= 0 {
+		p.placer.ReadBack(seat, i)
 	}
 	w.verified, w.mismatch = seat.Verified, seat.Mismatch
 	slot := p.meter.slot(w.cpu)
@@ -132,6 +139,7 @@ type slot struct {
 	last       atomic.Int64 // when this CPU was last seen at work
 	busy       atomic.Int64 // nanoseconds with a worker on this CPU
 	flushed    atomic.Int64 // when a worker's tally was last counted here
+	readBack   atomic.Int64 // when a worker's placement is to be read back here again
 	numbers    atomic.Uint64
 	primes     atomic.Uint64
 	trials     atomic.Uint64
