@@ -166,7 +166,7 @@ func (w *watched) look() {
 		w.of.own = append(w.of.own, mismatches...)
 	case w.of.online == nil:
 		w.differ("%v", mismatches[0])
-	case !w.of.lookOnline(): // else that is why
+	case !w.of.waitOnline(): // else that is why
 		w.differ("the CPUs that gorun may use were %s and are %s", mismatches[0].Asked, mismatches[0].Got)
 	}
 }
@@ -182,6 +182,18 @@ func (w *watched) readBack() ([]Mismatch, error) {
 		return nil, err
 	}
 	return mismatches, nil
+}
+
+// waitOnline is lookOnline, and waits for a CPU on its way: the kernel takes it out of every mask before it lists it as
+// offline (cpu_active_mask and cpu_online_mask, kernel/cpu.c).
+func (m *Monitor) waitOnline() (changed bool) {
+	for range 20 {
+		if m.lookOnline() {
+			return true
+		}
+		time.Sleep(Period / 20)
+	}
+	return false
 }
 
 // lookOnline reads which CPUs are online, and returns whether that has changed since the Monitor began.
