@@ -34,8 +34,10 @@ func TestFlag(t *testing.T) {
 		{"", errors.New("none"), `--n "": none`},
 		{"no/such/file", missing, "--n no/such/file: no such file or directory"},
 		{"a\x1b[31m\nb", errors.New("x"), `--n "a\x1b[31m\nb": x`},
-		{strings.Repeat("é", 50_000), errors.New("x"),
-			"--n " + strings.Repeat("é", 20) + "… (100000 bytes) …" + strings.Repeat("é", 20) + ": x"},
+		{
+			strings.Repeat("é", 50_000), errors.New("x"),
+			"--n " + strings.Repeat("é", 20) + "… (100000 bytes) …" + strings.Repeat("é", 20) + ": x",
+		},
 		{strings.Repeat("\x80", 1000), errors.New("x"), "--n … (1000 bytes) …: x"},
 	} {
 		err := Flag("n", c.value, c.err)

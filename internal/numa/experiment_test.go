@@ -132,6 +132,13 @@ func TestExplain(t *testing.T) {
 	assert.Contains(t, run.Findings[1].Message, "[05]: a sample moved to another node")
 	assert.Contains(t, run.Findings[1].Message, "which cost")
 
+	run.Findings = nil
+	for i := range run.Samples {
+		run.Samples[i].Quality.Verdict = result.Invalid
+	}
+	explain(run, cells)
+	assert.Empty(t, run.Findings, "samples that are not of what was asked show nothing")
+
 	run.NumaRows, run.Findings = nil, nil // of a matrix
 	explain(run, cells)
 	assert.Empty(t, run.Findings)

@@ -6,6 +6,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"gorun/internal/cpuset"
+	"gorun/internal/placement"
 	"gorun/internal/result"
 )
 
@@ -119,4 +121,18 @@ func TestExplainShowsTheFigure(t *testing.T) {
 	assert.Len(t, found, 1)
 	assert.InDelta(t, 1.45, found[0].Value, 1e-9)
 	assert.Contains(t, found[0].Message, "Only 1.45 of the 2 pinned CPUs were busy")
+}
+
+// What limited a run is read off a sample of what was asked, and never off another.
+func TestExplainLeavesOutInvalidSamples(t *testing.T) {
+	worse := result.Sample{Seconds: 1, UserSeconds: 0.1, Quality: result.Quality{Verdict: result.Invalid}}
+	run := &result.Run{Samples: []result.Sample{worse, worse, worse}}
+	cells := []Cell{{Plan: placement.Plan{CPUs: cpuset.Of(0, 1, 2, 3)}}}
+	explain(run, cells)
+	assert.Empty(t, run.Findings)
+	for i := range run.Samples {
+		run.Samples[i].Quality.Verdict = result.Valid
+	}
+	explain(run, cells)
+	assert.NotEmpty(t, run.Findings, "the same samples, were they valid")
 }
