@@ -86,7 +86,7 @@ func endless(t *testing.T, mark string, processes int, flags ...string) (
 	}
 	const array = 128 << 20 // more than a process has otherwise
 	cmd = gorunCommand(append([]string{
-		"bind", "--processes", strconv.Itoa(processes), "--checks", "1000000000000000", "--array", "128MiB", "--passes", "1",
+		"bind", "--processes", strconv.Itoa(processes), "--checks", "1000000000000", "--array", "128MiB", "--passes", "1",
 	}, flags...)...)
 	cmd.Env = append(os.Environ(), mark)
 	stdout = &bytes.Buffer{}
@@ -175,7 +175,7 @@ func TestBindUnboundOnPurpose(t *testing.T) {
 	}
 	assert.Equal(t, 1, strays)
 	assert.Equal(t, stats.Invalid, run.Cells[1].Verdict.Kind)
-	assert.Regexp(t, `^invalid: the placement is not what was asked: process \d was not on CPU \d+ in \d+ of \d+ looks$`,
+	assert.Regexp(t, `^invalid: the placement is not what was asked: process \d: asked for CPUs \d+, the kernel answers CPUs \d+$`,
 		run.Cells[1].Words)
 	require.Len(t, run.Findings, 1)
 	assert.Equal(t, "deviations-bound", run.Findings[0].Code)

@@ -68,9 +68,9 @@ func newCompare(e env, runF func(context.Context, *compareOptions) error) *cobra
 	flags.BoolVar(&o.force, "force", false, "compare in spite of other differences; every line says so")
 	flags.StringVar(&o.failOn, "fail-on", "", "exit with code 3 when a cell is: "+strings.Join(failures, ", "))
 	flags.StringVar(&o.format, "format", render.Names()[0], run.FormatUsage(render.Names()))
-	completeWords(cmd, "across", matrix.Across())
-	completeWords(cmd, "fail-on", failures)
-	completeWords(cmd, "format", render.Names())
+	completeWords(e, cmd, "across", matrix.Across())
+	completeWords(e, cmd, "fail-on", failures)
+	completeWords(e, cmd, "format", render.Names())
 	return cmd
 }
 

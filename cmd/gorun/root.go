@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/signal"
 	"slices"
+	"strings"
 	"syscall"
 
 	"github.com/spf13/cobra"
@@ -172,7 +173,15 @@ func noArguments(cmd *cobra.Command, args []string) error {
 		fmt.Sprintf("%s --help lists the flags", cmd.CommandPath())))
 }
 
+// complete completes a flag. Cobra keeps every function that it is given as long as the process lives, so it gets them in
+// a process that completes only.
+func complete(e env, cmd *cobra.Command, flag string, by cobra.CompletionFunc) {
+	if len(e.Args) > 0 && strings.HasPrefix(e.Args[0], cobra.ShellCompRequestCmd) {
+		_ = cmd.RegisterFlagCompletionFunc(flag, by)
+	}
+}
+
 // completeWords completes a flag from a fixed list; a description may follow each word after a tab.
-func completeWords(cmd *cobra.Command, flag string, words []string) {
-	_ = cmd.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(words, cobra.ShellCompDirectiveNoFileComp))
+func completeWords(e env, cmd *cobra.Command, flag string, words []string) {
+	complete(e, cmd, flag, cobra.FixedCompletions(words, cobra.ShellCompDirectiveNoFileComp))
 }

@@ -61,10 +61,9 @@ func commandOf(e env, x experiment.Experiment, set *experiment.FlagSet, runF fun
 		case c.CPUs:
 			completeCPUs(cmd, e, c.Flag)
 		case c.Words != nil:
-			_ = cmd.RegisterFlagCompletionFunc(c.Flag,
-				func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
-					return c.Words(), cobra.ShellCompDirectiveNoFileComp
-				})
+			complete(e, cmd, c.Flag, func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+				return c.Words(), cobra.ShellCompDirectiveNoFileComp
+			})
 		default:
 			_ = cmd.MarkFlagFilename(c.Flag, c.Files...)
 		}
@@ -74,14 +73,13 @@ func commandOf(e env, x experiment.Experiment, set *experiment.FlagSet, runF fun
 
 // completeCPUs completes a flag with the selectors of this machine.
 func completeCPUs(cmd *cobra.Command, e env, flag string) {
-	_ = cmd.RegisterFlagCompletionFunc(flag,
-		func(_ *cobra.Command, _ []string, prefix string) ([]string, cobra.ShellCompDirective) {
-			t, err := topology.Read(e.Root)
-			if err != nil {
-				return nil, cobra.ShellCompDirectiveError
-			}
-			return t.Complete(prefix), cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveNoSpace
-		})
+	complete(e, cmd, flag, func(_ *cobra.Command, _ []string, prefix string) ([]string, cobra.ShellCompDirective) {
+		t, err := topology.Read(e.Root)
+		if err != nil {
+			return nil, cobra.ShellCompDirectiveError
+		}
+		return t.Complete(prefix), cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveNoSpace
+	})
 }
 
 // runSample is a child that samples one cell.

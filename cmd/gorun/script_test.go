@@ -4,8 +4,10 @@ import (
 	"flag"
 	"fmt"
 	"os"
+	"os/signal"
 	"path/filepath"
 	"strconv"
+	"syscall"
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
@@ -24,8 +26,15 @@ func TestMain(m *testing.M) {
 	if raced {
 		os.Setenv("GORACE", atOnce)
 	}
+	if filepath.Base(os.Args[0]) != "gorun" {
+		notIgnored()
+	}
 	testscript.Main(m, map[string]func(){"gorun": main})
 }
+
+// notIgnored has what the tests start end by SIGHUP where nohup(1) started them: a signal that is caught has its default
+// again in a new program, and one that is ignored stays ignored (execve(2)).
+func notIgnored() { signal.Notify(make(chan os.Signal, 1), syscall.SIGHUP) }
 
 // TestScripts runs the command line as a user does; each script under testdata/script is one topic.
 func TestScripts(t *testing.T) {

@@ -36,7 +36,7 @@ func newTopo(e env, runF func(context.Context, *topoOptions) error) *cobra.Comma
 	flags.StringVar(&o.format, "format", render.TopoFormats[0], run.FormatUsage(render.TopoFormats))
 	flags.StringVar(&o.sysroot, "sysroot", "", "a captured machine: a `directory` that holds sys/, or a .txtar")
 	flags.BoolVar(&o.capture, "capture", false, "write what describes this machine as a .txtar, for --sysroot")
-	completeWords(cmd, "format", render.TopoFormats)
+	completeWords(e, cmd, "format", render.TopoFormats)
 	_ = cmd.MarkFlagFilename("sysroot", "txtar")
 	return cmd
 }

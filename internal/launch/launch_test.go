@@ -9,6 +9,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"os/signal"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -45,6 +46,8 @@ func TestMain(m *testing.M) {
 	if len(os.Args) < 2 || os.Args[1] != asSupervisor && !strings.HasPrefix(os.Args[1], "launch-") {
 		os.Setenv("GORACE", "atexit_sleep_ms=0") // or each process of a -race build stays for a second
 		os.Setenv("PATH", "/usr/bin:/bin")       // all of which every user may read
+		// Where nohup(1) started the tests, what they start would ignore SIGHUP too, unless it is caught (execve(2)).
+		signal.Notify(make(chan os.Signal, 1), syscall.SIGHUP)
 		os.Exit(m.Run())
 	}
 	var err error
