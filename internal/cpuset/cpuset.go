@@ -265,7 +265,7 @@ func parseRange(field string) (lo, hi, used, group int, err error) {
 			return
 		}
 		if hi < lo {
-			err = fmt.Errorf("%w: %q ends before it starts", ErrSyntax, field)
+			err = fmt.Errorf("%w: %.40q ends before it starts", ErrSyntax, field)
 			return
 		}
 	}
@@ -273,7 +273,7 @@ func parseRange(field string) (lo, hi, used, group int, err error) {
 	if hasStride {
 		first, second, ok := strings.Cut(stride, "/")
 		if !ok || !hasHi {
-			err = fmt.Errorf("%w: %q: a stride is written LO-HI:USED/GROUP", ErrSyntax, field)
+			err = fmt.Errorf("%w: %.40q: a stride is written LO-HI:USED/GROUP", ErrSyntax, field)
 			return
 		}
 		if used, err = parseNumber(first, field); err != nil {
@@ -283,7 +283,7 @@ func parseRange(field string) (lo, hi, used, group int, err error) {
 			return
 		}
 		if used < 1 || group < used {
-			err = fmt.Errorf("%w: %q: a stride needs 1 <= USED <= GROUP", ErrSyntax, field)
+			err = fmt.Errorf("%w: %.40q: a stride needs 1 <= USED <= GROUP", ErrSyntax, field)
 		}
 	}
 	return
@@ -293,9 +293,9 @@ func parseNumber(text, field string) (int, error) {
 	n, err := strconv.ParseUint(text, 10, 32)
 	switch {
 	case err != nil && !errors.Is(err, strconv.ErrRange):
-		return 0, fmt.Errorf("%w: %q", ErrSyntax, field)
+		return 0, fmt.Errorf("%w: %.40q", ErrSyntax, field)
 	case err != nil || n > Max:
-		return 0, fmt.Errorf("%w: %q: CPU numbers end at %d", ErrSyntax, field, Max)
+		return 0, fmt.Errorf("%w: %.40q: CPU numbers end at %d", ErrSyntax, field, Max)
 	}
 	return int(n), nil
 }

@@ -20,8 +20,9 @@ import (
 )
 
 // ReadHost describes the machine. root is the live machine, m what topology read from it, environ the variables that
-// the samples run with, as os.Environ has them. What the kernel does not tell stays absent.
-func ReadHost(root fs.FS, m *topology.Machine, environ []string) (result.Host, error) {
+// the samples run with, as os.Environ has them. What the kernel does not tell stays absent, with a warning where a limit
+// of the control group may be unknown.
+func ReadHost(root fs.FS, m *topology.Machine, environ []string) (result.Host, []result.Warning) {
 	counts := m.Counts()
 	h := result.Host{
 		OS: runtime.GOOS, Arch: runtime.GOARCH, GOMAXPROCS: runtime.GOMAXPROCS(0),
@@ -51,20 +52,23 @@ func ReadHost(root fs.FS, m *topology.Machine, environ []string) (result.Host, e
 	if kb, err := sysfs.ReadKB(root, "proc/meminfo", "MemTotal"); err == nil {
 		h.MemoryBytes = kb
 	}
-	quota, limited, err := cgroup.ReadQuota(root)
-	if err != nil {
-		return h, err
-	}
-	if limited {
+	var warnings []result.Warning
+	switch quota, limited, err := cgroup.ReadQuota(root); {
+	case err != nil:
+		warnings = append(warnings, result.WarningOf("no-cpu-quota", "the CPU quota is not known", err))
+	case limited:
 		h.CPUQuota = &quota
 	}
 	limits, err := cgroup.ReadMemory(root)
+	if err != nil {
+		warnings = append(warnings, result.WarningOf("no-memory-limit", "the limit on memory is not known", err))
+	}
 	for i, limit := range limits {
 		if i == 0 || limit.Max < h.MemoryLimit {
 			h.MemoryLimit = limit.Max
 		}
 	}
-	return h, err
+	return h, warnings
 }
 
 // variables are those that change how a program runs, and not what it does: of the Go runtime (its documentation,

@@ -21,8 +21,8 @@ func TestReadHostLive(t *testing.T) {
 	root := os.DirFS("/")
 	m, err := topology.Read(root)
 	require.NoError(t, err)
-	h, err := ReadHost(root, m, []string{"GOGC=50"})
-	require.NoError(t, err)
+	h, warnings := ReadHost(root, m, []string{"GOGC=50"})
+	assert.Empty(t, warnings)
 	assert.Equal(t, m.Counts().Online, h.Online)
 	assert.NotEmpty(t, h.Kernel)
 	assert.Positive(t, h.MemoryBytes)
@@ -31,8 +31,7 @@ func TestReadHostLive(t *testing.T) {
 	assert.NotEmpty(t, h.ASLR)
 	assert.Equal(t, "GOGC=50", h.Environment)
 
-	again, err := ReadHost(root, m, []string{"GOGC=50"})
-	require.NoError(t, err)
+	again, _ := ReadHost(root, m, []string{"GOGC=50"})
 	assert.Empty(t, result.Differences(&result.Run{Host: h}, &result.Run{Host: again}))
 }
 
@@ -46,8 +45,8 @@ func TestReadHostOfRecordedMachines(t *testing.T) {
 		require.NoError(t, err)
 		m, err := topology.Read(root)
 		require.NoError(t, err)
-		h, err := ReadHost(root, m, nil)
-		require.NoError(t, err, file)
+		h, warnings := ReadHost(root, m, nil)
+		require.Empty(t, warnings, file)
 		assert.Regexp(t, "^[0-9a-f]{12}$", h.Topology, file)
 		assert.Equal(t, m.Counts().Cores, h.Cores, file)
 	}
@@ -74,8 +73,8 @@ func readHost(t *testing.T, root fs.FS, environ ...string) result.Host {
 	t.Helper()
 	m, err := topology.Read(root)
 	require.NoError(t, err)
-	h, err := ReadHost(root, m, environ)
-	require.NoError(t, err)
+	h, warnings := ReadHost(root, m, environ)
+	require.Empty(t, warnings)
 	return h
 }
 
@@ -178,4 +177,28 @@ func TestChosen(t *testing.T) {
 	assert.Equal(t, "madvise", chosen("always [madvise] never"))
 	assert.Equal(t, "never", chosen("never"))
 	assert.Equal(t, "odd ]x[", chosen("odd ]x["))
+}
+
+// A limit that cannot be understood is left out, with a warning that names its file; the rest is described.
+func TestReadHostOfBrokenLimits(t *testing.T) {
+	const group = "sys/fs/cgroup/"
+	root := recordedMachine(map[string]string{
+		"proc/self/cgroup":         "0::/a",
+		"proc/self/mountinfo":      "30 24 0:26 / /sys/fs/cgroup rw - cgroup2 cgroup2 rw",
+		group + "a/cpu.max":        "much 100000",
+		group + "a/memory.max":     "\x00\xff",
+		group + "a/memory.current": "4096",
+		"proc/cmdline":             "quiet",
+	})
+	m, err := topology.Read(root)
+	require.NoError(t, err)
+	h, warnings := ReadHost(root, m, nil)
+	assert.Nil(t, h.CPUQuota)
+	assert.Zero(t, h.MemoryLimit)
+	assert.Equal(t, "quiet", h.CommandLine)
+	require.Len(t, warnings, 2)
+	assert.Equal(t, "no-cpu-quota", warnings[0].Code)
+	assert.Contains(t, warnings[0].Message, "sys/fs/cgroup/a/cpu.max: malformed")
+	assert.Equal(t, "no-memory-limit", warnings[1].Code)
+	assert.Contains(t, warnings[1].Message, "sys/fs/cgroup/a/memory.max: malformed")
 }

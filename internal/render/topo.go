@@ -85,9 +85,13 @@ func topoTree(m *topology.Machine, opts term.Options) string {
 	for _, pkg := range grouped(m.CPUs, func(c topology.CPU) int { return c.Package }) {
 		fmt.Fprintf(&block, "%s\n", opts.Paint(term.Bold, fmt.Sprintf("package %d", pkg[0].Package)))
 		for _, cpus := range grouped(pkg, func(c topology.CPU) int { return c.Node }) {
-			node := byNumber[cpus[0].Node]
-			shown[node.Node] = true
-			block.WriteString(nodeLine(node, numbered(cpus), opts))
+			if node, ok := byNumber[cpus[0].Node]; ok {
+				shown[node.Node] = true
+				block.WriteString(nodeLine(node, numbered(cpus), opts))
+			} else {
+				block.WriteString(term.Flow([]string{"  no known node", "CPUs " + numbered(cpus).String()}, " · ", "    ",
+					opts.Columns()))
+			}
 			block.WriteString(llcLines(m, cpus, opts))
 		}
 	}

@@ -188,9 +188,12 @@ func (d *driver) settle() (watcher *measure.Watcher, err error) {
 		}
 		d.onClose(restore)
 	}
-	if run.Host, err = measure.ReadHost(d.env.Root, d.machine.Machine, d.env.Environ()); err != nil {
-		return nil, err
+	for _, message := range d.machine.Warnings {
+		run.Warnings = append(run.Warnings, result.Warning{Code: "odd-machine", Message: message})
 	}
+	var unread []result.Warning
+	run.Host, unread = measure.ReadHost(d.env.Root, d.machine.Machine, d.env.Environ())
+	run.Warnings = append(run.Warnings, unread...)
 	if run.Matrix != nil {
 		if run.Tool.SHA256, err = hashFile(d.env.Self.Path); err != nil {
 			return nil, err

@@ -47,7 +47,8 @@ func openMachine(live fs.FS, sysroot string) (*machine, error) {
 	return &machine{Machine: t, root: root, live: sysroot == "", selected: map[cpuFlags]cpuset.Set{}}, nil
 }
 
-// ReadMachine reads a machine, and the cpuset of the cgroup that gorun is in there.
+// ReadMachine reads a machine, and the cpuset of the cgroup that gorun is in there. Where the cpuset cannot be understood
+// the affinity mask alone counts, which the kernel keeps within it.
 func ReadMachine(root fs.FS) (*topology.Machine, error) {
 	t, err := topology.Read(root)
 	if err != nil && runtime.GOOS != "linux" {
@@ -58,8 +59,11 @@ func ReadMachine(root fs.FS) (*topology.Machine, error) {
 		return nil, err
 	}
 	cpus, err := cgroup.ReadCPUs(root)
+	if err == nil && !cpus.Empty() && cpus.Intersect(t.Online()).Empty() {
+		err, cpus = fmt.Errorf("the cpuset %s of the cgroup holds no online CPU", cpus), cpuset.Set{}
+	}
 	if err != nil {
-		return nil, err
+		t.Warnings = append(t.Warnings, fmt.Sprintf("%v; the affinity mask alone counts", err))
 	}
 	t.SetCgroup(cpus)
 	return t, nil

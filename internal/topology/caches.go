@@ -1,7 +1,6 @@
 package topology
 
 import (
-	"errors"
 	"io/fs"
 	"maps"
 	"path"
@@ -23,11 +22,8 @@ type llcKey struct {
 // The last level is each CPU's own: beside cores under an L3 there may be some that end at their L2 (low-power cores of
 // a hybrid chip). Where no CPU has a cache recorded, each die is taken for an LLC (a package where dies are not told
 // apart); where only some lack one, and are not among the sharers of another CPU's, each of their cores is.
-func (r *reader) readLLCs(online []*CPU) ([]LLC, error) {
-	byLevel, err := r.readCaches(online)
-	if err != nil {
-		return nil, err
-	}
+func (r *reader) readLLCs(online []*CPU) []LLC {
+	byLevel := r.readCaches(online)
 	keys, levels := make([]llcKey, len(online)), make([]int, len(online))
 	for i, c := range online {
 		for level, caches := range byLevel {
@@ -57,57 +53,35 @@ func (r *reader) readLLCs(online []*CPU) ([]LLC, error) {
 	var llcs []LLC
 	for i, n := range number(keys) {
 		if n == len(llcs) {
-			llc := LLC{LLC: n, Level: levels[i]}
-			if llc.SizeBytes, err = r.readCacheSize(keys[i].cache); err != nil {
-				return nil, err
-			}
-			llcs = append(llcs, llc)
+			llcs = append(llcs, LLC{LLC: n, Level: levels[i], SizeBytes: r.readCacheSize(keys[i].cache)})
 		}
 		online[i].LLC = n
 		llcs[n].CPUs = llcs[n].CPUs.With(online[i].CPU)
 	}
-	return llcs, nil
+	return llcs
 }
 
-// readCaches reads the last cache that each CPU's own files tell of, by level.
-func (r *reader) readCaches(online []*CPU) (map[int]partition, error) {
-	byLevel := map[int]partition{}
-	var overlapping []*CPU
+// readCaches reads the last cache that each CPU's own files have, by level.
+func (r *reader) readCaches(online []*CPU) map[int]partition {
+	said, byLevel := map[int][]sharing{}, map[int]partition{}
 	for _, c := range online {
-		level, shared, err := r.readLastCache(cpuFile(c.CPU, "cache"))
-		if err != nil {
-			return nil, err
-		}
-		if level == 0 {
-			continue
-		}
-		if byLevel[level] == nil {
-			byLevel[level] = partition{}
-		}
-		merged, err := byLevel[level].merge(c.CPU, shared)
-		if err != nil {
-			return nil, err
-		}
-		if merged {
-			overlapping = append(overlapping, c)
+		if level, s := r.readLastCache(c.CPU); level > 0 {
+			said[level] = append(said[level], s)
 		}
 	}
-	if len(overlapping) > 0 {
-		r.warn("the last-level caches of CPUs %s overlap others without being the same; such are taken for one",
-			numbersOf(overlapping))
+	for _, level := range slices.Sorted(maps.Keys(said)) {
+		byLevel[level] = r.gather(said[level], true)
 	}
-	return byLevel, nil
+	return byLevel
 }
 
 // readLastCache reads the level and the sharers of the highest data or unified cache in cpuN/cache
 // (Documentation/ABI/testing/sysfs-devices-system-cpu); level 0 where there is none.
-func (r *reader) readLastCache(dir string) (int, sharing, error) {
+func (r *reader) readLastCache(cpu int) (int, sharing) {
+	dir := cpuFile(cpu, "cache")
 	entries, err := fs.ReadDir(r.fsys, dir)
-	if errors.Is(err, fs.ErrNotExist) {
-		return 0, sharing{}, nil
-	}
-	if err != nil {
-		return 0, sharing{}, err
+	if !r.read(err) {
+		return 0, sharing{}
 	}
 	byLevel := map[int]string{}
 	for _, entry := range entries {
@@ -115,35 +89,37 @@ func (r *reader) readLastCache(dir string) (int, sharing, error) {
 			continue
 		}
 		index := dir + "/" + entry.Name()
-		kind, _, err := r.optional(index + "/type")
-		if err != nil {
-			return 0, sharing{}, err
-		}
-		level, _, err := r.readNumber(index + "/level")
-		if err != nil {
-			return 0, sharing{}, err
-		}
-		if kind != "Instruction" && level > 0 {
+		level, _ := r.readNumber(index + "/level")
+		if level > 0 && r.readCacheType(index+"/type") != "Instruction" {
 			byLevel[level] = index
 		}
 	}
 	for _, level := range slices.Backward(slices.Sorted(maps.Keys(byLevel))) {
-		if shared, ok, err := r.readSharing(byLevel[level], "shared_cpu_list"); ok || err != nil {
-			return level, shared, err
+		if shared, ok := r.readSharing(cpu, byLevel[level], "shared_cpu_list"); ok {
+			return level, shared
 		}
 	}
-	return 0, sharing{}, nil
+	return 0, sharing{}
 }
 
-// readCacheSize reads the size of a cache from beside the file that tells its sharers; nil where it is not recorded.
-func (r *reader) readCacheSize(cache *sharing) (*uint64, error) {
+// readCacheType reads what a cache holds; one without a type is taken for a cache of data.
+func (r *reader) readCacheType(name string) string {
+	kind, err := sysfs.ReadString(r.fsys, name)
+	if err == nil && !slices.Contains([]string{"Data", "Instruction", "Unified"}, kind) {
+		err = sysfs.Malformed(name, "%.40q is no type of a cache", kind)
+	}
+	r.read(err)
+	return kind
+}
+
+// readCacheSize reads the size of a cache from beside the file that has its sharers; nil where it is not recorded.
+func (r *reader) readCacheSize(cache *sharing) *uint64 {
 	if cache == nil {
-		return nil, nil
+		return nil
 	}
-	file := path.Dir(cache.file) + "/size"
-	if _, ok, err := r.optional(file); !ok {
-		return nil, err
+	bytes, err := sysfs.ReadSize(r.fsys, path.Dir(cache.file)+"/size")
+	if !r.read(err) {
+		return nil
 	}
-	bytes, err := sysfs.ReadSize(r.fsys, file)
-	return &bytes, err
+	return &bytes
 }

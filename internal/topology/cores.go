@@ -1,5 +1,10 @@
 package topology
 
+import (
+	"gorun/internal/cpuset"
+	"gorun/internal/sysfs"
+)
+
 // topologyDir holds a CPU's place: Documentation/ABI/stable/sysfs-devices-system-cpu. An offline CPU has none.
 func topologyDir(cpu int) string { return cpuFile(cpu, "topology") }
 
@@ -12,34 +17,32 @@ type coreKey struct {
 }
 
 // readCores sets Core. Package and Die must be set.
-func (r *reader) readCores(online []*CPU) error {
-	threads := partition{}
+func (r *reader) readCores(online []*CPU) {
+	var said []sharing
+	nums := map[int]int{} // the kernel's, where it has one
 	for _, c := range online {
-		s, ok, err := r.readSharing(topologyDir(c.CPU), "core_cpus_list", "thread_siblings_list")
-		if ok {
-			err = threads.add(c.CPU, s)
+		if s, ok := r.readSharing(c.CPU, topologyDir(c.CPU), "core_cpus_list", "thread_siblings_list"); ok {
+			said = append(said, s)
 		}
-		if err != nil {
-			return err
+		if num, ok := r.readNumber(topologyDir(c.CPU) + "/core_id"); ok && num >= 0 {
+			nums[c.CPU] = num
 		}
 	}
+	threads := r.gather(said, false)
 	keys := make([]coreKey, len(online))
 	var alone []*CPU
 	for i, c := range online {
-		if keys[i].threads = threads[c.CPU]; keys[i].threads != nil {
-			continue
-		}
-		cluster, _, err := r.readNumber(topologyDir(c.CPU) + "/cluster_id")
-		if err != nil {
-			return err
-		}
-		num, ok, err := r.readNumber(topologyDir(c.CPU) + "/core_id")
-		if err != nil {
-			return err
-		}
-		if ok && num >= 0 {
+		num, ok := nums[c.CPU]
+		switch s := threads[c.CPU]; {
+		case s != nil && areCores(s.cpus, nums):
+			r.fault(sysfs.Malformed(s.file, "the CPUs %s have a core_id each", shortened(s.cpus)), "each is taken for a core")
+			keys[i] = coreKey{threads: s, num: num}
+		case s != nil:
+			keys[i] = coreKey{threads: s}
+		case ok:
+			cluster, _ := r.readNumber(topologyDir(c.CPU) + "/cluster_id")
 			keys[i] = coreKey{pkg: c.Package, die: c.Die, cluster: cluster, num: num}
-		} else {
+		default:
 			keys[i] = coreKey{alone: c.CPU + 1}
 			alone = append(alone, c)
 		}
@@ -50,7 +53,20 @@ func (r *reader) readCores(online []*CPU) error {
 	for i, n := range number(keys) {
 		online[i].Core = n
 	}
-	return nil
+}
+
+// areCores reports whether what the kernel calls the threads of one core have each a core number of their own: the two
+// cores of a module of AMD's family 15h share more than a cache, and old kernels have them as siblings.
+func areCores(threads cpuset.Set, nums map[int]int) bool {
+	seen := map[int]bool{}
+	for cpu := range threads.All() {
+		num, ok := nums[cpu]
+		if !ok || seen[num] {
+			return false
+		}
+		seen[num] = true
+	}
+	return len(seen) > 1
 }
 
 // pmuClasses are the files in which a hybrid x86 machine tells its classes: the CPUs of each kind's event counters
@@ -62,12 +78,9 @@ var pmuClasses = []struct{ file, class string }{
 }
 
 // readClasses sets Class.
-func (r *reader) readClasses(online []*CPU) error {
+func (r *reader) readClasses(online []*CPU) {
 	for _, kind := range pmuClasses {
-		cpus, err := r.readOptionalSet(kind.file)
-		if err != nil {
-			return err
-		}
+		cpus := r.readOptionalSet(kind.file)
 		for _, c := range online {
 			if cpus.Contains(c.CPU) {
 				c.Class = kind.class
@@ -75,21 +88,20 @@ func (r *reader) readClasses(online []*CPU) error {
 		}
 	}
 	classed := func(c *CPU) bool { return c.Class != "" }
-	if len(without(online, classed)) < len(online) {
-		return nil
+	if len(without(online, classed)) == len(online) {
+		r.readCapacities(online)
 	}
-	return r.readCapacities(online)
 }
 
 // readCapacities sets Class from cpu_capacity (arm64, riscv, hybrid x86 in a virtual machine), which is 1024 for the
 // fastest CPU. The least of several capacities is the class of efficiency, if it is below four fifths of the greatest:
 // chips of one kind differ by less, as their best cores may clock higher.
-func (r *reader) readCapacities(online []*CPU) error {
+func (r *reader) readCapacities(online []*CPU) {
 	capacities := make([]int, len(online))
 	for i, c := range online {
-		n, ok, err := r.readNumber(cpuFile(c.CPU, "cpu_capacity"))
+		n, ok := r.readNumber(cpuFile(c.CPU, "cpu_capacity"))
 		if !ok {
-			return err
+			return
 		}
 		capacities[i] = n
 	}
@@ -97,8 +109,8 @@ func (r *reader) readCapacities(online []*CPU) error {
 	for _, n := range capacities {
 		least, greatest = min(least, n), max(greatest, n)
 	}
-	if 5*least >= 4*greatest {
-		return nil
+	if least < 0 || least >= greatest-greatest/5 {
+		return
 	}
 	for i, c := range online {
 		c.Class = Performance
@@ -106,5 +118,4 @@ func (r *reader) readCapacities(online []*CPU) error {
 			c.Class = Efficiency
 		}
 	}
-	return nil
 }

@@ -9,7 +9,8 @@ import (
 	"gorun/internal/cpuset"
 )
 
-// Unknown is the number of a core, LLC, node, package or die that an offline CPU has: the kernel does not tell.
+// Unknown is the number of a core, LLC, node, package or die that an offline CPU has, for which the kernel has none; and
+// the node of an online CPU that no node holds.
 const Unknown = -1
 
 // Machine is a machine and the share of it that this process was given. It is read once and not changed, but for

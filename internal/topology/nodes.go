@@ -1,9 +1,7 @@
 package topology
 
 import (
-	"errors"
 	"fmt"
-	"io/fs"
 	"strconv"
 
 	"gorun/internal/cpuset"
@@ -18,52 +16,41 @@ func nodeFile(node int, name string) string {
 }
 
 // readNodes sets Node and returns the nodes.
-func (r *reader) readNodes(online []*CPU) ([]Node, error) {
+func (r *reader) readNodes(online []*CPU) []Node {
 	numbers, err := r.readList(nodesDir + "/online")
-	if errors.Is(err, fs.ErrNotExist) {
+	if !r.read(err) {
 		numbers, err = r.listNumbered(nodesDir, "node")
 	}
-	if errors.Is(err, fs.ErrNotExist) {
+	if !r.read(err) {
 		return r.readSingleNode(online)
 	}
-	if err != nil {
-		return nil, err
-	}
-	var nodes []Node
+	nodes := make([]Node, 0, numbers.Len())
 	for n := range numbers.All() {
-		node := Node{Node: n, Distances: []int{}}
-		if node.MemoryBytes, err = r.readMemory(nodeFile(n, "meminfo"), fmt.Sprintf("Node %d MemTotal", n)); err != nil {
-			return nil, err
-		}
-		if node.Distances, err = r.readDistances(nodeFile(n, "distance"), numbers.Len()); err != nil {
-			return nil, err
-		}
-		nodes = append(nodes, node)
+		nodes = append(nodes, Node{
+			Node:        n,
+			MemoryBytes: r.readMemory(nodeFile(n, "meminfo"), fmt.Sprintf("Node %d MemTotal", n)),
+			Distances:   r.readDistances(nodeFile(n, "distance"), numbers.Len()),
+		})
 	}
-	return nodes, r.placeOnNodes(online, nodes)
+	r.placeOnNodes(online, nodes)
+	return nodes
 }
 
 // readSingleNode makes the one node of a kernel that has no notion of them.
-func (r *reader) readSingleNode(online []*CPU) ([]Node, error) {
-	memory, err := r.readMemory("proc/meminfo", "MemTotal")
-	if err != nil {
-		return nil, err
-	}
+func (r *reader) readSingleNode(online []*CPU) []Node {
 	for _, c := range online {
 		c.Node = 0
 	}
-	return []Node{{CPUs: r.online, MemoryBytes: memory, Distances: []int{}}}, nil
+	return []Node{{CPUs: r.online, MemoryBytes: r.readMemory("proc/meminfo", "MemTotal"), Distances: []int{}}}
 }
 
 // placeOnNodes reads the CPUs of each node and sets Node. A CPU is on one node; fake nodes (numa=fake) may share
-// theirs, and then the lowest counts, as for the kernel.
-func (r *reader) placeOnNodes(online []*CPU, nodes []Node) error {
+// theirs, and then the lowest counts, as for the kernel. The node of a CPU that none has stays Unknown, unless there is
+// just one whose CPUs are not recorded.
+func (r *reader) placeOnNodes(online []*CPU, nodes []Node) {
 	placed, unlisted := map[int]int{}, []int{}
 	for i := range nodes {
-		cpus, ok, err := r.readNodeCPUs(nodes[i].Node)
-		if err != nil {
-			return err
-		}
+		cpus, ok := r.readNodeCPUs(nodes[i].Node)
 		if !ok {
 			unlisted = append(unlisted, i)
 		}
@@ -75,57 +62,55 @@ func (r *reader) placeOnNodes(online []*CPU, nodes []Node) error {
 		}
 	}
 	homeless := numbersOf(without(online, func(c *CPU) bool { _, ok := placed[c.CPU]; return ok }))
-	if !homeless.Empty() {
-		if len(unlisted) != 1 {
-			return sysfs.Malformed(nodesDir, "no node holds the online CPUs %s", homeless)
-		}
+	switch {
+	case homeless.Empty():
+	case len(unlisted) == 1:
 		node := &nodes[unlisted[0]]
 		node.CPUs = homeless
 		for cpu := range homeless.All() {
 			placed[cpu] = node.Node
 		}
 		r.warn("no CPUs are recorded for node %d; the %s that no other node has are taken for its own", node.Node, homeless)
+	default:
+		r.fault(sysfs.Malformed(nodesDir, "no node holds the online CPUs %s", shortened(homeless)), "their node is not known")
 	}
 	for _, c := range online {
-		c.Node = placed[c.CPU]
+		if node, ok := placed[c.CPU]; ok {
+			c.Node = node
+		}
 	}
-	return nil
 }
 
-// readNodeCPUs reads the online CPUs of a node; false where no file tells. Unlike a core's threads, they may be none.
-func (r *reader) readNodeCPUs(node int) (cpuset.Set, bool, error) {
+// readNodeCPUs reads the online CPUs of a node; false where no file has them. Unlike a core's threads, they may be none.
+func (r *reader) readNodeCPUs(node int) (cpuset.Set, bool) {
 	cpus, err := sysfs.ReadSet(r.fsys, nodeFile(node, "cpulist"))
-	if errors.Is(err, fs.ErrNotExist) {
+	if !r.read(err) {
 		cpus, err = sysfs.ReadMask(r.fsys, nodeFile(node, "cpumap"))
 	}
-	if errors.Is(err, fs.ErrNotExist) {
-		return cpuset.Set{}, false, nil
+	if !r.read(err) {
+		return cpuset.Set{}, false
 	}
-	return cpus.Intersect(r.online), err == nil, err
+	return cpus.Intersect(r.online), true
 }
 
 // readMemory reads a field in kB that need not be there, and returns bytes.
-func (r *reader) readMemory(name, field string) (*uint64, error) {
+func (r *reader) readMemory(name, field string) *uint64 {
 	bytes, err := sysfs.ReadKB(r.fsys, name, field)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
+	if !r.read(err) {
+		return nil
 	}
-	return &bytes, err
+	return &bytes
 }
 
 // readDistances reads the distances to each of n nodes; none where they are not recorded or are for another number of
-// nodes (a recording that left nodes out): which is which cannot be told then.
-func (r *reader) readDistances(name string, n int) ([]int, error) {
+// nodes (a recording that left nodes out): which is which cannot be known then.
+func (r *reader) readDistances(name string, n int) []int {
 	distances, err := sysfs.ReadInts(r.fsys, name)
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return nil, err
+	if err == nil && len(distances) != n {
+		err = sysfs.Malformed(name, "it has %d distances for %d nodes", len(distances), n)
 	}
-	if len(distances) == 0 {
-		return []int{}, nil
+	if !r.read(err) {
+		return []int{}
 	}
-	if len(distances) != n {
-		r.warn("%s has %d distances for %d nodes and is left out", name, len(distances), n)
-		return []int{}, nil
-	}
-	return distances, nil
+	return distances
 }

@@ -1,6 +1,9 @@
 package topology
 
-import "gorun/internal/cpuset"
+import (
+	"gorun/internal/cpuset"
+	"gorun/internal/sysfs"
+)
 
 // packageKey tells packages apart. The number is not enough, for s390 numbers the sockets of each book anew and virtual
 // machines have -1 everywhere; nor are the siblings, which a few kernels leave out.
@@ -10,37 +13,34 @@ type packageKey struct {
 }
 
 // readPackages sets Package and Die.
-func (r *reader) readPackages(online []*CPU) error {
-	siblings, ids := partition{}, map[int]int{}
+func (r *reader) readPackages(online []*CPU) {
+	var said []sharing
+	ids := map[int]int{}
 	for _, c := range online {
-		s, ok, err := r.readSharing(topologyDir(c.CPU), "package_cpus_list", "core_siblings_list")
-		if ok {
-			err = siblings.add(c.CPU, s)
+		if s, ok := r.readSharing(c.CPU, topologyDir(c.CPU), "package_cpus_list", "core_siblings_list"); ok {
+			said = append(said, s)
 		}
-		if err != nil {
-			return err
-		}
-		id, ok, err := r.readNumber(topologyDir(c.CPU) + "/physical_package_id")
-		if ok {
+		if id, ok := r.readNumber(topologyDir(c.CPU) + "/physical_package_id"); ok {
 			ids[c.CPU] = max(id, 0)
 		}
-		if err != nil {
-			return err
-		}
-		die, _, err := r.readNumber(topologyDir(c.CPU) + "/die_id")
+		die, _ := r.readNumber(topologyDir(c.CPU) + "/die_id")
 		c.Die = max(die, 0)
-		if err != nil {
-			return err
-		}
 	}
+	siblings := r.gather(said, false)
 	keys := make([]packageKey, len(online))
 	var known []packageKey
 	var unplaced []*CPU
 	for i, c := range online {
 		keys[i].siblings = siblings[c.CPU]
 		id, ok := ids[c.CPU]
-		if s := keys[i].siblings; s != nil && !ok {
-			id, ok = lowestKnown(s.cpus, ids), true
+		if s := keys[i].siblings; s != nil {
+			known := lowestKnown(s.cpus, ids)
+			if ok && id != known {
+				err := sysfs.Malformed(topologyDir(c.CPU)+"/physical_package_id",
+					"package %d, and the CPUs that %s has in one package are of %d", id, s.file, known)
+				r.fault(err, "it is left out")
+			}
+			id, ok = known, true
 		}
 		keys[i].id = id
 		if ok {
@@ -59,7 +59,6 @@ func (r *reader) readPackages(online []*CPU) error {
 		r.warn("no package is recorded for CPUs %s; they are taken to be in the first one", lost)
 	}
 	r.numberPackages(online, keys)
-	return nil
 }
 
 // numberPackages gives each package the kernel's number, or counts them where the kernel gave two the same.
@@ -72,7 +71,7 @@ func (r *reader) numberPackages(online []*CPU, keys []packageKey) {
 		kernels[key.id] = numbers[i]
 	}
 	if repeated {
-		r.warn("the kernel gives several packages the same number; they are counted from 0 instead")
+		r.warn("physical_package_id: the kernel gives several packages the same number; they are counted from 0 instead")
 	}
 	for i, c := range online {
 		if c.Package = keys[i].id; repeated {

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -16,10 +17,11 @@ import (
 const cpuDir = "sys/devices/system/cpu"
 
 // Read reads the machine from the files under sys/devices/system (and proc/self/status for the affinity mask, where it
-// is there). What a kernel may leave out is made up for, and a Warning says so where that is more than a default; a
-// file that holds nonsense, or contradicts another one about CPUs, cores or packages, is an error that names it.
+// is there). What a kernel may leave out is made up for, and a Warning says so where that is more than a default. A file
+// that cannot be read, holds nonsense or contradicts others is left out, and a Warning names it. Only where no file says
+// which CPUs there are, or the affinity mask cannot be understood, is that an error.
 func Read(fsys fs.FS) (*Machine, error) {
-	r := &reader{fsys: fsys}
+	r := &reader{fsys: fsys, alike: map[string]*alike{}}
 	m, err := r.machine()
 	if err != nil {
 		return nil, fmt.Errorf("cannot understand this machine: %w", err)
@@ -32,15 +34,58 @@ type reader struct {
 	fsys     fs.FS
 	online   cpuset.Set
 	warnings []string
+	alike    map[string]*alike // by the name of the file, without the numbers in it
 }
+
+// alike counts the faults of files of one kind beyond the first, whose warning is named by its index: a machine may have
+// thousands of them.
+type alike struct{ warning, more int }
 
 func (r *reader) warn(format string, args ...any) {
 	r.warnings = append(r.warnings, fmt.Sprintf(format, args...))
 }
 
+// read reports whether a file could be read and understood, given the error of that. It is false without a warning for
+// a file that is not there; any other error becomes a warning.
+func (r *reader) read(err error) bool {
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		r.fault(err, "it is left out")
+	}
+	return err == nil
+}
+
+var digits = regexp.MustCompile("[0-9]+")
+
+// fault warns of a file that its error names, and says what is done about it. Of files that differ only by numbers in
+// their names (cpu0, cpu1), the first is named and the others are counted.
+func (r *reader) fault(err error, done string) {
+	name, _, _ := strings.Cut(err.Error(), ": ")
+	kind := digits.ReplaceAllString(name, "N")
+	if f := r.alike[kind]; f != nil {
+		f.more++
+		return
+	}
+	r.alike[kind] = &alike{warning: len(r.warnings)}
+	r.warn("%v; %s", err, done)
+}
+
+// finished returns the warnings, each with the number of the other files of its kind.
+func (r *reader) finished() []string {
+	for _, f := range r.alike {
+		if f.more > 0 {
+			r.warnings[f.warning] += fmt.Sprintf(" (and %d like it)", f.more)
+		}
+	}
+	return r.warnings
+}
+
 // machine reads all parts in the order in which they need each other.
 func (r *reader) machine() (*Machine, error) {
 	present, err := r.readPresentAndOnline()
+	if err != nil {
+		return nil, err
+	}
+	affinity, err := r.readAffinity()
 	if err != nil {
 		return nil, err
 	}
@@ -60,52 +105,44 @@ func (r *reader) machine() (*Machine, error) {
 	for cpu := range r.online.All() {
 		online = append(online, index[cpu])
 	}
-	for _, part := range []func([]*CPU) error{r.readPackages, r.readCores, r.readClasses} {
-		if err := part(online); err != nil {
-			return nil, err
-		}
-	}
-	if m.LLCs, err = r.readLLCs(online); err != nil {
-		return nil, err
-	}
-	if m.Nodes, err = r.readNodes(online); err != nil {
-		return nil, err
-	}
-	if m.Isolated, err = r.readOptionalSet(cpuDir + "/isolated"); err != nil {
-		return nil, err
-	}
-	if m.NohzFull, err = r.readOptionalSet(cpuDir + "/nohz_full"); err != nil {
-		return nil, err
-	}
-	affinity, err := r.readAffinity()
-	if err != nil {
-		return nil, err
-	}
-	m.Warnings = r.warnings
+	r.readPackages(online)
+	r.readCores(online)
+	r.readClasses(online)
+	m.LLCs = r.readLLCs(online)
+	m.Nodes = r.readNodes(online)
+	m.Isolated = r.readOptionalSet(cpuDir + "/isolated")
+	m.NohzFull = r.readOptionalSet(cpuDir + "/nohz_full")
+	m.Warnings = r.finished()
 	m.SetAffinity(affinity)
 	return m, nil
 }
 
 // readPresentAndOnline sets r.online and returns the present CPUs. Without the kernel's own lists (they came with Linux
-// 2.6.29), the CPUs are those with a directory, and offline where cpuN/online says 0.
+// 2.6.29), the CPUs are those with a directory, and offline where cpuN/online says 0. Where the two lists contradict
+// each other, the directories decide.
 func (r *reader) readPresentAndOnline() (present cpuset.Set, err error) {
 	const presentFile, onlineFile = cpuDir + "/present", cpuDir + "/online"
 	present, err = r.readList(presentFile)
-	if errors.Is(err, fs.ErrNotExist) {
-		present, err = r.listNumbered(cpuDir, "cpu")
-	}
-	if err != nil {
-		return present, err
+	if !r.read(err) {
+		if present, err = r.listNumbered(cpuDir, "cpu"); err != nil {
+			return present, err
+		}
 	}
 	r.online, err = r.readList(onlineFile)
-	if errors.Is(err, fs.ErrNotExist) {
-		r.online, err = r.readOnlineOneByOne(present)
-	}
-	if err != nil {
-		return present, err
+	if !r.read(err) {
+		r.online = r.readOnlineOneByOne(present)
 	}
 	if missing := r.online.Minus(present); !missing.Empty() {
-		return present, sysfs.Malformed(onlineFile, "CPUs %s are online and not among the present %s", missing, present)
+		err := sysfs.Malformed(onlineFile, "CPUs %s are online and not among the present %s",
+			shortened(missing), shortened(present))
+		r.fault(err, "those with a directory count")
+		if listed, err := r.listNumbered(cpuDir, "cpu"); err == nil {
+			present = listed
+		}
+		r.online = r.online.Intersect(present)
+	}
+	if r.online.Empty() {
+		return present, sysfs.Malformed(cpuDir, "no CPU is online")
 	}
 	return present, nil
 }
@@ -138,96 +175,109 @@ func (r *reader) listNumbered(dir, prefix string) (cpuset.Set, error) {
 	return cpuset.Of(numbers...), nil
 }
 
-func (r *reader) readOnlineOneByOne(present cpuset.Set) (cpuset.Set, error) {
+// readOnlineOneByOne returns the CPUs that are not offline by a file of their own. A CPU that cannot go offline has no
+// such file, and the firmware of some machines leaves it empty.
+func (r *reader) readOnlineOneByOne(present cpuset.Set) cpuset.Set {
 	var online []int
 	for cpu := range present.All() {
 		name := cpuFile(cpu, "online")
-		switch state, err := sysfs.ReadString(r.fsys, name); {
-		case errors.Is(err, fs.ErrNotExist) || err == nil && state == "1": // a CPU that cannot go offline has no such file
+		state, err := sysfs.ReadString(r.fsys, name)
+		if err == nil && state != "0" && state != "1" {
+			err = sysfs.Malformed(name, "%.40q is neither 0 nor 1", state)
+		}
+		if !r.read(err) || state == "1" {
 			online = append(online, cpu)
-		case err != nil:
-			return cpuset.Set{}, err
-		case state != "0":
-			return cpuset.Set{}, sysfs.Malformed(name, "%q is neither 0 nor 1", state)
 		}
 	}
-	if len(online) == 0 {
-		return cpuset.Set{}, sysfs.Malformed(cpuDir, "no CPU is online")
-	}
-	return cpuset.Of(online...), nil
+	return cpuset.Of(online...)
 }
 
 func cpuFile(cpu int, name string) string { return cpuDir + "/cpu" + strconv.Itoa(cpu) + "/" + name }
 
-// optional reads a file that need not be there; an absent and an empty one are false.
-func (r *reader) optional(name string) (text string, ok bool, err error) {
-	text, err = sysfs.ReadString(r.fsys, name)
-	if errors.Is(err, fs.ErrNotExist) {
-		return "", false, nil
-	}
-	return text, err == nil && text != "", err
-}
-
 // readOptionalSet reads a list that need not be there. The kernel writes "(null)" for one that was never set up.
-func (r *reader) readOptionalSet(name string) (cpuset.Set, error) {
-	text, ok, err := r.optional(name)
-	if !ok || text == "(null)" {
-		return cpuset.Set{}, err
+func (r *reader) readOptionalSet(name string) cpuset.Set {
+	if text, err := sysfs.ReadString(r.fsys, name); err == nil && text == "(null)" {
+		return cpuset.Set{}
 	}
-	return sysfs.ReadSet(r.fsys, name)
+	set, err := sysfs.ReadSet(r.fsys, name)
+	if !r.read(err) {
+		return cpuset.Set{}
+	}
+	return set
 }
 
-// readNumber reads a number that need not be there; absent and empty are false. The kernel writes -1 for "unknown".
-func (r *reader) readNumber(name string) (n int, ok bool, err error) {
-	if _, ok, err = r.optional(name); ok {
-		n, err = sysfs.ReadInt(r.fsys, name)
-	}
-	return n, ok && err == nil, err
+// readNumber reads a number that need not be there. The kernel writes -1 for "unknown".
+func (r *reader) readNumber(name string) (n int, ok bool) {
+	n, err := sysfs.ReadInt(r.fsys, name)
+	return n, r.read(err)
 }
 
-// readAffinity reads the mask of this process, proc_pid_status(5); it is empty where none is recorded.
+// readAffinity reads the mask of this process, proc_pid_status(5); it is empty where none is recorded. It is an error
+// that one is, and that neither of its forms can be understood: which CPUs are ours is not known then.
 func (r *reader) readAffinity() (cpuset.Set, error) {
 	const name = "proc/self/status"
+	var errs []error
 	for _, form := range [...]struct {
 		field string
 		parse func(string) (cpuset.Set, error)
 	}{{"Cpus_allowed_list", cpuset.Parse}, {"Cpus_allowed", sysfs.ParseMask}} {
 		text, err := sysfs.ReadField(r.fsys, name, form.field)
-		if errors.Is(err, fs.ErrNotExist) {
-			continue
+		if err == nil {
+			var mask cpuset.Set
+			mask, err = form.parse(text)
+			if err == nil && mask.Intersect(r.online).Empty() {
+				err = errors.New("no online CPU is in it")
+			}
+			if err == nil {
+				for _, err := range errs {
+					r.fault(err, "it is left out")
+				}
+				return mask, nil
+			}
+			err = sysfs.Malformed(name, "field %s: %v", form.field, err)
 		}
-		if err != nil {
-			return cpuset.Set{}, err
+		if !errors.Is(err, fs.ErrNotExist) {
+			errs = append(errs, err)
 		}
-		mask, err := form.parse(text)
-		if err != nil {
-			return cpuset.Set{}, sysfs.Malformed(name, "field %s: %v", form.field, err)
-		}
-		return mask, nil
+	}
+	if len(errs) > 0 {
+		return cpuset.Set{}, errs[0]
+	}
+	if _, err := fs.Stat(r.fsys, name); err == nil {
+		r.warn("%s: it has no affinity mask; every online CPU is taken for ours", name)
 	}
 	return cpuset.Set{}, nil
 }
 
-// readSharing reads which online CPUs share something, from the first of the files that tells. Each name is a list;
-// its bitmap twin, which is all that kernels before 2.6.27 have, is read where the list is not. An empty file counts
-// as absent: a set of sharers holds at least the CPU itself.
-func (r *reader) readSharing(dir string, lists ...string) (s sharing, ok bool, err error) {
+// readSharing reads which online CPUs share something with a CPU, from the first of the files that says it and has the
+// CPU itself among them. Each name is a list; its bitmap twin, which is all that kernels before 2.6.27 have, is read
+// where the list is not.
+func (r *reader) readSharing(cpu int, dir string, lists ...string) (s sharing, ok bool) {
 	for _, list := range lists {
 		for _, form := range [...]struct {
 			name string
 			read func(fs.FS, string) (cpuset.Set, error)
 		}{{list, sysfs.ReadSet}, {bitmapTwin(list), sysfs.ReadMask}} {
 			file := dir + "/" + form.name
-			if _, ok, err = r.optional(file); err != nil {
-				return s, false, err
+			cpus, err := form.read(r.fsys, file)
+			if err == nil && !cpus.Contains(cpu) {
+				err = sysfs.Malformed(file, "CPU %d is not among the CPUs %q that share with it", cpu, shortened(cpus))
 			}
-			if ok {
-				cpus, err := form.read(r.fsys, file)
-				return sharing{file, cpus.Intersect(r.online)}, err == nil, err
+			if r.read(err) {
+				return sharing{file: file, cpus: cpus.Intersect(r.online)}, true
 			}
 		}
 	}
-	return s, false, nil
+	return s, false
+}
+
+// shortened shows a set in a warning, where one of thousands of ranges would be longer than a line.
+func shortened(cpus cpuset.Set) string {
+	const most = 60
+	if text := cpus.String(); len(text) > most {
+		return text[:most] + "…"
+	}
+	return cpus.String()
 }
 
 // bitmapTwin returns the name of the bitmap file that tells the same as a list file.

@@ -252,20 +252,26 @@ func TestClassesByCapacityAndCounters(t *testing.T) {
 	}))
 }
 
-func TestReadRefusesCPUsThatTwoNodesMayHave(t *testing.T) {
-	_, err := topology.Read(small(map[string]string{
+// CPUs that two nodes may have, or none, are of no known node and as far as can be from all others.
+func TestReadOfCPUsWithoutANode(t *testing.T) {
+	m, err := topology.Read(small(map[string]string{
 		"present": "0-1", "online": "0-1",
 		"sys/devices/system/node/online": "0-1", "sys/devices/system/node/node0/distance": "10 20",
 	}))
-	require.ErrorContains(t, err, "no node holds the online CPUs 0-1")
+	require.NoError(t, err)
+	requireSound(t, m)
+	assert.Equal(t, topology.Unknown, m.NodeOf(1))
+	assert.Contains(t, strings.Join(m.Warnings, "\n"), "no node holds the online CPUs 0-1; their node is not known")
+	assert.NotContains(t, m.Complete("node:"), "node:-1")
 }
 
-// A file that is there and may not be read is an error, not an absent file.
+// A file that is there and may not be read is a warning, unlike an absent file.
 func TestReadReportsWhatItMayNotRead(t *testing.T) {
 	const name = "sys/devices/system/cpu/cpu3/topology/core_cpus_list"
-	_, err := topology.Read(forbidding{open(t, hostsDir+"/hybrid.txtar"), name})
-	require.ErrorIs(t, err, fs.ErrPermission)
-	require.ErrorContains(t, err, name)
+	m, err := topology.Read(forbidding{open(t, hostsDir+"/hybrid.txtar"), name})
+	require.NoError(t, err)
+	assert.Equal(t, host(t, "hybrid").CPUs, m.CPUs)
+	assert.Equal(t, []string{name + ": permission denied; it is left out"}, m.Warnings)
 }
 
 type forbidding struct {

@@ -51,6 +51,8 @@ func (m *Machine) Relation(a, b int) Relation {
 		return CrossNode
 	case x.LLC == y.LLC:
 		return SameLLC
+	case x.Node == Unknown:
+		return CrossNode
 	}
 	return SameNode
 }

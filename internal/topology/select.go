@@ -209,7 +209,7 @@ func (m *Machine) selectNumbered(s Selector, term, argument string, within cpuse
 func (m *Machine) numbers(s Selector) []int {
 	var numbers []int
 	for _, c := range m.CPUs {
-		if c.Online {
+		if c.Online && s.of(c) != Unknown {
 			numbers = append(numbers, s.of(c))
 		}
 	}

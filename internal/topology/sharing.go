@@ -1,55 +1,77 @@
 package topology
 
 import (
+	"cmp"
+	"slices"
+
 	"gorun/internal/cpuset"
 	"gorun/internal/sysfs"
 )
 
 // sharing is what one file says: these online CPUs share something.
 type sharing struct {
-	file string
-	cpus cpuset.Set
+	file  string
+	cpus  cpuset.Set
+	files int // that say the same
 }
 
 // partition gathers what the files of all CPUs say into disjoint groups. Each CPU has such a file of its own and all
 // files of a group should agree, so a CPU whose file is missing is known from the others'.
 type partition map[int]*sharing // by CPU
 
-// add takes what the file of one CPU says. It is an error that the CPU is not among its own sharers, or that they
-// overlap a group and are not that group.
-func (p partition) add(cpu int, s sharing) error {
-	if !s.cpus.Contains(cpu) {
-		return sysfs.Malformed(s.file, "CPU %d is not among the CPUs %q that share with it", cpu, s.cpus)
+// gather returns the groups that files say. Where they contradict each other, the group counts of which the files of
+// more of its CPUs agree, and the other file is left out; but merge makes one group of two, if the files of half of the
+// CPUs agree, for that real kernels get wrong.
+func (r *reader) gather(said []sharing, merge bool) partition {
+	var groups []*sharing
+	byFirst := map[int][]*sharing{} // by the lowest CPU
+	for _, s := range said {
+		first := s.cpus.First()
+		i := slices.IndexFunc(byFirst[first], func(g *sharing) bool { return g.cpus.Equal(s.cpus) })
+		if i < 0 {
+			i = len(byFirst[first])
+			byFirst[first] = append(byFirst[first], &s)
+			groups = append(groups, &s)
+		}
+		byFirst[first][i].files++
 	}
-	if known := p[cpu]; known != nil && known.cpus.Equal(s.cpus) {
-		return nil
+	slices.SortStableFunc(groups, func(a, b *sharing) int { // by the share of their CPUs that agree
+		return cmp.Compare(b.files*a.cpus.Len(), a.files*b.cpus.Len())
+	})
+	p := partition{}
+	for _, g := range groups {
+		err := p.contradicts(g)
+		switch {
+		case err != nil && merge && 2*g.files >= g.cpus.Len():
+			r.fault(err, "caches that overlap are taken for one")
+			for member := range g.cpus.All() {
+				if other := p[member]; other != nil {
+					g.cpus = g.cpus.Union(other.cpus)
+				}
+			}
+		case err != nil:
+			r.fault(err, "it is left out")
+			continue
+		}
+		p.put(g)
 	}
+	return p
+}
+
+// contradicts returns an error where another group has one of the CPUs.
+func (p partition) contradicts(s *sharing) error {
 	for member := range s.cpus.All() {
 		if other := p[member]; other != nil {
-			return sysfs.Malformed(s.file, "CPUs %s contradict the CPUs %s of %s", s.cpus, other.cpus, other.file)
+			return sysfs.Malformed(s.file, "CPUs %s contradict the CPUs %s of %s",
+				shortened(s.cpus), shortened(other.cpus), other.file)
 		}
 	}
-	p.put(s)
 	return nil
 }
 
-// merge is add for what real kernels do get wrong: groups that overlap become one. It tells whether any did.
-func (p partition) merge(cpu int, s sharing) (merged bool, err error) {
-	if s.cpus.Contains(cpu) && p.add(cpu, s) != nil {
-		for member := range s.cpus.All() {
-			if other := p[member]; other != nil {
-				s.cpus = s.cpus.Union(other.cpus)
-			}
-		}
-		p.put(s)
-		return true, nil
-	}
-	return false, p.add(cpu, s)
-}
-
-func (p partition) put(s sharing) {
+func (p partition) put(s *sharing) {
 	for member := range s.cpus.All() {
-		p[member] = &s
+		p[member] = s
 	}
 }
 

@@ -1,0 +1,263 @@
+package topology_test
+
+import (
+	"io/fs"
+	"maps"
+	"math/rand/v2"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"testing/fstest"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"golang.org/x/tools/txtar"
+
+	"gorun/internal/sysfs"
+	"gorun/internal/topology"
+)
+
+// damaged is a recording of which one file holds something else, or is not there.
+type damaged struct {
+	fs.FS
+	name    string
+	content []byte // nil: absent
+}
+
+// ReadFile implements fs.ReadFileFS.
+func (d damaged) ReadFile(name string) ([]byte, error) {
+	switch {
+	case name != d.name:
+		return fs.ReadFile(d.FS, name)
+	case d.content == nil:
+		return nil, &fs.PathError{Op: "open", Path: name, Err: fs.ErrNotExist}
+	}
+	return d.content, nil
+}
+
+// decisive are the files without which it may be unknown which CPUs there are, or which are ours.
+var decisive = regexp.MustCompile(`^(proc/self/status|sys/devices/system/cpu/(cpu[0-9]+/)?(online|present))$`)
+
+// mayBeEmpty are the files that the kernel leaves empty, and one that is a list of fields, any of which may be missing.
+var mayBeEmpty = regexp.MustCompile(`/(isolated|nohz_full|meminfo|cpulist|cpus)$`)
+
+// Each field of each recorded machine is damaged in each way. Nothing but what says which CPUs there are, or are ours,
+// keeps a machine from being read; and what changes by a file that holds nonsense has a warning.
+func TestReadOfDamagedFields(t *testing.T) {
+	choose := rand.New(rand.NewPCG(1, 2))
+	ways := []struct {
+		name, content string
+		absent, sense bool // sense: it may be what another machine has
+	}{
+		{name: "absent", absent: true, sense: true},
+		{name: "empty", content: "\n"},
+		{name: "wrong number", content: "3\n", sense: true},
+		{name: "negative", content: "-1\n", sense: true},
+		{name: "contradictory", content: "0-1\n", sense: true},
+		{name: "too many", content: "0-65535\n", sense: true},
+		{name: "binary", content: "\x7fELF\x00\xff\xfe\n"},
+		{name: "endless", content: strings.Repeat("9", 1<<18)},
+	}
+	number := regexp.MustCompile("[0-9]+")
+	tried, refused, warned, unchanged := 0, 0, 0, 0
+	machines := hosts(t, hostsDir)
+	for _, host := range slices.Sorted(maps.Keys(machines)) {
+		file := machines[host]
+		fsys := open(t, file)
+		whole, err := topology.Read(fsys)
+		require.NoError(t, err)
+		archive, err := txtar.ParseFile(file)
+		require.NoError(t, err)
+		fields := map[string][]string{} // files by their name without numbers
+		for _, file := range archive.Files {
+			field := number.ReplaceAllString(file.Name, "N")
+			fields[field] = append(fields[field], file.Name)
+		}
+		for _, field := range slices.Sorted(maps.Keys(fields)) {
+			name := fields[field][choose.IntN(len(fields[field]))]
+			for _, way := range ways {
+				d := damaged{FS: fsys, name: name, content: []byte(way.content)}
+				if way.absent {
+					d.content = nil
+				}
+				tried++
+				m, err := topology.Read(d)
+				if err != nil {
+					refused++
+					require.Regexp(t, decisive, name, "%s, %s: %v", host, way.name, err)
+					continue
+				}
+				requireSound(t, m)
+				warnings := m.Warnings
+				m.Warnings = whole.Warnings
+				switch {
+				case len(warnings) > 0 && !slices.Equal(warnings, whole.Warnings):
+					warned++
+					for _, warning := range warnings {
+						assert.Less(t, len(warning), 1000, "%s, %s %s", host, name, way.name)
+						assert.NotContains(t, warning, "\x00")
+					}
+				case assert.ObjectsAreEqual(whole, m):
+					unchanged++
+				default:
+					require.True(t, way.sense || mayBeEmpty.MatchString(name),
+						"%s: no warning of %s, which is %s", host, name, way.name)
+				}
+			}
+		}
+	}
+	t.Logf("damaged machines: %d tried, %d refused, %d with a warning, %d read as before", tried, refused, warned, unchanged)
+	require.Less(t, 20*refused, tried)
+	require.Less(t, tried, 6*warned)
+}
+
+// machineOf is a machine of a few files below sys/devices/system; "N-M:" before a name stands for each of these CPUs.
+func machineOf(t *testing.T, files map[string]string) (*topology.Machine, error) {
+	t.Helper()
+	fsys := fstest.MapFS{"sys/devices/system": {Mode: fs.ModeDir}}
+	for name, content := range files {
+		fsys["sys/devices/system/"+name] = &fstest.MapFile{Data: []byte(content + "\n")}
+	}
+	_, err := fs.ReadDir(fsys, "sys/devices/system/cpu")
+	require.NoError(t, err)
+	return topology.Read(fsys)
+}
+
+// Machines of architectures and kernels that leave out or get wrong what others have.
+func TestReadOfOddMachines(t *testing.T) {
+	const topologyOf, cacheOf = "/topology/", "/cache/index3/"
+	put := func(files map[string]string, cpus []string, suffix string, contents ...string) {
+		for i, cpu := range cpus {
+			files["cpu/cpu"+cpu+suffix] = contents[i%len(contents)]
+		}
+	}
+	four := []string{"0", "1", "2", "3"}
+	for name, c := range map[string]struct {
+		files  func(map[string]string)
+		want   topology.Counts
+		warned []string
+	}{
+		"ia64: no lists, empty switches, an L3 that nobody shares": {
+			func(files map[string]string) {
+				put(files, []string{"0", "1"}, "/online", "")
+				put(files, []string{"2", "3"}, "/online", "1")
+				put(files, four, topologyOf+"physical_package_id", "0", "0", "65535", "65535")
+				put(files, four, topologyOf+"core_siblings", "3", "3", "c", "c")
+				put(files, four, topologyOf+"thread_siblings", "1", "2", "4", "8")
+				put(files, four, cacheOf+"level", "3")
+				put(files, four, cacheOf+"type", "Unified")
+				put(files, four, cacheOf+"shared_cpu_map", "0")
+			},
+			topology.Counts{CPUs: 4, Online: 4, Cores: 4, Packages: 2, Nodes: 1, LLCs: 2},
+			[]string{`cpu0/online: malformed: "" is neither 0 nor 1`, `cpu0/cache/index3/shared_cpu_map: malformed`},
+		},
+		"ppc64: SMT8 with every second thread off, sparse nodes, a node without CPUs": {
+			func(files map[string]string) {
+				cpus := []string{"0", "2", "4", "6", "8", "10", "12", "14"}
+				files["cpu/present"], files["cpu/online"] = "0-15", "0,2,4,6,8,10,12,14"
+				put(files, cpus, topologyOf+"physical_package_id", "-1")
+				put(files, cpus[:4], topologyOf+"thread_siblings_list", "0,2,4,6")
+				put(files, cpus[4:], topologyOf+"thread_siblings_list", "8,10,12,14")
+				put(files, cpus[:4], topologyOf+"core_id", "8")
+				put(files, cpus[4:], topologyOf+"core_id", "2056")
+				files["node/online"] = "0,8,252"
+				files["node/node0/cpulist"], files["node/node8/cpulist"], files["node/node252/cpulist"] = "0-7", "8-15", ""
+			},
+			topology.Counts{CPUs: 16, Online: 8, Cores: 2, Packages: 1, Nodes: 3, LLCs: 1},
+			nil,
+		},
+		"s390: a drawer of books, whose sockets have the same number": {
+			func(files map[string]string) {
+				files["cpu/present"], files["cpu/online"] = "0-3", "0-3"
+				put(files, four, topologyOf+"physical_package_id", "1")
+				put(files, four, topologyOf+"core_siblings_list", "0-1", "0-1", "2-3", "2-3")
+				put(files, four, topologyOf+"book_siblings_list", "0-1", "0-1", "2-3", "2-3")
+				put(files, four, topologyOf+"drawer_siblings_list", "0-3")
+				put(files, four, topologyOf+"thread_siblings_list", four...)
+			},
+			topology.Counts{CPUs: 4, Online: 4, Cores: 4, Packages: 2, Nodes: 1, LLCs: 2},
+			[]string{"physical_package_id: the kernel gives several packages the same number"},
+		},
+		"riscv: neither caches nor nodes, core numbers alone": {
+			func(files map[string]string) {
+				files["cpu/present"], files["cpu/online"] = "0-3", "0-3"
+				put(files, four, topologyOf+"core_id", four...)
+				put(files, four, topologyOf+"physical_package_id", "0")
+			},
+			topology.Counts{CPUs: 4, Online: 4, Cores: 4, Packages: 1, Nodes: 1, LLCs: 1},
+			[]string{"no cache is recorded"},
+		},
+		"loongarch: an L3 over two packages of one number each": {
+			func(files map[string]string) {
+				files["cpu/present"], files["cpu/online"] = "0-3", "0-3"
+				put(files, four, topologyOf+"physical_package_id", "0", "0", "1", "1")
+				put(files, four, topologyOf+"package_cpus_list", "0-1", "0-1", "2-3", "2-3")
+				put(files, four, topologyOf+"core_cpus_list", four...)
+				put(files, four, cacheOf+"level", "3")
+				put(files, four, cacheOf+"shared_cpu_list", "0-1", "0-1", "2-3", "2-3")
+				files["node/online"], files["node/node0/cpulist"], files["node/node1/cpulist"] = "0-1", "0-1", "2-3"
+			},
+			topology.Counts{CPUs: 4, Online: 4, Cores: 4, Packages: 2, Nodes: 2, LLCs: 2},
+			nil,
+		},
+		"modules: two cores that the kernel has as threads of one": {
+			func(files map[string]string) {
+				files["cpu/present"], files["cpu/online"] = "0-3", "0-3"
+				put(files, four, topologyOf+"core_id", "0", "1", "0", "1")
+				put(files, four, topologyOf+"physical_package_id", "0", "0", "1", "1")
+				put(files, four, topologyOf+"thread_siblings_list", "0-1", "0-1", "2-3", "2-3")
+				put(files, four, topologyOf+"core_siblings_list", "0-1", "0-1", "2-3", "2-3")
+			},
+			topology.Counts{CPUs: 4, Online: 4, Cores: 4, Packages: 2, Nodes: 1, LLCs: 2},
+			[]string{"cpu0/topology/thread_siblings_list: malformed: the CPUs 0-1 have a core_id each"},
+		},
+		"an offline node whose CPUs are online": {
+			func(files map[string]string) {
+				files["cpu/present"], files["cpu/online"] = "0-3", "0-3"
+				put(files, four, topologyOf+"core_cpus_list", four...)
+				put(files, four, topologyOf+"package_cpus_list", "0-3")
+				files["node/online"], files["node/node1/cpulist"] = "1", "1,3"
+			},
+			topology.Counts{CPUs: 4, Online: 4, Cores: 4, Packages: 1, Nodes: 1, LLCs: 1},
+			[]string{"sys/devices/system/node: malformed: no node holds the online CPUs 0,2"},
+		},
+		"a cache whose list lacks the CPU and whose bitmap has it": {
+			func(files map[string]string) {
+				files["cpu/present"], files["cpu/online"] = "0-3", "0-3"
+				put(files, four, topologyOf+"core_cpus_list", four...)
+				put(files, four, topologyOf+"package_cpus_list", "0-3")
+				put(files, four, cacheOf+"level", "3")
+				put(files, four, cacheOf+"shared_cpu_list", "0-1")
+				put(files, four, cacheOf+"shared_cpu_map", "3", "3", "c", "c")
+			},
+			topology.Counts{CPUs: 4, Online: 4, Cores: 4, Packages: 1, Nodes: 1, LLCs: 2},
+			[]string{`cpu2/cache/index3/shared_cpu_list: malformed: CPU 2 is not among`, "(and 1 like it)"},
+		},
+		"one of many package files that says less": {
+			func(files map[string]string) {
+				files["cpu/present"], files["cpu/online"] = "0-3", "0-3"
+				put(files, four, topologyOf+"core_cpus_list", "0-3", "1", "2", "3")
+				put(files, four, topologyOf+"package_cpus_list", "0", "0-3", "0-3", "0-3")
+			},
+			topology.Counts{CPUs: 4, Online: 4, Cores: 4, Packages: 1, Nodes: 1, LLCs: 1},
+			nil,
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			files := map[string]string{}
+			c.files(files)
+			m, err := machineOf(t, files)
+			require.NoError(t, err)
+			requireSound(t, m)
+			assert.Equal(t, c.want, m.Counts(), "%q", m.Warnings)
+			for _, want := range c.warned {
+				assert.Contains(t, strings.Join(m.Warnings, "\n"), want)
+			}
+		})
+	}
+	assert.ErrorIs(t, func() error {
+		_, err := machineOf(t, map[string]string{"cpu/present": "0-3", "cpu/online": "4-7"})
+		return err
+	}(), sysfs.ErrMalformed, "no CPU that both lists have")
+}
