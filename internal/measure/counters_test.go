@@ -75,6 +75,9 @@ func TestCounters(t *testing.T) {
 	require.NoError(t, err)
 	assert.InDelta(t, 0.02, steal, 1e-12)
 	assert.InDelta(t, 0.41, busy, 1e-12)
+	// A CPU that is offline has no line: what the others did is no part of the sum that begins when it is back.
+	_, _, err = readStat(root, cpuset.Range(0, 2))
+	require.ErrorContains(t, err, "no line of CPU 2")
 	waited, err := readRunQueue(root)
 	require.NoError(t, err)
 	assert.InDelta(t, 3, waited, 1e-12)
