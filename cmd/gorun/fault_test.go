@@ -9,10 +9,12 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"gorun/internal/cpuset"
 	"gorun/internal/linux"
 	"gorun/internal/result"
 )
@@ -70,4 +72,35 @@ func TestKilledProcessCostsItsSample(t *testing.T) {
 			assert.False(t, run.Partial)
 		})
 	}
+}
+
+// A sample ends when the CPUs that gorun may use change: what it measures from then on is not what was asked, and may
+// take a thousand times as long.
+func TestChangedCPUsEndTheSample(t *testing.T) {
+	if !linux.Cgo {
+		t.Skip("a build without cgo looks when a sample begins and when it ends")
+	}
+	allowed, err := linux.GetAffinity(0)
+	require.NoError(t, err)
+	if allowed.Len() < 2 {
+		t.Skip("with one CPU there is no other mask")
+	}
+	journal := filepath.Join(t.TempDir(), "run.jsonl")
+	a, b := strconv.Itoa(allowed.First()), strconv.Itoa(allowed.Last())
+	cmd := gorunCommand("pair", a, b, "1000000000", "--work", "pingpong-shm", "--warmup", "0", "--quiet", "--out", journal)
+	require.NoError(t, cmd.Start())
+	t.Cleanup(func() { _ = cmd.Process.Kill() })
+	wait(func() bool { return len(children(t, cmd.Process.Pid)) == 2 })
+	var text []byte
+	wait(func() bool { // a change before the sample began is none within it
+		require.NoError(t, linux.SetAffinity(cmd.Process.Pid, cpuset.Of(allowed.First())))
+		time.Sleep(100 * time.Millisecond)
+		require.NoError(t, linux.SetAffinity(cmd.Process.Pid, allowed))
+		text, err = os.ReadFile(journal)
+		return err == nil && bytes.Count(text, []byte("\n")) >= 2
+	})
+	require.NoError(t, cmd.Process.Signal(syscall.SIGINT))
+	require.Error(t, cmd.Wait())
+	assert.Contains(t, string(text), "the CPUs that gorun may use were "+allowed.String())
+	assert.Contains(t, string(text), `"verdict":"invalid"`)
 }

@@ -110,7 +110,7 @@ func supervise(control *os.File, asked order, argv []string) (Outcome, error) {
 	}
 	counted := count(c.family) // after the floor, which reading the trace would raise
 	stopped := watchStops()
-	machine := placement.WatchMachine()
+	machine := placement.WatchMachine(nil)
 	monitor := placement.Watch(placement.Thread{TID: c.process.Pid, Setting: asked.Setting.Setting, Free: true})
 	o.reap(c.process.Pid, c.began, func() { o.readBack(machine, monitor) })
 	o.StoppedSeconds = stopped()

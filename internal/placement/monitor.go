@@ -36,6 +36,7 @@ type Monitor struct {
 	threads    []*watched
 	online     *onlineCPUs // nil: not watched
 	shared     bool        // it looks in between, too
+	changed    func()      // is called at the first mismatch, from any goroutine; nil: nothing is
 	checked    int
 	mismatches []string
 	own        []Mismatch // what Free processes may have given themselves
@@ -74,10 +75,10 @@ func watch(shared bool, threads []Thread) *Monitor {
 }
 
 // WatchMachine begins to watch which CPUs this process may use, by its main thread, and with them which are online: the
-// mismatches are the changes. Meanwhile only the main thread is looked at, since a CPU that goes offline
-// is taken out of what the kernel answers.
-func WatchMachine() *Monitor {
-	m := &Monitor{shared: true, online: openOnline()}
+// mismatches are the changes, and changed is called at the first of them. Meanwhile only the main thread is looked at,
+// since a CPU that goes offline is taken out of what the kernel answers.
+func WatchMachine(changed func()) *Monitor {
+	m := &Monitor{shared: true, online: openOnline(), changed: changed}
 	main := Thread{TID: os.Getpid()}
 	var err error
 	if main.CPUs, err = linux.GetAffinity(main.TID); err == nil {
@@ -143,6 +144,9 @@ func (w *watched) differ(format string, args ...any) {
 }
 
 func (m *Monitor) differ(format string, args ...any) {
+	if len(m.mismatches) == 0 && m.changed != nil {
+		m.changed()
+	}
 	if len(m.mismatches) < mismatchesKept {
 		m.mismatches = append(m.mismatches, fmt.Sprintf(format, args...))
 	}

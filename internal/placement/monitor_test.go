@@ -159,20 +159,22 @@ func TestMonitorCountsMigrations(t *testing.T) {
 func TestMonitorOfTheMachine(t *testing.T) {
 	allowed, err := linux.GetAffinity(os.Getpid())
 	require.NoError(t, err)
-	m := WatchMachine()
+	m := WatchMachine(nil)
 	while()
 	_, changes := m.End()
 	require.Empty(t, changes)
 	if allowed.Len() == 1 {
 		t.Skip("with one CPU there is no other mask")
 	}
-	m = WatchMachine()
+	noticed := 0
+	m = WatchMachine(func() { noticed++ })
 	require.NoError(t, linux.SetAffinity(os.Getpid(), cpuset.Of(allowed.First())))
 	while()
 	require.NoError(t, linux.SetAffinity(os.Getpid(), allowed))
 	_, changes = m.End()
 	if linux.Cgo {
 		assert.Equal(t, []string{fmt.Sprintf("the CPUs that gorun may use were %s and are %d", allowed, allowed.First())}, changes)
+		assert.Equal(t, 1, noticed)
 	}
 }
 

@@ -362,7 +362,7 @@ func (d *driver) takeWatched(watcher *measure.Watcher) taker {
 		}
 		for range dropped + 1 {
 			finish, served := watcher.Watch(), d.served()
-			if sample, err = d.sampleOn(ctx, placement.WatchMachine(), cell); err != nil {
+			if sample, err = d.sampleOn(ctx, cell); err != nil {
 				return sample, err
 			}
 			if sample.Quality.Verdict != result.Invalid { // else there is nothing to judge
@@ -374,12 +374,23 @@ func (d *driver) takeWatched(watcher *measure.Watcher) taker {
 	}
 }
 
-// sampleOn has the sampler take a sample. Where the machine's CPUs changed meanwhile, it is not what was asked.
-func (d *driver) sampleOn(ctx context.Context, machine *placement.Monitor, cell int) (sample result.Sample, err error) {
-	sample, err = d.sampler.Sample(ctx, d.cells[cell].Do)
+// sampleOn has the sampler take a sample. Where the machine's CPUs change meanwhile, it is not what was asked, and ends:
+// two processes that wait for each other by spinning, for one, take a thousand times as long on the CPU that is left. A
+// command of the user's goes on.
+func (d *driver) sampleOn(ctx context.Context, cell int) (sample result.Sample, err error) {
+	cut, cancel := context.WithCancel(ctx)
+	defer cancel()
+	machine := placement.WatchMachine(func() {
+		if !d.x.Words {
+			cancel()
+		}
+	})
+	sample, err = d.sampler.Sample(cut, d.cells[cell].Do)
 	_, changes := machine.End()
 	switch {
 	case len(changes) == 0:
+	case err != nil && ctx.Err() == nil && cut.Err() != nil:
+		err = errors.New(strings.Join(changes, ", "))
 	case err != nil:
 		err = fmt.Errorf("%s meanwhile: %w", strings.Join(changes, ", "), err)
 	case sample.Quality.Verdict == result.Invalid:
