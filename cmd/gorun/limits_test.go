@@ -37,13 +37,18 @@ func TestFewProcesses(t *testing.T) {
 		t.Skip("the kernels are of C")
 	}
 	group := cgrouptest.Limited(t, "pids", 20)
-	cpu := strconv.Itoa(allowed(t))
+	cpus, err := linux.GetAffinity(0)
+	require.NoError(t, err)
+	cpu := strconv.Itoa(cpus.First())
 	for _, args := range [][]string{
 		{"pair", cpu, cpu, "1000"},
 		{"numa", "--mem", "float", "--cpu", "float,0", "--load", "0", "--buffer", "64KiB", "--numa-balancing", "keep"},
 		{"numa", "--load-only", "--load", "10", "--duration", "1s"},
 		{"bind", "--processes", "3"},
 	} {
+		if args[1] == "--load-only" && cpus.Len() == 1 {
+			continue // there is room for the one process that it starts
+		}
 		stderr := refused(t, join(group), args...)
 		assert.Regexp(t, `gorun: error: \d+ processes at once are not possible: `+group+`/pids.max leaves room for [01]\n`,
 			stderr, args)
