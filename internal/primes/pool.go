@@ -102,7 +102,17 @@ func (p *Pool) Live() result.Live {
 // Run makes one sample: Repeats passes over the numbers. When ctx ends, the workers stop within about a millisecond,
 // and what they did is in the sample, marked partial. An error means that a thread could not be put back.
 func (p *Pool) Run(ctx context.Context) (result.Sample, error) {
-	defer context.AfterFunc(ctx, func() { p.stop.Store(true) })()
+	p.stop.Store(false)
+	stopped := make(chan struct{})
+	notStopped := context.AfterFunc(ctx, func() {
+		p.stop.Store(true)
+		close(stopped)
+	})
+	defer func() {
+		if !notStopped() {
+			<-stopped // or it would stop the next sample
+		}
+	}()
 	busy := p.meter.read()
 	for i := range p.meter.slots {
 		p.meter.slots[i].readBack.Store(0) // at the first checkpoint on each CPU

@@ -307,6 +307,20 @@ func TestSlotCountsNoMomentTwice(t *testing.T) {
 	}
 }
 
+// A sample that was cut short does not cut the next one.
+func TestPoolGoesOnAfterACut(t *testing.T) {
+	pool := open(t, Options{Workers: 10, Limit: 1000, Method: "brute"}, placement.Policy{})
+	cut, cancel := context.WithCancel(t.Context())
+	cancel()
+	s, err := pool.Run(cut)
+	require.NoError(t, err)
+	assert.True(t, s.Partial)
+	s, err = pool.Run(t.Context())
+	require.NoError(t, err)
+	assert.False(t, s.Partial)
+	assert.EqualValues(t, 168, figuresOf(t, &s).Primes)
+}
+
 // A run that is interrupted stops amid its work, and tells what was done.
 func TestPoolStops(t *testing.T) {
 	for name, opts := range map[string]Options{
