@@ -439,8 +439,9 @@ func driven(t *testing.T, m *topology.Machine, r Request, cpus []int) (result.Sa
 			return
 		}
 		defer stop()
-		// So that it is seen there by every method. The first run covers what is between the reading and the loop.
-		err := run(tid, 2*time.Millisecond)
+		// So that it is seen there by every method. The first run covers what is between the reading and the loop, which
+		// takes some milliseconds on an emulated machine.
+		err := run(tid, 50*time.Millisecond)
 		for _, cpu := range cpus {
 			if err == nil {
 				err = linux.SetAffinity(tid, cpuset.Of(cpu))
