@@ -173,7 +173,7 @@ func limitOf(t testing.TB, seconds float64) int {
 func sampling(t testing.TB, limit int) (next func(begun func(metrics string)) result.Sample) {
 	lines, journal, err := os.Pipe()
 	require.NoError(t, err)
-	cmd := gorunCommand(append(primesRun(limit, math.MaxInt32), "--metrics-listen", "127.0.0.1:0", "--out", "/dev/fd/3")...)
+	cmd := gorunCommand(append(primesRun(limit, 1_000_000_000), "--metrics-listen", "127.0.0.1:0", "--out", "/dev/fd/3")...)
 	cmd.ExtraFiles = []*os.File{journal}
 	cmd.SysProcAttr = linux.ChildAttr()
 	stderr, err := cmd.StderrPipe()
