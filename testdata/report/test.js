@@ -66,7 +66,8 @@ const close = (got, want, what) =>
 
 const signals = {
 	"steal by the hypervisor": "steal_seconds", "other programs": "other_seconds", "waiting for a CPU": "run_queue_seconds",
-	"throttled by the quota": "throttled_seconds", "CPU pressure": "cpu_pressure_seconds", "migrations": "migrations",
+	"throttled by the quota": "throttled_seconds", "CPU pressure": "cpu_pressure_seconds",
+	"stopped by a signal": "stopped_seconds", "machine suspended": "suspended_seconds", "migrations": "migrations",
 	"voluntary switches": "voluntary_switches", "involuntary switches": "involuntary_switches",
 	"minor page faults": "minor_faults", "major page faults": "major_faults",
 	"a fixed loop before the sample": "canary_seconds", "clock, MHz": "mhz",
