@@ -101,6 +101,8 @@ func TestChangedCPUsEndTheSample(t *testing.T) {
 	})
 	require.NoError(t, cmd.Process.Signal(syscall.SIGINT))
 	require.Error(t, cmd.Wait())
+	out, err := gorunCommand("journal", "verify", journal).CombinedOutput()
+	require.NoError(t, err, "%s", out)
 	assert.Contains(t, string(text), "the CPUs that gorun may use were "+allowed.String())
 	assert.Contains(t, string(text), `"verdict":"invalid"`)
 }

@@ -268,7 +268,7 @@ func TestOutputMayNotBeWritten(t *testing.T) {
 	}
 }
 
-// A FIFO without a reader is waited for, which is said, until a signal ends it.
+// gorun says that it waits for the reader of a FIFO, and waits until a signal ends it.
 func TestFIFOWithoutReader(t *testing.T) {
 	t.Chdir(t.TempDir())
 	require.NoError(t, syscall.Mkfifo("fifo", 0o644))

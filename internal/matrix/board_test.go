@@ -385,7 +385,7 @@ func TestInvalidCellIsGivenUp(t *testing.T) {
 	assert.False(t, fake{}.play(t, workers(2), 1).Done())
 }
 
-// Three of so many that they are no more than 2% spoil nothing.
+// Three invalid samples spoil a cell only where they are more than 2% of its samples.
 func TestFewInvalidSamplesAreNoDoubt(t *testing.T) {
 	for every, spoilt := range map[int]bool{40: true, 60: false} {
 		run := workers(2)

@@ -42,7 +42,7 @@ type limits struct {
 	connections int
 }
 
-// descriptorShare is the part of the descriptors of this process that connections may take: one of so many.
+// descriptorShare divides the descriptors that this process may open: connections may take one part, an eighth.
 const descriptorShare = 8
 
 // What clients cost in CPU time, of this process in user and system mode. Measured with Linux 6.18, amd64: a connection

@@ -227,7 +227,7 @@ const (
 	goroutineBytes = 2700
 )
 
-// bytes returns the memory that so many workers take.
+// bytes returns the memory that the workers take, in bytes.
 func (f *flags) bytes(workers int) uint64 {
 	each := uint64(workerBytes)
 	if f.detail {

@@ -94,7 +94,7 @@ func TestExplain(t *testing.T) {
 	}
 }
 
-// Where it is not known what other programs and the hypervisor took, nothing is said about the time that went unused.
+// Unused CPU time is a finding only where it is known what other programs and the hypervisor took.
 func TestExplainWithoutProcStat(t *testing.T) {
 	for want, change := range map[string]func(*Setting, *result.Sample){
 		"work-bound":  func(_ *Setting, s *result.Sample) { s.UserSeconds = 39 },

@@ -387,9 +387,13 @@ func (d *driver) sampleOn(ctx context.Context, cell int) (sample result.Sample, 
 	})
 	sample, err = d.sampler.Sample(cut, d.cells[cell].Do)
 	_, changes := machine.End()
+	ended := ctx.Err() == nil && cut.Err() != nil
+	if ended {
+		sample.Partial = false // the run goes on: why the sample ended is a mismatch
+	}
 	switch {
 	case len(changes) == 0:
-	case err != nil && ctx.Err() == nil && cut.Err() != nil:
+	case err != nil && ended:
 		err = errors.New(strings.Join(changes, ", "))
 	case err != nil:
 		err = fmt.Errorf("%s meanwhile: %w", strings.Join(changes, ", "), err)
