@@ -20,6 +20,7 @@ import (
 	"gorun/internal/experiment"
 	"gorun/internal/hint"
 	"gorun/internal/linux"
+	"gorun/internal/matrix"
 	"gorun/internal/measure"
 	"gorun/internal/result"
 	"gorun/internal/stats"
@@ -208,4 +209,25 @@ func BenchmarkChild(b *testing.B) {
 	b.ReportMetric(stats.Median(children), "ms/child")
 	b.ReportMetric(stats.Median(nothing), "ms/true")
 	b.ReportMetric(0, "ns/op")
+}
+
+// The pilot tries what fails once more, as often as a cell is tried, and not after an interrupt.
+func TestRetry(t *testing.T) {
+	broken := errors.New("broken")
+	for fails := range matrix.GivenUpAfter + 1 {
+		tried := 0
+		err := retry(t.Context(), func() error {
+			if tried++; tried <= fails {
+				return broken
+			}
+			return nil
+		})
+		assert.Equal(t, fails == matrix.GivenUpAfter, err != nil)
+		assert.Equal(t, min(fails+1, matrix.GivenUpAfter), tried)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	tried := 0
+	require.ErrorIs(t, retry(ctx, func() error { tried++; return broken }), broken)
+	assert.Equal(t, 1, tried)
 }
