@@ -141,7 +141,9 @@ func TestPoolNoticesAChangedMask(t *testing.T) {
 			require.NoError(t, err)
 			assert.False(t, s.Placement.Verified)
 			require.NotEmpty(t, s.Placement.Mismatches)
-			assert.Contains(t, s.Placement.Mismatches[0], "the kernel answers CPUs "+c.given.String())
+			// A worker may notice that it runs elsewhere before its mask is read back.
+			assert.Regexp(t, "the kernel answers CPUs "+c.given.String()+"|pinned to CPU [0-9]+, seen on [0-9]+",
+				s.Placement.Mismatches[0])
 		})
 	}
 }
