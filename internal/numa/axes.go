@@ -1,6 +1,7 @@
 package numa
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -114,6 +115,73 @@ func (a nodeAxis) parse(text string, m *topology.Machine) ([]int, error) {
 		list = append(list, Float)
 	}
 	return list, nil
+}
+
+// The values of --rows.
+const (
+	RowsSome = "some"
+	RowsAll  = "all"
+)
+
+// fewNodes is up to how many nodes a machine has all rows by default, as the RFC's first table has. Their number grows
+// with the cube of the nodes: 16 nodes have 5,202.
+const fewNodes = 2
+
+// choose replaces those of the axes that no flag gives by a few of their nodes: the memory is on one node, and the
+// probe on one node for each distance from it, the near one first. Where the probe has one node only, so it is for the
+// memory, as seen from there. The nodes that are preferred are the memory's, and one that is as far from it as any.
+func (a *Axes) choose(given func(flag string) bool, m *topology.Machine) {
+	floats := func(node int) bool { return node < 0 }
+	memory, running := slices.DeleteFunc(slices.Clone(a.Mem), floats), slices.DeleteFunc(slices.Clone(a.CPU), floats)
+	if len(memory) == 0 || len(running) == 0 {
+		return // no node is left to choose from
+	}
+	home := memory[0]
+	for _, node := range memory {
+		if slices.Contains(running, node) {
+			home = node
+			break
+		}
+	}
+	if !given("mem") {
+		if len(running) == 1 {
+			a.Mem = append(byDistance(m, running[0], memory), Float)
+		} else {
+			a.Mem = []int{home, Float}
+		}
+	}
+	if !given("cpu") {
+		a.CPU = append(byDistance(m, home, running), Float)
+	}
+	if !given("preferred-node") {
+		a.PreferredNode = slices.DeleteFunc(a.PreferredNode, func(node int) bool { return node == None })
+		if nodes := byDistance(m, home, a.PreferredNode); len(nodes) > 2 {
+			a.PreferredNode = []int{nodes[0], nodes[len(nodes)-1]}
+		} else {
+			a.PreferredNode = nodes
+		}
+		a.PreferredNode = append([]int{None}, a.PreferredNode...)
+	}
+}
+
+// byDistance returns one of the nodes for each distance from a node, the nearest first and of several the lowest. Where
+// distances are not recorded, the node itself is near and each other one as far as the next.
+func byDistance(m *topology.Machine, from int, nodes []int) []int {
+	distance := func(to int) int {
+		for _, node := range m.Nodes {
+			at := slices.IndexFunc(m.Nodes, func(n topology.Node) bool { return n.Node == to })
+			if node.Node == from && 0 <= at && at < len(node.Distances) {
+				return node.Distances[at]
+			}
+		}
+		if to == from {
+			return 0
+		}
+		return 1
+	}
+	nodes = slices.Clone(nodes)
+	slices.SortStableFunc(nodes, func(a, b int) int { return cmp.Compare(distance(a), distance(b)) })
+	return slices.CompactFunc(nodes, func(a, b int) bool { return distance(a) == distance(b) })
 }
 
 // The ways to have a node preferred.

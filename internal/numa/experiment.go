@@ -2,6 +2,7 @@ package numa
 
 import (
 	"errors"
+	"fmt"
 	"io/fs"
 	"slices"
 	"strconv"
@@ -42,7 +43,7 @@ var Experiment = experiment.Define(experiment.Definition[Cell]{
 		},
 	},
 	Place:   experiment.Started,
-	Single:  []string{"load-only", "duration", "blocks", "full", "preferred-node-by"},
+	Single:  []string{"load-only", "duration", "blocks", "full", "rows", "preferred-node-by"},
 	OneRow:  "give --mem, --cpu, --numa-balancing and --preferred-node one value each",
 	Datum:   perAccess.Name,
 	Columns: columns,
@@ -71,6 +72,7 @@ type flags struct {
 	balancing   string
 	preferred   string
 	preferredBy string
+	rows        string
 	full        bool
 	blocks      bool
 	load        float64
@@ -106,6 +108,9 @@ func (f *flags) Register(set *experiment.FlagSet) {
 	set.StringVar(&f.preferred, "preferred-node", "", "preferred `nodes`, by commas, and none (default: none, and each)")
 	set.StringVar(&f.preferredBy, "preferred-node-by", PreferredWays[0].Name,
 		"`how` a node is preferred: "+catalog.List(PreferredWays[:]))
+	set.StringVar(&f.rows, "rows", RowsSome,
+		"`which` nodes the flags above stand for where they are not given, on a machine with more than two:\n"+
+			"some (of the CPUs' nodes, one for each distance from the memory's) or all")
 	set.BoolVar(&f.full, "full", false, "the whole product; else nodes are preferred with the highest balancing only")
 	set.BoolVar(&f.blocks, "blocks", false, "all samples of a row, then all of the next: nothing can be judged then")
 	set.Float64Var(&f.load, "load", defaultLoad, "load on each CPU beside the probe, in percent (0: none)")
@@ -122,6 +127,7 @@ func (f *flags) Register(set *experiment.FlagSet) {
 		"time of accesses before the first repetition, which do not count: caches settle meanwhile")
 	f.nice.Register(set, "the probe and of the load")
 	set.Words("preferred-node-by", catalog.Words(PreferredWays[:]))
+	set.Words("rows", []string{RowsSome, RowsAll})
 	set.Words("numa-balancing", []string{"0", "1", "keep"})
 	set.Words("pages", PageNames())
 	set.Words("access", AccessNames())
@@ -141,6 +147,9 @@ func (f *flags) Validate() error {
 	case f.duration > 0 && !f.loadOnly:
 		return hint.Usage(hint.With(errors.New("--duration is how long --load-only lasts"),
 			"give --budget or --samples for a measurement"))
+	case f.rows != RowsSome && f.rows != RowsAll:
+		return hint.Usage(hint.With(fmt.Errorf("--rows %q is neither %s nor %s", f.rows, RowsSome, RowsAll),
+			"gorun numa --dry-run lists the rows"))
 	case f.accesses == 0:
 		return hint.Usagef("--accesses 0: at least 1 is needed")
 	case f.repetitions < 1:
@@ -178,34 +187,41 @@ func (f *flags) axes(m experiment.Machine) (a Axes, err error) {
 	parse("buffer", f.buffer, func() (err error) { a.Buffers, err = bytesize.ParseList(f.buffer); return err })
 	parse("pages", f.pages, func() (err error) { a.Pages, err = ParsePages(f.pages); return err })
 	parse("access", f.access, func() (err error) { a.Access, err = ParseAccess(f.access); return err })
+	if err == nil && f.rows == RowsSome && len(m.Nodes) > fewNodes {
+		a.choose(f.given, m.Machine)
+	}
 	return a, err
 }
 
-// rows returns the rows on a machine. Those that it cannot measure say why.
-func (f *flags) rows(m experiment.Machine) ([]result.NumaRow, error) {
+// table returns the rows on a machine. Those that it cannot measure say why.
+func (f *flags) table(m experiment.Machine) (rows []result.NumaRow, warnings []result.Warning, err error) {
 	axes, err := f.axes(m)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	support, err := ReadSupport(m.Root, m.Machine)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	if m.Live {
 		support.Probe(m.Machine, f.preferredBy)
 	} else if errors.Is(support.Unread, fs.ErrNotExist) {
 		support.Unread = nil // it was not captured
 	}
+	if !f.given("numa-balancing") && support.Unread != nil {
+		axes.NUMABalancing = []int{Keep}
+		warnings = append(warnings, result.WarningOf("numa-balancing", "rows keep NUMA balancing as it is", support.Unread))
+	}
 	if !f.given("numa-balancing") && support.SetBalancing == nil {
 		support.SetBalancing = errors.New("it is the whole machine's: give --numa-balancing 0,1 to have it changed for the run")
 	}
-	rows := Rows(axes)
+	rows = Rows(axes)
 	support.Mark(rows)
-	return rows, nil
+	return rows, warnings, nil
 }
 
 func (f *flags) Resolve(m experiment.Machine) (r experiment.Resolution[Cell], err error) {
-	rows, err := f.rows(m)
+	rows, warnings, err := f.table(m)
 	if err != nil {
 		return r, err
 	}
@@ -223,7 +239,7 @@ func (f *flags) Resolve(m experiment.Machine) (r experiment.Resolution[Cell], er
 	}
 	r.Spec = spec{
 		Load: f.load, Buffer: f.buffer, Pages: f.pages, Access: f.access, Accesses: f.accesses, Repetitions: f.repetitions,
-		Settle: f.settle.Seconds(), PreferredBy: f.preferredBy, Full: f.full, Blocks: f.blocks, Nice: f.nice.Nice,
+		Settle: f.settle.Seconds(), PreferredBy: f.preferredBy, Rows: f.rows, Full: f.full, Blocks: f.blocks, Nice: f.nice.Nice,
 		CPUs: m.CPUs.String(), Samples: samples, Budget: m.Sampling.Budget,
 	}
 	r.Placement = "each row's own"
@@ -261,7 +277,7 @@ func (f *flags) Resolve(m experiment.Machine) (r experiment.Resolution[Cell], er
 	case f.blocks:
 		r.Schedule.Order = experiment.Rows
 	}
-	r.Warnings = NeedNodes(m.Machine, m.CPUs)
+	r.Warnings = append(warnings, NeedNodes(m.Machine, m.CPUs)...)
 	r.Header = func(run *result.Run) { run.NumaRows, run.Caches = rows, caches }
 	return r, nil
 }
@@ -338,6 +354,7 @@ type spec struct {
 	Repetitions int     `json:"repetitions"`
 	Settle      float64 `json:"settle_seconds"`
 	PreferredBy string  `json:"preferred_node_by"`
+	Rows        string  `json:"rows"`
 	Full        bool    `json:"full"`
 	Blocks      bool    `json:"blocks"`
 	Nice        *int    `json:"nice"`

@@ -1,8 +1,10 @@
 package numa
 
 import (
+	"io/fs"
 	"slices"
 	"testing"
+	"testing/fstest"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -16,6 +18,13 @@ import (
 // resolved is what flags come to on a recorded machine, with the default sampling.
 func resolved(t *testing.T, host string, given map[string]string) experiment.Resolution[Cell] {
 	t.Helper()
+	return resolvedOn(t, host, given, func(root fs.FS) fs.FS { return root })
+}
+
+func resolvedOn(
+	t *testing.T, host string, given map[string]string, changed func(fs.FS) fs.FS,
+) experiment.Resolution[Cell] {
+	t.Helper()
 	f := &flags{}
 	set := experiment.NewFlagSet("numa")
 	f.Register(set)
@@ -28,7 +37,7 @@ func resolved(t *testing.T, host string, given map[string]string) experiment.Res
 	require.NoError(t, err)
 	m := recorded(t, host)
 	r, err := f.Resolve(experiment.Machine{
-		Machine: m, CPUs: m.Allowed(), Root: root, Seed: 7, Sampling: experiment.Sampling{Samples: 64, Budget: 60},
+		Machine: m, CPUs: m.Allowed(), Root: changed(root), Seed: 7, Sampling: experiment.Sampling{Samples: 64, Budget: 60},
 		Given: func(flag string) bool { _, is := given[flag]; return is },
 	})
 	require.NoError(t, err)
@@ -65,6 +74,35 @@ func TestResolve(t *testing.T) {
 	r.Header(&run)
 	assert.Len(t, run.NumaRows, len(r.Cells))
 	assert.NotEmpty(t, run.Caches)
+}
+
+// Where NUMA balancing cannot be read, rows keep it as it is, and a warning says why.
+func TestResolveBalancingNotRead(t *testing.T) {
+	hidden := func(root fs.FS) fs.FS { return masked{root, "proc/sys/kernel/numa_balancing"} }
+	r := resolvedOn(t, "qemu-numa2", nil, hidden)
+	require.Len(t, r.Cells, 9+18)
+	assert.Equal(t, Keep, r.Cells[0].Do.Row.NUMABalancing)
+	assert.Empty(t, r.Cells[0].Lacking)
+	require.NotEmpty(t, r.Warnings)
+	assert.Equal(t, "numa-balancing", r.Warnings[0].Code)
+	assert.Contains(t, r.Warnings[0].Message, "rows keep NUMA balancing as it is: whether NUMA balancing is on cannot be read")
+
+	r = resolvedOn(t, "qemu-numa2", map[string]string{"numa-balancing": "0,1"}, hidden)
+	assert.Len(t, r.Cells, 36)
+	assert.NotEmpty(t, r.Cells[0].Lacking, "what was asked for is not replaced")
+}
+
+// masked is a tree with an empty file, as a container's mount of /dev/null makes it.
+type masked struct {
+	fs.FS
+	name string
+}
+
+func (m masked) Open(name string) (fs.File, error) {
+	if name == m.name {
+		return fstest.MapFS{name: &fstest.MapFile{}}.Open(name)
+	}
+	return m.FS.Open(name)
 }
 
 func TestResolveSchedule(t *testing.T) {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -12,6 +13,8 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
+	"gorun/internal/cpuset"
+	"gorun/internal/experiment"
 	"gorun/internal/result"
 	"gorun/internal/sysfs"
 	"gorun/internal/topology"
@@ -127,6 +130,93 @@ func TestRowsOfOtherAxes(t *testing.T) {
 	}
 	one := recorded(t, "qemu-cpu2")
 	assert.Len(t, Rows(axesOf(t, one, "", "", "0,1", "")), 3*4, "the axes that one node has")
+}
+
+// A machine with many nodes has few rows by default: one for each distance from the memory's node.
+func TestRowsOfManyNodes(t *testing.T) {
+	rowsOf := func(m *topology.Machine, cpus cpuset.Set, given map[string]string) []result.NumaRow {
+		f := &flags{}
+		set := experiment.NewFlagSet("numa")
+		f.Register(set)
+		for flag, value := range given {
+			require.NoError(t, set.Set(flag, value))
+		}
+		axes, err := f.axes(experiment.Machine{Machine: m, CPUs: cpus})
+		require.NoError(t, err)
+		return Rows(axes)
+	}
+	nodes := func(rows []result.NumaRow, of func(row result.NumaRow) int) []int {
+		all := make([]int, len(rows))
+		for i, row := range rows {
+			all[i] = of(row)
+		}
+		slices.Sort(all)
+		return slices.Compact(all)
+	}
+	mem := func(row result.NumaRow) int { return row.Mem }
+	cpu := func(row result.NumaRow) int { return row.CPU }
+	preferred := func(row result.NumaRow) int { return row.PreferredNode }
+
+	eight := recorded(t, "qemu-epyc8")
+	for _, c := range []struct {
+		given               map[string]string
+		cpus                cpuset.Set
+		mem, cpu, preferred []int
+		rows                int
+	}{
+		{nil, eight.Allowed(), []int{-1, 0}, []int{-1, 0, 1, 4}, []int{-1, 0, 4}, (2 + 2) * 2 * 4},
+		{
+			map[string]string{"mem": "5,float"},
+			eight.Allowed(),
+			[]int{-1, 5},
+			[]int{-1, 0, 4, 5},
+			[]int{-1, 0, 5},
+			(2 + 2) * 2 * 4,
+		},
+		{
+			map[string]string{"cpu": "3"},
+			eight.Allowed(),
+			[]int{-1, 0, 3, 4},
+			[]int{3},
+			[]int{-1, 3, 4},
+			(2 + 2) * 4 * 1,
+		},
+		{nil, nodeCPUs(eight, 6, eight.Allowed()), []int{-1, 0, 4, 6}, []int{-1, 6}, []int{-1, 6}, (2 + 1) * 4 * 2},
+		{map[string]string{"mem": "all"}, eight.Allowed(), []int{-1, 0, 1, 2, 3, 4, 5, 6, 7}, []int{-1, 0, 1, 4}, []int{-1, 0, 4}, 4 * 9 * 4},
+	} {
+		rows := rowsOf(eight, c.cpus, c.given)
+		assert.Equal(t, c.mem, nodes(rows, mem), "%v", c.given)
+		assert.Equal(t, c.cpu, nodes(rows, cpu), "%v", c.given)
+		assert.Equal(t, c.preferred, nodes(rows, preferred), "%v", c.given)
+		assert.Len(t, rows, c.rows, "%v", c.given)
+	}
+	assert.Len(t, rowsOf(eight, eight.Allowed(), map[string]string{"rows": "all"}), (2+8)*9*9)
+	two := recorded(t, "qemu-numa2")
+	assert.Equal(t, reference(t, "rfc-intel"), labels(rowsOf(two, two.Allowed(), nil)))
+
+	for name, m := range everyRecorded(t) {
+		rows := rowsOf(m, m.Allowed(), nil)
+		require.NotEmpty(t, rows, name)
+		assert.LessOrEqual(t, len(rows), 60, name)
+		for node := range withMemory(m).All() { // where the memory lies, a probe is on the same node and on another one
+			if len(m.Nodes) > fewNodes && withCPUs(m, m.Allowed()).Contains(node) {
+				assert.True(t, slices.ContainsFunc(rows, func(row result.NumaRow) bool { return row.Mem == row.CPU }), name)
+				assert.True(t, slices.ContainsFunc(rows, func(row result.NumaRow) bool {
+					return row.Mem != row.CPU && row.Mem >= 0 && row.CPU >= 0
+				}), name)
+			}
+		}
+	}
+}
+
+// Where distances are not recorded, a node itself is near and another one far.
+func TestByDistance(t *testing.T) {
+	m := &topology.Machine{Nodes: []topology.Node{{Node: 0}, {Node: 3}, {Node: 5}}}
+	assert.Equal(t, []int{3, 0}, byDistance(m, 3, []int{0, 3, 5}))
+	m.Nodes[1].Distances = []int{20, 10, 15}
+	assert.Equal(t, []int{3, 5, 0}, byDistance(m, 3, []int{0, 3, 5}))
+	assert.Equal(t, []int{5, 0}, byDistance(m, 3, []int{0, 5}))
+	assert.Empty(t, byDistance(m, 3, nil))
 }
 
 func TestRowsRepeatTheTable(t *testing.T) {
