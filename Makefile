@@ -130,6 +130,11 @@ vm: ## boot real kernels with many CPUs and nodes in QEMU, and run the tests the
 	testdata/vm/run setup
 	$(if $(MACHINE),testdata/vm/run boot $(MACHINE) -- sh -c '$(CMD)',testdata/vm/run test)
 
+.PHONY: vm-clock
+vm-clock: ## boot a machine ten times beside busy processes: is its clock as fast as this machine's? (6 min)
+	testdata/vm/run setup
+	testdata/vm/run clocks
+
 .PHONY: record
 record: ## record the runs of testdata/runs anew in QEMU (RUNS: some of them), and what is shown of each (10 min)
 	testdata/vm/run setup
