@@ -67,7 +67,8 @@ lint: ## go vet, staticcheck, depguard, gofumpt, shellcheck; other systems compi
 	$(GO) run $(STATICCHECK) ./...
 	$(GO) run $(DEPGUARD) ./...
 	@files=$$($(GO) run $(GOFUMPT) -l .); if [ -n "$$files" ]; then echo "not gofumpt-ed:"; echo "$$files"; exit 1; fi
-	@if command -v shellcheck >/dev/null; then shellcheck .ci/run testdata/vm/run testdata/runs/record; \
+	@if command -v shellcheck >/dev/null; then shellcheck .ci/run testdata/vm/run testdata/vm/preferred-node/build \
+	  testdata/vm/preferred-node/test testdata/vm/preferred-node/checks testdata/runs/record; \
 	else echo "shellcheck is not installed (Debian: apt-get install shellcheck)"; exit 1; fi
 
 .PHONY: lint-c
@@ -134,6 +135,19 @@ vm: ## boot real kernels with many CPUs and nodes in QEMU, and run the tests the
 vm-clock: ## boot a machine ten times beside busy processes: is its clock as fast as this machine's? (6 min)
 	testdata/vm/run setup
 	testdata/vm/run clocks
+
+.PHONY: vm-pnid
+vm-pnid: ## build a kernel with the preferred node of a thread, and run what needs it there (25 min; 1 min once it is built)
+	testdata/vm/run setup
+	testdata/vm/preferred-node/test
+
+.PHONY: ci-long
+ci-long: ## what does not fit into .ci/run: a kernel build, the whole selftest, long fuzzing, the whole storm of scrapes (1 h)
+	$(MAKE) vm-pnid
+	$(MAKE) vm-clock
+	$(MAKE) selftest
+	$(MAKE) fuzz
+	$(MAKE) prometheus-test STORM_ROUNDS=400
 
 .PHONY: record
 record: ## record the runs of testdata/runs anew in QEMU (RUNS: some of them), and what is shown of each (10 min)

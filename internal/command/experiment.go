@@ -66,6 +66,7 @@ type Cell struct {
 type flags struct {
 	placement  string
 	mempolicy  string
+	preferred  *int
 	nice       experiment.Nice
 	sched      experiment.Sched
 	gomaxprocs int
@@ -81,6 +82,8 @@ type flags struct {
 func (f *flags) Register(set *experiment.FlagSet) {
 	set.StringVar(&f.placement, "placement", "", "a `placement` by its name: "+strings.Join(launch.PlacementNames(), ", "))
 	set.StringVar(&f.mempolicy, "mempolicy", "", "memory `policy`: "+strings.Join(linux.MempolicyUsages(), ", "))
+	set.OptionalInt(&f.preferred, "preferred-node",
+		"NUMA node that the scheduler prefers, by the prctl of a patched kernel; -1: none")
 	f.nice.Register(set, "")
 	f.sched.Register(set, "")
 	set.IntVar(&f.gomaxprocs, "gomaxprocs", 0, "GOMAXPROCS in the command's environment (0: as it is)")
@@ -111,6 +114,8 @@ func (f *flags) Validate() error {
 		return hint.Usagef("--placement and --placements exclude each other")
 	case f.placement != "" && f.mempolicy != "":
 		return hint.Usagef("--placement and --mempolicy exclude each other: a placement has its own")
+	case f.preferred != nil && *f.preferred < -1:
+		return hint.Usagef("--preferred-node %d: a node's number, or -1 for none", *f.preferred)
 	case f.gomaxprocs < 0:
 		return hint.Usagef("--gomaxprocs %d: it cannot be negative", f.gomaxprocs)
 	case f.timeout < 0:
@@ -160,7 +165,7 @@ func (f *flags) Resolve(m experiment.Machine) (r experiment.Resolution[Cell], er
 			return r, hint.Flag("mempolicy", f.mempolicy, err)
 		}
 	}
-	s.Nice, s.Sched, s.GOMAXPROCS = f.nice.Nice, f.sched.Policy, f.gomaxprocs
+	s.PreferredNode, s.Nice, s.Sched, s.GOMAXPROCS = f.preferred, f.nice.Nice, f.sched.Policy, f.gomaxprocs
 	lines := s.Lines()
 	lines.Kubernetes = p.Kubernetes
 	cell := experiment.Cell[Cell]{
@@ -176,14 +181,15 @@ func (f *flags) Resolve(m experiment.Machine) (r experiment.Resolution[Cell], er
 	r.Cells = []experiment.Cell[Cell]{cell}
 	r.Placement = s.String()
 	spec := spec{
-		Command: f.argv, CPUs: s.CPUs.String(), Mempolicy: s.MempolicyFlag(), Nice: s.Nice, GOMAXPROCS: s.GOMAXPROCS,
-		Timeout: f.timeout.Seconds(), Metric: f.metric, Better: f.better,
+		Command: f.argv, CPUs: s.CPUs.String(), Mempolicy: s.MempolicyFlag(), PreferredNode: s.PreferredNode, Nice: s.Nice,
+		GOMAXPROCS: s.GOMAXPROCS, Timeout: f.timeout.Seconds(), Metric: f.metric, Better: f.better,
 	}
 	if s.Sched != nil {
 		spec.Sched = s.Sched.String()
 	}
 	r.Spec = spec
 	r.Plan = func(plan *result.Plan) { plan.CPUs, plan.Lines = s.CPUs.String(), &lines }
+	r.Warnings = f.withoutEffect(m)
 	r.Silent = !f.stat && f.metric == ""
 	if r.Silent && f.timeout == 0 {
 		r.Become = func(environ []string) error { return launch.Exec(s, f.argv, environ) }
@@ -191,17 +197,33 @@ func (f *flags) Resolve(m experiment.Machine) (r experiment.Resolution[Cell], er
 	return r, nil
 }
 
+// withoutEffect warns of what the kernel accepts and does not act on.
+func (f *flags) withoutEffect(m experiment.Machine) []result.Warning {
+	if f.preferred == nil || *f.preferred < 0 || !m.Live {
+		return nil
+	}
+	if on, err := linux.ReadNUMABalancing(os.DirFS("/")); err != nil || on != 0 {
+		return nil
+	}
+	return []result.Warning{{
+		Code:    "preferred-node",
+		Message: "the scheduler ignores a preferred node while NUMA balancing is off",
+		Hint:    "as root: sysctl kernel.numa_balancing=1",
+	}}
+}
+
 // spec is what was asked, by flag name.
 type spec struct {
-	Command    []string `json:"command"`
-	CPUs       string   `json:"cpus"` // kernel list; "": as inherited
-	Mempolicy  string   `json:"mempolicy,omitempty"`
-	Nice       *int     `json:"nice,omitempty"`
-	Sched      string   `json:"sched,omitempty"`
-	GOMAXPROCS int      `json:"gomaxprocs,omitempty"`
-	Timeout    float64  `json:"timeout_seconds,omitempty"`
-	Metric     string   `json:"metric,omitempty"`
-	Better     string   `json:"better,omitempty"`
+	Command       []string `json:"command"`
+	CPUs          string   `json:"cpus"` // kernel list; "": as inherited
+	Mempolicy     string   `json:"mempolicy,omitempty"`
+	PreferredNode *int     `json:"preferred_node,omitempty"`
+	Nice          *int     `json:"nice,omitempty"`
+	Sched         string   `json:"sched,omitempty"`
+	GOMAXPROCS    int      `json:"gomaxprocs,omitempty"`
+	Timeout       float64  `json:"timeout_seconds,omitempty"`
+	Metric        string   `json:"metric,omitempty"`
+	Better        string   `json:"better,omitempty"`
 }
 
 // Of the end of a command's output, this many bytes are kept, for its figure and its last words.

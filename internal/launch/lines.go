@@ -17,8 +17,11 @@ var numa = map[linux.Mempolicy]struct{ numactl, systemd string }{
 	linux.MempolicyLocal:         {"--localalloc", "local"},
 }
 
-// Lines returns how to have the setting without gorun.
+// Lines returns how to have the setting without gorun; none where no other program has it.
 func (s Setting) Lines() result.Lines {
+	if s.PreferredNode != nil {
+		return result.Lines{}
+	}
 	var before, numactl, unit []string // words before the command, of numactl, lines of the unit
 	cpus, nodes := s.CPUs.String(), s.Nodes.String()
 	if s.GOMAXPROCS > 0 {

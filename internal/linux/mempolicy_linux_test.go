@@ -166,7 +166,6 @@ func TestMempolicyProbes(t *testing.T) {
 	allowed := func() error { _, err := MemsAllowed(); return err }
 	anyGet := refused{unix.SYS_GET_MEMPOLICY, -1, 0}
 	anyHome := refused{unix.SYS_SET_MEMPOLICY_HOME_NODE, -1, 0}
-	prctl := refused{unix.SYS_PRCTL, 0, prPreferredNID}
 	for name, test := range map[string]struct {
 		probe func() error
 		errno syscall.Errno
@@ -179,9 +178,6 @@ func TestMempolicyProbes(t *testing.T) {
 		"nodes, no NUMA":         {allowed, unix.ENOSYS, anyGet, errors.ErrUnsupported},
 		"home node, before 5.17": {HaveHomeNode, unix.ENOSYS, anyHome, errors.ErrUnsupported},
 		"home node, seccomp":     {HaveHomeNode, unix.EPERM, anyHome, fs.ErrPermission},
-		"prctl, seccomp":         {HavePreferredNode, unix.EPERM, prctl, fs.ErrPermission},
-		"prctl, missing":         {HavePreferredNode, unix.EINVAL, prctl, errors.ErrUnsupported},
-		"prctl, another":         {HavePreferredNode, 0, prctl, errors.ErrUnsupported},
 	} {
 		t.Run(name, func(t *testing.T) {
 			refuse(t, test.errno, test.refused)
@@ -206,28 +202,4 @@ func TestMempolicyUnderASeccompProfile(t *testing.T) {
 	assert.Contains(t, hint.Of(err), "--cap-add SYS_NICE")
 	_, _, err = GetMempolicy()
 	assert.ErrorIs(t, err, fs.ErrPermission)
-}
-
-// Where the kernel has the patch it does what it says, and where it has not nothing is said to have been done.
-func TestPreferredNode(t *testing.T) {
-	runtime.LockOSThread()
-	err := HavePreferredNode()
-	if errors.Is(err, errors.ErrUnsupported) {
-		assert.ErrorContains(t, err, "lacks prctl(101)")
-		assert.ErrorIs(t, SetPreferredNode(0, 0), errors.ErrUnsupported)
-		t.Skip(err)
-	}
-	skipIfRefusedOrMissing(t, err)
-	require.NoError(t, err)
-	nodes := memoryNodes(t)
-	for _, tid := range []int{0, otherThread(t)} {
-		for _, node := range append(nodes.List(), -1) {
-			require.NoError(t, SetPreferredNode(tid, node))
-			got, err := PreferredNode(tid)
-			require.NoError(t, err)
-			assert.Equal(t, node, got)
-		}
-	}
-	assert.ErrorIs(t, SetPreferredNode(0, maxNodes), unix.EINVAL)
-	assert.ErrorIs(t, SetPreferredNode(missingTID, 0), unix.ESRCH)
 }

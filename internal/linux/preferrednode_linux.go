@@ -3,59 +3,89 @@ package linux
 import (
 	"errors"
 	"fmt"
+	"io/fs"
+	"os"
 	"runtime"
+	"strconv"
+	"strings"
 	"syscall"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
+
+	"gorun/internal/sysfs"
 )
 
 // The prctl(2) of the kernel patch "sched/numa: Adds simple prctl for setting task's preferred node affinity" (Chris
-// Hyser, 2023-12-16). It was not merged: a kernel has it only where somebody applied the patch.
+// Hyser). It was not merged: a kernel has it only where somebody applied the patch, in one of two layouts.
 const (
-	prPreferredNID    = 101
-	prPreferredNIDGet = 0
-	prPreferredNIDSet = 1
+	preferredNodeGet = 0
+	preferredNodeSet = 1
+
+	// preferredNodeField is the line that the patch adds to /proc/PID/sched.
+	preferredNodeField = "numa_preferred_nid_force"
 )
 
-// HavePreferredNode tells whether the kernel lets a thread's preferred node be set: nil, errors.ErrUnsupported, or
-// another error where that cannot be told.
+// preferredNodeLayout is the option's number and the order of its arguments.
+type preferredNodeLayout struct {
+	option    uintptr
+	nodeFirst bool // (command, node, thread, address), else (command, thread, node, address)
+}
+
+var preferredNodeLayouts = [...]preferredNodeLayout{
+	{option: 101, nodeFirst: true}, // of 2023-12-16
+	{option: 79},                   // version 3, of 2025-06-22
+}
+
+// HavePreferredNode reports whether the kernel lets a thread's preferred node be set: nil, errors.ErrUnsupported, or
+// another error where that cannot be known.
 func HavePreferredNode() error {
 	_, err := PreferredNode(0)
 	return err
 }
 
-// PreferredNode returns the node that a thread was told to prefer; -1: none. TID 0 is the calling thread. The node that
-// the kernel's own balancing prefers is another number, which it does not give out here.
+// PreferredNode returns the node that a thread was given to prefer; -1: none. TID 0 is the calling thread. The node
+// that the kernel's own balancing prefers is another number, which the call does not return.
 func PreferredNode(tid int) (int, error) {
 	const op = "read the preferred node"
-	const untouched = -2 // what the kernel never writes
-	node := new(int32)
-	*node = untouched
-	errno := preferredNID(prPreferredNIDGet, 0, tid, unsafe.Pointer(node))
-	switch {
-	case errno == unix.EINVAL:
-		err := fmt.Errorf("this kernel lacks prctl(%d), a patch that was never merged: %w",
-			prPreferredNID, errors.ErrUnsupported)
-		return -1, &Error{Op: op, Err: err}
-	case errno != 0:
-		return -1, threadError(tid, op, errno, preferredNodeRemedy(errno))
-	case *node < -1 || *node >= maxNodes:
-		err := fmt.Errorf("prctl(%d) means something else on this kernel: %w", prPreferredNID, errors.ErrUnsupported)
+	// Newer kernels may use the options for something else, which may have side effects: no call is made unless the
+	// scheduler's own figures have the field, and a layout is believed only where it answers with the same number.
+	listed, err := listedPreferredNode(os.DirFS("/"), tid)
+	if err != nil {
 		return -1, &Error{Op: op, Err: err}
 	}
-	return int(*node), nil
+	var refused syscall.Errno
+	for _, layout := range preferredNodeLayouts {
+		switch node, errno := layout.get(tid); {
+		case errno == 0 && node == listed:
+			return node, nil
+		case errno != 0 && errno != unix.EINVAL:
+			refused = errno
+		}
+	}
+	if refused != 0 {
+		return -1, threadError(tid, op, refused, preferredNodeRemedy(refused))
+	}
+	return -1, &Error{Op: op, Err: fmt.Errorf("this kernel has %s, and no prctl that answers %d: %w",
+		preferredNodeField, listed, errors.ErrUnsupported)}
 }
 
-// SetPreferredNode tells the scheduler which node a thread prefers; -1 takes it back. TID 0 is the calling thread. It
-// works only while kernel.numa_balancing is on.
+// SetPreferredNode gives a thread a node that the scheduler prefers for it; -1 takes it back. TID 0 is the calling
+// thread. The kernel accepts it while kernel.numa_balancing is off, and does nothing then.
 func SetPreferredNode(tid, node int) error {
-	if _, err := PreferredNode(tid); err != nil {
+	before, err := PreferredNode(tid)
+	if err != nil {
 		return err // so that EINVAL is about the node, and no other prctl is made by mistake
 	}
-	errno := preferredNID(prPreferredNIDSet, node, tid, nil)
-	if errno == 0 {
-		return nil
+	var errno syscall.Errno
+	for _, layout := range preferredNodeLayouts {
+		if is, failed := layout.get(tid); failed != 0 || is != before {
+			continue
+		}
+		if errno = layout.set(tid, node); errno == 0 {
+			return nil
+		}
+		break
 	}
 	remedy := preferredNodeRemedy(errno)
 	if errno == unix.EINVAL {
@@ -64,10 +94,55 @@ func SetPreferredNode(tid, node int) error {
 	return threadError(tid, fmt.Sprintf("set the preferred node to %d", node), errno, remedy)
 }
 
-func preferredNID(command, node, tid int, value unsafe.Pointer) syscall.Errno {
-	_, _, errno := unix.RawSyscall6(unix.SYS_PRCTL, prPreferredNID, uintptr(command), uintptr(node), uintptr(tid),
-		uintptr(value), 0)
-	runtime.KeepAlive(value)
+// listedPreferredNode reads the thread's preferred node from its file of scheduler figures (kernel/sched/debug.c,
+// sched_show_numa, with the patch), which only kernels with CONFIG_SCHED_DEBUG have.
+func listedPreferredNode(fsys fs.FS, tid int) (int, error) {
+	name := "proc/thread-self/sched"
+	if tid != 0 {
+		name = fmt.Sprintf("proc/%d/sched", tid)
+	}
+	text, err := sysfs.ReadString(fsys, name)
+	switch {
+	case errors.Is(err, fs.ErrNotExist) && tid == 0:
+		return -1, fmt.Errorf("without /%s (CONFIG_SCHED_DEBUG) a preferred node cannot be known: %w",
+			name, errors.ErrUnsupported)
+	case err != nil:
+		return -1, err
+	}
+	for line := range strings.Lines(text) {
+		field, value, _ := strings.Cut(line, ":")
+		if strings.TrimSpace(field) != preferredNodeField {
+			continue
+		}
+		node, err := strconv.Atoi(strings.TrimSpace(value))
+		if err != nil {
+			return -1, sysfs.Malformed(name, "%.60q has no number", line)
+		}
+		return node, nil
+	}
+	return -1, fmt.Errorf("this kernel has no preferred node of a thread: the patch was never merged: %w",
+		errors.ErrUnsupported)
+}
+
+func (l preferredNodeLayout) get(tid int) (int, syscall.Errno) {
+	const untouched = -2 // what the kernel never writes
+	node := new(int32)
+	*node = untouched
+	errno := l.call(preferredNodeGet, 0, tid, unsafe.Pointer(node))
+	return int(*node), errno
+}
+
+func (l preferredNodeLayout) set(tid, node int) syscall.Errno {
+	return l.call(preferredNodeSet, node, tid, nil)
+}
+
+func (l preferredNodeLayout) call(command, node, tid int, answer unsafe.Pointer) syscall.Errno {
+	third, fourth := uintptr(tid), uintptr(node)
+	if l.nodeFirst {
+		third, fourth = fourth, third
+	}
+	_, _, errno := unix.RawSyscall6(unix.SYS_PRCTL, l.option, uintptr(command), third, fourth, uintptr(answer), 0)
+	runtime.KeepAlive(answer)
 	return errno
 }
 

@@ -12,7 +12,7 @@ import (
 )
 
 // Setting is what a thread is given. The zero Setting asks for nothing and changes nothing. A thread that is started
-// inherits its starter's setting, but for the preferred node, and execve(2) keeps it.
+// inherits its starter's setting, and execve(2) keeps it.
 type Setting struct {
 	CPUs          cpuset.Set      `json:"cpus"`                     // that it may run on; empty: not asked for
 	Mempolicy     linux.Mempolicy `json:"mempolicy"`                // MempolicyDefault: not asked for
