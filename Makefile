@@ -13,6 +13,9 @@ STORM_ROUNDS ?= 40
 EQUAL ?= 40
 SLOWER ?= 10
 
+# Which cells `make matrix` compares, and its journal.
+MATRIX ?= --preset classic --out classic.jsonl
+
 # The tools that lint uses, by version.
 STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
 GOFUMPT     := mvdan.cc/gofumpt@v0.12.0
@@ -28,8 +31,8 @@ build: ## build ./gorun
 	$(GO) build -o gorun ./cmd/gorun
 
 .PHONY: matrix
-matrix: build ## the classic table of this machine: 38 rows (40 min on 2 CPUs; goes on where it was stopped)
-	./gorun matrix primes --preset classic --out classic.jsonl --resume
+matrix: build ## the classic table of this machine: 38 rows (40 min on 2 CPUs; goes on where it was stopped; anew after a change)
+	./gorun matrix primes $(MATRIX) --resume --backup
 
 .PHONY: matrix-quick
 matrix-quick: build ## eight placements compared within a minute

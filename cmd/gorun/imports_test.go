@@ -54,7 +54,7 @@ const mayImport = `
 	render/view         column cpuset render/term result stats units
 	report              column experiment hint journal matrix render render/chart render/term render/view result stats units
 	result              hint stats
-	run                 cgroup child column cpuset experiment hint journal linux matrix measure metrics output placement render render/chart render/term result sysfs topology
+	run                 cgroup child column cpuset experiment hint journal linux matrix measure metrics output placement render render/chart render/term result shell sysfs topology
 	shell
 	stats
 	sysfs               cpuset

@@ -41,7 +41,7 @@ var Experiment = experiment.Define(experiment.Definition[Cell]{
 		Short: "Measure processes that are bound to CPUs against the same unbound",
 		Long: "In a trial, --processes start together. Each looks --checks times on which CPU it is, and then adds up an\n" +
 			"array of its own. Bound, process i has CPU i mod n of the n CPUs; unbound, all may use all. One trial of each\n" +
-			"two is bound, and which one comes first is left to chance. What is compared is the mean time of the sums.\n" +
+			"two is bound; each comes first equally often, in random order. What is compared is the mean time of the sums.\n" +
 			"In gorun matrix bind the processes of each cell are bound, and what is compared are the other flags.",
 		Example: "  gorun bind\n" +
 			"  gorun bind --processes 4 --cpus one-per-core --array 256KiB --trials 30\n" +
@@ -154,8 +154,8 @@ func (f *flags) Resolve(m experiment.Machine) (r experiment.Resolution[Cell], er
 	}
 	r.Schedule = experiment.Schedule{
 		Order: experiment.Pairs, Title: "Processes bound to CPUs", Baseline: Unbound,
-		Method: "pairs of a bound and an unbound trial, the order within each left to chance; what is compared of a" +
-			" trial is the mean time of its processes' sums; no control",
+		Method: "pairs of a bound and an unbound trial; each comes first equally often, in random order; what is compared" +
+			" of a trial is the mean time of its processes' sums; no control",
 	}
 	for i := 0; i < len(order); i += 2 {
 		first := Unbound
@@ -175,14 +175,22 @@ func (f *flags) Resolve(m experiment.Machine) (r experiment.Resolution[Cell], er
 	return r, nil
 }
 
-// Order returns, for each of twice as many measurements as trials, whether it is bound: one of each two is, and which
-// one is left to chance, so that a drift of the machine does not look like an effect.
+// Order returns, for each of twice as many measurements as trials, whether it is bound: one of each two is. In each four
+// pairs either comes first twice, in random order, so that neither a drift of the machine nor what the first of two
+// leaves to the second looks like an effect. Of an odd number of pairs, which one comes first once more is left to chance.
 func Order(trials int, seed uint64) []bool {
 	source := rand.New(rand.NewPCG(seed, 0))
 	order := make([]bool, 0, 2*trials)
-	for range trials {
-		bound := source.IntN(2) == 0
-		order = append(order, bound, !bound)
+	for left := trials; left > 0; left -= 4 {
+		first := make([]bool, min(4, left))
+		chance := source.IntN(2)
+		for i := range first {
+			first[i] = i%2 == chance
+		}
+		source.Shuffle(len(first), func(i, j int) { first[i], first[j] = first[j], first[i] })
+		for _, bound := range first {
+			order = append(order, bound, !bound)
+		}
 	}
 	return order
 }

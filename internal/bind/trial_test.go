@@ -189,10 +189,37 @@ func TestOrder(t *testing.T) {
 		}
 		assert.Equal(t, order, Order(trials, seed))
 	})
-	first := map[bool]int{}
-	for pair := range slices.Chunk(Order(1000, 1), 2) {
-		first[pair[0]]++
+}
+
+// Bound and unbound come first equally often, also in a part of the run, and every order of four pairs occurs.
+func TestOrderIsBalanced(t *testing.T) {
+	firsts := func(order []bool) (first []bool) {
+		for pair := range slices.Chunk(order, 2) {
+			first = append(first, pair[0])
+		}
+		return first
 	}
-	assert.Greater(t, first[true], 400)
-	assert.Greater(t, first[false], 400)
+	bound := func(first []bool) (n int) {
+		for _, is := range first {
+			if is {
+				n++
+			}
+		}
+		return n
+	}
+	orders, odd := map[string]int{}, 0
+	for seed := range uint64(300) {
+		for block := range slices.Chunk(firsts(Order(10, seed)), 4) {
+			require.Equal(t, len(block)/2, bound(block))
+			if len(block) == 4 {
+				orders[fmt.Sprint(block)]++
+			}
+		}
+		odd += bound(firsts(Order(7, seed))) - 3
+	}
+	assert.Len(t, orders, 6, "four over two")
+	for order, times := range orders {
+		assert.InDelta(t, 100, times, 40, order) // the deviation is 9
+	}
+	assert.InDelta(t, 150, odd, 60, "the last of an odd number is left to chance")
 }

@@ -12,6 +12,8 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strconv"
+	"strings"
 	"syscall"
 	"time"
 
@@ -210,6 +212,36 @@ func (o Opener) append(ctx context.Context, n Named) (*os.File, error) {
 	return o.openPlace(ctx, n, flags)
 }
 
+// Backup renames a file, or the one that a symbolic link names, to NAME-WORD.EXT in its directory, or to NAME-WORD-2.EXT
+// and so on where that exists, and returns the new path. It overwrites nothing: the new name is taken before the file gets
+// it, so that of two programs each has another. What it also returns gives the file its name again.
+func (n Named) Backup(word string) (to string, undo func() error, err error) {
+	path, err := filepath.EvalSymlinks(n.Path)
+	for i := 1; err == nil; i++ {
+		number := ""
+		if i > 1 {
+			number = "-" + strconv.Itoa(i)
+		}
+		ext := filepath.Ext(path)
+		to = strings.TrimSuffix(path, ext) + "-" + word + number + ext
+		var claim *os.File
+		claim, err = os.OpenFile(to, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
+		if errors.Is(err, fs.ErrExist) {
+			err = nil
+			continue
+		}
+		if err != nil {
+			break
+		}
+		if err = errors.Join(claim.Close(), os.Rename(path, to)); err == nil {
+			return to, func() error { return os.Rename(to, path) }, nil
+		}
+		err = errors.Join(err, os.Remove(to))
+	}
+	return "", nil, hint.Flag(n.Flag, n.Path, hint.With(fmt.Errorf("its earlier run cannot be renamed: %w", bare(err)),
+		"name another file, in a directory that you may write to"))
+}
+
 // openPlace opens a file that exists. O_CREATE would be refused for another user's file in a directory like /tmp
 // (fs.protected_regular, proc_sys_fs(5)).
 func (o Opener) openPlace(ctx context.Context, n Named, flags int) (*os.File, error) {
@@ -251,6 +283,9 @@ func (n Named) refused(ctx context.Context, err error) error {
 // bare is an error without a path, which Named has.
 func bare(err error) error {
 	if of := new(fs.PathError); errors.As(err, &of) {
+		return of.Err
+	}
+	if of := new(os.LinkError); errors.As(err, &of) {
 		return of.Err
 	}
 	return err

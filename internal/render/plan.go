@@ -68,6 +68,9 @@ func (v Views) planTable(w io.Writer, plan *result.Plan) error {
 	if plan.Threads > 0 {
 		line("threads at once", strconv.Itoa(plan.Threads))
 	}
+	if plan.Seed != nil {
+		line("seed", strconv.FormatUint(*plan.Seed, 10))
+	}
 	if block := of.Plan(plan, options); block != "" {
 		b.WriteString("\n" + block)
 	}

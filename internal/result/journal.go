@@ -291,6 +291,36 @@ func ReadJournal(r io.Reader) (Recording, error) {
 	return rec, nil
 }
 
+// ReadHeader reads the header of the journal in a regular file, and nothing else of it. It waits for no writer of a FIFO.
+func ReadHeader(path string) (*Run, error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil, err
+	}
+	if !info.Mode().IsRegular() {
+		return nil, fmt.Errorf("%s is not a regular file", path)
+	}
+	file, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	in := bufio.NewReaderSize(file, 1<<16)
+	if err := another(in); err != nil {
+		return nil, err
+	}
+	text, err := readLine(in, nil)
+	if err != nil {
+		return nil, err
+	}
+	var rec Recording
+	line := text[:len(text)-1]
+	if err := rec.add(line, verify(line)); err != nil {
+		return nil, err
+	}
+	return rec.Run, nil
+}
+
 // forms are what files begin with that are no journals.
 var forms = []struct{ magic, is, way string }{
 	{"\x1f\x8b", "it is compressed by gzip", "decompress it: gzip -dc FILE >run.jsonl"},

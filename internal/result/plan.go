@@ -10,6 +10,7 @@ type Plan struct {
 	Placement  string      `json:"placement"` // in the words of the flags
 	Workers    int         `json:"workers"`
 	Threads    int         `json:"threads"`          // alive at once, at least
+	Seed       *uint64     `json:"seed,omitempty"`   // of the order of samples; nil: there is no order
 	Shares     []PlanShare `json:"shares,omitempty"` // of pinned workers; absent where workers float or queue
 
 	// Of a matrix.

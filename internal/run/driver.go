@@ -24,6 +24,7 @@ import (
 	"gorun/internal/render/chart"
 	"gorun/internal/render/term"
 	"gorun/internal/result"
+	"gorun/internal/shell"
 )
 
 // plan is a run before anything has been opened or measured.
@@ -84,6 +85,11 @@ func drive(ctx context.Context, e Env, o *Options, p plan) (err error) {
 	d.tally.begin(e.Now)
 	d.tally.cpus = p.cpus.Len()
 	d.tally.columns = p.x.Columns
+	defer func() {
+		if errors.Is(err, ErrInterrupted) {
+			d.sayHowToGoOn()
+		}
+	}()
 	defer d.close(&err)
 	if err := d.checkOutputs(); err != nil {
 		return err
@@ -154,6 +160,18 @@ func (d *driver) outcome(status error) error {
 		return ErrDoubtful
 	}
 	return nil
+}
+
+// sayHowToGoOn prints the command that goes on with a run that was interrupted, where its samples are kept.
+func (d *driver) sayHowToGoOn() {
+	if !d.options.resumes || !d.journal.Regular() {
+		return
+	}
+	args := CommandLine(d.env.Args)
+	if !d.options.resume {
+		args = withFlags(args, d.x.Name, "--resume")
+	}
+	fmt.Fprintf(d.env.Stderr, "gorun: this goes on: %s\n", shell.Join(append(slices.Clone(d.env.Self.Argv), args...)))
 }
 
 // failed is the error of a run that came to nothing, with what went wrong in the end.
@@ -274,7 +292,7 @@ func (d *driver) open(ctx context.Context, watcher *measure.Watcher) (err error)
 	if err := d.openMetrics(ctx, d.options.metricsFlags, live, info); err != nil {
 		return err
 	}
-	if err := d.openJournal(ctx, d.options.journal(), d.options.resume); err != nil {
+	if err := d.openJournal(ctx, d.options); err != nil {
 		return err
 	}
 	d.order, err = d.newOrder()
@@ -337,7 +355,9 @@ func (d *driver) prepare(ctx context.Context) error {
 	if err := d.pilot(ctx); err != nil {
 		return err
 	}
-	return d.options.journal().Failed(d.journal.Write(result.Line{Header: d.session.run}))
+	err := d.options.journal().Failed(d.journal.Write(result.Line{Header: d.session.run}))
+	d.session.begun = err == nil
+	return err
 }
 
 // ready has the sampler do what it does before its first sample.

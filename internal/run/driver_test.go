@@ -17,7 +17,6 @@ import (
 
 	"gorun/internal/experiment"
 	"gorun/internal/hint"
-	"gorun/internal/output"
 	"gorun/internal/result"
 )
 
@@ -72,7 +71,7 @@ func (r *rig) open(t testing.TB) {
 	r.session = &session{env: Env{Now: func() time.Time { return r.clock }, Stderr: &bytes.Buffer{}}, run: r.plan.run}
 	r.resumed = len(r.plan.run.Samples) > 0
 	r.tally.begin(r.env.Now)
-	require.NoError(t, r.openJournal(t.Context(), output.Named{Flag: "out", Path: r.path}, false))
+	require.NoError(t, r.openJournal(t.Context(), &Options{resultFlags: resultFlags{out: r.path}}))
 	t.Cleanup(func() { _ = r.journal.Close() })
 	var err error
 	r.driver.order, err = r.newOrder()

@@ -7,6 +7,7 @@ import (
 	"io"
 	"io/fs"
 	"regexp"
+	"slices"
 	"sync"
 	"time"
 
@@ -40,6 +41,12 @@ var (
 type OwnFailure struct{ error }
 
 func (f OwnFailure) Unwrap() error { return f.error }
+
+// withFlags returns a command line with flags added to it. They follow the experiment's name: what comes later may be a
+// command of the user's.
+func withFlags(args []string, experiment string, flags ...string) []string {
+	return slices.Insert(slices.Clone(args), slices.Index(args, experiment)+1, flags...)
+}
 
 // password is that in a URL (RFC 3986, 3.2.1).
 var password = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(://[^/@:]*:)[^/@]*@`) })

@@ -209,6 +209,7 @@ func (c *Matrix) settle(spec matrix.Spec) {
 	take("precision", spec.Precision != nil, func() { c.precision = share(*spec.Precision) })
 	take("margin", spec.Margin != nil, func() { c.margin = share(*spec.Margin) })
 	take("seed", spec.Seed != nil, func() { c.seed = *spec.Seed })
+	c.settleSeed(spec.Seed != nil)
 	if c.samples > 0 && !c.changed("budget") {
 		c.budget = 0 // a number that was asked for is not cut
 	}
@@ -225,7 +226,7 @@ func (c *Matrix) plan(m *machine, spec matrix.Spec) (p plan, err error) {
 		return p, hint.Usage(hint.With(errors.New("no command was given"),
 			fmt.Sprintf("gorun matrix %s %s", c.x.Name, c.x.Args)))
 	}
-	run := newRun(c.env, c.x.Name, c.seed)
+	run := newRun(c.env, c.x.Name, &c.Options)
 	run.Spec, run.Cells = matrix.Common(cells), cells
 	run.Matrix = &result.Matrix{
 		Title: spec.Title, Datum: c.x.Datum, Baseline: baseline, Alpha: defaultAlpha, Margin: float64(c.margin),
@@ -476,7 +477,7 @@ func (c *Matrix) show(ctx context.Context, p plan) (err error) {
 	run := p.run
 	shown := &result.Plan{
 		Schema: result.Schema, Tool: c.env.Tool, Experiment: c.x.Name, Spec: run.Spec,
-		Cells: run.Cells, Baseline: run.Matrix.Baseline, Order: run.Matrix.Order,
+		Cells: run.Cells, Baseline: run.Matrix.Baseline, Order: run.Matrix.Order, Seed: &run.Seed,
 	}
 	seconds := 0.0
 	if p.machine.live {

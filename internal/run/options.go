@@ -3,6 +3,7 @@ package run
 import (
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"slices"
@@ -15,6 +16,7 @@ import (
 	"gorun/internal/matrix"
 	"gorun/internal/output"
 	"gorun/internal/render"
+	"gorun/internal/result"
 	"gorun/internal/topology"
 )
 
@@ -48,6 +50,7 @@ type Options struct {
 	warmup  int
 	budget  time.Duration
 	seed    uint64
+	drawn   bool // the seed, which nobody gave
 	strict  bool
 	svg     string
 
@@ -55,6 +58,7 @@ type Options struct {
 	precision share
 	margin    share
 	resume    bool
+	backup    bool
 	resumes   bool // --resume is a flag of the run
 
 	changed  func(name string) bool // reports whether a flag was given
@@ -142,10 +146,32 @@ func (o *Options) registerPlain(flags *experiment.FlagSet, x experiment.Experime
 		flags.DurationVar(&o.budget, "budget", o.budget, "begin no sample after this time; given here, it also cuts the\n"+
 			"sample in progress (0: no limit)")
 	}
-	flags.Uint64Var(&o.seed, "seed", 1, "seed of the order of samples, kept in the result")
-	flags.BoolVar(&o.strict, "strict", false, "exit with code 3 when a sample is suspect or invalid")
+	o.registerOrder(flags)
 	for name, usage := range x.Sampling.Usage {
 		flags.Lookup(name).Usage = usage
+	}
+}
+
+// registerOrder adds the flags of every run that takes samples in an order.
+func (o *Options) registerOrder(flags *experiment.FlagSet) {
+	flags.Uint64Var(&o.seed, "seed", 0, "`number` that the order of samples follows from (default: drawn at random,\n"+
+		"and kept in the result)")
+	flags.BoolVar(&o.strict, "strict", false, "exit with code 3 when a sample is suspect or invalid")
+}
+
+// settleSeed draws a seed where none is given. A run that goes on has that of its journal: what keeps the journal from
+// being read is reported when it is opened. A drawn seed has 32 bits, so that it is short to type, and exact in readers
+// of JSON that have floating-point numbers only.
+func (o *Options) settleSeed(given bool) {
+	if given || o.changed("seed") {
+		return
+	}
+	o.seed, o.drawn = uint64(rand.Uint32()), true
+	if !o.resume {
+		return
+	}
+	if header, err := result.ReadHeader(o.out); err == nil {
+		o.seed = header.Seed
 	}
 }
 
@@ -168,9 +194,10 @@ func (o *Options) registerDesign(flags *experiment.FlagSet) {
 		"it also cuts gorun's own work in progress (0: no limit)")
 	flags.Var(&o.precision, "precision", "width of the interval at which a cell has been sampled enough")
 	flags.Var(&o.margin, "margin", "a difference up to this is none")
-	flags.Uint64Var(&o.seed, "seed", 1, "seed of the order of samples, kept in the result")
-	flags.BoolVar(&o.strict, "strict", false, "exit with code 3 when a sample is suspect or invalid")
+	o.registerOrder(flags)
 	flags.BoolVar(&o.resume, "resume", false, "go on from the journal that --out names")
+	flags.BoolVar(&o.backup, "backup", false, "rename a journal that --out names and that does not go on to\n"+
+		"FILE-COMMIT.jsonl, by the commit of the gorun that wrote it, and compare the two runs at the end")
 }
 
 // validate refuses what no run can do. least is the lowest number of samples and of warm-ups.
@@ -199,6 +226,8 @@ func (o *Options) validate(leastSamples, leastWarmup int) error {
 		return hint.Usagef("--budget %v: it cannot be negative", o.budget)
 	case o.resume && o.out == "":
 		return hint.Usage(hint.With(errors.New("--resume has no journal to go on from"), "name it by --out"))
+	case o.backup && o.out == "":
+		return hint.Usage(hint.With(errors.New("--backup has no journal to rename"), "name it by --out"))
 	}
 	return o.metricsFlags.validate()
 }

@@ -54,6 +54,7 @@ func (c *Command) Run(ctx context.Context, args []string) error {
 	if err := c.flags.Validate(); err != nil {
 		return err
 	}
+	c.settleSeed(false)
 	m, share, err := c.machine()
 	if err != nil {
 		return err
@@ -120,6 +121,9 @@ func (c *Command) show(m *machine, cpus cpuset.Set, r experiment.Resolution[any]
 		Schema: result.Schema, Tool: c.env.Tool, Experiment: c.x.Name, Spec: r.Spec, CPUs: cpus.String(),
 		Placement: r.Placement, Threads: r.Resources.Threads,
 	}
+	if c.drawn || c.changed("seed") { // one command that is run once has no order
+		p.Seed = &c.seed
+	}
 	if r.Plan != nil {
 		r.Plan(p)
 	} else if len(r.Cells) > 1 {
@@ -132,7 +136,7 @@ func (c *Command) show(m *machine, cpus cpuset.Set, r experiment.Resolution[any]
 
 // plan makes a run of what the flags come to.
 func (c *Command) plan(m *machine, cpus cpuset.Set, r experiment.Resolution[any]) (plan, error) {
-	run := newRun(c.env, c.x.Name, c.seed)
+	run := newRun(c.env, c.x.Name, &c.Options)
 	run.Spec = r.Spec
 	run.Warnings = append(run.Warnings, r.Warnings...)
 	if r.Header != nil {

@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -28,6 +29,7 @@ type session struct {
 	journal  *result.Journal
 	resumed  bool  // the run is the journal's, and has its samples
 	ended    int   // samples that the journal had when it ended; -1: it did not end
+	begun    bool  // the journal has a header
 	unkept   error // of the journal, which ends the run
 	server   *metrics.Server
 	pusher   *metrics.Pusher
@@ -129,17 +131,28 @@ func (s *session) openPicture(
 	return nil
 }
 
-// openJournal opens the file that --out names. With resume, the run that is recorded there goes on, if it is the one
-// that was asked for; a file that is missing or empty is a run that has not begun.
-func (s *session) openJournal(ctx context.Context, n output.Named, resume bool) error {
+// openJournal opens the file that --out names. With --resume, the run that is recorded there goes on, if it is the one
+// that was asked for; with --backup, one that does not go on is renamed. A file that is missing or empty is a run that has
+// not begun.
+func (s *session) openJournal(ctx context.Context, o *Options) error {
+	n := o.journal()
 	if n.Path == "" {
 		return nil
 	}
-	if resume && !s.files.IsStdout(n) {
+	if (o.resume || o.backup) && !s.files.IsStdout(n) {
 		if info, err := os.Stat(n.Path); err == nil && info.Size() > 0 {
-			return s.resumeJournal(n.Path)
+			return s.takeUp(ctx, o)
 		}
 	}
+	err := s.createJournal(ctx, n)
+	if o.resumes && errors.Is(err, result.ErrExists) {
+		err = hint.With(err, "add --resume to go on with it, or --backup to rename it; or give --out another name")
+	}
+	return err
+}
+
+// createJournal begins a journal.
+func (s *session) createJournal(ctx context.Context, n output.Named) error {
 	file, err := s.files.Append(ctx, n)
 	if err != nil {
 		return err
@@ -154,25 +167,38 @@ func (s *session) openJournal(ctx context.Context, n output.Named, resume bool) 
 	return nil
 }
 
-// resumeJournal takes the recorded run's place.
-func (s *session) resumeJournal(path string) error {
-	file, recording, err := result.OpenJournal(path)
+// takeUp goes on with the run that the journal holds, or renames the journal and begins another.
+func (s *session) takeUp(ctx context.Context, o *Options) error {
+	file, recording, err := result.OpenJournal(o.out)
 	if err != nil {
 		return fmt.Errorf("--out: %w", err)
 	}
-	if differences := matrix.Resumable(recording.Run, s.run); len(differences) > 0 {
-		words := make([]string, len(differences))
-		for i, d := range differences {
-			words[i] = fmt.Sprintf("%s was %s and is %s", d.What, d.A, d.B)
+	differs := ""
+	if o.resume {
+		words := []string{}
+		for _, d := range matrix.Resumable(recording.Run, s.run) {
+			words = append(words, fmt.Sprintf("%s was %s and is %s", d.What, d.A, d.B))
 		}
-		err := fmt.Errorf("--out: %s holds another run: %s", path, strings.Join(words, "; "))
-		return errors.Join(hint.With(err, "begin a new journal; gorun compare sets the two side by side"), file.Close())
+		differs = strings.Join(words, "; ")
 	}
+	switch {
+	case o.resume && differs == "":
+		return s.resumeJournal(o.out, file, recording)
+	case o.backup:
+		return errors.Join(s.replaceJournal(ctx, o.journal(), file, recording.Run, differs), file.Close())
+	}
+	err = fmt.Errorf("--out: %s holds another run: %s", o.out, differs)
+	return errors.Join(hint.With(err, "begin a new journal, or add --backup, which renames this one and compares the two"),
+		file.Close())
+}
+
+// resumeJournal takes the recorded run's place.
+func (s *session) resumeJournal(path string, file *result.Journal, recording result.Recording) error {
 	checked, err := journal.Check(recording, s.env.Views.Known)
 	if err != nil {
 		return errors.Join(fmt.Errorf("--out: %s: %w", path, err), file.Close())
 	}
-	s.journal, s.resumed = file, true
+	s.journal, s.resumed, s.begun = file, true, true
 	s.onClose(s.journal.Close)
 	s.run, s.ended = checked.Run, -1
 	if last := checked.Footer(); last != nil { // a torn line after it is cut off
@@ -206,6 +232,9 @@ func (s *session) finish(ctx context.Context, o *Options) error {
 	}
 	unkept := s.endJournal(o)
 	err := s.show(o.format)
+	if err == nil {
+		err = s.compareEarlier(o)
+	}
 	if err != nil && unkept == nil && s.journal.Regular() {
 		err = hint.With(err, fmt.Sprintf("the result is in the journal: gorun report %s -o report.html", o.out))
 	}
@@ -257,10 +286,14 @@ func (s *session) writeFooter() error {
 	}})
 }
 
-// newRun begins a result.
-func newRun(e Env, experiment string, seed uint64) *result.Run {
+// newRun begins a result. Its command has the seed, so that it repeats the order of the samples too.
+func newRun(e Env, experiment string, o *Options) *result.Run {
+	command := CommandLine(e.Args)
+	if o.drawn {
+		command = withFlags(command, experiment, "--seed="+strconv.FormatUint(o.seed, 10))
+	}
 	return &result.Run{
-		Schema: result.Schema, Tool: e.Tool, Experiment: experiment, Seed: seed, Command: CommandLine(e.Args),
+		Schema: result.Schema, Tool: e.Tool, Experiment: experiment, Seed: o.seed, Command: command,
 		Started: e.Now().UTC().Format(time.RFC3339Nano),
 		Samples: []result.Sample{}, Findings: []result.Finding{}, Warnings: []result.Warning{},
 	}

@@ -1,0 +1,191 @@
+package main
+
+import (
+	"bytes"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"gorun/internal/result"
+)
+
+// clone is a git repository of these sources, in which `make matrix` runs.
+type clone struct {
+	*testing.T
+	dir string
+	env []string
+}
+
+// newClone copies what gorun is built of.
+func newClone(t *testing.T) *clone {
+	root, err := filepath.Abs("../..")
+	require.NoError(t, err)
+	c := &clone{T: t, dir: t.TempDir()}
+	require.NoError(t, fs.WalkDir(os.DirFS(root), ".", func(path string, entry fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		from, to := filepath.Join(root, path), filepath.Join(c.dir, path)
+		switch name := entry.Name(); {
+		case entry.IsDir() && (name == ".git" || name == "testdata" && path != "testdata"),
+			entry.IsDir() && filepath.Dir(path) == "testdata" && name != "matrix":
+			return fs.SkipDir
+		case entry.IsDir():
+			return os.MkdirAll(to, 0o777)
+		case !entry.Type().IsRegular(), strings.HasSuffix(name, "_test.go"),
+			filepath.Dir(path) == "." && !strings.HasPrefix(name, "go.") && name != "Makefile" && name != ".gitignore":
+			return nil
+		}
+		text, err := os.ReadFile(from)
+		if err != nil {
+			return err
+		}
+		return os.WriteFile(to, text, 0o666)
+	}))
+	c.env = append(os.Environ(), "GOFLAGS=-buildvcs=auto", "GIT_CONFIG_GLOBAL=/dev/null", "GIT_CONFIG_SYSTEM=/dev/null",
+		"GIT_AUTHOR_NAME=a", "GIT_AUTHOR_EMAIL=a@b", "GIT_COMMITTER_NAME=a", "GIT_COMMITTER_EMAIL=a@b", "LC_ALL=C")
+	c.run("git", "init", "-q")
+	return c
+}
+
+// command is one that runs in the repository, in a process group of its own, as a shell's job does.
+func (c *clone) command(name string, args ...string) (cmd *exec.Cmd, stdout, stderr *bytes.Buffer) {
+	cmd = exec.CommandContext(c.Context(), name, args...)
+	cmd.Dir, cmd.Env, cmd.SysProcAttr = c.dir, c.env, &syscall.SysProcAttr{Setpgid: true}
+	stdout, stderr = &bytes.Buffer{}, &bytes.Buffer{}
+	cmd.Stdout, cmd.Stderr = stdout, stderr
+	return cmd, stdout, stderr
+}
+
+func (c *clone) run(name string, args ...string) (stdout, stderr string) {
+	c.Helper()
+	cmd, out, err := c.command(name, args...)
+	require.NoError(c, cmd.Run(), "%s %q: %s%s", name, args, out, err)
+	return out.String(), err.String()
+}
+
+// commit commits everything, and returns the commit as journals are named after it.
+func (c *clone) commit() string {
+	c.Helper()
+	c.run("git", "add", "-A")
+	c.run("git", "commit", "-q", "--allow-empty", "-m", "change")
+	head, _ := c.run("git", "rev-parse", "HEAD")
+	return head[:12]
+}
+
+// change makes another program of the sources.
+func (c *clone) change(text string) {
+	file, err := os.OpenFile(filepath.Join(c.dir, "cmd/gorun/version.go"), os.O_APPEND|os.O_WRONLY, 0)
+	require.NoError(c, err)
+	_, err = file.WriteString("\nfunc init() { version += \"" + text + "\" }\n")
+	require.NoError(c, err)
+	require.NoError(c, file.Close())
+}
+
+// journals are the names of the journals.
+func (c *clone) journals() (names []string) {
+	paths, err := filepath.Glob(filepath.Join(c.dir, "*.jsonl"))
+	require.NoError(c, err)
+	for _, path := range paths {
+		names = append(names, filepath.Base(path))
+	}
+	return names
+}
+
+func (c *clone) journal(name string) *result.Run {
+	c.Helper()
+	run, err := readJournal(filepath.Join(c.dir, name))
+	require.NoError(c, err)
+	return run
+}
+
+// `make matrix` is interrupted, goes on, is repeated, and begins anew where the program is another one: of another commit,
+// of changed sources, and of sources without git. Nothing is lost, and each new run is compared with the one before.
+func TestMatrixAcrossCommits(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it builds gorun four times")
+	}
+	for _, tool := range []string{"git", "make", "go"} {
+		if _, err := exec.LookPath(tool); err != nil {
+			t.Skip(err)
+		}
+	}
+	c := newClone(t)
+	const cells = "MATRIX=--workers 1,2 --limit 2000 --method 'brute' --warmup 0 --samples 30 --out classic.jsonl"
+	first := c.commit()
+
+	cmd, _, stderr := c.command("make", "matrix", cells)
+	require.NoError(t, cmd.Start())
+	for begun := time.Now(); ; time.Sleep(time.Millisecond) {
+		text, _ := os.ReadFile(filepath.Join(c.dir, "classic.jsonl"))
+		if bytes.Count(text, []byte("\n")) > 1 {
+			break
+		}
+		require.Less(t, time.Since(begun), 10*time.Minute)
+	}
+	require.NoError(t, syscall.Kill(-cmd.Process.Pid, syscall.SIGINT))
+	require.Error(t, cmd.Wait())
+	interrupted := c.journal("classic.jsonl")
+	require.True(t, interrupted.Partial)
+	assert.Equal(t, first, interrupted.Tool.Commit[:12])
+	assert.NotContains(t, interrupted.Tool.Commit, "modified", "what it writes is ignored by git")
+	says := regexp.MustCompile(`(?m)^gorun: this goes on: (\./gorun .*)$`).FindStringSubmatch(stderr.String())
+	require.NotNil(t, says, stderr.String())
+
+	stdout, _ := c.run("sh", "-c", says[1])
+	assert.NotContains(t, stdout, "gorun compare")
+	whole := c.journal("classic.jsonl")
+	assert.False(t, whole.Partial)
+	assert.Len(t, whole.Samples, 90)
+	assert.Equal(t, interrupted.Samples, whole.Samples[:len(interrupted.Samples)])
+	assert.Equal(t, interrupted.Seed, whole.Seed)
+
+	again, _ := c.run("make", "matrix", cells)
+	assert.True(t, strings.HasSuffix(again, stdout), "it is over, and is shown again")
+	require.Equal(t, []string{"classic.jsonl"}, c.journals())
+
+	names := []string{"classic.jsonl"}
+	for _, step := range []struct {
+		change        func()
+		kept, program string // what the earlier journal is called now, and which program wrote the new one
+	}{
+		{func() { c.commit() }, "classic-" + first + ".jsonl", ""},
+		{func() { c.change("-dirty") }, "", "+modified"},
+		{func() { require.NoError(t, os.RemoveAll(filepath.Join(c.dir, ".git"))) }, "", ""},
+	} {
+		before, err := os.ReadFile(filepath.Join(c.dir, "classic.jsonl"))
+		require.NoError(t, err)
+		kept := step.kept
+		if kept == "" {
+			commit, changed, _ := strings.Cut(c.journal("classic.jsonl").Tool.Commit, "+")
+			if kept = "classic-" + commit[:12]; changed != "" {
+				kept += "+" + changed
+			}
+			kept += ".jsonl"
+		}
+		step.change()
+		stdout, stderr := c.run("make", "matrix", cells)
+		names = append(names, kept)
+		require.ElementsMatch(t, names, c.journals())
+		after, err := os.ReadFile(filepath.Join(c.dir, kept))
+		require.NoError(t, err)
+		assert.Equal(t, string(before), string(after), "the earlier run is whole")
+		run := c.journal("classic.jsonl")
+		assert.Equal(t, kept, run.Earlier)
+		assert.Len(t, run.Samples, 90)
+		assert.True(t, strings.HasSuffix(run.Tool.Commit, step.program))
+		assert.Contains(t, stderr, "gorun: classic.jsonl is now "+kept+": ")
+		assert.Contains(t, stdout, "gorun compare primes: B against A")
+		assert.Regexp(t, `(?m)^  +--workers 2 `, stdout[strings.Index(stdout, "gorun compare"):], "cells that match are compared")
+	}
+	assert.Empty(t, c.journal("classic.jsonl").Tool.Commit, "without git")
+}

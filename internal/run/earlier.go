@@ -1,0 +1,109 @@
+package run
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"path/filepath"
+	"strings"
+
+	"gorun/internal/hint"
+	"gorun/internal/journal"
+	"gorun/internal/matrix"
+	"gorun/internal/output"
+	"gorun/internal/render"
+	"gorun/internal/result"
+	"gorun/internal/shell"
+)
+
+// replaceJournal renames the journal of an earlier run, which is open, and begins one in its place. Until that has a
+// header, the earlier run can have its name again.
+func (s *session) replaceJournal(
+	ctx context.Context, n output.Named, earlier *result.Journal, run *result.Run, differs string,
+) error {
+	if earlier.Lost() != nil { // since it was opened
+		return hint.With(fmt.Errorf("another gorun has just renamed %s", n.Path), "wait until that one has ended")
+	}
+	to, undo, err := n.Backup(edition(run.Tool))
+	if err != nil {
+		return err
+	}
+	if differs == "" {
+		differs = "as --backup asks"
+	}
+	fmt.Fprintf(s.env.Stderr, "gorun: %s is now %s: %s\n", n.Path, to, differs)
+	if err := s.createJournal(ctx, n); err != nil {
+		return err
+	}
+	s.run.Earlier = filepath.Base(to)
+	s.onClose(func() error {
+		if s.begun || s.journal.Lost() != nil {
+			return nil
+		}
+		fmt.Fprintf(s.env.Stderr, "gorun: %s has its name again: no run took its place\n", n.Path)
+		return undo()
+	})
+	return nil
+}
+
+// shortCommit is how many digits of a commit a file's name has, as Go's pseudo-versions do.
+const shortCommit = 12
+
+// edition is the commit of a gorun, or its version where that is not known, as a part of a file's name.
+func edition(t result.Tool) string {
+	commit, change, changed := strings.Cut(t.Commit, "+")
+	word := cmp.Or(commit[:min(shortCommit, len(commit))], t.Version, "earlier")
+	if changed {
+		word += "+" + change
+	}
+	const most = 40
+	word = strings.Map(func(r rune) rune {
+		switch {
+		case '0' <= r && r <= '9', 'a' <= r && r <= 'z', 'A' <= r && r <= 'Z', strings.ContainsRune(".+-", r):
+			return r
+		}
+		return '_'
+	}, word)
+	return word[:min(most, len(word))]
+}
+
+// compareEarlier sets the run and the one that had its journal's name before side by side, where a person reads the
+// result; elsewhere it prints the command that does.
+func (s *session) compareEarlier(o *Options) error {
+	if s.run.Earlier == "" || s.run.Partial {
+		return nil
+	}
+	path, err := filepath.EvalSymlinks(o.out)
+	if err != nil {
+		return nil // the journal is gone, which is an error already
+	}
+	path = filepath.Join(filepath.Dir(path), filepath.Base(s.run.Earlier))
+	if o.format != render.ComparisonFormats[0] {
+		fmt.Fprintf(s.env.Stderr, "gorun: compare the two runs by: %s\n",
+			shell.Join(append(s.env.Self.Argv[:1:1], "compare", path, o.out, "--across", rebuilt)))
+		return nil
+	}
+	fmt.Fprintln(s.env.Stdout)
+	comparison, err := s.withEarlier(path, o.out)
+	if err != nil {
+		_, err = fmt.Fprintf(s.env.Stdout, "The run in %s is not compared: %v\n", path, err)
+		return err
+	}
+	return render.Comparison(s.env.Stdout, comparison, o.format, s.env.Show)
+}
+
+// rebuilt is the change between the two runs that is meant: another binary, by whatever Go.
+const rebuilt = "go"
+
+func (s *session) withEarlier(path, out string) (*result.Comparison, error) {
+	earlier, err := journal.Read(path, s.env.Views.Known)
+	if err = cmp.Or(err, earlier.Unjudged); err != nil {
+		return nil, err
+	}
+	comparison, err := matrix.Compare(matrix.Side{File: path, Run: earlier.Run, Judged: true},
+		matrix.Side{File: out, Run: s.run, Judged: true}, s.env.Views.Columns(s.run.Experiment), []string{rebuilt}, true)
+	if err == nil {
+		comparison.Tool = s.env.Tool
+	}
+	return comparison, err
+}

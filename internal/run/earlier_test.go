@@ -1,0 +1,85 @@
+package run
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"gorun/internal/child"
+	"gorun/internal/experiment"
+	"gorun/internal/result"
+)
+
+// What a journal says of its gorun becomes a part of a file's name, and never of a path.
+func TestEdition(t *testing.T) {
+	for commit, want := range map[string]string{
+		"":                            "1.2-dev",
+		"0123456789abcdef":            "0123456789ab",
+		"0123456789abcdef+modified":   "0123456789ab+modified",
+		"abc":                         "abc",
+		"../../etc/x":                 ".._.._etc_x",
+		"+" + strings.Repeat("é", 99): "1.2-dev+" + strings.Repeat("_", 32),
+	} {
+		assert.Equal(t, want, edition(result.Tool{Version: "1.2-dev", Commit: commit}), commit)
+	}
+	assert.Equal(t, "earlier", edition(result.Tool{}))
+}
+
+func TestWithFlags(t *testing.T) {
+	args := []string{"matrix", "exec", "--nice", "0,1", "--", "exec"}
+	assert.Equal(t, []string{"matrix", "exec", "--resume", "--nice", "0,1", "--", "exec"}, withFlags(args, "exec", "--resume"))
+	assert.Len(t, args, 6)
+}
+
+// An interrupted run says how it goes on where its samples are kept, in words that a shell reads as they were.
+func TestSayHowToGoOn(t *testing.T) {
+	says := func(resume, resumes bool, args ...string) string {
+		r := newRig(t, experiment.Blocks, 2, Options{resume: resume, resumes: resumes})
+		var stderr bytes.Buffer
+		r.env.Stderr, r.env.Args, r.env.Self, r.x.Name = &stderr, args, child.Self{Argv: []string{"./go run"}}, "exec"
+		r.sayHowToGoOn()
+		return stderr.String()
+	}
+	assert.Equal(t, "gorun: this goes on: './go run' matrix exec --resume --out 'it'\\''s' -- sh -c 'a; b'\n",
+		says(false, true, "matrix", "exec", "--out", "it's", "--", "sh", "-c", "a; b"))
+	assert.Equal(t, "gorun: this goes on: './go run' matrix exec --out x --resume -- true\n",
+		says(true, true, "matrix", "exec", "--out", "x", "--resume", "--", "true"))
+	assert.Contains(t, says(true, true, "matrix", "exec", "--metrics-push", "http://me:secret@there"), "http://me:xxxxx@there")
+	assert.Empty(t, says(false, false, "pair", "--out", "x"), "no --resume")
+}
+
+// The seed is drawn anew for each run, unless a flag, a file or the journal of a run that goes on gives it.
+func TestSeed(t *testing.T) {
+	seed := func(o Options, given bool, flags ...string) uint64 {
+		o.changed = func(name string) bool { return len(flags) > 0 && flags[0] == name }
+		o.settleSeed(given)
+		return o.seed
+	}
+	drawn := map[uint64]bool{}
+	for range 5 {
+		drawn[seed(Options{}, false)] = true
+	}
+	assert.Greater(t, len(drawn), 3, "one in 10^18 times it is not")
+	assert.EqualValues(t, 7, seed(Options{seed: 7}, false, "seed"))
+	assert.EqualValues(t, 7, seed(Options{seed: 7}, true))
+
+	path := filepath.Join(t.TempDir(), "run.jsonl")
+	file, err := os.Create(path)
+	require.NoError(t, err)
+	journal, err := result.CreateJournal(file)
+	require.NoError(t, err)
+	require.NoError(t, journal.Write(result.Line{Header: &result.Run{Schema: result.Schema, Seed: 99}}))
+	require.NoError(t, journal.Close())
+	resumed := Options{resume: true, resultFlags: resultFlags{out: path}}
+	assert.EqualValues(t, 99, seed(resumed, false))
+	assert.NotEqualValues(t, 99, seed(Options{resultFlags: resultFlags{out: path}}, false))
+	resumed.seed = 7
+	assert.EqualValues(t, 7, seed(resumed, false, "seed"))
+	require.NoError(t, os.WriteFile(path, []byte("no journal\n"), 0o600))
+	seed(resumed, false) // what is wrong is reported when the journal is opened
+}
