@@ -26,7 +26,9 @@ type Board struct {
 	taken   []result.Sample // of the round in progress
 	faults  Faults
 	answers map[string]result.Answer // by question
-	pairs   map[int][]pair           // by cell: its sample and the baseline's of the same block, for the disturbances
+	pairs   map[comparison][]pair    // the samples of the same block, for the disturbances
+	older   bool                     // the blocks were made by another rule: their samples say what they are,
+	whole   int                      // and a round is complete that has as many as the one before
 	samples [][]float64              // by cell, seconds of the samples that count
 	ended   float64                  // elapsed seconds at the end of the last complete round
 	last    float64                  // elapsed seconds of the last sample
@@ -50,7 +52,10 @@ type block struct {
 	cells []int
 }
 
-// pair is what disturbed a cell's sample and the baseline's of its block.
+// comparison is of a cell with another one, mostly its baseline.
+type comparison struct{ cell, against int }
+
+// pair is what disturbed a cell's sample and that of the other one in its block.
 type pair struct{ cell, base result.Signals }
 
 // Canonical is a cell's content, by which cells are told apart and put in order; its name is not part of it.
@@ -74,8 +79,12 @@ func NewBoard(run *result.Run, columns column.List) (*Board, error) {
 		return nil, err
 	}
 	b := &Board{
-		run: run, time: time, at: make([]place, len(run.Cells)), answers: map[string]result.Answer{},
-		pairs: map[int][]pair{}, samples: make([][]float64, len(run.Cells)), looked: -1,
+		run: run, time: time, older: len(run.Matrix.Order.First) > 0 && run.Matrix.Order.Rule < stats.OrderRule,
+		at: make([]place, len(run.Cells)), answers: map[string]result.Answer{},
+		pairs: map[comparison][]pair{}, samples: make([][]float64, len(run.Cells)), looked: -1,
+	}
+	for _, block := range run.Matrix.Order.First {
+		b.whole += len(block)
 	}
 	if err := b.race(); err != nil {
 		return nil, err
@@ -99,17 +108,20 @@ func (b *Board) race() error {
 		b.at[i] = place{g, len(b.groups[g].cells)}
 		b.groups[g].cells = append(b.groups[g].cells, i)
 	}
+	contrasts, err := b.contrasts()
+	if err != nil {
+		return err
+	}
 	for i := range b.groups {
 		g := &b.groups[i]
 		contents := make([]string, len(g.cells))
 		for j, cell := range g.cells {
 			contents[j] = Canonical(b.run.Cells[cell])
 		}
-		var err error
 		g.race, err = stats.NewRace(stats.Design{
 			Seed: b.run.Seed + uint64(i), Cells: contents, Baseline: slices.Index(g.cells, g.baseline), Alpha: m.Alpha,
-			Comparisons: len(b.run.Cells), // each group's control takes the place of its baseline
-			Margin:      m.Margin, Precision: m.Precision, Rounds: m.Rounds, Rate: m.Better == result.Higher,
+			Comparisons: b.comparisons(), Contrasts: contrasts[i],
+			Margin: m.Margin, Precision: m.Precision, Rounds: m.Rounds, Rate: m.Better == result.Higher,
 		})
 		if err != nil {
 			return err
@@ -118,14 +130,35 @@ func (b *Board) race() error {
 	return nil
 }
 
+// contrasts are those of the run, by group, with its numbers of the cells.
+func (b *Board) contrasts() ([][]stats.Contrast, error) {
+	contrasts := make([][]stats.Contrast, len(b.groups))
+	for i, c := range b.run.Matrix.Contrasts {
+		if min(c.A, c.B) < 0 || max(c.A, c.B) >= len(b.at) {
+			return nil, fmt.Errorf("contrast %d, of the cells %d and %d, is not of the %d cells", i, c.A, c.B, len(b.at))
+		}
+		a, of := b.at[c.A], b.at[c.B]
+		if a.group != of.group {
+			return nil, fmt.Errorf("contrast %d is of the cells %d and %d, which have different baselines", i, c.A, c.B)
+		}
+		contrasts[a.group] = append(contrasts[a.group], stats.Contrast{A: a.cell, B: of.cell})
+	}
+	return contrasts, nil
+}
+
+// comparisons returns how many share the error rate: each cell's, where each group's control takes the place of its
+// baseline, and the contrasts.
+func (b *Board) comparisons() int { return len(b.run.Cells) + len(b.run.Matrix.Contrasts) }
+
 // Order describes the schedule of a run with this board's design.
 func (b *Board) Order() result.Order {
 	o := result.Order{
-		Method:     "randomised complete blocks; the baseline has a place in each block",
+		Method:     "randomised complete blocks; the baseline and its duplicate have a place in each block",
 		BlockCells: stats.BlockCells,
+		Rule:       stats.OrderRule,
 	}
 	if len(b.groups) > 1 {
-		o.Method = "randomised complete blocks, each of cells with the same baseline, which has a place in it"
+		o.Method = "randomised complete blocks, each of cells with the same baseline; it and its duplicate have a place in it"
 	}
 	for _, block := range b.blocks {
 		g := b.groups[block.group]
@@ -145,6 +178,9 @@ func (b *Board) Order() result.Order {
 // begin lays out the next round: the blocks of the groups that need one, in random order.
 func (b *Board) begin() {
 	b.blocks, b.slots, b.taken = nil, nil, nil
+	if b.older {
+		return
+	}
 	for i, g := range b.groups {
 		if b.over(g) {
 			continue
@@ -201,7 +237,7 @@ func (b *Board) Elapsed() float64 { return b.last }
 // completed.
 func (b *Board) Done() bool {
 	if b.Between() {
-		return len(b.slots) == 0
+		return len(b.slots) == 0 && !b.older
 	}
 	return !slices.ContainsFunc(b.groups, func(g group) bool { return !b.faults.GivenUp(g.baseline) })
 }
@@ -229,7 +265,11 @@ func (b *Board) Add(s result.Sample) error {
 	if b.Done() {
 		return fmt.Errorf("sample %d comes after the end of the run", s.Index)
 	}
-	if want := b.Next(); s.Slot == nil || s.Cell != want.Cell || s.Control != want.Control || s.Round != want.Round ||
+	if b.older {
+		if err := b.follow(s); err != nil {
+			return err
+		}
+	} else if want := b.Next(); s.Slot == nil || s.Cell != want.Cell || s.Control != want.Control || s.Round != want.Round ||
 		s.Block != want.Block {
 		return fmt.Errorf("sample %d is not the one that the seed puts there", s.Index)
 	}
@@ -240,13 +280,54 @@ func (b *Board) Add(s result.Sample) error {
 	if s.Quality.Verdict != result.Invalid {
 		b.samples[s.Cell] = append(b.samples[s.Cell], b.time(s))
 	}
-	if len(b.taken) < len(b.slots) {
+	if b.older || len(b.taken) < len(b.slots) {
 		return nil
 	}
+	return b.end()
+}
+
+// end judges the round, and begins the next.
+func (b *Board) end() error {
+	b.whole = len(b.taken)
 	if err := b.complete(); err != nil {
 		return err
 	}
 	b.begin()
+	return nil
+}
+
+// Older reports whether the run's blocks were made by an older rule, so that its order does not follow from the seed, and
+// its verdicts are not those that were recorded.
+func (b *Board) Older() bool { return b.older }
+
+// Close ends a round that is as long as the one before, where no seed says that it is over.
+func (b *Board) Close() error {
+	if !b.older || b.Between() || len(b.taken) < b.whole {
+		return nil
+	}
+	return b.end()
+}
+
+// follow takes the next place from the sample itself, where the blocks were made by another rule. A round is over when a
+// sample of the next one comes.
+func (b *Board) follow(s result.Sample) error {
+	if s.Slot == nil || s.Cell < 0 || s.Cell >= len(b.at) || s.Round < b.rounds || s.Round > b.rounds+1 {
+		return fmt.Errorf("sample %d is not of the round that comes next", s.Index)
+	}
+	if s.Round > b.rounds {
+		if err := b.end(); err != nil {
+			return err
+		}
+	}
+	if n := len(b.blocks); n == 0 || len(b.taken) > 0 && b.taken[len(b.taken)-1].Block != s.Block {
+		b.blocks = append(b.blocks, block{group: b.at[s.Cell].group})
+	}
+	of := &b.blocks[len(b.blocks)-1]
+	at := b.at[s.Cell]
+	if s.Control {
+		at.cell = b.groups[at.group].race.Control()
+	}
+	of.cells = append(of.cells, at.cell)
 	return nil
 }
 
@@ -278,13 +359,25 @@ func (b *Board) complete() error {
 		if slices.ContainsFunc(samples, func(s result.Sample) bool { return s.Quality.Verdict == result.Invalid }) {
 			continue
 		}
-		g := b.groups[block.group]
-		base := samples[slices.IndexFunc(samples, func(s result.Sample) bool { return s.Cell == g.baseline && !s.Control })]
 		rounds[block.group] = append(rounds[block.group], block.cells)
+		signals := map[int]result.Signals{} // by cell
 		for _, s := range samples {
 			seconds[block.group] = append(seconds[block.group], b.time(s))
-			if s.Cell != g.baseline {
-				b.pairs[s.Cell] = append(b.pairs[s.Cell], pair{s.Quality.Signals, base.Quality.Signals})
+			if !s.Control {
+				signals[s.Cell] = s.Quality.Signals
+			}
+		}
+		for cell, of := range signals {
+			if base, found := signals[b.run.Against(cell)]; found && cell != b.run.Against(cell) {
+				c := comparison{cell, b.run.Against(cell)}
+				b.pairs[c] = append(b.pairs[c], pair{of, base})
+			}
+		}
+		for _, contrast := range b.run.Matrix.Contrasts {
+			of, sampled := signals[contrast.B]
+			if base, found := signals[contrast.A]; found && sampled {
+				c := comparison{contrast.B, contrast.A}
+				b.pairs[c] = append(b.pairs[c], pair{of, base})
 			}
 		}
 	}
@@ -317,6 +410,7 @@ func (b *Board) roundSeconds() float64 {
 // Judge puts the verdicts and summaries on the run's cells.
 func (b *Board) Judge() {
 	verdicts := b.verdicts()
+	b.judgeContrasts()
 	for i := range b.run.Cells {
 		cell := &b.run.Cells[i]
 		cell.Summary = b.summarise(i)
@@ -374,24 +468,41 @@ func (b *Board) verdicts() []stats.Verdict {
 	for _, g := range b.groups {
 		for i, v := range g.race.Verdicts(b.roundSeconds()) {
 			if cell := g.cells[i]; cell != g.baseline {
-				verdicts[cell] = b.verdict(cell, v)
+				verdicts[cell] = b.verdict(comparison{cell, g.baseline}, "the baseline", v)
 			}
 		}
 	}
 	return verdicts
 }
 
-// verdict is a race's verdict on a cell in the light of the samples' quality.
-func (b *Board) verdict(cell int, v stats.Verdict) stats.Verdict {
-	baseline := b.run.Against(cell)
-	if b.faults.none(cell) {
-		return stats.InvalidVerdict(b.faults.cells[cell].reason)
+// judgeContrasts puts the verdicts on the contrasts of the run, which are in the order of the races.
+func (b *Board) judgeContrasts() {
+	m := b.run.Matrix
+	if len(m.Contrasts) == 0 {
+		return
 	}
-	spoilt := cmp.Or(b.faults.spoil(cell, "the cell"), b.faults.spoil(baseline, "the baseline"))
+	of := make([][]stats.Verdict, len(b.groups))
+	for i, g := range b.groups {
+		of[i] = g.race.Contrasts(b.roundSeconds())
+	}
+	m.Contrasts = slices.Clone(m.Contrasts)
+	for i, c := range m.Contrasts {
+		g := b.at[c.A].group
+		v := b.verdict(comparison{c.B, c.A}, "cell "+b.run.Cells[c.A].Name, of[g][0])
+		m.Contrasts[i].Verdict, of[g] = &v, of[g][1:]
+	}
+}
+
+// verdict is a race's verdict on a comparison in the light of the samples' quality.
+func (b *Board) verdict(c comparison, against string, v stats.Verdict) stats.Verdict {
+	if b.faults.none(c.cell) {
+		return stats.InvalidVerdict(b.faults.cells[c.cell].reason)
+	}
+	spoilt := cmp.Or(b.faults.spoil(c.cell, "the cell"), b.faults.spoil(c.against, against))
 	if spoilt != "" {
 		return v.Unjudged(spoilt)
 	}
-	return b.disturbed(cell, v)
+	return b.disturbed(c, v)
 }
 
 // Standing is where the matrix stands. The verdicts are those of the last complete round.

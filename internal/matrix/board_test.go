@@ -126,7 +126,7 @@ func TestBoardFollowsTheSeed(t *testing.T) {
 		assert.Equal(t, stats.BlockCells, first.BlockCells)
 		assert.NotEmpty(t, first.Method)
 		for round := range rounds {
-			require.Equal(t, cells+3, board.Round(), "each cell once, the control, and the baseline in two more blocks")
+			require.Equal(t, cells-1+2*3, board.Round(), "each cell once, and the baseline and its duplicate in each of three blocks")
 			require.Equal(t, round, board.Rounds())
 			require.False(t, board.Done())
 			for at := range board.Round() {
@@ -149,7 +149,7 @@ func TestBoardFollowsTheSeed(t *testing.T) {
 				at++
 			}
 		}
-		require.Equal(t, cells+3, at)
+		require.Equal(t, cells-1+2*3, at)
 		return slots
 	}
 	slots := order(7)
@@ -158,15 +158,14 @@ func TestBoardFollowsTheSeed(t *testing.T) {
 
 	var sequences [rounds]string
 	for round := range rounds {
-		taken, baselines, sizes := map[int]int{}, map[int]int{}, map[int]int{}
-		controls := 0
+		taken, baselines, controls, sizes := map[int]int{}, map[int]int{}, map[int]int{}, map[int]int{}
 		for _, s := range slots {
 			switch {
 			case s.Round != round:
 				continue
 			case s.Control:
 				require.Equal(t, 4, s.Cell)
-				controls++
+				controls[s.Block]++
 			case s.Cell == 4:
 				baselines[s.Block]++
 			default:
@@ -175,14 +174,14 @@ func TestBoardFollowsTheSeed(t *testing.T) {
 			sizes[s.Block]++
 			sequences[round] += fmt.Sprint(s.Cell, " ")
 		}
-		assert.Equal(t, 1, controls)
 		assert.Equal(t, map[int]int{0: 1, 1: 1, 2: 1}, baselines, "once a block")
+		assert.Equal(t, baselines, controls)
 		assert.Len(t, taken, cells-1)
 		for cell, times := range taken {
 			assert.Equal(t, 1, times, cell)
 		}
 		for _, size := range sizes {
-			assert.LessOrEqual(t, size, stats.BlockCells+1)
+			assert.LessOrEqual(t, size, stats.BlockCells+2)
 		}
 	}
 	assert.NotEqual(t, sequences[0], sequences[1])
@@ -618,8 +617,9 @@ func TestStandingLeft(t *testing.T) {
 	}
 
 	run := workers(3)
-	f := fake{ratios: map[string]float64{"workers=1": 1.01}}
-	s := f.play(t, run, 12).Standing()
+	run.Matrix.Margin = 0.006 // about the noise
+	f := fake{ratios: map[string]float64{"workers=1": 1.003}}
+	s := f.play(t, run, 16).Standing()
 	more := 0.0
 	for _, cell := range s.Cells {
 		assert.Equal(t, cell.Verdict.MoreRounds > 0, cell.Verdict.MoreSeconds > 0)

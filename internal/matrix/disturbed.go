@@ -51,8 +51,8 @@ const (
 )
 
 // disturbed is a verdict in the light of what happened beside the samples.
-func (b *Board) disturbed(cell int, v stats.Verdict) stats.Verdict {
-	pairs := b.pairs[cell]
+func (b *Board) disturbed(c comparison, v stats.Verdict) stats.Verdict {
+	pairs := b.pairs[c]
 	if len(pairs) == 0 {
 		return v
 	}
@@ -68,8 +68,8 @@ func (b *Board) disturbed(cell int, v stats.Verdict) stats.Verdict {
 	if float64(throttled) > throttledShare*float64(len(pairs)) {
 		return v.Unjudged(fmt.Sprintf("the CPU quota stopped threads in %d of %d rounds", throttled, len(pairs)))
 	}
-	cpus := b.run.Cells[cell].CPUs["cpus"].Count
-	baseCPUs := b.run.Cells[b.run.Against(cell)].CPUs["cpus"].Count
+	cpus := b.run.Cells[c.cell].CPUs["cpus"].Count
+	baseCPUs := b.run.Cells[c.against].CPUs["cpus"].Count
 	effect := math.Abs(math.Log(v.Typical.Ratio))
 	for _, d := range disturbances {
 		differences, mean, base := d.compare(pairs, cpus, baseCPUs)

@@ -78,5 +78,5 @@ func (b *Board) Replay() error {
 			return err
 		}
 	}
-	return nil
+	return b.Close()
 }

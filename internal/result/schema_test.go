@@ -71,8 +71,9 @@ func (p *properties) UnmarshalJSON(text []byte) error { return json.Unmarshal(te
 
 // enums are the types of which only some words are values.
 var enums = map[reflect.Type][]string{
-	reflect.TypeFor[Verdict]():    wordsOf(Verdicts[:]),
-	reflect.TypeFor[stats.Kind](): wordsOf(stats.Kinds[:]),
+	reflect.TypeFor[Verdict]():            wordsOf(Verdicts[:]),
+	reflect.TypeFor[stats.Kind]():         wordsOf(stats.Kinds[:]),
+	reflect.TypeFor[stats.ForecastKind](): wordsOf(stats.ForecastKinds[:]),
 }
 
 func wordsOf[W ~string](words []W) (texts []string) {

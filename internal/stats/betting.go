@@ -8,30 +8,45 @@ import (
 
 // stakes are the shares of its wealth that a bettor puts on each round; the wealth is split evenly among them. Small
 // ones find small differences in long runs, large ones large differences in few rounds.
-var stakes = [...]float64{0.02, 0.04, 0.08, 0.16, 0.32, 0.5, 0.7, 0.9}
+var stakes = [...]float64{0.1, 0.3, 0.6, 1}
 
-// warmRounds is how many rounds pass before the first bet, so that there is a spread to scale by.
-const warmRounds = 3
+const (
+	// scaleRounds is how many rounds it takes to have a spread to scale by. Before it, the bet is on the sign.
+	scaleRounds = 2
+	// steepness is how fast a payoff goes from all to nothing where a difference changes its sign.
+	steepness = 6
+)
 
 // sequence is a confidence sequence for the typical ratio of a cell to its baseline: an interval that covers the truth
 // at all rounds at once, so that one may look after each round and stop at will.
 //
-// For a ratio r, d is a round's log ratio and its score tanh((d − log r) / s), s being the deviation of the rounds
-// before. Where r is the truth, a random order makes the score as likely positive as negative whatever the noise, so
-// that no bet on its sign has an advantage: the wealth Π(1 + λ·score) exceeds 1/α with a probability of α at most
-// (Ville's inequality; Waudby-Smith and Ramdas, "Estimating means of bounded random variables by betting", JRSS B 86,
-// 2024). A bettor on "greater" rules out what is below the interval, one on "less" what is above it, each
-// with half of α. Wealth is monotone in r, hence only the two ratios next to the interval have to be followed, and a
-// round costs the same however many there were.
+// A bettor against the ratio r bets, in each round, on the cell being slower (or faster) than r times the baseline, and
+// where the baseline's duplicate ran in the same block, half on that and half on the same with the duplicate. The
+// payoffs of the two sides add up to 2, so that exactly one r is fair to both: the centre of the log ratios under this
+// score, which is the typical ratio where they are symmetric, as a random order makes those of equal cells. There no
+// bet has an advantage, and the wealth exceeds 1/α with a probability of α at most (Ville's inequality; Waudby-Smith and
+// Ramdas, "Estimating means of bounded random variables by betting", JRSS B 86, 2024). A bettor on "greater" rules out
+// what is below the interval, one on "less" what is above it, each with half of α.
 //
-// The ends lie on a grid and are rounded outward: an end is a ratio that was ruled out; the next one inward was not.
+// A payoff is of each pair alone. One for the rank of the cell among the three would win sooner, and be unfair: a cell
+// whose times are spread more than the baseline's is often the first and often the last of three.
+//
+// Wealth is monotone in r, hence only the two ratios next to the interval have to be followed, and a round costs the
+// same however many there were. The ends lie on a grid and are rounded outward: an end is a ratio that was ruled out;
+// the next one inward was not.
 type sequence struct {
-	limit  float64   // wealth that rules a ratio out
-	d      []float64 // log ratios, in the order of the rounds
-	spread []float64 // what each was scaled by
-	sorted []float64 // d, ascending
+	limit  float64 // wealth that rules a ratio out
+	rounds []round
+	sorted []float64 // log ratios to the baseline, ascending
 	lower  bettor
 	upper  bettor
+}
+
+// round is what one round shows of a cell.
+type round struct {
+	base      float64 // log ratio to the baseline
+	duplicate float64 // and to its duplicate; NaN: there is none in the block
+	spread    float64 // of the log ratios before; 0: not known
 }
 
 // purse is the wealth of each stake, before it is divided among them.
@@ -79,25 +94,22 @@ func fullPurse() purse {
 	return p
 }
 
-// add takes a round's log ratio.
-func (s *sequence) add(d float64) {
-	spread := math.NaN()
-	if len(s.d) >= warmRounds {
+// add takes a round's log ratios to the baseline and to its duplicate, which is NaN where the block has none.
+func (s *sequence) add(base, duplicate float64) {
+	spread := 0.0
+	if len(s.rounds) >= scaleRounds {
 		spread = deviation(s.sorted)
 	}
-	s.d, s.spread = append(s.d, d), append(s.spread, spread)
-	at, _ := slices.BinarySearch(s.sorted, d)
-	s.sorted = slices.Insert(s.sorted, at, d)
+	s.rounds = append(s.rounds, round{base, duplicate, spread})
+	at, _ := slices.BinarySearch(s.sorted, base)
+	s.sorted = slices.Insert(s.sorted, at, base)
 	s.follow(&s.lower)
 	s.follow(&s.upper)
 }
 
-// rounds is how many log ratios were added.
-func (s *sequence) rounds() int { return len(s.d) }
-
 // ratio is the typical ratio: the Hodges-Lehmann estimate of the log ratios. It is 1 when there are none.
 func (s *sequence) ratio() float64 {
-	if len(s.d) == 0 {
+	if len(s.sorted) == 0 {
 		return 1
 	}
 	return math.Exp(hodgesLehmann(s.sorted))
@@ -107,19 +119,32 @@ func (s *sequence) ratio() float64 {
 // that the ratio changed during the run.
 func (s *sequence) ends() (lo, hi float64) { return s.lower.end(), s.upper.end() }
 
-// score is 0 while there is no spread to scale by, and the sign where all rounds before were alike.
-func score(above, spread float64) float64 {
-	if math.IsNaN(spread) || above == 0 {
-		return 0
+// payoff is what a round returns for a bet of 1 that the cell's log ratio is above that one, or below it: 1 on average
+// where it is the centre.
+func (r round) payoff(toward int, logRatio float64) float64 {
+	pay := pairPayoff(float64(toward)*(r.base-logRatio), r.spread)
+	if math.IsNaN(r.duplicate) {
+		return pay
 	}
-	return math.Tanh(above / spread)
+	return (pay + pairPayoff(float64(toward)*(r.duplicate-logRatio), r.spread)) / 2
 }
 
-// bet puts each stake on a positive score. What has all but vanished is given up, since arithmetic on subnormal numbers
-// is slow.
-func (p *purse) bet(score float64) {
+// pairPayoff is between 0 and 2, and those of above and −above add up to 2.
+func pairPayoff(above, spread float64) float64 {
+	score := 0.0
+	switch {
+	case spread > 0:
+		score = math.Tanh(above / (2 * spread))
+	case above != 0:
+		score = math.Copysign(1, above)
+	}
+	return 2 / (1 + math.Exp(-steepness*score))
+}
+
+// bet puts each stake on a payoff. What has all but vanished is given up, since arithmetic on subnormal numbers is slow.
+func (p *purse) bet(payoff float64) {
 	for k, stake := range stakes {
-		p[k] *= 1 + stake*score
+		p[k] *= 1 + stake*(payoff-1)
 		if p[k] < 1e-290 {
 			p[k] = 0
 		}
@@ -136,8 +161,7 @@ func (p *purse) wealth() float64 {
 
 // follow bets the latest round against the bettor's ratio, and moves on while that is ruled out.
 func (s *sequence) follow(b *bettor) {
-	last := len(s.d) - 1
-	b.purse.bet(float64(b.toward) * score(s.d[last]-math.Log(b.grid.ratio(b.next)), s.spread[last]))
+	b.purse.bet(s.rounds[len(s.rounds)-1].payoff(b.toward, math.Log(b.grid.ratio(b.next))))
 	if b.purse.wealth() < s.limit {
 		return
 	}
@@ -152,7 +176,7 @@ func (s *sequence) follow(b *bettor) {
 	b.purse = s.replay(b, b.next)
 }
 
-// ruledOut tells it of the ratio that is so many steps beyond the bettor's.
+// ruledOut reports whether the ratio that is a number of steps beyond the bettor's is ruled out.
 func (s *sequence) ruledOut(b *bettor, steps int) bool {
 	p := s.replay(b, b.next+b.toward*steps)
 	return p.wealth() >= s.limit
@@ -161,8 +185,8 @@ func (s *sequence) ruledOut(b *bettor, steps int) bool {
 // replay is the purse of a bettor that had bet against the ratio of index i from the first round on.
 func (s *sequence) replay(b *bettor, i int) purse {
 	p, at := fullPurse(), math.Log(max(0, b.grid.ratio(i)))
-	for k, d := range s.d {
-		p.bet(float64(b.toward) * score(d-at, s.spread[k]))
+	for _, r := range s.rounds {
+		p.bet(r.payoff(b.toward, at))
 	}
 	return p
 }

@@ -25,16 +25,17 @@ func TestSequenceIsThatOfTheWholeGrid(t *testing.T) {
 			below[i], above[i] = &b, &a
 		}
 		for k := range rapid.IntRange(1, 60).Draw(t, "rounds") {
-			spread := math.NaN()
-			if k >= warmRounds {
-				spread = deviation(s.sorted)
+			r := round{centre + width*source.NormFloat64(), math.NaN(), 0}
+			if source.IntN(4) > 0 {
+				r.duplicate = centre + width*source.NormFloat64()
 			}
-			d := centre + width*source.NormFloat64()
-			s.add(d)
+			if k >= scaleRounds {
+				r.spread = deviation(s.sorted)
+			}
+			s.add(r.base, r.duplicate)
 			for i := range below {
-				sc := score(d-math.Log(g.ratio(i)), spread)
-				below[i].bet(sc)
-				above[i].bet(-sc)
+				below[i].bet(r.payoff(1, math.Log(g.ratio(i))))
+				above[i].bet(r.payoff(-1, math.Log(g.ratio(i))))
 				if below[i].wealth() >= s.limit {
 					lo = max(lo, g.ratio(i))
 				}
@@ -69,7 +70,7 @@ func TestSequenceAtAnyTime(t *testing.T) {
 			source := rand.New(rand.NewPCG(uint64(k), 0))
 			s := newSequence(alpha, gridFor(0.02))
 			for range rounds {
-				s.add(math.Log(truth) + draw(source))
+				s.add(math.Log(truth)+draw(source), math.NaN())
 			}
 			if lo, hi := s.ends(); truth < lo || truth > hi {
 				missed++
@@ -84,14 +85,14 @@ func TestSequenceOfFewOrEqualRounds(t *testing.T) {
 	lo, hi := s.ends()
 	assert.Equal(t, []float64{0, math.MaxFloat64, 1}, []float64{lo, hi, s.ratio()})
 	for range 100 {
-		s.add(0)
+		s.add(0, 0)
 	}
 	lo, hi = s.ends()
 	assert.Equal(t, []float64{0.999, 1.001, 1}, []float64{lo, hi, s.ratio()})
 
 	far := newSequence(0.05, gridFor(0.02))
 	for range 100 {
-		far.add(math.Log(1e5))
+		far.add(math.Log(1e5), math.NaN())
 	}
 	lo, hi = far.ends()
 	assert.GreaterOrEqual(t, lo, 1000.0)

@@ -1,12 +1,12 @@
 package stats
 
-// ControlVerdict is that on the baseline's duplicate, judged by itself: anything but Same means that the run cannot be
+// ControlVerdict returns that on the baseline's duplicate, judged by itself: anything but Same means that the run cannot be
 // judged by, yet or at all.
 func (r *Race) ControlVerdict() Verdict {
 	c := r.comparisons[r.Control()]
 	v := r.measured(c)
 	if v.Kind == CantTell {
-		v.MoreRounds = announced(c.typical.toTell(v.Margin))
+		v.Forecast = r.forecast(c)
 	}
 	return v
 }
@@ -15,7 +15,7 @@ func (r *Race) ControlVerdict() Verdict {
 func (r *Race) measured(c comparison) Verdict {
 	v := Verdict{
 		Typical: c.effect(),
-		Rounds:  c.typical.rounds(),
+		Rounds:  len(c.typical.rounds),
 		Margin:  r.design.Margin,
 		Step:    1 / float64(r.grid),
 		Rate:    r.design.Rate,

@@ -86,10 +86,10 @@ func TestRecordedTwoPercent(t *testing.T) {
 			if a.label == "B" {
 				a, b = b, a
 			}
-			s.add(math.Log(b.wall / a.wall))
+			s.add(math.Log(b.wall/a.wall), math.NaN())
 		}
 		lo, hi := s.ends()
-		t.Logf("%.4f [%.3f, %.3f] in %d rounds", s.ratio(), lo, hi, s.rounds())
+		t.Logf("%.4f [%.3f, %.3f] in %d rounds", s.ratio(), lo, hi, len(s.rounds))
 		assert.LessOrEqual(t, lo, 1.02)
 		assert.GreaterOrEqual(t, hi, 1.02)
 		if lo > 1 {
@@ -161,7 +161,7 @@ func TestMoreRounds(t *testing.T) {
 				r.rounds++
 			}
 			for cell, end := range until {
-				if r.verdict(cell).Kind != CantTell {
+				if r.Verdicts(0)[cell].Kind != CantTell {
 					enough++
 					shares = append(shares, float64(r.rounds-at)/float64(end-at))
 					delete(until, cell)

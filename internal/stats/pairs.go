@@ -43,11 +43,11 @@ func Pairs(cell, base []float64, d SessionsDesign) Verdict {
 	switch {
 	case v.Kind == Same && total.differs(d.Margin):
 		v.Kind, v.Reason = CantTell, v.uncertainTotal(v.Total.Ratio)
-		v.MoreRounds = announced(pairsToTell(*v.Total, d.Margin, v.Rounds))
-	case v.Kind == CantTell && v.Typical.bounded():
-		v.MoreRounds = announced(pairsToTell(v.Typical, d.Margin, v.Rounds))
+		v.Forecast = v.Total.forecast(spare*pairsToTell(*v.Total, d.Margin, v.Rounds), v.Rounds)
+	case v.Kind == CantTell:
+		v.Forecast = v.Typical.forecast(spare*pairsToTell(v.Typical, d.Margin, v.Rounds), v.Rounds)
 	}
-	return v
+	return v.Taking(0)
 }
 
 func sum(values []float64) float64 {

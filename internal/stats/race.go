@@ -3,8 +3,8 @@
 //
 // The design is randomised complete blocks: each round takes every live cell once, in a random order, so that drift and
 // periodic noise fall on all cells alike. Each cell is compared with the baseline's sample of the same block, by the
-// typical ratio (sequence) and by the ratio of the means (totals); the baseline runs twice, as a control of the method
-// itself. No sample is ever dropped.
+// typical ratio (sequence) and by the ratio of the means (totals). The baseline runs twice in each block: its duplicate
+// is a second baseline for the typical ratio, and a control of the method itself. No valid sample is ever dropped.
 package stats
 
 import (
@@ -21,12 +21,18 @@ type Design struct {
 	Baseline  int      // which of them
 	Alpha     float64  // the probability of any false verdict in a run: 0.05
 	Margin    float64  // a difference up to it is none: 0.02 is 2%
-	Precision float64  // width of the interval at which a cell has been sampled enough: 0.02 is 2%
+	Precision float64  // width of the interval at which a cell has been sampled enough; at most the margin
 	Rounds    int      // that every cell takes; 0: until it has been sampled enough
-	// Comparisons is how many there are in all races that share Alpha, their controls among them; 0: as many as here.
+	// Comparisons is how many there are in all races that share Alpha, their controls and contrasts among them; 0: as many
+	// as here.
 	Comparisons int
+	Contrasts   []Contrast
 	Rate        bool // the times are inverses of rates, of which the verdicts tell
 }
+
+// Contrast is a comparison of two cells of which neither is the baseline, declared before the first sample. Both stand
+// in one block. Cell B is judged against cell A.
+type Contrast struct{ A, B int }
 
 // totalShare is the part of α that goes to the totals.
 const totalShare = 0.2
@@ -35,16 +41,31 @@ const totalShare = 0.2
 type Race struct {
 	design      Design
 	order       order
-	live        []int // cells but the baseline, in canonical order, the control last
+	live        []int // cells but the baseline and the control, in canonical order
 	grid        grid
 	comparisons []comparison // by cell, the control last; the baseline's is empty
+	contrasts   []comparison
+	gone        map[int]bool // cells that cannot be run
 	rounds      int
 }
 
-// comparison is one cell against the baseline.
+// comparison is one cell against the baseline, or against another cell.
 type comparison struct {
 	typical *sequence
 	total   *totals
+}
+
+func newComparison(alpha float64, g grid) comparison {
+	return comparison{
+		typical: newSequence((1-totalShare)*alpha, g),
+		total:   newTotals(totalShare*alpha, g),
+	}
+}
+
+// add takes the seconds of a block. The duplicate's are NaN where it has none.
+func (c comparison) add(cell, base, duplicate float64) {
+	c.typical.add(math.Log(cell/base), math.Log(cell/duplicate))
+	c.total.add(cell, base)
 }
 
 // effect is the typical one. Its estimate is moved to the interval where it lies outside: what was ruled out is not
@@ -59,7 +80,7 @@ func (c comparison) totalEffect() Effect {
 	return Effect{Ratio: c.total.ratio(), Lo: lo, Hi: hi}
 }
 
-// differs tells whether either interval leaves out 1. It costs no estimate.
+// differs reports whether either interval leaves out 1. It costs no estimate.
 func (c comparison) differs() bool {
 	return outside(c.typical.ends()) || outside(c.total.ends())
 }
@@ -85,11 +106,20 @@ func NewRace(d Design) (*Race, error) {
 	if d.Rounds < 0 {
 		return nil, fmt.Errorf("%d rounds cannot be taken", d.Rounds)
 	}
+	// A cell whose interval is as narrow as the precision leaves: that must be enough to decide.
+	d.Precision = min(d.Precision, d.Margin)
 	r := &Race{
 		design:      d,
-		order:       order{seed: d.Seed, baseline: d.Baseline},
+		order:       order{seed: d.Seed, baseline: d.Baseline, control: len(d.Cells)},
 		grid:        gridFor(d.Precision),
 		comparisons: make([]comparison, len(d.Cells)+1),
+		gone:        map[int]bool{},
+	}
+	if err := checkContrasts(d); err != nil {
+		return nil, err
+	}
+	if err := r.order.join(d.Contrasts); err != nil {
+		return nil, err
 	}
 	for cell := range d.Cells {
 		if cell != d.Baseline {
@@ -97,15 +127,38 @@ func NewRace(d Design) (*Race, error) {
 		}
 	}
 	slices.SortFunc(r.live, func(a, b int) int { return strings.Compare(d.Cells[a], d.Cells[b]) })
-	r.live = append(r.live, r.Control())
-	alpha := d.Alpha / float64(max(d.Comparisons, len(r.live)))
-	for _, cell := range r.live {
-		r.comparisons[cell] = comparison{
-			typical: newSequence((1-totalShare)*alpha, r.grid),
-			total:   newTotals(totalShare*alpha, r.grid),
+	alpha := d.Alpha / float64(max(d.Comparisons, len(d.Cells)+len(d.Contrasts)))
+	for cell := range r.comparisons {
+		if cell != d.Baseline {
+			r.comparisons[cell] = newComparison(alpha, r.grid)
 		}
 	}
+	for range d.Contrasts {
+		r.contrasts = append(r.contrasts, newComparison(alpha, r.grid))
+	}
 	return r, nil
+}
+
+func checkContrasts(d Design) error {
+	declared := map[Contrast]bool{}
+	for i, c := range d.Contrasts {
+		for _, cell := range []int{c.A, c.B} {
+			switch {
+			case cell < 0 || cell >= len(d.Cells):
+				return fmt.Errorf("contrast %d is of cell %d, which is not among the %d cells", i, cell, len(d.Cells))
+			case cell == d.Baseline:
+				return fmt.Errorf("contrast %d is of the baseline, with which each cell is compared already", i)
+			}
+		}
+		if c.A == c.B {
+			return fmt.Errorf("contrast %d compares cell %d with itself", i, c.A)
+		}
+		if declared[c] || declared[Contrast{A: c.B, B: c.A}] {
+			return fmt.Errorf("contrast %d, of the cells %d and %d, is declared twice", i, c.A, c.B)
+		}
+		declared[c] = true
+	}
+	return nil
 }
 
 func checkShares(alpha, margin, precision float64) error {
@@ -130,42 +183,63 @@ func checkSeconds(seconds []float64) error {
 	return nil
 }
 
-// Control is the number under which the baseline runs a second time.
+// Control returns the number under which the baseline runs a second time.
 func (r *Race) Control() int { return len(r.design.Cells) }
 
-// Rounds is how many were added.
+// Rounds returns how many were added.
 func (r *Race) Rounds() int { return r.rounds }
 
-// Next is the order of the next round.
+// Next returns the order of the next round.
 func (r *Race) Next() Round { return r.order.round(r.rounds, r.live) }
 
 // Add takes the seconds of a round's samples, in the order in which they were taken. Then the cells that have been
-// sampled enough leave the race. A block of which a sample is missing is left out of both.
+// sampled enough leave the race. A block of which a sample is missing or invalid is left out of both: no bet is made
+// on it. To leave out that sample alone would be unfair where samples are lost because they are slow.
 func (r *Race) Add(round Round, seconds []float64) error {
 	if err := r.check(round, seconds); err != nil {
 		return fmt.Errorf("round %d: %w", r.rounds, err)
 	}
+	took := make([]float64, len(r.comparisons)) // by cell
 	for _, block := range round {
-		at := slices.Index(block, r.design.Baseline)
+		for cell := range took {
+			took[cell] = math.NaN()
+		}
 		for i, cell := range block {
-			if i != at {
-				r.comparisons[cell].typical.add(math.Log(seconds[i] / seconds[at]))
-				r.comparisons[cell].total.add(seconds[i], seconds[at])
+			took[cell] = seconds[i]
+		}
+		base, duplicate := took[r.design.Baseline], took[r.Control()]
+		for _, cell := range block {
+			switch cell {
+			case r.design.Baseline:
+			case r.Control():
+				r.comparisons[cell].add(duplicate, base, math.NaN())
+			default:
+				r.comparisons[cell].add(took[cell], base, duplicate)
+			}
+		}
+		for i, c := range r.design.Contrasts {
+			if a, b := took[c.A], took[c.B]; !math.IsNaN(a) && !math.IsNaN(b) {
+				r.contrasts[i].add(b, a, math.NaN())
 			}
 		}
 		seconds = seconds[len(block):]
 	}
 	r.rounds++
 	if r.rounds == r.design.Rounds {
-		for _, cell := range r.live {
-			r.comparisons[cell].total.end()
+		for cell, c := range r.comparisons {
+			if cell != r.design.Baseline {
+				c.total.end()
+			}
+		}
+		for _, c := range r.contrasts {
+			c.total.end()
 		}
 	}
-	r.live = slices.DeleteFunc(r.live, func(cell int) bool { return cell != r.Control() && r.settled(cell) })
+	r.live = slices.DeleteFunc(r.live, r.settled)
 	return nil
 }
 
-// check tells what is wrong with a round, as one that was read from a file.
+// check returns what is wrong with a round, as one that was read from a file.
 func (r *Race) check(round Round, seconds []float64) error {
 	if len(seconds) != round.Samples() {
 		return fmt.Errorf("%d samples have %d times", round.Samples(), len(seconds))
@@ -173,22 +247,28 @@ func (r *Race) check(round Round, seconds []float64) error {
 	if err := checkSeconds(seconds); err != nil {
 		return err
 	}
-	taken := make([]bool, r.Control()+1)
+	taken := make([]bool, r.Control())
 	for _, block := range round {
-		baselines := 0
+		baselines, duplicates := 0, 0
 		for _, cell := range block {
 			switch {
 			case cell < 0 || cell > r.Control():
 				return fmt.Errorf("there is no cell %d", cell)
 			case cell == r.design.Baseline:
 				baselines++
+			case cell == r.Control():
+				duplicates++
 			case taken[cell]:
 				return fmt.Errorf("cell %d was taken twice", cell)
+			default:
+				taken[cell] = true
 			}
-			taken[cell] = true
 		}
 		if baselines != 1 {
 			return fmt.Errorf("a block has the baseline %d times", baselines)
+		}
+		if duplicates > 1 {
+			return fmt.Errorf("a block has the baseline's duplicate %d times", duplicates)
 		}
 	}
 	return nil
@@ -196,101 +276,122 @@ func (r *Race) check(round Round, seconds []float64) error {
 
 // Leave takes a cell out of the race, as one that cannot be run.
 func (r *Race) Leave(cell int) {
+	r.gone[cell] = true
 	r.live = slices.DeleteFunc(r.live, func(live int) bool { return live == cell })
 }
 
-// Live are the cells that the next round takes besides the baseline and the control, in ascending order.
-func (r *Race) Live() []int {
-	live := slices.DeleteFunc(slices.Clone(r.live), func(cell int) bool { return cell == r.Control() })
-	slices.Sort(live)
-	return live
-}
+// Live returns the cells that the next round takes in addition to the baseline and the control, in ascending order.
+func (r *Race) Live() []int { return slices.Sorted(slices.Values(r.live)) }
 
-// Done tells whether more rounds would serve nothing: the planned ones were taken; or no cell is live and the control
-// is fine; or the control differs from its twin, so that no verdict can be had any more.
+// Done reports whether more rounds would serve nothing: the planned ones were taken; or no cell is live and none waits
+// for the control; or the control differs from its twin, so that no verdict can be had any more.
 func (r *Race) Done() bool {
 	if r.design.Rounds > 0 {
 		return r.rounds >= r.design.Rounds
 	}
-	return r.unsound() || len(r.live) <= 1 && r.controlled()
+	return r.unsound() || len(r.live) == 0 && (r.controlled() || !r.waits())
 }
 
-// settled tells whether a cell has been sampled enough: its typical ratio is known, and its total was looked at and
-// does not speak against that.
+// waits reports whether a comparison would be "no difference" if the control were as narrow as that takes.
+func (r *Race) waits() bool {
+	same := func(c comparison) bool { return c.typical != nil && c.typicalKind(r.design.Margin) == Same }
+	return slices.ContainsFunc(r.comparisons[:r.Control()], same) || slices.ContainsFunc(r.contrasts, same)
+}
+
+// settled reports whether a cell has been sampled enough, for the contrasts in which it stands, too.
 func (r *Race) settled(cell int) bool {
-	c := r.comparisons[cell]
+	if !r.enough(r.comparisons[cell]) {
+		return false
+	}
+	for i, c := range r.design.Contrasts {
+		if (c.A == cell || c.B == cell) && !r.gone[c.A] && !r.gone[c.B] && !r.enough(r.contrasts[i]) {
+			return false
+		}
+	}
+	return true
+}
+
+// enough reports whether the typical ratio of a comparison is known, and its total was looked at and does not speak
+// against that.
+func (r *Race) enough(c comparison) bool {
 	if r.design.Rounds > 0 || c.total.looks == 0 {
 		return false
 	}
 	lo, hi := c.typical.ends()
-	e := Effect{Lo: lo, Hi: hi}
-	return (hi <= lo*(1+r.design.Precision) || e.within(r.design.Margin)) && !r.doubtful(cell, e)
+	narrow := hi <= lo*(1+r.design.Precision) || Effect{Lo: lo, Hi: hi}.within(r.design.Margin)
+	return narrow && !r.doubtful(c)
 }
 
-// doubtful tells whether a verdict of "no difference" would hide what the total speaks for.
-func (r *Race) doubtful(cell int, typical Effect) bool {
-	return typical.kind(r.design.Margin) == Same && r.comparisons[cell].total.differs(r.design.Margin)
+// typicalKind is what the typical effect says by itself. It costs no estimate.
+func (c comparison) typicalKind(margin float64) Kind {
+	lo, hi := c.typical.ends()
+	return Effect{Lo: lo, Hi: hi}.kind(margin)
 }
 
-// unsound tells whether the baseline differs from its own duplicate.
+// doubtful reports whether a verdict of "no difference" would hide what the total speaks for.
+func (r *Race) doubtful(c comparison) bool {
+	return c.typicalKind(r.design.Margin) == Same && c.total.differs(r.design.Margin)
+}
+
+// unsound reports whether the baseline differs from its own duplicate.
 func (r *Race) unsound() bool {
 	control := r.comparisons[r.Control()]
 	lo, hi := control.typical.ends()
 	return control.differs() || lo > hi
 }
 
-// controlled tells whether the control's interval is as narrow as one of ± margin.
+// controlled reports whether the control's interval is as narrow as one of ± margin.
 func (r *Race) controlled() bool {
 	lo, hi := r.comparisons[r.Control()].typical.ends()
 	return hi-lo <= 2*r.design.Margin+rounding
 }
 
-// Verdicts are those on every cell, in the order of the design; the baseline's is empty. A round takes roundSeconds, so
-// that the time for more of them can be told; 0 where that is not known.
+// Verdicts returns those on every cell, in the order of the design; the baseline's is empty. A round takes roundSeconds,
+// from which the time for more of them follows; 0 where that is not known.
 func (r *Race) Verdicts(roundSeconds float64) []Verdict {
 	verdicts := make([]Verdict, len(r.design.Cells))
 	for cell := range verdicts {
 		if cell != r.design.Baseline {
-			verdicts[cell] = r.verdict(cell)
-			verdicts[cell].MoreSeconds = roundSeconds * float64(verdicts[cell].MoreRounds)
+			verdicts[cell] = r.verdict(r.comparisons[cell]).Taking(roundSeconds)
 		}
 	}
 	return verdicts
 }
 
-// verdict judges a cell by its two effects, and then whether the run is one by which to judge.
-func (r *Race) verdict(cell int) Verdict {
-	c := r.comparisons[cell]
+// Contrasts returns the verdicts on the contrasts, in the order of the design.
+func (r *Race) Contrasts(roundSeconds float64) []Verdict {
+	verdicts := make([]Verdict, len(r.contrasts))
+	for i, c := range r.contrasts {
+		verdicts[i] = r.verdict(c).Taking(roundSeconds)
+	}
+	return verdicts
+}
+
+// verdict judges a comparison by its two effects, and then whether the run is one by which to judge. That the control is
+// narrow enough adds nothing to a claim of a difference, which a wide control only makes rarer.
+func (r *Race) verdict(c comparison) Verdict {
 	v := r.measured(c)
-	need := 0.0 // rounds until it can be told
+	control := r.comparisons[r.Control()]
 	switch {
 	case r.unsound():
 		v.Kind = CantTell
-		v.Reason = "the baseline differs from its own duplicate: " + v.control(r.comparisons[r.Control()])
-		return v
+		v.Reason = "the baseline differs from its own duplicate: " + v.control(control)
 	case v.Typical.Lo > v.Typical.Hi:
 		v.Kind = CantTell
 		v.Reason = "the ratio to the baseline changed during the run"
-		return v
-	case v.Kind == Same && r.doubtful(cell, v.Typical):
+	case v.Kind == Same && r.doubtful(c):
 		v.Kind = CantTell
 		v.Reason = v.uncertainTotal(c.total.ratio())
-		need = c.total.toDiffer()
-	case v.Kind == CantTell:
-		need = c.typical.toTell(v.Margin)
-	}
-	if control := r.comparisons[r.Control()]; !r.controlled() && !v.beyond(control.effect()) {
-		if v.Kind != CantTell {
-			v.Kind = CantTell
-			v.Reason = "the control is not settled yet"
-			if control.effect().bounded() {
-				v.Reason += ": " + v.control(control)
-			}
+		v.Forecast = c.total.forecast()
+	case v.Kind == Same && !r.controlled():
+		v.Kind = CantTell
+		v.Reason = "the control is not settled yet"
+		if control.effect().bounded() {
+			v.Reason += ": " + v.control(control)
 		}
-		need = max(need, control.typical.toNarrow(control.typical.ratio(), v.Margin))
-	}
-	if need > 0 {
-		v.MoreRounds = announced(need)
+		v.Forecast = r.forecast(c)
+	case v.Kind == CantTell:
+		v.Forecast = r.forecast(c)
 	}
 	return v
 }

@@ -52,13 +52,9 @@ func (d SessionsDesign) pairs(cell, base []float64) (comparison, error) {
 		return comparison{}, fmt.Errorf("%d samples of the cell have %d of the baseline", len(cell), len(base))
 	}
 	g := gridFor(d.Precision)
-	c := comparison{
-		typical: newSequence((1-totalShare)*d.alpha()/2, g),
-		total:   newTotals(totalShare*d.alpha()/2, g),
-	}
+	c := newComparison(d.alpha()/2, g)
 	for i := range cell {
-		c.typical.add(math.Log(cell[i] / base[i]))
-		c.total.add(cell[i], base[i])
+		c.add(cell[i], base[i], math.NaN())
 	}
 	return c, nil
 }

@@ -1,19 +1,26 @@
 package stats
 
 import (
+	"cmp"
+	"fmt"
 	"math/rand/v2"
 	"slices"
 )
 
-// BlockCells is the most cells that share one baseline sample: the noise of a pair grows with the time between its two
-// samples.
+// BlockCells is the most cells that share one sample of the baseline and one of its duplicate: the noise of a pair grows
+// with the time between its two samples. Cells that contrasts join share a block even if they are one more.
 const BlockCells = 8
 
-// Round is the order in which one round's samples are taken: blocks of cells, each block with the baseline once at a
-// place of its own. Cells are numbered as in the design; the number after the last is the control.
+// OrderRule numbers the rule by which a run's rounds follow from its seed and its samples. It changes with what the blocks
+// are made of, and with when a cell leaves.
+const OrderRule = 2
+
+// Round is the order in which one round's samples are taken: blocks of cells, each with the baseline and its duplicate
+// once, at places of their own. Cells are numbered as in the design; the number after the last is the duplicate, which
+// is the control.
 type Round [][]int
 
-// Samples is how many samples the round takes.
+// Samples returns how many samples the round takes.
 func (r Round) Samples() int {
 	n := 0
 	for _, block := range r {
@@ -28,19 +35,72 @@ func (r Round) Samples() int {
 type order struct {
 	seed     uint64
 	baseline int
+	control  int
+	joined   map[int]int // by cell: the first of the cells that contrasts join with it; a cell without contrasts has none
 }
 
-// round permutes the live cells, which are given in canonical order, and deals them into as few blocks as BlockCells
-// allows, of sizes that differ by at most one. The baseline is not among them; it takes a random place in every block.
+// join notes which cells have to share a block, and refuses more than fit into one.
+func (o *order) join(contrasts []Contrast) error {
+	o.joined = map[int]int{}
+	for _, c := range contrasts {
+		a, b := o.first(c.A), o.first(c.B)
+		o.joined[c.A], o.joined[c.B] = min(a, b), min(a, b)
+		for cell, first := range o.joined {
+			if first == max(a, b) {
+				o.joined[cell] = min(a, b)
+			}
+		}
+	}
+	size := map[int]int{}
+	for _, first := range o.joined {
+		if size[first]++; size[first] > BlockCells+1 {
+			return fmt.Errorf("contrasts join more than %d cells, which is the most that one block may hold", BlockCells+1)
+		}
+	}
+	return nil
+}
+
+func (o *order) first(cell int) int {
+	if first, joined := o.joined[cell]; joined {
+		return first
+	}
+	return cell
+}
+
+// round permutes the live cells, which are given in canonical order, and deals them into blocks: as few as BlockCells
+// allows, of sizes that differ by at most one unless contrasts want otherwise. The baseline and its duplicate are not
+// among them; they take random places in every block.
 func (o order) round(number int, live []int) Round {
 	source := rand.New(rand.NewPCG(o.seed, uint64(number)))
-	cells := slices.Clone(live)
-	source.Shuffle(len(cells), func(i, j int) { cells[i], cells[j] = cells[j], cells[i] })
-	blocks := (len(cells) + BlockCells - 1) / BlockCells
-	round := make(Round, blocks)
-	for b := range round {
-		part := cells[b*len(cells)/blocks : (b+1)*len(cells)/blocks]
-		round[b] = slices.Insert(slices.Clone(part), source.IntN(len(part)+1), o.baseline)
+	var hands [][]int // cells that share a block, in canonical order
+	at := map[int]int{}
+	for _, cell := range live {
+		first := o.first(cell)
+		if _, found := at[first]; !found {
+			at[first], hands = len(hands), append(hands, nil)
+		}
+		hands[at[first]] = append(hands[at[first]], cell)
+	}
+	source.Shuffle(len(hands), func(i, j int) { hands[i], hands[j] = hands[j], hands[i] })
+	slices.SortStableFunc(hands, func(a, b []int) int { return cmp.Compare(len(b), len(a)) })
+	round := make(Round, max(1, (len(live)+BlockCells-1)/BlockCells))
+	for _, hand := range hands {
+		emptiest := 0
+		for b, block := range round {
+			if len(block) < len(round[emptiest]) {
+				emptiest = b
+			}
+		}
+		if block := round[emptiest]; len(block) > 0 && len(block)+len(hand) > BlockCells {
+			round = append(round, hand)
+		} else {
+			round[emptiest] = append(block, hand...)
+		}
+	}
+	for b, block := range round {
+		block = append(block, o.baseline, o.control)
+		source.Shuffle(len(block), func(i, j int) { block[i], block[j] = block[j], block[i] })
+		round[b] = block
 	}
 	return round
 }

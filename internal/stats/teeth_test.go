@@ -3,6 +3,7 @@ package stats
 import (
 	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -50,7 +51,7 @@ func TestBlockedOrder(t *testing.T) {
 func TestPeriodTwo(t *testing.T) {
 	const replays, cells, rounds = 200, 3, 60
 	all := traces(t, "*.seq?.*.csv")
-	wrong := func(fixed bool) (wrong int) {
+	wrong := func(fixed bool) (wrong, claimed int) {
 		for k := range replays {
 			d := design(uint64(k), cells)
 			d.Rounds = rounds
@@ -70,16 +71,18 @@ func TestPeriodTwo(t *testing.T) {
 			if uncontrolled(r) {
 				wrong++
 			}
-			for _, v := range r.Verdicts(0) {
-				assert.False(t, fixed && claims(v), "%s", v)
+			if slices.ContainsFunc(r.Verdicts(0), claims) {
+				claimed++
 			}
 		}
-		return wrong
+		return wrong, claimed
 	}
-	random, alternating := wrong(false), wrong(true)
-	t.Logf("false: %d in random order, %d in alternation, of %d", random, alternating, replays)
+	random, _ := wrong(false)
+	alternating, claimed := wrong(true)
+	t.Logf("false: %d in random order, %d in alternation, %d of them claimed, of %d", random, alternating, claimed, replays)
 	assert.LessOrEqual(t, random*100, 5*replays)
 	assert.Greater(t, alternating*100, 5*replays)
+	assert.LessOrEqual(t, claimed*100, 5*replays)
 }
 
 // uncontrolled tells whether any equal cell seems to differ to one who does not look at the control.
@@ -105,14 +108,14 @@ func TestPeeking(t *testing.T) {
 		called := false
 		for !r.Done() {
 			take(t, r, n, nil)
-			if d := r.comparisons[1].typical.d; len(d) >= 10 && len(d)%5 == 0 && signedRankP(d) < 0.05 {
+			if d := r.comparisons[1].typical.sorted; len(d) >= 10 && len(d)%5 == 0 && signedRankP(d) < 0.05 {
 				called = true
 			}
 		}
 		if called {
 			peeking++
 		}
-		if claims(r.verdict(1)) {
+		if claims(r.Verdicts(0)[1]) {
 			betting++
 		}
 	}
@@ -156,10 +159,10 @@ func TestPooledRepeats(t *testing.T) {
 			}
 			sumA, sumB := 0.0, 0.0
 			for i := range a {
-				byRepeat.add(math.Log(b[i].wall / a[i].wall))
+				byRepeat.add(math.Log(b[i].wall/a[i].wall), math.NaN())
 				sumA, sumB = sumA+a[i].wall, sumB+b[i].wall
 			}
-			byProcess.add(math.Log(sumB / sumA))
+			byProcess.add(math.Log(sumB/sumA), math.NaN())
 		}
 		for _, c := range []struct {
 			s     *sequence
@@ -192,7 +195,7 @@ func TestStalls(t *testing.T) {
 			// There is no duplicate of the baseline in these recordings: its own sample stands in.
 			require.NoError(t, r.Add(Round{{0, 1, 2}}, []float64{pair[0].wall, pair[1].wall, pair[0].wall}))
 		}
-		return r.verdict(1)
+		return r.Verdicts(0)[1]
 	}
 	reported := func(v Verdict) bool {
 		return v.Kind == Mixed && v.Total != nil && v.Total.Ratio > 1.5 && v.Typical.within(0.02)

@@ -87,7 +87,9 @@ type Verdict struct {
 	Reason      string  `json:"reason,omitempty"`       // where the kind and the numbers do not say it all
 	MoreRounds  int     `json:"more_rounds,omitempty"`  // that are likely to be enough; 0 when that is not known
 	MoreSeconds float64 `json:"more_seconds,omitempty"` // which these take
-	Rate        bool    `json:"rate,omitempty"`         // what was measured is a rate, 1 over these times; the words tell of it
+	// What more rounds are expected to give; absent where the kind is decided or nothing can be foreseen.
+	Forecast *Forecast `json:"forecast,omitempty"`
+	Rate     bool      `json:"rate,omitempty"` // what was measured is a rate, 1 over these times; the words tell of it
 }
 
 // InvalidVerdict is that on a cell whose samples say nothing, as when a placement was not realised.
@@ -107,7 +109,7 @@ func (v Verdict) Confound(reason string) Verdict {
 
 // Unjudged is the verdict where too many samples are missing to judge by the others.
 func (v Verdict) Unjudged(reason string) Verdict {
-	v.Kind, v.Reason, v.MoreRounds, v.MoreSeconds = CantTell, reason, 0, 0
+	v.Kind, v.Reason, v.MoreRounds, v.MoreSeconds, v.Forecast = CantTell, reason, 0, 0, nil
 	return v
 }
 
@@ -180,22 +182,41 @@ func (v Verdict) String() string {
 	case Invalid:
 		return fmt.Sprintf("%s: %s", v.Kind, v.Reason)
 	}
-	text := string(CantTell)
+	why := v.interval(v.Typical)
 	switch {
 	case v.Reason != "":
-		text += ": " + v.Reason
+		why = v.Reason
+	case v.Forecast != nil && v.Forecast.Kind == FirstInterval:
+		return fmt.Sprintf("%s: %s", CantTell, v.Forecast)
 	case !v.Typical.bounded():
-		text += ": too few rounds"
-	default:
-		text += ": " + v.interval(v.Typical)
+		why = "too few rounds"
 	}
-	if v.MoreRounds > 0 {
-		text += fmt.Sprintf("; about %d more rounds", v.MoreRounds)
-		if v.MoreSeconds > 0 {
-			text += fmt.Sprintf(" (%s)", duration(v.MoreSeconds))
+	if v.Forecast != nil {
+		why += "; " + v.Forecast.String()
+	}
+	return fmt.Sprintf("%s: %s", CantTell, why)
+}
+
+// String puts the forecast into words.
+func (f Forecast) String() string {
+	if f.Kind == Resolution {
+		another := fmt.Sprintf("%d rounds", f.Rounds)
+		if f.Seconds > 0 {
+			another = duration(f.Seconds)
 		}
+		return fmt.Sprintf("not at this noise; another %s could find differences from %s on", another, percent(f.Resolution))
 	}
-	return text
+	more := fmt.Sprintf("%d more rounds", f.Rounds)
+	if f.Rounds == 1 {
+		more = "1 more round"
+	}
+	if f.Seconds > 0 {
+		more += " (" + duration(f.Seconds) + ")"
+	}
+	if f.Kind == FirstInterval {
+		return "the first interval comes after " + more
+	}
+	return "about " + more
 }
 
 // Factors are the typical effect as a factor and the interval that holds it, of the times or the rates that were measured.

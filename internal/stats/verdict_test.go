@@ -23,16 +23,23 @@ func TestVerdictWords(t *testing.T) {
 		"can't tell: too few rounds":            {Kind: CantTell, Typical: Effect{1.01, 0.9, math.MaxFloat64}},
 		"can't tell: the machine was on fire":   {Kind: CantTell, Reason: "the machine was on fire"},
 		"can't tell: [−1.4, +3.0]; about 90 more rounds": {
-			Kind: CantTell, Typical: Effect{1.01, 0.986, 1.03}, MoreRounds: 90,
+			Kind: CantTell, Typical: Effect{1.01, 0.986, 1.03}, Forecast: &Forecast{Kind: Decision, Rounds: 90},
 		},
 		"can't tell: [−1.4, +3.0]; about 90 more rounds (40 s)": {
-			Kind: CantTell, Typical: Effect{1.01, 0.986, 1.03}, MoreRounds: 90, MoreSeconds: 39.2,
+			Kind: CantTell, Typical: Effect{1.01, 0.986, 1.03}, Forecast: &Forecast{Kind: Decision, Rounds: 90, Seconds: 39.2},
 		},
 		"can't tell: [−1.4, +3.0]; about 900 more rounds (7 min)": {
-			Kind: CantTell, Typical: Effect{1.01, 0.986, 1.03}, MoreRounds: 900, MoreSeconds: 392,
+			Kind: CantTell, Typical: Effect{1.01, 0.986, 1.03}, Forecast: &Forecast{Kind: Decision, Rounds: 900, Seconds: 392},
 		},
 		"can't tell: [−1.4, +3.0]; about 30000 more rounds (3.9 h)": {
-			Kind: CantTell, Typical: Effect{1.01, 0.986, 1.03}, MoreRounds: 30000, MoreSeconds: 14000,
+			Kind: CantTell, Typical: Effect{1.01, 0.986, 1.03}, Forecast: &Forecast{Kind: Decision, Rounds: 30000, Seconds: 14000},
+		},
+		"can't tell: the first interval comes after 1 more round": {
+			Kind: CantTell, Typical: Effect{1.01, 0, math.MaxFloat64}, Forecast: &Forecast{Kind: FirstInterval, Rounds: 1},
+		},
+		"can't tell: [−1.4, +3.0]; not at this noise; another 40 s could find differences from 1.1% on": {
+			Kind: CantTell, Typical: Effect{1.01, 0.986, 1.03},
+			Forecast: &Forecast{Kind: Resolution, Rounds: 90, Seconds: 40, Resolution: 0.011},
 		},
 		"typical: same within 1%; total: +93%, long stalls": {
 			Kind: Mixed, Typical: Effect{1.002, 0.992, 1.01}, Total: total(1.93, 1.2, 2.8), Margin: 0.02,

@@ -1,0 +1,190 @@
+package stats
+
+import (
+	"math"
+	"math/rand/v2"
+	"slices"
+)
+
+// Forecast is what more rounds are expected to give a comparison that is not decided yet.
+type Forecast struct {
+	Kind       ForecastKind `json:"kind"`
+	Rounds     int          `json:"rounds"`               // further ones
+	Seconds    float64      `json:"seconds,omitempty"`    // that these take; 0: not known
+	Resolution float64      `json:"resolution,omitempty"` // smallest difference that these could find: 0.06 is 6%
+}
+
+// ForecastKind is what a forecast is about.
+type ForecastKind string
+
+// The kinds of forecast.
+const (
+	FirstInterval ForecastKind = "first interval" // with these rounds there is an interval for the first time: certain
+	Decision      ForecastKind = "decision"       // in four of five cases these rounds are enough
+	Resolution    ForecastKind = "resolution"     // no number of rounds can be named that is, but what these could find
+)
+
+// ForecastKinds are all of them.
+var ForecastKinds = [...]ForecastKind{FirstInterval, Decision, Resolution}
+
+const (
+	// courses is how many courses of the rounds to come are drawn, and enoughCourses how many a forecast has to cover.
+	courses       = 40
+	enoughCourses = courses * 4 / 5
+	// foreseen is up to how many times the rounds so far a decision is forecast.
+	foreseen = 10
+	// resolved is how many times the rounds so far those of a resolution are: four times as many halve an interval.
+	resolved = 4
+)
+
+// forecast is what more rounds would give a comparison that is open, or that waits for the control.
+func (r *Race) forecast(c comparison) *Forecast {
+	if first := c.typical.toFirst(); first > 0 {
+		return &Forecast{Kind: FirstInterval, Rounds: first}
+	}
+	margin, wait := r.design.Margin, 0.0
+	if control := r.comparisons[r.Control()].typical; !r.controlled() {
+		// The control takes part in each block of a round, a cell in one.
+		perRound := max(1, float64(len(control.rounds))/float64(r.rounds))
+		wait = control.more(0, control.around(control.ratio(), margin)) / perRound
+	}
+	g := c.typical.lower.grid
+	slower := c.typical.course(&c.typical.lower, g.index(1)+1)
+	faster := c.typical.course(&c.typical.upper, g.index(1)-1)
+	need := c.typical.more(wait, c.typical.around(1, margin), slower, faster)
+	return c.effect().forecast(need, len(c.typical.rounds))
+}
+
+// forecast is the one that follows from the number of rounds that a decision needs.
+func (e Effect) forecast(need float64, rounds int) *Forecast {
+	if need <= (foreseen-1)*float64(rounds) {
+		return &Forecast{Kind: Decision, Rounds: announced(need)}
+	}
+	if !e.bounded() || e.Lo > e.Hi {
+		return nil
+	}
+	halfWidth := math.Log(e.Hi/e.Lo) / 2
+	found := math.Expm1(halfWidth / math.Sqrt(resolved))
+	unit := math.Pow10(int(math.Floor(math.Log10(found))) - 1) // two digits
+	return &Forecast{Kind: Resolution, Rounds: (resolved - 1) * rounds, Resolution: math.Ceil(found/unit) * unit}
+}
+
+// Taking returns the verdict with the time that the rounds of its forecast take, at these seconds for each.
+func (v Verdict) Taking(roundSeconds float64) Verdict {
+	if v.Forecast != nil {
+		v.Forecast.Seconds = roundSeconds * float64(v.Forecast.Rounds)
+		if v.Forecast.Kind == Decision {
+			v.MoreRounds, v.MoreSeconds = v.Forecast.Rounds, v.Forecast.Seconds
+		}
+	}
+	return v
+}
+
+// toFirst is how many more rounds it takes until bets that are all won rule something out. Then both ends are bounded,
+// whatever was measured, since against the farthest ratios all bets are won.
+func (s *sequence) toFirst() int {
+	purse, rounds := fullPurse(), 0
+	for ; purse.wealth() < s.limit; rounds++ {
+		purse.bet(pairPayoff(1, 0))
+	}
+	return max(0, rounds-len(s.rounds))
+}
+
+// course is a ratio that is to be ruled out by rounds like those so far.
+type course struct {
+	purse   purse
+	payoffs []float64 // of each of the rounds so far, if it came again; none: the ratio is ruled out
+}
+
+// course is that towards the ratio of index i at a bettor's end.
+func (s *sequence) course(b *bettor, i int) []course {
+	if (b.next-i)*b.toward > 0 {
+		return []course{{}}
+	}
+	c := course{purse: s.replay(b, i), payoffs: make([]float64, len(s.rounds))}
+	spread, at := deviation(s.sorted), math.Log(max(0, b.grid.ratio(i)))
+	for k, r := range s.rounds {
+		r.spread = spread
+		c.payoffs[k] = r.payoff(b.toward, at)
+	}
+	return []course{c}
+}
+
+// around are the courses to both ends of ± margin of a ratio.
+func (s *sequence) around(ratio, margin float64) []course {
+	g := s.lower.grid
+	return slices.Concat(s.course(&s.lower, g.index(ratio-margin)), s.course(&s.upper, g.index(ratio+margin)))
+}
+
+// more is how many more rounds decide in four of five draws from the rounds so far; infinite where too many are
+// undecided after foreseen times as many. A draw is decided when all courses of an alternative have got there, those of
+// the first not before wait.
+func (s *sequence) more(wait float64, alternatives ...[]course) float64 {
+	n := len(s.rounds)
+	source := rand.New(rand.NewPCG(uint64(n), 0))
+	most := (foreseen - 1) * n
+	var needs []int
+	for k := range courses {
+		if need := s.draw(source, wait, most, alternatives); need <= most {
+			needs = append(needs, need)
+		}
+		if k-len(needs) >= courses-enoughCourses {
+			return math.Inf(1)
+		}
+	}
+	slices.Sort(needs)
+	return float64(needs[enoughCourses-1])
+}
+
+// draw is how many rounds one draw takes, up to one more than the most.
+func (s *sequence) draw(source *rand.Rand, wait float64, most int, alternatives [][]course) int {
+	var purses [4]purse
+	k := 0
+	for _, alternative := range alternatives {
+		for _, c := range alternative {
+			purses[k] = c.purse
+			k++
+		}
+	}
+	for round := 1; round <= most; round++ {
+		from := source.IntN(len(s.rounds))
+		k := 0
+		for i, alternative := range alternatives {
+			there := i > 0 || float64(round) >= wait
+			for _, c := range alternative {
+				if c.payoffs != nil {
+					purses[k].bet(c.payoffs[from])
+					there = there && purses[k].wealth() >= s.limit
+				}
+				k++
+			}
+			if there {
+				return round
+			}
+		}
+	}
+	return most + 1
+}
+
+// forecast is what more rounds are expected to give the total: the next look, or the rounds for which its interval is
+// narrow enough to leave out 1 by the law that widths fall with the square root of the rounds, if the means are as they
+// seem.
+func (t *totals) forecast() *Forecast {
+	rounds := float64(len(t.cell))
+	need := float64(t.nextAt) - rounds
+	if t.lo > 0 && t.hi < math.MaxFloat64 {
+		ratio := math.Log(t.hi/t.lo) / 2 / math.Log(t.ratio())
+		need = max(need, spare*rounds*(ratio*ratio-1))
+	}
+	return Effect{Ratio: t.ratio(), Lo: t.lo, Hi: t.hi}.forecast(need, len(t.cell))
+}
+
+// spare is by how many more rounds are announced than an estimate by the law of the square root says: what is announced
+// is to be enough in four of five cases, and the estimate is right in half of them.
+const spare = 1.25
+
+// announced is an estimate as it is printed: with one or two digits, since it is not exact.
+func announced(rounds float64) int {
+	unit := math.Pow10(max(0, int(math.Floor(math.Log10(max(1, rounds)/2)))))
+	return int(math.Ceil(rounds/unit) * unit)
+}

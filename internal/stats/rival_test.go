@@ -1,0 +1,164 @@
+package stats
+
+import (
+	"math"
+	"slices"
+	"sort"
+)
+
+// rivalStakes are the shares of its wealth that a rivalBettor puts on each round; the wealth is split evenly among them. Small
+// ones find small differences in long runs, large ones large differences in few rounds.
+var rivalStakes = [...]float64{0.02, 0.04, 0.08, 0.16, 0.32, 0.5, 0.7, 0.9}
+
+// rivalWarmRounds is how many rounds pass before the first bet, so that there is a spread to scale by.
+const rivalWarmRounds = 3
+
+// rivalSequence is a confidence rivalSequence for the typical ratio of a cell to its baseline: an interval that covers the truth
+// at all rounds at once, so that one may look after each round and stop at will.
+//
+// For a ratio r, d is a round's log ratio and its rivalScore tanh((d − log r) / s), s being the deviation of the rounds
+// before. Where r is the truth, a random order makes the rivalScore as likely positive as negative whatever the noise, so
+// that no bet on its sign has an advantage: the wealth Π(1 + λ·rivalScore) exceeds 1/α with a probability of α at most
+// (Ville's inequality; Waudby-Smith and Ramdas, "Estimating means of bounded random variables by betting", JRSS B 86,
+// 2024). A rivalBettor on "greater" rules out what is below the interval, one on "less" what is above it, each
+// with half of α. Wealth is monotone in r, hence only the two ratios next to the interval have to be followed, and a
+// round costs the same however many there were.
+//
+// The ends lie on a grid and are rounded outward: an end is a ratio that was ruled out; the next one inward was not.
+type rivalSequence struct {
+	limit  float64   // wealth that rules a ratio out
+	d      []float64 // log ratios, in the order of the rounds
+	spread []float64 // what each was scaled by
+	sorted []float64 // d, ascending
+	lower  rivalBettor
+	upper  rivalBettor
+}
+
+// rivalPurse is the wealth of each stake, before it is divided among them.
+type rivalPurse [len(rivalStakes)]float64
+
+// rivalBettor follows one end.
+type rivalBettor struct {
+	grid       grid
+	toward     int // +1: bets that the ratio is greater, and moves the lower end up; -1: the reverse
+	next       int // index of the ratio to be ruled out next
+	rivalPurse rivalPurse
+}
+
+// newRivalSequence has an error of at most alpha.
+func newRivalSequence(alpha float64, g grid) *rivalSequence {
+	return &rivalSequence{
+		limit: 2 / alpha,
+		lower: rivalBettor{grid: g, toward: 1, next: int(math.Ceil(float64(g)/farthest)) - int(g), rivalPurse: fullRivalPurse()},
+		upper: rivalBettor{grid: g, toward: -1, next: (farthest - 1) * int(g), rivalPurse: fullRivalPurse()},
+	}
+}
+
+func fullRivalPurse() rivalPurse {
+	var p rivalPurse
+	for k := range p {
+		p[k] = 1
+	}
+	return p
+}
+
+// add takes a round's log ratio.
+func (s *rivalSequence) add(d float64) {
+	spread := math.NaN()
+	if len(s.d) >= rivalWarmRounds {
+		spread = deviation(s.sorted)
+	}
+	s.d, s.spread = append(s.d, d), append(s.spread, spread)
+	at, _ := slices.BinarySearch(s.sorted, d)
+	s.sorted = slices.Insert(s.sorted, at, d)
+	s.follow(&s.lower)
+	s.follow(&s.upper)
+}
+
+// rounds is how many log ratios were added.
+func (s *rivalSequence) rounds() int { return len(s.d) }
+
+// ratio is the typical ratio: the Hodges-Lehmann estimate of the log ratios. It is 1 when there are none.
+func (s *rivalSequence) ratio() float64 {
+	if len(s.d) == 0 {
+		return 1
+	}
+	return math.Exp(hodgesLehmann(s.sorted))
+}
+
+// ends are the interval's; 0 and math.MaxFloat64 where nothing bounds it yet. A lower end above the upper one means
+// that the ratio changed during the run.
+func (s *rivalSequence) ends() (lo, hi float64) { return s.lower.end(), s.upper.end() }
+
+// rivalScore is 0 while there is no spread to scale by, and the sign where all rounds before were alike.
+func rivalScore(above, spread float64) float64 {
+	if math.IsNaN(spread) || above == 0 {
+		return 0
+	}
+	return math.Tanh(above / spread)
+}
+
+// bet puts each stake on a positive rivalScore. What has all but vanished is given up, since arithmetic on subnormal numbers
+// is slow.
+func (p *rivalPurse) bet(rivalScore float64) {
+	for k, stake := range rivalStakes {
+		p[k] *= 1 + stake*rivalScore
+		if p[k] < 1e-290 {
+			p[k] = 0
+		}
+	}
+}
+
+func (p *rivalPurse) wealth() float64 {
+	sum := 0.0
+	for _, w := range p {
+		sum += w
+	}
+	return sum / float64(len(p))
+}
+
+// follow bets the latest round against the rivalBettor's ratio, and moves on while that is ruled out.
+func (s *rivalSequence) follow(b *rivalBettor) {
+	last := len(s.d) - 1
+	b.rivalPurse.bet(float64(b.toward) * rivalScore(s.d[last]-math.Log(b.grid.ratio(b.next)), s.spread[last]))
+	if b.rivalPurse.wealth() < s.limit {
+		return
+	}
+	// Wealth falls along the way, and nothing beyond the extreme log ratio can be won against: gallop, then bisect.
+	// Offset out is ruled out, offset open is not.
+	out, open := 0, 1
+	for s.ruledOut(b, open) {
+		out, open = open, 2*open
+	}
+	out += sort.Search(open-out-1, func(k int) bool { return !s.ruledOut(b, out+1+k) })
+	b.next += b.toward * (out + 1)
+	b.rivalPurse = s.replay(b, b.next)
+}
+
+// ruledOut tells it of the ratio that is so many steps beyond the rivalBettor's.
+func (s *rivalSequence) ruledOut(b *rivalBettor, steps int) bool {
+	p := s.replay(b, b.next+b.toward*steps)
+	return p.wealth() >= s.limit
+}
+
+// replay is the rivalPurse of a rivalBettor that had bet against the ratio of index i from the first round on.
+func (s *rivalSequence) replay(b *rivalBettor, i int) rivalPurse {
+	p, at := fullRivalPurse(), math.Log(max(0, b.grid.ratio(i)))
+	for k, d := range s.d {
+		p.bet(float64(b.toward) * rivalScore(d-at, s.spread[k]))
+	}
+	return p
+}
+
+// end is the last ratio that was ruled out.
+func (b *rivalBettor) end() float64 {
+	i := b.next - b.toward
+	switch ratio := b.grid.ratio(i); {
+	case ratio > farthest:
+		return math.MaxFloat64
+	case b.toward > 0 && ratio < 1.0/farthest:
+		return 0
+	default:
+		return ratio
+	}
+}
