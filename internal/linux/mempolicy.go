@@ -21,6 +21,10 @@ const (
 	MempolicyPreferredMany Mempolicy = 5 // these nodes while they have memory left (Linux 5.15)
 )
 
+// MempolicyNUMABalancing is the flag of bind that has NUMA balancing look at the memory: without it, bound memory is
+// skipped, and its accesses do not count for a thread's preferred node (MPOL_F_NUMA_BALANCING, Linux 5.12).
+const MempolicyNUMABalancing Mempolicy = 1 << 13
+
 // mempolicyFlags are the mode flags that a policy set by somebody else may carry (MPOL_MODE_FLAGS); they are kept, so
 // that a policy can be put back as it was.
 const mempolicyFlags Mempolicy = 0xe000

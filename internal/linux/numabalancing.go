@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"strconv"
 	"strings"
 
 	"gorun/internal/sysfs"
@@ -32,4 +33,72 @@ func ReadNUMABalancing(root fs.FS) (int, error) {
 		err = fmt.Errorf("%w, as /proc/sys is hidden", err)
 	}
 	return 0, fmt.Errorf("whether NUMA balancing is on cannot be read: %w", err)
+}
+
+// numaScanDefault is the kernel's own value of scan_delay_ms and scan_period_min_ms (kernel/sched/fair.c).
+const numaScanDefault = 1000
+
+// NUMAScanFiles returns where the kernel keeps a setting of NUMA balancing's scans, such as "scan_delay_ms": in debugfs,
+// and before Linux 5.13 as a sysctl.
+func NUMAScanFiles(name string) []string {
+	return []string{"/sys/kernel/debug/sched/numa_balancing/" + name, "/proc/sys/kernel/numa_balancing_" + name}
+}
+
+// ReadNUMAScan returns how much CPU time a thread uses before NUMA balancing looks at its process for the first time,
+// and the shortest time between two looks, in seconds. What cannot be read, as debugfs by others than root, is the
+// kernel's default.
+func ReadNUMAScan(root fs.FS) (delay, period float64) {
+	read := func(name string) float64 {
+		for _, file := range NUMAScanFiles(name) {
+			if ms, err := sysfs.ReadInt(root, strings.TrimPrefix(file, "/")); err == nil && ms >= 0 {
+				return float64(ms) / 1000
+			}
+		}
+		return numaScanDefault / 1000.0
+	}
+	return read("scan_delay_ms"), read("scan_period_min_ms")
+}
+
+// ThreadNUMA is what NUMA balancing has done with a thread so far. nil: the kernel does not report it.
+type ThreadNUMA struct {
+	ScanSeq       *int // passes over the process's memory; one counts even where every area of it was skipped
+	PagesMigrated *int // by faults of the thread
+	PreferredNode *int // -1: none
+	TotalFaults   *int // a sum that decays with each pass, so not a count
+}
+
+// ReadThreadNUMA reads the calling thread's /proc/thread-self/sched (kernel/sched/debug.c, sched_show_numa), which needs
+// a kernel with CONFIG_SCHED_DEBUG.
+func ReadThreadNUMA(root fs.FS) (ThreadNUMA, error) {
+	const file = "proc/thread-self/sched"
+	text, err := sysfs.ReadString(root, file)
+	if errors.Is(err, fs.ErrNotExist) {
+		err = fmt.Errorf("%w: that needs a kernel with CONFIG_SCHED_DEBUG", err)
+	}
+	if err != nil {
+		return ThreadNUMA{}, err
+	}
+	n := parseThreadNUMA(text)
+	if n == (ThreadNUMA{}) {
+		err = fmt.Errorf("%s has no line of NUMA balancing: %w", file, ErrNoNUMABalancing)
+	}
+	return n, err
+}
+
+// parseThreadNUMA reads lines of "name : number".
+func parseThreadNUMA(text string) (n ThreadNUMA) {
+	fields := map[string]**int{
+		"mm->numa_scan_seq": &n.ScanSeq, "numa_pages_migrated": &n.PagesMigrated,
+		"numa_preferred_nid": &n.PreferredNode, "total_numa_faults": &n.TotalFaults,
+	}
+	for line := range strings.Lines(text) {
+		name, number, _ := strings.Cut(line, ":")
+		if field := fields[strings.TrimSpace(name)]; field != nil {
+			if value, err := strconv.ParseInt(strings.TrimSpace(number), 10, 64); err == nil {
+				n := int(value)
+				*field = &n
+			}
+		}
+	}
+	return n
 }

@@ -244,6 +244,49 @@ func PageNames() []string {
 	return names
 }
 
+// BindBalancing is the way to bind memory that NUMA balancing looks at; it skips what is bound plainly.
+const BindBalancing = "bind+balancing"
+
+// MemPolicies are the ways to bind memory, the default first.
+var MemPolicies = []string{"bind", BindBalancing}
+
+// Who touches memory that floats first, and so decides where it lies, the default first.
+const (
+	TouchNear        = "near"
+	TouchFar         = "far"
+	TouchInterleaved = "interleaved"
+	TouchBefore      = "before"
+)
+
+// FirstTouches is the table of them.
+var FirstTouches = [...]PreferredWay{
+	{TouchNear, "the probe, where it is bound"},
+	{TouchFar, "the probe, on the node furthest from there"},
+	{TouchInterleaved, "the probe, on all nodes in turns"},
+	{TouchBefore, "the probe before it is bound, wherever the scheduler had put it: what the RFC's rows with floating memory did"},
+}
+
+// ParseMemPolicies reads ways to bind memory, in the order written. Of the first of them rows have no word.
+func ParseMemPolicies(text string) ([]string, error) {
+	return parseDefaulted(text, "a way to bind memory", MemPolicies)
+}
+
+// ParseFirstTouch reads who touches memory that floats first, in the order written. Of near rows have no word.
+func ParseFirstTouch(text string) ([]string, error) {
+	return parseDefaulted(text, "a first touch", catalog.Names(FirstTouches[:]))
+}
+
+// parseDefaulted reads words of which the first known one becomes "".
+func parseDefaulted(text, what string, known []string) ([]string, error) {
+	words, err := parseWords(text, what, known)
+	for i, word := range words {
+		if word == known[0] {
+			words[i] = ""
+		}
+	}
+	return words, err
+}
+
 // ParsePages reads kinds of pages, in the order written.
 func ParsePages(text string) ([]string, error) {
 	return parseWords(text, "a kind of pages", PageNames())

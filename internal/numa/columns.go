@@ -32,6 +32,13 @@ var columns = column.Join(
 			func(n *result.Numa) any { return n.Pages }),
 		figure(column.Column{Name: "access", Lead: 8, Key: "access", Meaning: "How the probe goes through its memory."},
 			func(n *result.Numa) any { return n.Access }),
+		figure(column.Column{
+			Name: "mem_policy", Key: "mem_policy", Meaning: "How the memory is bound, where that is not bind alone.",
+		}, func(n *result.Numa) any { return column.Some(n.MemPolicy) }),
+		figure(column.Column{
+			Name: "first_touch", Key: "first_touch",
+			Meaning: "Who touched memory that floats first, where that was not the probe near itself.",
+		}, func(n *result.Numa) any { return column.Some(n.FirstTouch) }),
 		figure(column.Column{Name: "unsupported", Meaning: "Why the row cannot be measured here."},
 			func(n *result.Numa) any { return n.Unsupported }),
 		perAccess,
@@ -79,7 +86,50 @@ var columns = column.Join(
 		return &n.Repeated
 	}),
 	column.Migrations(func(n *result.Numa) *result.Migrations { return n.Migrations }),
+	phaseColumns("settling_", " while it settled", func(n *result.Numa) *result.NumaPhase { return n.Settling }),
+	phaseColumns("", "", func(n *result.Numa) *result.NumaPhase { return n.Settled }),
 )
+
+// phaseColumns are what NUMA balancing did in a part of the probe's life, and what that cost.
+func phaseColumns(prefix, when string, of func(*result.Numa) *result.NumaPhase) column.List {
+	in := func(name, meaning string, unit column.Unit, get func(*result.NumaPhase) any) column.Column {
+		return figure(column.Column{Name: prefix + name, Unit: unit, Hidden: true, Meaning: meaning + when + "."},
+			func(n *result.Numa) any {
+				if of(n) == nil {
+					return nil
+				}
+				return get(of(n))
+			})
+	}
+	list := column.List{
+		in("numa_scan_seq", "Passes of NUMA balancing over the process's memory, by then", column.Count,
+			func(p *result.NumaPhase) any { return p.ScanSeq }),
+		in("numa_pages_migrated", "Pages that NUMA balancing had moved after a fault of the probe, by then", column.Count,
+			func(p *result.NumaPhase) any { return p.PagesMigrated }),
+		in("numa_preferred_nid", "The node that NUMA balancing had chosen for the probe by then; -1: none", column.Count,
+			func(p *result.NumaPhase) any { return p.PreferredNID }),
+		in("total_numa_faults", "The kernel's sum of the probe's NUMA faults, which decays", column.Count,
+			func(p *result.NumaPhase) any { return p.TotalFaults }),
+		in("buffer_faults", "Page faults in the buffer, which are those of NUMA balancing", column.Count,
+			func(p *result.NumaPhase) any { return bufferFaults(p) }),
+		in("buffer_pages_moved", "Pages of the buffer that came to another node", column.Count,
+			func(p *result.NumaPhase) any { return p.BufferMoved }),
+	}
+	if prefix != "" {
+		list = append(list, in("ns_per_access", "The mean time of an access", column.Nanoseconds,
+			func(p *result.NumaPhase) any { return p.NsPerAccess }))
+	}
+	return list
+}
+
+// bufferFaults are the faults in the buffer; nil: not known.
+func bufferFaults(p *result.NumaPhase) *uint64 {
+	if p.Faults == nil {
+		return nil
+	}
+	n := p.Faults[result.BufferFaults]
+	return &n
+}
 
 // perAccess is what cells are compared by.
 var perAccess = figure(column.Column{

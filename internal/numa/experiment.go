@@ -1,9 +1,11 @@
 package numa
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -80,6 +82,8 @@ type flags struct {
 	duration    time.Duration
 	buffer      string
 	pages       string
+	memPolicy   string
+	firstTouch  string
 	access      string
 	accesses    uint64
 	repetitions int
@@ -119,17 +123,24 @@ func (f *flags) Register(set *experiment.FlagSet) {
 	set.StringVar(&f.buffer, "buffer", defaultBuffer, "`sizes` of the probe's memory, by commas")
 	set.StringVar(&f.pages, "pages", linux.PageKinds[0].Name,
 		"`kinds` of its pages, by commas: "+strings.Join(PageNames(), ", "))
+	set.StringVar(&f.memPolicy, "mem-policy", MemPolicies[0],
+		"`how` --mem binds, by commas: "+strings.Join(MemPolicies, ", ")+" (NUMA balancing looks at the memory too, Linux 5.12)")
+	set.StringVar(&f.firstTouch, "first-touch", TouchNear,
+		"`who` touches memory that floats first, by commas: "+catalog.List(FirstTouches[:]))
 	set.StringVar(&f.access, "access", AccessNames()[0],
 		"`ways` to access it, by commas: "+strings.Join(AccessNames(), ", "))
 	set.Uint64Var(&f.accesses, "accesses", defaultAccesses, "accesses of a repetition")
 	set.IntVar(&f.repetitions, "repetitions", defaultRepetitions, "repetitions of a sample")
 	set.DurationVar(&f.settle, "settle", defaultSettle,
-		"time of accesses before the first repetition, which do not count: caches settle meanwhile")
+		"CPU time of accesses before the first repetition, which do not count: caches settle meanwhile; where it is\n"+
+			"not given, rows with NUMA balancing or a preferred node have several of the kernel's scans (4s)")
 	f.nice.Register(set, "the probe and of the load")
 	set.Words("preferred-node-by", catalog.Words(PreferredWays[:]))
 	set.Words("rows", []string{RowsSome, RowsAll})
 	set.Words("numa-balancing", []string{"0", "1", "keep"})
 	set.Words("pages", PageNames())
+	set.Words("mem-policy", MemPolicies)
+	set.Words("first-touch", catalog.Words(FirstTouches[:]))
 	set.Words("access", AccessNames())
 	f.given = set.Changed
 }
@@ -186,6 +197,8 @@ func (f *flags) axes(m experiment.Machine) (a Axes, err error) {
 	})
 	parse("buffer", f.buffer, func() (err error) { a.Buffers, err = bytesize.ParseList(f.buffer); return err })
 	parse("pages", f.pages, func() (err error) { a.Pages, err = ParsePages(f.pages); return err })
+	parse("mem-policy", f.memPolicy, func() (err error) { a.MemPolicy, err = ParseMemPolicies(f.memPolicy); return err })
+	parse("first-touch", f.firstTouch, func() (err error) { a.FirstTouch, err = ParseFirstTouch(f.firstTouch); return err })
 	parse("access", f.access, func() (err error) { a.Access, err = ParseAccess(f.access); return err })
 	if err == nil && f.rows == RowsSome && len(m.Nodes) > fewNodes {
 		a.choose(f.given, m.Machine)
@@ -193,15 +206,17 @@ func (f *flags) axes(m experiment.Machine) (a Axes, err error) {
 	return a, err
 }
 
-// table returns the rows on a machine. Those that it cannot measure say why.
-func (f *flags) table(m experiment.Machine) (rows []result.NumaRow, warnings []result.Warning, err error) {
+// table returns the rows on a machine, of which those that it cannot measure say why, and what it supports.
+func (f *flags) table(m experiment.Machine) (
+	rows []result.NumaRow, support Support, warnings []result.Warning, err error,
+) {
 	axes, err := f.axes(m)
 	if err != nil {
-		return nil, nil, err
+		return nil, support, nil, err
 	}
-	support, err := ReadSupport(m.Root, m.Machine)
+	support, err = ReadSupport(m.Root, m.Machine)
 	if err != nil {
-		return nil, nil, err
+		return nil, support, nil, err
 	}
 	if m.Live {
 		support.Probe(m.Machine, f.preferredBy)
@@ -217,11 +232,26 @@ func (f *flags) table(m experiment.Machine) (rows []result.NumaRow, warnings []r
 	}
 	rows = Rows(axes)
 	support.Mark(rows)
-	return rows, warnings, nil
+	return rows, support, warnings, nil
+}
+
+// scans is how many of NUMA balancing's scans, in addition to the delay before the first, a row with balancing settles
+// for. The first passes over the memory mark it, faults follow, and the memory moves: with the kernel's defaults of 1 s
+// each all of this has begun after 2.3 s of CPU time.
+const scans = 3
+
+// settles returns for how long a row's probe makes accesses before those that count, in seconds of its CPU time.
+func (f *flags) settles(row result.NumaRow, root fs.FS, support Support) float64 {
+	balanced := row.NUMABalancing > 0 || row.NUMABalancing == Keep && support.Balancing > 0
+	if f.given("settle") || !balanced && row.PreferredNode == None {
+		return f.settle.Seconds()
+	}
+	delay, period := linux.ReadNUMAScan(root)
+	return max(f.settle.Seconds(), delay+scans*period)
 }
 
 func (f *flags) Resolve(m experiment.Machine) (r experiment.Resolution[Cell], err error) {
-	rows, warnings, err := f.table(m)
+	rows, support, warnings, err := f.table(m)
 	if err != nil {
 		return r, err
 	}
@@ -233,18 +263,8 @@ func (f *flags) Resolve(m experiment.Machine) (r experiment.Resolution[Cell], er
 	for _, level := range levels {
 		caches = append(caches, result.Cache(level))
 	}
-	samples := m.Sampling.Samples
-	if m.Given("precision") && !m.Given("samples") {
-		samples = 0
-	}
-	r.Spec = spec{
-		Load: f.load, Buffer: f.buffer, Pages: f.pages, Access: f.access, Accesses: f.accesses, Repetitions: f.repetitions,
-		Settle: f.settle.Seconds(), PreferredBy: f.preferredBy, Rows: f.rows, Full: f.full, Blocks: f.blocks, Nice: f.nice.Nice,
-		CPUs: m.CPUs.String(), Samples: samples, Budget: m.Sampling.Budget,
-	}
 	r.Placement = "each row's own"
 	r.Resources = f.resources(m, rows)
-	r.Plan = func(p *result.Plan) { p.Threads, p.NumaRows = 1, rows }
 	c := Cell{
 		Request: Request{
 			CPUs: m.CPUs.String(), Accesses: f.accesses, Repetitions: f.repetitions, Settle: f.settle.Seconds(), Seed: m.Seed,
@@ -252,25 +272,45 @@ func (f *flags) Resolve(m experiment.Machine) (r experiment.Resolution[Cell], er
 		},
 		Load: f.load, SetBalancing: f.given("numa-balancing"), LoadOnly: f.loadOnly,
 	}
-	r.Resources.Least = f.settle.Seconds() + float64(f.repetitions)*float64(f.accesses)/mostAccesses
+	r.Resources.Least = float64(f.repetitions) * float64(f.accesses) / mostAccesses
 	r.Resources.LeastBy = []string{"--settle", "--repetitions", "--accesses"}
 	if f.loadOnly {
 		r.Resources.Least, r.Resources.LeastBy = 0, nil
+		r.Spec, r.Plan = f.spec(m, m.Sampling), func(p *result.Plan) { p.Threads, p.NumaRows = 1, rows }
 		r.Cells = []experiment.Cell[Cell]{{Do: c}}
 		r.Schedule = experiment.Schedule{Order: experiment.Watch, Duration: f.duration.Seconds()}
 		r.Header = func(run *result.Run) { run.Experiment, run.Caches = "load", caches }
 		return r, nil
 	}
-	list, measurable := experiment.DescribeCPUs(m.Machine, m.CPUs.List()), 0
+	list, measurable, settling, long := experiment.DescribeCPUs(m.Machine, m.CPUs.List()), 0, 0.0, false
 	for _, row := range rows {
-		c.Row = row
+		c.Row, c.Settle = row, f.settles(row, m.Root, support)
 		c.Request = c.Resolved(m.Machine, m.CPUs)
 		r.Cells = append(r.Cells, f.cell(c, list))
 		if row.Unsupported == "" {
 			measurable++
+			settling += c.Settle
+			long = long || c.Settle > f.settle.Seconds()
 		}
 	}
+	r.Resources.Least += settling / float64(max(1, len(rows))) // of a row, on the mean
+	sampling, round := m.Sampling, f.round(rows, settling)
+	if m.Given("precision") && !m.Given("samples") {
+		sampling.Samples = 0
+	}
 	r.Schedule = experiment.Schedule{Order: experiment.Blocks, Title: "NUMA placement"}
+	if long && sampling.Budget > 0 && !m.Given("budget") {
+		sampling.Budget = math.Ceil(max(sampling.Budget, judged*round)) // less would judge nothing
+		r.Schedule.Budget = sampling.Budget
+	}
+	r.Spec = f.spec(m, sampling)
+	r.Plan = func(p *result.Plan) {
+		p.Threads, p.NumaRows = 1, rows
+		p.Estimate = &result.Estimate{
+			RoundSeconds: round, Rounds: cmp.Or(sampling.Samples, judged), Asked: sampling.Samples > 0,
+			Seconds: round * float64(cmp.Or(sampling.Samples, judged)), BudgetSeconds: sampling.Budget,
+		}
+	}
 	switch {
 	case measurable == 1:
 		r.Schedule.Order = experiment.InOrder // there is nothing to compare it with
@@ -281,6 +321,20 @@ func (f *flags) Resolve(m experiment.Machine) (r experiment.Resolution[Cell], er
 	r.Header = func(run *result.Run) { run.NumaRows, run.Caches = rows, caches }
 	return r, nil
 }
+
+// round is how long a sample of each row is likely to take together, in seconds: on a machine of today an access takes
+// some 20 ns, the pages of a buffer are there at 1 GiB/s, and a process and its traces begin and end in 0.1 s.
+func (f *flags) round(rows []result.NumaRow, settling float64) (seconds float64) {
+	for _, row := range rows {
+		if row.Unsupported == "" {
+			seconds += 0.1 + float64(row.BufferBytes)/(1<<30) + 20e-9*float64(f.accesses)*float64(f.repetitions)
+		}
+	}
+	return seconds + settling
+}
+
+// judged is how many rounds it takes at least until rows can be told apart (matrix.LeastRounds).
+const judged = 25
 
 // mostAccesses is how many a CPU makes in a second at most: 5 GHz times two vectors of 8 words would be 8e10.
 const mostAccesses = 1e12
@@ -331,18 +385,33 @@ func (f *flags) cell(do Cell, cpus result.CPUs) experiment.Cell[Cell] {
 		{"buffer", bytesize.Format(row.BufferBytes)},
 		{"pages", row.Pages},
 		{"access", row.Access},
+		{"mem-policy", row.MemPolicy},
+		{"first-touch", row.FirstTouch},
 	} {
+		if flag[1] == "" {
+			continue
+		}
 		c.Flags[flag[0]] = flag[1]
 		c.Command = append(c.Command, "--"+flag[0], flag[1])
 	}
 	c.Command = append(c.Command, "--load", strconv.FormatFloat(f.load, 'g', -1, 64),
 		"--preferred-node-by", f.preferredBy, "--accesses", strconv.FormatUint(f.accesses, 10),
-		"--repetitions", strconv.Itoa(f.repetitions), "--settle", f.settle.String(), "--cpus", cpus.List)
+		"--repetitions", strconv.Itoa(f.repetitions),
+		"--settle", time.Duration(do.Settle*float64(time.Second)).Round(time.Millisecond).String(), "--cpus", cpus.List)
 	return c
 }
 
 // name is a row's number as people refer to it.
 func name(row result.NumaRow) string { return view.RowName(row.Row) }
+
+func (f *flags) spec(m experiment.Machine, sampling experiment.Sampling) spec {
+	return spec{
+		Load: f.load, Buffer: f.buffer, Pages: f.pages, Access: f.access, Accesses: f.accesses, Repetitions: f.repetitions,
+		Settle: f.settle.Seconds(), PreferredBy: f.preferredBy, MemPolicy: f.memPolicy, FirstTouch: f.firstTouch,
+		Rows: f.rows, Full: f.full, Blocks: f.blocks, Nice: f.nice.Nice, CPUs: m.CPUs.String(), Samples: sampling.Samples,
+		Budget: sampling.Budget,
+	}
+}
 
 // spec is what was asked, by flag name.
 type spec struct {
@@ -352,8 +421,10 @@ type spec struct {
 	Access      string  `json:"access"`
 	Accesses    uint64  `json:"accesses"`
 	Repetitions int     `json:"repetitions"`
-	Settle      float64 `json:"settle_seconds"`
+	Settle      float64 `json:"settle_seconds"` // of rows that settle for no scans
 	PreferredBy string  `json:"preferred_node_by"`
+	MemPolicy   string  `json:"mem_policy"`
+	FirstTouch  string  `json:"first_touch"`
 	Rows        string  `json:"rows"`
 	Full        bool    `json:"full"`
 	Blocks      bool    `json:"blocks"`
@@ -366,15 +437,25 @@ type spec struct {
 // explain adds what the samples show beyond their verdicts. A matrix, whose rows all have the same number, has the
 // warning only.
 func explain(run *result.Run, cells []Cell) {
-	for _, sample := range run.Samples { // all are seen alike
-		v, ok := result.Typed[result.Numa](&sample)
-		if !ok || v.Migrations == nil || v.Migrations.Worse == nil {
-			continue
+	for _, of := range []func(*result.Numa) *result.Warning{
+		func(v *result.Numa) *result.Warning {
+			if v.Migrations == nil {
+				return nil
+			}
+			return v.Migrations.Worse
+		},
+		func(v *result.Numa) *result.Warning { return v.Unread },
+	} {
+		for _, sample := range run.Samples { // all are seen alike
+			v, ok := result.Typed[result.Numa](&sample)
+			if !ok || of(v) == nil {
+				continue
+			}
+			if !slices.Contains(run.Warnings, *of(v)) {
+				run.Warnings = append(run.Warnings, *of(v))
+			}
+			break
 		}
-		if !slices.Contains(run.Warnings, *v.Migrations.Worse) {
-			run.Warnings = append(run.Warnings, *v.Migrations.Worse)
-		}
-		break
 	}
 	if len(run.NumaRows) == 0 {
 		return

@@ -11,6 +11,7 @@ import (
 
 	"gorun/internal/experiment"
 	"gorun/internal/hint"
+	"gorun/internal/matrix"
 	"gorun/internal/result"
 	"gorun/internal/sysfs"
 )
@@ -76,9 +77,47 @@ func TestResolve(t *testing.T) {
 	assert.NotEmpty(t, run.Caches)
 }
 
+// Rows with NUMA balancing, or with a preferred node, settle for several of its scans unless --settle says otherwise; the
+// forecast has that, and the budget is enough for verdicts.
+func TestResolveSettles(t *testing.T) {
+	given := map[string]string{"numa-balancing": "0,1", "mem": "0", "cpu": "0"}
+	r := resolved(t, "qemu-numa2", given)
+	for _, c := range r.Cells {
+		want := 0.1
+		if c.Do.Row.NUMABalancing == 1 {
+			want = 4
+		}
+		assert.InDelta(t, want, c.Do.Settle, 1e-9, "%+v", c.Do.Row)
+	}
+	var p result.Plan
+	r.Plan(&p)
+	require.Len(t, p.NumaRows, 4)
+	assert.Greater(t, p.Estimate.RoundSeconds, 3*4.0)
+	assert.Less(t, p.Estimate.RoundSeconds, 3*4.0+4)
+	assert.GreaterOrEqual(t, r.Schedule.Budget, judged*p.Estimate.RoundSeconds)
+	assert.InDelta(t, r.Schedule.Budget, p.Estimate.BudgetSeconds, 1e-9)
+	assert.InDelta(t, r.Schedule.Budget, r.Spec.(spec).Budget, 1e-9)
+	assert.Greater(t, r.Resources.Least, 3.0)
+	assert.Equal(t, judged, matrix.LeastRounds)
+
+	given["settle"] = "20ms"
+	r = resolved(t, "qemu-numa2", given)
+	assert.InDelta(t, 0.02, r.Cells[1].Do.Settle, 1e-9)
+	assert.Zero(t, r.Schedule.Budget)
+	delete(given, "settle")
+	given["budget"] = "60s"
+	assert.Zero(t, resolved(t, "qemu-numa2", given).Schedule.Budget)
+
+	short := func(root fs.FS) fs.FS {
+		return masked{root, "sys/kernel/debug/sched/numa_balancing/scan_delay_ms", "50\n"}
+	}
+	r = resolvedOn(t, "qemu-numa2", given, short)
+	assert.InDelta(t, 3.05, r.Cells[1].Do.Settle, 1e-9)
+}
+
 // Where NUMA balancing cannot be read, rows keep it as it is, and a warning says why.
 func TestResolveBalancingNotRead(t *testing.T) {
-	hidden := func(root fs.FS) fs.FS { return masked{root, "proc/sys/kernel/numa_balancing"} }
+	hidden := func(root fs.FS) fs.FS { return masked{root, "proc/sys/kernel/numa_balancing", ""} }
 	r := resolvedOn(t, "qemu-numa2", nil, hidden)
 	require.Len(t, r.Cells, 9+18)
 	assert.Equal(t, Keep, r.Cells[0].Do.Row.NUMABalancing)
@@ -92,15 +131,15 @@ func TestResolveBalancingNotRead(t *testing.T) {
 	assert.NotEmpty(t, r.Cells[0].Lacking, "what was asked for is not replaced")
 }
 
-// masked is a tree with an empty file, as a container's mount of /dev/null makes it.
+// masked is a tree with another file: an empty one is what a container's mount of /dev/null makes.
 type masked struct {
 	fs.FS
-	name string
+	name, text string
 }
 
 func (m masked) Open(name string) (fs.File, error) {
 	if name == m.name {
-		return fstest.MapFS{name: &fstest.MapFile{}}.Open(name)
+		return fstest.MapFS{name: &fstest.MapFile{Data: []byte(m.text)}}.Open(name)
 	}
 	return m.FS.Open(name)
 }

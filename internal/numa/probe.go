@@ -30,7 +30,7 @@ type Request struct {
 	Near        cpuset.Set     `json:"near"`           // of those that it may use, those of the preferred node
 	Accesses    uint64         `json:"accesses"`       // of each repetition
 	Repetitions int            `json:"repetitions"`    // at least 1
-	Settle      float64        `json:"settle_seconds"` // of accesses before the first repetition, which do not count
+	Settle      float64        `json:"settle_seconds"` // CPU time of accesses before the first repetition, which do not count
 	Seed        uint64         `json:"seed"`           // of the order of accesses
 	Nice        *int           `json:"nice,omitempty"` // of the probe; none: as it is
 	Timeline    bool           `json:"timeline,omitempty"`
@@ -76,18 +76,25 @@ type probe struct {
 	sample result.Sample
 	v      result.Numa
 
-	area  *linux.Area
-	spans []span
-	trace *perf.Trace
-	by    perf.TraceMethod // "": the probe's own reads must do
-	worse error            // why there is no better way to see them; nil: there is none
-	moves []perf.Move      // that the trace has told of
-	lost  uint64           // records of it
-	soft  *soft            // nil: not asked for
+	area       *linux.Area
+	args       csrc.ProbeArgs
+	spans      []span // the repetitions
+	trace      *perf.Trace
+	by         perf.TraceMethod // "": the probe's own reads must do
+	worse      error            // why there is no better way to see them; nil: there is none
+	moves      []perf.Move      // that the trace has told of, since the thread began
+	lost       uint64           // records of it
+	lostBefore uint64           // the first repetition
+	soft       *soft            // nil: not asked for
+
+	faults    *perf.Faults      // nil: they cannot be followed
+	faulted   map[uint64]uint64 // faults of this phase by page
+	unknown   uint64            // faults of this phase whose pages are not known
+	nodePages map[int]int       // when the phase began; nil: not known
 }
 
 func newProbe(root fs.FS, m *topology.Machine, r Request) (*probe, error) {
-	p := &probe{Request: r, root: root, m: m, v: result.Numa{NumaRow: r.Row}}
+	p := &probe{Request: r, root: root, m: m, v: result.Numa{NumaRow: r.Row}, faulted: map[uint64]uint64{}}
 	run, err := cpuset.Parse(r.CPUs)
 	if err != nil {
 		return nil, err
@@ -116,8 +123,22 @@ func newProbe(root fs.FS, m *topology.Machine, r Request) (*probe, error) {
 func (p *probe) measure(ctx context.Context) (err error) {
 	p.sample.Placement.Requested = p.requested()
 	defer func() { err = errors.Join(err, p.close()) }()
-	for _, step := range []func() error{p.place, p.allocate, p.prefer} {
+	stop := csrc.NewStop()
+	stopped := make(chan struct{})
+	cancel := context.AfterFunc(ctx, func() { stop.Set(); close(stopped) })
+	defer func() {
+		if !cancel() {
+			<-stopped // nobody uses it any more
+		}
+		stop.Free()
+	}()
+	p.args.Stop = stop
+	p.follow()
+	for _, step := range p.steps() {
 		if err := step(); err != nil {
+			if p.sample.Partial = ctx.Err() != nil; p.sample.Partial {
+				break
+			}
 			return err
 		}
 	}
@@ -126,7 +147,9 @@ func (p *probe) measure(ctx context.Context) (err error) {
 		given.CPUs, given.Or = p.Near, p.cpus
 	}
 	monitor := placement.Watch(given)
-	err = p.loop(ctx)
+	if !p.sample.Partial {
+		err = p.loop(ctx)
+	}
 	p.sample.Placement.Add(monitor.End())
 	if err != nil {
 		return err
@@ -147,12 +170,29 @@ func (p *probe) measure(ctx context.Context) (err error) {
 	return nil
 }
 
+// steps are what comes before the first access that is timed, in the row's order. A memory policy decides where pages
+// come from, and so it is always there before they do.
+func (p *probe) steps() []func() error {
+	switch {
+	case p.Row.FirstTouch != TouchBefore:
+		return []func() error{p.place, p.allocate, p.prefer, p.touch}
+	case p.Row.PreferredBy == ByMempolicy:
+		return []func() error{p.allocate, p.prefer, p.touch, p.place}
+	}
+	return []func() error{p.allocate, p.touch, p.place, p.prefer}
+}
+
 // requested is the row in words.
 func (p *probe) requested() string {
 	row := p.Row
 	parts := []string{"memory floats", fmt.Sprintf("CPUs %s of the run", p.cpus)}
 	if row.Mem != Float {
 		parts[0] = fmt.Sprintf("memory of node %d", row.Mem)
+		if row.MemPolicy != "" {
+			parts[0] += " (" + row.MemPolicy + ")"
+		}
+	} else if row.FirstTouch != "" {
+		parts[0] = fmt.Sprintf("memory floats, touched first %s", row.FirstTouch)
 	}
 	if row.CPU != Float {
 		parts[1] = fmt.Sprintf("CPUs %s of node %d", p.cpus, row.CPU)
@@ -198,7 +238,78 @@ func (p *probe) compare(setting placement.Setting) error {
 // allocate maps the buffer. Nothing of it is there yet.
 func (p *probe) allocate() (err error) {
 	p.area, err = linux.NewArea(linux.AreaOptions{Bytes: int(p.Row.BufferBytes), Node: p.Row.Mem, Pages: p.pages})
+	if err == nil && p.Row.Mem != Float && p.Row.MemPolicy == BindBalancing {
+		err = p.area.SetPolicy(linux.MempolicyBind|linux.MempolicyNUMABalancing, cpuset.Of(p.Row.Mem))
+	}
 	return err
+}
+
+// touch writes to each page of the buffer, and so decides where it lies.
+func (p *probe) touch() error {
+	p.args.Access, p.args.Buffer, p.args.Words = p.Row.Access, p.area.Pointer(), p.Row.BufferBytes/8
+	p.args.Accesses, p.args.Seed, p.args.Moves = p.Accesses, p.Seed, keptMoves
+	mode, nodes := p.touchPolicy()
+	if !nodes.Empty() {
+		if err := p.area.SetPolicy(mode, nodes); err != nil {
+			return err
+		}
+	}
+	if linux.PageKinds[p.pages].HugeTLB { // where the pool has none left, a write would end the process
+		if err := p.area.Touch(); err != nil {
+			return err
+		}
+	}
+	if err := csrc.ProbePrepare(p.args); err != nil {
+		return err
+	}
+	if !nodes.Empty() { // the pages stay where they are, and balancing may move them
+		if err := p.area.SetPolicy(linux.MempolicyDefault, cpuset.Set{}); err != nil {
+			return err
+		}
+	}
+	p.nodePages = p.readNodePages()
+	p.v.TouchedPages = byName(p.nodePages)
+	return nil
+}
+
+// touchPolicy returns the memory policy during the first touch; without nodes there is none.
+func (p *probe) touchPolicy() (linux.Mempolicy, cpuset.Set) {
+	memory := withMemory(p.m)
+	switch p.Row.FirstTouch {
+	case TouchInterleaved:
+		return linux.MempolicyInterleave, memory
+	case TouchFar:
+		far := byDistance(p.m, p.m.NodeOf(linux.Getcpu()), memory.List())
+		return linux.MempolicyPreferred, cpuset.Of(far[len(far)-1])
+	}
+	return linux.MempolicyDefault, cpuset.Set{}
+}
+
+// readNodePages returns how many of the buffer's pages are on each node; nil where that is not known.
+func (p *probe) readNodePages() map[int]int {
+	nodes, err := p.area.Nodes()
+	switch {
+	case errors.Is(err, errors.ErrUnsupported): // a kernel without nodes
+		return nil
+	case err != nil:
+		if p.Row.Mem != Float {
+			p.doubt("the nodes of the buffer's pages are not known: %v", err)
+		}
+		return nil
+	}
+	return nodes
+}
+
+// byName has the nodes as JSON's keys.
+func byName(nodes map[int]int) map[string]int {
+	if nodes == nil {
+		return nil
+	}
+	names := map[string]int{}
+	for node, pages := range nodes {
+		names[strconv.Itoa(node)] = pages
+	}
+	return names
 }
 
 // prefer has a node preferred, where the row says so.
@@ -228,36 +339,40 @@ func (p *probe) prefer() (err error) {
 // keptMoves is how many changes of the CPU the probe keeps of a repetition, 16 bytes each.
 const keptMoves = 1 << 14
 
-// loop prepares the buffer and makes the repetitions.
-func (p *probe) loop(ctx context.Context) error {
-	stop := csrc.NewStop()
-	stopped := make(chan struct{})
-	cancel := context.AfterFunc(ctx, func() { stop.Set(); close(stopped) })
-	defer func() {
-		if !cancel() {
-			<-stopped // nobody uses it any more
-		}
-		stop.Free()
-	}()
-	args := csrc.ProbeArgs{
-		Access: p.Row.Access, Buffer: p.area.Pointer(), Words: p.Row.BufferBytes / 8, Accesses: p.Accesses, Seed: p.Seed,
-		Stop: stop, Moves: keptMoves,
+// loop makes the accesses: those that settle, and the repetitions.
+func (p *probe) loop(ctx context.Context) (err error) {
+	if p.v.IndexNs, err = indexNs(p.args); err != nil {
+		return err
 	}
-	if linux.PageKinds[p.pages].HugeTLB { // where the pool has none left, a write would end the process
-		if err := p.area.Touch(); err != nil {
-			return err
-		}
+	if err := p.settle(); err != nil {
+		return err
 	}
-	err := csrc.ProbePrepare(args)
-	if p.sample.Partial = ctx.Err() != nil; p.sample.Partial {
-		return nil
-	}
+	p.checkBalancing()
+	before, err := linux.ProcessUsage()
 	if err != nil {
 		return err
 	}
-	if p.v.IndexNs, err = indexNs(args); err != nil {
-		return err
+	ended := p.begin()
+	p.lostBefore = p.lost
+	for range p.Repetitions {
+		if err := p.repeat(); err != nil {
+			return err
+		}
+		if p.sample.Partial = ctx.Err() != nil; p.sample.Partial {
+			break
+		}
 	}
+	p.v.Settled = ended(p.sample.Seconds, p.v.Accesses)
+	p.v.Settled.Migrations = nil // the sample has those of the repetitions, without what was between them
+	after, err := linux.ProcessUsage()
+	used := after.Sub(before)
+	p.sample.UserSeconds, p.sample.SystemSeconds = used.UserSeconds, used.SystemSeconds
+	return err
+}
+
+// follow begins to trace the thread between CPUs, and its page faults.
+func (p *probe) follow() {
+	var err error
 	p.trace, err = perf.OpenTrace(0, p.m.Online().List(), p.root)
 	switch {
 	case err == nil:
@@ -267,62 +382,113 @@ func (p *probe) loop(ctx context.Context) error {
 	default:
 		p.doubt("migrations could not be traced: %v", err)
 	}
-	if err := p.settle(&args); err != nil {
-		return err
-	}
-	p.checkBalancing()
-	before, err := linux.ProcessUsage()
-	if err != nil {
-		return err
-	}
-	for range p.Repetitions {
-		if err := p.repeat(&args); err != nil {
-			return err
-		}
-		if p.sample.Partial = ctx.Err() != nil; p.sample.Partial {
-			break
-		}
-	}
-	after, err := linux.ProcessUsage()
-	used := after.Sub(before)
-	p.sample.UserSeconds, p.sample.SystemSeconds = used.UserSeconds, used.SystemSeconds
-	return err
+	p.faults, _ = perf.OpenFaults() // without it the phases have no faults
 }
 
 // settled is where a random walk begins after settle: the same for every sample, however far that went.
 const settled = 1 << 40
 
-// settle makes accesses that do not count. A buffer that was just written lies elsewhere in the caches than one that is
-// walked, and the first accesses of one that fits take up to twice as long, for some 50 ms. Nor do migrations count.
-func (p *probe) settle(args *csrc.ProbeArgs) error {
+// settle makes accesses that do not count, until the thread has used as much CPU time as asked for: that is what NUMA
+// balancing goes by. A buffer that was just written lies elsewhere in the caches than one that is walked, and the first
+// accesses of one that fits take up to twice as long, for some 50 ms.
+func (p *probe) settle() error {
 	const accesses = 1 << 14 // between two looks at the clock: 5 ms where one takes 300 ns
-	walk := *args
+	walk := p.args
 	walk.Accesses, walk.Moves = accesses, 0
-	begun := linux.Monotonic()
-	for p.v.SettledSeconds < p.Settle {
+	if err := p.drain(); err != nil {
+		return err
+	}
+	ended, made := p.begin(), uint64(0)
+	begun, cpu := linux.Monotonic(), linux.ThreadCPUTime()
+	for float64(linux.ThreadCPUTime()-cpu)/1e9 < p.Settle {
 		did, err := csrc.Probe(walk)
 		if err != nil {
 			return err
 		}
-		walk.From = did.Next
-		p.v.SettledSeconds = (linux.Monotonic() - begun).Seconds()
+		walk.From, made = did.Next, made+did.Accesses
+		if err := p.drain(); err != nil {
+			return err
+		}
 		if did.Accesses < accesses {
 			break // stopped
 		}
 	}
-	if args.From = walk.From; args.Access == randomAccess {
-		args.From = settled
+	if made > 0 {
+		p.v.SettledSeconds = (linux.Monotonic() - begun).Seconds()
+		p.v.Settling = ended(p.v.SettledSeconds, made)
 	}
-	err := p.follow()
-	p.moves, p.lost = nil, 0
-	return err
+	if p.args.From = walk.From; p.args.Access == randomAccess {
+		p.args.From = settled
+	}
+	return nil
+}
+
+// begin begins a phase. What it returns ends it.
+func (p *probe) begin() (ended func(seconds float64, accesses uint64) *result.NumaPhase) {
+	p.faulted, p.unknown = map[uint64]uint64{}, 0
+	begun, cpu, moves, lost := int64(linux.Monotonic()), linux.ThreadCPUTime(), len(p.moves), p.lost
+	return func(seconds float64, accesses uint64) *result.NumaPhase {
+		phase := &result.NumaPhase{
+			Seconds: seconds, CPUSeconds: float64(linux.ThreadCPUTime()-cpu) / 1e9, Accesses: accesses,
+		}
+		if accesses > 0 {
+			phase.NsPerAccess = seconds * 1e9 / float64(accesses)
+		}
+		is, err := linux.ReadThreadNUMA(p.root)
+		if err != nil && !errors.Is(err, linux.ErrNoNUMABalancing) {
+			w := result.WarningOf("numa-sched", "what NUMA balancing did with the probe is not known", err)
+			p.v.Unread = &w
+		}
+		phase.ScanSeq, phase.PagesMigrated = is.ScanSeq, is.PagesMigrated
+		phase.PreferredNID, phase.TotalFaults = is.PreferredNode, is.TotalFaults
+		if p.faults != nil {
+			phase.Faults, phase.FaultsLost = p.faultsByMemory(), p.unknown
+		}
+		if nodes := p.readNodePages(); nodes != nil && p.nodePages != nil {
+			moved := pagesMoved(p.nodePages, nodes)
+			phase.BufferMoved, phase.NodePages, p.nodePages = &moved, byName(nodes), nodes
+		}
+		if p.by != "" {
+			own := slices.DeleteFunc(slices.Clone(p.moves[min(moves, len(p.moves)):]), func(m perf.Move) bool {
+				return m.NS < begun
+			})
+			phase.Migrations = p.classified(own, p.by, p.lost-lost)
+		}
+		return phase
+	}
+}
+
+// pagesMoved is how many pages are on another node than before, where all that left one came to another.
+func pagesMoved(before, after map[int]int) (moved int) {
+	for node, pages := range after {
+		moved += max(0, pages-before[node])
+	}
+	return moved
+}
+
+// faultsByMemory adds the phase's faults up by the mapping that they were in: the buffer, or what /proc/self/maps calls
+// the others.
+func (p *probe) faultsByMemory() map[string]uint64 {
+	begin := uint64(uintptr(p.area.Pointer()))
+	sums := map[string]uint64{result.BufferFaults: 0}
+	mappings, err := linux.ReadMappings(p.root)
+	for page, n := range p.faulted {
+		name := "not known"
+		if begin <= page && page-begin < p.Row.BufferBytes {
+			name = result.BufferFaults
+		} else if err == nil {
+			name = mappings.Name(page)
+		}
+		sums[name] += n
+	}
+	return sums
 }
 
 // repeat makes one repetition, and has the next one go on where it ends: beginning anew, few accesses would only ever
 // reach the same part of a large buffer.
-func (p *probe) repeat(args *csrc.ProbeArgs) error {
+func (p *probe) repeat() error {
 	s := span{begun: int64(linux.Monotonic())}
-	did, err := csrc.Probe(*args)
+	did, err := csrc.Probe(p.args)
 	s.ended = int64(linux.Monotonic())
 	if err != nil {
 		return err
@@ -333,16 +499,30 @@ func (p *probe) repeat(args *csrc.ProbeArgs) error {
 	if did.Lost > 0 {
 		p.doubt("the probe changed its CPU more often than it could keep: %d times more than %d", did.Lost, keptMoves)
 	}
-	args.From = did.Next
+	p.args.From = did.Next
 	s.seconds = float64(did.NS) / 1e9
 	p.spans = append(p.spans, s)
 	p.v.Accesses += did.Accesses
 	p.sample.Seconds += s.seconds
-	return p.follow()
+	return p.drain()
 }
 
-// follow reads the trace, so that its buffers do not fill.
-func (p *probe) follow() error {
+// drain reads the traces, so that their buffers do not fill.
+func (p *probe) drain() error {
+	if p.faults != nil {
+		faults, lost, err := p.faults.Read()
+		if err != nil {
+			p.doubt("the trace of page faults broke off: %v", err)
+			if err := p.faults.Close(); err != nil {
+				return err
+			}
+			p.faults = nil
+		}
+		for _, f := range faults {
+			p.faulted[f.Address&^uint64(os.Getpagesize()-1)]++
+		}
+		p.unknown += lost
+	}
 	if p.trace == nil {
 		return nil
 	}
@@ -382,7 +562,9 @@ func indexNs(args csrc.ProbeArgs) (float64, error) {
 func (p *probe) readBack() {
 	p.readPages()
 	p.readNodes()
+	p.readPolicy()
 	p.checkBalancing()
+	p.checkScans()
 	p.readPreferred()
 }
 
@@ -409,20 +591,13 @@ func (p *probe) readPages() {
 
 // readNodes reads where the buffer's pages are, and where a policy has them come from.
 func (p *probe) readNodes() {
-	nodes, err := p.area.Nodes()
-	switch {
-	case errors.Is(err, errors.ErrUnsupported): // a kernel without nodes
-		return
-	case err != nil:
-		if p.Row.Mem != Float {
-			p.doubt("the nodes of the buffer's pages are not known: %v", err)
-		}
+	nodes := p.readNodePages()
+	if nodes == nil {
 		return
 	}
-	p.v.NodePages = map[string]int{}
+	p.v.NodePages = byName(nodes)
 	elsewhere := 0
 	for node, pages := range nodes {
-		p.v.NodePages[strconv.Itoa(node)] = pages
 		if node != p.Row.Mem {
 			elsewhere += pages
 		}
@@ -430,6 +605,32 @@ func (p *probe) readNodes() {
 	if p.Row.Mem != Float {
 		p.check(elsewhere == 0, "%d pages of the buffer are not on node %d", elsewhere, p.Row.Mem)
 	}
+}
+
+// readPolicy reads back how the memory is bound, where that has a flag.
+func (p *probe) readPolicy() {
+	if p.Row.Mem == Float || p.Row.MemPolicy != BindBalancing {
+		return
+	}
+	policy, nodes, err := p.area.Policy()
+	if err != nil {
+		p.doubt("the buffer's memory policy is not known: %v", err)
+		return
+	}
+	p.same("the buffer's memory policy",
+		linux.FormatMempolicy(linux.MempolicyBind|linux.MempolicyNUMABalancing, cpuset.Of(p.Row.Mem)),
+		linux.FormatMempolicy(policy, nodes))
+}
+
+// checkScans doubts a sample that NUMA balancing was on for and never looked at: it shows what one without shows.
+func (p *probe) checkScans() {
+	on, phase := p.v.BalancingRead, p.v.Settled
+	if on == nil || *on == 0 || phase == nil || phase.ScanSeq == nil || *phase.ScanSeq > 0 {
+		return
+	}
+	delay, _ := linux.ReadNUMAScan(p.root)
+	p.doubt("balancing never looked at this process (%.3g s of CPU time; the kernel begins at %.3g s)",
+		float64(linux.ThreadCPUTime())/1e9, delay)
 }
 
 // checkBalancing reads the setting, before the loop and after it.
@@ -518,19 +719,28 @@ func (p *probe) figures() {
 	}
 	outside := seen.Minus(p.cpus)
 	p.check(outside.Empty(), "the probe was on CPUs %s, which are not those asked for, %s", outside, p.cpus)
-	migrations := perf.Classify(p.m, perf.CountMoves(nil, moves))
-	migrations.By, migrations.Lost = string(by), p.lost
+	migrations := p.classified(moves, by, p.lost-p.lostBefore)
+	if p.by != "" {
+		p.v.LifeMigrations = p.classified(p.moves, p.by, p.lost)
+	}
 	if p.worse != nil {
 		w := result.WarningOf("trace", fmt.Sprintf("no better way to see migrations than %q", by), p.worse)
 		migrations.Worse = &w
 	}
-	if p.lost > 0 {
-		p.doubt("%d records of migrations were lost", p.lost)
+	if migrations.Lost > 0 {
+		p.doubt("%d records of migrations were lost", migrations.Lost)
 	}
-	p.v.Migrations = &migrations
+	p.v.Migrations = migrations
 	if p.Timeline {
 		p.v.Timeline = timeline(p.m, moves, p.spans[0].begun)
 	}
+}
+
+// classified counts moves by how near the CPUs are.
+func (p *probe) classified(moves []perf.Move, by perf.TraceMethod, lost uint64) *result.Migrations {
+	m := perf.Classify(p.m, perf.CountMoves(nil, moves))
+	m.By, m.Lost = string(by), lost
+	return &m
 }
 
 // check counts a read-back.
@@ -560,6 +770,9 @@ func (p *probe) close() error {
 	}
 	if p.trace != nil {
 		errs = append(errs, p.trace.Close())
+	}
+	if p.faults != nil {
+		errs = append(errs, p.faults.Close())
 	}
 	if p.area != nil {
 		errs = append(errs, p.area.Free())

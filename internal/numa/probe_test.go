@@ -95,7 +95,8 @@ func TestMeasure(t *testing.T) {
 	axes := Axes{
 		NUMABalancing: []int{support.Balancing}, PreferredBy: ByPrctl, Full: true,
 		Buffers: []uint64{4 << 10, 4 << 20}, Pages: []string{"4k", "thp", "2m", "1g"},
-		Access: []string{"random", "sequential", "chase"},
+		Access:    []string{"random", "sequential", "chase"},
+		MemPolicy: []string{"", BindBalancing}, FirstTouch: []string{"", TouchBefore, TouchFar},
 	}
 	axes.Mem, err = ParseMem("", m)
 	require.NoError(t, err)
@@ -104,6 +105,7 @@ func TestMeasure(t *testing.T) {
 	axes.PreferredNode = []int{None, m.Nodes[0].Node}
 	if testing.Short() { // the laboratory has many nodes and is slow
 		axes.Buffers, axes.Access = axes.Buffers[:1], axes.Access[:1]
+		axes.MemPolicy, axes.FirstTouch = axes.MemPolicy[:1], axes.FirstTouch[:1]               // which tests of their own try
 		few := func(nodes []int) []int { return slices.Delete(nodes, 1, max(1, len(nodes)-2)) } // the first, the last, float
 		axes.Mem, axes.CPU = few(axes.Mem), few(axes.CPU)
 	}
@@ -117,7 +119,7 @@ func TestMeasure(t *testing.T) {
 		}
 		r := plain(m)
 		r.Row = row
-		t.Run(strings.ReplaceAll(label(row)+" "+row.Pages+" "+row.Access, " ", "_"), func(t *testing.T) {
+		t.Run(strings.ReplaceAll(label(row)+" "+row.Pages+" "+row.Access+row.MemPolicy+row.FirstTouch, " ", "_"), func(t *testing.T) {
 			begun := time.Now()
 			s, v := take(t, m, r)
 			assert.Less(t, s.Seconds, time.Since(begun).Seconds(), "the loop is a part of it")
@@ -315,14 +317,153 @@ func TestMeasureSettles(t *testing.T) {
 	}
 }
 
-// However far that went, a random walk is the same for every sample, and what was seen meanwhile is forgotten.
+// However far that went, a random walk is the same for every sample.
 func TestSettled(t *testing.T) {
-	p := &probe{moves: []perf.Move{{To: 1}}, lost: 3}
-	args := csrc.ProbeArgs{Access: randomAccess}
-	require.NoError(t, p.settle(&args))
-	assert.EqualValues(t, settled, args.From)
-	assert.Empty(t, p.moves)
-	assert.Zero(t, p.lost)
+	p := &probe{args: csrc.ProbeArgs{Access: randomAccess}}
+	require.NoError(t, p.settle())
+	assert.EqualValues(t, settled, p.args.From)
+	assert.Nil(t, p.v.Settling, "it made no access")
+}
+
+// A sample has what the kernel's balancing did with the probe by the end of each phase, from its own thread's file.
+func TestMeasurePhases(t *testing.T) {
+	m := thisMachine(t)
+	r := plain(m)
+	r.Settle, r.Repetitions = 0.005, 2
+	reads := 0
+	sched := func() string {
+		reads++
+		return "mm->numa_scan_seq : " + strconv.Itoa(2*reads) + "\nnuma_pages_migrated : 7\nnuma_preferred_nid : -1\n" +
+			"total_numa_faults : 0\n"
+	}
+	s, err := Measure(t.Context(), &probeThread{FS: live, balancing: []string{"1", "1"}, sched: sched}, m, planned(r, m))
+	skipIfRefused(t, err)
+	require.NoError(t, err)
+	v := decoded(t, s)
+	require.NotNil(t, v.Settling)
+	require.NotNil(t, v.Settled)
+	assert.Equal(t, 2, *v.Settling.ScanSeq)
+	assert.Equal(t, 4, *v.Settled.ScanSeq)
+	assert.Equal(t, 7, *v.Settled.PagesMigrated)
+	assert.Equal(t, -1, *v.Settled.PreferredNID)
+	assert.Equal(t, 0, *v.Settled.TotalFaults)
+	assert.Nil(t, v.Unread)
+	assert.GreaterOrEqual(t, v.Settling.CPUSeconds, r.Settle)
+	assert.Positive(t, v.Settling.Accesses)
+	assert.Positive(t, v.Settling.NsPerAccess)
+	assert.Equal(t, v.Accesses, v.Settled.Accesses)
+	assert.InDelta(t, v.NsPerAccess, v.Settled.NsPerAccess, 1e-6)
+	if v.NodePages != nil {
+		assert.Equal(t, v.TouchedPages, v.NodePages, "nothing moved")
+		assert.Equal(t, 0, *v.Settled.BufferMoved)
+	}
+	if v.Migrations.By != string(perf.TraceReads) {
+		require.NotNil(t, v.LifeMigrations)
+		assert.GreaterOrEqual(t, v.LifeMigrations.Total, v.Migrations.Total)
+	}
+	for _, doubt := range s.Doubts {
+		assert.NotContains(t, doubt.Reason, "never looked")
+	}
+}
+
+// Where balancing is on and never looked at the process, the sample is suspect; without the kernel's file it is not
+// known, and a warning says so.
+func TestMeasureDoubtsBalancing(t *testing.T) {
+	m := thisMachine(t)
+	for _, c := range []struct {
+		balancing, sched string
+		never            bool
+	}{
+		{"1", "mm->numa_scan_seq : 0\n", true},
+		{"1", "mm->numa_scan_seq : 1\n", false},
+		{"0", "mm->numa_scan_seq : 0\n", false},
+		{"1", "", false},
+	} {
+		root := &probeThread{FS: live, balancing: []string{c.balancing, c.balancing}, sched: func() string { return c.sched }}
+		s, err := Measure(t.Context(), root, m, planned(plain(m), m))
+		skipIfRefused(t, err)
+		require.NoError(t, err)
+		never := slices.ContainsFunc(s.Doubts, func(d result.Doubt) bool {
+			return d.Verdict == result.Suspect && strings.Contains(d.Reason, "balancing never looked at this process (") &&
+				strings.HasSuffix(d.Reason, " of CPU time; the kernel begins at 1 s)")
+		})
+		assert.Equal(t, c.never, never, "%v: %v", c, s.Doubts)
+		v := decoded(t, s)
+		if c.sched == "" {
+			require.NotNil(t, v.Unread)
+			assert.Contains(t, v.Unread.Message, "CONFIG_SCHED_DEBUG")
+			assert.Nil(t, v.Settled.ScanSeq)
+		} else {
+			assert.Nil(t, v.Unread)
+		}
+	}
+}
+
+func TestPagesMoved(t *testing.T) {
+	assert.Zero(t, pagesMoved(map[int]int{0: 5}, map[int]int{0: 5}))
+	assert.Equal(t, 3, pagesMoved(map[int]int{0: 5, 1: 2}, map[int]int{0: 2, 1: 4, 2: 1}))
+	assert.Equal(t, 5, pagesMoved(map[int]int{0: 5}, map[int]int{1: 5}))
+}
+
+// In the order of the source's rows, memory is there before the thread is bound.
+func TestFirstTouchBefore(t *testing.T) {
+	m := thisMachine(t)
+	r := plain(m)
+	r.Row.FirstTouch = TouchBefore
+	r.CPUs = strconv.Itoa(m.Allowed().Last())
+	s, v := take(t, m, r)
+	assert.True(t, s.Placement.Verified, "%v", s.Placement.Mismatches)
+	assert.Contains(t, s.Placement.Requested, "touched first before")
+	assert.Positive(t, v.NsPerAccess)
+}
+
+// Pages lie where the row has them touched, and the buffer keeps no policy of it.
+func TestFirstTouchElsewhere(t *testing.T) {
+	m := thisMachine(t)
+	nodes := withMemory(m)
+	if nodes.Len() < 2 {
+		t.Skip("one node has memory")
+	}
+	for _, touch := range []string{TouchFar, TouchInterleaved} {
+		r := plain(m)
+		r.Row.FirstTouch = touch
+		r.Row.CPU = withCPUs(m, m.Allowed()).First()
+		s, v := take(t, m, r)
+		assert.True(t, s.Placement.Verified, "%v", s.Placement.Mismatches)
+		pages := int(r.Row.BufferBytes) / os.Getpagesize()
+		if touch == TouchFar {
+			far := byDistance(m, r.Row.CPU, nodes.List())
+			assert.Equal(t, map[string]int{strconv.Itoa(far[len(far)-1]): pages}, v.TouchedPages)
+			continue
+		}
+		assert.Len(t, v.TouchedPages, nodes.Len())
+		for _, n := range v.TouchedPages {
+			assert.InDelta(t, pages/nodes.Len(), n, 1)
+		}
+	}
+}
+
+// Memory can be bound so that balancing looks at it.
+func TestMeasureBindBalancing(t *testing.T) {
+	m := thisMachine(t)
+	var s Support
+	s.Probe(m, ByAffinity)
+	if s.BindBalanced != nil || s.Bind != nil {
+		t.Skip(s.BindBalanced, s.Bind)
+	}
+	r := plain(m)
+	r.Row.Mem, r.Row.MemPolicy = withMemory(m).First(), BindBalancing
+	sample, _ := take(t, m, r)
+	assert.True(t, sample.Placement.Verified, "%v", sample.Placement.Mismatches)
+	assert.Contains(t, sample.Placement.Requested, "(bind+balancing)")
+	r.Row.MemPolicy = ""
+	p, err := newProbe(live, m, planned(r, m))
+	require.NoError(t, err)
+	require.NoError(t, p.allocate())
+	defer func() { require.NoError(t, p.close()) }()
+	p.Row.MemPolicy = BindBalancing // which it was not given
+	p.readPolicy()
+	assert.Len(t, p.sample.Placement.Mismatches, 1)
 }
 
 // What cannot be had is one clear error; nothing is measured in its place.
@@ -384,11 +525,19 @@ func TestMeasureRefuses(t *testing.T) {
 type probeThread struct {
 	fs.FS
 	tid       chan int
-	balancing []string // by reading; none: the machine's
+	balancing []string      // by reading; none: the machine's
+	sched     func() string // /proc/thread-self/sched; nil: the machine's; "": there is none
 	once      sync.Once
 }
 
 func (p *probeThread) Open(name string) (fs.File, error) {
+	if name == "proc/thread-self/sched" && p.sched != nil {
+		text := p.sched()
+		if text == "" {
+			return nil, &fs.PathError{Op: "open", Path: name, Err: fs.ErrNotExist}
+		}
+		return fstest.MapFS{name: {Data: []byte(text)}}.Open(name)
+	}
 	if name != "proc/sys/kernel/numa_balancing" {
 		return p.FS.Open(name)
 	}

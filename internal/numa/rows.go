@@ -23,6 +23,8 @@ type Axes struct {
 	NUMABalancing []int // 0, 1 or Keep
 	PreferredNode []int // nodes, or None
 	PreferredBy   string
+	MemPolicy     []string // of memory that is bound; "": bind
+	FirstTouch    []string // of memory that floats; "": near
 	Buffers       []uint64 // bytes
 	Pages         []string // linux.PageKinds
 	Access        []string // csrc.ProbeAccesses
@@ -59,10 +61,20 @@ func (a Axes) table() []result.NumaRow {
 		}
 		for _, nb := range balancing {
 			for _, mem := range a.Mem {
+				ways := a.MemPolicy
+				if mem == Float {
+					ways = a.FirstTouch
+				}
 				for _, cpu := range a.CPU {
-					rows = append(rows, result.NumaRow{
-						PreferredNode: preferred, PreferredBy: by, NUMABalancing: nb, Mem: mem, CPU: cpu,
-					})
+					for _, way := range ways {
+						row := result.NumaRow{PreferredNode: preferred, PreferredBy: by, NUMABalancing: nb, Mem: mem, CPU: cpu}
+						if mem == Float {
+							row.FirstTouch = way
+						} else {
+							row.MemPolicy = way
+						}
+						rows = append(rows, row)
+					}
 				}
 			}
 		}

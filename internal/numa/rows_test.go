@@ -84,6 +84,7 @@ func reference(t *testing.T, name string) []string {
 // axesOf are the axes of a machine with these flags; "" is a flag's default.
 func axesOf(t require.TestingT, m *topology.Machine, mem, cpu, balancing, preferred string) Axes {
 	a := Axes{Buffers: []uint64{1 << 20}, Pages: []string{"4k"}, Access: []string{"random"}, PreferredBy: ByPrctl}
+	a.MemPolicy, a.FirstTouch = []string{""}, []string{""}
 	var err error
 	a.Mem, err = ParseMem(mem, m)
 	require.NoError(t, err)
@@ -249,11 +250,21 @@ func TestRowsProperty(t *testing.T) {
 			Buffers:       []uint64{4096, 8192}[:rapid.IntRange(1, 2).Draw(t, "buffers")],
 			Pages:         []string{"4k", "2m"}[:rapid.IntRange(1, 2).Draw(t, "pages")],
 			Access:        []string{"random", "chase"}[:rapid.IntRange(1, 2).Draw(t, "access")],
+			MemPolicy:     []string{"", BindBalancing}[:rapid.IntRange(1, 2).Draw(t, "policies")],
+			FirstTouch:    []string{"", TouchFar, TouchBefore}[:rapid.IntRange(1, 3).Draw(t, "touches")],
 		}
 		part := Rows(a)
 		a.Full = true
 		full := Rows(a)
-		require.Len(t, full, len(a.Mem)*len(a.CPU)*len(a.PreferredNode)*len(a.NUMABalancing)*
+		places := 0 // of memory: each node bound in each way, and floating memory touched in each way
+		for _, mem := range a.Mem {
+			if mem == Float {
+				places += len(a.FirstTouch)
+			} else {
+				places += len(a.MemPolicy)
+			}
+		}
+		require.Len(t, full, places*len(a.CPU)*len(a.PreferredNode)*len(a.NUMABalancing)*
 			len(a.Buffers)*len(a.Pages)*len(a.Access))
 		highest := a.NUMABalancing[0]
 		for _, nb := range a.NUMABalancing {
@@ -264,6 +275,8 @@ func TestRowsProperty(t *testing.T) {
 		for i, row := range full {
 			require.Equal(t, i, row.Row)
 			require.Equal(t, row.PreferredNode != None, row.PreferredBy == ByAffinity)
+			require.True(t, row.FirstTouch == "" || row.Mem == Float)
+			require.True(t, row.MemPolicy == "" || row.Mem != Float)
 			if row.PreferredNode == None || row.NUMABalancing == highest {
 				kept := row
 				kept.Row = len(want)

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"syscall"
 
 	"gorun/csrc"
 	"gorun/internal/cpuset"
@@ -30,6 +31,7 @@ type Support struct {
 	Prctl        error
 	Mempolicy    error
 	Bind         error // of memory to a node
+	BindBalanced error // so that NUMA balancing looks at it
 	THP          error
 	Mems         cpuset.Set // nodes that this process may have memory from
 }
@@ -108,6 +110,10 @@ func (s *Support) Probe(m *topology.Machine, by string) {
 		s.Kernels = err
 	}
 	if area, err := linux.NewArea(linux.AreaOptions{Bytes: 1, Node: withMemory(m).First()}); err == nil {
+		s.BindBalanced = area.SetPolicy(linux.MempolicyBind|linux.MempolicyNUMABalancing, cpuset.Of(withMemory(m).First()))
+		if errors.Is(s.BindBalanced, syscall.EINVAL) {
+			s.BindBalanced = errors.New("this kernel has no MPOL_F_NUMA_BALANCING for bound memory (EINVAL)")
+		}
 		s.Bind = area.Free()
 	} else if errors.Is(err, fs.ErrPermission) {
 		s.Bind = err // a container's filter
@@ -155,6 +161,19 @@ func (s Support) lack(row result.NumaRow) string {
 func (s Support) lackMemory(row result.NumaRow) string {
 	if row.Mem != Float && s.Bind != nil {
 		return words(s.Bind)
+	}
+	if row.MemPolicy == BindBalancing && s.BindBalanced != nil {
+		return words(s.BindBalanced)
+	}
+	if row.FirstTouch == TouchFar || row.FirstTouch == TouchInterleaved {
+		switch {
+		case len(s.Memory) < 2:
+			return fmt.Sprintf("one node has memory: none is %s", row.FirstTouch)
+		case s.Bind != nil:
+			return words(s.Bind)
+		case row.PreferredBy == ByMempolicy:
+			return "a memory policy says where the memory comes from: nothing else does"
+		}
 	}
 	if row.Mem != Float && !s.Mems.Empty() && !s.Mems.Contains(row.Mem) {
 		return fmt.Sprintf("this process may not have memory from node %d, only from %s (Mems_allowed_list)", row.Mem, s.Mems)

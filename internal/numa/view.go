@@ -117,6 +117,8 @@ var rowAxes = [...]struct {
 		"Pages", func(text string) string { return text + " pages" },
 		func(row *result.NumaRow) string { return term.Snip(row.Pages, 16) },
 	},
+	{"Bind", nil, func(row *result.NumaRow) string { return term.Snip(cmp.Or(row.MemPolicy, MemPolicies[0]), 16) }},
+	{"Touch", nil, func(row *result.NumaRow) string { return term.Snip(cmp.Or(row.FirstTouch, TouchNear), 16) }},
 	{
 		bufferAxis, func(text string) string { return "buffer of " + text },
 		func(row *result.NumaRow) string { return units.Bytes(row.BufferBytes) },
@@ -235,7 +237,7 @@ func blocks(run *result.Run, options view.Spec, opts term.Options) []string {
 	}
 	some := measured(rows)
 	return append(blocks, latencyBlock(some, run.Caches, opts), movesBlock(some, opts), nodeMovesBlock(some, opts),
-		loadBlock(some, opts), rowNotes(some, opts), view.DoubtsBlock(run, opts))
+		lifeBlock(some, opts), balancingBlock(some, opts), pagesBlock(some, opts), loadBlock(some, opts), rowNotes(some, opts), view.DoubtsBlock(run, opts))
 }
 
 // verdictsBlock has a line a measured row: what an access takes, and what is found of the row against the baseline.
@@ -346,6 +348,7 @@ func rowNotes(rows []probedRow, opts term.Options) string {
 	for i := range rows {
 		notes.add(rows[i].Row, pagesNote(&rows[i]))
 		notes.add(rows[i].Row, nodesNote(&rows[i]))
+		notes.add(rows[i].Row, scansNote(&rows[i]))
 	}
 	return block + notes.text(opts)
 }

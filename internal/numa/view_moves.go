@@ -31,6 +31,45 @@ func (p *probedRow) meanMoves(of func(m *result.Migrations) uint64) float64 {
 	return sum / float64(n)
 }
 
+// lifeBlock counts the migrations of the probe's whole life, by the same kinds: those of binding it are there too.
+func lifeBlock(rows []probedRow, opts term.Options) string {
+	rows = slices.DeleteFunc(slices.Clone(rows), func(row probedRow) bool {
+		return !slices.ContainsFunc(row.samples, func(v result.Numa) bool { return v.LifeMigrations != nil })
+	})
+	if len(rows) == 0 {
+		return ""
+	}
+	columns, cells := []term.Column{term.Left("row")}, make([][]string, len(rows))
+	kinds := append(slices.Clone(moveKinds[:]), moveKind{title: "total", of: allMoves})
+	for _, kind := range kinds {
+		columns = append(columns, term.Right(kind.title))
+	}
+	for i := range rows {
+		cells[i] = []string{rows[i].name()}
+		for _, kind := range kinds {
+			cells[i] = append(cells[i], meanTold(rows[i].mean(func(v *result.Numa) *float64 {
+				if v.LifeMigrations == nil {
+					return nil
+				}
+				n := float64(kind.of(v.LifeMigrations))
+				return &n
+			})))
+		}
+	}
+	return term.Title("Migrations in the probe's whole life, mean", opts) + term.FoldedGrid(columns, cells, opts)
+}
+
+// mean is that of a figure over the samples that have it; NaN where none has.
+func (p *probedRow) mean(of func(*result.Numa) *float64) float64 {
+	sum, n := 0.0, 0
+	for i := range p.samples {
+		if x := of(&p.samples[i]); x != nil {
+			sum, n = sum+*x, n+1
+		}
+	}
+	return sum / float64(n)
+}
+
 // meanTold shows a mean of counts with one decimal at most.
 func meanTold(x float64) string { return units.Count(math.Round(10*x) / 10) }
 
@@ -93,9 +132,7 @@ func nodeMovesBlock(rows []probedRow, opts term.Options) string {
 	if len(nodes) == 0 {
 		return ""
 	}
-	order := slices.SortedFunc(maps.Keys(nodes), func(a, b string) int {
-		return cmp.Or(cmp.Compare(len(a), len(b)), cmp.Compare(a, b)) // 10 after 9
-	})
+	order := sortedNodes(nodes)
 	rows = slices.DeleteFunc(moved(rows), func(row probedRow) bool {
 		return !slices.ContainsFunc(row.samples, func(v result.Numa) bool {
 			return v.Migrations != nil && v.Migrations.CrossNode > 0
@@ -114,4 +151,11 @@ func nodeMovesBlock(rows []probedRow, opts term.Options) string {
 		}
 	}
 	return term.Title("Cross-node migrations a sample, mean: to/from", opts) + term.FoldedGrid(columns, cells, opts)
+}
+
+// sortedNodes are the names of nodes by their numbers: 10 after 9.
+func sortedNodes(nodes map[string]struct{}) []string {
+	return slices.SortedFunc(maps.Keys(nodes), func(a, b string) int {
+		return cmp.Or(cmp.Compare(len(a), len(b)), cmp.Compare(a, b))
+	})
 }

@@ -11,6 +11,8 @@ type NumaRow struct {
 	BufferBytes   uint64 `json:"buffer_bytes"`
 	Pages         string `json:"pages"`                 // linux.PageKinds
 	Access        string `json:"access"`                // csrc.ProbeAccesses
+	MemPolicy     string `json:"mem_policy,omitempty"`  // how memory is bound: "bind+balancing"; absent: bind
+	FirstTouch    string `json:"first_touch,omitempty"` // of memory that floats: "far", "interleaved", "before"; absent: near
 	Unsupported   string `json:"unsupported,omitempty"` // why it cannot be measured here
 }
 
@@ -39,10 +41,42 @@ type Numa struct {
 	CPUShare      map[string]float64 `json:"cpu_share,omitempty"`  // part of the time that the probe was on each CPU
 	NodeShare     map[string]float64 `json:"node_share,omitempty"` // part of the time that the probe was on each node
 
-	Migrations *Migrations `json:"migrations,omitempty"`
-	Timeline   []NumaMove  `json:"timeline,omitempty"`
-	Load       *NumaLoad   `json:"load,omitempty"`
+	TouchedPages map[string]int `json:"touched_pages,omitempty"` // pages by node, when each had just been written to
+	Settling     *NumaPhase     `json:"settling,omitempty"`      // the accesses before the first repetition
+	Settled      *NumaPhase     `json:"settled,omitempty"`       // the repetitions
+	Unread       *Warning       `json:"unread,omitempty"`        // why phases lack what NUMA balancing did
+
+	Migrations     *Migrations `json:"migrations,omitempty"`      // during the repetitions
+	LifeMigrations *Migrations `json:"life_migrations,omitempty"` // from the thread's first step to its last
+	Timeline       []NumaMove  `json:"timeline,omitempty"`
+	Load           *NumaLoad   `json:"load,omitempty"`
 }
+
+// NumaPhase is a part of the probe's life.
+type NumaPhase struct {
+	Seconds     float64 `json:"seconds"`     // wall time of the accesses
+	CPUSeconds  float64 `json:"cpu_seconds"` // of the probe's thread, in that time
+	Accesses    uint64  `json:"accesses"`
+	NsPerAccess float64 `json:"ns_per_access"`
+
+	// At the end of the phase, from the thread's /proc/thread-self/sched, by its names; null: not known.
+	ScanSeq       *int `json:"numa_scan_seq"` // passes of NUMA balancing over the process's memory, skipped areas included
+	PagesMigrated *int `json:"numa_pages_migrated"`
+	PreferredNID  *int `json:"numa_preferred_nid"`
+	TotalFaults   *int `json:"total_numa_faults"` // decays with each pass, so not a count
+
+	// Page faults of the probe's thread in this phase, by memory. The buffer is all there by then, so that faults in it
+	// are those of NUMA balancing. null: not known.
+	Faults     map[string]uint64 `json:"faults"`
+	FaultsLost uint64            `json:"faults_lost"` // that happened as well, at addresses that are not known
+
+	BufferMoved *int           `json:"buffer_pages_moved"` // pages of the buffer that are on another node than before the phase
+	NodePages   map[string]int `json:"node_pages,omitempty"`
+	Migrations  *Migrations    `json:"migrations,omitempty"` // of the thread, between CPUs
+}
+
+// BufferFaults is the key of the buffer in NumaPhase.Faults.
+const BufferFaults = "buffer"
 
 // NumaMove is one of the probe's moves between CPUs during the timed loop.
 type NumaMove struct {

@@ -1,0 +1,220 @@
+package numa
+
+import (
+	"cmp"
+	"maps"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"gorun/internal/render/term"
+	"gorun/internal/result"
+	"gorun/internal/units"
+)
+
+// phases are the parts of the probe's life, in their order.
+var phases = [...]func(*result.Numa) *result.NumaPhase{
+	func(v *result.Numa) *result.NumaPhase { return v.Settling },
+	func(v *result.Numa) *result.NumaPhase { return v.Settled },
+}
+
+// meanOf is the mean of a figure of a phase; NaN where no sample has it.
+func (p *probedRow) meanOf(phase int, figure func(*result.NumaPhase) *float64) float64 {
+	return p.mean(func(v *result.Numa) *float64 {
+		if phases[phase](v) == nil {
+			return nil
+		}
+		return figure(phases[phase](v))
+	})
+}
+
+// balanced are the rows that NUMA balancing was on for.
+func balanced(rows []probedRow) []probedRow {
+	return slices.DeleteFunc(slices.Clone(rows), func(row probedRow) bool {
+		return !slices.ContainsFunc(row.samples, func(v result.Numa) bool {
+			return v.BalancingRead != nil && *v.BalancingRead > 0 && v.Settled != nil
+		})
+	})
+}
+
+// balancingFigures are the columns of what NUMA balancing did.
+var balancingFigures = [...]struct {
+	title string
+	show  func(float64) string
+	of    func(*result.NumaPhase) *float64
+}{
+	{"ns/access", func(x float64) string { return strconv.FormatFloat(x, 'f', 2, 64) }, func(p *result.NumaPhase) *float64 {
+		return &p.NsPerAccess
+	}},
+	{"passes", meanTold, func(p *result.NumaPhase) *float64 { return number(p.ScanSeq) }},
+	{"buffer's faults", meanTold, func(p *result.NumaPhase) *float64 { return number(bufferFaults(p)) }},
+	{"its pages moved", meanTold, func(p *result.NumaPhase) *float64 { return number(p.BufferMoved) }},
+	{"other faults", meanTold, func(p *result.NumaPhase) *float64 {
+		if p.Faults == nil {
+			return nil
+		}
+		others := float64(p.FaultsLost)
+		for name, n := range p.Faults {
+			if name != result.BufferFaults {
+				others += float64(n)
+			}
+		}
+		return &others
+	}},
+	{"migrated in all", meanTold, func(p *result.NumaPhase) *float64 { return number(p.PagesMigrated) }},
+}
+
+func number[N int | uint64](n *N) *float64 {
+	if n == nil {
+		return nil
+	}
+	x := float64(*n)
+	return &x
+}
+
+// balancingBlock is what NUMA balancing did in each row that it was on for, while the probe settled and after that.
+func balancingBlock(rows []probedRow, opts term.Options) string {
+	if rows = balanced(rows); len(rows) == 0 {
+		return ""
+	}
+	columns, cells := []term.Column{term.Left("row")}, make([][]string, len(rows))
+	for _, figure := range balancingFigures {
+		columns = append(columns, term.Right(figure.title))
+	}
+	for i := range rows {
+		cells[i] = []string{rows[i].name()}
+		for _, figure := range balancingFigures {
+			var both []string
+			for phase := range phases {
+				text := units.None
+				if x := rows[i].meanOf(phase, figure.of); !math.IsNaN(x) {
+					text = figure.show(x)
+				}
+				both = append(both, text)
+			}
+			cells[i] = append(cells[i], strings.Join(both, " / "))
+		}
+	}
+	return term.Title("NUMA balancing, mean of a sample: while it settles / after that", opts) +
+		term.FoldedGrid(columns, cells, opts) +
+		term.Paragraph("  ", "Passes and migrated in all count from the start of the probe. "+othersNote(rows), opts.Columns()-2)
+}
+
+// othersNote says in which other memory than the buffer the probe's faults were, those of the first touch included.
+func othersNote(rows []probedRow) string {
+	sums := map[string]uint64{}
+	for _, row := range rows {
+		for i := range row.samples {
+			for _, phase := range phases {
+				if p := phase(&row.samples[i]); p != nil {
+					for name, n := range p.Faults {
+						sums[name] += n
+					}
+				}
+			}
+		}
+	}
+	delete(sums, result.BufferFaults)
+	if len(sums) == 0 {
+		return ""
+	}
+	names := slices.SortedFunc(maps.Keys(sums), func(a, b string) int {
+		return cmp.Or(cmp.Compare(sums[b], sums[a]), cmp.Compare(a, b))
+	})
+	const shown = 4
+	for i, name := range names {
+		names[i] = term.Snip(name, 24) + " " + units.Count(float64(sums[name]))
+	}
+	return "Other faults of all samples, those of a first touch included: " +
+		strings.Join(names[:min(shown, len(names))], ", ") + "."
+}
+
+// scansNote says that NUMA balancing looked at the process and no access to the buffer faulted; "" where one did.
+func scansNote(row *probedRow) string {
+	looked := false
+	for i := range row.samples {
+		v := &row.samples[i]
+		if v.BalancingRead == nil || *v.BalancingRead == 0 || v.Settled == nil || v.Settled.ScanSeq == nil ||
+			v.Settled.Faults == nil {
+			continue
+		}
+		for _, phase := range phases {
+			if p := phase(v); p != nil && (p.FaultsLost > 0 || p.Faults[result.BufferFaults] > 0) {
+				return ""
+			}
+		}
+		looked = looked || *v.Settled.ScanSeq > 0
+	}
+	if !looked {
+		return ""
+	}
+	if row.Mem != Float && row.MemPolicy == "" {
+		return "NUMA balancing looked at the process, and skipped the buffer, as it does with memory that is bound"
+	}
+	return "NUMA balancing looked at the process, and no access to the buffer faulted"
+}
+
+// pagesBlock is where the pages of buffers that float lie: after the first touch, when the probe has settled, and at the
+// end. Where there is one node, there is nothing to show.
+func pagesBlock(rows []probedRow, opts term.Options) string {
+	rows = slices.DeleteFunc(slices.Clone(rows), func(row probedRow) bool {
+		return row.Mem != Float || !slices.ContainsFunc(row.samples, func(v result.Numa) bool { return v.TouchedPages != nil })
+	})
+	moments := [...]func(*result.Numa) map[string]int{
+		func(v *result.Numa) map[string]int { return v.TouchedPages },
+		func(v *result.Numa) map[string]int {
+			if v.Settling == nil {
+				return nil
+			}
+			return v.Settling.NodePages
+		},
+		func(v *result.Numa) map[string]int { return v.NodePages },
+	}
+	nodes := map[string]struct{}{}
+	for _, row := range rows {
+		for i := range row.samples {
+			for _, of := range moments {
+				for node := range of(&row.samples[i]) {
+					nodes[node] = struct{}{}
+				}
+			}
+		}
+	}
+	if len(nodes) < 2 {
+		return ""
+	}
+	columns, cells := []term.Column{term.Left("row")}, make([][]string, len(rows))
+	for i := range rows {
+		cells[i] = []string{rows[i].name()}
+	}
+	for _, node := range sortedNodes(nodes) {
+		columns = append(columns, term.Right("node "+term.Snip(node, 8)))
+		for i := range rows {
+			shares := make([]string, len(moments))
+			for n, of := range moments {
+				shares[n] = units.None
+				share := rows[i].mean(func(v *result.Numa) *float64 { return part(of(v), node) })
+				if !math.IsNaN(share) {
+					shares[n] = units.Percent(share)
+				}
+			}
+			cells[i] = append(cells[i], strings.Join(shares, " / "))
+		}
+	}
+	return term.Title("Where the buffer's pages lie: after the first touch / settled / at the end", opts) +
+		term.FoldedGrid(columns, cells, opts)
+}
+
+// part is a node's part of the pages; nil: not known.
+func part(pages map[string]int, node string) *float64 {
+	all := 0
+	for _, n := range pages {
+		all += n
+	}
+	if all == 0 {
+		return nil
+	}
+	share := float64(pages[node]) / float64(all)
+	return &share
+}

@@ -1,0 +1,23 @@
+package perf
+
+// Fault is a page fault that a thread took in user mode and that needed no disk.
+type Fault struct {
+	NS      int64 // CLOCK_MONOTONIC in nanoseconds
+	Address uint64
+}
+
+// Faults follows the page faults of one thread. It is for one goroutine at a time.
+type Faults struct{ source faultSource }
+
+// faultSource reads the faults since it was opened or last read.
+type faultSource interface {
+	Read() (faults []Fault, lost uint64, err error)
+	Close() error
+}
+
+// Read returns the faults since the last Read, or since OpenFaults. lost is how many happened meanwhile of which the
+// kernel had no room to keep the address.
+func (f *Faults) Read() (faults []Fault, lost uint64, err error) { return f.source.Read() }
+
+// Close ends it. A second call does nothing.
+func (f *Faults) Close() error { return f.source.Close() }
