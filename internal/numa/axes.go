@@ -263,7 +263,7 @@ var FirstTouches = [...]PreferredWay{
 	{TouchNear, "the probe, where it is bound"},
 	{TouchFar, "the probe, on the node furthest from there"},
 	{TouchInterleaved, "the probe, on all nodes in turns"},
-	{TouchBefore, "the probe before it is bound, wherever the scheduler had put it: what the RFC's rows with floating memory did"},
+	{TouchBefore, "the probe before it is bound, wherever the scheduler had put it, as in the RFC's tables"},
 }
 
 // ParseMemPolicies reads ways to bind memory, in the order written. Of the first of them rows have no word.

@@ -124,7 +124,7 @@ func (f *flags) Register(set *experiment.FlagSet) {
 	set.StringVar(&f.pages, "pages", linux.PageKinds[0].Name,
 		"`kinds` of its pages, by commas: "+strings.Join(PageNames(), ", "))
 	set.StringVar(&f.memPolicy, "mem-policy", MemPolicies[0],
-		"`how` --mem binds, by commas: "+strings.Join(MemPolicies, ", ")+" (NUMA balancing looks at the memory too, Linux 5.12)")
+		"`how` --mem binds, by commas: "+strings.Join(MemPolicies, ", ")+" (balancing looks at it too, Linux 5.12)")
 	set.StringVar(&f.firstTouch, "first-touch", TouchNear,
 		"`who` touches memory that floats first, by commas: "+catalog.List(FirstTouches[:]))
 	set.StringVar(&f.access, "access", AccessNames()[0],
@@ -197,8 +197,14 @@ func (f *flags) axes(m experiment.Machine) (a Axes, err error) {
 	})
 	parse("buffer", f.buffer, func() (err error) { a.Buffers, err = bytesize.ParseList(f.buffer); return err })
 	parse("pages", f.pages, func() (err error) { a.Pages, err = ParsePages(f.pages); return err })
-	parse("mem-policy", f.memPolicy, func() (err error) { a.MemPolicy, err = ParseMemPolicies(f.memPolicy); return err })
-	parse("first-touch", f.firstTouch, func() (err error) { a.FirstTouch, err = ParseFirstTouch(f.firstTouch); return err })
+	parse("mem-policy", f.memPolicy, func() (err error) {
+		a.MemPolicy, err = ParseMemPolicies(f.memPolicy)
+		return err
+	})
+	parse("first-touch", f.firstTouch, func() (err error) {
+		a.FirstTouch, err = ParseFirstTouch(f.firstTouch)
+		return err
+	})
 	parse("access", f.access, func() (err error) { a.Access, err = ParseAccess(f.access); return err })
 	if err == nil && f.rows == RowsSome && len(m.Nodes) > fewNodes {
 		a.choose(f.given, m.Machine)

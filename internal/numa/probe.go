@@ -30,7 +30,7 @@ type Request struct {
 	Near        cpuset.Set     `json:"near"`           // of those that it may use, those of the preferred node
 	Accesses    uint64         `json:"accesses"`       // of each repetition
 	Repetitions int            `json:"repetitions"`    // at least 1
-	Settle      float64        `json:"settle_seconds"` // CPU time of accesses before the first repetition, which do not count
+	Settle      float64        `json:"settle_seconds"` // CPU time of accesses before those that count
 	Seed        uint64         `json:"seed"`           // of the order of accesses
 	Nice        *int           `json:"nice,omitempty"` // of the probe; none: as it is
 	Timeline    bool           `json:"timeline,omitempty"`

@@ -70,7 +70,7 @@ type NumaPhase struct {
 	Faults     map[string]uint64 `json:"faults"`
 	FaultsLost uint64            `json:"faults_lost"` // that happened as well, at addresses that are not known
 
-	BufferMoved *int           `json:"buffer_pages_moved"` // pages of the buffer that are on another node than before the phase
+	BufferMoved *int           `json:"buffer_pages_moved"` // pages of the buffer that came to another node
 	NodePages   map[string]int `json:"node_pages,omitempty"`
 	Migrations  *Migrations    `json:"migrations,omitempty"` // of the thread, between CPUs
 }
