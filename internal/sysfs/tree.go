@@ -14,11 +14,18 @@ import (
 
 // tree is a recorded directory as a file system in which links mean what they meant on the recorded machine.
 type tree struct {
-	root *os.Root // keeps every access inside, whatever resolve returns
-	base string   // the directory's own absolute path, for links that were made with it
+	base string // the directory's own absolute path, for links that were made with it
 
 	mu   sync.Mutex
 	dirs map[string]string // resolved directories: thousands of CPUs share the same few parents
+	way  []step            // from the top to the directory that was used last: its files are mostly read one after another
+}
+
+// step is an open directory. Each os.Root keeps what is opened inside it, whatever resolve returns; one that is given
+// a path opens each element of it, so each is given names only.
+type step struct {
+	name string // of the directory in the one before it
+	root *os.Root
 }
 
 // maxLinks is how many links one name may go through: MAXSYMLINKS of the kernel's include/linux/namei.h.
@@ -38,7 +45,7 @@ func openDir(dir string) (fs.FS, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &tree{root: root, base: base, dirs: map[string]string{".": "."}}, nil
+	return &tree{base: base, dirs: map[string]string{".": "."}, way: []step{{root: root}}}, nil
 }
 
 // Open implements fs.FS.
@@ -46,15 +53,21 @@ func (t *tree) Open(name string) (fs.File, error) {
 	if !fs.ValidPath(name) {
 		return nil, &fs.PathError{Op: "open", Path: name, Err: fs.ErrInvalid}
 	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
 	links := 0
 	plain, err := t.resolve(name, &links)
 	if err != nil {
 		return nil, &fs.PathError{Op: "open", Path: name, Err: err}
 	}
-	// Without O_NONBLOCK a pipe in the tree would wait for a writer for ever.
-	file, err := t.root.OpenFile(plain, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	dir, err := t.walk(path.Dir(plain))
 	if err != nil {
-		return nil, err
+		return nil, &fs.PathError{Op: "open", Path: name, Err: err}
+	}
+	// Without O_NONBLOCK a pipe in the tree would wait for a writer for ever.
+	file, err := dir.OpenFile(path.Base(plain), os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		return nil, &fs.PathError{Op: "open", Path: name, Err: cause(err)}
 	}
 	info, err := file.Stat()
 	if err == nil && !info.IsDir() && !info.Mode().IsRegular() {
@@ -77,7 +90,11 @@ func (t *tree) resolve(name string, links *int) (string, error) {
 		return "", err
 	}
 	plain := path.Join(dir, path.Base(name))
-	info, err := t.root.Lstat(plain)
+	parent, err := t.walk(dir)
+	if err != nil {
+		return "", err
+	}
+	info, err := parent.Lstat(path.Base(plain))
 	if err != nil {
 		return "", cause(err)
 	}
@@ -87,7 +104,7 @@ func (t *tree) resolve(name string, links *int) (string, error) {
 	if *links++; *links > maxLinks {
 		return "", fmt.Errorf("%w at %s", errLoop, plain)
 	}
-	target, err := t.root.Readlink(plain)
+	target, err := parent.Readlink(path.Base(plain))
 	if err != nil {
 		return "", cause(err)
 	}
@@ -95,20 +112,39 @@ func (t *tree) resolve(name string, links *int) (string, error) {
 }
 
 func (t *tree) resolveDir(dir string, links *int) (string, error) {
-	t.mu.Lock()
-	plain, ok := t.dirs[dir]
-	t.mu.Unlock()
-	if ok {
+	if plain, ok := t.dirs[dir]; ok {
 		return plain, nil
 	}
 	plain, err := t.resolve(dir, links)
 	if err != nil {
 		return "", err
 	}
-	t.mu.Lock()
 	t.dirs[dir] = plain
-	t.mu.Unlock()
 	return plain, nil
+}
+
+// walk opens a resolved directory, from the one that was used last.
+func (t *tree) walk(dir string) (*os.Root, error) {
+	var names []string
+	if dir != "." {
+		names = strings.Split(dir, "/")
+	}
+	same := 0
+	for same < min(len(names), len(t.way)-1) && t.way[same+1].name == names[same] {
+		same++
+	}
+	for _, left := range t.way[same+1:] {
+		_ = left.root.Close() // nothing was written
+	}
+	t.way = t.way[:same+1]
+	for _, name := range names[same:] {
+		root, err := t.way[len(t.way)-1].root.OpenRoot(name)
+		if err != nil {
+			return nil, cause(err)
+		}
+		t.way = append(t.way, step{name, root})
+	}
+	return t.way[len(t.way)-1].root, nil
 }
 
 // follow resolves the target of a link element by element, for ".." after a link means the parent of where that leads.
