@@ -108,8 +108,13 @@ bench: ## speed and memory as ratios against named rivals, in interleaved rounds
 	$(GO) test -run "^$$" -bench "Kernel|Worker$$|Instrumentation|Original" -benchtime $(ROUNDS)x -timeout 30m ./internal/primes
 	$(GO) test -run "^$$" -bench "ManyWorkers|Pinned|Memory" -benchtime $(LONG_ROUNDS)x -timeout 30m ./internal/primes
 	$(GO) test -run "^$$" -bench "LongJournal" -benchtime $(ROUNDS)x -timeout 30m ./cmd/gorun
+	$(GO) test -run "^$$" -bench "DryRun" -benchtime $(LONG_ROUNDS)x -timeout 30m ./cmd/gorun
 	$(GO) test -run "^$$" -bench "Child|Scheduler" -benchtime $(ROUNDS)x -timeout 30m ./internal/run
 	$(GO) test -run "^$$" -bench . -benchtime 1s ./internal/stats
+
+.PHONY: bench-plans
+bench-plans: ## each dry run on 2 to 4,096 CPUs: time, files opened (BEFORE=another gorun: beside it; GORUN_DIR=1: see the benchmark)
+	GORUN_BEFORE="$(BEFORE)" $(GO) test -run "^$$" -bench "DryRun" -benchtime $(LONG_ROUNDS)x -timeout 60m ./cmd/gorun
 
 .PHONY: bench-contend
 bench-contend: ## contend and c2c beside ccont, where it is on PATH, or plain C: each operation in turn on 1 and 2 CPUs (alone, 4 min)

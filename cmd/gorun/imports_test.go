@@ -60,6 +60,7 @@ const mayImport = `
 	sysfs               cpuset
 	testdata/matrix
 	topology            cpuset sysfs
+	topology/topologytest cpuset
 	units
 `
 

@@ -1,0 +1,73 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"gorun/internal/topology/topologytest"
+)
+
+// BenchmarkDryRun takes the time of each dry run on made machines that were captured as one file, the CPU time, and how
+// many files are opened (where strace(1) is on PATH). GORUN_BEFORE names another gorun, which is measured in turn with
+// this one. GORUN_DIR=1 has the machines captured as directories, whose files take longer to make.
+func BenchmarkDryRun(b *testing.B) {
+	rivals := []struct{ name, path string }{{"now", built(b)}}
+	if before := os.Getenv("GORUN_BEFORE"); before != "" {
+		rivals = append(rivals, struct{ name, path string }{"before", before})
+	}
+	for _, machine := range []topologytest.Large{
+		{CPUs: 2, Nodes: 1}, {CPUs: 256, Nodes: 2}, {CPUs: 1024, Nodes: 8}, {CPUs: 4096, Nodes: 32},
+	} {
+		sysroot, write := filepath.Join(b.TempDir(), "machine.txtar"), machine.WriteArchive
+		if os.Getenv("GORUN_DIR") != "" {
+			sysroot, write = b.TempDir(), machine.WriteDir
+		}
+		require.NoError(b, write(sysroot))
+		for _, c := range dryRuns {
+			args := dryRunOn(c.args, sysroot)
+			for _, rival := range rivals {
+				b.Run(fmt.Sprintf("%d-CPUs/%s/%s", machine.CPUs, c.name, rival.name), func(b *testing.B) {
+					var wall, cpu []float64
+					for range b.N {
+						cmd := exec.CommandContext(b.Context(), rival.path, args...)
+						begun := time.Now()
+						out, err := cmd.CombinedOutput()
+						if err != nil {
+							b.Skipf("%v: %.200s", err, out)
+						}
+						wall = append(wall, time.Since(begun).Seconds())
+						cpu = append(cpu, (cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()).Seconds())
+					}
+					b.ReportMetric(middle(wall), "s")
+					b.ReportMetric(middle(cpu), "cpu-s")
+					if opens, ok := opensOf(b, rival.path, args); ok {
+						b.ReportMetric(opens, "opens")
+					}
+					b.ReportMetric(0, "ns/op")
+				})
+			}
+		}
+	}
+}
+
+// openCall is a line of strace that begins a call; its end may be on another line.
+var openCall = regexp.MustCompile(`(?m)^[0-9]+ +open`)
+
+// opensOf counts the files that a command opens, its libraries among them; false without strace.
+func opensOf(b *testing.B, path string, args []string) (float64, bool) {
+	calls := filepath.Join(b.TempDir(), "calls")
+	words := append([]string{"-f", "-qq", "-e", "trace=open,openat,openat2", "-e", "signal=none", "-o", calls, path}, args...)
+	if exec.CommandContext(b.Context(), "strace", words...).Run() != nil {
+		return 0, false
+	}
+	text, err := os.ReadFile(calls)
+	require.NoError(b, err)
+	return float64(len(openCall.FindAll(text, -1))), true
+}

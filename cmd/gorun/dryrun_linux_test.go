@@ -1,0 +1,45 @@
+package main
+
+import (
+	"io"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"gorun/internal/topology/topologytest"
+)
+
+// A dry run reads the machine once, whatever the number of its cells: no file of it is opened for each of them.
+func TestDryRunReadsTheMachineOnce(t *testing.T) {
+	const cpus = 16
+	const most = 3 // some files are read by another part too: the caches of the first CPU, the list of the online CPUs
+	whole := 0     // what topo opens
+	for _, c := range dryRuns {
+		t.Run(c.name, func(t *testing.T) {
+			sysroot := t.TempDir()
+			require.NoError(t, topologytest.Large{CPUs: cpus, Nodes: 2}.WriteDir(sysroot))
+			opened := topologytest.WatchOpens(t, sysroot)
+			var errs strings.Builder
+			e := env{
+				Root: os.DirFS("/"), Stdout: io.Discard, Stderr: &errs, Now: time.Now,
+				Environ: func() []string { return nil }, Tool: tool(), Views: rows,
+			}
+			require.Zero(t, execute(dryRunOn(c.args, sysroot), e), errs.String())
+			all := 0
+			for name, n := range opened() {
+				if info, err := os.Stat(name); err == nil && info.Mode().IsRegular() {
+					require.LessOrEqual(t, n, most, name)
+					all += n
+				}
+			}
+			if whole == 0 {
+				whole = all
+				require.Greater(t, whole, cpus*10, "it is read at all")
+			}
+			require.Less(t, all, whole+50)
+		})
+	}
+}

@@ -1,0 +1,24 @@
+package main
+
+import "strings"
+
+// dryRuns are the plans whose cost may grow with the machine; MACHINE stands where --sysroot is. A budget of 0 has
+// nothing refused for its length.
+var dryRuns = []struct{ name, args string }{
+	{"topo", "topo MACHINE"},
+	{"primes", "primes --dry-run MACHINE"},
+	{"contend", "contend --dry-run --budget 0 MACHINE"},
+	{"c2c", "c2c --dry-run --budget 0 MACHINE"},
+	{"numa", "numa --dry-run --budget 0 MACHINE"},
+	{"pair", "pair --auto --dry-run --budget 0 MACHINE"},
+	{"bind", "bind --dry-run MACHINE"},
+	{"futex", "futex --dry-run --budget 0 MACHINE"},
+	{"exec-auto", "exec --placements auto --dry-run --budget 0 MACHINE -- true"},
+	{"classic-matrix", "matrix primes --preset classic --dry-run --budget 0 MACHINE"},
+	{"pinned-matrix", "matrix primes --pin-cpus all,one-per-core --workers 1,2,4,8,16 --dry-run --budget 0 MACHINE"},
+}
+
+// dryRunOn returns a command line of dryRuns for a captured machine.
+func dryRunOn(args, sysroot string) []string {
+	return strings.Fields(strings.Replace(args, "MACHINE", "--sysroot "+sysroot, 1))
+}
