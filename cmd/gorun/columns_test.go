@@ -149,3 +149,22 @@ func TestHeaderOfCSV(t *testing.T) {
 		assert.Equal(t, "index", lines[0][len(columns.Leading())], x.Name)
 	}
 }
+
+// CPU time is judged where a sample is a fixed amount of work. Of a sample that lasts a fixed time it says nothing, and a
+// second figure would only make the first one's verdicts later.
+func TestJudgedColumns(t *testing.T) {
+	judged := map[string][]string{}
+	for _, x := range rows {
+		for _, figure := range x.Figures(x.Datum) {
+			c, found := x.Columns.Find(figure.Column)
+			require.True(t, found, figure.Column)
+			assert.Equal(t, c.Label, figure.Label)
+			assert.NotEmpty(t, figure.Label)
+			judged[x.Name] = append(judged[x.Name], figure.Column)
+		}
+		assert.Empty(t, x.Figures(result.DatumMetric), "a command that prints a metric may run for a fixed time")
+	}
+	assert.Equal(t, map[string][]string{
+		"primes": {"cpu_seconds"}, "exec": {"cpu_seconds"}, "pair": {"cpu_ns_per_loop"},
+	}, judged)
+}

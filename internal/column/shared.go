@@ -8,9 +8,16 @@ var Wall = Derived(Column{
 	Meaning: "The wall time of the sample.",
 }, func(s *result.Sample) float64 { return s.Seconds })
 
+// CPU is the CPU time of a sample; absent where none was counted. Tables show its two parts.
+var CPU = Derived(Column{
+	Name: "cpu_seconds", Label: "CPU time", Unit: Seconds, Better: Lower, Hidden: true,
+	Meaning: "The CPU time of all threads, in user mode and in the kernel.",
+}, func(s *result.Sample) *float64 { return Some(s.CPUSeconds()) })
+
 // Times are the wall time and the CPU time of a sample.
 var Times = List{
 	Wall,
+	CPU,
 	Derived(Column{
 		Name: "user_seconds", Label: "user", Unit: Seconds, Better: Lower, Bench: "user-ns/op",
 		Meaning: "The CPU time of all threads in user mode.",

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"gorun/internal/column"
 	"gorun/internal/cpuset"
 	"gorun/internal/experiment"
 	"gorun/internal/hint"
@@ -45,6 +46,7 @@ var Experiment = experiment.Define(experiment.Definition[Cell]{
 			return names
 		},
 	},
+	Judged:  column.List{column.CPU},
 	Columns: columns,
 	New:     func() experiment.Flags[Cell] { return &flags{} },
 	Open: func(s experiment.Setting, _ []Cell) (experiment.Sampler[Cell], error) {

@@ -194,9 +194,12 @@ type Definition[C any] struct {
 	Single   []string // flags that are the same for all cells of a matrix, or make no sense in one
 	OneRow   string   // how flags that give several rows are made to give one
 	Datum    string   // the column that a matrix compares; "": wall time
-	Sweep    *Sweep   // nil: a plain run takes samples
-	New      func() Flags[C]
-	Open     func(Setting, []C) (Sampler[C], error)
+	// Judged are the columns that are judged on the same samples, in addition to Datum: CPU time, where a sample is a fixed
+	// amount of work. Of a fixed time, CPU time says nothing.
+	Judged column.List
+	Sweep  *Sweep // nil: a plain run takes samples
+	New    func() Flags[C]
+	Open   func(Setting, []C) (Sampler[C], error)
 	// Explain adds to a result what its samples show beyond their figures: findings and warnings. Invalid samples are
 	// there too, and show nothing but why they are invalid. nil: nothing.
 	Explain func(run *result.Run, cells []C)
@@ -226,6 +229,7 @@ type Experiment struct {
 	Single   []string
 	OneRow   string
 	Datum    string
+	Judged   column.List
 	Sweep    *Sweep
 	Picture  *Picture
 	View     *View
@@ -253,7 +257,7 @@ func Define[C any](d Definition[C]) Experiment {
 	}
 	x := Experiment{
 		Text: d.Text, Sampling: d.Sampling, Place: d.Place, Single: d.Single, OneRow: d.OneRow, Datum: d.Datum,
-		Sweep: d.Sweep, Picture: d.Picture, View: d.View, Columns: d.Columns, Others: d.Others,
+		Judged: d.Judged, Sweep: d.Sweep, Picture: d.Picture, View: d.View, Columns: d.Columns, Others: d.Others,
 		New: func() Flags[any] { return flags[C]{d.New()} },
 		Open: func(s Setting, cells []any) (Sampler[any], error) {
 			opened, err := d.Open(s, typed(cells))
@@ -276,6 +280,18 @@ func Define[C any](d Definition[C]) Experiment {
 		x.Explain = func(run *result.Run, cells []any) { d.Explain(run, typed(cells)) }
 	}
 	return x
+}
+
+// Figures returns what is judged in addition where cells are compared by datum: nothing where that is a metric of the
+// user's own, since a command that prints one may run for a fixed time.
+func (x Experiment) Figures(datum string) (figures []result.Figure) {
+	if datum != x.Datum {
+		return nil
+	}
+	for _, c := range x.Judged {
+		figures = append(figures, result.Figure{Column: c.Name, Label: c.Label})
+	}
+	return figures
 }
 
 // flags are an experiment's, without their type.

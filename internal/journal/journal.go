@@ -134,7 +134,7 @@ func (c *checker) header() error {
 	if m == nil {
 		return nil
 	}
-	if m.Control != nil || m.Controls != nil || m.Ranking != nil {
+	if m.Control != nil || m.Controls != nil || m.ControlVerdicts != nil || m.Ranking != nil {
 		return fmt.Errorf("the header has a verdict, before the first sample")
 	}
 	if m.Baseline < 0 || m.Baseline >= len(c.now.Cells) {

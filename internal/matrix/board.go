@@ -17,7 +17,7 @@ import (
 // the same verdicts, whether they were taken just now or read from a journal.
 type Board struct {
 	run     *result.Run
-	time    func(result.Sample) float64 // what is compared
+	figures []Figure // that are judged; the first decides which samples are taken
 	groups  []group
 	at      []place         // of each cell
 	rounds  int             // complete ones
@@ -25,11 +25,12 @@ type Board struct {
 	slots   []result.Slot   // its places
 	taken   []result.Sample // of the round in progress
 	faults  Faults
+	lacking []Faults                 // by figure: the samples that are invalid, or do not have it
 	answers map[string]result.Answer // by question
 	pairs   map[comparison][]pair    // the samples of the same block, for the disturbances
 	older   bool                     // the blocks were made by another rule: their samples say what they are,
 	whole   int                      // and a round is complete that has as many as the one before
-	samples [][]float64              // by cell, seconds of the samples that count
+	samples [][]float64              // by cell, the deciding figure of the samples that count
 	ended   float64                  // elapsed seconds at the end of the last complete round
 	last    float64                  // elapsed seconds of the last sample
 	cells   []result.StandingCell    // as they stood after so many rounds:
@@ -38,10 +39,13 @@ type Board struct {
 
 // group is cells that are compared with one baseline.
 type group struct {
-	race     *stats.Race
-	cells    []int // of the run, by their numbers in the race
-	baseline int   // of the run
+	races    []*stats.Race // by figure
+	cells    []int         // of the run, by their numbers in a race
+	baseline int           // of the run
 }
+
+// race is that of the figure that decides which samples are taken. The others have the same rounds and blocks.
+func (g group) race() *stats.Race { return g.races[0] }
 
 // place is where a cell is raced.
 type place struct{ group, cell int }
@@ -74,13 +78,13 @@ func NewBoard(run *result.Run, columns column.List) (*Board, error) {
 	if run.Matrix == nil {
 		return nil, errors.New("the run has no cells to compare")
 	}
-	time, err := Time(run.Matrix, columns)
+	figures, err := Figures(run.Matrix, columns)
 	if err != nil {
 		return nil, err
 	}
 	b := &Board{
-		run: run, time: time, older: len(run.Matrix.Order.First) > 0 && run.Matrix.Order.Rule < stats.OrderRule,
-		at: make([]place, len(run.Cells)), answers: map[string]result.Answer{},
+		run: run, figures: figures, older: len(run.Matrix.Order.First) > 0 && run.Matrix.Order.Rule < stats.OrderRule,
+		at: make([]place, len(run.Cells)), lacking: make([]Faults, len(figures)), answers: map[string]result.Answer{},
 		pairs: map[comparison][]pair{}, samples: make([][]float64, len(run.Cells)), looked: -1,
 	}
 	for _, block := range run.Matrix.Order.First {
@@ -118,13 +122,16 @@ func (b *Board) race() error {
 		for j, cell := range g.cells {
 			contents[j] = Canonical(b.run.Cells[cell])
 		}
-		g.race, err = stats.NewRace(stats.Design{
-			Seed: b.run.Seed + uint64(i), Cells: contents, Baseline: slices.Index(g.cells, g.baseline), Alpha: m.Alpha,
-			Comparisons: b.comparisons(), Contrasts: contrasts[i],
-			Margin: m.Margin, Precision: m.Precision, Rounds: m.Rounds, Rate: m.Better == result.Higher,
-		})
-		if err != nil {
-			return err
+		for _, figure := range b.figures {
+			race, err := stats.NewRace(stats.Design{
+				Seed: b.run.Seed + uint64(i), Cells: contents, Baseline: slices.Index(g.cells, g.baseline), Alpha: m.Alpha,
+				Comparisons: b.comparisons(), Contrasts: contrasts[i],
+				Margin: m.Margin, Precision: m.Precision, Rounds: m.Rounds, Rate: figure.rate,
+			})
+			if err != nil {
+				return err
+			}
+			g.races = append(g.races, race)
 		}
 	}
 	return nil
@@ -147,8 +154,10 @@ func (b *Board) contrasts() ([][]stats.Contrast, error) {
 }
 
 // comparisons returns how many share the error rate: each cell's, where each group's control takes the place of its
-// baseline, and the contrasts.
-func (b *Board) comparisons() int { return len(b.run.Cells) + len(b.run.Matrix.Contrasts) }
+// baseline, and the contrasts, by each figure.
+func (b *Board) comparisons() int {
+	return (len(b.run.Cells) + len(b.run.Matrix.Contrasts)) * len(b.figures)
+}
 
 // Order describes the schedule of a run with this board's design.
 func (b *Board) Order() result.Order {
@@ -164,7 +173,7 @@ func (b *Board) Order() result.Order {
 		g := b.groups[block.group]
 		cells := make([]int, len(block.cells))
 		for i, cell := range block.cells {
-			if cell == g.race.Control() {
+			if cell == g.race().Control() {
 				cells[i] = len(b.run.Cells) // of the only group, or of any: the baseline is in the block
 				continue
 			}
@@ -185,7 +194,7 @@ func (b *Board) begin() {
 		if b.over(g) {
 			continue
 		}
-		for _, cells := range g.race.Next() {
+		for _, cells := range g.race().Next() {
 			b.blocks = append(b.blocks, block{i, cells})
 		}
 	}
@@ -196,7 +205,7 @@ func (b *Board) begin() {
 	for i, block := range b.blocks {
 		g := b.groups[block.group]
 		for _, cell := range block.cells {
-			slot := result.Slot{Round: b.rounds, Block: i, Control: cell == g.race.Control()}
+			slot := result.Slot{Round: b.rounds, Block: i, Control: cell == g.race().Control()}
 			if slot.Cell = g.baseline; !slot.Control {
 				slot.Cell = g.cells[cell]
 			}
@@ -207,7 +216,7 @@ func (b *Board) begin() {
 
 // over reports whether more samples of a group would serve nothing.
 func (b *Board) over(g group) bool {
-	if b.faults.GivenUp(g.baseline) || g.race.Done() {
+	if b.faults.GivenUp(g.baseline) || g.race().Done() {
 		return true
 	}
 	return !slices.ContainsFunc(g.cells, func(cell int) bool { return cell != g.baseline && !b.faults.GivenUp(cell) })
@@ -277,8 +286,11 @@ func (b *Board) Add(s result.Sample) error {
 	b.last = s.Elapsed
 	b.taken = append(b.taken, s)
 	b.faults.Add(s.Cell, s)
+	for f, figure := range b.figures {
+		b.lacking[f].Add(s.Cell, figure.seen(s))
+	}
 	if s.Quality.Verdict != result.Invalid {
-		b.samples[s.Cell] = append(b.samples[s.Cell], b.time(s))
+		b.samples[s.Cell] = append(b.samples[s.Cell], b.figures[0].Of(s))
 	}
 	if b.older || len(b.taken) < len(b.slots) {
 		return nil
@@ -325,7 +337,7 @@ func (b *Board) follow(s result.Sample) error {
 	of := &b.blocks[len(b.blocks)-1]
 	at := b.at[s.Cell]
 	if s.Control {
-		at.cell = b.groups[at.group].race.Control()
+		at.cell = b.groups[at.group].race().Control()
 	}
 	of.cells = append(of.cells, at.cell)
 	return nil
@@ -349,54 +361,74 @@ func (b *Board) Check(s *result.Sample) {
 }
 
 // complete gives the round to the races, without the blocks in which a sample is invalid: to leave out that sample alone
-// would be unfair where samples are invalid because they are slow.
+// would be unfair where samples are invalid because they are slow. The race of a figure does without the blocks in which
+// a sample does not have it, either.
 func (b *Board) complete() error {
-	rounds, seconds := make([]stats.Round, len(b.groups)), make([][]float64, len(b.groups))
+	type part struct {
+		round   stats.Round
+		seconds []float64
+	}
+	parts := make([][]part, len(b.groups)) // by figure; none of a group that was over before
 	at := 0
 	for _, block := range b.blocks {
 		samples := b.taken[at : at+len(block.cells)]
 		at += len(block.cells)
-		if slices.ContainsFunc(samples, func(s result.Sample) bool { return s.Quality.Verdict == result.Invalid }) {
-			continue
+		if parts[block.group] == nil {
+			parts[block.group] = make([]part, len(b.figures))
 		}
-		rounds[block.group] = append(rounds[block.group], block.cells)
-		signals := map[int]result.Signals{} // by cell
-		for _, s := range samples {
-			seconds[block.group] = append(seconds[block.group], b.time(s))
-			if !s.Control {
-				signals[s.Cell] = s.Quality.Signals
+		for f, figure := range b.figures {
+			if slices.ContainsFunc(samples, figure.lacks) {
+				continue
+			}
+			of := &parts[block.group][f]
+			of.round = append(of.round, block.cells)
+			for _, s := range samples {
+				of.seconds = append(of.seconds, figure.Of(s))
 			}
 		}
-		for cell, of := range signals {
-			if base, found := signals[b.run.Against(cell)]; found && cell != b.run.Against(cell) {
-				c := comparison{cell, b.run.Against(cell)}
-				b.pairs[c] = append(b.pairs[c], pair{of, base})
-			}
-		}
-		for _, contrast := range b.run.Matrix.Contrasts {
-			of, sampled := signals[contrast.B]
-			if base, found := signals[contrast.A]; found && sampled {
-				c := comparison{contrast.B, contrast.A}
-				b.pairs[c] = append(b.pairs[c], pair{of, base})
-			}
-		}
+		b.pair(samples)
 	}
 	b.rounds++
 	b.ended = b.last
 	for i, g := range b.groups {
-		if !slices.ContainsFunc(b.blocks, func(block block) bool { return block.group == i }) {
-			continue // it was over before
-		}
-		if err := g.race.Add(rounds[i], seconds[i]); err != nil {
-			return err
-		}
-		for cell, of := range g.cells {
-			if b.faults.GivenUp(of) {
-				g.race.Leave(cell)
+		for f, of := range parts[i] {
+			if err := g.races[f].Add(of.round, of.seconds); err != nil {
+				return err
+			}
+			for cell, of := range g.cells {
+				if b.faults.GivenUp(of) {
+					g.races[f].Leave(cell)
+				}
 			}
 		}
 	}
 	return nil
+}
+
+// pair notes what disturbed the samples of a block, unless one is invalid.
+func (b *Board) pair(samples []result.Sample) {
+	if slices.ContainsFunc(samples, invalid) {
+		return
+	}
+	signals := map[int]result.Signals{} // by cell
+	for _, s := range samples {
+		if !s.Control {
+			signals[s.Cell] = s.Quality.Signals
+		}
+	}
+	for cell, of := range signals {
+		if base, found := signals[b.run.Against(cell)]; found && cell != b.run.Against(cell) {
+			c := comparison{cell, b.run.Against(cell)}
+			b.pairs[c] = append(b.pairs[c], pair{of, base})
+		}
+	}
+	for _, contrast := range b.run.Matrix.Contrasts {
+		of, sampled := signals[contrast.B]
+		if base, found := signals[contrast.A]; found && sampled {
+			c := comparison{contrast.B, contrast.A}
+			b.pairs[c] = append(b.pairs[c], pair{of, base})
+		}
+	}
 }
 
 // roundSeconds is how long a round took; 0 before the first is complete.
@@ -415,19 +447,21 @@ func (b *Board) Judge() {
 		cell := &b.run.Cells[i]
 		cell.Summary = b.summarise(i)
 		if i != b.run.Against(i) {
-			cell.Verdict, cell.Words = &verdicts[i], verdicts[i].String()
+			cell.Verdict, cell.Words = &verdicts[i].decides, verdicts[i].decides.String()
+			cell.Verdicts = verdicts[i].others
 		}
 	}
 	m := b.run.Matrix
-	control := b.groups[b.at[m.Baseline].group].race.ControlVerdict()
-	m.Control = &control
+	control := b.control(b.groups[b.at[m.Baseline].group])
+	m.Control, m.ControlVerdicts = &control.decides, control.others
 	if len(b.groups) == 1 {
 		m.Ranking = b.run.Rank()
 		return
 	}
 	m.Controls = nil
 	for _, g := range b.groups {
-		m.Controls = append(m.Controls, result.Control{Baseline: g.baseline, Verdict: g.race.ControlVerdict()})
+		control := b.control(g)
+		m.Controls = append(m.Controls, result.Control{Baseline: g.baseline, Verdict: control.decides, Verdicts: control.others})
 	}
 }
 
@@ -448,7 +482,7 @@ func (b *Board) summarise(cell int) *result.Summary {
 			continue
 		}
 		samples = append(samples, s)
-		figure := b.time(s)
+		figure := b.figures[0].Of(s)
 		if b.run.Matrix.Better == result.Higher {
 			figure = 1 / figure
 		}
@@ -462,17 +496,53 @@ func (b *Board) summarise(cell int) *result.Summary {
 	return summary
 }
 
+// judgement is the verdicts on one cell.
+type judgement struct {
+	decides stats.Verdict            // on the figure that decides which samples are taken
+	others  map[string]stats.Verdict // by column; one that no sample has is absent
+}
+
+// put adds the verdict on a figure.
+func (j *judgement) put(f int, figure Figure, v stats.Verdict) {
+	if f == 0 {
+		j.decides = v
+		return
+	}
+	if j.others == nil {
+		j.others = map[string]stats.Verdict{}
+	}
+	j.others[figure.Column] = v
+}
+
 // verdicts are those of the races, and what the samples' quality says beyond them. A baseline has none.
-func (b *Board) verdicts() []stats.Verdict {
-	verdicts := make([]stats.Verdict, len(b.run.Cells))
+func (b *Board) verdicts() []judgement {
+	verdicts := make([]judgement, len(b.run.Cells))
 	for _, g := range b.groups {
-		for i, v := range g.race.Verdicts(b.roundSeconds()) {
-			if cell := g.cells[i]; cell != g.baseline {
-				verdicts[cell] = b.verdict(comparison{cell, g.baseline}, "the baseline", v)
+		for f, figure := range b.figures {
+			for i, v := range g.races[f].Verdicts(b.roundSeconds()) {
+				if cell := g.cells[i]; cell != g.baseline {
+					b.put(&verdicts[cell], f, figure, comparison{cell, g.baseline}, "the baseline", v)
+				}
 			}
 		}
 	}
 	return verdicts
+}
+
+// put adds a race's verdict on a figure of a comparison, in the light of the samples' quality.
+func (b *Board) put(j *judgement, f int, figure Figure, c comparison, against string, v stats.Verdict) {
+	lacking := &b.lacking[f]
+	switch spoilt := cmp.Or(lacking.spoil(c.cell, "the cell"), lacking.spoil(c.against, against)); {
+	case f > 0 && (lacking.none(c.cell) || lacking.none(c.against)):
+		return // there is nothing to judge
+	case lacking.none(c.cell):
+		v = stats.InvalidVerdict(lacking.cells[c.cell].reason)
+	case spoilt != "":
+		v = v.Unjudged(spoilt)
+	default:
+		v = b.disturbed(c, v)
+	}
+	j.put(f, figure, v)
 }
 
 // judgeContrasts puts the verdicts on the contrasts of the run, which are in the order of the races.
@@ -481,28 +551,32 @@ func (b *Board) judgeContrasts() {
 	if len(m.Contrasts) == 0 {
 		return
 	}
-	of := make([][]stats.Verdict, len(b.groups))
-	for i, g := range b.groups {
-		of[i] = g.race.Contrasts(b.roundSeconds())
+	judged := make([]judgement, len(m.Contrasts))
+	for f, figure := range b.figures {
+		of := make([][]stats.Verdict, len(b.groups))
+		for i, g := range b.groups {
+			of[i] = g.races[f].Contrasts(b.roundSeconds())
+		}
+		for i, c := range m.Contrasts {
+			g := b.at[c.A].group
+			b.put(&judged[i], f, figure, comparison{c.B, c.A}, "cell "+b.run.Cells[c.A].Name, of[g][0])
+			of[g] = of[g][1:]
+		}
 	}
 	m.Contrasts = slices.Clone(m.Contrasts)
-	for i, c := range m.Contrasts {
-		g := b.at[c.A].group
-		v := b.verdict(comparison{c.B, c.A}, "cell "+b.run.Cells[c.A].Name, of[g][0])
-		m.Contrasts[i].Verdict, of[g] = &v, of[g][1:]
+	for i, j := range judged {
+		m.Contrasts[i].Verdict, m.Contrasts[i].Verdicts = &j.decides, j.others
 	}
 }
 
-// verdict is a race's verdict on a comparison in the light of the samples' quality.
-func (b *Board) verdict(c comparison, against string, v stats.Verdict) stats.Verdict {
-	if b.faults.none(c.cell) {
-		return stats.InvalidVerdict(b.faults.cells[c.cell].reason)
+// control is the verdicts on the duplicate of a group's baseline.
+func (b *Board) control(g group) (control judgement) {
+	for f, figure := range b.figures {
+		if f == 0 || !b.lacking[f].none(g.baseline) {
+			control.put(f, figure, g.races[f].ControlVerdict())
+		}
 	}
-	spoilt := cmp.Or(b.faults.spoil(c.cell, "the cell"), b.faults.spoil(c.against, against))
-	if spoilt != "" {
-		return v.Unjudged(spoilt)
-	}
-	return b.disturbed(c, v)
+	return control
 }
 
 // Standing is where the matrix stands. The verdicts are those of the last complete round.
@@ -515,14 +589,15 @@ func (b *Board) Standing() result.Standing {
 			at := b.at[i]
 			g := b.groups[at.group]
 			b.cells[i] = result.StandingCell{
-				Name: b.run.Cells[i].Name, Baseline: i == g.baseline, Verdict: v, Seconds: stats.Median(b.samples[i]),
-				Open: slices.Contains(g.race.Live(), at.cell) && !b.over(g),
+				Name: b.run.Cells[i].Name, Baseline: i == g.baseline, Verdict: v.decides, Verdicts: v.others,
+				Seconds: stats.Median(b.samples[i]),
+				Open:    slices.Contains(g.race().Live(), at.cell) && !b.over(g),
 			}
 		}
 	}
 	s := result.Standing{
 		Samples: b.count(), Rounds: b.rounds, Planned: m.Rounds, Elapsed: b.last, Left: b.left(),
-		Control: b.control(), Cells: b.cells,
+		Control: b.unsettled(), Cells: b.cells,
 	}
 	if !b.Done() {
 		s.Running = b.run.Cells[b.Next().Cell].Name
@@ -530,11 +605,11 @@ func (b *Board) Standing() result.Standing {
 	return s
 }
 
-// control is the verdict on the first control that is not settled, or on the first.
-func (b *Board) control() stats.Verdict {
-	first := b.groups[0].race.ControlVerdict()
+// unsettled is the verdict on the first control that is not settled, or on the first.
+func (b *Board) unsettled() stats.Verdict {
+	first := b.groups[0].race().ControlVerdict()
 	for _, g := range b.groups {
-		if v := g.race.ControlVerdict(); v.Kind != stats.Same {
+		if v := g.race().ControlVerdict(); v.Kind != stats.Same {
 			return v
 		}
 	}

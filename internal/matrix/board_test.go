@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
+	"gorun/internal/column"
 	"gorun/internal/matrix"
 	"gorun/internal/result"
 	"gorun/internal/stats"
@@ -82,7 +83,7 @@ func (f fake) step(board *matrix.Board, run *result.Run) error {
 
 // play takes samples until the board is done, or has so many rounds, and judges them.
 func (f fake) play(t require.TestingT, run *result.Run, rounds int) *matrix.Board {
-	board, err := matrix.NewBoard(run, nil)
+	board, err := matrix.NewBoard(run, column.Common())
 	require.NoError(t, err)
 	for !board.Done() && board.Rounds() < rounds {
 		require.NoError(t, f.step(board, run))

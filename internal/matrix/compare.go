@@ -71,10 +71,10 @@ func Compare(a, b Side, columns column.List, across []string, force bool) (*resu
 		Schema: result.Schema, Experiment: a.Run.Experiment, A: origin(a), B: origin(b),
 		Differences: differences, Forced: len(unmeant) > 0, Unmeant: names(unmeant),
 	}
-	times := [2]func(result.Sample) float64{}
+	var figures [2][]Figure
 	for i, side := range []Side{a, b} {
 		var err error
-		times[i], err = Time(side.Run.Matrix, columns)
+		figures[i], err = Figures(side.Run.Matrix, columns)
 		if err == nil && !side.Judged {
 			err = Judge(side.Run, columns)
 		}
@@ -91,13 +91,18 @@ func Compare(a, b Side, columns column.List, across []string, force bool) (*resu
 		})
 	}
 	elsewhere := slices.ContainsFunc(differences, func(d result.Difference) bool { return d.What == "topology" })
-	c.Cells, c.OnlyA, c.OnlyB = compareCells(a.Run, b.Run, times, keys, elsewhere)
+	c.Cells, c.OnlyA, c.OnlyB = compareCells(a.Run, b.Run, common(figures), keys, elsewhere)
 	if len(c.Cells) == 0 {
 		return nil, fmt.Errorf("%w: no cell of %s is in %s", ErrDiffer, a.File, b.File)
 	}
-	for i := range c.Cells {
-		if c.Forced {
-			c.Cells[i].Words = "forced across " + strings.Join(c.Unmeant, ", ") + ": " + c.Cells[i].Words
+	if c.Forced {
+		forced := "forced across " + strings.Join(c.Unmeant, ", ") + ": "
+		for i := range c.Cells {
+			cell := &c.Cells[i]
+			cell.Words = forced + cell.Words
+			for f := range cell.Figures {
+				cell.Figures[f].Words = forced + cell.Figures[f].Words
+			}
 		}
 	}
 	return c, nil
@@ -194,7 +199,7 @@ func key(c result.Cell, flags []string, elsewhere bool) (text, relations string)
 }
 
 // compareCells matches cells and judges each pair. Of cells with one key, the first is taken.
-func compareCells(a, b *result.Run, times [2]func(result.Sample) float64, flags []string, elsewhere bool) (cells []result.ComparedCell, onlyA, onlyB []string) {
+func compareCells(a, b *result.Run, figures [][2]Figure, flags []string, elsewhere bool) (cells []result.ComparedCell, onlyA, onlyB []string) {
 	partners := map[string]int{}
 	for i, cell := range slices.Backward(b.Cells) {
 		k, _ := key(cell, flags, elsewhere)
@@ -226,34 +231,60 @@ func compareCells(a, b *result.Run, times [2]func(result.Sample) float64, flags 
 		})
 	}
 	design := stats.SessionsDesign{
-		Comparisons: len(matches), Alpha: a.Matrix.Alpha, Margin: a.Matrix.Margin, Precision: a.Matrix.Precision,
+		Comparisons: len(matches) * len(figures), Alpha: a.Matrix.Alpha, Margin: a.Matrix.Margin, Precision: a.Matrix.Precision,
 	}
-	faults := [2]Faults{faultsOf(a), faultsOf(b)}
-	for _, m := range matches {
-		x, y := sessionOf(a, m.a, times[0]), sessionOf(b, m.b, times[1])
-		cell := result.ComparedCell{
+	cells = make([]result.ComparedCell, len(matches))
+	for i, m := range matches {
+		cells[i] = result.ComparedCell{
 			A: a.Cells[m.a].Name, B: b.Cells[m.b].Name, Relation: m.relation,
-			SecondsA: result.Distribute(slices.Clone(x.Seconds)), SecondsB: result.Distribute(slices.Clone(y.Seconds)),
-			Verdict:  stats.Sessions(x, y, design),
 			VerdictA: a.Cells[m.a].Words, VerdictB: b.Cells[m.b].Words,
 		}
-		why := cmp.Or(faults[0].invalidIn("A", m.a), faults[1].invalidIn("B", m.b))
-		spoilt := cmp.Or(faults[0].spoil(m.a, "the cell in A"), faults[1].spoil(m.b, "the cell in B"))
-		if why != "" {
-			cell.Verdict = stats.InvalidVerdict(why)
-		} else if spoilt != "" {
-			cell.Verdict = cell.Verdict.Unjudged(spoilt)
+	}
+	for f, figure := range figures {
+		faults := [2]Faults{faultsOf(a, figure[0]), faultsOf(b, figure[1])}
+		for i, m := range matches {
+			cell := &cells[i]
+			x, y := sessionOf(a, m.a, figure[0]), sessionOf(b, m.b, figure[1])
+			verdict := stats.Sessions(x, y, design)
+			why := cmp.Or(faults[0].invalidIn("A", m.a), faults[1].invalidIn("B", m.b))
+			spoilt := cmp.Or(faults[0].spoil(m.a, "the cell in A"), faults[1].spoil(m.b, "the cell in B"))
+			if why != "" {
+				verdict = stats.InvalidVerdict(why)
+			} else if spoilt != "" {
+				verdict = verdict.Unjudged(spoilt)
+			}
+			var relative *stats.Verdict
+			if a.Against(m.a) != m.a && why == "" && spoilt == "" && baselines(m) {
+				aCell, aBase := paired(a, m.a, figure[0])
+				bCell, bBase := paired(b, m.b, figure[1])
+				of := stats.Relative(aCell, aBase, bCell, bBase, design)
+				relative = &of
+			}
+			if f == 0 {
+				cell.SecondsA, cell.SecondsB = result.Distribute(slices.Clone(x.Seconds)), result.Distribute(slices.Clone(y.Seconds))
+				cell.Verdict, cell.Relative, cell.Words = verdict, relative, verdict.String()
+			} else if why == "" {
+				cell.Figures = append(cell.Figures, result.ComparedFigure{
+					Figure: figure[0].Figure, Verdict: verdict, Words: verdict.String(), Relative: relative,
+				})
+			}
 		}
-		cell.Words = cell.Verdict.String()
-		if a.Against(m.a) != m.a && why == "" && spoilt == "" && baselines(m) {
-			aCell, aBase := paired(a, m.a, times[0])
-			bCell, bBase := paired(b, m.b, times[1])
-			relative := stats.Relative(aCell, aBase, bCell, bBase, design)
-			cell.Relative = &relative
-		}
-		cells = append(cells, cell)
 	}
 	return cells, onlyA, onlyB
+}
+
+// common are the figures by which two runs are compared: those that decided when they stopped, and what both judge in
+// addition.
+func common(of [2][]Figure) [][2]Figure {
+	figures := [][2]Figure{{of[0][0], of[1][0]}}
+	for _, a := range of[0][1:] {
+		for _, b := range of[1][1:] {
+			if a.Column == b.Column {
+				figures = append(figures, [2]Figure{a, b})
+			}
+		}
+	}
+	return figures
 }
 
 // invalidIn returns why no sample of a cell in a run is valid; "" where one is.
@@ -265,15 +296,15 @@ func (f *Faults) invalidIn(run string, cell int) string {
 }
 
 // sessionOf is a cell's samples in the order of the rounds, the baseline's duplicate left out.
-func sessionOf(run *result.Run, cell int, time func(result.Sample) float64) stats.Session {
+func sessionOf(run *result.Run, cell int, figure Figure) stats.Session {
 	var s stats.Session
 	cpus := run.Cells[cell].CPUs["cpus"].Count
 	watched := 0.0 // CPU time
 	for _, sample := range run.Samples {
-		if sample.Slot == nil || sample.Cell != cell || sample.Control || !sample.Good() {
+		if sample.Slot == nil || sample.Cell != cell || sample.Control || !figure.has(sample) {
 			continue
 		}
-		s.Seconds = append(s.Seconds, time(sample))
+		s.Seconds = append(s.Seconds, figure.Of(sample))
 		sig := sample.Quality.Signals
 		if sig.StealSeconds != nil && sig.OtherSeconds != nil {
 			watched += sig.WatchedSeconds * float64(cpus)
@@ -295,20 +326,20 @@ func sessionOf(run *result.Run, cell int, time func(result.Sample) float64) stat
 const tick = 0.010
 
 // paired are a cell's seconds and the baseline's of the same blocks.
-func paired(run *result.Run, cell int, time func(result.Sample) float64) (seconds, baseline []float64) {
+func paired(run *result.Run, cell int, figure Figure) (seconds, baseline []float64) {
 	type place struct{ round, block int }
 	base := map[place]float64{}
 	for _, s := range run.Samples {
-		if s.Slot != nil && s.Cell == run.Against(cell) && !s.Control && s.Good() {
-			base[place{s.Round, s.Block}] = time(s)
+		if s.Slot != nil && s.Cell == run.Against(cell) && !s.Control && figure.has(s) {
+			base[place{s.Round, s.Block}] = figure.Of(s)
 		}
 	}
 	for _, s := range run.Samples {
-		if s.Slot == nil || s.Cell != cell || s.Control || !s.Good() {
+		if s.Slot == nil || s.Cell != cell || s.Control || !figure.has(s) {
 			continue
 		}
 		if b, found := base[place{s.Round, s.Block}]; found {
-			seconds, baseline = append(seconds, time(s)), append(baseline, b)
+			seconds, baseline = append(seconds, figure.Of(s)), append(baseline, b)
 		}
 	}
 	return seconds, baseline

@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"gorun/internal/column"
 	"gorun/internal/hint"
 	"gorun/internal/matrix"
 	"gorun/internal/result"
@@ -25,7 +26,7 @@ func measured(t *testing.T, file string, run *result.Run, f fake) matrix.Side {
 
 func compare(t *testing.T, a, b matrix.Side, across ...string) *result.Comparison {
 	t.Helper()
-	c, err := matrix.Compare(a, b, nil, across, false)
+	c, err := matrix.Compare(a, b, column.Common(), across, false)
 	require.NoError(t, err)
 	return c
 }

@@ -30,11 +30,11 @@ type fault struct {
 	left    bool   // it was given up, even if a sample of the same round was good
 }
 
-// faultsOf counts the invalid samples of a run that has cells.
-func faultsOf(run *result.Run) (f Faults) {
+// faultsOf counts the samples of a run that has cells by which a figure cannot be judged.
+func faultsOf(run *result.Run, figure Figure) (f Faults) {
 	for _, s := range run.Samples {
 		if s.Slot != nil {
-			f.Add(s.Cell, s)
+			f.Add(s.Cell, figure.seen(s))
 		}
 	}
 	return f

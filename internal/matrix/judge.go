@@ -29,7 +29,7 @@ func Judge(run *result.Run, columns column.List) error {
 	return judges[run.Matrix.Order.Design](run, columns)
 }
 
-// Judged returns what Judge compares of a sample of such a run, or an error that says why this gorun cannot judge it. The
+// Judged returns the figure of a sample that decides when such a run stops, or an error that says why this gorun cannot judge it. The
 // columns are those of the run's experiment.
 func Judged(m *result.Matrix, columns column.List) (func(result.Sample) float64, error) {
 	if _, known := judges[m.Order.Design]; !known {
@@ -51,38 +51,50 @@ func judgeBlocks(run *result.Run, columns column.List) error {
 }
 
 // judgePairs compares the samples of each round: the cell's and the baseline's, taken one after the other, are a pair.
-// A pair of which a sample is invalid is left out. The
-// verdict is that of stats.Pairs, with its limits.
+// A pair of which a sample is invalid is left out. The verdict is that of stats.Pairs, with its limits.
 func judgePairs(run *result.Run, columns column.List) error {
 	if err := sumUp(run, columns); err != nil {
 		return err
 	}
-	time, err := Time(run.Matrix, columns)
+	figures, err := Figures(run.Matrix, columns)
 	if err != nil {
 		return err
 	}
 	m := run.Matrix
 	design := stats.SessionsDesign{
-		Comparisons: len(run.Cells) - 1, Alpha: m.Alpha, Margin: m.Margin, Precision: m.Precision,
+		Comparisons: (len(run.Cells) - 1) * len(figures), Alpha: m.Alpha, Margin: m.Margin, Precision: m.Precision,
 	}
-	faults := faultsOf(run)
-	for i := range run.Cells {
-		if i == m.Baseline {
-			continue
+	verdicts := make([]judgement, len(run.Cells))
+	for f, figure := range figures {
+		faults := faultsOf(run, figure)
+		for i := range run.Cells {
+			if i != m.Baseline && (f == 0 || !faults.none(i) && !faults.none(m.Baseline)) {
+				verdicts[i].put(f, figure, pairsVerdict(run, i, figure, faults, design))
+			}
 		}
-		seconds, baseline := paired(run, i, time)
-		verdict := stats.Pairs(seconds, baseline, design)
-		if faults.none(i) {
-			verdict = stats.InvalidVerdict(faults.cells[i].reason)
-		} else if spoilt := cmp.Or(faults.spoil(i, "the cell"), faults.spoil(m.Baseline, "the baseline")); spoilt != "" {
-			verdict = verdict.Unjudged(spoilt)
+	}
+	for i, v := range verdicts {
+		if i != m.Baseline {
+			cell := &run.Cells[i]
+			cell.Verdict, cell.Verdicts, cell.Words = &v.decides, v.others, v.decides.String()
 		}
-		if n := len(run.Samples); verdict.MoreRounds > 0 {
-			verdict.MoreSeconds = run.Samples[n-1].Elapsed / float64(max(1, verdict.Rounds)) * float64(verdict.MoreRounds)
-		}
-		run.Cells[i].Verdict, run.Cells[i].Words = &verdict, verdict.String()
 	}
 	return nil
+}
+
+func pairsVerdict(run *result.Run, cell int, figure Figure, faults Faults, design stats.SessionsDesign) stats.Verdict {
+	seconds, baseline := paired(run, cell, figure)
+	v := stats.Pairs(seconds, baseline, design)
+	if faults.none(cell) {
+		return stats.InvalidVerdict(faults.cells[cell].reason)
+	}
+	if spoilt := cmp.Or(faults.spoil(cell, "the cell"), faults.spoil(run.Matrix.Baseline, "the baseline")); spoilt != "" {
+		return v.Unjudged(spoilt)
+	}
+	if n := len(run.Samples); v.MoreRounds > 0 {
+		v.MoreSeconds = run.Samples[n-1].Elapsed / float64(max(1, v.Rounds)) * float64(v.MoreRounds)
+	}
+	return v
 }
 
 // sumUp puts the summaries on the cells, and no verdicts.

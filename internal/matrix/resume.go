@@ -1,6 +1,7 @@
 package matrix
 
 import (
+	"cmp"
 	"maps"
 	"strconv"
 	"strings"
@@ -45,6 +46,7 @@ func Resumable(recorded, now *result.Run) []result.Difference {
 	differ("precision", number(m.Precision), number(n.Precision))
 	differ("margin", number(m.Margin), number(n.Margin))
 	differ("alpha", number(m.Alpha), number(n.Alpha))
+	differ("figures", figures(m), figures(n))
 	differ("cells", units.Things(len(recorded.Cells), "cell"), units.Things(len(now.Cells), "cell"))
 	if len(recorded.Cells) != len(now.Cells) {
 		return differences
@@ -58,6 +60,15 @@ func Resumable(recorded, now *result.Run) []result.Difference {
 	}
 	differ("baseline", baselineName(recorded), baselineName(now))
 	return differences
+}
+
+// figures names what a run judges.
+func figures(m *result.Matrix) string {
+	words := []string{cmp.Or(m.Datum, "wall time")}
+	for _, f := range m.Figures {
+		words = append(words, f.Column)
+	}
+	return strings.Join(words, ", ")
 }
 
 // baselineName is the baseline's name, or its number where a file that was changed has no such cell.

@@ -11,7 +11,7 @@ import (
 	"gorun/internal/result"
 )
 
-func TestTime(t *testing.T) {
+func TestFigures(t *testing.T) {
 	type figures struct{ Metric, NsPerOp float64 }
 	columns := column.List{
 		column.Figure(column.Column{Name: result.DatumMetric}, func(f *figures) float64 { return f.Metric }),
@@ -24,10 +24,11 @@ func TestTime(t *testing.T) {
 		0.25: {Datum: result.DatumMetric, Better: result.Higher},
 		5e-9: {Datum: "ns_per_op"},
 	} {
-		time, err := matrix.Time(&m, columns)
+		figures, err := matrix.Figures(&m, columns)
 		require.NoError(t, err)
-		assert.InDelta(t, want, time(s), 1e-18)
+		require.Len(t, figures, 1)
+		assert.InDelta(t, want, figures[0].Of(s), 1e-18)
 	}
-	_, err := matrix.Time(&result.Matrix{Datum: "other_ns"}, columns)
+	_, err := matrix.Figures(&result.Matrix{Datum: "other_ns"}, columns)
 	require.ErrorContains(t, err, "by other_ns, which this gorun does not know")
 }

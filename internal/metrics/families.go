@@ -306,6 +306,52 @@ var Families = [...]Family{
 			r.bounded(func(name string, e stats.Effect) { put(e.Hi/e.Lo-1, name) })
 		},
 	},
+
+	// The figures that are judged in addition to the one that decides when the run stops, such as CPU time.
+	{
+		Name: "cells_by_figure", Type: Gauge, Labels: []string{"figure", "verdict"},
+		Help: "Cells by their verdict so far on a figure that does not decide when the run stops, such as cpu_seconds.",
+		figures: func(r reading, put put) {
+			if r.Standing == nil {
+				return
+			}
+			count := map[string]map[stats.Kind]int{}
+			for _, cell := range r.Standing.Cells {
+				for figure, v := range cell.Verdicts {
+					if count[figure] == nil {
+						count[figure] = map[stats.Kind]int{}
+					}
+					count[figure][v.Kind]++
+				}
+			}
+			for figure, of := range count {
+				for _, kind := range stats.Kinds {
+					put(float64(of[kind]), figure, string(kind))
+				}
+			}
+		},
+	},
+	{
+		Name: "cell_figure_ratio", Type: Gauge, Labels: []string{"cell", "figure"},
+		Help: "Typical ratio to the baseline of a figure that does not decide when the run stops; above 1 is slower, or more.",
+		figures: func(r reading, put put) {
+			r.figured(func(name, figure string, e stats.Effect) { put(e.Ratio, name, figure) })
+		},
+	},
+	{
+		Name: "cell_figure_ratio_lower", Type: Gauge, Labels: []string{"cell", "figure"},
+		Help: "Lower end of the interval that holds the ratio of that figure.",
+		figures: func(r reading, put put) {
+			r.figured(func(name, figure string, e stats.Effect) { put(e.Lo, name, figure) })
+		},
+	},
+	{
+		Name: "cell_figure_ratio_upper", Type: Gauge, Labels: []string{"cell", "figure"},
+		Help: "Upper end of the interval that holds the ratio of that figure.",
+		figures: func(r reading, put put) {
+			r.figured(func(name, figure string, e stats.Effect) { put(e.Hi, name, figure) })
+		},
+	},
 }
 
 // counted puts what workers did, unless the run has none.
@@ -340,11 +386,24 @@ func (r reading) compared(each func(name string, v stats.Verdict)) {
 // bounded gives the effects of which something is known.
 func (r reading) bounded(each func(name string, e stats.Effect)) {
 	r.compared(func(name string, v stats.Verdict) {
-		if e := v.Typical; e.Lo > 0 && e.Hi < math.MaxFloat64 {
-			each(name, e)
+		if bounded(v.Typical) {
+			each(name, v.Typical)
 		}
 	})
 }
+
+// figured gives the effects on other figures of which something is known.
+func (r reading) figured(each func(name, figure string, e stats.Effect)) {
+	r.cells(func(name string, c result.StandingCell, _ bool) {
+		for figure, v := range c.Verdicts {
+			if v.Kind != stats.Invalid && bounded(v.Typical) {
+				each(name, figure, v.Typical)
+			}
+		}
+	})
+}
+
+func bounded(e stats.Effect) bool { return e.Lo > 0 && e.Hi < math.MaxFloat64 }
 
 // known puts a figure that could be had.
 func known[N float64 | uint64](put put, figure *N, labels ...string) {

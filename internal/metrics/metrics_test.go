@@ -57,10 +57,14 @@ func fixedLive() result.Live {
 			{Name: "2 workers", Seconds: 0.25, Baseline: true},
 			{Name: "8 workers", Seconds: 0.5, Open: true, Verdict: stats.Verdict{
 				Kind: stats.Slower, Rounds: 12, Typical: stats.Effect{Ratio: 2, Lo: 1.6, Hi: 2.4},
-			}},
+			}, Verdicts: map[string]stats.Verdict{"cpu_seconds": {
+				Kind: stats.Same, Rounds: 12, Typical: stats.Effect{Ratio: 1, Lo: 0.99, Hi: 1.01},
+			}}},
 			{Name: "9 workers", Seconds: 0.5, Open: true, Verdict: stats.Verdict{
 				Kind: stats.CantTell, Rounds: 1, Typical: stats.Effect{Ratio: 2, Lo: 0, Hi: math.MaxFloat64},
-			}},
+			}, Verdicts: map[string]stats.Verdict{"cpu_seconds": {
+				Kind: stats.CantTell, Rounds: 1, Typical: stats.Effect{Ratio: 2, Lo: 0, Hi: math.MaxFloat64},
+			}}},
 			{Name: "none", Verdict: stats.InvalidVerdict("no such CPU")},
 		}},
 	}

@@ -261,7 +261,7 @@ func verdictsBlock(run *result.Run, rows []probedRow, options view.Spec, opts te
 		if judged {
 			lines[i].Words = []term.Remark{{Text: "no verdict", Colour: term.Dim}}
 			if row.cell >= 0 {
-				lines[i].Words[0] = view.CellWords(run, row.cell)
+				lines[i].Words = view.CellRemarks(run, row.cell)
 			}
 		}
 	}

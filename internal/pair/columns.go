@@ -1,6 +1,9 @@
 package pair
 
-import "gorun/internal/column"
+import (
+	"gorun/internal/column"
+	"gorun/internal/result"
+)
 
 var columns = column.List{
 	column.Figure(column.Column{Name: "work", Lead: 4, Key: "work", Meaning: "What each process does."},
@@ -16,6 +19,7 @@ var columns = column.List{
 		Meaning: "The loops asked of each process, or the round trips of two that talk.",
 	}, func(p *Figures) uint64 { return p.Loops }),
 	perLoop,
+	cpuPerLoop,
 	column.Figure(column.Column{
 		Name: "calls_per_second", Lead: 6, Unit: column.PerSecond, Better: column.Higher, Bench: "calls/s",
 		Meaning: "The loops of both processes in a second; a round trip counts once.",
@@ -34,6 +38,18 @@ var perLoop = column.Figure(column.Column{
 	Name: "ns_per_loop", Lead: 7, Unit: column.Nanoseconds, Better: column.Lower, Bench: "ns/op",
 	Meaning: "The wall time over the loops of one process.",
 }, func(p *Figures) float64 { return p.NsPerLoop })
+
+// cpuPerLoop is judged too: two processes on one CPU take turns, which costs wall time and next to no CPU time.
+var cpuPerLoop = column.Derived(column.Column{
+	Name: "cpu_ns_per_loop", Label: "CPU time", Unit: column.Nanoseconds, Better: column.Lower, Hidden: true,
+	Meaning: "The CPU time of both processes over the loops of one.",
+}, func(s *result.Sample) *float64 {
+	p, ok := result.Typed[Figures](s)
+	if !ok || p.Loops == 0 {
+		return nil
+	}
+	return column.Some(1e9 * s.CPUSeconds() / float64(p.Loops))
+})
 
 func trip(name, bench, meaning string, of func(*Percentiles) *float64) column.Column {
 	return column.Figure(column.Column{

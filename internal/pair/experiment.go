@@ -10,6 +10,7 @@ import (
 	"gorun/internal/bytesize"
 	"gorun/internal/catalog"
 	"gorun/internal/child"
+	"gorun/internal/column"
 	"gorun/internal/experiment"
 	"gorun/internal/hint"
 	"gorun/internal/measure"
@@ -49,6 +50,7 @@ var Experiment = experiment.Define(experiment.Definition[Cell]{
 	Place:   experiment.Started,
 	OneRow:  "name the two CPUs, and leave --auto away",
 	Datum:   perLoop.Name,
+	Judged:  column.List{cpuPerLoop},
 	Columns: columns,
 	New:     func() experiment.Flags[Cell] { return &flags{} },
 	Open: func(s experiment.Setting, _ []Cell) (experiment.Sampler[Cell], error) {

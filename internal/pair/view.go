@@ -210,7 +210,7 @@ func verdicts(run *result.Run, pairs []paired, opts term.Options) string {
 	}
 	lines := make([]term.Judged, len(rows))
 	for i, cells := range rows {
-		lines[i] = term.Judged{Cells: cells, Words: []term.Remark{view.CellWords(run, i)}}
+		lines[i] = term.Judged{Cells: cells, Words: view.CellRemarks(run, i)}
 	}
 	return term.JudgedGrid(columns, "verdict", lines, opts)
 }

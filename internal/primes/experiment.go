@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"gorun/internal/catalog"
+	"gorun/internal/column"
 	"gorun/internal/cpuset"
 	"gorun/internal/experiment"
 	"gorun/internal/hint"
@@ -31,6 +32,7 @@ var Experiment = experiment.Define(experiment.Definition[Cell]{
 	Sampling: experiment.Sampling{Samples: 5, Warmup: 1, Budget: 5},
 	Place:    experiment.Here,
 	Single:   []string{"duration", "workers-detail"},
+	Judged:   column.List{column.CPU},
 	Columns:  columns,
 	New:      func() experiment.Flags[Cell] { return &flags{} },
 	Open: func(_ experiment.Setting, cells []Cell) (experiment.Sampler[Cell], error) {

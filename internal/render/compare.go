@@ -118,6 +118,17 @@ func comparedWords(cell result.ComparedCell) []term.Remark {
 				Colour: term.KindColours[cell.Relative.Kind],
 			})
 	}
+	for _, figure := range cell.Figures {
+		words = append(words, term.Remark{
+			Text: figure.Label + ": " + figure.Words, Colour: term.KindColours[figure.Verdict.Kind],
+		})
+		if v := figure.Relative; v != nil {
+			words = append(words, term.Remark{
+				Text:   figure.Label + ", relative to the baseline: " + v.String(),
+				Colour: term.KindColours[v.Kind],
+			})
+		}
+	}
 	if cell.VerdictA != cell.VerdictB {
 		words = append(words, term.Remark{Text: fmt.Sprintf("A's own verdict: %s; B's: %s", orNone(cell.VerdictA),
 			orNone(cell.VerdictB)), Colour: ""})

@@ -117,6 +117,10 @@ func classicRun() *result.Run {
 		cell("F2-8 CPUs", 50, 5.27, rendertest.Effect(stats.Slower, 27.9, 25, 31, 25), "lock-thread=true", "pin-cpus=0-7"),
 		cell("F4 - PRTY", 50, 4.02, rendertest.Effect(stats.Same, -1, -1.9, 0.2, 80), "nice=0"),
 	)
+	run.Matrix.Figures = []result.Figure{{Column: "cpu_seconds", Label: "CPU time"}}
+	run.Matrix.ControlVerdicts = map[string]stats.Verdict{"cpu_seconds": *rendertest.Effect(stats.Same, 0, -0.5, 0.5, 25)}
+	run.Cells[4].Verdicts = map[string]stats.Verdict{"cpu_seconds": *rendertest.Effect(stats.Same, 0, -0.5, 0.5, 25)}
+	run.Cells[5].Verdicts = map[string]stats.Verdict{"cpu_seconds": *rendertest.Effect(stats.Slower, 3, 1, 5, 25)}
 	run.Matrix.Title = "The primes up to 200000 by the features of goroutines-multi-core"
 	run.Matrix.Rounds = 25
 	run.Matrix.Columns = []result.Column{
@@ -279,4 +283,16 @@ func TestMatrixJSONHasLists(t *testing.T) {
 	run.Matrix.Order.First = nil
 	assert.NotContains(t, rendertest.Show(t, JSON, run, term.Options{}), `"first"`, "samples in rows have no blocks")
 	assert.Nil(t, run.Cells[0].Flags)
+}
+
+// A placement that makes threads wait takes longer and no more CPU time: both are shown, and which is which.
+func TestMatrixShowsEachFigure(t *testing.T) {
+	var table strings.Builder
+	require.NoError(t, all.Table(&table, classicRun(), term.Options{Width: 160}))
+	page := words(table.String())
+	assert.Contains(t, page, "slower: +28% [25, 31], 25 rounds CPU time: no difference larger than 2%")
+	assert.Contains(t, page, "no difference larger than 2% CPU time: slower: +3.0% [1.0, 5.0], 25 rounds")
+	assert.Contains(t, page, "duplicate: no difference larger than 2%; CPU time: no difference larger than 2%")
+	assert.Contains(t, page, "12 comparisons, 5 cells and the control, each by wall time and by CPU time, share the 5% chance")
+	assert.Equal(t, 3, strings.Count(page, "CPU time: "), "the other cells have no verdict on it")
 }

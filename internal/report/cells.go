@@ -32,6 +32,13 @@ func verdicts(run *result.Run, compared view.Compared) table {
 	if own {
 		t.Head = slices.Insert(t.Head, 2, heading{compared.Heading, true})
 	}
+	var figures []result.Figure // that are judged in addition
+	if run.Matrix != nil {
+		figures = run.Matrix.Figures
+	}
+	for _, figure := range figures {
+		t.Head = append(t.Head, heading{figure.Label, false}, heading{"ratio of " + figure.Label, true})
+	}
 	set := compared.SeriesOf(run)
 	show := togetherOf(run)
 	for i, title := range view.CellTitles(run) {
@@ -53,6 +60,14 @@ func verdicts(run *result.Run, compared view.Compared) table {
 			row = append(row, counted(c.Summary.Samples))
 		} else {
 			row = append(row, counted(0))
+		}
+		for _, figure := range figures {
+			v, judged := c.Verdicts[figure.Column]
+			if !judged {
+				row = append(row, cell{}, cell{})
+				continue
+			}
+			row = append(row, cell{Text: v.String(), Class: kindClasses[v.Kind]}, ratios(&v)[0])
 		}
 		t.Rows = append(t.Rows, row)
 	}
@@ -179,15 +194,17 @@ func answer(run *result.Run, compared view.Compared) string {
 
 // matrixAnswer counts the verdicts, and names the cell that is farthest from the baseline.
 func matrixAnswer(run *result.Run) string {
-	counts := map[stats.Kind]int{}
 	farthest, ratio := -1, 1.0
-	judged := 0
+	var decided []stats.Verdict
+	others := map[string][]stats.Verdict{} // by column
 	for i, c := range run.Cells {
 		if c.Verdict == nil || run.IsBaseline(i) {
 			continue
 		}
-		judged++
-		counts[c.Verdict.Kind]++
+		decided = append(decided, *c.Verdict)
+		for column, v := range c.Verdicts {
+			others[column] = append(others[column], v)
+		}
 		r := c.Verdict.Typical.Ratio
 		if (c.Verdict.Kind == stats.Slower || c.Verdict.Kind == stats.Faster) && r > 0 {
 			if away := max(r, 1/r); away > ratio {
@@ -195,8 +212,26 @@ func matrixAnswer(run *result.Run) string {
 			}
 		}
 	}
-	if judged == 0 {
+	if len(decided) == 0 {
 		return "No cell has a verdict: what is shown was measured, and not compared."
+	}
+	text := "Against the baseline: " + kinds(decided) + "."
+	if farthest >= 0 {
+		text += fmt.Sprintf(" Farthest from it is %s: %s.", view.CellTitles(run)[farthest], run.Cells[farthest].Words)
+	}
+	for _, figure := range run.Matrix.Figures {
+		if of := others[figure.Column]; len(of) > 0 {
+			text += fmt.Sprintf(" By %s: %s.", figure.Label, kinds(of))
+		}
+	}
+	return text
+}
+
+// kinds counts verdicts by their kind.
+func kinds(verdicts []stats.Verdict) string {
+	counts := map[stats.Kind]int{}
+	for _, v := range verdicts {
+		counts[v.Kind]++
 	}
 	var parts []string
 	for _, k := range []struct {
@@ -215,11 +250,7 @@ func matrixAnswer(run *result.Run) string {
 			parts = append(parts, fmt.Sprintf(k.text, n))
 		}
 	}
-	text := "Against the baseline: " + strings.Join(parts, ", ") + "."
-	if farthest >= 0 {
-		text += fmt.Sprintf(" Farthest from it is %s: %s.", view.CellTitles(run)[farthest], run.Cells[farthest].Words)
-	}
-	return text
+	return strings.Join(parts, ", ")
 }
 
 // seriesAnswer names the ends of what stands for cells.

@@ -9,12 +9,14 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"gorun/internal/column"
 	"gorun/internal/hint"
 	"gorun/internal/matrix"
 	"gorun/internal/render/view"
@@ -60,7 +62,7 @@ func matrixOf(t testing.TB, cells, rounds int) *result.Run {
 			CPUs:    map[string]result.CPUs{"cpus": {List: "0-1", Count: 2}},
 		})
 	}
-	board, err := matrix.NewBoard(run, nil)
+	board, err := matrix.NewBoard(run, column.Common())
 	require.NoError(t, err)
 	run.Matrix.Order = board.Order()
 	for board.Rounds() < rounds {
@@ -80,7 +82,7 @@ func matrixOf(t testing.TB, cells, rounds int) *result.Run {
 }
 
 func judged(t testing.TB, run *result.Run) *result.Run {
-	board, err := matrix.NewBoard(run, nil)
+	board, err := matrix.NewBoard(run, column.Common())
 	require.NoError(t, err)
 	require.NoError(t, board.Replay())
 	board.Judge()
@@ -97,10 +99,11 @@ func journalOf(t testing.TB, run *result.Run, footer bool) string {
 	header.Cells = append([]result.Cell{}, run.Cells...)
 	if run.Matrix != nil {
 		m := *run.Matrix
-		m.Control, m.Ranking, header.Matrix = nil, nil, &m
+		m.Control, m.ControlVerdicts, m.Ranking, header.Matrix = nil, nil, nil, &m
 	}
 	for i := range header.Cells {
-		header.Cells[i].Summary, header.Cells[i].Verdict, header.Cells[i].Words = nil, nil, ""
+		c := &header.Cells[i]
+		c.Summary, c.Verdict, c.Verdicts, c.Words = nil, nil, nil, ""
 	}
 	require.NoError(t, enc.Encode(result.Line{Header: &header}))
 	for i := range run.Samples {
@@ -354,4 +357,30 @@ func TestLinesOfSettings(t *testing.T) {
 	require.Len(t, rows, 2)
 	assert.Equal(t, []cell{words("one-llc"), words("taskset -c 0-3"), {}, words("CPUAffinity=0-3; Nice=5"), {}}, rows[0])
 	assert.Empty(t, lines(&result.Run{}).Rows)
+}
+
+// Each figure has a verdict of its own in the table and in the answer.
+func TestVerdictsOnEachFigure(t *testing.T) {
+	run := matrixOf(t, 3, 60)
+	run.Matrix.Figures = []result.Figure{{Column: "cpu_seconds", Label: "CPU time"}}
+	for i := range run.Samples {
+		run.Samples[i].UserSeconds = 0.1 + 0.0001*float64(i%5)
+	}
+	judged(t, run)
+	table := verdicts(run, view.Compared{})
+	heads := make([]string, len(table.Head))
+	for i, h := range table.Head {
+		heads[i] = h.Text
+	}
+	at := slices.Index(heads, "CPU time")
+	require.Positive(t, at)
+	assert.Equal(t, "ratio of CPU time", heads[at+1])
+	assert.Empty(t, table.Rows[0][at].Text, "the baseline has none")
+	slower := run.Cells[2]
+	require.Equal(t, stats.Slower, slower.Verdict.Kind)
+	assert.Equal(t, "no difference larger than 2%", table.Rows[2][at].Text)
+	assert.Equal(t, "same", table.Rows[2][at].Class)
+	assert.Equal(t, fmt.Sprintf("%.3f", slower.Verdicts["cpu_seconds"].Typical.Ratio), table.Rows[2][at+1].Text)
+	assert.Contains(t, matrixAnswer(run), "Against the baseline: 1 slower, 1 without a difference.")
+	assert.Contains(t, matrixAnswer(run), " By CPU time: 2 without a difference.")
 }

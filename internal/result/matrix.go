@@ -10,15 +10,16 @@ import (
 // Matrix is the design of a run of several cells: what was fixed before its first sample.
 type Matrix struct {
 	Title     string   `json:"title,omitempty"`
-	Datum     string   `json:"datum,omitempty"`  // name of the column that is compared; none: wall seconds
-	Better    string   `json:"better,omitempty"` // of a metric: Lower or Higher
-	Baseline  int      `json:"baseline"`         // index of the cell that those without an Against are compared with
-	Alpha     float64  `json:"alpha"`            // probability of any false verdict in the run
-	Margin    float64  `json:"margin"`           // a difference up to it is none: 0.02 is 2%
-	Precision float64  `json:"precision"`        // width of the interval at which a cell has been sampled enough
-	Rounds    int      `json:"rounds"`           // that every cell takes; 0: until it can be told
-	Warmup    int      `json:"warmup"`           // executions that each child process drops before its sample
-	Budget    float64  `json:"budget_seconds"`   // no round begins that would not end within it; 0: no limit
+	Datum     string   `json:"datum,omitempty"`   // name of the column that is compared, and decides when the run stops; none: wall seconds
+	Better    string   `json:"better,omitempty"`  // of a metric: Lower or Higher
+	Figures   []Figure `json:"figures,omitempty"` // that are judged on the same samples, in addition to the deciding one
+	Baseline  int      `json:"baseline"`          // index of the cell that those without an Against are compared with
+	Alpha     float64  `json:"alpha"`             // probability of any false verdict in the run
+	Margin    float64  `json:"margin"`            // a difference up to it is none: 0.02 is 2%
+	Precision float64  `json:"precision"`         // width of the interval at which a cell has been sampled enough
+	Rounds    int      `json:"rounds"`            // that every cell takes; 0: until it can be told
+	Warmup    int      `json:"warmup"`            // executions that each child process drops before its sample
+	Budget    float64  `json:"budget_seconds"`    // no round begins that would not end within it; 0: no limit
 	Order     Order    `json:"order"`
 	Columns   []Column `json:"columns,omitempty"` // of the table; none: the flags that differ
 	// Comparisons of two cells of which neither is the baseline, declared before the first sample.
@@ -27,13 +28,22 @@ type Matrix struct {
 	// Derived from the samples.
 	Control  *stats.Verdict `json:"control,omitempty"`  // on the baseline's duplicate
 	Controls []Control      `json:"controls,omitempty"` // of all baselines, where there are several
-	Ranking  []int          `json:"ranking,omitempty"`  // indices of the cells, the best first; see Rank. None with several baselines
+	// On the baseline's duplicate by the name of the column, of the figures in addition to the deciding one.
+	ControlVerdicts map[string]stats.Verdict `json:"control_verdicts,omitempty"`
+	Ranking         []int                    `json:"ranking,omitempty"` // indices of the cells, the best first; see Rank. None with several baselines
+}
+
+// Figure is a column that is judged in addition to the one that decides when the run stops.
+type Figure struct {
+	Column string `json:"column"` // its name
+	Label  string `json:"label"`  // in words: "CPU time"
 }
 
 // Control is the verdict on the duplicate of one of several baselines.
 type Control struct {
-	Baseline int           `json:"baseline"` // index of the cell
-	Verdict  stats.Verdict `json:"verdict"`
+	Baseline int                      `json:"baseline"` // index of the cell
+	Verdict  stats.Verdict            `json:"verdict"`
+	Verdicts map[string]stats.Verdict `json:"verdicts,omitempty"` // of the figures in addition to the deciding one, by column
 }
 
 // Contrast is a comparison of two cells that are not the baseline.
@@ -41,6 +51,8 @@ type Contrast struct {
 	A       int            `json:"a"` // index of the cell that B is compared with
 	B       int            `json:"b"` // index of the cell that is judged
 	Verdict *stats.Verdict `json:"verdict,omitempty"`
+	// On the figures in addition to the deciding one, by the column's name.
+	Verdicts map[string]stats.Verdict `json:"verdicts,omitempty"`
 }
 
 // DatumMetric is a command's own figure, in a unit of its own.
@@ -152,9 +164,9 @@ type Cell struct {
 
 	Summary *Summary       `json:"summary,omitempty"`
 	Verdict *stats.Verdict `json:"verdict,omitempty"` // absent for the baseline; of several figures, on the deciding one
-	// By the column's name, where several figures are judged.
+	// On the figures in addition to the deciding one, by the column's name. One that no sample has is absent.
 	Verdicts map[string]stats.Verdict `json:"verdicts,omitempty"`
-	Words    string                   `json:"words,omitempty"` // the verdict as it is told
+	Words    string                   `json:"words,omitempty"` // Verdict as a person reads it
 }
 
 // CPUs is a list of CPUs as one machine has it.
@@ -198,6 +210,7 @@ type StandingCell struct {
 	Open     bool    // still sampled
 	Baseline bool    // others are compared with it
 	Verdict  stats.Verdict
+	Verdicts map[string]stats.Verdict // on the figures in addition to the deciding one, by column
 }
 
 // Comparison sets two runs side by side, cell by cell.
@@ -232,16 +245,25 @@ type Difference struct {
 	B    string `json:"b"`
 }
 
+// ComparedFigure is a figure of a cell in two runs.
+type ComparedFigure struct {
+	Figure
+	Verdict  stats.Verdict  `json:"verdict"` // on B's against A's
+	Words    string         `json:"words"`
+	Relative *stats.Verdict `json:"relative,omitempty"` // on the ratio to the baseline in B against that in A
+}
+
 // ComparedCell is a cell in two runs.
 type ComparedCell struct {
-	A        string         `json:"a"` // its name there
-	B        string         `json:"b"`
-	Relation string         `json:"relation,omitempty"` // by which cells with different CPUs were matched
-	SecondsA Distribution   `json:"seconds_a"`
-	SecondsB Distribution   `json:"seconds_b"`
-	Verdict  stats.Verdict  `json:"verdict"` // on B's time against A's
-	Words    string         `json:"words"`
-	Relative *stats.Verdict `json:"relative,omitempty"`  // on the ratio to the baseline in B against that in A
-	VerdictA string         `json:"verdict_a,omitempty"` // what each run says of the cell against its own baseline
-	VerdictB string         `json:"verdict_b,omitempty"`
+	A        string           `json:"a"` // its name there
+	B        string           `json:"b"`
+	Relation string           `json:"relation,omitempty"` // by which cells with different CPUs were matched
+	SecondsA Distribution     `json:"seconds_a"`
+	SecondsB Distribution     `json:"seconds_b"`
+	Verdict  stats.Verdict    `json:"verdict"` // on B's time against A's
+	Words    string           `json:"words"`
+	Relative *stats.Verdict   `json:"relative,omitempty"`  // on the ratio to the baseline in B against that in A
+	Figures  []ComparedFigure `json:"figures,omitempty"`   // what both runs judge in addition to the deciding figure
+	VerdictA string           `json:"verdict_a,omitempty"` // what each run says of the cell against its own baseline
+	VerdictB string           `json:"verdict_b,omitempty"`
 }

@@ -456,7 +456,7 @@ func (c *Matrix) lists(m *machine, share experiment.Machine, f cpuFlags, flags m
 	return lists, nil
 }
 
-// compareMetric has the command's own figure compared, where there is one: in all cells the same.
+// compareMetric settles what is judged: the command's own figure, where there is one, in all cells the same.
 func (c *Matrix) compareMetric(run *result.Run) error {
 	common := matrix.Common(run.Cells)
 	for _, flag := range []string{"metric", "better"} {
@@ -468,6 +468,7 @@ func (c *Matrix) compareMetric(run *result.Run) error {
 	if common["metric"] != "" {
 		run.Matrix.Datum, run.Matrix.Better = result.DatumMetric, common["better"]
 	}
+	run.Matrix.Figures = c.x.Figures(run.Matrix.Datum)
 	return nil
 }
 

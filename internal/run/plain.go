@@ -166,7 +166,7 @@ func (c *Command) plan(m *machine, cpus cpuset.Set, r experiment.Resolution[any]
 		return p, nil
 	}
 	run.Matrix = &result.Matrix{
-		Title: s.Title, Datum: s.Datum, Baseline: s.Baseline, Alpha: defaultAlpha, Margin: float64(c.margin),
+		Title: s.Title, Datum: s.Datum, Figures: c.x.Figures(s.Datum), Baseline: s.Baseline, Alpha: defaultAlpha, Margin: float64(c.margin),
 		Precision: float64(c.precision), Rounds: s.Samples, Budget: c.budget.Seconds(),
 	}
 	for _, cell := range p.cells {

@@ -95,6 +95,12 @@ const tables = {
 			assert.equal(row.ratio, cell.verdict.typical.ratio);
 			assert.equal(row.from, cell.verdict.typical.lo ?? "unbounded");
 			assert.equal(row.to, cell.verdict.typical.hi ?? "unbounded");
+			for (const {column, label} of run.matrix.figures ?? []) {
+				const judged = cell.verdicts?.[column];
+				assert.equal(row[`ratio of ${label}`], judged?.typical.ratio ?? "", `${column} of cell ${i}`);
+				assert.equal(row[label] !== "", judged !== undefined);
+				if (/^(slower|faster|can't tell|confounded)$/.test(judged?.kind)) assert.ok(row[label].startsWith(judged.kind));
+			}
 		});
 	},
 	summary(run, rows) {

@@ -8,6 +8,7 @@ import (
 
 	"gorun/internal/render/term"
 	"gorun/internal/result"
+	"gorun/internal/stats"
 	"gorun/internal/units"
 )
 
@@ -36,7 +37,7 @@ func CellsBlock(run *result.Run, opts term.Options) string {
 	cells := run.Cells
 	rows := make([]term.Judged, len(cells))
 	for i := range cells {
-		rows[i].Words = []term.Remark{CellWords(run, i)}
+		rows[i].Words = CellRemarks(run, i)
 	}
 	times, ranges := cellTimes(run)
 	labels, columns := CellLabels(run.Matrix, cells)
@@ -75,7 +76,24 @@ func CellsBlock(run *result.Run, opts term.Options) string {
 	return term.JudgedGrid(withTime, "verdict", rows, opts)
 }
 
-// CellWords is what is said of a cell.
+// CellRemarks are what is said of a cell: the verdict on the figure that decides when the run stops, and the others, each
+// with its figure's name.
+func CellRemarks(run *result.Run, i int) []term.Remark {
+	remarks := []term.Remark{CellWords(run, i)}
+	for _, figure := range run.Matrix.Figures {
+		if v, judged := run.Cells[i].Verdicts[figure.Column]; judged {
+			remarks = append(remarks, FigureWords(figure, v))
+		}
+	}
+	return remarks
+}
+
+// FigureWords is a verdict on a figure that does not decide when the run stops.
+func FigureWords(figure result.Figure, v stats.Verdict) term.Remark {
+	return term.Remark{Text: figure.Label + ": " + v.String(), Colour: term.KindColours[v.Kind]}
+}
+
+// CellWords is the verdict on a cell, of several figures on the deciding one.
 func CellWords(run *result.Run, i int) term.Remark {
 	cell := &run.Cells[i]
 	switch {
@@ -244,30 +262,50 @@ func ControlBlock(run *result.Run, opts term.Options) string {
 	m := run.Matrix
 	controls := m.Controls
 	if len(controls) == 0 && m.Control != nil {
-		controls = []result.Control{{Baseline: m.Baseline, Verdict: *m.Control}}
+		controls = []result.Control{{Baseline: m.Baseline, Verdict: *m.Control, Verdicts: m.ControlVerdicts}}
 	}
 	block := ""
 	for _, control := range controls {
-		words := strings.Fields(control.Verdict.String())
-		for i, word := range words {
-			words[i] = opts.Paint(term.KindColours[control.Verdict.Kind], word)
-		}
 		baseline := "the baseline"
 		if at := control.Baseline; len(m.Controls) > 0 && at >= 0 && at < len(run.Cells) {
 			baseline = run.Cells[at].Name
 		}
-		block += term.Paragraph(opts.Paint(term.Bold, "control")+": ", baseline+" against its own duplicate: "+
-			strings.Join(words, " "), opts.Columns())
+		text := baseline + " against its own duplicate: " + painted(control.Verdict.String(), control.Verdict.Kind, opts)
+		for _, figure := range m.Figures {
+			if v, judged := control.Verdicts[figure.Column]; judged {
+				text += "; " + painted(FigureWords(figure, v).Text, v.Kind, opts)
+			}
+		}
+		block += term.Paragraph(opts.Paint(term.Bold, "control")+": ", text, opts.Columns())
 	}
 	if n := len(run.Cells); n > 1 {
 		baselines := max(1, len(m.Controls))
-		controlled := "the control"
-		if baselines > 1 {
-			controlled = units.Things(baselines, "control")
+		compared := units.Things(n-baselines, "cell")
+		if contrasts := len(m.Contrasts); contrasts > 0 {
+			compared += ", " + units.Things(contrasts, "contrast")
 		}
-		block += term.Paragraph("",
-			fmt.Sprintf("%d comparisons, %s and %s, share the %s chance of any false verdict",
-				n, units.Things(n-baselines, "cell"), controlled, units.Share(m.Alpha)), opts.Columns())
+		if baselines > 1 {
+			compared += " and " + units.Things(baselines, "control")
+		} else {
+			compared += " and the control"
+		}
+		if len(m.Figures) > 0 {
+			compared += ", each by wall time"
+		}
+		for _, figure := range m.Figures {
+			compared += " and by " + figure.Label
+		}
+		block += term.Paragraph("", fmt.Sprintf("%d comparisons, %s, share the %s chance of any false verdict",
+			(n+len(m.Contrasts))*(1+len(m.Figures)), compared, units.Share(m.Alpha)), opts.Columns())
 	}
 	return block
+}
+
+// painted puts colour on single words, since a paragraph may break between any two.
+func painted(text string, kind stats.Kind, opts term.Options) string {
+	words := strings.Fields(text)
+	for i, word := range words {
+		words[i] = opts.Paint(term.KindColours[kind], word)
+	}
+	return strings.Join(words, " ")
 }

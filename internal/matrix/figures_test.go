@@ -1,0 +1,210 @@
+package matrix_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"gorun/internal/column"
+	"gorun/internal/matrix"
+	"gorun/internal/result"
+	"gorun/internal/stats"
+)
+
+var cpuTime = column.CPU.Name
+
+// withCPU has a run judge CPU time, too.
+func withCPU(run *result.Run) *result.Run {
+	run.Matrix.Figures = []result.Figure{{Column: cpuTime, Label: column.CPU.Label}}
+	return run
+}
+
+// uses gives each sample a CPU time: a tenth of a second, times the ratio of its cell.
+func uses(ratios map[string]float64) func(*result.Sample, string) {
+	return func(s *result.Sample, cell string) {
+		noise := s.Seconds / 0.1
+		if ratios[cell] != 0 {
+			noise = ratios[cell] * (1 + 0.001*float64(s.Index%7))
+		}
+		s.UserSeconds, s.SystemSeconds = 0.06*noise, 0.04*noise
+	}
+}
+
+// A placement that makes threads wait takes longer and uses the same CPU time; one that takes more CPUs for the same wall
+// time is the opposite.
+func TestFiguresDisagree(t *testing.T) {
+	run := withCPU(workers(3))
+	run.Matrix.Rounds = 60
+	board := fake{
+		ratios: map[string]float64{"workers=1": 2},
+		spoil:  uses(map[string]float64{"workers=0": 1, "workers=1": 1, "workers=2": 1.2}),
+	}.play(t, run, 60)
+	waits, works := run.Cells[1], run.Cells[2]
+	assert.Equal(t, stats.Slower, waits.Verdict.Kind)
+	assert.Equal(t, stats.Same, waits.Verdicts[cpuTime].Kind, waits.Verdicts[cpuTime])
+	assert.Equal(t, stats.Same, works.Verdict.Kind)
+	assert.Equal(t, stats.Slower, works.Verdicts[cpuTime].Kind, works.Verdicts[cpuTime])
+	assert.InDelta(t, 1.2, works.Verdicts[cpuTime].Typical.Ratio, 0.01)
+	assert.Empty(t, run.Cells[0].Verdicts, "the baseline has no verdict")
+	assert.Equal(t, stats.Same, run.Matrix.Control.Kind)
+	assert.Equal(t, stats.Same, run.Matrix.ControlVerdicts[cpuTime].Kind)
+	assert.Equal(t, waits.Words, waits.Verdict.String())
+	standing := board.Standing()
+	assert.Equal(t, waits.Verdicts, standing.Cells[1].Verdicts)
+	assert.Empty(t, standing.Cells[0].Verdicts)
+}
+
+// Two figures have half of the chance of a false verdict each, whichever it is, and none but the first has a say in the
+// order and the length of a run.
+func TestFiguresShareAlpha(t *testing.T) {
+	f := fake{ratios: map[string]float64{"workers=1": 1.01, "workers=2": 1.3}, spoil: uses(nil)}
+	both, alone := withCPU(workers(4)), workers(4)
+	alone.Matrix.Alpha /= 2
+	f.play(t, both, 400)
+	f.play(t, alone, 400)
+	require.Equal(t, document(t, alone.Samples), document(t, both.Samples))
+	for i, cell := range both.Cells[1:] {
+		assert.Equal(t, alone.Cells[i+1].Verdict, cell.Verdict)
+		assert.Empty(t, alone.Cells[i+1].Verdicts)
+		cpu := cell.Verdicts[cpuTime]
+		require.InDelta(t, cell.Verdict.Typical.Ratio, cpu.Typical.Ratio, 1e-9, "the CPU time is that of one CPU here")
+		assert.Equal(t, cell.Verdict.Typical.Lo, cpu.Typical.Lo)
+		assert.Equal(t, cell.Verdict.Typical.Hi, cpu.Typical.Hi)
+	}
+	undecided := withCPU(workers(4))
+	noisy := f
+	noisy.spoil = uses(map[string]float64{"workers=3": 5})
+	noisy.play(t, undecided, 400)
+	assert.Len(t, undecided.Samples, len(both.Samples))
+}
+
+// A CPU time that is not known is no CPU time of zero: its block is not judged by it, and a cell of which too many are
+// missing is not judged by it at all.
+func TestFigureIsMissing(t *testing.T) {
+	lose := func(cell string, from, to int) func(*result.Sample, string) {
+		return func(s *result.Sample, of string) {
+			uses(nil)(s, of)
+			if of == cell && !s.Control && s.Round >= from && s.Round < to {
+				s.UserSeconds, s.SystemSeconds = 0, 0
+			}
+		}
+	}
+	play := func(spoil func(*result.Sample, string)) *result.Run {
+		run := withCPU(workers(3))
+		run.Matrix.Rounds = 60
+		fake{ratios: map[string]float64{"workers=1": 1.2}, spoil: spoil}.play(t, run, 60)
+		assert.Equal(t, stats.Slower, run.Cells[1].Verdict.Kind, "it is not needed for wall time")
+		assert.Equal(t, 60, run.Cells[1].Verdict.Rounds)
+		return run
+	}
+	one := play(lose("workers=1", 7, 8)).Cells[1].Verdicts[cpuTime]
+	assert.Equal(t, stats.Slower, one.Kind)
+	assert.Equal(t, 59, one.Rounds)
+
+	many := play(lose("workers=1", 7, 10))
+	assert.Equal(t, stats.CantTell, many.Cells[1].Verdicts[cpuTime].Kind)
+	assert.Equal(t, "can't tell: 3 of 60 samples of the cell are invalid: the CPU time is not known",
+		many.Cells[1].Verdicts[cpuTime].String())
+	assert.Equal(t, 57, many.Cells[2].Verdicts[cpuTime].Rounds)
+
+	none := play(lose("workers=1", 0, 60))
+	assert.Empty(t, none.Cells[1].Verdicts)
+	assert.NotEmpty(t, none.Cells[2].Verdicts)
+	assert.NotEmpty(t, none.Matrix.ControlVerdicts)
+
+	baseline := play(func(s *result.Sample, of string) {
+		if of != "workers=0" {
+			uses(nil)(s, of)
+		}
+	})
+	assert.Empty(t, baseline.Cells[1].Verdicts)
+	assert.Empty(t, baseline.Matrix.ControlVerdicts)
+}
+
+// An invalid sample is invalid by any figure.
+func TestInvalidSampleOfFigures(t *testing.T) {
+	run := withCPU(workers(3))
+	run.Matrix.Rounds = 20
+	fake{spoil: func(s *result.Sample, cell string) {
+		uses(nil)(s, cell)
+		invalidate("workers=1", 0, "elsewhere")(s, cell)
+	}}.play(t, run, 20)
+	assert.Equal(t, stats.Invalid, run.Cells[1].Verdict.Kind)
+	assert.Empty(t, run.Cells[1].Verdicts)
+}
+
+// Where rows have baselines of their own, each has a control by each figure.
+func TestFiguresOfSeveralBaselines(t *testing.T) {
+	run := withCPU(workers(4))
+	run.Matrix.Rounds = 30
+	for i := range run.Cells {
+		run.Cells[i].Against = new(i / 2 * 2)
+	}
+	fake{ratios: map[string]float64{"workers=3": 1.3}, spoil: uses(nil)}.play(t, run, 30)
+	require.Len(t, run.Matrix.Controls, 2)
+	for _, control := range run.Matrix.Controls {
+		assert.Contains(t, control.Verdicts, cpuTime)
+	}
+	assert.Equal(t, stats.Slower, run.Cells[3].Verdicts[cpuTime].Kind)
+}
+
+func TestUnknownFigure(t *testing.T) {
+	run := workers(2)
+	run.Matrix.Figures = []result.Figure{{Column: "joules", Label: "energy"}}
+	_, err := matrix.NewBoard(run, column.Common())
+	require.EqualError(t, err, "the cells are judged by joules, which this gorun does not know")
+}
+
+// Both trials of a pair are compared by each figure; a run without it has the verdict on wall time alone.
+func TestPairsByFigures(t *testing.T) {
+	run := withCPU(trialsRun(10, steady(0.1), steady(0.2)))
+	for i := range run.Samples {
+		run.Samples[i].UserSeconds = 0.05 * (1 + 0.001*float64(i%3))
+	}
+	require.NoError(t, matrix.Judge(run, column.Common()))
+	assert.Equal(t, stats.Slower, run.Cells[together].Verdict.Kind)
+	cpu := run.Cells[together].Verdicts[cpuTime]
+	assert.Equal(t, stats.Same, cpu.Kind, cpu)
+	assert.Empty(t, run.Cells[apart].Verdicts)
+	for i := range run.Samples {
+		run.Samples[i].UserSeconds = 0
+	}
+	require.NoError(t, matrix.Judge(run, column.Common()))
+	assert.Empty(t, run.Cells[together].Verdicts)
+}
+
+// Two runs are compared by the figures that both judge.
+func TestCompareByFigures(t *testing.T) {
+	f := fake{spoil: uses(map[string]float64{"workers=0": 1, "workers=1": 1})}
+	later := fake{session: 5, ratios: map[string]float64{"workers=1": 1.5}, spoil: f.spoil}
+	a, b := measured(t, "a", withCPU(workers(2)), f), measured(t, "b", withCPU(workers(2)), later)
+	c := compare(t, a, b)
+	cell := c.Cells[1]
+	assert.Equal(t, stats.Slower, cell.Verdict.Kind)
+	assert.Equal(t, stats.Slower, cell.Relative.Kind)
+	require.Len(t, cell.Figures, 1)
+	cpu := cell.Figures[0]
+	assert.Equal(t, result.Figure{Column: cpuTime, Label: "CPU time"}, cpu.Figure)
+	assert.Equal(t, stats.Same, cpu.Verdict.Kind, cpu.Verdict)
+	assert.Equal(t, stats.Same, cpu.Relative.Kind, cpu.Relative)
+	assert.Nil(t, c.Cells[0].Figures[0].Relative, "the baseline's own")
+
+	wall := compare(t, measured(t, "a", workers(2), f), b)
+	assert.Empty(t, wall.Cells[1].Figures)
+	assert.Less(t, wall.Cells[1].Verdict.Typical.Hi-wall.Cells[1].Verdict.Typical.Lo,
+		cell.Verdict.Typical.Hi-cell.Verdict.Typical.Lo, "two figures share the chance of a false verdict")
+}
+
+// A contrast is judged by each figure too, and counts once for each.
+func TestContrastsByFigures(t *testing.T) {
+	run := withCPU(workers(3))
+	run.Matrix.Rounds, run.Matrix.Contrasts = 60, []result.Contrast{{A: 1, B: 2}}
+	fake{
+		ratios: map[string]float64{"workers=2": 1.3},
+		spoil:  uses(map[string]float64{"workers=0": 1, "workers=1": 1, "workers=2": 1}),
+	}.play(t, run, 60)
+	contrast := run.Matrix.Contrasts[0]
+	assert.Equal(t, stats.Slower, contrast.Verdict.Kind)
+	assert.Equal(t, stats.Same, contrast.Verdicts[cpuTime].Kind, contrast.Verdicts[cpuTime])
+}
