@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"runtime"
 	"slices"
 	"sync"
 	"syscall"
@@ -287,13 +288,18 @@ func share(change func([]*Monitor) []*Monitor) {
 	if w.monitors = change(w.monitors); len(w.monitors) == 0 {
 		return
 	}
-	stop, ended, monitors := csrc.NewStop(), make(chan struct{}), w.monitors
+	stop, begun, ended, monitors := csrc.NewStop(), make(chan struct{}), make(chan struct{}), w.monitors
 	w.stop, w.ended = stop, ended
 	go func() {
 		defer close(ended)
+		// It has its thread before anything is placed. On a worker's it would keep that from being put back, or from ending.
+		runtime.LockOSThread()
+		defer runtime.UnlockOSThread()
+		close(begun)
 		for next(monitors, stop) {
 		}
 	}()
+	<-begun
 }
 
 // next sleeps until a thread changes, and looks at it. It returns false after stop. A build without cgo has no such

@@ -239,7 +239,7 @@ func TestMonitorsTogether(t *testing.T) {
 			for range 50 {
 				checked, mismatches := Watch(Thread{TID: linux.Gettid(), Setting: Setting{CPUs: allowed}}).End()
 				require.Empty(t, mismatches)
-				require.Equal(t, 2, checked)
+				require.GreaterOrEqual(t, checked, 2) // more where it took longer than a Period
 			}
 		})
 	}
