@@ -39,7 +39,7 @@ var inner = [...]child.Command{
 
 func runProbe(ctx context.Context, in io.Reader, out io.Writer, _ []string) error {
 	root := os.DirFS("/")
-	m, err := run.ReadMachine(root)
+	m, err := run.ReadMachine(root, true)
 	if err != nil {
 		return err
 	}

@@ -52,7 +52,7 @@ func runTopo(_ context.Context, o *topoOptions) error {
 	if o.capture {
 		return topology.Capture(o.env.Stdout, root)
 	}
-	m, err := run.ReadMachine(root)
+	m, err := run.ReadMachine(root, o.sysroot == "")
 	if err != nil {
 		return err
 	}

@@ -9,6 +9,7 @@ import (
 	"gorun/internal/cpuset"
 	"gorun/internal/experiment"
 	"gorun/internal/hint"
+	"gorun/internal/linux"
 	"gorun/internal/sysfs"
 	"gorun/internal/topology"
 )
@@ -40,17 +41,21 @@ func openMachine(live fs.FS, sysroot string) (*machine, error) {
 	if err != nil {
 		return nil, err
 	}
-	t, err := ReadMachine(root)
+	t, err := ReadMachine(root, sysroot == "")
 	if err != nil {
 		return nil, err
 	}
 	return &machine{Machine: t, root: root, live: sysroot == "", selected: map[cpuFlags]cpuset.Set{}}, nil
 }
 
-// ReadMachine reads a machine, and the cpuset of the cgroup that gorun is in there. Where the cpuset cannot be understood
-// the affinity mask alone counts, which the kernel keeps within it.
-func ReadMachine(root fs.FS) (*topology.Machine, error) {
-	t, err := topology.Read(root)
+// ReadMachine reads a machine, live or captured, and the cpuset of the cgroup that gorun is in there. Where the cpuset
+// cannot be understood the affinity mask alone counts, which the kernel keeps within it.
+func ReadMachine(root fs.FS, live bool) (*topology.Machine, error) {
+	affinity := func() (cpuset.Set, error) { return linux.GetAffinity(0) }
+	if !live {
+		affinity = nil
+	}
+	t, err := topology.ReadLive(root, affinity)
 	if err != nil && runtime.GOOS != "linux" {
 		return nil, hint.With(fmt.Errorf("gorun measures Linux machines, and this is %s: %w", runtime.GOOS, err),
 			"gorun topo and --dry-run read a captured Linux machine by --sysroot")

@@ -100,6 +100,11 @@ func (c *Command) once(ctx context.Context) error {
 	case c.dryRun:
 		return c.show(m, share.CPUs, r)
 	case r.Become != nil && c.out == "" && !c.changed("format"):
+		if m != nil {
+			for _, w := range m.Warnings {
+				fmt.Fprintf(c.env.Stderr, "gorun: warning: %s\n", hint.Printable(w))
+			}
+		}
 		return r.Become(c.env.Environ())
 	}
 	if m == nil {

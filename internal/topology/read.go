@@ -20,8 +20,12 @@ const cpuDir = "sys/devices/system/cpu"
 // is there). What a kernel may leave out is made up for, and a Warning says so where that is more than a default. A file
 // that cannot be read, holds nonsense or contradicts others is left out, and a Warning names it. Only where no file says
 // which CPUs there are, or the affinity mask cannot be understood, is that an error.
-func Read(fsys fs.FS) (*Machine, error) {
-	r := &reader{fsys: fsys, alike: map[string]*alike{}}
+func Read(fsys fs.FS) (*Machine, error) { return ReadLive(fsys, nil) }
+
+// ReadLive is Read of the machine that this process runs on: the kernel's own answer is its affinity mask where no file
+// has it, and the CPUs of the mask are those there are where no file says which. nil: the machine is a captured one.
+func ReadLive(fsys fs.FS, affinity func() (cpuset.Set, error)) (*Machine, error) {
+	r := &reader{fsys: fsys, affinity: affinity, alike: map[string]*alike{}}
 	m, err := r.machine()
 	if err != nil {
 		return nil, fmt.Errorf("cannot understand this machine: %w", err)
@@ -32,6 +36,7 @@ func Read(fsys fs.FS) (*Machine, error) {
 // reader is one reading of a machine.
 type reader struct {
 	fsys     fs.FS
+	affinity func() (cpuset.Set, error) // of this process, by the kernel; nil: it is another one's machine
 	online   cpuset.Set
 	warnings []string
 	alike    map[string]*alike // by the name of the file, without the numbers in it
@@ -83,7 +88,9 @@ func (r *reader) finished() []string {
 func (r *reader) machine() (*Machine, error) {
 	present, err := r.readPresentAndOnline()
 	if err != nil {
-		return nil, err
+		if present, err = r.presentByMask(err); err != nil {
+			return nil, err
+		}
 	}
 	affinity, err := r.readAffinity()
 	if err != nil {
@@ -145,6 +152,22 @@ func (r *reader) readPresentAndOnline() (present cpuset.Set, err error) {
 		return present, sysfs.Malformed(cpuDir, "no CPU is online")
 	}
 	return present, nil
+}
+
+// presentByMask sets r.online to the CPUs of the affinity mask, and returns them, where no file says which CPUs there are,
+// for this reason.
+func (r *reader) presentByMask(reason error) (cpuset.Set, error) {
+	if r.affinity == nil {
+		return cpuset.Set{}, reason
+	}
+	mask, err := r.affinity()
+	if err != nil {
+		return mask, fmt.Errorf("%w; %w", reason, err)
+	}
+	r.fault(reason, "only the CPUs of the affinity mask are known, and none of their cores, caches and nodes "+
+		"(mount -t sysfs sysfs /sys)")
+	r.online = mask
+	return mask, nil
 }
 
 // readList reads a list of CPUs or nodes that cannot be empty.
@@ -240,10 +263,18 @@ func (r *reader) readAffinity() (cpuset.Set, error) {
 			errs = append(errs, err)
 		}
 	}
+	if r.affinity != nil {
+		if mask, err := r.affinity(); err == nil && !mask.Intersect(r.online).Empty() {
+			for _, err := range errs {
+				r.fault(err, "the kernel's own answer counts")
+			}
+			return mask, nil
+		}
+	}
 	if len(errs) > 0 {
 		return cpuset.Set{}, errs[0]
 	}
-	if _, err := fs.Stat(r.fsys, name); err == nil {
+	if _, err := fs.Stat(r.fsys, name); err == nil || r.affinity != nil {
 		r.warn("%s: it has no affinity mask; every online CPU is taken for ours", name)
 	}
 	return cpuset.Set{}, nil

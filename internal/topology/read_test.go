@@ -353,3 +353,42 @@ func TestReadOfSpoiltTrees(t *testing.T) {
 		requireSound(t, m)
 	})
 }
+
+// A live machine whose files are hidden has the CPUs that the kernel lets this process use; a captured one is refused.
+func TestReadLiveWithoutFiles(t *testing.T) {
+	mask := cpuset.Of(1, 3)
+	affinity := func() (cpuset.Set, error) { return mask, nil }
+	hidden := fstest.MapFS{}
+	_, err := topology.Read(hidden)
+	require.ErrorIs(t, err, fs.ErrNotExist)
+	m, err := topology.ReadLive(hidden, affinity)
+	require.NoError(t, err)
+	assert.Equal(t, mask, m.Online())
+	assert.Equal(t, mask, m.Allowed())
+	require.NotEmpty(t, m.Warnings)
+	assert.Contains(t, m.Warnings[0], "mount -t sysfs sysfs /sys")
+
+	// Without /proc, or where what it has is nonsense, the mask is the kernel's answer.
+	cpus := &fstest.MapFile{Data: []byte("0-3\n")}
+	sys := fstest.MapFS{"sys/devices/system/cpu/present": cpus, "sys/devices/system/cpu/online": cpus}
+	m, err = topology.ReadLive(sys, affinity)
+	require.NoError(t, err)
+	assert.Equal(t, mask, m.Allowed())
+	sys["proc/self/status"] = &fstest.MapFile{Data: []byte("Cpus_allowed_list:\tnonsense\n")}
+	_, err = topology.Read(sys)
+	require.Error(t, err)
+	m, err = topology.ReadLive(sys, affinity)
+	require.NoError(t, err)
+	assert.Equal(t, mask, m.Allowed())
+	assert.Contains(t, strings.Join(m.Warnings, "\n"), "the kernel's own answer counts")
+
+	// What the kernel does not answer either is an error, or a warning.
+	refused := func() (cpuset.Set, error) { return cpuset.Set{}, fs.ErrPermission }
+	_, err = topology.ReadLive(hidden, refused)
+	require.ErrorIs(t, err, fs.ErrPermission)
+	delete(sys, "proc/self/status")
+	m, err = topology.ReadLive(sys, refused)
+	require.NoError(t, err)
+	assert.Equal(t, cpuset.Range(0, 3), m.Allowed())
+	assert.Contains(t, strings.Join(m.Warnings, "\n"), "every online CPU is taken for ours")
+}
