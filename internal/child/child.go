@@ -86,15 +86,23 @@ const (
 // Report prints an error, and its hint if it has one, so that the parent's Ask finds both.
 func Report(w io.Writer, err error) {
 	fmt.Fprintf(w, "%s%s\n", errorPrefix, hint.Printable(err.Error()))
-	if text := hint.Of(err); text != "" {
+	if text := hint.Of(Remedied(err)); text != "" {
 		fmt.Fprintf(w, "%s%s\n", hintPrefix, hint.Printable(text))
 	}
+}
+
+// Remedied returns an error of the system with what helps against it, where it has no hint of its own.
+func Remedied(err error) error {
+	if err == nil || hint.Of(err) != "" {
+		return err
+	}
+	return withHint(err, linux.Remedy(err))
 }
 
 // reported returns the error that a process has reported on its stderr.
 func reported(err error, stderr string) error {
 	if !errors.As(err, new(*exec.ExitError)) {
-		return err
+		return Remedied(err)
 	}
 	said, way := "", ""
 	for line := range strings.Lines(stderr) {

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"context"
 	"encoding/json"
+	"fmt"
 	"io/fs"
 	"math"
 	"os"
@@ -199,4 +200,18 @@ func TestKilledForWantOfMemory(t *testing.T) {
 	assert.Contains(t, string(text), "the process was killed by SIGKILL; the memory limit of its control group is "+
 		"67108864 bytes, for which the kernel has killed 1 there so far")
 	assert.Contains(t, string(text), "gorun: hint: give it more memory ("+group+"/memory.")
+}
+
+// An error of the system says what helps, unless it has a hint of its own.
+func TestRemedied(t *testing.T) {
+	assert.NoError(t, child.Remedied(nil))
+	full := fmt.Errorf("start it: %w", syscall.EMFILE)
+	assert.Contains(t, hint.Of(child.Remedied(full)), "ulimit -n")
+	assert.Contains(t, hint.Of(child.Remedied(syscall.EFBIG)), "ulimit -f")
+	assert.Equal(t, "wait", hint.Of(child.Remedied(hint.With(full, "wait"))))
+	assert.Empty(t, hint.Of(child.Remedied(syscall.EINVAL)))
+	assert.Empty(t, hint.Of(child.Remedied(fs.ErrNotExist)), "/proc is there")
+	var said strings.Builder
+	child.Report(&said, full)
+	assert.Contains(t, said.String(), "gorun: hint: raise the limit on open files")
 }

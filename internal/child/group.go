@@ -66,7 +66,7 @@ func (s Self) Start(ctx context.Context, command string, members []Member, stop 
 		<-g.ended
 	}()
 	if err := <-started; err != nil {
-		fail(err) // does nothing if ctx has ended
+		fail(Remedied(err)) // does nothing if ctx has ended
 		g.End()
 		return nil, context.Cause(ctx)
 	}

@@ -1,8 +1,8 @@
 package futex
 
 import (
+	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"runtime"
 	"slices"
@@ -60,7 +60,7 @@ func (sampler) Sample(ctx context.Context, c Cell) (s result.Sample, err error) 
 		<-stopped
 	}
 	after, e := linux.ProcessUsage()
-	if err = errors.Join(err, errs[0], errs[1], e); err != nil {
+	if err = cmp.Or(err, errs[0], errs[1], e); err != nil {
 		return s, err
 	}
 	used := after.Sub(before)

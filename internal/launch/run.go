@@ -89,7 +89,7 @@ type Outcome struct {
 func Run(ctx context.Context, c Command, s Setting) (Outcome, error) {
 	r, err := c.open()
 	if err != nil {
-		return Outcome{}, err
+		return Outcome{}, child.Remedied(err)
 	}
 	defer r.close()
 	asked, err := json.Marshal(order{s, c.Migrations})
@@ -103,7 +103,7 @@ func Run(ctx context.Context, c Command, s Setting) (Outcome, error) {
 		defer r.pass()() // before the start: none is lost
 	}
 	if err := r.start(c, string(asked)); err != nil {
-		return Outcome{}, err
+		return Outcome{}, child.Remedied(err)
 	}
 	if c.Timeout > 0 {
 		var cancel context.CancelFunc
@@ -208,6 +208,9 @@ func (r *running) start(c Command, order string) error {
 	r.pid, err = syscall.ForkExec(c.Self.Path, append(argv, c.Argv...), &syscall.ProcAttr{
 		Env: c.Self.Env, Files: files, Sys: &syscall.SysProcAttr{Setpgid: r.group},
 	})
+	if errors.Is(err, syscall.EBADF) {
+		err = syscall.EMFILE // so dup2(2) answers for a number that RLIMIT_NOFILE does not allow
+	}
 	if err != nil {
 		return fmt.Errorf("start %s: %w", c.Self.Path, err)
 	}

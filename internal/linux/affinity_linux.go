@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
+	"strconv"
 	"syscall"
 	"unsafe"
 
@@ -55,7 +56,7 @@ func SetAffinity(tid int, set cpuset.Set) error {
 	case unix.EINVAL:
 		remedy = "none of these CPUs is online and in the thread's cpuset (see Cpus_allowed_list in /proc/self/status)"
 	case unix.EPERM:
-		remedy = "the thread belongs to another user: that needs CAP_SYS_NICE"
+		remedy = remedyOfOthers(tid)
 	}
 	return threadError(tid, fmt.Sprintf("set the affinity to CPUs %v", set), errno, remedy)
 }
@@ -125,6 +126,15 @@ func maskCall(trap uintptr, tid int, words []uint64) syscall.Errno {
 	}
 	_, _, errno := unix.RawSyscall(trap, uintptr(tid), uintptr(len(words)*8), uintptr(first))
 	return errno
+}
+
+// remedyOfOthers is what helps where a thread may not be given something; "" for one of this process, of which the kernel
+// itself asks no privilege (sched_setaffinity(2), setpriority(2)).
+func remedyOfOthers(tid int) string {
+	if tid == 0 || exists("/proc/self/task/"+strconv.Itoa(tid)) {
+		return ""
+	}
+	return "the thread belongs to another user: that needs CAP_SYS_NICE"
 }
 
 // threadError makes the error of a call about one thread.

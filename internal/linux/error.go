@@ -45,6 +45,25 @@ func (e *Error) hint(status string) string {
 	return strings.Join(hints, "; ")
 }
 
+// Remedy returns what helps against an error of a system call or a file that says nothing about it: a limit of this process
+// that it has reached (getrlimit(2)), or that /proc is not there; "" for other errors.
+func Remedy(err error) string {
+	switch {
+	case errors.Is(err, syscall.EMFILE):
+		return "raise the limit on open files, RLIMIT_NOFILE (ulimit -n)"
+	case errors.Is(err, syscall.EFBIG):
+		return "raise the limit on the size of files, RLIMIT_FSIZE (ulimit -f)"
+	case errors.Is(err, fs.ErrNotExist) && !exists("/proc/self/status"):
+		return "/proc is not there, or is empty: mount -t proc proc /proc"
+	}
+	return ""
+}
+
+func exists(name string) bool {
+	_, err := os.Stat(name)
+	return !errors.Is(err, fs.ErrNotExist)
+}
+
 // seccompFiltered tells from /proc/PID/status whether a system-call filter is in force (mode 2, prctl(2)).
 func seccompFiltered(status string) bool {
 	mode, ok := statusField(status, "Seccomp")

@@ -31,7 +31,7 @@ func SetNice(tid, nice int) error {
 	case unix.EACCES:
 		remedy = fmt.Sprintf("nice %d needs CAP_SYS_NICE or RLIMIT_NICE >= %d (ulimit -e %[2]d)", nice, 20-nice)
 	case unix.EPERM:
-		remedy = "the thread belongs to another user: that needs CAP_SYS_NICE"
+		remedy = remedyOfOthers(tid)
 	}
 	return threadError(tid, fmt.Sprintf("set nice %d", nice), errno, remedy)
 }

@@ -99,8 +99,7 @@ func (p *prober) Sample(ctx context.Context, c Cell) (result.Sample, error) {
 	case ctx.Err() != nil && err != nil:
 		return result.Sample{}, ctx.Err()
 	case err != nil:
-		quality := result.Quality{Verdict: result.Invalid, Reasons: []string{err.Error()}}
-		lost := result.Sample{Quality: quality} // of which the row is all that is known
+		lost := result.InvalidSample(err) // of which the row is all that is known
 		return lost, json.Unmarshal(fmt.Appendf(nil, `{"row":%d}`, c.Row.Row), &lost.Values)
 	}
 	sample := answer.Sample

@@ -81,6 +81,11 @@ func (pl *Placer) try() error {
 			return err
 		}
 	}
+	if pl.plan.Policy.PinThread { // the CPU of its seat is known when it is taken; all of the run's are what it has
+		if err := (&Setting{CPUs: pl.plan.CPUs}).place(0); err != nil {
+			return err
+		}
+	}
 	switch err := pl.undo.set(0); {
 	case errors.Is(err, fs.ErrPermission):
 		pl.restorable = false
