@@ -2,6 +2,7 @@ package measure
 
 import (
 	"fmt"
+	"slices"
 
 	"gorun/internal/result"
 )
@@ -24,7 +25,10 @@ func Judge(s *result.Sample, cpus int) {
 		if v == result.Invalid || q.Verdict == result.Valid {
 			q.Verdict = v
 		}
-		q.Reasons = append(q.Reasons, fmt.Sprintf(format, args...))
+		reason := fmt.Sprintf(format, args...)
+		if !slices.Contains(q.Reasons, reason) { // what could not be read before the sample, and after it
+			q.Reasons = append(q.Reasons, reason)
+		}
 	}
 	if !s.Placement.Verified {
 		doubt(result.Invalid, "the placement is not what was asked: %s", first(s.Placement.Mismatches))

@@ -126,3 +126,11 @@ func TestWatcherSparesManyThreads(t *testing.T) {
 	w.Watch()(&s)
 	assert.Nil(t, s.Quality.Signals.Migrations)
 }
+
+// What could not be read before a sample, and could not after it, is one reason.
+func TestReasonsAreNotRepeated(t *testing.T) {
+	doubt := result.Doubt{Verdict: result.Suspect, Reason: "it cannot be read"}
+	s := result.Sample{Seconds: 1, Placement: result.Placement{Verified: true}, Doubts: []result.Doubt{doubt, doubt}}
+	Judge(&s, 1)
+	assert.Equal(t, []string{doubt.Reason}, s.Quality.Reasons)
+}

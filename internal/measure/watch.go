@@ -57,6 +57,7 @@ func OpenWatcher(root fs.FS, cpus cpuset.Set, threads int) (*Watcher, []result.W
 type unknown struct{ code, what string }
 
 var (
+	noAffinity     = unknown{"no-affinity", "whether threads keep to the CPUs of the run is not known"}
 	noOtherTime    = unknown{"no-other-time", "steal and the CPU time of other programs (/proc/stat) are not known"}
 	noRunQueue     = unknown{"no-run-queue", "how long threads wait for a CPU (/proc/self/task/TID/schedstat) is not known"}
 	noThrottling   = unknown{"no-throttling", "whether a CPU quota stops threads is not known"}
@@ -72,6 +73,8 @@ func lack(u unknown, err error) result.Warning { return result.WarningOf(u.code,
 // lacking returns a warning for each counter that cannot be read, with the file that it is in.
 func (w *Watcher) lacking() []result.Warning {
 	r := w.read()
+	_, err := linux.GetAffinity(0)
+	r.known(noAffinity, err)
 	if !w.outside {
 		if _, err := linux.PeakRSS(w.root); err != nil {
 			r.lacks = append(r.lacks, lack(noMemoryPeak, err))
