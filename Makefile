@@ -157,6 +157,10 @@ ci-long: ## what does not fit into .ci/run: a kernel build, the whole selftest, 
 	$(MAKE) fuzz
 	$(MAKE) prometheus-test STORM_ROUNDS=400
 
+.PHONY: power
+power: ## rounds and seconds until a difference is claimed, for each recording, before and now (NOISE: a directory of others)
+	GORUN_NOISE=$(NOISE) $(GO) test ./internal/stats -run '^$$' -bench RoundsToClaim -benchtime 1x -timeout 1h
+
 .PHONY: record
 record: ## record the runs of testdata/runs anew in QEMU (RUNS: some of them), and what is shown of each (10 min)
 	testdata/vm/run setup

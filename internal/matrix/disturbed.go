@@ -70,15 +70,31 @@ func (b *Board) disturbed(c comparison, v stats.Verdict) stats.Verdict {
 	}
 	cpus := b.run.Cells[c.cell].CPUs["cpus"].Count
 	baseCPUs := b.run.Cells[c.against].CPUs["cpus"].Count
-	effect := math.Abs(math.Log(v.Typical.Ratio))
+	effect := claimed(v)
 	for _, d := range disturbances {
 		differences, mean, base := d.compare(pairs, cpus, baseCPUs)
-		material := max(b.run.Matrix.Margin, explains*effect)
+		if effect != 0 && (mean > base) != (effect > 0) { // less disturbance makes nothing slower
+			continue
+		}
+		material := max(b.run.Matrix.Margin, explains*math.Abs(effect))
 		if stats.Differs(differences, doubtAlpha/float64(len(disturbances)), material) {
-			return v.Confound(fmt.Sprintf(d.words, d.show(mean), d.show(base)))
+			return v.Confound("the likely cause: " + fmt.Sprintf(d.words, d.show(mean), d.show(base)))
 		}
 	}
 	return v
+}
+
+// claimed is the difference that a verdict claims, as the logarithm of a ratio of times: that of the total where the
+// typical samples do not have it. It is 0 where none is claimed: that there is no difference may be the work of a
+// disturbance in either direction.
+func claimed(v stats.Verdict) float64 {
+	switch v.Kind {
+	case stats.Slower, stats.Faster:
+		return math.Log(v.Typical.Ratio)
+	case stats.Mixed:
+		return math.Log(v.Total.Ratio)
+	}
+	return 0
 }
 
 // compare gives the disturbance's differences, round by round, and its means; none where a sample lacks it.

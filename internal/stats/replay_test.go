@@ -34,44 +34,50 @@ func recordings(t testing.TB, pattern string) [][]recorded {
 	require.NotEmpty(t, paths, pattern)
 	var all [][]recorded
 	for _, path := range paths {
-		f, err := os.Open(path)
-		require.NoError(t, err)
-		rows, err := csv.NewReader(f).ReadAll()
-		require.NoError(t, err)
-		require.NoError(t, f.Close())
-		column := func(row []string, name string) float64 {
-			at := slices.Index(rows[0], name)
-			if at < 0 { // not recorded
-				return 0
-			}
-			v, err := strconv.ParseFloat(row[at], 64)
-			require.NoError(t, err)
-			return v
-		}
-		cpus := []string{"1"}
-		if strings.Contains(path, ".sequ.") {
-			cpus = []string{"0", "1"}
-		}
-		var samples []recorded
-		for _, row := range rows[1:] {
-			taken := -column(row, "thr") / 1e9
-			for _, cpu := range cpus {
-				taken += (column(row, "busy"+cpu) + column(row, "steal"+cpu)) / 100 // ticks
-			}
-			samples = append(samples, recorded{
-				round: int(column(row, "i")),
-				slot:  int(column(row, "slot")),
-				label: row[slices.Index(rows[0], "lab")],
-				wall:  column(row, "wall") / 1e9,
-				wait:  column(row, "wait") / 1e9,
-
-				canary: column(row, "can") / 1e9,
-				others: taken / (column(row, "wall") / 1e9 * float64(len(cpus))),
-			})
-		}
-		all = append(all, samples)
+		all = append(all, recordingAt(t, path))
 	}
 	return all
+}
+
+// recordingAt is the recording in a file.
+func recordingAt(t testing.TB, path string) []recorded {
+	t.Helper()
+	f, err := os.Open(path)
+	require.NoError(t, err)
+	rows, err := csv.NewReader(f).ReadAll()
+	require.NoError(t, err)
+	require.NoError(t, f.Close())
+	column := func(row []string, name string) float64 {
+		at := slices.Index(rows[0], name)
+		if at < 0 { // not recorded
+			return 0
+		}
+		v, err := strconv.ParseFloat(row[at], 64)
+		require.NoError(t, err)
+		return v
+	}
+	cpus := []string{"1"}
+	if strings.Contains(path, ".sequ.") {
+		cpus = []string{"0", "1"}
+	}
+	var samples []recorded
+	for _, row := range rows[1:] {
+		taken := -column(row, "thr") / 1e9
+		for _, cpu := range cpus {
+			taken += (column(row, "busy"+cpu) + column(row, "steal"+cpu)) / 100 // ticks
+		}
+		samples = append(samples, recorded{
+			round: int(column(row, "i")),
+			slot:  int(column(row, "slot")),
+			label: row[slices.Index(rows[0], "lab")],
+			wall:  column(row, "wall") / 1e9,
+			wait:  column(row, "wait") / 1e9,
+
+			canary: column(row, "can") / 1e9,
+			others: taken / (column(row, "wall") / 1e9 * float64(len(cpus))),
+		})
+	}
+	return samples
 }
 
 // noise replays seconds of equal work from some place on, and from the start again at the end.

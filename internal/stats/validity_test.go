@@ -1,0 +1,255 @@
+package stats
+
+import (
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+)
+
+// sampler draws the logarithms of a sample's time.
+type sampler struct {
+	name      string
+	symmetric bool
+	draw      func(*rand.Rand) float64
+}
+
+// samplers are shapes of noise of about the same size, around 0: symmetric ones, and ones with a long tail.
+var samplers = []sampler{
+	{"normal", true, func(r *rand.Rand) float64 { return r.NormFloat64() }},
+	{"heavy", true, func(r *rand.Rand) float64 { return 0.5 * math.Tan(math.Pi*(r.Float64()-0.5)) }},
+	{"exponential", false, func(r *rand.Rand) float64 { return r.ExpFloat64() }},
+	{"stalls", false, func(r *rand.Rand) float64 {
+		if r.IntN(10) == 0 {
+			return r.NormFloat64() + 5*r.ExpFloat64()
+		}
+		return r.NormFloat64()
+	}},
+}
+
+// most is how many of the runs may be wrong at an error rate of 5%: two more where few runs are tried.
+func most(runs int) int { return max(5*runs/100, 3) }
+
+// centre is the ratio, as a logarithm, that is fair to both sides: the average payoff against it is 1. The spread by
+// which a bet is scaled is that of the past, so that the payoffs are averaged over spreads of histories of all lengths.
+func centre(cell, base func(*rand.Rand) float64) float64 {
+	source := rand.New(rand.NewPCG(99, 0))
+	var rounds []round
+	for range 200 {
+		var s sequence
+		for range 100 {
+			d := cell(source) - base(source)
+			if len(s.sorted) >= scaleRounds && source.IntN(4) == 0 {
+				b := cell(source)
+				rounds = append(rounds, round{b - base(source), b - base(source), deviation(s.sorted)})
+			}
+			s.sorted = append(s.sorted, d)
+			sortLast(s.sorted)
+		}
+	}
+	lo, hi := -50.0, 50.0
+	for range 40 {
+		mid, sum := (lo+hi)/2, 0.0
+		for _, r := range rounds {
+			sum += r.payoff(1, mid) - 1
+		}
+		if sum > 0 {
+			lo = mid
+		} else {
+			hi = mid
+		}
+	}
+	return lo
+}
+
+// sortLast puts the last of otherwise sorted values into its place.
+func sortLast(values []float64) {
+	for i := len(values) - 1; i > 0 && values[i] < values[i-1]; i-- {
+		values[i], values[i-1] = values[i-1], values[i]
+	}
+}
+
+// play has a cell take rounds beside the baseline and its duplicate, and reports whether the truth was ruled out at any of
+// them. lost reports which blocks are not judged, by the times of the cell, the baseline and the duplicate.
+func play(seed uint64, rounds int, truth float64, cell, base func(*rand.Rand) float64, lost func(b, a, c float64) bool) (missed bool) {
+	const size = 0.02 // of the noise
+	source := rand.New(rand.NewPCG(seed, 1))
+	s := newSequence(0.05, gridFor(0.02))
+	for range rounds {
+		b, a, c := size*cell(source), size*base(source), size*base(source)
+		if lost != nil && lost(b, a, c) {
+			continue
+		}
+		s.add(b-a, b-c)
+	}
+	lo, hi := s.ends() // they only ever move inward: what was ruled out once stays so
+	at := math.Exp(size * truth)
+	return at < lo || at > hi
+}
+
+// A cell with more spread than the baseline, which placement often causes, is not claimed for it, neither where the noise
+// is symmetric nor where it has a long tail: its centre, which the typical ratio is, is ruled out at any of the rounds in
+// a share α of runs at most. The bet on the rank among the three fails this.
+func TestUnequalSpreads(t *testing.T) {
+	const rounds = 150
+	runs := 300
+	if testing.Short() {
+		runs = 40
+	}
+	for _, shape := range samplers {
+		for _, spread := range []float64{1, 2, 5} {
+			cell := func(r *rand.Rand) float64 { return spread * shape.draw(r) }
+			truth := 0.0
+			if !shape.symmetric {
+				truth = centre(cell, shape.draw)
+			}
+			missed, ranked := 0, 0
+			for k := range runs {
+				if play(uint64(k), rounds, truth, cell, shape.draw, nil) {
+					missed++
+				}
+				if shape.name == "normal" && rankBetClaims(uint64(k), rounds, cell, shape.draw) {
+					ranked++
+				}
+			}
+			t.Logf("%s, spread %v: centre %.3f; missed in %.1f%% of %d runs; by ranks %.1f%%", shape.name, spread, truth,
+				100*float64(missed)/float64(runs), runs, 100*float64(ranked)/float64(runs))
+			assert.LessOrEqual(t, missed, most(runs), "%s, spread %v", shape.name, spread)
+			if shape.name == "normal" && spread > 1 {
+				assert.Greater(t, ranked*100, 5*runs, "spread %v", spread)
+			}
+		}
+	}
+}
+
+// rankBetClaims is the tempting bet that is wrong: on the cell being the first of the three, or the last. It is fair to
+// three that are alike.
+func rankBetClaims(seed uint64, rounds int, cell, base func(*rand.Rand) float64) bool {
+	source := rand.New(rand.NewPCG(seed, 1))
+	up, down := fullPurse(), fullPurse()
+	payoff := func(won bool) float64 {
+		if won {
+			return 2
+		}
+		return 0.5
+	}
+	for range rounds {
+		b, a, c := cell(source), base(source), base(source)
+		up.bet(payoff(b > max(a, c)))
+		down.bet(payoff(b < min(a, c)))
+		if max(up.wealth(), down.wealth()) >= 40 {
+			return true
+		}
+	}
+	return false
+}
+
+// A block of which a sample is lost is not bet on. Where stalled samples of any cell are lost, which no label decides, no
+// more is claimed; a rule that drops those of the cell alone makes it look faster.
+func TestLostSamples(t *testing.T) {
+	const rounds = 150
+	runs := 300
+	if testing.Short() {
+		runs = 40
+	}
+	stalls := samplers[3].draw
+	stalled := func(x float64) bool { return x > 0.06 }
+	any := func(b, a, c float64) bool { return stalled(b) || stalled(a) || stalled(c) }
+	onlyCell := func(b, _, _ float64) bool { return stalled(b) }
+	blind, partial := 0, 0
+	for k := range runs {
+		if play(uint64(k), rounds, 0, stalls, stalls, any) {
+			blind++
+		}
+		if play(uint64(k), 10*rounds, 0, stalls, stalls, onlyCell) {
+			partial++
+		}
+	}
+	t.Logf("missed in %.1f%% of %d runs where any stall costs the block, in %.1f%% where the cell's are dropped",
+		100*float64(blind)/float64(runs), runs, 100*float64(partial)/float64(runs))
+	assert.LessOrEqual(t, blind, most(runs))
+	assert.Greater(t, partial*100, 5*runs)
+}
+
+// All equal cells of a run, and its contrasts, are judged at an error rate together, at any look: with unequal spreads,
+// too.
+func TestFamilies(t *testing.T) {
+	const rounds = 60
+	runs := 60
+	if testing.Short() {
+		runs = 12
+	}
+	for _, shape := range samplers[:2] {
+		for _, spread := range []float64{1, 2, 5} {
+			wrong := 0
+			for k := range runs {
+				d := design(uint64(k), 6)
+				d.Rounds = rounds
+				d.Contrasts = []Contrast{{1, 2}, {3, 4}}
+				r := newRace(t, d)
+				source := rand.New(rand.NewPCG(uint64(k), 2))
+				any := false
+				for !r.Done() {
+					next := r.Next()
+					var seconds []float64
+					for _, block := range next {
+						for _, cell := range block {
+							size := 0.01
+							if cell != 0 && cell != r.Control() && cell%2 == 1 {
+								size *= spread
+							}
+							seconds = append(seconds, math.Exp(max(-300, min(300, size*shape.draw(source)))))
+						}
+					}
+					if err := r.Add(next, seconds); err != nil {
+						t.Fatal(err)
+					}
+					for cell := range r.comparisons {
+						any = any || cell != 0 && outside(r.comparisons[cell].typical.ends())
+					}
+					for _, c := range r.contrasts {
+						any = any || outside(c.typical.ends())
+					}
+				}
+				if any {
+					wrong++
+				}
+			}
+			t.Logf("%s, spread %v: %d of %d families wrong", shape.name, spread, wrong, runs)
+			assert.LessOrEqual(t, wrong, most(runs), "%s, spread %v", shape.name, spread)
+		}
+	}
+}
+
+// The sign flips of the totals take cell and baseline to be exchangeable up to the ratio. Where the cell's spread is
+// greater, and nothing else differs, they keep their level all the same.
+func TestTotalsOfUnequalSpreads(t *testing.T) {
+	const alpha, rounds = 0.05, 100
+	runs := 300
+	if testing.Short() {
+		runs = 40
+	}
+	for name, sample := range map[string]func(*rand.Rand, float64) float64{
+		"normal":      func(r *rand.Rand, spread float64) float64 { return 1 + 0.02*spread*r.NormFloat64() },
+		"exponential": func(r *rand.Rand, spread float64) float64 { return 1 + 0.05*spread*(r.ExpFloat64()-1) },
+	} {
+		for _, spread := range []float64{1, 2, 5} {
+			missed := 0
+			for k := range runs {
+				source := rand.New(rand.NewPCG(uint64(k), 3))
+				total := newTotals(alpha, gridFor(0.02))
+				wrong := false
+				for range rounds {
+					total.add(sample(source, spread), sample(source, 1))
+					wrong = wrong || outside(total.ends())
+				}
+				if wrong {
+					missed++
+				}
+			}
+			t.Logf("%s, spread %v: missed in %.1f%% of %d runs", name, spread, 100*float64(missed)/float64(runs), runs)
+			assert.LessOrEqual(t, missed, most(runs), "%s, spread %v", name, spread)
+		}
+	}
+}
