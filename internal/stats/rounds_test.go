@@ -15,7 +15,7 @@ import (
 func rivalClaims(cell, control *rivalSequence, margin float64) bool {
 	lo, hi := cell.ends()
 	controlLo, controlHi := control.ends()
-	if !outside(lo, hi) {
+	if !outside(lo, hi) || outside(controlLo, controlHi) {
 		return false
 	}
 	return controlHi-controlLo <= 2*margin+rounding || lo > controlHi || hi < controlLo
