@@ -130,6 +130,14 @@ bench-numa: ## numa's probe beside plain C, from 32 KiB to 1 GiB; its load besid
 	$(GO) test -run "^$$" -bench "Numa/./GiB" -benchtime $(LONG_ROUNDS)x -timeout 30m ./cmd/gorun
 	$(GO) test -run "^$$" -bench "Duty" -benchtime $(ROUNDS)x -timeout 30m ./internal/load
 
+# PRESET is the table of numa-rfc: rfc-intel or rfc-amd.
+PRESET ?= rfc-intel
+.PHONY: numa-rfc
+numa-rfc: ## the 36 rows of the RFC (PRESET=rfc-amd: with its second table's samples) on this machine, as root: hours
+	$(GO) build -o gorun ./cmd/gorun
+	./gorun numa --preset $(PRESET) --dry-run
+	./gorun numa --preset $(PRESET) --out numa-$(PRESET).jsonl
+
 .PHONY: bench-pair
 bench-pair: ## two processes on one CPU beside two CPUs, and their system calls beside plain C, in turn (alone, 4 min)
 	$(GO) test -run "^$$" -bench "Pair" -benchtime $(ROUNDS)x -timeout 30m ./cmd/gorun

@@ -118,7 +118,9 @@ type Schedule struct {
 	Baseline int    // index of the cell that the others are compared with
 	// Warmup is how many executions of the first cell come before a run in Blocks or Rows; of other orders each cell is
 	// warmed up.
-	Samples  int     // of each cell; 0: until the differences are known
+	// Samples are those of each cell, once the flags of the run are known; 0: until the differences are known. Resolve sets
+	// it where this schedule has another default than the experiment, which is then taken without a budget.
+	Samples  int
 	First    []int   // of Pairs: for each round, which of the two cells goes first
 	Method   string  // of Pairs, in words
 	Open     bool    // rounds go on until the differences are known, unless --samples is given

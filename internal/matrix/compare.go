@@ -30,7 +30,7 @@ var implied = map[string][]string{
 	"binary": {"version"},
 	"host": {
 		"boot", "kernel", "kernel-command-line", "mitigations", "arch", "cpu-model", "microcode", "hypervisor", "topology", "smt",
-		"turbo", "governor", "clocksource", "transparent-hugepages", "numa-balancing", "aslr", "cpus", "gomaxprocs", "cpu-quota",
+		"turbo", "governor", "clocksource", "transparent-hugepages", "numa-balancing", "migration-cost", "aslr", "cpus", "gomaxprocs", "cpu-quota",
 		"memory-limit",
 	},
 }

@@ -34,6 +34,14 @@ func ReadHost(root fs.FS, m *topology.Machine, environ []string) (result.Host, [
 		Environment: strings.Join(Environment(environ), " "),
 	}
 	h.Hostname, _ = os.Hostname()
+	// How long after its last run a thread's caches are taken to be warm. debugfs is root's, and so often not known; before
+	// Linux 5.13 it was a sysctl.
+	for _, name := range []string{"sys/kernel/debug/sched/migration_cost_ns", "proc/sys/kernel/sched_migration_cost_ns"} {
+		if text, err := sysfs.ReadString(root, name); err == nil {
+			h.MigrationCost = text
+			break
+		}
+	}
 	for name, field := range map[string]*string{
 		"proc/cmdline":                                                    &h.CommandLine,
 		"proc/sys/kernel/osrelease":                                       &h.Kernel,

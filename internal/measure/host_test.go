@@ -69,6 +69,15 @@ func recordedMachine(other map[string]string) fs.FS {
 	return fsys
 }
 
+// The scheduler's migration cost is in debugfs, and was a sysctl.
+func TestReadHostMigrationCost(t *testing.T) {
+	assert.Empty(t, readHost(t, recordedMachine(nil)).MigrationCost)
+	files := map[string]string{"proc/sys/kernel/sched_migration_cost_ns": "400000"}
+	assert.Equal(t, "400000", readHost(t, recordedMachine(files)).MigrationCost)
+	files["sys/kernel/debug/sched/migration_cost_ns"] = "500000"
+	assert.Equal(t, "500000", readHost(t, recordedMachine(files)).MigrationCost)
+}
+
 func readHost(t *testing.T, root fs.FS, environ ...string) result.Host {
 	t.Helper()
 	m, err := topology.Read(root)

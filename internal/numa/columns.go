@@ -67,6 +67,10 @@ var columns = column.Join(
 			func(n *result.Numa) map[string]float64 { return n.CPUShare }),
 		each("node_share", column.Share, "The part of the time that the probe was on each node.",
 			func(n *result.Numa) map[string]float64 { return n.NodeShare }),
+		figure(column.Column{
+			Name: "mem_node_share", Unit: column.Share, Better: column.Higher,
+			Meaning: "The part of the time that the probe was on its memory's node; of memory on several, by its pages.",
+		}, func(n *result.Numa) any { return memShare(n) }),
 		column.Figure(column.Column{
 			Name: "load_requested", Key: "load", Unit: column.Percent,
 			Meaning: "The load that was asked of each CPU beside the probe.",

@@ -45,7 +45,7 @@ var Experiment = experiment.Define(experiment.Definition[Cell]{
 		},
 	},
 	Place:   experiment.Started,
-	Single:  []string{"load-only", "duration", "blocks", "full", "rows", "preferred-node-by"},
+	Single:  []string{"load-only", "duration", "blocks", "full", "rows", "preset", "preferred-node-by"},
 	OneRow:  "give --mem, --cpu, --numa-balancing and --preferred-node one value each",
 	Datum:   perAccess.Name,
 	Columns: columns,
@@ -74,6 +74,7 @@ type flags struct {
 	balancing   string
 	preferred   string
 	preferredBy string
+	preset      string
 	rows        string
 	full        bool
 	blocks      bool
@@ -112,6 +113,7 @@ func (f *flags) Register(set *experiment.FlagSet) {
 	set.StringVar(&f.preferred, "preferred-node", "", "preferred `nodes`, by commas, and none (default: none, and each)")
 	set.StringVar(&f.preferredBy, "preferred-node-by", PreferredWays[0].Name,
 		"`how` a node is preferred: "+catalog.List(PreferredWays[:]))
+	set.StringVar(&f.preset, "preset", "", "a `table` of the RFC: "+catalog.List(presets[:])+"; sets NUMA balancing")
 	set.StringVar(&f.rows, "rows", RowsSome,
 		"`which` nodes the flags above stand for where they are not given, on a machine with more than two:\n"+
 			"some (of the CPUs' nodes, one for each distance from the memory's) or all")
@@ -136,6 +138,7 @@ func (f *flags) Register(set *experiment.FlagSet) {
 			"not given, rows with NUMA balancing or a preferred node have several of the kernel's scans (4s)")
 	f.nice.Register(set, "the probe and of the load")
 	set.Words("preferred-node-by", catalog.Words(PreferredWays[:]))
+	set.Words("preset", catalog.Words(presets[:]))
 	set.Words("rows", []string{RowsSome, RowsAll})
 	set.Words("numa-balancing", []string{"0", "1", "keep"})
 	set.Words("pages", PageNames())
@@ -158,6 +161,9 @@ func (f *flags) Validate() error {
 	case f.duration > 0 && !f.loadOnly:
 		return hint.Usage(hint.With(errors.New("--duration is how long --load-only lasts"),
 			"give --budget or --samples for a measurement"))
+	case f.given("preset") && !slices.Contains(catalog.Names(presets[:]), f.preset):
+		return hint.Usage(hint.With(fmt.Errorf("--preset %q is no table", f.preset),
+			"there are "+strings.Join(catalog.Names(presets[:]), ", ")))
 	case f.rows != RowsSome && f.rows != RowsAll:
 		return hint.Usage(hint.With(fmt.Errorf("--rows %q is neither %s nor %s", f.rows, RowsSome, RowsAll),
 			"gorun numa --dry-run lists the rows"))
@@ -206,7 +212,7 @@ func (f *flags) axes(m experiment.Machine) (a Axes, err error) {
 		return err
 	})
 	parse("access", f.access, func() (err error) { a.Access, err = ParseAccess(f.access); return err })
-	if err == nil && f.rows == RowsSome && len(m.Nodes) > fewNodes {
+	if err == nil && f.rows == RowsSome && f.preset == "" && len(m.Nodes) > fewNodes {
 		a.choose(f.given, m.Machine)
 	}
 	return a, err
@@ -229,11 +235,11 @@ func (f *flags) table(m experiment.Machine) (
 	} else if errors.Is(support.Unread, fs.ErrNotExist) {
 		support.Unread = nil // it was not captured
 	}
-	if !f.given("numa-balancing") && support.Unread != nil {
+	if !f.asks("numa-balancing") && support.Unread != nil {
 		axes.NUMABalancing = []int{Keep}
 		warnings = append(warnings, result.WarningOf("numa-balancing", "rows keep NUMA balancing as it is", support.Unread))
 	}
-	if !f.given("numa-balancing") && support.SetBalancing == nil {
+	if !f.asks("numa-balancing") && support.SetBalancing == nil {
 		support.SetBalancing = errors.New("it is the whole machine's: give --numa-balancing 0,1 to have it changed for the run")
 	}
 	rows = Rows(axes)
@@ -257,6 +263,7 @@ func (f *flags) settles(row result.NumaRow, root fs.FS, support Support) float64
 }
 
 func (f *flags) Resolve(m experiment.Machine) (r experiment.Resolution[Cell], err error) {
+	source := f.fill()
 	rows, support, warnings, err := f.table(m)
 	if err != nil {
 		return r, err
@@ -276,7 +283,7 @@ func (f *flags) Resolve(m experiment.Machine) (r experiment.Resolution[Cell], er
 			CPUs: m.CPUs.String(), Accesses: f.accesses, Repetitions: f.repetitions, Settle: f.settle.Seconds(), Seed: m.Seed,
 			Nice: f.nice.Nice,
 		},
-		Load: f.load, SetBalancing: f.given("numa-balancing"), LoadOnly: f.loadOnly,
+		Load: f.load, SetBalancing: f.asks("numa-balancing"), LoadOnly: f.loadOnly,
 	}
 	r.Resources.Least = float64(f.repetitions) * float64(f.accesses) / mostAccesses
 	r.Resources.LeastBy = []string{"--settle", "--repetitions", "--accesses"}
@@ -305,6 +312,12 @@ func (f *flags) Resolve(m experiment.Machine) (r experiment.Resolution[Cell], er
 		sampling.Samples = 0
 	}
 	r.Schedule = experiment.Schedule{Order: experiment.Blocks, Title: "NUMA placement"}
+	if source.samples > 0 && sampling.Samples > 0 && !m.Given("samples") {
+		sampling.Samples, r.Schedule.Samples = source.samples, source.samples
+		if !m.Given("budget") {
+			sampling.Budget = 0
+		}
+	}
 	if long && sampling.Budget > 0 && !m.Given("budget") {
 		sampling.Budget = math.Ceil(max(sampling.Budget, judged*round)) // less would judge nothing
 		r.Schedule.Budget = sampling.Budget
@@ -357,7 +370,7 @@ func (f *flags) resources(m experiment.Machine, rows []result.NumaRow) experimen
 		return r
 	}
 	r.Processes++
-	if f.given("numa-balancing") {
+	if f.asks("numa-balancing") {
 		r.Processes++
 	}
 	for _, row := range rows {
@@ -414,7 +427,7 @@ func (f *flags) spec(m experiment.Machine, sampling experiment.Sampling) spec {
 	return spec{
 		Load: f.load, Buffer: f.buffer, Pages: f.pages, Access: f.access, Accesses: f.accesses, Repetitions: f.repetitions,
 		Settle: f.settle.Seconds(), PreferredBy: f.preferredBy, MemPolicy: f.memPolicy, FirstTouch: f.firstTouch,
-		Rows: f.rows, Full: f.full, Blocks: f.blocks, Nice: f.nice.Nice, CPUs: m.CPUs.String(), Samples: sampling.Samples,
+		Preset: f.preset, Rows: f.rows, Full: f.full, Blocks: f.blocks, Nice: f.nice.Nice, CPUs: m.CPUs.String(), Samples: sampling.Samples,
 		Budget: sampling.Budget,
 	}
 }
@@ -431,6 +444,7 @@ type spec struct {
 	PreferredBy string  `json:"preferred_node_by"`
 	MemPolicy   string  `json:"mem_policy"`
 	FirstTouch  string  `json:"first_touch"`
+	Preset      string  `json:"preset,omitempty"`
 	Rows        string  `json:"rows"`
 	Full        bool    `json:"full"`
 	Blocks      bool    `json:"blocks"`
@@ -466,6 +480,7 @@ func explain(run *result.Run, cells []Cell) {
 	if len(run.NumaRows) == 0 {
 		return
 	}
+	run.Findings = append(run.Findings, acrossRows(probedRows(run))...)
 	for i, c := range cells {
 		own := slices.DeleteFunc(result.Good(run.Samples), func(s result.Sample) bool {
 			return s.Slot != nil && (s.Cell != i || s.Control)

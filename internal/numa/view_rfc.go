@@ -145,6 +145,7 @@ func rfcBlock(run *result.Run, rows []probedRow, options view.Spec, opts term.Op
 		{"Load", asked},
 		{"CPU_Model", strings.Join(strings.Fields(run.Host.CPUModel), " ")},
 		{"NUM_CPUS", strconv.Itoa(run.Host.CPUs)},
+		{"migration_cost_ns", cmp.Or(run.Host.MigrationCost, "unknown")},
 	}, func(line [2]string) bool { return line[1] == "" })
 	form := postedForm
 	if opts.Terminal {

@@ -396,7 +396,7 @@ func TestRowsOfSamples(t *testing.T) {
 func TestTable(t *testing.T) {
 	page := rendertest.Show(t, views.Table, rfcRun(), term.Options{})
 	assert.Contains(t, page, "NumSamples: 2\nKernel: 6.18.2\nLoad: 60\nCPU_Model: Example CPU 8581C @ 2.10GHz\n"+
-		"NUM_CPUS: 8\n\nAvg max")
+		"NUM_CPUS: 8\nmigration_cost_ns: unknown\n\nAvg max")
 	assert.Contains(t, page, "making its random index takes 1.62 ns, measured without\n  memory: 1.8 % to 2.4 %")
 	assert.Contains(t, page, "\n\n[18] unsupported | PNID: 0 NB: 1 Mem: 0 CPU: 0\n")
 	assert.Equal(t, 1, strings.Count(page, "[18-35] unsupported: this kernel"), "a reason is told once")

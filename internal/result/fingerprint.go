@@ -31,6 +31,7 @@ var conditions = []condition{
 	{"mitigations", func(r *Run) string { return r.Host.Mitigations }},
 	{"transparent-hugepages", func(r *Run) string { return r.Host.THP }},
 	{"numa-balancing", func(r *Run) string { return r.Host.NUMABalancing }},
+	{migrationCost, func(r *Run) string { return r.Host.MigrationCost }},
 	{"aslr", func(r *Run) string { return r.Host.ASLR }},
 	{"environment", environment},
 	{"host", func(r *Run) string { return r.Host.Hostname }},
@@ -49,8 +50,11 @@ func Conditions() []string {
 	return names
 }
 
+// migrationCost is root's to read: that an ordinary user does not know it is no difference.
+const migrationCost = "migration-cost"
+
 // Differences returns the conditions that two runs do not share, in the order of Conditions. One that only one of them
-// knows is a difference too.
+// knows is a difference too, unless a privilege is what it takes to know it.
 func Differences(a, b *Run) []Difference {
 	differences := []Difference{}
 	known := func(text string) string {
@@ -61,6 +65,9 @@ func Differences(a, b *Run) []Difference {
 	}
 	for _, c := range conditions {
 		if inA, inB := c.of(a), c.of(b); inA != inB {
+			if c.name == migrationCost && (inA == "" || inB == "") {
+				continue
+			}
 			differences = append(differences, Difference{What: c.name, A: known(inA), B: known(inB)})
 		}
 	}

@@ -23,7 +23,7 @@ func known() *Run {
 			Hypervisor: true, CPUs: 8, Online: 8, Cores: 4, LLCs: 2, Nodes: 1, Packages: 1, Allowed: "0-7", GOMAXPROCS: 8,
 			CPUQuota: &quota, MemoryBytes: 8 << 30, Governor: "performance", Clocksource: "tsc", THP: "madvise",
 			NUMABalancing: "1", BootID: "b1", CommandLine: "quiet", Topology: "0123456789ab", SMT: "on", Turbo: "on",
-			Mitigations: "ba9876543210", ASLR: "2", MemoryLimit: 1 << 30, Environment: "GOGC=off",
+			Mitigations: "ba9876543210", ASLR: "2", MigrationCost: "500000", MemoryLimit: 1 << 30, Environment: "GOGC=off",
 		},
 	}
 }
@@ -64,7 +64,8 @@ func TestDifferences(t *testing.T) {
 func TestConditionsLeaveNothingOut(t *testing.T) {
 	implied := map[string]bool{
 		"Name": true, "OS": true, "MemoryBytes": true, // of the machine
-		"CPUs": true, "Online": true, "Cores": true, "LLCs": true, "Nodes": true, "Packages": true, // of the topology
+		"MigrationCost": true,                                                                               // which only root knows
+		"CPUs":          true, "Online": true, "Cores": true, "LLCs": true, "Nodes": true, "Packages": true, // of the topology
 	}
 	for _, part := range []string{"Tool", "Host"} {
 		fields := reflect.TypeOf(Run{}).FieldByNameFunc
@@ -82,10 +83,20 @@ func TestConditionsLeaveNothingOut(t *testing.T) {
 	}
 }
 
+// Who may not read a setting shares it; two values differ.
+func TestMigrationCost(t *testing.T) {
+	other := known()
+	other.Host.MigrationCost = ""
+	assert.Empty(t, Differences(known(), other))
+	assert.Empty(t, Differences(other, known()))
+	other.Host.MigrationCost = "1"
+	assert.Equal(t, []Difference{{What: "migration-cost", A: "500000", B: "1"}}, Differences(known(), other))
+}
+
 // Names can be given to a flag, joined by commas.
 func TestConditions(t *testing.T) {
 	names := Conditions()
-	assert.Len(t, names, 25)
+	assert.Len(t, names, 26)
 	for i, name := range names {
 		assert.Equal(t, strings.ToLower(name), name)
 		assert.NotContains(t, name, " ")

@@ -64,6 +64,7 @@ type Host struct {
 	Clocksource   string   `json:"clocksource,omitempty"`
 	THP           string   `json:"transparent_hugepage,omitempty"`
 	NUMABalancing string   `json:"numa_balancing,omitempty"`
+	MigrationCost string   `json:"migration_cost_ns,omitempty"` // of the scheduler; absent: not known
 	BootID        string   `json:"boot_id,omitempty"`
 	CommandLine   string   `json:"kernel_command_line,omitempty"`
 	Topology      string   `json:"topology,omitempty"` // a hash of which CPUs share what

@@ -105,6 +105,12 @@ func (c *Command) settleSchedule(s *experiment.Schedule) {
 	if s.Budget > 0 && !c.changed("budget") && !c.changed("samples") {
 		c.budget = time.Duration(s.Budget * float64(time.Second))
 	}
+	if s.Samples > 0 && !c.changed("samples") {
+		c.samples = s.Samples
+		if !c.changed("budget") {
+			c.budget = 0 // as where --samples asks for them
+		}
+	}
 	switch {
 	case s.Order == experiment.Pairs:
 		s.Samples = len(s.First)
