@@ -82,12 +82,11 @@ func Compare(a, b Side, columns column.List, across []string, force bool) (*resu
 			return nil, fmt.Errorf("%s: %w", side.File, err)
 		}
 	}
-	if a.Run.Matrix.Warmup != b.Run.Matrix.Warmup {
+	if dropped := [2]string{a.Run.Matrix.WarmupWords(), b.Run.Matrix.WarmupWords()}; dropped[0] != dropped[1] {
 		c.Warnings = append(c.Warnings, result.Warning{
-			Code: "warmup",
-			Message: fmt.Sprintf("A dropped %d executions of each process and B %d", a.Run.Matrix.Warmup,
-				b.Run.Matrix.Warmup),
-			Hint: "give both the same --warmup",
+			Code:    "warmup",
+			Message: fmt.Sprintf("executions that each process dropped: %s in A and %s in B", dropped[0], dropped[1]),
+			Hint:    "give both the same --warmup",
 		})
 	}
 	elsewhere := slices.ContainsFunc(differences, func(d result.Difference) bool { return d.What == "topology" })

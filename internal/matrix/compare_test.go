@@ -426,6 +426,6 @@ func TestCompareWarnsOfWarmup(t *testing.T) {
 	c := compare(t, measured(t, "a", workers(2), fake{}), b)
 	require.Len(t, c.Warnings, 1)
 	assert.Equal(t, result.Warning{
-		Code: "warmup", Message: "A dropped 1 executions of each process and B 3", Hint: "give both the same --warmup",
+		Code: "warmup", Message: "executions that each process dropped: 1 in A and 3 in B", Hint: "give both the same --warmup",
 	}, c.Warnings[0])
 }

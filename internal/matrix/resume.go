@@ -41,7 +41,7 @@ func Resumable(recorded, now *result.Run) []result.Difference {
 	differ("seed", strconv.FormatUint(recorded.Seed, 10), strconv.FormatUint(now.Seed, 10))
 	differ("samples", strconv.Itoa(m.Rounds), strconv.Itoa(n.Rounds))
 	if n.Warmup >= 0 { // else the pilot's finding stands
-		differ("warmup", strconv.Itoa(m.Warmup), strconv.Itoa(n.Warmup))
+		differ("warmup", m.WarmupWords(), n.WarmupWords())
 	}
 	differ("precision", number(m.Precision), number(n.Precision))
 	differ("margin", number(m.Margin), number(n.Margin))

@@ -65,7 +65,11 @@ func matrixHeading(run *result.Run, of experiment.View, options view.Spec, opts 
 	}
 	parts = append(parts, taken, units.Things(len(run.Samples), "sample"))
 	if m.Warmup > 0 {
-		parts = append(parts, units.Things(m.Warmup, "warm-up")+" dropped before each")
+		dropped := units.Things(m.Warmup, "warm-up") + " dropped before each"
+		if m.WarmupSeconds > 0 {
+			dropped += ", cut after " + units.Duration(m.WarmupSeconds)
+		}
+		parts = append(parts, dropped)
 	}
 	parts = append(parts, "margin "+units.Share(m.Margin), "alpha "+units.Share(m.Alpha))
 

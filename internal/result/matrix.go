@@ -3,6 +3,7 @@ package result
 import (
 	"cmp"
 	"slices"
+	"strconv"
 
 	"gorun/internal/stats"
 )
@@ -19,9 +20,11 @@ type Matrix struct {
 	Precision float64  `json:"precision"`         // width of the interval at which a cell has been sampled enough
 	Rounds    int      `json:"rounds"`            // that every cell takes; 0: until it can be told
 	Warmup    int      `json:"warmup"`            // executions that each child process drops before its sample
-	Budget    float64  `json:"budget_seconds"`    // no round begins that would not end within it; 0: no limit
-	Order     Order    `json:"order"`
-	Columns   []Column `json:"columns,omitempty"` // of the table; none: the flags that differ
+	// WarmupSeconds is after what time a warm-up is cut, of which a part is enough; 0: it is whole.
+	WarmupSeconds float64  `json:"warmup_seconds,omitempty"`
+	Budget        float64  `json:"budget_seconds"` // no round begins that would not end within it; 0: no limit
+	Order         Order    `json:"order"`
+	Columns       []Column `json:"columns,omitempty"` // of the table; none: the flags that differ
 	// Comparisons of two cells of which neither is the baseline, declared before the first sample.
 	Contrasts []Contrast `json:"contrasts,omitempty"`
 
@@ -37,6 +40,15 @@ type Matrix struct {
 type Figure struct {
 	Column string `json:"column"` // its name
 	Label  string `json:"label"`  // in words: "CPU time"
+}
+
+// WarmupWords is how many executions each process drops, and after what time they are cut.
+func (m *Matrix) WarmupWords() string {
+	words := strconv.Itoa(m.Warmup)
+	if m.WarmupSeconds > 0 {
+		words += ", cut after " + strconv.FormatFloat(m.WarmupSeconds, 'g', -1, 64) + " s"
+	}
+	return words
 }
 
 // Control is the verdict on the duplicate of one of several baselines.

@@ -32,7 +32,7 @@ type childRequest struct {
 	GOMAXPROCS int             `json:"gomaxprocs"`
 	Seed       uint64          `json:"seed"`
 	Samples    int             `json:"samples"`
-	Warmup     int             `json:"warmup"`
+	Warmup     matrix.Warmup   `json:"warmup"`
 	Budget     float64         `json:"budget_seconds"`
 }
 
@@ -90,8 +90,8 @@ func (r childRequest) sample(ctx context.Context, experiments []experiment.Exper
 	d.take = d.takeWatched(watcher)
 	// The canary shows how fast the CPU was before the cell's own work, which leaves threads and garbage behind.
 	canary := measure.Canary()
-	for range r.Warmup {
-		if _, err := d.sampler.Sample(ctx, do); err != nil {
+	for range r.Warmup.Executions {
+		if err := d.warmUp(ctx, r.Warmup.Seconds); err != nil {
 			return a, err
 		}
 	}
@@ -99,14 +99,30 @@ func (r childRequest) sample(ctx context.Context, experiments []experiment.Exper
 		return a, err
 	}
 	run := d.session.run
-	if r.Warmup > 0 {
+	if r.Warmup.Executions > 0 {
 		run.Samples[0].Quality.Signals.CanarySeconds = &canary
 	}
 	return childAnswer{Samples: run.Samples, Warnings: run.Warnings}, nil
 }
 
+// warmUp executes the child's cell, for some seconds at most; 0: to the end.
+func (d *driver) warmUp(ctx context.Context, seconds float64) error {
+	cut, cancel := context.WithCancel(ctx)
+	if seconds > 0 {
+		cut, cancel = context.WithTimeout(ctx, time.Duration(seconds*float64(time.Second)))
+	}
+	defer cancel()
+	_, err := d.sampler.Sample(cut, d.cells[0].Do)
+	if ctx.Err() == nil && cut.Err() != nil {
+		return nil // how it ended tells nothing
+	}
+	return err
+}
+
 // ask has a fresh child sample a cell.
-func (d *driver) ask(ctx context.Context, cell, samples, warmup int, budget time.Duration) (a childAnswer, err error) {
+func (d *driver) ask(
+	ctx context.Context, cell, samples int, warmup matrix.Warmup, budget time.Duration,
+) (a childAnswer, err error) {
 	need := &d.needs[cell]
 	if !need.checked {
 		need.refusal, need.checked = enough(d.env, need.Resources), true
@@ -140,8 +156,10 @@ func (d *driver) self() child.Self {
 // takeChild takes one sample of a cell by a fresh child, after the warm-ups of the matrix in the same process. What the
 // process cannot do makes the sample invalid.
 func (d *driver) takeChild(ctx context.Context, cell int) (result.Sample, error) {
+	m := d.session.run.Matrix
+	warmup := matrix.Warmup{Executions: m.Warmup, Seconds: m.WarmupSeconds}
 	d.stops.Begin()
-	a, err := d.ask(ctx, cell, 1, d.session.run.Matrix.Warmup, 0)
+	a, err := d.ask(ctx, cell, 1, warmup, 0)
 	if seconds, _ := d.stops.End(); seconds > 0 { // the child, which goes on, knows of its own
 		d.warn([]result.Warning{{Code: "stopped", Message: fmt.Sprintf(
 			"gorun was stopped for %.2f s by a signal (SIGSTOP, or one from a terminal) while a process of its own took a sample",
@@ -169,7 +187,7 @@ func warn(run *result.Run, warnings []result.Warning) {
 }
 
 // pilot finds how many executions are to be dropped in a matrix, where no flag gives the number: within a tenth of the
-// budget, as many as the baseline's process needs until it is warm. An experiment that starts processes has one
+// budget, as many as the baseline's process needs until it is warm; one is cut short where a part of it is enough. An experiment that starts processes has one
 // execution of the baseline instead: each process is fresh, and what one leaves behind is the page cache.
 func (d *driver) pilot(ctx context.Context) error {
 	run := d.session.run
@@ -203,18 +221,19 @@ func (d *driver) pilot(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	run.Matrix.Warmup, err = matrix.Pilot(d.options.budget/10, func(samples int, budget time.Duration) ([]float64, error) {
-		var a childAnswer
-		err := retry(cut, func() (err error) {
-			a, err = d.ask(cut, baseline, samples, 0, budget)
-			return err
+	found, err := matrix.Pilot(d.options.budget/10,
+		func(warmup matrix.Warmup, samples int, budget time.Duration) (executions []matrix.Execution, err error) {
+			var a childAnswer
+			err = retry(cut, func() (err error) {
+				a, err = d.ask(cut, baseline, samples, warmup, budget)
+				return err
+			})
+			for _, s := range a.Samples {
+				executions = append(executions, matrix.Execution{Compared: compared(s), Seconds: s.Seconds})
+			}
+			return executions, err
 		})
-		var figures []float64
-		for _, s := range a.Samples {
-			figures = append(figures, compared(s))
-		}
-		return figures, err
-	})
+	run.Matrix.Warmup, run.Matrix.WarmupSeconds = found.Executions, found.Seconds
 	return cannot(err)
 }
 

@@ -33,6 +33,7 @@ type fake struct {
 	Takes  []float64 `json:"takes"`  // seconds that each execution says it took; the last one repeats
 	Warn   string    `json:"warn"`   // the code of a warning of its preparation
 	Silent bool      `json:"silent"` // it ends before it answers
+	Waits  bool      `json:"waits"`  // its first execution goes on until it is cut
 }
 
 type fakeFigures struct {
@@ -63,7 +64,12 @@ func (s *fakeSampler) Prepare(context.Context) (warnings []result.Warning, err e
 	return warnings, nil
 }
 
-func (s *fakeSampler) Sample(context.Context, fake) (sample result.Sample, err error) {
+func (s *fakeSampler) Sample(ctx context.Context, _ fake) (sample result.Sample, err error) {
+	if s.Waits && s.executed == 0 {
+		<-ctx.Done()
+		s.executed++
+		return sample, ctx.Err()
+	}
 	if s.Silent {
 		os.Exit(0)
 	}
@@ -169,6 +175,22 @@ func TestChildPilot(t *testing.T) {
 	assert.Equal(t, "yes", hint.Of(err))
 }
 
+// One execution is cut short where a part of it is enough: the pilot, and then each child, cuts it after that time.
+func TestChildPilotFindsAPart(t *testing.T) {
+	d := freshDriver(t, fake{Takes: []float64{0.1}})
+	d.session.run.Matrix.Warmup = -1
+	require.NoError(t, d.pilot(t.Context()))
+	assert.Equal(t, 1, d.session.run.Matrix.Warmup)
+	assert.Equal(t, 0.02, d.session.run.Matrix.WarmupSeconds)
+
+	d = freshDriver(t, fake{Takes: []float64{9, 9, 5}, Waits: true})
+	d.session.run.Matrix.Warmup, d.session.run.Matrix.WarmupSeconds = 1, 0.02
+	sample, err := d.takeChild(t.Context(), 0)
+	require.NoError(t, err)
+	assert.NotEqual(t, result.Invalid, sample.Quality.Verdict, "that the warm-up was cut is no fault: %v", sample.Quality)
+	assert.Equal(t, 9.0, sample.Seconds, "of the execution after it")
+}
+
 // A child refuses what it does not know.
 func TestChildRefuses(t *testing.T) {
 	for _, request := range []any{childRequest{Experiment: "none"}, childRequest{Experiment: "fake", Do: json.RawMessage(`[]`)}} {
@@ -190,7 +212,7 @@ func built(b *testing.B) string {
 func BenchmarkChild(b *testing.B) {
 	gorun := child.Self{Path: built(b), Argv: []string{"gorun"}, Env: measure.Environment(os.Environ())}
 	request := childRequest{
-		Experiment: "primes", CPUs: cpuset.Of(0), Inherited: cpuset.Of(0), Threads: 1, Samples: 1, Warmup: 1,
+		Experiment: "primes", CPUs: cpuset.Of(0), Inherited: cpuset.Of(0), Threads: 1, Samples: 1, Warmup: matrix.Warmup{Executions: 1},
 		Do: json.RawMessage(`{"Limit": 1000, "Method": "brute", "Kernel": "auto", "Workers": 1, "Split": "contiguous",` +
 			` "plan": {"Workers": 1, "CPUs": "0"}, "cpu_limit": 1}`),
 	}
