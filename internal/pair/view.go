@@ -159,7 +159,7 @@ func blocks(run *result.Run, _ view.Spec, opts term.Options) []string {
 		return []string{figuresBlock(&pairs[0], opts), view.SamplesBlock(run, opts)}
 	}
 	return []string{
-		verdicts(run, pairs, opts), tripsBlock(pairs, opts), view.ControlBlock(run, opts), view.DoubtsBlock(run, opts),
+		verdicts(run, pairs, opts), tripsBlock(pairs, opts), view.ControlBlock(run, opts), view.NextBlock(run, opts), view.DoubtsBlock(run, opts),
 	}
 }
 

@@ -23,6 +23,7 @@ func (v Views) matrixBlocks(run *result.Run, options view.Spec, opts term.Option
 		view.CellsBlock(run, opts),
 		ranking,
 		view.ControlBlock(run, opts),
+		view.NextBlock(run, opts),
 		view.DoubtsBlock(run, opts),
 		v.findingsBlock(run, opts),
 		warningsBlock(run.Warnings, opts),

@@ -144,10 +144,10 @@ func ratios(v *stats.Verdict) []cell {
 	show := func(x float64) string { return fmt.Sprintf("%.3f", x) }
 	row := []cell{figured(v.Typical.Ratio, show), figured(v.Typical.Lo, show), figured(v.Typical.Hi, show)}
 	if v.Typical.Lo <= 0 {
-		row[1] = words("unbounded")
+		row[1] = words("not bounded yet")
 	}
 	if v.Typical.Hi >= math.MaxFloat64 {
-		row[2] = words("unbounded")
+		row[2] = words("not bounded yet")
 	}
 	return row
 }

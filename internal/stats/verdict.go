@@ -226,7 +226,7 @@ func (v Verdict) Factors() (factor, interval string) {
 		e = Effect{Ratio: inverse(e.Ratio), Lo: inverse(e.Hi), Hi: inverse(e.Lo)}
 	}
 	if !e.bounded() {
-		return strconv.FormatFloat(e.Ratio, 'f', 3, 64), "not known yet"
+		return strconv.FormatFloat(e.Ratio, 'f', 3, 64), unbounded
 	}
 	outward := func(x float64, round func(float64) float64) string {
 		return strconv.FormatFloat(round(1000*x)/1000, 'f', 3, 64)
@@ -281,7 +281,16 @@ func (v Verdict) interval(e Effect) string {
 	if v.Rate {
 		e = Effect{Ratio: inverse(e.Ratio), Lo: inverse(e.Hi), Hi: inverse(e.Lo)}
 	}
-	lo, hi := v.change(e.Lo, math.Floor), v.change(e.Hi, math.Ceil)
+	if e.Lo == 0 && e.Hi == math.MaxFloat64 {
+		return unbounded
+	}
+	lo, hi := unbounded, unbounded
+	if e.Lo > 0 {
+		lo = v.change(e.Lo, math.Floor)
+	}
+	if e.Hi < math.MaxFloat64 {
+		hi = v.change(e.Hi, math.Ceil)
+	}
 	if e.Lo >= 1 {
 		lo, hi = strings.TrimPrefix(lo, "+"), strings.TrimPrefix(hi, "+")
 	}
@@ -301,9 +310,6 @@ func inverse(ratio float64) float64 {
 
 // change writes a ratio as a difference in per cent, by steps of the grid, or whole from 10 on.
 func (v Verdict) change(ratio float64, round func(float64) float64) string {
-	if ratio == math.MaxFloat64 {
-		return "∞"
-	}
 	percents := 100 * (ratio - 1)
 	decimals := max(0, int(math.Round(-math.Log10(100*v.Step))))
 	if math.Abs(percents) >= 10 {
@@ -326,6 +332,9 @@ func (v Verdict) change(ratio float64, round func(float64) float64) string {
 }
 
 const minus = "−"
+
+// unbounded stands for an end, or an interval, that nothing bounds so far.
+const unbounded = "not bounded yet"
 
 // percent writes a share with the decimals that it has, up to two.
 func percent(share float64) string {

@@ -123,8 +123,8 @@ func TestVerdictFactors(t *testing.T) {
 	}{
 		{Verdict{Typical: Effect{1.02, 1.0111, 1.0288}}, "1.020", "[1.011, 1.029]"},
 		{Verdict{Typical: Effect{0.5, 0.4, 0.8}, Rate: true}, "2.000", "[1.250, 2.500]"},
-		{Verdict{Typical: Effect{1, 0, math.MaxFloat64}}, "1.000", "not known yet"},
-		{Verdict{Typical: Effect{1, 0.5, math.MaxFloat64}, Rate: true}, "1.000", "not known yet"},
+		{Verdict{Typical: Effect{1, 0, math.MaxFloat64}}, "1.000", "not bounded yet"},
+		{Verdict{Typical: Effect{1, 0.5, math.MaxFloat64}, Rate: true}, "1.000", "not bounded yet"},
 	} {
 		factor, interval := c.v.Factors()
 		assert.Equal(t, c.factor, factor)

@@ -93,8 +93,8 @@ const tables = {
 			if (!cell.verdict) return;
 			assert.equal(row.verdict, cell.words);
 			assert.equal(row.ratio, cell.verdict.typical.ratio);
-			assert.equal(row.from, cell.verdict.typical.lo ?? "unbounded");
-			assert.equal(row.to, cell.verdict.typical.hi ?? "unbounded");
+			assert.equal(row.from, cell.verdict.typical.lo ?? "not bounded yet");
+			assert.equal(row.to, cell.verdict.typical.hi ?? "not bounded yet");
 			for (const {column, label} of run.matrix.figures ?? []) {
 				const judged = cell.verdicts?.[column];
 				assert.equal(row[`ratio of ${label}`], judged?.typical.ratio ?? "", `${column} of cell ${i}`);
@@ -127,8 +127,8 @@ const tables = {
 		judged.forEach(({verdict}, i) => {
 			const {ratio, lo, hi} = verdict.typical;
 			assert.deepEqual([rows[i].typical, rows[i].verdict], [ratio, judged[i].words]);
-			assert.deepEqual(rows[i].from[0], lo ?? "unbounded");
-			assert.deepEqual(rows[i].to[0], hi ?? "unbounded");
+			assert.deepEqual(rows[i].from[0], lo ?? "not bounded yet");
+			assert.deepEqual(rows[i].to[0], hi ?? "not bounded yet");
 			if (verdict.total) assert.equal(rows[i].total, verdict.total.ratio);
 		});
 	},

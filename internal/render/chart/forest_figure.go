@@ -95,7 +95,7 @@ func effectCells(e *stats.Effect) []string {
 	if e == nil {
 		return []string{units.None, units.None, units.None}
 	}
-	cells := []string{units.Exact(e.Ratio), "unbounded", "unbounded"}
+	cells := []string{units.Exact(e.Ratio), "not bounded yet", "not bounded yet"}
 	if e.Lo > 0 {
 		cells[1] = units.Exact(e.Lo)
 	}
@@ -216,11 +216,8 @@ func effectText(e stats.Effect) string {
 		decimals = 1
 	}
 	show := func(x float64) string {
-		switch {
-		case x <= 0:
-			return "0"
-		case x >= math.MaxFloat64:
-			return "∞"
+		if x <= 0 || x >= math.MaxFloat64 {
+			return "not bounded yet"
 		}
 		return strconv.FormatFloat(x, 'f', decimals, 64)
 	}

@@ -1,11 +1,14 @@
 package view
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 
+	"gorun/internal/render/term"
 	"gorun/internal/result"
+	"gorun/internal/stats"
 )
 
 func TestEveryColumnStyleIsShown(t *testing.T) {
@@ -33,4 +36,47 @@ func TestEveryColumnStyleIsShown(t *testing.T) {
 	} {
 		assert.Equal(t, c.want, cellLabel(cell, c.column), "%+v", c.column)
 	}
+}
+
+// What is undecided has a next step: the command that decides it, and how long that takes.
+func TestNextBlock(t *testing.T) {
+	run := func(rounds int, forecast *stats.Forecast, command ...string) *result.Run {
+		return &result.Run{
+			Experiment: "primes", Command: command, Matrix: &result.Matrix{Rounds: rounds},
+			Cells:   []result.Cell{{}, {Verdict: &stats.Verdict{Kind: stats.CantTell, Forecast: forecast}}},
+			Samples: []result.Sample{{Slot: &result.Slot{Elapsed: 20.5}}},
+		}
+	}
+	soon := &stats.Forecast{Kind: stats.Decision, Rounds: 10, Seconds: 39.2}
+	for _, c := range []struct {
+		run  *result.Run
+		want string
+	}{
+		{
+			run(0, soon, "matrix", "primes", "--workers", "2,3", "--budget=20s", "--out", "a b.jsonl"),
+			"next: gorun matrix primes --budget 1m0s --resume --workers 2,3 --out 'a b.jsonl' (40s more)",
+		},
+		{
+			run(0, soon, "matrix", "primes", "--workers", "2,3", "--budget", "20s", "--resume", "--out=a"),
+			"next: gorun matrix primes --budget 1m0s --resume --workers 2,3 --out=a (40s more)",
+		},
+		{
+			run(9, soon, "matrix", "primes", "--samples", "9", "--workers", "2,3", "--out=a"),
+			"next: gorun matrix primes --budget 1m0s --samples 0 --backup --workers 2,3 --out=a (1m0s)",
+		},
+		{run(9, soon, "primes", "--samples=9", "--out", "a"), "next: gorun primes --budget 1m0s (1m0s)"},
+		{
+			run(0, soon, "primes", "--", "sh", "--budget", "3"),
+			"next: gorun primes --budget 1m0s -- sh --budget 3 (1m0s)",
+		},
+		{run(0, &stats.Forecast{Kind: stats.Resolution, Seconds: 5, Resolution: 0.06}, "matrix", "primes"), ""},
+		{run(0, nil, "matrix", "primes"), ""},
+		{run(0, soon), ""},
+	} {
+		got := strings.Join(strings.Fields(NextBlock(c.run, term.Options{Width: 200})), " ")
+		assert.Equal(t, c.want, got)
+	}
+	unclear := run(0, soon, "primes", "sh", "--budget", "3")
+	unclear.Cells[0].Command = []string{"primes", "--", "sh"}
+	assert.Empty(t, NextBlock(unclear, term.Options{}), "where the user's command begins is not known")
 }

@@ -1,0 +1,93 @@
+package view
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"time"
+
+	"gorun/internal/render/term"
+	"gorun/internal/result"
+	"gorun/internal/shell"
+	"gorun/internal/stats"
+)
+
+// NextBlock is the command that takes as many more rounds as undecided cells are likely to need, and how long it takes; ""
+// where no cell is undecided, or no number of rounds can be named: then the cells' own words say what could be found. An
+// interrupted run has printed the command that continues it.
+func NextBlock(run *result.Run, opts term.Options) string {
+	more := 0.0
+	for _, cell := range run.Cells {
+		if v := cell.Verdict; v != nil && v.Forecast != nil && v.Forecast.Kind != stats.Resolution {
+			more = max(more, v.Forecast.Seconds)
+		}
+	}
+	if more == 0 || run.Partial || len(run.Samples) == 0 || run.Samples[len(run.Samples)-1].Slot == nil {
+		return ""
+	}
+	whole := run.Samples[len(run.Samples)-1].Elapsed + more
+	args, resumes := longer(run, whole)
+	takes := wait(whole)
+	if resumes {
+		takes = wait(more) + " more"
+	}
+	if args == nil {
+		return ""
+	}
+	return term.Paragraph(opts.Paint(term.Bold, "next")+": ", fmt.Sprintf("%s (%s)", shell.Join(args), takes), opts.Columns())
+}
+
+// longer is the command of a run that lasts as many seconds in all, and reports whether it continues the journal; nil
+// where it is not known. A fixed number of samples is another design, whose journal cannot be continued.
+func longer(run *result.Run, seconds float64) (args []string, resumes bool) {
+	end := slices.Index(run.Command, "--") // what follows is the user's own command
+	if end < 0 {
+		if slices.Contains(run.Cells[0].Command, "--") {
+			return nil, false // where it begins is not known
+		}
+		end = len(run.Command)
+	}
+	name := slices.Index(run.Command[:end], run.Experiment)
+	if name < 0 {
+		return nil, false
+	}
+	// Other commands have neither --resume nor --backup.
+	design := name > 0 || slices.ContainsFunc(run.Command[:end], func(arg string) bool {
+		return strings.HasPrefix(arg, "--placements")
+	})
+	var rest []string
+	kept := false
+	for i := name + 1; i < end; i++ {
+		flag, _, given := strings.Cut(run.Command[i], "=")
+		switch {
+		case flag == "--budget" || flag == "--samples" || flag == "--out" && !design:
+			if !given {
+				i++ // its value
+			}
+			continue
+		case flag == "--resume" || flag == "--backup":
+			continue
+		}
+		kept = kept || flag == "--out"
+		rest = append(rest, run.Command[i])
+	}
+	args = append([]string{"gorun"}, run.Command[:name+1]...)
+	args = append(args, "--budget", wait(seconds))
+	fixed := run.Matrix.Rounds > 0
+	if fixed && design {
+		args = append(args, "--samples", "0")
+	}
+	switch {
+	case fixed && kept:
+		args = append(args, "--backup")
+	case kept:
+		args, resumes = append(args, "--resume"), true
+	}
+	return slices.Concat(args, rest, run.Command[end:]), resumes
+}
+
+// wait is a time in whole seconds, as a flag takes it.
+func wait(seconds float64) string {
+	return (time.Duration(math.Ceil(seconds)) * time.Second).String()
+}
