@@ -64,6 +64,13 @@ func (m *member) sit() error {
 	return m.check()
 }
 
+// again pins the thread again where it has lost its CPU since: one whose CPU was gone has all CPUs from then on.
+func (m *member) again() {
+	if mismatches, err := m.setting.ReadBack(m.tid); err == nil && len(mismatches) > 0 {
+		_, _ = m.setting.Apply(m.tid) // where that fails, check finds what it has instead
+	}
+}
+
 // check reads back that the calling thread may run on its CPU only, and does.
 func (m *member) check() error {
 	mismatches, err := m.setting.ReadBack(0)
@@ -85,6 +92,7 @@ func (c *crew) run(cpus []int, task func(i int, err error)) {
 	done.Add(len(cpus))
 	for i, cpu := range cpus {
 		m := c.members[cpu]
+		m.again()
 		m.tasks <- func() {
 			defer done.Done()
 			task(i, m.check())

@@ -116,6 +116,7 @@ func (r *Runner) Watch(cpus []int) *placement.Monitor {
 	threads := make([]placement.Thread, len(cpus))
 	for i, cpu := range cpus {
 		m := r.crew.members[cpu]
+		m.again()
 		threads[i] = placement.Thread{Name: fmt.Sprintf("the thread of CPU %d", cpu), TID: m.tid, Setting: m.setting}
 	}
 	return placement.Watch(threads...)
