@@ -22,6 +22,9 @@ func DieWithParent() *syscall.SysProcAttr { return nil }
 // NextChildStop returns none: only Linux tells.
 func NextChildStop() (pid int, stopped, ok bool) { return 0, false, false }
 
+// ChildEnded returns false: only Linux tells.
+func ChildEnded(int) bool { return false }
+
 // HasStoppedDescendant needs Linux.
 func HasStoppedDescendant() (bool, error) { return false, unsupported("list the processes") }
 

@@ -29,6 +29,13 @@ func NextChildStop() (pid int, stopped, ok bool) {
 	return pid, info.Code != continued, err == nil && pid != 0
 }
 
+// ChildEnded reports whether a child process has ended and was not waited for yet. It is not reaped.
+func ChildEnded(pid int) bool {
+	var info unix.Siginfo
+	err := unix.Waitid(unix.P_PID, pid, &info, unix.WEXITED|unix.WNOHANG|unix.WNOWAIT, nil)
+	return err == nil && info.Signo == int32(unix.SIGCHLD) // 0: it goes on
+}
+
 // HasStoppedDescendant reports whether a child of this process, one of theirs, and so on, is stopped by a signal: whether
 // its state in /proc/PID/stat is T. It takes some 10 µs for each of their threads; on a kernel without
 // CONFIG_PROC_CHILDREN, for each process of the system.

@@ -3,11 +3,14 @@ package load
 import (
 	"context"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
 	"gorun/internal/child"
+	"gorun/internal/cpuset"
 	"gorun/internal/linux"
+	"gorun/internal/placement"
 )
 
 // BurnerCommand is the command of gorun that calls Burn.
@@ -25,7 +28,7 @@ type Fleet struct {
 func Start(ctx context.Context, self child.Self, burners []Options) (*Fleet, error) {
 	members := make([]child.Member, len(burners))
 	for i, o := range burners {
-		members[i] = child.Member{Name: fmt.Sprintf("the burner of CPU %d", o.CPU), Request: o}
+		members[i] = child.Member{Name: o.name(), Request: o}
 	}
 	group, err := self.Start(ctx, BurnerCommand, members, nil)
 	if err != nil {
@@ -39,6 +42,25 @@ func Start(ctx context.Context, self child.Self, burners []Options) (*Fleet, err
 	f.stop = sync.OnceValues(f.end)
 	return f, nil
 }
+
+// Watch begins to watch that the burners stay where they were placed: of each the thread that works, and the main
+// thread, which a program means that places the process.
+func (f *Fleet) Watch() *placement.Monitor {
+	var threads []placement.Thread
+	pids := f.group.PIDs()
+	for i, tid := range f.group.TIDs() {
+		o := &f.burners[i]
+		t := placement.Thread{Name: o.name(), TID: tid, Setting: placement.Setting{CPUs: cpuset.Of(o.CPU), Nice: &o.Nice}}
+		threads = append(threads, t)
+		if t.TID, t.Idle = pids[i], true; t.TID != tid {
+			threads = append(threads, t)
+		}
+	}
+	return placement.Watch(threads...)
+}
+
+// Ended reports whether a burner has ended before it was stopped.
+func (f *Fleet) Ended() bool { return slices.ContainsFunc(f.group.PIDs(), linux.ChildEnded) }
 
 // Stop ends the burners and returns the reports of those that made one.
 func (f *Fleet) Stop() ([]Report, error) { return f.stop() }
@@ -65,7 +87,7 @@ func (f *Fleet) Read() (Reading, error) {
 	for i, pid := range f.group.PIDs() {
 		used, err := linux.ProcessCPUTime(pid)
 		if err != nil {
-			return Reading{}, fmt.Errorf("the burner of CPU %d: %w", f.burners[i].CPU, err)
+			return Reading{}, fmt.Errorf("%s: %w", f.burners[i].name(), err)
 		}
 		r.wall, r.used = append(r.wall, linux.Monotonic()), append(r.used, used)
 	}

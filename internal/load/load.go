@@ -51,6 +51,8 @@ func PerCPU(cpus cpuset.Set, percent float64, nice int, seed uint64) []Options {
 	return burners
 }
 
+func (o Options) name() string { return fmt.Sprintf("the burner of CPU %d", o.CPU) }
+
 func (o Options) check() error {
 	switch {
 	case !(o.Percent > 0 && o.Percent <= 100): // nor NaN

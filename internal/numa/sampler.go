@@ -88,10 +88,11 @@ func (p *prober) Sample(ctx context.Context, c Cell) (result.Sample, error) {
 		return result.Sample{}, err
 	}
 	c.Timeline = p.setting.Kept
-	before, err := p.read()
+	before, err := p.begin()
 	if err != nil {
 		return result.Sample{}, err
 	}
+	defer p.leave()
 	var answer probed
 	self := p.setting.Self.In(measure.Environment(p.setting.Environ))
 	used, err := self.Ask(ctx, []string{ProbeCommand}, c.Request, &answer)
@@ -149,18 +150,22 @@ func (w *watcher) Sample(ctx context.Context, c Cell) (result.Sample, error) {
 	if first {
 		w.seconds = time.NewTicker(time.Second)
 	}
+	if err := w.burn(ctx, c); err != nil {
+		return result.Sample{}, err
+	}
 	begun := time.Now()
-	before, err := w.read()
+	before, err := w.begin()
 	if err != nil {
 		return result.Sample{}, err
 	}
+	defer w.leave()
 	select {
 	case <-w.seconds.C:
 	case <-ctx.Done():
 	}
 	sample := result.Sample{
 		Seconds: time.Since(begun).Seconds(), Placement: result.Placement{
-			Requested: "a burner pinned to each of CPUs " + c.CPUs, Verified: true, Checked: w.cpus.Len(),
+			Requested: "a burner pinned to each of CPUs " + c.CPUs, Verified: true,
 		},
 	}
 	if ctx.Err() != nil && !first && sample.Seconds < shortest {
@@ -179,7 +184,8 @@ func (w *watcher) Close() error {
 // burners are the load of the cell that is sampled: a burner on each of its CPUs.
 type burners struct {
 	setting experiment.Setting
-	fleet   *load.Fleet // nil: there is no load
+	fleet   *load.Fleet        // nil: there is no load
+	monitor *placement.Monitor // of the fleet, while a sample is taken; nil: none is
 	cpus    cpuset.Set
 	percent float64 // of each CPU
 	nice    int
@@ -195,7 +201,7 @@ func (b *burners) burn(ctx context.Context, c Cell) error {
 	if c.Nice != nil {
 		nice = *c.Nice
 	}
-	if cpus.Equal(b.cpus) && c.Load == b.percent && nice == b.nice {
+	if cpus.Equal(b.cpus) && c.Load == b.percent && nice == b.nice && (b.fleet != nil || c.Load == 0) {
 		return nil
 	}
 	if err := b.stop(); err != nil {
@@ -218,14 +224,26 @@ func (b *burners) stop() error {
 	return err
 }
 
-func (b *burners) read() (load.Reading, error) {
+// begin begins to watch the load, and reads its clocks.
+func (b *burners) begin() (load.Reading, error) {
 	if b.fleet == nil {
 		return load.Reading{}, nil
 	}
+	b.monitor = b.fleet.Watch()
 	return b.fleet.Read()
 }
 
-// put puts on a sample what the load has been since a reading.
+// leave ends what begin has begun, where put has not: the sample has failed, and the next one begins with a new load.
+func (b *burners) leave() {
+	if b.monitor != nil {
+		b.monitor.End()
+		b.monitor = nil
+		_ = b.stop() // why the sample has failed is known
+	}
+}
+
+// put puts on a sample what the load has been since begin. A load that was not what was asked is stopped, and the next
+// sample begins with a new one.
 func (b *burners) put(s *result.Sample, before load.Reading) error {
 	if b.fleet == nil {
 		return nil
@@ -234,6 +252,9 @@ func (b *burners) put(s *result.Sample, before load.Reading) error {
 	if err != nil {
 		return err
 	}
+	checked, mismatches := b.monitor.End()
+	b.monitor = nil
+	s.Placement.Add(checked, mismatches)
 	loads := b.fleet.Achieved(before, after)
 	shares := map[int]float64{} // part of the time that the probe was on each CPU
 	v, probed := result.Typed[result.Numa](s)
@@ -244,6 +265,12 @@ func (b *burners) put(s *result.Sample, before load.Reading) error {
 				return err
 			}
 			shares[cpu] = part * min(1, s.CPUSeconds()/loads[0].Seconds)
+		}
+	}
+	if ended := b.fleet.Ended(); ended || len(mismatches) > 0 {
+		s.Placement.Verified = s.Placement.Verified && len(mismatches) == 0
+		if err := b.stop(); ended && err != nil { // it names the burner, and how it ended
+			s.Doubts = append(s.Doubts, result.Doubt{Verdict: result.Invalid, Reason: err.Error()})
 		}
 	}
 	had := result.NumaLoad{Requested: b.percent}
