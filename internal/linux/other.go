@@ -131,3 +131,11 @@ func MaySetSysctl(path string, _ int) error { return unsupported("set " + path) 
 
 // SetSysctl needs Linux.
 func SetSysctl(path string, _ int) error { return unsupported("set " + path) }
+
+// PeerPID needs Linux.
+func PeerPID(syscall.Conn) (int, error) {
+	return 0, unsupported("ask who is at the other end of a socket")
+}
+
+// Ancestors needs Linux.
+func Ancestors() map[int]bool { return nil }

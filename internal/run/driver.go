@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"os"
 	"runtime"
 	"slices"
 	"strings"
@@ -67,6 +68,8 @@ type driver struct {
 	stops   measure.Stops           // of this process, where the plan is fresh
 	running atomic.Int64            // the cell that is sampled
 	sampled []int                   // the cell of each sample
+	had     cpuset.Set              // CPUs of the run that this process could use when it began
+	lacked  bool                    // some of them were waited for in vain
 	fault   error                   // of the latest sample that could not be taken
 	before  float64                 // seconds that the run took before it was gone on with
 	begun   time.Time
@@ -94,6 +97,8 @@ func drive(ctx context.Context, e Env, o *Options, p plan) (err error) {
 	if err := d.checkOutputs(); err != nil {
 		return err
 	}
+	d.others = meet(d.env.Root, d.env.Meeting)
+	d.onClose(d.others.Close)
 	watch, err := d.settle()
 	if err != nil {
 		return err
@@ -107,6 +112,10 @@ func drive(ctx context.Context, e Env, o *Options, p plan) (err error) {
 	if d.passed {
 		ctx = context.WithoutCancel(ctx)
 	}
+	d.warn(d.others.warnings())
+	if is, err := linux.GetAffinity(os.Getpid()); err == nil {
+		d.had = is.Intersect(d.cpus)
+	}
 	if err := d.prepare(ctx); err != nil {
 		if ctx.Err() != nil {
 			return ErrInterrupted
@@ -116,6 +125,7 @@ func drive(ctx context.Context, e Env, o *Options, p plan) (err error) {
 	if err := d.sample(ctx); err != nil {
 		return err
 	}
+	d.warn(d.others.warnings())
 	if err := d.judge(); err != nil {
 		return err
 	}
@@ -456,6 +466,7 @@ func (d *driver) sample(ctx context.Context) error {
 		}
 		d.running.Store(int64(slot.Cell))
 		d.stand()
+		d.awaitCPUs(cut)
 		sample, err := d.take(cut, slot.Cell)
 		if run.Partial = interrupted(); run.Partial && (judged || err != nil) {
 			return nil // the sample in flight was cut short, and tells nothing
@@ -499,6 +510,28 @@ func (d *driver) sample(ctx context.Context) error {
 		run.Warnings = append(run.Warnings, d.order.warnings()...)
 	}
 	return nil
+}
+
+// patience is how long a sample waits for CPUs that are gone.
+const patience = 2 * time.Second
+
+// awaitCPUs waits where CPUs of the run are gone: often they are soon back, and else a cell is given up whose samples
+// fail at once. It waits in vain once, until they are back.
+func (d *driver) awaitCPUs(ctx context.Context) {
+	if d.had.Empty() {
+		return
+	}
+	there := func() bool {
+		is, err := linux.GetAffinity(os.Getpid())
+		return err != nil || d.had.Minus(is).Empty()
+	}
+	for end := time.Now().Add(patience); !there(); time.Sleep(patience / 100) {
+		if d.lacked || ctx.Err() != nil || time.Now().After(end) {
+			d.lacked = true
+			return
+		}
+	}
+	d.lacked = false
 }
 
 // errCut is why a sample that the budget cut short is not judged.

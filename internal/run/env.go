@@ -29,6 +29,7 @@ type Env struct {
 	Environ        func() []string
 	Tool           result.Tool
 	Views          render.Views
+	Meeting        string // the address at which runs notice each other; "": none
 }
 
 // Errors that say nothing that has not been shown.

@@ -31,6 +31,7 @@ type session struct {
 	ended    int   // samples that the journal had when it ended; -1: it did not end
 	begun    bool  // the journal has a header
 	unkept   error // of the journal, which ends the run
+	others   *others
 	server   *metrics.Server
 	pusher   *metrics.Pusher
 	textfile *metrics.Textfile

@@ -1,0 +1,141 @@
+package run
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net"
+	"slices"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+
+	"gorun/internal/hint"
+	"gorun/internal/linux"
+	"gorun/internal/result"
+)
+
+// places is the number of runs that can listen at once. One that finds no place still calls the others.
+const places = 16
+
+// named is the number of other runs that a result names: whoever connects again and again cannot make it long.
+const named = 8
+
+// others notices runs of gorun that take place at the same time. Each run listens at the first free place, then calls all
+// other places, so that of any two runs at least one calls the other. A place is an abstract address (unix(7)): it needs
+// no file and no privilege, and is free again when its process ends. Runs in different network namespaces, as of most
+// containers, do not see each other. While it waits for a call, a run uses no CPU time.
+type others struct {
+	root     fs.FS
+	listener *net.UnixListener // nil: no place was free
+	ended    chan struct{}     // closed when nobody listens any more
+
+	mutex sync.Mutex
+	met   []result.Warning
+}
+
+// meet begins to listen at the places of this name, and calls the runs that are there. Without a name it does nothing.
+func meet(root fs.FS, name string) *others {
+	o := &others{root: root, ended: make(chan struct{})}
+	if name == "" {
+		return o
+	}
+	place := func(i int) *net.UnixAddr { return &net.UnixAddr{Name: fmt.Sprintf("@%s/%d", name, i), Net: "unix"} }
+	own := 0
+	var err error
+	for ; own < places; own++ {
+		if o.listener, err = net.ListenUnix("unix", place(own)); !errors.Is(err, syscall.EADDRINUSE) {
+			break
+		}
+	}
+	if err != nil && !errors.Is(err, syscall.EADDRINUSE) {
+		o.met = []result.Warning{result.WarningOf("no-other-runs", "other runs of gorun at the same time are not noticed", err)}
+		return o
+	}
+	above := linux.Ancestors()
+	for i := range places {
+		if i == own {
+			continue
+		}
+		if c, err := net.DialUnix("unix", nil, place(i)); err == nil {
+			o.call(c, above)
+		}
+	}
+	if o.listener != nil {
+		go o.listen()
+	}
+	return o
+}
+
+// call reports this run to another one, unless that waits for this one to end: it has started the command that this
+// process belongs to, and measures it.
+func (o *others) call(c *net.UnixConn, above map[int]bool) {
+	defer c.Close()
+	pid, err := linux.PeerPID(c)
+	if err != nil || above[pid] {
+		return
+	}
+	_, _ = c.Write([]byte{'.'}) // the other one may have ended
+	o.note(pid)
+}
+
+// listen notes the runs that call. What connects and says nothing is not one.
+func (o *others) listen() {
+	defer close(o.ended)
+	for {
+		c, err := o.listener.AcceptUnix()
+		if errors.Is(err, net.ErrClosed) {
+			return
+		}
+		if err != nil { // no descriptor is free: that passes
+			time.Sleep(time.Second)
+			continue
+		}
+		pid, err := linux.PeerPID(c)
+		_ = c.SetReadDeadline(time.Now().Add(time.Second))
+		if n, _ := c.Read(make([]byte, 1)); n == 1 && err == nil {
+			o.note(pid)
+		}
+		c.Close()
+	}
+}
+
+// note keeps a warning of a run.
+func (o *others) note(pid int) {
+	who := "in another PID namespace, as of a container"
+	if pid > 0 {
+		who = fmt.Sprintf("PID %d", pid)
+		if text, err := fs.ReadFile(o.root, fmt.Sprintf("proc/%d/cmdline", pid)); err == nil {
+			words := strings.Split(string(bytes.TrimRight(text, "\x00")), "\x00")
+			who += ": " + hint.Printable(strings.Join(CommandLine(words), " "))
+		}
+	}
+	w := result.Warning{
+		Code: "other-run", Message: fmt.Sprintf("another run of gorun measured at the same time (%s)", who),
+		Hint: "what two runs take from each other is in the figures of both: let one wait for the other, as with flock(1)",
+	}
+	o.mutex.Lock()
+	defer o.mutex.Unlock()
+	if len(o.met) < named && !slices.Contains(o.met, w) { // two that begin at once call each other
+		o.met = append(o.met, w)
+	}
+}
+
+// warnings returns a warning of each run that was met so far.
+func (o *others) warnings() []result.Warning {
+	o.mutex.Lock()
+	defer o.mutex.Unlock()
+	return o.met[:len(o.met):len(o.met)]
+}
+
+// Close gives the place up.
+func (o *others) Close() error {
+	if o.listener == nil {
+		return nil
+	}
+	err := o.listener.Close()
+	<-o.ended
+	return err
+}
