@@ -422,7 +422,7 @@ func TestNobodyOfTheGroupOutlivesAKilledSupervisor(t *testing.T) {
 	assert.Empty(t, r.rest(t))
 
 	_, err := run(t, command(shell("sleep 1000 & kill -KILL $PPID; sleep 1000")...), Setting{})
-	assert.ErrorContains(t, err, "without an answer (wait status 0x9)")
+	assert.ErrorContains(t, err, "without an answer: killed by SIGKILL")
 }
 
 func TestTimeout(t *testing.T) {

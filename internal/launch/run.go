@@ -236,7 +236,10 @@ func (r *running) wait() (Outcome, error) {
 	a.Stdout, a.Stderr = r.tails[0].end(), r.tails[1].end()
 	switch {
 	case err != nil:
-		return a.Outcome, fmt.Errorf("the command's supervisor ended without an answer (wait status %#x)", int(status))
+		if status.Signaled() {
+			err = linux.NewKilled(os.DirFS("/"), status.Signal())
+		}
+		return a.Outcome, fmt.Errorf("the command's supervisor ended without an answer: %w", err)
 	case a.Failure == "":
 		return a.Outcome, nil
 	case a.Hint != "":
