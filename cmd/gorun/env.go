@@ -10,6 +10,9 @@ import (
 	"gorun/internal/run"
 )
 
+// meeting is the address at which runs notice each other. Tests, which run at once, have their own.
+var meeting = "gorun/run"
+
 // env is what a command takes from its surroundings: what tests replace.
 type env = run.Env
 
@@ -22,6 +25,6 @@ func defaultEnv() env {
 		Now:      time.Now,
 		Self:     child.Self{Path: "/proc/self/exe", Argv: os.Args[:1]}, // this one, even if the file was replaced
 		Environ:  os.Environ,
-		Tool:     tool(), Views: rows,
+		Tool:     tool(), Views: rows, Meeting: meeting,
 	}
 }

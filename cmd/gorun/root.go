@@ -146,6 +146,9 @@ func newRoot(e env, args ...string) *cobra.Command {
 	for _, c := range all {
 		root.AddCommand(c.make(e))
 	}
+	if len(all) > 1 {
+		root.AddCommand(newTopics()...)
+	}
 	root.CompletionOptions.HiddenDefaultCmd = false
 	forEach(root, func(cmd *cobra.Command) {
 		cmd.Flags().VisitAll(experiment.RefuseEmpty)

@@ -29,6 +29,7 @@ func TestMain(m *testing.M) {
 	if filepath.Base(os.Args[0]) != "gorun" {
 		notIgnored()
 	}
+	meeting = os.Getenv("GORUN_TEST_MEETING")
 	testscript.Main(m, map[string]func(){"gorun": main})
 }
 
