@@ -295,8 +295,10 @@ int gorun_checks(const struct gorun_checks_args *args, uint64_t *seen, struct go
 		if (cpu < 0)
 			return -errno;
 		if (expected >= 0 && cpu != expected) {
+			if (cpu >= args->cpus)
+				return -ERANGE;
 			result->deviations++;
-			seen[cpu < args->cpus ? cpu : args->cpus - 1]++;
+			seen[cpu]++;
 		}
 		if (args->cpu < 0)
 			expected = cpu;

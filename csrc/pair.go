@@ -51,6 +51,7 @@ type Latency struct {
 // ChecksArgs say where a process is to be, and how often it looks.
 type ChecksArgs struct {
 	CPU    int // -1: where it was at the check before
+	CPUs   int // above the highest number that a CPU may have
 	Checks uint64
 	Shared *Shared // nil: begin at once
 }

@@ -82,14 +82,11 @@ func bucketNS(bucket int) float64 {
 	return float64(least) + float64(width-1)/2
 }
 
-// mostCPUs is as many as the largest kernel has (NR_CPUS).
-const mostCPUs = 8192
-
 // Checks waits for the others and looks on which CPU the calling thread is.
 func Checks(args ChecksArgs) (ChecksResult, error) {
-	seen := make([]C.uint64_t, mostCPUs)
+	seen := make([]C.uint64_t, args.CPUs)
 	a := C.struct_gorun_checks_args{
-		cpu: C.int(args.CPU), checks: C.uint64_t(args.Checks), cpus: mostCPUs, shared: args.Shared.pointer(),
+		cpu: C.int(args.CPU), checks: C.uint64_t(args.Checks), cpus: C.int(args.CPUs), shared: args.Shared.pointer(),
 	}
 	r := C.struct_gorun_checks_result{}
 	if code := C.gorun_checks(&a, unsafe.SliceData(seen), &r); code != 0 {

@@ -302,17 +302,23 @@ func TestChecks(t *testing.T) {
 			-1:      {Checks: 1000, Seen: map[int]uint64{}},
 			cpu + 1: {Checks: 1000, Deviations: 1000, Seen: map[int]uint64{cpu: 1000}},
 		} {
-			r, err := csrc.Checks(csrc.ChecksArgs{CPU: expected, Checks: 1000, Shared: s})
+			r, err := csrc.Checks(csrc.ChecksArgs{CPU: expected, CPUs: cpu + 1, Checks: 1000, Shared: s})
 			require.NoError(t, err)
 			assert.Equal(t, want, r)
 		}
+		none := syscall.ERANGE // there is no room for the number of the CPU
+		if cpu == 0 {
+			none = syscall.EINVAL
+		}
+		_, err := csrc.Checks(csrc.ChecksArgs{CPU: cpu + 1, CPUs: cpu, Checks: 1, Shared: s})
+		assert.ErrorIs(t, err, none)
 		return nil
 	}))
-	_, err = csrc.Checks(csrc.ChecksArgs{CPU: -2, Checks: 1})
+	_, err = csrc.Checks(csrc.ChecksArgs{CPU: -2, CPUs: 1, Checks: 1})
 	require.ErrorIs(t, err, syscall.EINVAL)
 
 	s.Stop()
-	r, err := csrc.Checks(csrc.ChecksArgs{CPU: -1, Checks: 1 << 60, Shared: s})
+	r, err := csrc.Checks(csrc.ChecksArgs{CPU: -1, CPUs: 1, Checks: 1 << 60, Shared: s})
 	require.NoError(t, err)
 	assert.True(t, r.Stopped)
 	assert.Zero(t, r.Checks)

@@ -74,7 +74,7 @@ func RunProcess(ctx context.Context, in io.Reader, out io.Writer) error {
 		if err != nil {
 			return a, err
 		}
-		checks, err := csrc.Checks(csrc.ChecksArgs{CPU: o.CPU, Checks: o.Checks, Shared: shared})
+		checks, err := csrc.Checks(csrc.ChecksArgs{CPU: o.CPU, CPUs: cpuset.Max + 1, Checks: o.Checks, Shared: shared})
 		if err != nil {
 			return a, err
 		}

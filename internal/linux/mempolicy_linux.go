@@ -106,16 +106,24 @@ func HaveHomeNode() error {
 	return errors.Join(page.SetHomeNode(nodes.First()), page.Free())
 }
 
+// mostMaskWords is the largest mask of nodes that the kernel fills, a page of the smallest size (mm/mempolicy.c,
+// copy_nodes_to_user). It refuses one that is smaller than its own.
+const mostMaskWords = 4096 / 8
+
 // getMempolicy makes the call for the calling thread or for an address, as flags say.
 func getMempolicy(op string, address unsafe.Pointer, flags uintptr) (Mempolicy, cpuset.Set, error) {
 	var mode int32
-	var mask [maxNodes / 64]uint64 // the kernel refuses one that is smaller than its own
-	_, _, errno := unix.Syscall6(unix.SYS_GET_MEMPOLICY, uintptr(unsafe.Pointer(&mode)),
-		uintptr(unsafe.Pointer(&mask)), maxNodes+1, uintptr(address), flags, 0)
+	var mask []uint64
+	errno := unix.EINVAL
+	for words := commonWords; errno == unix.EINVAL && words <= mostMaskWords; words *= 2 {
+		mask = make([]uint64, words)
+		_, _, errno = unix.Syscall6(unix.SYS_GET_MEMPOLICY, uintptr(unsafe.Pointer(&mode)),
+			uintptr(unsafe.Pointer(&mask[0])), uintptr(words*64+1), uintptr(address), flags, 0)
+	}
 	if err := mempolicyError(op, errno, cpuset.Set{}); err != nil {
 		return 0, cpuset.Set{}, err
 	}
-	policy, nodes := Mempolicy(mode), cpuset.FromWords(mask[:])
+	policy, nodes := Mempolicy(mode), cpuset.FromWords(mask)
 	if policy&^mempolicyFlags == MempolicyPreferred && nodes.Empty() {
 		policy += MempolicyLocal - MempolicyPreferred // how Linux says local before 5.14
 	}

@@ -130,7 +130,7 @@ func TestSetPolicyOfAnArea(t *testing.T) {
 	mode, _, err := a.Policy()
 	require.NoError(t, err)
 	assert.Equal(t, MempolicyDefault, mode)
-	assert.ErrorContains(t, a.SetPolicy(MempolicyBind, cpuset.Set{}), "takes 1 to 1024 nodes, not 0")
+	assert.ErrorContains(t, a.SetPolicy(MempolicyBind, cpuset.Set{}), "takes 1 to 65536 nodes, not 0")
 }
 
 func TestHomeNode(t *testing.T) {

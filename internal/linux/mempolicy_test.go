@@ -48,7 +48,7 @@ func TestParseMempolicy(t *testing.T) {
 	for text, want := range map[string]string{
 		"":               `"" is not a memory policy (one of default, preferred:NODE, bind:NODES,`,
 		"nearest:0":      `"nearest" is not a memory policy`,
-		"bind":           "the memory policy bind takes 1 to 1024 nodes, not 0",
+		"bind":           "the memory policy bind takes 1 to 65536 nodes, not 0",
 		"local:0":        "the memory policy local takes 0 to 0 nodes, not 1",
 		"preferred:0-1":  "the memory policy preferred takes 1 to 1 nodes, not 2",
 		"interleave:0;1": "not a CPU list",

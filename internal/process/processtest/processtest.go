@@ -41,7 +41,7 @@ func Self(name string) child.Self {
 // CPUs returns those of this process. It skips the test where there are no kernels.
 func CPUs(t *testing.T) cpuset.Set {
 	t.Helper()
-	_, err := csrc.Checks(csrc.ChecksArgs{CPU: -1})
+	_, err := csrc.Checks(csrc.ChecksArgs{CPU: -1, CPUs: 1})
 	if errors.Is(err, errors.ErrUnsupported) {
 		t.Skip(err)
 	}
