@@ -80,57 +80,50 @@ func Obstacles(limits []Limit, threads int) []Limit {
 
 // ThreadLimits returns what bounds the number of threads of this process on the machine whose / is fsys: the user's and
 // the system's limits on threads, PIDs, the control groups' limits, mappings, memory and address space. cgo tells
-// whether its threads are pthreads (see Cgo). A limit that does not apply, or whose file is absent, is left out; a file
-// that cannot be understood is an error.
+// whether its threads are pthreads (see Cgo). A limit that does not apply, or whose file is absent, is left out. So is one
+// whose file cannot be read or understood; unread has an error for each of these, and the limits hold without them.
 //
 // It counts what can be seen. From within a container, ancestors of its control group and its user's processes outside
 // are not: the kernel may refuse earlier.
-func ThreadLimits(fsys fs.FS, cgo bool) ([]Limit, error) {
-	limits, err := readLimits(fsys, cgo, userLimit, systemLimits, pidsLimits, mappingLimit, memoryLimits, addressLimit)
-	if err != nil {
-		return nil, fmt.Errorf("count the threads that are possible: %w", err)
-	}
-	return limits, nil
+func ThreadLimits(fsys fs.FS, cgo bool) (limits []Limit, unread []error) {
+	return readLimits(fsys, cgo, userLimit, systemLimits, pidsLimits, mappingLimit, groupMemoryLimits, memoryLimit,
+		addressLimit)
 }
 
 // ProcessLimits returns what bounds the number of processes that this process may start, each with so many threads and
-// bytes of memory: of the limits on threads those that are not this process's own. Their Room is in processes.
-func ProcessLimits(fsys fs.FS, threads, bytes uint64) ([]Limit, error) {
-	limits, err := readLimits(fsys, false, userLimit, systemLimits, pidsLimits, memoryLimits)
-	if err != nil {
-		return nil, fmt.Errorf("count the processes that are possible: %w", err)
-	}
+// bytes of memory: of the limits on threads those that are not this process's own. Their Room is in processes. What is unread is as for ThreadLimits.
+func ProcessLimits(fsys fs.FS, threads, bytes uint64) (limits []Limit, unread []error) {
+	limits, unread = readLimits(fsys, false, userLimit, systemLimits, pidsLimits, groupMemoryLimits, memoryLimit)
 	for i := range limits {
 		limits[i].PerThread = threads
 		if limits[i].Unit == "bytes" {
 			limits[i].PerThread = bytes
 		}
 	}
-	return limits, nil
+	return limits, unread
 }
 
 // MemoryLimits returns what bounds the memory that this process and those that it starts may take. Their Room is in
-// bytes.
-func MemoryLimits(fsys fs.FS) ([]Limit, error) {
-	limits, err := readLimits(fsys, false, memoryLimits)
-	if err != nil {
-		return nil, fmt.Errorf("count the memory that is left: %w", err)
-	}
+// bytes. What is unread is as for ThreadLimits.
+func MemoryLimits(fsys fs.FS) (limits []Limit, unread []error) {
+	limits, unread = readLimits(fsys, false, groupMemoryLimits, memoryLimit)
 	for i := range limits {
 		limits[i].PerThread = 1
 	}
-	return limits, nil
+	return limits, unread
 }
 
-func readLimits(fsys fs.FS, cgo bool, readers ...func(fs.FS, bool) ([]Limit, error)) (limits []Limit, err error) {
+func readLimits(
+	fsys fs.FS, cgo bool, readers ...func(fs.FS, bool) ([]Limit, error),
+) (limits []Limit, unread []error) {
 	for _, read := range readers {
 		found, err := read(fsys, cgo)
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return nil, err
+			unread = append(unread, err)
 		}
 		limits = append(limits, found...)
 	}
-	return limits, nil
+	return limits, unread
 }
 
 // userLimit is RLIMIT_NPROC: the threads of the real user ID (getrlimit(2); kernel/fork.c, copy_process).
@@ -213,6 +206,7 @@ func systemLimits(fsys fs.FS, _ bool) ([]Limit, error) {
 		return nil, sysfs.Malformed("proc/loadavg", "%v", err)
 	}
 	var limits []Limit
+	var unread error
 	for _, l := range []Limit{
 		{Name: "kernel.threads-max", Used: threads},
 		{Name: "kernel.pid_max", Used: threads + pidsReserved},
@@ -226,13 +220,14 @@ func systemLimits(fsys fs.FS, _ bool) ([]Limit, error) {
 			err = sysfs.Malformed(file, "%d is not a maximum", most)
 		}
 		if err != nil {
-			return nil, err
+			unread = errors.Join(unread, err)
+			continue
 		}
 		l.Max, l.Unit, l.PerThread = uint64(most), "threads", 1
 		l.Hint = fmt.Sprintf("as root: sysctl -w %s=%s", l.Name, needed)
 		limits = append(limits, l)
 	}
-	return limits, nil
+	return limits, unread
 }
 
 // pidsLimits are the pids controller's, of this control group and those above.
@@ -272,32 +267,38 @@ func mappingLimit(fsys fs.FS, cgo bool) ([]Limit, error) {
 	}}, nil
 }
 
-// memoryLimits are the memory that the system has available, and the memory controller's limits.
-func memoryLimits(fsys fs.FS, cgo bool) ([]Limit, error) {
-	perThread := uint64(threadBytes)
+// bytesPerThread is what one more thread takes.
+func bytesPerThread(cgo bool) uint64 {
 	if cgo {
-		perThread = threadBytesCgo
+		return threadBytesCgo
 	}
+	return threadBytes
+}
+
+// groupMemoryLimits are the memory controller's limits.
+func groupMemoryLimits(fsys fs.FS, cgo bool) ([]Limit, error) {
 	groups, err := cgroup.ReadMemory(fsys)
 	var limits []Limit
 	for _, g := range groups {
 		limits = append(limits, Limit{
-			Name: g.File, Unit: "bytes", Max: g.Max, Used: g.Used, PerThread: perThread,
+			Name: g.File, Unit: "bytes", Max: g.Max, Used: g.Used, PerThread: bytesPerThread(cgo),
 			Hint: fmt.Sprintf("as root: echo %s > %s (systemd: MemoryMax=%[1]s; Docker: --memory %[1]s)",
 				needed, g.File),
 		})
 	}
+	return limits, err
+}
+
+// memoryLimit is the memory that the system has available.
+func memoryLimit(fsys fs.FS, cgo bool) ([]Limit, error) {
+	available, err := sysfs.ReadKB(fsys, "proc/meminfo", "MemAvailable")
 	if err != nil {
 		return nil, err
 	}
-	available, err := sysfs.ReadKB(fsys, "proc/meminfo", "MemAvailable")
-	if err != nil {
-		return limits, err
-	}
-	return append(limits, Limit{
-		Name: "MemAvailable", Unit: "bytes", Max: available, PerThread: perThread,
+	return []Limit{{
+		Name: "MemAvailable", Unit: "bytes", Max: available, PerThread: bytesPerThread(cgo),
 		Hint: fmt.Sprintf("free some memory: %s bytes are needed", needed),
-	}), nil
+	}}, nil
 }
 
 // addressLimit is RLIMIT_AS, over the address space of this process. A pthread takes its whole stack of it at once, by

@@ -13,8 +13,8 @@ import (
 func TestThreadLimitsOfThisMachine(t *testing.T) {
 	fsys := os.DirFS("/")
 	for _, cgo := range []bool{false, true} {
-		limits, err := ThreadLimits(fsys, cgo)
-		require.NoError(t, err)
+		limits, unread := ThreadLimits(fsys, cgo)
+		require.Empty(t, unread)
 		require.NotEmpty(t, limits, "kernel.threads-max is always there")
 		for _, l := range limits {
 			assert.NotZero(t, l.PerThread, l.Name)
@@ -35,8 +35,7 @@ func TestThreadLimitsOfThisMachine(t *testing.T) {
 func BenchmarkThreadLimits(b *testing.B) { // 0.18 ms with 90 threads on the system
 	fsys := os.DirFS("/")
 	for b.Loop() {
-		if _, err := ThreadLimits(fsys, Cgo); err != nil {
-			b.Fatal(err)
-		}
+		_, unread := ThreadLimits(fsys, Cgo)
+		require.Empty(b, unread)
 	}
 }

@@ -1,6 +1,7 @@
 package linux
 
 import (
+	"errors"
 	"fmt"
 	"io/fs"
 	"maps"
@@ -172,8 +173,8 @@ func TestThreadLimits(t *testing.T) {
 		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			limits, err := ThreadLimits(machine(c.files), c.cgo)
-			require.NoError(t, err)
+			limits, unread := ThreadLimits(machine(c.files), c.cgo)
+			require.Empty(t, unread)
 			if c.hint != "" {
 				obstacles := Obstacles(limits[:1], 1000)
 				require.Len(t, obstacles, 1)
@@ -215,19 +216,20 @@ func TestUserLimitIsNotHeldAgainstThePrivileged(t *testing.T) {
 		if c.uidMap == "" {
 			delete(fsys, "proc/self/uid_map")
 		}
-		limits, err := ThreadLimits(fsys, false)
-		require.NoError(t, err, c.name)
+		limits, unread := ThreadLimits(fsys, false)
+		require.Empty(t, unread, c.name)
 		assert.Len(t, limits, c.limits, c.name)
 	}
 }
 
 func TestThreadLimitsOfAnEmptyMachine(t *testing.T) {
-	limits, err := ThreadLimits(fstest.MapFS{}, true)
-	require.NoError(t, err)
+	limits, unread := ThreadLimits(fstest.MapFS{}, true)
+	require.Empty(t, unread)
 	assert.Empty(t, limits)
 }
 
-func TestThreadLimitsRefusesWhatItCannotRead(t *testing.T) {
+// What cannot be read is named, and the limits hold without it.
+func TestThreadLimitsWithoutWhatCannotBeRead(t *testing.T) {
 	for name, text := range map[string]string{
 		"proc/self/limits":               "Max processes\n",
 		"proc/loadavg":                   "1 2 3 4 5\n",
@@ -243,21 +245,33 @@ func TestThreadLimitsRefusesWhatItCannotRead(t *testing.T) {
 		"proc/self/cgroup":               "nonsense\n",
 	} {
 		files := map[string]string{
-			"proc/self/limits":           "Max processes 10 10 p\nMax address space unlimited unlimited bytes\n",
-			"proc/loadavg":               "0.15 0.08 0.06 1/189 7777\n",
-			"sys/fs/cgroup/app/pids.max": "5\n",
+			"proc/self/limits":              "Max processes 10 10 p\nMax address space unlimited unlimited bytes\n",
+			"proc/loadavg":                  "0.15 0.08 0.06 1/189 7777\n",
+			"proc/sys/kernel/threads-max":   "300\n",
+			"proc/sys/kernel/pid_max":       "600\n",
+			"sys/fs/cgroup/app/pids.max":    "5\n",
+			"sys/fs/cgroup/app/memory.max":  "4096\n",
+			"sys/fs/cgroup/app/memory.stat": "inactive_file 0\n",
 		}
+		files["sys/fs/cgroup/app/pids.current"], files["sys/fs/cgroup/app/memory.current"] = "1\n", "1\n"
+		whole, unread := ThreadLimits(machine(files), true)
+		require.Empty(t, unread)
 		files[name] = text
-		_, err := ThreadLimits(machine(files), true)
+		limits, unread := ThreadLimits(machine(files), true)
+		err := errors.Join(unread...)
 		require.ErrorIs(t, err, sysfs.ErrMalformed, name)
 		assert.ErrorContains(t, err, name)
+		assert.NotEmpty(t, limits, name)
+		for _, l := range limits {
+			assert.Contains(t, whole, l, "%s: a limit that another file has stays as it was", name)
+		}
 	}
 }
 
 func TestThreadLimitsOfAForbiddenFile(t *testing.T) {
 	fsys := machine(map[string]string{"proc/loadavg": "1 1 1 1/1 1", "proc/sys/kernel/pid_max": "400"})
-	_, err := ThreadLimits(forbidden{fsys, "proc/loadavg"}, false)
-	assert.ErrorIs(t, err, fs.ErrPermission, "a file of the system that cannot be read is not an unlimited one")
+	_, unread := ThreadLimits(forbidden{fsys, "proc/loadavg"}, false)
+	assert.ErrorIs(t, errors.Join(unread...), fs.ErrPermission, "a file of the system that cannot be read is not an unlimited one")
 }
 
 type forbidden struct {
@@ -369,8 +383,8 @@ func TestProcessLimits(t *testing.T) {
 		"sys/fs/cgroup/app/pids.max":     "100\n",
 		"sys/fs/cgroup/app/pids.current": "20\n",
 	})
-	limits, err := ProcessLimits(fsys, 10, 1<<18)
-	require.NoError(t, err)
+	limits, unread := ProcessLimits(fsys, 10, 1<<18)
+	require.Empty(t, unread)
 	rooms := map[string]int{}
 	for _, l := range limits {
 		rooms[l.Name] = l.Room()
@@ -380,6 +394,6 @@ func TestProcessLimits(t *testing.T) {
 	require.Len(t, obstacles, 1)
 	assert.Equal(t, "free some memory: 1310720 bytes are needed", obstacles[0].Hint)
 
-	_, err = ProcessLimits(machine(map[string]string{"proc/loadavg": "?"}), 1, 1)
-	assert.ErrorContains(t, err, "count the processes that are possible: ")
+	_, unread = ProcessLimits(machine(map[string]string{"proc/loadavg": "?"}), 1, 1)
+	require.Len(t, unread, 1)
 }

@@ -125,7 +125,10 @@ func (d *driver) ask(
 ) (a childAnswer, err error) {
 	need := &d.needs[cell]
 	if !need.checked {
-		need.refusal, need.checked = enough(d.env, need.Resources), true
+		var warnings []result.Warning
+		warnings, need.refusal = enough(d.env, need.Resources)
+		need.checked = true
+		warn(d.session.run, warnings)
 	}
 	if need.refusal != nil {
 		return a, need.refusal

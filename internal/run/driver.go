@@ -80,9 +80,11 @@ type driver struct {
 // drive executes a plan.
 func drive(ctx context.Context, e Env, o *Options, p plan) (err error) {
 	if !p.fresh {
-		if err := enough(e, p.resources); err != nil {
+		warnings, err := enough(e, p.resources)
+		if err != nil {
 			return err
 		}
+		warn(p.run, warnings)
 	}
 	d := &driver{plan: p, options: o, session: &session{env: e, run: p.run}}
 	d.tally.begin(e.Now)

@@ -12,6 +12,7 @@ import (
 	"gorun/internal/experiment"
 	"gorun/internal/hint"
 	"gorun/internal/linux"
+	"gorun/internal/result"
 )
 
 // What the Go runtime and a process of gorun take in addition to what is asked for.
@@ -75,68 +76,64 @@ func executions(s experiment.Schedule, cells, warmup int) float64 {
 	return (samples + float64(warmup)) * all
 }
 
-// enough refuses a run that needs more threads, processes or memory than the machine allows.
-func enough(e Env, need experiment.Resources) error {
-	for _, check := range []func(fs.FS, experiment.Resources) error{enoughThreads, enoughProcesses, enoughMemory} {
-		if err := check(e.Root, need); err != nil {
+// enough refuses a run that needs more threads, processes or memory than the machine allows. It warns of each limit that
+// could not be read, and goes on without it.
+func enough(e Env, need experiment.Resources) (warnings []result.Warning, err error) {
+	for _, check := range []func(fs.FS, experiment.Resources) ([]error, error){enoughThreads, enoughProcesses, enoughMemory} {
+		unread, err := check(e.Root, need)
+		for _, err := range unread {
+			warnings = append(warnings, result.WarningOf("unknown-limit", "a limit of this machine is not known", err))
+		}
+		if err != nil {
 			if need.Less != "" {
 				err = hint.With(err, hint.Of(err)+"; or "+need.Less)
 			}
-			return err
+			return warnings, err
 		}
 	}
-	return nil
+	return warnings, nil
 }
 
 // enoughThreads also raises the runtime's own limit. The Go runtime cannot survive that the kernel refuses a thread.
-func enoughThreads(root fs.FS, r experiment.Resources) error {
+func enoughThreads(root fs.FS, r experiment.Resources) (unread []error, err error) {
 	need := r.Threads
 	if need == 0 {
-		return nil
+		return nil, nil
 	}
-	limits, err := linux.ThreadLimits(root, linux.Cgo)
-	if err != nil {
-		return err
-	}
+	limits, unread := linux.ThreadLimits(root, linux.Cgo)
 	own := runtime.GOMAXPROCS(0) + runtimeThreads
 	obstacles := linux.Obstacles(limits, need+own)
 	if len(obstacles) == 0 {
 		allowThreads(need)
-		return nil
+		return unread, nil
 	}
-	return refused(fmt.Sprintf("%d threads and %d of the Go runtime", need, own), obstacles)
+	return unread, refused(fmt.Sprintf("%d threads and %d of the Go runtime", need, own), obstacles)
 }
 
 // allowThreads raises the runtime's own limit.
 func allowThreads(need int) { debug.SetMaxThreads(max(defaultMaxThreads, 2*need)) }
 
-func enoughProcesses(root fs.FS, r experiment.Resources) error {
+func enoughProcesses(root fs.FS, r experiment.Resources) (unread []error, err error) {
 	if r.Processes == 0 {
-		return nil
+		return nil, nil
 	}
-	limits, err := linux.ProcessLimits(root, processThreads, r.ProcessBytes+processBytes)
-	if err != nil {
-		return err
-	}
+	limits, unread := linux.ProcessLimits(root, processThreads, r.ProcessBytes+processBytes)
 	if obstacles := linux.Obstacles(limits, r.Processes); len(obstacles) > 0 {
-		return refused(fmt.Sprintf("%d processes", r.Processes), obstacles)
+		return unread, refused(fmt.Sprintf("%d processes", r.Processes), obstacles)
 	}
-	return nil
+	return unread, nil
 }
 
 // enoughMemory finds out before the kernel does, which kills.
-func enoughMemory(root fs.FS, r experiment.Resources) error {
+func enoughMemory(root fs.FS, r experiment.Resources) (unread []error, err error) {
 	if r.Bytes == 0 {
-		return nil
+		return nil, nil
 	}
-	limits, err := linux.MemoryLimits(root)
-	if err != nil {
-		return err
-	}
+	limits, unread := linux.MemoryLimits(root)
 	if obstacles := linux.Obstacles(limits, int(min(r.Bytes, math.MaxInt))); len(obstacles) > 0 {
-		return refused(fmt.Sprintf("%d bytes of memory", r.Bytes), obstacles)
+		return unread, refused(fmt.Sprintf("%d bytes of memory", r.Bytes), obstacles)
 	}
-	return nil
+	return unread, nil
 }
 
 // refused names what leaves too little room for what is needed at once.
