@@ -55,6 +55,7 @@ type Cell[C any] struct {
 	Name    string                 // what tells it from the other rows of its flags; "": they have one row only
 	Flags   map[string]string      // values that define the row, by flag
 	CPUs    map[string]result.CPUs // its CPU lists, by flag; without "cpus", those of the cell
+	AtOnce  int                    // CPUs that its work can use at once; 0: all of its
 	Command []string               // that repeats one of its samples, from the experiment's name on; shown, never parsed
 	Running string                 // what the progress line shows while it runs
 	Lines   *result.Lines          // how to have it without gorun

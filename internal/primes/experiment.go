@@ -168,6 +168,17 @@ func (f *flags) Resolve(m experiment.Machine) (r experiment.Resolution[Cell], er
 	if err != nil {
 		return r, err
 	}
+	split, err := LookupSplit(f.split)
+	if err != nil {
+		return r, err
+	}
+	if split.Faulty {
+		r.Warnings = append(r.Warnings, result.Warning{
+			Code:    "faulty-split",
+			Message: "--split " + split.Name + " is faulty on purpose: each worker leaves its last number out, so its times are too short",
+			Hint:    "compare it with --split " + Splits[0].Name + ", which leaves none out",
+		})
+	}
 	c := Cell{
 		Options: Options{
 			Limit: f.limit, Method: f.method, Kernel: f.kernel, Workers: workers, Split: f.split, Serial: f.serial,
@@ -189,7 +200,7 @@ func (f *flags) Resolve(m experiment.Machine) (r experiment.Resolution[Cell], er
 	if f.duration > 0 && !m.Given("budget") {
 		budget = 0 // a time that was asked for is not cut
 	}
-	r.Cells = []experiment.Cell[Cell]{{Do: c}}
+	r.Cells = []experiment.Cell[Cell]{{Do: c, AtOnce: f.atOnce(plan, m.CPUs.Len())}}
 	r.Spec = spec{
 		Limit: f.limit, Workers: workers, Method: f.method, Kernel: kernel.Name, Split: f.split, Dispatch: f.dispatch,
 		Serial: f.serial, LockThread: policy.Lock, PinCPUs: cpuset.FormatList(policy.PinCPUs), PinThread: policy.PinThread,
@@ -202,7 +213,7 @@ func (f *flags) Resolve(m experiment.Machine) (r experiment.Resolution[Cell], er
 	r.Resources = experiment.Resources{Threads: f.threads(plan, m.CPUs.Len()), GOMAXPROCS: f.gomaxprocs}
 	r.Resources.Bytes, r.Resources.Less = f.bytes(workers), "give fewer --workers"
 	if f.duration == 0 {
-		r.Resources.Numbers = f.limit
+		r.Resources.Numbers = split.numbers(f.limit, workers)
 		r.Resources.Least = method.Least(float64(f.limit)) / (mostDivisions * float64(m.CPUs.Len()))
 		r.Resources.LeastBy = []string{"--limit"}
 	}
@@ -239,6 +250,18 @@ func (f *flags) bytes(workers int) uint64 {
 		each += goroutineBytes
 	}
 	return each * uint64(workers)
+}
+
+// atOnce returns how many CPUs the workers can use at once; 0 where that is all.
+func (f *flags) atOnce(plan placement.Plan, cpus int) int {
+	at := plan.Workers
+	if f.serial {
+		at = 1
+	}
+	if at >= cpus {
+		return 0
+	}
+	return at
 }
 
 // threads is how many threads run workers at once, or wait to.

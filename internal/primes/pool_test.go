@@ -73,6 +73,9 @@ func TestPoolCountsRight(t *testing.T) {
 	trials := map[string]uint64{}
 	for _, method := range Methods {
 		for _, split := range Splits {
+			if split.Faulty {
+				continue
+			}
 			for shape, opts := range shapes {
 				for limit, primes := range pi {
 					for _, workers := range []int{1, 2, 7, 300} {
@@ -101,6 +104,20 @@ func TestPoolCountsRight(t *testing.T) {
 	}
 	assert.Equal(t, uint64(1000*1001/2), trials["brute1000"])
 	assert.Equal(t, trials["brute1000"], trials["modulo1000"])
+}
+
+// A faulty split is complete when all that it deals was done, and answers a question of its own, so that its count is
+// never held against the right one.
+func TestPoolCountsWhatAFaultySplitDeals(t *testing.T) {
+	for _, workers := range []int{10, 500} {
+		s := sample(t, Options{Limit: 1000, Method: "modulo", Split: "original", Workers: workers}, placement.Policy{})
+		v := figuresOf(t, &s)
+		assert.False(t, s.Partial)
+		assert.Equal(t, uint64(1000-workers), v.Numbers)
+		assert.Equal(t, map[int]string{10: "168", 500: "167"}[workers], s.Answer.Is, "of 500 pairs, the second is even")
+		right := sample(t, Options{Limit: 1000, Method: "modulo", Workers: workers}, placement.Policy{})
+		assert.NotEqual(t, right.Answer.Of, s.Answer.Of)
+	}
 }
 
 // Threads that another program lets run elsewhere while they work are noticed, however they were placed.

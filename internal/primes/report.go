@@ -12,7 +12,7 @@ import (
 func (p *Pool) report(done outcome) result.Sample {
 	s := result.Sample{
 		Seconds: done.wall.Seconds(), UserSeconds: done.usage.UserSeconds, SystemSeconds: done.usage.SystemSeconds,
-		Partial: done.tally.Numbers != p.opts.Limit*uint64(max(1, p.opts.Repeats)),
+		Partial: done.tally.Numbers != p.split.numbers(p.opts.Limit, p.opts.Workers)*uint64(max(1, p.opts.Repeats)),
 	}
 	speedup := s.CPUSeconds() / s.Seconds
 	v := Figures{
@@ -22,10 +22,11 @@ func (p *Pool) report(done outcome) result.Sample {
 	}
 	s.Values = result.FiguresOf(&v)
 	if !s.Partial {
-		s.Answer = &result.Answer{
-			Of: fmt.Sprintf("the primes up to %d", p.opts.Limit),
-			Is: strconv.FormatUint(done.tally.Primes/uint64(done.passes), 10),
+		question := fmt.Sprintf("the primes up to %d", p.opts.Limit)
+		if p.split.Faulty {
+			question += fmt.Sprintf(" without those that --split %s leaves out with %d workers", p.split.Name, p.opts.Workers)
 		}
+		s.Answer = &result.Answer{Of: question, Is: strconv.FormatUint(done.tally.Primes/uint64(done.passes), 10)}
 	}
 	s.Workers = p.summarise()
 	s.CPUs = p.byCPU(done.busy)

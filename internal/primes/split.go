@@ -10,6 +10,8 @@ import (
 type Split struct {
 	Name  string
 	Usage string
+	// Faulty is a split that leaves numbers out on purpose, to show what that does to the times. It is never a default.
+	Faulty bool
 	// deal returns worker i's share, or a source that all workers draw from.
 	deal func(limit uint64, workers int, grain func(uint64) uint64) dealer
 }
@@ -29,9 +31,13 @@ type position struct {
 
 // Splits are the ways to divide the work, the default first.
 var Splits = []Split{
-	{"contiguous", "one run of consecutive numbers a worker, as in the original", newContiguous},
-	{"interleaved", "worker i of W takes i, i+W, i+2W, …", newInterleaved},
-	{"dynamic", "workers take the next piece, about 50 µs of work, until none is left", newDynamic},
+	{Name: "contiguous", Usage: "one run of consecutive numbers a worker", deal: newContiguous},
+	{Name: "interleaved", Usage: "worker i of W takes i, i+W, i+2W, …", deal: newInterleaved},
+	{Name: "dynamic", Usage: "workers take the next piece, about 50 µs of work, until none is left", deal: newDynamic},
+	{
+		Name: "original", Usage: "FAULTY, as the program was that gorun grew from: the last number of each run is left out",
+		Faulty: true, deal: newOriginal,
+	},
 }
 
 // Entry implements catalog.Entry.
@@ -39,6 +45,14 @@ func (s Split) Entry() (name, usage string) { return s.Name, s.Usage }
 
 // LookupSplit returns the split of that name.
 func LookupSplit(name string) (Split, error) { return catalog.Find(Splits, "split", name) }
+
+// numbers returns how many of the numbers 1…limit the workers are dealt: all, but for a faulty split.
+func (s Split) numbers(limit uint64, workers int) uint64 {
+	if each := limit / uint64(workers); s.Faulty {
+		return (max(1, each) - 1) * uint64(workers)
+	}
+	return limit
+}
 
 // head returns the first piece of a range that is not empty: at most the grain of its last number, since numbers cost the
 // more the larger they are. By the grain of its first number a piece that begins at 1 would hold everything.
@@ -75,6 +89,15 @@ func newContiguous(limit uint64, workers int, grain func(uint64) uint64) dealer 
 			r.Count++
 		}
 		return r
+	}}
+}
+
+// newOriginal has two faults of the program that gorun grew from: each worker's last number is tested by nobody, and
+// neither is what is left where the workers do not divide the limit.
+func newOriginal(limit uint64, workers int, grain func(uint64) uint64) dealer {
+	each := limit / uint64(workers)
+	return shares{grain: grain, of: func(i int) Range {
+		return Range{First: 1 + uint64(i)*each, Step: 1, Count: max(1, each) - 1}
 	}}
 }
 
