@@ -69,7 +69,7 @@ func longJournal(tb testing.TB, samples int) string {
 	for i := range run.Cells { // as a header has them
 		run.Cells[i].Summary, run.Cells[i].Verdict, run.Cells[i].Words = nil, nil, ""
 	}
-	run.Matrix.Control, run.Matrix.Ranking = nil, nil
+	run.Matrix.Control, run.Matrix.Ranking, run.Matrix.Groups = nil, nil, nil
 	var text bytes.Buffer // result.Journal would wait for the disk 10,000 times
 	lines := json.NewEncoder(&text)
 	board, err := matrix.NewBoard(run, nil)

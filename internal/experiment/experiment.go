@@ -312,7 +312,7 @@ func (f flags[C]) Resolve(m Machine) (Resolution[any], error) {
 	for _, c := range r.Cells {
 		out.Cells = append(out.Cells, Cell[any]{
 			Do: c.Do, Name: c.Name, Flags: c.Flags, CPUs: c.CPUs, Command: c.Command, Running: c.Running, Lines: c.Lines,
-			Lacking: c.Lacking,
+			Lacking: c.Lacking, AtOnce: c.AtOnce,
 		})
 	}
 	return out, err

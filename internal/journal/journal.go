@@ -134,7 +134,8 @@ func (c *checker) header() error {
 	if m == nil {
 		return nil
 	}
-	if m.Control != nil || m.Controls != nil || m.ControlVerdicts != nil || m.Ranking != nil {
+	contrasted := slices.ContainsFunc(m.Contrasts, func(c result.Contrast) bool { return c.Verdict != nil })
+	if m.Control != nil || m.Controls != nil || m.ControlVerdicts != nil || m.Ranking != nil || m.Groups != nil || contrasted {
 		return fmt.Errorf("the header has a verdict, before the first sample")
 	}
 	if m.Baseline < 0 || m.Baseline >= len(c.now.Cells) {

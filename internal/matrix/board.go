@@ -455,7 +455,7 @@ func (b *Board) Judge() {
 	control := b.control(b.groups[b.at[m.Baseline].group])
 	m.Control, m.ControlVerdicts = &control.decides, control.others
 	if len(b.groups) == 1 {
-		m.Ranking = b.run.Rank()
+		m.Ranking, m.Groups = b.run.Rank(), b.run.Grouped()
 		return
 	}
 	m.Controls = nil

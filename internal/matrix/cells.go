@@ -58,14 +58,19 @@ type experiment struct {
 func (e experiment) flag(name string) (Flag, error) {
 	i := slices.IndexFunc(e.flags, func(f Flag) bool { return f.Name == name })
 	if i < 0 {
-		names := make([]string, len(e.flags))
-		for i, f := range e.flags {
-			names[i] = "--" + f.Name
-		}
 		return Flag{}, hint.With(fmt.Errorf("gorun %s has no flag %q that a matrix could vary", e.name, name),
-			"there are "+strings.Join(names, ", "))
+			"there are --"+strings.Join(e.names(), ", --"))
 	}
 	return e.flags[i], nil
+}
+
+// names returns those of the flags.
+func (e experiment) names() []string {
+	names := make([]string, len(e.flags))
+	for i, f := range e.flags {
+		names[i] = f.Name
+	}
+	return names
 }
 
 // groups returns the groups with canonical values, once it is known that they are not too many.
@@ -134,8 +139,8 @@ func (f Flag) canonical(text string) (string, error) {
 // columns refuses columns that show nothing, or show it in a way that is not theirs.
 func (e experiment) columns(columns []result.Column) error {
 	for _, c := range columns {
-		var flag Flag // a group's name is neither a switch nor a list
-		if c.Flag != groupName {
+		var flag Flag // a group's name and comment are neither a switch nor a list
+		if c.Flag != groupName && c.Flag != result.CommentColumn {
 			var err error
 			if flag, err = e.flag(c.Flag); err != nil {
 				return fmt.Errorf("column %q: %w", c.Title, err)

@@ -25,6 +25,8 @@ var primes = []matrix.Flag{
 	{Name: "pin-cpus", List: true},
 	{Name: "pin-thread", Switch: true, Default: "false"},
 	{Name: "nice"},
+	{Name: "method", Default: "brute"},
+	{Name: "split", Default: "contiguous"},
 }
 
 func axis(flag string, values ...string) matrix.Axis { return matrix.Axis{Flag: flag, Values: values} }

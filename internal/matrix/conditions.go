@@ -152,6 +152,59 @@ func (e experiment) baseline(cells []result.Cell, conditions Conditions) (int, e
 		len(found), conditions, cells[found[0]].Name, cells[found[1]].Name), "add conditions until one cell is left")
 }
 
+// Contrasted returns the comparisons with the cells that meet the spec's Contrasts: of each other cell with the one that
+// has its values of all flags in which those cells differ, as the row with the same number of workers. The baseline is in
+// none, since all cells are compared with it anyway. The cells and the baseline are those of Cells.
+func (s Spec) Contrasted(flags []Flag, cells []result.Cell, baseline int) ([]result.Contrast, error) {
+	if len(s.Contrasts) == 0 {
+		return nil, nil
+	}
+	e := experiment{s.Experiment, flags}
+	conditions, err := e.conditions(s.Contrasts)
+	if err != nil {
+		return nil, fmt.Errorf("contrasts: %w", err)
+	}
+	var references []int
+	for i, cell := range cells {
+		if e.meets(cell, conditions) {
+			references = append(references, i)
+		}
+	}
+	if len(references) == 0 && len(s.Exclude) == 0 {
+		return nil, hint.With(fmt.Errorf("contrasts: no cell has %v", conditions), e.values(cells, conditions))
+	}
+	var varying []string
+	for _, name := range append([]string{groupName}, e.names()...) {
+		if slices.ContainsFunc(references, func(i int) bool {
+			return e.value(cells[i], name) != e.value(cells[references[0]], name)
+		}) {
+			varying = append(varying, name)
+		}
+	}
+	key := func(i int) string {
+		var values []string
+		for _, name := range varying {
+			values = append(values, e.value(cells[i], name))
+		}
+		return strings.Join(values, "\x00")
+	}
+	with := map[string]int{}
+	for _, i := range references {
+		if first, twice := with[key(i)]; twice {
+			return nil, hint.With(fmt.Errorf("contrasts: cells %q and %q do not differ", cells[first].Name, cells[i].Name),
+				"add conditions until one of them is left")
+		}
+		with[key(i)] = i
+	}
+	var contrasts []result.Contrast
+	for i := range cells {
+		if a, found := with[key(i)]; found && a != i && a != baseline && i != baseline {
+			contrasts = append(contrasts, result.Contrast{A: a, B: i})
+		}
+	}
+	return contrasts, nil
+}
+
 // mostShown is how many values of a flag a hint shows.
 const mostShown = 8
 

@@ -13,6 +13,8 @@ import (
 var Presets = []struct{ Name, Usage string }{
 	{"quick", "8 ways to place the workers of gorun primes, within a minute"},
 	{"classic", "38 rows: goroutines, threads, CPUs and priority, each from 50 to 20000 workers"},
+	{"original", "the rows of classic by the original's own work, n % i: hours"},
+	{"original-fault", "FAULTY on purpose: what the numbers that the original left out did to its times"},
 }
 
 // Preset returns the spec of that name.

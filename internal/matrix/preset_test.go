@@ -98,7 +98,83 @@ F1,2,3,4 | F | true | all | true | 0 | 20000
 	for _, c := range s.Columns {
 		titles = append(titles, c.Title)
 	}
-	assert.Equal(t, []string{"FOCUS", "F1 LK-GR", "F2 LK-CPU", "F3 LK-T", "F4 PRTY", "Workers"}, titles)
+	assert.Equal(t, []string{"FOCUS", "F1 LK-GR", "F2 LK-CPU", "F3 LK-T", "F4 PRTY", "Workers", "Comments"}, titles)
+
+	contrasts, err := s.Contrasted(primes, cells, baseline)
+	require.NoError(t, err)
+	assert.Len(t, contrasts, 24, "37 cells and their control are compared with the baseline: 62 comparisons in all")
+	for _, c := range contrasts {
+		assert.Equal(t, "GR ON", cells[c.A].Group)
+		assert.NotEqual(t, "GR ON", cells[c.B].Group)
+		assert.Equal(t, cells[c.A].Flags["workers"], cells[c.B].Flags["workers"])
+		assert.NotEqual(t, baseline, c.A)
+	}
+}
+
+// The rows of the original's own work are those of the classic table, by its division. Nothing but the preset that is
+// named for it has its fault.
+func TestOriginal(t *testing.T) {
+	classic, err := matrix.Preset("classic")
+	require.NoError(t, err)
+	s, err := matrix.Preset("original")
+	require.NoError(t, err)
+	assert.Equal(t, matrix.Override(classic, []matrix.Axis{axis("limit", "200000"), axis("method", "modulo")}).Groups, s.Groups)
+	assert.Equal(t, classic.Contrasts, s.Contrasts)
+	assert.NotEqual(t, classic.Title, s.Title)
+	assert.Greater(t, s.Budget, classic.Budget)
+
+	for _, p := range matrix.Presets {
+		s, err := matrix.Preset(p.Name)
+		require.NoError(t, err)
+		cells, baseline, err := s.Cells(primes)
+		require.NoError(t, err)
+		for i, c := range cells {
+			if c.Flags["split"] == "original" {
+				assert.Equal(t, "original-fault", p.Name)
+				assert.Contains(t, c.Name, "FAULTY")
+				assert.NotEqual(t, baseline, i)
+			}
+		}
+		assert.Equal(t, p.Name == "original-fault", strings.Contains(p.Usage, "FAULTY"))
+	}
+}
+
+// Each cell is paired with the one that has its values of what the reference cells differ in.
+func TestContrasted(t *testing.T) {
+	s := matrix.Spec{Experiment: "primes", Groups: []matrix.Group{
+		{Name: "a", Axes: []matrix.Axis{axis("workers", "1", "2", "3"), axis("serial", "false", "true")}},
+		{Name: "b", Axes: []matrix.Axis{axis("workers", "2", "3", "4"), axis("nice", "5")}},
+	}}
+	cells, baseline, err := s.Cells(primes)
+	require.NoError(t, err)
+	pairs := func(conditions matrix.Conditions) (pairs []string) {
+		s.Contrasts = conditions
+		contrasts, err := s.Contrasted(primes, cells, baseline)
+		require.NoError(t, err)
+		for _, c := range contrasts {
+			pairs = append(pairs, cells[c.B].Name+" with "+cells[c.A].Name)
+		}
+		return pairs
+	}
+	assert.Empty(t, pairs(nil))
+	assert.Equal(t, []string{
+		"b --workers 2 with a --workers 2 --serial=false", "b --workers 3 with a --workers 3 --serial=false",
+	}, pairs(matrix.Conditions{"group": "a"}), "serial is false by default; nobody has 4 workers in a")
+	assert.Equal(t, []string{
+		"a --workers 2 --serial=false with b --workers 2", "a --workers 2 --serial with b --workers 2",
+		"a --workers 3 --serial=false with b --workers 3", "a --workers 3 --serial with b --workers 3",
+	}, pairs(matrix.Conditions{"group": "b"}))
+	assert.Empty(t, pairs(matrix.Conditions{"group": "a", "workers": "1", "serial": "false"}), "that is the baseline")
+
+	s.Contrasts = matrix.Conditions{"group": "c"}
+	_, err = s.Contrasted(primes, cells, baseline)
+	require.EqualError(t, err, "contrasts: no cell has group=c")
+	s.Exclude = []matrix.Conditions{{"group": "c"}}
+	_, err = s.Contrasted(primes, cells, baseline)
+	require.NoError(t, err, "what was excluded is not compared with")
+	s.Contrasts = matrix.Conditions{"colour": "red"}
+	_, err = s.Contrasted(primes, cells, baseline)
+	require.ErrorContains(t, err, `contrasts: gorun primes has no flag "colour"`)
 }
 
 func TestQuickIsQuick(t *testing.T) {

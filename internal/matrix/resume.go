@@ -2,6 +2,7 @@ package matrix
 
 import (
 	"cmp"
+	"fmt"
 	"maps"
 	"strconv"
 	"strings"
@@ -59,6 +60,7 @@ func Resumable(recorded, now *result.Run) []result.Difference {
 		}
 	}
 	differ("baseline", baselineName(recorded), baselineName(now))
+	differ("contrasts", contrastWords(m.Contrasts), contrastWords(n.Contrasts))
 	return differences
 }
 
@@ -78,6 +80,15 @@ func baselineName(run *result.Run) string {
 		return "cell " + strconv.Itoa(i)
 	}
 	return run.Cells[i].Name
+}
+
+// contrastWords are the declared comparisons, by the cells' numbers.
+func contrastWords(contrasts []result.Contrast) string {
+	words := make([]string, len(contrasts))
+	for i, c := range contrasts {
+		words[i] = fmt.Sprintf("%d with %d", c.B, c.A)
+	}
+	return cmp.Or(strings.Join(words, ", "), "none")
 }
 
 func command(c result.Cell) string { return strings.Join(c.Command, " ") }

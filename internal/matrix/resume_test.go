@@ -37,6 +37,9 @@ func TestResumable(t *testing.T) {
 			now.Cells[1].Command, now.Cells[2].Command = now.Cells[2].Command, now.Cells[1].Command
 		}, is("cell 1", "primes --workers=1", "primes --workers=2")},
 		"baseline": {func(_, now *result.Run) { now.Matrix.Baseline = 2 }, is("baseline", "--workers 0", "--workers 2")},
+		"contrasts": {func(_, now *result.Run) {
+			now.Matrix.Contrasts = []result.Contrast{{A: 1, B: 2}}
+		}, is("contrasts", "none", "2 with 1")},
 		"a baseline that is no cell": {
 			func(r, _ *result.Run) { r.Matrix.Baseline = 8 }, is("baseline", "cell 8", "--workers 0"),
 		},

@@ -45,6 +45,7 @@ type Spec struct {
 	Groups            []Group
 	Exclude           []Conditions // a cell that meets all of any one of them is left out
 	Baseline          Conditions   // single out one cell; none: the first
+	Contrasts         Conditions   // meet several cells, with which the others are compared as well; none: there are none
 	Columns           []result.Column
 
 	// The run's parameters: 0 and nil where the spec is silent.
@@ -95,8 +96,14 @@ func syntax(err error) error {
 func readSpec(n *yaml.Node) (Spec, error) {
 	var s Spec
 	var shared []Axis
-	names := map[string]bool{}
+	names := map[string]bool{} // of the groups that are given here
 	err := mapping("the file", n, []field{
+		{"like", func(what string, value *yaml.Node) error {
+			if n.Content[1] != value {
+				return at(value, "%s: it comes first, since what follows takes the place of what it brings", what)
+			}
+			return into(&s, Preset)(what, value)
+		}},
 		{"experiment", into(&s.Experiment, word)},
 		{"title", into(&s.Title, word)},
 		{"budget", into(&s.Budget, duration)},
@@ -119,6 +126,10 @@ func readSpec(n *yaml.Node) (Spec, error) {
 			s.Baseline, err = readConditions(what, n)
 			return err
 		}},
+		{"contrasts", func(what string, n *yaml.Node) (err error) {
+			s.Contrasts, err = readConditions(what, n)
+			return err
+		}},
 		{"columns", list(&s.Columns, readColumn)},
 	})
 	if err != nil {
@@ -131,7 +142,11 @@ func readSpec(n *yaml.Node) (Spec, error) {
 		s.Groups = []Group{{}}
 	}
 	for i, g := range s.Groups {
-		s.Groups[i].Axes = overlay(shared, g.Axes)
+		if len(names) > 0 {
+			s.Groups[i].Axes = overlay(shared, g.Axes)
+		} else { // a preset's, or none
+			s.Groups[i].Axes = overlay(g.Axes, shared)
+		}
 	}
 	return s, nil
 }

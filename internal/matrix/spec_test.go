@@ -40,6 +40,7 @@ exclude:
   - {group: floating, workers: 0x10}
   - lock-thread: true
 baseline: {workers: 1e3}
+contrasts: {group: floating}
 columns:
   - {title: F1, flag: lock-thread, style: truth}
   - {title: N, flag: nice, unset: default}
@@ -62,13 +63,33 @@ columns:
 			},
 		},
 		Exclude:  []matrix.Conditions{{"group": "floating", "workers": "0x10"}, {"lock-thread": "true"}},
-		Baseline: matrix.Conditions{"workers": "1e3"},
+		Baseline: matrix.Conditions{"workers": "1e3"}, Contrasts: matrix.Conditions{"group": "floating"},
 		Columns: []result.Column{
 			{Title: "F1", Flag: "lock-thread", Style: "truth"}, {Title: "N", Flag: "nice", Style: "value", Unset: "default"},
 		},
 		Budget: 30 * time.Minute, Samples: &samples, Warmup: &warmup,
 		Precision: &precision, Margin: &margin, Seed: &seed,
 	}, s)
+}
+
+// A file may take all from a preset, and say what differs.
+func TestReadSpecLikeAPreset(t *testing.T) {
+	s, err := matrix.ReadSpec(strings.NewReader("like: classic\ntitle: mine\nflags: {limit: 7, split: dynamic}\n"))
+	require.NoError(t, err)
+	classic, err := matrix.Preset("classic")
+	require.NoError(t, err)
+	classic.Title = "mine"
+	assert.Equal(t, matrix.Override(classic, []matrix.Axis{axis("limit", "7"), axis("split", "dynamic")}), s)
+
+	s, err = matrix.ReadSpec(strings.NewReader("like: classic\nflags: {nice: 1}\ngroups: [{name: a, flags: {nice: 2}}]\n"))
+	require.NoError(t, err)
+	assert.Equal(t, []matrix.Group{{Name: "a", Axes: []matrix.Axis{axis("nice", "2")}}}, s.Groups)
+
+	_, err = matrix.ReadSpec(strings.NewReader("title: mine\nlike: classic\n"))
+	require.ErrorContains(t, err, "line 2: like: it comes first")
+	_, err = matrix.ReadSpec(strings.NewReader("like: nosuch\n"))
+	require.EqualError(t, err, `line 1: like: there is no preset "nosuch"`)
+	assert.Contains(t, hint.Of(err), "classic")
 }
 
 func TestReadSpecWithoutGroups(t *testing.T) {
@@ -158,7 +179,7 @@ func TestReadSpecErrors(t *testing.T) {
 	}
 
 	_, err := matrix.ReadSpec(strings.NewReader(head + "grops: []\n"))
-	assert.Contains(t, hint.Of(err), "groups, exclude, baseline, columns")
+	assert.Contains(t, hint.Of(err), "groups, exclude, baseline, contrasts, columns")
 	_, err = matrix.ReadSpec(strings.NewReader(head + "margin: 2\n"))
 	assert.Contains(t, hint.Of(err), "2% or 0.02")
 	broken := errors.New("broken")

@@ -21,6 +21,7 @@ func (v Views) matrixBlocks(run *result.Run, options view.Spec, opts term.Option
 	return []string{
 		matrixHeading(run, of, options, opts),
 		view.CellsBlock(run, opts),
+		view.GroupsBlock(run, opts),
 		ranking,
 		view.ControlBlock(run, opts),
 		view.NextBlock(run, opts),

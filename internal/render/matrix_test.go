@@ -104,23 +104,39 @@ func classicRun() *result.Run {
 		if list := flags["pin-cpus"]; list != "" {
 			cpus["pin-cpus"] = result.CPUs{List: list, Count: 8}
 		}
+		at := 0
 		if flags["serial"] != "" {
-			cpus["cpus"] = result.CPUs{List: "0", Count: 1}
+			at = 1
 		}
-		return result.Cell{Group: group, Flags: flags, CPUs: cpus, Summary: rendertest.Timed(median), Verdict: verdict}
+		comments := map[string]string{
+			"No GR": "the one worker", "GR ON": "workers move between threads and CPUs", "F4 - PRTY": "nice, to what it is by default",
+		}
+		return result.Cell{
+			Group: group, Comment: comments[group], Flags: flags, CPUs: cpus, AtOnce: at,
+			Summary: rendertest.Timed(median), Verdict: verdict,
+		}
 	}
 	run := cellRun(2, 2,
 		cell("No GR", 50, 29.44, rendertest.Effect(stats.Slower, 615, 600, 630, 25), "serial=true"),
 		cell("No GR", 500, 29.42, rendertest.Effect(stats.Slower, 614, 600, 630, 25), "serial=true"),
 		cell("GR ON", 50, 4.12, nil),
+		cell("GR ON", 500, 3.97, rendertest.Effect(stats.Faster, -3.6, -4.4, -2.1, 25)),
 		cell("GR ON", 50000, 2.97, rendertest.Effect(stats.Faster, -27.9, -29, -26, 25)),
 		cell("F2-8 CPUs", 50, 5.27, rendertest.Effect(stats.Slower, 27.9, 25, 31, 25), "lock-thread=true", "pin-cpus=0-7"),
 		cell("F4 - PRTY", 50, 4.02, rendertest.Effect(stats.Same, -1, -1.9, 0.2, 80), "nice=0"),
+		cell("F4 - PRTY", 500, 3.9, rendertest.Effect(stats.Faster, -5.1, -6.5, -4.2, 80), "nice=0"),
 	)
 	run.Matrix.Figures = []result.Figure{{Column: "cpu_seconds", Label: "CPU time"}}
 	run.Matrix.ControlVerdicts = map[string]stats.Verdict{"cpu_seconds": *rendertest.Effect(stats.Same, 0, -0.5, 0.5, 25)}
-	run.Cells[4].Verdicts = map[string]stats.Verdict{"cpu_seconds": *rendertest.Effect(stats.Same, 0, -0.5, 0.5, 25)}
-	run.Cells[5].Verdicts = map[string]stats.Verdict{"cpu_seconds": *rendertest.Effect(stats.Slower, 3, 1, 5, 25)}
+	run.Cells[5].Verdicts = map[string]stats.Verdict{"cpu_seconds": *rendertest.Effect(stats.Same, 0, -0.5, 0.5, 25)}
+	run.Cells[6].Verdicts = map[string]stats.Verdict{"cpu_seconds": *rendertest.Effect(stats.Slower, 3, 1, 5, 25)}
+	run.Matrix.Contrasts = []result.Contrast{
+		{A: 3, B: 1, Verdict: rendertest.Effect(stats.Slower, 641, 620, 660, 25)},
+		{
+			A: 3, B: 7, Verdict: rendertest.Effect(stats.Same, -1.6, -1.9, 0.1, 80),
+			Verdicts: map[string]stats.Verdict{"cpu_seconds": *rendertest.Effect(stats.Slower, 3, 1, 5, 25)},
+		},
+	}
 	run.Matrix.Title = "The primes up to 200000 by the features of goroutines-multi-core"
 	run.Matrix.Rounds = 25
 	run.Matrix.Columns = []result.Column{
@@ -130,8 +146,35 @@ func classicRun() *result.Run {
 		{Title: "F3 LK-T", Flag: "pin-thread", Style: "truth"},
 		{Title: "F4 PRTY", Flag: "nice", Style: "value", Unset: "default"},
 		{Title: "Workers", Flag: "workers", Style: "value"},
+		{Title: "Comments", Flag: "comment", Style: "value"},
 	}
 	return run
+}
+
+// The classic table shows what each group is, in a column as the original did or below where that does not fit, how many
+// CPUs its work can use, and what a feature does apart from what the number of workers does.
+func TestClassicTable(t *testing.T) {
+	run := classicRun()
+	against := "against GR ON: "
+	for _, width := range []int{140, 110, 90} {
+		page := rendertest.Show(t, all.Table, run, term.Options{Width: width})
+		all := words(page)
+		assert.Contains(t, all, against+"slower: +641% [620, 660], 25 rounds")
+		assert.Contains(t, all, against+"no difference larger than 2%")
+		assert.Contains(t, all, "against GR ON, CPU time: slower: +3.0% [1.0, 5.0], 25 rounds")
+		assert.Contains(t, all, "20 comparisons, 7 cells, 2 contrasts and the control, each by wall time and by CPU time, share")
+		assert.Regexp(t, `No GR +F +F \(1\) `, page)
+		assert.Regexp(t, `GR ON +F +F \(16\) `, page)
+		if width == 140 {
+			assert.Regexp(t, `(?m)Workers  Comments +time  verdict$`, page)
+			assert.Regexp(t, `(?m)^  GR ON .* 50  workers move +4\.12 s  baseline$`, page)
+			assert.Regexp(t, `(?m)^ +F .* 500  between threads +3\.97 s  faster`, page)
+			assert.Regexp(t, `(?m)^ +F .* 50000  and CPUs +2\.97 s  faster`, page)
+			continue
+		}
+		assert.NotContains(t, page, "Comments")
+		assert.Contains(t, page, "\n  GR ON: workers move between threads and CPUs\n")
+	}
 }
 
 // partialMatrix was interrupted in its first round.
@@ -293,6 +336,6 @@ func TestMatrixShowsEachFigure(t *testing.T) {
 	assert.Contains(t, page, "slower: +28% [25, 31], 25 rounds CPU time: no difference larger than 2%")
 	assert.Contains(t, page, "no difference larger than 2% CPU time: slower: +3.0% [1.0, 5.0], 25 rounds")
 	assert.Contains(t, page, "duplicate: no difference larger than 2%; CPU time: no difference larger than 2%")
-	assert.Contains(t, page, "12 comparisons, 5 cells and the control, each by wall time and by CPU time, share the 5% chance")
-	assert.Equal(t, 3, strings.Count(page, "CPU time: "), "the other cells have no verdict on it")
+	assert.Contains(t, page, "20 comparisons, 7 cells, 2 contrasts and the control, each by wall time and by CPU time, share the 5% chance")
+	assert.Equal(t, 4, strings.Count(page, "CPU time: "), "the other cells have no verdict on it")
 }

@@ -113,6 +113,14 @@ func planOrder(plan *result.Plan) string {
 	block := term.Paragraph("",
 		"The first round, block by block; the baseline runs once in each, and a second time in one of"+
 			" them, as its own control:", term.DefaultWidth)
+	var pairs []string
+	for _, c := range plan.Contrasts {
+		pairs = append(pairs, fmt.Sprintf("%d with %d", c.B, c.A))
+	}
+	if len(pairs) > 0 {
+		block = term.Paragraph("", "Cells that are compared with another one, in addition to the baseline: "+
+			strings.Join(pairs, ", "), term.DefaultWidth) + "\n" + block
+	}
 	for i, cells := range plan.Order.First {
 		words := make([]string, len(cells))
 		for n, cell := range cells {

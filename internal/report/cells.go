@@ -74,6 +74,57 @@ func verdicts(run *result.Run, compared view.Compared) table {
 	return t
 }
 
+// contrasts are the comparisons of two cells of which neither is the baseline.
+func contrasts(run *result.Run) table {
+	t := table{
+		Name: "contrasts", Caption: "Cells against others than the baseline, as declared before the first sample",
+		Head: headings("cell", "against", "by", "verdict", "#ratio", "#from", "#to"),
+	}
+	if run.Matrix == nil {
+		return t
+	}
+	for _, c := range run.Matrix.Contrasts {
+		if min(c.A, c.B) < 0 || max(c.A, c.B) >= len(run.Cells) || c.Verdict == nil { // a stranger's journal, or no sample yet
+			continue
+		}
+		compared := func(figure string, v *stats.Verdict) {
+			row := []cell{
+				words(run.Cells[c.B].Name), words(run.Cells[c.A].Name), words(figure),
+				{Text: v.String(), Class: kindClasses[v.Kind]},
+			}
+			t.Rows = append(t.Rows, append(row, ratios(v)...))
+		}
+		compared("wall time", c.Verdict)
+		for _, figure := range run.Matrix.Figures {
+			if v, judged := c.Verdicts[figure.Column]; judged {
+				compared(figure.Label, &v)
+			}
+		}
+	}
+	return t
+}
+
+// order is that of the cells, as far as it is certain.
+func order(run *result.Run) table {
+	t := table{
+		Name: "order", Caption: "Cells by the typical ratio, the best first: each is better than those of the rows below its own",
+		Head: headings("#place", "cells"),
+	}
+	if run.Matrix == nil {
+		return t
+	}
+	for i, group := range run.Matrix.Groups {
+		var names []string
+		for _, at := range group {
+			if at >= 0 && at < len(run.Cells) {
+				names = append(names, run.Cells[at].Name)
+			}
+		}
+		t.Rows = append(t.Rows, []cell{counted(i + 1), words(strings.Join(names, ", "))})
+	}
+	return t
+}
+
 // unsupported are the rows that could not be measured, by reason.
 func unsupported(run *result.Run, of experiment.View) table {
 	t := table{Name: "unsupported", Caption: "Rows that cannot be measured here", Head: headings("rows", "why")}

@@ -55,6 +55,8 @@ type section struct {
 	Open          bool // it goes on, or was killed
 	Partial       bool
 	Verdicts      table
+	Contrasts     table
+	Order         table
 	Unsupported   table
 	Lines         table
 	Control       string
@@ -142,7 +144,7 @@ func sectionOf(anchor string, in Input, views render.Views) section {
 	of := views.Of(run.Experiment)
 	s := section{
 		Anchor: anchor, Name: filepath.Base(in.File), Answer: answer(run, of.Compared), Open: !in.Ended, Partial: run.Partial,
-		Verdicts: verdicts(run, of.Compared), Unsupported: unsupported(run, of), Lines: lines(run), Findings: run.Findings, Warnings: run.Warnings,
+		Verdicts: verdicts(run, of.Compared), Contrasts: contrasts(run), Order: order(run), Unsupported: unsupported(run, of), Lines: lines(run), Findings: run.Findings, Warnings: run.Warnings,
 		FindingsTitle: views.FindingsTitle(run),
 		Quality:       quality(run), Environment: environment(in), Options: options(run), Commands: commands(run),
 	}

@@ -99,7 +99,7 @@ func journalOf(t testing.TB, run *result.Run, footer bool) string {
 	header.Cells = append([]result.Cell{}, run.Cells...)
 	if run.Matrix != nil {
 		m := *run.Matrix
-		m.Control, m.ControlVerdicts, m.Ranking, header.Matrix = nil, nil, nil, &m
+		m.Control, m.ControlVerdicts, m.Ranking, m.Groups, header.Matrix = nil, nil, nil, nil, &m
 	}
 	for i := range header.Cells {
 		c := &header.Cells[i]

@@ -34,6 +34,7 @@ type Matrix struct {
 	// On the baseline's duplicate by the name of the column, of the figures in addition to the deciding one.
 	ControlVerdicts map[string]stats.Verdict `json:"control_verdicts,omitempty"`
 	Ranking         []int                    `json:"ranking,omitempty"` // indices of the cells, the best first; see Rank. None with several baselines
+	Groups          [][]int                  `json:"groups,omitempty"`  // of the cells, in an order that is certain; see Grouped. None with several baselines
 }
 
 // Figure is a column that is judged in addition to the one that decides when the run stops.
@@ -127,6 +128,52 @@ func (r *Run) Rank() []int {
 	return ranking
 }
 
+// Grouped puts the cells into groups, the best first: each cell of a group is better than each of the groups after it.
+// Within a group the intervals overlap, from cell to cell, so that nothing is known of the order. All intervals hold
+// together with the run's certainty, and so does the order of the groups. It is by the typical ratio to the baseline, whose
+// own is 1. A cell of which nothing could be judged is in no group. There are no groups where all would be in one, nor of
+// two cells, of which the verdict says it.
+func (r *Run) Grouped() [][]int {
+	type interval struct {
+		cell   int
+		lo, hi float64
+	}
+	var intervals []interval
+	for i, cell := range r.Cells {
+		switch v := cell.Verdict; {
+		case r.IsBaseline(i):
+			intervals = append(intervals, interval{i, 1, 1})
+		case v != nil && certain(*v):
+			intervals = append(intervals, interval{i, v.Typical.Lo, v.Typical.Hi})
+		}
+	}
+	slices.SortStableFunc(intervals, func(a, b interval) int { return cmp.Compare(a.lo, b.lo) })
+	var groups [][]int
+	end := 0.0
+	for i, x := range intervals {
+		if i == 0 || x.lo > end {
+			groups = append(groups, nil)
+		}
+		last := len(groups) - 1
+		groups[last], end = append(groups[last], x.cell), max(end, x.hi)
+	}
+	if len(r.Cells) < 3 || len(groups) < 2 {
+		return nil
+	}
+	return groups
+}
+
+// certain reports whether a verdict's interval holds its ratio, however wide it is.
+func certain(v stats.Verdict) bool {
+	switch v.Kind {
+	case stats.Slower, stats.Faster, stats.Same, stats.Mixed:
+		return true
+	case stats.CantTell: // without a reason, it is the interval that is too wide
+		return v.Reason == "" && v.Rounds > 0 && v.Typical.Lo <= v.Typical.Hi
+	}
+	return false
+}
+
 // Order says how the samples follow each other. All rounds can be had again from the run's seed; the samples tell their
 // places.
 type Order struct {
@@ -145,10 +192,13 @@ const (
 	Rows  = "rows"  // all samples of a cell, then all of the next: nothing can be judged
 )
 
+// CommentColumn is what a column names, in the place of a flag, that shows the comments of the groups.
+const CommentColumn = "comment"
+
 // Column is a column of a matrix's table that shows a flag.
 type Column struct {
 	Title string `json:"title"`
-	Flag  string `json:"flag"`            // or "group"
+	Flag  string `json:"flag"`            // or "group" or "comment"
 	Style string `json:"style"`           // one of ColumnStyles
 	Unset string `json:"unset,omitempty"` // what stands for a flag that a cell does not give
 }
@@ -157,7 +207,7 @@ type Column struct {
 var ColumnStyles = []string{
 	"value", // as it was given
 	"truth", // T or F
-	"cpus",  // T-4: on so many CPUs; F (8): floats over so many
+	"cpus",  // T-4: on 4 CPUs; F (8): floats, on up to 8 at once
 }
 
 // Cell is one configuration of a matrix. What is below Lines is derived from the samples.
@@ -170,6 +220,7 @@ type Cell struct {
 	Comment string            `json:"comment,omitempty"`
 	Flags   map[string]string `json:"flags"`             // of the experiment, by name without dashes
 	CPUs    map[string]CPUs   `json:"cpus,omitempty"`    // what its CPU lists are on this machine, by flag; "cpus" is always there
+	AtOnce  int               `json:"at_once,omitempty"` // CPUs that its work can use at once, where these are fewer
 	Command []string          `json:"command"`           // that repeats one of its samples, from the experiment's name on
 	Lines   *Lines            `json:"lines,omitempty"`   // of exec: how to have it without gorun
 	Lacking string            `json:"lacking,omitempty"` // of a plan: why this machine cannot run it

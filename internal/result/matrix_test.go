@@ -1,6 +1,7 @@
 package result
 
 import (
+	"math"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -19,4 +20,32 @@ func TestRank(t *testing.T) {
 		cell(stats.Faster, 0.8), cell(stats.Same, 1.01),
 	}}
 	assert.Equal(t, []int{5, 1, 2, 3, 6, 0}, run.Rank(), "what is not shown to be better is not before the baseline")
+}
+
+// The order of two groups is certain where no interval of the one reaches into the other; overlaps join cells even if the
+// two at the ends of a chain do not overlap.
+func TestGrouped(t *testing.T) {
+	cell := func(kind stats.Kind, lo, hi float64, reason ...string) Cell {
+		v := stats.Verdict{Kind: kind, Rounds: 9, Typical: stats.Effect{Lo: lo, Hi: hi}}
+		if len(reason) > 0 {
+			v.Reason = reason[0]
+		}
+		return Cell{Verdict: &v}
+	}
+	run := Run{Matrix: &Matrix{Baseline: 2}, Cells: []Cell{
+		cell(stats.Slower, 1.4, 1.6), cell(stats.Faster, 0.85, 0.9),
+		{},
+		cell(stats.CantTell, 0.99, 1.1), cell(stats.Slower, 1.05, 1.2), cell(stats.Slower, 1.19, 1.3),
+		cell(stats.Faster, 0.5, 0.84), cell(stats.Invalid, 0, 0), cell(stats.Same, 0.985, 1.01),
+		cell(stats.Confounded, 0.1, 0.2), cell(stats.CantTell, 0.1, 0.2, "5 of 9 samples of the cell are invalid"),
+		cell(stats.CantTell, 0.3, 0.2),
+		{Verdict: &stats.Verdict{Kind: stats.CantTell}},
+	}}
+	assert.Equal(t, [][]int{{6}, {1}, {8, 3, 2, 4, 5}, {0}}, run.Grouped())
+
+	run.Cells[3] = cell(stats.CantTell, 0, math.MaxFloat64)
+	assert.Empty(t, run.Grouped(), "what is not bounded may be anywhere")
+
+	two := Run{Matrix: &Matrix{}, Cells: []Cell{{}, cell(stats.Slower, 1.4, 1.6)}}
+	assert.Empty(t, two.Grouped(), "the verdict says it")
 }

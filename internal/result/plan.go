@@ -14,10 +14,12 @@ type Plan struct {
 	Shares     []PlanShare `json:"shares,omitempty"` // of pinned workers; absent where workers float or queue
 
 	// Of a matrix.
-	Cells    []Cell    `json:"cells,omitempty"`
-	Baseline int       `json:"baseline,omitempty"` // index in the cells; absent: the first
-	Order    Order     `json:"order,omitzero"`
-	Estimate *Estimate `json:"estimate,omitempty"`
+	Cells    []Cell `json:"cells,omitempty"`
+	Baseline int    `json:"baseline,omitempty"` // index in the cells; absent: the first
+	Order    Order  `json:"order,omitzero"`
+	// Comparisons of two cells of which neither is the baseline.
+	Contrasts []Contrast `json:"contrasts,omitempty"`
+	Estimate  *Estimate  `json:"estimate,omitempty"`
 
 	Lines       *Lines       `json:"lines,omitempty"`        // of exec
 	NumaRows    []NumaRow    `json:"numa_rows,omitempty"`    // of numa

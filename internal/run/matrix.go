@@ -233,6 +233,10 @@ func (c *Matrix) plan(m *machine, spec matrix.Spec) (p plan, err error) {
 		Precision: float64(c.precision), Rounds: c.samples, Warmup: c.warmup, Budget: c.budget.Seconds(),
 		Columns: spec.Columns,
 	}
+	contrasts, err := spec.Contrasted(c.flags, cells, baseline)
+	if err != nil {
+		return p, hint.Usage(err)
+	}
 	p = plan{
 		x: c.x, machine: m, fresh: c.x.Place == experiment.Here, matrix: true, run: run, name: "matrix " + c.x.Name,
 		schedule: experiment.Schedule{Order: experiment.Blocks, Samples: c.samples},
@@ -243,7 +247,7 @@ func (c *Matrix) plan(m *machine, spec matrix.Spec) (p plan, err error) {
 			return p, hint.Usage(hint.With(fmt.Errorf("cell %s: %w", cell.Name, err), hint.Of(err)))
 		}
 	}
-	if err := c.settleRows(&p, combinations); err != nil {
+	if err := c.settleRows(&p, combinations, contrasts); err != nil {
 		return p, hint.Usage(err)
 	}
 	if err := c.compareMetric(run); err != nil {
@@ -314,7 +318,7 @@ func (c *Matrix) resolve(p *plan, cell result.Cell) ([]row, error) {
 		if row.shown.CPUs, err = row.place(); err != nil {
 			return nil, err
 		}
-		row.shown.Lines = of.Lines
+		row.shown.Lines, row.shown.AtOnce = of.Lines, of.AtOnce
 		content, err := json.Marshal([]any{r.Spec, of.Flags}) // what defines a row is not in the spec
 		if err != nil {
 			return nil, err
@@ -346,8 +350,9 @@ func (r *row) place() (lists map[string]result.CPUs, err error) {
 }
 
 // settleRows makes the cells: one for each combination of flags, or for each of its rows. Rows are compared with the
-// same row of the baseline's combination; those that cannot be compared are left out.
-func (c *Matrix) settleRows(p *plan, combinations [][]row) error {
+// same row of the baseline's combination, and in a contrast with the same row of its other combination; those that cannot
+// be compared are left out.
+func (c *Matrix) settleRows(p *plan, combinations [][]row, contrasts []result.Contrast) error {
 	run := p.run
 	baseline := run.Matrix.Baseline
 	several := slices.ContainsFunc(combinations, func(rows []row) bool { return len(rows) > 1 })
@@ -364,7 +369,9 @@ func (c *Matrix) settleRows(p *plan, combinations [][]row) error {
 	}
 	run.Cells = nil
 	var alone []string
+	at := make([]map[string]int, len(combinations)) // index of each row, by its name
 	for i, rows := range combinations {
+		at[i] = map[string]int{}
 		for _, row := range rows {
 			if several {
 				c.nameRow(&row)
@@ -376,7 +383,16 @@ func (c *Matrix) settleRows(p *plan, combinations [][]row) error {
 			if i == baseline {
 				compared[row.cell.Name] = len(run.Cells)
 			}
+			at[i][row.cell.Name] = len(run.Cells)
 			c.add(p, row, same)
+		}
+	}
+	for _, contrast := range contrasts {
+		for _, row := range combinations[contrast.B] {
+			a, hasA := at[contrast.A][row.cell.Name]
+			if b, hasB := at[contrast.B][row.cell.Name]; hasA && hasB {
+				run.Matrix.Contrasts = append(run.Matrix.Contrasts, result.Contrast{A: a, B: b})
+			}
 		}
 	}
 	if len(run.Cells) == 0 {
@@ -479,6 +495,7 @@ func (c *Matrix) show(ctx context.Context, p plan) (err error) {
 	shown := &result.Plan{
 		Schema: result.Schema, Tool: c.env.Tool, Experiment: c.x.Name, Spec: run.Spec,
 		Cells: run.Cells, Baseline: run.Matrix.Baseline, Order: run.Matrix.Order, Seed: &run.Seed,
+		Contrasts: run.Matrix.Contrasts,
 	}
 	seconds := 0.0
 	if p.machine.live {

@@ -1,6 +1,7 @@
 package view
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
@@ -32,16 +33,35 @@ func CellFlags(cells []result.Cell) (flags []string, differ map[string]bool) {
 }
 
 // CellsBlock is the grid: what tells the cells apart, their median times and their verdicts. Where there is no room for
-// these columns, the cells' names stand for them; where there is more, the times' range is shown too.
+// the comments, they stand below it; where there is none for the columns, the cells' names stand for them.
 func CellsBlock(run *result.Run, opts term.Options) string {
-	cells := run.Cells
-	rows := make([]term.Judged, len(cells))
-	for i := range cells {
-		rows[i].Words = CellRemarks(run, i)
+	wanted := cellColumns(run.Matrix, run.Cells)
+	block, fits := cellsGrid(run, wanted, opts)
+	isComment := func(column result.Column) bool { return column.Flag == result.CommentColumn }
+	comments := ""
+	if !fits && slices.ContainsFunc(wanted, isComment) {
+		wanted = slices.DeleteFunc(slices.Clone(wanted), isComment)
+		block, fits = cellsGrid(run, wanted, opts)
+		comments = commentLines(run.Cells, opts)
+	}
+	if !fits {
+		block, _ = cellsGrid(run, []result.Column{{Title: "cell", Flag: nameColumn}}, opts)
+	}
+	return block + comments
+}
+
+// cellsGrid is the grid with these columns before the times, and reports whether there is room for it. Where there is
+// more, the times' range is shown too.
+func cellsGrid(run *result.Run, wanted []result.Column, opts term.Options) (grid string, fits bool) {
+	labels, columns := labelled(run.Cells, wanted)
+	rows := make([]term.Judged, len(run.Cells))
+	for i := range rows {
+		rows[i].Words = append(CellRemarks(run, i), contrastWords(run, i)...)
+		if wanted[0].Flag == nameColumn {
+			labels[i][0] = term.Snip(labels[i][0], opts.Columns()-16) // two gaps, and a time in up to 12 columns
+		}
 	}
 	times, ranges := cellTimes(run)
-	labels, columns := CellLabels(run.Matrix, cells)
-
 	fill := func(last ...[]string) (numbers [][]string) {
 		for i := range rows {
 			rows[i].Cells = slices.Clone(labels[i])
@@ -58,22 +78,53 @@ func CellsBlock(run *result.Run, opts term.Options) string {
 	}
 	withTime := append(slices.Clone(columns), term.Right(time))
 	withRange := append(slices.Clone(withTime), term.Left("range"))
-	sampled := slices.ContainsFunc(cells, func(cell result.Cell) bool { return cell.Summary != nil })
+	sampled := slices.ContainsFunc(run.Cells, func(cell result.Cell) bool { return cell.Summary != nil })
 	if sampled && term.GridWidth(withRange, fill(times, ranges))+2+term.Longest(rows) <= opts.Columns() {
-		return term.JudgedGrid(withRange, "verdict", rows, opts)
+		return term.JudgedGrid(withRange, "verdict", rows, opts), true
 	}
 	needed := term.GridWidth(withTime, fill(times))
-	if len(run.Matrix.Columns) == 0 {
-		needed += 2 + min(term.LeastWords, term.Longest(rows)) // columns that nobody asked for give way to the words
+	commented := slices.ContainsFunc(wanted, func(c result.Column) bool { return c.Flag == result.CommentColumn })
+	if len(run.Matrix.Columns) == 0 || commented {
+		needed += 2 + min(term.LeastWords, term.Longest(rows)) // columns that give way to the words
 	}
-	if needed > opts.Columns() {
-		withTime = []term.Column{term.Left("cell"), term.Right(time)}
-		for i, cell := range cells {
-			labels[i] = []string{term.Snip(cell.Name, opts.Columns()-16)} // two gaps, and a time in up to 12 columns
+	return term.JudgedGrid(withTime, "verdict", rows, opts), needed <= opts.Columns()
+}
+
+// commentLines are the groups' comments, a line each.
+func commentLines(cells []result.Cell, opts term.Options) string {
+	var rows [][]string
+	last := ""
+	for _, cell := range cells {
+		if cell.Comment != "" && cell.Group != last {
+			rows = append(rows, []string{cell.Group, cell.Comment})
 		}
-		fill(times)
+		last = cell.Group
 	}
-	return term.JudgedGrid(withTime, "verdict", rows, opts)
+	block := "\n"
+	for _, row := range rows {
+		block += term.Paragraph("  "+row[0]+": ", row[1], opts.Columns())
+	}
+	return block
+}
+
+// contrastWords are what is said of a cell against others than the baseline. One that is of a group goes by the group's
+// name: it has the cell's own values of what differs in that.
+func contrastWords(run *result.Run, cell int) (words []term.Remark) {
+	for _, c := range run.Matrix.Contrasts {
+		if c.B == cell && c.Verdict != nil && c.A >= 0 && c.A < len(run.Cells) {
+			name := cmp.Or(run.Cells[c.A].Group, run.Cells[c.A].Name)
+			words = append(words, term.Remark{
+				Text: "against " + name + ": " + c.Verdict.String(), Colour: term.KindColours[c.Verdict.Kind],
+			})
+			for _, figure := range run.Matrix.Figures {
+				if v, judged := c.Verdicts[figure.Column]; judged {
+					figure.Label = "against " + name + ", " + figure.Label
+					words = append(words, FigureWords(figure, v))
+				}
+			}
+		}
+	}
+	return words
 }
 
 // CellRemarks are what is said of a cell: the verdict on the figure that decides when the run stops, and the others, each
@@ -143,9 +194,15 @@ func cellTimes(run *result.Run) (times, ranges []string) {
 	return times, ranges
 }
 
-// CellLabels are the columns that tell cells apart, by cell, and their headings: those of the matrix, or the group,
-// where there is any, and the flags that differ.
+// CellLabels are the columns that tell cells apart, by cell, and their headings. Comments do not: they are about groups.
 func CellLabels(m *result.Matrix, cells []result.Cell) ([][]string, []term.Column) {
+	return labelled(cells, slices.DeleteFunc(slices.Clone(cellColumns(m, cells)), func(column result.Column) bool {
+		return column.Flag == result.CommentColumn
+	}))
+}
+
+// cellColumns are those of the matrix, or the group, where there is any, and the flags that differ.
+func cellColumns(m *result.Matrix, cells []result.Cell) []result.Column {
 	wanted := m.Columns
 	if len(wanted) == 0 {
 		if slices.ContainsFunc(cells, func(cell result.Cell) bool { return cell.Group != "" }) {
@@ -161,9 +218,20 @@ func CellLabels(m *result.Matrix, cells []result.Cell) ([][]string, []term.Colum
 	if len(wanted) == 0 {
 		wanted = []result.Column{{Title: "cell", Flag: nameColumn}}
 	}
+	return wanted
+}
+
+// labelled shows the columns of the cells, by cell, and their headings.
+func labelled(cells []result.Cell, wanted []result.Column) ([][]string, []term.Column) {
 	labels, columns := make([][]string, len(cells)), make([]term.Column, len(wanted))
 	for n, column := range wanted {
 		columns[n] = term.Left(column.Title)
+		if column.Flag == result.CommentColumn {
+			for i, piece := range comments(cells) {
+				labels[i] = append(labels[i], piece)
+			}
+			continue
+		}
 		last, figures := "", true
 		for i := range cells {
 			label := cellLabel(&cells[i], column)
@@ -178,6 +246,27 @@ func CellLabels(m *result.Matrix, cells []result.Cell) ([][]string, []term.Colum
 		columns[n].Right = figures || column.Style == "truth" || column.Style == "cpus"
 	}
 	return labels, columns
+}
+
+// comments are the groups' comments in pieces, by cell: each is broken into no more lines than its group has rows.
+func comments(cells []result.Cell) []string {
+	pieces := make([]string, len(cells))
+	for begin := 0; begin < len(cells); {
+		end := begin + 1
+		for end < len(cells) && cells[end].Group == cells[begin].Group {
+			end++
+		}
+		words := strings.Fields(cells[begin].Comment)
+		for width := 1; len(words) > 0; width++ {
+			lines := strings.Split(strings.TrimSpace(term.Flow(words, " ", "", width)), "\n")
+			if len(lines) <= end-begin {
+				copy(pieces[begin:end], lines)
+				break
+			}
+		}
+		begin = end
+	}
+	return pieces
 }
 
 // A column that is not a flag shows one of these.
@@ -230,10 +319,11 @@ func truth(_ *result.Cell, _, value string) string {
 	return "T"
 }
 
-// onCPUs is "T-4" for a list of 4 CPUs, and "F (8)" for a worker that floats over the cell's 8.
+// onCPUs is "T-4" for a list of 4 CPUs, and "F (8)" for workers that float over the cell's 8; "F (1)" where these work one
+// after another.
 func onCPUs(cell *result.Cell, flag, value string) string {
 	if value == "" {
-		return fmt.Sprintf("F (%d)", cell.CPUs["cpus"].Count)
+		return fmt.Sprintf("F (%d)", cmp.Or(cell.AtOnce, cell.CPUs["cpus"].Count))
 	}
 	return fmt.Sprintf("T-%d", cell.CPUs[flag].Count)
 }
@@ -255,6 +345,25 @@ func cellLabel(cell *result.Cell, column result.Column) string {
 		show = styles["value"]
 	}
 	return show(cell, column.Flag, value)
+}
+
+// GroupsBlock is the order of the cells, as far as it is certain.
+func GroupsBlock(run *result.Run, opts term.Options) string {
+	if len(run.Matrix.Groups) == 0 {
+		return ""
+	}
+	block := term.Paragraph(opts.Paint(term.Bold, "order")+": ", "the best first, by the typical ratio; each cell is better than "+
+		"those of the lines below it, and within a line nothing is known", opts.Columns())
+	for i, group := range run.Matrix.Groups {
+		var names []string
+		for _, cell := range group {
+			if cell >= 0 && cell < len(run.Cells) { // a foreign file may name others
+				names = append(names, run.Cells[cell].Name)
+			}
+		}
+		block += term.Paragraph(fmt.Sprintf("  %d  ", i+1), strings.Join(names, ", "), opts.Columns())
+	}
+	return block
 }
 
 // ControlBlock says whether the method can be trusted: the baseline ran under two names, which must not differ.
