@@ -61,10 +61,6 @@ var faults = []fault{
 		nothing, shrinkingQuota,
 	},
 	{
-		"memory runs out on the node that it is bound to", "the kernel kills what holds it, and its sample is invalid",
-		"killed by SIGKILL", theSample, noMemoryOnTheNode,
-	},
-	{
 		"a process of a sample is killed", "the sample is invalid; a load begins anew", "killed by SIGKILL", theSample,
 		killedProcess,
 	},
@@ -416,37 +412,6 @@ func shrinkingQuota(t *testing.T, f fault) {
 			assert.NotRegexp(t, f.report(), strings.Join(s.Quality.Reasons, "\n"))
 		}
 	}
-}
-
-// noMemoryOnTheNode fills node 1 by a file that is bound to it, while a probe is to have memory there.
-func noMemoryOnTheNode(t *testing.T, f fault) {
-	laboratory(t)
-	const buffer = 96 << 20
-	dir := t.TempDir()
-	require.NoError(t, syscall.Mount("tmpfs", dir, "tmpfs", 0, "size=1g,mpol=bind:1"), "this test needs two nodes")
-	t.Cleanup(func() { require.NoError(t, syscall.Unmount(dir, 0)) })
-	h := harm(t, t.TempDir(), "numa --cpus A --mem 1 --cpu 0 --preferred-node none --numa-balancing keep --load 0 "+
-		"--buffer 96MiB --warmup 0", gorunCommand)
-	before := h.awaitAfter(0, true)
-	write(t, "/proc/self/oom_score_adj", "-1000")
-	file, err := os.Create(dir + "/full")
-	require.NoError(t, err)
-	defer file.Close()
-	full := func() bool {
-		text, err := os.ReadFile("/sys/devices/system/node/node1/meminfo")
-		require.NoError(t, err)
-		free, err := strconv.Atoi(string(regexp.MustCompile(`MemFree: +(\d+) kB`).FindSubmatch(text)[1]))
-		require.NoError(t, err)
-		return free<<10 < buffer/2
-	}
-	for page := make([]byte, 1<<20); !full(); {
-		_, err := file.Write(page)
-		require.NoError(t, err)
-	}
-	h.awaitAfter(before, false)
-	require.NoError(t, file.Truncate(0))
-	h.awaitAfter(len(h.samples()), true)
-	h.lost(f, before, 2)
 }
 
 // A process of a sample that is killed costs that sample: the run goes on, and its result is shown.
