@@ -46,6 +46,10 @@ selftest: ## do the verdicts hold on this machine? EQUAL matrices of equal cells
 exec-test: ## does gorun exec find the placement that is best by construction? (20 s; 4 min on a busy machine)
 	$(GO) test ./cmd/gorun -run '^TestExecFindsTheBest$$' -count=1 -v -timeout 30m -exec-best
 
+.PHONY: privileges-test
+privileges-test: ## every command without every privilege, as root (6 min on 2 CPUs)
+	$(GO) test ./cmd/gorun -run '^TestPrivileges$$' -count=1 -v -timeout 60m -privileges
+
 .PHONY: prometheus-test
 prometheus-test: ## a Prometheus server and a Pushgateway show what a run says; promtool; a storm of scrapes (2 min)
 	@for tool in prometheus promtool prometheus-pushgateway; do command -v $$tool >/dev/null || { \

@@ -35,6 +35,7 @@ const mayImport = `
 	journal             column cpuset hint matrix result
 	launch              catalog child cpuset hint linux perf placement result sysfs topology
 	linux               cgroup cpuset sysfs
+	linux/linuxtest
 	load                child cpuset hint linux placement
 	matrix              column cpuset hint result shell stats testdata/matrix units
 	measure             cgroup cpuset linux perf result sysfs topology

@@ -14,6 +14,7 @@ import (
 
 	"gorun/internal/cpuset"
 	"gorun/internal/linux"
+	"gorun/internal/linux/linuxtest"
 )
 
 var update = flag.Bool("update", false, "write the expected outputs in testdata/script, and the README's table of metrics, anew")
@@ -26,11 +27,11 @@ func TestMain(m *testing.M) {
 	if raced {
 		os.Setenv("GORACE", atOnce)
 	}
-	if filepath.Base(os.Args[0]) != "gorun" {
+	if name := filepath.Base(os.Args[0]); name != "gorun" && name != "without" {
 		notIgnored()
 	}
 	meeting = os.Getenv("GORUN_TEST_MEETING")
-	testscript.Main(m, map[string]func(){"gorun": main})
+	testscript.Main(m, map[string]func(){"gorun": main, "without": linuxtest.Main})
 }
 
 // notIgnored has what the tests start end by SIGHUP where nohup(1) started them: a signal that is caught has its default

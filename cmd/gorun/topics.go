@@ -48,9 +48,9 @@ func plainText(markdown string) string {
 			titles = cells
 		case strings.HasPrefix(cells[0], "---"):
 		default:
-			out.WriteString(term.Flow(strings.Fields(cells[0]), " ", "  ", topicWidth) + "\n")
+			out.WriteString(term.Flow(strings.Fields(cells[0]), " ", "  ", topicWidth))
 			for i, cell := range cells[1:] {
-				out.WriteString("    " + term.Paragraph(titles[1+i]+": ", cell, topicWidth-4) + "\n")
+				out.WriteString("    " + term.Paragraph(titles[1+i]+": ", cell, topicWidth-4))
 			}
 		}
 	}

@@ -53,6 +53,8 @@ func Remedy(err error) string {
 		return "raise the limit on open files, RLIMIT_NOFILE (ulimit -n)"
 	case errors.Is(err, syscall.EFBIG):
 		return "raise the limit on the size of files, RLIMIT_FSIZE (ulimit -f)"
+	case errors.Is(err, fs.ErrPermission), errors.Is(err, syscall.ENOSYS):
+		return (&Error{Err: err}).Hint()
 	case errors.Is(err, fs.ErrNotExist) && !exists("/proc/self/status"):
 		return "/proc is not there, or is empty: mount -t proc proc /proc"
 	}

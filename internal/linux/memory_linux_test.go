@@ -18,6 +18,7 @@ import (
 
 	"gorun/internal/cpuset"
 	"gorun/internal/hint"
+	"gorun/internal/linux/linuxtest"
 	"gorun/internal/sysfs"
 )
 
@@ -72,29 +73,10 @@ type refused struct {
 func refuse(t *testing.T, errno syscall.Errno, r refused) {
 	t.Helper()
 	runtime.LockOSThread()
-	load := func(offset uint32) unix.SockFilter {
-		return unix.SockFilter{Code: unix.BPF_LD | unix.BPF_W | unix.BPF_ABS, K: offset}
-	}
-	unless := func(value uint32, skip uint8) unix.SockFilter {
-		return unix.SockFilter{Code: unix.BPF_JMP | unix.BPF_JEQ | unix.BPF_K, K: value, Jf: skip}
-	}
-	answer := func(k uint32) unix.SockFilter { return unix.SockFilter{Code: unix.BPF_RET | unix.BPF_K, K: k} }
-	const number, firstArg = 0, 16 // offsets in struct seccomp_data
-	filter := []unix.SockFilter{
-		load(number), unless(r.call, 1), answer(unix.SECCOMP_RET_ERRNO | uint32(errno)), answer(unix.SECCOMP_RET_ALLOW),
-	}
-	if r.arg >= 0 {
-		filter = []unix.SockFilter{
-			load(number), unless(r.call, 3),
-			load(firstArg + 8*uint32(r.arg)), unless(r.value, 1),
-			answer(unix.SECCOMP_RET_ERRNO | uint32(errno)), answer(unix.SECCOMP_RET_ALLOW),
-		}
-	}
-	program := unix.SockFprog{Len: uint16(len(filter)), Filter: &filter[0]}
 	require.NoError(t, unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))
-	err := unix.Prctl(unix.PR_SET_SECCOMP, unix.SECCOMP_MODE_FILTER, uintptr(unsafe.Pointer(&program)), 0, 0)
+	err := linuxtest.RefuseArgument(r.call, r.arg, r.value, errno)
 	if err != nil {
-		t.Skipf("a seccomp filter cannot be set here: %v", err)
+		t.Skip(err)
 	}
 }
 
