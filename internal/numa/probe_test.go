@@ -354,8 +354,12 @@ func TestMeasurePhases(t *testing.T) {
 	assert.Equal(t, v.Accesses, v.Settled.Accesses)
 	assert.InDelta(t, v.NsPerAccess, v.Settled.NsPerAccess, 1e-6)
 	if v.NodePages != nil {
-		assert.Equal(t, v.TouchedPages, v.NodePages, "nothing moved")
-		assert.Equal(t, 0, *v.Settled.BufferMoved)
+		pages := 0 // balancing may have moved some, where the machine has several nodes
+		for _, n := range v.TouchedPages {
+			pages += n
+		}
+		assert.Equal(t, int(r.Row.BufferBytes)/os.Getpagesize(), pages)
+		assert.NotNil(t, v.Settled.BufferMoved)
 	}
 	if v.Migrations.By != string(perf.TraceReads) {
 		require.NotNil(t, v.LifeMigrations)
