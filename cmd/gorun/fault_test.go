@@ -568,6 +568,9 @@ func damagedJournal(t *testing.T, f fault) {
 			changed[i] ^= 1 << bit
 			rec, err := read(changed)
 			switch {
+			case text[i] == '\n' && line == lines-1: // it and the last one are now one, which is torn
+				require.NoError(t, err)
+				require.True(t, rec.Torn)
 			case line == lines: // as of a run that was killed
 				if err != nil { // the checksum's name has changed
 					require.ErrorContains(t, err, fmt.Sprintf("line %d: ", line), "byte %d", i)

@@ -400,7 +400,7 @@ func (p *probe) settle() error {
 	}
 	ended, made := p.begin(), uint64(0)
 	begun, cpu := linux.Monotonic(), linux.ThreadCPUTime()
-	for float64(linux.ThreadCPUTime()-cpu)/1e9 < p.Settle {
+	for p.Settle > 0 && (made == 0 || float64(linux.ThreadCPUTime()-cpu)/1e9 < p.Settle) {
 		did, err := csrc.Probe(walk)
 		if err != nil {
 			return err
