@@ -37,18 +37,21 @@ var comparisonFormats = append(slices.Clone(render.ComparisonFormats), "benchfmt
 func newCompare(e env, runF func(context.Context, *compareOptions) error) *cobra.Command {
 	o := &compareOptions{env: e}
 	cmd := &cobra.Command{
-		Use:   "compare A.jsonl [B.jsonl]",
+		Use:   "compare A.jsonl [B.jsonl [A2.jsonl B2.jsonl]...]",
 		Short: "Compare two journals of a matrix cell by cell, or judge one again",
 		Long: "Two runs of a matrix, before and after a change, are set side by side: cell by cell, B against A. Runs on\n" +
 			"different kernels, binaries, machines or with other flags are refused, unless --across names the change whose\n" +
 			"effect you want, or --force compares all the same. CPUs on machines that are laid out differently are matched\n" +
-			"by their relation (same-core, cross-node), not by number. One journal alone is judged again.",
+			"by their relation (same-core, cross-node), not by number. One journal alone is judged again.\n\n" +
+			"Runs drift apart by themselves, and a single run of each does not show how far: only a large difference can be\n" +
+			fmt.Sprintf("claimed then. Runs of A and B in turn, at least %d of each, find smaller ones.", stats.FewestPairs),
 		Example: "  gorun compare before.jsonl after.jsonl --across kernel\n" +
 			"  gorun compare before.jsonl after.jsonl --fail-on slower\n" +
+			"  gorun compare a1.jsonl b1.jsonl a2.jsonl b2.jsonl a3.jsonl b3.jsonl a4.jsonl b4.jsonl\n" +
 			"  gorun compare run.jsonl",
 		Args: func(_ *cobra.Command, args []string) error {
-			if len(args) < 1 || len(args) > 2 {
-				return hint.Usage(hint.With(fmt.Errorf("compare takes one journal or two, and got %d", len(args)),
+			if len(args) != 1 && (len(args) == 0 || len(args)%2 != 0) {
+				return hint.Usage(hint.With(fmt.Errorf("compare takes one journal, or pairs of A and B, and got %d", len(args)),
 					"gorun compare before.jsonl after.jsonl"))
 			}
 			return nil
@@ -76,8 +79,12 @@ func newCompare(e env, runF func(context.Context, *compareOptions) error) *cobra
 
 func (o *compareOptions) validate() error {
 	formats := render.Names()
-	if len(o.files) == 2 {
+	switch len(o.files) {
+	case 1:
+	case 2:
 		formats = comparisonFormats
+	default:
+		formats = render.ComparisonFormats
 	}
 	if err := run.KnownFormat(o.format, formats); err != nil {
 		return err
@@ -121,7 +128,12 @@ func runCompare(_ context.Context, o *compareOptions) error {
 	if o.format == "benchfmt" {
 		return render.Views(rows).BenchfmtPair(o.env.Stdout, sides[0].Run, sides[1].Run, sides[0].File, sides[1].File)
 	}
-	comparison, err := matrix.Compare(sides[0], sides[1], render.Views(rows).Columns(sides[0].Run.Experiment), o.across, o.force)
+	var more [][2]matrix.Side
+	for pair := range slices.Chunk(sides[2:], 2) {
+		more = append(more, [2]matrix.Side(pair))
+	}
+	comparison, err := matrix.Compare(sides[0], sides[1], render.Views(rows).Columns(sides[0].Run.Experiment), o.across, o.force,
+		more...)
 	if err != nil {
 		return err
 	}

@@ -6,13 +6,16 @@ import (
 	"fmt"
 	"maps"
 	"math"
+	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 
 	"gorun/internal/column"
 	"gorun/internal/cpuset"
 	"gorun/internal/hint"
 	"gorun/internal/result"
+	"gorun/internal/shell"
 	"gorun/internal/stats"
 )
 
@@ -45,9 +48,14 @@ func Across() []string { return append(result.Conditions(), flagsDiffer) }
 var ErrDiffer = errors.New("the two runs cannot be compared")
 
 // Compare sets two matrices side by side, cell by cell: B against A. What is meant to differ is named by across; other
-// differences are refused by an error that wraps ErrDiffer and names them, or with force are told in the result.
-func Compare(a, b Side, columns column.List, across []string, force bool) (*result.Comparison, error) {
-	for _, side := range []Side{a, b} {
+// differences are refused by an error that wraps ErrDiffer and names them, or with force are told in the result. More
+// pairs of runs, of A and of B in turn, show how far runs drift apart by themselves.
+func Compare(a, b Side, columns column.List, across []string, force bool, more ...[2]Side) (*result.Comparison, error) {
+	sides := []Side{a, b}
+	for _, pair := range more {
+		sides = append(sides, pair[:]...)
+	}
+	for _, side := range sides {
 		if side.Run.Matrix == nil || len(side.Run.Cells) == 0 {
 			return nil, hint.With(fmt.Errorf("%s is no matrix: repeats within one process cannot be compared with another's",
 				side.File), "measure both with gorun matrix --out")
@@ -71,12 +79,18 @@ func Compare(a, b Side, columns column.List, across []string, force bool) (*resu
 		Schema: result.Schema, Experiment: a.Run.Experiment, A: origin(a), B: origin(b),
 		Differences: differences, Forced: len(unmeant) > 0, Unmeant: names(unmeant),
 	}
-	var figures [2][]Figure
-	for i, side := range []Side{a, b} {
+	figures := make([][]Figure, len(sides))
+	for _, pair := range more {
+		c.MoreA, c.MoreB = append(c.MoreA, origin(pair[0])), append(c.MoreB, origin(pair[1]))
+	}
+	for i, side := range sides {
 		var err error
 		figures[i], err = Figures(side.Run.Matrix, columns)
 		if err == nil && !side.Judged {
 			err = Judge(side.Run, columns)
+		}
+		if err == nil && i > 1 {
+			err = repeats(sides[i%2], side, force)
 		}
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", side.File, err)
@@ -90,9 +104,12 @@ func Compare(a, b Side, columns column.List, across []string, force bool) (*resu
 		})
 	}
 	elsewhere := slices.ContainsFunc(differences, func(d result.Difference) bool { return d.What == "topology" })
-	c.Cells, c.OnlyA, c.OnlyB = compareCells(a.Run, b.Run, common(figures), keys, elsewhere)
+	c.Cells, c.OnlyA, c.OnlyB = compareCells(sides, common(figures), keys, elsewhere)
 	if len(c.Cells) == 0 {
 		return nil, fmt.Errorf("%w: no cell of %s is in %s", ErrDiffer, a.File, b.File)
+	}
+	if w, found := drifted(c, sides); found {
+		c.Warnings = append(c.Warnings, w)
 	}
 	if c.Forced {
 		forced := "forced across " + strings.Join(c.Unmeant, ", ") + ": "
@@ -105,6 +122,62 @@ func Compare(a, b Side, columns column.List, across []string, force bool) (*resu
 		}
 	}
 	return c, nil
+}
+
+// repeats checks that a further run of one side measured the same as the first.
+func repeats(first, run Side, force bool) error {
+	differences := append(result.Differences(first.Run, run.Run), fixed(first.Run.Cells, run.Run.Cells, nil)...)
+	if len(differences) > 0 && !force {
+		return fmt.Errorf("%w: not a repetition of %s: %s is %s there and %s here", ErrDiffer, first.File, differences[0].What,
+			differences[0].A, differences[0].B)
+	}
+	same := func(x, y result.Cell) bool { return x.Name == y.Name }
+	if first.Run.Experiment != run.Run.Experiment || !slices.EqualFunc(first.Run.Cells, run.Run.Cells, same) ||
+		first.Run.Matrix.Baseline != run.Run.Matrix.Baseline {
+		return fmt.Errorf("%w: not a repetition of %s: it has other cells", ErrDiffer, first.File)
+	}
+	return nil
+}
+
+// drifted says what the number of runs cannot show, and what would, where that leaves a cell undecided.
+func drifted(c *result.Comparison, sides []Side) (w result.Warning, found bool) {
+	pairs := len(sides) / 2
+	if pairs >= stats.FewestPairs || !slices.ContainsFunc(c.Cells, func(cell result.ComparedCell) bool {
+		return cell.Verdict.Kind == stats.CantTell
+	}) {
+		return w, false
+	}
+	files := make([]string, 0, 2*stats.FewestPairs)
+	for i := range stats.FewestPairs {
+		for side, name := range []string{sides[0].File, sides[1].File} {
+			if extension := filepath.Ext(name); i < pairs {
+				name = sides[2*i+side].File
+			} else {
+				name = fmt.Sprintf("%s-%d%s", strings.TrimSuffix(name, extension), i+1, extension)
+			}
+			files = append(files, name)
+		}
+	}
+	w = result.Warning{
+		Code:    "sessions",
+		Message: fmt.Sprintf("%d runs of each are too few to show how far runs drift apart by themselves.", pairs),
+		Hint:    fmt.Sprintf("run both in turn, %d times each, and: gorun compare %s", stats.FewestPairs, shell.Join(files)),
+	}
+	if pairs > 1 {
+		return w, true
+	}
+	w.Message = "One run each does not show how far runs drift apart by themselves; the worst that was recorded is allowed for."
+	least := math.Inf(1)
+	for _, cell := range c.Cells {
+		if e := cell.Verdict.Typical; cell.Verdict.Kind == stats.CantTell && e.Lo > 0 {
+			least = min(least, e.Hi/e.Ratio-1)
+		}
+	}
+	if !math.IsInf(least, 1) && least < math.MaxFloat64 {
+		w.Message += fmt.Sprintf(" So nothing below %.0f%% can be claimed of what is undecided here; runs in turn resolve more.",
+			math.Ceil(100*least))
+	}
+	return w, true
 }
 
 func meant(what string, across []string) bool {
@@ -198,7 +271,8 @@ func key(c result.Cell, flags []string, elsewhere bool) (text, relations string)
 }
 
 // compareCells matches cells and judges each pair. Of cells with one key, the first is taken.
-func compareCells(a, b *result.Run, figures [][2]Figure, flags []string, elsewhere bool) (cells []result.ComparedCell, onlyA, onlyB []string) {
+func compareCells(sides []Side, figures [][]Figure, flags []string, elsewhere bool) (cells []result.ComparedCell, onlyA, onlyB []string) {
+	a, b := sides[0].Run, sides[1].Run
 	partners := map[string]int{}
 	for i, cell := range slices.Backward(b.Cells) {
 		k, _ := key(cell, flags, elsewhere)
@@ -236,17 +310,35 @@ func compareCells(a, b *result.Run, figures [][2]Figure, flags []string, elsewhe
 	for i, m := range matches {
 		cells[i] = result.ComparedCell{
 			A: a.Cells[m.a].Name, B: b.Cells[m.b].Name, Relation: m.relation,
-			VerdictA: a.Cells[m.a].Words, VerdictB: b.Cells[m.b].Words,
+		}
+		if len(sides) == 2 {
+			cells[i].VerdictA, cells[i].VerdictB = a.Cells[m.a].Words, b.Cells[m.b].Words
 		}
 	}
 	for f, figure := range figures {
-		faults := [2]Faults{faultsOf(a, figure[0]), faultsOf(b, figure[1])}
+		faults := make([]Faults, len(sides))
+		for r, side := range sides {
+			faults[r] = faultsOf(side.Run, figure[r])
+		}
 		for i, m := range matches {
 			cell := &cells[i]
-			x, y := sessionOf(a, m.a, figure[0]), sessionOf(b, m.b, figure[1])
-			verdict := stats.Sessions(x, y, design)
-			why := cmp.Or(faults[0].invalidIn("A", m.a), faults[1].invalidIn("B", m.b))
-			spoilt := cmp.Or(faults[0].spoil(m.a, "the cell in A"), faults[1].spoil(m.b, "the cell in B"))
+			var why, spoilt string
+			var sessions [2][]stats.Session
+			var ofCell, ofBase, all [2][]float64
+			for r, side := range sides {
+				s, at := r%2, [2]int{m.a, m.b}[r%2]
+				name := string("AB"[s])
+				if r > 1 {
+					name += strconv.Itoa(r/2 + 1)
+				}
+				why = cmp.Or(why, faults[r].invalidIn(name, at))
+				spoilt = cmp.Or(spoilt, faults[r].spoil(at, "the cell in "+name))
+				session := sessionOf(side.Run, at, figure[r])
+				sessions[s], all[s] = append(sessions[s], session), append(all[s], session.Seconds...)
+				seconds, baseline := paired(side.Run, at, figure[r])
+				ofCell[s], ofBase[s] = append(ofCell[s], seconds...), append(ofBase[s], baseline...)
+			}
+			verdict := stats.Sessions(sessions[0], sessions[1], design)
 			if why != "" {
 				verdict = stats.InvalidVerdict(why)
 			} else if spoilt != "" {
@@ -254,13 +346,11 @@ func compareCells(a, b *result.Run, figures [][2]Figure, flags []string, elsewhe
 			}
 			var relative *stats.Verdict
 			if a.Against(m.a) != m.a && why == "" && spoilt == "" && baselines(m) {
-				aCell, aBase := paired(a, m.a, figure[0])
-				bCell, bBase := paired(b, m.b, figure[1])
-				of := stats.Relative(aCell, aBase, bCell, bBase, design)
+				of := stats.Relative(ofCell[0], ofBase[0], ofCell[1], ofBase[1], design)
 				relative = &of
 			}
 			if f == 0 {
-				cell.SecondsA, cell.SecondsB = result.Distribute(slices.Clone(x.Seconds)), result.Distribute(slices.Clone(y.Seconds))
+				cell.SecondsA, cell.SecondsB = result.Distribute(all[0]), result.Distribute(all[1])
 				cell.Verdict, cell.Relative, cell.Words = verdict, relative, verdict.String()
 			} else if why == "" {
 				cell.Figures = append(cell.Figures, result.ComparedFigure{
@@ -272,15 +362,23 @@ func compareCells(a, b *result.Run, figures [][2]Figure, flags []string, elsewhe
 	return cells, onlyA, onlyB
 }
 
-// common are the figures by which two runs are compared: those that decided when they stopped, and what both judge in
-// addition.
-func common(of [2][]Figure) [][2]Figure {
-	figures := [][2]Figure{{of[0][0], of[1][0]}}
-	for _, a := range of[0][1:] {
-		for _, b := range of[1][1:] {
-			if a.Column == b.Column {
-				figures = append(figures, [2]Figure{a, b})
+// common are the figures by which runs are compared, for each run: those that decided when they stopped, and what all
+// judge in addition.
+func common(of [][]Figure) (figures [][]Figure) {
+	for f, figure := range of[0] {
+		each := make([]Figure, 0, len(of))
+		for _, run := range of {
+			at := 0
+			if f > 0 {
+				at = slices.IndexFunc(run, func(other Figure) bool { return other.Column == figure.Column })
 			}
+			if at == 0 && f > 0 || at < 0 {
+				break
+			}
+			each = append(each, run[at])
+		}
+		if len(each) == len(of) {
+			figures = append(figures, each)
 		}
 	}
 	return figures

@@ -50,16 +50,17 @@ func TestCompareVerdicts(t *testing.T) {
 			assert.InDelta(t, ratio, v.Total.Ratio, 0.02, name)
 		}
 	}
+	open := is(stats.CantTell, 1)
 	slower := fake{session: 5, ratios: map[string]float64{"workers=1": 1.3}}
 	for name, c := range map[string]struct {
 		a, b               fake
 		baseline, absolute func(*testing.T, string, *stats.Verdict)
 		relative           func(*testing.T, string, *stats.Verdict)
 	}{
-		"the same":    {fake{}, fake{session: 5}, is(stats.Same, 1), is(stats.Same, 1), is(stats.Same, 1)},
-		"one slower":  {fake{}, slower, is(stats.Same, 1), is(stats.Slower, 1.3), is(stats.Slower, 1.3)},
-		"one faster":  {slower, fake{}, is(stats.Same, 1), is(stats.Faster, 1/1.3), is(stats.Faster, 1/1.3)},
-		"both as far": {slower, slower, is(stats.Same, 1), is(stats.Same, 1), is(stats.Same, 1)},
+		"the same":    {fake{}, fake{session: 5}, open, open, is(stats.Same, 1)},
+		"one slower":  {fake{}, slower, open, is(stats.Slower, 1.3), is(stats.Slower, 1.3)},
+		"one faster":  {slower, fake{}, open, is(stats.Faster, 1/1.3), is(stats.Faster, 1/1.3)},
+		"both as far": {slower, slower, open, open, is(stats.Same, 1)},
 		"all slower": {
 			fake{},
 			fake{session: 5, scale: 1.3},
@@ -68,7 +69,7 @@ func TestCompareVerdicts(t *testing.T) {
 		"the baseline alone slower": {
 			fake{},
 			fake{session: 5, ratios: map[string]float64{"workers=0": 1.3}},
-			is(stats.Slower, 1.3), is(stats.Same, 1), is(stats.Faster, 1/1.3),
+			is(stats.Slower, 1.3), open, is(stats.Faster, 1/1.3),
 		},
 	} {
 		a, b := measured(t, "a.jsonl", workers(2), c.a), measured(t, "b.jsonl", workers(2), c.b)
@@ -91,7 +92,15 @@ func TestCompareVerdicts(t *testing.T) {
 		assert.False(t, got.Forced)
 		assert.Empty(t, got.Unmeant)
 		assert.Empty(t, got.Differences)
-		assert.Empty(t, got.Warnings)
+		if name == "all slower" {
+			assert.Empty(t, got.Warnings)
+		} else {
+			require.Len(t, got.Warnings, 1)
+			assert.Equal(t, "sessions", got.Warnings[0].Code)
+			assert.Regexp(t, `nothing below \d% can be claimed`, got.Warnings[0].Message)
+			assert.Contains(t, got.Warnings[0].Hint,
+				"gorun compare a.jsonl b.jsonl a-2.jsonl b-2.jsonl a-3.jsonl b-3.jsonl a-4.jsonl b-4.jsonl")
+		}
 		assert.Empty(t, append(got.OnlyA, got.OnlyB...))
 		assert.Equal(t, result.Schema, got.Schema)
 		assert.Equal(t, "primes", got.Experiment)
@@ -140,15 +149,15 @@ func TestCompareConditionsOfSessions(t *testing.T) {
 		b    fake
 		want string
 	}{
-		{signals(0.002, 0.002, 1e-4), "no difference larger than 2%"},
+		{signals(0.002, 0.002, 1e-4), "can't tell: [−"},
 		{signals(0.002, 0.002, 1.1e-4), "the machine itself was 10.0% slower"},
 		{signals(0.012, 0.002, 1e-4), "others took 2.0% of the CPU time in A, 7.0% in B"},
 		{signals(0.002, 0.012, 1e-4), "others took 2.0% of the CPU time in A, 7.0% in B"},
-		{fake{}, "no difference larger than 2%"},
+		{fake{}, "can't tell: [−"},
 		{fake{spoil: func(s *result.Sample, _ string) { // a tick is ten times the sample, by rounding alone
 			steal, other := 0.0, 0.010
 			s.Quality.Signals = result.Signals{WatchedSeconds: 0.001, StealSeconds: &steal, OtherSeconds: &other}
-		}}, "no difference larger than 2%"},
+		}}, "can't tell: [−"},
 	} {
 		a := measured(t, "a", workers(2), signals(0.002, 0.002, 1e-4))
 		for _, cell := range compare(t, a, measured(t, "b", workers(2), c.b)).Cells {
@@ -290,8 +299,7 @@ func TestCompareInvalid(t *testing.T) {
 		c := compare(t, measured(t, "a", workers(3), sides[0]), measured(t, "b", workers(3), sides[1]))
 		assert.Equal(t, want, c.Cells[1].Words)
 		assert.Nil(t, c.Cells[1].Relative)
-		assert.Equal(t, stats.Same, c.Cells[2].Verdict.Kind)
-		assert.NotNil(t, c.Cells[2].Relative)
+		assert.Equal(t, stats.Same, c.Cells[2].Relative.Kind)
 	}
 }
 
@@ -385,7 +393,7 @@ func TestCompareDifferences(t *testing.T) {
 	assert.Len(t, c.Differences, 4)
 	assert.Equal(t, []string{"smt", "aslr"}, c.Unmeant)
 	for _, cell := range c.Cells {
-		assert.Equal(t, "forced across smt, aslr: no difference larger than 2%", cell.Words)
+		assert.Regexp(t, `^forced across smt, aslr: can't tell: \[`, cell.Words)
 	}
 	assert.Subset(t, matrix.Across(), append(result.Conditions(), "flags"))
 }
@@ -424,8 +432,65 @@ func TestCompareWarnsOfWarmup(t *testing.T) {
 	b := measured(t, "b", workers(2), fake{})
 	b.Run.Matrix.Warmup = 3
 	c := compare(t, measured(t, "a", workers(2), fake{}), b)
-	require.Len(t, c.Warnings, 1)
+	require.NotEmpty(t, c.Warnings)
 	assert.Equal(t, result.Warning{
 		Code: "warmup", Message: "executions that each process dropped: 1 in A and 3 in B", Hint: "give both the same --warmup",
 	}, c.Warnings[0])
+}
+
+// Runs in turn show how far they drift: a difference is found that one run of each cannot show, with the samples of all.
+func TestCompareInTurn(t *testing.T) {
+	slower := map[string]float64{"workers=1": 1.05}
+	side := func(file string, f fake) matrix.Side { return measured(t, file, workers(2), f) }
+	a, b := side("a1", fake{}), side("b1", fake{session: 5, ratios: slower})
+	var more [][2]matrix.Side
+	for i := range 3 {
+		session := uint64(10 * (i + 1))
+		more = append(more, [2]matrix.Side{
+			side("a"+string(rune('2'+i)), fake{session: session}),
+			side("b"+string(rune('2'+i)), fake{session: session + 5, ratios: slower}),
+		})
+	}
+	got, err := matrix.Compare(a, b, column.Common(), nil, false, more...)
+	require.NoError(t, err)
+	cell := got.Cells[1]
+	assert.Equal(t, stats.Slower, cell.Verdict.Kind, cell.Words)
+	assert.Equal(t, stats.Slower, cell.Relative.Kind)
+	assert.Equal(t, 4*sessionRounds, cell.Verdict.Rounds)
+	assert.Equal(t, 4*sessionRounds, cell.Relative.Rounds)
+	assert.Empty(t, cell.VerdictA+cell.VerdictB, "no run's own")
+	assert.Empty(t, got.Warnings)
+	require.Len(t, got.MoreA, 3)
+	assert.Equal(t, "a4", got.MoreA[2].File)
+	assert.Equal(t, "b2", got.MoreB[0].File)
+	assert.Equal(t, stats.CantTell, compare(t, a, b).Cells[1].Verdict.Kind)
+
+	few, err := matrix.Compare(a, b, nil, nil, false, more[:1]...)
+	require.NoError(t, err)
+	assert.Equal(t, "can't tell: too few rounds", few.Cells[1].Words)
+	require.Len(t, few.Warnings, 1)
+	assert.Contains(t, few.Warnings[0].Message, "2 runs of each are too few")
+	assert.Contains(t, few.Warnings[0].Hint, "gorun compare a1 b1 a2 b2 a1-3 b1-3 a1-4 b1-4")
+
+	for want, spoil := range map[string]func(*result.Run){
+		"b3: the two runs cannot be compared: not a repetition of b1: it has other cells": func(r *result.Run) {
+			r.Cells[1].Name = "another"
+		},
+		"b3: the two runs cannot be compared: not a repetition of b1: kernel is not known there and 6.12 here": func(r *result.Run) {
+			r.Host.Kernel = "6.12"
+		},
+		"b3: the two runs cannot be compared: not a repetition of b1: flags is no --nice there and --nice 5 here": func(r *result.Run) {
+			given(r, "nice", "5")
+		},
+		"b3 is no matrix": func(r *result.Run) { r.Matrix = nil },
+	} {
+		odd := side("b3", fake{session: 5})
+		spoil(odd.Run)
+		_, err := matrix.Compare(a, b, nil, nil, false, [2]matrix.Side{more[0][0], odd})
+		require.ErrorContains(t, err, want)
+	}
+	torn := side("b2", fake{spoil: invalidate("workers=1", 0, "pinned elsewhere")})
+	got, err = matrix.Compare(a, b, nil, nil, false, [2]matrix.Side{more[0][0], torn})
+	require.NoError(t, err)
+	assert.Equal(t, "invalid: in B2: pinned elsewhere", got.Cells[1].Words)
 }

@@ -186,7 +186,7 @@ func TestCompareByFigures(t *testing.T) {
 	require.Len(t, cell.Figures, 1)
 	cpu := cell.Figures[0]
 	assert.Equal(t, result.Figure{Column: cpuTime, Label: "CPU time"}, cpu.Figure)
-	assert.Equal(t, stats.Same, cpu.Verdict.Kind, cpu.Verdict)
+	assert.Equal(t, stats.CantTell, cpu.Verdict.Kind, cpu.Verdict)
 	assert.Equal(t, stats.Same, cpu.Relative.Kind, cpu.Relative)
 	assert.Nil(t, c.Cells[0].Figures[0].Relative, "the baseline's own")
 

@@ -134,7 +134,7 @@ func TestComparePairs(t *testing.T) {
 	b := matrix.Side{File: "b", Run: trialsRun(40, wave(1), wave(1.2))}
 	c := compare(t, a, b)
 	require.Len(t, c.Cells, 2)
-	assert.Equal(t, stats.Same, c.Cells[apart].Verdict.Kind)
+	assert.Equal(t, stats.CantTell, c.Cells[apart].Verdict.Kind)
 	assert.InDelta(t, 1.004, c.Cells[apart].SecondsA.Max, 1e-9)
 	assert.Equal(t, stats.Slower, c.Cells[together].Verdict.Kind)
 	assert.InDelta(t, 1.2/0.9, c.Cells[together].Verdict.Typical.Ratio, 0.001)

@@ -40,12 +40,23 @@ func Comparison(w io.Writer, c *result.Comparison, format string, opts term.Opti
 func comparisonHeading(c *result.Comparison, opts term.Options) string {
 	block := opts.Paint(term.Bold, "gorun compare "+c.Experiment+": B against A") + "\n"
 	hosts := [2][]string{}
-	for i, origin := range [...]result.Origin{c.A, c.B} {
+	runs := []result.Origin{c.A, c.B}
+	for i := range min(len(c.MoreA), len(c.MoreB)) {
+		runs = append(runs, c.MoreA[i], c.MoreB[i])
+	}
+	for i, origin := range runs {
 		parts := []string{origin.File, origin.Started, units.Things(origin.Samples, "sample")}
 		if origin.Host.Hostname != "" {
 			parts = append(parts, "on "+origin.Host.Hostname)
 		}
-		block += labelled(fmt.Sprintf("  %c  ", 'A'+i), parts, opts)
+		name := fmt.Sprintf("%c  ", 'A'+i%2)
+		if i > 1 {
+			name = fmt.Sprintf("%c%d ", 'A'+i%2, i/2+1)
+		}
+		block += labelled("  "+name, parts, opts)
+		if i > 1 {
+			continue
+		}
 		hosts[i] = hostParts(&result.Run{Host: origin.Host, Tool: origin.Tool}, view.Spec{})
 	}
 	if strings.Join(hosts[0], " · ") == strings.Join(hosts[1], " · ") {

@@ -283,6 +283,8 @@ type Comparison struct {
 	Experiment  string         `json:"experiment"`
 	A           Origin         `json:"a"`
 	B           Origin         `json:"b"`
+	MoreA       []Origin       `json:"more_a,omitempty"` // further runs of each side, in turn
+	MoreB       []Origin       `json:"more_b,omitempty"`
 	Differences []Difference   `json:"differences"` // of the conditions
 	Forced      bool           `json:"forced"`      // in spite of differences that were not meant:
 	Unmeant     []string       `json:"unmeant,omitempty"`

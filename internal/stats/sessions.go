@@ -56,60 +56,102 @@ const (
 	sessionParts = 4
 	// partSamples is the fewest samples of a part.
 	partSamples = 3
-	// betweenSessions is by how much the same work on the same machine is taken to differ from one session to the next
-	// where neither session shows why. In testdata/noise the typical times of undisturbed sessions, minutes apart, are
-	// up to 2% apart.
-	betweenSessions = 0.01
+	// FewestPairs is how many pairs of sessions are needed. Two and three have a false verdict in up to 7% of the
+	// replays of a recording of testdata/noise, and find next to nothing.
+	FewestPairs = 4
+	// drift is by how much the same work on the same machine is taken to differ from one session to the next where
+	// nothing shows it. It covers what falls on all pairs of sessions alike, such as a machine that slows down steadily,
+	// or noise whose period is that of the pairs.
+	drift = 0.02
+	// spreads is how many standard deviations of its samples, in addition to drift, a session is taken to be away from
+	// another where each is the only one. Work that stays in a CPU's core needs 1.5 of them; where a program chases
+	// pointers, one session in two stays in a state that the other never enters, and that needs 6.2 in testdata/noise.
+	spreads = 7
+	// mostDrift is the factor beyond which no session was ever seen to drift: 2.5 in testdata/noise.
+	mostDrift = 3
 	// explains is the part of an effect, in logarithms, from which on a change of the conditions may be its cause. Less
 	// CPU time left by others slows a program that must wait its turn by more than that time: in testdata/noise more than
 	// four times as much is seen.
 	explains = 1.0 / 6
 )
 
-// Sessions judges a cell in run B against the same cell in run A: two runs one after the other, as before and after an
-// upgrade of the kernel.
+// Sessions judges a cell in run B against the same cell in run A: runs one after the other, as before and after an
+// upgrade of the kernel. The sessions of one index are a pair, taken one after the other.
 //
 // Their samples were not interleaved, so that whatever drifted is a difference between them, and samples taken one
 // after the other are alike: a test that takes them for independent calls a quarter of the equal sessions of
-// testdata/noise different, under like conditions; this one 1.7%. Each session is cut into four parts in a row. The
-// interval is Student's for the ratio of the means of the parts' medians, with the three degrees of freedom of one
-// session (Mickey and Brown, "Bounds on the distribution functions of the Behrens-Fisher statistic", Annals of
-// Mathematical Statistics 37, 1966); that of the totals is by the parts' means. Drift within a session, and phases of
-// up to about a quarter of it, widen the intervals.
+// testdata/noise different.
 //
-// What one session each cannot show is how much sessions differ. 1% is allowed for it: the experience with one machine
-// and no bound. A state of the machine that holds for all of one session and none of the other looks like what one is
-// after. Two such states are seen, and nothing is told then: a canary loop of another speed, and others taking another
-// share of the CPUs, unless the effect is far beyond what they do. Who has to know more takes several sessions of
-// each, in turn, or looks at Relative.
-func Sessions(a, b Session, d SessionsDesign) Verdict {
-	if err := d.check(a.Seconds, b.Seconds, a.Canary, b.Canary); err != nil {
-		return InvalidVerdict(err.Error())
+// With one session each, that session is cut into four parts in a row. The interval is Student's for the ratio of the
+// means of the parts' medians, with the three degrees of freedom of one session (Mickey and Brown, "Bounds on the
+// distribution functions of the Behrens-Fisher statistic", Annals of Mathematical Statistics 37, 1966); that of the
+// totals is by the parts' means. What one session each cannot show is how much sessions differ: a state of the machine
+// that holds for all of one session and none of the other looks like what one is after. So the interval is widened by
+// the worst that recordings have shown, which on a quiet machine is 8% and on a busy one a factor of 3. Two such states are seen, and nothing is
+// claimed then: a canary loop of another speed, and others taking another share of the CPUs, unless the effect is far
+// beyond what they do.
+//
+// With several sessions each, the logarithms of the pairs' ratios are the samples, and the interval is Student's for
+// their mean: how much sessions differ is seen, and not supposed. Four pairs of sessions find 20% in at least
+// half of the replays of 17 of the 28 recordings; one pair, of 5.
+func Sessions(a, b []Session, d SessionsDesign) Verdict {
+	if len(a) == 0 || len(a) != len(b) {
+		return InvalidVerdict(fmt.Sprintf("%d sessions of A have %d of B", len(a), len(b)))
 	}
-	v := d.open(min(len(a.Seconds), len(b.Seconds)))
-	if v.Rounds < sessionParts*partSamples {
+	v := d.open(0)
+	enough := len(a) == 1 || len(a) >= FewestPairs
+	for i := range a {
+		if err := d.check(a[i].Seconds, b[i].Seconds, a[i].Canary, b[i].Canary); err != nil {
+			return InvalidVerdict(err.Error())
+		}
+		rounds := min(len(a[i].Seconds), len(b[i].Seconds))
+		v.Rounds += rounds
+		enough = enough && rounds >= sessionParts*partSamples
+	}
+	if !enough {
 		return v
 	}
+	judge := pairsEffect
+	if len(a) == 1 {
+		judge = partsEffect
+	}
 	g := gridFor(d.Precision)
-	v.Typical = partsEffect(a.Seconds, b.Seconds, Median, (1-totalShare)*d.alpha(), g)
-	total := partsEffect(a.Seconds, b.Seconds, mean, totalShare*d.alpha(), g)
+	v.Typical = judge(a, b, Median, (1-totalShare)*d.alpha(), g)
+	total := judge(a, b, mean, totalShare*d.alpha(), g)
 	v.Total = &total
 	v.Kind = v.judged()
-	if reason := otherConditions(a, b, v); reason != "" {
+	if reason := otherConditions(a[0], b[0], v); len(a) == 1 && reason != "" {
 		v.Kind, v.Reason = CantTell, reason
-	} else if v.Kind == Same && partsEffect(a.Seconds, b.Seconds, mean, doubt, g).doubts(d.Margin) {
+	} else if v.Kind == Same && judge(a, b, mean, doubt, g).doubts(d.Margin) {
 		v.Kind, v.Reason = CantTell, v.uncertainTotal(v.Total.Ratio)
 	}
 	return v
 }
 
-// partsEffect is the ratio of the means of b's and a's parts, each part being summed up by one figure.
-func partsEffect(a, b []float64, figure func([]float64) float64, alpha float64, g grid) Effect {
-	logA, errorA := partsMean(a, figure)
-	logB, errorB := partsMean(b, figure)
-	width := student(alpha, sessionParts-1)*math.Hypot(errorA, errorB) + math.Log1p(betweenSessions)
-	lo, hi := g.below(math.Exp(logB-logA-width)), g.above(math.Exp(logB-logA+width))
-	return Effect{Ratio: max(lo, min(hi, math.Exp(logB-logA))), Lo: lo, Hi: hi}
+// pairsEffect is the mean ratio of the pairs' sessions, each session being summed up by one figure.
+func pairsEffect(a, b []Session, figure func([]float64) float64, alpha float64, g grid) Effect {
+	ratios := make([]float64, len(a))
+	for i := range a {
+		ratios[i] = math.Log(figure(b[i].Seconds) / figure(a[i].Seconds))
+	}
+	standardError := standardDeviation(ratios) / math.Sqrt(float64(len(ratios)))
+	return around(mean(ratios), student(alpha, len(ratios)-1)*standardError+math.Log1p(drift), g)
+}
+
+// partsEffect is the ratio of the means of the parts of b's and a's one session, each part being summed up by one
+// figure.
+func partsEffect(a, b []Session, figure func([]float64) float64, alpha float64, g grid) Effect {
+	logA, errorA := partsMean(a[0].Seconds, figure)
+	logB, errorB := partsMean(b[0].Seconds, figure)
+	spread := max(standardDeviation(logarithms(a[0].Seconds)), standardDeviation(logarithms(b[0].Seconds)))
+	allowance := min(math.Log(mostDrift), math.Log1p(drift)+spreads*spread)
+	return around(logB-logA, student(alpha, sessionParts-1)*math.Hypot(errorA, errorB)+allowance, g)
+}
+
+// around is the effect of a logarithm and the half width of its interval, rounded outward.
+func around(log, width float64, g grid) Effect {
+	lo, hi := g.below(math.Exp(log-width)), g.above(math.Exp(log+width))
+	return Effect{Ratio: max(lo, min(hi, math.Exp(log))), Lo: lo, Hi: hi}
 }
 
 // partsMean is the logarithm of the mean figure of a session's parts, and its standard error.
@@ -133,16 +175,37 @@ func mean(values []float64) float64 {
 	return sum / float64(len(values))
 }
 
-// student is the t that a Student variable of an odd number of degrees of freedom exceeds in size with probability
-// alpha. Its distribution is a finite sum then (Abramowitz and Stegun, Handbook of Mathematical Functions, 26.7.3), in
-// the angle whose tangent is t/√degrees.
+func logarithms(values []float64) []float64 {
+	logs := make([]float64, len(values))
+	for i, v := range values {
+		logs[i] = math.Log(v)
+	}
+	return logs
+}
+
+// standardDeviation is that of what the values, at least two, were drawn from.
+func standardDeviation(values []float64) float64 {
+	centre, squares := mean(values), 0.0
+	for _, v := range values {
+		squares += (v - centre) * (v - centre)
+	}
+	return math.Sqrt(squares / float64(len(values)-1))
+}
+
+// student is the t that a Student variable exceeds in size with probability alpha. Its distribution is a finite sum
+// (Abramowitz and Stegun, Handbook of Mathematical Functions, 26.7.3 and 26.7.4), in the angle whose tangent is
+// t/√degrees.
 func student(alpha float64, degrees int) float64 {
+	odd := degrees % 2
 	within := func(angle float64) float64 {
 		cos := math.Cos(angle)
-		sum, term := 0.0, cos
-		for k := 3; k <= degrees; k += 2 {
+		sum, term := 0.0, math.Pow(cos, float64(odd))
+		for k := 2 + odd; k <= degrees; k += 2 {
 			sum += term
 			term *= cos * cos * float64(k-1) / float64(k)
+		}
+		if odd == 0 {
+			return math.Sin(angle) * sum
 		}
 		return 2 / math.Pi * (angle + math.Sin(angle)*sum)
 	}

@@ -2,11 +2,12 @@ package stats
 
 import (
 	"math"
-	"math/rand/v2"
+	"path/filepath"
 	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 )
 
 // sessionKinds are recordings of equal work; each recording is a session.
@@ -67,75 +68,128 @@ func (s Session) times(ratio float64) Session {
 	return Session{Seconds: seconds, Others: s.Others, Canary: s.Canary}
 }
 
+// one judges one session of each.
+func one(a, b Session, d SessionsDesign) Verdict { return Sessions([]Session{a}, []Session{b}, d) }
+
 func ofSessions() SessionsDesign {
 	return SessionsDesign{Comparisons: 1, Alpha: 0.05, Margin: 0.02, Precision: 0.02}
 }
 
-// alike is a verdict that no change of the conditions is too small to explain.
-var alike = Verdict{Typical: Effect{Ratio: 1}, Margin: 0.02}
-
-// falseVerdicts is how many sessions of equal work are told to differ, of those whose conditions do not.
-func falseVerdicts(t *testing.T, judge func(a, b Session) Verdict) (wrong, comparable, pairs int) {
-	for _, s := range shapes {
-		wrongBefore, comparableBefore := wrong, comparable
-		for _, pair := range sessionPairs(t, s) {
-			pairs++
-			if otherConditions(pair[0], pair[1], alike) == "" {
-				comparable++
+// replayed calls f with k pairs of sessions of one length, cut in turn from label A of a recording, wherever they fit
+// and under conditions that are not known. A single pair has any gap in between.
+func replayed(recording []recorded, k, length int, f func(a, b []Session)) {
+	seconds := session(recording, 0, len(recording), 1).Seconds
+	const step = 5
+	for at := 0; at+2*k*length <= len(seconds); at += step {
+		for gap := 0; at+2*k*length+gap <= len(seconds) && (gap == 0 || k == 1); gap += step {
+			var a, b []Session
+			for i := range k {
+				from := at + 2*i*length
+				a = append(a, Session{Seconds: seconds[from:][:length]})
+				b = append(b, Session{Seconds: seconds[from+length+gap:][:length]})
 			}
-			if claims(judge(pair[0], pair[1])) {
+			f(a, b)
+		}
+	}
+}
+
+// eachRecording calls f for each recording of equal work, by its file's name.
+func eachRecording(t *testing.T, f func(t *testing.T, recording []recorded)) {
+	if testing.Short() {
+		t.Skip("replays recordings: make test does")
+	}
+	paths, err := filepath.Glob("../../testdata/noise/*.*.*.csv")
+	require.NoError(t, err)
+	require.Len(t, paths, 28)
+	for _, path := range paths {
+		recording := slices.DeleteFunc(recordingAt(t, path), func(r recorded) bool { return r.label != "A" })
+		t.Run(filepath.Base(path), func(t *testing.T) { f(t, recording) })
+	}
+}
+
+// lengths are those of sessions in turn.
+var lengths = []int{12, 16, 18, 20, 25, 30, 35, 40}
+
+// falseShare is the share of the replays of a recording in which k pairs of equal sessions are claimed to differ.
+func falseShare(recording []recorded, k int, lengths []int, judge func(a, b []Session) Verdict) (share float64, replays int) {
+	wrong := 0
+	for _, length := range lengths {
+		replayed(recording, k, length, func(a, b []Session) {
+			replays++
+			if claims(judge(a, b)) {
+				wrong++
+			}
+		})
+	}
+	return float64(wrong) / float64(max(1, replays)), replays
+}
+
+func judged(a, b []Session) Verdict { return Sessions(a, b, ofSessions()) }
+
+// On no recording is more than one in twenty pairs of sessions claimed to differ, whatever the conditions, and no more
+// where several pairs are taken in turn.
+func TestEqualSessions(t *testing.T) {
+	eachRecording(t, func(t *testing.T, recording []recorded) {
+		single, replays := falseShare(recording, 1, []int{40}, judged)
+		assert.Positive(t, replays)
+		assert.LessOrEqual(t, single, 0.05, "one session each, of %d", replays)
+		for _, pairs := range []int{4, 5, 6, 8} {
+			inTurn, replays := falseShare(recording, pairs, lengths, judged)
+			assert.LessOrEqual(t, inTurn, 0.05, "%d pairs, of %d", pairs, replays)
+		}
+	})
+}
+
+// Sessions of different recordings of a kind, minutes apart and of any length.
+func TestSessionsOfDifferentRecordings(t *testing.T) {
+	for _, s := range shapes {
+		wrong, pairs := 0, sessionPairs(t, s)
+		for _, pair := range pairs {
+			if claims(one(pair[0], pair[1], ofSessions())) {
 				wrong++
 			}
 		}
-		t.Logf("%v: %d wrong, of %d pairs under like conditions", s, wrong-wrongBefore, comparable-comparableBefore)
-	}
-	return wrong, comparable, pairs
-}
-
-// Sessions of equal work, minutes apart: few are told to differ, even if those are left out that can't be compared.
-// The recordings are of one machine, and the allowance was chosen on them.
-func TestEqualSessions(t *testing.T) {
-	wrong, comparable, pairs := falseVerdicts(t, func(a, b Session) Verdict { return Sessions(a, b, ofSessions()) })
-	t.Logf("%d wrong, of %d under like conditions, of %d", wrong, comparable, pairs)
-	assert.LessOrEqual(t, 100*wrong, 5*comparable)
-	for _, pair := range sessionPairs(t, shape{0, 1}) {
-		v := Sessions(pair[0], pair[1], ofSessions())
-		assert.False(t, claims(v), "%s", v)
+		assert.LessOrEqual(t, 100*wrong, 5*len(pairs), "%v", s)
 	}
 }
 
 // The methods that are wrong on purpose fail the same check.
 func TestNaiveSessions(t *testing.T) {
-	for name, judge := range map[string]func(a, b Session) Verdict{
-		"samples taken for independent": func(a, b Session) Verdict {
-			v := Sessions(a, b, ofSessions())
-			if v.Reason == "" {
-				v.Typical, v.Total = independent(a.Seconds, b.Seconds), nil
-				v.Kind = v.judged()
+	d := ofSessions()
+	for name, c := range map[string]struct {
+		pairs   int
+		lengths []int
+		judge   func(a, b []Session) Verdict
+	}{
+		"samples taken for independent": {1, []int{40}, func(a, b []Session) Verdict {
+			e := independent(a[0].Seconds, b[0].Seconds)
+			return Verdict{Kind: e.kind(d.Margin)}
+		}},
+		"no allowance between sessions": {1, []int{40}, func(a, b []Session) Verdict {
+			logA, errorA := partsMean(a[0].Seconds, Median)
+			logB, errorB := partsMean(b[0].Seconds, Median)
+			e := around(logB-logA, student(d.Alpha, sessionParts-1)*math.Hypot(errorA, errorB), gridFor(d.Precision))
+			return Verdict{Kind: e.kind(d.Margin)}
+		}},
+		"pairs taken for one session": {4, lengths, func(a, b []Session) Verdict {
+			var joined [2][]float64
+			for i := range a {
+				joined[0], joined[1] = append(joined[0], a[i].Seconds...), append(joined[1], b[i].Seconds...)
 			}
-			return v
-		},
-		"no allowance between sessions": func(a, b Session) Verdict {
-			v := Sessions(a, b, ofSessions())
-			if v.Reason == "" {
-				v.Typical.Lo, v.Typical.Hi = v.Typical.Lo*(1+betweenSessions), v.Typical.Hi/(1+betweenSessions)
-				v.Kind = v.judged()
-			}
-			return v
-		},
-		"conditions not looked at": func(a, b Session) Verdict {
-			return Sessions(Session{Seconds: a.Seconds}, Session{Seconds: b.Seconds}, ofSessions())
-		},
+			e := independent(joined[0], joined[1])
+			return Verdict{Kind: e.kind(d.Margin)}
+		}},
 	} {
-		t.Run(name, func(t *testing.T) {
-			wrong, comparable, pairs := falseVerdicts(t, judge)
-			t.Logf("%d wrong, of %d under like conditions, of %d", wrong, comparable, pairs)
-			assert.Greater(t, 100*wrong, 5*comparable)
+		worst := 0.0
+		eachRecording(t, func(_ *testing.T, recording []recorded) {
+			share, _ := falseShare(recording, c.pairs, c.lengths, c.judge)
+			worst = max(worst, share)
 		})
+		assert.Greater(t, worst, 0.05, name)
 	}
 }
 
-// independent is Welch's interval on log times, with the allowance.
+// independent is Welch's interval on log times, with an allowance of 1%.
 func independent(a, b []float64) Effect {
 	moments := func(seconds []float64) (m, squaredError float64) {
 		for _, s := range seconds {
@@ -148,39 +202,43 @@ func independent(a, b []float64) Effect {
 	}
 	meanA, errorA := moments(a)
 	meanB, errorB := moments(b)
-	width := 1.96*math.Sqrt(errorA+errorB) + math.Log1p(betweenSessions)
+	width := 1.96*math.Sqrt(errorA+errorB) + math.Log1p(0.01)
 	difference := meanB - meanA
 	return Effect{Ratio: math.Exp(difference), Lo: math.Exp(difference - width), Hi: math.Exp(difference + width)}
 }
 
-// What differs is found where the conditions are alike; 2% is little more than sessions differ by themselves.
+// A difference of 20% is found by four pairs in turn on most recordings, and by a single pair on next to none; what is
+// found is in the right direction.
 func TestPowerOfSessions(t *testing.T) {
-	for _, c := range []struct {
-		ratio       float64
-		comparisons int
-		found       int // per cent, at least
-	}{{1.02, 1, 15}, {1.05, 1, 65}, {1.1, 1, 80}, {1.2, 1, 90}, {1.1, 8, 60}} {
-		d := ofSessions()
-		d.Comparisons = c.comparisons
-		found, all := 0, 0
-		for _, s := range []shape{{0, 1}, {100, 1}, {100, 4}} {
-			for _, pair := range sessionPairs(t, s) {
-				a, b := pair[0], pair[1]
-				if otherConditions(a, b, alike) != "" {
-					continue
-				}
-				all += 2
-				if Sessions(a, b.times(c.ratio), d).Kind == Slower {
-					found++
-				}
-				if Sessions(a, b.times(1/c.ratio), d).Kind == Faster {
-					found++
-				}
+	found := map[int]int{}
+	for _, pairs := range []int{1, 4} {
+		eachRecording(t, func(t *testing.T, recording []recorded) {
+			slower, faster, all := 0, 0, 0
+			for _, length := range lengths {
+				replayed(recording, pairs, length, func(a, b []Session) {
+					b = slices.Clone(b)
+					for i := range b {
+						b[i] = b[i].times(1.2)
+					}
+					all++
+					switch judged(a, b).Kind {
+					case Slower:
+						slower++
+					case Faster:
+						faster++
+					}
+				})
 			}
-		}
-		t.Logf("%+v: found in %d of %d", c, found, all)
-		assert.GreaterOrEqual(t, 100*found, c.found*all, "%+v", c)
+			if 2*slower >= all {
+				found[pairs]++
+			}
+			assert.LessOrEqual(t, 20*faster, all)
+			t.Logf("%d pairs: %d of %d", pairs, slower, all)
+		})
 	}
+	t.Log(found, "recordings")
+	assert.GreaterOrEqual(t, found[4], 16, "of 28")
+	assert.Less(t, found[1], found[4])
 }
 
 // steady is a session with noise of half a per cent.
@@ -197,33 +255,22 @@ func TestSessionsWords(t *testing.T) {
 	words := func(change func(b *Session)) string {
 		a, b := steady(1, 60), steady(2, 60)
 		change(&b)
-		return Sessions(a, b, ofSessions()).String()
+		return one(a, b, ofSessions()).String()
 	}
-	assert.Regexp(t, `^slower: \+[45]\.\d% \[\d\.\d, \d\.\d\], 60 rounds$`,
-		words(func(b *Session) { *b = b.times(1.05) }))
-	assert.Regexp(t, `^faster: −4\.\d% \[−\d\.\d, −\d\.\d\], 60 rounds$`,
-		words(func(b *Session) { *b = b.times(0.955) }))
-	assert.Equal(t, "no difference larger than 2%", words(func(*Session) {}))
-	assert.Regexp(t, `^can't tell: \[(−0\.)?\d, \+\d\.\d\]$`, words(func(b *Session) { *b = b.times(1.011) }))
+	assert.Regexp(t, `^slower: \+20% \[1\d, 2\d\], 60 rounds$`, words(func(b *Session) { *b = b.times(1.2) }))
+	assert.Regexp(t, `^faster: −20% \[−2\d, −1\d\], 60 rounds$`, words(func(b *Session) { *b = b.times(0.8) }))
+	assert.Regexp(t, `^can't tell: \[−\d\.\d, \+\d\.\d\]$`, words(func(*Session) {}))
 	assert.Equal(t, "can't tell: too few rounds", words(func(b *Session) { *b = steady(2, 11) }))
 	assert.Equal(t, "can't tell: the machine itself was 3.0% slower: canary 134.0 µs in A, 138.0 µs in B",
-		words(func(b *Session) {
-			for i := range b.Canary {
-				b.Canary[i] = 138e-6
-			}
-		}))
+		words(func(b *Session) { b.Canary = slices.Repeat([]float64{138e-6}, 60) }))
 	assert.Equal(t, "can't tell: the machine itself was 3.0% faster: canary 134.0 µs in A, 130.0 µs in B",
-		words(func(b *Session) {
-			for i := range b.Canary {
-				b.Canary[i] = 130e-6
-			}
-		}))
+		words(func(b *Session) { b.Canary = slices.Repeat([]float64{130e-6}, 60) }))
 	assert.Equal(t, "can't tell: others took 1.0% of the CPU time in A, 43.5% in B", words(func(b *Session) {
 		for i := range b.Others {
 			b.Others[i] = 0.02 + 0.83*float64(i%2)
 		}
 	}))
-	assert.Equal(t, "no difference larger than 2%", words(func(b *Session) { b.Canary, b.Others = nil, nil }))
+	assert.Regexp(t, `^slower: `, words(func(b *Session) { *b = b.times(1.3); b.Canary, b.Others = nil, nil }))
 	assert.Regexp(t, `^can't tell: others took 1.0% `, words(func(b *Session) {
 		*b = b.times(1.3)
 		b.Others = slices.Repeat([]float64{0.06}, 60)
@@ -236,28 +283,61 @@ func TestSessionsWords(t *testing.T) {
 	assert.Regexp(t, `^can't tell: others took 1.0% `, words(func(b *Session) {
 		b.Others = slices.Repeat([]float64{1}, 60)
 	}))
-	busy := steady(2, 60)
+
+	// A wide margin is one that a single session each can keep.
+	wide := ofSessions()
+	wide.Margin = 0.2
+	busy, idle := steady(2, 60), Session{Seconds: steady(1, 60).Seconds}
 	busy.Others = slices.Repeat([]float64{0.5}, 60)
-	idle := Session{Seconds: steady(1, 60).Seconds}
-	assert.Equal(t, Same, Sessions(idle, busy, ofSessions()).Kind, "not known of A")
-	assert.Equal(t, Same, Sessions(busy, idle, ofSessions()).Kind, "not known of B")
-	// A stall in each part: the typical time is the same, the total is not.
-	assert.Regexp(t, `^typical: same within [\d.]+%; total: \+8\d%, long stalls$`, words(func(b *Session) {
-		for i := range b.Seconds {
-			if i%12 == 5 {
-				b.Seconds[i] *= 11
-			}
+	assert.Equal(t, Same, one(idle, busy, wide).Kind, "not known of A")
+	assert.Equal(t, Same, one(busy, idle, wide).Kind, "not known of B")
+}
+
+// inTurn are pairs of sessions under conditions that would forbid to compare one pair.
+func inTurn(pairs int, ratio float64) (a, b []Session) {
+	for i := range uint64(pairs) {
+		x, y := steady(2*i, 40), steady(2*i+1, 40).times(ratio)
+		y.Others = slices.Repeat([]float64{0.5}, 40)
+		a, b = append(a, x), append(b, y)
+	}
+	return a, b
+}
+
+func TestSessionsInTurn(t *testing.T) {
+	words := func(pairs int, ratio float64, change func(a, b []Session)) string {
+		a, b := inTurn(pairs, ratio)
+		change(a, b)
+		return judged(a, b).String()
+	}
+	none := func(_, _ []Session) {}
+	assert.Regexp(t, `^slower: \+5\.\d% \[[23]\.\d, [78]\.\d\], 160 rounds$`, words(4, 1.05, none))
+	assert.Regexp(t, `^faster: −4\.\d% \[−[67]\.\d, −[12]\.\d\], 160 rounds$`, words(4, 1/1.05, none))
+	assert.Equal(t, "can't tell: too few rounds", words(FewestPairs-1, 2, none))
+	assert.Equal(t, "can't tell: too few rounds", words(4, 2, func(a, _ []Session) { a[2] = steady(1, 11) }))
+	// The machine is twice as slow from the third pair on: that falls on both of a pair.
+	slow := func(a, b []Session) {
+		for i := 2; i < len(a); i++ {
+			a[i], b[i] = a[i].times(2), b[i].times(2)
 		}
-	}))
-	// In some parts only: nothing is certain of the total, and so of equality neither.
-	assert.Regexp(t, `^can't tell: `, words(func(b *Session) {
-		source := rand.New(rand.NewPCG(1, 0))
-		for i := range b.Seconds {
-			if i%12 == 5 {
-				b.Seconds[i] *= 1 + 8*source.Float64()
-			}
-		}
-	}))
+	}
+	assert.Regexp(t, `^slower: \+5\.\d%`, words(4, 1.05, slow))
+	// One session of four is slow: nobody knows why.
+	assert.Regexp(t, `^can't tell: \[`, words(4, 1.05, func(_, b []Session) { b[1] = b[1].times(1.5) }))
+	wide := ofSessions()
+	wide.Margin = 0.05
+	a, b := inTurn(6, 1)
+	assert.Equal(t, "no difference larger than 5%", Sessions(a, b, wide).String())
+	for i := range b { // a stall in each session
+		b[i].Seconds[7] *= 5
+	}
+	assert.Regexp(t, `^typical: same within [\d.]+%; total: \+1\d(\.\d)?%, long stalls$`, Sessions(a, b, wide).String())
+	for i := range b { // in half of them: nothing is certain of the total, and so of equality neither
+		b[i].Seconds[7] *= []float64{2, 0.2}[i%2]
+	}
+	assert.Regexp(t, `^can't tell: typical: same within [\d.]+%; total: \+1\d(\.\d)?%, not certain$`, Sessions(a, b, wide).String())
+
+	assert.Equal(t, "invalid: 6 sessions of A have 5 of B", Sessions(a, b[1:], wide).String())
+	assert.Equal(t, "invalid: 0 sessions of A have 0 of B", Sessions(nil, nil, wide).String())
 }
 
 func TestSessionsRefuses(t *testing.T) {
@@ -275,44 +355,65 @@ func TestSessionsRefuses(t *testing.T) {
 	} {
 		d, s := ofSessions(), Session{Seconds: slices.Clone(good), Canary: slices.Clone(good)}
 		change(&d, &s)
-		assert.Equal(t, want, Sessions(s, Session{Seconds: good}, d).String())
-		assert.Equal(t, want, Sessions(Session{Seconds: good}, s, d).String())
+		assert.Equal(t, want, one(s, Session{Seconds: good}, d).String())
+		assert.Equal(t, want, one(Session{Seconds: good}, s, d).String())
 	}
 }
 
 // By hand: parts of 1 and parts of 1.9, 2, 2.1 and 2, whose mean has a standard error of 0.0408, three degrees of
-// freedom and the allowance.
+// freedom, and seven times the deviation of b's samples for what a session each cannot show.
 func TestPartsEffect(t *testing.T) {
 	const rounds = 40
 	a, b := slices.Repeat([]float64{1}, rounds), make([]float64, rounds)
 	for i := range b {
 		b[i] = []float64{1.9, 2, 2.1, 2}[i/10]
 	}
+	sessions := func(seconds []float64) []Session { return []Session{{Seconds: seconds}} }
 	g := gridFor(0.02)
-	width := 3.182*math.Sqrt(0.02/12)/2 + math.Log(1.01)
-	up, down := partsEffect(a, b, Median, 0.05, g), partsEffect(b, a, Median, 0.05, g)
+	effect := func(a, b []float64) Effect { return partsEffect(sessions(a), sessions(b), Median, 0.05, g) }
+	spread := math.Sqrt(10 * (math.Pow(math.Log(0.95), 2) + math.Pow(math.Log(1.05), 2)) / 39)
+	width := 3.182*math.Sqrt(0.02/12)/2 + math.Log(1.02) + 7*spread
+	up, down := effect(a, b), effect(b, a)
 	assert.InDelta(t, 2, up.Ratio, 1e-12)
 	assert.InDelta(t, 0.5, down.Ratio, 1e-12)
 	for _, end := range [][2]float64{
-		{up.Lo, 2*math.Exp(-width) - 0.0005},
-		{up.Hi, 2*math.Exp(width) + 0.0005},
-		{down.Lo, 0.5*math.Exp(-width) - 0.0005},
-		{down.Hi, 0.5*math.Exp(width) + 0.0005},
+		{up.Lo, 2 * math.Exp(-width)},
+		{up.Hi, 2 * math.Exp(width)},
+		{down.Lo, 0.5 * math.Exp(-width)},
+		{down.Hi, 0.5 * math.Exp(width)},
 	} {
-		assert.InDelta(t, end[1], end[0], 0.00055, "rounded outward")
+		assert.InDelta(t, end[1], end[0], 0.003)
 	}
-	b[3], b[17], b[35] = 50, 70, 1 // medians mind none of them
-	assert.Equal(t, up, partsEffect(a, b, Median, 0.05, g))
-	b[0], b[39] = b[39], b[0]
-	assert.Equal(t, up, partsEffect(a, b, Median, 0.05, g), "whatever the order within a part")
+	shuffled := slices.Clone(b)
+	shuffled[3], shuffled[13] = shuffled[13], shuffled[3]
+	assert.Equal(t, up, effect(a, shuffled), "medians mind no sample elsewhere")
+	b[3], b[17], b[35] = 50, 70, 1
+	wild := effect(a, b)
+	assert.InDelta(t, 2*math.Exp(3.182*math.Sqrt(0.02/12)/2+math.Log(3)), wild.Hi, 0.003, "three is the most")
 
 	d := ofSessions()
 	d.Comparisons = 8
-	v := Sessions(Session{Seconds: a}, Session{Seconds: b}, d)
-	assert.Equal(t, partsEffect(a, b, Median, 0.8*0.05/8, g), v.Typical)
-	assert.Equal(t, partsEffect(a, b, mean, 0.2*0.05/8, g), *v.Total)
-	assert.Equal(t, 39, Sessions(Session{Seconds: a[1:]}, Session{Seconds: b}, d).Rounds)
-	assert.Equal(t, 39, Sessions(Session{Seconds: a}, Session{Seconds: b[1:]}, d).Rounds)
+	v := Sessions(sessions(a), sessions(b), d)
+	assert.Equal(t, partsEffect(sessions(a), sessions(b), Median, 0.8*0.05/8, g), v.Typical)
+	assert.Equal(t, partsEffect(sessions(a), sessions(b), mean, 0.2*0.05/8, g), *v.Total)
+	assert.Equal(t, 39, Sessions(sessions(a[1:]), sessions(b), d).Rounds)
+	assert.Equal(t, 39, Sessions(sessions(a), sessions(b[1:]), d).Rounds)
+}
+
+// By hand: ratios of e^0.1, e^0.2, e^0.3 and e^0.2, whose mean logarithm has a standard error of 0.0408.
+func TestPairsEffect(t *testing.T) {
+	var a, b []Session
+	for _, log := range []float64{0.1, 0.2, 0.3, 0.2} {
+		a = append(a, Session{Seconds: slices.Repeat([]float64{1}, 12)})
+		b = append(b, a[0].times(math.Exp(log)))
+	}
+	g := gridFor(0.02)
+	width := 3.182*math.Sqrt(0.02/12) + math.Log(1.02)
+	e := pairsEffect(a, b, Median, 0.05, g)
+	assert.InDelta(t, math.Exp(0.2), e.Ratio, 1e-12)
+	assert.InDelta(t, math.Exp(0.2-width), e.Lo, 0.0011)
+	assert.InDelta(t, math.Exp(0.2+width), e.Hi, 0.0011)
+	assert.Less(t, e.Lo, math.Exp(0.2-width), "rounded outward")
 }
 
 // The quantiles of printed tables.
@@ -321,7 +422,7 @@ func TestStudent(t *testing.T) {
 		alpha   float64
 		degrees int
 		want    float64
-	}{{0.05, 1, 12.706}, {0.05, 3, 3.182}, {0.01, 3, 5.841}, {0.001, 3, 12.924}, {0.05, 5, 2.571}, {0.05, 7, 2.365}} {
+	}{{0.05, 1, 12.706}, {0.05, 2, 4.303}, {0.01, 4, 4.604}, {0.05, 6, 2.447}, {0.05, 3, 3.182}, {0.01, 3, 5.841}, {0.001, 3, 12.924}, {0.05, 5, 2.571}, {0.05, 7, 2.365}} {
 		assert.InDelta(t, c.want, student(c.alpha, c.degrees), 6e-4, "%+v", c)
 	}
 }
