@@ -87,9 +87,8 @@ const (
 // distribution functions of the Behrens-Fisher statistic", Annals of Mathematical Statistics 37, 1966); that of the
 // totals is by the parts' means. What one session each cannot show is how much sessions differ: a state of the machine
 // that holds for all of one session and none of the other looks like what one is after. So the interval is widened by
-// the worst that recordings have shown, which on a quiet machine is 8% and on a busy one a factor of 3. Two such states are seen, and nothing is
-// claimed then: a canary loop of another speed, and others taking another share of the CPUs, unless the effect is far
-// beyond what they do.
+// the worst that recordings have shown. Two such states are seen, and nothing is claimed then: a canary loop of another
+// speed, and others taking another share of the CPUs, unless the effect is far beyond what they do.
 //
 // With several sessions each, the logarithms of the pairs' ratios are the samples, and the interval is Student's for
 // their mean: how much sessions differ is seen, and not supposed. Four pairs of sessions find 20% in at least
