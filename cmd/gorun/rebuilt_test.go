@@ -135,7 +135,7 @@ func TestMatrixAcrossCommits(t *testing.T) {
 	require.NoError(t, syscall.Kill(-cmd.Process.Pid, syscall.SIGINT))
 	require.Error(t, cmd.Wait())
 	interrupted := c.journal("classic.jsonl")
-	require.True(t, interrupted.Partial)
+	require.True(t, interrupted.Partial, "%d samples, %v", len(interrupted.Samples), stderr)
 	assert.Equal(t, first, interrupted.Tool.Commit[:12])
 	assert.NotContains(t, interrupted.Tool.Commit, "modified", "what it writes is ignored by git")
 	says := regexp.MustCompile(`(?m)^gorun: this goes on: (\./gorun .*)$`).FindStringSubmatch(stderr.String())

@@ -458,9 +458,10 @@ func (d *driver) sample(ctx context.Context) error {
 		}
 	}
 	interrupted := func() bool { return ctx.Err() != nil && d.schedule.Order != experiment.Watch }
+	complete := false
 	for {
 		slot, more := d.order.next(d.elapsed())
-		if !more {
+		if complete = !more; complete {
 			break
 		}
 		if run.Partial = interrupted(); run.Partial && judged {
@@ -507,6 +508,9 @@ func (d *driver) sample(ctx context.Context) error {
 		if run.Partial || cut.Err() != nil {
 			break
 		}
+	}
+	if !complete && interrupted() { // perhaps only after the sample, while the journal was written
+		run.Partial = true
 	}
 	if !run.Partial {
 		run.Warnings = append(run.Warnings, d.order.warnings()...)
