@@ -201,7 +201,8 @@ func (f *flags) Resolve(m experiment.Machine) (r experiment.Resolution[Cell], er
 
 // withoutEffect warns of what the kernel accepts and does not act on.
 func (f *flags) withoutEffect(m experiment.Machine) []result.Warning {
-	if f.preferred == nil || *f.preferred < 0 || !m.Live {
+	captured := m.Machine != nil && !m.Live
+	if f.preferred == nil || *f.preferred < 0 || captured {
 		return nil
 	}
 	if on, err := linux.ReadNUMABalancing(os.DirFS("/")); err != nil || on != 0 {

@@ -51,6 +51,9 @@ func PreferredNode(tid int) (int, error) {
 	// Newer kernels may use the options for something else, which may have side effects: no call is made unless the
 	// scheduler's own figures have the field, and a layout is believed only where it answers with the same number.
 	listed, err := listedPreferredNode(os.DirFS("/"), tid)
+	if errors.Is(err, fs.ErrNotExist) {
+		return -1, threadError(tid, op, unix.ESRCH, "")
+	}
 	if err != nil {
 		return -1, &Error{Op: op, Err: err}
 	}

@@ -75,17 +75,6 @@ func (s *rivalSequence) add(d float64) {
 	s.follow(&s.upper)
 }
 
-// rounds is how many log ratios were added.
-func (s *rivalSequence) rounds() int { return len(s.d) }
-
-// ratio is the typical ratio: the Hodges-Lehmann estimate of the log ratios. It is 1 when there are none.
-func (s *rivalSequence) ratio() float64 {
-	if len(s.d) == 0 {
-		return 1
-	}
-	return math.Exp(hodgesLehmann(s.sorted))
-}
-
 // ends are the interval's; 0 and math.MaxFloat64 where nothing bounds it yet. A lower end above the upper one means
 // that the ratio changed during the run.
 func (s *rivalSequence) ends() (lo, hi float64) { return s.lower.end(), s.upper.end() }

@@ -161,11 +161,6 @@ func (v Verdict) disagree() bool {
 	return total != v.Typical.kind(v.Margin) || v.Total.Hi < v.Typical.Lo || v.Typical.Hi < v.Total.Lo
 }
 
-// beyond tells whether a difference is larger than any that the control leaves possible for nothing at all.
-func (v Verdict) beyond(control Effect) bool {
-	return v.Kind == Slower && v.Typical.Lo > control.Hi || v.Kind == Faster && v.Typical.Hi < control.Lo
-}
-
 // String puts the verdict into words.
 func (v Verdict) String() string {
 	switch v.Kind {
