@@ -3,6 +3,8 @@ GO      ?= go
 CC      ?= cc
 # Inputs of each fuzz target. A time instead (10s) now and then fails by itself: "context deadline exceeded".
 FUZZTIME ?= 50000x
+# Of one package's tests: they wait for real programs, on machines that may be busy.
+TIMEOUT ?= 30m
 # Rounds of the benchmarks: of those under a second, and of those of some seconds.
 ROUNDS ?= 15
 LONG_ROUNDS ?= 7
@@ -59,11 +61,11 @@ prometheus-test: ## a Prometheus server and a Pushgateway show what a run says; 
 
 .PHONY: test
 test: ## all tests that need nothing but Go and a C compiler
-	$(GO) test $(TESTFLAGS) ./...
+	$(GO) test -timeout $(TIMEOUT) $(TESTFLAGS) ./...
 
 .PHONY: race
 race: ## the same tests under the race detector
-	GORACE=atexit_sleep_ms=0 $(GO) test -race $(TESTFLAGS) ./...
+	GORACE=atexit_sleep_ms=0 $(GO) test -race -timeout $(TIMEOUT) $(TESTFLAGS) ./...
 
 .PHONY: lint
 lint: ## go vet, staticcheck, depguard, gofumpt, shellcheck; other systems compile

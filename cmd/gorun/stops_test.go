@@ -62,14 +62,14 @@ func stopped(t *testing.T, f fault) {
 		args    string
 		stopped string // of the process that is stopped, a word of its command line; "": gorun itself
 		warning bool   // what is stopped takes no sample
-		again   int    // times that it is stopped again
+		again   int    // times that it is stopped again: the first may fall before the first sample
 	}{
-		"primes":        {"primes --limit 100000 --warmup 0 --budget 2s " + samples, "", false, 0},
+		"primes":        {"primes --limit 100000 --warmup 0 --budget 4s " + samples, "", false, 3},
 		"contend":       {"contend --budget 2s " + samples, "", false, 6},
 		"futex":         {"futex " + cpu + " " + cpu + " --budget 2s " + samples, "", false, 0},
 		"matrix":        {"matrix primes --limit 200000 --serial --workers 1,2 --warmup 0 --budget 0 --samples 1", run.SampleCommand, false, 0},
 		"matrix itself": {"matrix primes --limit 200000 --serial --workers 1,2 --warmup 0 --budget 0 --samples 1", "", true, 0},
-		"pair":          {"pair " + cpu + " " + cpu + " --warmup 0 --budget 2s " + samples, pair.SideCommand, false, 0},
+		"pair":          {"pair " + cpu + " " + cpu + " --warmup 0 --budget 4s " + samples, pair.SideCommand, false, 3},
 		"bind":          {"bind --processes 2 --array 64KiB --passes 100 --checks 50000000 --trials 2", bind.ProcessCommand, false, 0},
 		"numa": {"numa --numa-balancing keep --cpu float --preferred-node none --mem float --load 0 --warmup 0 --budget 2s " +
 			samples, numa.ProbeCommand, false, 0},
