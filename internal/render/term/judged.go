@@ -48,9 +48,10 @@ func JudgedGrid(columns []Column, title string, rows []Judged, opts Options) str
 		return Grid(append(slices.Clone(columns), Left(title)), numbers)
 	}
 	lines := slices.Collect(strings.Lines(Grid(columns, numbers)))
-	block := lines[0]
+	first := len(lines) - len(rows) // 0 in a grid without titles
+	block := strings.Join(lines[:first], "")
 	for i, row := range rows {
-		block += lines[1+i]
+		block += lines[first+i]
 		for _, line := range Sayings(row.Words, opts.Columns()-4, opts) {
 			block += "    " + line + "\n"
 		}
