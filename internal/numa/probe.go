@@ -354,14 +354,12 @@ func (p *probe) loop(ctx context.Context) (err error) {
 	}
 	ended := p.begin()
 	p.lostBefore = p.lost
-	for range p.Repetitions {
+	for made := 0; made < p.Repetitions && ctx.Err() == nil; made++ {
 		if err := p.repeat(); err != nil {
 			return err
 		}
-		if p.sample.Partial = ctx.Err() != nil; p.sample.Partial {
-			break
-		}
 	}
+	p.sample.Partial = ctx.Err() != nil
 	p.v.Settled = ended(p.sample.Seconds, p.v.Accesses)
 	p.v.Settled.Migrations = nil // the sample has those of the repetitions, without what was between them
 	after, err := linux.ProcessUsage()
