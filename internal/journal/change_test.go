@@ -25,13 +25,11 @@ import (
 	"gorun/internal/futex"
 	"gorun/internal/hint"
 	"gorun/internal/journal"
-	"gorun/internal/matrix"
 	"gorun/internal/numa"
 	"gorun/internal/pair"
 	"gorun/internal/primes"
 	"gorun/internal/render"
 	"gorun/internal/result"
-	"gorun/internal/stats"
 )
 
 var experiments = render.Views{
@@ -57,52 +55,6 @@ func recorded(t testing.TB) map[string][]string {
 		}
 	}
 	return journals
-}
-
-// ordered is a recorded journal whose blocks were made by an older rule, as this gorun would have written it: each cell's
-// samples in their order, at the places that the seed puts them.
-func ordered(t testing.TB, lines []string) []string {
-	t.Helper()
-	rec, err := result.ReadJournal(strings.NewReader(strings.Join(lines, "")))
-	require.NoError(t, err)
-	run := rec.Run
-	if run.Matrix.Order.Rule == stats.OrderRule {
-		return lines
-	}
-	columns, _ := experiments.Known(run.Experiment)
-	left := run.Samples
-	run.Matrix.Order, run.Samples = result.Order{}, nil
-	board, err := matrix.NewBoard(run, columns)
-	require.NoError(t, err)
-	run.Matrix.Order = board.Order()
-	run.Matrix.Control, run.Matrix.Ranking = nil, nil
-	for i := range run.Cells {
-		run.Cells[i].Summary, run.Cells[i].Verdict, run.Cells[i].Words = nil, nil, ""
-	}
-	var whole []string
-	write := func(line result.Line) {
-		text, err := json.Marshal(line)
-		require.NoError(t, err)
-		whole = append(whole, string(text)+"\n")
-	}
-	write(result.Line{Header: run})
-	for !board.Done() {
-		place := board.Next()
-		at := slices.IndexFunc(left, func(s result.Sample) bool { return s.Cell == place.Cell && s.Control == place.Control })
-		require.GreaterOrEqual(t, at, 0)
-		s := left[at]
-		left = slices.Delete(left, at, at+1)
-		place.Elapsed = 2 * float64(len(run.Samples)+1) // longer than any of them took
-		s.Index, s.Slot = len(run.Samples), &place
-		run.Samples = append(run.Samples, s)
-		require.NoError(t, board.Add(s))
-		write(result.Line{Sample: &s})
-	}
-	board.Judge()
-	footer := *rec.Footer()
-	footer.Cells = run.Cells
-	write(result.Line{Footer: &footer})
-	return whole
 }
 
 // check reads lines as every command does.
@@ -218,10 +170,6 @@ func isFree(path string, lines []string, at int) bool {
 		summed := rec.Footer().Summary != nil || rec.Run.Matrix != nil && rec.Run.Matrix.Datum == ""
 		return !s.Good() || !summed
 	}
-	older := strings.Contains(lines[0], `"first":`) && !strings.Contains(lines[0], `"rule":`)
-	if older && regexp.MustCompile(`^(header\.matrix\.|sample\.(round|block)|footer\.cells\[\]\.(verdict|words))`).MatchString(path) {
-		return true // the verdicts are derived anew, by the places that the samples have
-	}
 	for _, f := range free {
 		if regexp.MustCompile("^" + f.path).MatchString(path) {
 			return true
@@ -237,7 +185,6 @@ var lineNamed = regexp.MustCompile(`line (\d+)`)
 // follows from that value; the line that is named is the changed one or a later one, which contradicts it.
 func TestChangedJournals(t *testing.T) {
 	journals := recorded(t)
-	journals["matrix"] = ordered(t, journals["matrix"])
 	names := slices.Sorted(maps.Keys(journals))
 	random := rand.New(rand.NewPCG(14, 9))
 	changes := 25 * len(names)

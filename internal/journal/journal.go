@@ -155,9 +155,6 @@ func (c *checker) header() error {
 	if c.board, err = matrix.NewBoard(&c.now, c.columns); err != nil {
 		return err
 	}
-	if c.board.Older() {
-		return nil
-	}
 	order := c.board.Order()
 	order.Method = m.Order.Method
 	return agrees("the order of the first round", m.Order, order)
@@ -169,9 +166,6 @@ func (c *checker) judge() error {
 	case c.Unjudged != nil:
 		return nil
 	case c.board != nil:
-		if err := c.board.Close(); err != nil {
-			return err
-		}
 		c.board.Judge()
 		return nil
 	}
@@ -245,14 +239,10 @@ func (c *checker) place(i, line int) error {
 // footer checks a footer against the run as it was then.
 func (c *checker) footer(f *result.Footer) error {
 	cells := c.now.Cells
-	older := c.board != nil && c.board.Older()
-	if (c.Unjudged != nil || older) && len(f.Cells) == len(cells) { // what they were found to be is not known here
+	if c.Unjudged != nil && len(f.Cells) == len(cells) { // what they were found to be is not known here
 		cells = slices.Clone(cells)
 		for i, of := range f.Cells {
-			cells[i].Verdict, cells[i].Verdicts, cells[i].Words = of.Verdict, of.Verdicts, of.Words
-			if !older {
-				cells[i].Summary = of.Summary
-			}
+			cells[i].Summary, cells[i].Verdict, cells[i].Verdicts, cells[i].Words = of.Summary, of.Verdict, of.Verdicts, of.Words
 		}
 	}
 	if len(cells) != len(f.Cells) {

@@ -62,7 +62,6 @@ func TestCheckRefuses(t *testing.T) {
 		return edit(t, edit(t, l, a, of, y), b, of, x)
 	}
 	journals := recorded(t)
-	journals[blocks] = ordered(t, journals[blocks])
 	for name, c := range map[string]struct {
 		of        string
 		line      int

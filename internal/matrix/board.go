@@ -1,7 +1,6 @@
 package matrix
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"math/rand/v2"
@@ -28,8 +27,6 @@ type Board struct {
 	lacking []Faults                 // by figure: the samples that are invalid, or do not have it
 	answers map[string]result.Answer // by question
 	pairs   map[comparison][]pair    // the samples of the same block, for the disturbances
-	older   bool                     // the blocks were made by another rule: their samples say what they are,
-	whole   int                      // and a round is complete that has as many as the one before
 	samples [][]float64              // by cell, the deciding figure of the samples that count
 	ended   float64                  // elapsed seconds at the end of the last complete round
 	last    float64                  // elapsed seconds of the last sample
@@ -83,12 +80,9 @@ func NewBoard(run *result.Run, columns column.List) (*Board, error) {
 		return nil, err
 	}
 	b := &Board{
-		run: run, figures: figures, older: len(run.Matrix.Order.First) > 0 && run.Matrix.Order.Rule < stats.OrderRule,
-		at: make([]place, len(run.Cells)), lacking: make([]Faults, len(figures)), answers: map[string]result.Answer{},
-		pairs: map[comparison][]pair{}, samples: make([][]float64, len(run.Cells)), looked: -1,
-	}
-	for _, block := range run.Matrix.Order.First {
-		b.whole += len(block)
+		run: run, figures: figures, at: make([]place, len(run.Cells)), lacking: make([]Faults, len(figures)),
+		answers: map[string]result.Answer{}, pairs: map[comparison][]pair{}, samples: make([][]float64, len(run.Cells)),
+		looked: -1,
 	}
 	if err := b.race(); err != nil {
 		return nil, err
@@ -164,7 +158,6 @@ func (b *Board) Order() result.Order {
 	o := result.Order{
 		Method:     "randomised complete blocks; the baseline and its duplicate have a place in each block",
 		BlockCells: stats.BlockCells,
-		Rule:       stats.OrderRule,
 	}
 	if len(b.groups) > 1 {
 		o.Method = "randomised complete blocks, each of cells with the same baseline; it and its duplicate have a place in it"
@@ -187,9 +180,6 @@ func (b *Board) Order() result.Order {
 // begin lays out the next round: the blocks of the groups that need one, in random order.
 func (b *Board) begin() {
 	b.blocks, b.slots, b.taken = nil, nil, nil
-	if b.older {
-		return
-	}
 	for i, g := range b.groups {
 		if b.over(g) {
 			continue
@@ -246,7 +236,7 @@ func (b *Board) Elapsed() float64 { return b.last }
 // completed.
 func (b *Board) Done() bool {
 	if b.Between() {
-		return len(b.slots) == 0 && !b.older
+		return len(b.slots) == 0
 	}
 	return !slices.ContainsFunc(b.groups, func(g group) bool { return !b.faults.GivenUp(g.baseline) })
 }
@@ -274,11 +264,7 @@ func (b *Board) Add(s result.Sample) error {
 	if b.Done() {
 		return fmt.Errorf("sample %d comes after the end of the run", s.Index)
 	}
-	if b.older {
-		if err := b.follow(s); err != nil {
-			return err
-		}
-	} else if want := b.Next(); s.Slot == nil || s.Cell != want.Cell || s.Control != want.Control || s.Round != want.Round ||
+	if want := b.Next(); s.Slot == nil || s.Cell != want.Cell || s.Control != want.Control || s.Round != want.Round ||
 		s.Block != want.Block {
 		return fmt.Errorf("sample %d is not the one that the seed puts there", s.Index)
 	}
@@ -292,54 +278,13 @@ func (b *Board) Add(s result.Sample) error {
 	if s.Quality.Verdict != result.Invalid {
 		b.samples[s.Cell] = append(b.samples[s.Cell], b.figures[0].Of(s))
 	}
-	if b.older || len(b.taken) < len(b.slots) {
+	if len(b.taken) < len(b.slots) {
 		return nil
 	}
-	return b.end()
-}
-
-// end judges the round, and begins the next.
-func (b *Board) end() error {
-	b.whole = len(b.taken)
 	if err := b.complete(); err != nil {
 		return err
 	}
 	b.begin()
-	return nil
-}
-
-// Older reports whether the run's blocks were made by an older rule, so that its order does not follow from the seed, and
-// its verdicts are not those that were recorded.
-func (b *Board) Older() bool { return b.older }
-
-// Close ends a round that is as long as the one before, where no seed says that it is over.
-func (b *Board) Close() error {
-	if !b.older || b.Between() || len(b.taken) < b.whole {
-		return nil
-	}
-	return b.end()
-}
-
-// follow takes the next place from the sample itself, where the blocks were made by another rule. A round is over when a
-// sample of the next one comes.
-func (b *Board) follow(s result.Sample) error {
-	if s.Slot == nil || s.Cell < 0 || s.Cell >= len(b.at) || s.Round < b.rounds || s.Round > b.rounds+1 {
-		return fmt.Errorf("sample %d is not of the round that comes next", s.Index)
-	}
-	if s.Round > b.rounds {
-		if err := b.end(); err != nil {
-			return err
-		}
-	}
-	if n := len(b.blocks); n == 0 || len(b.taken) > 0 && b.taken[len(b.taken)-1].Block != s.Block {
-		b.blocks = append(b.blocks, block{group: b.at[s.Cell].group})
-	}
-	of := &b.blocks[len(b.blocks)-1]
-	at := b.at[s.Cell]
-	if s.Control {
-		at.cell = b.groups[at.group].race().Control()
-	}
-	of.cells = append(of.cells, at.cell)
 	return nil
 }
 
@@ -437,146 +382,6 @@ func (b *Board) roundSeconds() float64 {
 		return 0
 	}
 	return b.ended / float64(b.rounds)
-}
-
-// Judge puts the verdicts and summaries on the run's cells.
-func (b *Board) Judge() {
-	verdicts := b.verdicts()
-	b.judgeContrasts()
-	for i := range b.run.Cells {
-		cell := &b.run.Cells[i]
-		cell.Summary = b.summarise(i)
-		if i != b.run.Against(i) {
-			cell.Verdict, cell.Words = &verdicts[i].decides, verdicts[i].decides.String()
-			cell.Verdicts = verdicts[i].others
-		}
-	}
-	m := b.run.Matrix
-	control := b.control(b.groups[b.at[m.Baseline].group])
-	m.Control, m.ControlVerdicts = &control.decides, control.others
-	if len(b.groups) == 1 {
-		m.Ranking, m.Groups = b.run.Rank(), b.run.Grouped()
-		return
-	}
-	m.Controls = nil
-	for _, g := range b.groups {
-		control := b.control(g)
-		m.Controls = append(m.Controls, result.Control{Baseline: g.baseline, Verdict: control.decides, Verdicts: control.others})
-	}
-}
-
-// summarise derives a cell's summary from what was compared. A metric has a unit of its own, and stands beside the wall
-// seconds.
-func (b *Board) summarise(cell int) *result.Summary {
-	if b.run.Matrix.Datum != result.DatumMetric {
-		samples := make([]result.Sample, len(b.samples[cell]))
-		for i, s := range b.samples[cell] {
-			samples[i].Seconds = s
-		}
-		return result.Summarise(samples)
-	}
-	var samples []result.Sample
-	var figures []float64
-	for _, s := range b.run.Samples {
-		if s.Slot == nil || s.Cell != cell || s.Quality.Verdict == result.Invalid {
-			continue
-		}
-		samples = append(samples, s)
-		figure := b.figures[0].Of(s)
-		if b.run.Matrix.Better == result.Higher {
-			figure = 1 / figure
-		}
-		figures = append(figures, figure)
-	}
-	summary := result.Summarise(samples)
-	if summary != nil {
-		metric := result.Distribute(figures)
-		summary.Metric = &metric
-	}
-	return summary
-}
-
-// judgement is the verdicts on one cell.
-type judgement struct {
-	decides stats.Verdict            // on the figure that decides which samples are taken
-	others  map[string]stats.Verdict // by column; one that no sample has is absent
-}
-
-// put adds the verdict on a figure.
-func (j *judgement) put(f int, figure Figure, v stats.Verdict) {
-	if f == 0 {
-		j.decides = v
-		return
-	}
-	if j.others == nil {
-		j.others = map[string]stats.Verdict{}
-	}
-	j.others[figure.Column] = v
-}
-
-// verdicts are those of the races, and what the samples' quality says beyond them. A baseline has none.
-func (b *Board) verdicts() []judgement {
-	verdicts := make([]judgement, len(b.run.Cells))
-	for _, g := range b.groups {
-		for f, figure := range b.figures {
-			for i, v := range g.races[f].Verdicts(b.roundSeconds()) {
-				if cell := g.cells[i]; cell != g.baseline {
-					b.put(&verdicts[cell], f, figure, comparison{cell, g.baseline}, "the baseline", v)
-				}
-			}
-		}
-	}
-	return verdicts
-}
-
-// put adds a race's verdict on a figure of a comparison, in the light of the samples' quality.
-func (b *Board) put(j *judgement, f int, figure Figure, c comparison, against string, v stats.Verdict) {
-	lacking := &b.lacking[f]
-	switch spoilt := cmp.Or(lacking.spoil(c.cell, "the cell"), lacking.spoil(c.against, against)); {
-	case f > 0 && (lacking.none(c.cell) || lacking.none(c.against)):
-		return // there is nothing to judge
-	case lacking.none(c.cell):
-		v = stats.InvalidVerdict(lacking.cells[c.cell].reason)
-	case spoilt != "":
-		v = v.Unjudged(spoilt)
-	default:
-		v = b.disturbed(c, v)
-	}
-	j.put(f, figure, v)
-}
-
-// judgeContrasts puts the verdicts on the contrasts of the run, which are in the order of the races.
-func (b *Board) judgeContrasts() {
-	m := b.run.Matrix
-	if len(m.Contrasts) == 0 {
-		return
-	}
-	judged := make([]judgement, len(m.Contrasts))
-	for f, figure := range b.figures {
-		of := make([][]stats.Verdict, len(b.groups))
-		for i, g := range b.groups {
-			of[i] = g.races[f].Contrasts(b.roundSeconds())
-		}
-		for i, c := range m.Contrasts {
-			g := b.at[c.A].group
-			b.put(&judged[i], f, figure, comparison{c.B, c.A}, "cell "+b.run.Cells[c.A].Name, of[g][0])
-			of[g] = of[g][1:]
-		}
-	}
-	m.Contrasts = slices.Clone(m.Contrasts)
-	for i, j := range judged {
-		m.Contrasts[i].Verdict, m.Contrasts[i].Verdicts = &j.decides, j.others
-	}
-}
-
-// control is the verdicts on the duplicate of a group's baseline.
-func (b *Board) control(g group) (control judgement) {
-	for f, figure := range b.figures {
-		if f == 0 || !b.lacking[f].none(g.baseline) {
-			control.put(f, figure, g.races[f].ControlVerdict())
-		}
-	}
-	return control
 }
 
 // Standing is where the matrix stands. The verdicts are those of the last complete round.

@@ -219,6 +219,11 @@ func TestNewBoardRefuses(t *testing.T) {
 		"the error rate, 1, is not": func(r *result.Run) { r.Matrix.Alpha = 1 },
 		"the precision, -1, is":     func(r *result.Run) { r.Matrix.Precision = -1 },
 		"-1 rounds cannot be":       func(r *result.Run) { r.Matrix.Rounds = -1 },
+		"is not of the 3 cells":     func(r *result.Run) { r.Matrix.Contrasts = []result.Contrast{{A: 1, B: 3}} },
+		"have different baselines": func(r *result.Run) {
+			r.Cells[2].Against = new(2)
+			r.Matrix.Contrasts = []result.Contrast{{A: 1, B: 2}}
+		},
 	} {
 		run := workers(3)
 		spoil(run)

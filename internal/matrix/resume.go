@@ -100,5 +100,5 @@ func (b *Board) Replay() error {
 			return err
 		}
 	}
-	return b.Close()
+	return nil
 }

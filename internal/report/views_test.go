@@ -167,7 +167,8 @@ func compareText(t testing.TB, before, run string, opts term.Options) string {
 	t.Helper()
 	a := matrix.Side{File: "before.jsonl", Run: readText(t, before).Run}
 	b := matrix.Side{File: "run.jsonl", Run: readText(t, run).Run}
-	c, err := matrix.Compare(a, b, nil, nil, false)
+	columns, _ := experiments.Known(a.Run.Experiment)
+	c, err := matrix.Compare(a, b, columns, nil, false)
 	require.NoError(t, err)
 	var out strings.Builder
 	require.NoError(t, render.Comparison(&out, c, "table", opts))

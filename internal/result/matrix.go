@@ -180,7 +180,6 @@ type Order struct {
 	Design     string `json:"design,omitempty"` // Pairs or Rows; none: randomised complete blocks
 	Method     string `json:"method"`           // in words
 	BlockCells int    `json:"block_cells"`      // most cells that share one sample of the baseline
-	Rule       int    `json:"rule,omitempty"`   // stats.OrderRule of the gorun that made the blocks; none: before there were several
 	// First round, block by block; the number of cells stands for the control. None where all samples of a cell are
 	// taken before those of the next.
 	First [][]int `json:"first,omitempty"`

@@ -267,7 +267,7 @@ func (r *Race) check(round Round, seconds []float64) error {
 		if baselines != 1 {
 			return fmt.Errorf("a block has the baseline %d times", baselines)
 		}
-		if duplicates > 1 {
+		if duplicates != 1 {
 			return fmt.Errorf("a block has the baseline's duplicate %d times", duplicates)
 		}
 	}

@@ -11,10 +11,6 @@ import (
 // with the time between its two samples. Cells that contrasts join share a block even if they are one more.
 const BlockCells = 8
 
-// OrderRule numbers the rule by which a run's rounds follow from its seed and its samples. It changes with what the blocks
-// are made of, and with when a cell leaves.
-const OrderRule = 2
-
 // Round is the order in which one round's samples are taken: blocks of cells, each with the baseline and its duplicate
 // once, at places of their own. Cells are numbered as in the design; the number after the last is the duplicate, which
 // is the control.

@@ -1,0 +1,149 @@
+package matrix
+
+import (
+	"cmp"
+	"slices"
+
+	"gorun/internal/result"
+	"gorun/internal/stats"
+)
+
+// Judge puts the verdicts and summaries on the run's cells.
+func (b *Board) Judge() {
+	verdicts := b.verdicts()
+	b.judgeContrasts()
+	for i := range b.run.Cells {
+		cell := &b.run.Cells[i]
+		cell.Summary = b.summarise(i)
+		if i != b.run.Against(i) {
+			cell.Verdict, cell.Words = &verdicts[i].decides, verdicts[i].decides.String()
+			cell.Verdicts = verdicts[i].others
+		}
+	}
+	m := b.run.Matrix
+	control := b.control(b.groups[b.at[m.Baseline].group])
+	m.Control, m.ControlVerdicts = &control.decides, control.others
+	if len(b.groups) == 1 {
+		m.Ranking, m.Groups = b.run.Rank(), b.run.Grouped()
+		return
+	}
+	m.Controls = nil
+	for _, g := range b.groups {
+		control := b.control(g)
+		m.Controls = append(m.Controls, result.Control{Baseline: g.baseline, Verdict: control.decides, Verdicts: control.others})
+	}
+}
+
+// summarise derives a cell's summary from what was compared. A metric has a unit of its own, and is summed up in addition
+// to the wall seconds.
+func (b *Board) summarise(cell int) *result.Summary {
+	if b.run.Matrix.Datum != result.DatumMetric {
+		samples := make([]result.Sample, len(b.samples[cell]))
+		for i, s := range b.samples[cell] {
+			samples[i].Seconds = s
+		}
+		return result.Summarise(samples)
+	}
+	var samples []result.Sample
+	var figures []float64
+	for _, s := range b.run.Samples {
+		if s.Slot == nil || s.Cell != cell || s.Quality.Verdict == result.Invalid {
+			continue
+		}
+		samples = append(samples, s)
+		figure := b.figures[0].Of(s)
+		if b.run.Matrix.Better == result.Higher {
+			figure = 1 / figure
+		}
+		figures = append(figures, figure)
+	}
+	summary := result.Summarise(samples)
+	if summary != nil {
+		metric := result.Distribute(figures)
+		summary.Metric = &metric
+	}
+	return summary
+}
+
+// judgement is the verdicts on one cell.
+type judgement struct {
+	decides stats.Verdict            // on the figure that decides which samples are taken
+	others  map[string]stats.Verdict // by column; one that no sample has is absent
+}
+
+// put adds the verdict on a figure.
+func (j *judgement) put(f int, figure Figure, v stats.Verdict) {
+	if f == 0 {
+		j.decides = v
+		return
+	}
+	if j.others == nil {
+		j.others = map[string]stats.Verdict{}
+	}
+	j.others[figure.Column] = v
+}
+
+// verdicts are those of the races, and what the samples' quality says beyond them. A baseline has none.
+func (b *Board) verdicts() []judgement {
+	verdicts := make([]judgement, len(b.run.Cells))
+	for _, g := range b.groups {
+		for f, figure := range b.figures {
+			for i, v := range g.races[f].Verdicts(b.roundSeconds()) {
+				if cell := g.cells[i]; cell != g.baseline {
+					b.put(&verdicts[cell], f, figure, comparison{cell, g.baseline}, "the baseline", v)
+				}
+			}
+		}
+	}
+	return verdicts
+}
+
+// put adds a race's verdict on a figure of a comparison, in the light of the samples' quality.
+func (b *Board) put(j *judgement, f int, figure Figure, c comparison, against string, v stats.Verdict) {
+	lacking := &b.lacking[f]
+	switch spoilt := cmp.Or(lacking.spoil(c.cell, "the cell"), lacking.spoil(c.against, against)); {
+	case f > 0 && (lacking.none(c.cell) || lacking.none(c.against)):
+		return // there is nothing to judge
+	case lacking.none(c.cell):
+		v = stats.InvalidVerdict(lacking.cells[c.cell].reason)
+	case spoilt != "":
+		v = v.Unjudged(spoilt)
+	default:
+		v = b.disturbed(c, v)
+	}
+	j.put(f, figure, v)
+}
+
+// judgeContrasts puts the verdicts on the contrasts of the run, which are in the order of the races.
+func (b *Board) judgeContrasts() {
+	m := b.run.Matrix
+	if len(m.Contrasts) == 0 {
+		return
+	}
+	judged := make([]judgement, len(m.Contrasts))
+	for f, figure := range b.figures {
+		of := make([][]stats.Verdict, len(b.groups))
+		for i, g := range b.groups {
+			of[i] = g.races[f].Contrasts(b.roundSeconds())
+		}
+		for i, c := range m.Contrasts {
+			g := b.at[c.A].group
+			b.put(&judged[i], f, figure, comparison{c.B, c.A}, "cell "+b.run.Cells[c.A].Name, of[g][0])
+			of[g] = of[g][1:]
+		}
+	}
+	m.Contrasts = slices.Clone(m.Contrasts)
+	for i, j := range judged {
+		m.Contrasts[i].Verdict, m.Contrasts[i].Verdicts = &j.decides, j.others
+	}
+}
+
+// control is the verdicts on the duplicate of a group's baseline.
+func (b *Board) control(g group) (control judgement) {
+	for f, figure := range b.figures {
+		if f == 0 || !b.lacking[f].none(g.baseline) {
+			control.put(f, figure, g.races[f].ControlVerdict())
+		}
+	}
+	return control
+}
