@@ -270,17 +270,22 @@ func key(c result.Cell, flags []string, elsewhere bool) (text, relations string)
 	return strings.Join(words, " "), strings.Join(related, "; ")
 }
 
+// match is a cell of A and the one of B that is compared with it, by their indices.
+type match struct {
+	a, b     int
+	relation string // of their CPUs; "": they are the same, or there is none
+	relative bool   // their baselines match too
+}
+
 // compareCells matches cells and judges each pair. Of cells with one key, the first is taken.
-func compareCells(sides []Side, figures [][]Figure, flags []string, elsewhere bool) (cells []result.ComparedCell, onlyA, onlyB []string) {
+func compareCells(sides []Side, figures [][]Figure, flags []string, elsewhere bool) (
+	cells []result.ComparedCell, onlyA, onlyB []string,
+) {
 	a, b := sides[0].Run, sides[1].Run
 	partners := map[string]int{}
 	for i, cell := range slices.Backward(b.Cells) {
 		k, _ := key(cell, flags, elsewhere)
 		partners[k] = i
-	}
-	type match struct {
-		a, b     int
-		relation string
 	}
 	var matches []match
 	for i, cell := range a.Cells {
@@ -291,15 +296,16 @@ func compareCells(sides []Side, figures [][]Figure, flags []string, elsewhere bo
 			continue
 		}
 		delete(partners, k)
-		matches = append(matches, match{i, j, relation})
+		matches = append(matches, match{a: i, b: j, relation: relation})
 	}
 	for i, cell := range b.Cells {
 		if !slices.ContainsFunc(matches, func(m match) bool { return m.b == i }) {
 			onlyB = append(onlyB, cell.Name)
 		}
 	}
-	baselines := func(m match) bool {
-		return slices.ContainsFunc(matches, func(base match) bool {
+	for i := range matches {
+		m := &matches[i]
+		m.relative = a.Against(m.a) != m.a && slices.ContainsFunc(matches, func(base match) bool {
 			return base.a == a.Against(m.a) && base.b == b.Against(m.b)
 		})
 	}
@@ -308,9 +314,7 @@ func compareCells(sides []Side, figures [][]Figure, flags []string, elsewhere bo
 	}
 	cells = make([]result.ComparedCell, len(matches))
 	for i, m := range matches {
-		cells[i] = result.ComparedCell{
-			A: a.Cells[m.a].Name, B: b.Cells[m.b].Name, Relation: m.relation,
-		}
+		cells[i] = result.ComparedCell{A: a.Cells[m.a].Name, B: b.Cells[m.b].Name, Relation: m.relation}
 		if len(sides) == 2 {
 			cells[i].VerdictA, cells[i].VerdictB = a.Cells[m.a].Words, b.Cells[m.b].Words
 		}
@@ -321,45 +325,60 @@ func compareCells(sides []Side, figures [][]Figure, flags []string, elsewhere bo
 			faults[r] = faultsOf(side.Run, figure[r])
 		}
 		for i, m := range matches {
-			cell := &cells[i]
-			var why, spoilt string
-			var sessions [2][]stats.Session
-			var ofCell, ofBase, all [2][]float64
-			for r, side := range sides {
-				s, at := r%2, [2]int{m.a, m.b}[r%2]
-				name := string("AB"[s])
-				if r > 1 {
-					name += strconv.Itoa(r/2 + 1)
-				}
-				why = cmp.Or(why, faults[r].invalidIn(name, at))
-				spoilt = cmp.Or(spoilt, faults[r].spoil(at, "the cell in "+name))
-				session := sessionOf(side.Run, at, figure[r])
-				sessions[s], all[s] = append(sessions[s], session), append(all[s], session.Seconds...)
-				seconds, baseline := paired(side.Run, at, figure[r])
-				ofCell[s], ofBase[s] = append(ofCell[s], seconds...), append(ofBase[s], baseline...)
-			}
-			verdict := stats.Sessions(sessions[0], sessions[1], design)
-			if why != "" {
-				verdict = stats.InvalidVerdict(why)
-			} else if spoilt != "" {
-				verdict = verdict.Unjudged(spoilt)
-			}
-			var relative *stats.Verdict
-			if a.Against(m.a) != m.a && why == "" && spoilt == "" && baselines(m) {
-				of := stats.Relative(ofCell[0], ofBase[0], ofCell[1], ofBase[1], design)
-				relative = &of
-			}
+			cell, of := &cells[i], compareFigure(sides, figure, faults, m, design)
 			if f == 0 {
-				cell.SecondsA, cell.SecondsB = result.Distribute(all[0]), result.Distribute(all[1])
-				cell.Verdict, cell.Relative, cell.Words = verdict, relative, verdict.String()
-			} else if why == "" {
+				cell.SecondsA, cell.SecondsB = result.Distribute(of.seconds[0]), result.Distribute(of.seconds[1])
+				cell.Verdict, cell.Relative, cell.Words = of.verdict, of.relative, of.verdict.String()
+			} else if !of.missing {
 				cell.Figures = append(cell.Figures, result.ComparedFigure{
-					Figure: figure[0].Figure, Verdict: verdict, Words: verdict.String(), Relative: relative,
+					Figure: figure[0].Figure, Verdict: of.verdict, Words: of.verdict.String(), Relative: of.relative,
 				})
 			}
 		}
 	}
 	return cells, onlyA, onlyB
+}
+
+// compared is how a cell of A and one of B compare by a figure.
+type compared struct {
+	seconds  [2][]float64 // of A and of B, of all runs
+	missing  bool         // a run has no valid sample of it
+	verdict  stats.Verdict
+	relative *stats.Verdict // by the baselines of the runs; nil: not known
+}
+
+// compareFigure judges a pair of cells by a figure, which is given for each run.
+func compareFigure(sides []Side, figure []Figure, faults []Faults, m match, design stats.SessionsDesign) (c compared) {
+	var why, spoilt string
+	var sessions [2][]stats.Session
+	var ofCell, ofBase [2][]float64
+	for r, side := range sides {
+		s, at := r%2, [2]int{m.a, m.b}[r%2]
+		name := string("AB"[s])
+		if r > 1 {
+			name += strconv.Itoa(r/2 + 1)
+		}
+		why = cmp.Or(why, faults[r].invalidIn(name, at))
+		spoilt = cmp.Or(spoilt, faults[r].spoil(at, "the cell in "+name))
+		session := sessionOf(side.Run, at, figure[r])
+		sessions[s], c.seconds[s] = append(sessions[s], session), append(c.seconds[s], session.Seconds...)
+		seconds, baseline := paired(side.Run, at, figure[r])
+		ofCell[s], ofBase[s] = append(ofCell[s], seconds...), append(ofBase[s], baseline...)
+	}
+	switch {
+	case why != "":
+		c.missing, c.verdict = true, stats.InvalidVerdict(why)
+		return c
+	case spoilt != "":
+		c.verdict = stats.Sessions(sessions[0], sessions[1], design).Unjudged(spoilt)
+		return c
+	}
+	c.verdict = stats.Sessions(sessions[0], sessions[1], design)
+	if m.relative {
+		of := stats.Relative(ofCell[0], ofBase[0], ofCell[1], ofBase[1], design)
+		c.relative = &of
+	}
+	return c
 }
 
 // common are the figures by which runs are compared, for each run: those that decided when they stopped, and what all
