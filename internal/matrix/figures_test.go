@@ -190,6 +190,15 @@ func TestCompareByFigures(t *testing.T) {
 	assert.Equal(t, stats.Same, cpu.Relative.Kind, cpu.Relative)
 	assert.Nil(t, c.Cells[0].Figures[0].Relative, "the baseline's own")
 
+	never := fake{spoil: func(s *result.Sample, cell string) {
+		f.spoil(s, cell)
+		invalidate("workers=1", 0, "torn")(s, cell)
+	}}
+	lost := compare(t, measured(t, "a", withCPU(workers(2)), never), b)
+	assert.Equal(t, "invalid: in A: torn", lost.Cells[1].Words)
+	assert.Empty(t, lost.Cells[1].Figures, "once is enough")
+	assert.Len(t, lost.Cells[0].Figures, 1)
+
 	wall := compare(t, measured(t, "a", workers(2), f), b)
 	assert.Empty(t, wall.Cells[1].Figures)
 	assert.Less(t, wall.Cells[1].Verdict.Typical.Hi-wall.Cells[1].Verdict.Typical.Lo,
@@ -198,13 +207,21 @@ func TestCompareByFigures(t *testing.T) {
 
 // A contrast is judged by each figure too, and counts once for each.
 func TestContrastsByFigures(t *testing.T) {
-	run := withCPU(workers(3))
-	run.Matrix.Rounds, run.Matrix.Contrasts = 60, []result.Contrast{{A: 1, B: 2}}
-	fake{
-		ratios: map[string]float64{"workers=2": 1.3},
-		spoil:  uses(map[string]float64{"workers=0": 1, "workers=1": 1, "workers=2": 1}),
-	}.play(t, run, 60)
-	contrast := run.Matrix.Contrasts[0]
-	assert.Equal(t, stats.Slower, contrast.Verdict.Kind)
-	assert.Equal(t, stats.Same, contrast.Verdicts[cpuTime].Kind, contrast.Verdicts[cpuTime])
+	play := func(run *result.Run, alpha float64) []result.Contrast {
+		run.Matrix.Rounds, run.Matrix.Alpha = 60, alpha
+		run.Matrix.Contrasts = []result.Contrast{{A: 1, B: 2}, {A: 1, B: 3}}
+		fake{
+			ratios: map[string]float64{"workers=2": 1.3, "workers=3": 0.8},
+			spoil:  uses(map[string]float64{"workers=0": 1, "workers=1": 1, "workers=2": 1, "workers=3": 2}),
+		}.play(t, run, 60)
+		return run.Matrix.Contrasts
+	}
+	both := play(withCPU(workers(4)), 0.05)
+	assert.Equal(t, stats.Slower, both[0].Verdict.Kind)
+	assert.Equal(t, stats.Faster, both[1].Verdict.Kind)
+	assert.Equal(t, stats.Same, both[0].Verdicts[cpuTime].Kind, both[0].Verdicts[cpuTime])
+	assert.Equal(t, stats.Slower, both[1].Verdicts[cpuTime].Kind, both[1].Verdicts[cpuTime])
+	for i, alone := range play(workers(4), 0.05/2) {
+		assert.Equal(t, alone.Verdict.Typical, both[i].Verdict.Typical)
+	}
 }

@@ -48,15 +48,51 @@ func TestAddRefuses(t *testing.T) {
 		"round 0: sample 0 took +Inf seconds, which is no time": {
 			Round{{0, 1}}, []float64{math.Inf(1), 1},
 		},
-		"round 0: there is no cell 4":               {Round{{0, 4}}, []float64{1, 1}},
-		"round 0: cell 1 was taken twice":           {Round{{0, 1}, {0, 1}}, []float64{1, 1, 1, 1}},
-		"round 0: a block has the baseline 0 times": {Round{{0, 1}, {2, 3}}, []float64{1, 1, 1, 1}},
-		"round 0: a block has the baseline 2 times": {Round{{0, 1, 0}}, []float64{1, 1, 1}},
+		"round 0: there is no cell 4":                           {Round{{0, 4}}, []float64{1, 1}},
+		"round 0: cell 1 was taken twice":                       {Round{{0, 1, 3}, {0, 1, 3}}, []float64{1, 1, 1, 1, 1, 1}},
+		"round 0: a block has the baseline 0 times":             {Round{{1, 3}, {0, 2, 3}}, []float64{1, 1, 1, 1, 1}},
+		"round 0: a block has the baseline 2 times":             {Round{{0, 1, 0}}, []float64{1, 1, 1}},
+		"round 0: a block has the baseline's duplicate 0 times": {Round{{0, 1}}, []float64{1, 1}},
+		"round 0: a block has the baseline's duplicate 2 times": {Round{{0, 3, 3}}, []float64{1, 1, 1}},
 	} {
 		assert.EqualError(t, r.Add(c.round, c.seconds), want)
 	}
 	assert.Zero(t, r.Rounds())
 	assert.Empty(t, r.comparisons[1].typical.rounds, "what is refused leaves no trace")
+}
+
+// A cell whose interval is as narrow as the precision is decided, however small a margin is asked for.
+func TestPrecisionIsAtMostTheMargin(t *testing.T) {
+	d := design(1, 2)
+	d.Margin, d.Precision = 0.005, 0.02
+	r := newRace(t, d)
+	assert.Equal(t, 0.005, r.design.Precision)
+	assert.Equal(t, gridFor(0.005), r.grid)
+}
+
+// A contrast is B's ratio to A and counts among the comparisons; its cells stay until it is decided, unless one of them
+// cannot be run.
+func TestContrasts(t *testing.T) {
+	d := design(1, 3)
+	d.Contrasts = []Contrast{{A: 1, B: 2}}
+	alone, r := newRace(t, design(1, 3)), newRace(t, d)
+	assert.InEpsilon(t, 4.0/3*alone.comparisons[1].typical.limit, r.comparisons[1].typical.limit, 1e-12)
+	assert.Equal(t, r.comparisons[1].typical.limit, r.contrasts[0].typical.limit)
+
+	ratios := []float64{1, 1.2, 1.5}
+	n := &noise{seconds: []float64{1}}
+	for range 20 {
+		take(t, r, n, ratios)
+	}
+	v := r.Contrasts(0)[0]
+	require.Equal(t, Slower, v.Kind)
+	assert.InDelta(t, 1.25, v.Typical.Ratio, 0.01)
+	assert.Equal(t, []int{1, 2}, r.Live())
+	r.Leave(2)
+	for range 20 {
+		take(t, r, n, ratios)
+	}
+	assert.Empty(t, r.Live(), "what is left is decided")
 }
 
 // The names and the order of the cells change nothing: neither what is run when, nor what is said of it.

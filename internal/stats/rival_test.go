@@ -6,25 +6,16 @@ import (
 	"sort"
 )
 
-// rivalStakes are the shares of its wealth that a rivalBettor puts on each round; the wealth is split evenly among them. Small
-// ones find small differences in long runs, large ones large differences in few rounds.
+// The judge that the bet by averaged pairs took the place of, kept as its rival in the table of rounds (make power).
+
+// rivalStakes are the shares of its wealth that a bettor puts on each round; the wealth is split evenly among them.
 var rivalStakes = [...]float64{0.02, 0.04, 0.08, 0.16, 0.32, 0.5, 0.7, 0.9}
 
 // rivalWarmRounds is how many rounds pass before the first bet, so that there is a spread to scale by.
 const rivalWarmRounds = 3
 
-// rivalSequence is a confidence rivalSequence for the typical ratio of a cell to its baseline: an interval that covers the truth
-// at all rounds at once, so that one may look after each round and stop at will.
-//
-// For a ratio r, d is a round's log ratio and its rivalScore tanh((d − log r) / s), s being the deviation of the rounds
-// before. Where r is the truth, a random order makes the rivalScore as likely positive as negative whatever the noise, so
-// that no bet on its sign has an advantage: the wealth Π(1 + λ·rivalScore) exceeds 1/α with a probability of α at most
-// (Ville's inequality; Waudby-Smith and Ramdas, "Estimating means of bounded random variables by betting", JRSS B 86,
-// 2024). A rivalBettor on "greater" rules out what is below the interval, one on "less" what is above it, each
-// with half of α. Wealth is monotone in r, hence only the two ratios next to the interval have to be followed, and a
-// round costs the same however many there were.
-//
-// The ends lie on a grid and are rounded outward: an end is a ratio that was ruled out; the next one inward was not.
+// rivalSequence is a confidence sequence as sequence is, of single pairs: for a ratio r, the score of a round with the log
+// ratio d is tanh((d − log r) / s), s being the deviation of the rounds before, and the wealth Π(1 + λ·score).
 type rivalSequence struct {
 	limit  float64   // wealth that rules a ratio out
 	d      []float64 // log ratios, in the order of the rounds
@@ -87,8 +78,7 @@ func rivalScore(above, spread float64) float64 {
 	return math.Tanh(above / spread)
 }
 
-// bet puts each stake on a positive rivalScore. What has all but vanished is given up, since arithmetic on subnormal numbers
-// is slow.
+// bet puts each stake on a positive score.
 func (p *rivalPurse) bet(rivalScore float64) {
 	for k, stake := range rivalStakes {
 		p[k] *= 1 + stake*rivalScore
@@ -106,7 +96,7 @@ func (p *rivalPurse) wealth() float64 {
 	return sum / float64(len(p))
 }
 
-// follow bets the latest round against the rivalBettor's ratio, and moves on while that is ruled out.
+// follow bets the latest round against the bettor's ratio, and moves on while that is ruled out.
 func (s *rivalSequence) follow(b *rivalBettor) {
 	last := len(s.d) - 1
 	b.rivalPurse.bet(float64(b.toward) * rivalScore(s.d[last]-math.Log(b.grid.ratio(b.next)), s.spread[last]))
@@ -124,13 +114,13 @@ func (s *rivalSequence) follow(b *rivalBettor) {
 	b.rivalPurse = s.replay(b, b.next)
 }
 
-// ruledOut tells it of the ratio that is so many steps beyond the rivalBettor's.
+// ruledOut reports whether the ratio that is a number of steps beyond the bettor's is ruled out.
 func (s *rivalSequence) ruledOut(b *rivalBettor, steps int) bool {
 	p := s.replay(b, b.next+b.toward*steps)
 	return p.wealth() >= s.limit
 }
 
-// replay is the rivalPurse of a rivalBettor that had bet against the ratio of index i from the first round on.
+// replay is the purse of a bettor that had bet against the ratio of index i from the first round on.
 func (s *rivalSequence) replay(b *rivalBettor, i int) rivalPurse {
 	p, at := fullRivalPurse(), math.Log(max(0, b.grid.ratio(i)))
 	for k, d := range s.d {
