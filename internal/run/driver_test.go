@@ -159,6 +159,36 @@ func TestInterrupt(t *testing.T) {
 	}
 }
 
+// interrupting are figures that interrupt a run when they are written to its journal.
+type interrupting struct{ interrupt func() }
+
+func (f *interrupting) MarshalJSON() ([]byte, error) {
+	f.interrupt()
+	return []byte("{}"), nil
+}
+
+// An interrupt that comes while the journal is written ends the run as one during a sample does. The sample is whole.
+func TestInterruptWhileTheJournalIsWritten(t *testing.T) {
+	for _, order := range []experiment.Order{
+		experiment.InOrder, experiment.Shuffled, experiment.Blocks, experiment.Rows, experiment.Pairs,
+	} {
+		r := newRig(t, order, 2, Options{samples: 5})
+		ctx, cancel := context.WithCancel(t.Context())
+		r.spoil = func(s *result.Sample, taken, _ int) {
+			if taken == 1 {
+				s.Values = result.FiguresOf(&interrupting{cancel})
+			}
+		}
+		require.NoError(t, r.sample(ctx))
+		run := r.result()
+		assert.True(t, run.Partial, "order %d", order)
+		require.Len(t, run.Samples, 2)
+		assert.False(t, run.Samples[1].Partial)
+		assert.Empty(t, run.Warnings)
+		require.ErrorIs(t, r.outcome(nil), ErrInterrupted)
+	}
+}
+
 // An interrupt that comes before the first sample still gives one, which shows how far the work came.
 func TestInterruptBeforeTheFirst(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())

@@ -1,0 +1,76 @@
+package run
+
+import (
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"testing"
+	"testing/fstest"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"gorun/internal/cpuset"
+	"gorun/internal/experiment"
+	"gorun/internal/linux"
+)
+
+// Two runs note each other once. A connection on which nothing is written is no run.
+func TestMeet(t *testing.T) {
+	name := fmt.Sprintf("gorun/%s/%d", t.Name(), os.Getpid())
+	root := fstest.MapFS{fmt.Sprintf("proc/%d/cmdline", os.Getpid()): {Data: []byte("gorun\x00primes\x00")}}
+	first := meet(root, name)
+	silent, err := net.DialUnix("unix", nil, &net.UnixAddr{Name: "@" + name + "/0", Net: "unix"})
+	require.NoError(t, err)
+	require.NoError(t, silent.CloseWrite())
+	_, err = silent.Read(make([]byte, 1))
+	require.ErrorIs(t, err, io.EOF, "the run has closed it")
+	require.NoError(t, silent.Close())
+	assert.Empty(t, first.warnings())
+
+	second := meet(root, name)
+	met := second.warnings()
+	require.Len(t, met, 1)
+	assert.Equal(t, fmt.Sprintf("another run of gorun measured at the same time (PID %d: gorun primes)", os.Getpid()), met[0].Message)
+	require.Eventually(t, func() bool { return len(first.warnings()) > 0 }, time.Minute, time.Millisecond)
+	assert.Equal(t, met, first.warnings())
+	require.NoError(t, first.Close())
+	require.NoError(t, second.Close())
+	assert.Empty(t, meet(root, "").warnings())
+}
+
+// A result names eight other runs at most.
+func TestNoteIsBounded(t *testing.T) {
+	o := &others{root: fstest.MapFS{}}
+	for range 2 {
+		for pid := range 20 {
+			o.note(pid)
+		}
+	}
+	assert.Len(t, o.warnings(), named)
+	assert.Contains(t, o.warnings()[0].Message, "in another PID namespace")
+}
+
+// A sample waits two seconds for CPUs that are gone, and the samples after it do not wait until the CPUs were back.
+func TestAwaitCPUs(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, experiment.InOrder, 1, Options{samples: 1})
+		waits := func(had cpuset.Set) time.Duration {
+			begun := time.Now()
+			r.had = had
+			r.awaitCPUs(t.Context())
+			return time.Since(begun).Round(time.Second)
+		}
+		here, err := linux.GetAffinity(os.Getpid())
+		require.NoError(t, err)
+		gone := cpuset.Of(cpuset.Max)
+		assert.Zero(t, waits(cpuset.Set{}), "what it could use is not known")
+		assert.Equal(t, patience, waits(gone))
+		assert.Zero(t, waits(gone))
+		assert.Zero(t, waits(here), "they are back")
+		assert.Equal(t, patience, waits(gone))
+	})
+}
