@@ -111,6 +111,9 @@ func TestBackupRefused(t *testing.T) {
 	long := filepath.Join(dir, strings.Repeat("n", 254)) // of 255 bytes
 	require.NoError(t, os.WriteFile(long, nil, 0o600))
 	refused(long, syscall.ENAMETOOLONG)
+	is := filepath.Join(dir, "directory") // a new name can be had, and it cannot take it
+	require.NoError(t, os.Mkdir(is, 0o700))
+	refused(is, syscall.ENOTDIR)
 	if os.Geteuid() != 0 {
 		require.NoError(t, os.WriteFile(filepath.Join(dir, "run"), nil, 0o600))
 		require.NoError(t, os.Chmod(dir, 0o500))

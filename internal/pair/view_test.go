@@ -193,6 +193,18 @@ func TestPairTables(t *testing.T) {
 	assert.Regexp(t, `(?m)^  0,1   same-core +1000000 +- `, table(t, partialPairRun()))
 }
 
+// The CPU time that is judged is that of both processes, over the loops of one.
+func TestCPUPerLoop(t *testing.T) {
+	s := pairRun().Samples[0]
+	s.UserSeconds, s.SystemSeconds = 0.5, 0.25
+	v, _ := result.Typed[Figures](&s)
+	figure, known := cpuPerLoop.Number(&s)
+	assert.True(t, known)
+	assert.InDelta(t, 0.75e9/float64(v.Loops), figure, 1e-9)
+	_, known = cpuPerLoop.Number(&result.Sample{UserSeconds: 1})
+	assert.False(t, known, "a sample without loops")
+}
+
 // The cells of a matrix are not pairs of relations, and have the table of a matrix.
 func TestPairMatrix(t *testing.T) {
 	run := pairAutoRun(false)

@@ -90,6 +90,23 @@ func TestForcedComparisonSaysSoOfEveryCell(t *testing.T) {
 	assert.Equal(t, len(c.Cells), strings.Count(page, "forced across binary: "))
 }
 
+// Each figure has its verdict, by its name, and each further pair of runs its line.
+func TestComparisonShowsEachFigureAndRun(t *testing.T) {
+	c := comparison()
+	same := c.Cells[1].Verdict
+	c.Cells[0].Figures = []result.ComparedFigure{{
+		Figure: result.Figure{Column: "cpu_seconds", Label: "CPU time"}, Verdict: same, Words: same.String(),
+		Relative: c.Cells[1].Relative,
+	}}
+	c.MoreA, c.MoreB = []result.Origin{{File: "before2.jsonl"}}, []result.Origin{{File: "after2.jsonl"}}
+	table := compared(t, c, "table", term.Options{})
+	page := words(table)
+	assert.Contains(t, page, "CPU time: no difference larger than 2%")
+	assert.Contains(t, page, "CPU time, relative to the baseline: slower: +2.0% [1.1, 2.9]")
+	assert.Regexp(t, `(?m)^  A2 +before2\.jsonl`, table)
+	assert.Regexp(t, `(?m)^  B2 +after2\.jsonl`, table)
+}
+
 func TestComparisonFormats(t *testing.T) {
 	for _, format := range ComparisonFormats {
 		assert.NotEmpty(t, compared(t, comparison(), format, term.Options{}))

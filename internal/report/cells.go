@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -74,7 +75,7 @@ func verdicts(run *result.Run, compared view.Compared) table {
 	return t
 }
 
-// contrasts are the comparisons of two cells of which neither is the baseline.
+// contrasts returns the comparisons of two cells of which neither is the baseline.
 func contrasts(run *result.Run) table {
 	t := table{
 		Name: "contrasts", Caption: "Cells against others than the baseline, as declared before the first sample",
@@ -84,7 +85,8 @@ func contrasts(run *result.Run) table {
 		return t
 	}
 	for _, c := range run.Matrix.Contrasts {
-		if min(c.A, c.B) < 0 || max(c.A, c.B) >= len(run.Cells) || c.Verdict == nil { // a stranger's journal, or no sample yet
+		// A journal that another program wrote may name cells that it does not have.
+		if min(c.A, c.B) < 0 || max(c.A, c.B) >= len(run.Cells) || c.Verdict == nil { // no sample yet
 			continue
 		}
 		compared := func(figure string, v *stats.Verdict) {
@@ -94,7 +96,7 @@ func contrasts(run *result.Run) table {
 			}
 			t.Rows = append(t.Rows, append(row, ratios(v)...))
 		}
-		compared("wall time", c.Verdict)
+		compared(cmp.Or(run.Matrix.Datum, "wall time"), c.Verdict)
 		for _, figure := range run.Matrix.Figures {
 			if v, judged := c.Verdicts[figure.Column]; judged {
 				compared(figure.Label, &v)
@@ -104,7 +106,7 @@ func contrasts(run *result.Run) table {
 	return t
 }
 
-// order is that of the cells, as far as it is certain.
+// order returns the order of the cells, as far as it is certain.
 func order(run *result.Run) table {
 	t := table{
 		Name: "order", Caption: "Cells by the typical ratio, the best first: each is better than those of the rows below its own",

@@ -19,6 +19,7 @@ import (
 	"gorun/internal/column"
 	"gorun/internal/hint"
 	"gorun/internal/matrix"
+	"gorun/internal/render/rendertest"
 	"gorun/internal/render/view"
 	"gorun/internal/result"
 	"gorun/internal/stats"
@@ -357,6 +358,29 @@ func TestLinesOfSettings(t *testing.T) {
 	require.Len(t, rows, 2)
 	assert.Equal(t, []cell{words("one-llc"), words("taskset -c 0-3"), {}, words("CPUAffinity=0-3; Nice=5"), {}}, rows[0])
 	assert.Empty(t, lines(&result.Run{}).Rows)
+}
+
+// Cells are compared with others than the baseline, by each figure, and put into an order, whatever a journal names.
+func TestContrastsAndOrder(t *testing.T) {
+	run := matrixOf(t, 3, 1)
+	slower, same := rendertest.Effect(stats.Slower, 10, 8, 12, 20), rendertest.Effect(stats.Same, 0, -1, 1, 20)
+	run.Matrix.Figures = []result.Figure{{Column: "cpu_seconds", Label: "CPU time"}}
+	run.Matrix.Contrasts = []result.Contrast{
+		{A: 1, B: 2, Verdict: slower, Verdicts: map[string]stats.Verdict{"cpu_seconds": *same}},
+		{A: 1, B: 9, Verdict: slower}, {A: -1, B: 2, Verdict: slower}, {A: 1, B: 2},
+	}
+	run.Matrix.Groups = [][]int{{1, 0}, {2, 7}}
+	name := func(i int) cell { return words(run.Cells[i].Name) }
+	verdict := cell{Text: slower.String(), Class: "slower"}
+	rows := contrasts(run).Rows
+	require.Len(t, rows, 2, "no cell has the other indices, and no sample was taken for the last")
+	assert.Equal(t, []cell{name(2), name(1), words("wall time"), verdict}, rows[0][:4])
+	assert.Equal(t, []cell{name(2), name(1), words("CPU time"), {Text: same.String(), Class: "same"}}, rows[1][:4])
+	run.Matrix.Datum = result.DatumMetric
+	assert.Equal(t, words("metric"), contrasts(run).Rows[0][2], "not wall time, where that is not what is judged")
+	assert.Equal(t, [][]cell{
+		{counted(1), words(run.Cells[1].Name + ", " + run.Cells[0].Name)}, {counted(2), name(2)},
+	}, order(run).Rows)
 }
 
 // Each figure has a verdict of its own in the table and in the answer.
