@@ -105,7 +105,7 @@ func (r childRequest) sample(ctx context.Context, experiments []experiment.Exper
 	return childAnswer{Samples: run.Samples, Warnings: run.Warnings}, nil
 }
 
-// warmUp executes the child's cell, for some seconds at most; 0: to the end.
+// warmUp executes the child's cell once, and cuts it after this time; 0: it is not cut.
 func (d *driver) warmUp(ctx context.Context, seconds float64) error {
 	cut, cancel := context.WithCancel(ctx)
 	if seconds > 0 {
@@ -114,7 +114,7 @@ func (d *driver) warmUp(ctx context.Context, seconds float64) error {
 	defer cancel()
 	_, err := d.sampler.Sample(cut, d.cells[0].Do)
 	if ctx.Err() == nil && cut.Err() != nil {
-		return nil // how it ended tells nothing
+		return nil // an error, if any, is of the cut
 	}
 	return err
 }
@@ -190,8 +190,9 @@ func warn(run *result.Run, warnings []result.Warning) {
 }
 
 // pilot finds how many executions are to be dropped in a matrix, where no flag gives the number: within a tenth of the
-// budget, as many as the baseline's process needs until it is warm; one is cut short where a part of it is enough. An experiment that starts processes has one
-// execution of the baseline instead: each process is fresh, and what one leaves behind is the page cache.
+// budget, as many as the baseline's process needs until it is warm; one is cut short where a part of it is enough. An
+// experiment that starts processes has one execution of the baseline instead: each process is fresh, and what one leaves
+// behind is the page cache.
 func (d *driver) pilot(ctx context.Context) error {
 	run := d.session.run
 	if run.Matrix == nil || run.Matrix.Warmup >= 0 {

@@ -174,7 +174,7 @@ func (d *driver) outcome(status error) error {
 	return nil
 }
 
-// sayHowToGoOn prints the command that goes on with a run that was interrupted, where its samples are kept.
+// sayHowToGoOn prints the command that continues an interrupted run, where its samples are kept.
 func (d *driver) sayHowToGoOn() {
 	if !d.options.resumes || !d.journal.Regular() {
 		return
@@ -521,8 +521,8 @@ func (d *driver) sample(ctx context.Context) error {
 // patience is how long a sample waits for CPUs that are gone.
 const patience = 2 * time.Second
 
-// awaitCPUs waits where CPUs of the run are gone: often they are soon back, and else a cell is given up whose samples
-// fail at once. It waits in vain once, until they are back.
+// awaitCPUs waits for CPUs of the run that are gone: often they are soon back, and without a wait a cell whose samples fail
+// at once would be given up before. After a wait in vain it does not wait again until they were back.
 func (d *driver) awaitCPUs(ctx context.Context) {
 	if d.had.Empty() {
 		return

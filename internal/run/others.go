@@ -20,13 +20,14 @@ import (
 // places is the number of runs that can listen at once. One that finds no place still calls the others.
 const places = 16
 
-// named is the number of other runs that a result names: whoever connects again and again cannot make it long.
+// named is the largest number of other runs that a result names. A program that connects again and again cannot make the
+// result longer than that.
 const named = 8
 
-// others notices runs of gorun that take place at the same time. Each run listens at the first free place, then calls all
-// other places, so that of any two runs at least one calls the other. A place is an abstract address (unix(7)): it needs
-// no file and no privilege, and is free again when its process ends. Runs in different network namespaces, as of most
-// containers, do not see each other. While it waits for a call, a run uses no CPU time.
+// others notices runs of gorun that take place at the same time. Each run listens at the first free place, then calls
+// all other places, so that of any two runs at least one calls the other. A place is an abstract address (unix(7)): it
+// needs no file and no privilege, and is free again when its process ends. Runs in different network namespaces, which
+// most containers have, do not notice each other. While it waits for a call, a run uses no CPU time.
 type others struct {
 	root     fs.FS
 	listener *net.UnixListener // nil: no place was free
@@ -69,8 +70,7 @@ func meet(root fs.FS, name string) *others {
 	return o
 }
 
-// call reports this run to another one, unless that waits for this one to end: it has started the command that this
-// process belongs to, and measures it.
+// call reports this run to another one, unless the other one has started this one, as a command that it measures.
 func (o *others) call(c *net.UnixConn, above map[int]bool) {
 	defer c.Close()
 	pid, err := linux.PeerPID(c)
@@ -81,7 +81,7 @@ func (o *others) call(c *net.UnixConn, above map[int]bool) {
 	o.note(pid)
 }
 
-// listen notes the runs that call. What connects and says nothing is not one.
+// listen notes the runs that call. A connection on which nothing is written is no run.
 func (o *others) listen() {
 	defer close(o.ended)
 	for {
@@ -102,7 +102,7 @@ func (o *others) listen() {
 	}
 }
 
-// note keeps a warning of a run.
+// note keeps a warning about another run; its PID is 0 where it is in another PID namespace.
 func (o *others) note(pid int) {
 	who := "in another PID namespace, as of a container"
 	if pid > 0 {
@@ -114,7 +114,7 @@ func (o *others) note(pid int) {
 	}
 	w := result.Warning{
 		Code: "other-run", Message: fmt.Sprintf("another run of gorun measured at the same time (%s)", who),
-		Hint: "what two runs take from each other is in the figures of both: let one wait for the other, as with flock(1)",
+		Hint: "each disturbs the other, and the figures of both: let one wait for the other, as with flock(1)",
 	}
 	o.mutex.Lock()
 	defer o.mutex.Unlock()
@@ -123,14 +123,14 @@ func (o *others) note(pid int) {
 	}
 }
 
-// warnings returns a warning of each run that was met so far.
+// warnings returns a warning about each run that was noticed so far.
 func (o *others) warnings() []result.Warning {
 	o.mutex.Lock()
 	defer o.mutex.Unlock()
 	return o.met[:len(o.met):len(o.met)]
 }
 
-// Close gives the place up.
+// Close ends the listening, and frees the place.
 func (o *others) Close() error {
 	if o.listener == nil {
 		return nil

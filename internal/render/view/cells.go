@@ -50,8 +50,8 @@ func CellsBlock(run *result.Run, opts term.Options) string {
 	return block + comments
 }
 
-// cellsGrid is the grid with these columns before the times, and reports whether there is room for it. Where there is
-// more, the times' range is shown too.
+// cellsGrid returns the grid with these columns before the times, and reports whether it fits into the page. Where there is
+// room, it has the times' range too.
 func cellsGrid(run *result.Run, wanted []result.Column, opts term.Options) (grid string, fits bool) {
 	labels, columns := labelled(run.Cells, wanted)
 	rows := make([]term.Judged, len(run.Cells))
@@ -107,8 +107,8 @@ func commentLines(cells []result.Cell, opts term.Options) string {
 	return block
 }
 
-// contrastWords are what is said of a cell against others than the baseline. One that is of a group goes by the group's
-// name: it has the cell's own values of what differs in that.
+// contrastWords returns the verdicts on a cell against cells that are not the baseline. Such a cell is called by its group,
+// where it has one: within the group it is the one with this cell's flags.
 func contrastWords(run *result.Run, cell int) (words []term.Remark) {
 	for _, c := range run.Matrix.Contrasts {
 		if c.B == cell && c.Verdict != nil && c.A >= 0 && c.A < len(run.Cells) {
@@ -127,8 +127,8 @@ func contrastWords(run *result.Run, cell int) (words []term.Remark) {
 	return words
 }
 
-// CellRemarks are what is said of a cell: the verdict on the figure that decides when the run stops, and the others, each
-// with its figure's name.
+// CellRemarks returns the verdicts on a cell: first on the figure that decides when the run stops, then on each other
+// figure, with its name.
 func CellRemarks(run *result.Run, i int) []term.Remark {
 	remarks := []term.Remark{CellWords(run, i)}
 	for _, figure := range run.Matrix.Figures {
@@ -139,12 +139,12 @@ func CellRemarks(run *result.Run, i int) []term.Remark {
 	return remarks
 }
 
-// FigureWords is a verdict on a figure that does not decide when the run stops.
+// FigureWords returns the verdict on a figure that does not decide when the run stops.
 func FigureWords(figure result.Figure, v stats.Verdict) term.Remark {
 	return term.Remark{Text: figure.Label + ": " + v.String(), Colour: term.KindColours[v.Kind]}
 }
 
-// CellWords is the verdict on a cell, of several figures on the deciding one.
+// CellWords returns the verdict on a cell. Where several figures are judged, it is on the one that decides when the run stops.
 func CellWords(run *result.Run, i int) term.Remark {
 	cell := &run.Cells[i]
 	switch {
@@ -194,14 +194,14 @@ func cellTimes(run *result.Run) (times, ranges []string) {
 	return times, ranges
 }
 
-// CellLabels are the columns that tell cells apart, by cell, and their headings. Comments do not: they are about groups.
+// CellLabels returns the columns in which cells differ, by cell, and their headings; no comments, which are about groups.
 func CellLabels(m *result.Matrix, cells []result.Cell) ([][]string, []term.Column) {
 	return labelled(cells, slices.DeleteFunc(slices.Clone(cellColumns(m, cells)), func(column result.Column) bool {
 		return column.Flag == result.CommentColumn
 	}))
 }
 
-// cellColumns are those of the matrix, or the group, where there is any, and the flags that differ.
+// cellColumns returns the columns that the matrix names; else the group, where there is one, and the flags that differ.
 func cellColumns(m *result.Matrix, cells []result.Cell) []result.Column {
 	wanted := m.Columns
 	if len(wanted) == 0 {
@@ -221,7 +221,7 @@ func cellColumns(m *result.Matrix, cells []result.Cell) []result.Column {
 	return wanted
 }
 
-// labelled shows the columns of the cells, by cell, and their headings.
+// labelled returns the texts of these columns, by cell, and their headings.
 func labelled(cells []result.Cell, wanted []result.Column) ([][]string, []term.Column) {
 	labels, columns := make([][]string, len(cells)), make([]term.Column, len(wanted))
 	for n, column := range wanted {
@@ -248,7 +248,8 @@ func labelled(cells []result.Cell, wanted []result.Column) ([][]string, []term.C
 	return labels, columns
 }
 
-// comments are the groups' comments in pieces, by cell: each is broken into no more lines than its group has rows.
+// comments returns a line of its group's comment for each cell: a comment is broken into no more lines than its group has
+// rows.
 func comments(cells []result.Cell) []string {
 	pieces := make([]string, len(cells))
 	for begin := 0; begin < len(cells); {
@@ -347,7 +348,7 @@ func cellLabel(cell *result.Cell, column result.Column) string {
 	return show(cell, column.Flag, value)
 }
 
-// GroupsBlock is the order of the cells, as far as it is certain.
+// GroupsBlock returns the order of the cells, as far as it is certain.
 func GroupsBlock(run *result.Run, opts term.Options) string {
 	if len(run.Matrix.Groups) == 0 {
 		return ""
@@ -357,7 +358,7 @@ func GroupsBlock(run *result.Run, opts term.Options) string {
 	for i, group := range run.Matrix.Groups {
 		var names []string
 		for _, cell := range group {
-			if cell >= 0 && cell < len(run.Cells) { // a foreign file may name others
+			if cell >= 0 && cell < len(run.Cells) { // a journal that another program wrote may name others
 				names = append(names, run.Cells[cell].Name)
 			}
 		}
@@ -410,7 +411,7 @@ func ControlBlock(run *result.Run, opts term.Options) string {
 	return block
 }
 
-// painted puts colour on single words, since a paragraph may break between any two.
+// painted returns the text in the colour of a verdict: word by word, since a paragraph may break between any two.
 func painted(text string, kind stats.Kind, opts term.Options) string {
 	words := strings.Fields(text)
 	for i, word := range words {

@@ -13,9 +13,9 @@ import (
 	"gorun/internal/stats"
 )
 
-// NextBlock is the command that takes as many more rounds as undecided cells are likely to need, and how long it takes; ""
-// where no cell is undecided, or no number of rounds can be named: then the cells' own words say what could be found. An
-// interrupted run has printed the command that continues it.
+// NextBlock returns the command that takes the rounds which undecided cells are likely to need, and how long it takes. It
+// returns "" where no cell is undecided, where the number of rounds is not known, and for an interrupted run, which has
+// printed the command that continues it.
 func NextBlock(run *result.Run, opts term.Options) string {
 	more := 0.0
 	for _, cell := range run.Cells {
@@ -38,8 +38,8 @@ func NextBlock(run *result.Run, opts term.Options) string {
 	return term.Paragraph(opts.Paint(term.Bold, "next")+": ", fmt.Sprintf("%s (%s)", shell.Join(args), takes), opts.Columns())
 }
 
-// longer is the command of a run that lasts as many seconds in all, and reports whether it continues the journal; nil
-// where it is not known. A fixed number of samples is another design, whose journal cannot be continued.
+// longer returns the command of a run that lasts this many seconds in all, or nil where it cannot be made, and reports
+// whether it continues the journal. A run with a fixed number of samples has another design: its journal cannot be continued.
 func longer(run *result.Run, seconds float64) (args []string, resumes bool) {
 	end := slices.Index(run.Command, "--") // what follows is the user's own command
 	if end < 0 {
@@ -87,7 +87,7 @@ func longer(run *result.Run, seconds float64) (args []string, resumes bool) {
 	return slices.Concat(args, rest, run.Command[end:]), resumes
 }
 
-// wait is a time in whole seconds, as a flag takes it.
+// wait returns a time, rounded up to whole seconds, as a flag takes it.
 func wait(seconds float64) string {
 	return (time.Duration(math.Ceil(seconds)) * time.Second).String()
 }
