@@ -60,7 +60,7 @@ func RunProbe(ctx context.Context, root fs.FS, m *topology.Machine, in io.Reader
 type prober struct {
 	burners
 	cells     []Cell
-	balancing *guardian.Sysctl // nil: no cell changes it
+	balancing *guardian.Sysctl // nil: no cell sets it, or the kernel does not have it
 }
 
 // Prepare takes NUMA balancing, where a cell is to change it, and starts the load of the first cell.
@@ -78,11 +78,21 @@ func (p *prober) Prepare(ctx context.Context) (_ []result.Warning, err error) {
 // setsBalancing reports whether a sample of the cell has a value of NUMA balancing set.
 func (c Cell) setsBalancing() bool { return c.SetBalancing && c.Row.NUMABalancing != Keep }
 
+// balance sets NUMA balancing to what the cell asks for: keep is the value before the run, which another cell may have
+// changed.
+func (p *prober) balance(c Cell) error {
+	switch {
+	case p.balancing == nil:
+		return nil
+	case c.setsBalancing():
+		return p.balancing.Set(c.Row.NUMABalancing)
+	}
+	return p.balancing.Set(p.balancing.Before())
+}
+
 func (p *prober) Sample(ctx context.Context, c Cell) (result.Sample, error) {
-	if p.balancing != nil && c.setsBalancing() {
-		if err := p.balancing.Set(c.Row.NUMABalancing); err != nil {
-			return result.Sample{}, err
-		}
+	if err := p.balance(c); err != nil {
+		return result.Sample{}, err
 	}
 	if err := p.burn(ctx, c); err != nil {
 		return result.Sample{}, err
