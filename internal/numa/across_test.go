@@ -16,27 +16,41 @@ func TestMemShare(t *testing.T) {
 	assert.Nil(t, memShare(&result.Numa{NodePages: map[string]int{"0": 1}}))
 	assert.Nil(t, memShare(&result.Numa{NodeShare: share}))
 	assert.InDelta(t, 0.25, *memShare(&result.Numa{NodeShare: share, NodePages: map[string]int{"0": 8}}), 1e-9)
-	assert.InDelta(t, 0.5, *memShare(&result.Numa{NodeShare: share, NodePages: map[string]int{"0": 8, "1": 8}}), 1e-9)
+	assert.InDelta(t, 0.625, *memShare(&result.Numa{NodeShare: share, NodePages: map[string]int{"0": 4, "1": 12}}), 1e-9)
 	assert.InDelta(t, 0, *memShare(&result.Numa{NodeShare: share, NodePages: map[string]int{"2": 8}}), 1e-9)
 }
 
-// Times that follow the share of time on the memory's node, with moves that do not matter: the answers are those.
-func TestAcrossRows(t *testing.T) {
-	r := rand.New(rand.NewPCG(1, 2))
-	var rows []probedRow
+// rowsByShare are rows whose times follow the share of the time on the memory's node alone.
+func rowsByShare(r *rand.Rand, moves func(share float64) uint64) (rows []probedRow) {
 	for i := range 36 {
-		share, moves := r.Float64(), uint64(r.IntN(2000))
+		share := r.Float64()
 		row := probedRow{NumaRow: result.NumaRow{Row: i, Mem: 0, Access: "random", BufferBytes: 4096}}
 		for range 3 {
 			row.seconds = append(row.seconds, 200-100*share+r.NormFloat64())
 			row.samples = append(row.samples, result.Numa{
 				NodePages: map[string]int{"0": 8}, NodeShare: map[string]float64{"0": share, "1": 1 - share},
-				Migrations: &result.Migrations{CrossNode: moves},
+				Migrations: &result.Migrations{CrossNode: moves(share)},
 			})
 		}
 		rows = append(rows, row)
 	}
+	return rows
+}
+
+// Moves do not matter by themselves: where they have nothing to do with the share, no finding shows a change with them,
+// and where there are more of them the smaller the share is, the share explains the change.
+func TestAcrossRows(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 2))
+	rows := rowsByShare(r, func(share float64) uint64 { return uint64(2000*(1-share)) + uint64(r.IntN(200)) })
 	findings := acrossRows(rows)
+	require.Len(t, findings, 3)
+	assert.Contains(t, findings[0].Message, "an interval without 0")
+	assert.Greater(t, findings[0].Value, 2.0)
+	assert.Contains(t, findings[2].Message, "cannot be told from no change")
+	assert.InDelta(t, 0, findings[2].Value, 0.2)
+
+	rows = rowsByShare(r, func(float64) uint64 { return uint64(r.IntN(2000)) })
+	findings = acrossRows(rows)
 	require.Len(t, findings, 3)
 	assert.Equal(t, "moves-and-time", findings[0].Code)
 	assert.Contains(t, findings[0].Message, "cannot be told from no change")

@@ -248,7 +248,7 @@ func (p *probe) allocate() (err error) {
 func (p *probe) touch() error {
 	p.args.Access, p.args.Buffer, p.args.Words = p.Row.Access, p.area.Pointer(), p.Row.BufferBytes/8
 	p.args.Accesses, p.args.Seed, p.args.Moves = p.Accesses, p.Seed, keptMoves
-	mode, nodes := p.touchPolicy()
+	mode, nodes := p.touchPolicy(p.m.NodeOf(linux.Getcpu()))
 	if !nodes.Empty() {
 		if err := p.area.SetPolicy(mode, nodes); err != nil {
 			return err
@@ -272,14 +272,14 @@ func (p *probe) touch() error {
 	return nil
 }
 
-// touchPolicy returns the memory policy during the first touch; without nodes there is none.
-func (p *probe) touchPolicy() (linux.Mempolicy, cpuset.Set) {
+// touchPolicy returns the memory policy for the first touch by a thread on a node; without nodes there is none.
+func (p *probe) touchPolicy(from int) (linux.Mempolicy, cpuset.Set) {
 	memory := withMemory(p.m)
 	switch p.Row.FirstTouch {
 	case TouchInterleaved:
 		return linux.MempolicyInterleave, memory
 	case TouchFar:
-		far := byDistance(p.m, p.m.NodeOf(linux.Getcpu()), memory.List())
+		far := byDistance(p.m, from, memory.List())
 		return linux.MempolicyPreferred, cpuset.Of(far[len(far)-1])
 	}
 	return linux.MempolicyDefault, cpuset.Set{}

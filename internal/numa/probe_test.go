@@ -419,6 +419,40 @@ func TestFirstTouchBefore(t *testing.T) {
 	assert.True(t, s.Placement.Verified, "%v", s.Placement.Mismatches)
 	assert.Contains(t, s.Placement.Requested, "touched first before")
 	assert.Positive(t, v.NsPerAccess)
+
+	for touch, boundFirst := range map[string]bool{"": true, TouchBefore: false} {
+		r := plain(m)
+		r.Row.FirstTouch = touch
+		p, err := newProbe(live, m, planned(r, m))
+		require.NoError(t, err)
+		ended := make(chan struct{})
+		go func() {
+			defer close(ended)
+			runtime.LockOSThread()
+			for _, step := range p.steps() {
+				if !assert.NoError(t, step()) {
+					break
+				}
+				if bound, touched := len(p.undo) > 0, p.args.Words > 0; bound != touched {
+					assert.Equal(t, boundFirst, bound, "first touch %q", touch)
+				}
+			}
+			assert.NoError(t, p.close())
+		}()
+		<-ended
+	}
+}
+
+// Memory is touched on the node that is furthest, or on all that have memory.
+func TestTouchPolicy(t *testing.T) {
+	p := &probe{m: recorded(t, "qemu-epyc8")}
+	for touch, want := range map[string]string{
+		"": "default", TouchBefore: "default", TouchFar: "preferred:4", TouchInterleaved: "interleave:0-7",
+	} {
+		p.Row.FirstTouch = touch
+		policy, nodes := p.touchPolicy(1)
+		assert.Equal(t, want, linux.FormatMempolicy(policy, nodes), touch)
+	}
 }
 
 // Pages lie where the row has them touched, and the buffer keeps no policy of it.
