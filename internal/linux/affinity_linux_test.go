@@ -1,6 +1,7 @@
 package linux
 
 import (
+	"os"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -97,4 +98,11 @@ func TestFillMask(t *testing.T) {
 func TestKernelRefusesAShortMask(t *testing.T) {
 	assert.Equal(t, unix.EINVAL, readMask(0, nil))
 	assert.Zero(t, readMask(0, make([]uint64, mostWords)), "and takes one of any size above")
+}
+
+// The kernel asks for a privilege where a thread belongs to another process only; any other refusal has another reason.
+func TestRemedyOfOthers(t *testing.T) {
+	assert.Empty(t, remedyOfOthers(0))
+	assert.Empty(t, remedyOfOthers(os.Getpid()))
+	assert.Contains(t, remedyOfOthers(os.Getppid()+1<<30), "CAP_SYS_NICE")
 }

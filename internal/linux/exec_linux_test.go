@@ -5,6 +5,7 @@ import (
 	"os/exec"
 	"slices"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -61,4 +62,16 @@ func TestInheritedFiles(t *testing.T) {
 	slices.Sort(want)
 	assert.Equal(t, want, after)
 	require.NoError(t, unix.Close(kept))
+}
+
+func TestChildEnded(t *testing.T) {
+	child := exec.Command("cat")
+	stdin, err := child.StdinPipe()
+	require.NoError(t, err)
+	require.NoError(t, child.Start())
+	assert.False(t, ChildEnded(child.Process.Pid))
+	require.NoError(t, stdin.Close())
+	assert.Eventually(t, func() bool { return ChildEnded(child.Process.Pid) }, time.Minute, time.Millisecond)
+	require.NoError(t, child.Wait(), "it can still be waited for")
+	assert.False(t, ChildEnded(child.Process.Pid))
 }

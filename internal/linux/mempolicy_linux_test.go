@@ -203,3 +203,18 @@ func TestMempolicyUnderASeccompProfile(t *testing.T) {
 	_, _, err = GetMempolicy()
 	assert.ErrorIs(t, err, fs.ErrPermission)
 }
+
+// A kernel with more nodes than a small mask holds refuses that one, and is asked again with a larger one.
+func TestGetMempolicyOfALargeKernel(t *testing.T) {
+	runtime.LockOSThread()
+	want, wantNodes, err := GetMempolicy()
+	skipIfRefusedOrMissing(t, err)
+	require.NoError(t, err)
+	t.Run("EINVAL", func(t *testing.T) { // a thread of its own, which ends with the filter
+		refuse(t, unix.EINVAL, refused{unix.SYS_GET_MEMPOLICY, 2, commonWords*64 + 1})
+		got, nodes, err := GetMempolicy()
+		require.NoError(t, err)
+		assert.Equal(t, want, got)
+		assert.Equal(t, wantNodes, nodes)
+	})
+}
