@@ -51,7 +51,7 @@ type Latency struct {
 // ChecksArgs say where a process is to be, and how often it looks.
 type ChecksArgs struct {
 	CPU    int // -1: where it was at the check before
-	CPUs   int // above the highest number that a CPU may have
+	CPUs   int // more than the highest number that a CPU may have
 	Checks uint64
 	Shared *Shared // nil: begin at once
 }

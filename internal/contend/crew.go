@@ -64,10 +64,10 @@ func (m *member) sit() error {
 	return m.check()
 }
 
-// again pins the thread again where it has lost its CPU since: one whose CPU was gone has all CPUs from then on.
+// again pins the thread again if it has lost its CPU: when a CPU goes offline, the kernel lets its threads run on all.
 func (m *member) again() {
 	if mismatches, err := m.setting.ReadBack(m.tid); err == nil && len(mismatches) > 0 {
-		_, _ = m.setting.Apply(m.tid) // where that fails, check finds what it has instead
+		_, _ = m.setting.Apply(m.tid) // if this fails, check reports what the thread has instead
 	}
 }
 

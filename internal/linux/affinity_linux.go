@@ -128,8 +128,8 @@ func maskCall(trap uintptr, tid int, words []uint64) syscall.Errno {
 	return errno
 }
 
-// remedyOfOthers is what helps where a thread may not be given something; "" for one of this process, of which the kernel
-// itself asks no privilege (sched_setaffinity(2), setpriority(2)).
+// remedyOfOthers returns the remedy for EPERM when a thread of another user was to be changed; "" for a thread of this
+// process, for which the kernel itself asks no privilege (sched_setaffinity(2), setpriority(2)).
 func remedyOfOthers(tid int) string {
 	if tid == 0 || exists("/proc/self/task/"+strconv.Itoa(tid)) {
 		return ""

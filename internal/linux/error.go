@@ -45,8 +45,8 @@ func (e *Error) hint(status string) string {
 	return strings.Join(hints, "; ")
 }
 
-// Remedy returns what helps against an error of a system call or a file that says nothing about it: a limit of this process
-// that it has reached (getrlimit(2)), or that /proc is not there; "" for other errors.
+// Remedy returns what helps against an error of a system call or a file whose text has no remedy: a limit of this process
+// is reached (getrlimit(2)), a privilege is missing, or /proc is not mounted. It returns "" for other errors.
 func Remedy(err error) string {
 	switch {
 	case errors.Is(err, syscall.EMFILE):

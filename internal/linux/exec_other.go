@@ -22,7 +22,7 @@ func DieWithParent() *syscall.SysProcAttr { return nil }
 // NextChildStop returns none: only Linux tells.
 func NextChildStop() (pid int, stopped, ok bool) { return 0, false, false }
 
-// ChildEnded returns false: only Linux tells.
+// ChildEnded needs Linux, and returns false.
 func ChildEnded(int) bool { return false }
 
 // HasStoppedDescendant needs Linux.

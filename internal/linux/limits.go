@@ -80,8 +80,8 @@ func Obstacles(limits []Limit, threads int) []Limit {
 
 // ThreadLimits returns what bounds the number of threads of this process on the machine whose / is fsys: the user's and
 // the system's limits on threads, PIDs, the control groups' limits, mappings, memory and address space. cgo tells
-// whether its threads are pthreads (see Cgo). A limit that does not apply, or whose file is absent, is left out. So is one
-// whose file cannot be read or understood; unread has an error for each of these, and the limits hold without them.
+// whether its threads are pthreads (see Cgo). A limit that does not apply, or whose file is absent, is left out. A limit
+// whose file cannot be read or understood is left out too, and unread has its error; the other limits hold without it.
 //
 // It counts what can be seen. From within a container, ancestors of its control group and its user's processes outside
 // are not: the kernel may refuse earlier.
@@ -91,7 +91,8 @@ func ThreadLimits(fsys fs.FS, cgo bool) (limits []Limit, unread []error) {
 }
 
 // ProcessLimits returns what bounds the number of processes that this process may start, each with so many threads and
-// bytes of memory: of the limits on threads those that are not this process's own. Their Room is in processes. What is unread is as for ThreadLimits.
+// bytes of memory: of the limits on threads those that are not this process's own. Their Room is in processes.
+// unread is as for ThreadLimits.
 func ProcessLimits(fsys fs.FS, threads, bytes uint64) (limits []Limit, unread []error) {
 	limits, unread = readLimits(fsys, false, userLimit, systemLimits, pidsLimits, groupMemoryLimits, memoryLimit)
 	for i := range limits {
@@ -104,7 +105,7 @@ func ProcessLimits(fsys fs.FS, threads, bytes uint64) (limits []Limit, unread []
 }
 
 // MemoryLimits returns what bounds the memory that this process and those that it starts may take. Their Room is in
-// bytes. What is unread is as for ThreadLimits.
+// bytes. unread is as for ThreadLimits.
 func MemoryLimits(fsys fs.FS) (limits []Limit, unread []error) {
 	limits, unread = readLimits(fsys, false, groupMemoryLimits, memoryLimit)
 	for i := range limits {

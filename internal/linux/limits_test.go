@@ -271,7 +271,7 @@ func TestThreadLimitsWithoutWhatCannotBeRead(t *testing.T) {
 func TestThreadLimitsOfAForbiddenFile(t *testing.T) {
 	fsys := machine(map[string]string{"proc/loadavg": "1 1 1 1/1 1", "proc/sys/kernel/pid_max": "400"})
 	_, unread := ThreadLimits(forbidden{fsys, "proc/loadavg"}, false)
-	assert.ErrorIs(t, errors.Join(unread...), fs.ErrPermission, "a file of the system that cannot be read is not an unlimited one")
+	assert.ErrorIs(t, errors.Join(unread...), fs.ErrPermission, "a file that cannot be read is no limit of infinity")
 }
 
 type forbidden struct {

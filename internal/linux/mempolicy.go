@@ -45,8 +45,8 @@ var mempolicies = [...]mempolicyRow{
 	MempolicyPreferredMany: {"preferred-many", 1, maxNodes},
 }
 
-// maxNodes is how many nodes a set can hold, which is more than any kernel can be built for today (NODES_SHIFT is at most
-// 10).
+// maxNodes is the number of nodes that a set can hold, which is more than a kernel can be built for today (NODES_SHIFT is
+// at most 10).
 const maxNodes = cpuset.Max + 1
 
 // String returns the policy's name, with its mode flags where it has any.

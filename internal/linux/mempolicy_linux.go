@@ -106,8 +106,8 @@ func HaveHomeNode() error {
 	return errors.Join(page.SetHomeNode(nodes.First()), page.Free())
 }
 
-// mostMaskWords is the largest mask of nodes that the kernel fills, a page of the smallest size (mm/mempolicy.c,
-// copy_nodes_to_user). It refuses one that is smaller than its own.
+// mostMaskWords is the size of the largest mask of nodes that the kernel fills, in words of 64 bits: a page of the smallest
+// size (mm/mempolicy.c, copy_nodes_to_user). The kernel refuses a mask that is smaller than its own.
 const mostMaskWords = 4096 / 8
 
 // getMempolicy makes the call for the calling thread or for an address, as flags say.

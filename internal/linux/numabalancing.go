@@ -38,15 +38,15 @@ func ReadNUMABalancing(root fs.FS) (int, error) {
 // numaScanDefault is the kernel's own value of scan_delay_ms and scan_period_min_ms (kernel/sched/fair.c).
 const numaScanDefault = 1000
 
-// NUMAScanFiles returns where the kernel keeps a setting of NUMA balancing's scans, such as "scan_delay_ms": in debugfs,
-// and before Linux 5.13 as a sysctl.
+// NUMAScanFiles returns the files that may have a setting of NUMA balancing's scans, such as "scan_delay_ms": one in
+// debugfs, and a sysctl, which Linux had before 5.13.
 func NUMAScanFiles(name string) []string {
 	return []string{"/sys/kernel/debug/sched/numa_balancing/" + name, "/proc/sys/kernel/numa_balancing_" + name}
 }
 
 // ReadNUMAScan returns how much CPU time a thread uses before NUMA balancing looks at its process for the first time,
-// and the shortest time between two looks, in seconds. What cannot be read, as debugfs by others than root, is the
-// kernel's default.
+// and the shortest time between two looks, both in seconds. For a file that cannot be read, as those of debugfs by users
+// other than root, it returns the kernel's default.
 func ReadNUMAScan(root fs.FS) (delay, period float64) {
 	read := func(name string) float64 {
 		for _, file := range NUMAScanFiles(name) {
@@ -59,16 +59,16 @@ func ReadNUMAScan(root fs.FS) (delay, period float64) {
 	return read("scan_delay_ms"), read("scan_period_min_ms")
 }
 
-// ThreadNUMA is what NUMA balancing has done with a thread so far. nil: the kernel does not report it.
+// ThreadNUMA is what NUMA balancing has done with a thread so far. A field is nil where the kernel does not report it.
 type ThreadNUMA struct {
 	ScanSeq       *int // passes over the process's memory; one counts even where every area of it was skipped
 	PagesMigrated *int // by faults of the thread
 	PreferredNode *int // -1: none
-	TotalFaults   *int // a sum that decays with each pass, so not a count
+	TotalFaults   *int // a sum that decays with each pass, and so no count
 }
 
-// ReadThreadNUMA reads the calling thread's /proc/thread-self/sched (kernel/sched/debug.c, sched_show_numa), which needs
-// a kernel with CONFIG_SCHED_DEBUG.
+// ReadThreadNUMA reads the calling thread's /proc/thread-self/sched (kernel/sched/debug.c, sched_show_numa). The error is
+// fs.ErrNotExist on a kernel without CONFIG_SCHED_DEBUG, and ErrNoNUMABalancing on one without NUMA balancing.
 func ReadThreadNUMA(root fs.FS) (ThreadNUMA, error) {
 	const file = "proc/thread-self/sched"
 	text, err := sysfs.ReadString(root, file)

@@ -8,8 +8,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// PeerPID returns the process at the other end of a Unix socket: the one that has called connect or listen (SO_PEERCRED,
-// unix(7)); 0 where it is in a PID namespace that this process does not see.
+// PeerPID returns the ID of the process at the other end of a Unix socket, which has called connect or listen
+// (SO_PEERCRED, unix(7)); 0 where that process is in a PID namespace that this one does not see.
 func PeerPID(c syscall.Conn) (pid int, err error) {
 	raw, err := c.SyscallConn()
 	if err != nil {
@@ -28,7 +28,7 @@ func PeerPID(c syscall.Conn) (pid int, err error) {
 	return pid, err
 }
 
-// Ancestors returns the parent of this process, its parent, and so on, as far as /proc shows them.
+// Ancestors returns the IDs of the parent of this process, of that one's parent, and so on, as far as /proc shows them.
 func Ancestors() map[int]bool {
 	above := map[int]bool{}
 	for pid := os.Getppid(); pid > 0 && !above[pid]; {

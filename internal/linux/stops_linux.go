@@ -29,11 +29,11 @@ func NextChildStop() (pid int, stopped, ok bool) {
 	return pid, info.Code != continued, err == nil && pid != 0
 }
 
-// ChildEnded reports whether a child process has ended and was not waited for yet. It is not reaped.
+// ChildEnded reports whether a child process has ended and has not been waited for yet. It does not reap the child.
 func ChildEnded(pid int) bool {
 	var info unix.Siginfo
 	err := unix.Waitid(unix.P_PID, pid, &info, unix.WEXITED|unix.WNOHANG|unix.WNOWAIT, nil)
-	return err == nil && info.Signo == int32(unix.SIGCHLD) // 0: it goes on
+	return err == nil && info.Signo == int32(unix.SIGCHLD) // 0: it is running
 }
 
 // HasStoppedDescendant reports whether a child of this process, one of theirs, and so on, is stopped by a signal: whether

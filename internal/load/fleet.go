@@ -43,8 +43,8 @@ func Start(ctx context.Context, self child.Self, burners []Options) (*Fleet, err
 	return f, nil
 }
 
-// Watch begins to watch that the burners stay where they were placed: of each the thread that works, and the main
-// thread, which a program means that places the process.
+// Watch begins to watch that the burners stay where they were placed. Of each burner it watches the thread that works,
+// and the main thread, which is the one that another program moves when it moves the process by its ID.
 func (f *Fleet) Watch() *placement.Monitor {
 	var threads []placement.Thread
 	pids := f.group.PIDs()

@@ -7,8 +7,8 @@ import (
 	"gorun/internal/stats"
 )
 
-// memShare is the part of the time that the probe was on its memory's node; nil: not known. Of memory that is on several
-// nodes, each counts by its part of the pages at the end.
+// memShare returns the part of the time that the probe was on its memory's node; nil: not known. Where the memory is on
+// several nodes, each one counts by its part of the pages at the end.
 func memShare(v *result.Numa) *float64 {
 	if v.NodeShare == nil {
 		return nil
@@ -25,11 +25,12 @@ func memShare(v *result.Numa) *float64 {
 }
 
 // acrossRows answers the RFC's two questions from the rows' medians: do more moves to another node mean longer times, and
-// is it the time on the memory's node that matters? Rows must not differ in their work.
+// does the time on the memory's node explain that? There is no answer for rows that differ in their work.
 func acrossRows(rows []probedRow) (findings []result.Finding) {
 	var moves, shares, percent []float64
 	for _, row := range measured(rows) {
-		if first := rows[0]; row.Access != first.Access || row.Pages != first.Pages || row.BufferBytes != first.BufferBytes {
+		first := rows[0]
+		if row.Access != first.Access || row.Pages != first.Pages || row.BufferBytes != first.BufferBytes {
 			return nil
 		}
 		var m, s, t []float64

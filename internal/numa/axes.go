@@ -123,13 +123,13 @@ const (
 	RowsAll  = "all"
 )
 
-// fewNodes is up to how many nodes a machine has all rows by default, as the RFC's first table has. Their number grows
-// with the cube of the nodes: 16 nodes have 5,202.
+// fewNodes is the largest number of nodes with which a machine has all rows by default, as the RFC's first table has. The
+// number of rows grows with the cube of the nodes: 16 nodes have 5,202.
 const fewNodes = 2
 
-// choose replaces those of the axes that no flag gives by a few of their nodes: the memory is on one node, and the
-// probe on one node for each distance from it, the near one first. Where the probe has one node only, so it is for the
-// memory, as seen from there. The nodes that are preferred are the memory's, and one that is as far from it as any.
+// choose replaces each axis that no flag gives by a few of its nodes: the memory is on one node, and the probe on one
+// node for each distance from it, the nearest first. Where the probe has only one node, the memory is on one node for each
+// distance from that one. The preferred nodes are the memory's, and one that is as far from it as any.
 func (a *Axes) choose(given func(flag string) bool, m *topology.Machine) {
 	floats := func(node int) bool { return node < 0 }
 	memory, running := slices.DeleteFunc(slices.Clone(a.Mem), floats), slices.DeleteFunc(slices.Clone(a.CPU), floats)
@@ -164,8 +164,8 @@ func (a *Axes) choose(given func(flag string) bool, m *topology.Machine) {
 	}
 }
 
-// byDistance returns one of the nodes for each distance from a node, the nearest first and of several the lowest. Where
-// distances are not recorded, the node itself is near and each other one as far as the next.
+// byDistance returns one of the nodes for each distance from a node, the nearest first. Of several at the same distance it
+// is the first in the list. Where distances are not recorded, the node itself is near, and all others are equally far.
 func byDistance(m *topology.Machine, from int, nodes []int) []int {
 	distance := func(to int) int {
 		for _, node := range m.Nodes {
@@ -250,7 +250,7 @@ const BindBalancing = "bind+balancing"
 // MemPolicies are the ways to bind memory, the default first.
 var MemPolicies = []string{"bind", BindBalancing}
 
-// Who touches memory that floats first, and so decides where it lies, the default first.
+// The first touches of memory that floats, which decide where it lies; the default first.
 const (
 	TouchNear        = "near"
 	TouchFar         = "far"
@@ -258,7 +258,7 @@ const (
 	TouchBefore      = "before"
 )
 
-// FirstTouches is the table of them.
+// FirstTouches describes them.
 var FirstTouches = [...]PreferredWay{
 	{TouchNear, "the probe, where it is bound"},
 	{TouchFar, "the probe, on the node furthest from there"},
@@ -266,17 +266,17 @@ var FirstTouches = [...]PreferredWay{
 	{TouchBefore, "the probe before it is bound, wherever the scheduler had put it, as in the RFC's tables"},
 }
 
-// ParseMemPolicies reads ways to bind memory, in the order written. Of the first of them rows have no word.
+// ParseMemPolicies reads ways to bind memory, in the order written. The default becomes "", as in rows.
 func ParseMemPolicies(text string) ([]string, error) {
 	return parseDefaulted(text, "a way to bind memory", MemPolicies)
 }
 
-// ParseFirstTouch reads who touches memory that floats first, in the order written. Of near rows have no word.
+// ParseFirstTouch reads first touches of memory that floats, in the order written. The default becomes "", as in rows.
 func ParseFirstTouch(text string) ([]string, error) {
 	return parseDefaulted(text, "a first touch", catalog.Names(FirstTouches[:]))
 }
 
-// parseDefaulted reads words of which the first known one becomes "".
+// parseDefaulted reads words, and replaces the first of the known ones, the default, by "".
 func parseDefaulted(text, what string, known []string) ([]string, error) {
 	words, err := parseWords(text, what, known)
 	for i, word := range words {

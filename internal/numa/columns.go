@@ -126,7 +126,7 @@ func phaseColumns(prefix, when string, of func(*result.Numa) *result.NumaPhase) 
 	return list
 }
 
-// bufferFaults are the faults in the buffer; nil: not known.
+// bufferFaults returns the number of faults in the buffer; nil: not known.
 func bufferFaults(p *result.NumaPhase) *uint64 {
 	if p.Faults == nil {
 		return nil

@@ -108,15 +108,15 @@ func (f *flags) Register(set *experiment.FlagSet) {
 	set.StringVar(&f.cpu, "cpu", "",
 		"`nodes` whose CPUs the probe is bound to, by commas, and float (default: each, and float)")
 	set.StringVar(&f.balancing, "numa-balancing", "",
-		"`values` of kernel.numa_balancing: 0, 1, keep, by commas; it is the whole machine's, and is\n"+
-			"changed only when this flag is given (default: rows for 0 and 1, of which those run that it is)")
+		"`values` of kernel.numa_balancing: 0, 1, keep (as before the run), by commas; it is the whole\n"+
+			"machine's, and is changed only when this flag is given (default: rows for 0 and 1, of which those run that it is)")
 	set.StringVar(&f.preferred, "preferred-node", "", "preferred `nodes`, by commas, and none (default: none, and each)")
 	set.StringVar(&f.preferredBy, "preferred-node-by", PreferredWays[0].Name,
 		"`how` a node is preferred: "+catalog.List(PreferredWays[:]))
 	set.StringVar(&f.preset, "preset", "", "a `table` of the RFC: "+catalog.List(presets[:])+"; sets NUMA balancing")
 	set.StringVar(&f.rows, "rows", RowsSome,
-		"`which` nodes the flags above stand for where they are not given, on a machine with more than two:\n"+
-			"some (of the CPUs' nodes, one for each distance from the memory's) or all")
+		"`which` nodes --mem, --cpu and --preferred-node have by default on a machine with more than two:\n"+
+			"some (one for each distance from the memory's node) or all")
 	set.BoolVar(&f.full, "full", false, "the whole product; else nodes are preferred with the highest balancing only")
 	set.BoolVar(&f.blocks, "blocks", false, "all samples of a row, then all of the next: nothing can be judged then")
 	set.Float64Var(&f.load, "load", defaultLoad, "load on each CPU beside the probe, in percent (0: none)")
@@ -134,8 +134,8 @@ func (f *flags) Register(set *experiment.FlagSet) {
 	set.Uint64Var(&f.accesses, "accesses", defaultAccesses, "accesses of a repetition")
 	set.IntVar(&f.repetitions, "repetitions", defaultRepetitions, "repetitions of a sample")
 	set.DurationVar(&f.settle, "settle", defaultSettle,
-		"CPU time of accesses before the first repetition, which do not count: caches settle meanwhile; where it is\n"+
-			"not given, rows with NUMA balancing or a preferred node have several of the kernel's scans (4s)")
+		"CPU time of accesses before the first repetition, which do not count: caches settle meanwhile; by default,\n"+
+			"rows with NUMA balancing or a preferred node settle for several of the kernel's scans (4s)")
 	f.nice.Register(set, "the probe and of the load")
 	set.Words("preferred-node-by", catalog.Words(PreferredWays[:]))
 	set.Words("preset", catalog.Words(presets[:]))
@@ -247,12 +247,12 @@ func (f *flags) table(m experiment.Machine) (
 	return rows, support, warnings, nil
 }
 
-// scans is how many of NUMA balancing's scans, in addition to the delay before the first, a row with balancing settles
-// for. The first passes over the memory mark it, faults follow, and the memory moves: with the kernel's defaults of 1 s
-// each all of this has begun after 2.3 s of CPU time.
+// scans is the number of NUMA balancing's scans for which a row with balancing settles, in addition to the delay before the
+// first. The first passes over the memory mark it, faults follow, and the memory moves: with the kernel's defaults of 1 s
+// each, all of this has begun after 2.3 s of CPU time.
 const scans = 3
 
-// settles returns for how long a row's probe makes accesses before those that count, in seconds of its CPU time.
+// settles returns how long a row's probe makes accesses before those that count, in seconds of its CPU time.
 func (f *flags) settles(row result.NumaRow, root fs.FS, support Support) float64 {
 	balanced := row.NUMABalancing > 0 || row.NUMABalancing == Keep && support.Balancing > 0
 	if f.given("settle") || !balanced && row.PreferredNode == None {
@@ -352,7 +352,7 @@ func (f *flags) round(rows []result.NumaRow, settling float64) (seconds float64)
 	return seconds + settling
 }
 
-// judged is how many rounds it takes at least until rows can be told apart (matrix.LeastRounds).
+// judged is the least number of rounds with which a row can have a verdict (matrix.LeastRounds).
 const judged = 25
 
 // mostAccesses is how many a CPU makes in a second at most: 5 GHz times two vectors of 8 words would be 8e10.
@@ -427,8 +427,8 @@ func (f *flags) spec(m experiment.Machine, sampling experiment.Sampling) spec {
 	return spec{
 		Load: f.load, Buffer: f.buffer, Pages: f.pages, Access: f.access, Accesses: f.accesses, Repetitions: f.repetitions,
 		Settle: f.settle.Seconds(), PreferredBy: f.preferredBy, MemPolicy: f.memPolicy, FirstTouch: f.firstTouch,
-		Preset: f.preset, Rows: f.rows, Full: f.full, Blocks: f.blocks, Nice: f.nice.Nice, CPUs: m.CPUs.String(), Samples: sampling.Samples,
-		Budget: sampling.Budget,
+		Preset: f.preset, Rows: f.rows, Full: f.full, Blocks: f.blocks, Nice: f.nice.Nice, CPUs: m.CPUs.String(),
+		Samples: sampling.Samples, Budget: sampling.Budget,
 	}
 }
 
@@ -440,7 +440,7 @@ type spec struct {
 	Access      string  `json:"access"`
 	Accesses    uint64  `json:"accesses"`
 	Repetitions int     `json:"repetitions"`
-	Settle      float64 `json:"settle_seconds"` // of rows that settle for no scans
+	Settle      float64 `json:"settle_seconds"` // of rows that do not wait for scans
 	PreferredBy string  `json:"preferred_node_by"`
 	MemPolicy   string  `json:"mem_policy"`
 	FirstTouch  string  `json:"first_touch"`

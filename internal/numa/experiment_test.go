@@ -77,8 +77,8 @@ func TestResolve(t *testing.T) {
 	assert.NotEmpty(t, run.Caches)
 }
 
-// Rows with NUMA balancing, or with a preferred node, settle for several of its scans unless --settle says otherwise; the
-// forecast has that, and the budget is enough for verdicts.
+// Rows with NUMA balancing, or with a preferred node, settle for several of its scans unless --settle is given. The
+// forecast includes that, and the budget is enough for verdicts.
 func TestResolveSettles(t *testing.T) {
 	given := map[string]string{"numa-balancing": "0,1", "mem": "0", "cpu": "0"}
 	r := resolved(t, "qemu-numa2", given)
@@ -124,7 +124,8 @@ func TestResolveBalancingNotRead(t *testing.T) {
 	assert.Empty(t, r.Cells[0].Lacking)
 	require.NotEmpty(t, r.Warnings)
 	assert.Equal(t, "numa-balancing", r.Warnings[0].Code)
-	assert.Contains(t, r.Warnings[0].Message, "rows keep NUMA balancing as it is: whether NUMA balancing is on cannot be read")
+	assert.Contains(t, r.Warnings[0].Message,
+		"rows keep NUMA balancing as it is: whether NUMA balancing is on cannot be read")
 
 	r = resolvedOn(t, "qemu-numa2", map[string]string{"numa-balancing": "0,1"}, hidden)
 	assert.Len(t, r.Cells, 36)

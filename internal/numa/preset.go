@@ -1,6 +1,6 @@
 package numa
 
-// preset is the rows of one of the source's tables.
+// preset has the rows of one of the RFC's tables.
 type preset struct {
 	name, usage string
 	samples     int // of each row
@@ -15,7 +15,7 @@ var presets = [...]preset{
 	{"rfc-amd", "the 36 rows of February 2024 on nodes 0 and 1, 36 samples of each", 36},
 }
 
-// presetFlags are the flags that a preset gives, where the command line does not.
+// presetFlags returns the flags that a preset gives where the command line does not; none without a preset.
 func (f *flags) presetFlags() map[string]*string {
 	if f.preset == "" {
 		return nil
@@ -26,7 +26,7 @@ func (f *flags) presetFlags() map[string]*string {
 	}
 }
 
-// presetValues are their values. The source's probe had touched its memory before it was bound.
+// presetValues are their values. The RFC's probe had touched its memory before it was bound.
 var presetValues = map[string]string{
 	"mem": "0,1,float", "cpu": "0,1,float", "numa-balancing": "0,1", "preferred-node": "none,0,1",
 	"first-touch": TouchBefore,

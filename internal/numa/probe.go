@@ -82,7 +82,7 @@ type probe struct {
 	trace      *perf.Trace
 	by         perf.TraceMethod // "": the probe's own reads must do
 	worse      error            // why there is no better way to see them; nil: there is none
-	moves      []perf.Move      // that the trace has told of, since the thread began
+	moves      []perf.Move      // that the trace has, since the thread began
 	lost       uint64           // records of it
 	lostBefore uint64           // the first repetition
 	soft       *soft            // nil: not asked for
@@ -170,8 +170,8 @@ func (p *probe) measure(ctx context.Context) (err error) {
 	return nil
 }
 
-// steps are what comes before the first access that is timed, in the row's order. A memory policy decides where pages
-// come from, and so it is always there before they do.
+// steps returns what is done before the first access that is timed, in the row's order. A memory policy decides where
+// pages come from, and so it is always set before the first touch.
 func (p *probe) steps() []func() error {
 	switch {
 	case p.Row.FirstTouch != TouchBefore:
@@ -244,7 +244,7 @@ func (p *probe) allocate() (err error) {
 	return err
 }
 
-// touch writes to each page of the buffer, and so decides where it lies.
+// touch writes to each page of the buffer, which decides where the page lies.
 func (p *probe) touch() error {
 	p.args.Access, p.args.Buffer, p.args.Words = p.Row.Access, p.area.Pointer(), p.Row.BufferBytes/8
 	p.args.Accesses, p.args.Seed, p.args.Moves = p.Accesses, p.Seed, keptMoves
@@ -300,7 +300,7 @@ func (p *probe) readNodePages() map[int]int {
 	return nodes
 }
 
-// byName has the nodes as JSON's keys.
+// byName returns the pages by the nodes' names, as keys of JSON are.
 func byName(nodes map[int]int) map[string]int {
 	if nodes == nil {
 		return nil
@@ -421,7 +421,7 @@ func (p *probe) settle() error {
 	return nil
 }
 
-// begin begins a phase. What it returns ends it.
+// begin begins a phase of the probe. The function that it returns ends the phase: seconds is how long its accesses took.
 func (p *probe) begin() (ended func(seconds float64, accesses uint64) *result.NumaPhase) {
 	p.faulted, p.unknown = map[uint64]uint64{}, 0
 	begun, cpu, moves, lost := int64(linux.Monotonic()), linux.ThreadCPUTime(), len(p.moves), p.lost
@@ -447,7 +447,7 @@ func (p *probe) begin() (ended func(seconds float64, accesses uint64) *result.Nu
 			phase.BufferMoved, phase.NodePages, p.nodePages = &moved, byName(nodes), nodes
 		}
 		if p.by != "" {
-			own := slices.DeleteFunc(slices.Clone(p.moves[min(moves, len(p.moves)):]), func(m perf.Move) bool {
+			own := slices.DeleteFunc(slices.Clone(p.moves[moves:]), func(m perf.Move) bool {
 				return m.NS < begun
 			})
 			phase.Migrations = p.classified(own, p.by, p.lost-lost)
@@ -456,7 +456,7 @@ func (p *probe) begin() (ended func(seconds float64, accesses uint64) *result.Nu
 	}
 }
 
-// pagesMoved is how many pages are on another node than before, where all that left one came to another.
+// pagesMoved returns the number of pages that are on another node than before, if no page was added or removed.
 func pagesMoved(before, after map[int]int) (moved int) {
 	for node, pages := range after {
 		moved += max(0, pages-before[node])
@@ -464,8 +464,8 @@ func pagesMoved(before, after map[int]int) (moved int) {
 	return moved
 }
 
-// faultsByMemory adds the phase's faults up by the mapping that they were in: the buffer, or what /proc/self/maps calls
-// the others.
+// faultsByMemory returns the number of the phase's faults in each mapping: in the buffer, and in others by their names in
+// /proc/self/maps.
 func (p *probe) faultsByMemory() map[string]uint64 {
 	begin := uint64(uintptr(p.area.Pointer()))
 	sums := map[string]uint64{result.BufferFaults: 0}
@@ -605,7 +605,7 @@ func (p *probe) readNodes() {
 	}
 }
 
-// readPolicy reads back how the memory is bound, where that has a flag.
+// readPolicy reads back how the memory is bound, if NUMA balancing is to look at it.
 func (p *probe) readPolicy() {
 	if p.Row.Mem == Float || p.Row.MemPolicy != BindBalancing {
 		return
@@ -620,7 +620,8 @@ func (p *probe) readPolicy() {
 		linux.FormatMempolicy(policy, nodes))
 }
 
-// checkScans doubts a sample that NUMA balancing was on for and never looked at: it shows what one without shows.
+// checkScans makes a sample suspect if NUMA balancing was on and never looked at its process: it shows no more than one
+// without balancing.
 func (p *probe) checkScans() {
 	on, phase := p.v.BalancingRead, p.v.Settled
 	if on == nil || *on == 0 || phase == nil || phase.ScanSeq == nil || *phase.ScanSeq > 0 {

@@ -119,7 +119,8 @@ func TestMeasure(t *testing.T) {
 		}
 		r := plain(m)
 		r.Row = row
-		t.Run(strings.ReplaceAll(label(row)+" "+row.Pages+" "+row.Access+row.MemPolicy+row.FirstTouch, " ", "_"), func(t *testing.T) {
+		name := label(row) + " " + row.Pages + " " + row.Access + row.MemPolicy + row.FirstTouch
+		t.Run(strings.ReplaceAll(name, " ", "_"), func(t *testing.T) {
 			begun := time.Now()
 			s, v := take(t, m, r)
 			assert.Less(t, s.Seconds, time.Since(begun).Seconds(), "the loop is a part of it")

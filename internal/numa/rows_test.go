@@ -183,7 +183,14 @@ func TestRowsOfManyNodes(t *testing.T) {
 			(2 + 2) * 4 * 1,
 		},
 		{nil, nodeCPUs(eight, 6, eight.Allowed()), []int{-1, 0, 4, 6}, []int{-1, 6}, []int{-1, 6}, (2 + 1) * 4 * 2},
-		{map[string]string{"mem": "all"}, eight.Allowed(), []int{-1, 0, 1, 2, 3, 4, 5, 6, 7}, []int{-1, 0, 1, 4}, []int{-1, 0, 4}, 4 * 9 * 4},
+		{
+			map[string]string{"mem": "all"},
+			eight.Allowed(),
+			[]int{-1, 0, 1, 2, 3, 4, 5, 6, 7},
+			[]int{-1, 0, 1, 4},
+			[]int{-1, 0, 4},
+			4 * 9 * 4,
+		},
 	} {
 		rows := rowsOf(eight, c.cpus, c.given)
 		assert.Equal(t, c.mem, nodes(rows, mem), "%v", c.given)

@@ -243,7 +243,7 @@ func (b *burners) begin() (load.Reading, error) {
 	return b.fleet.Read()
 }
 
-// leave ends what begin has begun, where put has not: the sample has failed, and the next one begins with a new load.
+// leave ends what begin has begun if put has not done so: the sample has failed, and the next one begins with a new load.
 func (b *burners) leave() {
 	if b.monitor != nil {
 		b.monitor.End()

@@ -237,7 +237,8 @@ func blocks(run *result.Run, options view.Spec, opts term.Options) []string {
 	}
 	some := measured(rows)
 	return append(blocks, latencyBlock(some, run.Caches, opts), movesBlock(some, opts), nodeMovesBlock(some, opts),
-		lifeBlock(some, opts), balancingBlock(some, opts), pagesBlock(some, opts), loadBlock(some, opts), rowNotes(some, opts), view.DoubtsBlock(run, opts))
+		lifeBlock(some, opts), balancingBlock(some, opts), pagesBlock(some, opts), loadBlock(some, opts),
+		rowNotes(some, opts), view.DoubtsBlock(run, opts))
 }
 
 // verdictsBlock has a line a measured row: what an access takes, and what is found of the row against the baseline.

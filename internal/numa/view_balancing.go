@@ -19,7 +19,7 @@ var phases = [...]func(*result.Numa) *result.NumaPhase{
 	func(v *result.Numa) *result.NumaPhase { return v.Settled },
 }
 
-// meanOf is the mean of a figure of a phase; NaN where no sample has it.
+// meanOf returns the mean of a figure of a phase; NaN where no sample has it.
 func (p *probedRow) meanOf(phase int, figure func(*result.NumaPhase) *float64) float64 {
 	return p.mean(func(v *result.Numa) *float64 {
 		if phases[phase](v) == nil {
@@ -29,7 +29,7 @@ func (p *probedRow) meanOf(phase int, figure func(*result.NumaPhase) *float64) f
 	})
 }
 
-// balanced are the rows that NUMA balancing was on for.
+// balanced returns the rows for which NUMA balancing was on.
 func balanced(rows []probedRow) []probedRow {
 	return slices.DeleteFunc(slices.Clone(rows), func(row probedRow) bool {
 		return !slices.ContainsFunc(row.samples, func(v result.Numa) bool {
@@ -44,9 +44,10 @@ var balancingFigures = [...]struct {
 	show  func(float64) string
 	of    func(*result.NumaPhase) *float64
 }{
-	{"ns/access", func(x float64) string { return strconv.FormatFloat(x, 'f', 2, 64) }, func(p *result.NumaPhase) *float64 {
-		return &p.NsPerAccess
-	}},
+	{
+		"ns/access", func(x float64) string { return strconv.FormatFloat(x, 'f', 2, 64) },
+		func(p *result.NumaPhase) *float64 { return &p.NsPerAccess },
+	},
 	{"passes", meanTold, func(p *result.NumaPhase) *float64 { return number(p.ScanSeq) }},
 	{"buffer's faults", meanTold, func(p *result.NumaPhase) *float64 { return number(bufferFaults(p)) }},
 	{"its pages moved", meanTold, func(p *result.NumaPhase) *float64 { return number(p.BufferMoved) }},
@@ -73,7 +74,7 @@ func number[N int | uint64](n *N) *float64 {
 	return &x
 }
 
-// balancingBlock is what NUMA balancing did in each row that it was on for, while the probe settled and after that.
+// balancingBlock shows what NUMA balancing did in each row for which it was on, while the probe settled and after that.
 func balancingBlock(rows []probedRow, opts term.Options) string {
 	if rows = balanced(rows); len(rows) == 0 {
 		return ""
@@ -101,7 +102,7 @@ func balancingBlock(rows []probedRow, opts term.Options) string {
 		term.Paragraph("  ", "Passes and migrated in all count from the start of the probe. "+othersNote(rows), opts.Columns()-2)
 }
 
-// othersNote says in which other memory than the buffer the probe's faults were, those of the first touch included.
+// othersNote returns a sentence about the probe's faults in memory other than the buffer, those of a first touch included.
 func othersNote(rows []probedRow) string {
 	sums := map[string]uint64{}
 	for _, row := range rows {
@@ -130,7 +131,7 @@ func othersNote(rows []probedRow) string {
 		strings.Join(names[:min(shown, len(names))], ", ") + "."
 }
 
-// scansNote says that NUMA balancing looked at the process and no access to the buffer faulted; "" where one did.
+// scansNote returns a note if NUMA balancing looked at the process and no access to the buffer faulted; "" otherwise.
 func scansNote(row *probedRow) string {
 	looked := false
 	for i := range row.samples {
@@ -155,11 +156,12 @@ func scansNote(row *probedRow) string {
 	return "NUMA balancing looked at the process, and no access to the buffer faulted"
 }
 
-// pagesBlock is where the pages of buffers that float lie: after the first touch, when the probe has settled, and at the
-// end. Where there is one node, there is nothing to show.
+// pagesBlock shows on which nodes the pages of buffers that float are: after the first touch, when the probe has settled,
+// and at the end. With one node there is nothing to show.
 func pagesBlock(rows []probedRow, opts term.Options) string {
 	rows = slices.DeleteFunc(slices.Clone(rows), func(row probedRow) bool {
-		return row.Mem != Float || !slices.ContainsFunc(row.samples, func(v result.Numa) bool { return v.TouchedPages != nil })
+		touched := func(v result.Numa) bool { return v.TouchedPages != nil }
+		return row.Mem != Float || !slices.ContainsFunc(row.samples, touched)
 	})
 	moments := [...]func(*result.Numa) map[string]int{
 		func(v *result.Numa) map[string]int { return v.TouchedPages },
@@ -206,7 +208,7 @@ func pagesBlock(rows []probedRow, opts term.Options) string {
 		term.FoldedGrid(columns, cells, opts)
 }
 
-// part is a node's part of the pages; nil: not known.
+// part returns a node's part of the pages; nil: not known.
 func part(pages map[string]int, node string) *float64 {
 	all := 0
 	for _, n := range pages {

@@ -9,7 +9,7 @@ import (
 	"gorun/internal/result"
 )
 
-// scanned is a row of one sample that NUMA balancing was on for.
+// scanned returns a row of one sample for which NUMA balancing was on.
 func scanned(row result.NumaRow, settling, settled result.NumaPhase) probedRow {
 	on := 1
 	v := result.Numa{NumaRow: row, BalancingRead: &on, Settling: &settling, Settled: &settled}
@@ -34,14 +34,15 @@ func TestBalancingBlock(t *testing.T) {
 
 	rows[0].samples[0].Settling, rows[0].samples[0].Settled.ScanSeq = nil, nil
 	rows[0].samples[0].Settled.Faults = nil
-	assert.Regexp(t, `\[03\] +- / 10\.00 +- / - +- / - +- / 7 +- / - +- / 320`, balancingBlock(rows, term.Options{Width: 200}))
+	assert.Regexp(t, `\[03\] +- / 10\.00 +- / - +- / - +- / 7 +- / - +- / 320`,
+		balancingBlock(rows, term.Options{Width: 200}))
 
 	off := 0
 	rows[0].samples[0].BalancingRead = &off
 	assert.Empty(t, balancingBlock(rows, term.Options{}))
 }
 
-// That balancing looked and nothing faulted is said, with the reason where the memory is bound.
+// A note says that balancing looked at the process and no access faulted, and gives the reason if the memory is bound.
 func TestScansNote(t *testing.T) {
 	n := func(n int) *int { return &n }
 	none := result.NumaPhase{ScanSeq: n(2), Faults: map[string]uint64{result.BufferFaults: 0, "gorun": 4}}
@@ -67,7 +68,8 @@ func TestScansNote(t *testing.T) {
 }
 
 func TestPagesBlock(t *testing.T) {
-	row := scanned(result.NumaRow{Row: 1, Mem: Float}, result.NumaPhase{NodePages: map[string]int{"0": 1, "1": 3}}, result.NumaPhase{})
+	settling := result.NumaPhase{NodePages: map[string]int{"0": 1, "1": 3}}
+	row := scanned(result.NumaRow{Row: 1, Mem: Float}, settling, result.NumaPhase{})
 	row.samples[0].TouchedPages = map[string]int{"0": 4}
 	row.samples[0].NodePages = map[string]int{"1": 4}
 	assert.Regexp(t, `\[01\] +100\.0 % / 25\.0 % / 0\.0 % +0\.0 % / 75\.0 % / 100\.0 %`,

@@ -31,7 +31,7 @@ func (p *probedRow) meanMoves(of func(m *result.Migrations) uint64) float64 {
 	return sum / float64(n)
 }
 
-// lifeBlock counts the migrations of the probe's whole life, by the same kinds: those of binding it are there too.
+// lifeBlock shows the migrations of the probe's whole life, by the same kinds. They include those that binding it caused.
 func lifeBlock(rows []probedRow, opts term.Options) string {
 	rows = slices.DeleteFunc(slices.Clone(rows), func(row probedRow) bool {
 		return !slices.ContainsFunc(row.samples, func(v result.Numa) bool { return v.LifeMigrations != nil })
@@ -59,7 +59,7 @@ func lifeBlock(rows []probedRow, opts term.Options) string {
 	return term.Title("Migrations in the probe's whole life, mean", opts) + term.FoldedGrid(columns, cells, opts)
 }
 
-// mean is that of a figure over the samples that have it; NaN where none has.
+// mean returns the mean of a figure over the samples that have it; NaN where none has.
 func (p *probedRow) mean(of func(*result.Numa) *float64) float64 {
 	sum, n := 0.0, 0
 	for i := range p.samples {
@@ -153,7 +153,7 @@ func nodeMovesBlock(rows []probedRow, opts term.Options) string {
 	return term.Title("Cross-node migrations a sample, mean: to/from", opts) + term.FoldedGrid(columns, cells, opts)
 }
 
-// sortedNodes are the names of nodes by their numbers: 10 after 9.
+// sortedNodes returns the names of nodes in the order of their numbers: 10 after 9.
 func sortedNodes(nodes map[string]struct{}) []string {
 	return slices.SortedFunc(maps.Keys(nodes), func(a, b string) int {
 		return cmp.Or(cmp.Compare(len(a), len(b)), cmp.Compare(a, b))

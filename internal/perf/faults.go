@@ -15,9 +15,9 @@ type faultSource interface {
 	Close() error
 }
 
-// Read returns the faults since the last Read, or since OpenFaults. lost is how many happened meanwhile of which the
-// kernel had no room to keep the address.
+// Read returns the faults since the last Read, or since OpenFaults. lost is the number of those whose addresses the kernel
+// had no room to keep.
 func (f *Faults) Read() (faults []Fault, lost uint64, err error) { return f.source.Read() }
 
-// Close ends it. A second call does nothing.
+// Close ends the following. A second call does nothing.
 func (f *Faults) Close() error { return f.source.Close() }

@@ -10,12 +10,12 @@ import (
 	"gorun/internal/linux"
 )
 
-// faultsBytes is the size of the ring: of the 24 bytes that a fault takes 87,381, more than the 65,536 pages that NUMA
-// balancing marks at once. Where the user may not have that much it is smaller.
+// faultsBytes is the size of the ring. A fault takes 24 bytes, so that there is room for 87,381: more than the 65,536 pages
+// that NUMA balancing marks at once. The ring is smaller where the user may not lock so much memory.
 const faultsBytes = 2 << 20
 
-// OpenFaults follows the calling thread's page faults, with the address of each. It needs CAP_PERFMON or
-// perf_event_paranoid=2, or less.
+// OpenFaults follows the calling thread's page faults, with the address of each. It needs CAP_PERFMON, or
+// kernel.perf_event_paranoid of at most 2.
 func OpenFaults() (*Faults, error) {
 	const op = "follow page faults (perf_event_open)"
 	e, err := openEvent(unix.PerfEventAttr{
