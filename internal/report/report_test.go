@@ -367,7 +367,9 @@ func TestContrastsAndOrder(t *testing.T) {
 	run.Matrix.Figures = []result.Figure{{Column: "cpu_seconds", Label: "CPU time"}}
 	run.Matrix.Contrasts = []result.Contrast{
 		{A: 1, B: 2, Verdict: slower, Verdicts: map[string]stats.Verdict{"cpu_seconds": *same}},
-		{A: 1, B: 9, Verdict: slower}, {A: -1, B: 2, Verdict: slower}, {A: 1, B: 2},
+		{A: 1, B: 9, Verdict: slower},
+		{A: -1, B: 2, Verdict: slower},
+		{A: 1, B: 2},
 	}
 	run.Matrix.Groups = [][]int{{1, 0}, {2, 7}}
 	name := func(i int) cell { return words(run.Cells[i].Name) }
