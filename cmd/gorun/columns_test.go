@@ -99,8 +99,8 @@ func TestColumnsAreTheFigures(t *testing.T) {
 	}
 }
 
-// details are figures of parts of a sample, which have a table of their own: their beginnings, and those of the columns
-// that show something of them.
+// details are figures that describe parts of a sample and have a table of their own, by what their names begin with, and
+// the columns that summarize them.
 var details = map[string][]string{
 	"numa": {
 		"life_migrations_", "settled_", "settling_", "touched_pages", "unread_",
@@ -165,8 +165,8 @@ func TestHeaderOfCSV(t *testing.T) {
 	}
 }
 
-// CPU time is judged where a sample is a fixed amount of work. Of a sample that lasts a fixed time it says nothing, and a
-// second figure would only make the first one's verdicts later.
+// CPU time is judged where a sample is a fixed amount of work. For a sample of a fixed duration it means nothing, and judging
+// a second figure only delays the verdicts on the first.
 func TestJudgedColumns(t *testing.T) {
 	judged := map[string][]string{}
 	for _, x := range rows {

@@ -14,9 +14,9 @@ import (
 	"gorun/internal/topology/topologytest"
 )
 
-// BenchmarkDryRun takes the time of each dry run on made machines that were captured as one file, the CPU time, and how
-// many files are opened (where strace(1) is on PATH). GORUN_BEFORE names another gorun, which is measured in turn with
-// this one. GORUN_DIR=1 has the machines captured as directories, whose files take longer to make.
+// BenchmarkDryRun measures each dry run on made machines: its time, its CPU time and, if strace(1) is on PATH, how many files
+// it opens. GORUN_BEFORE names another gorun, which is measured in turn with this one. The machines are captured as one file
+// each; with GORUN_DIR=1 as directories, which take longer to make.
 func BenchmarkDryRun(b *testing.B) {
 	rivals := []struct{ name, path string }{{"now", built(b)}}
 	if before := os.Getenv("GORUN_BEFORE"); before != "" {
@@ -57,10 +57,10 @@ func BenchmarkDryRun(b *testing.B) {
 	}
 }
 
-// openCall is a line of strace that begins a call; its end may be on another line.
+// openCall matches a line of strace on which a call begins; it may end on another line.
 var openCall = regexp.MustCompile(`(?m)^[0-9]+ +open`)
 
-// opensOf counts the files that a command opens, its libraries among them; false without strace.
+// opensOf returns how many files a command opens, including its libraries; false without strace.
 func opensOf(b *testing.B, path string, args []string) (float64, bool) {
 	calls := filepath.Join(b.TempDir(), "calls")
 	words := append([]string{"-f", "-qq", "-e", "trace=open,openat,openat2", "-e", "signal=none", "-o", calls, path}, args...)

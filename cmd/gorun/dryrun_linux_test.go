@@ -12,11 +12,11 @@ import (
 	"gorun/internal/topology/topologytest"
 )
 
-// A dry run reads the machine once, whatever the number of its cells: no file of it is opened for each of them.
+// A dry run reads the machine once, whatever the number of its cells: it opens no file once for each cell.
 func TestDryRunReadsTheMachineOnce(t *testing.T) {
 	const cpus = 16
-	const most = 3 // some files are read by another part too: the caches of the first CPU, the list of the online CPUs
-	whole := 0     // what topo opens
+	const most = 3 // other parts read some files too: the caches of the first CPU, the list of online CPUs
+	whole := 0     // the files that topo opens
 	for _, c := range dryRuns {
 		t.Run(c.name, func(t *testing.T) {
 			sysroot := t.TempDir()

@@ -2,8 +2,8 @@ package main
 
 import "strings"
 
-// dryRuns are the plans whose cost may grow with the machine; MACHINE stands where --sysroot is. A budget of 0 has
-// nothing refused for its length.
+// dryRuns are the plans whose cost may grow with the machine. MACHINE stands for --sysroot and its directory. With a budget
+// of 0 no run is refused for taking too long.
 var dryRuns = []struct{ name, args string }{
 	{"topo", "topo MACHINE"},
 	{"primes", "primes --dry-run MACHINE"},
@@ -18,7 +18,7 @@ var dryRuns = []struct{ name, args string }{
 	{"pinned-matrix", "matrix primes --pin-cpus all,one-per-core --workers 1,2,4,8,16 --dry-run --budget 0 MACHINE"},
 }
 
-// dryRunOn returns a command line of dryRuns for a captured machine.
+// dryRunOn returns the words of a command line of dryRuns, for the captured machine at sysroot.
 func dryRunOn(args, sysroot string) []string {
 	return strings.Fields(strings.Replace(args, "MACHINE", "--sysroot "+sysroot, 1))
 }

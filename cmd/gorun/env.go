@@ -10,7 +10,7 @@ import (
 	"gorun/internal/run"
 )
 
-// meeting is the address at which runs notice each other. Tests, which run at once, have their own.
+// meeting is the name of the abstract socket by which runs notice each other. Tests, which run at once, use another one.
 var meeting = "gorun/run"
 
 // env is what a command takes from its surroundings: what tests replace.

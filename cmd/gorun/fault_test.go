@@ -9,7 +9,6 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -27,11 +26,11 @@ import (
 	"gorun/internal/result"
 )
 
-// fault is what goes wrong while gorun measures: a row of the table in topics/faults.md, and what holds it.
+// fault is something that goes wrong while gorun measures: a row of the table in topics/faults.md, and its test.
 type fault struct {
 	name string
-	then string // what gorun does
-	says string // what it reports, one way or another ("or"); N is any number, and … any text
+	then string   // what gorun does
+	says []string // what it reports, one of these; N is any number, and … any text
 	lost string
 	test func(*testing.T, fault)
 }
@@ -44,53 +43,64 @@ const (
 
 var faults = []fault{
 	{
-		"a CPU goes offline, or is back again", "the sample ends and is invalid; the next ones wait up to 2 s for the CPU",
-		"CPU N went offline or the CPUs that gorun may use were N and are N or asked for CPUs N or set the affinity to CPUs N " +
-			"or it may use CPU N only", theSample, losesACPU,
+		"a CPU goes offline, or comes back", "the sample ends and is invalid; the next ones wait up to 2 s for the CPU",
+		[]string{
+			"CPU N went offline", "the CPUs that gorun may use were N and are N", "asked for CPUs N", "set the affinity to CPUs N",
+			"it may use CPU N only",
+		},
+		theSample, losesACPU,
 	},
 	{
-		"a CPU leaves the cpuset of the control group", "as above", "the CPUs that gorun may use were N and are N or asked for CPUs N or set the affinity to CPUs N", theSample,
+		"a CPU leaves the cpuset of the control group", "the sample ends and is invalid; the next ones wait up to 2 s for the CPU",
+		[]string{"the CPUs that gorun may use were N and are N", "asked for CPUs N", "set the affinity to CPUs N"},
+		theSample,
 		losesACPUOfTheCpuset,
 	},
 	{
 		"another program changes the CPUs that gorun may use (taskset)", "the sample ends and is invalid",
-		"the CPUs that gorun may use were N and are N", theSample, losesItsMask,
+		[]string{"the CPUs that gorun may use were N and are N"},
+		theSample, losesItsMask,
 	},
 	{
-		"the CPU quota of the control group shrinks", "the samples are suspect", "the cgroup's CPU quota stopped threads for N s",
+		"the CPU quota of the control group shrinks", "the samples are suspect",
+		[]string{"the cgroup's CPU quota stopped threads for N s"},
 		nothing, shrinkingQuota,
 	},
 	{
-		"a process of a sample is killed", "the sample is invalid; a load begins anew", "killed by SIGKILL", theSample,
-		killedProcess,
+		"a process of a sample is killed", "the sample is invalid; a load begins anew",
+		[]string{"killed by SIGKILL"},
+		theSample, killedProcess,
 	},
 	{
-		"a process of a sample is stopped (SIGSTOP, Ctrl-Z)", "the sample is suspect", "stopped for N s by a signal", nothing,
-		stopped,
+		"a process of a sample is stopped (SIGSTOP, Ctrl-Z)", "the sample is suspect",
+		[]string{"stopped for N s by a signal"},
+		nothing, stopped,
 	},
 	{
-		"gorun is killed", "the journal ends with the last whole sample; --resume goes on after it", "", theSample, killedItself,
+		"gorun is killed", "the journal ends with the last whole sample; --resume goes on after it", nil, theSample, killedItself,
 	},
 	{
 		"the disk fills under the journal", "the run ends with exit code 1; its result is shown, with the sample that could not be " +
-			"stored", "cannot write --out …", nothing, fullDisk,
+			"stored", []string{"cannot write --out …"}, nothing, fullDisk,
 	},
 	{
 		"the journal is removed", "the run goes on; its result is shown, with exit code 1",
-		"… was removed or replaced during the run, and its samples with it", "the journal", removedJournal,
+		[]string{"… was removed or replaced during the run, and its samples with it"},
+		"the journal", removedJournal,
 	},
 	{
 		"a byte of the journal changes, or its end is cut off", "what reads it refuses it and names the line; a last line that " +
-			"is broken is left out", "line N is broken: its checksum is …", "the last line", damagedJournal,
+			"is broken is left out", []string{"line N is broken: its checksum is …"}, "the last line", damagedJournal,
 	},
 	{
 		"two runs measure at once", "each reports the other one; where they share CPUs, the samples are suspect",
-		"another run of gorun measured at the same time (PID N: …)", nothing, twoRuns,
+		[]string{"another run of gorun measured at the same time (PID N: …)"},
+		nothing, twoRuns,
 	},
-	{"the clock is set", "durations are right", "", nothing, steppingClock},
+	{"the clock is set", "durations stay right", nil, nothing, steppingClock},
 }
 
-// Each fault is reported in the words of the table, and costs no more than it says.
+// Each fault is reported in the words of the table, and costs no more than the table says.
 func TestFaults(t *testing.T) {
 	for _, f := range faults {
 		t.Run(f.name, func(t *testing.T) { f.test(t, f) })
@@ -99,212 +109,44 @@ func TestFaults(t *testing.T) {
 
 const faultsTopic = "topics/faults.md"
 
-// The table of the help topic is this one.
+// The help topic has the table of faults, with each row as it is tested.
 func TestFaultsTopic(t *testing.T) {
 	table := "| Fault | What happens | Report | What is lost |\n| --- | --- | --- | --- |\n"
 	for _, f := range faults {
 		says := "none"
-		if f.says != "" {
-			says = "`" + strings.ReplaceAll(f.says, " or ", "` or `") + "`"
+		if len(f.says) > 0 {
+			says = "`" + strings.Join(f.says, "` or `") + "`"
 		}
 		table += fmt.Sprintf("| %s | %s | %s | %s |\n", f.name, f.then, says, f.lost)
 	}
 	text, err := os.ReadFile(faultsTopic)
 	require.NoError(t, err)
-	is := regexp.MustCompile(`(?m)(^\|.*\n)+`).FindString(string(text))
+	has := regexp.MustCompile(`(?m)(^\|.*\n)+`).FindString(string(text))
 	if *update {
-		require.NoError(t, os.WriteFile(faultsTopic, bytes.Replace(text, []byte(is), []byte(table), 1), 0o644))
+		require.NoError(t, os.WriteFile(faultsTopic, bytes.Replace(text, []byte(has), []byte(table), 1), 0o644))
 		return
 	}
-	assert.Equal(t, table, is, "go test ./cmd/gorun -run TestFaultsTopic -update")
+	assert.Equal(t, table, has, "go test ./cmd/gorun -run TestFaultsTopic -update")
 }
 
-// report matches what is reported.
+// report returns an expression that matches each of the reports.
 func (f fault) report() *regexp.Regexp {
-	words := regexp.QuoteMeta(f.says)
-	words = regexp.MustCompile(`\bN\b`).ReplaceAllString(words, `[0-9.,-]+`)
-	return regexp.MustCompile(strings.NewReplacer("…", `(.|\n)*`, " or ", "|").Replace(words))
-}
-
-// laboratory skips what harms the machine, unless that is one of the laboratory (testdata/vm).
-func laboratory(t *testing.T) {
-	t.Helper()
-	if os.Getenv("GORUN_LABORATORY") == "" {
-		t.Skip("it harms the machine: make vm does it in a virtual one")
+	var each []string
+	for _, words := range f.says {
+		words = regexp.MustCompile(`\bN\b`).ReplaceAllString(regexp.QuoteMeta(words), `[0-9.,-]+`)
+		each = append(each, strings.ReplaceAll(words, "…", `(.|\n)*`))
 	}
+	return regexp.MustCompile(strings.Join(each, "|"))
 }
 
-// measures are a run of each kind that lasts until it is ended, on two CPUs A and B.
-var measures = []struct {
-	name, args string
-	below      string // a word of the command line of a process of its own, which ends with its sample; "": it has none
-}{
-	{"primes", "primes --cpus A,B --limit 20000 --warmup 0", ""},
-	{"primes pinned", "primes --cpus A,B --limit 20000 --warmup 0 --pin-cpus A,B", ""},
-	{"primes pin-thread", "primes --cpus A,B --limit 20000 --warmup 0 --pin-thread", ""},
-	{"pair", "pair A B 500 --work pingpong-pipe --warmup 0", "pair-side"},
-	{"bind", "bind --cpus A,B --processes 2 --checks 100000 --array 1MiB --passes 1", "bind-process"},
-	{"contend", "contend --cpus A,B --op inc", ""},
-	{"c2c", "c2c --cpus A,B --warmup 0", ""},
-	{"futex", "futex A B --round-trips 200 --warmup 0", ""},
-	{
-		"numa", "numa --cpus A,B --mem float --cpu 0 --preferred-node none --numa-balancing keep --load 0 --buffer 1MiB --warmup 0",
-		"numa-probe",
-	},
-	{"load", "numa --load-only --load 20 --cpus A,B --duration 10m", "load-burner"},
-	{"exec", "exec --cpus A,B --placements unbound,one-cpu --warmup 0 -- sleep 0.1", "sleep"},
-	{"matrix", "matrix primes --cpus A,B --limit 5000,5001 --pin-cpus B --warmup 0", "sample"},
-}
-
-// harmed is a run that a fault happens to.
-type harmed struct {
-	*testing.T
-	cmd            *exec.Cmd
-	journal        string
-	stdout, stderr bytes.Buffer
-	over           chan error // how it ended
-}
-
-// twoCPUs are the first two that this process may use, or the same one twice.
-func twoCPUs(t *testing.T) (a, b string) {
-	t.Helper()
-	allowed, err := linux.GetAffinity(0)
-	require.NoError(t, err)
-	list := allowed.List()
-	return strconv.Itoa(list[0]), strconv.Itoa(list[min(1, len(list)-1)])
-}
-
-// harm starts a run, whose journal is in a directory.
-func harm(t *testing.T, dir, args string, start func(args ...string) *exec.Cmd) *harmed {
-	t.Helper()
-	if !linux.Cgo {
-		t.Skip("a build without cgo has no kernels, and looks when a sample begins and when it ends")
-	}
-	h := &harmed{T: t, journal: filepath.Join(dir, "run.jsonl"), over: make(chan error, 1)}
-	a, b := twoCPUs(t)
-	words := strings.Fields(args)
-	if words[0] == "c2c" && a == b {
-		t.Skip("a pair needs two CPUs")
-	}
-	for i, word := range words {
-		switch word {
-		case "A", "B", "A,B":
-			words[i] = strings.NewReplacer("A", a, "B", b).Replace(word)
-		}
-	}
-	own := []string{"--quiet", "--format", "json", "--out", h.journal}
-	if !slices.Contains(words, "--duration") && !slices.Contains(words, "--samples") {
-		own = append(own, "--samples", "100000", "--budget", "20m")
-		if words[0] == "bind" {
-			own = append(own[:5], "--trials", "1000")
-		}
-	}
-	at := slices.Index(words, "--")
-	if at < 0 {
-		at = len(words)
-	}
-	h.cmd = start(slices.Insert(words, at, own...)...)
-	h.cmd.Stdout, h.cmd.Stderr = &h.stdout, &h.stderr
-	require.NoError(t, h.cmd.Start())
-	go func() { h.over <- h.cmd.Wait() }()
-	t.Cleanup(func() { _ = h.cmd.Process.Kill() })
-	return h
-}
-
-// samples are those in the journal.
-func (h *harmed) samples() []result.Sample {
-	text, _ := os.ReadFile(h.journal)
-	rec, err := result.ReadJournal(bytes.NewReader(text))
-	if err != nil {
-		return nil
-	}
-	return rec.Run.Samples
-}
-
-// await waits for something, for a minute at most. A run that ends meanwhile has failed.
-func (h *harmed) await(what string, is func() bool) {
-	h.Helper()
-	for end := time.Now().Add(time.Minute); !is(); time.Sleep(5 * time.Millisecond) {
-		select {
-		case err := <-h.over:
-			h.Fatalf("it ended (%v) before %s: %s\n%s", err, what, h.stderr.String(), h.stdout.String())
-		default:
-		}
-		if time.Now().After(end) {
-			h.Fatalf("no %s within a minute: %s", what, reasons(h.samples()))
-		}
-	}
-}
-
-// awaitAfter waits for a sample after the first n that is measured, or for one that is not.
-func (h *harmed) awaitAfter(n int, measured bool) (samples int) {
-	h.Helper()
-	what := map[bool]string{true: "sample that is measured", false: "invalid sample"}[measured]
-	h.await(what, func() bool {
-		all := h.samples()
-		samples = len(all)
-		return slices.ContainsFunc(all[min(n, samples):], func(s result.Sample) bool { return isMeasured(s) == measured })
-	})
-	return samples
-}
-
-func isMeasured(s result.Sample) bool { return s.Quality.Verdict != result.Invalid }
-
-func reasons(samples []result.Sample) (all []string) {
-	for _, s := range samples {
-		all = append(all, s.Quality.Reasons...)
-	}
-	return all
-}
-
-// end interrupts the run, and returns its result, which its journal holds too.
-func (h *harmed) end() (run result.Run) {
-	h.Helper()
-	require.NoError(h, h.cmd.Process.Signal(syscall.SIGINT))
-	<-h.over
-	require.NoError(h, json.Unmarshal(h.stdout.Bytes(), &run), "%s%s", h.stdout.String(), h.stderr.String())
-	verified(h.T, h.journal)
-	return run
-}
-
-func verified(t *testing.T, path string) journal.Recording {
-	t.Helper()
-	rec, err := journal.Read(path, render.Views(rows).Known)
-	require.NoError(t, err)
-	return rec
-}
-
-// lost holds that a run's invalid samples are those that the fault cost: most, from the sample that was in flight on.
-func (h *harmed) lost(f fault, from, most int) {
-	h.Helper()
-	run := h.end()
-	lost := 0
-	for i, s := range run.Samples {
-		if isMeasured(s) {
-			continue
-		}
-		lost++
-		assert.GreaterOrEqual(h, i, from, "a sample before the fault")
-		assert.Regexp(h, f.report(), strings.Join(s.Quality.Reasons, "\n"))
-	}
-	assert.Positive(h, lost)
-	assert.LessOrEqual(h, lost, most, "%q", reasons(run.Samples))
-	h.Logf("%d of %d samples lost", lost, len(run.Samples))
-}
-
-func write(t *testing.T, path, text string) {
-	t.Helper()
-	require.NoError(t, os.WriteFile(path, []byte(text), 0o644))
-}
-
-// losesACPU takes the second CPU away while a sample is taken, and brings it back.
+// losesACPU takes the second CPU offline during a sample, and online again.
 func losesACPU(t *testing.T, f fault) {
 	laboratory(t)
 	_, b := twoCPUs(t)
 	online := "/sys/devices/system/cpu/cpu" + b + "/online"
 	for _, m := range measures {
 		if m.name == "contend" {
-			continue // its threads, which c2c has too, are never at work at the same time on an emulated machine
+			continue // on an emulated machine its two threads never work at the same time; c2c has threads of the same kind
 		}
 		t.Run(m.name, func(t *testing.T) {
 			h := harm(t, t.TempDir(), m.args, gorunCommand)
@@ -319,35 +161,12 @@ func losesACPU(t *testing.T, f fault) {
 	}
 }
 
-// grouped starts gorun in a control group of its own, with these files in it.
-func grouped(t *testing.T, files ...string) (dir string, start func(args ...string) *exec.Cmd) {
-	t.Helper()
-	dir = "/sys/fs/cgroup/" + strings.NewReplacer("/", ".", " ", "_").Replace(t.Name())
-	require.NoError(t, os.Mkdir(dir, 0o755))
-	for i := 0; i < len(files); i += 2 {
-		write(t, dir+"/"+files[i], files[i+1])
-	}
-	group, err := os.Open(dir)
-	require.NoError(t, err)
-	t.Cleanup(func() {
-		group.Close()
-		for end := time.Now().Add(10 * time.Second); os.Remove(dir) != nil && time.Now().Before(end); {
-			time.Sleep(10 * time.Millisecond) // its processes are about to end
-		}
-	})
-	return dir, func(args ...string) *exec.Cmd {
-		cmd := gorunCommand(args...)
-		cmd.SysProcAttr = &syscall.SysProcAttr{UseCgroupFD: true, CgroupFD: int(group.Fd())}
-		return cmd
-	}
-}
-
 func losesACPUOfTheCpuset(t *testing.T, f fault) {
 	laboratory(t)
 	a, b := twoCPUs(t)
 	for _, m := range measures {
 		if !slices.Contains([]string{"primes pinned", "pair", "matrix", "load"}, m.name) {
-			continue // it is noticed as a CPU that is gone is
+			continue // it is noticed in the same way as a CPU that goes offline
 		}
 		t.Run(m.name, func(t *testing.T) {
 			dir, start := grouped(t, "cpuset.cpus", a+","+b)
@@ -362,12 +181,12 @@ func losesACPUOfTheCpuset(t *testing.T, f fault) {
 	}
 }
 
-// A sample ends when the CPUs change that gorun may use: what it measures from then on is not what was asked, and may
-// take a thousand times as long.
+// A sample ends when the CPUs that gorun may use change: from then on it measures something else, and may take a thousand
+// times as long.
 func losesItsMask(t *testing.T, f fault) {
 	a, b := twoCPUs(t)
 	if a == b {
-		t.Skip("with one CPU there is no other mask")
+		t.Skip("needs two CPUs: one has no other mask")
 	}
 	both, err := cpuset.Parse(a + "," + b)
 	require.NoError(t, err)
@@ -375,7 +194,7 @@ func losesItsMask(t *testing.T, f fault) {
 	allowed, err := linux.GetAffinity(h.cmd.Process.Pid)
 	require.NoError(t, err)
 	h.await("sample in flight", func() bool { return len(children(t, h.cmd.Process.Pid)) == 2 })
-	h.await("invalid sample", func() bool { // a change before the sample began is none within it
+	h.await("invalid sample", func() bool { // again if the mask changed before the sample began
 		require.NoError(t, linux.SetAffinity(h.cmd.Process.Pid, cpuset.Of(both.First())))
 		time.Sleep(100 * time.Millisecond)
 		require.NoError(t, linux.SetAffinity(h.cmd.Process.Pid, allowed))
@@ -388,7 +207,7 @@ func losesItsMask(t *testing.T, f fault) {
 func TestLoadIsWatched(t *testing.T) {
 	a, b := twoCPUs(t)
 	if a == b {
-		t.Skip("with one CPU there is no other mask")
+		t.Skip("needs two CPUs: one has no other mask")
 	}
 	h := harm(t, t.TempDir(), "numa --load-only --load 20 --cpus A --duration 10m", gorunCommand)
 	before := h.awaitAfter(0, true)
@@ -397,7 +216,7 @@ func TestLoadIsWatched(t *testing.T) {
 	require.NoError(t, linux.SetAffinity(below(t, h.cmd.Process.Pid, "load-burner"), other))
 	h.awaitAfter(before, false)
 	h.awaitAfter(len(h.samples()), true)
-	h.lost(fault{says: "the burner of CPU N: asked for CPUs N, the kernel answers CPUs N"}, before, 1)
+	h.lost(fault{says: []string{"the burner of CPU N: asked for CPUs N, the kernel answers CPUs N"}}, before, 1)
 }
 
 func shrinkingQuota(t *testing.T, f fault) {
@@ -406,7 +225,7 @@ func shrinkingQuota(t *testing.T, f fault) {
 	h := harm(t, t.TempDir(), measures[0].args, start)
 	before := h.awaitAfter(0, true)
 	write(t, dir+"/cpu.max", "20000 100000")
-	h.await(f.says, func() bool { return f.report().MatchString(strings.Join(reasons(h.samples()), "\n")) })
+	h.await(f.says[0], func() bool { return f.report().MatchString(strings.Join(reasons(h.samples()), "\n")) })
 	write(t, dir+"/cpu.max", "max")
 	run := h.end()
 	for i, s := range run.Samples {
@@ -417,7 +236,7 @@ func shrinkingQuota(t *testing.T, f fault) {
 	}
 }
 
-// A process of a sample that is killed costs that sample: the run goes on, and its result is shown.
+// When a process of a sample is killed, that sample is lost; the run goes on, and its result is shown.
 func killedProcess(t *testing.T, f fault) {
 	for _, m := range measures {
 		if m.below == "" {
@@ -426,7 +245,7 @@ func killedProcess(t *testing.T, f fault) {
 		t.Run(m.name, func(t *testing.T) {
 			h := harm(t, t.TempDir(), m.args, gorunCommand)
 			before := h.awaitAfter(0, true)
-			h.await("invalid sample", func() bool { // one that was about to end is not missed
+			h.await("invalid sample", func() bool { // again if the process was about to end anyway
 				if slices.ContainsFunc(h.samples(), func(s result.Sample) bool { return !isMeasured(s) }) {
 					return true
 				}
@@ -441,7 +260,7 @@ func killedProcess(t *testing.T, f fault) {
 	}
 }
 
-// A run that is killed goes on where its journal ends.
+// After gorun was killed, --resume goes on where the journal ends.
 func killedItself(t *testing.T, _ fault) {
 	dir := t.TempDir()
 	h := harm(t, dir, "matrix primes --limit 3000,4000 --method brute --kernel go --warmup 0 --samples 100000 --budget 20m", gorunCommand)
@@ -455,8 +274,8 @@ func killedItself(t *testing.T, _ fault) {
 	assert.Equal(t, kept, run.Samples[:len(kept)])
 }
 
-// fullDisk leaves a journal that has a sample no room for more: in the laboratory the file system is full, elsewhere the
-// process may write no longer files, which is an error of write(2) too.
+// fullDisk leaves no room in a journal after its first samples: in the laboratory the file system is full; elsewhere
+// RLIMIT_FSIZE keeps the process from writing longer files, which is an error of write(2) too.
 func fullDisk(t *testing.T, f fault) {
 	for _, m := range measures {
 		t.Run(m.name, func(t *testing.T) {
@@ -506,7 +325,8 @@ func removedJournal(t *testing.T, f fault) {
 	assert.Len(t, run.Samples, 20)
 }
 
-// Two runs that measure at once report each other, whichever began first; a run within another one's command is no such.
+// Two runs that measure at once report each other, whichever began first. A run that another run's command starts is not
+// reported.
 func twoRuns(t *testing.T, f fault) {
 	apart := func(args ...string) *exec.Cmd {
 		cmd := gorunCommand(args...)
@@ -574,7 +394,7 @@ func damagedJournal(t *testing.T, f fault) {
 			case text[i] == '\n' && line == lines-1: // it and the last one are now one, which is torn
 				require.NoError(t, err)
 				require.True(t, rec.Torn)
-			case line == lines: // as of a run that was killed
+			case line == lines: // as a run leaves it that was killed
 				if err != nil { // the checksum's name has changed
 					require.ErrorContains(t, err, fmt.Sprintf("line %d: ", line), "byte %d", i)
 					continue

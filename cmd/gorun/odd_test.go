@@ -14,7 +14,7 @@ import (
 	"gorun/internal/result"
 )
 
-// odd is this machine with some files that hold something else.
+// odd is this machine with other contents in some files.
 type odd struct {
 	fs.FS
 	content map[string]string
@@ -28,7 +28,7 @@ func (o odd) ReadFile(name string) ([]byte, error) {
 	return fs.ReadFile(o.FS, name)
 }
 
-// A run on a machine of which files are odd goes on, and its result names them: of the machine, and of its limits.
+// A run goes on where kernel files are malformed, and its result names them: files of the machine, and of its limits.
 func TestRunOnAnOddMachine(t *testing.T) {
 	var out, errs strings.Builder
 	e := env{

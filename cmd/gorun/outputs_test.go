@@ -268,7 +268,7 @@ func TestOutputMayNotBeWritten(t *testing.T) {
 	}
 }
 
-// gorun says that it waits for the reader of a FIFO, and waits until a signal ends it.
+// gorun prints that it waits for a FIFO to be read, and waits until a signal ends it.
 func TestFIFOWithoutReader(t *testing.T) {
 	t.Chdir(t.TempDir())
 	require.NoError(t, syscall.Mkfifo("fifo", 0o644))

@@ -25,7 +25,7 @@ type clone struct {
 	env []string
 }
 
-// newClone copies what gorun is built of.
+// newClone copies the files that gorun is built from into a new repository.
 func newClone(t *testing.T) *clone {
 	root, err := filepath.Abs("../..")
 	require.NoError(t, err)
@@ -57,7 +57,7 @@ func newClone(t *testing.T) *clone {
 	return c
 }
 
-// command is one that runs in the repository, in a process group of its own, as a shell's job does.
+// command returns a command that runs in the repository, in a process group of its own, as a job of a shell does.
 func (c *clone) command(name string, args ...string) (cmd *exec.Cmd, stdout, stderr *bytes.Buffer) {
 	cmd = exec.CommandContext(c.Context(), name, args...)
 	cmd.Dir, cmd.Env, cmd.SysProcAttr = c.dir, c.env, &syscall.SysProcAttr{Setpgid: true}
@@ -73,7 +73,7 @@ func (c *clone) run(name string, args ...string) (stdout, stderr string) {
 	return out.String(), err.String()
 }
 
-// commit commits everything, and returns the commit as journals are named after it.
+// commit commits everything, and returns the commit as the names of journals abbreviate it.
 func (c *clone) commit() string {
 	c.Helper()
 	c.run("git", "add", "-A")
@@ -82,7 +82,7 @@ func (c *clone) commit() string {
 	return head[:12]
 }
 
-// change makes another program of the sources.
+// change edits the sources so that another program is built from them.
 func (c *clone) change(text string) {
 	file, err := os.OpenFile(filepath.Join(c.dir, "cmd/gorun/version.go"), os.O_APPEND|os.O_WRONLY, 0)
 	require.NoError(c, err)
@@ -91,7 +91,7 @@ func (c *clone) change(text string) {
 	require.NoError(c, file.Close())
 }
 
-// journals are the names of the journals.
+// journals returns the names of the journals.
 func (c *clone) journals() (names []string) {
 	paths, err := filepath.Glob(filepath.Join(c.dir, "*.jsonl"))
 	require.NoError(c, err)
@@ -108,15 +108,15 @@ func (c *clone) journal(name string) *result.Run {
 	return run
 }
 
-// `make matrix` is interrupted, goes on, is repeated, and begins anew where the program is another one: of another commit,
-// of changed sources, and of sources without git. Nothing is lost, and each new run is compared with the one before.
+// `make matrix` is interrupted, resumed and repeated. It begins a new run when the program has changed: when it was built
+// from another commit, from modified sources, or without git. Nothing is lost, and each new run is compared with the last.
 func TestMatrixAcrossCommits(t *testing.T) {
 	if testing.Short() {
-		t.Skip("it builds gorun four times")
+		t.Skip("needs a run without -short: it builds gorun four times")
 	}
 	for _, tool := range []string{"git", "make", "go"} {
 		if _, err := exec.LookPath(tool); err != nil {
-			t.Skip(err)
+			t.Skipf("needs %s: %v", tool, err)
 		}
 	}
 	c := newClone(t)
@@ -150,14 +150,14 @@ func TestMatrixAcrossCommits(t *testing.T) {
 	assert.Equal(t, interrupted.Seed, whole.Seed)
 
 	again, _ := c.run("make", "matrix", cells)
-	table, _, _ := strings.Cut(stdout, "\nWarnings:") // other runs may be measuring now, or then
-	assert.Contains(t, again, table, "it is over, and is shown again")
+	table, _, _ := strings.Cut(stdout, "\nWarnings:") // which name other runs that measured at the same time
+	assert.Contains(t, again, table, "the run is complete, and is shown again")
 	require.Equal(t, []string{"classic.jsonl"}, c.journals())
 
 	names := []string{"classic.jsonl"}
 	for _, step := range []struct {
 		change        func()
-		kept, program string // what the earlier journal is called now, and which program wrote the new one
+		kept, program string // new name of the earlier journal ("": by its commit); how the new one's commit ends
 	}{
 		{func() { c.commit() }, "classic-" + first + ".jsonl", ""},
 		{func() { c.change("-dirty") }, "", "+modified"},

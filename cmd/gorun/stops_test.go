@@ -46,58 +46,42 @@ func below(t *testing.T, pid int, word string) int {
 	return 0
 }
 
-// Whatever takes a sample, in whatever process: a stop of that process makes the sample suspect, and no other one.
+// stopped stops the process that takes a sample, in each of the ways to take one: that sample is suspect, and no other.
 func stopped(t *testing.T, f fault) {
 	if !linux.Cgo {
-		t.Skip("there are no kernels")
+		t.Skip("needs cgo, for the kernels")
 	}
 	if _, err := os.Stat("/proc/self/task/" + strconv.Itoa(os.Getpid()) + "/children"); err != nil {
-		t.Skip("processes are found by their parents: ", err)
+		t.Skip("needs CONFIG_PROC_CHILDREN, to find processes by their parents: ", err)
 	}
-	allowed, err := linux.GetAffinity(0)
-	require.NoError(t, err)
-	cpu := strconv.Itoa(allowed.First())
-	const samples = "--samples=100000"
+	const stop = 400 * time.Millisecond
 	for name, c := range map[string]struct {
-		args    string
+		args    string // with --samples or a command: a run that ends by itself; else one that is ended (harm)
 		stopped string // of the process that is stopped, a word of its command line; "": gorun itself
 		warning bool   // what is stopped takes no sample
-		again   int    // times that it is stopped again: the first may fall before the first sample
 	}{
-		"primes":        {"primes --limit 100000 --warmup 0 --budget 4s " + samples, "", false, 3},
-		"contend":       {"contend --budget 2s " + samples, "", false, 6},
-		"futex":         {"futex " + cpu + " " + cpu + " --budget 2s " + samples, "", false, 0},
-		"matrix":        {"matrix primes --limit 200000 --serial --workers 1,2 --warmup 0 --budget 0 --samples 1", run.SampleCommand, false, 0},
-		"matrix itself": {"matrix primes --limit 200000 --serial --workers 1,2 --warmup 0 --budget 0 --samples 1", "", true, 0},
-		"pair":          {"pair " + cpu + " " + cpu + " --warmup 0 --budget 4s " + samples, pair.SideCommand, false, 3},
-		"bind":          {"bind --processes 2 --array 64KiB --passes 100 --checks 50000000 --trials 2", bind.ProcessCommand, false, 0},
-		"numa": {"numa --numa-balancing keep --cpu float --preferred-node none --mem float --load 0 --warmup 0 --budget 2s " +
-			samples, numa.ProbeCommand, false, 0},
-		"exec":              {"exec --stat --format json -- sleep 2", "sleep", false, 0},
-		"exec, a shell's":   {"exec --stat --format json -- sh -c sleep${IFS}2.5;true", "2.5", false, 0},
-		"exec, samples":     {"matrix exec --nice 0,1 --samples 2 --warmup 0 -- sleep 0.8", "0.8", false, 0},
-		"exec, gorun":       {"exec --stat --format json -- sleep 2", "", false, 0},
-		"exec, not stopped": {"exec --stat --format json -- sleep 0.8", "none", false, 0},
+		"primes":        {"primes --limit 100000 --warmup 0", "", false},
+		"contend":       {"contend", "", false},
+		"futex":         {"futex A A", "", false},
+		"matrix":        {"matrix primes --limit 200000 --serial --workers 1,2 --warmup 0 --budget 0 --samples 1", run.SampleCommand, false},
+		"matrix itself": {"matrix primes --limit 200000 --serial --workers 1,2 --warmup 0 --budget 0 --samples 1", "", true},
+		"pair":          {"pair A A --warmup 0", pair.SideCommand, false},
+		"bind":          {"bind --processes 2 --array 64KiB --passes 100 --checks 50000000 --trials 2", bind.ProcessCommand, false},
+		"numa": {
+			"numa --numa-balancing keep --cpu float --preferred-node none --mem float --load 0 --warmup 0",
+			numa.ProbeCommand, false,
+		},
+		"exec":              {"exec --stat --format json -- sleep 2", "sleep", false},
+		"exec, a shell's":   {"exec --stat --format json -- sh -c sleep${IFS}2.5;true", "2.5", false},
+		"exec, samples":     {"matrix exec --nice 0,1 --samples 2 --warmup 0 -- sleep 0.8", "0.8", false},
+		"exec, gorun":       {"exec --stat --format json -- sleep 2", "", false},
+		"exec, not stopped": {"exec --stat --format json -- sleep 0.8", "none", false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if testing.Short() && !slices.Contains([]string{"primes", "pair", "exec"}, name) {
-				t.Skip("of each way to notice it one is enough")
+				t.Skip("needs a run without -short, which tries one of each way to notice a stop")
 			}
-			args := strings.Fields(c.args)
-			if !slices.Contains(args, "--format") {
-				args = slices.Insert(args, 1+strings.Count(args[0], "matrix"), "--format", "json")
-			}
-			cmd := gorunCommand(args...)
-			var stdout, stderr bytes.Buffer
-			cmd.Stdout, cmd.Stderr = &stdout, &stderr
-			if args[0] == "exec" {
-				cmd.Stdout, cmd.Stderr = os.Stderr, &stdout // what is printed of the command
-			}
-			require.NoError(t, cmd.Start())
-			t.Cleanup(func() { _ = cmd.Process.Kill() })
-			const stop = 400 * time.Millisecond
-			stopOne := func() bool {
-				pid := cmd.Process.Pid
+			stopOne := func(pid int) bool {
 				if c.stopped != "" {
 					if pid = below(t, pid, c.stopped); pid == 0 {
 						return false
@@ -110,17 +94,42 @@ func stopped(t *testing.T, f fault) {
 				time.Sleep(stop)
 				return syscall.Kill(pid, syscall.SIGCONT) == nil
 			}
-			time.Sleep(stop)
-			for end := time.Now().Add(20 * time.Second); c.stopped != "none" && !stopOne(); {
-				require.True(t, time.Now().Before(end), "no process %s", c.stopped)
-				time.Sleep(5 * time.Millisecond)
-			}
-			for range c.again {
-				stopOne()
-			}
-			require.NoError(t, cmd.Wait(), "%s", stderr.String())
 			var got result.Run
-			require.NoError(t, json.Unmarshal(stdout.Bytes(), &got), "%s", stdout.String())
+			switch args := strings.Fields(c.args); {
+			case slices.Contains(args, "--samples"), slices.Contains(args, "--trials"), args[0] == "exec":
+				if !slices.Contains(args, "--format") {
+					args = slices.Insert(args, 1+strings.Count(args[0], "matrix"), "--format", "json")
+				}
+				cmd := gorunCommand(args...)
+				var stdout, stderr bytes.Buffer
+				cmd.Stdout, cmd.Stderr = &stdout, &stderr
+				if args[0] == "exec" {
+					cmd.Stdout, cmd.Stderr = os.Stderr, &stdout // what is printed of the command
+				}
+				require.NoError(t, cmd.Start())
+				t.Cleanup(func() { _ = cmd.Process.Kill() })
+				time.Sleep(stop)
+				for end := time.Now().Add(20 * time.Second); c.stopped != "none" && !stopOne(cmd.Process.Pid); {
+					require.True(t, time.Now().Before(end), "no process %s", c.stopped)
+					time.Sleep(5 * time.Millisecond)
+				}
+				require.NoError(t, cmd.Wait(), "%s", stderr.String())
+				require.NoError(t, json.Unmarshal(stdout.Bytes(), &got), "%s", stdout.String())
+			default:
+				h := harm(t, t.TempDir(), c.args, gorunCommand)
+				h.awaitAfter(0, true)
+				var next time.Time
+				h.await("stopped sample", func() bool {
+					if time.Now().After(next) { // again if the stop fell between two samples
+						stopOne(h.cmd.Process.Pid)
+						next = time.Now().Add(2 * stop)
+					}
+					return slices.ContainsFunc(h.samples(), func(s result.Sample) bool {
+						return s.Quality.Signals.StoppedSeconds != nil && *s.Quality.Signals.StoppedSeconds > stop.Seconds()/2
+					})
+				})
+				got = h.end()
+			}
 			stops := 0.0
 			for _, s := range got.Samples {
 				seconds := s.Quality.Signals.StoppedSeconds

@@ -14,8 +14,8 @@ import (
 //go:embed topics/*.md
 var topics embed.FS
 
-// newTopics makes a command of each help topic, which cobra shows by `gorun help TOPIC` since it cannot be run. A topic is
-// a file whose name is the topic's, and whose first line is a heading that says what it is about.
+// newTopics returns a command for each help topic, which `gorun help TOPIC` prints, since a command without a function is
+// help only. Each topic is a file of its name, whose first line is a heading.
 func newTopics() (all []*cobra.Command) {
 	files, _ := fs.Glob(topics, "topics/*.md") // the pattern is a good one
 	for _, file := range files {
@@ -30,11 +30,11 @@ func newTopics() (all []*cobra.Command) {
 	return all
 }
 
-// topicWidth is how wide a topic is shown, in columns.
+// topicWidth is the width of a printed topic, in columns.
 const topicWidth = 100
 
-// plainText lays Markdown out for a terminal: each row of a table becomes its first cell and, below it, the others under
-// their titles. All else stays as it is written.
+// plainText returns Markdown as text for a terminal: of each row of a table the first cell and, indented below it, the others
+// with the titles of their columns. Everything else stays as it is.
 func plainText(markdown string) string {
 	var out strings.Builder
 	var titles []string
@@ -57,7 +57,7 @@ func plainText(markdown string) string {
 	return out.String()
 }
 
-// tableCells returns the cells of a row of a Markdown table; nil where a line is none.
+// tableCells returns the cells of a row of a Markdown table; nil if the line is not a row.
 func tableCells(line string) []string {
 	inside, ok := strings.CutPrefix(strings.TrimSpace(line), "| ")
 	if !ok {

@@ -17,7 +17,7 @@ var numa = map[linux.Mempolicy]struct{ numactl, systemd string }{
 	linux.MempolicyLocal:         {"--localalloc", "local"},
 }
 
-// Lines returns how to have the setting without gorun; none where no other program has it.
+// Lines returns how to have the setting without gorun; none for a preferred node, which no other program sets.
 func (s Setting) Lines() result.Lines {
 	if s.PreferredNode != nil {
 		return result.Lines{}

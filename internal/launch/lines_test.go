@@ -12,7 +12,7 @@ import (
 )
 
 func TestLines(t *testing.T) {
-	nice, sched := 5, linux.Sched{Policy: linux.SchedBatch}
+	nice, node, sched := 5, 1, linux.Sched{Policy: linux.SchedBatch}
 	realTime := linux.Sched{Policy: linux.SchedFIFO, Priority: 10}
 	for _, test := range []struct {
 		setting Setting
@@ -34,6 +34,7 @@ func TestLines(t *testing.T) {
 		{Setting{Setting: placement.Setting{Mempolicy: linux.MempolicyPreferredMany, Nodes: cpuset.Of(0, 1)}}, result.Lines{
 			Numactl: "numactl --preferred-many=0-1",
 		}},
+		{Setting{Setting: placement.Setting{CPUs: cpuset.Of(0), PreferredNode: &node}}, result.Lines{}}, // only gorun sets it
 		{Setting{Setting: placement.Setting{Mempolicy: linux.MempolicyLocal}}, result.Lines{
 			Numactl: "numactl --localalloc", Systemd: []string{"NUMAPolicy=local"},
 		}},

@@ -1,6 +1,6 @@
 //go:build linux
 
-// Package linuxtest takes privileges away from a process, for tests of what is done without them.
+// Package linuxtest starts programs without some of the privileges that the caller has, for tests.
 package linuxtest
 
 import (
@@ -15,18 +15,18 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Without is what a program is started without. Its zero value takes nothing away.
+// Without lists what is taken away from a program before it starts. The zero value takes nothing away.
 type Without struct {
 	Capability string            // of Capabilities
-	User       int               // the program has this user and group; 0: the caller's
+	User       int               // user and group ID of the program; 0: the caller's
 	NewPrivs   bool              // no privileges by set-user-ID programs (PR_SET_NO_NEW_PRIVS)
-	Limits     map[string]uint64 // the most of each of Resources, soft and hard
-	Hidden     []string          // files and directories that are empty
+	Limits     map[string]uint64 // soft and hard limits by name, in Resources; in the units of getrlimit(2)
+	Hidden     []string          // files and directories that appear empty
 	Mounts     []Mount           // in the order in which they are made
 	Filter     []Refusal         // what a seccomp filter refuses
 }
 
-// Mount is a file system of the kernel that is mounted anew, for the program alone.
+// Mount is a file system that is mounted for the program alone (mount_namespaces(7)).
 type Mount struct{ Type, Dir, Options string }
 
 // Refusal is the answer of a seccomp filter to a system call.
@@ -35,7 +35,7 @@ type Refusal struct {
 	Errno syscall.Errno
 }
 
-// Capabilities are those of capabilities(7) that say something about placing or measuring.
+// Capabilities are the numbers of the capabilities that matter for placing or measuring (capabilities(7)).
 var Capabilities = map[string]int{
 	"CAP_DAC_OVERRIDE":    unix.CAP_DAC_OVERRIDE,
 	"CAP_DAC_READ_SEARCH": unix.CAP_DAC_READ_SEARCH,
@@ -49,7 +49,7 @@ var Capabilities = map[string]int{
 	"CAP_SYS_RESOURCE":    unix.CAP_SYS_RESOURCE,
 }
 
-// Resources are those of getrlimit(2).
+// Resources are the numbers of the resources that have limits (getrlimit(2)).
 var Resources = map[string]int{
 	"RLIMIT_AS":         unix.RLIMIT_AS,
 	"RLIMIT_CORE":       unix.RLIMIT_CORE,
@@ -69,7 +69,7 @@ var Resources = map[string]int{
 	"RLIMIT_STACK":      unix.RLIMIT_STACK,
 }
 
-// Calls are the system calls by which gorun places, reads back and counts.
+// Calls are the numbers of the system calls with which gorun places threads and memory, reads that back, and counts events.
 var Calls = map[string]uint32{
 	"get_mempolicy":           unix.SYS_GET_MEMPOLICY,
 	"getcpu":                  unix.SYS_GETCPU,
@@ -92,8 +92,8 @@ var Calls = map[string]uint32{
 	"setpriority":             unix.SYS_SETPRIORITY,
 }
 
-// Argument is w as the first argument of a program whose main function is Main; the others are the program to start, its
-// argv[0] and the rest of its argv.
+// Argument returns w as the first argument of a program whose main function is Main. The second argument is the path of the
+// program to start, which is its argv[0] too, and the rest are its arguments.
 func (w Without) Argument() string {
 	text, err := json.Marshal(w)
 	if err != nil {
@@ -102,10 +102,10 @@ func (w Without) Argument() string {
 	return string(text)
 }
 
-// ExitImpossible is the exit code of Main where something cannot be taken away.
+// ExitImpossible is the exit code of Main if it cannot take something away; stderr says why.
 const ExitImpossible = 99
 
-// Main becomes the program that its arguments name, without what they say.
+// Main executes the program that its arguments name, without what the first argument lists (Argument).
 func Main() {
 	var w Without
 	err := json.Unmarshal([]byte(os.Args[1]), &w)
@@ -116,8 +116,8 @@ func Main() {
 	os.Exit(ExitImpossible)
 }
 
-// become executes a program. What it takes away before, it takes from the calling thread only, which is the one that
-// survives execve(2).
+// become executes a program. It takes everything away from the calling thread only: that is the thread which execve(2)
+// leaves.
 func (w Without) become(path string, argv []string) error {
 	runtime.LockOSThread()
 	if err := w.mount(); err != nil {
@@ -155,7 +155,7 @@ func (w Without) become(path string, argv []string) error {
 	return syscall.Exec(path, argv, os.Environ())
 }
 
-// mount hides and mounts in a mount namespace of the calling thread's own.
+// mount gives the calling thread a mount namespace of its own, in which it mounts w.Mounts and hides w.Hidden.
 func (w Without) mount() error {
 	if len(w.Hidden)+len(w.Mounts) == 0 {
 		return nil
@@ -179,7 +179,7 @@ func (w Without) mount() error {
 	return nil
 }
 
-// hide makes a file or a directory empty.
+// hide covers a file with /dev/null, or a directory with an empty file system.
 func hide(name string) error {
 	info, err := os.Stat(name)
 	switch {
@@ -191,11 +191,11 @@ func hide(name string) error {
 	return unix.Mount("/dev/null", name, "", unix.MS_BIND, "")
 }
 
-// Refuse has the calling thread, and what it starts from now on, get errno from a system call. The thread must have
-// PR_SET_NO_NEW_PRIVS or CAP_SYS_ADMIN (seccomp(2)).
+// Refuse makes a system call fail with errno in the calling thread, and in the threads and processes that it starts from
+// now on. The thread must have PR_SET_NO_NEW_PRIVS or CAP_SYS_ADMIN (seccomp(2)).
 func Refuse(call uint32, errno syscall.Errno) error { return RefuseArgument(call, -1, 0, errno) }
 
-// RefuseArgument is Refuse for calls with one value of an argument; argument -1: of all calls.
+// RefuseArgument is Refuse for those calls whose argument, counted from 0, has this value; argument -1: for all calls.
 func RefuseArgument(call uint32, argument int, value uint32, errno syscall.Errno) error {
 	load := func(offset uint32) unix.SockFilter {
 		return unix.SockFilter{Code: unix.BPF_LD | unix.BPF_W | unix.BPF_ABS, K: offset}

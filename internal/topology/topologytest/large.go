@@ -1,4 +1,4 @@
-// Package topologytest makes machines that nobody has recorded: large ones, in the layout of the kernel's own files.
+// Package topologytest makes large machines that were never recorded, as files in the layout of the kernel's own.
 package topologytest
 
 import (
@@ -16,14 +16,14 @@ import (
 	"gorun/internal/cpuset"
 )
 
-// Large is a machine of x86 in equal parts: cores of two threads, numbered as firmware does it (all first threads, then
-// all second ones), up to eight cores under an L3, and up to 64 in a package.
+// Large is an x86 machine in equal parts: cores of two threads, numbered as firmware numbers them (all first threads, then
+// all second ones), up to eight cores with a common L3 cache, and up to 64 cores in a package.
 type Large struct {
 	CPUs  int // even
-	Nodes int // each has as many cores as any other
+	Nodes int // divides the number of cores
 }
 
-// Least numbers of cores that share something; a node that is smaller limits them.
+// The most cores that share an L3 cache or a package. No more share an L3 cache than a node has.
 const (
 	coresPerL3      = 8
 	coresPerPackage = 64
@@ -63,16 +63,16 @@ func (l Large) cores() int              { return l.CPUs / 2 }
 func (l Large) coresPerNode() int       { return l.cores() / l.Nodes }
 func (l Large) packageOfNode(n int) int { return n * l.coresPerNode() / coresPerPackage }
 
-// threads returns the list of both threads of n cores.
+// threads returns both threads of each of n cores, from the first one on, as a list of CPUs.
 func (l Large) threads(first, n int) string {
 	second := first + l.cores()
 	return cpuset.Range(first, first+n-1).Union(cpuset.Range(second, second+n-1)).String()
 }
 
-// block returns the threads of the cores that are in one block of so many with a core.
-func (l Large) block(core, cores int) string {
-	cores = min(cores, l.cores())
-	return l.threads(core/cores*cores, cores)
+// block divides the cores into blocks of a size, and returns the threads of the block that a core is in.
+func (l Large) block(core, size int) string {
+	size = min(size, l.cores())
+	return l.threads(core/size*size, size)
 }
 
 func (l Large) cpuFiles(c int, put func(name, content string)) {
@@ -132,8 +132,8 @@ func (l Large) archive() *txtar.Archive {
 	return archive
 }
 
-// WriteDir writes the machine below a directory, for --sysroot. Files with the same content are one file with several
-// names: there are 100,000 at 4,096 CPUs, and a few thousand contents.
+// WriteDir writes the machine below a directory, for --sysroot. Files with the same content are hard links to one file:
+// 4,096 CPUs have 100,000 files with a few thousand contents.
 func (l Large) WriteDir(dir string) error {
 	first, made := map[string]string{}, map[string]bool{} // file by content; directories
 	for name, content := range l.Files() {
@@ -147,7 +147,7 @@ func (l Large) WriteDir(dir string) error {
 		if same := first[content]; same != "" && os.Link(same, path) == nil {
 			continue
 		}
-		first[content] = path // also where the last one has as many names as the file system allows
+		first[content] = path // also when the file system allows no more links to the last one
 		if err := os.WriteFile(path, []byte(content), 0o644); err != nil {
 			return errors.Join(err, os.RemoveAll(dir))
 		}

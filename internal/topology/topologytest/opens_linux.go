@@ -11,14 +11,14 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// WatchOpens returns how often each file and directory below one is opened from now on (inotify(7)): once where it is
-// opened several times in a row.
+// WatchOpens counts how often each file and directory below top is opened from now on (inotify(7)). opened returns the
+// counts so far, by path. The kernel merges several opens of one file in a row into one event, so they count once.
 func WatchOpens(t *testing.T, top string) (opened func() map[string]int) {
 	t.Helper()
 	fd, err := syscall.InotifyInit1(syscall.IN_NONBLOCK | syscall.IN_CLOEXEC)
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, syscall.Close(fd)) })
-	var dirs []string // first, for the walk opens them
+	var dirs []string // listed before the first watch is set, since listing opens them
 	require.NoError(t, filepath.WalkDir(top, func(path string, entry fs.DirEntry, err error) error {
 		if err == nil && entry.IsDir() {
 			dirs = append(dirs, path)
@@ -44,7 +44,7 @@ func WatchOpens(t *testing.T, top string) (opened func() map[string]int) {
 				at += syscall.SizeofInotifyEvent + int(event.Len)
 				require.Zero(t, event.Mask&syscall.IN_Q_OVERFLOW)
 				name := strings.TrimRight(string(buf[at-int(event.Len):at]), "\x00")
-				if name != "" { // of a directory that is opened there is a second event, its own
+				if name != "" { // an opened directory has two events: its parent's, which has a name, and its own
 					opened[filepath.Join(watched[event.Wd], name)]++
 				}
 			}

@@ -1,0 +1,225 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"gorun/internal/journal"
+	"gorun/internal/linux"
+	"gorun/internal/render"
+	"gorun/internal/result"
+)
+
+// laboratory skips a test that harms the machine, unless it runs in a virtual one (testdata/vm).
+func laboratory(t *testing.T) {
+	t.Helper()
+	if os.Getenv("GORUN_LABORATORY") == "" {
+		t.Skip("needs a virtual machine, since it harms the one that it runs on: make vm")
+	}
+}
+
+// measures has one endless run of each kind, on two CPUs A and B.
+var measures = []struct {
+	name, args string
+	below      string // a word in the command line of a process that takes its samples; "": gorun takes them itself
+}{
+	{"primes", "primes --cpus A,B --limit 20000 --warmup 0", ""},
+	{"primes pinned", "primes --cpus A,B --limit 20000 --warmup 0 --pin-cpus A,B", ""},
+	{"primes pin-thread", "primes --cpus A,B --limit 20000 --warmup 0 --pin-thread", ""},
+	{"pair", "pair A B 500 --work pingpong-pipe --warmup 0", "pair-side"},
+	{"bind", "bind --cpus A,B --processes 2 --checks 100000 --array 1MiB --passes 1", "bind-process"},
+	{"contend", "contend --cpus A,B --op inc", ""},
+	{"c2c", "c2c --cpus A,B --warmup 0", ""},
+	{"futex", "futex A B --round-trips 200 --warmup 0", ""},
+	{
+		"numa", "numa --cpus A,B --mem float --cpu 0 --preferred-node none --numa-balancing keep --load 0 --buffer 1MiB --warmup 0",
+		"numa-probe",
+	},
+	{"load", "numa --load-only --load 20 --cpus A,B --duration 10m", "load-burner"},
+	{"exec", "exec --cpus A,B --placements unbound,one-cpu --warmup 0 -- sleep 0.1", "sleep"},
+	{"matrix", "matrix primes --cpus A,B --limit 5000,5001 --pin-cpus B --warmup 0", "sample"},
+}
+
+// harmed is a run to which a fault happens.
+type harmed struct {
+	*testing.T
+	cmd            *exec.Cmd
+	journal        string
+	size           int64           // of the journal when it was last read
+	have           []result.Sample // that it had then
+	stdout, stderr bytes.Buffer
+	over           chan error // has how it ended, once it has
+}
+
+// twoCPUs returns the first two CPUs that this process may use, or its only one twice.
+func twoCPUs(t *testing.T) (a, b string) {
+	t.Helper()
+	allowed, err := linux.GetAffinity(0)
+	require.NoError(t, err)
+	list := allowed.List()
+	return strconv.Itoa(list[0]), strconv.Itoa(list[min(1, len(list)-1)])
+}
+
+// harm starts a run of measures by a command that start makes, with its journal in dir.
+func harm(t *testing.T, dir, args string, start func(args ...string) *exec.Cmd) *harmed {
+	t.Helper()
+	if !linux.Cgo {
+		t.Skip("needs cgo: other builds have no kernels, and look at CPUs only when a sample begins and ends")
+	}
+	h := &harmed{T: t, journal: filepath.Join(dir, "run.jsonl"), over: make(chan error, 1)}
+	a, b := twoCPUs(t)
+	words := strings.Fields(args)
+	if words[0] == "c2c" && a == b {
+		t.Skip("needs two CPUs, for a pair of them")
+	}
+	for i, word := range words {
+		switch word {
+		case "A", "B", "A,B":
+			words[i] = strings.NewReplacer("A", a, "B", b).Replace(word)
+		}
+	}
+	own := []string{"--quiet", "--format", "json", "--out", h.journal}
+	if !slices.Contains(words, "--duration") && !slices.Contains(words, "--samples") {
+		own = append(own, "--samples", "100000", "--budget", "20m")
+		if words[0] == "bind" {
+			own = append(own[:5], "--trials", "1000")
+		}
+	}
+	at := slices.Index(words, "--")
+	if at < 0 {
+		at = len(words)
+	}
+	h.cmd = start(slices.Insert(words, at, own...)...)
+	h.cmd.Stdout, h.cmd.Stderr = &h.stdout, &h.stderr
+	require.NoError(t, h.cmd.Start())
+	go func() { h.over <- h.cmd.Wait() }()
+	t.Cleanup(func() { _ = h.cmd.Process.Kill() })
+	return h
+}
+
+// samples returns those in the journal so far.
+func (h *harmed) samples() []result.Sample {
+	info, err := os.Stat(h.journal)
+	if err != nil || info.Size() == h.size {
+		return h.have
+	}
+	text, err := os.ReadFile(h.journal)
+	require.NoError(h, err)
+	if rec, err := result.ReadJournal(bytes.NewReader(text)); err == nil {
+		h.size, h.have = int64(len(text)), rec.Run.Samples
+	}
+	return h.have
+}
+
+// await waits until a condition is true, for a minute at most. It fails if the run ends before.
+func (h *harmed) await(what string, is func() bool) {
+	h.Helper()
+	for end := time.Now().Add(time.Minute); !is(); time.Sleep(5 * time.Millisecond) {
+		select {
+		case err := <-h.over:
+			h.Fatalf("it ended (%v) before %s: %s\n%s", err, what, h.stderr.String(), h.stdout.String())
+		default:
+		}
+		if time.Now().After(end) {
+			h.Fatalf("no %s within a minute: %s", what, reasons(h.samples()))
+		}
+	}
+}
+
+// awaitAfter waits until one of the samples after the first n is measured, or is invalid, and returns how many there are.
+func (h *harmed) awaitAfter(n int, measured bool) (samples int) {
+	h.Helper()
+	what := map[bool]string{true: "sample that is measured", false: "invalid sample"}[measured]
+	h.await(what, func() bool {
+		all := h.samples()
+		samples = len(all)
+		return slices.ContainsFunc(all[min(n, samples):], func(s result.Sample) bool { return isMeasured(s) == measured })
+	})
+	return samples
+}
+
+func isMeasured(s result.Sample) bool { return s.Quality.Verdict != result.Invalid }
+
+func reasons(samples []result.Sample) (all []string) {
+	for _, s := range samples {
+		all = append(all, s.Quality.Reasons...)
+	}
+	return all
+}
+
+// end interrupts the run, and returns its result. Its journal must be sound.
+func (h *harmed) end() (run result.Run) {
+	h.Helper()
+	require.NoError(h, h.cmd.Process.Signal(syscall.SIGINT))
+	<-h.over
+	require.NoError(h, json.Unmarshal(h.stdout.Bytes(), &run), "%s%s", h.stdout.String(), h.stderr.String())
+	verified(h.T, h.journal)
+	return run
+}
+
+func verified(t *testing.T, path string) journal.Recording {
+	t.Helper()
+	rec, err := journal.Read(path, render.Views(rows).Known)
+	require.NoError(t, err)
+	return rec
+}
+
+// lost ends the run, and requires that the fault cost it at least one sample and at most most: none before the sample from,
+// which was in flight.
+func (h *harmed) lost(f fault, from, most int) {
+	h.Helper()
+	run := h.end()
+	lost := 0
+	for i, s := range run.Samples {
+		if isMeasured(s) {
+			continue
+		}
+		lost++
+		assert.GreaterOrEqual(h, i, from, "a sample before the fault")
+		assert.Regexp(h, f.report(), strings.Join(s.Quality.Reasons, "\n"))
+	}
+	assert.Positive(h, lost)
+	assert.LessOrEqual(h, lost, most, "%q", reasons(run.Samples))
+	h.Logf("%d of %d samples lost", lost, len(run.Samples))
+}
+
+func write(t *testing.T, path, text string) {
+	t.Helper()
+	require.NoError(t, os.WriteFile(path, []byte(text), 0o644))
+}
+
+// grouped makes a control group, writes files in it (their names and contents, in turn), and returns how gorun is started
+// there.
+func grouped(t *testing.T, files ...string) (dir string, start func(args ...string) *exec.Cmd) {
+	t.Helper()
+	dir = "/sys/fs/cgroup/" + strings.NewReplacer("/", ".", " ", "_").Replace(t.Name())
+	require.NoError(t, os.Mkdir(dir, 0o755))
+	for i := 0; i < len(files); i += 2 {
+		write(t, dir+"/"+files[i], files[i+1])
+	}
+	group, err := os.Open(dir)
+	require.NoError(t, err)
+	t.Cleanup(func() {
+		group.Close()
+		for end := time.Now().Add(10 * time.Second); os.Remove(dir) != nil && time.Now().Before(end); {
+			time.Sleep(10 * time.Millisecond) // its processes may not have ended yet
+		}
+	})
+	return dir, func(args ...string) *exec.Cmd {
+		cmd := gorunCommand(args...)
+		cmd.SysProcAttr = &syscall.SysProcAttr{UseCgroupFD: true, CgroupFD: int(group.Fd())}
+		return cmd
+	}
+}
