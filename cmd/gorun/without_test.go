@@ -45,7 +45,7 @@ func conditions() (all []condition) {
 
 	limits := map[string]uint64{ // below what gorun uses, where it uses any
 		"RLIMIT_AS": 2 << 30, "RLIMIT_CORE": 0, "RLIMIT_CPU": 60, "RLIMIT_DATA": 1 << 30, "RLIMIT_FSIZE": 100, "RLIMIT_LOCKS": 0,
-		"RLIMIT_MEMLOCK": 0, "RLIMIT_MSGQUEUE": 0, "RLIMIT_NICE": 0, "RLIMIT_NOFILE": 16, "RLIMIT_NPROC": 100, "RLIMIT_RSS": 0,
+		"RLIMIT_MEMLOCK": 0, "RLIMIT_MSGQUEUE": 0, "RLIMIT_NICE": 0, "RLIMIT_NOFILE": 12, "RLIMIT_NPROC": 100, "RLIMIT_RSS": 0,
 		"RLIMIT_RTPRIO": 0, "RLIMIT_RTTIME": 1, "RLIMIT_SIGPENDING": 0, "RLIMIT_STACK": 64 << 10,
 	}
 	for _, name := range slices.Sorted(maps.Keys(limits)) {

@@ -286,6 +286,17 @@ B
 	})
 }
 
+// A shell may lower the limit on open files below a descriptor that it hands on.
+func TestInheritedDescriptorAboveTheLimit(t *testing.T) {
+	both(t, func(t *testing.T, as string) {
+		const script = `ulimit -n 24; "$0" "$1" cat <&200`
+		cmd := exec.Command("bash", "-c", "exec 200<<<hello; "+script, os.Args[0], as)
+		out, err := cmd.CombinedOutput()
+		require.NoError(t, err, string(out))
+		assert.Equal(t, "hello\n", string(out))
+	})
+}
+
 // reader reads lines of a process, and its end: when all who could write there are gone.
 type reader struct {
 	*bufio.Reader

@@ -183,34 +183,30 @@ func (r *running) close() {
 }
 
 // start starts the supervisor. Descriptors that this process was given go on to the command under their own numbers, as
-// with make's jobserver or a shell's 3<FILE, so its own two have the numbers above them.
+// with make's jobserver or a shell's 3<FILE. The supervisor's own two have the lowest numbers that are free of these: no
+// number is then above the limit on open files, which a parent may have lowered below those that it hands on.
 func (r *running) start(c Command, order string) error {
 	inherited, err := linux.InheritedFiles()
 	if err != nil {
 		return err
 	}
-	own := 3
-	if len(inherited) > 0 {
-		own = slices.Max(inherited) + 1
+	own := []uintptr{r.theirs[0].Fd(), r.theirs[1].Fd()}
+	numbers := make([]string, len(own))
+	var files []uintptr
+	for _, f := range r.stdio {
+		files = append(files, f.Fd())
 	}
-	files := make([]uintptr, own, own+2)
-	for fd := range files {
-		files[fd] = ^uintptr(0) // closed
+	for _, next := range lowestFirst(own) {
+		for slices.Contains(inherited, len(files)) {
+			files = append(files, uintptr(len(files)))
+		}
+		numbers[next] = strconv.Itoa(len(files))
+		files = append(files, own[next])
 	}
-	for _, fd := range inherited {
-		files[fd] = uintptr(fd)
-	}
-	for i, f := range r.stdio {
-		files[i] = f.Fd()
-	}
-	files = append(files, r.theirs[0].Fd(), r.theirs[1].Fd())
-	argv := c.Self.Args(SupervisorCommand, strconv.Itoa(own), strconv.Itoa(own+1), order)
+	argv := c.Self.Args(SupervisorCommand, numbers[0], numbers[1], order)
 	r.pid, err = syscall.ForkExec(c.Self.Path, append(argv, c.Argv...), &syscall.ProcAttr{
 		Env: c.Self.Env, Files: files, Sys: &syscall.SysProcAttr{Setpgid: r.group},
 	})
-	if errors.Is(err, syscall.EBADF) {
-		err = syscall.EMFILE // so dup2(2) answers for a number that RLIMIT_NOFILE does not allow
-	}
 	if err != nil {
 		return fmt.Errorf("start %s: %w", c.Self.Path, err)
 	}
@@ -218,6 +214,15 @@ func (r *running) start(c Command, order string) error {
 		f.Close() // so that a pipe ends with them
 	}
 	return nil
+}
+
+// lowestFirst returns the indexes of two descriptors, that of the lower one first: each is then at or above the number that
+// it gets, and none has to be moved out of another's way, onto a number that may be in use.
+func lowestFirst(fds []uintptr) []int {
+	if fds[0] < fds[1] {
+		return []int{0, 1}
+	}
+	return []int{1, 0}
 }
 
 // wait returns what the supervisor answers. Without an answer somebody has killed it.
