@@ -115,10 +115,11 @@ type spec struct {
 }
 
 func (f *flags) Resolve(m experiment.Machine) (r experiment.Resolution[Cell], err error) {
-	bytes, err := process.ArrayBytes(f.array, m.Root, m.CPUs.First())
+	bytes, odd, err := process.ArrayBytes(f.array, m.Root, m.CPUs.First())
 	if err != nil {
 		return r, err
 	}
+	r.Warnings = result.OddMachine(odd)
 	passes := max(1, summed/bytes)
 	if f.passes != nil {
 		passes = *f.passes

@@ -226,10 +226,8 @@ func (f *flags) table(m experiment.Machine) (
 	if err != nil {
 		return nil, support, nil, err
 	}
-	support, err = ReadSupport(m.Root, m.Machine)
-	if err != nil {
-		return nil, support, nil, err
-	}
+	support, odd := ReadSupport(m.Root, m.Machine)
+	warnings = append(warnings, result.OddMachine(odd)...)
 	if m.Live {
 		support.Probe(m.Machine, f.preferredBy)
 	} else if errors.Is(support.Unread, fs.ErrNotExist) {
@@ -268,10 +266,8 @@ func (f *flags) Resolve(m experiment.Machine) (r experiment.Resolution[Cell], er
 	if err != nil {
 		return r, err
 	}
-	levels, err := topology.ReadCaches(m.Root, m.CPUs.First())
-	if err != nil {
-		return r, err
-	}
+	levels, odd := topology.ReadCaches(m.Root, m.CPUs.First())
+	r.Warnings = result.OddMachine(odd)
 	var caches []result.Cache
 	for _, level := range levels {
 		caches = append(caches, result.Cache(level))
@@ -336,7 +332,7 @@ func (f *flags) Resolve(m experiment.Machine) (r experiment.Resolution[Cell], er
 	case f.blocks:
 		r.Schedule.Order = experiment.Rows
 	}
-	r.Warnings = append(warnings, NeedNodes(m.Machine, m.CPUs)...)
+	r.Warnings = slices.Concat(r.Warnings, warnings, NeedNodes(m.Machine, m.CPUs))
 	r.Header = func(run *result.Run) { run.NumaRows, run.Caches = rows, caches }
 	return r, nil
 }

@@ -36,9 +36,10 @@ type Support struct {
 	Mems         cpuset.Set // nodes that this process may have memory from
 }
 
-// ReadSupport reads the files of a machine, which may be a captured one. root is rooted at /.
-func ReadSupport(root fs.FS, m *topology.Machine) (Support, error) {
-	s := Support{Reserved: map[string]map[int]uint64{}, Memory: map[int]uint64{}}
+// ReadSupport reads the files of a machine, which may be a captured one. root is rooted at /. The warnings name files of
+// reserved pages that cannot be understood: there are none of their kind then.
+func ReadSupport(root fs.FS, m *topology.Machine) (s Support, warnings []string) {
+	s = Support{Reserved: map[string]map[int]uint64{}, Memory: map[int]uint64{}}
 	for _, node := range m.Nodes {
 		if node.MemoryBytes != nil {
 			s.Memory[node.Node] = *node.MemoryBytes
@@ -56,11 +57,12 @@ func ReadSupport(root fs.FS, m *topology.Machine) (Support, error) {
 			continue
 		}
 		if err != nil {
-			return s, err
+			warnings = append(warnings, fmt.Sprintf("%v; pages of %s are left out", err, kind.Name))
+			continue
 		}
 		s.Reserved[kind.Name] = free
 	}
-	return s, nil
+	return s, warnings
 }
 
 // readReserved reads how many reserved pages of so many bytes may be had on each node, and under -1 in all: those of

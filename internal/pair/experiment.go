@@ -185,9 +185,11 @@ func (f *flags) Resolve(m experiment.Machine) (r experiment.Resolution[Cell], er
 		Warmup: m.Sampling.Warmup, Budget: m.Sampling.Budget,
 	}
 	if f.work == "sum" {
-		if spec.ArrayBytes, err = process.ArrayBytes(f.array, m.Root, rows[0].CPUA); err != nil {
+		var odd []string
+		if spec.ArrayBytes, odd, err = process.ArrayBytes(f.array, m.Root, rows[0].CPUA); err != nil {
 			return r, err
 		}
+		r.Warnings = append(r.Warnings, result.OddMachine(odd)...)
 	}
 	measured, least := 0, uint64(math.MaxUint64)
 	for _, row := range rows {

@@ -192,21 +192,21 @@ func Array(bytes uint64) (p unsafe.Pointer, words uint64, err error) {
 const UnknownL2 = 1 << 20
 
 // ArrayBytes returns the size that --array asks for: without it that of the second-level cache that a CPU has or shares,
-// or UnknownL2.
-func ArrayBytes(flag string, root fs.FS, cpu int) (uint64, error) {
+// or UnknownL2. The warnings are those of topology.ReadCaches.
+func ArrayBytes(flag string, root fs.FS, cpu int) (bytes uint64, warnings []string, err error) {
 	if flag == "" {
-		caches, err := topology.ReadCaches(root, cpu)
+		caches, warnings := topology.ReadCaches(root, cpu)
 		if i := slices.IndexFunc(caches, func(c topology.Cache) bool { return c.Level == 2 }); i >= 0 {
-			return cmp.Or(caches[i].Bytes, UnknownL2), err
+			bytes = caches[i].Bytes
 		}
-		return UnknownL2, err
+		return cmp.Or(bytes, UnknownL2), warnings, nil
 	}
 	sizes, err := bytesize.ParseList(flag)
 	if err == nil && len(sizes) != 1 {
 		err = errors.New("one size is needed")
 	}
 	if err != nil {
-		return 0, hint.Flag("array", flag, err)
+		return 0, nil, hint.Flag("array", flag, err)
 	}
-	return sizes[0], nil
+	return sizes[0], nil, nil
 }

@@ -277,8 +277,9 @@ func TestArrayBytes(t *testing.T) {
 		fsys[dir+"size"] = &fstest.MapFile{Data: []byte(size)}
 	}
 	read := func(cpu int) uint64 {
-		bytes, err := ArrayBytes("", fsys, cpu)
+		bytes, odd, err := ArrayBytes("", fsys, cpu)
 		require.NoError(t, err)
+		require.Empty(t, odd)
 		return bytes
 	}
 	cache("index0", "1", "Data", "48K")
@@ -290,15 +291,19 @@ func TestArrayBytes(t *testing.T) {
 	cache("index2", "2", "Unified", "0K")
 	assert.EqualValues(t, 1<<20, read(3), "some hypervisors report no size")
 	cache("index2", "2", "Unified", "much")
-	_, err := ArrayBytes("", fsys, 3)
-	require.Error(t, err)
+	bytes, odd, err := ArrayBytes("", fsys, 3)
+	require.NoError(t, err)
+	assert.EqualValues(t, 1<<20, bytes)
+	assert.Equal(t, []string{
+		`sys/devices/system/cpu/cpu3/cache/index2/size: malformed: "much" is not a size; it is left out`,
+	}, odd)
 
-	bytes, err := ArrayBytes("64KiB", fsys, 3)
+	bytes, _, err = ArrayBytes("64KiB", fsys, 3)
 	require.NoError(t, err)
 	assert.EqualValues(t, 64<<10, bytes)
-	_, err = ArrayBytes("64KiB,1MiB", fsys, 3)
+	_, _, err = ArrayBytes("64KiB,1MiB", fsys, 3)
 	require.EqualError(t, err, "--array 64KiB,1MiB: one size is needed")
 	assert.True(t, hint.IsUsage(err))
-	_, err = ArrayBytes("5", fsys, 3)
+	_, _, err = ArrayBytes("5", fsys, 3)
 	assert.NotEmpty(t, hint.Of(err))
 }

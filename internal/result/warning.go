@@ -10,3 +10,12 @@ import (
 func WarningOf(code, what string, err error) Warning {
 	return Warning{Code: code, Message: fmt.Sprintf("%s: %v", what, err), Hint: hint.Of(err)}
 }
+
+// OddMachine makes warnings of what was found odd or missing in the kernel's files (topology.Machine.Warnings).
+func OddMachine(messages []string) []Warning {
+	warnings := make([]Warning, len(messages))
+	for i, message := range messages {
+		warnings[i] = Warning{Code: "odd-machine", Message: message}
+	}
+	return warnings
+}

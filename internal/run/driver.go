@@ -218,9 +218,7 @@ func (d *driver) settle() (watcher *measure.Watcher, err error) {
 		}
 		d.onClose(restore)
 	}
-	for _, message := range d.machine.Warnings {
-		run.Warnings = append(run.Warnings, result.Warning{Code: "odd-machine", Message: message})
-	}
+	warn(run, result.OddMachine(d.machine.Warnings))
 	var unread []result.Warning
 	run.Host, unread = measure.ReadHost(d.env.Root, d.machine.Machine, d.env.Environ())
 	run.Warnings = append(run.Warnings, unread...)

@@ -78,38 +78,48 @@ func (r *reader) readCaches(online []*CPU) map[int]partition {
 // readLastCache reads the level and the sharers of the highest data or unified cache in cpuN/cache
 // (Documentation/ABI/testing/sysfs-devices-system-cpu); level 0 where there is none.
 func (r *reader) readLastCache(cpu int) (int, sharing) {
-	dir := cpuFile(cpu, "cache")
-	entries, err := fs.ReadDir(r.fsys, dir)
-	if !r.read(err) {
-		return 0, sharing{}
-	}
-	byLevel := map[int]string{}
-	for _, entry := range entries {
-		if !strings.HasPrefix(entry.Name(), "index") {
-			continue
-		}
-		index := dir + "/" + entry.Name()
-		level, _ := r.readNumber(index + "/level")
-		if level > 0 && r.readCacheType(index+"/type") != "Instruction" {
-			byLevel[level] = index
-		}
-	}
+	byLevel := r.readCacheDirs(cpu)
 	for _, level := range slices.Backward(slices.Sorted(maps.Keys(byLevel))) {
-		if shared, ok := r.readSharing(cpu, byLevel[level], "shared_cpu_list"); ok {
-			return level, shared
+		for _, dir := range byLevel[level] {
+			if !r.isData(dir) {
+				continue
+			}
+			if shared, ok := r.readSharing(cpu, dir, "shared_cpu_list"); ok {
+				return level, shared
+			}
 		}
 	}
 	return 0, sharing{}
 }
 
-// readCacheType reads what a cache holds; one without a type is taken for a cache of data.
-func (r *reader) readCacheType(name string) string {
+// readCacheDirs returns the directories of a CPU's caches whose level is recorded, by level.
+func (r *reader) readCacheDirs(cpu int) map[int][]string {
+	dir, byLevel := cpuFile(cpu, "cache"), map[int][]string{}
+	entries, err := fs.ReadDir(r.fsys, dir)
+	if !r.read(err) {
+		return nil
+	}
+	for _, entry := range entries {
+		if !strings.HasPrefix(entry.Name(), "index") {
+			continue
+		}
+		index := dir + "/" + entry.Name()
+		if level, ok := r.readNumber(index + "/level"); ok && level > 0 {
+			byLevel[level] = append(byLevel[level], index)
+		}
+	}
+	return byLevel
+}
+
+// isData reports whether a cache holds data; one without a type is taken for a cache of data.
+func (r *reader) isData(dir string) bool {
+	name := dir + "/type"
 	kind, err := sysfs.ReadString(r.fsys, name)
 	if err == nil && !slices.Contains([]string{"Data", "Instruction", "Unified"}, kind) {
 		err = sysfs.Malformed(name, "%.40q is no type of a cache", kind)
 	}
 	r.read(err)
-	return kind
+	return kind != "Instruction"
 }
 
 // readCacheSize reads the size of a cache from beside the file that has its sharers; nil where it is not recorded.

@@ -16,6 +16,7 @@ import (
 
 	"gorun/internal/sysfs"
 	"gorun/internal/topology"
+	"gorun/internal/topology/topologytest"
 )
 
 // damaged is a recording of which one file holds something else, or is not there.
@@ -42,23 +43,25 @@ var decisive = regexp.MustCompile(`^(proc/self/status|sys/devices/system/cpu/(cp
 // mayBeEmpty are the files that the kernel leaves empty, and one that is a list of fields, any of which may be missing.
 var mayBeEmpty = regexp.MustCompile(`/(isolated|nohz_full|meminfo|cpulist|cpus)$`)
 
+// ways are the ways to damage a file.
+var ways = []struct {
+	name, content string
+	absent, sense bool // sense: it may be what another machine has
+}{
+	{name: "absent", absent: true, sense: true},
+	{name: "empty", content: "\n"},
+	{name: "wrong number", content: "3\n", sense: true},
+	{name: "negative", content: "-1\n", sense: true},
+	{name: "contradictory", content: "0-1\n", sense: true},
+	{name: "too many", content: "0-65535\n", sense: true},
+	{name: "binary", content: "\x7fELF\x00\xff\xfe\n"},
+	{name: "endless", content: strings.Repeat("9", 1<<18)},
+}
+
 // Each field of each recorded machine is damaged in each way. Nothing but what says which CPUs there are, or are ours,
 // keeps a machine from being read; and what changes by a file that holds nonsense has a warning.
 func TestReadOfDamagedFields(t *testing.T) {
 	choose := rand.New(rand.NewPCG(1, 2))
-	ways := []struct {
-		name, content string
-		absent, sense bool // sense: it may be what another machine has
-	}{
-		{name: "absent", absent: true, sense: true},
-		{name: "empty", content: "\n"},
-		{name: "wrong number", content: "3\n", sense: true},
-		{name: "negative", content: "-1\n", sense: true},
-		{name: "contradictory", content: "0-1\n", sense: true},
-		{name: "too many", content: "0-65535\n", sense: true},
-		{name: "binary", content: "\x7fELF\x00\xff\xfe\n"},
-		{name: "endless", content: strings.Repeat("9", 1<<18)},
-	}
 	number := regexp.MustCompile("[0-9]+")
 	tried, refused, warned, unchanged := 0, 0, 0, 0
 	machines := hosts(t, hostsDir)
@@ -113,6 +116,46 @@ func TestReadOfDamagedFields(t *testing.T) {
 	t.Logf("damaged machines: %d tried, %d refused, %d with a warning, %d read as before", tried, refused, warned, unchanged)
 	require.Less(t, 20*refused, tried)
 	require.Less(t, tried, 6*warned)
+}
+
+// Each file of a CPU's caches is damaged in each way, on each recorded machine and on a made one that has all files. It
+// costs that cache at most, and what holds nonsense has a warning.
+func TestReadCachesOfDamagedFields(t *testing.T) {
+	made, err := topologytest.Large{CPUs: 4, Nodes: 1}.FS()
+	require.NoError(t, err)
+	machines := map[string]fs.FS{"made": made}
+	for name, file := range hosts(t, hostsDir) {
+		machines[name] = open(t, file)
+	}
+	for host, fsys := range machines {
+		names, err := fs.Glob(fsys, "sys/devices/system/cpu/cpu0/cache/index*/*")
+		require.NoError(t, err)
+		whole, warnings := topology.ReadCaches(fsys, 0)
+		require.Empty(t, warnings, host)
+		for _, name := range names {
+			for _, way := range ways {
+				d := damaged{FS: fsys, name: name, content: []byte(way.content)}
+				if way.absent {
+					d.content = nil
+				}
+				caches, warnings := topology.ReadCaches(d, 0)
+				kept := 0
+				for _, c := range caches {
+					if slices.Contains(whole, c) {
+						kept++
+					}
+				}
+				assert.GreaterOrEqual(t, kept, len(whole)-1, "%s: %s, %s", host, name, way.name)
+				if !slices.Equal(caches, whole) && !way.sense {
+					require.Len(t, warnings, 1, "%s: %s, %s", host, name, way.name)
+				}
+				for _, warning := range warnings {
+					assert.True(t, strings.HasPrefix(warning, name+": malformed"), warning)
+					assert.Less(t, len(warning), 1000)
+				}
+			}
+		}
+	}
 }
 
 // machineOf is a machine of a few files below sys/devices/system; "N-M:" before a name stands for each of these CPUs.

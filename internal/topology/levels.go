@@ -1,12 +1,9 @@
 package topology
 
 import (
-	"cmp"
-	"errors"
-	"fmt"
 	"io/fs"
+	"maps"
 	"slices"
-	"strings"
 
 	"gorun/internal/sysfs"
 )
@@ -18,29 +15,20 @@ type Cache struct {
 }
 
 // ReadCaches returns the data caches that a CPU reaches, the smallest first (Documentation/ABI/testing/
-// sysfs-devices-system-cpu); none where the kernel does not tell.
-func ReadCaches(root fs.FS, cpu int) ([]Cache, error) {
-	dir := fmt.Sprintf("sys/devices/system/cpu/cpu%d/cache", cpu)
-	entries, err := fs.ReadDir(root, dir)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
-	}
-	var caches []Cache
-	for _, entry := range entries {
-		index := dir + "/" + entry.Name() + "/"
-		kind, kindErr := sysfs.ReadString(root, index+"type")
-		level, levelErr := sysfs.ReadInt(root, index+"level")
-		bytes, sizeErr := sysfs.ReadSize(root, index+"size")
-		if !strings.HasPrefix(entry.Name(), "index") || kind == "Instruction" {
-			continue
+// sysfs-devices-system-cpu); none where the kernel records none. A cache whose level or size is not recorded is left out;
+// the warnings name the files that cannot be understood, as Machine.Warnings do.
+func ReadCaches(root fs.FS, cpu int) (caches []Cache, warnings []string) {
+	r := &reader{fsys: root, alike: map[string]*alike{}}
+	byLevel := r.readCacheDirs(cpu)
+	for _, level := range slices.Sorted(maps.Keys(byLevel)) {
+		for _, dir := range byLevel[level] {
+			if !r.isData(dir) {
+				continue
+			}
+			if bytes, err := sysfs.ReadSize(root, dir+"/size"); r.read(err) {
+				caches = append(caches, Cache{Level: level, Bytes: bytes})
+			}
 		}
-		if err := cmp.Or(kindErr, levelErr, sizeErr); errors.Is(err, fs.ErrNotExist) {
-			continue // some hypervisors leave a file out
-		} else if err != nil {
-			return nil, err
-		}
-		caches = append(caches, Cache{Level: level, Bytes: bytes})
 	}
-	slices.SortFunc(caches, func(a, b Cache) int { return cmp.Compare(a.Level, b.Level) })
-	return caches, err
+	return caches, r.finished()
 }

@@ -18,8 +18,8 @@ func TestReadCaches(t *testing.T) {
 			}
 		}
 	}
-	none, err := ReadCaches(root, 3)
-	require.NoError(t, err)
+	none, odd := ReadCaches(root, 3)
+	require.Empty(t, odd)
 	assert.Empty(t, none)
 
 	cache("index3", "3", "Unified", "266240K")
@@ -28,11 +28,12 @@ func TestReadCaches(t *testing.T) {
 	cache("index2", "2", "Unified", "2048K")
 	cache("index4", "4", "Unified", "")
 	root[dir+"uevent"] = &fstest.MapFile{}
-	caches, err := ReadCaches(root, 3)
-	require.NoError(t, err)
+	caches, odd := ReadCaches(root, 3)
+	require.Empty(t, odd)
 	assert.Equal(t, []Cache{{Level: 1, Bytes: 48 << 10}, {Level: 2, Bytes: 2 << 20}, {Level: 3, Bytes: 260 << 20}}, caches)
 
 	cache("index2", "two", "Unified", "2048K")
-	_, err = ReadCaches(root, 3)
-	assert.Error(t, err)
+	caches, odd = ReadCaches(root, 3)
+	assert.Equal(t, []Cache{{Level: 1, Bytes: 48 << 10}, {Level: 3, Bytes: 260 << 20}}, caches)
+	assert.Equal(t, []string{dir + `index2/level: malformed: "two" is not a whole number; it is left out`}, odd)
 }
