@@ -210,7 +210,7 @@ func (f *flags) withoutEffect(m experiment.Machine) []result.Warning {
 	}
 	return []result.Warning{{
 		Code:    "preferred-node",
-		Message: "the scheduler ignores a preferred node while NUMA balancing is off",
+		Message: linux.PreferredNodeIgnored,
 		Hint:    "as root: sysctl kernel.numa_balancing=1",
 	}}
 }

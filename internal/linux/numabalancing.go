@@ -35,6 +35,10 @@ func ReadNUMABalancing(root fs.FS) (int, error) {
 	return 0, fmt.Errorf("whether NUMA balancing is on cannot be read: %w", err)
 }
 
+// PreferredNodeIgnored describes a kernel whose NUMA balancing is off. It accepts a preferred node and returns it, but
+// numa_migrate_preferred and migrate_degrades_locality (kernel/sched/fair.c), which act on it, are not called.
+const PreferredNodeIgnored = "the scheduler ignores a preferred node while NUMA balancing is off"
+
 // numaScanDefault is the kernel's own value of scan_delay_ms and scan_period_min_ms (kernel/sched/fair.c).
 const numaScanDefault = 1000
 

@@ -41,6 +41,8 @@ var columns = column.Join(
 		}, func(n *result.Numa) any { return column.Some(n.FirstTouch) }),
 		figure(column.Column{Name: "unsupported", Meaning: "Why the row cannot be measured here."},
 			func(n *result.Numa) any { return n.Unsupported }),
+		figure(column.Column{Name: "no_effect", Meaning: "Why the kernel does not act on a part of the row's setting."},
+			func(n *result.Numa) any { return column.Some(n.NoEffect) }),
 		perAccess,
 		figure(column.Column{
 			Name: "index_ns", Lead: 10, Unit: column.Nanoseconds, Better: column.Lower,

@@ -11,6 +11,7 @@ import (
 
 	"gorun/internal/experiment"
 	"gorun/internal/hint"
+	"gorun/internal/linux"
 	"gorun/internal/matrix"
 	"gorun/internal/result"
 	"gorun/internal/sysfs"
@@ -75,6 +76,30 @@ func TestResolve(t *testing.T) {
 	r.Header(&run)
 	assert.Len(t, run.NumaRows, len(r.Cells))
 	assert.NotEmpty(t, run.Caches)
+}
+
+// The kernel accepts a preferred node while NUMA balancing is off, and does nothing: the plan of such a row says so.
+func TestResolveNoEffect(t *testing.T) {
+	for _, c := range []struct {
+		host, balancing string
+		want            []string // of the rows without a preferred node and with node 0
+	}{
+		{"qemu-numa2", "0", []string{"", linux.PreferredNodeIgnored}},
+		{"qemu-numa2", "1", []string{"", ""}},
+		{"qemu-numa2", "keep", []string{"", ""}}, // it is on
+		{"qemu-cpu2", "keep", []string{"", linux.PreferredNodeIgnored}},
+	} {
+		r := resolved(t, c.host, map[string]string{
+			"numa-balancing": c.balancing, "preferred-node": "none,0", "mem": "0", "cpu": "0",
+		})
+		var p result.Plan
+		r.Plan(&p)
+		require.Len(t, p.NumaRows, 2)
+		assert.Equal(t, c.want, []string{p.NumaRows[0].NoEffect, p.NumaRows[1].NoEffect}, "%+v", c)
+		for _, cell := range r.Cells {
+			assert.Empty(t, cell.Lacking, "it can be measured")
+		}
+	}
 }
 
 // Rows with NUMA balancing, or with a preferred node, settle for several of its scans unless --settle is given. The

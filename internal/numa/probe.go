@@ -651,22 +651,26 @@ func (p *probe) checkBalancing() {
 	}
 }
 
-// readPreferred reads back what was set for the preferred node.
+// readPreferred reads back what was set for the preferred node, and that none was inherited where the row has none.
 func (p *probe) readPreferred() {
 	node := p.Row.PreferredNode
-	if node == None {
-		return
+	asked := None // of the call
+	if p.Row.PreferredBy == ByPrctl {
+		asked = node
 	}
-	switch p.Row.PreferredBy {
-	case ByPrctl:
-		is, err := linux.PreferredNode(0)
-		if err != nil {
-			p.doubt("the preferred node is not known: %v", err)
-			return
-		}
+	switch is, err := linux.PreferredNode(0); {
+	case err == nil:
 		p.v.PreferredRead = &is
-		p.same("preferred node", strconv.Itoa(node), strconv.Itoa(is))
-	case ByMempolicy:
+		p.same("preferred node", strconv.Itoa(asked), strconv.Itoa(is))
+	case asked != None:
+		p.doubt("the preferred node is not known: %v", err)
+	}
+	if on := p.v.BalancingRead; on != nil {
+		if p.v.NoEffect = noEffect(p.Row, *on); p.v.NoEffect != "" {
+			p.doubt("%s", p.v.NoEffect)
+		}
+	}
+	if p.Row.PreferredBy == ByMempolicy {
 		policy, nodes, err := p.area.Policy()
 		if err != nil {
 			p.doubt("the buffer's memory policy is not known: %v", err)

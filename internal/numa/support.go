@@ -138,13 +138,30 @@ func (s *Support) Probe(m *topology.Machine, by string) {
 	s.SetBalancing = err
 }
 
-// Mark says of each row that cannot be measured why not, and whether any is left.
+// Mark sets why rows cannot be measured, and why they have no effect. It reports whether a row is left to measure.
 func (s Support) Mark(rows []result.NumaRow) (some bool) {
 	for i := range rows {
-		rows[i].Unsupported = s.lack(rows[i])
-		some = some || rows[i].Unsupported == ""
+		if rows[i].Unsupported = s.lack(rows[i]); rows[i].Unsupported != "" {
+			continue
+		}
+		some = true
+		if balancing := rows[i].NUMABalancing; s.Unread == nil || balancing != Keep {
+			if balancing == Keep {
+				balancing = s.Balancing
+			}
+			rows[i].NoEffect = noEffect(rows[i], balancing)
+		}
 	}
 	return some
+}
+
+// noEffect returns what of a row the kernel accepts and does not act on while NUMA balancing has this value; "" if
+// there is nothing of the kind.
+func noEffect(row result.NumaRow, balancing int) string {
+	if row.PreferredNode == None || row.PreferredBy != ByPrctl || balancing > 0 {
+		return ""
+	}
+	return linux.PreferredNodeIgnored
 }
 
 // lack is what a row lacks; "" when it can be measured.

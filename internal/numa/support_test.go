@@ -14,6 +14,7 @@ import (
 
 	"gorun/internal/cpuset"
 	"gorun/internal/hint"
+	"gorun/internal/linux"
 	"gorun/internal/result"
 	"gorun/internal/topology"
 )
@@ -129,6 +130,29 @@ func TestMark(t *testing.T) {
 		rows := []result.NumaRow{c.row}
 		assert.Equal(t, c.want == "", c.support.Mark(rows), c.name)
 		assert.Equal(t, c.want, rows[0].Unsupported, c.name)
+	}
+	ignored := func(row result.NumaRow, balancing int) result.NumaRow {
+		row.NUMABalancing = balancing
+		return row
+	}
+	for _, c := range []struct {
+		support Support
+		row     result.NumaRow
+		want    string
+	}{
+		{Support{Balancing: 1}, ignored(preferred(ByPrctl, 0, 0), 0), linux.PreferredNodeIgnored},
+		{Support{}, preferred(ByPrctl, 0, 0), linux.PreferredNodeIgnored},
+		{Support{Balancing: 1}, preferred(ByPrctl, 0, 0), ""},
+		{Support{}, ignored(preferred(ByPrctl, 0, 0), 1), ""},
+		{Support{Unread: refused}, preferred(ByPrctl, 0, 0), ""},
+		{Support{Prctl: refused}, preferred(ByPrctl, 0, 0), ""},
+		{Support{}, preferred(ByMempolicy, Float, 0), ""},
+		{Support{}, preferred(ByAffinity, 0, Float), ""},
+		{Support{}, plain, ""},
+	} {
+		rows := []result.NumaRow{c.row}
+		c.support.Mark(rows)
+		assert.Equal(t, c.want, rows[0].NoEffect, "%+v, %+v", c.support, c.row)
 	}
 	rows := []result.NumaRow{preferred(ByPrctl, 0, 0), plain}
 	assert.True(t, Support{Prctl: refused}.Mark(rows), "one is left")

@@ -229,7 +229,7 @@ func blocks(run *result.Run, options view.Spec, opts term.Options) []string {
 	}
 	blocks := []string{
 		rfcBlock(run, rows, options, opts),
-		unsupportedNotes(plainRows(rows), opts),
+		rowLimits(plainRows(rows), opts),
 		verdictsBlock(run, rows, options, opts),
 	}
 	if !unjudged(run) {
@@ -432,13 +432,16 @@ func planBlock(plan *result.Plan, _ view.Spec) string {
 	columns, cells := rowColumns(plan.NumaRows, extraAxes)
 	for i, row := range plan.NumaRows {
 		state := ""
-		if row.Unsupported != "" {
+		switch {
+		case row.Unsupported != "":
 			state = "unsupported"
+		case row.NoEffect != "":
+			state = "no effect"
 		}
 		cells[i] = append(cells[i], state)
 	}
 	block := term.Grid(append(columns, term.Left("")), cells)
-	if notes := unsupportedNotes(plan.NumaRows, term.Options{}); notes != "" {
+	if notes := rowLimits(plan.NumaRows, term.Options{}); notes != "" {
 		block += "\n" + notes
 	}
 	return block

@@ -179,12 +179,15 @@ func deviation(figures []float64) float64 {
 	return math.Sqrt(squares / float64(len(figures)-1))
 }
 
-// unsupportedNotes say why rows cannot be measured.
-func unsupportedNotes(rows []result.NumaRow, opts term.Options) string {
+// rowLimits returns notes on why rows cannot be measured, and why the kernel does not act on them.
+func rowLimits(rows []result.NumaRow, opts term.Options) string {
 	var notes footnotes
 	for _, row := range rows {
 		if row.Unsupported != "" {
 			notes.add(row.Row, "unsupported: "+row.Unsupported)
+		}
+		if row.NoEffect != "" {
+			notes.add(row.Row, "no effect: "+row.NoEffect)
 		}
 	}
 	return notes.text(opts)

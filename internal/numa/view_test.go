@@ -457,6 +457,12 @@ func TestPlanBlock(t *testing.T) {
 	assert.Equal(t, string(want), out.String())
 	assert.Contains(t, out.String(), "[18]     0   1    0    0  unsupported\n")
 	assert.Contains(t, out.String(), "[18-19] unsupported: this kernel")
+
+	rows[2].Unsupported, rows[2].NoEffect = "", "the kernel ignores it"
+	out.Reset()
+	require.NoError(t, views.Plan(&out, plan, "table"))
+	assert.Contains(t, out.String(), "[18]     0   1    0    0  no effect\n")
+	assert.Contains(t, out.String(), "[18] no effect: the kernel ignores it")
 }
 
 func TestCSVAndBench(t *testing.T) {

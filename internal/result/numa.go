@@ -14,6 +14,7 @@ type NumaRow struct {
 	MemPolicy     string `json:"mem_policy,omitempty"`  // how memory is bound: "bind+balancing"; absent: bind
 	FirstTouch    string `json:"first_touch,omitempty"` // of memory that floats: "far", "interleaved", "before"; absent: near
 	Unsupported   string `json:"unsupported,omitempty"` // why it cannot be measured here
+	NoEffect      string `json:"no_effect,omitempty"`   // why the kernel does not act on a part of it; absent: it acts
 }
 
 // Cache is a data cache that a CPU reaches.
