@@ -19,7 +19,16 @@ var Loads = [...]Load{
 	{"one-iteration", "all CPUs at once: one row", oneIteration},
 	{"cpu-increase", "one CPU, then two, … until all run, node by node", cpuIncrease},
 	{"node-cascade", "all CPUs of one node, then all of the next", nodeCascade},
-	{"cpu-rollover", "the CPUs of one node, which move to the next node one by one, as many in each row", cpuRollover},
+	{
+		"cpu-rollover",
+		"as many CPUs in each row: they spread from the first node over all, and gather on the last, as ccont's do",
+		cpuRollover,
+	},
+	{
+		"node-rollover",
+		"as many CPUs in each row: all move from one node to the next, one by one, so two nodes at most have some",
+		nodeRollover,
+	},
 }
 
 // Entry implements catalog.Entry.
@@ -41,16 +50,50 @@ func cpuIncrease(nodes [][]int) [][]int {
 
 func nodeCascade(nodes [][]int) [][]int { return nodes }
 
-// cpuRollover keeps as many CPUs running as the smallest node has, so that rows differ by place alone.
-func cpuRollover(nodes [][]int) [][]int {
-	burning := len(nodes[0])
-	for _, cpus := range nodes {
-		burning = min(burning, len(cpus))
+// smallest returns how many CPUs the smallest node has. As many run in every row of a rollover, so that rows differ only
+// in where the CPUs are.
+func smallest(nodes [][]int) int {
+	return len(slices.MinFunc(nodes, func(a, b []int) int { return len(a) - len(b) }))
+}
+
+// cpuRollover moves one CPU from row to row, in the order of ccont (its page shows two nodes, its program takes any
+// number). First the CPUs spread: the next node takes CPUs from the fullest one until it has its share, then the node
+// after it does. When the last node has its share they gather: the first node that still has CPUs gives them to the
+// emptiest node behind it.
+func cpuRollover(nodes [][]int) (rows [][]int) {
+	running, last := smallest(nodes), len(nodes)-1
+	counts := make([]int, len(nodes)) // of the CPUs that run, by node
+	move := func(from, to int) {
+		counts[from]--
+		counts[to]++
+		var row []int
+		for i, n := range counts {
+			row = append(row, nodes[i][:n]...)
+		}
+		rows = append(rows, row)
 	}
-	rows := [][]int{nodes[0][:burning]}
+	counts[0] = running
+	rows = append(rows, nodes[0][:running])
+	for next := 1; next <= last; next++ {
+		for share := max(1, running/(next+1)); counts[next] < share; {
+			move(slices.Index(counts, slices.Max(counts[:next])), next)
+		}
+	}
+	for counts[last] < running {
+		first := slices.IndexFunc(counts, func(n int) bool { return n > 0 })
+		behind := counts[first+1:]
+		move(first, first+1+slices.Index(behind, slices.Min(behind)))
+	}
+	return rows
+}
+
+// nodeRollover moves the CPUs of one node to the next, and from there to the one after that.
+func nodeRollover(nodes [][]int) [][]int {
+	running := smallest(nodes)
+	rows := [][]int{nodes[0][:running]}
 	for i := range len(nodes) - 1 {
-		for moved := 1; moved <= burning; moved++ {
-			rows = append(rows, slices.Concat(nodes[i][:burning-moved], nodes[i+1][:moved]))
+		for moved := 1; moved <= running; moved++ {
+			rows = append(rows, slices.Concat(nodes[i][:running-moved], nodes[i+1][:moved]))
 		}
 	}
 	return rows
