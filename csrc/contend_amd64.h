@@ -22,6 +22,16 @@ OPERATION(cmpxchg, uint64_t next = value + 1, failed = 0;
 			   "addq %2, %3"
 			   : "+a"(value), "+m"(*word), "+&q"(failed), "+&r"(failures) : "r"(next) : "cc"))
 
+/*
+ * Expects what the word is not: what it was last, with all bits the other way round. The first one alone can meet what it
+ * expects, in a word of ones, and stores just that: the word never changes.
+ */
+OPERATION(cmpxchg_fail, uint64_t seen = ~value, failed = 0;
+	  __asm__ volatile("lock cmpxchgq %0, %1\n\t"
+			   "setne %b2\n\t"
+			   "addq %2, %3"
+			   : "+a"(seen), "+m"(*word), "+&q"(failed), "+&r"(failures) : : "cc"); value = seen)
+
 OPERATION(cas_loop, uint64_t next;
 	  __asm__ volatile("1:\tleaq 1(%0), %3\n\t"
 			   "lock cmpxchgq %3, %1\n\t"
@@ -40,4 +50,8 @@ OPERATION(sfence, __asm__ volatile("sfence" : : : "memory"))
 
 /* The kernel's side of getppid is a few loads: what remains is the way in and out. */
 OPERATION(syscall, long number = SYS_getppid;
+	  __asm__ volatile("syscall" : "+a"(number) : : "rcx", "r11", "cc", "memory"))
+
+/* No system call has this number: the kernel returns ENOSYS as soon as it has looked. */
+OPERATION(syscall_enosys, long number = 1 << 20;
 	  __asm__ volatile("syscall" : "+a"(number) : : "rcx", "r11", "cc", "memory"))

@@ -28,6 +28,16 @@ LSE(cmpxchg, uint64_t next = value + 1, seen = value;
 		     "csel %2, %4, %0, eq"
 		     : "+&r"(seen), "+Q"(*word), "+&r"(value), "+&r"(failures) : "r"(next) : "cc", "memory"))
 
+/*
+ * Expects what the word is not: what it was last, with all bits the other way round. The first one alone can meet what it
+ * expects, in a word of ones, and stores just that: the word never changes.
+ */
+LSE(cmpxchg_fail, uint64_t expected = ~value, seen = expected;
+    __asm__ volatile("casal %0, %3, %1\n\t"
+		     "cmp %0, %3\n\t"
+		     "cinc %2, %2, ne"
+		     : "+&r"(seen), "+Q"(*word), "+&r"(failures) : "r"(expected) : "cc", "memory"); value = seen)
+
 LSE(cas_loop, uint64_t next, seen;
     __asm__ volatile("1:\tadd %3, %0, #1\n\t"
 		     "mov %4, %0\n\t"
@@ -65,6 +75,16 @@ LLSC(cmpxchg, uint64_t next = value + 1, seen; uint32_t failed = 1;
 		      : "=&r"(seen), "+Q"(*word), "+&r"(failed), "+&r"(failures), "+&r"(value) : "r"(next)
 		      : "cc", "memory"))
 
+LLSC(cmpxchg_fail, uint64_t expected = ~value, seen; uint32_t failed = 1;
+     __asm__ volatile("ldaxr %0, %1\n\t"
+		      "cmp %0, %4\n\t"
+		      "b.ne 1f\n\t"
+		      "stlxr %w2, %4, %1\n"
+		      "1:\tcmp %w2, #0\n\t"
+		      "cinc %3, %3, ne"
+		      : "=&r"(seen), "+Q"(*word), "+&r"(failed), "+&r"(failures) : "r"(expected)
+		      : "cc", "memory"); value = seen)
+
 LLSC(cas_loop, uint64_t next, seen; uint32_t lost;
      __asm__ volatile("1:\tadd %3, %0, #1\n\t"
 		      "ldaxr %4, %1\n\t"
@@ -90,4 +110,8 @@ OPERATION(isb, __asm__ volatile("isb" : : : "memory"))
 
 /* The kernel's side of getppid is a few loads: what remains is the way in and out. */
 OPERATION(syscall, register long number __asm__("x8") = SYS_getppid; register long result __asm__("x0");
+	  __asm__ volatile("svc #0" : "=r"(result) : "r"(number) : "cc", "memory"))
+
+/* No system call has this number: the kernel returns ENOSYS as soon as it has looked. */
+OPERATION(syscall_enosys, register long number __asm__("x8") = 1 << 20; register long result __asm__("x0");
 	  __asm__ volatile("svc #0" : "=r"(result) : "r"(number) : "cc", "memory"))

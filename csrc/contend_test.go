@@ -27,7 +27,7 @@ func TestOpEffects(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		op := rapid.SampledFrom(ops).Draw(t, "op")
 		count := rapid.Uint64Range(1, 2000).Draw(t, "count")
-		value := rapid.OneOf(rapid.Just(uint64(0)), rapid.Uint64()).Draw(t, "value")
+		value := rapid.OneOf(rapid.SampledFrom([]uint64{0, math.MaxUint64}), rapid.Uint64()).Draw(t, "value")
 		if op.Variant == "lse" && !csrc.HasLSE() {
 			return
 		}
@@ -56,6 +56,11 @@ func TestOpEffects(t *testing.T) {
 		case "cmpxchg":
 			failures = min(value, 1)
 			left = value + count - failures
+		case "cmpxchg_fail":
+			failures = count
+			if value == math.MaxUint64 { // it expects that at first
+				failures--
+			}
 		case "xchg": // its register begins with 0
 			if count%2 == 1 {
 				left = 0
@@ -130,7 +135,7 @@ func TestGate(t *testing.T) {
 func TestContendInTime(t *testing.T) {
 	word := (*uint64)(unsafe.Pointer(&anonymous(t)[0]))
 	const whole, window = 20 * time.Millisecond, time.Millisecond
-	for _, name := range []string{"idle", "xadd", "cmpxchg", "syscall"} {
+	for _, name := range []string{"idle", "xadd", "cmpxchg", "cmpxchg-fail", "syscall", "syscall-enosys"} {
 		t.Run(name, func(t *testing.T) {
 			for _, r := range together(t, 2, csrc.ContendArgs{
 				Op: operation(t, name), Word: unsafe.Pointer(word), Time: whole, Window: window,

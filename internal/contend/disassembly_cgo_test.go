@@ -35,7 +35,7 @@ func (o Op) most(instruction string) int {
 }
 
 // registers matches an instruction that works on registers: no memory, no call, no barrier, not the kernel.
-var registers = regexp.MustCompile(`^(mov|lea|add|sub|subs|dec|inc|cmp|tst|test|orr|xor|set\w+|cmov\w+|csel|cinc|nop|` +
+var registers = regexp.MustCompile(`^(mov|lea|add|sub|subs|dec|inc|cmp|tst|test|not|mvn|orr|xor|set\w+|cmov\w+|csel|cinc|nop|` +
 	`j[a-z]+|b|b\.\w+|cbz|cbnz)( |$)`)
 
 // Each loop repeats the instruction that its row names, sixteen times, and does nothing else that takes time.

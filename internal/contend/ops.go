@@ -85,6 +85,11 @@ var Ops = [...]Op{
 		AMD64: "lock cmpxchg", ARM64: "casal", ARM64LLSC: "ldaxr/stlxr", Fails: true,
 	},
 	{
+		Name:  "cmpxchg-fail",
+		Usage: "a compare-and-swap that always finds another value than it expects, as nearly all of ccont's cmpxchg do",
+		AMD64: "lock cmpxchg", ARM64: "casal", ARM64LLSC: "ldaxr/stlxr", Fails: true,
+	},
+	{
 		Name:  "xchg",
 		Usage: "stores a value and returns what was there, as xchg()",
 		AMD64: "xchg", ARM64: "swpal", ARM64LLSC: "ldaxr/stlxr",
@@ -112,6 +117,11 @@ var Ops = [...]Op{
 	{
 		Name:  "syscall",
 		Usage: "getppid(): into the kernel and back",
+		AMD64: "syscall", ARM64: "svc",
+	},
+	{
+		Name:  "syscall-enosys",
+		Usage: "a system call that does not exist: into the kernel and back, as ccont's syscall",
 		AMD64: "syscall", ARM64: "svc",
 	},
 	{
