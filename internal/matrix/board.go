@@ -402,7 +402,7 @@ func (b *Board) Standing() result.Standing {
 	}
 	s := result.Standing{
 		Samples: b.count(), Rounds: b.rounds, Planned: m.Rounds, Elapsed: b.last, Left: b.left(),
-		Control: b.unsettled(), Cells: b.cells,
+		Control: b.unsettled(), Figures: m.Figures, Cells: b.cells,
 	}
 	if !b.Done() {
 		s.Running = b.run.Cells[b.Next().Cell].Name

@@ -51,6 +51,7 @@ func TestFiguresDisagree(t *testing.T) {
 	assert.Equal(t, stats.Same, run.Matrix.ControlVerdicts[cpuTime].Kind)
 	assert.Equal(t, waits.Words, waits.Verdict.String())
 	standing := board.Standing()
+	assert.Equal(t, run.Matrix.Figures, standing.Figures)
 	assert.Equal(t, waits.Verdicts, standing.Cells[1].Verdicts)
 	assert.Empty(t, standing.Cells[0].Verdicts)
 }

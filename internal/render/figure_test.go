@@ -3,6 +3,8 @@ package render
 import (
 	"fmt"
 	"math"
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -12,6 +14,7 @@ import (
 	"gorun/internal/render/rendertest"
 	"gorun/internal/render/view"
 	"gorun/internal/result"
+	"gorun/internal/stats"
 )
 
 // drawers are the figures that show runs of any experiment.
@@ -62,6 +65,28 @@ func TestFiguresAreSound(t *testing.T) {
 			}
 		}
 	}
+}
+
+// The forest has a mark of its own for each figure that is judged, and the table beside it has its ratio and interval.
+func TestRatioForestShowsEachFigure(t *testing.T) {
+	run := matrixRun()
+	run.Matrix.Figures = []result.Figure{{Column: "cpu_seconds", Label: "CPU <time>"}}
+	cell := slices.IndexFunc(run.Cells, func(c result.Cell) bool { return c.Verdict != nil })
+	require.GreaterOrEqual(t, cell, 0)
+	without, ok := chart.RatioForest(run)
+	require.True(t, ok)
+	run.Cells[cell].Verdicts = map[string]stats.Verdict{
+		"cpu_seconds": {Kind: stats.Slower, Typical: stats.Effect{Ratio: 1.25, Lo: 1.125, Hi: math.MaxFloat64}},
+	}
+	f, ok := chart.RatioForest(run)
+	require.True(t, ok)
+	assert.Equal(t, []string{"CPU <time>", "from", "to", "verdict"}, f.Table.Head[7:])
+	assert.Equal(t, []string{"1.25", "1.125", "not bounded yet"}, f.Table.Rows[0][7:10])
+	assert.Equal(t, []string{"-", "-", "-"}, without.Table.Rows[0][7:10], "not judged")
+	assert.Contains(t, f.SVG, "CPU &lt;time&gt;</text>", "the legend")
+	assert.Contains(t, f.SVG, "<title>CPU &lt;time&gt;: 1.250 [1.125, not bounded yet]</title>")
+	assert.Equal(t, 1+strings.Count(without.SVG, "<circle"), strings.Count(f.SVG, "<circle"))
+	rendertest.XML(t, f.SVG)
 }
 
 // Every sample is drawn or in a stretch, and a stretch never hides its extremes.

@@ -262,6 +262,7 @@ type Standing struct {
 	Elapsed float64
 	Left    float64 // seconds, at most; negative: not known
 	Control stats.Verdict
+	Figures []Figure // that are judged in addition to the deciding one
 	Cells   []StandingCell
 }
 

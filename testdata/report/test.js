@@ -124,12 +124,15 @@ const tables = {
 		if (!run.footer) return;
 		const judged = run.footer.cells.filter((c) => c.verdict);
 		assert.equal(rows.length, judged.length);
-		judged.forEach(({verdict}, i) => {
+		judged.forEach(({verdict, verdicts}, i) => {
 			const {ratio, lo, hi} = verdict.typical;
 			assert.deepEqual([rows[i].typical, rows[i].verdict], [ratio, judged[i].words]);
 			assert.deepEqual(rows[i].from[0], lo ?? "not bounded yet");
 			assert.deepEqual(rows[i].to[0], hi ?? "not bounded yet");
 			if (verdict.total) assert.equal(rows[i].total, verdict.total.ratio);
+			for (const {column, label} of run.matrix.figures ?? []) {
+				assert.equal(rows[i][label], verdicts?.[column]?.typical.ratio ?? "-", `${column} of cell ${i}`);
+			}
 		});
 	},
 	samples(run, rows) {

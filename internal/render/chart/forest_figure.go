@@ -31,7 +31,9 @@ const (
 	forestNames = 250 // width of the cells' names
 	forestPlot  = 330
 	forestWords = 150 // of the figures
-	forestRow   = 30
+	forestLabel = 145 // of each mark's label
+	forestRow   = 20  // of a cell, and
+	forestMark  = 10  // for each ratio of it
 )
 
 // MatrixSVG draws the verdicts of a matrix.
@@ -39,8 +41,9 @@ func MatrixSVG(w io.Writer, run *result.Run) error {
 	return Write(w, run, errors.New("cannot draw the verdicts: no cell has one"), RatioForest)
 }
 
-// RatioForest draws each cell's ratio to the baseline with the interval that holds it: of the typical sample, and
-// below it of the total. The scale goes by equal ratios, so that half and double are as far from 1.
+// RatioForest draws each cell's ratio to the baseline with the interval that holds it: of the typical sample, below it
+// of the total, and below that of each figure that is judged in addition to the deciding one. The scale goes by equal
+// ratios, so that half and double are as far from 1.
 func RatioForest(run *result.Run) (Figure, bool) {
 	if run.Matrix == nil || run.BaselineWords() == "" {
 		return Figure{}, false
@@ -54,18 +57,24 @@ func RatioForest(run *result.Run) (Figure, bool) {
 		Title: "Time of each cell over that of the baseline",
 		Table: FigureTable{
 			Caption: "Ratio of each cell's time to that of the baseline, " + baseline + ", and the interval that holds it",
-			Head:    []string{"cell", "typical", "from", "to", "total", "from", "to", "verdict"},
+			Head:    []string{"cell", "typical", "from", "to", "total", "from", "to"},
 		},
 	}
+	for _, figure := range run.Matrix.Figures {
+		f.Table.Head = append(f.Table.Head, figure.Label, "from", "to")
+	}
+	f.Table.Head = append(f.Table.Head, "verdict")
 	var cells []int
 	for i, cell := range run.Cells {
 		if cell.Verdict == nil || !finite(cell.Verdict.Typical.Ratio) {
 			continue
 		}
 		cells = append(cells, i)
-		row := append([]string{titles[i]}, effectCells(&cell.Verdict.Typical)...)
-		row = append(append(row, effectCells(cell.Verdict.Total)...), term.Clean(view.CellWords(run, i).Text))
-		f.Table.Rows = append(f.Table.Rows, row)
+		row := []string{titles[i]}
+		for _, effect := range effects(run, i) {
+			row = append(row, effectCells(effect)...)
+		}
+		f.Table.Rows = append(f.Table.Rows, append(row, term.Clean(view.CellWords(run, i).Text)))
 	}
 	if len(cells) == 0 {
 		return Figure{}, false
@@ -88,6 +97,21 @@ func forestAbout(run *result.Run, cells []int, baseline string) string {
 	return fmt.Sprintf("The baseline is %s. Of %s, %d took longer and %d less time. The grey band is the margin of %s, "+
 		"within which a difference is none.", baseline, units.Things(len(cells), "other cell"), slower, faster,
 		units.Share(run.Matrix.Margin))
+}
+
+// effects returns what is drawn of a cell, in the order of the marks: the typical effect, the total one, and the typical
+// one on each figure that is judged in addition; nil where it is not known.
+func effects(run *result.Run, cell int) []*stats.Effect {
+	v := run.Cells[cell].Verdict
+	all := []*stats.Effect{&v.Typical, v.Total}
+	for _, figure := range run.Matrix.Figures {
+		var effect *stats.Effect
+		if v, judged := run.Cells[cell].Verdicts[figure.Column]; judged {
+			effect = &v.Typical
+		}
+		all = append(all, effect)
+	}
+	return all
 }
 
 // effectCells are a ratio and the ends of its interval.
@@ -123,8 +147,9 @@ func ratioAxis(run *result.Run, cells []int) (axis Axis, lo, hi float64) {
 		}
 	}
 	for _, i := range cells {
-		widen(&run.Cells[i].Verdict.Typical)
-		widen(run.Cells[i].Verdict.Total)
+		for _, effect := range effects(run, i) {
+			widen(effect)
+		}
 	}
 	lo, hi = min(lo, least), max(hi, most)
 	if !(lo > 0) { // a margin of 1 or more
@@ -149,15 +174,23 @@ func ratioAxis(run *result.Run, cells []int) (axis Axis, lo, hi float64) {
 func forestSVG(run *result.Run, cells []int, titles []string, f Figure) string {
 	axis, lo, hi := ratioAxis(run, cells)
 	top := svgHeading + 26
-	height := len(cells) * forestRow
+	marks := []string{"typical sample", "total of all samples"}
+	for _, figure := range run.Matrix.Figures {
+		marks = append(marks, figure.Label)
+	}
+	row := forestRow + (len(marks)-1)*forestMark
+	height := len(cells) * row
 	var b strings.Builder
 	left := Margin + forestNames
 	b.WriteString(openSVG(left+forestPlot+16+forestWords+Margin, top+height+46, f.Title, f.Description))
 	b.WriteString(svgInks)
-	fmt.Fprintf(&b, `<g font-size="11" transform="translate(%d %d)"><path class="a" d="M0 4h22" stroke-width="2"/>`+
-		`<rect class="a" x="8" width="7" height="7"/><text x="28" y="8">typical sample</text>`, left, svgHeading)
-	b.WriteString(`<path class="b" d="M130 4h22" stroke-width="2"/><path class="b" d="M141 0l4 4-4 4-4-4z"/>` +
-		`<text x="158" y="8">total of all samples</text></g>` + "\n")
+	fmt.Fprintf(&b, `<g font-size="11" transform="translate(%d %d)">`, left, svgHeading)
+	for k, label := range marks {
+		x := k * forestLabel
+		fmt.Fprintf(&b, `<g class="%s"><path d="M%d 4h22" stroke-width="2"/>%s</g><text x="%d" y="8">%s</text>`,
+			markClass(k), x, svgMark(k, float64(x+11), 4), x+28, html.EscapeString(label))
+	}
+	b.WriteString("</g>\n")
 	fmt.Fprintf(&b, `<g transform="translate(%d %d)">`+"\n", left, top)
 	from, to := axis.At(max(lo, 1-run.Matrix.Margin)), axis.At(min(hi, 1+run.Matrix.Margin))
 	fmt.Fprintf(&b, `<rect x="%.1f" width="%.1f" height="%d" opacity=".12"><title>the margin of %s</title></rect>`+"\n",
@@ -172,23 +205,38 @@ func forestSVG(run *result.Run, cells []int, titles []string, f Figure) string {
 		`<text x="%d" y="%[1]d" text-anchor="end">takes longer →</text></g>`+"\n", height+36, forestPlot)
 	for n, i := range cells {
 		verdict := run.Cells[i].Verdict
-		middle := n*forestRow + forestRow/2
+		middle := n*row + row/2
 		name := html.EscapeString(titles[i])
 		fmt.Fprintf(&b, `<g><title>%s: %s</title><text x="-8" y="%d" text-anchor="end">%s</text>`+
 			`<text x="%d" y="%d" font-size="11">%s</text></g>`+"\n", name,
 			html.EscapeString(term.Clean(view.CellWords(run, i).Text)),
 			middle+4, html.EscapeString(term.Snip(titles[i], forestNames/7)), forestPlot+12, middle+4,
 			effectText(verdict.Typical))
-		b.WriteString(svgEffect(axis, verdict.Typical, "a", middle-4, "typical"))
-		if verdict.Total != nil && finite(verdict.Total.Ratio) {
-			b.WriteString(svgEffect(axis, *verdict.Total, "b", middle+6, "total"))
+		for k, effect := range effects(run, i) {
+			if effect != nil && finite(effect.Ratio) {
+				b.WriteString(svgEffect(axis, *effect, k, n*row+forestRow/2+1+k*forestMark, marks[k]))
+			}
 		}
 	}
 	return b.String() + "</g>\n</svg>\n"
 }
 
-// svgEffect draws an interval, with an arrow where it goes on outside, and the ratio as a mark of its class.
-func svgEffect(axis Axis, e stats.Effect, class string, y int, of string) string {
+// markClass is the ink of a mark, by its place among those of a cell.
+func markClass(k int) string { return string("abc"[min(k, 2)]) }
+
+// svgMark is a square, a diamond or a circle around a point, by the mark's place among those of a cell.
+func svgMark(k int, x float64, y int) string {
+	switch k {
+	case 0:
+		return fmt.Sprintf(`<rect x="%.1f" y="%.1f" width="7" height="7"/>`, x-3.5, float64(y)-3.5)
+	case 1:
+		return fmt.Sprintf(`<path d="M%.1f %dl4 4-4 4-4-4z"/>`, x, y-4)
+	}
+	return fmt.Sprintf(`<circle cx="%.1f" cy="%d" r="3.5"/>`, x, y)
+}
+
+// svgEffect draws an interval, with an arrow where it goes on outside, and the ratio as the mark of that place.
+func svgEffect(axis Axis, e stats.Effect, k, y int, of string) string {
 	ends, arrows := [2]float64{0, forestPlot}, ""
 	if lo := axis.At(max(e.Lo, math.SmallestNonzeroFloat64)); lo >= 0 {
 		ends[0] = min(lo, forestPlot)
@@ -201,12 +249,8 @@ func svgEffect(axis Axis, e stats.Effect, class string, y int, of string) string
 		arrows += fmt.Sprintf(`<path d="M%d %dl-7-4v8z"/>`, forestPlot, y)
 	}
 	x := min(max(axis.At(e.Ratio), 0), forestPlot)
-	mark := fmt.Sprintf(`<rect x="%.1f" y="%.1f" width="7" height="7"/>`, x-3.5, float64(y)-3.5)
-	if class == "b" {
-		mark = fmt.Sprintf(`<path d="M%.1f %dl4 4-4 4-4-4z"/>`, x, y-4)
-	}
 	return fmt.Sprintf(`<g class="%s"><title>%s: %s</title><path d="M%.1f %dH%.1f" stroke-width="2"/>%s%s</g>`+"\n",
-		class, of, effectText(e), ends[0], y, ends[1], arrows, mark)
+		markClass(k), html.EscapeString(of), effectText(e), ends[0], y, ends[1], arrows, svgMark(k, x, y))
 }
 
 // effectText is "1.02 [1.01, 1.03]", with as many decimals as tell its ends apart.

@@ -154,13 +154,26 @@ func scoreRows(standing result.Standing, order []int, opts Options) []string {
 		if cell.Seconds > 0 {
 			time = show(cell.Seconds)
 		}
-		rows[i] = []string{"", time, soFar(cell.Verdict), scoreVerdict(cell, opts)}
+		rows[i] = []string{"", time, soFar(cell.Verdict), scoreVerdicts(cell, standing.Figures, opts)}
 	}
 	room := max(8, opts.Columns()-1-GridWidth(columns, rows)+len("cell"))
 	for i, n := range order {
 		rows[i][0] = Snip(standing.Cells[n].Name, room)
 	}
 	return strings.Split(strings.TrimSuffix(Grid(columns, rows), "\n"), "\n")
+}
+
+// scoreVerdicts returns the verdict on the figure that decides when the run stops, and each decided verdict on another
+// figure that differs from it.
+func scoreVerdicts(cell result.StandingCell, figures []result.Figure, opts Options) string {
+	words := scoreVerdict(cell, opts)
+	for _, figure := range figures {
+		v, judged := cell.Verdicts[figure.Column]
+		if judged && v.Kind != stats.CantTell && v.Kind != cell.Verdict.Kind {
+			words += " · " + figure.Label + " " + opts.Paint(KindColours[v.Kind], string(v.Kind))
+		}
+	}
+	return words
 }
 
 func scoreVerdict(cell result.StandingCell, opts Options) string {

@@ -163,6 +163,34 @@ func TestScoreboardShowsOpenCellsFirst(t *testing.T) {
 	assert.Len(t, scoreLines(standing(12), Options{Height: 14}), 14, "all have room")
 }
 
+// A decided verdict on another figure stands beside the one that it disagrees with.
+func TestScoreboardShowsFiguresThatDisagree(t *testing.T) {
+	open, slower, same := judgement(stats.CantTell, 1, -1, 3, 12), judgement(stats.Slower, 12, 11, 13, 12),
+		judgement(stats.Same, 0, -1, 1, 12)
+	figures := []result.Figure{{Column: "cpu_seconds", Label: "CPU time"}}
+	for _, c := range []struct {
+		name    string
+		wall    *stats.Verdict
+		cpu     *stats.Verdict
+		sampled bool
+		want    string
+	}{
+		{"both open", open, open, true, "open"},
+		{"CPU time first", open, slower, true, "open · CPU time slower"},
+		{"wall time first", slower, open, false, "slower"},
+		{"both slower", slower, slower, false, "slower"},
+		{"waits for a CPU", slower, same, false, "slower · CPU time same"},
+		{"not judged", slower, nil, false, "slower"},
+	} {
+		cell := result.StandingCell{Verdict: *c.wall, Open: c.sampled}
+		if c.cpu != nil {
+			cell.Verdicts = map[string]stats.Verdict{"cpu_seconds": *c.cpu}
+		}
+		lines := scoreLines(result.Standing{Figures: figures, Cells: []result.StandingCell{cell}}, Options{})
+		assert.True(t, strings.HasSuffix(lines[2], "  "+c.want), "%s: %q", c.name, lines[2])
+	}
+}
+
 func TestSoFar(t *testing.T) {
 	v := *judgement(stats.Slower, 2, 1.1, 2.9, 9)
 	assert.Equal(t, "[1.1, 2.9]", soFar(v))
