@@ -40,16 +40,10 @@ func GetAffinity(tid int) (cpuset.Set, error) {
 // drops CPUs outside the thread's cpuset without a word: read back what it made of them, by HasAffinity or GetAffinity.
 // It allocates nothing for CPUs below 1024.
 func SetAffinity(tid int, set cpuset.Set) error {
-	var common [commonWords]uint64
-	words := common[:]
-	if set.Last() < len(words)*64 {
-		fillMask(words, set)
-	} else {
-		words = set.Words(0)
-	}
-	errno := maskCall(unix.SYS_SCHED_SETAFFINITY, tid, words)
-	if errno == 0 {
-		return nil
+	err := setMask(tid, set)
+	errno, failed := err.(syscall.Errno)
+	if !failed {
+		return err
 	}
 	remedy := ""
 	switch errno {
@@ -59,6 +53,24 @@ func SetAffinity(tid int, set cpuset.Set) error {
 		remedy = remedyOfOthers(tid)
 	}
 	return threadError(tid, fmt.Sprintf("set the affinity to CPUs %v", set), errno, remedy)
+}
+
+// setMask chooses between the two calls of x/sys. SchedSetaffinity takes a mask of 1024 CPUs, as glibc's cpu_set_t, which
+// lives on the stack; CPUSet.Set ignores a CPU above them without a word. SchedSetaffinityDynamic takes a mask of any
+// length, which is allocated.
+func setMask(tid int, set cpuset.Set) error {
+	if set.Last() < commonWords*64 {
+		var mask unix.CPUSet
+		for cpu := range set.All() {
+			mask.Set(cpu)
+		}
+		return unix.SchedSetaffinity(tid, &mask)
+	}
+	mask := unix.NewCPUSet(set.Last() + 1)
+	for cpu := range set.All() {
+		mask.Set(cpu)
+	}
+	return unix.SchedSetaffinityDynamic(tid, mask)
 }
 
 // HasAffinity tells whether a thread may run on exactly these CPUs: the read-back of SetAffinity. It allocates nothing
@@ -113,18 +125,11 @@ func VisitCPUs(cpus []int, visit func(cpu int) error) error {
 	return err
 }
 
-// readMask fills words with a thread's mask. The kernel writes only its own size, so words must be zero.
+// readMask fills words, of which there is at least one, with a thread's mask. The kernel writes only its own size, so
+// words must be zero.
 func readMask(tid int, words []uint64) syscall.Errno {
-	return maskCall(unix.SYS_SCHED_GETAFFINITY, tid, words)
-}
-
-// maskCall makes one of the two affinity calls; neither waits for anything but a migration of the thread itself.
-func maskCall(trap uintptr, tid int, words []uint64) syscall.Errno {
-	var first unsafe.Pointer
-	if len(words) > 0 {
-		first = unsafe.Pointer(&words[0])
-	}
-	_, _, errno := unix.RawSyscall(trap, uintptr(tid), uintptr(len(words)*8), uintptr(first))
+	_, _, errno := unix.RawSyscall(unix.SYS_SCHED_GETAFFINITY, uintptr(tid), uintptr(len(words)*8),
+		uintptr(unsafe.Pointer(&words[0])))
 	return errno
 }
 
