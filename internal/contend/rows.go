@@ -168,7 +168,7 @@ const (
 func ParseMemNode(text string, m *topology.Machine, nodes []NodeCPUs) (memNodes []int, local bool, err error) {
 	var with cpuset.Set
 	for _, node := range m.Nodes {
-		if node.MemoryBytes == nil || *node.MemoryBytes > 0 { // not recorded is not none
+		if node.HasMemory() {
 			with = with.With(node.Node)
 		}
 	}

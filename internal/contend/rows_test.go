@@ -217,7 +217,8 @@ func TestNodesOfErrors(t *testing.T) {
 // firstMemoryless is a machine whose node 0 has no memory.
 func firstMemoryless(t *testing.T) *topology.Machine {
 	m := recorded(t, "memoryless-node")
-	m.Nodes[0].MemoryBytes, m.Nodes[1].MemoryBytes = m.Nodes[1].MemoryBytes, m.Nodes[0].MemoryBytes
+	a, b := &m.Nodes[0], &m.Nodes[1]
+	a.MemoryBytes, b.MemoryBytes, a.Kind, b.Kind = b.MemoryBytes, a.MemoryBytes, b.Kind, a.Kind
 	return m
 }
 

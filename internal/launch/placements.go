@@ -125,12 +125,12 @@ func Placements(m *topology.Machine, cpus, mems cpuset.Set) []Placement {
 func newGround(m *topology.Machine, cpus, mems cpuset.Set) ground {
 	g := ground{m: m, cpus: cpus.Intersect(m.Online())}
 	for _, n := range m.Nodes {
-		if (n.MemoryBytes == nil || *n.MemoryBytes > 0) && (mems.Empty() || mems.Contains(n.Node)) {
+		if n.HasMemory() && (mems.Empty() || mems.Contains(n.Node)) {
 			g.memory = append(g.memory, n)
 		}
 	}
 	for _, n := range m.Nodes {
-		if g.on(n.CPUs).Len() > g.on(g.home.CPUs).Len() {
+		if g.on(m.OnNode(n)).Len() > g.on(m.OnNode(g.home)).Len() {
 			g.home = n
 		}
 	}
@@ -197,7 +197,7 @@ func joined(words []string) string {
 
 func all(g ground) cpuset.Set { return g.cpus }
 
-func home(g ground) cpuset.Set { return g.on(g.home.CPUs) }
+func home(g ground) cpuset.Set { return g.on(g.m.OnNode(g.home)) }
 
 // siblings returns the threads of the first of the cores that have most.
 func siblings(g ground) cpuset.Set {
@@ -233,7 +233,7 @@ func llc(g ground) cpuset.Set {
 func spread(g ground) cpuset.Set {
 	var cpus []int
 	for _, n := range g.m.Nodes {
-		if first := g.on(n.CPUs).First(); first >= 0 {
+		if first := g.on(g.m.OnNode(n)).First(); first >= 0 {
 			cpus = append(cpus, first)
 		}
 	}

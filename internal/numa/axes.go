@@ -52,7 +52,7 @@ func ParsePreferred(text, by string, m *topology.Machine, cpus cpuset.Set) ([]in
 // withMemory are the nodes with memory; not recorded is not none.
 func withMemory(m *topology.Machine) (nodes cpuset.Set) {
 	for _, node := range m.Nodes {
-		if node.MemoryBytes == nil || *node.MemoryBytes > 0 {
+		if node.HasMemory() {
 			nodes = nodes.With(node.Node)
 		}
 	}

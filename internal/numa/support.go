@@ -23,7 +23,7 @@ type Support struct {
 	Balancing int                       // NUMA balancing as it is; 0 too where the kernel has none
 	Unread    error                     // why Balancing could not be read; nil: it is known
 	Reserved  map[string]map[int]uint64 // pages that may be had, by kind, on each node and under -1 in all; no kind: none
-	Memory    map[int]uint64            // bytes of each node, where recorded
+	Memory    map[int]uint64            // bytes of each node with memory; 0: not recorded
 
 	// Of the running kernel; nil, or empty: it can, or was not asked.
 	Kernels      error // of the probe, which a build without cgo lacks
@@ -41,8 +41,11 @@ type Support struct {
 func ReadSupport(root fs.FS, m *topology.Machine) (s Support, warnings []string) {
 	s = Support{Reserved: map[string]map[int]uint64{}, Memory: map[int]uint64{}}
 	for _, node := range m.Nodes {
-		if node.MemoryBytes != nil {
-			s.Memory[node.Node] = *node.MemoryBytes
+		if node.HasMemory() {
+			s.Memory[node.Node] = 0
+			if node.MemoryBytes != nil {
+				s.Memory[node.Node] = *node.MemoryBytes
+			}
 		}
 	}
 	if s.Balancing, s.Unread = linux.ReadNUMABalancing(root); errors.Is(s.Unread, linux.ErrNoNUMABalancing) {
@@ -201,7 +204,10 @@ func (s Support) lackMemory(row result.NumaRow) string {
 	if row.Mem == Float {
 		where = "the machine has"
 		for _, bytes := range s.Memory {
-			has += bytes
+			if has += bytes; bytes == 0 {
+				has = 0
+				break
+			}
 		}
 	}
 	if has > 0 && row.BufferBytes > has {

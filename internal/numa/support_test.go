@@ -201,6 +201,13 @@ func TestReadSupport(t *testing.T) {
 		assert.ErrorContains(t, s.Unread, "whether NUMA balancing is on cannot be read")
 	}
 
+	s, odd = ReadSupport(kernel, recorded(t, "memoryless-node"))
+	require.Empty(t, odd)
+	assert.Len(t, s.Memory, 1, "the other node has none")
+	assert.NotEmpty(t, s.lackMemory(result.NumaRow{Mem: Float, FirstTouch: TouchFar}))
+	s.Memory[1] = 0 // not recorded
+	assert.Empty(t, s.lackMemory(result.NumaRow{Mem: Float, BufferBytes: 1 << 50}))
+
 	kernelWithoutNodes := pool("sys/kernel/mm/", "7", "0", "0", "0")
 	s, odd = ReadSupport(kernelWithoutNodes, recorded(t, "qemu-cpu2"))
 	require.Empty(t, odd)

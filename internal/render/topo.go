@@ -87,7 +87,7 @@ func topoTree(m *topology.Machine, opts term.Options) string {
 		for _, cpus := range grouped(pkg, func(c topology.CPU) int { return c.Node }) {
 			if node, ok := byNumber[cpus[0].Node]; ok {
 				shown[node.Node] = true
-				block.WriteString(nodeLine(node, numbered(cpus), opts))
+				block.WriteString(nodeLine(m, node, numbered(cpus), opts))
 			} else {
 				block.WriteString(term.Flow([]string{"  no known node", "CPUs " + numbered(cpus).String()}, " · ", "    ",
 					opts.Columns()))
@@ -98,7 +98,7 @@ func topoTree(m *topology.Machine, opts term.Options) string {
 	title := opts.Paint(term.Bold, "no package") + "\n"
 	for _, node := range m.Nodes {
 		if !shown[node.Node] {
-			block.WriteString(title + nodeLine(node, cpuset.Set{}, opts))
+			block.WriteString(title + nodeLine(m, node, cpuset.Set{}, opts))
 			title = ""
 		}
 	}
@@ -140,23 +140,28 @@ func numbered(cpus []topology.CPU) cpuset.Set {
 }
 
 // nodeLine shows a node under a package that has some of its CPUs, or all.
-func nodeLine(node topology.Node, here cpuset.Set, opts term.Options) string {
-	memory := "memory not recorded"
-	switch {
-	case node.MemoryBytes != nil && *node.MemoryBytes == 0:
-		memory = "no memory"
-	case node.MemoryBytes != nil:
-		memory = units.Bytes(*node.MemoryBytes)
+func nodeLine(m *topology.Machine, node topology.Node, here cpuset.Set, opts term.Options) string {
+	parts := []string{fmt.Sprintf("  node %d", node.Node)}
+	if node.Kind != topology.CPUsAndMemory {
+		parts = append(parts, node.Kind)
 	}
-	cpus := "no CPUs"
+	switch {
+	case !node.HasMemory():
+	case node.MemoryBytes == nil:
+		parts = append(parts, "memory not recorded")
+	default:
+		parts = append(parts, units.Bytes(*node.MemoryBytes))
+	}
+	if node.NormalMemory != nil && !*node.NormalMemory {
+		parts = append(parts, "movable memory (hot-plugged, of a GPU, or CXL)")
+	}
 	switch {
 	case !here.Empty():
-		cpus = "CPUs " + here.String()
+		parts = append(parts, "CPUs "+here.String())
 	case !node.CPUs.Empty(): // a fake node: its CPUs are shown under the one they count for
-		cpus = "CPUs " + node.CPUs.String() + " of another node"
+		parts = append(parts, "CPUs "+node.CPUs.String()+" of another node")
 	}
-	parts := []string{fmt.Sprintf("  node %d", node.Node), memory, cpus}
-	if !here.Empty() && !node.CPUs.Minus(here).Empty() {
+	if !here.Empty() && !m.OnNode(node).Minus(here).Empty() {
 		parts = append(parts, "also in other packages")
 	}
 	return term.Flow(parts, " · ", "    ", opts.Columns())

@@ -170,6 +170,145 @@ func machineOf(t *testing.T, files map[string]string) (*topology.Machine, error)
 	return topology.Read(fsys)
 }
 
+// A POWER9 machine whose GPUs' memory has nodes of its own, and kernels that record less of it.
+func TestReadKindsOfNodes(t *testing.T) {
+	yes, no := true, false
+	type kind struct {
+		kind   string
+		normal *bool
+	}
+	const all = "0,8,252-255"
+	meminfo := func(files map[string]string) {
+		for node, kB := range map[string]string{"0": "16777216", "8": "0", "252": "0", "253": "0", "254": "15728", "255": "15728"} {
+			files["node/node"+node+"/meminfo"] = "Node " + node + " MemTotal: " + kB + " kB"
+		}
+	}
+	for name, c := range map[string]struct {
+		change func(map[string]string)
+		want   []kind // of nodes 0, 8, 252, 253, 254, 255
+		warned string
+	}{
+		"today's kernel": {
+			func(files map[string]string) {
+				meminfo(files)
+				files["node/has_memory"], files["node/has_normal_memory"] = "0,254-255", "0"
+			},
+			[]kind{
+				{topology.CPUsAndMemory, &yes},
+				{topology.CPUsOnly, nil},
+				{topology.Neither, nil},
+				{topology.Neither, nil},
+				{topology.MemoryOnly, &no},
+				{topology.MemoryOnly, &no},
+			},
+			"",
+		},
+		"no lists": {
+			meminfo,
+			[]kind{
+				{topology.CPUsAndMemory, nil},
+				{topology.CPUsOnly, nil},
+				{topology.Neither, nil},
+				{topology.Neither, nil},
+				{topology.MemoryOnly, nil},
+				{topology.MemoryOnly, nil},
+			},
+			"",
+		},
+		"no meminfo, of a kernel for 32 bits": {
+			func(files map[string]string) {
+				files["node/has_normal_memory"], files["node/has_high_memory"] = "0", "0,252"
+			},
+			[]kind{
+				{topology.CPUsAndMemory, &yes},
+				{topology.CPUsOnly, nil},
+				{topology.MemoryOnly, &no},
+				{topology.Neither, nil},
+				{topology.Neither, nil},
+				{topology.Neither, nil},
+			},
+			"",
+		},
+		"neither": {
+			func(map[string]string) {},
+			[]kind{
+				{topology.CPUsAndMemory, nil},
+				{topology.CPUsAndMemory, nil},
+				{topology.MemoryOnly, nil},
+				{topology.MemoryOnly, nil},
+				{topology.MemoryOnly, nil},
+				{topology.MemoryOnly, nil},
+			},
+			"",
+		},
+		"odd lists": {
+			func(files map[string]string) {
+				meminfo(files)
+				files["node/has_memory"], files["node/has_normal_memory"] = "some", "0"
+			},
+			[]kind{
+				{topology.CPUsAndMemory, &yes},
+				{topology.CPUsOnly, nil},
+				{topology.Neither, nil},
+				{topology.Neither, nil},
+				{topology.MemoryOnly, &no},
+				{topology.MemoryOnly, &no},
+			},
+			"has_memory: malformed",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			files := map[string]string{
+				"cpu/present": "0-7", "cpu/online": "0-7",
+				"node/online": all, "node/has_cpu": "0,8", "node/node0/cpulist": "0-3",
+			}
+			c.change(files)
+			m, err := machineOf(t, files)
+			require.NoError(t, err)
+			requireSound(t, m)
+			assert.Equal(t, "4-7", m.Nodes[1].CPUs.String(), "the only node with CPUs whose list is not recorded")
+			var got []kind
+			for _, node := range m.Nodes {
+				got = append(got, kind{node.Kind, node.NormalMemory})
+			}
+			assert.Equal(t, c.want, got)
+			assert.Contains(t, strings.Join(m.Warnings, "\n"), c.warned)
+		})
+	}
+}
+
+// Nodes that list the same CPUs share them in name only: a CPU is on the node that its directory links to.
+func TestReadOfNodesThatListTheSameCPUs(t *testing.T) {
+	files := map[string]string{"cpu/present": "0-3", "cpu/online": "0-3", "node/online": "0-2"}
+	for _, node := range []string{"0", "1", "2"} {
+		files["node/node"+node+"/cpulist"] = "0-3"
+	}
+	const warning = "CPUs 0-3 are listed by several nodes"
+	own := "" // the CPUs of each node alone
+	nodes := func() (nodes []int) {
+		m, err := machineOf(t, files)
+		require.NoError(t, err)
+		requireSound(t, m)
+		require.Contains(t, strings.Join(m.Warnings, "\n"), warning)
+		for _, c := range m.CPUs {
+			nodes = append(nodes, c.Node)
+		}
+		own = ""
+		for _, node := range m.Nodes {
+			require.Equal(t, "0-3", node.CPUs.String())
+			own += m.OnNode(node).String() + ";"
+		}
+		return nodes
+	}
+	assert.Equal(t, []int{0, 0, 0, 0}, nodes(), "no links are recorded")
+	assert.Equal(t, "0-3;;;", own)
+	for _, link := range []string{"cpu0/node0", "cpu1/node1", "cpu2/node2", "cpu3/node1"} {
+		files["cpu/"+link+"/cpulist"] = "0-3"
+	}
+	assert.Equal(t, []int{0, 1, 2, 1}, nodes())
+	assert.Equal(t, "0;1,3;2;", own)
+}
+
 // Machines of architectures and kernels that leave out or get wrong what others have.
 func TestReadOfOddMachines(t *testing.T) {
 	const topologyOf, cacheOf = "/topology/", "/cache/index3/"

@@ -52,10 +52,27 @@ const (
 // Node is one online memory node.
 type Node struct {
 	Node        int        `json:"node"` // the kernel's number
+	Kind        string     `json:"kind"` // one of the kinds below
 	CPUs        cpuset.Set `json:"cpus"` // online; empty for memory alone
 	MemoryBytes *uint64    `json:"memory_bytes"`
-	Distances   []int      `json:"distances"` // to each of Machine.Nodes, 10 is local; empty where not recorded
+
+	// NormalMemory reports whether the kernel may keep its own data there. It is false for a node whose memory can all be
+	// taken away again: hot-plugged memory, a GPU's, or memory behind CXL. nil: not recorded, or there is no memory.
+	NormalMemory *bool `json:"normal_memory"`
+
+	Distances []int `json:"distances"` // to each of Machine.Nodes, 10 is local; empty where not recorded
 }
+
+// The kinds of nodes. A node whose memory is not recorded is taken to have some.
+const (
+	CPUsAndMemory = "CPUs and memory"
+	MemoryOnly    = "memory only"
+	CPUsOnly      = "CPUs only"
+	Neither       = "neither CPUs nor memory"
+)
+
+// HasMemory reports whether a node has memory, or may have: it is not recorded.
+func (n Node) HasMemory() bool { return n.Kind == CPUsAndMemory || n.Kind == MemoryOnly }
 
 // LLC is one last-level cache: the highest level of data cache that its CPUs have.
 type LLC struct {
@@ -126,6 +143,17 @@ func (m *Machine) NodeOf(cpu int) int {
 		return c.Node
 	}
 	return Unknown
+}
+
+// OnNode returns the CPUs of a node that are on no other one: nodes may list the same (numa=fake).
+func (m *Machine) OnNode(node Node) cpuset.Set {
+	var cpus []int
+	for cpu := range node.CPUs.All() {
+		if m.NodeOf(cpu) == node.Node {
+			cpus = append(cpus, cpu)
+		}
+	}
+	return cpuset.Of(cpus...)
 }
 
 // Where returns the present CPUs for which match holds.

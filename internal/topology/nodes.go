@@ -1,7 +1,10 @@
 package topology
 
 import (
+	"cmp"
 	"fmt"
+	"maps"
+	"slices"
 	"strconv"
 
 	"gorun/internal/cpuset"
@@ -11,9 +14,9 @@ import (
 // nodesDir holds the memory nodes: Documentation/ABI/stable/sysfs-devices-node. A kernel without CONFIG_NUMA has none.
 const nodesDir = "sys/devices/system/node"
 
-func nodeFile(node int, name string) string {
-	return nodesDir + "/node" + strconv.Itoa(node) + "/" + name
-}
+func nodeFile(node int, name string) string { return nodesDir + "/" + nodeName(node) + "/" + name }
+
+func nodeName(node int) string { return "node" + strconv.Itoa(node) }
 
 // readNodes sets Node and returns the nodes.
 func (r *reader) readNodes(online []*CPU) []Node {
@@ -33,7 +36,46 @@ func (r *reader) readNodes(online []*CPU) []Node {
 		})
 	}
 	r.placeOnNodes(online, nodes)
+	r.readKinds(nodes)
 	return nodes
+}
+
+// readKinds sets Kind and NormalMemory from the kernel's lists of nodes (Documentation/ABI/stable/sysfs-devices-node):
+// those with normal memory, with high memory too on 32 bits, and since Linux 3.8 those with any. A node's own meminfo
+// counts for more than the lists.
+func (r *reader) readKinds(nodes []Node) {
+	normal := r.readOptionalNodes("has_normal_memory")
+	memory := cmp.Or(r.readOptionalNodes("has_memory"), r.readOptionalNodes("has_high_memory"), normal)
+	for i := range nodes {
+		node := &nodes[i]
+		has := memory == nil || memory.Contains(node.Node)
+		if node.MemoryBytes != nil {
+			has = *node.MemoryBytes > 0
+		}
+		if has && normal != nil {
+			is := normal.Contains(node.Node)
+			node.NormalMemory = &is
+		}
+		switch {
+		case has && !node.CPUs.Empty():
+			node.Kind = CPUsAndMemory
+		case has:
+			node.Kind = MemoryOnly
+		case !node.CPUs.Empty():
+			node.Kind = CPUsOnly
+		default:
+			node.Kind = Neither
+		}
+	}
+}
+
+// readOptionalNodes reads one of the kernel's lists of nodes; nil where it is not recorded.
+func (r *reader) readOptionalNodes(name string) *cpuset.Set {
+	nodes, err := sysfs.ReadSet(r.fsys, nodesDir+"/"+name)
+	if !r.read(err) {
+		return nil
+	}
+	return &nodes
 }
 
 // readSingleNode makes the one node of a kernel that has no notion of them.
@@ -41,25 +83,40 @@ func (r *reader) readSingleNode(online []*CPU) []Node {
 	for _, c := range online {
 		c.Node = 0
 	}
-	return []Node{{CPUs: r.online, MemoryBytes: r.readMemory("proc/meminfo", "MemTotal"), Distances: []int{}}}
+	memory := r.readMemory("proc/meminfo", "MemTotal")
+	return []Node{{Kind: CPUsAndMemory, CPUs: r.online, MemoryBytes: memory, Distances: []int{}}}
 }
 
-// placeOnNodes reads the CPUs of each node and sets Node. A CPU is on one node; fake nodes (numa=fake) may share
-// theirs, and then the lowest counts, as for the kernel. The node of a CPU that none has stays Unknown, unless there is
-// just one whose CPUs are not recorded.
+// placeOnNodes reads the CPUs of each node and sets Node. A CPU is on one node, which its directory links to, but may be
+// in the lists of several: numa=fake makes a list of each node's CPUs for all the nodes that it splits it into
+// (arch/x86/mm/numa_emulation.c). The node of a CPU that none has stays Unknown, unless there is just one whose CPUs are
+// not recorded.
 func (r *reader) placeOnNodes(online []*CPU, nodes []Node) {
-	placed, unlisted := map[int]int{}, []int{}
+	placed, unlisted, holders := map[int]int{}, []int{}, map[int][]int{}
+	withCPUs := r.readOptionalNodes("has_cpu")
 	for i := range nodes {
-		cpus, ok := r.readNodeCPUs(nodes[i].Node)
-		if !ok {
+		node := nodes[i].Node
+		cpus, ok := r.readNodeCPUs(nodesDir + "/" + nodeName(node))
+		if !ok && (withCPUs == nil || withCPUs.Contains(node)) {
 			unlisted = append(unlisted, i)
 		}
 		nodes[i].CPUs = cpus
 		for cpu := range cpus.All() {
-			if _, taken := placed[cpu]; !taken {
-				placed[cpu] = nodes[i].Node
-			}
+			holders[cpu] = append(holders[cpu], node)
 		}
+	}
+	var shared []int
+	for _, cpu := range slices.Sorted(maps.Keys(holders)) {
+		listing := holders[cpu]
+		placed[cpu] = listing[0]
+		if len(listing) > 1 {
+			shared = append(shared, cpu)
+			placed[cpu] = r.readLinkedNode(cpu, listing)
+		}
+	}
+	if len(shared) > 0 {
+		r.warn("CPUs %s are listed by several nodes (numa=fake, or wrong firmware); each counts for the node that its "+
+			"directory links to, or else the lowest", shortened(cpuset.Of(shared...)))
 	}
 	homeless := numbersOf(without(online, func(c *CPU) bool { _, ok := placed[c.CPU]; return ok }))
 	switch {
@@ -81,11 +138,23 @@ func (r *reader) placeOnNodes(online []*CPU, nodes []Node) {
 	}
 }
 
-// readNodeCPUs reads the online CPUs of a node; false where no file has them. Unlike a core's threads, they may be none.
-func (r *reader) readNodeCPUs(node int) (cpuset.Set, bool) {
-	cpus, err := sysfs.ReadSet(r.fsys, nodeFile(node, "cpulist"))
+// readLinkedNode returns the one of some nodes that the directory of a CPU links to; the first if it links to none.
+func (r *reader) readLinkedNode(cpu int, nodes []int) int {
+	for _, node := range nodes {
+		// Read through the link, so that a captured machine has what was found.
+		if _, ok := r.readNodeCPUs(cpuFile(cpu, nodeName(node))); ok {
+			return node
+		}
+	}
+	return nodes[0]
+}
+
+// readNodeCPUs reads the online CPUs of a node from its directory; false where no file has them. Unlike a core's threads,
+// they may be none.
+func (r *reader) readNodeCPUs(dir string) (cpuset.Set, bool) {
+	cpus, err := sysfs.ReadSet(r.fsys, dir+"/cpulist")
 	if !r.read(err) {
-		cpus, err = sysfs.ReadMask(r.fsys, nodeFile(node, "cpumap"))
+		cpus, err = sysfs.ReadMask(r.fsys, dir+"/cpumap")
 	}
 	if !r.read(err) {
 		return cpuset.Set{}, false
