@@ -38,7 +38,7 @@ type kind struct {
 
 // kinds are all of them.
 var kinds = [...]kind{
-	kindOf("sysctl", sysctlState.ours, sysctlState.undo),
+	kindOf("kernel-file", kernelFileState.ours, kernelFileState.undo),
 }
 
 // kindOf makes a kind whose steps' states are of type S. Its functions get the thing's name.

@@ -89,7 +89,7 @@ func content(t *testing.T, path string) string {
 	return strings.TrimSpace(string(text))
 }
 
-func holdHere(t *testing.T, path string) *Sysctl {
+func holdHere(t *testing.T, path string) *KernelFile {
 	t.Helper()
 	s, err := New(self(asGorun)).Hold(path)
 	require.NoError(t, err)
@@ -131,7 +131,7 @@ func awaitLock(t *testing.T, path string) {
 	}
 }
 
-func TestSysctlIsRestored(t *testing.T) {
+func TestKernelFileIsRestored(t *testing.T) {
 	path := sysctl(t, "123")
 	b := holdHere(t, path)
 	assert.Equal(t, 123, b.Before())
@@ -153,7 +153,7 @@ func TestSysctlIsRestored(t *testing.T) {
 	assert.Equal(t, "3", content(t, path), "it is not ours a second time")
 }
 
-func TestSysctlHasOneHolder(t *testing.T) {
+func TestKernelFileHasOneHolder(t *testing.T) {
 	path := sysctl(t, "1")
 	b := holdHere(t, path)
 	_, err := New(self(asGorun)).Hold(path)
@@ -173,7 +173,7 @@ func TestSysctlHasOneHolder(t *testing.T) {
 	require.NoError(t, holdHere(t, path).Restore())
 }
 
-func TestSysctlAfterSIGKILL(t *testing.T) {
+func TestKernelFileAfterSIGKILL(t *testing.T) {
 	path := sysctl(t, "1")
 	holder, _, guardian := startHolder(t, path, 0)
 	for _, sig := range []syscall.Signal{syscall.SIGHUP, syscall.SIGINT, syscall.SIGQUIT, syscall.SIGTERM} {
@@ -188,7 +188,7 @@ func TestSysctlAfterSIGKILL(t *testing.T) {
 }
 
 // ^C at a terminal, which the holder does not handle.
-func TestSysctlAfterSIGINT(t *testing.T) {
+func TestKernelFileAfterSIGINT(t *testing.T) {
 	path := sysctl(t, "1")
 	holder, _, _ := startHolder(t, path, 0)
 	require.NoError(t, syscall.Kill(-holder.Process.Pid, syscall.SIGINT))
@@ -197,7 +197,7 @@ func TestSysctlAfterSIGINT(t *testing.T) {
 	assert.Equal(t, "1", content(t, path))
 }
 
-func TestSysctlWithoutItsGuardian(t *testing.T) {
+func TestKernelFileWithoutItsGuardian(t *testing.T) {
 	path := sysctl(t, "1")
 	b := holdHere(t, path)
 	require.NoError(t, b.Set(0))
@@ -210,7 +210,7 @@ func TestSysctlWithoutItsGuardian(t *testing.T) {
 	require.NoError(t, holdHere(t, path).Restore(), "the lock is free")
 }
 
-func TestSysctlNeedsAGuardian(t *testing.T) {
+func TestKernelFileNeedsAGuardian(t *testing.T) {
 	path := sysctl(t, "1")
 	for says, c := range map[string]child.Self{
 		"no such file":          {Path: filepath.Join(t.TempDir(), "missing"), Argv: []string{"missing"}},
@@ -227,7 +227,7 @@ func TestSysctlNeedsAGuardian(t *testing.T) {
 	}
 }
 
-func TestSysctlRefusals(t *testing.T) {
+func TestKernelFileRefusals(t *testing.T) {
 	_, err := New(self(asGorun)).Hold(sysctl(t, "on"))
 	assert.ErrorContains(t, err, "not a whole number")
 	path := sysctl(t, "1")
@@ -244,7 +244,7 @@ func TestSysctlRefusals(t *testing.T) {
 }
 
 // What somebody else has set meanwhile stays, whether it is found by the process or by its guardian.
-func TestSysctlOfSomebodyElse(t *testing.T) {
+func TestKernelFileOfSomebodyElse(t *testing.T) {
 	path := sysctl(t, "1")
 	s := holdHere(t, path)
 	require.NoError(t, s.Set(0))
@@ -265,7 +265,7 @@ func TestGuardianOfSeveral(t *testing.T) {
 	g := New(self(asGorun))
 	paths := []string{sysctl(t, "1"), sysctl(t, "2")}
 	for range 2 {
-		var held []*Sysctl
+		var held []*KernelFile
 		for _, path := range paths {
 			s, err := g.Hold(path)
 			require.NoError(t, err)
@@ -293,10 +293,10 @@ func TestGuard(t *testing.T) {
 	defer theirs.Close()
 	path := sysctl(t, "3")
 	for _, text := range []string{
-		`{"add": {"kind": "sysctl", "name": "` + path + `", "state": {"set": [1], "before": 1}}}`,
+		`{"add": {"kind": "kernel-file", "name": "` + path + `", "state": {"set": [1], "before": 1}}}`,
 		`{"add": {"kind": "none", "name": "it"}}`,
-		`{"add": {"kind": "sysctl", "name": "other"}}`,
-		`{"add": {"kind": "sysctl", "name": "` + path + `", "state": {"set": [1, 3], "before": 2}}}`,
+		`{"add": {"kind": "kernel-file", "name": "other"}}`,
+		`{"add": {"kind": "kernel-file", "name": "` + path + `", "state": {"set": [1, 3], "before": 2}}}`,
 		`{"add": {"kind": "none", "name": "gone"}}`,
 		`{"remove": {"kind": "none", "name": "gone"}}`,
 		`nonsense`,

@@ -39,28 +39,20 @@ func ReadNUMABalancing(root fs.FS) (int, error) {
 // numa_migrate_preferred and migrate_degrades_locality (kernel/sched/fair.c), which act on it, are not called.
 const PreferredNodeIgnored = "the scheduler ignores a preferred node while NUMA balancing is off"
 
-// numaScanDefault is the kernel's own value of scan_delay_ms and scan_period_min_ms (kernel/sched/fair.c).
-const numaScanDefault = 1000
-
-// NUMAScanFiles returns the files that may have a setting of NUMA balancing's scans, such as "scan_delay_ms": one in
-// debugfs, and a sysctl, which Linux had before 5.13.
-func NUMAScanFiles(name string) []string {
-	return []string{"/sys/kernel/debug/sched/numa_balancing/" + name, "/proc/sys/kernel/numa_balancing_" + name}
-}
+// numaScanDefault is the kernel's own value of scan_delay_ms and scan_period_min_ms, in seconds (kernel/sched/fair.c).
+const numaScanDefault = 1
 
 // ReadNUMAScan returns how much CPU time a thread uses before NUMA balancing looks at its process for the first time,
 // and the shortest time between two looks, both in seconds. For a file that cannot be read, as those of debugfs by users
 // other than root, it returns the kernel's default.
 func ReadNUMAScan(root fs.FS) (delay, period float64) {
-	read := func(name string) float64 {
-		for _, file := range NUMAScanFiles(name) {
-			if ms, err := sysfs.ReadInt(root, strings.TrimPrefix(file, "/")); err == nil && ms >= 0 {
-				return float64(ms) / 1000
-			}
+	read := func(setting SchedulerTime) float64 {
+		if seconds, err := setting.Read(root); err == nil && seconds >= 0 {
+			return seconds
 		}
-		return numaScanDefault / 1000.0
+		return numaScanDefault
 	}
-	return read("scan_delay_ms"), read("scan_period_min_ms")
+	return read(NUMAScanDelay), read(NUMAScanPeriod)
 }
 
 // ThreadNUMA is what NUMA balancing has done with a thread so far. A field is nil where the kernel does not report it.

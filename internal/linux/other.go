@@ -120,17 +120,17 @@ func PreferredNode(int) (int, error) { return -1, unsupported("read the preferre
 // SetPreferredNode needs Linux.
 func SetPreferredNode(int, int) error { return unsupported("set the preferred node") }
 
-// LockSysctl needs Linux.
-func LockSysctl(path string) (*os.File, error) { return nil, unsupported("take " + path) }
+// LockKernelFile needs Linux.
+func LockKernelFile(path string) (*os.File, error) { return nil, unsupported("take " + path) }
 
-// ReadSysctl needs Linux.
-func ReadSysctl(path string) (int, error) { return 0, unsupported("read " + path) }
+// ReadKernelFile needs Linux.
+func ReadKernelFile(path string) (int, error) { return 0, unsupported("read " + path) }
 
-// MaySetSysctl needs Linux.
-func MaySetSysctl(path string, _ int) error { return unsupported("set " + path) }
+// MaySetKernelFile needs Linux.
+func MaySetKernelFile(path string, _ int) error { return unsupported("set " + path) }
 
-// SetSysctl needs Linux.
-func SetSysctl(path string, _ int) error { return unsupported("set " + path) }
+// SetKernelFile needs Linux.
+func SetKernelFile(path string, _ int) error { return unsupported("set " + path) }
 
 // PeerPID needs Linux.
 func PeerPID(syscall.Conn) (int, error) {

@@ -14,6 +14,7 @@ import (
 
 	"gorun/internal/cgroup"
 	"gorun/internal/cpuset"
+	"gorun/internal/linux"
 	"gorun/internal/result"
 	"gorun/internal/sysfs"
 	"gorun/internal/topology"
@@ -36,11 +37,8 @@ func ReadHost(root fs.FS, m *topology.Machine, environ []string) (result.Host, [
 	h.Hostname, _ = os.Hostname()
 	// How long after its last run a thread's caches are taken to be warm. debugfs is root's, and so often not known; before
 	// Linux 5.13 it was a sysctl.
-	for _, name := range []string{"sys/kernel/debug/sched/migration_cost_ns", "proc/sys/kernel/sched_migration_cost_ns"} {
-		if text, err := sysfs.ReadString(root, name); err == nil {
-			h.MigrationCost = text
-			break
-		}
+	if seconds, err := linux.MigrationCost.Read(root); err == nil {
+		h.MigrationCost = strconv.FormatFloat(seconds*1e9, 'f', 0, 64)
 	}
 	for name, field := range map[string]*string{
 		"proc/cmdline":                                                    &h.CommandLine,

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"gorun/csrc"
 	"gorun/internal/catalog"
@@ -16,6 +17,9 @@ import (
 	"gorun/internal/result"
 	"gorun/internal/topology"
 )
+
+// keep stands for the value that a setting had before the run.
+const keep = "keep"
 
 // all is every node that will do, and what follows the nodes.
 const all = "all"
@@ -233,6 +237,31 @@ func ParseBalancing(text string) ([]int, error) {
 		}
 	}
 	return values, nil
+}
+
+// ParseTimes reads times for a setting of the scheduler, in the order written, each of them once. They become seconds,
+// and the word keep 0: as before the run.
+func ParseTimes(text string, of ...linux.SchedulerTime) ([]float64, error) {
+	var times []float64
+	for word := range strings.SplitSeq(text, ",") {
+		word, seconds := strings.TrimSpace(word), 0.0
+		if word != keep {
+			d, err := time.ParseDuration(word)
+			if err != nil {
+				return nil, hint.With(fmt.Errorf("%q is no time", word), "write times such as 50ms, and keep, joined by commas")
+			}
+			seconds = d.Seconds()
+			for _, setting := range of {
+				if _, err := setting.Number(seconds); err != nil {
+					return nil, err
+				}
+			}
+		}
+		if !slices.Contains(times, seconds) {
+			times = append(times, seconds)
+		}
+	}
+	return times, nil
 }
 
 // PageNames lists the kinds of pages.

@@ -171,3 +171,22 @@ func FuzzParse(f *testing.F) {
 		}
 	})
 }
+
+func TestParseTimes(t *testing.T) {
+	for text, want := range map[string][]float64{
+		"keep": {0}, "50ms,1s": {0.05, 1}, "50ms, keep,0.05s": {0.05, 0},
+	} {
+		got, err := ParseTimes(text, scanDelay.of...)
+		require.NoError(t, err, text)
+		assert.Equal(t, want, got, text)
+	}
+	for text, says := range map[string]string{
+		"": "no time", "soon": "no time", "50": "no time", "0s": "whole numbers of 0.001 s", "-1s": "whole numbers",
+		"100us": "whole numbers of 0.001 s",
+	} {
+		_, err := ParseTimes(text, scanDelay.of...)
+		assert.ErrorContains(t, err, says, text)
+	}
+	_, err := ParseTimes("100us", migrationCost.of...)
+	assert.NoError(t, err)
+}

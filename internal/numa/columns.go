@@ -39,6 +39,14 @@ var columns = column.Join(
 			Name: "first_touch", Key: "first_touch",
 			Meaning: "Who touched memory that floats first, where that was not the probe near itself.",
 		}, func(n *result.Numa) any { return column.Some(n.FirstTouch) }),
+		figure(column.Column{
+			Name: "scan_delay_seconds", Key: "scan_delay", Unit: column.Seconds,
+			Meaning: "The CPU time before NUMA balancing's first scan, and between scans, where the row sets it.",
+		}, func(n *result.Numa) any { return set(n.ScanDelay) }),
+		figure(column.Column{
+			Name: "migration_cost_seconds", Key: "migration_cost", Unit: column.Seconds,
+			Meaning: "The time after which the scheduler takes a thread's caches to be cold, where the row sets it.",
+		}, func(n *result.Numa) any { return set(n.MigrationCost) }),
 		figure(column.Column{Name: "unsupported", Meaning: "Why the row cannot be measured here."},
 			func(n *result.Numa) any { return n.Unsupported }),
 		figure(column.Column{Name: "no_effect", Meaning: "Why the kernel does not act on a part of the row's setting."},
@@ -126,6 +134,14 @@ func phaseColumns(prefix, when string, of func(*result.Numa) *result.NumaPhase) 
 			func(p *result.NumaPhase) any { return p.NsPerAccess }))
 	}
 	return list
+}
+
+// set returns a time that a row sets; nil: it sets none.
+func set(seconds float64) *float64 {
+	if seconds == 0 {
+		return nil
+	}
+	return &seconds
 }
 
 // bufferFaults returns the number of faults in the buffer; nil: not known.

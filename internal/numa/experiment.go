@@ -72,6 +72,8 @@ type flags struct {
 	mem         string
 	cpu         string
 	balancing   string
+	scanDelay   string
+	cost        string
 	preferred   string
 	preferredBy string
 	preset      string
@@ -110,6 +112,10 @@ func (f *flags) Register(set *experiment.FlagSet) {
 	set.StringVar(&f.balancing, "numa-balancing", "",
 		"`values` of kernel.numa_balancing: 0, 1, keep (as before the run), by commas; it is the whole\n"+
 			"machine's, and is changed only when this flag is given (default: rows for 0 and 1, of which those run that it is)")
+	set.StringVar(&f.scanDelay, "scan-delay", keep,
+		"CPU `times` before NUMA balancing's first scan, and between scans, by commas: 50ms, keep (as before the run)")
+	set.StringVar(&f.cost, "migration-cost", keep,
+		"`times` since a thread's last run after which the scheduler takes its caches to be cold, by commas: 500us, keep")
 	set.StringVar(&f.preferred, "preferred-node", "", "preferred `nodes`, by commas, and none (default: none, and each)")
 	set.StringVar(&f.preferredBy, "preferred-node-by", PreferredWays[0].Name,
 		"`how` a node is preferred: "+catalog.List(PreferredWays[:]))
@@ -193,6 +199,14 @@ func (f *flags) axes(m experiment.Machine) (a Axes, err error) {
 	parse("mem", f.mem, func() (err error) { a.Mem, err = ParseMem(f.mem, m.Machine); return err })
 	parse("cpu", f.cpu, func() (err error) { a.CPU, err = ParseCPU(f.cpu, m.Machine, m.CPUs); return err })
 	parse("numa-balancing", f.balancing, func() (err error) { a.NUMABalancing, err = ParseBalancing(f.balancing); return err })
+	parse("scan-delay", f.scanDelay, func() (err error) {
+		a.ScanDelay, err = ParseTimes(f.scanDelay, scanDelay.of...)
+		return err
+	})
+	parse("migration-cost", f.cost, func() (err error) {
+		a.MigrationCost, err = ParseTimes(f.cost, migrationCost.of...)
+		return err
+	})
 	parse("preferred-node-by", f.preferredBy, func() (err error) {
 		a.PreferredBy, err = ParsePreferredBy(f.preferredBy)
 		return err
@@ -241,6 +255,15 @@ func (f *flags) table(m experiment.Machine) (
 		support.SetBalancing = errors.New("it is the whole machine's: give --numa-balancing 0,1 to have it changed for the run")
 	}
 	rows = Rows(axes)
+	if m.Live {
+		for _, k := range knobs {
+			for _, row := range rows {
+				if err := k.may(row); err != nil {
+					return nil, support, nil, hint.Flag(k.flag, duration(k.asks(row)), err)
+				}
+			}
+		}
+	}
 	support.Mark(rows)
 	return rows, support, warnings, nil
 }
@@ -257,6 +280,9 @@ func (f *flags) settles(row result.NumaRow, root fs.FS, support Support) float64
 		return f.settle.Seconds()
 	}
 	delay, period := linux.ReadNUMAScan(root)
+	if row.ScanDelay > 0 {
+		delay, period = row.ScanDelay, row.ScanDelay
+	}
 	return max(f.settle.Seconds(), delay+scans*period)
 }
 
@@ -366,7 +392,9 @@ func (f *flags) resources(m experiment.Machine, rows []result.NumaRow) experimen
 		return r
 	}
 	r.Processes++
-	if f.asks("numa-balancing") {
+	if f.asks("numa-balancing") || slices.ContainsFunc(rows, func(row result.NumaRow) bool {
+		return row.ScanDelay > 0 || row.MigrationCost > 0
+	}) {
 		r.Processes++
 	}
 	for _, row := range rows {
@@ -402,6 +430,8 @@ func (f *flags) cell(do Cell, cpus result.CPUs) experiment.Cell[Cell] {
 		{"access", row.Access},
 		{"mem-policy", row.MemPolicy},
 		{"first-touch", row.FirstTouch},
+		{scanDelay.flag, duration(row.ScanDelay)},
+		{migrationCost.flag, duration(row.MigrationCost)},
 	} {
 		if flag[1] == "" {
 			continue
@@ -416,6 +446,14 @@ func (f *flags) cell(do Cell, cpus result.CPUs) experiment.Cell[Cell] {
 	return c
 }
 
+// duration returns seconds as a flag has them; "" for 0.
+func duration(seconds float64) string {
+	if seconds == 0 {
+		return ""
+	}
+	return time.Duration(math.Round(seconds * float64(time.Second))).String()
+}
+
 // name is a row's number as people refer to it.
 func name(row result.NumaRow) string { return view.RowName(row.Row) }
 
@@ -424,30 +462,32 @@ func (f *flags) spec(m experiment.Machine, sampling experiment.Sampling) spec {
 		Load: f.load, Buffer: f.buffer, Pages: f.pages, Access: f.access, Accesses: f.accesses, Repetitions: f.repetitions,
 		Settle: f.settle.Seconds(), PreferredBy: f.preferredBy, MemPolicy: f.memPolicy, FirstTouch: f.firstTouch,
 		Preset: f.preset, Rows: f.rows, Full: f.full, Blocks: f.blocks, Nice: f.nice.Nice, CPUs: m.CPUs.String(),
-		Samples: sampling.Samples, Budget: sampling.Budget,
+		Samples: sampling.Samples, Budget: sampling.Budget, ScanDelay: f.scanDelay, MigrationCost: f.cost,
 	}
 }
 
 // spec is what was asked, by flag name.
 type spec struct {
-	Load        float64 `json:"load"`
-	Buffer      string  `json:"buffer"`
-	Pages       string  `json:"pages"`
-	Access      string  `json:"access"`
-	Accesses    uint64  `json:"accesses"`
-	Repetitions int     `json:"repetitions"`
-	Settle      float64 `json:"settle_seconds"` // of rows that do not wait for scans
-	PreferredBy string  `json:"preferred_node_by"`
-	MemPolicy   string  `json:"mem_policy"`
-	FirstTouch  string  `json:"first_touch"`
-	Preset      string  `json:"preset,omitempty"`
-	Rows        string  `json:"rows"`
-	Full        bool    `json:"full"`
-	Blocks      bool    `json:"blocks"`
-	Nice        *int    `json:"nice"`
-	CPUs        string  `json:"cpus"`
-	Samples     int     `json:"samples"` // 0: as many as are needed
-	Budget      float64 `json:"budget_seconds"`
+	Load          float64 `json:"load"`
+	Buffer        string  `json:"buffer"`
+	Pages         string  `json:"pages"`
+	Access        string  `json:"access"`
+	Accesses      uint64  `json:"accesses"`
+	Repetitions   int     `json:"repetitions"`
+	Settle        float64 `json:"settle_seconds"` // of rows that do not wait for scans
+	ScanDelay     string  `json:"scan_delay"`
+	MigrationCost string  `json:"migration_cost"`
+	PreferredBy   string  `json:"preferred_node_by"`
+	MemPolicy     string  `json:"mem_policy"`
+	FirstTouch    string  `json:"first_touch"`
+	Preset        string  `json:"preset,omitempty"`
+	Rows          string  `json:"rows"`
+	Full          bool    `json:"full"`
+	Blocks        bool    `json:"blocks"`
+	Nice          *int    `json:"nice"`
+	CPUs          string  `json:"cpus"`
+	Samples       int     `json:"samples"` // 0: as many as are needed
+	Budget        float64 `json:"budget_seconds"`
 }
 
 // explain adds what the samples show beyond their verdicts. A matrix, whose rows all have the same number, has the

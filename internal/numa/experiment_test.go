@@ -56,7 +56,7 @@ func TestResolve(t *testing.T) {
 	for i, c := range r.Cells {
 		assert.Equal(t, i, c.Do.Row.Row)
 		assert.Equal(t, c.Do.Row.Unsupported, c.Lacking)
-		assert.False(t, c.Do.setsBalancing())
+		assert.Equal(t, asBefore, c.Do.balancing())
 		assert.Equal(t, uint64(7), c.Do.Seed)
 	}
 	c := r.Cells[1]
@@ -125,6 +125,9 @@ func TestResolveSettles(t *testing.T) {
 	assert.Greater(t, r.Resources.Least, 3.0)
 	assert.Equal(t, judged, matrix.LeastRounds)
 
+	given["scan-delay"] = "50ms"
+	assert.InDelta(t, 0.2, resolved(t, "qemu-numa2", given).Cells[1].Do.Settle, 1e-9, "as soon as the kernel looks")
+	delete(given, "scan-delay")
 	given["settle"] = "20ms"
 	r = resolved(t, "qemu-numa2", given)
 	assert.InDelta(t, 0.02, r.Cells[1].Do.Settle, 1e-9)
@@ -183,7 +186,7 @@ func TestResolveSchedule(t *testing.T) {
 	assert.Equal(t, 64, r.Spec.(spec).Samples)
 
 	r = resolved(t, "qemu-numa2", map[string]string{"numa-balancing": "0,1"})
-	assert.True(t, r.Cells[0].Do.setsBalancing())
+	assert.NotEqual(t, asBefore, r.Cells[0].Do.balancing())
 
 	r = resolved(t, "qemu-numa2", map[string]string{"load-only": "true", "duration": "90s"})
 	assert.Equal(t, experiment.Schedule{Order: experiment.Watch, Duration: 90}, r.Schedule)

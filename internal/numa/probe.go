@@ -203,6 +203,11 @@ func (p *probe) requested() string {
 	if row.NUMABalancing != Keep {
 		parts = append(parts, fmt.Sprintf("NUMA balancing %d", row.NUMABalancing))
 	}
+	for _, k := range knobs {
+		if k.asks(row) > 0 {
+			parts = append(parts, k.flag+" "+duration(k.asks(row)))
+		}
+	}
 	if p.Nice != nil {
 		parts = append(parts, fmt.Sprintf("nice %d", *p.Nice))
 	}
@@ -348,6 +353,7 @@ func (p *probe) loop(ctx context.Context) (err error) {
 		return err
 	}
 	p.checkBalancing()
+	p.checkKnobs()
 	before, err := linux.ProcessUsage()
 	if err != nil {
 		return err
@@ -562,6 +568,7 @@ func (p *probe) readBack() {
 	p.readNodes()
 	p.readPolicy()
 	p.checkBalancing()
+	p.checkKnobs()
 	p.checkScans()
 	p.readPreferred()
 }
@@ -648,6 +655,24 @@ func (p *probe) checkBalancing() {
 	}
 	if asked := p.Row.NUMABalancing; asked != Keep {
 		p.same("NUMA balancing", strconv.Itoa(asked), strconv.Itoa(is))
+	}
+}
+
+// checkKnobs reads back the times of the scheduler that the row sets, before the loop and after it.
+func (p *probe) checkKnobs() {
+	for _, k := range knobs {
+		asked := k.asks(p.Row)
+		for _, setting := range k.of {
+			if asked == 0 {
+				continue
+			}
+			is, err := setting.Read(p.root)
+			if err != nil {
+				p.doubt("--%s cannot be read back: %v", k.flag, err)
+				continue
+			}
+			p.same(setting.String(), duration(asked), duration(is))
+		}
 	}
 }
 

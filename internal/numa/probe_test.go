@@ -97,6 +97,7 @@ func TestMeasure(t *testing.T) {
 		Buffers: []uint64{4 << 10, 4 << 20}, Pages: []string{"4k", "thp", "2m", "1g"},
 		Access:    []string{"random", "sequential", "chase"},
 		MemPolicy: []string{"", BindBalancing}, FirstTouch: []string{"", TouchBefore, TouchFar},
+		ScanDelay: []float64{0}, MigrationCost: []float64{0},
 	}
 	var err error
 	axes.Mem, err = ParseMem("", m)
@@ -566,6 +567,7 @@ type probeThread struct {
 	fs.FS
 	tid       chan int
 	balancing []string      // by reading; none: the machine's
+	files     fstest.MapFS  // in place of the machine's; nil: there is none
 	sched     func() string // /proc/thread-self/sched; nil: the machine's; "": there is none
 	once      sync.Once
 }
@@ -577,6 +579,12 @@ func (p *probeThread) Open(name string) (fs.File, error) {
 			return nil, &fs.PathError{Op: "open", Path: name, Err: fs.ErrNotExist}
 		}
 		return fstest.MapFS{name: {Data: []byte(text)}}.Open(name)
+	}
+	if file, is := p.files[name]; is {
+		if file == nil {
+			return nil, &fs.PathError{Op: "open", Path: name, Err: fs.ErrNotExist}
+		}
+		return p.files.Open(name)
 	}
 	if name != "proc/sys/kernel/numa_balancing" {
 		return p.FS.Open(name)
@@ -866,6 +874,33 @@ func TestMeasureChecksBalancing(t *testing.T) {
 		} else {
 			assert.Nil(t, v.BalancingRead)
 		}
+	}
+}
+
+// The times of the scheduler that a row sets are read back, before the loop and after it.
+func TestMeasureChecksKnobs(t *testing.T) {
+	m := thisMachine(t)
+	for _, c := range []struct {
+		asked      float64
+		is         string
+		mismatches int
+		doubts     int
+	}{
+		{50e-6, "50000\n", 0, 0}, {50e-6, "500000\n", 2, 0}, {50e-6, "much\n", 0, 2}, {0, "500000\n", 0, 0},
+	} {
+		r := plain(m)
+		r.Row.MigrationCost = c.asked
+		root := &probeThread{FS: live, files: fstest.MapFS{
+			"sys/kernel/debug/sched/migration_cost_ns": {Data: []byte(c.is)}, "proc/sys/kernel/sched_migration_cost_ns": nil,
+		}}
+		s, err := Measure(t.Context(), root, m, r)
+		skipIfRefused(t, err)
+		require.NoError(t, err)
+		assert.Len(t, s.Placement.Mismatches, c.mismatches, "%v: %v", c, s.Placement.Mismatches)
+		doubts := slices.DeleteFunc(s.Doubts, func(d result.Doubt) bool {
+			return !strings.Contains(d.Reason, "--migration-cost cannot be read back")
+		})
+		assert.Len(t, doubts, c.doubts, "%v", c)
 	}
 }
 

@@ -23,24 +23,29 @@ type Axes struct {
 	NUMABalancing []int // 0, 1 or Keep
 	PreferredNode []int // nodes, or None
 	PreferredBy   string
-	MemPolicy     []string // of memory that is bound; "": bind
-	FirstTouch    []string // of memory that floats; "": near
-	Buffers       []uint64 // bytes
-	Pages         []string // linux.PageKinds
-	Access        []string // csrc.ProbeAccesses
-	Full          bool     // the whole product; else as the RFC: a node is preferred with the highest balancing only
+	ScanDelay     []float64 // of NUMA balancing, in seconds; 0: as before the run
+	MigrationCost []float64 // of the scheduler, in seconds; 0: as before the run
+	MemPolicy     []string  // of memory that is bound; "": bind
+	FirstTouch    []string  // of memory that floats; "": near
+	Buffers       []uint64  // bytes
+	Pages         []string  // linux.PageKinds
+	Access        []string  // csrc.ProbeAccesses
+	Full          bool      // the whole product; else as the RFC: a node is preferred with the highest balancing only
 }
 
-// Rows returns what is to be measured, numbered from 0. For every access, kind of pages and buffer the whole table is
-// repeated.
+// Rows returns what is to be measured, numbered from 0. For every access, kind of pages, buffer and
+// migration cost the whole table is repeated.
 func Rows(a Axes) []result.NumaRow {
 	var rows []result.NumaRow
 	for _, access := range a.Access {
 		for _, pages := range a.Pages {
 			for _, bytes := range a.Buffers {
-				for _, row := range a.table() {
-					row.Row, row.Access, row.Pages, row.BufferBytes = len(rows), access, pages, bytes
-					rows = append(rows, row)
+				for _, cost := range a.MigrationCost {
+					for _, row := range a.table() {
+						row.Row, row.Access, row.Pages, row.BufferBytes = len(rows), access, pages, bytes
+						row.MigrationCost = cost
+						rows = append(rows, row)
+					}
 				}
 			}
 		}
@@ -60,22 +65,37 @@ func (a Axes) table() []result.NumaRow {
 			}
 		}
 		for _, nb := range balancing {
-			for _, mem := range a.Mem {
-				ways := a.MemPolicy
+			delays := a.ScanDelay
+			if nb == 0 {
+				delays = []float64{0} // nothing is scanned
+			}
+			for _, delay := range delays {
+				for _, row := range a.placed() {
+					row.PreferredNode, row.PreferredBy, row.NUMABalancing, row.ScanDelay = preferred, by, nb, delay
+					rows = append(rows, row)
+				}
+			}
+		}
+	}
+	return rows
+}
+
+// placed returns a row for each place of the memory and the probe.
+func (a Axes) placed() (rows []result.NumaRow) {
+	for _, mem := range a.Mem {
+		ways := a.MemPolicy
+		if mem == Float {
+			ways = a.FirstTouch
+		}
+		for _, cpu := range a.CPU {
+			for _, way := range ways {
+				row := result.NumaRow{Mem: mem, CPU: cpu}
 				if mem == Float {
-					ways = a.FirstTouch
+					row.FirstTouch = way
+				} else {
+					row.MemPolicy = way
 				}
-				for _, cpu := range a.CPU {
-					for _, way := range ways {
-						row := result.NumaRow{PreferredNode: preferred, PreferredBy: by, NUMABalancing: nb, Mem: mem, CPU: cpu}
-						if mem == Float {
-							row.FirstTouch = way
-						} else {
-							row.MemPolicy = way
-						}
-						rows = append(rows, row)
-					}
-				}
+				rows = append(rows, row)
 			}
 		}
 	}

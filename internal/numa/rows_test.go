@@ -85,6 +85,7 @@ func reference(t *testing.T, name string) []string {
 func axesOf(t require.TestingT, m *topology.Machine, mem, cpu, balancing, preferred string) Axes {
 	a := Axes{Buffers: []uint64{1 << 20}, Pages: []string{"4k"}, Access: []string{"random"}, PreferredBy: ByPrctl}
 	a.MemPolicy, a.FirstTouch = []string{""}, []string{""}
+	a.ScanDelay, a.MigrationCost = []float64{0}, []float64{0}
 	var err error
 	a.Mem, err = ParseMem(mem, m)
 	require.NoError(t, err)
@@ -131,6 +132,19 @@ func TestRowsOfOtherAxes(t *testing.T) {
 	}
 	one := recorded(t, "qemu-cpu2")
 	assert.Len(t, Rows(axesOf(t, one, "", "", "0,1", "")), 3*4, "the axes that one node has")
+}
+
+// The times of the scheduler are axes of their own. Without NUMA balancing there are no scans to delay.
+func TestRowsOfKnobs(t *testing.T) {
+	a := axesOf(t, recorded(t, "qemu-numa2"), "0", "0", "0,1", "none")
+	a.ScanDelay, a.MigrationCost = []float64{0.05, 0}, []float64{0, 50e-6}
+	var got [][3]float64
+	for _, row := range Rows(a) {
+		got = append(got, [3]float64{row.MigrationCost, float64(row.NUMABalancing), row.ScanDelay})
+	}
+	assert.Equal(t, [][3]float64{
+		{0, 0, 0}, {0, 1, 0.05}, {0, 1, 0}, {50e-6, 0, 0}, {50e-6, 1, 0.05}, {50e-6, 1, 0},
+	}, got)
 }
 
 // A machine with many nodes has few rows by default: one for each distance from the memory's node.
@@ -259,6 +273,8 @@ func TestRowsProperty(t *testing.T) {
 			Access:        []string{"random", "chase"}[:rapid.IntRange(1, 2).Draw(t, "access")],
 			MemPolicy:     []string{"", BindBalancing}[:rapid.IntRange(1, 2).Draw(t, "policies")],
 			FirstTouch:    []string{"", TouchFar, TouchBefore}[:rapid.IntRange(1, 3).Draw(t, "touches")],
+			ScanDelay:     []float64{0, 0.05}[:rapid.IntRange(1, 2).Draw(t, "delays")],
+			MigrationCost: []float64{0, 50e-6}[:rapid.IntRange(1, 2).Draw(t, "costs")],
 		}
 		part := Rows(a)
 		a.Full = true
@@ -271,8 +287,16 @@ func TestRowsProperty(t *testing.T) {
 				places += len(a.MemPolicy)
 			}
 		}
-		require.Len(t, full, places*len(a.CPU)*len(a.PreferredNode)*len(a.NUMABalancing)*
-			len(a.Buffers)*len(a.Pages)*len(a.Access))
+		delays := 0 // of each value of NUMA balancing
+		for _, nb := range a.NUMABalancing {
+			if nb == 0 {
+				delays++
+			} else {
+				delays += len(a.ScanDelay)
+			}
+		}
+		require.Len(t, full, places*len(a.CPU)*len(a.PreferredNode)*delays*
+			len(a.Buffers)*len(a.Pages)*len(a.Access)*len(a.MigrationCost))
 		highest := a.NUMABalancing[0]
 		for _, nb := range a.NUMABalancing {
 			highest = max(highest, nb)

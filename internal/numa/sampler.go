@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"slices"
 	"strconv"
 	"syscall"
 	"time"
@@ -16,7 +15,6 @@ import (
 	"gorun/internal/cpuset"
 	"gorun/internal/experiment"
 	"gorun/internal/guardian"
-	"gorun/internal/linux"
 	"gorun/internal/load"
 	"gorun/internal/measure"
 	"gorun/internal/placement"
@@ -59,40 +57,31 @@ func RunProbe(ctx context.Context, root fs.FS, m *topology.Machine, in io.Reader
 // prober takes the samples, each by a process of its own, beside the load.
 type prober struct {
 	burners
-	cells     []Cell
-	balancing *guardian.Sysctl // nil: no cell sets it, or the kernel does not have it
+	cells []Cell
+	held  []held // what cells set
 }
 
-// Prepare takes NUMA balancing, where a cell is to change it, and starts the load of the first cell.
+// Prepare takes the settings of the kernel that cells change, and starts the load of the first cell.
 func (p *prober) Prepare(ctx context.Context) (_ []result.Warning, err error) {
-	if slices.ContainsFunc(p.cells, Cell.setsBalancing) {
-		p.balancing, err = guardian.New(p.setting.Self.In(p.setting.Environ)).Hold(linux.NUMABalancingSysctl)
-		if err != nil && !errors.Is(err, errors.ErrUnsupported) {
-			return nil, err
-		}
-		// A kernel that does not support it has it off, and rows that have it on are not measured.
+	if p.held, err = hold(guardian.New(p.setting.Self.In(p.setting.Environ)), p.cells); err != nil {
+		return nil, err
 	}
 	return nil, p.burn(ctx, p.cells[0])
 }
 
-// setsBalancing reports whether a sample of the cell has a value of NUMA balancing set.
-func (c Cell) setsBalancing() bool { return c.SetBalancing && c.Row.NUMABalancing != Keep }
-
-// balance sets NUMA balancing to what the cell asks for: keep is the value before the run, which another cell may have
-// changed.
-func (p *prober) balance(c Cell) error {
-	switch {
-	case p.balancing == nil:
-		return nil
-	case c.setsBalancing():
-		return p.balancing.Set(c.Row.NUMABalancing)
+// balancing returns the value of NUMA balancing that a sample of the cell has set, or asBefore.
+func (c Cell) balancing() int {
+	if c.SetBalancing && c.Row.NUMABalancing != Keep {
+		return c.Row.NUMABalancing
 	}
-	return p.balancing.Set(p.balancing.Before())
+	return asBefore
 }
 
 func (p *prober) Sample(ctx context.Context, c Cell) (result.Sample, error) {
-	if err := p.balance(c); err != nil {
-		return result.Sample{}, err
+	for _, h := range p.held {
+		if err := h.set(c); err != nil {
+			return result.Sample{}, err
+		}
 	}
 	if err := p.burn(ctx, c); err != nil {
 		return result.Sample{}, err
@@ -120,11 +109,7 @@ func (p *prober) Sample(ctx context.Context, c Cell) (result.Sample, error) {
 }
 
 func (p *prober) Close() error {
-	err := p.stop()
-	if p.balancing != nil {
-		err = errors.Join(err, p.balancing.Restore())
-	}
-	return err
+	return errors.Join(p.stop(), release(p.held))
 }
 
 // putUsage puts what the probe's process used on its sample; nil is not known.

@@ -9,24 +9,63 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"gorun/internal/child"
+	"gorun/internal/experiment"
 	"gorun/internal/guardian"
+	"gorun/internal/hint"
+	"gorun/internal/linux"
 	"gorun/internal/result"
 )
 
-// A row that keeps NUMA balancing has the value from before the run, also after a row that has set another one.
+// A row that keeps a setting has the value from before the run, also after a row that has set another one.
 func TestKeepIsTheValueBefore(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "numa_balancing")
-	require.NoError(t, os.WriteFile(path, []byte("1\n"), 0o600))
-	held, err := guardian.New(child.Self{}).Hold(path)
-	require.NoError(t, err)
-	defer func() { require.NoError(t, held.Restore()) }()
-	p := &prober{balancing: held}
-	for _, set := range []bool{true, false} { // without the flag, rows keep it in a matrix
-		require.NoError(t, os.WriteFile(path, []byte("0\n"), 0o600)) // the row before
-		require.NoError(t, p.balance(Cell{Request: Request{Row: result.NumaRow{NUMABalancing: Keep}}, SetBalancing: set}))
-		text, err := os.ReadFile(path)
-		require.NoError(t, err)
-		assert.Equal(t, "1\n", string(text))
+	for name, c := range map[string]struct {
+		value func(Cell) int
+		keep  []Cell
+	}{
+		"NUMA balancing": {Cell.balancing, []Cell{
+			{Request: Request{Row: result.NumaRow{NUMABalancing: Keep}}, SetBalancing: true},
+			{Request: Request{Row: result.NumaRow{NUMABalancing: Keep}}}, // without the flag, rows keep it in a matrix
+		}},
+		"migration cost": {func(c Cell) int { return migrationCost.number(c, linux.MigrationCost) }, []Cell{{}}},
+	} {
+		path := filepath.Join(t.TempDir(), "setting")
+		require.NoError(t, os.WriteFile(path, []byte("1\n"), 0o600), name)
+		file, err := guardian.New(child.Self{}).Hold(path)
+		require.NoError(t, err, name)
+		for _, cell := range c.keep {
+			require.NoError(t, os.WriteFile(path, []byte("0\n"), 0o600)) // the row before
+			require.NoError(t, held{file, c.value}.set(cell), name)
+			text, err := os.ReadFile(path)
+			require.NoError(t, err)
+			assert.Equal(t, "1\n", string(text), name)
+		}
+		require.NoError(t, release([]held{{file, c.value}}), name)
 	}
-	require.NoError(t, (&prober{}).balance(Cell{}), "no row sets it")
+}
+
+func TestKnobNumbers(t *testing.T) {
+	c := Cell{Request: Request{Row: result.NumaRow{ScanDelay: 0.05, MigrationCost: 50e-6}}}
+	assert.Equal(t, 50, scanDelay.number(c, linux.NUMAScanDelay))
+	assert.Equal(t, 50, scanDelay.number(c, linux.NUMAScanPeriod))
+	assert.Equal(t, 50000, migrationCost.number(c, linux.MigrationCost))
+	assert.Equal(t, asBefore, scanDelay.number(Cell{}, linux.NUMAScanDelay))
+}
+
+// Where this process may not set what a flag asks for, the plan is refused, and the error names the flag and what helps.
+func TestKnobsNeedPrivilege(t *testing.T) {
+	file, err := linux.MigrationCost.File()
+	if err == nil {
+		err = linux.MaySetKernelFile(file, 1)
+	}
+	if err == nil {
+		t.Skip("this process may set it")
+	}
+	f := &flags{}
+	set := experiment.NewFlagSet("numa")
+	f.Register(set)
+	require.NoError(t, set.Set("migration-cost", "50us"))
+	m := thisMachine(t)
+	_, err = f.Resolve(experiment.Machine{Machine: m, CPUs: m.Allowed(), Root: live, Live: true})
+	require.ErrorContains(t, err, "--migration-cost 50µs: ")
+	assert.Contains(t, hint.Of(err), "root")
 }

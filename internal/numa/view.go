@@ -120,6 +120,14 @@ var rowAxes = [...]struct {
 	{"Bind", nil, func(row *result.NumaRow) string { return term.Snip(cmp.Or(row.MemPolicy, MemPolicies[0]), 16) }},
 	{"Touch", nil, func(row *result.NumaRow) string { return term.Snip(cmp.Or(row.FirstTouch, TouchNear), 16) }},
 	{
+		"Scan", func(text string) string { return "scan delay " + text },
+		func(row *result.NumaRow) string { return orKeep(row.ScanDelay) },
+	},
+	{
+		"Cost", func(text string) string { return "migration cost " + text },
+		func(row *result.NumaRow) string { return orKeep(row.MigrationCost) },
+	},
+	{
 		bufferAxis, func(text string) string { return "buffer of " + text },
 		func(row *result.NumaRow) string { return units.Bytes(row.BufferBytes) },
 	},
@@ -129,6 +137,14 @@ const (
 	extraAxes  = 4
 	bufferAxis = "Buffer"
 )
+
+// orKeep shows a time that a row sets.
+func orKeep(seconds float64) string {
+	if seconds == 0 {
+		return keep
+	}
+	return units.Seconds(seconds)
+}
 
 // orWord shows a number, and a word for the -1 that stands for none.
 func orWord(number int, word string) string {
@@ -195,7 +211,7 @@ func title(run *result.Run, options view.Spec) (title string, parts []string) {
 	parts = []string{count}
 	plain := plainRows(rows)
 	for i, differ := range differing(plain) {
-		if part := rowAxes[i].part; part != nil && !differ {
+		if part := rowAxes[i].part; part != nil && !differ && rowAxes[i].of(&plain[0]) != keep {
 			parts = append(parts, part(rowAxes[i].of(&plain[0])))
 		}
 	}

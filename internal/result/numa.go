@@ -2,19 +2,21 @@ package result
 
 // NumaRow is a row of `gorun numa`: what the probe and its memory are bound to, and how it works on the memory.
 type NumaRow struct {
-	Row           int    `json:"row"`
-	PreferredNode int    `json:"preferred_node"`         // -1: none
-	PreferredBy   string `json:"preferred_by,omitempty"` // how it is asked for: "prctl", "mempolicy", "affinity"
-	NUMABalancing int    `json:"numa_balancing"`         // 0 or 1; -1: as it is
-	Mem           int    `json:"mem"`                    // node that the memory is bound to; -1: it floats
-	CPU           int    `json:"cpu"`                    // node whose CPUs the probe is bound to; -1: it floats
-	BufferBytes   uint64 `json:"buffer_bytes"`
-	Pages         string `json:"pages"`                 // linux.PageKinds
-	Access        string `json:"access"`                // csrc.ProbeAccesses
-	MemPolicy     string `json:"mem_policy,omitempty"`  // how memory is bound: "bind+balancing"; absent: bind
-	FirstTouch    string `json:"first_touch,omitempty"` // of memory that floats: "far", "interleaved", "before"; absent: near
-	Unsupported   string `json:"unsupported,omitempty"` // why it cannot be measured here
-	NoEffect      string `json:"no_effect,omitempty"`   // why the kernel does not act on a part of it; absent: it acts
+	Row           int     `json:"row"`
+	PreferredNode int     `json:"preferred_node"`         // -1: none
+	PreferredBy   string  `json:"preferred_by,omitempty"` // how it is asked for: "prctl", "mempolicy", "affinity"
+	NUMABalancing int     `json:"numa_balancing"`         // 0 or 1; -1: as it is
+	Mem           int     `json:"mem"`                    // node that the memory is bound to; -1: it floats
+	CPU           int     `json:"cpu"`                    // node whose CPUs the probe is bound to; -1: it floats
+	BufferBytes   uint64  `json:"buffer_bytes"`
+	Pages         string  `json:"pages"`                            // linux.PageKinds
+	Access        string  `json:"access"`                           // csrc.ProbeAccesses
+	MemPolicy     string  `json:"mem_policy,omitempty"`             // how memory is bound: "bind+balancing"; absent: bind
+	ScanDelay     float64 `json:"scan_delay_seconds,omitempty"`     // of NUMA balancing; absent: as before the run
+	MigrationCost float64 `json:"migration_cost_seconds,omitempty"` // of the scheduler; absent: as before the run
+	FirstTouch    string  `json:"first_touch,omitempty"`            // "far", "interleaved", "before"; absent: near
+	Unsupported   string  `json:"unsupported,omitempty"`            // why it cannot be measured here
+	NoEffect      string  `json:"no_effect,omitempty"`              // why the kernel ignores a part of it
 }
 
 // Cache is a data cache that a CPU reaches.

@@ -14,11 +14,11 @@ import (
 	"gorun/internal/sysfs"
 )
 
-// LockSysctl takes a setting of the kernel, such as NUMABalancingSysctl, for this process and for those that inherit
+// LockKernelFile takes a setting of the kernel, such as NUMABalancingSysctl, for this process and for those that inherit
 // the file, until all of them have closed it; it changes nothing. The lock (flock(2)) is on the file itself: everybody
 // can open it, there is no other name for it, and none stays behind. (A container has a /proc of its own, and so
 // another lock.)
-func LockSysctl(path string) (*os.File, error) {
+func LockKernelFile(path string) (*os.File, error) {
 	op := "take " + path
 	lock, err := os.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -38,44 +38,44 @@ func LockSysctl(path string) (*os.File, error) {
 	return nil, &Error{Op: op, Err: err}
 }
 
-// ReadSysctl returns a setting of the kernel.
-func ReadSysctl(path string) (int, error) {
+// ReadKernelFile returns a setting of the kernel.
+func ReadKernelFile(path string) (int, error) {
 	return sysfs.ReadInt(os.DirFS(filepath.Dir(path)), filepath.Base(path))
 }
 
-// MaySetSysctl returns an error, with the remedy, if this process may not set a value.
-func MaySetSysctl(path string, value int) error {
+// MaySetKernelFile returns an error, with the remedy, if this process may not set a value.
+func MaySetKernelFile(path string, value int) error {
 	if err := unix.Access(path, unix.W_OK); err != nil {
-		return sysctlError(path, value, err)
+		return kernelFileError(path, value, err)
 	}
 	return nil
 }
 
-// SetSysctl sets a value and reads it back. One that is there already needs no privilege.
-func SetSysctl(path string, value int) error {
-	is, err := ReadSysctl(path)
+// SetKernelFile sets a value and reads it back. One that is there already needs no privilege.
+func SetKernelFile(path string, value int) error {
+	is, err := ReadKernelFile(path)
 	if err != nil || is == value {
 		return err
 	}
 	file, err := os.OpenFile(path, os.O_WRONLY|os.O_TRUNC, 0)
 	if err != nil {
-		return sysctlError(path, value, err)
+		return kernelFileError(path, value, err)
 	}
 	_, err = fmt.Fprintln(file, value)
 	if err = errors.Join(err, file.Close()); err != nil {
-		return sysctlError(path, value, err)
+		return kernelFileError(path, value, err)
 	}
-	is, err = ReadSysctl(path)
+	is, err = ReadKernelFile(path)
 	if err == nil && is != value {
 		err = fmt.Errorf("it is %d afterwards", is)
 	}
 	if err != nil {
-		return sysctlError(path, value, err)
+		return kernelFileError(path, value, err)
 	}
 	return nil
 }
 
-func sysctlError(path string, value int, err error) error {
+func kernelFileError(path string, value int, err error) error {
 	var pathErr *fs.PathError
 	if errors.As(err, &pathErr) {
 		err = pathErr.Err // the path is in what was asked

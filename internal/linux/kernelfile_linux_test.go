@@ -17,53 +17,53 @@ import (
 	"gorun/internal/hint"
 )
 
-func TestLockSysctl(t *testing.T) {
-	_, err := LockSysctl(filepath.Join(t.TempDir(), "missing"))
+func TestLockKernelFile(t *testing.T) {
+	_, err := LockKernelFile(filepath.Join(t.TempDir(), "missing"))
 	require.ErrorIs(t, err, errors.ErrUnsupported)
 	assert.ErrorContains(t, err, "no such setting")
 
 	path := filepath.Join(t.TempDir(), "setting")
 	require.NoError(t, os.WriteFile(path, []byte("1\n"), 0o600))
-	lock, err := LockSysctl(path)
+	lock, err := LockKernelFile(path)
 	require.NoError(t, err)
-	_, err = LockSysctl(path)
+	_, err = LockKernelFile(path)
 	require.Error(t, err, "in the same process")
 	if locks, readErr := os.ReadFile("/proc/locks"); readErr == nil && strings.Contains(string(locks), "FLOCK") {
 		assert.EqualError(t, err, fmt.Sprintf("take %s: process %d holds it", path, os.Getpid()))
 	}
 	assert.Equal(t, "wait until that one ends", hint.Of(err))
 	require.NoError(t, lock.Close())
-	lock, err = LockSysctl(path)
+	lock, err = LockKernelFile(path)
 	require.NoError(t, err)
 	require.NoError(t, lock.Close())
 }
 
-func TestSysctlRefusals(t *testing.T) {
+func TestKernelFileRefusals(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "setting")
 	require.NoError(t, os.WriteFile(path, []byte("1\n"), 0o400))
 	if os.Geteuid() != 0 {
-		for _, err := range []error{SetSysctl(path, 0), MaySetSysctl(path, 0)} {
+		for _, err := range []error{SetKernelFile(path, 0), MaySetKernelFile(path, 0)} {
 			require.ErrorIs(t, err, fs.ErrPermission)
 			assert.EqualError(t, err, "set "+path+" to 0: permission denied")
 			assert.Contains(t, hint.Of(err), "needs root")
 		}
-		require.NoError(t, SetSysctl(path, 1), "it is there already")
+		require.NoError(t, SetKernelFile(path, 1), "it is there already")
 	}
 	for errno, says := range map[error]string{
 		unix.EROFS: "a container may not", unix.EINVAL: "no such value", unix.EPERM: "needs root", unix.EIO: "",
 	} {
-		err := sysctlError("f", 7, &fs.PathError{Op: "write", Path: "f", Err: errno})
+		err := kernelFileError("f", 7, &fs.PathError{Op: "write", Path: "f", Err: errno})
 		assert.EqualError(t, err, "set f to 7: "+errno.Error())
 		assert.ErrorIs(t, err, errno)
 		assert.True(t, strings.Contains(hint.Of(err), says) && (says == "") == (hint.Of(err) == ""), hint.Of(err))
 	}
-	assert.ErrorContains(t, SetSysctl("/dev/null", 7), "malformed")
+	assert.ErrorContains(t, SetKernelFile("/dev/null", 7), "malformed")
 }
 
 // A file of the kernel's that takes 0 and then holds another number: it sets the default (proc_pid_timerslack_ns(5)).
-func TestSetSysctlReadsBack(t *testing.T) {
+func TestSetKernelFileReadsBack(t *testing.T) {
 	runtime.LockOSThread()
-	err := SetSysctl(fmt.Sprintf("/proc/%d/timerslack_ns", Gettid()), 0)
+	err := SetKernelFile(fmt.Sprintf("/proc/%d/timerslack_ns", Gettid()), 0)
 	skipIfRefusedOrMissing(t, err)
 	assert.ErrorContains(t, err, "to 0: it is 50000 afterwards")
 }

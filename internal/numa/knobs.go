@@ -1,0 +1,110 @@
+package numa
+
+import (
+	"errors"
+	"slices"
+
+	"gorun/internal/guardian"
+	"gorun/internal/linux"
+	"gorun/internal/result"
+)
+
+// knob is a time of the scheduler that rows can set. It is the whole machine's, and is put back at the end.
+type knob struct {
+	flag string
+	of   []linux.SchedulerTime            // all of them are set to the same time
+	asks func(row result.NumaRow) float64 // in seconds; 0: as before the run
+}
+
+var (
+	scanDelay = knob{
+		"scan-delay",
+		[]linux.SchedulerTime{linux.NUMAScanDelay, linux.NUMAScanPeriod},
+		func(row result.NumaRow) float64 { return row.ScanDelay },
+	}
+	migrationCost = knob{
+		"migration-cost",
+		[]linux.SchedulerTime{linux.MigrationCost},
+		func(row result.NumaRow) float64 { return row.MigrationCost },
+	}
+	knobs = [...]knob{scanDelay, migrationCost}
+)
+
+// number returns what a cell has the file of one of the knob's settings hold.
+func (k knob) number(c Cell, setting linux.SchedulerTime) int {
+	if n, err := setting.Number(k.asks(c.Row)); err == nil {
+		return n
+	}
+	return asBefore
+}
+
+// may returns an error, with the remedy, if this process cannot set what a row asks for.
+func (k knob) may(row result.NumaRow) error {
+	if k.asks(row) == 0 {
+		return nil
+	}
+	for _, setting := range k.of {
+		file, err := setting.File()
+		if err == nil {
+			err = linux.MaySetKernelFile(file, k.number(Cell{Request: Request{Row: row}}, setting))
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// held is a file of the kernel that the run has taken.
+type held struct {
+	*guardian.KernelFile
+	value func(Cell) int // that a cell has it set to, or asBefore
+}
+
+// asBefore stands for the number that a file had before the run. No file has it otherwise.
+const asBefore = -1
+
+// set sets what the cell asks for. What it does not ask for, another cell may have changed.
+func (h held) set(c Cell) error {
+	value := h.value(c)
+	if value == asBefore {
+		value = h.Before()
+	}
+	return h.Set(value)
+}
+
+// hold takes the files of all settings that a cell asks for.
+func hold(g *guardian.Guardian, cells []Cell) (all []held, err error) {
+	take := func(path string, value func(Cell) int) error {
+		if err != nil || !slices.ContainsFunc(cells, func(c Cell) bool { return value(c) != asBefore }) {
+			return err
+		}
+		file, err := g.Hold(path)
+		if err == nil {
+			all = append(all, held{file, value})
+		}
+		return err
+	}
+	if err = take(linux.NUMABalancingSysctl, Cell.balancing); errors.Is(err, errors.ErrUnsupported) {
+		err = nil // such a kernel has it off, and rows that have it on are not measured
+	}
+	for _, k := range knobs {
+		for _, setting := range k.of {
+			if file, missing := setting.File(); missing == nil { // else no cell asks for it: see may
+				err = take(file, func(c Cell) int { return k.number(c, setting) })
+			}
+		}
+	}
+	if err != nil {
+		return nil, errors.Join(err, release(all))
+	}
+	return all, nil
+}
+
+// release puts back all that was taken.
+func release(all []held) (err error) {
+	for _, h := range all {
+		err = errors.Join(err, h.Restore())
+	}
+	return err
+}
