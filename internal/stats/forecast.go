@@ -20,7 +20,7 @@ type ForecastKind string
 // The kinds of forecast.
 const (
 	FirstInterval ForecastKind = "first interval" // with these rounds there is an interval for the first time: certain
-	Decision      ForecastKind = "decision"       // in four of five cases these rounds are enough
+	Decision      ForecastKind = "decision"       // in four of five draws of what may follow, these rounds are enough
 	Resolution    ForecastKind = "resolution"     // no number of rounds can be named that is, but what these could find
 )
 
@@ -116,8 +116,8 @@ func (s *sequence) around(ratio, margin float64) []course {
 	return slices.Concat(s.course(&s.lower, g.index(ratio-margin)), s.course(&s.upper, g.index(ratio+margin)))
 }
 
-// more is how many more rounds decide in four of five draws from the rounds so far; infinite where too many are
-// undecided after foreseen times as many. A draw is decided when all courses of an alternative have got there, those of
+// more is how many more rounds decide in four of five draws of what may follow; infinite where too many are undecided
+// after foreseen times the rounds so far. A draw is decided when all courses of an alternative have got there, those of
 // the first not before wait.
 func (s *sequence) more(wait float64, alternatives ...[]course) float64 {
 	n := len(s.rounds)
@@ -136,9 +136,14 @@ func (s *sequence) more(wait float64, alternatives ...[]course) float64 {
 	return float64(needs[enoughCourses-1])
 }
 
-// draw is how many rounds one draw takes, up to one more than the most.
+// draw is how many rounds one draw takes, up to one more than the most. Its rounds come from Pólya's urn: the urn
+// begins with the rounds so far, and each one that is drawn goes back with another like it. So the draws differ as much
+// as the rounds so far leave the ratio open (Rubin, "The Bayesian bootstrap", Annals of Statistics 9, 1981). If all were
+// drawn from the rounds so far alone, each would have the ratio that these have by chance, and what that ratio promises
+// would often not come.
 func (s *sequence) draw(source *rand.Rand, wait float64, most int, alternatives [][]course) int {
 	var purses [4]purse
+	n, urn := len(s.rounds), make([]int, 0, most)
 	k := 0
 	for _, alternative := range alternatives {
 		for _, c := range alternative {
@@ -147,7 +152,11 @@ func (s *sequence) draw(source *rand.Rand, wait float64, most int, alternatives 
 		}
 	}
 	for round := 1; round <= most; round++ {
-		from := source.IntN(len(s.rounds))
+		from := source.IntN(n + len(urn))
+		if from >= n {
+			from = urn[from-n]
+		}
+		urn = append(urn, from)
 		k := 0
 		for i, alternative := range alternatives {
 			there := i > 0 || float64(round) >= wait
