@@ -28,7 +28,7 @@ func rivalClaims(cell, control *rivalSequence, margin float64) bool {
 //
 // make power runs it.
 func BenchmarkRoundsToClaim(b *testing.B) {
-	const most, replays = 200, 12
+	const most, replays = 200, 40
 	directory := "../../testdata/noise"
 	if other := os.Getenv("GORUN_NOISE"); other != "" {
 		directory = other
