@@ -8,6 +8,7 @@ import (
 	"gorun/internal/output"
 	"gorun/internal/render/term"
 	"gorun/internal/run"
+	"gorun/internal/sysfs"
 )
 
 // meeting is the name of the abstract socket by which runs notice each other. Tests, which run at once, use another one.
@@ -18,7 +19,7 @@ type env = run.Env
 
 func defaultEnv() env {
 	return env{
-		Root:   os.DirFS("/"),
+		Root:   sysfs.Live(),
 		Stdout: output.NewStdout(), Stderr: os.Stderr,
 		Show:     term.OptionsFor(os.Stdout, os.Getenv),
 		Progress: term.OptionsFor(os.Stderr, os.Getenv),

@@ -13,6 +13,7 @@ import (
 	"gorun/internal/numa"
 	"gorun/internal/pair"
 	"gorun/internal/run"
+	"gorun/internal/sysfs"
 )
 
 // inner are the commands by which gorun starts itself. They are not for people, and know neither flags nor the tree of
@@ -38,7 +39,7 @@ var inner = [...]child.Command{
 }
 
 func runProbe(ctx context.Context, in io.Reader, out io.Writer, _ []string) error {
-	root := os.DirFS("/")
+	root := sysfs.Live()
 	m, err := run.ReadMachine(root, true)
 	if err != nil {
 		return err

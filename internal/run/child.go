@@ -17,6 +17,7 @@ import (
 	"gorun/internal/matrix"
 	"gorun/internal/measure"
 	"gorun/internal/result"
+	"gorun/internal/sysfs"
 )
 
 // SampleCommand is the command of a child that samples one cell.
@@ -51,7 +52,7 @@ func Child(ctx context.Context, experiments []experiment.Experiment, in io.Reade
 
 // sample takes what is asked for.
 func (r childRequest) sample(ctx context.Context, experiments []experiment.Experiment) (a childAnswer, err error) {
-	e := Env{Root: os.DirFS("/"), Now: time.Now, Environ: os.Environ}
+	e := Env{Root: sysfs.Live(), Now: time.Now, Environ: os.Environ}
 	x, err := experiment.Find(experiments, r.Experiment)
 	if err != nil {
 		return a, err

@@ -18,7 +18,7 @@ import (
 // as long as the program runs.
 func OpenRoot(path string) (fs.FS, error) {
 	if filepath.Clean(path) == "/" {
-		return os.DirFS("/"), nil
+		return Live(), nil
 	}
 	info, err := os.Stat(path)
 	if err != nil {

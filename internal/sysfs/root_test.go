@@ -127,5 +127,5 @@ func TestOpenRootKinds(t *testing.T) {
 func TestOpenRootOfThisMachine(t *testing.T) {
 	fsys, err := OpenRoot("/")
 	require.NoError(t, err)
-	assert.Equal(t, os.DirFS("/"), fsys)
+	assert.Equal(t, Live(), fsys)
 }

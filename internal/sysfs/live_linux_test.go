@@ -1,0 +1,75 @@
+package sysfs
+
+import (
+	"bytes"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// A file of this machine is read as os.ReadFile reads it, whatever its size, and one that is not there is missed alike.
+func TestLiveReadsAsPackageOSDoes(t *testing.T) {
+	dir := t.TempDir()
+	names := []string{
+		"proc/version", "proc/filesystems", "proc/kallsyms", "sys/devices/system/cpu/online", "sys/devices/system/cpu/possible",
+		"sys/devices/system/node/node0/cpulist", "absent", "proc", "../proc/version", "/proc/version", "",
+	}
+	for _, size := range []int{0, 1, page - 1, page, page + 1, 3 * page} {
+		file := filepath.Join(dir, "file"+strings.Repeat("x", len(names)))
+		require.NoError(t, os.WriteFile(file, bytes.Repeat([]byte("0123456789"), size)[:size], 0o600))
+		names = append(names, strings.TrimPrefix(file, "/"))
+	}
+	theirs := os.DirFS("/")
+	for _, name := range names {
+		want, wantErr := fs.ReadFile(theirs, name)
+		got, err := fs.ReadFile(Live(), name)
+		assert.True(t, bytes.Equal(want, got), name)
+		assert.Equal(t, wantErr == nil, err == nil, "%s: %v", name, err)
+		if wantErr != nil {
+			assert.ErrorIs(t, err, wantErr.(*fs.PathError).Err, name)
+			assert.Equal(t, readError(name, wantErr).Error(), readError(name, err).Error())
+		}
+	}
+	entries, err := fs.ReadDir(Live(), "sys/devices/system")
+	require.NoError(t, err)
+	assert.NotEmpty(t, entries)
+}
+
+// A file of /sys/devices takes one read, and its descriptor is closed.
+func TestLiveReadsFilesOfDevicesOnce(t *testing.T) {
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	reads := func() int {
+		text, err := ReadField(os.DirFS("/"), "proc/thread-self/io", "syscr")
+		if err != nil {
+			t.Skip(err)
+		}
+		n := 0
+		for _, digit := range text {
+			n = 10*n + int(digit-'0')
+		}
+		return n
+	}
+	reads() // which may open what the runtime keeps
+	own := -reads()
+	own += reads()
+	const times = 10
+	before := reads()
+	for range times {
+		_, err := fs.ReadFile(Live(), "sys/devices/system/cpu/online")
+		require.NoError(t, err)
+	}
+	assert.Equal(t, times, reads()-before-own)
+	fds, err := filepath.Glob("/proc/self/fd/*")
+	require.NoError(t, err)
+	for _, fd := range fds {
+		target, _ := os.Readlink(fd) // of the directory itself, which is closed by now, there is none
+		assert.NotEqual(t, "/sys/devices/system/cpu/online", target)
+	}
+}
