@@ -692,6 +692,7 @@ func (p *probe) readPreferred() {
 	}
 	if on := p.v.BalancingRead; on != nil {
 		if p.v.NoEffect = noEffect(p.Row, *on); p.v.NoEffect != "" {
+			p.sample.Placement.NoEffect = p.v.NoEffect
 			p.doubt("%s", p.v.NoEffect)
 		}
 	}

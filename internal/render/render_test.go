@@ -187,3 +187,15 @@ func TestWriteErrorsAreReported(t *testing.T) {
 		require.ErrorIs(t, format.Write(rendertest.Broken{}, plainRun(), term.Options{}), rendertest.ErrBroken, format.Name)
 	}
 }
+
+// A setting that the kernel accepts and ignores reads back as it was set, and is not shown as done.
+func TestPlacementWithoutEffect(t *testing.T) {
+	samples := make([]result.Sample, 2)
+	for i := range samples {
+		samples[i].Placement = result.Placement{Requested: "node 1 preferred", Verified: true, Checked: 3}
+	}
+	assert.Equal(t, "node 1 preferred: as asked in 6 read-backs", placementText(samples, term.Options{}))
+	samples[1].Placement.NoEffect = "it is off"
+	assert.Equal(t, "node 1 preferred: accepted, and without effect in 1 of 2 samples: it is off",
+		placementText(samples, term.Options{}))
+}

@@ -111,11 +111,14 @@ func placementText(samples []result.Sample, opts term.Options) string {
 	if n := requests(samples); n > 1 {
 		asked = fmt.Sprintf("%d different ones", n)
 	}
-	checked, differing, unread := 0, 0, 0
+	checked, differing, unread, ignored, why := 0, 0, 0, 0, ""
 	var mismatches []string
 	for i := range samples {
 		placed := &samples[i].Placement
 		checked += placed.Checked
+		if placed.NoEffect != "" {
+			ignored, why = ignored+1, placed.NoEffect
+		}
 		for _, mismatch := range placed.Mismatches {
 			if len(mismatches) < 3 && !slices.Contains(mismatches, mismatch) {
 				mismatches = append(mismatches, mismatch)
@@ -144,6 +147,9 @@ func placementText(samples []result.Sample, opts term.Options) string {
 		return asked + ": " + opts.Paint(term.Yellow, "not") + " read back"
 	case len(mismatches) > 0:
 		return asked + ": as asked at first; then " + strings.Join(mismatches, "; ")
+	case ignored > 0:
+		return fmt.Sprintf("%s: accepted, and %s effect in %d of %d samples: %s",
+			asked, opts.Paint(term.Yellow, "without"), ignored, len(samples), why)
 	case checked > 0:
 		return fmt.Sprintf("%s: as asked in %d read-backs", asked, checked)
 	}

@@ -150,6 +150,7 @@ type Placement struct {
 	Verified   bool     `json:"verified"`
 	Checked    int      `json:"checked"`              // how many read-backs were made
 	Mismatches []string `json:"mismatches,omitempty"` // the first few differences
+	NoEffect   string   `json:"no_effect,omitempty"`  // why the kernel accepted a part of it and ignores it
 }
 
 // Add adds read-backs that were made, and the differences that they found.
