@@ -77,7 +77,7 @@ lint: ## go vet, staticcheck, depguard, gofumpt, shellcheck; other systems compi
 	$(GO) run $(DEPGUARD) ./...
 	@files=$$($(GO) run $(GOFUMPT) -l .); if [ -n "$$files" ]; then echo "not gofumpt-ed:"; echo "$$files"; exit 1; fi
 	@if command -v shellcheck >/dev/null; then shellcheck .ci/run testdata/vm/run testdata/vm/preferred-node/build \
-	  testdata/vm/preferred-node/test testdata/vm/preferred-node/checks testdata/runs/record; \
+	  testdata/vm/preferred-node/test testdata/vm/preferred-node/checks testdata/vm/preferred-node/balancing testdata/runs/record; \
 	else echo "shellcheck is not installed (Debian: apt-get install shellcheck)"; exit 1; fi
 
 .PHONY: lint-c
@@ -159,7 +159,7 @@ vm-clock: ## boot a machine ten times beside busy processes: is its clock as fas
 	testdata/vm/run clocks
 
 .PHONY: vm-pnid
-vm-pnid: ## build a kernel with the preferred node of a thread, and run what needs it there (25 min; 1 min once it is built)
+vm-pnid: ## build a kernel with a preferred node, and run what needs it and NUMA balancing there (25 min, then 2; ROUNDS=30: judge)
 	testdata/vm/run setup
 	testdata/vm/preferred-node/test
 
