@@ -4,13 +4,16 @@ import (
 	"encoding/json"
 	"flag"
 	"fmt"
+	"maps"
 	"os/exec"
+	"slices"
 	"strconv"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"gorun/internal/column"
 	"gorun/internal/linux"
 	"gorun/internal/result"
 	"gorun/internal/stats"
@@ -49,21 +52,27 @@ func TestSelftest(t *testing.T) {
 	}
 	assert.LessOrEqual(t, wrong, (*selftestEqual+7)/8, "of %d matrices of equal cells", *selftestEqual)
 
-	found := 0
+	found, byCPU := 0, 0
 	more := limit * 1010 / 1000 // the trials go with its square
 	for i := range *selftestSlower {
 		run := selftestRun(t, append(work, "--limit", fmt.Sprintf("%d,%d", limit, more), "--seed", strconv.Itoa(i),
 			"--budget", "30s", "--margin", "1.5%")...)
-		verdict := run.Cells[1].Verdict
-		t.Logf("2%% more work: %s", run.Cells[1].Words)
-		assert.NotEqual(t, stats.Faster, verdict.Kind, "%s", run.Cells[1].Words)
-		assert.NotEqual(t, stats.Same, verdict.Kind, "%s", run.Cells[1].Words)
-		if verdict.Kind == stats.Slower {
+		cell := run.Cells[1]
+		cpu := cell.Verdicts[column.CPU.Name]
+		t.Logf("2%% more work: %s; CPU time: %s; %d rounds", cell.Words, cpu, cell.Verdict.Rounds)
+		for _, v := range []stats.Verdict{*cell.Verdict, cpu} {
+			assert.NotEqual(t, stats.Faster, v.Kind, "%s", v)
+			assert.NotEqual(t, stats.Same, v.Kind, "%s", v)
+		}
+		if cell.Verdict.Kind == stats.Slower {
 			found++
 		}
+		if cpu.Kind == stats.Slower {
+			byCPU++
+		}
 	}
-	t.Logf("%d of %d matrices of equal cells claim a difference; 2%% more work was found in %d of %d runs",
-		wrong, *selftestEqual, found, *selftestSlower)
+	t.Logf("%d of %d matrices of equal cells claim a difference; 2%% more work was found in %d of %d runs by wall time, "+
+		"in %d by CPU time", wrong, *selftestEqual, found, *selftestSlower, byCPU)
 }
 
 // selftestLimit is that of a sample of some 25 ms here.
@@ -98,15 +107,17 @@ func gorunCommand(args ...string) *exec.Cmd {
 	return cmd
 }
 
-// claimed are the verdicts that say there is a difference.
+// claimed returns the verdicts, by wall time and by CPU time, that say there is a difference.
 func claimed(run *result.Run) (claims []string) {
 	for _, cell := range run.Cells {
 		if cell.Verdict == nil {
 			continue
 		}
-		switch cell.Verdict.Kind {
-		case stats.Slower, stats.Faster, stats.Mixed:
-			claims = append(claims, cell.Words)
+		for _, v := range append(slices.Collect(maps.Values(cell.Verdicts)), *cell.Verdict) {
+			switch v.Kind {
+			case stats.Slower, stats.Faster, stats.Mixed:
+				claims = append(claims, v.String())
+			}
 		}
 	}
 	return claims
