@@ -144,7 +144,7 @@ func claims(t *testing.T) (rows [][]string) {
 	add("goroutines: 50,000 goroutines are the fastest, 2.97 s", judge(math.Abs(got/rest-1) > 0.05),
 		fmt.Sprintf("%.0f%% of the work is left, which takes %.2f s; measured were %.2f s", 100*left(50_000), rest, got), rig,
 		"gorun matrix primes --preset original-fault")
-	got, rest = seconds["GR ON 100000"], pool*left(100_000)
+	rest = pool * left(100_000)
 	add("goroutines: 100,000 goroutines take 3.55 s", untestable,
 		fmt.Sprintf("the machine is not known, and there is one run; %.0f%% of the work is left, which would take %.2f s",
 			100*left(100_000), rest), rig, "gorun primes --limit 200000 --method modulo --workers 100000")
