@@ -97,7 +97,7 @@ func (f *flags) Register(set *experiment.FlagSet) {
 	set.IntVar(&f.gomaxprocs, "gomaxprocs", 0, "threads that run Go code at once (0: the runtime's choice)")
 	set.BoolVar(&f.barrier, "barrier", false, "hold all workers until all have started")
 	set.DurationVar(&f.duration, "duration", 0, "repeat the work until this time is over")
-	set.BoolVar(&f.detail, "workers-detail", false, "a row for each worker")
+	set.BoolVar(&f.detail, "workers-detail", false, "a row for each worker, and for each thread: its nice value, policy and CPU")
 	set.CPUList("pin-cpus")
 	set.Words("method", catalog.Words(Methods))
 	set.Words("split", catalog.Words(Splits))

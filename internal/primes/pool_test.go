@@ -180,6 +180,8 @@ func TestPoolPlacesWorkers(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			const workers = 500
+			own, err := linux.GetSched(0)
+			require.NoError(t, err)
 			s := sample(t, Options{Limit: 30000, Workers: workers, Detail: true}, policy)
 			assert.True(t, s.Placement.Verified, s.Placement.Mismatches)
 			assert.Equal(t, policy.String(), s.Placement.Requested)
@@ -187,6 +189,11 @@ func TestPoolPlacesWorkers(t *testing.T) {
 			byCPU := map[int]int{}
 			for _, w := range s.WorkersDetail {
 				byCPU[w.CPUEnd]++
+				require.NotNil(t, w.Nice)
+				if policy.Nice != nil {
+					assert.Equal(t, nice, *w.Nice)
+				}
+				assert.Equal(t, own.String(), w.Policy)
 				if policy.Lock {
 					assert.Equal(t, w.TIDStart, w.TIDEnd)
 				}

@@ -130,7 +130,10 @@ func (p *Pool) detail() []result.WorkerDetail {
 			Worker: i, First: w.first, Numbers: w.tally.Numbers, Primes: w.tally.Primes,
 			Seconds:  float64(w.now-w.start) / 1e9,
 			CPUStart: int(w.cpuStart), CPUEnd: int(w.cpu), Moves: int(w.moves),
-			TIDStart: int(w.tidStart), TIDEnd: int(w.tid), Mismatch: w.mismatch,
+			TIDStart: int(w.tidStart), TIDEnd: int(w.tid), Mismatch: w.mismatch, Nice: w.nice,
+		}
+		if w.sched != nil {
+			rows[i].Policy = w.sched.String()
 		}
 		if w.pinned >= 0 && w.start != 0 {
 			pinned, verified := int(w.pinned), w.verified

@@ -26,6 +26,8 @@ type worker struct {
 	ended      bool // it was not stopped
 	verified   bool
 	mismatch   string
+	nice       *int         // of its thread at the end, where workers are shown
+	sched      *linux.Sched // the same
 }
 
 // work runs worker i to its end on the calling goroutine, which has been seated.
@@ -102,6 +104,14 @@ func (p *pass) finish(w *worker, i int, seat *placement.Seat) {
 		p.placer.ReadBack(seat, i)
 	}
 	w.verified, w.mismatch = seat.Verified, seat.Mismatch
+	if p.opts.Detail {
+		if nice, err := linux.GetNice(0); err == nil {
+			w.nice = &nice
+		}
+		if sched, err := linux.GetSched(0); err == nil {
+			w.sched = &sched
+		}
+	}
 	slot := p.meter.slot(w.cpu)
 	slot.count(w)
 	slot.finished.Add(1)

@@ -131,6 +131,8 @@ type WorkerDetail struct {
 	Moves    int     `json:"moves"`               // times it was seen on another CPU than before
 	TIDStart int     `json:"tid_start,omitempty"` // 0 where threads are not told apart
 	TIDEnd   int     `json:"tid_end,omitempty"`   //
+	Nice     *int    `json:"nice,omitempty"`      // of its thread at the end
+	Policy   string  `json:"policy,omitempty"`    // scheduling policy of that: "other", "fifo:1"
 	PinnedTo *int    `json:"pinned_to,omitempty"` // the CPU that was asked for
 	Verified *bool   `json:"verified,omitempty"`  // the kernel's answer was what was asked
 	Mismatch string  `json:"mismatch,omitempty"`  // what the kernel answered instead

@@ -21,7 +21,8 @@ func sampleBlocks(run *result.Run, columns column.List, opts term.Options) []str
 		if len(run.Samples) > 1 {
 			which = fmt.Sprintf(" in sample %d, the median one", shown.Index)
 		}
-		blocks = append(blocks, cpusBlock(shown, which, opts), workersBlock(shown, which, opts))
+		blocks = append(blocks, cpusBlock(shown, which, opts), workersBlock(shown, which, opts),
+			threadsBlock(shown, which, opts))
 	}
 	return append(blocks, SamplesBlock(run, opts))
 }
