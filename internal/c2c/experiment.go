@@ -107,14 +107,16 @@ func (f *flags) Resolve(m experiment.Machine) (r experiment.Resolution[Cell], er
 	r.Placement = "a thread pinned to each CPU of the pair"
 	r.Resources.Threads, r.Resources.Least = len(cpus), plan.Each.Seconds()
 	if all := topology.Pairings[0].Count(m.Machine, m.CPUs); f.pairs == "" && len(plan.Pairs) < all {
-		way := "--pairs all measures them all"
-		if !uncut {
+		way, why := "--pairs all measures them all", fmt.Sprintf("so that the map fits in %v", budget)
+		switch {
+		case all > mostPairs:
+			way, why = "give fewer --cpus to have all of theirs", fmt.Sprintf("since one run can measure %d", mostPairs)
+		case !uncut:
 			way = fmt.Sprintf("--pairs all --budget %v measures them all", atLeast(all, times))
 		}
 		r.Warnings = []result.Warning{{
 			Code: "fewer-pairs",
-			Message: fmt.Sprintf("%d of %d pairs are measured (%s), so that the map fits in %v", len(plan.Pairs), all,
-				plan.Which, budget),
+			Message: fmt.Sprintf("%d of %d pairs are measured (%s), %s", len(plan.Pairs), all, plan.Which, why),
 			Hint: way,
 		}}
 	}

@@ -19,6 +19,10 @@ const (
 	fixedPair = 500 * time.Microsecond // in addition: a fresh line, two threads woken and verified
 )
 
+// mostPairs is the most pairs of one run, which has a cell and at least a sample of each: 20 ms each are 6 hours, and the
+// pairs of 16,384 CPUs take more memory than most machines have.
+const mostPairs = 1 << 20
+
 // pairPlan is which pairs are measured, and for how long each.
 type pairPlan struct {
 	Which string // of topology.Pairings
@@ -41,7 +45,8 @@ func fit(m *topology.Machine, cpus cpuset.Set, which string, budget time.Duratio
 		return pairPlan{}, err
 	}
 	for _, w := range choices {
-		if each, ok := share(budget, times*float64(w.Count(m, cpus))); ok {
+		n := w.Count(m, cpus)
+		if each, ok := share(budget, times*float64(n)); ok && n <= mostPairs {
 			return pairPlan{w.Name, w.Pairs(m, cpus), each}, nil
 		}
 	}
@@ -62,11 +67,18 @@ func tooMany(m *topology.Machine, cpus cpuset.Set, asked topology.Pairing, budge
 	times float64,
 ) error {
 	pairs := asked.Count(m, cpus)
+	if pairs > mostPairs {
+		way := "give fewer --cpus"
+		if n := topology.PerLLC.Count(m, cpus); n <= mostPairs {
+			way += fmt.Sprintf(", or --pairs %s (%d pairs)", topology.PerLLC.Name, n)
+		}
+		return hint.With(fmt.Errorf("%d pairs are more than the %d that one run can measure", pairs, mostPairs), way)
+	}
 	need := atLeast(pairs, times)
 	way := fmt.Sprintf("--budget %v", need)
 	for _, w := range topology.Pairings {
 		n := w.Count(m, cpus)
-		if _, ok := share(budget, times*float64(n)); ok {
+		if _, ok := share(budget, times*float64(n)); ok && n <= mostPairs {
 			way += fmt.Sprintf(", or --pairs %s (%d pairs, at least %v)", w.Name, n, atLeast(n, times))
 			break
 		}

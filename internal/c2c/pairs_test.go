@@ -244,3 +244,24 @@ func TestShuffle(t *testing.T) {
 	assert.NotEqual(t, pairsOf(t, m, m.Online(), "all"), order(7))
 	assert.ElementsMatch(t, pairsOf(t, m, m.Online(), "all"), order(7))
 }
+
+// A run has no more pairs than it can hold: it takes a choice that has fewer, or says what would.
+func TestFitTooManyPairs(t *testing.T) {
+	m := &topology.Machine{}
+	for cpu := range 1600 {
+		m.CPUs = append(m.CPUs, topology.CPU{CPU: cpu, Core: cpu, LLC: cpu / 8, Online: true})
+	}
+	cpus := m.Online()
+	plan, err := fit(m, cpus, "", 0, 1)
+	require.NoError(t, err)
+	assert.Equal(t, "per-llc", plan.Which)
+	_, err = fit(m, cpus, "all", 0, 1)
+	require.EqualError(t, err, "1279200 pairs are more than the 1048576 that one run can measure")
+	assert.Equal(t, "give fewer --cpus, or --pairs per-llc (20100 pairs)", hint.Of(err))
+	for i := range m.CPUs {
+		m.CPUs[i].LLC = i
+	}
+	_, err = fit(m, cpus, "", time.Hour, 1)
+	require.ErrorContains(t, err, "1279200 pairs are more than")
+	assert.Equal(t, "give fewer --cpus", hint.Of(err))
+}
