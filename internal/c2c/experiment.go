@@ -115,9 +115,9 @@ func (f *flags) Resolve(m experiment.Machine) (r experiment.Resolution[Cell], er
 			way = fmt.Sprintf("--pairs all --budget %v measures them all", atLeast(all, times))
 		}
 		r.Warnings = []result.Warning{{
-			Code: "fewer-pairs",
+			Code:    "fewer-pairs",
 			Message: fmt.Sprintf("%d of %d pairs are measured (%s), %s", len(plan.Pairs), all, plan.Which, why),
-			Hint: way,
+			Hint:    way,
 		}}
 	}
 	r.Plan = func(p *result.Plan) { p.Threads, p.Pairs = 2, plan.Document() }
