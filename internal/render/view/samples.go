@@ -10,6 +10,7 @@ import (
 	"sync"
 
 	"gorun/internal/column"
+	"gorun/internal/cpuset"
 	"gorun/internal/render/term"
 	"gorun/internal/result"
 	"gorun/internal/units"
@@ -89,14 +90,34 @@ func verdictCounts(samples []result.Sample, opts term.Options) string {
 // maxReasons bounds the reasons that are shown for each verdict: the most frequent.
 const maxReasons = 4
 
-// figuresOf are the numbers in a reason. Reasons that differ in nothing else count as one, and the first is shown.
-var figuresOf = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`[0-9][0-9.]*`) })
+// figuresOf matches the figures of a reason, and the number of a CPU that it is about. Reasons that differ in nothing else
+// count as one, and the first is shown.
+var figuresOf = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\bCPU ([0-9]+)|[0-9][0-9.]*`) })
 
 // Reason is one for which samples have a verdict.
 type Reason struct {
 	Text    string
 	Samples int
-	Alike   bool // not all in the same words
+	Alike   bool       // not all in the same words
+	CPUs    cpuset.Set // that it was about
+}
+
+// Others returns what Text does not say of a reason that several samples have, or several CPUs; "" if there is nothing.
+func (r Reason) Others() string {
+	var words []string
+	if r.CPUs.Len() > 1 {
+		words = append(words, "CPUs "+r.CPUs.String())
+	}
+	switch {
+	case r.Samples > 1 && r.Alike:
+		words = append(words, fmt.Sprintf("%d samples alike", r.Samples))
+	case r.Samples > 1:
+		words = append(words, fmt.Sprintf("%d samples", r.Samples))
+	}
+	if len(words) == 0 {
+		return ""
+	}
+	return " (" + strings.Join(words, ", ") + ")"
 }
 
 // Reasons are those for which samples have a verdict, the most frequent first.
@@ -106,13 +127,23 @@ func Reasons(samples []result.Sample, verdict result.Verdict) []Reason {
 		if samples[i].Quality.Verdict != verdict {
 			continue
 		}
+		var of []*Reason // this sample
 		for _, text := range samples[i].Quality.Reasons {
 			kind := figuresOf().ReplaceAllString(text, "#")
 			if reasons[kind] == nil {
 				reasons[kind] = &Reason{Text: text}
 			}
-			reasons[kind].Samples++
-			reasons[kind].Alike = reasons[kind].Alike || text != reasons[kind].Text
+			r := reasons[kind]
+			if !slices.Contains(of, r) {
+				of = append(of, r)
+				r.Samples++
+			}
+			r.Alike = r.Alike || text != r.Text
+			for _, found := range figuresOf().FindAllStringSubmatch(text, -1) {
+				if cpu, err := strconv.Atoi(found[1]); err == nil {
+					r.CPUs = r.CPUs.With(cpu)
+				}
+			}
 		}
 	}
 	order := make([]Reason, 0, len(reasons))
@@ -132,14 +163,7 @@ func reasonLines(samples []result.Sample, opts term.Options) string {
 		order := Reasons(samples, v.verdict)
 		label := "  " + opts.Paint(v.colour, string(v.verdict)) + ": "
 		for _, reason := range order[:min(len(order), maxReasons)] {
-			text := reason.Text
-			switch {
-			case reason.Alike:
-				text += fmt.Sprintf(" (%d samples alike)", reason.Samples)
-			case reason.Samples > 1:
-				text += fmt.Sprintf(" (%d samples)", reason.Samples)
-			}
-			block += term.Paragraph(label, text, opts.Columns())
+			block += term.Paragraph(label, reason.Text+reason.Others(), opts.Columns())
 		}
 		if more := len(order) - maxReasons; more > 0 {
 			block += term.Paragraph(label, fmt.Sprintf("… and %s; --format json has all", units.Things(more, "other reason")),

@@ -10,6 +10,23 @@ import (
 	"gorun/internal/result"
 )
 
+// A reason that several CPUs give a sample counts once for that sample, and names the CPUs.
+func TestReasonsOfTwoCPUs(t *testing.T) {
+	var samples []result.Sample
+	for i := range 3 {
+		s := result.Sample{Index: i}
+		s.Quality.Verdict = result.Suspect
+		for cpu := range 2 {
+			s.Quality.Reasons = append(s.Quality.Reasons, fmt.Sprintf("CPU %d had a load of %d%%", cpu, 50+i))
+		}
+		s.Quality.Reasons = append(s.Quality.Reasons, "CPU 1 was gone")
+		samples = append(samples, s)
+	}
+	assert.Equal(t, `  suspect: CPU 0 had a load of 50% (CPUs 0-1, 3 samples alike)
+  suspect: CPU 1 was gone (3 samples)
+`, reasonLines(samples, term.Options{}))
+}
+
 // Figures make reasons many; they are told together, and few of them.
 func TestReasonsAreCounted(t *testing.T) {
 	var samples []result.Sample
