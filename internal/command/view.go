@@ -53,8 +53,9 @@ func figuresBlock(run *result.Run, opts term.Options) string {
 		used = units.Count(100*s.CPUSeconds()/s.Seconds) + "% of a CPU"
 	}
 	row("real", units.Seconds(s.Seconds), "")
-	row("user", units.Seconds(s.UserSeconds), used)
+	row("user", units.Seconds(s.UserSeconds), "")
 	row("sys", units.Seconds(s.SystemSeconds), "")
+	row("user + sys", units.Seconds(s.CPUSeconds()), used)
 	if v.Metric != nil {
 		row("metric", units.Exact(*v.Metric), "")
 	}

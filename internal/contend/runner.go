@@ -108,7 +108,19 @@ func (r *Runner) Run(cpus []int, task func(i int) error) error {
 		}
 		errs[i] = err
 	})
-	return errors.Join(errs...)
+	return errors.Join(unlike(errs)...)
+}
+
+// unlike returns the errors without those whose text another one has: threads fail for the same reason more often than not.
+func unlike(errs []error) (all []error) {
+	seen := map[string]bool{}
+	for _, err := range errs {
+		if err != nil && !seen[err.Error()] {
+			seen[err.Error()] = true
+			all = append(all, err)
+		}
+	}
+	return all
 }
 
 // Watch begins to watch these CPUs' threads.

@@ -2,7 +2,6 @@ package launch
 
 import (
 	"errors"
-	"fmt"
 	"os"
 
 	"gorun/internal/perf"
@@ -36,8 +35,7 @@ func (o *Outcome) follow() *perf.Family {
 	}
 	o.MovesBy = string(family.Method())
 	if err := family.Degraded(); err != nil {
-		w := result.WarningOf("trace", fmt.Sprintf("no better way to see migrations than %q", o.MovesBy), err)
-		o.MovesWorse = &w
+		o.MovesWorse = result.DegradedMigrations(o.MovesBy, err)
 	}
 	return family
 }

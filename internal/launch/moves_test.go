@@ -86,7 +86,7 @@ func TestMovesOfACommandThatStays(t *testing.T) {
 	assert.Equal(t, o.MovesBy, n.By)
 	if o.MovesBy != string(perf.TraceMigrateTask) {
 		require.NotNil(t, o.MovesWorse)
-		assert.Contains(t, o.MovesWorse.Message, `no better way to see migrations than "switches": `)
+		assert.Contains(t, o.MovesWorse.Message, `migrations are counted by "switches" only: `)
 		assert.NotEmpty(t, o.MovesWorse.Hint)
 	}
 }

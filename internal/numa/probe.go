@@ -81,7 +81,7 @@ type probe struct {
 	spans      []span // the repetitions
 	trace      *perf.Trace
 	by         perf.TraceMethod // "": the probe's own reads must do
-	worse      error            // why there is no better way to see them; nil: there is none
+	worse      error            // why they are not seen in the best way; nil: they are
 	moves      []perf.Move      // that the trace has, since the thread began
 	lost       uint64           // records of it
 	lostBefore uint64           // the first repetition
@@ -753,8 +753,7 @@ func (p *probe) figures() {
 		p.v.LifeMigrations = p.classified(p.moves, p.by, p.lost)
 	}
 	if p.worse != nil {
-		w := result.WarningOf("trace", fmt.Sprintf("no better way to see migrations than %q", by), p.worse)
-		migrations.Worse = &w
+		migrations.Worse = result.DegradedMigrations(string(by), p.worse)
 	}
 	if migrations.Lost > 0 {
 		p.doubt("%d records of migrations were lost", migrations.Lost)

@@ -1,5 +1,7 @@
 package result
 
+import "fmt"
+
 // Migrations are the moves of threads between CPUs.
 type Migrations struct {
 	By        string            `json:"by"` // how they were seen: perf.TraceMethod, or "reads"
@@ -11,5 +13,11 @@ type Migrations struct {
 	FromNode  map[string]uint64 `json:"from_node"` // of the cross-node moves
 	ToNode    map[string]uint64 `json:"to_node"`
 	Lost      uint64            `json:"lost"`            // records that were dropped
-	Worse     *Warning          `json:"worse,omitempty"` // why there was no better way to see them
+	Worse     *Warning          `json:"worse,omitempty"` // why they were not seen in the best way
+}
+
+// DegradedMigrations returns the warning that migrations were not seen in the best way, because of err.
+func DegradedMigrations(by string, err error) *Warning {
+	w := WarningOf("trace", fmt.Sprintf("migrations are counted by %q only", by), err)
+	return &w
 }

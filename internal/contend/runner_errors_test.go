@@ -1,0 +1,15 @@
+package contend
+
+import (
+	"errors"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+)
+
+// What several threads fail for is reported once.
+func TestUnlikeErrors(t *testing.T) {
+	a, b := errors.New("no CPU 1"), errors.New("no memory")
+	assert.Equal(t, []error{a, b}, unlike([]error{nil, a, nil, errors.New("no CPU 1"), b, a}))
+	assert.Empty(t, unlike(make([]error, 3)))
+}
