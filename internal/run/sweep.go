@@ -39,6 +39,9 @@ func (c *Command) compare(ctx context.Context, values string, args []string) err
 	case values == "auto":
 		values = strings.Join(s.All(share), ",")
 	case !listed:
+		if err := cmp.Or(c.set.Set(s.Flag, values), resolvable(c.flags, share)); err != nil {
+			return hint.Flag(s.List, values, err)
+		}
 		return hint.Flag(s.List, values, hint.With(errors.New("one is nothing to compare"), "give several, by commas, or auto"))
 	}
 	if !strings.Contains(values, ",") {
@@ -73,6 +76,12 @@ func (c *Command) compare(ctx context.Context, values string, args []string) err
 		return err
 	}
 	return table.measure(ctx, p)
+}
+
+// resolvable returns the error of flags that come to nothing on a machine.
+func resolvable(flags experiment.Flags[any], m experiment.Machine) error {
+	_, err := flags.Resolve(m)
+	return err
 }
 
 // once runs one cell once, with input, output and signals passed through: gorun becomes what the cell runs, or takes
