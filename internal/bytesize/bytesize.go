@@ -1,4 +1,4 @@
-// Package bytesize reads and writes numbers of bytes as flags have them: "512KiB", "256MiB", "1GiB".
+// Package bytesize reads and writes numbers of bytes as flags have them: "512KiB", "256MiB", "1GiB", "32768".
 package bytesize
 
 import (
@@ -16,7 +16,7 @@ const Page = 4 << 10
 var units = []struct {
 	suffix string
 	shift  int
-}{{"KiB", 10}, {"MiB", 20}, {"GiB", 30}}
+}{{"", 0}, {"KiB", 10}, {"MiB", 20}, {"GiB", 30}}
 
 // ParseList reads sizes such as "512KiB,256MiB,1GiB", in the order written, each once. Each is a multiple of 4 KiB and
 // above zero.
@@ -35,7 +35,7 @@ func ParseList(text string) ([]uint64, error) {
 }
 
 func parse(text string) (uint64, error) {
-	for _, unit := range units {
+	for _, unit := range slices.Backward(units) {
 		digits, found := strings.CutSuffix(text, unit.suffix)
 		if !found {
 			continue
@@ -49,7 +49,7 @@ func parse(text string) (uint64, error) {
 		}
 		return n, nil
 	}
-	return 0, hint.With(fmt.Errorf("%q is not a size", text), "write a whole number of KiB, MiB or GiB, as in 256MiB")
+	return 0, hint.With(fmt.Errorf("%q is not a size", text), "write a number of bytes, or of KiB, MiB or GiB, as in 256MiB")
 }
 
 // Format writes a size as ParseList reads it, in the largest unit that it is a multiple of; as a plain number where

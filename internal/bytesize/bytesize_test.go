@@ -13,15 +13,16 @@ import (
 func TestParseList(t *testing.T) {
 	for text, want := range map[string][]uint64{
 		"4KiB,512KiB, 256MiB,1GiB": {4 << 10, 512 << 10, 256 << 20, 1 << 30},
-		"1MiB,1024KiB":             {1 << 20},
+		"1MiB,1024KiB,1048576":     {1 << 20},
 	} {
 		got, err := ParseList(text)
 		require.NoError(t, err)
 		assert.Equal(t, want, got)
 	}
-	const hinted = "write a whole number of KiB, MiB or GiB, as in 256MiB"
+	const hinted = "write a number of bytes, or of KiB, MiB or GiB, as in 256MiB"
 	for _, c := range []struct{ text, want, hint string }{
-		{"1073741824", `"1073741824" is not a size`, hinted},
+		{"256MB", `"256MB" is not a size`, hinted},
+		{"5000", `"5000" is not a multiple of 4 KiB`, ""},
 		{"1.5MiB", `"1.5MiB" is not a size`, hinted},
 		{"-4KiB", `"-4KiB" is not a size`, hinted},
 		{"99999999999GiB", `"99999999999GiB" is not a size`, hinted},
