@@ -38,7 +38,7 @@ func newCompare(e env, runF func(context.Context, *compareOptions) error) *cobra
 	o := &compareOptions{env: e}
 	cmd := &cobra.Command{
 		Use:   "compare A.jsonl [B.jsonl [A2.jsonl B2.jsonl]...]",
-		Short: "Compare two journals of a matrix cell by cell, or judge one again",
+		Short: "Compare two journals of matrices cell by cell, or judge one again",
 		Long: "Two runs of a matrix, before and after a change, are set side by side: cell by cell, B against A. Runs on\n" +
 			"different kernels, binaries, machines or with other flags are refused, unless --across names the change whose\n" +
 			"effect you want, or --force compares all the same. CPUs on machines that are laid out differently are matched\n" +

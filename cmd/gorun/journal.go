@@ -18,7 +18,7 @@ import (
 func newJournal(e env) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "journal",
-		Short: "Check journals",
+		Short: "Verify journals",
 		Long: "A journal is the file that --out writes: JSON Lines, with a header, a line for each sample, and a footer when the\n" +
 			"run ended. Each line ends with its checksum.",
 		RunE: func(cmd *cobra.Command, args []string) error {

@@ -13,7 +13,7 @@ import (
 func newMatrix(e env) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "matrix",
-		Short: "Compare the cells of a table: every flag of an experiment takes several values",
+		Short: "Compare all combinations of the values of an experiment's flags",
 		Long: "Each cell of the table is a command line of the experiment; each sample is a fresh process. Rounds take every\n" +
 			"cell once, in a random order that the seed decides, until the differences from the baseline are known to\n" +
 			"--precision, or --budget is over. The baseline runs twice: when it differs from itself, nothing is claimed.\n\n" +

@@ -26,7 +26,7 @@ func newReport(e env, runF func(context.Context, *reportOptions) error) *cobra.C
 	o := &reportOptions{env: e}
 	cmd := &cobra.Command{
 		Use:   "report RUN.jsonl...",
-		Short: "Show runs as one HTML page: verdicts, figures, quality and how to repeat them",
+		Short: "Write runs as one HTML page: verdicts, figures, quality, how to repeat them",
 		Long: "The page is one file that needs nothing else, no network either. It takes journals that --out wrote, also\n" +
 			"of a run that goes on or was killed, and what --format json printed; several runs stand side by side.\n\n" +
 			"--serve shows the page to a browser instead, and a newer one as the journal grows. Making a page takes CPU\n" +

@@ -112,14 +112,17 @@ var commands = [...]entry{
 	{"version", newVersion},
 }
 
+// experiments is the ID of their group of commands.
+const experiments = "experiments"
+
 // newRoot makes the tree of commands. Where the arguments begin with a command's name, that is the only one in it: to make
 // all takes a millisecond, which is much beside a command that gorun exec starts.
 func newRoot(e env, args ...string) *cobra.Command {
 	root := &cobra.Command{
 		Use:   "gorun",
-		Short: "Measure what placement does to a program",
-		Long: "gorun answers, and proves: what does it do to a program where its goroutines, threads, processes and\n" +
-			"memory are placed?",
+		Short: "Measure how placement affects a program",
+		Long: "gorun answers, with evidence: how does the placement of goroutines, threads, processes and memory affect\n" +
+			"a program?",
 		SilenceErrors: true,
 		SilenceUsage:  true,
 		Args:          cobra.ArbitraryArgs,
@@ -127,14 +130,20 @@ func newRoot(e env, args ...string) *cobra.Command {
 			if len(args) == 0 {
 				return cmd.Help()
 			}
-			return hint.Usage(hint.With(fmt.Errorf("unknown command %q", args[0]), "gorun --help lists the commands"))
+			return unknownCommand(cmd, args[0])
 		},
+		Version: version,
 	}
+	root.SetVersionTemplate(versionText())
+	root.Flags().Bool("version", false, "print the version, the commit and the Go release")
+	root.SetUsageFunc(func(cmd *cobra.Command) error { return usage(e, cmd) })
+	root.SetHelpCommand(newHelp())
 	root.SetOut(e.Stdout)
 	root.SetErr(e.Stderr)
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		err = experiment.Refusal(err)
-		return hint.Usage(hint.With(err, cmp.Or(hint.Of(err), cmd.CommandPath()+" --help lists the flags")))
+		way := cmp.Or(hint.Of(err), likeFlag(cmd, err)+cmd.CommandPath()+" --help lists the flags")
+		return hint.Usage(hint.With(err, way))
 	})
 	all := slices.Clone(commands[:])
 	for _, x := range rows {
@@ -144,13 +153,20 @@ func newRoot(e env, args ...string) *cobra.Command {
 		all = all[i : i+1]
 	}
 	for _, c := range all {
-		root.AddCommand(c.make(e))
+		cmd := c.make(e)
+		if slices.ContainsFunc(rows[:], func(x experiment.Experiment) bool { return x.Name == c.name }) {
+			cmd.GroupID = experiments
+		}
+		root.AddCommand(cmd)
 	}
+	root.AddGroup(&cobra.Group{ID: experiments, Title: "Experiments"})
 	if len(all) > 1 {
 		root.AddCommand(newTopics()...)
+		root.AddCommand(flagsTopic())
 	}
 	root.CompletionOptions.HiddenDefaultCmd = false
 	forEach(root, func(cmd *cobra.Command) {
+		cmd.Flags().SortFlags = false
 		cmd.Flags().VisitAll(experiment.RefuseEmpty)
 		if cmd.Args == nil && cmd.Runnable() {
 			cmd.Args = noArguments

@@ -1,11 +1,13 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"io"
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"gorun/internal/bind"
 	"gorun/internal/c2c"
@@ -42,9 +44,16 @@ func plainCommand(e env, x experiment.Experiment) *cobra.Command {
 func matrixCommand(e env, x experiment.Experiment) *cobra.Command {
 	c, set := run.NewMatrix(e, x)
 	cmd := commandOf(e, x, set, c.Run)
-	cmd.Short, cmd.Long, cmd.Example = "Compare cells of gorun "+x.Name, "", ""
+	cmd.Short = "Compare cells of gorun " + x.Name
+	cmd.Long = "The cells are all combinations of the values of gorun " + x.Name + "'s flags: several values of a flag are\n" +
+		"separated by commas, CPU lists by spaces. Samples of all cells take turns, each in a fresh process, and\n" +
+		"each cell is judged against the first one, or against --baseline."
+	cmd.Example = x.Matrix
 	return cmd
 }
+
+// aliases are other names of flags, as hyperfine(1) has them.
+var aliases = map[string]string{"runs": "samples"}
 
 func commandOf(e env, x experiment.Experiment, set *experiment.FlagSet, runF func(context.Context, []string) error) *cobra.Command {
 	cmd := &cobra.Command{
@@ -54,6 +63,9 @@ func commandOf(e env, x experiment.Experiment, set *experiment.FlagSet, runF fun
 	}
 	flags := cmd.Flags()
 	flags.SortFlags = false
+	flags.SetNormalizeFunc(func(_ *pflag.FlagSet, name string) pflag.NormalizedName {
+		return pflag.NormalizedName(cmp.Or(aliases[name], name))
+	})
 	flags.SetInterspersed(!x.Words) // what follows a command's name is its own
 	flags.AddFlagSet(set.FlagSet)
 	for _, c := range set.Completions {

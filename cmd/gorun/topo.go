@@ -24,7 +24,7 @@ func newTopo(e env, runF func(context.Context, *topoOptions) error) *cobra.Comma
 	o := &topoOptions{env: e}
 	cmd := &cobra.Command{
 		Use:   "topo",
-		Short: "Print the machine: packages, nodes, caches, cores, CPUs, and which of them are ours",
+		Short: "Print the machine: packages, NUMA nodes, caches, cores, and which CPUs gorun may use",
 		Long: "Print the machine as the kernel describes it: packages, nodes, last-level caches, cores and CPUs, the\n" +
 			"distances between nodes, which CPUs are ours and why the others are not.",
 		Example: "  gorun topo\n" +

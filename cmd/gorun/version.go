@@ -1,7 +1,9 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
+	"io"
 	"runtime"
 	"runtime/debug"
 
@@ -31,17 +33,18 @@ func tool() result.Tool {
 	return t
 }
 
+// versionText returns the version, the commit and the Go release, each in a line.
+func versionText() string {
+	t := tool()
+	return fmt.Sprintf("gorun %s\ncommit %s\n%s %s/%s\n", t.Version, cmp.Or(t.Commit, "unknown"), t.Go, runtime.GOOS, runtime.GOARCH)
+}
+
 func newVersion(e env) *cobra.Command {
 	return &cobra.Command{
 		Use:   "version",
 		Short: "Print the version, the commit and the Go release it was built with",
 		RunE: func(*cobra.Command, []string) error {
-			t := tool()
-			if t.Commit == "" {
-				t.Commit = "unknown"
-			}
-			_, err := fmt.Fprintf(e.Stdout, "gorun %s\ncommit %s\n%s %s/%s\n",
-				t.Version, t.Commit, t.Go, runtime.GOOS, runtime.GOARCH)
+			_, err := io.WriteString(e.Stdout, versionText())
 			return err
 		},
 	}

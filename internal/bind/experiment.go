@@ -38,7 +38,7 @@ const (
 var Experiment = experiment.Define(experiment.Definition[Cell]{
 	Text: experiment.Text{
 		Name:  "bind",
-		Short: "Measure processes that are bound to CPUs against the same unbound",
+		Short: "Compare processes bound to CPUs with the same processes unbound",
 		Long: "In a trial, --processes start together. Each looks --checks times on which CPU it is, and then adds up an\n" +
 			"array of its own. Bound, process i has CPU i mod n of the n CPUs; unbound, all may use all. One trial of each\n" +
 			"two is bound; each comes first equally often, in random order. What is compared is the mean time of the sums.\n" +

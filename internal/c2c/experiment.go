@@ -16,7 +16,7 @@ import (
 var Experiment = experiment.Define(experiment.Definition[Cell]{
 	Text: experiment.Text{
 		Name:  "c2c",
-		Short: "Measure how long a cache line takes from one CPU to another",
+		Short: "Measure how long a cache line takes to get from one CPU to another",
 		Long: "Two threads, each pinned to its CPU, hand a cache line back and forth; half of a round trip is the " +
 			"latency from\n" +
 			"core to core. Every pair gets a fresh line, and the pairs come in a random order. Where all pairs do not fit in\n" +

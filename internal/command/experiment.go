@@ -24,7 +24,7 @@ var Experiment = experiment.Define(experiment.Definition[Cell]{
 		Name:  "exec",
 		Args:  "[flags] -- COMMAND [ARGS…]",
 		Words: true,
-		Short: "Run a command of your own in a placement, or in all that can matter",
+		Short: "Run your own command in a placement, or compare placements for it",
 		Long: "The command runs with the CPUs, memory policy, scheduling policy, nice value and GOMAXPROCS that the flags ask\n" +
 			"for, each read back before. gorun becomes the command, so that input, output, signals and exit code are its\n" +
 			"own; with --stat it stays beside it, and prints on stderr what it used. Exit codes of gorun itself are those\n" +
@@ -34,6 +34,8 @@ var Experiment = experiment.Define(experiment.Definition[Cell]{
 		Example: "  gorun exec --placement one-llc -- sort -o /dev/null /etc/services\n" +
 			"  gorun exec --cpus 0 --nice 5 --stat -- sleep 0.1\n" +
 			"  gorun exec --placements auto --metric 'per second: *([0-9.]+)' --better higher -- sysbench cpu run",
+		Matrix: "  gorun matrix exec --cpus '0 1' -- sort -o /dev/null /etc/services\n" +
+			"  gorun matrix exec --nice 0,5 --gomaxprocs 1,2 --out nice.jsonl -- gzip --version",
 	},
 	Place:  experiment.Started,
 	Single: []string{"stat", "placements"},
@@ -89,12 +91,14 @@ func (f *flags) Register(set *experiment.FlagSet) {
 	f.nice.Register(set, "")
 	f.sched.Register(set, "")
 	set.IntVar(&f.gomaxprocs, "gomaxprocs", 0, "GOMAXPROCS in the command's environment (0: as it is)")
+	set.Group("Placement")
 	set.DurationVar(&f.timeout, "timeout", 0, "end the command and all its descendants after this time (0: never)")
 	set.StringVar(&f.metric, "metric", "", "the command's own figure: a `regex` with one group, found in its output")
 	set.StringVar(&f.better, "better", "", "which of two figures is better: "+result.Lower+" or "+result.Higher)
 	set.BoolVar(&f.stat, "stat", false, "print on stderr what the command used")
 	set.StringVar(&f.placements, "placements", "",
 		"compare these `placements`, by commas, with the first; auto: all that can matter here")
+	set.Group("Command")
 	set.Words("placement", launch.PlacementUsages())
 	set.Words("placements", append([]string{"auto\tall that can matter here"}, launch.PlacementUsages()...))
 	set.Words("mempolicy", linux.MempolicyUsages())

@@ -21,7 +21,7 @@ import (
 var Experiment = experiment.Define(experiment.Definition[Cell]{
 	Text: experiment.Text{
 		Name:  "contend",
-		Short: "Measure operations that CPUs make on the same memory at once",
+		Short: "Measure operations on memory that several CPUs use at once",
 		Long: "Each row of the load pattern has some CPUs repeat one operation at once, each by a thread that is pinned " +
 			"there,\n" +
 			"all released together. By default (--time) only the windows count in which all of them ran. With --count each\n" +
@@ -91,6 +91,8 @@ func (f *flags) Register(set *experiment.FlagSet) {
 	set.StringVar(&f.variant, "variant", "", "which instruction, where there are several: "+
 		strings.Join(Variants("arm64"), ", ")+" on arm64\n(default: what this CPU does best)")
 	set.StringVar(&f.rows, "rows", "", "measure these `rows` of the plan only, by their numbers from 0")
+	set.Group("Memory", "dist", "dist-bytes", "mem-node")
+	set.Group("Work")
 	set.Words("op", catalog.Words(Ops[:]))
 	set.Words("load", catalog.Words(Loads[:]))
 	set.Words("variant", Variants("arm64"))

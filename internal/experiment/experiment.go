@@ -23,6 +23,7 @@ type Text struct {
 	Short   string
 	Long    string
 	Example string
+	Matrix  string // examples of gorun matrix
 }
 
 // Flags are the flags of an experiment, with their defaults. C is what a cell does: plain values that JSON can carry to a

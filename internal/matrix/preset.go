@@ -10,11 +10,11 @@ import (
 )
 
 // Presets are the matrices that come with gorun, each a file in testdata/matrix.
-var Presets = []struct{ Name, Usage string }{
-	{"quick", "8 ways to place the workers of gorun primes, within a minute"},
-	{"classic", "38 rows: goroutines, threads, CPUs and priority, each from 50 to 20000 workers"},
-	{"original", "the rows of classic by the original's own work, n % i: hours"},
-	{"original-fault", "FAULTY on purpose: what the numbers that the original left out did to its times"},
+var Presets = []struct{ Name, Experiment, Usage string }{
+	{"quick", "primes", "8 ways to place the workers of gorun primes, within a minute"},
+	{"classic", "primes", "38 rows: goroutines, threads, CPUs and priority, each from 50 to 20000 workers"},
+	{"original", "primes", "the rows of classic by the original's own work, n % i: hours"},
+	{"original-fault", "primes", "FAULTY on purpose: what the numbers that the original left out did to its times"},
 }
 
 // Preset returns the spec of that name.

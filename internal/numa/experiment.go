@@ -25,7 +25,7 @@ import (
 var Experiment = experiment.Define(experiment.Definition[Cell]{
 	Text: experiment.Text{
 		Name:  "numa",
-		Short: "Measure what it costs where a process and its memory are",
+		Short: "Measure what the distance between a process and its memory costs",
 		Long: "A probe does nothing but access memory, in a process of its own for each sample, while a load on every CPU keeps\n" +
 			"the kernel's load balancer at work. Rows bind the probe's memory and the probe to nodes, or let them float, with\n" +
 			"NUMA balancing off and on, and with a preferred node where the kernel has that. Samples of all rows take turns,\n" +
@@ -143,6 +143,9 @@ func (f *flags) Register(set *experiment.FlagSet) {
 		"CPU time of accesses before the first repetition, which do not count: caches settle meanwhile; by default,\n"+
 			"rows with NUMA balancing or a preferred node settle for several of the kernel's scans (4s)")
 	f.nice.Register(set, "the probe and of the load")
+	set.Group("Probe", "buffer", "pages", "mem-policy", "first-touch", "access", "accesses", "repetitions", "settle")
+	set.Group("Load", "load", "load-only", "duration", "nice")
+	set.Group("Rows")
 	set.Words("preferred-node-by", catalog.Words(PreferredWays[:]))
 	set.Words("preset", catalog.Words(presets[:]))
 	set.Words("rows", []string{RowsSome, RowsAll})

@@ -27,7 +27,7 @@ var Experiment = experiment.Define(experiment.Definition[Cell]{
 	Text: experiment.Text{
 		Name:  "pair",
 		Args:  "{A B | --auto} [LOOPS]",
-		Short: "Measure how two processes are affected by the relation of their CPUs",
+		Short: "Measure how the CPUs of two processes affect them",
 		Long: "A process on CPU A and one on CPU B start together and each make LOOPS loops of the work: by default\n" +
 			"system calls. In a ping-pong they hand a turn back and forth, and a loop is a round trip. With --auto\n" +
 			"there is a pair for each relation of two CPUs that the machine has, from the same CPU on; they take\n" +

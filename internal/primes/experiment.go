@@ -28,6 +28,9 @@ var Experiment = experiment.Define(experiment.Definition[Cell]{
 		Example: "  gorun primes --workers 50000 --lock-thread\n" +
 			"  gorun primes --pin-cpus one-per-core --dispatch executor --workers 1000\n" +
 			"  gorun primes --duration 10m --metrics-listen 127.0.0.1:9464",
+		Matrix: "  gorun matrix primes --workers 2,2000 --lock-thread=false,true\n" +
+			"  gorun matrix primes --pin-cpus 'share:1/2 all' --dispatch goroutine,executor --out run.jsonl\n" +
+			"  gorun matrix primes --preset quick",
 	},
 	Sampling: experiment.Sampling{Samples: 5, Warmup: 1, Budget: 5},
 	Place:    experiment.Here,
@@ -98,6 +101,8 @@ func (f *flags) Register(set *experiment.FlagSet) {
 	set.BoolVar(&f.barrier, "barrier", false, "hold all workers until all have started")
 	set.DurationVar(&f.duration, "duration", 0, "repeat the work until this time is over")
 	set.BoolVar(&f.detail, "workers-detail", false, "a row for each worker, and for each thread: its nice value, policy and CPU")
+	set.Group("Placement", "lock-thread", "pin-cpus", "pin-thread", "nice", "sched", "gomaxprocs")
+	set.Group("Work")
 	set.CPUList("pin-cpus")
 	set.Words("method", catalog.Words(Methods))
 	set.Words("split", catalog.Words(Splits))

@@ -59,13 +59,15 @@ func NewMatrix(e Env, x experiment.Experiment) (*Matrix, *experiment.FlagSet) {
 	c := &Matrix{env: e, x: x}
 	set := experiment.NewFlagSet(x.Name)
 	set.StringVar(&c.file, "file", "", "read groups of cells from this YAML `file`")
-	set.StringVar(&c.preset, "preset", "", "a `table` that comes with gorun: "+strings.Join(presetWords("%s: %s"), "; "))
+	set.StringVar(&c.preset, "preset", "", "a `table` that comes with gorun: "+strings.Join(presetWords(x.Name, "%s: %s"), "; "))
+	set.Lookup("preset").Hidden = len(presetWords(x.Name, "%s: %s")) == 0
 	set.StringArrayVar(&c.exclude, "exclude", nil, "leave out the cells with these `values`, as workers=50,lock-thread=true (repeatable)")
 	set.StringVar(&c.baseline, "baseline", "", "compare with the cell that has these `values` (default: the first)")
-	c.registerDesign(set)
 	set.StringVar(&c.svg, "svg", "", "draw the verdicts into this `file`")
+	set.Group(experiment.GroupCells)
+	c.registerDesign(set)
 	c.registerRest(set)
-	set.Words("preset", presetWords("%s\t%s"))
+	set.Words("preset", presetWords(x.Name, "%s\t%s"))
 	set.Files("file", "yaml", "yml")
 	set.Files("svg", "svg")
 	c.registerAxes(set)
@@ -87,6 +89,7 @@ func (c *Matrix) registerAxes(set *experiment.FlagSet) {
 		c.axes, c.flags = append(c.axes, a), append(c.flags, a.flag)
 		added := set.VarPF(a, f.Name, "", f.Usage)
 		added.DefValue, added.NoOptDefVal = f.DefValue, f.NoOptDefVal
+		added.Annotations = f.Annotations
 	})
 	for _, completion := range cell.set.Completions {
 		if set.Lookup(completion.Flag) != nil {
@@ -105,15 +108,17 @@ type cellFlags struct {
 func newCellFlags(x experiment.Experiment) *cellFlags {
 	c := &cellFlags{set: experiment.NewFlagSet(x.Name), flags: x.New()}
 	c.flags.Register(c.set)
+	c.set.Group(experiment.GroupOwn)
 	c.cpus.register(c.set)
 	return c
 }
 
-// presetWords are the presets, in a format that takes a name and what it is.
-func presetWords(format string) []string {
-	words := make([]string, len(matrix.Presets))
-	for i, p := range matrix.Presets {
-		words[i] = fmt.Sprintf(format, p.Name, p.Usage)
+// presetWords returns the presets of an experiment, in a format for a name and its description.
+func presetWords(name, format string) (words []string) {
+	for _, p := range matrix.Presets {
+		if p.Experiment == name {
+			words = append(words, fmt.Sprintf(format, p.Name, p.Usage))
+		}
 	}
 	return words
 }

@@ -31,6 +31,7 @@ func (f *cpuFlags) register(flags *experiment.FlagSet) {
 		selectorNames()+")")
 	flags.BoolVar(&f.ignoreAffinity, "ignore-affinity", false, "take CPUs outside the inherited affinity mask too")
 	flags.CPUList("cpus")
+	flags.Group(experiment.GroupCPUs)
 }
 
 func selectorNames() string {
@@ -111,6 +112,7 @@ func (f *resultFlags) register(flags *experiment.FlagSet) {
 	flags.BoolVar(&f.dryRun, "dry-run", false, "print the plan and stop")
 	flags.Words("format", render.Names())
 	flags.Files("out", "jsonl")
+	flags.Group(experiment.GroupOutput)
 }
 
 // FormatUsage is the usage of --format.
@@ -141,8 +143,8 @@ func (o *Options) registerPlain(flags *experiment.FlagSet, x experiment.Experime
 		flags.Files("svg", "svg")
 	}
 	if !x.Sampling.Fixed {
-		flags.IntVar(&o.samples, "samples", o.samples, "samples to take; a number given here is not cut by the default budget")
-		flags.IntVar(&o.warmup, "warmup", o.warmup, "executions to drop first")
+		flags.IntVarP(&o.samples, "samples", "r", o.samples, "samples to take; a number given here is not cut by the default budget")
+		flags.IntVarP(&o.warmup, "warmup", "w", o.warmup, "executions to drop first")
 		flags.DurationVar(&o.budget, "budget", o.budget, "begin no sample after this time; given here, it also cuts the\n"+
 			"sample in progress (0: no limit)")
 	}
@@ -150,6 +152,7 @@ func (o *Options) registerPlain(flags *experiment.FlagSet, x experiment.Experime
 	for name, usage := range x.Sampling.Usage {
 		flags.Lookup(name).Usage = usage
 	}
+	flags.Group(experiment.GroupSamples)
 }
 
 // registerOrder adds the flags of every run that takes samples in an order.
@@ -179,6 +182,7 @@ func (o *Options) settleSeed(given bool) {
 func (o *Options) registerRest(flags *experiment.FlagSet) {
 	flags.StringVar(&o.sysroot, "sysroot", "", "plan for a captured machine: a `directory` or a .txtar (with --dry-run)")
 	flags.Files("sysroot", "txtar")
+	flags.Group(experiment.GroupCPUs)
 	o.resultFlags.register(flags)
 	o.metricsFlags.register(flags)
 	o.changed = flags.Changed
@@ -188,8 +192,8 @@ func (o *Options) registerRest(flags *experiment.FlagSet) {
 // registerDesign adds the flags that say how the cells of a matrix are compared.
 func (o *Options) registerDesign(flags *experiment.FlagSet) {
 	o.precision, o.margin, o.resumes = defaultPrecision, defaultMargin, true
-	flags.IntVar(&o.samples, "samples", 0, "samples of each cell (0: until the differences are known)")
-	flags.IntVar(&o.warmup, "warmup", -1, "executions that each process drops first (-1: as many as a pilot finds are needed)")
+	flags.IntVarP(&o.samples, "samples", "r", 0, "samples of each cell (0: until the differences are known)")
+	flags.IntVarP(&o.warmup, "warmup", "w", -1, "executions that each process drops first (-1: as many as a pilot finds are needed)")
 	flags.DurationVar(&o.budget, "budget", defaultBudget, "begin no round that would not end within this time; given here,\n"+
 		"it also cuts gorun's own work in progress (0: no limit)")
 	flags.Var(&o.precision, "precision", "width of the interval at which a cell has been sampled enough")
@@ -198,6 +202,7 @@ func (o *Options) registerDesign(flags *experiment.FlagSet) {
 	flags.BoolVar(&o.resume, "resume", false, "go on from the journal that --out names")
 	flags.BoolVar(&o.backup, "backup", false, "rename a journal that --out names and that does not go on to\n"+
 		"FILE-COMMIT.jsonl, by the commit of the gorun that wrote it, and compare the two runs at the end")
+	flags.Group(experiment.GroupSamples)
 }
 
 // validate refuses what no run can do. least is the lowest number of samples and of warm-ups.
@@ -271,6 +276,7 @@ func (f *metricsFlags) register(flags *experiment.FlagSet) {
 	flags.DurationVar(&f.pushEvery, "metrics-push-every", 0, "push them this often meanwhile too")
 	f.given = flags.Changed
 	flags.Files("metrics-web-config", "yml", "yaml")
+	flags.Group(experiment.GroupMetrics)
 }
 
 func (f *metricsFlags) validate() error {

@@ -26,6 +26,7 @@ type Command struct {
 func New(e Env, x experiment.Experiment) (*Command, *experiment.FlagSet) {
 	c := &Command{env: e, x: x, set: experiment.NewFlagSet(x.Name), flags: x.New()}
 	c.flags.Register(c.set)
+	c.set.Group(experiment.GroupOwn)
 	if x.Sweep == nil {
 		c.registerPlain(c.set, x)
 	}

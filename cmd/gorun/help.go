@@ -1,0 +1,183 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"gorun/internal/experiment"
+	"gorun/internal/hint"
+	"gorun/internal/render/term"
+	"gorun/internal/run"
+)
+
+// shared are the groups of flags that are the same in every run: each command's help names them in one line, and
+// `gorun help flags` describes them.
+var shared = []string{experiment.GroupCPUs, experiment.GroupOutput, experiment.GroupMetrics}
+
+// helpWidth is the width of flags in help where there is no terminal, in columns.
+const helpWidth = 100
+
+// usage writes how a command is used, its examples, its commands, and its flags by groups.
+func usage(e env, cmd *cobra.Command) error {
+	var out strings.Builder
+	section := func(title, text string) {
+		if text = strings.TrimRight(text, "\n"); text != "" {
+			fmt.Fprintf(&out, "\n%s:\n%s\n", title, text)
+		}
+	}
+	lines := ""
+	if cmd.Runnable() && !cmd.HasAvailableSubCommands() {
+		lines = "  " + cmd.UseLine() + "\n"
+	}
+	if cmd.HasAvailableSubCommands() {
+		lines += "  " + cmd.CommandPath() + " COMMAND\n"
+	}
+	section("Usage", lines)
+	section("Examples", cmd.Example)
+	for _, g := range append(cmd.Groups(), &cobra.Group{Title: "Commands"}) {
+		section(g.Title, commandList(cmd.Commands(), g.ID, (*cobra.Command).IsAvailableCommand))
+	}
+	width := e.Show.Width
+	if width == 0 {
+		width = helpWidth
+	}
+	var names []string
+	for _, g := range groupFlags(cmd.LocalFlags()) {
+		if slices.Contains(shared, g.title) {
+			names = append(names, g.names()...)
+			continue
+		}
+		section(g.title, g.describe(width))
+	}
+	if len(names) > 0 {
+		section("Flags of every run (gorun help flags)", "  "+term.Flow(names, "  ", "  ", width-2))
+	}
+	section("Help topics", commandList(cmd.Commands(), "", (*cobra.Command).IsAdditionalHelpTopicCommand))
+	if cmd.HasAvailableSubCommands() {
+		fmt.Fprintf(&out, "\n%s COMMAND --help describes a command.\n", cmd.CommandPath())
+	}
+	_, err := io.WriteString(cmd.OutOrStdout(), strings.TrimPrefix(out.String(), "\n"))
+	return err
+}
+
+// commandList returns a line for each command of a group that is wanted.
+func commandList(all []*cobra.Command, group string, wanted func(*cobra.Command) bool) (lines string) {
+	for _, c := range all {
+		if c.GroupID == group && wanted(c) {
+			lines += fmt.Sprintf("  %-11s %s\n", c.Name(), c.Short)
+		}
+	}
+	return lines
+}
+
+// flagGroup is flags that help shows together.
+type flagGroup struct {
+	title string
+	flags []*pflag.Flag
+}
+
+// groupFlags returns the groups of flags, in the order of their first ones.
+func groupFlags(flags *pflag.FlagSet) (groups []*flagGroup) {
+	flags.VisitAll(func(f *pflag.Flag) {
+		if f.Hidden || f.Name == "help" {
+			return
+		}
+		title := experiment.GroupOf(f)
+		if title == "" {
+			title = experiment.GroupOwn
+		}
+		i := slices.IndexFunc(groups, func(g *flagGroup) bool { return g.title == title })
+		if i < 0 {
+			i, groups = len(groups), append(groups, &flagGroup{title: title})
+		}
+		groups[i].flags = append(groups[i].flags, f)
+	})
+	return groups
+}
+
+func (g *flagGroup) names() (all []string) {
+	for _, f := range g.flags {
+		all = append(all, "--"+f.Name)
+	}
+	return all
+}
+
+// describe returns the flags with their usage and defaults, in lines of at most so many columns.
+func (g *flagGroup) describe(width int) string {
+	set := pflag.NewFlagSet("", pflag.ContinueOnError)
+	set.SortFlags = false
+	for _, f := range g.flags {
+		shown := *f
+		shown.Usage = strings.ReplaceAll(f.Usage, "\n", " ")
+		if shown.DefValue == "0s" {
+			shown.DefValue = "0" // which pflag leaves out, whatever the flag's type is
+		}
+		set.AddFlag(&shown)
+	}
+	return set.FlagUsagesWrapped(width)
+}
+
+// newHelp is `gorun help`, which refuses a command or topic that does not exist.
+func newHelp() *cobra.Command {
+	return &cobra.Command{
+		Use:   "help [COMMAND or TOPIC]",
+		Short: "Describe a command or a topic",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			described, rest, err := cmd.Root().Find(args)
+			if err == nil && len(rest) > 0 {
+				err = unknownCommand(described, rest[0])
+			}
+			if err != nil {
+				return err
+			}
+			described.InitDefaultHelpFlag()
+			return described.Help()
+		},
+		Args: cobra.ArbitraryArgs,
+	}
+}
+
+// unknownCommand returns the error for a word that is no command of cmd; the hint has those that are spelled alike.
+func unknownCommand(cmd *cobra.Command, word string) error {
+	way := cmd.CommandPath() + " --help lists the commands"
+	cmd.SuggestionsMinimumDistance = 2
+	if alike := cmd.SuggestionsFor(word); len(alike) > 0 {
+		way = "is it " + strings.Join(alike, " or ") + "? " + way
+	}
+	return hint.Usage(hint.With(fmt.Errorf("unknown command %q", word), way))
+}
+
+// likeFlag returns a question with the flags that are spelled like the one that err is about; "" if there are none.
+func likeFlag(cmd *cobra.Command, err error) string {
+	missing := new(pflag.NotExistError)
+	if !errors.As(err, &missing) {
+		return ""
+	}
+	names := &cobra.Command{SuggestionsMinimumDistance: 2} // whose commands are the flags
+	cmd.Flags().VisitAll(func(f *pflag.Flag) {
+		names.AddCommand(&cobra.Command{Use: "--" + f.Name, Run: func(*cobra.Command, []string) {}})
+	})
+	alike := names.SuggestionsFor("--" + missing.GetSpecifiedName())
+	if len(alike) == 0 {
+		return ""
+	}
+	return "is it " + strings.Join(alike, " or ") + "? "
+}
+
+// flagsTopic describes the flags that are the same in every run.
+func flagsTopic() *cobra.Command {
+	_, set := run.New(env{}, rows[0])
+	text := "Each experiment has flags of its own: gorun EXPERIMENT --help. These are the same in all.\n"
+	for _, g := range groupFlags(set.FlagSet) {
+		if slices.Contains(shared, g.title) {
+			text += "\n" + g.title + ":\n" + g.describe(topicWidth)
+		}
+	}
+	return &cobra.Command{Use: "flags", Short: "The flags of every run", Long: strings.TrimRight(text, "\n")}
+}

@@ -1,0 +1,80 @@
+package main
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"gorun/internal/experiment"
+)
+
+// helps calls do with each command and what --help prints for it.
+func helps(t *testing.T, do func(cmd *cobra.Command, help string)) {
+	t.Helper()
+	forEach(newRoot(defaultEnv()), func(cmd *cobra.Command) {
+		if !cmd.Runnable() && !cmd.HasSubCommands() || cmd.Name() == "help" {
+			return
+		}
+		o := dryRun(t, append(strings.Fields(cmd.CommandPath())[1:], "--help"))
+		require.Zero(t, o.code, "%s: %s", cmd.CommandPath(), o.stderr)
+		do(cmd, o.stdout)
+	})
+}
+
+// Each flag is in one group of its command's help, those of every run by their names alone, and no default is empty.
+func TestHelpHasEachFlag(t *testing.T) {
+	helps(t, func(cmd *cobra.Command, help string) {
+		assert.NotContains(t, help, "(default )", cmd.CommandPath())
+		assert.NotContains(t, help, "(default 0s)", cmd.CommandPath())
+		cmd.LocalFlags().VisitAll(func(f *pflag.Flag) {
+			if f.Hidden || f.Name == "help" {
+				return
+			}
+			described := strings.Count(help, "--"+f.Name+" ") + strings.Count(help, "--"+f.Name+"\n")
+			assert.Positive(t, described, "%s --%s", cmd.CommandPath(), f.Name)
+		})
+		assert.NotContains(t, help, "serve Prometheus metrics", cmd.CommandPath())
+	})
+	topic := dryRun(t, []string{"help", "flags"}).stdout
+	for _, x := range rows {
+		for _, cmd := range []*cobra.Command{plainCommand(defaultEnv(), x), matrixCommand(defaultEnv(), x)} {
+			cmd.Flags().VisitAll(func(f *pflag.Flag) {
+				group := experiment.GroupOf(f)
+				assert.NotEmpty(t, group, "%s --%s", cmd.CommandPath(), f.Name)
+				assert.Equal(t, group == experiment.GroupCPUs || group == experiment.GroupOutput || group == experiment.GroupMetrics,
+					strings.Contains(topic, "--"+f.Name+" "), "%s --%s", cmd.CommandPath(), f.Name)
+			})
+		}
+	}
+}
+
+// What is mistyped is refused, with what is spelled like it.
+func TestMistyped(t *testing.T) {
+	for args, want := range map[string]string{
+		"primse":            `unknown command "primse"` + "\ngorun: hint: is it primes? gorun --help lists the commands\n",
+		"help matrx":        `unknown command "matrx"` + "\ngorun: hint: is it matrix? gorun --help lists the commands\n",
+		"help bogus":        `unknown command "bogus"` + "\ngorun: hint: gorun --help lists the commands\n",
+		"help matrix prime": `unknown command "prime"` + "\ngorun: hint: is it primes? gorun matrix --help lists the commands\n",
+		"primes --wrkers 3": "unknown flag: --wrkers\ngorun: hint: is it --workers? gorun primes --help lists the flags\n",
+		"primes --bogus":    "unknown flag: --bogus\ngorun: hint: gorun primes --help lists the flags\n",
+	} {
+		o := dryRun(t, strings.Fields(args))
+		assert.Equal(t, exitUsage, o.code, args)
+		assert.Equal(t, "gorun: error: "+want, o.stderr, args)
+		assert.Empty(t, o.stdout, args)
+	}
+}
+
+// The names of hyperfine(1) and of other tools stand for ours.
+func TestOtherNames(t *testing.T) {
+	want := dryRun(t, strings.Fields("primes --samples 7 --warmup 3 --seed 1 --dry-run"))
+	require.Zero(t, want.code, want.stderr)
+	assert.Contains(t, want.stdout, " 7\n")
+	assert.Equal(t, want, dryRun(t, strings.Fields("primes --runs 7 -w 3 --seed 1 --dry-run")))
+	assert.Equal(t, want, dryRun(t, strings.Fields("primes -r 7 -w 3 --seed 1 --dry-run")))
+	assert.Equal(t, dryRun(t, []string{"version"}), dryRun(t, []string{"--version"}))
+}
