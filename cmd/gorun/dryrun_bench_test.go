@@ -1,11 +1,13 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"syscall"
 	"testing"
 	"time"
 
@@ -13,6 +15,9 @@ import (
 
 	"gorun/internal/topology/topologytest"
 )
+
+// mostDryRun ends a dry run whose cost grows with more than the machine, so that the benchmark comes to its end.
+const mostDryRun = 2 * time.Minute
 
 // BenchmarkDryRun measures each dry run on made machines: its time, its CPU time and, if strace(1) is on PATH, how many files
 // it opens. GORUN_BEFORE names another gorun, which is measured in turn with this one. The machines are captured as one file
@@ -36,9 +41,11 @@ func BenchmarkDryRun(b *testing.B) {
 				b.Run(fmt.Sprintf("%d-CPUs/%s/%s", machine.CPUs, c.name, rival.name), func(b *testing.B) {
 					var wall, cpu []float64
 					for range b.N {
-						cmd := exec.CommandContext(b.Context(), rival.path, args...)
+						ctx, cancel := context.WithTimeout(b.Context(), mostDryRun)
+						cmd := exec.CommandContext(ctx, rival.path, args...)
 						begun := time.Now()
 						out, err := cmd.CombinedOutput()
+						cancel()
 						if err != nil {
 							b.Skipf("%v: %.200s", err, out)
 						}
@@ -60,11 +67,16 @@ func BenchmarkDryRun(b *testing.B) {
 // openCall matches a line of strace on which a call begins; it may end on another line.
 var openCall = regexp.MustCompile(`(?m)^[0-9]+ +open`)
 
-// opensOf returns how many files a command opens, including its libraries; false without strace.
+// opensOf returns how many files a command opens, including its libraries; false without strace, and if it is ended for
+// taking longer than mostDryRun.
 func opensOf(b *testing.B, path string, args []string) (float64, bool) {
 	calls := filepath.Join(b.TempDir(), "calls")
-	words := append([]string{"-f", "-qq", "-e", "trace=open,openat,openat2", "-e", "signal=none", "-o", calls, path}, args...)
-	if exec.CommandContext(b.Context(), "strace", words...).Run() != nil {
+	words := append([]string{"-f", "--seccomp-bpf", "-qq", "-e", "trace=open,openat,openat2", "-e", "signal=none", "-o", calls, path}, args...)
+	ctx, cancel := context.WithTimeout(b.Context(), mostDryRun)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, "strace", words...)
+	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) } // on which it ends the command too
+	if cmd.Run() != nil {
 		return 0, false
 	}
 	text, err := os.ReadFile(calls)
