@@ -34,9 +34,16 @@ func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){"gorun": main, "without": linuxtest.Main})
 }
 
-// notIgnored has what the tests start end by SIGHUP where nohup(1) started them: a signal that is caught has its default
-// again in a new program, and one that is ignored stays ignored (execve(2)).
-func notIgnored() { signal.Notify(make(chan os.Signal, 1), syscall.SIGHUP) }
+// notIgnored has what the tests start end by SIGHUP where nohup(1) started them, and by SIGINT where a shell did so in the
+// background: a signal that is caught has its default again in a new program, and one that is ignored stays ignored
+// (execve(2)).
+func notIgnored() {
+	for _, s := range []os.Signal{syscall.SIGHUP, syscall.SIGINT} {
+		if signal.Ignored(s) {
+			signal.Notify(make(chan os.Signal, 1), s)
+		}
+	}
+}
 
 // TestScripts runs the command line as a user does; each script under testdata/script is one topic.
 func TestScripts(t *testing.T) {
