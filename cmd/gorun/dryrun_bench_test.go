@@ -71,7 +71,7 @@ var openCall = regexp.MustCompile(`(?m)^[0-9]+ +open`)
 // taking longer than mostDryRun.
 func opensOf(b *testing.B, path string, args []string) (float64, bool) {
 	calls := filepath.Join(b.TempDir(), "calls")
-	words := append([]string{"-f", "--seccomp-bpf", "-qq", "-e", "trace=open,openat,openat2", "-e", "signal=none", "-o", calls, path}, args...)
+	words := append([]string{"-f", "-I2", "--seccomp-bpf", "-qq", "-e", "trace=open,openat,openat2", "-e", "signal=none", "-o", calls, path}, args...)
 	ctx, cancel := context.WithTimeout(b.Context(), mostDryRun)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, "strace", words...)
