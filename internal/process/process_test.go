@@ -304,6 +304,6 @@ func TestArrayBytes(t *testing.T) {
 	_, _, err = ArrayBytes("64KiB,1MiB", fsys, 3)
 	require.EqualError(t, err, "--array 64KiB,1MiB: one size is needed")
 	assert.True(t, hint.IsUsage(err))
-	_, _, err = ArrayBytes("5", fsys, 3)
+	_, _, err = ArrayBytes("5 words", fsys, 3)
 	assert.NotEmpty(t, hint.Of(err))
 }
