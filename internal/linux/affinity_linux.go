@@ -125,11 +125,10 @@ func VisitCPUs(cpus []int, visit func(cpu int) error) error {
 	return err
 }
 
-// readMask fills words, of which there is at least one, with a thread's mask. The kernel writes only its own size, so
-// words must be zero.
+// readMask fills words with a thread's mask. The kernel writes only its own size, so words must be zero.
 func readMask(tid int, words []uint64) syscall.Errno {
 	_, _, errno := unix.RawSyscall(unix.SYS_SCHED_GETAFFINITY, uintptr(tid), uintptr(len(words)*8),
-		uintptr(unsafe.Pointer(&words[0])))
+		uintptr(unsafe.Pointer(unsafe.SliceData(words))))
 	return errno
 }
 
