@@ -15,6 +15,10 @@ STORM_ROUNDS ?= 40
 EQUAL ?= 40
 SLOWER ?= 10
 
+# Where `make install` puts gorun.
+PREFIX ?= /usr/local
+SHARE = $(DESTDIR)$(PREFIX)/share
+
 # Which cells `make matrix` compares, and its journal.
 MATRIX ?= --preset classic --out classic.jsonl
 
@@ -31,6 +35,13 @@ help: ## list the targets
 .PHONY: build
 build: ## build ./gorun
 	$(GO) build -o gorun ./cmd/gorun
+
+.PHONY: install
+install: build ## install gorun and its completions below PREFIX (/usr/local)
+	install -D -m 755 gorun $(DESTDIR)$(PREFIX)/bin/gorun
+	./gorun completion bash | install -D -m 644 /dev/stdin $(SHARE)/bash-completion/completions/gorun
+	./gorun completion zsh | install -D -m 644 /dev/stdin $(SHARE)/zsh/site-functions/_gorun
+	./gorun completion fish | install -D -m 644 /dev/stdin $(SHARE)/fish/vendor_completions.d/gorun.fish
 
 .PHONY: matrix
 matrix: build ## the classic table of this machine: 38 rows (40 min on 2 CPUs; goes on where it was stopped; anew after a change)
