@@ -73,6 +73,9 @@ func before(line, flags string) string {
 
 // TestReadme executes every gorun command of the README's code blocks, in order, in one directory.
 func TestReadme(t *testing.T) {
+	if raced && testing.Short() {
+		t.Skip("needs a run without -short: under the race detector it takes minutes")
+	}
 	cpus, err := linux.GetAffinity(0)
 	require.NoError(t, err)
 	script := strings.Builder{}
