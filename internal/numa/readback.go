@@ -1,0 +1,270 @@
+package numa
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strconv"
+
+	"gorun/internal/cpuset"
+	"gorun/internal/linux"
+	"gorun/internal/perf"
+	"gorun/internal/placement"
+	"gorun/internal/result"
+)
+
+// readNodePages returns how many of the buffer's pages are on each node; nil where that is not known.
+func (p *probe) readNodePages() map[int]int {
+	nodes, err := p.area.Nodes()
+	switch {
+	case errors.Is(err, errors.ErrUnsupported): // a kernel without nodes
+		return nil
+	case err != nil:
+		if p.Row.Mem != Float {
+			p.doubt("the nodes of the buffer's pages are not known: %v", err)
+		}
+		return nil
+	}
+	return nodes
+}
+
+// byName returns the pages by the nodes' names, as keys of JSON are.
+func byName(nodes map[int]int) map[string]int {
+	if nodes == nil {
+		return nil
+	}
+	names := map[string]int{}
+	for node, pages := range nodes {
+		names[strconv.Itoa(node)] = pages
+	}
+	return names
+}
+
+// readBack asks the kernel what became of the buffer and the settings.
+func (p *probe) readBack() {
+	p.readPages()
+	p.readNodes()
+	p.readPolicy()
+	p.checkBalancing()
+	p.checkKnobs()
+	p.checkScans()
+	p.readPreferred()
+}
+
+// readPages reads the sizes of the pages that the buffer got.
+func (p *probe) readPages() {
+	sizes, err := p.area.PageSizes(p.root)
+	if err != nil {
+		p.doubt("the sizes of the buffer's pages are not known: %v", err)
+		return
+	}
+	p.v.PageBytes = map[string]uint64{}
+	var all, other uint64
+	for size, bytes := range sizes {
+		p.v.PageBytes[strconv.FormatUint(size, 10)] = bytes
+		all += bytes
+		if huge := size > uint64(os.Getpagesize()); huge != (p.pages != linux.Pages4K) {
+			other += bytes
+		}
+	}
+	if other > 0 {
+		p.doubt("%.0f%% of the buffer is not in pages of the kind %s", 100*float64(other)/float64(all), p.pages)
+	}
+}
+
+// readNodes reads where the buffer's pages are, and where a policy has them come from.
+func (p *probe) readNodes() {
+	nodes := p.readNodePages()
+	if nodes == nil {
+		return
+	}
+	p.v.NodePages = byName(nodes)
+	elsewhere := 0
+	for node, pages := range nodes {
+		if node != p.Row.Mem {
+			elsewhere += pages
+		}
+	}
+	if p.Row.Mem != Float {
+		p.check(elsewhere == 0, "%d pages of the buffer are not on node %d", elsewhere, p.Row.Mem)
+	}
+}
+
+// readPolicy reads back how the memory is bound, if NUMA balancing is to look at it.
+func (p *probe) readPolicy() {
+	if p.Row.Mem == Float || p.Row.MemPolicy != BindBalancing {
+		return
+	}
+	policy, nodes, err := p.area.Policy()
+	if err != nil {
+		p.doubt("the buffer's memory policy is not known: %v", err)
+		return
+	}
+	p.same("the buffer's memory policy",
+		linux.FormatMempolicy(linux.MempolicyBind|linux.MempolicyNUMABalancing, cpuset.Of(p.Row.Mem)),
+		linux.FormatMempolicy(policy, nodes))
+}
+
+// checkScans makes a sample suspect if NUMA balancing was on and never looked at its process: it shows no more than one
+// without balancing.
+func (p *probe) checkScans() {
+	on, phase := p.v.BalancingRead, p.v.Settled
+	if on == nil || *on == 0 || phase == nil || phase.ScanSeq == nil || *phase.ScanSeq > 0 {
+		return
+	}
+	delay, _ := linux.ReadNUMAScan(p.root)
+	p.doubt("balancing never looked at this process (%.3g s of CPU time; the kernel begins at %.3g s)",
+		float64(linux.ThreadCPUTime())/1e9, delay)
+}
+
+// checkBalancing reads the setting, before the loop and after it.
+func (p *probe) checkBalancing() {
+	is, err := linux.ReadNUMABalancing(p.root)
+	switch {
+	case errors.Is(err, linux.ErrNoNUMABalancing): // is 0, which is what such a kernel does
+	case err != nil:
+		p.doubt("%v", err)
+		return
+	default:
+		if first := p.v.BalancingRead; first != nil && *first != is {
+			p.doubt("NUMA balancing was %d at first and %d at the end", *first, is)
+		}
+		p.v.BalancingRead = &is
+	}
+	if asked := p.Row.NUMABalancing; asked != Keep {
+		p.same("NUMA balancing", strconv.Itoa(asked), strconv.Itoa(is))
+	}
+}
+
+// checkKnobs reads back the times of the scheduler that the row sets, before the loop and after it.
+func (p *probe) checkKnobs() {
+	for _, k := range knobs {
+		asked := k.asks(p.Row)
+		for _, setting := range k.of {
+			if asked == 0 {
+				continue
+			}
+			is, err := setting.Read(p.root)
+			if err != nil {
+				p.doubt("--%s cannot be read back: %v", k.flag, err)
+				continue
+			}
+			p.same(setting.String(), duration(asked), duration(is))
+		}
+	}
+}
+
+// readPreferred reads back what was set for the preferred node, and that none was inherited where the row has none.
+func (p *probe) readPreferred() {
+	node := p.Row.PreferredNode
+	asked := None // of the call
+	if p.Row.PreferredBy == ByPrctl {
+		asked = node
+	}
+	switch is, err := linux.PreferredNode(0); {
+	case err == nil:
+		p.v.PreferredRead = &is
+		p.same("preferred node", strconv.Itoa(asked), strconv.Itoa(is))
+	case asked != None:
+		p.doubt("the preferred node is not known: %v", err)
+	}
+	if on := p.v.BalancingRead; on != nil {
+		if p.v.NoEffect = noEffect(p.Row, *on); p.v.NoEffect != "" {
+			p.sample.Placement.NoEffect = p.v.NoEffect
+			p.doubt("%s", p.v.NoEffect)
+		}
+	}
+	if p.Row.PreferredBy == ByMempolicy {
+		policy, nodes, err := p.area.Policy()
+		if err != nil {
+			p.doubt("the buffer's memory policy is not known: %v", err)
+			return
+		}
+		p.same("the buffer's memory policy", linux.FormatMempolicy(linux.MempolicyPreferredMany, cpuset.Of(node)),
+			linux.FormatMempolicy(policy, nodes))
+	}
+}
+
+// figures draws from the repetitions what the sample comes to.
+func (p *probe) figures() {
+	if p.v.Accesses > 0 {
+		p.v.NsPerAccess = p.sample.Seconds * 1e9 / float64(p.v.Accesses)
+	}
+	seconds := make([]float64, len(p.spans))
+	var own []perf.Move
+	seen := cpuset.Set{}
+	for i, s := range p.spans {
+		seconds[i] = s.seconds
+		own = append(own, perf.MovesOf(s.seen)...)
+		for _, read := range s.seen {
+			if read.CPU >= 0 {
+				seen = seen.With(read.CPU)
+			}
+		}
+	}
+	p.v.Repetitions, p.v.Repeated = len(p.spans), result.Distribute(seconds)
+	if len(p.spans) == 0 {
+		return
+	}
+	p.v.CPUShare, p.v.NodeShare = shares(p.m, p.spans)
+	for cpu, share := range p.v.CPUShare {
+		number, _ := strconv.Atoi(cpu) // as shares wrote it
+		p.sample.CPUs = append(p.sample.CPUs, result.CPU{CPU: number, BusySeconds: share * p.sample.Seconds})
+	}
+	slices.SortFunc(p.sample.CPUs, func(a, b result.CPU) int { return cmp.Compare(a.CPU, b.CPU) })
+
+	moves, by := own, perf.TraceReads
+	if p.by != "" {
+		moves, by = within(p.spans, p.moves), p.by
+		// What the probe saw of itself did happen; a move may have been decided before the repetition in which it shows.
+		if len(own) > len(moves)+len(p.spans) {
+			p.doubt("the trace shows %d migrations, and the probe itself saw %d", len(moves), len(own))
+		}
+	}
+	for _, move := range moves {
+		seen = seen.With(move.To)
+	}
+	outside := seen.Minus(p.cpus)
+	p.check(outside.Empty(), "the probe was on CPUs %s, which are not those asked for, %s", outside, p.cpus)
+	migrations := p.classified(moves, by, p.lost-p.lostBefore)
+	if p.by != "" {
+		p.v.LifeMigrations = p.classified(p.moves, p.by, p.lost)
+	}
+	if p.worse != nil {
+		migrations.Worse = result.DegradedMigrations(string(by), p.worse)
+	}
+	if migrations.Lost > 0 {
+		p.doubt("%d records of migrations were lost", migrations.Lost)
+	}
+	p.v.Migrations = migrations
+	if p.Timeline {
+		p.v.Timeline = timeline(p.m, moves, p.spans[0].begun)
+	}
+}
+
+// classified counts moves by how near the CPUs are.
+func (p *probe) classified(moves []perf.Move, by perf.TraceMethod, lost uint64) *result.Migrations {
+	m := perf.Classify(p.m, perf.CountMoves(nil, moves))
+	m.By, m.Lost = string(by), lost
+	return &m
+}
+
+// check counts a read-back.
+func (p *probe) check(as bool, format string, args ...any) {
+	p.sample.Placement.Checked++
+	if !as {
+		p.sample.Placement.Mismatches = append(p.sample.Placement.Mismatches, fmt.Sprintf(format, args...))
+	}
+}
+
+// same counts a read-back of what has a mismatch of its own.
+func (p *probe) same(what, asked, got string) {
+	p.check(asked == got, "%v", placement.Mismatch{What: what, Asked: asked, Got: got})
+}
+
+// doubt makes the sample suspect.
+func (p *probe) doubt(format string, args ...any) {
+	p.sample.Doubts = append(p.sample.Doubts, result.Doubt{Verdict: result.Suspect, Reason: fmt.Sprintf(format, args...)})
+}
