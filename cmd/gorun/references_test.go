@@ -1,6 +1,7 @@
 package main
 
 import (
+	"encoding/csv"
 	"fmt"
 	"math"
 	"os"
@@ -20,23 +21,19 @@ import (
 // sourceRows returns the rows of a reference's table, each by the names of its columns.
 func sourceRows(t *testing.T, name string) (rows []map[string]string) {
 	t.Helper()
-	text, err := references.Files.ReadFile(name + ".tsv")
+	file, err := references.Files.Open(name + ".tsv")
 	require.NoError(t, err)
-	var titles []string
-	for line := range strings.Lines(string(text)) {
-		cells := strings.Split(strings.TrimSuffix(line, "\n"), "\t")
-		switch {
-		case strings.HasPrefix(line, "#"):
-		case titles == nil:
-			titles = cells
-		default:
-			require.Len(t, cells, len(titles), line)
-			row := map[string]string{}
-			for i, cell := range cells {
-				row[titles[i]] = cell
-			}
-			rows = append(rows, row)
+	defer file.Close()
+	r := csv.NewReader(file)
+	r.Comma, r.Comment, r.LazyQuotes = '\t', '#', true
+	lines, err := r.ReadAll()
+	require.NoError(t, err)
+	for _, line := range lines[1:] {
+		row := map[string]string{}
+		for i, cell := range line {
+			row[lines[0][i]] = cell
 		}
+		rows = append(rows, row)
 	}
 	return rows
 }
