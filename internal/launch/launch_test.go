@@ -11,6 +11,7 @@ import (
 	"os/exec"
 	"os/signal"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -19,6 +20,7 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
 
 	"gorun/internal/child"
 	"gorun/internal/cpuset"
@@ -281,6 +283,26 @@ B
 		out, err := exec.Command("/bin/sh", "-c", script, os.Args[0], as).CombinedOutput()
 		require.NoError(t, err, string(out))
 		assert.Equal(t, string(want), string(out))
+	})
+}
+
+// Inherited descriptors keep their numbers, and none is below the number that it gets.
+func TestLayout(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		open := rapid.SliceOfNDistinct(rapid.IntRange(3, 12), 2, 10, rapid.ID).Draw(t, "open")
+		own, inherited := [2]uintptr{uintptr(open[0]), uintptr(open[1])}, open[2:]
+		files, numbers := layout([]uintptr{0, 5, 2}, own, inherited)
+		for number, fd := range files {
+			require.GreaterOrEqual(t, int(fd), number)
+			if slices.Contains(inherited, number) {
+				require.Equal(t, number, int(fd))
+			}
+		}
+		for i, number := range numbers {
+			require.Equal(t, own[i], files[number])
+			require.NotContains(t, inherited, number)
+		}
+		require.LessOrEqual(t, max(numbers[0], numbers[1]), slices.Max(open), "the lowest numbers")
 	})
 }
 

@@ -190,20 +190,12 @@ func (r *running) start(c Command, order string) error {
 	if err != nil {
 		return err
 	}
-	own := []uintptr{r.theirs[0].Fd(), r.theirs[1].Fd()}
-	numbers := make([]string, len(own))
 	var files []uintptr
 	for _, f := range r.stdio {
 		files = append(files, f.Fd())
 	}
-	for _, next := range lowestFirst(own) {
-		for slices.Contains(inherited, len(files)) {
-			files = append(files, uintptr(len(files)))
-		}
-		numbers[next] = strconv.Itoa(len(files))
-		files = append(files, own[next])
-	}
-	argv := c.Self.Args(SupervisorCommand, numbers[0], numbers[1], order)
+	files, numbers := layout(files, [2]uintptr{r.theirs[0].Fd(), r.theirs[1].Fd()}, inherited)
+	argv := c.Self.Args(SupervisorCommand, strconv.Itoa(numbers[0]), strconv.Itoa(numbers[1]), order)
 	r.pid, err = syscall.ForkExec(c.Self.Path, append(argv, c.Argv...), &syscall.ProcAttr{
 		Env: c.Self.Env, Files: files, Sys: &syscall.SysProcAttr{Setpgid: r.group},
 	})
@@ -216,13 +208,24 @@ func (r *running) start(c Command, order string) error {
 	return nil
 }
 
-// lowestFirst returns the indexes of two descriptors, that of the lower one first: each is then at or above the number that
-// it gets, and none has to be moved out of another's way, onto a number that may be in use.
-func lowestFirst(fds []uintptr) []int {
-	if fds[0] < fds[1] {
-		return []int{0, 1}
+// layout returns the descriptors of a new process by their numbers there: standard input and output, then the supervisor's
+// own two on the lowest numbers that are not inherited, and numbers, which are theirs. The lower descriptor gets the lower
+// number, so no descriptor is below its number: syscall.ForkExec would move such a one out of the way first, onto a number
+// that may be inherited.
+func layout(stdio []uintptr, own [2]uintptr, inherited []int) (files []uintptr, numbers [2]int) {
+	order := []int{0, 1}
+	if own[0] > own[1] {
+		order = []int{1, 0}
 	}
-	return []int{1, 0}
+	files = slices.Clone(stdio)
+	for _, i := range order {
+		for slices.Contains(inherited, len(files)) {
+			files = append(files, uintptr(len(files)))
+		}
+		numbers[i] = len(files)
+		files = append(files, own[i])
+	}
+	return files, numbers
 }
 
 // wait returns what the supervisor answers. Without an answer somebody has killed it.
