@@ -183,6 +183,14 @@ func TestReadKindsOfNodes(t *testing.T) {
 			files["node/node"+node+"/meminfo"] = "Node " + node + " MemTotal: " + kB + " kB"
 		}
 	}
+	today := []kind{
+		{topology.CPUsAndMemory, &yes},
+		{topology.CPUsOnly, nil},
+		{topology.Neither, nil},
+		{topology.Neither, nil},
+		{topology.MemoryOnly, &no},
+		{topology.MemoryOnly, &no},
+	}
 	for name, c := range map[string]struct {
 		change func(map[string]string)
 		want   []kind // of nodes 0, 8, 252, 253, 254, 255
@@ -193,14 +201,7 @@ func TestReadKindsOfNodes(t *testing.T) {
 				meminfo(files)
 				files["node/has_memory"], files["node/has_normal_memory"] = "0,254-255", "0"
 			},
-			[]kind{
-				{topology.CPUsAndMemory, &yes},
-				{topology.CPUsOnly, nil},
-				{topology.Neither, nil},
-				{topology.Neither, nil},
-				{topology.MemoryOnly, &no},
-				{topology.MemoryOnly, &no},
-			},
+			today,
 			"",
 		},
 		"no lists": {
@@ -246,14 +247,7 @@ func TestReadKindsOfNodes(t *testing.T) {
 				meminfo(files)
 				files["node/has_memory"], files["node/has_normal_memory"] = "some", "0"
 			},
-			[]kind{
-				{topology.CPUsAndMemory, &yes},
-				{topology.CPUsOnly, nil},
-				{topology.Neither, nil},
-				{topology.Neither, nil},
-				{topology.MemoryOnly, &no},
-				{topology.MemoryOnly, &no},
-			},
+			today,
 			"has_memory: malformed",
 		},
 	} {
