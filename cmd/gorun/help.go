@@ -108,7 +108,7 @@ func (g *flagGroup) names() (all []string) {
 	return all
 }
 
-// describe returns the flags with their usage and defaults, in lines of at most so many columns.
+// describe returns the flags with their usage and defaults. width is that of its lines, in columns.
 func (g *flagGroup) describe(width int) string {
 	set := pflag.NewFlagSet("", pflag.ContinueOnError)
 	set.SortFlags = false
@@ -143,7 +143,8 @@ func newHelp() *cobra.Command {
 	}
 }
 
-// unknownCommand returns the error for a word that is no command of cmd; the hint has those that are spelled alike.
+// unknownCommand returns the error for a word that does not name a command of cmd. Its hint suggests commands with similar
+// names.
 func unknownCommand(cmd *cobra.Command, word string) error {
 	way := cmd.CommandPath() + " --help lists the commands"
 	cmd.SuggestionsMinimumDistance = 2
@@ -153,7 +154,7 @@ func unknownCommand(cmd *cobra.Command, word string) error {
 	return hint.Usage(hint.With(fmt.Errorf("unknown command %q", word), way))
 }
 
-// likeFlag returns a question with the flags that are spelled like the one that err is about; "" if there are none.
+// likeFlag returns a question that suggests flags whose names are similar to the unknown one of err; "" if there are none.
 func likeFlag(cmd *cobra.Command, err error) string {
 	missing := new(pflag.NotExistError)
 	if !errors.As(err, &missing) {

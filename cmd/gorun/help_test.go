@@ -52,6 +52,17 @@ func TestHelpHasEachFlag(t *testing.T) {
 	}
 }
 
+// A group is named by the flags in it, wherever they were added.
+func TestHelpGroups(t *testing.T) {
+	help := dryRun(t, []string{"primes", "--help"}).stdout
+	_, help, _ = strings.Cut(help, "\nWork:\n")
+	work, placement, found := strings.Cut(help, "\nPlacement:\n")
+	require.True(t, found)
+	assert.Contains(t, work, "--workers-detail")
+	assert.NotContains(t, work, "--pin-cpus list")
+	assert.Contains(t, placement, "--pin-cpus list")
+}
+
 // What is mistyped is refused, with what is spelled like it.
 func TestMistyped(t *testing.T) {
 	for args, want := range map[string]string{

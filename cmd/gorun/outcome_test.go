@@ -114,7 +114,7 @@ func outcomeOf(stdout []byte, stderr string) (o outcome) {
 			}
 		}
 	}
-	_ = json.NewDecoder(bytes.NewReader(stdout)).Decode(&doc) // output that is no JSON has no warnings and samples
+	_ = json.NewDecoder(bytes.NewReader(stdout)).Decode(&doc) // text that is not JSON leaves doc empty
 	o.warnings = map[string]string{}
 	for _, raw := range doc.Warnings {
 		var w struct{ Code, Message string }

@@ -121,7 +121,7 @@ func TestFiguresBlock(t *testing.T) {
 	run := watchedRun()
 	out := rendertest.Show(t, views.Table, run, term.Options{})
 	assert.Contains(t, out, "gorun exec: make -j two words\n")
-	assert.Regexp(t, `\n  user \+ sys +[0-9.]+ s +150% of a CPU\n`, out)
+	assert.Regexp(t, `\n  user \+ sys +3\.00 s +150% of a CPU\n`, out)
 	assert.Regexp(t, `\n  metric +1234\.5\n`, out)
 	assert.Regexp(t, `\n  memory, largest process +123 MiB\n`, out)
 	assert.Regexp(t, `\n  migrations +7 +0 same-core, 4 same-llc, 0 same-node, 3\n +cross-node\n`, out)

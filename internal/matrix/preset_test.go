@@ -22,6 +22,7 @@ func TestPresetsAreTheFiles(t *testing.T) {
 		assert.NotEmpty(t, p.Usage)
 		s, err := matrix.Preset(p.Name)
 		require.NoError(t, err, p.Name)
+		assert.Equal(t, s.Experiment, p.Experiment, p.Name)
 		_, _, err = s.Cells(primes)
 		require.NoError(t, err, p.Name)
 	}

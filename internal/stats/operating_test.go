@@ -180,7 +180,7 @@ func (f *forecasts) add(more forecasts) {
 	f.fair += more.fair
 }
 
-// follow takes so many rounds, and then as many as it takes to see what becomes of the forecasts.
+// follow takes the given number of rounds, and then more until it is clear whether the forecasts were right.
 func (f *forecasts) follow(t *testing.T, r *Race, n *noise, ratios []float64, at int) {
 	for range at {
 		if !r.Done() {
