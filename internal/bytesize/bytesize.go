@@ -1,4 +1,4 @@
-// Package bytesize reads and writes numbers of bytes as flags have them: "512KiB", "256MiB", "1GiB", "32768".
+// Package bytesize parses and formats sizes in bytes as flags have them: "512KiB", "256MiB", "1GiB", "32768".
 package bytesize
 
 import (
@@ -10,7 +10,7 @@ import (
 	"gorun/internal/hint"
 )
 
-// Page is what every size is a multiple of, in bytes: the smallest page.
+// Page is the smallest page size in bytes. Every size is a multiple of it.
 const Page = 4 << 10
 
 var units = []struct {
@@ -18,8 +18,8 @@ var units = []struct {
 	shift  int
 }{{"", 0}, {"KiB", 10}, {"MiB", 20}, {"GiB", 30}}
 
-// ParseList reads sizes such as "512KiB,256MiB,1GiB", in the order written, each once. Each is a multiple of 4 KiB and
-// above zero.
+// ParseList parses sizes such as "512KiB,256MiB,1GiB" and returns them in the order written, without duplicates. Each
+// is a positive multiple of 4 KiB.
 func ParseList(text string) ([]uint64, error) {
 	var sizes []uint64
 	for term := range strings.SplitSeq(text, ",") {
@@ -52,8 +52,7 @@ func parse(text string) (uint64, error) {
 	return 0, hint.With(fmt.Errorf("%q is not a size", text), "write a number of bytes, or of KiB, MiB or GiB, as in 256MiB")
 }
 
-// Format writes a size as ParseList reads it, in the largest unit that it is a multiple of; as a plain number where
-// there is none.
+// Format formats a size for ParseList: in the largest unit of which it is a multiple, or as a plain number.
 func Format(bytes uint64) string {
 	for _, unit := range slices.Backward(units) {
 		if bytes != 0 && bytes%(1<<unit.shift) == 0 {

@@ -46,7 +46,7 @@ func TestFormat(t *testing.T) {
 	assert.Equal(t, "0", Format(0))
 }
 
-// Whatever is accepted is a positive multiple of a page, there once, and is read back from what Format writes.
+// Each accepted size is a positive multiple of a page, occurs once, and is parsed again from the text of Format.
 func TestParseListProperty(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		text := rapid.StringMatching(`([0-9]{1,5}[KMG]iB,?|[0-9KMGiB,. -]){0,6}`).Draw(t, "text")

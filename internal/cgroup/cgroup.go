@@ -1,10 +1,9 @@
-// Package cgroup reads what the control groups of this process allow it: CPUs, CPU time, threads and memory; of version
-// 1, version 2 and both at once (Documentation/admin-guide/cgroup-v1, cgroup-v2.rst).
+// Package cgroup reads what the control groups of this process allow it: CPUs, CPU time, threads and memory; in version
+// 1, version 2 and hybrid setups (Documentation/admin-guide/cgroup-v1, cgroup-v2.rst).
 //
-// Every function takes an fs.FS rooted at /. A group is bound by its ancestors too, so each reads all the groups from
-// that of the process up to the top of what is mounted; in a container that may hide ancestors, and their limits with
-// them. A controller that is absent limits nothing. A file that holds something else than what the kernel writes is an
-// error that wraps sysfs.ErrMalformed.
+// Every function takes an fs.FS rooted at /. The limits of ancestors apply too, so each function reads all groups from
+// the process's own to the top of the mounted hierarchy; in a container, ancestors and their limits may be hidden. A
+// controller that is absent limits nothing. An invalid file is an error that wraps sysfs.ErrMalformed.
 package cgroup
 
 import (
@@ -18,15 +17,15 @@ import (
 	"gorun/internal/sysfs"
 )
 
-// hierarchy is where one controller's groups are: the directories of the process's own group and of its ancestors,
-// innermost first. None: the controller is absent.
+// hierarchy holds the directories of one controller: those of the process's own group and of its ancestors, innermost
+// first. None: the controller is absent.
 type hierarchy struct {
 	v2     bool
 	dirs   []string // names in the fs.FS
-	hidden bool     // the process is in a group, and no directory of it can be seen
+	hidden bool     // the process is in a group without a visible directory
 }
 
-// The files that say which groups the process is in, and where groups are mounted.
+// The files that list the groups of the process, and the mounts.
 const (
 	membershipFile = "proc/self/cgroup"
 	mountsFile     = "proc/self/mountinfo"
@@ -51,8 +50,8 @@ func find(fsys fs.FS, controller string) (hierarchy, error) {
 	return hierarchy{own.v2, dirs, len(dirs) == 0}, nil
 }
 
-// choose picks the hierarchy that a controller is in: that of version 1 which names it, else version 2, where a
-// controller is that no hierarchy of version 1 has taken.
+// choose returns the hierarchy of a controller: the one of version 1 that names it, or else that of version 2, which
+// has all controllers that version 1 does not use.
 func choose(memberships []membership, controller string) (membership, bool) {
 	var unified membership
 	for _, m := range memberships {
@@ -65,9 +64,9 @@ func choose(memberships []membership, controller string) (membership, bool) {
 	return unified, unified.v2
 }
 
-// locate returns the directories from the group up to its mount point. A mount may show a part of the hierarchy only
-// (its root), as a container's does. Where it does not show the group, its top is the nearest known ancestor, or the
-// group itself under another name; where the directory is missing, its nearest ancestor is taken.
+// locate returns the directories from the group up to its mount point. A mount may show only a part of the hierarchy
+// (below its root), as in a container. If it does not show the group, its top is the nearest known ancestor, or the
+// group itself under another name. If the directory is missing, its nearest ancestor is used.
 func locate(fsys fs.FS, mounts []mount, group string) []string {
 	best := []string(nil)
 	for _, m := range mounts {
@@ -84,7 +83,7 @@ func locate(fsys fs.FS, mounts []mount, group string) []string {
 }
 
 // within returns the path of a group below the root of a mount. Both are as seen from the reader's cgroup namespace:
-// ".." leads out of it, to a place without a name.
+// ".." leads out of it.
 func within(root, group string) (below string, ok bool) {
 	if root != "/" {
 		if group != root && !strings.HasPrefix(group, root+"/") {
@@ -98,7 +97,7 @@ func within(root, group string) (below string, ok bool) {
 	return group, true
 }
 
-// existing returns dir and its parents up to top, without those at the bottom that do not exist.
+// existing returns dir and its parents up to top, without the innermost ones that do not exist.
 func existing(fsys fs.FS, dir, top string) []string {
 	var dirs []string
 	for {
@@ -139,7 +138,7 @@ func readMemberships(fsys fs.FS) ([]membership, error) {
 	return memberships, nil
 }
 
-// parseMemberships reads lines of "hierarchy-ID:controller,…:path"; version 2 is "0::path".
+// parseMemberships parses lines of "hierarchy-ID:controller,…:path"; version 2 is "0::path".
 func parseMemberships(text string) ([]membership, error) {
 	var memberships []membership
 	for line := range strings.Lines(text) {
@@ -165,7 +164,7 @@ type mount struct {
 	options []string // of the superblock; version 1 has the controllers among them
 }
 
-// carries tells whether this is the mounted hierarchy that the membership is in.
+// carries reports whether the membership is in this mounted hierarchy.
 func (m mount) carries(own membership, controller string) bool {
 	return m.v2 == own.v2 && (m.v2 || slices.Contains(m.options, controller))
 }
@@ -173,7 +172,7 @@ func (m mount) carries(own membership, controller string) bool {
 func readMounts(fsys fs.FS) ([]mount, error) {
 	text, err := sysfs.ReadString(fsys, mountsFile)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil // a recorded machine may lack it: nothing is known to be mounted
+		return nil, nil // a captured machine may lack it: then no mount is known
 	}
 	if err != nil {
 		return nil, err
@@ -185,7 +184,7 @@ func readMounts(fsys fs.FS) ([]mount, error) {
 	return mounts, nil
 }
 
-// parseMounts reads lines of "ID PARENT MAJOR:MINOR ROOT POINT OPTIONS [TAG…] - TYPE SOURCE SUPEROPTIONS" and returns
+// parseMounts parses lines of "ID PARENT MAJOR:MINOR ROOT POINT OPTIONS [TAG…] - TYPE SOURCE SUPEROPTIONS" and returns
 // those that are control groups.
 func parseMounts(text string) ([]mount, error) {
 	var mounts []mount

@@ -16,7 +16,7 @@ import (
 	"gorun/internal/sysfs"
 )
 
-// host makes a machine from pairs of a name and a text.
+// host returns a machine with these files, given as pairs of name and text.
 func host(files ...string) fstest.MapFS {
 	fsys := fstest.MapFS{}
 	for i := 0; i < len(files); i += 2 {
@@ -25,7 +25,7 @@ func host(files ...string) fstest.MapFS {
 	return fsys
 }
 
-// The hosts. Each line of mountinfo is as such a system writes it.
+// The hosts. Each line of mountinfo is copied from such a system.
 var hosts = map[string]fstest.MapFS{
 	"v2": host(
 		"proc/self/cgroup", "0::/user.slice/user-1000.slice/session.scope\n",
@@ -80,7 +80,7 @@ var hosts = map[string]fstest.MapFS{
 		"sys/fs/cgroup/memory/batch/memory.usage_in_bytes", "700\n",
 		"sys/fs/cgroup/memory/batch/memory.stat", "inactive_file 1\ntotal_inactive_file 200\n",
 	),
-	// Version 1 has taken cpu; version 2 has the rest, not at /sys/fs/cgroup.
+	// Version 1 has cpu; version 2 has the rest, and is not mounted at /sys/fs/cgroup.
 	"hybrid": host(
 		"proc/self/cgroup", "4:cpu:/a\n1:name=systemd:/a\n0::/a\n",
 		"proc/self/mountinfo", `33 25 0:28 / /cgroups/unified rw - cgroup2 cgroup2 rw,nsdelegate
@@ -89,13 +89,13 @@ var hosts = map[string]fstest.MapFS{
 		"cgroups/v1 cpu/a/cpu.cfs_quota_us", "200000\n",
 		"cgroups/v1 cpu/a/cpu.cfs_period_us", "100000\n",
 		"cgroups/v1 cpu/a/cpu.stat", "nr_periods 1\nnr_throttled 0\nthrottled_time 0\n",
-		"cgroups/unified/a/cpu.max", "100000 100000\n", // not ours: cpu is in version 1
+		"cgroups/unified/a/cpu.max", "100000 100000\n", // not used: cpu is in version 1
 		"cgroups/unified/a/cpuset.cpus.effective", "\n",
 		"cgroups/unified/cpuset.cpus.effective", "1-2\n",
 		"cgroups/unified/a/pids.max", "9\n",
 		"cgroups/unified/a/pids.current", "1\n",
 	),
-	// A container with a cgroup namespace: it is at the top of what it sees.
+	// A container with a cgroup namespace: its group is the visible top.
 	"docker v2": host(
 		"proc/self/cgroup", "0::/\n",
 		"proc/self/mountinfo", "1 2 0:29 / /sys/fs/cgroup ro,nosuid - cgroup2 cgroup rw,nsdelegate\n",
@@ -106,7 +106,7 @@ var hosts = map[string]fstest.MapFS{
 		"sys/fs/cgroup/pids.current", "1\n",
 		"sys/fs/cgroup/memory.max", "max\n",
 	),
-	// One without: the path is the host's, and the mount shows the container's part.
+	// A container without one: the path is the host's, and the mount shows the container's part.
 	"docker v1": host(
 		"proc/self/cgroup", "4:cpu,cpuacct:/docker/0123\n8:pids:/docker/0123/inner\n",
 		"proc/self/mountinfo", `1 2 0:29 /docker/0123 /sys/fs/cgroup/cpu,cpuacct ro - cgroup cgroup rw,cpu,cpuacct
@@ -120,7 +120,7 @@ var hosts = map[string]fstest.MapFS{
 		"sys/fs/cgroup/pids/pids.max", "16\n",
 		"sys/fs/cgroup/pids/pids.current", "5\n",
 	),
-	// Moved out of its namespace: the mount's top is all that can be seen.
+	// Moved out of its namespace: only the mount's top is visible.
 	"outside the namespace": host(
 		"proc/self/cgroup", "0::/../elsewhere\n",
 		"proc/self/mountinfo", "1 2 0:29 / /sys/fs/cgroup rw - cgroup2 cgroup rw\n",
@@ -128,14 +128,14 @@ var hosts = map[string]fstest.MapFS{
 		"sys/fs/cgroup/cpu.stat", "nr_periods 0\nnr_throttled 0\nthrottled_usec 0\n",
 		"sys/fs/cgroup/elsewhere/cpu.max", "1000 100000\n",
 	),
-	// Mounted from outside the namespace: both names lead out of it, and one is below the other.
+	// Mounted from outside the namespace: both paths lead out of it, and one is below the other.
 	"mounted from outside": host(
 		"proc/self/cgroup", "0::/../../app\n",
 		"proc/self/mountinfo", "1 2 0:29 /../.. /sys/fs/cgroup rw - cgroup2 cgroup rw\n",
 		"sys/fs/cgroup/app/cpu.max", "20000 100000\n",
 		"sys/fs/cgroup/app/cpu.stat", "nr_periods 0\nnr_throttled 0\nthrottled_usec 0\n",
 	),
-	// The same hierarchy three times: the first mount shows another part, the second is hidden under a later one.
+	// The same hierarchy three times: the first mount shows another part, the second is hidden by a later one.
 	"three mounts": host(
 		"proc/self/cgroup", "0::/app/x\n",
 		"proc/self/mountinfo", "1 2 0:29 /other /snap/cgroup rw - cgroup2 cgroup rw\n"+
@@ -146,7 +146,7 @@ var hosts = map[string]fstest.MapFS{
 		"mnt/x/cpu.max", "60000 100000\n",
 		"mnt/x/cpu.stat", "nr_periods 0\nnr_throttled 0\nthrottled_usec 0\n",
 	),
-	// The group's own directory is not there: its ancestor's limit still holds.
+	// The group's own directory is missing: its ancestor's limit still applies.
 	"missing directory": host(
 		"proc/self/cgroup", "0::/app/gone/deep\n",
 		"proc/self/mountinfo", "1 2 0:29 / /sys/fs/cgroup rw - cgroup2 cgroup rw\n",
@@ -168,7 +168,7 @@ func TestHosts(t *testing.T) {
 		cpus       string
 		quota      float64 // 0: none
 		throttling Throttling
-		hidden     bool // whether there is a quota cannot be seen
+		hidden     bool // it is unknown whether there is a quota
 		pids       []Limit
 		memory     []Limit
 	}{
@@ -235,7 +235,7 @@ func TestHosts(t *testing.T) {
 	}
 }
 
-// Counters that are there are counted, also where the file with the quota is not.
+// Counters are read even if the file with the quota is missing.
 func TestThrottlingOfAHiddenQuota(t *testing.T) {
 	for _, host := range []string{"docker v1", "docker v2"} {
 		want, err := readThrottling(hosts[host])
@@ -315,7 +315,7 @@ func TestMalformedFiles(t *testing.T) {
 		fsys[c.file] = &fstest.MapFile{Data: []byte(c.text)}
 		err := readers[c.reader](fsys)
 		require.ErrorIs(t, err, sysfs.ErrMalformed, "%s of %q", c.reader, c.text)
-		named := strings.Replace(c.file, "cfs_period_us", "cfs_quota_us", 1) // the two are read as one
+		named := strings.Replace(c.file, "cfs_period_us", "cfs_quota_us", 1) // both files are read together
 		assert.ErrorContains(t, err, named)
 	}
 }
@@ -330,7 +330,7 @@ func TestPeriodIsNeededForAQuota(t *testing.T) {
 	assert.ErrorIs(t, err, fs.ErrNotExist)
 }
 
-// The machine at hand may have any kind of control groups or none; what they say must fit it.
+// This machine may have any kind of control groups or none; their values must be plausible.
 func TestThisMachine(t *testing.T) {
 	fsys := os.DirFS("/")
 	if _, err := fs.Stat(fsys, "proc/self/cgroup"); err != nil {

@@ -10,7 +10,7 @@ import (
 )
 
 // ReadCPUs returns the CPUs that the process's group has (cpuset.cpus.effective; in version 1 cpuset.effective_cpus, or
-// cpuset.cpus before Linux 3.17), from the nearest group that tells them. The empty set means that none does.
+// cpuset.cpus before Linux 3.17), from the nearest group that reports them. The set is empty if none does.
 func ReadCPUs(fsys fs.FS) (cpuset.Set, error) {
 	groups, err := find(fsys, "cpuset")
 	if err != nil {

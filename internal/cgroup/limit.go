@@ -10,9 +10,9 @@ import (
 	"gorun/internal/sysfs"
 )
 
-// Limit is what one group may have of something, and what it has.
+// Limit is the limit of one group on a resource, and its use.
 type Limit struct {
-	File string // that holds Max, as an absolute path: where to raise it
+	File string // absolute path of the file with Max, for raising it
 	Max  uint64
 	Used uint64
 }
@@ -101,11 +101,11 @@ func readMax(fsys fs.FS, name string) (most uint64, limited bool, err error) {
 	return most, limited, nil
 }
 
-// noLimit is from where on a number means "no limit": version 1 writes LONG_MAX, rounded down to a page whose size is
-// the machine's, for memory.
+// noLimit is the least number that means "no limit": for memory, version 1 writes LONG_MAX rounded down to a multiple
+// of the page size.
 const noLimit = 1 << 62
 
-// parseMax reads a number, or "max" for no limit.
+// parseMax parses a number, or "max" for no limit.
 func parseMax(text string) (most uint64, limited bool, err error) {
 	if text == "max" {
 		return 0, false, nil
@@ -117,14 +117,14 @@ func parseMax(text string) (most uint64, limited bool, err error) {
 	return most, most < noLimit, nil
 }
 
-// MemoryKills is a limit on memory, and how many processes of the group the kernel has killed for want of memory.
+// MemoryKills is a memory limit, and the number of processes of the group killed by the OOM killer.
 type MemoryKills struct {
 	Limit
-	Kills uint64 // 0: not known
+	Kills uint64 // 0: unknown
 }
 
-// ReadMemoryKills returns the limits of ReadMemory that may have killed processes: not those that the kernel says have
-// not (oom_kill of memory.events; in version 1 of memory.oom_control).
+// ReadMemoryKills returns the limits of ReadMemory that may have killed processes. It omits those that killed none
+// according to the kernel (oom_kill of memory.events; in version 1 of memory.oom_control).
 func ReadMemoryKills(fsys fs.FS) ([]MemoryKills, error) {
 	limits, err := ReadMemory(fsys)
 	if err != nil {

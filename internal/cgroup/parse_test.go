@@ -65,7 +65,7 @@ func TestWithin(t *testing.T) {
 	}
 }
 
-// Wherever a hierarchy is mounted and however deep the group is, its directories are found from the group to the top.
+// For any mount point and depth of the group, all directories from the group to the top are found.
 func TestLocateFindsEveryAncestor(t *testing.T) {
 	name := rapid.StringMatching(`[a-z0-9@._-]{0,5}[a-z0-9]`)
 	rapid.Check(t, func(t *rapid.T) {
@@ -102,7 +102,7 @@ func FuzzParseMemberships(f *testing.F) {
 	})
 }
 
-// What is found in any mountinfo is a name that an fs.FS takes.
+// Every path found in any mountinfo is valid for an fs.FS.
 func FuzzParseMounts(f *testing.F) {
 	for _, fsys := range hosts {
 		if file, ok := fsys["proc/self/mountinfo"]; ok {

@@ -11,7 +11,7 @@ import (
 	"gorun/internal/sysfs"
 )
 
-// ReadQuota returns the CPU time a second that the process may use, in CPUs: the least quota among its group and the
+// ReadQuota returns the CPU time per second that the process may use, in CPUs: the least quota of its group and the
 // ancestors (cpu.max; in version 1 cpu.cfs_quota_us and cpu.cfs_period_us). limited is false when none has one.
 func ReadQuota(fsys fs.FS) (cpus float64, limited bool, err error) {
 	groups, err := find(fsys, "cpu")
@@ -51,7 +51,7 @@ func (h hierarchy) readQuota(fsys fs.FS, dir string) (cpus float64, limited bool
 	return cpus, limited, nil
 }
 
-// quotaFile returns the file that has the quota of a group.
+// quotaFile returns the name of the file with a group's quota.
 func (h hierarchy) quotaFile(dir string) string {
 	if h.v2 {
 		return path.Join(dir, "cpu.max")
@@ -59,7 +59,7 @@ func (h hierarchy) quotaFile(dir string) string {
 	return path.Join(dir, "cpu.cfs_quota_us")
 }
 
-// parseQuota reads "QUOTA PERIOD", both in microseconds; a quota of "max" is none.
+// parseQuota parses "QUOTA PERIOD", both in microseconds; a quota of "max" is none.
 func parseQuota(text string) (cpus float64, limited bool, err error) {
 	quotaText, periodText, _ := strings.Cut(text, " ")
 	if quotaText == "max" {
@@ -73,23 +73,23 @@ func parseQuota(text string) (cpus float64, limited bool, err error) {
 	return float64(quota) / float64(period), true, nil
 }
 
-// Throttling is how often and how long the CPU quotas of the process's group and of its ancestors have held it back,
-// since each group was made.
+// Throttling counts how often and how long the CPU quotas of the process's group and its ancestors have stopped it,
+// since each group was created.
 type Throttling struct {
-	Periods   uint64  // in which it had work
-	Throttled uint64  // of these, in which the quota ran out
-	Seconds   float64 // held back, summed over CPUs
+	Periods   uint64  // periods with runnable threads
+	Throttled uint64  // periods in which the quota ran out
+	Seconds   float64 // throttled time, summed over CPUs
 }
 
-// Groups are the cgroup of this process and its ancestors, where their CPU time is limited.
+// Groups are the control group of this process and its ancestors, of the CPU controller.
 type Groups struct {
 	fsys fs.FS
 	cpu  hierarchy
 }
 
-// FindGroups finds the groups, which takes longer than to read their throttling. A process that is moved to another
-// group has to find them again. Where the groups cannot be seen the error wraps fs.ErrNotExist: nothing is known of
-// their quotas then, and what is not known is not zero.
+// FindGroups finds the groups, which takes longer than reading their throttling. A process that is moved to another
+// group has to find them again. If the groups are not visible the error wraps fs.ErrNotExist: their quotas are unknown,
+// not zero.
 func FindGroups(fsys fs.FS) (Groups, error) {
 	switch text, err := sysfs.ReadString(fsys, membershipFile); {
 	case err != nil:
@@ -104,9 +104,9 @@ func FindGroups(fsys fs.FS) (Groups, error) {
 	return Groups{fsys, cpu}, err
 }
 
-// ReadThrottling returns the throttling, from cpu.stat of each group that has a quota; the zero Throttling is the truth
-// where none has. A group with a quota and without the counters is an error that wraps fs.ErrNotExist; one with the
-// counters and without a file for its quota counts as one with a quota.
+// ReadThrottling returns the throttling, from cpu.stat of each group that has a quota; it is zero if none has. A group
+// with a quota but without the counters is an error that wraps fs.ErrNotExist. A group with the counters but without a
+// quota file is read like one with a quota.
 func (g Groups) ReadThrottling() (Throttling, error) {
 	fsys, groups := g.fsys, g.cpu
 	var sum Throttling
@@ -158,7 +158,7 @@ func (h hierarchy) readThrottling(fsys fs.FS, name string) (t Throttling, err er
 	return Throttling{stat["nr_periods"], stat["nr_throttled"], float64(stat[timeKey]) / unit}, nil
 }
 
-// parseStat reads lines of "key number": cpu.stat and memory.stat.
+// parseStat parses lines of "key number": cpu.stat and memory.stat.
 func parseStat(text string) (map[string]uint64, error) {
 	stat := make(map[string]uint64)
 	for line := range strings.Lines(text) {

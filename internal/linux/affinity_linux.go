@@ -13,9 +13,8 @@ import (
 	"gorun/internal/cpuset"
 )
 
-// A mask of commonWords covers 1024 CPUs, as glibc's cpu_set_t does, and lives on the stack. The kernel refuses to fill
-// a mask that is smaller than its own (kernel/sched/syscalls.c, sys_sched_getaffinity): then one of mostWords is
-// needed.
+// A mask of commonWords covers 1024 CPUs, like glibc's cpu_set_t, and is on the stack. The kernel refuses to fill a
+// mask smaller than its own (kernel/sched/syscalls.c, sys_sched_getaffinity); then a mask of mostWords is needed.
 const (
 	commonWords = 1024 / 64
 	mostWords   = (cpuset.Max + 1) / 64
@@ -37,8 +36,8 @@ func GetAffinity(tid int) (cpuset.Set, error) {
 }
 
 // SetAffinity lets a thread run on these CPUs only (sched_setaffinity(2)); TID 0 is the calling thread. The kernel
-// drops CPUs outside the thread's cpuset without a word: read back what it made of them, by HasAffinity or GetAffinity.
-// It allocates nothing for CPUs below 1024.
+// silently drops CPUs outside the thread's cpuset: read the result back with HasAffinity or GetAffinity. It allocates
+// nothing for CPUs below 1024.
 func SetAffinity(tid int, set cpuset.Set) error {
 	err := setMask(tid, set)
 	errno, failed := err.(syscall.Errno)
@@ -55,9 +54,9 @@ func SetAffinity(tid int, set cpuset.Set) error {
 	return threadError(tid, fmt.Sprintf("set the affinity to CPUs %v", set), errno, remedy)
 }
 
-// setMask chooses between the two calls of x/sys. SchedSetaffinity takes a mask of 1024 CPUs, as glibc's cpu_set_t, which
-// lives on the stack; CPUSet.Set ignores a CPU above them without a word. SchedSetaffinityDynamic takes a mask of any
-// length, which is allocated.
+// setMask chooses between the two calls of x/sys. SchedSetaffinity takes a mask of 1024 CPUs on the stack, like glibc's
+// cpu_set_t; CPUSet.Set silently ignores greater CPU numbers. SchedSetaffinityDynamic takes an allocated mask of any
+// length.
 func setMask(tid int, set cpuset.Set) error {
 	if set.Last() < commonWords*64 {
 		var mask unix.CPUSet
@@ -73,8 +72,8 @@ func setMask(tid int, set cpuset.Set) error {
 	return unix.SchedSetaffinityDynamic(tid, mask)
 }
 
-// HasAffinity tells whether a thread may run on exactly these CPUs: the read-back of SetAffinity. It allocates nothing
-// on machines of up to 1024 CPUs.
+// HasAffinity reports whether a thread may run on exactly these CPUs: the read-back of SetAffinity. It allocates
+// nothing on machines of up to 1024 CPUs.
 func HasAffinity(tid int, set cpuset.Set) (bool, error) {
 	var common [commonWords]uint64
 	errno := readMask(tid, common[:])
@@ -100,9 +99,8 @@ func fillMask(words []uint64, set cpuset.Set) {
 	}
 }
 
-// VisitCPUs pins the calling thread to each of the CPUs in turn, calls visit there, and gives the thread its mask back.
-// It stops at the first error. A thread whose mask cannot be given back stays locked to its goroutine, and ends with
-// it.
+// VisitCPUs pins the calling thread to each of the CPUs in turn, calls visit there, and restores the thread's mask. It
+// stops at the first error. A thread whose mask cannot be restored stays locked to its goroutine, and ends with it.
 func VisitCPUs(cpus []int, visit func(cpu int) error) error {
 	runtime.LockOSThread()
 	before, err := GetAffinity(0)
@@ -132,8 +130,8 @@ func readMask(tid int, words []uint64) syscall.Errno {
 	return errno
 }
 
-// remedyOfOthers returns the remedy for EPERM when a thread of another user was to be changed; "" for a thread of this
-// process, for which the kernel itself asks no privilege (sched_setaffinity(2), setpriority(2)).
+// remedyOfOthers returns the remedy for EPERM on a thread of another user; "" for a thread of this process, for which
+// the kernel requires no privilege (sched_setaffinity(2), setpriority(2)).
 func remedyOfOthers(tid int) string {
 	if tid == 0 || exists("/proc/self/task/"+strconv.Itoa(tid)) {
 		return ""
@@ -141,7 +139,7 @@ func remedyOfOthers(tid int) string {
 	return "the thread belongs to another user: that needs CAP_SYS_NICE"
 }
 
-// threadError makes the error of a call about one thread.
+// threadError returns the error of a call about one thread.
 func threadError(tid int, op string, errno syscall.Errno, remedy string) error {
 	if tid != 0 {
 		op = fmt.Sprintf("%s of thread %d", op, tid)

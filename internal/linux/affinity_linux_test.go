@@ -51,7 +51,7 @@ func TestHasAffinityIsExact(t *testing.T) {
 	}
 }
 
-// The kernel cuts a mask down to what is there: an answer that differs from what was asked.
+// The kernel reduces a mask to the existing CPUs, so the read-back differs from the request.
 func TestSetAffinityBeyondTheMachineIsReadBack(t *testing.T) {
 	allowed := ownThread(t)
 	asked := allowed.With(cpuset.Max)
@@ -94,13 +94,13 @@ func TestFillMask(t *testing.T) {
 	})
 }
 
-// A mask smaller than the kernel's is refused with EINVAL, which is what makes GetAffinity ask with the largest.
+// A mask smaller than the kernel's is refused with EINVAL, which makes GetAffinity retry with the largest.
 func TestKernelRefusesAShortMask(t *testing.T) {
 	assert.Equal(t, unix.EINVAL, readMask(0, nil))
-	assert.Zero(t, readMask(0, make([]uint64, mostWords)), "and takes one of any size above")
+	assert.Zero(t, readMask(0, make([]uint64, mostWords)), "it accepts any larger one")
 }
 
-// The kernel asks for a privilege where a thread belongs to another process only; any other refusal has another reason.
+// The kernel requires a privilege only for a thread of another process; any other refusal has another reason.
 func TestRemedyOfOthers(t *testing.T) {
 	assert.Empty(t, remedyOfOthers(0))
 	assert.Empty(t, remedyOfOthers(os.Getpid()))

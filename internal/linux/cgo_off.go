@@ -2,5 +2,5 @@
 
 package linux
 
-// Cgo tells whether the program was built with cgo: threads are then pthreads, with a stack mapping each.
+// Cgo reports whether the program was built with cgo: threads are then pthreads, each with a mapping for its stack.
 const Cgo = false

@@ -8,23 +8,23 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Monotonic is the time of CLOCK_MONOTONIC: the same in every process of the system (clock_gettime(2)).
+// Monotonic returns the time of CLOCK_MONOTONIC: the same in every process of the system (clock_gettime(2)).
 func Monotonic() time.Duration {
 	var t unix.Timespec
 	_ = unix.ClockGettime(unix.CLOCK_MONOTONIC, &t) // every Linux has this clock
 	return time.Duration(t.Nano())
 }
 
-// Suspended is how long the machine has been suspended since it was started: by how much CLOCK_BOOTTIME is before
-// CLOCK_MONOTONIC, which stands still meanwhile (clock_gettime(2)).
+// Suspended returns the time that the machine has been suspended since boot: the difference between CLOCK_BOOTTIME and
+// CLOCK_MONOTONIC, which stops during a suspension (clock_gettime(2)).
 func Suspended() time.Duration {
 	var boot unix.Timespec
-	_ = unix.ClockGettime(unix.CLOCK_BOOTTIME, &boot) // there since Linux 2.6.39
+	_ = unix.ClockGettime(unix.CLOCK_BOOTTIME, &boot) // exists since Linux 2.6.39
 	return time.Duration(boot.Nano()) - Monotonic()
 }
 
-// SleepUntil returns when CLOCK_MONOTONIC has come to t (clock_nanosleep(2), TIMER_ABSTIME). The Go scheduler does not
-// hear of it: with GOMAXPROCS 1 nothing else of the process runs meanwhile, and nothing wakes to look after it.
+// SleepUntil returns when CLOCK_MONOTONIC has reached t (clock_nanosleep(2), TIMER_ABSTIME). The Go scheduler does not
+// know that the thread sleeps: with GOMAXPROCS 1 no other goroutine runs during it, and no thread wakes to take over.
 func SleepUntil(t time.Duration) error {
 	deadline := unix.NsecToTimespec(int64(t))
 	for {
@@ -40,13 +40,13 @@ func SleepUntil(t time.Duration) error {
 	}
 }
 
-// ProcessCPUTime is the CPU time that all threads of a process have used, to the nanosecond; PID 0 is the calling
-// process. It may be any process (clock_getcpuclockid(3)), and takes a fraction of a microsecond.
+// ProcessCPUTime returns the CPU time of all threads of a process, to the nanosecond; PID 0 is the calling process. It
+// works for any process (clock_getcpuclockid(3)), in a fraction of a microsecond.
 func ProcessCPUTime(pid int) (time.Duration, error) {
 	const sched = 2 // CPUCLOCK_SCHED (include/linux/posix-timers_types.h): the PID's complement is above these 3 bits
 	var t unix.Timespec
 	if err := unix.ClockGettime(int32(^pid)<<3|sched, &t); err != nil {
-		if err == unix.EINVAL { // what the kernel says of a process that does not exist
+		if err == unix.EINVAL { // the kernel's answer for a process that does not exist
 			err = unix.ESRCH
 		}
 		return 0, &Error{Op: fmt.Sprintf("read the CPU time of process %d", pid), Err: err}

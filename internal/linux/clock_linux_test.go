@@ -22,12 +22,12 @@ func TestSleepUntil(t *testing.T) {
 	require.ErrorIs(t, linux.SleepUntil(-1), syscall.EINVAL)
 }
 
-// The clock of a process counts what it burns, is the same from inside and from outside, and ends with it.
+// The clock of a process counts its CPU time, is the same from inside and from outside, and ends with it.
 func TestProcessCPUTime(t *testing.T) {
 	begin, err := linux.ProcessCPUTime(0)
 	require.NoError(t, err)
 	require.Positive(t, begin)
-	for now := begin; now < begin+time.Millisecond; { // it grows while this loop runs
+	for now := begin; now < begin+time.Millisecond; { // uses CPU time
 		now, err = linux.ProcessCPUTime(os.Getpid())
 		require.NoError(t, err)
 		require.GreaterOrEqual(t, now, begin)

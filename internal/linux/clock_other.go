@@ -4,7 +4,7 @@ package linux
 
 import "time"
 
-// Monotonic returns 0: it is for what only Linux can do.
+// Monotonic returns 0: only functions that need Linux use it.
 func Monotonic() time.Duration { return 0 }
 
 // SleepUntil needs Linux.
@@ -15,5 +15,5 @@ func ProcessCPUTime(int) (time.Duration, error) {
 	return 0, unsupported("read the CPU time of a process")
 }
 
-// Suspended returns 0: only Linux tells.
+// Suspended returns 0: only Linux reports it.
 func Suspended() time.Duration { return 0 }

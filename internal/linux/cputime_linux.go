@@ -2,7 +2,7 @@ package linux
 
 import "golang.org/x/sys/unix"
 
-// ThreadCPUTime is the CPU time that the calling thread has used, in nanoseconds (clock_gettime(2),
+// ThreadCPUTime returns the CPU time of the calling thread in nanoseconds (clock_gettime(2),
 // CLOCK_THREAD_CPUTIME_ID); a system call of some 0.2 µs.
 func ThreadCPUTime() int64 {
 	var t unix.Timespec

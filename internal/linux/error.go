@@ -9,35 +9,34 @@ import (
 	"syscall"
 )
 
-// Error is a refusal of the kernel: what was asked, its answer, and how to be allowed. errors.Is sees through it: a
-// missing privilege is fs.ErrPermission, a missing system call errors.ErrUnsupported.
+// Error is a refusal by the kernel: the request, the answer and the remedy. For errors.Is, a missing privilege is
+// fs.ErrPermission, and a missing system call is errors.ErrUnsupported.
 type Error struct {
-	Op     string // what was asked: "set nice -5"
+	Op     string // the request: "set nice -5"
 	Err    error  // the kernel's answer
-	Remedy string // one clause; empty where nothing helps
+	Remedy string // one clause; empty if none is known
 }
 
 func (e *Error) Error() string { return fmt.Sprintf("%s: %v", e.Op, e.Err) }
 
 func (e *Error) Unwrap() error { return e.Err }
 
-// Hint says how to be allowed: the remedy, and for a missing privilege or system call whether a seccomp filter may be
-// what refuses.
+// Hint returns the remedy, and for a missing privilege or system call whether a seccomp filter may be the cause.
 func (e *Error) Hint() string {
 	status, _ := os.ReadFile("/proc/self/status") // without it, no filter is known
 	return e.hint(string(status))
 }
 
-// hint is Hint in a process with this /proc/PID/status.
+// hint returns the Hint of a process with this /proc/PID/status.
 func (e *Error) hint(status string) string {
 	hints := make([]string, 0, 2)
 	if e.Remedy != "" {
 		hints = append(hints, e.Remedy)
 	}
-	missing := errors.Is(e.Err, syscall.ENOSYS) // which some filters answer for what the kernel has
+	missing := errors.Is(e.Err, syscall.ENOSYS) // some filters answer this for calls that the kernel has
 	switch {
 	case (missing || errors.Is(e.Err, fs.ErrPermission)) && seccompFiltered(status):
-		hints = append(hints, "a seccomp filter is in force and may be what refuses "+
+		hints = append(hints, "a seccomp filter is active and may be the cause "+
 			"(in Docker: --security-opt seccomp=unconfined)")
 	case missing && e.Remedy == "":
 		hints = append(hints, "this kernel does not have that system call, or was built without it")
@@ -45,8 +44,8 @@ func (e *Error) hint(status string) string {
 	return strings.Join(hints, "; ")
 }
 
-// Remedy returns what helps against an error of a system call or a file whose text has no remedy: a limit of this process
-// is reached (getrlimit(2)), a privilege is missing, or /proc is not mounted. It returns "" for other errors.
+// Remedy returns the remedy for an error of a system call or a file that has none itself: a limit of this process is
+// reached (getrlimit(2)), a privilege is missing, or /proc is not mounted. It returns "" for other errors.
 func Remedy(err error) string {
 	switch {
 	case errors.Is(err, syscall.EMFILE):
@@ -66,7 +65,7 @@ func exists(name string) bool {
 	return !errors.Is(err, fs.ErrNotExist)
 }
 
-// seccompFiltered tells from /proc/PID/status whether a system-call filter is in force (mode 2, prctl(2)).
+// seccompFiltered reports whether a system-call filter is active (mode 2, prctl(2)), from /proc/PID/status.
 func seccompFiltered(status string) bool {
 	mode, ok := statusField(status, "Seccomp")
 	return ok && mode == "2"

@@ -23,10 +23,10 @@ func TestErrorIsWhatTheKernelAnswered(t *testing.T) {
 	assert.Empty(t, (&Error{Op: "x", Err: syscall.ESRCH}).Hint())
 }
 
-// A filter may be what refuses, whether it answers that a privilege or that the system call is missing.
+// A filter may be the cause if a privilege is missing, and also if the system call is.
 func TestHintOfAFilter(t *testing.T) {
 	const filtered, free = "Seccomp:\t2\n", "Seccomp:\t0\n"
-	const filter = "a seccomp filter is in force and may be what refuses (in Docker: --security-opt seccomp=unconfined)"
+	const filter = "a seccomp filter is active and may be the cause (in Docker: --security-opt seccomp=unconfined)"
 	refusal := &Error{Op: "set nice -5", Err: syscall.EPERM, Remedy: "be root"}
 	assert.Equal(t, "be root; "+filter, refusal.hint(filtered))
 	assert.Equal(t, "be root", refusal.hint(free))

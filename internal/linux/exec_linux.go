@@ -12,7 +12,7 @@ import (
 )
 
 // AdoptOrphans makes this process the parent of each descendant whose own parent ends (prctl(2),
-// PR_SET_CHILD_SUBREAPER), so that none gets out of its sight: not by a session of its own either.
+// PR_SET_CHILD_SUBREAPER), so that it can find all of them, even those in another session.
 func AdoptOrphans() error {
 	if err := unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); err != nil {
 		return &Error{Op: "adopt orphans", Err: err}
@@ -20,8 +20,8 @@ func AdoptOrphans() error {
 	return nil
 }
 
-// Descendants returns the PIDs of this process's children, of theirs, and so on, from /proc/PID/stat; zombies are among
-// them. Processes come and go while it reads.
+// Descendants returns the PIDs of all descendants of this process, including zombies, from /proc/PID/stat. It is not
+// atomic: processes start and end while it reads.
 func Descendants() ([]int, error) {
 	entries, err := os.ReadDir("/proc")
 	if err != nil {
@@ -59,8 +59,8 @@ func parseStat(stat []byte) (state byte, parent int, ok bool) {
 	return fields[0][0], parent, err == nil
 }
 
-// InheritedFiles returns the descriptors above stderr that a program started by this process would have, those without
-// close-on-exec: they came from whoever started this process, since Go opens none like that.
+// InheritedFiles returns the descriptors above stderr that a program started by this process would inherit, those
+// without close-on-exec. They come from the process that started this one, since Go opens files with close-on-exec.
 func InheritedFiles() ([]int, error) {
 	entries, err := os.ReadDir("/proc/self/fd")
 	if err != nil {
@@ -72,7 +72,7 @@ func InheritedFiles() ([]int, error) {
 		if err != nil || fd <= unix.Stderr {
 			continue
 		}
-		// An error: the descriptor of the list itself, which is closed by now.
+		// An error means the descriptor of the list itself, which is closed now.
 		if flags, err := unix.FcntlInt(uintptr(fd), unix.F_GETFD, 0); err == nil && flags&unix.FD_CLOEXEC == 0 {
 			open = append(open, fd)
 		}
@@ -80,8 +80,8 @@ func InheritedFiles() ([]int, error) {
 	return open, nil
 }
 
-// Terminal tells whether this process has a controlling terminal, and whether it is in the group that the terminal's
-// keys reach (tty_ioctl(4), TIOCGPGRP).
+// Terminal reports whether this process has a controlling terminal, and whether it is in the terminal's foreground
+// process group (tty_ioctl(4), TIOCGPGRP).
 func Terminal() (has, foreground bool) {
 	tty, err := unix.Open("/dev/tty", unix.O_RDONLY|unix.O_NOCTTY|unix.O_CLOEXEC, 0)
 	if err != nil {
@@ -92,12 +92,13 @@ func Terminal() (has, foreground bool) {
 	return true, err == nil && group == unix.Getpgrp()
 }
 
-// DieWithParent is how a command is started that the kernel kills when the thread that started it ends (prctl(2),
-// PR_SET_PDEATHSIG); it stays in the process group. A program with set-user-ID or file capabilities escapes.
+// DieWithParent returns the attributes of a command that the kernel kills when the thread that started it ends
+// (prctl(2), PR_SET_PDEATHSIG). It stays in the process group. A program with set-user-ID or file capabilities is not
+// killed.
 func DieWithParent() *syscall.SysProcAttr { return &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL} }
 
-// AwaitEnded waits until a child has ended, and returns which (waitid(2)). The kernel still knows it, until it is waited
-// for. An error is that there is no child.
+// AwaitEnded waits until a child has ended, and returns its PID (waitid(2)). It does not reap the child. It returns an
+// error if there is no child.
 func AwaitEnded() (pid int, err error) {
 	var info unix.Siginfo
 	for {
@@ -108,7 +109,7 @@ func AwaitEnded() (pid int, err error) {
 	if err != nil {
 		return 0, &Error{Op: "wait for a child", Err: err}
 	}
-	// The child's PID follows the three numbers that every siginfo_t begins with, and the padding of 64-bit machines
+	// The child's PID follows the three numbers at the start of every siginfo_t, and the padding of 64-bit machines
 	// (include/uapi/asm-generic/siginfo.h).
 	at := unsafe.Offsetof(info.Code) + unsafe.Sizeof(info.Code)
 	at = (at + unsafe.Sizeof(uintptr(0)) - 1) &^ (unsafe.Sizeof(uintptr(0)) - 1)

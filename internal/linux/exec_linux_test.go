@@ -49,10 +49,10 @@ func TestDescendants(t *testing.T) {
 func TestInheritedFiles(t *testing.T) {
 	before, err := InheritedFiles()
 	require.NoError(t, err)
-	file, err := os.Open(os.DevNull) // close-on-exec
+	file, err := os.Open(os.DevNull) // has close-on-exec
 	require.NoError(t, err)
 	defer file.Close()
-	kept, err := unix.Dup(int(file.Fd())) // without
+	kept, err := unix.Dup(int(file.Fd())) // has no close-on-exec
 	require.NoError(t, err)
 	after, err := InheritedFiles()
 	require.NoError(t, err)

@@ -19,7 +19,7 @@ func Terminal() (has, foreground bool) { return false, false }
 // DieWithParent needs Linux.
 func DieWithParent() *syscall.SysProcAttr { return nil }
 
-// NextChildStop returns none: only Linux tells.
+// NextChildStop returns none: only Linux reports stops.
 func NextChildStop() (pid int, stopped, ok bool) { return 0, false, false }
 
 // ChildEnded needs Linux, and returns false.

@@ -16,16 +16,16 @@ const (
 	cpuNodeMask    = 1<<cpuNodeBits - 1
 )
 
-// rdpid returns IA32_TSC_AUX. Only for CPUs that have the instruction.
+// rdpid returns IA32_TSC_AUX. The CPU must have the instruction.
 func rdpid() uint32
 
-// segmentLimit returns the limit of a segment; ok is false when the descriptor is not one that a program may look at.
+// segmentLimit returns the limit of a segment; ok is false if a program may not read that descriptor.
 func segmentLimit(selector uint32) (limit uint32, ok bool)
 
 // cpuid executes CPUID.
 func cpuid(leaf, subleaf uint32) (eax, ebx, ecx, edx uint32)
 
-// The ways to learn the CPU. The zero value is "not chosen yet".
+// The methods of finding the CPU. The zero value is "not chosen yet".
 const (
 	_ = iota
 	byRDPID
@@ -38,12 +38,11 @@ var (
 	getcpuOnce sync.Once
 )
 
-// Getcpu returns the CPU that the calling thread runs on; -1 where nothing tells it. The thread may be moved before the
-// caller looks at the answer, unless it is pinned.
+// Getcpu returns the CPU that the calling thread runs on; -1 if it is unknown. The thread may be moved before the
+// caller uses the result, unless it is pinned.
 //
-// It takes a few nanoseconds, by an instruction that was checked against getcpu(2) at the first use; that use takes
-// some 100 µs. Where the check fails (a virtual machine or sandbox that does not keep IA32_TSC_AUX) it is the system
-// call.
+// It takes a few nanoseconds, with an instruction that was checked against getcpu(2) at the first use, which takes some
+// 100 µs. If the check fails (a virtual machine or sandbox that does not set IA32_TSC_AUX) it uses the system call.
 func Getcpu() int {
 	switch getcpuWay.Load() {
 	case byRDPID:
@@ -58,15 +57,15 @@ func Getcpu() int {
 	return Getcpu()
 }
 
-// chooseGetcpu finds the first way whose answers are right. It visits CPUs, so it does that on another goroutine: a
-// caller that is locked to its thread is not moved.
+// chooseGetcpu finds the first method whose answers are right. It visits CPUs on another goroutine, so that a caller
+// that is locked to its thread is not moved.
 func chooseGetcpu() uint32 {
 	way := make(chan uint32)
 	go func() { way <- tryGetcpu() }()
 	return <-way
 }
 
-// tryGetcpu compares each way with getcpu(2), on two of the allowed CPUs where there are two.
+// tryGetcpu compares each method with getcpu(2) on two of the allowed CPUs, if there are two.
 func tryGetcpu() uint32 {
 	allowed, err := GetAffinity(0)
 	if err != nil || allowed.Last() > cpuNodeMask {
@@ -75,7 +74,7 @@ func tryGetcpu() uint32 {
 	rdpidRight := hasRDPID()
 	segmentRight := true
 	err = VisitCPUs([]int{allowed.First(), allowed.Last()}, func(cpu int) error {
-		if is := getcpuCall(); is != cpu && is >= 0 { // a filter that refuses the call says nothing against the others
+		if is := getcpuCall(); is != cpu && is >= 0 { // a filter on the call does not affect the others
 			return errors.New("the thread is not on the CPU that it was pinned to")
 		}
 		rdpidRight = rdpidRight && int(rdpid()&cpuNodeMask) == cpu
@@ -86,9 +85,9 @@ func tryGetcpu() uint32 {
 	switch {
 	case err != nil:
 		return byCall
-	case rdpidRight && allowed.Last() > 0: // a register that nobody set reads 0, which looks right on CPU 0
+	case rdpidRight && allowed.Last() > 0: // a register that was never set reads 0, which looks right on CPU 0
 		return byRDPID
-	case segmentRight: // a segment that nobody set has no limit at all
+	case segmentRight: // a segment that was never set has no limit
 		return bySegment
 	}
 	return byCall

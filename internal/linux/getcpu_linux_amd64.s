@@ -1,6 +1,6 @@
 #include "textflag.h"
 
-// The assembler knows neither RDPID nor LSL, hence the bytes.
+// The assembler does not know RDPID and LSL, so they are written as bytes.
 
 // func rdpid() uint32
 TEXT ·rdpid(SB), NOSPLIT, $0-4

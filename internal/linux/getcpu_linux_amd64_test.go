@@ -11,7 +11,7 @@ import (
 	"gorun/internal/cpuset"
 )
 
-// Every way that this CPU has must tell every CPU, whichever way was chosen.
+// Every method that this CPU supports must report every CPU, even if it was not chosen.
 func TestEveryWayTellsTheCPU(t *testing.T) {
 	allowed := ownThread(t)
 	Getcpu()
@@ -26,7 +26,7 @@ func TestEveryWayTellsTheCPU(t *testing.T) {
 		ways = append(ways, byRDPID)
 	}
 	if chosen == byCall {
-		ways = []uint32{byCall} // the check found the others wrong here
+		ways = []uint32{byCall} // here the check rejected the others
 	}
 	for cpu := range allowed.All() {
 		require.NoError(t, SetAffinity(0, cpuset.Of(cpu)))
@@ -51,11 +51,11 @@ func TestOneCPUZeroIsNoProofForARegister(t *testing.T) {
 	assert.NotEqual(t, uint32(byRDPID), tryGetcpu())
 }
 
-// A filter that refuses getcpu(2) does not take away what a program reads without a system call.
+// A filter that refuses getcpu(2) does not affect the methods without a system call.
 func TestGetcpuWithoutTheCall(t *testing.T) {
 	allowed := ownThread(t)
 	if tryGetcpu() == byCall || allowed.Last() == 0 {
-		t.Skip("this machine has the system call alone")
+		t.Skip("this machine has only the system call")
 	}
 	refuse(t, syscall.EPERM, refused{call: unix.SYS_GETCPU, arg: -1})
 	require.Equal(t, -1, getcpuCall())

@@ -14,10 +14,10 @@ import (
 	"gorun/internal/sysfs"
 )
 
-// LockKernelFile takes a setting of the kernel, such as NUMABalancingSysctl, for this process and for those that inherit
-// the file, until all of them have closed it; it changes nothing. The lock (flock(2)) is on the file itself: everybody
-// can open it, there is no other name for it, and none stays behind. (A container has a /proc of its own, and so
-// another lock.)
+// LockKernelFile locks a setting of the kernel, such as NUMABalancingSysctl, for this process and for those that
+// inherit the file, until all of them have closed it. It does not change the setting. The lock (flock(2)) is on the
+// file itself, which every user can open; no lock file is left behind. (A container has another /proc, and so another
+// lock.)
 func LockKernelFile(path string) (*os.File, error) {
 	op := "take " + path
 	lock, err := os.Open(path)
@@ -33,7 +33,7 @@ func LockKernelFile(path string) (*os.File, error) {
 	}
 	lock.Close()
 	if errors.Is(err, unix.EWOULDBLOCK) {
-		return nil, &Error{Op: op, Err: fmt.Errorf("%s holds it", flockHolder(path)), Remedy: "wait until that one ends"}
+		return nil, &Error{Op: op, Err: fmt.Errorf("%s holds the lock", flockHolder(path)), Remedy: "wait until that process ends"}
 	}
 	return nil, &Error{Op: op, Err: err}
 }
@@ -51,7 +51,7 @@ func MaySetKernelFile(path string, value int) error {
 	return nil
 }
 
-// SetKernelFile sets a value and reads it back. One that is there already needs no privilege.
+// SetKernelFile sets a value and reads it back. If the setting already has the value, no privilege is needed.
 func SetKernelFile(path string, value int) error {
 	is, err := ReadKernelFile(path)
 	if err != nil || is == value {
@@ -78,22 +78,22 @@ func SetKernelFile(path string, value int) error {
 func kernelFileError(path string, value int, err error) error {
 	var pathErr *fs.PathError
 	if errors.As(err, &pathErr) {
-		err = pathErr.Err // the path is in what was asked
+		err = pathErr.Err // Op has the path
 	}
 	remedy := ""
 	switch {
 	case errors.Is(err, fs.ErrPermission):
 		remedy = "that needs root on the machine itself"
 	case errors.Is(err, unix.EROFS):
-		remedy = "a container may not set it: do so on the machine itself"
+		remedy = "a container may not set it: set it on the machine itself"
 	case errors.Is(err, unix.EINVAL):
 		remedy = "this kernel has no such value"
 	}
 	return &Error{Op: fmt.Sprintf("set %s to %d", path, value), Err: err, Remedy: remedy}
 }
 
-// flockHolder names the process that took the lock on a file, from /proc/locks (proc_locks(5)): where a guardian still
-// holds it, the process that the guardian outlived.
+// flockHolder names the process that locked a file, from /proc/locks (proc_locks(5)). If only a guardian still holds
+// the lock, it is the process that the guardian outlived.
 func flockHolder(path string) string {
 	const unknown = "another process"
 	var stat unix.Stat_t
@@ -112,7 +112,7 @@ func flockHolder(path string) string {
 }
 
 // parseFlock finds the line "1: FLOCK ADVISORY WRITE PID INODE 0 EOF", with INODE as "major:minor:number", of
-// /proc/locks. Lines of those who wait have "->" behind the number.
+// /proc/locks. Lines of waiting processes have "->" after the number.
 func parseFlock(text, inode string) (pid int, ok bool) {
 	for line := range strings.Lines(text) {
 		fields := strings.Fields(line)

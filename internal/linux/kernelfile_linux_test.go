@@ -29,9 +29,9 @@ func TestLockKernelFile(t *testing.T) {
 	_, err = LockKernelFile(path)
 	require.Error(t, err, "in the same process")
 	if locks, readErr := os.ReadFile("/proc/locks"); readErr == nil && strings.Contains(string(locks), "FLOCK") {
-		assert.EqualError(t, err, fmt.Sprintf("take %s: process %d holds it", path, os.Getpid()))
+		assert.EqualError(t, err, fmt.Sprintf("take %s: process %d holds the lock", path, os.Getpid()))
 	}
-	assert.Equal(t, "wait until that one ends", hint.Of(err))
+	assert.Equal(t, "wait until that process ends", hint.Of(err))
 	require.NoError(t, lock.Close())
 	lock, err = LockKernelFile(path)
 	require.NoError(t, err)
@@ -60,7 +60,7 @@ func TestKernelFileRefusals(t *testing.T) {
 	assert.ErrorContains(t, SetKernelFile("/dev/null", 7), "malformed")
 }
 
-// A file of the kernel's that takes 0 and then holds another number: it sets the default (proc_pid_timerslack_ns(5)).
+// A kernel file that accepts 0 and then reads as another number, its default (proc_pid_timerslack_ns(5)).
 func TestSetKernelFileReadsBack(t *testing.T) {
 	runtime.LockOSThread()
 	err := SetKernelFile(fmt.Sprintf("/proc/%d/timerslack_ns", Gettid()), 0)

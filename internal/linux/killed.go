@@ -11,14 +11,14 @@ import (
 	"gorun/internal/cgroup"
 )
 
-// Killed is the error of a process that a signal ended. fsys is rooted at / of this process, whose control group is the
-// process's too: its memory limits are named where they may be why the kernel has sent SIGKILL.
+// Killed is the error of a process that a signal ended. After SIGKILL it names the memory limits of this process's
+// control group, which the process shares, if the kernel has enforced them.
 type Killed struct {
 	Signal syscall.Signal
 	limits []cgroup.MemoryKills
 }
 
-// NewKilled reads the limits. Where they cannot be read, the signal is all that there is to say.
+// NewKilled reads the limits from fsys, which is rooted at /. If they cannot be read, the error names only the signal.
 func NewKilled(fsys fs.FS, signal syscall.Signal) *Killed {
 	k := &Killed{Signal: signal}
 	if signal == syscall.SIGKILL {
@@ -47,5 +47,5 @@ func (k *Killed) Hint() string {
 	if len(files) == 0 {
 		return ""
 	}
-	return "give it more memory (" + strings.Join(files, ", ") + "), or have it take less"
+	return "give it more memory (" + strings.Join(files, ", ") + "), or make it use less"
 }

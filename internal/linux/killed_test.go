@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/assert"
 )
 
-// A limit on memory is named where it may be why: not for another signal, nor where it has killed nothing.
+// A memory limit is named if it may be the cause: only for SIGKILL, and only if it has killed something.
 func TestKilled(t *testing.T) {
 	limited := map[string]string{
 		"sys/fs/cgroup/app/memory.max": "67108864\n", "sys/fs/cgroup/app/memory.current": "60000000\n",

@@ -15,16 +15,16 @@ import (
 	"gorun/internal/sysfs"
 )
 
-// What one more OS thread of a Go program costs, for a goroutine that is locked to it and blocked. Measured with 8000
-// of them (Linux 6.18, Go 1.26, amd64) as the growth of VmRSS, KernelStack, Slab and PageTables: without cgo 18.2 +
-// 16.0 + 5.1 + 0.1 = 39.4 KiB, with cgo 19.2 + 16.0 + 5.5 + 4.1 = 44.8 KiB; and 2.00 more lines of /proc/self/maps and
-// 8328 KiB of VmSize with cgo, 0.00 lines without.
+// The cost of one more OS thread of a Go program, with a blocked goroutine locked to it. Measured with 8000 of them
+// (Linux 6.18, Go 1.26, amd64) as the growth of VmRSS, KernelStack, Slab and PageTables: without cgo 18.2 + 16.0 + 5.1
+// + 0.1 = 39.4 KiB, with cgo 19.2 + 16.0 + 5.5 + 4.1 = 44.8 KiB; and 2.00 more lines of /proc/self/maps and 8328 KiB of
+// VmSize with cgo, 0.00 lines without.
 const (
 	threadBytes      = 40 << 10
 	threadBytesCgo   = 45 << 10
 	threadMappings   = 2        // a pthread's stack and its guard page
 	threadStackBytes = 8 << 20  // a pthread's stack under the usual RLIMIT_STACK
-	threadHeapBytes  = 64 << 10 // Go's own address space a thread, beside that stack
+	threadHeapBytes  = 64 << 10 // Go's own address space per thread, in addition to that stack
 )
 
 // glibc gives each new thread a malloc arena of 64 MiB of address space, until there are 8 for each CPU
@@ -34,20 +34,20 @@ const (
 	arenasPerCPU = 8
 )
 
-// pidsReserved is how many PIDs are not handed out again once the numbers have wrapped (kernel/pid.c, RESERVED_PIDS).
+// pidsReserved is the number of PIDs that are not reused once the numbers have wrapped (kernel/pid.c, RESERVED_PIDS).
 const pidsReserved = 300
 
-// Limit is one thing that bounds how many threads this process may have.
+// Limit is a limit on the number of threads of this process.
 type Limit struct {
 	Name      string // the kernel's name for it: "kernel.pid_max"
 	Unit      string // of the numbers: "threads", "mappings" or "bytes"
 	Max       uint64
-	Used      uint64 // by whoever shares it
-	PerThread uint64 // what one more thread takes, or one more process (ProcessLimits); never 0
-	Hint      string // how to raise it; NEEDED stands for the new maximum until Obstacles puts the number in
+	Used      uint64 // by all that share the limit
+	PerThread uint64 // use of one more thread, or of one more process (ProcessLimits); never 0
+	Hint      string // how to raise it; Obstacles replaces NEEDED by the required maximum
 }
 
-// Room returns how many more threads the limit leaves.
+// Room returns the number of further threads that the limit allows.
 func (l Limit) Room() int {
 	if l.Used >= l.Max {
 		return 0
@@ -55,16 +55,16 @@ func (l Limit) Room() int {
 	return int(min((l.Max-l.Used)/l.PerThread, math.MaxInt))
 }
 
-// String says what is used of what.
+// String returns the limit's use, maximum and room.
 func (l Limit) String() string {
 	return fmt.Sprintf("%s: %d of %d %s used, room for %d threads", l.Name, l.Used, l.Max, l.Unit, l.Room())
 }
 
-// needed stands in a hint for the maximum that would do.
+// needed is the placeholder in a hint for the required maximum.
 const needed = "NEEDED"
 
-// Obstacles returns the limits that cannot hold this many more threads, the tightest first, each with the maximum that
-// would hold them in its hint.
+// Obstacles returns the limits that do not allow this number of further threads, the tightest first, each with the
+// required maximum in its hint.
 func Obstacles(limits []Limit, threads int) []Limit {
 	var obstacles []Limit
 	for _, l := range limits {
@@ -78,21 +78,21 @@ func Obstacles(limits []Limit, threads int) []Limit {
 	return obstacles
 }
 
-// ThreadLimits returns what bounds the number of threads of this process on the machine whose / is fsys: the user's and
-// the system's limits on threads, PIDs, the control groups' limits, mappings, memory and address space. cgo tells
-// whether its threads are pthreads (see Cgo). A limit that does not apply, or whose file is absent, is left out. A limit
-// whose file cannot be read or understood is left out too, and unread has its error; the other limits hold without it.
+// ThreadLimits returns the limits on the number of threads of this process on the machine whose / is fsys: the user's
+// and the system's limits on threads, PIDs, the control groups' limits, mappings, memory and address space. cgo says
+// whether its threads are pthreads (see Cgo). A limit that does not apply, or whose file is absent, is left out. A
+// limit whose file cannot be read or understood is left out too, and its error is in unread.
 //
-// It counts what can be seen. From within a container, ancestors of its control group and its user's processes outside
-// are not: the kernel may refuse earlier.
+// It counts what is visible. In a container, the ancestors of its control group and the user's processes outside it are
+// not, so the kernel may refuse earlier.
 func ThreadLimits(fsys fs.FS, cgo bool) (limits []Limit, unread []error) {
 	return readLimits(fsys, cgo, userLimit, systemLimits, pidsLimits, mappingLimit, groupMemoryLimits, memoryLimit,
 		addressLimit)
 }
 
-// ProcessLimits returns what bounds the number of processes that this process may start, each with so many threads and
-// bytes of memory: of the limits on threads those that are not this process's own. Their Room is in processes.
-// unread is as for ThreadLimits.
+// ProcessLimits returns the limits on the number of processes that this process may start, each with the given threads
+// and bytes of memory. Limits of this process alone do not count. Their Room is in processes. unread is as for
+// ThreadLimits.
 func ProcessLimits(fsys fs.FS, threads, bytes uint64) (limits []Limit, unread []error) {
 	limits, unread = readLimits(fsys, false, userLimit, systemLimits, pidsLimits, groupMemoryLimits, memoryLimit)
 	for i := range limits {
@@ -104,8 +104,8 @@ func ProcessLimits(fsys fs.FS, threads, bytes uint64) (limits []Limit, unread []
 	return limits, unread
 }
 
-// MemoryLimits returns what bounds the memory that this process and those that it starts may take. Their Room is in
-// bytes. unread is as for ThreadLimits.
+// MemoryLimits returns the limits on the memory of this process and its children. Their Room is in bytes. unread is as
+// for ThreadLimits.
 func MemoryLimits(fsys fs.FS) (limits []Limit, unread []error) {
 	limits, unread = readLimits(fsys, false, groupMemoryLimits, memoryLimit)
 	for i := range limits {
@@ -127,7 +127,7 @@ func readLimits(
 	return limits, unread
 }
 
-// userLimit is RLIMIT_NPROC: the threads of the real user ID (getrlimit(2); kernel/fork.c, copy_process).
+// userLimit returns RLIMIT_NPROC, on the threads of the real user ID (getrlimit(2); kernel/fork.c, copy_process).
 func userLimit(fsys fs.FS, _ bool) ([]Limit, error) {
 	soft, hard, limited, err := readRlimit(fsys, "Max processes")
 	if err != nil || !limited {
@@ -142,7 +142,7 @@ func userLimit(fsys fs.FS, _ bool) ([]Limit, error) {
 		return nil, sysfs.Malformed("proc/self/status", "%v", err)
 	}
 	idMap, err := sysfs.ReadString(fsys, "proc/self/uid_map")
-	if err != nil && !errors.Is(err, fs.ErrNotExist) { // without user namespaces there is the first one only
+	if err != nil && !errors.Is(err, fs.ErrNotExist) { // without user namespaces there is only the initial one
 		return nil, err
 	}
 	if exempt(self, idMap) {
@@ -159,16 +159,16 @@ func userLimit(fsys fs.FS, _ bool) ([]Limit, error) {
 	}}, nil
 }
 
-// exempt tells whether the kernel does not hold RLIMIT_NPROC against the process: for root and for two capabilities,
-// all of them only in the first user namespace, whose map is the whole range onto itself.
+// exempt reports whether RLIMIT_NPROC does not apply to the process: it is root or has one of two capabilities, in the
+// initial user namespace, which maps the whole range of IDs to itself.
 func exempt(self status, idMap string) bool {
 	const sysAdmin, sysResource = 1 << 21, 1 << 24 // include/uapi/linux/capability.h
 	first := idMap == "" || strings.Join(strings.Fields(idMap), " ") == "0 0 4294967295"
 	return first && (self.uid == 0 || self.capabilities&(sysAdmin|sysResource) != 0)
 }
 
-// countThreads adds up the threads of a user's processes. Those that end meanwhile, or that may not be read (hidepid),
-// are left out.
+// countThreads returns the number of threads of a user's processes. Processes that end while it reads, or that may not
+// be read (hidepid), are left out.
 func countThreads(fsys fs.FS, uid uint64) (uint64, error) {
 	entries, err := fs.ReadDir(fsys, "proc")
 	if err != nil {
@@ -195,8 +195,8 @@ func countThreads(fsys fs.FS, uid uint64) (uint64, error) {
 	return threads, nil
 }
 
-// systemLimits are kernel.threads-max, over all threads of the system, and kernel.pid_max, over those of a PID
-// namespace (of the system before Linux 6.14). The threads of the system stand for both: a namespace has no more.
+// systemLimits returns kernel.threads-max, on all threads of the system, and kernel.pid_max, on those of a PID
+// namespace (of the system before Linux 6.14). Both count the threads of the system; a namespace has no more.
 func systemLimits(fsys fs.FS, _ bool) ([]Limit, error) {
 	text, err := sysfs.ReadString(fsys, "proc/loadavg")
 	if err != nil {
@@ -231,7 +231,7 @@ func systemLimits(fsys fs.FS, _ bool) ([]Limit, error) {
 	return limits, unread
 }
 
-// pidsLimits are the pids controller's, of this control group and those above.
+// pidsLimits returns the limits of the pids controller, of this control group and its ancestors.
 func pidsLimits(fsys fs.FS, _ bool) ([]Limit, error) {
 	groups, err := cgroup.ReadPids(fsys)
 	var limits []Limit
@@ -245,7 +245,7 @@ func pidsLimits(fsys fs.FS, _ bool) ([]Limit, error) {
 	return limits, err
 }
 
-// mappingLimit is vm.max_map_count, over the mappings of this process. Go's own threads have their stacks in its heap.
+// mappingLimit returns vm.max_map_count, on the mappings of this process. Without cgo, thread stacks are in Go's heap.
 func mappingLimit(fsys fs.FS, cgo bool) ([]Limit, error) {
 	if !cgo {
 		return nil, nil
@@ -268,7 +268,7 @@ func mappingLimit(fsys fs.FS, cgo bool) ([]Limit, error) {
 	}}, nil
 }
 
-// bytesPerThread is what one more thread takes.
+// bytesPerThread returns the memory that one more thread takes, in bytes.
 func bytesPerThread(cgo bool) uint64 {
 	if cgo {
 		return threadBytesCgo
@@ -276,7 +276,7 @@ func bytesPerThread(cgo bool) uint64 {
 	return threadBytes
 }
 
-// groupMemoryLimits are the memory controller's limits.
+// groupMemoryLimits returns the memory controller's limits.
 func groupMemoryLimits(fsys fs.FS, cgo bool) ([]Limit, error) {
 	groups, err := cgroup.ReadMemory(fsys)
 	var limits []Limit
@@ -290,7 +290,7 @@ func groupMemoryLimits(fsys fs.FS, cgo bool) ([]Limit, error) {
 	return limits, err
 }
 
-// memoryLimit is the memory that the system has available.
+// memoryLimit returns the available memory of the system as a limit.
 func memoryLimit(fsys fs.FS, cgo bool) ([]Limit, error) {
 	available, err := sysfs.ReadKB(fsys, "proc/meminfo", "MemAvailable")
 	if err != nil {
@@ -302,8 +302,8 @@ func memoryLimit(fsys fs.FS, cgo bool) ([]Limit, error) {
 	}}, nil
 }
 
-// addressLimit is RLIMIT_AS, over the address space of this process. A pthread takes its whole stack of it at once, by
-// RLIMIT_STACK where that is finite (pthread_create(3)), and the first of them a malloc arena each.
+// addressLimit returns RLIMIT_AS, on the address space of this process. A pthread takes its whole stack at once, of
+// RLIMIT_STACK bytes if that is finite (pthread_create(3)), and each of the first ones also a malloc arena.
 func addressLimit(fsys fs.FS, cgo bool) ([]Limit, error) {
 	soft, _, limited, err := readRlimit(fsys, "Max address space")
 	if err != nil || !limited {
@@ -339,7 +339,7 @@ func addressLimit(fsys fs.FS, cgo bool) ([]Limit, error) {
 	few := l
 	few.PerThread += arenaBytes
 	if few.Room() <= arenas {
-		return []Limit{few}, nil // it is full before every arena exists
+		return []Limit{few}, nil // the limit is reached before all arenas exist
 	}
 	l.Used += uint64(arenas) * arenaBytes
 	return []Limit{l}, nil

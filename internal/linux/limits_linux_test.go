@@ -9,13 +9,13 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// On the machine at hand: what is read must at least leave room for what runs.
+// On this machine the limits must at least allow the existing threads.
 func TestThreadLimitsOfThisMachine(t *testing.T) {
 	fsys := os.DirFS("/")
 	for _, cgo := range []bool{false, true} {
 		limits, unread := ThreadLimits(fsys, cgo)
 		require.Empty(t, unread)
-		require.NotEmpty(t, limits, "kernel.threads-max is always there")
+		require.NotEmpty(t, limits, "kernel.threads-max always exists")
 		for _, l := range limits {
 			assert.NotZero(t, l.PerThread, l.Name)
 			assert.Positive(t, l.Room(), l.Name)

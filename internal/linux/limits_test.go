@@ -23,7 +23,7 @@ Max processes             unlimited            unlimited            processes
 Max address space         unlimited            unlimited            bytes     
 `
 
-// machine is a system without any limit on threads, and the given files on top of it.
+// machine returns a system without limits on threads, plus the given files.
 func machine(files map[string]string) fstest.MapFS {
 	all := map[string]string{
 		"proc/self/limits": plainLimits,
@@ -114,7 +114,7 @@ func TestThreadLimits(t *testing.T) {
 			hint:  "as root: sysctl -w vm.max_map_count=2003, or build with CGO_ENABLED=0",
 		},
 		{
-			name:  "and not without",
+			name:  "mappings do not count without cgo",
 			files: map[string]string{"proc/sys/vm/max_map_count": "1000\n", "proc/self/maps": "a\nb\nc\n"},
 		},
 		{
@@ -228,7 +228,7 @@ func TestThreadLimitsOfAnEmptyMachine(t *testing.T) {
 	assert.Empty(t, limits)
 }
 
-// What cannot be read is named, and the limits hold without it.
+// An unreadable file is named, and the other limits are returned.
 func TestThreadLimitsWithoutWhatCannotBeRead(t *testing.T) {
 	for name, text := range map[string]string{
 		"proc/self/limits":               "Max processes\n",
@@ -271,7 +271,7 @@ func TestThreadLimitsWithoutWhatCannotBeRead(t *testing.T) {
 func TestThreadLimitsOfAForbiddenFile(t *testing.T) {
 	fsys := machine(map[string]string{"proc/loadavg": "1 1 1 1/1 1", "proc/sys/kernel/pid_max": "400"})
 	_, unread := ThreadLimits(forbidden{fsys, "proc/loadavg"}, false)
-	assert.ErrorIs(t, errors.Join(unread...), fs.ErrPermission, "a file that cannot be read is no limit of infinity")
+	assert.ErrorIs(t, errors.Join(unread...), fs.ErrPermission, "an unreadable file is not an infinite limit")
 }
 
 type forbidden struct {
@@ -303,7 +303,7 @@ func TestObstacles(t *testing.T) {
 		names = append(names, l.Name)
 	}
 	assert.Equal(t, []string{"tight", "pairs", "wide"}, names, "the tightest first")
-	assert.Equal(t, "set NEEDED, yes NEEDED", limits[1].Hint, "the limits are left alone")
+	assert.Equal(t, "set NEEDED, yes NEEDED", limits[1].Hint, "the limits are not changed")
 	assert.Empty(t, Obstacles(nil, math.MaxInt))
 }
 
@@ -372,7 +372,7 @@ func FuzzParseLoadavg(f *testing.F) {
 	})
 }
 
-// Processes take threads and memory, and share none of this process's own limits.
+// Processes take threads and memory. This process's own limits do not count.
 func TestProcessLimits(t *testing.T) {
 	fsys := machine(map[string]string{
 		"proc/loadavg":                   "0.1 0.2 0.3 1/700 1234\n",

@@ -1,7 +1,7 @@
-// Package linux holds the kernel's doors that placement needs: which CPU and thread the caller runs on, affinity, nice,
-// scheduling policy, the process's usage, and what bounds its number of threads.
+// Package linux wraps the kernel interfaces that placement needs: the CPU and thread of the caller, affinity, nice,
+// scheduling policy, memory, the usage of a process, and the limits on its number of threads.
 //
-// A thread is named by its TID; TID 0 is the calling thread, which is only steady for a goroutine that is locked to it
-// (runtime.LockOSThread). What the kernel refuses is an *Error, with a remedy where there is one. On other systems
-// every function that would ask the kernel returns an error that wraps errors.ErrUnsupported.
+// A thread is identified by its TID; TID 0 is the calling thread, which changes unless the goroutine is locked to it
+// (runtime.LockOSThread). A refusal by the kernel is an *Error, with a remedy if one is known. On other systems every
+// function that needs the kernel returns an error that wraps errors.ErrUnsupported.
 package linux

@@ -10,7 +10,7 @@ import (
 	"gorun/internal/sysfs"
 )
 
-// Mappings are the parts of this process's address space, in the order of their addresses.
+// Mappings are the mappings of this process's address space, in ascending order.
 type Mappings []namedRange
 
 type namedRange struct {
@@ -54,7 +54,7 @@ func parseMappings(text string) Mappings {
 	return mappings
 }
 
-// Name returns what the kernel calls the mapping of an address: a file, "[heap]", "[stack]", or anonymous.
+// Name returns the kernel's name for the mapping of an address: a file, "[heap]", "[stack]", or anonymous.
 func (m Mappings) Name(address uint64) string {
 	i := slices.IndexFunc(m, func(one namedRange) bool { return one.begin <= address && address < one.end })
 	if i < 0 {

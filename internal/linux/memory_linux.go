@@ -16,8 +16,8 @@ import (
 	"gorun/internal/cpuset"
 )
 
-// NewArea maps memory and binds it to its node (mbind(2), MPOL_BIND). It touches none. A kernel without NUMA has node 0
-// alone, which then goes without a policy.
+// NewArea maps memory and binds it to its node (mbind(2), MPOL_BIND). It touches no page. A kernel without NUMA has
+// only node 0, for which no policy is set.
 func NewArea(o AreaOptions) (*Area, error) {
 	if o.Pages < 0 || int(o.Pages) >= len(PageKinds) {
 		return nil, fmt.Errorf("map memory: no %v", o.Pages)
@@ -48,9 +48,9 @@ func NewArea(o AreaOptions) (*Area, error) {
 	return a, nil
 }
 
-// mmap maps whole pages. Those of the ordinary kinds lie between two inaccessible guards: these keep the kernel from
-// merging the mapping with a neighbour, whose pages smaps would count with ours, and a loop that overruns the memory
-// faults there. Mappings of reserved pages never merge (they are VM_DONTEXPAND).
+// mmap maps whole pages. Ordinary pages are between two inaccessible guards. These keep the kernel from merging the
+// mapping with an adjacent one, whose pages smaps would count with ours, and a loop that overruns the memory faults
+// there. Mappings of reserved pages never merge (they are VM_DONTEXPAND).
 func (a *Area) mmap(size int) error {
 	kind := PageKinds[a.kind]
 	const flags = unix.MAP_PRIVATE | unix.MAP_ANONYMOUS
@@ -100,8 +100,8 @@ func (a *Area) hugeError(op string, err error, size int) error {
 	}
 }
 
-// advise asks for the kind of pages (madvise(2)). A kernel without transparent huge pages need not be told to give
-// none.
+// advise requests the kind of pages (madvise(2)). On a kernel without transparent huge pages, base pages need no
+// request.
 func (a *Area) advise() error {
 	switch a.kind {
 	case Pages4K:
@@ -120,9 +120,9 @@ func (a *Area) advise() error {
 	return nil
 }
 
-// Touch makes every page present, as the calling thread's first write to it would, and changes no byte. A pool of
-// reserved pages without one left gives an error, where a write would end the process by SIGBUS (madvise(2),
-// MADV_POPULATE_WRITE; before Linux 5.14 there is but the write). A node without memory left gives none: there the
+// Touch makes every page present, as the calling thread's first write to it would, without changing it. If the pool of
+// reserved pages is empty it returns an error, whereas a write would end the process by SIGBUS (madvise(2),
+// MADV_POPULATE_WRITE; before Linux 5.14 Touch writes too). If the node has no memory left it returns no error: the
 // kernel kills a process.
 func (a *Area) Touch() error {
 	err := unix.Madvise(a.pages, unix.MADV_POPULATE_WRITE)
@@ -141,7 +141,7 @@ func (a *Area) Touch() error {
 	return &Error{Op: op, Err: err}
 }
 
-// Free gives the memory back. A second call does nothing.
+// Free unmaps the memory. A second call does nothing.
 func (a *Area) Free() error {
 	if a.reserved == nil {
 		return nil
@@ -153,9 +153,9 @@ func (a *Area) Free() error {
 	return nil
 }
 
-// Nodes returns how many of the area's pages, in base pages, are on each node now, from /proc/self/numa_maps. Those
-// that are not there, or were only read (they are the shared page of zeros), count under -1. That file needs no
-// privilege, and it is right where move_pages(2) is not: see PageNode.
+// Nodes returns the number of the area's pages on each node, in base pages, from /proc/self/numa_maps. Pages that are
+// absent or were only read (these share the page of zeros) count under -1. That file needs no privilege, and it is
+// right where move_pages(2) is not: see PageNode.
 func (a *Area) Nodes() (map[int]int, error) {
 	bytes, err := a.nodeBytes(os.DirFS("/"))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -176,11 +176,11 @@ func (a *Area) Nodes() (map[int]int, error) {
 	return nodes, nil
 }
 
-// PageNode returns the node of the page that holds p (move_pages(2)). A page that nobody has written to gives
+// PageNode returns the node of the page that holds p (move_pages(2)). For a page that was never written the error is
 // fs.ErrNotExist. p must not point into a goroutine's stack, which moves.
 //
-// Some kernels (6.1.192 is one) call a page absent while NUMA balancing waits for the next access to it. Then PageNode
-// makes that access, a read, which may move the page as any other may.
+// Some kernels (such as 6.1.192) report a page as absent while NUMA balancing waits for the next access to it. Then
+// PageNode reads the page, which may move it as any access may.
 func PageNode(p unsafe.Pointer) (int, error) {
 	const op = "read the node of a page"
 	page := uintptr(p) &^ uintptr(os.Getpagesize()-1)
@@ -196,21 +196,21 @@ func PageNode(p unsafe.Pointer) (int, error) {
 	switch errno := syscall.Errno(-node); {
 	case node >= 0:
 		return int(node), nil
-	case errno == unix.EFAULT: // no mapping, or the page of zeros: nobody has written there
+	case errno == unix.EFAULT: // no mapping, or the page of zeros: never written
 		return -1, &Error{Op: op, Err: unix.ENOENT}
 	default:
 		return -1, &Error{Op: op, Err: errno}
 	}
 }
 
-// pageStatus returns the node of a page of this process, or the negative errno that the kernel has for this page.
+// pageStatus returns the node of a page of this process, or the kernel's negative errno for the page.
 func pageStatus(page uintptr) (status int32, errno syscall.Errno) {
 	_, _, errno = unix.Syscall6(unix.SYS_MOVE_PAGES, 0, 1, uintptr(unsafe.Pointer(&page)), 0,
 		uintptr(unsafe.Pointer(&status)), 0)
 	return status, errno
 }
 
-// resident tells whether a page is in memory (mincore(2)).
+// resident reports whether a page is in memory (mincore(2)).
 func resident(page uintptr) bool {
 	var status byte
 	_, _, errno := unix.Syscall(unix.SYS_MINCORE, page, 1, uintptr(unsafe.Pointer(&status)))

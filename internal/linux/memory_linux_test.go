@@ -24,7 +24,8 @@ import (
 
 var pageSize = os.Getpagesize()
 
-// newArea makes an area that ends with the test. It skips where the machine refuses one, and says why.
+// newArea returns an area that is freed after the test. It skips the test, with the reason, if the machine refuses the
+// area.
 func newArea(t *testing.T, o AreaOptions) *Area {
 	t.Helper()
 	a, err := NewArea(o)
@@ -34,8 +35,8 @@ func newArea(t *testing.T, o AreaOptions) *Area {
 	return a
 }
 
-// skipIfRefusedOrMissing skips a test of the machine where the kernel forbids or lacks the call, or has no reserved
-// pages, and says which.
+// skipIfRefusedOrMissing skips the test, with the reason, if the kernel forbids or lacks the call, or has no reserved
+// pages.
 func skipIfRefusedOrMissing(t *testing.T, err error) {
 	t.Helper()
 	if errors.Is(err, fs.ErrPermission) || errors.Is(err, errors.ErrUnsupported) || errors.Is(err, unix.ENOMEM) {
@@ -43,8 +44,8 @@ func skipIfRefusedOrMissing(t *testing.T, err error) {
 	}
 }
 
-// memoryNodes returns the nodes that this process may have memory from, by sysfs and procfs. It skips where there are
-// none.
+// memoryNodes returns the nodes that this process may use memory of, from sysfs and procfs. It skips the test if there
+// are none.
 func memoryNodes(t *testing.T) cpuset.Set {
 	t.Helper()
 	nodes, err := sysfs.ReadSet(os.DirFS("/"), "sys/devices/system/node/has_memory")
@@ -61,15 +62,15 @@ func memoryNodes(t *testing.T) cpuset.Set {
 	return nodes
 }
 
-// refused is a system call, or only those with one value of an argument, that the kernel is to refuse.
+// refused is a system call that a filter refuses, always or for one value of an argument.
 type refused struct {
 	call  uint32
-	arg   int // -1: whatever the arguments
+	arg   int // -1: for all arguments
 	value uint32
 }
 
-// refuse makes the test's thread, which ends with the test, get errno from a system call: seccomp(2) for one thread
-// needs no privilege.
+// refuse makes a system call fail with errno on the test's thread, which ends with the test. A seccomp(2) filter for
+// one thread needs no privilege.
 func refuse(t *testing.T, errno syscall.Errno, r refused) {
 	t.Helper()
 	runtime.LockOSThread()
@@ -87,10 +88,10 @@ func mappingOf(t *testing.T, a *Area) string {
 	require.NoError(t, err)
 	first, last := a.span()
 	_, after, ok := strings.Cut(text, fmt.Sprintf("%x-%x ", first, last))
-	require.True(t, ok, "the area is a mapping of its own")
+	require.True(t, ok, "the area is a separate mapping")
 	if !PageKinds[a.kind].HugeTLB {
 		assert.Contains(t, text, fmt.Sprintf("-%x ---p ", first), "the guard before it")
-		assert.Regexp(t, fmt.Sprintf("\n%x-[0-9a-f]+ ---p ", last), text, "the guard behind it")
+		assert.Regexp(t, fmt.Sprintf("\n%x-[0-9a-f]+ ---p ", last), text, "the guard after it")
 	}
 	block, _, _ := strings.Cut(after, "VmFlags:")
 	flags, _, _ := strings.Cut(after[len(block):], "\n")
@@ -102,7 +103,7 @@ func TestArea(t *testing.T) {
 		t.Run(kind.Name, func(t *testing.T) {
 			size := kind.Align + 1
 			if kind.Kind == Pages1G {
-				size = 2 // bytes: one page is enough to ask for
+				size = 2 // bytes: rounded up to one page
 			}
 			a := newArea(t, AreaOptions{Bytes: size, Node: -1, Pages: kind.Kind})
 			neighbour := newArea(t, AreaOptions{Bytes: size, Node: -1, Pages: kind.Kind})
@@ -114,7 +115,7 @@ func TestArea(t *testing.T) {
 
 			sizes, err := a.PageSizes(os.DirFS("/"))
 			require.NoError(t, err)
-			assert.Empty(t, sizes, "nothing is touched yet")
+			assert.Empty(t, sizes, "no page is touched yet")
 			a.Bytes()[size-1] = 7
 			require.NoError(t, a.Touch())
 			require.NoError(t, neighbour.Touch())
@@ -156,7 +157,7 @@ func TestAreaNodesBeforeAndAfterTouch(t *testing.T) {
 	assert.Zero(t, read)
 	nodes, err := a.Nodes()
 	require.NoError(t, err)
-	assert.Equal(t, before, nodes, "the page of zeros is no memory of its own")
+	assert.Equal(t, before, nodes, "the page of zeros uses no memory")
 	_, err = PageNode(unsafe.Pointer(&a.Bytes()[17*pageSize]))
 	assert.ErrorIs(t, err, fs.ErrNotExist)
 
@@ -200,7 +201,7 @@ func TestAreaIsOnItsNode(t *testing.T) {
 	}
 }
 
-// Where balancing is at work the nodes can be read all the same, also of pages that wait for their next access.
+// The nodes can also be read during NUMA balancing, even for pages that wait for their next access.
 func TestNodesUnderBalancing(t *testing.T) {
 	const pages = 1000
 	with := memoryNodes(t)
@@ -224,8 +225,8 @@ func TestNodesUnderBalancing(t *testing.T) {
 		usage, err := ProcessUsage()
 		require.NoError(t, err)
 		usage = usage.Sub(before)
-		if usage.UserSeconds+usage.SystemSeconds > 5 { // it begins after one (numa_balancing_scan_delay)
-			t.Skip("this kernel tells the nodes of such pages too")
+		if usage.UserSeconds+usage.SystemSeconds > 5 { // scans start after one second (numa_balancing_scan_delay)
+			t.Skip("this kernel reports the nodes of such pages too")
 		}
 	}
 	nodes, err := a.Nodes()
@@ -233,7 +234,7 @@ func TestNodesUnderBalancing(t *testing.T) {
 	for node := range nodes {
 		assert.True(t, with.Contains(node), "node %d", node)
 	}
-	for i := range pages { // which the kernel may have moved meanwhile
+	for i := range pages { // the kernel may have moved them
 		node, err := PageNode(unsafe.Pointer(&a.Bytes()[i*pageSize]))
 		require.NoError(t, err, "page %d", i)
 		assert.True(t, with.Contains(node), "page %d on node %d", i, node)
@@ -250,7 +251,7 @@ func TestAreaOnANodeWithoutMemory(t *testing.T) {
 			skipIfRefusedOrMissing(t, err)
 		}
 		require.ErrorIs(t, err, unix.EINVAL, "node %d", node)
-		assert.ErrorContains(t, err, fmt.Sprintf("bind of node %d: invalid argument: no memory there", node))
+		assert.ErrorContains(t, err, fmt.Sprintf("bind of node %d: invalid argument: this process may use no memory on these nodes", node))
 		assert.Contains(t, hint.Of(err), "its nodes are "+with.String()+" (Mems_allowed_list")
 	}
 }

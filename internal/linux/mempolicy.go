@@ -11,31 +11,31 @@ import (
 // Mempolicy is a memory policy by the kernel's number (include/uapi/linux/mempolicy.h, set_mempolicy(2)).
 type Mempolicy int
 
-// The policies: where the pages come from that a thread touches first.
+// The policies: they determine the nodes of the pages that a thread touches first.
 const (
-	MempolicyDefault       Mempolicy = 0 // the node of the CPU that touches, or the next one with memory left
+	MempolicyDefault       Mempolicy = 0 // the node of the touching CPU, or the next one with memory left
 	MempolicyPreferred     Mempolicy = 1 // one node while it has memory left
 	MempolicyBind          Mempolicy = 2 // these nodes only
 	MempolicyInterleave    Mempolicy = 3 // these nodes in turns
-	MempolicyLocal         Mempolicy = 4 // as default, also where the process has another policy
+	MempolicyLocal         Mempolicy = 4 // as default, even if the process has another policy
 	MempolicyPreferredMany Mempolicy = 5 // these nodes while they have memory left (Linux 5.15)
 )
 
-// MempolicyNUMABalancing is the flag of bind that has NUMA balancing look at the memory: without it, bound memory is
-// skipped, and its accesses do not count for a thread's preferred node (MPOL_F_NUMA_BALANCING, Linux 5.12).
+// MempolicyNUMABalancing is the flag of bind that makes NUMA balancing scan the memory. Without it, bound memory is
+// skipped, and accesses to it do not count for a thread's preferred node (MPOL_F_NUMA_BALANCING, Linux 5.12).
 const MempolicyNUMABalancing Mempolicy = 1 << 13
 
-// mempolicyFlags are the mode flags that a policy set by somebody else may carry (MPOL_MODE_FLAGS); they are kept, so
-// that a policy can be put back as it was.
+// mempolicyFlags are the mode flags that a policy set by another program may have (MPOL_MODE_FLAGS). They are kept, so
+// that the policy can be restored exactly.
 const mempolicyFlags Mempolicy = 0xe000
 
-// mempolicyRow is a policy by its name, with how many nodes it takes.
+// mempolicyRow is the name of a policy and the number of nodes that it takes.
 type mempolicyRow struct {
 	name        string
 	least, most int // nodes
 }
 
-// mempolicies is the table of policies by number.
+// mempolicies lists the policies by number.
 var mempolicies = [...]mempolicyRow{
 	MempolicyDefault:       {"default", 0, 0},
 	MempolicyPreferred:     {"preferred", 1, 1},
@@ -45,11 +45,11 @@ var mempolicies = [...]mempolicyRow{
 	MempolicyPreferredMany: {"preferred-many", 1, maxNodes},
 }
 
-// maxNodes is the number of nodes that a set can hold, which is more than a kernel can be built for today (NODES_SHIFT is
-// at most 10).
+// maxNodes is the number of nodes that a set can hold, more than any kernel can be built for (NODES_SHIFT is at most
+// 10).
 const maxNodes = cpuset.Max + 1
 
-// String returns the policy's name, with its mode flags where it has any.
+// String returns the policy's name, with its mode flags if it has any.
 func (m Mempolicy) String() string {
 	mode, flags := m&^mempolicyFlags, m&mempolicyFlags
 	name := fmt.Sprintf("mempolicy %d", int(mode))
@@ -62,7 +62,7 @@ func (m Mempolicy) String() string {
 	return name
 }
 
-// MempolicyUsages are the ways to write a policy, for help: what follows a colon is a list of nodes.
+// MempolicyUsages returns the ways to write a policy, for help: a list of nodes follows a colon.
 func MempolicyUsages() []string {
 	usages := make([]string, len(mempolicies))
 	for i, p := range mempolicies {
@@ -78,7 +78,7 @@ func MempolicyUsages() []string {
 	return usages
 }
 
-// FormatMempolicy writes a policy as ParseMempolicy reads it.
+// FormatMempolicy returns a policy in the form that ParseMempolicy accepts.
 func FormatMempolicy(mode Mempolicy, nodes cpuset.Set) string {
 	if nodes.Empty() {
 		return mode.String()
@@ -86,7 +86,7 @@ func FormatMempolicy(mode Mempolicy, nodes cpuset.Set) string {
 	return mode.String() + ":" + nodes.String()
 }
 
-// ParseMempolicy reads "local", "preferred:0", "bind:0-1" or "interleave:0,2".
+// ParseMempolicy parses "local", "preferred:0", "bind:0-1" or "interleave:0,2".
 func ParseMempolicy(text string) (Mempolicy, cpuset.Set, error) {
 	name, list, _ := strings.Cut(text, ":")
 	mode := Mempolicy(slices.IndexFunc(mempolicies[:], func(p mempolicyRow) bool { return p.name == name }))
@@ -100,7 +100,8 @@ func ParseMempolicy(text string) (Mempolicy, cpuset.Set, error) {
 	return mode, nodes, mode.check(nodes)
 }
 
-// check tells whether the policy takes these nodes. The kernel would answer a bare EINVAL, or take the first of them.
+// check returns an error unless the policy takes these nodes. The kernel would return a bare EINVAL, or use only the
+// first of them.
 func (m Mempolicy) check(nodes cpuset.Set) error {
 	mode := m &^ mempolicyFlags
 	if mode < 0 || int(mode) >= len(mempolicies) {

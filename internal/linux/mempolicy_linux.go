@@ -14,9 +14,9 @@ import (
 	"gorun/internal/sysfs"
 )
 
-// SetMempolicy sets the memory policy of the calling thread (set_mempolicy(2)): where the pages come from that it
-// touches from now on, outside areas with a policy of their own. The policies default and local take no node,
-// preferred takes one. The kernel drops nodes that the process may not use without a word: read back by GetMempolicy.
+// SetMempolicy sets the memory policy of the calling thread (set_mempolicy(2)), for the pages that it touches from now
+// on outside areas with their own policy. The policies default and local take no node, preferred takes one. The kernel
+// silently drops nodes that the process may not use: read the result back with GetMempolicy.
 func SetMempolicy(mode Mempolicy, nodes cpuset.Set) error {
 	if err := mode.check(nodes); err != nil {
 		return err
@@ -31,14 +31,14 @@ func GetMempolicy() (Mempolicy, cpuset.Set, error) {
 	return getMempolicy("read the thread's memory policy", nil, 0)
 }
 
-// MemsAllowed returns the nodes that the calling thread may have memory from (get_mempolicy(2), MPOL_F_MEMS_ALLOWED).
+// MemsAllowed returns the nodes that the calling thread may use memory of (get_mempolicy(2), MPOL_F_MEMS_ALLOWED).
 func MemsAllowed() (cpuset.Set, error) {
 	_, nodes, err := getMempolicy("read the allowed nodes", nil, unix.MPOL_F_MEMS_ALLOWED)
 	return nodes, err
 }
 
-// HaveMempolicy tells whether the kernel has a policy, by trying it on a page of its own: nil, errors.ErrUnsupported,
-// or another error where that cannot be told.
+// HaveMempolicy tests whether the kernel has a policy, by trying it on a separate page. It returns nil,
+// errors.ErrUnsupported, or another error if that is unknown.
 func HaveMempolicy(mode Mempolicy) error {
 	nodes, err := MemsAllowed()
 	if err != nil {
@@ -49,7 +49,7 @@ func HaveMempolicy(mode Mempolicy) error {
 		return err
 	}
 	for mode.check(nodes) != nil && !nodes.Empty() {
-		nodes = nodes.Minus(cpuset.Of(nodes.Last())) // until there are as few as it takes
+		nodes = nodes.Minus(cpuset.Of(nodes.Last())) // down to the number that it takes
 	}
 	err = page.SetPolicy(mode, nodes)
 	if errors.Is(err, unix.EINVAL) {
@@ -58,7 +58,7 @@ func HaveMempolicy(mode Mempolicy) error {
 	return errors.Join(err, page.Free())
 }
 
-// SetPolicy sets the policy of the area's pages that are not there yet (mbind(2)).
+// SetPolicy sets the policy of the area's pages that are not yet present (mbind(2)).
 func (a *Area) SetPolicy(mode Mempolicy, nodes cpuset.Set) error {
 	if err := mode.check(nodes); err != nil {
 		return err
@@ -69,20 +69,20 @@ func (a *Area) SetPolicy(mode Mempolicy, nodes cpuset.Set) error {
 	return mempolicyError(policyOp("set the policy of memory", mode, nodes), errno, nodes)
 }
 
-// Policy returns the policy of the area's pages, default where they have none of their own (get_mempolicy(2),
-// MPOL_F_ADDR).
+// Policy returns the policy of the area's pages: default if none was set (get_mempolicy(2), MPOL_F_ADDR).
 func (a *Area) Policy() (Mempolicy, cpuset.Set, error) {
 	return getMempolicy("read the policy of memory", a.Pointer(), unix.MPOL_F_ADDR)
 }
 
-// SetHomeNode says which node the area's pages come from first, or from the one nearest to it among those of the policy
-// (set_mempolicy_home_node(2), Linux 5.17). The area's policy must be bind or preferred-many. There is no read-back.
+// SetHomeNode sets the node from which the area's pages are allocated first, or the nearest one to it among the
+// policy's nodes (set_mempolicy_home_node(2), Linux 5.17). The area's policy must be bind or preferred-many. There is
+// no read-back.
 func (a *Area) SetHomeNode(node int) error {
 	op := fmt.Sprintf("set the home node of memory to %d", node)
 	_, _, errno := unix.Syscall6(unix.SYS_SET_MEMPOLICY_HOME_NODE, uintptr(unsafe.Pointer(&a.pages[0])),
 		uintptr(len(a.pages)), uintptr(node), 0, 0, 0)
 	switch errno {
-	case unix.ENOENT, unix.EOPNOTSUPP: // for the kernel: no policy, another policy (mm/mempolicy.c)
+	case unix.ENOENT, unix.EOPNOTSUPP: // no policy, another policy (mm/mempolicy.c)
 		return &Error{Op: op, Err: errors.New("the policy of this memory is neither bind nor preferred-many")}
 	case unix.ENOSYS:
 		return &Error{Op: op, Err: fmt.Errorf("%w: that needs Linux 5.17", errno)}
@@ -92,8 +92,8 @@ func (a *Area) SetHomeNode(node int) error {
 	return mempolicyError(op, errno, cpuset.Set{})
 }
 
-// HaveHomeNode tells whether the kernel has SetHomeNode: nil, errors.ErrUnsupported, or another error where that cannot
-// be told.
+// HaveHomeNode tests whether the kernel supports SetHomeNode. It returns nil, errors.ErrUnsupported, or another error
+// if that is unknown.
 func HaveHomeNode() error {
 	nodes, err := MemsAllowed()
 	if err != nil {
@@ -110,7 +110,7 @@ func HaveHomeNode() error {
 // size (mm/mempolicy.c, copy_nodes_to_user). The kernel refuses a mask that is smaller than its own.
 const mostMaskWords = 4096 / 8
 
-// getMempolicy makes the call for the calling thread or for an address, as flags say.
+// getMempolicy calls get_mempolicy(2) for the calling thread or for an address, depending on flags.
 func getMempolicy(op string, address unsafe.Pointer, flags uintptr) (Mempolicy, cpuset.Set, error) {
 	var mode int32
 	var mask []uint64
@@ -125,13 +125,13 @@ func getMempolicy(op string, address unsafe.Pointer, flags uintptr) (Mempolicy, 
 	}
 	policy, nodes := Mempolicy(mode), cpuset.FromWords(mask)
 	if policy&^mempolicyFlags == MempolicyPreferred && nodes.Empty() {
-		policy += MempolicyLocal - MempolicyPreferred // how Linux says local before 5.14
+		policy += MempolicyLocal - MempolicyPreferred // the form of local before Linux 5.14
 	}
 	return policy, nodes, nil
 }
 
-// nodeMask returns nodes as the kernel takes them, nil for none, with the number of bits that it is to be told: it
-// takes one off (mm/mempolicy.c, get_nodes).
+// nodeMask returns nodes in the kernel's form, nil for none, and maxnode: the number of bits plus one, since the kernel
+// subtracts one (mm/mempolicy.c, get_nodes).
 func nodeMask(nodes cpuset.Set) (mask unsafe.Pointer, maxnode uintptr) {
 	if nodes.Empty() {
 		return nil, 0
@@ -147,7 +147,7 @@ func policyOp(op string, mode Mempolicy, nodes cpuset.Set) string {
 	return fmt.Sprintf("%s to %v of node %v", op, mode, nodes)
 }
 
-// mempolicyError makes the error of a call about memory on nodes; nil for errno 0.
+// mempolicyError returns the error of a call about memory on nodes; nil for errno 0.
 func mempolicyError(op string, errno syscall.Errno, nodes cpuset.Set) error {
 	switch {
 	case errno == 0:
@@ -159,7 +159,7 @@ func mempolicyError(op string, errno syscall.Errno, nodes cpuset.Set) error {
 		}
 		return &Error{
 			Op:  op,
-			Err: fmt.Errorf("%w: no memory there that this process may use", errno),
+			Err: fmt.Errorf("%w: this process may use no memory on these nodes", errno),
 			Remedy: fmt.Sprintf("its nodes are %s (Mems_allowed_list in /proc/self/status), less those without memory",
 				allowed),
 		}

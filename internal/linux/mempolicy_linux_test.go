@@ -15,7 +15,8 @@ import (
 	"gorun/internal/hint"
 )
 
-// ownPolicy locks the test's goroutine to its thread for good, and puts the thread's memory policy back.
+// ownPolicy locks the test's goroutine to its thread until the end of the test, and then restores the thread's memory
+// policy.
 func ownPolicy(t *testing.T) {
 	t.Helper()
 	runtime.LockOSThread()
@@ -60,7 +61,7 @@ func TestMempolicyRoundTrip(t *testing.T) {
 
 func TestNodeMask(t *testing.T) {
 	_, maxnode := nodeMask(cpuset.Of(0, 63))
-	assert.EqualValues(t, 64+1, maxnode, "the kernel takes one off, and node 63 must be left")
+	assert.EqualValues(t, 64+1, maxnode, "the kernel subtracts one, and node 63 must remain")
 	mask, maxnode := nodeMask(cpuset.Of(1, 64))
 	assert.EqualValues(t, 128+1, maxnode)
 	assert.Equal(t, [2]uint64{2, 1}, *(*[2]uint64)(mask))
@@ -86,8 +87,7 @@ func TestMempolicyIsAThreadsOwn(t *testing.T) {
 	assert.NotEqual(t, MempolicyBind, mode)
 }
 
-// On every node with memory: what the thread touches comes from where its policy says, and the policy of an area goes
-// before it.
+// On every node with memory: the pages that a thread touches follow its policy, but an area's policy takes precedence.
 func TestMempolicyPlacesMemory(t *testing.T) {
 	ownPolicy(t)
 	nodes := memoryNodes(t)
@@ -159,7 +159,7 @@ func TestHomeNode(t *testing.T) {
 	}
 }
 
-// What the probes say of kernels that are not this one.
+// The results of the probes on simulated other kernels.
 func TestMempolicyProbes(t *testing.T) {
 	memoryNodes(t)
 	preferredMany := func() error { return HaveMempolicy(MempolicyPreferredMany) }
@@ -204,13 +204,13 @@ func TestMempolicyUnderASeccompProfile(t *testing.T) {
 	assert.ErrorIs(t, err, fs.ErrPermission)
 }
 
-// A kernel with more nodes than a small mask holds refuses that one, and is asked again with a larger one.
+// A kernel that supports more nodes than a small mask holds refuses it, and the call is repeated with a larger one.
 func TestGetMempolicyOfALargeKernel(t *testing.T) {
 	runtime.LockOSThread()
 	want, wantNodes, err := GetMempolicy()
 	skipIfRefusedOrMissing(t, err)
 	require.NoError(t, err)
-	t.Run("EINVAL", func(t *testing.T) { // a thread of its own, which ends with the filter
+	t.Run("EINVAL", func(t *testing.T) { // a separate thread, which ends with the filter
 		refuse(t, unix.EINVAL, refused{unix.SYS_GET_MEMPOLICY, 2, commonWords*64 + 1})
 		got, nodes, err := GetMempolicy()
 		require.NoError(t, err)

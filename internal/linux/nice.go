@@ -2,7 +2,7 @@ package linux
 
 import "fmt"
 
-// The nice values (sched(7)): the lower, the larger the thread's share of its CPU.
+// The range of nice values (sched(7)). A lower value gives the thread a larger share of its CPU.
 const (
 	MinNice = -20
 	MaxNice = 19

@@ -16,8 +16,8 @@ func GetNice(tid int) (int, error) {
 	return 20 - int(raw), nil
 }
 
-// SetNice sets the nice value of a thread (setpriority(2)); TID 0 is the calling thread. To raise it is always allowed;
-// to lower it again needs a privilege. The kernel would clamp a value outside MinNice…MaxNice; here it is an error.
+// SetNice sets the nice value of a thread (setpriority(2)); TID 0 is the calling thread. Raising it is always allowed;
+// lowering it needs a privilege. A value outside MinNice…MaxNice, which the kernel would clamp, is an error.
 func SetNice(tid, nice int) error {
 	if err := CheckNice(nice); err != nil {
 		return fmt.Errorf("set nice %d: %w", nice, err)

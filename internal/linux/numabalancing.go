@@ -11,15 +11,15 @@ import (
 )
 
 // NUMABalancingSysctl is the switch of automatic NUMA balancing (Documentation/admin-guide/sysctl/kernel.rst,
-// numa_balancing): 0 is off, 1 on, 2 the promotion between tiers of memory, 3 both. It is one for the whole machine,
-// containers included.
+// numa_balancing): 0 is off, 1 on, 2 the promotion between tiers of memory, 3 both. It applies to the whole machine,
+// including containers.
 const NUMABalancingSysctl = "/proc/sys/kernel/numa_balancing"
 
-// ErrNoNUMABalancing is the error of a kernel that has no such switch.
+// ErrNoNUMABalancing is the error of a kernel without that switch.
 var ErrNoNUMABalancing = errors.New("this kernel was built without NUMA balancing")
 
-// ReadNUMABalancing returns the switch in root, which is rooted at /. A kernel that has none gives ErrNoNUMABalancing,
-// which can be said only where other files of /proc/sys can be seen: a container may hide all of them.
+// ReadNUMABalancing returns the switch in root, which is rooted at /. Without the switch the error is
+// ErrNoNUMABalancing, but only if other files of /proc/sys are visible: a container may hide all of them.
 func ReadNUMABalancing(root fs.FS) (int, error) {
 	value, err := sysfs.ReadInt(root, strings.TrimPrefix(NUMABalancingSysctl, "/"))
 	if err == nil {
@@ -30,7 +30,7 @@ func ReadNUMABalancing(root fs.FS) (int, error) {
 		if _, hidden := sysfs.ReadString(root, present); hidden == nil {
 			return 0, ErrNoNUMABalancing
 		}
-		err = fmt.Errorf("%w, as /proc/sys is hidden", err)
+		err = fmt.Errorf("%w: /proc/sys is hidden", err)
 	}
 	return 0, fmt.Errorf("whether NUMA balancing is on cannot be read: %w", err)
 }
@@ -42,9 +42,9 @@ const PreferredNodeIgnored = "the scheduler ignores a preferred node while NUMA 
 // numaScanDefault is the kernel's own value of scan_delay_ms and scan_period_min_ms, in seconds (kernel/sched/fair.c).
 const numaScanDefault = 1
 
-// ReadNUMAScan returns how much CPU time a thread uses before NUMA balancing looks at its process for the first time,
-// and the shortest time between two looks, both in seconds. For a file that cannot be read, as those of debugfs by users
-// other than root, it returns the kernel's default.
+// ReadNUMAScan returns the CPU time that a thread uses before NUMA balancing first scans its process, and the shortest
+// time between two scans, both in seconds. For a file that cannot be read, such as those of debugfs for ordinary users,
+// it returns the kernel's default.
 func ReadNUMAScan(root fs.FS) (delay, period float64) {
 	read := func(setting SchedulerTime) float64 {
 		if seconds, err := setting.Read(root); err == nil && seconds >= 0 {
@@ -55,12 +55,12 @@ func ReadNUMAScan(root fs.FS) (delay, period float64) {
 	return read(NUMAScanDelay), read(NUMAScanPeriod)
 }
 
-// ThreadNUMA is what NUMA balancing has done with a thread so far. A field is nil where the kernel does not report it.
+// ThreadNUMA holds the statistics of NUMA balancing for a thread. A field is nil where the kernel does not report it.
 type ThreadNUMA struct {
-	ScanSeq       *int // passes over the process's memory; one counts even where every area of it was skipped
+	ScanSeq       *int // passes over the process's memory, including those that skipped every area
 	PagesMigrated *int // by faults of the thread
 	PreferredNode *int // -1: none
-	TotalFaults   *int // a sum that decays with each pass, and so no count
+	TotalFaults   *int // a sum that decays with each pass, not a count
 }
 
 // ReadThreadNUMA reads the calling thread's /proc/thread-self/sched (kernel/sched/debug.c, sched_show_numa). The error is

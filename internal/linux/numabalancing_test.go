@@ -24,7 +24,7 @@ func TestReadNUMABalancing(t *testing.T) {
 	require.ErrorIs(t, err, fs.ErrNotExist)
 	require.NotErrorIs(t, err, ErrNoNUMABalancing, "all of /proc/sys is hidden")
 	require.EqualError(t, err,
-		"whether NUMA balancing is on cannot be read: "+name+": file does not exist, as /proc/sys is hidden")
+		"whether NUMA balancing is on cannot be read: "+name+": file does not exist: /proc/sys is hidden")
 }
 
 func TestReadThreadNUMA(t *testing.T) {

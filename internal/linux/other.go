@@ -17,10 +17,10 @@ func unsupported(op string) error {
 	return &Error{Op: op, Err: fmt.Errorf("%s has no such call: %w", runtime.GOOS, errors.ErrUnsupported)}
 }
 
-// Gettid returns 0: only Linux tells threads apart.
+// Gettid returns 0: only Linux identifies threads.
 func Gettid() int { return 0 }
 
-// Getcpu returns -1: only Linux tells the CPU.
+// Getcpu returns -1: only Linux reports the CPU.
 func Getcpu() int { return -1 }
 
 // Tasks needs Linux.
@@ -56,7 +56,7 @@ func GetSched(int) (Sched, error) { return Sched{}, unsupported("read the policy
 // SetSched needs Linux.
 func SetSched(int, Sched) error { return unsupported("set the policy") }
 
-// ThreadCPUTime returns 0: only Linux tells it.
+// ThreadCPUTime returns 0: only Linux reports it.
 func ThreadCPUTime() int64 { return 0 }
 
 // ProcessUsage needs Linux.
@@ -65,7 +65,7 @@ func ProcessUsage() (Usage, error) { return Usage{}, unsupported("read the usage
 // ChildrenUsage needs Linux.
 func ChildrenUsage() (Usage, error) { return Usage{}, unsupported("read the usage of children") }
 
-// ChildAttr starts a child in a process group of its own; only Linux ends it with its parent.
+// ChildAttr starts a child in a new process group; only Linux ends it with its parent.
 func ChildAttr() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setpgid: true} }
 
 // NewArea needs Linux.
@@ -134,7 +134,7 @@ func SetKernelFile(path string, _ int) error { return unsupported("set " + path)
 
 // PeerPID needs Linux.
 func PeerPID(syscall.Conn) (int, error) {
-	return 0, unsupported("ask who is at the other end of a socket")
+	return 0, unsupported("read the PID of a socket's peer")
 }
 
 // Ancestors needs Linux.

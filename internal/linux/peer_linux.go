@@ -9,7 +9,7 @@ import (
 )
 
 // PeerPID returns the ID of the process at the other end of a Unix socket, which has called connect or listen
-// (SO_PEERCRED, unix(7)); 0 where that process is in a PID namespace that this one does not see.
+// (SO_PEERCRED, unix(7)); 0 if that process is in a PID namespace that is invisible here.
 func PeerPID(c syscall.Conn) (pid int, err error) {
 	raw, err := c.SyscallConn()
 	if err != nil {
@@ -28,7 +28,7 @@ func PeerPID(c syscall.Conn) (pid int, err error) {
 	return pid, err
 }
 
-// Ancestors returns the IDs of the parent of this process, of that one's parent, and so on, as far as /proc shows them.
+// Ancestors returns the PIDs of all ancestors of this process that /proc shows.
 func Ancestors() map[int]bool {
 	above := map[int]bool{}
 	for pid := os.Getppid(); pid > 0 && !above[pid]; {
@@ -37,7 +37,7 @@ func Ancestors() map[int]bool {
 		if err != nil {
 			break
 		}
-		_, pid, _ = parseStat(stat) // 0 ends it
+		_, pid, _ = parseStat(stat) // 0 ends the loop
 	}
 	return above
 }

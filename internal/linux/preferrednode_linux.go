@@ -17,7 +17,7 @@ import (
 )
 
 // The prctl(2) of the kernel patch "sched/numa: Adds simple prctl for setting task's preferred node affinity" (Chris
-// Hyser). It was not merged: a kernel has it only where somebody applied the patch, in one of two layouts.
+// Hyser). It was not merged: only a patched kernel has it, in one of two layouts.
 const (
 	preferredNodeGet = 0
 	preferredNodeSet = 1
@@ -37,19 +37,19 @@ var preferredNodeLayouts = [...]preferredNodeLayout{
 	{option: 79},                   // version 3, of 2025-06-22
 }
 
-// HavePreferredNode reports whether the kernel lets a thread's preferred node be set: nil, errors.ErrUnsupported, or
-// another error where that cannot be known.
+// HavePreferredNode tests whether a thread's preferred node can be set. It returns nil, errors.ErrUnsupported, or
+// another error if that is unknown.
 func HavePreferredNode() error {
 	_, err := PreferredNode(0)
 	return err
 }
 
-// PreferredNode returns the node that a thread was given to prefer; -1: none. TID 0 is the calling thread. The node
-// that the kernel's own balancing prefers is another number, which the call does not return.
+// PreferredNode returns the node set by SetPreferredNode for a thread; -1: none. TID 0 is the calling thread. The node
+// that NUMA balancing itself prefers is a different number, which this call does not return.
 func PreferredNode(tid int) (int, error) {
 	const op = "read the preferred node"
-	// Newer kernels may use the options for something else, which may have side effects: no call is made unless the
-	// scheduler's own figures have the field, and a layout is believed only where it answers with the same number.
+	// Newer kernels may use the options for something else, which may have side effects: no call is made unless
+	// /proc/PID/sched has the field, and a layout is used only if it returns the same number.
 	listed, err := listedPreferredNode(os.DirFS("/"), tid)
 	if errors.Is(err, fs.ErrNotExist) {
 		return -1, threadError(tid, op, unix.ESRCH, "")
@@ -73,12 +73,12 @@ func PreferredNode(tid int) (int, error) {
 		preferredNodeField, listed, errors.ErrUnsupported)}
 }
 
-// SetPreferredNode gives a thread a node that the scheduler prefers for it; -1 takes it back. TID 0 is the calling
-// thread. The kernel accepts it while kernel.numa_balancing is off, and does nothing then.
+// SetPreferredNode sets the node that the scheduler prefers for a thread; -1 unsets it. TID 0 is the calling thread.
+// While kernel.numa_balancing is off the kernel accepts the node but ignores it.
 func SetPreferredNode(tid, node int) error {
 	before, err := PreferredNode(tid)
 	if err != nil {
-		return err // so that EINVAL is about the node, and no other prctl is made by mistake
+		return err // so that EINVAL can only be about the node, and no unrelated prctl is called
 	}
 	var errno syscall.Errno
 	for _, layout := range preferredNodeLayouts {
@@ -97,8 +97,8 @@ func SetPreferredNode(tid, node int) error {
 	return threadError(tid, fmt.Sprintf("set the preferred node to %d", node), errno, remedy)
 }
 
-// listedPreferredNode reads the thread's preferred node from its file of scheduler figures (kernel/sched/debug.c,
-// sched_show_numa, with the patch), which only kernels with CONFIG_SCHED_DEBUG have.
+// listedPreferredNode reads the thread's preferred node from /proc/PID/sched (kernel/sched/debug.c, sched_show_numa,
+// with the patch), which needs a kernel with CONFIG_SCHED_DEBUG.
 func listedPreferredNode(fsys fs.FS, tid int) (int, error) {
 	name := "proc/thread-self/sched"
 	if tid != 0 {
@@ -128,7 +128,7 @@ func listedPreferredNode(fsys fs.FS, tid int) (int, error) {
 }
 
 func (l preferredNodeLayout) get(tid int) (int, syscall.Errno) {
-	const untouched = -2 // what the kernel never writes
+	const untouched = -2 // never written by the kernel
 	node := new(int32)
 	*node = untouched
 	errno := l.call(preferredNodeGet, 0, tid, unsafe.Pointer(node))

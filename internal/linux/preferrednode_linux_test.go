@@ -16,8 +16,8 @@ import (
 	"gorun/internal/sysfs"
 )
 
-// A kernel with the patch (make vm-pnid) sets a preferred node and answers with it, by either layout of the call; on
-// another one no such call is made.
+// A kernel with the patch (make vm-pnid) sets a preferred node and returns it, with either layout of the call. On other
+// kernels the call is not made.
 func TestPreferredNode(t *testing.T) {
 	runtime.LockOSThread()
 	err := HavePreferredNode()
@@ -45,7 +45,7 @@ func TestPreferredNode(t *testing.T) {
 	for errno, want := range map[syscall.Errno]error{
 		unix.EPERM:  fs.ErrPermission,
 		unix.EINVAL: errors.ErrUnsupported,
-		0:           errors.ErrUnsupported, // the call does something else, and answers nothing
+		0:           errors.ErrUnsupported, // the call does something else, and returns no node
 	} {
 		t.Run(unix.ErrnoName(errno), func(t *testing.T) {
 			runtime.LockOSThread()
@@ -61,7 +61,7 @@ func TestPreferredNode(t *testing.T) {
 	}
 }
 
-// What the scheduler's figures of a thread say decides whether the call may be made.
+// A thread's /proc/PID/sched decides whether the call may be made.
 func TestListedPreferredNode(t *testing.T) {
 	const before, after = "gorun (7, #threads: 1)\n----\nmm->numa_scan_seq  :   3\nnuma_preferred_nid  :   1\n",
 		"total_numa_faults   :   0\n"

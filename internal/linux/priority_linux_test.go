@@ -11,8 +11,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// withoutPrivilege takes the effective capabilities from the test's thread, and RLIMIT_NICE and RLIMIT_RTPRIO do not
-// help either. Capabilities are a thread's own.
+// withoutPrivilege drops the effective capabilities of the test's thread, and skips the test if RLIMIT_NICE or
+// RLIMIT_RTPRIO allow as much. Capabilities belong to a thread.
 func withoutPrivilege(t *testing.T) {
 	t.Helper()
 	runtime.LockOSThread()
@@ -29,7 +29,7 @@ func withoutPrivilege(t *testing.T) {
 		var limit unix.Rlimit
 		require.NoError(t, unix.Getrlimit(resource, &limit))
 		if limit.Cur != 0 {
-			t.Skipf("resource limit %d allows here what this test wants refused", resource)
+			t.Skipf("resource limit %d allows what this test expects to be refused", resource)
 		}
 	}
 }
@@ -52,7 +52,7 @@ func TestNicePerThread(t *testing.T) {
 	}
 	got, err := GetNice(other)
 	require.NoError(t, err)
-	assert.Equal(t, before, got, "the other thread keeps its own")
+	assert.Equal(t, before, got, "the other thread is not changed")
 	require.NoError(t, SetNice(other, MaxNice))
 	got, err = GetNice(other)
 	require.NoError(t, err)
@@ -98,7 +98,7 @@ func TestSchedKeepsNiceAndResetOnFork(t *testing.T) {
 	for _, policy := range []Policy{SchedBatch, SchedOther, SchedIdle} {
 		for _, flag := range []uintptr{0, unix.SCHED_RESET_ON_FORK} {
 			if flag == 0 && policy != SchedBatch {
-				continue // the flag is on by now, and only a privilege takes it off again
+				continue // the flag is set now, and clearing it needs a privilege
 			}
 			is, err := readPolicy(0)
 			require.NoError(t, err)
@@ -144,10 +144,10 @@ func TestSchedRealTime(t *testing.T) {
 	}
 	nice, err := GetNice(0)
 	require.NoError(t, err)
-	assert.Equal(t, MaxNice, nice, "nice outlives a real-time policy")
+	assert.Equal(t, MaxNice, nice, "nice is kept under a real-time policy")
 }
 
-// skipIfRefused skips a test of the machine that a missing privilege forbids, and says which.
+// skipIfRefused skips the test, with the reason, if a privilege is missing.
 func skipIfRefused(t *testing.T, err error) {
 	t.Helper()
 	var refusal *Error

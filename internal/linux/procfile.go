@@ -46,11 +46,11 @@ func parseRlimit(text, name string) (soft uint64, hard string, limited bool, err
 	return 0, "", false, fmt.Errorf("no line %q", name)
 }
 
-// status is what /proc/PID/status (proc_pid_status(5)) says that counts for RLIMIT_NPROC.
+// status holds the fields of /proc/PID/status (proc_pid_status(5)) that matter for RLIMIT_NPROC.
 type status struct {
 	uid          uint64 // real
 	threads      uint64
-	capabilities uint64 // effective; 0 where the line is missing
+	capabilities uint64 // effective; 0 if the line is missing
 }
 
 func parseStatus(text string) (s status, err error) {
@@ -69,7 +69,7 @@ func parseStatus(text string) (s status, err error) {
 	return s, nil
 }
 
-// parseLoadavg returns the number of threads of the system: what follows the slash in "0.15 0.08 0.06 1/89 7777"
+// parseLoadavg returns the number of threads of the system: the number after the slash in "0.15 0.08 0.06 1/89 7777"
 // (proc_loadavg(5)).
 func parseLoadavg(text string) (threads uint64, err error) {
 	fields := strings.Fields(text)

@@ -10,7 +10,7 @@ import (
 // Policy is a scheduling policy by the kernel's number (include/uapi/linux/sched.h).
 type Policy int
 
-// The policies. SchedDeadline can be read and not be set: it has three parameters and no affinity of its own.
+// The policies. SchedDeadline can be read but not set: it has three parameters, and its affinity cannot be restricted.
 const (
 	SchedOther    Policy = 0
 	SchedFIFO     Policy = 1
@@ -26,7 +26,7 @@ const (
 	MaxPriority = 99
 )
 
-// Policies is the table of policies, in the order of help and completion.
+// Policies lists the policies, in the order of help and completion.
 var Policies = [...]struct {
 	Policy   Policy
 	Name     string
@@ -34,11 +34,11 @@ var Policies = [...]struct {
 	Settable bool
 	Meaning  string
 }{
-	{SchedOther, "other", false, true, "the default: fair shares by nice"},
-	{SchedBatch, "batch", false, true, "as other, for work that never waits for anybody"},
-	{SchedIdle, "idle", false, true, "only what nobody else wants"},
+	{SchedOther, "other", false, true, "the default: CPU time is shared fairly, weighted by nice"},
+	{SchedBatch, "batch", false, true, "as other, for work that never waits"},
+	{SchedIdle, "idle", false, true, "only CPU time that no other thread wants"},
 	{SchedFIFO, "fifo", true, true, "real time: runs until it sleeps"},
-	{SchedRR, "rr", true, true, "real time, in turns with its equals"},
+	{SchedRR, "rr", true, true, "real time, in turns with threads of equal priority"},
 	{SchedDeadline, "deadline", false, false, "a budget in every period"},
 }
 
@@ -64,7 +64,7 @@ type Sched struct {
 	Priority int // MinPriority…MaxPriority for fifo and rr, else 0
 }
 
-// String writes the policy as ParseSched reads it.
+// String returns the policy in the form that ParseSched accepts.
 func (s Sched) String() string {
 	for _, p := range Policies {
 		switch {
@@ -81,7 +81,7 @@ func (s Sched) String() string {
 // ErrSched is wrapped by every error of ParseSched.
 var ErrSched = errors.New("not a scheduling policy")
 
-// ParseSched reads "other", "batch", "idle", "fifo:P" or "rr:P", with P from 1 to 99. Errors wrap ErrSched.
+// ParseSched parses "other", "batch", "idle", "fifo:P" or "rr:P", with P from 1 to 99. Errors wrap ErrSched.
 func ParseSched(text string) (Sched, error) {
 	name, priority, hasPriority := strings.Cut(text, ":")
 	for _, p := range Policies {
@@ -89,7 +89,7 @@ func ParseSched(text string) (Sched, error) {
 		case p.Name != name:
 			continue
 		case !p.Settable:
-			return Sched{}, fmt.Errorf("%w: %s can be read and not be set", ErrSched, name)
+			return Sched{}, fmt.Errorf("%w: %s can be read but not set", ErrSched, name)
 		case !p.RealTime && hasPriority:
 			return Sched{}, fmt.Errorf("%w: %s has no priority", ErrSched, name)
 		case !p.RealTime:

@@ -27,11 +27,11 @@ func GetSched(tid int) (Sched, error) {
 	return s, nil
 }
 
-// SetSched sets the scheduling policy of a thread (sched_setscheduler(2)); TID 0 is the calling thread. Its nice value
-// stays, and so does its reset-on-fork flag: to clear that one takes a privilege, so it must not be set in passing.
+// SetSched sets the scheduling policy of a thread (sched_setscheduler(2)); TID 0 is the calling thread. It keeps the
+// nice value and the reset-on-fork flag: clearing the flag would need a privilege, so it must not be set by accident.
 func SetSched(tid int, s Sched) error {
 	if s.Policy == SchedDeadline {
-		return threadError(tid, "set the policy deadline", unix.EINVAL, "deadline can be read and not be set")
+		return threadError(tid, "set the policy deadline", unix.EINVAL, "deadline can be read but not set")
 	}
 	is, err := readPolicy(tid)
 	if err != nil {
@@ -56,7 +56,7 @@ func SetSched(tid int, s Sched) error {
 	return threadError(tid, fmt.Sprintf("set the policy %v", s), errno, remedy)
 }
 
-// readPolicy returns the number of a thread's policy, with SCHED_RESET_ON_FORK in it.
+// readPolicy returns the number of a thread's policy, including the flag SCHED_RESET_ON_FORK.
 func readPolicy(tid int) (int, error) {
 	policy, _, errno := unix.RawSyscall(unix.SYS_SCHED_GETSCHEDULER, uintptr(tid), 0, 0)
 	if errno != 0 {

@@ -36,8 +36,8 @@ func TestParseSchedRefuses(t *testing.T) {
 		"rr:-1":      "from 1 to 99",
 		"rr:1:2":     "from 1 to 99",
 		"other:1":    "no priority",
-		"deadline":   "not be set",
-		"deadline:1": "not be set",
+		"deadline":   "not set",
+		"deadline:1": "not set",
 	} {
 		_, err := ParseSched(text)
 		require.ErrorIs(t, err, ErrSched, text)

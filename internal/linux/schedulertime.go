@@ -12,15 +12,15 @@ import (
 	"gorun/internal/sysfs"
 )
 
-// SchedulerTime is a setting of the scheduler that is a time. It has a file in debugfs, which only root can read, and
-// on Linux before 5.13 a sysctl instead (kernel/sched/debug.c).
+// SchedulerTime is a time setting of the scheduler. It is a file in debugfs, which only root can read, or a sysctl
+// before Linux 5.13 (kernel/sched/debug.c).
 type SchedulerTime struct {
 	files [2]string
 	unit  float64 // of the number in the file, in seconds
 }
 
-// The settings of NUMA balancing's scans, and the time since a thread's last run after which its caches are taken to be
-// cold, so that the load balancer moves it (sysctl_sched_migration_cost, kernel/sched/fair.c).
+// The settings of NUMA balancing's scans, and the time after a thread's last run from which its cache contents are
+// assumed cold, so that the load balancer may move it (sysctl_sched_migration_cost, kernel/sched/fair.c).
 var (
 	// NUMAScanDelay is the CPU time that a thread uses before its process is scanned for the first time.
 	NUMAScanDelay = SchedulerTime{numaScanFiles("scan_delay_ms"), 1e-3}
@@ -35,14 +35,14 @@ func numaScanFiles(name string) [2]string {
 	return [2]string{"/sys/kernel/debug/sched/numa_balancing/" + name, "/proc/sys/kernel/numa_balancing_" + name}
 }
 
-// mostUnits is the largest number that all kernels take: their sysctls are signed.
+// mostUnits is the largest number that all kernels accept: their sysctls are signed.
 const mostUnits = math.MaxInt32
 
 // String returns the setting's name in debugfs.
 func (s SchedulerTime) String() string { return path.Base(s.files[0]) }
 
-// Number returns what stands in the file for a time in seconds. It returns an error unless that is a whole number of
-// the file's unit from 1 on.
+// Number returns the number in the file for a time in seconds. It returns an error unless that is a positive whole
+// number of the file's unit.
 func (s SchedulerTime) Number(seconds float64) (int, error) {
 	n := math.Round(seconds / s.unit)
 	if n < 1 || n > mostUnits || math.Abs(n*s.unit-seconds) > s.unit/1000 {
@@ -51,7 +51,7 @@ func (s SchedulerTime) Number(seconds float64) (int, error) {
 	return int(n), nil
 }
 
-// Read returns the setting in seconds. root is rooted at /. The error is fs.ErrNotExist where there is no such file.
+// Read returns the setting in seconds. root is rooted at /. The error is fs.ErrNotExist if the file does not exist.
 func (s SchedulerTime) Read(root fs.FS) (seconds float64, err error) {
 	for _, file := range s.files {
 		n, readErr := sysfs.ReadInt(root, strings.TrimPrefix(file, "/"))
@@ -65,8 +65,8 @@ func (s SchedulerTime) Read(root fs.FS) (seconds float64, err error) {
 	return 0, err
 }
 
-// File returns the path of the file on this machine. The error has the remedy: root alone can look into debugfs, which
-// may not be mounted.
+// File returns the path of the file on this machine. The error has the remedy: only root can read debugfs, which may
+// not be mounted.
 func (s SchedulerTime) File() (string, error) {
 	return s.fileIn(func(file string) error {
 		_, err := os.Stat(file)
@@ -87,7 +87,7 @@ func (s SchedulerTime) fileIn(stat func(file string) error) (string, error) {
 		}
 	}
 	return "", &Error{
-		Op: op, Err: fmt.Errorf("neither %s nor %s is there: %w", s.files[0], s.files[1], errors.ErrUnsupported),
+		Op: op, Err: fmt.Errorf("neither %s nor %s exists: %w", s.files[0], s.files[1], errors.ErrUnsupported),
 		Remedy: "as root: mount -t debugfs debugfs /sys/kernel/debug; it needs a kernel with CONFIG_SCHED_DEBUG",
 	}
 }

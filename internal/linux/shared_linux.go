@@ -8,11 +8,11 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Memfd returns a file of so many zero bytes that has no place but memory (memfd_create(2)). Processes that inherit it
-// share what MapShared maps. It is closed on execve(2), as every file of Go's.
+// Memfd returns a file of zeros in memory, of this size (memfd_create(2)). Processes that inherit it share the memory
+// that MapShared maps. It is closed on execve(2), like every file that Go opens.
 func Memfd(name string, bytes int) (*os.File, error) {
 	op := fmt.Sprintf("make a file of %d bytes in memory", bytes)
-	fd, err := unix.MemfdCreate(name, unix.MFD_CLOEXEC|unix.MFD_NOEXEC_SEAL) // what vm.memfd_noexec=2 asks for
+	fd, err := unix.MemfdCreate(name, unix.MFD_CLOEXEC|unix.MFD_NOEXEC_SEAL) // required by vm.memfd_noexec=2
 	if errors.Is(err, unix.EINVAL) {
 		fd, err = unix.MemfdCreate(name, unix.MFD_CLOEXEC) // before Linux 6.3
 	}
@@ -26,8 +26,8 @@ func Memfd(name string, bytes int) (*os.File, error) {
 	return file, nil
 }
 
-// MapShared maps the first bytes of a file, which stays mapped when the file is closed (mmap(2), MAP_SHARED). They begin
-// at a page boundary.
+// MapShared maps the first bytes of a file, starting at a page boundary (mmap(2), MAP_SHARED). They stay mapped when
+// the file is closed.
 func MapShared(file *os.File, bytes int) ([]byte, error) {
 	memory, err := unix.Mmap(int(file.Fd()), 0, bytes, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_SHARED)
 	if err != nil {
@@ -36,7 +36,7 @@ func MapShared(file *os.File, bytes int) ([]byte, error) {
 	return memory, nil
 }
 
-// UnmapShared takes MapShared back. Nobody may touch the memory after that.
+// UnmapShared undoes MapShared. The memory must not be accessed afterwards.
 func UnmapShared(memory []byte) error {
 	if err := unix.Munmap(memory); err != nil {
 		return &Error{Op: fmt.Sprintf("unmap %d shared bytes", len(memory)), Err: err}

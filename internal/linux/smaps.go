@@ -14,10 +14,10 @@ import (
 
 // PageSizes returns how many of the area's bytes are resident in pages of each size, from /proc/self/smaps
 // (proc_pid_smaps(5)) in root, which is rooted at /. Folios between a base page and a huge one (mTHP) count as base
-// pages: smaps does not tell them apart.
+// pages: smaps does not distinguish them.
 //
-// Some kernels (6.1.192 is one) leave out of smaps, and not out of numa_maps, the huge pages for whose next access NUMA
-// balancing waits: what only numa_maps has counts as huge pages.
+// While NUMA balancing waits for the next access to a huge page, some kernels (such as 6.1.192) list it in numa_maps
+// but not in smaps. Pages that are only in numa_maps therefore count as huge pages.
 func (a *Area) PageSizes(root fs.FS) (map[uint64]uint64, error) {
 	huge, err := sysfs.ReadSize(root, "sys/kernel/mm/transparent_hugepage/hpage_pmd_size")
 	if errors.Is(err, fs.ErrNotExist) {
@@ -26,7 +26,7 @@ func (a *Area) PageSizes(root fs.FS) (map[uint64]uint64, error) {
 	if err != nil {
 		return nil, err
 	}
-	nodes, err := a.nodeBytes(root) // before smaps, so that no page is only in numa_maps because it came in between
+	nodes, err := a.nodeBytes(root) // before smaps, so that a page allocated between the two is not only in numa_maps
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, err
 	}
@@ -89,12 +89,12 @@ func pageSizes(mappings []mapping, first, last, huge uint64) map[uint64]uint64 {
 	return sizes
 }
 
-// mapping is what smaps says of one mapping, in bytes.
+// mapping is the entry of one mapping in smaps, in bytes.
 type mapping struct {
 	first, last uint64 // addresses; last is the first byte after it
 	pageSize    uint64 // KernelPageSize: that of the pool for reserved pages, else the base page
 	rss         uint64 // without reserved pages
-	anonHuge    uint64 // of rss, in transparent huge pages
+	anonHuge    uint64 // part of rss in transparent huge pages
 	hugetlb     uint64 // in reserved pages, private and shared
 }
 

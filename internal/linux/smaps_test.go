@@ -55,8 +55,8 @@ func TestParseSmaps(t *testing.T) {
 	assert.Equal(t, map[uint64]uint64{huge: 4 << 20}, pageSizes(mappings, 0x7f0000800000, 0x7f0000c00000, huge))
 	assert.Equal(t, map[uint64]uint64{4096: 2052 << 10, huge: 8 << 20},
 		pageSizes(mappings, 0x7f0000000000, 0x7f0000c00000, huge), "several mappings")
-	assert.Empty(t, pageSizes(mappings, 0x7f0000001000, 0x7f0000800000, huge), "not ours alone")
-	assert.Empty(t, pageSizes(mappings, 0x7f0000000000, 0x7f00007ff000, huge), "not ours alone")
+	assert.Empty(t, pageSizes(mappings, 0x7f0000001000, 0x7f0000800000, huge), "includes memory outside the area")
+	assert.Empty(t, pageSizes(mappings, 0x7f0000000000, 0x7f00007ff000, huge), "includes memory outside the area")
 }
 
 func TestParseSmapsRefuses(t *testing.T) {
@@ -76,13 +76,13 @@ func TestParseSmapsRefuses(t *testing.T) {
 	}
 }
 
-var anywhere [16]byte // that does not move, as a stack does
+var anywhere [16]byte // a static variable, which does not move as a stack does
 
 func TestPageSizesReadsItsFiles(t *testing.T) {
 	a := Area{pages: anywhere[:]}
 	root := fstest.MapFS{}
 	_, err := a.PageSizes(root)
-	assert.ErrorContains(t, err, "proc/self/smaps", "the others may be missing")
+	assert.ErrorContains(t, err, "proc/self/smaps", "only smaps is required")
 	for _, name := range []string{
 		"proc/self/smaps", "proc/self/numa_maps", "sys/kernel/mm/transparent_hugepage/hpage_pmd_size",
 	} {
@@ -109,7 +109,7 @@ func TestPageSizesFindsHiddenHugePages(t *testing.T) {
 	}
 	assert.Equal(t, map[uint64]uint64{4096: 8 << 10, 4 << 20: 12 << 20}, sizes("N0=2 N1=3072 kernelpagesize_kB=4"))
 	assert.Equal(t, map[uint64]uint64{4096: 8 << 10, 4 << 20: 4 << 20}, sizes("N0=2 N1=1024 kernelpagesize_kB=4"))
-	assert.Equal(t, map[uint64]uint64{4096: 8 << 10, 4 << 20: 4 << 20}, sizes(""), "pages that came in between")
+	assert.Equal(t, map[uint64]uint64{4096: 8 << 10, 4 << 20: 4 << 20}, sizes(""), "pages allocated between the two reads")
 }
 
 const numaMaps = `00400000 default file=/usr/bin/N1=7 mapped=82 N0=80 N1=2 kernelpagesize_kB=4

@@ -12,9 +12,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// NextChildStop returns the PID of a child process that a signal has stopped, or that goes on again, if there is one that
-// has not been returned yet. The kernel keeps the last such change of each child (waitid(2)), and sends a SIGCHLD. No
-// child is reaped.
+// NextChildStop returns the PID of a child process that a signal has stopped or continued and that has not been
+// returned yet. The kernel keeps the last such change of each child (waitid(2)), and sends a SIGCHLD. No child is
+// reaped.
 func NextChildStop() (pid int, stopped, ok bool) {
 	const continued = 6 // CLD_CONTINUED (include/uapi/asm-generic/siginfo.h)
 	var info unix.Siginfo
@@ -36,9 +36,9 @@ func ChildEnded(pid int) bool {
 	return err == nil && info.Signo == int32(unix.SIGCHLD) // 0: it is running
 }
 
-// HasStoppedDescendant reports whether a child of this process, one of theirs, and so on, is stopped by a signal: whether
-// its state in /proc/PID/stat is T. It takes some 10 µs for each of their threads; on a kernel without
-// CONFIG_PROC_CHILDREN, for each process of the system.
+// HasStoppedDescendant reports whether a descendant of this process is stopped by a signal: state T in /proc/PID/stat.
+// It takes some 10 µs for each thread of the descendants; on a kernel without CONFIG_PROC_CHILDREN, for each process of
+// the system.
 func HasStoppedDescendant() (bool, error) {
 	below := childrenOf
 	pids, err := below(os.Getpid())
@@ -73,7 +73,7 @@ func childrenOf(pid int) (pids []int, err error) {
 	}
 	for i, thread := range threads {
 		text, err := os.ReadFile(tasks + "/" + thread.Name() + "/children")
-		if i == 0 && errors.Is(err, fs.ErrNotExist) { // another thread may have ended meanwhile
+		if i == 0 && errors.Is(err, fs.ErrNotExist) { // another thread may have ended since
 			return nil, err
 		}
 		for _, field := range bytes.Fields(text) {

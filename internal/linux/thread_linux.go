@@ -16,8 +16,8 @@ import (
 func Gettid() int { return unix.Gettid() }
 
 // AllowedCPUs returns the mask that the kernel keeps for a thread (Cpus_allowed_list of its status,
-// proc_pid_status(5)); TID 0 is the calling thread. CPUs that are offline stay in it; GetAffinity leaves them out. Set
-// with SetAffinity, it lets the thread run on them again when they are back.
+// proc_pid_status(5)); TID 0 is the calling thread. Unlike GetAffinity it includes offline CPUs. If SetAffinity
+// restores it, the thread may run on them when they are online again.
 func AllowedCPUs(tid int) (cpuset.Set, error) {
 	if tid == 0 {
 		tid = Gettid()
@@ -29,8 +29,8 @@ func AllowedCPUs(tid int) (cpuset.Set, error) {
 	return cpuset.Parse(text)
 }
 
-// Tasks returns the TIDs of this process's threads in ascending order, from /proc/self/task. Threads come and go while
-// it reads.
+// Tasks returns the TIDs of this process's threads in ascending order, from /proc/self/task. It is not atomic: threads
+// start and end while it reads.
 func Tasks() ([]int, error) { return tasks("self") }
 
 // TasksOf returns the TIDs of a process's threads, as Tasks does.

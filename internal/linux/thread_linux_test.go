@@ -14,8 +14,8 @@ import (
 	"gorun/internal/cpuset"
 )
 
-// ownThread locks the test's goroutine to its thread for good: the thread ends with the test, and takes what the test
-// set on it along. (The main thread cannot end; the mask is put back for its sake.)
+// ownThread locks the test's goroutine to its thread, which ends with the test and takes its settings along. (The main
+// thread cannot end, so its mask is restored.)
 func ownThread(t *testing.T) (allowed cpuset.Set) {
 	t.Helper()
 	runtime.LockOSThread()
@@ -25,7 +25,7 @@ func ownThread(t *testing.T) (allowed cpuset.Set) {
 	return allowed
 }
 
-// otherThread starts a thread and keeps it until the test ends.
+// otherThread starts a thread that ends with the test.
 func otherThread(t *testing.T) (tid int) {
 	t.Helper()
 	tids, end := make(chan int), make(chan struct{})
@@ -65,7 +65,7 @@ func TestGetcpuIsWhereTheThreadIsPinned(t *testing.T) {
 func TestHotPathAllocatesNothing(t *testing.T) {
 	allowed := ownThread(t)
 	one := cpuset.Of(allowed.First())
-	require.NoError(t, SetNice(0, 1)) // so that setting it again is allowed to everybody
+	require.NoError(t, SetNice(0, 1)) // so that every user may set it again
 	Getcpu()
 	for name, call := range map[string]func(){
 		"Getcpu":       func() { Getcpu() },
@@ -98,7 +98,7 @@ func TestVisitCPUs(t *testing.T) {
 
 	is, err := GetAffinity(0)
 	require.NoError(t, err)
-	assert.Equal(t, allowed, is, "the mask is given back, after an error too")
+	assert.Equal(t, allowed, is, "the mask is restored, also after an error")
 }
 
 // The figures are of one machine (Emerald Rapids VM, Linux 6.18).
@@ -123,8 +123,7 @@ func BenchmarkGettid(b *testing.B) { // 75 ns
 	}
 }
 
-// Pinning to the mask that the thread has, and the read-back: 0.4 µs, no allocation. Between CPUs it is the migration
-// that costs.
+// Pinning to the thread's present mask, and the read-back: 0.4 µs, no allocation. Between CPUs the migration dominates.
 func BenchmarkPinSame(b *testing.B) {
 	runtime.LockOSThread()
 	allowed, err := GetAffinity(0)
@@ -168,7 +167,7 @@ func BenchmarkProcessUsage(b *testing.B) { // 0.24 µs, no allocation
 	}
 }
 
-// The kernel's mask holds all CPUs that the thread may run on now, and setting it changes nothing.
+// The kernel's mask contains all CPUs that the thread may run on, and setting it changes nothing.
 func TestAllowedCPUs(t *testing.T) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()

@@ -6,7 +6,7 @@ import (
 	"gorun/internal/sysfs"
 )
 
-// Usage is what a process has used since it began, all its threads together, those that ended too (getrusage(2)).
+// Usage is the resource usage of a process since its start, over all its threads including ended ones (getrusage(2)).
 type Usage struct {
 	UserSeconds         float64
 	SystemSeconds       float64
@@ -16,7 +16,7 @@ type Usage struct {
 	MajorFaults         uint64 // page faults with I/O
 }
 
-// Add returns what two have used.
+// Add returns the sum of two usages.
 func (u Usage) Add(v Usage) Usage {
 	u.UserSeconds += v.UserSeconds
 	u.SystemSeconds += v.SystemSeconds
@@ -27,7 +27,7 @@ func (u Usage) Add(v Usage) Usage {
 	return u
 }
 
-// Sub returns what was used between v and u.
+// Sub returns the usage between v and u.
 func (u Usage) Sub(v Usage) Usage {
 	u.UserSeconds -= v.UserSeconds
 	u.SystemSeconds -= v.SystemSeconds
@@ -38,9 +38,9 @@ func (u Usage) Sub(v Usage) Usage {
 	return u
 }
 
-// PeakRSS returns the most memory that this process has had resident, in bytes: VmHWM of /proc/self/status in fsys,
-// which is rooted at /. The ru_maxrss of getrusage(2) will not do: it begins with what the process had before
-// execve(2), which for a program that was just started is the size of its parent (fs/exec.c, exec_mmap).
+// PeakRSS returns the peak resident memory of this process in bytes: VmHWM of /proc/self/status in fsys, which is
+// rooted at /. The ru_maxrss of getrusage(2) cannot be used: it includes the memory before execve(2), which for a
+// program that was just started is the size of its parent (fs/exec.c, exec_mmap).
 func PeakRSS(fsys fs.FS) (uint64, error) {
 	return sysfs.ReadKB(fsys, "proc/self/status", "VmHWM")
 }

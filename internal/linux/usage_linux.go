@@ -5,7 +5,7 @@ import "golang.org/x/sys/unix"
 // ProcessUsage returns the usage of this process.
 func ProcessUsage() (Usage, error) { return usage(unix.RUSAGE_SELF, "this process") }
 
-// ChildrenUsage returns the usage of this process's children that have ended and were waited for, and of theirs.
+// ChildrenUsage returns the usage of this process's descendants that have ended and were waited for.
 func ChildrenUsage() (Usage, error) { return usage(unix.RUSAGE_CHILDREN, "children") }
 
 func usage(who int, of string) (Usage, error) {

@@ -19,7 +19,7 @@ func TestProcessUsageGrows(t *testing.T) {
 		unix.MAP_PRIVATE|unix.MAP_ANONYMOUS)
 	require.NoError(t, err)
 	defer func() { assert.NoError(t, unix.Munmap(memory)) }()
-	_ = unix.Madvise(memory, unix.MADV_NOHUGEPAGE) // where there are huge pages: a fault a page is what is counted
+	_ = unix.Madvise(memory, unix.MADV_NOHUGEPAGE) // the test counts one fault per base page
 	for i := 0; i < len(memory); i += os.Getpagesize() {
 		memory[i] = 1
 	}

@@ -129,3 +129,28 @@ func TestOpenRootOfThisMachine(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, Live(), fsys)
 }
+
+// A link is read as its target, from a directory that has it and from an archive that has its target as a file.
+func TestReadLink(t *testing.T) {
+	dir := t.TempDir()
+	require.NoError(t, os.MkdirAll(filepath.Join(dir, "sys/class/net"), 0o755))
+	require.NoError(t, os.Symlink("class/net", filepath.Join(dir, "sys/net")))
+	require.NoError(t, os.Symlink("../../devices/none/eth0", filepath.Join(dir, "sys/class/net/eth0")))
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "sys/class/net/eth1"), []byte("../../devices/none/eth1\n"), 0o644))
+	recorded, err := OpenRoot(dir)
+	require.NoError(t, err)
+	for name, fsys := range map[string]fs.FS{"recorded": recorded, "live": os.DirFS(dir)} {
+		for file, want := range map[string]string{
+			"sys/class/net/eth0": "../../devices/none/eth0", "sys/class/net/eth1": "../../devices/none/eth1",
+			"sys/net/eth0": "../../devices/none/eth0",
+		} {
+			got, err := ReadLink(fsys, file)
+			require.NoError(t, err, "%s, %s", name, file)
+			assert.Equal(t, want, got, "%s, %s", name, file)
+		}
+		_, err := ReadLink(fsys, "sys/class/net/eth2")
+		require.ErrorIs(t, err, fs.ErrNotExist, name)
+		_, err = ReadLink(fsys, "/sys")
+		require.Error(t, err, name)
+	}
+}
