@@ -8,8 +8,8 @@
 
 enum {
 	FIRST_CHUNK = 256,      /* operations before the first look at the stop flag and the clock */
-	LONGEST_CHUNK = 100000, /* ns between two looks: long beside a reading of 25 ns, short beside 10 ms to stop in */
-	WINDOW_CHUNKS = 16,     /* and so often a window, or twice that: 0.1% of 1 ms */
+	LONGEST_CHUNK = 100000, /* ns between two looks: long against 25 ns to read the clock, short against 10 ms to stop */
+	WINDOW_CHUNKS = 16,     /* chunks per window, up to twice as many: the clock takes 0.1% of 1 ms */
 };
 
 #if defined(__x86_64__)
@@ -19,15 +19,15 @@ enum {
 #endif
 
 /*
- * The operations of an architecture are in a file of their own, which is read twice: first each becomes a loop, then a
- * row of the table. COUNTDOWN, MEMSET, OPERATION, LSE and LLSC each stand for one.
+ * The operations of an architecture are in a separate file, which is included twice: first each becomes a loop, then a
+ * row of the table. COUNTDOWN, MEMSET, OPERATION, LSE and LLSC each define an operation.
  */
 #define FOUR(...) { __VA_ARGS__; } { __VA_ARGS__; } { __VA_ARGS__; } { __VA_ARGS__; }
 #define SIXTEEN(...) FOUR(__VA_ARGS__) FOUR(__VA_ARGS__) FOUR(__VA_ARGS__) FOUR(__VA_ARGS__)
 
 /*
- * A function that makes loop->count operations: sixteen a turn, and the rest one by one. An operation may use word,
- * value and failures. GCC's own unrolling does not serve: -O2 leaves a loop of asm alone.
+ * A function that makes loop->count operations: sixteen per iteration, and the rest one by one. An operation may use
+ * word, value and failures. GCC's own unrolling does not help: -O2 does not unroll a loop of asm.
  */
 #define LOOP(name, ...)												\
 	static void op_##name(struct gorun_loop *loop)								\
@@ -45,7 +45,7 @@ enum {
 		loop->failures = failures;									\
 	}
 
-/* Counts down one a turn: the only loop that is not unrolled, since it is itself the operation. */
+/* Counts down by one: the only loop that is not unrolled, since the loop itself is the operation. */
 #define COUNTDOWN(name, subtract, jump_unless_zero)								\
 	static void op_##name(struct gorun_loop *loop)								\
 	{													\
@@ -56,8 +56,8 @@ enum {
 	}
 
 /*
- * A loop of calls of libc's memset. The compiler is kept from knowing which function that is: it would store itself.
- * The bytes are 1, since some CPUs leave out the writing of zeros over zeros.
+ * A loop of calls of libc's memset. The function is hidden from the compiler, which would otherwise replace the call by
+ * stores. The bytes are 1, since some CPUs skip writing zeros over zeros.
  */
 #define MEMSET(name, bytes)											\
 	static void op_##name(struct gorun_loop *loop)								\
@@ -111,7 +111,10 @@ bool gorun_has_lse(void)
 #endif
 }
 
-/* Repeats the operation in chunks, whose length follows from what the chunk before took, until all is done. */
+/*
+ * Repeats the operation in chunks until the count or the time is reached. The time of a chunk gives the length of the
+ * next.
+ */
 static void repeat(const struct gorun_contend_args *args, struct gorun_loop *loop, struct gorun_mark *marks,
 		   struct gorun_contend_result *result)
 {
@@ -150,7 +153,7 @@ static void repeat(const struct gorun_contend_args *args, struct gorun_loop *loo
 	result->stopped = result->operations < most && now < end;
 }
 
-/* Tells whether a time is positive, and can be added to one of the clock. */
+/* Reports whether a time is positive, and can be added to the clock without overflow. */
 static bool length(int64_t ns)
 {
 	return ns > 0 && ns < INT64_MAX / 2;
@@ -175,7 +178,7 @@ int gorun_contend(const struct gorun_contend_args *args, struct gorun_mark *mark
 	*result = (struct gorun_contend_result){ 0 };
 	if (err != 0)
 		return err;
-	if (args->count == 0) /* now, so that no page fault falls into a window */
+	if (args->count == 0) /* written here, so that no page fault occurs in a window */
 		memset(marks, 0, (size_t)(args->time / args->window) * sizeof *marks);
 	int64_t origin = gorun_gate_pass(args->gate, args->stop);
 	if (origin < 0) {

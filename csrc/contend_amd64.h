@@ -1,4 +1,4 @@
-/* The operations of x86-64, in Intel's names: what contend.c makes loops and their table of. */
+/* The operations of x86-64, in Intel's names. contend.c makes loops and a table from them. */
 
 COUNTDOWN(idle, "decq %0", "jnz")
 MEMSET(memset64, 64)
@@ -12,8 +12,8 @@ OPERATION(xadd, uint64_t one = 1; __asm__ volatile("lock xaddq %0, %1" : "+r"(on
 OPERATION(xchg, __asm__ volatile("xchgq %0, %1" : "+r"(value), "+m"(*word)))
 
 /*
- * Expects what it has last seen or stored, and stores one more. A conditional move and not a branch: where two CPUs
- * compete a third of the attempts fail, a branch would be mispredicted at these, and take 20% more.
+ * Expects the value that it last saw or stored, and stores that plus one. It uses a conditional move because with two
+ * competing CPUs a third of the attempts fail, and a branch mispredicted at these would cost 20% more.
  */
 OPERATION(cmpxchg, uint64_t next = value + 1, failed = 0;
 	  __asm__ volatile("lock cmpxchgq %4, %1\n\t"
@@ -23,8 +23,8 @@ OPERATION(cmpxchg, uint64_t next = value + 1, failed = 0;
 			   : "+a"(value), "+m"(*word), "+&q"(failed), "+&r"(failures) : "r"(next) : "cc"))
 
 /*
- * Expects what the word is not: what it was last, with all bits the other way round. The first one alone can meet what it
- * expects, in a word of ones, and stores just that: the word never changes.
+ * Expects a value that the word never has: the inverse of its last value. Only the first attempt can succeed, on a word
+ * of ones, and stores the same value: the word never changes.
  */
 OPERATION(cmpxchg_fail, uint64_t seen = ~value, failed = 0;
 	  __asm__ volatile("lock cmpxchgq %0, %1\n\t"
@@ -48,10 +48,10 @@ OPERATION(mov_mfence, __asm__ volatile("movq $1, %0\n\tmfence" : "=m"(*word) : :
 OPERATION(lfence, __asm__ volatile("lfence" : : : "memory"))
 OPERATION(sfence, __asm__ volatile("sfence" : : : "memory"))
 
-/* The kernel's side of getppid is a few loads: what remains is the way in and out. */
+/* In the kernel, getppid is a few loads, so this measures the entry and the exit. */
 OPERATION(syscall, long number = SYS_getppid;
 	  __asm__ volatile("syscall" : "+a"(number) : : "rcx", "r11", "cc", "memory"))
 
-/* No system call has this number: the kernel returns ENOSYS as soon as it has looked. */
+/* No system call has this number, so the kernel returns ENOSYS at once. */
 OPERATION(syscall_enosys, long number = 1 << 20;
 	  __asm__ volatile("syscall" : "+a"(number) : : "rcx", "r11", "cc", "memory"))

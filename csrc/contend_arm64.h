@@ -1,8 +1,8 @@
 /*
- * The operations of arm64, in Arm's names: what contend.c makes loops and their table of. Atomics exist twice: as one
- * instruction of the Large System Extensions (LSE, Armv8.1), and as a loop of an exclusive load and a store that fails
- * when the line was taken away in between (LL/SC, Armv8.0). All order as x86-64's do (acquire and release), except inc:
- * that is the kernel's atomic_inc(), which orders nothing.
+ * The operations of arm64, in Arm's names. contend.c makes loops and a table from them. Atomics exist in two variants:
+ * as one instruction of the Large System Extensions (LSE, Armv8.1), and as a loop of an exclusive load and a store that
+ * fails when the line was taken away in between (LL/SC, Armv8.0). All have acquire and release ordering, close to
+ * x86-64's, except inc: that is the kernel's atomic_inc(), which is relaxed.
  */
 
 COUNTDOWN(idle, "sub %0, %0, #1", "cbnz %0,")
@@ -20,7 +20,7 @@ LSE(xadd, uint64_t old, one = 1;
 LSE(xchg, uint64_t old;
     __asm__ volatile("swpal %2, %0, %1" : "=&r"(old), "+Q"(*word) : "r"(value) : "memory"); value = old)
 
-/* Expects what it has last seen or stored, and stores one more. */
+/* Expects the value that it last saw or stored, and stores that plus one. */
 LSE(cmpxchg, uint64_t next = value + 1, seen = value;
     __asm__ volatile("casal %0, %4, %1\n\t"
 		     "cmp %0, %2\n\t"
@@ -29,8 +29,8 @@ LSE(cmpxchg, uint64_t next = value + 1, seen = value;
 		     : "+&r"(seen), "+Q"(*word), "+&r"(value), "+&r"(failures) : "r"(next) : "cc", "memory"))
 
 /*
- * Expects what the word is not: what it was last, with all bits the other way round. The first one alone can meet what it
- * expects, in a word of ones, and stores just that: the word never changes.
+ * Expects a value that the word never has: the inverse of its last value. Only the first attempt can succeed, on a word
+ * of ones, and stores the same value: the word never changes.
  */
 LSE(cmpxchg_fail, uint64_t expected = ~value, seen = expected;
     __asm__ volatile("casal %0, %3, %1\n\t"
@@ -51,7 +51,7 @@ LSE(cas_loop, uint64_t next, seen;
 		     : "+&r"(value), "+Q"(*word), "+&r"(failures), "=&r"(next), "=&r"(seen)
 		     : : "cc", "memory"))
 
-/* old = *word; *word = what change makes of it, tried again until no other CPU has taken the line in between. */
+/* old = *word; *word = change(old), repeated until no other CPU has taken the line in between. */
 #define EXCLUSIVE(load, change, store)										\
 	uint64_t old, new;											\
 	uint32_t lost;												\
@@ -108,10 +108,10 @@ OPERATION(lfence, __asm__ volatile("dmb ishld" : : : "memory"))
 OPERATION(sfence, __asm__ volatile("dmb ishst" : : : "memory"))
 OPERATION(isb, __asm__ volatile("isb" : : : "memory"))
 
-/* The kernel's side of getppid is a few loads: what remains is the way in and out. */
+/* In the kernel, getppid is a few loads, so this measures the entry and the exit. */
 OPERATION(syscall, register long number __asm__("x8") = SYS_getppid; register long result __asm__("x0");
 	  __asm__ volatile("svc #0" : "=r"(result) : "r"(number) : "cc", "memory"))
 
-/* No system call has this number: the kernel returns ENOSYS as soon as it has looked. */
+/* No system call has this number, so the kernel returns ENOSYS at once. */
 OPERATION(syscall_enosys, register long number __asm__("x8") = 1 << 20; register long result __asm__("x0");
 	  __asm__ volatile("svc #0" : "=r"(result) : "r"(number) : "cc", "memory"))

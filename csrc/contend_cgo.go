@@ -18,17 +18,18 @@ import (
 	"unsafe"
 )
 
-// Gate releases threads together. It lies in C memory, on cache lines of its own.
+// Gate releases threads at the same time. It is in C memory, on cache lines that hold nothing else.
 type Gate struct{ c *C.struct_gorun_gate }
 
-// NewGate returns a gate that so many threads pass together, once. Free it when no kernel uses it any more.
+// NewGate returns a gate that opens once, when that number of threads has arrived. Free it when no kernel uses it any
+// more.
 func NewGate(threads int) *Gate {
 	g := &Gate{(*C.struct_gorun_gate)(C.calloc(1, C.sizeof_struct_gorun_gate))}
 	g.Reset(threads)
 	return g
 }
 
-// Reset makes g ready for the next threads, when the last ones have passed.
+// Reset closes g again for the next threads. The previous ones must have passed.
 func (g *Gate) Reset(threads int) { *g.c = C.struct_gorun_gate{threads: C.uint32_t(threads)} }
 
 // Free releases g.
@@ -47,7 +48,7 @@ func HasLSE() bool { return bool(C.gorun_has_lse()) }
 // Ops lists the operations of this build, in the order of the C table; on an architecture without loops there are none.
 func Ops() []Op { return slices.Clone(ops()) }
 
-// ops reads the table once. A row's place in it is what C knows the operation by.
+// ops reads the table once. C identifies an operation by the index of its row.
 var ops = sync.OnceValue(func() (list []Op) {
 	for {
 		row := C.gorun_op(C.int(len(list)))
@@ -58,7 +59,7 @@ var ops = sync.OnceValue(func() (list []Op) {
 	}
 })
 
-// row returns the row of an operation, by the name that people know or by that of its loop.
+// row returns the index of an operation, found by its user-facing name or by its C identifier.
 func row(name, variant string) (int, error) {
 	absent := fmt.Errorf("not on this architecture (%s): %w", runtime.GOARCH, errors.ErrUnsupported)
 	if len(ops()) == 0 {
@@ -85,7 +86,7 @@ func row(name, variant string) (int, error) {
 	return i, nil
 }
 
-// maxWindows bounds the memory that a thread's marks take to 512 MiB.
+// maxWindows limits a thread's marks to 512 MiB of memory.
 const maxWindows = 1 << 24
 
 // Contend repeats an operation on the calling thread. It begins when the gate opens, and ends within 10 ms of Stop.

@@ -2,10 +2,10 @@
 
 package csrc
 
-// Gate releases threads together.
+// Gate releases threads at the same time.
 type Gate struct{}
 
-// NewGate returns a gate that nothing waits at.
+// NewGate returns a gate that holds nothing back.
 func NewGate(int) *Gate { return &Gate{} }
 
 // Reset does nothing: there are no kernels.
@@ -14,17 +14,17 @@ func (*Gate) Reset(int) {}
 // Free does nothing.
 func (*Gate) Free() {}
 
-// HasLSE is false: nothing here could use it.
+// HasLSE returns false: without C code nothing could use it.
 func HasLSE() bool { return false }
 
-// Ops are none.
+// Ops returns none.
 func Ops() []Op { return nil }
 
-// Contend is not in this build.
+// Contend returns an error: this build has no C code.
 func Contend(ContendArgs) (ContendResult, error) { return ContendResult{}, errNoCgo }
 
-// PingPongMethods are none.
+// PingPongMethods returns none.
 func PingPongMethods() []string { return nil }
 
-// PingPong is not in this build.
+// PingPong returns an error: this build has no C code.
 func PingPong(PingPongArgs) (PingPongResult, error) { return PingPongResult{}, errNoCgo }

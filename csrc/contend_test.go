@@ -18,7 +18,7 @@ import (
 	"gorun/csrc"
 )
 
-// What an operation leaves in memory depends on how often it was made only, and is in its bytes only.
+// The effect of an operation on memory depends only on the number of repetitions, and is limited to its own bytes.
 func TestOpEffects(t *testing.T) {
 	ops := operations(t)
 	memory := anonymous(t)
@@ -52,16 +52,16 @@ func TestOpEffects(t *testing.T) {
 		case "inc", "xadd":
 			left = value + count
 		case "cas_loop":
-			left, failures = value+count, min(value, 1) // it expects 0 at first
+			left, failures = value+count, min(value, 1) // its first expected value is 0
 		case "cmpxchg":
 			failures = min(value, 1)
 			left = value + count - failures
 		case "cmpxchg_fail":
 			failures = count
-			if value == math.MaxUint64 { // it expects that at first
+			if value == math.MaxUint64 { // its first expected value
 				failures--
 			}
-		case "xchg": // its register begins with 0
+		case "xchg": // its register is 0 at the start
 			if count%2 == 1 {
 				left = 0
 			}
@@ -82,7 +82,7 @@ func TestOpEffects(t *testing.T) {
 	})
 }
 
-// No addition of a thread is lost to another's.
+// Concurrent additions are never lost.
 func TestContendTogether(t *testing.T) {
 	const threads, count = 3, 200_003
 	for _, op := range operations(t) {
@@ -96,7 +96,7 @@ func TestContendTogether(t *testing.T) {
 		}
 		t.Run(op.Name+op.Variant, func(t *testing.T) {
 			word := (*uint64)(unsafe.Pointer(&anonymous(t)[0]))
-			results := together(t, threads, csrc.ContendArgs{
+			results := runThreads(t, threads, csrc.ContendArgs{
 				Op: op.Name, Variant: op.Variant, Word: unsafe.Pointer(word), Count: count,
 			})
 			sum := uint64(0)
@@ -112,7 +112,7 @@ func TestContendTogether(t *testing.T) {
 	}
 }
 
-// A gate lets its threads pass at one instant, again and again.
+// A gate releases its threads at one instant, and can be used again.
 func TestGate(t *testing.T) {
 	operations(t)
 	word := (*uint64)(unsafe.Pointer(&anonymous(t)[0]))
@@ -121,7 +121,7 @@ func TestGate(t *testing.T) {
 	before := int64(0)
 	for threads := 1; threads <= 8; threads++ {
 		gate.Reset(threads)
-		results := together(t, threads, csrc.ContendArgs{Op: "inc", Word: unsafe.Pointer(word), Count: 1, Gate: gate})
+		results := runThreads(t, threads, csrc.ContendArgs{Op: "inc", Word: unsafe.Pointer(word), Count: 1, Gate: gate})
 		for _, r := range results {
 			assert.Equal(t, results[0].Origin, r.Origin)
 			assert.Greater(t, r.Origin, before)
@@ -137,7 +137,7 @@ func TestContendInTime(t *testing.T) {
 	const whole, window = 20 * time.Millisecond, time.Millisecond
 	for _, name := range []string{"idle", "xadd", "cmpxchg", "cmpxchg-fail", "syscall", "syscall-enosys"} {
 		t.Run(name, func(t *testing.T) {
-			for _, r := range together(t, 2, csrc.ContendArgs{
+			for _, r := range runThreads(t, 2, csrc.ContendArgs{
 				Op: operation(t, name), Word: unsafe.Pointer(word), Time: whole, Window: window,
 			}) {
 				assert.False(t, r.Stopped)
@@ -150,7 +150,7 @@ func TestContendInTime(t *testing.T) {
 				require.NotEmpty(t, r.Marks)
 				last := csrc.Mark{CPUNS: math.MinInt64}
 				for _, m := range r.Marks {
-					assert.Greater(t, (m.NS-r.Origin)/int64(window), (last.NS-r.Origin)/int64(window), "one mark a window")
+					assert.Greater(t, (m.NS-r.Origin)/int64(window), (last.NS-r.Origin)/int64(window), "one mark per window")
 					assert.GreaterOrEqual(t, m.NS, r.Origin+int64(window))
 					assert.Greater(t, m.Operations, last.Operations)
 					assert.GreaterOrEqual(t, m.Failures, last.Failures)
@@ -165,7 +165,7 @@ func TestContendInTime(t *testing.T) {
 	}
 }
 
-// A window longer than the time has no mark, and the time is kept.
+// A window longer than the time has no mark, and the run still ends on time.
 func TestContendWithoutWindow(t *testing.T) {
 	word := (*uint64)(unsafe.Pointer(&anonymous(t)[0]))
 	args := csrc.ContendArgs{
@@ -177,7 +177,7 @@ func TestContendWithoutWindow(t *testing.T) {
 	assert.GreaterOrEqual(t, r.End, r.Origin+int64(args.Time))
 	assert.Equal(t, r.Operations, *word)
 
-	// The operations that are made between two looks at the clock take longer than the window.
+	// The operations between two readings of the clock take longer than the window.
 	args.Op, args.Time, args.Window = "syscall", 5*time.Microsecond, 6*time.Microsecond
 	r, err = csrc.Contend(args)
 	require.NoError(t, err)
@@ -210,7 +210,7 @@ func TestContendStopped(t *testing.T) {
 			assert.Equal(t, *word, r.Operations)
 
 			*word = 0
-			gate := csrc.NewGate(2) // the other never comes
+			gate := csrc.NewGate(2) // the second thread never arrives
 			defer gate.Free()
 			args.Gate = gate
 			r, err := csrc.Contend(args)
@@ -279,8 +279,8 @@ func operation(t *testing.T, name string) string {
 	return name
 }
 
-// together runs args on as many threads at once, through args.Gate or a gate of its own.
-func together(t *testing.T, threads int, args csrc.ContendArgs) []csrc.ContendResult {
+// runThreads runs args on several threads at the same time, through args.Gate or a new gate.
+func runThreads(t *testing.T, threads int, args csrc.ContendArgs) []csrc.ContendResult {
 	t.Helper()
 	if args.Gate == nil {
 		args.Gate = csrc.NewGate(threads)

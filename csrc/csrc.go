@@ -1,8 +1,9 @@
 //go:build cgo
 
-// Package csrc holds gorun's C code, flat beside the cgo bindings, so that plain `go build` and `go install` compile
-// it. Each kernel is a plain function: its arguments in one struct, its results in another, a negative errno as its
-// error, a stop flag in C memory; it starts no thread, prints nothing and keeps no state.
+// Package csrc holds gorun's C code, in one directory with the cgo bindings, so that plain `go build` and `go install`
+// compile it. Each kernel is a plain function: it takes its arguments in one struct, writes its results to another, and
+// returns a negative errno on failure. A flag in C memory stops it. It starts no thread, prints nothing and keeps no
+// state.
 //
 // Without cgo every function returns an error that wraps errors.ErrUnsupported.
 package csrc
@@ -21,18 +22,18 @@ import (
 	"unsafe"
 )
 
-// Stop asks running kernels to end. It lies in C memory, where a kernel may hold on to it.
+// Stop asks running kernels to end. It is in C memory, so that a kernel may keep a pointer to it.
 type Stop struct{ flag *atomic.Int32 }
 
 // NewStop returns a flag that is not set. Free it when no kernel uses it any more.
 func NewStop() *Stop {
-	return &Stop{(*atomic.Int32)(C.calloc(1, C.sizeof_int32_t))} // cgo's calloc does not return without memory
+	return &Stop{(*atomic.Int32)(C.calloc(1, C.sizeof_int32_t))} // cgo's calloc never returns NULL
 }
 
-// Set makes every kernel that was given s end within about a millisecond.
+// Set ends every kernel that was given s within about a millisecond.
 func (s *Stop) Set() { s.flag.Store(1) }
 
-// Clear takes Set back.
+// Clear undoes Set.
 func (s *Stop) Clear() { s.flag.Store(0) }
 
 // Free releases s.
@@ -51,13 +52,14 @@ func Modulo(args PrimeArgs) (PrimeResult, error) {
 	return primeResult("modulo", C.gorun_modulo(&a, &r), r)
 }
 
-// Trial divides each number by 2 and the odd numbers up to its square root, until one divides.
+// Trial divides each number by 2 and the odd numbers up to its square root, until it finds a divisor.
 func Trial(args PrimeArgs) (PrimeResult, error) {
 	a, r := args.c(), C.struct_gorun_primes_result{}
 	return primeResult("trial", C.gorun_trial(&a, &r), r)
 }
 
-// Brute counts all divisors of each number by reciprocals. Numbers must be below 2^32; it takes 8 bytes a divisor.
+// Brute counts all divisors of each number by reciprocals. Numbers must be below 2^32; it allocates 8 bytes per
+// divisor.
 func Brute(args PrimeArgs) (PrimeResult, error) {
 	a, r := args.c(), C.struct_gorun_primes_result{}
 	return primeResult("brute", C.gorun_brute(&a, &r), r)

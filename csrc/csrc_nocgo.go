@@ -26,11 +26,11 @@ func (*Stop) Clear() {}
 // Free does nothing.
 func (*Stop) Free() {}
 
-// Modulo is not in this build.
+// Modulo returns an error.
 func Modulo(PrimeArgs) (PrimeResult, error) { return PrimeResult{}, errNoCgo }
 
-// Trial is not in this build.
+// Trial returns an error.
 func Trial(PrimeArgs) (PrimeResult, error) { return PrimeResult{}, errNoCgo }
 
-// Brute is not in this build.
+// Brute returns an error.
 func Brute(PrimeArgs) (PrimeResult, error) { return PrimeResult{}, errNoCgo }

@@ -18,7 +18,7 @@ void gorun_bed_stop(struct gorun_bed *bed)
 	syscall(SYS_futex, &bed->word, FUTEX_WAKE_PRIVATE, INT_MAX, NULL, NULL, 0);
 }
 
-/* Wakes the other thread once it sleeps. It may need this CPU to get there, so a failed try offers it. */
+/* Wakes the other thread once it sleeps. That thread may need this CPU first, so a failed attempt yields it. */
 static int wake(struct gorun_bed *bed)
 {
 	while (!ended(bed)) {
@@ -34,7 +34,7 @@ static int wake(struct gorun_bed *bed)
 	return -ECANCELED;
 }
 
-/* Sleeps until the other thread wakes this one, and returns how long that took in ns. */
+/* Sleeps until the other thread wakes this one, and returns the latency of the wake-up in ns. */
 static int64_t nap(struct gorun_bed *bed)
 {
 	while (syscall(SYS_futex, &bed->word, FUTEX_WAIT_PRIVATE, 0, NULL, NULL, 0) != 0) {
@@ -46,7 +46,7 @@ static int64_t nap(struct gorun_bed *bed)
 	int64_t now = gorun_now(CLOCK_MONOTONIC), took = now - __atomic_load_n(&bed->sent, __ATOMIC_ACQUIRE);
 
 	if (ended(bed))
-		return -ECANCELED; /* what woke it was the end */
+		return -ECANCELED; /* woken by the end */
 	return took > 0 ? took : 0; /* the clocks of two CPUs may differ by some ns */
 }
 

@@ -1,15 +1,15 @@
 package csrc
 
-// WakeupsArgs are those of one of two threads that wake each other.
+// WakeupsArgs are the arguments of one of two threads that wake each other.
 type WakeupsArgs struct {
-	First bool   // wakes first; the other one sleeps first
-	Trips uint64 // how often it sleeps, and wakes the other one
+	First bool   // this thread wakes first; the other one sleeps first
+	Trips uint64 // number of times that it sleeps, and wakes the other one
 	Bed   *Bed
 }
 
-// WakeupsResult is what a thread measured.
+// WakeupsResult holds the measurements of one thread.
 type WakeupsResult struct {
-	NS      []float64 // of each of its own wake-ups
+	NS      []float64 // one value per wake-up of this thread
 	CPU     int       // at the end; -1: not known
 	Stopped bool
 }

@@ -1,16 +1,16 @@
-/* The time that a sleeping thread takes to run again after another one has woken it. */
+/* Measures the time from a wake-up until the sleeping thread runs again. */
 #ifndef GORUN_FUTEX_H
 #define GORUN_FUTEX_H
 
 #include "gate.h"
 
 /*
- * What two threads of one process share, zero at first. The word does not change until the end, so that who waits for
- * it always sleeps: only the return value of FUTEX_WAKE says that a thread was asleep and has been woken.
+ * State that two threads of one process share, initially zero. The word does not change until the end, so that a waiter
+ * always sleeps: only the return value of FUTEX_WAKE says that a thread was asleep and has been woken.
  */
 struct gorun_bed {
 	int32_t word; /* futex; not 0: end */
-	int64_t sent; /* CLOCK_MONOTONIC ns of the call that wakes */
+	int64_t sent; /* CLOCK_MONOTONIC ns of the waking call */
 };
 
 /* Ends both threads at once. */
@@ -29,9 +29,10 @@ struct gorun_wakeups_result {
 };
 
 /*
- * Sleeps and wakes the other thread in turns, trips times each. Writes the ns of each wake-up of this thread to ns,
- * which has room for trips: from just before the FUTEX_WAKE that found it asleep until its own FUTEX_WAIT has returned.
- * Returns 0, -EINVAL, or another negative errno of futex(2), after which the other thread must be stopped.
+ * Sleeps and wakes the other thread in turns, trips times each. Writes the duration of each wake-up of this thread to
+ * ns, which has room for trips. A wake-up lasts from just before the FUTEX_WAKE that found the thread asleep until its
+ * FUTEX_WAIT has returned. Returns 0, -EINVAL, or another negative errno of futex(2), after which the other thread must
+ * be stopped.
  */
 int gorun_wakeups(const struct gorun_wakeups_args *args, double *ns, struct gorun_wakeups_result *result);
 

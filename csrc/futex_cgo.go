@@ -12,19 +12,19 @@ import (
 	"unsafe"
 )
 
-// Bed is where two threads sleep in turns. It lies in C memory.
+// Bed is the futex on which two threads sleep in turns. It is in C memory.
 type Bed struct{ c *C.struct_gorun_bed }
 
-// NewBed returns one for a single call of Wakeups by each thread. Free it when no thread uses it any more.
+// NewBed returns a Bed for a single call of Wakeups by each thread. Free it when no thread uses it any more.
 func NewBed() *Bed { return &Bed{(*C.struct_gorun_bed)(C.calloc(1, C.sizeof_struct_gorun_bed))} }
 
-// Stop ends both threads within about a millisecond.
+// Stop ends Wakeups of both threads within about a millisecond.
 func (b *Bed) Stop() { C.gorun_bed_stop(b.c) }
 
 // Free releases b.
 func (b *Bed) Free() { C.free(unsafe.Pointer(b.c)) }
 
-// Wakeups has the calling thread and another one that calls it too sleep in futex(2) and wake each other in turns.
+// Wakeups makes the calling thread and a second thread that also calls it wake each other from futex(2) in turns.
 // After an error the other thread waits until Stop.
 func Wakeups(args WakeupsArgs) (WakeupsResult, error) {
 	ns := make([]float64, args.Trips)

@@ -2,10 +2,10 @@
 
 package csrc
 
-// Bed is where two threads sleep in turns.
+// Bed is the futex on which two threads sleep in turns.
 type Bed struct{}
 
-// NewBed returns one that nobody sleeps in.
+// NewBed returns an unused Bed.
 func NewBed() *Bed { return &Bed{} }
 
 // Stop does nothing: there are no kernels.
@@ -14,5 +14,5 @@ func (*Bed) Stop() {}
 // Free does nothing.
 func (*Bed) Free() {}
 
-// Wakeups is not in this build.
+// Wakeups returns an error: this build has no C code.
 func Wakeups(WakeupsArgs) (WakeupsResult, error) { return WakeupsResult{}, errNoCgo }

@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Each side is woken as often as was asked, always from its sleep.
+// Each side is woken the requested number of times, always while it sleeps.
 func TestWakeups(t *testing.T) {
 	bed := NewBed()
 	defer bed.Free()
@@ -30,11 +30,11 @@ func TestWakeups(t *testing.T) {
 	sides.Wait()
 }
 
-// Stop ends a side that sleeps, one that finds nobody to wake, and one that comes later.
+// Stop ends a side that sleeps, a side that has no thread to wake, and a side that starts later.
 func TestWakeupsStop(t *testing.T) {
 	for _, first := range []bool{false, true} {
 		bed := NewBed()
-		for later := range 2 { // which needs no other Stop
+		for later := range 2 { // the second iteration starts after Stop
 			done := make(chan WakeupsResult)
 			go func() {
 				r, err := Wakeups(WakeupsArgs{First: first, Trips: 1, Bed: bed})

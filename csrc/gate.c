@@ -3,8 +3,8 @@
 #include <sched.h>
 
 enum {
-	HEAD_START = 20000, /* ns from the last arrival to the start: by then everybody has seen it */
-	PATIENCE = 4096,    /* looks, some 10 to 200 us, before the CPU is offered to a thread that has yet to arrive */
+	HEAD_START = 20000, /* ns from the last arrival to the start: enough for all threads to see it */
+	PATIENCE = 4096,    /* looks, some 10 to 200 us, before the CPU is yielded to a thread that has yet to arrive */
 };
 
 static void relax(void)

@@ -1,4 +1,4 @@
-/* What kernels that run on several threads at once share: the clock, the stop flag, and a barrier. */
+/* Shared by all kernels that run on several threads: the clock, the stop flag and a barrier. */
 #ifndef GORUN_GATE_H
 #define GORUN_GATE_H
 
@@ -8,12 +8,12 @@
 #include <time.h>
 
 /*
- * A barrier that releases its threads at one instant. The words are two cache lines apart, since adjacent lines are
- * fetched together: whoever arrives disturbs nobody who waits.
+ * A barrier that releases its threads at one instant. The words are two cache lines apart, since CPUs fetch adjacent
+ * lines together: an arriving thread does not disturb those that wait.
  */
 struct gorun_gate {
 	char before[128];
-	uint32_t threads; /* that pass together */
+	uint32_t threads; /* to wait for */
 	uint32_t arrived;
 	char between[120];
 	int64_t start; /* the common start, CLOCK_MONOTONIC ns; 0: not all have arrived */
@@ -21,8 +21,8 @@ struct gorun_gate {
 };
 
 /*
- * Waits until all threads are there, and then for the common start 20 us later, which it returns; -1 if stop was set
- * meanwhile. A gate of NULL holds nobody: the start is now.
+ * Waits until all threads have arrived, and then for the common start 20 us later. Returns that start; -1 if stop was
+ * set during the wait. With a gate of NULL the start is now.
  */
 int64_t gorun_gate_pass(struct gorun_gate *gate, const int32_t *stop);
 

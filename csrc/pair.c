@@ -9,12 +9,12 @@
 
 enum {
 	BLOCK = 4096,       /* loops, 2 us to 1 ms, before a look at the stop flag */
-	PATIENCE = 1 << 14, /* looks, about 10 us, before the CPU is offered: the other side may need it */
+	PATIENCE = 1 << 14, /* looks, about 10 us, before the CPU is yielded: the other side may need it */
 };
 
 static void futex_wait(uint32_t *word, uint32_t value)
 {
-	syscall(SYS_futex, word, FUTEX_WAIT, value, NULL, NULL, 0); /* its errors all mean: look again */
+	syscall(SYS_futex, word, FUTEX_WAIT, value, NULL, NULL, 0); /* after any error, look again */
 }
 
 static void futex_wake(uint32_t *word)
@@ -34,7 +34,7 @@ void gorun_shared_stop(struct gorun_shared *shared)
 	__atomic_store_n(&shared->stop, 1, __ATOMIC_RELEASE);
 	__atomic_store_n(&shared->open, 1, __ATOMIC_RELEASE);
 	futex_wake(&shared->open);
-	__atomic_add_fetch(&shared->turn, 2, __ATOMIC_ACQ_REL); /* lest a side goes to sleep that has just looked */
+	__atomic_add_fetch(&shared->turn, 2, __ATOMIC_ACQ_REL); /* a side that has just looked must not fall asleep */
 	futex_wake(&shared->turn);
 }
 
@@ -47,7 +47,7 @@ int64_t gorun_shared_wait(struct gorun_shared *shared)
 	return gorun_stopped(&shared->stop) ? -1 : shared->start;
 }
 
-/* One process at its work. */
+/* State of one working process. */
 struct work {
 	const struct gorun_work_args *args;
 	uint64_t *histogram;
@@ -55,7 +55,7 @@ struct work {
 	const int32_t *stop;
 };
 
-/* Makes the loops in blocks, until they are done or stopped. */
+/* Makes the loops in blocks, until all are done or it is stopped. */
 typedef uint64_t block_fn(const struct work *w, uint64_t sum, uint64_t first, uint64_t count);
 
 static int blocks(struct work *w, block_fn *block)
@@ -76,11 +76,11 @@ static uint64_t block_syscall(const struct work *w, uint64_t sum, uint64_t first
 {
 	(void)w, (void)first;
 	while (count-- != 0)
-		getppid(); /* no libc keeps its answer */
+		getppid(); /* no libc caches its result */
 	return sum;
 }
 
-/* The generator of Knuth's MMIX: it has no closed form that a compiler would find. */
+/* The generator of Knuth's MMIX, for which no compiler finds a closed form. */
 static uint64_t block_spin(const struct work *w, uint64_t sum, uint64_t first, uint64_t count)
 {
 	(void)w, (void)first;
@@ -89,7 +89,7 @@ static uint64_t block_spin(const struct work *w, uint64_t sum, uint64_t first, u
 	return sum;
 }
 
-/* Goes round and round through the array. */
+/* Adds the words of the array, and starts again after the last. */
 static uint64_t block_sum(const struct work *w, uint64_t sum, uint64_t first, uint64_t count)
 {
 	uint64_t words = w->args->words;
@@ -128,10 +128,10 @@ static void record(uint64_t *histogram, int64_t took)
 	histogram[(uint64_t)shift * GORUN_STEPS + (ns >> shift)]++;
 }
 
-/* Waits for a turn of this side, or gives the other one its turn: 0 or a negative errno. */
+/* Waits for the turn of this side, or passes the turn to the other side. Returns 0 or a negative errno. */
 typedef int hand_fn(struct work *w, uint32_t turn);
 
-/* Inlined with each way to hand over. Each reading of the clock ends one round trip and begins the next. */
+/* Inlined for each method of passing the turn. Each reading of the clock ends one round trip and begins the next. */
 static inline __attribute__((always_inline)) int trips(struct work *w, hand_fn *take, hand_fn *give)
 {
 	struct gorun_work_result *r = w->result;
@@ -258,6 +258,12 @@ static int check(const struct gorun_work_args *args, const uint64_t *histogram)
 	return 0;
 }
 
+static void fill(const struct gorun_work_args *args)
+{
+	for (uint64_t i = 0; i < args->words; i++)
+		args->array[i] = i;
+}
+
 int gorun_work(const struct gorun_work_args *args, uint64_t *histogram, struct gorun_work_result *result)
 {
 	const int32_t *stop = args->shared ? &args->shared->stop : NULL;
@@ -267,11 +273,12 @@ int gorun_work(const struct gorun_work_args *args, uint64_t *histogram, struct g
 	*result = (struct gorun_work_result){ 0 };
 	if (err != 0)
 		return err;
-	if (args->work == GORUN_SUM)
-		for (uint64_t i = 0; i < args->words; i++)
-			args->array[i] = i;
+	if (args->work == GORUN_SUM && !args->cold)
+		fill(args);
 	if (gorun_shared_wait(args->shared) >= 0) {
 		result->start = gorun_now(CLOCK_MONOTONIC);
+		if (args->work == GORUN_SUM && args->cold)
+			fill(args);
 		err = works[args->work](&w);
 		result->end = gorun_now(CLOCK_MONOTONIC);
 	}
@@ -280,7 +287,13 @@ int gorun_work(const struct gorun_work_args *args, uint64_t *histogram, struct g
 	return result->stopped ? 0 : err;
 }
 
-int gorun_checks(const struct gorun_checks_args *args, uint64_t *seen, struct gorun_checks_result *result)
+static bool in_mask(const uint64_t *mask, int words, int cpu)
+{
+	return cpu / 64 < words && (mask[cpu / 64] >> (cpu % 64) & 1) != 0;
+}
+
+int gorun_checks(const struct gorun_checks_args *args, const uint64_t *mask, uint64_t *seen,
+		 struct gorun_checks_result *result)
 {
 	const int32_t *stop = args->shared ? &args->shared->stop : NULL;
 	int expected = args->cpu;
@@ -294,7 +307,7 @@ int gorun_checks(const struct gorun_checks_args *args, uint64_t *seen, struct go
 
 		if (cpu < 0)
 			return -errno;
-		if (expected >= 0 && cpu != expected) {
+		if (mask != NULL ? !in_mask(mask, args->mask_words, cpu) : expected >= 0 && cpu != expected) {
 			if (cpu >= args->cpus)
 				return -ERANGE;
 			result->deviations++;

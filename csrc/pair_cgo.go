@@ -14,21 +14,21 @@ import (
 // SharedBytes is the size of a Shared.
 const SharedBytes = C.sizeof_struct_gorun_shared
 
-// Shared lets processes start together, stop together, and hand a turn over.
+// Shared is memory that lets processes start together, stop together and pass a turn to each other.
 type Shared struct{ c *C.struct_gorun_shared }
 
-// SharedAt takes SharedBytes of memory that is zero at first, not Go's, and aligned to 128 bytes: a page that the
-// processes share.
+// SharedAt uses the SharedBytes at p, in a page that the processes share: zeroed, aligned to 128 bytes, and not Go
+// memory.
 func SharedAt(p unsafe.Pointer) *Shared { return &Shared{(*C.struct_gorun_shared)(p)} }
 
-// Open lets all go who wait, and who come later.
+// Open releases all that wait, and all that arrive later.
 func (s *Shared) Open() { C.gorun_shared_open(s.c) }
 
-// Stop ends all that is done with s within some milliseconds; one side of a pipe ends when the other one has closed
-// its end.
+// Stop ends all calls that use s within some milliseconds. With a pipe, one side ends when the other has closed its
+// end.
 func (s *Shared) Stop() { C.gorun_shared_stop(s.c) }
 
-// StartNS is when s was opened (CLOCK_MONOTONIC).
+// StartNS returns the time when s was opened (CLOCK_MONOTONIC).
 func (s *Shared) StartNS() int64 { return int64(s.c.start) }
 
 func (s *Shared) pointer() *C.struct_gorun_shared {
@@ -38,7 +38,7 @@ func (s *Shared) pointer() *C.struct_gorun_shared {
 	return s.c
 }
 
-// Work waits for the others and works, on the calling thread.
+// Work waits for Open and works, on the calling thread.
 func Work(args WorkArgs) (WorkResult, error) {
 	work := 0
 	for work < len(Works) && Works[work].Name != args.Work {
@@ -52,7 +52,7 @@ func Work(args WorkArgs) (WorkResult, error) {
 		histogram = make([]C.uint64_t, C.GORUN_BUCKETS)
 	}
 	a := C.struct_gorun_work_args{
-		work: C.enum_gorun_work(work), loops: C.uint64_t(args.Loops), array: (*C.uint64_t)(args.Array),
+		work: C.enum_gorun_work(work), loops: C.uint64_t(args.Loops), array: (*C.uint64_t)(args.Array), cold: C.bool(args.Cold),
 		words: C.uint64_t(args.Words), first: C.bool(args.First), in: C.int(args.In), out: C.int(args.Out),
 		shared: args.Shared.pointer(),
 	}
@@ -72,7 +72,7 @@ func Work(args WorkArgs) (WorkResult, error) {
 	return result, nil
 }
 
-// bucketNS is the middle of what a bucket holds.
+// bucketNS returns the middle of a bucket's range.
 func bucketNS(bucket int) float64 {
 	if bucket < 2*C.GORUN_STEPS {
 		return float64(bucket)
@@ -82,14 +82,16 @@ func bucketNS(bucket int) float64 {
 	return float64(least) + float64(width-1)/2
 }
 
-// Checks waits for the others and looks on which CPU the calling thread is.
+// Checks waits for Open and checks repeatedly which CPU the calling thread is on.
 func Checks(args ChecksArgs) (ChecksResult, error) {
 	seen := make([]C.uint64_t, args.CPUs)
 	a := C.struct_gorun_checks_args{
 		cpu: C.int(args.CPU), checks: C.uint64_t(args.Checks), cpus: C.int(args.CPUs), shared: args.Shared.pointer(),
+		mask_words: C.int(len(args.Mask)),
 	}
+	mask := (*C.uint64_t)(unsafe.Pointer(unsafe.SliceData(args.Mask)))
 	r := C.struct_gorun_checks_result{}
-	if code := C.gorun_checks(&a, unsafe.SliceData(seen), &r); code != 0 {
+	if code := C.gorun_checks(&a, mask, unsafe.SliceData(seen), &r); code != 0 {
 		return ChecksResult{}, fmt.Errorf("looking for the CPU in C: %w", syscall.Errno(-code))
 	}
 	result := ChecksResult{

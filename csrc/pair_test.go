@@ -16,7 +16,7 @@ import (
 	"gorun/internal/linux"
 )
 
-// shared skips where there are no kernels.
+// shared skips the test if there are no kernels.
 func shared(t *testing.T) *csrc.Shared {
 	t.Helper()
 	if _, err := csrc.Work(csrc.WorkArgs{Work: "syscall"}); errors.Is(err, errors.ErrUnsupported) {
@@ -27,7 +27,7 @@ func shared(t *testing.T) *csrc.Shared {
 	return csrc.SharedAt(unsafe.Pointer(&memory[0]))
 }
 
-// work starts a side.
+// work starts a side in a goroutine.
 func work(args csrc.WorkArgs) (result func() (csrc.WorkResult, error)) {
 	var r csrc.WorkResult
 	var err error
@@ -42,7 +42,7 @@ func work(args csrc.WorkArgs) (result func() (csrc.WorkResult, error)) {
 	}
 }
 
-// pipes connects two sides; the functions close what a side has.
+// pipes connects two sides; each function closes the descriptors of one side.
 func pipes(t *testing.T, a, b *csrc.WorkArgs) (closeA, closeB func()) {
 	t.Helper()
 	var to, from [2]int
@@ -59,7 +59,7 @@ func pipes(t *testing.T, a, b *csrc.WorkArgs) (closeA, closeB func()) {
 	return closer(a.In, a.Out), closer(b.In, b.Out)
 }
 
-// Loops that do not talk are as many as were asked, and the sums are those that Go finds.
+// Work that does not talk makes the requested number of loops, and its sums are those that Go computes.
 func TestWorkAlone(t *testing.T) {
 	shared(t)
 	memory := anonymous(t)
@@ -85,11 +85,11 @@ func TestWorkAlone(t *testing.T) {
 	})
 }
 
-// Nobody begins before the others may go.
+// No side begins before Open.
 func TestWorkWaits(t *testing.T) {
 	s := shared(t)
 	result := work(csrc.WorkArgs{Work: "spin", Loops: 1, Shared: s})
-	for begun := linux.Monotonic(); linux.Monotonic() < begun+5*time.Millisecond; { // in which it would have begun
+	for begun := linux.Monotonic(); linux.Monotonic() < begun+5*time.Millisecond; { // long enough for it to begin
 		runtime.Gosched()
 	}
 	s.Open()
@@ -100,7 +100,7 @@ func TestWorkWaits(t *testing.T) {
 	assert.Positive(t, s.StartNS())
 }
 
-// Each side makes as many round trips as were asked, and the first counts each of its own once.
+// Each side makes the requested number of round trips, and the first counts each of its own once.
 func TestWorkTalks(t *testing.T) {
 	for _, w := range csrc.Works {
 		if !w.Talks {
@@ -135,7 +135,7 @@ func TestWorkTalks(t *testing.T) {
 	}
 }
 
-// A side does not go on before the other one has handed over: the test is the other.
+// A side does not continue before the other one has passed the turn. The test acts as the other side.
 func TestWorkAlternates(t *testing.T) {
 	for _, first := range []bool{true, false} {
 		shared(t)
@@ -170,7 +170,8 @@ func TestWorkAlternates(t *testing.T) {
 	}
 }
 
-// Round trips fall into the bucket of their time: those that wait for the test take at least as long as it does.
+// Round trips are counted in the bucket of their duration: one that waits for the test takes at least as long as the
+// wait.
 func TestWorkTrips(t *testing.T) {
 	shared(t)
 	a, test := csrc.WorkArgs{Work: "pingpong-pipe", Loops: 1, First: true}, csrc.WorkArgs{}
@@ -214,7 +215,7 @@ func TestWorkStops(t *testing.T) {
 				s.Stop()
 			}
 			second := func() csrc.WorkResult {
-				// The one that leaves first closes what it has, as a process does that ends.
+				// The side that ends first closes its descriptors, as an exiting process does.
 				done := make(chan struct{})
 				go func() {
 					defer close(done)
@@ -242,7 +243,7 @@ func TestWorkStops(t *testing.T) {
 	}
 }
 
-// A side that waits for one that will not come is told.
+// A side that waits for one that has left gets an error.
 func TestWorkLeft(t *testing.T) {
 	for _, w := range csrc.Works {
 		if !w.Talks {
@@ -290,7 +291,7 @@ func TestWorkErrors(t *testing.T) {
 	require.ErrorIs(t, err, syscall.EBADF)
 }
 
-// Whoever is where it is to be does not deviate; whoever is elsewhere does each time.
+// A thread on its CPU never deviates; a thread elsewhere deviates at every check.
 func TestChecks(t *testing.T) {
 	s := shared(t)
 	s.Open()
@@ -306,12 +307,27 @@ func TestChecks(t *testing.T) {
 			require.NoError(t, err)
 			assert.Equal(t, want, r)
 		}
-		none := syscall.ERANGE // there is no room for the number of the CPU
+		none := syscall.ERANGE // the array is too small for the CPU's number
 		if cpu == 0 {
 			none = syscall.EINVAL
 		}
 		_, err := csrc.Checks(csrc.ChecksArgs{CPU: cpu + 1, CPUs: cpu, Checks: 1, Shared: s})
 		assert.ErrorIs(t, err, none)
+		return nil
+	}))
+	// With a mask, its CPUs are expected. One that is shorter than the CPU's number has it not.
+	require.NoError(t, linux.VisitCPUs(cpus.List(), func(cpu int) error {
+		in, out := make([]uint64, cpu/64+1), make([]uint64, cpu/64+1)
+		in[cpu/64], out[cpu/64] = 1<<(cpu%64)|1<<63, ^(uint64(1) << (cpu % 64))
+		for _, c := range []struct {
+			mask       []uint64
+			deviations uint64
+		}{{in, 0}, {out, 500}, {make([]uint64, 1), 500}} {
+			r, err := csrc.Checks(csrc.ChecksArgs{CPU: -1, CPUs: cpu + 1, Mask: c.mask, Checks: 500, Shared: s})
+			require.NoError(t, err)
+			assert.Equal(t, c.deviations, r.Deviations, "%x", c.mask)
+			assert.Equal(t, c.deviations, r.Seen[cpu])
+		}
 		return nil
 	}))
 	_, err = csrc.Checks(csrc.ChecksArgs{CPU: -2, CPUs: 1, Checks: 1})
@@ -322,4 +338,27 @@ func TestChecks(t *testing.T) {
 	require.NoError(t, err)
 	assert.True(t, r.Stopped)
 	assert.Zero(t, r.Checks)
+}
+
+// A cold sum fills its array after the start, so one that never starts leaves it as it was.
+func TestColdSum(t *testing.T) {
+	for _, cold := range []bool{false, true} {
+		array := make([]uint64, 64)
+		array[1] = 77
+		args := csrc.WorkArgs{
+			Work: "sum", Array: unsafe.Pointer(unsafe.SliceData(array)), Words: 64, Loops: 64, Cold: cold, Shared: shared(t),
+		}
+		var pinned runtime.Pinner
+		pinned.Pin(args.Array)
+		args.Shared.Stop()
+		_, err := csrc.Work(args)
+		require.NoError(t, err)
+		want := map[bool]uint64{false: 1, true: 77}
+		assert.Equal(t, want[cold], array[1], "cold %v", cold)
+		args.Shared = nil
+		r, err := csrc.Work(args)
+		require.NoError(t, err)
+		assert.EqualValues(t, 64*63/2, r.Sum)
+		pinned.Unpin()
+	}
 }

@@ -5,12 +5,12 @@
 #include <string.h>
 
 enum {
-	PATIENCE = 1 << 14, /* tries, 10 to 100 us, before a thread looks whether it shall end */
-	FIRST_TRIPS = 16,   /* of the batches that find how many round trips a batch shall have */
-	TIMINGS = 3,        /* of each length; the shortest counts, since threads may be interrupted */
+	PATIENCE = 1 << 14, /* tries, 10 to 100 us, before a thread checks whether to end */
+	FIRST_TRIPS = 16,   /* of the first batch that determines the length of a batch */
+	TIMINGS = 3,        /* per length; the shortest counts, since threads may be interrupted */
 };
 
-/* One thread's end of the line. */
+/* State of one of the two threads. */
 struct side {
 	struct gorun_line *line;
 	uint64_t turn;  /* of the next hand-over */
@@ -26,12 +26,12 @@ static bool ended(const struct side *side)
 	return !side->first && __atomic_load_n(&side->line->over, __ATOMIC_ACQUIRE) != 0;
 }
 
-/* Hands over if it is this side's turn. Inlined with each way to do so, so that nothing comes between the tries. */
+/* Passes the line if it is this side's turn. Inlined for each method, so that nothing comes between the tries. */
 typedef bool try_fn(uint64_t *word, uint64_t turn);
 
 /*
- * Hands over when it is this side's turn; false when it ends before. A thread that waits does not yield its CPU: where
- * other programs run, the two would take turns in being away, and hardly ever meet.
+ * Waits for this side's turn and passes the line; false if it ends before. A waiting thread does not yield its CPU:
+ * beside other programs, the two threads would rarely run at the same time.
  */
 static inline __attribute__((always_inline)) bool hand_over(const struct side *side, uint64_t *word, uint64_t turn, try_fn *try)
 {
@@ -45,8 +45,8 @@ static inline __attribute__((always_inline)) bool hand_over(const struct side *s
 }
 
 /*
- * Makes so many round trips of this side. Returns false when it ends before. What the tries need is in registers: a
- * compiler reads the side's memory again after each atomic operation, which adds to every hand-over.
+ * Makes the given number of round trips. Returns false if it ends before. The values that the tries need are in local
+ * variables: a compiler would read the side's memory again after each atomic operation, which slows every hand-over.
  */
 static inline __attribute__((always_inline)) bool trips(struct side *side, uint64_t count, try_fn *try)
 {
@@ -59,7 +59,7 @@ static inline __attribute__((always_inline)) bool trips(struct side *side, uint6
 	return left == 0;
 }
 
-/* The line is owned by whoever tries, so it moves even when it is not the turn of that side. */
+/* Every try takes ownership of the line, so the line moves even out of turn. */
 static inline bool try_cas(uint64_t *word, uint64_t turn)
 {
 	return __atomic_compare_exchange_n(word, &turn, turn + 1, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
@@ -73,7 +73,7 @@ static inline bool try_write(uint64_t *word, uint64_t turn)
 	return true;
 }
 
-/* The sum's use keeps the compiler from replacing the xadd by an add that returns nothing. */
+/* Using the sum keeps the compiler from replacing the xadd by an add that returns nothing. */
 static inline bool try_faa(uint64_t *word, uint64_t turn)
 {
 	return __atomic_load_n(word, __ATOMIC_ACQUIRE) == turn && __atomic_fetch_add(word, 1, __ATOMIC_ACQ_REL) == turn;
@@ -108,7 +108,7 @@ const char *gorun_pingpong_method(int row)
 	return row >= 0 && row < (int)(sizeof methods / sizeof *methods) ? methods[row].name : NULL;
 }
 
-/* Returns how many round trips take about args->batch or longer; 0 when stopped. */
+/* Returns the number of round trips that take args->batch or a little longer; 0 when stopped. */
 static uint64_t calibrate(const struct gorun_pingpong_args *args, struct side *side)
 {
 	for (uint64_t count = FIRST_TRIPS;; count *= 2) {
@@ -129,7 +129,7 @@ static uint64_t calibrate(const struct gorun_pingpong_args *args, struct side *s
 	}
 }
 
-/* Measures batches until the time is over, one at least, and waits for the line to come back from the last one. */
+/* Measures batches until the time is over, at least one, and waits for the line to return from the last one. */
 static void measure(const struct gorun_pingpong_args *args, struct side *side, int64_t end, double *batches,
 		    struct gorun_pingpong_result *result)
 {
@@ -167,7 +167,7 @@ int gorun_pingpong(const struct gorun_pingpong_args *args, double *batches, stru
 	*result = (struct gorun_pingpong_result){ 0 };
 	if (err != 0)
 		return err;
-	if (args->first) /* now, so that no page fault falls into a batch */
+	if (args->first) /* written here, so that no page fault occurs in a batch */
 		memset(batches, 0, args->capacity * sizeof *batches);
 	int64_t origin = gorun_gate_pass(args->gate, args->stop);
 	if (origin >= 0 && args->first)

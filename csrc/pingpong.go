@@ -5,22 +5,22 @@ import (
 	"unsafe"
 )
 
-// PingPongArgs are those of one of the two threads that hand a cache line back and forth.
+// PingPongArgs are the arguments of one of the two threads that pass a cache line back and forth.
 type PingPongArgs struct {
 	Method  string         // one of PingPongMethods, the same for both
-	First   bool           // this thread hands over first, and measures; the other ends with it
+	First   bool           // this thread passes first and measures; the other ends with it
 	Line    unsafe.Pointer // 16 bytes, zero, aligned to 64 and better to 128; not Go memory
-	Time    time.Duration  // from the common start; longer if no batch was complete by then
+	Time    time.Duration  // from the common start; extended until one batch is complete
 	BatchNS int64          // time that a batch of round trips should take
 	Gate    *Gate          // may be nil
 	Stop    *Stop          // may be nil
 }
 
-// PingPongResult is what a thread measured.
+// PingPongResult holds the measurements of one thread.
 type PingPongResult struct {
-	Batches            []float64 // ns of a round trip, a mean for each batch; of the first thread
+	Batches            []float64 // mean ns of a round trip in each batch; of the first thread only
 	RoundTripsPerBatch uint64
-	RoundTrips         uint64 // all of this thread, with those that found RoundTripsPerBatch
+	RoundTrips         uint64 // of this thread, including those that determined RoundTripsPerBatch
 	CPU                int    // at the end; -1: not known
 	Stopped            bool   // by the flag
 }

@@ -15,7 +15,7 @@ import (
 	"unsafe"
 )
 
-// PingPongMethods lists the ways in which the line is handed over, in the order of the C table.
+// PingPongMethods lists the methods of passing the line, in the order of the C table.
 func PingPongMethods() []string { return slices.Clone(methods()) }
 
 var methods = sync.OnceValue(func() (list []string) {
@@ -28,11 +28,11 @@ var methods = sync.OnceValue(func() (list []string) {
 	}
 })
 
-// maxBatches bounds the memory for them to 128 MiB.
+// maxBatches limits the batches to 128 MiB of memory.
 const maxBatches = 1 << 24
 
-// PingPong hands a cache line back and forth with another thread that calls it too. The first thread measures for Time,
-// and both end within 10 ms of Stop.
+// PingPong passes a cache line back and forth with another thread that also calls it. The first thread measures for
+// Time, and both end within 10 ms of Stop.
 func PingPong(args PingPongArgs) (PingPongResult, error) {
 	method := slices.Index(methods(), args.Method)
 	if method < 0 {
@@ -40,7 +40,8 @@ func PingPong(args PingPongArgs) (PingPongResult, error) {
 	}
 	var batches []C.double
 	if args.First && args.Time > 0 && args.BatchNS > 0 {
-		// A batch takes at least as long as was asked, unless the CPUs became faster: twice as many are enough.
+		// A batch takes at least BatchNS unless the CPUs became faster, so room for twice the expected number is
+		// enough.
 		most := 2 * (int64(args.Time)/args.BatchNS + 1)
 		if most > maxBatches {
 			return PingPongResult{}, fmt.Errorf("%v in batches of %d ns: more than %d", args.Time, args.BatchNS, maxBatches/2)

@@ -15,7 +15,7 @@ import (
 	"gorun/csrc"
 )
 
-// line is the memory that the two threads hand over: the count of hand-overs, and the flag of the end.
+// line is the memory that the two threads share: the number of hand-overs, and the flag that ends the exchange.
 type line struct{ turn, over uint64 }
 
 func newLine(t *testing.T) *line {
@@ -30,7 +30,7 @@ func pingPongMethods(t *testing.T) []string {
 	return csrc.PingPongMethods()
 }
 
-// pingPong starts a side.
+// pingPong starts a side in a goroutine.
 func pingPong(args csrc.PingPongArgs) (result func() (csrc.PingPongResult, error)) {
 	var r csrc.PingPongResult
 	var err error
@@ -76,9 +76,9 @@ func TestPingPong(t *testing.T) {
 	}
 }
 
-// Neither side hands over before the other has: the test is the other, and takes its time.
+// Neither side passes the line out of turn. The test acts as the other side, and delays its hand-overs.
 func TestPingPongAlternates(t *testing.T) {
-	const patience = 50 // looks, at each of which a wrong hand-over would show
+	const patience = 50 // checks, each of which would see a wrong hand-over
 	held := func(t *testing.T, l *line, turn uint64) {
 		for range patience {
 			runtime.Gosched()
@@ -122,7 +122,7 @@ func TestPingPongAlternates(t *testing.T) {
 			require.NoError(t, err)
 			assert.True(t, first.Stopped)
 			assert.GreaterOrEqual(t, first.RoundTrips, uint64(trips))
-			assert.EqualValues(t, 1, l.over, "the other is told")
+			assert.EqualValues(t, 1, l.over, "the other side is ended")
 		})
 	}
 }
@@ -136,7 +136,7 @@ func TestPingPongStopped(t *testing.T) {
 		for _, first := range []bool{true, false} {
 			for _, g := range []*csrc.Gate{nil, gate} {
 				l := newLine(t)
-				l.turn = 7 // of nobody: neither goes on
+				l.turn = 7 // nobody's turn: neither side continues
 				gate.Reset(2)
 				r, err := csrc.PingPong(csrc.PingPongArgs{
 					Method: method, First: first, Line: unsafe.Pointer(l), Time: time.Hour, BatchNS: 1e9, Gate: g, Stop: stop,

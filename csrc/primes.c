@@ -12,7 +12,7 @@ static bool stopped(const struct gorun_primes_args *args)
 	return args->stop != NULL && __atomic_load_n(args->stop, __ATOMIC_RELAXED) != 0;
 }
 
-/* Tells whether all numbers are below the limit; with none, all are. */
+/* Reports whether all numbers are below the limit; true if there are none. */
 static bool bounded(const struct gorun_primes_args *args, uint64_t limit)
 {
 	if (args->count == 0)
@@ -86,7 +86,10 @@ int gorun_trial(const struct gorun_primes_args *args, struct gorun_primes_result
 	return err;
 }
 
-/* Counts the divisors whose reciprocals are c[0]...c[count-1]. That of 1 is 0 modulo 2^64, and passes as c - 1. */
+/*
+ * Counts the divisors whose reciprocals are c[0]...c[count-1]. The reciprocal of 1 is 0 modulo 2^64, and still counts
+ * since c - 1 is the greatest number.
+ */
 static uint64_t brute_chunk(uint64_t n, const uint64_t *c, uint64_t count)
 {
 	uint64_t divisors = 0;

@@ -6,9 +6,9 @@ type PrimeArgs struct {
 	Stop               *Stop // may be nil
 }
 
-// PrimeResult is what a loop did before it ended or was stopped.
+// PrimeResult describes the work of a loop until it ended or was stopped.
 type PrimeResult struct {
 	Numbers uint64 // tested to the end
 	Primes  uint64 // of them
-	Trials  uint64 // divisibility tests made for them
+	Trials  uint64 // divisibility tests
 }

@@ -1,4 +1,4 @@
-/* The prime-counting loops in C: what the Go kernels of internal/primes are measured against, and tested with. */
+/* The prime-counting loops in C, against which the Go kernels of internal/primes are measured and tested. */
 #ifndef GORUN_PRIMES_H
 #define GORUN_PRIMES_H
 
@@ -13,9 +13,9 @@ struct gorun_primes_args {
 };
 
 struct gorun_primes_result {
-	uint64_t numbers; /* tested to the end: fewer than count if stopped */
+	uint64_t numbers; /* fully tested: fewer than count if stopped */
 	uint64_t primes;  /* of them */
-	uint64_t trials;  /* divisibility tests made for them */
+	uint64_t trials;  /* divisibility tests */
 };
 
 /*
@@ -26,13 +26,13 @@ struct gorun_primes_result {
 /* The original program's test: counts the i among 1...n with n % i == 0 on signed 64-bit integers; a prime has two. */
 int gorun_modulo(const struct gorun_primes_args *args, struct gorun_primes_result *result);
 
-/* Divides by 2 and the odd numbers up to the square root, until one divides. */
+/* Divides by 2 and the odd numbers up to the square root, until it finds a divisor. */
 int gorun_trial(const struct gorun_primes_args *args, struct gorun_primes_result *result);
 
 /*
- * As gorun_modulo, by a multiplication with a reciprocal instead of a division: i divides n if and only if
+ * Counts like gorun_modulo, but multiplies by a reciprocal instead of dividing: i divides n if and only if
  * n * c mod 2^64 < c for c = ceil(2^64 / i) and i, n < 2^32 (Lemire, Kaser and Kurz, "Faster remainder by direct
- * computation", 2019). The reciprocals, 8 bytes a divisor, are computed first.
+ * computation", 2019). It first computes the reciprocals, 8 bytes per divisor.
  */
 int gorun_brute(const struct gorun_primes_args *args, struct gorun_primes_result *result);
 

@@ -15,7 +15,7 @@ type loop func(csrc.PrimeArgs) (csrc.PrimeResult, error)
 
 var loops = map[string]loop{"modulo": csrc.Modulo, "trial": csrc.Trial, "brute": csrc.Brute}
 
-// run skips the test where there is no C code.
+// run skips the test if there is no C code.
 func run(t *testing.T, count loop, args csrc.PrimeArgs) csrc.PrimeResult {
 	t.Helper()
 	result, err := count(args)

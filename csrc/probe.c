@@ -8,25 +8,26 @@
 #include <time.h>
 
 enum {
-	CHUNK = 4096, /* lines between two looks at stop: 1 ms where one takes 250 ns */
+	CHUNK = 4096, /* lines between two looks at stop: 1 ms at 250 ns per line */
 	LINE_WORDS = GORUN_PROBE_LINE / sizeof(uint64_t),
 	LANES = 4, /* a generator's states in flight */
 };
 
 /*
  * The generator is a linear congruential one modulo 2^64 with Knuth's constants for MMIX (TAOCP 2, 3.3.4): its period
- * is 2^64 from any seed, and its high bits, which alone count here, pass for random. A step is a multiplication that
- * waits for the one before it, 1.4 ns; LANES states that each go LANES steps at once make the same sequence in 0.6 ns.
+ * is 2^64 from any seed, and its high bits, the only ones used here, pass for random. A step is a multiplication that
+ * depends on the previous one and takes 1.4 ns; LANES states that each advance by LANES steps make the same sequence at
+ * 0.6 ns per step.
  */
 #define MULTIPLIER UINT64_C(6364136223846793005)
 #define INCREMENT UINT64_C(1442695040888963407)
 
 struct lanes {
 	uint64_t state[LANES];
-	uint64_t multiplier, increment; /* of LANES steps at once */
+	uint64_t multiplier, increment; /* for LANES steps at once */
 };
 
-/* Returns the state so many steps after the seed: a step is linear, and so is the square of one. */
+/* Returns the state that many steps after the seed, by repeated squaring: a step is linear, and so are two. */
 static uint64_t skip(uint64_t seed, uint64_t steps)
 {
 	uint64_t multiplier = MULTIPLIER, increment = INCREMENT;
@@ -53,7 +54,7 @@ static struct lanes lanes_from(uint64_t seed)
 	return g;
 }
 
-/* Scales a state to 0...words-1 by its high bits; all are equally likely but for words / 2^64. */
+/* Scales a state to 0...words-1 by its high bits; all are equally likely within words / 2^64. */
 static inline uint64_t scale(uint64_t state, uint64_t words)
 {
 	return (uint64_t)(((unsigned __int128)state * words) >> 64);
@@ -68,7 +69,7 @@ static inline uint64_t draw(struct lanes *g, int i, uint64_t words)
 	return index;
 }
 
-/* Where a probe is. */
+/* The position of a probe. */
 struct walk {
 	uint64_t *buffer;
 	uint64_t words;
@@ -81,9 +82,9 @@ struct walk {
 typedef void chunk_fn(struct walk *w, uint64_t accesses);
 
 /*
- * Reads one word and then writes one more. Relaxed atomics are one instruction of 64 bits each; the compiler neither
- * drops them nor joins them to vectors. (gcc 12 writes volatile words of an unrolled loop twice.) What was read is not
- * summed up: in the first cache that makes the sequential loop a fifth slower.
+ * Reads a word and then writes it plus one. Relaxed atomics are one 64-bit instruction each, which the compiler neither
+ * drops nor vectorises. (gcc 12 writes volatile words of an unrolled loop twice.) The values are not summed up: in the
+ * L1 cache that makes the sequential loop a fifth slower.
  */
 static inline void touch(uint64_t *word)
 {
@@ -100,8 +101,8 @@ static void random_chunk(struct walk *w, uint64_t accesses)
 #pragma GCC unroll 4
 		for (int i = 0; i < LANES; i++)
 			touch(&buffer[draw(&g, i, words)]);
-	w->lanes = g; /* out of registers, which have no numbers */
-	for (int i = 0; k < accesses; i++, k++) /* only the last chunk has such a rest */
+	w->lanes = g; /* from registers to an array that can be indexed */
+	for (int i = 0; k < accesses; i++, k++) /* only the last chunk has a remainder */
 		touch(&buffer[draw(&w->lanes, i, words)]);
 }
 
@@ -151,7 +152,7 @@ static bool stopped(const struct gorun_probe_args *args)
 	return args->stop != NULL && __atomic_load_n(args->stop, __ATOMIC_RELAXED) != 0;
 }
 
-/* Tells whether to stop at step i of a loop, at the begin of a chunk. */
+/* Reports whether to stop at step i of a loop; looks only at the start of a chunk. */
 static bool look_at_stop(const struct gorun_probe_args *args, uint64_t i)
 {
 	return i % CHUNK == 0 && stopped(args);
@@ -165,7 +166,7 @@ static int64_t now(void)
 	return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
 }
 
-/* Records the CPU if it is not the one of the last look. */
+/* Records the CPU if it has changed since the last look. */
 static void look(const struct gorun_probe_args *args, struct gorun_probe_result *result, int64_t start, int64_t *cpu)
 {
 	int64_t is = sched_getcpu();
@@ -258,7 +259,7 @@ int gorun_probe_chase(const struct gorun_probe_args *args, struct gorun_probe_re
 
 	if (err != 0)
 		return err;
-	first = args->buffer[0] - base; /* tells a buffer that is not linked before it is followed */
+	first = args->buffer[0] - base; /* detects a buffer without links before following it */
 	if (first % GORUN_PROBE_LINE != 0 || first / GORUN_PROBE_LINE >= lines || args->from >= lines)
 		return -EINVAL;
 	w.link = args->buffer + args->from * LINE_WORDS;
@@ -282,7 +283,10 @@ int gorun_probe_fill(const struct gorun_probe_args *args)
 	return err;
 }
 
-/* Sattolo's algorithm ("An algorithm to generate a random cyclic permutation", 1986), in the links' own words. */
+/*
+ * Sattolo's algorithm ("An algorithm to generate a random cyclic permutation", 1986), with the links as its only
+ * memory.
+ */
 int gorun_probe_link(const struct gorun_probe_args *args)
 {
 	uint64_t lines = args->words / LINE_WORDS, state = args->seed;
@@ -307,6 +311,6 @@ int gorun_probe_link(const struct gorun_probe_args *args)
 		link[i * LINE_WORDS] = (uintptr_t)link + link[i * LINE_WORDS] * GORUN_PROBE_LINE;
 	if (!stopped(args))
 		return 0;
-	link[0] = 0; /* gorun_probe_chase refuses it */
+	link[0] = 0; /* so that gorun_probe_chase refuses the buffer */
 	return -EINTR;
 }

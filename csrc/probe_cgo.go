@@ -16,7 +16,7 @@ type (
 	cProbeResult = C.struct_gorun_probe_result
 )
 
-// probes are the C functions of each access of ProbeAccesses.
+// probes maps each access of ProbeAccesses to its C functions.
 var probes = map[string]struct {
 	prepare func(*cProbeArgs) C.int
 	run     func(*cProbeArgs, *cProbeResult) C.int
@@ -39,8 +39,8 @@ var probes = map[string]struct {
 	},
 }
 
-// ProbePrepare writes what the access needs to the whole buffer: zeros, or for chase the links. The thread that writes
-// first decides where the pages lie. A stopped call leaves the buffer unprepared and is an error (EINTR).
+// ProbePrepare fills the whole buffer for the access: with zeros, or for chase with the links. The thread that writes
+// first determines the node of the pages. A stopped call leaves the buffer unprepared and is an error (EINTR).
 func ProbePrepare(args ProbeArgs) error {
 	probe, ok := probes[args.Access]
 	if !ok {
@@ -53,7 +53,7 @@ func ProbePrepare(args ProbeArgs) error {
 	return probeError("prepare", args.Access, probe.prepare(&a))
 }
 
-// Probe makes the accesses to a buffer that ProbePrepare has prepared for the same access.
+// Probe accesses a buffer that ProbePrepare has prepared for the same access.
 func Probe(args ProbeArgs) (ProbeResult, error) {
 	probe, ok := probes[args.Access]
 	if !ok {

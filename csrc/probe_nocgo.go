@@ -2,8 +2,8 @@
 
 package csrc
 
-// ProbePrepare is not in this build.
+// ProbePrepare returns an error: this build has no C code.
 func ProbePrepare(ProbeArgs) error { return errNoCgo }
 
-// Probe is not in this build.
+// Probe returns an error: this build has no C code.
 func Probe(ProbeArgs) (ProbeResult, error) { return ProbeResult{}, errNoCgo }

@@ -23,7 +23,7 @@ import (
 
 const lineWords = csrc.ProbeLine / 8
 
-// probe makes the accesses to a prepared buffer. It skips the test where there is no C code.
+// probe accesses a prepared buffer. It skips the test if there is no C code.
 func probe(t require.TestingT, buffer []uint64, args csrc.ProbeArgs) csrc.ProbeResult {
 	args.Buffer, args.Words = unsafe.Pointer(unsafe.SliceData(buffer)), uint64(len(buffer))
 	err := csrc.ProbePrepare(args)
@@ -36,7 +36,7 @@ func probe(t require.TestingT, buffer []uint64, args csrc.ProbeArgs) csrc.ProbeR
 	return result
 }
 
-// needsCgo skips the test where there is no C code.
+// needsCgo skips the test if there is no C code.
 func needsCgo(t *testing.T) {
 	t.Helper()
 	probe(t, make([]uint64, 1), csrc.ProbeArgs{Access: "random"})
@@ -59,10 +59,10 @@ func sum(list []uint64) (sum uint64) {
 	return sum
 }
 
-// filled is a buffer that nobody has prepared.
+// filled returns a buffer that is not prepared.
 func filled(words int) []uint64 { return slices.Repeat([]uint64{0xdeadbeef}, words) }
 
-// Each access of random reads the word of its index, and writes one more.
+// Each access of random adds one to the word of its index.
 func TestProbeRandom(t *testing.T) {
 	needsCgo(t)
 	rapid.Check(t, func(t *rapid.T) {
@@ -80,11 +80,11 @@ func TestProbeRandom(t *testing.T) {
 		require.Equal(t, want, buffer)
 		index := probe(t, buffer, csrc.ProbeArgs{Access: "index", Accesses: uint64(accesses), Seed: seed})
 		require.Equal(t, sum(list), index.Sum, "it makes the same indices")
-		require.Equal(t, want, buffer, "and leaves the buffer alone")
+		require.Equal(t, want, buffer, "and does not change the buffer")
 	})
 }
 
-// Random accesses reach every word, and any number of words: the last of them, and none beyond.
+// Random accesses reach every word of a buffer of any size, and none beyond it.
 func TestProbeRandomReachesAll(t *testing.T) {
 	for words := 1; words <= 300; words++ {
 		buffer := make([]uint64, words+1)
@@ -92,7 +92,8 @@ func TestProbeRandomReachesAll(t *testing.T) {
 		assert.NotContains(t, buffer[:words], uint64(0), words)
 		assert.Zero(t, buffer[words], words)
 	}
-	// More words than this machine has memory for: the indices reach into each sixteenth of them, and not beyond.
+	// More words than this machine has memory for: the indices reach each sixteenth of the range, and nothing beyond
+	// it.
 	const words, accesses = 1 << 60, 1000
 	seen := map[uint64]bool{}
 	for seed := range uint64(accesses) {
@@ -104,7 +105,7 @@ func TestProbeRandomReachesAll(t *testing.T) {
 	assert.Len(t, seen, 16)
 }
 
-// Sequential accesses go up from the first word and begin again after the last.
+// Sequential accesses ascend from the first word and start again after the last.
 func TestProbeSequential(t *testing.T) {
 	needsCgo(t)
 	rapid.Check(t, func(t *rapid.T) {
@@ -124,7 +125,7 @@ func TestProbeSequential(t *testing.T) {
 	})
 }
 
-// A chase is one cycle through every line; its links alone are written, and a chase reads and does not write.
+// A chase is one cycle through every line. Preparing it writes only the links, and following it writes nothing.
 func TestProbeChase(t *testing.T) {
 	needsCgo(t)
 	rapid.Check(t, func(t *rapid.T) {
@@ -155,7 +156,7 @@ func TestProbeChase(t *testing.T) {
 	})
 }
 
-// The order of a chase depends on the seed, and is no stride: after a line seldom comes its neighbour.
+// The order of a chase depends on the seed and is irregular: two adjacent lines are rarely consecutive.
 func TestProbeChaseIsRandom(t *testing.T) {
 	const lines = 4096
 	order := func(seed uint64) []uint64 {
@@ -176,10 +177,10 @@ func TestProbeChaseIsRandom(t *testing.T) {
 			neighbours++
 		}
 	}
-	assert.Less(t, neighbours, 40, "4 of 4096 are to be expected, give or take 2")
+	assert.Less(t, neighbours, 40, "about 4 of 4096 are expected, with a standard deviation of 2")
 }
 
-// Calls that each go on where the one before ended make the accesses of a single call.
+// Calls that continue where the previous one ended make the same accesses as a single call.
 func TestProbeGoesOn(t *testing.T) {
 	needsCgo(t)
 	rapid.Check(t, func(t *rapid.T) {
@@ -247,7 +248,7 @@ func TestProbeStop(t *testing.T) {
 	}
 }
 
-// A probe that looks at its CPU tells where it was from the start.
+// A probe that reads its CPU reports the first one.
 func TestProbeMoves(t *testing.T) {
 	buffer := make([]uint64, 1<<12)
 	for _, access := range csrc.ProbeAccesses {
@@ -272,8 +273,8 @@ func TestProbeMoves(t *testing.T) {
 	}
 }
 
-// A probe that is moved tells each CPU; those that there is no room for are counted. The one word that it adds to says
-// how far it is: 2 chunks on, it has looked.
+// A probe that is moved reports each CPU, and counts those that it has no room for. Its only word counts the accesses:
+// after 2 more chunks it has read its CPU.
 func TestProbeIsMoved(t *testing.T) {
 	needsCgo(t)
 	all, err := linux.GetAffinity(0)
@@ -282,7 +283,7 @@ func TestProbeIsMoved(t *testing.T) {
 	}
 	home, away := all.First(), all.Last()
 	for _, kept := range []int{1, 3, 100} {
-		const chunk = 4096 * csrc.ProbeLine / 8 // accesses between two looks at the CPU
+		const chunk = 4096 * csrc.ProbeLine / 8 // accesses between two readings of the CPU
 		stop := csrc.NewStop()
 		word := new(atomic.Uint64)
 		threads, results := make(chan int), make(chan csrc.ProbeResult)
@@ -348,7 +349,7 @@ func TestProbeOutOfBounds(t *testing.T) {
 	}
 }
 
-// A buffer that is not linked is refused, and not followed into nowhere.
+// A buffer without links is refused, so that no invalid address is read.
 func TestProbeChaseOfUnlinkedBuffer(t *testing.T) {
 	needsCgo(t)
 	buffer := make([]uint64, 64)

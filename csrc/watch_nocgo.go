@@ -4,10 +4,10 @@ package csrc
 
 import "time"
 
-// Watched is a thread that is watched.
+// Watched is a thread to watch.
 type Watched struct{}
 
-// NewWatched returns one that nothing looks at.
+// NewWatched returns a thread that is not watched.
 func NewWatched(int, bool) Watched { return Watched{} }
 
 // Look does nothing: there are no kernels.
@@ -22,7 +22,7 @@ func (Watched) Idle() bool { return false }
 // Free does nothing.
 func (Watched) Free() {}
 
-// Watch is not in this build.
+// Watch returns an error: this build has no C code.
 func Watch([]Watched, time.Duration, *Stop) (int, error) { return 0, errNoCgo }
 
 // StopWatch does nothing.
