@@ -1,12 +1,12 @@
-// Package shell writes words as a POSIX shell reads them.
+// Package shell quotes and splits words for a POSIX shell.
 package shell
 
 import "strings"
 
-// plain are the characters that no shell treats in a special way.
+// plain holds the characters that are special in no shell.
 const plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_@%+=:,./-^"
 
-// Join returns words as a line that a shell takes apart into them.
+// Join returns a line that a shell splits into these words.
 func Join(words []string) string {
 	quoted := make([]string, len(words))
 	for i, word := range words {

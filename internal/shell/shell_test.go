@@ -9,7 +9,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// A real shell reads a quoted word as the word that it was.
+// A real shell reads a quoted word as the original word.
 func TestQuote(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		word := rapid.StringMatching(`[ -~é\n]{0,12}`).Draw(t, "word")
