@@ -68,14 +68,17 @@ var kept = map[string]func(line string) bool{
 	},
 }
 
-// Capture writes a machine as a txtar archive that sysfs.OpenRoot opens: every file that Read reads, so that it reads
-// the same Machine from the archive, and those of the host and its control groups. Links are followed, names sorted;
-// two captures of an unchanged machine are equal.
+// Capture writes a machine as a txtar archive that sysfs.OpenRoot opens: every file that Read and ReadDetails read, so that
+// they read the same from the archive, and those of the host and its control groups. Links are followed, but for those that
+// say where a device is; names are sorted. Two captures of an unchanged machine are equal, while its interrupts stay where
+// they are.
 func Capture(w io.Writer, fsys fs.FS) error {
 	rec := &recorder{FS: fsys, files: map[string][]byte{}}
-	if _, err := Read(rec); err != nil {
+	m, err := Read(rec)
+	if err != nil {
 		return err
 	}
+	rec.keepDevices(m.ReadDetails(rec).Devices)
 	names := cgroupNames(fsys)
 	for _, pattern := range hostPatterns {
 		found, err := fs.Glob(fsys, pattern)
@@ -95,8 +98,28 @@ func Capture(w io.Writer, fsys fs.FS) error {
 		}
 		archive.Files = append(archive.Files, txtar.File{Name: name, Data: data})
 	}
-	_, err := w.Write(txtar.Format(archive))
+	_, err = w.Write(txtar.Format(archive))
 	return err
+}
+
+// keepDevices forgets what was read of others than some devices: names of virtual interfaces, classes of bridges. It
+// reads what holds the numbers of the devices' interrupts, which are the names of files.
+func (r *recorder) keepDevices(devices []DeviceInterrupts) {
+	kept := map[string]bool{}
+	for _, d := range devices {
+		kept[d.PCI] = true
+		for _, i := range d.Interrupts {
+			_, _ = r.ReadFile(fmt.Sprintf("%s/%s/msi_irqs/%d", pciDir, d.PCI, i.IRQ)) // one by pin has no such file
+		}
+	}
+	for name, data := range r.files {
+		function, ofPCI := strings.CutPrefix(name, pciDir+"/")
+		function, _, _ = strings.Cut(function, "/")
+		ofClass := slices.ContainsFunc(deviceClasses, func(c deviceClass) bool { return path.Dir(name) == c.dir })
+		if ofPCI && !kept[function] || ofClass && !kept[behind(strings.TrimSpace(string(data)))] {
+			delete(r.files, name)
+		}
+	}
 }
 
 // recorder keeps every file that is read through it.
@@ -112,6 +135,15 @@ func (r *recorder) ReadFile(name string) ([]byte, error) {
 		r.files[name] = data
 	}
 	return data, err
+}
+
+// ReadLink keeps the target of a link as the file's content.
+func (r *recorder) ReadLink(name string) (string, error) {
+	target, err := sysfs.ReadLink(r.FS, name)
+	if err == nil {
+		r.files[name] = []byte(target + "\n")
+	}
+	return target, err
 }
 
 // cgroupNames returns the files of this process's control groups and their ancestors, where systemd mounts them

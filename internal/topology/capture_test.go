@@ -44,7 +44,8 @@ func TestCaptureKeepsTheMachine(t *testing.T) {
 			archive, again := capture(t, fsys)
 			got, err := topology.Read(again)
 			require.NoError(t, err)
-			assert.Equal(t, want, got)
+			assert.Equal(t, want.Document(""), got.Document(""))
+			assert.Equal(t, want.ReadDetails(fsys), got.ReadDetails(again))
 
 			twice, _ := capture(t, again)
 			assert.Equal(t, string(archive), string(twice))
@@ -74,6 +75,16 @@ func TestCaptureHoldsWhatIsNeededAndNoMore(t *testing.T) {
 	put("sys/fs/cgroup/x/cgroup.procs", "1\n")
 	put("sys/fs/cgroup/y/cpu.max", "1 1\n") // another group
 
+	put("sys/class/net/eth0", "../../devices/pci0000:00/0000:00:03.0/virtio2/net/eth0\n")
+	put("sys/class/net/veth-of-customer", "../../devices/virtual/net/veth-of-customer\n")
+	put("sys/bus/pci/devices/0000:00:01.0/class", "0x060400\n") // a bridge
+	put("sys/bus/pci/devices/0000:00:03.0/class", "0x020000\n")
+	put("sys/bus/pci/devices/0000:00:03.0/config", "secret\n")
+	put("sys/bus/pci/devices/0000:00:03.0/numa_node", "0\n")
+	put("sys/bus/pci/devices/0000:00:03.0/msi_irqs/37", "msix\n")
+	put("proc/irq/37/smp_affinity_list", "0-1\n")
+	put("proc/irq/38/smp_affinity_list", "0-1\n") // of another device
+
 	data, _ := capture(t, fsys)
 	archive, files := txtar.Parse(data), map[string]string{}
 	var names []string
@@ -93,6 +104,11 @@ func TestCaptureHoldsWhatIsNeededAndNoMore(t *testing.T) {
 		"proc/self/status":                                     "Cpus_allowed_list:\t0\nMems_allowed_list:\t0\n",
 		"proc/self/mountinfo":                                  "30 24 0:26 / /sys/fs/cgroup rw - cgroup2 cgroup2 rw\n",
 		"proc/self/cgroup":                                     "4:cpu,cpuacct:/a/b[1]\n0::/x\n",
+		"sys/class/net/eth0":                                   "../../devices/pci0000:00/0000:00:03.0/virtio2/net/eth0\n",
+		"sys/bus/pci/devices/0000:00:03.0/class":               "0x020000\n",
+		"sys/bus/pci/devices/0000:00:03.0/numa_node":           "0\n",
+		"sys/bus/pci/devices/0000:00:03.0/msi_irqs/37":         "msix\n",
+		"proc/irq/37/smp_affinity_list":                        "0-1\n",
 		"sys/fs/cgroup/cpuset.cpus.effective":                  "0-1\n",
 		"sys/fs/cgroup/unified/x/cpu.max":                      "max 100000\n",
 		"sys/fs/cgroup/cpu,cpuacct/a/b[1]/cpu.cfs_quota_us":    "50000\n",

@@ -41,7 +41,7 @@ func (d damaged) ReadFile(name string) ([]byte, error) {
 var decisive = regexp.MustCompile(`^(proc/self/status|sys/devices/system/cpu/(cpu[0-9]+/)?(online|present))$`)
 
 // mayBeEmpty are the files that the kernel leaves empty, and one that is a list of fields, any of which may be missing.
-var mayBeEmpty = regexp.MustCompile(`/(isolated|nohz_full|meminfo|cpulist|cpus)$`)
+var mayBeEmpty = regexp.MustCompile(`/(isolated|nohz_full|meminfo|cpulist|cpus|has_(normal|high)_memory)$`)
 
 // ways are the ways to damage a file.
 var ways = []struct {
@@ -104,7 +104,7 @@ func TestReadOfDamagedFields(t *testing.T) {
 						assert.Less(t, len(warning), 1000, "%s, %s %s", host, name, way.name)
 						assert.NotContains(t, warning, "\x00")
 					}
-				case assert.ObjectsAreEqual(whole, m):
+				case assert.ObjectsAreEqual(whole.Document(""), m.Document("")):
 					unchanged++
 				default:
 					require.True(t, way.sense || mayBeEmpty.MatchString(name),

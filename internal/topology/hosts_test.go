@@ -159,6 +159,7 @@ func TestCounts(t *testing.T) {
 		"container":            {CPUs: 8, Online: 8, Cores: 4, Packages: 1, Nodes: 1, LLCs: 1},
 		"core-ids":             {CPUs: 8, Online: 8, Cores: 4, Packages: 1, Nodes: 1, LLCs: 1},
 		"cxl-memory":           {CPUs: 4, Online: 4, Cores: 2, Packages: 1, Nodes: 2, LLCs: 1},
+		"devices":              {CPUs: 16, Online: 16, Cores: 8, Packages: 2, Nodes: 4, LLCs: 4},
 		"epyc-2p-nps4":         {CPUs: 64, Online: 64, Cores: 32, Packages: 2, Nodes: 8, LLCs: 16},
 		"fake-numa":            {CPUs: 4, Online: 4, Cores: 4, Packages: 1, Nodes: 2, LLCs: 1},
 		"gaps":                 {CPUs: 6, Online: 6, Cores: 3, Packages: 1, Nodes: 2, LLCs: 2},

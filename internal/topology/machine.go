@@ -28,6 +28,8 @@ type Machine struct {
 
 	affinity cpuset.Set // empty: no limit known
 	cgroup   cpuset.Set // empty: no limit known
+
+	devices *deviceList // nil: the machine was not read from files
 }
 
 // CPU is one present CPU and its place. An offline CPU has only its number; the rest is Unknown.
@@ -135,6 +137,21 @@ func (m *Machine) CPU(cpu int) (CPU, bool) {
 		return CPU{}, false
 	}
 	return m.CPUs[i], true
+}
+
+// node returns an online node by its number; false when there is none.
+func (m *Machine) node(node int) (Node, bool) {
+	for _, n := range m.Nodes {
+		if n.Node == node {
+			return n, true
+		}
+	}
+	return Node{}, false
+}
+
+// nodeCPUs returns the online CPUs of a node by its number.
+func (m *Machine) nodeCPUs(node int) cpuset.Set {
+	return m.Where(func(c CPU) bool { return c.Online && c.Node == node })
 }
 
 // NodeOf returns the node of a CPU, Unknown where it is not known.

@@ -96,7 +96,7 @@ func (r *reader) machine() (*Machine, error) {
 	if err != nil {
 		return nil, err
 	}
-	m := &Machine{}
+	m := &Machine{devices: &deviceList{root: r.fsys}}
 	index := map[int]*CPU{} // online
 	m.CPUs = make([]CPU, 0, present.Len())
 	for cpu := range present.All() {

@@ -18,6 +18,8 @@ type Selector struct {
 	pick  func(*Machine, cpuset.Set) cpuset.Set        // nothing: those of the set
 	of    func(CPU) int                                // ":N": the number that must be N
 	share func(cpus cpuset.Set, n, m int64) cpuset.Set // ":N/M": N/M of the set
+
+	device func(m *Machine, term string, d Device) (cpuset.Set, error) // ":DEVICE": those of the machine
 }
 
 // Argument shows what follows the selector's name and a colon: "N", "N/M"; "" when nothing does.
@@ -27,6 +29,8 @@ func (s Selector) Argument() string {
 		return "N"
 	case s.share != nil:
 		return "N/M"
+	case s.device != nil:
+		return "DEVICE"
 	}
 	return ""
 }
@@ -55,6 +59,8 @@ var Selectors = []Selector{
 		return s.Intersect(m.Isolated)
 	}},
 	{Name: "share", Usage: "the lowest N/M of the CPUs, at least one", share: lowest},
+	{Name: nearDevice, Usage: "the CPUs local to a network card, drive or other PCI device", device: nearCPUs},
+	{Name: farDevice, Usage: "the CPUs of the nodes farthest from it", device: farCPUs},
 }
 
 // lowest returns the lowest n/m of the CPUs, rounded down, but at least one.
@@ -121,6 +127,8 @@ func (m *Machine) selectTerm(term string, within cpuset.Set) (cpuset.Set, error)
 		return m.selectNumbered(s, term, argument, within)
 	case s.share != nil:
 		return selectShare(s, term, argument, within)
+	case s.device != nil:
+		return m.selectDevice(s, term, argument, within)
 	default:
 		return some(term, s.pick(m, within), within)
 	}
@@ -195,6 +203,11 @@ func (m *Machine) selectNumbered(s Selector, term, argument string, within cpuse
 		reason := fmt.Sprintf("this machine has no %s %d with an online CPU", s.Name, n)
 		return there, &SelectError{term, reason, "it has " + s.Name + " " + runs(m.numbers(s))}
 	}
+	return m.inside(term, there, within)
+}
+
+// inside returns those of some CPUs that are within a set, and refuses it if none is.
+func (m *Machine) inside(term string, there, within cpuset.Set) (cpuset.Set, error) {
 	cpus := there.Intersect(within)
 	if cpus.Empty() {
 		return cpus, &SelectError{
@@ -203,6 +216,18 @@ func (m *Machine) selectNumbered(s Selector, term, argument string, within cpuse
 		}
 	}
 	return cpus, nil
+}
+
+func (m *Machine) selectDevice(s Selector, term, name string, within cpuset.Set) (cpuset.Set, error) {
+	d, err := m.LookupDevice(name)
+	if err != nil {
+		return cpuset.Set{}, err
+	}
+	there, err := s.device(m, term, d)
+	if err != nil {
+		return cpuset.Set{}, err
+	}
+	return m.inside(term, there, within)
 }
 
 // numbers returns every N for which the selector finds online CPUs.
@@ -241,6 +266,12 @@ func (m *Machine) arguments(s Selector) []string {
 		for parts := 2; parts == 2 || parts <= m.Online().Len(); parts *= 2 {
 			words = append(words, "1/"+strconv.Itoa(parts))
 		}
+	case s.device != nil:
+		for _, name := range m.deviceNames() {
+			if _, err := m.selectTerm(s.Name+":"+name, m.Online()); err == nil {
+				words = append(words, name)
+			}
+		}
 	}
 	return words
 }
@@ -248,10 +279,7 @@ func (m *Machine) arguments(s Selector) []string {
 // Complete returns what the last part of a list may become, each with the parts before it: selectors that find
 // something on this machine, and what may follow a selector's colon once that is there.
 func (m *Machine) Complete(list string) []string {
-	before, last := "", list
-	if i := strings.LastIndexByte(list, ','); i >= 0 {
-		before, last = list[:i+1], list[i+1:]
-	}
+	before, last := splitLast(list)
 	var words []string
 	add := func(word string) {
 		if strings.HasPrefix(word, last) {
@@ -264,6 +292,8 @@ func (m *Machine) Complete(list string) []string {
 			if !s.pick(m, m.Online()).Empty() {
 				add(s.Name)
 			}
+		case s.device != nil && !strings.HasPrefix(s.Name+":", last) && !strings.HasPrefix(last, s.Name+":"):
+		case s.device != nil && len(m.arguments(s)) == 0:
 		case strings.HasPrefix(last, s.Name+":"):
 			for _, argument := range m.arguments(s) {
 				add(s.Name + ":" + argument)
@@ -273,6 +303,14 @@ func (m *Machine) Complete(list string) []string {
 		}
 	}
 	return words
+}
+
+// splitLast splits a list before its last part.
+func splitLast(list string) (before, last string) {
+	if i := strings.LastIndexByte(list, ','); i >= 0 {
+		return list[:i+1], list[i+1:]
+	}
+	return "", list
 }
 
 // selectorsHint lists what can be written.

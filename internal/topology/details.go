@@ -1,0 +1,100 @@
+package topology
+
+import (
+	"io/fs"
+	"maps"
+	"slices"
+
+	"gorun/internal/cpuset"
+	"gorun/internal/sysfs"
+)
+
+// Details are what is shown of a machine and decides nothing: no run reads them.
+type Details struct {
+	CPUModel       string             `json:"cpu_model"`        // "": not recorded (arm64 names none)
+	ThreadsPerCore int                `json:"threads_per_core"` // online, of the core with most
+	Caches         []SharedCache      `json:"caches"`           // of data, by level, then by their lowest CPU
+	Devices        []DeviceInterrupts `json:"devices"`          // by PCI address
+
+	Warnings []string `json:"-"` // the files that cannot be understood, as Machine.Warnings
+}
+
+// SharedCache is a data cache, and the online CPUs that share it.
+type SharedCache struct {
+	Level     int        `json:"level"` // from 1
+	SizeBytes *uint64    `json:"size_bytes"`
+	CPUs      cpuset.Set `json:"cpus"`
+}
+
+// DeviceInterrupts is a device and where its interrupts go.
+type DeviceInterrupts struct {
+	Device
+	Interrupts []Interrupt `json:"interrupts"` // ascending
+}
+
+// ReadDetails reads them from the files that the machine was read from.
+func (m *Machine) ReadDetails(root fs.FS) Details {
+	r := &reader{fsys: root, online: m.Online(), alike: map[string]*alike{}}
+	d := Details{Caches: []SharedCache{}, Devices: []DeviceInterrupts{}}
+	d.CPUModel, _ = sysfs.ReadField(root, "proc/cpuinfo", "model name")
+	threads := map[int]int{}
+	for _, c := range m.CPUs {
+		if c.Online {
+			threads[c.Core]++
+			d.ThreadsPerCore = max(d.ThreadsPerCore, threads[c.Core])
+		}
+	}
+	d.Caches = append(d.Caches, r.readSharedCaches(m)...)
+	devices, warnings := m.Devices()
+	for _, device := range devices {
+		d.Devices = append(d.Devices, DeviceInterrupts{device, r.readInterrupts(device.PCI)})
+	}
+	// Of what was read for the machine already, the warnings are there.
+	for _, warning := range slices.Concat(warnings, r.finished()) {
+		if !slices.Contains(m.Warnings, warning) {
+			d.Warnings = append(d.Warnings, warning)
+		}
+	}
+	return d
+}
+
+// readSharedCaches reads each data cache once, whichever of its CPUs' files have it first.
+func (r *reader) readSharedCaches(m *Machine) []SharedCache {
+	type key struct {
+		level, first int
+		cpus         string
+	}
+	byKey := map[key]SharedCache{}
+	for cpu := range r.online.All() {
+		byLevel := r.readCacheDirs(cpu)
+		for level, dirs := range byLevel {
+			for _, dir := range dirs {
+				if !r.isData(dir) {
+					continue
+				}
+				shared, ok := r.readSharing(cpu, dir, "shared_cpu_list")
+				if !ok {
+					continue
+				}
+				k := key{level, shared.cpus.First(), shared.cpus.String()}
+				if _, known := byKey[k]; !known {
+					byKey[k] = SharedCache{Level: level, SizeBytes: r.readCacheSize(&shared), CPUs: shared.cpus}
+				}
+			}
+		}
+	}
+	keys := slices.SortedFunc(maps.Keys(byKey), func(a, b key) int {
+		if a.level != b.level {
+			return a.level - b.level
+		}
+		if a.first != b.first {
+			return a.first - b.first
+		}
+		return len(a.cpus) - len(b.cpus)
+	})
+	caches := make([]SharedCache, len(keys))
+	for i, k := range keys {
+		caches[i] = byKey[k]
+	}
+	return caches
+}

@@ -1,0 +1,321 @@
+package topology
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"path"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+
+	"gorun/internal/cpuset"
+	"gorun/internal/sysfs"
+)
+
+// pciDir holds the PCI functions by address: Documentation/ABI/testing/sysfs-bus-pci.
+const pciDir = "sys/bus/pci/devices"
+
+// Device is a PCI function that has a name from its driver, or is of a kind that people place programs near to.
+type Device struct {
+	PCI   string   `json:"pci"`   // its address: domain, bus, device and function, "0000:3b:00.0"
+	Kind  string   `json:"kind"`  // by its PCI class: "network", "nvme", …
+	Names []string `json:"names"` // of the kernel: "eth0", "mlx5_0", "nvme0"; none without a driver, or with one for user space
+
+	Node *int       `json:"node"` // the memory node that it is attached to; nil: the firmware does not say
+	CPUs cpuset.Set `json:"cpus"` // online, local to it; where the node is not known, the kernel takes every CPU for local
+
+	// PhysicalFunction is the address of the function of which this is a virtual one (SR-IOV); "": it is none.
+	PhysicalFunction string `json:"physical_function"`
+}
+
+// Name returns what a device is called in a selector: its first name or, without one, its address.
+func (d Device) Name() string {
+	if len(d.Names) > 0 {
+		return d.Names[0]
+	}
+	return d.PCI
+}
+
+// pciClasses are the kinds of devices, by the first digits of the class (include/linux/pci_ids.h). Of the listed ones,
+// functions without a name are devices too: a driver for user space, such as vfio-pci, gives none.
+var pciClasses = []struct {
+	prefix, kind string
+	listed       bool
+}{
+	{"0x0207", "infiniband", true},
+	{"0x02", "network", true},
+	{"0x0108", "nvme", true},
+	{"0x01", "storage", false},
+	{"0x03", "gpu", true},
+	{"0x0b40", "accelerator", true}, // a coprocessor
+	{"0x0c06", "infiniband", true},
+	{"0x12", "accelerator", true},
+}
+
+// deviceClass is a directory of links to devices of one kind.
+type deviceClass struct {
+	dir  string
+	name *regexp.Regexp // of the entries that are devices; nil: all
+}
+
+// deviceClasses are the directories of links that give PCI functions their names, in the order in which a function's
+// names are shown.
+var deviceClasses = []deviceClass{
+	{"sys/class/net", nil},
+	{"sys/class/infiniband", nil},
+	{"sys/class/nvme", nil},
+	{"sys/class/drm", regexp.MustCompile(`^(card|renderD)[0-9]+$`)}, // a card's connectors are there too
+	{"sys/class/accel", nil},
+	{"sys/block", nil},
+}
+
+var (
+	pciAddress = regexp.MustCompile(`^[0-9a-f]{4,8}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]$`)
+	// nvmePath is one of the paths to an NVMe namespace, which is named after the subsystem (drivers/nvme/host/multipath.c).
+	nvmePath = regexp.MustCompile(`^(nvme[0-9]+)c[0-9]+(n[0-9]+)$`)
+)
+
+// deviceList is read when somebody asks for it: a machine may have hundreds of devices, and few runs need one.
+type deviceList struct {
+	root     fs.FS
+	once     sync.Once
+	devices  []Device
+	warnings []string
+}
+
+// Devices returns the devices, in the order of their addresses. They are read the first time. The warnings name the files
+// that cannot be understood.
+func (m *Machine) Devices() (devices []Device, warnings []string) {
+	l := m.devices
+	if l == nil {
+		return nil, nil
+	}
+	l.once.Do(func() {
+		r := &reader{fsys: l.root, online: m.Online(), alike: map[string]*alike{}}
+		l.devices = r.readDevices(m)
+		l.warnings = r.finished()
+	})
+	return l.devices, l.warnings
+}
+
+// readDevices reads all devices.
+func (r *reader) readDevices(m *Machine) []Device {
+	names := r.readNames()
+	addresses := map[string]bool{}
+	for address := range names {
+		addresses[address] = true
+	}
+	entries, err := fs.ReadDir(r.fsys, pciDir)
+	r.read(err)
+	for _, entry := range entries {
+		addresses[entry.Name()] = true
+	}
+	devices := []Device{}
+	for _, address := range slices.SortedFunc(maps.Keys(addresses), comparePCI) {
+		if d, listed, ok := r.readDevice(m, address); ok && (listed || len(names[address]) > 0) {
+			d.Names = append(d.Names, names[address]...)
+			devices = append(devices, d)
+		}
+	}
+	return devices
+}
+
+// comparePCI orders addresses, of which those with a domain of more digits come last.
+func comparePCI(a, b string) int {
+	if len(a) != len(b) {
+		return len(a) - len(b)
+	}
+	return strings.Compare(a, b)
+}
+
+// readNames returns the names of PCI functions by their addresses. What hangs on a function by USB is not the function's.
+func (r *reader) readNames() map[string][]string {
+	names := map[string][]string{}
+	for _, class := range deviceClasses {
+		entries, err := fs.ReadDir(r.fsys, class.dir)
+		if !r.read(err) {
+			continue
+		}
+		for _, entry := range entries {
+			name := entry.Name()
+			if class.name != nil && !class.name.MatchString(name) {
+				continue
+			}
+			target, err := sysfs.ReadLink(r.fsys, class.dir+"/"+name)
+			if err != nil {
+				continue // a plain file, such as bonding_masters, or a device that has just gone
+			}
+			if address := behind(target); address != "" {
+				name = nvmePath.ReplaceAllString(name, "$1$2")
+				if !slices.Contains(names[address], name) {
+					names[address] = append(names[address], name)
+				}
+			}
+		}
+	}
+	return names
+}
+
+// behind returns the address of the PCI function that is nearest to a device, by the path to the device; "" where there is
+// none, or USB is between them.
+func behind(target string) string {
+	for _, element := range slices.Backward(strings.Split(target, "/")) {
+		switch {
+		case pciAddress.MatchString(element):
+			return element
+		case strings.HasPrefix(element, "usb"):
+			return ""
+		}
+	}
+	return ""
+}
+
+// readDevice reads a PCI function; ok is false where there is none, and listed where it counts only if it has a name.
+func (r *reader) readDevice(m *Machine, address string) (d Device, listed, ok bool) {
+	dir := pciDir + "/" + address
+	class, err := sysfs.ReadString(r.fsys, dir+"/class")
+	if !r.read(err) {
+		return d, false, false
+	}
+	d = Device{PCI: address, Kind: "other", Names: []string{}}
+	for _, c := range pciClasses {
+		if strings.HasPrefix(class, c.prefix) {
+			d.Kind, listed = c.kind, c.listed
+			break
+		}
+	}
+	d.Node = r.readDeviceNode(m, dir+"/numa_node")
+	cpus, err := sysfs.ReadSet(r.fsys, dir+"/local_cpulist")
+	switch {
+	case r.read(err):
+		d.CPUs = cpus.Intersect(r.online)
+	case d.Node != nil:
+		d.CPUs = m.nodeCPUs(*d.Node)
+	default:
+		d.CPUs = r.online
+	}
+	if target, err := sysfs.ReadLink(r.fsys, dir+"/physfn"); err == nil {
+		d.PhysicalFunction = path.Base(target)
+	}
+	return d, listed, true
+}
+
+// readDeviceNode reads the node of a device; nil where the kernel writes -1, or nothing.
+func (r *reader) readDeviceNode(m *Machine, name string) *int {
+	node, ok := r.readNumber(name)
+	if !ok || node < 0 {
+		return nil
+	}
+	if _, there := m.node(node); !there {
+		r.fault(sysfs.Malformed(name, "there is no node %d", node), "the node is not known")
+		return nil
+	}
+	return &node
+}
+
+// Interrupt is an interrupt of a device, by message (MSI) or by pin.
+type Interrupt struct {
+	IRQ int `json:"irq"` // the kernel's number
+
+	// CPUs are those that it may go to, and Effective is where the kernel has it go (Documentation/core-api/irq/
+	// irq-affinity.rst). nil: not recorded, or not readable. Effective is empty while the interrupt is not in use.
+	CPUs      *cpuset.Set `json:"cpus"`
+	Effective *cpuset.Set `json:"effective"`
+}
+
+// readInterrupts reads the interrupts of a PCI function, ascending. Numbers of interrupts by message are the names of
+// files in msi_irqs; without any, the function has one by pin, or none.
+func (r *reader) readInterrupts(address string) []Interrupt {
+	dir := pciDir + "/" + address
+	var numbers []int
+	entries, err := fs.ReadDir(r.fsys, dir+"/msi_irqs")
+	r.read(err)
+	for _, entry := range entries {
+		if n, err := strconv.Atoi(entry.Name()); err == nil {
+			numbers = append(numbers, n)
+		}
+	}
+	byPin := len(numbers) == 0
+	if byPin {
+		if pin, ok := r.readNumber(dir + "/irq"); ok && pin > 0 {
+			numbers = []int{pin}
+		}
+	}
+	slices.Sort(numbers)
+	interrupts := []Interrupt{}
+	for _, n := range numbers {
+		i := Interrupt{IRQ: n, CPUs: r.readIRQ(n, "smp_affinity_list"), Effective: r.readIRQ(n, "effective_affinity_list")}
+		if byPin && i.CPUs == nil {
+			continue // nobody uses it
+		}
+		interrupts = append(interrupts, i)
+	}
+	return interrupts
+}
+
+// readIRQ reads a list of CPUs of an interrupt; nil where it is not there, or may not be read.
+func (r *reader) readIRQ(irq int, name string) *cpuset.Set {
+	cpus, err := sysfs.ReadSet(r.fsys, fmt.Sprintf("proc/irq/%d/%s", irq, name))
+	if errors.Is(err, fs.ErrPermission) || !r.read(err) {
+		return nil
+	}
+	return &cpus
+}
+
+// LookupDevice returns the device of a name or an address, of which a domain of 0000 may be left out. Any PCI function has
+// an address. Every error is a *SelectError.
+func (m *Machine) LookupDevice(name string) (Device, error) {
+	devices, _ := m.Devices()
+	address := name
+	if pciAddress.MatchString("0000:" + name) {
+		address = "0000:" + name
+	}
+	var found []Device
+	for _, d := range devices {
+		if d.PCI == address || slices.Contains(d.Names, name) {
+			found = append(found, d)
+		}
+	}
+	if len(found) == 0 && pciAddress.MatchString(address) && m.devices != nil {
+		r := &reader{fsys: m.devices.root, online: m.Online(), alike: map[string]*alike{}}
+		if d, _, ok := r.readDevice(m, address); ok {
+			found = append(found, d)
+		}
+	}
+	switch {
+	case len(found) == 1:
+		return found[0], nil
+	case len(found) > 1:
+		var addresses []string
+		for _, d := range found {
+			addresses = append(addresses, d.PCI)
+		}
+		return Device{}, &SelectError{
+			name, fmt.Sprintf("%d devices lead to %s", len(found), name), "give one of them: " + strings.Join(addresses, ", "),
+		}
+	case len(devices) == 0:
+		return Device{}, &SelectError{
+			name, fmt.Sprintf("there is no device %s: none of a PCI bus is recorded", name), "gorun help devices says which devices count",
+		}
+	}
+	return Device{}, &SelectError{name, "there is no device " + name, "there are " + fewNames(devices)}
+}
+
+// fewNames lists devices, and shortens a list that would be longer than a few lines.
+func fewNames(devices []Device) string {
+	const most = 24
+	var names []string
+	for _, d := range devices {
+		if d.PhysicalFunction == "" || len(devices) <= most {
+			names = append(names, d.Name())
+		}
+	}
+	if more := len(devices) - min(len(names), most); more > 0 {
+		return strings.Join(names[:min(len(names), most)], ", ") + fmt.Sprintf(" and %d more (gorun topo --format json)", more)
+	}
+	return strings.Join(names, ", ")
+}

@@ -1,0 +1,206 @@
+package topology
+
+import (
+	"fmt"
+	"strings"
+
+	"gorun/internal/cpuset"
+)
+
+// The selectors of what is near to a device, and far from it, of CPUs and of memory nodes.
+const (
+	nearDevice = "near"
+	farDevice  = "far"
+)
+
+// SelectsDevice reports whether a part of a list names a device.
+func SelectsDevice(list string) bool {
+	for term := range strings.SplitSeq(list, ",") {
+		if _, _, ok := cutDevice(strings.TrimSpace(term)); ok {
+			return true
+		}
+	}
+	return false
+}
+
+// cutDevice splits "near:DEVICE" and "far:DEVICE".
+func cutDevice(term string) (selector, device string, ok bool) {
+	selector, device, ok = strings.Cut(term, ":")
+	return selector, device, ok && (selector == nearDevice || selector == farDevice)
+}
+
+// nearCPUs returns the CPUs that are local to a device.
+func nearCPUs(m *Machine, term string, d Device) (cpuset.Set, error) {
+	if _, err := m.deviceNode(term, d); err != nil {
+		return cpuset.Set{}, err
+	}
+	if d.CPUs.Empty() {
+		return cpuset.Set{}, &SelectError{
+			term, fmt.Sprintf("%s: node %d, where %s is, has no CPUs", term, *d.Node, d.Name()), "gorun topo shows what there is",
+		}
+	}
+	return d.CPUs, nil
+}
+
+// farCPUs returns the CPUs of the nodes that are farthest from a device, of those that have CPUs.
+func farCPUs(m *Machine, term string, d Device) (cpuset.Set, error) {
+	var with, cpus cpuset.Set
+	for _, node := range m.Nodes {
+		if !m.OnNode(node).Minus(d.CPUs).Empty() {
+			with = with.With(node.Node)
+		}
+	}
+	nodes, err := m.farNodes(term, d, with)
+	if err != nil {
+		return cpus, err
+	}
+	for node := range nodes.All() {
+		cpus = cpus.Union(m.nodeCPUs(node))
+	}
+	return cpus.Minus(d.CPUs), nil
+}
+
+// deviceNode returns the node of a device.
+func (m *Machine) deviceNode(term string, d Device) (int, error) {
+	if d.Node != nil {
+		return *d.Node, nil
+	}
+	hint := "give node:N by the manual of the board; who sets up the machine can write the device's numa_node in sysfs"
+	if len(m.Nodes) < 2 {
+		hint = "this machine has one node: every CPU and all memory is as near to it"
+	}
+	return 0, &SelectError{term, fmt.Sprintf("%s: the firmware does not say on which node %s is", term, d.Name()), hint}
+}
+
+// farNodes returns the nodes that are farthest from a device, among some.
+func (m *Machine) farNodes(term string, d Device, among cpuset.Set) (cpuset.Set, error) {
+	node, err := m.deviceNode(term, d)
+	if err != nil {
+		return cpuset.Set{}, err
+	}
+	far := m.farthest(node, among)
+	if far.Empty() {
+		return far, &SelectError{
+			term, fmt.Sprintf("%s: no other node that will do is farther from %s than node %d, its own", term, d.Name(), node),
+			fmt.Sprintf("this machine has %d node(s); gorun topo shows them and their distances", len(m.Nodes)),
+		}
+	}
+	return far, nil
+}
+
+// SelectNodes returns the memory nodes that a comma-joined list of kernel ranges, near:DEVICE and far:DEVICE names. The
+// farthest nodes are those among some nodes; all others may be any, and need not exist. Errors of a device are a
+// *SelectError, those of a range wrap cpuset.ErrSyntax.
+func (m *Machine) SelectNodes(list string, among cpuset.Set) (cpuset.Set, error) {
+	var nodes cpuset.Set
+	for term := range strings.SplitSeq(list, ",") {
+		term = strings.TrimSpace(term)
+		selector, name, ok := cutDevice(term)
+		var some cpuset.Set
+		var err error
+		switch {
+		case !ok:
+			some, err = cpuset.Parse(term)
+		default:
+			some, err = m.nodesOfDevice(term, selector, name, among)
+		}
+		if err != nil {
+			return cpuset.Set{}, err
+		}
+		nodes = nodes.Union(some)
+	}
+	return nodes, nil
+}
+
+func (m *Machine) nodesOfDevice(term, selector, name string, among cpuset.Set) (cpuset.Set, error) {
+	d, err := m.LookupDevice(name)
+	if err != nil {
+		return cpuset.Set{}, err
+	}
+	if selector == farDevice {
+		return m.farNodes(term, d, among)
+	}
+	node, err := m.deviceNode(term, d)
+	if err != nil {
+		return cpuset.Set{}, err
+	}
+	return cpuset.Of(node), nil
+}
+
+// CompleteNodes returns what the last part of a list of nodes may become, each with the parts before it: the nodes near to
+// devices and far from them.
+func (m *Machine) CompleteNodes(list string) []string {
+	before, last := splitLast(list)
+	var words []string
+	var all cpuset.Set
+	for _, node := range m.Nodes {
+		all = all.With(node.Node)
+	}
+	for _, selector := range []string{nearDevice, farDevice} {
+		for _, name := range m.deviceNames() {
+			word := selector + ":" + name
+			if _, err := m.SelectNodes(word, all); err == nil && strings.HasPrefix(word, last) {
+				words = append(words, before+word)
+			}
+		}
+	}
+	return words
+}
+
+// CompleteDevices returns the names of the devices that begin with a prefix.
+func (m *Machine) CompleteDevices(prefix string) []string {
+	var words []string
+	for _, name := range m.deviceNames() {
+		if strings.HasPrefix(name, prefix) {
+			words = append(words, name)
+		}
+	}
+	return words
+}
+
+// deviceNames returns every name of every device, and the address of one without.
+func (m *Machine) deviceNames() []string {
+	devices, _ := m.Devices()
+	var names []string
+	for _, d := range devices {
+		if len(d.Names) == 0 {
+			names = append(names, d.PCI)
+		}
+		names = append(names, d.Names...)
+	}
+	return names
+}
+
+// Distance returns how far a node is from another by the firmware's table, 10 is local; false where it is not recorded.
+func (m *Machine) Distance(from, to int) (distance int, recorded bool) {
+	node, ok := m.node(from)
+	if !ok {
+		return 0, false
+	}
+	for i, n := range m.Nodes {
+		if n.Node == to && i < len(node.Distances) {
+			return node.Distances[i], true
+		}
+	}
+	return 0, false
+}
+
+// farthest returns those of some nodes that are farthest from a node, and farther than itself. Where distances are not
+// recorded, all others are as far.
+func (m *Machine) farthest(from int, among cpuset.Set) cpuset.Set {
+	most, _ := m.Distance(from, from)
+	var far cpuset.Set
+	for node := range among.All() {
+		distance, recorded := m.Distance(from, node)
+		switch {
+		case node == from:
+		case !recorded:
+			far = far.With(node)
+		case distance > most:
+			most, far = distance, cpuset.Of(node)
+		case distance == most && !far.Empty():
+			far = far.With(node)
+		}
+	}
+	return far
+}

@@ -1,0 +1,213 @@
+package topology_test
+
+import (
+	"fmt"
+	"path/filepath"
+	"strings"
+	"testing"
+	"testing/fstest"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"golang.org/x/tools/txtar"
+	"pgregory.net/rapid"
+
+	"gorun/internal/cpuset"
+	"gorun/internal/topology"
+)
+
+func TestSelectNearAndFar(t *testing.T) {
+	m := host(t, "devices") // nodes 0-3, of which 0-1 and 2-3 share a package; CPUs 2n, 2n+1, 2n+8 and 2n+9
+	for _, c := range []struct {
+		list string
+		want []int
+	}{
+		{"near:ens5", []int{6, 7, 14, 15}},
+		{"near:mlx5_0", []int{6, 7, 14, 15}},
+		{"near:0000:a1:00.0", []int{6, 7, 14, 15}},
+		{"near:a1:00.0", []int{6, 7, 14, 15}},
+		{"near:ens5v3", []int{6, 7, 14, 15}},
+		{"near:sdc", []int{4, 5, 12, 13}},
+		{"far:ens5", []int{0, 1, 2, 3, 8, 9, 10, 11}},
+		{"far:nvme0n1", []int{4, 5, 6, 7, 12, 13, 14, 15}},
+		{"near:41:00.0,near:nvme0,15", []int{2, 3, 10, 11, 0, 1, 8, 9, 15}},
+		{"near:0000:02:00.0", []int{0, 1, 8, 9}}, // no device by itself, and a PCI function
+	} {
+		cpus, err := m.Select(c.list, m.Allowed())
+		require.NoError(t, err, c.list)
+		assert.Equal(t, c.want, cpus, c.list)
+	}
+	cpus, err := m.Select("near:ens5", cpuset.Of(0, 7, 14))
+	require.NoError(t, err)
+	assert.Equal(t, []int{7, 14}, cpus, "within what is given")
+}
+
+func TestSelectNearAndFarErrors(t *testing.T) {
+	const numbers = "gorun topo"
+	for _, c := range []struct{ host, list, want, hint string }{
+		{"devices", "near:eth9", "there is no device eth9", "there are nvme0, 0000:41:00.0, sda, ens5, ens5v0"},
+		{"devices", "near:", "there is no device ", "ens5"},
+		{"devices", "near", `"near" does not select CPUs`, "near:DEVICE"},
+		{"devices", "near:enx0", "there is no device enx0", "ens5"},
+		{"devices", "near:0000:ff:00.0", "there is no device 0000:ff:00.0", "ens5"},
+		{"devices", "near:eno1", "near:eno1: the firmware does not say on which node eno1 is", "node:N"},
+		{"devices", "far:eno1", "far:eno1: the firmware does not say", "node:N"},
+		{"snc", "near:eth0", "none of a PCI bus is recorded", "gorun help devices"},
+		{"one-node", "near:eth0", "the firmware does not say", "one node: every CPU"},
+		{"one-node-known", "far:eth0", "no other node that will do is farther from eth0 than node 0", numbers},
+		{"no-cpus", "near:eth0", "near:eth0: node 1, where eth0 is, has no CPUs", numbers},
+		{"paths", "near:nvme0n1", "2 devices lead to nvme0n1", "0000:01:00.0, 0000:02:00.0"},
+	} {
+		var m *topology.Machine
+		switch c.host {
+		case "one-node":
+			m = withCard(t, map[int]string{0: "0-3"}, -1)
+		case "one-node-known":
+			m = withCard(t, map[int]string{0: "0-3"}, 0)
+		case "no-cpus":
+			m = withCard(t, map[int]string{0: "0-3", 1: ""}, 1)
+		case "paths":
+			m = withCard(t, map[int]string{0: "0-3"}, 0)
+		default:
+			m = host(t, c.host)
+		}
+		cpus, err := m.Select(c.list, m.Allowed())
+		assert.Nil(t, cpus, c.list)
+		var selectErr *topology.SelectError
+		require.ErrorAs(t, err, &selectErr, c.list)
+		assert.Contains(t, err.Error(), c.want, c.list)
+		assert.Contains(t, selectErr.Hint(), c.hint, c.list)
+	}
+	m := host(t, "devices")
+	_, err := m.Select("near:ens5", cpuset.Of(0, 1))
+	require.EqualError(t, err, "near:ens5: CPUs 6-7,14-15 are not among those of --cpus")
+}
+
+// withCard makes a machine of some nodes, by their CPUs, with the card eth0 on one of them, and a drive with two paths.
+// What is local to the card is as the kernel has it for its node, unless it is given.
+func withCard(t *testing.T, nodes map[int]string, card int, local ...string) *topology.Machine {
+	t.Helper()
+	fsys := fstest.MapFS{}
+	put := func(name, content string) { fsys[name] = &fstest.MapFile{Data: []byte(content + "\n")} }
+	put("sys/devices/system/cpu/present", "0-3")
+	put("sys/devices/system/cpu/online", "0-3")
+	put("sys/devices/system/node/online", fmt.Sprintf("0-%d", len(nodes)-1))
+	for n, cpus := range nodes {
+		put(fmt.Sprintf("sys/devices/system/node/node%d/cpulist", n), cpus)
+	}
+	for i, name := range []string{"net/eth0", "nvme/nvme0/nvme0c0n1", "nvme/nvme1/nvme0c1n1"} {
+		address := fmt.Sprintf("0000:%02d:00.0", i)
+		put("sys/bus/pci/devices/"+address+"/class", "0x020000")
+		put("sys/bus/pci/devices/"+address+"/numa_node", fmt.Sprint(card))
+		put("sys/bus/pci/devices/"+address+"/local_cpulist", nodes[max(card, 0)])
+		class := "sys/class/net/"
+		if i > 0 {
+			class = "sys/block/"
+		}
+		put(class+filepath.Base(name), "../../devices/pci0000:00/"+address+"/"+name)
+	}
+	for _, cpus := range local {
+		put("sys/bus/pci/devices/0000:00:00.0/local_cpulist", cpus)
+	}
+	m, err := topology.Read(fsys)
+	require.NoError(t, err)
+	return m
+}
+
+// What is local to a device is not far, although the kernel may take CPUs of other nodes for local.
+func TestFarIsNotLocal(t *testing.T) {
+	nodes := map[int]string{0: "0-1", 1: "2-3"}
+	m := withCard(t, nodes, 0, "0-2")
+	far, err := m.Select("far:eth0", m.Allowed())
+	require.NoError(t, err)
+	assert.Equal(t, []int{3}, far)
+	m = withCard(t, nodes, 0, "0-3")
+	_, err = m.Select("far:eth0", m.Allowed())
+	require.ErrorContains(t, err, "no other node that will do")
+}
+
+// Wherever a device is, what is near to it and what is far are CPUs that were given, and have none in common; so have the
+// nodes. Each recorded machine gets a device on each of its nodes.
+func TestNearAndFarProperty(t *testing.T) {
+	selected := 0
+	for name, file := range hosts(t, hostsDir) {
+		archive, err := txtar.ParseFile(file)
+		require.NoError(t, err)
+		whole := host(t, name)
+		for _, node := range whole.Nodes {
+			const pci = "sys/bus/pci/devices/ffff:ff:1f.7/"
+			with := &txtar.Archive{Files: append(archive.Files[:len(archive.Files):len(archive.Files)],
+				txtar.File{Name: pci + "class", Data: []byte("0x020000\n")},
+				txtar.File{Name: pci + "numa_node", Data: fmt.Appendln(nil, node.Node)},
+				txtar.File{Name: pci + "local_cpulist", Data: fmt.Appendln(nil, node.CPUs)})}
+			fsys, err := txtar.FS(with)
+			require.NoError(t, err)
+			m, err := topology.Read(fsys)
+			require.NoError(t, err)
+			rapid.Check(t, func(t *rapid.T) {
+				online := m.Online().List()
+				within := cpuset.Of(rapid.SliceOfN(rapid.SampledFrom(online), 1, len(online)).Draw(t, "within")...)
+				near, nearErr := m.Select("near:ffff:ff:1f.7", within)
+				far, farErr := m.Select("far:ffff:ff:1f.7", within)
+				require.True(t, cpuset.Of(near...).Minus(within).Empty())
+				require.True(t, cpuset.Of(far...).Minus(within).Empty())
+				require.True(t, cpuset.Of(near...).Intersect(cpuset.Of(far...)).Empty(), name)
+				if nearErr == nil {
+					require.Equal(t, node.CPUs.Intersect(within).List(), near)
+				}
+				if len(m.Nodes) == 1 {
+					require.Error(t, farErr)
+				}
+				if farErr == nil {
+					selected++
+					least, _ := m.Distance(node.Node, m.NodeOf(far[0]))
+					for _, cpu := range within.Minus(node.CPUs).List() { // none of the others is farther
+						distance, _ := m.Distance(node.Node, m.NodeOf(cpu))
+						require.LessOrEqual(t, distance, least)
+					}
+				}
+			})
+			nodes, err := m.SelectNodes("near:ffff:ff:1f.7", cpuset.Set{})
+			require.NoError(t, err)
+			require.Equal(t, cpuset.Of(node.Node), nodes)
+		}
+	}
+	require.Positive(t, selected)
+}
+
+func TestSelectNodes(t *testing.T) {
+	m := host(t, "devices")
+	for list, want := range map[string]string{
+		"near:ens5": "3", "far:ens5": "0-1", "near:ens5, near:nvme0": "0,3", "1,far:sda": "0-1", "2-9": "2-9",
+	} {
+		nodes, err := m.SelectNodes(list, cpuset.Range(0, 3))
+		require.NoError(t, err, list)
+		assert.Equal(t, want, nodes.String(), list)
+	}
+	nodes, err := m.SelectNodes("far:ens5", cpuset.Of(2, 3))
+	require.NoError(t, err)
+	assert.Equal(t, "2", nodes.String(), "the farthest of those that will do")
+	_, err = m.SelectNodes("far:ens5", cpuset.Of(3))
+	require.ErrorContains(t, err, "no other node that will do is farther")
+	for _, list := range []string{"near:eth9", "near:eno1", "far:eno1"} {
+		_, err := m.SelectNodes(list, cpuset.Range(0, 3))
+		require.ErrorAs(t, err, new(*topology.SelectError), list)
+	}
+	_, err = m.SelectNodes("x", cpuset.Set{})
+	require.ErrorIs(t, err, cpuset.ErrSyntax)
+}
+
+func TestCompleteDevices(t *testing.T) {
+	m := host(t, "devices")
+	assert.Equal(t, []string{"near:"}, m.Complete("ne"))
+	assert.Equal(t, []string{"0,far:nvme0", "0,far:nvme0n1"}, m.Complete("0,far:n"))
+	assert.NotContains(t, m.Complete("near:"), "near:eno1", "its node is not known")
+	assert.NotContains(t, host(t, "snc").Complete(""), "near:", "a machine without devices")
+	assert.Equal(t, []string{"ens5", "ens5v0", "ens5v1", "ens5v2", "ens5v3", "eno1"}, m.CompleteDevices("e"))
+	assert.Equal(t, []string{"1,near:sda", "1,near:sdb", "1,near:sdc"}, m.CompleteNodes("1,near:s"))
+	for _, word := range m.CompleteNodes("") {
+		_, err := m.SelectNodes(word, cpuset.Range(0, 3))
+		assert.NoError(t, err, word)
+		assert.True(t, strings.HasPrefix(word, "near:") || strings.HasPrefix(word, "far:"))
+	}
+}
