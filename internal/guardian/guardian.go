@@ -1,6 +1,6 @@
-// Package guardian puts back what outlives the process that has set it, such as a setting of the kernel. A Guardian is
-// a second process that knows what is to be put back. It does so when the first process is gone without having done it
-// itself, after a SIGKILL too.
+// Package guardian restores settings that outlive the process that made them, such as a setting of the kernel. A
+// Guardian is a second process that knows what to restore. It does so if the first process ends without having done it
+// itself, even by SIGKILL.
 package guardian
 
 import (
@@ -22,23 +22,25 @@ import (
 // Command is the command of gorun that calls Guard.
 const Command = "guardian"
 
-// Step is one thing to put back.
+// Step is one thing to restore.
 type Step struct {
 	Kind  string          `json:"kind"` // of kinds
-	Name  string          `json:"name"` // of the thing: a guardian has one step of a kind and a name
+	Name  string          `json:"name"` // of the thing; a guardian has one step for each kind and name
 	State json.RawMessage `json:"state,omitempty"`
 }
 
-// kind is what a step can be about.
+// kind is the kind of thing that a step restores.
 type kind struct {
 	name string
-	ours func(Step) (bool, error) // reports whether what was set is still there
+	ours func(Step) (bool, error) // reports whether the value that was set is still there
 	undo func(Step) error
 }
 
-// kinds are all of them.
+// kinds lists all kinds.
 var kinds = [...]kind{
 	kindOf("kernel-file", kernelFileState.ours, kernelFileState.undo),
+	kindOf(masksKind, masksState.ours, masksState.undo),
+	kindOf(interruptsKind, interruptsState.ours, interruptsState.undo),
 }
 
 // kindOf makes a kind whose steps' states are of type S. Its functions get the thing's name.
@@ -69,7 +71,7 @@ func kindOf[S any](name string, ours func(S, string) (bool, error), undo func(S,
 // same reports whether both are about the same thing.
 func (s Step) same(other Step) bool { return s.Kind == other.Kind && s.Name == other.Name }
 
-// undo puts the thing back, unless somebody else has set it meanwhile.
+// undo restores the thing, unless another program has changed it since.
 func (s Step) undo() error {
 	i := slices.IndexFunc(kinds[:], func(k kind) bool { return k.name == s.Kind })
 	if i < 0 {
@@ -82,30 +84,30 @@ func (s Step) undo() error {
 	return kinds[i].undo(s)
 }
 
-// order is what a guardian is told.
+// order is a request to a guardian.
 type order struct {
 	Add    *Step `json:"add,omitempty"` // or its new state
 	Remove *Step `json:"remove,omitempty"`
 }
 
-// done is the line by which a guardian reports that it has done what it was told.
+// done is the line by which a guardian reports that it has executed an order.
 const done = "done\n"
 
 // Guardian is this process's side of a guardian. It is not for concurrent use.
 type Guardian struct {
 	self    child.Self
 	steps   []Step
-	process *exec.Cmd // nil while there is nothing to put back
-	orders  *os.File  // its stdin: the kernel closes it when this process ends, however it ends
+	process *exec.Cmd // nil while there is nothing to restore
+	orders  *os.File  // its stdin: the kernel closes it when this process ends in any way
 	reports *bufio.Reader
 }
 
 // New returns a guardian whose process starts with its first step.
 func New(self child.Self) *Guardian { return &Guardian{self: self} }
 
-// Add adds a step, or gives the one of the same kind and name a new state, before anything is changed: when Add
-// returns, the guardian can be relied on. The first takes a few milliseconds. The guardian keeps the files of a new
-// step, such as a lock, until the step is undone.
+// Add adds a step, or replaces the state of the step of the same kind and name. It must be called before the change:
+// when Add returns, the guardian has the step. The first call takes a few milliseconds. The guardian keeps the files of
+// a new step, such as a lock, open until the step is undone.
 func (g *Guardian) Add(s Step, keep ...*os.File) error {
 	if g.process == nil {
 		if err := g.start(); err != nil {
@@ -131,24 +133,32 @@ func (g *Guardian) Add(s Step, keep ...*os.File) error {
 	return nil
 }
 
-// Undo takes back the step of this kind and name, if there is one. This process does it by itself: somebody may have
-// killed the guardian, which ends with its last step.
+// Undo undoes the step of this kind and name, if it exists. This process does it itself, since the guardian may have
+// been killed. The guardian ends with its last step.
 func (g *Guardian) Undo(kind, name string) error {
 	i := slices.IndexFunc(g.steps, Step{Kind: kind, Name: name}.same)
 	if i < 0 {
 		return nil
 	}
-	s := g.steps[i]
-	err := s.undo()
-	_ = g.tell(order{Remove: &Step{Kind: kind, Name: name}}) // it may be gone
-	if g.steps = slices.Delete(g.steps, i, i+1); len(g.steps) == 0 {
-		_ = g.stop() // what it could not do either is err already
-	}
+	err := g.steps[i].undo()
+	g.remove(kind, name)
 	return err
 }
 
-// start starts the process. It is in a session of its own, so that neither ^C nor a signal to the process group ends
-// it, and its errors go where this process's own do.
+// remove removes a step that has been undone or is not needed from the list.
+func (g *Guardian) remove(kind, name string) {
+	i := slices.IndexFunc(g.steps, Step{Kind: kind, Name: name}.same)
+	if i < 0 {
+		return
+	}
+	_ = g.tell(order{Remove: &Step{Kind: kind, Name: name}}) // it may have ended
+	if g.steps = slices.Delete(g.steps, i, i+1); len(g.steps) == 0 {
+		_ = g.stop() // Undo has already returned the error
+	}
+}
+
+// start starts the process. It has its own session, so that neither ^C nor a signal to the process group ends it, and
+// it shares this process's stderr.
 func (g *Guardian) start() error {
 	orders, theirs, err := socketPair()
 	if err != nil {
@@ -178,7 +188,7 @@ func (g *Guardian) stop() error {
 	return err
 }
 
-// tell gives an order and waits until it is done.
+// tell sends an order and waits until it is done.
 func (g *Guardian) tell(o order, keep ...*os.File) error {
 	text, err := json.Marshal(o)
 	if err != nil {
@@ -191,8 +201,8 @@ func (g *Guardian) tell(o order, keep ...*os.File) error {
 	return err
 }
 
-// Guard is the body of a guardian's process: orders is its stdin, and out its stdout. When orders ends it puts back
-// what is still to be put back, the latest first. Meanwhile no signal but SIGKILL ends it.
+// Guard is the body of a guardian's process: orders is its stdin, and out its stdout. When orders ends, it undoes the
+// remaining steps, the latest first. Only SIGKILL ends it earlier.
 func Guard(orders *os.File, out io.Writer) error {
 	signal.Ignore(syscall.SIGHUP, syscall.SIGINT, syscall.SIGQUIT, syscall.SIGTERM, syscall.SIGPIPE)
 	type held struct {
@@ -229,7 +239,7 @@ func Guard(orders *os.File, out io.Writer) error {
 				steps = append(steps, held{*s, files})
 			}
 		}
-		_, _ = io.WriteString(out, done) // if nobody reads it, orders ends next
+		_, _ = io.WriteString(out, done) // without a reader, orders ends next
 	}
 	for _, s := range slices.Backward(steps) {
 		errs = append(errs, s.undo())

@@ -74,7 +74,7 @@ func hold(path, value string) error {
 	return s.Restore()
 }
 
-// sysctl makes a file that stands for the sysctl.
+// sysctl makes a file that takes the place of the sysctl.
 func sysctl(t *testing.T, value string) (path string) {
 	t.Helper()
 	path = filepath.Join(t.TempDir(), "numa_balancing")
@@ -96,7 +96,7 @@ func holdHere(t *testing.T, path string) *KernelFile {
 	return s
 }
 
-// startHolder starts a process that has set the file's value; it is in a process group of its own.
+// startHolder starts a process that has set the file's value; it has its own process group.
 func startHolder(t *testing.T, path string, value int) (holder *exec.Cmd, stdin io.Closer, guardian int) {
 	t.Helper()
 	holder = exec.Command("/proc/self/exe", path, strconv.Itoa(value))
@@ -116,7 +116,7 @@ func startHolder(t *testing.T, path string, value int) (holder *exec.Cmd, stdin 
 	return holder, stdin, guardian
 }
 
-// awaitLock returns when nobody holds the file any more, neither a holder nor its guardian.
+// awaitLock returns when neither a holder nor its guardian holds the file.
 func awaitLock(t *testing.T, path string) {
 	t.Helper()
 	file, err := os.Open(path)
@@ -159,14 +159,14 @@ func TestKernelFileHasOneHolder(t *testing.T) {
 	_, err := New(self(asGorun)).Hold(path)
 	require.Error(t, err, "in the same process")
 	if locks, readErr := os.ReadFile("/proc/locks"); readErr == nil && strings.Contains(string(locks), "FLOCK") {
-		assert.EqualError(t, err, fmt.Sprintf("take %s: process %d holds it", path, os.Getpid()))
+		assert.EqualError(t, err, fmt.Sprintf("take %s: process %d holds the lock", path, os.Getpid()))
 	}
-	assert.Equal(t, "wait until that one ends", hint.Of(err))
+	assert.Equal(t, "wait until that process ends", hint.Of(err))
 	require.NoError(t, b.Restore())
 
 	holder, stdin, _ := startHolder(t, path, 0)
 	_, err = New(self(asGorun)).Hold(path)
-	require.ErrorContains(t, err, "holds it", "in another process")
+	require.ErrorContains(t, err, "holds the lock", "in another process")
 	stdin.Close()
 	require.NoError(t, holder.Wait())
 	assert.Equal(t, "1", content(t, path))
@@ -243,7 +243,7 @@ func TestKernelFileRefusals(t *testing.T) {
 	}
 }
 
-// What somebody else has set meanwhile stays, whether it is found by the process or by its guardian.
+// A value that another program has set since stays, whether the process or its guardian finds it.
 func TestKernelFileOfSomebodyElse(t *testing.T) {
 	path := sysctl(t, "1")
 	s := holdHere(t, path)
@@ -286,7 +286,7 @@ func TestGuardianOfSeveral(t *testing.T) {
 	}
 }
 
-// A guardian that is left alone puts everything back, the latest first, and reports what it cannot put back.
+// A guardian whose process has ended undoes all steps, the latest first, and reports those that fail.
 func TestGuard(t *testing.T) {
 	orders, theirs, err := socketPair()
 	require.NoError(t, err)
@@ -327,12 +327,12 @@ func TestNUMABalancingOfThisMachine(t *testing.T) {
 	require.NoError(t, err)
 	b, err := New(self(asGorun)).Hold(linux.NUMABalancingSysctl)
 	if err != nil {
-		require.ErrorContains(t, err, "holds it")
+		require.ErrorContains(t, err, "holds the lock")
 		t.Skip(err)
 	}
 	assert.Equal(t, before, b.Before())
 	_, err = New(self(asGorun)).Hold(linux.NUMABalancingSysctl)
-	assert.ErrorContains(t, err, "holds it", "procfs takes locks")
+	assert.ErrorContains(t, err, "holds the lock", "procfs takes locks")
 	require.NoError(t, b.Set(before))
 	require.NoError(t, b.Restore())
 }

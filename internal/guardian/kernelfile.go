@@ -8,8 +8,8 @@ import (
 	"gorun/internal/linux"
 )
 
-// KernelFile is the right to set the number in a file of the kernel, such as a sysctl or a file of debugfs, and the
-// duty to put it back. One process has it at a time.
+// KernelFile gives one process at a time the right to set the number in a kernel file, such as a sysctl or a file of
+// debugfs, and makes sure that the number is restored.
 type KernelFile struct {
 	guardian *Guardian
 	path     string
@@ -30,8 +30,8 @@ func (s kernelFileState) ours(path string) (bool, error) {
 
 func (s kernelFileState) undo(path string) error { return linux.SetKernelFile(path, s.Before) }
 
-// Hold takes a setting of the kernel, such as linux.NUMABalancingSysctl, for this process; it changes nothing yet. The
-// guardian keeps the lock as well, so that nobody takes the setting before it is put back.
+// Hold reserves a setting of the kernel, such as linux.NUMABalancingSysctl, for this process; it changes nothing yet.
+// The guardian also keeps the lock, so that no other process reserves the setting before it is restored.
 func (g *Guardian) Hold(path string) (*KernelFile, error) {
 	lock, err := linux.LockKernelFile(path)
 	if err != nil {
@@ -45,10 +45,11 @@ func (g *Guardian) Hold(path string) (*KernelFile, error) {
 	return &KernelFile{guardian: g, path: path, lock: lock, state: kernelFileState{Before: before}}, nil
 }
 
-// Before returns the value that Restore puts back.
+// Before returns the value that Restore restores.
 func (s *KernelFile) Before() int { return s.state.Before }
 
-// Set sets the value and reads it back. A value that is there already needs neither a guardian nor a privilege.
+// Set sets the value and reads it back. If the file already has the value, this needs neither a guardian nor a
+// privilege.
 func (s *KernelFile) Set(value int) error {
 	is, err := linux.ReadKernelFile(s.path)
 	if err != nil || is == value {
@@ -65,7 +66,7 @@ func (s *KernelFile) Set(value int) error {
 	return linux.SetKernelFile(s.path, value)
 }
 
-// guard has the setting put back if it is one of these values.
+// guard makes the guardian restore the setting if it has one of these values.
 func (s *KernelFile) guard(values []int) error {
 	next := kernelFileState{Set: values, Before: s.state.Before}
 	text, err := json.Marshal(next)
@@ -79,8 +80,8 @@ func (s *KernelFile) guard(values []int) error {
 	return nil
 }
 
-// Restore puts the value back that was there before, unless somebody else has set another one meanwhile, and lets go of
-// the setting. A second call does nothing.
+// Restore restores the previous value, unless another program has changed it since, and releases the setting. A second
+// call does nothing.
 func (s *KernelFile) Restore() error {
 	if s.lock == nil {
 		return nil

@@ -8,13 +8,13 @@ import (
 	"syscall"
 )
 
-// The largest message, in bytes and in files.
+// The maximum size of a message, in bytes and in files.
 const (
 	maxBytes = 1 << 16
 	maxFiles = 8
 )
 
-// socketPair returns a connection that keeps messages apart, and can pass files on (unix(7)).
+// socketPair returns a connection that preserves message boundaries and can pass files (unix(7)).
 func socketPair() (a, b *os.File, err error) {
 	syscall.ForkLock.RLock()
 	defer syscall.ForkLock.RUnlock()
@@ -75,7 +75,7 @@ func receive(from *os.File) (text []byte, files []*os.File, err error) {
 	return text[:n], files, nil
 }
 
-// retry calls again what a signal has interrupted.
+// retry repeats a call that a signal interrupted.
 func retry(call func() error) error {
 	for {
 		if err := call(); !errors.Is(err, syscall.EINTR) {

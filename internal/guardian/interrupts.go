@@ -1,0 +1,73 @@
+package guardian
+
+import (
+	"encoding/json"
+	"errors"
+	"os"
+	"path/filepath"
+
+	"gorun/internal/cpuset"
+	"gorun/internal/linux"
+)
+
+// Interrupt is an interrupt that is about to be sent to other CPUs.
+type Interrupt struct {
+	Path   string     `json:"path"` // of its smp_affinity_list (Documentation/core-api/irq/irq-affinity.rst)
+	Before cpuset.Set `json:"before"`
+	Set    cpuset.Set `json:"set"`
+}
+
+// interruptsState is the state of a step of kind "interrupts", whose name is any.
+type interruptsState []Interrupt
+
+const interruptsKind = "interrupts"
+
+// HoldInterrupts makes the guardian restore the CPUs of interrupts that the caller is about to change.
+func (g *Guardian) HoldInterrupts(name string, all []Interrupt) error {
+	text, err := json.Marshal(interruptsState(all))
+	if err != nil {
+		return err
+	}
+	return g.Add(Step{Kind: interruptsKind, Name: name, State: text})
+}
+
+// UndoInterrupts restores the interrupts of a step.
+func (g *Guardian) UndoInterrupts(name string) error { return g.Undo(interruptsKind, name) }
+
+// ours returns true: each interrupt is checked when it is restored.
+func (s interruptsState) ours(string) (bool, error) { return true, nil }
+
+// undo restores each interrupt, unless its CPUs have been changed since, or it was freed.
+func (s interruptsState) undo(string) error {
+	var errs []error
+	for _, i := range s {
+		is, err := linux.ReadCPUList(i.Path)
+		if errors.Is(err, os.ErrNotExist) || err == nil && !is.Equal(i.Set) {
+			continue
+		}
+		if err == nil {
+			err = linux.SetCPUList(i.Path, i.Before)
+		}
+		errs = append(errs, err)
+	}
+	return errors.Join(errs...)
+}
+
+// Interrupts returns the interrupts below a directory such as /proc/irq that go to a CPU, and the other CPUs of each.
+// Those without other CPUs are in only.
+func Interrupts(dir string, cpu int) (all, only []Interrupt, err error) {
+	paths, err := filepath.Glob(filepath.Join(dir, "[0-9]*", "smp_affinity_list"))
+	for _, path := range paths {
+		is, err := linux.ReadCPUList(path)
+		if err != nil || !is.Contains(cpu) {
+			continue // one that was freed meanwhile
+		}
+		i := Interrupt{Path: path, Before: is, Set: is.Minus(cpuset.Of(cpu))}
+		if i.Set.Empty() {
+			only = append(only, i)
+		} else {
+			all = append(all, i)
+		}
+	}
+	return all, only, err
+}
