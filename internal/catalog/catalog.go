@@ -1,5 +1,5 @@
-// Package catalog reads the tables of what a flag can name: methods, operations, load patterns, placements, formats. A row
-// that is added to a table is found, listed in the help, completed and told in the error, by this alone.
+// Package catalog reads the tables of the values that a flag can name: methods, operations, load patterns, placements,
+// formats. A row that is added to a table automatically appears in look-ups, help, completion and errors.
 package catalog
 
 import (
@@ -12,8 +12,8 @@ type Entry interface {
 	Entry() (name, usage string)
 }
 
-// Find returns the entry of that name, and else an error that says what there is instead: "unknown split \"x\": there
-// are …". what is the word for one of them.
+// Find returns the entry with this name, or an error that lists the names: "unknown split \"x\": there are …". what is
+// the word for an entry.
 func Find[E Entry](entries []E, what, name string) (found E, err error) {
 	for _, e := range entries {
 		if is, _ := e.Entry(); is == name {
@@ -23,7 +23,7 @@ func Find[E Entry](entries []E, what, name string) (found E, err error) {
 	return found, fmt.Errorf("unknown %s %q: there are %s", what, name, List(entries))
 }
 
-// Names are the entries' names, in order.
+// Names returns the names of the entries, in order.
 func Names[E Entry](entries []E) []string {
 	names := make([]string, len(entries))
 	for i, e := range entries {
@@ -32,10 +32,10 @@ func Names[E Entry](entries []E) []string {
 	return names
 }
 
-// List has the names as a person reads them: "brute, modulo, sieve".
+// List returns the names as text: "brute, modulo, sieve".
 func List[E Entry](entries []E) string { return strings.Join(Names(entries), ", ") }
 
-// Words are for a shell's completion: a name, a tab, what it is.
+// Words returns the words for a shell's completion: a name, a tab, a description.
 func Words[E Entry](entries []E) []string {
 	words := make([]string, len(entries))
 	for i, e := range entries {

@@ -1,6 +1,5 @@
-// Package child is how gorun starts itself: as a process that answers one question (Self.Ask), and as a group of
-// processes that get ready, work and answer together (Self.Start, Serve). No process is left when this one ends, not
-// after a SIGKILL either.
+// Package child starts gorun itself: as a process that answers one request (Self.Ask), or as a group of processes that
+// get ready, work and answer together (Self.Start, Serve). No process is left when this one ends, even by SIGKILL.
 package child
 
 import (
@@ -22,17 +21,17 @@ import (
 	"gorun/internal/linux"
 )
 
-// Patience is how long a process that was asked to end may take before it is killed.
+// Patience is how long a process may take to end, after it was asked to, before it is killed.
 const Patience = 2 * time.Second
 
 // Self is gorun as a program to start.
 type Self struct {
 	Path string   // of the executable
-	Argv []string // argv[0], and what else stands before the arguments of Ask and Start
+	Argv []string // argv[0], and everything before the arguments of Ask and Start
 	Env  []string // all of the environment
 }
 
-// In returns gorun in another environment.
+// In returns gorun with another environment.
 func (s Self) In(environ []string) Self {
 	s.Env = environ
 	return s
@@ -41,7 +40,7 @@ func (s Self) In(environ []string) Self {
 // Args returns the whole argv of a process with these arguments.
 func (s Self) Args(args ...string) []string { return slices.Concat(s.Argv, args) }
 
-// Command returns a process that has not been started yet.
+// Command returns a command that has not been started.
 func (s Self) Command(ctx context.Context, args ...string) *exec.Cmd {
 	cmd := exec.CommandContext(ctx, s.Path)
 	cmd.Args, cmd.Env = s.Args(args...), s.Env
@@ -49,8 +48,8 @@ func (s Self) Command(ctx context.Context, args ...string) *exec.Cmd {
 }
 
 // Ask runs one process: it gets the request as JSON on its stdin (nothing if the request is nil) and prints its answer
-// as JSON. Ask returns what the process used. When ctx ends, the process is asked to end by a SIGTERM. The error of a
-// process that failed is what it reported as its error, with its hint.
+// as JSON. Ask returns what the process used. When ctx ends, the process is asked to end by a SIGTERM. If the process
+// failed, the error is the one that it reported, with its hint.
 func (s Self) Ask(ctx context.Context, args []string, request, answer any) (*syscall.Rusage, error) {
 	runtime.LockOSThread() // the process dies with this thread, which must last as long
 	defer runtime.UnlockOSThread()
@@ -77,7 +76,7 @@ func (s Self) Ask(ctx context.Context, args []string, request, answer any) (*sys
 	return used, nil
 }
 
-// What a process's report of its error begins with.
+// Prefixes of the lines in which a process reports its error.
 const (
 	errorPrefix = "gorun: error: "
 	hintPrefix  = "gorun: hint: "
@@ -91,7 +90,7 @@ func Report(w io.Writer, err error) {
 	}
 }
 
-// Remedied returns an error of the system with what helps against it, where it has no hint of its own.
+// Remedied returns an error of the system with a hint, unless it already has one.
 func Remedied(err error) error {
 	if err == nil || hint.Of(err) != "" {
 		return err
@@ -123,7 +122,7 @@ func reported(err error, stderr string) error {
 	return withHint(errors.New(said), way)
 }
 
-// ending returns the error of a process that ended with err, an *exec.ExitError: for a signal, with what may be why.
+// ending returns the error of a process that ended with err, an *exec.ExitError: for a signal, with its possible cause.
 func ending(err error) error {
 	exit := new(exec.ExitError)
 	if errors.As(err, &exit) {
@@ -142,16 +141,16 @@ func withHint(err error, text string) error {
 	return hint.With(err, text)
 }
 
-// Command is what gorun does as a process that it has started itself.
+// Command is a command for processes that gorun starts itself.
 type Command struct {
 	Name string // its first argument
 	Run  Body
 }
 
-// Body is all that such a process does: with its stdin and stdout, and the arguments after the command's name.
+// Body executes such a command, with the process's stdin and stdout and the arguments after the command's name.
 type Body func(ctx context.Context, in io.Reader, out io.Writer, args []string) error
 
-// Find returns the one of the commands that these arguments begin with, and the arguments after it.
+// Find returns the command that the first argument names, and the arguments after it.
 func Find(commands []Command, args []string) (c Command, rest []string, ok bool) {
 	for _, c := range commands {
 		if len(args) > 0 && c.Name == args[0] {
@@ -176,7 +175,7 @@ func Answer[Q, A any](answer func(context.Context, Q) (A, error)) Body {
 	}
 }
 
-// ErrRequest is in the error of a process that was not given the request it needs.
+// ErrRequest is wrapped by the error of a process that got no valid request.
 var ErrRequest = errors.New("the request on stdin")
 
 func read[Q any](in io.Reader) (request Q, err error) {

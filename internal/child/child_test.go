@@ -124,7 +124,7 @@ func TestAskEnvironment(t *testing.T) {
 	}
 }
 
-// A child that is told to end may do so in good order; one that does not hear is killed.
+// A child that is asked to end may end normally; one that does not react is killed.
 func TestAskIsEnded(t *testing.T) {
 	for name, c := range map[string]struct{ script, want string }{
 		"it ends":         {"exec sleep 600", "the process was killed by SIGTERM"},
@@ -155,7 +155,7 @@ func TestAskIsEnded(t *testing.T) {
 	}
 }
 
-// A child does not outlive its parent, even where that is killed.
+// A child does not outlive its parent, even if the parent is killed.
 func TestAskDiesWithParent(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("only Linux ends a child with its parent")
@@ -185,7 +185,7 @@ func TestAskDiesWithParent(t *testing.T) {
 	}
 }
 
-// A child that the kernel kills for want of memory is reported with the signal and the limit of its control group.
+// A child that the kernel kills for lack of memory is reported with the signal and the limit of its cgroup.
 func TestKilledForWantOfMemory(t *testing.T) {
 	group := cgrouptest.Limited(t, "memory", 64<<20)
 	if _, err := os.Stat("/bin/bash"); err != nil {
@@ -202,7 +202,7 @@ func TestKilledForWantOfMemory(t *testing.T) {
 	assert.Contains(t, string(text), "gorun: hint: give it more memory ("+group+"/memory.")
 }
 
-// An error of the system says what helps, unless it has a hint of its own.
+// An error of the system gets a hint, unless it already has one.
 func TestRemedied(t *testing.T) {
 	assert.NoError(t, child.Remedied(nil))
 	full := fmt.Errorf("start it: %w", syscall.EMFILE)

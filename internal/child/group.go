@@ -23,7 +23,7 @@ import (
 type Member struct {
 	Name    string     // as errors call it
 	Request any        // what Serve reads
-	Files   []*os.File // that it inherits, as descriptors 3 and on; they can be closed after Start
+	Files   []*os.File // inherited as descriptors from 3 on; can be closed after Start
 }
 
 // Group is a number of processes that were started together.
@@ -44,7 +44,7 @@ type member struct {
 	stderr   bytes.Buffer
 }
 
-// message is what a member writes: its thread when it is ready, its answer when it has ended, or why it cannot.
+// message is what a member writes: its thread when it is ready, its answer when it is done, or its error.
 type message[A any] struct {
 	TID    int    `json:"tid,omitempty"`
 	Answer *A     `json:"answer,omitempty"`
@@ -52,9 +52,10 @@ type message[A any] struct {
 	Hint   string `json:"hint,omitempty"`
 }
 
-// Start starts the processes. Each runs Serve, and is heard by Hear: twice, since it reports when it is ready. They are
-// asked to end when ctx ends, when one of them fails, or by End; stop says how: by default their stdin ends. Those that
-// do not end are killed after Patience, and all of them when this process is killed.
+// Start starts the processes. Each runs Serve and sends two messages, which Hear receives: one when it is ready, and
+// its answer. They are asked to end when ctx ends, when one of them fails, or by End: by calling stop or, if that is
+// nil, by closing their stdin. Those that do not end are killed after Patience, and all of them if this process is
+// killed.
 func (s Self) Start(ctx context.Context, command string, members []Member, stop func()) (*Group, error) {
 	ctx, fail := context.WithCancelCause(ctx)
 	g := &Group{ctx: ctx, fail: fail, ended: make(chan struct{})}
@@ -99,7 +100,7 @@ func (g *Group) start(s Self, command string, members []Member, stop func()) err
 			return fmt.Errorf("start %s: %w", m.name, err)
 		}
 		g.members = append(g.members, m)
-		_, _ = in.Write(append(request, '\n')) // one that does not read has ended, and is heard to
+		_, _ = in.Write(append(request, '\n')) // a member that does not read has ended, which Hear reports
 	}
 	return nil
 }
@@ -113,7 +114,7 @@ func (g *Group) PIDs() []int {
 	return pids
 }
 
-// TIDs returns the members' threads that called Serve, when they are ready.
+// TIDs returns the IDs of the members' threads that called Serve, after they are ready.
 func (g *Group) TIDs() []int {
 	tids := make([]int, len(g.members))
 	for i, m := range g.members {
@@ -125,16 +126,15 @@ func (g *Group) TIDs() []int {
 // Stop asks all members to end, for this reason if the group has no other yet.
 func (g *Group) Stop(reason error) { g.fail(reason) }
 
-// Cause returns why the members were asked to end, such as what a member that failed has reported; nil if they were
-// not.
+// Cause returns why the members were asked to end, such as the error of a failed member; nil if they were not.
 func (g *Group) Cause() error { return context.Cause(g.ctx) }
 
-// End asks the members to end if nobody did, and returns when none is left. A second call does nothing.
+// End asks the members to end, and returns when none is left. A second call does nothing.
 func (g *Group) End() {
 	g.end.Do(func() {
 		g.fail(errEnded)
 		for _, m := range g.members {
-			_ = m.process.Wait() // its messages have said how it went
+			_ = m.process.Wait() // its messages have reported the outcome
 		}
 		close(g.ended)
 	})
@@ -142,14 +142,14 @@ func (g *Group) End() {
 
 var errEnded = errors.New("the group has ended")
 
-// Hear waits for the next message of every member and returns the answers, nil for a member that is only ready or that
-// has failed. A member that fails makes the others end, because they may wait for it.
+// Hear waits for the next message of every member and returns the answers; nil for a member that is only ready or has
+// failed. A member that fails makes the others end, because they may wait for it.
 func Hear[A any](g *Group) ([]*A, error) {
 	answers, errs := make([]*A, len(g.members)), make([]error, len(g.members))
 	var all sync.WaitGroup
 	for i, m := range g.members {
 		all.Go(func() {
-			if answers[i], errs[i] = hear[A](m); errs[i] != nil {
+			if answers[i], errs[i] = receive[A](m); errs[i] != nil {
 				g.fail(errs[i])
 			}
 		})
@@ -158,7 +158,7 @@ func Hear[A any](g *Group) ([]*A, error) {
 	return answers, errors.Join(errs...)
 }
 
-func hear[A any](m *member) (*A, error) {
+func receive[A any](m *member) (*A, error) {
 	var got message[A]
 	if err := m.messages.Decode(&got); err != nil {
 		if how := m.ended(err); how != nil {
@@ -178,12 +178,12 @@ func hear[A any](m *member) (*A, error) {
 	return got.Answer, nil
 }
 
-// ended waits for the end of a member whose messages have ended with err, and returns how it ended by itself; nil where
-// there is nothing to add to err.
+// ended waits for the end of a member whose messages ended with err. It returns the error with which the process ended,
+// or nil if that adds nothing to err.
 func (m *member) ended(err error) error {
 	patience := Patience
 	if !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) {
-		patience = 0 // it goes on, and says what nobody understands
+		patience = 0 // it is still running, but sends invalid messages
 	}
 	kill := time.AfterFunc(patience, func() { _ = m.process.Process.Kill() })
 	how := m.process.Wait()
@@ -193,8 +193,8 @@ func (m *member) ended(err error) error {
 	return ending(how)
 }
 
-// Serve is all that a member of a group does: it reads its request, prepares, reports that it is ready, and answers
-// with what work returns. It is a quiet process: no second thread runs Go code, and no garbage is collected.
+// Serve runs a member of a group: it reads its request, prepares, reports that it is ready, and answers with the result
+// of work. The process is quiet: no second thread runs Go code, and no garbage is collected.
 func Serve[Q, A any](in io.Reader, out io.Writer, prepare func(Q) error, work func(Q) (A, error)) error {
 	runtime.GOMAXPROCS(1)
 	debug.SetGCPercent(-1)

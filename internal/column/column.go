@@ -1,5 +1,5 @@
-// Package column describes the figures of a sample: their names, units and meanings, and how to get them. Every format,
-// the report, the judge and the metrics read figures through columns, and never by a name in JSON.
+// Package column describes the figures of a sample: their names, units and meanings, and how to get them. All formats,
+// the report, the judge and the metrics read figures through columns, never by a JSON name.
 package column
 
 import (
@@ -13,14 +13,14 @@ import (
 	"gorun/internal/units"
 )
 
-// Unit is what a figure is counted in.
+// Unit is the unit of a figure.
 type Unit string
 
 // The units of figures.
 const (
-	None        Unit = ""       // a word, or a number that counts nothing, such as a CPU's
-	Count       Unit = "count"  // of single things, shown as they are
-	Large       Unit = "number" // of things of which there may be millions
+	None        Unit = ""       // a text, or a number without a unit, such as a CPU's
+	Count       Unit = "count"  // a number that is shown in full
+	Large       Unit = "number" // a number that may be in the millions
 	Seconds     Unit = "s"      // in a benchmark line, these are nanoseconds
 	Nanoseconds Unit = "ns"
 	Bytes       Unit = "B"
@@ -30,7 +30,7 @@ const (
 	Percent     Unit = "%"
 )
 
-// Direction says which of two figures is better.
+// Direction is the direction in which a figure is better.
 type Direction string
 
 // The directions; without one, neither figure is better.
@@ -47,25 +47,26 @@ type Column struct {
 	Better  Direction
 	Label   string // in the table; "": the name, without its unit
 	Hidden  bool   // the table does not show it
+	Detail  bool   // the table shows it with --verbose
 	Lead    int    // place among the columns that come first in CSV; 0: it comes after those of every experiment, by name
 	Key     string // in the names of benchmarks, which differ by it; "": it is not there
 	Bench   string // unit in a benchmark line; "": it is not there
 	// Words stand for values in a benchmark's name, such as "F" for -1.
 	Words map[string]string
-	// Repeats: it is how often the work was done, the iterations of a benchmark line.
+	// Repeats: the figure is the number of repetitions of the work, the iterations of a benchmark line.
 	Repeats bool
-	// Counts adds the figure of a sample to the counters of a run that goes on; nil: there is no such counter.
+	// Counts adds the figure of a sample to the counters of a run in progress; nil: no counter.
 	Counts func(live *result.Live, figure float64)
 
-	figures reflect.Type // that it is of; nil: it is not of the figures of an experiment
+	figures reflect.Type // the type that has the figure; nil: not an experiment's figure
 	of      func(*result.Sample) Value
-	each    func(*result.Sample) map[string]Value // by what follows the column's name; nil: the column is one
+	each    func(*result.Sample) map[string]Value // by the suffix of the column's name; nil: a single column
 }
 
-// List are columns in the order in which a table and a benchmark line have them.
+// List holds columns in the order of tables and benchmark lines.
 type List []Column
 
-// Value is what a sample has in a column. The zero Value is absent.
+// Value is the value of a sample in a column. The zero Value is absent.
 type Value struct {
 	Text   string  // exact: reading it back gives the same figure; "": absent
 	Number float64 // NaN for a word
@@ -106,13 +107,13 @@ func Each[F, V any](c Column, get func(*F) map[string]V) Column {
 	return c
 }
 
-// Derived is a column of what a sample has in addition to the figures of its experiment. It is not in CSV.
+// Derived is a column of a sample's data other than the figures of its experiment. It is not in CSV.
 func Derived[V any](c Column, get func(*result.Sample) V) Column {
 	c.of = func(s *result.Sample) Value { return valueOf(get(s)) }
 	return c
 }
 
-// Some returns a pointer to a figure of which zero means that there is none.
+// Some returns a pointer to a figure, or nil for zero, which means no figure.
 func Some[V comparable](figure V) *V {
 	if none := *new(V); figure == none {
 		return nil
@@ -120,10 +121,10 @@ func Some[V comparable](figure V) *V {
 	return &figure
 }
 
-// Of returns what a sample has in the column.
+// Of returns the value of a sample in the column.
 func (c Column) Of(s *result.Sample) Value { return c.of(s) }
 
-// Figures returns the type of the figures that the column is one of; nil where it is derived.
+// Figures returns the type of the figures that the column belongs to; nil if it is derived.
 func (c Column) Figures() reflect.Type { return c.figures }
 
 // Number returns the figure of a sample; false when it is absent or a word.
@@ -132,7 +133,7 @@ func (c Column) Number(s *result.Sample) (float64, bool) {
 	return v.Number, v.Known() && !math.IsNaN(v.Number)
 }
 
-// Find returns the column of a name; false where there is none.
+// Find returns the column with this name; false if it does not exist.
 func (l List) Find(name string) (Column, bool) {
 	i := slices.IndexFunc(l, func(c Column) bool { return c.Name == name })
 	if i < 0 {
@@ -141,14 +142,14 @@ func (l List) Find(name string) (Column, bool) {
 	return l[i], true
 }
 
-// Leading are the columns that come first in CSV, in their order.
+// Leading returns the columns that come first in CSV, in order.
 func (l List) Leading() List {
 	lead := slices.DeleteFunc(slices.Clone(l), func(c Column) bool { return c.Lead == 0 })
 	slices.SortStableFunc(lead, func(a, b Column) int { return a.Lead - b.Lead })
 	return lead
 }
 
-// Others are the experiment's own columns that do not lead and that any of the samples has, by name.
+// Others returns the experiment's own columns that do not lead and that any of the samples has, sorted by name.
 func (l List) Others(samples []result.Sample) List {
 	others := map[string]Column{}
 	for _, c := range l {
@@ -175,7 +176,7 @@ func (l List) Others(samples []result.Sample) List {
 	return sorted
 }
 
-// keyed is the column of one key.
+// keyed returns the column of one key.
 func (c Column) keyed(name string) Column {
 	each := c.each
 	c.Name, c.each = name, nil
@@ -183,7 +184,7 @@ func (c Column) keyed(name string) Column {
 	return c
 }
 
-// valueOf makes a Value of a figure.
+// valueOf returns a figure as a Value.
 func valueOf(figure any) Value {
 	switch x := figure.(type) {
 	case string:

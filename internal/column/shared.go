@@ -19,16 +19,16 @@ var Times = List{
 	Wall,
 	CPU,
 	Derived(Column{
-		Name: "user_seconds", Label: "user", Unit: Seconds, Better: Lower, Bench: "user-ns/op",
+		Name: "user_seconds", Detail: true, Label: "user", Unit: Seconds, Better: Lower, Bench: "user-ns/op",
 		Meaning: "The CPU time of all threads in user mode.",
 	}, func(s *result.Sample) float64 { return s.UserSeconds }),
 	Derived(Column{
-		Name: "system_seconds", Label: "system", Unit: Seconds, Better: Lower, Bench: "sys-ns/op",
+		Name: "system_seconds", Detail: true, Label: "system", Unit: Seconds, Better: Lower, Bench: "sys-ns/op",
 		Meaning: "The CPU time of all threads in the kernel.",
 	}, func(s *result.Sample) float64 { return s.SystemSeconds }),
 }
 
-// Switches are how often threads left a CPU, and Workers what became of the workers of a pool.
+// Switches count how often threads left a CPU, and Workers describe the workers of a pool.
 var (
 	Switches = List{
 		Derived(Column{
@@ -36,11 +36,11 @@ var (
 			Meaning: "The moves of threads between CPUs, as the kernel counts them.",
 		}, func(s *result.Sample) *uint64 { return s.Quality.Signals.Migrations }),
 		Derived(Column{
-			Name: "voluntary_switches", Label: "switches, voluntary", Unit: Count,
+			Name: "voluntary_switches", Detail: true, Label: "switches, voluntary", Unit: Count,
 			Meaning: "How often a thread gave up its CPU to wait.",
 		}, func(s *result.Sample) *uint64 { return s.Quality.Signals.VoluntarySwitches }),
 		Derived(Column{
-			Name: "involuntary_switches", Label: "switches, involuntary", Unit: Count, Bench: "involuntary-switches/op",
+			Name: "involuntary_switches", Detail: true, Label: "switches, involuntary", Unit: Count, Bench: "involuntary-switches/op",
 			Meaning: "How often the kernel took a thread off its CPU.",
 		}, func(s *result.Sample) *uint64 { return s.Quality.Signals.InvoluntarySwitches }),
 	}
@@ -62,7 +62,7 @@ var (
 )
 
 func workers[V any](name, label, meaning string, unit Unit, get func(*result.Workers) *V) Column {
-	return Derived(Column{Name: name, Label: label, Unit: unit, Meaning: meaning}, func(s *result.Sample) *V {
+	return Derived(Column{Name: name, Label: label, Unit: unit, Meaning: meaning, Detail: name != "off_cpu"}, func(s *result.Sample) *V {
 		if s.Workers == nil {
 			return nil
 		}
@@ -70,7 +70,7 @@ func workers[V any](name, label, meaning string, unit Unit, get func(*result.Wor
 	})
 }
 
-// Common are the columns that every experiment has; of one that is not known there are no others.
+// Common returns the columns that every experiment has, also one that this gorun does not know.
 func Common() List { return Join(Times, Switches, Workers) }
 
 // Join makes one list of several.
@@ -81,16 +81,16 @@ func Join(lists ...List) (all List) {
 	return all
 }
 
-// MemoryPeak is how much memory gorun's own process had, with its unit in a benchmark line; "": it is not there.
+// MemoryPeak is the peak memory of gorun's own process; bench is its unit in a benchmark line, "" for none.
 func MemoryPeak[F any](bench string, get func(*F) result.OwnProcess) Column {
 	return Figure(Column{
 		Name: "memory_peak_bytes", Label: "memory at the peak", Unit: Bytes, Bench: bench,
-		Meaning: "The most memory that gorun's process has had resident.",
+		Meaning: "The greatest resident memory of gorun's process.",
 	}, func(f *F) *uint64 { return get(f).MemoryPeakBytes })
 }
 
-// Distribution are the columns of a distribution, whose name and meaning begin with that of c. get returns nil where
-// there is none.
+// Distribution returns the columns of a distribution; their names and meanings begin with those of c. get returns nil
+// if there is none.
 func Distribution[F any](c Column, get func(*F) *result.Distribution) (all List) {
 	for _, part := range [...]struct {
 		name, meaning string
@@ -114,7 +114,7 @@ func Distribution[F any](c Column, get func(*F) *result.Distribution) (all List)
 	return all
 }
 
-// Migrations are the columns of moves that were seen one by one. get returns nil where none were.
+// Migrations returns the columns of migrations that were recorded individually. get returns nil if none were.
 func Migrations[F any](get func(*F) *result.Migrations) List {
 	count := func(name, meaning string, of func(*result.Migrations) *uint64) Column {
 		return migration(get, "migrations_"+name, Count, meaning, of)
@@ -139,7 +139,7 @@ func Migrations[F any](get func(*F) *result.Migrations) List {
 		})
 	}
 	return List{
-		word("by", "How the moves between CPUs were seen.", func(m *result.Migrations) string { return m.By }),
+		word("by", "How the moves between CPUs were recorded.", func(m *result.Migrations) string { return m.By }),
 		count("total", "All moves between CPUs.", func(m *result.Migrations) *uint64 { return &m.Total }),
 		count("same_core", "The moves to a CPU of the same core.", func(m *result.Migrations) *uint64 { return &m.SameCore }),
 		count("same_llc", "The moves to another core with the same last-level cache.",
@@ -152,11 +152,11 @@ func Migrations[F any](get func(*F) *result.Migrations) List {
 		nodes("to_node", "The moves to another node, by that node.",
 			func(m *result.Migrations) map[string]uint64 { return m.ToNode }),
 		count("lost", "Records of moves that the kernel dropped.", func(m *result.Migrations) *uint64 { return &m.Lost }),
-		word("worse_code", "The code of why moves could not be seen in a better way.",
+		word("worse_code", "The code of the reason why moves could not be recorded by a better method.",
 			worse(func(w *result.Warning) string { return w.Code })),
-		word("worse_message", "Why moves could not be seen in a better way.",
+		word("worse_message", "Why moves could not be recorded by a better method.",
 			worse(func(w *result.Warning) string { return w.Message })),
-		word("worse_hint", "What would let moves be seen in a better way.",
+		word("worse_hint", "What allows moves to be recorded by a better method.",
 			worse(func(w *result.Warning) string { return w.Hint })),
 	}
 }

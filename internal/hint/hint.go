@@ -1,5 +1,5 @@
-// Package hint gives errors a way out: a sentence that says what to do about them, shown apart from what went wrong.
-// Any error with a method Hint() string takes part.
+// Package hint adds hints to errors: a sentence that says what to do, shown separately from the error. Any error with a
+// method Hint() string has a hint.
 package hint
 
 import "errors"

@@ -10,7 +10,7 @@ import (
 	"unicode/utf8"
 )
 
-// usage is wrong use.
+// usage marks an error of wrong use.
 type usage struct{ error }
 
 func (e usage) Unwrap() error { return e.error }
@@ -34,15 +34,14 @@ func Flag(name, value string, err error) error {
 	return Usagef("--%s %s: %w", name, Word(value), err)
 }
 
-// How much of a text is shown, in bytes.
+// The maximum length of a text in messages, in bytes.
 const (
 	mostShown   = 80   // of a flag's value
-	mostWord    = 300  // of any word of a message
-	mostMessage = 2000 // of the whole
+	mostWord    = 300  // of a word in a message
+	mostMessage = 2000 // of a message
 )
 
-// Word is a text as one word of a message: in quotes where it is empty or holds what is not printed, and cut where it
-// is long.
+// Word returns a text as one word of a message: quoted if it is empty or not printable, and shortened if it is long.
 func Word(text string) string {
 	short := cut(text, mostShown)
 	if short == "" || strings.ContainsFunc(short, func(r rune) bool { return !unicode.IsPrint(r) }) {
@@ -51,9 +50,8 @@ func Word(text string) string {
 	return short
 }
 
-// Printable returns a message as a terminal can show it, whatever names and values it repeats: what is not printed is
-// escaped as in Go, so that it cannot move the cursor or change colours, and the middle of a long word, or of a long
-// message, is left out.
+// Printable returns a message that is safe to show on a terminal: characters that cannot be printed are escaped as in
+// Go, so that they cannot move the cursor or change colours, and the middle of a long word or message is left out.
 func Printable(text string) string {
 	words := strings.Split(text, " ")
 	for i, word := range words {

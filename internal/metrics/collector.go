@@ -1,9 +1,9 @@
-// Package metrics shows a run to Prometheus: over HTTP while it goes on and for a while after, as a file for
+// Package metrics exports a run to Prometheus: over HTTP during the run and for a while after it, as a file for
 // node_exporter's textfile collector, or pushed to a Pushgateway. It is the only package that knows the Prometheus
-// client; callers hand it a function that reads the run.
+// client; callers pass a function that reads the run.
 //
-// Names follow https://prometheus.io/docs/practices/naming and pass promlint. Labels are bounded, however many workers
-// and cells there are: "cpu" by the CPUs of the run, "cell" by MaxCells, the others by the words that they can be.
+// Names follow https://prometheus.io/docs/practices/naming and pass promlint. Labels are bounded for any number of
+// workers and cells: "cpu" by the CPUs of the run, "cell" by MaxCells, the others by their possible values.
 package metrics
 
 import (
@@ -15,7 +15,7 @@ import (
 	"gorun/internal/result"
 )
 
-// Info is what a run is, for gorun_run_info: one series whose labels can be joined to the others.
+// Info describes a run, for gorun_run_info: one series whose labels can be joined to the others.
 type Info struct {
 	Experiment string
 	Version    string
@@ -26,7 +26,7 @@ type Info struct {
 	Placement  string
 }
 
-// collector reads the run once a scrape; nothing is counted here, so a run without scrapes pays nothing.
+// collector reads the run once per scrape; nothing is counted here, so a run without scrapes has no cost.
 type collector struct {
 	live  func() result.Live
 	info  Info
@@ -52,7 +52,7 @@ func (c *collector) Describe(out chan<- *prometheus.Desc) {
 	}
 }
 
-// Collect sends one reading of the run.
+// Collect sends the series of one reading of the run.
 func (c *collector) Collect(out chan<- prometheus.Metric) {
 	r := reading{c.live(), c.info}
 	for i, f := range Families {
@@ -81,7 +81,8 @@ const (
 	boundsStep = 2
 )
 
-// histogram is one with classic and native buckets. The client has constant histograms of either kind only.
+// histogram is a constant histogram with classic and native buckets. The client has only constant histograms of one
+// kind.
 type histogram struct {
 	native  prometheus.Metric
 	classic []*dto.Bucket

@@ -8,15 +8,16 @@ import (
 )
 
 // Exporter holds a run's series, for Serve, KeepTextfile and NewPusher.
-//
-// The process's own series (go_*, process_*, go_build_info) are apart and only served: in a textfile they would clash
-// with node_exporter's own, which then drops the whole scrape, and after a push they describe a process that is gone.
+// The process's own series (go_*, process_*, go_build_info) are separate and only served: in a textfile they would
+// clash with node_exporter's own, which then drops the whole scrape, and after a push they describe a process that has
+// ended.
 type Exporter struct {
 	run     *prometheus.Registry
 	process *prometheus.Registry
 }
 
-// NewExporter shows the run that live reads. Live is called once a scrape, from any goroutine, and also after the run.
+// NewExporter exports the run that live reads. live is called once per scrape, from any goroutine, and also after the
+// run.
 func NewExporter(live func() result.Live, info Info) *Exporter {
 	e := &Exporter{run: prometheus.NewRegistry(), process: prometheus.NewRegistry()}
 	e.run.MustRegister(newCollector(live, info))

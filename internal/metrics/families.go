@@ -10,14 +10,14 @@ import (
 	"gorun/internal/stats"
 )
 
-// Prefix begins the name of every family.
+// Prefix is the prefix of the name of every family.
 const Prefix = "gorun_"
 
-// MaxCells is how many cells have series of their own: the first ones. The others are in gorun_cells_other, and all are
-// in gorun_cells.
+// MaxCells is the maximum number of cells with their own series: the first ones. The others are counted in
+// gorun_cells_other, and all cells in gorun_cells.
 const MaxCells = 100
 
-// Type is what a family's figures are.
+// Type is the type of a family's figures.
 type Type string
 
 // The types of families.
@@ -27,7 +27,7 @@ const (
 	Histogram Type = "histogram" // classic buckets and native ones
 )
 
-// Family is one name with its series: a row of what is exported. A figure that the run does not have has no series.
+// Family is a metric name with its series. A figure that the run does not have has no series.
 type Family struct {
 	Name   string // without the Prefix
 	Type   Type
@@ -38,20 +38,20 @@ type Family struct {
 	histogram func(r reading) *result.Histogram // of a Histogram; nil: the run has none
 }
 
-// reading is the run at one moment.
+// reading is the state of the run at one moment.
 type reading struct {
 	result.Live
 	info Info
 }
 
-// put makes a series of a figure and its labels' values.
+// put makes a series of a figure and the values of its labels.
 type put func(figure float64, labels ...string)
 
-// Families are all that gorun exports. To add one, add its row.
+// Families lists all metrics that gorun exports. To add one, add its row.
 var Families = [...]Family{
-	// What it is, and where it stands.
+	// The run and its progress.
 	{
-		Name: "run_info", Type: Gauge, Help: "What runs; the value is always 1.",
+		Name: "run_info", Type: Gauge, Help: "Description of the run; the value is always 1.",
 		Labels: []string{"experiment", "version", "method", "kernel", "dispatch", "split", "placement"},
 		figures: func(r reading, put put) {
 			i := r.info
@@ -64,12 +64,12 @@ var Families = [...]Family{
 		figures: func(r reading, put put) { put(truth(r.Finished)) },
 	},
 	{
-		Name: "elapsed_seconds", Type: Gauge, Help: "Time that the run has taken, before a resume too.",
+		Name: "elapsed_seconds", Type: Gauge, Help: "Elapsed time of the run, including the time before a resume.",
 		figures: func(r reading, put put) { put(r.Elapsed) },
 	},
 	{
 		Name: "remaining_seconds", Type: Gauge,
-		Help:    "Time that the run will take on, at most; absent while it is not known.",
+		Help:    "Upper bound of the remaining time of the run; absent while it is not known.",
 		figures: func(r reading, put put) { known(put, r.Left) },
 	},
 	{
@@ -81,14 +81,14 @@ var Families = [...]Family{
 		figures: func(r reading, put put) { positive(put, float64(r.RunCPUs)) },
 	},
 	{
-		Name: "threads", Type: Gauge, Help: "OS threads of the process that works.",
+		Name: "threads", Type: Gauge, Help: "OS threads of the working process.",
 		figures: func(r reading, put put) { positive(put, float64(r.Threads)) },
 	},
 
 	// Its samples.
 	{
 		Name: "samples_planned", Type: Gauge,
-		Help:    "Samples that the run will measure; absent when it is open-ended.",
+		Help:    "Samples that the run will measure; absent if it is open-ended.",
 		figures: func(r reading, put put) { positive(put, float64(r.Course.Samples)) },
 	},
 	{
@@ -97,7 +97,7 @@ var Families = [...]Family{
 	},
 	{
 		Name: "samples_judged_total", Type: Counter, Labels: []string{"verdict"},
-		Help: "Samples by what their quality came to.",
+		Help: "Samples by the verdict on their quality.",
 		figures: func(r reading, put put) {
 			for _, verdict := range result.Verdicts {
 				put(float64(r.Taken.Verdicts[verdict]), string(verdict))
@@ -200,9 +200,9 @@ var Families = [...]Family{
 		},
 	},
 
-	// The load beside numa's probe.
+	// The load during numa's probe.
 	{
-		Name: "load_requested_ratio", Type: Gauge, Help: "Load that was asked for on each CPU; 1 is all of it.",
+		Name: "load_requested_ratio", Type: Gauge, Help: "Requested load on each CPU; 1 is the whole CPU.",
 		figures: func(r reading, put put) {
 			if load := r.Taken.Load; load != nil {
 				put(load.Requested / 100)
@@ -221,7 +221,7 @@ var Families = [...]Family{
 		},
 	},
 
-	// The cells of a matrix, or the rows of numa, as they stand.
+	// The present state of the cells of a matrix, or the rows of numa.
 	{
 		Name: "cells", Type: Gauge, Labels: []string{"verdict"},
 		Help: "Cells by their verdict so far; the baseline has none.",
@@ -257,7 +257,7 @@ var Families = [...]Family{
 	},
 	{
 		Name: "cells_other", Type: Gauge,
-		Help: fmt.Sprintf("Cells beyond the first %d, which have no series of their own.", MaxCells),
+		Help: fmt.Sprintf("Cells beyond the first %d, which do not have their own series.", MaxCells),
 		figures: func(r reading, put put) {
 			if r.Standing != nil {
 				put(float64(max(0, len(r.Standing.Cells)-MaxCells)))
@@ -266,7 +266,7 @@ var Families = [...]Family{
 	},
 	{
 		Name: "cell_median_seconds", Type: Gauge, Labels: []string{"cell"},
-		Help: "Median of what is compared: a sample's wall time, or that of an operation or access.",
+		Help: "Median of the compared time: the wall time of a sample, or of an operation or access.",
 		figures: func(r reading, put put) {
 			r.cells(func(name string, c result.StandingCell, _ bool) { positive(put, c.Seconds, name) })
 		},
@@ -301,7 +301,7 @@ var Families = [...]Family{
 	},
 	{
 		Name: "cell_interval_width_ratio", Type: Gauge, Labels: []string{"cell"},
-		Help: "Upper end of the interval over the lower one, less 1: what --precision asks for.",
+		Help: "Upper end of the interval over the lower one, less 1: the limit is --precision.",
 		figures: func(r reading, put put) {
 			r.bounded(func(name string, e stats.Effect) { put(e.Hi/e.Lo-1, name) })
 		},
@@ -354,7 +354,7 @@ var Families = [...]Family{
 	},
 }
 
-// counted puts what workers did, unless the run has none.
+// counted puts the work done by workers, unless the run has none.
 func (r reading) counted(put put, n uint64) {
 	if r.WorkerSeconds != nil || n > 0 {
 		put(float64(n))
@@ -374,7 +374,7 @@ func (r reading) cells(each func(name string, c result.StandingCell, baseline bo
 	}
 }
 
-// compared gives the verdicts of those that are compared.
+// compared gives the verdicts of the cells that are compared.
 func (r reading) compared(each func(name string, v stats.Verdict)) {
 	r.cells(func(name string, c result.StandingCell, baseline bool) {
 		if !baseline && c.Verdict.Kind != stats.Invalid {
@@ -383,7 +383,7 @@ func (r reading) compared(each func(name string, v stats.Verdict)) {
 	})
 }
 
-// bounded gives the effects of which something is known.
+// bounded gives the effects with known values.
 func (r reading) bounded(each func(name string, e stats.Effect)) {
 	r.compared(func(name string, v stats.Verdict) {
 		if bounded(v.Typical) {
@@ -392,7 +392,7 @@ func (r reading) bounded(each func(name string, e stats.Effect)) {
 	})
 }
 
-// figured gives the effects on other figures of which something is known.
+// figured gives the effects on other figures, if they are known.
 func (r reading) figured(each func(name, figure string, e stats.Effect)) {
 	r.cells(func(name string, c result.StandingCell, _ bool) {
 		for figure, v := range c.Verdicts {
@@ -405,14 +405,14 @@ func (r reading) figured(each func(name, figure string, e stats.Effect)) {
 
 func bounded(e stats.Effect) bool { return e.Lo > 0 && e.Hi < math.MaxFloat64 }
 
-// known puts a figure that could be had.
+// known puts a figure if it is known.
 func known[N float64 | uint64](put put, figure *N, labels ...string) {
 	if figure != nil {
 		put(float64(*figure), labels...)
 	}
 }
 
-// positive puts a figure of which 0 says that it is not known, or not limited.
+// positive puts a figure for which 0 means not known, or no limit.
 func positive(put put, figure float64, labels ...string) {
 	if figure > 0 {
 		put(figure, labels...)

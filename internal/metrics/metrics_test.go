@@ -31,7 +31,7 @@ var fixedInfo = Info{
 	Split: "contiguous", Placement: `pin-cpus "0-1", nice 5`,
 }
 
-// fixedLive is a run that has a figure for every family, which no real one does.
+// fixedLive is a run with a figure for every family, unlike any real one.
 func fixedLive() result.Live {
 	steal, throttled, queue, pressure, left := 0.25, 0.125, 1.5, 2.5, 12.0
 	minor, major := uint64(5000), uint64(3)
@@ -77,7 +77,7 @@ func fixedLive() result.Live {
 	return live
 }
 
-// exposition is the run's own series as a scraper sees them.
+// exposition returns the run's own series as a scraper sees them.
 func exposition(t *testing.T, e *Exporter) string {
 	t.Helper()
 	families, err := e.run.Gather()
@@ -109,7 +109,7 @@ func TestNamesPassPromlint(t *testing.T) {
 	assert.Empty(t, problems)
 }
 
-// The pedantic registry compares what is collected with what was described.
+// The pedantic registry compares the collected series with the described ones.
 func TestCollectorDescribesWhatItCollects(t *testing.T) {
 	registry := prometheus.NewPedanticRegistry()
 	require.NoError(t, registry.Register(newCollector(fixedLive, fixedInfo)))
@@ -136,7 +136,7 @@ func TestOpenEndedRunHasNoPlan(t *testing.T) {
 	assert.NotContains(t, got, "gorun_steal", "it is not known, which is not zero")
 }
 
-// However many cells and workers a run has, what a scrape shows is bounded.
+// A scrape is bounded for any number of cells and workers.
 func TestSeriesAreBounded(t *testing.T) {
 	live := fixedLive()
 	count := func() int {
@@ -170,7 +170,7 @@ func TestCellNamesOfAnyBytes(t *testing.T) {
 	assert.Contains(t, exposition(t, NewExporter(func() result.Live { return live }, fixedInfo)), "cell=\"\uFFFD\\\"\\n{}\"")
 }
 
-// Both kinds of buckets are what the client itself makes of the same durations.
+// Both kinds of buckets equal those that the client itself makes of the same durations.
 func TestHistogramIsTheClients(t *testing.T) {
 	var bounds []float64
 	for octave := leastBound; octave <= lastBound; octave += boundsStep {

@@ -16,7 +16,7 @@ import (
 // ErrURL is wrapped by NewPusher's error when the text is not an address to push to.
 var ErrURL = errors.New("not an http or https URL")
 
-// pushTimeout bounds a push: the last one comes after the run and must not hold up its result.
+// pushTimeout limits a push: the last one comes after the run and must not delay its result.
 const pushTimeout = 10 * time.Second
 
 // gateway is an HTTP client that sends the query of the Pushgateway's URL with each request: the client of Prometheus
@@ -39,7 +39,7 @@ func (g *gateway) Do(r *http.Request) (*http.Response, error) {
 type Pusher struct {
 	pusher *push.Pusher
 	shown  string // the URL without its password and its query
-	stop   func() // ends what Every began
+	stop   func() // stops Every
 }
 
 // NewPusher prepares a push to the Pushgateway at base ("http://push.example:9091"; a user and a password in it are
@@ -68,7 +68,7 @@ func (e *Exporter) NewPusher(base, instance string) (*Pusher, error) {
 	return &Pusher{pusher: pusher, shown: shown, stop: func() {}}, nil
 }
 
-// Every sends the figures every so often until Push or Close.
+// Every sends the figures at this interval until Push or Close.
 func (p *Pusher) Every(interval time.Duration) {
 	ctx, cancel := context.WithCancel(context.Background())
 	stopped := make(chan struct{})
@@ -81,7 +81,7 @@ func (p *Pusher) Every(interval time.Duration) {
 			case <-ctx.Done():
 				return
 			case <-ticker.C:
-				_ = p.pusher.PushContext(ctx) // what matters is the last one, which Push reports
+				_ = p.pusher.PushContext(ctx) // only the last push matters, which Push reports
 			}
 		}
 	}()
@@ -91,14 +91,14 @@ func (p *Pusher) Every(interval time.Duration) {
 	}
 }
 
-// Close ends what Every began.
+// Close stops Every.
 func (p *Pusher) Close() error {
 	p.stop()
 	return nil
 }
 
-// Push sends the figures as they are now, a last time; they replace what was pushed before. A failure is worth a
-// warning: the run itself is not affected.
+// Push sends the present figures for the last time; they replace the earlier ones. A failure does not affect the run:
+// the caller warns.
 func (p *Pusher) Push(ctx context.Context) error {
 	p.stop()
 	if err := p.pusher.PushContext(ctx); err != nil {

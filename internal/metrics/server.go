@@ -25,28 +25,29 @@ import (
 	"gorun/internal/hint"
 )
 
-// ErrAddress is wrapped by Serve's error when the address itself is not one: wrong usage, not a failure of the system.
+// ErrAddress is wrapped by Serve's error if the address is invalid: wrong usage, not a failure of the system.
 var ErrAddress = errors.New("not a listen address")
 
-// limits bound what a client can cost the run. A scraper sends a few hundred bytes and reads some ten kilobytes.
+// limits bound the cost of clients for the run. A scraper sends a few hundred bytes and reads about ten kilobytes.
 type limits struct {
 	readHeader, read, write, idle time.Duration
-	pace                          time.Duration // between the beginnings of two scrapes, whoever asks
+	pace                          time.Duration // between the beginnings of any two scrapes
 	patience                      time.Duration // how long a scrape waits for its turn
-	gather                        time.Duration // how long one scrape may take to be gathered
-	shutdown                      time.Duration // how long Close waits for scrapes that are under way
+	gather                        time.Duration // how long gathering one scrape may take
+	shutdown                      time.Duration // how long Close waits for scrapes in progress
 	headerBytes                   int
-	inFlight                      int // scrapes at a time; a Prometheus pair and a person with curl fit
-	// connections is how many there may be at once; more wait in the kernel, where they cost this process nothing. There
-	// are fewer where the process may open few files: the run needs the others.
+	inFlight                      int // concurrent scrapes: enough for a Prometheus pair and a person with curl
+	// connections is the maximum number of concurrent connections; more wait in the kernel, at no cost for this
+	// process. There are fewer if the process may open few files: the run needs the others.
 	connections int
 }
 
-// descriptorShare divides the descriptors that this process may open: connections may take one part, an eighth.
+// descriptorShare is the divisor of this process's limit of open files that gives the limit of connections.
 const descriptorShare = 8
 
-// What clients cost in CPU time, of this process in user and system mode. Measured with Linux 6.18, amd64: a connection
-// that is opened and closed takes 98 µs, and a request for a page that is not there 110 µs; each arrives in two pieces.
+// The cost of clients in CPU time of this process, in user and system mode. Measured with Linux 6.18, amd64: a
+// connection that is opened and closed takes 98 µs, and a request for a page that does not exist 110 µs; each arrives
+// in two pieces.
 const (
 	arrivalSeconds = 50e-6
 	scrapeSeconds  = 3e-3
@@ -72,16 +73,16 @@ type Server struct {
 	scheme   string
 	http     *http.Server
 	shutdown time.Duration
-	stopped  chan struct{} // closed when the serving goroutine is gone
+	stopped  chan struct{} // closed when the serving goroutine has ended
 	arrivals atomic.Uint64 // connections, and pieces of what clients send
 	scrapes  atomic.Uint64
 }
 
-// Serve binds the address at once, so that a busy port is known before any work starts, and serves in the background.
-// An address is "HOST:PORT", ":PORT" or "PORT"; without a host it is 127.0.0.1, and other machines are only let in by
-// an address that says so ("0.0.0.0:9464"). Port 0 takes a free one: see Addr. webConfig is a file with TLS and
-// users; "" is neither. Errors wrap ErrAddress where the text is no address, ErrWebConfig where the file is at fault,
-// else the system's error, and have a Hint.
+// Serve binds the address immediately, so that a busy port is an error before any work starts, and serves in the
+// background. An address is "HOST:PORT", ":PORT" or "PORT"; without a host it is 127.0.0.1, and other machines need an
+// explicit address ("0.0.0.0:9464"). Port 0 takes a free one: see Addr. webConfig is a file with TLS and users; "":
+// neither. Errors have a hint, and wrap ErrAddress for an invalid address, ErrWebConfig for a faulty file, or else the
+// system's error.
 func (e *Exporter) Serve(addr, webConfig string) (*Server, error) {
 	return e.serve(addr, webConfig, defaultLimits)
 }
@@ -111,19 +112,19 @@ func (e *Exporter) serve(addr, webConfig string, limits limits) (*Server, error)
 		WriteTimeout:      limits.write,
 		IdleTimeout:       limits.idle,
 		MaxHeaderBytes:    limits.headerBytes,
-		// A client's faults are no news for the person who runs gorun.
+		// A client's errors do not concern the user of gorun.
 		ErrorLog: log.New(io.Discard, "", 0),
 	}
 	limited := counted{netutil.LimitListener(listener, limits.most()), &s.arrivals}
 	go func() {
 		defer close(s.stopped)
-		// It ends by Close only: a failed accept is retried inside, and the file was found to be right.
+		// It ends only by Close: a failed accept is retried inside, and the file has been checked.
 		_ = web.Serve(limited, s.http, &web.FlagConfig{WebConfigFile: &webConfig}, slog.New(slog.DiscardHandler))
 	}()
 	return s, nil
 }
 
-// most is how many connections this process affords at once.
+// most returns the maximum number of concurrent connections of this process.
 func (l limits) most() int {
 	var files syscall.Rlimit
 	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &files); err != nil {
@@ -132,7 +133,7 @@ func (l limits) most() int {
 	return int(min(uint64(l.connections), max(1, uint64(files.Cur)/descriptorShare)))
 }
 
-// network is that of an address: Go takes 0.0.0.0 for every address of IPv6 too, unless it is told.
+// network returns the network of an address: with "tcp", Go listens for 0.0.0.0 on all IPv6 addresses too.
 func network(bind string) string {
 	if addr, err := netip.ParseAddrPort(bind); err == nil && addr.Addr().Is4() {
 		return "tcp4"
@@ -140,7 +141,7 @@ func network(bind string) string {
 	return "tcp"
 }
 
-// counted counts the connections of a listener, and what arrives on them.
+// counted counts the connections of a listener and the reads on them.
 type counted struct {
 	net.Listener
 	arrivals *atomic.Uint64
@@ -166,14 +167,14 @@ func (c countedConn) Read(p []byte) (n int, err error) {
 	return n, err
 }
 
-// CPUSeconds estimates the CPU time of this process that clients have cost so far. Go does not count it by goroutine,
-// so it is what arrivals and scrapes cost as a rule, times their number.
+// CPUSeconds estimates the CPU time of this process spent on clients so far. Go does not count it by goroutine, so it
+// is the number of arrivals and scrapes times their usual cost.
 func (s *Server) CPUSeconds() float64 {
 	return arrivalSeconds*float64(s.arrivals.Load()) + scrapeSeconds*float64(s.scrapes.Load())
 }
 
-// local refuses requests for a host that is neither an IP address nor localhost. On a loopback address they come from a
-// web page whose name was made to resolve to this machine (DNS rebinding), so that the browser lets it read the answer.
+// local refuses requests whose Host is neither an IP address nor localhost. On a loopback address they come from a web
+// page whose name resolves to this machine (DNS rebinding), so that the browser lets the page read the answer.
 func local(handler http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		host := r.Host
@@ -182,7 +183,7 @@ func local(handler http.Handler) http.Handler {
 		}
 		_, err := netip.ParseAddr(strings.Trim(host, "[]"))
 		if err != nil && !strings.EqualFold(host, "localhost") {
-			http.Error(w, "on this address the host is an IP address or localhost", http.StatusForbidden)
+			http.Error(w, "on this address the host must be an IP address or localhost", http.StatusForbidden)
 			return
 		}
 		handler.ServeHTTP(w, r)
@@ -208,7 +209,7 @@ func loopbackUnlessTold(addr string) (string, error) {
 	return net.JoinHostPort(host, port), nil
 }
 
-// bindHint says what to do about an address that cannot be bound.
+// bindHint returns a hint for an address that cannot be bound.
 func bindHint(err error) string {
 	switch {
 	case errors.Is(err, syscall.EADDRINUSE):
@@ -219,7 +220,7 @@ func bindHint(err error) string {
 	return "the host must be an address of this machine, such as 127.0.0.1 or 0.0.0.0"
 }
 
-// index is what a person sees who opens the address in a browser.
+// index is the page for a person who opens the address in a browser.
 const index = `<!doctype html>
 <title>gorun</title>
 <p>A gorun run. Its figures for Prometheus: <a href="/metrics">/metrics</a></p>
@@ -233,7 +234,7 @@ func (e *Exporter) handler(limits limits, scrapes *atomic.Uint64) http.Handler {
 		MaxRequestsInFlight: limits.inFlight,
 		Timeout:             limits.gather,
 		EnableOpenMetrics:   true,
-		DisableCompression:  true, // it takes a third of a scrape's CPU time, and that is what is measured here
+		DisableCompression:  true, // it takes a third of a scrape's CPU time, on the CPUs that are measured
 	})))
 	mux.HandleFunc("GET /{$}", func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "text/html; charset=utf-8")
@@ -242,11 +243,11 @@ func (e *Exporter) handler(limits limits, scrapes *atomic.Uint64) http.Handler {
 	return mux
 }
 
-// paced lets scrapes begin one after another, at most so many a second, so that the run pays for these and no more
-// however many clients ask as fast as they can. One that comes alone does not wait, one that leaves gives its place up,
-// and one that would wait too long is refused, and only then, lest it ask again at once.
+// paced lets scrapes begin one after another, at a limited rate, so that the cost for the run is bounded for any number
+// of clients. A single scrape does not wait, and a client that disconnects gives up its place. A scrape that waited too
+// long is refused; refusing it earlier would make clients retry immediately.
 func paced(limits limits, scrapes *atomic.Uint64, scrape http.Handler) http.Handler {
-	turn := make(chan time.Time, 1) // when the next scrape may begin; who takes it is next
+	turn := make(chan time.Time, 1) // when the next scrape may begin; the one that receives it is next
 	turn <- time.Time{}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		patience, cancel := context.WithTimeout(r.Context(), limits.patience)
@@ -268,13 +269,13 @@ func paced(limits limits, scrapes *atomic.Uint64, scrape http.Handler) http.Hand
 	})
 }
 
-// Addr is the address that is served, with the port that was taken.
+// Addr returns the address that is served, with the actual port.
 func (s *Server) Addr() string { return s.listener.Addr().String() }
 
-// URL is where the metrics are.
+// URL returns the URL of the metrics.
 func (s *Server) URL() string { return s.scheme + "://" + s.Addr() + "/metrics" }
 
-// Linger keeps serving for a while after the run, so that a scraper sees its end: until d is over or ctx is done.
+// Linger keeps serving for d after the run, or until ctx is done, so that a scraper sees the end of the run.
 func (s *Server) Linger(ctx context.Context, d time.Duration) {
 	ctx, cancel := context.WithTimeout(ctx, d)
 	defer cancel()
@@ -284,7 +285,7 @@ func (s *Server) Linger(ctx context.Context, d time.Duration) {
 	}
 }
 
-// Close lets scrapes that are under way finish for two seconds, then cuts them, and returns when nothing is served.
+// Close waits up to two seconds for scrapes in progress, then cuts them, and returns when nothing is served.
 func (s *Server) Close() error {
 	ctx, cancel := context.WithTimeout(context.Background(), s.shutdown)
 	defer cancel()

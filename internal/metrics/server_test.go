@@ -164,8 +164,8 @@ func TestForeignAddress(t *testing.T) {
 	assert.Contains(t, hintOf(t, err), "address of this machine")
 }
 
-// However many clients ask, the run pays for so many scrapes a second: the others wait, and are refused when that would
-// take too long, after a wait too.
+// For any number of clients, the rate of scrapes is limited: the others wait, and are refused if that would take too
+// long, even after a wait.
 func TestScrapesArePaced(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		limits := limits{pace: time.Second, patience: 2500 * time.Millisecond}
@@ -264,7 +264,7 @@ func TestSlowClientIsCutOff(t *testing.T) {
 			defer conn.Close()
 			_, err = io.WriteString(conn, c.sent)
 			require.NoError(t, err)
-			// This deadline is what fails the test, should the server wait for ever.
+			// If the server waits for ever, this deadline fails the test.
 			require.NoError(t, conn.SetReadDeadline(time.Now().Add(20*time.Second)))
 			_, err = io.Copy(io.Discard, conn)
 			if err != nil {
@@ -332,7 +332,7 @@ func TestLinger(t *testing.T) {
 	})
 }
 
-// BenchmarkScrape is what a scrape costs the run, without the network.
+// BenchmarkScrape measures the cost of a scrape for the run, without the network.
 func BenchmarkScrape(b *testing.B) {
 	limits := defaultLimits
 	limits.pace = 0
@@ -343,8 +343,8 @@ func BenchmarkScrape(b *testing.B) {
 	}
 }
 
-// More connections than the limit wait in the kernel: no descriptor, goroutine or buffer of ours is theirs. Those that
-// are closed make room.
+// Connections above the limit wait in the kernel, without a descriptor, goroutine or buffer of this process. Closed
+// ones make room.
 func TestConnectionsAreLimited(t *testing.T) {
 	const most = 3
 	limits := defaultLimits
@@ -378,7 +378,7 @@ func TestFewDescriptorsAllowFewConnections(t *testing.T) {
 	}
 }
 
-// What clients cost is counted, whatever they send.
+// The cost of clients is counted for everything that they send.
 func TestClientsCostCPUTime(t *testing.T) {
 	s := serveFixed(t, defaultLimits)
 	assert.Zero(t, s.CPUSeconds())

@@ -11,7 +11,8 @@ import (
 	"gorun/internal/output"
 )
 
-// textfileEvery is how often the file is written while the run goes on: the usual scrape interval of node_exporter.
+// textfileEvery is the interval at which the file is written during the run: the usual scrape interval of
+// node_exporter.
 const textfileEvery = 15 * time.Second
 
 // Textfile keeps a file in the text exposition format for node_exporter's textfile collector, which reads those that
@@ -22,7 +23,7 @@ type Textfile struct {
 	quit     chan struct{}
 	stopped  chan struct{}
 	once     sync.Once
-	err      error // of the last write, once it is closed
+	err      error // of the last write, after Close
 }
 
 // KeepTextfile writes the file every 15 seconds until Close.
@@ -37,14 +38,14 @@ func (e *Exporter) KeepTextfile(file *output.File) *Textfile {
 			case <-t.quit:
 				return
 			case <-ticker.C:
-				_ = t.write() // what matters is the last one, which Close reports
+				_ = t.write() // only the last write matters, which Close reports
 			}
 		}
 	}()
 	return t
 }
 
-// Close writes the file a last time, with the run's final figures, and returns the error of that.
+// Close writes the file for the last time, with the run's final figures, and returns the error of that write.
 func (t *Textfile) Close() error {
 	t.once.Do(func() {
 		close(t.quit)
@@ -54,7 +55,7 @@ func (t *Textfile) Close() error {
 	return t.err
 }
 
-// write stores the figures of this moment.
+// write stores the present figures.
 func (t *Textfile) write() error {
 	families, err := t.exporter.run.Gather()
 	if err != nil {

@@ -26,7 +26,7 @@ func namesIn(t *testing.T, dir string) []string {
 	return names
 }
 
-// keep is what a run does with --metrics-textfile.
+// keep writes the textfile like a run with --metrics-textfile.
 func keep(t *testing.T, e *Exporter, path string) *Textfile {
 	t.Helper()
 	file, err := output.Opener{}.Open(t.Context(), output.Named{Flag: "metrics-textfile", Path: path})
@@ -98,7 +98,7 @@ func TestTextfileReportsTheLastWrite(t *testing.T) {
 	require.ErrorIs(t, file.Close(), os.ErrNotExist)
 }
 
-// A directory that vanishes and comes back has the file again.
+// A directory that is removed and created again gets the file again.
 func TestTextfileGoesOnTrying(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		dir := filepath.Join(t.TempDir(), "metrics")

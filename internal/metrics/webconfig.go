@@ -12,11 +12,11 @@ import (
 	"gorun/internal/hint"
 )
 
-// ErrWebConfig is wrapped by Serve's error when the file with TLS and users is at fault: wrong usage.
+// ErrWebConfig is wrapped by Serve's error if the file with TLS and users is faulty: wrong usage.
 var ErrWebConfig = errors.New("it does not say how to serve")
 
-// readWebConfig finds out whether the file is right, certificates and password hashes included, and by which scheme it
-// has the metrics served. It is in the format of Prometheus's own servers and exporters:
+// readWebConfig checks the file, including certificates and password hashes, and returns the scheme by which the
+// metrics are served. The file is in the format of Prometheus's own servers and exporters:
 // https://prometheus.io/docs/prometheus/latest/configuration/https
 func readWebConfig(path string) (scheme string, err error) {
 	if path == "" {

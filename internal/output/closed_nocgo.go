@@ -2,5 +2,6 @@
 
 package output
 
-// closedAtStart cannot be known: the Go runtime has opened /dev/null in the place of a closed stdout.
+// closedAtStart returns false, since this cannot be known: the Go runtime has opened /dev/null in the place of a closed
+// stdout.
 func closedAtStart() bool { return false }

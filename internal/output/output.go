@@ -1,5 +1,6 @@
-// Package output opens the files that gorun writes. Each is checked before anything is measured, and no two may be one
-// file. A user's own file with one name is replaced in one step; any other is written in place, as cp(1) does.
+// Package output opens the files that gorun writes. Each is checked before anything is measured, and no two may be the
+// same file. A regular file of the user with one link is replaced atomically; any other file is written in place, as by
+// cp(1).
 package output
 
 import (
@@ -22,29 +23,34 @@ import (
 	"gorun/internal/hint"
 )
 
-// Named is a file that a flag names. The path "-" is stdout.
+// Named is a file that a flag names or, if Flag is "", an argument. The path "-" is stdout.
 type Named struct{ Flag, Path string }
 
-func (n Named) String() string { return "--" + n.Flag + " " + hint.Word(n.Path) }
+func (n Named) String() string {
+	if n.Flag == "" {
+		return hint.Word(n.Path)
+	}
+	return "--" + n.Flag + " " + hint.Word(n.Path)
+}
 
 // Opener opens the outputs of one command.
 type Opener struct {
 	Stdout io.Writer // a *Stdout, outside tests
-	Stderr io.Writer // shows what is waited for
+	Stderr io.Writer // for messages about waiting
 
 	patience time.Duration // 0: the constant
 }
 
 const (
-	// pollEvery is how often a FIFO is looked at that has no reader.
+	// pollEvery is the interval of attempts to open a FIFO without a reader.
 	pollEvery = 50 * time.Millisecond
-	// patience is how long a FIFO's reader may still take when the run was asked to end.
+	// patience is how long to wait for a FIFO's reader after the run was asked to end.
 	patience = 10 * time.Second
 )
 
-// place is a file by what it is, and not by one of its names.
+// place identifies a file independently of its names.
 type place struct {
-	info fs.FileInfo // of the file; of its directory, where there is no file yet
+	info fs.FileInfo // of the file, or of its directory if the file does not exist
 	name string      // in that directory; "" for a file that exists
 	path string
 }
@@ -73,7 +79,7 @@ func (p place) missing() bool { return p.name != "" }
 
 func (p place) same(q place) bool { return p.name == q.name && os.SameFile(p.info, q.info) }
 
-// replaceable reports whether another file can take the name: a regular file of this user that has no other name.
+// replaceable reports whether the file can be replaced: a regular file of this user without other links.
 func (p place) replaceable() bool {
 	link, err := os.Lstat(p.path)
 	if err != nil || !link.Mode().IsRegular() {
@@ -83,8 +89,8 @@ func (p place) replaceable() bool {
 	return ok && stat.Nlink == 1 && int(stat.Uid) == os.Geteuid()
 }
 
-// Same reports whether two names are of one file. Character devices, such as /dev/null, are never one: a second writer
-// takes nothing from the first.
+// Same reports whether two names are of the same file. Character devices, such as /dev/null, never count as the same:
+// several writers do not disturb each other.
 func (o Opener) Same(a, b Named) bool {
 	if a.Path == "-" && b.Path == "-" {
 		return true
@@ -94,7 +100,7 @@ func (o Opener) Same(a, b Named) bool {
 	return errA == nil && errB == nil && at.same(other) && at.info.Mode()&fs.ModeCharDevice == 0
 }
 
-// placeOf is that of stdout too.
+// placeOf returns the place of a file or of stdout.
 func (o Opener) placeOf(n Named) (p place, err error) {
 	if n.Path != "-" {
 		return placeOf(n.Path)
@@ -107,31 +113,31 @@ func (o Opener) placeOf(n Named) (p place, err error) {
 	return p, err
 }
 
-// Distinct refuses outputs that are one file.
+// Distinct returns an error if two outputs are the same file.
 func (o Opener) Distinct(outputs ...Named) error {
 	for i, a := range outputs {
 		for _, b := range outputs[:i] {
 			if o.Same(a, b) {
-				return hint.Usage(hint.With(fmt.Errorf("%s and %s are the same file", b, a), "give each output a file of its own"))
+				return hint.Usage(hint.With(fmt.Errorf("%s and %s are the same file", b, a), "give each output its own file"))
 			}
 		}
 	}
 	return nil
 }
 
-// IsStdout reports whether an output is standard output, by whatever name.
+// IsStdout reports whether an output is standard output, by any name.
 func (o Opener) IsStdout(n Named) bool { return n.Path == "-" || o.Same(n, Named{Path: "-"}) }
 
 // File is an output that is written as a whole, once or several times.
 type File struct {
 	Named
-	target string    // the name that a new file takes; "" for a file that is written in place
+	target string    // the path to be replaced; "" for a file that is written in place
 	opened *os.File  // written in place; nil for stdout
 	to     io.Writer // written in place
 }
 
 // Open returns a file that can be written, and changes nothing yet. It waits for the reader of a FIFO until ctx ends,
-// whose error it returns. Other errors are of wrong use and have a hint.
+// and then returns ctx's error. Other errors are usage errors with a hint.
 func (o Opener) Open(ctx context.Context, n Named) (*File, error) {
 	f, err := o.open(ctx, n)
 	return f, n.refused(ctx, err)
@@ -159,7 +165,7 @@ func (o Opener) open(ctx context.Context, n Named) (*File, error) {
 	return &File{Named: n, opened: file, to: file}, nil
 }
 
-// tryReplace reports whether a file could be made that takes the place's name.
+// tryReplace returns an error if the file at the place cannot be replaced.
 func tryReplace(at place) error {
 	pending, err := pendingFile(at.path)
 	if err != nil {
@@ -172,22 +178,21 @@ func tryReplace(at place) error {
 	return errors.Join(err, pending.Cleanup())
 }
 
-// kin reports whether files have the same group, and are on the same file system: a file may be a mount point.
+// kin reports whether two files have the same group and are on the same file system, which differs if one is a mount
+// point.
 func kin(a, b fs.FileInfo) bool {
 	x, okX := a.Sys().(*syscall.Stat_t)
 	y, okY := b.Sys().(*syscall.Stat_t)
 	return okX && okY && x.Gid == y.Gid && x.Dev == y.Dev
 }
 
-// pendingFile makes a file that can take the place of path. It has the mode of the one that is there, or that of a new
-// one.
+// pendingFile makes a file that can replace path, with the mode of the existing file or of a new one.
 func pendingFile(path string) (*renameio.PendingFile, error) {
 	return renameio.NewPendingFile(path, renameio.WithTempDir(filepath.Dir(path)), renameio.WithPermissions(0o666),
 		renameio.WithExistingPermissions())
 }
 
-// Append opens a file that only grows: a new one, or one that exists, as it is. It waits as Open does, and has the same
-// errors.
+// Append opens a file for appending, and creates it if necessary. It waits like Open, and has the same errors.
 func (o Opener) Append(ctx context.Context, n Named) (*os.File, error) {
 	file, err := o.append(ctx, n)
 	return file, n.refused(ctx, err)
@@ -212,9 +217,9 @@ func (o Opener) append(ctx context.Context, n Named) (*os.File, error) {
 	return o.openPlace(ctx, n, flags)
 }
 
-// Backup renames a file, or the one that a symbolic link names, to NAME-WORD.EXT in its directory, or to NAME-WORD-2.EXT
-// and so on where that exists, and returns the new path. It overwrites nothing: the new name is taken before the file gets
-// it, so that of two programs each has another. What it also returns gives the file its name again.
+// Backup renames a file, or the one that a symbolic link names, to NAME-WORD.EXT in its directory, or to
+// NAME-WORD-2.EXT and so on if that exists, and returns the new path. It overwrites nothing: it reserves the new name
+// first, so that two programs never choose the same one. undo renames the file back.
 func (n Named) Backup(word string) (to string, undo func() error, err error) {
 	path, err := filepath.EvalSymlinks(n.Path)
 	for i := 1; err == nil; i++ {
@@ -258,7 +263,7 @@ func (o Opener) openPlace(ctx context.Context, n Named, flags int) (*os.File, er
 			context.AfterFunc(ctx, func() { _ = file.SetWriteDeadline(time.Now().Add(cmp.Or(o.patience, patience))) })
 			return file, nil
 		}
-		if !errors.Is(err, syscall.ENXIO) { // ENXIO: nobody has it open to read (fifo(7))
+		if !errors.Is(err, syscall.ENXIO) { // ENXIO: no process has it open for reading (fifo(7))
 			return nil, err
 		}
 		if !waits {
@@ -277,10 +282,10 @@ func (n Named) refused(ctx context.Context, err error) error {
 	if err == nil || ctx.Err() != nil {
 		return err
 	}
-	return hint.Flag(n.Flag, n.Path, hint.With(bare(err), "name a file that you may write, in a directory that exists"))
+	return hint.Usagef("%s: %w", n, hint.With(bare(err), "name a file that you may write, in a directory that exists"))
 }
 
-// bare is an error without a path, which Named has.
+// bare returns an error without its path, which Named has.
 func bare(err error) error {
 	if of := new(fs.PathError); errors.As(err, &of) {
 		return of.Err
@@ -291,8 +296,7 @@ func bare(err error) error {
 	return err
 }
 
-// Write has write make the content, and stores it instead of what the file held before. Where write fails, the file is
-// left as it was.
+// Write replaces the content of the file by what write writes. If write fails, the file is not changed.
 func (f *File) Write(write func(io.Writer) error) error {
 	var content bytes.Buffer
 	if err := write(&content); err != nil {
@@ -301,7 +305,7 @@ func (f *File) Write(write func(io.Writer) error) error {
 	return f.Failed(f.store(content.Bytes()))
 }
 
-// Failed names the flag of an output whose writing failed. No error stays none.
+// Failed returns the error of writing an output with its flag; nil stays nil.
 func (n Named) Failed(err error) error {
 	if err == nil {
 		return nil
@@ -327,7 +331,7 @@ func (f *File) store(content []byte) error {
 	return err
 }
 
-// replace lets a new file take the name once it is on the disk: a reader sees the old or the new one, even after a crash.
+// replace replaces a file after the new one is on the disk: a reader sees the old or the new file, even after a crash.
 func replace(path string, content []byte) error {
 	pending, err := pendingFile(path)
 	if err != nil {
@@ -342,7 +346,7 @@ func replace(path string, content []byte) error {
 	return nil
 }
 
-// Close closes the file. A nil File was not asked for.
+// Close closes the file. A nil File, of an output that was not requested, does nothing.
 func (f *File) Close() error {
 	if f == nil || f.opened == nil {
 		return nil

@@ -20,7 +20,7 @@ import (
 	"gorun/internal/hint"
 )
 
-// What each kind of target becomes is tested with the whole program (cmd/gorun, TestOutputTargets).
+// How each kind of target is written is tested with the whole program (cmd/gorun, TestOutputTargets).
 
 func open(t *testing.T, path string) *File {
 	t.Helper()
@@ -44,7 +44,7 @@ func content(t *testing.T, path string) string {
 	return string(b)
 }
 
-// A file can be written again, with less, and keeps what it has when its content cannot be made. To open it changes
+// A file can be written again with less content, and is not changed if making the content fails. Opening it changes
 // nothing.
 func TestWriteAgain(t *testing.T) {
 	for name, path := range map[string]func(dir string) string{
@@ -70,7 +70,8 @@ func TestWriteAgain(t *testing.T) {
 	}
 }
 
-// An earlier file gets a name that no other has, beside the file that a link names, and can have its name again.
+// An earlier file gets a new unique name, in the directory of the file that a link names, and the renaming can be
+// undone.
 func TestBackup(t *testing.T) {
 	dir := t.TempDir()
 	real, link := filepath.Join(dir, "run.old.jsonl"), filepath.Join(t.TempDir(), "link")
@@ -122,7 +123,7 @@ func TestBackupRefused(t *testing.T) {
 	}
 }
 
-// Programs that rename one file at once: one does, and the others leave nothing behind.
+// Of programs that rename the same file at the same time, one succeeds, and the others leave nothing behind.
 func TestBackupAtOnce(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "run")
 	require.NoError(t, os.WriteFile(path, []byte("samples"), 0o600))
@@ -143,7 +144,7 @@ func TestBackupAtOnce(t *testing.T) {
 	assert.Equal(t, "samples", content(t, filepath.Join(filepath.Dir(path), files[0].Name())))
 }
 
-// A file in a directory that takes no new one is written in place.
+// A file in a directory that is not writable is written in place.
 func TestDirectoryTakesNoFile(t *testing.T) {
 	if os.Geteuid() == 0 {
 		t.Skip("a superuser may write everything")
@@ -159,7 +160,7 @@ func TestDirectoryTakesNoFile(t *testing.T) {
 	require.ErrorIs(t, err, os.ErrPermission)
 }
 
-// A file whose group a new one would not have keeps it: it is written in place.
+// A file whose group a new file would not have is written in place, so that it keeps its group.
 func TestGroupIsKept(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "f")
 	require.NoError(t, os.WriteFile(path, nil, 0o600))
@@ -175,7 +176,7 @@ func TestGroupIsKept(t *testing.T) {
 	assert.Equal(t, "new", content(t, path))
 }
 
-// What cannot be opened is wrong use, and names its flag.
+// A file that cannot be opened is a usage error that names the flag.
 func TestRefused(t *testing.T) {
 	dir := t.TempDir()
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "file"), nil, 0o600))
@@ -195,7 +196,7 @@ func TestRefused(t *testing.T) {
 	}
 }
 
-// Names of one file are found out, also of one that does not exist yet.
+// Different names of the same file are detected, also if the file does not exist yet.
 func TestSame(t *testing.T) {
 	t.Chdir(t.TempDir())
 	require.NoError(t, os.Mkdir("dir", 0o755))
@@ -248,7 +249,7 @@ func TestFIFO(t *testing.T) {
 	assert.Equal(t, "one two", <-read)
 }
 
-// A reader that does not read does not keep a run from ending.
+// A reader that does not read does not prevent a run from ending.
 func TestStalledReader(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "fifo")
 	require.NoError(t, syscall.Mkfifo(path, 0o600))

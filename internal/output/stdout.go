@@ -11,15 +11,14 @@ import (
 	"gorun/internal/hint"
 )
 
-// Stdout is standard output. It keeps its first error, since not all that writes to it returns one: the help of a
-// command does not.
+// Stdout is standard output. It keeps its first error, since some writers, such as a command's help, ignore errors.
 type Stdout struct {
 	file *os.File
 	mu   sync.Mutex
 	err  error
 }
 
-// ErrNoReader is wrapped by the error of writing to a pipe whose reader has left, as head(1) does. That is no fault and
+// ErrNoReader is wrapped by the error of writing to a pipe whose reader has exited, like head(1). It is not a fault and
 // is not reported.
 var ErrNoReader = errors.New("nobody reads it")
 

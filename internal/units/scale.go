@@ -1,5 +1,5 @@
-// Package units shows figures to people: times, sizes, counts and fractions, in three digits and the unit that suits
-// them, or exactly where a program reads them back. It knows nothing of what the figures are of.
+// Package units formats figures for people: times, sizes, counts and fractions, with three digits in a suitable unit,
+// or exactly for programs that read them back.
 package units
 
 import (
@@ -9,14 +9,14 @@ import (
 	"strings"
 )
 
-// Tenths shows nanoseconds as tables of latencies do.
+// Tenths formats nanoseconds with one decimal, for tables of latencies.
 func Tenths(ns float64) string { return strconv.FormatFloat(ns, 'f', 1, 64) }
 
-// None is what a row shows that lacks a figure.
+// None is shown in place of a missing figure.
 const None = "-"
 
-// Exact is the shortest decimal that reads back as x, with an exponent only where encoding/json has one too: a count
-// looks the same before and after a journal.
+// Exact returns the shortest decimal that parses to x, with an exponent only where encoding/json writes one too, so
+// that a count looks the same before and after it was in a journal.
 func Exact(x float64) string {
 	if size := math.Abs(x); size != 0 && (size < 1e-6 || size >= 1e21) {
 		return strconv.FormatFloat(x, 'e', -1, 64)
@@ -24,8 +24,8 @@ func Exact(x float64) string {
 	return strconv.FormatFloat(x, 'f', -1, 64)
 }
 
-// WholeUnit is the largest unit in which the least of the times has a whole part, and seconds for times like those of
-// the RFC.
+// WholeUnit returns the largest unit in which the least of the times is at least 1: seconds for times like those of the
+// RFC.
 func WholeUnit(times []float64) (factor float64, unit string) {
 	least := math.Inf(1)
 	for _, x := range times {
@@ -44,7 +44,7 @@ func WholeUnit(times []float64) (factor float64, unit string) {
 	return factor, unit
 }
 
-// timeUnits are the units of a duration that is shown to a person.
+// timeUnits are the units of a formatted duration.
 var timeUnits = [...]struct {
 	below  float64 // seconds
 	factor float64
@@ -57,7 +57,7 @@ var timeUnits = [...]struct {
 	{math.Inf(1), 1, "s"},
 }
 
-// Seconds shows a duration: three digits in its unit.
+// Seconds formats a duration in seconds with three digits in a suitable unit.
 func Seconds(x float64) string {
 	for _, unit := range timeUnits {
 		if x != 0 && math.Abs(x) < unit.below {
@@ -67,8 +67,8 @@ func Seconds(x float64) string {
 	return Digits(x) + " s"
 }
 
-// Together shows durations that are read beside each other: in one unit and with as many decimals, three digits for the
-// least. Where they lie too far apart for that, each is shown by itself.
+// Together returns a formatter for durations that readers compare. All have the same unit and the same number of
+// decimals, with three digits for the least. If they differ by a factor of 1000 or more, each has its own unit.
 func Together(all []float64) func(x float64) string {
 	all = slices.DeleteFunc(slices.Clone(all), func(x float64) bool { return !(x > 0 && x <= math.MaxFloat64) })
 	if len(all) == 0 || slices.Max(all) >= 1000*slices.Min(all) {
@@ -88,7 +88,7 @@ func Together(all []float64) func(x float64) string {
 	return func(x float64) string { return strconv.FormatFloat(x*unit.factor, 'f', decimals, 64) + " " + unit.name }
 }
 
-// Duration shows a person how long something takes: in tenths of a second below ten, then in whole ones.
+// Duration formats a time in seconds for progress and estimates: with one decimal below ten, then in whole seconds.
 func Duration(x float64) string {
 	if x < 9.95 {
 		return strconv.FormatFloat(x, 'f', 1, 64) + " s"
@@ -107,7 +107,7 @@ func Duration(x float64) string {
 	return strings.Join(parts[:min(2, len(parts))], " ")
 }
 
-// Large shows a big count or rate: three digits and an SI prefix.
+// Large formats a large count or rate with three digits and an SI prefix.
 func Large(x float64) string {
 	for _, unit := range [...]struct {
 		from   float64
@@ -126,7 +126,7 @@ func Large(x float64) string {
 	return Count(x)
 }
 
-// Digits shows three significant digits, and never fewer than the whole part has; 0 is "0".
+// Digits formats three significant digits, or all digits of a longer whole part; 0 is "0".
 func Digits(x float64) string {
 	size := math.Abs(x)
 	switch {
@@ -140,7 +140,7 @@ func Digits(x float64) string {
 	return strconv.FormatFloat(x, 'g', 3, 64)
 }
 
-// Count shows a number of things; a median between two counts may end in .5.
+// Count formats a count; a median between two counts may end in .5.
 func Count(x float64) string {
 	if x == math.Trunc(x) {
 		return strconv.FormatFloat(x, 'f', 0, 64)
@@ -148,16 +148,16 @@ func Count(x float64) string {
 	return strconv.FormatFloat(x, 'f', 1, 64)
 }
 
-// Percent shows a fraction of 1.
+// Percent formats a fraction of 1 as a percentage.
 func Percent(x float64) string { return strconv.FormatFloat(100*x, 'f', 1, 64) + " %" }
 
-// Share shows a fraction of 1 that somebody chose, with no more decimals than it has: 2%, as verdicts say it.
+// Share formats a chosen fraction of 1, such as a threshold, without trailing zeros: 2%.
 func Share(x float64) string { return strconv.FormatFloat(math.Round(1e4*x)/100, 'f', -1, 64) + "%" }
 
-// Ratio shows a factor.
+// Ratio formats a factor with two decimals.
 func Ratio(x float64) string { return strconv.FormatFloat(x, 'f', 2, 64) }
 
-// Bytes shows bytes to a person: three digits and a binary prefix.
+// Bytes formats a number of bytes with three digits and a binary prefix.
 func Bytes(bytes uint64) string {
 	x, unit := float64(bytes), "B"
 	for _, larger := range []string{"KiB", "MiB", "GiB", "TiB", "PiB", "EiB"} {

@@ -1,0 +1,103 @@
+package units
+
+import (
+	"math"
+	"strconv"
+)
+
+// Unbounded stands for an interval that nothing bounds so far.
+const Unbounded = "not bounded yet"
+
+// Changes are ratios of one quantity, and how they are written: as differences in per cent, or as factors.
+type Changes struct {
+	Step   float64 // of the grid on which the ratios lie: 0.001 shows tenths of a per cent
+	Amount bool    // the quantity is not a time, and a factor reads "as much" in place of "as long"
+}
+
+// Ratio writes one ratio: "+2.0%", or "2.31 × as long" from a factor of 2 on.
+func (c Changes) Ratio(ratio float64) string {
+	if factorOf(ratio, ratio) {
+		return Digits(ratio) + c.times()
+	}
+	return c.percents(ratio, math.Round) + "%"
+}
+
+// Interval writes the interval of a ratio: "+1.1% to +2.9%", or "2.7–4.8 × as long" where an end is a factor of 2 or more, up
+// or down. Ends are rounded outward. A lower end of 0, and an upper end of math.MaxFloat64, bound nothing.
+func (c Changes) Interval(lo, hi float64) string {
+	below, above := lo > 0, hi < math.MaxFloat64
+	switch {
+	case !below && !above:
+		return Unbounded
+	case !above:
+		return "at least " + c.end(lo, math.Floor)
+	case !below:
+		return "at most " + c.end(hi, math.Ceil)
+	case !factorOf(lo, hi):
+		least, most := c.percents(lo, math.Floor)+"%", c.percents(hi, math.Ceil)+"%"
+		if least == most {
+			return least
+		}
+		return least + " to " + most
+	}
+	digits := 2
+	if hi < 1.1*lo {
+		digits = 3
+	}
+	least, most := rounded(lo, digits, math.Floor), rounded(hi, digits, math.Ceil)
+	if least == most {
+		return least + c.times()
+	}
+	return least + "–" + most + c.times()
+}
+
+func (c Changes) end(ratio float64, round func(float64) float64) string {
+	if factorOf(ratio, ratio) {
+		return rounded(ratio, 2, round) + c.times()
+	}
+	return c.percents(ratio, round) + "%"
+}
+
+func (c Changes) times() string {
+	if c.Amount {
+		return " × as much"
+	}
+	return " × as long"
+}
+
+// factorOf reports whether an end of an interval is a factor of 2 or more, up or down.
+func factorOf(lo, hi float64) bool { return lo <= 0.5 || hi >= 2 }
+
+// percents writes a ratio as a difference in per cent, by steps of the grid, or whole from 10 on.
+func (c Changes) percents(ratio float64, round func(float64) float64) string {
+	difference := 100 * (ratio - 1)
+	decimals := max(0, int(math.Round(-math.Log10(100*c.Step))))
+	if math.Abs(difference) >= 10 {
+		decimals = 0
+	}
+	unit := math.Pow10(decimals)
+	steps := difference * unit
+	if whole := math.Round(steps); math.Abs(steps-whole) < 1e-6 { // it is on the grid
+		steps = whole
+	}
+	steps = round(steps)
+	text := strconv.FormatFloat(math.Abs(steps/unit), 'f', decimals, 64)
+	switch {
+	case steps < 0:
+		return "−" + text
+	case steps > 0:
+		return "+" + text
+	}
+	return text
+}
+
+// rounded writes a positive number with this number of significant digits, or as many as its whole part has, where these are more.
+func rounded(x float64, digits int, round func(float64) float64) string {
+	decimals := max(0, digits-1-int(math.Floor(math.Log10(x))))
+	unit := math.Pow10(decimals)
+	steps := x * unit
+	if whole := math.Round(steps); math.Abs(steps-whole) < 1e-6 {
+		steps = whole
+	}
+	return strconv.FormatFloat(round(steps)/unit, 'f', decimals, 64)
+}
