@@ -11,11 +11,11 @@ import (
 	"gorun/internal/sysfs"
 )
 
-// userHZ is how many of the kernel's ticks make a second in /proc/stat (USER_HZ, proc_stat(5)).
+// userHZ is the number of the kernel's ticks per second in /proc/stat (USER_HZ, proc_stat(5)).
 const userHZ = 100
 
-// readStat returns how many seconds of the CPUs the hypervisor took and how many they were busy, from /proc/stat
-// (proc_stat(5)). Each CPU must have its line: a sum over some of them would be too small.
+// readStat returns the stolen and busy time of the CPUs, in seconds, from /proc/stat (proc_stat(5)). Each CPU must have
+// its line: a sum over some of them would be too small.
 func readStat(root fs.FS, cpus cpuset.Set) (steal, busy float64, err error) {
 	const name = "proc/stat"
 	text, err := sysfs.ReadString(root, name)
@@ -61,8 +61,8 @@ func readStat(root fs.FS, cpus cpuset.Set) (steal, busy float64, err error) {
 	return steal, busy, nil
 }
 
-// readRunQueue adds up how many seconds the process's threads have waited for a CPU (/proc/PID/task/TID/schedstat,
-// Documentation/scheduler/sched-stats.rst).
+// readRunQueue returns the total time that the process's threads have waited for a CPU, in seconds
+// (/proc/PID/task/TID/schedstat, Documentation/scheduler/sched-stats.rst).
 func readRunQueue(root fs.FS) (seconds float64, err error) {
 	const dir = "proc/self/task"
 	threads, err := fs.ReadDir(root, dir)
@@ -88,15 +88,15 @@ func readRunQueue(root fs.FS) (seconds float64, err error) {
 		seconds += float64(numbers[1]) / 1e9
 		turns += numbers[2]
 	}
-	if turns == 0 { // this thread has had one: a kernel without CONFIG_SCHED_INFO shows zeros
-		return 0, fmt.Errorf("%s/TID/schedstat: it is not there, or it counts nothing: %w", dir, fs.ErrNotExist)
+	if turns == 0 { // this thread has had turns: a kernel without CONFIG_SCHED_INFO shows zeros
+		return 0, fmt.Errorf("%s/TID/schedstat: missing, or all zeros: %w", dir, fs.ErrNotExist)
 	}
 	return seconds, nil
 }
 
 var errManyThreads = fmt.Errorf("more than %d threads take too long to read", runQueueThreads)
 
-// readPressure returns for how many seconds some task of the machine had to wait for a CPU
+// readPressure returns the time in which at least one task of the machine waited for a CPU, in seconds
 // (Documentation/accounting/psi.rst).
 func readPressure(root fs.FS) (seconds float64, err error) {
 	const name = "proc/pressure/cpu"

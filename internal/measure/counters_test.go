@@ -21,7 +21,7 @@ cpu1 30 3 6 50 1 1 1 2 0 0
 intr 12345 0 0
 `
 
-// whole is a machine that has every file that is read around a sample.
+// whole returns a machine with every file that is read before and after a sample.
 func whole() map[string]string {
 	return map[string]string{
 		"proc/stat":                            statLines,
@@ -75,7 +75,7 @@ func TestCounters(t *testing.T) {
 	require.NoError(t, err)
 	assert.InDelta(t, 0.02, steal, 1e-12)
 	assert.InDelta(t, 0.41, busy, 1e-12)
-	// A CPU that is offline has no line: what the others did is no part of the sum that begins when it is back.
+	// A CPU that is offline has no line: the time of the others is not part of the sum that begins when it is back.
 	_, _, err = readStat(root, cpuset.Range(0, 2))
 	require.ErrorContains(t, err, "no line of CPU 2")
 	waited, err := readRunQueue(root)
@@ -86,10 +86,10 @@ func TestCounters(t *testing.T) {
 	assert.InDelta(t, 1.5, pressure, 1e-12)
 }
 
-// Whatever file is hidden, emptied or holds something else: what only it knows is absent from the sample, the run has a
-// warning that names the file, and every other signal is there.
+// If any file is hidden, empty or malformed, its signals are absent from the sample, the run has a warning that names
+// the file, and all other signals are present.
 func TestHiddenFilesAreNotZeros(t *testing.T) {
-	// The clock rate disturbs nothing by itself, and most virtual machines do not show it: it is absent without a warning.
+	// The clock rate is not a disturbance, and most virtual machines do not show it: it is absent without a warning.
 	lost := map[string][]string{
 		"proc/stat":                            {"steal_seconds", "other_seconds"},
 		"proc/self/task/7/schedstat":           nil, // thread 7 has ended meanwhile

@@ -20,9 +20,9 @@ import (
 	"gorun/internal/topology"
 )
 
-// ReadHost describes the machine. root is the live machine, m what topology read from it, environ the variables that
-// the samples run with, as os.Environ has them. What the kernel does not tell stays absent, with a warning where a limit
-// of the control group may be unknown.
+// ReadHost describes the machine. root is the live machine, m its topology, and environ the environment of the samples,
+// in the form of os.Environ. Values that the kernel does not report are absent, with a warning if a limit of the cgroup
+// is unknown.
 func ReadHost(root fs.FS, m *topology.Machine, environ []string) (result.Host, []result.Warning) {
 	counts := m.Counts()
 	h := result.Host{
@@ -35,8 +35,8 @@ func ReadHost(root fs.FS, m *topology.Machine, environ []string) (result.Host, [
 		Environment: strings.Join(Environment(environ), " "),
 	}
 	h.Hostname, _ = os.Hostname()
-	// How long after its last run a thread's caches are taken to be warm. debugfs is root's, and so often not known; before
-	// Linux 5.13 it was a sysctl.
+	// The time after its last run in which a thread's caches are assumed to be warm. It is in debugfs, which only root
+	// may read; before Linux 5.13 it was a sysctl.
 	if seconds, err := linux.MigrationCost.Read(root); err == nil {
 		h.MigrationCost = strconv.FormatFloat(seconds*1e9, 'f', 0, 64)
 	}
@@ -77,16 +77,16 @@ func ReadHost(root fs.FS, m *topology.Machine, environ []string) (result.Host, [
 	return h, warnings
 }
 
-// variables are those that change how a program runs, and not what it does: of the Go runtime (its documentation,
-// "Environment Variables"), the dynamic loader (ld.so(8)), malloc and OpenMP. One that ends in _ stands for all that
-// begin so.
+// variables are the environment variables that change how a program runs and not what it does: of the Go runtime (its
+// documentation, "Environment Variables"), the dynamic loader (ld.so(8)), malloc and OpenMP. A name that ends in _ is a
+// prefix.
 var variables = []string{
 	"GODEBUG", "GOGC", "GOMAXPROCS", "GOMEMLIMIT", "GORACE", "GOTRACEBACK",
 	"GLIBC_TUNABLES", "LD_", "MALLOC_",
 	"GOMP_", "KMP_", "OMP_",
 }
 
-// Environment returns those of the variables, as os.Environ has them, that change how a program runs; sorted.
+// Environment returns the variables of environ that change how a program runs, sorted.
 func Environment(environ []string) []string {
 	kept := []string{}
 	for _, variable := range environ {
@@ -101,7 +101,7 @@ func Environment(environ []string) []string {
 	return kept
 }
 
-// shortHash returns the first 12 hexadecimal digits of a text's SHA-256: enough to tell a few machines apart.
+// shortHash returns the first 12 hexadecimal digits of a text's SHA-256: enough to distinguish a few machines.
 func shortHash(text string) string {
 	sum := sha256.Sum256([]byte(text))
 	return hex.EncodeToString(sum[:6])
@@ -116,8 +116,8 @@ func hashTopology(m *topology.Machine) string {
 	return shortHash(text.String())
 }
 
-// hashMitigations returns a hash of how the kernel stands to each known fault of the CPU
-// (Documentation/ABI/testing/sysfs-devices-system-cpu); "" where it does not tell.
+// hashMitigations returns a hash of the kernel's mitigations of CPU vulnerabilities
+// (Documentation/ABI/testing/sysfs-devices-system-cpu); "" if the kernel does not report them.
 func hashMitigations(root fs.FS) string {
 	const dir = "sys/devices/system/cpu/vulnerabilities"
 	entries, err := fs.ReadDir(root, dir) // sorted
@@ -132,14 +132,14 @@ func hashMitigations(root fs.FS) string {
 	return shortHash(text.String())
 }
 
-// turboFiles tell whether CPUs may clock above their nominal frequency (Documentation/admin-guide/pm/intel_pstate.rst
+// turboFiles show whether CPUs may clock above their nominal frequency (Documentation/admin-guide/pm/intel_pstate.rst
 // and cpufreq.rst).
 var turboFiles = []struct{ name, on string }{
 	{"sys/devices/system/cpu/intel_pstate/no_turbo", "0"},
 	{"sys/devices/system/cpu/cpufreq/boost", "1"},
 }
 
-// readTurbo returns "on" or "off"; "" where the kernel does not tell.
+// readTurbo returns "on" or "off"; "" if the kernel does not report it.
 func readTurbo(root fs.FS) string {
 	for _, file := range turboFiles {
 		switch text, err := sysfs.ReadString(root, file.name); {
@@ -171,7 +171,7 @@ func chosen(list string) string {
 	return word
 }
 
-// readMHz returns the CPUs' mean frequency in MHz now, by cpufreq; nil where the kernel does not tell (most virtual
+// readMHz returns the CPUs' mean frequency in MHz now, by cpufreq; nil if the kernel does not report it (most virtual
 // machines).
 func readMHz(root fs.FS, cpus cpuset.Set) *float64 {
 	sum, n := 0.0, 0

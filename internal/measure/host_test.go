@@ -52,7 +52,7 @@ func TestReadHostOfRecordedMachines(t *testing.T) {
 	}
 }
 
-// recordedMachine is a machine with four CPUs, of which 0 and 2, and 1 and 3, share a core; and other files.
+// recordedMachine returns a machine with four CPUs (0 and 2, and 1 and 3, share a core) and other files.
 func recordedMachine(other map[string]string) fs.FS {
 	files := map[string]string{
 		"sys/devices/system/cpu/present": "0-3", "sys/devices/system/cpu/online": "0-3",
@@ -129,7 +129,7 @@ func TestReadTurbo(t *testing.T) {
 	}
 }
 
-// Hashes are the same on every build (sha256sum has given them too), and tell what they should.
+// Hashes are the same in every build (sha256sum gives the same), and change with their inputs.
 func TestHashes(t *testing.T) {
 	shared := readHost(t, recordedMachine(nil)).Topology
 	assert.Equal(t, "cf6d6d636aa7", shared)
@@ -188,7 +188,7 @@ func TestChosen(t *testing.T) {
 	assert.Equal(t, "odd ]x[", chosen("odd ]x["))
 }
 
-// A limit that cannot be understood is left out, with a warning that names its file; the rest is described.
+// A limit that cannot be parsed is left out, with a warning that names its file; the rest is described.
 func TestReadHostOfBrokenLimits(t *testing.T) {
 	const group = "sys/fs/cgroup/"
 	root := recordedMachine(map[string]string{

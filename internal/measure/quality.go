@@ -7,7 +7,7 @@ import (
 	"gorun/internal/result"
 )
 
-// Thresholds of doubt. A sample that passes none of them is valid.
+// Thresholds of doubt. A sample that exceeds none of them is valid.
 const (
 	// Above this share of the run's CPU capacity, time taken by the hypervisor or by other programs moves a median by
 	// more than the 1-2% that a comparison wants to see.
@@ -17,7 +17,7 @@ const (
 	tick           = 0.010
 )
 
-// Judge decides whether a sample of a run on so many CPUs can be trusted.
+// Judge decides whether a sample of a run on this number of CPUs can be trusted.
 func Judge(s *result.Sample, cpus int) {
 	q := &s.Quality
 	q.Verdict, q.Reasons = result.Valid, []string{}
@@ -26,7 +26,7 @@ func Judge(s *result.Sample, cpus int) {
 			q.Verdict = v
 		}
 		reason := fmt.Sprintf(format, args...)
-		if !slices.Contains(q.Reasons, reason) { // what could not be read before the sample, and after it
+		if !slices.Contains(q.Reasons, reason) { // a value that could be read neither before nor after the sample
 			q.Reasons = append(q.Reasons, reason)
 		}
 	}

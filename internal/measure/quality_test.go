@@ -51,7 +51,7 @@ func signals(p result.Placement, s result.Signals) result.Sample {
 	return result.Sample{Placement: p, Quality: result.Quality{Signals: s}}
 }
 
-// In a short sample two ticks are no more than rounding, however large their share.
+// In a short sample two ticks may be rounding, even with a large share.
 func TestJudgeKnowsTheTick(t *testing.T) {
 	steal := 0.02
 	s := signals(result.Placement{Verified: true}, result.Signals{StealSeconds: &steal, WatchedSeconds: 0.05})
@@ -67,7 +67,7 @@ func TestGrown(t *testing.T) {
 	assert.Nil(t, grown(&one, nil))
 }
 
-// Ticks are rounded either way, and the mean over many samples must not be: what is below zero stays so.
+// Rounding of ticks must not bias the mean over many samples: negative values are kept.
 func TestOtherSecondsKeepTheirSign(t *testing.T) {
 	w := &Watcher{root: fstest.MapFS{}, cpus: cpuset.Of(0)}
 	of := func(busy float64) reading { return reading{at: time.Unix(0, 0), busy: &busy} }
@@ -89,7 +89,7 @@ func TestOtherSecondsKeepTheirSign(t *testing.T) {
 	assert.Nil(t, none.OtherSeconds, "a counter that could not be read is no zero")
 }
 
-// On the live machine the watcher sees the work that is done between its two readings.
+// On the live machine the watcher measures the work done between its two readings.
 func TestWatcherLive(t *testing.T) {
 	allowed, err := linux.GetAffinity(0)
 	require.NoError(t, err)
@@ -112,7 +112,7 @@ func TestWatcherLive(t *testing.T) {
 	assert.Greater(t, *peak, uint64(len(pages)))
 }
 
-// Many threads are not burdened with a counter each, and the reader is told.
+// Many threads do not get a counter each, and the run has a warning.
 func TestWatcherSparesManyThreads(t *testing.T) {
 	allowed, err := linux.GetAffinity(0)
 	require.NoError(t, err)
@@ -127,7 +127,7 @@ func TestWatcherSparesManyThreads(t *testing.T) {
 	assert.Nil(t, s.Quality.Signals.Migrations)
 }
 
-// What could not be read before a sample, and could not after it, is one reason.
+// A value that could be read neither before nor after a sample gives one reason.
 func TestReasonsAreNotRepeated(t *testing.T) {
 	doubt := result.Doubt{Verdict: result.Suspect, Reason: "it cannot be read"}
 	s := result.Sample{Seconds: 1, Placement: result.Placement{Verified: true}, Doubts: []result.Doubt{doubt, doubt}}

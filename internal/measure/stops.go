@@ -10,25 +10,25 @@ import (
 	"gorun/internal/linux"
 )
 
-// beat is how often this process looks at the clock, to know for how long it was stopped itself. A stop that is shorter
-// than two beats may not be seen. Each time takes some microseconds.
+// beat is the interval at which this process reads the clock, to know for how long it was stopped. A stop shorter than
+// two beats may not be detected. Each reading takes a few microseconds.
 const beat = 50 * time.Millisecond
 
-// lag is how long it may take on a busy machine until a SIGCONT is known after the process goes on.
+// lag is the longest delay of a SIGCONT after the process continues, on a busy machine.
 const lag = 4 * beat
 
-// Stops measures for how long a signal (SIGSTOP, SIGTSTP; signal(7)) has stopped this process, and for how long the
-// processes that it has started. The kernel reports the stops of children (SIGCHLD). A process learns of its own when it
-// goes on, by a SIGCONT: the stop began after it looked at the clock for the last time.
+// Stops measures for how long a signal (SIGSTOP, SIGTSTP; signal(7)) has stopped this process and the processes that it
+// has started. The kernel reports the stops of children (SIGCHLD). A process learns of its own stop when it continues,
+// by a SIGCONT: the stop began after the last reading of the clock.
 type Stops struct {
 	own, children time.Duration
 
-	stop    func()       // ends what Begin has begun; nil: nothing
+	stop    func()       // ends the measurement; nil: not begun
 	stopped map[int]bool // children that are stopped
 	since   time.Time    // when the first of them was stopped
-	last    time.Time    // when the clock was looked at
+	last    time.Time    // last reading of the clock
 	late    time.Duration
-	lateAt  time.Time // when the clock was last looked at too late, by this much
+	lateAt  time.Time // last reading that was too late, by the duration late
 }
 
 // Begin begins to measure. Stops of children that began before count from now on.
@@ -61,7 +61,7 @@ func (s *Stops) Begin() {
 	}
 }
 
-// End ends what Begin has begun, if it has, and returns the seconds.
+// End ends the measurement, if it has begun, and returns the seconds.
 func (s *Stops) End() (own, children float64) {
 	if s.stop == nil {
 		return 0, 0
@@ -84,8 +84,8 @@ func (s *Stops) begin(now time.Time, next nextStop) {
 	s.own, s.children, s.late, s.since = 0, 0, 0, now
 }
 
-// look looks at the clock and at the children. continued says that it is because of a SIGCONT, which may come just after
-// the clock was looked at.
+// look reads the clock and the states of the children. continued means that the reason is a SIGCONT, which may come
+// just after a reading of the clock.
 func (s *Stops) look(now time.Time, continued bool, next nextStop) {
 	if gap := now.Sub(s.last); gap > 2*beat {
 		s.late, s.lateAt = gap-beat/2, now
@@ -112,7 +112,7 @@ func (s *Stops) child(pid int, stopped bool, now time.Time) {
 		s.stopped[pid] = true
 	case stopped:
 		s.stopped[pid] = true
-	case len(s.stopped) == 0: // it was stopped after the last look
+	case len(s.stopped) == 0: // it was stopped after the last reading
 		s.children += now.Sub(s.last)
 	default:
 		if delete(s.stopped, pid); len(s.stopped) == 0 {
@@ -121,7 +121,7 @@ func (s *Stops) child(pid int, stopped bool, now time.Time) {
 	}
 }
 
-// end looks for the last time. Where the clock was looked at too late, the reason may be about to be delivered.
+// end reads the clock for the last time. If the reading is late, a SIGCONT may be about to be delivered.
 func (s *Stops) end(signals <-chan os.Signal) {
 	s.look(time.Now(), false, linux.NextChildStop)
 	patience := time.NewTimer(min(s.late, lag))

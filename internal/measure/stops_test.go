@@ -18,7 +18,7 @@ import (
 	"gorun/internal/result"
 )
 
-// asSample makes the test's executable a process that is watched while it takes a sample, until its stdin ends.
+// asSample makes the test's executable a process that takes a watched sample until its stdin ends.
 const asSample = "GORUN_TEST_SAMPLE"
 
 func TestMain(m *testing.M) {
@@ -47,7 +47,8 @@ func stopFor(t *testing.T, pid int, d time.Duration) {
 
 const stopTime = 400 * time.Millisecond
 
-// A process that takes a sample knows that it was stopped, and a parent that its child was; one that waits was not.
+// A process that takes a sample detects its own stops, and a parent those of its child; a waiting process was not
+// stopped.
 func TestStopsOfThisProcessAndOfAChild(t *testing.T) {
 	if _, err := os.Stat("/proc/self/stat"); err != nil {
 		t.Skip("stops are seen on Linux")
@@ -97,7 +98,7 @@ func TestStopsOfThisProcessAndOfAChild(t *testing.T) {
 	}
 }
 
-// What is not stopped any more, because it was killed, stops no later sample.
+// A stopped child that was killed does not count as stopped in later samples.
 func TestStoppedChildThatIsKilled(t *testing.T) {
 	if _, err := os.Stat("/proc/self/stat"); err != nil {
 		t.Skip("stops are seen on Linux")
@@ -123,8 +124,8 @@ func TestStoppedChildThatIsKilled(t *testing.T) {
 	assert.Zero(t, children)
 }
 
-// The times of stops, without signals: the clock is looked at late for another reason, a SIGCONT comes before or after
-// that, children are stopped at the same time.
+// The times of stops, without signals: a late reading of the clock for another reason, a SIGCONT before or after it,
+// children stopped at the same time.
 func TestStopsByTheClock(t *testing.T) {
 	type event struct {
 		ms        int

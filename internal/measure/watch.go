@@ -12,8 +12,8 @@ import (
 	"gorun/internal/result"
 )
 
-// runQueueThreads is the number of threads above which their run-queue delay is not added up: it takes a file read
-// each (25 µs).
+// runQueueThreads is the number of threads above which their run-queue delay is not measured: it takes one file read
+// for each (25 µs).
 const runQueueThreads = 512
 
 // Watcher counts what disturbs a sample.
@@ -22,17 +22,18 @@ type Watcher struct {
 	cpus       cpuset.Set
 	groups     cgroup.Groups
 	groupsErr  error         // why the groups could not be found
-	migrations *perf.Counter // nil: could not be had
+	migrations *perf.Counter // nil: not available
 	stops      Stops
-	outside    bool // what is watched is other processes
+	outside    bool // the watched processes are others
 }
 
 // migrationThreads is the number of threads above which their migrations are not counted: the counters that every new
 // thread inherits triple the time that 30,000 threads take to start.
 const migrationThreads = 2048
 
-// OpenWatcher finds out what can be counted on this machine. What cannot is a warning, not an error. root is the live
-// machine; cpus are those of the run; threads is how many it will have at once.
+// OpenWatcher finds out what can be counted on this machine. A counter that is not available gives a warning, not an
+// error. root is the live machine; cpus are those of the run; threads is the number of threads that it will have at the
+// same time.
 func OpenWatcher(root fs.FS, cpus cpuset.Set, threads int) (*Watcher, []result.Warning) {
 	w := newWatcher(root, cpus)
 	warnings := w.lacking()
@@ -53,7 +54,7 @@ func OpenWatcher(root fs.FS, cpus cpuset.Set, threads int) (*Watcher, []result.W
 	return w, warnings
 }
 
-// unknown is what a sample does not know when a counter cannot be read: the code of the warning, and its words.
+// unknown describes a counter that cannot be read: the code of the warning, and its text.
 type unknown struct{ code, what string }
 
 var (
@@ -89,7 +90,7 @@ func newWatcher(root fs.FS, cpus cpuset.Set) *Watcher {
 	return w
 }
 
-// Canary returns how many seconds a fixed loop takes on the CPU that the caller runs on: more where the CPU is slower.
+// Canary returns how many seconds a fixed loop takes on the caller's CPU: longer on a slower CPU.
 func Canary() float64 {
 	seconds, _ := canary(1)
 	return seconds
@@ -104,7 +105,7 @@ func (w *Watcher) Close() error {
 	return w.migrations.Close()
 }
 
-// clockNoise is by how much two clocks seem to part that are read one after the other.
+// clockNoise is the apparent difference between two clocks that are read one after the other.
 const clockNoise = 10 * time.Millisecond
 
 // reading is every counter at one moment; nil is a counter that could not be read.
@@ -117,21 +118,22 @@ type reading struct {
 	pressure    *float64
 	migrations  *uint64
 	usage       *linux.Usage
-	ours        *float64 // CPU seconds of this process and of those that it has waited for
+	ours        *float64 // CPU seconds of this process and of the children that it has waited for
 	lacks       []result.Warning
 }
 
-// OpenOutside watches samples that are taken by other processes, which this one starts and waits for: signals of the whole
-// machine only. What the processes themselves tell (switches, faults) is on the sample before its quality is judged. All
-// that they and this one used meanwhile, to start and to end too, is not other programs'.
+// OpenOutside returns a watcher for samples that other processes take, which this one starts and waits for: it counts
+// only signals of the whole machine. The processes' own counters (switches, faults) are on the sample before its
+// quality is judged. CPU time of these processes and of this one, including their start and end, does not count as that
+// of other programs.
 func OpenOutside(root fs.FS, cpus cpuset.Set) (*Watcher, []result.Warning) {
 	w := newWatcher(root, cpus)
 	w.outside = true
 	return w, w.lacking()
 }
 
-// Watch runs the canary and reads the counters, and returns what reads them again and puts the differences, and the
-// verdict, on a sample. The canary's own time is before all that is counted.
+// Watch runs the canary and reads the counters. It returns a function that reads them again, and sets the differences
+// and the verdict of a sample. The canary's own time is not counted.
 func (w *Watcher) Watch() func(*result.Sample) {
 	canarySeconds := Canary()
 	w.stops.Begin()
@@ -153,8 +155,8 @@ func (w *Watcher) Watch() func(*result.Sample) {
 	}
 }
 
-// ownSeconds is the CPU time between two readings that was not other programs': the sample's, with what its processes took
-// beside it where that is known, and the load's.
+// ownSeconds returns the CPU time between two readings that does not belong to other programs: that of the sample, of
+// the rest of its processes if known, and of the load.
 func ownSeconds(s *result.Sample, before, after reading) float64 {
 	if ours := grown(before.ours, after.ours); ours != nil {
 		return *ours + s.LoadSeconds
@@ -166,7 +168,7 @@ func (w *Watcher) fill(sig *result.Signals, before, after reading, used float64)
 	sig.WatchedSeconds = after.at.Sub(before.at).Seconds()
 	sig.StealSeconds = grown(before.steal, after.steal)
 	if busy := grown(before.busy, after.busy); busy != nil {
-		others := *busy - used // a little below zero is the rounding of ticks; cut off, it would be a bias of what is above
+		others := *busy - used // may be slightly negative by the rounding of ticks; cutting that off would bias the mean
 		sig.OtherSeconds = &others
 	}
 	sig.ThrottledSeconds = grown(before.throttled, after.throttled)
@@ -176,7 +178,7 @@ func (w *Watcher) fill(sig *result.Signals, before, after reading, used float64)
 	}
 	own, children := w.stops.End()
 	stopped := max(own, children)
-	if sig.StoppedSeconds != nil { // what the experiment has seen itself
+	if sig.StoppedSeconds != nil { // measured by the experiment itself
 		stopped = max(stopped, *sig.StoppedSeconds)
 	}
 	sig.StoppedSeconds = &stopped
@@ -200,7 +202,7 @@ func (w *Watcher) fillOwn(sig *result.Signals, before, after reading) {
 	}
 }
 
-// grown is by how much a counter grew; a counter that went back (threads that ended took theirs along) tells nothing.
+// grown returns how much a counter grew; nil if it decreased, since the counts of threads that ended are lost.
 func grown[N float64 | uint64](before, after *N) *N {
 	if before == nil || after == nil || *after < *before {
 		return nil
@@ -231,7 +233,7 @@ func (w *Watcher) read() reading {
 	return r
 }
 
-// known reports whether a counter could be read, and else notes why not.
+// known reports whether a counter could be read, and otherwise notes the reason.
 func (r *reading) known(u unknown, err error) bool {
 	if err != nil {
 		r.lacks = append(r.lacks, lack(u, err))
@@ -248,7 +250,7 @@ func readOurs() (float64, error) {
 	return own.UserSeconds + own.SystemSeconds + children.UserSeconds + children.SystemSeconds, err
 }
 
-// readOwn reads what is counted for this process alone.
+// readOwn reads the counters of this process.
 func (w *Watcher) readOwn(r *reading) {
 	if seconds, err := readRunQueue(w.root); r.known(noRunQueue, err) {
 		r.runQueue = &seconds

@@ -13,7 +13,7 @@ import (
 	"gorun/internal/result"
 )
 
-// What the processes of a sample take to start and to end is not other programs'.
+// The time for starting and ending the processes of a sample does not count as that of other programs.
 func TestOwnSeconds(t *testing.T) {
 	s := &result.Sample{UserSeconds: 1, SystemSeconds: 0.5, LoadSeconds: 2}
 	at := func(seconds float64) reading { return reading{ours: &seconds} }

@@ -12,26 +12,27 @@ import (
 	"gorun/internal/linux"
 )
 
-// familyOpeners has the methods that follow processes to come, in the order of TraceMethods. The counter of migrations
-// is none: its sample says where a thread goes to, and nothing says where a new one was.
+// familyOpeners lists the methods that can trace future processes, in the order of TraceMethods. The counter of
+// migrations cannot: its sample gives a thread's destination, and nothing gives the first CPU of a new thread.
 var familyOpeners = []opener[sighting]{
 	{TraceMigrateTask, openMigrateTasks},
 	{TraceSwitches, openInheritedSwitches},
 }
 
-// OpenFamily follows all threads of the processes that the calling thread, which the goroutine must be locked to, will
-// start, and of all their descendants in any session or pid namespace, by the best method that the machine allows. cpus
-// are those online: what happens on one that came later is missed. fsys is rooted at /. The error is like OpenTrace's.
+// OpenFamily traces all threads of the processes that the calling thread will start, and of all their descendants in
+// any session or PID namespace, by the best method that the machine allows. The goroutine must be locked to the thread.
+// cpus are the online CPUs: events on a CPU that comes online later are missed. fsys is rooted at /. The error is like
+// OpenTrace's.
 //
-// A program that gains privileges at its execve(2), as a set-user-ID one does, leaves TraceSwitches with all that it
-// starts: the kernel lets ordinary users trace none, and says nothing of it.
+// A program that gains privileges at its execve(2), as a set-user-ID one does, and all processes that it starts are
+// silently missed by TraceSwitches: the kernel does not let ordinary users trace them.
 //
-// By the tracepoint the traced pay nothing that could be measured, but each ring gets the moves and forks of the whole
-// machine. By the switches each context switch takes 0.5 µs of CPU time more (two processes that wake each other through
-// pipes 200,000 times: 0.71 s instead of 0.48), and each new thread a kernel object a CPU, as for any inherited event
-// with rings; the reader takes 0.12 µs a switch of its own. With two CPUs for 14 threads, up to a sixth of the records of
-// such a pair were lost, mostly none. Until a ring has something to be read, the reader takes nothing. BenchmarkFamily,
-// on 2 CPUs with Linux 6.18.
+// With the tracepoint the cost for the traced threads is too small to measure, but each ring gets the moves and forks
+// of the whole machine. With the switches each context switch takes 0.5 µs of CPU time more (two processes that wake
+// each other through pipes 200,000 times: 0.71 s instead of 0.48), and each new thread takes a kernel object per CPU,
+// as for any inherited event with rings. The reader takes 0.12 µs per switch. With two CPUs for 14 threads, up to a
+// sixth of the records of such a pair were lost, mostly none. While all rings are empty the reader takes no time.
+// BenchmarkFamily, on 2 CPUs with Linux 6.18.
 func OpenFamily(cpus []int, fsys fs.FS) (*Family, error) {
 	return openFamily(familyOpeners, cpus, fsys)
 }
@@ -49,7 +50,7 @@ func openFamily(openers []opener[sighting], cpus []int, fsys fs.FS) (*Family, er
 	return &Family{&familyTrace{source, stop, newGenealogy(os.Getpid(), root)}, method, degraded}, nil
 }
 
-// openMigrateTasks opens the tracepoint for all threads of the machine, with the records of who starts whom.
+// openMigrateTasks opens the tracepoint for all threads of the machine, with the records of forks.
 func openMigrateTasks(_ int, cpus []int, fsys fs.FS) (*tracer[sighting], error) {
 	format, attr, err := migrateTaskEvent(fsys)
 	if err != nil {
@@ -66,9 +67,9 @@ func openMigrateTasks(_ int, cpus []int, fsys fs.FS) (*tracer[sighting], error) 
 	return t, t.openOnEach(TraceMigrateTask, attr, -1, cpus, "")
 }
 
-// openInheritedSwitches opens an event that never happens, for the records of context switches beside it (see
-// openSwitches), on the thread and whatever it starts. Only with an event for each CPU has it a ring (perf_mmap in the
-// kernel's kernel/events/core.c). That a thread comes onto a CPU is enough; that it leaves says the same again.
+// openInheritedSwitches opens a dummy event for its records of context switches (see openSwitches), on the thread and
+// its descendants. An inherited event has a ring only if it is opened for each CPU (perf_mmap in kernel/events/core.c).
+// Only records of a thread being switched in are used; those of it being switched out add nothing.
 func openInheritedSwitches(tid int, cpus []int, _ fs.FS) (*tracer[sighting], error) {
 	t := &tracer[sighting]{of: func(r record) (sighting, bool, error) {
 		if r.kind != unix.PERF_RECORD_SWITCH {
@@ -90,29 +91,30 @@ func openInheritedSwitches(tid int, cpus []int, _ fs.FS) (*tracer[sighting], err
 	}, tid, cpus, "")
 }
 
-// wakeup returns how many bytes in one of so many rings wake its reader, which on a busy machine may have to wait for a
-// CPU: there is room for seven times as many.
+// wakeup returns the number of bytes in a ring that wake its reader: an eighth of the ring, since on a busy machine the
+// reader may have to wait for a CPU.
 func wakeup(rings int) uint32 { return uint32(ringSize(rings) / 8) }
 
-// sighting is what a record tells of a thread.
+// sighting is the content of a record about a thread.
 type sighting struct {
 	kind
 	tid         int
-	pid, parent int // of a thread that began: its process, and the thread that started it
-	Move            // when; To is where it is or goes to, From where it comes from, if it migrated
+	pid, parent int // of a new thread: its process, and the thread that started it
+	Move            // the time; To is the present or next CPU, From the previous one if it migrated
 }
 
-// kind says what a thread does when it is seen.
+// kind is the kind of event that a record reports.
 type kind uint8
 
 const (
 	begins kind = iota
 	ends
-	runs     // it comes onto a CPU
-	migrates // the scheduler has decided it
+	runs     // the thread is switched in
+	migrates // the scheduler has decided to move the thread
 )
 
-// parseSwitch reads what sample_id_all adds to a switch, which has nothing else: u32 PID, TID, u64 time, u32 CPU, u32 0.
+// parseSwitch parses a switch, which has only the fields added by sample_id_all: u32 PID, TID, u64 time, u32 CPU, u32
+// 0.
 func parseSwitch(body []byte) (sighting, error) {
 	if len(body) < 24 {
 		return sighting{}, fmt.Errorf("%w: a switch of %d bytes", errRing, len(body))
@@ -122,8 +124,8 @@ func parseSwitch(body []byte) (sighting, error) {
 	}}, nil
 }
 
-// parseLife reads a thread's begin or end: u32 PID, parent's PID, TID, parent's TID, u64 time, and what sample_id_all
-// adds. It is false for other records.
+// parseLife parses the start or end of a thread: u32 PID, parent's PID, TID, parent's TID, u64 time, and the fields
+// added by sample_id_all. ok is false for other records.
 func parseLife(r record) (s sighting, ok bool, err error) {
 	switch r.kind {
 	case unix.PERF_RECORD_FORK:
@@ -134,7 +136,7 @@ func parseLife(r record) (s sighting, ok bool, err error) {
 		return sighting{}, false, nil
 	}
 	if len(r.body) < 24 {
-		return sighting{}, false, fmt.Errorf("%w: a begin or end of %d bytes", errRing, len(r.body))
+		return sighting{}, false, fmt.Errorf("%w: a start or end of %d bytes", errRing, len(r.body))
 	}
 	s.pid, s.tid, s.parent = word(r.body, 0), word(r.body, 8), word(r.body, 12)
 	s.NS = int64(binary.NativeEndian.Uint64(r.body[16:]))
@@ -143,16 +145,16 @@ func parseLife(r record) (s sighting, ok bool, err error) {
 
 func word(body []byte, offset int) int { return int(int32(binary.NativeEndian.Uint32(body[offset:]))) }
 
-// genealogy knows who of the threads that are seen is of the family, and where.
+// genealogy tracks which threads belong to the family, and the CPU of each.
 type genealogy struct {
-	pid, root int // the tracing process, and its thread whose children the family begins with
+	pid, root int // the tracing process, and its thread that starts the first processes of the family
 	at        map[int]*follower
 }
 
 func newGenealogy(pid, root int) genealogy { return genealogy{pid, root, map[int]*follower{}} }
 
-// see takes note of what was seen, in the order of time, and returns the move if it was one. A TID is another thread's
-// after its begin or end.
+// see processes a sighting, in the order of time, and returns the move if it was one. After a start or an end, a TID
+// stands for another thread.
 func (g genealogy) see(s sighting) (m Move, moved bool) {
 	f := g.at[s.tid]
 	switch s.kind {
@@ -173,14 +175,14 @@ func (g genealogy) see(s sighting) (m Move, moved bool) {
 	return Move{}, false
 }
 
-// familyTrace is a family that is traced.
+// familyTrace implements family with perf events.
 type familyTrace struct {
 	*tracer[sighting]
 	stop int // an eventfd
 	genealogy
 }
 
-// Wait returns true when some ring has an eighth more than at the last time, and false after Stop.
+// Wait returns true when an eighth of some ring has been filled since the last time, and false after Stop.
 func (f *familyTrace) Wait() bool {
 	fds := make([]unix.PollFd, 0, 1+len(f.events))
 	fds = append(fds, unix.PollFd{Fd: int32(f.stop), Events: unix.POLLIN})
@@ -200,19 +202,19 @@ func (f *familyTrace) Wait() bool {
 				return true
 			}
 		}
-		return false // an error of its own: nothing more will come
+		return false // an error: no more events will come
 	}
 }
 
-// Stop ends Wait, now and later, from any goroutine.
+// Stop makes present and later calls of Wait return, from any goroutine.
 func (f *familyTrace) Stop() {
 	var one [8]byte
 	binary.NativeEndian.PutUint64(one[:], 1)
 	_, _ = unix.Write(f.stop, one[:])
 }
 
-// Read returns the moves since the last Read, or since OpenFamily, in the order of time, and how many records were lost
-// meanwhile: those of a thread's begin among them, so that it may have moved unseen ever since.
+// Read returns the moves since the last Read, or since OpenFamily, in the order of time, and the number of records lost
+// since then. If the record of a thread's start is lost, all its moves are missed.
 func (f *familyTrace) Read() (moves []Move, lost uint64, err error) {
 	seen, lost, err := f.tracer.Read()
 	for _, s := range seen {

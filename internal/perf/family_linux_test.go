@@ -23,11 +23,11 @@ import (
 	"gorun/internal/sysfs"
 )
 
-// asMover makes the test binary a process that moves itself n times between two CPUs, first to the first, and first
-// starts another one, with a session and children of its own, as often as the last of its arguments says.
+// asMover makes the test binary a process that moves itself n times between two CPUs, starting with the first. Before
+// that it starts another mover in a new session, to the number of generations in its last argument.
 const asMover = "perf-move"
 
-// asPingPong makes it two threads that wake each other so many times.
+// asPingPong makes it two threads that wake each other n times.
 const asPingPong = "perf-ping-pong"
 
 func TestMain(m *testing.M) {
@@ -52,7 +52,7 @@ func TestMain(m *testing.M) {
 	}
 }
 
-// moverCommand makes a mover. It and all its threads begin on the CPU of the thread that starts it.
+// moverCommand returns the command of a mover. All its threads start on the CPU of the thread that starts it.
 func moverCommand(cpus []int, n, generations int) *exec.Cmd {
 	cmd := exec.Command("/proc/self/exe", asMover, strconv.Itoa(cpus[0]), strconv.Itoa(cpus[1]), strconv.Itoa(n),
 		strconv.Itoa(generations))
@@ -78,7 +78,7 @@ func moveMyself(cpus []int, n, generations int) error {
 	return nil
 }
 
-// eachFamily runs a test by each method that can be opened here, and skips the others, whose error must say why. The
+// eachFamily runs a test with each method that is available here, and skips the others, whose error must say why. The
 // test's thread is on the second CPU.
 func eachFamily(t *testing.T, test func(t *testing.T, cpus []int, f *Family)) {
 	allowed := twoCPUs(t)
@@ -102,14 +102,14 @@ func eachFamily(t *testing.T, test func(t *testing.T, cpus []int, f *Family)) {
 	}
 }
 
-// Three generations move, each in its own session; so do the thread that starts them, another thread of this process
-// and what that starts, which are none of the family.
+// Three generations move, each in its own session. The thread that starts them, another thread of this process and its
+// child move too, but do not belong to the family.
 func TestFamilySeesEachMoveOfEachDescendant(t *testing.T) {
 	const moves, generations = 100, 3
 	eachFamily(t, func(t *testing.T, cpus []int, f *Family) {
 		other := startThread(t, cpus[1])
 		require.NoError(t, linux.VisitCPUs(cpus, func(int) error { return nil }))
-		for range 2 { // the second time with TIDs that may be the first's
+		for range 2 { // the second time TIDs may be reused
 			since := monotonic(t)
 			child := moverCommand(cpus, moves, generations-1)
 			require.NoError(t, child.Start())
@@ -134,7 +134,7 @@ func TestFamilySeesEachMoveOfEachDescendant(t *testing.T) {
 	})
 }
 
-// Its threads' numbers are those that this process knows, and not 1, 2 and so on.
+// Its TIDs are those in this process's namespace, not 1, 2 and so on.
 func TestFamilyInAnotherPIDNamespace(t *testing.T) {
 	const moves = 100
 	eachFamily(t, func(t *testing.T, cpus []int, f *Family) {
@@ -142,7 +142,7 @@ func TestFamilyInAnotherPIDNamespace(t *testing.T) {
 		child.SysProcAttr.Cloneflags = unix.CLONE_NEWPID
 		if err := child.Start(); err != nil {
 			require.ErrorIs(t, err, fs.ErrPermission)
-			t.Skip("no pid namespace can be made: ", err)
+			t.Skip("no PID namespace can be made: ", err)
 		}
 		require.NoError(t, child.Wait())
 		got, _, err := f.Read()
@@ -152,9 +152,9 @@ func TestFamilyInAnotherPIDNamespace(t *testing.T) {
 	})
 }
 
-// A reader need not look before there is much to be read, and none is kept from ending.
+// Wait returns when there is much to read, and Stop always ends it.
 func TestFamilyWait(t *testing.T) {
-	const moves = 3000 // of 32 bytes four times, or 64, on one of two CPUs: more than an eighth of 512 KiB
+	const moves = 3000 // of 4 × 32 or 64 bytes, on one of two CPUs: more than an eighth of 512 KiB
 	eachFamily(t, func(t *testing.T, cpus []int, f *Family) {
 		require.NoError(t, moverCommand(cpus, moves, 0).Run())
 		assert.True(t, f.Wait())
@@ -166,7 +166,7 @@ func TestFamilyWait(t *testing.T) {
 		}
 		require.NoError(t, moverCommand(cpus, moves, 0).Run())
 		f.Stop()
-		assert.False(t, f.Wait(), "whatever there is to be read")
+		assert.False(t, f.Wait(), "even if there is something to read")
 		assert.False(t, f.Wait())
 	})
 }
@@ -175,7 +175,7 @@ func TestFamilyClosed(t *testing.T) {
 	eachFamily(t, func(t *testing.T, _ []int, f *Family) {
 		require.NoError(t, f.Close())
 		_, _, err := f.Read()
-		assert.ErrorIs(t, err, os.ErrClosed, "no trace is not no move")
+		assert.ErrorIs(t, err, os.ErrClosed, "a closed trace differs from one without moves")
 	})
 }
 
@@ -198,7 +198,7 @@ func TestOpenFamilyWithoutPrivilege(t *testing.T) {
 	assert.True(t, hinted(f.Degraded()))
 }
 
-// life is a record's body: PID, parent's PID, TID, parent's TID, time, and what sample_id_all adds.
+// life returns a record's body: PID, parent's PID, TID, parent's TID, time, and the fields added by sample_id_all.
 func life(pid, tid, parent uint64, ns uint64) []byte {
 	return words(pid|9<<32, tid|parent<<32, ns, 0, ns, 0)
 }
@@ -230,7 +230,7 @@ func TestParseSightings(t *testing.T) {
 	assert.ErrorIs(t, err, errRing)
 }
 
-// A TID that ended, or whose end was lost, is another thread's.
+// A TID that is used again, even if its end was lost, stands for another thread.
 func TestGenealogyOfAReusedTID(t *testing.T) {
 	const pid, root, tid = 2, 3, 7
 	g := newGenealogy(pid, root)
@@ -240,7 +240,7 @@ func TestGenealogyOfAReusedTID(t *testing.T) {
 	}
 	ours, others := sighting{tid: tid, pid: tid, parent: root}, sighting{tid: tid, pid: tid, parent: 1}
 	g.see(ours)
-	assert.False(t, at(0), "to be somewhere first is no move")
+	assert.False(t, at(0), "the first CPU is not a move")
 	assert.True(t, at(1))
 	g.see(ours)
 	assert.False(t, at(0))
@@ -248,11 +248,11 @@ func TestGenealogyOfAReusedTID(t *testing.T) {
 	assert.False(t, at(1))
 	g.see(ours)
 	g.see(sighting{kind: ends, tid: tid})
-	assert.Empty(t, g.at, "who ended takes no room")
+	assert.Empty(t, g.at, "ended threads are removed")
 }
 
-// Threads of a small range of TIDs come and go, of the family and others. What each thread did is known apart from its
-// TID.
+// Threads with a small range of TIDs start and end, inside and outside the family. The moves of each are known
+// independently of its TID.
 func TestGenealogy(t *testing.T) {
 	const pid, root = 2, 3
 	type thread struct {
@@ -261,7 +261,7 @@ func TestGenealogy(t *testing.T) {
 	}
 	rapid.Check(t, func(t *rapid.T) {
 		g := newGenealogy(pid, root)
-		alive := map[int]*thread{root: {cpu: -1}, 4: {cpu: -1}} // 4 is another's
+		alive := map[int]*thread{root: {cpu: -1}, 4: {cpu: -1}} // 4 is outside the family
 		tid := rapid.IntRange(3, 9)
 		for ns := range int64(rapid.IntRange(0, 60).Draw(t, "sightings")) {
 			of := tid.Draw(t, "tid")
@@ -277,7 +277,7 @@ func TestGenealogy(t *testing.T) {
 			case what == ends && th != nil && of > 4:
 				delete(alive, of)
 				if rapid.Bool().Draw(t, "lost") {
-					continue // the next begin tells as well
+					continue // the next start implies the end
 				}
 			case what == runs && th != nil:
 				if th.ours && th.cpu >= 0 && th.cpu != s.To {
@@ -328,7 +328,8 @@ func pingPong(n int) error {
 	return errors.Join(pass(back[0], there[1]), <-passed)
 }
 
-// What a trace costs a command that does nothing but switch, on one CPU and on all, and one that does nothing but start.
+// BenchmarkFamily measures the cost of a trace for a command that only switches, on one CPU and on all, and for one
+// that only starts processes.
 func BenchmarkFamily(b *testing.B) {
 	const trips = 200_000
 	allowed, err := linux.GetAffinity(0)
@@ -339,7 +340,7 @@ func BenchmarkFamily(b *testing.B) {
 		name string
 		on   cpuset.Set
 		argv []string
-		work int // that many times, in a run
+		work int // operations in a run
 	}{
 		{"a-trip-on-one-CPU", cpuset.Of(allowed.First()), []string{os.Args[0], asPingPong, strconv.Itoa(trips)}, trips},
 		{"a-trip", allowed, []string{os.Args[0], asPingPong, strconv.Itoa(trips)}, trips},
@@ -353,7 +354,7 @@ func BenchmarkFamily(b *testing.B) {
 	run := func(b *testing.B, openers []opener[sighting], on cpuset.Set, argv []string) (lost uint64) {
 		done := make(chan error)
 		go func() {
-			runtime.LockOSThread() // and ends with the thread
+			runtime.LockOSThread() // the goroutine ends with the thread
 			done <- linux.SetAffinity(0, on)
 			f, err := openFamily(openers, cpus.List(), os.DirFS("/"))
 			if err != nil && openers != nil {

@@ -1,12 +1,12 @@
 package perf
 
-// Fault is a page fault that a thread took in user mode and that needed no disk.
+// Fault is a minor page fault of a thread in user mode.
 type Fault struct {
 	NS      int64 // CLOCK_MONOTONIC in nanoseconds
 	Address uint64
 }
 
-// Faults follows the page faults of one thread. It is for one goroutine at a time.
+// Faults traces the page faults of one thread. It is for one goroutine at a time.
 type Faults struct{ source faultSource }
 
 // faultSource reads the faults since it was opened or last read.
@@ -15,9 +15,9 @@ type faultSource interface {
 	Close() error
 }
 
-// Read returns the faults since the last Read, or since OpenFaults. lost is the number of those whose addresses the kernel
-// had no room to keep.
+// Read returns the faults since the last Read, or since OpenFaults. lost is the number of faults that did not fit into
+// the kernel's ring.
 func (f *Faults) Read() (faults []Fault, lost uint64, err error) { return f.source.Read() }
 
-// Close ends the following. A second call does nothing.
+// Close ends the trace. A second call does nothing.
 func (f *Faults) Close() error { return f.source.Close() }

@@ -11,13 +11,13 @@ import (
 )
 
 // faultsBytes is the size of the ring. A fault takes 24 bytes, so that there is room for 87,381: more than the 65,536 pages
-// that NUMA balancing marks at once. The ring is smaller where the user may not lock so much memory.
+// that NUMA balancing marks at once. The ring is smaller if the user may not lock so much memory.
 const faultsBytes = 2 << 20
 
-// OpenFaults follows the calling thread's page faults, with the address of each. It needs CAP_PERFMON, or
+// OpenFaults traces the calling thread's page faults, with the address of each. It needs CAP_PERFMON, or
 // kernel.perf_event_paranoid of at most 2.
 func OpenFaults() (*Faults, error) {
-	const op = "follow page faults (perf_event_open)"
+	const op = "trace page faults (perf_event_open)"
 	e, err := openEvent(unix.PerfEventAttr{
 		Type: unix.PERF_TYPE_SOFTWARE, Config: unix.PERF_COUNT_SW_PAGE_FAULTS_MIN, Sample: 1,
 		Sample_type: unix.PERF_SAMPLE_TIME | unix.PERF_SAMPLE_ADDR, Bits: unix.PerfBitExcludeKernel,

@@ -13,7 +13,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// The first write to each page of fresh memory is a fault at its address, and the second is none.
+// The first write to each page of new memory is a fault at its address, and the second is not.
 func TestFaults(t *testing.T) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()

@@ -10,5 +10,5 @@ import (
 
 // OpenFaults needs Linux.
 func OpenFaults() (*Faults, error) {
-	return nil, fmt.Errorf("follow page faults: %s has no perf_event_open: %w", runtime.GOOS, errors.ErrUnsupported)
+	return nil, fmt.Errorf("trace page faults: %s has no perf_event_open: %w", runtime.GOOS, errors.ErrUnsupported)
 }

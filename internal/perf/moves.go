@@ -9,14 +9,15 @@ import (
 	"gorun/internal/topology"
 )
 
-// MoveCount is how often threads moved from one CPU to another.
+// MoveCount is the number of moves from one CPU to another.
 type MoveCount struct {
 	From  int    `json:"from"`
 	To    int    `json:"to"`
 	Count uint64 `json:"count"`
 }
 
-// CountMoves adds moves to counts that CountMoves has returned before, or nil: they ascend by From, then To.
+// CountMoves adds moves to nil or to the counts that it returned before, and returns them in ascending order of From,
+// then To.
 func CountMoves(counts []MoveCount, moves []Move) []MoveCount {
 	for _, move := range moves {
 		i, found := slices.BinarySearchFunc(counts, move, func(c MoveCount, m Move) int {
@@ -30,7 +31,7 @@ func CountMoves(counts []MoveCount, moves []Move) []MoveCount {
 	return counts
 }
 
-// Classify adds moves up by how near the two CPUs are.
+// Classify sums moves by the relation of the two CPUs.
 func Classify(m *topology.Machine, counts []MoveCount) result.Migrations {
 	n := result.Migrations{FromNode: map[string]uint64{}, ToNode: map[string]uint64{}}
 	for _, c := range counts {

@@ -1,10 +1,9 @@
-// Package perf counts what the scheduler did to the threads of this process: migrations between CPUs and context
-// switches, of every thread that exists and of all to come.
+// Package perf counts migrations between CPUs and context switches of all present and future threads of this process.
 //
-// The counts come from the kernel's software counters (perf_event_open(2)) where that is allowed, which miss nothing,
-// and else from /proc/self/task/TID/sched, which forgets threads as they end. A counter that cannot count is an error:
-// without the privilege the kernel opens one that leaves kernel mode out, and since both events happen in kernel mode,
-// that one reads 0 for ever.
+// The counts come from the kernel's software counters (perf_event_open(2)), which are complete, or if these are not
+// allowed from /proc/self/task/TID/sched, which loses threads when they end. A counter that cannot count is an error:
+// without privilege the kernel opens only one that excludes kernel mode, which always reads 0, since both events happen
+// in kernel mode.
 package perf
 
 import (
@@ -12,13 +11,13 @@ import (
 	"fmt"
 )
 
-// Event is something that happens to a thread.
+// Event is a scheduler event of a thread.
 type Event int
 
 // The events.
 const (
 	Migrations      Event = iota // the thread runs on another CPU than before
-	ContextSwitches              // the thread leaves its CPU, for whatever reason
+	ContextSwitches              // the thread leaves its CPU, for any reason
 )
 
 // String names the event.
@@ -32,15 +31,15 @@ func (e Event) String() string {
 	return fmt.Sprintf("event %d", int(e))
 }
 
-// Method says where a count comes from.
+// Method is the source of a count.
 type Method string
 
 // The methods.
 const (
-	// Software is the kernel's software counters. They are exact: threads that end add what they had to the sum.
+	// Software is the kernel's software counters. They are exact: the counts of ended threads stay in the sum.
 	Software Method = "perf"
-	// SchedDebug is /proc/self/task/TID/sched, present with CONFIG_SCHED_DEBUG. What a thread did after the last Read
-	// before its end is lost.
+	// SchedDebug is /proc/self/task/TID/sched, which needs CONFIG_SCHED_DEBUG. A thread's events between the last Read
+	// and its end are lost.
 	SchedDebug Method = "sched-debug"
 )
 
@@ -57,14 +56,14 @@ type Counter struct {
 	degraded error
 }
 
-// Method returns where the count comes from.
+// Method returns the source of the count.
 func (c *Counter) Method() Method { return c.method }
 
-// Degraded returns why the exact method could not be had; nil when it is in use. Like Open's error it has a Hint.
+// Degraded returns why the exact method is not available; nil when it is in use. Like Open's error it has a Hint.
 func (c *Counter) Degraded() error { return c.degraded }
 
-// Open opens the best counter that the machine allows: OpenSoftware, else OpenSchedDebug. The error names what stood in
-// the way of each; for the first it wraps fs.ErrPermission where a privilege is missing, and has a Hint.
+// Open opens the best counter that the machine allows: OpenSoftware, else OpenSchedDebug. The error names the cause for
+// each. If a privilege for the first is missing it wraps fs.ErrPermission, and it has a Hint.
 func Open(event Event) (*Counter, error) {
 	c, err := OpenSoftware(event)
 	if err == nil {

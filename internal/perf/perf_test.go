@@ -14,7 +14,7 @@ func TestEventString(t *testing.T) {
 	assert.Equal(t, "event 9", Event(9).String())
 }
 
-// Whatever the machine allows: either the exact method, or the other one and why, or an error and why.
+// On any machine there is the exact method, or the other one with a reason, or an error with a reason.
 func TestOpenSaysWhatItCouldNotDo(t *testing.T) {
 	for _, event := range []Event{Migrations, ContextSwitches} {
 		c, err := Open(event)
@@ -39,7 +39,7 @@ func TestOpenOfNoEvent(t *testing.T) {
 	assert.ErrorContains(t, err, "event 9 cannot be counted")
 }
 
-// hinted tells whether an error says what to do.
+// hinted reports whether an error has a hint.
 func hinted(err error) bool {
 	var h interface{ Hint() string }
 	return errors.As(err, &h) && h.Hint() != ""

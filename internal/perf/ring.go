@@ -7,33 +7,34 @@ import (
 	"sync/atomic"
 )
 
-// headerSize is that of struct perf_event_header (perf_event_open(2)): u32 type, u16 misc, u16 size, itself included.
+// headerSize is the size of struct perf_event_header (perf_event_open(2)): u32 type, u16 misc, u16 size including the
+// header.
 const headerSize = 8
 
-// errRing is wrapped by the error for a ring or a record that is not as the kernel writes it.
+// errRing is wrapped by errors about a malformed ring or record.
 var errRing = errors.New("damaged perf ring buffer")
 
 // record is one entry of a ring.
 type record struct {
 	kind uint32 // PERF_RECORD_*
 	misc uint16 // PERF_RECORD_MISC_*
-	body []byte // what follows the header; good until the next record is read
+	body []byte // after the header; valid until the next record is read
 }
 
-// ring is a perf ring buffer (perf_event_open(2), "MMAP layout"). head and tail count bytes and are never taken modulo
-// the size: the kernel moves head behind what it has written, the reader moves tail behind what it has read.
+// ring is a perf ring buffer (perf_event_open(2), "MMAP layout"). head and tail are byte counts that are never reduced
+// modulo the size: the kernel advances head after writing, the reader advances tail after reading.
 type ring struct {
 	head, tail *uint64
 	data       []byte // a power of two of bytes
-	crowded    bool   // a drain found more than half of it in use: something may have been lost; for others to reset
+	crowded    bool   // a drain found it more than half full, so records may have been lost; the caller resets it
 	whole      []byte // the copy of what wraps around the end
 }
 
-// drain calls visit for each record that is there and makes room for new ones. After an error, its own or visit's, the
-// rest of what was there is dropped.
+// drain calls visit for each unread record and frees their space. After an error, also one of visit, the other records
+// are dropped.
 func (r *ring) drain(visit func(record) error) error {
 	tail, head := *r.tail, atomic.LoadUint64(r.head)
-	// After the store the kernel writes where the records were.
+	// After this store the kernel overwrites the records.
 	defer atomic.StoreUint64(r.tail, head)
 	if head-tail > uint64(len(r.data)) {
 		return fmt.Errorf("%w: %d unread bytes in one of %d", errRing, head-tail, len(r.data))

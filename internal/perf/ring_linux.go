@@ -14,15 +14,15 @@ import (
 )
 
 const (
-	// ringBytes is the size of a ring: of the 24 bytes that a switch or a counted migration takes 21,845, of the 64 of a
-	// tracepoint 8192. Without a privilege it is what a user may have for each CPU (perf_event_mlock_kb is 516).
+	// ringBytes is the size of a ring: room for 21,845 switches or counted migrations of 24 bytes, or 8192 tracepoint
+	// records of 64. It is also a user's limit per CPU without privilege (perf_event_mlock_kb is 516).
 	ringBytes = 512 << 10
-	// ringsBytes bounds the rings of all CPUs together, if each has at least minRingBytes.
+	// ringsBytes limits the total size of the rings of all CPUs, if each has at least minRingBytes.
 	ringsBytes   = 32 << 20
 	minRingBytes = 64 << 10
 )
 
-// ringSize returns the size of each of so many rings.
+// ringSize returns the size of each of this number of rings.
 func ringSize(rings int) int {
 	share := ringsBytes / max(rings, 1)
 	return max(minRingBytes, min(ringBytes, 1<<(bits.Len(uint(share))-1)))
@@ -33,12 +33,12 @@ type event struct {
 	fd      int
 	memory  []byte // the mapping: a page for the two ends of the ring, then its data
 	ring    ring
-	told    uint64 // lost records, by the records that tell of them
+	told    uint64 // lost records, by the records of losses in the ring
 	counted uint64 // lost records, by the event itself
 }
 
-// openEvent opens an event, not yet enabled, that gives the time of its records by CLOCK_MONOTONIC. Where the user may
-// not have a ring of that size, it is smaller.
+// openEvent opens an event, not yet enabled, whose records have times of CLOCK_MONOTONIC. The ring is smaller if the
+// user may not have one of that size.
 func openEvent(attr unix.PerfEventAttr, tid, cpu, size int) (*event, error) {
 	attr.Size = uint32(unsafe.Sizeof(attr))
 	attr.Bits |= unix.PerfBitDisabled | unix.PerfBitUseClockID
@@ -74,7 +74,7 @@ func (e *event) setFilter(filter string) error {
 
 func (e *event) enable() error { return unix.IoctlSetInt(e.fd, unix.PERF_EVENT_IOC_ENABLE, 0) }
 
-// drain calls visit for each record but those of losses, which it counts.
+// drain calls visit for each record, except records of losses, which it counts.
 func (e *event) drain(visit func(record) error) error {
 	return e.ring.drain(func(r record) error {
 		if r.kind != unix.PERF_RECORD_LOST && r.kind != unix.PERF_RECORD_LOST_SAMPLES {
@@ -86,7 +86,7 @@ func (e *event) drain(visit func(record) error) error {
 	})
 }
 
-// parseLost reads a record of a loss: u64 id, u64 lost; or, of samples that never got to the ring, u64 lost.
+// parseLost parses a record of a loss: u64 id, u64 lost; or, for samples that never got to the ring, u64 lost.
 func parseLost(r record) (uint64, error) {
 	at := 0
 	if r.kind == unix.PERF_RECORD_LOST {
@@ -98,15 +98,15 @@ func parseLost(r record) (uint64, error) {
 	return binary.NativeEndian.Uint64(r.body[at:]), nil
 }
 
-// lost returns how many records were lost since the event was opened. The ring tells of a loss only when there is room
-// again and another record comes; the event itself, since Linux 6.0, at once. It is asked only where it may have lost
-// some: each answer interrupts its CPU.
+// lost returns the number of records lost since the event was opened. The ring reports a loss only with the next record
+// that fits; the event itself reports it at once, since Linux 6.0. The event is read only if it may have lost some,
+// since each read interrupts its CPU.
 func (e *event) lost() (uint64, error) {
 	if e.ring.crowded {
 		var buf [16]byte // u64 value, u64 lost
 		n, err := unix.Read(e.fd, buf[:])
 		if err != nil {
-			return 0, &linux.Error{Op: "read how many records were lost", Err: err}
+			return 0, &linux.Error{Op: "read the number of lost records", Err: err}
 		}
 		if n == len(buf) {
 			e.counted = binary.NativeEndian.Uint64(buf[8:])

@@ -12,7 +12,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// recordOf makes a record as the kernel writes it.
+// recordOf returns a record in the kernel's format.
 func recordOf(kind uint32, body ...byte) []byte {
 	b := binary.NativeEndian.AppendUint32(nil, kind)
 	b = binary.NativeEndian.AppendUint16(b, 0x2000) // misc
@@ -28,13 +28,13 @@ func words(values ...uint64) []byte {
 	return b
 }
 
-// newRing makes an empty ring with its ends at a position.
+// newRing returns an empty ring with head and tail at a position.
 func newRing(size int, position uint64) ring {
 	head, tail := position, position
 	return ring{head: &head, tail: &tail, data: make([]byte, size)}
 }
 
-// write appends a record as the kernel does, unless there is no room.
+// write appends a record as the kernel does, if there is room.
 func (r *ring) write(record []byte) bool {
 	size := uint64(len(r.data))
 	if *r.head+uint64(len(record))-*r.tail > size {
@@ -63,7 +63,7 @@ func drained(r *ring) (entries []entry, err error) {
 	return entries, err
 }
 
-// What is written is read, in order and once, wherever the ring wraps, and so do the counts of bytes.
+// All written records are read once and in order, wherever the ring or the byte counts wrap.
 func TestRingReadsWhatWasWritten(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		r := newRing(1<<rapid.IntRange(6, 10).Draw(t, "size"), -rapid.Uint64Range(0, 2000).Draw(t, "position")&^7)
@@ -79,7 +79,7 @@ func TestRingReadsWhatWasWritten(t *testing.T) {
 			got, err := drained(&r)
 			require.NoError(t, err)
 			require.Equal(t, want, got)
-			require.Equal(t, *r.head, *r.tail, "there is room again")
+			require.Equal(t, *r.head, *r.tail, "the space is free again")
 		}
 	})
 }
@@ -104,7 +104,7 @@ func TestRingDamaged(t *testing.T) {
 		got, err := drained(&r)
 		require.ErrorIs(t, err, errRing, name)
 		assert.Len(t, got, c.read, name)
-		assert.True(t, r.write(good), "%s: the reader goes on behind it", name)
+		assert.True(t, r.write(good), "%s: the reader continues after it", name)
 		got, err = drained(&r)
 		require.NoError(t, err, name)
 		assert.Equal(t, []entry{{9, words(1, 2)}}, got, name)

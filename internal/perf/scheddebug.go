@@ -14,7 +14,7 @@ import (
 	"gorun/internal/sysfs"
 )
 
-// schedDebug adds up a field of /proc/self/task/TID/sched.
+// schedDebug sums a field of /proc/self/task/TID/sched.
 type schedDebug struct {
 	fsys  fs.FS // rooted at /
 	field string
@@ -22,8 +22,8 @@ type schedDebug struct {
 	last  map[string]uint64 // by TID
 }
 
-// OpenSchedDebug opens the scheduler's debugging figures, which need no privilege. Kernels without CONFIG_SCHED_DEBUG
-// give an error that wraps errors.ErrUnsupported. A Read takes 15-25 µs a thread.
+// OpenSchedDebug opens the scheduler's debugging figures, which need no privilege. On kernels without
+// CONFIG_SCHED_DEBUG the error wraps errors.ErrUnsupported. A Read takes 15-25 µs per thread.
 func OpenSchedDebug(event Event) (*Counter, error) {
 	s, err := openSchedDebug(os.DirFS("/"), event)
 	if err != nil {
@@ -45,11 +45,11 @@ func openSchedDebug(fsys fs.FS, event Event) (*schedDebug, error) {
 	if _, err := s.Read(); err != nil {
 		return nil, err
 	}
-	s.sum = 0 // what the threads did before they were first seen does not count
+	s.sum = 0 // events before the counter was opened do not count
 	return s, nil
 }
 
-// Read adds what each thread did since it was last seen; a new thread began at 0.
+// Read adds each thread's events since the last Read; a new thread starts at 0.
 func (s *schedDebug) Read() (uint64, error) {
 	const tasks = "proc/self/task"
 	threads, err := fs.ReadDir(s.fsys, tasks)
@@ -61,7 +61,7 @@ func (s *schedDebug) Read() (uint64, error) {
 		tid := thread.Name()
 		n, err := readSched(s.fsys, path.Join(tasks, tid, "sched"), s.field)
 		if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ESRCH) {
-			continue // it has ended; without CONFIG_SCHED_DEBUG it looks as if all had
+			continue // it has ended; without CONFIG_SCHED_DEBUG all threads seem to have ended
 		}
 		if err != nil {
 			return 0, err
@@ -70,7 +70,7 @@ func (s *schedDebug) Read() (uint64, error) {
 		if before := s.last[tid]; n >= before {
 			s.sum += n - before
 		} else {
-			s.sum += n // another thread, with the number of one that ended
+			s.sum += n // a new thread with the TID of an ended one
 		}
 	}
 	if len(seen) == 0 {
@@ -84,11 +84,11 @@ func (s *schedDebug) Read() (uint64, error) {
 	return s.sum, nil
 }
 
-// Close has nothing to close.
+// Close does nothing.
 func (s *schedDebug) Close() error { return nil }
 
-// ThreadMigrations returns how often a thread of any process has moved to another CPU since it began. Unlike a counter
-// of OpenSoftware it costs the thread nothing. Kernels without CONFIG_SCHED_DEBUG give an error, and so does a thread
+// ThreadMigrations returns the number of migrations of a thread of any process since its start. Unlike a counter of
+// OpenSoftware it does not slow the thread. It returns an error on kernels without CONFIG_SCHED_DEBUG, and for a thread
 // that has ended.
 func ThreadMigrations(tid int) (uint64, error) {
 	return readSched(os.DirFS("/"), fmt.Sprintf("proc/%d/sched", tid), "se.nr_migrations")

@@ -15,7 +15,7 @@ import (
 	"gorun/internal/sysfs"
 )
 
-// schedText is a thread's file, as Linux 6 writes it.
+// schedText returns a thread's file in the format of Linux 6.
 func schedText(migrations, switches uint64) string {
 	return fmt.Sprintf(`gorun (7774, #threads: 5)
 -------------------------------------------------------------------
@@ -28,7 +28,7 @@ current_node=0, numa_group_id=0
 `, migrations, switches)
 }
 
-// threads makes /proc/self/task of threads by their number of migrations; each has ten times as many switches.
+// threads returns a /proc/self/task with threads that have these numbers of migrations, and ten times as many switches.
 func threads(migrations map[int]uint64) fstest.MapFS {
 	fsys := fstest.MapFS{"proc/self/task": {Mode: fs.ModeDir | 0o555}}
 	for tid, n := range migrations {
@@ -48,9 +48,9 @@ func TestSchedDebugCountsFromItsOpening(t *testing.T) {
 		}{
 			{"nothing happened", map[int]uint64{1: 100, 2: 50}, 0},
 			{"one moved", map[int]uint64{1: 103, 2: 50}, 3},
-			{"a new thread began at 0", map[int]uint64{1: 103, 2: 50, 3: 4}, 7},
-			{"what a thread had stays when it ends", map[int]uint64{1: 103, 3: 4}, 7},
-			{"a TID is used again", map[int]uint64{1: 104, 3: 1}, 9},
+			{"a new thread starts at 0", map[int]uint64{1: 103, 2: 50, 3: 4}, 7},
+			{"an ended thread's count is kept", map[int]uint64{1: 103, 3: 4}, 7},
+			{"a TID is reused", map[int]uint64{1: 104, 3: 1}, 9},
 		} {
 			s.fsys = threads(step.threads)
 			got, err := s.Read()
@@ -61,7 +61,7 @@ func TestSchedDebugCountsFromItsOpening(t *testing.T) {
 	}
 }
 
-// While no thread ends, the count is the growth of the sum; and it never goes back.
+// While no thread ends, the count is the growth of the sum. It never decreases.
 func TestSchedDebugIsMonotonic(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		counts := rapid.MapOfN(rapid.IntRange(1, 6), rapid.Uint64Max(1000), 1, 6)
@@ -98,7 +98,7 @@ func TestSchedDebugOfAKernelWithoutIt(t *testing.T) {
 	}
 }
 
-// ended has threads that end between the listing and the reading (fs/proc/base.c: ESRCH).
+// ended simulates threads that end between the listing and the reading (fs/proc/base.c: ESRCH).
 type ended struct{ fstest.MapFS }
 
 func (e ended) Open(name string) (fs.File, error) {

@@ -16,23 +16,23 @@ import (
 	"gorun/internal/linux"
 )
 
-// attempts bounds how often the threads are listed until none appears while their counters are opened.
+// attempts limits the listings of the threads, repeated until no thread appears while the counters are opened.
 const attempts = 10
 
-// software is one counter a thread that existed when it was opened; each counts the threads too that its own has
-// started since (attr.inherit).
+// software has one counter per thread that existed when it was opened. Each also counts the threads started since by
+// its thread (attr.inherit).
 type software struct {
 	fds []int
 }
 
-// OpenSoftware opens the kernel's software counters for every thread of the process; threads to come are counted with
-// the thread that starts them. A missing privilege is an error that wraps fs.ErrPermission and has a Hint.
+// OpenSoftware opens the kernel's software counters for every thread of the process; new threads are counted with the
+// thread that starts them. A missing privilege is an error that wraps fs.ErrPermission and has a Hint.
 //
-// It takes a file descriptor and 4-8 µs a thread, and once some milliseconds for the first counter of the process and
-// the probe: open it while there are dozens of threads, not thousands. A Read takes 0.5 µs a thread that was there, and
-// 0.08 µs a thread that came since. The counted pay too: 2.7 µs of CPU time for the life of each new thread (13.7
-// without, 16.4 with), so that 50,000 threads take 0.14 s more; and 0.33 µs a context switch (0.98 without, 1.31 with).
-// Measured by BenchmarkBurden and its neighbours, minima of 9, on 2 CPUs with Linux 6.18.
+// It takes a file descriptor and 4-8 µs per thread, and some milliseconds once for the first counter of the process and
+// the probe: open it while there are dozens of threads, not thousands. A Read takes 0.5 µs per thread that existed at
+// the opening, and 0.08 µs per newer thread. Counting also slows the threads: by 2.7 µs of CPU time for the life of
+// each new thread (13.7 without, 16.4 with), so that 50,000 threads take 0.14 s more, and by 0.33 µs per context switch
+// (0.98 without, 1.31 with). Measured by BenchmarkBurden and its neighbours, minima of 9, on 2 CPUs with Linux 6.18.
 func OpenSoftware(event Event) (*Counter, error) {
 	config, err := event.config()
 	if err != nil {
@@ -42,7 +42,7 @@ func OpenSoftware(event Event) (*Counter, error) {
 		return nil, err
 	}
 	// A thread that appears between the listing and the opening may or may not have inherited a counter, depending on
-	// which thread started it. Only when the list was still the same afterwards is every thread counted once.
+	// which thread started it. Every thread is counted once only if the list is unchanged afterwards.
 	for range attempts {
 		before, err := linux.Tasks()
 		if err != nil {
@@ -63,7 +63,7 @@ func OpenSoftware(event Event) (*Counter, error) {
 	return nil, fmt.Errorf("count %v: new threads kept appearing while the counters were opened", event)
 }
 
-// subset tells whether every number of a is in b; both ascend.
+// subset reports whether every number of a is in b; both ascend.
 func subset(a, b []int) bool {
 	for _, n := range a {
 		if _, found := slices.BinarySearch(b, n); !found {
@@ -100,8 +100,8 @@ func openThreads(config uint64, tids []int) (*software, error) {
 	return s, nil
 }
 
-// openThread opens a counter of one thread on whatever CPU it runs. It counts in kernel mode: where that is not
-// allowed, the kernel says so here, and does not give a counter that stays 0.
+// openThread opens a counter of one thread on all CPUs. It counts in kernel mode: if that is not allowed the kernel
+// returns an error here, instead of a counter that stays 0.
 func openThread(config uint64, tid int, bits uint64) (int, error) {
 	attr := unix.PerfEventAttr{
 		Type:   unix.PERF_TYPE_SOFTWARE,
@@ -125,7 +125,7 @@ func openThread(config uint64, tid int, bits uint64) (int, error) {
 	return -1, &linux.Error{Op: "open a software counter (perf_event_open)", Err: err, Remedy: remedy}
 }
 
-// permissionRemedy says which privilege is missing, with the level in force where it can be read.
+// permissionRemedy names the missing privilege, with the current level if it can be read.
 func permissionRemedy() string {
 	remedy := "needs sysctl kernel.perf_event_paranoid=1 or CAP_PERFMON"
 	level, err := os.ReadFile("/proc/sys/kernel/perf_event_paranoid")
@@ -135,10 +135,10 @@ func permissionRemedy() string {
 	return remedy
 }
 
-// Read returns the sum over the threads that were there and all they have started.
+// Read returns the sum over the threads that existed at the opening and all that they have started.
 func (s *software) Read() (uint64, error) {
 	if len(s.fds) == 0 {
-		return 0, &linux.Error{Op: "read a software counter", Err: os.ErrClosed} // no count is not a count of 0
+		return 0, &linux.Error{Op: "read a software counter", Err: os.ErrClosed} // an unknown count is not 0
 	}
 	var sum uint64
 	for _, fd := range s.fds {
@@ -155,7 +155,7 @@ func readCount(fd int) (uint64, error) {
 	var buf [8]byte
 	n, err := unix.Read(fd, buf[:])
 	if err == nil && n != len(buf) {
-		err = unix.EIO // the kernel gives whole counts, or nothing from a counter in error
+		err = unix.EIO // the kernel returns whole counts, or nothing from a counter in error state
 	}
 	if err != nil {
 		return 0, &linux.Error{Op: "read a software counter", Err: err}
@@ -178,8 +178,8 @@ var probed struct {
 	works bool
 }
 
-// probe finds out whether the counters count, on another goroutine: a caller that is locked to its thread is not moved.
-// A success is remembered; a refusal may be lifted meanwhile and is not.
+// probe tests whether the counters count, on another goroutine, so that a caller that is locked to its thread is not
+// moved. A success is cached; a refusal is not, since it may be lifted.
 func probe() error {
 	probed.Lock()
 	defer probed.Unlock()
@@ -193,8 +193,8 @@ func probe() error {
 	return err
 }
 
-// probeThread moves the calling thread between two of its CPUs and looks at whether its counter moves too. With one CPU
-// there is nothing to move between; that the counter opened, kernel mode included, must then do.
+// probeThread moves the calling thread between two of its CPUs and checks that its counter counts the moves. With one
+// CPU it only checks that the counter can be opened, including kernel mode.
 func probeThread() (err error) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()

@@ -16,7 +16,7 @@ import (
 	"gorun/internal/linux"
 )
 
-// openSoftware opens a counter, or skips the test where that takes a privilege that is missing; any other error fails.
+// openSoftware opens a counter, or skips the test if the privilege for that is missing; any other error fails the test.
 func openSoftware(t testing.TB, event Event) *Counter {
 	t.Helper()
 	c, err := OpenSoftware(event)
@@ -38,7 +38,7 @@ type mover struct {
 func newMover(cpus cpuset.Set) mover {
 	m := mover{make(chan int), make(chan error)}
 	go func() {
-		runtime.LockOSThread() // and ends with the thread
+		runtime.LockOSThread() // the goroutine ends with the thread
 		pair := []int{cpus.First(), cpus.Last()}
 		err := linux.SetAffinity(0, cpuset.Of(pair[1]))
 		for n := range m.moves {
@@ -69,14 +69,14 @@ func twoCPUs(t *testing.T) cpuset.Set {
 	allowed, err := linux.GetAffinity(0)
 	require.NoError(t, err)
 	if allowed.Len() < 2 {
-		t.Skip("one CPU is allowed: nothing can move")
+		t.Skip("with one CPU no thread can move")
 	}
 	return allowed
 }
 
-// Threads that were there, that came, and that ended are all counted, and counted once.
+// Existing, new and ended threads are all counted, and counted once.
 func TestSoftwareCountsEveryMoveOnce(t *testing.T) {
-	const threads, moves = 10, 50 // moves: even, so that each thread is back where it began
+	const threads, moves = 10, 50 // moves: even, so that each thread returns to its first CPU
 	allowed := twoCPUs(t)
 	var movers []mover
 	for range threads / 2 {
@@ -99,13 +99,13 @@ func TestSoftwareCountsEveryMoveOnce(t *testing.T) {
 	after, err := c.Read()
 	require.NoError(t, err)
 	assert.GreaterOrEqual(t, during, uint64(threads*moves))
-	assert.GreaterOrEqual(t, after, during, "threads that ended keep their share")
-	// The runtime's own threads move too, and a new thread on its way to its first CPU: a few.
+	assert.GreaterOrEqual(t, after, during, "the counts of ended threads are kept")
+	// Threads of the runtime and new threads add a few moves.
 	assert.Less(t, after, uint64(threads*moves*3/2), "counted once")
 
 	require.NoError(t, c.Close())
 	_, err = c.Read()
-	assert.ErrorIs(t, err, os.ErrClosed, "a closed counter is not a 0")
+	assert.ErrorIs(t, err, os.ErrClosed, "a closed counter is not 0")
 }
 
 func TestSoftwareCountsContextSwitches(t *testing.T) {
@@ -127,7 +127,7 @@ func TestSoftwareCountsContextSwitches(t *testing.T) {
 	assert.GreaterOrEqual(t, after-before, uint64(sleeps))
 }
 
-// A thread that sleeps on one CPU switches and does not move.
+// A thread that sleeps on one CPU switches but does not migrate.
 func TestMigrationsAreNotSwitches(t *testing.T) {
 	const sleeps = 1000
 	allowed := twoCPUs(t)
@@ -141,7 +141,7 @@ func TestMigrationsAreNotSwitches(t *testing.T) {
 	}))
 	n, err := c.Read()
 	require.NoError(t, err)
-	assert.Less(t, n, uint64(sleeps/2), "but for the runtime's own threads")
+	assert.Less(t, n, uint64(sleeps/2), "except for threads of the runtime")
 }
 
 func TestSchedDebugOfThisProcess(t *testing.T) {
@@ -158,7 +158,7 @@ func TestSchedDebugOfThisProcess(t *testing.T) {
 	m.end()
 }
 
-// dropCapabilities takes the effective capabilities from the test's thread, which stays the test's own.
+// dropCapabilities drops the effective capabilities of the test's thread, which ends with the test.
 func dropCapabilities(t *testing.T) {
 	t.Helper()
 	runtime.LockOSThread()
@@ -175,7 +175,7 @@ func dropCapabilities(t *testing.T) {
 	level, err := os.ReadFile("/proc/sys/kernel/perf_event_paranoid")
 	require.NoError(t, err)
 	if s := strings.TrimSpace(string(level)); s != "2" && s != "3" && s != "4" {
-		t.Skipf("perf_event_paranoid is %s: everybody may count", s)
+		t.Skipf("perf_event_paranoid is %s: every user may count", s)
 	}
 }
 
@@ -188,7 +188,7 @@ func TestWithoutPrivilegeItIsRefused(t *testing.T) {
 	assert.Contains(t, refusal.Hint(), "sysctl kernel.perf_event_paranoid=1 or CAP_PERFMON (perf_event_paranoid is ")
 }
 
-// What makes the refusal matter: the counter that the kernel does give to everybody never moves.
+// The reason for the check: the counter that the kernel gives to every user stays 0.
 func TestWithoutKernelModeItStaysZero(t *testing.T) {
 	allowed := twoCPUs(t)
 	dropCapabilities(t)
@@ -245,7 +245,7 @@ func BenchmarkOpenSoftware(b *testing.B) {
 	b.ReportMetric(float64(len(tids)), "threads")
 }
 
-// BenchmarkReadMany reads a counter that 4000 threads have inherited, all of them asleep.
+// BenchmarkReadMany reads a counter that 4000 sleeping threads have inherited.
 func BenchmarkReadMany(b *testing.B) {
 	const threads = 4000 // below the 10,000 that the Go runtime allows
 	c := openSoftware(b, Migrations)
@@ -291,8 +291,8 @@ func BenchmarkRead(b *testing.B) {
 	}
 }
 
-// BenchmarkBurden is what a counter costs the threads that it counts: a thread's life, and two switches between two
-// threads of one CPU. The figures of CPU time are the process's, per operation.
+// BenchmarkBurden measures the cost of a counter for the counted threads: for the life of a thread, and for two
+// switches between two threads on one CPU. CPU times are those of the process, per operation.
 func BenchmarkBurden(b *testing.B) {
 	for _, counted := range []bool{false, true} {
 		name := "uncounted"

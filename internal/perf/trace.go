@@ -11,13 +11,14 @@ import (
 
 // Move is one migration of a thread.
 type Move struct {
-	// NS is CLOCK_MONOTONIC in nanoseconds, the host's: a time namespace shifts what clock_gettime(2) reads. By
-	// TraceMigrateTask it is when the scheduler decided, else when the thread ran on, or was seen on, its new CPU.
+	// NS is the host's CLOCK_MONOTONIC in nanoseconds; in a time namespace clock_gettime(2) differs from it. With
+	// TraceMigrateTask it is the time of the scheduler's decision, otherwise the time when the thread ran, or was seen,
+	// on its new CPU.
 	NS       int64
 	From, To int // CPUs
 }
 
-// TraceMethod says where moves come from.
+// TraceMethod is the source of moves.
 type TraceMethod string
 
 // The methods.
@@ -28,8 +29,8 @@ const (
 	TraceReads       TraceMethod = "reads"
 )
 
-// TraceMethods is the table of methods, the best first. All but the first miss a CPU that the thread was sent to and
-// taken from before it ran there.
+// TraceMethods lists the methods, the best first. All but the first miss a move to a CPU that the thread leaves before
+// it runs there.
 var TraceMethods = [...]struct {
 	Method  TraceMethod
 	Meaning string
@@ -48,7 +49,7 @@ var TraceMethods = [...]struct {
 		"CAP_PERFMON or sysctl kernel.perf_event_paranoid=2",
 	},
 	{
-		TraceReads, "the CPU that the thread itself reads; what it did between two reads is missed",
+		TraceReads, "the CPU that the thread itself reads; moves between two reads are missed",
 		"nothing",
 	},
 }
@@ -69,35 +70,35 @@ type moveSource interface {
 	Close() error
 }
 
-// Trace follows one thread between CPUs. It is for one goroutine at a time.
+// Trace traces the moves of one thread between CPUs. It is for one goroutine at a time.
 type Trace struct {
 	source   moveSource
 	method   TraceMethod
 	degraded error
 }
 
-// Method returns where the moves come from.
+// Method returns the source of the moves.
 func (t *Trace) Method() TraceMethod { return t.method }
 
-// Degraded returns why no better method could be had; nil when the best is in use. It has a Hint.
+// Degraded returns why no better method is available; nil when the best is in use. It has a Hint.
 func (t *Trace) Degraded() error { return t.degraded }
 
-// Read returns the moves since the last Read, or since OpenTrace, in the order of time, also from one Read to the next.
-// lost is how many records the kernel had no room for meanwhile; read once a second, none are lost below some thousand
-// moves (or, by TraceSwitches, context switches) a second. After an error what was there is gone.
+// Read returns the moves since the last Read, or since OpenTrace, in the order of time, also across Reads. lost is the
+// number of records that did not fit into the kernel's rings. With a Read per second, none are lost below some thousand
+// moves per second (context switches for TraceSwitches). After an error the pending moves are lost.
 func (t *Trace) Read() (moves []Move, lost uint64, err error) { return t.source.Read() }
 
 // Close ends the trace. A second call does nothing.
 func (t *Trace) Close() error { return t.source.Close() }
 
-// CPURead is a CPU that a thread found itself on.
+// CPURead is a thread's reading of its own CPU.
 type CPURead struct {
 	NS  int64 // CLOCK_MONOTONIC in nanoseconds
-	CPU int   // -1: nothing told it
+	CPU int   // -1: unknown
 }
 
-// MovesOf returns the moves that a thread's reads show, which are in the order of time: TraceReads. A move has the time
-// of the first read after it.
+// MovesOf returns the moves shown by a thread's reads, given in the order of time: the method TraceReads. A move has
+// the time of the first read after it.
 func MovesOf(reads []CPURead) []Move {
 	var moves []Move
 	f := follower{cpu: -1}
@@ -112,12 +113,12 @@ func MovesOf(reads []CPURead) []Move {
 	return moves
 }
 
-// follower finds a thread's moves from where it is seen.
+// follower finds a thread's moves from its successive CPUs.
 type follower struct {
-	cpu int // that it was last seen on; -1: not yet
+	cpu int // last seen; -1: not yet seen
 }
 
-// at takes note of the thread being on a CPU, and returns the move that brought it there.
+// at records the thread's CPU, and returns the move to it if there was one.
 func (f *follower) at(ns int64, cpu int) (m Move, moved bool) {
 	m = Move{ns, f.cpu, cpu}
 	moved = f.cpu != cpu && f.cpu >= 0
@@ -140,7 +141,7 @@ func threadCPU(fsys fs.FS, tid int) (int, error) {
 }
 
 // parseStatCPU returns field 39 of /proc/PID/stat, processor (proc_pid_stat(5)). Field 2 is a name in parentheses,
-// which may hold blanks and parentheses itself.
+// which may contain spaces and parentheses.
 func parseStatCPU(text string) (int, error) {
 	const processor, afterName = 39, 3
 	fields := strings.Fields(text[strings.LastIndexByte(text, ')')+1:])

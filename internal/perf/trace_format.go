@@ -12,13 +12,13 @@ import (
 	"gorun/internal/sysfs"
 )
 
-// migrateTask is where the tracepoint sched:sched_migrate_task has what it says; this varies from kernel to kernel.
+// migrateTask is the layout of the tracepoint sched:sched_migrate_task, which varies between kernels.
 type migrateTask struct {
 	id                uint64 // its perf_event_attr.config
 	pid, origin, dest int    // offsets of the thread and the two CPUs (32 bits each) in the tracepoint's raw data
 }
 
-// readMigrateTask reads the tracepoint's format from tracefs, where it is mounted.
+// readMigrateTask reads the tracepoint's format from tracefs, if it is mounted.
 func readMigrateTask(fsys fs.FS) (migrateTask, error) {
 	const event = "/events/sched/sched_migrate_task/format"
 	var errs []error
@@ -46,7 +46,7 @@ func readMigrateTask(fsys fs.FS) (migrateTask, error) {
 	return migrateTask{}, refusal
 }
 
-// parseMigrateTask reads an event's format file (kernel/trace/trace_events.c, f_show): a line "ID: N", and a line for
+// parseMigrateTask parses an event's format file (kernel/trace/trace_events.c, f_show): a line "ID: N", and a line for
 // each field.
 func parseMigrateTask(text string) (m migrateTask, err error) {
 	_, rest, _ := strings.Cut(text, "ID: ")
@@ -76,12 +76,12 @@ func parseOffset(text, name string) (int, error) {
 		return 0, fmt.Errorf("field %s has no offset", name)
 	}
 	if size, _, _ := strings.Cut(rest, ";"); size != "4" {
-		return 0, fmt.Errorf("field %s has a size of %.20q and not of 4 bytes", name, size)
+		return 0, fmt.Errorf("field %s has %.20q bytes instead of 4", name, size)
 	}
 	return int(n), nil
 }
 
-// move reads a sample of the tracepoint, taken with PERF_SAMPLE_TIME | PERF_SAMPLE_RAW: u64 time, u32 size, the data.
+// move parses a sample of the tracepoint, taken with PERF_SAMPLE_TIME | PERF_SAMPLE_RAW: u64 time, u32 size, the data.
 // tid is the thread's, in the initial pid namespace.
 func (m migrateTask) move(sample []byte) (tid int, move Move, err error) {
 	const data = 12

@@ -17,31 +17,32 @@ import (
 	"gorun/internal/sysfs"
 )
 
-// opener is how a method is opened that follows a thread, or those that it starts.
+// opener opens a method that traces a thread, or the processes that it starts.
 type opener[T timed] struct {
 	method TraceMethod
 	open   func(tid int, cpus []int, fsys fs.FS) (*tracer[T], error)
 }
 
-// openers has the methods that follow a thread from outside, in the order of TraceMethods.
+// openers lists the methods that trace a thread from outside, in the order of TraceMethods.
 var openers = []opener[Move]{
 	{TraceMigrateTask, openMigrateTask},
 	{TraceMigrations, openMigrationRecords},
 	{TraceSwitches, openSwitches},
 }
 
-// OpenTrace follows a thread by the best method that the machine allows; TID 0 is the calling thread. cpus are those
-// online: a move that is made by one that came later may be missed. fsys is rooted at /. Where no method is to be had,
-// the error says why of each, wraps fs.ErrPermission or errors.ErrUnsupported, and has the Hint of the last, which
-// needs the least; what remains are the thread's own reads (MovesOf).
+// OpenTrace traces a thread by the best method that the machine allows; TID 0 is the calling thread. cpus are the
+// online CPUs: a move decided on a CPU that comes online later may be missed. fsys is rooted at /. If no method is
+// available, the error gives the reason for each, wraps fs.ErrPermission or errors.ErrUnsupported, and has the Hint of
+// the last, which needs the least privilege. The thread's own reads remain (MovesOf).
 //
-// By the tracepoint, to open it takes a file descriptor, 0.15 ms and up to 512 KiB a CPU, and to close it 40 ms; by the
-// others 0.3 ms for both, and one of each. A Read takes 0.3-0.6 µs, and some 0.1 µs a move (BenchmarkTrace).
+// With the tracepoint, opening takes a file descriptor, 0.15 ms and up to 512 KiB per CPU, and closing takes 40 ms.
+// With the others both take 0.3 ms in total, one file descriptor and one ring. A Read takes 0.3-0.6 µs, and some 0.1 µs
+// per move (BenchmarkTrace).
 func OpenTrace(tid int, cpus []int, fsys fs.FS) (*Trace, error) {
 	if tid == 0 {
 		tid = linux.Gettid()
 	}
-	// The tracepoint's filter takes any number.
+	// The tracepoint's filter accepts any number, so check the TID first.
 	if _, err := threadCPU(fsys, tid); err != nil {
 		return nil, fmt.Errorf("trace thread %d: %w", tid, err)
 	}
@@ -52,7 +53,7 @@ func OpenTrace(tid int, cpus []int, fsys fs.FS) (*Trace, error) {
 	return &Trace{source: source, method: method, degraded: degraded}, nil
 }
 
-// openBest opens the first method that can be had. degraded says why none before it could be.
+// openBest opens the first available method. degraded says why those before it are not available.
 func openBest[T timed](openers []opener[T], tid int, cpus []int, fsys fs.FS) (
 	source *tracer[T], method TraceMethod, degraded, err error,
 ) {
@@ -72,7 +73,7 @@ func openBest[T timed](openers []opener[T], tid int, cpus []int, fsys fs.FS) (
 	return nil, "", nil, hint.With(degraded, remedy)
 }
 
-// openMigrateTask opens the tracepoint on every CPU, since it is hit by whoever moves the thread.
+// openMigrateTask opens the tracepoint on every CPU, since it fires on the CPU that moves the thread.
 func openMigrateTask(tid int, cpus []int, fsys fs.FS) (*tracer[Move], error) {
 	format, attr, err := migrateTaskEvent(fsys)
 	if err != nil {
@@ -88,7 +89,7 @@ func openMigrateTask(tid int, cpus []int, fsys fs.FS) (*tracer[Move], error) {
 	return t, t.openOnEach(TraceMigrateTask, attr, -1, cpus, fmt.Sprintf("pid == %d", tid))
 }
 
-// migrateTaskEvent returns the event of the tracepoint and what its samples look like.
+// migrateTaskEvent returns the event of the tracepoint and the layout of its samples.
 func migrateTaskEvent(fsys fs.FS) (migrateTask, unix.PerfEventAttr, error) {
 	if err := inInitialPIDNamespace(fsys); err != nil {
 		return migrateTask{}, unix.PerfEventAttr{}, err
@@ -102,13 +103,14 @@ func migrateTaskEvent(fsys fs.FS) (migrateTask, unix.PerfEventAttr, error) {
 	}, err
 }
 
-// inInitialPIDNamespace tells whether this process's TIDs are those of the whole machine, which the tracepoint's filter
-// compares. NSpid of /proc/self/status would not do: it begins with the namespace that /proc was mounted in.
+// inInitialPIDNamespace returns an error unless this process's TIDs are those of the initial PID namespace, which the
+// tracepoint's filter compares. NSpid of /proc/self/status cannot be used: it starts with the namespace that /proc was
+// mounted in.
 func inInitialPIDNamespace(fsys fs.FS) error {
 	const initial = "pid:[4026531836]" // include/uapi/linux/nsfs.h, PID_NS_INIT_INO; the same since Linux 3.8
 	namespace, err := fs.ReadLink(fsys, "proc/self/ns/pid")
 	if err == nil && namespace != initial {
-		err = fmt.Errorf("it knows no thread of another pid namespace: %w", errors.ErrUnsupported)
+		err = fmt.Errorf("it does not work in another PID namespace: %w", errors.ErrUnsupported)
 	}
 	if err == nil {
 		return nil
@@ -116,7 +118,7 @@ func inInitialPIDNamespace(fsys fs.FS) error {
 	return &linux.Error{
 		Op:     "trace migrations by " + string(TraceMigrateTask),
 		Err:    err,
-		Remedy: "run outside of the container, or in the host's pid namespace (docker run --pid=host)",
+		Remedy: "run outside of the container, or in the host's PID namespace (docker run --pid=host)",
 	}
 }
 
@@ -132,8 +134,8 @@ func openMigrationRecords(tid int, _ []int, fsys fs.FS) (*tracer[Move], error) {
 	})
 }
 
-// openSwitches opens an event that never happens, for the records of context switches beside it. They need no kernel
-// mode, and so are everybody's as long as perf_event_paranoid is 2.
+// openSwitches opens a dummy event for its records of context switches. These need no kernel mode, so every user may
+// have them if perf_event_paranoid is at most 2.
 func openSwitches(tid int, _ []int, fsys fs.FS) (*tracer[Move], error) {
 	return openFollower(TraceSwitches, tid, fsys, unix.PerfEventAttr{
 		Config:      unix.PERF_COUNT_SW_DUMMY,
@@ -142,7 +144,7 @@ func openSwitches(tid int, _ []int, fsys fs.FS) (*tracer[Move], error) {
 	})
 }
 
-// openFollower opens a software event of the thread whose records say where it is.
+// openFollower opens a software event whose records give the thread's CPU.
 func openFollower(method TraceMethod, tid int, fsys fs.FS, attr unix.PerfEventAttr) (*tracer[Move], error) {
 	attr.Type = unix.PERF_TYPE_SOFTWARE
 	e, err := openEvent(attr, tid, -1, ringBytes)
@@ -168,13 +170,13 @@ func openFollower(method TraceMethod, tid int, fsys fs.FS, attr unix.PerfEventAt
 		m, moved := f.at(ns, cpu)
 		return m, moved, nil
 	}
-	if _, _, err := t.Read(); err != nil { // it may have moved while its CPU was read: that is not reported, but known
+	if _, _, err := t.Read(); err != nil { // a move while its CPU was read is recorded but not reported
 		return nil, errors.Join(err, t.Close())
 	}
 	return t, nil
 }
 
-// parseSeen reads a sample, or what sample_id_all adds to a switch, which has nothing else: u64 time, u32 CPU, u32 0.
+// parseSeen parses a sample, or a switch, which has only the fields added by sample_id_all: u64 time, u32 CPU, u32 0.
 func parseSeen(body []byte) (ns int64, cpu int, err error) {
 	if len(body) < 16 {
 		return 0, 0, fmt.Errorf("%w: a sample of %d bytes", errRing, len(body))
@@ -182,7 +184,7 @@ func parseSeen(body []byte) (ns int64, cpu int, err error) {
 	return int64(binary.NativeEndian.Uint64(body)), int(int32(binary.NativeEndian.Uint32(body[8:]))), nil
 }
 
-// traceError makes the error of an event that could not be opened.
+// traceError returns the error of an event that could not be opened.
 func traceError(method TraceMethod, err error) error {
 	remedy := ""
 	switch {
@@ -201,7 +203,7 @@ func traceError(method TraceMethod, err error) error {
 	}
 }
 
-// timed is what a tracer makes of records.
+// timed is a parsed record with a time.
 type timed interface {
 	time() int64 // CLOCK_MONOTONIC in nanoseconds
 }
@@ -213,11 +215,11 @@ type tracer[T timed] struct {
 	events []*event
 	of     func(record) (found T, ok bool, err error)
 	held   []T    // for the next Read
-	spare  []T    // what the last Read returned, emptied by a caller that has no more use for it
-	told   uint64 // lost records that Read has told of
+	spare  []T    // the result of the last Read, for reuse once the caller has finished with it
+	told   uint64 // lost records that Read has reported
 }
 
-// openOnEach opens an event on each CPU, of a thread or of all (-1). After an error nothing is open.
+// openOnEach opens an event on each CPU, for one thread or for all (-1). After an error none is open.
 func (t *tracer[T]) openOnEach(
 	method TraceMethod, attr unix.PerfEventAttr, tid int, cpus []int, filter string,
 ) error {
@@ -242,13 +244,12 @@ func (t *tracer[T]) openOnEach(
 	return nil
 }
 
-// Read looks at the rings twice. The first look at one ring may come before a record is there, and that at the next ring
-// after a later one; the second look then finds the earlier one. It may itself miss some in the same
-// way, but none that are earlier than what the first look found: only those are returned, and the rest with the next
-// Read.
+// Read reads all rings twice. The first pass may read one ring just before a record is written, and another ring after
+// a later record; the second pass then finds the earlier record. The second pass may itself miss records in the same
+// way, but none earlier than those that the first pass found. Only those are returned, and the rest with the next Read.
 func (t *tracer[T]) Read() ([]T, uint64, error) {
 	if len(t.events) == 0 {
-		return nil, 0, &linux.Error{Op: "read the trace of migrations", Err: os.ErrClosed} // no trace is not no move
+		return nil, 0, &linux.Error{Op: "read the trace of migrations", Err: os.ErrClosed} // not the same as no moves
 	}
 	found, err := t.drain(append(t.spare, t.held...))
 	last := int64(math.MinInt64)
@@ -278,7 +279,7 @@ func (t *tracer[T]) Read() ([]T, uint64, error) {
 	return found[:end], lost, nil
 }
 
-// drain appends what is found in the rings.
+// drain appends the records of the rings.
 func (t *tracer[T]) drain(found []T) ([]T, error) {
 	for _, e := range t.events {
 		err := e.drain(func(r record) error {

@@ -21,7 +21,7 @@ import (
 	"gorun/internal/sysfs"
 )
 
-// thread is a thread that does what it is told, pinned to one CPU at a time.
+// thread is a thread that runs functions on request, pinned to one CPU at a time.
 type thread struct {
 	tid  int
 	work chan func() error
@@ -34,7 +34,7 @@ func startThread(t *testing.T, cpu int) *thread {
 	require.NoError(t, err)
 	go func() {
 		defer close(th.done)
-		runtime.LockOSThread() // and ends with the thread
+		runtime.LockOSThread() // the goroutine ends with the thread
 		for work := range th.work {
 			th.done <- work()
 		}
@@ -57,7 +57,7 @@ func (th *thread) do(t *testing.T, work func() error) {
 	require.NoError(t, <-th.done)
 }
 
-// alternate moves the thread n times, first to the first CPU.
+// alternate moves the thread n times, starting with the first CPU.
 func (th *thread) alternate(t *testing.T, n int, cpus ...int) {
 	t.Helper()
 	th.do(t, func() error {
@@ -70,7 +70,7 @@ func (th *thread) alternate(t *testing.T, n int, cpus ...int) {
 	})
 }
 
-// steps returns what n moves of alternate look like, from the second CPU on.
+// steps returns the expected result of n moves of alternate, starting on the second CPU.
 func steps(n int, cpus ...int) []Move {
 	moves := make([]Move, n)
 	for i := range moves {
@@ -79,7 +79,7 @@ func steps(n int, cpus ...int) []Move {
 	return moves
 }
 
-// timeless returns the moves without their times, which it checks to ascend from what was read before to now.
+// timeless returns the moves without their times, after checking that these ascend from since until now.
 func timeless(t *testing.T, moves []Move, since int64) []Move {
 	t.Helper()
 	out := make([]Move, len(moves))
@@ -106,7 +106,7 @@ func online(t *testing.T) []int {
 	return cpus.List()
 }
 
-// eachMethod runs a test by each method that can be opened here, and skips the others, whose error must say why.
+// eachMethod runs a test with each method that is available here, and skips the others, whose error must say why.
 func eachMethod(t *testing.T, test func(t *testing.T, open func(t *testing.T, tid int) *tracer[Move])) {
 	for _, o := range openers {
 		t.Run(string(o.method), func(t *testing.T) {
@@ -125,14 +125,14 @@ func eachMethod(t *testing.T, test func(t *testing.T, open func(t *testing.T, ti
 	}
 }
 
-// The thread moves itself, in turn read and not; another one, that moves too, is not seen.
+// The thread moves itself, with and without a Read between. The moves of another thread are not seen.
 func TestTraceSeesEachMove(t *testing.T) {
 	const moves = 50
 	allowed := twoCPUs(t)
 	a, b := allowed.First(), allowed.Last()
 	eachMethod(t, func(t *testing.T, open func(t *testing.T, tid int) *tracer[Move]) {
 		traced, other := startThread(t, b), startThread(t, b)
-		traced.alternate(t, 2, a, b) // what was before the trace does not count
+		traced.alternate(t, 2, a, b) // moves before the trace do not count
 		trace := open(t, traced.tid)
 		since := monotonic(t)
 		for range 3 {
@@ -152,7 +152,7 @@ func TestTraceSeesEachMove(t *testing.T) {
 	})
 }
 
-// The thread is moved by another, on whatever CPU that is.
+// The thread is moved by another thread, on any CPU.
 func TestTraceSeesMovesMadeByAnother(t *testing.T) {
 	const moves = 50
 	allowed := twoCPUs(t)
@@ -163,7 +163,7 @@ func TestTraceSeesMovesMadeByAnother(t *testing.T) {
 		since := monotonic(t)
 		for i := range moves {
 			mover.do(t, func() error { return linux.SetAffinity(traced.tid, cpuset.Of([]int{a, b}[i%2])) })
-			traced.do(t, func() error { return nil }) // it runs, if it was not moved in its sleep
+			traced.do(t, func() error { return nil }) // makes it run, if it was not moved in its sleep
 		}
 		got, lost, err := trace.Read()
 		require.NoError(t, err)
@@ -172,7 +172,7 @@ func TestTraceSeesMovesMadeByAnother(t *testing.T) {
 	})
 }
 
-// With 8 CPUs the way goes over all of them.
+// The moves visit all CPUs, up to 8.
 func TestTraceOverAllCPUs(t *testing.T) {
 	allowed := twoCPUs(t)
 	eachMethod(t, func(t *testing.T, open func(t *testing.T, tid int) *tracer[Move]) {
@@ -192,9 +192,9 @@ func TestTraceOverAllCPUs(t *testing.T) {
 	})
 }
 
-// What there is no room for is counted, once, and what comes after is seen again.
+// Records that do not fit are counted once, and later ones are seen again.
 func TestTraceCountsTheLost(t *testing.T) {
-	const moves = 1000 // of which a page holds 170
+	const moves = 1000 // a page holds 170 of them
 	allowed := twoCPUs(t)
 	a, b := allowed.First(), allowed.Last()
 	traced := startThread(t, b)
@@ -214,7 +214,7 @@ func TestTraceCountsTheLost(t *testing.T) {
 	}}
 	defer func() { assert.NoError(t, trace.Close()) }()
 	require.NoError(t, e.enable())
-	// A move is told of when the thread next comes in, and so may one be that was made before there was an event.
+	// A move is reported when the thread is next switched in, even if it was made before the event was opened.
 	traced.do(t, func() error { return nil })
 	_, _, err = trace.Read()
 	require.NoError(t, err)
@@ -225,7 +225,7 @@ func TestTraceCountsTheLost(t *testing.T) {
 	assert.Len(t, kept, os.Getpagesize()/24)
 	n, err := unix.Read(e.fd, make([]byte, 16))
 	require.NoError(t, err)
-	if n == 16 { // Linux 6.0: told at once
+	if n == 16 { // Linux 6.0: reported at once
 		assert.Equal(t, uint64(moves-len(kept)), lost)
 	}
 
@@ -234,7 +234,7 @@ func TestTraceCountsTheLost(t *testing.T) {
 	require.NoError(t, err)
 	assert.Len(t, again, 10)
 	assert.Equal(t, uint64(moves-len(kept)), lost+more)
-	assert.Equal(t, lost+more, e.told, "the ring tells the same as the event")
+	assert.Equal(t, lost+more, e.told, "the ring and the event agree")
 }
 
 func TestParseLost(t *testing.T) {
@@ -274,7 +274,7 @@ func memoryTracer(t interface {
 		return Move{NS: ns}, true, err
 	}}
 	for range rings {
-		fd, err := unix.Open(os.DevNull, unix.O_RDONLY|unix.O_CLOEXEC, 0) // knows of no loss
+		fd, err := unix.Open(os.DevNull, unix.O_RDONLY|unix.O_CLOEXEC, 0) // reports no loss
 		require.NoError(t, err)
 		trace.events = append(trace.events, &event{fd: fd, ring: newRing(1<<12, 0)})
 	}
@@ -286,7 +286,7 @@ func (t *tracer[Move]) move(ring int, ns int64) bool {
 	return t.events[ring].ring.write(recordOf(unix.PERF_RECORD_SAMPLE, words(uint64(ns), 0)...))
 }
 
-// While ring 1 is read there is a move in ring 0, which was read, and then one in ring 2, which was not.
+// While ring 1 is read, a move is written to ring 0, which was read already, and then one to ring 2, which was not.
 func TestTraceKeepsTheOrderOfTimeAcrossReads(t *testing.T) {
 	trace := memoryTracer(t, 3)
 	trace.move(1, 10)
@@ -296,7 +296,7 @@ func TestTraceKeepsTheOrderOfTimeAcrossReads(t *testing.T) {
 			once = true
 			trace.move(0, 11)
 			trace.move(2, 12)
-			trace.move(1, 13) // found by the second look alone
+			trace.move(1, 13) // found only by the second pass
 		}
 		return inner(r)
 	}
@@ -308,7 +308,8 @@ func TestTraceKeepsTheOrderOfTimeAcrossReads(t *testing.T) {
 	assert.Equal(t, []Move{{NS: 13}}, got)
 }
 
-// Whenever moves come, before or during a Read, each is returned once, in order, and by the Read that began after it.
+// Moves before and during a Read are each returned once, in order, and at the latest by the next Read that starts after
+// them.
 func TestTraceReturnsEachMoveOnceInOrder(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		rings := rapid.IntRange(1, 4).Draw(t, "rings")
@@ -354,7 +355,7 @@ func TestTraceOfADamagedRing(t *testing.T) {
 	trace.move(0, 3)
 	moves, _, err := trace.Read()
 	require.NoError(t, err)
-	assert.Equal(t, []Move{{NS: 3}}, moves, "what there was when it failed is gone")
+	assert.Equal(t, []Move{{NS: 3}}, moves, "the moves pending at the failure are lost")
 }
 
 func TestClosedTrace(t *testing.T) {
@@ -362,12 +363,12 @@ func TestClosedTrace(t *testing.T) {
 		trace := open(t, linux.Gettid())
 		require.NoError(t, trace.Close())
 		_, _, err := trace.Read()
-		assert.ErrorIs(t, err, os.ErrClosed, "no trace is not no move")
+		assert.ErrorIs(t, err, os.ErrClosed, "a closed trace differs from one without moves")
 		assert.NoError(t, trace.Close())
 	})
 }
 
-// elsewhere is this machine without some directory, in some pid namespace.
+// elsewhere is this machine without a directory, or in another PID namespace.
 type elsewhere struct {
 	fs.FS
 	hidden       string
@@ -390,7 +391,7 @@ func (e elsewhere) ReadLink(name string) (string, error) {
 
 func (e elsewhere) Lstat(name string) (fs.FileInfo, error) { return fs.Lstat(e.FS, name) }
 
-// Whatever the machine allows: the best method, or a lesser one and why, or an error and why.
+// On any machine there is the best method, or another one with a reason, or an error with a reason.
 func TestOpenTraceSaysWhatItCouldNotDo(t *testing.T) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
@@ -398,11 +399,11 @@ func TestOpenTraceSaysWhatItCouldNotDo(t *testing.T) {
 	const initial = "pid:[4026531836]"
 	for name, c := range map[string]struct {
 		fsys fs.FS
-		why  string // the best method cannot be had
+		why  string // the best method is not available
 	}{
 		"here":                  {root, ""},
 		"no tracefs":            {elsewhere{root, "sys/kernel", initial}, "no tracefs"},
-		"another pid namespace": {elsewhere{root, "nothing", "pid:[4026532001]"}, "another pid namespace"},
+		"another PID namespace": {elsewhere{root, "nothing", "pid:[4026532001]"}, "another PID namespace"},
 	} {
 		trace, err := OpenTrace(0, online(t), c.fsys)
 		if err != nil {
@@ -461,7 +462,7 @@ func TestOpenTraceOfAThreadThatEnds(t *testing.T) {
 	const tid = 4<<20 + 1 // above every pid_max
 	fsys := fstest.MapFS{fmt.Sprintf("proc/%d/stat", tid): {Data: []byte(statText("x", 0))}}
 	_, err := OpenTrace(tid, online(t), fsys)
-	if !errors.Is(err, unix.ESRCH) { // perf_event_paranoid above 2 is looked at before the thread
+	if !errors.Is(err, unix.ESRCH) { // perf_event_paranoid above 2 is checked before the thread
 		require.ErrorIs(t, err, fs.ErrPermission)
 		t.Skip(err)
 	}

@@ -18,13 +18,13 @@ import (
 
 func TestMovesOf(t *testing.T) {
 	assert.Empty(t, MovesOf(nil))
-	assert.Empty(t, MovesOf([]CPURead{{1, 3}, {2, 3}}), "to be somewhere first is no move")
+	assert.Empty(t, MovesOf([]CPURead{{1, 3}, {2, 3}}), "the first CPU is not a move")
 	assert.Equal(t,
 		[]Move{{20, 3, 0}, {50, 0, 3}},
 		MovesOf([]CPURead{{10, 3}, {20, 0}, {30, 0}, {40, -1}, {50, 3}}))
 }
 
-// The moves lead from the first read to the last.
+// The moves form a path from the first read to the last.
 func TestMovesOfIsAWay(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		cpus := rapid.SliceOfN(rapid.IntRange(0, 3), 1, 50).Draw(t, "cpus")
@@ -60,7 +60,7 @@ func TestTraceMethods(t *testing.T) {
 	assert.Empty(t, TraceMethod("guess").needs())
 }
 
-// statText is a thread's file, as Linux 6 writes it (proc_pid_stat(5)).
+// statText returns a thread's file in the format of Linux 6 (proc_pid_stat(5)).
 func statText(name string, cpu int) string {
 	return fmt.Sprintf("3117 (%s) S 1 3117 3117 0 -1 4194304 83 0 0 0 0 0 0 0 20 0 1 0 1788 2764800 346 "+
 		"18446744073709551615 94 95 140 0 0 0 0 0 0 1 0 0 17 %d 99 98 0 0 0 94 95 96 140 141 142 143 0", name, cpu)
@@ -153,7 +153,7 @@ func TestParseMigrateTask(t *testing.T) {
 		{"dest_cpu;", "new_dest_cpu_;", "dest_cpu"},
 		{"offset:24;", "offset:-24;", "dest_cpu"},
 		{"offset:24;", "offset:65536;", "dest_cpu"},
-		{"offset:20;	size:4;", "offset:20;	size:8;", "size"},
+		{"offset:20;	size:4;", "offset:20;	size:8;", "bytes instead of 4"},
 	} {
 		_, err := parseMigrateTask(strings.Replace(format618, c.from, c.to, 1))
 		assert.ErrorContains(t, err, c.why, "%s → %s", c.from, c.to)
@@ -180,7 +180,7 @@ func TestReadMigrateTask(t *testing.T) {
 	assert.ErrorIs(t, err, sysfs.ErrMalformed)
 }
 
-// refusing lets nobody look below a directory, and has nothing else.
+// refusing is a file system that refuses access to a directory, and is otherwise empty.
 type refusing struct{ dir string }
 
 func (r refusing) Open(name string) (fs.File, error) {
@@ -191,7 +191,7 @@ func (r refusing) Open(name string) (fs.File, error) {
 	return nil, &fs.PathError{Op: "open", Path: name, Err: err}
 }
 
-// tracepointSample is a record's body: time, size, and the tracepoint's data by its format.
+// tracepointSample returns a record's body: time, size, and the tracepoint's data in its format.
 func tracepointSample(m migrateTask, size int, ns int64, tid, origin, dest int) []byte {
 	data := make([]byte, size)
 	binary.NativeEndian.PutUint32(data[m.pid:], uint32(tid))
