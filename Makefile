@@ -37,11 +37,14 @@ build: ## build ./gorun
 	$(GO) build -o gorun ./cmd/gorun
 
 .PHONY: install
-install: build ## install gorun and its completions below PREFIX (/usr/local)
+install: build ## install gorun, its man pages and its completions below PREFIX (/usr/local)
 	install -D -m 755 gorun $(DESTDIR)$(PREFIX)/bin/gorun
 	./gorun completion bash | install -D -m 644 /dev/stdin $(SHARE)/bash-completion/completions/gorun
 	./gorun completion zsh | install -D -m 644 /dev/stdin $(SHARE)/zsh/site-functions/_gorun
 	./gorun completion fish | install -D -m 644 /dev/stdin $(SHARE)/fish/vendor_completions.d/gorun.fish
+	@pages=$$(mktemp -d) && trap 'rm -r "$$pages"' EXIT && set -e && ./gorun man "$$pages" && \
+	  for section in 1 7; do install -d $(SHARE)/man/man$$section && \
+	    install -m 644 "$$pages"/*.$$section $(SHARE)/man/man$$section; done
 
 .PHONY: matrix
 matrix: build ## the classic table of this machine: 38 rows (40 min on 2 CPUs; goes on where it was stopped; anew after a change)
@@ -80,7 +83,7 @@ race: ## the same tests under the race detector
 
 .PHONY: lint
 lint: ## go vet, staticcheck, depguard, gofumpt, shellcheck; other systems compile
-	$(GO) vet ./... ./testdata/matrix ./testdata/references
+	$(GO) vet ./... ./testdata/matrix ./testdata/prometheus ./testdata/references
 	GOOS=darwin $(GO) build ./...
 	GOARCH=arm64 CGO_ENABLED=0 $(GO) vet ./...
 	CGO_ENABLED=0 $(GO) vet ./...
@@ -208,8 +211,8 @@ report-test: build ## reports of real runs read in headless Chromium: numbers, f
 	node testdata/report/test.js ./gorun $(REPORTS)
 
 .PHONY: man
-man: ## write the man pages to ./man
-	$(GO) test ./cmd/gorun -run '^TestMan$$' -count=1 -man $(CURDIR)/man
+man: build ## write the man pages to ./man
+	./gorun man man
 
 .PHONY: completions
 completions: build ## write shell completions to ./completions

@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"gorun/internal/experiment"
 	"gorun/internal/hint"
 	"gorun/internal/journal"
 	"gorun/internal/matrix"
@@ -25,11 +26,10 @@ type compareOptions struct {
 	format string
 	across []string
 	force  bool
-	failOn string
-}
+	failOn matrix.FailOn
 
-// failures are what --fail-on takes: the verdicts that make the exit code 3.
-var failures = []string{string(stats.Slower), string(stats.Faster), "difference"}
+	withReference bool
+}
 
 // comparisonFormats are those of two runs.
 var comparisonFormats = append(slices.Clone(render.ComparisonFormats), "benchfmt")
@@ -69,10 +69,13 @@ func newCompare(e env, runF func(context.Context, *compareOptions) error) *cobra
 	flags.StringSliceVar(&o.across, "across", nil, "the `change` between the runs whose effect is wanted:\n"+
 		strings.Join(matrix.Across(), ", "))
 	flags.BoolVar(&o.force, "force", false, "compare in spite of other differences; every line says so")
-	flags.StringVar(&o.failOn, "fail-on", "", "exit with code 3 when a cell is: "+strings.Join(failures, ", "))
+	flags.Var(&o.failOn, "fail-on", run.FailOnUsage)
 	flags.StringVar(&o.format, "format", render.Names()[0], run.FormatUsage(render.Names()))
-	completeWords(e, cmd, "across", matrix.Across())
-	completeWords(e, cmd, "fail-on", failures)
+	flags.BoolVar(&o.withReference, run.ReferenceFlag, false,
+		"of one journal: show the figures of the text that its experiment grew from too")
+	flags.BoolVar(&o.env.Show.Verbose, "verbose", false, run.VerboseUsage)
+	completeList(e, cmd, "across", matrix.Across())
+	completeList(e, cmd, "fail-on", matrix.Failures)
 	completeWords(e, cmd, "format", render.Names())
 	return cmd
 }
@@ -89,25 +92,17 @@ func (o *compareOptions) validate() error {
 	if err := run.KnownFormat(o.format, formats); err != nil {
 		return err
 	}
+	if o.withReference && len(o.files) > 1 {
+		return hint.Usage(hint.With(errors.New("--with-reference is for one journal"),
+			"gorun compare "+o.files[0]+" --with-reference"))
+	}
 	for _, word := range o.across {
 		if !slices.Contains(matrix.Across(), word) {
 			return hint.Flag("across", word, hint.With(errors.New("no such condition"),
 				"there are "+strings.Join(matrix.Across(), ", ")))
 		}
 	}
-	if o.failOn != "" && !slices.Contains(failures, o.failOn) {
-		return hint.Flag("fail-on", o.failOn, fmt.Errorf("there are %s", strings.Join(failures, ", ")))
-	}
 	return nil
-}
-
-// fails tells whether a verdict is one of those that --fail-on names.
-func (o *compareOptions) fails(kind stats.Kind) bool {
-	switch kind {
-	case stats.Slower, stats.Faster, stats.Mixed:
-		return o.failOn == "difference" || o.failOn == string(kind)
-	}
-	return false
 }
 
 func runCompare(_ context.Context, o *compareOptions) error {
@@ -141,7 +136,7 @@ func runCompare(_ context.Context, o *compareOptions) error {
 	if err := render.Comparison(o.env.Stdout, comparison, o.format, o.env.Show); err != nil {
 		return err
 	}
-	if slices.ContainsFunc(comparison.Cells, func(c result.ComparedCell) bool { return o.fails(c.Verdict.Kind) }) {
+	if slices.ContainsFunc(comparison.Cells, func(c result.ComparedCell) bool { return o.failOn.Fails(c.Verdict) }) {
 		return errFailOn
 	}
 	return nil
@@ -153,15 +148,29 @@ func (o *compareOptions) judge(side matrix.Side) error {
 	if err != nil {
 		return err
 	}
+	if o.withReference {
+		if err := o.addReference(side.Run); err != nil {
+			return err
+		}
+	}
 	if err := format.Write(o.env.Stdout, side.Run, o.env.Show); err != nil {
 		return err
 	}
 	for _, cell := range side.Run.Cells {
-		if cell.Verdict != nil && o.fails(cell.Verdict.Kind) {
+		if cell.Verdict != nil && o.failOn.Fails(*cell.Verdict) {
 			return errFailOn
 		}
 	}
 	return nil
+}
+
+// addReference adds what the text that the experiment of a run grew from reports.
+func (o *compareOptions) addReference(of *result.Run) error {
+	x, err := experiment.Find(rows, of.Experiment)
+	if err != nil || x.Reference == nil {
+		return hint.Usagef("--with-reference: there is no reference for runs of gorun %s", of.Experiment)
+	}
+	return run.AddReference(o.env.Stderr, x, of)
 }
 
 // readJournal reads a journal whose cells are judged, unless their run has none.
@@ -172,5 +181,3 @@ func readJournal(path string) (*result.Run, error) {
 	}
 	return recording.Run, err
 }
-
-var errFailOn = errors.New("a cell is what --fail-on names")

@@ -46,7 +46,7 @@ var faults = []fault{
 		"a CPU goes offline, or comes back", "the sample ends and is invalid; the next ones wait up to 2 s for the CPU",
 		[]string{
 			"CPU N went offline", "the CPUs that gorun may use were N and are N", "asked for CPUs N", "set the affinity to CPUs N",
-			"it may use CPU N only",
+			"it may use only CPU N",
 		},
 		theSample, losesACPU,
 	},
@@ -402,7 +402,7 @@ func damagedJournal(t *testing.T, f fault) {
 				require.True(t, rec.Torn)
 				require.Equal(t, whole.Run.Samples, rec.Run.Samples)
 			default:
-				require.Regexp(t, fmt.Sprintf(`\bline %d\b|no whole line|journal`, line), err, "byte %d", i)
+				require.Regexp(t, fmt.Sprintf(`\bline %d\b|no complete line|journal`, line), err, "byte %d", i)
 			}
 		}
 		rec, err := read(text[:i])

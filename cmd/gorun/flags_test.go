@@ -48,7 +48,7 @@ const long = "100 kB"
 // flagBases are command lines that are accepted, without measuring anything, to which each flag is added in turn. What
 // follows "--" are words that are no flags.
 var flagBases = []string{
-	"primes", "contend", "c2c", "numa", "pair -- 0 1", "pair --auto", "bind", "futex", "exec -- true",
+	"primes", "contend", "c2c", "numa", "pair -- 0 1", "pair --auto", "bind", "futex", "migrate", "exec -- true",
 	"exec --placements unbound,one-cpu -- true",
 	"matrix primes --workers=2,20",
 	"matrix contend --load=one-iteration --dist=0,1",
@@ -57,6 +57,7 @@ var flagBases = []string{
 	"matrix pair --work=syscall,spin -- 0 1",
 	"matrix bind --processes=2,20",
 	"matrix futex --round-trips=100,200 -- 0 1",
+	"matrix migrate --every=1ms,2ms --working-set=16KiB",
 	"matrix exec --nice=1,2 -- true",
 	"topo", "compare -- run.jsonl run.jsonl", "compare -- run.jsonl", "report --out=page.html -- run.jsonl",
 }

@@ -43,6 +43,7 @@ var measures = []struct {
 	{"contend", "contend --cpus A,B --op inc", ""},
 	{"c2c", "c2c --cpus A,B --warmup 0", ""},
 	{"futex", "futex A B --round-trips 200 --warmup 0", ""},
+	{"migrate", "migrate --cpus A,B --working-set 16KiB --moves 10 --warmup 0", ""},
 	{
 		"numa", "numa --cpus A,B --mem float --cpu 0 --preferred-node none --numa-balancing keep --load 0 --buffer 1MiB --warmup 0",
 		"numa-probe",

@@ -59,8 +59,15 @@ func usage(e env, cmd *cobra.Command) error {
 		section("Flags of every run (gorun help flags)", "  "+term.Flow(names, "  ", "  ", width-2))
 	}
 	section("Help topics", commandList(cmd.Commands(), "", (*cobra.Command).IsAdditionalHelpTopicCommand))
-	if cmd.HasAvailableSubCommands() {
+	switch {
+	case !cmd.HasParent():
+		out.WriteString("\ngorun help COMMAND or TOPIC describes it.\n")
+	case cmd.HasAvailableSubCommands():
 		fmt.Fprintf(&out, "\n%s COMMAND --help describes a command.\n", cmd.CommandPath())
+	}
+	asked, _ := cmd.Flags().GetBool("help") // not gorun help, which shows the topic below
+	if t, ok := topicOf(cmd); ok && asked {
+		fmt.Fprintf(&out, "\ngorun help %s has more: %s.\n", cmd.Name(), t.title)
 	}
 	_, err := io.WriteString(cmd.OutOrStdout(), strings.TrimPrefix(out.String(), "\n"))
 	return err
@@ -123,8 +130,20 @@ func (g *flagGroup) describe(width int) string {
 	return set.FlagUsagesWrapped(width)
 }
 
+// flagLine is a flag with the name of its value, and what help says of it.
+type flagLine struct{ flag, usage string }
+
+// lines returns what describe says, flag by flag.
+func (g *flagGroup) lines() (all []flagLine) {
+	for line := range strings.Lines(g.describe(0)) {
+		flag, usage, _ := strings.Cut(strings.TrimSpace(line), "   ")
+		all = append(all, flagLine{flag, strings.TrimSpace(usage)})
+	}
+	return all
+}
+
 // newHelp is `gorun help`, which refuses a command or topic that does not exist.
-func newHelp() *cobra.Command {
+func newHelp(e env) *cobra.Command {
 	return &cobra.Command{
 		Use:   "help [COMMAND or TOPIC]",
 		Short: "Describe a command or a topic",
@@ -137,10 +156,30 @@ func newHelp() *cobra.Command {
 				return err
 			}
 			described.InitDefaultHelpFlag()
-			return described.Help()
+			err = described.Help()
+			if t, ok := topicOf(described); ok && err == nil {
+				fmt.Fprintln(cmd.OutOrStdout())
+				err = t.show(e, cmd.OutOrStdout())
+			}
+			return err
 		},
-		Args: cobra.ArbitraryArgs,
+		Args:              cobra.ArbitraryArgs,
+		ValidArgsFunction: completeHelp,
 	}
+}
+
+// completeHelp completes the names of commands and topics.
+func completeHelp(cmd *cobra.Command, args []string, typed string) (names []string, _ cobra.ShellCompDirective) {
+	described, rest, err := cmd.Root().Find(args)
+	if err != nil || len(rest) > 0 {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	for _, c := range described.Commands() {
+		if (c.IsAvailableCommand() || c.IsAdditionalHelpTopicCommand()) && strings.HasPrefix(c.Name(), typed) {
+			names = append(names, c.Name()+"\t"+c.Short)
+		}
+	}
+	return names, cobra.ShellCompDirectiveNoFileComp
 }
 
 // unknownCommand returns the error for a word that does not name a command of cmd. Its hint suggests commands with similar
@@ -172,13 +211,13 @@ func likeFlag(cmd *cobra.Command, err error) string {
 }
 
 // flagsTopic describes the flags that are the same in every run.
-func flagsTopic() *cobra.Command {
+func flagsTopic() topic {
 	_, set := run.New(env{}, rows[0])
-	text := "Each experiment has flags of its own: gorun EXPERIMENT --help. These are the same in all.\n"
+	text := "Each experiment has flags of its own: `gorun EXPERIMENT --help`. These are the same in all.\n"
 	for _, g := range groupFlags(set.FlagSet) {
 		if slices.Contains(shared, g.title) {
-			text += "\n" + g.title + ":\n" + g.describe(topicWidth)
+			text += "\n## " + g.title + "\n\n```\n" + g.describe(topicWidth-2) + "```\n"
 		}
 	}
-	return &cobra.Command{Use: "flags", Short: "The flags of every run", Long: strings.TrimRight(text, "\n")}
+	return topic{name: "flags", title: "The flags of every run", text: text}
 }

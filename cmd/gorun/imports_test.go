@@ -16,7 +16,7 @@ import (
 // a word in one, and each is a decision: knowledge flows from a machine to its results, and from these to what shows
 // them. cmd/gorun joins the ends and has no row. Names are without gorun/ and internal/.
 const mayImport = `
-	bind                bytesize child column cpuset csrc experiment hint linux process render/chart render/term render/view result units
+	bind                bytesize child column cpuset csrc experiment hint linux process reference render/chart render/term render/view result units
 	bytesize            hint
 	c2c                 catalog column contend cpuset csrc experiment hint linux render/chart render/term render/view result topology units
 	catalog
@@ -24,31 +24,35 @@ const mayImport = `
 	cgroup/cgrouptest
 	child               hint linux
 	column              result units
-	command             column cpuset experiment hint launch linux render/term render/view result shell stats units
-	contend             catalog column cpuset csrc experiment hint linux placement render/chart render/term render/view result topology units
+	command             column cpuset dedicate experiment guardian hint launch linux render/term render/view result shell stats topology units
+	contend             catalog column cpuset csrc experiment hint linux placement reference render/chart render/term render/view result topology units
 	cpuset
 	csrc
+	dedicate            cpuset guardian hint linux result
 	experiment          child column cpuset hint linux render/chart render/term render/view result topology units
 	futex               column cpuset csrc experiment hint linux placement result topology
-	guardian            child linux
+	guardian            child cpuset linux
 	hint
 	journal             column cpuset hint matrix result
 	launch              catalog child cpuset hint linux perf placement result sysfs topology
 	linux               cgroup cpuset sysfs
 	linux/linuxtest
 	load                child cpuset hint linux placement
+	manual              render/term
 	matrix              column cpuset hint result shell stats testdata/matrix units
 	measure             cgroup cpuset linux perf result sysfs topology
 	metrics             hint output result stats
-	numa                bytesize catalog child column cpuset csrc experiment guardian hint linux load measure perf placement render/chart render/term render/view result stats sysfs topology units
+	migrate             bytesize column cpuset csrc experiment hint linux placement render/term render/view result stats topology units
+	numa                bytesize catalog child column cpuset csrc experiment guardian hint linux load measure perf placement reference render/chart render/term render/view result stats sysfs topology units
 	output              hint
-	pair                bytesize catalog child column cpuset csrc experiment hint linux measure process render/term render/view result topology units
+	pair                bytesize catalog child column cpuset csrc experiment hint linux measure process reference render/term render/view result topology units
 	perf                hint linux result sysfs topology
 	placement           cpuset csrc linux perf
-	primes              catalog column cpuset experiment hint linux placement render/view result
+	primes              catalog column cpuset experiment hint linux placement reference render/view result
 	process             bytesize child cpuset csrc hint linux placement topology
 	process/processtest child cpuset csrc linux
-	render              catalog column cpuset experiment render/term render/view result shell topology units
+	reference           result testdata/references
+	render              catalog column cpuset experiment render/term render/view result shell stats topology units
 	render/chart        cpuset render/term render/view result stats units
 	render/rendertest   cpuset render/chart render/term result stats
 	render/term         result stats units
@@ -56,10 +60,11 @@ const mayImport = `
 	report              column experiment hint journal matrix render render/chart render/term render/view result stats units
 	result              hint stats
 	run                 cgroup child column cpuset experiment hint journal linux matrix measure metrics output placement render render/chart render/term result shell sysfs topology
-	shell
-	stats
+	shell               hint
+	stats               units
 	sysfs               cpuset
 	testdata/matrix
+	testdata/references
 	topology            cpuset sysfs
 	topology/topologytest cpuset
 	units
@@ -69,7 +74,8 @@ const mayImport = `
 // .depguard.yml.
 func TestImports(t *testing.T) {
 	const line = `{{.ImportPath}} {{join .Imports " "}}`
-	out, err := exec.Command("go", "list", "-f", line, "gorun/...", "gorun/testdata/matrix").Output()
+	out, err := exec.Command("go", "list", "-f", line, "gorun/...", "gorun/testdata/matrix",
+		"gorun/testdata/references").Output()
 	require.NoError(t, err)
 	imports := map[string][]string{}
 	for line := range strings.Lines(string(out)) {

@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// `make install` puts a gorun that runs below PREFIX, and each shell's completions where it looks for them.
+// `make install` puts a gorun that runs below PREFIX, and the man pages and each shell's completions where these are looked for.
 func TestMakeInstall(t *testing.T) {
 	if testing.Short() {
 		t.Skip("needs a run without -short: it builds gorun")
@@ -27,6 +27,7 @@ func TestMakeInstall(t *testing.T) {
 	for name, begins := range map[string]string{
 		"bash-completion/completions/gorun": "# bash completion", "zsh/site-functions/_gorun": "#compdef gorun",
 		"fish/vendor_completions.d/gorun.fish": "# fish completion",
+		"man/man1/gorun-primes.1":              `.TH "GORUN\-PRIMES" "1"`, "man/man7/gorun-verdicts.7": `.TH "GORUN\-VERDICTS" "7"`,
 	} {
 		text, err := os.ReadFile(filepath.Join(prefix, "share", name))
 		require.NoError(t, err)

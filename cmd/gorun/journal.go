@@ -123,7 +123,7 @@ func described(rec journal.Recording) string {
 	}
 	switch {
 	case rec.Torn:
-		text += fmt.Sprintf("; the run has not ended; line %d, the last, is not whole, and is left out", rec.Lines+1)
+		text += fmt.Sprintf("; the run has not ended; line %d, the last, is incomplete and was left out", rec.Lines+1)
 	case !rec.Ended:
 		text += "; the run has not ended"
 	}

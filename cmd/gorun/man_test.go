@@ -1,38 +1,118 @@
 package main
 
 import (
-	"flag"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/cobra/doc"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
 
-var manDir = flag.String("man", "", "write the man pages to this directory")
-
-// TestMan makes a man page of every command: `make man` keeps them, so that the generator is not in the binary.
-func TestMan(t *testing.T) {
-	dir := *manDir
-	if dir == "" {
-		dir = t.TempDir()
+// writePages returns a directory with the man pages, and their names.
+func writePages(t *testing.T) (dir string, pages []string) {
+	t.Helper()
+	dir = filepath.Join(t.TempDir(), "new/pages")
+	o := dryRun(t, []string{"man", dir})
+	require.Zero(t, o.code, o.stderr)
+	assert.Empty(t, o.stdout+o.stderr)
+	entries, err := os.ReadDir(dir)
+	require.NoError(t, err)
+	for _, entry := range entries {
+		pages = append(pages, entry.Name())
 	}
-	require.NoError(t, os.MkdirAll(dir, 0o755))
-	root := newRoot(defaultEnv())
-	root.DisableAutoGenTag = true // no date: the same sources give the same pages
-	header := &doc.GenManHeader{Section: "1", Source: "gorun " + version, Manual: "gorun"}
-	require.NoError(t, doc.GenManTree(root, header, dir))
+	return dir, pages
+}
+
+// Each command has a page, with its flags and its topic, and so has each other topic. There are no others.
+func TestMan(t *testing.T) {
+	dir, pages := writePages(t)
+	root, want := newRoot(defaultEnv()), 0
+	root.InitDefaultCompletionCmd()
 	forEach(root, func(cmd *cobra.Command) {
-		if !cmd.IsAvailableCommand() && cmd != root {
+		section := ".1"
+		if cmd.IsAdditionalHelpTopicCommand() {
+			section = ".7"
+		} else if !cmd.IsAvailableCommand() && cmd.HasParent() {
 			return
 		}
-		name := strings.ReplaceAll(cmd.CommandPath(), " ", "-")
-		page, err := os.ReadFile(filepath.Join(dir, name+".1"))
+		want++
+		name := strings.ReplaceAll(cmd.CommandPath(), " ", "-") + section
+		text, err := os.ReadFile(filepath.Join(dir, name))
 		require.NoError(t, err)
-		assert.Contains(t, string(page), cmd.Short)
+		page := strings.ReplaceAll(string(text), `\-`, "-")
+		assert.Contains(t, page, strings.ReplaceAll(cmd.Short, "'", `\(aq`), name)
+		for _, g := range groupFlags(cmd.LocalFlags()) {
+			for _, flag := range g.names() {
+				everyRun := strings.Contains(page, "gorun-flags")
+				assert.True(t, everyRun || strings.Contains(page, flag), "%s describes %s", name, flag)
+			}
+		}
 	})
+	assert.Len(t, pages, want)
+	text, err := os.ReadFile(filepath.Join(dir, "gorun-contend.1"))
+	require.NoError(t, err)
+	assert.Contains(t, string(text), "one\\-iteration", "the topic of a command is on its page")
+	assert.Contains(t, string(text), `\fB\-\-load pattern\fP`, "its flags are")
+}
+
+// Pages that are there are replaced; a directory that takes no page keeps what it has, and the error is one line and a hint.
+func TestManRefused(t *testing.T) {
+	dir, pages := writePages(t)
+	old := filepath.Join(dir, pages[0])
+	require.NoError(t, os.WriteFile(old, []byte("old"), 0o644))
+	require.Zero(t, dryRun(t, []string{"man", dir}).code)
+	text, err := os.ReadFile(old)
+	require.NoError(t, err)
+	assert.NotEqual(t, "old", string(text))
+
+	file := filepath.Join(t.TempDir(), "file")
+	require.NoError(t, os.WriteFile(file, nil, 0o644))
+	taken := t.TempDir()
+	require.NoError(t, os.Mkdir(filepath.Join(taken, "gorun.1"), 0o755))
+	for args, want := range map[string]string{
+		"man":                  "gorun: error: man takes one directory, and got 0 arguments\ngorun: hint: gorun man DIR writes files into DIR\n",
+		"man a b":              "gorun: error: man takes one directory, and got 2 arguments\ngorun: hint: gorun man DIR writes files into DIR\n",
+		"man " + file:          "gorun: error: cannot write to " + file + ": not a directory\ngorun: hint: give a directory in which you may make files\n",
+		"man " + file + "/dir": "gorun: error: cannot write to " + file + "/dir: not a directory\ngorun: hint: give a directory in which you may make files\n",
+		"man " + taken: "gorun: error: " + filepath.Join(taken, "gorun.1") +
+			": is a directory\ngorun: hint: name a file that you may write, in a directory that exists\n",
+	} {
+		o := dryRun(t, strings.Fields(args))
+		assert.Equal(t, exitUsage, o.code, args)
+		assert.Equal(t, want, o.stderr, args)
+		assert.Empty(t, o.stdout, args)
+	}
+	left, err := os.ReadDir(taken)
+	require.NoError(t, err)
+	assert.Len(t, left, 1, "nothing is written but all")
+}
+
+// groff(1), which man(1) shows pages with, has no warning about a page.
+func TestManWarnings(t *testing.T) {
+	groff, err := exec.LookPath("groff")
+	if err != nil {
+		t.Skipf("needs groff (Debian: apt-get install groff-base): %v", err)
+	}
+	warnings := func(page string) string {
+		t.Helper()
+		cmd := exec.Command(groff, "-man", "-Tutf8", "-Kutf8", "-ww", "-rLL=78n", "-z", page)
+		var stderr strings.Builder
+		cmd.Stderr = &stderr
+		require.NoError(t, cmd.Run(), stderr.String())
+		return stderr.String()
+	}
+	if _, err := exec.LookPath("preconv"); err != nil {
+		t.Skipf("needs preconv, which reads UTF-8 for groff: %v", err)
+	}
+	dir, pages := writePages(t)
+	for _, page := range pages {
+		assert.Empty(t, warnings(filepath.Join(dir, page)), page)
+	}
+	broken := filepath.Join(dir, "broken.1")
+	require.NoError(t, os.WriteFile(broken, []byte(".TH X 1\n.NOSUCH\n"), 0o644))
+	assert.NotEmpty(t, warnings(broken), "a warning is seen")
 }

@@ -6,6 +6,7 @@ import (
 	"io"
 	"net/http"
 	"os"
+	"path/filepath"
 	"regexp"
 	"strconv"
 	"strings"
@@ -97,4 +98,44 @@ func series(text, name string) float64 {
 		return -1
 	}
 	return value
+}
+
+// gorun metrics --write makes a directory of the files, and replaces none that is another one.
+func TestMetricsWrite(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "new/monitoring")
+	files := []string{"grafana-dashboard.json", "prometheus.yml", "rules.yml"}
+	for range 2 { // the same files may be there already
+		o := dryRun(t, []string{"metrics", "--write", dir})
+		require.Zero(t, o.code, o.stderr)
+		var paths string
+		for _, name := range files {
+			text, err := os.ReadFile(filepath.Join(dir, name))
+			require.NoError(t, err)
+			assert.Equal(t, readPrometheusFile(t, name), string(text))
+			paths += filepath.Join(dir, name) + "\n"
+		}
+		assert.Equal(t, paths, o.stdout)
+	}
+	require.NoError(t, os.Remove(filepath.Join(dir, "grafana-dashboard.json")))
+	rules := filepath.Join(dir, "rules.yml")
+	require.NoError(t, os.WriteFile(rules, []byte("mine"), 0o644))
+	o := dryRun(t, []string{"metrics", "--write", dir})
+	assert.Equal(t, exitUsage, o.code)
+	assert.Equal(t, "gorun: error: --write "+dir+": "+rules+" exists, with another content\n"+
+		"gorun: hint: name another directory, or move the file away\n", o.stderr)
+	assert.NoFileExists(t, filepath.Join(dir, "grafana-dashboard.json"), "nothing is written but all")
+	text, err := os.ReadFile(rules)
+	require.NoError(t, err)
+	assert.Equal(t, "mine", string(text))
+
+	for args, want := range map[string]string{
+		"metrics":                    "metrics has nowhere to write to",
+		"metrics --write " + rules:   "cannot write to --write " + rules + ": not a directory",
+		"metrics --write /proc/gone": "cannot write to --write /proc/gone: ",
+	} {
+		o := dryRun(t, strings.Fields(args))
+		assert.Equal(t, exitUsage, o.code, args)
+		assert.Contains(t, o.stderr, "gorun: error: "+want, args)
+		assert.Equal(t, 2, strings.Count(o.stderr, "\n"), o.stderr)
+	}
 }

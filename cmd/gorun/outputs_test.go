@@ -26,10 +26,11 @@ type written struct {
 
 // outputs are the files that gorun writes, by their flags.
 var outputs = map[string]written{
-	"svg":      {"matrix primes --limit 100 --workers 1,2 --samples 1 --warmup 0 --quiet --svg", "</svg>"},
-	"textfile": {"primes --limit 100 --samples 1 --warmup 0 --quiet --metrics-textfile", "gorun_primes_found_total 25"},
-	"report":   {"report run.jsonl -o", "</html>"},
-	"out":      {"primes --limit 100 --samples 1 --warmup 0 --quiet --out", `"footer":`},
+	"svg":         {"matrix primes --limit 100 --workers 1,2 --samples 1 --warmup 0 --quiet --svg", "</svg>"},
+	"export-json": {"primes --limit 100 --samples 1 --warmup 0 --quiet --export-json", `"schema": "gorun/v2"`},
+	"textfile":    {"primes --limit 100 --samples 1 --warmup 0 --quiet --metrics-textfile", "gorun_primes_found_total 25"},
+	"report":      {"report run.jsonl -o", "</html>"},
+	"out":         {"primes --limit 100 --samples 1 --warmup 0 --quiet --out", `"footer":`},
 }
 
 // target is a file that an output is to be written to.

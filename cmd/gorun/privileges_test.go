@@ -14,6 +14,7 @@ import (
 
 	"gorun/internal/linux"
 	"gorun/internal/linux/linuxtest"
+	"gorun/internal/manual"
 )
 
 var (
@@ -28,7 +29,7 @@ var groups = map[string]func(command string) bool{
 			!slices.Contains(becoming, c)
 	},
 	"every run in gorun's process": func(c string) bool {
-		return slices.Contains([]string{"primes", "contend", "c2c", "futex"}, strings.Fields(c)[0]) || c == "matrix primes"
+		return slices.Contains([]string{"primes", "contend", "c2c", "futex", "migrate"}, strings.Fields(c)[0]) || c == "matrix primes"
 	},
 }
 
@@ -58,13 +59,10 @@ func readTable(t *testing.T) (rows []*tablerow) {
 		}
 		return all
 	}
-	for line := range strings.Lines(string(text)) {
-		cells := tableCells(line)
-		if cells == nil || cells[0] == "Feature" || strings.HasPrefix(cells[0], "---") {
-			continue
-		}
+	for _, cells := range manual.Rows(string(text)) {
+		line := strings.Join(cells, " | ")
 		require.Len(t, cells, 3, line)
-		row := &tablerow{text: strings.TrimSpace(line), features: quotes(cells[0]), needs: quotes(cells[1]), quoted: quotes(cells[2])}
+		row := &tablerow{text: line, features: quotes(cells[0]), needs: quotes(cells[1]), quoted: quotes(cells[2])}
 		if len(row.features) == 0 {
 			require.Contains(t, groups, cells[0])
 			row.features = []string{cells[0]}

@@ -34,7 +34,7 @@ var withPrometheus = flag.Bool("prometheus", false, "run the tests with Promethe
 // prometheusDir has what a Prometheus server and Grafana are given.
 const prometheusDir = "../../testdata/prometheus"
 
-// Whatever names a metric there names one that exists; the README has all of them.
+// Whatever names a metric there names one that exists; gorun help metrics has all of them.
 func TestPrometheusFilesNameWhatExists(t *testing.T) {
 	exists := map[string]bool{}
 	for _, f := range metrics.Families {
@@ -103,9 +103,12 @@ func TestPromtool(t *testing.T) {
 	needPrometheus(t, "promtool")
 	scrape, err := os.ReadFile("../../testdata/golden/metrics/run.prom")
 	require.NoError(t, err)
+	dir := t.TempDir()
+	require.Zero(t, dryRun(t, []string{"metrics", "--write", dir}).code)
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "rules_test.yml"), []byte(readPrometheusFile(t, "rules_test.yml")), 0o644))
 	for _, args := range []string{"check metrics", "check rules rules.yml", "check config prometheus.yml", "test rules rules_test.yml"} {
 		cmd := exec.Command("promtool", strings.Fields(args)...)
-		cmd.Dir, cmd.Stdin = prometheusDir, bytes.NewReader(scrape)
+		cmd.Dir, cmd.Stdin = dir, bytes.NewReader(scrape)
 		out, err := cmd.CombinedOutput()
 		assert.NoError(t, err, "promtool %s: %s", args, out)
 	}

@@ -7,6 +7,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -37,7 +38,7 @@ func newClone(t *testing.T) *clone {
 		from, to := filepath.Join(root, path), filepath.Join(c.dir, path)
 		switch name := entry.Name(); {
 		case entry.IsDir() && (name == ".git" || name == "testdata" && path != "testdata"),
-			entry.IsDir() && filepath.Dir(path) == "testdata" && name != "matrix":
+			entry.IsDir() && filepath.Dir(path) == "testdata" && !slices.Contains([]string{"matrix", "prometheus", "references"}, name):
 			return fs.SkipDir
 		case entry.IsDir():
 			return os.MkdirAll(to, 0o777)
@@ -122,6 +123,7 @@ func TestMatrixAcrossCommits(t *testing.T) {
 	c := newClone(t)
 	const cells = "MATRIX=--workers 1,2 --limit 2000 --method 'brute' --warmup 0 --samples 30 --out classic.jsonl"
 	first := c.commit()
+	c.run("make", "build")
 
 	cmd, _, stderr := c.command("make", "matrix", cells)
 	require.NoError(t, cmd.Start())
@@ -138,7 +140,7 @@ func TestMatrixAcrossCommits(t *testing.T) {
 	require.True(t, interrupted.Partial, "%d samples, %v", len(interrupted.Samples), stderr)
 	assert.Equal(t, first, interrupted.Tool.Commit[:12])
 	assert.NotContains(t, interrupted.Tool.Commit, "modified", "what it writes is ignored by git")
-	says := regexp.MustCompile(`(?m)^gorun: this goes on: (\./gorun .*)$`).FindStringSubmatch(stderr.String())
+	says := regexp.MustCompile(`(?m)^gorun: resume with: (\./gorun .*)$`).FindStringSubmatch(stderr.String())
 	require.NotNil(t, says, stderr.String())
 
 	stdout, _ := c.run("sh", "-c", says[1])
@@ -186,7 +188,7 @@ func TestMatrixAcrossCommits(t *testing.T) {
 		assert.True(t, strings.HasSuffix(run.Tool.Commit, step.program))
 		assert.Contains(t, stderr, "gorun: classic.jsonl is now "+kept+": ")
 		assert.Contains(t, stdout, "gorun compare primes: B against A")
-		assert.Regexp(t, `(?m)^  +--workers 2 `, stdout[strings.Index(stdout, "gorun compare"):], "cells that match are compared")
+		assert.Regexp(t, `(?m)^  +--workers 2 `, stdout, "cells that match are compared")
 	}
 	assert.Empty(t, c.journal("classic.jsonl").Tool.Commit, "without git")
 }

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"encoding/csv"
 	"fmt"
 	"math"
 	"os"
@@ -15,33 +14,21 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"gorun/internal/linux"
-	"gorun/testdata/references"
+	"gorun/internal/reference"
 )
 
 // sourceRows returns the rows of a reference's table, each by the names of its columns.
-func sourceRows(t *testing.T, name string) (rows []map[string]string) {
+func sourceRows(t *testing.T, name string) []reference.Row {
 	t.Helper()
-	file, err := references.Files.Open(name + ".tsv")
+	table, err := reference.Read(name)
 	require.NoError(t, err)
-	defer file.Close()
-	r := csv.NewReader(file)
-	r.Comma, r.Comment, r.LazyQuotes = '\t', '#', true
-	lines, err := r.ReadAll()
-	require.NoError(t, err)
-	for _, line := range lines[1:] {
-		row := map[string]string{}
-		for i, cell := range line {
-			row[lines[0][i]] = cell
-		}
-		rows = append(rows, row)
-	}
-	return rows
+	return table.Rows
 }
 
 // number reads a figure; NaN where the source has none.
 func number(t *testing.T, text string) float64 {
 	t.Helper()
-	if text == "-" {
+	if text == reference.None {
 		return math.NaN()
 	}
 	x, err := strconv.ParseFloat(text, 64)
@@ -179,9 +166,10 @@ func claims(t *testing.T) (rows [][]string) {
 		fmt.Sprintf("the source's lscpu has 1 thread per core, so both cases are of two cores: %.2f s and %.2f s",
 			cases["same-core"], cases["different-core"]), xeon, "gorun topo")
 	add("affinity: a thread with a CPU of its own, with all others moved off, runs at full speed", untestable,
-		"the source has no figure, and gorun moves no other processes", "none", "gorun exec --placements auto -- COMMAND")
+		"the source has no figure; the command compares a CPU of its own, freed of others, with the same CPU shared", "none",
+		"gorun matrix exec --cpus 1 --dedicate none,1 -- COMMAND")
 	add("affinity: binding saves the cost of refilling a cache after a migration", untestable,
-		"the source has no figure, and gorun does not yet force migrations", "none", "gorun bind")
+		"the source has no figure; the command measures what a forced migration costs, against none", "none", "gorun migrate")
 
 	// Bound processes.
 	const here = "AMD EPYC, 2 CPUs, a virtual machine with other work on it; 2026-11-23"

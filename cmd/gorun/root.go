@@ -9,7 +9,6 @@ import (
 	"os"
 	"os/signal"
 	"slices"
-	"strings"
 	"syscall"
 
 	"github.com/spf13/cobra"
@@ -35,6 +34,7 @@ const (
 var (
 	errDoubtful    = run.ErrDoubtful
 	errInterrupted = run.ErrInterrupted
+	errFailOn      = run.ErrFailOn
 )
 
 // execute executes one command line and returns the exit code. A stdout that fails is an error of every command.
@@ -105,9 +105,12 @@ type entry struct {
 // own and add its row.
 var commands = [...]entry{
 	{"matrix", func(e env) *cobra.Command { return newMatrix(e) }},
+	{"ab", newAB},
 	{"compare", func(e env) *cobra.Command { return newCompare(e, runCompare) }},
 	{"report", func(e env) *cobra.Command { return newReport(e, runReport) }},
 	{"journal", newJournal},
+	{"metrics", func(e env) *cobra.Command { return newMetrics(e, runMetrics) }},
+	{"man", func(e env) *cobra.Command { return newMan(e, runMan) }},
 	{"topo", func(e env) *cobra.Command { return newTopo(e, runTopo) }},
 	{"version", newVersion},
 }
@@ -116,7 +119,7 @@ var commands = [...]entry{
 const experiments = "experiments"
 
 // newRoot makes the tree of commands. Where the arguments begin with a command's name, that is the only one in it: to make
-// all takes a millisecond, which is much beside a command that gorun exec starts.
+// all takes a millisecond, which is much beside a command that gorun exec starts. Man pages are of all commands.
 func newRoot(e env, args ...string) *cobra.Command {
 	root := &cobra.Command{
 		Use:   "gorun",
@@ -137,7 +140,7 @@ func newRoot(e env, args ...string) *cobra.Command {
 	root.SetVersionTemplate(versionText())
 	root.Flags().Bool("version", false, "print the version, the commit and the Go release")
 	root.SetUsageFunc(func(cmd *cobra.Command) error { return usage(e, cmd) })
-	root.SetHelpCommand(newHelp())
+	root.SetHelpCommand(newHelp(e))
 	root.SetOut(e.Stdout)
 	root.SetErr(e.Stderr)
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
@@ -149,7 +152,7 @@ func newRoot(e env, args ...string) *cobra.Command {
 	for _, x := range rows {
 		all = append(all, entry{x.Name, func(e env) *cobra.Command { return plainCommand(e, x) }})
 	}
-	if i := slices.IndexFunc(all, func(c entry) bool { return len(args) > 0 && c.name == args[0] }); i >= 0 {
+	if i := slices.IndexFunc(all, func(c entry) bool { return len(args) > 0 && c.name == args[0] }); i >= 0 && args[0] != "man" {
 		all = all[i : i+1]
 	}
 	for _, c := range all {
@@ -161,8 +164,7 @@ func newRoot(e env, args ...string) *cobra.Command {
 	}
 	root.AddGroup(&cobra.Group{ID: experiments, Title: "Experiments"})
 	if len(all) > 1 {
-		root.AddCommand(newTopics()...)
-		root.AddCommand(flagsTopic())
+		root.AddCommand(newTopics(e, root)...)
 	}
 	root.CompletionOptions.HiddenDefaultCmd = false
 	forEach(root, func(cmd *cobra.Command) {
@@ -190,17 +192,4 @@ func noArguments(cmd *cobra.Command, args []string) error {
 	return hint.Usage(hint.With(
 		fmt.Errorf("%s takes no arguments, and got %q", cmd.CommandPath(), args[0]),
 		fmt.Sprintf("%s --help lists the flags", cmd.CommandPath())))
-}
-
-// complete completes a flag. Cobra keeps every function that it is given as long as the process lives, so it gets them in
-// a process that completes only.
-func complete(e env, cmd *cobra.Command, flag string, by cobra.CompletionFunc) {
-	if len(e.Args) > 0 && strings.HasPrefix(e.Args[0], cobra.ShellCompRequestCmd) {
-		_ = cmd.RegisterFlagCompletionFunc(flag, by)
-	}
-}
-
-// completeWords completes a flag from a fixed list; a description may follow each word after a tab.
-func completeWords(e env, cmd *cobra.Command, flag string, words []string) {
-	complete(e, cmd, flag, cobra.FixedCompletions(words, cobra.ShellCompDirectiveNoFileComp))
 }

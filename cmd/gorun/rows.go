@@ -15,11 +15,11 @@ import (
 	"gorun/internal/contend"
 	"gorun/internal/experiment"
 	"gorun/internal/futex"
+	"gorun/internal/migrate"
 	"gorun/internal/numa"
 	"gorun/internal/pair"
 	"gorun/internal/primes"
 	"gorun/internal/run"
-	"gorun/internal/topology"
 )
 
 // rows are the experiments. To add one, write its package and its row here.
@@ -32,6 +32,7 @@ var rows = []experiment.Experiment{
 	pair.Experiment,
 	bind.Experiment,
 	futex.Experiment,
+	migrate.Experiment,
 }
 
 // plainCommand is `gorun EXPERIMENT`.
@@ -70,28 +71,24 @@ func commandOf(e env, x experiment.Experiment, set *experiment.FlagSet, runF fun
 	flags.AddFlagSet(set.FlagSet)
 	for _, c := range set.Completions {
 		switch {
-		case c.CPUs:
-			completeCPUs(cmd, e, c.Flag)
+		case c.On != nil:
+			completeOn(cmd, e, c.Flag, c.On)
 		case c.Words != nil:
-			complete(e, cmd, c.Flag, func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+			complete(e, cmd, c.Flag, func(_ *cobra.Command, _ []string, typed string) ([]string, cobra.ShellCompDirective) {
+				if c.List {
+					return listWords(c.Words(), typed)
+				}
 				return c.Words(), cobra.ShellCompDirectiveNoFileComp
 			})
 		default:
 			_ = cmd.MarkFlagFilename(c.Flag, c.Files...)
 		}
 	}
+	cmd.ValidArgsFunction = cobra.NoFileCompletions
+	if x.Words {
+		cmd.ValidArgsFunction = completeCommand(e)
+	}
 	return cmd
-}
-
-// completeCPUs completes a flag with the selectors of this machine.
-func completeCPUs(cmd *cobra.Command, e env, flag string) {
-	complete(e, cmd, flag, func(_ *cobra.Command, _ []string, prefix string) ([]string, cobra.ShellCompDirective) {
-		t, err := topology.Read(e.Root)
-		if err != nil {
-			return nil, cobra.ShellCompDirectiveError
-		}
-		return t.Complete(prefix), cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveNoSpace
-	})
 }
 
 // runSample is a child that samples one cell.

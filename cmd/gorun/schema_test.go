@@ -57,11 +57,12 @@ func TestOutputIsAsTheSchemaSays(t *testing.T) {
 			"--buffer 64KiB --accesses 1000 --repetitions 2 --samples 2"},
 		"rows": {kernels: true, args: "numa --mem float --cpu float --preferred-node none --numa-balancing keep --load 0 " +
 			"--buffer 64KiB --accesses 1000 --samples 1 --blocks"},
-		"load": {args: "numa --load-only --load 10 --duration 100ms --cpus " + cpu},
-		"pair": {kernels: true, args: "pair " + cpu + " " + cpu + " 2000 --samples 2"},
-		"talk": {kernels: true, args: "pair --auto 300 --work pingpong-pipe --samples 2"},
-		"bind": {kernels: true, args: "bind --processes 2 --trials 2 --checks 500 --array 64KiB --passes 8"},
-		"exec": {args: "exec --stat --", script: "exit 5"},
+		"load":    {args: "numa --load-only --load 10 --duration 100ms --cpus " + cpu},
+		"pair":    {kernels: true, args: "pair " + cpu + " " + cpu + " 2000 --samples 2"},
+		"talk":    {kernels: true, args: "pair --auto 300 --work pingpong-pipe --samples 2"},
+		"bind":    {kernels: true, args: "bind --processes 2 --trials 2 --checks 500 --array 64KiB --passes 8"},
+		"migrate": {kernels: true, args: "migrate --working-set 16KiB --moves 3 --samples 2"},
+		"exec":    {args: "exec --stat --", script: "exit 5"},
 		"placements": {
 			two: true, args: "exec --placements auto --samples 2 --metric n=([0-9]+) --better lower --", script: "echo n=12",
 		},

@@ -4,6 +4,7 @@ import (
 	"flag"
 	"fmt"
 	"os"
+	"os/exec"
 	"os/signal"
 	"path/filepath"
 	"strconv"
@@ -17,7 +18,7 @@ import (
 	"gorun/internal/linux/linuxtest"
 )
 
-var update = flag.Bool("update", false, "write the expected outputs in testdata/script, and the README's table of metrics, anew")
+var update = flag.Bool("update", false, "write the expected outputs in testdata/script, and tables of help topics, anew")
 
 // atOnce makes processes with the race detector end at once: each would sleep for a second.
 const atOnce = "atexit_sleep_ms=0"
@@ -75,6 +76,8 @@ func TestScripts(t *testing.T) {
 				return os.Geteuid() == 0, nil
 			case "cpus": // more than one
 				return allowed.Len() > 1, nil
+			case "pidns": // which hide the processes of this machine
+				return exec.Command("unshare", "-Urpf", "--mount-proc", "true").Run() == nil, nil
 			}
 			return false, fmt.Errorf("unknown condition %q", what)
 		},

@@ -63,6 +63,7 @@ func stopped(t *testing.T, f fault) {
 		"primes":        {"primes --limit 100000 --warmup 0", "", false},
 		"contend":       {"contend", "", false},
 		"futex":         {"futex A A", "", false},
+		"migrate":       {"migrate --relation same-cpu --working-set 16KiB", "", false},
 		"matrix":        {"matrix primes --limit 200000 --serial --workers 1,2 --warmup 0 --budget 0 --samples 1", run.SampleCommand, false},
 		"matrix itself": {"matrix primes --limit 200000 --serial --workers 1,2 --warmup 0 --budget 0 --samples 1", "", true},
 		"pair":          {"pair A A --warmup 0", pair.SideCommand, false},

@@ -1,71 +1,84 @@
 package main
 
 import (
+	"cmp"
 	"embed"
+	"io"
 	"io/fs"
+	"maps"
 	"path"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 
+	"gorun/internal/manual"
 	"gorun/internal/render/term"
 )
 
 //go:embed topics/*.md
 var topics embed.FS
 
-// newTopics returns a command for each help topic, which `gorun help TOPIC` prints, since a command without a function is
-// help only. Each topic is a file of its name, whose first line is a heading.
-func newTopics() (all []*cobra.Command) {
+// topic is a help topic: a file of its name, whose first line is a heading. A topic with the name of a command belongs to the
+// command: `gorun help NAME` shows the command's help and then the topic. Any other topic is shown by itself.
+type topic struct {
+	name, title, text string
+}
+
+// made are the topics that are made of what gorun does, and have no file.
+var made = map[string]func() topic{"flags": flagsTopic, "schema": schemaTopic}
+
+// topicNames returns the names of all topics, in alphabetical order.
+func topicNames() []string {
+	names := slices.Collect(maps.Keys(made))
 	files, _ := fs.Glob(topics, "topics/*.md") // the pattern is a good one
 	for _, file := range files {
-		text, _ := topics.ReadFile(file) // embedded
-		title, body, _ := strings.Cut(string(text), "\n")
-		all = append(all, &cobra.Command{
-			Use:   strings.TrimSuffix(path.Base(file), ".md"),
-			Short: strings.TrimPrefix(title, "# "),
-			Long:  strings.TrimSpace(plainText(body)),
-		})
+		names = append(names, strings.TrimSuffix(path.Base(file), ".md"))
+	}
+	slices.Sort(names)
+	return names
+}
+
+// readTopic returns the topic of a name, and whether there is one.
+func readTopic(name string) (topic, bool) {
+	if makeTopic, ok := made[name]; ok {
+		return makeTopic(), true
+	}
+	text, err := topics.ReadFile("topics/" + name + ".md")
+	title, body, _ := strings.Cut(string(text), "\n")
+	return topic{name: name, title: strings.TrimPrefix(title, "# "), text: strings.TrimSpace(body) + "\n"}, err == nil
+}
+
+// topicOf returns the topic that belongs to a command, and whether there is one.
+func topicOf(cmd *cobra.Command) (topic, bool) {
+	if cmd.Parent() != cmd.Root() || !cmd.Runnable() && !cmd.HasSubCommands() {
+		return topic{}, false
+	}
+	return readTopic(cmd.Name())
+}
+
+// newTopics returns a command for each help topic that belongs to no command of root. It has no function, so that it is help
+// only.
+func newTopics(e env, root *cobra.Command) (all []*cobra.Command) {
+	for _, name := range topicNames() {
+		if slices.ContainsFunc(root.Commands(), func(cmd *cobra.Command) bool { return cmd.Name() == name }) {
+			continue
+		}
+		t, _ := readTopic(name)
+		cmd := &cobra.Command{Use: t.name, Short: t.title}
+		cmd.SetHelpFunc(func(cmd *cobra.Command, _ []string) { _ = t.show(e, cmd.OutOrStdout()) }) // Stdout keeps its error
+		all = append(all, cmd)
 	}
 	return all
 }
 
-// topicWidth is the width of a printed topic, in columns.
+// show writes a topic.
+func (t topic) show(e env, to io.Writer) error {
+	opts := e.Show
+	opts.Width = min(cmp.Or(opts.Width, topicWidth), topicWidth)
+	_, err := io.WriteString(to, term.Title(t.title, opts)+"\n"+manual.Text(t.text, opts))
+	return err
+}
+
+// topicWidth is the width of a printed topic, in columns: longer lines are hard to read.
 const topicWidth = 100
-
-// plainText returns Markdown as text for a terminal: of each row of a table the first cell and, indented below it, the others
-// with the titles of their columns. Everything else stays as it is.
-func plainText(markdown string) string {
-	var out strings.Builder
-	var titles []string
-	for line := range strings.Lines(markdown) {
-		cells := tableCells(line)
-		switch {
-		case cells == nil:
-			titles = nil
-			out.WriteString(line)
-		case titles == nil:
-			titles = cells
-		case strings.HasPrefix(cells[0], "---"):
-		default:
-			out.WriteString(term.Flow(strings.Fields(cells[0]), " ", "  ", topicWidth))
-			for i, cell := range cells[1:] {
-				out.WriteString("    " + term.Paragraph(titles[1+i]+": ", cell, topicWidth-4))
-			}
-		}
-	}
-	return out.String()
-}
-
-// tableCells returns the cells of a row of a Markdown table; nil if the line is not a row.
-func tableCells(line string) []string {
-	inside, ok := strings.CutPrefix(strings.TrimSpace(line), "| ")
-	if !ok {
-		return nil
-	}
-	cells := strings.Split(strings.TrimSuffix(inside, " |"), " | ")
-	for i := range cells {
-		cells[i] = strings.TrimSpace(cells[i])
-	}
-	return cells
-}

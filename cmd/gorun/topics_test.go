@@ -1,24 +1,53 @@
 package main
 
 import (
+	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"gorun/internal/manual"
+	"gorun/internal/render/term"
+	"gorun/internal/result"
 )
 
-// The topic is shown by gorun help, without the marks of Markdown tables.
+// Each topic is shown by gorun help: after the help of the command of its name, if there is one, and else by itself.
 func TestTopics(t *testing.T) {
-	for _, topic := range newTopics() {
-		o := dryRun(t, []string{"help", topic.Use})
+	root := newRoot(defaultEnv())
+	general := dryRun(t, []string{"--help"}).stdout
+	require.Contains(t, topicNames(), "contend")
+	for _, name := range topicNames() {
+		topic, ok := readTopic(name)
+		require.True(t, ok)
+		shown := topic.title + "\n\n" + manual.Text(topic.text, term.Options{Width: topicWidth})
+		o := dryRun(t, []string{"help", name})
 		assert.Zero(t, o.code)
-		assert.Contains(t, o.stdout, topic.Long)
-		assert.NotContains(t, o.stdout, "| ")
+		cmd, _, err := root.Find([]string{name})
+		require.NoError(t, err)
+		if of, ok := topicOf(cmd); ok {
+			assert.Equal(t, topic, of)
+			help, more, _ := strings.Cut(dryRun(t, []string{name, "--help"}).stdout, "\ngorun help "+name)
+			assert.Equal(t, " has more: "+topic.title+".\n", more)
+			assert.Equal(t, help+"\n"+shown, o.stdout)
+		} else {
+			assert.Equal(t, shown, o.stdout)
+			assert.Contains(t, general, fmt.Sprintf("  %-11s %s\n", name, topic.title))
+		}
 	}
 }
 
-// A row of a table becomes its first cell, and the others below it with the titles of their columns.
-func TestPlainText(t *testing.T) {
-	const markdown = "Before.\n\n| Fault | Report | Lost |\n| --- | --- | --- |\n| a first | `one` | all |\n| a second | `two` | none |\n\nAfter.\n"
-	assert.Equal(t, "Before.\n\na first\n    Report: `one`\n    Lost: all\na second\n    Report: `two`\n    Lost: none\n\nAfter.\n",
-		plainText(markdown))
+// The topic of the schema has each key of each object, with its type and the words that it can be.
+func TestSchemaTopic(t *testing.T) {
+	text := schemaTopic().text
+	for _, want := range []string{
+		"## Sample\n", "| `seconds` | number |", "| `samples` | list of Sample |", "One of: valid, suspect, invalid. |",
+		"| `verdicts` | object of Verdict by name |", "| number or null |",
+	} {
+		assert.Contains(t, text, want)
+	}
+	assert.NotContains(t, text, "| any |  |")
+	assert.Equal(t, strings.Count(string(result.JSONSchema), `"description"`),
+		1+strings.Count(text, "\n## ")+strings.Count(text, "\n| `"), "each description is there once")
 }

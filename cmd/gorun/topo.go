@@ -24,9 +24,10 @@ func newTopo(e env, runF func(context.Context, *topoOptions) error) *cobra.Comma
 	o := &topoOptions{env: e}
 	cmd := &cobra.Command{
 		Use:   "topo",
-		Short: "Print the machine: packages, NUMA nodes, caches, cores, and which CPUs gorun may use",
-		Long: "Print the machine as the kernel describes it: packages, nodes, last-level caches, cores and CPUs, the\n" +
-			"distances between nodes, which CPUs are ours and why the others are not.",
+		Short: "Print the machine: packages, NUMA nodes, caches, cores, devices, and which CPUs gorun may use",
+		Long: "Print the machine as the kernel describes it: packages, nodes, caches, cores and CPUs, the distances between\n" +
+			"nodes, which CPUs are ours and why the others are not, and the network cards, drives and GPUs of the PCI bus\n" +
+			"with their node, their CPUs and where their interrupts go (gorun help devices).",
 		Example: "  gorun topo\n" +
 			"  gorun topo --capture > host.txtar\n" +
 			"  gorun topo --sysroot host.txtar --format json",
@@ -56,13 +57,17 @@ func runTopo(_ context.Context, o *topoOptions) error {
 	if err != nil {
 		return err
 	}
+	details := m.ReadDetails(root)
 	if o.format == "table" {
-		return render.Topo(o.env.Stdout, m, o.env.Show)
+		return render.Topo(o.env.Stdout, m, details, o.env.Show)
 	}
+	doc := m.Document(result.Schema)
+	doc.Warnings = append(doc.Warnings, details.Warnings...)
 	enc := json.NewEncoder(o.env.Stdout)
 	enc.SetIndent("", "  ")
 	return enc.Encode(struct {
 		Tool result.Tool `json:"tool"`
 		topology.Document
-	}{tool(), m.Document(result.Schema)})
+		topology.Details
+	}{tool(), doc, details})
 }

@@ -113,6 +113,7 @@ var commandsTried = []struct{ name, args string }{
 	{"pair", "pair --samples 1 --warmup 0 $JSON -- $CPU $CPU 1000"},
 	{"bind", "bind --processes 2 --checks 10 --array 4KiB --passes 10 --trials 1 $JSON"},
 	{"futex", "futex --round-trips 10 --samples 1 --warmup 0 $JSON -- $CPU $CPU"},
+	{"migrate", "migrate --relation same-cpu --working-set 16KiB --moves 2 --samples 1 --warmup 0 $JSON"},
 	{"exec", "exec -- /bin/true"},
 	{"exec --cpus", "exec --cpus $CPU -- /bin/true"},
 	{"exec --nice 5", "exec --nice 5 -- /bin/true"},

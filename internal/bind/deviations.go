@@ -74,7 +74,7 @@ func (f finding) of(l looks) result.Finding {
 	return result.Finding{Code: f.code, Message: text, Value: float64(l.strayed)}
 }
 
-// mostPlaces bounds the CPUs that are told, those first to which most went.
+// mostPlaces limits the listed CPUs, the most frequent first.
 const mostPlaces = 8
 
 func (l looks) places(where string) string {

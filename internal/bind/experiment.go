@@ -2,16 +2,21 @@ package bind
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"strconv"
+	"strings"
 
 	"gorun/internal/bytesize"
 	"gorun/internal/child"
+	"gorun/internal/cpuset"
 	"gorun/internal/experiment"
 	"gorun/internal/hint"
 	"gorun/internal/process"
+	"gorun/internal/render/chart"
 	"gorun/internal/result"
 )
 
@@ -44,13 +49,15 @@ var Experiment = experiment.Define(experiment.Definition[Cell]{
 			"two is bound; each comes first equally often, in random order. What is compared is the mean time of the sums.\n" +
 			"In gorun matrix bind the processes of each cell are bound, and what is compared are the other flags.",
 		Example: "  gorun bind\n" +
+			"  gorun bind --cold --palette red --svg cold.svg\n" +
 			"  gorun bind --processes 4 --cpus one-per-core --array 256KiB --trials 30\n" +
 			"  gorun bind --dry-run\n" +
 			"  gorun matrix bind --processes 2,20",
 	},
 	Sampling: experiment.Sampling{Samples: 1, Fixed: true, Compares: true},
 	Place:    experiment.Started,
-	Single:   []string{"trials"},
+	Single:   []string{"trials", "palette"},
+	NeedsC:   experiment.Always[Cell],
 	Columns:  columns,
 	New:      func() experiment.Flags[Cell] { return &flags{} },
 	Open: func(s experiment.Setting, _ []Cell) (experiment.Sampler[Cell], error) {
@@ -59,9 +66,11 @@ var Experiment = experiment.Define(experiment.Definition[Cell]{
 	Explain: func(run *result.Run, _ []Cell) { run.Findings = Deviations(run.Samples) },
 	Picture: &experiment.Picture{Usage: "draw the table into this `file`", Draw: SVG},
 	View:    &shown,
+
+	Reference: published,
 })
 
-// sampler starts fresh processes for each trial.
+// sampler starts new processes for each trial.
 type sampler struct{ self child.Self }
 
 func (s sampler) Sample(ctx context.Context, c Cell) (result.Sample, error) {
@@ -69,42 +78,53 @@ func (s sampler) Sample(ctx context.Context, c Cell) (result.Sample, error) {
 }
 func (s sampler) Close() error { return nil }
 
-// flags are those of `gorun bind`.
+// flags are the flags of `gorun bind`.
 type flags struct {
 	processes int
 	checks    uint64
 	array     string
 	passes    *uint64
 	trials    int
+	cold      bool
+	masks     string
+	palette   string
 }
 
 func (f *flags) Register(set *experiment.FlagSet) {
 	set.IntVar(&f.processes, "processes", 20, "processes of a trial")
-	set.Uint64Var(&f.checks, "checks", 10_000, "how often each looks on which CPU it is")
+	set.Uint64Var(&f.checks, "checks", 10_000, "checks of its CPU that each process makes")
 	set.StringVar(&f.array, "array", "", "`size` of the array of each process (default: an L2 of the first CPU, or "+
 		bytesize.Format(process.UnknownL2)+" where that is not known)")
 	set.OptionalUint64(&f.passes, "passes", "how often each adds its array up (default: as often as makes "+
 		bytesize.Format(summed)+")")
+	set.BoolVar(&f.cold, "cold", false, "time the fill of the array too, in memory that is touched for the first time, and\n"+
+		"add it up once")
+	set.StringVar(&f.masks, "masks", "", "bind process i to mask i mod n of these `masks`: CPU lists, separated by blanks\n"+
+		"(default: a CPU each)")
+	set.StringVar(&f.palette, "palette", chart.Palettes[0].Name, "`colours` of the table: "+strings.Join(chart.PaletteNames(), ", "))
+	set.Words("palette", chart.PaletteNames())
 	set.IntVar(&f.trials, "trials", 10, "trials bound, and as many unbound")
 }
 
 func (f *flags) Validate() error {
 	switch {
 	case f.processes < 1:
-		return hint.Usagef("--processes %d: at least 1 is needed", f.processes)
+		return hint.Usagef("--processes %d: give at least 1", f.processes)
 	case f.processes > mostProcesses:
 		return hint.Usagef("--processes %d: Linux has no more than %d process IDs", f.processes, mostProcesses)
 	case f.checks < 1:
-		return hint.Usagef("--checks 0: at least 1 is needed")
+		return hint.Usagef("--checks 0: give at least 1")
 	case f.passes != nil && *f.passes < 1:
-		return hint.Usagef("--passes 0: at least 1 is needed")
+		return hint.Usagef("--passes 0: give at least 1")
+	case !slices.Contains(chart.PaletteNames(), f.palette):
+		return hint.Flag("palette", f.palette, fmt.Errorf("unknown palette: there are %s", strings.Join(chart.PaletteNames(), ", ")))
 	case f.trials < 1 || f.trials > mostTrials:
-		return hint.Usagef("--trials %d: from 1 to %d are possible", f.trials, mostTrials)
+		return hint.Usagef("--trials %d: give a number from 1 to %d", f.trials, mostTrials)
 	}
 	return nil
 }
 
-// spec is what was asked, by flag name.
+// spec holds the requested values by flag name.
 type spec struct {
 	Processes  int    `json:"processes"`
 	Checks     uint64 `json:"checks"`
@@ -112,6 +132,9 @@ type spec struct {
 	Passes     uint64 `json:"passes"`
 	Trials     int    `json:"trials,omitempty"` // of a plain run
 	CPUs       string `json:"cpus"`
+	Cold       bool   `json:"cold,omitempty"`
+	Masks      string `json:"masks,omitempty"`
+	Palette    string `json:"palette,omitempty"`
 }
 
 func (f *flags) Resolve(m experiment.Machine) (r experiment.Resolution[Cell], err error) {
@@ -121,6 +144,9 @@ func (f *flags) Resolve(m experiment.Machine) (r experiment.Resolution[Cell], er
 	}
 	r.Warnings = result.OddMachine(odd)
 	passes := max(1, summed/bytes)
+	if f.cold {
+		passes = 1
+	}
 	if f.passes != nil {
 		passes = *f.passes
 	}
@@ -128,14 +154,27 @@ func (f *flags) Resolve(m experiment.Machine) (r experiment.Resolution[Cell], er
 		return r, hint.Usage(hint.With(fmt.Errorf("--passes %d over %d bytes would never end", passes, bytes),
 			"give fewer --passes"))
 	}
-	spec := spec{Processes: f.processes, Checks: f.checks, ArrayBytes: bytes, Passes: passes, CPUs: m.CPUs.String()}
+	c := Cell{
+		Processes: f.processes, CPUs: m.CPUs.List(), Checks: f.checks, ArrayBytes: bytes, Passes: passes, Cold: f.cold,
+	}
+	if f.masks != "" {
+		if c.Masks, c.CPUs, err = masksOf(m, f.masks); err != nil {
+			return r, hint.Flag("masks", f.masks, err)
+		}
+	}
+	spec := spec{
+		Processes: f.processes, Checks: f.checks, ArrayBytes: bytes, Passes: passes, CPUs: cpuset.Of(c.CPUs...).String(),
+		Cold: f.cold, Masks: joined(c.Masks),
+	}
+	if f.palette != chart.Palettes[0].Name {
+		spec.Palette = f.palette
+	}
 	r.Resources = experiment.Resources{
 		Processes: f.processes, ProcessBytes: bytes, LeastBy: []string{"--processes", "--checks", "--passes"},
 		Least: max(1, float64(f.processes)/float64(m.CPUs.Len())) *
 			(float64(f.checks)/mostChecks + float64(passes)*float64(bytes)/mostSummed),
 		Less: "give fewer --processes, or a smaller --array",
 	}
-	c := Cell{Processes: f.processes, CPUs: m.CPUs.List(), Checks: f.checks, ArrayBytes: bytes, Passes: passes}
 	bound := experiment.Cell[Cell]{Do: c, Name: "bound", Running: "bound processes"}
 	bound.Do.Bound = true
 	if m.Sampling.Samples == 0 { // a matrix, which has no flag for what is not bound
@@ -152,6 +191,12 @@ func (f *flags) Resolve(m experiment.Machine) (r experiment.Resolution[Cell], er
 			"--array", bytesize.Format(bytes), "--passes", strconv.FormatUint(passes, 10), "--trials", "1",
 			"--cpus", spec.CPUs,
 		}
+		if f.cold {
+			r.Cells[i].Command = append(r.Cells[i].Command, "--cold")
+		}
+		if spec.Masks != "" {
+			r.Cells[i].Command = append(r.Cells[i].Command, "--masks", spec.Masks)
+		}
 	}
 	r.Schedule = experiment.Schedule{
 		Order: experiment.Pairs, Title: "Processes bound to CPUs", Baseline: Unbound,
@@ -166,14 +211,42 @@ func (f *flags) Resolve(m experiment.Machine) (r experiment.Resolution[Cell], er
 		r.Schedule.First = append(r.Schedule.First, first)
 	}
 	r.Spec = spec
-	r.Placement = "process i on CPU i mod n of the n CPUs, against none"
+	r.Placement = c.requested() + ", against none"
 	r.Plan = func(p *result.Plan) {
 		p.Bind = &result.PlanBind{CPUs: make([]int, f.processes), Order: order}
 		for i := range p.Bind.CPUs {
-			p.Bind.CPUs[i] = cpuOf(c.CPUs, i)
+			p.Bind.CPUs[i] = bound.Do.cpu(i)
+			if len(c.Masks) > 0 {
+				p.Bind.Masks = append(p.Bind.Masks, bound.Do.mask(i).String())
+			}
 		}
 	}
 	return r, nil
+}
+
+// masksOf returns the masks of a list, and the CPUs that are in one of them.
+func masksOf(m experiment.Machine, list string) (masks []cpuset.Set, cpus []int, err error) {
+	var all cpuset.Set
+	for _, text := range strings.Fields(list) {
+		selected, err := m.Select(text, m.CPUs)
+		if err != nil {
+			return nil, nil, err
+		}
+		masks = append(masks, cpuset.Of(selected...))
+		all = all.Union(cpuset.Of(selected...))
+	}
+	if len(masks) == 0 {
+		return nil, nil, errors.New("there is no CPU list")
+	}
+	return masks, all.List(), nil
+}
+
+func joined(masks []cpuset.Set) string {
+	words := make([]string, len(masks))
+	for i, m := range masks {
+		words[i] = m.String()
+	}
+	return strings.Join(words, " ")
 }
 
 // Order returns, for each of twice as many measurements as trials, whether it is bound: one of each two is. In each four

@@ -15,10 +15,10 @@ import (
 	"gorun/internal/units"
 )
 
-// SVG writes the table of a run of `gorun bind` as an SVG file that needs nothing else.
+// SVG writes the table of a run of `gorun bind` as a self-contained SVG file.
 func SVG(w io.Writer, run *result.Run) error {
 	return chart.Write(w, run, hint.With(errors.New("cannot draw the table: no trial has a good sample"),
-		"the samples in --out tell why"), Trials)
+		"the samples in --out have the reasons"), Trials)
 }
 
 // Trials is the time of each process's sum in each trial, unbound above bound. False where no sample is good.
@@ -57,12 +57,12 @@ func Trials(run *result.Run) (chart.Figure, bool) {
 		fmt.Fprintf(&b, `<g transform="translate(%d %d)">`+"\n%s</g>\n", chart.Margin, height, drawn)
 		height += taken
 	}
-	b.WriteString(chart.DrawScale(m.scale.Legend(), "ms", chart.Margin+namesWidth, height))
+	b.WriteString(m.palette.DrawScale(m.scale.Legend(), "ms", chart.Margin+namesWidth, height))
 	f.SVG = chart.Frame(f, chart.CPUModel(run.Host), height+chart.Margin+22, b.String())
 	return f, true
 }
 
-// exact leaves the cell of what is not known empty.
+// exact leaves the cell of an unknown value empty.
 func exact(x float64) string {
 	if math.IsNaN(x) {
 		return ""
@@ -70,7 +70,7 @@ func exact(x float64) string {
 	return units.Exact(x)
 }
 
-// namesWidth is the room for the names of rows, in units.
+// namesWidth is the width of the names of rows, in units.
 const namesWidth = 40
 
 // svgSide draws the trials that are bound, or those that are not, and returns the height that they take.
@@ -106,7 +106,7 @@ func (m table) svgSide(bound bool) (drawn string, height int) {
 			if math.IsNaN(ms) {
 				continue
 			}
-			shade := chart.Shades[m.scale.Level(ms)]
+			shade := m.palette.Shades[m.scale.Level(ms)]
 			fmt.Fprintf(&b, `<g><title>%s in %s: %s ms</title><rect x="%.4g" y="%d" width="%.4g" height="%d" fill="%s"/>`+
 				`<text x="%.4g" y="%d" text-anchor="middle" fill="%s">%s</text></g>`+"\n", m.rows[row], c.name, units.Tenths(ms),
 				left, row*line, cell, line, shade.Web, left+cell/2, row*line+12, shade.Ink, html.EscapeString(m.show(ms)))

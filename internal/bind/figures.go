@@ -14,7 +14,8 @@ type Figures struct {
 // Process is a process of a trial.
 type Process struct {
 	Process       int               `json:"process"`    // from 0
-	CPU           int               `json:"cpu"`        // that it is bound to; -1: not bound
+	CPU           int               `json:"cpu"`        // that it is bound to; -1: not bound, or to several
+	CPUs          string            `json:"cpus"`       // kernel list that it is bound to; "": not bound
 	Checks        uint64            `json:"checks"`     // looks at the CPU that it is on
 	Deviations    uint64            `json:"deviations"` // looks that found another one; unbound: than the look before
 	MovedTo       map[string]uint64 `json:"moved_to"`   // deviations by CPU

@@ -20,13 +20,33 @@ type Cell struct {
 	Processes  int    `json:"processes"`
 	CPUs       []int  `json:"cpus"` // process i is bound to CPU i mod n of these; unbound, it may use all of them
 	Bound      bool   `json:"bound"`
-	Checks     uint64 `json:"checks"`      // looks at the CPU, of each process
-	ArrayBytes uint64 `json:"array_bytes"` // that each process then adds up, in words of 64 bits
-	Passes     uint64 `json:"passes"`      // over the array
+	Checks     uint64 `json:"checks"`         // looks at the CPU, of each process
+	ArrayBytes uint64 `json:"array_bytes"`    // that each process then adds up, in words of 64 bits
+	Passes     uint64 `json:"passes"`         // over the array
+	Cold       bool   `json:"cold,omitempty"` // filling the array is timed, first page faults included
+
+	Masks []cpuset.Set `json:"masks,omitempty"` // process i is bound to mask i mod n of these, instead of to a CPU
 }
 
-// cpu is the one that a process is bound to; -1: none.
+// mask returns the CPUs that a process may use.
+func (c Cell) mask(process int) cpuset.Set {
+	switch {
+	case !c.Bound:
+		return cpuset.Of(c.CPUs...)
+	case len(c.Masks) > 0:
+		return c.Masks[process%len(c.Masks)]
+	}
+	return cpuset.Of(cpuOf(c.CPUs, process))
+}
+
+// cpu is the one that a process is bound to; -1: none, or several.
 func (c Cell) cpu(process int) int {
+	if len(c.Masks) > 0 && c.Bound {
+		if mask := c.mask(process); mask.Len() == 1 {
+			return mask.First()
+		}
+		return -1
+	}
 	if !c.Bound {
 		return -1
 	}
@@ -38,11 +58,13 @@ func cpuOf(cpus []int, process int) int { return cpus[process%len(cpus)] }
 
 // order is what one process of a trial is asked.
 type order struct {
-	CPU        int        `json:"cpu"`  // to look for; -1: none
-	CPUs       cpuset.Set `json:"cpus"` // to be bound to
+	CPU        int        `json:"cpu"`              // to look for; -1: none
+	CPUs       cpuset.Set `json:"cpus"`             // to be bound to
+	Within     bool       `json:"within,omitempty"` // CPUs are to look for, instead of one
 	Checks     uint64     `json:"checks"`
 	ArrayBytes uint64     `json:"array_bytes"`
 	Passes     uint64     `json:"passes"`
+	Cold       bool       `json:"cold,omitempty"`
 }
 
 // answer is what it found.
@@ -65,8 +87,8 @@ func RunProcess(ctx context.Context, in io.Reader, out io.Writer) error {
 	sum := csrc.WorkArgs{Work: "sum"}
 	cpus := func(o order) cpuset.Set { return o.CPUs }
 	return process.Serve(ctx, in, out, cpus, func(o order) (err error) {
-		sum.Array, sum.Words, err = process.Array(o.ArrayBytes)
-		sum.Loops = sum.Words * o.Passes
+		sum.Array, sum.Words, err = process.Array(o.ArrayBytes, o.Cold)
+		sum.Loops, sum.Cold = sum.Words*o.Passes, o.Cold
 		return err
 	}, func(o order, shared *csrc.Shared) (a answer, err error) {
 		sum.Shared = shared
@@ -74,7 +96,11 @@ func RunProcess(ctx context.Context, in io.Reader, out io.Writer) error {
 		if err != nil {
 			return a, err
 		}
-		checks, err := csrc.Checks(csrc.ChecksArgs{CPU: o.CPU, CPUs: cpuset.Max + 1, Checks: o.Checks, Shared: shared})
+		looks := csrc.ChecksArgs{CPU: o.CPU, CPUs: cpuset.Max + 1, Checks: o.Checks, Shared: shared}
+		if o.Within {
+			looks.Mask = o.CPUs.Words(o.CPUs.Last()/64 + 1)
+		}
+		checks, err := csrc.Checks(looks)
 		if err != nil {
 			return a, err
 		}
@@ -105,16 +131,14 @@ func (c Cell) measure(ctx context.Context, self child.Self, ready func(pids []in
 	members := make([]process.Member, c.Processes)
 	for i := range members {
 		order := order{
-			CPU: c.cpu(i), CPUs: cpuset.Of(c.CPUs...), Checks: c.Checks, ArrayBytes: c.ArrayBytes, Passes: c.Passes,
-		}
-		if c.Bound {
-			order.CPUs = cpuset.Of(order.CPU)
+			CPU: c.cpu(i), CPUs: c.mask(i), Checks: c.Checks, ArrayBytes: c.ArrayBytes, Passes: c.Passes, Cold: c.Cold,
+			Within: c.Bound && len(c.Masks) > 0,
 		}
 		members[i] = process.Member{
 			Member: child.Member{Name: fmt.Sprintf("process %d", i), Request: order}, CPUs: order.CPUs,
 		}
 	}
-	done, err := process.Together[answer](ctx, self, ProcessCommand, members, ready)
+	done, err := process.RunGroup[answer](ctx, self, ProcessCommand, members, ready)
 	if err != nil {
 		return s, err
 	}
@@ -127,7 +151,7 @@ func (c Cell) sample(done process.Done[answer]) (s result.Sample, err error) {
 	want := sumOfIndices(words) * c.Passes
 	s.Placement.Requested = "none"
 	if c.Bound {
-		s.Placement.Requested = "process i on CPU i mod n of the n CPUs"
+		s.Placement.Requested = c.requested()
 	}
 	s.Placement.Add(done.Checked, done.Mismatches)
 	for i, a := range done.Answers {
@@ -135,6 +159,9 @@ func (c Cell) sample(done process.Done[answer]) (s result.Sample, err error) {
 			Process: i, CPU: c.cpu(i), Checks: a.Checks, Deviations: a.Deviations, MovedTo: map[string]uint64{},
 			Seconds: a.Seconds, UserSeconds: a.User, SystemSeconds: a.System,
 			Partial: a.Checks < c.Checks || a.Loops < words*c.Passes,
+		}
+		if c.Bound {
+			p.CPUs = c.mask(i).String()
 		}
 		for cpu, count := range a.Seen {
 			p.MovedTo[strconv.Itoa(cpu)] = count
@@ -146,7 +173,7 @@ func (c Cell) sample(done process.Done[answer]) (s result.Sample, err error) {
 			s.Placement.Checked += int(a.Checks)
 			if a.Deviations > 0 {
 				s.Placement.Mismatches = append(s.Placement.Mismatches,
-					fmt.Sprintf("process %d was not on CPU %d in %d of %d looks", i, p.CPU, a.Deviations, a.Checks))
+					fmt.Sprintf("process %d was not on CPU %s in %d of %d looks", i, p.CPUs, a.Deviations, a.Checks))
 			}
 		}
 		v.Checks, v.Deviations = v.Checks+a.Checks, v.Deviations+a.Deviations
@@ -158,6 +185,14 @@ func (c Cell) sample(done process.Done[answer]) (s result.Sample, err error) {
 	s.Placement.Verified = len(s.Placement.Mismatches) == 0
 	s.Values = result.FiguresOf(&v)
 	return s, nil
+}
+
+// requested says where the processes are bound to.
+func (c Cell) requested() string {
+	if len(c.Masks) > 0 {
+		return "process i on mask i mod n of the n masks"
+	}
+	return "process i on CPU i mod n of the n CPUs"
 }
 
 // sumOfIndices is 0 + 1 + … + n-1, modulo 2^64.

@@ -19,7 +19,7 @@ import (
 // shown is how runs of `gorun bind` are shown. The cells of one have its own table; those of a matrix have not.
 var shown = experiment.View{
 	Title: title, Blocks: blocks, Plan: planBlock, Parts: &experiment.Parts{Of: parts, Columns: partColumns},
-	Options:  []string{"processes", "checks", "array_bytes", "passes", "trials"},
+	Options:  []string{"processes", "checks", "array_bytes", "passes", "trials", "masks", "cold"},
 	Drawings: []experiment.Drawing{{Anchor: "trials", Draw: Trials}},
 	OwnCells: func(run *result.Run) bool { return run.Matrix != nil && run.Matrix.Order.Design == result.Pairs },
 	Found:    "Where the processes were",
@@ -28,6 +28,7 @@ var shown = experiment.View{
 // trials are the good samples of `gorun bind`: the milliseconds of each sum.
 type trials struct {
 	processes, rounds []int // ascending
+	palette           chart.Palette
 	at                map[place]float64
 }
 
@@ -37,7 +38,10 @@ type place struct {
 }
 
 func trialsOf(run *result.Run) trials {
-	t := trials{at: map[place]float64{}}
+	t := trials{at: map[place]float64{}, palette: chart.Palettes[0]}
+	if options, err := view.SpecOf(run.Spec); err == nil {
+		t.palette = chart.PaletteOf(options.Text("palette"))
+	}
 	processes, rounds := map[int]bool{}, map[int]bool{}
 	for i := range run.Samples {
 		s := &run.Samples[i]
@@ -60,6 +64,7 @@ type part struct {
 	Trial      int               `json:"trial"` // from 0
 	Bound      bool              `json:"bound"`
 	CPU        int               `json:"cpu"`
+	CPUs       string            `json:"cpus"`
 	Checks     uint64            `json:"checks"`
 	Deviations uint64            `json:"deviations"`
 	MovedTo    map[string]uint64 `json:"moved_to"`
@@ -82,7 +87,7 @@ func parts(sample result.Sample) []result.Sample {
 		out[i] = sample
 		out[i].Seconds, out[i].UserSeconds, out[i].SystemSeconds = p.Seconds, p.UserSeconds, p.SystemSeconds
 		out[i].Values = result.FiguresOf(&part{
-			p.Process, trial, v.Bound, p.CPU, p.Checks, p.Deviations, p.MovedTo, v.ArrayBytes, v.Passes,
+			p.Process, trial, v.Bound, p.CPU, p.CPUs, p.Checks, p.Deviations, p.MovedTo, v.ArrayBytes, v.Passes,
 		})
 	}
 	return out
@@ -102,6 +107,7 @@ type table struct {
 	columns       []trialsColumn
 	perRow, perCo int // processes of a row and trials of a column, at most
 	scale         chart.HeatScale
+	palette       chart.Palette
 }
 
 // mostRows and mostColumns (of bound trials, and of unbound ones) are how large a table can be read, 80 columns
@@ -117,6 +123,7 @@ func (t trials) table() (m table, ok bool) {
 	if len(t.at) == 0 {
 		return m, false
 	}
+	m.palette = t.palette
 	m.perRow, m.perCo = len(rows[0]), len(columns[0])
 	for _, row := range rows {
 		m.rows = append(m.rows, "P"+strconv.Itoa(row[0]+1))
@@ -239,7 +246,7 @@ func tableBlock(run *result.Run, opts term.Options) string {
 				if math.IsNaN(c.at[row]) {
 					return m.show(c.at[row]), ""
 				}
-				return m.show(c.at[row]), chart.Shades[m.scale.Level(c.at[row])].Terminal()
+				return m.show(c.at[row]), m.palette.Shades[m.scale.Level(c.at[row])].Terminal()
 			})
 		}
 		line(meanName, func(c trialsColumn) (string, term.Colour) { return m.show(c.mean), term.Bold })
@@ -252,13 +259,21 @@ func title(run *result.Run, options view.Spec) (title string, parts []string) {
 	title = "gorun bind: " + options.Text("processes") + " processes, bound to CPUs and not"
 	parts = []string{options.Text("checks") + " looks at the CPU each"}
 	if bytes, err := strconv.ParseUint(options.Text("array_bytes"), 10, 64); err == nil {
-		parts = append(parts, "an array of "+units.Bytes(bytes)+" each, added up "+options.Text("passes")+" times")
+		parts = append(parts, "an array of "+units.Bytes(bytes)+" each, "+filled(options)+"added up "+options.Text("passes")+" times")
 	}
 	parts = append(parts, options.Text("trials")+" trials unbound and as many bound")
 	if m := run.Matrix; m != nil {
 		parts = append(parts, "margin "+units.Share(m.Margin), "alpha "+units.Share(m.Alpha))
 	}
 	return title, parts
+}
+
+// filled says that the fill is timed too.
+func filled(options view.Spec) string {
+	if options.Text("cold") == "true" {
+		return "filled and "
+	}
+	return ""
 }
 
 // blocks are the table of processes and trials, what is found of bound against unbound, and how good the samples
@@ -278,16 +293,20 @@ func planBlock(plan *result.Plan, _ view.Spec) string {
 	if plan.Bind == nil {
 		return ""
 	}
-	processes, cpus := map[int][]string{}, []int{}
+	processes, masks := map[string][]string{}, []string{}
 	for i, cpu := range plan.Bind.CPUs {
-		if processes[cpu] == nil {
-			cpus = append(cpus, cpu)
+		mask := strconv.Itoa(cpu)
+		if i < len(plan.Bind.Masks) {
+			mask = plan.Bind.Masks[i]
 		}
-		processes[cpu] = append(processes[cpu], "P"+strconv.Itoa(i+1))
+		if processes[mask] == nil {
+			masks = append(masks, mask)
+		}
+		processes[mask] = append(processes[mask], "P"+strconv.Itoa(i+1))
 	}
 	block := ""
-	for _, cpu := range cpus {
-		block += term.Paragraph(fmt.Sprintf("  CPU %-4d ", cpu), strings.Join(processes[cpu], " "), term.DefaultWidth)
+	for _, mask := range masks {
+		block += term.Paragraph(fmt.Sprintf("  CPU %-4s ", mask), strings.Join(processes[mask], " "), term.DefaultWidth)
 	}
 	var order []string
 	for i, bound := range plan.Bind.Order {

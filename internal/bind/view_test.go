@@ -167,7 +167,7 @@ func TestBindTable(t *testing.T) {
 	page := write(t, views.Table, bindRunOf(20, 10), term.Options{})
 	assert.Contains(t, page, "        A1  A2  A3  A4  A5  A6  A7  A8  A9 A10\n  P1   100")
 	assert.Contains(t, page, "\n\n        B1  B2  B3  B4  B5  B6  B7  B8  B9 B10\n  P1    90")
-	assert.Contains(t, page, "faster: −10.0% [−12, −8.0], 10 rounds")
+	assert.Contains(t, page, "faster: −12% to −8.0%\n")
 	assert.Contains(t, page, "Where the processes were:\n  - Unbound, a process")
 	assert.NotContains(t, page, "limited this run")
 	wide := write(t, views.Table, bindRunOf(20, 10), term.Options{Width: 120})

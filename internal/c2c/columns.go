@@ -13,17 +13,19 @@ var columns = column.Join(
 			func(p *Figures) int { return p.CPUB }),
 		column.Figure(column.Column{Name: "relation", Lead: 3, Key: "relation", Meaning: "What the two CPUs share."},
 			func(p *Figures) string { return p.Relation }),
-		column.Figure(column.Column{Name: "method", Key: "method", Meaning: "How the cache line is handed over."},
+		column.Figure(column.Column{Name: "method", Key: "method", Meaning: "The method of passing the cache line."},
 			func(p *Figures) string { return p.Method }),
 		oneWay,
 		column.Figure(column.Column{
 			Name: "round_trip_ns", Lead: 5, Unit: column.Nanoseconds, Better: column.Lower, Bench: "round-trip-ns/op",
-			Meaning: "The time of the cache line's way there and back.",
+			Meaning: "The time of the cache line's round trip.",
 		}, func(p *Figures) float64 { return p.RoundTripNS }),
 		column.Figure(column.Column{Name: "node_a", Lead: 6, Meaning: "The node of the first CPU."},
 			func(p *Figures) int { return p.NodeA }),
 		column.Figure(column.Column{Name: "node_b", Lead: 7, Meaning: "The node of the second CPU."},
 			func(p *Figures) int { return p.NodeB }),
+		column.Figure(column.Column{Name: "mem_node", Meaning: "The node that the cache line was asked from; none: its first CPU's first touch."},
+			func(p *Figures) *int { return p.MemNode }),
 		column.Figure(column.Column{Name: "home_node", Lead: 8, Meaning: "The node of the cache line's page, read back."},
 			func(p *Figures) *int { return p.HomeNode }),
 		column.Figure(column.Column{Name: "batches", Unit: column.Count, Meaning: "The batches of round trips that were timed."},
@@ -38,8 +40,8 @@ var columns = column.Join(
 	}, func(p *Figures) *result.Distribution { return &p.OneWay }),
 )
 
-// oneWay is what cells are compared by.
+// oneWay is the column by which cells are compared.
 var oneWay = column.Figure(column.Column{
 	Name: "ns", Label: "time one way", Lead: 4, Unit: column.Nanoseconds, Better: column.Lower, Bench: "ns/op",
-	Meaning: "The time of the cache line's way from one CPU to the other: the median over the batches.",
+	Meaning: "The time that the cache line takes from one CPU to the other: the median over the batches.",
 }, func(p *Figures) float64 { return p.NS })

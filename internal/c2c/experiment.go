@@ -17,19 +17,21 @@ var Experiment = experiment.Define(experiment.Definition[Cell]{
 	Text: experiment.Text{
 		Name:  "c2c",
 		Short: "Measure how long a cache line takes to get from one CPU to another",
-		Long: "Two threads, each pinned to its CPU, hand a cache line back and forth; half of a round trip is the " +
+		Long: "Two threads, each pinned to its CPU, pass a cache line back and forth; half of a round trip is the " +
 			"latency from\n" +
-			"core to core. Every pair gets a fresh line, and the pairs come in a random order. Where all pairs do not fit in\n" +
-			"--budget, fewer are taken, such that every relation of two CPUs is among them. With --samples and no --budget,\n" +
+			"core to core. Every pair gets a new line, and the pairs are in random order. If not all pairs fit in\n" +
+			"--budget, fewer are measured, including every relation of two CPUs. With --samples and no --budget,\n" +
 			"the default budget is the time of one sample of each pair.",
 		Example: "  gorun c2c\n" +
 			"  gorun c2c --cpus one-per-core --format csv\n" +
-			"  gorun c2c --pairs per-llc --svg map.svg",
+			"  gorun c2c --pairs per-llc --svg map.svg\n" +
+			"  gorun c2c --mem-node far",
 	},
 	Sampling: experiment.Sampling{Samples: 1, Budget: mapTime.Seconds()},
 	Place:    experiment.Here,
 	OneRow:   "give each cell two CPUs: --cpus '0,1 0,2'",
 	Datum:    oneWay.Name,
+	NeedsC:   experiment.Always[Cell],
 	Columns:  columns,
 	New:      func() experiment.Flags[Cell] { return &flags{} },
 	Open:     open,
@@ -37,7 +39,7 @@ var Experiment = experiment.Define(experiment.Definition[Cell]{
 	View:     &shown,
 })
 
-// mapTime is how long a sample of each pair takes at most, by default.
+// mapTime is the default limit for the time of one sample of each pair.
 const mapTime = time.Minute
 
 // Cell is a pair of CPUs, and how it is measured.
@@ -49,18 +51,23 @@ type Cell struct {
 	Relation string        `json:"relation"` // topology.Relation
 	Method   string        `json:"method"`   // of Methods
 	Each     time.Duration `json:"each"`     // of round trips
+	MemNode  int           `json:"mem_node"` // of the line; firstTouch: where the first CPU's first touch puts it
 }
 
-// flags are those of `gorun c2c`.
+// flags are the flags of `gorun c2c`.
 type flags struct {
-	pairs  string
-	method string
+	pairs   string
+	method  string
+	memNode string
 }
 
 func (f *flags) Register(set *experiment.FlagSet) {
 	set.StringVar(&f.pairs, "pairs", "", "`which` pairs: "+catalog.List(topology.Pairings[:])+
 		" (default: the most that fit in the budget)")
-	set.StringVar(&f.method, "method", Methods[0].Name, "`how` the line is handed over: "+catalog.List(Methods[:]))
+	set.StringVar(&f.method, "method", Methods[0].Name, "`method` of passing the line: "+catalog.List(Methods[:]))
+	set.StringVar(&f.memNode, "mem-node", "", "`node` of the line's memory: a number, near (the first CPU's, or the nearest with\n"+
+		"memory) or far (the farthest from it) (default: where the first CPU's first touch puts it)")
+	set.Words("mem-node", []string{memNear, memFar})
 	set.Words("pairs", catalog.Words(topology.Pairings[:]))
 	set.Words("method", catalog.Words(Methods[:]))
 }
@@ -73,9 +80,9 @@ func (f *flags) Validate() error {
 }
 
 func (f *flags) Resolve(m experiment.Machine) (r experiment.Resolution[Cell], err error) {
-	times := float64(m.Sampling.Samples) + float64(m.Sampling.Warmup) // that each pair is measured
+	times := float64(m.Sampling.Samples) + float64(m.Sampling.Warmup) // measurements of each pair
 	budget := time.Duration(m.Sampling.Budget * float64(time.Second))
-	uncut := m.Given("samples") && !m.Given("budget") // the budget is 0, and what it would choose is still to be chosen
+	uncut := m.Given("samples") && !m.Given("budget") // the budget is 0, but pairs are chosen by the default one
 	if uncut && f.pairs == "" {
 		times, budget = 1, mapTime
 	}
@@ -90,10 +97,14 @@ func (f *flags) Resolve(m experiment.Machine) (r experiment.Resolution[Cell], er
 		cpus[pair.A], cpus[pair.B] = true, true
 		a, _ := m.CPU(pair.A) // selected from this machine
 		b, _ := m.CPU(pair.B)
+		node, err := memNode(f.memNode, m.Machine, a.Node)
+		if err != nil {
+			return r, hint.Flag("mem-node", f.memNode, err)
+		}
 		r.Cells[i] = experiment.Cell[Cell]{
 			Do: Cell{
 				A: pair.A, B: pair.B, NodeA: a.Node, NodeB: b.Node, Relation: pair.Relation.String(),
-				Method: f.method, Each: plan.Each,
+				Method: f.method, Each: plan.Each, MemNode: node,
 			},
 			Name:    fmt.Sprintf("--cpus %d,%d", pair.A, pair.B),
 			Flags:   map[string]string{"cpus": fmt.Sprintf("%d,%d", pair.A, pair.B)},
@@ -101,7 +112,7 @@ func (f *flags) Resolve(m experiment.Machine) (r experiment.Resolution[Cell], er
 		}
 	}
 	r.Spec = spec{
-		Pairs: plan.Which, Method: f.method, Each: plan.Each.Seconds(), CPUs: m.CPUs.String(),
+		Pairs: plan.Which, Method: f.method, MemNode: f.memNode, Each: plan.Each.Seconds(), CPUs: m.CPUs.String(),
 		Samples: m.Sampling.Samples, Warmup: m.Sampling.Warmup, Budget: m.Sampling.Budget,
 	}
 	r.Placement = "a thread pinned to each CPU of the pair"
@@ -124,10 +135,11 @@ func (f *flags) Resolve(m experiment.Machine) (r experiment.Resolution[Cell], er
 	return r, nil
 }
 
-// spec is what was asked, by flag name.
+// spec holds the requested values by flag name.
 type spec struct {
 	Pairs   string  `json:"pairs"`
 	Method  string  `json:"method"`
+	MemNode string  `json:"mem_node,omitempty"` // as it was asked for; absent: first touch
 	Each    float64 `json:"pair_seconds"`
 	CPUs    string  `json:"cpus"`
 	Samples int     `json:"samples"`

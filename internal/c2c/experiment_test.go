@@ -19,7 +19,7 @@ import (
 	"gorun/internal/topology"
 )
 
-// recorded reads a machine of testdata/hosts.
+// recorded returns a captured machine of testdata/hosts.
 func recorded(t testing.TB, name string) *topology.Machine {
 	t.Helper()
 	fsys, err := sysfs.OpenRoot("../../testdata/hosts/" + name + ".txtar")
@@ -29,7 +29,7 @@ func recorded(t testing.TB, name string) *topology.Machine {
 	return m
 }
 
-// everyRecorded is all of them by name.
+// everyRecorded returns all captured machines by name.
 func everyRecorded(t testing.TB) map[string]*topology.Machine {
 	t.Helper()
 	files, err := filepath.Glob("../../testdata/hosts/*.txtar")
@@ -114,7 +114,7 @@ func TestResolveCell(t *testing.T) {
 	m := recorded(t, "qemu-numa2")
 	r := resolve(t, flags{method: "write"}, m, cpuset.Of(1, 4), experiment.Sampling{})
 	require.Len(t, r.Cells, 1)
-	want := Cell{A: 1, B: 4, NodeA: 0, NodeB: 1, Relation: "cross-node", Method: "write", Each: mostPair}
+	want := Cell{A: 1, B: 4, NodeA: 0, NodeB: 1, Relation: "cross-node", Method: "write", Each: mostPair, MemNode: firstTouch}
 	assert.Equal(t, want, r.Cells[0].Do)
 	text, err := json.Marshal(r.Cells[0].Do)
 	require.NoError(t, err)
@@ -123,7 +123,7 @@ func TestResolveCell(t *testing.T) {
 	assert.Equal(t, want, back)
 }
 
-// The tables are what help and completion show: every row has a name of its own that a list can hold, and one line.
+// Help and completion show the tables: every row has a unique name without commas, and one line.
 func TestTables(t *testing.T) {
 	for what, table := range map[string][]string{
 		"pairs": catalog.Words(topology.Pairings[:]), "method": catalog.Words(Methods[:]),

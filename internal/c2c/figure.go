@@ -12,7 +12,7 @@ import (
 	"gorun/internal/units"
 )
 
-// writeSVG writes the heat map of a run of `gorun c2c` as an SVG file that needs nothing else.
+// writeSVG writes the heat map of a run of `gorun c2c` as a self-contained SVG file.
 func writeSVG(w io.Writer, run *result.Run) error {
 	return chart.Write(w, run, fmt.Errorf("cannot draw the heat map: this run of gorun %s has no good sample of a pair of"+
 		" CPUs, or has more than %d CPUs", term.Clean(run.Experiment), chart.MaxHeatCPUs), drawMap)

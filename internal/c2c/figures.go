@@ -2,7 +2,7 @@ package c2c
 
 import "gorun/internal/result"
 
-// Figures are the figures of one sample of `gorun c2c`: a cache line handed back and forth between two CPUs.
+// Figures are the figures of one sample of `gorun c2c`: a cache line passed back and forth between two CPUs.
 type Figures struct {
 	result.OwnProcess
 	CPUA        int                 `json:"cpu_a"`
@@ -16,5 +16,6 @@ type Figures struct {
 	OneWay      result.Distribution `json:"one_way_ns"`    // over the batches
 	Batches     int                 `json:"batches"`
 	RoundTrips  uint64              `json:"round_trips"`         // in all batches
+	MemNode     *int                `json:"mem_node,omitempty"`  // that the line was asked from; absent: first touch
 	HomeNode    *int                `json:"home_node,omitempty"` // of the line's page, read back
 }

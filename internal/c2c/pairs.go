@@ -12,11 +12,11 @@ import (
 	"gorun/internal/topology"
 )
 
-// What a pair takes.
+// The times of a pair.
 const (
 	leastPair = 2 * time.Millisecond   // of round trips: some hundred batches, enough for a median
-	mostPair  = 20 * time.Millisecond  // of round trips: more tells no more
-	fixedPair = 500 * time.Microsecond // in addition: a fresh line, two threads woken and verified
+	mostPair  = 20 * time.Millisecond  // of round trips: more would not improve the figure
+	fixedPair = 500 * time.Microsecond // in addition: a new line, two threads woken and verified
 )
 
 // mostPairs is the most pairs of one run, which has a cell and at least a sample of each: 20 ms each are 6 hours, and the
@@ -62,7 +62,7 @@ func share(budget time.Duration, measurements float64) (each time.Duration, ok b
 	return min(each, mostPair), each >= leastPair
 }
 
-// tooMany says that a choice's pairs do not fit in the budget, and what would.
+// tooMany returns the error for pairs that do not fit in the budget, with choices that do.
 func tooMany(m *topology.Machine, cpus cpuset.Set, asked topology.Pairing, budget time.Duration,
 	times float64,
 ) error {
@@ -102,11 +102,11 @@ func atLeast(pairs int, times float64) time.Duration {
 	return (need + unit - 1) / unit * unit
 }
 
-// two refuses CPUs that make no pair.
+// two returns an error for fewer than two CPUs.
 func two(m *topology.Machine, cpus cpuset.Set) error {
 	if n := cpus.Intersect(m.Online()).Len(); n < 2 {
 		return hint.With(fmt.Errorf("a pair needs two CPUs, and the run has %d", n),
-			"give two or more by --cpus; gorun topo shows which are ours")
+			"give two or more by --cpus; gorun topo shows the CPUs")
 	}
 	return nil
 }
@@ -123,8 +123,8 @@ func (p pairPlan) Document() *result.PlanPairs {
 	return doc
 }
 
-// shuffle orders the pairs at random, as the seed has it: neighbours in time shall not be neighbours in place, or a
-// disturbance looks like a property of a core.
+// shuffle orders the pairs at random by the seed, so that a temporary disturbance does not look like a property of a
+// core.
 func shuffle(pairs []topology.Pair, seed uint64) {
 	source := rand.New(rand.NewPCG(seed, 0))
 	source.Shuffle(len(pairs), func(i, j int) { pairs[i], pairs[j] = pairs[j], pairs[i] })

@@ -1,4 +1,4 @@
-// Package c2c measures how long a cache line takes from one CPU to another.
+// Package c2c measures the time that a cache line takes from one CPU to another.
 package c2c
 
 import (
@@ -13,10 +13,10 @@ import (
 	"gorun/internal/result"
 )
 
-// Method is a way to hand a cache line over.
+// Method is a method of passing a cache line.
 type Method struct{ Name, Usage string }
 
-// Methods are all ways, the default first. To add one, add its row here and its loop in csrc.
+// Methods lists all methods, the default first. To add one, add its row here and its loop in csrc.
 var Methods = [...]Method{
 	{"cas", "compare-and-swap by both sides, which waits for the line exclusively"},
 	{"write", "a plain store by one side, plain loads until it is seen by the other"},
@@ -26,26 +26,43 @@ var Methods = [...]Method{
 // Entry implements catalog.Entry.
 func (m Method) Entry() (name, usage string) { return m.Name, m.Usage }
 
-// batch is the aimed length of a batch of round trips: long beside the clock's reading, and so short that a thread that
-// was switched away spoils few of them.
+// batch is the intended duration of a batch of round trips: long against a reading of the clock, and so short that a
+// thread that is switched out spoils few batches.
 const batch = 20 * time.Microsecond
 
-// Sample hands a fresh cache line back and forth between the threads of two CPUs. The line's page is first touched by
-// CPU a, and its node is read back.
-func (r sampler) Sample(ctx context.Context, c Cell) (s result.Sample, err error) {
+// line returns a page of memory for a fresh cache line, where the cell has it.
+func (r sampler) line(c Cell) (*linux.Area, error) {
+	if c.MemNode != firstTouch {
+		return r.NewArea(c.MemNode, contend.LineBytes)
+	}
 	area, err := linux.NewArea(linux.AreaOptions{Bytes: contend.LineBytes, Node: -1})
+	if err != nil {
+		return nil, err
+	}
+	if err := r.Run([]int{c.A}, func(int) error { return area.Touch() }); err != nil {
+		return nil, errors.Join(err, area.Free())
+	}
+	return area, nil
+}
+
+// Sample passes a new cache line back and forth between the threads of two CPUs. The line's page is on the node that
+// was asked for, or first touched by CPU a; its node is read back.
+func (r sampler) Sample(ctx context.Context, c Cell) (s result.Sample, err error) {
+	cpus := []int{c.A, c.B}
+	area, err := r.line(c)
 	if err != nil {
 		return s, err
 	}
 	defer func() { err = errors.Join(err, area.Free()) }()
-	cpus := []int{c.A, c.B}
-	if err := r.Run(cpus[:1], func(int) error { return area.Touch() }); err != nil {
-		return s, err
-	}
 	v := Figures{
 		CPUA: c.A, CPUB: c.B, NodeA: c.NodeA, NodeB: c.NodeB, Relation: c.Relation, Method: c.Method,
 	}
-	if node, err := linux.PageNode(area.Pointer()); err == nil {
+	s.Placement.Requested = fmt.Sprintf("threads pinned to CPUs %d and %d", c.A, c.B)
+	if c.MemNode != firstTouch {
+		v.MemNode = &c.MemNode
+		v.HomeNode = r.CheckPage(&s, area.Pointer(), c.MemNode)
+		s.Placement.Requested += fmt.Sprintf(", the line on node %d", c.MemNode)
+	} else if node, err := linux.PageNode(area.Pointer()); err == nil {
 		v.HomeNode = &node
 	}
 	defer r.Until(ctx)()
@@ -76,7 +93,6 @@ func (r sampler) Sample(ctx context.Context, c Cell) (s result.Sample, err error
 	used := after.Sub(before)
 	s.UserSeconds, s.SystemSeconds = used.UserSeconds, used.SystemSeconds
 	s.Partial = ctx.Err() != nil
-	s.Placement.Requested = fmt.Sprintf("threads pinned to CPUs %d and %d", c.A, c.B)
 	for i, side := range sides {
 		contend.Check(&s, side.CPU == cpus[i] || side.CPU < 0, "a thread of CPU %d ended on CPU %d", cpus[i], side.CPU)
 	}
@@ -91,7 +107,8 @@ func (r sampler) Sample(ctx context.Context, c Cell) (s result.Sample, err error
 	v.OneWay = result.Distribute(oneWay)
 	v.NS, v.RoundTripNS = v.OneWay.Median, 2*v.OneWay.Median
 	if v.Batches == 0 && !s.Partial {
-		s.Doubts = []result.Doubt{{Verdict: result.Invalid, Reason: "no batch was completed: other programs use these CPUs"}}
+		s.Doubts = append(s.Doubts,
+			result.Doubt{Verdict: result.Invalid, Reason: "no batch was completed: other programs use these CPUs"})
 	}
 	s.Values = result.FiguresOf(&v)
 	return s, nil

@@ -20,7 +20,7 @@ import (
 // shown is how runs of `gorun c2c` are shown.
 var shown = experiment.View{
 	Title: title, Blocks: blocks, Plan: planBlock,
-	Options:  []string{"method", "pairs"},
+	Options:  []string{"method", "pairs", "mem_node"},
 	Drawings: []experiment.Drawing{{Anchor: "map", Draw: drawMap}},
 	Compared: view.Compared{Figure: oneWay, Name: func(s *result.Sample) (string, int) {
 		p, ok := result.Typed[Figures](s)
@@ -31,7 +31,7 @@ var shown = experiment.View{
 	}},
 }
 
-// pairing is what was found of two CPUs, over all good samples of them. Times are medians.
+// pairing is the result for two CPUs, over all their good samples. Times are medians.
 type pairing struct {
 	Figures
 	oneWay, roundTrip []float64 // ns, of each sample
@@ -133,7 +133,7 @@ func heatOf(pairs []pairing) *chart.Heat {
 	return h
 }
 
-// methodWords says how the line is handed over.
+// methodWords describes the method of passing the line.
 var methodWords = map[string]string{
 	"cas": "compare-and-swap", "write": "plain writes", "faa": "fetch-and-add",
 }
@@ -164,6 +164,9 @@ func title(run *result.Run, options view.Spec) (title string, parts []string) {
 		if p.HomeNode != nil && !slices.Contains(homes, strconv.Itoa(*p.HomeNode)) {
 			homes = append(homes, strconv.Itoa(*p.HomeNode))
 		}
+	}
+	if asked := options.Text("mem_node"); asked != "" {
+		parts = append(parts, view.Option("mem_node", asked))
 	}
 	if len(homes) > 0 {
 		slices.Sort(homes)

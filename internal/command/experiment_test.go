@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"os"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -12,6 +13,7 @@ import (
 	"gorun/internal/child"
 	"gorun/internal/cpuset"
 	"gorun/internal/experiment"
+	"gorun/internal/hint"
 	"gorun/internal/launch"
 	"gorun/internal/result"
 	"gorun/internal/sysfs"
@@ -30,7 +32,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// resolve returns what a command line comes to.
+// resolve resolves a command line.
 func resolve(t *testing.T, m experiment.Machine, args ...string) (experiment.Resolution[Cell], error) {
 	t.Helper()
 	f := &flags{}
@@ -79,7 +81,7 @@ func TestResolve(t *testing.T) {
 	assert.Equal(t, m.CPUs.String(), r.Cells[0].Do.Setting.CPUs.String())
 }
 
-// A command that is only placed replaces gorun, and where no flag asks for CPUs, no machine is needed for it.
+// A command that is only placed replaces gorun; if no flag requests CPUs, the machine is not read.
 func TestBecome(t *testing.T) {
 	for line, becomes := range map[string]bool{
 		"--nice=3": true, "--gomaxprocs=2": true, "--mempolicy=local": true, "--stat": false, "--timeout=1s": false,
@@ -91,9 +93,59 @@ func TestBecome(t *testing.T) {
 }
 
 func TestSweepHasTheMachinesPlacements(t *testing.T) {
-	names := Experiment.Sweep.All(recorded(t, "hybrid"))
+	device := ""
+	text := func(flag string) string { return map[string]string{"device": device}[flag] }
+	names, err := Experiment.Sweep.All(recorded(t, "hybrid"), text)
+	require.NoError(t, err)
 	assert.Contains(t, names, "pcores")
 	assert.Len(t, names, 7)
+
+	device = "ens5"
+	names, err = Experiment.Sweep.All(recorded(t, "devices"), text)
+	require.NoError(t, err)
+	assert.Equal(t, []string{"unbound", "near-ens5", "far-ens5"}, names[:3])
+	device = "eth9"
+	_, err = Experiment.Sweep.All(recorded(t, "devices"), text)
+	require.ErrorContains(t, err, "--device eth9: there is no device eth9")
+	assert.Contains(t, hint.Of(err), "ens5")
+}
+
+// Memory near to a device is that of its node. A machine is read for that, and not for nodes by their numbers.
+func TestMempolicyOfDevice(t *testing.T) {
+	m := recorded(t, "devices")
+	for policy, want := range map[string]string{
+		"bind:near:ens5": "bind:3", "interleave:far:ens5": "interleave:0-1", "preferred:near:nvme0": "preferred:0",
+		"bind:1,near:sda": "bind:1-2",
+	} {
+		r, err := resolve(t, m, "--mempolicy="+policy, "true")
+		require.NoError(t, err, policy)
+		assert.Equal(t, want, r.Spec.(spec).Mempolicy)
+	}
+	for policy, want := range map[string]string{
+		"bind:near:eno1": "the firmware does not say", "bind:near:eth9": "there is no device eth9",
+		"preferred:far:ens5": "takes 1 to 1 nodes", "nonsense:near:ens5": "is not a memory policy",
+	} {
+		_, err := resolve(t, m, "--mempolicy="+policy, "true")
+		require.ErrorContains(t, err, "--mempolicy "+policy, policy)
+		require.ErrorContains(t, err, want, policy)
+	}
+	for policy, want := range map[string]bool{"bind:near:eth0": true, "bind:0,far:x": true, "bind:0": false, "local": false, "": false} {
+		needs := Experiment.Sweep.Needs(func(flag string) string { return map[string]string{"mempolicy": policy}[flag] })
+		assert.Equal(t, want, needs, policy)
+	}
+}
+
+func TestDeviceIsAboutAllPlacements(t *testing.T) {
+	for _, line := range []string{"--device=ens5", "--device=ens5 --placement=one-cpu", "--device=ens5 --placements=unbound,one-cpu"} {
+		f := &flags{device: "ens5"}
+		if _, list, found := strings.Cut(line, "--placements="); found {
+			f.placements = list
+		}
+		err := f.Validate()
+		require.ErrorContains(t, err, "--device adds to --placements auto", line)
+		assert.Contains(t, hint.Of(err), "near-ens5, far-ens5")
+	}
+	require.NoError(t, (&flags{device: "ens5", placements: "auto"}).Validate())
 }
 
 // sample runs a shell's script once.
@@ -106,8 +158,8 @@ func sample(t *testing.T, s *sampler, c Cell, script string) (result.Sample, err
 	return s.Sample(context.Background(), c)
 }
 
-// A command that fails is an invalid sample of a comparison. What the user sees is a sample whatever it does, and gorun
-// ends as it did.
+// A command that fails gives an invalid sample of a comparison. A single run always gives a sample, and gorun ends with
+// the command's exit code.
 func TestSampleOfACommandThatFails(t *testing.T) {
 	compared := &sampler{}
 	s, err := sample(t, compared, Cell{}, "echo why >&2; exit 9")
@@ -117,7 +169,7 @@ func TestSampleOfACommandThatFails(t *testing.T) {
 	_, status := compared.End()
 	require.NoError(t, status)
 
-	two := Cell{Setting: launch.Setting{GOMAXPROCS: 2}, Metric: `procs (\d+)`}
+	two := Cell{Setting: launch.Setting{GOMAXPROCS: 2}, Metrics: []string{`procs (\d+)`}}
 	s, err = sample(t, compared, two, "echo procs $GOMAXPROCS")
 	require.NoError(t, err)
 	assert.Empty(t, s.Doubts)
@@ -133,7 +185,7 @@ func TestSampleOfACommandThatFails(t *testing.T) {
 	assert.Equal(t, experiment.Status(9), status)
 }
 
-// A command that never ran is a fault of its sample in a comparison, and the end of gorun where the user waits for it.
+// A command that cannot be started makes its sample invalid in a comparison, and ends gorun in a single run.
 func TestSampleOfACommandThatNeverRan(t *testing.T) {
 	path, err := os.Executable()
 	require.NoError(t, err)

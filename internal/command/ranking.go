@@ -48,57 +48,52 @@ func userCommand(run *result.Run) string {
 	return strings.Join(words, " ")
 }
 
-// rankingBlock puts the cells in order, the best first, and says how to have the best one without gorun; nothing where
-// the cells are not settings of a command.
-func rankingBlock(run *result.Run, opts term.Options) string {
+// best returns the setting of the command that is shown to be better than the baseline and than which no other is shown to be
+// better by its typical ratio, and the baseline; found is false where the cells are not settings of a command.
+func best(run *result.Run) (best, baseline int, found bool) {
 	at := func(i int) bool { return i >= 0 && i < len(run.Cells) } // a foreign file may name others
 	ranking := slices.DeleteFunc(slices.Clone(run.Matrix.Ranking), func(i int) bool { return !at(i) })
-	if len(ranking) == 0 || !at(run.Matrix.Baseline) || run.Cells[run.Matrix.Baseline].Lines == nil {
-		return ""
+	baseline = run.Matrix.Baseline
+	if len(ranking) == 0 || !at(baseline) || run.Cells[baseline].Lines == nil {
+		return 0, 0, false
 	}
-	baseline := &run.Cells[run.Matrix.Baseline]
-	block := opts.Paint(term.Bold, "ranking") + "\n" + rankingGrid(run, ranking, opts)
-	best := &run.Cells[ranking[0]]
-	if best.Verdict == nil || best.Verdict.Kind != stats.Faster || best.Lines == nil {
-		return block + "\n" +
-			term.Paragraph(opts.Paint(term.Bold, "to use")+": ", "nothing is shown to be better than "+baseline.Name+
-				": leave the command as it is", opts.Columns())
+	if slices.ContainsFunc(run.Cells, func(c result.Cell) bool { return c.Flags["command"] != run.Cells[baseline].Flags["command"] }) {
+		return 0, 0, false // commands are compared, and not settings of one
 	}
-	return block + "\n" +
-		term.Paragraph(opts.Paint(term.Bold, "to use")+": ", best.Name+", which is "+best.Words, opts.Columns()) +
-		linesBlock(best.Lines, opts)
+	best = ranking[0]
+	if cell := &run.Cells[best]; cell.Verdict == nil || cell.Verdict.Kind != stats.Faster || cell.Lines == nil {
+		best = baseline
+	}
+	return best, baseline, true
 }
 
-// rankingGrid is a row a cell. Where there is no room for what tells cells apart, their names stand for it.
-func rankingGrid(run *result.Run, ranking []int, opts term.Options) string {
-	of := "factor of the time"
-	if run.Matrix.Datum == result.DatumMetric {
-		of = "factor of the metric"
+// answer names the placement to use, where placements of a command are compared.
+func answer(run *result.Run, _ view.Spec) []view.Statement {
+	if run.Matrix == nil || len(run.Cells) < 2 {
+		return nil
 	}
-	labels, columns := view.CellLabels(run.Matrix, run.Cells)
-	columns = slices.Concat([]term.Column{term.Right("")}, columns, []term.Column{term.Right(of), term.Left("interval")})
-	named := []term.Column{term.Right(""), term.Left("cell"), term.Right("factor"), term.Left("interval")}
-	var rows, names [][]string
-	for place, i := range ranking {
-		cell := &run.Cells[i]
-		factor, interval := "1", "baseline"
-		if v := cell.Verdict; v != nil {
-			factor, interval = v.Factors()
-		}
-		number := fmt.Sprint(place + 1)
-		rows = append(rows, slices.Concat([]string{number}, labels[i], []string{factor, interval}))
-		name := term.Snip(cell.Name, max(1, opts.Columns()-36)) // the other columns take up to 35
-		names = append(names, []string{number, name, factor, interval})
+	use, baseline, found := best(run)
+	if !found {
+		return nil
 	}
-	withCPUs := slices.Clone(rows)
-	for n, i := range ranking {
-		withCPUs[n] = append(slices.Clone(rows[n]), run.Cells[i].CPUs["cpus"].List)
+	names := view.CellNames(run)
+	verdicts := view.Verdicts(run)
+	if use == baseline {
+		return append([]view.Statement{{Text: "Nothing is shown to be better than " + names[baseline] + ": leave the command as it is"}},
+			verdicts...)
 	}
-	switch withColumn := append(slices.Clone(columns), term.Left("CPUs")); {
-	case term.GridWidth(withColumn, withCPUs) <= opts.Columns():
-		return term.Grid(withColumn, withCPUs)
-	case term.GridWidth(columns, rows) <= opts.Columns():
-		return term.Grid(columns, rows)
+	text := fmt.Sprintf("Use %s, which is faster than %s: %s", names[use], names[baseline], run.Cells[use].Verdict.Interval())
+	if len(run.Cells) == 2 {
+		verdicts = verdicts[1:]
 	}
-	return term.Grid(named, names)
+	return append([]view.Statement{{Text: text}}, verdicts...)
+}
+
+// useBlock says how to have the best setting without gorun.
+func useBlock(run *result.Run, opts term.Options) string {
+	use, baseline, found := best(run)
+	if !found || use == baseline {
+		return ""
+	}
+	return term.Title("To have "+view.CellNames(run)[use]+" without gorun:", opts) + linesBlock(run.Cells[use].Lines, opts)
 }

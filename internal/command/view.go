@@ -16,7 +16,7 @@ import (
 var shown = experiment.View{
 	Title: title, Blocks: blocks, Plan: planBlock,
 	Options: []string{"command"},
-	Placed:  userCommand, Ranking: rankingBlock,
+	Answer:  answer, Placed: userCommand, Below: useBlock,
 }
 
 // title is the heading of `gorun exec`.
@@ -42,7 +42,7 @@ func figuresBlock(run *result.Run, opts term.Options) string {
 	s := &run.Samples[0]
 	v, ok := result.Typed[result.Exec](s)
 	if !ok {
-		return view.FiguresBlock(run.Samples, column.Times) // a foreign file's
+		return view.FiguresBlock(run.Samples, column.Times, opts) // a foreign file's
 	}
 	var rows []term.Judged
 	row := func(name, value, more string) {
@@ -56,8 +56,10 @@ func figuresBlock(run *result.Run, opts term.Options) string {
 	row("user", units.Seconds(s.UserSeconds), "")
 	row("sys", units.Seconds(s.SystemSeconds), "")
 	row("user + sys", units.Seconds(s.CPUSeconds()), used)
-	if v.Metric != nil {
-		row("metric", units.Exact(*v.Metric), "")
+	for i, figure := range v.Metrics() {
+		if *figure != nil {
+			row(strings.ReplaceAll(metricColumn(i), "_", " "), units.Exact(**figure), "")
+		}
 	}
 	bound := ""
 	if v.MaxRSSBytes <= v.MaxRSSFloorBytes {
@@ -76,6 +78,12 @@ func figuresBlock(run *result.Run, opts term.Options) string {
 		row("migrations", fmt.Sprint(m.Total), fmt.Sprintf("%d same-core, %d same-llc, %d same-node, %d cross-node", m.SameCore,
 			m.SameLLC, m.SameNode, m.CrossNode))
 	}
+	if d := v.Dedicated; d != nil {
+		row(fmt.Sprintf("moved off CPU %d", d.CPU), fmt.Sprint(d.Threads), movedWords(d))
+		for _, l := range d.Left {
+			row(fmt.Sprintf("left on CPU %d", d.CPU), fmt.Sprint(l.Count), leftOnWords(l))
+		}
+	}
 	ended := ""
 	switch {
 	case v.TimedOut:
@@ -92,8 +100,19 @@ func figuresBlock(run *result.Run, opts term.Options) string {
 
 // planBlock is how to have a setting without gorun.
 func planBlock(plan *result.Plan, _ view.Spec) string {
-	if plan.Lines == nil {
-		return ""
+	block := ""
+	if plan.Lines != nil {
+		block = linesBlock(plan.Lines, term.Options{})
 	}
-	return linesBlock(plan.Lines, term.Options{})
+	if d := plan.Dedicated; d != nil {
+		block += fmt.Sprintf("\nto be moved off CPU %d: %s\n", d.CPU, movedWords(d))
+		for _, l := range d.Left {
+			names := ""
+			if len(l.Names) > 0 {
+				names = ": " + strings.Join(l.Names, ", ")
+			}
+			block += term.Paragraph("  left: ", leftOnWords(l)+names, term.Options{}.Columns())
+		}
+	}
+	return block
 }

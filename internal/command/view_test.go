@@ -43,7 +43,7 @@ func watchedRun() *result.Run {
 	return run
 }
 
-// cellsRun compares a command's placements, by its time or by a rate of its own.
+// cellsRun compares a command's placements, by its time or by its own rate.
 func cellsRun(metric bool) *result.Run {
 	placed := func(name, cpus string, median float64, verdict *stats.Verdict, lines *result.Lines) result.Cell {
 		cell := result.Cell{
@@ -87,7 +87,7 @@ func cellsRun(metric bool) *result.Run {
 
 func TestRankingSaysWhatToUse(t *testing.T) {
 	out := rendertest.Show(t, views.Table, cellsRun(false), term.Options{Width: 120})
-	assert.Contains(t, out, "to use: --placement one-llc, which is faster: −10.0%")
+	assert.Contains(t, out, "Use one-llc, which is faster than unbound: −12% to −8.0%\n")
 	assert.Contains(t, out, "taskset     taskset -c 0-3\n")
 	assert.Contains(t, out, "./server --port '80 80'")
 
@@ -95,7 +95,7 @@ func TestRankingSaysWhatToUse(t *testing.T) {
 	run.Cells[2].Verdict.Kind = stats.CantTell
 	run.Matrix.Ranking = run.Rank()
 	out = rendertest.Show(t, views.Table, run, term.Options{})
-	assert.Contains(t, out, "nothing is shown to be better than --placement unbound")
+	assert.Contains(t, out, "Nothing is shown to be better than unbound: leave the command as it is\n")
 	assert.NotContains(t, out, "taskset")
 
 	run.Matrix.Ranking = []int{99, -1}

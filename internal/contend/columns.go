@@ -27,6 +27,16 @@ var columns = column.Join(
 			Name: "dist_bytes", Lead: 13, Key: "dist_bytes", Unit: column.Bytes,
 			Meaning: "The distance of the words that two CPUs work on; 0 when it is one word.",
 		}, func(c *Figures) int { return c.DistBytes }),
+		figure(column.Column{Name: "dist", Meaning: "The distance of --dist, in what dist_by names."},
+			func(c *Figures) *int {
+				if c.DistBy == "" {
+					return nil
+				}
+				return &c.Dist
+			}),
+		figure(column.Column{
+			Name: "dist_by", Meaning: "By word, the index of a CPU's word is CPU * dist; by bit, that of its bit is CPU << dist.",
+		}, func(c *Figures) string { return c.DistBy }),
 		figure(column.Column{Name: "mem_node", Lead: 14, Key: "mem_node", Meaning: "The node that the memory was asked from."},
 			func(c *Figures) int { return c.MemNode }),
 		figure(column.Column{Name: "mode", Key: "mode", Meaning: "How a row ends: after a number of operations, or a time."},

@@ -10,8 +10,8 @@ import (
 	"gorun/internal/placement"
 )
 
-// crew is one thread a CPU, pinned and kept from row to row: a thread that is there costs a wake-up, a new one its
-// start. A member lies idle in a channel between its tasks.
+// crew has one pinned thread per CPU, kept from row to row: an existing thread costs only a wake-up. Between tasks a
+// member waits on a channel.
 type crew struct {
 	members map[int]*member // by CPU
 	ended   sync.WaitGroup
@@ -25,7 +25,7 @@ type member struct {
 	tasks   chan func()
 }
 
-// newCrew starts the threads, and returns when every one is where it should be.
+// newCrew starts the threads, and returns when every one is on its CPU.
 func newCrew(cpus []int) (*crew, error) {
 	c := &crew{members: make(map[int]*member, len(cpus))}
 	ready := make(chan error, len(cpus))
@@ -35,7 +35,7 @@ func newCrew(cpus []int) (*crew, error) {
 		c.ended.Add(1)
 		go func() {
 			defer c.ended.Done()
-			runtime.LockOSThread() // it ends locked, and so its thread and the mask end with it
+			runtime.LockOSThread() // never unlocked: its thread and the mask end with it
 			ready <- m.sit()
 			for task := range m.tasks {
 				task()
@@ -64,14 +64,15 @@ func (m *member) sit() error {
 	return m.check()
 }
 
-// again pins the thread again if it has lost its CPU: when a CPU goes offline, the kernel lets its threads run on all.
+// again pins the thread again if it has lost its CPU: when a CPU goes offline, the kernel lets its threads run on all
+// CPUs.
 func (m *member) again() {
 	if mismatches, err := m.setting.ReadBack(m.tid); err == nil && len(mismatches) > 0 {
-		_, _ = m.setting.Apply(m.tid) // if this fails, check reports what the thread has instead
+		_, _ = m.setting.Apply(m.tid) // if this fails, check reports the thread's actual CPUs
 	}
 }
 
-// check reads back that the calling thread may run on its CPU only, and does.
+// check reads back that the calling thread may run only on its CPU, and is on it.
 func (m *member) check() error {
 	mismatches, err := m.setting.ReadBack(0)
 	switch cpu := linux.Getcpu(); {
@@ -79,14 +80,14 @@ func (m *member) check() error {
 		return err
 	case len(mismatches) > 0:
 		return mismatches[0]
-	case cpu != m.cpu && cpu >= 0: // -1: nothing reports it
+	case cpu != m.cpu && cpu >= 0: // -1: unknown
 		return placement.Mismatch{What: "CPU", Asked: strconv.Itoa(m.cpu), Got: strconv.Itoa(cpu)}
 	}
 	return nil
 }
 
-// run has each of these CPUs' threads do its task, all at once, and returns when all are done. The task gets the place
-// of its CPU in the list, and what check said of its thread.
+// run runs the task on the threads of these CPUs at the same time, and returns when all are done. The task gets the
+// index of its CPU in the list, and the result of check for its thread.
 func (c *crew) run(cpus []int, task func(i int, err error)) {
 	var done sync.WaitGroup
 	done.Add(len(cpus))

@@ -20,25 +20,25 @@ import (
 	"gorun/csrc"
 )
 
-// most returns how many instructions an operation may have in addition to those that its row names. They work on
-// registers only.
+// most returns the number of instructions that an operation may have in addition to those named in its row. They use
+// only registers.
 func (o Op) most(instruction string) int {
 	switch {
 	case o.Fails:
-		return 8 // the next value, what to expect then, the branches, the count of failures
+		return 8 // the next value, the next expected value, the branches, the count of failures
 	case strings.HasSuffix(instruction, " memset"):
 		return 3 // the call's arguments
 	case strings.Contains(instruction, "/"):
-		return 2 // what a loop of LL/SC stores, and its branch
+		return 2 // the value stored by a loop of LL/SC, and its branch
 	}
-	return 1 // the operand anew, where the old value was; a system call's number; the test of a bit
+	return 1 // reloading the operand over the old value; a system call's number; the test of a bit
 }
 
-// registers matches an instruction that works on registers: no memory, no call, no barrier, not the kernel.
+// registers matches an instruction that uses only registers: no memory, call, barrier or system call.
 var registers = regexp.MustCompile(`^(mov|lea|add|sub|subs|dec|inc|cmp|tst|test|not|mvn|orr|xor|set\w+|cmov\w+|csel|cinc|nop|` +
 	`j[a-z]+|b|b\.\w+|cbz|cbnz)( |$)`)
 
-// Each loop repeats the instruction that its row names, sixteen times, and does nothing else that takes time.
+// Each loop repeats the instruction named in its row sixteen times, and has nothing else that takes time.
 func TestDisassembly(t *testing.T) {
 	if strings.Contains(os.Getenv("CGO_CFLAGS"), "-fsanitize") {
 		t.Skip("CGO_CFLAGS asks for instrumented code, which is other code")
@@ -78,13 +78,13 @@ func TestDisassembly(t *testing.T) {
 			for i, instruction := range done {
 				assert.True(t, does(instruction, named[i%len(named)]), "%s is not %s", instruction, named[i%len(named)])
 			}
-			const counter = 2 // one less, and the jump
+			const counter = 2 // the decrement and the jump
 			assert.LessOrEqual(t, others, 16*op.most(repeated)+counter, "%q", loop)
 		})
 	}
 }
 
-// does reports whether an instruction is what a row names. A call is through a register, in which the function is.
+// does reports whether an instruction is the one named in a row. A call is through a register.
 func does(instruction, named string) bool {
 	if call, _, found := strings.Cut(named, " memset"); found {
 		return regexp.MustCompile(`^` + call + ` (r\w+|x\d+)$`).MatchString(instruction)
@@ -92,12 +92,12 @@ func does(instruction, named string) bool {
 	return instruction == named || strings.HasPrefix(instruction, named+" ")
 }
 
-// touchesMemory also takes x86-64's lea and nop for what they are.
+// touchesMemory reports whether an instruction accesses memory, which x86-64's lea and nop do not.
 func touchesMemory(instruction string) bool {
 	return strings.Contains(instruction, "[") && !regexp.MustCompile(`^(lea|(cs |data16 )*nop) `).MatchString(instruction)
 }
 
-// withSymbols returns a test binary of this package that a disassembler finds its way in: go test runs a stripped one.
+// withSymbols returns a test binary of this package with symbols for the disassembler: go test runs a stripped one.
 func withSymbols(t *testing.T) string {
 	t.Helper()
 	own, err := os.Executable()
@@ -114,7 +114,7 @@ func withSymbols(t *testing.T) string {
 	return binary
 }
 
-// instruction is one of a function, at its address.
+// instruction is an instruction of a function, with its address.
 type instruction struct {
 	address uint64
 	text    string // in Intel's or Arm's syntax, with single spaces and without comments

@@ -15,13 +15,14 @@ import (
 	"gorun/internal/experiment"
 	"gorun/internal/hint"
 	"gorun/internal/result"
+	"gorun/internal/topology"
 )
 
 // Experiment is `gorun contend`.
 var Experiment = experiment.Define(experiment.Definition[Cell]{
 	Text: experiment.Text{
 		Name:  "contend",
-		Short: "Measure operations on memory that several CPUs use at once",
+		Short: "Measure operations on memory that several CPUs use at the same time",
 		Long: "Each row of the load pattern has some CPUs repeat one operation at once, each by a thread that is pinned " +
 			"there,\n" +
 			"all released together. By default (--time) only the windows count in which all of them ran. With --count each\n" +
@@ -34,13 +35,15 @@ var Experiment = experiment.Define(experiment.Definition[Cell]{
 	Place:    experiment.Here,
 	OneRow:   "choose a row by --rows, or give --load one-iteration and several --cpus",
 	Datum:    perOperation.Name,
+	NeedsC:   func(c Cell) bool { return c.Row.Op != goOp },
 	Columns:  columns,
 	New:      func() experiment.Flags[Cell] { return &flags{} },
 	Open:     open,
 	Picture: &experiment.Picture{
 		Usage: "draw time and throughput over the number of CPUs into this `file`", Draw: writeSVG,
 	},
-	View: &shown,
+	View:      &shown,
+	Reference: published,
 })
 
 // Cell is a row of the plan, and how it is measured.
@@ -51,7 +54,7 @@ type Cell struct {
 	Nodes   map[int]int       `json:"nodes"` // of the CPUs of all rows
 }
 
-// flags are those of `gorun contend`.
+// flags are the flags of `gorun contend`.
 type flags struct {
 	ops       string
 	load      string
@@ -82,18 +85,22 @@ func (f *flags) Register(set *experiment.FlagSet) {
 		"how long a row lasts; windows in which not all threads ran do not count")
 	set.DurationVar(&f.window, "window", defaultWindow, "length of a window")
 	set.StringVar(&f.dist, "dist", "",
-		"`words` of 8 bytes between the words of two threads, 0 to 8, by commas\n(default: one word for all)")
+		"`distances` 0 to 8, by commas, as ccont counts them: the index of a CPU's word is CPU * distance, and of\n"+
+			"test_bit and set_bit the word is that of bit CPU << distance (default: one word for all)")
 	set.StringVar(&f.distBytes, "dist-bytes", "",
 		"`bytes` between the words of two threads, by commas, for false sharing")
 	set.StringVar(&f.memNode, "mem-node", "",
-		"`node` of the memory: numbers, local (the row's first CPU's), or all (default: the first node)")
-	set.StringVar(&f.nodes, "nodes", "", "take the CPUs of these `nodes` only")
-	set.StringVar(&f.variant, "variant", "", "which instruction, where there are several: "+
-		strings.Join(Variants("arm64"), ", ")+" on arm64\n(default: what this CPU does best)")
-	set.StringVar(&f.rows, "rows", "", "measure these `rows` of the plan only, by their numbers from 0")
+		"`node` of the memory: numbers, near:DEVICE, far:DEVICE, local (the row's first CPU's), or all\n"+
+			"(default: the first node)")
+	set.StringVar(&f.nodes, "nodes", "", "take the CPUs of these `nodes` only: numbers, near:DEVICE, far:DEVICE")
+	set.On("mem-node", (*topology.Machine).CompleteNodes)
+	set.On("nodes", (*topology.Machine).CompleteNodes)
+	set.StringVar(&f.variant, "variant", "", "variant of the instruction, if there are several: "+
+		strings.Join(Variants("arm64"), ", ")+" on arm64\n(default: the best for this CPU)")
+	set.StringVar(&f.rows, "rows", "", "measure only these `rows` of the plan, numbered from 0")
 	set.Group("Memory", "dist", "dist-bytes", "mem-node")
 	set.Group("Work")
-	set.Words("op", catalog.Words(Ops[:]))
+	set.Lists("op", catalog.Words(Ops[:]))
 	set.Words("load", catalog.Words(Loads[:]))
 	set.Words("variant", Variants("arm64"))
 	f.given = set.Changed
@@ -104,7 +111,7 @@ func (f *flags) Validate() error {
 	case f.count > 0 && f.given("time"):
 		return hint.Usagef("--count and --time exclude each other")
 	case f.given("count") && f.count == 0:
-		return hint.Usagef("--count 0: at least 1 is needed")
+		return hint.Usagef("--count 0: give at least 1")
 	case f.window < LeastWindow:
 		return hint.Usagef("--window %v: it must be at least %v", f.window, LeastWindow)
 	case f.time < LeastWindows*f.window || f.time > MostWindows*f.window:
@@ -116,7 +123,8 @@ func (f *flags) Validate() error {
 	return err
 }
 
-// options are what needs no machine. A captured machine is planned as if it were of this architecture.
+// options returns the options that do not depend on the machine. A captured machine is planned as if it had this
+// architecture.
 func (f *flags) options() (o Options, err error) {
 	o.Arch = runtime.GOARCH
 	if o.Ops, err = ParseOps(f.ops, o.Arch); err != nil {
@@ -128,13 +136,13 @@ func (f *flags) options() (o Options, err error) {
 	if o.Variant, err = LookupVariant(f.variant, o.Arch); err != nil {
 		return o, hint.Flag("variant", f.variant, err)
 	}
-	if o.DistBytes, err = ParseDistances(f.dist, f.distBytes); err != nil {
+	if o.Dist, o.DistBytes, err = ParseDistances(f.dist, f.distBytes); err != nil {
 		return o, hint.Usage(err)
 	}
 	return o, nil
 }
 
-// plan returns the rows that the flags come to on a machine.
+// plan returns the rows of the flags on a machine.
 func (f *flags) plan(m experiment.Machine) (o Options, rows []result.ContendRow, err error) {
 	if o, err = f.options(); err != nil {
 		return o, nil, err
@@ -157,7 +165,7 @@ func (f *flags) plan(m experiment.Machine) (o Options, rows []result.ContendRow,
 	return o, rows, nil
 }
 
-// chosen are the rows that --rows names.
+// chosen returns the rows named by --rows.
 func chosen(rows []result.ContendRow, list string) ([]result.ContendRow, error) {
 	if list == "" {
 		return rows, nil
@@ -182,7 +190,7 @@ func (f *flags) Resolve(m experiment.Machine) (r experiment.Resolution[Cell], er
 	nodes := map[int]int{} // of the CPUs that run
 	var ops, memNodes, distances []string
 	for _, row := range rows {
-		cpus, _ := cpuset.Parse(row.CPUList) // made by Rows
+		cpus, _ := cpuset.Parse(row.CPUList) // formatted by Rows
 		for cpu := range cpus.All() {
 			c, _ := m.CPU(cpu)
 			nodes[cpu] = c.Node
@@ -197,7 +205,7 @@ func (f *flags) Resolve(m experiment.Machine) (r experiment.Resolution[Cell], er
 		})
 	}
 	s := spec{
-		Op: distinct(ops), Load: f.load, Mode: timing.Mode(), Count: f.count, DistBytes: distinct(distances),
+		Op: distinct(ops), Load: f.load, Mode: timing.Mode(), Count: f.count, DistBytes: distinct(distances), Dist: f.dist,
 		MemNode: distinct(memNodes), Nodes: nodeNumbers(o.Nodes).String(), Variant: o.Variant, Rows: f.rows,
 		CPUs:    m.CPUs.String(),
 		Samples: m.Sampling.Samples, Warmup: m.Sampling.Warmup, Budget: m.Sampling.Budget,
@@ -217,10 +225,10 @@ func (f *flags) Resolve(m experiment.Machine) (r experiment.Resolution[Cell], er
 	return r, nil
 }
 
-// mostOperations is how many a CPU makes in a second at most: 5 GHz times three loads would be 1.5e10.
+// mostOperations is an upper bound of a CPU's operations per second: 5 GHz times three loads would be 1.5e10.
 const mostOperations = 1e11
 
-// distinct joins the words, each once, in order of their first place.
+// distinct joins the words without duplicates, in the order of their first occurrence.
 func distinct(words []string) string {
 	var list []string
 	for _, word := range words {
@@ -231,7 +239,7 @@ func distinct(words []string) string {
 	return strings.Join(list, ",")
 }
 
-// spec is what was asked, by flag name.
+// spec holds the requested values by flag name.
 type spec struct {
 	Op        string  `json:"op"`
 	Load      string  `json:"load"`
@@ -240,6 +248,7 @@ type spec struct {
 	Time      float64 `json:"time_seconds"`
 	Window    float64 `json:"window_seconds"`
 	DistBytes string  `json:"dist_bytes"`
+	Dist      string  `json:"dist,omitempty"` // as it was asked for
 	MemNode   string  `json:"mem_node"`
 	Nodes     string  `json:"nodes"` // that have CPUs of the run, ascending
 	Variant   string  `json:"variant"`

@@ -3,7 +3,7 @@ package contend
 import "math"
 
 // fairness is Jain's index (Jain, Chiu and Hawe, "A quantitative measure of fairness and discrimination", DEC-TR-301,
-// 1984), and the lowest rate over the highest. No work at all is fair.
+// 1984), and the lowest rate over the highest. It is 1 without any work.
 func fairness(rates []float64) (jain, minMax float64) {
 	sum, squares := 0.0, 0.0
 	least, most := rates[0], rates[0]

@@ -16,15 +16,15 @@ import (
 	"gorun/internal/units"
 )
 
-// writeSVG writes how operations get slower with CPUs as an SVG file that needs nothing else.
+// writeSVG writes the curves over the number of CPUs as a self-contained SVG file.
 func writeSVG(w io.Writer, run *result.Run) error {
 	return chart.Write(w, run, hint.With(errors.New("cannot draw a curve: no operation ran on different numbers of CPUs"),
 		"use --load cpu-increase"), drawCurves)
 }
 
-// drawCurves are the time of an operation and the throughput of all threads over the number of CPUs: a line an
-// operation, with the range of its samples where there are several. False where no operation ran on different numbers
-// of CPUs.
+// drawCurves draws the time of an operation and the throughput of all threads over the number of CPUs: a line per
+// operation, with the range of its samples if there are several. It returns false if no operation ran on different
+// numbers of CPUs.
 func drawCurves(run *result.Run) (chart.Figure, bool) {
 	if run.Experiment != "contend" {
 		return chart.Figure{}, false
@@ -66,16 +66,16 @@ func drawCurves(run *result.Run) (chart.Figure, bool) {
 	return f, true
 }
 
-// curve are the rows of an operation under the same conditions, by the number of CPUs.
+// curve has the rows of an operation under the same conditions, by the number of CPUs.
 type curve struct {
 	name string
 	rows []*contended
 }
 
-// curvesOf are those that have at least two numbers of CPUs. Rows without a good sample are left out.
+// curvesOf returns the curves with at least two numbers of CPUs. Rows without a good sample are left out.
 func curvesOf(rows []contended) (curves []curve) {
 	type key struct {
-		result.ContendRow // without what makes a point
+		result.ContendRow // without the values that vary along the curve
 		variant, mode     string
 	}
 	points := map[key][]*contended{}

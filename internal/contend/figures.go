@@ -2,7 +2,8 @@ package contend
 
 import "gorun/internal/result"
 
-// Figures are the figures of one sample of `gorun contend`: a row, and what its threads did. Times are in nanoseconds.
+// Figures are the figures of one sample of `gorun contend`: a row, and the work of its threads. Times are in
+// nanoseconds.
 type Figures struct {
 	result.ContendRow
 	result.OwnProcess
@@ -21,13 +22,13 @@ type Figures struct {
 	MemNodeRead    *int     `json:"mem_node_read,omitempty"`
 	Together       *float64 `json:"together,omitempty"` // part of the time in which all threads ran: of the windows, or of a count's length
 
-	Windows      int                  `json:"windows,omitempty"`       // of time, in which all threads ran: only these count
+	Windows      int                  `json:"windows,omitempty"`       // windows in which all threads ran: only these count
 	WindowsOf    int                  `json:"windows_of,omitempty"`    // windows in all
 	WindowsNs    *result.Distribution `json:"windows_ns,omitempty"`    // mean ns per operation of each window that counts
 	WindowNs     float64              `json:"window_ns,omitempty"`     // length of a window
-	CountPerCPU  uint64               `json:"count,omitempty"`         // operations asked of each thread
+	CountPerCPU  uint64               `json:"count,omitempty"`         // requested operations of each thread
 	ReleasedNs   *float64             `json:"released_ns,omitempty"`   // between the first and the last thread's start
-	FixedSeconds float64              `json:"fixed_seconds,omitempty"` // of the row beside its operations: placing, verifying, the barrier
+	FixedSeconds float64              `json:"fixed_seconds,omitempty"` // of the row outside its operations: placing, verifying, the barrier
 
 	Threads []Thread `json:"threads"`
 }
@@ -46,5 +47,5 @@ type Thread struct {
 	Operations uint64  `json:"operations"` // that count
 	Failures   *uint64 `json:"failures,omitempty"`
 	Seconds    float64 `json:"seconds"`  // that count
-	CPUSeen    int     `json:"cpu_seen"` // where it was at the end, as the kernel says; -1: not known
+	CPUSeen    int     `json:"cpu_seen"` // at the end, as the kernel reports it; -1: unknown
 }

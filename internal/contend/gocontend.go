@@ -12,16 +12,16 @@ import (
 // goOp is the operation whose loop is Go, which needs no cgo.
 const goOp = "faa-go"
 
-// goGate is csrc's barrier, clock and stop flag for the loop in Go.
+// goGate reimplements csrc's barrier, clock and stop flag for the loop in Go.
 type goGate struct {
 	begun   time.Time // of the clock: the runtime's, which is CLOCK_MONOTONIC by the vDSO
 	threads int32
 	arrived atomic.Int32
-	start   atomic.Int64 // ns; 0: not all are there
+	start   atomic.Int64 // ns; 0: not all have arrived
 	halted  atomic.Bool
 }
 
-// headStart is the time between the last arrival and the common start: all threads see it coming.
+// headStart is the time between the last arrival and the common start, so that all threads see the start in time.
 const headStart = 20 * time.Microsecond
 
 func (g *goGate) reset(threads int) {
@@ -32,7 +32,7 @@ func (g *goGate) reset(threads int) {
 
 func (g *goGate) now() int64 { return int64(time.Since(g.begun)) }
 
-// enter waits for all threads, and for the common start, which it returns.
+// enter waits for all threads and then for the common start, and returns it.
 func (g *goGate) enter() int64 {
 	if g.arrived.Add(1) == g.threads {
 		g.start.Store(g.now() + int64(headStart))
@@ -45,8 +45,8 @@ func (g *goGate) enter() int64 {
 	return g.start.Load()
 }
 
-// goChunk is how many operations are made between two looks at the clock: some 5 µs alone, some 30 µs where two CPUs
-// compete, beside which a reading of 40 ns is little.
+// goChunk is the number of operations between two readings of the clock: some 5 µs alone and 30 µs with two competing
+// CPUs, long against a reading of 40 ns.
 const goChunk = 1024
 
 // contend is csrc.Contend for the loop in Go.

@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/assert"
 )
 
-// Every number of additions is made, whatever is left over by the unrolled loop.
+// Every number of additions is made exactly, for any remainder of the unrolled loop.
 func TestGoFAA(t *testing.T) {
 	for n := range uint64(70) {
 		word := uint64(1000)

@@ -16,10 +16,10 @@ import (
 	"gorun/internal/topology"
 )
 
-// The main thread cannot end, so a crew must never have it: its mask would stay. cmd/gorun keeps it for main as well.
+// The main thread cannot end, so a crew must never use it: its mask would stay. cmd/gorun also reserves it for main.
 func init() { runtime.LockOSThread() }
 
-// thisMachine opens a runner for all CPUs that the tests were given.
+// thisMachine opens a runner for all CPUs that the tests may use.
 func thisMachine(t *testing.T) (*topology.Machine, []NodeCPUs, *Runner) {
 	t.Helper()
 	if runtime.GOOS != "linux" {
@@ -46,7 +46,7 @@ func thisMachine(t *testing.T) (*topology.Machine, []NodeCPUs, *Runner) {
 	return m, nodes, r
 }
 
-// rowsOf makes the rows of a pattern on this machine, with the memory where the default has it.
+// rowsOf returns the rows of a pattern on this machine, with memory on the default node.
 func rowsOf(t *testing.T, m *topology.Machine, nodes []NodeCPUs, ops, load string, dist ...int) []result.ContendRow {
 	t.Helper()
 	pattern, err := LookupLoad(load)
@@ -61,7 +61,7 @@ func rowsOf(t *testing.T, m *topology.Machine, nodes []NodeCPUs, ops, load strin
 	return Rows(Options{Ops: list, Load: pattern, Nodes: nodes, DistBytes: dist, MemNodes: memNodes, Arch: runtime.GOARCH})
 }
 
-// take measures a row, and skips a kernel that this build does not have.
+// take measures a row, and skips the test if this build lacks the kernel.
 func take(t *testing.T, r *Runner, row result.ContendRow, timing Timing) (s result.Sample, v Figures, has bool) {
 	t.Helper()
 	s, err := r.Measure(t.Context(), row, timing)
@@ -105,22 +105,21 @@ func TestMeasureByTime(t *testing.T) {
 			continue
 		}
 		assert.True(t, s.Placement.Verified)
-		assert.Equal(t, 28, v.WindowsOf-v.WindowsOf%28, "30 windows, of which the first is not whole")
+		assert.Equal(t, 28, v.WindowsOf-v.WindowsOf%28, "30 windows, the first of them incomplete")
 		assert.LessOrEqual(t, v.Windows, v.WindowsOf)
-		if v.Windows == 0 { // another program had a CPU all the while
+		if v.Windows == 0 { // another program had a CPU all the time
 			assert.Equal(t, result.Invalid, s.Doubts[0].Verdict)
 			continue
 		}
 		assert.Positive(t, v.NsPerOp)
 		assert.Equal(t, row.Op == "cas-loop", v.Failures != nil)
 		if row.CPUs == 1 && v.Failures != nil {
-			assert.Zero(t, *v.Failures, "nobody else swaps")
+			assert.Zero(t, *v.Failures, "no other thread swaps")
 		}
 	}
 }
 
-// The rows of cpu-rollover run on the CPUs that they draw, and the word is on the node that they name: on a machine of
-// several nodes this is the whole of the pattern.
+// The rows of cpu-rollover run on the CPUs drawn in them, and the word is on their node.
 func TestMeasureRollover(t *testing.T) {
 	m, nodes, r := thisMachine(t)
 	for _, row := range rowsOf(t, m, nodes, "xadd,faa-go", "cpu-rollover") {
@@ -151,7 +150,7 @@ func TestMeasureRollover(t *testing.T) {
 			assert.LessOrEqual(t, cpu.BusySeconds, s.Seconds)
 		}
 		if len(m.Nodes) > 1 {
-			require.NotNil(t, v.MemNodeRead, "a kernel with several nodes tells a page's node")
+			require.NotNil(t, v.MemNodeRead, "a kernel with several nodes reports a page's node")
 			assert.Equal(t, row.MemNode, *v.MemNodeRead)
 		}
 	}

@@ -6,27 +6,27 @@ import (
 	"gorun/internal/catalog"
 )
 
-// Load is a pattern: which CPUs run at once, row after row.
+// Load is a pattern of rows, each with the CPUs that run at the same time.
 type Load struct {
 	Name  string
 	Usage string
-	// rows returns the CPUs of each row, in the order of the nodes. It is given the CPUs of each node, none empty.
+	// rows returns the CPUs of each row, in the order of the nodes. Its argument is the CPUs of each node, none empty.
 	rows func(nodes [][]int) [][]int
 }
 
-// Loads are all load patterns, the default first.
+// Loads lists all load patterns, the default first.
 var Loads = [...]Load{
 	{"one-iteration", "all CPUs at once: one row", oneIteration},
 	{"cpu-increase", "one CPU, then two, … until all run, node by node", cpuIncrease},
 	{"node-cascade", "all CPUs of one node, then all of the next", nodeCascade},
 	{
 		"cpu-rollover",
-		"as many CPUs in each row: they spread from the first node over all, and gather on the last, as ccont's do",
+		"the same number of CPUs in each row: they spread from the first node over all, and gather on the last, as in ccont",
 		cpuRollover,
 	},
 	{
 		"node-rollover",
-		"as many CPUs in each row: all move from one node to the next, one by one, so two nodes at most have some",
+		"the same number of CPUs in each row: they move one by one from one node to the next, so at most two nodes have some",
 		nodeRollover,
 	},
 }
@@ -50,16 +50,16 @@ func cpuIncrease(nodes [][]int) [][]int {
 
 func nodeCascade(nodes [][]int) [][]int { return nodes }
 
-// smallest returns how many CPUs the smallest node has. As many run in every row of a rollover, so that rows differ only
-// in where the CPUs are.
+// smallest returns the number of CPUs of the smallest node. Every row of a rollover runs on this number of CPUs, so
+// that rows differ only in the position of the CPUs.
 func smallest(nodes [][]int) int {
 	return len(slices.MinFunc(nodes, func(a, b []int) int { return len(a) - len(b) }))
 }
 
-// cpuRollover moves one CPU from row to row, in the order of ccont (its page shows two nodes, its program takes any
+// cpuRollover moves one CPU from row to row, in the order of ccont (its page shows two nodes, its program accepts any
 // number). First the CPUs spread: the next node takes CPUs from the fullest one until it has its share, then the node
 // after it does. When the last node has its share they gather: the first node that still has CPUs gives them to the
-// emptiest node behind it.
+// emptiest node after it.
 func cpuRollover(nodes [][]int) (rows [][]int) {
 	running, last := smallest(nodes), len(nodes)-1
 	counts := make([]int, len(nodes)) // of the CPUs that run, by node

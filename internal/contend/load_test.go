@@ -21,7 +21,7 @@ func TestLookupLoad(t *testing.T) {
 		`unknown load "cascade": there are one-iteration, cpu-increase, node-cascade, cpu-rollover, node-rollover`)
 }
 
-// sized makes nodes of these sizes, with CPUs counted through and node numbers that have gaps.
+// sized returns nodes of these sizes, with consecutive CPUs and gaps in the node numbers.
 func sized(sizes ...int) []NodeCPUs {
 	var nodes []NodeCPUs
 	cpu := 0
@@ -36,7 +36,7 @@ func sized(sizes ...int) []NodeCPUs {
 	return nodes
 }
 
-// drawn are the patterns of a load, a line each.
+// drawn returns the patterns of a load, one per line.
 func drawn(t require.TestingT, load string, nodes []NodeCPUs) string {
 	l, err := LookupLoad(load)
 	require.NoError(t, err)
@@ -97,7 +97,7 @@ func TestLoadsAreDrawn(t *testing.T) {
 	}
 }
 
-// The patterns hold whatever the nodes are.
+// The properties of the patterns hold for any nodes.
 func TestLoadsProperty(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		nodes := sized(rapid.SliceOfN(rapid.IntRange(1, 9), 1, 6).Draw(t, "sizes")...)
@@ -118,7 +118,7 @@ func TestLoadsProperty(t *testing.T) {
 			for _, row := range rows[load.Name] {
 				require.NotEmpty(t, row)
 				require.Subset(t, all, row)
-				require.Len(t, slices.Compact(slices.Clone(row)), len(row), "ascending, and each once")
+				require.Len(t, slices.Compact(slices.Clone(row)), len(row), "ascending and distinct")
 				require.True(t, slices.IsSorted(row))
 			}
 		}
@@ -128,7 +128,7 @@ func TestLoadsProperty(t *testing.T) {
 		require.Len(t, rows["cpu-increase"], len(all))
 		for i, row := range rows["cpu-increase"] {
 			require.Len(t, row, i+1)
-			require.Equal(t, all[:i], row[:i], "the row before, and one more")
+			require.Equal(t, all[:i], row[:i], "the previous row, and one more")
 		}
 
 		require.Equal(t, all, slices.Concat(rows["node-cascade"]...))
@@ -136,7 +136,7 @@ func TestLoadsProperty(t *testing.T) {
 			require.Len(t, row, sizes[i])
 		}
 
-		// One CPU leaves and one comes from row to row: from the first node to the last.
+		// From row to row one CPU is replaced, from the first node to the last.
 		burning := slices.Min(sizes)
 		for _, load := range []string{"cpu-rollover", "node-rollover"} {
 			rolled := rows[load]
@@ -159,7 +159,7 @@ func TestLoadsProperty(t *testing.T) {
 			require.Equal(t, rows["node-rollover"], rows["cpu-rollover"])
 		}
 
-		// ccont's has a row in which every node has an even share.
+		// In ccont's pattern one row has an even share on every node.
 		require.True(t, slices.ContainsFunc(rows["cpu-rollover"], func(row []int) bool {
 			counts := make([]int, len(nodes))
 			for _, cpu := range row {
@@ -168,7 +168,7 @@ func TestLoadsProperty(t *testing.T) {
 			return slices.Min(counts) == burning/len(nodes) && slices.Max(counts)-slices.Min(counts) <= 1
 		}))
 
-		// gorun's fills every node once, and no third node takes part.
+		// gorun's pattern fills every node once, and each row uses at most two nodes.
 		require.Len(t, rows["node-rollover"], 1+burning*(len(nodes)-1))
 		for i, row := range rows["node-rollover"] {
 			require.LessOrEqual(t, nodeOf[row[burning-1]]-nodeOf[row[0]], 1)

@@ -20,6 +20,7 @@ type Op struct {
 	ARM64     string // with the LSE atomics of Armv8.1, where those matter
 	ARM64LLSC string // where Armv8.0's exclusive loads and stores do it otherwise
 	Fails     bool   // may find another value than it expects: such failures are counted
+	Bit       bool   // works on a bit of a map
 	Go        bool   // Go code, which every architecture and a build without cgo has
 }
 
@@ -62,12 +63,12 @@ var Ops = [...]Op{
 	{
 		Name:  "test_bit",
 		Usage: "reads one bit, as the kernel's test_bit(); ccont's compiles to nothing",
-		AMD64: "bt", ARM64: "ldr",
+		AMD64: "bt", ARM64: "ldr", Bit: true,
 	},
 	{
 		Name:  "set_bit",
 		Usage: "sets a bit and tells what it was, as test_and_set_bit(); ccont's is not atomic",
-		AMD64: "lock bts", ARM64: "ldsetal", ARM64LLSC: "ldaxr/stlxr",
+		AMD64: "lock bts", ARM64: "ldsetal", ARM64LLSC: "ldaxr/stlxr", Bit: true,
 	},
 	{
 		Name:  "inc",

@@ -13,7 +13,7 @@ import (
 	"gorun/csrc"
 )
 
-// Every row of the table has its loops in C on the architecture that runs this, and every loop its row.
+// Every row of the table has its loops in C on this architecture, and every loop its row.
 func TestOpsAreThoseOfC(t *testing.T) {
 	type key struct{ name, variant string }
 	loops := map[key]bool{}
@@ -38,10 +38,10 @@ func TestOpsAreThoseOfC(t *testing.T) {
 	}
 }
 
-// rowOf returns the row of the table whose loop it is.
+// rowOf returns the row of a loop.
 func rowOf(t *testing.T, loop csrc.Op) Op {
 	t.Helper()
 	row := slices.IndexFunc(Ops[:], func(o Op) bool { return csrc.Identifier(o.Name) == loop.Name })
-	require.GreaterOrEqual(t, row, 0, "csrc has %s, the table has not", loop.Name)
+	require.GreaterOrEqual(t, row, 0, "csrc has %s, the table does not", loop.Name)
 	return Ops[row]
 }

@@ -53,7 +53,7 @@ func TestParseOpsErrors(t *testing.T) {
 	}
 }
 
-// A variant takes the place of the other instruction where there are two, and never takes an operation away.
+// A variant selects one of two instructions, and never removes an operation.
 func TestInstructionOfEachVariant(t *testing.T) {
 	assert.Equal(t, []string{LSE, LLSC}, Variants("arm64"))
 	assert.Empty(t, Variants("amd64"))
@@ -72,7 +72,7 @@ func TestInstructionOfEachVariant(t *testing.T) {
 	assert.True(t, op.Go)
 }
 
-// The tables are what help and completion show: every row has a name of its own that a list can hold, and one line.
+// Help and completion show the tables: every row has a unique name without commas, and one line.
 func TestTables(t *testing.T) {
 	for what, table := range map[string][]string{"op": catalog.Words(Ops[:]), "load": catalog.Words(Loads[:])} {
 		seen := map[string]bool{}
@@ -83,7 +83,7 @@ func TestTables(t *testing.T) {
 			assert.NotContains(t, name, ",")
 			assert.NotEmpty(t, usage, "%s %s", what, name)
 			assert.NotContains(t, usage, "\n")
-			assert.False(t, seen[name], "%s %s is there twice", what, name)
+			assert.False(t, seen[name], "%s %s is a duplicate", what, name)
 			assert.False(t, what == "op" && name == All, "the word stands for all operations")
 			seen[name] = true
 		}

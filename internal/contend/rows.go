@@ -16,10 +16,10 @@ import (
 // wordBytes is the unit of --dist: the size of what the operations work on.
 const wordBytes = 8
 
-// The farthest that two threads' words may lie apart: in words as for ccont, which reaches the next cache line, and in
-// bytes as far as a page goes.
+// The greatest distances: --dist as far as ccont's, which reaches the next cache line and with bits beyond it, and in bytes
+// as far as a page goes.
 const (
-	maxDistWords = 8
+	maxDist      = 8
 	maxDistBytes = 4096
 )
 
@@ -35,6 +35,7 @@ type Options struct {
 	Load      Load
 	Nodes     []NodeCPUs
 	DistBytes []int // between the words of two threads; 0: one word for all
+	Dist      []int // ccont's distances, in the place of DistBytes where there are any
 	MemNodes  []int
 	MemLocal  bool // memory of the node of each row's first CPU
 	Arch      string
@@ -67,11 +68,11 @@ func Rows(o Options) []result.ContendRow {
 	}
 	var rows []result.ContendRow
 	for _, op := range o.Ops {
-		for _, dist := range o.DistBytes {
+		for _, place := range o.places(op) {
 			for _, memNode := range memNodes {
 				for _, row := range loaded {
 					row.Row, row.Op, row.Instruction = len(rows), op.Name, op.Instruction(o.Arch, o.Variant)
-					row.DistBytes = dist
+					row.DistBytes, row.Dist, row.DistBy = place.DistBytes, place.Dist, place.DistBy
 					if !o.MemLocal {
 						row.MemNode = memNode
 					}
@@ -81,6 +82,53 @@ func Rows(o Options) []result.ContendRow {
 		}
 	}
 	return rows
+}
+
+// How --dist counts, as ccont does: in words, or where an operation works on a bit, in bits.
+const (
+	byWord = "word"
+	byBit  = "bit"
+)
+
+// places returns rows of an operation that have distances only.
+func (o Options) places(op Op) (places []result.ContendRow) {
+	for _, dist := range o.Dist {
+		if op.Bit {
+			places = append(places, result.ContendRow{Dist: dist, DistBy: byBit})
+		} else {
+			places = append(places, result.ContendRow{Dist: dist, DistBy: byWord, DistBytes: dist * wordBytes})
+		}
+	}
+	if len(o.Dist) > 0 {
+		return places
+	}
+	for _, bytes := range o.DistBytes {
+		places = append(places, result.ContendRow{DistBytes: bytes})
+	}
+	return places
+}
+
+// offset returns where the word is, in bytes, of a CPU that is the nth of a row. With --dist it follows from the CPU's
+// number, and else from its place in the row. An operation on a bit works on the word that holds it.
+func offset(row result.ContendRow, nth, cpu int) int {
+	switch row.DistBy {
+	case byWord:
+		return cpu * row.Dist * wordBytes
+	case byBit:
+		return cpu << row.Dist / (8 * wordBytes) * wordBytes
+	}
+	return nth * row.DistBytes
+}
+
+// distance says how far the words of two threads are apart.
+func distance(row result.ContendRow) string {
+	switch row.DistBy {
+	case byWord:
+		return fmt.Sprintf("word CPU×%d", row.Dist)
+	case byBit:
+		return fmt.Sprintf("bit CPU<<%d", row.Dist)
+	}
+	return fmt.Sprintf("%d B", row.DistBytes)
 }
 
 // pattern draws which CPUs run: a group a node, * for one that runs and - for one that does not.
@@ -115,7 +163,7 @@ func NodesOf(m *topology.Machine, cpus cpuset.Set, list string) ([]NodeCPUs, err
 	if list == "" {
 		return nodes, nil
 	}
-	asked, err := parseNodes(m, list)
+	asked, err := parseNodes(m, list, nodeNumbers(nodes))
 	if err != nil {
 		return nil, err
 	}
@@ -139,16 +187,19 @@ func nodeNumbers(nodes []NodeCPUs) cpuset.Set {
 	return numbers
 }
 
-// parseNodes reads a list of nodes that exist, at least one.
-func parseNodes(m *topology.Machine, list string) (cpuset.Set, error) {
+// parseNodes reads a list of nodes that exist, at least one. Those far from a device are among some nodes.
+func parseNodes(m *topology.Machine, list string, among cpuset.Set) (cpuset.Set, error) {
 	var there cpuset.Set
 	for _, node := range m.Nodes {
 		there = there.With(node.Node)
 	}
-	nodes, err := cpuset.Parse(list)
+	nodes, err := m.SelectNodes(list, among)
+	if errors.As(err, new(*topology.SelectError)) {
+		return nodes, err
+	}
 	if err != nil || nodes.Empty() {
 		return cpuset.Set{}, hint.With(fmt.Errorf("%q is no list of nodes", list),
-			"write numbers and ranges, joined by commas; this machine has nodes "+there.String())
+			"write numbers, ranges, near:DEVICE or far:DEVICE, joined by commas; this machine has nodes "+there.String())
 	}
 	if absent := nodes.Minus(there); !absent.Empty() {
 		return cpuset.Set{}, hint.With(fmt.Errorf("this machine has no node %d", absent.First()),
@@ -180,7 +231,7 @@ func ParseMemNode(text string, m *topology.Machine, nodes []NodeCPUs) (memNodes 
 	case memLocal:
 		asked = nodeNumbers(nodes)
 	default:
-		if asked, err = parseNodes(m, text); err != nil {
+		if asked, err = parseNodes(m, text, with); err != nil {
 			return nil, false, err
 		}
 	}
@@ -194,22 +245,24 @@ func ParseMemNode(text string, m *topology.Machine, nodes []NodeCPUs) (memNodes 
 	return asked.List(), false, nil
 }
 
-// ParseDistances reads how far the words of two threads lie apart: dist in words of 8 bytes, or distBytes; both are
-// comma-joined lists. Without either, all threads share one word. The distances are in bytes, each once.
-func ParseDistances(dist, distBytes string) ([]int, error) {
+// ParseDistances reads where the words of threads lie: dist by the numbers of the CPUs, as ccont does, or distBytes between
+// two threads; both are comma-joined lists. Without either, all threads share one word. Each distance comes once.
+func ParseDistances(dist, distBytes string) (dists, inBytes []int, err error) {
 	switch {
 	case dist != "" && distBytes != "":
-		return nil, errors.New("--dist and --dist-bytes say the same: give one of them")
+		return nil, nil, errors.New("--dist and --dist-bytes exclude each other: give one of them")
 	case dist != "":
-		return parseMultiples("--dist", dist, 1, maxDistWords, wordBytes)
+		dists, err = parseMultiples("--dist", dist, 1, maxDist)
 	case distBytes != "":
-		return parseMultiples("--dist-bytes", distBytes, wordBytes, maxDistBytes, 1)
+		inBytes, err = parseMultiples("--dist-bytes", distBytes, wordBytes, maxDistBytes)
+	default:
+		inBytes = []int{0}
 	}
-	return []int{0}, nil
+	return dists, inBytes, err
 }
 
-// parseMultiples reads multiples of step from 0 to most, and returns them in bytes.
-func parseMultiples(flag, list string, step, most, bytes int) ([]int, error) {
+// parseMultiples reads multiples of step from 0 to most.
+func parseMultiples(flag, list string, step, most int) ([]int, error) {
 	var distances []int
 	for text := range strings.SplitSeq(list, ",") {
 		n, err := strconv.Atoi(strings.TrimSpace(text))
@@ -221,8 +274,8 @@ func parseMultiples(flag, list string, step, most, bytes int) ([]int, error) {
 			return nil, hint.With(fmt.Errorf("%s %q is not a distance", flag, text),
 				fmt.Sprintf("write %s from 0 to %d, joined by commas", what, most))
 		}
-		if !slices.Contains(distances, n*bytes) {
-			distances = append(distances, n*bytes)
+		if !slices.Contains(distances, n) {
+			distances = append(distances, n)
 		}
 	}
 	return distances, nil

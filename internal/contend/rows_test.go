@@ -17,7 +17,7 @@ import (
 	"gorun/internal/topology"
 )
 
-// recorded reads a machine of testdata/hosts.
+// recorded returns a captured machine of testdata/hosts.
 func recorded(t testing.TB, name string) *topology.Machine {
 	t.Helper()
 	fsys, err := sysfs.OpenRoot("../../testdata/hosts/" + name + ".txtar")
@@ -27,7 +27,7 @@ func recorded(t testing.TB, name string) *topology.Machine {
 	return m
 }
 
-// everyRecorded is all of them by name.
+// everyRecorded returns all captured machines by name.
 func everyRecorded(t testing.TB) map[string]*topology.Machine {
 	t.Helper()
 	files, err := filepath.Glob("../../testdata/hosts/*.txtar")
@@ -136,7 +136,7 @@ func TestRowsAreInOrder(t *testing.T) {
 	assert.Equal(t, 0, Rows(o)[0].MemNode, "of the row's first CPU")
 }
 
-// Every recorded machine has rows, and they run on CPUs that are ours alone.
+// Every captured machine has rows, and they run only on allowed CPUs.
 func TestRowsOfEveryMachine(t *testing.T) {
 	for name, m := range everyRecorded(t) {
 		nodes, err := NodesOf(m, m.Allowed(), "")
@@ -198,11 +198,11 @@ func TestNodesOfErrors(t *testing.T) {
 		{"cxl-memory", "0-3", "1", "this machine has no node 1", "it has nodes 0,2"},
 		{
 			"qemu-numa2", "0-7", "one", `"one" is no list of nodes`,
-			"write numbers and ranges, joined by commas; this machine has nodes 0-1",
+			"write numbers, ranges, near:DEVICE or far:DEVICE, joined by commas; this machine has nodes 0-1",
 		},
 		{
 			"qemu-numa2", "0-7", " ", `" " is no list of nodes`,
-			"write numbers and ranges, joined by commas; this machine has nodes 0-1",
+			"write numbers, ranges, near:DEVICE or far:DEVICE, joined by commas; this machine has nodes 0-1",
 		},
 		{"qemu-numa2", "", "", "the run has no CPU", ""},
 	} {
@@ -214,7 +214,7 @@ func TestNodesOfErrors(t *testing.T) {
 	}
 }
 
-// firstMemoryless is a machine whose node 0 has no memory.
+// firstMemoryless returns a machine whose node 0 has no memory.
 func firstMemoryless(t *testing.T) *topology.Machine {
 	m := recorded(t, "memoryless-node")
 	a, b := &m.Nodes[0], &m.Nodes[1]
@@ -233,6 +233,7 @@ func TestParseMemNode(t *testing.T) {
 		{recorded(t, "qemu-numa2"), "1", []int{1}, false},
 		{recorded(t, "qemu-numa2"), "1,0", []int{0, 1}, false},
 		{recorded(t, "qemu-numa2"), "all", []int{0, 1}, false},
+		{recorded(t, "devices"), "near:ens5,far:ens5", []int{0, 1, 3}, false},
 		{recorded(t, "qemu-numa2"), "local", nil, true},
 		{recorded(t, "cxl-memory"), "all", []int{0, 2}, false},
 		{recorded(t, "cxl-memory"), "2", []int{2}, false},
@@ -255,13 +256,14 @@ func TestParseMemNode(t *testing.T) {
 func TestParseMemNodeErrors(t *testing.T) {
 	for _, c := range []struct{ host, text, want, hint string }{
 		{"qemu-numa2", "2", "this machine has no node 2", "it has nodes 0-1"},
+		{"devices", "near:eno1", "near:eno1: the firmware does not say on which node eno1 is", "give node:N by the manual of the board; who sets up the machine can write the device's numa_node in sysfs"},
 		{
 			"qemu-numa2", "near", `"near" is no list of nodes`,
-			"write numbers and ranges, joined by commas; this machine has nodes 0-1",
+			"write numbers, ranges, near:DEVICE or far:DEVICE, joined by commas; this machine has nodes 0-1",
 		},
 		{
 			"qemu-numa2", "local,1", `"local,1" is no list of nodes`,
-			"write numbers and ranges, joined by commas; this machine has nodes 0-1",
+			"write numbers, ranges, near:DEVICE or far:DEVICE, joined by commas; this machine has nodes 0-1",
 		},
 		{"memoryless-node", "1", "node 1 has no memory", "give --mem-node one with memory: 0"},
 		{"memoryless-node", "0-1", "node 1 has no memory", "give --mem-node one with memory: 0"},
@@ -279,22 +281,59 @@ func TestParseMemNodeErrors(t *testing.T) {
 	nodes, err := NodesOf(m, m.Allowed(), "0")
 	require.NoError(t, err)
 	_, local, err := ParseMemNode("local", m, nodes)
-	require.NoError(t, err, "the run is on nodes with memory alone")
+	require.NoError(t, err, "the run is only on nodes with memory")
 	assert.True(t, local)
+}
+
+// --dist counts as ccont does: words by CPU * distance, and bits by CPU << distance.
+func TestDist(t *testing.T) {
+	var ops []Op
+	for _, name := range []string{"xadd", "set_bit"} {
+		op, err := catalog.Find(Ops[:], "operation", name)
+		require.NoError(t, err)
+		ops = append(ops, op)
+	}
+	load, err := LookupLoad("one-iteration")
+	require.NoError(t, err)
+	rows := Rows(Options{
+		Ops: ops, Load: load, Nodes: sized(4), DistBytes: nil, Dist: []int{0, 2, 8}, MemNodes: []int{0}, Arch: "amd64",
+	})
+	require.Len(t, rows, 6)
+	for i, want := range []struct {
+		is    string
+		bytes int
+		at    [4]int // of CPUs 0, 1, 3 and 63
+	}{
+		{"word CPU×0", 0, [4]int{0, 0, 0, 0}},
+		{"word CPU×2", 16, [4]int{0, 16, 48, 63 * 16}},
+		{"word CPU×8", 64, [4]int{0, 64, 192, 63 * 64}},
+		{"bit CPU<<0", 0, [4]int{0, 0, 0, 0}},      // bits 0 to 63 are of one word
+		{"bit CPU<<2", 0, [4]int{0, 0, 0, 24}},     // bit 252 is of the fourth word
+		{"bit CPU<<8", 0, [4]int{0, 32, 96, 2016}}, // each 256 bits on, which is 32 bytes
+	} {
+		assert.Equal(t, want.is, distance(rows[i]))
+		assert.Equal(t, want.bytes, rows[i].DistBytes)
+		for n, cpu := range []int{0, 1, 3, 63} {
+			assert.Equal(t, want.at[n], offset(rows[i], 9, cpu), "%s, CPU %d", want.is, cpu)
+		}
+	}
+	assert.Equal(t, 9*64, offset(result.ContendRow{DistBytes: 64}, 9, 3), "--dist-bytes goes by the place in the row")
+	assert.Equal(t, 3*64+4*LineBytes, wordsBytes(rows[2], []int{0, 3}))
 }
 
 func TestParseDistances(t *testing.T) {
 	for _, c := range []struct {
 		words, bytes string
-		want         []int
+		dists, want  []int
 	}{
-		{"", "", []int{0}},
-		{"0", "", []int{0}},
-		{"8,0, 1", "", []int{64, 0, 8}},
-		{"", "0,8,64,4096,8", []int{0, 8, 64, 4096}},
+		{"", "", nil, []int{0}},
+		{"0", "", []int{0}, nil},
+		{"8,0, 1,8", "", []int{8, 0, 1}, nil},
+		{"", "0,8,64,4096,8", nil, []int{0, 8, 64, 4096}},
 	} {
-		got, err := ParseDistances(c.words, c.bytes)
+		dists, got, err := ParseDistances(c.words, c.bytes)
 		require.NoError(t, err)
+		assert.Equal(t, c.dists, dists)
 		assert.Equal(t, c.want, got)
 	}
 	for _, c := range []struct{ words, bytes, want, hint string }{
@@ -304,22 +343,22 @@ func TestParseDistances(t *testing.T) {
 		{"", "12", `--dist-bytes "12" is not a distance`, "write multiples of 8 from 0 to 4096, joined by commas"},
 		{"", "4104", `--dist-bytes "4104" is not a distance`, "write multiples of 8 from 0 to 4096, joined by commas"},
 		{"", "x", `--dist-bytes "x" is not a distance`, "write multiples of 8 from 0 to 4096, joined by commas"},
-		{"1", "8", "--dist and --dist-bytes say the same: give one of them", ""},
+		{"1", "8", "--dist and --dist-bytes exclude each other: give one of them", ""},
 	} {
-		_, err := ParseDistances(c.words, c.bytes)
+		_, _, err := ParseDistances(c.words, c.bytes)
 		require.EqualError(t, err, c.want)
 		assert.Equal(t, c.hint, hint.Of(err))
 	}
 }
 
-// No text makes the readers of the flags panic; what they accept is within bounds.
+// No text makes the flag parsers panic, and accepted values are within bounds.
 func TestFlagsProperty(t *testing.T) {
 	m := recorded(t, "cxl-memory")
 	nodes, err := NodesOf(m, m.Allowed(), "")
 	require.NoError(t, err)
 	rapid.Check(t, func(t *rapid.T) {
 		text := rapid.StringMatching(`(all|local|xadd|isb|[0-9]{0,4}|[-,: /x])*`).Draw(t, "text")
-		if distances, err := ParseDistances("", text); err == nil {
+		if _, distances, err := ParseDistances("", text); err == nil {
 			require.NotEmpty(t, distances)
 			for _, d := range distances {
 				require.True(t, d >= 0 && d <= maxDistBytes && d%wordBytes == 0)

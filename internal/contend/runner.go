@@ -145,6 +145,16 @@ func (r *Runner) area(node, bytes int) (*linux.Area, error) {
 			return nil, err
 		}
 	}
+	area, err := r.NewArea(node, bytes)
+	if err != nil {
+		return nil, err
+	}
+	r.areas[node] = area
+	return area, nil
+}
+
+// NewArea returns fresh memory on a node, touched, so its page is there. The caller frees it.
+func (r *Runner) NewArea(node, bytes int) (*linux.Area, error) {
 	area, err := linux.NewArea(linux.AreaOptions{Bytes: bytes, Node: node})
 	touch := func() error { return area.Touch() }
 	if near := r.onNode(node); errors.Is(err, fs.ErrPermission) && len(near) > 0 {
@@ -160,7 +170,6 @@ func (r *Runner) area(node, bytes int) (*linux.Area, error) {
 	if err := touch(); err != nil {
 		return nil, errors.Join(err, area.Free())
 	}
-	r.areas[node] = area
 	return area, nil
 }
 
@@ -174,8 +183,11 @@ func (r *Runner) onNode(node int) (cpus []int) {
 	return cpus
 }
 
-// wordsBytes is how much memory the words of a row take: the last thread's operation may use more than a word.
-func wordsBytes(row result.ContendRow) int { return row.CPUs*row.DistBytes + 4*LineBytes }
+// wordsBytes is how much memory the words of a row on these CPUs take: the last thread's operation may use more than a word.
+func wordsBytes(row result.ContendRow, cpus []int) int {
+	last := len(cpus) - 1
+	return offset(row, last, cpus[last]) + 4*LineBytes
+}
 
 // Measure runs one row. When ctx ends it returns within some milliseconds, with what was done marked partial.
 func (r *Runner) Measure(ctx context.Context, row result.ContendRow, t Timing) (s result.Sample, err error) {
@@ -185,7 +197,7 @@ func (r *Runner) Measure(ctx context.Context, row result.ContendRow, t Timing) (
 		return s, err
 	}
 	list := slices.Collect(cpus.All())
-	area, err := r.area(row.MemNode, wordsBytes(row))
+	area, err := r.area(row.MemNode, wordsBytes(row, list))
 	if err != nil {
 		return s, err
 	}
@@ -198,7 +210,7 @@ func (r *Runner) Measure(ctx context.Context, row result.ContendRow, t Timing) (
 	if v.Mode == ByTime {
 		v.WindowNs = float64(t.Window)
 	}
-	r.checkPage(&s, &v, area.Pointer())
+	v.MemNodeRead = r.CheckPage(&s, area.Pointer(), v.MemNode)
 
 	defer r.Until(ctx)()
 	before, err := linux.ProcessUsage()
@@ -260,7 +272,7 @@ func (r *Runner) release(cpus []int, row result.ContendRow, t Timing, area *linu
 	threads := make([]csrc.ContendResult, len(cpus))
 	err := r.Run(cpus, func(i int) (err error) {
 		threads[i], err = operate(csrc.ContendArgs{
-			Op: row.Op, Variant: r.variant, Word: unsafe.Add(area.Pointer(), i*row.DistBytes),
+			Op: row.Op, Variant: r.variant, Word: unsafe.Add(area.Pointer(), offset(row, i, cpus[i])),
 			Count: t.Count, Time: t.Time, Window: t.Window, Gate: r.Gate, Stop: r.Stop,
 		})
 		return err
@@ -268,20 +280,21 @@ func (r *Runner) release(cpus []int, row result.ContendRow, t Timing, area *linu
 	return threads, err
 }
 
-// checkPage reads back on which node the words are.
-func (r *Runner) checkPage(s *result.Sample, v *Figures, page unsafe.Pointer) {
+// CheckPage reads back on which node a page is that was asked from a node, and returns it; nil where it is not known.
+func (r *Runner) CheckPage(s *result.Sample, page unsafe.Pointer, asked int) (is *int) {
 	node, err := linux.PageNode(page)
 	switch {
 	case errors.Is(err, errors.ErrUnsupported): // a kernel without nodes
-	case errors.Is(err, fs.ErrPermission) && len(r.nodes) == len(r.onNode(v.MemNode)): // all that is used is one node
+	case errors.Is(err, fs.ErrPermission) && len(r.nodes) == len(r.onNode(asked)): // all that is used is one node
 	case err != nil:
 		s.Doubts = append(s.Doubts, result.Doubt{
 			Verdict: result.Suspect, Reason: fmt.Sprintf("the memory's node is not known: %v", err),
 		})
 	default:
-		v.MemNodeRead = &node
-		Check(s, node == v.MemNode, "the memory is on node %d and was asked from node %d", node, v.MemNode)
+		is = &node
+		Check(s, node == asked, "the memory is on node %d and was asked from node %d", node, asked)
 	}
+	return is
 }
 
 // Check counts a read-back, and keeps what is not as it was asked.
@@ -342,7 +355,7 @@ func (r *Runner) Prepare(ctx context.Context) ([]result.Warning, error) {
 func (r *Runner) preheat(ctx context.Context) (settled bool, err error) {
 	cpus := slices.Sorted(maps.Keys(r.nodes))
 	row := result.ContendRow{Op: goOp, DistBytes: LineBytes, CPUs: len(cpus)}
-	area, err := r.area(slices.Min(slices.Collect(maps.Values(r.nodes))), wordsBytes(row))
+	area, err := r.area(slices.Min(slices.Collect(maps.Values(r.nodes))), wordsBytes(row, cpus))
 	if err != nil {
 		return false, err
 	}

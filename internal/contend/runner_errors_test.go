@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/assert"
 )
 
-// What several threads fail for is reported once.
+// A common error of several threads is reported once.
 func TestUnlikeErrors(t *testing.T) {
 	a, b := errors.New("no CPU 1"), errors.New("no memory")
 	assert.Equal(t, []error{a, b}, unlike([]error{nil, a, nil, errors.New("no CPU 1"), b, a}))

@@ -8,8 +8,8 @@ import (
 	"gorun/csrc"
 )
 
-// LookupVariant returns the variant of that name, or for "" the best that this machine's CPUs have; "" where an
-// architecture has one way only.
+// LookupVariant returns the variant of that name, or for "" the best that this machine's CPUs support; "" if the
+// architecture has a single one.
 func LookupVariant(name, arch string) (string, error) {
 	variants := Variants(arch)
 	switch {
@@ -21,7 +21,7 @@ func LookupVariant(name, arch string) (string, error) {
 		return LLSC, nil
 	case !slices.Contains(variants, name):
 		if len(variants) == 0 {
-			return "", fmt.Errorf("%s has one way to run each operation", arch)
+			return "", fmt.Errorf("%s has no variants of operations", arch)
 		}
 		return "", fmt.Errorf("unknown variant %q: there are %s", name, strings.Join(variants, ", "))
 	}

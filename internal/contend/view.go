@@ -23,15 +23,15 @@ var shown = experiment.View{
 	Compared: view.Compared{Figure: perOperation, Name: series},
 }
 
-// contended is a row of `gorun contend` and its good samples; or all, where none is good.
+// contended is a row of `gorun contend` and its good samples, or all samples if none is good.
 type contended struct {
 	result.ContendRow
 	variant, mode string
 	samples       []Figures
-	verdict       result.Verdict // the worst of theirs
+	verdict       result.Verdict // the worst of the samples
 }
 
-// contendedRows gathers the samples of each row, in row order. Those that do not say their row are left out.
+// contendedRows groups the samples by row, in row order. Samples without a row are left out.
 func contendedRows(samples []result.Sample) []contended {
 	type key struct {
 		result.ContendRow
@@ -80,8 +80,8 @@ func contendedRows(samples []result.Sample) []contended {
 	return rows
 }
 
-// spread is that of a figure over the row's samples that have it; false where none has. Where no operation was counted,
-// there is none.
+// spread returns the distribution of a figure over the row's samples that have it; false if none has, or if no
+// operation was counted.
 func (c *contended) spread(of func(c *Figures) *float64) (result.Distribution, bool) {
 	var figures []float64
 	for i := range c.samples {
@@ -92,7 +92,7 @@ func (c *contended) spread(of func(c *Figures) *float64) (result.Distribution, b
 	return result.Distribute(figures), len(figures) > 0
 }
 
-// groupNodes are the nodes whose CPUs the groups of a pattern are; none, where the options do not tell.
+// groupNodes returns the nodes of the groups of a pattern; none if the options do not have them.
 func groupNodes(options view.Spec) []int {
 	nodes, err := cpuset.Parse(options.Text("nodes"))
 	if err != nil {
@@ -101,10 +101,10 @@ func groupNodes(options view.Spec) []int {
 	return nodes.List()
 }
 
-// listingForm is how rows are named.
+// listingForm is the form of rows' names.
 type listingForm struct {
 	drawn   bool
-	lead    int // of a drawing: the words before it
+	lead    int // of a drawing: width of the words before it
 	longest int // of a list: its width
 }
 
@@ -115,12 +115,12 @@ var (
 	shortListing = listingForm{longest: 12}
 )
 
-// listing names rows as a drawing of their CPUs, how many there are, and the operation:
+// listing names rows by a drawing of their CPUs, their number, and the operation:
 //
 //	Nodes N0   N1   CPUs operation
 //	CPUs  **** *--- 5    cmpxchg
 //
-// The form says what is left of that where it is too wide.
+// The form shortens names that are too wide.
 func listing(rows []result.ContendRow, nodes []int, form listingForm) (title string, lines []string) {
 	const longest = 24 // of a name that is not ours
 	heads, widest := []string{"CPUs", "list"}, 0
@@ -164,151 +164,7 @@ func listing(rows []result.ContendRow, nodes []int, form listingForm) (title str
 	return lines[0], lines[1:]
 }
 
-// tableColumn is a column of the table.
-type tableColumn struct {
-	term.Column
-	note  string // what it means
-	spare int    // 0: always there; of the others, the highest goes first where there is no room
-	show  func(row *contended) string
-}
-
-// columnsOf are the columns beside the listing that have something to show. What is the same in every row is in
-// the heading instead.
-func columnsOf(rows []contended) []tableColumn {
-	var columns []tableColumn
-	for _, axis := range axes {
-		if axis.title != "" && differs(rows, axis.of) {
-			columns = append(columns, tableColumn{
-				term.Left(axis.title), "", axis.spare, func(row *contended) string { return term.Snip(axis.of(row), 16) },
-			})
-		}
-	}
-	ns := nsFigures(rows)
-	columns = append(columns, []tableColumn{
-		{term.Right("min"), "", 0, median(ns, func(c *Figures) *float64 { return &c.Min })},
-		{term.Right("max"), "", 0, median(ns, func(c *Figures) *float64 { return &c.Max })},
-		{term.Right("avg"), "", 0, median(ns, nsPerOp)},
-		{
-			term.Right("stdev"), "min, max, avg and stdev are ns an operation, of the threads", 0,
-			median(ns, func(c *Figures) *float64 { return &c.Stdev }),
-		},
-		{term.Right("±"), "± is half the range of avg over the samples", 3, scatter},
-		{
-			term.Right("fails"), "fails are compare-and-swaps that found another value, for each operation", 0,
-			median(units.Ratio, failed),
-		},
-		{
-			term.Right("fair"),
-			"fair is Jain's index of the threads' rates, 1 where all got the same and 1/n where one got all", 2,
-			median(units.Ratio, func(c *Figures) *float64 { return &c.Fairness }),
-		},
-		{
-			term.Right("Mops/s"), "Mops/s are of all threads", 1,
-			median(func(x float64) string { return units.Digits(x / 1e6) }, opsPerSecond),
-		},
-		{
-			term.Right("together"), "together is the part of the time in which all ran", 4,
-			median(units.Percent, allRunning),
-		},
-		{term.Left("windows"), "windows are the ns of the fastest and of the slowest", 5, windows},
-	}...)
-	return slices.DeleteFunc(columns, func(c tableColumn) bool {
-		return !slices.ContainsFunc(rows, func(row contended) bool { return c.show(&row) != units.None })
-	})
-}
-
-// median shows that of a figure over the row's samples.
-func median(show func(x float64) string, of func(c *Figures) *float64) func(row *contended) string {
-	return func(row *contended) string {
-		if d, ok := row.spread(of); ok {
-			return show(d.Median)
-		}
-		return units.None
-	}
-}
-
-// scatter is how far apart the samples of a row are.
-func scatter(row *contended) string {
-	d, ok := row.spread(nsPerOp)
-	if !ok || d.Median <= 0 || len(row.samples) < 2 {
-		return units.None
-	}
-	return strconv.FormatFloat(100*(d.Max-d.Min)/2/d.Median, 'f', 0, 64) + "%"
-}
-
-func nsPerOp(c *Figures) *float64      { return &c.NsPerOp }
-func opsPerSecond(c *Figures) *float64 { return &c.OpsPerSecond }
-func allRunning(c *Figures) *float64   { return c.Together }
-
-// failed are those of a compare-and-swap, for each operation that counts.
-func failed(c *Figures) *float64 {
-	if c.Failures == nil || c.Operations == 0 {
-		return nil
-	}
-	share := float64(*c.Failures) / float64(c.Operations)
-	return &share
-}
-
-// windows are the least and the greatest ns of a window, over all samples: a row may have two speeds.
-func windows(row *contended) string {
-	var all []float64
-	for i := range row.samples {
-		if d := row.samples[i].WindowsNs; d != nil {
-			all = append(all, d.Min, d.Max)
-		}
-	}
-	if len(all) == 0 {
-		return units.None
-	}
-	return units.Digits(slices.Min(all)) + " … " + units.Digits(slices.Max(all))
-}
-
-// axes are in what rows can differ beside their CPUs. Each is a column where they do, and else a part of the
-// heading; without a title, it is only that.
-var axes = [...]struct {
-	title string
-	spare int
-	of    func(row *contended) string
-	part  func(text string) string
-}{
-	{"", 0, func(row *contended) string { return row.Load }, func(text string) string { return "load " + text }},
-	{"instruction", 4, func(row *contended) string { return row.Instruction }, func(text string) string { return text }},
-	{"variant", 0, func(row *contended) string { return row.variant }, func(text string) string { return text }},
-	{
-		"dist", 0, func(row *contended) string { return strconv.Itoa(row.DistBytes) + " B" },
-		func(text string) string {
-			if text == "0 B" {
-				return "one word for all threads"
-			}
-			return "words " + text + " apart"
-		},
-	},
-	{
-		"memory", 0, func(row *contended) string { return "node " + strconv.Itoa(row.MemNode) },
-		func(text string) string { return "memory of " + text },
-	},
-}
-
-func differs(rows []contended, of func(row *contended) string) bool {
-	return slices.ContainsFunc(rows, func(row contended) bool { return of(&row) != of(&rows[0]) })
-}
-
-// nsFigures shows times that are read below each other, in ns: two decimals, or
-// three where the least time needs them and the greatest leaves room.
-func nsFigures(rows []contended) func(x float64) string {
-	decimals, least, greatest := 2, 1.0, 0.0
-	for i := range rows {
-		if d, ok := rows[i].spread(nsPerOp); ok {
-			least, greatest = min(least, d.Median), max(greatest, d.Median)
-		}
-	}
-	if least < 1 && greatest < 100 {
-		decimals = 3
-	}
-	return func(x float64) string { return strconv.FormatFloat(x, 'f', decimals, 64) }
-}
-
-// title is the heading of `gorun contend`: what is the same in all rows.
+// title returns the heading of `gorun contend`: the values that are the same in all rows.
 func title(run *result.Run, options view.Spec) (title string, parts []string) {
 	rows := contendedRows(run.Samples)
 	if len(rows) == 0 {
@@ -341,24 +197,24 @@ func title(run *result.Run, options view.Spec) (title string, parts []string) {
 	return title, parts
 }
 
-// blocks are the rows, what their figures mean, and the samples.
+// blocks returns the rows, the meaning of their figures, and the samples.
 func blocks(run *result.Run, options view.Spec, opts term.Options) []string {
 	rows := contendedRows(run.Samples)
 	if len(rows) == 0 {
 		return []string{view.DoubtsBlock(run, opts)}
 	}
-	block := grid(rows, groupNodes(options), opts) + rowNotes(rows, opts)
+	block := grid(run, rows, groupNodes(options), opts) + rowNotes(rows, opts)
 	return []string{block, view.DoubtsBlock(run, opts)}
 }
 
-// verdictMarks stand after a row whose figures are not to be trusted.
+// verdictMarks follow a row whose figures are doubtful.
 var verdictMarks = map[result.Verdict]string{result.Suspect: "?", result.Invalid: "!"}
 
-// fits are the ways to lay out the rows, best first: in which form their names are, and the highest rank of the
-// columns that stay.
+// fits are the possible layouts of the rows, best first: the form of their names, and the highest rank of the columns
+// that stay.
 var fits = [...]struct {
-	form  listingForm
-	spare int
+	form listingForm
+	rank int
 }{
 	{fullListing, 5},
 	{fullListing, 4},
@@ -372,9 +228,9 @@ var fits = [...]struct {
 	{shortListing, 0},
 }
 
-// grid lays out the rows in the best way that there is room for, and tells what the columns mean. Operations are
-// set apart, where each has several rows.
-func grid(rows []contended, nodes []int, opts term.Options) string {
+// grid lays out the rows in the best layout that fits, with the meaning of the columns. Operations are separated if
+// each has several rows. What ccont reports of the rows stands beside them where there is room, else below.
+func grid(run *result.Run, rows []contended, nodes []int, opts term.Options) string {
 	plain, marks := make([]result.ContendRow, len(rows)), make([]string, len(rows))
 	groups := 1
 	for i, row := range rows {
@@ -389,7 +245,7 @@ func grid(rows []contended, nodes []int, opts term.Options) string {
 	cells := make([][]string, len(rows))
 	for _, fit := range fits {
 		title, lines := listing(plain, nodes, fit.form)
-		kept = slices.DeleteFunc(slices.Clone(all), func(c tableColumn) bool { return c.spare > fit.spare })
+		kept = slices.DeleteFunc(slices.Clone(all), func(c tableColumn) bool { return c.rank > fit.rank })
 		columns = []term.Column{term.Left(title)}
 		for _, c := range kept {
 			columns = append(columns, c.Column)
@@ -405,6 +261,26 @@ func grid(rows []contended, nodes []int, opts term.Options) string {
 		if term.GridWidth(columns, cells) <= opts.Columns() {
 			break
 		}
+	}
+	numbers := make([]int, len(rows))
+	for i, row := range rows {
+		numbers[i] = row.Row
+	}
+	published, figures := view.ReferenceGrid(run, numbers)
+	below := ""
+	if width := term.GridWidth(published, figures); len(published) > 0 && term.GridWidth(columns, cells)+width <= opts.Columns() {
+		last := len(columns) - 1 // the marks stay the last
+		columns = slices.Insert(columns, last, published...)
+		for i := range cells {
+			cells[i] = slices.Insert(cells[i], last, figures[i]...)
+		}
+	} else if len(published) > 0 {
+		title, lines := listing(plain, nodes, fullListing)
+		names := make([][]string, len(lines))
+		for i, line := range lines {
+			names[i] = []string{line}
+		}
+		below = "\n" + view.ReferenceBelow([]term.Column{term.Left(title)}, names, published, figures, opts)
 	}
 	lines := slices.Collect(strings.Lines(term.Grid(columns, cells)))
 	block := lines[0]
@@ -423,15 +299,15 @@ func grid(rows []contended, nodes []int, opts term.Options) string {
 	if slices.ContainsFunc(marks, func(mark string) bool { return mark != "" }) {
 		notes = append(notes, "?: suspect, !: invalid")
 	}
-	return block + "\n" + term.Paragraph("  ", strings.Join(notes, "; ")+".", opts.Columns()-2)
+	return block + below + "\n" + term.Paragraph("  ", strings.Join(notes, "; ")+".", opts.Columns()-2)
 }
 
-// begins tells whether a row has another operation or load than the one before.
+// begins reports whether a row has a different operation or load from the previous one.
 func begins(rows []contended, i int) bool {
 	return rows[i].Op != rows[i-1].Op || rows[i].Load != rows[i-1].Load
 }
 
-// rowNotes say how the figures came about.
+// rowNotes explains how the figures were measured.
 func rowNotes(rows []contended, opts term.Options) string {
 	block := ""
 	for _, note := range []string{samplesNote(rows), countNote(rows), timeNote(rows)} {
@@ -442,7 +318,7 @@ func rowNotes(rows []contended, opts term.Options) string {
 	return block
 }
 
-// samplesNote says what a row with several samples shows; "" where all have one.
+// samplesNote explains the figures of rows with several samples; "" if all have one.
 func samplesNote(rows []contended) string {
 	least, most := len(rows[0].samples), 0
 	for _, row := range rows {
@@ -458,7 +334,7 @@ func samplesNote(rows []contended) string {
 	return "Each figure is the median of its row's " + number + " samples."
 }
 
-// countNote says what the averages of fixed counts hold; "" where none was contended.
+// countNote explains the averages of fixed counts; "" if none was contended.
 func countNote(rows []contended) string {
 	var shares []float64
 	for i := range rows {
@@ -478,7 +354,7 @@ func countNote(rows []contended) string {
 		" some had done their count and the others ran faster. --time counts only the windows in which all ran."
 }
 
-// timeNote says which windows count; "" where there are none.
+// timeNote says which windows count; "" if there are none.
 func timeNote(rows []contended) string {
 	counted, of := 0, 0
 	for _, row := range rows {
@@ -511,14 +387,16 @@ func planBlock(plan *result.Plan, options view.Spec) string {
 	return term.Grid([]term.Column{term.Left(title)}, cells)
 }
 
-// series returns the name of a row: its operation, its CPUs, and how far its words are apart.
+// series returns the name of a row: its operation, its CPUs, and the distance of its words.
 func series(s *result.Sample) (name string, row int) {
 	c, ok := result.Typed[Figures](s)
 	if !ok {
 		c = &Figures{}
 	}
 	name = fmt.Sprintf("%s on %s (%s)", c.Op, units.Things(c.CPUs, "CPU"), c.CPUList)
-	if c.DistBytes > 0 {
+	if c.DistBy != "" {
+		name += ", " + distance(c.ContendRow)
+	} else if c.DistBytes > 0 {
 		name += fmt.Sprintf(", words %d B apart", c.DistBytes)
 	}
 	return name, c.Row

@@ -23,7 +23,7 @@ import (
 // views show runs of contend.
 var views = render.Views{Experiment}
 
-// shownSpec is a spec as the experiment has it.
+// shownSpec mirrors the experiment's spec.
 type shownSpec struct {
 	Op        string  `json:"op"`
 	Load      string  `json:"load"`
@@ -38,7 +38,7 @@ type shownSpec struct {
 	Samples   int     `json:"samples"`
 }
 
-// increase are the rows of cpu-increase on nodes of so many CPUs each, numbered one node after the other.
+// increase returns the rows of cpu-increase on nodes of this many CPUs each, numbered node by node.
 func increase(op, instruction string, nodes, each int) []result.ContendRow {
 	var rows []result.ContendRow
 	for n := 1; n <= nodes*each; n++ {
@@ -55,7 +55,7 @@ func increase(op, instruction string, nodes, each int) []result.ContendRow {
 	return rows
 }
 
-// rowSample is a good sample of a row.
+// rowSample returns a good sample of a row.
 func rowSample(index int, row result.ContendRow, ns, stdev float64, change func(c *Figures)) result.Sample {
 	c := Figures{
 		ContendRow: row, Mode: ByTime, NsPerOp: ns, Min: ns - stdev, Max: ns + stdev/2, Stdev: stdev,
@@ -76,7 +76,7 @@ func rowSample(index int, row result.ContendRow, ns, stdev float64, change func(
 	return s
 }
 
-// runOn is a run whose samples are yet to come.
+// runOn returns a run without samples.
 func runOn(cpus, nodes int) *result.Run {
 	run := rendertest.Run("contend", cpus, nodes)
 	run.Spec = shownSpec{
@@ -86,7 +86,7 @@ func runOn(cpus, nodes int) *result.Run {
 	return run
 }
 
-// classicRun is the classic listing: one word, more and more CPUs of two nodes, by count.
+// classicRun returns the classic listing: one word, increasing numbers of CPUs of two nodes, by count.
 func classicRun() *result.Run {
 	run := runOn(8, 2)
 	figures := []struct{ least, most, mean, stdev float64 }{
@@ -119,7 +119,7 @@ func singleCPURun() *result.Run {
 	return run
 }
 
-// wideRun is on 256 CPUs of 8 nodes, two operations and two distances.
+// wideRun returns a run on 256 CPUs of 8 nodes, with two operations and two distances.
 func wideRun() *result.Run {
 	run := runOn(256, 8)
 	for _, op := range [...]struct{ name, instruction string }{{"mov+mfence", "mov; mfence"}, {"xadd", "lock xadd"}} {
@@ -137,7 +137,7 @@ func wideRun() *result.Run {
 	return run
 }
 
-// samplesRun has several samples of each row, not all good.
+// samplesRun returns a run with several samples of each row, not all good.
 func samplesRun() *result.Run {
 	run := runOn(8, 2)
 	for _, ns := range []float64{1, 1.1, 0.98} {
@@ -168,7 +168,7 @@ func svgOf(t *testing.T, run *result.Run) string {
 	return out.String()
 }
 
-// The dry run is the listing that people know, word for word.
+// The dry run prints exactly the classic listing.
 func TestPlanBlock(t *testing.T) {
 	plan := &result.Plan{
 		Experiment: "contend", CPUs: "0-7", Threads: 8, Placement: "a thread pinned to each CPU of the row",
@@ -209,7 +209,7 @@ func TestPlanBlock(t *testing.T) {
 	assert.Contains(t, out.String(), "\n  CPUs list  operation\n  255  0-254 xadd\n  256  0-255 xadd\n")
 }
 
-// Whatever the nodes are, the names stand over their CPUs.
+// For any nodes, the names are above their CPUs.
 func TestListing(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		nodes := rapid.SliceOfNDistinct(rapid.IntRange(0, 1023), 1, 4, rapid.ID).Draw(t, "nodes")
@@ -228,7 +228,7 @@ func TestListing(t *testing.T) {
 		}
 	})
 	title, _ := listing(increase("xadd", "", 2, 1), []int{0}, fullListing)
-	assert.Equal(t, "Nodes N0 N? CPUs operation", title, "the options do not tell every node")
+	assert.Equal(t, "Nodes N0 N? CPUs operation", title, "the options do not have every node")
 	title, lines := listing(nil, nil, fullListing)
 	assert.Equal(t, "Nodes CPUs operation", title)
 	assert.Empty(t, lines)
@@ -244,17 +244,17 @@ func TestContendedRows(t *testing.T) {
 		avg     string
 		scatter string
 	}{
-		{3, result.Suspect, "30.00", "6%"},
-		{3, result.Valid, "60.00", "6%"},
-		{3, result.Invalid, "90.00", "6%"},
-		{2, result.Valid, "124.80", "6%"},
-		{3, result.Valid, "150.00", "6%"},
+		{3, result.Suspect, "30.000", "6%"},
+		{3, result.Valid, "60.000", "6%"},
+		{3, result.Invalid, "90.000", "6%"},
+		{2, result.Valid, "124.800", "6%"},
+		{3, result.Valid, "150.000", "6%"},
 	} {
 		row := rows[i]
 		assert.Equal(t, i, row.Row)
 		assert.Len(t, row.samples, want.samples)
 		assert.Equal(t, want.verdict, row.verdict)
-		assert.Equal(t, want.avg, median(nsFigures(rows), nsPerOp)(&row))
+		assert.Equal(t, want.avg, median(nanoseconds, nsPerOp)(&row))
 		assert.Equal(t, want.scatter, scatter(&row))
 	}
 	assert.Empty(t, contendedRows([]result.Sample{
@@ -291,7 +291,7 @@ func TestTableFitsAnyWidth(t *testing.T) {
 	assert.Contains(t, rendertest.Show(t, views.Table, wideRun(), term.Options{Width: 86}), "  fair  ")
 }
 
-// The tail of a count is told where there is one.
+// The tail of a count is mentioned if there is one.
 func TestCountNote(t *testing.T) {
 	rows := contendedRows(classicRun().Samples)
 	assert.Contains(t, countNote(rows), "together for 57.1 % to 100.0 % of its time")

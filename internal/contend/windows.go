@@ -7,11 +7,11 @@ import (
 	"gorun/internal/result"
 )
 
-// ranThrough is the part of a window for which a thread must have had its CPU to have run through it: a timer's
+// ranThrough is the least part of a window in which a thread must have had its CPU for the window to count: a timer's
 // interrupt takes less than the rest, a switch to another thread more.
 const ranThrough = 0.95
 
-// span is what a thread did in a stretch of time.
+// span is a thread's work during an interval.
 type span struct {
 	operations, failures uint64
 	ns                   int64
@@ -30,16 +30,16 @@ func (s *span) nsPerOp() float64 {
 	return float64(s.ns) / float64(s.operations)
 }
 
-// tallied is what a row comes to.
+// tallied is the result of a row.
 type tallied struct {
-	spans     []span    // a thread each, of what counts
+	spans     []span    // one per thread, of the counted part
 	together  float64   // part of the time in which all ran
 	windows   []float64 // mean ns per operation of the threads, of each window that counts
-	windowsOf int       // windows there were
+	windowsOf int       // all windows
 }
 
-// byCount takes all that the threads did. They begin together and end when they are done: what the fast ones leave the
-// slow ones do alone, and faster than they would.
+// byCount counts all work of the threads. They start at the same time and end when they are done, so that the slow ones
+// run alone at the end, and then faster.
 func byCount(threads []csrc.ContendResult) tallied {
 	t := tallied{spans: make([]span, len(threads))}
 	first, last := threads[0].Start, threads[0].End
@@ -55,8 +55,8 @@ func byCount(threads []csrc.ContendResult) tallied {
 	return t
 }
 
-// byTime takes only the windows through which all threads ran: each made its mark soon after the window began and soon
-// after it ended, and had its CPU all the while. A thread that was switched away, or whose CPU was, misses a mark.
+// byTime counts only the windows in which all threads ran: each made its mark soon after the start and the end of the
+// window, and had its CPU in between. A thread that was switched out, or whose virtual CPU was, misses a mark.
 func byTime(threads []csrc.ContendResult, window, whole time.Duration) tallied {
 	t := tallied{spans: make([]span, len(threads)), windowsOf: max(0, int(whole/window)-1)} // none precedes the first mark
 	marks := make([]map[int64]csrc.Mark, len(threads))
@@ -97,7 +97,7 @@ func byTime(threads []csrc.ContendResult, window, whole time.Duration) tallied {
 	return t
 }
 
-// fill puts the figures of the threads on a row's values.
+// fill sets a row's figures from those of the threads.
 func (t tallied) fill(v *Figures) {
 	rates := make([]float64, len(t.spans)) // operations a second
 	v.Min, v.Max = t.spans[0].nsPerOp(), t.spans[0].nsPerOp()

@@ -12,7 +12,7 @@ import (
 
 const ms = int64(time.Millisecond)
 
-// marked is a thread that makes so many operations a window, with a mark right after each boundary.
+// marked returns a thread that makes these numbers of operations per window, with a mark right after each boundary.
 func marked(operations ...uint64) csrc.ContendResult {
 	r := csrc.ContendResult{Origin: 1000, Start: 1000}
 	total := uint64(0)
@@ -92,7 +92,7 @@ func TestDoubts(t *testing.T) {
 	assert.Empty(t, doubts(v))
 	v.Together = &half
 	assert.Equal(t, result.Suspect, doubts(v)[0].Verdict)
-	v.Mode = ByCount // where it is told, and no fault
+	v.Mode = ByCount // reported, but no fault
 	assert.Empty(t, doubts(v))
 	v.Operations = 0
 	assert.Equal(t, result.Invalid, doubts(v)[0].Verdict)

@@ -9,17 +9,17 @@ import (
 	"gorun/internal/units"
 )
 
-// NoCPUs is the word for no CPUs, where a flag takes a list or none.
+// NoCPUs is the value for no CPUs, of a flag whose CPU list is optional.
 const NoCPUs = "none"
 
-// DescribeCPUs tells how the CPUs of a list stand to each other on a machine, so that a list on another machine can be
-// found that is like it.
+// DescribeCPUs describes how the CPUs of a list are related on a machine, so that a similar list can be found on
+// another machine.
 func DescribeCPUs(m *topology.Machine, list []int) result.CPUs {
 	return result.CPUs{List: cpuset.FormatList(list), Count: cpuset.Of(list...).Len(), Relation: relation(m, list)}
 }
 
-// relation is "same-core" and the like for two CPUs, "1 CPU" for one, and for more the count of all that they spread
-// over: "8 CPUs, 4 cores, 1 LLC, 1 node".
+// relation returns "same-core" or another relation for two CPUs, "1 CPU" for one, and for more the numbers of CPUs,
+// cores, LLCs and nodes: "8 CPUs, 4 cores, 1 LLC, 1 node".
 func relation(m *topology.Machine, list []int) string {
 	ids := cpuset.Of(list...).List()
 	if len(ids) == 2 {

@@ -1,5 +1,5 @@
-// Package experiment defines what an experiment is: its flags, what they come to on a machine, how a sample is taken, and
-// what is shown of it. Each experiment is a package that makes one Definition; package run drives them all.
+// Package experiment defines what an experiment consists of: its flags, their resolution on a machine, its sampler and
+// its views. Each experiment is a package that makes one Definition; package run drives them all.
 package experiment
 
 import (
@@ -15,25 +15,25 @@ import (
 	"gorun/internal/topology"
 )
 
-// Text is what the command line shows of an experiment.
+// Text holds the texts of an experiment on the command line.
 type Text struct {
 	Name    string // of the command
 	Args    string // after the name in the usage line: "{A B | --auto} [LOOPS]"
-	Words   bool   // the words after the flags are a command of the user's; what begins with a dash among them is not a flag
+	Words   bool   // the words after the flags are the user's command; words in it that begin with a dash are not flags
 	Short   string
 	Long    string
 	Example string
 	Matrix  string // examples of gorun matrix
 }
 
-// Flags are the flags of an experiment, with their defaults. C is what a cell does: plain values that JSON can carry to a
-// child process.
+// Flags are the flags of an experiment, with their defaults. C describes what a cell does: plain values that are sent
+// to a child process as JSON.
 type Flags[C any] interface {
 	// Register adds the flags to a set.
 	Register(*FlagSet)
-	// Validate refuses what no machine can do, before a machine is read.
+	// Validate returns an error for flags that no machine can satisfy, before a machine is read.
 	Validate() error
-	// Resolve returns what the flags come to on a machine, live or captured. It changes nothing and starts nothing.
+	// Resolve resolves the flags on a machine, live or captured. It changes nothing and starts nothing.
 	Resolve(Machine) (Resolution[C], error)
 }
 
@@ -45,7 +45,7 @@ type Machine struct {
 	Live bool       // this machine; otherwise a captured one, which cannot run anything
 	Seed uint64     // of the run
 
-	// Of a plain run; in a matrix, Sampling is zero and no flag of the run counts as given.
+	// For a plain run; in a matrix, Sampling is zero and no flag of the run counts as given.
 	Sampling Sampling
 	Given    func(flag string) bool // reports whether a flag is on the command line
 }
@@ -53,48 +53,57 @@ type Machine struct {
 // Cell is one setting of everything that can vary.
 type Cell[C any] struct {
 	Do      C                      // what it does
-	Name    string                 // what tells it from the other rows of its flags; "": they have one row only
+	Name    string                 // distinguishes it from the other rows of the same flags; "": there is only one row
 	Flags   map[string]string      // values that define the row, by flag
 	CPUs    map[string]result.CPUs // its CPU lists, by flag; without "cpus", those of the cell
-	AtOnce  int                    // CPUs that its work can use at once; 0: all of its
-	Command []string               // that repeats one of its samples, from the experiment's name on; shown, never parsed
+	AtOnce  int                    // CPUs that its work can use at the same time; 0: all of them
+	Command []string               // command line, from the experiment's name on, that repeats one of its samples; shown, never parsed
 	Running string                 // what the progress line shows while it runs
-	Lines   *result.Lines          // how to have it without gorun
+	Lines   *result.Lines          // the same setting without gorun
 	Lacking string                 // why this machine cannot run it; such a cell is listed and not sampled
+	Against string                 // name of the cell that it is compared with in a plain run; "": the schedule's baseline
 }
 
-// Resolution is what one combination of flags comes to on a machine.
+// Resolution is one combination of flags, resolved on a machine.
 type Resolution[C any] struct {
 	Cells     []Cell[C]
 	Spec      any       // the flags by name, as the result keeps them; defaults that depend on the machine are filled in
-	Placement string    // what is asked of the kernel, in the words of the flags
+	Placement string    // what is requested from the kernel, as flags
 	Labels    Labels    // of the metrics
 	Schedule  Schedule  // of a plain run
-	Resources Resources // of the cell that needs most
+	Resources Resources // of the cell with the greatest needs
 	Warnings  []result.Warning
-	Plan      func(*result.Plan) // adds the experiment's own part to a plan; nil: there is none
-	Header    func(*result.Run)  // adds the experiment's own part to a result; nil: there is none
+	Plan      func(*result.Plan) // adds the experiment's own part to a plan; nil: none
+	Header    func(*result.Run)  // adds the experiment's own part to a result; nil: none
+	Judged    Judged             // of a matrix
 
 	// Of a plain run with a Sweep.
-	Become func(environ []string) error // replaces this process by what the cell runs; nil: it is to be measured
-	Silent bool                         // the result is not shown unless a format is asked for
+	Become func(environ []string) error // replaces this process by the cell's command; nil: the cell is measured
+	Silent bool                         // the result is shown only if a format is requested
+}
+
+// Judged are the figures that a matrix judges in place of those of the experiment. The zero Judged: there are none.
+type Judged struct {
+	Datum   string // the column that decides when the run stops
+	Better  string // result.Lower or result.Higher
+	Figures []result.Figure
 }
 
 // Labels are those of the metric gorun_run_info.
 type Labels struct{ Method, Kernel, Dispatch, Split string }
 
-// Resources are what an experiment needs of the machine before it begins.
+// Resources are what an experiment needs from the machine.
 type Resources struct {
-	Threads      int    // of this process at once
+	Threads      int    // of this process at the same time
 	GOMAXPROCS   int    // 0: the runtime's choice
-	Processes    int    // of gorun's own at once
+	Processes    int    // of gorun's own processes at the same time
 	ProcessBytes uint64 // memory of each
-	Bytes        uint64 // memory in addition, of all together
+	Bytes        uint64 // additional memory, in total
 	Less         string // which flags make it need less, as the end of a hint; "": none
-	Numbers      uint64 // that a sample works through, for the progress line; 0: not known
+	Numbers      uint64 // numbers tested in a sample, for the progress line; 0: not known
 
-	// Least is how long a sample takes at least, in seconds, on the fastest machine there may be; 0: not known. It
-	// follows from LeastBy, flags or arguments by their names.
+	// Least is a lower bound of the duration of a sample on any machine, in seconds; 0: not known. It follows from the
+	// flags or arguments that LeastBy names.
 	Least   float64
 	LeastBy []string
 }
@@ -104,37 +113,36 @@ type Order int
 
 // The kinds of schedules.
 const (
-	InOrder  Order = iota // laps over the cells, each in their order
-	Shuffled              // laps over the cells: the first in their order, each later one shuffled
+	InOrder  Order = iota // laps over the cells, in order
+	Shuffled              // laps over the cells: the first in order, each later one shuffled
 	Blocks                // randomised complete blocks, judged after each round
-	Rows                  // all samples of a cell, then all of the next: nothing is judged
+	Rows                  // all samples of a cell, then all of the next; not judged
 	Pairs                 // a fixed number of pairs of a cell and the baseline, judged at the end
 	Watch                 // samples of one cell follow each other, without warm-up, for Duration or until an interrupt
 )
 
-// Schedule says how the cells of a plain run take turns, and how they are compared.
+// Schedule describes the order of the cells of a plain run, and how they are compared.
 type Schedule struct {
 	Order    Order
 	Title    string // of the comparison
 	Datum    string // the column that is compared; "": wall time
-	Baseline int    // index of the cell that the others are compared with
-	// Warmup is how many executions of the first cell come before a run in Blocks or Rows; of other orders each cell is
-	// warmed up.
-	// Samples are those of each cell, once the flags of the run are known; 0: until the differences are known. Resolve sets
-	// it where this schedule has another default than the experiment, which is then taken without a budget.
+	Baseline int    // index of the cell with which the others are compared
+	// Warmup is the number of executions of the first cell before a run in Blocks or Rows; in other orders each cell is
+	// warmed up. Samples are those of each cell, once the flags of the run are known; 0: until the differences are
+	// known. Resolve sets it if this schedule has another default than the experiment, which is then taken without a
+	// budget.
 	Samples  int
 	First    []int   // of Pairs: for each round, which of the two cells goes first
 	Method   string  // of Pairs, in words
-	Open     bool    // rounds go on until the differences are known, unless --samples is given
-	Budget   float64 // seconds, where this schedule has another default than the experiment; 0: it has not
+	Open     bool    // rounds continue until the differences are known, unless --samples is given
+	Budget   float64 // seconds, if this schedule has another default than the experiment; 0: it has the same
 	Duration float64 // seconds for which samples follow each other; the last one is cut; 0: off, or in Watch no limit
 }
 
 // Sampler takes samples.
 type Sampler[C any] interface {
-	// Sample takes one sample of a cell. When ctx ends it returns soon, with what was done marked partial, or with ctx's
-	// error where that is not worth keeping. Any other error makes the sample invalid, as if Sample had returned an
-	// invalid one.
+	// Sample takes one sample of a cell. When ctx ends, it returns soon, with a partial sample, or with ctx's error if
+	// that is not worth keeping. Any other error makes the sample invalid, as if Sample had returned an invalid one.
 	Sample(ctx context.Context, cell C) (result.Sample, error)
 	// Close ends what Open began.
 	Close() error
@@ -142,25 +150,31 @@ type Sampler[C any] interface {
 
 // Optional parts of a Sampler.
 type (
-	// Live reports the figures so far, of the sample that is being taken too. It is called from any goroutine.
+	// Live returns the figures so far, including the sample in progress. It is called from any goroutine.
 	Live interface{ Live() result.Live }
-	// Preparer does what takes time before the first sample, after all outputs are open.
+	// Preparer does slow work before the first sample, after all outputs are open.
 	Preparer interface {
 		Prepare(ctx context.Context) ([]result.Warning, error)
 	}
+	// Surrounded does work before and after each execution of a cell that is not part of the sample: it is neither
+	// timed nor watched. After is called for each Before that returned no error.
+	Surrounded[C any] interface {
+		Before(ctx context.Context, cell C) error
+		After(ctx context.Context, cell C) error
+	}
 	// Ender has a last word, after the last sample: warnings for the result, and the error that gorun ends with when the
-	// result has been shown; nil: there is none.
+	// result has been shown; nil: none.
 	Ender interface {
 		End() ([]result.Warning, error)
 	}
 )
 
-// Status is the exit code that gorun ends with where it is not its own: that of the user's command.
+// Status is the exit code of the user's command, which gorun passes on.
 type Status int
 
 func (s Status) Error() string { return fmt.Sprintf("the command ended with exit code %d", int(s)) }
 
-// Place says where samples are taken.
+// Place is where samples are taken.
 type Place int
 
 // The places.
@@ -169,7 +183,7 @@ const (
 	Started              // in processes that the sampler starts
 )
 
-// Setting is what a sampler is opened with.
+// Setting is the environment in which a sampler is opened.
 type Setting struct {
 	Root    fs.FS             // the live machine
 	Machine *topology.Machine // nil in a fresh child
@@ -177,60 +191,76 @@ type Setting struct {
 	Self    child.Self        // gorun, to be started again in an environment
 	Environ []string          // the environment
 	Seed    uint64
-	Kept    bool // samples are stored: details that only a journal holds are wanted
-	Passed  bool // what is started has this process's input, output and signals
+	Kept    bool // samples are stored: details that only a journal holds are needed
+	Passed  bool // the started command has this process's input, output and signals
 }
 
 // Sweep makes the plain command compare the values of one flag, as a matrix does, when another flag lists them.
 // Without that flag it runs its one cell once, and passes input, output and signals to what the cell starts. No machine
-// is read for that before it is needed, so Resolve gets none when neither Flag nor CPUs are given.
+// is read for that before it is needed, so Resolve gets none when neither Flag nor CPUs are given and nothing Needs one.
 type Sweep struct {
-	Flag string                 // whose values are compared
-	List string                 // the flag that lists them, by commas; auto stands for All
-	All  func(Machine) []string // the values that can matter on a machine
+	Flag string // whose values are compared
+	List string // the flag that lists them, by commas; auto stands for All
+	// All returns the values that can matter on a machine, given the text of each flag.
+	All func(m Machine, text func(flag string) string) ([]string, error)
+	// Needs reports whether the one cell needs a machine, given the text of each flag, also without Flag and CPUs; nil: no.
+	Needs func(text func(flag string) string) bool
 }
 
-// Definition is an experiment: a row of the table that package run is given.
+// Definition defines an experiment: a row of the table of experiments.
 type Definition[C any] struct {
 	Text
 	Sampling Sampling // defaults of a plain run
 	Place    Place
 	Single   []string // flags that are the same for all cells of a matrix, or make no sense in one
-	OneRow   string   // how flags that give several rows are made to give one
-	Datum    string   // the column that a matrix compares; "": wall time
-	// Judged are the columns that are judged on the same samples, in addition to Datum: CPU time, where a sample is a fixed
-	// amount of work. Of a fixed time, CPU time says nothing.
+	// NeedsC reports whether a cell needs code in C, which a gorun that was built without cgo does not have. nil: none does.
+	NeedsC func(C) bool
+	OneRow string // hint how to reduce flags that give several rows to one row
+	Datum  string // the column that a matrix compares; "": wall time
+	// Judged are the columns that are judged on the same samples in addition to Datum: CPU time, if a sample is a fixed
+	// amount of work. For a sample of fixed duration, CPU time is meaningless.
 	Judged column.List
 	Sweep  *Sweep // nil: a plain run takes samples
 	New    func() Flags[C]
 	Open   func(Setting, []C) (Sampler[C], error)
-	// Explain adds to a result what its samples show beyond their figures: findings and warnings. Invalid samples are
-	// there too, and show nothing but why they are invalid. nil: nothing.
+	// Explain adds findings and warnings to a result. The samples include invalid ones, whose only use is the reason
+	// why they are invalid. nil: none.
 	Explain func(run *result.Run, cells []C)
 	Picture *Picture // nil: there is none
-	View    *View    // nil: a run is shown by the names of its options and by its columns
+	View    *View    // nil: a run is shown with the names of its options and its columns
 	Columns column.List
-	// Others are of runs that Resolution.Header calls otherwise than the experiment, by their names.
+	// Reference is the text that the experiment grew from, where it reports figures. nil: there is none.
+	Reference *Reference
+	// Others holds, by name, the views of runs to which Resolution.Header gives another name than the experiment's.
 	Others map[string]Other
 }
 
-// Sampling is how many samples a plain run takes unless its flags say otherwise.
+// Reference is how the figures of a published text are found for the rows of a run.
+type Reference struct {
+	Usage string // of the flag, in words: what is shown
+	Cells bool   // only a matrix has rows of it
+	// Of returns what the text reports of the run; rows that the text does not have are absent.
+	Of func(run *result.Run) (*result.Reference, error)
+}
+
+// Sampling is the default extent of a plain run.
 type Sampling struct {
 	Samples int
 	Warmup  int
 	Budget  float64 // seconds; 0: no limit
-	Fixed   bool    // the experiment has flags of its own for how many samples there are
+	Fixed   bool    // the experiment has its own flags for the number of samples
 	// Compares: a plain run may have several cells that are judged, so it has --margin, and --precision unless Fixed.
 	Compares bool
-	Usage    map[string]string // of flags of the run, by name, where the experiment has words of its own
+	Usage    map[string]string // of flags of the run, by name, if the experiment has its own text
 }
 
-// Experiment is a Definition without its types: what the driver, the formats and the command line know of it.
+// Experiment is a Definition without its types, for the driver, the formats and the command line.
 type Experiment struct {
 	Text
 	Sampling Sampling
 	Place    Place
 	Single   []string
+	NeedsC   func(any) bool
 	OneRow   string
 	Datum    string
 	Judged   column.List
@@ -239,6 +269,8 @@ type Experiment struct {
 	View     *View
 	Columns  column.List
 	Others   map[string]Other
+
+	Reference *Reference
 
 	// New returns fresh flags.
 	New func() Flags[any]
@@ -250,7 +282,10 @@ type Experiment struct {
 	Explain func(run *result.Run, cells []any)
 }
 
-// Define makes a row of a definition. It is the only place where an experiment's types are asserted.
+// Always is the NeedsC of an experiment all of whose cells do.
+func Always[C any](C) bool { return true }
+
+// Define makes an Experiment of a definition. Type assertions of an experiment's types are only here.
 func Define[C any](d Definition[C]) Experiment {
 	typed := func(cells []any) []C {
 		out := make([]C, len(cells))
@@ -262,7 +297,8 @@ func Define[C any](d Definition[C]) Experiment {
 	x := Experiment{
 		Text: d.Text, Sampling: d.Sampling, Place: d.Place, Single: d.Single, OneRow: d.OneRow, Datum: d.Datum,
 		Judged: d.Judged, Sweep: d.Sweep, Picture: d.Picture, View: d.View, Columns: d.Columns, Others: d.Others,
-		New: func() Flags[any] { return flags[C]{d.New()} },
+		Reference: d.Reference,
+		New:       func() Flags[any] { return flags[C]{d.New()} },
 		Open: func(s Setting, cells []any) (Sampler[any], error) {
 			opened, err := d.Open(s, typed(cells))
 			if err != nil {
@@ -278,7 +314,11 @@ func Define[C any](d Definition[C]) Experiment {
 			}
 			return cell, err
 		},
+		NeedsC:  func(any) bool { return false },
 		Explain: func(*result.Run, []any) {},
+	}
+	if d.NeedsC != nil {
+		x.NeedsC = func(cell any) bool { return d.NeedsC(cell.(C)) }
 	}
 	if d.Explain != nil {
 		x.Explain = func(run *result.Run, cells []any) { d.Explain(run, typed(cells)) }
@@ -286,8 +326,8 @@ func Define[C any](d Definition[C]) Experiment {
 	return x
 }
 
-// Figures returns what is judged in addition where cells are compared by datum: nothing where that is a metric of the
-// user's own, since a command that prints one may run for a fixed time.
+// Figures returns the additional figures that are judged if cells are compared by datum, which is none for a datum other than
+// the experiment's own.
 func (x Experiment) Figures(datum string) (figures []result.Figure) {
 	if datum != x.Datum {
 		return nil
@@ -298,7 +338,7 @@ func (x Experiment) Figures(datum string) (figures []result.Figure) {
 	return figures
 }
 
-// flags are an experiment's, without their type.
+// flags holds an experiment's flags, without their type.
 type flags[C any] struct{ of Flags[C] }
 
 func (f flags[C]) Register(set *FlagSet) { f.of.Register(set) }
@@ -308,18 +348,18 @@ func (f flags[C]) Resolve(m Machine) (Resolution[any], error) {
 	r, err := f.of.Resolve(m)
 	out := Resolution[any]{
 		Spec: r.Spec, Placement: r.Placement, Labels: r.Labels, Schedule: r.Schedule, Resources: r.Resources,
-		Warnings: r.Warnings, Plan: r.Plan, Header: r.Header, Become: r.Become, Silent: r.Silent,
+		Warnings: r.Warnings, Plan: r.Plan, Header: r.Header, Judged: r.Judged, Become: r.Become, Silent: r.Silent,
 	}
 	for _, c := range r.Cells {
 		out.Cells = append(out.Cells, Cell[any]{
 			Do: c.Do, Name: c.Name, Flags: c.Flags, CPUs: c.CPUs, Command: c.Command, Running: c.Running, Lines: c.Lines,
-			Lacking: c.Lacking, AtOnce: c.AtOnce,
+			Lacking: c.Lacking, AtOnce: c.AtOnce, Against: c.Against,
 		})
 	}
 	return out, err
 }
 
-// Arguments hands words of the command line that are no flags to flags that take them.
+// Arguments passes the arguments other than flags to flags that accept them.
 func Arguments[C any](f Flags[C], args []string) (taken bool, err error) {
 	var of any = f
 	if wrapped, ok := of.(interface{ unwrap() any }); ok {
@@ -334,13 +374,29 @@ func Arguments[C any](f Flags[C], args []string) (taken bool, err error) {
 
 func (f flags[C]) unwrap() any { return f.of }
 
-// sampler is an experiment's, without its type.
+// sampler holds an experiment's sampler, without its type.
 type sampler[C any] struct{ of Sampler[C] }
 
 func (s sampler[C]) Sample(ctx context.Context, cell any) (result.Sample, error) {
 	return s.of.Sample(ctx, cell.(C))
 }
 func (s sampler[C]) Close() error { return s.of.Close() }
+
+// Before implements Surrounded; it does nothing for a sampler that does not.
+func (s sampler[C]) Before(ctx context.Context, cell any) error {
+	if of, ok := s.of.(Surrounded[C]); ok {
+		return of.Before(ctx, cell.(C))
+	}
+	return nil
+}
+
+// After implements Surrounded.
+func (s sampler[C]) After(ctx context.Context, cell any) error {
+	if of, ok := s.of.(Surrounded[C]); ok {
+		return of.After(ctx, cell.(C))
+	}
+	return nil
+}
 
 // Part returns an optional part of a sampler: Live, Preparer, Ender.
 func Part[P any](s Sampler[any]) (part P, ok bool) {
@@ -354,7 +410,7 @@ func Part[P any](s Sampler[any]) (part P, ok bool) {
 
 func (s sampler[C]) unwrap() any { return s.of }
 
-// Find returns the experiment of a name.
+// Find returns the experiment with this name.
 func Find(experiments []Experiment, name string) (Experiment, error) {
 	for _, x := range experiments {
 		if x.Name == name {

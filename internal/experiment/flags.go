@@ -11,9 +11,10 @@ import (
 
 	"gorun/internal/hint"
 	"gorun/internal/result"
+	"gorun/internal/topology"
 )
 
-// FlagSet is a set of flags, and how their values are completed in a shell.
+// FlagSet is a set of flags with the shell completion of their values.
 type FlagSet struct {
 	*pflag.FlagSet
 	Completions []Completion
@@ -38,22 +39,22 @@ func (f *FlagSet) Set(name, value string) error {
 	return nil
 }
 
-// RefuseEmpty has a flag refuse an empty value, which a shell makes of a variable that is not set: it would count as if
-// the flag were not given.
+// RefuseEmpty makes a flag refuse an empty value, the result of an unset shell variable: it would count as if the flag
+// were not given.
 func RefuseEmpty(f *pflag.Flag) {
 	if !strings.HasPrefix(f.Value.Type(), "string") {
-		return // it takes no empty value anyway
+		return // it already refuses an empty value
 	}
 	if _, does := f.Value.(filled); does {
 		return
 	}
 	if f.DefValue == "[]" {
-		f.DefValue = "" // for pflag knows its own types alone, and would show it in the help
+		f.DefValue = "" // pflag would show it in the help, since it knows only its own types
 	}
 	f.Value = filled{f.Value}
 }
 
-// filled is a flag that takes no empty value.
+// filled is a flag value that must not be empty.
 type filled struct{ pflag.Value }
 
 func (v filled) Set(text string) error {
@@ -63,7 +64,7 @@ func (v filled) Set(text string) error {
 	return v.Value.Set(text)
 }
 
-// Refusal makes an error of the command line's parser one of gorun: the flag, its value, and what is wrong with it.
+// Refusal rewords an error of the command line's parser: the flag, its value, and what is wrong with it.
 func Refusal(err error) error {
 	invalid := new(pflag.InvalidValueError)
 	if !errors.As(err, &invalid) {
@@ -76,13 +77,13 @@ func Refusal(err error) error {
 	return hint.Flag(flag.Name, invalid.GetValue(), cause)
 }
 
-// wanted says what a flag of a type takes, where Go's own parser refused a value.
+// wanted describes the values that a flag of this type accepts, for a value that Go's own parser refused.
 func wanted(kind string, err error) string {
 	switch {
 	case errors.Is(err, strconv.ErrRange):
 		return "the number is out of range"
 	case strings.HasPrefix(kind, "uint"):
-		return "a whole number from 0 on is needed"
+		return "a whole number of at least 0 is needed"
 	case strings.HasPrefix(kind, "int"):
 		return "a whole number is needed"
 	case kind == "bool":
@@ -93,12 +94,13 @@ func wanted(kind string, err error) string {
 	return "a number is needed"
 }
 
-// Completion is how one flag's values are completed: by words, by this machine's CPU selectors, or by files.
+// Completion is how one flag's values are completed: by words, by what this machine has, or by files.
 type Completion struct {
 	Flag  string
-	Words func() []string // a description may follow each word after a tab
-	CPUs  bool
-	Files []string // extensions
+	Words func() []string                                 // a description may follow each word after a tab
+	List  bool                                            // a value is a list of words, joined by commas
+	On    func(m *topology.Machine, text string) []string // what the text may become on a machine
+	Files []string                                        // extensions
 }
 
 // Words completes a flag from a fixed list; a description may follow each word after a tab.
@@ -111,15 +113,47 @@ func (f *FlagSet) WordsOf(flag string, words func() []string) {
 	f.Completions = append(f.Completions, Completion{Flag: flag, Words: words})
 }
 
+// Lists completes a flag whose value is a list of these words, joined by commas.
+func (f *FlagSet) Lists(flag string, words []string) {
+	f.Completions = append(f.Completions, Completion{Flag: flag, Words: func() []string { return words }, List: true})
+}
+
 // CPUList completes a flag with the selectors of this machine.
 func (f *FlagSet) CPUList(flag string) {
-	f.Completions = append(f.Completions, Completion{Flag: flag, CPUs: true})
+	f.On(flag, (*topology.Machine).Complete)
+}
+
+// On completes a flag from what this machine has: what a text may become.
+func (f *FlagSet) On(flag string, complete func(m *topology.Machine, text string) []string) {
+	f.Completions = append(f.Completions, Completion{Flag: flag, On: complete})
 }
 
 // Files completes a flag with files of these extensions.
 func (f *FlagSet) Files(flag string, extensions ...string) {
 	f.Completions = append(f.Completions, Completion{Flag: flag, Files: extensions})
 }
+
+// Several adds a flag that can be given several times; its text holds the values, a line each.
+func (f *FlagSet) Several(p *string, name, usage string) { f.Var((*several)(p), name, usage) }
+
+// SeveralType is the type of such a flag.
+const SeveralType = "several"
+
+type several string
+
+func (s *several) Set(text string) error {
+	switch {
+	case text == "":
+		return hint.With(errors.New("the value is empty"), "give a value, or leave the flag out")
+	case *s != "":
+		text = string(*s) + "\n" + text
+	}
+	*s = several(text)
+	return nil
+}
+
+func (s *several) String() string { return string(*s) }
+func (s *several) Type() string   { return SeveralType }
 
 // OptionalInt adds a flag whose absence leaves *p nil.
 func (f *FlagSet) OptionalInt(p **int, name, usage string) {
@@ -136,7 +170,7 @@ func (f *FlagSet) OptionalDuration(p **time.Duration, name, usage string) {
 	f.Var(optional[time.Duration]{p, time.ParseDuration, "duration"}, name, usage)
 }
 
-// optional is a flag that is nil while it is not given.
+// optional is a flag value that is nil unless the flag is given.
 type optional[T any] struct {
 	to    **T
 	parse func(string) (T, error)

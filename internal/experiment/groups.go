@@ -8,11 +8,12 @@ import (
 
 // Groups of flags, by the titles that help shows above them.
 const (
-	GroupOwn     = "Flags" // of an experiment that has no groups of its own
+	GroupOwn     = "Flags" // of an experiment without its own groups
 	GroupCells   = "Cells"
 	GroupSamples = "Samples"
+	GroupShown   = "Shown"
 
-	// Of flags that are the same in every run: help names them in one line.
+	// Flags that are the same in every run: help names them in one line.
 	GroupCPUs    = "CPUs"
 	GroupOutput  = "Output"
 	GroupMetrics = "Metrics"
@@ -20,7 +21,8 @@ const (
 
 const groupKey = "gorun_group"
 
-// Group puts flags into the group with this title: those with these names, or without names all that are in no group yet.
+// Group puts flags into the group with this title: those with these names or, without names, all flags that have no
+// group yet.
 func (f *FlagSet) Group(title string, names ...string) {
 	f.VisitAll(func(flag *pflag.Flag) {
 		if slices.Contains(names, flag.Name) || len(names) == 0 && GroupOf(flag) == "" {

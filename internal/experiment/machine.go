@@ -6,7 +6,7 @@ import (
 	"gorun/internal/hint"
 )
 
-// One returns the only CPU of a list, among those of the cell.
+// One returns the only CPU of a list, which must be among those of the cell.
 func (m Machine) One(list string) (int, error) {
 	cpus, err := m.Select(list, m.CPUs)
 	if err != nil {

@@ -11,7 +11,7 @@ import (
 // Nice is the flag --nice. Without it nothing is set, which is not the same as 0.
 type Nice struct{ Nice *int }
 
-// Register adds the flag; whose says what gets the nice value.
+// Register adds the flag; whose names what gets the nice value.
 func (f *Nice) Register(set *FlagSet, whose string) {
 	usage := "nice value"
 	if whose != "" {
@@ -20,7 +20,7 @@ func (f *Nice) Register(set *FlagSet, whose string) {
 	set.OptionalInt(&f.Nice, "nice", usage+", -20 to 19")
 }
 
-// Validate refuses values that Linux does not have.
+// Validate returns an error for a value that Linux does not have.
 func (f *Nice) Validate() error {
 	if f.Nice == nil {
 		return nil
@@ -34,10 +34,10 @@ func (f *Nice) Validate() error {
 // Sched is the flag --sched.
 type Sched struct {
 	Sched  string
-	Policy *linux.Sched // after Validate; nil: none is asked for
+	Policy *linux.Sched // after Validate; nil: none requested
 }
 
-// Register adds the flag; whose says what gets the policy.
+// Register adds the flag; whose names what gets the policy.
 func (f *Sched) Register(set *FlagSet, whose string) {
 	usage := "scheduling `policy`"
 	if whose != "" {

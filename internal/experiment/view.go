@@ -10,36 +10,53 @@ import (
 	"gorun/internal/result"
 )
 
-// View is how runs of an experiment are shown. What is shown of every run alike is in package render.
+// View defines how runs of an experiment are shown. The parts that all runs share are in package render.
 type View struct {
+	// Answer says what a run found: the answer first, then what supports it. nil: as view.Compared.Answer says it.
+	Answer   func(run *result.Run, spec view.Spec) []view.Statement
 	Title    func(run *result.Run, spec view.Spec) (title string, parts []string) // of the table's heading
 	Blocks   func(*result.Run, view.Spec, term.Options) []string                  // up to the samples' quality
-	Options  []string                                                             // that come first in a plan
+	Options  []string                                                             // the options that come first in a plan
 	Plan     func(plan *result.Plan, spec view.Spec) string                       // a plan's block below the options
 	Compared view.Compared
 	Drawings []Drawing // of a report
 
-	// OwnCells reports whether the cells of a run are rows of its experiment's own table, and not of a matrix's. nil: they
-	// never are.
+	// OwnCells reports whether the cells of a run are rows of its experiment's own table and not of a matrix. nil:
+	// never.
 	OwnCells func(run *result.Run) bool
-	// Parts are those of a sample, each of which has a row in CSV and a line in benchfmt. nil: it is one.
+	// Parts defines the parts of a sample, each of which has a row in CSV and a line in benchfmt. nil: a sample is one
+	// part.
 	Parts *Parts
-	// Placed returns what the cells of a matrix place, where it is the user's own. nil: it is not.
+	// Placed returns what the cells of a matrix place, if that is the user's own command. nil: it never is.
 	Placed func(run *result.Run) string
-	// Ranking returns the block of a matrix below its cells. nil: there is none.
-	Ranking func(run *result.Run, opts term.Options) string
+	// Below returns the block of a matrix below its cells. nil: there is none.
+	Below func(run *result.Run, opts term.Options) string
 	// Unsupported returns the name of each row that the run could not measure, and why. nil: there are none.
 	Unsupported func(run *result.Run) iter.Seq2[string, string]
-	Found       string // what its findings are about; "": what limited the run
+	Found       string // the subject of its findings; "": what limited the run
 }
 
-// Parts are samples for the parts of a sample, and the columns of these.
+// RowOf returns the number of the row that a sample is of, as a Reference has it: where the rows of a run have numbers of
+// their own, that one, and else the index of its cell.
+func (v View) RowOf(run *result.Run, sample *result.Sample) int {
+	own := sample.Slot == nil || v.OwnCells != nil && v.OwnCells(run)
+	if own && v.Compared.Name != nil {
+		_, row := v.Compared.Name(sample)
+		return row
+	}
+	if sample.Slot == nil {
+		return 0
+	}
+	return sample.Cell
+}
+
+// Parts splits a sample into a sample for each part, with their columns.
 type Parts struct {
 	Of      func(sample result.Sample) []result.Sample
 	Columns column.List
 }
 
-// Other is how runs are shown that are not called as their experiment is.
+// Other defines how runs are shown that have another name than their experiment.
 type Other struct {
 	View    View
 	Columns column.List
@@ -47,7 +64,7 @@ type Other struct {
 
 // Drawing is a figure of a report.
 type Drawing struct {
-	Anchor string // by which a link finds it
+	Anchor string // the anchor for links
 	// Draw returns false for a run that it does not apply to.
 	Draw func(run *result.Run) (chart.Figure, bool)
 }

@@ -18,7 +18,7 @@ var columns = column.Join(column.Times, column.Switches, column.Workers, column.
 	}, func(f *Figures) *float64 { return column.Some(f.WakeP99NS) }),
 })
 
-// wake is what cells are compared by.
+// wake is the column by which cells are compared.
 var wake = column.Figure(column.Column{
 	Name: "wake_ns", Unit: column.Nanoseconds, Better: column.Lower, Bench: "wake-ns",
 	Meaning: "The median time of a wake-up, of both threads.",

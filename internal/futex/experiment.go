@@ -1,4 +1,5 @@
-// Package futex is `gorun futex`: how long a sleeping thread takes to run again after another thread has woken it.
+// Package futex is `gorun futex`: it measures the time that a sleeping thread takes to run again after a wake-up by
+// another thread.
 package futex
 
 import (
@@ -23,23 +24,24 @@ var Experiment = experiment.Define(experiment.Definition[Cell]{
 			"there is a pair for each relation of two CPUs that the machine has; the pairs take turns, and each is judged\n" +
 			"against the first.\n\n" +
 			"A wake-up begins before the waker's FUTEX_WAKE and ends when the sleeper's FUTEX_WAIT has returned. So it\n" +
-			"holds the waker's system call up to where the kernel makes the sleeper runnable, the message to the other\n" +
-			"CPU and its way out of the idle state, the switch to the sleeper, its return from the system call, and one\n" +
-			"reading of the clock (about 20 ns). On one CPU it also holds the waker's way to sleep, unless the kernel lets\n" +
-			"the sleeper preempt it. Only wake-ups of a thread that was asleep count. It has slept for about as long as\n" +
-			"one wake-up takes, so its CPU was in no deep idle state.",
+			"includes the waker's system call until the kernel makes the sleeper runnable, the interrupt to the other\n" +
+			"CPU and its exit from the idle state, the switch to the sleeper, its return from the system call, and one\n" +
+			"reading of the clock (about 20 ns). On one CPU it also includes the waker falling asleep, unless the kernel lets\n" +
+			"the sleeper preempt it. Only wake-ups of a sleeping thread count. The thread has slept for about as long as\n" +
+			"one wake-up takes, so its CPU was not in a deep idle state.",
 		Example: "  gorun futex\n  gorun futex 0 1\n  gorun futex --cpus node:0 --samples 5 --format csv",
 	},
 	Sampling: experiment.Sampling{Samples: 5, Warmup: 1, Budget: 10, Compares: true},
 	Place:    experiment.Here,
 	Datum:    wake.Name,
 	OneRow:   "name two CPUs, as in gorun matrix futex 0 1",
+	NeedsC:   experiment.Always[Cell],
 	Columns:  columns,
 	New:      func() experiment.Flags[Cell] { return &flags{} },
 	Open:     func(experiment.Setting, []Cell) (experiment.Sampler[Cell], error) { return sampler{}, nil },
 })
 
-// Cell is what one cell does.
+// Cell holds the settings of one cell.
 type Cell struct {
 	A          int    `json:"a"` // the CPUs
 	B          int    `json:"b"`
@@ -47,26 +49,26 @@ type Cell struct {
 	RoundTrips uint64 `json:"round_trips"`
 }
 
-// flags are those of `gorun futex`, and its arguments.
+// flags are the flags and arguments of `gorun futex`.
 type flags struct {
 	roundTrips uint64
-	cpus       []string // A and B; none: a pair for each relation
+	cpus       []string // A and B; empty: one pair per relation
 }
 
-// mostTrips keeps the wake-ups of a sample, of 8 bytes each, within 16 MB.
+// mostTrips limits the memory for the wake-ups of a sample, 8 bytes each, to 16 MB.
 const mostTrips = 1_000_000
 
-// leastTrip is how long a round trip takes at least, in seconds: it has four system calls.
+// leastTrip is a lower bound of the time of a round trip, in seconds: it has four system calls.
 const leastTrip = 100e-9
 
 func (f *flags) Register(set *experiment.FlagSet) {
-	set.Uint64Var(&f.roundTrips, "round-trips", 5000, "how often each thread wakes the other one, in a sample")
+	set.Uint64Var(&f.roundTrips, "round-trips", 5000, "wake-ups that each thread makes in a sample")
 }
 
-// Arguments takes A and B.
+// Arguments sets A and B.
 func (f *flags) Arguments(words []string) error {
 	if len(words) != 0 && len(words) != 2 {
-		err := fmt.Errorf("a pair is two CPUs, A and B, which may be the same; these are %d", len(words))
+		err := fmt.Errorf("give two CPUs, A and B, which may be the same, instead of %d", len(words))
 		return hint.Usage(hint.With(err, "gorun futex 0 1, or gorun futex for one pair of each relation"))
 	}
 	f.cpus = words
@@ -75,7 +77,7 @@ func (f *flags) Arguments(words []string) error {
 
 func (f *flags) Validate() error {
 	if f.roundTrips < 1 || f.roundTrips > mostTrips {
-		return hint.Usagef("--round-trips %d: from 1 to %d are possible", f.roundTrips, mostTrips)
+		return hint.Usagef("--round-trips %d: give a number from 1 to %d", f.roundTrips, mostTrips)
 	}
 	return nil
 }
@@ -100,7 +102,7 @@ func (f *flags) Resolve(m experiment.Machine) (r experiment.Resolution[Cell], er
 	}
 	samples := m.Sampling.Samples
 	if len(relations)-len(lacking) > 1 && !m.Given("samples") {
-		samples = 0 // as many as it takes
+		samples = 0 // as many as needed
 	}
 	if len(lacking) > 0 {
 		r.Warnings = []result.Warning{{
@@ -147,9 +149,9 @@ func (f *flags) cell(m experiment.Machine, p topology.Pair) experiment.Cell[Cell
 	}
 }
 
-// spec is what was asked, by flag name.
+// spec holds the requested values by flag name.
 type spec struct {
-	Pair       string  `json:"pair,omitempty"` // none: one for each relation
+	Pair       string  `json:"pair,omitempty"` // "": one for each relation
 	RoundTrips uint64  `json:"round_trips"`
 	CPUs       string  `json:"cpus"`
 	Samples    int     `json:"samples"` // 0: as many as are needed

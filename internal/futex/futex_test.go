@@ -36,7 +36,8 @@ func resolve(t *testing.T, m *topology.Machine, cpus ...string) (experiment.Reso
 	})
 }
 
-// On every captured machine there is one cell for each relation, nearest first; one that no two CPUs have is lacking.
+// On every captured machine there is one cell per relation, nearest first; a relation that no two CPUs have is marked
+// as lacking.
 func TestResolve(t *testing.T) {
 	files, err := filepath.Glob("../../testdata/hosts/*.txtar")
 	require.NoError(t, err)
@@ -128,7 +129,7 @@ func TestInterrupt(t *testing.T) {
 	}
 }
 
-// A CPU that a thread cannot have is an error, and the other thread does not wait for it.
+// A CPU that a thread cannot use is an error, and the other thread does not wait for it.
 func TestSampleNowhere(t *testing.T) {
 	c := ours(t, false)
 	c.B = 8191

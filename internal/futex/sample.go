@@ -16,17 +16,17 @@ import (
 	"gorun/internal/result"
 )
 
-// Figures are those of a sample.
+// Figures are the figures of a sample.
 type Figures struct {
 	CPUA       int     `json:"cpu_a"`
 	CPUB       int     `json:"cpu_b"`
 	Relation   string  `json:"relation"`
 	RoundTrips int     `json:"round_trips"`           // in which both threads were woken
-	WakeNS     float64 `json:"wake_ns,omitempty"`     // of a wake-up, of both threads: the median
-	WakeP99NS  float64 `json:"wake_p99_ns,omitempty"` // 99 of 100 took no longer
+	WakeNS     float64 `json:"wake_ns,omitempty"`     // median of the wake-ups of both threads
+	WakeP99NS  float64 `json:"wake_p99_ns,omitempty"` // 99th percentile of the wake-ups
 }
 
-// sampler takes samples, each with two fresh threads.
+// sampler takes samples, each with two new threads.
 type sampler struct{}
 
 func (sampler) Close() error { return nil }
@@ -50,7 +50,7 @@ func (sampler) Sample(ctx context.Context, c Cell) (s result.Sample, err error) 
 		threads.Go(func() {
 			args := csrc.WakeupsArgs{First: i == 0, Trips: c.RoundTrips, Bed: bed}
 			if sides[i], read[i], errs[i] = side(cpu, args); errs[i] != nil {
-				bed.Stop() // the other one would wait for it
+				bed.Stop() // otherwise the other thread would wait for this one
 			}
 		})
 	}
@@ -83,8 +83,8 @@ func (sampler) Sample(ctx context.Context, c Cell) (s result.Sample, err error) 
 	return s, nil
 }
 
-// side is all that the calling thread does, which ends with its goroutine, and its mask with it. What it was given is
-// read back all the while.
+// side is the work of one thread, which ends with its goroutine and takes its mask along. Its placement is watched
+// throughout.
 func side(cpu int, args csrc.WakeupsArgs) (r csrc.WakeupsResult, read result.Placement, err error) {
 	runtime.LockOSThread()
 	setting := placement.Setting{CPUs: cpuset.Of(cpu)}

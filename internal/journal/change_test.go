@@ -25,6 +25,7 @@ import (
 	"gorun/internal/futex"
 	"gorun/internal/hint"
 	"gorun/internal/journal"
+	"gorun/internal/migrate"
 	"gorun/internal/numa"
 	"gorun/internal/pair"
 	"gorun/internal/primes"
@@ -34,10 +35,10 @@ import (
 
 var experiments = render.Views{
 	primes.Experiment, contend.Experiment, c2c.Experiment, numa.Experiment, command.Experiment,
-	pair.Experiment, bind.Experiment, futex.Experiment,
+	pair.Experiment, bind.Experiment, futex.Experiment, migrate.Experiment,
 }
 
-// recorded are the lines of journals of runs that took place, by their names.
+// recorded returns the lines of journals of real runs, by name.
 func recorded(t testing.TB) map[string][]string {
 	t.Helper()
 	paths, err := filepath.Glob("../../testdata/runs/*.txtar")
@@ -57,7 +58,7 @@ func recorded(t testing.TB) map[string][]string {
 	return journals
 }
 
-// check reads lines as every command does.
+// check reads lines like every command.
 func check(lines []string) (journal.Recording, error) {
 	rec, err := result.ReadJournal(strings.NewReader(strings.Join(lines, "")))
 	if err != nil {
@@ -137,14 +138,13 @@ func change(t *testing.T, random *rand.Rand, line string) (path, text string) {
 	return of.path, body[:len(body)-1] + checksum.FindString(line)
 }
 
-// free are the values from which nothing else in a journal follows: a change is found by the checksum of the line, and
-// where that was made to fit, by nothing.
+// free lists the values that nothing else in a journal depends on: a change is found only by the checksum of the line.
 var free = []struct{ path, why string }{
 	{`header\.(host|tool|command|started|experiment)\b`, "where, when and by what was measured"},
 	{`header\.(spec|caches|numa_rows)\b`, "the options; the rows of numa, which its samples name by number"},
 	{`header\.seed`, "in a run whose order is not drawn, or in one whose order other seeds give too"},
 	{`header\.partial`, "what counts is in the footer"},
-	{`header\.matrix\.(title|columns|order\.method)\b`, "words"},
+	{`header\.matrix\.(title|columns|order\.method|figures\[\]\.label)\b`, "words"},
 	{`header\.matrix\.order\.block_cells`, "of a run without blocks"},
 	{`header\.matrix\.(budget_seconds|warmup|rounds|margin|precision|alpha)`, "where the verdicts are the same with it"},
 	{`header\.cells\[\]\.(group|comment|command|lines)\b`, "words; flags that are not in the command"},
@@ -157,9 +157,10 @@ var free = []struct{ path, why string }{
 	{`sample\.quality\.(reasons|signals)`, "what was counted is not kept twice"},
 	{`sample\.elapsed_seconds`, "as long as it lies between the samples"},
 	{`footer\.(findings|warnings|partial)`, "what the run was told, and how it ended"},
+	{`footer\.cells\[\](\.[a-z_]+)*\.(words|reason)$`, "sentences, which change from one gorun to the next"},
 }
 
-// isFree reports whether a change of a value may go unnoticed.
+// isFree reports whether a change of a value may stay undetected.
 func isFree(path string, lines []string, at int) bool {
 	if path == "sample.seconds" { // which a summary in the footer follows from
 		rec, err := check(lines)
@@ -180,9 +181,9 @@ func isFree(path string, lines []string, at int) bool {
 
 var lineNamed = regexp.MustCompile(`line (\d+)`)
 
-// Random values of real journals of every design are changed. A change is found by the checksum of its line, and that
-// line is named. Where the checksum was made to fit, the change is found by what does not follow any more, unless nothing
-// follows from that value; the line that is named is the changed one or a later one, which contradicts it.
+// Random values of real journals of every design are changed. The checksum finds a change and names its line. With a
+// corrected checksum, a contradiction finds the change unless nothing depends on the value, and names the changed line
+// or a later one that contradicts it.
 func TestChangedJournals(t *testing.T) {
 	journals := recorded(t)
 	names := slices.Sorted(maps.Keys(journals))

@@ -15,16 +15,16 @@ import (
 
 const infinite = math.MaxFloat64
 
-// longer reports whether a time is longer than one in which it lies. Both come from clocks that are read one after the
-// other, and one may be that of another process.
+// longer reports whether an inner time is longer than the outer time that contains it, with an allowance: the two
+// clocks are read one after the other, possibly by different processes.
 func longer(inner, outer float64) bool { return inner > outer*1.01+1e-3 }
 
-// checkCells checks what the header has of the cells.
+// checkCells checks the cells of the header.
 func checkCells(cells []result.Cell) error {
 	named := map[string]int{}
 	for i, cell := range cells {
 		if first, found := named[cell.Name]; found {
-			return fmt.Errorf("cells %d and %d are both called %q", first, i, cell.Name)
+			return fmt.Errorf("cells %d and %d both have the name %q", first, i, cell.Name)
 		}
 		named[cell.Name] = i
 		if cell.Summary != nil || cell.Verdict != nil || cell.Verdicts != nil || cell.Words != "" {
@@ -65,21 +65,21 @@ func checkSample(s *result.Sample) error {
 	q := s.Quality
 	switch {
 	case q.Verdict != result.Valid && q.Verdict != result.Suspect && q.Verdict != result.Invalid:
-		return fmt.Errorf("%q is no verdict on a sample", q.Verdict)
+		return fmt.Errorf("%q is not a verdict on a sample", q.Verdict)
 	case q.Verdict == result.Valid && len(q.Reasons) > 0:
-		return fmt.Errorf("the sample is valid, and has a reason against it")
+		return fmt.Errorf("the sample is valid, but has a reason against it")
 	case q.Verdict != result.Valid && len(q.Reasons) == 0:
-		return fmt.Errorf("the sample is %s, and has no reason", q.Verdict)
+		return fmt.Errorf("the sample is %s, but has no reason", q.Verdict)
 	case q.Verdict != result.Invalid && !s.Placement.Verified:
-		return fmt.Errorf("the sample is %s, and its placement was not verified", q.Verdict)
+		return fmt.Errorf("the sample is %s, but its placement was not verified", q.Verdict)
 	case s.Placement.Verified && len(s.Placement.Mismatches) > 0:
-		return fmt.Errorf("the sample's placement was verified, and has a mismatch")
+		return fmt.Errorf("the sample's placement was verified, but has a mismatch")
 	case s.Placement.Checked < 0:
 		return fmt.Errorf("the sample's placement was checked %d times", s.Placement.Checked)
 	case s.Good() && s.Seconds == 0:
-		return fmt.Errorf("the sample is %s, and took no time", q.Verdict)
+		return fmt.Errorf("the sample is %s, but took no time", q.Verdict)
 	case q.Signals.WatchedSeconds > 0 && longer(s.Seconds, q.Signals.WatchedSeconds):
-		return fmt.Errorf("the sample took %v s, and was watched for %v s", s.Seconds, q.Signals.WatchedSeconds)
+		return fmt.Errorf("the sample took %v s, but was watched for %v s", s.Seconds, q.Signals.WatchedSeconds)
 	}
 	if s.Workers == nil {
 		return nil
@@ -95,12 +95,12 @@ func checkWorkers(w *result.Workers) error {
 	case d.Min > d.Median || d.Median > d.P99 || d.P99 > d.Max || !near(d.Mean, max(d.Min, min(d.Mean, d.Max))):
 		return fmt.Errorf("the times of the sample's workers are not in order: %+v", d)
 	case d.Mean > 0 && !near(w.Imbalance, d.Max/d.Mean):
-		return fmt.Errorf("the imbalance of the sample's workers is %v, and their times give %v", w.Imbalance, d.Max/d.Mean)
+		return fmt.Errorf("the imbalance of the sample's workers is %v, but their times give %v", w.Imbalance, d.Max/d.Mean)
 	}
 	return nil
 }
 
-// follows checks the order of samples that no seed decides alone: row by row, or pair by pair.
+// follows checks the order of samples in designs that a seed does not fully determine: row by row, or pair by pair.
 func follows(m *result.Matrix, before []result.Sample, s *result.Sample) error {
 	last := result.Slot{Cell: -1}
 	if len(before) > 0 {
@@ -123,18 +123,18 @@ func follows(m *result.Matrix, before []result.Sample, s *result.Sample) error {
 		return nil
 	}
 	if !ok || s.Block != 0 || s.Control {
-		return fmt.Errorf("the sample, of cell %d in round %d, is not the one that comes next", s.Cell, s.Round)
+		return fmt.Errorf("the sample, of cell %d in round %d, is not the next one in the schedule", s.Cell, s.Round)
 	}
 	return nil
 }
 
-// near reports whether two figures are one, rounded differently: a machine that multiplies and adds in one step rounds
-// once where another rounds twice.
+// near reports whether two figures are equal up to rounding: a machine with fused multiply-add rounds once where
+// another rounds twice.
 func near(a, b float64) bool {
 	return a == b || math.Abs(a-b) <= 1e-9*max(math.Abs(a), math.Abs(b))
 }
 
-// agrees returns an error that names the first part of what is recorded that is not what follows.
+// agrees returns an error that names the first part of the recorded value that differs from the derived one.
 func agrees(what string, recorded, follows any) error {
 	a, err := json.Marshal(recorded)
 	if err != nil {
@@ -154,7 +154,11 @@ func agrees(what string, recorded, follows any) error {
 	return differs(what, x, y)
 }
 
-// differs compares two values as JSON has them.
+// sentences are keys whose texts are for people. What they say is in other keys, and a gorun that words it otherwise must be
+// able to read older journals.
+var sentences = []string{"words", "reason"}
+
+// differs compares two values as JSON has them, but for sentences.
 func differs(what string, recorded, follows any) error {
 	switch x := recorded.(type) {
 	case map[string]any:
@@ -164,6 +168,9 @@ func differs(what string, recorded, follows any) error {
 		}
 		names := maps.Clone(y)
 		maps.Copy(names, x)
+		for _, sentence := range sentences {
+			delete(names, sentence)
+		}
 		for _, name := range slices.Sorted(maps.Keys(names)) {
 			if err := differs(what+": "+name, x[name], y[name]); err != nil {
 				return err
@@ -194,7 +201,7 @@ func differs(what string, recorded, follows any) error {
 	if bytes.Equal(a, b) {
 		return nil
 	}
-	return fmt.Errorf("%s is %s, and from the rest follows %s", what, cut(a), cut(b))
+	return fmt.Errorf("%s is %s, but the rest of the journal gives %s", what, cut(a), cut(b))
 }
 
 // cut shortens a value for a message.

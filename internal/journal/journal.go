@@ -1,5 +1,5 @@
-// Package journal reads journals, and refuses one whose lines contradict each other. It is the one reader of every
-// command.
+// Package journal reads journals, and returns an error if lines contradict each other. All commands read journals
+// through it.
 package journal
 
 import (
@@ -17,16 +17,15 @@ import (
 // Columns returns the columns of an experiment, and reports whether this gorun has that experiment.
 type Columns func(experiment string) (columns column.List, known bool)
 
-// Recording is a journal that does not contradict itself. The cells of its run have the verdicts and summaries that
-// follow from the samples.
+// Recording is a consistent journal. The cells of its run have the verdicts and summaries that follow from the samples.
 type Recording struct {
 	result.Recording
-	// Unjudged is why the cells have no verdicts, or only those of the footer: an experiment that this gorun does not have
-	// compares them in its own way. nil: they have them, or there is nothing to judge.
+	// Unjudged is the reason why the cells have no verdicts, or only those of the footer: this gorun cannot judge an
+	// experiment that it does not have. nil: the cells are judged, or need no verdict.
 	Unjudged error
 }
 
-// Read reads a journal, also of a run that goes on or was killed, and checks it.
+// Read reads and checks a journal, also of a run that is in progress or was killed.
 func Read(path string, columns Columns) (Recording, error) {
 	file, err := os.Open(path)
 	if err != nil {
@@ -44,7 +43,7 @@ func Read(path string, columns Columns) (Recording, error) {
 	return checked, nil
 }
 
-// Check returns an error that names a line if a part of the journal is not what follows from the others.
+// Check returns an error that names a line if a part of the journal contradicts the others.
 func Check(rec result.Recording, columns Columns) (Recording, error) {
 	list, known := columns(rec.Run.Experiment)
 	c := checker{Recording: Recording{Recording: rec}, columns: list, known: known, answers: map[string]answer{}}
@@ -61,27 +60,27 @@ func Check(rec result.Recording, columns Columns) (Recording, error) {
 	return c.Recording, nil
 }
 
-// way is what to do about a journal that contradicts itself. Another gorun may judge otherwise.
+// way returns a hint for a journal that contradicts itself. Another version of gorun may judge differently.
 func way(writer result.Tool) string {
-	text := "take a copy of the file as it was written"
+	text := "use an unchanged copy of the file"
 	if writer.Version != "" {
 		text += ", or read it with the gorun that wrote it, version " + writer.Version
 	}
 	return text
 }
 
-// checker goes over a journal as the run went on.
+// checker goes over a journal line by line.
 type checker struct {
 	Recording
 	columns column.List
-	known   bool       // the experiment
-	now     result.Run // as it was after a line
+	known   bool       // whether the experiment is known
+	now     result.Run // as it was after the current line
 	board   *matrix.Board
-	time    func(result.Sample) float64 // what is compared; nil: nothing is
+	time    func(result.Sample) float64 // the compared figure; nil: none
 	answers map[string]answer           // by question
 }
 
-// answer is what a question was answered first.
+// answer is the first answer to a question.
 type answer struct {
 	is   string
 	line int
@@ -160,7 +159,7 @@ func (c *checker) header() error {
 	return agrees("the order of the first round", m.Order, order)
 }
 
-// judge puts the verdicts on the run as it was.
+// judge adds the verdicts to the run as it was after the current line.
 func (c *checker) judge() error {
 	switch {
 	case c.Unjudged != nil:
@@ -176,13 +175,13 @@ func (c *checker) judge() error {
 func (c *checker) sample(i, line int) error {
 	s := &c.Run.Samples[i]
 	if s.Index != i {
-		return fmt.Errorf("the sample's index is %d, and not %d", s.Index, i)
+		return fmt.Errorf("the sample's index is %d instead of %d", s.Index, i)
 	}
 	if err := checkSample(s); err != nil {
 		return err
 	}
 	if (s.Slot != nil) != (len(c.now.Cells) > 0) {
-		return fmt.Errorf("the sample is of a cell, or the run has cells, and not both")
+		return fmt.Errorf("only one of the sample and the run has cells")
 	}
 	if s.Slot == nil {
 		if i > 0 && c.Run.Samples[i-1].Partial {
@@ -215,11 +214,11 @@ func (c *checker) place(i, line int) error {
 	case took < 0:
 		return fmt.Errorf("the sample ended %v s into the run, and the one before it %v s", s.Elapsed, before)
 	case longer(s.Seconds, took):
-		return fmt.Errorf("the sample took %v s, and the run %v s meanwhile", s.Seconds, took)
+		return fmt.Errorf("the sample took %v s, but the run only %v s in that time", s.Seconds, took)
 	}
 	if c.time != nil && s.Good() {
 		if figure := c.time(*s); !(figure > 0 && figure < infinite) {
-			return fmt.Errorf("what is compared of the sample is %v, which is no time", figure)
+			return fmt.Errorf("the compared figure of the sample is %v: a time must be positive and finite", figure)
 		}
 	}
 	if err := follows(c.now.Matrix, c.Run.Samples[:i], s); err != nil {
@@ -239,25 +238,25 @@ func (c *checker) place(i, line int) error {
 // footer checks a footer against the run as it was then.
 func (c *checker) footer(f *result.Footer) error {
 	cells := c.now.Cells
-	if c.Unjudged != nil && len(f.Cells) == len(cells) { // what they were found to be is not known here
+	if c.Unjudged != nil && len(f.Cells) == len(cells) { // this gorun cannot judge them
 		cells = slices.Clone(cells)
 		for i, of := range f.Cells {
 			cells[i].Summary, cells[i].Verdict, cells[i].Verdicts, cells[i].Words = of.Summary, of.Verdict, of.Verdicts, of.Words
 		}
 	}
 	if len(cells) != len(f.Cells) {
-		return fmt.Errorf("the footer has %d cells, and the header %d", len(f.Cells), len(cells))
+		return fmt.Errorf("the footer has %d cells, but the header %d", len(f.Cells), len(cells))
 	}
 	for i := range cells {
 		if err := agrees(fmt.Sprintf("cell %d of the footer", i), f.Cells[i], cells[i]); err != nil {
 			return err
 		}
 	}
-	if f.Summary == nil { // of several rows, or of another figure than wall time
+	if f.Summary == nil { // several rows, or another figure than wall time
 		return nil
 	}
 	if c.now.Matrix != nil {
-		return fmt.Errorf("the footer has one summary of several cells")
+		return fmt.Errorf("the footer has one summary for several cells")
 	}
 	return agrees("the footer's summary", f.Summary, result.Summarise(c.now.Samples))
 }

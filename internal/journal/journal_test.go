@@ -16,7 +16,7 @@ import (
 	"gorun/internal/journal"
 )
 
-// edit replaces the first match in a line, whose checksum fits again.
+// edit replaces the first match in a line and corrects its checksum.
 func edit(t *testing.T, lines []string, number int, match, by string) []string {
 	t.Helper()
 	lines = slices.Clone(lines)
@@ -28,7 +28,7 @@ func edit(t *testing.T, lines []string, number int, match, by string) []string {
 	return lines
 }
 
-// Each journal of a run that took place holds together, cut off after any line too.
+// Each journal of a real run is consistent, even if cut off after any line.
 func TestCheckRecorded(t *testing.T) {
 	for name, lines := range recorded(t) {
 		for n := range lines {
@@ -42,7 +42,7 @@ func TestCheckRecorded(t *testing.T) {
 	}
 }
 
-// What follows from another part of a journal is checked though each line's checksum fits.
+// Parts of a journal that depend on each other are checked even if each line's checksum is correct.
 func TestCheckRefuses(t *testing.T) {
 	const (
 		blocks = "matrix"           // 80 samples in randomised complete blocks
@@ -55,7 +55,7 @@ func TestCheckRefuses(t *testing.T) {
 		l[a-1], l[b-1] = l[b-1], l[a-1]
 		return l
 	}
-	// exchange swaps what two lines say of their places.
+	// exchange swaps the places of two lines.
 	exchange := func(t *testing.T, l lines, a, b int, of string) lines {
 		x, y := regexp.MustCompile(of).FindString(l[a-1]), regexp.MustCompile(of).FindString(l[b-1])
 		require.NotEqual(t, x, y)
@@ -82,13 +82,13 @@ func TestCheckRefuses(t *testing.T) {
 		},
 		"a design nobody has": {
 			pairs, 1, `"design":"pairs"`, `"design":"peers"`,
-			`line 1: the design "peers" is none`,
+			`line 1: this gorun does not know the design "peers"`,
 		},
 		"samples of another round":  {blocks, 9, `"round":1`, `"round":2`, "line 9: sample 7 is not the one"},
 		"a sample of another block": {blocks, 9, `"block":0`, `"block":1`, "line 9: sample 7 is not the one"},
 		"rows in another order": {
 			rows, 4, `"cell":1`, `"cell":0`,
-			"line 4: the sample, of cell 0 in round 0, is not the one that comes next",
+			"line 4: the sample, of cell 0 in round 0, is not the next one in the schedule",
 		},
 		"more samples than rounds": {
 			rows, 1, `"rounds":2`, `"rounds":1`,
@@ -101,20 +101,20 @@ func TestCheckRefuses(t *testing.T) {
 		"a negative cell": {rows, 2, `"cell":0`, `"cell":-1`, "line 2: the sample is of cell -1 of 2"},
 		"a sample without a cell": {
 			blocks, 2, `"cell":.*?,"seconds":`, `"seconds":`,
-			"line 2: the sample is of a cell, or",
+			"line 2: only one of the sample and the run has cells",
 		},
 		"a negative index": {
 			plain, 2, `"index":0`, `"index":-1`,
-			"line 2: the sample's index is -1, and not 0",
+			"line 2: the sample's index is -1 instead of 0",
 		},
 		"negative seconds": {plain, 3, `"seconds":`, `"seconds":-`, "line 3: the sample's wall time is -"},
 		"no seconds": {
 			plain, 3, `"seconds":[0-9.]+`, `"seconds":0`,
-			"line 3: the sample is valid, and took no time",
+			"line 3: the sample is valid, but took no time",
 		},
 		"seconds that are no number": {
 			plain, 3, `"seconds":[0-9.]+`, `"seconds":"NaN"`,
-			"line 3: sample.seconds is a text, and not a number that fits",
+			"line 3: sample.seconds is a text instead of a number that fits",
 		},
 		"negative user time": {
 			plain, 3, `"user_seconds":`, `"user_seconds":-`,
@@ -133,14 +133,14 @@ func TestCheckRefuses(t *testing.T) {
 			blocks, 7, `"is":"669"`, `"is":"670"`,
 			`line 7: "the primes up to 5000" are "670" here, and "669" in line 2`,
 		},
-		"no verdict": {plain, 2, `"verdict":"suspect"`, `"verdict":"fine"`, `line 2: "fine" is no verdict`},
+		"no verdict": {plain, 2, `"verdict":"suspect"`, `"verdict":"fine"`, `line 2: "fine" is not a verdict`},
 		"a better verdict": {
 			plain, 2, `"verdict":"suspect"`, `"verdict":"valid"`,
-			"line 2: the sample is valid, and has a reason against it",
+			"line 2: the sample is valid, but has a reason against it",
 		},
 		"a placement that was lost": {
 			plain, 3, `"verified":true`, `"verified":false`,
-			"line 3: the sample is valid, and its placement was not verified",
+			"line 3: the sample is valid, but its placement was not verified",
 		},
 		"more workers finished": {
 			plain, 3, `"finished":2`, `"finished":3`,
@@ -156,7 +156,7 @@ func TestCheckRefuses(t *testing.T) {
 		},
 		"a footer that counts more": {
 			plain, 5, `"samples":3`, `"samples":4`,
-			"line 5: the footer counts 4 samples, and 3 stand before it",
+			"line 5: the footer counts 4 samples, but 3 come before it",
 		},
 		"a footer's summary": {
 			plain, 5, `"median":1`, `"median":2`,
@@ -164,11 +164,7 @@ func TestCheckRefuses(t *testing.T) {
 		},
 		"a footer's verdict": {
 			blocks, 82, `"verdict":\{"kind":"[^"]+"`, `"verdict":{"kind":"faster"`,
-			`line 82: cell 1 of the footer: verdict: kind is "faster", and from the rest follows "`,
-		},
-		"a verdict's words": {
-			pairs, 8, `"words":"`, `"words":"not `,
-			"line 8: cell 1 of the footer: words is ",
+			`line 82: cell 1 of the footer: verdict: kind is "faster", but the rest of the journal gives "`,
 		},
 		"a cell's summary": {
 			rows, 6, `"mean":0`, `"mean":1`,
@@ -180,7 +176,7 @@ func TestCheckRefuses(t *testing.T) {
 		},
 		"a footer without the warning": {
 			"c2c", 4, `"warnings":\[.*\]`, `"warnings":[]`,
-			"line 4: the footer does not begin with the warnings",
+			"line 4: the footer does not begin with the earlier warnings",
 		},
 		"a cell's flags": {
 			blocks, 1, `"flags":{"limit":"5000"`, `"flags":{"limit":"5001"`,
@@ -196,11 +192,11 @@ func TestCheckRefuses(t *testing.T) {
 		},
 		"the samples of the summary": {
 			plain, 5, `"summary":{"samples":3`, `"summary":{"samples":2`,
-			"line 5: the footer's summary: samples is 2, and from the rest follows 3",
+			"line 5: the footer's summary: samples is 2, but the rest of the journal gives 3",
 		},
 		"a footer without cells": {
 			blocks, 82, `"cells":\[.*\],"findings"`, `"cells":[],"findings"`,
-			"line 82: the footer has 0 cells, and the header 4",
+			"line 82: the footer has 0 cells, but the header 4",
 		},
 		"samples after the end": {
 			blocks, 1, `"rounds":16`, `"rounds":15`, "line 77: the run was over before this sample",
@@ -213,23 +209,23 @@ func TestCheckRefuses(t *testing.T) {
 		},
 		"two cells of one name": {
 			blocks, 1, `("cells":\[{"name":"([^"]*)".*?},{"name":)"[^"]*"`, `${1}"${2}"`,
-			"line 1: cells 0 and 1 are both called ",
+			"line 1: cells 0 and 1 both have the name ",
 		},
 		"800 seconds more, and watched": {
 			blocks, 3, `"seconds":0(\..*?"watched_seconds":)[0-9.]+`, `"seconds":800${1}900`, "line 3: the sample took 800.",
 		},
 		"no reason": {
-			plain, 2, `"reasons":\[.*?\]`, `"reasons":[]`, "line 2: the sample is suspect, and has no reason",
+			plain, 2, `"reasons":\[.*?\]`, `"reasons":[]`, "line 2: the sample is suspect, but has no reason",
 		},
 		"a mismatch of what is verified": {
 			plain, 3, `"verified":true`, `"verified":true,"mismatches":["CPU 1"]`,
-			"line 3: the sample's placement was verified, and has a mismatch",
+			"line 3: the sample's placement was verified, but has a mismatch",
 		},
 		"a negative number of checks": {
 			plain, 3, `"checked":\d+`, `"checked":-1`, "line 3: the sample's placement was checked -1 times",
 		},
 		"one summary of all cells": {
-			rows, 6, `"samples":4`, `"samples":4,"summary":{"samples":4}`, "line 6: the footer has one summary of several cells",
+			rows, 6, `"samples":4`, `"samples":4,"summary":{"samples":4}`, "line 6: the footer has one summary for several cells",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -243,7 +239,7 @@ func TestCheckRefuses(t *testing.T) {
 	}{
 		"a header that is not first": {blocks, func(_ *testing.T, l lines) lines {
 			return swap(l, 1, 2)
-		}, "line 1: it stands before the header"},
+		}, "line 1: it comes before the header"},
 		"a second header": {plain, func(_ *testing.T, l lines) lines {
 			return slices.Insert(l, 2, l[0])
 		}, "line 3: a second header"},
@@ -255,16 +251,16 @@ func TestCheckRefuses(t *testing.T) {
 		}, "line 2: the sample, of cell "},
 		"an index that is left out": {blocks, func(t *testing.T, l lines) lines {
 			return slices.Delete(l, 4, 5)[:80]
-		}, "line 5: the sample's index is 4, and not 3"},
+		}, "line 5: the sample's index is 4 instead of 3"},
 		"an index twice": {blocks, func(_ *testing.T, l lines) lines {
 			return slices.Insert(l, 5, l[4])[:82]
-		}, "line 6: the sample's index is 3, and not 4"},
+		}, "line 6: the sample's index is 3 instead of 4"},
 		"a second footer": {plain, func(_ *testing.T, l lines) lines {
 			return append(l, l[4])
 		}, "line 6: a second footer"},
 		"a footer in the middle": {blocks, func(_ *testing.T, l lines) lines {
 			return slices.Insert(l, 3, l[81])
-		}, "line 4: the footer counts 80 samples, and 2 stand before it"},
+		}, "line 4: the footer counts 80 samples, but 2 come before it"},
 		"a cell of a pair twice": {pairs, func(t *testing.T, l lines) lines {
 			return edit(t, l, 3, `"cell":\d`, regexp.MustCompile(`"cell":\d`).FindString(l[1]))
 		}, "line 3: the sample, of cell "},
@@ -275,7 +271,7 @@ func TestCheckRefuses(t *testing.T) {
 	}
 }
 
-// refused holds that a journal is refused in one line, with a way out.
+// refused asserts that a journal gives a one-line error with a hint.
 func refused(t *testing.T, lines []string, want string) {
 	t.Helper()
 	_, err := check(lines)
@@ -284,7 +280,7 @@ func refused(t *testing.T, lines []string, want string) {
 	assert.NotEmpty(t, hint.Of(err))
 }
 
-// An error names the file, and what to do.
+// An error names the file and a remedy.
 func TestRead(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "run.jsonl")
 	lines := recorded(t)["primes"]

@@ -1,5 +1,6 @@
-// Package launch runs a program of somebody else's under a placement: Exec becomes it, Run watches over it and all its
-// descendants; Placements are those that can matter on a machine, and a Metric is the program's own figure.
+// Package launch runs the user's program under a placement: Exec replaces this process by it, and Run supervises it and
+// all its descendants. Placements are those that can make a difference on a machine, and a Metric is the program's own
+// figure.
 package launch
 
 import (
@@ -16,15 +17,15 @@ import (
 	"gorun/internal/placement"
 )
 
-// Setting is what a command is started with. The zero Setting leaves everything as it is.
+// Setting is the setting in which a command is started. The zero Setting changes nothing.
 type Setting struct {
 	placement.Setting
 	GOMAXPROCS int `json:"gomaxprocs,omitempty"`
 }
 
-// place gives the setting to the calling thread, which the goroutine must be locked to, and reads each part back. A
-// process inherits all of it from the thread that starts it, or keeps it over execve(2). An error is the kernel's
-// refusal; a mismatch is what it took and did not do.
+// place applies the setting to the calling thread, to which the goroutine must be locked, and reads each part back. A
+// process inherits all of it from the thread that starts it, and keeps it over execve(2). An error means that the
+// kernel refused a part; a mismatch, that it accepted a part and did not apply it.
 func (s *Setting) place() (checked int, mismatches []string, err error) {
 	if _, err := s.Apply(0); err != nil {
 		return 0, nil, err
@@ -36,7 +37,7 @@ func (s *Setting) place() (checked int, mismatches []string, err error) {
 	return s.Asked(), mismatches, err
 }
 
-// String returns the setting in the words of the flags, as placement.Setting's does: "cpus 0-3, gomaxprocs 2".
+// String returns the setting as flags, like that of placement.Setting: "cpus 0-3, gomaxprocs 2".
 func (s Setting) String() string {
 	words := s.Setting.String()
 	if s.GOMAXPROCS == 0 {
@@ -57,16 +58,16 @@ func (s Setting) environ(env []string) []string {
 	return append(env[:len(env):len(env)], "GOMAXPROCS="+strconv.Itoa(s.GOMAXPROCS)) // of two, the last one counts
 }
 
-// The exit codes of a command that never ran, as env(1), nice(1) and timeout(1) have them. A command that a signal
-// ended is 128 and the signal's number.
+// The exit codes of a command that never ran, as in env(1), nice(1) and timeout(1). For a command that a signal ended,
+// the code is 128 plus the signal's number.
 const (
-	ExitRefused  = 125 // the setting cannot be had
-	ExitCannot   = 126 // found, and cannot be run
+	ExitRefused  = 125 // the setting is not possible
+	ExitCannot   = 126 // found, but cannot be run
 	ExitNotFound = 127
 	exitSignal   = 128
 )
 
-// ExitError is why a command never ran.
+// ExitError is the error of a command that never ran.
 type ExitError struct {
 	Code int // one of the exit codes above
 	Err  error
@@ -89,14 +90,14 @@ func runError(name string, err error) error {
 	return &ExitError{code, fmt.Errorf("run %q: %w", name, err)}
 }
 
-// Exec gives this process the setting and becomes the command (execve(2)): it returns only an *ExitError. Every
-// descriptor, signal and exit code is then the command's own. argv[0] is looked up in env's PATH.
+// Exec applies the setting to this process and replaces it by the command (execve(2)). It returns only on failure, with
+// an *ExitError. The command has this process's descriptors, signals and exit code. argv[0] is looked up in env's PATH.
 func Exec(s Setting, argv, env []string) error {
 	path, argv, err := find(argv, env)
 	if err != nil {
 		return err
 	}
-	runtime.LockOSThread() // never unlocked: whoever is told that it failed ends
+	runtime.LockOSThread() // never unlocked: on failure the process ends
 	_, mismatches, err := s.place()
 	if err == nil && len(mismatches) > 0 {
 		err = errors.New(mismatches[0])
@@ -112,13 +113,13 @@ func Exec(s Setting, argv, env []string) error {
 	return runError(argv[0], err)
 }
 
-// script is how execvp(3) runs a file that the kernel does not know how to: by the shell.
+// script returns how execvp(3) runs a file that the kernel cannot execute: by the shell.
 func script(path string, argv []string) (shell string, shellArgv []string) {
 	return "/bin/sh", append([]string{"/bin/sh", path}, argv[1:]...)
 }
 
-// find looks a command up as execvp(3) does: in the directories of PATH unless its name has a slash. What is there and
-// cannot be run counts only if nothing better comes.
+// find looks a command up like execvp(3): in the directories of PATH unless its name has a slash. A file that cannot be
+// run counts only if no later one can.
 func find(argv, env []string) (path string, out []string, err error) {
 	if len(argv) == 0 {
 		return "", nil, &ExitError{ExitNotFound, errors.New("no command was given")}
@@ -147,7 +148,7 @@ func find(argv, env []string) (path string, out []string, err error) {
 	return "", nil, err
 }
 
-// searchPath returns env's PATH, or what execvp(3) takes for it.
+// searchPath returns env's PATH, or the default of execvp(3).
 func searchPath(env []string) string {
 	path := "/bin:/usr/bin"
 	for _, e := range env {
@@ -158,7 +159,7 @@ func searchPath(env []string) string {
 	return path
 }
 
-// runnable tells why a file cannot be run: an *ExitError, or nil. The kernel has the last word.
+// runnable returns an *ExitError if a file cannot be run, or nil; the kernel may still refuse it.
 func runnable(path string) error {
 	info, err := os.Stat(path)
 	if err == nil && (info.IsDir() || info.Mode()&0o111 == 0) {

@@ -46,7 +46,8 @@ func TestMain(m *testing.M) {
 	if len(os.Args) < 2 || os.Args[1] != asSupervisor && !strings.HasPrefix(os.Args[1], "launch-") {
 		os.Setenv("GORACE", "atexit_sleep_ms=0") // or each process of a -race build stays for a second
 		os.Setenv("PATH", "/usr/bin:/bin")       // all of which every user may read
-		// Where nohup(1) started the tests, what they start would ignore SIGHUP too, unless it is caught (execve(2)).
+		// If nohup(1) started the tests, processes that they start would ignore SIGHUP too, unless it is caught
+		// (execve(2)).
 		signal.Notify(make(chan os.Signal, 1), syscall.SIGHUP)
 		os.Exit(m.Run())
 	}
@@ -126,7 +127,7 @@ func self(as string, argv ...string) *exec.Cmd {
 	return exec.Command(os.Args[0], append([]string{as}, argv...)...)
 }
 
-// The codes are those of env(1): what it makes of the same commands is the test.
+// The exit codes are compared with those of env(1) for the same commands.
 func TestExitCodesAreThoseOfEnv(t *testing.T) {
 	dir := t.TempDir()
 	plain, bare := filepath.Join(dir, "plain"), filepath.Join(dir, "bare")
@@ -154,7 +155,7 @@ func TestExitCodesAreThoseOfEnv(t *testing.T) {
 	})
 }
 
-// code returns the exit code as a shell has it.
+// code returns the exit code as in a shell.
 func code(err error) int {
 	var exit *exec.ExitError
 	if !errors.As(err, &exit) {
@@ -210,7 +211,7 @@ func TestOutcome(t *testing.T) {
 	assert.Zero(t, o.Killed)
 	assert.False(t, o.TimedOut)
 
-	// What children use counts, whether or not anybody waits for them.
+	// The usage of children counts, even if they are not waited for.
 	o, err = run(t, command(shell("i=0; (while [ $i -lt 200000 ]; do i=$((i+1)); done)")...), Setting{})
 	require.NoError(t, err)
 	assert.Greater(t, o.UserSeconds+o.SystemSeconds, 0.01)
@@ -266,7 +267,7 @@ func TestInputAndOutputArriveWhole(t *testing.T) {
 	})
 }
 
-// As with make's jobserver, whose descriptors are 3 and 4: the command has those that it would have without us.
+// As with make's jobserver, whose descriptors are 3 and 4: the command has the same descriptors as without gorun.
 func TestInheritedDescriptorsArrive(t *testing.T) {
 	const list = `cat <&3; cat <&9; ls /proc/self/fd`
 	const open = ` 3<<A 9<<B
@@ -306,7 +307,7 @@ func TestLayout(t *testing.T) {
 	})
 }
 
-// A shell may lower the limit on open files below a descriptor that it hands on.
+// A shell may lower the limit on open files below a descriptor that it passes on.
 func TestInheritedDescriptorAboveTheLimit(t *testing.T) {
 	both(t, func(t *testing.T, as string) {
 		const script = `ulimit -n 24; "$0" "$1" cat <&200`
@@ -317,13 +318,13 @@ func TestInheritedDescriptorAboveTheLimit(t *testing.T) {
 	})
 }
 
-// reader reads lines of a process, and its end: when all who could write there are gone.
+// reader reads the lines of a process, and the end of the pipe: when all writers have ended.
 type reader struct {
 	*bufio.Reader
 	file *os.File
 }
 
-// begin starts a process with a pipe for its output that nobody else has, and waits until it says "ready".
+// begin starts a process with its own pipe for its output, and waits until it prints "ready".
 func begin(t *testing.T, cmd *exec.Cmd) reader {
 	t.Helper()
 	from, to, err := os.Pipe()
@@ -340,7 +341,7 @@ func begin(t *testing.T, cmd *exec.Cmd) reader {
 	return r
 }
 
-// rest returns what comes until everybody has closed the pipe.
+// rest returns the output until all writers have closed the pipe.
 func (r reader) rest(t *testing.T) string {
 	t.Helper()
 	text, err := io.ReadAll(r)
@@ -348,7 +349,8 @@ func (r reader) rest(t *testing.T) string {
 	return string(text)
 }
 
-// family is a command with a child, one in a session of its own, and an orphan; all of them ignore what can be ignored.
+// family is a command with a child, one in its own session, and an orphan; all of them ignore all signals that can be
+// ignored.
 const family = `trap '' HUP INT TERM; sleep 1000 & setsid sleep 1000 & (setsid sh -c 'sleep 1000 & sleep 1000' &); `
 
 func TestTheSettingIsTheCommands(t *testing.T) {
@@ -404,8 +406,8 @@ func TestSuperviseOfNoUse(t *testing.T) {
 	assert.ErrorContains(t, err, "start /none")
 }
 
-// What a command gives itself is told apart from what another program gives it while it sleeps; what it keeps is as
-// asked.
+// A setting that a command changes itself is distinguished from one that another program changes while it sleeps; an
+// unchanged one is as requested.
 func TestTheCommandIsWatched(t *testing.T) {
 	allowed, err := linux.GetAffinity(0)
 	require.NoError(t, err)

@@ -8,7 +8,7 @@ import (
 	"gorun/internal/result"
 )
 
-// numa are the names that numactl(8) and systemd.exec(5) have for memory policies.
+// numa holds the names of memory policies in numactl(8) and systemd.exec(5).
 var numa = map[linux.Mempolicy]struct{ numactl, systemd string }{
 	linux.MempolicyPreferred:     {"--preferred", "preferred"},
 	linux.MempolicyPreferredMany: {"--preferred-many", ""},
@@ -17,7 +17,7 @@ var numa = map[linux.Mempolicy]struct{ numactl, systemd string }{
 	linux.MempolicyLocal:         {"--localalloc", "local"},
 }
 
-// Lines returns how to have the setting without gorun; none for a preferred node, which no other program sets.
+// Lines returns how to apply the setting without gorun; none for a preferred node, which no other program can set.
 func (s Setting) Lines() result.Lines {
 	if s.PreferredNode != nil {
 		return result.Lines{}
@@ -72,7 +72,7 @@ func (s Setting) Lines() result.Lines {
 	return l
 }
 
-// orZero is the priority that chrt(1) wants for a policy without one.
+// orZero returns the priority that chrt(1) expects for a policy, 0 for one without a priority.
 func orZero(priority string) string {
 	if priority == "" {
 		return "0"

@@ -9,16 +9,18 @@ import (
 	"gorun/internal/topology"
 )
 
-// Request is a command, what it is started with, and what is read off it.
+// Request is a command, its setting, and what is measured of it.
 type Request struct {
 	Command
 	Setting
-	Metric *Metric // the command's own figure, in what it prints; nil: none
+	Metrics []Metric // the command's own figures, in what it prints; at most as many as result.Exec has
+	// AnyExit: an exit code other than 0, or a signal that ends the command, is not a failure.
+	AnyExit bool
 }
 
-// Measure runs the command once. The error is that it never ran, and why; a command that failed is a sample too, and
-// Failure says so. The figure is looked for in what the command writes to stdout, and then in what it writes to stderr.
-// m is the machine, to tell migrations apart.
+// Measure runs the command once. It returns an error if the command never ran; a command that failed gives a sample,
+// and Failure describes it. The figure is searched in the command's stdout, and then in its stderr. m is the machine,
+// by which migrations are classified.
 func (r Request) Measure(ctx context.Context, m *topology.Machine) (result.Sample, Outcome, error) {
 	o, err := Run(ctx, r.Command, r.Setting)
 	if err != nil {
@@ -34,7 +36,7 @@ func (r Request) Measure(ctx context.Context, m *topology.Machine) (result.Sampl
 			Requested: r.Setting.String(), Verified: len(o.Mismatches) == 0, Checked: o.Checked, Mismatches: o.Mismatches,
 		},
 	}
-	for _, change := range o.Changed { // it was started as asked
+	for _, change := range o.Changed { // it was started as requested
 		s.Placement.Mismatches = append(s.Placement.Mismatches, change)
 		s.Doubts = append(s.Doubts, result.Doubt{Verdict: result.Suspect, Reason: change})
 	}
@@ -42,36 +44,46 @@ func (r Request) Measure(ctx context.Context, m *topology.Machine) (result.Sampl
 	sig.MinorFaults, sig.MajorFaults = &o.MinorFaults, &o.MajorFaults
 	sig.StoppedSeconds = o.StoppedSeconds
 	sig.VoluntarySwitches, sig.InvoluntarySwitches = &o.VoluntarySwitches, &o.InvoluntarySwitches
-	if r.Metric != nil && o.Failure() == "" {
-		figure, err := r.Metric.Find(o.Stdout)
-		if err != nil {
-			if inStderr, stderrErr := r.Metric.Find(o.Stderr); stderrErr == nil {
-				figure, err = inStderr, nil
+	if len(r.Metrics) > 0 && r.Failure(o) == "" {
+		for i, metric := range r.Metrics {
+			figure, err := metric.in(o)
+			*v.Metrics()[i] = figure
+			if err != nil {
+				s.Doubts = append(s.Doubts, result.Doubt{Verdict: result.Invalid, Reason: err.Error()})
 			}
-		}
-		if err == nil {
-			v.Metric = &figure
-		}
-		if err == nil && figure <= 0 {
-			err = fmt.Errorf("the metric is %v, and only figures above 0 have a ratio", figure)
-		}
-		if err != nil {
-			s.Doubts = append(s.Doubts, result.Doubt{Verdict: result.Invalid, Reason: err.Error()})
 		}
 	}
 	s.Values = result.FiguresOf(&v)
 	return s, o, nil
 }
 
-// Failure says how a command failed, with the end of what it wrote to stderr as far as it was kept; "" when it did not.
-func (o Outcome) Failure() string {
+// in returns the figure in what a command wrote: to stdout, or else to stderr; nil: it is not there. The error is that it
+// is not there, or that it cannot be judged.
+func (m Metric) in(o Outcome) (*float64, error) {
+	figure, err := m.Find(o.Stdout)
+	if err != nil {
+		if inStderr, stderrErr := m.Find(o.Stderr); stderrErr == nil {
+			figure, err = inStderr, nil
+		}
+	}
+	if err != nil {
+		return nil, err
+	}
+	if figure <= 0 {
+		err = fmt.Errorf("the metric is %v, and only figures above 0 have a ratio", figure)
+	}
+	return &figure, err
+}
+
+// Failure describes how a command failed, with the end of its stderr if that was kept; "" if it did not fail.
+func (r Request) Failure(o Outcome) string {
 	how := ""
 	switch {
 	case o.TimedOut:
 		how = "the command took longer than the timeout"
-	case o.Signal != 0:
+	case o.Signal != 0 && !r.AnyExit:
 		how = fmt.Sprintf("the command was ended by signal %d", o.Signal)
-	case o.ExitCode != 0:
+	case o.ExitCode != 0 && !r.AnyExit:
 		how = fmt.Sprintf("the command ended with exit code %d", o.ExitCode)
 	case len(o.Left) > 0:
 		how = fmt.Sprintf("the command left processes that cannot be killed: %v", o.Left)

@@ -16,14 +16,14 @@ import (
 	"gorun/internal/result"
 )
 
-// measured runs a shell's script as a sample.
+// measured runs a shell script as a sample.
 func measured(t *testing.T, script, metric string) (result.Sample, Outcome) {
 	t.Helper()
 	r := Request{Command: command(shell(script)...)}
 	if metric != "" {
 		m, err := ParseMetric(metric)
 		require.NoError(t, err)
-		r.Metric = &m
+		r.Metrics = []Metric{m}
 	}
 	machine := recorded(t, "qemu-cpu2")
 	s, o, err := r.Measure(t.Context(), machine)
@@ -31,7 +31,7 @@ func measured(t *testing.T, script, metric string) (result.Sample, Outcome) {
 	return s, o
 }
 
-// A stop is seen of the command and of what it has started, and waiting is none.
+// Stops of the command and of its children are detected, and waiting does not count as a stop.
 func TestMeasureOfAStoppedCommand(t *testing.T) {
 	for name, c := range map[string]struct {
 		script  string
@@ -58,7 +58,7 @@ func TestMeasureOfAStoppedCommand(t *testing.T) {
 
 func TestMeasure(t *testing.T) {
 	s, o := measured(t, "echo 'rate: 12.5 a second'", `rate: ([0-9.]+)`)
-	assert.Empty(t, o.Failure())
+	assert.Empty(t, Request{}.Failure(o))
 	assert.Empty(t, s.Doubts)
 	v, ok := result.Typed[result.Exec](&s)
 	require.True(t, ok)
@@ -102,19 +102,19 @@ func TestFailure(t *testing.T) {
 		"kill -9 $$":                      "the command was ended by signal 9",
 	} {
 		s, o := measured(t, script, "")
-		assert.Equal(t, want, o.Failure(), script)
+		assert.Equal(t, want, Request{}.Failure(o), script)
 		assert.Empty(t, s.Doubts, "whether a failure counts is the caller's to say")
 	}
 	_, o := measured(t, "i=0; while [ $i -lt 1000 ]; do echo $i >&2; i=$((i+1)); done; exit 1", "")
-	assert.True(t, strings.HasSuffix(o.Failure(), " 998 999"), o.Failure())
-	assert.NotContains(t, o.Failure(), " 9 ", "the end is enough")
+	assert.True(t, strings.HasSuffix(Request{}.Failure(o), " 998 999"), Request{}.Failure(o))
+	assert.NotContains(t, Request{}.Failure(o), " 9 ", "the end is enough")
 
 	machine := recorded(t, "qemu-cpu2")
 	c := command("sleep", "600")
 	c.Timeout = 1
 	_, o, err := Request{Command: c}.Measure(t.Context(), machine)
 	require.NoError(t, err)
-	assert.Equal(t, "the command took longer than the timeout", o.Failure())
+	assert.Equal(t, "the command took longer than the timeout", Request{}.Failure(o))
 }
 
 func TestSettingInWords(t *testing.T) {
@@ -135,7 +135,7 @@ func TestSettingInWords(t *testing.T) {
 	}
 }
 
-// What is kept of an output that is shown is all of it that there is, and a reader who leaves is noticed.
+// The whole of a short shown output is kept, and a reader that exits is noticed.
 func TestOutputIsShownAndKept(t *testing.T) {
 	from, to, err := os.Pipe()
 	require.NoError(t, err)

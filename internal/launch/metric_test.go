@@ -59,7 +59,7 @@ func TestMetricOfNoUse(t *testing.T) {
 	assert.Contains(t, hint.Of(err), "events per second")
 }
 
-// Whatever a program prints, there is a figure or an error, and what Go prints is read as it is.
+// Any output gives a figure or an error, and a number printed by Go is read exactly.
 func FuzzMetric(f *testing.F) {
 	for _, seed := range []string{"1", "1,234.5", "1e5", "-1_000", "NaN", "0x1p4", "", "1 000 000"} {
 		f.Add(seed)

@@ -10,7 +10,7 @@ import (
 	"gorun/internal/topology"
 )
 
-// Migrations are the moves by how near the two CPUs are; nil where they were not asked for, or not seen.
+// Migrations returns the moves by the relation of the two CPUs; nil if they were not requested, or not recorded.
 func (o Outcome) Migrations(m *topology.Machine) *result.Migrations {
 	if o.MovesBy == "" {
 		return nil
@@ -20,7 +20,8 @@ func (o Outcome) Migrations(m *topology.Machine) *result.Migrations {
 	return &migrations
 }
 
-// follow opens a trace of what the calling thread will start, and says how or why not; nil where there is none.
+// follow opens a trace of the processes that the calling thread will start, and notes its method or why there is none;
+// nil without a trace.
 func (o *Outcome) follow() *perf.Family {
 	root := os.DirFS("/")
 	cpus, err := sysfs.ReadSet(root, "sys/devices/system/cpu/online")
@@ -40,13 +41,13 @@ func (o *Outcome) follow() *perf.Family {
 	return family
 }
 
-// unseen says why there are no moves: none is not 0.
+// unseen notes why moves are not counted, which differs from 0 moves.
 func (o *Outcome) unseen(err error) {
 	w := result.WarningOf("no-migrations", "migrations are not counted", err)
 	o.MovesBy, o.Moves, o.MovesLost, o.MovesWorse = "", nil, 0, &w
 }
 
-// count reads a trace, if there is one, until the function that it returns is called, which says what there was.
+// count reads a trace, if it is not nil, until the returned function is called, which returns the counts.
 func count(family *perf.Family) (end func(o *Outcome)) {
 	if family == nil {
 		return func(*Outcome) {}

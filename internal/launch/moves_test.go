@@ -36,7 +36,7 @@ func move(cpus []string) error {
 	return nil
 }
 
-// runTraced runs a command on a CPU and counts its moves; where that is not allowed, the outcome must say so.
+// runTraced runs a command on a CPU and counts its moves; if that is not allowed, the outcome must say so.
 func runTraced(t *testing.T, cpu int, argv ...string) Outcome {
 	t.Helper()
 	c := command(argv...)
@@ -54,7 +54,7 @@ func runTraced(t *testing.T, cpu int, argv ...string) Outcome {
 	return o
 }
 
-// A process in the background and one in a session of its own are the command's as much as its own.
+// A process in the background and one in its own session belong to the command.
 func TestMovesOfACommandAndItsDescendants(t *testing.T) {
 	const moves = 100
 	allowed, err := linux.GetAffinity(0)
@@ -99,7 +99,7 @@ func TestMovesNotAskedFor(t *testing.T) {
 	assert.Nil(t, o.Migrations(&topology.Machine{}))
 }
 
-// A trace that may be opened has no part in whether the command runs.
+// The command runs whether or not a trace can be opened.
 func TestMovesOfACommandThatNeverRan(t *testing.T) {
 	c := command("/etc/passwd")
 	c.Migrations = true

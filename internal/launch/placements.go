@@ -20,31 +20,37 @@ type Placement struct {
 	CPUs      cpuset.Set // empty: as inherited
 	Mempolicy linux.Mempolicy
 	Nodes     cpuset.Set // of the memory policy
-	Words     string     // what it is, for a person
+	Words     string     // description
 
-	Kubernetes string // how a pod has it; "": not by itself
+	Kubernetes string // how a pod gets it; "": it cannot by itself
 
-	shape string // placements of one shape are alike
+	shape string // placements of the same shape are equivalent
+	place string // those of one place are the same
 }
 
-// Setting is what puts a command there.
+// Setting returns the setting for a command in this placement.
 func (p Placement) Setting() Setting {
 	return Setting{Setting: placement.Setting{CPUs: p.CPUs, Mempolicy: p.Mempolicy, Nodes: p.Nodes}}
 }
 
-// PlacementNames are all names that a placement can have.
+// PlacementNames returns the names of all placements.
 func PlacementNames() []string {
 	return catalog.Names(kinds[:])
 }
 
-// PlacementUsages say what each of them is, "one-llc\tCPUs with a common last-level cache".
+// PlacementUsages returns each name with its description, such as "one-llc\tCPUs with a common last-level cache".
 func PlacementUsages() []string {
 	return catalog.Words(kinds[:])
 }
 
-// LookupPlacement finds a placement by its name, also one that is like an earlier one.
+// LookupPlacement finds a placement by its name, also one that is like an earlier one, and one of a device.
 func LookupPlacement(m *topology.Machine, cpus, mems cpuset.Set, name string) (Placement, error) {
 	g := newGround(m, cpus, mems)
+	for _, k := range deviceKinds {
+		if device, ok := strings.CutPrefix(name, k.selector+"-"); ok {
+			return g.placeByDevice(k, device)
+		}
+	}
 	for _, k := range kinds {
 		if k.name != name {
 			continue
@@ -53,7 +59,7 @@ func LookupPlacement(m *topology.Machine, cpus, mems cpuset.Set, name string) (P
 			return p, nil
 		}
 		var has []string
-		for _, p := range Placements(m, cpus, mems) {
+		for _, p := range g.placements(nil) {
 			has = append(has, p.Name)
 		}
 		return Placement{}, hint.With(fmt.Errorf("there is no %s here (%s)", name, k.words), "there are "+strings.Join(has, ", "))
@@ -61,7 +67,7 @@ func LookupPlacement(m *topology.Machine, cpus, mems cpuset.Set, name string) (P
 	return Placement{}, hint.With(fmt.Errorf("no placement %q", name), "there are "+strings.Join(PlacementNames(), ", "))
 }
 
-// ground is what placements are made from.
+// ground is the part of a machine from which placements are made.
 type ground struct {
 	m      *topology.Machine
 	cpus   cpuset.Set // of the run
@@ -73,18 +79,19 @@ type ground struct {
 type kind struct {
 	name  string
 	cpus  func(g ground) cpuset.Set
-	mem   func(g ground) (linux.Mempolicy, cpuset.Set) // nil: as it comes
+	mem   func(g ground) (linux.Mempolicy, cpuset.Set) // nil: no memory policy
 	words string
 
-	kubernetes string // what a pod needs beside exclusive CPUs; "-": it has no exclusive ones
+	kubernetes string // what a pod needs in addition to exclusive CPUs; "-": it has no exclusive ones
 }
 
 // Entry implements catalog.Entry.
 func (k kind) Entry() (name, usage string) { return k.name, k.words }
 
-// kinds is the table of placements that can matter, in order: of two that are alike on a machine, the first one stays.
-// CPUs return none where a machine has no such thing. Memory comes from where its first toucher runs unless said
-// otherwise, so on CPUs of one node from there: a strict binding to it would differ only in killing what does not fit.
+// kinds is the table of placements that can make a difference, in order: of two that are equivalent on a machine, the
+// first is kept. cpus returns no CPUs if the placement does not exist on a machine. Without a policy, memory comes from
+// the node of the thread that first touches it, so on CPUs of one node from that node: a strict binding would differ
+// only in killing a program that does not fit.
 var kinds = [...]kind{
 	{"unbound", all, nil, "all CPUs of the run", "-"},
 	{"one-cpu", func(g ground) cpuset.Set { return cpuset.Of(g.cpus.First()) }, nil, "one CPU", ""},
@@ -107,16 +114,45 @@ var kinds = [...]kind{
 }
 
 // Placements returns the placements on a machine that can matter to a command: within these CPUs and with memory of
-// these nodes (empty: all), without those that are like an earlier one. There are at most as many as kinds, 12.
-func Placements(m *topology.Machine, cpus, mems cpuset.Set) []Placement {
+// these nodes (empty: all), without those that are like an earlier one. There are at most as many as kinds, 12, and two
+// more of a device ("": none).
+func Placements(m *topology.Machine, cpus, mems cpuset.Set, device string) ([]Placement, error) {
 	g := newGround(m, cpus, mems)
-	var placements []Placement
-	seen := map[string]bool{}
-	for _, k := range kinds {
+	var ofDevice []Placement
+	for _, k := range deviceKinds {
+		if device == "" {
+			continue
+		}
+		p, err := g.placeByDevice(k, device)
+		if err != nil {
+			return nil, err
+		}
+		ofDevice = append(ofDevice, p)
+	}
+	return g.placements(ofDevice), nil
+}
+
+// placements returns those of all kinds after the first, which has all CPUs, and those of a device. Those of a device are
+// kept although they are like others: what differs is where the device is. The same place is there once.
+func (g ground) placements(ofDevice []Placement) (placements []Placement) {
+	shapes, places := map[string]bool{}, map[string]bool{}
+	add := func(p Placement) {
+		places[p.place] = true
+		placements = append(placements, p)
+	}
+	for i, k := range kinds {
 		p, found := g.place(k)
-		if found && !seen[p.shape] {
-			seen[p.shape] = true
-			placements = append(placements, p)
+		if found && !shapes[p.shape] && !places[p.place] {
+			shapes[p.shape] = true
+			add(p)
+		}
+		if i > 0 {
+			continue
+		}
+		for _, p := range ofDevice {
+			if !places[p.place] {
+				add(p)
+			}
 		}
 	}
 	return placements
@@ -137,12 +173,12 @@ func newGround(m *topology.Machine, cpus, mems cpuset.Set) ground {
 	return g
 }
 
-// place makes a placement of a kind; false where the machine has no such thing.
+// place makes a placement of a kind; false if it does not exist on the machine.
 func (g ground) place(k kind) (Placement, bool) {
 	if g.cpus.Empty() {
 		return Placement{}, false
 	}
-	p := Placement{Name: k.name, CPUs: k.cpus(g), Words: k.words}
+	p := Placement{Name: k.name, CPUs: k.cpus(g), Words: k.words, Kubernetes: k.kubernetes}
 	if k.mem != nil {
 		if p.Mempolicy, p.Nodes = k.mem(g); p.Nodes.Empty() {
 			return Placement{}, false
@@ -152,19 +188,25 @@ func (g ground) place(k kind) (Placement, bool) {
 		return Placement{}, false
 	}
 	p.shape = fmt.Sprint(g.shape(p.CPUs), p.Mempolicy, p.Nodes)
-	p.Kubernetes = kubernetes(p.CPUs.Len(), k.kubernetes)
-	if p.CPUs.Equal(g.m.Allowed()) {
-		p.CPUs = cpuset.Set{} // it is what a command inherits
-	}
-	return p, true
+	return g.settled(p), true
 }
 
-// on returns those of some CPUs that are the run's.
+// settled returns a placement whose CPUs are those that it asks for.
+func (g ground) settled(p Placement) Placement {
+	p.place = fmt.Sprint(p.CPUs, p.Mempolicy, p.Nodes)
+	p.Kubernetes = kubernetes(p.CPUs.Len(), p.Kubernetes)
+	if p.CPUs.Equal(g.m.Allowed()) {
+		p.CPUs = cpuset.Set{} // a command inherits these
+	}
+	return p
+}
+
+// on returns the CPUs that belong to the run.
 func (g ground) on(cpus cpuset.Set) cpuset.Set { return cpus.Intersect(g.cpus) }
 
-// shape writes how CPUs stand to each other, and of which class they are: node by node, cache by cache, how many
-// threads of each core. Sets of one shape differ by symmetry only: "[(2 2) (2 2)]" is a node with two caches, each of
-// two cores with both threads.
+// shape describes how CPUs are related and their classes: node by node, cache by cache, how many threads of each core.
+// Sets of the same shape differ only by symmetry: "[(2 2) (2 2)]" is a node with two caches, each of two cores with
+// both threads.
 func (g ground) shape(cpus cpuset.Set) string {
 	type place struct{ node, llc, core int }
 	threads, classes := map[place]int{}, map[place]string{}
@@ -199,7 +241,7 @@ func all(g ground) cpuset.Set { return g.cpus }
 
 func home(g ground) cpuset.Set { return g.on(g.m.OnNode(g.home)) }
 
-// siblings returns the threads of the first of the cores that have most.
+// siblings returns the threads of the first core with the greatest number of them.
 func siblings(g ground) cpuset.Set {
 	byCore := map[int]cpuset.Set{}
 	var most cpuset.Set
@@ -219,7 +261,7 @@ func siblings(g ground) cpuset.Set {
 	return most
 }
 
-// llc returns the CPUs of the first of the caches that most share.
+// llc returns the CPUs of the first last-level cache with the greatest number of them.
 func llc(g ground) cpuset.Set {
 	var most cpuset.Set
 	for _, l := range g.m.LLCs {
@@ -260,24 +302,22 @@ func interleaved(g ground) (linux.Mempolicy, cpuset.Set) {
 	return linux.MempolicyInterleave, cpuset.Of(nodes...)
 }
 
-// remote returns the node with memory that is farthest from home, where distances are not recorded the last one.
+// remote returns the node with memory that is farthest from home, or the last one if distances are not known.
 func remote(g ground) (linux.Mempolicy, cpuset.Set) {
 	if len(g.memory) < 2 {
 		return 0, cpuset.Set{}
 	}
 	others := slices.DeleteFunc(slices.Clone(g.memory), func(n topology.Node) bool { return n.Node == g.home.Node })
 	distance := func(n topology.Node) int {
-		at := slices.IndexFunc(g.m.Nodes, func(o topology.Node) bool { return o.Node == n.Node })
-		if at >= len(g.home.Distances) {
-			return 0
-		}
-		return g.home.Distances[at]
+		distance, _ := g.m.Distance(g.home.Node, n.Node)
+		return distance
 	}
 	slices.SortStableFunc(others, func(a, b topology.Node) int { return cmp.Compare(distance(a), distance(b)) })
 	return linux.MempolicyBind, cpuset.Of(others[len(others)-1].Node)
 }
 
-// kubernetes says how a pod has so many exclusive CPUs (kubernetes.io, "Control CPU Management Policies on the Node").
+// kubernetes describes how a pod gets this number of exclusive CPUs (kubernetes.io, "Control CPU Management Policies on
+// the Node").
 func kubernetes(cpus int, needs string) string {
 	if needs == "-" {
 		return ""

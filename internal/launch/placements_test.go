@@ -26,7 +26,7 @@ func recorded(t testing.TB, name string) *topology.Machine {
 	return m
 }
 
-// table writes placements one a line.
+// table formats placements, one per line.
 func table(placements []Placement) string {
 	var b strings.Builder
 	for _, p := range placements {
@@ -37,6 +37,14 @@ func table(placements []Placement) string {
 		b.WriteString("\n")
 	}
 	return b.String()
+}
+
+// ofMachine returns the placements, which can be had.
+func ofMachine(t *testing.T, m *topology.Machine, cpus, mems cpuset.Set, device string) []Placement {
+	t.Helper()
+	placements, err := Placements(m, cpus, mems, device)
+	require.NoError(t, err)
+	return placements
 }
 
 func TestPlacementsOfEveryRecordedMachine(t *testing.T) {
@@ -53,7 +61,7 @@ func TestPlacementsOfEveryRecordedMachine(t *testing.T) {
 					memory = memory.With(n.Node)
 				}
 			}
-			placements := Placements(m, m.Allowed(), cpuset.Set{})
+			placements := ofMachine(t, m, m.Allowed(), cpuset.Set{}, "")
 			t.Log("\n" + table(placements))
 			require.NotEmpty(t, placements)
 			assert.Equal(t, "unbound", placements[0].Name)
@@ -111,7 +119,7 @@ node-remote [] bind 2
 `,
 	} {
 		m := recorded(t, name)
-		assert.Equal(t, want, table(Placements(m, m.Allowed(), cpuset.Set{})), name)
+		assert.Equal(t, want, table(ofMachine(t, m, m.Allowed(), cpuset.Set{}, "")), name)
 	}
 }
 
@@ -121,17 +129,17 @@ func TestPlacementsWithinCPUsAndNodes(t *testing.T) {
 one-cpu [1]
 one-llc [1-2]
 spread-nodes [1,4]
-`, table(Placements(m, cpuset.Of(1, 2, 4), cpuset.Of(0))))
+`, table(ofMachine(t, m, cpuset.Of(1, 2, 4), cpuset.Of(0), "")))
 	assert.Equal(t, "unbound [5]\ninterleaved [5] interleave 0-1\nnode-remote [5] bind 0\n",
-		table(Placements(m, cpuset.Of(5), cpuset.Of(0, 1))))
-	assert.Equal(t, "unbound [5]\n", table(Placements(m, cpuset.Of(5), cpuset.Of(0))), "all memory is remote")
-	assert.Empty(t, Placements(m, cpuset.Of(99), cpuset.Set{}))
+		table(ofMachine(t, m, cpuset.Of(5), cpuset.Of(0, 1), "")))
+	assert.Equal(t, "unbound [5]\n", table(ofMachine(t, m, cpuset.Of(5), cpuset.Of(0), "")), "all memory is remote")
+	assert.Empty(t, ofMachine(t, m, cpuset.Of(99), cpuset.Set{}, ""))
 }
 
 func TestKubernetes(t *testing.T) {
 	m := recorded(t, "epyc-2p-nps4")
 	hints := map[string]string{}
-	for _, p := range Placements(m, m.Allowed(), cpuset.Set{}) {
+	for _, p := range ofMachine(t, m, m.Allowed(), cpuset.Set{}, "") {
 		hints[p.Name] = p.Kubernetes
 	}
 	const guaranteed = "in requests and limits alike (a Guaranteed pod), the kubelet's cpuManagerPolicy: static"
@@ -143,7 +151,7 @@ func TestKubernetes(t *testing.T) {
 
 func TestLookupPlacement(t *testing.T) {
 	m := recorded(t, "qemu-cpu2")
-	for _, p := range Placements(m, m.Allowed(), cpuset.Set{}) {
+	for _, p := range ofMachine(t, m, m.Allowed(), cpuset.Set{}, "") {
 		found, err := LookupPlacement(m, m.Allowed(), cpuset.Set{}, p.Name)
 		require.NoError(t, err)
 		assert.Equal(t, p, found)

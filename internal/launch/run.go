@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"hash/maphash"
 	"io"
 	"os"
 	"os/signal"
@@ -29,21 +30,21 @@ type Command struct {
 	Argv []string
 
 	Stdin          *os.File // nil: /dev/null
-	Stdout, Stderr *os.File // nil: nobody sees it
-	Keep           int      // so many bytes of the end of each are in the Outcome; 0: of those that nobody sees, none
+	Stdout, Stderr *os.File // nil: not shown
+	Keep           int      // number of last bytes of each that are kept in the Outcome
 
 	Timeout time.Duration // 0: none
 
 	// Migrations: moves of the command's and its descendants' threads between CPUs are counted.
 	Migrations bool
 
-	// Passed: the command is what the user sees. It stays in the process group where there is a terminal, whose keys
-	// reach it and which it may read; signals that this process gets are passed on to it. Otherwise it is in a process
-	// group of its own and gets only what ends it.
+	// Passed: the user interacts with the command. On a terminal it stays in the process group, so that it gets the
+	// keys and may read; signals to this process are passed on to it. Otherwise it has its own process group and gets
+	// only the signals that end it.
 	Passed bool
 }
 
-// Outcome is how a command ended, and what it and its descendants used.
+// Outcome describes how a command ended, and what it and its descendants used.
 type Outcome struct {
 	ExitCode int  `json:"exit_code"`        // 128+n for a signal
 	Signal   int  `json:"signal,omitempty"` // that ended it; 0: none
@@ -56,36 +57,38 @@ type Outcome struct {
 	WallSeconds         float64 `json:"wall_seconds"` // from the fork to the command's end
 	UserSeconds         float64 `json:"user_seconds"`
 	SystemSeconds       float64 `json:"system_seconds"`
-	MaxRSSBytes         uint64  `json:"max_rss_bytes"`       // of the process that had most; up to the floor a bound
-	MaxRSSFloorBytes    uint64  `json:"max_rss_floor_bytes"` // what each begins with (see linux.PeakRSS)
+	MaxRSSBytes         uint64  `json:"max_rss_bytes"`       // of the largest process; only an upper bound if it equals the floor
+	MaxRSSFloorBytes    uint64  `json:"max_rss_floor_bytes"` // size of each process at its start (see linux.PeakRSS)
 	MinorFaults         uint64  `json:"minor_faults"`
 	MajorFaults         uint64  `json:"major_faults"`
 	VoluntarySwitches   uint64  `json:"voluntary_switches"`
 	InvoluntarySwitches uint64  `json:"involuntary_switches"`
 
-	StoppedSeconds *float64 `json:"stopped_seconds,omitempty"` // one of its processes was stopped by a signal; nil: not known
+	StoppedSeconds *float64 `json:"stopped_seconds,omitempty"` // time in which a signal had stopped one of its processes; nil: not known
 
-	Killed int   `json:"killed,omitempty"` // descendants that were still there at the command's end
-	Left   []int `json:"left,omitempty"`   // and those that cannot be killed: stuck in the kernel, another user's
+	Killed int   `json:"killed,omitempty"` // descendants that were still alive at the command's end
+	Left   []int `json:"left,omitempty"`   // descendants that cannot be killed: stuck in the kernel, or another user's
 
-	MovesBy    string           `json:"moves_by,omitempty"` // perf.TraceMethod; "": moves were not asked for, or not seen
+	MovesBy    string           `json:"moves_by,omitempty"` // perf.TraceMethod; "": moves were not requested, or not recorded
 	Moves      []perf.MoveCount `json:"moves,omitempty"`
 	MovesLost  uint64           `json:"moves_lost,omitempty"`  // records that were dropped
-	MovesWorse *result.Warning  `json:"moves_worse,omitempty"` // why not by a better method, or not at all
+	MovesWorse *result.Warning  `json:"moves_worse,omitempty"` // why the best method, or none, was available
 
 	Stdout []byte `json:"-"`
 	Stderr []byte `json:"-"`
+	// Written is a hash of the command's whole stdout, if its end is kept; only hashes computed by the same process can
+	// be compared.
+	Written uint64 `json:"-"`
 }
 
-// Run runs a command under a setting and returns when it and all its descendants are gone. The error of a command that
-// never ran is an *ExitError.
-//
-// A supervisor, this program again, stands between, at the cost of one more start of it. It is the parent of every
-// descendant whose own parent ends, so no session, group or daemon of their own saves them: they die when the command
-// ends, when ctx ends or the timeout passes (after a SIGTERM to the command and some patience), and when this process
-// ends in any way, SIGKILL included. If the supervisor itself is killed, the command dies with it and Run kills the
-// process group, so that only descendants that left that survive; where a terminal makes it share this process's own
-// group, and where both are killed at once, only the command dies.
+// Run runs a command under a setting and returns when it and all its descendants have ended. The error of a command
+// that never ran is an *ExitError.
+// The command's parent is a supervisor, another process of this program. It becomes the parent of every descendant
+// whose own parent ends, even in another session or group. All descendants are killed when the command ends, when ctx
+// ends or the timeout passes (after a SIGTERM to the command and some patience), and when this process ends in any way,
+// including SIGKILL. If the supervisor itself is killed, the command dies with it and Run kills the process group, so
+// that only descendants that left the group survive. Only the command dies if a terminal makes it share this process's
+// own group, or if both processes are killed at the same time.
 func Run(ctx context.Context, c Command, s Setting) (Outcome, error) {
 	r, err := c.open()
 	if err != nil {
@@ -122,10 +125,10 @@ var errTimeout = errors.New("the timeout has passed")
 // running is a supervisor and the pipes to it.
 type running struct {
 	pid     int
-	group   bool     // the supervisor and the command are a process group of their own
-	control *os.File // a byte is a signal for the command; closed: it is to be killed
+	group   bool     // the supervisor and the command have their own process group
+	control *os.File // a byte is a signal for the command; closing it kills the command
 	answer  *os.File
-	theirs  []*os.File // the other ends, and what stands for files that were not given
+	theirs  []*os.File // the other ends, and replacements of files that were not given
 	stdio   [3]*os.File
 	tails   [2]*tail
 }
@@ -166,6 +169,7 @@ func (c Command) open() (r *running, err error) {
 		}
 		r.stdio[1+i], r.theirs = to, append(r.theirs, to)
 		r.tails[i] = &tail{from: from, shown: shown, keep: c.Keep, over: make(chan struct{})}
+		r.tails[i].all.SetSeed(hashSeed)
 		go r.tails[i].read()
 	}
 	return r, nil
@@ -173,7 +177,7 @@ func (c Command) open() (r *running, err error) {
 
 func (r *running) close() {
 	for _, f := range append(r.theirs, r.control, r.answer) {
-		f.Close() // nil and closed ones do no harm
+		f.Close() // nil and closed ones are harmless
 	}
 	for _, t := range r.tails {
 		if t != nil {
@@ -182,9 +186,9 @@ func (r *running) close() {
 	}
 }
 
-// start starts the supervisor. Descriptors that this process was given go on to the command under their own numbers, as
-// with make's jobserver or a shell's 3<FILE. The supervisor's own two have the lowest numbers that are free of these: no
-// number is then above the limit on open files, which a parent may have lowered below those that it hands on.
+// start starts the supervisor. Descriptors that this process inherited are passed to the command with the same numbers,
+// as for make's jobserver or a shell's 3<FILE. The supervisor's own two have the lowest free numbers: so no number
+// exceeds the limit on open files, which a parent may have lowered below the descriptors that it passes on.
 func (r *running) start(c Command, order string) error {
 	inherited, err := linux.InheritedFiles()
 	if err != nil {
@@ -203,15 +207,15 @@ func (r *running) start(c Command, order string) error {
 		return fmt.Errorf("start %s: %w", c.Self.Path, err)
 	}
 	for _, f := range r.theirs {
-		f.Close() // so that a pipe ends with them
+		f.Close() // so that the pipes end with the supervisor
 	}
 	return nil
 }
 
-// layout returns the descriptors of a new process by their numbers there: standard input and output, then the supervisor's
-// own two on the lowest numbers that are not inherited, and numbers, which are theirs. The lower descriptor gets the lower
-// number, so no descriptor is below its number: syscall.ForkExec would move such a one out of the way first, onto a number
-// that may be inherited.
+// layout returns the descriptors of a new process, by their numbers there: standard input and output, then the
+// supervisor's own two on the lowest numbers that are not inherited; numbers are these two. The lower descriptor gets
+// the lower number, so that no descriptor is lower than its new number: syscall.ForkExec would first move such a
+// descriptor to a number that may be inherited.
 func layout(stdio []uintptr, own [2]uintptr, inherited []int) (files []uintptr, numbers [2]int) {
 	order := []int{0, 1}
 	if own[0] > own[1] {
@@ -228,12 +232,12 @@ func layout(stdio []uintptr, own [2]uintptr, inherited []int) (files []uintptr, 
 	return files, numbers
 }
 
-// wait returns what the supervisor answers. Without an answer somebody has killed it.
+// wait returns the supervisor's answer. If there is none, the supervisor was killed.
 func (r *running) wait() (Outcome, error) {
 	var a answer
 	err := json.NewDecoder(r.answer).Decode(&a)
 	if err != nil && r.group {
-		_ = syscall.Kill(-r.pid, syscall.SIGKILL) // not reaped yet, so the group is still its own
+		_ = syscall.Kill(-r.pid, syscall.SIGKILL) // not yet reaped, so the group ID is still in use
 	}
 	var status syscall.WaitStatus
 	for {
@@ -242,6 +246,9 @@ func (r *running) wait() (Outcome, error) {
 		}
 	}
 	a.Stdout, a.Stderr = r.tails[0].end(), r.tails[1].end()
+	if r.tails[0] != nil {
+		a.Written = r.tails[0].all.Sum64()
+	}
 	switch {
 	case err != nil:
 		if status.Signaled() {
@@ -256,14 +263,14 @@ func (r *running) wait() (Outcome, error) {
 	return a.Outcome, &ExitError{a.ExitCode, errors.New(a.Failure)}
 }
 
-// end asks the command to end, and has it killed when it takes too long.
+// end asks the command to end, and kills it if it takes too long.
 func (r *running) end() {
 	_, _ = r.control.Write([]byte{byte(syscall.SIGTERM)})
 	time.AfterFunc(child.Patience, func() { r.control.Close() })
 }
 
-// pass passes signals on until the function that it returns is called. What the terminal's keys send (^C, ^\, ^Z) and
-// its hang-up have reached the command already where it shares the foreground group with this process.
+// pass passes signals on until the returned function is called. If the command shares the foreground group with this
+// process, it has already got the signals of the terminal's keys (^C, ^\, ^Z) and its hang-up.
 func (r *running) pass() (stop func()) {
 	signals := make(chan os.Signal, 16)
 	catch(signals, passed)
@@ -279,7 +286,7 @@ func (r *running) pass() (stop func()) {
 				_, _ = r.control.Write([]byte{byte(number)})
 			}
 			if s == syscall.SIGTSTP {
-				_ = syscall.Kill(os.Getpid(), syscall.SIGSTOP) // what would have happened, had it not been caught
+				_ = syscall.Kill(os.Getpid(), syscall.SIGSTOP) // the default action of the caught signal
 			}
 		}
 	}()
@@ -289,7 +296,7 @@ func (r *running) pass() (stop func()) {
 	}
 }
 
-// typed tells whether a terminal sends the signal to its foreground group.
+// typed reports whether a terminal sends the signal to its foreground group.
 func typed(s syscall.Signal) bool {
 	switch s {
 	case syscall.SIGINT, syscall.SIGQUIT, syscall.SIGTSTP, syscall.SIGHUP:
@@ -298,28 +305,33 @@ func typed(s syscall.Signal) bool {
 	return false
 }
 
+// hashSeed makes the hashes of one process comparable.
+var hashSeed = maphash.MakeSeed()
+
 // tail reads a pipe and keeps its end.
 type tail struct {
 	from  *os.File
-	shown *os.File // gets all of it; nil: nobody does
+	shown *os.File // gets all of it; nil: not shown
 	keep  int
 	kept  []byte
+	all   maphash.Hash
 	over  chan struct{} // closed when all is read
 }
 
 func (t *tail) read() {
 	defer close(t.over)
-	_, _ = io.Copy(t, t.from) // an error is an end too
+	_, _ = io.Copy(t, t.from) // an error also means the end
 }
 
-// Write keeps what is written while it is among the last bytes. When nobody reads what is shown any more, the command is
-// to know: its pipe breaks.
+// Write keeps the last bytes. If the reader of the shown output has exited, it returns an error, so that the command's
+// pipe breaks.
 func (t *tail) Write(p []byte) (int, error) {
 	if t.shown != nil {
 		if _, err := t.shown.Write(p); err != nil {
 			return 0, errors.Join(err, t.from.Close())
 		}
 	}
+	_, _ = t.all.Write(p) // it never fails
 	t.kept = append(t.kept, p...)
 	if len(t.kept) > 2*t.keep {
 		t.kept = append(t.kept[:0], t.kept[len(t.kept)-t.keep:]...)
@@ -327,8 +339,8 @@ func (t *tail) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// end returns the last bytes once everybody has closed the pipe, or after some patience: who outlived a supervisor that
-// was killed may hold it.
+// end returns the last bytes when all writers have closed the pipe, or after some patience: a process that outlived a
+// killed supervisor may hold it open.
 func (t *tail) end() []byte {
 	if t == nil {
 		return nil

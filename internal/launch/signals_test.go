@@ -53,7 +53,7 @@ func TestACommandThatDiesOfASignal(t *testing.T) {
 	assert.Equal(t, 128+15, code(cmd.Wait()))
 }
 
-// What was told to be ignored before gorun stays ignored, as with nohup.
+// Signals that were ignored before gorun stay ignored, as with nohup.
 func TestIgnoredSignalsStayIgnored(t *testing.T) {
 	both(t, func(t *testing.T, as string) {
 		out, err := exec.Command("/bin/sh", "-c", `trap '' HUP; exec "$0" "$1" /bin/sh -c 'kill -HUP $$; echo alive'`,
@@ -194,7 +194,7 @@ func TestOnATerminal(t *testing.T) {
 	})
 }
 
-// openTerminal opens a pseudo-terminal (pts(4)): keys is who types there and looks at it.
+// openTerminal opens a pseudo-terminal (pts(4)): keys is the side of the user.
 func openTerminal(t *testing.T) (keys, terminal *os.File) {
 	t.Helper()
 	keys, err := os.OpenFile("/dev/ptmx", os.O_RDWR|syscall.O_NOCTTY, 0)

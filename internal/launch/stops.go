@@ -6,15 +6,16 @@ import (
 	"gorun/internal/linux"
 )
 
-// The supervisor looks for stopped processes this often, and the less the longer it takes: 0.5% of a CPU at most.
+// The interval at which the supervisor looks for stopped processes. It grows with the time that a look takes: at most
+// 0.5% of a CPU.
 const (
 	lookEvery = 100 * time.Millisecond
 	lookShare = 200
 )
 
-// watchStops looks again and again whether a signal has stopped a process of the command, which need not be a child of
-// this process, until the function that it returns is called: that returns the seconds, or nil if it cannot be known.
-// They are right to the time between two looks, and a stop that is shorter may not be seen.
+// watchStops polls whether a signal has stopped a process of the command, which may be any descendant, until the
+// returned function is called. That returns the stopped time in seconds, or nil if it is not known. The error is at
+// most the polling interval, and a shorter stop may not be detected.
 func watchStops() (finish func() *float64) {
 	over, seconds := make(chan struct{}), make(chan *float64)
 	go func() {
@@ -32,12 +33,12 @@ func watchStops() (finish func() *float64) {
 			now := time.Now()
 			before, _ := linux.ProcessCPUTime(0)
 			is := false
-			if !ended { // else none is left
+			if !ended { // otherwise no process is left
 				var err error
 				is, err = linux.HasStoppedDescendant()
 				known = known && err == nil
 			}
-			// Of the time between two looks with different answers, half.
+			// Half of the interval between two looks with different results.
 			if is {
 				total += now.Sub(last) / 2
 			}

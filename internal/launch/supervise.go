@@ -19,14 +19,14 @@ import (
 	"gorun/internal/placement"
 )
 
-// passed are the signals that Run passes on to the command, and that its supervisor leaves to Run.
+// passed are the signals that Run passes on to the command, and that its supervisor ignores.
 var passed = []os.Signal{
 	syscall.SIGHUP, syscall.SIGINT, syscall.SIGQUIT, syscall.SIGTERM, syscall.SIGUSR1, syscall.SIGUSR2, syscall.SIGTSTP,
 	syscall.SIGCONT,
 }
 
-// catch has these signals delivered to ch, but for those that this process was told to ignore, as by nohup(1): the
-// command is to ignore them as well. What is caught has its default meaning again in a process that is started.
+// catch delivers these signals to ch, except those that this process ignores, for example because of nohup(1), which
+// the command ignores as well. A caught signal has its default action again in a started process.
 func catch(ch chan<- os.Signal, signals []os.Signal) {
 	for _, s := range signals {
 		if !signal.Ignored(s) {
@@ -35,21 +35,21 @@ func catch(ch chan<- os.Signal, signals []os.Signal) {
 	}
 }
 
-// order is what Run tells a supervisor.
+// order is what Run requests from a supervisor.
 type order struct {
 	Setting
 	Migrations bool `json:"migrations,omitempty"`
 }
 
-// answer is what a supervisor tells Run when all is over.
+// answer is what a supervisor reports to Run at the end.
 type answer struct {
 	Outcome
 	Failure string `json:"failure,omitempty"` // why the command never ran; then ExitCode is ExitError's
 	Hint    string `json:"hint,omitempty"`
 }
 
-// Supervise is the body of the process that Run starts between itself and the command: args are what Run appends. It
-// outlives a SIGKILL of Run's process, and kills what there is of the command then. No signal but SIGKILL ends it.
+// Supervise is the body of the process that Run starts between itself and the command; args are those that Run appends.
+// It survives a SIGKILL of Run's process, and then kills the command and its descendants. Only SIGKILL ends it.
 func Supervise(args []string) error {
 	if len(args) < 4 {
 		return errors.New("a supervisor takes two descriptors, an order and a command")
@@ -66,7 +66,7 @@ func Supervise(args []string) error {
 	if err := json.Unmarshal([]byte(args[2]), &o); err != nil {
 		return fmt.Errorf("the order %q: %w", args[2], err)
 	}
-	catch(make(chan os.Signal, 1), passed) // and read none: those for the command come over control
+	catch(make(chan os.Signal, 1), passed) // never read: signals for the command come over control
 	a := answer{}
 	if a.Outcome, err = supervise(control, o, args[3:]); err != nil {
 		a.Failure, a.Hint, a.ExitCode = err.Error(), hint.Of(err), ExitRefused
@@ -77,7 +77,7 @@ func Supervise(args []string) error {
 	return json.NewEncoder(out).Encode(a)
 }
 
-// descriptor opens one that Run has left for this process, and keeps it from the command.
+// descriptor opens a descriptor that Run passed to this process, and closes it on exec.
 func descriptor(text string) (*os.File, error) {
 	fd, err := strconv.Atoi(text)
 	if err != nil {
@@ -87,8 +87,8 @@ func descriptor(text string) (*os.File, error) {
 	return os.NewFile(uintptr(fd), "descriptor "+text), nil
 }
 
-// supervise starts the command and returns when it and all its descendants are gone. Bytes of control are signals for
-// the command; its end is the command's end.
+// supervise starts the command and returns when it and all its descendants have ended. Bytes from control are signals
+// for the command; at its end, the command is killed.
 func supervise(control *os.File, asked order, argv []string) (Outcome, error) {
 	if err := linux.AdoptOrphans(); err != nil {
 		return Outcome{}, err
@@ -118,17 +118,16 @@ func supervise(control *os.File, asked order, argv []string) (Outcome, error) {
 	return o, nil
 }
 
-// started is a command that has just been started, or why not.
+// started is a command that was just started, or the error.
 type started struct {
-	Outcome // Checked, Mismatches, and how its moves are seen
+	Outcome // Checked, Mismatches, and how its moves are recorded
 	family  *perf.Family
 	process *os.Process
 	began   time.Time
 	err     error
 }
 
-// start starts the command from a thread that has the setting, and that stays until over is closed: the command dies
-// with it.
+// start starts the command from a thread that has the setting and lives until over is closed: the command dies with it.
 func start(asked order, path string, argv []string, over <-chan struct{}) started {
 	done := make(chan started)
 	go func() {
@@ -173,8 +172,8 @@ func obey(control *os.File, command *os.Process) {
 	}
 }
 
-// readBack ends what has watched the command. What the command may have given itself is no mismatch, unless the CPUs that
-// there are changed too: then it was the kernel.
+// readBack ends the watch of the command. A setting that the command may have changed itself is not a mismatch, unless
+// the online CPUs have changed too: then the kernel changed it.
 func (o *Outcome) readBack(machine, monitor *placement.Monitor) {
 	checked, mismatches := monitor.End()
 	_, changes := machine.End()
@@ -193,8 +192,8 @@ func (o *Outcome) readBack(machine, monitor *placement.Monitor) {
 	}
 }
 
-// reap waits for the command, kills what it leaves behind, and adds up what all of them used. It calls readBack when the
-// command has ended and the kernel still knows what it had.
+// reap waits for the command, kills the descendants that it leaves, and adds up what all of them used. It calls
+// readBack when the command has ended but is not yet reaped, so that the kernel still knows its settings.
 func (o *Outcome) reap(command int, began time.Time, readBack func()) {
 	readBack = sync.OnceFunc(readBack)
 	defer readBack()
@@ -216,7 +215,7 @@ func (o *Outcome) reap(command int, began time.Time, readBack func()) {
 			break
 		}
 	}
-	// Each round kills whoever it finds; who was forked meanwhile is found by the next.
+	// Each round kills the processes that it finds; the next round finds those forked in between.
 	for deadline := time.Now().Add(child.Patience); time.Now().Before(deadline); {
 		pid, _, err := o.wait(-1, syscall.WNOHANG)
 		switch {
@@ -230,7 +229,7 @@ func (o *Outcome) reap(command int, began time.Time, readBack func()) {
 	o.Left, _ = linux.Descendants()
 }
 
-// kill ends all descendants. A PID cannot have become somebody else's: nobody but us and the dying reaps.
+// kill kills all descendants. A PID cannot have been reused: only this process and dying descendants reap.
 func (o *Outcome) kill() {
 	pids, err := linux.Descendants()
 	if err != nil {
@@ -242,7 +241,7 @@ func (o *Outcome) kill() {
 	}
 }
 
-// wait reaps a child, or with -1 any, if there is one to reap, and adds what it and those it has waited for used.
+// wait reaps a child (-1: any), if one has ended, and adds what it and its own reaped children used.
 func (o *Outcome) wait(which, flags int) (pid int, status syscall.WaitStatus, err error) {
 	var used syscall.Rusage
 	for {
@@ -266,7 +265,7 @@ func (o *Outcome) wait(which, flags int) (pid int, status syscall.WaitStatus, er
 
 func seconds(t syscall.Timeval) float64 { return float64(t.Nano()) / 1e9 }
 
-// ended says how the command ended.
+// ended records how the command ended.
 func (o *Outcome) ended(status syscall.WaitStatus) {
 	o.ExitCode = status.ExitStatus()
 	if status.Signaled() {

@@ -18,9 +18,9 @@ import (
 	"gorun/internal/linux"
 )
 
-// BenchmarkDuty reports how far, in percentage points, the load of a second is from the one asked for: on average, and
-// in the worst of the seconds. Beside it stress-ng, where it is on the PATH. It needs an otherwise idle CPU: the last
-// of those allowed. Its rounds are seconds: -benchtime 10x.
+// BenchmarkDuty reports the difference in percentage points between the load of each second and the requested one: the
+// mean and the maximum. If stress-ng is on the PATH, it is measured too. The last allowed CPU must be otherwise idle.
+// An iteration takes a second: use -benchtime 10x.
 func BenchmarkDuty(b *testing.B) {
 	allowed, err := linux.GetAffinity(0)
 	if err != nil {
@@ -77,7 +77,7 @@ func stressNG(b *testing.B, cpu int, percent float64) int {
 	stress.SysProcAttr = linux.ChildAttr()
 	require.NoError(b, stress.Start())
 	b.Cleanup(func() {
-		_ = syscall.Kill(-stress.Process.Pid, syscall.SIGKILL) // its worker is of its process group
+		_ = syscall.Kill(-stress.Process.Pid, syscall.SIGKILL) // its worker is in its process group
 		_ = stress.Wait()
 	})
 	for {

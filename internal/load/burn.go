@@ -13,18 +13,18 @@ import (
 	"gorun/internal/placement"
 )
 
-// Burn is all that a burner's process does, until ctx ends or in does. It reads its options from in, and reports to out
-// as child.Serve does. It pins every thread of the process.
+// Burn is the main function of a burner's process. It reads its options from in, pins every thread of the process,
+// burns until ctx or in ends, and reports to out as child.Serve does.
 func Burn(ctx context.Context, in io.Reader, out io.Writer) error {
 	return child.Serve(in, out, prepare, func(o Options) (Report, error) {
 		var stop atomic.Bool
 		defer context.AfterFunc(ctx, func() { stop.Store(true) })()
 		go func() {
-			_, _ = io.Copy(io.Discard, in) // whichever way it ends, nobody is there any more
+			_, _ = io.Copy(io.Discard, in) // after EOF or an error, the parent has gone
 			stop.Store(true)
 		}()
 		return o.duty(kernel{}, func() bool {
-			runtime.Gosched() // the goroutines that wait for the end have this moment of each period
+			runtime.Gosched() // lets the goroutines that wait for the end run once per period
 			return stop.Load()
 		}), nil
 	})
@@ -42,22 +42,22 @@ func prepare(o Options) error {
 	return err
 }
 
-// kernel are the real clocks. The CPU time is that of all threads: the load is what the process takes from others, the
-// Go runtime's own thread included.
+// kernel implements clocks with the kernel's clocks. The CPU time is that of all threads, including the Go runtime's
+// own, since all of it is taken from other programs.
 type kernel struct{}
 
 func (kernel) wall() time.Duration { return linux.Monotonic() }
 
 func (kernel) used() time.Duration {
-	used, _ := linux.ProcessCPUTime(0) // prepare has seen that there is such a clock
+	used, _ := linux.ProcessCPUTime(0) // prepare has checked that the clock exists
 	return used
 }
 
-// sleep does without time.Sleep, which wakes threads of the runtime in every period, some of them for a millisecond
-// of short naps.
+// sleep avoids time.Sleep, which wakes threads of the runtime in every period, some of which then poll for a
+// millisecond.
 func (kernel) sleep(until time.Duration) { _ = linux.SleepUntil(until) }
 
-// burn takes about 10 µs: multiplications that each wait for the one before, of 4 cycles with the addition.
+// burn takes about 10 µs: dependent multiplications and additions of 4 cycles each.
 func (kernel) burn() {
 	x := sink
 	for range 8192 {

@@ -5,26 +5,26 @@ import (
 	"math"
 )
 
-// Tolerance is how far a load may be from what is expected, in percentage points.
+// Tolerance is the greatest accepted difference between a load and the expected one, in percentage points.
 const Tolerance = 2
 
-// FairShare is the percentage of a CPU that a burner gets beside a rival of the same nice that wants so many percent of
-// it.
+// FairShare returns the percentage of a CPU that a burner gets when a rival with the same nice value requests rival
+// percent of it.
 //
-// The scheduler divides a CPU's time by weight among those that want it (EEVDF and CFS alike), and the two weigh the
-// same, being of one session and cgroup (sched(7), autogroup): each is sure of 50%. What one leaves is the other's: a rival that wants less leaves 100% less that.
-// The burner has no use for more than it asks. A probe wants 100%, so a burner of 60% gets 50, and one of 30% gets 30.
-// The share is one of seconds, not of a period: turns are some milliseconds long, and whoever has slept is owed nothing
-// for it, but a burner that is behind does not sleep.
+// Both EEVDF and CFS divide a CPU's time by weight among the runnable tasks. The two have the same weight, since they
+// are in one session and cgroup (sched(7), autogroup), so each gets at least 50% if it requests that much, and what one
+// does not use is free for the other. A probe requests 100%, so a burner of 60% gets 50, and one of 30% gets 30. The
+// share holds over seconds, not in each period: time slices are some milliseconds long, and a sleeping task gets no
+// credit, but a burner that is behind does not sleep.
 func FairShare(asked, rival float64) float64 {
 	return min(asked, max(50, 100-rival))
 }
 
-// Expected is the percentage of a CPU that a burner gets where a probe that wants all of it is there for a part of the
+// Expected returns the percentage of a CPU that a burner gets if a probe that requests all of it runs for a part of the
 // time (0…1).
 func Expected(asked, part float64) float64 { return part*FairShare(asked, 100) + (1-part)*asked }
 
-// Deviation is a load that is not what it was to be.
+// Deviation is a load that differs from the expected one.
 type Deviation struct {
 	Achieved
 	Expected  float64 // percent
@@ -32,18 +32,19 @@ type Deviation struct {
 }
 
 func (d Deviation) String() string {
-	text := fmt.Sprintf("CPU %d had a load of %.1f%%, and was to have %.1f%%", d.CPU, d.Percent, d.Expected)
+	text := fmt.Sprintf("CPU %d had a load of %.1f%%, expected %.1f%%", d.CPU, d.Percent, d.Expected)
 	if d.Expected != d.Asked {
-		text += fmt.Sprintf(" beside the probe (%.1f%% without it)", d.Asked)
+		text += fmt.Sprintf(" (%.1f%% without the probe)", d.Asked)
 	}
 	return text
 }
 
-// Deviations returns the loads that are further from what is expected than Tolerance. contended is, by CPU, the part of
-// the time (0…1) in which the probe was there too.
+// Deviations returns the loads that differ from the expected ones by more than Tolerance. contended maps a CPU to the
+// part of the time (0…1) in which the probe ran there too.
 //
-// Over a stretch that is not whole periods the load of a perfect burner is off as well: in a period it burns a part f
-// and then sleeps, which puts the CPU time ahead of an even pace by up to f·(1-f) periods. That much is allowed on top.
+// In a time that is not a whole number of periods, even a perfect burner deviates: in each period it burns for a part f
+// and then sleeps, so that its CPU time is ahead of a constant load by up to f·(1-f) periods. This much is added to the
+// tolerance.
 func Deviations(loads []Achieved, contended map[int]float64) []Deviation {
 	var deviations []Deviation
 	for _, l := range loads {

@@ -5,21 +5,21 @@ import (
 	"time"
 )
 
-// clocks are what a duty cycle lives by: those of the kernel, or a test's.
+// clocks are the clocks of a duty cycle: the kernel's, or a test's.
 type clocks interface {
 	wall() time.Duration // monotonic
 	used() time.Duration // CPU time of the process
-	burn()               // takes some CPU time: little beside a period
-	sleep(time.Duration) // until that wall time, or somewhat longer
+	burn()               // uses some CPU time, short compared with a period
+	sleep(time.Duration) // until that wall time or a little later
 }
 
-// duty burns and sleeps until stop, which it asks once a period.
+// duty burns and sleeps until stop returns true; it calls stop once per period.
 //
-// It is a closed loop: each period adds its quota of CPU time to what the burner owes, and what the process was charged
-// for is taken off. So neither the length of a burn nor a late wake-up adds up, and others that take the CPU for a
-// while are made good for in the periods that follow; but for one quota at most: after a long stall the burner goes on
-// at its pace, rather than to burn without a pause. Periods end at absolute times; those that a stall has skipped count
-// as periods in which nothing was burnt.
+// It is a closed loop: each period adds its quota of CPU time to the burner's debt, and the CPU time that the process
+// used is subtracted. So errors by the length of a burn or a late wake-up do not accumulate. CPU time lost to other
+// programs is made up for in the following periods, but only up to one quota, so that after a long stall the burner
+// does not burn without a pause. Periods end at absolute times; those skipped by a stall count as periods without a
+// burn.
 func (o Options) duty(c clocks, stop func() bool) Report {
 	quota := time.Duration(o.Percent / 100 * float64(o.Period))
 	deadline := c.wall().Truncate(o.Period) + o.Period + o.Phase

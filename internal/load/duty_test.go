@@ -10,14 +10,14 @@ import (
 	"pgregory.net/rapid"
 )
 
-// machine is a CPU whose clocks only go when somebody burns or sleeps.
+// machine is a CPU whose clocks advance only while a burner burns or sleeps.
 type machine struct {
 	t         require.TestingT
 	now, cpu  time.Duration
 	unit      time.Duration // CPU time of a burn
-	late      time.Duration // of a wake-up
+	late      time.Duration // delay of a wake-up
 	share     func(now time.Duration) float64
-	stall     map[time.Duration]time.Duration // at the first look at the clock from then on, so much is lost
+	stall     map[time.Duration]time.Duration // time lost at the first reading of the clock from then on
 	burning   time.Duration                   // since the last sleep
 	longest   time.Duration                   // time of burning without a sleep
 	sleptPast bool
@@ -52,7 +52,7 @@ func (m *machine) sleep(until time.Duration) {
 	m.burning = 0
 }
 
-// run runs a duty cycle until the machine's clock says so.
+// run runs a duty cycle until that time of the machine's clock.
 func (m *machine) run(o Options, until time.Duration) Report {
 	return o.duty(m, func() bool { return m.now >= until })
 }
@@ -74,7 +74,7 @@ func draw(t *rapid.T) (Options, *machine) {
 	}
 }
 
-// On a CPU of its own, a burner has used what was asked up to one burn and the last wake-up, however long it ran.
+// Alone on a CPU, a burner uses the requested time within one burn and one wake-up, even after a long run.
 func TestDutyAlone(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		o, m := draw(t)
@@ -90,7 +90,7 @@ func TestDutyAlone(t *testing.T) {
 		require.Zero(t, r.LostSeconds)
 		require.False(t, m.sleptPast)
 		wall := float64(periods) * o.Period.Seconds()
-		require.InDelta(t, wall, r.WallSeconds, 1e-9, "as late at the end as at the begin")
+		require.InDelta(t, wall, r.WallSeconds, 1e-9, "as late at the end as at the start")
 		require.InDelta(t, (m.cpu - base).Seconds(), r.CPUSeconds, 1e-9)
 		require.InDelta(t, wall*o.Percent/100, r.CPUSeconds, m.unit.Seconds()+1e-6)
 		require.InDelta(t, 100*r.CPUSeconds/r.WallSeconds, r.Percent, 1e-9)
@@ -99,7 +99,7 @@ func TestDutyAlone(t *testing.T) {
 	})
 }
 
-// A full load never sleeps but at the begin.
+// A full load sleeps only at the start.
 func TestDutyFull(t *testing.T) {
 	m := &machine{t: t, unit: 10 * time.Microsecond}
 	r := m.run(Options{Percent: 100, Period: Period}, time.Second)
@@ -107,7 +107,7 @@ func TestDutyFull(t *testing.T) {
 	assert.InDelta(t, 0.99, m.longest.Seconds(), 0.001)
 }
 
-// What others have taken is caught up, where it is no more than a quota.
+// CPU time lost to others is made up for if it is at most a quota.
 func TestDutyCatchesUp(t *testing.T) {
 	m := &machine{
 		t: t, unit: 10 * time.Microsecond,
@@ -116,10 +116,10 @@ func TestDutyCatchesUp(t *testing.T) {
 	r := m.run(Options{Percent: 60, Period: Period}, time.Second)
 	assert.Zero(t, r.Stalls)
 	assert.InDelta(t, 60, r.Percent, 0.01)
-	assert.InDelta(t, 40, r.WorstPeriod, 5, "one without a burn, and full ones to make up for it")
+	assert.InDelta(t, 40, r.WorstPeriod, 5, "a period without a burn, and full ones to make up for it")
 }
 
-// After a long stall the burner goes on at its pace: it may catch up one quota, and gives up the rest.
+// After a long stall the burner makes up for one quota, and drops the rest.
 func TestDutyStall(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		o, m := draw(t)
@@ -127,21 +127,21 @@ func TestDutyStall(t *testing.T) {
 		begin := m.now.Truncate(o.Period) + o.Period + o.Phase
 		at := begin + time.Duration(rapid.Int64Range(int64(o.Period), int64(time.Second/5)).Draw(t, "at"))
 		m.stall = map[time.Duration]time.Duration{at: length}
-		r := m.run(o, at+length+time.Second) // time enough to catch up what it may
-		require.Contains(t, []uint64{1, 2}, r.Stalls, "it may end in the midst of a period, which is then too short")
+		r := m.run(o, at+length+time.Second) // enough time to make up for one quota
+		require.Contains(t, []uint64{1, 2}, r.Stalls, "it may end in the middle of a period, which is then too short")
 		quota := o.Percent / 100 * o.Period.Seconds()
 		lost := o.Percent / 100 * length.Seconds()
 		require.InDelta(t, lost, r.LostSeconds, 3*quota+m.unit.Seconds()+1e-4)
 		require.InDelta(t, o.Percent/100*r.WallSeconds, r.CPUSeconds+r.LostSeconds, quota+m.unit.Seconds()+1e-4,
-			"what was asked is used or given up")
+			"the requested time is used or dropped")
 		most := 2 * quota / (1 - o.Percent/100)
 		require.LessOrEqual(t, m.longest.Seconds(), most+o.Period.Seconds()+m.unit.Seconds(), "no long burst")
 		require.Greater(t, r.WorstPeriod, o.Percent/2)
-		require.InDelta(t, r.WallSeconds/o.Period.Seconds(), r.Periods, 1, "those without a burn included")
+		require.InDelta(t, r.WallSeconds/o.Period.Seconds(), r.Periods, 1, "including those without a burn")
 	})
 }
 
-// Beside a hog that never sleeps a burner gets its fair share, and it is back at its pace when the hog has gone.
+// Next to a process that never sleeps a burner gets its fair share, and its full load again when that process has gone.
 func TestDutyBesideHog(t *testing.T) {
 	const gone = 2 * time.Second
 	for percent, want := range map[float64]float64{60: 50, 90: 50, 30: 30, 45: 45} {
@@ -184,7 +184,7 @@ func TestFairShare(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		a, b := rapid.Float64Range(0, 100).Draw(t, "a"), rapid.Float64Range(0, 100).Draw(t, "b")
 		forA, forB := FairShare(a, b), FairShare(b, a)
-		require.InDelta(t, min(100, a+b), forA+forB, 1e-9, "nothing is left over while somebody wants it")
+		require.InDelta(t, min(100, a+b), forA+forB, 1e-9, "no time is left unused while one of them requests it")
 		require.LessOrEqual(t, forA, a)
 		require.GreaterOrEqual(t, forA, min(a, 50))
 	})
@@ -197,7 +197,7 @@ func TestDeviations(t *testing.T) {
 	for _, c := range []struct {
 		load     Achieved
 		part     float64
-		expected float64 // 0: it is as it was to be
+		expected float64 // 0: no deviation
 	}{
 		{second(3, 60, 60), 0, 0},
 		{second(3, 60, 57.8), 0, 0},
@@ -226,8 +226,8 @@ func TestDeviations(t *testing.T) {
 		assert.Equal(t, c.expected, got[0].Expected)
 		assert.Greater(t, math.Abs(c.load.Percent-c.expected), got[0].Tolerance)
 	}
-	assert.Equal(t, "CPU 3 had a load of 52.1%, and was to have 60.0%",
+	assert.Equal(t, "CPU 3 had a load of 52.1%, expected 60.0%",
 		Deviation{second(3, 60, 52.12), 60, 2}.String())
-	assert.Equal(t, "CPU 3 had a load of 60.0%, and was to have 50.0% beside the probe (60.0% without it)",
+	assert.Equal(t, "CPU 3 had a load of 60.0%, expected 50.0% (60.0% without the probe)",
 		Deviation{second(3, 60, 60), 50, 2}.String())
 }

@@ -1,8 +1,9 @@
-// Package load keeps CPUs busy for a given part of the time: beside a probe, it makes the kernel's load balancer work.
+// Package load keeps CPUs busy for a given part of the time, which makes the kernel's load balancer work during a
+// probe.
 //
-// A Fleet is one process a CPU, each pinned to it. Such a burner takes turns of burning and sleeping within periods
-// that begin at absolute times, and corrects itself by the CPU time that the kernel charges to it; the fleet reads the
-// same clocks from outside, so that the load of any stretch of time is known.
+// Burners are one burner process per CPU, pinned to it. A burner burns and sleeps in periods that begin at absolute
+// times, and corrects itself by the CPU time that the kernel has charged to it. Burners reads the same clocks from
+// outside, so that the load during any interval is known.
 package load
 
 import (
@@ -15,19 +16,19 @@ import (
 	"gorun/internal/linux"
 )
 
-// Period is the length of a period of PerCPU's burners: a few scheduler ticks, and short beside any sample.
+// Period is the length of a period of PerCPU's burners: a few scheduler ticks, and short compared with any sample.
 const Period = 10 * time.Millisecond
 
-// Options are those of one burner. They go to its process as JSON.
+// Options are the options of one burner. They are sent to its process as JSON.
 type Options struct {
 	CPU     int           `json:"cpu"`
-	Percent float64       `json:"percent"` // of the CPU's time that it is to use: above 0, up to 100
+	Percent float64       `json:"percent"` // of the CPU's time: above 0, up to 100
 	Period  time.Duration `json:"period_ns"`
-	Phase   time.Duration `json:"phase_ns"` // its periods begin at multiples of Period on CLOCK_MONOTONIC, and this
+	Phase   time.Duration `json:"phase_ns"` // periods begin at multiples of Period on CLOCK_MONOTONIC plus Phase
 	Nice    int           `json:"nice"`
 }
 
-// Report is what a burner did in whole periods.
+// Report describes the whole periods of a burner.
 type Report struct {
 	CPU         int     `json:"cpu"`
 	Asked       float64 `json:"asked_percent"`
@@ -35,12 +36,13 @@ type Report struct {
 	WallSeconds float64 `json:"wall_seconds"`
 	CPUSeconds  float64 `json:"cpu_seconds"` // of its whole process
 	Periods     uint64  `json:"periods"`
-	WorstPeriod float64 `json:"worst_period_points"` // largest distance of a period's percentage from the asked one
-	Stalls      uint64  `json:"stalls"`              // periods that ended with more to catch up than one may
-	LostSeconds float64 `json:"lost_seconds"`        // CPU time that was therefore given up
+	WorstPeriod float64 `json:"worst_period_points"` // greatest difference between a period's percentage and the requested one
+	Stalls      uint64  `json:"stalls"`              // periods that ended with a debt of more than one quota
+	LostSeconds float64 `json:"lost_seconds"`        // CPU time dropped at the stalls
 }
 
-// PerCPU returns a burner for each of the CPUs. Their periods begin at random times, lest they all wake at once.
+// PerCPU returns the options of a burner for each of the CPUs. Their periods begin at random times, so that they do not
+// all wake at once.
 func PerCPU(cpus cpuset.Set, percent float64, nice int, seed uint64) []Options {
 	phases := rand.New(rand.NewPCG(seed, 0))
 	burners := make([]Options, 0, cpus.Len())
@@ -56,7 +58,7 @@ func (o Options) name() string { return fmt.Sprintf("the burner of CPU %d", o.CP
 func (o Options) check() error {
 	switch {
 	case !(o.Percent > 0 && o.Percent <= 100): // nor NaN
-		return hint.With(fmt.Errorf("no CPU can have a load of %v%%", o.Percent), "give more than 0, and 100 at most")
+		return hint.With(fmt.Errorf("no CPU can have a load of %v%%", o.Percent), "give more than 0 and at most 100")
 	case o.Period < time.Millisecond || o.Period > time.Second:
 		return fmt.Errorf("a burner's period of %v is not within 1ms…1s", o.Period)
 	case o.Phase < 0 || o.Phase >= o.Period:

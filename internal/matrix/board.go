@@ -12,54 +12,54 @@ import (
 	"gorun/internal/stats"
 )
 
-// Board is a matrix in progress. It says which sample is to be taken next, takes it, and judges: the same samples give
-// the same verdicts, whether they were taken just now or read from a journal.
+// Board is a matrix in progress. It decides which sample is taken next, takes it, and judges. The same samples give the
+// same verdicts, whether they are new or read from a journal.
 type Board struct {
 	run     *result.Run
-	figures []Figure // that are judged; the first decides which samples are taken
+	figures []Figure // the judged figures; the first decides which samples are taken
 	groups  []group
 	at      []place         // of each cell
 	rounds  int             // complete ones
 	blocks  []block         // of the round in progress
-	slots   []result.Slot   // its places
+	slots   []result.Slot   // the places of the round in progress
 	taken   []result.Sample // of the round in progress
 	faults  Faults
-	lacking []Faults                 // by figure: the samples that are invalid, or do not have it
+	lacking []Faults                 // by figure: the samples that are invalid or lack it
 	answers map[string]result.Answer // by question
 	pairs   map[comparison][]pair    // the samples of the same block, for the disturbances
 	samples [][]float64              // by cell, the deciding figure of the samples that count
 	ended   float64                  // elapsed seconds at the end of the last complete round
 	last    float64                  // elapsed seconds of the last sample
-	cells   []result.StandingCell    // as they stood after so many rounds:
+	cells   []result.StandingCell    // as they stood after looked rounds
 	looked  int
 }
 
-// group is cells that are compared with one baseline.
+// group holds the cells that are compared with one baseline.
 type group struct {
 	races    []*stats.Race // by figure
-	cells    []int         // of the run, by their numbers in a race
-	baseline int           // of the run
+	cells    []int         // indices in the run, by their numbers in a race
+	baseline int           // index in the run
 }
 
-// race is that of the figure that decides which samples are taken. The others have the same rounds and blocks.
+// race returns the race of the figure that decides which samples are taken. The others have the same rounds and blocks.
 func (g group) race() *stats.Race { return g.races[0] }
 
-// place is where a cell is raced.
+// place is a cell's group and its number in the group's races.
 type place struct{ group, cell int }
 
-// block is one of a round, of a group. Its cells are numbered as in the race.
+// block is one block of a round. Its cells are numbered as in the group's race.
 type block struct {
 	group int
 	cells []int
 }
 
-// comparison is of a cell with another one, mostly its baseline.
+// comparison names a cell and the one that it is compared with, usually its baseline.
 type comparison struct{ cell, against int }
 
-// pair is what disturbed a cell's sample and that of the other one in its block.
+// pair holds the disturbances of a cell's sample and of the one that it is compared with in its block.
 type pair struct{ cell, base result.Signals }
 
-// Canonical is a cell's content, by which cells are told apart and put in order; its name is not part of it.
+// Canonical returns a cell's content, which identifies and orders cells. Its name is not part of it.
 func Canonical(c result.Cell) string {
 	words := make([]string, 0, len(c.Flags))
 	for flag, value := range c.Flags {
@@ -69,8 +69,8 @@ func Canonical(c result.Cell) string {
 	return strings.Join(words, "\x00")
 }
 
-// NewBoard begins with no sample, whatever the run has. The run's matrix and cells say what is compared; the columns are
-// those of its experiment.
+// NewBoard returns a board without samples, even if the run has some. The run's matrix and cells define what is
+// compared; the columns are those of its experiment.
 func NewBoard(run *result.Run, columns column.List) (*Board, error) {
 	if run.Matrix == nil {
 		return nil, errors.New("the run has no cells to compare")
@@ -97,7 +97,7 @@ func (b *Board) race() error {
 	for i := range b.run.Cells {
 		baseline := b.run.Against(i)
 		if baseline < 0 || baseline >= len(b.run.Cells) || b.run.Against(baseline) != baseline {
-			return fmt.Errorf("cell %d, with which cell %d is to be compared, is no baseline", baseline, i)
+			return fmt.Errorf("cell %d, with which cell %d is to be compared, is not a baseline", baseline, i)
 		}
 		g := slices.IndexFunc(b.groups, func(g group) bool { return g.baseline == baseline })
 		if g < 0 {
@@ -121,6 +121,7 @@ func (b *Board) race() error {
 				Seed: b.run.Seed + uint64(i), Cells: contents, Baseline: slices.Index(g.cells, g.baseline), Alpha: m.Alpha,
 				Comparisons: b.comparisons(), Contrasts: contrasts[i],
 				Margin: m.Margin, Precision: m.Precision, Rounds: m.Rounds, Rate: figure.rate,
+				Amount: figure.amount,
 			})
 			if err != nil {
 				return err
@@ -131,12 +132,12 @@ func (b *Board) race() error {
 	return nil
 }
 
-// contrasts are those of the run, by group, with its numbers of the cells.
+// contrasts returns the contrasts of the run, by group, with the group's numbers of the cells.
 func (b *Board) contrasts() ([][]stats.Contrast, error) {
 	contrasts := make([][]stats.Contrast, len(b.groups))
 	for i, c := range b.run.Matrix.Contrasts {
 		if min(c.A, c.B) < 0 || max(c.A, c.B) >= len(b.at) {
-			return nil, fmt.Errorf("contrast %d, of the cells %d and %d, is not of the %d cells", i, c.A, c.B, len(b.at))
+			return nil, fmt.Errorf("contrast %d, of the cells %d and %d, is not among the %d cells", i, c.A, c.B, len(b.at))
 		}
 		a, of := b.at[c.A], b.at[c.B]
 		if a.group != of.group {
@@ -147,8 +148,8 @@ func (b *Board) contrasts() ([][]stats.Contrast, error) {
 	return contrasts, nil
 }
 
-// comparisons returns how many share the error rate: each cell's, where each group's control takes the place of its
-// baseline, and the contrasts, by each figure.
+// comparisons returns the number of comparisons that share the error rate: for each figure, one for each cell (each
+// group's control takes the place of its baseline) and one for each contrast.
 func (b *Board) comparisons() int {
 	return (len(b.run.Cells) + len(b.run.Matrix.Contrasts)) * len(b.figures)
 }
@@ -167,7 +168,7 @@ func (b *Board) Order() result.Order {
 		cells := make([]int, len(block.cells))
 		for i, cell := range block.cells {
 			if cell == g.race().Control() {
-				cells[i] = len(b.run.Cells) // of the only group, or of any: the baseline is in the block
+				cells[i] = len(b.run.Cells) // the duplicate
 				continue
 			}
 			cells[i] = g.cells[cell]
@@ -204,7 +205,7 @@ func (b *Board) begin() {
 	}
 }
 
-// over reports whether more samples of a group would serve nothing.
+// over reports whether more samples of a group are pointless.
 func (b *Board) over(g group) bool {
 	if b.faults.GivenUp(g.baseline) || g.race().Done() {
 		return true
@@ -223,17 +224,16 @@ func (b *Board) Next() result.Slot {
 // Between reports whether a round has just ended and the next one has not begun.
 func (b *Board) Between() bool { return len(b.taken) == 0 }
 
-// Rounds returns how many are complete.
+// Rounds returns the number of complete rounds.
 func (b *Board) Rounds() int { return b.rounds }
 
-// Round returns how many samples the next round takes, or the one in progress.
+// Round returns the number of samples of the round in progress, or of the next one.
 func (b *Board) Round() int { return len(b.slots) }
 
 // Elapsed returns the time of the run up to its last sample, in seconds.
 func (b *Board) Elapsed() float64 { return b.last }
 
-// Done reports whether more samples would serve nothing. A round in which the last baseline is given up is not
-// completed.
+// Done reports whether more samples are pointless. A round in which the last baseline is given up is not completed.
 func (b *Board) Done() bool {
 	if b.Between() {
 		return len(b.slots) == 0
@@ -288,7 +288,7 @@ func (b *Board) Add(s result.Sample) error {
 	return nil
 }
 
-// Check makes a sample invalid whose work did not come to what the same work came to before.
+// Check makes a sample invalid if its work gave another result than the same work before.
 func (b *Board) Check(s *result.Sample) {
 	if s.Answer == nil || s.Quality.Verdict == result.Invalid {
 		return
@@ -301,19 +301,19 @@ func (b *Board) Check(s *result.Sample) {
 	if first != *s.Answer {
 		s.Quality.Verdict = result.Invalid
 		s.Quality.Reasons = append([]string{fmt.Sprintf("%s are %s here and were %s before",
-			s.Answer.Of, s.Answer.Is, first.Is)}, s.Quality.Reasons...) // first: it is what reason tells
+			s.Answer.Of, s.Answer.Is, first.Is)}, s.Quality.Reasons...) // first, since reason returns the first
 	}
 }
 
-// complete gives the round to the races, without the blocks in which a sample is invalid: to leave out that sample alone
-// would be unfair where samples are invalid because they are slow. The race of a figure does without the blocks in which
-// a sample does not have it, either.
+// complete adds the round to the races, without the blocks that have an invalid sample: leaving out that sample alone
+// would be unfair if samples are invalid because they are slow. The race of a figure also leaves out the blocks in
+// which a sample lacks the figure.
 func (b *Board) complete() error {
 	type part struct {
 		round   stats.Round
 		seconds []float64
 	}
-	parts := make([][]part, len(b.groups)) // by figure; none of a group that was over before
+	parts := make([][]part, len(b.groups)) // by figure; none for a group that was over before
 	at := 0
 	for _, block := range b.blocks {
 		samples := b.taken[at : at+len(block.cells)]
@@ -350,7 +350,7 @@ func (b *Board) complete() error {
 	return nil
 }
 
-// pair notes what disturbed the samples of a block, unless one is invalid.
+// pair notes the disturbances of the samples of a block, unless one is invalid.
 func (b *Board) pair(samples []result.Sample) {
 	if slices.ContainsFunc(samples, invalid) {
 		return
@@ -376,7 +376,7 @@ func (b *Board) pair(samples []result.Sample) {
 	}
 }
 
-// roundSeconds is how long a round took; 0 before the first is complete.
+// roundSeconds returns the average duration of a round; 0 before the first is complete.
 func (b *Board) roundSeconds() float64 {
 	if b.rounds == 0 {
 		return 0
@@ -384,7 +384,7 @@ func (b *Board) roundSeconds() float64 {
 	return b.ended / float64(b.rounds)
 }
 
-// Standing is where the matrix stands. The verdicts are those of the last complete round.
+// Standing returns the state of the matrix. The verdicts are those of the last complete round.
 func (b *Board) Standing() result.Standing {
 	m := b.run.Matrix
 	if b.looked != b.rounds {
@@ -410,7 +410,7 @@ func (b *Board) Standing() result.Standing {
 	return s
 }
 
-// unsettled is the verdict on the first control that is not settled, or on the first.
+// unsettled returns the verdict on the first control that is not settled, or else on the first control.
 func (b *Board) unsettled() stats.Verdict {
 	first := b.groups[0].race().ControlVerdict()
 	for _, g := range b.groups {
@@ -421,7 +421,7 @@ func (b *Board) unsettled() stats.Verdict {
 	return first
 }
 
-// count returns how many samples count.
+// count returns the number of samples that count.
 func (b *Board) count() int {
 	n := 0
 	for _, seconds := range b.samples {
@@ -430,7 +430,7 @@ func (b *Board) count() int {
 	return n
 }
 
-// left is how many seconds the run will take on, at most; -1 where that is not known.
+// left returns an upper bound of the remaining time of the run, in seconds; -1 where it is not known.
 func (b *Board) left() float64 {
 	m, round := b.run.Matrix, b.roundSeconds()
 	left := -1.0
@@ -457,5 +457,5 @@ func (b *Board) left() float64 {
 	return min(left, need)
 }
 
-// LeastRounds is how many are taken before a cell can leave: the first look at its total.
+// LeastRounds is the number of rounds before a cell can leave: the first look at its total.
 const LeastRounds = 25

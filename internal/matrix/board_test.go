@@ -19,7 +19,7 @@ import (
 	"gorun/internal/stats"
 )
 
-// design is a run without samples whose cells have these values of a flag; the first is the baseline.
+// design returns a run without samples whose cells have these values of a flag; the first is the baseline.
 func design(flag string, values ...string) *result.Run {
 	run := &result.Run{
 		Experiment: "primes", Seed: 7,
@@ -35,7 +35,7 @@ func design(flag string, values ...string) *result.Run {
 	return run
 }
 
-// workers is a design of so many cells: workers=0, the baseline, workers=1, …
+// workers returns a design of n cells: workers=0 (the baseline), workers=1, …
 func workers(cells int) *result.Run {
 	values := make([]string, cells)
 	for i := range values {
@@ -44,8 +44,8 @@ func workers(cells int) *result.Run {
 	return design("workers", values...)
 }
 
-// fake takes samples without a process. What is the same work in the same round takes the same time, whatever the
-// cells' names and numbers.
+// fake takes samples without a process. The same work in the same round takes the same time, independent of the cells'
+// names and numbers.
 type fake struct {
 	session uint64             // two of them differ in their noise
 	scale   float64            // of all times; 0 is 1
@@ -81,7 +81,7 @@ func (f fake) step(board *matrix.Board, run *result.Run) error {
 	return board.Add(s)
 }
 
-// play takes samples until the board is done, or has so many rounds, and judges them.
+// play takes samples until the board is done or has this number of rounds, and judges them.
 func (f fake) play(t require.TestingT, run *result.Run, rounds int) *matrix.Board {
 	board, err := matrix.NewBoard(run, column.Common())
 	require.NoError(t, err)
@@ -219,7 +219,7 @@ func TestNewBoardRefuses(t *testing.T) {
 		"the error rate, 1, is not": func(r *result.Run) { r.Matrix.Alpha = 1 },
 		"the precision, -1, is":     func(r *result.Run) { r.Matrix.Precision = -1 },
 		"-1 rounds cannot be":       func(r *result.Run) { r.Matrix.Rounds = -1 },
-		"is not of the 3 cells":     func(r *result.Run) { r.Matrix.Contrasts = []result.Contrast{{A: 1, B: 3}} },
+		"is not among the 3 cells":  func(r *result.Run) { r.Matrix.Contrasts = []result.Contrast{{A: 1, B: 3}} },
 		"have different baselines": func(r *result.Run) {
 			r.Cells[2].Against = new(2)
 			r.Matrix.Contrasts = []result.Contrast{{A: 1, B: 2}}
@@ -232,7 +232,7 @@ func TestNewBoardRefuses(t *testing.T) {
 	}
 }
 
-// A cell is what its flags say: neither its name nor its number changes what is told of it.
+// A cell is defined by its flags: neither its name nor its number changes its verdict.
 func TestBoardIsBlindToNamesProperty(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		cells := rapid.IntRange(2, 5).Draw(t, "cells")
@@ -268,7 +268,7 @@ func TestBoardIsBlindToNamesProperty(t *testing.T) {
 	})
 }
 
-// Equal flags are equal content in whatever order they are held, and no value reads as another flag.
+// Equal flags are equal content in any order, and no value reads as another flag.
 func TestCanonical(t *testing.T) {
 	content := func(flags map[string]string) string { return matrix.Canonical(result.Cell{Flags: flags}) }
 	for range 20 { // a map's order differs from one time to the next
@@ -277,7 +277,7 @@ func TestCanonical(t *testing.T) {
 	assert.NotEqual(t, content(map[string]string{"a": "1", "b": "2"}), content(map[string]string{"a": "1 b=2"}))
 }
 
-// Samples that were read again give the same as those just taken, byte for byte, at every length.
+// Samples read from a journal give the same result as new ones, byte for byte, at every length.
 func TestReplay(t *testing.T) {
 	f := fake{ratios: map[string]float64{"workers=1": 1.3, "workers=3": 1.1}, spoil: func(s *result.Sample, cell string) {
 		s.Answer = &result.Answer{Of: "primes", Is: "303"}
@@ -323,11 +323,11 @@ func TestReplay(t *testing.T) {
 	require.ErrorContains(t, again.Replay(), "round 0: sample 4 took 0 seconds")
 }
 
-// A sample that is invalid costs its block and nothing else: not the cell, not the baseline, not the run. The panic of a
-// round that ends with one came from there.
+// An invalid sample costs only its block: not the cell, the baseline or the run. A round that ended with one once
+// caused a panic.
 func TestInvalidSampleCostsItsBlock(t *testing.T) {
 	for _, cell := range []string{"workers=0", "workers=1"} {
-		for seed := range uint64(20) { // so that it is now the first sample of the round, and now the last
+		for seed := range uint64(20) { // so that it is the first sample of the round in some runs, and the last in others
 			run := workers(3)
 			run.Seed, run.Matrix.Rounds = seed, 30
 			ratios := map[string]float64{"workers=1": 1.2, "workers=2": 1.1}
@@ -345,8 +345,8 @@ func TestInvalidSampleCostsItsBlock(t *testing.T) {
 	}
 }
 
-// A cell whose samples are invalid three times in a row is sampled no more, and what it had is not believed: too much of
-// it is missing.
+// A cell with three consecutive invalid samples is no longer sampled, and its other samples are not judged: too many
+// are missing.
 func TestInvalidCellIsGivenUp(t *testing.T) {
 	ratios := map[string]float64{"workers=2": 1.2}
 	torn := workers(4)
@@ -375,7 +375,7 @@ func TestInvalidCellIsGivenUp(t *testing.T) {
 	assert.Equal(t, "cell --workers 1 was given up after 3 invalid samples in a row: pinned elsewhere",
 		board.Warnings()[0].Message)
 
-	// A cell that never was valid has no times at all.
+	// A cell without a valid sample has no times.
 	never := workers(4)
 	fake{spoil: invalidate("workers=1", 0)}.play(t, never, 3)
 	assert.Nil(t, never.Cells[1].Summary)
@@ -390,7 +390,7 @@ func TestInvalidCellIsGivenUp(t *testing.T) {
 	assert.False(t, fake{}.play(t, workers(2), 1).Done())
 }
 
-// Three invalid samples spoil a cell only where they are more than 2% of its samples.
+// Three invalid samples spoil a cell only if they are more than 2% of its samples.
 func TestFewInvalidSamplesAreNoDoubt(t *testing.T) {
 	for every, spoilt := range map[int]bool{40: true, 60: false} {
 		run := workers(2)
@@ -454,9 +454,9 @@ func TestRowsHaveTheirOwnBaselines(t *testing.T) {
 		})
 		require.GreaterOrEqual(t, at, 0, "a block has its baseline")
 	}
-	assert.Len(t, orders, 2, "now one row comes first, and now the other")
+	assert.Len(t, orders, 2, "each row comes first in some rounds")
 
-	// One comparison of six costs what it costs in any matrix of six.
+	// One of six comparisons has the same share of the error rate as in any matrix of six.
 	bounded := func(cells int, rows bool) (rounds int) {
 		for rounds = 5; rounds < 30; rounds++ {
 			r := workers(cells)
@@ -478,14 +478,14 @@ func TestRowsHaveTheirOwnBaselines(t *testing.T) {
 	broken := workers(3)
 	broken.Cells[1].Against = new(2)
 	_, err := matrix.NewBoard(broken, nil)
-	require.Error(t, err, "cell 2 is no baseline of its own")
+	require.Error(t, err, "cell 2 is not a baseline of its own")
 }
 
 func TestAnswersAgree(t *testing.T) {
 	answer := func(s *result.Sample, is string) { s.Answer = &result.Answer{Of: "primes up to 100", Is: is} }
 	for name, c := range map[string]struct {
 		spoil func(s *result.Sample, cell string)
-		want  string // what is told of workers=1; "": nothing is invalid
+		want  string // verdict on workers=1; "": nothing is invalid
 	}{
 		"the same": {func(s *result.Sample, _ string) { answer(s, "25") }, ""},
 		"none":     {func(*result.Sample, string) {}, ""},
@@ -552,7 +552,7 @@ func TestJudge(t *testing.T) {
 	assert.NotNil(t, run.Matrix.Control.Total)
 }
 
-// Cells leave once they can be told, and the run is done when none is left.
+// Cells leave when they are decided, and the run is done when none is left.
 func TestBoardEnds(t *testing.T) {
 	run := workers(3)
 	board := fake{ratios: map[string]float64{"workers=1": 1.2}}.play(t, run, 500)
@@ -584,7 +584,7 @@ func TestStanding(t *testing.T) {
 	require.Len(t, s.Cells, 3)
 	assert.True(t, s.Cells[0].Baseline)
 	assert.False(t, s.Cells[1].Baseline)
-	assert.False(t, s.Cells[0].Open, "the baseline is no cell that is told")
+	assert.False(t, s.Cells[0].Open, "the baseline has no verdict")
 	assert.True(t, s.Cells[1].Open)
 	assert.Equal(t, 5, s.Cells[1].Verdict.Rounds)
 	assert.Equal(t, "--workers 1", s.Cells[1].Name)
@@ -595,7 +595,7 @@ func TestStanding(t *testing.T) {
 	assert.Zero(t, empty.Standing().Cells[1].Seconds)
 }
 
-// What is left is never more than the budget leaves, and is not known before there is something to go by.
+// The remaining time never exceeds the budget, and is not known before there is something to estimate it from.
 func TestStandingLeft(t *testing.T) {
 	wild := fake{spoil: func(s *result.Sample, _ string) { // too wild for a forecast within few rounds
 		if s.Round%2 == 0 {

@@ -12,12 +12,12 @@ import (
 	"gorun/internal/shell"
 )
 
-// MaxCells bounds a matrix, before anything is excluded: more could not be measured within a life, and a few long axes
-// multiply to more than memory holds.
+// MaxCells limits the number of cells of a matrix before exclusions: a few long axes multiply to more cells than can be
+// measured or held in memory.
 const MaxCells = 10_000
 
-// Cells returns the cells of the spec in their order, group by group, the last axis of each running fastest, and which
-// of them is the baseline. The flags are all that the experiment has; their order is that of names and commands.
+// Cells returns the cells of the spec in order, group by group, with the last axis of a group varying fastest, and the
+// index of the baseline. The flags are all flags of the experiment; their order is the order in names and commands.
 func (s Spec) Cells(flags []Flag) (cells []result.Cell, baseline int, err error) {
 	known := experiment{s.Experiment, flags}
 	groups, err := known.groups(s.Groups)
@@ -48,7 +48,7 @@ func (s Spec) Cells(flags []Flag) (cells []result.Cell, baseline int, err error)
 	return cells, baseline, err
 }
 
-// experiment is what a spec is held against.
+// experiment is the experiment against which a spec is checked.
 type experiment struct {
 	name  string
 	flags []Flag
@@ -58,13 +58,13 @@ type experiment struct {
 func (e experiment) flag(name string) (Flag, error) {
 	i := slices.IndexFunc(e.flags, func(f Flag) bool { return f.Name == name })
 	if i < 0 {
-		return Flag{}, hint.With(fmt.Errorf("gorun %s has no flag %q that a matrix could vary", e.name, name),
-			"there are --"+strings.Join(e.names(), ", --"))
+		return Flag{}, hint.With(fmt.Errorf("gorun %s has no flag %q that a matrix can vary", e.name, name),
+			"flags that can vary: --"+strings.Join(e.names(), ", --"))
 	}
 	return e.flags[i], nil
 }
 
-// names returns those of the flags.
+// names returns the names of the flags.
 func (e experiment) names() []string {
 	names := make([]string, len(e.flags))
 	for i, f := range e.flags {
@@ -73,7 +73,7 @@ func (e experiment) names() []string {
 	return names
 }
 
-// groups returns the groups with canonical values, once it is known that they are not too many.
+// groups returns the groups with canonical values, or an error if they have too many cells.
 func (e experiment) groups(groups []Group) ([]Group, error) {
 	canonical := slices.Clone(groups)
 	total := 0
@@ -91,7 +91,7 @@ func (e experiment) groups(groups []Group) ([]Group, error) {
 		}
 		if total += cells; total > MaxCells {
 			return nil, hint.With(fmt.Errorf("the matrix would have more than %d cells", MaxCells),
-				"a group has as many as the numbers of its flags' values multiply to: give fewer of them")
+				"the number of cells of a group is the product of the numbers of values of its flags: give fewer values")
 		}
 	}
 	return canonical, nil
@@ -136,10 +136,10 @@ func (f Flag) canonical(text string) (string, error) {
 	return strconv.FormatBool(on), nil
 }
 
-// columns refuses columns that show nothing, or show it in a way that is not theirs.
+// columns returns an error for a column whose flag does not exist, or does not fit its style.
 func (e experiment) columns(columns []result.Column) error {
 	for _, c := range columns {
-		var flag Flag // a group's name and comment are neither a switch nor a list
+		var flag Flag // stays zero for a group's name and comment, which are neither a switch nor a list
 		if c.Flag != groupName && c.Flag != result.CommentColumn {
 			var err error
 			if flag, err = e.flag(c.Flag); err != nil {
@@ -171,7 +171,7 @@ func (g Group) product() []result.Cell {
 	return cells
 }
 
-// describe gives every cell its command, and its name: its group, and the flags in which the group's cells differ.
+// describe sets the command of every cell, and its name: its group, and the flags in which the group's cells differ.
 func (e experiment) describe(cells []result.Cell) {
 	differs := map[string]map[string]bool{} // by group and flag
 	first := map[string]map[string]string{} // the flags of a group's first cell
@@ -201,7 +201,7 @@ func (e experiment) describe(cells []result.Cell) {
 	}
 }
 
-// argument is the flag in a command's list of arguments.
+// argument returns the flag for a command's list of arguments.
 func (f Flag) argument(value string) string {
 	if f.Switch && value == "true" {
 		return "--" + f.Name
@@ -209,7 +209,7 @@ func (f Flag) argument(value string) string {
 	return "--" + f.Name + "=" + value
 }
 
-// typed is the flag as one types it in a shell.
+// typed returns the flag as it is typed in a shell.
 func (f Flag) typed(value string) string {
 	if f.Switch {
 		return f.argument(value)
@@ -217,28 +217,28 @@ func (f Flag) typed(value string) string {
 	return "--" + f.Name + " " + shell.Quote(value)
 }
 
-// distinct refuses cells that do the same, or that are called the same.
+// distinct returns an error if two cells have the same flags or the same name.
 func distinct(cells []result.Cell) error {
 	commands, names := map[string]int{}, map[string]bool{}
 	for i, cell := range cells {
-		command := strings.Join(cell.Command, "\x00") // no argument can hold one
+		command := strings.Join(cell.Command, "\x00") // no argument can contain a null byte
 		if first, seen := commands[command]; seen {
 			return hint.With(fmt.Errorf("cells %q and %q have the same flags", cells[first].Name, cell.Name),
 				"exclude one of them, or give it another value")
 		}
 		if names[cell.Name] {
-			return hint.With(fmt.Errorf("two cells are called %q", cell.Name), "rename a group")
+			return hint.With(fmt.Errorf("two cells have the name %q", cell.Name), "rename a group")
 		}
 		commands[command], names[cell.Name] = i, true
 	}
 	return nil
 }
 
-// ParseValues reads the values of an axis as they are typed: words and numbers joined by commas. CPU lists have commas
-// of their own, and are told apart by spaces. No value is empty.
+// ParseValues reads the values of an axis as they are typed: words and numbers joined by commas. CPU lists contain
+// commas, so they are separated by spaces. No value is empty.
 func ParseValues(flag Flag, text string) ([]string, error) {
 	switch empty := strings.TrimSpace(text) == ""; {
-	case flag.Whole && !empty:
+	case (flag.Whole || flag.Joined) && !empty:
 		return []string{text}, nil
 	case flag.List && !empty:
 		return strings.Fields(text), nil
@@ -257,8 +257,8 @@ func ParseValues(flag Flag, text string) ([]string, error) {
 	return values, nil
 }
 
-// Override returns the spec with each axis in every group: in the place of the flag that it is about, or after the
-// others. A spec without groups gets one without a name.
+// Override returns the spec with each axis in every group, in place of the axis of the same flag or after the others. A
+// spec without groups gets one without a name.
 func Override(s Spec, axes []Axis) Spec {
 	if len(s.Groups) == 0 {
 		s.Groups = []Group{{}}
@@ -270,7 +270,7 @@ func Override(s Spec, axes []Axis) Spec {
 	return s
 }
 
-// overlay returns the axes below with those above in their place, or after them.
+// overlay returns the axes below, with those above in place of the axes of the same flags or after the others.
 func overlay(below, above []Axis) []Axis {
 	axes := slices.Clone(below)
 	for _, axis := range above {

@@ -99,7 +99,7 @@ func TestCellsOfGroups(t *testing.T) {
 	assert.Zero(t, baseline, "the first, unless one is named")
 }
 
-// A flag that is given its default is another cell than one that is not given.
+// A flag with its default value makes another cell than a flag that is not given.
 func TestCellsThatGiveADefault(t *testing.T) {
 	s := matrix.Spec{Experiment: "primes", Groups: []matrix.Group{
 		{Name: "a"}, {Name: "b", Axes: []matrix.Axis{axis("pin-cpus", "none")}},
@@ -150,7 +150,7 @@ func TestCellsErrors(t *testing.T) {
 				{Name: "a --workers 1", Axes: []matrix.Axis{axis("limit", "5")}},
 				{Name: "a", Axes: []matrix.Axis{two}},
 			}},
-			`cells are called "a --workers 1"`, "rename",
+			`cells have the name "a --workers 1"`, "rename",
 		},
 		{
 			matrix.Spec{Groups: spec(two).Groups, Exclude: []matrix.Conditions{{"workers": "3"}}},
@@ -199,8 +199,7 @@ func TestCellsErrors(t *testing.T) {
 	}
 }
 
-// The cells are all combinations, each once, in the order in which one counts; names are unique; a command says all
-// that the flags do.
+// The cells are all combinations, each once, in counting order; names are unique; a command holds all flags.
 func TestCellsProperty(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		flags := rapid.Permutation(primes).Draw(t, "flags")[:rapid.IntRange(1, 4).Draw(t, "axes")]
@@ -298,7 +297,7 @@ func TestOverride(t *testing.T) {
 		{Name: "a", Axes: []matrix.Axis{axis("limit", "7", "8"), axis("workers", "1", "2"), axis("nice", "1")}},
 		{Name: "b", Axes: []matrix.Axis{axis("workers", "3"), axis("limit", "7", "8"), axis("nice", "1")}},
 	}}, changed)
-	assert.Equal(t, before, s.Groups[0].Axes, "the spec that was given stays")
+	assert.Equal(t, before, s.Groups[0].Axes, "the given spec is not changed")
 }
 
 func TestParseFraction(t *testing.T) {

@@ -23,10 +23,10 @@ import (
 type Side struct {
 	File   string
 	Run    *result.Run
-	Judged bool // its cells have the verdicts that follow from its samples
+	Judged bool // its cells already have verdicts
 }
 
-// implied are the conditions that change along with the one that is meant to.
+// implied lists the conditions that necessarily change with an intended one.
 var implied = map[string][]string{
 	"kernel": {"boot", "kernel-command-line", "mitigations"},
 	"go":     {"binary", "version"},
@@ -38,18 +38,18 @@ var implied = map[string][]string{
 	},
 }
 
-// flagsDiffer is the difference that two runs have whose flags, the same for all cells of each, are not the same.
+// flagsDiffer names the difference between two runs whose common flags, the same for all cells of a run, differ.
 const flagsDiffer = "flags"
 
-// Across are the words that name a difference which is meant.
+// Across returns the words that name an intended difference.
 func Across() []string { return append(result.Conditions(), flagsDiffer) }
 
-// ErrDiffer tells that two runs differ in more than what is meant.
+// ErrDiffer means that two runs differ in more than the intended way.
 var ErrDiffer = errors.New("the two runs cannot be compared")
 
-// Compare sets two matrices side by side, cell by cell: B against A. What is meant to differ is named by across; other
-// differences are refused by an error that wraps ErrDiffer and names them, or with force are told in the result. More
-// pairs of runs, of A and of B in turn, show how far runs drift apart by themselves.
+// Compare compares two matrices cell by cell: B against A. across names the intended differences; for others, Compare
+// returns an error that wraps ErrDiffer and names them, or with force reports them in the result. More pairs of runs,
+// of A and of B in turn, show how much equal runs differ.
 func Compare(a, b Side, columns column.List, across []string, force bool, more ...[2]Side) (*result.Comparison, error) {
 	sides := []Side{a, b}
 	for _, pair := range more {
@@ -57,12 +57,12 @@ func Compare(a, b Side, columns column.List, across []string, force bool, more .
 	}
 	for _, side := range sides {
 		if side.Run.Matrix == nil || len(side.Run.Cells) == 0 {
-			return nil, hint.With(fmt.Errorf("%s is no matrix: repeats within one process cannot be compared with another's",
+			return nil, hint.With(fmt.Errorf("%s is not a matrix: repeats within one process cannot be compared with another's",
 				side.File), "measure both with gorun matrix --out")
 		}
 		if side.Run.Matrix.Order.Design == result.Rows {
-			return nil, hint.With(fmt.Errorf("%s has all samples of a row after each other: what drifted meanwhile cannot be "+
-				"told from a difference", side.File), "measure both without --blocks")
+			return nil, hint.With(fmt.Errorf("%s has all samples of a row after each other: drift between the rows cannot be "+
+				"distinguished from a difference", side.File), "measure both without --blocks")
 		}
 	}
 	if a.Run.Experiment != b.Run.Experiment {
@@ -124,7 +124,7 @@ func Compare(a, b Side, columns column.List, across []string, force bool, more .
 	return c, nil
 }
 
-// repeats checks that a further run of one side measured the same as the first.
+// repeats returns an error unless a further run of one side measured the same as the first.
 func repeats(first, run Side, force bool) error {
 	differences := append(result.Differences(first.Run, run.Run), fixed(first.Run.Cells, run.Run.Cells, nil)...)
 	if len(differences) > 0 && !force {
@@ -139,7 +139,7 @@ func repeats(first, run Side, force bool) error {
 	return nil
 }
 
-// drifted says what the number of runs cannot show, and what would, where that leaves a cell undecided.
+// drifted returns a warning, for an undecided cell, about what this number of runs cannot show and what would show it.
 func drifted(c *result.Comparison, sides []Side) (w result.Warning, found bool) {
 	pairs := len(sides) / 2
 	if pairs >= stats.FewestPairs || !slices.ContainsFunc(c.Cells, func(cell result.ComparedCell) bool {
@@ -200,7 +200,7 @@ func refuse(unmeant []result.Difference) error {
 		words[i] = fmt.Sprintf("%s is %s in A and %s in B", d.What, d.A, d.B)
 	}
 	return hint.With(fmt.Errorf("%w: %s", ErrDiffer, strings.Join(words, "; ")),
-		"if that is the change whose effect you want, name it by --across "+strings.Join(names(unmeant), ",")+
+		"if you want the effect of that change, name it by --across "+strings.Join(names(unmeant), ",")+
 			"; --force compares anyway, and every line says so")
 }
 
@@ -210,7 +210,7 @@ func origin(s Side) result.Origin {
 	}
 }
 
-// varying are the flags that tell the cells of either run apart.
+// varying returns the flags in which the cells of either run differ.
 func varying(runs ...[]result.Cell) []string {
 	flags := map[string]struct{}{}
 	for _, cells := range runs {
@@ -234,7 +234,7 @@ func union(a, b map[string]string) map[string]string {
 	return all
 }
 
-// fixed are the differences between flags that tell no cells apart.
+// fixed returns the differences in flags that do not vary within a run.
 func fixed(a, b []result.Cell, keys []string) (differences []result.Difference) {
 	all := union(a[0].Flags, b[0].Flags)
 	for _, flag := range slices.Sorted(maps.Keys(all)) {
@@ -253,8 +253,8 @@ func given(flag, value string) string {
 	return "--" + flag + " " + value
 }
 
-// key is what a cell is matched by: the flags that tell cells apart. On machines that are laid out differently, CPUs
-// that are given by number are matched by their relation, since their numbers mean nothing there.
+// key returns the text by which a cell is matched: the flags in which cells differ. Between machines of different
+// topology, CPUs given by number are matched by their relation, since their numbers have no common meaning.
 func key(c result.Cell, flags []string, elsewhere bool) (text, relations string) {
 	var words, related []string
 	for _, flag := range flags {
@@ -270,14 +270,14 @@ func key(c result.Cell, flags []string, elsewhere bool) (text, relations string)
 	return strings.Join(words, " "), strings.Join(related, "; ")
 }
 
-// match is a cell of A and the one of B that is compared with it, by their indices.
+// match holds the indices of a cell of A and of the cell of B that is compared with it.
 type match struct {
 	a, b     int
-	relation string // of their CPUs; "": they are the same, or there is none
+	relation string // of their CPUs; "": the CPUs are the same, or have none
 	relative bool   // their baselines match too
 }
 
-// compareCells matches cells and judges each pair. Of cells with one key, the first is taken.
+// compareCells matches cells and judges each pair. Of several cells with the same key, the first is taken.
 func compareCells(sides []Side, figures [][]Figure, flags []string, elsewhere bool) (
 	cells []result.ComparedCell, onlyA, onlyB []string,
 ) {
@@ -339,16 +339,17 @@ func compareCells(sides []Side, figures [][]Figure, flags []string, elsewhere bo
 	return cells, onlyA, onlyB
 }
 
-// compared is how a cell of A and one of B compare by a figure.
+// compared is the comparison of a cell of A with one of B by a figure.
 type compared struct {
 	seconds  [2][]float64 // of A and of B, of all runs
-	missing  bool         // a run has no valid sample of it
+	missing  bool         // a run has no valid sample with this figure
 	verdict  stats.Verdict
 	relative *stats.Verdict // by the baselines of the runs; nil: not known
 }
 
-// compareFigure judges a pair of cells by a figure, which is given for each run.
+// compareFigure judges a pair of cells by a figure; figure has one element for each run.
 func compareFigure(sides []Side, figure []Figure, faults []Faults, m match, design stats.SessionsDesign) (c compared) {
+	design.Amount = figure[0].amount
 	var why, spoilt string
 	var sessions [2][]stats.Session
 	var ofCell, ofBase [2][]float64
@@ -381,8 +382,8 @@ func compareFigure(sides []Side, figure []Figure, faults []Faults, m match, desi
 	return c
 }
 
-// common are the figures by which runs are compared, for each run: those that decided when they stopped, and what all
-// judge in addition.
+// common returns, for each run, the figures by which runs are compared: those that decided when the runs stopped, and
+// the others that all runs judge.
 func common(of [][]Figure) (figures [][]Figure) {
 	for f, figure := range of[0] {
 		each := make([]Figure, 0, len(of))
@@ -411,7 +412,7 @@ func (f *Faults) invalidIn(run string, cell int) string {
 	return "in " + run + ": " + f.cells[cell].reason
 }
 
-// sessionOf is a cell's samples in the order of the rounds, the baseline's duplicate left out.
+// sessionOf returns a cell's samples in the order of the rounds, without the baseline's duplicate.
 func sessionOf(run *result.Run, cell int, figure Figure) stats.Session {
 	var s stats.Session
 	cpus := run.Cells[cell].CPUs["cpus"].Count
@@ -430,8 +431,8 @@ func sessionOf(run *result.Run, cell int, figure Figure) stats.Session {
 			s.Canary = append(s.Canary, *sig.CanarySeconds)
 		}
 	}
-	// The kernel counts in ticks: where their rounding at both ends of each sample is more than the margin, a share of
-	// short samples tells nothing.
+	// The kernel counts in ticks: if their rounding at both ends of each sample is more than the margin, the share is
+	// meaningless.
 	if rounding := tick * math.Sqrt(float64(len(s.Others))/6); rounding > run.Matrix.Margin*watched {
 		s.Others = nil
 	}
@@ -441,7 +442,7 @@ func sessionOf(run *result.Run, cell int, figure Figure) stats.Session {
 // tick is the kernel's unit of steal and of other programs' time, in seconds (USER_HZ, proc_stat(5)).
 const tick = 0.010
 
-// paired are a cell's seconds and the baseline's of the same blocks.
+// paired returns the seconds of a cell and of the baseline in the same blocks.
 func paired(run *result.Run, cell int, figure Figure) (seconds, baseline []float64) {
 	type place struct{ round, block int }
 	base := map[place]float64{}

@@ -16,7 +16,7 @@ import (
 
 const sessionRounds = 40
 
-// measured is a run as a side of a comparison.
+// measured returns a run as a side of a comparison.
 func measured(t *testing.T, file string, run *result.Run, f fake) matrix.Side {
 	t.Helper()
 	run.Matrix.Rounds = sessionRounds
@@ -31,7 +31,7 @@ func compare(t *testing.T, a, b matrix.Side, across ...string) *result.Compariso
 	return c
 }
 
-// given gives all cells of a run a flag.
+// given adds a flag to all cells of a run.
 func given(run *result.Run, flag, value string) *result.Run {
 	for _, cell := range run.Cells {
 		cell.Flags[flag] = value
@@ -39,7 +39,7 @@ func given(run *result.Run, flag, value string) *result.Run {
 	return run
 }
 
-// The verdict is on B against A, and the relative one on what is more than the baseline's change.
+// The verdict is on B against A, and the relative one on the change beyond that of the baseline.
 func TestCompareVerdicts(t *testing.T) {
 	is := func(kind stats.Kind, ratio float64) func(*testing.T, string, *stats.Verdict) {
 		return func(t *testing.T, name string, v *stats.Verdict) {
@@ -106,12 +106,12 @@ func TestCompareVerdicts(t *testing.T) {
 		assert.Equal(t, "primes", got.Experiment)
 		assert.Equal(t, result.Origin{File: "a.jsonl", Tool: a.Run.Tool, Samples: 3 * sessionRounds}, got.A)
 		assert.Equal(t, "2026-01-02", got.B.Started)
-		// The baseline's duplicate is no sample of it here.
+		// The baseline's duplicate is not counted as its sample here.
 		assert.Equal(t, sessionRounds, got.Cells[0].Verdict.Rounds)
 	}
 }
 
-// What falls on a whole block is no change of a cell beside its baseline, nor is what falls on the duplicate.
+// A disturbance of a whole block does not change a cell's ratio to its baseline, and neither does one of the duplicate.
 func TestCompareBlocks(t *testing.T) {
 	late := fake{session: 5, spoil: func(s *result.Sample, _ string) {
 		if s.Block == 1 || s.Control {
@@ -136,7 +136,7 @@ func TestCompareSharesAlpha(t *testing.T) {
 	assert.Greater(t, width(8), width(2))
 }
 
-// What others took and how fast a fixed loop was is compared too.
+// The CPU time of other programs and the speed of a fixed loop are compared too.
 func TestCompareConditionsOfSessions(t *testing.T) {
 	signals := func(steal, other, canary float64) fake {
 		return fake{spoil: func(s *result.Sample, _ string) {
@@ -149,15 +149,15 @@ func TestCompareConditionsOfSessions(t *testing.T) {
 		b    fake
 		want string
 	}{
-		{signals(0.002, 0.002, 1e-4), "can't tell: [−"},
+		{signals(0.002, 0.002, 1e-4), "can't tell: −"},
 		{signals(0.002, 0.002, 1.1e-4), "the machine itself was 10.0% slower"},
 		{signals(0.012, 0.002, 1e-4), "others took 2.0% of the CPU time in A, 7.0% in B"},
 		{signals(0.002, 0.012, 1e-4), "others took 2.0% of the CPU time in A, 7.0% in B"},
-		{fake{}, "can't tell: [−"},
+		{fake{}, "can't tell: −"},
 		{fake{spoil: func(s *result.Sample, _ string) { // a tick is ten times the sample, by rounding alone
 			steal, other := 0.0, 0.010
 			s.Quality.Signals = result.Signals{WatchedSeconds: 0.001, StealSeconds: &steal, OtherSeconds: &other}
-		}}, "can't tell: [−"},
+		}}, "can't tell: −"},
 	} {
 		a := measured(t, "a", workers(2), signals(0.002, 0.002, 1e-4))
 		for _, cell := range compare(t, a, measured(t, "b", workers(2), c.b)).Cells {
@@ -166,7 +166,7 @@ func TestCompareConditionsOfSessions(t *testing.T) {
 	}
 }
 
-// Cells are matched by what they are, not by name, place or what all of them share.
+// Cells are matched by their varying flags, not by name, position or common flags.
 func TestCompareMatches(t *testing.T) {
 	type pairs [][2]string
 	relation := func(run *result.Run, relations ...string) *result.Run {
@@ -211,7 +211,7 @@ func TestCompareMatches(t *testing.T) {
 		},
 		"numbers on one machine": {
 			relation(design("pin-cpus", "0,1", "0,2"), "same-core", "same-llc"),
-			relation(design("pin-cpus", "0,2", "0,1"), "same-core", "same-llc"), // which cannot be; it is not looked at
+			relation(design("pin-cpus", "0,2", "0,1"), "same-core", "same-llc"), // impossible, but not checked
 			pairs{{pin + "0,1", pin + "0,1"}, {pin + "0,2", pin + "0,2"}},
 			nil, nil,
 			[]string{"", ""},
@@ -268,7 +268,7 @@ func TestCompareMatches(t *testing.T) {
 	}
 }
 
-// A cell is relative to its own baseline where the baselines are a pair, and not where others merely look like them.
+// A cell is relative to its own baseline if the baselines match, and not if other cells merely look like them.
 func TestCompareBaselines(t *testing.T) {
 	alike := func(topology string, baseline int) *result.Run {
 		run := design("pin-cpus", "0,1", "2,3", "0,2")
@@ -287,7 +287,7 @@ func TestCompareBaselines(t *testing.T) {
 	}
 }
 
-// Of a cell of which too many samples are invalid in either run nothing is claimed.
+// Nothing is claimed about a cell with too many invalid samples in either run.
 func TestCompareInvalid(t *testing.T) {
 	torn := fake{ratios: map[string]float64{"workers=1": 2}, spoil: invalidate("workers=1", 30, "pinned elsewhere")}
 	never := fake{spoil: invalidate("workers=1", 0, "pinned elsewhere")}
@@ -303,12 +303,12 @@ func TestCompareInvalid(t *testing.T) {
 	}
 }
 
-// What differs and is not meant is refused, with the word that would mean it; forced, every line says so.
+// An unintended difference is refused, with the word that would allow it; with force, every line says so.
 func TestCompareDifferences(t *testing.T) {
 	for name, c := range map[string]struct {
 		change func(b *result.Run)
 		across []string
-		refuse string // "": it is compared
+		refuse string // "": they are compared
 		hint   string
 	}{
 		"kernel": {
@@ -393,7 +393,7 @@ func TestCompareDifferences(t *testing.T) {
 	assert.Len(t, c.Differences, 4)
 	assert.Equal(t, []string{"smt", "aslr"}, c.Unmeant)
 	for _, cell := range c.Cells {
-		assert.Regexp(t, `^forced across smt, aslr: can't tell: \[`, cell.Words)
+		assert.Regexp(t, `^forced across smt, aslr: can't tell: −\d.*% to \+\d`, cell.Words)
 	}
 	assert.Subset(t, matrix.Across(), append(result.Conditions(), "flags"))
 }
@@ -401,15 +401,15 @@ func TestCompareDifferences(t *testing.T) {
 func TestCompareRefuses(t *testing.T) {
 	good := func() matrix.Side { return measured(t, "a", workers(2), fake{}) }
 	for want, spoil := range map[string]func(*result.Run){
-		"b is no matrix":                             func(r *result.Run) { r.Matrix = nil },
-		"b is no matrix: repeats within one":         func(r *result.Run) { r.Cells = nil },
+		"b is not a matrix":                          func(r *result.Run) { r.Matrix = nil },
+		"b is not a matrix: repeats within one":      func(r *result.Run) { r.Cells = nil },
 		"a is of gorun primes and b of gorun memory": func(r *result.Run) { r.Experiment = "memory" },
 		"no cell of a is in b": func(r *result.Run) {
 			for i := range r.Cells {
 				r.Cells[i].Flags["workers"] += "0"
 			}
 		},
-		"b: cell 9, with which cell 0 is to be compared, is no baseline": func(r *result.Run) { r.Matrix.Baseline = 9 },
+		"b: cell 9, with which cell 0 is to be compared, is not a baseline": func(r *result.Run) { r.Matrix.Baseline = 9 },
 		"b: sample 3 is not": func(r *result.Run) { r.Samples[3].Round++ },
 	} {
 		b := measured(t, "b", workers(2), fake{})
@@ -419,7 +419,7 @@ func TestCompareRefuses(t *testing.T) {
 	}
 	none := matrix.Side{File: "none", Run: &result.Run{}}
 	_, err := matrix.Compare(none, good(), nil, nil, true)
-	require.ErrorContains(t, err, "none is no matrix")
+	require.ErrorContains(t, err, "none is not a matrix")
 	assert.Contains(t, hint.Of(err), "gorun matrix --out")
 
 	broken := good()
@@ -438,7 +438,7 @@ func TestCompareWarnsOfWarmup(t *testing.T) {
 	}, c.Warnings[0])
 }
 
-// Runs in turn show how far they drift: a difference is found that one run of each cannot show, with the samples of all.
+// Runs in turn show how far they drift: all samples together find a difference that one run of each cannot show.
 func TestCompareInTurn(t *testing.T) {
 	slower := map[string]float64{"workers=1": 1.05}
 	side := func(file string, f fake) matrix.Side { return measured(t, file, workers(2), f) }
@@ -458,7 +458,7 @@ func TestCompareInTurn(t *testing.T) {
 	assert.Equal(t, stats.Slower, cell.Relative.Kind)
 	assert.Equal(t, 4*sessionRounds, cell.Verdict.Rounds)
 	assert.Equal(t, 4*sessionRounds, cell.Relative.Rounds)
-	assert.Empty(t, cell.VerdictA+cell.VerdictB, "no run's own")
+	assert.Empty(t, cell.VerdictA+cell.VerdictB, "no run has its own verdict")
 	assert.Empty(t, got.Warnings)
 	require.Len(t, got.MoreA, 3)
 	assert.Equal(t, "a4", got.MoreA[2].File)
@@ -482,7 +482,7 @@ func TestCompareInTurn(t *testing.T) {
 		"b3: the two runs cannot be compared: not a repetition of b1: flags is no --nice there and --nice 5 here": func(r *result.Run) {
 			given(r, "nice", "5")
 		},
-		"b3 is no matrix": func(r *result.Run) { r.Matrix = nil },
+		"b3 is not a matrix": func(r *result.Run) { r.Matrix = nil },
 	} {
 		odd := side("b3", fake{session: 5})
 		spoil(odd.Run)

@@ -14,10 +14,10 @@ import (
 // groupName stands for a cell's group among the flags of conditions and columns.
 const groupName = "group"
 
-// Conditions are what a cell must be: values by flag, or by "group". ReadSpec and ParseConditions leave none empty.
+// Conditions select cells: values by flag, or by "group". ReadSpec and ParseConditions return no empty ones.
 type Conditions map[string]string
 
-// String shows the conditions as ParseConditions reads them.
+// String formats the conditions as ParseConditions reads them.
 func (c Conditions) String() string {
 	var words []string
 	for _, name := range slices.Sorted(maps.Keys(c)) {
@@ -26,8 +26,8 @@ func (c Conditions) String() string {
 	return strings.Join(words, ",")
 }
 
-// ParseConditions reads conditions as they are typed: "workers=50,lock-thread=true". What follows a comma and has no
-// "=" belongs to the value before it, since CPU lists and names have commas too: "pin-cpus=0,2,workers=50".
+// ParseConditions reads conditions as they are typed: "workers=50,lock-thread=true". A part without "=" belongs to the
+// value before it, since CPU lists and names have commas too: "pin-cpus=0,2,workers=50".
 func ParseConditions(text string) (Conditions, error) {
 	conditions := Conditions{}
 	var last string
@@ -79,7 +79,7 @@ func (e experiment) conditions(conditions Conditions) (Conditions, error) {
 	return canonical, nil
 }
 
-// value is what a cell has for a flag, or for "group".
+// value returns a cell's value of a flag, or of "group".
 func (e experiment) value(cell result.Cell, name string) string {
 	if name == groupName {
 		return cell.Group
@@ -87,7 +87,7 @@ func (e experiment) value(cell result.Cell, name string) string {
 	if value, given := cell.Flags[name]; given {
 		return value
 	}
-	flag, _ := e.flag(name) // known: conditions has looked
+	flag, _ := e.flag(name) // known: conditions has checked it
 	return flag.Default
 }
 
@@ -127,7 +127,7 @@ func (e experiment) exclude(cells []result.Cell, lists []Conditions) ([]result.C
 	return kept, nil
 }
 
-// baseline returns the one cell that meets the conditions; the first without any.
+// baseline returns the only cell that meets the conditions, or the first cell if there are none.
 func (e experiment) baseline(cells []result.Cell, conditions Conditions) (int, error) {
 	if len(conditions) == 0 {
 		return 0, nil
@@ -152,9 +152,10 @@ func (e experiment) baseline(cells []result.Cell, conditions Conditions) (int, e
 		len(found), conditions, cells[found[0]].Name, cells[found[1]].Name), "add conditions until one cell is left")
 }
 
-// Contrasted returns the comparisons with the cells that meet the spec's Contrasts: of each other cell with the one that
-// has its values of all flags in which those cells differ, as the row with the same number of workers. The baseline is in
-// none, since all cells are compared with it anyway. The cells and the baseline are those of Cells.
+// Contrasted returns the comparisons with the cells that meet the spec's Contrasts. Each other cell is compared with
+// the one of these that has the same values of all flags in which these differ, for example the same number of workers.
+// The baseline is in none, since all cells are compared with it anyway. The cells and the baseline are those that Cells
+// returns.
 func (s Spec) Contrasted(flags []Flag, cells []result.Cell, baseline int) ([]result.Contrast, error) {
 	if len(s.Contrasts) == 0 {
 		return nil, nil
@@ -205,10 +206,10 @@ func (s Spec) Contrasted(flags []Flag, cells []result.Cell, baseline int) ([]res
 	return contrasts, nil
 }
 
-// mostShown is how many values of a flag a hint shows.
+// mostShown is the maximum number of values of a flag in a hint.
 const mostShown = 8
 
-// values says what there is for the names of conditions.
+// values lists the values that cells have for the names of conditions.
 func (e experiment) values(cells []result.Cell, conditions Conditions) string {
 	var words []string
 	for _, name := range slices.Sorted(maps.Keys(conditions)) {

@@ -14,7 +14,7 @@ import (
 	"gorun/internal/matrix"
 )
 
-// A flag that a cell does not give is its default in conditions, and like no value where it has none.
+// In conditions, a flag that a cell does not give has its default value, or matches no value if it has no default.
 func TestExclude(t *testing.T) {
 	s := matrix.Spec{Experiment: "primes", Groups: []matrix.Group{
 		{Name: "a", Axes: []matrix.Axis{axis("workers", "1", "2", "3")}},
@@ -28,10 +28,10 @@ func TestExclude(t *testing.T) {
 		"nice=0":                    "a1 a2 a3",
 		"workers=2":                 "a1 a3 b1 b3",
 		"lock-thread=1,workers=3":   "a1 a2 a3 b1 b2",
-		"dispatch=goroutine":        "b1 b2 b3", // not where it is another
+		"dispatch=goroutine":        "b1 b2 b3", // not those with another value
 		"workers=1|group=a|group=b": "",
 		"group=b,workers=1|group=a": "b2 b3",
-		"group=b,workers=1|group=b": "a1 a2 a3", // what another has excluded counts as found
+		"group=b,workers=1|group=b": "a1 a2 a3", // a cell that another condition excluded counts as found
 	} {
 		s.Exclude = nil
 		for list := range strings.SplitSeq(text, "|") {
@@ -89,7 +89,7 @@ func TestParseConditionsReadsStringProperty(t *testing.T) {
 	})
 }
 
-// FuzzParseConditions: what is read is shown in a way that reads as the same.
+// FuzzParseConditions checks that conditions survive formatting and parsing.
 func FuzzParseConditions(f *testing.F) {
 	for _, seed := range []string{
 		"workers=50,lock-thread=true", "group=F1,2,3,4,workers=5", "a=,b= ,c", "==,=", ",", "a=b=c,d",

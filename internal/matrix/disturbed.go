@@ -10,15 +10,15 @@ import (
 
 // disturbance is something from outside that may differ between a cell's samples and the baseline's.
 type disturbance struct {
-	of    func(sig result.Signals, cpus int) (float64, bool) // its size: as a share of the CPU time, or a logarithm
+	of    func(sig result.Signals, cpus int) (float64, bool) // its size: a share of the CPU time, or a logarithm
 	words string                                             // takes the mean of the cell and that of the baseline
 	show  func(mean float64) float64
 }
 
-// disturbances are what makes a difference confounded. To add one, add its row.
+// disturbances can make a difference confounded. To add one, add its row.
 var disturbances = [...]disturbance{
-	{stealShare, "the hypervisor stole %.1f%% of the CPU time there was, and %.1f%% beside the baseline", hundredfold},
-	{otherShare, "other programs used %.1f%% of the CPU time there was, and %.1f%% beside the baseline", hundredfold},
+	{stealShare, "the hypervisor stole %.1f%% of the available CPU time, and %.1f%% during the baseline", hundredfold},
+	{otherShare, "other programs used %.1f%% of the available CPU time, and %.1f%% during the baseline", hundredfold},
 	{canary, "a fixed loop just before took %.1f µs, and %.1f µs before the baseline", microseconds},
 }
 
@@ -43,14 +43,14 @@ func microseconds(logSeconds float64) float64 { return 1e6 * math.Exp(logSeconds
 const (
 	// doubtAlpha is the probability that a cell is called confounded by chance.
 	doubtAlpha = 0.01
-	// explains is the part of an effect from which on a disturbance could be its cause: pinned threads, for one, make
-	// the kernel's own threads work, which is the effect and not what confounds it.
+	// explains is the share of an effect that a disturbance must reach to be its possible cause: pinned threads, for
+	// example, make kernel threads work, which is part of the effect and does not confound it.
 	explains = 1.0 / 3
-	// throttledShare of the samples is too many to tell anything but the quota.
+	// throttledShare is the share of samples from which the quota decides the result.
 	throttledShare = 0.05
 )
 
-// disturbed is a verdict in the light of what happened beside the samples.
+// disturbed returns the verdict after a check of the disturbances of the samples.
 func (b *Board) disturbed(c comparison, v stats.Verdict) stats.Verdict {
 	pairs := b.pairs[c]
 	if len(pairs) == 0 {
@@ -73,7 +73,7 @@ func (b *Board) disturbed(c comparison, v stats.Verdict) stats.Verdict {
 	effect := claimed(v)
 	for _, d := range disturbances {
 		differences, mean, base := d.compare(pairs, cpus, baseCPUs)
-		if effect != 0 && (mean > base) != (effect > 0) { // less disturbance makes nothing slower
+		if effect != 0 && (mean > base) != (effect > 0) { // less disturbance makes no cell slower
 			continue
 		}
 		material := max(b.run.Matrix.Margin, explains*math.Abs(effect))
@@ -84,9 +84,9 @@ func (b *Board) disturbed(c comparison, v stats.Verdict) stats.Verdict {
 	return v
 }
 
-// claimed is the difference that a verdict claims, as the logarithm of a ratio of times: that of the total where the
-// typical samples do not have it. It is 0 where none is claimed: that there is no difference may be the work of a
-// disturbance in either direction.
+// claimed returns the difference that a verdict claims, as the logarithm of a ratio of times: that of the total if the
+// typical samples do not differ. It is 0 if the verdict is "no difference", which a disturbance in either direction may
+// cause.
 func claimed(v stats.Verdict) float64 {
 	switch v.Kind {
 	case stats.Slower, stats.Faster:
@@ -97,7 +97,7 @@ func claimed(v stats.Verdict) float64 {
 	return 0
 }
 
-// compare gives the disturbance's differences, round by round, and its means; none where a sample lacks it.
+// compare returns the differences of the disturbance, round by round, and its means; none if a sample lacks it.
 func (d disturbance) compare(pairs []pair, cpus, baseCPUs int) (differences []float64, mean, base float64) {
 	for _, p := range pairs {
 		x, known := d.of(p.cell, cpus)

@@ -10,7 +10,7 @@ import (
 	"gorun/internal/stats"
 )
 
-// A difference is confounded where a disturbance fell on one of the two alone and could be its cause.
+// A difference is confounded if a disturbance affected only one of the two cells and could be its cause.
 func TestDisturbed(t *testing.T) {
 	const rounds = 40
 	cell := func(of string) bool { return of == "workers=1" }
@@ -68,7 +68,7 @@ func TestDisturbed(t *testing.T) {
 	inTurn := func(s *result.Sample, of string) {
 		steal(0.02, []func(string) bool{cell, baseline}[s.Round%2])(s, of)
 	}
-	stole := "the hypervisor stole 5.0% of the CPU time there was, and 0.0% beside the baseline"
+	stole := "the hypervisor stole 5.0% of the available CPU time, and 0.0% during the baseline"
 	for name, c := range map[string]struct {
 		ratio float64
 		spoil func(*result.Sample, string)
@@ -80,7 +80,7 @@ func TestDisturbed(t *testing.T) {
 		"steal, and no difference": {1, steal(0.01, cell), stats.Confounded, stole},
 		"steal on the baseline": {
 			0.95, steal(0.01, baseline), stats.Confounded,
-			"the hypervisor stole 0.0% of the CPU time there was, and 5.0% beside the baseline",
+			"the hypervisor stole 0.0% of the available CPU time, and 5.0% during the baseline",
 		},
 		"steal on both":                                {1.05, steal(0.01, both), stats.Slower, ""},
 		"steal on each in turn":                        {1.05, inTurn, stats.Slower, ""},
@@ -91,18 +91,18 @@ func TestDisturbed(t *testing.T) {
 		"a faster one is as large":                     {0.5, steal(0.01, cell), stats.Faster, ""},
 		"steal from the baseline makes nothing slower": {1.05, steal(0.01, baseline), stats.Slower, ""},
 		"but the cell faster": {
-			0.95, steal(0.01, baseline), stats.Confounded, "the likely cause: the hypervisor stole 0.0% of the CPU time there was",
+			0.95, steal(0.01, baseline), stats.Confounded, "the likely cause: the hypervisor stole 0.0% of the available CPU time",
 		},
 		"steal by chance": {1.05, first(12, steal(0.04, cell)), stats.Slower, ""},
 		"steal beyond chance": {
 			1.05, first(13, steal(0.04, cell)), stats.Confounded,
-			"the hypervisor stole 6.5% of the CPU time there was, and 0.0% beside the baseline",
+			"the hypervisor stole 6.5% of the available CPU time, and 0.0% during the baseline",
 		},
 		"a sample without the counter":     {1.05, without("workers=1", 7, steal(0.01, cell)), stats.Slower, ""},
 		"a baseline's without the counter": {1.05, without("workers=0", 7, steal(0.01, cell)), stats.Slower, ""},
 		"others": {
 			1.05, others(0.02, 0.004), stats.Confounded,
-			"other programs used 10.0% of the CPU time there was, and 2.0% beside the baseline",
+			"other programs used 10.0% of the available CPU time, and 2.0% during the baseline",
 		},
 		"others alike": {1.05, others(0.02, 0.02), stats.Slower, ""},
 		"canary": {
@@ -139,7 +139,7 @@ func TestDisturbed(t *testing.T) {
 	}
 }
 
-// A share is that of the CPUs which a cell has.
+// A share refers to the CPUs of the cell.
 func TestDisturbedByCPUs(t *testing.T) {
 	for name, c := range map[string]struct {
 		cell, baseline int // CPUs
@@ -147,8 +147,8 @@ func TestDisturbedByCPUs(t *testing.T) {
 		words          string
 	}{
 		"alike":         {2, 2, stats.Same, ""},
-		"cell wider":    {4, 2, stats.Confounded, "stole 5.0% of the CPU time there was, and 10.0% beside"},
-		"cell narrower": {2, 4, stats.Confounded, "stole 10.0% of the CPU time there was, and 5.0% beside"},
+		"cell wider":    {4, 2, stats.Confounded, "stole 5.0% of the available CPU time, and 10.0% during"},
+		"cell narrower": {2, 4, stats.Confounded, "stole 10.0% of the available CPU time, and 5.0% during"},
 	} {
 		run := workers(2)
 		run.Matrix.Rounds = 40
@@ -162,7 +162,7 @@ func TestDisturbedByCPUs(t *testing.T) {
 	}
 }
 
-// Rounds that are too many stopped ones are not promised more.
+// With too many throttled rounds, there is no forecast of more.
 func TestThrottledAsksForNoMore(t *testing.T) {
 	run := workers(2)
 	run.Matrix.Margin = 0.006 // about the noise

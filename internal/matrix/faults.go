@@ -8,16 +8,16 @@ import (
 )
 
 const (
-	// GivenUpAfter is how many samples of a cell in a row are invalid when it is sampled no more.
+	// GivenUpAfter is the number of consecutive invalid samples after which a cell is no longer sampled.
 	GivenUpAfter = 3
-	// A comparison in which at least fewInvalid samples of one of its cells, and more than lostShare of them, are invalid
-	// is not judged: they may be invalid because they were slow, and the others would then look too fast.
+	// A comparison in which at least fewInvalid samples of one of its cells, and more than lostShare of them, are
+	// invalid is not judged: if they are invalid because they were slow, the others look too fast.
 	fewInvalid = 3
 	lostShare  = 0.02
 )
 
-// Faults counts the invalid samples of each cell, so that one costs no more than itself and a cell that cannot be
-// measured is given up. The zero value has seen no sample.
+// Faults counts the invalid samples of each cell, so that a cell that cannot be measured is given up. The zero value is
+// ready for use.
 type Faults struct {
 	cells map[int]fault
 }
@@ -25,12 +25,12 @@ type Faults struct {
 type fault struct {
 	taken   int
 	invalid int
-	row     int    // of the latest samples that are invalid, one after another
-	reason  string // of the latest
-	left    bool   // it was given up, even if a sample of the same round was good
+	row     int    // consecutive invalid samples, up to the latest
+	reason  string // of the latest invalid sample
+	left    bool   // given up, even if another sample of the same round was valid
 }
 
-// faultsOf counts the samples of a run that has cells by which a figure cannot be judged.
+// faultsOf counts the samples of a run by which a figure cannot be judged.
 func faultsOf(run *result.Run, figure Figure) (f Faults) {
 	for _, s := range run.Samples {
 		if s.Slot != nil {
@@ -56,10 +56,10 @@ func (f *Faults) Add(cell int, s result.Sample) {
 	f.cells[cell] = c
 }
 
-// GivenUp reports whether a cell is sampled no more.
+// GivenUp reports whether a cell is no longer sampled.
 func (f *Faults) GivenUp(cell int) bool { return f.cells[cell].left }
 
-// Left returns how many of the cells 0 … n−1 have not been given up.
+// Left returns how many of the cells 0 to n−1 have not been given up.
 func (f *Faults) Left(n int) int {
 	left := 0
 	for cell := range n {
@@ -70,7 +70,7 @@ func (f *Faults) Left(n int) int {
 	return left
 }
 
-// Warnings names the cells that were given up, by the names of all.
+// Warnings returns a warning for each cell that was given up; names are those of all cells.
 func (f *Faults) Warnings(names []string) []result.Warning {
 	var warnings []result.Warning
 	for cell, name := range names {
@@ -90,12 +90,12 @@ func (f *Faults) Warnings(names []string) []result.Warning {
 	return warnings
 }
 
-// none reports whether a cell was sampled and has no sample that counts.
+// none reports whether a cell was sampled but has no valid sample.
 func (f *Faults) none(cell int) bool {
 	return f.cells[cell].taken > 0 && f.cells[cell].taken == f.cells[cell].invalid
 }
 
-// spoil returns why too many samples of a cell are invalid to judge by the others; "" where they are not.
+// spoil returns the reason not to judge a cell with too many invalid samples; "" if there are not too many.
 func (f *Faults) spoil(cell int, name string) string {
 	c := f.cells[cell]
 	if c.invalid < fewInvalid || float64(c.invalid) <= lostShare*float64(c.taken) {
@@ -104,7 +104,7 @@ func (f *Faults) spoil(cell int, name string) string {
 	return fmt.Sprintf("%d of %s of %s are invalid: %s", c.invalid, units.Things(c.taken, "sample"), name, c.reason)
 }
 
-// reason is why a sample is invalid.
+// reason returns the first reason why a sample is invalid.
 func reason(s result.Sample) string {
 	if len(s.Quality.Reasons) == 0 {
 		return "no reason recorded"

@@ -9,7 +9,7 @@ import (
 	"gorun/internal/result"
 )
 
-// A cell that was given up stays so, whatever its other samples of the same round come to.
+// A cell that was given up stays so, even if other samples of the same round are valid.
 func TestFaultsStay(t *testing.T) {
 	invalid := result.Sample{Quality: result.Quality{Verdict: result.Invalid, Reasons: []string{"torn"}}}
 	for _, after := range []result.Sample{invalid, {Quality: result.Quality{Verdict: result.Valid}}} {

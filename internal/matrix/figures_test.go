@@ -14,13 +14,13 @@ import (
 
 var cpuTime = column.CPU.Name
 
-// withCPU has a run judge CPU time, too.
+// withCPU makes a run judge CPU time too.
 func withCPU(run *result.Run) *result.Run {
 	run.Matrix.Figures = []result.Figure{{Column: cpuTime, Label: column.CPU.Label}}
 	return run
 }
 
-// uses gives each sample a CPU time: a tenth of a second, times the ratio of its cell.
+// uses sets the CPU time of each sample: a tenth of a second, times the ratio of its cell.
 func uses(ratios map[string]float64) func(*result.Sample, string) {
 	return func(s *result.Sample, cell string) {
 		noise := s.Seconds / 0.1
@@ -56,8 +56,7 @@ func TestFiguresDisagree(t *testing.T) {
 	assert.Empty(t, standing.Cells[0].Verdicts)
 }
 
-// Two figures have half of the chance of a false verdict each, whichever it is, and none but the first has a say in the
-// order and the length of a run.
+// Two figures have half of the error rate each, and only the first decides the order and the length of a run.
 func TestFiguresShareAlpha(t *testing.T) {
 	f := fake{ratios: map[string]float64{"workers=1": 1.01, "workers=2": 1.3}, spoil: uses(nil)}
 	both, alone := withCPU(workers(4)), workers(4)
@@ -80,8 +79,8 @@ func TestFiguresShareAlpha(t *testing.T) {
 	assert.Len(t, undecided.Samples, len(both.Samples))
 }
 
-// A CPU time that is not known is no CPU time of zero: its block is not judged by it, and a cell of which too many are
-// missing is not judged by it at all.
+// An unknown CPU time does not count as zero: its block is not judged by CPU time, nor is a cell with too many unknown
+// ones.
 func TestFigureIsMissing(t *testing.T) {
 	lose := func(cell string, from, to int) func(*result.Sample, string) {
 		return func(s *result.Sample, of string) {
@@ -135,7 +134,7 @@ func TestInvalidSampleOfFigures(t *testing.T) {
 	assert.Empty(t, run.Cells[1].Verdicts)
 }
 
-// Where rows have baselines of their own, each has a control by each figure.
+// If rows have separate baselines, each has a control for each figure.
 func TestFiguresOfSeveralBaselines(t *testing.T) {
 	run := withCPU(workers(4))
 	run.Matrix.Rounds = 30
@@ -189,7 +188,7 @@ func TestCompareByFigures(t *testing.T) {
 	assert.Equal(t, result.Figure{Column: cpuTime, Label: "CPU time"}, cpu.Figure)
 	assert.Equal(t, stats.CantTell, cpu.Verdict.Kind, cpu.Verdict)
 	assert.Equal(t, stats.Same, cpu.Relative.Kind, cpu.Relative)
-	assert.Nil(t, c.Cells[0].Figures[0].Relative, "the baseline's own")
+	assert.Nil(t, c.Cells[0].Figures[0].Relative, "of the baseline")
 
 	never := fake{spoil: func(s *result.Sample, cell string) {
 		f.spoil(s, cell)

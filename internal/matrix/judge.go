@@ -9,16 +9,16 @@ import (
 	"gorun/internal/stats"
 )
 
-// judges are how the cells of a design are judged. To add a design, name it in result and add its row.
+// judges holds the function that judges the cells of each design. To add a design, name it in result and add its row.
 var judges = map[string]func(*result.Run, column.List) error{
 	"":           judgeBlocks,
 	result.Pairs: judgePairs,
 	result.Rows:  sumUp,
 }
 
-// Judge puts the verdicts and summaries on the cells of a run, by its design: the same samples have the same, whether
-// they were taken just now or read from a journal. A run without cells to compare is left as it is. The columns are those
-// of the run's experiment.
+// Judge sets the verdicts and summaries of the cells of a run, by its design. The same samples give the same verdicts,
+// whether they are new or read from a journal. A run without cells to compare is not changed. The columns are those of
+// the run's experiment.
 func Judge(run *result.Run, columns column.List) error {
 	if run.Matrix == nil {
 		return nil
@@ -29,11 +29,11 @@ func Judge(run *result.Run, columns column.List) error {
 	return judges[run.Matrix.Order.Design](run, columns)
 }
 
-// Judged returns the figure of a sample that decides when such a run stops, or an error that says why this gorun cannot judge it. The
-// columns are those of the run's experiment.
+// Judged returns the function that gets the figure of a sample that decides when a run stops, or an error if this gorun
+// cannot judge the run. The columns are those of the run's experiment.
 func Judged(m *result.Matrix, columns column.List) (func(result.Sample) float64, error) {
 	if _, known := judges[m.Order.Design]; !known {
-		return nil, fmt.Errorf("the design %q is none that this gorun knows", m.Order.Design)
+		return nil, fmt.Errorf("this gorun does not know the design %q", m.Order.Design)
 	}
 	return Time(m, columns)
 }
@@ -51,7 +51,7 @@ func judgeBlocks(run *result.Run, columns column.List) error {
 }
 
 // judgePairs compares the samples of each round: the cell's and the baseline's, taken one after the other, are a pair.
-// A pair of which a sample is invalid is left out. The verdict is that of stats.Pairs, with its limits.
+// A pair with an invalid sample is left out. The verdict is that of stats.Pairs, with its limits.
 func judgePairs(run *result.Run, columns column.List) error {
 	if err := sumUp(run, columns); err != nil {
 		return err
@@ -68,6 +68,7 @@ func judgePairs(run *result.Run, columns column.List) error {
 	for f, figure := range figures {
 		faults := faultsOf(run, figure)
 		for i := range run.Cells {
+			design.Amount = figure.amount
 			if i != m.Baseline && (f == 0 || !faults.none(i) && !faults.none(m.Baseline)) {
 				verdicts[i].put(f, figure, pairsVerdict(run, i, figure, faults, design))
 			}
@@ -97,7 +98,7 @@ func pairsVerdict(run *result.Run, cell int, figure Figure, faults Faults, desig
 	return v
 }
 
-// sumUp puts the summaries on the cells, and no verdicts.
+// sumUp sets the summaries of the cells, and no verdicts.
 func sumUp(run *result.Run, columns column.List) error {
 	m := run.Matrix
 	time, err := Time(m, columns)
@@ -109,7 +110,7 @@ func sumUp(run *result.Run, columns column.List) error {
 	}
 	for _, s := range run.Samples {
 		if s.Slot == nil || s.Cell < 0 || s.Cell >= len(run.Cells) {
-			return fmt.Errorf("sample %d is of no cell", s.Index)
+			return fmt.Errorf("sample %d belongs to no cell", s.Index)
 		}
 	}
 	of := make([][]result.Sample, len(run.Cells))

@@ -44,7 +44,7 @@ func trialsRun(rounds int, base, cell func(trial int) float64) *result.Run {
 
 func steady(seconds float64) func(int) float64 { return func(int) float64 { return seconds } }
 
-// The pairs are those of one number, whatever changed between.
+// Samples with the same number are a pair, even if conditions change between pairs.
 func TestJudgePairs(t *testing.T) {
 	drift := func(trial int) float64 { return 0.01 * float64(1+trial*trial) }
 	run := trialsRun(10, drift, func(trial int) float64 { return 0.9 * drift(trial) })
@@ -61,13 +61,13 @@ func TestJudgePairs(t *testing.T) {
 	assert.InDelta(t, 0.01*82, run.Cells[apart].Summary.Seconds.Max, 1e-9)
 	assert.InDelta(t, 0.9*0.01, run.Cells[together].Summary.Seconds.Min, 1e-9)
 
-	// Judged again, it says the same.
+	// Judging again gives the same verdict.
 	before := *run.Cells[together].Verdict
 	require.NoError(t, matrix.Judge(run, nil))
 	assert.Equal(t, before, *run.Cells[together].Verdict)
 }
 
-// What cannot be told yet tells how long it takes on.
+// An undecided verdict says how long a decision will take.
 func TestJudgePairsMore(t *testing.T) {
 	run := trialsRun(10, steady(1), func(trial int) float64 { return 1 + 0.05*float64(trial%5-2) })
 	require.NoError(t, matrix.Judge(run, nil))
@@ -77,7 +77,7 @@ func TestJudgePairsMore(t *testing.T) {
 	assert.InDelta(t, 0.4*float64(v.MoreRounds), v.MoreSeconds, 1e-9, "a pair of trials took 0.4 s")
 }
 
-// A trial that was cut short, or has no partner, says nothing of bound against unbound; a run without samples neither.
+// A trial that was cut short, or has no partner, does not count in the verdict on bound against unbound.
 func TestJudgePairsCutShort(t *testing.T) {
 	run := trialsRun(10, steady(1), steady(0.5))
 	run.Samples[len(run.Samples)-1].Partial = true
@@ -92,7 +92,7 @@ func TestJudgePairsCutShort(t *testing.T) {
 	assert.Nil(t, run.Cells[together].Summary)
 }
 
-// Which of the two came first changes nothing.
+// The order within a pair changes nothing.
 func TestJudgePairsOrder(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		times := rapid.SliceOfN(rapid.Float64Range(0.1, 1), 14, 14).Draw(t, "times")
@@ -109,7 +109,7 @@ func TestJudgePairsOrder(t *testing.T) {
 	})
 }
 
-// A trial of which a sample is invalid is left out; with three of them, nothing is believed.
+// A trial with an invalid sample is left out; with three of them, there is no verdict.
 func TestJudgePairsInvalid(t *testing.T) {
 	run := trialsRun(10, steady(1), steady(0.5))
 	run.Samples[3].Quality = result.Quality{Verdict: result.Invalid, Reasons: []string{"it was elsewhere"}}
@@ -142,7 +142,7 @@ func TestComparePairs(t *testing.T) {
 	assert.Contains(t, c.Cells[together].VerdictA, "faster")
 }
 
-// Rows that were taken one after the other are summed up and not judged, alone and against another run.
+// Rows taken one after the other are summarised and not judged, neither alone nor against another run.
 func TestJudgeRows(t *testing.T) {
 	run := trialsRun(10, steady(1), steady(0.5))
 	run.Matrix.Order.Design = result.Rows
@@ -160,11 +160,11 @@ func TestJudgeRefuses(t *testing.T) {
 		change func(run *result.Run)
 		want   string
 	}{
-		"unknown design":    {func(run *result.Run) { run.Matrix.Order.Design = "tombola" }, `the design "tombola" is none that`},
+		"unknown design":    {func(run *result.Run) { run.Matrix.Order.Design = "tombola" }, `does not know the design "tombola"`},
 		"no such baseline":  {func(run *result.Run) { run.Matrix.Baseline = 2 }, "the baseline is cell 2 of 2"},
 		"negative baseline": {func(run *result.Run) { run.Matrix.Baseline = -1 }, "the baseline is cell -1 of 2"},
-		"no such cell":      {func(run *result.Run) { run.Samples[3].Slot.Cell = 2 }, "sample 3 is of no cell"},
-		"no place":          {func(run *result.Run) { run.Samples[3].Slot = nil }, "sample 3 is of no cell"},
+		"no such cell":      {func(run *result.Run) { run.Samples[3].Slot.Cell = 2 }, "sample 3 belongs to no cell"},
+		"no place":          {func(run *result.Run) { run.Samples[3].Slot = nil }, "sample 3 belongs to no cell"},
 	} {
 		run := trialsRun(10, steady(1), steady(0.5))
 		c.change(run)

@@ -7,37 +7,39 @@ import (
 	"gorun/internal/stats"
 )
 
-// The pilot finds how many executions a fresh process needs until it is warm: some processes take some executions each.
+// The pilot finds how many executions a fresh process needs until it is warm. It starts a few processes with a few
+// executions each.
 const (
 	pilotProcesses  = 3
 	pilotExecutions = 5
-	// partExecutions follow a warm-up that is a part of an execution: the first is compared with the others.
+	// partExecutions is the number of executions after a warm-up that is a part of an execution: the first is compared
+	// with the others.
 	partExecutions = 3
-	// pilotPart is how many times as long as its warm-up an execution is, at least, where a part of one is enough.
+	// pilotPart is the least ratio of an execution's length to that of a warm-up that is part of an execution.
 	pilotPart = 4
-	// leastPart is the shortest such warm-up, in seconds: where it would be shorter, a process takes longer to start.
+	// leastPart is the shortest such warm-up, in seconds: starting a process takes as long.
 	leastPart = 0.005
-	// mostWarmups bounds what is spent on them.
+	// mostWarmups is the maximum number of executions as a warm-up.
 	mostWarmups = 3
-	// warm is how far an execution may be above the later ones.
+	// warm is how much slower than the later ones a warm execution may be.
 	warm = 0.02
 )
 
-// Warmup is what a process does of a cell before the sample that counts.
+// Warmup is what a process executes of a cell before the sample that counts.
 type Warmup struct {
 	Executions int
-	Seconds    float64 // after which each is cut; 0: it is whole
+	Seconds    float64 // after which each execution is cut; 0: not cut
 }
 
-// Execution is one of a pilot.
+// Execution is one execution of a pilot.
 type Execution struct {
-	Compared float64 // what the cells are compared by
+	Compared float64 // the figure by which cells are compared
 	Seconds  float64 // of wall time
 }
 
-// Pilot finds what a process is to drop. It takes about as long as the budget says, and as long again where a part of an
-// execution may be enough, or as a few processes need at least; 0: no limit. execute has a fresh process warm up and then
-// execute the cell a number of times within a time.
+// Pilot finds the warm-up of a process. It takes about as long as the budget, or twice that where a part of an
+// execution may be enough, or longer if a few processes need that; 0: no limit. execute makes a fresh process warm up
+// and then execute the cell a number of times within a time.
 func Pilot(
 	budget time.Duration, execute func(w Warmup, executions int, budget time.Duration) ([]Execution, error),
 ) (Warmup, error) {
@@ -55,8 +57,8 @@ func Pilot(
 	return cut, nil
 }
 
-// pilot has several processes execute the cell. It returns what is compared of each one's executions, and the wall seconds
-// of all.
+// pilot makes several processes execute the cell. It returns the compared figure of each process's executions, and the
+// wall seconds of all.
 func pilot(
 	budget time.Duration, w Warmup, executions int,
 	execute func(w Warmup, executions int, budget time.Duration) ([]Execution, error),
@@ -75,8 +77,8 @@ func pilot(
 	return pilots, seconds, nil
 }
 
-// enough reports whether a warm-up was: in most processes the first execution after it is no slower than those that
-// follow.
+// enough reports whether a warm-up was long enough: in most processes the first execution after it is no slower than
+// the following ones.
 func enough(pilots [][]float64) bool {
 	var first []float64
 	for _, pilot := range pilots {
@@ -99,8 +101,9 @@ func round(x float64) float64 {
 	return unit
 }
 
-// warmups is how many first executions a process should drop: at least one, and as many as are slower than those after
-// them in every pilot, since in some they are by chance. Each pilot is the seconds of one process's executions, in order.
+// warmups returns how many first executions a process should drop: at least one, and those that are slower than the
+// following ones in every pilot, since in some pilots that happens by chance. A pilot holds the seconds of one
+// process's executions, in order.
 func warmups(pilots [][]float64) int {
 	executions := math.MaxInt
 	for _, pilot := range pilots {

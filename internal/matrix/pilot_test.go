@@ -39,11 +39,10 @@ func TestWarmup(t *testing.T) {
 	} {
 		assert.Equal(t, c.want, matrix.Warmups(c.pilots), name)
 	}
-	assert.GreaterOrEqual(t, matrix.PilotExecutions, 3+2, "the longest warm-up can be seen")
+	assert.GreaterOrEqual(t, matrix.PilotExecutions, 3+2, "the longest warm-up can be detected")
 }
 
-// A part of an execution is the warm-up where the first execution after it is no slower than the later ones, and only
-// there.
+// A part of an execution is the warm-up exactly if the first execution after it is no slower than the later ones.
 func TestPartAsWarmup(t *testing.T) {
 	whole := matrix.Warmup{Executions: 1}
 	part := matrix.Warmup{Executions: 1, Seconds: 0.02}

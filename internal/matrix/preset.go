@@ -13,11 +13,11 @@ import (
 var Presets = []struct{ Name, Experiment, Usage string }{
 	{"quick", "primes", "8 ways to place the workers of gorun primes, within a minute"},
 	{"classic", "primes", "38 rows: goroutines, threads, CPUs and priority, each from 50 to 20000 workers"},
-	{"original", "primes", "the rows of classic by the original's own work, n % i: hours"},
-	{"original-fault", "primes", "FAULTY on purpose: what the numbers that the original left out did to its times"},
+	{"original", "primes", "the rows of classic with the original's division, n % i: takes hours"},
+	{"original-fault", "primes", "FAULTY on purpose: leaves out the same numbers as the original, to show the effect on its times"},
 }
 
-// Preset returns the spec of that name.
+// Preset returns the spec with this name.
 func Preset(name string) (Spec, error) {
 	names := make([]string, len(Presets))
 	for i, p := range Presets {
@@ -31,5 +31,5 @@ func Preset(name string) (Spec, error) {
 		}
 		return ReadSpec(bytes.NewReader(text))
 	}
-	return Spec{}, hint.With(fmt.Errorf("there is no preset %q", name), "there are "+strings.Join(names, ", "))
+	return Spec{}, hint.With(fmt.Errorf("there is no preset %q", name), "presets: "+strings.Join(names, ", "))
 }

@@ -13,7 +13,7 @@ import (
 	"gorun/internal/matrix"
 )
 
-// Each preset has its file, and each file is offered.
+// Each preset has a file, and each file is a preset.
 func TestPresetsAreTheFiles(t *testing.T) {
 	files, err := filepath.Glob("../../testdata/matrix/*.yaml")
 	require.NoError(t, err)
@@ -33,7 +33,7 @@ func TestPresetsAreTheFiles(t *testing.T) {
 	}
 }
 
-// The rows of the table that gorun grew from: its focuses in their order, its features, its numbers of workers.
+// The rows of the original table: its focuses in their order, its features, its numbers of workers.
 func TestClassic(t *testing.T) {
 	s, err := matrix.Preset("classic")
 	require.NoError(t, err)
@@ -112,8 +112,8 @@ F1,2,3,4 | F | true | all | true | 0 | 20000
 	}
 }
 
-// The rows of the original's own work are those of the classic table, by its division. Nothing but the preset that is
-// named for it has its fault.
+// The preset original has the rows of the classic table, with the original's division. Only original-fault has its
+// fault.
 func TestOriginal(t *testing.T) {
 	classic, err := matrix.Preset("classic")
 	require.NoError(t, err)
@@ -140,7 +140,7 @@ func TestOriginal(t *testing.T) {
 	}
 }
 
-// Each cell is paired with the one that has its values of what the reference cells differ in.
+// Each cell is paired with the reference cell that has the same values of the flags in which reference cells differ.
 func TestContrasted(t *testing.T) {
 	s := matrix.Spec{Experiment: "primes", Groups: []matrix.Group{
 		{Name: "a", Axes: []matrix.Axis{axis("workers", "1", "2", "3"), axis("serial", "false", "true")}},

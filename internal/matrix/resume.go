@@ -11,7 +11,7 @@ import (
 	"gorun/internal/units"
 )
 
-// Common are the flags that all cells share, with their values: what the run is about, apart from its axes.
+// Common returns the flags that all cells share, with their values.
 func Common(cells []result.Cell) map[string]string {
 	common := maps.Clone(cells[0].Flags)
 	for _, cell := range cells[1:] {
@@ -23,8 +23,8 @@ func Common(cells []result.Cell) map[string]string {
 	return common
 }
 
-// Resumable names what keeps a recorded run from going on as the one that is asked for now: another machine, another
-// binary, another design. The budget may differ, since the verdicts hold whenever one stops.
+// Resumable returns the differences that prevent a recorded run from continuing as the requested one: another machine,
+// another binary, another design. The budget may differ, since the verdicts hold at any time of stopping.
 func Resumable(recorded, now *result.Run) []result.Difference {
 	differences := result.Differences(recorded, now)
 	differ := func(what, before, after string) {
@@ -41,7 +41,7 @@ func Resumable(recorded, now *result.Run) []result.Difference {
 	number := func(x float64) string { return strconv.FormatFloat(x, 'g', -1, 64) }
 	differ("seed", strconv.FormatUint(recorded.Seed, 10), strconv.FormatUint(now.Seed, 10))
 	differ("samples", strconv.Itoa(m.Rounds), strconv.Itoa(n.Rounds))
-	if n.Warmup >= 0 { // else the pilot's finding stands
+	if n.Warmup >= 0 { // otherwise the pilot's result holds
 		differ("warmup", m.WarmupWords(), n.WarmupWords())
 	}
 	differ("precision", number(m.Precision), number(n.Precision))
@@ -64,7 +64,7 @@ func Resumable(recorded, now *result.Run) []result.Difference {
 	return differences
 }
 
-// figures names what a run judges.
+// figures names the figures that a run judges.
 func figures(m *result.Matrix) string {
 	words := []string{cmp.Or(m.Datum, "wall time")}
 	for _, f := range m.Figures {
@@ -73,7 +73,7 @@ func figures(m *result.Matrix) string {
 	return strings.Join(words, ", ")
 }
 
-// baselineName is the baseline's name, or its number where a file that was changed has no such cell.
+// baselineName returns the baseline's name, or its number if a modified file has no such cell.
 func baselineName(run *result.Run) string {
 	i := run.Matrix.Baseline
 	if i < 0 || i >= len(run.Cells) {
@@ -82,7 +82,7 @@ func baselineName(run *result.Run) string {
 	return run.Cells[i].Name
 }
 
-// contrastWords are the declared comparisons, by the cells' numbers.
+// contrastWords lists the declared comparisons by the cells' numbers.
 func contrastWords(contrasts []result.Contrast) string {
 	words := make([]string, len(contrasts))
 	for i, c := range contrasts {
@@ -93,7 +93,7 @@ func contrastWords(contrasts []result.Contrast) string {
 
 func command(c result.Cell) string { return strings.Join(c.Command, " ") }
 
-// Replay judges the samples that the run has, as if they were taken now.
+// Replay judges the samples of the run as if they were taken now.
 func (b *Board) Replay() error {
 	for _, s := range b.run.Samples {
 		if err := b.Add(s); err != nil {

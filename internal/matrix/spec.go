@@ -18,13 +18,14 @@ import (
 	"gorun/internal/result"
 )
 
-// Flag is a flag of the experiment as its command has it.
+// Flag is a flag of the experiment's command.
 type Flag struct {
 	Name    string
 	Switch  bool   // its values are "true" and "false"
-	List    bool   // a CPU list, whose values are told apart by spaces, since commas are its own
-	Whole   bool   // a text that is one value, whatever it holds
-	Default string // what it is in a cell that does not give it; "" when that is like none of its values
+	List    bool   // a CPU list: its values are separated by spaces, since it contains commas
+	Whole   bool   // a text that is always one value
+	Joined  bool   // a text that is always one value, to which a flag that is given again adds a line
+	Default string // its value in a cell that does not give it; "" if that equals none of its values
 }
 
 // Axis is a flag and the values it takes, in order.
@@ -33,32 +34,32 @@ type Axis struct {
 	Values []string
 }
 
-// Group is rows of the table that belong together: the full product of its axes.
+// Group is a group of rows in the table: the full product of its axes.
 type Group struct {
 	Name, Comment string
 	Axes          []Axis
 }
 
-// Spec says which cells there are, and how they are measured where it has a word on that.
+// Spec defines the cells of a matrix, and optionally how they are measured.
 type Spec struct {
 	Experiment, Title string
 	Groups            []Group
 	Exclude           []Conditions // a cell that meets all of any one of them is left out
-	Baseline          Conditions   // single out one cell; none: the first
-	Contrasts         Conditions   // meet several cells, with which the others are compared as well; none: there are none
+	Baseline          Conditions   // met by exactly one cell; none: the first
+	Contrasts         Conditions   // met by the cells with which the others are compared in addition; none: no contrasts
 	Columns           []result.Column
 
-	// The run's parameters: 0 and nil where the spec is silent.
+	// The run's parameters: 0 and nil where the spec does not give them.
 	Budget            time.Duration
 	Samples, Warmup   *int
 	Precision, Margin *float64
 	Seed              *uint64
 }
 
-// maxSpec bounds a spec's text, in bytes: far more than a person writes.
+// maxSpec limits a spec's text, in bytes: far more than a person writes.
 const maxSpec = 64 << 10
 
-// ReadSpec reads a spec in YAML. Each error names its line, as far as it is about one. Aliases are not followed.
+// ReadSpec reads a spec in YAML. An error about a line names it. Aliases are not followed.
 func ReadSpec(r io.Reader) (Spec, error) {
 	text, err := io.ReadAll(io.LimitReader(r, maxSpec+1))
 	if err != nil {
@@ -84,7 +85,7 @@ func ReadSpec(r io.Reader) (Spec, error) {
 	return readSpec(document.Content[0])
 }
 
-// syntax is an error of the parser, whose lines are one too low where a scanned token stands in a wrong place.
+// syntax returns an error of the parser with the word "near", since its line is one too low for some errors.
 func syntax(err error) error {
 	text := strings.TrimPrefix(err.Error(), "yaml: ")
 	if strings.HasPrefix(text, "line ") {
@@ -100,7 +101,7 @@ func readSpec(n *yaml.Node) (Spec, error) {
 	err := mapping("the file", n, []field{
 		{"like", func(what string, value *yaml.Node) error {
 			if n.Content[1] != value {
-				return at(value, "%s: it comes first, since what follows takes the place of what it brings", what)
+				return at(value, "%s: it must come first, since later keys replace what it sets", what)
 			}
 			return into(&s, Preset)(what, value)
 		}},
@@ -116,7 +117,7 @@ func readSpec(n *yaml.Node) (Spec, error) {
 		{"groups", list(&s.Groups, func(what string, n *yaml.Node) (Group, error) {
 			g, err := readGroup(what, n)
 			if err == nil && names[g.Name] {
-				err = at(n, "two groups are called %q", g.Name)
+				err = at(n, "two groups have the name %q", g.Name)
 			}
 			names[g.Name] = true
 			return g, err
@@ -144,7 +145,7 @@ func readSpec(n *yaml.Node) (Spec, error) {
 	for i, g := range s.Groups {
 		if len(names) > 0 {
 			s.Groups[i].Axes = overlay(shared, g.Axes)
-		} else { // a preset's, or none
+		} else { // the preset's, or none
 			s.Groups[i].Axes = overlay(g.Axes, shared)
 		}
 	}
@@ -214,10 +215,10 @@ func mapping(what string, n *yaml.Node, fields []field) error {
 	})
 }
 
-// pairs reads a mapping in its order; a map of Go would have lost it.
+// pairs reads a mapping in order, which a Go map would lose.
 func pairs(what string, n *yaml.Node, read func(key string, value *yaml.Node) error) error {
 	if n.Kind != yaml.MappingNode {
-		return at(n, "%s: keys with values are wanted, and this is %s", what, kind(n))
+		return at(n, "%s: expected keys with values, got %s", what, kind(n))
 	}
 	lines := map[string]int{}
 	for i := 0; i < len(n.Content); i += 2 {
@@ -226,7 +227,7 @@ func pairs(what string, n *yaml.Node, read func(key string, value *yaml.Node) er
 			return err
 		}
 		if first, twice := lines[key]; twice {
-			return at(n.Content[i], "%s: %q is there already, on line %d", what, key, first)
+			return at(n.Content[i], "%s: %q is already given on line %d", what, key, first)
 		}
 		lines[key] = n.Content[i].Line
 		if err := read(key, n.Content[i+1]); err != nil {
@@ -239,7 +240,7 @@ func pairs(what string, n *yaml.Node, read func(key string, value *yaml.Node) er
 // sequence reads a list that is not empty.
 func sequence[T any](what string, n *yaml.Node, read func(what string, n *yaml.Node) (T, error)) ([]T, error) {
 	if n.Kind != yaml.SequenceNode || len(n.Content) == 0 {
-		return nil, at(n, "%s: a list is wanted, and this is %s", what, kind(n))
+		return nil, at(n, "%s: expected a list, got %s", what, kind(n))
 	}
 	values := make([]T, len(n.Content))
 	for i, element := range n.Content {
@@ -290,7 +291,7 @@ func into[T any](to *T, parse func(string) (T, error)) reader {
 	}
 }
 
-// optional reads a value whose absence is not one of its values.
+// optional reads a value that differs from its absence.
 func optional[T any](to **T, parse func(string) (T, error)) reader {
 	return func(what string, n *yaml.Node) error {
 		*to = new(T)
@@ -298,12 +299,12 @@ func optional[T any](to **T, parse func(string) (T, error)) reader {
 	}
 }
 
-// scalar returns a value as it was written: 0x10 and 1e3 too. What is shown later must not be able to command the
-// terminal.
+// scalar returns a value as it was written, such as 0x10 or 1e3. It refuses control characters, since values are shown
+// on a terminal.
 func scalar(what string, n *yaml.Node) (string, error) {
 	tags := []string{"!!str", "!!int", "!!float", "!!bool", "!!timestamp"}
 	if n.Kind != yaml.ScalarNode || !slices.Contains(tags, n.ShortTag()) {
-		return "", at(n, "%s: a value is wanted, and this is %s", what, kind(n))
+		return "", at(n, "%s: expected a value, got %s", what, kind(n))
 	}
 	text := strings.TrimSpace(n.Value)
 	if i := strings.IndexFunc(text, func(r rune) bool { return !unicode.IsPrint(r) }); i >= 0 {
@@ -312,7 +313,7 @@ func scalar(what string, n *yaml.Node) (string, error) {
 	return text, nil
 }
 
-// kind says what a node is.
+// kind describes a node.
 func kind(n *yaml.Node) string {
 	switch {
 	case n.Kind == yaml.AliasNode:
@@ -342,7 +343,7 @@ func word(text string) (string, error) {
 
 func style(text string) (string, error) {
 	if !slices.Contains(result.ColumnStyles, text) {
-		return "", fmt.Errorf("there is no style %q, but %s", text, strings.Join(result.ColumnStyles, ", "))
+		return "", fmt.Errorf("unknown style %q; there are %s", text, strings.Join(result.ColumnStyles, ", "))
 	}
 	return text, nil
 }
@@ -359,7 +360,7 @@ func atLeast(least int) func(string) (int, error) {
 	return func(text string) (int, error) {
 		n, err := strconv.Atoi(text)
 		if err != nil || n < least {
-			return 0, fmt.Errorf("%q is not a whole number from %d on", text, least)
+			return 0, fmt.Errorf("%q is not a whole number of at least %d", text, least)
 		}
 		return n, nil
 	}

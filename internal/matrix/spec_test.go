@@ -72,7 +72,7 @@ columns:
 	}, s)
 }
 
-// A file may take all from a preset, and say what differs.
+// A file may start from a preset and give only the differences.
 func TestReadSpecLikeAPreset(t *testing.T) {
 	s, err := matrix.ReadSpec(strings.NewReader("like: classic\ntitle: mine\nflags: {limit: 7, split: dynamic}\n"))
 	require.NoError(t, err)
@@ -86,7 +86,7 @@ func TestReadSpecLikeAPreset(t *testing.T) {
 	assert.Equal(t, []matrix.Group{{Name: "a", Axes: []matrix.Axis{axis("nice", "2")}}}, s.Groups)
 
 	_, err = matrix.ReadSpec(strings.NewReader("title: mine\nlike: classic\n"))
-	require.ErrorContains(t, err, "line 2: like: it comes first")
+	require.ErrorContains(t, err, "line 2: like: it must come first")
 	_, err = matrix.ReadSpec(strings.NewReader("like: nosuch\n"))
 	require.EqualError(t, err, `line 1: like: there is no preset "nosuch"`)
 	assert.Contains(t, hint.Of(err), "classic")
@@ -112,21 +112,21 @@ func TestReadSpecErrors(t *testing.T) {
 	for text, want := range map[string]string{
 		"":                                 "it is empty",
 		"# nothing\n":                      "it is empty",
-		"---\n":                            "line 2: the file: keys with values are wanted, and this is nothing",
-		"[1, 2]":                           "line 1: the file: keys with values are wanted, and this is a list",
-		"primes":                           `line 1: the file: keys with values are wanted, and this is "primes"`,
+		"---\n":                            "line 2: the file: expected keys with values, got nothing",
+		"[1, 2]":                           "line 1: the file: expected keys with values, got a list",
+		"primes":                           `line 1: the file: expected keys with values, got "primes"`,
 		"flags: {workers: [1, 2]}":         "line 1: no experiment is named",
 		head + "---\nexperiment: x\n":      "line 2: a second document begins: a file has one matrix",
 		head + "---\n]":                    "near line 2: did not find expected node content",
-		head + "experiment: x\n":           `line 2: the file: "experiment" is there already, on line 1`,
+		head + "experiment: x\n":           `line 2: the file: "experiment" is already given on line 1`,
 		head + "grops: []\n":               `line 2: the file: unknown key "grops"`,
-		head + "<<: {title: x}\n":          "line 2: the file: a value is wanted",
-		head + "? [a]\n: b\n":              "line 2: the file: a value is wanted, and this is a list",
-		head + "title:\n":                  "line 2: title: a value is wanted, and this is nothing",
+		head + "<<: {title: x}\n":          "line 2: the file: expected a value",
+		head + "? [a]\n: b\n":              "line 2: the file: expected a value, got a list",
+		head + "title:\n":                  "line 2: title: expected a value, got nothing",
 		head + "title: ''\n":               "line 2: title: it is empty",
-		head + "title: [x]\n":              "line 2: title: a value is wanted, and this is a list",
-		head + "title: !!binary aGk=\n":    "line 2: title: a value is wanted",
-		head + "title: !own x\n":           "line 2: title: a value is wanted",
+		head + "title: [x]\n":              "line 2: title: expected a value, got a list",
+		head + "title: !!binary aGk=\n":    "line 2: title: expected a value",
+		head + "title: !own x\n":           "line 2: title: expected a value",
 		head + "title: \"\\e[31m\"\n":      `line 2: title: "\x1b[31m" cannot be printed on one line`,
 		head + "title: |\n  a\n  b\n":      `line 2: title: "a\nb" cannot be printed on one line`,
 		head + "title: \"a\\u202Eb\"\n":    "cannot be printed on one line",
@@ -135,41 +135,41 @@ func TestReadSpecErrors(t *testing.T) {
 		head + "title: \xff\n":             "invalid",
 		head + "budget: 30\n":              `line 2: budget: "30" is not a time above 0`,
 		head + "budget: 0s\n":              `line 2: budget: "0s" is not a time above 0`,
-		head + "samples: 0\n":              `line 2: samples: "0" is not a whole number from 1 on`,
-		head + "samples: many\n":           `line 2: samples: "many" is not a whole number from 1 on`,
-		head + "warmup: -1\n":              `line 2: warmup: "-1" is not a whole number from 0 on`,
+		head + "samples: 0\n":              `line 2: samples: "0" is not a whole number of at least 1`,
+		head + "samples: many\n":           `line 2: samples: "many" is not a whole number of at least 1`,
+		head + "warmup: -1\n":              `line 2: warmup: "-1" is not a whole number of at least 0`,
 		head + "seed: -1\n":                `line 2: seed: "-1" is not a whole number below 2^64`,
 		head + "precision: 2\n":            `line 2: precision: "2" is not a fraction between 0 and 1`,
 		head + "margin: 100%\n":            `line 2: margin: "100%" is not a fraction between 0 and 1`,
-		head + "flags: 5\n":                `line 2: flags: keys with values are wanted, and this is "5"`,
-		head + "flags: {workers: []}\n":    "line 2: workers: a list is wanted, and this is an empty list",
-		head + "flags: {workers: {}}\n":    "line 2: workers: a list is wanted, and this is keys with values",
-		head + "flags:\n  workers:\n":      "line 3: workers: a value is wanted, and this is nothing",
-		head + "flags: {workers: [[1]]}":   "line 2: workers: a value is wanted, and this is a list",
-		head + "flags: {a: [1], a: 2}\n":   `line 2: flags: "a" is there already, on line 2`,
-		head + "groups: {name: x}\n":       "line 2: groups: a list is wanted, and this is keys with values",
-		head + "groups: []\n":              "line 2: groups: a list is wanted, and this is an empty list",
+		head + "flags: 5\n":                `line 2: flags: expected keys with values, got "5"`,
+		head + "flags: {workers: []}\n":    "line 2: workers: expected a list, got an empty list",
+		head + "flags: {workers: {}}\n":    "line 2: workers: expected a list, got keys with values",
+		head + "flags:\n  workers:\n":      "line 3: workers: expected a value, got nothing",
+		head + "flags: {workers: [[1]]}":   "line 2: workers: expected a value, got a list",
+		head + "flags: {a: [1], a: 2}\n":   `line 2: flags: "a" is already given on line 2`,
+		head + "groups: {name: x}\n":       "line 2: groups: expected a list, got keys with values",
+		head + "groups: []\n":              "line 2: groups: expected a list, got an empty list",
 		head + "groups:\n - flags: {}\n":   "line 3: a group has no name",
 		head + "groups:\n - nmae: x\n":     `line 3: groups: unknown key "nmae"`,
 		head + "exclude: [{}]\n":           "line 2: exclude: no condition is given",
-		head + "exclude: {group: a}\n":     "line 2: exclude: a list is wanted, and this is keys with values",
+		head + "exclude: {group: a}\n":     "line 2: exclude: expected a list, got keys with values",
 		head + "baseline: {}\n":            "line 2: baseline: no condition is given",
-		head + "baseline: {a: [1]}\n":      "line 2: a: a value is wanted, and this is a list",
+		head + "baseline: {a: [1]}\n":      "line 2: a: expected a value, got a list",
 		head + "columns: [{title: x}]\n":   "line 2: a column needs a title and a flag",
 		head + "columns: [{flag: x}]\n":    "line 2: a column needs a title and a flag",
-		head + "columns: [{style: bar}]":   `line 2: style: there is no style "bar", but value, truth, cpus`,
+		head + "columns: [{style: bar}]":   `line 2: style: unknown style "bar"; there are value, truth, cpus`,
 		head + "columns: [{unset: ''}]":    "line 2: unset: it is empty",
-		head + "title: &a x\nbudget: *a":   "line 3: budget: a value is wanted, and this is an alias",
+		head + "title: &a x\nbudget: *a":   "line 3: budget: expected a value, got an alias",
 		head + "title: *a\n":               "unknown anchor 'a'",
-		head + "flags: &f {a: *f}\n":       "line 2: a: a list is wanted, and this is an alias",
-		bomb:                               "line 5: b: a value is wanted, and this is an alias",
+		head + "flags: &f {a: *f}\n":       "line 2: a: expected a list, got an alias",
+		bomb:                               "line 5: b: expected a value, got an alias",
 		head + strings.Repeat("[", 20_000): "line 2: ",
 
 		head + "flags: " + strings.Repeat("{a: ", 12_000):                        "exceeded max depth",
-		head + "flags: " + strings.Repeat("[", 5000) + strings.Repeat("]", 5000): "line 2: flags: keys with values are wanted",
-		head + "groups:\n" + strings.Repeat(" - {name: x}\n", 2):                 `line 4: two groups are called "x"`,
+		head + "flags: " + strings.Repeat("[", 5000) + strings.Repeat("]", 5000): "line 2: flags: expected keys with values",
+		head + "groups:\n" + strings.Repeat(" - {name: x}\n", 2):                 `line 4: two groups have the name "x"`,
 		head + "# " + strings.Repeat("x", 64<<10):                                "it is longer than 64 KiB",
-		head + "title: ok\nflags:\n  a:\n    - 1\n    - 2\n  a:\n    - 3\n":      `line 7: flags: "a" is there already, on line 4`,
+		head + "title: ok\nflags:\n  a:\n    - 1\n    - 2\n  a:\n    - 3\n":      `line 7: flags: "a" is already given on line 4`,
 	} {
 		_, err := matrix.ReadSpec(strings.NewReader(text))
 		shown := text[:min(len(text), 60)]
@@ -187,7 +187,8 @@ func TestReadSpecErrors(t *testing.T) {
 	require.ErrorIs(t, err, broken)
 }
 
-// FuzzReadSpec: any text is a spec or an error of one line, and any spec has sound cells or such an error.
+// FuzzReadSpec checks that any text is a spec or an error of one line, and that any spec has valid cells or such an
+// error.
 func FuzzReadSpec(f *testing.F) {
 	files, err := filepath.Glob("../../testdata/matrix/*.yaml")
 	require.NoError(f, err)

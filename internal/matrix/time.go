@@ -1,6 +1,7 @@
 package matrix
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 
@@ -11,16 +12,17 @@ import (
 // Figure is one of the figures that a run judges.
 type Figure struct {
 	result.Figure // Column is "" for wall seconds
-	// Of returns the figure of a sample as a time, in seconds: of the whole, or of an operation. Of a metric it returns the
-	// figure, or its inverse where higher is better: that of operations a second is the time of one. Where the sample does
-	// not have the figure, the result is no positive number.
+	// Of returns the figure of a sample as a time, in seconds: of the whole sample or of one operation. For a metric it
+	// returns the figure, or its inverse if higher is better: the inverse of operations per second is the time of one.
+	// Without the figure, the result is not a positive number.
 	Of      func(result.Sample) float64
-	decides bool // when the run stops
+	decides bool // this figure decides when the run stops
 	rate    bool // Of returns inverses
+	amount  bool // Of returns no times
 }
 
-// seen is a sample by this figure: it is invalid where it does not have it. That the deciding figure is there is for the
-// experiment to see to.
+// seen returns the sample as judged by this figure: invalid if it lacks the figure. The experiment ensures that samples
+// have the deciding figure.
 func (f Figure) seen(s result.Sample) result.Sample {
 	if invalid(s) || f.decides || f.known(s) {
 		return s
@@ -53,8 +55,8 @@ func Time(m *result.Matrix, columns column.List) (func(result.Sample) float64, e
 	return figures[0].Of, nil
 }
 
-// Figures returns what is judged of a run, the figure that decides when it stops first. The columns are those of the
-// run's experiment.
+// Figures returns the judged figures of a run; the first decides when it stops. The columns are those of the run's
+// experiment.
 func Figures(m *result.Matrix, columns column.List) ([]Figure, error) {
 	figures := []Figure{{Of: func(s result.Sample) float64 { return s.Seconds }}}
 	if m.Datum != "" {
@@ -70,7 +72,7 @@ func Figures(m *result.Matrix, columns column.List) ([]Figure, error) {
 		if !found {
 			return nil, fmt.Errorf("the cells are judged by %s, which this gorun does not know", f.Column)
 		}
-		figure := figureOf(c, c.Better == column.Higher)
+		figure := figureOf(c, cmp.Or(f.Better, string(c.Better)) == result.Higher)
 		figure.Figure = f
 		figures = append(figures, figure)
 	}
@@ -78,11 +80,14 @@ func Figures(m *result.Matrix, columns column.List) ([]Figure, error) {
 }
 
 func figureOf(c column.Column, rate bool) Figure {
-	f := Figure{Figure: result.Figure{Column: c.Name, Label: c.Label}, rate: rate}
+	f := Figure{
+		Figure: result.Figure{Column: c.Name, Label: c.Label}, rate: rate,
+		amount: c.Unit != column.Seconds && c.Unit != column.Nanoseconds,
+	}
 	f.Of = func(s result.Sample) float64 {
 		figure, ok := c.Number(&s)
 		if !ok {
-			figure = 0 // a word, or nothing
+			figure = 0 // a text, or absent
 		}
 		switch {
 		case c.Unit == column.Nanoseconds:

@@ -8,7 +8,7 @@ import (
 	"gorun/internal/stats"
 )
 
-// Judge puts the verdicts and summaries on the run's cells.
+// Judge sets the verdicts and summaries of the run's cells.
 func (b *Board) Judge() {
 	verdicts := b.verdicts()
 	b.judgeContrasts()
@@ -34,7 +34,7 @@ func (b *Board) Judge() {
 	}
 }
 
-// summarise derives a cell's summary from what was compared. A metric has a unit of its own, and is summed up in addition
+// summarise derives a cell's summary from the compared samples. A metric has its own unit and is summarised in addition
 // to the wall seconds.
 func (b *Board) summarise(cell int) *result.Summary {
 	if b.run.Matrix.Datum != result.DatumMetric {
@@ -65,10 +65,10 @@ func (b *Board) summarise(cell int) *result.Summary {
 	return summary
 }
 
-// judgement is the verdicts on one cell.
+// judgement holds the verdicts on one cell.
 type judgement struct {
 	decides stats.Verdict            // on the figure that decides which samples are taken
-	others  map[string]stats.Verdict // by column; one that no sample has is absent
+	others  map[string]stats.Verdict // by column; without those that no sample has
 }
 
 // put adds the verdict on a figure.
@@ -83,7 +83,7 @@ func (j *judgement) put(f int, figure Figure, v stats.Verdict) {
 	j.others[figure.Column] = v
 }
 
-// verdicts are those of the races, and what the samples' quality says beyond them. A baseline has none.
+// verdicts returns the verdicts of the races, corrected by the samples' quality. A baseline has none.
 func (b *Board) verdicts() []judgement {
 	verdicts := make([]judgement, len(b.run.Cells))
 	for _, g := range b.groups {
@@ -98,12 +98,12 @@ func (b *Board) verdicts() []judgement {
 	return verdicts
 }
 
-// put adds a race's verdict on a figure of a comparison, in the light of the samples' quality.
+// put adds a race's verdict on a figure of a comparison, corrected by the samples' quality.
 func (b *Board) put(j *judgement, f int, figure Figure, c comparison, against string, v stats.Verdict) {
 	lacking := &b.lacking[f]
 	switch spoilt := cmp.Or(lacking.spoil(c.cell, "the cell"), lacking.spoil(c.against, against)); {
 	case f > 0 && (lacking.none(c.cell) || lacking.none(c.against)):
-		return // there is nothing to judge
+		return // no sample to judge
 	case lacking.none(c.cell):
 		v = stats.InvalidVerdict(lacking.cells[c.cell].reason)
 	case spoilt != "":
@@ -114,7 +114,7 @@ func (b *Board) put(j *judgement, f int, figure Figure, c comparison, against st
 	j.put(f, figure, v)
 }
 
-// judgeContrasts puts the verdicts on the contrasts of the run, which are in the order of the races.
+// judgeContrasts sets the verdicts on the contrasts of the run, which are in the order of the races.
 func (b *Board) judgeContrasts() {
 	m := b.run.Matrix
 	if len(m.Contrasts) == 0 {
@@ -138,7 +138,7 @@ func (b *Board) judgeContrasts() {
 	}
 }
 
-// control is the verdicts on the duplicate of a group's baseline.
+// control returns the verdicts on the duplicate of a group's baseline.
 func (b *Board) control(g group) (control judgement) {
 	for f, figure := range b.figures {
 		if f == 0 || !b.lacking[f].none(g.baseline) {

@@ -7,8 +7,8 @@ import (
 	"gorun/internal/stats"
 )
 
-// memShare returns the part of the time that the probe was on its memory's node; nil: not known. Where the memory is on
-// several nodes, each one counts by its part of the pages at the end.
+// memShare returns the part of the time that the probe was on its memory's node; nil: unknown. If the memory is on
+// several nodes, each is weighted by its part of the pages at the end.
 func memShare(v *result.Numa) *float64 {
 	if v.NodeShare == nil {
 		return nil

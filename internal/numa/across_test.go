@@ -20,7 +20,7 @@ func TestMemShare(t *testing.T) {
 	assert.InDelta(t, 0, *memShare(&result.Numa{NodeShare: share, NodePages: map[string]int{"2": 8}}), 1e-9)
 }
 
-// rowsByShare are rows whose times follow the share of the time on the memory's node alone.
+// rowsByShare returns rows whose times depend only on the share of the time on the memory's node.
 func rowsByShare(r *rand.Rand, moves func(share float64) uint64) (rows []probedRow) {
 	for i := range 36 {
 		share := r.Float64()
@@ -37,8 +37,8 @@ func rowsByShare(r *rand.Rand, moves func(share float64) uint64) (rows []probedR
 	return rows
 }
 
-// Moves do not matter by themselves: where they have nothing to do with the share, no finding shows a change with them,
-// and where there are more of them the smaller the share is, the share explains the change.
+// Here moves have no effect by themselves: if they are independent of the share, no finding shows an effect of them,
+// and if they correlate with the share, the share explains the effect.
 func TestAcrossRows(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	rows := rowsByShare(r, func(share float64) uint64 { return uint64(2000*(1-share)) + uint64(r.IntN(200)) })
@@ -69,7 +69,7 @@ func TestAcrossRows(t *testing.T) {
 		rows[i].samples = rows[i].samples[:1]
 		rows[i].samples[0].NodeShare = nil
 	}
-	assert.Empty(t, acrossRows(rows), "where it was is not known")
+	assert.Empty(t, acrossRows(rows), "the probe's nodes are unknown")
 }
 
 // The presets are the source's rows, also on eight nodes, with as many samples; a flag that is given goes before.
@@ -85,7 +85,7 @@ func TestPresets(t *testing.T) {
 				assert.Equal(t, TouchBefore, c.Do.Row.FirstTouch)
 			}
 		}
-		assert.Equal(t, reference(t, name), got)
+		assert.Equal(t, published36(t, name), got)
 		var p result.Plan
 		r.Plan(&p)
 		samples := map[string]int{"rfc-intel": 64, "rfc-amd": 36}[name]

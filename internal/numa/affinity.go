@@ -11,20 +11,20 @@ import (
 	"gorun/internal/sysfs"
 )
 
-// softPeriod is how often soft affinity looks at the node's CPUs. /proc/stat counts in ticks of 10 ms: in two of them a
-// CPU that is idle shows.
+// softPeriod is the time between two looks of soft affinity at the node's CPUs. /proc/stat counts in ticks of 10 ms, so
+// an idle CPU is visible after two.
 const softPeriod = 20 * time.Millisecond
 
-// soft keeps a thread on a node's CPUs while any of them is idle, and lets it go elsewhere while none is.
+// soft keeps a thread on a node's CPUs while any of them is idle, and lets it run elsewhere while all are busy.
 type soft struct {
 	tid       int
-	near, far cpuset.Set // the node's CPUs; all that it may use
+	near, far cpuset.Set // the node's CPUs; all allowed CPUs
 	root      fs.FS
 	stop      chan struct{}
 	ended     chan error
 }
 
-// startSoft binds the thread to the CPUs that are near, and begins to look at them.
+// startSoft binds the thread to the near CPUs, and starts to watch them.
 func startSoft(root fs.FS, tid int, near, far cpuset.Set) (*soft, error) {
 	s := &soft{tid: tid, near: near, far: far, root: root, stop: make(chan struct{}), ended: make(chan error, 1)}
 	if err := s.bind(near); err != nil {
@@ -44,7 +44,7 @@ func (s *soft) bind(cpus cpuset.Set) error {
 	return err
 }
 
-// end stops looking and returns what went wrong meanwhile.
+// end stops watching and returns the errors that occurred.
 func (s *soft) end() error {
 	close(s.stop)
 	return <-s.ended
@@ -78,7 +78,7 @@ func (s *soft) watch(before map[int]uint64) error {
 	}
 }
 
-// idle reads how long each CPU has been idle, in ticks of 10 ms.
+// idle returns the idle time of each CPU, in ticks of 10 ms.
 func (s *soft) idle() (map[int]uint64, error) {
 	const file = "proc/stat"
 	text, err := sysfs.ReadString(s.root, file)
@@ -92,14 +92,14 @@ func (s *soft) idle() (map[int]uint64, error) {
 	return ticks, nil
 }
 
-// parseIdle adds up the fields idle and iowait of the lines "cpu0 user nice system idle iowait …" of /proc/stat
+// parseIdle sums the fields idle and iowait of the lines "cpu0 user nice system idle iowait …" of /proc/stat
 // (proc_stat(5)).
 func parseIdle(text string) (map[int]uint64, bool) {
 	ticks := map[int]uint64{}
 	for line := range strings.Lines(text) {
 		name, isCPU := strings.CutPrefix(line, "cpu")
 		if !isCPU {
-			break // they come first, and what follows is long
+			break // the CPU lines come first, and the rest is long
 		}
 		fields := strings.Fields(name)
 		if strings.HasPrefix(name, " ") || len(fields) < 6 {
@@ -116,7 +116,7 @@ func parseIdle(text string) (map[int]uint64, bool) {
 	return ticks, len(ticks) > 0
 }
 
-// allBusy tells whether none of the CPUs was idle between two readings.
+// allBusy reports whether none of the CPUs was idle between two readings.
 func allBusy(cpus cpuset.Set, before, after map[int]uint64) bool {
 	for cpu := range cpus.All() {
 		if after[cpu] > before[cpu] {

@@ -53,8 +53,8 @@ func TestAllBusy(t *testing.T) {
 	assert.False(t, allBusy(cpuset.Of(2), before, after))
 }
 
-// stat is a /proc/stat in which the CPUs are idle or not as a test says. A reading waits until the test asks for one
-// and takes the next: then the one before has had its effect.
+// stat is a /proc/stat whose CPUs are idle or busy as the test requests. A reading waits for the test's next value, so
+// that the previous one has taken effect.
 type stat struct {
 	busy chan bool // of the time since the last reading
 	idle int
@@ -75,7 +75,7 @@ func (s *stat) Open(name string) (fs.File, error) {
 	return fstest.MapFS{name: {Data: []byte(text)}}.Open(name)
 }
 
-// The thread keeps to the near CPU while that is idle now and then, and may use all while it is not.
+// The thread keeps to the near CPU while that is sometimes idle, and may use all CPUs while it is not.
 func TestSoftAffinity(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("threads are bound on Linux")
@@ -115,7 +115,7 @@ func TestSoftAffinity(t *testing.T) {
 		want cpuset.Set
 	}{{false, near}, {true, far}, {true, far}, {false, near}, {true, far}, {false, near}} {
 		fake.busy <- step.busy
-		fake.busy <- step.busy // is read when the one before has had its effect
+		fake.busy <- step.busy // read when the previous one has taken effect
 		is(step.want, fmt.Sprintf("busy: %v", step.busy))
 	}
 	close(fake.busy)

@@ -18,33 +18,33 @@ import (
 	"gorun/internal/topology"
 )
 
-// keep stands for the value that a setting had before the run.
+// keep is the word for the value of a setting before the run.
 const keep = "keep"
 
-// all is every node that will do, and what follows the nodes.
+// all is the word for every possible node, and the word for no node after them.
 const all = "all"
 
-// nodeAxis is how an axis of nodes is read.
+// nodeAxis describes how to parse an axis of nodes.
 type nodeAxis struct {
-	rest    string     // the word for no node: it comes last, or first
-	first   bool       // it comes first
-	nodes   cpuset.Set // that will do
-	without string     // what the others lack, so that "node 1 has " can stand before it
+	rest    string     // the word for no node
+	first   bool       // rest comes first, else last
+	nodes   cpuset.Set // possible nodes
+	without string     // property of the other nodes, to follow "node 1 has "
 }
 
-// ParseMem reads which nodes the memory is bound to: a list of nodes and "float" ("0-1,float"), or "all" that have
-// memory and float, which nothing is too. Nodes ascend, and float comes last.
+// ParseMem parses the nodes to which the memory is bound: a list of nodes and "float" ("0-1,float"), or "all" or "" for
+// all nodes with memory and float. The result is ascending, with float last.
 func ParseMem(text string, m *topology.Machine) ([]int, error) {
 	return nodeAxis{rest: "float", nodes: withMemory(m), without: "no memory"}.parse(text, m)
 }
 
-// ParseCPU reads which nodes' CPUs the probe is bound to, as ParseMem does: nodes with CPUs of the run.
+// ParseCPU parses the nodes to whose CPUs the probe is bound, like ParseMem: nodes with CPUs of the run.
 func ParseCPU(text string, m *topology.Machine, cpus cpuset.Set) ([]int, error) {
 	return nodeAxis{rest: "float", nodes: withCPUs(m, cpus), without: withoutCPUs(cpus)}.parse(text, m)
 }
 
-// ParsePreferred reads which nodes are preferred: a list of nodes and "none" ("none,0-1"), or "all" that will do and
-// none, which nothing is too. by is a name of PreferredWays. None comes first.
+// ParsePreferred parses the preferred nodes: a list of nodes and "none" ("none,0-1"), or "all" or "" for none and all
+// possible nodes. by is a name of PreferredWays. None comes first.
 func ParsePreferred(text, by string, m *topology.Machine, cpus cpuset.Set) ([]int, error) {
 	axis := nodeAxis{rest: "none", first: true, nodes: withCPUs(m, cpus), without: withoutCPUs(cpus)}
 	if by == ByMempolicy {
@@ -53,7 +53,7 @@ func ParsePreferred(text, by string, m *topology.Machine, cpus cpuset.Set) ([]in
 	return axis.parse(text, m)
 }
 
-// withMemory are the nodes with memory; not recorded is not none.
+// withMemory returns the nodes with memory, including those whose memory is unknown.
 func withMemory(m *topology.Machine) (nodes cpuset.Set) {
 	for _, node := range m.Nodes {
 		if node.HasMemory() {
@@ -63,7 +63,7 @@ func withMemory(m *topology.Machine) (nodes cpuset.Set) {
 	return nodes
 }
 
-// withCPUs are the nodes that the run has CPUs on.
+// withCPUs returns the nodes on which the run has CPUs.
 func withCPUs(m *topology.Machine, cpus cpuset.Set) (nodes cpuset.Set) {
 	for _, node := range m.Nodes {
 		if !nodeCPUs(m, node.Node, cpus).Empty() {
@@ -75,7 +75,7 @@ func withCPUs(m *topology.Machine, cpus cpuset.Set) (nodes cpuset.Set) {
 
 func withoutCPUs(cpus cpuset.Set) string { return fmt.Sprintf("none of the run's CPUs %s", cpus) }
 
-// nodeCPUs are the run's CPUs of a node.
+// nodeCPUs returns the run's CPUs of a node.
 func nodeCPUs(m *topology.Machine, node int, cpus cpuset.Set) cpuset.Set {
 	return m.Where(func(c topology.CPU) bool { return c.Online && c.Node == node }).Intersect(cpus)
 }
@@ -96,10 +96,14 @@ func (a nodeAxis) parse(text string, m *topology.Machine) ([]int, error) {
 		case all:
 			rest, asked = true, asked.Union(a.nodes)
 		default:
-			nodes, err := cpuset.Parse(term)
+			nodes, err := m.SelectNodes(term, a.nodes)
+			if errors.As(err, new(*topology.SelectError)) {
+				return nil, err
+			}
 			if err != nil || nodes.Empty() {
-				return nil, hint.With(fmt.Errorf("%q is no node", term),
-					fmt.Sprintf("write nodes, ranges, %s or all, joined by commas; this machine has nodes %s", a.rest, there))
+				return nil, hint.With(fmt.Errorf("%q is not a node", term),
+					fmt.Sprintf("write nodes, ranges, near:DEVICE, far:DEVICE, %s or all, joined by commas; this machine has nodes %s",
+						a.rest, there))
 			}
 			asked = asked.Union(nodes)
 		}
@@ -127,13 +131,13 @@ const (
 	RowsAll  = "all"
 )
 
-// fewNodes is the largest number of nodes with which a machine has all rows by default, as the RFC's first table has. The
-// number of rows grows with the cube of the nodes: 16 nodes have 5,202.
+// fewNodes is the greatest number of nodes for which all rows are the default, as in the RFC's first table. The number
+// of rows grows with the cube of the nodes: 16 nodes have 5,202.
 const fewNodes = 2
 
-// choose replaces each axis that no flag gives by a few of its nodes: the memory is on one node, and the probe on one
-// node for each distance from it, the nearest first. Where the probe has only one node, the memory is on one node for each
-// distance from that one. The preferred nodes are the memory's, and one that is as far from it as any.
+// choose reduces each axis without a flag to a few nodes: the memory is on one node, and the probe on one node for each
+// distance from it, the nearest first. If the probe has only one node, the memory is on one node for each distance from
+// that one. The preferred nodes are the memory's, and one of the furthest from it.
 func (a *Axes) choose(given func(flag string) bool, m *topology.Machine) {
 	floats := func(node int) bool { return node < 0 }
 	memory, running := slices.DeleteFunc(slices.Clone(a.Mem), floats), slices.DeleteFunc(slices.Clone(a.CPU), floats)
@@ -168,51 +172,46 @@ func (a *Axes) choose(given func(flag string) bool, m *topology.Machine) {
 	}
 }
 
-// byDistance returns one of the nodes for each distance from a node, the nearest first. Of several at the same distance it
-// is the first in the list. Where distances are not recorded, the node itself is near, and all others are equally far.
+// byDistance returns one of the nodes for each distance from a node, the nearest first. Among equal distances it is the
+// first in the list. If distances are unknown, the node itself is near, and all others are equally far.
 func byDistance(m *topology.Machine, from int, nodes []int) []int {
 	distance := func(to int) int {
-		for _, node := range m.Nodes {
-			at := slices.IndexFunc(m.Nodes, func(n topology.Node) bool { return n.Node == to })
-			if node.Node == from && 0 <= at && at < len(node.Distances) {
-				return node.Distances[at]
-			}
+		distance, recorded := m.Distance(from, to)
+		if !recorded && to != from {
+			return 1
 		}
-		if to == from {
-			return 0
-		}
-		return 1
+		return distance
 	}
 	nodes = slices.Clone(nodes)
 	slices.SortStableFunc(nodes, func(a, b int) int { return cmp.Compare(distance(a), distance(b)) })
 	return slices.CompactFunc(nodes, func(a, b int) bool { return distance(a) == distance(b) })
 }
 
-// The ways to have a node preferred.
+// The names of PreferredWays.
 const (
 	ByPrctl     = "prctl"
 	ByMempolicy = "mempolicy"
 	ByAffinity  = "affinity"
 )
 
-// PreferredWay is one of them.
+// PreferredWay is a way to make a node preferred.
 type PreferredWay struct{ Name, Usage string }
 
 // Entry implements catalog.Entry.
 func (w PreferredWay) Entry() (name, usage string) { return w.Name, w.Usage }
 
-// PreferredWays is the table of them, the default first.
+// PreferredWays lists the ways, the default first.
 var PreferredWays = [...]PreferredWay{
-	{ByPrctl, "the scheduler is told (prctl 101, a patch that was never merged)"},
-	{ByMempolicy, "memory that floats comes from there while there is some (MPOL_PREFERRED_MANY, home node)"},
-	{ByAffinity, "a probe that floats keeps to the node's CPUs but when all are busy (soft affinity from user space)"},
+	{ByPrctl, "set it in the scheduler (prctl 101, a patch that was never merged)"},
+	{ByMempolicy, "allocate floating memory there while there is some (MPOL_PREFERRED_MANY, home node)"},
+	{ByAffinity, "keep a floating probe on the node's CPUs unless all are busy (soft affinity from user space)"},
 }
 
-// ParsePreferredBy reads a name of PreferredWays.
+// ParsePreferredBy parses a name of PreferredWays.
 func ParsePreferredBy(text string) (string, error) {
 	words, err := parseWords(text, "a way to prefer a node", catalog.Names(PreferredWays[:]))
 	if err == nil && len(words) > 1 {
-		err = errors.New("a run has one way to prefer a node")
+		err = errors.New("give a single way to prefer a node")
 	}
 	if err != nil {
 		return "", err
@@ -220,7 +219,8 @@ func ParsePreferredBy(text string) (string, error) {
 	return words[0], nil
 }
 
-// ParseBalancing reads the values of NUMA balancing: of 0, 1 and keep, in this order. Nothing is 0 and 1.
+// ParseBalancing parses the values of NUMA balancing, from 0, 1 and keep, and returns them in this order. "" is 0 and
+// 1.
 func ParseBalancing(text string) ([]int, error) {
 	if text == "" {
 		return []int{0, 1}, nil
@@ -229,7 +229,7 @@ func ParseBalancing(text string) ([]int, error) {
 	if err != nil {
 		return nil, err
 	}
-	slices.Sort(words) // digits stand before letters
+	slices.Sort(words) // digits sort before letters
 	values := make([]int, len(words))
 	for i, word := range words {
 		if values[i], err = strconv.Atoi(word); err != nil {
@@ -239,8 +239,8 @@ func ParseBalancing(text string) ([]int, error) {
 	return values, nil
 }
 
-// ParseTimes reads times for a setting of the scheduler, in the order written, each of them once. They become seconds,
-// and the word keep 0: as before the run.
+// ParseTimes parses times for a setting of the scheduler, and returns them in seconds in the order written, without
+// duplicates. The word keep becomes 0: as before the run.
 func ParseTimes(text string, of ...linux.SchedulerTime) ([]float64, error) {
 	var times []float64
 	for word := range strings.SplitSeq(text, ",") {
@@ -248,7 +248,7 @@ func ParseTimes(text string, of ...linux.SchedulerTime) ([]float64, error) {
 		if word != keep {
 			d, err := time.ParseDuration(word)
 			if err != nil {
-				return nil, hint.With(fmt.Errorf("%q is no time", word), "write times such as 50ms, and keep, joined by commas")
+				return nil, hint.With(fmt.Errorf("%q is not a time", word), "write times such as 50ms, and keep, joined by commas")
 			}
 			seconds = d.Seconds()
 			for _, setting := range of {
@@ -273,13 +273,13 @@ func PageNames() []string {
 	return names
 }
 
-// BindBalancing is the way to bind memory that NUMA balancing looks at; it skips what is bound plainly.
+// BindBalancing is the way to bind memory that NUMA balancing scans; it skips memory that is bound by bind.
 const BindBalancing = "bind+balancing"
 
-// MemPolicies are the ways to bind memory, the default first.
+// MemPolicies lists the ways to bind memory, the default first.
 var MemPolicies = []string{"bind", BindBalancing}
 
-// The first touches of memory that floats, which decide where it lies; the default first.
+// The first touches of floating memory, which determine its node; the default first.
 const (
 	TouchNear        = "near"
 	TouchFar         = "far"
@@ -287,25 +287,25 @@ const (
 	TouchBefore      = "before"
 )
 
-// FirstTouches describes them.
+// FirstTouches describes the first touches.
 var FirstTouches = [...]PreferredWay{
-	{TouchNear, "the probe, where it is bound"},
+	{TouchNear, "the probe, on the CPUs that it is bound to"},
 	{TouchFar, "the probe, on the node furthest from there"},
 	{TouchInterleaved, "the probe, on all nodes in turns"},
-	{TouchBefore, "the probe before it is bound, wherever the scheduler had put it, as in the RFC's tables"},
+	{TouchBefore, "the probe before it is bound, on any CPU that the scheduler chose, as in the RFC's tables"},
 }
 
-// ParseMemPolicies reads ways to bind memory, in the order written. The default becomes "", as in rows.
+// ParseMemPolicies parses ways to bind memory, in the order written. The default becomes "", as in rows.
 func ParseMemPolicies(text string) ([]string, error) {
 	return parseDefaulted(text, "a way to bind memory", MemPolicies)
 }
 
-// ParseFirstTouch reads first touches of memory that floats, in the order written. The default becomes "", as in rows.
+// ParseFirstTouch parses first touches of floating memory, in the order written. The default becomes "", as in rows.
 func ParseFirstTouch(text string) ([]string, error) {
 	return parseDefaulted(text, "a first touch", catalog.Names(FirstTouches[:]))
 }
 
-// parseDefaulted reads words, and replaces the first of the known ones, the default, by "".
+// parseDefaulted parses words, and replaces the default, the first known one, by "".
 func parseDefaulted(text, what string, known []string) ([]string, error) {
 	words, err := parseWords(text, what, known)
 	for i, word := range words {
@@ -316,18 +316,18 @@ func parseDefaulted(text, what string, known []string) ([]string, error) {
 	return words, err
 }
 
-// ParsePages reads kinds of pages, in the order written.
+// ParsePages parses kinds of pages, in the order written.
 func ParsePages(text string) ([]string, error) {
 	return parseWords(text, "a kind of pages", PageNames())
 }
 
-// Accesses of csrc.ProbeAccesses: the one whose indices are made, and what makes them and leaves memory alone.
+// Accesses of csrc.ProbeAccesses: random, and index, which generates the same indices without accessing memory.
 const (
 	randomAccess = "random"
 	indexAccess  = "index"
 )
 
-// AccessNames lists the ways through the buffer.
+// AccessNames lists the access patterns.
 func AccessNames() []string {
 	var names []string
 	for _, access := range csrc.ProbeAccesses {
@@ -338,12 +338,12 @@ func AccessNames() []string {
 	return names
 }
 
-// ParseAccess reads ways through the buffer, in the order written.
+// ParseAccess parses access patterns, in the order written.
 func ParseAccess(text string) ([]string, error) {
-	return parseWords(text, "a way of access", AccessNames())
+	return parseWords(text, "an access pattern", AccessNames())
 }
 
-// parseWords reads words joined by commas, each of them once.
+// parseWords parses words joined by commas, and drops duplicates.
 func parseWords(text, what string, known []string) ([]string, error) {
 	var words []string
 	for word := range strings.SplitSeq(text, ",") {
@@ -358,7 +358,7 @@ func parseWords(text, what string, known []string) ([]string, error) {
 	return words, nil
 }
 
-// NeedNodes says which of the RFC's rows this machine, or what the run has of it, cannot have.
+// NeedNodes returns a warning for each kind of the RFC's rows that need more nodes than this machine, or the run, has.
 func NeedNodes(m *topology.Machine, cpus cpuset.Set) []result.Warning {
 	memory, running := withMemory(m), withCPUs(m, cpus)
 	const code = "few-nodes"
@@ -366,7 +366,7 @@ func NeedNodes(m *topology.Machine, cpus cpuset.Set) []result.Warning {
 		return []result.Warning{{
 			Code: code,
 			Message: "this machine has one node: of the RFC's rows, those with the memory on one node and the CPUs of " +
-				"another need more, and what floats cannot move between nodes",
+				"another need more, and floating threads and memory cannot move between nodes",
 			Hint: "gorun topo shows the nodes",
 		}}
 	}

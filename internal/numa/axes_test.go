@@ -13,7 +13,7 @@ import (
 	"gorun/internal/hint"
 )
 
-// listed is a list as it was read, or the error with its hint.
+// listed formats a parsed list, or the error with its hint.
 func listed[T any](list []T, err error) string {
 	if err != nil {
 		return fmt.Sprintf("%v | %s", err, hint.Of(err))
@@ -23,7 +23,7 @@ func listed[T any](list []T, err error) string {
 
 func TestParseNodes(t *testing.T) {
 	write := func(rest string) string {
-		return " | write nodes, ranges, " + rest + " or all, joined by commas; this machine has nodes 0-1"
+		return " | write nodes, ranges, near:DEVICE, far:DEVICE, " + rest + " or all, joined by commas; this machine has nodes 0-1"
 	}
 	for _, c := range []struct{ machine, flag, text, want string }{
 		{"qemu-numa2", "mem", "", "0 1 -1"},
@@ -36,6 +36,12 @@ func TestParseNodes(t *testing.T) {
 		{"qemu-epyc8", "preferred", "", "-1 0 1 2 3 4 5 6 7"},
 		{"qemu-epyc8", "preferred", "3,none,1", "-1 1 3"},
 		{"qemu-epyc8", "preferred", "3", "3"},
+
+		{"devices", "mem", "near:ens5,far:ens5,float", "0 1 3 -1"},
+		{"devices", "cpu", "near:nvme0n1,2", "0 2"},
+		{"devices", "preferred", "none,far:sda", "-1 0 1"},
+		{"devices", "mem", "near:eno1", "near:eno1: the firmware does not say on which node eno1 is | " +
+			"give node:N by the manual of the board; who sets up the machine can write the device's numa_node in sysfs"},
 
 		// Node 1 has no memory.
 		{"qemu-memoryless", "mem", "", "0 -1"},
@@ -54,10 +60,10 @@ func TestParseNodes(t *testing.T) {
 
 		{"qemu-numa2", "mem", "2", "this machine has no node 2 | it has nodes 0-1"},
 		{"qemu-numa2", "cpu", "0-7", "this machine has no node 2 | it has nodes 0-1"},
-		{"qemu-numa2", "mem", "0,", `"" is no node` + write("float")},
-		{"qemu-numa2", "mem", "none", `"none" is no node` + write("float")},
-		{"qemu-numa2", "preferred", "float", `"float" is no node` + write("none")},
-		{"qemu-numa2", "cpu", "-1", `"-1" is no node` + write("float")},
+		{"qemu-numa2", "mem", "0,", `"" is not a node` + write("float")},
+		{"qemu-numa2", "mem", "none", `"none" is not a node` + write("float")},
+		{"qemu-numa2", "preferred", "float", `"float" is not a node` + write("none")},
+		{"qemu-numa2", "cpu", "-1", `"-1" is not a node` + write("float")},
 	} {
 		m := recorded(t, c.machine)
 		var got string
@@ -91,7 +97,7 @@ func TestParseWords(t *testing.T) {
 		{"pages", "1g, 2m", "1g 2m"},
 		{"pages", "2M", `"2M" is not a kind of pages | there are 4k, thp, 2m, 1g`},
 		{"access", "chase,random,sequential", "chase random sequential"},
-		{"access", "index", `"index" is not a way of access | there are random, sequential, chase`},
+		{"access", "index", `"index" is not an access pattern | there are random, sequential, chase`},
 	} {
 		var got string
 		switch c.flag {
@@ -112,7 +118,7 @@ func TestParseWords(t *testing.T) {
 	_, err := ParsePreferredBy("magic")
 	assert.EqualError(t, err, `"magic" is not a way to prefer a node`)
 	_, err = ParsePreferredBy("prctl,affinity")
-	assert.EqualError(t, err, "a run has one way to prefer a node")
+	assert.EqualError(t, err, "give a single way to prefer a node")
 }
 
 func TestWords(t *testing.T) {
@@ -146,7 +152,7 @@ func TestNeedNodes(t *testing.T) {
 	assert.Empty(t, some[0].Hint, "the machine has no others")
 }
 
-// Whatever is written, a list that is accepted holds what will do, in order, each once; and no text does harm.
+// An accepted list has only possible values, in order and without duplicates, and no text causes a panic.
 func FuzzParse(f *testing.F) {
 	for _, text := range []string{
 		"", "all", "0,1,float", "none,0-1", "0-65535", "0-1:1/2", "keep,0", "4KiB", "1GiB,4611686018427387904KiB", ",", "thp",
@@ -181,7 +187,7 @@ func TestParseTimes(t *testing.T) {
 		assert.Equal(t, want, got, text)
 	}
 	for text, says := range map[string]string{
-		"": "no time", "soon": "no time", "50": "no time", "0s": "whole numbers of 0.001 s", "-1s": "whole numbers",
+		"": "not a time", "soon": "not a time", "50": "not a time", "0s": "whole numbers of 0.001 s", "-1s": "whole numbers",
 		"100us": "whole numbers of 0.001 s",
 	} {
 		_, err := ParseTimes(text, scanDelay.of...)

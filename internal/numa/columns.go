@@ -28,33 +28,33 @@ var columns = column.Join(
 		figure(column.Column{
 			Name: "buffer_bytes", Lead: 6, Key: "buffer_bytes", Unit: column.Bytes, Meaning: "The size of the probe's memory.",
 		}, func(n *result.Numa) any { return n.BufferBytes }),
-		figure(column.Column{Name: "pages", Lead: 7, Key: "pages", Meaning: "The kind of its pages."},
+		figure(column.Column{Name: "pages", Lead: 7, Key: "pages", Meaning: "The kind of the memory's pages."},
 			func(n *result.Numa) any { return n.Pages }),
-		figure(column.Column{Name: "access", Lead: 8, Key: "access", Meaning: "How the probe goes through its memory."},
+		figure(column.Column{Name: "access", Lead: 8, Key: "access", Meaning: "The probe's access pattern."},
 			func(n *result.Numa) any { return n.Access }),
 		figure(column.Column{
-			Name: "mem_policy", Key: "mem_policy", Meaning: "How the memory is bound, where that is not bind alone.",
+			Name: "mem_policy", Key: "mem_policy", Meaning: "The way that the memory is bound, if it is not plain bind.",
 		}, func(n *result.Numa) any { return column.Some(n.MemPolicy) }),
 		figure(column.Column{
 			Name: "first_touch", Key: "first_touch",
-			Meaning: "Who touched memory that floats first, where that was not the probe near itself.",
+			Meaning: "The first touch of floating memory, if it is not by the probe on its own node.",
 		}, func(n *result.Numa) any { return column.Some(n.FirstTouch) }),
 		figure(column.Column{
 			Name: "scan_delay_seconds", Key: "scan_delay", Unit: column.Seconds,
-			Meaning: "The CPU time before NUMA balancing's first scan, and between scans, where the row sets it.",
+			Meaning: "The CPU time before NUMA balancing's first scan, and between scans, if the row sets it.",
 		}, func(n *result.Numa) any { return set(n.ScanDelay) }),
 		figure(column.Column{
 			Name: "migration_cost_seconds", Key: "migration_cost", Unit: column.Seconds,
-			Meaning: "The time after which the scheduler takes a thread's caches to be cold, where the row sets it.",
+			Meaning: "The time after which the scheduler assumes that a thread's caches are cold, if the row sets it.",
 		}, func(n *result.Numa) any { return set(n.MigrationCost) }),
 		figure(column.Column{Name: "unsupported", Meaning: "Why the row cannot be measured here."},
 			func(n *result.Numa) any { return n.Unsupported }),
-		figure(column.Column{Name: "no_effect", Meaning: "Why the kernel does not act on a part of the row's setting."},
+		figure(column.Column{Name: "no_effect", Meaning: "Why the kernel ignores a part of the row's setting."},
 			func(n *result.Numa) any { return column.Some(n.NoEffect) }),
 		perAccess,
 		figure(column.Column{
 			Name: "index_ns", Lead: 10, Unit: column.Nanoseconds, Better: column.Lower,
-			Meaning: "The part of an access that making its index takes, measured without memory.",
+			Meaning: "The part of an access that generating its index takes, measured without memory.",
 		}, func(n *result.Numa) any { return n.IndexNs }),
 		figure(column.Column{
 			Name: "accesses", Lead: 11, Unit: column.Large, Repeats: true, Meaning: "The accesses in all repetitions.",
@@ -71,7 +71,7 @@ var columns = column.Join(
 			func(n *result.Numa) any { return n.PreferredRead }),
 		each("page_bytes", column.Bytes, "Resident bytes, by the size of the page.",
 			func(n *result.Numa) map[string]uint64 { return n.PageBytes }),
-		each("node_pages", column.Count, "Pages by node, when the loop had ended.",
+		each("node_pages", column.Count, "Pages by node, after the loop.",
 			func(n *result.Numa) map[string]int { return n.NodePages }),
 		each("cpu_share", column.Share, "The part of the time that the probe was on each CPU.",
 			func(n *result.Numa) map[string]float64 { return n.CPUShare }),
@@ -79,11 +79,11 @@ var columns = column.Join(
 			func(n *result.Numa) map[string]float64 { return n.NodeShare }),
 		figure(column.Column{
 			Name: "mem_node_share", Unit: column.Share, Better: column.Higher,
-			Meaning: "The part of the time that the probe was on its memory's node; of memory on several, by its pages.",
+			Meaning: "The part of the time that the probe was on its memory's node; memory on several nodes is weighted by its pages.",
 		}, func(n *result.Numa) any { return memShare(n) }),
 		column.Figure(column.Column{
 			Name: "load_requested", Key: "load", Unit: column.Percent,
-			Meaning: "The load that was asked of each CPU beside the probe.",
+			Meaning: "The load requested on each CPU next to the probe.",
 		}, func(n *result.Numa) *float64 {
 			if n.Load == nil {
 				return nil
@@ -104,7 +104,7 @@ var columns = column.Join(
 	phaseColumns("", "", func(n *result.Numa) *result.NumaPhase { return n.Settled }),
 )
 
-// phaseColumns are what NUMA balancing did in a part of the probe's life, and what that cost.
+// phaseColumns returns the columns of NUMA balancing's work in a phase of the probe, and its cost.
 func phaseColumns(prefix, when string, of func(*result.Numa) *result.NumaPhase) column.List {
 	in := func(name, meaning string, unit column.Unit, get func(*result.NumaPhase) any) column.Column {
 		return figure(column.Column{Name: prefix + name, Unit: unit, Hidden: true, Meaning: meaning + when + "."},
@@ -126,7 +126,7 @@ func phaseColumns(prefix, when string, of func(*result.Numa) *result.NumaPhase) 
 			func(p *result.NumaPhase) any { return p.TotalFaults }),
 		in("buffer_faults", "Page faults in the buffer, which are those of NUMA balancing", column.Count,
 			func(p *result.NumaPhase) any { return bufferFaults(p) }),
-		in("buffer_pages_moved", "Pages of the buffer that came to another node", column.Count,
+		in("buffer_pages_moved", "Pages of the buffer that moved to another node", column.Count,
 			func(p *result.NumaPhase) any { return p.BufferMoved }),
 	}
 	if prefix != "" {
@@ -136,7 +136,7 @@ func phaseColumns(prefix, when string, of func(*result.Numa) *result.NumaPhase) 
 	return list
 }
 
-// set returns a time that a row sets; nil: it sets none.
+// set returns a time that a row sets; nil if it sets none.
 func set(seconds float64) *float64 {
 	if seconds == 0 {
 		return nil
@@ -144,7 +144,7 @@ func set(seconds float64) *float64 {
 	return &seconds
 }
 
-// bufferFaults returns the number of faults in the buffer; nil: not known.
+// bufferFaults returns the number of faults in the buffer; nil: unknown.
 func bufferFaults(p *result.NumaPhase) *uint64 {
 	if p.Faults == nil {
 		return nil
@@ -153,15 +153,15 @@ func bufferFaults(p *result.NumaPhase) *uint64 {
 	return &n
 }
 
-// perAccess is what cells are compared by.
+// perAccess is the column by which cells are compared.
 var perAccess = figure(column.Column{
 	Name: "ns_per_access", Label: "time of an access", Lead: 9, Unit: column.Nanoseconds, Better: column.Lower, Bench: "ns/op",
-	Meaning: "The mean time of an access, the making of its index included.",
+	Meaning: "The mean time of an access, including the generation of its index.",
 }, func(n *result.Numa) any { return n.NsPerAccess })
 
 var floats = map[string]string{"-1": "F"}
 
-// hadProbe reports whether there was a probe: of a sample that could not be taken, only the row is known.
+// hadProbe reports whether a probe ran: for a failed sample only the row is known.
 func hadProbe(n *result.Numa) bool { return n.Access != "" }
 
 func figure(c column.Column, get func(*result.Numa) any) column.Column {
@@ -177,10 +177,10 @@ func each[V any](name string, unit column.Unit, meaning string, get func(*result
 	return column.Each(column.Column{Name: name, Unit: unit, Meaning: meaning}, get)
 }
 
-// loadColumns are those of the load alone.
+// loadColumns are the columns of --load-only.
 var loadColumns = column.List{
 	column.Figure(column.Column{
-		Name: "load_requested", Lead: 1, Key: "load", Unit: column.Percent, Meaning: "The load that was asked of each CPU.",
+		Name: "load_requested", Lead: 1, Key: "load", Unit: column.Percent, Meaning: "The load requested on each CPU.",
 	}, func(l *result.Load) *float64 {
 		if l.Load == nil {
 			return nil
@@ -189,7 +189,7 @@ var loadColumns = column.List{
 	}),
 	column.Derived(column.Column{
 		Name: "load_achieved", Unit: column.Percent, Bench: "achieved-percent",
-		Meaning: "The load that there was, the mean of all CPUs.",
+		Meaning: "The achieved load, the mean of all CPUs.",
 	}, func(s *result.Sample) *float64 {
 		l, ok := result.Typed[result.Load](s)
 		if !ok || l.Load == nil || len(l.Load.CPUs) == 0 {

@@ -9,9 +9,9 @@ import (
 	"gorun/internal/stats"
 )
 
-// MoveCost is by how many percent of the samples' median time each move to another node lengthened a sample, with an
-// interval that holds the truth in 95% of cases. The samples are those of one row; those that are partial, invalid, or
-// whose moves were not all seen do not count. Where too few are left, or all moved about as often, ok is false.
+// MoveCost returns the percentage of the samples' median time by which each move to another node lengthened a sample,
+// with its 95% confidence interval. The samples are of one row; those that are partial, invalid, or have lost moves do
+// not count. If too few are left, or all moved about equally often, ok is false.
 func MoveCost(samples []result.Sample) (percentPerMove, lo, hi float64, ok bool) {
 	moves, seconds := movesAndSeconds(samples)
 	slope, lo, hi, ok := theilSen(moves, seconds)
@@ -22,7 +22,7 @@ func MoveCost(samples []result.Sample) (percentPerMove, lo, hi float64, ok bool)
 	return 100 * slope / median, 100 * lo / median, 100 * hi / median, true
 }
 
-// CostFinding says in words what moving between nodes cost in a row, named as the reader knows it.
+// CostFinding returns the finding on the cost of moves between nodes in a row, with the row's displayed name.
 func CostFinding(row string, samples []result.Sample) (result.Finding, bool) {
 	each, lo, hi, ok := MoveCost(samples)
 	if !ok {
@@ -52,10 +52,10 @@ func movesAndSeconds(samples []result.Sample) (moves, seconds []float64) {
 	return moves, seconds
 }
 
-// theilSen is the median of the slopes between all pairs of points, and its interval of 95%: those slopes for which
-// Kendall's test sees no trend in what is left of y (Sen, "Estimates of the regression coefficient based on Kendall's
-// tau", Journal of the American Statistical Association 63, 1968). It assumes nothing of the noise but that it has the
-// same shape everywhere, and a few outliers do it no harm. ok is false where the interval has no end.
+// theilSen returns the median of the slopes between all pairs of points, and its 95% interval: the slopes for which
+// Kendall's test finds no trend in the residuals of y (Sen, "Estimates of the regression coefficient based on Kendall's
+// tau", Journal of the American Statistical Association 63, 1968). It assumes only that the noise has the same
+// distribution everywhere, and is robust against a few outliers. ok is false if the interval is unbounded.
 func theilSen(x, y []float64) (slope, lo, hi float64, ok bool) {
 	var slopes []float64
 	for i := range x {
@@ -76,7 +76,7 @@ func theilSen(x, y []float64) (slope, lo, hi float64, ok bool) {
 	return stats.Median(slopes), slopes[first], slopes[len(slopes)-1-first], true
 }
 
-// kendallVariance is that of Kendall's sum of signs for x with ties.
+// kendallVariance returns the variance of Kendall's sum of signs for x with ties.
 func kendallVariance(x []float64) float64 {
 	times := map[float64]float64{}
 	for _, value := range x {

@@ -11,13 +11,13 @@ import (
 	"gorun/internal/result"
 )
 
-// sampleOf is a sample with so many moves between nodes.
+// sampleOf returns a sample with this number of moves between nodes.
 func sampleOf(t require.TestingT, moves uint64, seconds float64) result.Sample {
 	v := result.Numa{Migrations: &result.Migrations{Total: moves, CrossNode: moves}}
 	return result.Sample{Seconds: seconds, Values: result.FiguresOf(&v)}
 }
 
-// samplesOf makes samples of a row: seconds are 100, perMove for each move, and noise with wide shoulders.
+// samplesOf returns samples of a row whose seconds are 100, plus perMove for each move, plus noise with heavy tails.
 func samplesOf(t require.TestingT, r *rand.Rand, n int, perMove, noise float64) []result.Sample {
 	samples := make([]result.Sample, n)
 	for i := range samples {
@@ -31,8 +31,8 @@ func samplesOf(t require.TestingT, r *rand.Rand, n int, perMove, noise float64) 
 	return samples
 }
 
-// The RFC's magnitudes: 1000 moves of 10 ms each are a tenth of 110 s. The interval holds the true cost about as often
-// as it promises, and is not too wide to be of use.
+// The RFC's magnitudes: 1000 moves of 10 ms each are a tenth of 110 s. The interval contains the true cost about as
+// often as its level says, and is narrow enough to be useful.
 func TestMoveCostIsFound(t *testing.T) {
 	const runs, perMove = 150, 0.01
 	held := 0
@@ -61,7 +61,7 @@ func median(samples []result.Sample) float64 {
 	return result.Distribute(seconds).Median
 }
 
-// Noise alone has a cost of 0 within its interval, but for one run in twenty.
+// With noise alone the interval contains 0, except in one run of twenty.
 func TestMoveCostOfNoise(t *testing.T) {
 	const runs = 150
 	held := 0
@@ -102,7 +102,7 @@ func TestMoveCostTakesWhatCounts(t *testing.T) {
 		same = append(same, sampleOf(t, 3, r.Float64()))
 	}
 	_, _, _, ok = MoveCost(same)
-	assert.False(t, ok, "all moved as often")
+	assert.False(t, ok, "all moved equally often")
 	_, found := CostFinding("[00]", same)
 	assert.False(t, found)
 }
@@ -124,14 +124,15 @@ func TestCostFinding(t *testing.T) {
 	assert.Contains(t, f.Message, "cannot be told from noise")
 }
 
-// By the formula for ties in Kendall, "Rank Correlation Methods": n(n-1)(2n+5), less the same of each tie, over 18.
+// By the formula for ties in Kendall, "Rank Correlation Methods": n(n-1)(2n+5), minus the same term for each tie,
+// divided by 18.
 func TestKendallVariance(t *testing.T) {
 	assert.InDelta(t, 4*3*13/18.0, kendallVariance([]float64{3, 1, 2, 4}), 1e-12)
 	assert.InDelta(t, (4*3*13-2*1*9)/18.0, kendallVariance([]float64{1, 2, 1, 3}), 1e-12)
 	assert.Zero(t, kendallVariance([]float64{5, 5, 5}))
 }
 
-// The slope follows the data: a shift changes nothing, a factor is a factor, a trend is added.
+// The slope follows the data: it is invariant to a shift, scales with a factor, and adds a trend.
 func TestTheilSenProperty(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		n := rapid.IntRange(12, 40).Draw(t, "n")
@@ -157,6 +158,6 @@ func TestTheilSenProperty(t *testing.T) {
 		}
 		slope2, lo2, hi2, ok = theilSen(x, z)
 		require.True(t, ok)
-		require.Equal(t, []float64{-slope, -hi, -lo}, []float64{slope2, lo2, hi2}, "what is below is above")
+		require.Equal(t, []float64{-slope, -hi, -lo}, []float64{slope2, lo2, hi2}, "negation swaps the ends")
 	})
 }

@@ -25,10 +25,10 @@ import (
 var Experiment = experiment.Define(experiment.Definition[Cell]{
 	Text: experiment.Text{
 		Name:  "numa",
-		Short: "Measure what the distance between a process and its memory costs",
-		Long: "A probe does nothing but access memory, in a process of its own for each sample, while a load on every CPU keeps\n" +
-			"the kernel's load balancer at work. Rows bind the probe's memory and the probe to nodes, or let them float, with\n" +
-			"NUMA balancing off and on, and with a preferred node where the kernel has that. Samples of all rows take turns,\n" +
+		Short: "Measure the cost of the distance between a process and its memory",
+		Long: "A probe only accesses memory, in a new process for each sample, while a load on every CPU keeps\n" +
+			"the kernel's load balancer at work. Rows bind the probe and its memory to nodes, or let them float, with\n" +
+			"NUMA balancing off and on, and with a preferred node if the kernel supports it. Samples of all rows take turns,\n" +
 			"and each row is judged against row [00].",
 		Example: "  gorun numa\n" +
 			"  gorun numa --mem 0,1,float --cpu 0,1,float --load 0\n" +
@@ -38,10 +38,10 @@ var Experiment = experiment.Define(experiment.Definition[Cell]{
 	Sampling: experiment.Sampling{
 		Samples: 64, Warmup: 1, Budget: 60, Compares: true,
 		Usage: map[string]string{
-			"budget": "begin no round of all rows that would not end within this time; given here, it also cuts the one in\n" +
-				"progress (0: no limit)",
-			"precision": "width of the interval at which a row has been sampled enough; given without\n" +
-				"--samples, rounds go on until all rows have, or the budget is over",
+			"budget": "start only rounds of all rows that can end within this time; if given, it also cuts the\n" +
+				"current round (0: no limit)",
+			"precision": "width of the interval at which a row is sampled enough; given without\n" +
+				"--samples, rounds continue until all rows are, or the budget is used up",
 		},
 	},
 	Place:   experiment.Started,
@@ -57,17 +57,19 @@ var Experiment = experiment.Define(experiment.Definition[Cell]{
 	},
 	View:   &shown,
 	Others: map[string]experiment.Other{"load": {View: shownLoad, Columns: loadColumns}},
+
+	Reference: published,
 })
 
-// Cell is what one cell does.
+// Cell holds the settings of one cell.
 type Cell struct {
 	Request
 	Load         float64 `json:"load"`          // on each CPU, in percent
-	SetBalancing bool    `json:"set_balancing"` // NUMA balancing, which is the whole machine's, may be changed
-	LoadOnly     bool    `json:"load_only"`     // there is no probe
+	SetBalancing bool    `json:"set_balancing"` // NUMA balancing, a setting of the whole machine, may be changed
+	LoadOnly     bool    `json:"load_only"`     // without a probe
 }
 
-// flags are those of `gorun numa`.
+// flags are the flags of `gorun numa`.
 type flags struct {
 	mem         string
 	cpu         string
@@ -106,16 +108,16 @@ const (
 )
 
 func (f *flags) Register(set *experiment.FlagSet) {
-	set.StringVar(&f.mem, "mem", "", "`nodes` that the memory is bound to, by commas, and float (default: each, and float)")
+	set.StringVar(&f.mem, "mem", "", "`nodes` that the memory is bound to, near:DEVICE and far:DEVICE, by commas, and float\n(default: each, and float)")
 	set.StringVar(&f.cpu, "cpu", "",
 		"`nodes` whose CPUs the probe is bound to, by commas, and float (default: each, and float)")
 	set.StringVar(&f.balancing, "numa-balancing", "",
-		"`values` of kernel.numa_balancing: 0, 1, keep (as before the run), by commas; it is the whole\n"+
-			"machine's, and is changed only when this flag is given (default: rows for 0 and 1, of which those run that it is)")
+		"`values` of kernel.numa_balancing: 0, 1, keep (as before the run), by commas; a setting of the whole\n"+
+			"machine, changed only if this flag is given (default: rows for 0 and 1; those for the current value run)")
 	set.StringVar(&f.scanDelay, "scan-delay", keep,
 		"CPU `times` before NUMA balancing's first scan, and between scans, by commas: 50ms, keep (as before the run)")
 	set.StringVar(&f.cost, "migration-cost", keep,
-		"`times` since a thread's last run after which the scheduler takes its caches to be cold, by commas: 500us, keep")
+		"`times` after a thread's last run from which the scheduler assumes cold caches, by commas: 500us, keep")
 	set.StringVar(&f.preferred, "preferred-node", "", "preferred `nodes`, by commas, and none (default: none, and each)")
 	set.StringVar(&f.preferredBy, "preferred-node-by", PreferredWays[0].Name,
 		"`how` a node is preferred: "+catalog.List(PreferredWays[:]))
@@ -123,24 +125,24 @@ func (f *flags) Register(set *experiment.FlagSet) {
 	set.StringVar(&f.rows, "rows", RowsSome,
 		"`which` nodes --mem, --cpu and --preferred-node have by default on a machine with more than two:\n"+
 			"some (one for each distance from the memory's node) or all")
-	set.BoolVar(&f.full, "full", false, "the whole product; else nodes are preferred with the highest balancing only")
-	set.BoolVar(&f.blocks, "blocks", false, "all samples of a row, then all of the next: nothing can be judged then")
-	set.Float64Var(&f.load, "load", defaultLoad, "load on each CPU beside the probe, in percent (0: none)")
-	set.BoolVar(&f.loadOnly, "load-only", false, "run the load alone, and tell what it achieves")
+	set.BoolVar(&f.full, "full", false, "the whole product; otherwise nodes are preferred only with the highest balancing value")
+	set.BoolVar(&f.blocks, "blocks", false, "take all samples of a row, then all of the next; rows cannot be judged then")
+	set.Float64Var(&f.load, "load", defaultLoad, "load on each CPU next to the probe, in percent (0: none)")
+	set.BoolVar(&f.loadOnly, "load-only", false, "run only the load, and report the achieved load")
 	set.DurationVar(&f.duration, "duration", 0, "how long the load runs, with --load-only (0: until it is interrupted)")
 	set.StringVar(&f.buffer, "buffer", defaultBuffer, "`sizes` of the probe's memory, by commas")
 	set.StringVar(&f.pages, "pages", linux.PageKinds[0].Name,
 		"`kinds` of its pages, by commas: "+strings.Join(PageNames(), ", "))
 	set.StringVar(&f.memPolicy, "mem-policy", MemPolicies[0],
-		"`how` --mem binds, by commas: "+strings.Join(MemPolicies, ", ")+" (balancing looks at it too, Linux 5.12)")
+		"`how` --mem binds, by commas: "+strings.Join(MemPolicies, ", ")+" (NUMA balancing scans it too, Linux 5.12)")
 	set.StringVar(&f.firstTouch, "first-touch", TouchNear,
-		"`who` touches memory that floats first, by commas: "+catalog.List(FirstTouches[:]))
+		"`who` first touches floating memory, by commas: "+catalog.List(FirstTouches[:]))
 	set.StringVar(&f.access, "access", AccessNames()[0],
 		"`ways` to access it, by commas: "+strings.Join(AccessNames(), ", "))
 	set.Uint64Var(&f.accesses, "accesses", defaultAccesses, "accesses of a repetition")
 	set.IntVar(&f.repetitions, "repetitions", defaultRepetitions, "repetitions of a sample")
 	set.DurationVar(&f.settle, "settle", defaultSettle,
-		"CPU time of accesses before the first repetition, which do not count: caches settle meanwhile; by default,\n"+
+		"CPU time of uncounted accesses before the first repetition, in which caches settle; by default,\n"+
 			"rows with NUMA balancing or a preferred node settle for several of the kernel's scans (4s)")
 	f.nice.Register(set, "the probe and of the load")
 	set.Group("Probe", "buffer", "pages", "mem-policy", "first-touch", "access", "accesses", "repetitions", "settle")
@@ -149,47 +151,49 @@ func (f *flags) Register(set *experiment.FlagSet) {
 	set.Words("preferred-node-by", catalog.Words(PreferredWays[:]))
 	set.Words("preset", catalog.Words(presets[:]))
 	set.Words("rows", []string{RowsSome, RowsAll})
-	set.Words("numa-balancing", []string{"0", "1", "keep"})
-	set.Words("pages", PageNames())
-	set.Words("mem-policy", MemPolicies)
-	set.Words("first-touch", catalog.Words(FirstTouches[:]))
-	set.Words("access", AccessNames())
+	set.Lists("numa-balancing", []string{"0", "1", "keep"})
+	set.Lists("pages", PageNames())
+	set.On("mem", (*topology.Machine).CompleteNodes)
+	set.On("cpu", (*topology.Machine).CompleteNodes)
+	set.Lists("mem-policy", MemPolicies)
+	set.Lists("first-touch", catalog.Words(FirstTouches[:]))
+	set.Lists("access", AccessNames())
 	f.given = set.Changed
 }
 
 func (f *flags) Validate() error {
 	switch {
 	case !(f.load >= 0 && f.load <= 100): // nor NaN
-		return hint.Usagef("--load %v: from 0 to 100 percent are possible", f.load)
+		return hint.Usagef("--load %v: give a percentage from 0 to 100", f.load)
 	case f.loadOnly && f.load == 0:
-		return hint.Usagef("--load-only with --load 0 has nothing to do")
+		return hint.Usagef("--load-only needs a --load above 0")
 	case f.loadOnly && f.given("svg"):
 		return hint.Usagef("--load-only has nothing to draw for --svg")
 	case f.duration < 0:
 		return hint.Usagef("--duration %v: it cannot be negative", f.duration)
 	case f.duration > 0 && !f.loadOnly:
-		return hint.Usage(hint.With(errors.New("--duration is how long --load-only lasts"),
+		return hint.Usage(hint.With(errors.New("--duration needs --load-only"),
 			"give --budget or --samples for a measurement"))
 	case f.given("preset") && !slices.Contains(catalog.Names(presets[:]), f.preset):
-		return hint.Usage(hint.With(fmt.Errorf("--preset %q is no table", f.preset),
+		return hint.Usage(hint.With(fmt.Errorf("--preset %q is not a table", f.preset),
 			"there are "+strings.Join(catalog.Names(presets[:]), ", ")))
 	case f.rows != RowsSome && f.rows != RowsAll:
 		return hint.Usage(hint.With(fmt.Errorf("--rows %q is neither %s nor %s", f.rows, RowsSome, RowsAll),
 			"gorun numa --dry-run lists the rows"))
 	case f.accesses == 0:
-		return hint.Usagef("--accesses 0: at least 1 is needed")
+		return hint.Usagef("--accesses 0: give at least 1")
 	case f.repetitions < 1:
-		return hint.Usagef("--repetitions %d: at least 1 is needed", f.repetitions)
+		return hint.Usagef("--repetitions %d: give at least 1", f.repetitions)
 	case f.settle < 0:
 		return hint.Usagef("--settle %v: it cannot be negative", f.settle)
 	case f.blocks && f.given("precision"):
-		return hint.Usage(hint.With(errors.New("--precision is of what is judged, and with --blocks nothing is"),
+		return hint.Usage(hint.With(errors.New("--precision needs judged rows, and --blocks judges none"),
 			"leave one of them out"))
 	}
 	return f.nice.Validate()
 }
 
-// axes are what the flags come to on a machine.
+// axes returns the axes that the flags give on a machine.
 func (f *flags) axes(m experiment.Machine) (a Axes, err error) {
 	a.Full = f.full
 	parse := func(flag, text string, parse func() error) {
@@ -235,7 +239,7 @@ func (f *flags) axes(m experiment.Machine) (a Axes, err error) {
 	return a, err
 }
 
-// table returns the rows on a machine, of which those that it cannot measure say why, and what it supports.
+// table returns the rows on a machine, with the reason for those that it cannot measure, and the machine's support.
 func (f *flags) table(m experiment.Machine) (
 	rows []result.NumaRow, support Support, warnings []result.Warning, err error,
 ) {
@@ -248,14 +252,14 @@ func (f *flags) table(m experiment.Machine) (
 	if m.Live {
 		support.Probe(m.Machine, f.preferredBy)
 	} else if errors.Is(support.Unread, fs.ErrNotExist) {
-		support.Unread = nil // it was not captured
+		support.Unread = nil // a capture does not have it
 	}
 	if !f.asks("numa-balancing") && support.Unread != nil {
 		axes.NUMABalancing = []int{Keep}
 		warnings = append(warnings, result.WarningOf("numa-balancing", "rows keep NUMA balancing as it is", support.Unread))
 	}
 	if !f.asks("numa-balancing") && support.SetBalancing == nil {
-		support.SetBalancing = errors.New("it is the whole machine's: give --numa-balancing 0,1 to have it changed for the run")
+		support.SetBalancing = errors.New("it is a setting of the whole machine: give --numa-balancing 0,1 to change it for the run")
 	}
 	rows = Rows(axes)
 	if m.Live {
@@ -272,11 +276,11 @@ func (f *flags) table(m experiment.Machine) (
 }
 
 // scans is the number of NUMA balancing's scans for which a row with balancing settles, in addition to the delay before the
-// first. The first passes over the memory mark it, faults follow, and the memory moves: with the kernel's defaults of 1 s
-// each, all of this has begun after 2.3 s of CPU time.
+// first. The first passes mark the memory, faults follow, and the memory moves: with the kernel's defaults of 1 s each,
+// all of this has started after 2.3 s of CPU time.
 const scans = 3
 
-// settles returns how long a row's probe makes accesses before those that count, in seconds of its CPU time.
+// settles returns the CPU time in seconds that a row's probe spends on accesses before those that count.
 func (f *flags) settles(row result.NumaRow, root fs.FS, support Support) float64 {
 	balanced := row.NUMABalancing > 0 || row.NUMABalancing == Keep && support.Balancing > 0
 	if f.given("settle") || !balanced && row.PreferredNode == None {
@@ -331,7 +335,7 @@ func (f *flags) Resolve(m experiment.Machine) (r experiment.Resolution[Cell], er
 			long = long || c.Settle > f.settle.Seconds()
 		}
 	}
-	r.Resources.Least += settling / float64(max(1, len(rows))) // of a row, on the mean
+	r.Resources.Least += settling / float64(max(1, len(rows))) // the mean per row
 	sampling, round := m.Sampling, f.round(rows, settling)
 	if m.Given("precision") && !m.Given("samples") {
 		sampling.Samples = 0
@@ -344,7 +348,7 @@ func (f *flags) Resolve(m experiment.Machine) (r experiment.Resolution[Cell], er
 		}
 	}
 	if long && sampling.Budget > 0 && !m.Given("budget") {
-		sampling.Budget = math.Ceil(max(sampling.Budget, judged*round)) // less would judge nothing
+		sampling.Budget = math.Ceil(max(sampling.Budget, judged*round)) // with less no row could be judged
 		r.Schedule.Budget = sampling.Budget
 	}
 	r.Spec = f.spec(m, sampling)
@@ -357,7 +361,7 @@ func (f *flags) Resolve(m experiment.Machine) (r experiment.Resolution[Cell], er
 	}
 	switch {
 	case measurable == 1:
-		r.Schedule.Order = experiment.InOrder // there is nothing to compare it with
+		r.Schedule.Order = experiment.InOrder // no row to compare with
 	case f.blocks:
 		r.Schedule.Order = experiment.Rows
 	}
@@ -366,8 +370,8 @@ func (f *flags) Resolve(m experiment.Machine) (r experiment.Resolution[Cell], er
 	return r, nil
 }
 
-// round is how long a sample of each row is likely to take together, in seconds: on a machine of today an access takes
-// some 20 ns, the pages of a buffer are there at 1 GiB/s, and a process and its traces begin and end in 0.1 s.
+// round estimates the total time of one sample of each row, in seconds: an access takes some 20 ns on a present
+// machine, allocating the buffer takes 1 s per GiB, and starting and ending a process and its traces takes 0.1 s.
 func (f *flags) round(rows []result.NumaRow, settling float64) (seconds float64) {
 	for _, row := range rows {
 		if row.Unsupported == "" {
@@ -377,14 +381,14 @@ func (f *flags) round(rows []result.NumaRow, settling float64) (seconds float64)
 	return seconds + settling
 }
 
-// judged is the least number of rounds with which a row can have a verdict (matrix.LeastRounds).
+// judged is the least number of rounds for a verdict on a row (matrix.LeastRounds).
 const judged = 25
 
-// mostAccesses is how many a CPU makes in a second at most: 5 GHz times two vectors of 8 words would be 8e10.
+// mostAccesses is an upper bound of a CPU's accesses per second: 5 GHz times two vectors of 8 words would be 8e10.
 const mostAccesses = 1e12
 
-// resources are a probe with the largest of the buffers, a burner on each CPU, and the guardian of the setting. Pages
-// that are reserved are no memory that a limit counts.
+// resources returns the resources of a probe with the largest buffer, a burner on each CPU, and the guardian of the
+// settings. Memory limits do not count reserved pages.
 func (f *flags) resources(m experiment.Machine, rows []result.NumaRow) experiment.Resources {
 	r := experiment.Resources{Less: "give a smaller --buffer, or --load 0"}
 	if f.load > 0 {
@@ -409,7 +413,7 @@ func (f *flags) resources(m experiment.Machine, rows []result.NumaRow) experimen
 	return r
 }
 
-// cell is a row as a cell.
+// cell returns the cell of a row.
 func (f *flags) cell(do Cell, cpus result.CPUs) experiment.Cell[Cell] {
 	node := func(n int, none string) string {
 		if n < 0 {
@@ -449,7 +453,7 @@ func (f *flags) cell(do Cell, cpus result.CPUs) experiment.Cell[Cell] {
 	return c
 }
 
-// duration returns seconds as a flag has them; "" for 0.
+// duration formats seconds as a flag value; "" for 0.
 func duration(seconds float64) string {
 	if seconds == 0 {
 		return ""
@@ -457,7 +461,7 @@ func duration(seconds float64) string {
 	return time.Duration(math.Round(seconds * float64(time.Second))).String()
 }
 
-// name is a row's number as people refer to it.
+// name returns a row's displayed number.
 func name(row result.NumaRow) string { return view.RowName(row.Row) }
 
 func (f *flags) spec(m experiment.Machine, sampling experiment.Sampling) spec {
@@ -469,7 +473,7 @@ func (f *flags) spec(m experiment.Machine, sampling experiment.Sampling) spec {
 	}
 }
 
-// spec is what was asked, by flag name.
+// spec holds the requested values by flag name.
 type spec struct {
 	Load          float64 `json:"load"`
 	Buffer        string  `json:"buffer"`
@@ -477,7 +481,7 @@ type spec struct {
 	Access        string  `json:"access"`
 	Accesses      uint64  `json:"accesses"`
 	Repetitions   int     `json:"repetitions"`
-	Settle        float64 `json:"settle_seconds"` // of rows that do not wait for scans
+	Settle        float64 `json:"settle_seconds"` // for rows that do not wait for scans
 	ScanDelay     string  `json:"scan_delay"`
 	MigrationCost string  `json:"migration_cost"`
 	PreferredBy   string  `json:"preferred_node_by"`
@@ -493,8 +497,7 @@ type spec struct {
 	Budget        float64 `json:"budget_seconds"`
 }
 
-// explain adds what the samples show beyond their verdicts. A matrix, whose rows all have the same number, has the
-// warning only.
+// explain adds findings beyond the verdicts. A matrix, whose rows all have the same number, gets only the warning.
 func explain(run *result.Run, cells []Cell) {
 	for _, of := range []func(*result.Numa) *result.Warning{
 		func(v *result.Numa) *result.Warning {
@@ -505,7 +508,7 @@ func explain(run *result.Run, cells []Cell) {
 		},
 		func(v *result.Numa) *result.Warning { return v.Unread },
 	} {
-		for _, sample := range run.Samples { // all are seen alike
+		for _, sample := range run.Samples { // all samples use the same method
 			v, ok := result.Typed[result.Numa](&sample)
 			if !ok || of(v) == nil {
 				continue

@@ -17,7 +17,7 @@ import (
 	"gorun/internal/sysfs"
 )
 
-// resolved is what flags come to on a recorded machine, with the default sampling.
+// resolved returns the resolution of flags on a captured machine, with the default sampling.
 func resolved(t *testing.T, host string, given map[string]string) experiment.Resolution[Cell] {
 	t.Helper()
 	return resolvedOn(t, host, given, func(root fs.FS) fs.FS { return root })
@@ -52,7 +52,7 @@ func TestResolve(t *testing.T) {
 	assert.Equal(t, experiment.Schedule{Order: experiment.Blocks, Title: "NUMA placement"}, r.Schedule)
 	measurable := slices.ContainsFunc(r.Cells, func(c experiment.Cell[Cell]) bool { return c.Lacking == "" })
 	lacking := slices.ContainsFunc(r.Cells, func(c experiment.Cell[Cell]) bool { return c.Lacking != "" })
-	assert.True(t, measurable && lacking, "without --numa-balancing, rows run for the value that it has")
+	assert.True(t, measurable && lacking, "without --numa-balancing, rows run for its current value")
 	for i, c := range r.Cells {
 		assert.Equal(t, i, c.Do.Row.Row)
 		assert.Equal(t, c.Do.Row.Unsupported, c.Lacking)
@@ -78,11 +78,11 @@ func TestResolve(t *testing.T) {
 	assert.NotEmpty(t, run.Caches)
 }
 
-// The kernel accepts a preferred node while NUMA balancing is off, and does nothing: the plan of such a row says so.
+// While NUMA balancing is off the kernel accepts a preferred node but ignores it: the plan of such a row says so.
 func TestResolveNoEffect(t *testing.T) {
 	for _, c := range []struct {
 		host, balancing string
-		want            []string // of the rows without a preferred node and with node 0
+		want            []string // of the rows without a preferred node, and of those with node 0
 	}{
 		{"qemu-numa2", "0", []string{"", linux.PreferredNodeIgnored}},
 		{"qemu-numa2", "1", []string{"", ""}},
@@ -126,7 +126,7 @@ func TestResolveSettles(t *testing.T) {
 	assert.Equal(t, judged, matrix.LeastRounds)
 
 	given["scan-delay"] = "50ms"
-	assert.InDelta(t, 0.2, resolved(t, "qemu-numa2", given).Cells[1].Do.Settle, 1e-9, "as soon as the kernel looks")
+	assert.InDelta(t, 0.2, resolved(t, "qemu-numa2", given).Cells[1].Do.Settle, 1e-9, "as soon as the kernel scans")
 	delete(given, "scan-delay")
 	given["settle"] = "20ms"
 	r = resolved(t, "qemu-numa2", given)
@@ -143,7 +143,7 @@ func TestResolveSettles(t *testing.T) {
 	assert.InDelta(t, 3.05, r.Cells[1].Do.Settle, 1e-9)
 }
 
-// Where NUMA balancing cannot be read, rows keep it as it is, and a warning says why.
+// If NUMA balancing cannot be read, rows keep it as it is, and a warning says why.
 func TestResolveBalancingNotRead(t *testing.T) {
 	hidden := func(root fs.FS) fs.FS { return masked{root, "proc/sys/kernel/numa_balancing", ""} }
 	r := resolvedOn(t, "qemu-numa2", nil, hidden)
@@ -157,10 +157,10 @@ func TestResolveBalancingNotRead(t *testing.T) {
 
 	r = resolvedOn(t, "qemu-numa2", map[string]string{"numa-balancing": "0,1"}, hidden)
 	assert.Len(t, r.Cells, 36)
-	assert.NotEmpty(t, r.Cells[0].Lacking, "what was asked for is not replaced")
+	assert.NotEmpty(t, r.Cells[0].Lacking, "the requested value is not replaced")
 }
 
-// masked is a tree with another file: an empty one is what a container's mount of /dev/null makes.
+// masked is a file system with one replaced file: an empty one simulates a container's mount of /dev/null.
 type masked struct {
 	fs.FS
 	name, text string
@@ -178,7 +178,7 @@ func TestResolveSchedule(t *testing.T) {
 		"mem": "float", "cpu": "float", "numa-balancing": "keep", "preferred-node": "none", "precision": "1%",
 	}
 	r := resolved(t, "qemu-numa2", one)
-	assert.Equal(t, experiment.InOrder, r.Schedule.Order, "one row takes no turns")
+	assert.Equal(t, experiment.InOrder, r.Schedule.Order, "a single row takes no turns")
 	assert.Zero(t, r.Spec.(spec).Samples, "as many as are needed")
 
 	r = resolved(t, "qemu-numa2", map[string]string{"blocks": "true", "samples": "3"})
@@ -200,11 +200,11 @@ func TestResolveSchedule(t *testing.T) {
 
 func TestValidate(t *testing.T) {
 	for want, given := range map[string]map[string]string{
-		"--load-only has nothing to draw for --svg": {"load-only": "true", "svg": "x.svg"},
-		"--precision is of what is judged":          {"blocks": "true", "precision": "5%"},
-		"--load NaN: from 0 to 100":                 {"load": "NaN"},
-		"--nice 20: nice values go from -20 to 19":  {"nice": "20"},
-		"--duration is how long --load-only lasts":  {"duration": "1s"},
+		"--load-only has nothing to draw for --svg":   {"load-only": "true", "svg": "x.svg"},
+		"--precision needs judged rows":               {"blocks": "true", "precision": "5%"},
+		"--load NaN: give a percentage from 0 to 100": {"load": "NaN"},
+		"--nice 20: nice values go from -20 to 19":    {"nice": "20"},
+		"--duration needs --load-only":                {"duration": "1s"},
 	} {
 		f := &flags{}
 		set := experiment.NewFlagSet("numa")
@@ -220,7 +220,7 @@ func TestValidate(t *testing.T) {
 	}
 }
 
-// Each row has a finding of its own samples, by whatever order they were taken; the control and other runs' have none.
+// Each row has a finding from its own samples, in any order; the control and samples of other runs have none.
 func TestExplain(t *testing.T) {
 	worse := result.Warning{Code: "trace", Message: "no better way"}
 	run := &result.Run{NumaRows: []result.NumaRow{{Row: 3}, {Row: 5}}}
@@ -243,10 +243,10 @@ func TestExplain(t *testing.T) {
 		run.Samples[i].Quality.Verdict = result.Invalid
 	}
 	explain(run, cells)
-	assert.Empty(t, run.Findings, "samples that are not of what was asked show nothing")
+	assert.Empty(t, run.Findings, "samples with another placement give no finding")
 
 	run.NumaRows, run.Findings = nil, nil // of a matrix
 	explain(run, cells)
 	assert.Empty(t, run.Findings)
-	assert.Len(t, run.Warnings, 1, "it is there already")
+	assert.Len(t, run.Warnings, 1, "the warning is not repeated")
 }

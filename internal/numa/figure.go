@@ -17,14 +17,14 @@ import (
 	"gorun/internal/units"
 )
 
-// writeSVG writes what the rows took as an SVG file that needs nothing else: curves where there are several buffers, and
-// else the maps.
+// writeSVG writes the rows' times as a self-contained SVG file: curves if there are several buffer sizes, otherwise the
+// maps.
 func writeSVG(w io.Writer, run *result.Run) error {
 	return chart.Write(w, run, hint.With(errors.New("cannot draw the run: no row has a good sample"),
 		"--format table says why"), drawLatency, drawMaps)
 }
 
-// figureRows are the rows of a run that have something to draw.
+// figureRows returns the rows of a run that can be drawn.
 func figureRows(run *result.Run) []probedRow {
 	return slices.DeleteFunc(measured(probedRows(run)), func(row probedRow) bool {
 		ns := row.nsPerAccess()
@@ -32,8 +32,8 @@ func figureRows(run *result.Run) []probedRow {
 	})
 }
 
-// drawLatency is the time of an access over the size of the buffer, with the caches that a CPU reaches: a line for rows
-// that are the same but for the buffer. False where there is one size.
+// drawLatency draws the time of an access over the size of the buffer, with the CPU's caches: a line for rows that
+// differ only in the buffer. It returns false if there is one size.
 func drawLatency(run *result.Run) (chart.Figure, bool) {
 	if run.Experiment != "numa" {
 		return chart.Figure{}, false
@@ -87,11 +87,11 @@ func drawLatency(run *result.Run) (chart.Figure, bool) {
 	return f, true
 }
 
-// maxMapNodes bounds the maps by node; Linux supports 1024 nodes, and machines of more than 32 are not known to us.
+// maxMapNodes limits the maps by node; Linux supports 1024 nodes, but we know of no machine with more than 32.
 const maxMapNodes = 64
 
-// drawMaps are the mean times by the node of the memory and of the process: a map for rows that are the same but for
-// these nodes. False where no row has a good sample, and where there are several buffers, of which drawLatency tells.
+// drawMaps draws the mean times by the nodes of the memory and the process: a map for rows that differ only in these
+// nodes. It returns false if no row has a good sample, or if there are several buffer sizes, which drawLatency draws.
 func drawMaps(run *result.Run) (chart.Figure, bool) {
 	if run.Experiment != "numa" {
 		return chart.Figure{}, false
@@ -107,7 +107,7 @@ func drawMaps(run *result.Run) (chart.Figure, bool) {
 		nodes = append(nodes, row.Mem, row.CPU)
 		means = append(means, result.Distribute(slices.Clone(row.seconds)).Mean)
 	}
-	// The one that floats comes last, as in the table.
+	// Floating comes last, as in the table.
 	slices.SortFunc(nodes, func(a, b int) int { return cmp.Compare(uint(a), uint(b)) })
 	nodes = slices.Compact(nodes)
 	if len(nodes) > maxMapNodes || !chart.Drawable(means...) {
@@ -182,7 +182,7 @@ func drawMaps(run *result.Run) (chart.Figure, bool) {
 	return f, true
 }
 
-// nodeHeat is a map by node that knows nothing yet.
+// nodeHeat returns an empty map by node.
 func nodeHeat(nodes []int, unit string) *chart.Heat {
 	h := &chart.Heat{Unit: unit}
 	for i, node := range nodes {

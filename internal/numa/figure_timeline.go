@@ -16,7 +16,7 @@ import (
 	"gorun/internal/units"
 )
 
-// moveKind is a kind of migration, by how near the CPUs are.
+// moveKind is a kind of migration, by the relation of the CPUs.
 type moveKind struct {
 	relation topology.Relation
 	title    string
@@ -37,18 +37,18 @@ func allMoves(m *result.Migrations) uint64 { return m.Total }
 const (
 	laneWidth = chart.Inside - chart.LaneLeft
 	laneStep  = 24
-	laneBins  = 80 // of a lane, in which moves are joined: 3.8 units each
+	laneBins  = 80 // bins of a lane, 3.8 units each; the moves in a bin are one mark
 )
 
 // lane is a row of the timeline: one sample of a row of the run.
 type lane struct {
 	row     *probedRow
 	seconds float64
-	moves   []result.NumaMove // those that can be drawn, by time
+	moves   []result.NumaMove // moves to draw, in the order of time
 }
 
-// drawTimeline is when the probe of `gorun numa` moved between CPUs, and how far: of each row the sample with the
-// median number of moves. Its table has what the samples count on the mean. False where no sample tells its moves.
+// drawTimeline draws the times and distances of the probe's moves between CPUs, for the sample of each row with the
+// median number of moves. Its table has the mean counts. It returns false if no sample has its moves.
 func drawTimeline(run *result.Run) (chart.Figure, bool) {
 	if run.Experiment != "numa" {
 		return chart.Figure{}, false
@@ -67,7 +67,7 @@ func drawTimeline(run *result.Run) (chart.Figure, bool) {
 	f := chart.Figure{
 		Title: "Migrations of the probe over time",
 		Description: "A line is the sample of a row whose number of moves is the median; a mark is a move to another CPU," +
-			" the higher the further away. Where moves lie too near to each other, it stands for all of them.",
+			" the higher the further away. Moves too near to each other share one mark.",
 		Table: chart.FigureTable{Caption: "Migrations a sample, mean", Head: []string{"row"}},
 	}
 	differ := differing(plainRows(rows))
@@ -112,15 +112,15 @@ func drawTimeline(run *result.Run) (chart.Figure, bool) {
 	return f, true
 }
 
-// markHeight is that of a move's mark, in a lane.
+// markHeight returns the height of a move's mark in a lane.
 func markHeight(kind int) int { return 4 + 5*kind }
 
-// kindOf is the index of a move's kind; one that is not known counts as the nearest.
+// kindOf returns the index of a move's kind; an unknown relation counts as the nearest.
 func kindOf(relation string) int {
 	return max(0, slices.IndexFunc(moveKinds[:], func(kind moveKind) bool { return kind.relation.String() == relation }))
 }
 
-// told names a row by its number and by what the rows differ in.
+// told names a row by its number and by the values in which rows differ.
 func (p *probedRow) told(differ [len(rowAxes)]bool) string {
 	words := []string{p.name()}
 	for n, axis := range rowAxes {
@@ -131,12 +131,13 @@ func (p *probedRow) told(differ [len(rowAxes)]bool) string {
 	return strings.Join(words, " ")
 }
 
-// laneOf is the sample with the median number of moves among those of a row that tell them; false where none does.
+// laneOf returns the sample with the median number of moves among those of a row that have their moves; false if none
+// has.
 func laneOf(row *probedRow) (l lane, ok bool) {
 	var told []lane
 	for i, v := range row.samples {
 		if v.Migrations == nil || v.Migrations.Total > 0 && len(v.Timeline) == 0 {
-			continue // the moves were counted, and not kept
+			continue // the moves were counted but not kept
 		}
 		l := lane{row: row, seconds: row.seconds[i]}
 		for _, move := range v.Timeline {
@@ -150,7 +151,7 @@ func laneOf(row *probedRow) (l lane, ok bool) {
 	return stats.Middle(told, func(l lane) int { return len(l.moves) }), len(told) > 0
 }
 
-// draw has a mark a move, above y = 0. Moves that lie too near to each other are one mark, of the furthest.
+// draw returns one mark per move, above y = 0. Moves too near to each other share one mark, of the furthest kind.
 func (l lane) draw(differ [len(rowAxes)]bool, time chart.Axis) string {
 	name := l.row.told(differ)
 	var b strings.Builder
@@ -177,7 +178,7 @@ func (l lane) draw(differ [len(rowAxes)]bool, time chart.Axis) string {
 	return b.String()
 }
 
-// tellMoves says from where to where one move was, and how many of each kind several were.
+// tellMoves describes a single move, or the number of moves of each kind.
 func tellMoves(moves []result.NumaMove) string {
 	first := moves[0]
 	if len(moves) == 1 {
@@ -197,7 +198,7 @@ func tellMoves(moves []result.NumaMove) string {
 		strings.Join(parts, ", "))
 }
 
-// svgTimeAxis draws the seconds below lanes of so much height.
+// svgTimeAxis draws the seconds below lanes of this total height.
 func svgTimeAxis(time chart.Axis, tall int) string {
 	var b strings.Builder
 	for _, tick := range time.Ticks {

@@ -50,15 +50,15 @@ func TestTimelineFigure(t *testing.T) {
 	counted := timelineRun(moves)
 	rendertest.Change(&counted.Samples[0], map[string]any{"timeline": nil})
 	_, ok = drawTimeline(counted)
-	assert.False(t, ok, "moves that were counted and not kept are no line without a move")
+	assert.False(t, ok, "moves that were counted but not kept are not drawn as no moves")
 	f, ok = drawTimeline(timelineRun(nil))
-	require.True(t, ok, "that nothing moved is a result")
+	require.True(t, ok, "no move is a result too")
 	assert.Contains(t, f.SVG, "0 moves in 10.0 s")
 	_, ok = drawTimeline(rfcRun())
 	assert.False(t, ok)
 }
 
-// Rows of thousands of moves each make a figure that can be sent.
+// Rows with thousands of moves each give a small figure.
 func TestTimelineFigureIsSmall(t *testing.T) {
 	var rows []result.NumaRow
 	for i := range chart.MaxLanes + 5 {

@@ -9,7 +9,8 @@ import (
 	"gorun/internal/result"
 )
 
-// knob is a time of the scheduler that rows can set. It is the whole machine's, and is put back at the end.
+// knob is a time setting of the scheduler that rows can set. It applies to the whole machine, and is restored at the
+// end.
 type knob struct {
 	flag string
 	of   []linux.SchedulerTime            // all of them are set to the same time
@@ -30,7 +31,7 @@ var (
 	knobs = [...]knob{scanDelay, migrationCost}
 )
 
-// number returns what a cell has the file of one of the knob's settings hold.
+// number returns the value that a cell sets in the file of one of the knob's settings.
 func (k knob) number(c Cell, setting linux.SchedulerTime) int {
 	if n, err := setting.Number(k.asks(c.Row)); err == nil {
 		return n
@@ -38,7 +39,7 @@ func (k knob) number(c Cell, setting linux.SchedulerTime) int {
 	return asBefore
 }
 
-// may returns an error, with the remedy, if this process cannot set what a row asks for.
+// may returns an error, with the remedy, if this process cannot set a row's value.
 func (k knob) may(row result.NumaRow) error {
 	if k.asks(row) == 0 {
 		return nil
@@ -55,16 +56,16 @@ func (k knob) may(row result.NumaRow) error {
 	return nil
 }
 
-// held is a file of the kernel that the run has taken.
+// held is a kernel file that the run has locked.
 type held struct {
 	*guardian.KernelFile
-	value func(Cell) int // that a cell has it set to, or asBefore
+	value func(Cell) int // the value that a cell sets, or asBefore
 }
 
-// asBefore stands for the number that a file had before the run. No file has it otherwise.
+// asBefore stands for the number in a file before the run. No file can contain it.
 const asBefore = -1
 
-// set sets what the cell asks for. What it does not ask for, another cell may have changed.
+// set sets the cell's value, or restores the previous one, which another cell may have changed.
 func (h held) set(c Cell) error {
 	value := h.value(c)
 	if value == asBefore {
@@ -73,7 +74,7 @@ func (h held) set(c Cell) error {
 	return h.Set(value)
 }
 
-// hold takes the files of all settings that a cell asks for.
+// hold locks the files of all settings that cells change.
 func hold(g *guardian.Guardian, cells []Cell) (all []held, err error) {
 	take := func(path string, value func(Cell) int) error {
 		if err != nil || !slices.ContainsFunc(cells, func(c Cell) bool { return value(c) != asBefore }) {
@@ -86,11 +87,11 @@ func hold(g *guardian.Guardian, cells []Cell) (all []held, err error) {
 		return err
 	}
 	if err = take(linux.NUMABalancingSysctl, Cell.balancing); errors.Is(err, errors.ErrUnsupported) {
-		err = nil // such a kernel has it off, and rows that have it on are not measured
+		err = nil // such a kernel has it off, and rows with it on are not measured
 	}
 	for _, k := range knobs {
 		for _, setting := range k.of {
-			if file, missing := setting.File(); missing == nil { // else no cell asks for it: see may
+			if file, missing := setting.File(); missing == nil { // otherwise no cell sets it: see may
 				err = take(file, func(c Cell) int { return k.number(c, setting) })
 			}
 		}
@@ -101,7 +102,7 @@ func hold(g *guardian.Guardian, cells []Cell) (all []held, err error) {
 	return all, nil
 }
 
-// release puts back all that was taken.
+// release restores all held files.
 func release(all []held) (err error) {
 	for _, h := range all {
 		err = errors.Join(err, h.Restore())

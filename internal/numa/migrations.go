@@ -9,7 +9,7 @@ import (
 	"gorun/internal/topology"
 )
 
-// timeline tells of each move; begun is when the timed loop began, by CLOCK_MONOTONIC in nanoseconds.
+// timeline returns the moves relative to begun, the start of the timed loop by CLOCK_MONOTONIC in nanoseconds.
 func timeline(m *topology.Machine, moves []perf.Move, begun int64) []result.NumaMove {
 	line := make([]result.NumaMove, len(moves))
 	for i, move := range moves {
@@ -21,22 +21,22 @@ func timeline(m *topology.Machine, moves []perf.Move, begun int64) []result.Numa
 	return line
 }
 
-// span is a repetition of the timed loop: from its begin to its end, by CLOCK_MONOTONIC in nanoseconds.
+// span is a repetition of the timed loop, with its start and end by CLOCK_MONOTONIC in nanoseconds.
 type span struct {
 	begun, ended int64
 	seconds      float64        // of the loop alone
-	seen         []perf.CPURead // by the probe itself; the first at its begin
+	seen         []perf.CPURead // by the probe itself; the first at its start
 }
 
-// within are the moves that fell into a repetition, in their order.
+// within returns the moves during repetitions, in order.
 func within(spans []span, moves []perf.Move) []perf.Move {
 	return slices.DeleteFunc(slices.Clone(moves), func(move perf.Move) bool {
 		return !slices.ContainsFunc(spans, func(s span) bool { return s.begun <= move.NS && move.NS < s.ended })
 	})
 }
 
-// shares are the parts of the repetitions' time that the probe was on each CPU and on each node, as it saw itself; nil
-// where it did not.
+// shares returns the parts of the repetitions' time that the probe was on each CPU and on each node, by its own reads;
+// nil without reads.
 func shares(m *topology.Machine, spans []span) (cpus, nodes map[string]float64) {
 	var whole float64
 	on := map[int]float64{}

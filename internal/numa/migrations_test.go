@@ -18,11 +18,11 @@ import (
 	"gorun/internal/sysfs"
 )
 
-// place is where a CPU is, in the words of /sys: lists of CPUs that stand for what they share.
+// place is the position of a CPU in the terms of /sys: lists of CPUs that identify what they share.
 type place struct{ core, llc, node string }
 
-// readPlaces reads where each online CPU is from the files of /sys, without the topology package. It is false for a
-// machine whose files leave out what topology knows to guess.
+// readPlaces reads the place of each online CPU from the files of /sys, without the topology package. It returns false
+// for a machine whose files lack data that topology infers.
 func readPlaces(fsys fs.FS) (map[int]place, bool) {
 	const dir = "sys/devices/system/"
 	read := func(name string) string {
@@ -81,7 +81,7 @@ func readPlaces(fsys fs.FS) (map[int]place, bool) {
 	return places, len(places) > 0
 }
 
-// tally is what perf.Classify is to say, from the places.
+// tally returns the expected result of perf.Classify, from the places.
 func tally(places map[int]place, moves []perf.Move) result.Migrations {
 	want := result.Migrations{Total: uint64(len(moves)), FromNode: map[string]uint64{}, ToNode: map[string]uint64{}}
 	for _, move := range moves {
@@ -102,7 +102,7 @@ func tally(places map[int]place, moves []perf.Move) result.Migrations {
 	return want
 }
 
-// On every recorded machine whose files tell all, moves are classified as an independent reading of them says.
+// On every captured machine with complete files, moves are classified as by an independent reading of the files.
 func TestClassify(t *testing.T) {
 	read, cross, sameNode := 0, 0, 0
 	for name, m := range everyRecorded(t) {
@@ -181,8 +181,8 @@ func TestShares(t *testing.T) {
 	assert.InDeltaMapValues(t, map[string]float64{"0": 0.75, "1": 0.25}, nodes, 1e-9)
 	for _, blind := range [][]span{
 		nil,
-		{{begun: 5, ended: 6}}, // the CPU was not looked at
-		{{begun: 5, ended: 6, seen: reads(5, -1)}}, // no CPU was told
+		{{begun: 5, ended: 6}}, // the CPU was not read
+		{{begun: 5, ended: 6, seen: reads(5, -1)}}, // the CPU is unknown
 	} {
 		cpus, nodes = shares(m, blind)
 		assert.Nil(t, cpus)

@@ -20,12 +20,12 @@ import (
 	"gorun/internal/topology"
 )
 
-// Request is one sample of a row, as a process of its own is asked for it.
+// Request is the request for one sample of a row, sent to a new process.
 type Request struct {
 	Row         result.NumaRow `json:"row"`
 	CPUs        string         `json:"cpus"`           // of the run, a kernel list
-	On          cpuset.Set     `json:"on"`             // of these, those of the row's node, unless the probe floats
-	Near        cpuset.Set     `json:"near"`           // of those that it may use, those of the preferred node
+	On          cpuset.Set     `json:"on"`             // those of the row's node, or all if the probe floats
+	Near        cpuset.Set     `json:"near"`           // the part of On on the preferred node
 	Accesses    uint64         `json:"accesses"`       // of each repetition
 	Repetitions int            `json:"repetitions"`    // at least 1
 	Settle      float64        `json:"settle_seconds"` // CPU time of accesses before those that count
@@ -34,7 +34,7 @@ type Request struct {
 	Timeline    bool           `json:"timeline,omitempty"`
 }
 
-// Resolved returns the request with the CPUs that its row comes to on a machine.
+// Resolved returns the request with the CPUs of its row on a machine.
 func (r Request) Resolved(m *topology.Machine, run cpuset.Set) Request {
 	r.CPUs, r.On = run.String(), cpuset.Set{}
 	if r.Row.CPU != Float {
@@ -45,9 +45,9 @@ func (r Request) Resolved(m *topology.Machine, run cpuset.Set) Request {
 	return r
 }
 
-// Measure takes a sample on a thread that is made for it and ends with it. When ctx ends it returns within some
-// milliseconds, with what was done marked partial. root is rooted at / of the machine, which is this one. What the
-// kernel refuses is an error, and so is a build without cgo (errors.ErrUnsupported).
+// Measure takes a sample on a new thread, which ends with it. When ctx ends it returns within some milliseconds, with
+// the finished part marked partial. root is rooted at / of this machine. A refusal by the kernel is an error, and so is
+// a build without cgo (errors.ErrUnsupported).
 func Measure(ctx context.Context, root fs.FS, m *topology.Machine, r Request) (s result.Sample, err error) {
 	p, err := newProbe(root, m, r)
 	if err != nil {
@@ -56,14 +56,14 @@ func Measure(ctx context.Context, root fs.FS, m *topology.Machine, r Request) (s
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
-		runtime.LockOSThread() // it ends locked, and so its thread and all that is set on it end with it
+		runtime.LockOSThread() // never unlocked: its thread and the thread's settings end with it
 		err = p.measure(ctx)
 	}()
 	<-ended
 	return p.sample, err
 }
 
-// probe is a sample in the making.
+// probe is the state of a sample during its measurement.
 type probe struct {
 	Request
 	root   fs.FS
@@ -78,17 +78,17 @@ type probe struct {
 	args       csrc.ProbeArgs
 	spans      []span // the repetitions
 	trace      *perf.Trace
-	by         perf.TraceMethod // "": the probe's own reads must do
-	worse      error            // why they are not seen in the best way; nil: they are
-	moves      []perf.Move      // that the trace has, since the thread began
+	by         perf.TraceMethod // "": only the probe's own reads
+	worse      error            // why the best method is not available; nil: it is
+	moves      []perf.Move      // of the trace, since the thread started
 	lost       uint64           // records of it
 	lostBefore uint64           // the first repetition
 	soft       *soft            // nil: not asked for
 
-	faults    *perf.Faults      // nil: they cannot be followed
+	faults    *perf.Faults      // nil: they cannot be traced
 	faulted   map[uint64]uint64 // faults of this phase by page
-	unknown   uint64            // faults of this phase whose pages are not known
-	nodePages map[int]int       // when the phase began; nil: not known
+	unknown   uint64            // faults of this phase on unknown pages
+	nodePages map[int]int       // at the start of the phase; nil: unknown
 }
 
 func newProbe(root fs.FS, m *topology.Machine, r Request) (*probe, error) {
@@ -117,7 +117,7 @@ func newProbe(root fs.FS, m *topology.Machine, r Request) (*probe, error) {
 	return p, nil
 }
 
-// measure does all on the calling thread.
+// measure takes the sample on the calling thread.
 func (p *probe) measure(ctx context.Context) (err error) {
 	p.sample.Placement.Requested = p.requested()
 	defer func() { err = errors.Join(err, p.close()) }()
@@ -126,7 +126,7 @@ func (p *probe) measure(ctx context.Context) (err error) {
 	cancel := context.AfterFunc(ctx, func() { stop.Set(); close(stopped) })
 	defer func() {
 		if !cancel() {
-			<-stopped // nobody uses it any more
+			<-stopped // no longer in use
 		}
 		stop.Free()
 	}()
@@ -168,8 +168,8 @@ func (p *probe) measure(ctx context.Context) (err error) {
 	return nil
 }
 
-// steps returns what is done before the first access that is timed, in the row's order. A memory policy decides where
-// pages come from, and so it is always set before the first touch.
+// steps returns the preparations for the first timed access, in the row's order. A memory policy is always set before
+// the first touch, since it determines the node of the pages.
 func (p *probe) steps() []func() error {
 	switch {
 	case p.Row.FirstTouch != TouchBefore:
@@ -180,7 +180,7 @@ func (p *probe) steps() []func() error {
 	return []func() error{p.allocate, p.touch, p.place, p.prefer}
 }
 
-// requested is the row in words.
+// requested describes the row's placement.
 func (p *probe) requested() string {
 	row := p.Row
 	parts := []string{"memory floats", fmt.Sprintf("CPUs %s of the run", p.cpus)}
@@ -212,7 +212,7 @@ func (p *probe) requested() string {
 	return strings.Join(parts, ", ")
 }
 
-// place gives the thread its CPUs and its nice value.
+// place sets the thread's CPUs and its nice value.
 func (p *probe) place() error {
 	setting := placement.Setting{CPUs: p.cpus, Nice: p.Nice}
 	if err := p.apply(setting); err != nil {
@@ -221,7 +221,7 @@ func (p *probe) place() error {
 	return p.compare(setting)
 }
 
-// apply gives the thread a setting, until close.
+// apply applies a setting to the thread, until close.
 func (p *probe) apply(setting placement.Setting) error {
 	undo, err := setting.Apply(0)
 	p.undo = append([]placement.Setting{undo}, p.undo...)
@@ -238,7 +238,7 @@ func (p *probe) compare(setting placement.Setting) error {
 	return err
 }
 
-// allocate maps the buffer. Nothing of it is there yet.
+// allocate maps the buffer. None of its pages is present yet.
 func (p *probe) allocate() (err error) {
 	p.area, err = linux.NewArea(linux.AreaOptions{Bytes: int(p.Row.BufferBytes), Node: p.Row.Mem, Pages: p.pages})
 	if err == nil && p.Row.Mem != Float && p.Row.MemPolicy == BindBalancing {
@@ -247,7 +247,7 @@ func (p *probe) allocate() (err error) {
 	return err
 }
 
-// touch writes to each page of the buffer, which decides where the page lies.
+// touch writes to each page of the buffer, which determines the page's node.
 func (p *probe) touch() error {
 	p.args.Access, p.args.Buffer, p.args.Words = p.Row.Access, p.area.Pointer(), p.Row.BufferBytes/8
 	p.args.Accesses, p.args.Seed, p.args.Moves = p.Accesses, p.Seed, keptMoves
@@ -257,7 +257,7 @@ func (p *probe) touch() error {
 			return err
 		}
 	}
-	if linux.PageKinds[p.pages].HugeTLB { // where the pool has none left, a write would end the process
+	if linux.PageKinds[p.pages].HugeTLB { // if the pool is empty, a write would end the process
 		if err := p.area.Touch(); err != nil {
 			return err
 		}
@@ -275,7 +275,7 @@ func (p *probe) touch() error {
 	return nil
 }
 
-// touchPolicy returns the memory policy for the first touch by a thread on a node; without nodes there is none.
+// touchPolicy returns the memory policy for the first touch by a thread on a node; no nodes means no policy.
 func (p *probe) touchPolicy(from int) (linux.Mempolicy, cpuset.Set) {
 	memory := withMemory(p.m)
 	switch p.Row.FirstTouch {
@@ -288,7 +288,7 @@ func (p *probe) touchPolicy(from int) (linux.Mempolicy, cpuset.Set) {
 	return linux.MempolicyDefault, cpuset.Set{}
 }
 
-// prefer has a node preferred, where the row says so.
+// prefer makes the row's preferred node, if any, preferred.
 func (p *probe) prefer() (err error) {
 	node := p.Row.PreferredNode
 	if node == None {
@@ -312,10 +312,10 @@ func (p *probe) prefer() (err error) {
 	return fmt.Errorf("there is no way %q to prefer a node", p.Row.PreferredBy)
 }
 
-// keptMoves is how many changes of the CPU the probe keeps of a repetition, 16 bytes each.
+// keptMoves is the number of CPU changes that the probe keeps per repetition, 16 bytes each.
 const keptMoves = 1 << 14
 
-// loop makes the accesses: those that settle, and the repetitions.
+// loop makes the settling accesses and the repetitions.
 func (p *probe) loop(ctx context.Context) (err error) {
 	if p.v.IndexNs, err = indexNs(p.args); err != nil {
 		return err
@@ -338,14 +338,14 @@ func (p *probe) loop(ctx context.Context) (err error) {
 	}
 	p.sample.Partial = ctx.Err() != nil
 	p.v.Settled = ended(p.sample.Seconds, p.v.Accesses)
-	p.v.Settled.Migrations = nil // the sample has those of the repetitions, without what was between them
+	p.v.Settled.Migrations = nil // the sample has those of the repetitions, without those between them
 	after, err := linux.ProcessUsage()
 	used := after.Sub(before)
 	p.sample.UserSeconds, p.sample.SystemSeconds = used.UserSeconds, used.SystemSeconds
 	return err
 }
 
-// follow begins to trace the thread between CPUs, and its page faults.
+// follow starts to trace the thread's moves and its page faults.
 func (p *probe) follow() {
 	var err error
 	p.trace, err = perf.OpenTrace(0, p.m.Online().List(), p.root)
@@ -360,14 +360,14 @@ func (p *probe) follow() {
 	p.faults, _ = perf.OpenFaults() // without it the phases have no faults
 }
 
-// settled is where a random walk begins after settle: the same for every sample, however far that went.
+// settled is the start of a random walk after settle: the same for every sample, for any number of settling accesses.
 const settled = 1 << 40
 
-// settle makes accesses that do not count, until the thread has used as much CPU time as asked for: that is what NUMA
-// balancing goes by. A buffer that was just written lies elsewhere in the caches than one that is walked, and the first
-// accesses of one that fits take up to twice as long, for some 50 ms.
+// settle makes accesses that do not count until the thread has used the requested CPU time, the clock of NUMA
+// balancing. A buffer that was just written is cached differently from one that is being accessed, and the first
+// accesses to one that fits take up to twice as long, for some 50 ms.
 func (p *probe) settle() error {
-	const accesses = 1 << 14 // between two looks at the clock: 5 ms where one takes 300 ns
+	const accesses = 1 << 14 // between two readings of the clock: 5 ms at 300 ns each
 	walk := p.args
 	walk.Accesses, walk.Moves = accesses, 0
 	if err := p.drain(); err != nil {
@@ -398,7 +398,7 @@ func (p *probe) settle() error {
 	return nil
 }
 
-// begin begins a phase of the probe. The function that it returns ends the phase: seconds is how long its accesses took.
+// begin starts a phase of the probe. The returned function ends the phase: seconds is the time of its accesses.
 func (p *probe) begin() (ended func(seconds float64, accesses uint64) *result.NumaPhase) {
 	p.faulted, p.unknown = map[uint64]uint64{}, 0
 	begun, cpu, moves, lost := int64(linux.Monotonic()), linux.ThreadCPUTime(), len(p.moves), p.lost
@@ -411,7 +411,7 @@ func (p *probe) begin() (ended func(seconds float64, accesses uint64) *result.Nu
 		}
 		is, err := linux.ReadThreadNUMA(p.root)
 		if err != nil && !errors.Is(err, linux.ErrNoNUMABalancing) {
-			w := result.WarningOf("numa-sched", "what NUMA balancing did with the probe is not known", err)
+			w := result.WarningOf("numa-sched", "the effects of NUMA balancing on the probe are unknown", err)
 			p.v.Unread = &w
 		}
 		phase.ScanSeq, phase.PagesMigrated = is.ScanSeq, is.PagesMigrated
@@ -459,8 +459,8 @@ func (p *probe) faultsByMemory() map[string]uint64 {
 	return sums
 }
 
-// repeat makes one repetition, and has the next one go on where it ends: beginning anew, few accesses would only ever
-// reach the same part of a large buffer.
+// repeat makes one repetition, which continues where the previous one ended. If each started anew, short repetitions
+// would always access the same part of a large buffer.
 func (p *probe) repeat() error {
 	s := span{begun: int64(linux.Monotonic())}
 	did, err := csrc.Probe(p.args)
@@ -472,7 +472,7 @@ func (p *probe) repeat() error {
 		s.seen = append(s.seen, perf.CPURead{NS: s.begun + seen.NS, CPU: seen.CPU})
 	}
 	if did.Lost > 0 {
-		p.doubt("the probe changed its CPU more often than it could keep: %d times more than %d", did.Lost, keptMoves)
+		p.doubt("the probe changed its CPU %d times more than the %d times that it can record", did.Lost, keptMoves)
 	}
 	p.args.From = did.Next
 	s.seconds = float64(did.NS) / 1e9
@@ -482,7 +482,7 @@ func (p *probe) repeat() error {
 	return p.drain()
 }
 
-// drain reads the traces, so that their buffers do not fill.
+// drain reads the traces, so that their buffers do not overflow.
 func (p *probe) drain() error {
 	if p.faults != nil {
 		faults, lost, err := p.faults.Read()
@@ -510,7 +510,7 @@ func (p *probe) drain() error {
 	return err
 }
 
-// indexNs is the time that making an index takes, in nanoseconds; 0 for an access that needs none.
+// indexNs returns the time to generate an index, in nanoseconds; 0 for an access without one.
 func indexNs(args csrc.ProbeArgs) (float64, error) {
 	if args.Access != randomAccess {
 		return 0, nil
@@ -533,8 +533,8 @@ func indexNs(args csrc.ProbeArgs) (float64, error) {
 	return best, nil
 }
 
-// close gives back all but the thread. That is put back as far as the kernel allows: should it be the process's first,
-// it cannot end, and /proc/self shows it.
+// close frees everything and restores the thread as far as the kernel allows. The thread ends afterwards, except the
+// main thread, which /proc/self shows.
 func (p *probe) close() error {
 	var errs []error
 	if p.soft != nil {
@@ -550,7 +550,7 @@ func (p *probe) close() error {
 		errs = append(errs, p.area.Free())
 	}
 	for _, undo := range p.undo {
-		_, _ = undo.Apply(0) // a nice value cannot be lowered by everybody
+		_, _ = undo.Apply(0) // an ordinary user cannot lower a nice value
 	}
 	return errors.Join(errs...)
 }

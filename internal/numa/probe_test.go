@@ -40,7 +40,7 @@ func thisMachine(t *testing.T) *topology.Machine {
 	return m
 }
 
-// plain is a request for a short sample of a row in which all floats.
+// plain returns a request for a short sample of a row in which everything floats.
 func plain(m *topology.Machine) Request {
 	return Request{
 		Row: result.NumaRow{
@@ -51,16 +51,16 @@ func plain(m *topology.Machine) Request {
 	}
 }
 
-// planned is a request as a plan has it.
+// planned returns a request with the CPUs of a plan.
 func planned(r Request, m *topology.Machine) Request {
 	run, err := cpuset.Parse(r.CPUs)
 	if err != nil {
-		return r // which Measure refuses
+		return r // Measure refuses it
 	}
 	return r.Resolved(m, run)
 }
 
-// take measures, and skips what this build or this machine does not have.
+// take measures, and skips the test if this build or machine lacks something.
 func take(t *testing.T, m *topology.Machine, r Request) (result.Sample, result.Numa) {
 	t.Helper()
 	s, err := Measure(t.Context(), live, m, planned(r, m))
@@ -107,7 +107,7 @@ func TestMeasure(t *testing.T) {
 	axes.PreferredNode = []int{None, m.Nodes[0].Node}
 	if testing.Short() { // the laboratory has many nodes and is slow
 		axes.Buffers, axes.Access = axes.Buffers[:1], axes.Access[:1]
-		axes.MemPolicy, axes.FirstTouch = axes.MemPolicy[:1], axes.FirstTouch[:1]               // which tests of their own try
+		axes.MemPolicy, axes.FirstTouch = axes.MemPolicy[:1], axes.FirstTouch[:1]               // the others have separate tests
 		few := func(nodes []int) []int { return slices.Delete(nodes, 1, max(1, len(nodes)-2)) } // the first, the last, float
 		axes.Mem, axes.CPU = few(axes.Mem), few(axes.CPU)
 	}
@@ -148,7 +148,7 @@ func TestMeasure(t *testing.T) {
 			for _, n := range v.NodePages {
 				pages += n
 			}
-			assert.NotContains(t, v.NodePages, "-1", "every page is there")
+			assert.NotContains(t, v.NodePages, "-1", "every page is present")
 			if v.NodePages != nil {
 				whole := linux.PageKinds[slices.Index([]string{"4k", "thp", "2m", "1g"}, row.Pages)].Align
 				assert.LessOrEqual(t, int(row.BufferBytes)/os.Getpagesize(), pages)
@@ -198,7 +198,7 @@ func TestMeasure(t *testing.T) {
 	}
 }
 
-// What a child is asked goes through JSON as it is.
+// A request survives JSON unchanged.
 func TestRequestAsJSON(t *testing.T) {
 	nice := 5
 	r := Request{
@@ -215,7 +215,7 @@ func TestRequestAsJSON(t *testing.T) {
 	assert.Equal(t, r, back)
 }
 
-// pageMap is a root that keeps what numa_maps says at the moment at which smaps is read: while the buffer is there.
+// pageMap is a root that keeps numa_maps from the moment when smaps is read, while the buffer is mapped.
 type pageMap struct {
 	fs.FS
 	maps string
@@ -232,7 +232,7 @@ func (p *pageMap) Open(name string) (fs.File, error) {
 	return p.FS.Open(name)
 }
 
-// bound are the pages by node of the mapping of numa_maps that has this policy (numa(7)): "ADDRESS bind:1 anon=256
+// bound returns the pages by node of the mapping in numa_maps with this policy (numa(7)): "ADDRESS bind:1 anon=256
 // dirty=256 N1=256 …".
 func (p *pageMap) bound(policy string) map[string]int {
 	pages := map[string]int{}
@@ -252,7 +252,8 @@ func (p *pageMap) bound(policy string) map[string]int {
 	return pages
 }
 
-// Memory bound to a node is there page by page, as /proc/self/numa_maps says too, and so is memory that prefers one.
+// Each page of memory bound to a node is on it, also according to /proc/self/numa_maps, and so is memory that prefers
+// one.
 func TestMeasureMemory(t *testing.T) {
 	m := thisMachine(t)
 	if _, err := fs.Stat(live, "proc/self/numa_maps"); err != nil {
@@ -299,7 +300,7 @@ func TestMeasureSoftAffinity(t *testing.T) {
 	}
 }
 
-// What settles does not count, and a run that is stopped meanwhile ends.
+// Settling does not count, and a run that is stopped during it ends.
 func TestMeasureSettles(t *testing.T) {
 	m := thisMachine(t)
 	for _, access := range AccessNames() {
@@ -320,7 +321,7 @@ func TestMeasureSettles(t *testing.T) {
 	}
 }
 
-// However far that went, a random walk is the same for every sample.
+// A random walk is the same for every sample, for any number of settling accesses.
 func TestSettled(t *testing.T) {
 	p := &probe{args: csrc.ProbeArgs{Access: randomAccess}}
 	require.NoError(t, p.settle())
@@ -328,7 +329,7 @@ func TestSettled(t *testing.T) {
 	assert.Nil(t, p.v.Settling, "it made no access")
 }
 
-// A sample has what the kernel's balancing did with the probe by the end of each phase, from its own thread's file.
+// A sample has the statistics of NUMA balancing at the end of each phase, from its thread's file.
 func TestMeasurePhases(t *testing.T) {
 	m := thisMachine(t)
 	r := plain(m)
@@ -357,7 +358,7 @@ func TestMeasurePhases(t *testing.T) {
 	assert.Equal(t, v.Accesses, v.Settled.Accesses)
 	assert.InDelta(t, v.NsPerAccess, v.Settled.NsPerAccess, 1e-6)
 	if v.NodePages != nil {
-		pages := 0 // balancing may have moved some, where the machine has several nodes
+		pages := 0 // balancing may have moved some, if the machine has several nodes
 		for _, n := range v.TouchedPages {
 			pages += n
 		}
@@ -369,7 +370,7 @@ func TestMeasurePhases(t *testing.T) {
 		assert.GreaterOrEqual(t, v.LifeMigrations.Total, v.Migrations.Total)
 	}
 	for _, doubt := range s.Doubts {
-		assert.NotContains(t, doubt.Reason, "never looked")
+		assert.NotContains(t, doubt.Reason, "never scanned")
 	}
 }
 
@@ -379,7 +380,7 @@ func TestPagesMoved(t *testing.T) {
 	assert.Equal(t, 5, pagesMoved(map[int]int{0: 5}, map[int]int{1: 5}))
 }
 
-// In the order of the source's rows, memory is there before the thread is bound.
+// In the order of the source's rows, memory is touched before the thread is bound.
 func TestFirstTouchBefore(t *testing.T) {
 	m := thisMachine(t)
 	r := plain(m)
@@ -413,7 +414,7 @@ func TestFirstTouchBefore(t *testing.T) {
 	}
 }
 
-// Memory is touched on the node that is furthest, or on all that have memory.
+// Memory is touched on the furthest node, or on all nodes with memory.
 func TestTouchPolicy(t *testing.T) {
 	p := &probe{m: recorded(t, "qemu-epyc8")}
 	for touch, want := range map[string]string{
@@ -425,7 +426,7 @@ func TestTouchPolicy(t *testing.T) {
 	}
 }
 
-// Pages lie where the row has them touched, and the buffer keeps no policy of it.
+// Pages are on the node of the row's first touch, and the buffer keeps no policy.
 func TestFirstTouchElsewhere(t *testing.T) {
 	m := thisMachine(t)
 	nodes := withMemory(m)
@@ -451,7 +452,7 @@ func TestFirstTouchElsewhere(t *testing.T) {
 	}
 }
 
-// Memory can be bound so that balancing looks at it.
+// Memory can be bound so that NUMA balancing scans it.
 func TestMeasureBindBalancing(t *testing.T) {
 	m := thisMachine(t)
 	var s Support
@@ -469,12 +470,12 @@ func TestMeasureBindBalancing(t *testing.T) {
 	require.NoError(t, err)
 	require.NoError(t, p.allocate())
 	defer func() { require.NoError(t, p.close()) }()
-	p.Row.MemPolicy = BindBalancing // which it was not given
+	p.Row.MemPolicy = BindBalancing // a policy that was not applied
 	p.readPolicy()
 	assert.Len(t, p.sample.Placement.Mismatches, 1)
 }
 
-// What cannot be had is one clear error; nothing is measured in its place.
+// An impossible request is one clear error; nothing is measured in its place.
 func TestMeasureRefuses(t *testing.T) {
 	m := thisMachine(t)
 	for _, c := range []struct {
@@ -512,7 +513,7 @@ func TestMeasureRefuses(t *testing.T) {
 		}
 		r.Row.Mem = node.Node
 		_, err := Measure(t.Context(), live, m, planned(r, m))
-		require.ErrorContains(t, err, "no memory there that this process may use")
+		require.ErrorContains(t, err, "this process may use no memory on these nodes")
 		t.Logf("%v; %s", err, hint.Of(err))
 	}
 
@@ -520,7 +521,7 @@ func TestMeasureRefuses(t *testing.T) {
 	r.Row.PreferredNode, r.Row.PreferredBy = m.Nodes[0].Node, ByPrctl
 	if linux.HavePreferredNode() != nil {
 		_, err = Measure(t.Context(), live, m, planned(r, m))
-		require.Error(t, err, "nothing is faked")
+		require.Error(t, err, "no figure is made up")
 	}
 	r = plain(m)
 	r.Row.Access = "sideways"
@@ -528,13 +529,13 @@ func TestMeasureRefuses(t *testing.T) {
 	require.Error(t, err)
 }
 
-// probeThread is a root that tells the TID of the thread that reads NUMA balancing, which is the probe's, just before
-// its loop; and that says of balancing what the test wants.
+// probeThread is a root that reports the TID of the thread that reads NUMA balancing, which is the probe's just before
+// its loop, and that returns the test's values of NUMA balancing.
 type probeThread struct {
 	fs.FS
 	tid       chan int
-	balancing []string      // by reading; none: the machine's
-	files     fstest.MapFS  // in place of the machine's; nil: there is none
+	balancing []string      // one per reading; none: the machine's
+	files     fstest.MapFS  // replace the machine's; nil: none
 	sched     func() string // /proc/thread-self/sched; nil: the machine's; "": there is none
 	once      sync.Once
 }
@@ -567,7 +568,7 @@ func (p *probeThread) Open(name string) (fs.File, error) {
 	return fstest.MapFS{name: {Data: []byte(is)}}.Open(name)
 }
 
-// run returns when a thread has had so much CPU time more, by the first field of its schedstat
+// run returns when a thread has used this much more CPU time, by the first field of its schedstat
 // (Documentation/scheduler/sched-stats.rst).
 func run(tid int, more time.Duration) error {
 	used := func() (time.Duration, error) {
@@ -603,8 +604,8 @@ func driven(t *testing.T, m *topology.Machine, r Request, cpus []int) (result.Sa
 			return
 		}
 		defer stop()
-		// So that it is seen there by every method. The first run covers what is between the reading and the loop, which
-		// takes some milliseconds on an emulated machine.
+		// So that every method sees it there. The first run covers the time between the reading and the loop, some
+		// milliseconds on an emulated machine.
 		err := run(tid, 50*time.Millisecond)
 		for _, cpu := range cpus {
 			if err == nil {
@@ -627,17 +628,17 @@ func driven(t *testing.T, m *topology.Machine, r Request, cpus []int) (result.Sa
 	return s, v
 }
 
-// A probe that floats is moved over all of the run's CPUs: each move is seen, and classified as an independent reading
-// of /sys has it.
+// A floating probe is moved over all of the run's CPUs: each move is seen, and classified as by an independent reading
+// of /sys.
 func TestMeasureMigrations(t *testing.T) {
 	m := thisMachine(t)
 	places, ok := readPlaces(live)
 	if !ok {
-		t.Skip("this machine's /sys leaves something out")
+		t.Skip("this machine's /sys is incomplete")
 	}
 	cpus := m.Allowed().List()
 	if len(cpus) < 2 {
-		t.Skip("one CPU: nothing can move")
+		t.Skip("with one CPU no thread can move")
 	}
 	// There and back, near and far.
 	var route []int
@@ -645,7 +646,7 @@ func TestMeasureMigrations(t *testing.T) {
 		route = append(route, cpus[i], cpus[len(cpus)-1-i])
 	}
 	s, v := driven(t, m, plain(m), route)
-	assert.False(t, s.Placement.Verified, "that the mask is another program's is noticed")
+	assert.False(t, s.Placement.Verified, "the changed mask is detected")
 	n := v.Migrations
 	require.NotNil(t, n)
 	t.Logf("%s: %d moves, %d lost; by node %v", n.By, n.Total, n.Lost, v.NodeShare)
@@ -659,11 +660,11 @@ func TestMeasureMigrations(t *testing.T) {
 	}
 	assert.LessOrEqual(t, last, s.Seconds+1)
 	want := tally(places, moves)
-	assert.Equal(t, n.By != string(perf.TraceMigrateTask), n.Worse != nil, "why it is %s is told", n.By)
+	assert.Equal(t, n.By != string(perf.TraceMigrateTask), n.Worse != nil, "the reason for %s is reported", n.By)
 	want.By, want.Lost, want.Worse = n.By, n.Lost, n.Worse
 	assert.Equal(t, want, *n)
 
-	asked := 0 // moves that the route makes whatever the CPU it began on
+	asked := 0 // moves of the route from any first CPU
 	for i := 1; i < len(route); i++ {
 		if route[i] != route[i-1] {
 			asked++
@@ -680,7 +681,7 @@ func TestMeasureMigrations(t *testing.T) {
 	}
 }
 
-// The CPUs of a row are those of its node that are the run's, on the machine of the plan.
+// The CPUs of a row are the run's CPUs on its node, on the machine of the plan.
 func TestNewProbe(t *testing.T) {
 	m := recorded(t, "qemu-numa2") // CPUs 0-3 and 4-7
 	r := plain(m)
@@ -704,7 +705,7 @@ func TestNewProbe(t *testing.T) {
 	}
 }
 
-// The thread has its CPUs back: the process's first one cannot end.
+// The thread's CPUs are restored, since the main thread cannot end.
 func TestMeasureGivesTheThreadBack(t *testing.T) {
 	m := thisMachine(t)
 	runtime.LockOSThread()
@@ -738,7 +739,7 @@ func TestMeasureNice(t *testing.T) {
 	assert.Equal(t, before, after, "the probe's thread has ended with it")
 }
 
-// A sample of hours ends with its context, whatever it is doing; without a stop this test would hang.
+// A sample of hours ends with its context in every phase; without a stop this test would hang.
 func TestMeasureStops(t *testing.T) {
 	m := thisMachine(t)
 	for _, access := range []string{"random", "sequential", "chase"} {

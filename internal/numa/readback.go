@@ -15,7 +15,7 @@ import (
 	"gorun/internal/result"
 )
 
-// readNodePages returns how many of the buffer's pages are on each node; nil where that is not known.
+// readNodePages returns the number of the buffer's pages on each node; nil if unknown.
 func (p *probe) readNodePages() map[int]int {
 	nodes, err := p.area.Nodes()
 	switch {
@@ -23,14 +23,14 @@ func (p *probe) readNodePages() map[int]int {
 		return nil
 	case err != nil:
 		if p.Row.Mem != Float {
-			p.doubt("the nodes of the buffer's pages are not known: %v", err)
+			p.doubt("the nodes of the buffer's pages are unknown: %v", err)
 		}
 		return nil
 	}
 	return nodes
 }
 
-// byName returns the pages by the nodes' names, as keys of JSON are.
+// byName returns the pages by the nodes' names, for JSON keys.
 func byName(nodes map[int]int) map[string]int {
 	if nodes == nil {
 		return nil
@@ -42,7 +42,7 @@ func byName(nodes map[int]int) map[string]int {
 	return names
 }
 
-// readBack asks the kernel what became of the buffer and the settings.
+// readBack reads back the buffer's pages and the settings.
 func (p *probe) readBack() {
 	p.readPages()
 	p.readNodes()
@@ -53,11 +53,11 @@ func (p *probe) readBack() {
 	p.readPreferred()
 }
 
-// readPages reads the sizes of the pages that the buffer got.
+// readPages reads the page sizes of the buffer.
 func (p *probe) readPages() {
 	sizes, err := p.area.PageSizes(p.root)
 	if err != nil {
-		p.doubt("the sizes of the buffer's pages are not known: %v", err)
+		p.doubt("the sizes of the buffer's pages are unknown: %v", err)
 		return
 	}
 	p.v.PageBytes = map[string]uint64{}
@@ -74,7 +74,7 @@ func (p *probe) readPages() {
 	}
 }
 
-// readNodes reads where the buffer's pages are, and where a policy has them come from.
+// readNodes reads back the nodes of the buffer's pages and its policy.
 func (p *probe) readNodes() {
 	nodes := p.readNodePages()
 	if nodes == nil {
@@ -92,14 +92,14 @@ func (p *probe) readNodes() {
 	}
 }
 
-// readPolicy reads back how the memory is bound, if NUMA balancing is to look at it.
+// readPolicy reads back the memory's binding, if NUMA balancing is to scan it.
 func (p *probe) readPolicy() {
 	if p.Row.Mem == Float || p.Row.MemPolicy != BindBalancing {
 		return
 	}
 	policy, nodes, err := p.area.Policy()
 	if err != nil {
-		p.doubt("the buffer's memory policy is not known: %v", err)
+		p.doubt("the buffer's memory policy is unknown: %v", err)
 		return
 	}
 	p.same("the buffer's memory policy",
@@ -107,15 +107,15 @@ func (p *probe) readPolicy() {
 		linux.FormatMempolicy(policy, nodes))
 }
 
-// checkScans makes a sample suspect if NUMA balancing was on and never looked at its process: it shows no more than one
-// without balancing.
+// checkScans makes a sample suspect if NUMA balancing was on but never scanned its process: such a sample does not show
+// balancing.
 func (p *probe) checkScans() {
 	on, phase := p.v.BalancingRead, p.v.Settled
 	if on == nil || *on == 0 || phase == nil || phase.ScanSeq == nil || *phase.ScanSeq > 0 {
 		return
 	}
 	delay, _ := linux.ReadNUMAScan(p.root)
-	p.doubt("balancing never looked at this process (%.3g s of CPU time; the kernel begins at %.3g s)",
+	p.doubt("NUMA balancing never scanned this process (%.3g s of CPU time; the kernel starts at %.3g s)",
 		float64(linux.ThreadCPUTime())/1e9, delay)
 }
 
@@ -123,13 +123,13 @@ func (p *probe) checkScans() {
 func (p *probe) checkBalancing() {
 	is, err := linux.ReadNUMABalancing(p.root)
 	switch {
-	case errors.Is(err, linux.ErrNoNUMABalancing): // is 0, which is what such a kernel does
+	case errors.Is(err, linux.ErrNoNUMABalancing): // counts as 0: such a kernel does not balance
 	case err != nil:
 		p.doubt("%v", err)
 		return
 	default:
 		if first := p.v.BalancingRead; first != nil && *first != is {
-			p.doubt("NUMA balancing was %d at first and %d at the end", *first, is)
+			p.doubt("NUMA balancing was %d at the start and %d at the end", *first, is)
 		}
 		p.v.BalancingRead = &is
 	}
@@ -156,10 +156,10 @@ func (p *probe) checkKnobs() {
 	}
 }
 
-// readPreferred reads back what was set for the preferred node, and that none was inherited where the row has none.
+// readPreferred reads back the preferred node, and checks that none was inherited if the row has none.
 func (p *probe) readPreferred() {
 	node := p.Row.PreferredNode
-	asked := None // of the call
+	asked := None // by prctl
 	if p.Row.PreferredBy == ByPrctl {
 		asked = node
 	}
@@ -168,7 +168,7 @@ func (p *probe) readPreferred() {
 		p.v.PreferredRead = &is
 		p.same("preferred node", strconv.Itoa(asked), strconv.Itoa(is))
 	case asked != None:
-		p.doubt("the preferred node is not known: %v", err)
+		p.doubt("the preferred node is unknown: %v", err)
 	}
 	if on := p.v.BalancingRead; on != nil {
 		if p.v.NoEffect = noEffect(p.Row, *on); p.v.NoEffect != "" {
@@ -179,7 +179,7 @@ func (p *probe) readPreferred() {
 	if p.Row.PreferredBy == ByMempolicy {
 		policy, nodes, err := p.area.Policy()
 		if err != nil {
-			p.doubt("the buffer's memory policy is not known: %v", err)
+			p.doubt("the buffer's memory policy is unknown: %v", err)
 			return
 		}
 		p.same("the buffer's memory policy", linux.FormatMempolicy(linux.MempolicyPreferredMany, cpuset.Of(node)),
@@ -187,7 +187,7 @@ func (p *probe) readPreferred() {
 	}
 }
 
-// figures draws from the repetitions what the sample comes to.
+// figures computes the sample's figures from the repetitions.
 func (p *probe) figures() {
 	if p.v.Accesses > 0 {
 		p.v.NsPerAccess = p.sample.Seconds * 1e9 / float64(p.v.Accesses)
@@ -218,16 +218,16 @@ func (p *probe) figures() {
 	moves, by := own, perf.TraceReads
 	if p.by != "" {
 		moves, by = within(p.spans, p.moves), p.by
-		// What the probe saw of itself did happen; a move may have been decided before the repetition in which it shows.
+		// The moves that the probe saw did happen; a move may have been decided before the repetition that shows it.
 		if len(own) > len(moves)+len(p.spans) {
-			p.doubt("the trace shows %d migrations, and the probe itself saw %d", len(moves), len(own))
+			p.doubt("the trace shows %d migrations, but the probe itself saw %d", len(moves), len(own))
 		}
 	}
 	for _, move := range moves {
 		seen = seen.With(move.To)
 	}
 	outside := seen.Minus(p.cpus)
-	p.check(outside.Empty(), "the probe was on CPUs %s, which are not those asked for, %s", outside, p.cpus)
+	p.check(outside.Empty(), "the probe was on CPUs %s instead of the requested %s", outside, p.cpus)
 	migrations := p.classified(moves, by, p.lost-p.lostBefore)
 	if p.by != "" {
 		p.v.LifeMigrations = p.classified(p.moves, p.by, p.lost)
@@ -244,7 +244,7 @@ func (p *probe) figures() {
 	}
 }
 
-// classified counts moves by how near the CPUs are.
+// classified counts moves by the relation of the CPUs.
 func (p *probe) classified(moves []perf.Move, by perf.TraceMethod, lost uint64) *result.Migrations {
 	m := perf.Classify(p.m, perf.CountMoves(nil, moves))
 	m.By, m.Lost = string(by), lost
@@ -259,7 +259,7 @@ func (p *probe) check(as bool, format string, args ...any) {
 	}
 }
 
-// same counts a read-back of what has a mismatch of its own.
+// same counts a read-back, with a Mismatch if the values differ.
 func (p *probe) same(what, asked, got string) {
 	p.check(asked == got, "%v", placement.Mismatch{What: what, Asked: asked, Got: got})
 }

@@ -1,5 +1,5 @@
-// Package numa is the experiment of `gorun numa`: a process that does nothing but access memory tells what the kernel's
-// placement of it and of its memory costs. Its rows are those of "How effective is numa_preferred_nid w.r.t. NUMA
+// Package numa is the experiment of `gorun numa`: a process that only accesses memory measures the cost of the
+// placement of the process and its memory. Its rows are those of "How effective is numa_preferred_nid w.r.t. NUMA
 // performance?" (Chris Hyser, linux-kernel, 2023-12-16).
 package numa
 
@@ -9,14 +9,14 @@ import (
 	"gorun/internal/result"
 )
 
-// What stands in an axis for no number.
+// The values of an axis that are not nodes or settings.
 const (
-	Float = -1 // of memory and CPUs: not bound
-	Keep  = -1 // of NUMA balancing: as it is
-	None  = -1 // of preferred nodes
+	Float = -1 // memory or CPUs: not bound
+	Keep  = -1 // NUMA balancing: as it is
+	None  = -1 // no preferred node
 )
 
-// Axes are what rows are made of. No list is empty.
+// Axes are the values from which rows are made. No list is empty.
 type Axes struct {
 	Mem           []int // nodes, or Float
 	CPU           []int // nodes, or Float
@@ -25,16 +25,16 @@ type Axes struct {
 	PreferredBy   string
 	ScanDelay     []float64 // of NUMA balancing, in seconds; 0: as before the run
 	MigrationCost []float64 // of the scheduler, in seconds; 0: as before the run
-	MemPolicy     []string  // of memory that is bound; "": bind
-	FirstTouch    []string  // of memory that floats; "": near
+	MemPolicy     []string  // for bound memory; "": bind
+	FirstTouch    []string  // for floating memory; "": near
 	Buffers       []uint64  // bytes
 	Pages         []string  // linux.PageKinds
 	Access        []string  // csrc.ProbeAccesses
-	Full          bool      // the whole product; else as the RFC: a node is preferred with the highest balancing only
+	Full          bool      // the whole product; otherwise as in the RFC, see --full
 }
 
-// Rows returns what is to be measured, numbered from 0. For every access, kind of pages, buffer and
-// migration cost the whole table is repeated.
+// Rows returns the rows to measure, numbered from 0. The whole table is repeated for every access, kind of pages,
+// buffer and migration cost.
 func Rows(a Axes) []result.NumaRow {
 	var rows []result.NumaRow
 	for _, access := range a.Access {
@@ -53,7 +53,7 @@ func Rows(a Axes) []result.NumaRow {
 	return rows
 }
 
-// table returns the rows of one buffer, without what is the same for all.
+// table returns the rows of one buffer, without the values that are the same for all.
 func (a Axes) table() []result.NumaRow {
 	var rows []result.NumaRow
 	for _, preferred := range a.PreferredNode {
@@ -67,7 +67,7 @@ func (a Axes) table() []result.NumaRow {
 		for _, nb := range balancing {
 			delays := a.ScanDelay
 			if nb == 0 {
-				delays = []float64{0} // nothing is scanned
+				delays = []float64{0} // there are no scans
 			}
 			for _, delay := range delays {
 				for _, row := range a.placed() {

@@ -20,7 +20,7 @@ import (
 	"gorun/internal/topology"
 )
 
-// recorded reads a machine of testdata/hosts.
+// recorded returns a captured machine of testdata/hosts.
 func recorded(t testing.TB, name string) *topology.Machine {
 	t.Helper()
 	fsys, err := sysfs.OpenRoot("../../testdata/hosts/" + name + ".txtar")
@@ -30,7 +30,7 @@ func recorded(t testing.TB, name string) *topology.Machine {
 	return m
 }
 
-// everyRecorded is all of them by name.
+// everyRecorded returns all captured machines by name.
 func everyRecorded(t testing.TB) map[string]*topology.Machine {
 	t.Helper()
 	files, err := filepath.Glob("../../testdata/hosts/*.txtar")
@@ -44,7 +44,7 @@ func everyRecorded(t testing.TB) map[string]*topology.Machine {
 	return all
 }
 
-// label writes a row as the RFC's table does.
+// label formats a row as in the RFC's table.
 func label(row result.NumaRow) string {
 	node := func(n int) string {
 		if n == Float {
@@ -64,8 +64,8 @@ func labels(rows []result.NumaRow) []string {
 	return all
 }
 
-// reference reads a table of the RFC: its rows as label writes them.
-func reference(t *testing.T, name string) []string {
+// published36 reads a table of the RFC, with rows in the form of label.
+func published36(t *testing.T, name string) []string {
 	t.Helper()
 	text, err := os.ReadFile("testdata/" + name + ".txt")
 	require.NoError(t, err)
@@ -81,7 +81,7 @@ func reference(t *testing.T, name string) []string {
 	return rows
 }
 
-// axesOf are the axes of a machine with these flags; "" is a flag's default.
+// axesOf returns the axes of a machine with these flags; "" is a flag's default.
 func axesOf(t require.TestingT, m *topology.Machine, mem, cpu, balancing, preferred string) Axes {
 	a := Axes{Buffers: []uint64{1 << 20}, Pages: []string{"4k"}, Access: []string{"random"}, PreferredBy: ByPrctl}
 	a.MemPolicy, a.FirstTouch = []string{""}, []string{""}
@@ -104,10 +104,10 @@ func TestRowsOfTheReference(t *testing.T) {
 	two := recorded(t, "qemu-numa2")
 	got := labels(Rows(axesOf(t, two, "", "", "0,1", "")))
 	require.Len(t, got, 36)
-	assert.Equal(t, reference(t, "rfc-intel"), got)
+	assert.Equal(t, published36(t, "rfc-intel"), got)
 
 	eight := recorded(t, "qemu-epyc8")
-	assert.Equal(t, reference(t, "rfc-amd"),
+	assert.Equal(t, published36(t, "rfc-amd"),
 		labels(Rows(axesOf(t, eight, "float,1,0", "0-1,float", "1,0", "1,0,none"))))
 	assert.Len(t, Rows(axesOf(t, eight, "", "", "0,1", "")), (2+8)*9*9)
 }
@@ -214,7 +214,7 @@ func TestRowsOfManyNodes(t *testing.T) {
 	}
 	assert.Len(t, rowsOf(eight, eight.Allowed(), map[string]string{"rows": "all"}), (2+8)*9*9)
 	two := recorded(t, "qemu-numa2")
-	assert.Equal(t, reference(t, "rfc-intel"), labels(rowsOf(two, two.Allowed(), nil)))
+	assert.Equal(t, published36(t, "rfc-intel"), labels(rowsOf(two, two.Allowed(), nil)))
 
 	for name, m := range everyRecorded(t) {
 		rows := rowsOf(m, m.Allowed(), nil)
@@ -231,7 +231,7 @@ func TestRowsOfManyNodes(t *testing.T) {
 	}
 }
 
-// Where distances are not recorded, a node itself is near and another one far.
+// If distances are unknown, a node itself is near and another one far.
 func TestByDistance(t *testing.T) {
 	m := &topology.Machine{Nodes: []topology.Node{{Node: 0}, {Node: 3}, {Node: 5}}}
 	assert.Equal(t, []int{3, 0}, byDistance(m, 3, []int{0, 3, 5}))
@@ -258,8 +258,8 @@ func TestRowsRepeatTheTable(t *testing.T) {
 	assert.Equal(t, "chase", rows[15].Access)
 }
 
-// Whatever the axes: rows are numbered, each is there once, the product has all, and the default is the part of it in
-// which a node is preferred with the highest balancing only.
+// For any axes rows are numbered and distinct, the full product has all, and the default is the part of it in which a
+// node is preferred only with the highest balancing value.
 func TestRowsProperty(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		numbers := func(label string) []int {

@@ -22,16 +22,16 @@ import (
 	"gorun/internal/topology"
 )
 
-// ProbeCommand is the command of gorun that calls RunProbe.
+// ProbeCommand is the gorun command that calls RunProbe.
 const ProbeCommand = "numa-probe"
 
-// open returns a sampler that asks a probe for each sample, or one that watches the load alone.
+// open returns a sampler that starts a probe for each sample, or one that only watches the load.
 func open(setting experiment.Setting, cells []Cell) (experiment.Sampler[Cell], error) {
 	b := burners{setting: setting}
 	if cells[0].LoadOnly {
 		return &watcher{burners: b, cell: cells[0]}, nil
 	}
-	for _, c := range cells { // what is refused is so for all samples of the cell, and for its load
+	for _, c := range cells { // a refusal applies to all samples of the cell, and to its load
 		if err := (&placement.Setting{Nice: c.Nice}).Try(); err != nil {
 			return nil, err
 		}
@@ -39,14 +39,14 @@ func open(setting experiment.Setting, cells []Cell) (experiment.Sampler[Cell], e
 	return &prober{burners: b, cells: cells}, nil
 }
 
-// probed is what a probe's process answers.
+// probed is the answer of a probe's process.
 type probed struct {
 	Sample result.Sample  `json:"sample"`
-	Doubts []result.Doubt `json:"doubts"` // which a sample keeps to itself
+	Doubts []result.Doubt `json:"doubts"` // not part of a sample's JSON
 }
 
-// RunProbe is all that a probe's process does: it reads a Request from in, and writes a sample to out. root is rooted at
-// / of the machine, which is this one.
+// RunProbe is the main function of a probe's process: it reads a Request from in, and writes a sample to out. root is
+// rooted at / of this machine.
 func RunProbe(ctx context.Context, root fs.FS, m *topology.Machine, in io.Reader, out io.Writer) error {
 	return child.Answer(func(ctx context.Context, r Request) (probed, error) {
 		sample, err := Measure(ctx, root, m, r)
@@ -54,14 +54,14 @@ func RunProbe(ctx context.Context, root fs.FS, m *topology.Machine, in io.Reader
 	})(ctx, in, out, nil)
 }
 
-// prober takes the samples, each by a process of its own, beside the load.
+// prober takes the samples, each by a new process, while the load runs.
 type prober struct {
 	burners
 	cells []Cell
-	held  []held // what cells set
+	held  []held // files that cells set
 }
 
-// Prepare takes the settings of the kernel that cells change, and starts the load of the first cell.
+// Prepare locks the kernel settings that cells change, and starts the load of the first cell.
 func (p *prober) Prepare(ctx context.Context) (_ []result.Warning, err error) {
 	if p.held, err = hold(guardian.New(p.setting.Self.In(p.setting.Environ)), p.cells); err != nil {
 		return nil, err
@@ -69,7 +69,7 @@ func (p *prober) Prepare(ctx context.Context) (_ []result.Warning, err error) {
 	return nil, p.burn(ctx, p.cells[0])
 }
 
-// balancing returns the value of NUMA balancing that a sample of the cell has set, or asBefore.
+// balancing returns the value of NUMA balancing that the cell sets, or asBefore.
 func (c Cell) balancing() int {
 	if c.SetBalancing && c.Row.NUMABalancing != Keep {
 		return c.Row.NUMABalancing
@@ -99,7 +99,7 @@ func (p *prober) Sample(ctx context.Context, c Cell) (result.Sample, error) {
 	case ctx.Err() != nil && err != nil:
 		return result.Sample{}, ctx.Err()
 	case err != nil:
-		lost := result.InvalidSample(err) // of which the row is all that is known
+		lost := result.InvalidSample(err) // of which only the row is known
 		return lost, json.Unmarshal(fmt.Appendf(nil, `{"row":%d}`, c.Row.Row), &lost.Values)
 	}
 	sample := answer.Sample
@@ -112,7 +112,7 @@ func (p *prober) Close() error {
 	return errors.Join(p.stop(), release(p.held))
 }
 
-// putUsage puts what the probe's process used on its sample; nil is not known.
+// putUsage adds the usage of the probe's process to its sample; nil is unknown.
 func putUsage(s *result.Sample, used *syscall.Rusage) {
 	if used == nil {
 		return
@@ -125,7 +125,7 @@ func putUsage(s *result.Sample, used *syscall.Rusage) {
 	sig.MinorFaults, sig.MajorFaults = count(int64(used.Minflt)), count(int64(used.Majflt))
 }
 
-// watcher watches the load alone, a sample a second.
+// watcher only watches the load, with one sample per second.
 type watcher struct {
 	burners
 	cell    Cell
@@ -137,7 +137,7 @@ func (w *watcher) Prepare(ctx context.Context) ([]result.Warning, error) {
 	return nil, w.burn(ctx, w.cell)
 }
 
-// shortest is how long a sample lasts at least, unless it is the first: a shorter one shows nothing.
+// shortest is the least duration of a sample in seconds, except for the first: a shorter one shows nothing.
 const shortest = 0.5
 
 func (w *watcher) Sample(ctx context.Context, c Cell) (result.Sample, error) {
@@ -176,17 +176,17 @@ func (w *watcher) Close() error {
 	return w.stop()
 }
 
-// burners are the load of the cell that is sampled: a burner on each of its CPUs.
+// burners is the load of the current cell: a burner on each of its CPUs.
 type burners struct {
 	setting experiment.Setting
-	fleet   *load.Fleet        // nil: there is no load
-	monitor *placement.Monitor // of the fleet, while a sample is taken; nil: none is
+	fleet   *load.Burners      // nil: no load
+	monitor *placement.Monitor // of the group, during a sample; nil otherwise
 	cpus    cpuset.Set
 	percent float64 // of each CPU
 	nice    int
 }
 
-// burn starts the load of a cell, unless it is the one that there is.
+// burn starts the load of a cell, unless it is running.
 func (b *burners) burn(ctx context.Context, c Cell) error {
 	cpus, err := cpuset.Parse(c.CPUs)
 	if err != nil {
@@ -219,7 +219,7 @@ func (b *burners) stop() error {
 	return err
 }
 
-// begin begins to watch the load, and reads its clocks.
+// begin starts to watch the load, and reads its clocks.
 func (b *burners) begin() (load.Reading, error) {
 	if b.fleet == nil {
 		return load.Reading{}, nil
@@ -228,17 +228,18 @@ func (b *burners) begin() (load.Reading, error) {
 	return b.fleet.Read()
 }
 
-// leave ends what begin has begun if put has not done so: the sample has failed, and the next one begins with a new load.
+// leave ends the watch that begin started, if put has not ended it: the sample has failed, and the next one starts with
+// a new load.
 func (b *burners) leave() {
 	if b.monitor != nil {
 		b.monitor.End()
 		b.monitor = nil
-		_ = b.stop() // why the sample has failed is known
+		_ = b.stop() // the cause of the failure is known
 	}
 }
 
-// put puts on a sample what the load has been since begin. A load that was not what was asked is stopped, and the next
-// sample begins with a new one.
+// put adds the load since begin to a sample. A load with a wrong placement is stopped, and the next sample starts with
+// a new one.
 func (b *burners) put(s *result.Sample, before load.Reading) error {
 	if b.fleet == nil {
 		return nil
@@ -264,7 +265,7 @@ func (b *burners) put(s *result.Sample, before load.Reading) error {
 	}
 	if ended := b.fleet.Ended(); ended || len(mismatches) > 0 {
 		s.Placement.Verified = s.Placement.Verified && len(mismatches) == 0
-		if err := b.stop(); ended && err != nil { // it names the burner, and how it ended
+		if err := b.stop(); ended && err != nil { // the error names the burner and its end
 			s.Doubts = append(s.Doubts, result.Doubt{Verdict: result.Invalid, Reason: err.Error()})
 		}
 	}

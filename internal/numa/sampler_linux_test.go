@@ -16,7 +16,7 @@ import (
 	"gorun/internal/result"
 )
 
-// A row that keeps a setting has the value from before the run, also after a row that has set another one.
+// A row that keeps a setting has the value from before the run, also after a row that changed it.
 func TestKeepIsTheValueBefore(t *testing.T) {
 	for name, c := range map[string]struct {
 		value func(Cell) int
@@ -33,7 +33,7 @@ func TestKeepIsTheValueBefore(t *testing.T) {
 		file, err := guardian.New(child.Self{}).Hold(path)
 		require.NoError(t, err, name)
 		for _, cell := range c.keep {
-			require.NoError(t, os.WriteFile(path, []byte("0\n"), 0o600)) // the row before
+			require.NoError(t, os.WriteFile(path, []byte("0\n"), 0o600)) // by the previous row
 			require.NoError(t, held{file, c.value}.set(cell), name)
 			text, err := os.ReadFile(path)
 			require.NoError(t, err)
@@ -51,7 +51,7 @@ func TestKnobNumbers(t *testing.T) {
 	assert.Equal(t, asBefore, scanDelay.number(Cell{}, linux.NUMAScanDelay))
 }
 
-// Where this process may not set what a flag asks for, the plan is refused, and the error names the flag and what helps.
+// If this process may not set a flag's value, the plan is refused, and the error names the flag and the remedy.
 func TestKnobsNeedPrivilege(t *testing.T) {
 	file, err := linux.MigrationCost.File()
 	if err == nil {

@@ -16,28 +16,28 @@ import (
 	"gorun/internal/topology"
 )
 
-// Support is what of the rows' wishes a machine can grant. Its zero value grants all but reserved pages.
+// Support describes which rows a machine can measure. Its zero value supports everything except reserved pages.
 type Support struct {
-	// Of the machine's files.
+	// From the machine's files.
 
-	Balancing int                       // NUMA balancing as it is; 0 too where the kernel has none
-	Unread    error                     // why Balancing could not be read; nil: it is known
-	Reserved  map[string]map[int]uint64 // pages that may be had, by kind, on each node and under -1 in all; no kind: none
-	Memory    map[int]uint64            // bytes of each node with memory; 0: not recorded
+	Balancing int                       // current NUMA balancing; 0 also if the kernel has none
+	Unread    error                     // why Balancing is unknown; nil: it is known
+	Reserved  map[string]map[int]uint64 // available pages by kind, on each node and, under -1, in total; no kind: none
+	Memory    map[int]uint64            // bytes of each node with memory; 0: unknown
 
-	// Of the running kernel; nil, or empty: it can, or was not asked.
-	Kernels      error // of the probe, which a build without cgo lacks
+	// From the running kernel; nil or empty: supported, or not probed.
+	Kernels      error // the probe's kernels, which a build without cgo lacks
 	SetBalancing error // why NUMA balancing cannot be changed
 	Prctl        error
 	Mempolicy    error
 	Bind         error // of memory to a node
-	BindBalanced error // so that NUMA balancing looks at it
+	BindBalanced error // so that NUMA balancing scans it
 	THP          error
-	Mems         cpuset.Set // nodes that this process may have memory from
+	Mems         cpuset.Set // nodes that this process may use memory of
 }
 
-// ReadSupport reads the files of a machine, which may be a captured one. root is rooted at /. The warnings name files of
-// reserved pages that cannot be understood: there are none of their kind then.
+// ReadSupport reads the files of a machine, which may be a captured one. root is rooted at /. The warnings name
+// malformed files of reserved pages: then there are none of that kind.
 func ReadSupport(root fs.FS, m *topology.Machine) (s Support, warnings []string) {
 	s = Support{Reserved: map[string]map[int]uint64{}, Memory: map[int]uint64{}}
 	for _, node := range m.Nodes {
@@ -68,8 +68,8 @@ func ReadSupport(root fs.FS, m *topology.Machine) (s Support, warnings []string)
 	return s, warnings
 }
 
-// readReserved reads how many reserved pages of so many bytes may be had on each node, and under -1 in all: those of
-// the pool that are free and not promised, and those that may be added to it
+// readReserved returns the number of available reserved pages of this size on each node, and under -1 in total: those
+// of the pool that are free and not reserved, and those that may be added to it
 // (Documentation/admin-guide/mm/hugetlbpage.rst).
 func readReserved(root fs.FS, m *topology.Machine, bytes int) (map[int]uint64, error) {
 	pool := fmt.Sprintf("hugepages/hugepages-%dkB/", bytes>>10)
@@ -99,7 +99,7 @@ func readReserved(root fs.FS, m *topology.Machine, bytes int) (map[int]uint64, e
 	return pages, err
 }
 
-// Probe asks the running kernel. by is how nodes are to be preferred.
+// Probe probes the running kernel. by is the way to prefer a node.
 func (s *Support) Probe(m *topology.Machine, by string) {
 	switch by {
 	case ByPrctl:
@@ -123,16 +123,16 @@ func (s *Support) Probe(m *topology.Machine, by string) {
 	} else if errors.Is(err, fs.ErrPermission) {
 		s.Bind = err // a container's filter
 	}
-	s.Mems, _ = linux.MemsAllowed() // a kernel without nodes, or a filter that forbids to ask
+	s.Mems, _ = linux.MemsAllowed() // empty for a kernel without nodes, or if a filter forbids the call
 	area, err := linux.NewArea(linux.AreaOptions{Bytes: 1, Node: -1, Pages: linux.PagesTHP})
 	if err == nil {
 		err = area.Free()
 	}
 	s.THP = err
-	file, err := os.OpenFile(linux.NUMABalancingSysctl, os.O_WRONLY, 0) // says who may; nothing is written
+	file, err := os.OpenFile(linux.NUMABalancingSysctl, os.O_WRONLY, 0) // tests the permission; nothing is written
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		err = linux.ErrNoNUMABalancing // else Unread says why
+		err = linux.ErrNoNUMABalancing // otherwise Unread has the reason
 	case err != nil:
 		err = fmt.Errorf("that needs root on the machine itself: %w", err)
 	default:
@@ -141,7 +141,7 @@ func (s *Support) Probe(m *topology.Machine, by string) {
 	s.SetBalancing = err
 }
 
-// Mark sets why rows cannot be measured, and why they have no effect. It reports whether a row is left to measure.
+// Mark sets the reasons why rows cannot be measured or have no effect. It reports whether any row can be measured.
 func (s Support) Mark(rows []result.NumaRow) (some bool) {
 	for i := range rows {
 		if rows[i].Unsupported = s.lack(rows[i]); rows[i].Unsupported != "" {
@@ -158,8 +158,8 @@ func (s Support) Mark(rows []result.NumaRow) (some bool) {
 	return some
 }
 
-// noEffect returns what of a row the kernel accepts and does not act on while NUMA balancing has this value; "" if
-// there is nothing of the kind.
+// noEffect returns the part of a row that the kernel accepts but ignores while NUMA balancing has this value; "" if
+// none.
 func noEffect(row result.NumaRow, balancing int) string {
 	if row.PreferredNode == None || row.PreferredBy != ByPrctl || balancing > 0 {
 		return ""
@@ -167,7 +167,7 @@ func noEffect(row result.NumaRow, balancing int) string {
 	return linux.PreferredNodeIgnored
 }
 
-// lack is what a row lacks; "" when it can be measured.
+// lack returns why a row cannot be measured; "" if it can.
 func (s Support) lack(row result.NumaRow) string {
 	if s.Kernels != nil {
 		return s.Kernels.Error()
@@ -194,11 +194,11 @@ func (s Support) lackMemory(row result.NumaRow) string {
 		case s.Bind != nil:
 			return words(s.Bind)
 		case row.PreferredBy == ByMempolicy:
-			return "a memory policy says where the memory comes from: nothing else does"
+			return "the memory policy already determines the node of the memory"
 		}
 	}
 	if row.Mem != Float && !s.Mems.Empty() && !s.Mems.Contains(row.Mem) {
-		return fmt.Sprintf("this process may not have memory from node %d, only from %s (Mems_allowed_list)", row.Mem, s.Mems)
+		return fmt.Sprintf("this process may not use memory of node %d, only of %s (Mems_allowed_list)", row.Mem, s.Mems)
 	}
 	where, has := fmt.Sprintf("node %d has", row.Mem), s.Memory[row.Mem]
 	if row.Mem == Float {
@@ -269,13 +269,13 @@ func (s Support) lackPreferred(row result.NumaRow) string {
 	case ByMempolicy:
 		switch {
 		case row.Mem != Float:
-			return "the memory is bound: a memory policy has no other node to prefer"
+			return "the memory is bound, so a memory policy cannot prefer another node"
 		case s.Mempolicy != nil:
 			return words(s.Mempolicy)
 		}
 	case ByAffinity:
 		if row.CPU != Float {
-			return "the CPUs are bound: soft affinity has no other node to prefer"
+			return "the CPUs are bound, so soft affinity cannot prefer another node"
 		}
 	default:
 		return fmt.Sprintf("there is no way %q to prefer a node", row.PreferredBy)
@@ -283,7 +283,7 @@ func (s Support) lackPreferred(row result.NumaRow) string {
 	return ""
 }
 
-// words are an error with the way out that it has.
+// words returns an error's text with its hint.
 func words(err error) string {
 	if way := hint.Of(err); way != "" {
 		return fmt.Sprintf("%v (%s)", err, way)

@@ -74,14 +74,14 @@ func TestMark(t *testing.T) {
 			"by mempolicy, bound",
 			Support{},
 			preferred(ByMempolicy, 1, Float),
-			"the memory is bound: a memory policy has no other node to prefer",
+			"the memory is bound, so a memory policy cannot prefer another node",
 		},
 		{"by affinity", Support{Prctl: refused, Mempolicy: refused}, preferred(ByAffinity, 0, Float), ""},
 		{
 			"by affinity, bound",
 			Support{},
 			preferred(ByAffinity, Float, 1),
-			"the CPUs are bound: soft affinity has no other node to prefer",
+			"the CPUs are bound, so soft affinity cannot prefer another node",
 		},
 		{"by magic", Support{}, preferred("magic", Float, Float), `there is no way "magic" to prefer a node`},
 
@@ -110,7 +110,7 @@ func TestMark(t *testing.T) {
 			"outside the cpuset",
 			Support{Mems: cpuset.Of(0)},
 			on(1),
-			"this process may not have memory from node 1, only from 0 (Mems_allowed_list)",
+			"this process may not use memory of node 1, only of 0 (Mems_allowed_list)",
 		},
 		{"inside the cpuset", Support{Mems: cpuset.Of(1)}, on(1), ""},
 		{
@@ -160,7 +160,7 @@ func TestMark(t *testing.T) {
 	assert.Empty(t, rows[1].Unsupported)
 }
 
-// pool are the files of a pool of pages of 2 MiB.
+// pool returns the files of a pool of pages of 2 MiB.
 func pool(dir, free, reserved, overcommit, surplus string) fstest.MapFS {
 	files := fstest.MapFS{}
 	for name, text := range map[string]string{
@@ -214,7 +214,7 @@ func TestReadSupport(t *testing.T) {
 	assert.Equal(t, map[int]uint64{-1: 7, 0: 7}, s.Reserved["2m"])
 }
 
-// What this machine is said to support, Measure can do; TestMeasure tries it.
+// Measure can do what Support reports for this machine; TestMeasure tries it.
 func TestProbeThisMachine(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("the kernel is asked on Linux")
@@ -235,6 +235,6 @@ func TestProbeThisMachine(t *testing.T) {
 		assert.Error(t, s.SetBalancing)
 	}
 	if !s.Mems.Empty() {
-		assert.False(t, s.Mems.Intersect(withMemory(m)).Empty(), "memory may come from a node that has some")
+		assert.False(t, s.Mems.Intersect(withMemory(m)).Empty(), "some node with memory is allowed")
 	}
 }

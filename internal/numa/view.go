@@ -15,9 +15,9 @@ import (
 	"gorun/internal/units"
 )
 
-// shown is how runs of `gorun numa` are shown. The rows of one are rows of its own table; the cells of a matrix are not.
+// shown is the view of `gorun numa` runs, whose rows have their own table. The cells of a matrix do not use it.
 var shown = experiment.View{
-	Title: title, Blocks: blocks, Plan: planBlock,
+	Answer: answer, Title: title, Blocks: blocks, Plan: planBlock,
 	Options: []string{
 		"load", "buffer", "pages", "access", "accesses", "repetitions", "settle_seconds", "preferred_node_by",
 	},
@@ -46,8 +46,8 @@ type probedRow struct {
 	samples []result.Numa
 }
 
-// probedRows are all rows in order: those of the run, or where it has none, those that its samples tell. The samples of
-// a matrix's control are the baseline's twice over, and are left out.
+// probedRows returns all rows in order: those of the run, or if it has none, those of its samples. The samples of a
+// matrix's control duplicate the baseline's, and are left out.
 func probedRows(run *result.Run) []probedRow {
 	rows, at := make([]probedRow, 0, len(run.NumaRows)), map[int]int{} // at: index by number
 	add := func(row result.NumaRow) {
@@ -82,12 +82,12 @@ func probedRows(run *result.Run) []probedRow {
 	return rows
 }
 
-// measured are the rows with a good sample.
+// measured returns the rows with a good sample.
 func measured(rows []probedRow) []probedRow {
 	return slices.DeleteFunc(slices.Clone(rows), func(row probedRow) bool { return len(row.samples) == 0 })
 }
 
-// nsPerAccess is that of the row's samples.
+// nsPerAccess returns the distribution over the row's samples.
 func (p *probedRow) nsPerAccess() result.Distribution {
 	ns := make([]float64, len(p.samples))
 	for i := range p.samples {
@@ -96,13 +96,13 @@ func (p *probedRow) nsPerAccess() result.Distribution {
 	return result.Distribute(ns)
 }
 
-// name is the row's number as people refer to it.
+// name returns the row's displayed number.
 func (p *probedRow) name() string { return view.RowName(p.Row) }
 
-// rowAxes are in what rows can differ. Those from extraAxes on are only told where they do.
+// rowAxes are the values in which rows can differ. Those from extraAxes on are shown only if they do.
 var rowAxes = [...]struct {
 	key  string
-	part func(text string) string // of the heading, where it is the same in all rows; nil: none
+	part func(text string) string // part of the heading if it is the same in all rows; nil: none
 	of   func(row *result.NumaRow) string
 }{
 	{"PNID", nil, func(row *result.NumaRow) string { return strconv.Itoa(row.PreferredNode) }},
@@ -110,7 +110,7 @@ var rowAxes = [...]struct {
 	{"Mem", nil, func(row *result.NumaRow) string { return orWord(row.Mem, "F") }},
 	{"CPU", nil, func(row *result.NumaRow) string { return orWord(row.CPU, "F") }},
 	{
-		"Access", func(text string) string { return text + " access" },
+		accessAxis, func(text string) string { return text + " access" },
 		func(row *result.NumaRow) string { return term.Snip(row.Access, 16) },
 	},
 	{
@@ -135,10 +135,11 @@ var rowAxes = [...]struct {
 
 const (
 	extraAxes  = 4
+	accessAxis = "Access"
 	bufferAxis = "Buffer"
 )
 
-// orKeep shows a time that a row sets.
+// orKeep formats a time that a row sets.
 func orKeep(seconds float64) string {
 	if seconds == 0 {
 		return keep
@@ -146,7 +147,7 @@ func orKeep(seconds float64) string {
 	return units.Seconds(seconds)
 }
 
-// orWord shows a number, and a word for the -1 that stands for none.
+// orWord formats a number, or the word for -1.
 func orWord(number int, word string) string {
 	if number == -1 {
 		return word
@@ -154,7 +155,7 @@ func orWord(number int, word string) string {
 	return strconv.Itoa(number)
 }
 
-// differing tells which axes are not the same in all rows.
+// differing reports which axes differ between rows.
 func differing(rows []result.NumaRow) (differ [len(rowAxes)]bool) {
 	for i, axis := range rowAxes {
 		differ[i] = slices.ContainsFunc(rows, func(row result.NumaRow) bool { return axis.of(&row) != axis.of(&rows[0]) })
@@ -170,8 +171,7 @@ func plainRows(rows []probedRow) []result.NumaRow {
 	return plain
 }
 
-// rowColumns returns the columns of the rows' numbers and parameters: the first ones always, and of the others those that
-// differ.
+// rowColumns returns the columns of the rows' numbers and parameters: the first ones always, the others if they differ.
 func rowColumns(rows []result.NumaRow, always int) (columns []term.Column, cells [][]string) {
 	columns, cells = []term.Column{term.Left("row")}, make([][]string, len(rows))
 	for i := range rows {
@@ -190,13 +190,13 @@ func rowColumns(rows []result.NumaRow, always int) (columns []term.Column, cells
 	return columns, cells
 }
 
-// title is the heading of `gorun numa`: what is the same in all rows.
+// title returns the heading of `gorun numa`: the values that are the same in all rows.
 func title(run *result.Run, options view.Spec) (title string, parts []string) {
 	rows := probedRows(run)
 	if len(rows) == 0 {
 		return view.OptionsTitle(run, options)
 	}
-	title = "gorun numa: what the places of a process and of its memory cost"
+	title = "gorun numa: the cost of the placement of a process and its memory"
 	count, unsupported := units.Things(len(rows), "row"), 0
 	by := ""
 	for _, row := range rows {
@@ -232,7 +232,7 @@ func title(run *result.Run, options view.Spec) (title string, parts []string) {
 	return title, parts
 }
 
-// unjudged tells whether the rows are not to be compared.
+// unjudged reports whether the rows are not compared.
 func unjudged(run *result.Run) bool {
 	return run.Matrix == nil || run.Matrix.Order.Design == result.Rows
 }
@@ -243,16 +243,16 @@ func blocks(run *result.Run, options view.Spec, opts term.Options) []string {
 	if len(rows) == 0 {
 		return []string{view.DoubtsBlock(run, opts)}
 	}
-	blocks := []string{
-		rfcBlock(run, rows, options, opts),
-		rowLimits(plainRows(rows), opts),
-		verdictsBlock(run, rows, options, opts),
-	}
-	if !unjudged(run) {
-		blocks = append(blocks, view.ControlBlock(run, opts))
-	}
 	some := measured(rows)
+	blocks := []string{rfcBlock(run, rows, options, opts), rowLimits(plainRows(rows), opts)}
+	if !isCurve(some) || opts.Verbose {
+		blocks = append(blocks, verdictsBlock(run, rows, options, opts))
+		if !unjudged(run) {
+			blocks = append(blocks, view.ControlBlock(run, opts))
+		}
+	}
 	return append(blocks, latencyBlock(some, run.Caches, opts), movesBlock(some, opts), nodeMovesBlock(some, opts),
+		publishedMovesBlock(run, opts),
 		lifeBlock(some, opts), balancingBlock(some, opts), pagesBlock(some, opts), loadBlock(some, opts),
 		rowNotes(some, opts), view.DoubtsBlock(run, opts))
 }
@@ -278,7 +278,7 @@ func verdictsBlock(run *result.Run, rows []probedRow, options view.Spec, opts te
 		if judged {
 			lines[i].Words = []term.Remark{{Text: "no verdict", Colour: term.Dim}}
 			if row.cell >= 0 {
-				lines[i].Words = view.CellRemarks(run, row.cell)
+				lines[i].Words = view.CellRemarks(run, row.cell, opts)
 			}
 		}
 	}

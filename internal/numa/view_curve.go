@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"gorun/internal/render/term"
+	"gorun/internal/render/view"
 	"gorun/internal/result"
 	"gorun/internal/units"
 )
@@ -43,6 +44,42 @@ func latencySeries(rows []probedRow) (all []series, sizes []uint64) {
 		return nil, nil
 	}
 	return all, sizes
+}
+
+// isCurve reports whether rows differ in nothing but their buffers and how these are accessed: nobody asked for a verdict on
+// what follows from the sizes of the caches.
+func isCurve(rows []probedRow) bool {
+	for n, differs := range differing(plainRows(rows)) {
+		if key := rowAxes[n].key; differs && key != bufferAxis && key != accessAxis {
+			return false
+		}
+	}
+	all, _ := latencySeries(rows)
+	return len(all) > 0
+}
+
+// answer says what an access takes in the smallest and in the largest buffer; nothing for rows that differ in more.
+func answer(run *result.Run, _ view.Spec) []view.Statement {
+	rows := measured(probedRows(run))
+	if !isCurve(rows) {
+		return nil
+	}
+	all, sizes := latencySeries(rows)
+	var parts []string
+	for _, s := range all {
+		least, hasLeast := s.ns[sizes[0]]
+		most, hasMost := s.ns[sizes[len(sizes)-1]]
+		if hasLeast && hasMost {
+			parts = append(parts, fmt.Sprintf("%s and %s (%s)", units.Seconds(least.Median/1e9), units.Seconds(most.Median/1e9), s.name))
+		}
+	}
+	if len(parts) == 0 {
+		return nil
+	}
+	return []view.Statement{
+		{Text: fmt.Sprintf("An access takes, in %s and in %s: %s.", units.Bytes(sizes[0]), units.Bytes(sizes[len(sizes)-1]), strings.Join(parts, "; "))},
+		{Text: units.Things(len(run.Samples), "sample") + ", " + view.Validity(run.Samples) + "."},
+	}
 }
 
 // latencyBlock is what an access takes by the size of the buffer.

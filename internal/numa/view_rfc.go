@@ -41,6 +41,7 @@ type rfcRow struct {
 	result.NumaRow
 	avg, max, min, stdv float64 // seconds
 	instead             string  // what is said where there are no figures
+	published           string  // what the RFC has of the row; "": nothing is shown of it
 }
 
 // rfcLines are the table: the head, the title, a rule, and a line a row, with an empty line between groups. Times are
@@ -62,7 +63,12 @@ func rfcLines(head [][2]string, rows []rfcRow, form rfcForm) []string {
 	if unit != "s" {
 		lines = append(lines, "Unit: "+unit)
 	}
-	lines = append(lines, "", form.title, strings.Repeat("-", form.rule))
+	title, rule := form.title, form.rule
+	if slices.ContainsFunc(rows, func(row rfcRow) bool { return row.published != "" }) {
+		title += " | RFC, its ratio"
+		rule += 10
+	}
+	lines = append(lines, "", title, strings.Repeat("-", rule))
 
 	show := func(x float64) string { return strconv.FormatFloat(x*factor, 'f', 2, 64) }
 	room := len(fmt.Sprintf(form.figures, "", "", "", ""))
@@ -85,6 +91,9 @@ func rfcLines(head [][2]string, rows []rfcRow, form rfcForm) []string {
 			if n >= extraAxes && differ[n] {
 				line += " " + axis.key + ": " + strings.ReplaceAll(params[n], " ", "") // 1MiB, as the flag has it
 			}
+		}
+		if row.published != "" {
+			line += " | " + row.published
 		}
 		lines = append(lines, line)
 	}
@@ -128,6 +137,15 @@ func rfcBlock(run *result.Run, rows []probedRow, options view.Spec, opts term.Op
 		}
 		if row.Unsupported == "" {
 			least, most = min(least, n), max(most, n)
+		}
+		if run.Reference != nil {
+			line.published = units.None
+			if avg, found := run.Reference.Figure(row.Row, "avg"); found {
+				line.published = fmt.Sprintf("%6.2f", avg)
+			}
+			if over, found := run.Reference.Figure(row.Row, result.ReferenceRatio); found {
+				line.published += fmt.Sprintf(" %.2f", over)
+			}
 		}
 		lines[i] = line
 	}

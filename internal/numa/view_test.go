@@ -401,7 +401,7 @@ func TestTable(t *testing.T) {
 	assert.Contains(t, page, "\n\n[18] unsupported | PNID: 0 NB: 1 Mem: 0 CPU: 0\n")
 	assert.Equal(t, 1, strings.Count(page, "[18-35] unsupported: this kernel"), "a reason is told once")
 	assert.Contains(t, page, "  [00]   0    0    0      68.93  baseline\n")
-	assert.Contains(t, page, "  [03]   0    1    0      83.80  slower: +24% [22, 25], 64 rounds\n")
+	assert.Contains(t, page, "  [03]   0    1    0      83.80  slower: +22% to +25%\n")
 	assert.Contains(t, page, "control: the baseline against its own duplicate")
 	assert.Contains(t, page, "60 asked of each")
 	assert.Contains(t, page, "  Less is expected where the probe had the CPU. Furthest from what was\n"+

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"strconv"
+	"time"
 
 	"gorun/internal/bytesize"
 	"gorun/internal/catalog"
@@ -41,7 +42,7 @@ var Experiment = experiment.Define(experiment.Definition[Cell]{
 	Sampling: experiment.Sampling{
 		Samples: 5, Warmup: 1, Budget: 10, Compares: true,
 		Usage: map[string]string{
-			"precision": "with --auto: width of the interval at which a pair has been sampled enough",
+			"precision": "with --auto: width of the interval at which a pair is sampled enough",
 			"margin":    "with --auto: a difference up to this is none",
 			"samples": "samples to take; a number given here is not cut by the default budget\n" +
 				"(with --auto, of each pair; by default as many as are needed within --budget, 1m)",
@@ -51,12 +52,14 @@ var Experiment = experiment.Define(experiment.Definition[Cell]{
 	OneRow:  "name the two CPUs, and leave --auto away",
 	Datum:   perLoop.Name,
 	Judged:  column.List{cpuPerLoop},
+	NeedsC:  experiment.Always[Cell],
 	Columns: columns,
 	New:     func() experiment.Flags[Cell] { return &flags{} },
 	Open: func(s experiment.Setting, _ []Cell) (experiment.Sampler[Cell], error) {
 		return sampler{s.Self.In(measure.Environment(s.Environ))}, nil
 	},
-	View: &shown,
+	View:      &shown,
+	Reference: published,
 })
 
 // sampler starts two fresh processes for each sample.
@@ -69,16 +72,18 @@ func (s sampler) Close() error { return nil }
 
 // flags are those of `gorun pair`.
 type flags struct {
-	auto  bool
-	work  string
-	array string
-	words []string // A B [LOOPS]; with auto [LOOPS]
+	auto     bool
+	work     string
+	array    string
+	interval time.Duration
+	words    []string // A B [LOOPS]; with auto [LOOPS]
 }
 
 func (f *flags) Register(set *experiment.FlagSet) {
 	set.BoolVar(&f.auto, "auto", false, "take the pairs from the machine, one for each relation")
 	set.StringVar(&f.work, "work", Works[0].Name, "what each process does: `name` of\n"+workUsages())
 	set.StringVar(&f.array, "array", "", "`size` of the array of sum, of each process (default: the L2 of CPU A)")
+	set.DurationVar(&f.interval, "interval", 0, "also show each process's share of a CPU in every interval of this length (0: do not)")
 	set.Words("work", catalog.Words(Works))
 }
 
@@ -103,11 +108,17 @@ func (f *flags) Validate() error {
 	if _, err := catalog.Find(Works, "work", f.work); err != nil {
 		return hint.Flag("work", f.work, err)
 	}
+	if f.interval != 0 && f.interval < leastInterval {
+		return hint.Usagef("--interval %v: at least %v is needed", f.interval, leastInterval)
+	}
 	if f.array != "" && f.work != "sum" {
 		return hint.Usage(hint.With(fmt.Errorf("--array is of the work sum, and this is %s", f.work), "give --work sum"))
 	}
 	return nil
 }
+
+// leastInterval keeps the readings of the clocks from being a part of the work.
+const leastInterval = 10 * time.Millisecond
 
 // pair returns the two CPUs and the loops of the command line; 0 loops are the work's default.
 func (f *flags) pair(m experiment.Machine) (pair topology.Pair, loops uint64, err error) {
@@ -164,6 +175,7 @@ type spec struct {
 	Samples    int     `json:"samples"` // 0: as many as are needed
 	Warmup     int     `json:"warmup"`
 	Budget     float64 `json:"budget_seconds"`
+	Interval   float64 `json:"interval_seconds,omitempty"`
 }
 
 func (f *flags) Resolve(m experiment.Machine) (r experiment.Resolution[Cell], err error) {
@@ -182,7 +194,7 @@ func (f *flags) Resolve(m experiment.Machine) (r experiment.Resolution[Cell], er
 	}
 	spec := spec{
 		Work: f.work, Auto: f.auto, Loops: rows[0].Loops, CPUs: m.CPUs.String(), Samples: m.Sampling.Samples,
-		Warmup: m.Sampling.Warmup, Budget: m.Sampling.Budget,
+		Warmup: m.Sampling.Warmup, Budget: m.Sampling.Budget, Interval: f.interval.Seconds(),
 	}
 	if f.work == "sum" {
 		var odd []string
@@ -245,13 +257,16 @@ func (f *flags) cell(m experiment.Machine, row result.PairRow, arrayBytes uint64
 	c := experiment.Cell[Cell]{
 		Do: Cell{
 			Pair: topology.Pair{A: row.CPUA, B: row.CPUB, Relation: m.Relation(row.CPUA, row.CPUB)},
-			Work: f.work, Loops: row.Loops, ArrayBytes: arrayBytes,
+			Work: f.work, Loops: row.Loops, ArrayBytes: arrayBytes, Interval: f.interval.Seconds(),
 		},
 		Name:    row.Relation,
 		Flags:   map[string]string{"pair": cpus.List, "relation": row.Relation, "loops": loops, "work": f.work},
 		CPUs:    map[string]result.CPUs{"pair": cpus},
 		Command: []string{"pair", a, b, loops, "--work", f.work, "--cpus", m.CPUs.String()},
 		Running: fmt.Sprintf("CPUs %d and %d", row.CPUA, row.CPUB),
+	}
+	if f.interval > 0 {
+		c.Command = append(c.Command, "--interval", f.interval.String())
 	}
 	if arrayBytes > 0 {
 		c.Flags["array"] = bytesize.Format(arrayBytes)

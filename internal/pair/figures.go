@@ -14,10 +14,19 @@ type Figures struct {
 
 	Processes []Process    `json:"processes"`            // A, B
 	RoundTrip *Percentiles `json:"round_trip,omitempty"` // where two talk
+	Intervals []Interval   `json:"intervals,omitempty"`  // of --interval: those that were complete
+}
+
+// Interval is a part of a sample.
+type Interval struct {
+	EndSeconds float64   `json:"end_seconds"` // since the processes were released
+	Seconds    float64   `json:"seconds"`     // its length, as it was measured
+	CPUShares  []float64 `json:"cpu_shares"`  // of A and B: CPU time over the interval's length
 }
 
 // Process is one of the two.
 type Process struct {
+	PID            int     `json:"pid,omitempty"` // 0: not known
 	CPU            int     `json:"cpu"`
 	CPUSeen        int     `json:"cpu_seen"` // where it was at the end, as the kernel says; -1: not known
 	Loops          uint64  `json:"loops"`    // done

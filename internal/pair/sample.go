@@ -8,6 +8,7 @@ import (
 	"io"
 	"math"
 	"os"
+	"slices"
 	"time"
 
 	"gorun/csrc"
@@ -26,6 +27,8 @@ type Cell struct {
 	Work       string `json:"work"`        // of Works
 	Loops      uint64 `json:"loops"`       // of each; where two talk, the round trips
 	ArrayBytes uint64 `json:"array_bytes"` // of sum
+	// Interval is how often the processes' CPU time is read, in seconds; 0: at the end only.
+	Interval float64 `json:"interval,omitempty"`
 }
 
 // side is what one of the two processes is asked.
@@ -56,7 +59,7 @@ func RunSide(ctx context.Context, in io.Reader, out io.Writer) error {
 	cpus := func(s side) cpuset.Set { return cpuset.Of(s.CPU) }
 	return process.Serve(ctx, in, out, cpus, func(s side) (err error) {
 		args = csrc.WorkArgs{Work: s.Work, Loops: s.Loops, First: s.First, In: process.FirstFD, Out: process.FirstFD + 1}
-		args.Array, args.Words, err = process.Array(s.ArrayBytes)
+		args.Array, args.Words, err = process.Array(s.ArrayBytes, false)
 		return err
 	}, func(_ side, shared *csrc.Shared) (a sideAnswer, err error) {
 		args.Shared = shared
@@ -122,14 +125,26 @@ func (c Cell) measure(ctx context.Context, self child.Self, ready func(pids []in
 	if err := connect(&members[0], &members[1]); err != nil {
 		return s, err
 	}
-	done, err := process.Together[sideAnswer](ctx, self, SideCommand, members, ready)
+	var pids []int
+	var intervals func() []Interval
+	done, err := process.RunGroup[sideAnswer](ctx, self, SideCommand, members, func(started []int) error {
+		pids = slices.Clone(started)
+		if c.Interval > 0 {
+			intervals = watch(pids, time.Duration(c.Interval*float64(time.Second)))
+		}
+		return ready(started)
+	})
+	var parts []Interval
+	if intervals != nil {
+		parts = intervals()
+	}
 	if err != nil && ctx.Err() != nil {
 		done.Answers, err = []sideAnswer{{CPUSeen: -1}, {CPUSeen: -1}}, nil // they were ended before they began
 	}
 	if err != nil {
 		return s, err
 	}
-	return c.sample(work.Talks, done), nil
+	return c.sample(work.Talks, done, pids, parts), nil
 }
 
 // connect gives two processes a pipe in each direction.
@@ -146,8 +161,9 @@ func connect(a, b *process.Member) error {
 	return nil
 }
 
-func (c Cell) sample(talks bool, of process.Done[sideAnswer]) (s result.Sample) {
-	v := Figures{CPUA: c.A, CPUB: c.B, Relation: c.Relation.String(), Work: c.Work, Loops: c.Loops}
+// sample makes a sample of what the processes did; pids are theirs, none if they were ended before they began.
+func (c Cell) sample(talks bool, of process.Done[sideAnswer], pids []int, intervals []Interval) (s result.Sample) {
+	v := Figures{CPUA: c.A, CPUB: c.B, Relation: c.Relation.String(), Work: c.Work, Loops: c.Loops, Intervals: intervals}
 	s.Placement.Requested = fmt.Sprintf("a process on each of CPUs %d, %d", c.A, c.B)
 	rate := func(loops uint64, seconds float64) float64 {
 		if seconds <= 0 {
@@ -165,6 +181,9 @@ func (c Cell) sample(talks bool, of process.Done[sideAnswer]) (s result.Sample) 
 			CPU: cpu, CPUSeen: a.CPUSeen, Loops: a.Loops, RealSeconds: seconds, UserSeconds: a.Used.UserSeconds,
 			SystemSeconds: a.Used.SystemSeconds, CallsPerSecond: rate(a.Loops, seconds),
 		})
+		if i < len(pids) {
+			v.Processes[i].PID = pids[i]
+		}
 		done += a.Loops
 		least = min(least, a.Loops)
 		s.Seconds = max(s.Seconds, seconds)

@@ -143,7 +143,7 @@ func TestPairSampleMismatch(t *testing.T) {
 	}
 	s := r.sample(false, process.Done[sideAnswer]{
 		Answers: answers, Start: time.Second, Checked: 3, Mismatches: []string{"it was elsewhere"},
-	})
+	}, []int{41, 42}, nil)
 	assert.Equal(t, 2.0, s.Seconds)
 	assert.True(t, s.Partial)
 	assert.False(t, s.Placement.Verified)
@@ -157,6 +157,7 @@ func TestPairSampleMismatch(t *testing.T) {
 	require.True(t, ok)
 	assert.Equal(t, 19/2.0, v.CallsPerSecond)
 	assert.Equal(t, 2e9/9, v.NsPerLoop)
+	assert.Equal(t, []int{41, 42}, []int{v.Processes[0].PID, v.Processes[1].PID})
 }
 
 func TestPercentiles(t *testing.T) {

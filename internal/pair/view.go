@@ -77,6 +77,10 @@ var figures = [...]struct {
 	{"real", units.Seconds, real, func(p *Process) float64 { return p.RealSeconds }},
 	{"user", units.Seconds, user, func(p *Process) float64 { return p.UserSeconds }},
 	{"sys", units.Seconds, system, func(p *Process) float64 { return p.SystemSeconds }},
+	{
+		"% of a CPU", percent, func(s *sampledPair) (float64, bool) { return share(s.user+s.system, s.seconds), s.seconds > 0 },
+		func(p *Process) float64 { return share(p.UserSeconds+p.SystemSeconds, p.RealSeconds) },
+	},
 	{"calls a second", units.Large, rateOf(func(s *sampledPair) bool { return s.Work == "syscall" }), processRate},
 	{
 		"loops a second", units.Large,
@@ -88,6 +92,16 @@ var figures = [...]struct {
 	{"p99", nanoseconds, tripFigures[2].of, nil},
 	{"p99.9", nanoseconds, tripFigures[3].of, nil},
 }
+
+// share is the CPU time of a process in per cent of the time that it took, as top(1) shows it.
+func share(cpu, real float64) float64 {
+	if real <= 0 {
+		return 0
+	}
+	return 100 * cpu / real
+}
+
+func percent(x float64) string { return strconv.FormatFloat(x, 'f', 1, 64) }
 
 func real(s *sampledPair) (float64, bool)     { return s.seconds, true }
 func user(s *sampledPair) (float64, bool)     { return s.user, true }
@@ -156,10 +170,11 @@ func title(run *result.Run, options view.Spec) (title string, parts []string) {
 func blocks(run *result.Run, _ view.Spec, opts term.Options) []string {
 	pairs := pairsOf(run)
 	if len(run.Cells) == 0 {
-		return []string{figuresBlock(&pairs[0], opts), view.SamplesBlock(run, opts)}
+		return []string{figuresBlock(&pairs[0], opts), intervalsBlock(&pairs[0], opts), view.SamplesBlock(run, opts)}
 	}
 	return []string{
-		verdicts(run, pairs, opts), tripsBlock(pairs, opts), view.ControlBlock(run, opts), view.NextBlock(run, opts), view.DoubtsBlock(run, opts),
+		view.NextBlock(run, opts), verdicts(run, pairs, opts), tripsBlock(pairs, opts), view.ControlBlock(run, opts),
+		view.DoubtsBlock(run, opts),
 	}
 }
 
@@ -198,21 +213,68 @@ func figuresBlock(p *paired, opts term.Options) string {
 	if !ranges {
 		columns[2].Title = ""
 	}
+	if row := pidsRow(p); row != nil {
+		rows = append(rows, row)
+	}
 	return term.FoldedGrid(columns, rows, opts)
 }
 
+// intervalsBlock has a row for each interval of the last sample; nothing if there are none.
+func intervalsBlock(p *paired, opts term.Options) string {
+	if len(p.samples) == 0 {
+		return ""
+	}
+	last := p.samples[len(p.samples)-1]
+	columns := []term.Column{term.Right("end"), term.Right("length")}
+	for i, process := range last.Processes {
+		columns = append(columns, term.Right(fmt.Sprintf("%c on CPU %d", 'A'+i, process.CPU)))
+	}
+	var rows [][]string
+	for _, interval := range last.Intervals {
+		row := []string{units.Seconds(interval.EndSeconds), units.Seconds(interval.Seconds)}
+		for _, share := range interval.CPUShares {
+			row = append(row, units.Percent(share))
+		}
+		rows = append(rows, row)
+	}
+	if len(rows) == 0 {
+		return ""
+	}
+	return term.Title("Share of a CPU by interval, last sample", opts) + term.FoldedGrid(columns, rows, opts)
+}
+
+// pidsRow has the PIDs of the processes of the last sample; nil where they are not known.
+func pidsRow(p *paired) []string {
+	row := []string{"pid", "", ""}
+	if len(p.samples) > 1 {
+		row[0] = "pid, last sample"
+	}
+	for _, process := range p.samples[len(p.samples)-1].Processes {
+		if process.PID == 0 {
+			return nil
+		}
+		row = append(row, strconv.Itoa(process.PID))
+	}
+	return row
+}
+
 // verdicts has a row a pair: its times as `time -p` tells them, medians over the samples, the time of a loop, and
-// what is found of that against the first pair. Where there is no room for the times, that of a loop must do.
+// what is found of that against the first pair, and the times that a published text reports. Where there is no room for the times, that of a loop must do.
 func verdicts(run *result.Run, pairs []paired, opts term.Options) string {
 	columns, rows := columnsOf(pairs, true)
 	if term.GridWidth(columns, rows) > opts.Columns() {
 		columns, rows = columnsOf(pairs, false)
 	}
+	numbers := make([]int, len(pairs))
+	for i := range numbers {
+		numbers[i] = i
+	}
+	columns, rows, below := view.WithReference(run, numbers, columns, rows, 2, opts)
 	lines := make([]term.Judged, len(rows))
 	for i, cells := range rows {
-		lines[i] = term.Judged{Cells: cells, Words: view.CellRemarks(run, i)}
+		lines[i] = term.Judged{Cells: cells, Words: view.CellRemarks(run, i, opts)}
 	}
-	return term.JudgedGrid(columns, "verdict", lines, opts)
+	return term.JudgedGrid(columns, "verdict", lines, opts) + below
 }
 
 func columnsOf(pairs []paired, times bool) (columns []term.Column, rows [][]string) {

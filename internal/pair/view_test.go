@@ -124,7 +124,9 @@ func pairAutoRun(talk bool) *result.Run {
 			run.Samples = append(run.Samples, s)
 		}
 		if i > 0 {
-			cell.Verdict, cell.Words = &stats.Verdict{Kind: stats.Faster}, fmt.Sprintf("faster: −%d%%", 20*i)
+			ratio := 1 - 0.2*float64(i)
+			cell.Verdict = &stats.Verdict{Kind: stats.Faster, Step: 0.001, Typical: stats.Effect{Ratio: ratio, Lo: ratio, Hi: ratio}}
+			cell.Words = cell.Verdict.String()
 		}
 		run.Cells = append(run.Cells, cell)
 	}
@@ -215,4 +217,23 @@ func TestPairMatrix(t *testing.T) {
 	page := table(t, run)
 	assert.Contains(t, page, "gorun matrix pair: 3 cells, baseline ")
 	assert.NotContains(t, page, "relation")
+}
+
+// As top(1) has it: CPU time over the time that a process took. Where PIDs are not known, as in older journals, there is no
+// row.
+func TestSharesAndPIDs(t *testing.T) {
+	assert.Equal(t, 75.0, share(1.5, 2))
+	assert.Zero(t, share(1, 0))
+	p := &paired{samples: []sampledPair{
+		{Figures: Figures{Processes: []Process{{PID: 1}, {PID: 2}}}}, {Figures: Figures{Processes: []Process{{PID: 7}, {PID: 9}}}},
+	}}
+	assert.Equal(t, []string{"pid, last sample", "", "", "7", "9"}, pidsRow(p))
+	p.samples[1].Processes[1].PID = 0
+	assert.Nil(t, pidsRow(p))
+	p.samples[1].Processes = []Process{{RealSeconds: 2, UserSeconds: 1, SystemSeconds: 0.5, PID: 3}, {RealSeconds: 4, UserSeconds: 1, PID: 5}}
+	p.samples = p.samples[1:]
+	block := figuresBlock(p, term.Options{Width: 100})
+	assert.Regexp(t, `(?m)^ *pid +3 +5$`, block)
+	p.samples[0].seconds, p.samples[0].user, p.samples[0].system = 4, 2, 0.5
+	assert.Regexp(t, `(?m)^ *% of a CPU +62.5 +75.0 +25.0$`, figuresBlock(p, term.Options{Width: 100}))
 }

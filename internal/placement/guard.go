@@ -13,11 +13,11 @@ import (
 	"gorun/internal/linux"
 )
 
-// guard remembers how the threads of a process were, as far as a setting is about to change them, and puts them back.
+// guard records the settings of a process's threads before a setting changes them, and restores them.
 type guard struct {
 	pid     int
 	first   map[int]*Setting // by TID
-	process *Setting         // of the main thread: what a thread that came later should have
+	process *Setting         // of the main thread: restored on threads that were started later
 }
 
 func newGuard(pid int, asked *Setting) (*guard, error) {
@@ -29,7 +29,7 @@ func newGuard(pid int, asked *Setting) (*guard, error) {
 	for _, tid := range tids {
 		s, err := asked.current(tid)
 		if errors.Is(err, syscall.ESRCH) {
-			continue // it ended meanwhile
+			continue // it has ended
 		}
 		if err != nil {
 			return nil, err
@@ -49,9 +49,9 @@ func (g *guard) want(tid int) *Setting {
 	return g.process
 }
 
-// ApplyAll gives the setting to every thread of a process, reads it back, and returns when all threads have it: those
-// to come inherit it. PID 0 is this process. The returned function puts every thread back. A memory policy cannot be
-// given to another thread.
+// ApplyAll applies the setting to every thread of a process, reads it back, and returns when all threads have it; new
+// threads inherit it. PID 0 is this process. The returned function restores every thread. A memory policy cannot be
+// applied to another thread.
 func (s *Setting) ApplyAll(pid int) (restore func() error, err error) {
 	if pid == 0 {
 		pid = os.Getpid()
@@ -60,7 +60,7 @@ func (s *Setting) ApplyAll(pid int) (restore func() error, err error) {
 	if err != nil {
 		return nil, err
 	}
-	// A thread that is started meanwhile may have its starter's old setting: once more, until a pass finds none.
+	// A thread started during a pass may have inherited the old setting: repeat until a pass changes no thread.
 	for settled := false; !settled; {
 		tids, err := linux.TasksOf(pid)
 		settled = true
@@ -73,7 +73,7 @@ func (s *Setting) ApplyAll(pid int) (restore func() error, err error) {
 			}
 			settled = false
 			if err = s.place(tid); errors.Is(err, syscall.ESRCH) {
-				err = nil // it ended meanwhile
+				err = nil // it has ended
 			}
 		}
 		if err != nil {
@@ -83,8 +83,8 @@ func (s *Setting) ApplyAll(pid int) (restore func() error, err error) {
 	return g.restore, nil
 }
 
-// Confine lets every thread of this process run on these CPUs only, or on more than before; threads to come inherit it.
-// The returned function puts every thread back.
+// Confine sets the affinity of every thread of this process; new threads inherit it. The returned function restores
+// every thread.
 func Confine(cpus cpuset.Set) (restore func() error, err error) {
 	s := Setting{CPUs: cpus}
 	if restore, err = s.ApplyAll(0); err != nil {
@@ -93,8 +93,8 @@ func Confine(cpus cpuset.Set) (restore func() error, err error) {
 	return restore, nil
 }
 
-// restore puts every thread back. A thread of this process that may not be put back (a raised nice needs a privilege to
-// be lowered) is ended. What could not be undone is an error.
+// restore restores every thread. A thread of this process that cannot be restored (lowering a nice value needs a
+// privilege) is ended. It returns an error for what could not be undone.
 func (g *guard) restore() error {
 	const rounds = 40
 	var stuck map[int]error
@@ -113,7 +113,7 @@ func (g *guard) restore() error {
 			return nil
 		}
 		if round > 0 {
-			time.Sleep(time.Millisecond) // an ended thread leaves /proc a moment later
+			time.Sleep(time.Millisecond) // an ended thread stays in /proc for a moment
 		}
 		if g.pid == os.Getpid() {
 			drain(stuck, len(tids)+2)
@@ -125,9 +125,9 @@ func (g *guard) restore() error {
 	return nil
 }
 
-// drain ends threads: it occupies n threads at once, each by a goroutine locked to it, and lets those that are stuck
-// end with their goroutine (runtime.LockOSThread: a goroutine that exits locked takes its thread along). The main
-// thread cannot end, which is why cmd/gorun keeps it for main alone.
+// drain ends threads: it occupies n threads at once, each with a goroutine locked to it, and lets the stuck ones end
+// with their goroutine (runtime.LockOSThread: a goroutine that exits while locked ends its thread). The main thread
+// cannot end, so cmd/gorun uses it only for main.
 func drain(stuck map[int]error, n int) {
 	var arrived, left sync.WaitGroup
 	arrived.Add(n)

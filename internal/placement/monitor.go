@@ -17,30 +17,30 @@ import (
 	"gorun/internal/perf"
 )
 
-// Period is the time between two read-backs while something is measured.
+// Period is the time between two read-backs during a measurement.
 const Period = 50 * time.Millisecond
 
-// Thread is a thread of any process, and what it was given. A process is watched by its first thread, whose TID is the
-// PID. The memory policy is not watched, since only a thread itself can read it.
+// Thread is a thread of any process, and its expected setting. To watch a process, watch its main thread, whose TID is
+// the PID. The memory policy is not watched, since only a thread itself can read it.
 type Thread struct {
-	Name string // as a mismatch calls it; "": its process has one only
+	Name string // its name in a mismatch; "": the only one of its process
 	TID  int
 	Setting
-	Or   cpuset.Set // CPUs that it may have instead; empty: none
-	Idle bool       // it does not work: the kernel moves it to its CPU when it wakes up
-	Free bool       // its process may give itself something else, which is not a mismatch
+	Or   cpuset.Set // alternative CPUs; empty: none
+	Idle bool       // it sleeps: the kernel moves it to its CPU when it wakes up
+	Free bool       // its process may change its own setting, which is not a mismatch
 }
 
-// Monitor reads back what threads were given: when it begins, then every Period, and when it ends. Where a thread has
-// one CPU and the kernel counts migrations, it must not have migrated meanwhile.
+// Monitor reads back the settings of threads at its start, every Period, and at its end. If a thread has one CPU and
+// the kernel counts migrations, it must not have migrated in that time.
 type Monitor struct {
 	threads    []*watched
 	online     *onlineCPUs // nil: not watched
-	shared     bool        // it looks in between, too
-	changed    func()      // is called at the first mismatch, from any goroutine; nil: nothing is
+	shared     bool        // it also looks every Period
+	changed    func()      // called at the first mismatch, from any goroutine; may be nil
 	checked    int
 	mismatches []string
-	own        []Mismatch // what Free processes may have given themselves
+	own        []Mismatch // changes that Free processes may have made themselves
 }
 
 // watched is a thread of a Monitor.
@@ -48,16 +48,15 @@ type watched struct {
 	Thread
 	of         *Monitor
 	state      csrc.Watched
-	migrations *uint64 // before; nil: it may have several CPUs, or migrations cannot be counted
-	idle       bool    // its process did nothing when it changed
-	over       bool    // it ended, or is known to differ
+	migrations *uint64 // at the start; nil: it has several CPUs, or migrations cannot be counted
+	idle       bool    // its process used no CPU time when it changed
+	over       bool    // it ended, or a mismatch was found
 }
 
-// Watch begins to watch threads.
+// Watch starts to watch threads.
 func Watch(threads ...Thread) *Monitor { return watch(true, threads) }
 
-// Compare reads threads back when it begins and when it ends, as Watch does, and not in between: it is for a process that
-// another one watches.
+// Compare reads threads back only at the start and at the end: it is for a process that another one watches.
 func Compare(threads ...Thread) *Monitor { return watch(false, threads) }
 
 func watch(shared bool, threads []Thread) *Monitor {
@@ -75,9 +74,9 @@ func watch(shared bool, threads []Thread) *Monitor {
 	return m.begin()
 }
 
-// WatchMachine begins to watch which CPUs this process may use, by its main thread, and with them which are online: the
-// mismatches are the changes, and changed is called at the first of them. Meanwhile only the main thread is looked at,
-// since a CPU that goes offline is taken out of what the kernel answers.
+// WatchMachine starts to watch the CPUs that this process may use, by its main thread, and the online CPUs. Changes are
+// reported as mismatches, and changed is called at the first. It looks only at the main thread every Period, since the
+// kernel also removes an offline CPU from that thread's mask.
 func WatchMachine(changed func()) *Monitor {
 	m := &Monitor{shared: true, online: openOnline(), changed: changed}
 	main := Thread{TID: os.Getpid()}
@@ -96,7 +95,7 @@ func (m *Monitor) add(t Thread) *watched {
 
 func (m *Monitor) begin() *Monitor {
 	for _, w := range m.threads {
-		w.state.Look() // before it is read back: a change between the two is not lost
+		w.state.Look() // before the read-back, so that a change between the two is not lost
 		w.look()
 	}
 	if m.shared {
@@ -105,8 +104,8 @@ func (m *Monitor) begin() *Monitor {
 	return m
 }
 
-// End reads everything back a last time, but for threads that have ended, and returns how many read-backs there were
-// since the Monitor began, and the first differences in words.
+// End reads back all threads that have not ended a last time, and returns the number of read-backs since the start, and
+// the first mismatches.
 func (m *Monitor) End() (checked int, mismatches []string) {
 	if m.shared {
 		share(func(all []*Monitor) []*Monitor {
@@ -127,14 +126,14 @@ func (m *Monitor) End() (checked int, mismatches []string) {
 			continue
 		}
 		if after := migrations(w.TID); after != nil && *after != *w.migrations {
-			w.differ("it may use CPU %s only, and has migrated %d times meanwhile", w.CPUs, *after-*w.migrations)
+			w.differ("it may use only CPU %s, but migrated %d times", w.CPUs, *after-*w.migrations)
 		}
 	}
 	return m.checked, m.mismatches
 }
 
-// Own returns what processes that are Free may have given themselves, once the Monitor has ended. What changed while its
-// process used no CPU time is a mismatch.
+// Own returns the changes that Free processes may have made themselves, after End. A change while its process used no
+// CPU time is a mismatch instead.
 func (m *Monitor) Own() []Mismatch { return m.own }
 
 func (w *watched) differ(format string, args ...any) {
@@ -171,13 +170,13 @@ func (w *watched) look() {
 		w.of.own = append(w.of.own, mismatches...)
 	case w.of.online == nil:
 		w.differ("%v", mismatches[0])
-	case !w.of.waitOnline(): // else that is why
+	case !w.of.waitOnline(): // otherwise the reason is that the CPUs changed
 		w.differ("the CPUs that gorun may use were %s and are %s", mismatches[0].Asked, mismatches[0].Got)
 	}
 }
 
-// readBack returns how the thread differs from what was asked. A thread that has either of two sets of CPUs may go from
-// one to the other at any moment.
+// readBack returns the differences between the thread and its expected setting. A thread with two possible sets of CPUs
+// may change between them at any time.
 func (w *watched) readBack() ([]Mismatch, error) {
 	mismatches, err := w.ReadBack(w.TID)
 	if w.Or.Empty() {
@@ -188,8 +187,8 @@ func (w *watched) readBack() ([]Mismatch, error) {
 	}), err
 }
 
-// waitOnline is lookOnline, and waits for a CPU on its way: the kernel takes it out of every mask before it lists it as
-// offline (cpu_active_mask and cpu_online_mask, kernel/cpu.c).
+// waitOnline is lookOnline, but waits for a CPU that is going offline: the kernel removes it from every mask before it
+// lists it as offline (cpu_active_mask and cpu_online_mask, kernel/cpu.c).
 func (m *Monitor) waitOnline() (changed bool) {
 	for range 20 {
 		if m.lookOnline() {
@@ -200,7 +199,7 @@ func (m *Monitor) waitOnline() (changed bool) {
 	return false
 }
 
-// lookOnline reads which CPUs are online, and returns whether that has changed since the Monitor began.
+// lookOnline reads the online CPUs, and reports whether they have changed since the start.
 func (m *Monitor) lookOnline() (changed bool) {
 	o := m.online
 	is, err := o.read()
@@ -225,7 +224,7 @@ func (m *Monitor) lookOnline() (changed bool) {
 	return o.changed
 }
 
-// migrations returns how often a thread has migrated; nil where the kernel does not report it.
+// migrations returns the number of a thread's migrations; nil if the kernel does not report it.
 func migrations(tid int) *uint64 {
 	n, err := perf.ThreadMigrations(tid)
 	if err != nil {
@@ -234,14 +233,14 @@ func migrations(tid int) *uint64 {
 	return &n
 }
 
-// onlineCPUs is the kernel's list of CPUs that are online (Documentation/admin-guide/cputopology.rst).
+// onlineCPUs is the kernel's list of online CPUs (Documentation/admin-guide/cputopology.rst).
 type onlineCPUs struct {
 	file    *os.File
 	last    cpuset.Set
 	changed bool
 }
 
-// openOnline returns nil where the list cannot be read.
+// openOnline returns nil if the list cannot be read.
 func openOnline() *onlineCPUs {
 	file, err := os.Open("/sys/devices/system/cpu/online")
 	if err != nil {
@@ -264,16 +263,16 @@ func (o *onlineCPUs) read() (cpuset.Set, error) {
 	return cpuset.Parse(string(text[:n]))
 }
 
-// watching is what the Monitors of this process share: one thread looks for all of them, since what costs is that it
-// wakes up, 30 us in a virtual machine, and not what it looks at.
+// watching is shared by the Monitors of this process: one thread looks for all of them, since the cost is in its
+// wake-up, 30 us in a virtual machine, and not in what it looks at.
 var watching struct {
 	sync.Mutex
 	monitors []*Monitor
 	stop     *csrc.Stop
-	ended    chan struct{} // closed when the thread has ended; nil: there is none
+	ended    chan struct{} // closed when the thread has ended; nil: no thread
 }
 
-// share changes the Monitors that the thread looks for.
+// share changes the list of Monitors of the thread.
 func share(change func([]*Monitor) []*Monitor) {
 	w := &watching
 	w.Lock()
@@ -291,7 +290,8 @@ func share(change func([]*Monitor) []*Monitor) {
 	w.stop, w.ended = stop, ended
 	go func() {
 		defer close(ended)
-		// It has its thread before anything is placed. On a worker's it would keep that from being put back, or from ending.
+		// It gets its own thread before anything is placed. It would otherwise keep a worker's thread from being
+		// restored or ended.
 		runtime.LockOSThread()
 		defer runtime.UnlockOSThread()
 		close(begun)
@@ -302,7 +302,7 @@ func share(change func([]*Monitor) []*Monitor) {
 }
 
 // next sleeps until a thread changes, and looks at it. It returns false after stop. A build without cgo has no such
-// thread: its Monitors look when they begin and when they end.
+// thread: its Monitors look only at the start and at the end.
 func next(monitors []*Monitor, stop *csrc.Stop) bool {
 	var threads []*watched
 	var states []csrc.Watched

@@ -19,7 +19,7 @@ import (
 	"gorun/internal/perf"
 )
 
-// sleeper is a process that this one may place.
+// sleeper starts a sleeping process, and returns its PID.
 func sleeper(t *testing.T) (pid int) {
 	t.Helper()
 	child := exec.Command("sleep", "1000")
@@ -31,11 +31,10 @@ func sleeper(t *testing.T) (pid int) {
 	return child.Process.Pid
 }
 
-// while leaves a Monitor the time for some looks: it has more than one where it can look meanwhile, as a build with cgo
-// can.
+// while gives a Monitor time for several looks, which a build with cgo makes.
 func while() { time.Sleep(10 * Period) }
 
-// What is as asked all the while is read back again and again, whatever else other threads are given.
+// An unchanged thread is read back repeatedly without a mismatch, even if other threads are changed.
 func TestMonitorReadsBack(t *testing.T) {
 	allowed, err := linux.GetAffinity(0)
 	require.NoError(t, err)
@@ -54,7 +53,7 @@ func TestMonitorReadsBack(t *testing.T) {
 	assert.Empty(t, mismatches)
 }
 
-// A thread that another program gives something else is noticed once, in the kernel's words: while it lasts, and after.
+// A change by another program is reported once, during it and after it.
 func TestMonitorNoticesChanges(t *testing.T) {
 	allowed, err := linux.GetAffinity(0)
 	require.NoError(t, err)
@@ -74,14 +73,14 @@ func TestMonitorNoticesChanges(t *testing.T) {
 			t.Parallel()
 			switch {
 			case c.back && !linux.Cgo:
-				t.Skip("a build without cgo looks at the beginning and at the end")
+				t.Skip("a build without cgo looks only at the start and at the end")
 			case !c.asked.CPUs.Empty() && allowed.Len() == 1:
 				t.Skip("with one CPU there is no other mask")
 			}
 			pid := sleeper(t)
 			if c.asked.Nice != nil {
 				if is, err := linux.GetNice(pid); err != nil || is != 0 {
-					t.Skip("this test is nice itself")
+					t.Skip("this test has a raised nice value")
 				}
 			}
 			undisturbed := Watch(Thread{Name: "another", TID: sleeper(t), Setting: Setting{CPUs: allowed}})
@@ -101,7 +100,7 @@ func TestMonitorNoticesChanges(t *testing.T) {
 	}
 }
 
-// What is not as asked from the first is noticed too, and a thread that has ended is not.
+// A mismatch from the start is reported too, and an ended thread is not.
 func TestMonitorBeginsAndEnds(t *testing.T) {
 	allowed, err := linux.GetAffinity(0)
 	require.NoError(t, err)
@@ -121,7 +120,7 @@ func TestMonitorBeginsAndEnds(t *testing.T) {
 	assert.Empty(t, mismatches)
 }
 
-// Two sets of CPUs may be as asked.
+// A thread may have either of two sets of CPUs.
 func TestMonitorOfEither(t *testing.T) {
 	allowed, err := linux.GetAffinity(0)
 	require.NoError(t, err)
@@ -135,7 +134,7 @@ func TestMonitorOfEither(t *testing.T) {
 	_, mismatches := m.End()
 	assert.Empty(t, mismatches)
 
-	// Nor does it matter when it goes from one to the other.
+	// It may change from one to the other at any time.
 	var stop atomic.Bool
 	ended := make(chan error)
 	go func() {
@@ -153,7 +152,7 @@ func TestMonitorOfEither(t *testing.T) {
 	require.NoError(t, <-ended)
 }
 
-// A pinned thread that was elsewhere for less than a period, so that no look can have seen it, has migrated.
+// A pinned thread that was elsewhere for less than a period is found by its migrations.
 func TestMonitorCountsMigrations(t *testing.T) {
 	allowed, err := linux.GetAffinity(0)
 	require.NoError(t, err)
@@ -173,13 +172,13 @@ func TestMonitorCountsMigrations(t *testing.T) {
 			if strings.Contains(last, "the kernel answers") {
 				continue // a look fell between the two
 			}
-			assert.Equal(t, fmt.Sprintf("it: it may use CPU %s only, and has migrated 2 times meanwhile", home), last)
+			assert.Equal(t, fmt.Sprintf("it: it may use only CPU %s, but migrated 2 times", home), last)
 			return
 		}
 	})
 }
 
-// A cpuset that is narrowed under a process, and this process's own mask, change what is asked.
+// A narrowed cpuset, and a change of this process's own mask, are reported.
 func TestMonitorOfTheMachine(t *testing.T) {
 	allowed, err := linux.GetAffinity(os.Getpid())
 	require.NoError(t, err)
@@ -216,8 +215,8 @@ func TestMonitorNoticesACpuset(t *testing.T) {
 	assert.Equal(t, []string{"it: " + want.Error()}, mismatches)
 }
 
-// cpusetGroup makes a cgroup with all CPUs that are allowed, of whichever version has a cpuset here. It is removed when
-// the test's processes have ended.
+// cpusetGroup makes a control group with all allowed CPUs, in the version that has the cpuset controller here. It is
+// removed when the test's processes have ended.
 func cpusetGroup(t *testing.T, allowed cpuset.Set) string {
 	t.Helper()
 	if allowed.Len() < 2 {
@@ -234,12 +233,12 @@ func cpusetGroup(t *testing.T, allowed cpuset.Set) string {
 			assert.Eventually(t, func() bool { return os.Remove(group) == nil }, time.Minute, time.Millisecond)
 		})
 		if _, err = os.Stat(filepath.Join(group, "cgroup.procs")); err != nil {
-			errs = append(errs, err.Error()) // version 1 has no groups here, but directories for them
+			errs = append(errs, err.Error()) // without version 1 this is not a control group
 			continue
 		}
 		err = os.WriteFile(filepath.Join(group, "cpuset.cpus"), []byte(allowed.String()), 0o644)
 		mems, memsErr := os.ReadFile(filepath.Join(parent, "cpuset.mems"))
-		if memsErr == nil { // version 1, where a group has none at first
+		if memsErr == nil { // version 1, where a new group has none
 			_ = os.WriteFile(filepath.Join(group, "cpuset.mems"), mems, 0o644)
 		}
 		if err == nil {
@@ -251,7 +250,7 @@ func cpusetGroup(t *testing.T, allowed cpuset.Set) string {
 	return ""
 }
 
-// Monitors that come and go at once, each with its own thread, do not disturb each other.
+// Monitors that start and end concurrently, each for another thread, do not disturb each other.
 func TestMonitorsTogether(t *testing.T) {
 	allowed, err := linux.GetAffinity(0)
 	require.NoError(t, err)
@@ -263,7 +262,7 @@ func TestMonitorsTogether(t *testing.T) {
 			for range 50 {
 				checked, mismatches := Watch(Thread{TID: linux.Gettid(), Setting: Setting{CPUs: allowed}}).End()
 				require.Empty(t, mismatches)
-				require.GreaterOrEqual(t, checked, 2) // more where it took longer than a Period
+				require.GreaterOrEqual(t, checked, 2) // more if it took longer than a Period
 			}
 		})
 	}

@@ -14,19 +14,19 @@ import (
 	"gorun/internal/linux"
 )
 
-// mismatchesKept bounds how many differences between what was asked and what the kernel answered are kept in words.
+// mismatchesKept limits the number of mismatches that are kept as text.
 const mismatchesKept = 8
 
 // Placer applies a plan to the threads of this process and undoes it.
 type Placer struct {
 	plan       Plan
 	guard      *guard
-	restorable bool             // a seat can be undone on a thread that goes on living
-	seats      map[int]*Setting // of a worker's thread, by the CPU that it is pinned to, or floating
-	undo       Setting          // of a seat
-	mask       cpuset.Set       // of a thread that is not pinned; empty: not known
+	restorable bool             // a seat can be undone, so that its thread need not end
+	seats      map[int]*Setting // setting of a worker's thread, by its CPU or floating
+	undo       Setting          // undoes a seat
+	mask       cpuset.Set       // of a thread that is not pinned; empty: unknown
 
-	seen sync.Map // thread id → CPU it was pinned to (or -1): the threads that perThread settings were applied to
+	seen sync.Map // thread id → CPU it was pinned to (or -1): threads that have the perThread settings
 
 	checked    atomic.Int64
 	mu         sync.Mutex
@@ -34,16 +34,16 @@ type Placer struct {
 	missed     int
 }
 
-// floating is the CPU of a seat without one.
+// floating is the CPU of a seat that is not pinned.
 const floating = -1
 
-// Open prepares the plan on this machine. It remembers how every thread is, and tries what the plan asks on a thread
-// of its own, so that a refusal (a CPU outside the cpuset, a nice value without the privilege) is an error before any
-// work begins.
+// Open prepares the plan on this machine. It records the settings of every thread, and tries the plan on a separate
+// thread, so that a refusal (a CPU outside the cpuset, a nice value without privilege) is an error before any work
+// starts.
 func (p Plan) Open() (*Placer, error) {
 	seats := p.seats()
 	pl := &Placer{plan: p, restorable: true, seats: seats}
-	pl.mask, _ = linux.GetAffinity(os.Getpid()) // what cannot be read cannot be compared
+	pl.mask, _ = linux.GetAffinity(os.Getpid()) // if it cannot be read it is not compared
 	most := Setting{Nice: p.Policy.Nice, Sched: p.Policy.Sched}
 	if len(seats) > 1 || p.Policy.PinThread {
 		most.CPUs = p.CPUs
@@ -64,7 +64,8 @@ func (p Plan) Open() (*Placer, error) {
 	return pl, <-tried
 }
 
-// seats returns what a worker's thread is given on each CPU that workers or executors are pinned to, and floating.
+// seats returns the setting of a worker's thread for each CPU to which workers or executors are pinned, and for
+// floating.
 func (p Plan) seats() map[int]*Setting {
 	seats := map[int]*Setting{floating: {Nice: p.Policy.Nice, Sched: p.Policy.Sched}}
 	for _, cpu := range slices.Concat(p.Policy.PinCPUs, p.Executors) {
@@ -73,7 +74,7 @@ func (p Plan) seats() map[int]*Setting {
 	return seats
 }
 
-// try takes every seat once on the calling goroutine's thread, which ends afterwards if it cannot be put back.
+// try applies every seat once to the calling goroutine's thread, which ends afterwards if it cannot be restored.
 func (pl *Placer) try() error {
 	runtime.LockOSThread()
 	for _, seat := range pl.seats {
@@ -81,7 +82,7 @@ func (pl *Placer) try() error {
 			return err
 		}
 	}
-	if pl.plan.Policy.PinThread { // the CPU of its seat is known when it is taken; all of the run's are what it has
+	if pl.plan.Policy.PinThread { // its CPU is known only when a worker runs
 		if err := (&Setting{CPUs: pl.plan.CPUs}).place(0); err != nil {
 			return err
 		}
@@ -97,11 +98,11 @@ func (pl *Placer) try() error {
 	return nil
 }
 
-// Seat is where a worker (or an executor) has been put.
+// Seat is the placement of a worker or an executor.
 type Seat struct {
 	CPU      int    // the CPU it is pinned to; -1: it floats
-	Verified bool   // the kernel's answer is what was asked; false also when nothing was asked
-	Mismatch string // what the kernel answered instead
+	Verified bool   // the kernel's answer matches the request; also false if nothing was requested
+	Mismatch string // the kernel's differing answer
 	TID      int    // the thread that it is locked to; 0: it may change threads
 }
 
@@ -113,7 +114,7 @@ func (pl *Placer) Enter(worker int) Seat {
 	if policy.IsNone() {
 		return seat
 	}
-	runtime.LockOSThread() // what follows is about one thread, whether or not the worker keeps it
+	runtime.LockOSThread() // the following is about one thread, even if the worker does not keep it
 	pl.apply(&seat, worker)
 	if !policy.Lock {
 		runtime.UnlockOSThread()
@@ -131,7 +132,7 @@ func (pl *Placer) EnterExecutor(index int) Seat {
 	return seat
 }
 
-// apply gives the calling thread what the policy asks for the worker: its CPU, then what belongs to the thread.
+// apply applies the policy's settings for the worker to the calling thread: its CPU, then the thread's settings.
 func (pl *Placer) apply(seat *Seat, worker int) {
 	policy := &pl.plan.Policy
 	if policy.perThread() && seat.CPU < 0 {
@@ -149,7 +150,7 @@ func (pl *Placer) apply(seat *Seat, worker int) {
 	pl.check(seat, worker, pl.seats[cpu].place(0))
 }
 
-// applyThread sets what belongs to the calling thread, once: the CPU it runs on now, and nice and policy where no
+// applyThread applies the settings of the calling thread, once: the CPU that it runs on now, and nice and policy if no
 // worker owns the thread.
 func (pl *Placer) applyThread(seat *Seat, worker int) {
 	tid := linux.Gettid()
@@ -169,8 +170,8 @@ func (pl *Placer) applyThread(seat *Seat, worker int) {
 	pl.check(seat, worker, setting.place(0))
 }
 
-// Follow is for a worker that was seen on another CPU than before: its goroutine may run on a thread that has not got
-// the per-thread settings yet.
+// Follow is called for a worker that was seen on a different CPU: its goroutine may now run on a thread without the
+// per-thread settings.
 func (pl *Placer) Follow(seat *Seat, worker int) {
 	if seat.TID == 0 && pl.plan.Policy.perThread() && len(pl.plan.Policy.PinCPUs) == 0 {
 		runtime.LockOSThread()
@@ -179,12 +180,12 @@ func (pl *Placer) Follow(seat *Seat, worker int) {
 	}
 }
 
-// ReadBack reads back what the calling thread was given, which runs a worker. Where the goroutine floats, that is what
-// every thread has, or what this one got from a worker before.
+// ReadBack reads back the setting of the calling thread, which runs a worker. If the goroutine floats, that is the
+// setting of every thread, or one that an earlier worker applied to this thread.
 func (pl *Placer) ReadBack(seat *Seat, worker int) {
 	policy := &pl.plan.Policy
 	if policy.Leaks() {
-		return // which mask a thread has is left to chance
+		return // the thread's mask is left to chance
 	}
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
@@ -192,7 +193,7 @@ func (pl *Placer) ReadBack(seat *Seat, worker int) {
 	if seat.TID == 0 && policy.perThread() {
 		of, given := pl.seen.Load(linux.Gettid())
 		if !given {
-			return // Follow gives it
+			return // Follow applies it
 		}
 		cpu = of.(int)
 	}
@@ -209,7 +210,7 @@ func (pl *Placer) ReadBack(seat *Seat, worker int) {
 	}
 }
 
-// check counts one read-back and keeps what went wrong.
+// check counts one read-back and records a mismatch.
 func (pl *Placer) check(seat *Seat, worker int, err error) {
 	pl.checked.Add(1)
 	seat.Verified = true
@@ -218,7 +219,7 @@ func (pl *Placer) check(seat *Seat, worker int, err error) {
 	}
 }
 
-// Differs records that a worker is not where it was put.
+// Differs records that a worker's placement differs from the request.
 func (pl *Placer) Differs(seat *Seat, worker int, err error) {
 	seat.Verified, seat.Mismatch = false, err.Error()
 	pl.mu.Lock()
@@ -229,19 +230,19 @@ func (pl *Placer) Differs(seat *Seat, worker int, err error) {
 	}
 }
 
-// Leave undoes Enter. Where the kernel does not allow that, the goroutine stays locked, and its thread ends with it.
+// Leave undoes Enter. If the kernel does not allow that, the goroutine stays locked and its thread ends with it.
 func (pl *Placer) Leave(seat Seat) {
 	if seat.TID == 0 {
-		return // what was set stays with the thread until Restore
+		return // the thread keeps the settings until Restore
 	}
 	if !pl.restorable || pl.undo.set(0) != nil {
-		pl.seen.Delete(seat.TID) // the number may come back as a new thread's
+		pl.seen.Delete(seat.TID) // the TID may be reused
 		return
 	}
 	runtime.UnlockOSThread()
 }
 
-// Restore puts every thread of the process back, once the workers are gone.
+// Restore restores every thread of the process, after the workers have ended.
 func (pl *Placer) Restore() error {
 	pl.seen.Clear()
 	if pl.guard == nil {
@@ -250,7 +251,8 @@ func (pl *Placer) Restore() error {
 	return pl.guard.restore()
 }
 
-// Report tells how many read-backs were made since the last Report, how many differed, and the first of those in words.
+// Report returns the number of read-backs since the last Report, the number of mismatches, and the first of these as
+// text.
 func (pl *Placer) Report() (checked, missed int, mismatches []string) {
 	pl.mu.Lock()
 	defer pl.mu.Unlock()

@@ -18,10 +18,10 @@ import (
 	"gorun/internal/linux"
 )
 
-// Like cmd/gorun, the tests keep the main thread, which cannot end, free of workers.
+// Like cmd/gorun, the tests keep workers off the main thread, which cannot end.
 func init() { runtime.LockOSThread() }
 
-// kernelView is what /proc tells of a thread: read here by hand, not by the code under test.
+// kernelView is a thread's state in /proc, read independently of the code under test.
 type kernelView struct{ mask, nice, policy string }
 
 func view(t *testing.T, tid string) (v kernelView, alive bool) {
@@ -105,8 +105,8 @@ func policies(t *testing.T) map[string]Policy {
 	}
 }
 
-// A seated worker has, by the kernel's own word, what was asked; and after Restore every thread of the process is as
-// it was, or is gone: also where the kernel does not allow a thread to be put back, as with nice for an ordinary user.
+// The kernel confirms the requested settings of a seated worker. After Restore every thread of the process is as before
+// or has ended, also if the kernel does not allow a thread to be restored, as with nice for an ordinary user.
 func TestPlacerAppliesAndUndoes(t *testing.T) {
 	allowed, err := linux.GetAffinity(0)
 	require.NoError(t, err)
@@ -126,7 +126,7 @@ func TestPlacerAppliesAndUndoes(t *testing.T) {
 					seat := placer.Enter(i)
 					defer placer.Leave(seat)
 					if !policy.Lock {
-						return // where it runs by now is anybody's guess
+						return // its present CPU is not determined
 					}
 					is := own(t)
 					switch {
@@ -160,7 +160,7 @@ func TestPlacerAppliesAndUndoes(t *testing.T) {
 	}
 }
 
-// Where a thread may not be put back it ends with its worker, and is forgotten: its number may come back as another's.
+// A thread that cannot be restored ends with its worker, and is forgotten: its TID may be reused.
 func TestThreadsThatCannotBePutBackEnd(t *testing.T) {
 	allowed, err := linux.GetAffinity(0)
 	require.NoError(t, err)
@@ -195,7 +195,7 @@ func pid() string {
 	return link
 }
 
-// Executors sit on their CPUs, and leave them.
+// Executors run on their CPUs, and are restored afterwards.
 func TestExecutorsAreSeated(t *testing.T) {
 	allowed, err := linux.GetAffinity(0)
 	require.NoError(t, err)
@@ -222,7 +222,7 @@ func TestExecutorsAreSeated(t *testing.T) {
 	}
 }
 
-// What the kernel refuses is an error before any worker begins.
+// A refusal by the kernel is an error before any worker starts.
 func TestOpenTriesThePlan(t *testing.T) {
 	allowed, err := linux.GetAffinity(0)
 	require.NoError(t, err)
@@ -233,7 +233,7 @@ func TestOpenTriesThePlan(t *testing.T) {
 	require.ErrorContains(t, err, "set the affinity to CPUs 65535")
 }
 
-// Confine moves every thread of the process, and its undo puts every one back.
+// Confine moves every thread of the process, and its undo restores every one.
 func TestConfine(t *testing.T) {
 	allowed, err := linux.GetAffinity(0)
 	require.NoError(t, err)

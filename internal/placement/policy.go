@@ -1,7 +1,7 @@
-// Package placement puts threads where they are to run, and reads back whether they are there. A Setting is what one
-// thread is given, or each thread of a process: it is applied, read back and undone. For a pool of workers a Policy
-// (what was asked) becomes a Plan (pure: which worker goes where, on this machine or on a captured one), and a Plan is
-// opened as a Placer, which gives settings to the threads of this process and leaves every thread as it was.
+// Package placement places threads and reads the placement back. A Setting is for one thread, or for each thread of a
+// process: it is applied, read back and undone. For a pool of workers a Policy (the request) becomes a Plan (the
+// placement of each worker, on this machine or a captured one), and a Plan is opened as a Placer, which applies
+// settings to the threads of this process and restores them.
 package placement
 
 import (
@@ -14,7 +14,7 @@ import (
 	"gorun/internal/linux"
 )
 
-// Policy is what was asked for every worker. The zero Policy asks for nothing.
+// Policy is the requested placement of every worker. The zero Policy requests nothing.
 type Policy struct {
 	Lock      bool         // a worker's goroutine keeps its thread (runtime.LockOSThread)
 	PinCPUs   []int        // worker i is pinned to PinCPUs[i mod len]; without Lock the mask leaks with the thread
@@ -23,15 +23,15 @@ type Policy struct {
 	Sched     *linux.Sched // of each thread that runs a worker
 }
 
-// IsNone tells whether the policy asks for nothing.
+// IsNone reports whether the policy requests nothing.
 func (p Policy) IsNone() bool {
 	return !p.Lock && len(p.PinCPUs) == 0 && !p.PinThread && p.Nice == nil && p.Sched == nil
 }
 
-// Leaks tells whether a pinned goroutine may leave its thread: the original program's second feature.
+// Leaks reports whether a pinned goroutine may leave its thread: the original program's second feature.
 func (p Policy) Leaks() bool { return len(p.PinCPUs) > 0 && !p.Lock }
 
-// perThread tells whether something is set once on each thread that runs a worker, since its goroutines float.
+// perThread reports whether settings are applied once to each thread that runs a worker, since its goroutines float.
 func (p Policy) perThread() bool {
 	return p.PinThread || !p.Lock && (p.Nice != nil || p.Sched != nil)
 }
@@ -62,7 +62,7 @@ func (p Policy) String() string {
 	return strings.Join(words, ", ")
 }
 
-// Plan is a policy laid over a machine: which CPUs there are, how many workers, and which of them goes where.
+// Plan is a policy for the CPUs of a machine and a number of workers.
 type Plan struct {
 	Policy    Policy
 	Workers   int
@@ -70,8 +70,8 @@ type Plan struct {
 	Executors []int      // one locked, pinned thread for each of these CPUs takes the workers; nil: each worker is a goroutine
 }
 
-// NewPlan lays the policy over the CPUs of the run. With executor, workers are taken by one pinned thread for each of
-// the policy's PinCPUs, or for each CPU of the run.
+// NewPlan returns the plan for a policy on the CPUs of the run. With executor, one pinned thread for each of the
+// policy's PinCPUs, or for each CPU of the run, takes the workers.
 func NewPlan(policy Policy, cpus cpuset.Set, workers int, executor bool) (Plan, error) {
 	plan := Plan{Policy: policy, Workers: workers, CPUs: cpus}
 	if cpus.Empty() {
@@ -89,7 +89,7 @@ func NewPlan(policy Policy, cpus cpuset.Set, workers int, executor bool) (Plan, 
 	return plan, nil
 }
 
-// CPU returns the CPU that a worker is pinned to, or -1 when it floats or when an executor takes it.
+// CPU returns the CPU to which a worker is pinned, or -1 if it floats or an executor takes it.
 func (p Plan) CPU(worker int) int {
 	if len(p.Policy.PinCPUs) == 0 || p.Executors != nil {
 		return -1
@@ -107,13 +107,13 @@ func (p Plan) String() string {
 	return policy.String()
 }
 
-// Share is how many workers a CPU is given beforehand.
+// Share is the number of workers assigned to a CPU by the plan.
 type Share struct {
 	CPU     int `json:"cpu"`
 	Workers int `json:"workers"`
 }
 
-// Shares returns what each pinned CPU is given, in the order of the policy; nil when workers float or are taken from a
+// Shares returns the share of each pinned CPU, in the order of the policy; nil if workers float or are taken from a
 // queue.
 func (p Plan) Shares() []Share {
 	n := len(p.Policy.PinCPUs)

@@ -30,7 +30,7 @@ func TestPolicyIsNamedByItsFlags(t *testing.T) {
 	}
 }
 
-// The plan is pure: it must hold for machines that are not this one.
+// A plan must also be right for machines other than this one.
 func TestPlanDealsWorkersRoundRobin(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		cpus := rapid.SliceOfNDistinct(rapid.IntRange(0, 4095), 1, 300, rapid.ID).Draw(t, "cpus")

@@ -11,22 +11,22 @@ import (
 	"gorun/internal/linux"
 )
 
-// Setting is what a thread is given. The zero Setting asks for nothing and changes nothing. A thread that is started
-// inherits its starter's setting, and execve(2) keeps it.
+// Setting is the requested state of a thread. The zero Setting changes nothing. A new thread inherits the setting of
+// the thread that starts it, and execve(2) keeps it.
 type Setting struct {
-	CPUs          cpuset.Set      `json:"cpus"`                     // that it may run on; empty: not asked for
-	Mempolicy     linux.Mempolicy `json:"mempolicy"`                // MempolicyDefault: not asked for
+	CPUs          cpuset.Set      `json:"cpus"`                     // that it may run on; empty: not requested
+	Mempolicy     linux.Mempolicy `json:"mempolicy"`                // MempolicyDefault: not requested
 	Nodes         cpuset.Set      `json:"nodes"`                    // of the memory policy
 	PreferredNode *int            `json:"preferred_node,omitempty"` // by prctl, which needs a patched kernel; -1: none
 	Nice          *int            `json:"nice,omitempty"`
 	Sched         *linux.Sched    `json:"sched,omitempty"`
 
-	// Only what was read from a thread has these.
-	allowed      cpuset.Set // the mask that gives CPUs back: those that are offline are in it too
-	anyMempolicy bool       // MempolicyDefault is asked for too
+	// These are set only if the Setting was read from a thread.
+	allowed      cpuset.Set // the mask for restoring CPUs, including offline ones
+	anyMempolicy bool       // MempolicyDefault is a request too
 }
 
-// Mismatch is a difference between what was asked for and what the kernel answers.
+// Mismatch is a difference between the request and the kernel's answer.
 type Mismatch struct {
 	What       string // "CPUs", "nice", …
 	Asked, Got string
@@ -36,17 +36,17 @@ func (m Mismatch) Error() string {
 	return fmt.Sprintf("asked for %s %s, the kernel answers %[1]s %[3]s", m.What, m.Asked, m.Got)
 }
 
-// part is one thing that a Setting can ask for.
+// part is one property that a Setting can request.
 type part struct {
-	flag, what string // its name among the flags, and in a Mismatch
+	flag, what string // its name as a flag, and in a Mismatch
 	asked      func(s *Setting) bool
 	text       func(s *Setting) string
 	set        func(s *Setting, tid int) error
-	has        func(s *Setting, tid int) (bool, error) // reports whether the thread is as s asks
-	read       func(s *Setting, tid int) error         // makes s ask for what the thread has
+	has        func(s *Setting, tid int) (bool, error) // reports whether the thread has the value of s
+	read       func(s *Setting, tid int) error         // sets s to the thread's value
 }
 
-// parts is everything that a Setting can ask for, in the order in which it is set and written.
+// parts lists all properties of a Setting, in the order in which they are set and written.
 var parts = [...]part{
 	{
 		flag: "cpus", what: "CPUs",
@@ -61,7 +61,7 @@ var parts = [...]part{
 		has: func(s *Setting, tid int) (bool, error) { return linux.HasAffinity(tid, s.CPUs) },
 		read: func(s *Setting, tid int) (err error) {
 			s.CPUs, err = linux.GetAffinity(tid)
-			if allowed, err := linux.AllowedCPUs(tid); err == nil { // else /proc is missing: the CPUs that are online must do
+			if allowed, err := linux.AllowedCPUs(tid); err == nil { // otherwise only online CPUs are restored
 				s.allowed = allowed
 			}
 			return err
@@ -134,7 +134,7 @@ var parts = [...]part{
 	},
 }
 
-// callingThread returns an error if the TID is another thread's, whose memory policy nobody else can reach.
+// callingThread returns an error if the TID is another thread's, since only that thread can use its memory policy.
 func callingThread(tid int) error {
 	if tid != 0 && tid != linux.Gettid() {
 		return fmt.Errorf("thread %d: only a thread itself can set or read its memory policy: %w", tid, errors.ErrUnsupported)
@@ -142,7 +142,7 @@ func callingThread(tid int) error {
 	return nil
 }
 
-// Asked returns how many things the setting asks for.
+// Asked returns the number of properties that the setting requests.
 func (s *Setting) Asked() int {
 	n := 0
 	for i := range parts {
@@ -153,10 +153,10 @@ func (s *Setting) Asked() int {
 	return n
 }
 
-// Apply gives the setting to a thread; TID 0 is the calling one, which the goroutine must be locked to. It stops at the
-// kernel's first refusal. Applying the returned setting puts back what was there before, as far as that was changed and
-// the kernel allows it: it does not allow everybody to lower a nice value. A thread that cannot have it back should end
-// with its goroutine.
+// Apply applies the setting to a thread; TID 0 is the calling thread, to which the goroutine must be locked. It stops
+// at the kernel's first refusal. Applying the returned setting restores the changed properties, as far as the kernel
+// allows it: an ordinary user cannot lower a nice value. A thread that cannot be restored should end with its
+// goroutine.
 func (s *Setting) Apply(tid int) (undo Setting, err error) {
 	if undo, err = s.current(tid); err != nil {
 		return Setting{}, err
@@ -164,7 +164,7 @@ func (s *Setting) Apply(tid int) (undo Setting, err error) {
 	return undo, s.set(tid)
 }
 
-// ReadBack returns how a thread differs from the setting; nil where it is as asked.
+// ReadBack returns the differences between a thread and the setting; nil if there are none.
 func (s *Setting) ReadBack(tid int) (mismatches []Mismatch, err error) {
 	for i := range parts {
 		p := &parts[i]
@@ -187,7 +187,7 @@ func (s *Setting) ReadBack(tid int) (mismatches []Mismatch, err error) {
 	return mismatches, nil
 }
 
-// String returns the setting in the words of the flags: "cpus 0-3, nice 5"; "none" where it asks for nothing.
+// String returns the setting in the words of the flags: "cpus 0-3, nice 5"; "none" if it requests nothing.
 func (s Setting) String() string {
 	var words []string
 	for i := range parts {
@@ -201,7 +201,7 @@ func (s Setting) String() string {
 	return strings.Join(words, ", ")
 }
 
-// MempolicyFlag returns the memory policy as linux.ParseMempolicy reads it; "" where none is asked for.
+// MempolicyFlag returns the memory policy in the form of linux.ParseMempolicy; "" if none is requested.
 func (s *Setting) MempolicyFlag() string {
 	if s.Mempolicy == linux.MempolicyDefault {
 		return ""
@@ -209,7 +209,7 @@ func (s *Setting) MempolicyFlag() string {
 	return linux.FormatMempolicy(s.Mempolicy, s.Nodes)
 }
 
-// current returns what a thread has of what the setting asks for.
+// current returns a thread's values of the properties that the setting requests.
 func (s *Setting) current(tid int) (is Setting, err error) {
 	for i := range parts {
 		if parts[i].asked(s) && err == nil {
@@ -230,7 +230,7 @@ func (s *Setting) set(tid int) error {
 	return nil
 }
 
-// setMissing sets what the thread does not have.
+// setMissing sets the properties in which the thread differs.
 func (s *Setting) setMissing(tid int) error {
 	for i := range parts {
 		if !parts[i].asked(s) {
@@ -247,8 +247,8 @@ func (s *Setting) setMissing(tid int) error {
 	return nil
 }
 
-// place gives the setting to a thread and reads it back: a mismatch is an error. It allocates nothing where the kernel
-// does as asked.
+// place applies the setting to a thread and reads it back: a mismatch is an error. It allocates nothing if there is
+// none.
 func (s *Setting) place(tid int) error {
 	if err := s.set(tid); err != nil {
 		return err
@@ -256,7 +256,7 @@ func (s *Setting) place(tid int) error {
 	return s.verify(tid)
 }
 
-// Try gives the setting to a thread that is made for that and ends with it, and returns what the kernel refuses.
+// Try applies the setting to a temporary thread, and returns the kernel's refusal.
 func (s *Setting) Try() error {
 	tried := make(chan error)
 	go func() {

@@ -16,7 +16,7 @@ import (
 	"gorun/internal/linux"
 )
 
-// onThread calls f on a thread of its own, which ends with f.
+// onThread calls f on a new thread, which ends with f.
 func onThread(f func()) {
 	done := make(chan struct{})
 	go func() {
@@ -27,7 +27,7 @@ func onThread(f func()) {
 	<-done
 }
 
-// mempolicies are the memory policies that this machine has and this user may set; none where the kernel lacks NUMA.
+// mempolicies returns the memory policies that this machine has and this user may set; none if the kernel lacks NUMA.
 func mempolicies(t *testing.T) []linux.Mempolicy {
 	t.Helper()
 	list := []linux.Mempolicy{linux.MempolicyDefault}
@@ -39,7 +39,7 @@ func mempolicies(t *testing.T) []linux.Mempolicy {
 	return list
 }
 
-// drawSetting draws a setting that everybody may have. Nice values are raised only.
+// drawSetting draws a setting that needs no privilege: nice values are only raised.
 func drawSetting(t *rapid.T, allowed, nodes cpuset.Set, modes []linux.Mempolicy, least int) (s Setting) {
 	for cpu := range allowed.All() {
 		if rapid.Bool().Draw(t, "on this CPU") {
@@ -59,12 +59,12 @@ func drawSetting(t *rapid.T, allowed, nodes cpuset.Set, modes []linux.Mempolicy,
 	return s
 }
 
-// Whatever is applied is read back as asked, and undoing it gives back what was there, or is refused for want of a
+// An applied setting is read back unchanged, and undoing it restores the previous one, or is refused for lack of a
 // privilege.
 func TestSettingIsAppliedAndUndone(t *testing.T) {
 	allowed, err := linux.GetAffinity(0)
 	require.NoError(t, err)
-	nodes, _ := linux.MemsAllowed() // the modes that need nodes are not drawn where there are none
+	nodes, _ := linux.MemsAllowed() // without nodes, modes that need them are not drawn
 	modes := mempolicies(t)
 	everything := Setting{CPUs: allowed, Mempolicy: linux.MempolicyLocal, Nice: new(int), Sched: new(linux.Sched)}
 	if len(modes) == 1 {
@@ -83,7 +83,7 @@ func TestSettingIsAppliedAndUndone(t *testing.T) {
 			mismatches, err := s.ReadBack(0)
 			require.NoError(t, err)
 			assert.Empty(t, mismatches)
-			assert.Equal(t, s.Asked(), undo.Asked(), "exactly what was changed is undone")
+			assert.Equal(t, s.Asked(), undo.Asked(), "only the changed properties are undone")
 
 			redo, err := undo.Apply(0)
 			if errors.Is(err, fs.ErrPermission) && s.Nice != nil {
@@ -98,13 +98,13 @@ func TestSettingIsAppliedAndUndone(t *testing.T) {
 	})
 }
 
-// A part that is not asked for stays as it is.
+// A property that is not requested is not changed.
 func TestTheZeroSettingChangesNothing(t *testing.T) {
 	var s Setting
 	assert.Zero(t, s.Asked())
 	assert.Equal(t, "none", s.String())
 	undo, err := s.Apply(1 << 30)
-	require.NoError(t, err, "not even a thread that does not exist is asked")
+	require.NoError(t, err, "no system call is made, so a missing thread is no error")
 	assert.Zero(t, undo.Asked())
 	mismatches, err := s.ReadBack(1 << 30)
 	require.NoError(t, err)
@@ -124,7 +124,7 @@ func TestSettingIsNamedByItsFlags(t *testing.T) {
 	}
 }
 
-// The differences are what the kernel dropped or another changed, each in the same words.
+// A difference has the same text whether the kernel dropped a value or another program changed it.
 func TestReadBackFindsEachDifference(t *testing.T) {
 	allowed, err := linux.GetAffinity(0)
 	require.NoError(t, err)
@@ -142,7 +142,7 @@ func TestReadBackFindsEachDifference(t *testing.T) {
 
 		nice, batch := linux.MaxNice, linux.Sched{Policy: linux.SchedBatch}
 		if least == nice {
-			nice-- // of a test that is run as nice as can be
+			nice-- // if the test runs with the greatest nice value
 		}
 		s = Setting{CPUs: cpuset.Of(cpuset.Max), Nice: &nice, Sched: &batch}
 		mismatches, err = s.ReadBack(0)
@@ -173,10 +173,10 @@ func TestApplyRefusals(t *testing.T) {
 	assert.ErrorIs(t, err, fs.ErrNotExist)
 	s = Setting{Mempolicy: linux.MempolicyLocal}
 	_, err = s.Apply(absent)
-	assert.ErrorIs(t, err, errors.ErrUnsupported, "the memory policy is the calling thread's alone")
+	assert.ErrorIs(t, err, errors.ErrUnsupported, "only a thread itself can set its memory policy")
 }
 
-// All threads of another process get the setting, and have back what they had.
+// All threads of another process get the setting, and are restored.
 func TestSettingOfAProcess(t *testing.T) {
 	allowed, err := linux.GetAffinity(0)
 	require.NoError(t, err)
@@ -200,10 +200,10 @@ func TestSettingOfAProcess(t *testing.T) {
 	assert.Equal(t, before, after)
 }
 
-// A refusal leaves no thread of the process changed, also where another part was set already.
+// A refusal leaves no thread of the process changed, also if another property was already set.
 func TestARefusedSettingIsUndone(t *testing.T) {
 	if os.Geteuid() == 0 {
-		t.Skip("root is refused nothing here")
+		t.Skip("root is never refused here")
 	}
 	allowed, err := linux.GetAffinity(0)
 	require.NoError(t, err)
@@ -219,7 +219,7 @@ func TestARefusedSettingIsUndone(t *testing.T) {
 	}
 }
 
-// A worker's seat is on the hot path of the pool.
+// Placing a worker is on the hot path of the pool.
 func TestPlaceAllocatesNothing(t *testing.T) {
 	allowed, err := linux.GetAffinity(0)
 	require.NoError(t, err)

@@ -5,32 +5,31 @@ import (
 	"sync/atomic"
 )
 
-// bruteKernel is what tells one kernel of the brute method from another. A new one is a tile function in a file of
-// its own, with a Kernel beside it that bruteSIMD or Methods lists; the tests compare it with plain division.
+// bruteKernel describes a kernel of the brute method. To add one, write a tile function and a Kernel in a new file, and
+// list the Kernel in bruteSIMD or Methods; the tests compare it with plain division.
 //
-// A tile is a block of rows, the numbers first + k·step, against a run of divisors: the rows share each reciprocal that
-// is loaded, and the multiplication n·c becomes the addition (n+step)·c = n·c + step·c. No pair is left out.
+// A tile is a block of rows, the numbers first + k·step, tested against a run of divisors: the rows share each loaded
+// reciprocal, and the multiplication n·c becomes the addition (n+step)·c = n·c + step·c. Every pair is tested.
 type bruteKernel struct {
 	last        uint64  // divisors above it are left to tileGo
-	nanoseconds float64 // a trial, for Grain; roughly
-	// tile adds to hits[k] how many of the divisors with these reciprocals divide first + k·step, for 1 to bruteRows
-	// rows. All numbers are below 2^32.
+	nanoseconds float64 // per trial, for Grain; approximate
+	// tile adds to hits[k] the number of divisors, given by their reciprocals, that divide first + k·step, for 1 to
+	// bruteRows rows. All numbers are below 2^32.
 	tile func(reciprocals []uint64, first, step uint64, hits []uint32)
 }
 
 const (
-	// bruteRows is how many rows a tile has, where there are as many: more would share the start of a tile among more
-	// trials, and find a divisor in more tiles.
+	// bruteRows is the greatest number of rows of a tile. More rows would spread the cost of starting a tile over more
+	// trials, but more tiles would contain a divisor.
 	bruteRows = 16
-	// bruteTable is how many reciprocals are kept (32 MiB of them); those of larger divisors are computed for each
-	// tile.
+	// bruteTable is the number of stored reciprocals (32 MiB); those of larger divisors are computed for each tile.
 	bruteTable = 1 << 22
-	// bruteChunk is how many trials pass before stop is looked at: 3 to 30 µs of a kernel, which matters where the Go
-	// scheduler cannot interrupt assembly, and 0.5 ms of division.
+	// bruteChunk is the number of trials between two checks of stop: 3 to 30 µs of a kernel, short since the Go
+	// scheduler cannot interrupt assembly, or 0.5 ms of divisions.
 	bruteChunk = 1 << 17
-	// bruteScratch is how many reciprocals are computed at a time (32 KiB).
+	// bruteScratch is the number of reciprocals computed at a time (32 KiB).
 	bruteScratch = 1 << 12
-	// bruteNarrow bounds the numbers that reciprocals of 64 bits test exactly.
+	// bruteNarrow limits the numbers for which 64-bit reciprocals are exact.
 	bruteNarrow = 1 << 32
 )
 
@@ -52,7 +51,7 @@ func newBrute(k bruteKernel) func(limit uint64) Counter {
 	}
 }
 
-// fillReciprocals sets c to ⌈2^64/i⌉ mod 2^64 for i = first, first+1, …; that of 1 is thus 0.
+// fillReciprocals sets c to ⌈2^64/i⌉ mod 2^64 for i = first, first+1, …; the reciprocal of 1 is thus 0.
 func fillReciprocals(c []uint64, first uint64) {
 	for k := range c {
 		c[k] = math.MaxUint64/(first+uint64(k)) + 1
@@ -77,8 +76,8 @@ func (b *brute) Count(r Range, stop *atomic.Bool) Tally {
 	return w.done
 }
 
-// tileRows is how many of the range's numbers the next tiles have. Where one is too large for reciprocals it is one at
-// a time, since divisions gain nothing from a tile.
+// tileRows returns the number of rows of the range's next tiles. It is 1 if a number is too large for reciprocals,
+// since divisions gain nothing from a tile.
 func tileRows(r Range) uint64 {
 	rows := min(r.Count, bruteRows)
 	if r.First+(rows-1)*r.Step >= bruteNarrow {
@@ -87,7 +86,7 @@ func tileRows(r Range) uint64 {
 	return rows
 }
 
-// bruteWalk is one call of Count.
+// bruteWalk is the state of one call of Count.
 type bruteWalk struct {
 	*brute
 	stop    *atomic.Bool
@@ -95,8 +94,8 @@ type bruteWalk struct {
 	done    Tally
 }
 
-// block tests the rows first + k·step. They have the divisors 1…first in common; those up to the next number belong to
-// all rows but the first, and so on: row k is finished when the divisors up to its number are.
+// block tests the rows first + k·step. All rows are tested against the divisors 1…first, all rows except the first
+// against those up to the next number, and so on: row k is finished after the divisors up to its number.
 func (w *bruteWalk) block(first, step uint64, rows int) {
 	var hits [bruteRows]uint32
 	divisor := uint64(1)
@@ -119,8 +118,8 @@ func (w *bruteWalk) block(first, step uint64, rows int) {
 	}
 }
 
-// sweep tests the rows first + k·step against divisors from lo on, as many up to hi as one tile takes, and returns how
-// many these were.
+// sweep tests the rows first + k·step against divisors from lo to at most hi, as many as fit in one tile, and returns
+// their number.
 func (w *bruteWalk) sweep(lo, hi, first, step uint64, hits []uint32) uint64 {
 	count := min(hi-lo+1, max(1, bruteChunk/uint64(len(hits))))
 	switch stored := uint64(len(w.table)); {
@@ -142,7 +141,7 @@ func (w *bruteWalk) sweep(lo, hi, first, step uint64, hits []uint32) uint64 {
 	}
 }
 
-// narrow has the tile tested by the kernel, or in plain Go where the divisors are too large for the kernel.
+// narrow tests the tile by the kernel, or in plain Go if the divisors are too large for the kernel.
 func (w *bruteWalk) narrow(reciprocals []uint64, lo, first, step uint64, hits []uint32) {
 	if lo+uint64(len(reciprocals))-1 > w.last {
 		tileGo(reciprocals, first, step, hits)

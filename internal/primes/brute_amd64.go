@@ -2,7 +2,7 @@ package primes
 
 import "golang.org/x/sys/cpu"
 
-// bruteSIMD are the brute method's kernels for this architecture.
+// bruteSIMD lists the brute method's kernels for this architecture.
 var bruteSIMD = []Kernel{
 	{
 		Name:      "avx512",
@@ -20,17 +20,17 @@ var bruteSIMD = []Kernel{
 	},
 }
 
-// laneLast is the largest divisor that 32-bit lanes tell exactly in tiles of R = bruteRows rows.
+// laneLast is the largest divisor for which 32-bit lanes are exact in tiles of R = bruteRows rows.
 //
 // Let X = n·c mod 2^64 with c = ⌈2^64/i⌉, and e = c − 2^64/i, 0 ≤ e < 1. If i divides n then X = n·e < 2^32. If not,
 // n/i has a fraction of 1/i to 1 − 1/i, so 2^64/i ≤ X < 2^64 − 2^64/i + 2^32.
 //
 // A lane holds only the upper half of X, without the carries from the lower half: it starts at y = ⌊X/2^32⌋ of the
-// first row and adds d = ⌊(step·c mod 2^64)/2^32⌋ a row. Each floor loses less than 1, so in row k < R it is below the
-// true X/2^32 by less than k + 1 ≤ R, modulo 2^32. With the bias R − 1 that the kernels add to y, the lane (an
+// first row and adds d = ⌊(step·c mod 2^64)/2^32⌋ per row. Each floor loses less than 1, so in row k < R it is below
+// the true X/2^32 by less than k + 1 ≤ R, modulo 2^32. With the bias R − 1 that the kernels add to y, the lane (an
 // integer) is thus in 0…R−1 if i divides n; and if not, it is at least R as long as 2^32/i ≥ 2R, and does not reach
-// 2^32. The lanes' minimum over all rows is compared with R, and where it is less, the rows are gone through again one by
-// one and counted.
+// 2^32. The lanes' minimum over all rows is compared with R; if it is less, the rows are tested again one by one and
+// counted.
 const laneLast = (1 << 32) / (2 * bruteRows)
 
 // tileLanes512 tests `blocks` runs of 64 divisors each.

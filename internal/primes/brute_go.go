@@ -24,10 +24,10 @@ func tileGo(reciprocals []uint64, first, step uint64, hits []uint32) {
 	}
 }
 
-// tileGo4 tests four rows: one branch a row that is not taken unless a divisor was found.
+// tileGo4 tests four rows, with one branch per row that is taken only if a divisor was found.
 func tileGo4(reciprocals []uint64, first, step uint64, hits *[4]uint32) {
 	for _, c := range reciprocals {
-		// Were d written step*c, the compiler would turn each x + d back into a multiplication.
+		// If d were initialised to step*c, the compiler would turn each x + d back into a multiplication.
 		t, d := c-1, c
 		if step != 1 {
 			d *= step

@@ -2,5 +2,5 @@
 
 package primes
 
-// bruteSIMD are the brute method's kernels for this architecture.
+// bruteSIMD lists the brute method's kernels for this architecture.
 var bruteSIMD []Kernel

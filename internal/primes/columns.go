@@ -31,17 +31,17 @@ var columns = column.Join(
 			Meaning: "The CPU time over the wall time.",
 		}, func(f *Figures) float64 { return f.Speedup }),
 		column.Figure(column.Column{
-			Name: "trials", Unit: column.Large, Meaning: "The tests of divisibility, of a method that makes them.",
+			Name: "trials", Detail: true, Unit: column.Large, Meaning: "The tests of divisibility, if the method makes them.",
 		}, func(f *Figures) *uint64 { return column.Some(f.Trials) }),
 		column.Figure(column.Column{
-			Name: "trials_per_second", Label: "trials a second", Unit: column.PerSecond, Better: column.Higher,
+			Name: "trials_per_second", Detail: true, Label: "trials a second", Unit: column.PerSecond, Better: column.Higher,
 			Bench: "trials/s", Meaning: "The tests of divisibility in a second of wall time.",
 		}, func(f *Figures) *float64 { return column.Some(f.TrialsPerSecond) }),
 		column.Figure(column.Column{
-			Name: "passes", Unit: column.Count, Hidden: true, Meaning: "How often all numbers were worked through.",
+			Name: "passes", Unit: column.Count, Hidden: true, Meaning: "The number of times that all numbers were tested.",
 		}, func(f *Figures) int { return f.Passes }),
 		column.Derived(column.Column{
-			Name: "passes_of_many", Label: "passes", Unit: column.Count, Meaning: "The passes, where there was more than one.",
+			Name: "passes_of_many", Label: "passes", Unit: column.Count, Meaning: "The passes, if there was more than one.",
 		}, func(s *result.Sample) *int {
 			if f, ok := result.Typed[Figures](s); ok && f.Passes > 1 {
 				return &f.Passes
@@ -50,7 +50,7 @@ var columns = column.Join(
 		}),
 		column.Figure(column.Column{
 			Name: "threads_peak", Label: "threads at the peak", Unit: column.Count, Bench: "threads-peak",
-			Meaning: "The most threads that gorun's process had at once.",
+			Meaning: "The greatest number of threads that gorun's process had at the same time.",
 			Counts:  func(l *result.Live, n float64) { l.Threads = int(n) },
 		}, func(f *Figures) int { return f.ThreadsPeak }),
 		column.MemoryPeak("peak-RSS-bytes", func(f *Figures) result.OwnProcess { return f.OwnProcess }),
@@ -59,7 +59,7 @@ var columns = column.Join(
 	column.Workers,
 	column.List{
 		column.Figure(column.Column{
-			Name: "cpu_imbalance", Label: "busiest CPU over the mean", Unit: column.Ratio, Better: column.Lower,
+			Name: "cpu_imbalance", Detail: true, Label: "busiest CPU over the mean", Unit: column.Ratio, Better: column.Lower,
 			Meaning: "The busy time of the busiest CPU over the mean of all CPUs of the run.",
 		}, func(f *Figures) *float64 { return f.CPUImbalance }),
 	},

@@ -21,10 +21,10 @@ import (
 var Experiment = experiment.Define(experiment.Definition[Cell]{
 	Text: experiment.Text{
 		Name:  "primes",
-		Short: "Count primes with a pool of workers, placed as you ask",
+		Short: "Count primes with a pool of workers in a given placement",
 		Long: "A pool of workers counts the primes from 1 to --limit. Each worker is a goroutine: it floats, or keeps its\n" +
 			"thread (--lock-thread), or keeps its thread and its CPU (--pin-cpus); or threads keep their CPU and goroutines\n" +
-			"move between them (--pin-thread). What was asked is read back from the kernel, and undone at the end.",
+			"move between them (--pin-thread). The placement is read back from the kernel, and undone at the end.",
 		Example: "  gorun primes --workers 50000 --lock-thread\n" +
 			"  gorun primes --pin-cpus one-per-core --dispatch executor --workers 1000\n" +
 			"  gorun primes --duration 10m --metrics-listen 127.0.0.1:9464",
@@ -43,9 +43,14 @@ var Experiment = experiment.Define(experiment.Definition[Cell]{
 	},
 	Explain: explain,
 	View:    &shown,
+
+	Reference: published,
 })
 
-// Cell is what one cell does.
+// defaultLimit is where counting ends unless it is asked for.
+const defaultLimit = 200_000
+
+// Cell holds the settings of one cell.
 type Cell struct {
 	Options
 	Plan       placement.Plan `json:"plan"`
@@ -53,7 +58,7 @@ type Cell struct {
 	GOMAXPROCS int            `json:"gomaxprocs"`
 }
 
-// flags are those of `gorun primes`.
+// flags are the flags of `gorun primes`.
 type flags struct {
 	limit      uint64
 	workers    int
@@ -75,24 +80,24 @@ type flags struct {
 	given func(name string) bool
 }
 
-// dispatches are the ways workers get their threads, the default first.
+// dispatches lists the ways in which workers get their threads, the default first.
 var dispatches = []string{
 	"goroutine\teach worker is a goroutine",
-	"executor\tone locked, pinned thread a CPU takes workers from a queue",
+	"executor\tone locked, pinned thread per CPU takes workers from a queue",
 }
 
 func (f *flags) Register(set *experiment.FlagSet) {
-	set.Uint64Var(&f.limit, "limit", 200_000, "count the primes up to this number")
+	set.Uint64Var(&f.limit, "limit", defaultLimit, "count the primes up to this number")
 	set.IntVar(&f.workers, "workers", 0, "number of workers (0: one for each CPU of the run)")
 	set.StringVar(&f.method, "method", Methods[0].Name, "`method`: "+catalog.List(Methods))
 	set.StringVar(&f.kernel, "kernel", Auto, "`kernel` of the method: auto takes the fastest that this CPU has")
-	set.StringVar(&f.split, "split", Splits[0].Name, "how the numbers are dealt: "+catalog.List(Splits))
+	set.StringVar(&f.split, "split", Splits[0].Name, "how the numbers are divided among the workers: "+catalog.List(Splits))
 	set.StringVar(&f.dispatch, "dispatch", "goroutine", "goroutine: each worker is a goroutine; executor: one locked, pinned\n"+
-		"thread a CPU takes the workers from a queue")
+		"thread per CPU takes the workers from a queue")
 	set.BoolVar(&f.serial, "serial", false, "run the workers one after another, without goroutines")
 	set.BoolVar(&f.lockThread, "lock-thread", false, "lock each worker's goroutine to its thread")
 	set.StringVar(&f.pinCPUs, "pin-cpus", experiment.NoCPUs,
-		"pin worker i to the i-th CPU of the `list`, round and round; implies --lock-thread\n"+
+		"pin worker i to the i-th CPU of the `list`, round robin; implies --lock-thread\n"+
 			"(--lock-thread=false lets the mask leak with the thread, as the original did)")
 	set.BoolVar(&f.pinThread, "pin-thread", false, "pin each thread to the CPU it first runs a worker on")
 	f.nice.Register(set, "the workers' threads")
@@ -100,7 +105,7 @@ func (f *flags) Register(set *experiment.FlagSet) {
 	set.IntVar(&f.gomaxprocs, "gomaxprocs", 0, "threads that run Go code at once (0: the runtime's choice)")
 	set.BoolVar(&f.barrier, "barrier", false, "hold all workers until all have started")
 	set.DurationVar(&f.duration, "duration", 0, "repeat the work until this time is over")
-	set.BoolVar(&f.detail, "workers-detail", false, "a row for each worker, and for each thread: its nice value, policy and CPU")
+	set.BoolVar(&f.detail, "workers-detail", false, "keep a row for each worker and each thread, with its nice value, policy and CPU")
 	set.Group("Placement", "lock-thread", "pin-cpus", "pin-thread", "nice", "sched", "gomaxprocs")
 	set.Group("Work")
 	set.CPUList("pin-cpus")
@@ -123,25 +128,25 @@ func (f *flags) Validate() error {
 	}
 	switch {
 	case f.limit > MaxLimit:
-		return hint.Usagef("--limit %d: limits end at %d", f.limit, uint64(MaxLimit))
+		return hint.Usagef("--limit %d: the greatest possible limit is %d", f.limit, uint64(MaxLimit))
 	case f.workers < 0 || f.workers > MaxWorkers:
-		return hint.Usagef("--workers %d: from 1 to %d are possible", f.workers, MaxWorkers)
+		return hint.Usagef("--workers %d: give a number from 1 to %d", f.workers, MaxWorkers)
 	case f.dispatch != "goroutine" && f.dispatch != "executor":
 		return hint.Flag("dispatch", f.dispatch, errors.New("there are goroutine, executor"))
 	case f.gomaxprocs < 0 || f.gomaxprocs > math.MaxInt16:
-		return hint.Usagef("--gomaxprocs %d: from 1 to %d are possible", f.gomaxprocs, math.MaxInt16)
+		return hint.Usagef("--gomaxprocs %d: give a number from 1 to %d", f.gomaxprocs, math.MaxInt16)
 	case f.duration < 0:
 		return hint.Usagef("--duration %v: it cannot be negative", f.duration)
 	case f.serial && f.dispatch == "executor":
 		return hint.Usagef("--serial and --dispatch executor exclude each other")
 	case f.barrier && (f.serial || f.dispatch == "executor"):
 		return hint.Usage(hint.With(
-			errors.New("--barrier needs all workers alive at once"), "leave --serial and --dispatch executor away"))
+			errors.New("--barrier needs all workers to run at the same time"), "leave out --serial and --dispatch executor"))
 	}
 	return cmp.Or(f.nice.Validate(), f.sched.Validate())
 }
 
-// policy returns what is asked of the kernel for every worker.
+// policy returns the requested placement of every worker.
 func (f *flags) policy(m experiment.Machine) (p placement.Policy, err error) {
 	p = placement.Policy{Lock: f.lockThread, PinThread: f.pinThread, Nice: f.nice.Nice, Sched: f.sched.Policy}
 	if f.pinCPUs != experiment.NoCPUs {
@@ -153,7 +158,7 @@ func (f *flags) policy(m experiment.Machine) (p placement.Policy, err error) {
 	return p, nil
 }
 
-// What a run with --duration keeps stays within a thousand samples or so, and ten a second.
+// A run with --duration keeps at most about a thousand samples, and ten per second.
 const (
 	shortestSample = 100 * time.Millisecond
 	mostSamples    = 1000
@@ -180,8 +185,8 @@ func (f *flags) Resolve(m experiment.Machine) (r experiment.Resolution[Cell], er
 	if split.Faulty {
 		r.Warnings = append(r.Warnings, result.Warning{
 			Code:    "faulty-split",
-			Message: "--split " + split.Name + " is faulty on purpose: each worker leaves its last number out, so its times are too short",
-			Hint:    "compare it with --split " + Splits[0].Name + ", which leaves none out",
+			Message: "--split " + split.Name + " is faulty on purpose: each worker skips its last number, so its times are too short",
+			Hint:    "compare it with --split " + Splits[0].Name + ", which skips none",
 		})
 	}
 	c := Cell{
@@ -203,7 +208,7 @@ func (f *flags) Resolve(m experiment.Machine) (r experiment.Resolution[Cell], er
 	}
 	budget := m.Sampling.Budget
 	if f.duration > 0 && !m.Given("budget") {
-		budget = 0 // a time that was asked for is not cut
+		budget = 0 // the requested time is not cut
 	}
 	r.Cells = []experiment.Cell[Cell]{{Do: c, AtOnce: f.atOnce(plan, m.CPUs.Len())}}
 	r.Spec = spec{
@@ -234,11 +239,11 @@ func (f *flags) Resolve(m experiment.Machine) (r experiment.Resolution[Cell], er
 	return r, nil
 }
 
-// mostDivisions is how many a CPU makes in a second at most: 5 GHz times two vectors of 8 would be 8e10.
+// mostDivisions is an upper bound of a CPU's divisions per second: 5 GHz times two vectors of 8 would be 8e10.
 const mostDivisions = 1e12
 
 // Memory of a worker, in bytes, measured as the growth of VmHWM from one to two million workers (Linux 6.18, Go 1.26,
-// amd64): its record, its row of details, and its goroutine, where all are alive at once.
+// amd64): its record, its row of details, and its goroutine if all run at the same time.
 const (
 	workerBytes    = 160
 	detailBytes    = 110
@@ -257,7 +262,7 @@ func (f *flags) bytes(workers int) uint64 {
 	return each * uint64(workers)
 }
 
-// atOnce returns how many CPUs the workers can use at once; 0 where that is all.
+// atOnce returns the number of CPUs that the workers can use at the same time; 0 for all.
 func (f *flags) atOnce(plan placement.Plan, cpus int) int {
 	at := plan.Workers
 	if f.serial {
@@ -269,7 +274,7 @@ func (f *flags) atOnce(plan placement.Plan, cpus int) int {
 	return at
 }
 
-// threads is how many threads run workers at once, or wait to.
+// threads returns the number of threads that run workers or wait to run one.
 func (f *flags) threads(plan placement.Plan, cpus int) int {
 	switch {
 	case plan.Executors != nil:
@@ -284,7 +289,7 @@ func (f *flags) threads(plan placement.Plan, cpus int) int {
 	return min(plan.Workers, cpus)
 }
 
-// spec is what was asked, by flag name.
+// spec holds the requested values by flag name.
 type spec struct {
 	Limit      uint64  `json:"limit"`
 	Workers    int     `json:"workers"`
@@ -318,7 +323,7 @@ func openSampler(c Cell) (experiment.Sampler[Cell], error) {
 func (s sampler) Sample(ctx context.Context, _ Cell) (result.Sample, error) { return s.Run(ctx) }
 func (s sampler) Close() error                                              { return nil }
 
-// explain adds what limited the run, by its typical sample.
+// explain adds findings on what limited the run, from its typical sample.
 func explain(run *result.Run, cells []Cell) {
 	sample := result.Typical(result.Good(run.Samples))
 	if run.Matrix != nil || sample == nil {

@@ -7,7 +7,7 @@ import (
 	"gorun/internal/result"
 )
 
-// Setting is what findings need to know of a run beside its sample.
+// Setting is the part of a run, other than its sample, that findings need.
 type Setting struct {
 	Opts       Options
 	PinCPUs    []int
@@ -17,8 +17,8 @@ type Setting struct {
 	GOMAXPROCS int
 }
 
-// Explain says in plain words what limited a run, judged by one of its samples: the heaviest cause first, each with the
-// figure that shows it. There is always at least one sentence.
+// Explain returns the causes that limited a run, judged by one of its samples: the greatest first, each with the figure
+// that shows it. There is always at least one finding.
 func Explain(set Setting, s result.Sample) []result.Finding {
 	var found []result.Finding
 	for _, rule := range rules {
@@ -32,7 +32,7 @@ func Explain(set Setting, s result.Sample) []result.Finding {
 	return found
 }
 
-// noCause is what is said when no rule found one: that there was none, or that something is left to explain.
+// noCause returns the finding for a run in which no rule found a cause.
 func noCause(set Setting, s result.Sample) result.Finding {
 	busy := s.CPUSeconds() / s.Seconds
 	kept := fmt.Sprintf("The workers kept %.2f of %s busy", busy, count(set.CPUs, "CPU"))
@@ -45,7 +45,7 @@ func noCause(set Setting, s result.Sample) result.Finding {
 	case idle <= 2*worthTelling:
 		return result.Finding{
 			Code: "work-bound", Value: busy,
-			Message: kept + ": nothing but the work itself limited this run.",
+			Message: kept + ": only the work itself limited this run.",
 		}
 	case pass < shortPass:
 		return result.Finding{
@@ -57,7 +57,7 @@ func noCause(set Setting, s result.Sample) result.Finding {
 	if !known {
 		return result.Finding{
 			Code: "unknown", Value: busy,
-			Message: kept + "; whether other programs or the hypervisor took the rest is not known.",
+			Message: kept + "; it is not known whether other programs or the hypervisor used the rest.",
 		}
 	}
 	return result.Finding{
@@ -66,24 +66,24 @@ func noCause(set Setting, s result.Sample) result.Finding {
 	}
 }
 
-// shortPass is how long a pass takes at least, in seconds, for its figures to be about placement: below, waking threads
-// (some 50 µs each) is a good part of it.
+// shortPass is the shortest pass, in seconds, whose figures show effects of placement: in a shorter one, waking threads
+// (some 50 µs each) takes a large part.
 const shortPass = 2e-3
 
-// A rule looks for one cause. A cause is told when it costs at least a few per cent.
+// A rule looks for one cause. A cause is reported if it costs at least a few per cent.
 type rule func(Setting, result.Sample) (result.Finding, bool)
 
-// rules in the order in which they are told: what was asked for first, then how it went, then the machine.
+// rules lists the rules in the order of report: causes in the request first, then in the run, then in the machine.
 var rules = []rule{
 	serialRule, fewWorkersRule, gomaxprocsRule, fewPinnedRule, pinnedTurnsRule, imbalanceRule,
 	leakRule, threadPinRule, overheadRule, stealRule, othersRule, throttleRule,
 }
 
-// worthTelling is the share of the capacity below which a cause is not mentioned.
+// worthTelling is the share of the capacity below which a cause is not reported.
 const worthTelling = 0.05
 
-// idleShare is the part of the run's CPU time that nobody used: at most, where it is not known what the hypervisor and
-// other programs took.
+// idleShare returns the unused part of the run's CPU time. It is an upper bound if the use by the hypervisor and other
+// programs is unknown.
 func idleShare(set Setting, s result.Sample) (share float64, known bool) {
 	sig := s.Quality.Signals
 	used := s.CPUSeconds()/(s.Seconds*float64(set.CPUs)) +
@@ -103,7 +103,7 @@ func serialRule(set Setting, s result.Sample) (result.Finding, bool) {
 func fewWorkersRule(set Setting, s result.Sample) (result.Finding, bool) {
 	message := fmt.Sprintf("%s cannot use %s", count(set.Opts.Workers, "worker"), count(set.CPUs, "CPU"))
 	if idle, known := idleShare(set, s); known {
-		message += fmt.Sprintf(": %.0f%% of the CPU time there was stayed unused", 100*idle)
+		message += fmt.Sprintf(": %.0f%% of the available CPU time was unused", 100*idle)
 	}
 	return result.Finding{
 		Code: "few-workers", Value: float64(set.Opts.Workers), Message: message + ".",
@@ -152,7 +152,7 @@ func imbalanceRule(set Setting, s result.Sample) (result.Finding, bool) {
 		set.Opts.Split != "dynamic" && set.Opts.Workers >= set.CPUs && len(set.PinCPUs) == 0
 	return result.Finding{
 		Code: "imbalance", Value: s.Workers.Imbalance,
-		Message: fmt.Sprintf("The slowest worker took %.2f times the mean, and %.0f%% of the CPU time there was went "+
+		Message: fmt.Sprintf("The slowest worker took %.2f times the mean, and %.0f%% of the available CPU time was "+
 			"unused while the others had ended. --split dynamic, or more workers, evens it out.",
 			s.Workers.Imbalance, 100*idle),
 	}, uneven
@@ -196,17 +196,17 @@ func overheadRule(set Setting, s result.Sample) (result.Finding, bool) {
 
 func stealRule(set Setting, s result.Sample) (result.Finding, bool) {
 	return shareRule(set, s, s.Quality.Signals.StealSeconds, "steal",
-		"The hypervisor took %.0f%% of the CPU time there was (steal).")
+		"The hypervisor took %.0f%% of the available CPU time (steal).")
 }
 
 func othersRule(set Setting, s result.Sample) (result.Finding, bool) {
 	return shareRule(set, s, s.Quality.Signals.OtherSeconds, "other-programs",
-		"Other programs took %.0f%% of the CPU time there was.")
+		"Other programs took %.0f%% of the available CPU time.")
 }
 
 func throttleRule(set Setting, s result.Sample) (result.Finding, bool) {
 	return shareRule(set, s, s.Quality.Signals.ThrottledSeconds, "throttled",
-		"The cgroup's CPU quota stopped threads for %.0f%% of the CPU time there was.")
+		"The cgroup's CPU quota stopped threads for %.0f%% of the available CPU time.")
 }
 
 func shareRule(set Setting, s result.Sample, seconds *float64, code, format string) (result.Finding, bool) {

@@ -94,7 +94,7 @@ func TestExplain(t *testing.T) {
 	}
 }
 
-// Unused CPU time is a finding only where it is known what other programs and the hypervisor took.
+// Unused CPU time is a finding only if the use by other programs and the hypervisor is known.
 func TestExplainWithoutProcStat(t *testing.T) {
 	for want, change := range map[string]func(*Setting, *result.Sample){
 		"work-bound":  func(_ *Setting, s *result.Sample) { s.UserSeconds = 39 },
@@ -114,7 +114,7 @@ func TestExplainWithoutProcStat(t *testing.T) {
 	}
 }
 
-// The figure that a finding shows is in its sentence.
+// A finding's figure is in its text.
 func TestExplainShowsTheFigure(t *testing.T) {
 	set := Setting{Opts: Options{Workers: 2000}, PinCPUs: []int{0, 1}, CPUs: 2, GOMAXPROCS: 2}
 	found := Explain(set, result.Sample{Seconds: 2, UserSeconds: 2.9, Workers: &result.Workers{}})
@@ -123,7 +123,7 @@ func TestExplainShowsTheFigure(t *testing.T) {
 	assert.Contains(t, found[0].Message, "Only 1.45 of the 2 pinned CPUs were busy")
 }
 
-// What limited a run is read off a sample of what was asked, and never off another.
+// Findings come only from samples with the requested placement.
 func TestExplainLeavesOutInvalidSamples(t *testing.T) {
 	worse := result.Sample{Seconds: 1, UserSeconds: 0.1, Quality: result.Quality{Verdict: result.Invalid}}
 	run := &result.Run{Samples: []result.Sample{worse, worse, worse}}
@@ -134,5 +134,5 @@ func TestExplainLeavesOutInvalidSamples(t *testing.T) {
 		run.Samples[i].Quality.Verdict = result.Valid
 	}
 	explain(run, cells)
-	assert.NotEmpty(t, run.Findings, "the same samples, were they valid")
+	assert.NotEmpty(t, run.Findings, "the same samples if valid")
 }

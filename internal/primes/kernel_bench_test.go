@@ -10,13 +10,13 @@ import (
 	"gorun/csrc"
 )
 
-// BenchmarkKernel measures each kernel against the same loop in C at -O2, and against one division a trial (modulo).
-// On a shared machine a rate drifts by more than the kernels differ, so rivals take turns: each iteration is a round
-// in which every rival runs once, in shuffled order, and ratios are taken within a round. It reports
+// BenchmarkKernel compares each kernel with the same loop in C at -O2, and with one division per trial (modulo). On a
+// shared machine rates drift by more than the kernels differ, so rivals take turns: each iteration is a round in which
+// every rival runs once, in shuffled order, and ratios are computed within a round. It reports
 //
 //	ns/trial    median (ns/number for the sieve, which makes no trials)
 //	ratio-to-C  median of time over C's time for equal work, below 1 is faster; -iqr: its quartiles' distance
-//	x-modulo    median of how many times modulo's trials a second it makes, and -iqr
+//	x-modulo    median ratio of its trials per second to modulo's, and -iqr
 //
 // Run with: go test -run '^$' -bench Kernel ./internal/primes
 func BenchmarkKernel(b *testing.B) {
@@ -25,8 +25,8 @@ func BenchmarkKernel(b *testing.B) {
 	}
 }
 
-// benchmarkWork is the range of each method: the largest numbers of the default limit, and for the sieve many, taking
-// 1 to 50 ms.
+// benchmarkWork is the range of each method: the largest numbers of the default limit, and more of them for the sieve,
+// taking 1 to 50 ms.
 var benchmarkWork = map[string]Range{
 	"brute":  {199_001, 1, 960},
 	"modulo": {199_985, 1, 16},
@@ -34,7 +34,7 @@ var benchmarkWork = map[string]Range{
 	"sieve":  {1, 1, 50_000_000},
 }
 
-// rival is one loop to be timed; it returns how many trials it made.
+// rival is one loop to time; it returns its number of trials.
 type rival struct {
 	name  string
 	count func() (trials uint64)
@@ -67,7 +67,7 @@ func benchmarkKernel(b *testing.B, k kernelTest) {
 	}
 }
 
-// goRival counts trials, or numbers where the method makes no trials.
+// goRival counts trials, or numbers if the method makes no trials.
 func goRival(k Kernel, work Range) func() uint64 {
 	counter := k.New(work.First + (work.Count-1)*work.Step)
 	return func() uint64 {
@@ -93,19 +93,19 @@ func cRival(method string, work Range) func() uint64 {
 		return nil // built without cgo
 	}
 	return func() uint64 {
-		done, _ := loop(args) // cannot fail where the empty range did not, within memory
+		done, _ := loop(args) // cannot fail, since the empty range did not
 		return done.Trials
 	}
 }
 
-// takeTurns has each iteration run every one of n rivals once, in shuffled order.
+// takeTurns runs each of n rivals once per iteration, in shuffled order.
 func takeTurns(b *testing.B, n int, run func(i int)) {
 	for b.Loop() {
 		for _, i := range rand.Perm(n) {
 			run(i)
 		}
 	}
-	b.ReportMetric(0, "ns/op") // the time of a round says nothing
+	b.ReportMetric(0, "ns/op") // the time of a round is meaningless
 }
 
 // reportRatio reports the median of the ratios within each round, and the distance of their quartiles.

@@ -16,7 +16,7 @@ import (
 	"gorun/csrc"
 )
 
-// kernelTest is one kernel that this CPU has.
+// kernelTest is one kernel that this CPU supports.
 type kernelTest struct {
 	method Method
 	kernel Kernel
@@ -33,7 +33,7 @@ func allKernels() (all []kernelTest) {
 	return all
 }
 
-// eachKernel runs a test for each method and kernel that this CPU has.
+// eachKernel runs a test for each method and kernel that this CPU supports.
 func eachKernel(t *testing.T, test func(t *testing.T, k kernelTest)) {
 	for _, k := range allKernels() {
 		t.Run(k.String(), func(t *testing.T) { test(t, k) })
@@ -43,7 +43,7 @@ func eachKernel(t *testing.T, test func(t *testing.T, k kernelTest)) {
 // oracleLimit is the last number that oracle knows.
 const oracleLimit = 20000
 
-// divisors[n] is how many divisors n has, found without any division.
+// divisors[n] is the number of divisors of n, found without division.
 var divisors = sync.OnceValue(func() []uint8 {
 	d := make([]uint8, oracleLimit+1)
 	for i := 1; i <= oracleLimit; i++ {
@@ -54,7 +54,7 @@ var divisors = sync.OnceValue(func() []uint8 {
 	return d
 })
 
-// oracle says what a method must tell of a range.
+// oracle returns the Tally that a method must return for a range.
 func oracle(method string, r Range) (t Tally) {
 	for k := range r.Count {
 		n := r.First + k*r.Step
@@ -72,7 +72,7 @@ func oracle(method string, r Range) (t Tally) {
 	return t
 }
 
-// oracleTrials walks through the divisors that the trial method tries, and counts up to the first that divides.
+// oracleTrials returns the number of divisors that the trial method tries, up to the first that divides.
 func oracleTrials(n uint64) (trials uint64) {
 	for d := uint64(2); d*d <= n; d++ {
 		if d > 2 && d%2 == 0 {
@@ -153,7 +153,7 @@ func TestSieveOfManyNumbers(t *testing.T) {
 	}
 }
 
-// The residues that a step leaves share the numbers among them, and each goes through its own sieve.
+// The progressions of all residues of a step together have all numbers, and each uses its own sieve.
 func TestSieveOfProgressions(t *testing.T) {
 	const limit = 2_000_000 // π = 148933
 	for _, step := range []uint64{2, 7, 30, 97, 1024, 30030} {
@@ -214,7 +214,7 @@ func checkLarge(t *testing.T, k kernelTest, r Range) {
 	assert.Equal(t, want, got, "%v %+v", k, r)
 }
 
-// The kernels against the same loops in C, on the numbers that the tests in Go alone would take long for.
+// The kernels are compared with the same loops in C, on numbers for which the tests in Go would take long.
 func TestCountAgainstC(t *testing.T) {
 	loops := map[string]func(csrc.PrimeArgs) (csrc.PrimeResult, error){
 		"brute": csrc.Brute, "modulo": csrc.Modulo, "trial": csrc.Trial,
@@ -244,8 +244,7 @@ func TestStopBeforeTheFirstNumber(t *testing.T) {
 	})
 }
 
-// What was counted before a stop must be right, and a number that was not finished not counted: all numbers up to
-// Numbers, in order.
+// After a stop the counts must be right for the finished numbers: the first Numbers of the range.
 func TestStopAmidTheWork(t *testing.T) {
 	eachKernel(t, func(t *testing.T, k kernelTest) {
 		var stop, never atomic.Bool
@@ -304,7 +303,7 @@ func TestGrain(t *testing.T) {
 	})
 }
 
-// bruteKernels are the brute method's kernels that this CPU has.
+// bruteKernels returns the brute method's kernels that this CPU supports.
 func bruteKernels() map[string]bruteKernel {
 	kernels := map[string]bruteKernel{}
 	for _, k := range Methods[0].available() {
@@ -371,15 +370,16 @@ func checkTile(t *testing.T, k bruteKernel, lo, width, first, step uint64, rows 
 	require.Equal(t, want, got, "divisors %d+%d, rows %d+k·%d", lo, width, first, step)
 }
 
-// One sweep takes divisors from the table, beyond it, beyond the kernel's own, or divides, and must not tell.
+// The result of a sweep must not depend on the source of its divisors: from the table, beyond it, beyond the kernel's
+// range, or by division.
 func TestBruteSweeps(t *testing.T) {
 	for name, k := range bruteKernels() {
 		t.Run(name, func(t *testing.T) {
 			for _, c := range []struct{ lo, first, step uint64 }{
 				{1, 720720, 1},
-				{1000 - 5, 720720, 1}, // over the table's end
+				{1000 - 5, 720720, 1}, // across the table's end
 				{1001, 720720, 1},
-				{k.last - 100, 3 * k.last, 1}, // over the kernel's end
+				{k.last - 100, 3 * k.last, 1}, // across the kernel's end
 				{1<<29 - 400, 3 * (1<<29 - 300), 1},
 				{1 << 31, 1<<31 + 7, 5},
 				{1, bruteNarrow, 1},

@@ -1,5 +1,5 @@
-// Package primes counts primes in ways that cost more or less, on purpose: the work whose placement gorun measures. It
-// holds the counting methods and their kernels, the ways to split the numbers among workers, and the worker pool.
+// Package primes counts primes by methods of different cost: the work whose placement gorun measures. It holds the
+// counting methods and their kernels, the ways to split the numbers among workers, and the worker pool.
 package primes
 
 import (
@@ -15,27 +15,26 @@ import (
 // MaxLimit is the highest number that any method tests: the last one that int64 holds, which `modulo` computes with.
 const MaxLimit = 1<<63 - 1
 
-// Auto is the kernel name that stands for the best one this CPU has.
+// Auto is the name for the best kernel that this CPU supports.
 const Auto = "auto"
 
 // Range is the arithmetic progression First, First+Step, …: Count numbers, none above MaxLimit. Step is at least 1.
 type Range struct{ First, Step, Count uint64 }
 
-// Tally is what was done with a range.
+// Tally is the result for a range.
 type Tally struct {
-	Numbers uint64 // tested to the end
+	Numbers uint64 // fully tested
 	Primes  uint64 // of them
 	Trials  uint64 // divisibility tests; 0 for a method that does none
 }
 
-// Counter counts the primes of ranges. It is built once a run, with the tables inside, and is safe for use by any
-// number of workers at once.
+// Counter counts the primes of ranges. It is built once per run, with its tables, and is safe for concurrent use.
 type Counter interface {
 	// Count tests the range's numbers in ascending order until they are done or stop is set. It notices stop within
-	// about a millisecond, even amid one huge number; a number that was not finished is not in the Tally.
+	// about a millisecond, even within one large number; an unfinished number is not in the Tally.
 	Count(r Range, stop *atomic.Bool) Tally
-	// Grain is how many consecutive numbers from n on are worth one call of Count: about 50 µs of work, or more where
-	// a shorter range would cost more a number. It is at least 1.
+	// Grain returns the number of consecutive numbers from n for one call of Count: about 50 µs of work, or more if a
+	// shorter range would cost more per number. It is at least 1.
 	Grain(n uint64) uint64
 }
 
@@ -43,7 +42,7 @@ type Counter interface {
 type Kernel struct {
 	Name      string
 	Usage     string
-	Requires  string                     // what the CPU must have, for the error that says so; empty: nothing
+	Requires  string                     // required CPU feature, for the error; empty: none
 	Available func() bool                // nil: everywhere
 	New       func(limit uint64) Counter // for ranges whose numbers are at most limit
 }
@@ -55,12 +54,12 @@ type Method struct {
 	Trials  bool     // it tests numbers by trial, and its tallies count the trials
 	Kernels []Kernel // the fastest first; the last one runs everywhere
 
-	// Least returns how many numbers are divided, or marked, at least for the primes up to a limit.
+	// Least returns a lower bound of the numbers divided or marked for the primes up to a limit.
 	Least func(limit float64) float64
 }
 
-// Methods are all methods, the default first. To add one, write its kernels in a file of their own and name it here:
-// flags, help, completion, tests and benchmarks follow this table.
+// Methods lists all methods, the default first. To add one, write its kernels in a new file and list it here: flags,
+// help, completion, tests and benchmarks use this table.
 var Methods = []Method{
 	{
 		Name:    "brute",
@@ -88,7 +87,7 @@ var Methods = []Method{
 		Name:    "sieve",
 		Usage:   "segmented sieve of Eratosthenes",
 		Kernels: []Kernel{sieveGo},
-		Least:   func(limit float64) float64 { return limit / 30 }, // a byte has what is left of 30 numbers
+		Least:   func(limit float64) float64 { return limit / 30 }, // a byte represents 30 numbers
 	},
 }
 
@@ -98,8 +97,8 @@ func (m Method) Entry() (name, usage string) { return m.Name, m.Usage }
 // Entry implements catalog.Entry.
 func (k Kernel) Entry() (name, usage string) { return k.Name, k.Usage }
 
-// Lookup returns the method and kernel of these names; Auto stands for the method's best kernel on this CPU. The error
-// lists the names there are, and wraps errors.ErrUnsupported when the kernel exists but not for this CPU.
+// Lookup returns the method and kernel with these names; Auto is the method's best kernel on this CPU. The error lists
+// the existing names, and wraps errors.ErrUnsupported if the CPU does not support the kernel.
 func Lookup(method, kernel string) (Method, Kernel, error) {
 	m, err := catalog.Find(Methods, "method", method)
 	if err != nil {
@@ -131,7 +130,7 @@ func KernelWords(method string) []string {
 
 func (k Kernel) available() bool { return k.Available == nil || k.Available() }
 
-// available returns the method's kernels that this CPU can run: never none.
+// available returns the method's kernels that this CPU supports, at least one.
 func (m Method) available() []Kernel {
 	var out []Kernel
 	for _, k := range m.Kernels {
@@ -142,11 +141,11 @@ func (m Method) available() []Kernel {
 	return out
 }
 
-// grainTime is the work that Grain aims at: short enough to look at clock, CPU and stop flag between two pieces, long
-// enough for that to cost nothing.
+// grainTime is the target time of a Grain: short enough to check the clock, CPU and stop flag between two pieces often,
+// and long enough to make these checks negligible.
 const grainTime = 50 * time.Microsecond
 
-// grain is how many numbers of that many nanoseconds each fill grainTime, and at least one.
+// grain returns the number of numbers that fill grainTime at this many nanoseconds each, at least 1.
 func grain(nanoseconds float64) uint64 {
 	return uint64(max(1, float64(grainTime)/nanoseconds))
 }

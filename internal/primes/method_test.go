@@ -47,7 +47,7 @@ func TestLookupOfAKernelThatTheCPULacks(t *testing.T) {
 	assert.ErrorContains(t, err, "kernel fast of method m needs AVX-1024 (usable here: go)")
 }
 
-// Each method's last kernel must run anywhere, for Auto to find one.
+// Each method's last kernel must run on any CPU, so that Auto always finds one.
 func TestMethodsAreComplete(t *testing.T) {
 	for _, m := range Methods {
 		assert.NotEmpty(t, m.Usage, m.Name)

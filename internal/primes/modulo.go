@@ -2,11 +2,11 @@ package primes
 
 import "sync/atomic"
 
-// moduloGo is the modulo method: the original's loop, one 64-bit signed division a trial, which the divider bounds.
-// It is what the other methods are compared with, so nothing is saved here.
+// moduloGo is the modulo method: the original's loop, one 64-bit signed division per trial, limited by the CPU's
+// divider. The other methods are compared with it, so it is not optimised.
 var moduloGo = Kernel{
 	Name:  "go",
-	Usage: "plain Go: one 64-bit division a trial",
+	Usage: "plain Go: one 64-bit division per trial",
 	New:   func(uint64) Counter { return modulo{} },
 }
 
@@ -14,7 +14,7 @@ type modulo struct{}
 
 const (
 	divisionNanoseconds = 3.5     // a 64-bit division, on a CPU of 3 GHz
-	divisionChunk       = 1 << 16 // divisions, 0.2 ms, before stop is looked at
+	divisionChunk       = 1 << 16 // divisions, 0.2 ms, between two checks of stop
 )
 
 func (modulo) Grain(n uint64) uint64 { return grain(float64(n) * divisionNanoseconds) }

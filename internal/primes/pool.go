@@ -15,31 +15,31 @@ import (
 	"gorun/internal/result"
 )
 
-// Options are what one run of the pool was asked to do. Field by field they are the flags of `gorun primes`.
+// Options are the options of a pool. Its fields correspond to the flags of `gorun primes`.
 type Options struct {
 	Limit    uint64
 	Method   string
-	Kernel   string // as asked; Pool.Kernel is the one that runs
+	Kernel   string // as requested; Pool.Kernel is the one that runs
 	Workers  int
 	Split    string
 	Serial   bool // one worker after another, on one goroutine
-	Executor bool // one locked, pinned thread a CPU takes the workers from a queue
+	Executor bool // one locked, pinned thread per CPU takes the workers from a queue
 	Barrier  bool // no worker begins before all have started
 	Repeats  int  // passes over the numbers in one sample, at least 1
-	// AtLeast is how long a sample should last: after the first one, Repeats is raised to reach it. A long run of short
-	// passes would otherwise keep thousands of samples a second.
+	// AtLeast is the intended duration of a sample: after the first one, Repeats is raised to reach it. A long run of
+	// short passes would otherwise keep thousands of samples per second.
 	AtLeast time.Duration
-	Detail  bool // keep a row a worker
+	Detail  bool // keep a row per worker
 
-	uninstrumented bool // no clock, CPU or thread is read: what `make bench` holds the pool's own cost against
+	uninstrumented bool // do not read clock, CPU and thread: the baseline of `make bench` for the pool's own cost
 }
 
-// MaxWorkers bounds Options.Workers: a worker's record takes about 150 bytes.
+// MaxWorkers limits Options.Workers: a worker's record takes about 150 bytes.
 const MaxWorkers = 10_000_000
 
-// inTurn is how many workers may be under way for each thread that runs Go code. Every worker is a goroutine of its own,
-// but there is no use in 50,000 of them that wait for two CPUs: their stacks take 125 MB, and since Go gives each 10 ms
-// in turn, whoever has to stop them or to answer a scrape would wait minutes for its own turn.
+// inTurn is the number of workers started at a time per thread that runs Go code. Each worker has its own goroutine,
+// but 50,000 goroutines that wait for two CPUs would be useless: their stacks take 125 MB, and since Go runs each for
+// 10 ms in turn, a goroutine that stops them or answers a scrape would wait minutes for its turn.
 const inTurn = 32
 
 // Pool runs workers that count the primes among 1…Limit.
@@ -68,13 +68,13 @@ func Open(opts Options, plan placement.Plan, cpuLimit int) (*Pool, error) {
 	}
 	switch {
 	case opts.Workers < 1 || opts.Workers > MaxWorkers:
-		return nil, fmt.Errorf("%d workers: from 1 to %d are possible", opts.Workers, MaxWorkers)
+		return nil, fmt.Errorf("%d workers: there may be 1 to %d", opts.Workers, MaxWorkers)
 	case opts.Limit > MaxLimit:
-		return nil, fmt.Errorf("limit %d: limits end at %d", opts.Limit, uint64(MaxLimit))
+		return nil, fmt.Errorf("limit %d: the greatest possible limit is %d", opts.Limit, uint64(MaxLimit))
 	}
-	// Its first call chooses how; thousands of locked workers must not wait for that, a thread each.
+	// Its first call chooses the method: thousands of locked workers, each with a thread, must not wait for that.
 	if linux.Getcpu() < 0 {
-		return nil, hint.With(errors.New("nothing reports on which CPU a thread runs: getcpu(2) is refused"),
+		return nil, hint.With(errors.New("the CPU of a thread cannot be read: getcpu(2) is refused"),
 			"allow it in the filter of system calls (in Docker: --security-opt seccomp=unconfined)")
 	}
 	placer, err := plan.Open()
@@ -100,7 +100,7 @@ func (p *Pool) Live() result.Live {
 }
 
 // Run makes one sample: Repeats passes over the numbers. When ctx ends, the workers stop within about a millisecond,
-// and what they did is in the sample, marked partial. An error means that a thread could not be put back.
+// and what they did is in the sample, marked partial. An error means that a thread could not be restored.
 func (p *Pool) Run(ctx context.Context) (result.Sample, error) {
 	p.stop.Store(false)
 	stopped := make(chan struct{})
@@ -110,7 +110,7 @@ func (p *Pool) Run(ctx context.Context) (result.Sample, error) {
 	})
 	defer func() {
 		if !notStopped() {
-			<-stopped // or it would stop the next sample
+			<-stopped // otherwise it would stop the next sample
 		}
 	}()
 	busy := p.meter.read()
@@ -147,13 +147,13 @@ func (p *Pool) Run(ctx context.Context) (result.Sample, error) {
 	return sample, p.placer.Restore()
 }
 
-// outcome is what the passes of one sample did together.
+// outcome is the combined result of the passes of one sample.
 type outcome struct {
 	passes  int
-	wall    time.Duration // of the passes, without what lies between them
+	wall    time.Duration // of the passes, without the time between them
 	usage   linux.Usage
 	tally   Tally
-	threads int // the most that were alive when it was looked at
+	threads int // greatest number seen alive
 	busy    reading
 }
 
@@ -210,7 +210,7 @@ func (p *pass) runGoroutines() {
 	p.ended.await(int64(started))
 }
 
-// runWorker is one worker's goroutine. It ends with its thread where Leave has to keep the lock.
+// runWorker is one worker's goroutine. Its thread ends with it if Leave has to keep the lock.
 func (p *pass) runWorker(i int) {
 	seat := p.placer.Enter(i)
 	if p.tokens != nil {
@@ -225,8 +225,7 @@ func (p *pass) runWorker(i int) {
 	p.ended.pass()
 }
 
-// runSerial runs the workers one after another. They have one goroutine of their own, since its thread may have to end
-// with it.
+// runSerial runs the workers one after another. They share a new goroutine, since its thread may have to end with it.
 func (p *pass) runSerial() {
 	p.ended.init()
 	go func() {
@@ -257,8 +256,8 @@ func (p *pass) runExecutors() {
 	p.ended.await(int64(len(p.plan.Executors)))
 }
 
-// turnstile counts goroutines that pass, and wakes the one that waits for a number of them: one atomic addition a
-// worker, and no wake-up but the one awaited. The counter is alone on its cache lines: every worker writes it.
+// turnstile counts the goroutines that pass, and wakes the one that waits for a number of them, with one atomic
+// addition per worker and a single wake-up. The counter is alone on its cache lines: every worker writes it.
 type turnstile struct {
 	_      [64]byte
 	passed atomic.Int64
@@ -278,14 +277,14 @@ func (t *turnstile) pass() {
 	}
 }
 
-// await returns when n have passed. Only one goroutine may wait.
+// await returns when n goroutines have passed. Only one goroutine may wait.
 func (t *turnstile) await(n int64) {
 	for t.target.Store(n); t.passed.Load() < n; {
 		<-t.signal
 	}
 }
 
-// runtimeThreads returns how many threads the Go runtime has now.
+// runtimeThreads returns the number of threads of the Go runtime.
 func runtimeThreads() int {
 	sample := []metrics.Sample{{Name: "/sched/threads/total:threads"}}
 	metrics.Read(sample)

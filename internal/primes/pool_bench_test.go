@@ -17,13 +17,13 @@ import (
 	"gorun/internal/result"
 )
 
-// arm is one way to do some work, among rivals that take turns.
+// arm is one of the rivals that take turns at the same work.
 type arm struct {
 	name string
 	run  func() result.Sample
 }
 
-// pool makes an arm of a pool that is opened once.
+// pool returns an arm with a pool that is opened once.
 func pool(b *testing.B, name string, opts Options, policy placement.Policy) arm {
 	b.Helper()
 	p := open(b, opts, policy)
@@ -36,8 +36,7 @@ func pool(b *testing.B, name string, opts Options, policy placement.Policy) arm 
 }
 
 // contest lets the arm and its baseline take turns, and reports the arm's wall time (per unit of work), the median
-// ratio of their wall times within a round, and the distance of that ratio's quartiles. Both must have done the same
-// trials.
+// ratio of their wall times within a round, and the ratio's interquartile range. Both must make the same trials.
 func contest(b *testing.B, a, baseline arm, unit string, units float64) {
 	b.Helper()
 	var seconds [2][]float64
@@ -52,7 +51,7 @@ func contest(b *testing.B, a, baseline arm, unit string, units float64) {
 	reportRatio(b, seconds[0], seconds[1], "x-"+baseline.name)
 }
 
-// BenchmarkWorker is what a worker costs the pool: each tests one number by trial division (about 13 divisions).
+// BenchmarkWorker measures the pool's cost of a worker: each tests one number by trial division (about 13 divisions).
 func BenchmarkWorker(b *testing.B) {
 	const workers = 50_000
 	work := Options{Limit: workers, Workers: workers, Method: "trial"}
@@ -73,7 +72,7 @@ func BenchmarkWorker(b *testing.B) {
 	}
 }
 
-// BenchmarkManyWorkers holds 50,000 locked workers against one worker a CPU that takes pieces until none is left, at
+// BenchmarkManyWorkers compares 50,000 locked workers with one worker per CPU that takes pieces until none is left, at
 // the same work of some eight seconds. Each of the many has 16 numbers, one tile.
 func BenchmarkManyWorkers(b *testing.B) {
 	work := Options{Limit: 800_000, Repeats: 2, Workers: 50_000, Method: "brute"}
@@ -83,7 +82,7 @@ func BenchmarkManyWorkers(b *testing.B) {
 		pool(b, "one-a-cpu", few, placement.Policy{}), "s/run", 1e9)
 }
 
-// BenchmarkPinned holds executors against goroutines that pin themselves round robin, at the original's division.
+// BenchmarkPinned compares executors with goroutines that pin themselves round robin, at the original's division.
 func BenchmarkPinned(b *testing.B) {
 	work := Options{Limit: 40_000, Workers: 2000, Method: "modulo"}
 	executor := work
@@ -92,7 +91,7 @@ func BenchmarkPinned(b *testing.B) {
 	contest(b, pool(b, "pinned", work, pins), pool(b, "executor", executor, placement.Policy{}), "s/run", 1e9)
 }
 
-// BenchmarkInstrumentation is what reading clock, CPU and thread costs: on against off.
+// BenchmarkInstrumentation measures the cost of reading clock, CPU and thread.
 func BenchmarkInstrumentation(b *testing.B) {
 	for name, workers := range map[string]int{"workers=2": 2, "workers=50000": 50_000} {
 		work := Options{Limit: 200_000, Workers: workers, Method: "brute", Split: "dynamic"}
@@ -108,7 +107,8 @@ func BenchmarkInstrumentation(b *testing.B) {
 	}
 }
 
-// BenchmarkOriginal is the original program's shape, with its division and with its fault, against gorun's methods.
+// BenchmarkOriginal compares the structure of the original program, with its division and its fault, with gorun's
+// methods.
 func BenchmarkOriginal(b *testing.B) {
 	const limit = 20_000
 	for _, workers := range []int{50, 1000, 5000} {
@@ -135,7 +135,7 @@ func BenchmarkOriginal(b *testing.B) {
 	}
 }
 
-// BenchmarkMemory is the peak memory of the README's first command, of a process of its own.
+// BenchmarkMemory measures the peak memory of the README's first command, in a separate process.
 func BenchmarkMemory(b *testing.B) {
 	binary := filepath.Join(b.TempDir(), "gorun")
 	out, err := exec.Command("go", "build", "-o", binary, "gorun/cmd/gorun").CombinedOutput()
@@ -154,14 +154,14 @@ func BenchmarkMemory(b *testing.B) {
 					}
 				}
 			}
-			b.ReportMetric(0, "ns/op") // the time of a process says nothing here
+			b.ReportMetric(0, "ns/op") // the time of a process is meaningless here
 			b.ReportMetric(peak/(1<<20), "MiB-peak")
 		})
 	}
 }
 
-// original is the pool of the program that gorun grew from, written anew: contiguous ranges, a goroutine a worker, one
-// message a worker on a channel that holds them all. Its fault: each range leaves its last number out.
+// original reimplements the pool of the program that gorun grew from: contiguous ranges, a goroutine per worker, one
+// message per worker on a channel with room for all. Its fault: each range skips its last number.
 func original(limit, workers uint64, test func(uint64) (prime bool, trials uint64), fault bool) result.Sample {
 	begun := time.Now()
 	before, _ := linux.ProcessUsage()

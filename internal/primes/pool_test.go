@@ -19,7 +19,7 @@ import (
 	"gorun/internal/result"
 )
 
-// Like cmd/gorun, the tests keep the main thread, which cannot end, free of workers.
+// Like cmd/gorun, the tests keep workers off the main thread, which cannot end.
 func init() { runtime.LockOSThread() }
 
 // π of some limits: the first by hand, the last from OEIS A000720.
@@ -60,8 +60,8 @@ func sample(t testing.TB, opts Options, policy placement.Policy) result.Sample {
 	return s
 }
 
-// π is right, every number is tested once, and the trials are the same, whatever the method, the split, the dispatch
-// and the number of workers, more of them than numbers included.
+// π is right, every number is tested once, and the number of trials is the same for every split, dispatch and number of
+// workers, even with more workers than numbers.
 func TestPoolCountsRight(t *testing.T) {
 	shapes := map[string]Options{
 		"goroutines": {},
@@ -106,8 +106,8 @@ func TestPoolCountsRight(t *testing.T) {
 	assert.Equal(t, trials["brute1000"], trials["modulo1000"])
 }
 
-// A faulty split is complete when all that it deals was done, and answers a question of its own, so that its count is
-// never held against the right one.
+// A faulty split is complete when all numbers that it deals are tested. It answers a different question, so that its
+// count is never compared with the right one.
 func TestPoolCountsWhatAFaultySplitDeals(t *testing.T) {
 	for _, workers := range []int{10, 500} {
 		s := sample(t, Options{Limit: 1000, Method: "modulo", Split: "original", Workers: workers}, placement.Policy{})
@@ -120,7 +120,7 @@ func TestPoolCountsWhatAFaultySplitDeals(t *testing.T) {
 	}
 }
 
-// Threads that another program lets run elsewhere while they work are noticed, however they were placed.
+// A change of affinity by another program is detected during the work, for every placement.
 func TestPoolNoticesAChangedMask(t *testing.T) {
 	cpus := allowed(t)
 	if cpus.Len() < 2 {
@@ -153,7 +153,7 @@ func TestPoolNoticesAChangedMask(t *testing.T) {
 				time.Sleep(10 * placement.Period)
 			}()
 			s, err := pool.Run(ctx)
-			_, putBack := placement.Confine(cpus) // what every thread had before
+			_, putBack := placement.Confine(cpus) // the previous mask of every thread
 			require.NoError(t, putBack)
 			require.NoError(t, err)
 			assert.False(t, s.Placement.Verified)
@@ -165,7 +165,7 @@ func TestPoolNoticesAChangedMask(t *testing.T) {
 	}
 }
 
-// The four modes of a worker, in a real run: what the kernel answered is what was asked, and it is in the result.
+// In a real run of each of the four modes the kernel confirms the requested placement, and the result has it.
 func TestPoolPlacesWorkers(t *testing.T) {
 	cpus := allowed(t).List()
 	nice := 3
@@ -247,7 +247,7 @@ func TestPoolShowsTheLeak(t *testing.T) {
 	assert.Zero(t, *s.Workers.OffCPU, "with the lock every worker ends where it was pinned")
 }
 
-// After a run every thread has the mask that the process came with.
+// After a run every thread has the process's initial mask.
 func TestPoolLeavesTheThreads(t *testing.T) {
 	want := masks(t)[mainTID(t)]
 	for _, policy := range []placement.Policy{
@@ -267,7 +267,7 @@ func mainTID(t *testing.T) string {
 	return link
 }
 
-// masks are the threads' masks by the kernel's own word, of those CPUs that are online.
+// masks returns the threads' masks as the kernel reports them, for online CPUs.
 func masks(t *testing.T) map[string]string {
 	t.Helper()
 	text, err := os.ReadFile("/sys/devices/system/cpu/online")
@@ -303,7 +303,7 @@ func TestPoolBarrierHoldsThreads(t *testing.T) {
 	}
 }
 
-// A worker that is seen on another CPU than before has moved, and its time goes to the CPU it is on.
+// A worker that is seen on a different CPU counts as moved, and its time counts for the new CPU.
 func TestWorkerSeenElsewhereHasMoved(t *testing.T) {
 	cpus := allowed(t).List()
 	p := &pass{Pool: open(t, Options{Limit: 1, Workers: 1}, placement.Policy{})}
@@ -322,7 +322,7 @@ func TestWorkerSeenElsewhereHasMoved(t *testing.T) {
 	}))
 }
 
-// Workers that take turns on a CPU share its time: no moment counts twice.
+// Workers that take turns on a CPU share its time: no time counts twice.
 func TestSlotCountsNoMomentTwice(t *testing.T) {
 	var s slot
 	for _, step := range []struct{ from, to, busy int64 }{
@@ -347,7 +347,7 @@ func TestPoolGoesOnAfterACut(t *testing.T) {
 	assert.EqualValues(t, 168, figuresOf(t, &s).Primes)
 }
 
-// A run that is interrupted stops amid its work, and tells what was done.
+// An interrupted run stops within its work, and reports the finished part.
 func TestPoolStops(t *testing.T) {
 	for name, opts := range map[string]Options{
 		"goroutines": {Workers: 50000}, "serial": {Workers: 10, Serial: true}, "executor": {Workers: 1000, Executor: true},
@@ -368,14 +368,14 @@ func TestPoolStops(t *testing.T) {
 			assert.True(t, s.Partial)
 			assert.Less(t, figuresOf(t, &s).Numbers, uint64(1<<40))
 			if !opts.Barrier {
-				// None of them ends by itself: whoever stops them must not queue behind thousands.
+				// No worker ends by itself: the goroutine that stops them must not queue behind thousands.
 				assert.LessOrEqual(t, pool.Live().WorkersStarted, uint64(100*runtime.GOMAXPROCS(0)))
 			}
 		})
 	}
 }
 
-// What the meter has counted when a run is over is what the sample says.
+// After a run the counts of the meter and the sample agree.
 func TestLiveAgreesWithTheSample(t *testing.T) {
 	pool := open(t, Options{Limit: 20000, Workers: 50, Method: "trial", Split: "dynamic"}, placement.Policy{})
 	for range 2 {

@@ -8,7 +8,7 @@ import (
 	"gorun/internal/result"
 )
 
-// report makes a sample of what the passes did; what it tells of single workers is about the last pass.
+// report returns the sample of the passes; its figures of single workers are from the last pass.
 func (p *Pool) report(done outcome) result.Sample {
 	s := result.Sample{
 		Seconds: done.wall.Seconds(), UserSeconds: done.usage.UserSeconds, SystemSeconds: done.usage.SystemSeconds,
@@ -91,7 +91,7 @@ func (p *Pool) summarise() *result.Workers {
 	return sum
 }
 
-// byCPU tells each CPU's share: all CPUs of the run, and any other that a worker was seen on.
+// byCPU returns the share of each CPU: all CPUs of the run, and any other on which a worker was seen.
 func (p *Pool) byCPU(busy reading) []result.CPU {
 	type seat struct{ cpu, tid int32 }
 	workers, threads := map[int]int{}, map[int]int{}

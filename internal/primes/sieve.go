@@ -15,8 +15,8 @@ var sieveGo = Kernel{
 	New:   func(limit uint64) Counter { return newSieve(limit) },
 }
 
-// sieveStored bounds the sieving primes that are kept: enough for limits up to 4·10^12. Larger ones are found anew for
-// each segment, which is then larger too; so memory stays within some MiB, whatever the limit.
+// sieveStored limits the stored sieving primes: enough for limits up to 4·10^12. Larger primes are computed again for
+// each segment, which is then larger too, so that memory stays within some MiB for any limit.
 const sieveStored = 1 << 21
 
 // sieve holds the sieving primes, shared by all workers.
@@ -43,7 +43,7 @@ func newSieve(limit uint64) *sieve {
 	return s
 }
 
-// Grain grows with √n, since each call first finds where every sieving prime begins.
+// Grain grows with √n, since each call first finds the first multiple of every sieving prime.
 func (s *sieve) Grain(n uint64) uint64 {
 	return min(max(1<<19, 256*squareRoot(n)), 1<<30)
 }
@@ -75,7 +75,8 @@ func (s *sieve) countRun(lo, hi uint64, stop *atomic.Bool) (t Tally) {
 	return t
 }
 
-// each yields the primes up to hi in ascending order. It returns false if stop came first, or if yield said so.
+// each yields the primes up to hi in ascending order. It returns false if stop was set first, or if yield returned
+// false.
 func (s *sieve) each(hi uint64, stop *atomic.Bool, yield func(p uint64) bool) bool {
 	for k, p := range s.primes {
 		if uint64(p) > hi {

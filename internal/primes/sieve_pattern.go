@@ -2,11 +2,11 @@ package primes
 
 import "encoding/binary"
 
-// wheelPattern is how many bytes of the wheel patterns fill at a time.
+// wheelPattern is the number of bytes of the wheel that patterns fill at a time.
 const wheelPattern = 1 << 10
 
-// patternPrimes are the primes from 7 to wheelPresieved in groups. The multiples of a group repeat after as many bytes
-// as its product, so they are crossed off once, in a pattern, and then copied.
+// patternPrimes are the primes from 7 to wheelPresieved in groups. The multiples of a group repeat with a period of its
+// product in bytes, so they are crossed off once, in a pattern that is then copied.
 var patternPrimes = [10][]int{
 	{7, 11, 13}, {17, 19, 23}, {29, 31}, {37, 41}, {43, 47}, {53, 59}, {61, 67}, {71, 73}, {79, 83}, {89, 97},
 }

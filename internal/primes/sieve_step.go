@@ -4,8 +4,8 @@ import "sync/atomic"
 
 const (
 	// runDivided and stepDivided are the longest run and progression whose numbers are divided by primes one by one:
-	// most have a small divisor, while a sieve first finds where every prime begins (in a progression by a modular
-	// inverse, which costs as much as some dozen divisions).
+	// most have a small divisor, while a sieve first finds the first multiple of every prime (in a progression by a
+	// modular inverse, which costs as much as some dozen divisions).
 	runDivided  = 8
 	stepDivided = 64
 	stepSegment = 1 << 15 // numbers, a byte each: they fit the L1 cache
@@ -34,8 +34,8 @@ func (s *sieve) divideSteps(r Range, stop *atomic.Bool) (t Tally) {
 	return t
 }
 
-// countSteps sieves the indexes k of the numbers First + k·Step: those that p divides are k0, k0+p, …, where
-// k0 = −First·Step⁻¹ mod p; or all, or none, where p divides Step.
+// countSteps sieves the indexes k of the numbers First + k·Step: p divides those with k0, k0+p, …, where
+// k0 = −First·Step⁻¹ mod p; or all or none if p divides Step.
 func (s *sieve) countSteps(r Range, stop *atomic.Bool) (t Tally) {
 	composite := make([]bool, min(stepSegment, r.Count))
 	for start := uint64(0); start < r.Count; start += stepSegment {
@@ -49,7 +49,7 @@ func (s *sieve) countSteps(r Range, stop *atomic.Bool) (t Tally) {
 			if !ok {
 				return true
 			}
-			if first < p*p { // below p² a smaller prime does it; and p itself is one
+			if first < p*p { // multiples below p² have a smaller prime factor, and p itself is prime
 				if from := (p*p - first + r.Step - 1) / r.Step; from > k {
 					k += (from - k + stride - 1) / stride * stride
 				}

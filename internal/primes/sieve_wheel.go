@@ -10,19 +10,20 @@ import (
 // The wheel keeps the eight numbers of every 30 that 2, 3 and 5 do not divide: bit k of byte b is 30·b +
 // wheelResidues[k], and is set while the number may be prime.
 //
-// A prime p = 30q + r crosses off p·m for the m on the wheel. As m goes through one turn 30a + w, w each residue, the
-// byte of p·m is a·p + q·w + ⌊r·w/30⌋ and its bit is that of r·w mod 30: the same eight offsets from a·p in every turn.
+// A prime p = 30q + r crosses off p·m for the m on the wheel. While m runs through one turn 30a + w, for each residue
+// w, the byte of p·m is a·p + q·w + ⌊r·w/30⌋ and its bit is that of r·w mod 30: the same eight offsets from a·p in
+// every turn.
 var wheelResidues = [8]uint64{1, 7, 11, 13, 17, 19, 23, 29}
 
 const (
 	// wheelBlock is the part of a segment that the small primes work on: 40 KiB was the fastest with 48 KiB of L1 data
 	// cache, and 32 KiB was 7% slower.
 	wheelBlock = 40 << 10
-	// wheelSegment is what the larger primes work on; it fits the L2 cache.
+	// wheelSegment is the part that the larger primes work on; it fits the L2 cache.
 	wheelSegment = 16 * wheelBlock
-	// wheelHuge is a segment where the sieving primes are not all stored.
+	// wheelHuge is the segment size if the sieving primes are not all stored.
 	wheelHuge = 4 << 20
-	// wheelSmall is where the larger primes begin: those that find few multiples in a block.
+	// wheelSmall is the least of the larger primes, which have few multiples in a block.
 	wheelSmall = 16 << 10
 	// wheelSlack surrounds a segment, so that primes below it can cross off whole turns.
 	wheelSlack = 64 << 10
@@ -32,16 +33,16 @@ const (
 	wheelStart = 25
 )
 
-// wheelScratch is what a call of segments works with.
+// wheelScratch is the working memory of a call of segments.
 type wheelScratch struct {
 	buffer []byte
 	// turn[k] is where the next turn of the k-th prime above wheelPresieved begins, in bytes from the start of the
-	// segment (of the block for small primes). It has the primes whose square was reached.
+	// segment (of the block for small primes). It has an entry for each prime whose square was reached.
 	turn []int32
 }
 
 // segments sieves lo…hi and shows each segment, whose first byte begins with the number start (a multiple of 30): bits
-// are set for the primes from 7 on within lo…hi. It returns false if stop came first or visit said so.
+// are set for the primes from 7 on within lo…hi. It returns false if stop was set first or visit returned false.
 func (s *sieve) segments(lo, hi uint64, stop *atomic.Bool, visit func(start uint64, segment []byte) bool) bool {
 	size := uint64(wheelSegment)
 	if squareRoot(hi) > s.bound {
@@ -80,7 +81,7 @@ func (w *wheelScratch) bytes(n uint64) []byte {
 }
 
 // cross clears the multiples of all primes up to root in the segment within the buffer, which begins with byte `first`
-// of the wheel. It returns false if stop came first.
+// of the wheel. It returns false if stop was set first.
 func (s *sieve) cross(buffer []byte, first, root uint64, w *wheelScratch, stop *atomic.Bool) bool {
 	segment := buffer[wheelSlack : len(buffer)-wheelSlack]
 	primes := s.primes[wheelStart:]
@@ -127,7 +128,7 @@ func firstTurn(p, first uint64) int {
 }
 
 // crossWithin crosses off p's multiples in s from the turn that begins at byte `turn` on (before s, within, or after),
-// and returns where the first turn begins that was not finished, from the end of s.
+// and returns the start of the first unfinished turn, relative to the end of s.
 func crossWithin(s []byte, p, turn int) int {
 	q, class := p/30, &wheelClasses[wheelIndex[p%30]]
 	for turn < len(s) {
@@ -181,10 +182,10 @@ func countBits(s []byte) (n uint64) {
 	return n
 }
 
-// crossTurns is crossWithin for the bytes of s but wheelSlack on either side, for p up to wheelSlack. It is where a
-// sieve spends its time. Turns that lie partly in the slack are crossed off as a whole: what is before the block was
-// crossed off in it before, or is nobody's; what is behind it is filled anew later. One slice for each of a turn's
-// multiples, all of one length, leaves no bounds to check, and the bits of wheelClasses are written out.
+// crossTurns is crossWithin for the bytes of s without wheelSlack on either side, for p up to wheelSlack. A sieve
+// spends most of its time here. Turns that are partly in the slack are crossed off as a whole: the bytes before the
+// block were already crossed off, or are unused; those after it are filled again later. A slice for each of a turn's
+// multiples, all of one length, avoids bounds checks, and the bits of wheelClasses are constants.
 func crossTurns(s []byte, p, turn int) int {
 	start, end, stride := uint(wheelSlack+turn), uint(len(s)-wheelSlack), uint(p)
 	i := start

@@ -10,32 +10,32 @@ import (
 type Split struct {
 	Name  string
 	Usage string
-	// Faulty is a split that leaves numbers out on purpose, to show what that does to the times. It is never a default.
+	// Faulty marks a split that skips numbers on purpose, to show the effect on the times. It is never a default.
 	Faulty bool
-	// deal returns worker i's share, or a source that all workers draw from.
+	// deal returns a dealer of fixed shares, or of a source that all workers share.
 	deal func(limit uint64, workers int, grain func(uint64) uint64) dealer
 }
 
 // A dealer hands out the numbers of one pass.
 type dealer interface {
 	// next returns the next piece for worker i, of at most one grain, and false when there is none left. `at` is the
-	// worker's own position, zero before its first piece.
+	// worker's position, zero before its first piece.
 	next(i int, at *position) (Range, bool)
 }
 
-// position is how far a worker is within its own share.
+// position is a worker's progress within its share.
 type position struct {
 	share Range
 	begun bool
 }
 
-// Splits are the ways to divide the work, the default first.
+// Splits lists the ways to divide the work, the default first.
 var Splits = []Split{
-	{Name: "contiguous", Usage: "one run of consecutive numbers a worker", deal: newContiguous},
+	{Name: "contiguous", Usage: "one run of consecutive numbers per worker", deal: newContiguous},
 	{Name: "interleaved", Usage: "worker i of W takes i, i+W, i+2W, …", deal: newInterleaved},
 	{Name: "dynamic", Usage: "workers take the next piece, about 50 µs of work, until none is left", deal: newDynamic},
 	{
-		Name: "original", Usage: "FAULTY, as the program was that gorun grew from: the last number of each run is left out",
+		Name: "original", Usage: "FAULTY, as in the program that gorun grew from: it skips the last number of each run",
 		Faulty: true, deal: newOriginal,
 	},
 }
@@ -46,7 +46,7 @@ func (s Split) Entry() (name, usage string) { return s.Name, s.Usage }
 // LookupSplit returns the split of that name.
 func LookupSplit(name string) (Split, error) { return catalog.Find(Splits, "split", name) }
 
-// numbers returns how many of the numbers 1…limit the workers are dealt: all, but for a faulty split.
+// numbers returns the count of the numbers 1…limit that the workers are dealt: all, except with a faulty split.
 func (s Split) numbers(limit uint64, workers int) uint64 {
 	if each := limit / uint64(workers); s.Faulty {
 		return (max(1, each) - 1) * uint64(workers)
@@ -54,15 +54,15 @@ func (s Split) numbers(limit uint64, workers int) uint64 {
 	return limit
 }
 
-// head returns the first piece of a range that is not empty: at most the grain of its last number, since numbers cost the
-// more the larger they are. By the grain of its first number a piece that begins at 1 would hold everything.
+// head returns the first piece of a range that is not empty: at most the grain of its last number, since larger numbers
+// cost more. With the grain of its first number, a piece that starts at 1 would hold everything.
 func (r Range) head(grain func(uint64) uint64) Range {
 	r.Count = min(r.Count, grain(r.First))
 	r.Count = min(r.Count, grain(r.First+(r.Count-1)*r.Step))
 	return r
 }
 
-// shares deals each worker one share that is known beforehand.
+// shares deals each worker one fixed share.
 type shares struct {
 	of    func(i int) Range
 	grain func(uint64) uint64
@@ -92,8 +92,8 @@ func newContiguous(limit uint64, workers int, grain func(uint64) uint64) dealer 
 	}}
 }
 
-// newOriginal has two faults of the program that gorun grew from: each worker's last number is tested by nobody, and
-// neither is what is left where the workers do not divide the limit.
+// newOriginal has two faults of the program that gorun grew from: each worker's last number is not tested, nor is the
+// remainder if the workers do not divide the limit.
 func newOriginal(limit uint64, workers int, grain func(uint64) uint64) dealer {
 	each := limit / uint64(workers)
 	return shares{grain: grain, of: func(i int) Range {

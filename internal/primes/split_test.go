@@ -7,8 +7,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// Every split deals each number from 1 to the limit exactly once, in pieces of at most one grain, whatever the order
-// in which the workers come back for more.
+// Every split deals each number from 1 to the limit exactly once, in pieces of at most one grain, for any order in
+// which the workers take them.
 func TestSplitsDealEveryNumberOnce(t *testing.T) {
 	for _, split := range Splits {
 		if split.Faulty {
@@ -47,8 +47,8 @@ func TestSplitsDealEveryNumberOnce(t *testing.T) {
 	}
 }
 
-// No piece is more than its last number's grain, for any method: a worker that began with all small numbers at once
-// would have the large ones to itself too.
+// No piece exceeds its last number's grain, for any method: otherwise one worker would take all small numbers in one
+// piece.
 func TestPiecesAreSmall(t *testing.T) {
 	const limit = 300_000
 	for _, method := range Methods {
@@ -86,8 +86,8 @@ func TestContiguousSharesAreEven(t *testing.T) {
 	}
 }
 
-// The original's fault: of each worker's run the last number is left out, and what does not divide is left over. It is
-// not the default.
+// The original's fault: the last number of each worker's run is skipped, and so is the remainder. It is not the
+// default.
 func TestOriginalLeavesNumbersOut(t *testing.T) {
 	require.False(t, Splits[0].Faulty)
 	split, err := LookupSplit("original")

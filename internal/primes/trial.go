@@ -5,17 +5,17 @@ import (
 	"sync/atomic"
 )
 
-// trialGo is the trial method: what one writes who knows that a divisor above √n has a partner below, and that an
-// odd number has no even divisor.
+// trialGo is the trial method. It uses that a divisor above √n has a cofactor below it, and that an odd number has no
+// even divisor.
 var trialGo = Kernel{
 	Name:  "go",
-	Usage: "plain Go: one 64-bit division a trial",
+	Usage: "plain Go: one 64-bit division per trial",
 	New:   func(uint64) Counter { return trial{} },
 }
 
 type trial struct{}
 
-// Grain takes a number to cost 1/8 of the divisions that a prime of its size does: composites end early.
+// Grain assumes that a number costs 1/8 of the divisions of a prime of its size, since composites end early.
 func (trial) Grain(n uint64) uint64 {
 	return grain(divisionNanoseconds * (2 + math.Sqrt(float64(n))/16))
 }
@@ -35,7 +35,7 @@ func (trial) Count(r Range, stop *atomic.Bool) (t Tally) {
 	return t
 }
 
-// trialDivide tests one number; finished is false if stop came first.
+// trialDivide tests one number; finished is false if stop was set first.
 func trialDivide(n uint64, stop *atomic.Bool) (prime bool, trials uint64, finished bool) {
 	switch {
 	case stop.Load():

@@ -9,7 +9,7 @@ import (
 	"gorun/internal/result"
 )
 
-// shown is how runs of `gorun primes` are shown.
+// shown is the view of `gorun primes` runs.
 var shown = experiment.View{
 	Title: title, Blocks: view.SampleBlocks(columns), Plan: view.PlanShares,
 	Options: []string{"limit", "workers", "method", "kernel", "split", "dispatch"},

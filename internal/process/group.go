@@ -1,4 +1,4 @@
-// Package process runs groups of gorun's own processes, each fresh, that begin their work together.
+// Package process runs groups of new gorun processes that begin their work at the same time.
 package process
 
 import (
@@ -23,7 +23,8 @@ import (
 	"gorun/internal/topology"
 )
 
-// What a process inherits in addition to its standard files: the group's memory, and then the files of its member.
+// Descriptors that a process inherits in addition to its standard files: the group's memory, then the files of its
+// member.
 const (
 	sharedFD = 3
 	// FirstFD is the first file of a member.
@@ -33,21 +34,21 @@ const (
 // Member is one process of a group.
 type Member struct {
 	child.Member
-	CPUs cpuset.Set // that it is confined to when it is ready
+	CPUs cpuset.Set // confines the process before it is ready
 }
 
-// Done is what a group did.
+// Done is the result of a group.
 type Done[A any] struct {
 	Answers    []A
 	Start      time.Duration // common to all
-	Checked    int           // read-backs of the members' CPUs, while they worked and when they had ended
+	Checked    int           // read-backs of the members' CPUs, during and after the work
 	Mismatches []string      // the first differences
 }
 
-// Together starts the processes, lets them go when all are ready, and returns what they did. It calls ready with their
-// PIDs before they go. When ctx ends they answer with what they have done by then; when one fails the others are ended
-// too. None is left when it returns, nor when this process is killed.
-func Together[A any](ctx context.Context, self child.Self, command string, members []Member,
+// RunGroup starts the processes, releases them when all are ready, and returns their answers. It calls ready with their
+// PIDs before it releases them. When ctx ends they answer with their work so far; when one fails the others are ended
+// too. All have ended when it returns, and they also end if this process is killed.
+func RunGroup[A any](ctx context.Context, self child.Self, command string, members []Member,
 	ready func(pids []int) error,
 ) (done Done[A], err error) {
 	file, err := linux.Memfd("gorun-shared", csrc.SharedBytes)
@@ -65,7 +66,7 @@ func Together[A any](ctx context.Context, self child.Self, command string, membe
 		started[i].Files = append([]*os.File{file}, m.Files...)
 	}
 	g, err := self.Start(ctx, command, started, shared.Stop)
-	err = errors.Join(err, file.Close(), closeFiles(members)) // a process holds its own ends of the pipes alone
+	err = errors.Join(err, file.Close(), closeFiles(members)) // so that only the processes hold the ends of the pipes
 	if g != nil {
 		if err == nil {
 			err = done.measure(g, members, shared, ready)
@@ -76,8 +77,8 @@ func Together[A any](ctx context.Context, self child.Self, command string, membe
 	return done, errors.Join(err, linux.UnmapShared(memory))
 }
 
-// measure lets the processes of a group go when all are ready, and hears their answers. Until then it watches of each
-// the thread that works, and the main thread: that is the one that a program means which places the process.
+// measure releases the processes of a group when all are ready, and receives their answers. While they work it watches
+// in each process the working thread and the main thread, which other programs move when they place the process.
 func (d *Done[A]) measure(g *child.Group, members []Member, shared *csrc.Shared, ready func(pids []int) error) error {
 	_, err := child.Hear[answered[A]](g)
 	var heard []*answered[A]
@@ -112,25 +113,25 @@ func (d *Done[A]) measure(g *child.Group, members []Member, shared *csrc.Shared,
 	return nil
 }
 
-// add adds read-backs, by what their words begin with.
+// add adds read-backs, with a prefix for their mismatches.
 func (d *Done[A]) add(prefix string, read func() (checked int, mismatches []string)) {
 	checked, mismatches := read()
 	d.Checked += checked
 	for _, words := range mismatches {
-		if words = prefix + words; !slices.Contains(d.Mismatches, words) { // a member sees what is seen from outside, too
+		if words = prefix + words; !slices.Contains(d.Mismatches, words) { // the member and this process may report the same mismatch
 			d.Mismatches = append(d.Mismatches, words)
 		}
 	}
 }
 
-// answered is what a member answers: what work returned, and what it read back of itself before and after it.
+// answered is a member's answer: the result of its work, and its own read-backs before and after the work.
 type answered[A any] struct {
 	Answer     A        `json:"answer"`
 	Checked    int      `json:"checked"`
 	Mismatches []string `json:"mismatches,omitempty"`
 }
 
-// closeFiles closes the group's own copies of what the processes inherit.
+// closeFiles closes this process's copies of the files that the members inherit.
 func closeFiles(members []Member) error {
 	var errs []error
 	for _, m := range members {
@@ -141,8 +142,8 @@ func closeFiles(members []Member) error {
 	return errors.Join(errs...)
 }
 
-// Serve is all that a process of a group does: it lets the process run on its CPUs only, prepares, reports that it is
-// ready, and answers with what work returns.
+// Serve is the main function of a group's process: it confines the process to its CPUs, prepares, reports that it is
+// ready, and answers with the result of work.
 func Serve[Q, A any](ctx context.Context, in io.Reader, out io.Writer, cpus func(Q) cpuset.Set, prepare func(Q) error,
 	work func(Q, *csrc.Shared) (A, error),
 ) error {
@@ -165,21 +166,21 @@ func Serve[Q, A any](ctx context.Context, in io.Reader, out io.Writer, cpus func
 		own = placement.Compare(placement.Thread{TID: linux.Gettid(), Setting: setting})
 		return nil
 	}, func(request Q) (a answered[A], err error) {
-		defer context.AfterFunc(ctx, shared.Stop)() // no longer than that: at this process's end others may still work
+		defer context.AfterFunc(ctx, shared.Stop)() // stopped after the work: other members may still be working
 		a.Answer, err = work(request, shared)
 		a.Checked, a.Mismatches = own.End()
 		return a, err
 	})
 }
 
-// Array returns memory of whole words, which is there before it is used; nil for none.
-func Array(bytes uint64) (p unsafe.Pointer, words uint64, err error) {
+// Array returns pre-faulted memory in whole words; nil for none. Fresh memory is not faulted in yet.
+func Array(bytes uint64, fresh bool) (p unsafe.Pointer, words uint64, err error) {
 	const word = 8
 	if bytes < word {
 		return nil, 0, nil
 	}
 	area, err := linux.NewArea(linux.AreaOptions{Bytes: int(min(bytes, 1<<62)), Node: -1})
-	if err == nil {
+	if err == nil && !fresh {
 		err = area.Touch()
 	}
 	if err != nil {
@@ -188,11 +189,11 @@ func Array(bytes uint64) (p unsafe.Pointer, words uint64, err error) {
 	return area.Pointer(), bytes / word, nil
 }
 
-// UnknownL2 stands for the bytes of a second-level cache whose size the kernel does not report.
+// UnknownL2 is the assumed size in bytes of an L2 cache whose size the kernel does not report.
 const UnknownL2 = 1 << 20
 
-// ArrayBytes returns the size that --array asks for: without it that of the second-level cache that a CPU has or shares,
-// or UnknownL2. The warnings are those of topology.ReadCaches.
+// ArrayBytes returns the size given by --array. Without the flag it is that of the CPU's L2 cache, or UnknownL2. The
+// warnings are those of topology.ReadCaches.
 func ArrayBytes(flag string, root fs.FS, cpu int) (bytes uint64, warnings []string, err error) {
 	if flag == "" {
 		caches, warnings := topology.ReadCaches(root, cpu)
@@ -203,7 +204,7 @@ func ArrayBytes(flag string, root fs.FS, cpu int) (bytes uint64, warnings []stri
 	}
 	sizes, err := bytesize.ParseList(flag)
 	if err == nil && len(sizes) != 1 {
-		err = errors.New("one size is needed")
+		err = errors.New("give a single size")
 	}
 	if err != nil {
 		return 0, nil, hint.Flag("array", flag, err)

@@ -24,12 +24,12 @@ import (
 	"gorun/internal/process/processtest"
 )
 
-// The names under which the test binary is a process of these tests.
+// Names by which the test binary runs as a helper process of these tests.
 const (
 	asWorker = "worker" // makes system calls on its CPU
-	asParent = "parent" // of a group, until it is killed
-	asMute   = "mute"   // a process that is ready, and dies when it may go
-	asDeaf   = "deaf"   // a process that is ready, and does not end
+	asParent = "parent" // starts a group and waits to be killed
+	asMute   = "mute"   // reports ready, and dies when released
+	asDeaf   = "deaf"   // reports ready, and never ends
 )
 
 func TestMain(m *testing.M) {
@@ -48,7 +48,7 @@ func TestMain(m *testing.M) {
 	})
 }
 
-// task is what a worker is asked, and report what it did.
+// task is a worker's request, and report its answer.
 type (
 	task struct {
 		CPU   int
@@ -57,7 +57,7 @@ type (
 	report struct{ Loops uint64 }
 )
 
-// work is all that a worker does.
+// work is the main function of a worker.
 func work(ctx context.Context) error {
 	return Serve(ctx, os.Stdin, os.Stdout, func(t task) cpuset.Set { return cpuset.Of(t.CPU) }, func(task) error { return nil },
 		func(t task, shared *csrc.Shared) (report, error) {
@@ -66,7 +66,7 @@ func work(ctx context.Context) error {
 		})
 }
 
-// endless are members that would work for weeks.
+// endless returns members whose work would take weeks.
 func endless(cpu int, n int) []Member {
 	members := make([]Member, n)
 	for i := range members {
@@ -78,7 +78,7 @@ func endless(cpu int, n int) []Member {
 	return members
 }
 
-// parent starts processes, tells who they are when they work, and waits to be killed.
+// parent starts processes, prints their PIDs, and waits to be killed.
 func parent(ctx context.Context) error {
 	cpus, err := linux.GetAffinity(0)
 	if err != nil {
@@ -94,7 +94,7 @@ func parent(ctx context.Context) error {
 	return err
 }
 
-// The processes do not outlive their parent, even where that is killed.
+// The processes do not outlive their parent, even if it is killed.
 func TestGroupDiesWithParent(t *testing.T) {
 	processtest.CPUs(t)
 	process := exec.Command("/proc/self/exe")
@@ -126,7 +126,7 @@ func TestGroupDiesWithParent(t *testing.T) {
 	}
 }
 
-// alive tells whether a process runs: one that nobody has waited for yet does not.
+// alive reports whether a process runs; a zombie does not.
 func alive(pid int) bool {
 	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	if err != nil {
@@ -136,7 +136,7 @@ func alive(pid int) bool {
 	return state[0] != 'Z' && state[0] != 'X'
 }
 
-// A process that dies ends the others, which would wait for it or work on; its own words are the error.
+// When a process dies the others are ended too, and the error is that of the first.
 func TestGroupMemberDies(t *testing.T) {
 	cpu := processtest.CPUs(t).First()
 	var started []int
@@ -164,10 +164,10 @@ func TestGroupMemberDies(t *testing.T) {
 
 // workers start a group.
 func workers(ctx context.Context, c child.Self, members []Member, ready func([]int) error) (Done[report], error) {
-	return Together[report](ctx, c, "work", members, ready)
+	return RunGroup[report](ctx, c, "work", members, ready)
 }
 
-// One that does not end when it is told to is killed.
+// A process that ignores the end is killed.
 func TestGroupKills(t *testing.T) {
 	cpu := processtest.CPUs(t).First()
 	refused := errors.New("not now")
@@ -193,8 +193,8 @@ func TestGroupKills(t *testing.T) {
 	}
 }
 
-// A member that another program lets run elsewhere is noticed, even if it is put back before it ends, and so is one
-// that stays there. The others are as asked.
+// A member whose affinity another program changes is detected, whether the change is undone before the end or not. The
+// others have no mismatch.
 func TestGroupIsWatched(t *testing.T) {
 	cpus := processtest.CPUs(t)
 	if cpus.Len() < 2 {
@@ -208,7 +208,7 @@ func TestGroupIsWatched(t *testing.T) {
 				go func() {
 					defer cancel()
 					assert.NoError(t, linux.SetAffinity(pids[1], cpus))
-					time.Sleep(30 * placement.Period) // on a busy machine the first looks come late
+					time.Sleep(30 * placement.Period) // on a busy machine the first looks are late
 					if !stays {
 						assert.NoError(t, linux.SetAffinity(pids[1], cpuset.Of(cpus.First())))
 					}
@@ -223,7 +223,7 @@ func TestGroupIsWatched(t *testing.T) {
 	}
 }
 
-// A process that cannot be where it is to be says so.
+// A process that cannot run on its CPUs reports an error.
 func TestGroupElsewhere(t *testing.T) {
 	processtest.CPUs(t)
 	_, err := workers(t.Context(), processtest.Self(asWorker), endless(cpuset.Max, 1), func([]int) error { return nil })
@@ -231,7 +231,7 @@ func TestGroupElsewhere(t *testing.T) {
 	assert.NotEmpty(t, hint.Of(err))
 }
 
-// When ctx ends before the processes are there, that is the error.
+// If ctx ends before the processes are ready, its error is returned.
 func TestGroupCancelled(t *testing.T) {
 	cpu := processtest.CPUs(t).First()
 	ctx, cancel := context.WithCancelCause(t.Context())
@@ -249,7 +249,7 @@ func TestGroupClosesFiles(t *testing.T) {
 		require.NoError(t, err)
 		return len(files)
 	}
-	// start starts processes that each have a file of their own.
+	// start starts processes that each inherit a separate file.
 	start := func(name string) error {
 		members := endless(cpu, 2)
 		for i := range members {
@@ -260,7 +260,7 @@ func TestGroupClosesFiles(t *testing.T) {
 		_, err := workers(t.Context(), processtest.Self(name), members, func([]int) error { return nil })
 		return err
 	}
-	require.NoError(t, start(asWorker)) // opens what Go keeps
+	require.NoError(t, start(asWorker)) // opens the files that Go keeps open
 	before := open()
 	for _, name := range []string{asWorker, asMute} {
 		assert.Equal(t, name != asWorker, start(name) != nil, name)
@@ -283,11 +283,11 @@ func TestArrayBytes(t *testing.T) {
 		return bytes
 	}
 	cache("index0", "1", "Data", "48K")
-	assert.EqualValues(t, 1<<20, read(3), "there is none")
+	assert.EqualValues(t, 1<<20, read(3), "no L2 cache")
 	cache("index2", "2", "Unified", "2048K")
 	cache("index3", "3", "Unified", "32M")
 	assert.EqualValues(t, 2<<20, read(3))
-	assert.EqualValues(t, 1<<20, read(4), "nothing is known")
+	assert.EqualValues(t, 1<<20, read(4), "no cache is reported")
 	cache("index2", "2", "Unified", "0K")
 	assert.EqualValues(t, 1<<20, read(3), "some hypervisors report no size")
 	cache("index2", "2", "Unified", "much")
@@ -302,7 +302,7 @@ func TestArrayBytes(t *testing.T) {
 	require.NoError(t, err)
 	assert.EqualValues(t, 64<<10, bytes)
 	_, _, err = ArrayBytes("64KiB,1MiB", fsys, 3)
-	require.EqualError(t, err, "--array 64KiB,1MiB: one size is needed")
+	require.EqualError(t, err, "--array 64KiB,1MiB: give a single size")
 	assert.True(t, hint.IsUsage(err))
 	_, _, err = ArrayBytes("5 words", fsys, 3)
 	assert.NotEmpty(t, hint.Of(err))

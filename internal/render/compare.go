@@ -8,6 +8,7 @@ import (
 	"gorun/internal/render/term"
 	"gorun/internal/render/view"
 	"gorun/internal/result"
+	"gorun/internal/stats"
 	"gorun/internal/units"
 )
 
@@ -25,10 +26,11 @@ func Comparison(w io.Writer, c *result.Comparison, format string, opts term.Opti
 	case "table":
 		c = term.Clean(c)
 		_, err := io.WriteString(w, term.Page([]string{
-			comparisonHeading(c, opts),
-			differencesBlock(c, opts),
+			view.AnswerBlock(comparisonAnswer(c), opts),
 			comparedBlock(c, opts),
 			unmatchedBlock(c, opts),
+			differencesBlock(c, opts),
+			comparisonHeading(c, opts),
 			warningsBlock(c.Warnings, opts),
 		}))
 		return err
@@ -36,9 +38,25 @@ func Comparison(w io.Writer, c *result.Comparison, format string, opts term.Opti
 	return fmt.Errorf("%w %q for a comparison: there are %s", ErrFormat, format, strings.Join(ComparisonFormats, ", "))
 }
 
+// comparisonAnswer says what B is against A.
+func comparisonAnswer(c *result.Comparison) []view.Statement {
+	if len(c.Cells) == 0 {
+		return []view.Statement{{Text: "Nothing can be compared: no cell of A has a partner in B"}}
+	}
+	var claims []view.Claim
+	for _, cell := range c.Cells {
+		claims = append(claims, view.Claim{Name: cell.A, Verdict: cell.Verdict})
+	}
+	statements := view.Judgements(claims, "A")
+	if c.Forced {
+		statements = append(statements, view.Statement{Text: "Forced, although not alike: " + view.Names(c.Unmeant)})
+	}
+	return append(statements, view.Statement{Text: fmt.Sprintf("A is %s, and B is %s, which is compared with it", c.A.File, c.B.File)})
+}
+
 // comparisonHeading says which runs are compared, and where they ran.
 func comparisonHeading(c *result.Comparison, opts term.Options) string {
-	block := opts.Paint(term.Bold, "gorun compare "+c.Experiment+": B against A") + "\n"
+	block := "gorun compare " + c.Experiment + ": B against A" + "\n"
 	hosts := [2][]string{}
 	runs := []result.Origin{c.A, c.B}
 	for i := range min(len(c.MoreA), len(c.MoreB)) {
@@ -98,7 +116,7 @@ func orNothing(text string) string {
 // comparedBlock is a row a cell, with what is said of B against A.
 func comparedBlock(c *result.Comparison, opts term.Options) string {
 	if len(c.Cells) == 0 {
-		return term.Paragraph("", "No cell of A has a partner in B.", opts.Columns())
+		return ""
 	}
 	var medians []float64
 	for _, cell := range c.Cells {
@@ -109,7 +127,7 @@ func comparedBlock(c *result.Comparison, opts term.Options) string {
 	numbers, rows := make([][]string, len(c.Cells)), make([]term.Judged, len(c.Cells))
 	for i, cell := range c.Cells {
 		numbers[i] = []string{"", show(cell.SecondsA.Median), show(cell.SecondsB.Median)}
-		rows[i] = term.Judged{Cells: numbers[i], Words: comparedWords(cell)}
+		rows[i] = term.Judged{Cells: numbers[i], Words: comparedWords(cell, opts)}
 	}
 	room := max(8, opts.Columns()-term.GridWidth(columns, numbers)+len("cell"))
 	for i, cell := range c.Cells {
@@ -119,8 +137,8 @@ func comparedBlock(c *result.Comparison, opts term.Options) string {
 }
 
 // comparedWords are what is said of a cell: the verdict, that on its ratio to the baseline, what else it is in B, and
-// what the runs said of it by themselves. The verdict of a forced comparison begins with what was forced.
-func comparedWords(cell result.ComparedCell) []term.Remark {
+// what the runs said of it by themselves; undecided figures and the last are for opts.Verbose. The verdict of a forced comparison begins with what was forced.
+func comparedWords(cell result.ComparedCell, opts term.Options) []term.Remark {
 	words := []term.Remark{{Text: cell.Words, Colour: term.KindColours[cell.Verdict.Kind]}}
 	if cell.Relative != nil {
 		words = append(words,
@@ -130,6 +148,9 @@ func comparedWords(cell result.ComparedCell) []term.Remark {
 			})
 	}
 	for _, figure := range cell.Figures {
+		if !opts.Verbose && (figure.Verdict.Kind == stats.CantTell || figure.Verdict.Kind == cell.Verdict.Kind) {
+			continue
+		}
 		words = append(words, term.Remark{
 			Text: figure.Label + ": " + figure.Words, Colour: term.KindColours[figure.Verdict.Kind],
 		})
@@ -140,7 +161,7 @@ func comparedWords(cell result.ComparedCell) []term.Remark {
 			})
 		}
 	}
-	if cell.VerdictA != cell.VerdictB {
+	if opts.Verbose && cell.VerdictA != cell.VerdictB {
 		words = append(words, term.Remark{Text: fmt.Sprintf("A's own verdict: %s; B's: %s", orNone(cell.VerdictA),
 			orNone(cell.VerdictB)), Colour: ""})
 	}

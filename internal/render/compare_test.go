@@ -102,7 +102,7 @@ func TestComparisonShowsEachFigureAndRun(t *testing.T) {
 	table := compared(t, c, "table", term.Options{})
 	page := words(table)
 	assert.Contains(t, page, "CPU time: no difference larger than 2%")
-	assert.Contains(t, page, "CPU time, relative to the baseline: slower: +2.0% [1.1, 2.9]")
+	assert.Contains(t, page, "CPU time, relative to the baseline: slower: +1.1% to +2.9%")
 	assert.Regexp(t, `(?m)^  A2 +before2\.jsonl`, table)
 	assert.Regexp(t, `(?m)^  B2 +after2\.jsonl`, table)
 }

@@ -84,7 +84,7 @@ func TestRatioForestShowsEachFigure(t *testing.T) {
 	assert.Equal(t, []string{"1.25", "1.125", "not bounded yet"}, f.Table.Rows[0][7:10])
 	assert.Equal(t, []string{"-", "-", "-"}, without.Table.Rows[0][7:10], "not judged")
 	assert.Contains(t, f.SVG, "CPU &lt;time&gt;</text>", "the legend")
-	assert.Contains(t, f.SVG, "<title>CPU &lt;time&gt;: 1.250 [1.125, not bounded yet]</title>")
+	assert.Contains(t, f.SVG, "<title>CPU &lt;time&gt;: at least +12%</title>")
 	assert.Equal(t, 1+strings.Count(without.SVG, "<circle"), strings.Count(f.SVG, "<circle"))
 	rendertest.XML(t, f.SVG)
 }

@@ -1,4 +1,4 @@
-// Package render shows a result.Run: as a table for people, and as JSON, CSV and Go benchmark lines for programs. Every
+// Package render shows a result.Run: as a table for people, and as JSON, CSV, Markdown and Go benchmark lines for programs. Every
 // format is a pure function of the run and of term.Options, one file a format. What a page of text is made of is in
 // render/term, what the views of experiments share in render/view, and drawings in render/chart.
 package render
@@ -30,6 +30,7 @@ func (v Views) Formats() []Format {
 		{"table", "for people: what ran, how it went, and what limited it", v.Table},
 		{"json", "the whole run, indented, in the schema " + result.Schema, JSON},
 		{"csv", "one row a sample, in seconds and at full precision", v.CSV},
+		{"markdown", "the answer and the cells, for a pull request or a job's summary", v.Markdown},
 		{"benchfmt", "Go benchmark lines, one a sample, as benchstat reads them", v.Benchfmt},
 	}
 }

@@ -12,21 +12,23 @@ import (
 	"gorun/internal/units"
 )
 
-// matrixBlocks are the table of a matrix: what was compared and how, a row a cell, and what to think of the samples.
+// matrixBlocks are the table of a matrix: the verdicts and the command that continues it, a row a cell, what to think of the
+// samples, and what was compared and how.
 func (v Views) matrixBlocks(run *result.Run, options view.Spec, opts term.Options) []string {
-	of, ranking := v.Of(run.Experiment), ""
-	if of.Ranking != nil {
-		ranking = of.Ranking(run, opts)
+	of, below := v.Of(run.Experiment), ""
+	if of.Below != nil {
+		below = of.Below(run, opts)
 	}
 	return []string{
-		matrixHeading(run, of, options, opts),
+		v.answerBlock(run, opts) + view.NextBlock(run, opts),
 		view.CellsBlock(run, opts),
 		view.GroupsBlock(run, opts),
-		ranking,
+		below,
 		view.ControlBlock(run, opts),
-		view.NextBlock(run, opts),
 		view.DoubtsBlock(run, opts),
+		view.ReferenceBlock(run, opts),
 		v.findingsBlock(run, opts),
+		matrixHeading(run, of, options, opts),
 		warningsBlock(run.Warnings, opts),
 	}
 }
@@ -76,7 +78,7 @@ func matrixHeading(run *result.Run, of experiment.View, options view.Spec, opts 
 	parts = append(parts, "margin "+units.Share(m.Margin), "alpha "+units.Share(m.Alpha))
 
 	var block strings.Builder
-	for _, line := range term.Sayings([]term.Remark{{Text: title, Colour: term.Bold}}, width, opts) {
+	for _, line := range term.Sayings([]term.Remark{{Text: title}}, width, opts) {
 		block.WriteString(line + "\n")
 	}
 	flags, differ := view.CellFlags(run.Cells)

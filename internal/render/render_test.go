@@ -44,7 +44,7 @@ func TestJournalLooksTheSame(t *testing.T) {
 }
 
 func TestLookup(t *testing.T) {
-	assert.Equal(t, []string{"table", "json", "csv", "benchfmt"}, Names())
+	assert.Equal(t, []string{"table", "json", "csv", "markdown", "benchfmt"}, Names())
 	for _, name := range Names() {
 		format, err := all.Lookup(name)
 		require.NoError(t, err)
@@ -53,7 +53,7 @@ func TestLookup(t *testing.T) {
 	}
 	_, err := all.Lookup("xml")
 	require.ErrorIs(t, err, ErrFormat)
-	assert.EqualError(t, err, `unknown format "xml": there are table, json, csv, benchfmt`)
+	assert.EqualError(t, err, `unknown format "xml": there are table, json, csv, markdown, benchfmt`)
 }
 
 func TestTableOffTerminalIsPlain(t *testing.T) {

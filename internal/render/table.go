@@ -54,10 +54,9 @@ func (v Views) Known(name string) (columns column.List, known bool) {
 	return column.Common(), false
 }
 
-// Table shows a run to a person, in opts.Width columns: what ran and where, its figures (the median over the samples
-// and their range), each CPU's share, how good the samples are, what limited the run, and the warnings; or what the
-// experiment shows instead. A matrix is a row a cell, with what was found of it. Without a terminal the table has
-// neither bars nor colour.
+// Table shows a run to a person, in opts.Width columns: its answer; its figures (the median over the samples and their
+// range), each CPU's share and how good the samples are, or what the experiment shows instead; what ran and where; and the
+// warnings. A matrix is a row a cell, with what was found of it. Without a terminal the table has neither bars nor colour.
 func (v Views) Table(w io.Writer, run *result.Run, opts term.Options) error {
 	run = term.Clean(run)
 	options, err := view.SpecOf(run.Spec)
@@ -81,8 +80,23 @@ func (v Views) ownCells(run *result.Run) bool {
 // runBlocks are the table of a run that is not a matrix.
 func (v Views) runBlocks(run *result.Run, options view.Spec, opts term.Options) []string {
 	of := v.Of(run.Experiment)
-	blocks := append([]string{heading(run, of, options, opts)}, of.Blocks(run, options, opts)...)
-	return append(blocks, v.findingsBlock(run, opts), warningsBlock(run.Warnings, opts))
+	blocks := append([]string{v.answerBlock(run, opts)}, of.Blocks(run, options, opts)...)
+	return append(blocks, view.ReferenceBlock(run, opts), v.findingsBlock(run, opts), heading(run, of, options, opts), warningsBlock(run.Warnings, opts))
+}
+
+// Answer is what a run found, the answer first.
+func (v Views) Answer(run *result.Run) []view.Statement {
+	of := v.Of(run.Experiment)
+	if options, err := view.SpecOf(run.Spec); err == nil && of.Answer != nil {
+		if statements := of.Answer(run, options); len(statements) > 0 {
+			return statements
+		}
+	}
+	return of.Compared.Answer(run)
+}
+
+func (v Views) answerBlock(run *result.Run, opts term.Options) string {
+	return view.AnswerBlock(v.Answer(run), opts)
 }
 
 // heading says what ran, how it was placed, and on what.
@@ -90,7 +104,7 @@ func heading(run *result.Run, of experiment.View, options view.Spec, opts term.O
 	title, parts := of.Title(run, options)
 	width := opts.Columns()
 	block := ""
-	for _, line := range term.Sayings([]term.Remark{{Text: title, Colour: term.Bold}}, width, opts) {
+	for _, line := range term.Sayings([]term.Remark{{Text: title}}, width, opts) {
 		block += line + "\n"
 	}
 	if len(parts) > 0 {
@@ -199,9 +213,17 @@ func (v Views) FindingsTitle(run *result.Run) string {
 	return cmp.Or(v.Of(run.Experiment).Found, "What limited this run")
 }
 
-// findingsBlock is what limited the run, or what else was found.
+// answers reports whether the run's answer has its findings.
+func (v Views) answers(run *result.Run) bool {
+	answer := v.Answer(run)
+	return !slices.ContainsFunc(run.Findings, func(f result.Finding) bool {
+		return !slices.ContainsFunc(answer, func(s view.Statement) bool { return s.Text == f.Message })
+	})
+}
+
+// findingsBlock is what limited the run, or what else was found, where the answer does not have it.
 func (v Views) findingsBlock(run *result.Run, opts term.Options) string {
-	if len(run.Findings) == 0 {
+	if len(run.Findings) == 0 || v.answers(run) {
 		return ""
 	}
 	block := opts.Paint(term.Bold, v.FindingsTitle(run)+":") + "\n"

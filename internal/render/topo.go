@@ -14,14 +14,15 @@ import (
 )
 
 // Topo shows a machine to a person, in opts.Width columns: what there is, which CPUs are ours and why the others are
-// not, the packages, nodes, last-level caches and cores as a tree, and how far the nodes are from each other.
-func Topo(w io.Writer, m *topology.Machine, opts term.Options) error {
-	m = term.Clean(m)
+// not, the packages, nodes, last-level caches and cores as a tree, how far the nodes are from each other, and the devices.
+func Topo(w io.Writer, m *topology.Machine, d topology.Details, opts term.Options) error {
+	m, d = term.Clean(m), term.Clean(d)
 	blocks := []string{
-		topoCounts(m, opts) + topoShare(m, opts),
+		topoCounts(m, opts) + topoCores(m, d, opts) + topoShare(m, opts),
 		topoTree(m, opts),
 		topoDistances(m, opts),
-		topoWarnings(m, opts),
+		topoDevices(m, d.Devices, opts),
+		topoWarnings(slices.Concat(m.Warnings, d.Warnings), opts),
 	}
 	_, err := io.WriteString(w, term.Page(blocks))
 	return err
@@ -308,12 +309,12 @@ func topoDistances(m *topology.Machine, opts term.Options) string {
 	return opts.Paint(term.Bold, "distances") + "\n" + term.Grid(columns, rows)
 }
 
-func topoWarnings(m *topology.Machine, opts term.Options) string {
-	if len(m.Warnings) == 0 {
+func topoWarnings(warnings []string, opts term.Options) string {
+	if len(warnings) == 0 {
 		return ""
 	}
 	block := opts.Paint(term.Bold, "Warnings:") + "\n"
-	for _, warning := range m.Warnings {
+	for _, warning := range warnings {
 		block += term.Paragraph("  ! ", warning, opts.Columns())
 	}
 	return block

@@ -17,20 +17,27 @@ import (
 )
 
 // readHost reads a recorded machine by its file name.
-func readHost(t *testing.T, file string) *topology.Machine {
+func readHost(t *testing.T, file string) (*topology.Machine, topology.Details) {
 	t.Helper()
 	fsys, err := sysfs.OpenRoot(filepath.Join("../../testdata/hosts", file))
 	require.NoError(t, err)
 	m, err := topology.Read(fsys)
 	require.NoError(t, err)
-	return m
+	return m, m.ReadDetails(fsys)
 }
 
-func topoText(t testing.TB, m *topology.Machine, opts term.Options) string {
+func topoText(t testing.TB, m *topology.Machine, d topology.Details, opts term.Options) string {
 	t.Helper()
 	var out strings.Builder
-	require.NoError(t, Topo(&out, m, opts))
+	require.NoError(t, Topo(&out, m, d, opts))
 	return out.String()
+}
+
+// hostText shows a recorded machine by its file name.
+func hostText(t *testing.T, file string, opts term.Options) string {
+	t.Helper()
+	m, d := readHost(t, file)
+	return topoText(t, m, d, opts)
 }
 
 // Every recorded machine is shown as the golden file has it, each of its CPUs somewhere.
@@ -41,7 +48,7 @@ func TestTopoHosts(t *testing.T) {
 	require.NotEmpty(t, files)
 	got := new(txtar.Archive)
 	for _, file := range files {
-		text := topoText(t, readHost(t, filepath.Base(file)), term.Options{})
+		text := hostText(t, filepath.Base(file), term.Options{})
 		for line := range strings.Lines(text) {
 			assert.Equal(t, strings.TrimRight(line, " \n")+"\n", line, "no trailing space")
 		}
@@ -61,21 +68,21 @@ func TestTopoHosts(t *testing.T) {
 }
 
 func TestTopoSaysWhyACPUIsNotOurs(t *testing.T) {
-	m := readHost(t, "container.txtar")
+	m, d := readHost(t, "container.txtar")
 	m.SetCgroup(cpuset.Of(2, 3, 6, 7))
-	text := topoText(t, m, term.Options{})
+	text := topoText(t, m, d, term.Options{})
 	assert.Contains(t, text, "  not ours   0-1, 4-5: outside the cpuset of its cgroup\n")
 	assert.Contains(t, text, "  not ours   7: outside the affinity mask\n")
-	assert.Contains(t, topoText(t, readHost(t, "offline-middle.txtar"), term.Options{}), "  not ours   2, 5: offline\n")
+	assert.Contains(t, hostText(t, "offline-middle.txtar", term.Options{}), "  not ours   2, 5: offline\n")
 }
 
 // A machine of 256 CPUs fits on a screen, in the columns that there are.
 func TestTopoIsCompact(t *testing.T) {
-	m := readHost(t, "epyc-2p-nps4.txtar")
-	text := topoText(t, m, term.Options{Width: 100})
+	m, d := readHost(t, "epyc-2p-nps4.txtar")
+	text := topoText(t, m, d, term.Options{Width: 100})
 	assert.Less(t, strings.Count(text, "\n"), 45)
 	for _, width := range []int{40, 72, 200} {
-		for line := range strings.Lines(topoText(t, m, term.Options{Width: width})) {
+		for line := range strings.Lines(topoText(t, m, d, term.Options{Width: width})) {
 			assert.LessOrEqual(t, len([]rune(line)), width+1, line)
 		}
 	}
@@ -113,7 +120,7 @@ func TestThreadsText(t *testing.T) {
 
 // FuzzTopo holds that whatever Read accepts can be shown.
 func FuzzTopo(f *testing.F) {
-	for _, name := range []string{"gaps", "hybrid", "fake-numa", "cxl-memory", "old-kernel"} {
+	for _, name := range []string{"gaps", "hybrid", "devices", "fake-numa", "cxl-memory", "old-kernel"} {
 		data, err := os.ReadFile("../../testdata/hosts/" + name + ".txtar")
 		require.NoError(f, err)
 		f.Add(data, 80)
@@ -124,7 +131,7 @@ func FuzzTopo(f *testing.F) {
 			return
 		}
 		if m, err := topology.Read(fsys); err == nil {
-			require.NotEmpty(t, topoText(t, m, term.Options{Width: width}))
+			require.NotEmpty(t, topoText(t, m, m.ReadDetails(fsys), term.Options{Width: width}))
 		}
 	})
 }
@@ -143,7 +150,7 @@ func TestTopoShowsKindsOfNodes(t *testing.T) {
 			{Node: 4, Kind: topology.Neither},
 		},
 	}
-	text := topoText(t, m, term.Options{})
+	text := topoText(t, m, topology.Details{}, term.Options{})
 	for _, want := range []string{
 		"node 0 · 16 GiB · CPUs 0\n", "node 1 · CPUs only · CPUs 1\n",
 		"node 2 · memory only · 16 GiB · movable memory (hot-plugged, of a GPU, or CXL)\n",

@@ -20,7 +20,7 @@ var kindClasses = map[stats.Kind]string{
 	stats.Confounded: "open", stats.Invalid: "invalid",
 }
 
-// verdicts is the first table of a run: what is found of each cell, or of each series where there are no cells.
+// verdicts returns the first table of a run: the verdict on each cell, or a summary of each series without cells.
 func verdicts(run *result.Run, compared view.Compared) table {
 	if len(run.Cells) == 0 {
 		return seriesTable(compared.SeriesOf(run))
@@ -33,7 +33,7 @@ func verdicts(run *result.Run, compared view.Compared) table {
 	if own {
 		t.Head = slices.Insert(t.Head, 2, heading{compared.Heading, true})
 	}
-	var figures []result.Figure // that are judged in addition
+	var figures []result.Figure // additional figures that are judged
 	if run.Matrix != nil {
 		figures = run.Matrix.Figures
 	}
@@ -75,7 +75,7 @@ func verdicts(run *result.Run, compared view.Compared) table {
 	return t
 }
 
-// contrasts returns the comparisons of two cells of which neither is the baseline.
+// contrasts returns the comparisons of two cells other than the baseline.
 func contrasts(run *result.Run) table {
 	t := table{
 		Name: "contrasts", Caption: "Cells against others than the baseline, as declared before the first sample",
@@ -127,7 +127,7 @@ func order(run *result.Run) table {
 	return t
 }
 
-// unsupported are the rows that could not be measured, by reason.
+// unsupported returns the rows that could not be measured, by reason.
 func unsupported(run *result.Run, of experiment.View) table {
 	t := table{Name: "unsupported", Caption: "Rows that cannot be measured here", Head: headings("rows", "why")}
 	if of.Unsupported == nil {
@@ -144,7 +144,7 @@ func unsupported(run *result.Run, of experiment.View) table {
 	return t
 }
 
-// lines are how to have the settings of a command without gorun, the best one first.
+// lines returns how to apply the settings of a command without gorun, the best one first.
 func lines(run *result.Run) table {
 	t := table{
 		Name: "lines", Caption: "How to have each without gorun, the best first",
@@ -154,7 +154,7 @@ func lines(run *result.Run) table {
 		return t
 	}
 	for _, i := range run.Matrix.Ranking {
-		if i < 0 || i >= len(run.Cells) || run.Cells[i].Lines == nil { // a stranger's journal
+		if i < 0 || i >= len(run.Cells) || run.Cells[i].Lines == nil { // an untrusted journal
 			continue
 		}
 		l := run.Cells[i].Lines
@@ -175,7 +175,7 @@ func togetherOf(run *result.Run) func(x float64) string {
 	return units.Together(medians)
 }
 
-// verdictOf is what is said of a cell.
+// verdictOf returns the verdict on a cell in words.
 func verdictOf(run *result.Run, i int) cell {
 	c := &run.Cells[i]
 	switch {
@@ -189,7 +189,7 @@ func verdictOf(run *result.Run, i int) cell {
 	return cell{Text: string(c.Verdict.Kind), Class: kindClasses[c.Verdict.Kind]}
 }
 
-// ratios are a verdict's typical ratio and the ends of its interval.
+// ratios returns a verdict's typical ratio and the ends of its interval.
 func ratios(v *stats.Verdict) []cell {
 	if v == nil || v.Typical.Ratio <= 0 || v.Kind == stats.Invalid {
 		return []cell{{}, {}, {}}
@@ -197,15 +197,15 @@ func ratios(v *stats.Verdict) []cell {
 	show := func(x float64) string { return fmt.Sprintf("%.3f", x) }
 	row := []cell{figured(v.Typical.Ratio, show), figured(v.Typical.Lo, show), figured(v.Typical.Hi, show)}
 	if v.Typical.Lo <= 0 {
-		row[1] = words("not bounded yet")
+		row[1] = words(units.Unbounded)
 	}
 	if v.Typical.Hi >= math.MaxFloat64 {
-		row[2] = words("not bounded yet")
+		row[2] = words(units.Unbounded)
 	}
 	return row
 }
 
-// seriesTable sums up what stands for cells.
+// seriesTable summarises the series of a run without cells.
 func seriesTable(set view.SeriesSet) table {
 	t := table{
 		Name: "summary", Caption: "What was measured: " + set.What,
@@ -228,114 +228,4 @@ func seriesTable(set view.SeriesSet) table {
 		t.Rows = append(t.Rows, row)
 	}
 	return t
-}
-
-// answer is the run in one sentence.
-func answer(run *result.Run, compared view.Compared) string {
-	switch {
-	case len(run.Samples) == 0:
-		return "Nothing was measured yet."
-	case run.Matrix != nil && len(run.Cells) > 1:
-		return matrixAnswer(run)
-	}
-	text := seriesAnswer(compared.SeriesOf(run))
-	if len(run.Findings) > 0 {
-		text += " " + run.Findings[0].Message
-	}
-	return text
-}
-
-// matrixAnswer counts the verdicts, and names the cell that is farthest from the baseline.
-func matrixAnswer(run *result.Run) string {
-	farthest, ratio := -1, 1.0
-	var decided []stats.Verdict
-	others := map[string][]stats.Verdict{} // by column
-	for i, c := range run.Cells {
-		if c.Verdict == nil || run.IsBaseline(i) {
-			continue
-		}
-		decided = append(decided, *c.Verdict)
-		for column, v := range c.Verdicts {
-			others[column] = append(others[column], v)
-		}
-		r := c.Verdict.Typical.Ratio
-		if (c.Verdict.Kind == stats.Slower || c.Verdict.Kind == stats.Faster) && r > 0 {
-			if away := max(r, 1/r); away > ratio {
-				farthest, ratio = i, away
-			}
-		}
-	}
-	if len(decided) == 0 {
-		return "No cell has a verdict: what is shown was measured, and not compared."
-	}
-	text := "Against the baseline: " + kinds(decided) + "."
-	if farthest >= 0 {
-		text += fmt.Sprintf(" Farthest from it is %s: %s.", view.CellTitles(run)[farthest], run.Cells[farthest].Words)
-	}
-	for _, figure := range run.Matrix.Figures {
-		if of := others[figure.Column]; len(of) > 0 {
-			text += fmt.Sprintf(" By %s: %s.", figure.Label, kinds(of))
-		}
-	}
-	return text
-}
-
-// kinds counts verdicts by their kind.
-func kinds(verdicts []stats.Verdict) string {
-	counts := map[stats.Kind]int{}
-	for _, v := range verdicts {
-		counts[v.Kind]++
-	}
-	var parts []string
-	for _, k := range []struct {
-		kind stats.Kind
-		text string
-	}{
-		{stats.Slower, "%d slower"},
-		{stats.Faster, "%d faster"},
-		{stats.Same, "%d without a difference"},
-		{stats.Mixed, "%d with another difference in total than at most times"},
-		{stats.Confounded, "%d confounded by what disturbed the samples"},
-		{stats.Invalid, "%d not measured as asked"},
-		{stats.CantTell, "%d that cannot be told yet"},
-	} {
-		if n := counts[k.kind]; n > 0 {
-			parts = append(parts, fmt.Sprintf(k.text, n))
-		}
-	}
-	return strings.Join(parts, ", ")
-}
-
-// seriesAnswer names the ends of what stands for cells.
-func seriesAnswer(set view.SeriesSet) string {
-	least, most := -1, -1
-	medians := make([]float64, len(set.Series))
-	for i, s := range set.Series {
-		median, ok := s.Median()
-		medians[i] = median
-		if !ok {
-			continue
-		}
-		if least < 0 || median < medians[least] {
-			least = i
-		}
-		if most < 0 || median > medians[most] {
-			most = i
-		}
-	}
-	what := strings.ToUpper(set.What[:1]) + set.What[1:]
-	if least < 0 {
-		return "No sample is valid."
-	}
-	if least == most {
-		d, n := set.Series[least].Distribution()
-		return fmt.Sprintf("%s: %s, the median of %d samples between %s and %s.", what, units.Seconds(d.Median), n,
-			units.Seconds(d.Min), units.Seconds(d.Max))
-	}
-	text := fmt.Sprintf("%s: least with %s (%s), most with %s (%s)", what, set.Series[least].Name,
-		units.Seconds(medians[least]), set.Series[most].Name, units.Seconds(medians[most]))
-	if medians[least] > 0 {
-		text += fmt.Sprintf(": %s times as long", units.Digits(medians[most]/medians[least]))
-	}
-	return text + "."
 }

@@ -9,8 +9,8 @@ import (
 	"gorun/internal/result"
 )
 
-// figuresOf are the drawings of a report, in order, each of which may apply to the run or not: those of any run, with
-// those of its experiment among them.
+// figuresOf returns the drawings of a report that apply to the run, in order: those of every run and those of its
+// experiment.
 func figuresOf(run *result.Run, views render.Views) []experiment.Drawing {
 	of := views.Of(run.Experiment)
 	panels := func(run *result.Run) (chart.Figure, bool) { return chart.SamplePanels(of.Compared.SeriesOf(run)) }

@@ -18,7 +18,7 @@ type signal struct {
 	name string
 	show func(x float64) string
 	of   func(s *result.Signals) *float64
-	each bool // a sum over samples says nothing
+	each bool // a sum over samples is meaningless
 }
 
 // signals are the rows of the table of disturbances. To add one, add its row.
@@ -50,7 +50,7 @@ func number(n *uint64) *float64 {
 	return &x
 }
 
-// disturbances sum up what disturbed the samples. What could not be had in any says so: it is not zero.
+// disturbances summarises the disturbances of the samples. One that no sample has is shown as not known, not as zero.
 func disturbances(run *result.Run) table {
 	t := table{
 		Name: "disturbances", Caption: "What disturbed the samples",
@@ -112,7 +112,7 @@ func quality(run *result.Run) []table {
 	return []table{counts, reasons, disturbances(run)}
 }
 
-// environment is where and by what the run was measured: every field of the host and of the tool that is known.
+// environment returns the known fields of the host and of the tool.
 func environment(in Input) table {
 	run := in.Run
 	t := table{Name: "environment", Caption: "Where, when and by what it was measured", Head: headings("what", "value")}
@@ -123,7 +123,7 @@ func environment(in Input) table {
 	return t
 }
 
-// fields are those of a struct that are not zero, by their JSON names.
+// fields returns the fields of a struct that are not zero, by their JSON names.
 func fields(prefix string, of any) (rows [][]cell) {
 	v := reflect.ValueOf(of)
 	for i := range v.NumField() {
@@ -137,7 +137,7 @@ func fields(prefix string, of any) (rows [][]cell) {
 	return rows
 }
 
-// options are what was asked, by flag name.
+// options returns the requested options, by flag name.
 func options(run *result.Run) table {
 	t := table{Name: "options", Caption: "What was asked", Head: headings("option", "value")}
 	text, err := json.Marshal(run.Spec)
@@ -161,7 +161,7 @@ func options(run *result.Run) table {
 	return t
 }
 
-// commands repeat one sample of each cell.
+// commands returns the command that repeats one sample of each cell.
 func commands(run *result.Run) table {
 	t := table{Name: "commands", Caption: "What repeats a sample of each cell", Head: headings("cell", "command")}
 	for i, title := range view.CellTitles(run) {
@@ -172,10 +172,10 @@ func commands(run *result.Run) table {
 	return t
 }
 
-// unquoted are the characters that mean only themselves to a shell.
+// unquoted holds the characters that are not special in a shell.
 const unquoted = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_=+,./:@%"
 
-// commandLine is what a shell takes (POSIX, Shell Command Language, 2.2).
+// commandLine returns a command line quoted for a shell (POSIX, Shell Command Language, 2.2).
 func commandLine(args []string) string {
 	list := []string{"gorun"}
 	for _, arg := range args {

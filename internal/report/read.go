@@ -17,11 +17,11 @@ import (
 type Input struct {
 	File  string
 	Run   *result.Run
-	Ended bool // false: it still goes on, or was killed
+	Ended bool // false: in progress, or killed
 }
 
-// Read reads a journal, also of a run that goes on, or a run that --format json wrote, and judges the cells that it has
-// no verdicts on.
+// Read reads a journal, also of a run in progress, or a run that --format json wrote, and judges cells without
+// verdicts.
 func Read(path string, views render.Views) (Input, error) {
 	in := Input{File: path}
 	recording, err := journal.Read(path, views.Known)
@@ -35,8 +35,8 @@ func Read(path string, views render.Views) (Input, error) {
 		torn := recording.Lines + 1
 		in.Run.Warnings = append(in.Run.Warnings, result.Warning{
 			Code:    "torn-line",
-			Message: fmt.Sprintf("line %d of the journal, its last, is not whole, and is left out", torn),
-			Hint:    "a sample was being written, or the run was killed meanwhile",
+			Message: fmt.Sprintf("the last line of the journal, %d, is incomplete and was left out", torn),
+			Hint:    "a sample was being written, or the run was killed while writing",
 		})
 	}
 	if why := recording.Unjudged; why != nil && recording.Footer() == nil {
@@ -46,7 +46,7 @@ func Read(path string, views render.Views) (Input, error) {
 	return in, nil
 }
 
-// readJSON reads a run that --format json wrote; where the file holds none, its error is that of the journal.
+// readJSON reads a run that --format json wrote. If the file holds none, it returns the error of reading the journal.
 func readJSON(path string, noJournal error) (*result.Run, error) {
 	text, err := os.ReadFile(path)
 	if err != nil {
@@ -61,16 +61,16 @@ func readJSON(path string, noJournal error) (*result.Run, error) {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
 	if invalid != nil {
-		return nil, hint.With(fmt.Errorf("%s: it is not the JSON of a run", path), "give a file as --format json printed it")
+		return nil, hint.With(fmt.Errorf("%s: it is not the JSON of a run", path), "give an unchanged output of --format json")
 	}
 	return &run, nil
 }
 
-// summarise sums up the samples of each cell.
+// summarise sets the summary of each cell.
 func summarise(run *result.Run, columns column.List) {
 	time, err := matrix.Time(run.Matrix, columns)
 	if err != nil {
-		return // the samples have no figure that could be summed up
+		return // the samples have no figure to summarise
 	}
 	of := make([][]result.Sample, len(run.Cells))
 	for _, s := range run.Samples {

@@ -1,4 +1,4 @@
-// Package report shows runs to a person as one HTML file that needs nothing else: no network, no other file.
+// Package report shows runs as one self-contained HTML file, which needs no network and no other file.
 package report
 
 import (
@@ -14,6 +14,7 @@ import (
 
 	"gorun/internal/render"
 	"gorun/internal/render/term"
+	"gorun/internal/render/view"
 	"gorun/internal/result"
 )
 
@@ -26,18 +27,18 @@ var (
 	script string
 )
 
-// pageTemplate is parsed when a page is written: every start of gorun would pay for it.
+// pageTemplate is parsed when a page is written, so that other commands start faster.
 var pageTemplate = sync.OnceValue(func() *template.Template {
 	return template.Must(template.New("page").Parse(pageText))
 })
 
-// Options say what kind of page is written.
+// Options select the kind of page.
 type Options struct {
 	Views   render.Views
 	Version string // of a page that is served and refreshes itself; "": a file
 }
 
-// page is what the template shows.
+// page is the data of the template.
 type page struct {
 	Title, Answer string
 	Version       string
@@ -52,7 +53,7 @@ type page struct {
 type section struct {
 	Anchor, Name  string
 	Answer        string
-	Open          bool // it goes on, or was killed
+	Open          bool // in progress, or killed
 	Partial       bool
 	Verdicts      table
 	Contrasts     table
@@ -78,11 +79,12 @@ type drawing struct {
 	Table                      table
 }
 
-// refresh is how often a served page looks for a newer one. What makes the page takes CPU time from what is measured.
+// refresh is the interval at which a served page checks for a newer version. Making the page takes CPU time from the
+// measured run.
 const refresh = 5
 
-// Write writes the report of some runs. What is in them may come from a stranger: the template escapes it, and what
-// gets through all the same may neither load nor send anything (Content Security Policy 3).
+// Write writes the report of some runs. Their contents are not trusted: the template escapes them, and the page may
+// neither load nor send anything (Content Security Policy 3).
 func Write(w io.Writer, inputs []Input, o Options) error {
 	p := page{
 		Version: o.Version, Refresh: refresh, Policy: policy(o.Version != ""),
@@ -95,7 +97,7 @@ func Write(w io.Writer, inputs []Input, o Options) error {
 		p.Runs = append(p.Runs, sectionOf(fmt.Sprintf("run%d", i+1), clean[i], o.Views))
 	}
 	p.Title, p.Answer = titleOf(clean), p.Runs[0].Answer
-	p.Together = together(clean, o.Views)
+	p.Together = comparisons(clean, o.Views)
 	if len(inputs) > 1 {
 		p.Answer = fmt.Sprintf("%d runs side by side.", len(inputs))
 		if len(p.Together) == 0 {
@@ -143,7 +145,7 @@ func sectionOf(anchor string, in Input, views render.Views) section {
 	run := in.Run
 	of := views.Of(run.Experiment)
 	s := section{
-		Anchor: anchor, Name: filepath.Base(in.File), Answer: answer(run, of.Compared), Open: !in.Ended, Partial: run.Partial,
+		Anchor: anchor, Name: filepath.Base(in.File), Answer: view.Sentences(views.Answer(run)), Open: !in.Ended, Partial: run.Partial,
 		Verdicts: verdicts(run, of.Compared), Contrasts: contrasts(run), Order: order(run), Unsupported: unsupported(run, of), Lines: lines(run), Findings: run.Findings, Warnings: run.Warnings,
 		FindingsTitle: views.FindingsTitle(run),
 		Quality:       quality(run), Environment: environment(in), Options: options(run), Commands: commands(run),
@@ -168,8 +170,8 @@ func sectionOf(anchor string, in Input, views render.Views) section {
 	return s
 }
 
-// labelled names a drawing for a screen reader by its title and its description. In a page their identifiers must be
-// its own.
+// labelled names a drawing for a screen reader by its title and its description, with identifiers that are unique in
+// the page.
 func labelled(svg, name string) template.HTML {
 	svg = strings.Replace(svg, ` role="img"`, fmt.Sprintf(` role="img" aria-labelledby="%s-title %[1]s-about"`, name), 1)
 	svg = strings.Replace(svg, "<title>", fmt.Sprintf(`<title id="%s-title">`, name), 1)

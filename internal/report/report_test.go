@@ -27,7 +27,7 @@ import (
 
 var update = flag.Bool("update", false, "write the golden files instead of comparing with them")
 
-// made is a run with samples that a real one could have.
+// made returns a run with realistic samples.
 func made(experiment string) *result.Run {
 	return &result.Run{
 		Schema: result.Schema, Experiment: experiment, Seed: 7, Started: "2026-01-02T03:04:05Z",
@@ -51,7 +51,8 @@ func sampleOf(index int, seconds float64) result.Sample {
 	}
 }
 
-// matrixOf is a matrix of so many cells after so many rounds, the first cell the baseline; the last is 10% slower.
+// matrixOf returns a matrix with these numbers of cells and rounds. The first cell is the baseline; the last is 10%
+// slower.
 func matrixOf(t testing.TB, cells, rounds int) *result.Run {
 	run := made("primes")
 	run.Command = []string{"matrix", "primes"}
@@ -90,7 +91,7 @@ func judged(t testing.TB, run *result.Run) *result.Run {
 	return run
 }
 
-// journalOf stores a run, with a footer or without.
+// journalOf stores a run, with or without a footer.
 func journalOf(t testing.TB, run *result.Run, footer bool) string {
 	path := filepath.Join(t.TempDir(), "run.jsonl")
 	var text bytes.Buffer
@@ -125,7 +126,7 @@ func written(t testing.TB, inputs ...Input) string {
 	return page.String()
 }
 
-// read returns figures as a journal has them.
+// read returns figures as read from a journal.
 func read(values map[string]any) (figures result.Figures) {
 	text, err := json.Marshal(values)
 	if err == nil {
@@ -137,13 +138,13 @@ func read(values map[string]any) (figures result.Figures) {
 	return figures
 }
 
-// body is a page without its style and its script, which would be the whole of a golden file's changes.
+// body returns a page without its style and script, whose changes would dominate those of a golden file.
 func body(page string) string {
 	parts := regexp.MustCompile(`(?s)<(style|script)>.*?</(style|script)>|content="default-src[^"]*"`)
 	return parts.ReplaceAllString(page, "")
 }
 
-// What a stranger's journal has for a text stays a text.
+// A text in an untrusted journal stays text.
 func TestWriteEscapes(t *testing.T) {
 	const hostile = "</style></script><script>alert(1)</script><img src=x onerror=alert(2)>\" onload=\"x\x1b[31m\u202e"
 	run := judged(t, matrixOf(t, 3, 3))
@@ -184,7 +185,7 @@ func TestWriteNeedsNothingElse(t *testing.T) {
 
 const most = 2_000_000 // bytes of a report
 
-// longMatrix has 10,000 samples, and verdicts that nobody found.
+// longMatrix has 10,000 samples, and invented verdicts.
 func longMatrix(cells int) *result.Run {
 	run := made("primes")
 	run.Matrix = &result.Matrix{Alpha: 0.05, Margin: 0.02}
@@ -257,7 +258,7 @@ func TestReadJudgesWhatHasNoFooter(t *testing.T) {
 	assert.Contains(t, written(t, torn), "This run has not ended")
 }
 
-// Samples that were not taken in turns are another run's: no footer is believed about them.
+// Samples in the wrong order cannot be from this run: its footer is ignored.
 func TestReadOutOfOrder(t *testing.T) {
 	run := judged(t, matrixOf(t, 3, 3))
 	run.Samples[0].Slot, run.Samples[5].Slot = run.Samples[5].Slot, run.Samples[0].Slot
@@ -268,7 +269,7 @@ func TestReadOutOfOrder(t *testing.T) {
 	}
 }
 
-// What another experiment compares is not known here: its footer is shown, and without one the cells are summed up.
+// An unknown experiment cannot be judged: its footer is shown or, without one, the cells are summarised.
 func TestReadOfAnotherDatum(t *testing.T) {
 	run := judged(t, matrixOf(t, 3, 3))
 	run.Experiment, run.Matrix.Datum = "latency", "latency_ns"
@@ -305,30 +306,17 @@ func TestCommandLine(t *testing.T) {
 		commandLine([]string{"primes", "--limit=10", "--pin-cpus", "0 1", "it's", "", "$(x)", "#"}))
 }
 
-func TestAnswers(t *testing.T) {
-	assert.Equal(t, "Nothing was measured yet.", answer(made("primes"), view.Compared{}))
-	run := judged(t, matrixOf(t, 3, 60))
-	assert.Regexp(t, `^Against the baseline: 1 slower, .*\. Farthest from it is --workers 3: slower: \+`, answer(run, view.Compared{}))
-	single := made("primes")
-	single.Samples = []result.Sample{sampleOf(0, 0.1), sampleOf(1, 0.3), sampleOf(2, 0.2)}
-	assert.Equal(t, "Wall time: 200 ms, the median of 3 samples between 100 ms and 300 ms.", answer(single, view.Compared{}))
-	single.Samples[0].Quality.Verdict = result.Invalid
-	single.Samples[1].Quality.Verdict = result.Invalid
-	single.Samples[2].Quality.Verdict = result.Invalid
-	assert.Equal(t, "No sample is valid.", answer(single, view.Compared{}))
-}
-
-// Runs beside each other share what they have in common, and only what is of one experiment.
+// Runs of the same experiment are shown side by side, with their common cells.
 func TestTogether(t *testing.T) {
 	a, b, c := matrixOf(t, 2, 30), matrixOf(t, 3, 30), made("contend")
-	tables := together([]Input{{File: "a", Run: judged(t, a)}, {File: "b", Run: judged(t, b)}, {File: "c", Run: c}}, nil)
+	tables := comparisons([]Input{{File: "a", Run: judged(t, a)}, {File: "b", Run: judged(t, b)}, {File: "c", Run: c}}, nil)
 	require.Len(t, tables, 1)
 	assert.Len(t, tables[0].Head, 4)
 	require.Len(t, tables[0].Rows, 2, "the third cell is in one alone")
 	assert.Equal(t, "--workers 2", tables[0].Rows[1][0].Text)
 	assert.NotEqual(t, tables[0].Rows[1][1].Value, tables[0].Rows[1][2].Value)
 	assert.NotEmpty(t, tables[0].Rows[1][3].Text)
-	assert.Empty(t, together([]Input{{File: "a", Run: a}, {File: "c", Run: c}}, nil))
+	assert.Empty(t, comparisons([]Input{{File: "a", Run: a}, {File: "c", Run: c}}, nil))
 }
 
 // A signal that no sample has is not known, and not zero.
@@ -360,7 +348,7 @@ func TestLinesOfSettings(t *testing.T) {
 	assert.Empty(t, lines(&result.Run{}).Rows)
 }
 
-// Cells are compared with others than the baseline, by each figure, and put into an order, whatever a journal names.
+// Contrasts by each figure and the order of cells are shown, for any contents of a journal.
 func TestContrastsAndOrder(t *testing.T) {
 	run := matrixOf(t, 3, 1)
 	slower, same := rendertest.Effect(stats.Slower, 10, 8, 12, 20), rendertest.Effect(stats.Same, 0, -1, 1, 20)
@@ -385,7 +373,7 @@ func TestContrastsAndOrder(t *testing.T) {
 	}, order(run).Rows)
 }
 
-// Each figure has a verdict of its own in the table and in the answer.
+// Each figure has its own verdict in the table and in the answer.
 func TestVerdictsOnEachFigure(t *testing.T) {
 	run := matrixOf(t, 3, 60)
 	run.Matrix.Figures = []result.Figure{{Column: "cpu_seconds", Label: "CPU time"}}
@@ -407,6 +395,8 @@ func TestVerdictsOnEachFigure(t *testing.T) {
 	assert.Equal(t, "no difference larger than 2%", table.Rows[2][at].Text)
 	assert.Equal(t, "same", table.Rows[2][at].Class)
 	assert.Equal(t, fmt.Sprintf("%.3f", slower.Verdicts["cpu_seconds"].Typical.Ratio), table.Rows[2][at+1].Text)
-	assert.Contains(t, matrixAnswer(run), "Against the baseline: 1 slower, 1 without a difference.")
-	assert.Contains(t, matrixAnswer(run), " By CPU time: 2 without a difference.")
+	answer := view.Sentences(experiments.Answer(run))
+	assert.Contains(t, answer, "Slower than workers 1 (")
+	assert.Contains(t, answer, "No difference larger than 2% from workers 1 (")
+	assert.NotContains(t, answer, "CPU time", "which differs in no cell")
 }

@@ -17,7 +17,7 @@ import (
 	"gorun/internal/render"
 )
 
-// Served is the report of some files as they grow.
+// Served is the report of some growing files.
 type Served struct {
 	files []string
 	views render.Views
@@ -27,14 +27,14 @@ type Served struct {
 	page    []byte
 }
 
-// NewServed makes the first page, so that files that cannot be shown are known before anything is served.
+// NewServed makes the first page, so that a file that cannot be shown is an error before anything is served.
 func NewServed(files []string, views render.Views) (*Served, error) {
 	s := &Served{files: files, views: views}
 	_, err := s.current()
 	return s, err
 }
 
-// versionOf tells whether the files changed: their sizes and times.
+// versionOf returns a text that changes when the files change: their sizes and times.
 func versionOf(files []string) (string, error) {
 	var parts []string
 	for _, file := range files {
@@ -47,11 +47,11 @@ func versionOf(files []string) (string, error) {
 	return strings.Join(parts, "-"), nil
 }
 
-// current is the page of the files as they are now; it is made when they have changed.
+// current returns the page of the present files. It is made again if they have changed.
 func (s *Served) current() ([]byte, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	version, err := versionOf(s.files) // first: what is written meanwhile is in the next page
+	version, err := versionOf(s.files) // first: data written while the page is made is in the next page
 	if err != nil || version == s.version {
 		return s.page, err
 	}
@@ -69,7 +69,7 @@ func (s *Served) current() ([]byte, error) {
 	return s.page, nil
 }
 
-// ServeHTTP answers with the page, and at /version with what tells it from an older one.
+// ServeHTTP answers with the page, and at /version with its version.
 func (s *Served) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Cache-Control", "no-store")
 	w.Header().Set("X-Content-Type-Options", "nosniff")
@@ -100,7 +100,7 @@ func (s *Served) Serve(ctx context.Context, listener net.Listener) error {
 	server := &http.Server{
 		Handler: s, ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 10 * time.Second, WriteTimeout: 30 * time.Second,
 		IdleTimeout: time.Minute, MaxHeaderBytes: 16 << 10,
-		ErrorLog: log.New(io.Discard, "", 0), // a client's faults are no news
+		ErrorLog: log.New(io.Discard, "", 0), // a client's errors do not concern the user
 	}
 	stop := context.AfterFunc(ctx, func() { _ = server.Close() })
 	defer stop()

@@ -8,30 +8,30 @@ import (
 	"gorun/internal/units"
 )
 
-// table is one of the page.
+// table is a table of the page.
 type table struct {
-	Name    string // by which a program finds it
+	Name    string // by which programs find it
 	Caption string
 	Head    []heading
 	Rows    [][]cell // the first cell of a row is its heading
 }
 
-// heading is that of a column.
+// heading is the heading of a column.
 type heading struct {
 	Text   string
-	Number bool // its cells stand to the right
+	Number bool // its cells are right-aligned
 }
 
-// cell is what a person reads, and the number behind it at full precision.
+// cell is a text for people, with its number at full precision.
 type cell struct {
 	Text  string
-	Value string // "": it is not a number
+	Value string // "": not a number
 	Class string
 }
 
 func words(text string) cell { return cell{Text: text} }
 
-// figured shows a number in some way.
+// figured returns a cell that shows a number as this text.
 func figured(x float64, show func(x float64) string) cell {
 	if math.IsNaN(x) || math.IsInf(x, 0) {
 		return cell{}
@@ -41,7 +41,7 @@ func figured(x float64, show func(x float64) string) cell {
 
 func counted(n int) cell { return figured(float64(n), units.Count) }
 
-// headings are those of columns; a text that begins with # is of numbers.
+// headings returns the headings of columns; a text that begins with # is for numbers.
 func headings(texts ...string) []heading {
 	head := make([]heading, len(texts))
 	for i, text := range texts {
@@ -53,7 +53,7 @@ func headings(texts ...string) []heading {
 	return head
 }
 
-// tableOf is that of a figure: a text that is a number is shown with three digits.
+// tableOf returns the table of a figure: a text that is a number is shown with three digits.
 func tableOf(name string, from chart.FigureTable) table {
 	t := table{Name: name, Caption: from.Caption, Rows: make([][]cell, len(from.Rows))}
 	numbers := make([]int, len(from.Head))
@@ -75,7 +75,7 @@ func tableOf(name string, from chart.FigureTable) table {
 	return t
 }
 
-// shortest is a number as it was written, unless three digits are fewer.
+// shortest returns the shorter one of a number's text and the number with three digits.
 func shortest(text string, x float64) string {
 	if digits := units.Digits(x); len(digits) < len(text) {
 		return digits

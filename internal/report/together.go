@@ -12,8 +12,8 @@ import (
 	"gorun/internal/units"
 )
 
-// together are the tables of runs of the same experiment that have cells in common: their medians beside each other.
-func together(inputs []Input, views render.Views) (tables []table) {
+// comparisons returns tables with the medians of runs of the same experiment that have common cells, side by side.
+func comparisons(inputs []Input, views render.Views) (tables []table) {
 	var experiments []string
 	of := map[string][]Input{}
 	for _, in := range inputs {
@@ -31,15 +31,15 @@ func together(inputs []Input, views render.Views) (tables []table) {
 	return tables
 }
 
-// sideBySide has a row for each cell that two or more runs have. Runs of a matrix are also compared with the first, as
-// `gorun compare --force` does it.
+// sideBySide returns a table with a row for each cell that two or more runs have. Runs of a matrix are also compared
+// with the first, as by `gorun compare --force`.
 func sideBySide(inputs []Input, compared view.Compared, columns column.List) table {
 	t := table{Name: "together", Caption: "gorun " + inputs[0].Run.Experiment + ": the runs side by side"}
 	t.Head = headings("cell")
 	var order []string
 	medians := make([]map[string]float64, len(inputs))
 	against := make([]map[string]cell, len(inputs))
-	runs := map[string]int{} // that have the cell
+	runs := map[string]int{} // number of runs that have the cell
 	var all []float64
 	for i, in := range inputs {
 		t.Head = append(t.Head, heading{fmt.Sprintf("%d: %s", i+1, filepath.Base(in.File)), true})
@@ -83,10 +83,10 @@ func sideBySide(inputs []Input, compared view.Compared, columns column.List) tab
 	return t
 }
 
-// comparedWith are the verdicts on a run's cells against those of the first, by the cells' titles there; nil where the
+// comparedWith returns the verdicts on a run's cells against those of the first, by the cells' titles there; nil if the
 // two cannot be compared.
 func comparedWith(first, in Input, columns column.List) map[string]cell {
-	a, b := *first.Run, *in.Run // their verdicts stay those of the runs
+	a, b := *first.Run, *in.Run // copies: the runs keep their own verdicts
 	a.Cells, b.Cells = append([]result.Cell{}, a.Cells...), append([]result.Cell{}, b.Cells...)
 	for _, run := range []*result.Run{&a, &b} {
 		if run.Matrix == nil {

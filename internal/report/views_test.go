@@ -33,6 +33,7 @@ import (
 	"gorun/internal/experiment"
 	"gorun/internal/futex"
 	"gorun/internal/matrix"
+	"gorun/internal/migrate"
 	"gorun/internal/numa"
 	"gorun/internal/pair"
 	"gorun/internal/primes"
@@ -46,7 +47,7 @@ import (
 // experiments are those that gorun has.
 var experiments = render.Views{
 	primes.Experiment, contend.Experiment, c2c.Experiment, numa.Experiment, command.Experiment,
-	pair.Experiment, bind.Experiment, futex.Experiment,
+	pair.Experiment, bind.Experiment, futex.Experiment, migrate.Experiment,
 }
 
 const runsDir = "../../testdata/runs"
@@ -64,9 +65,10 @@ var views = [...]shown{
 	{"terminal", "table", term.Options{Terminal: true, Colour: true, Width: 100}},
 	{"csv", "csv", term.Options{}},
 	{"benchfmt", "benchfmt", term.Options{}},
+	{"markdown", "markdown", term.Options{}},
 }
 
-// recorded is an archive: the journal of a run that took place, and what is to be shown of it.
+// recorded is an archive: the journal of a real run, and its expected views.
 type recorded struct {
 	name, path string
 	archive    *txtar.Archive
@@ -86,7 +88,7 @@ func recordedRuns(t testing.TB) []recorded {
 	return runs
 }
 
-// member returns the text of a member, and whether there is one.
+// member returns the text of a member, and whether it exists.
 func (r recorded) member(name string) (string, bool) {
 	i := slices.IndexFunc(r.archive.Files, func(f txtar.File) bool { return f.Name == name })
 	if i < 0 {
@@ -113,7 +115,7 @@ func readText(t testing.TB, journal string) Input {
 	return in
 }
 
-// sealed returns a line of a journal that was changed with the checksum that it must have.
+// sealed returns a modified line of a journal with its correct checksum.
 func sealed(line string) string {
 	line = checksum.ReplaceAllString(strings.TrimSuffix(line, "\n"), "}")
 	return fmt.Sprintf("%s,\"crc32\":\"%08x\"}\n", line[:len(line)-1], crc32.ChecksumIEEE([]byte(line)))
@@ -148,7 +150,7 @@ func pageOf(t testing.TB, inputs ...Input) string {
 	return strings.TrimLeft(blankLines.ReplaceAllString(html.UnescapeString(page), "\n"), "\n")
 }
 
-// assertDrawing holds that a drawing is whole XML, and that each number in it is one.
+// assertDrawing asserts that a drawing is well-formed XML with valid numbers.
 func assertDrawing(t testing.TB, svg string) {
 	t.Helper()
 	decoder := xml.NewDecoder(strings.NewReader(svg))
@@ -162,7 +164,7 @@ func assertDrawing(t testing.TB, svg string) {
 	assert.NotRegexp(t, `NaN|Inf|%!`, svg)
 }
 
-// compareText shows a run beside the one before it.
+// compareText returns the comparison of a run with the one before it.
 func compareText(t testing.TB, before, run string, opts term.Options) string {
 	t.Helper()
 	a := matrix.Side{File: "before.jsonl", Run: readText(t, before).Run}
@@ -175,7 +177,30 @@ func compareText(t testing.TB, before, run string, opts term.Options) string {
 	return out.String()
 }
 
-// Every recorded run is shown in each way as its archive has it. `make record` takes the runs anew.
+// referTo adds to a run what the text that its experiment grew from reports, and returns false where that is nothing.
+func referTo(t testing.TB, run *result.Run) bool {
+	t.Helper()
+	x, err := experiment.Find(experiments, run.Experiment)
+	if err != nil || x.Reference == nil {
+		return false
+	}
+	r, err := x.Reference.Of(run)
+	require.NoError(t, err)
+	run.Reference = r
+	return len(r.Rows) > 0
+}
+
+// added returns the lines of a page that another one lacks.
+func added(plain, page string) (lines string) {
+	for line := range strings.Lines(page) {
+		if !strings.Contains(plain, line) {
+			lines += line
+		}
+	}
+	return lines
+}
+
+// Every recorded run has the views in its archive. `make record` takes the runs again.
 func TestViews(t *testing.T) {
 	for _, r := range recordedRuns(t) {
 		t.Run(r.name, func(t *testing.T) {
@@ -193,6 +218,9 @@ func TestViews(t *testing.T) {
 				add(v.name, show(t, in.Run, v))
 			}
 			add("report", pageOf(t, in))
+			if plain := show(t, in.Run, views[0]); referTo(t, in.Run) {
+				add("reference", added(plain, show(t, in.Run, views[0])))
+			}
 			if before, ok := r.member("before.jsonl"); ok {
 				for _, v := range views[:3] {
 					add("compare."+v.name, compareText(t, before, r.journal(t), v.opts))
@@ -203,7 +231,7 @@ func TestViews(t *testing.T) {
 				require.NoError(t, os.WriteFile(r.path, txtar.Format(got), 0o644))
 				return
 			}
-			// The text as it is read back: a line that looks like the head of a member would end the one before.
+			// The text after reading it back: a line that looks like a member's header would end the previous member.
 			got = txtar.Parse(txtar.Format(got))
 			var want, have []string
 			for _, file := range r.archive.Files {
@@ -220,7 +248,7 @@ func TestViews(t *testing.T) {
 	}
 }
 
-// The archives stay small enough to be read, and each is of a run that can be recorded again.
+// The archives are small enough to read, and each run can be recorded again.
 func TestRecordedRuns(t *testing.T) {
 	table, err := os.ReadFile(filepath.Join(runsDir, "runs.txt"))
 	require.NoError(t, err)
@@ -239,10 +267,10 @@ func TestRecordedRuns(t *testing.T) {
 		lines += strings.Count(string(txtar.Format(r.archive)), "\n")
 	}
 	assert.Empty(t, commands, "record them: testdata/runs/record NAME")
-	assert.Less(t, lines, 12_000)
+	assert.Less(t, lines, 14_500)
 }
 
-// No line is longer than the output is wide, none ends in blanks, and colour moves nothing.
+// No line is wider than the output or ends in blanks, and colours do not change the layout.
 func TestViewsFit(t *testing.T) {
 	for _, r := range recordedRuns(t) {
 		t.Run(r.name, func(t *testing.T) {
@@ -266,7 +294,7 @@ func TestViewsFit(t *testing.T) {
 	}
 }
 
-// What --format json prints is read back as the run that it was made of: it is shown alike in every way.
+// A run that was printed by --format json and read back has the same views.
 func TestViewsOfJSON(t *testing.T) {
 	for _, r := range recordedRuns(t) {
 		t.Run(r.name, func(t *testing.T) {
@@ -281,7 +309,7 @@ func TestViewsOfJSON(t *testing.T) {
 	}
 }
 
-// A journal that was cut off anywhere after its header is shown as far as it goes, and as one that is not whole.
+// A journal that was cut off at any place after its header is shown up to there, and as incomplete.
 func TestViewsOfCutJournals(t *testing.T) {
 	for _, r := range recordedRuns(t) {
 		t.Run(r.name, func(t *testing.T) {
@@ -306,7 +334,7 @@ func TestViewsOfCutJournals(t *testing.T) {
 	}
 }
 
-// A journal of an experiment that this gorun does not know is shown by what all runs have.
+// A journal of an unknown experiment is shown with the columns of all runs.
 func TestViewsOfUnknownExperiments(t *testing.T) {
 	for _, r := range recordedRuns(t) {
 		t.Run(r.name, func(t *testing.T) {
@@ -329,7 +357,7 @@ func TestViewsOfUnknownExperiments(t *testing.T) {
 
 var fontSize = regexp.MustCompile(`font-size="([0-9.]+)"`)
 
-// Each drawing is of some recorded run, has a text for each thing it shows, and leaves the run as it is.
+// Each drawing applies to a recorded run, has a text for each of its elements, and does not change the run.
 func TestFiguresOfRecordedRuns(t *testing.T) {
 	drawn := map[string]int{} // 0: no run had it
 	for _, r := range recordedRuns(t) {
@@ -369,7 +397,7 @@ func TestFiguresOfRecordedRuns(t *testing.T) {
 const hostileText = "\x1b[31m\x1b[2J\x1b]0;title\x07\u202e\x9b5m</script><img src=x onerror=alert(1)>\r\n" +
 	"-- csv --\t\x00title"
 
-// soiled replaces every text of a JSON value, but those that say how the rest is to be read.
+// soiled replaces every text of a JSON value, except those that determine how the rest is read.
 func soiled(value any) any {
 	switch value := value.(type) {
 	case string:
@@ -388,7 +416,7 @@ func soiled(value any) any {
 	return value
 }
 
-// Whatever texts a run holds, nothing but what can be printed reaches a terminal, and nothing but text a page.
+// For any texts in a run, only printable characters reach a terminal, and only text reaches a page.
 func TestViewsOfHostileRuns(t *testing.T) {
 	for _, r := range recordedRuns(t) {
 		t.Run(r.name, func(t *testing.T) {
@@ -419,10 +447,10 @@ func TestViewsOfHostileRuns(t *testing.T) {
 	}
 }
 
-// What a stranger's journal holds is drawn within bounds, or not at all.
+// The contents of an untrusted journal are drawn within the bounds of a drawing, or not at all.
 func TestFiguresOfStrangers(t *testing.T) {
 	odd := []float64{0, -1, 1, 1e-9, 5e-324, 1e-300, math.MaxFloat64, -math.MaxFloat64, 7.5, 64, 1 << 16, 1 << 30}
-	// Some numbers of a run are others. Whole ones stay whole, or the journal could not be read.
+	// Some numbers of a run are changed. Whole numbers stay whole, so that the journal can be read.
 	var change func(random *rand.Rand, value any) any
 	change = func(random *rand.Rand, value any) any {
 		switch value := value.(type) {
@@ -472,7 +500,7 @@ func TestFiguresOfStrangers(t *testing.T) {
 	assert.Greater(t, drawn, 50)
 }
 
-// FuzzViews holds that whatever a journal has for samples can be shown, in every format and by every drawing.
+// FuzzViews checks that any samples in a journal can be shown, in every format and by every drawing.
 func FuzzViews(f *testing.F) {
 	for _, r := range recordedRuns(f) {
 		var experiment string

@@ -1,16 +1,18 @@
 package result
 
-// ContendRow is a row of `gorun contend`: which CPUs make which operation at once, and on what memory.
+// ContendRow is a row of `gorun contend`: the CPUs, the operation that they execute at the same time, and its memory.
 type ContendRow struct {
 	Row         int    `json:"row"`
 	Op          string `json:"op"`
-	Instruction string `json:"instruction"` // that the loop repeats: "lock xadd"
-	Load        string `json:"load"`        // the load pattern that made the row
+	Instruction string `json:"instruction"` // the instruction that the loop repeats: "lock xadd"
+	Load        string `json:"load"`        // the load pattern of the row
 	CPUs        int    `json:"cpus"`
 	CPUList     string `json:"cpu_list"` // kernel list
-	Pattern     string `json:"pattern"`  // a group a node of the run, ascending: * runs, - does not; "**-- *---"
+	Pattern     string `json:"pattern"`  // one group per node of the run, ascending: * runs, - does not; "**-- *---"
 	DistBytes   int    `json:"dist_bytes"`
-	MemNode     int    `json:"mem_node"` // that the memory was asked from
+	Dist        int    `json:"dist,omitempty"`    // of --dist, in what DistBy names
+	DistBy      string `json:"dist_by,omitempty"` // "word": the index of a CPU's word is CPU * Dist; "bit": of its bit, CPU << Dist
+	MemNode     int    `json:"mem_node"`          // the node from which the memory was requested
 }
 
 // PlanPairs is what `gorun c2c --dry-run` shows.

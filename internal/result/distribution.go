@@ -30,13 +30,13 @@ func Distribute(figures []float64) Distribution {
 // Good reports whether the sample counts: it is neither partial nor invalid.
 func (s *Sample) Good() bool { return !s.Partial && s.Quality.Verdict != Invalid }
 
-// Good returns those of the samples that are.
+// Good returns the samples that count.
 func Good(samples []Sample) []Sample {
 	return slices.DeleteFunc(slices.Clone(samples), func(s Sample) bool { return !s.Good() })
 }
 
-// Typical returns the sample with the median wall time (the faster of the middle two): what is shown of one sample,
-// because CPUs and workers of different ones do not add up, is this one's. Nil without samples.
+// Typical returns the sample with the median wall time (the faster of the middle two), or nil without samples. Figures
+// that cannot be added over samples, such as those of CPUs and workers, are shown for this one.
 func Typical(samples []Sample) *Sample {
 	all := make([]*Sample, len(samples))
 	for i := range samples {
@@ -45,7 +45,7 @@ func Typical(samples []Sample) *Sample {
 	return stats.Middle(all, func(s *Sample) float64 { return s.Seconds })
 }
 
-// Summarise derives the summary of a run from its good samples; nil when there is none.
+// Summarise derives the summary of a run from its good samples; nil if there are none.
 func Summarise(samples []Sample) *Summary {
 	var seconds []float64
 	for _, s := range Good(samples) {

@@ -9,22 +9,22 @@ import (
 	"sync/atomic"
 )
 
-// Figures are an experiment's own figures of one sample: its typed struct, or the JSON of one that was read, which is
-// decoded when it is first asked for. Copies share what they hold, and may be read at the same time.
+// Figures holds an experiment's own figures of one sample: its typed struct, or JSON that was read, which is decoded on
+// first use. Copies share their contents, and may be read concurrently.
 type Figures struct{ held *held }
 
 type held struct {
 	given any                 // an experiment's *F; nil: read
 	read  []byte              // compact JSON object; nil: given
-	typed atomic.Pointer[any] // of read: the *F that it was last decoded to, a nil *F where it did not fit
+	typed atomic.Pointer[any] // of read: the *F to which it was last decoded; a nil *F if it did not fit
 }
 
-// FiguresOf holds an experiment's figures, which must not change once they are shown. Their names are those that f has
-// in JSON.
+// FiguresOf returns an experiment's figures, which must not change afterwards. Their names are the JSON names of f's
+// fields.
 func FiguresOf[F any](f *F) Figures { return Figures{&held{given: f}} }
 
-// Typed returns the figures of a sample as its experiment has them; false where there are none, or they are another
-// experiment's. The caller must not change them.
+// Typed returns the figures of a sample in the type of its experiment; false if there are none, or they belong to
+// another experiment. The caller must not change them.
 func Typed[F any](s *Sample) (*F, bool) {
 	h := s.Values.held
 	if h == nil {
@@ -65,7 +65,7 @@ func (f *Figures) UnmarshalJSON(text []byte) error {
 	return nil
 }
 
-// MarshalJSON writes the figures sorted by name, "{}" where there are none.
+// MarshalJSON writes the figures sorted by name, or "{}" if there are none.
 func (f Figures) MarshalJSON() ([]byte, error) {
 	if f.held == nil {
 		return []byte("{}"), nil
@@ -77,7 +77,7 @@ func (f Figures) MarshalJSON() ([]byte, error) {
 	return encode(figures)
 }
 
-// encode leaves "<", ">" and "&" to the encoder that this is written by.
+// encode does not escape "<", ">" and "&": the encoder of the enclosing value decides.
 func encode(value any) ([]byte, error) {
 	var text bytes.Buffer
 	enc := json.NewEncoder(&text)
@@ -108,8 +108,8 @@ func (h *held) object() (figures map[string]any, err error) {
 	return figures, dec.Decode(&figures)
 }
 
-// Map returns the figures with every name and text in them changed by the function, which must leave printable ASCII as
-// it is: JSON that has nothing else is not decoded.
+// Map returns the figures with every name and text in them changed by the function. The function must not change
+// printable ASCII: JSON that has nothing else is not decoded.
 func (f Figures) Map(change func(string) string) Figures {
 	if f.held == nil {
 		return f
@@ -147,15 +147,15 @@ func mapTexts(value any, change func(string) string) any {
 	return value
 }
 
-// OwnProcess are figures of gorun's own process. An experiment that measures in it embeds them, and measure.Watcher
-// fills them in.
+// OwnProcess holds figures of gorun's own process. An experiment that measures in this process embeds it, and
+// measure.Watcher fills it in.
 type OwnProcess struct {
 	MemoryPeakBytes *uint64 `json:"memory_peak_bytes,omitempty"`
 }
 
 func (p *OwnProcess) own() *OwnProcess { return p }
 
-// Own returns the figures of gorun's own process, to be filled in; nil where the experiment has none.
+// Own returns the figures of gorun's own process, to be filled in; nil if the experiment has none.
 func (f Figures) Own() *OwnProcess {
 	if f.held != nil {
 		if figures, ok := f.held.given.(interface{ own() *OwnProcess }); ok {

@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// asRead returns figures as a journal has them.
+// asRead returns figures as read from a journal.
 func asRead(text string) (f Figures) {
 	if err := json.Unmarshal([]byte(text), &f); err != nil {
 		panic(err)
@@ -47,7 +47,7 @@ func TestTyped(t *testing.T) {
 	again, _ := Typed[pairing](&copied)
 	assert.Same(t, got, again, "decoded once")
 
-	// A journal that somebody changed.
+	// A modified journal.
 	for _, text := range []string{`{"cpu_a": "x"}`, `{"cpu_a": 1e99}`, `{"cpu_a": {}}`, `{}`, `null`} {
 		for range 2 {
 			s := Sample{Values: asRead(text)}
@@ -61,7 +61,7 @@ func TestTyped(t *testing.T) {
 	}
 }
 
-// A report shows a run to many at once.
+// A report reads the figures of a run concurrently.
 func TestFiguresAreReadTogether(t *testing.T) {
 	s := Sample{Values: asRead(`{"ns": 3, "exit_code": 4}`)}
 	var group sync.WaitGroup

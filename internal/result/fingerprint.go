@@ -2,13 +2,13 @@ package result
 
 import "strconv"
 
-// condition is something beside a program's placement that changes how long it takes.
+// condition is something other than its placement that changes how long a program takes.
 type condition struct {
 	name string
 	of   func(*Run) string // "": not known
 }
 
-// conditions in the order in which differences are told.
+// conditions lists the conditions, in the order in which differences are reported.
 var conditions = []condition{
 	{"version", version},
 	{"binary", func(r *Run) string { return r.Tool.SHA256[:min(shortHash, len(r.Tool.SHA256))] }},
@@ -38,10 +38,10 @@ var conditions = []condition{
 	{"boot", func(r *Run) string { return r.Host.BootID }},
 }
 
-// shortHash is how many digits of a hash are told: enough that no two programs of a person share them.
+// shortHash is the number of digits of a hash in reports: enough to distinguish a user's programs.
 const shortHash = 12
 
-// Conditions returns the names that a Difference can have, in their order.
+// Conditions returns the names that a Difference can have, in order.
 func Conditions() []string {
 	names := make([]string, len(conditions))
 	for i, c := range conditions {
@@ -50,11 +50,11 @@ func Conditions() []string {
 	return names
 }
 
-// migrationCost is root's to read: that an ordinary user does not know it is no difference.
+// migrationCost can be read only by root: an unknown value is not a difference.
 const migrationCost = "migration-cost"
 
-// Differences returns the conditions that two runs do not share, in the order of Conditions. One that only one of them
-// knows is a difference too, unless a privilege is what it takes to know it.
+// Differences returns the conditions that differ between two runs, in the order of Conditions. A condition that is
+// known for only one of them is a difference too, unless reading it needs a privilege.
 func Differences(a, b *Run) []Difference {
 	differences := []Difference{}
 	known := func(text string) string {

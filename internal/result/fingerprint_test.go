@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// known is a run of which every condition is known.
+// known returns a run with all conditions known.
 func known() *Run {
 	quota := 1.5
 	return &Run{
@@ -60,7 +60,7 @@ func TestDifferences(t *testing.T) {
 	assert.Empty(t, Differences(&Run{}, &Run{}), "what neither knows is no difference")
 }
 
-// Every field of the tool and the host is a condition, but for what says nothing about time or follows from another.
+// Every field of the tool and the host is a condition, except those that do not affect time or follow from another.
 func TestConditionsLeaveNothingOut(t *testing.T) {
 	implied := map[string]bool{
 		"Name": true, "OS": true, "MemoryBytes": true, // of the machine
@@ -83,7 +83,7 @@ func TestConditionsLeaveNothingOut(t *testing.T) {
 	}
 }
 
-// Who may not read a setting shares it; two values differ.
+// A setting that could not be read is not a difference; two values are.
 func TestMigrationCost(t *testing.T) {
 	other := known()
 	other.Host.MigrationCost = ""

@@ -11,21 +11,21 @@ import (
 const (
 	HistogramSchema = 3
 	perOctave       = 1 << HistogramSchema
-	// From 2^-24 s (60 ns), below which a worker is not timed exactly anyhow, to 2^16 s (18 hours).
+	// From 2^-24 s (60 ns), below which a worker's time is not exact, to 2^16 s (18 hours).
 	leastOctave, lastOctave = -24, 16
 	// HistogramFirst is the index of the first bucket above HistogramTiny.
 	HistogramFirst = leastOctave*perOctave + 1
-	// HistogramSize is how many counts there are.
+	// HistogramSize is the number of counts.
 	HistogramSize = 1 + (lastOctave-leastOctave)*perOctave
 )
 
-// HistogramTiny is the duration in seconds up to which all are counted as one.
+// HistogramTiny is the upper end of the first bucket, in seconds.
 const HistogramTiny = 1.0 / (1 << -leastOctave)
 
 // Histogram counts durations in seconds.
 type Histogram struct {
-	// The first are those up to HistogramTiny, the next those of bucket HistogramFirst, and so on; the last has what is
-	// longer, too.
+	// The first counts durations up to HistogramTiny, the next those of bucket HistogramFirst, and so on; the last also
+	// counts all longer ones.
 	Counts [HistogramSize]uint64
 	Sum    float64
 }
@@ -36,7 +36,7 @@ func (h *Histogram) Add(seconds float64) {
 	h.Sum += seconds
 }
 
-// Total is how many were counted.
+// Total returns the number of durations counted.
 func (h *Histogram) Total() (n uint64) {
 	for _, count := range h.Counts {
 		n += count
@@ -44,7 +44,7 @@ func (h *Histogram) Total() (n uint64) {
 	return n
 }
 
-// UpTo is how many were not longer than 2^octave seconds: what a bucket of a classic histogram tells.
+// UpTo returns the number of durations of at most 2^octave seconds: a bucket of a classic histogram.
 func (h *Histogram) UpTo(octave int) (n uint64) {
 	for _, count := range h.Counts[:octave*perOctave-HistogramFirst+2] {
 		n += count
@@ -60,7 +60,7 @@ var fractions = func() (f [perOctave]float64) {
 	return f
 }()
 
-// HistogramIndex is which of a Histogram's counts a duration belongs to.
+// HistogramIndex returns the index in a Histogram's counts of a duration.
 func HistogramIndex(seconds float64) int {
 	if !(seconds > HistogramTiny) {
 		return 0

@@ -21,11 +21,11 @@ import (
 )
 
 // Line is one line of a journal (JSON Lines): exactly one of its fields is set. The first is the header, then come
-// samples in the order in which they were taken, and a footer when the run ended in good order. A run that goes on
-// after its footer writes another one when it ends again: the last one counts.
+// samples in the order in which they were taken, and a footer if the run ended normally. A run that is resumed after
+// its footer writes another one when it ends again: the last one counts.
 //
 // As JSON a line ends with its checksum, the member "crc32": the CRC-32 of gzip, as eight digits, of the line without
-// that member and without its end. Bash, sed, gzip and od are enough to have the checksum of line 3 anew:
+// that member and without its end. Bash, sed, gzip and od compute the checksum of line 3:
 //
 //	printf %s "$(sed -n '3{s/,"crc32":"[^"]*"}$/}/p}' RUN.jsonl)" | gzip | tail -c 8 | od -A n -t x4 -N 4 --endian=little
 type Line struct {
@@ -45,7 +45,7 @@ func (l Line) MarshalJSON() ([]byte, error) {
 	return fmt.Appendf(text[:len(text)-1], `,"crc32":"%08x"}`, sum), nil
 }
 
-// checksum is the member of a line that holds its checksum, which is as long in every line.
+// checksum matches the member of a line that holds its checksum, which has the same length in every line.
 var checksum = regexp.MustCompile(`,"crc32":"([0-9a-f]{8})"}$`)
 
 // checksumLen is the length of what matches checksum.
@@ -62,12 +62,12 @@ func verify(text []byte) error {
 	}
 	sum := crc32.Update(crc32.ChecksumIEEE(text[:body]), crc32.IEEETable, []byte("}"))
 	if want := fmt.Sprintf("%08x", sum); want != string(has[1]) {
-		return fmt.Errorf("its checksum is %s, and that of its text is %s", has[1], want)
+		return fmt.Errorf("its checksum is %s, but that of its text is %s", has[1], want)
 	}
 	return nil
 }
 
-// Footer is what was derived when the run ended.
+// Footer holds the results derived at the end of the run.
 type Footer struct {
 	Samples  int       `json:"samples"` // lines of samples before it
 	Summary  *Summary  `json:"summary,omitempty"`
@@ -77,24 +77,24 @@ type Footer struct {
 	Partial  bool      `json:"partial"`
 }
 
-// Journal is a file of raw samples, a line and an fsync each: a killed run loses at most the sample in flight. While it
-// is open no other gorun can open it to write.
+// Journal is a file of raw samples, with a line and an fsync for each: a killed run loses at most the sample in
+// progress. While it is open, no other gorun can open it for writing.
 type Journal struct {
 	file    *os.File
-	regular bool  // has a disk to wait for; a pipe and a terminal have none
-	torn    bool  // the file goes on after its whole lines
-	whole   int64 // bytes of these
-	failed  error // of the write after which nothing more is written
+	regular bool  // a regular file, unlike a pipe or a terminal, can be synced
+	torn    bool  // the file ends with an incomplete line
+	whole   int64 // bytes of the complete lines
+	failed  error // error of the write after which nothing more is written
 }
 
-// ErrExists tells that the journal's file holds something already.
+// ErrExists means that the journal's file is not empty.
 var ErrExists = errors.New("holds an earlier run")
 
-// ErrBusy tells that another process has the journal open to write.
+// ErrBusy means that another process has the journal open for writing.
 var ErrBusy = errors.New("another gorun is writing to")
 
-// CreateJournal makes a journal of a file that was opened for appending; the journal closes it, and so does an error. A
-// regular file that holds something is refused: the error wraps ErrExists, or ErrBusy.
+// CreateJournal makes a journal of a file that was opened for appending. The journal closes the file, also after an
+// error. For a regular file that is not empty, the error wraps ErrExists or ErrBusy.
 func CreateJournal(file *os.File) (*Journal, error) {
 	size, regular, err := lock(file)
 	if err == nil && size > 0 {
@@ -106,9 +106,9 @@ func CreateJournal(file *os.File) (*Journal, error) {
 	return &Journal{file: file, regular: regular}, nil
 }
 
-// OpenJournal opens the journal of a run that is to go on, and reads it. The file is changed by the first Write alone,
-// which cuts a torn line off: who finds another run in it than expected closes it as it was. Another process that
-// writes to it is an error that wraps ErrBusy.
+// OpenJournal opens and reads the journal of a run to be resumed. Only the first Write changes the file: it cuts off an
+// incomplete line. So a journal of an unexpected run can be closed unchanged. If another process writes to it, the
+// error wraps ErrBusy.
 func OpenJournal(path string) (*Journal, Recording, error) {
 	file, err := os.OpenFile(path, os.O_RDWR|os.O_APPEND, 0)
 	if err != nil {
@@ -130,8 +130,8 @@ func OpenJournal(path string) (*Journal, Recording, error) {
 	return &Journal{file: file, regular: true, torn: rec.Torn, whole: rec.Whole}, rec, nil
 }
 
-// lock takes a regular file for this process until it is closed (flock(2)), and returns its size. Where the file system
-// knows no locks, there is none.
+// lock locks a regular file for this process until it is closed (flock(2)), and returns its size. On a file system
+// without locks it does not lock.
 func lock(file *os.File) (size int64, regular bool, err error) {
 	info, err := file.Stat()
 	if err != nil || !info.Mode().IsRegular() {
@@ -150,7 +150,7 @@ func lock(file *os.File) (size int64, regular bool, err error) {
 }
 
 // Write appends a line and waits until it is on the disk. After a failure, which may have left a part of the line, it
-// writes nothing more and returns the same error. A nil Journal takes every line and keeps none.
+// writes nothing more and returns the same error. A nil Journal discards lines.
 func (j *Journal) Write(line Line) error {
 	if j == nil {
 		return nil
@@ -179,7 +179,7 @@ func (j *Journal) store(text []byte) error {
 	return j.file.Sync()
 }
 
-// Lost returns an error if the journal's name is not its file's any more: another program removed or replaced it.
+// Lost returns an error if another program has removed or replaced the journal's file.
 func (j *Journal) Lost() error {
 	if j == nil || !j.regular {
 		return nil
@@ -206,19 +206,19 @@ func (j *Journal) Close() error {
 	return j.file.Close()
 }
 
-// Recording is what a journal holds.
+// Recording holds the contents of a journal.
 type Recording struct {
-	// Run is the header with the samples, and with what the last footer says. It is partial unless it ended, and the
-	// footer says that it was complete.
+	// Run is the header with the samples and the results of the last footer. It is partial unless it has ended with the
+	// footer of a complete run.
 	Run     *Run
-	Footers []*Footer // in their order
+	Footers []*Footer // in order
 	Ended   bool      // the last footer is the last line
-	Whole   int64     // bytes of the whole lines
-	Lines   int       // how many these are
-	Torn    bool      // after them stands one that was cut off, or is broken; it is left out
+	Whole   int64     // bytes of the complete lines
+	Lines   int       // number of complete lines
+	Torn    bool      // a broken or incomplete last line was left out
 }
 
-// Footer returns the last footer; nil where there is none.
+// Footer returns the last footer; nil without one.
 func (rec *Recording) Footer() *Footer {
 	if len(rec.Footers) == 0 {
 		return nil
@@ -226,7 +226,7 @@ func (rec *Recording) Footer() *Footer {
 	return rec.Footers[len(rec.Footers)-1]
 }
 
-// SampleLine returns the number of the line of a sample, by its place among the samples.
+// SampleLine returns the line number of a sample, by its index.
 func (rec *Recording) SampleLine(sample int) int {
 	line := 2 + sample
 	for _, f := range rec.Footers {
@@ -237,11 +237,11 @@ func (rec *Recording) SampleLine(sample int) int {
 	return line
 }
 
-// FooterLine returns the number of the line of a footer, by its place among the footers.
+// FooterLine returns the line number of a footer, by its index.
 func (rec *Recording) FooterLine(footer int) int { return 2 + rec.Footers[footer].Samples + footer }
 
-// ReadJournal reads a journal, also of a run that was killed or still goes on: its last line may be torn. A broken line
-// elsewhere is an error that names its number.
+// ReadJournal reads a journal, also of a run that was killed or is in progress: its last line may be incomplete. For a
+// broken line elsewhere, the error names its number.
 func ReadJournal(r io.Reader) (Recording, error) {
 	var rec Recording
 	var broken error // of the line before
@@ -280,7 +280,7 @@ func ReadJournal(r io.Reader) (Recording, error) {
 	}
 	rec.Torn = rec.Torn || broken != nil
 	if rec.Run == nil {
-		err := errors.New("there is no whole line of a journal in it")
+		err := errors.New("it contains no complete line of a journal")
 		if broken != nil {
 			err = fmt.Errorf("%w: %w", err, broken)
 		}
@@ -291,7 +291,7 @@ func ReadJournal(r io.Reader) (Recording, error) {
 	return rec, nil
 }
 
-// ReadHeader reads the header of the journal in a regular file, and nothing else of it. It waits for no writer of a FIFO.
+// ReadHeader reads only the header of the journal in a regular file. It does not wait for the writer of a FIFO.
 func ReadHeader(path string) (*Run, error) {
 	info, err := os.Stat(path)
 	if err != nil {
@@ -321,7 +321,7 @@ func ReadHeader(path string) (*Run, error) {
 	return rec.Run, nil
 }
 
-// forms are what files begin with that are no journals.
+// forms lists how other kinds of files begin.
 var forms = []struct{ magic, is, way string }{
 	{"\x1f\x8b", "it is compressed by gzip", "decompress it: gzip -dc FILE >run.jsonl"},
 	{"\x28\xb5\x2f\xfd", "it is compressed by zstd", "decompress it: zstd -dc FILE >run.jsonl"},
@@ -333,17 +333,17 @@ var forms = []struct{ magic, is, way string }{
 	{"[", "it is a JSON list", noJournal},
 }
 
-// headerStart is what every journal begins with.
+// headerStart is the beginning of every journal.
 const headerStart = `{"header":{`
 
-// another returns an error that says what a file is of which the first line is not one of a journal.
+// another returns an error that names the kind of a file whose first line is not that of a journal.
 func another(in *bufio.Reader) error {
 	head, err := in.Peek(1 << 16)
 	if err != nil && err != io.EOF {
 		return err
 	}
 	if len(head) == 0 {
-		return hint.With(errors.New("it is empty, and holds no journal"), noJournal)
+		return hint.With(errors.New("it is empty"), noJournal)
 	}
 	line, _, _ := bytes.Cut(head, []byte("\n"))
 	is, way := "it is a text of another kind", noJournal
@@ -356,7 +356,7 @@ func another(in *bufio.Reader) error {
 	case bytes.HasSuffix(line, []byte("}\r")):
 		is, way = "its lines end in CR LF", "another program saved it: "+asWritten
 	case checksum.Match(line), bytes.HasPrefix(head, []byte(headerStart)), strings.HasPrefix(headerStart, string(head)):
-		return nil // or a broken line, which is named
+		return nil // or a broken line, which has its own error
 	case bytes.HasPrefix(head, []byte(`{"sample":`)), bytes.HasPrefix(head, []byte(`{"footer":`)):
 		return nil
 	case bytes.HasPrefix(bytes.TrimSpace(head), []byte("{")):
@@ -364,14 +364,14 @@ func another(in *bufio.Reader) error {
 	case bytes.IndexByte(head, 0) >= 0 || !utf8.Valid(head[:max(0, len(head)-utf8.UTFMax)]):
 		is = "it is a binary file"
 	}
-	return hint.With(fmt.Errorf("no journal begins in line 1: %s", is), way)
+	return hint.With(fmt.Errorf("line 1 does not begin a journal: %s", is), way)
 }
 
-// inWords returns an error of package json in the words of a journal's reader.
+// inWords rewords an error of package json for a reader of journals.
 func inWords(err error) error {
 	var invalid *json.UnmarshalTypeError
 	if !errors.As(err, &invalid) {
-		return errors.New("it is not JSON as a journal has it")
+		return errors.New("it is not the JSON of a journal")
 	}
 	names := map[string]string{"string": "a text", "array": "a list", "object": "an object", "bool": "true or false"}
 	is := cmp.Or(names[invalid.Value], invalid.Value) // or "number 1e999"
@@ -390,12 +390,12 @@ func inWords(err error) error {
 	default:
 		want = "a whole number that fits"
 	}
-	return fmt.Errorf("%s is %s, and not %s", cmp.Or(invalid.Field, "the line"), is, want)
+	return fmt.Errorf("%s is %s instead of %s", cmp.Or(invalid.Field, "the line"), is, want)
 }
 
-const noJournal = "give a file that --out wrote; one that was cut off in its first line holds no sample"
+const noJournal = "give a file that --out wrote; a file that is cut off in its first line has no samples"
 
-// readLine appends a line of any length, with its end, to buf. At io.EOF the line has no end; it may be empty.
+// readLine appends a line of any length, with its newline, to buf. At io.EOF the line has no newline, and may be empty.
 func readLine(in *bufio.Reader, buf []byte) ([]byte, error) {
 	for {
 		piece, err := in.ReadSlice('\n')
@@ -406,7 +406,7 @@ func readLine(in *bufio.Reader, buf []byte) ([]byte, error) {
 	}
 }
 
-// CheckSchema returns an error, with a hint what to do, if the run is in another schema than that of this gorun.
+// CheckSchema returns an error with a hint if the run has another schema than this gorun.
 func (r *Run) CheckSchema() error {
 	if r.Schema == Schema {
 		return nil
@@ -415,11 +415,11 @@ func (r *Run) CheckSchema() error {
 	if r.Tool.Version != "" {
 		writer += ", version " + r.Tool.Version
 	}
-	return hint.With(fmt.Errorf("its schema is %q, and this gorun reads %q", r.Schema, Schema),
+	return hint.With(fmt.Errorf("its schema is %q, but this gorun reads %q", r.Schema, Schema),
 		"read it with "+writer+"; to compare it with runs of this gorun, measure it again")
 }
 
-// add takes the next line, and what was found wrong with its checksum.
+// add takes the next line, and the error of its checksum.
 func (rec *Recording) add(text []byte, unverified error) error {
 	var line Line
 	err := json.Unmarshal(text, &line)
@@ -442,9 +442,9 @@ func (rec *Recording) add(text []byte, unverified error) error {
 	}
 	switch {
 	case kinds != 1:
-		err = fmt.Errorf("a line is one of header, sample and footer, and this one is %d of them", kinds)
+		err = fmt.Errorf("a line must be exactly one of header, sample and footer, but this one has %d of them", kinds)
 	case rec.Run == nil && line.Header == nil:
-		err = errors.New("it stands before the header")
+		err = errors.New("it comes before the header")
 	case line.Sample != nil:
 		rec.Run.Samples = append(rec.Run.Samples, *line.Sample)
 		rec.Ended = false
@@ -452,7 +452,7 @@ func (rec *Recording) add(text []byte, unverified error) error {
 	case line.Footer != nil:
 		return rec.end(line.Footer)
 	case rec.Run != nil:
-		return hint.With(errors.New("a second header"), "a journal holds one run: take the runs in it apart")
+		return hint.With(errors.New("a second header"), "a journal holds one run: split the file")
 	case len(line.Header.Samples) > 0:
 		err = errors.New("the header holds samples")
 	default:
@@ -465,17 +465,17 @@ func (rec *Recording) add(text []byte, unverified error) error {
 
 const asWritten = "give a file that --out wrote, as it was written"
 
-// end takes a footer. A run that goes on after one writes another when it has taken samples.
+// end takes a footer. A run that is resumed after a footer writes another when it has taken samples.
 func (rec *Recording) end(f *Footer) error {
 	if last := rec.Footer(); last != nil && rec.Ended {
 		return hint.With(errors.New("a second footer, without a sample between the two"), asWritten)
 	}
 	if have := len(rec.Run.Samples); f.Samples != have {
-		err := fmt.Errorf("the footer counts %d samples, and %d stand before it", f.Samples, have)
-		return hint.With(err, "lines were lost or added after the run: take the file as it was written")
+		err := fmt.Errorf("the footer counts %d samples, but %d come before it", f.Samples, have)
+		return hint.With(err, "lines were lost or added after the run: use an unchanged copy of the file")
 	}
 	if had := len(rec.Run.Warnings); len(f.Warnings) < had || !slices.Equal(f.Warnings[:had], rec.Run.Warnings) {
-		return hint.With(errors.New("the footer does not begin with the warnings that the run had before"), asWritten)
+		return hint.With(errors.New("the footer does not begin with the earlier warnings of the run"), asWritten)
 	}
 	rec.Footers, rec.Ended = append(rec.Footers, f), true
 	rec.Run.Summary, rec.Run.Findings, rec.Run.Warnings = f.Summary, f.Findings, f.Warnings

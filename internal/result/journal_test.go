@@ -21,7 +21,7 @@ import (
 	"gorun/internal/hint"
 )
 
-// sampleOf is a sample as a matrix has it.
+// sampleOf returns a sample of a matrix.
 func sampleOf(index int) Sample {
 	other, faults := -0.004, uint64(17)
 	return Sample{
@@ -40,7 +40,8 @@ func sampleOf(index int) Sample {
 	}
 }
 
-// recorded are the lines of a run of so many samples that was stopped after two of them, went on and ended.
+// recorded returns the lines of a run with this number of samples that was stopped after two of them, resumed and
+// completed.
 func recorded(samples int) []Line {
 	header := known()
 	header.Schema, header.Experiment = Schema, "primes"
@@ -70,7 +71,7 @@ func recorded(samples int) []Line {
 	return append(lines, footer(samples, false))
 }
 
-// text is the lines as a journal has them.
+// text returns the lines as in a journal.
 func text(t testing.TB, lines []Line) []byte {
 	t.Helper()
 	var out bytes.Buffer
@@ -106,7 +107,7 @@ func samplesOf(lines []Line) []Sample {
 	return samples
 }
 
-// What comes back is what was written, and what the last footer says.
+// Reading returns what was written, with the results of the last footer.
 func TestReadJournal(t *testing.T) {
 	lines := recorded(5)
 	journal := text(t, lines)
@@ -125,14 +126,14 @@ func TestReadJournal(t *testing.T) {
 	assert.Equal(t, &Slot{Cell: 1, Control: true, Elapsed: 0.5}, rec.Run.Samples[1].Slot)
 }
 
-// Renderers and JSON want a list.
+// Renderers and JSON need a list.
 func TestReadJournalWithoutSamples(t *testing.T) {
 	rec := read(t, []byte(summed(`{"header":{"schema":"gorun/v2"}}`)))
 	assert.Equal(t, []Sample{}, rec.Run.Samples)
 	assert.Nil(t, rec.Footer())
 }
 
-// A run that was stopped is partial; so is one that has ended and goes on, until its next footer.
+// A stopped run is partial, as is a resumed one until its next footer.
 func TestReadJournalOfAStoppedRun(t *testing.T) {
 	lines := recorded(5)
 	for _, c := range []struct {
@@ -157,7 +158,7 @@ func TestReadJournalOfAStoppedRun(t *testing.T) {
 	}
 }
 
-// Wherever a journal is cut, exactly the samples on whole lines are there.
+// A journal cut at any place has exactly the samples on complete lines.
 func TestReadJournalCutAnywhere(t *testing.T) {
 	lines := recorded(4)
 	journal := text(t, lines)
@@ -166,7 +167,7 @@ func TestReadJournalCutAnywhere(t *testing.T) {
 		whole := bytes.Count(journal[:cut], []byte("\n"))
 		rec, err := ReadJournal(bytes.NewReader(journal[:cut]))
 		if cut < headerEnd {
-			require.ErrorContains(t, err, map[bool]string{true: "is empty", false: "no whole line"}[cut == 0], "cut at %d", cut)
+			require.ErrorContains(t, err, map[bool]string{true: "is empty", false: "no complete line"}[cut == 0], "cut at %d", cut)
 			require.Contains(t, hint.Of(err), "--out")
 			continue
 		}
@@ -191,32 +192,32 @@ func TestReadJournalErrors(t *testing.T) {
 	none := replace(footer, `"samples":3`, `"samples":0`)
 	v3 := replace(header, Schema, "gorun/v3")
 	for name, c := range map[string]struct{ journal, want string }{
-		"empty":                {"", "it is empty, and holds no journal"},
-		"only words":           {"words\n", "no journal begins in line 1: it is a text of another kind"},
-		"no header":            {sample, "line 1: it stands before the header"},
-		"footer first":         {footer, "line 1: it stands before the header"},
+		"empty":                {"", "it is empty"},
+		"only words":           {"words\n", "line 1 does not begin a journal: it is a text of another kind"},
+		"no header":            {sample, "line 1: it comes before the header"},
+		"footer first":         {footer, "line 1: it comes before the header"},
 		"second header":        {header + sample + header, "line 3: a second header"},
 		"samples in header":    {replace(header, `"samples":[]`, `"samples":[{}]`), "the header holds samples"},
-		"another schema":       {v3, `line 1: its schema is "gorun/v3", and this gorun reads "gorun/v2"`},
+		"another schema":       {v3, `line 1: its schema is "gorun/v3", but this gorun reads "gorun/v2"`},
 		"and another layout":   {replace(v3, `"seed":18446744073709551615`, `"seed":"x"`), `"gorun/v3"`},
 		"no schema":            {summed(`{"header":{}}`), `line 1: its schema is ""`},
-		"of no kind":           {header + summed(`{"x":0}`), "line 2: a line is one of header, sample and footer, and this one is 0"},
+		"of no kind":           {header + summed(`{"x":0}`), "line 2: a line must be exactly one of header, sample and footer, but this one has 0"},
 		"nothing":              {header + "null\n", "line 2: it has no checksum"},
 		"no checksum":          {header + sample + `{"sample":{"index":1}}` + "\n", "line 3: it has no checksum"},
-		"of two kinds":         {header + replace(sample, `,"crc32"`, `,"footer":{},"crc32"`), "and this one is 2"},
-		"two kinds at first":   {replace(header, `,"crc32"`, `,"sample":{},"crc32"`), "and this one is 2"},
+		"of two kinds":         {header + replace(sample, `,"crc32"`, `,"footer":{},"crc32"`), "but this one has 2"},
+		"two kinds at first":   {replace(header, `,"crc32"`, `,"sample":{},"crc32"`), "but this one has 2"},
 		"broken":               {header + sample[:40] + "\n" + sample, "line 2 is broken: it has no checksum"},
 		"broken figure":        {header + strings.Replace(sample, "1.5", "1.7", 1) + sample, "line 2 is broken: its checksum is"},
 		"broken before torn":   {header + sample[:40] + "\n" + "{", "line 2 is broken"},
 		"an empty line":        {header + "\n" + sample, "line 2 is broken"},
-		"another type":         {header + summed(`{"sample":{"seconds":"1"}}`), "line 2: sample.seconds is a text, and not a number"},
+		"another type":         {header + summed(`{"sample":{"seconds":"1"}}`), "line 2: sample.seconds is a text instead of a number"},
 		"out of range":         {header + summed(`{"sample":{"seconds":1e999}}`), "line 2: sample.seconds is number 1e999"},
-		"no whole number":      {header + summed(`{"sample":{"index":0.5}}`), "line 2: sample.index is number 0.5, and not"},
-		"values are a list":    {header + summed(`{"sample":{"values":[]}}`), "line 2: it is not JSON as a journal has it"},
+		"no whole number":      {header + summed(`{"sample":{"index":0.5}}`), "line 2: sample.index is number 0.5 instead of"},
+		"values are a list":    {header + summed(`{"sample":{"values":[]}}`), "line 2: it is not the JSON of a journal"},
 		"a second footer":      {header + none + none, "line 3: a second footer"},
 		"and a broken header":  {strings.Replace(header, Schema, "gorun/v3", 1) + sample, "line 1 is broken: its checksum is"},
 		"a lone broken header": {strings.Replace(header, Schema, "gorun/v3", 1), "line 1 is broken: its checksum is"},
-		"a sample is lost":     {header + sample + footer, "line 3: the footer counts 3 samples, and 1 stand before it"},
+		"a sample is lost":     {header + sample + footer, "line 3: the footer counts 3 samples, but 1 come before it"},
 	} {
 		_, err := ReadJournal(strings.NewReader(c.journal))
 		require.ErrorContains(t, err, c.want, name)
@@ -230,10 +231,10 @@ func TestReadJournalErrors(t *testing.T) {
 	assert.Contains(t, hint.Of(err), "v1.2.0", "which gorun reads it")
 }
 
-// goInternals are words of package json, which say nothing to who reads a journal.
+// goInternals are words of package json that mean nothing to a user.
 const goInternals = `unmarshal|Go value|Go struct|invalid character|json:`
 
-// A file in another form is refused in one sentence, with a way to have a journal of it.
+// A file in another form gives a one-line error, with a hint how to get a journal from it.
 func TestReadJournalOfAnotherForm(t *testing.T) {
 	journal := string(text(t, recorded(3)))
 	var zipped bytes.Buffer
@@ -266,19 +267,19 @@ func TestReadJournalOfAnotherForm(t *testing.T) {
 	}
 }
 
-// A journal of the schema before this one, as gorun 0.1.0-dev wrote it, is refused, and it is said what to do.
+// A journal of the previous schema, written by gorun 0.1.0-dev, gives an error with a hint.
 func TestReadJournalOfV1(t *testing.T) {
 	file, err := os.Open(filepath.Join("testdata", "v1.jsonl"))
 	require.NoError(t, err)
 	defer file.Close()
 	_, err = ReadJournal(file)
-	require.EqualError(t, err, `line 1: its schema is "gorun/v1", and this gorun reads "gorun/v2"`)
+	require.EqualError(t, err, `line 1: its schema is "gorun/v1", but this gorun reads "gorun/v2"`)
 	assert.Equal(t, "read it with the gorun that wrote it, version 0.1.0-dev; "+
 		"to compare it with runs of this gorun, measure it again", hint.Of(err))
 }
 
-// A single bit that is another, wherever it is, is found, and its line is named: by the error, or, on the last line, by
-// the number of whole lines before it.
+// A single changed bit, at any place, is found, and its line is named: by the error or, for the last line, by the
+// number of complete lines before it.
 func TestReadJournalFlippedAnywhere(t *testing.T) {
 	lines := recorded(1)
 	journal := text(t, lines)
@@ -298,7 +299,7 @@ func TestReadJournalFlippedAnywhere(t *testing.T) {
 	}
 }
 
-// The checksum is the one that standard tools give.
+// The checksum is the one that standard tools compute.
 func TestChecksumByHand(t *testing.T) {
 	if _, err := exec.LookPath("gzip"); err != nil {
 		t.Skip("this system has no gzip")
@@ -314,7 +315,7 @@ func TestChecksumByHand(t *testing.T) {
 	}
 }
 
-// A last line may have its end and be broken all the same: the disk keeps pages, not lines.
+// A last line may have a newline and still be broken: the disk stores pages, not lines.
 func TestReadJournalBrokenAtItsEnd(t *testing.T) {
 	journal := text(t, recorded(3)[:3])
 	for _, tail := range []string{
@@ -389,9 +390,9 @@ func linesOf(rec Recording) []Line {
 	return lines
 }
 
-// Nothing that is read as a journal, or is none, makes it panic; what was read, and is written again, says the same.
+// No input makes the reader panic, and a journal that was read and written again is equal.
 func FuzzReadJournal(f *testing.F) {
-	// Short ones: the fuzzer tries to shorten whatever it finds, for a minute each.
+	// Short ones: the fuzzer spends a minute on shortening each finding.
 	const header, sample = `{"header":{"schema":"gorun/v2"}}` + "\n", `{"sample":{"index":0}}` + "\n"
 	f.Add([]byte(header))
 	f.Add([]byte(header + sample + `{"footer":{"samples":1}}` + "\n"))
@@ -460,7 +461,7 @@ func TestJournalKeepsLines(t *testing.T) {
 	assert.EqualError(t, err, path+" holds an earlier run")
 }
 
-// A run that was killed in the middle of a line goes on after the last whole one.
+// A run that was killed in the middle of a line resumes after the last complete one.
 func TestOpenJournalGoesOn(t *testing.T) {
 	path, lines := journalPath(t), recorded(4)
 	torn := append(text(t, lines[:3]), `{"sample":{"index":2,"sec`...)
@@ -505,7 +506,7 @@ func TestOpenJournalErrors(t *testing.T) {
 	path := filepath.Join(dir, "words")
 	require.NoError(t, os.WriteFile(path, []byte("words"), 0o644))
 	_, _, err = OpenJournal(path)
-	require.ErrorContains(t, err, path+": no journal begins in line 1")
+	require.ErrorContains(t, err, path+": line 1 does not begin a journal")
 	kept, err := os.ReadFile(path)
 	require.NoError(t, err)
 	assert.Equal(t, "words", string(kept))
@@ -541,7 +542,7 @@ func TestJournalIsLocked(t *testing.T) {
 	require.NoError(t, j.Close())
 }
 
-// What holds no data can be the journal of several runs at once.
+// A file that holds no data, such as /dev/null, can be the journal of several runs at the same time.
 func TestJournalLocksFilesAlone(t *testing.T) {
 	a, err := create(os.DevNull)
 	require.NoError(t, err)
@@ -564,8 +565,8 @@ func TestJournalOfAFullDisk(t *testing.T) {
 	require.NoError(t, j.Close())
 }
 
-// After a write that failed the journal takes no more lines, though the disk may have room again: a half line would be
-// in their middle.
+// After a failed write the journal takes no more lines, even if the disk has room again: they would follow an
+// incomplete line.
 func TestJournalEndsWithAFailure(t *testing.T) {
 	path, lines := journalPath(t), recorded(3)
 	require.NoError(t, os.WriteFile(path, text(t, lines[:2]), 0o644))
@@ -585,7 +586,8 @@ func TestJournalEndsWithAFailure(t *testing.T) {
 	assert.Equal(t, string(text(t, lines[:2])), string(kept))
 }
 
-// A figure that JSON has no word for is the experiment's fault: nothing of it is written, and the journal is whole.
+// A figure that JSON cannot represent is an error of the experiment: the line is not written, and the journal stays
+// complete.
 func TestJournalOfWhatIsNoJSON(t *testing.T) {
 	path, lines := journalPath(t), recorded(3)
 	j, err := create(path)
@@ -620,7 +622,7 @@ func TestJournalIsLost(t *testing.T) {
 	require.NoError(t, device.Close())
 }
 
-// Without --out there is no journal, and nobody has to ask.
+// Without --out the journal is nil, and can be used like any other.
 func TestNoJournal(t *testing.T) {
 	var j *Journal
 	require.NoError(t, j.Write(Line{}))

@@ -2,9 +2,9 @@ package result
 
 import "maps"
 
-// Live is a run while it goes on. Its counters only grow.
+// Live is the state of a run in progress. Its counters only grow.
 type Live struct {
-	// What the workers did so far, in the sample that is being taken too.
+	// What the workers have done so far, including the sample in progress.
 	NumbersTested       uint64
 	PrimesFound         uint64
 	WorkersStarted      uint64
@@ -13,16 +13,16 @@ type Live struct {
 	VoluntarySwitches   uint64
 	InvoluntarySwitches uint64
 	CPUs                []LiveCPU
-	WorkerSeconds       *Histogram // nil: workers are not seen one by one
+	WorkerSeconds       *Histogram // nil: workers are not timed individually
 
 	Taken Taken
 
-	RunCPUs  int // that the run may use
+	RunCPUs  int // number of CPUs that the run may use
 	Course   Course
-	Elapsed  float64   // seconds, those before a resume too; it stands still when the run is over
-	Left     *float64  // seconds that the run will take on, at most; nil: not known
-	Finished bool      // it is over, and its metrics are all that is left
-	Standing *Standing // of a matrix or of numa's rows; nil: nothing is compared
+	Elapsed  float64   // seconds, including those before a resume; stops when the run is over
+	Left     *float64  // upper bound of the remaining seconds; nil: not known
+	Finished bool      // the run is over, and only its metrics are still served
+	Standing *Standing // of a matrix or numa's rows; nil: no comparison
 }
 
 // LiveCPU is one CPU's share of a Live.
@@ -32,14 +32,15 @@ type LiveCPU struct {
 	BusySeconds float64
 }
 
-// Course is what a run has before it.
+// Course holds the planned extent of a run.
 type Course struct {
 	Samples  int     // planned, warm-ups included; 0: open-ended
 	Budget   float64 // seconds after which no sample begins; 0: no limit
-	Duration float64 // seconds for which it goes on, however many samples these take; 0: off
+	Duration float64 // seconds after which the run ends, with any number of samples; 0: off
 }
 
-// Left is how many seconds the run will take on, at most, after so many samples in so many seconds; nil: not known.
+// Left returns an upper bound of the remaining seconds of the run, after this number of samples and elapsed seconds;
+// nil: not known.
 func (c Course) Left(samples int, elapsed float64) *float64 {
 	left := -1.0
 	if c.Samples > 0 && samples > 0 {
@@ -56,19 +57,19 @@ func (c Course) Left(samples int, elapsed float64) *float64 {
 	return &left
 }
 
-// Verdicts are those of a sample.
+// Verdicts lists the verdicts of a sample.
 var Verdicts = [...]Verdict{Valid, Suspect, Invalid}
 
-// UnknownRelation stands for a relation between CPUs that was not seen.
+// UnknownRelation stands for an unknown relation between CPUs.
 const UnknownRelation = "unknown"
 
-// Taken sums up the samples that were taken. A figure that no sample has is absent.
+// Taken holds sums over the samples. A figure that no sample has is absent.
 type Taken struct {
 	Samples  int
 	Verdicts map[Verdict]uint64
 	Seconds  Histogram // wall
 
-	Watched     float64 // wall seconds over which the following were counted
+	Watched     float64 // wall seconds in which the following were counted
 	Steal       *float64
 	Throttled   *float64
 	RunQueue    *float64
@@ -79,7 +80,7 @@ type Taken struct {
 	Load        *NumaLoad         // of the last sample
 }
 
-// Add counts one more.
+// Add adds a sample.
 func (t *Taken) Add(s Sample) {
 	t.Samples++
 	if t.Verdicts == nil {
@@ -101,7 +102,7 @@ func (t *Taken) Add(s Sample) {
 	}
 }
 
-// load returns the load beside a sample; nil where there is none.
+// load returns the load during a sample; nil without one.
 func (s *Sample) load() *NumaLoad {
 	if v, ok := Typed[Numa](s); ok {
 		return v.Load
@@ -112,7 +113,7 @@ func (s *Sample) load() *NumaLoad {
 	return nil
 }
 
-// moves returns the moves that the experiment saw one by one; nil where it saw none of them.
+// moves returns the migrations that the experiment recorded individually; nil if it recorded none.
 func (s *Sample) moves() *Migrations {
 	if v, ok := Typed[Numa](s); ok {
 		return v.Migrations
@@ -123,7 +124,8 @@ func (s *Sample) moves() *Migrations {
 	return nil
 }
 
-// migrated counts the moves of a sample: by relation where the experiment saw each of them, else as the kernel did.
+// migrated counts the migrations of a sample: by relation if the experiment recorded each of them, else as the kernel
+// counted them.
 func (t *Taken) migrated(s *Sample) {
 	by := map[string]uint64{}
 	if m := s.moves(); m != nil {
@@ -140,7 +142,7 @@ func (t *Taken) migrated(s *Sample) {
 	}
 }
 
-// grow adds what could be had.
+// grow adds a figure, if it is known.
 func grow[N float64 | uint64](sum **N, more *N) {
 	if more == nil {
 		return
@@ -149,10 +151,10 @@ func grow[N float64 | uint64](sum **N, more *N) {
 	if *sum != nil {
 		grown += **sum
 	}
-	*sum = &grown // a copy: who reads the old one keeps it
+	*sum = &grown // a copy, since others may still read the old sum
 }
 
-// Clone is a copy that a later Add does not change.
+// Clone returns a copy that a later Add does not change.
 func (t *Taken) Clone() Taken {
 	c := *t
 	c.Verdicts, c.Migrations = maps.Clone(t.Verdicts), maps.Clone(t.Migrations)

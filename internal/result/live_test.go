@@ -28,7 +28,7 @@ func TestHistogramBuckets(t *testing.T) {
 		h.Add(math.Nextafter(math.Exp2(float64(octave)), math.Inf(1)))
 		want := uint64(1)
 		if octave == lastOctave {
-			want = 2 // the last bucket takes what is longer
+			want = 2 // the last bucket counts all longer ones
 		}
 		assert.Equal(t, want, h.UpTo(octave), "2^%d s", octave)
 	}

@@ -8,29 +8,29 @@ import (
 	"gorun/internal/stats"
 )
 
-// Matrix is the design of a run of several cells: what was fixed before its first sample.
+// Matrix is the design of a run of several cells, fixed before its first sample.
 type Matrix struct {
 	Title     string   `json:"title,omitempty"`
-	Datum     string   `json:"datum,omitempty"`   // name of the column that is compared, and decides when the run stops; none: wall seconds
+	Datum     string   `json:"datum,omitempty"`   // column of the deciding figure, which is compared and decides when the run stops; none: wall seconds
 	Better    string   `json:"better,omitempty"`  // of a metric: Lower or Higher
-	Figures   []Figure `json:"figures,omitempty"` // that are judged on the same samples, in addition to the deciding one
-	Baseline  int      `json:"baseline"`          // index of the cell that those without an Against are compared with
+	Figures   []Figure `json:"figures,omitempty"` // judged on the same samples, in addition to the deciding figure
+	Baseline  int      `json:"baseline"`          // index of the cell with which cells without an Against are compared
 	Alpha     float64  `json:"alpha"`             // probability of any false verdict in the run
 	Margin    float64  `json:"margin"`            // a difference up to it is none: 0.02 is 2%
-	Precision float64  `json:"precision"`         // width of the interval at which a cell has been sampled enough
-	Rounds    int      `json:"rounds"`            // that every cell takes; 0: until it can be told
+	Precision float64  `json:"precision"`         // width of the interval at which a cell is sampled enough
+	Rounds    int      `json:"rounds"`            // of every cell; 0: until it is decided
 	Warmup    int      `json:"warmup"`            // executions that each child process drops before its sample
-	// WarmupSeconds is after what time a warm-up is cut, of which a part is enough; 0: it is whole.
+	// WarmupSeconds is the time after which a warm-up is cut; 0: not cut.
 	WarmupSeconds float64  `json:"warmup_seconds,omitempty"`
 	Budget        float64  `json:"budget_seconds"` // no round begins that would not end within it; 0: no limit
 	Order         Order    `json:"order"`
 	Columns       []Column `json:"columns,omitempty"` // of the table; none: the flags that differ
-	// Comparisons of two cells of which neither is the baseline, declared before the first sample.
+	// Comparisons of two cells other than the baseline, declared before the first sample.
 	Contrasts []Contrast `json:"contrasts,omitempty"`
 
 	// Derived from the samples.
 	Control  *stats.Verdict `json:"control,omitempty"`  // on the baseline's duplicate
-	Controls []Control      `json:"controls,omitempty"` // of all baselines, where there are several
+	Controls []Control      `json:"controls,omitempty"` // of all baselines, if there are several
 	// On the baseline's duplicate by the name of the column, of the figures in addition to the deciding one.
 	ControlVerdicts map[string]stats.Verdict `json:"control_verdicts,omitempty"`
 	Ranking         []int                    `json:"ranking,omitempty"` // indices of the cells, the best first; see Rank. None with several baselines
@@ -41,9 +41,11 @@ type Matrix struct {
 type Figure struct {
 	Column string `json:"column"` // its name
 	Label  string `json:"label"`  // in words: "CPU time"
+	// Better is Lower or Higher; "": as the column says.
+	Better string `json:"better,omitempty"`
 }
 
-// WarmupWords is how many executions each process drops, and after what time they are cut.
+// WarmupWords describes the warm-up of each process: the number of executions, and the time after which they are cut.
 func (m *Matrix) WarmupWords() string {
 	words := strconv.Itoa(m.Warmup)
 	if m.WarmupSeconds > 0 {
@@ -61,23 +63,23 @@ type Control struct {
 
 // Contrast is a comparison of two cells that are not the baseline.
 type Contrast struct {
-	A       int            `json:"a"` // index of the cell that B is compared with
+	A       int            `json:"a"` // index of the cell with which B is compared
 	B       int            `json:"b"` // index of the cell that is judged
 	Verdict *stats.Verdict `json:"verdict,omitempty"`
 	// On the figures in addition to the deciding one, by the column's name.
 	Verdicts map[string]stats.Verdict `json:"verdicts,omitempty"`
 }
 
-// DatumMetric is a command's own figure, in a unit of its own.
+// DatumMetric is a command's own figure, in its own unit.
 const DatumMetric = "metric"
 
-// Which of two figures of a metric is better.
+// The directions in which a metric is better.
 const (
 	Lower  = "lower"
 	Higher = "higher"
 )
 
-// Against returns the index of the cell that a cell of a judged run is compared with; a baseline's is its own.
+// Against returns the index of the cell with which a cell of a judged run is compared; for a baseline, its own.
 func (r *Run) Against(cell int) int {
 	if against := r.Cells[cell].Against; against != nil {
 		return *against
@@ -88,7 +90,7 @@ func (r *Run) Against(cell int) int {
 // IsBaseline reports whether others are compared with a cell of a judged run.
 func (r *Run) IsBaseline(cell int) bool { return r.Matrix != nil && r.Against(cell) == cell }
 
-// BaselineWords names what the cells of a judged run are compared with; "" where a changed file names no such cell.
+// BaselineWords names the baseline of a judged run; "" if a modified file names a cell that does not exist.
 func (r *Run) BaselineWords() string {
 	for i := range r.Cells {
 		if r.Cells[i].Against != nil {
@@ -129,10 +131,10 @@ func (r *Run) Rank() []int {
 }
 
 // Grouped puts the cells into groups, the best first: each cell of a group is better than each of the groups after it.
-// Within a group the intervals overlap, from cell to cell, so that nothing is known of the order. All intervals hold
-// together with the run's certainty, and so does the order of the groups. It is by the typical ratio to the baseline, whose
-// own is 1. A cell of which nothing could be judged is in no group. There are no groups where all would be in one, nor of
-// two cells, of which the verdict says it.
+// Within a group the intervals overlap, from cell to cell, so that their order is not known. All intervals hold
+// together with the run's certainty, and so does the order of the groups. The order is by the typical ratio to the
+// baseline, which itself has 1. A cell that could not be judged is in no group. There are no groups if all cells would
+// be in one, or if there are only two cells.
 func (r *Run) Grouped() [][]int {
 	type interval struct {
 		cell   int
@@ -163,7 +165,7 @@ func (r *Run) Grouped() [][]int {
 	return groups
 }
 
-// certain reports whether a verdict's interval holds its ratio, however wide it is.
+// certain reports whether a verdict's interval, of any width, covers the true ratio.
 func certain(v stats.Verdict) bool {
 	switch v.Kind {
 	case stats.Slower, stats.Faster, stats.Same, stats.Mixed:
@@ -174,24 +176,23 @@ func certain(v stats.Verdict) bool {
 	return false
 }
 
-// Order says how the samples follow each other. All rounds can be had again from the run's seed; the samples tell their
-// places.
+// Order describes the order of the samples. All rounds follow from the run's seed; the samples hold their places.
 type Order struct {
 	Design     string `json:"design,omitempty"` // Pairs or Rows; none: randomised complete blocks
 	Method     string `json:"method"`           // in words
-	BlockCells int    `json:"block_cells"`      // most cells that share one sample of the baseline
+	BlockCells int    `json:"block_cells"`      // maximum number of cells that share one sample of the baseline
 	// First round, block by block; the number of cells stands for the control. None where all samples of a cell are
 	// taken before those of the next.
 	First [][]int `json:"first,omitempty"`
 }
 
-// The designs beside randomised complete blocks.
+// The designs other than randomised complete blocks.
 const (
-	Pairs = "pairs" // a fixed number of trials of each cell, each of one round beside the baseline's; no control
+	Pairs = "pairs" // a fixed number of trials of each cell, each paired with one of the baseline; no control
 	Rows  = "rows"  // all samples of a cell, then all of the next: nothing can be judged
 )
 
-// CommentColumn is what a column names, in the place of a flag, that shows the comments of the groups.
+// CommentColumn takes the place of the flag in a column that shows the comments of the groups.
 const CommentColumn = "comment"
 
 // Column is a column of a matrix's table that shows a flag.
@@ -199,7 +200,7 @@ type Column struct {
 	Title string `json:"title"`
 	Flag  string `json:"flag"`            // or "group" or "comment"
 	Style string `json:"style"`           // one of ColumnStyles
-	Unset string `json:"unset,omitempty"` // what stands for a flag that a cell does not give
+	Unset string `json:"unset,omitempty"` // shown for a cell without the flag
 }
 
 // ColumnStyles are the ways to show a flag's value, the default first.
@@ -209,33 +210,33 @@ var ColumnStyles = []string{
 	"cpus",  // T-4: on 4 CPUs; F (8): floats, on up to 8 at once
 }
 
-// Cell is one configuration of a matrix. What is below Lines is derived from the samples.
+// Cell is one configuration of a matrix. The fields after Lines are derived from the samples.
 type Cell struct {
 	Name  string `json:"name"` // unique in its run
 	Group string `json:"group,omitempty"`
-	// Index of the cell that this one is compared with, of a baseline its own; none: that of the matrix. Where a
+	// Index of the cell with which this one is compared, its own for a baseline; none: the matrix's baseline. If a
 	// combination of flags has several rows, each is compared with the same row of the baseline.
 	Against *int              `json:"against,omitempty"`
 	Comment string            `json:"comment,omitempty"`
 	Flags   map[string]string `json:"flags"`             // of the experiment, by name without dashes
-	CPUs    map[string]CPUs   `json:"cpus,omitempty"`    // what its CPU lists are on this machine, by flag; "cpus" is always there
-	AtOnce  int               `json:"at_once,omitempty"` // CPUs that its work can use at once, where these are fewer
-	Command []string          `json:"command"`           // that repeats one of its samples, from the experiment's name on
-	Lines   *Lines            `json:"lines,omitempty"`   // of exec: how to have it without gorun
+	CPUs    map[string]CPUs   `json:"cpus,omitempty"`    // its CPU lists on this machine, by flag; "cpus" always exists
+	AtOnce  int               `json:"at_once,omitempty"` // CPUs that its work can use at the same time, if fewer than all
+	Command []string          `json:"command"`           // command line, from the experiment's name on, that repeats one of its samples
+	Lines   *Lines            `json:"lines,omitempty"`   // of exec: the same setting without gorun
 	Lacking string            `json:"lacking,omitempty"` // of a plan: why this machine cannot run it
 
 	Summary *Summary       `json:"summary,omitempty"`
 	Verdict *stats.Verdict `json:"verdict,omitempty"` // absent for the baseline; of several figures, on the deciding one
 	// On the figures in addition to the deciding one, by the column's name. One that no sample has is absent.
 	Verdicts map[string]stats.Verdict `json:"verdicts,omitempty"`
-	Words    string                   `json:"words,omitempty"` // Verdict as a person reads it
+	Words    string                   `json:"words,omitempty"` // Verdict in words
 }
 
 // CPUs is a list of CPUs as one machine has it.
 type CPUs struct {
 	List     string `json:"list"` // in its order
 	Count    int    `json:"count"`
-	Relation string `json:"relation"` // how they stand to each other, for comparing machines
+	Relation string `json:"relation"` // of the CPUs to each other, for comparing machines
 }
 
 // Slot is a sample's place in a matrix.
@@ -244,21 +245,22 @@ type Slot struct {
 	Control bool    `json:"control,omitempty"` // the baseline's duplicate
 	Round   int     `json:"round"`
 	Block   int     `json:"block"`
-	Elapsed float64 `json:"elapsed_seconds"` // of the run when the sample was done; the time between a stop and --resume does not count
+	Elapsed float64 `json:"elapsed_seconds"` // of the run at the end of the sample, without the time between a stop and --resume
 }
 
-// Answer is what the work came to: the same question has the same answer in every cell, or the work was not done.
+// Answer is the result of the work: the same question must have the same answer in every cell, or the work was not
+// done.
 type Answer struct {
 	Of string `json:"of"`
 	Is string `json:"is"`
 }
 
-// Standing is a matrix while it goes on.
+// Standing is the state of a matrix in progress.
 type Standing struct {
-	Running string // the cell that runs now, or runs next; "": none
+	Running string // the present or next cell; "": none
 	Samples int    // taken
 	Rounds  int    // complete
-	Planned int    // rounds; 0: until it can be told
+	Planned int    // rounds; 0: until all cells are decided
 	Elapsed float64
 	Left    float64 // seconds, at most; negative: not known
 	Control stats.Verdict
@@ -276,7 +278,7 @@ type StandingCell struct {
 	Verdicts map[string]stats.Verdict // on the figures in addition to the deciding one, by column
 }
 
-// Comparison sets two runs side by side, cell by cell.
+// Comparison compares two runs cell by cell.
 type Comparison struct {
 	Schema      string         `json:"schema"`
 	Tool        Tool           `json:"tool"`
@@ -286,7 +288,7 @@ type Comparison struct {
 	MoreA       []Origin       `json:"more_a,omitempty"` // further runs of each side, in turn
 	MoreB       []Origin       `json:"more_b,omitempty"`
 	Differences []Difference   `json:"differences"` // of the conditions
-	Forced      bool           `json:"forced"`      // in spite of differences that were not meant:
+	Forced      bool           `json:"forced"`      // in spite of unintended differences
 	Unmeant     []string       `json:"unmeant,omitempty"`
 	Cells       []ComparedCell `json:"cells"`
 	OnlyA       []string       `json:"only_a"` // cells without a partner
@@ -294,7 +296,7 @@ type Comparison struct {
 	Warnings    []Warning      `json:"warnings"`
 }
 
-// Origin is where one side of a comparison comes from.
+// Origin describes the run on one side of a comparison.
 type Origin struct {
 	File    string `json:"file"`
 	Started string `json:"started"`
@@ -303,7 +305,7 @@ type Origin struct {
 	Samples int    `json:"samples"`
 }
 
-// Difference is a condition that two runs do not share.
+// Difference is a condition that differs between two runs.
 type Difference struct {
 	What string `json:"what"` // "kernel", "binary"
 	A    string `json:"a"`
@@ -328,7 +330,7 @@ type ComparedCell struct {
 	Verdict  stats.Verdict    `json:"verdict"` // on B's time against A's
 	Words    string           `json:"words"`
 	Relative *stats.Verdict   `json:"relative,omitempty"`  // on the ratio to the baseline in B against that in A
-	Figures  []ComparedFigure `json:"figures,omitempty"`   // what both runs judge in addition to the deciding figure
-	VerdictA string           `json:"verdict_a,omitempty"` // what each run says of the cell against its own baseline
+	Figures  []ComparedFigure `json:"figures,omitempty"`   // judged by both runs in addition to the deciding figure
+	VerdictA string           `json:"verdict_a,omitempty"` // each run's verdict on the cell against its own baseline
 	VerdictB string           `json:"verdict_b,omitempty"`
 }

@@ -22,8 +22,8 @@ func TestRank(t *testing.T) {
 	assert.Equal(t, []int{5, 1, 2, 3, 6, 0}, run.Rank(), "what is not shown to be better is not before the baseline")
 }
 
-// The order of two groups is certain where no interval of the one reaches into the other; overlaps join cells even if the
-// two at the ends of a chain do not overlap.
+// The order of two groups is certain if no interval of one overlaps one of the other. Overlaps join cells into a chain,
+// even if the two at its ends do not overlap.
 func TestGrouped(t *testing.T) {
 	cell := func(kind stats.Kind, lo, hi float64, reason ...string) Cell {
 		v := stats.Verdict{Kind: kind, Rounds: 9, Typical: stats.Effect{Lo: lo, Hi: hi}}

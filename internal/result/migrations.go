@@ -4,7 +4,7 @@ import "fmt"
 
 // Migrations are the moves of threads between CPUs.
 type Migrations struct {
-	By        string            `json:"by"` // how they were seen: perf.TraceMethod, or "reads"
+	By        string            `json:"by"` // how they were recorded: perf.TraceMethod, or "reads"
 	Total     uint64            `json:"total"`
 	SameCore  uint64            `json:"same_core"`
 	SameLLC   uint64            `json:"same_llc"`
@@ -13,10 +13,10 @@ type Migrations struct {
 	FromNode  map[string]uint64 `json:"from_node"` // of the cross-node moves
 	ToNode    map[string]uint64 `json:"to_node"`
 	Lost      uint64            `json:"lost"`            // records that were dropped
-	Worse     *Warning          `json:"worse,omitempty"` // why they were not seen in the best way
+	Worse     *Warning          `json:"worse,omitempty"` // why the best method was not used
 }
 
-// DegradedMigrations returns the warning that migrations were not seen in the best way, because of err.
+// DegradedMigrations returns the warning that the best method of recording migrations was not used, because of err.
 func DegradedMigrations(by string, err error) *Warning {
 	w := WarningOf("trace", fmt.Sprintf("migrations are counted by %q only", by), err)
 	return &w

@@ -1,11 +1,11 @@
 package result
 
-// NumaRow is a row of `gorun numa`: what the probe and its memory are bound to, and how it works on the memory.
+// NumaRow is a row of `gorun numa`: where the probe and its memory are bound, and how the probe accesses the memory.
 type NumaRow struct {
 	Row           int     `json:"row"`
 	PreferredNode int     `json:"preferred_node"`         // -1: none
-	PreferredBy   string  `json:"preferred_by,omitempty"` // how it is asked for: "prctl", "mempolicy", "affinity"
-	NUMABalancing int     `json:"numa_balancing"`         // 0 or 1; -1: as it is
+	PreferredBy   string  `json:"preferred_by,omitempty"` // how it is requested: "prctl", "mempolicy", "affinity"
+	NUMABalancing int     `json:"numa_balancing"`         // 0 or 1; -1: unchanged
 	Mem           int     `json:"mem"`                    // node that the memory is bound to; -1: it floats
 	CPU           int     `json:"cpu"`                    // node whose CPUs the probe is bound to; -1: it floats
 	BufferBytes   uint64  `json:"buffer_bytes"`
@@ -16,7 +16,7 @@ type NumaRow struct {
 	MigrationCost float64 `json:"migration_cost_seconds,omitempty"` // of the scheduler; absent: as before the run
 	FirstTouch    string  `json:"first_touch,omitempty"`            // "far", "interleaved", "before"; absent: near
 	Unsupported   string  `json:"unsupported,omitempty"`            // why it cannot be measured here
-	NoEffect      string  `json:"no_effect,omitempty"`              // why the kernel ignores a part of it
+	NoEffect      string  `json:"no_effect,omitempty"`              // why the kernel ignores a part of the row
 }
 
 // Cache is a data cache that a CPU reaches.
@@ -34,23 +34,23 @@ type Numa struct {
 	NsPerAccess float64 `json:"ns_per_access"`
 	// Wall time of the accesses before the first repetition, which do not count.
 	SettledSeconds float64 `json:"settled_seconds"`
-	IndexNs        float64 `json:"index_ns"` // of each access, that making its index takes: measured without memory
+	IndexNs        float64 `json:"index_ns"` // time of computing the index of an access, measured without memory
 
 	Repeated      Distribution       `json:"repetition_seconds"`
 	PageBytes     map[string]uint64  `json:"page_bytes,omitempty"` // resident bytes by size of the page in bytes (smaps)
 	NodePages     map[string]int     `json:"node_pages,omitempty"` // pages by node (move_pages), when the loop had ended
 	BalancingRead *int               `json:"numa_balancing_read,omitempty"`
 	PreferredRead *int               `json:"preferred_node_read,omitempty"`
-	CPUShare      map[string]float64 `json:"cpu_share,omitempty"`  // part of the time that the probe was on each CPU
-	NodeShare     map[string]float64 `json:"node_share,omitempty"` // part of the time that the probe was on each node
+	CPUShare      map[string]float64 `json:"cpu_share,omitempty"`  // share of the time that the probe spent on each CPU
+	NodeShare     map[string]float64 `json:"node_share,omitempty"` // share of the time that the probe spent on each node
 
-	TouchedPages map[string]int `json:"touched_pages,omitempty"` // pages by node, when each had just been written to
+	TouchedPages map[string]int `json:"touched_pages,omitempty"` // pages by node, just after each was written to
 	Settling     *NumaPhase     `json:"settling,omitempty"`      // the accesses before the first repetition
 	Settled      *NumaPhase     `json:"settled,omitempty"`       // the repetitions
 	Unread       *Warning       `json:"unread,omitempty"`        // why phases lack what NUMA balancing did
 
 	Migrations     *Migrations `json:"migrations,omitempty"`      // during the repetitions
-	LifeMigrations *Migrations `json:"life_migrations,omitempty"` // from the thread's first step to its last
+	LifeMigrations *Migrations `json:"life_migrations,omitempty"` // from the start of the thread to its end
 	Timeline       []NumaMove  `json:"timeline,omitempty"`
 	Load           *NumaLoad   `json:"load,omitempty"`
 }
@@ -68,12 +68,12 @@ type NumaPhase struct {
 	PreferredNID  *int `json:"numa_preferred_nid"`
 	TotalFaults   *int `json:"total_numa_faults"` // decays with each pass, so not a count
 
-	// Page faults of the probe's thread in this phase, by memory. The buffer is all there by then, so that faults in it
+	// Page faults of the probe's thread in this phase, by memory. The buffer is already resident, so that faults in it
 	// are those of NUMA balancing. null: not known.
 	Faults     map[string]uint64 `json:"faults"`
-	FaultsLost uint64            `json:"faults_lost"` // that happened as well, at addresses that are not known
+	FaultsLost uint64            `json:"faults_lost"` // further faults, at unknown addresses
 
-	BufferMoved *int           `json:"buffer_pages_moved"` // pages of the buffer that came to another node
+	BufferMoved *int           `json:"buffer_pages_moved"` // pages of the buffer that moved to another node
 	NodePages   map[string]int `json:"node_pages,omitempty"`
 	Migrations  *Migrations    `json:"migrations,omitempty"` // of the thread, between CPUs
 }
@@ -89,12 +89,12 @@ type NumaMove struct {
 	Relation string  `json:"relation"`
 }
 
-// Load are the figures of one sample of `gorun numa --load-only`.
+// Load holds the figures of one sample of `gorun numa --load-only`.
 type Load struct {
 	Load *NumaLoad `json:"load"`
 }
 
-// NumaLoad is the load beside the probe, in percent of a CPU.
+// NumaLoad is the load during the probe, in percent of a CPU.
 type NumaLoad struct {
 	Requested float64       `json:"requested"`
 	CPUs      []NumaLoadCPU `json:"cpus"`
@@ -104,5 +104,5 @@ type NumaLoad struct {
 type NumaLoadCPU struct {
 	CPU      int     `json:"cpu"`
 	Achieved float64 `json:"achieved"`
-	Expected float64 `json:"expected"` // what was requested, or less where the probe had the CPU
+	Expected float64 `json:"expected"` // the requested load, or less if the probe used the CPU
 }

@@ -1,6 +1,6 @@
-// Package result holds what a run found, as plain values: the versioned schema "gorun/v2" that every experiment fills,
-// every renderer shows and every journal stores. Times are in seconds, memory in bytes. A figure that could not be had
-// is absent (a nil pointer, a missing key); it is never a zero.
+// Package result holds the results of a run as plain values: the versioned schema "gorun/v2" that every experiment
+// fills, every renderer shows and every journal stores. Times are in seconds, memory in bytes. A figure that is not
+// available is absent (a nil pointer, a missing key), never zero.
 package result
 
 import "gorun/internal/hint"
@@ -9,7 +9,7 @@ import "gorun/internal/hint"
 // does not change it.
 const Schema = "gorun/v2"
 
-// Run is one invocation of an experiment: what was asked, where, and every sample that was taken.
+// Run is one invocation of an experiment: the request, the machine, and every sample.
 type Run struct {
 	Schema     string    `json:"schema"`
 	Tool       Tool      `json:"tool"`
@@ -17,19 +17,21 @@ type Run struct {
 	Experiment string    `json:"experiment"`
 	Spec       any       `json:"spec"` // the experiment's own options, by flag name
 	Seed       uint64    `json:"seed"`
-	Command    []string  `json:"command,omitempty"` // line that repeats the run, without the program
+	Command    []string  `json:"command,omitempty"` // command line that repeats the run, without the program
 	Started    string    `json:"started"`           // RFC 3339, UTC
 	Earlier    string    `json:"earlier,omitempty"` // file, in the journal's directory, of the run that had the journal's name before
 	Matrix     *Matrix   `json:"matrix,omitempty"`
 	Cells      []Cell    `json:"cells,omitempty"`     // of a matrix
 	Caches     []Cache   `json:"caches,omitempty"`    // of the run's first CPU, for numa: the smallest first
-	NumaRows   []NumaRow `json:"numa_rows,omitempty"` // of numa, those that cannot be measured too; a cell's flag "row" is its number here
+	NumaRows   []NumaRow `json:"numa_rows,omitempty"` // of numa, including rows that cannot be measured; a cell's flag "row" is an index here
 	Samples    []Sample  `json:"samples"`
 	Warmups    []Sample  `json:"warmups,omitempty"` // taken first and not summarised
 	Summary    *Summary  `json:"summary,omitempty"`
 	Findings   []Finding `json:"findings"` // what limited the run, in words
 	Warnings   []Warning `json:"warnings"`
-	Partial    bool      `json:"partial"` // interrupted: what is here was measured, and more was planned
+	// What a published text reports of the run's rows, where it is shown with --with-reference.
+	Reference *Reference `json:"reference,omitempty"`
+	Partial   bool       `json:"partial"` // interrupted: more samples were planned
 }
 
 // Tool is the program that measured.
@@ -41,7 +43,7 @@ type Tool struct {
 	SHA256  string `json:"sha256,omitempty"` // of the executable
 }
 
-// Host is the machine and the share of it that the run was given. What the kernel does not tell is absent.
+// Host is the machine and the share of it that the run was given. Values that the kernel does not report are absent.
 type Host struct {
 	Hostname      string   `json:"hostname,omitempty"`
 	OS            string   `json:"os"`
@@ -83,8 +85,8 @@ type Sample struct {
 	Seconds       float64        `json:"seconds"`                // wall
 	UserSeconds   float64        `json:"user_seconds"`           // of the process, all threads
 	SystemSeconds float64        `json:"system_seconds"`         // of the process, all threads
-	LoadSeconds   float64        `json:"load_seconds,omitempty"` // CPU time of a load that was asked for beside the experiment
-	ServedSeconds float64        `json:"-"`                      // our CPU time for clients of the metrics, to judge
+	LoadSeconds   float64        `json:"load_seconds,omitempty"` // CPU time of a load requested in addition to the experiment
+	ServedSeconds float64        `json:"-"`                      // gorun's CPU time for clients of the metrics, for judging
 	Values        Figures        `json:"values"`
 	Answer        *Answer        `json:"answer,omitempty"`
 	Workers       *Workers       `json:"workers,omitempty"`
@@ -103,7 +105,7 @@ func (s Sample) CPUSeconds() float64 { return s.UserSeconds + s.SystemSeconds }
 type Workers struct {
 	Count         int          `json:"count"`
 	Finished      int          `json:"finished"`
-	ChangedCPU    int          `json:"changed_cpu"`              // ended on another CPU than they began on, or were seen elsewhere between
+	ChangedCPU    int          `json:"changed_cpu"`              // ended on another CPU than they began on, or ran on another one in between
 	ChangedThread *int         `json:"changed_thread,omitempty"` // ended on another thread than they began on
 	OffCPU        *int         `json:"off_cpu,omitempty"`        // were pinned to a CPU and ended on another one
 	Seconds       Distribution `json:"seconds"`                  // start to end of each worker
@@ -122,37 +124,37 @@ type Distribution struct {
 // WorkerDetail is one worker, for --workers-detail.
 type WorkerDetail struct {
 	Worker   int     `json:"worker"`
-	First    uint64  `json:"first"`   // the first number it tested; 0 when it had none
+	First    uint64  `json:"first"`   // the first number it tested; 0: none
 	Numbers  uint64  `json:"numbers"` // how many it tested
 	Primes   uint64  `json:"primes"`
 	Seconds  float64 `json:"seconds"`
 	CPUStart int     `json:"cpu_start"`
 	CPUEnd   int     `json:"cpu_end"`
-	Moves    int     `json:"moves"`               // times it was seen on another CPU than before
-	TIDStart int     `json:"tid_start,omitempty"` // 0 where threads are not told apart
+	Moves    int     `json:"moves"`               // number of observed changes of CPU
+	TIDStart int     `json:"tid_start,omitempty"` // 0 if threads cannot be identified
 	TIDEnd   int     `json:"tid_end,omitempty"`   //
 	Nice     *int    `json:"nice,omitempty"`      // of its thread at the end
-	Policy   string  `json:"policy,omitempty"`    // scheduling policy of that: "other", "fifo:1"
-	PinnedTo *int    `json:"pinned_to,omitempty"` // the CPU that was asked for
-	Verified *bool   `json:"verified,omitempty"`  // the kernel's answer was what was asked
+	Policy   string  `json:"policy,omitempty"`    // scheduling policy of its thread at the end: "other", "fifo:1"
+	PinnedTo *int    `json:"pinned_to,omitempty"` // the requested CPU
+	Verified *bool   `json:"verified,omitempty"`  // the kernel's answer was as requested
 	Mismatch string  `json:"mismatch,omitempty"`  // what the kernel answered instead
 }
 
 // CPU is one CPU's share of a sample.
 type CPU struct {
 	CPU         int     `json:"cpu"`
-	Workers     int     `json:"workers"`           // that ended here; 0 where the experiment has none
+	Workers     int     `json:"workers"`           // that ended here; 0 in an experiment without workers
 	Threads     *int    `json:"threads,omitempty"` // distinct threads that ended a worker here
 	BusySeconds float64 `json:"busy_seconds"`      // wall time with a worker, a thread of a row, or the probe on this CPU
 }
 
-// Placement is what was asked and what the kernel answered when it was read back.
+// Placement holds the requested placement and the result of reading it back.
 type Placement struct {
-	Requested  string   `json:"requested"` // in the words of the flags: "lock-thread", "pin-cpus 0-3, nice 5", "none"
+	Requested  string   `json:"requested"` // as flags: "lock-thread", "pin-cpus 0-3, nice 5", "none"
 	Verified   bool     `json:"verified"`
-	Checked    int      `json:"checked"`              // how many read-backs were made
+	Checked    int      `json:"checked"`              // number of read-backs
 	Mismatches []string `json:"mismatches,omitempty"` // the first few differences
-	NoEffect   string   `json:"no_effect,omitempty"`  // why the kernel accepted a part of it and ignores it
+	NoEffect   string   `json:"no_effect,omitempty"`  // why the kernel accepted a part of it but ignores it
 }
 
 // Add adds read-backs that were made, and the differences that they found.
@@ -161,14 +163,14 @@ func (p *Placement) Add(checked int, mismatches []string) {
 	p.Mismatches = append(p.Mismatches, mismatches...)
 }
 
-// Verdict says whether a sample can be trusted.
+// Verdict is the trustworthiness of a sample.
 type Verdict string
 
 // The verdicts of a sample.
 const (
 	Valid   Verdict = "valid"
 	Suspect Verdict = "suspect" // measured under conditions that may have changed the figure
-	Invalid Verdict = "invalid" // not what was asked
+	Invalid Verdict = "invalid" // not as requested
 )
 
 // Doubt is a reason against a sample.
@@ -177,16 +179,16 @@ type Doubt struct {
 	Reason  string
 }
 
-// Quality is what disturbed a sample, and the verdict drawn from it.
+// Quality holds the disturbances of a sample and the verdict that follows from them.
 type Quality struct {
 	Verdict Verdict  `json:"verdict"`
 	Reasons []string `json:"reasons"`
 	Signals Signals  `json:"signals"`
 }
 
-// Signals are the disturbances that were counted during a sample. Nil: could not be had.
+// Signals holds the disturbances counted during a sample. Nil: not available.
 type Signals struct {
-	WatchedSeconds      float64  `json:"watched_seconds"`             // wall time over which these were counted, a little more than the sample
+	WatchedSeconds      float64  `json:"watched_seconds"`             // wall time in which these were counted, a little longer than the sample
 	StealSeconds        *float64 `json:"steal_seconds,omitempty"`     // /proc/stat, the allowed CPUs
 	OtherSeconds        *float64 `json:"other_seconds,omitempty"`     // CPU time of everything else on the allowed CPUs
 	RunQueueSeconds     *float64 `json:"run_queue_seconds,omitempty"` // runnable but waiting, all threads alive at the end
@@ -198,14 +200,14 @@ type Signals struct {
 	MajorFaults         *uint64  `json:"major_faults,omitempty"`
 	ThrottledSeconds    *float64 `json:"throttled_seconds,omitempty"`    // by the cgroup's CPU quota
 	CPUPressureSeconds  *float64 `json:"cpu_pressure_seconds,omitempty"` // PSI "some"
-	StoppedSeconds      *float64 `json:"stopped_seconds,omitempty"`      // by a signal: what is measured, or gorun
-	SuspendedSeconds    *float64 `json:"suspended_seconds,omitempty"`    // the machine; the clocks of a sample stand still
+	StoppedSeconds      *float64 `json:"stopped_seconds,omitempty"`      // the measured processes or gorun, stopped by a signal
+	SuspendedSeconds    *float64 `json:"suspended_seconds,omitempty"`    // the machine was suspended, in which time the clocks of a sample stop
 	CanarySeconds       *float64 `json:"canary_seconds,omitempty"`       // of a fixed loop, run just before the sample
 	MHz                 *float64 `json:"mhz,omitempty"`                  // mean of the allowed CPUs at the end
 }
 
-// Share returns which part of the CPU time of so many CPUs a signal in seconds took, while the signals were counted;
-// 0 when the signal could not be had.
+// Share returns the share of the CPU time of this number of CPUs that a signal in seconds took while the signals were
+// counted; 0 if the signal is not available.
 func (s Signals) Share(seconds *float64, cpus int) float64 {
 	if seconds == nil || s.WatchedSeconds <= 0 {
 		return 0
@@ -229,14 +231,14 @@ type Finding struct {
 	Value   float64 `json:"value"`
 }
 
-// Warning is something the reader should know; it is a value, so that every renderer can show it.
+// Warning is a problem that the reader should know about; it is a value, so that every renderer can show it.
 type Warning struct {
 	Code    string `json:"code"`
 	Message string `json:"message"`
 	Hint    string `json:"hint,omitempty"`
 }
 
-// InvalidSample is one that could not be taken, and why.
+// InvalidSample returns the sample that stands for one that failed with this error.
 func InvalidSample(err error) Sample {
 	text := err.Error()
 	if way := hint.Of(err); way != "" {

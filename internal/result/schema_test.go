@@ -18,7 +18,7 @@ import (
 
 var update = flag.Bool("update", false, "write schema.json anew from the types; descriptions are kept")
 
-// schema is what schema.json uses of JSON Schema.
+// schema is the part of JSON Schema that schema.json uses.
 type schema struct {
 	Dialect     string     `json:"$schema,omitempty"`
 	ID          string     `json:"$id,omitempty"`
@@ -69,7 +69,7 @@ func (p properties) MarshalJSON() ([]byte, error) {
 
 func (p *properties) UnmarshalJSON(text []byte) error { return json.Unmarshal(text, &p.of) }
 
-// enums are the types of which only some words are values.
+// enums are the types with a fixed list of values.
 var enums = map[reflect.Type][]string{
 	reflect.TypeFor[Verdict]():            wordsOf(Verdicts[:]),
 	reflect.TypeFor[stats.Kind]():         wordsOf(stats.Kinds[:]),
@@ -110,7 +110,7 @@ func (root *schema) schemaOf(t *testing.T, typ reflect.Type) *schema {
 		}
 		return s
 	case reflect.Struct:
-		if typ == reflect.TypeFor[Figures]() { // what keys it has depends on the experiment
+		if typ == reflect.TypeFor[Figures]() { // its keys depend on the experiment
 			return &schema{Type: "object"}
 		}
 		if root.Defs.of[typ.Name()] == nil {
@@ -124,9 +124,9 @@ func (root *schema) schemaOf(t *testing.T, typ reflect.Type) *schema {
 	return nil
 }
 
-// fields adds those of a struct. A key that is left out when it is empty is not required.
+// fields adds the fields of a struct. A key that is omitted when empty is not required.
 func (root *schema) fields(t *testing.T, def *schema, typ reflect.Type, required bool) {
-	if typ == reflect.TypeFor[stats.Effect]() { // which is a JSON of its own
+	if typ == reflect.TypeFor[stats.Effect]() { // which has its own JSON encoding
 		for _, name := range []string{"ratio", "lo", "hi"} {
 			def.Properties.add(name, &schema{Type: []string{"number", "null"}})
 			def.Required = append(def.Required, name)
@@ -159,7 +159,7 @@ func (root *schema) fields(t *testing.T, def *schema, typ reflect.Type, required
 	}
 }
 
-// schemaOfTypes is what schema.json must be, but for the descriptions.
+// schemaOfTypes returns what schema.json must be, without the descriptions.
 func schemaOfTypes(t *testing.T) *schema {
 	root := &schema{Dialect: "https://json-schema.org/draft/2020-12/schema", ID: "urn:gorun:v2", Title: Schema}
 	for _, typ := range []reflect.Type{
@@ -173,7 +173,7 @@ func schemaOfTypes(t *testing.T) *schema {
 	return root
 }
 
-// describe gives all schemas the descriptions that others have at the same place. It returns the places that have none.
+// describe copies the descriptions of another schema to the same places. It returns the places without one.
 func (s *schema) describe(from *schema, place string) (missing []string) {
 	if from == nil {
 		from = &schema{}
@@ -190,7 +190,7 @@ func (s *schema) describe(from *schema, place string) (missing []string) {
 	return missing
 }
 
-// Each key of the JSON is in the schema, with a description, and nothing else is.
+// The schema has exactly the keys of the JSON, each with a description.
 func TestSchemaDescribesEveryKey(t *testing.T) {
 	want, got := schemaOfTypes(t), &schema{}
 	require.NoError(t, json.Unmarshal(JSONSchema, got))

@@ -11,7 +11,7 @@ func WarningOf(code, what string, err error) Warning {
 	return Warning{Code: code, Message: fmt.Sprintf("%s: %v", what, err), Hint: hint.Of(err)}
 }
 
-// OddMachine makes warnings of what was found odd or missing in the kernel's files (topology.Machine.Warnings).
+// OddMachine makes warnings of the messages about odd or missing kernel files (topology.Machine.Warnings).
 func OddMachine(messages []string) []Warning {
 	warnings := make([]Warning, len(messages))
 	for i, message := range messages {

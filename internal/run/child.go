@@ -23,7 +23,7 @@ import (
 // SampleCommand is the command of a child that samples one cell.
 const SampleCommand = "sample"
 
-// childRequest is what a child is asked: a resolved cell, so that it needs no flag, no topology and no host.
+// childRequest asks a child for samples of a resolved cell, so that the child needs no flags, topology or host.
 type childRequest struct {
 	Experiment string          `json:"experiment"`
 	Do         json.RawMessage `json:"do"`
@@ -37,20 +37,20 @@ type childRequest struct {
 	Budget     float64         `json:"budget_seconds"`
 }
 
-// childAnswer is what it took.
+// childAnswer is the answer of a child.
 type childAnswer struct {
 	Samples  []result.Sample  `json:"samples"`
 	Warnings []result.Warning `json:"warnings"`
 }
 
-// Child is all that a child does that samples a cell: it reads the request from in and writes the answer to out.
+// Child runs a child that samples a cell: it reads the request from in and writes the answer to out.
 func Child(ctx context.Context, experiments []experiment.Experiment, in io.Reader, out io.Writer) error {
 	return child.Answer(func(ctx context.Context, r childRequest) (childAnswer, error) {
 		return r.sample(ctx, experiments)
 	})(ctx, in, out, nil)
 }
 
-// sample takes what is asked for.
+// sample takes the requested samples.
 func (r childRequest) sample(ctx context.Context, experiments []experiment.Experiment) (a childAnswer, err error) {
 	e := Env{Root: sysfs.Live(), Now: time.Now, Environ: os.Environ}
 	x, err := experiment.Find(experiments, r.Experiment)
@@ -106,7 +106,7 @@ func (r childRequest) sample(ctx context.Context, experiments []experiment.Exper
 	return childAnswer{Samples: run.Samples, Warnings: run.Warnings}, nil
 }
 
-// warmUp executes the child's cell once, and cuts it after this time; 0: it is not cut.
+// warmUp executes the child's cell once, and cuts it after this time; 0: no limit.
 func (d *driver) warmUp(ctx context.Context, seconds float64) error {
 	cut, cancel := context.WithCancel(ctx)
 	if seconds > 0 {
@@ -115,12 +115,12 @@ func (d *driver) warmUp(ctx context.Context, seconds float64) error {
 	defer cancel()
 	_, err := d.sampler.Sample(cut, d.cells[0].Do)
 	if ctx.Err() == nil && cut.Err() != nil {
-		return nil // an error, if any, is of the cut
+		return nil // an error, if any, comes from the cut
 	}
 	return err
 }
 
-// ask has a fresh child sample a cell.
+// ask makes a fresh child sample a cell.
 func (d *driver) ask(
 	ctx context.Context, cell, samples int, warmup matrix.Warmup, budget time.Duration,
 ) (a childAnswer, err error) {
@@ -146,7 +146,7 @@ func (d *driver) ask(
 	return a, err
 }
 
-// self is how a child is started. It gets the variables that the fingerprint names and no others.
+// self returns how a child is started. Its environment has only the variables that the fingerprint names.
 func (d *driver) self() child.Self {
 	environ := measure.Environment(d.env.Environ())
 	for _, name := range []string{"PATH", "HOME"} {
@@ -157,20 +157,20 @@ func (d *driver) self() child.Self {
 	return d.env.Self.In(environ)
 }
 
-// takeChild takes one sample of a cell by a fresh child, after the warm-ups of the matrix in the same process. What the
-// process cannot do makes the sample invalid.
+// takeChild takes one sample of a cell by a fresh child, after the warm-ups of the matrix in the same process. A
+// failure of the process makes the sample invalid.
 func (d *driver) takeChild(ctx context.Context, cell int) (result.Sample, error) {
 	m := d.session.run.Matrix
 	warmup := matrix.Warmup{Executions: m.Warmup, Seconds: m.WarmupSeconds}
 	d.stops.Begin()
 	a, err := d.ask(ctx, cell, 1, warmup, 0)
-	if seconds, _ := d.stops.End(); seconds > 0 { // the child, which goes on, knows of its own
+	if seconds, _ := d.stops.End(); seconds > 0 { // the child reports its own stops
 		d.warn([]result.Warning{{Code: "stopped", Message: fmt.Sprintf(
 			"gorun was stopped for %.2f s by a signal (SIGSTOP, or one from a terminal) while a process of its own took a sample",
 			seconds)}})
 	}
 	if err == nil && len(a.Samples) != 1 {
-		err = fmt.Errorf("its process took %d samples, and was to take one", len(a.Samples))
+		err = fmt.Errorf("its process took %d samples instead of one", len(a.Samples))
 	}
 	if err != nil {
 		return result.InvalidSample(err), nil
@@ -181,7 +181,7 @@ func (d *driver) takeChild(ctx context.Context, cell int) (result.Sample, error)
 
 func (d *driver) warn(warnings []result.Warning) { warn(d.session.run, warnings) }
 
-// warn adds warnings that the result does not have yet.
+// warn adds those warnings that the result does not have yet.
 func warn(run *result.Run, warnings []result.Warning) {
 	for _, w := range warnings {
 		if !slices.Contains(run.Warnings, w) {
@@ -190,10 +190,10 @@ func warn(run *result.Run, warnings []result.Warning) {
 	}
 }
 
-// pilot finds how many executions are to be dropped in a matrix, where no flag gives the number: within a tenth of the
-// budget, as many as the baseline's process needs until it is warm; one is cut short where a part of it is enough. An
-// experiment that starts processes has one execution of the baseline instead: each process is fresh, and what one leaves
-// behind is the page cache.
+// pilot finds the number of executions that a matrix drops, unless a flag gives it: within a tenth of the budget, as
+// many as the baseline's process needs to become warm. If a part of one execution is enough, that is cut short. An
+// experiment that starts processes executes the baseline once instead: each process is fresh, and only the page cache
+// stays warm.
 func (d *driver) pilot(ctx context.Context) error {
 	run := d.session.run
 	if run.Matrix == nil || run.Matrix.Warmup >= 0 {
@@ -206,7 +206,7 @@ func (d *driver) pilot(ctx context.Context) error {
 			return nil
 		}
 		if cut.Err() != nil && ctx.Err() == nil {
-			err = hint.With(errCut, "give a longer --budget, or less to do")
+			err = hint.With(errCut, "give a longer --budget, or less work")
 		}
 		return hint.With(fmt.Errorf("the baseline cannot be measured: %w", err), hint.Of(err))
 	}
@@ -242,7 +242,7 @@ func (d *driver) pilot(ctx context.Context) error {
 	return cannot(err)
 }
 
-// retry tries something as often as a cell is tried before it is given up.
+// retry calls try until it succeeds, at most as often as a cell is tried before it is given up.
 func retry(ctx context.Context, try func() error) (err error) {
 	for range matrix.GivenUpAfter {
 		if err = try(); err == nil || ctx.Err() != nil {

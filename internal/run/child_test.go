@@ -122,7 +122,7 @@ func freshDriver(t *testing.T, cells ...fake) *driver {
 	return d
 }
 
-// A sample is one of a process that dropped its warm-ups, has the CPUs of its cell, and passes its warnings on, once.
+// A sample comes from a process that dropped its warm-ups, has the CPUs of its cell, and passes on its warnings once.
 func TestChildSamples(t *testing.T) {
 	d := freshDriver(t, fake{Takes: []float64{9, 8, 5}, Warn: "w"})
 	for range 2 {
@@ -143,7 +143,7 @@ func TestChildSamples(t *testing.T) {
 	assert.Equal(t, []string{"w"}, own)
 }
 
-// What a child cannot do makes its sample invalid, with the child's own words and hint, and does not end the run.
+// A failure of a child makes its sample invalid, with the child's own error and hint, and does not end the run.
 func TestChildFails(t *testing.T) {
 	for reason, cell := range map[string]fake{
 		"no":       {Fails: "no"},
@@ -175,7 +175,7 @@ func TestChildPilot(t *testing.T) {
 	assert.Equal(t, "yes", hint.Of(err))
 }
 
-// One execution is cut short where a part of it is enough: the pilot, and then each child, cuts it after that time.
+// If a part of an execution is enough, the pilot, and then each child, cuts it after that time.
 func TestChildPilotFindsAPart(t *testing.T) {
 	d := freshDriver(t, fake{Takes: []float64{0.1}})
 	d.session.run.Matrix.Warmup = -1
@@ -187,11 +187,11 @@ func TestChildPilotFindsAPart(t *testing.T) {
 	d.session.run.Matrix.Warmup, d.session.run.Matrix.WarmupSeconds = 1, 0.02
 	sample, err := d.takeChild(t.Context(), 0)
 	require.NoError(t, err)
-	assert.NotEqual(t, result.Invalid, sample.Quality.Verdict, "that the warm-up was cut is no fault: %v", sample.Quality)
+	assert.NotEqual(t, result.Invalid, sample.Quality.Verdict, "a cut warm-up is not a fault: %v", sample.Quality)
 	assert.Equal(t, 9.0, sample.Seconds, "of the execution after it")
 }
 
-// A child refuses what it does not know.
+// A child returns an error for an unknown request.
 func TestChildRefuses(t *testing.T) {
 	for _, request := range []any{childRequest{Experiment: "none"}, childRequest{Experiment: "fake", Do: json.RawMessage(`[]`)}} {
 		var a childAnswer
@@ -208,7 +208,7 @@ func built(b *testing.B) string {
 	return path
 }
 
-// BenchmarkChild is what a child costs in addition to its samples, in turn with a program that does nothing.
+// BenchmarkChild measures the cost of a child in addition to its samples, in turn with a program that does nothing.
 func BenchmarkChild(b *testing.B) {
 	gorun := child.Self{Path: built(b), Argv: []string{"gorun"}, Env: measure.Environment(os.Environ())}
 	request := childRequest{
@@ -233,7 +233,7 @@ func BenchmarkChild(b *testing.B) {
 	b.ReportMetric(0, "ns/op")
 }
 
-// The pilot tries what fails once more, as often as a cell is tried, and not after an interrupt.
+// The pilot retries a failed execution as often as a cell is tried, but not after an interrupt.
 func TestRetry(t *testing.T) {
 	broken := errors.New("broken")
 	for fails := range matrix.GivenUpAfter + 1 {

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"math"
 	"os"
 	"runtime"
@@ -32,17 +33,17 @@ import (
 type plan struct {
 	x         experiment.Experiment
 	machine   *machine
-	cells     []experiment.Cell[any] // those that can be sampled, in the order of run.Cells where it has them
+	cells     []experiment.Cell[any] // the cells that can be sampled, in the order of run.Cells if that is set
 	cpus      cpuset.Set             // of all cells
 	schedule  experiment.Schedule
 	resources experiment.Resources
 	labels    experiment.Labels
-	placement string // in the words of the flags, where it is the same for all cells
+	placement string // as flags, if it is the same for all cells
 	name      string // of the experiment in the metrics
 	fresh     bool   // each sample is taken by a fresh child of gorun
-	passed    bool   // what is started has this process's input, output and signals: it decides whether these end it
-	matrix    bool   // executions that are dropped come before each sample, and not before the run
-	needs     []need // of each cell, where the plan is fresh
+	passed    bool   // the started command has this process's input, output and signals, and handles the signals itself
+	matrix    bool   // warm-ups are executed before each sample, not once before the run
+	needs     []need // of each cell, if fresh
 	run       *result.Run
 }
 
@@ -50,8 +51,8 @@ type plan struct {
 type need struct {
 	experiment.Resources
 	cpus    cpuset.Set
-	checked bool  // once: the limits do not change meanwhile
-	refusal error // the machine does not allow it
+	checked bool  // once: the limits do not change during a run
+	refusal error // why the machine does not allow it
 }
 
 // taker takes one sample of a cell. An error makes the sample invalid.
@@ -64,17 +65,17 @@ type driver struct {
 	options *Options
 	order   schedule
 	take    taker
-	sampler experiment.Sampler[any] // nil where the plan is fresh
-	stops   measure.Stops           // of this process, where the plan is fresh
-	running atomic.Int64            // the cell that is sampled
+	sampler experiment.Sampler[any] // nil if the plan is fresh
+	stops   measure.Stops           // of this process, if the plan is fresh
+	running atomic.Int64            // the cell that is being sampled
 	sampled []int                   // the cell of each sample
 	had     cpuset.Set              // CPUs of the run that this process could use when it began
-	lacked  bool                    // some of them were waited for in vain
-	fault   error                   // of the latest sample that could not be taken
-	before  float64                 // seconds that the run took before it was gone on with
+	lacked  bool                    // a wait for missing CPUs has failed
+	fault   error                   // the error of the latest sample that failed
+	before  float64                 // seconds that the run took before the resume
 	begun   time.Time
 
-	drawStanding func(result.Standing) // nil: nothing is drawn
+	drawStanding func(result.Standing) // nil: no display
 }
 
 // drive executes a plan.
@@ -87,17 +88,22 @@ func drive(ctx context.Context, e Env, o *Options, p plan) (err error) {
 		warn(p.run, warnings)
 	}
 	d := &driver{plan: p, options: o, session: &session{env: e, run: p.run}}
+	d.env.Show.Verbose, d.env.Progress.Verbose = o.verbose, o.verbose
 	d.tally.begin(e.Now)
 	d.tally.cpus = p.cpus.Len()
 	d.tally.columns = p.x.Columns
 	defer func() {
 		if errors.Is(err, ErrInterrupted) {
-			d.sayHowToGoOn()
+			d.printResume()
 		}
 	}()
 	defer d.close(&err)
 	if err := d.checkOutputs(); err != nil {
 		return err
+	}
+	if !linux.Cgo && !slices.ContainsFunc(d.does(), func(cell any) bool { return !d.x.NeedsC(cell) }) {
+		return hint.With(fmt.Errorf("this gorun was built without cgo and has no C code, which gorun %s needs", d.x.Name),
+			"build it with a C compiler and CGO_ENABLED=1")
 	}
 	d.others = meet(d.env.Root, d.env.Meeting)
 	d.onClose(d.others.Close)
@@ -118,7 +124,10 @@ func drive(ctx context.Context, e Env, o *Options, p plan) (err error) {
 	if is, err := linux.GetAffinity(os.Getpid()); err == nil {
 		d.had = is.Intersect(d.cpus)
 	}
-	if err := d.prepare(ctx); err != nil {
+	stop := d.showPreparing()
+	err = d.prepare(ctx)
+	stop()
+	if err != nil {
 		if ctx.Err() != nil {
 			return ErrInterrupted
 		}
@@ -133,14 +142,22 @@ func drive(ctx context.Context, e Env, o *Options, p plan) (err error) {
 	}
 	status := d.end()
 	d.x.Explain(d.session.run, d.does())
+	if o.withReference {
+		if err := AddReference(e.Stderr, d.x, d.session.run); err != nil {
+			return err
+		}
+	}
 	return cmp.Or(d.finish(ctx, o), d.outcome(status))
 }
 
-// checkOutputs refuses outputs that are one file, and a stdout that takes nothing. Where stdout belongs to another output
-// or to the command that is run, the result goes to stderr.
+// checkOutputs returns an error if two outputs are the same file, or stdout cannot be written. If stdout is used by
+// another output or by the command, the result goes to stderr.
 func (d *driver) checkOutputs() error {
 	d.files = output.Opener{Stdout: d.env.Stdout, Stderr: d.env.Stderr}
 	outputs := []output.Named{d.options.journal(), d.options.picture(), d.options.textfileOutput()}
+	for _, export := range d.options.exports() {
+		outputs = append(outputs, export.Named)
+	}
 	outputs = slices.DeleteFunc(outputs, func(n output.Named) bool { return n.Path == "" })
 	if err := d.files.Distinct(outputs...); err != nil {
 		return err
@@ -152,7 +169,7 @@ func (d *driver) checkOutputs() error {
 	return output.Check(d.env.Stdout)
 }
 
-// outcome is the error that a run ends with whose result was shown: status is that of the user's command.
+// outcome returns the error of a run whose result was shown; status is that of the user's command.
 func (d *driver) outcome(status error) error {
 	run := d.session.run
 	doubtful := func(sample result.Sample) bool {
@@ -168,25 +185,27 @@ func (d *driver) outcome(status error) error {
 		return d.failed("no sample is valid")
 	case !d.compares():
 		return d.failed("no cell is left to compare")
+	case slices.ContainsFunc(run.Cells, func(c result.Cell) bool { return c.Verdict != nil && d.options.failOn.Fails(*c.Verdict) }):
+		return ErrFailOn
 	case d.options.strict && slices.ContainsFunc(run.Samples, doubtful):
 		return ErrDoubtful
 	}
 	return nil
 }
 
-// sayHowToGoOn prints the command that continues an interrupted run, where its samples are kept.
-func (d *driver) sayHowToGoOn() {
+// printResume prints the command that continues an interrupted run, if it has a journal.
+func (d *driver) printResume() {
 	if !d.options.resumes || !d.journal.Regular() {
 		return
 	}
 	args := CommandLine(d.env.Args)
 	if !d.options.resume {
-		args = withFlags(args, d.x.Name, "--resume")
+		args = withFlags(args, "--resume")
 	}
-	fmt.Fprintf(d.env.Stderr, "gorun: this goes on: %s\n", shell.Join(append(slices.Clone(d.env.Self.Argv), args...)))
+	fmt.Fprintf(d.env.Stderr, "gorun: resume with: %s\n", shell.Join(append(slices.Clone(d.env.Self.Argv), args...)))
 }
 
-// failed is the error of a run that came to nothing, with what went wrong in the end.
+// failed returns the error of a run without a result, with the last fault.
 func (d *driver) failed(what string) error {
 	run := d.session.run
 	if d.fault != nil {
@@ -206,8 +225,8 @@ func (d *driver) compares() bool {
 	return !judged || b.board.Compares()
 }
 
-// settle gives the process the CPUs and GOMAXPROCS of what it samples itself, and completes the result with where it is
-// measured and by what.
+// settle sets the CPUs and GOMAXPROCS of this process if it takes the samples itself, and adds the host and the tool to
+// the result.
 func (d *driver) settle() (watcher *measure.Watcher, err error) {
 	run := d.session.run
 	here := d.x.Place == experiment.Here && !d.fresh
@@ -241,8 +260,8 @@ func (d *driver) settle() (watcher *measure.Watcher, err error) {
 	return watcher, nil
 }
 
-// confine lets this process run on its CPUs only, and sets GOMAXPROCS; 0 leaves it to the runtime where the CPUs are
-// those that were inherited. What it returns puts both back. CPUs that the process cannot have any more are an error.
+// confine restricts this process to its CPUs, and sets GOMAXPROCS; 0 leaves it to the runtime if the CPUs are the
+// inherited ones. restore undoes both. It returns an error if the process may no longer use the CPUs.
 func confine(cpus, inherited cpuset.Set, procs int) (restore func() error, err error) {
 	back := func() error { return nil }
 	is, unread := linux.GetAffinity(0)
@@ -254,7 +273,7 @@ func confine(cpus, inherited cpuset.Set, procs int) (restore func() error, err e
 			procs = cpus.Len()
 		}
 	}
-	// Setting it, even to what it is, keeps the runtime from changing it when threads are pinned.
+	// Setting it, even to the same value, keeps the runtime from changing it when threads are pinned.
 	before := runtime.GOMAXPROCS(0)
 	if procs == 0 {
 		procs = before
@@ -266,18 +285,25 @@ func confine(cpus, inherited cpuset.Set, procs int) (restore func() error, err e
 	}, nil
 }
 
-// open opens every output, so that what cannot be written is an error before anything is measured, and the sampler.
+// open opens every output, so that an output that cannot be written is an error before anything is measured, and the
+// sampler.
 func (d *driver) open(ctx context.Context, watcher *measure.Watcher) (err error) {
-	if d.x.Picture != nil || d.options.svg != "" {
-		draw := chart.MatrixSVG
-		if d.x.Picture != nil && !d.matrix {
-			draw = d.x.Picture.Draw
-		}
-		if err := d.openPicture(ctx, d.options.picture(), draw); err != nil {
+	draw := chart.MatrixSVG
+	if d.x.Picture != nil && !d.matrix {
+		draw = d.x.Picture.Draw
+	}
+	if err := d.openExport(ctx, d.options.picture(), draw); err != nil {
+		return err
+	}
+	for _, export := range d.options.exports() {
+		format, err := d.env.Views.Lookup(export.format)
+		if err != nil {
 			return err
 		}
-	} else {
-		d.draw = func() error { return nil }
+		write := func(w io.Writer, run *result.Run) error { return format.Write(w, run, term.Options{}) }
+		if err := d.openExport(ctx, export.Named, write); err != nil {
+			return err
+		}
 	}
 	live := d.tally.worked
 	if d.fresh {
@@ -309,7 +335,7 @@ func (d *driver) open(ctx context.Context, watcher *measure.Watcher) (err error)
 	return err
 }
 
-// setting is what the sampler is opened with.
+// setting returns the argument for opening the sampler.
 func (d *driver) setting() experiment.Setting {
 	s := experiment.Setting{
 		Root: d.env.Root, CPUs: d.cpus, Self: d.env.Self, Environ: d.env.Environ(), Seed: d.session.run.Seed,
@@ -321,7 +347,7 @@ func (d *driver) setting() experiment.Setting {
 	return s
 }
 
-// does is what the cells do.
+// does returns what each cell does.
 func (d *driver) does() []any {
 	out := make([]any, len(d.cells))
 	for i, cell := range d.cells {
@@ -330,7 +356,7 @@ func (d *driver) does() []any {
 	return out
 }
 
-// newOrder makes the schedule, and gives it the samples that a resumed run has.
+// newOrder makes the schedule, and adds the samples of a resumed run to it.
 func (d *driver) newOrder() (schedule, error) {
 	o := d.options
 	run := d.session.run
@@ -356,7 +382,7 @@ func (d *driver) newOrder() (schedule, error) {
 	return order, nil
 }
 
-// prepare does what takes time before the first sample, and writes the header, which holds what it found.
+// prepare does the slow work before the first sample, and writes the header, which holds its results.
 func (d *driver) prepare(ctx context.Context) error {
 	d.tally.plan(d.order.course(), d.before)
 	if err := d.ready(ctx); err != nil || d.resumed {
@@ -370,7 +396,7 @@ func (d *driver) prepare(ctx context.Context) error {
 	return err
 }
 
-// ready has the sampler do what it does before its first sample.
+// ready prepares the sampler for its first sample.
 func (d *driver) ready(ctx context.Context) error {
 	p, ok := experiment.Part[experiment.Preparer](d.sampler)
 	if !ok {
@@ -383,7 +409,7 @@ func (d *driver) ready(ctx context.Context) error {
 	return err
 }
 
-// takeWatched has the sampler take a sample, and puts on it what disturbed it.
+// takeWatched returns a taker that records what disturbed each sample.
 func (d *driver) takeWatched(watcher *measure.Watcher) taker {
 	return func(ctx context.Context, cell int) (sample result.Sample, err error) {
 		dropped := 0
@@ -391,22 +417,36 @@ func (d *driver) takeWatched(watcher *measure.Watcher) taker {
 			dropped = max(0, d.session.run.Matrix.Warmup)
 		}
 		for range dropped + 1 {
-			finish, served := watcher.Watch(), d.served()
-			if sample, err = d.sampleOn(ctx, cell); err != nil {
+			if sample, err = d.takeSurrounded(ctx, watcher, cell); err != nil {
 				return sample, err
-			}
-			if sample.Quality.Verdict != result.Invalid { // else there is nothing to judge
-				sample.ServedSeconds = served()
-				finish(&sample)
 			}
 		}
 		return sample, nil
 	}
 }
 
-// sampleOn has the sampler take a sample. Where the machine's CPUs change meanwhile, it is not what was asked, and ends:
-// two processes that wait for each other by spinning, for one, take a thousand times as long on the CPU that is left. A
-// command of the user's goes on.
+// takeSurrounded takes a sample, with what the sampler does before and after it.
+func (d *driver) takeSurrounded(ctx context.Context, watcher *measure.Watcher, cell int) (sample result.Sample, err error) {
+	if around, ok := d.sampler.(experiment.Surrounded[any]); ok {
+		if err := around.Before(ctx, d.cells[cell].Do); err != nil {
+			return sample, err
+		}
+		defer func() { err = cmp.Or(err, around.After(ctx, d.cells[cell].Do)) }()
+	}
+	finish, served := watcher.Watch(), d.served()
+	if sample, err = d.sampleOn(ctx, cell); err != nil {
+		return sample, err
+	}
+	if sample.Quality.Verdict != result.Invalid { // an invalid sample is not judged
+		sample.ServedSeconds = served()
+		finish(&sample)
+	}
+	return sample, nil
+}
+
+// sampleOn takes a sample. If the machine's CPUs change during the sample, it is no longer the requested one and ends:
+// two processes that wait for each other by spinning, for example, take a thousand times as long on the only CPU left.
+// The user's command is not ended.
 func (d *driver) sampleOn(ctx context.Context, cell int) (sample result.Sample, err error) {
 	cut, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -419,14 +459,14 @@ func (d *driver) sampleOn(ctx context.Context, cell int) (sample result.Sample, 
 	_, changes := machine.End()
 	ended := ctx.Err() == nil && cut.Err() != nil
 	if ended {
-		sample.Partial = false // the run goes on: why the sample ended is a mismatch
+		sample.Partial = false // the run continues: the sample ended because of a mismatch
 	}
 	switch {
 	case len(changes) == 0:
 	case err != nil && ended:
 		err = errors.New(strings.Join(changes, ", "))
 	case err != nil:
-		err = fmt.Errorf("%s meanwhile: %w", strings.Join(changes, ", "), err)
+		err = fmt.Errorf("%s during the sample: %w", strings.Join(changes, ", "), err)
 	case sample.Quality.Verdict == result.Invalid:
 		sample.Quality.Reasons = append(changes, sample.Quality.Reasons...)
 	default:
@@ -436,7 +476,7 @@ func (d *driver) sampleOn(ctx context.Context, cell int) (sample result.Sample, 
 	return sample, err
 }
 
-// sample takes the samples in their order, until the schedule or ctx ends.
+// sample takes the samples in order, until the schedule or ctx ends.
 func (d *driver) sample(ctx context.Context) error {
 	run := d.session.run
 	defer d.showProgress()()
@@ -446,7 +486,7 @@ func (d *driver) sample(ctx context.Context) error {
 	defer cancel()
 	if judged && !d.matrix {
 		for range d.options.warmup {
-			_, _ = d.take(cut, 0) // what goes wrong will go wrong with the samples too
+			_, _ = d.take(cut, 0) // an error will occur again in the samples
 			if run.Partial = ctx.Err() != nil; run.Partial {
 				return nil
 			}
@@ -470,7 +510,7 @@ func (d *driver) sample(ctx context.Context) error {
 		d.awaitCPUs(cut)
 		sample, err := d.take(cut, slot.Cell)
 		if run.Partial = interrupted(); run.Partial && (judged || err != nil) {
-			return nil // the sample in flight was cut short, and tells nothing
+			return nil // the sample in progress was cut short, and is useless
 		}
 		if err != nil && errors.Is(err, cut.Err()) {
 			break
@@ -507,7 +547,7 @@ func (d *driver) sample(ctx context.Context) error {
 			break
 		}
 	}
-	if !complete && interrupted() { // perhaps only after the sample, while the journal was written
+	if !complete && interrupted() { // possibly after the sample, while the journal was written
 		run.Partial = true
 	}
 	if !run.Partial {
@@ -516,11 +556,11 @@ func (d *driver) sample(ctx context.Context) error {
 	return nil
 }
 
-// patience is how long a sample waits for CPUs that are gone.
+// patience is how long a sample waits for missing CPUs.
 const patience = 2 * time.Second
 
-// awaitCPUs waits for CPUs of the run that are gone: often they are soon back, and without a wait a cell whose samples fail
-// at once would be given up before. After a wait in vain it does not wait again until they were back.
+// awaitCPUs waits for missing CPUs of the run: often they are soon back, and without a wait a cell whose samples fail
+// immediately would be given up first. After a wait that failed, it does not wait again until the CPUs have been back.
 func (d *driver) awaitCPUs(ctx context.Context) {
 	if d.had.Empty() {
 		return
@@ -538,11 +578,11 @@ func (d *driver) awaitCPUs(ctx context.Context) {
 	d.lacked = false
 }
 
-// errCut is why a sample that the budget cut short is not judged.
-var errCut = errors.New("the budget ended in the middle of it")
+// errCut is the reason why a sample that the budget cut short is not judged.
+var errCut = errors.New("the budget ended during the sample")
 
-// within returns a context that ends when the run's duration is over, or its budget, where it was asked for. A command of
-// the user's is not cut by it: that is what --timeout is for.
+// within returns a context that ends after the run's duration, or after its budget if that was given by a flag. It does
+// not cut the user's command: --timeout does that.
 func (d *driver) within(ctx context.Context) (context.Context, context.CancelFunc) {
 	seconds := math.Inf(1)
 	if d.schedule.Duration > 0 {
@@ -557,10 +597,10 @@ func (d *driver) within(ctx context.Context) (context.Context, context.CancelFun
 	return context.WithTimeout(ctx, time.Duration(seconds*float64(time.Second)))
 }
 
-// elapsed is how long the run has taken, in seconds.
+// elapsed returns how long the run has taken, in seconds, including the time before a resume.
 func (d *driver) elapsed() float64 { return d.before + d.env.Now().Sub(d.begun).Seconds() }
 
-// showProgress draws how far the run is, until what it returns is called.
+// showProgress displays the progress of the run until stop is called.
 func (d *driver) showProgress() (stop func()) {
 	if d.options.quiet {
 		return func() {}
@@ -571,7 +611,10 @@ func (d *driver) showProgress() (stop func()) {
 		}
 		scoreboard := &term.Scoreboard{W: d.env.Stderr, Opts: d.env.Progress}
 		d.drawStanding = scoreboard.Draw
-		return scoreboard.Erase
+		return func() {
+			scoreboard.Erase()
+			d.drawStanding = nil // the result follows
+		}
 	}
 	p := term.Progress{
 		What: d.x.Name, Live: d.live, Duration: time.Duration(d.schedule.Duration * float64(time.Second)),
@@ -585,7 +628,16 @@ func (d *driver) showProgress() (stop func()) {
 	return p.Start(d.env.Stderr, d.env.Progress)
 }
 
-// stand shows how the cells of a judged run stand, on the terminal and in the metrics.
+// showPreparing draws that the work before the first sample goes on, such as a pilot, until what it returns is called.
+func (d *driver) showPreparing() (stop func()) {
+	if d.options.quiet {
+		return func() {}
+	}
+	p := term.Progress{What: d.x.Name + ": preparing the first sample", Live: func() (live result.Live) { return live }}
+	return p.Start(d.env.Stderr, d.env.Progress)
+}
+
+// stand shows the state of the cells of a judged run, on the terminal and in the metrics.
 func (d *driver) stand() {
 	board, ok := d.order.(*blocks)
 	if !ok {
@@ -598,7 +650,7 @@ func (d *driver) stand() {
 	}
 }
 
-// judge puts verdicts and summaries on the result.
+// judge adds verdicts and summaries to the result.
 func (d *driver) judge() error {
 	run := d.session.run
 	if run.Matrix != nil {
@@ -608,13 +660,13 @@ func (d *driver) judge() error {
 	if d.schedule.Order == experiment.Shuffled {
 		sortByCell(run.Samples, d.sampled)
 	}
-	if len(d.cells) == 1 && d.x.Datum == "" { // of wall time, where that is the figure
+	if len(d.cells) == 1 && d.x.Datum == "" { // of wall time, if that is the figure
 		run.Summary = result.Summarise(run.Samples)
 	}
 	return nil
 }
 
-// end has the sampler's last word: the error that the run ends with when its result has been shown.
+// end closes the sampler. It returns the error that the run ends with after its result has been shown.
 func (d *driver) end() (status error) {
 	e, ok := experiment.Part[experiment.Ender](d.sampler)
 	if !ok {

@@ -20,7 +20,7 @@ import (
 	"gorun/internal/result"
 )
 
-// rig is a driver of a fake experiment, whose clock goes on by what each sample takes.
+// rig is a driver of a fake experiment, whose clock advances by the duration of each sample.
 type rig struct {
 	*driver
 	clock  time.Time
@@ -31,7 +31,7 @@ type rig struct {
 	taken  int
 }
 
-// newRig drives cells in an order; the run goes on from the samples that it has.
+// newRig drives cells in an order; the run continues after the samples that it has.
 func newRig(t testing.TB, order experiment.Order, cells int, o Options) *rig {
 	t.Helper()
 	run := &result.Run{Seed: 7}
@@ -122,7 +122,7 @@ func TestBudget(t *testing.T) {
 	assert.Equal(t, []string{"budget"}, codes(r.result()))
 }
 
-// One sample is always taken; when the first execution has used the budget up, it is that sample, and not a warm-up.
+// One sample is always taken; if the first execution used up the budget, it is that sample and not a warm-up.
 func TestTooLittleBudget(t *testing.T) {
 	r := newRig(t, experiment.InOrder, 1, Options{samples: 5, warmup: 1, budget: time.Second})
 	r.takes = func(int, int) time.Duration { return time.Minute }
@@ -138,7 +138,7 @@ func TestTooLittleBudget(t *testing.T) {
 	assert.Len(t, r.result().Samples, 1)
 }
 
-// An interrupt keeps what was sampled, the sample in flight included.
+// An interrupt keeps all samples, including the one in progress.
 func TestInterrupt(t *testing.T) {
 	for _, at := range []int{1, 2, 3} {
 		r := newRig(t, experiment.InOrder, 1, Options{samples: 100, warmup: 1})
@@ -167,7 +167,7 @@ func (f *interrupting) MarshalJSON() ([]byte, error) {
 	return []byte("{}"), nil
 }
 
-// An interrupt that comes while the journal is written ends the run as one during a sample does. The sample is whole.
+// An interrupt while the journal is written ends the run as one during a sample does. The sample is complete.
 func TestInterruptWhileTheJournalIsWritten(t *testing.T) {
 	for _, order := range []experiment.Order{
 		experiment.InOrder, experiment.Shuffled, experiment.Blocks, experiment.Rows, experiment.Pairs,
@@ -189,7 +189,7 @@ func TestInterruptWhileTheJournalIsWritten(t *testing.T) {
 	}
 }
 
-// An interrupt that comes before the first sample still gives one, which shows how far the work came.
+// An interrupt before the first sample still gives one, which shows how far the work progressed.
 func TestInterruptBeforeTheFirst(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
@@ -199,7 +199,7 @@ func TestInterruptBeforeTheFirst(t *testing.T) {
 	assert.Len(t, r.result().Samples, 1)
 }
 
-// With a duration the sampler is told when the time is over, and that is not an interrupt.
+// With a duration, the sampler's context ends when the time is over, and that is not an interrupt.
 func TestDuration(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) { // whose time passes while all wait, however slow the machine is
 		r := newRig(t, experiment.InOrder, 1, Options{samples: 1})
@@ -222,7 +222,7 @@ func TestDuration(t *testing.T) {
 	})
 }
 
-// A sample that cannot be taken costs that sample, whatever the schedule.
+// A failed sample costs only that sample, in every schedule.
 func TestFaultCostsItsSample(t *testing.T) {
 	for _, order := range []experiment.Order{
 		experiment.InOrder, experiment.Shuffled, experiment.Blocks, experiment.Rows, experiment.Pairs,
@@ -292,7 +292,7 @@ func TestCellIsGivenUp(t *testing.T) {
 	}
 }
 
-// A run without a valid sample has failed, and ends before it has taken them all.
+// A run without a valid sample has failed, and ends before all samples are taken.
 func TestNoValidSample(t *testing.T) {
 	for _, order := range []experiment.Order{
 		experiment.InOrder, experiment.Shuffled, experiment.Blocks, experiment.Rows, experiment.Pairs, experiment.Watch,
@@ -310,7 +310,7 @@ func TestNoValidSample(t *testing.T) {
 	}
 }
 
-// What the run ends with: an interrupt first, then the command's own status, then what is wrong with the samples.
+// The outcome of a run: an interrupt first, then the command's own status, then the quality of the samples.
 func TestOutcome(t *testing.T) {
 	r := newRig(t, experiment.InOrder, 1, Options{samples: 5, strict: true})
 	r.spoil = func(s *result.Sample, taken, _ int) {
@@ -334,7 +334,7 @@ func TestOutcome(t *testing.T) {
 	require.EqualError(t, r.outcome(nil), "no cell is left to compare: torn", "the baseline was given up")
 }
 
-// A journal that cannot be written ends the run, which is then judged and shown as one that was interrupted, before the
+// A journal that cannot be written ends the run, which is then judged and shown like an interrupted one, before the
 // error.
 func TestJournalFails(t *testing.T) {
 	for _, order := range []experiment.Order{experiment.InOrder, experiment.Rows, experiment.Blocks} {
@@ -342,7 +342,6 @@ func TestJournalFails(t *testing.T) {
 		out := resultFlags{format: "json", out: "run.jsonl"}
 		r := newRig(t, order, 2, Options{samples: 5, resultFlags: out, resumes: true})
 		r.env.Stdout = &shown
-		r.draw = func() error { return nil }
 		r.spoil = func(_ *result.Sample, taken, _ int) {
 			if taken == 2 {
 				require.NoError(t, r.journal.Close())
@@ -380,7 +379,7 @@ func TestShuffledLaps(t *testing.T) {
 	assert.NotEqual(t, first, order(2))
 }
 
-// The wall times of one cell are summed up, unless another figure is what matters.
+// The wall times of a single cell are summarised, unless the run has another main figure.
 func TestSummaryOfOneCell(t *testing.T) {
 	for datum, want := range map[string]bool{"": true, "ns": false} {
 		r := newRig(t, experiment.InOrder, 1, Options{samples: 2})
@@ -398,7 +397,7 @@ func TestSortByCell(t *testing.T) {
 	assert.Equal(t, []result.Sample{{Index: 1}, {Index: 2}, {Index: 0}, {Index: 3}}, samples)
 }
 
-// Row by row, each row has its part of the budget, and at least one sample.
+// Row by row, each row has its share of the budget, and at least one sample.
 func TestRows(t *testing.T) {
 	r := newRig(t, experiment.Rows, 2, Options{samples: 3})
 	require.NoError(t, r.sample(t.Context()))
@@ -453,8 +452,7 @@ func TestBlocksBudget(t *testing.T) {
 	}
 }
 
-// A run goes on as if it had not been stopped: it ends the round in which it stood, its time goes on, and so does its
-// budget.
+// A resumed run continues as if it had not been stopped: it completes its round, and its time and budget continue.
 func TestBlocksResume(t *testing.T) {
 	for name, c := range map[string]struct {
 		stopped int           // after so many samples
@@ -494,7 +492,7 @@ func TestBlocksResume(t *testing.T) {
 	}
 }
 
-// A sample that ended well as ctx ended may have been cut short all the same, and judged runs do not keep it.
+// A sample that succeeded as ctx ended may still have been cut short, so judged runs do not keep it.
 func TestBlocksInterrupted(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	r := newRig(t, experiment.Blocks, 2, Options{})
@@ -509,7 +507,7 @@ func TestBlocksInterrupted(t *testing.T) {
 	assert.True(t, r.result().Partial)
 }
 
-// What makes a sample invalid is stored with it, before it ends anything.
+// The reason why a sample is invalid is stored with it, before it can end the run.
 func TestBlocksKeepInvalidSamples(t *testing.T) {
 	r := newRig(t, experiment.Blocks, 2, Options{})
 	r.spoil = func(s *result.Sample, _, cell int) {
@@ -539,8 +537,8 @@ func TestBlocksKeepInvalidSamples(t *testing.T) {
 	}
 }
 
-// BenchmarkScheduler is what a matrix adds to the time of each sample's process, some milliseconds: the order, the
-// judging, and the journal with an fsync a sample, which is shown apart.
+// BenchmarkScheduler measures what a matrix adds to the time of each sample's process, some milliseconds: the order,
+// the judging, and the journal with one fsync per sample, which is shown separately.
 func BenchmarkScheduler(b *testing.B) {
 	const rounds = 25
 	for b.Loop() {

@@ -16,8 +16,8 @@ import (
 	"gorun/internal/shell"
 )
 
-// replaceJournal renames the journal of an earlier run, which is open, and begins one in its place. Until that has a
-// header, the earlier run can have its name again.
+// replaceJournal renames the open journal of an earlier run, and begins a new one in its place. Until the new one has a
+// header, the renaming can be undone.
 func (s *session) replaceJournal(
 	ctx context.Context, n output.Named, earlier *result.Journal, run *result.Run, differs string,
 ) error {
@@ -29,7 +29,7 @@ func (s *session) replaceJournal(
 		return err
 	}
 	if differs == "" {
-		differs = "as --backup asks"
+		differs = "as requested by --backup"
 	}
 	fmt.Fprintf(s.env.Stderr, "gorun: %s is now %s: %s\n", n.Path, to, differs)
 	if err := s.createJournal(ctx, n); err != nil {
@@ -40,16 +40,16 @@ func (s *session) replaceJournal(
 		if s.begun || s.journal.Lost() != nil {
 			return nil
 		}
-		fmt.Fprintf(s.env.Stderr, "gorun: %s has its name again: no run took its place\n", n.Path)
+		fmt.Fprintf(s.env.Stderr, "gorun: %s has its old name again: no run took its place\n", n.Path)
 		return undo()
 	})
 	return nil
 }
 
-// shortCommit is how many digits of a commit a file's name has, as Go's pseudo-versions do.
+// shortCommit is the number of digits of a commit in a file name, as in Go's pseudo-versions.
 const shortCommit = 12
 
-// edition is the commit of a gorun, or its version where that is not known, as a part of a file's name.
+// edition returns the commit of a gorun, or its version if the commit is not known, for use in a file name.
 func edition(t result.Tool) string {
 	commit, change, changed := strings.Cut(t.Commit, "+")
 	word := cmp.Or(commit[:min(shortCommit, len(commit))], t.Version, "earlier")
@@ -67,15 +67,15 @@ func edition(t result.Tool) string {
 	return word[:min(most, len(word))]
 }
 
-// compareEarlier sets the run and the one that had its journal's name before side by side, where a person reads the
-// result; elsewhere it prints the command that does.
+// compareEarlier compares the run with the one that had its journal's name before, if a person reads the result;
+// otherwise it prints the command that does.
 func (s *session) compareEarlier(o *Options) error {
 	if s.run.Earlier == "" || s.run.Partial {
 		return nil
 	}
 	path, err := filepath.EvalSymlinks(o.out)
 	if err != nil {
-		return nil // the journal is gone, which is an error already
+		return nil // the journal is missing, which was already reported
 	}
 	path = filepath.Join(filepath.Dir(path), filepath.Base(s.run.Earlier))
 	if o.format != render.ComparisonFormats[0] {
@@ -92,7 +92,7 @@ func (s *session) compareEarlier(o *Options) error {
 	return render.Comparison(s.env.Stdout, comparison, o.format, s.env.Show)
 }
 
-// rebuilt is the change between the two runs that is meant: another binary, by whatever Go.
+// rebuilt names the intended change between the two runs: another binary, possibly by another Go.
 const rebuilt = "go"
 
 func (s *session) withEarlier(path, out string) (*result.Comparison, error) {

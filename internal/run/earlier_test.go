@@ -15,7 +15,7 @@ import (
 	"gorun/internal/result"
 )
 
-// What a journal says of its gorun becomes a part of a file's name, and never of a path.
+// The gorun version in a journal becomes part of a file name, and never a path.
 func TestEdition(t *testing.T) {
 	for commit, want := range map[string]string{
 		"":                            "1.2-dev",
@@ -32,28 +32,28 @@ func TestEdition(t *testing.T) {
 
 func TestWithFlags(t *testing.T) {
 	args := []string{"matrix", "exec", "--nice", "0,1", "--", "exec"}
-	assert.Equal(t, []string{"matrix", "exec", "--resume", "--nice", "0,1", "--", "exec"}, withFlags(args, "exec", "--resume"))
+	assert.Equal(t, []string{"matrix", "exec", "--resume", "--nice", "0,1", "--", "exec"}, withFlags(args, "--resume"))
 	assert.Len(t, args, 6)
 }
 
-// An interrupted run says how it goes on where its samples are kept, in words that a shell reads as they were.
+// An interrupted run with a journal prints the command to resume it, quoted for a shell.
 func TestSayHowToGoOn(t *testing.T) {
 	says := func(resume, resumes bool, args ...string) string {
 		r := newRig(t, experiment.Blocks, 2, Options{resume: resume, resumes: resumes})
 		var stderr bytes.Buffer
 		r.env.Stderr, r.env.Args, r.env.Self, r.x.Name = &stderr, args, child.Self{Argv: []string{"./go run"}}, "exec"
-		r.sayHowToGoOn()
+		r.printResume()
 		return stderr.String()
 	}
-	assert.Equal(t, "gorun: this goes on: './go run' matrix exec --resume --out 'it'\\''s' -- sh -c 'a; b'\n",
+	assert.Equal(t, "gorun: resume with: './go run' matrix exec --resume --out 'it'\\''s' -- sh -c 'a; b'\n",
 		says(false, true, "matrix", "exec", "--out", "it's", "--", "sh", "-c", "a; b"))
-	assert.Equal(t, "gorun: this goes on: './go run' matrix exec --out x --resume -- true\n",
+	assert.Equal(t, "gorun: resume with: './go run' matrix exec --out x --resume -- true\n",
 		says(true, true, "matrix", "exec", "--out", "x", "--resume", "--", "true"))
 	assert.Contains(t, says(true, true, "matrix", "exec", "--metrics-push", "http://me:secret@there"), "http://me:xxxxx@there")
 	assert.Empty(t, says(false, false, "pair", "--out", "x"), "no --resume")
 }
 
-// The seed is drawn anew for each run, unless a flag, a file or the journal of a run that goes on gives it.
+// The seed is drawn for each run, unless a flag, a file or the journal of a resumed run gives it.
 func TestSeed(t *testing.T) {
 	seed := func(o Options, given bool, flags ...string) uint64 {
 		o.changed = func(name string) bool { return len(flags) > 0 && flags[0] == name }

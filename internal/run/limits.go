@@ -15,9 +15,10 @@ import (
 	"gorun/internal/result"
 )
 
-// What the Go runtime and a process of gorun take in addition to what is asked for.
+// What the Go runtime and a process of gorun need in addition to the requested resources.
 const (
-	// runtimeThreads are those that the runtime may want for itself: sysmon, the template thread, those in system calls.
+	// runtimeThreads is the number of threads that the runtime may need for itself: sysmon, the template thread, those
+	// in system calls.
 	runtimeThreads = 8
 	// Measured with 20 processes of gorun on 2 CPUs, with cgo, as entries of /proc/PID/task and as RssAnon and VmPTE: 7 to
 	// 9 threads and 2.7 MiB.
@@ -28,14 +29,14 @@ const (
 )
 
 const (
-	// longest is how long a run may be planned to take, in seconds, unless --budget is given: more is a slip.
+	// longest is the longest planned duration of a run without --budget, in seconds: more is probably a mistake.
 	longest = 86_400
-	// leastSample is what any sample takes at least, in seconds: some files of the kernel are read around it.
+	// leastSample is the least duration of a sample, in seconds: some kernel files are read before and after it.
 	leastSample = 50e-6
 )
 
-// affordable refuses a run that would go on for longer than a day and that no budget was given. executions is how many
-// there are at least, with warm-ups, and fixed is time that samples share, in seconds.
+// affordable returns an error for a run that would take more than a day and has no --budget. executions is the least
+// number of executions, with warm-ups, and fixed the time that samples share, in seconds.
 func (o *Options) affordable(executions, fixed float64, need experiment.Resources) error {
 	seconds := executions*max(leastSample, need.Least) + fixed
 	if seconds <= longest || o.budgeted {
@@ -51,15 +52,15 @@ func (o *Options) affordable(executions, fixed float64, need experiment.Resource
 	if o.warmup > 0 {
 		by = append(by, fmt.Sprintf("--warmup %d", o.warmup))
 	}
-	way := "give it less to do"
+	way := "give it less work"
 	if o.has("budget") {
-		way += ", or say by --budget how long it may take (0: as long as it takes)"
+		way += ", or give --budget (0: no limit)"
 	}
 	return hint.Usage(hint.With(
 		fmt.Errorf("this would take %.3g days or more: %s", seconds/longest, strings.Join(by, ", ")), way))
 }
 
-// executions is how many a plain run makes at least.
+// executions returns the least number of executions of a plain run.
 func executions(s experiment.Schedule, cells, warmup int) float64 {
 	samples, all := float64(max(1, s.Samples)), float64(cells)
 	switch s.Order {
@@ -76,8 +77,8 @@ func executions(s experiment.Schedule, cells, warmup int) float64 {
 	return (samples + float64(warmup)) * all
 }
 
-// enough refuses a run that needs more threads, processes or memory than the machine allows. It warns of each limit that
-// could not be read, and goes on without it.
+// enough returns an error for a run that needs more threads, processes or memory than the machine allows. It warns
+// about each limit that could not be read, and ignores it.
 func enough(e Env, need experiment.Resources) (warnings []result.Warning, err error) {
 	for _, check := range []func(fs.FS, experiment.Resources) ([]error, error){enoughThreads, enoughProcesses, enoughMemory} {
 		unread, err := check(e.Root, need)
@@ -94,7 +95,7 @@ func enough(e Env, need experiment.Resources) (warnings []result.Warning, err er
 	return warnings, nil
 }
 
-// enoughThreads also raises the runtime's own limit. The Go runtime cannot survive that the kernel refuses a thread.
+// enoughThreads also raises the runtime's own limit. The Go runtime crashes if the kernel refuses a thread.
 func enoughThreads(root fs.FS, r experiment.Resources) (unread []error, err error) {
 	need := r.Threads
 	if need == 0 {
@@ -124,7 +125,7 @@ func enoughProcesses(root fs.FS, r experiment.Resources) (unread []error, err er
 	return unread, nil
 }
 
-// enoughMemory finds out before the kernel does, which kills.
+// enoughMemory checks before the kernel would kill the process.
 func enoughMemory(root fs.FS, r experiment.Resources) (unread []error, err error) {
 	if r.Bytes == 0 {
 		return nil, nil
@@ -136,7 +137,7 @@ func enoughMemory(root fs.FS, r experiment.Resources) (unread []error, err error
 	return unread, nil
 }
 
-// refused names what leaves too little room for what is needed at once.
+// refused returns an error that names the limits that are too low.
 func refused(need string, obstacles []linux.Limit) error {
 	rooms, ways := make([]string, len(obstacles)), make([]string, len(obstacles))
 	for i, l := range obstacles {

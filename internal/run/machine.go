@@ -14,16 +14,16 @@ import (
 	"gorun/internal/topology"
 )
 
-// machine is a machine that was read once, for all cells of a run.
+// machine is a machine, read once for all cells of a run.
 type machine struct {
 	*topology.Machine
 	root fs.FS
 	live bool
 
-	selected map[cpuFlags]cpuset.Set // by the flags that ask for them
+	selected map[cpuFlags]cpuset.Set // by the flags that select them
 }
 
-// OpenRoot opens the captured machine that sysroot names, or the live one where it names none.
+// OpenRoot opens the captured machine that sysroot names, or the live one if sysroot is empty.
 func OpenRoot(live fs.FS, sysroot string) (fs.FS, error) {
 	if sysroot == "" {
 		return live, nil
@@ -35,7 +35,7 @@ func OpenRoot(live fs.FS, sysroot string) (fs.FS, error) {
 	return root, nil
 }
 
-// openMachine reads the captured machine that sysroot names, or the live one where it names none.
+// openMachine reads the captured machine that sysroot names, or the live one if sysroot is empty.
 func openMachine(live fs.FS, sysroot string) (*machine, error) {
 	root, err := OpenRoot(live, sysroot)
 	if err != nil {
@@ -48,8 +48,8 @@ func openMachine(live fs.FS, sysroot string) (*machine, error) {
 	return &machine{Machine: t, root: root, live: sysroot == "", selected: map[cpuFlags]cpuset.Set{}}, nil
 }
 
-// ReadMachine reads a machine, live or captured, and the cpuset of the cgroup that gorun is in there. Where the cpuset
-// cannot be understood the affinity mask alone counts, which the kernel keeps within it.
+// ReadMachine reads a machine, live or captured, and the cpuset of gorun's cgroup there. If the cpuset cannot be
+// parsed, only the affinity mask counts, which the kernel keeps within the cpuset.
 func ReadMachine(root fs.FS, live bool) (*topology.Machine, error) {
 	affinity := func() (cpuset.Set, error) { return linux.GetAffinity(0) }
 	if !live {
@@ -68,13 +68,13 @@ func ReadMachine(root fs.FS, live bool) (*topology.Machine, error) {
 		err, cpus = fmt.Errorf("the cpuset %s of the cgroup holds no online CPU", cpus), cpuset.Set{}
 	}
 	if err != nil {
-		t.Warnings = append(t.Warnings, fmt.Sprintf("%v; the affinity mask alone counts", err))
+		t.Warnings = append(t.Warnings, fmt.Sprintf("%v; only the affinity mask counts", err))
 	}
 	t.SetCgroup(cpus)
 	return t, nil
 }
 
-// share returns the machine with the CPUs that a cell's flags ask for.
+// share returns the machine with the CPUs that a cell's flags select.
 func (m *machine) share(f cpuFlags, seed uint64) (experiment.Machine, error) {
 	cpus, known := m.selected[f]
 	if !known {

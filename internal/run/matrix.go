@@ -34,7 +34,8 @@ type Matrix struct {
 	preset   string
 	exclude  []string
 	baseline string
-	args     []string // words that are no flags, the same for all cells
+	args     []string  // arguments other than flags, the same for all cells
+	commands *commands // of `gorun ab`: the words that are no flags are commands, each a group of cells; nil: they are not
 }
 
 // axis is a flag of an experiment that takes several values.
@@ -44,10 +45,13 @@ type axis struct {
 	values []string
 }
 
-// Set appends values: a flag may be given again.
+// Set appends values: a flag may be given several times.
 func (a *axis) Set(text string) error {
 	values, err := matrix.ParseValues(a.flag, text)
 	a.values = append(a.values, values...)
+	if a.flag.Joined {
+		a.values = []string{strings.Join(a.values, "\n")}
+	}
 	return err
 }
 
@@ -59,13 +63,14 @@ func NewMatrix(e Env, x experiment.Experiment) (*Matrix, *experiment.FlagSet) {
 	c := &Matrix{env: e, x: x}
 	set := experiment.NewFlagSet(x.Name)
 	set.StringVar(&c.file, "file", "", "read groups of cells from this YAML `file`")
-	set.StringVar(&c.preset, "preset", "", "a `table` that comes with gorun: "+strings.Join(presetWords(x.Name, "%s: %s"), "; "))
+	set.StringVar(&c.preset, "preset", "", "a predefined `table`: "+strings.Join(presetWords(x.Name, "%s: %s"), "; "))
 	set.Lookup("preset").Hidden = len(presetWords(x.Name, "%s: %s")) == 0
-	set.StringArrayVar(&c.exclude, "exclude", nil, "leave out the cells with these `values`, as workers=50,lock-thread=true (repeatable)")
+	set.StringArrayVar(&c.exclude, "exclude", nil, "leave out the cells with these `values`, such such as workers=50,lock-thread=true (repeatable)")
 	set.StringVar(&c.baseline, "baseline", "", "compare with the cell that has these `values` (default: the first)")
 	set.StringVar(&c.svg, "svg", "", "draw the verdicts into this `file`")
 	set.Group(experiment.GroupCells)
 	c.registerDesign(set)
+	c.registerReference(set, x)
 	c.registerRest(set)
 	set.Words("preset", presetWords(x.Name, "%s\t%s"))
 	set.Files("file", "yaml", "yml")
@@ -74,7 +79,7 @@ func NewMatrix(e Env, x experiment.Experiment) (*Matrix, *experiment.FlagSet) {
 	return c, set
 }
 
-// registerAxes adds the flags of a cell, each for several values: all but those that the matrix has itself, and those
+// registerAxes adds the flags of a cell, each for several values, except those that the matrix has itself and those
 // that are the same for all cells.
 func (c *Matrix) registerAxes(set *experiment.FlagSet) {
 	cell := newCellFlags(c.x)
@@ -84,7 +89,7 @@ func (c *Matrix) registerAxes(set *experiment.FlagSet) {
 		}
 		name, _ := pflag.UnquoteUsage(f)
 		a := &axis{kind: f.Value.Type(), flag: matrix.Flag{
-			Name: f.Name, Switch: f.Value.Type() == "bool", List: name == "list", Whole: name == "regex", Default: f.DefValue,
+			Name: f.Name, Switch: f.Value.Type() == "bool", Joined: f.Value.Type() == experiment.SeveralType, List: name == "list", Whole: name == "regex" || name == "masks" || name == commandFlag, Default: f.DefValue,
 		}}
 		c.axes, c.flags = append(c.axes, a), append(c.flags, a.flag)
 		added := set.VarPF(a, f.Name, "", f.Usage)
@@ -93,6 +98,7 @@ func (c *Matrix) registerAxes(set *experiment.FlagSet) {
 	})
 	for _, completion := range cell.set.Completions {
 		if set.Lookup(completion.Flag) != nil {
+			completion.List = true
 			set.Completions = append(set.Completions, completion)
 		}
 	}
@@ -123,7 +129,7 @@ func presetWords(name, format string) (words []string) {
 	return words
 }
 
-// Run executes a command line: args are its words that are no flags.
+// Run executes a command line; args are its arguments other than flags.
 func (c *Matrix) Run(ctx context.Context, args []string) error {
 	c.args = args
 	spec, err := c.spec()
@@ -144,7 +150,7 @@ func (c *Matrix) Run(ctx context.Context, args []string) error {
 	return c.measure(ctx, p)
 }
 
-// measure takes a plan to its result, or shows it.
+// measure executes a plan, or shows it.
 func (c *Matrix) measure(ctx context.Context, p plan) error {
 	if c.dryRun {
 		return c.show(ctx, p)
@@ -152,7 +158,7 @@ func (c *Matrix) measure(ctx context.Context, p plan) error {
 	return drive(ctx, c.env, &c.Options, p)
 }
 
-// spec is which cells there are: the file's or the preset's, with the axes of the command line over it.
+// spec returns the spec of the file or the preset, overridden by the axes of the command line.
 func (c *Matrix) spec() (spec matrix.Spec, err error) {
 	switch {
 	case c.file != "" && c.preset != "":
@@ -170,21 +176,33 @@ func (c *Matrix) spec() (spec matrix.Spec, err error) {
 		if spec, err = matrix.Preset(c.preset); err != nil {
 			return spec, hint.Flag("preset", c.preset, err)
 		}
+	case c.commands != nil:
+		if spec.Groups, err = c.commands.groups(c.args, c.values); err != nil {
+			return spec, hint.Usage(err)
+		}
+		c.args = nil
 	default:
 		spec = matrix.Spec{Groups: []matrix.Group{{}}}
 	}
 	if spec.Experiment != "" && spec.Experiment != c.x.Name {
-		return spec, hint.Usage(hint.With(fmt.Errorf("its cells are of gorun %s", spec.Experiment),
+		return spec, hint.Usage(hint.With(fmt.Errorf("its cells are for gorun %s", spec.Experiment),
 			"gorun matrix "+spec.Experiment))
 	}
 	spec.Experiment = c.x.Name
 	var axes []matrix.Axis
 	for _, a := range c.axes {
-		if c.changed(a.flag.Name) {
+		if c.changed(a.flag.Name) && (c.commands == nil || !slices.Contains(perCommand, a.flag.Name)) {
 			axes = append(axes, matrix.Axis{Flag: a.flag.Name, Values: a.values})
 		}
 	}
 	spec = matrix.Override(spec, axes)
+	if c.commands != nil {
+		spec.Columns = c.commands.columns(axes)
+		if len(spec.Groups) == 1 && len(spec.Columns) == 1 {
+			return spec, hint.Usage(hint.With(errors.New("one command is nothing to compare"),
+				"give another command, or several values of a flag: --placement unbound,one-cpu"))
+		}
+	}
 	for _, text := range c.exclude {
 		conditions, err := matrix.ParseConditions(text)
 		if err != nil {
@@ -201,7 +219,16 @@ func (c *Matrix) spec() (spec matrix.Spec, err error) {
 	return spec, nil
 }
 
-// settle takes the run's parameters from the spec where no flag gives them.
+// values returns the values of a flag on the command line; empty: it was not given.
+func (c *Matrix) values(flag string) []string {
+	i := slices.IndexFunc(c.axes, func(a *axis) bool { return a.flag.Name == flag })
+	if i < 0 {
+		return nil
+	}
+	return c.axes[i].values
+}
+
+// settle takes the run's parameters from the spec unless a flag gives them.
 func (c *Matrix) settle(spec matrix.Spec) {
 	take := func(flag string, known bool, set func()) {
 		if known && !c.changed(flag) {
@@ -216,18 +243,19 @@ func (c *Matrix) settle(spec matrix.Spec) {
 	take("seed", spec.Seed != nil, func() { c.seed = *spec.Seed })
 	c.settleSeed(spec.Seed != nil)
 	if c.samples > 0 && !c.changed("budget") {
-		c.budget = 0 // a number that was asked for is not cut
+		c.budget = 0 // an explicit number is not cut
 	}
 	c.budgeted = c.changed("budget") || spec.Budget > 0 && c.budget > 0
 }
 
-// plan plans every cell, so that what cannot be done is an error before anything runs.
+// plan plans every cell, so that an impossible cell is an error before anything runs.
 func (c *Matrix) plan(m *machine, spec matrix.Spec) (p plan, err error) {
 	cells, baseline, err := spec.Cells(c.flags)
 	if err != nil {
 		return p, hint.Usage(err)
 	}
-	if c.x.Words && len(c.args) == 0 {
+	hasCommand := func(cell result.Cell) bool { return cell.Flags["command"] != "" }
+	if c.x.Words && len(c.args) == 0 && !slices.ContainsFunc(cells, hasCommand) {
 		return p, hint.Usage(hint.With(errors.New("no command was given"),
 			fmt.Sprintf("gorun matrix %s %s", c.x.Name, c.x.Args)))
 	}
@@ -255,7 +283,7 @@ func (c *Matrix) plan(m *machine, spec matrix.Spec) (p plan, err error) {
 	if err := c.settleRows(&p, combinations, contrasts); err != nil {
 		return p, hint.Usage(err)
 	}
-	if err := c.compareMetric(run); err != nil {
+	if err := c.settleJudged(run, combinations); err != nil {
 		return p, err
 	}
 	if err := c.affordable(float64(max(1, c.samples))*(1+float64(max(0, c.warmup))), 0, p.resources); err != nil {
@@ -269,18 +297,19 @@ func (c *Matrix) plan(m *machine, spec matrix.Spec) (p plan, err error) {
 	return p, nil
 }
 
-// row is what one combination of flags comes to on the machine, or one of its rows.
+// row is one combination of flags, resolved on the machine, or one of its rows.
 type row struct {
 	shown   result.Cell
 	cell    experiment.Cell[any]
 	need    need
-	content string // what tells whether two rows do the same
+	judged  experiment.Judged
+	content string // equal for two rows that do the same
 }
 
-// resolve finds out what a combination of flags comes to on the machine.
+// resolve resolves a combination of flags on the machine.
 func (c *Matrix) resolve(p *plan, cell result.Cell) ([]row, error) {
 	f := newCellFlags(c.x)
-	for _, flag := range c.flags { // in their order: some depend on others
+	for _, flag := range c.flags { // in order: some depend on others
 		if value, given := cell.Flags[flag.Name]; given {
 			if err := f.set.Set(flag.Name, value); err != nil {
 				return nil, err
@@ -319,12 +348,12 @@ func (c *Matrix) resolve(p *plan, cell result.Cell) ([]row, error) {
 		if of.Lacking != "" {
 			continue // a word stands for the rows, of which this machine has the others
 		}
-		row := row{shown: cell, cell: of, need: need{Resources: r.Resources, cpus: m.CPUs}}
+		row := row{shown: cell, cell: of, judged: r.Judged, need: need{Resources: r.Resources, cpus: m.CPUs}}
 		if row.shown.CPUs, err = row.place(); err != nil {
 			return nil, err
 		}
 		row.shown.Lines, row.shown.AtOnce = of.Lines, of.AtOnce
-		content, err := json.Marshal([]any{r.Spec, of.Flags}) // what defines a row is not in the spec
+		content, err := json.Marshal([]any{r.Spec, of.Flags}) // the spec does not define a row
 		if err != nil {
 			return nil, err
 		}
@@ -334,8 +363,8 @@ func (c *Matrix) resolve(p *plan, cell result.Cell) ([]row, error) {
 	return rows, nil
 }
 
-// place adds the row's own CPU lists to those of its combination of flags, and lets it run on its own CPUs, if it has
-// any: a placement's are no flag of the cell.
+// place adds the row's own CPU lists to those of its combination of flags, and restricts it to its own CPUs if it has
+// any: the CPUs of a placement are not a flag of the cell.
 func (r *row) place() (lists map[string]result.CPUs, err error) {
 	lists = maps.Clone(r.cell.CPUs)
 	if lists == nil {
@@ -361,9 +390,9 @@ func (c *Matrix) settleRows(p *plan, combinations [][]row, contrasts []result.Co
 	run := p.run
 	baseline := run.Matrix.Baseline
 	several := slices.ContainsFunc(combinations, func(rows []row) bool { return len(rows) > 1 })
-	having := map[string]int{}   // combinations that have a row of a name
+	having := map[string]int{}   // number of combinations that have a row of this name
 	compared := map[string]int{} // index of each row of the baseline, by its name
-	same := map[string]string{}  // a cell's name by what it comes to here
+	same := map[string]string{}  // a cell's name, by its content
 	for i, rows := range combinations {
 		for _, row := range rows {
 			having[row.cell.Name]++
@@ -416,7 +445,7 @@ func (c *Matrix) settleRows(p *plan, combinations [][]row, contrasts []result.Co
 	if len(alone) > 0 {
 		run.Warnings = append(run.Warnings, result.Warning{
 			Code: "rows-alone", Message: "not measured: " + strings.Join(alone, "; "),
-			Hint: "each row is compared with the same row of another cell, which these do not have",
+			Hint: "each row is compared with the same row of another cell, which does not exist for these",
 		})
 	}
 	return nil
@@ -460,7 +489,7 @@ func (c *Matrix) add(p *plan, r row, same map[string]string) {
 	p.resources.Bytes, p.resources.Less = max(p.resources.Bytes, r.need.Bytes), r.need.Less
 }
 
-// lists are a cell's CPU lists on the machine, the run's CPUs among them.
+// lists returns a cell's CPU lists on the machine, including the CPUs of the run.
 func (c *Matrix) lists(m *machine, share experiment.Machine, f cpuFlags, flags map[string]string) (map[string]result.CPUs, error) {
 	lists := map[string]result.CPUs{"cpus": experiment.DescribeCPUs(m.Machine, share.CPUs.List())}
 	for _, flag := range c.flags {
@@ -477,24 +506,28 @@ func (c *Matrix) lists(m *machine, share experiment.Machine, f cpuFlags, flags m
 	return lists, nil
 }
 
-// compareMetric settles what is judged: the command's own figure, where there is one, in all cells the same.
-func (c *Matrix) compareMetric(run *result.Run) error {
-	common := matrix.Common(run.Cells)
-	for _, flag := range []string{"metric", "better"} {
-		if slices.ContainsFunc(run.Cells, func(c result.Cell) bool { return c.Flags[flag] != common[flag] }) {
-			return hint.Usage(hint.With(fmt.Errorf("--%s is not the same in all cells", flag),
-				"cells are compared by one figure"))
+// settleJudged settles which figures are judged, which must be the same in all cells.
+func (c *Matrix) settleJudged(run *result.Run, combinations [][]row) error {
+	run.Matrix.Figures = c.x.Figures(run.Matrix.Datum)
+	all := slices.Concat(combinations...)
+	if len(all) == 0 {
+		return nil
+	}
+	first := all[0].judged
+	for _, row := range all {
+		if j := row.judged; j.Datum != first.Datum || j.Better != first.Better || !slices.Equal(j.Figures, first.Figures) {
+			return hint.Usage(hint.With(errors.New("--metric and --better are not the same in all cells"),
+				"all cells are compared by the same figures"))
 		}
 	}
-	if common["metric"] != "" {
-		run.Matrix.Datum, run.Matrix.Better = result.DatumMetric, common["better"]
+	if first.Datum != "" {
+		run.Matrix.Datum, run.Matrix.Better, run.Matrix.Figures = first.Datum, first.Better, first.Figures
 	}
-	run.Matrix.Figures = c.x.Figures(run.Matrix.Datum)
 	return nil
 }
 
-// show prints the cells, the order and the time. The time comes from running the baseline once; on a captured machine
-// there is none.
+// show prints the cells, the order and the estimated time. The estimate comes from running the baseline once; a
+// captured machine has none.
 func (c *Matrix) show(ctx context.Context, p plan) (err error) {
 	run := p.run
 	shown := &result.Plan{
@@ -512,6 +545,7 @@ func (c *Matrix) show(ctx context.Context, p plan) (err error) {
 			return err
 		}
 		d.options.out, d.options.svg, d.options.metricsFlags = "", "", metricsFlags{given: c.changed}
+		d.options.exportJSON, d.options.exportMarkdown = "", ""
 		if err := d.open(ctx, watcher); err != nil {
 			return err
 		}
@@ -524,7 +558,7 @@ func (c *Matrix) show(ctx context.Context, p plan) (err error) {
 		defer cancel()
 		sample, err := d.take(cut, run.Matrix.Baseline)
 		if cut.Err() != nil && ctx.Err() == nil {
-			err = hint.With(fmt.Errorf("the baseline cannot be measured: %w", errCut), "give a longer --budget, or less to do")
+			err = hint.With(fmt.Errorf("the baseline cannot be measured: %w", errCut), "give a longer --budget, or less work")
 		}
 		if err != nil {
 			return err
@@ -538,7 +572,7 @@ func (c *Matrix) show(ctx context.Context, p plan) (err error) {
 	return c.env.Views.Plan(c.env.Stdout, shown, c.format)
 }
 
-// estimate takes every sample to cost what the baseline's did; 0 seconds are not known.
+// estimate assumes that every sample takes as long as the baseline's; 0 seconds: not known.
 func estimate(m *result.Matrix, baseline float64) *result.Estimate {
 	samples := 0
 	for _, block := range m.Order.First {

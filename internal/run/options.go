@@ -20,7 +20,7 @@ import (
 	"gorun/internal/topology"
 )
 
-// cpuFlags say which CPUs a cell may use. They are axes of a matrix.
+// cpuFlags are the flags that select the CPUs of a cell. They are axes of a matrix.
 type cpuFlags struct {
 	cpus           string
 	ignoreAffinity bool
@@ -29,7 +29,7 @@ type cpuFlags struct {
 func (f *cpuFlags) register(flags *experiment.FlagSet) {
 	flags.StringVar(&f.cpus, "cpus", "all", "CPUs of the run: a kernel `list` or selectors, joined by commas\n("+
 		selectorNames()+")")
-	flags.BoolVar(&f.ignoreAffinity, "ignore-affinity", false, "take CPUs outside the inherited affinity mask too")
+	flags.BoolVar(&f.ignoreAffinity, "ignore-affinity", false, "allow CPUs outside the inherited affinity mask")
 	flags.CPUList("cpus")
 	flags.Group(experiment.GroupCPUs)
 }
@@ -42,7 +42,7 @@ func selectorNames() string {
 	return strings.Join(names, ", ")
 }
 
-// Options are the flags of a run, whatever runs.
+// Options are the flags of every run.
 type Options struct {
 	resultFlags
 	metricsFlags
@@ -51,30 +51,33 @@ type Options struct {
 	warmup  int
 	budget  time.Duration
 	seed    uint64
-	drawn   bool // the seed, which nobody gave
+	drawn   bool // the seed was drawn, not given
 	strict  bool
 	svg     string
 
-	// Of runs that compare cells.
+	// For runs that compare cells.
 	precision share
 	margin    share
 	resume    bool
 	backup    bool
-	resumes   bool // --resume is a flag of the run
+	resumes   bool // the run has the flag --resume
+	failOn    matrix.FailOn
+
+	withReference bool
 
 	changed  func(name string) bool // reports whether a flag was given
 	has      func(name string) bool // reports whether there is such a flag
-	budgeted bool                   // the budget was asked for, and is not the default
+	budgeted bool                   // the budget was given and is not the default
 }
 
-// What a run writes, in addition to its result.
+// The outputs of a run, in addition to its result.
 func (o *Options) journal() output.Named { return output.Named{Flag: "out", Path: o.out} }
 func (o *Options) picture() output.Named { return output.Named{Flag: "svg", Path: o.svg} }
 func (f *metricsFlags) textfileOutput() output.Named {
 	return output.Named{Flag: "metrics-textfile", Path: f.textfile}
 }
 
-// Defaults of what is compared.
+// Defaults of comparisons.
 const (
 	defaultBudget    = time.Minute
 	defaultPrecision = 0.02
@@ -82,10 +85,11 @@ const (
 	defaultAlpha     = 0.05
 )
 
-// mostSamples is far more than any run takes, and so few that their number over all cells is a number still.
+// mostSamples is far more than any run takes, and small enough that the number of samples of all cells does not
+// overflow.
 const mostSamples = 1_000_000_000
 
-// share is a part of 1, written as 2% or as 0.02.
+// share is a part of 1, written as 2% or 0.02.
 type share float64
 
 func (s *share) Set(text string) error {
@@ -97,28 +101,59 @@ func (s *share) Set(text string) error {
 func (s *share) String() string { return strconv.FormatFloat(100*float64(*s), 'g', 6, 64) + "%" }
 func (s *share) Type() string   { return "share" }
 
-// resultFlags say where the result goes.
+// resultFlags are the flags that select where the result is written.
 type resultFlags struct {
 	format string
 	out    string
-	quiet  bool
-	dryRun bool
+
+	exportJSON, exportMarkdown string
+
+	quiet   bool
+	verbose bool
+	dryRun  bool
 }
 
 func (f *resultFlags) register(flags *experiment.FlagSet) {
 	flags.StringVar(&f.format, "format", render.Names()[0], FormatUsage(render.Names()))
 	flags.StringVar(&f.out, "out", "", "also write every raw sample to this `file`, a JSON line each, as it is taken")
+	flags.StringVar(&f.exportJSON, "export-json", "", "also write the result into this `file`, as --format json does")
+	flags.StringVar(&f.exportMarkdown, "export-markdown", "", "also write the result into this `file`, as --format markdown does")
 	flags.BoolVar(&f.quiet, "quiet", false, "no progress line")
+	flags.BoolVar(&f.verbose, "verbose", false, VerboseUsage)
 	flags.BoolVar(&f.dryRun, "dry-run", false, "print the plan and stop")
 	flags.Words("format", render.Names())
 	flags.Files("out", "jsonl")
+	flags.Files("export-json", "json")
+	flags.Files("export-markdown", "md")
 	flags.Group(experiment.GroupOutput)
 }
+
+// export is a file into which the result is written in a format.
+type export struct {
+	output.Named
+	format string
+}
+
+// exports returns those that flags can name, as of hyperfine(1); the path of one that was not given is empty.
+func (f *resultFlags) exports() []export {
+	return []export{
+		{output.Named{Flag: "export-json", Path: f.exportJSON}, "json"},
+		{output.Named{Flag: "export-markdown", Path: f.exportMarkdown}, "markdown"},
+	}
+}
+
+// FailOnUsage is the usage of --fail-on.
+const FailOnUsage = "exit with code 3 when a cell has one of these `verdicts`, joined by commas:\n" +
+	"slower, faster, difference, undecided; 'slower>5%': by more than 5%, at the lower end of the interval"
+
+// VerboseUsage is the usage of --verbose.
+const VerboseUsage = "show in a table also what is rarely wanted: more figures, each verdict on each of them\n" +
+	"with what more rounds would give, and all reasons"
 
 // FormatUsage is the usage of --format.
 func FormatUsage(names []string) string { return "output `format`: " + strings.Join(names, ", ") }
 
-// KnownFormat refuses a format that is not among the names.
+// KnownFormat returns an error for a format that is not among the names.
 func KnownFormat(format string, names []string) error {
 	if !slices.Contains(names, format) {
 		return hint.Flag("format", format, fmt.Errorf("unknown format: there are %s", strings.Join(names, ", ")))
@@ -133,10 +168,10 @@ func (o *Options) registerPlain(flags *experiment.FlagSet, x experiment.Experime
 	o.precision, o.margin = defaultPrecision, defaultMargin
 	if x.Sampling.Compares {
 		if !x.Sampling.Fixed {
-			flags.Var(&o.precision, "precision", "width of the interval at which a cell has been sampled enough; given without\n"+
-				"--samples, rounds go on until all cells have, or the budget is over")
+			flags.Var(&o.precision, "precision", "width of the interval at which a cell is sampled enough; given without\n"+
+				"--samples, rounds continue until all cells are, or the budget is used up")
 		}
-		flags.Var(&o.margin, "margin", "a difference up to this is none")
+		flags.Var(&o.margin, "margin", "differences up to this size do not matter")
 	}
 	if x.Picture != nil {
 		flags.StringVar(&o.svg, "svg", "", x.Picture.Usage)
@@ -145,7 +180,7 @@ func (o *Options) registerPlain(flags *experiment.FlagSet, x experiment.Experime
 	if !x.Sampling.Fixed {
 		flags.IntVarP(&o.samples, "samples", "r", o.samples, "samples to take; a number given here is not cut by the default budget")
 		flags.IntVarP(&o.warmup, "warmup", "w", o.warmup, "executions to drop first")
-		flags.DurationVar(&o.budget, "budget", o.budget, "begin no sample after this time; given here, it also cuts the\n"+
+		flags.DurationVar(&o.budget, "budget", o.budget, "begin no sample after this time; if given, it also cuts the\n"+
 			"sample in progress (0: no limit)")
 	}
 	o.registerOrder(flags)
@@ -157,14 +192,14 @@ func (o *Options) registerPlain(flags *experiment.FlagSet, x experiment.Experime
 
 // registerOrder adds the flags of every run that takes samples in an order.
 func (o *Options) registerOrder(flags *experiment.FlagSet) {
-	flags.Uint64Var(&o.seed, "seed", 0, "`number` that the order of samples follows from (default: drawn at random,\n"+
+	flags.Uint64Var(&o.seed, "seed", 0, "`number` that determines the order of samples (default: drawn at random,\n"+
 		"and kept in the result)")
 	flags.BoolVar(&o.strict, "strict", false, "exit with code 3 when a sample is suspect or invalid")
 }
 
-// settleSeed draws a seed where none is given. A run that goes on has that of its journal: what keeps the journal from
-// being read is reported when it is opened. A drawn seed has 32 bits, so that it is short to type, and exact in readers
-// of JSON that have floating-point numbers only.
+// settleSeed draws a seed if none is given. A resumed run has that of its journal; an error in reading it is reported
+// when the journal is opened. A drawn seed has 32 bits, so that it is short to type, and exact in JSON readers that use
+// floating-point numbers.
 func (o *Options) settleSeed(given bool) {
 	if given || o.changed("seed") {
 		return
@@ -189,23 +224,25 @@ func (o *Options) registerRest(flags *experiment.FlagSet) {
 	o.has = func(name string) bool { return flags.Lookup(name) != nil }
 }
 
-// registerDesign adds the flags that say how the cells of a matrix are compared.
+// registerDesign adds the flags for comparing the cells of a matrix.
 func (o *Options) registerDesign(flags *experiment.FlagSet) {
 	o.precision, o.margin, o.resumes = defaultPrecision, defaultMargin, true
 	flags.IntVarP(&o.samples, "samples", "r", 0, "samples of each cell (0: until the differences are known)")
-	flags.IntVarP(&o.warmup, "warmup", "w", -1, "executions that each process drops first (-1: as many as a pilot finds are needed)")
-	flags.DurationVar(&o.budget, "budget", defaultBudget, "begin no round that would not end within this time; given here,\n"+
+	flags.IntVarP(&o.warmup, "warmup", "w", -1, "executions that each process drops first (-1: as many as a pilot finds necessary)")
+	flags.DurationVar(&o.budget, "budget", defaultBudget, "begin no round that would not end within this time; if given,\n"+
 		"it also cuts gorun's own work in progress (0: no limit)")
-	flags.Var(&o.precision, "precision", "width of the interval at which a cell has been sampled enough")
-	flags.Var(&o.margin, "margin", "a difference up to this is none")
+	flags.Var(&o.precision, "precision", "width of the interval at which a cell is sampled enough")
+	flags.Var(&o.margin, "margin", "differences up to this size do not matter")
 	o.registerOrder(flags)
-	flags.BoolVar(&o.resume, "resume", false, "go on from the journal that --out names")
-	flags.BoolVar(&o.backup, "backup", false, "rename a journal that --out names and that does not go on to\n"+
-		"FILE-COMMIT.jsonl, by the commit of the gorun that wrote it, and compare the two runs at the end")
+	flags.BoolVar(&o.resume, "resume", false, "continue the run in the journal that --out names")
+	flags.BoolVar(&o.backup, "backup", false, "if the journal that --out names cannot be continued, rename it to\n"+
+		"FILE-COMMIT.jsonl, with the commit of the gorun that wrote it, and compare the two runs at the end")
+	flags.Var(&o.failOn, "fail-on", FailOnUsage)
+	flags.Lists("fail-on", matrix.Failures)
 	flags.Group(experiment.GroupSamples)
 }
 
-// validate refuses what no run can do. least is the lowest number of samples and of warm-ups.
+// validate returns an error for options that no run can have, such as fewer samples or warm-ups than the least numbers.
 func (o *Options) validate(leastSamples, leastWarmup int) error {
 	formats := render.Names()
 	if o.dryRun {
@@ -230,14 +267,14 @@ func (o *Options) validate(leastSamples, leastWarmup int) error {
 	case o.budget < 0:
 		return hint.Usagef("--budget %v: it cannot be negative", o.budget)
 	case o.resume && o.out == "":
-		return hint.Usage(hint.With(errors.New("--resume has no journal to go on from"), "name it by --out"))
+		return hint.Usage(hint.With(errors.New("--resume has no journal to continue"), "name it by --out"))
 	case o.backup && o.out == "":
 		return hint.Usage(hint.With(errors.New("--backup has no journal to rename"), "name it by --out"))
 	}
 	return o.metricsFlags.validate()
 }
 
-// metricsFlags say where Prometheus finds the metrics.
+// metricsFlags are the flags that export the metrics to Prometheus.
 type metricsFlags struct {
 	listen   string
 	linger   time.Duration
@@ -249,11 +286,11 @@ type metricsFlags struct {
 	given     func(name string) bool
 }
 
-// textfileExt is how the names end of all files that node_exporter's textfile collector reads. It skips others without
-// a word (collector/textfile.go), so a run would seem to have no metrics.
+// textfileExt is the extension of all files that node_exporter's textfile collector reads. It silently skips others
+// (collector/textfile.go), so a run would seem to have no metrics.
 const textfileExt = ".prom"
 
-// special reports whether a path is stdout, a pipe or a device, which something else than node_exporter reads.
+// special reports whether a path is stdout, a pipe or a device, which node_exporter does not read.
 func special(path string) bool {
 	if path == "-" {
 		return true
@@ -262,7 +299,7 @@ func special(path string) bool {
 	return err == nil && !info.Mode().IsRegular() && !info.IsDir()
 }
 
-// leastPush keeps a run from being nothing but pushes.
+// leastPush is the shortest interval of pushes, so that they do not dominate the run.
 const leastPush = time.Second
 
 func (f *metricsFlags) register(flags *experiment.FlagSet) {
@@ -273,7 +310,7 @@ func (f *metricsFlags) register(flags *experiment.FlagSet) {
 	flags.StringVar(&f.webConfig, "metrics-web-config", "",
 		"serve with the TLS and the users of this `file` (Prometheus's web configuration)")
 	flags.StringVar(&f.push, "metrics-push", "", "push the metrics to the Pushgateway at this `URL` at the end")
-	flags.DurationVar(&f.pushEvery, "metrics-push-every", 0, "push them this often meanwhile too")
+	flags.DurationVar(&f.pushEvery, "metrics-push-every", 0, "also push them at this interval during the run")
 	f.given = flags.Changed
 	flags.Files("metrics-web-config", "yml", "yaml")
 	flags.Group(experiment.GroupMetrics)

@@ -17,11 +17,11 @@ import (
 	"gorun/internal/result"
 )
 
-// places is the number of runs that can listen at once. One that finds no place still calls the others.
+// places is the number of runs that can listen at the same time. A run without a free place still calls the others.
 const places = 16
 
-// named is the largest number of other runs that a result names. A program that connects again and again cannot make the
-// result longer than that.
+// named is the maximum number of other runs that a result names, so that a program that connects repeatedly cannot make
+// the result long.
 const named = 8
 
 // others notices runs of gorun that take place at the same time. Each run listens at the first free place, then calls
@@ -30,14 +30,14 @@ const named = 8
 // most containers have, do not notice each other. While it waits for a call, a run uses no CPU time.
 type others struct {
 	root     fs.FS
-	listener *net.UnixListener // nil: no place was free
-	ended    chan struct{}     // closed when nobody listens any more
+	listener *net.UnixListener // nil: no place is free
+	ended    chan struct{}     // closed when listening has ended
 
 	mutex sync.Mutex
 	met   []result.Warning
 }
 
-// meet begins to listen at the places of this name, and calls the runs that are there. Without a name it does nothing.
+// meet begins to listen at a place of this name, and calls the runs at the others. Without a name it does nothing.
 func meet(root fs.FS, name string) *others {
 	o := &others{root: root, ended: make(chan struct{})}
 	if name == "" {
@@ -70,7 +70,7 @@ func meet(root fs.FS, name string) *others {
 	return o
 }
 
-// call reports this run to another one, unless the other one has started this one, as a command that it measures.
+// call reports this run to another one, unless the other one measures this run as its command.
 func (o *others) call(c *net.UnixConn, above map[int]bool) {
 	defer c.Close()
 	pid, err := linux.PeerPID(c)
@@ -81,7 +81,7 @@ func (o *others) call(c *net.UnixConn, above map[int]bool) {
 	o.note(pid)
 }
 
-// listen notes the runs that call. A connection on which nothing is written is no run.
+// listen notes the runs that call. A connection without data is not a run.
 func (o *others) listen() {
 	defer close(o.ended)
 	for {
@@ -89,7 +89,7 @@ func (o *others) listen() {
 		if errors.Is(err, net.ErrClosed) {
 			return
 		}
-		if err != nil { // no descriptor is free: that passes
+		if err != nil { // no free descriptor, which is temporary
 			time.Sleep(time.Second)
 			continue
 		}
@@ -102,9 +102,9 @@ func (o *others) listen() {
 	}
 }
 
-// note keeps a warning about another run; its PID is 0 where it is in another PID namespace.
+// note keeps a warning about another run; its PID is 0 if it is in another PID namespace.
 func (o *others) note(pid int) {
-	who := "in another PID namespace, as of a container"
+	who := "in another PID namespace, such as a container"
 	if pid > 0 {
 		who = fmt.Sprintf("PID %d", pid)
 		if text, err := fs.ReadFile(o.root, fmt.Sprintf("proc/%d/cmdline", pid)); err == nil {
@@ -114,11 +114,11 @@ func (o *others) note(pid int) {
 	}
 	w := result.Warning{
 		Code: "other-run", Message: fmt.Sprintf("another run of gorun measured at the same time (%s)", who),
-		Hint: "each disturbs the other, and the figures of both: let one wait for the other, as with flock(1)",
+		Hint: "each disturbs the figures of the other: run one after the other, for example with flock(1)",
 	}
 	o.mutex.Lock()
 	defer o.mutex.Unlock()
-	if len(o.met) < named && !slices.Contains(o.met, w) { // two that begin at once call each other
+	if len(o.met) < named && !slices.Contains(o.met, w) { // two that begin at the same time call each other
 		o.met = append(o.met, w)
 	}
 }
@@ -130,7 +130,7 @@ func (o *others) warnings() []result.Warning {
 	return o.met[:len(o.met):len(o.met)]
 }
 
-// Close ends the listening, and frees the place.
+// Close stops listening and frees the place.
 func (o *others) Close() error {
 	if o.listener == nil {
 		return nil

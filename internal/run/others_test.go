@@ -54,7 +54,7 @@ func TestNoteIsBounded(t *testing.T) {
 	assert.Contains(t, o.warnings()[0].Message, "in another PID namespace")
 }
 
-// A sample waits two seconds for CPUs that are gone, and the samples after it do not wait until the CPUs were back.
+// A sample waits two seconds for missing CPUs, and later samples do not wait until the CPUs have been back.
 func TestAwaitCPUs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, experiment.InOrder, 1, Options{samples: 1})

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"slices"
 	"time"
 
 	"gorun/internal/cpuset"
@@ -31,6 +32,9 @@ func New(e Env, x experiment.Experiment) (*Command, *experiment.FlagSet) {
 		c.registerPlain(c.set, x)
 	}
 	c.cpus.register(c.set)
+	if x.Reference != nil && !x.Reference.Cells {
+		c.registerReference(c.set, x)
+	}
 	c.registerRest(c.set)
 	if x.Sweep != nil {
 		c.registerDesign(c.set)
@@ -38,7 +42,7 @@ func New(e Env, x experiment.Experiment) (*Command, *experiment.FlagSet) {
 	return c, c.set
 }
 
-// Run executes a command line: args are its words that are no flags.
+// Run executes a command line; args are its arguments other than flags.
 func (c *Command) Run(ctx context.Context, args []string) error {
 	if taken, err := experiment.Arguments(c.flags, args); err != nil {
 		return err
@@ -81,7 +85,7 @@ func (c *Command) Run(ctx context.Context, args []string) error {
 	return drive(ctx, c.env, &c.Options, p)
 }
 
-// machine returns the machine, and the share of it that the flags ask for.
+// machine returns the machine, and the share of it that the flags select.
 func (c *Command) machine() (m *machine, share experiment.Machine, err error) {
 	if m, err = openMachine(c.env.Root, c.sysroot); err != nil {
 		return nil, share, err
@@ -91,17 +95,17 @@ func (c *Command) machine() (m *machine, share experiment.Machine, err error) {
 	return m, share, err
 }
 
-// settleBudget lifts the default budget where a number of samples was asked for, which is not cut.
+// settleBudget lifts the default budget if a number of samples was given, which is not cut.
 func (c *Command) settleBudget() {
 	if c.changed("samples") && !c.changed("budget") {
 		c.budget = 0
 	}
 }
 
-// settleSchedule fills in what the flags of the run say of the schedule.
+// settleSchedule applies the flags of the run to the schedule.
 func (c *Command) settleSchedule(s *experiment.Schedule) {
 	if s.Duration > 0 && !c.changed("budget") {
-		c.budget = 0 // a time that was asked for is not cut
+		c.budget = 0 // an explicit duration is not cut
 	}
 	if s.Budget > 0 && !c.changed("budget") && !c.changed("samples") {
 		c.budget = time.Duration(s.Budget * float64(time.Second))
@@ -109,7 +113,7 @@ func (c *Command) settleSchedule(s *experiment.Schedule) {
 	if s.Samples > 0 && !c.changed("samples") {
 		c.samples = s.Samples
 		if !c.changed("budget") {
-			c.budget = 0 // as where --samples asks for them
+			c.budget = 0 // as with --samples
 		}
 	}
 	switch {
@@ -122,13 +126,13 @@ func (c *Command) settleSchedule(s *experiment.Schedule) {
 	}
 }
 
-// show prints what the run would do. Where the experiment has no part of its own in a plan, the cells are listed.
+// show prints what the run would do. If the experiment adds nothing to a plan, the cells are listed.
 func (c *Command) show(m *machine, cpus cpuset.Set, r experiment.Resolution[any]) error {
 	p := &result.Plan{
 		Schema: result.Schema, Tool: c.env.Tool, Experiment: c.x.Name, Spec: r.Spec, CPUs: cpus.String(),
 		Placement: r.Placement, Threads: r.Resources.Threads,
 	}
-	if c.drawn || c.changed("seed") { // one command that is run once has no order
+	if c.drawn || c.changed("seed") { // a command that is executed once has no order
 		p.Seed = &c.seed
 	}
 	if r.Plan != nil {
@@ -137,11 +141,12 @@ func (c *Command) show(m *machine, cpus cpuset.Set, r experiment.Resolution[any]
 		for _, cell := range r.Cells {
 			p.Cells = append(p.Cells, shown(m, cpus, cell))
 		}
+		compare(p.Cells, r.Cells)
 	}
 	return c.env.Views.Plan(c.env.Stdout, p, c.format)
 }
 
-// plan makes a run of what the flags come to.
+// plan makes a run from the resolved flags.
 func (c *Command) plan(m *machine, cpus cpuset.Set, r experiment.Resolution[any]) (plan, error) {
 	run := newRun(c.env, c.x.Name, &c.Options)
 	run.Spec = r.Spec
@@ -167,7 +172,7 @@ func (c *Command) plan(m *machine, cpus cpuset.Set, r experiment.Resolution[any]
 	s := r.Schedule
 	if s.Order == experiment.InOrder || s.Order == experiment.Shuffled || len(p.cells) == 1 {
 		if len(p.cells) == 1 && s.Order != experiment.Watch {
-			// There is nothing to compare it with, so no difference says when it has been sampled enough.
+			// A single cell is not compared, so no difference decides when it is sampled enough.
 			p.schedule.Order, p.schedule.Samples = experiment.InOrder, c.samples
 		}
 		return p, nil
@@ -179,10 +184,25 @@ func (c *Command) plan(m *machine, cpus cpuset.Set, r experiment.Resolution[any]
 	for _, cell := range p.cells {
 		run.Cells = append(run.Cells, shown(m, cpus, cell))
 	}
+	if compare(run.Cells, p.cells); run.Cells[0].Against != nil {
+		run.Matrix.Baseline = *run.Cells[0].Against
+	}
 	return p, nil
 }
 
-// shown is a cell as results and plans have it.
+// compare has each cell compared with the one that it names.
+func compare(cells []result.Cell, with []experiment.Cell[any]) {
+	for i, cell := range with {
+		if cell.Against == "" {
+			continue
+		}
+		if at := slices.IndexFunc(with, func(c experiment.Cell[any]) bool { return c.Name == cell.Against }); at >= 0 {
+			cells[i].Against = &at
+		}
+	}
+}
+
+// shown returns a cell as in results and plans.
 func shown(m *machine, cpus cpuset.Set, cell experiment.Cell[any]) result.Cell {
 	lists := map[string]result.CPUs{"cpus": experiment.DescribeCPUs(m.Machine, cpus.List())}
 	maps.Copy(lists, cell.CPUs)

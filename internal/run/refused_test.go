@@ -12,8 +12,7 @@ import (
 	"gorun/internal/hint"
 )
 
-// A refusal counts all the threads that there is no room for: those of the Go runtime are among them, and without them
-// the room that is left would look large enough.
+// A refusal counts all threads, including those of the Go runtime: without them, the limit would seem high enough.
 func TestRefusedThreadsAreCountedWithTheRuntimes(t *testing.T) {
 	file := func(text string) *fstest.MapFile { return &fstest.MapFile{Data: []byte(text)} }
 	root := fstest.MapFS{

@@ -11,34 +11,34 @@ import (
 	"gorun/internal/result"
 )
 
-// schedule decides which cell is sampled next. What comes next depends on the kind of schedule, the seed, the cells and
-// the samples so far, so that a run that is resumed goes on in the same order. Times are seconds since the run began.
+// schedule decides which cell is sampled next. The next cell depends only on the kind of schedule, the seed, the cells
+// and the samples so far, so that a resumed run continues in the same order. Times are seconds since the run began.
 type schedule interface {
 	// next returns the place of the next sample; false when the run is over.
 	next(elapsed float64) (slot result.Slot, more bool)
-	// check reports whether that sample counts, or is a warm-up. It may make the sample invalid.
+	// check reports whether a sample counts, or is a warm-up. It may make the sample invalid.
 	check(s *result.Sample, elapsed float64) (counts bool)
 	// add takes the sample.
 	add(s result.Sample, elapsed float64) error
-	// course is what is planned.
+	// course returns what is planned.
 	course() result.Course
-	// warnings are about samples that were planned and not taken, and about cells that were given up.
+	// warnings returns warnings about planned samples that were not taken, and about cells that were given up.
 	warnings() []result.Warning
 }
 
-// laps goes over the cells in turns: a plain run, whose cells are not compared.
+// laps takes the cells in turn: a plain run, whose cells are not compared.
 type laps struct {
 	design
 	order  []int
 	random *rand.Rand // nil: every lap has the same order
-	lap    int        // complete ones, warm-ups among them
-	at     int        // of the lap in progress, in order
+	lap    int        // number of complete laps, including warm-ups
+	at     int        // position in order, in the lap in progress
 	kept   int
-	early  bool // a warm-up used up the time, and is the sample
+	early  bool // a warm-up used up the time and became the sample
 	cut    bool // the last sample was cut short
 }
 
-// design is what schedules share.
+// design holds what schedules share.
 type design struct {
 	cells    int
 	names    []string // of the cells
@@ -50,7 +50,7 @@ type design struct {
 	faults   matrix.Faults
 }
 
-// warnings are those of a schedule that ends when it is through, or when no cell is left.
+// warnings returns those of a schedule that ends when it is complete or no cell is left.
 func (d *design) warnings() []result.Warning { return d.faults.Warnings(d.names) }
 
 func newLaps(d design, order experiment.Order) *laps {
@@ -81,7 +81,7 @@ func (l *laps) next(elapsed float64) (slot result.Slot, more bool) {
 	return result.Slot{Cell: l.order[l.at], Round: max(0, l.lap-l.warmup)}, true
 }
 
-// advance goes to the next place of the lap, or to the next lap. The warm-ups and the first round are in the cells'
+// advance goes to the next place of the lap, or to the next lap. The warm-ups and the first round follow the cells'
 // order.
 func (l *laps) advance() {
 	if l.at++; l.at < l.cells {
@@ -127,8 +127,8 @@ func (l *laps) warnings() []result.Warning {
 		})
 	case l.duration == 0 && l.cut:
 		warnings = append(warnings, result.Warning{
-			Code: "budget", Message: "the budget ended in the middle of a sample, which is cut short",
-			Hint: "give a longer --budget, or less to do",
+			Code: "budget", Message: "the budget ended during a sample, which is cut short",
+			Hint: "give a longer --budget, or less work",
 		})
 	case l.duration == 0 && l.faults.Left(l.cells) > 0 && l.lap < l.warmup+l.samples:
 		warnings = append(warnings, result.Warning{
@@ -139,7 +139,7 @@ func (l *laps) warnings() []result.Warning {
 	return warnings
 }
 
-// rows takes all samples of a cell, then all of the next. Each cell has its part of the budget.
+// rows takes all samples of one cell, then all of the next. Each cell has its share of the budget.
 type rows struct {
 	design
 	cell, round int
@@ -165,7 +165,7 @@ func (r *rows) course() result.Course {
 	return result.Course{Samples: r.samples * r.cells, Budget: r.budget}
 }
 
-// pairs takes both cells of each round, in the order that is given for it, until one of the two is given up.
+// pairs takes both cells in each round, in the given order of the round, until one of the two is given up.
 type pairs struct {
 	design
 	first []int // the cell that goes first, by round
@@ -180,7 +180,7 @@ func (p *pairs) next(float64) (slot result.Slot, more bool) {
 	return result.Slot{Cell: p.cell(), Round: round}, true
 }
 
-// cell is the one whose turn it is.
+// cell returns the next cell.
 func (p *pairs) cell() int {
 	first := p.first[p.taken/2]
 	if p.taken%2 == 1 {
@@ -198,8 +198,8 @@ func (p *pairs) add(s result.Sample, _ float64) error {
 }
 func (p *pairs) course() result.Course { return result.Course{Samples: 2 * len(p.first)} }
 
-// blocks takes the samples that a board asks for. The first round is always completed, and one that was begun before a
-// resume too; after that no round begins that would not end within the budget.
+// blocks takes the samples that a board requests. The first round is always completed, as is a round that was begun
+// before a resume; after that, no round begins that would not end within the budget.
 type blocks struct {
 	design
 	board *matrix.Board
@@ -248,7 +248,7 @@ func (b *blocks) warnings() []result.Warning {
 		Hint:    "give --samples for a fixed number, or a longer --budget",
 	}
 	if b.samples == 0 {
-		w.Message = fmt.Sprintf("the budget ended after %d rounds, before all could be told", b.board.Rounds())
+		w.Message = fmt.Sprintf("the budget ended after %d rounds, before all cells were decided", b.board.Rounds())
 		w.Hint = "give a longer --budget, or --samples for a fixed number"
 	}
 	return append(warnings, w)
@@ -268,7 +268,7 @@ func (w *watch) add(s result.Sample, _ float64) error {
 }
 func (w *watch) course() result.Course { return result.Course{Duration: w.duration} }
 
-// newSchedule makes the schedule of a run that has a design, and what its result says of it.
+// newSchedule makes the schedule of a run, and adds its description to the result.
 func newSchedule(run *result.Run, columns column.List, order experiment.Order, d design, s experiment.Schedule) (schedule, error) {
 	switch order {
 	case experiment.Blocks:
@@ -281,7 +281,7 @@ func newSchedule(run *result.Run, columns column.List, order experiment.Order, d
 	case experiment.Rows:
 		run.Matrix.Order = result.Order{
 			Design:     result.Rows,
-			Method:     "row by row: what drifts meanwhile falls on the rows, so none is judged",
+			Method:     "row by row: drift makes rows differ, so none is judged",
 			BlockCells: 1,
 		}
 		return &rows{design: d}, nil

@@ -20,7 +20,7 @@ import (
 	"gorun/internal/result"
 )
 
-// session is what is opened around the samples, and closed again whatever happens.
+// session holds what is opened before the samples and always closed after them.
 type session struct {
 	env      Env
 	files    output.Opener
@@ -28,19 +28,19 @@ type session struct {
 	live     func() result.Live
 	journal  *result.Journal
 	resumed  bool  // the run is the journal's, and has its samples
-	ended    int   // samples that the journal had when it ended; -1: it did not end
+	ended    int   // samples in the journal when it ended; -1: it did not end
 	begun    bool  // the journal has a header
 	unkept   error // of the journal, which ends the run
 	others   *others
 	server   *metrics.Server
 	pusher   *metrics.Pusher
 	textfile *metrics.Textfile
-	draw     func() error // the picture
+	exports  []func() error // write the result into the files that flags name
 	closers  []func() error
 	tally    tally
 }
 
-// close undoes what was opened, last to first. What could not be undone is never silent.
+// close closes what was opened, in reverse order. It always reports a failure.
 func (s *session) close(err *error) {
 	var failed error
 	for _, undo := range slices.Backward(s.closers) {
@@ -50,7 +50,7 @@ func (s *session) close(err *error) {
 	*err = worse(*err, failed)
 }
 
-// worse adds an error to how a run ended. It takes the place of what is no error, as an interrupt.
+// worse adds an error to the outcome of a run. It replaces an outcome that is not a failure, such as an interrupt.
 func worse(ended, failed error) error {
 	switch {
 	case failed == nil:
@@ -64,7 +64,7 @@ func worse(ended, failed error) error {
 
 func (s *session) onClose(undo func() error) { s.closers = append(s.closers, undo) }
 
-// openMetrics lets Prometheus see the run; work returns what its workers do.
+// openMetrics exports the run to Prometheus; work returns the live figures of its workers.
 func (s *session) openMetrics(ctx context.Context, m metricsFlags, work func() result.Live, info metrics.Info) error {
 	s.live = func() result.Live { return s.tally.over(work) }
 	exporter := metrics.NewExporter(s.live, info)
@@ -89,13 +89,13 @@ func (s *session) openMetrics(ctx context.Context, m metricsFlags, work func() r
 		}
 		s.textfile = exporter.KeepTextfile(file)
 		s.onClose(func() error {
-			_ = s.textfile.Close() // finish warns; what else ended the run is the error
+			_ = s.textfile.Close() // finish warns; the error is what ended the run
 			return nil
 		})
 	}
 	if m.push != "" {
 		if s.pusher, err = exporter.NewPusher(m.push, s.run.Host.Hostname); err != nil {
-			// The value is not repeated: what is no URL may hold a password all the same.
+			// The value is not repeated: an invalid URL may still hold a password.
 			return hint.Usage(fmt.Errorf("--metrics-push: %w", err))
 		}
 		s.onClose(s.pusher.Close)
@@ -106,7 +106,7 @@ func (s *session) openMetrics(ctx context.Context, m metricsFlags, work func() r
 	return nil
 }
 
-// served returns a function that returns the CPU time, in seconds, that clients of the metrics have cost since.
+// served returns a function that returns the CPU time, in seconds, spent on clients of the metrics since this call.
 func (s *session) served() func() float64 {
 	if s.server == nil {
 		return func() float64 { return 0 }
@@ -115,11 +115,10 @@ func (s *session) served() func() float64 {
 	return func() float64 { return s.server.CPUSeconds() - before }
 }
 
-// openPicture makes sure that a drawing can be written, before anything is measured.
-func (s *session) openPicture(
-	ctx context.Context, n output.Named, draw func(w io.Writer, run *result.Run) error,
+// openExport checks that a file can be written, before anything is measured, and has the result written into it at the end.
+func (s *session) openExport(
+	ctx context.Context, n output.Named, write func(w io.Writer, run *result.Run) error,
 ) error {
-	s.draw = func() error { return nil }
 	if n.Path == "" {
 		return nil
 	}
@@ -128,13 +127,12 @@ func (s *session) openPicture(
 		return err
 	}
 	s.onClose(file.Close)
-	s.draw = func() error { return file.Write(func(w io.Writer) error { return draw(w, s.run) }) }
+	s.exports = append(s.exports, func() error { return file.Write(func(w io.Writer) error { return write(w, s.run) }) })
 	return nil
 }
 
-// openJournal opens the file that --out names. With --resume, the run that is recorded there goes on, if it is the one
-// that was asked for; with --backup, one that does not go on is renamed. A file that is missing or empty is a run that has
-// not begun.
+// openJournal opens the file that --out names. With --resume, the recorded run continues if it is the requested one;
+// with --backup, a journal that cannot continue is renamed. A missing or empty file is a run that has not begun.
 func (s *session) openJournal(ctx context.Context, o *Options) error {
 	n := o.journal()
 	if n.Path == "" {
@@ -142,17 +140,17 @@ func (s *session) openJournal(ctx context.Context, o *Options) error {
 	}
 	if (o.resume || o.backup) && !s.files.IsStdout(n) {
 		if info, err := os.Stat(n.Path); err == nil && info.Size() > 0 {
-			return s.takeUp(ctx, o)
+			return s.continueJournal(ctx, o)
 		}
 	}
 	err := s.createJournal(ctx, n)
 	if o.resumes && errors.Is(err, result.ErrExists) {
-		err = hint.With(err, "add --resume to go on with it, or --backup to rename it; or give --out another name")
+		err = hint.With(err, "add --resume to continue it, or --backup to rename it; or give --out another name")
 	}
 	return err
 }
 
-// createJournal begins a journal.
+// createJournal begins a new journal.
 func (s *session) createJournal(ctx context.Context, n output.Named) error {
 	file, err := s.files.Append(ctx, n)
 	if err != nil {
@@ -168,8 +166,8 @@ func (s *session) createJournal(ctx context.Context, n output.Named) error {
 	return nil
 }
 
-// takeUp goes on with the run that the journal holds, or renames the journal and begins another.
-func (s *session) takeUp(ctx context.Context, o *Options) error {
+// continueJournal continues the run in the journal, or renames the journal and begins another.
+func (s *session) continueJournal(ctx context.Context, o *Options) error {
 	file, recording, err := result.OpenJournal(o.out)
 	if err != nil {
 		return fmt.Errorf("--out: %w", err)
@@ -193,7 +191,7 @@ func (s *session) takeUp(ctx context.Context, o *Options) error {
 		file.Close())
 }
 
-// resumeJournal takes the recorded run's place.
+// resumeJournal continues the recorded run.
 func (s *session) resumeJournal(path string, file *result.Journal, recording result.Recording) error {
 	checked, err := journal.Check(recording, s.env.Views.Known)
 	if err != nil {
@@ -208,7 +206,7 @@ func (s *session) resumeJournal(path string, file *result.Journal, recording res
 	return nil
 }
 
-// keep stores a sample. It reports whether the run can go on: one that cannot be stored ends it.
+// keep stores a sample. It reports whether the run can continue: a sample that cannot be stored ends it.
 func (s *session) keep(sample result.Sample) bool {
 	s.run.Samples = append(s.run.Samples, sample)
 	s.tally.add(sample)
@@ -216,8 +214,8 @@ func (s *session) keep(sample result.Sample) bool {
 	return s.unkept == nil
 }
 
-// finish stores the footer, shows the result, draws it, and lets the metrics linger. An output that fails keeps none of
-// the others from being written.
+// finish stores the footer, shows the result, draws it, and keeps serving the metrics if requested. If one output
+// fails, the others are still written.
 func (s *session) finish(ctx context.Context, o *Options) error {
 	s.tally.end()
 	if s.textfile != nil {
@@ -239,7 +237,11 @@ func (s *session) finish(ctx context.Context, o *Options) error {
 	if err != nil && unkept == nil && s.journal.Regular() {
 		err = hint.With(err, fmt.Sprintf("the result is in the journal: gorun report %s -o report.html", o.out))
 	}
-	if err = worse(worse(err, unkept), s.draw()); err != nil {
+	err = worse(err, unkept)
+	for _, export := range s.exports {
+		err = worse(err, export())
+	}
+	if err != nil {
 		return err
 	}
 	if s.server != nil && o.linger > 0 && !s.run.Partial {
@@ -248,7 +250,7 @@ func (s *session) finish(ctx context.Context, o *Options) error {
 	return nil
 }
 
-// show writes the result; in no format, nothing.
+// show writes the result in the format with this name; "": not at all.
 func (s *session) show(name string) error {
 	if name == "" {
 		return nil
@@ -271,12 +273,12 @@ func (s *session) endJournal(o *Options) error {
 	}
 	err = o.journal().Failed(err)
 	if o.resumes && s.run.Matrix != nil && s.journal.Regular() {
-		return hint.With(err, "once it can be written, the same command with --resume goes on after the last sample in it")
+		return hint.With(err, "once it can be written, the same command with --resume continues after its last sample")
 	}
-	return hint.With(err, "the journal ends before this; what was measured is in the result that was shown")
+	return hint.With(err, "the journal is incomplete; all samples are in the result that was shown")
 }
 
-// writeFooter stores what was derived, unless the journal has it from before.
+// writeFooter stores the derived results, unless the journal already has them.
 func (s *session) writeFooter() error {
 	if s.resumed && s.ended == len(s.run.Samples) {
 		return nil
@@ -287,11 +289,11 @@ func (s *session) writeFooter() error {
 	}})
 }
 
-// newRun begins a result. Its command has the seed, so that it repeats the order of the samples too.
+// newRun begins a result. Its command includes the seed, so that it repeats the order of the samples.
 func newRun(e Env, experiment string, o *Options) *result.Run {
 	command := CommandLine(e.Args)
 	if o.drawn {
-		command = withFlags(command, experiment, "--seed="+strconv.FormatUint(o.seed, 10))
+		command = withFlags(command, "--seed="+strconv.FormatUint(o.seed, 10))
 	}
 	return &result.Run{
 		Schema: result.Schema, Tool: e.Tool, Experiment: experiment, Seed: o.seed, Command: command,

@@ -16,7 +16,7 @@ import (
 
 // sweep compares the values of one flag, or runs one cell once.
 func (c *Command) sweep(ctx context.Context, args []string) error {
-	if values := c.set.Lookup(c.x.Sweep.List).Value.String(); values != "" {
+	if values := c.text(c.x.Sweep.List); values != "" {
 		return c.compare(ctx, values, args)
 	}
 	if err := c.once(ctx); err != nil {
@@ -25,7 +25,7 @@ func (c *Command) sweep(ctx context.Context, args []string) error {
 	return nil
 }
 
-// compare has a matrix compare the values. Its cells have the other flags in common.
+// compare compares the values in a matrix, whose cells share the other flags.
 func (c *Command) compare(ctx context.Context, values string, args []string) error {
 	if err := cmp.Or(c.validate(0, -1), c.flags.Validate()); err != nil {
 		return err
@@ -37,16 +37,20 @@ func (c *Command) compare(ctx context.Context, values string, args []string) err
 	s := c.x.Sweep
 	switch listed := strings.Contains(values, ","); {
 	case values == "auto":
-		values = strings.Join(s.All(share), ",")
+		all, err := s.All(share, c.text)
+		if err != nil {
+			return err
+		}
+		values = strings.Join(all, ",")
 	case !listed:
 		if err := cmp.Or(c.set.Set(s.Flag, values), resolvable(c.flags, share)); err != nil {
 			return hint.Flag(s.List, values, err)
 		}
-		return hint.Flag(s.List, values, hint.With(errors.New("one is nothing to compare"), "give several, by commas, or auto"))
+		return hint.Flag(s.List, values, hint.With(errors.New("one value cannot be compared"), "give several, joined by commas, or auto"))
 	}
 	if !strings.Contains(values, ",") {
 		return hint.With(
-			fmt.Errorf("there is nothing to compare: on CPUs %s there is one %s, %s", share.CPUs, s.Flag, values),
+			fmt.Errorf("nothing to compare: CPUs %s allow only one %s, %s", share.CPUs, s.Flag, values),
 			"give more CPUs, or compare other settings by gorun matrix "+c.x.Name)
 	}
 	table := &Matrix{env: c.env, x: c.x, Options: c.Options, args: args}
@@ -78,14 +82,17 @@ func (c *Command) compare(ctx context.Context, values string, args []string) err
 	return table.measure(ctx, p)
 }
 
-// resolvable returns the error of flags that come to nothing on a machine.
+// text returns what a flag has been given, or its default.
+func (c *Command) text(flag string) string { return c.set.Lookup(flag).Value.String() }
+
+// resolvable returns an error for flags that a machine cannot resolve.
 func resolvable(flags experiment.Flags[any], m experiment.Machine) error {
 	_, err := flags.Resolve(m)
 	return err
 }
 
-// once runs one cell once, with input, output and signals passed through: gorun becomes what the cell runs, or takes
-// one sample of it and shows the result on stderr.
+// once executes one cell once, with input, output and signals passed through: gorun replaces itself by the command, or
+// takes one sample of it and shows the result on stderr.
 func (c *Command) once(ctx context.Context) error {
 	if err := c.refuseDesign(); err != nil {
 		return err
@@ -97,7 +104,8 @@ func (c *Command) once(ctx context.Context) error {
 	var m *machine
 	var err error
 	share := experiment.Machine{Given: c.changed}
-	if c.changed("cpus") || c.cpus.ignoreAffinity || c.changed(c.x.Sweep.Flag) {
+	s := c.x.Sweep
+	if c.changed("cpus") || c.cpus.ignoreAffinity || c.changed(s.Flag) || s.Needs != nil && s.Needs(c.text) {
 		if m, share, err = c.machine(); err != nil {
 			return err
 		}
@@ -108,7 +116,7 @@ func (c *Command) once(ctx context.Context) error {
 		return err
 	case c.dryRun:
 		return c.show(m, share.CPUs, r)
-	case r.Become != nil && c.out == "" && !c.changed("format"):
+	case r.Become != nil && c.out+c.exportJSON+c.exportMarkdown == "" && !c.changed("format"):
 		if m != nil {
 			for _, w := range m.Warnings {
 				fmt.Fprintf(c.env.Stderr, "gorun: warning: %s\n", hint.Printable(w))
@@ -133,7 +141,7 @@ func (c *Command) once(ctx context.Context) error {
 	return drive(ctx, c.env, &c.Options, p)
 }
 
-// refuseDesign refuses flags that are for comparing.
+// refuseDesign returns an error for flags that only comparisons have.
 func (c *Command) refuseDesign() (err error) {
 	design := experiment.NewFlagSet("")
 	new(Options).registerDesign(design)

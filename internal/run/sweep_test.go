@@ -18,7 +18,7 @@ import (
 
 var errBecame = errors.New("this process would be another program now")
 
-// place is the flags of an experiment that can be swept.
+// place holds the flags of an experiment that can be swept.
 type place struct{ name, names string }
 
 func (p *place) Register(set *experiment.FlagSet) {
@@ -44,8 +44,10 @@ func sweep(t *testing.T, host string, all []string, args ...string) (stdout stri
 	t.Helper()
 	x := experiment.Define(experiment.Definition[string]{
 		Text: experiment.Text{Name: "visit"}, Place: experiment.Started, Single: []string{"places"},
-		Sweep: &experiment.Sweep{Flag: "place", List: "places", All: func(experiment.Machine) []string { return all }},
-		New:   func() experiment.Flags[string] { return &place{} },
+		Sweep: &experiment.Sweep{Flag: "place", List: "places", All: func(experiment.Machine, func(string) string) ([]string, error) {
+			return all, nil
+		}},
+		New: func() experiment.Flags[string] { return &place{} },
 		Open: func(experiment.Setting, []string) (experiment.Sampler[string], error) {
 			return nil, errors.New("it cannot be sampled")
 		},
@@ -64,7 +66,7 @@ func sweep(t *testing.T, host string, all []string, args ...string) (stdout stri
 	return out.String(), err
 }
 
-// What is run once replaces gorun, without a machine having been read where none is needed.
+// A command that is executed once replaces gorun, and the machine is read only if needed.
 func TestOnceReadsNoMachine(t *testing.T) {
 	said, err := sweep(t, "", nil)
 	require.ErrorIs(t, err, errBecame)
@@ -89,7 +91,7 @@ func TestOnceRefusesWhatIsForComparing(t *testing.T) {
 
 func TestSweepIsAMatrixOfItsValues(t *testing.T) {
 	_, err := sweep(t, "hybrid", []string{"here"}, "--places", "auto")
-	require.ErrorContains(t, err, "there is one place, here")
+	require.ErrorContains(t, err, "allow only one place, here")
 	const captured = "../../testdata/hosts/hybrid.txtar"
 	for values, cells := range map[string][]string{"auto": {"a", "b", "c"}, "b,a": {"b", "a"}} {
 		out, err := sweep(t, "", []string{"a", "b", "c"}, "--places", values, "--cpus", "0-3", "--dry-run",

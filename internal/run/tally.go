@@ -11,13 +11,13 @@ import (
 	"gorun/internal/result"
 )
 
-// tally is where a run stands, for whoever watches it meanwhile: its samples added up, and its course.
+// tally holds the live state of a run, for progress and metrics: the sums over its samples, and its course.
 type tally struct {
 	mu       sync.Mutex
 	columns  column.List // of the experiment
 	now      func() time.Time
 	taken    result.Taken
-	work     result.Live // of the samples' processes, where these are not this one; warm-ups are not in it
+	work     result.Live // of the samples' processes, if they are not this one; warm-ups are not in it
 	cpus     int         // of the run
 	course   result.Course
 	begun    time.Time

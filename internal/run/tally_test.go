@@ -10,7 +10,7 @@ import (
 	"gorun/internal/result"
 )
 
-// What is shown of a run's course, by a clock of the test's own.
+// The displayed course of a run, with a fake clock.
 func TestTallyOfACourse(t *testing.T) {
 	at := time.Unix(0, 0)
 	var tally tally

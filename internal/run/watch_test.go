@@ -30,7 +30,7 @@ func watched(seconds float64, take taker) *driver {
 	return d
 }
 
-// What is watched has no warm-up and no number of samples; the time that was asked for is its end.
+// A watch has no warm-up and no number of samples; it ends after its duration.
 func TestWatchForDuration(t *testing.T) {
 	d := watched(5, func(context.Context, int) (result.Sample, error) { return result.Sample{Seconds: 1}, nil })
 	require.NoError(t, d.sample(t.Context()))
@@ -39,7 +39,7 @@ func TestWatchForDuration(t *testing.T) {
 	assert.Empty(t, d.session.run.Warnings)
 }
 
-// An interrupt is an end like any other, and the sample that it cut short is kept only where its sampler says so.
+// An interrupt is a normal end, and a sample that it cut short is kept only if its sampler says so.
 func TestWatchUntilInterrupted(t *testing.T) {
 	for name, worth := range map[string]bool{"kept": true, "not worth keeping": false} {
 		t.Run(name, func(t *testing.T) {

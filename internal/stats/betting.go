@@ -7,33 +7,31 @@ import (
 )
 
 // stakes are the shares of its wealth that a bettor puts on each round; the wealth is split evenly among them. Small
-// ones find small differences in long runs, large ones large differences in few rounds.
+// stakes find small differences in long runs, large stakes find large differences in few rounds.
 var stakes = [...]float64{0.1, 0.3, 0.6, 1}
 
 const (
-	// scaleRounds is how many rounds it takes to have a spread to scale by. Before it, the bet is on the sign.
+	// scaleRounds is the number of rounds needed to estimate the spread. Before that, the bet is on the sign.
 	scaleRounds = 2
-	// steepness is how fast a payoff goes from all to nothing where a difference changes its sign.
+	// steepness is the slope of the payoff where a difference changes its sign.
 	steepness = 6
 )
 
 // sequence is a confidence sequence for the typical ratio of a cell to its baseline: an interval that covers the truth
-// at all rounds at once, so that one may look after each round and stop at will.
+// at all rounds at once, so that a run may be looked at after each round and stopped at any time.
 //
 // A bettor against the ratio r bets, in each round, on the cell being slower (or faster) than r times the baseline, and
-// where the baseline's duplicate ran in the same block, half on that and half on the same with the duplicate. The
-// payoffs of the two sides add up to 2, so that exactly one r is fair to both: the centre of the log ratios under this
-// score, which is the typical ratio where they are symmetric, as a random order makes those of equal cells. There no
-// bet has an advantage, and the wealth exceeds 1/α with a probability of α at most (Ville's inequality; Waudby-Smith and
-// Ramdas, "Estimating means of bounded random variables by betting", JRSS B 86, 2024). A bettor on "greater" rules out
-// what is below the interval, one on "less" what is above it, each with half of α.
-//
-// A payoff is of each pair alone. One for the rank of the cell among the three would win sooner, and be unfair: a cell
-// whose times are spread more than the baseline's is often the first and often the last of three.
-//
-// Wealth is monotone in r, hence only the two ratios next to the interval have to be followed, and a round costs the
-// same however many there were. The ends lie on a grid and are rounded outward: an end is a ratio that was ruled out;
-// the next one inward was not.
+// where the baseline's duplicate ran in the same block, puts half of the bet on the duplicate instead. The payoffs of
+// the two sides add up to 2, so that exactly one r is fair to both: the centre of the log ratios under this score,
+// which is the typical ratio where they are symmetric; a random order makes the log ratios of equal cells symmetric. At
+// that r no bet has an advantage, and the wealth exceeds 1/α with a probability of α at most (Ville's inequality;
+// Waudby-Smith and Ramdas, "Estimating means of bounded random variables by betting", JRSS B 86, 2024). A bettor on
+// "greater" rules out what is below the interval, one on "less" what is above it, each with half of α.
+// A payoff depends on one pair only. A payoff for the rank of the cell among the three would win sooner, but would be
+// unfair: a cell whose times are spread more widely than the baseline's is often the first and often the last of three.
+// Wealth is monotone in r, so only the two ratios next to the interval have to be followed, and the cost of a round
+// does not grow with the number of rounds. The ends lie on a grid and are rounded outward: an end is a ratio that was
+// ruled out, and the next one inward was not.
 type sequence struct {
 	limit  float64 // wealth that rules a ratio out
 	rounds []round
@@ -42,17 +40,17 @@ type sequence struct {
 	upper  bettor
 }
 
-// round is what one round shows of a cell.
+// round holds the figures of a cell in one round.
 type round struct {
 	base      float64 // log ratio to the baseline
-	duplicate float64 // and to its duplicate; NaN: there is none in the block
-	spread    float64 // of the log ratios before; 0: not known
+	duplicate float64 // log ratio to the baseline's duplicate; NaN: the block has none
+	spread    float64 // of the log ratios of earlier rounds; 0: not known
 }
 
 // purse is the wealth of each stake, before it is divided among them.
 type purse [len(stakes)]float64
 
-// bettor follows one end.
+// bettor follows one end of the interval.
 type bettor struct {
 	grid   grid
 	toward int // +1: bets that the ratio is greater, and moves the lower end up; -1: the reverse
@@ -66,18 +64,19 @@ type grid float64
 // ratio is the nearest number to a short decimal, as it divides only once.
 func (g grid) ratio(i int) float64 { return (float64(g) + float64(i)) / float64(g) }
 
-// index is that of the nearest ratio.
+// index returns the index of the nearest ratio.
 func (g grid) index(ratio float64) int { return int(math.Round(ratio*float64(g))) - int(g) }
 
-// gridFor has steps of a tenth to a hundredth of the precision: a power of ten, so that its ratios are short decimals.
+// gridFor returns a grid with steps of a tenth to a hundredth of the precision: a power of ten, so that its ratios are
+// short decimals.
 func gridFor(precision float64) grid {
 	return grid(math.Pow10(int(math.Ceil(-math.Log10(precision/10) - 1e-9))))
 }
 
-// farthest is the ratio, and its inverse, beyond which no end is looked for.
+// farthest is the greatest ratio at which an end is searched for; its inverse is the smallest.
 const farthest = 1000
 
-// newSequence has an error of at most alpha.
+// newSequence returns a sequence with an error probability of at most alpha.
 func newSequence(alpha float64, g grid) *sequence {
 	return &sequence{
 		limit: 2 / alpha,
@@ -107,7 +106,7 @@ func (s *sequence) add(base, duplicate float64) {
 	s.follow(&s.upper)
 }
 
-// ratio is the typical ratio: the Hodges-Lehmann estimate of the log ratios. It is 1 when there are none.
+// ratio returns the typical ratio: the Hodges-Lehmann estimate of the log ratios, or 1 without any.
 func (s *sequence) ratio() float64 {
 	if len(s.sorted) == 0 {
 		return 1
@@ -115,12 +114,12 @@ func (s *sequence) ratio() float64 {
 	return math.Exp(hodgesLehmann(s.sorted))
 }
 
-// ends are the interval's; 0 and math.MaxFloat64 where nothing bounds it yet. A lower end above the upper one means
-// that the ratio changed during the run.
+// ends returns the ends of the interval; 0 and math.MaxFloat64 where nothing bounds it yet. A lower end above the upper
+// one means that the ratio changed during the run.
 func (s *sequence) ends() (lo, hi float64) { return s.lower.end(), s.upper.end() }
 
-// payoff is what a round returns for a bet of 1 that the cell's log ratio is above that one, or below it: 1 on average
-// where it is the centre.
+// payoff returns what a round pays for a bet of 1 that the cell's log ratio is above logRatio (toward +1) or below it
+// (−1): 1 on average where logRatio is the centre.
 func (r round) payoff(toward int, logRatio float64) float64 {
 	pay := pairPayoff(float64(toward)*(r.base-logRatio), r.spread)
 	if math.IsNaN(r.duplicate) {
@@ -129,7 +128,7 @@ func (r round) payoff(toward int, logRatio float64) float64 {
 	return (pay + pairPayoff(float64(toward)*(r.duplicate-logRatio), r.spread)) / 2
 }
 
-// pairPayoff is between 0 and 2, and those of above and −above add up to 2.
+// pairPayoff returns a payoff between 0 and 2; those of above and −above add up to 2.
 func pairPayoff(above, spread float64) float64 {
 	score := 0.0
 	switch {
@@ -141,7 +140,8 @@ func pairPayoff(above, spread float64) float64 {
 	return 2 / (1 + math.Exp(-steepness*score))
 }
 
-// bet puts each stake on a payoff. What has all but vanished is given up, since arithmetic on subnormal numbers is slow.
+// bet puts each stake on a payoff. A stake that has almost vanished becomes 0, since arithmetic on subnormal numbers is
+// slow.
 func (p *purse) bet(payoff float64) {
 	for k, stake := range stakes {
 		p[k] *= 1 + stake*(payoff-1)
@@ -159,7 +159,8 @@ func (p *purse) wealth() float64 {
 	return sum / float64(len(p))
 }
 
-// follow bets the latest round against the bettor's ratio, and moves on while that is ruled out.
+// follow bets the latest round against the bettor's ratio, and moves to the next ratio while the present one is ruled
+// out.
 func (s *sequence) follow(b *bettor) {
 	b.purse.bet(s.rounds[len(s.rounds)-1].payoff(b.toward, math.Log(b.grid.ratio(b.next))))
 	if b.purse.wealth() < s.limit {
@@ -176,13 +177,13 @@ func (s *sequence) follow(b *bettor) {
 	b.purse = s.replay(b, b.next)
 }
 
-// ruledOut reports whether the ratio that is a number of steps beyond the bettor's is ruled out.
+// ruledOut reports whether the ratio that lies this number of steps beyond the bettor's ratio is ruled out.
 func (s *sequence) ruledOut(b *bettor, steps int) bool {
 	p := s.replay(b, b.next+b.toward*steps)
 	return p.wealth() >= s.limit
 }
 
-// replay is the purse of a bettor that had bet against the ratio of index i from the first round on.
+// replay returns the purse of a bettor that has bet against the ratio of index i since the first round.
 func (s *sequence) replay(b *bettor, i int) purse {
 	p, at := fullPurse(), math.Log(max(0, b.grid.ratio(i)))
 	for _, r := range s.rounds {
@@ -191,7 +192,7 @@ func (s *sequence) replay(b *bettor, i int) purse {
 	return p
 }
 
-// end is the last ratio that was ruled out.
+// end returns the last ratio that was ruled out.
 func (b *bettor) end() float64 {
 	i := b.next - b.toward
 	switch ratio := b.grid.ratio(i); {

@@ -10,7 +10,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// The two ratios that are followed tell what following every ratio of the grid from the first round on would.
+// Following two ratios gives the same ends as following every ratio of the grid from the first round on.
 func TestSequenceIsThatOfTheWholeGrid(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		const g = grid(100)
@@ -54,7 +54,7 @@ func TestSequenceIsThatOfTheWholeGrid(t *testing.T) {
 	})
 }
 
-// However heavy the tails, the truth is ruled out at any of many rounds in a share α of runs at most.
+// Even with heavy tails, the truth is ruled out, at any of many rounds, in a share of at most α of the runs.
 func TestSequenceAtAnyTime(t *testing.T) {
 	const runs, rounds, alpha = 400, 300, 0.1
 	const truth = 1.0237

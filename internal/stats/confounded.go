@@ -2,16 +2,15 @@ package stats
 
 import "math"
 
-// Differs tells whether a disturbance fell on a cell and on its baseline unequally, so that their ratio may be the
-// disturbance's and not the cell's. Each round gives one difference, cell minus baseline: of the share of CPU time that
-// was stolen or that other programs took, or of the logarithm of a canary loop's time. A mean difference of at most the
-// material size, 0.02 for two points or 2%, is not called, however certain it is.
-//
-// Where the disturbance is blind to which of the two runs, a random order makes each difference as likely positive as
-// negative whatever its size, rare and large ones included. Then the sum S and the root V of the sum of squares have
-// P(|S| ≥ xV) ≤ 2·exp(−x²/2) (Hoeffding, "Probability inequalities for sums of bounded random variables", JASA 58,
-// 1963, given the sizes; Efron, "Student's t-test under symmetry conditions", JASA 64, 1969): the probability of a
-// false call is at most alpha at any number of rounds, for one look. It cannot call before 2·ln(2/alpha) rounds.
+// Differs reports whether a disturbance fell on a cell and on its baseline unequally, so that the disturbance may have
+// caused their ratio. Each round gives one difference, cell minus baseline: of the share of CPU time that was stolen or
+// that other programs took, or of the logarithm of a canary loop's time. A mean difference of at most the material
+// size, 0.02 for two percentage points or 2%, does not count, even if it is certain.
+// If the disturbance does not depend on which of the two runs, a random order makes each difference as likely positive
+// as negative, for differences of any size, including rare large ones. Then the sum S and the root V of the sum of
+// squares have P(|S| ≥ xV) ≤ 2·exp(−x²/2) (Hoeffding, "Probability inequalities for sums of bounded random variables",
+// JASA 58, 1963, given the sizes; Efron, "Student's t-test under symmetry conditions", JASA 64, 1969): the probability
+// of a false call is at most alpha at any number of rounds, for one look. It cannot call before 2·ln(2/alpha) rounds.
 func Differs(differences []float64, alpha, material float64) bool {
 	sum, squares := 0.0, 0.0
 	for _, d := range differences {

@@ -9,7 +9,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// falseCalls is the share of all choices of signs, equally likely under a random order, that is called.
+// falseCalls returns the share of all choices of signs, equally likely under a random order, that is called a
+// difference.
 func falseCalls(sizes []float64, called func([]float64) bool) float64 {
 	calls := 0
 	signed := make([]float64, len(sizes))
@@ -27,7 +28,7 @@ func falseCalls(sizes []float64, called func([]float64) bool) float64 {
 	return float64(calls) / float64(int(1)<<len(sizes))
 }
 
-// Exactly, over all signs: whatever the sizes, chance is called a difference with a probability of alpha at most.
+// Exactly, over all signs: for any sizes, chance is called a difference with a probability of at most alpha.
 func TestDiffersIsExact(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		sizes := rapid.SliceOfN(rapid.Float64Range(0.001, 1), 1, 12).Draw(t, "sizes")
@@ -81,7 +82,7 @@ func TestDiffers(t *testing.T) {
 	}
 }
 
-// In random order the disturbances of the recordings fell on both alike; taken one after the other, they did not.
+// In random order the disturbances of the recordings affected both cells equally; one after the other, they did not.
 func TestRecordedDisturbances(t *testing.T) {
 	of := map[string]func(recorded) float64{
 		"others": func(r recorded) float64 { return r.others },

@@ -1,7 +1,7 @@
 package stats
 
-// ControlVerdict returns that on the baseline's duplicate, judged by itself: anything but Same means that the run cannot be
-// judged by, yet or at all.
+// ControlVerdict returns the verdict on the baseline's duplicate, judged by itself: any kind but Same means that this
+// run cannot support verdicts, not yet or not at all.
 func (r *Race) ControlVerdict() Verdict {
 	c := r.comparisons[r.Control()]
 	v := r.measured(c)
@@ -11,7 +11,7 @@ func (r *Race) ControlVerdict() Verdict {
 	return v
 }
 
-// measured is what the two effects of a comparison say by themselves.
+// measured returns the verdict that follows from the two effects of a comparison alone.
 func (r *Race) measured(c comparison) Verdict {
 	v := Verdict{
 		Typical: c.effect(),
@@ -19,6 +19,7 @@ func (r *Race) measured(c comparison) Verdict {
 		Margin:  r.design.Margin,
 		Step:    1 / float64(r.grid),
 		Rate:    r.design.Rate,
+		Amount:  r.design.Amount,
 	}
 	if c.total.looks > 0 {
 		total := c.totalEffect()

@@ -6,45 +6,47 @@ import (
 	"slices"
 )
 
-// Forecast is what more rounds are expected to give a comparison that is not decided yet.
+// Forecast describes what more rounds are expected to show about a comparison that is not decided yet.
 type Forecast struct {
 	Kind       ForecastKind `json:"kind"`
 	Rounds     int          `json:"rounds"`               // further ones
-	Seconds    float64      `json:"seconds,omitempty"`    // that these take; 0: not known
-	Resolution float64      `json:"resolution,omitempty"` // smallest difference that these could find: 0.06 is 6%
+	Seconds    float64      `json:"seconds,omitempty"`    // time for these rounds; 0: not known
+	Resolution float64      `json:"resolution,omitempty"` // smallest difference that these rounds could find: 0.06 is 6%
 }
 
-// ForecastKind is what a forecast is about.
+// ForecastKind names the subject of a forecast.
 type ForecastKind string
 
 // The kinds of forecast.
 const (
-	FirstInterval ForecastKind = "first interval" // with these rounds there is an interval for the first time: certain
-	Decision      ForecastKind = "decision"       // in four of five draws of what may follow, these rounds are enough
-	Resolution    ForecastKind = "resolution"     // no number of rounds can be named that is, but what these could find
+	FirstInterval ForecastKind = "first interval" // after these rounds there is certainly an interval
+	Decision      ForecastKind = "decision"       // these rounds are enough in four of five simulated continuations
+	Resolution    ForecastKind = "resolution"     // no number of rounds is known to be enough; these could find Resolution
 )
 
-// ForecastKinds are all of them.
+// ForecastKinds lists all kinds of forecast.
 var ForecastKinds = [...]ForecastKind{FirstInterval, Decision, Resolution}
 
 const (
-	// courses is how many courses of the rounds to come are drawn, and enoughCourses how many a forecast has to cover.
+	// courses is the number of simulated continuations of a run, and enoughCourses the number that a forecast has to
+	// cover.
 	courses       = 40
 	enoughCourses = courses * 4 / 5
-	// foreseen is up to how many times the rounds so far a decision is forecast.
+	// foreseen limits forecasts: a decision is forecast up to this multiple of the rounds so far.
 	foreseen = 10
-	// resolved is how many times the rounds so far those of a resolution are: four times as many halve an interval.
+	// resolved is the multiple of the rounds so far for which a resolution is given: four times as many rounds halve an
+	// interval.
 	resolved = 4
 )
 
-// forecast is what more rounds would give a comparison that is open, or that waits for the control.
+// forecast returns the forecast for a comparison that is open, or that waits for the control.
 func (r *Race) forecast(c comparison) *Forecast {
 	if first := c.typical.toFirst(); first > 0 {
 		return &Forecast{Kind: FirstInterval, Rounds: first}
 	}
 	margin, wait := r.design.Margin, 0.0
 	if control := r.comparisons[r.Control()].typical; !r.controlled() {
-		// The control takes part in each block of a round, a cell in one.
+		// The control takes part in every block of a round, a cell in only one.
 		perRound := max(1, float64(len(control.rounds))/float64(r.rounds))
 		wait = control.more(0, control.around(control.ratio(), margin)) / perRound
 	}
@@ -55,7 +57,7 @@ func (r *Race) forecast(c comparison) *Forecast {
 	return c.effect().forecast(need, len(c.typical.rounds))
 }
 
-// forecast is the one that follows from the number of rounds that a decision needs.
+// forecast returns the forecast for a decision that needs this number of further rounds.
 func (e Effect) forecast(need float64, rounds int) *Forecast {
 	if need <= (foreseen-1)*float64(rounds) {
 		return &Forecast{Kind: Decision, Rounds: announced(need)}
@@ -69,7 +71,7 @@ func (e Effect) forecast(need float64, rounds int) *Forecast {
 	return &Forecast{Kind: Resolution, Rounds: (resolved - 1) * rounds, Resolution: math.Ceil(found/unit) * unit}
 }
 
-// Taking returns the verdict with the time that the rounds of its forecast take, at these seconds for each.
+// Taking returns the verdict with the time of the rounds in its forecast, at roundSeconds each.
 func (v Verdict) Taking(roundSeconds float64) Verdict {
 	if v.Forecast != nil {
 		v.Forecast.Seconds = roundSeconds * float64(v.Forecast.Rounds)
@@ -80,8 +82,8 @@ func (v Verdict) Taking(roundSeconds float64) Verdict {
 	return v
 }
 
-// toFirst is how many more rounds it takes until bets that are all won rule something out. Then both ends are bounded,
-// whatever was measured, since against the farthest ratios all bets are won.
+// toFirst returns how many more rounds it takes until a bettor that wins every bet rules something out. Then both ends
+// are bounded for any samples, since all bets against the farthest ratios are won.
 func (s *sequence) toFirst() int {
 	purse, rounds := fullPurse(), 0
 	for ; purse.wealth() < s.limit; rounds++ {
@@ -90,13 +92,13 @@ func (s *sequence) toFirst() int {
 	return max(0, rounds-len(s.rounds))
 }
 
-// course is a ratio that is to be ruled out by rounds like those so far.
+// course simulates how further rounds, like those so far, may rule out one ratio.
 type course struct {
 	purse   purse
-	payoffs []float64 // of each of the rounds so far, if it came again; none: the ratio is ruled out
+	payoffs []float64 // of each round so far, if it is repeated; none: the ratio is already ruled out
 }
 
-// course is that towards the ratio of index i at a bettor's end.
+// course returns the course to the ratio of index i at a bettor's end.
 func (s *sequence) course(b *bettor, i int) []course {
 	if (b.next-i)*b.toward > 0 {
 		return []course{{}}
@@ -110,15 +112,15 @@ func (s *sequence) course(b *bettor, i int) []course {
 	return []course{c}
 }
 
-// around are the courses to both ends of ± margin of a ratio.
+// around returns the courses to the ratios at ± margin of a ratio.
 func (s *sequence) around(ratio, margin float64) []course {
 	g := s.lower.grid
 	return slices.Concat(s.course(&s.lower, g.index(ratio-margin)), s.course(&s.upper, g.index(ratio+margin)))
 }
 
-// more is how many more rounds decide in four of five draws of what may follow; infinite where too many are undecided
-// after foreseen times the rounds so far. A draw is decided when all courses of an alternative have got there, those of
-// the first not before wait.
+// more returns how many more rounds decide the comparison in four of five simulations; infinite where too many are
+// undecided after foreseen times the rounds so far. A simulation is decided when all courses of one alternative are
+// complete; the first alternative also needs at least wait rounds.
 func (s *sequence) more(wait float64, alternatives ...[]course) float64 {
 	n := len(s.rounds)
 	source := rand.New(rand.NewPCG(uint64(n), 0))
@@ -136,11 +138,11 @@ func (s *sequence) more(wait float64, alternatives ...[]course) float64 {
 	return float64(needs[enoughCourses-1])
 }
 
-// draw is how many rounds one draw takes, up to one more than the most. Its rounds come from Pólya's urn: the urn
-// begins with the rounds so far, and each one that is drawn goes back with another like it. So the draws differ as much
-// as the rounds so far leave the ratio open (Rubin, "The Bayesian bootstrap", Annals of Statistics 9, 1981). If all were
-// drawn from the rounds so far alone, each would have the ratio that these have by chance, and what that ratio promises
-// would often not come.
+// draw returns the number of rounds that one simulation takes, at most most+1. Its rounds come from Pólya's urn: the
+// urn begins with the rounds so far, and each round that is drawn goes back with a copy of itself. So the simulations
+// differ as much as the ratio is still uncertain (Rubin, "The Bayesian bootstrap", Annals of Statistics 9, 1981). If
+// all were drawn from the rounds so far alone, each would have the ratio that these have by chance, and the forecast
+// would often be too optimistic.
 func (s *sequence) draw(source *rand.Rand, wait float64, most int, alternatives [][]course) int {
 	var purses [4]purse
 	n, urn := len(s.rounds), make([]int, 0, most)
@@ -175,24 +177,23 @@ func (s *sequence) draw(source *rand.Rand, wait float64, most int, alternatives 
 	return most + 1
 }
 
-// forecast is what more rounds are expected to give the total: the next look, or the rounds for which its interval is
-// narrow enough to leave out 1 by the law that widths fall with the square root of the rounds, if the means are as they
-// seem.
+// forecast returns the forecast for the total: the next look, or the rounds after which its interval leaves out 1 if
+// the means stay as they are. Widths fall with the square root of the number of rounds.
 func (t *totals) forecast() *Forecast {
 	rounds := float64(len(t.cell))
 	need := float64(t.nextAt) - rounds
 	if t.lo > 0 && t.hi < math.MaxFloat64 {
 		ratio := math.Log(t.hi/t.lo) / 2 / math.Log(t.ratio())
-		need = max(need, spare*rounds*(ratio*ratio-1))
+		need = max(need, safety*rounds*(ratio*ratio-1))
 	}
 	return Effect{Ratio: t.ratio(), Lo: t.lo, Hi: t.hi}.forecast(need, len(t.cell))
 }
 
-// spare is by how many more rounds are announced than an estimate by the law of the square root says: what is announced
-// is to be enough in four of five cases, and the estimate is right in half of them.
-const spare = 1.25
+// safety pads an estimate by the square-root law so that it is enough in four of five cases; without it, it is enough
+// in half of them.
+const safety = 1.25
 
-// announced is an estimate as it is printed: with one or two digits, since it is not exact.
+// announced rounds an estimate up to one or two digits, since it is not exact.
 func announced(rounds float64) int {
 	unit := math.Pow10(max(0, int(math.Floor(math.Log10(max(1, rounds)/2)))))
 	return int(math.Ceil(rounds/unit) * unit)

@@ -14,8 +14,8 @@ func TestAnnounced(t *testing.T) {
 	}
 }
 
-// The first interval comes when it was forecast, whatever the samples are, and not before: with two judged figures after
-// 10, 12 and 14 rounds of 2, 8 and 38 cells.
+// For any samples, the first interval comes exactly when it was forecast: with two judged figures after 10, 12 and 14
+// rounds of 2, 8 and 38 cells.
 func TestFirstInterval(t *testing.T) {
 	for cells, want := range map[int]int{2: 10, 8: 12, 38: 14} {
 		d := design(1, cells)
@@ -32,7 +32,7 @@ func TestFirstInterval(t *testing.T) {
 	}
 }
 
-// What cannot be foreseen has no number of rounds, but says what more of them could find.
+// Without a forecast of a decision, there is one of what more rounds could find.
 func TestResolution(t *testing.T) {
 	e := Effect{Ratio: 1.01, Lo: 1.01 * math.Exp(-0.1), Hi: 1.01 * math.Exp(0.1)}
 	assert.Equal(t, &Forecast{Kind: Decision, Rounds: 90}, e.forecast(90, 10))

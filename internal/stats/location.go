@@ -5,10 +5,11 @@ import (
 	"sort"
 )
 
-// hodgesLehmann is the median of all means of two values, a value with itself included; the values are sorted and not
-// empty. With an even count of means it is the mean of the middle two. Its breakdown point is 29% and its efficiency
-// for normal noise 95% (Hodges and Lehmann, "Estimates of location based on rank tests", Annals of Mathematical
-// Statistics 34, 1963). It takes O(n log n): sums are counted along the staircase of the sorted matrix, not formed.
+// hodgesLehmann returns the median of all means of two values, a value with itself included; the values are sorted and
+// not empty. With an even count of means it is the mean of the middle two. Its breakdown point is 29% and its
+// efficiency for normal noise 95% (Hodges and Lehmann, "Estimates of location based on rank tests", Annals of
+// Mathematical Statistics 34, 1963). It takes O(n log n): the sums are counted along the staircase of the sorted
+// matrix, not computed one by one.
 func hodgesLehmann(sorted []float64) float64 {
 	n := len(sorted)
 	sums := n * (n + 1) / 2
@@ -19,7 +20,7 @@ func hodgesLehmann(sorted []float64) float64 {
 	return (lower + smallestSum(sorted, sums/2+1)) / 4
 }
 
-// smallestSum is the rank-th smallest of sorted[i] + sorted[j], i ≤ j, found by bisection over the floating-point
+// smallestSum returns the rank-th smallest of sorted[i] + sorted[j], i ≤ j, found by bisection over the floating-point
 // numbers in their order: exact in at most 64 steps.
 func smallestSum(sorted []float64, rank int) float64 {
 	lo, hi := ordinal(2*sorted[0]), ordinal(2*sorted[len(sorted)-1])
@@ -67,13 +68,13 @@ func fromOrdinal(o uint64) float64 {
 }
 
 // nearShare is the share of the values that deviation spans. Timings have a sharp peak and wide shoulders: a quarter
-// measures the peak. With a half, the usual median absolute deviation, a true 2% beside a hog is found in 57% of runs
-// of 60 s instead of 93%, and nowhere in the recordings in testdata/noise is it better.
+// measures the peak. With a half, the usual median absolute deviation, a true difference of 2% on a busy machine is
+// found in 57% of runs of 60 s instead of 93%, and it is better in none of the recordings in testdata/noise.
 const nearShare = 0.25
 
-// deviation is the distance from the median within which lies the nearest quarter of the sorted values, at least two of
-// them: a measure of the width of their peak. O(log n): these values are neighbours, and the place where they begin is
-// searched for.
+// deviation returns the distance from the median that covers the nearest quarter of the sorted values, at least two of
+// them: a measure of the width of their peak. It takes O(log n): these values are contiguous, and a binary search finds
+// the first.
 func deviation(sorted []float64) float64 {
 	n, centre := len(sorted), median(sorted)
 	k := max(2, int(math.Round(nearShare*float64(n))))

@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// Median returns the median of values in any order; of an even number of them the mean of the middle two, of none 0.
+// Median returns the median of values in any order: the mean of the middle two for an even number, and 0 for none.
 func Median(values []float64) float64 {
 	if len(values) == 0 {
 		return 0
@@ -16,14 +16,14 @@ func Median(values []float64) float64 {
 	return median(values)
 }
 
-// median is that of sorted values.
+// median returns the median of sorted values.
 func median(sorted []float64) float64 {
 	n := len(sorted)
 	return (sorted[(n-1)/2] + sorted[n/2]) / 2
 }
 
-// Middle returns the item whose figure is the median: of an even number of items the lower of the middle two. Items
-// with equal figures stay in their order. The zero value stands for none.
+// Middle returns the item whose figure is the median, or the lower of the middle two for an even number of items. Items
+// with equal figures stay in their order. Without items it returns the zero value.
 func Middle[T any, F cmp.Ordered](items []T, figure func(T) F) (middle T) {
 	if len(items) == 0 {
 		return middle

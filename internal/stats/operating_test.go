@@ -9,7 +9,7 @@ import (
 
 // The operating characteristics, by replaying recorded noise. Seeds are fixed: a failure is a change of the method.
 
-// Equal cells: few runs have any verdict that a cell differs, and most cells are known to be the same.
+// Equal cells: few runs have a verdict that a cell differs, and most cells are found to be the same.
 func TestEqualCells(t *testing.T) {
 	const replays, cells = 200, 8
 	all := traces(t, "*.seq?.*.csv")
@@ -29,13 +29,13 @@ func TestEqualCells(t *testing.T) {
 			wrong++
 		}
 	}
-	t.Logf("%d of %d runs of %d equal cells wrong; %d of %d cells told the same", wrong, replays, cells, same, told)
+	t.Logf("%d of %d runs of %d equal cells wrong; %d of %d cells judged the same", wrong, replays, cells, same, told)
 	assert.LessOrEqual(t, wrong, 4)
 	assert.GreaterOrEqual(t, same, told*70/100)
 }
 
-// A true difference is found in the time that there is. What is missing to 100% in the natural noise is nearly all one
-// recording of the twelve, nat.sequ.1: there, two samples of the same work differ by 16% in the middle.
+// A true difference is found within the budget. In the natural noise, nearly all misses are in one recording of the
+// twelve, nat.sequ.1: there, two samples of the same work differ by 16% in the median.
 func TestPower(t *testing.T) {
 	const replays = 120
 	for _, c := range []struct {
@@ -74,8 +74,8 @@ func TestPower(t *testing.T) {
 	}
 }
 
-// Two per cent more work that was really done, recorded in 150 pairs: all intervals hold it, no sign is wrong, and it
-// is found where the noise is not that of a machine under load (two of the recordings).
+// Two per cent more work, really done and recorded in 150 pairs: all intervals hold it, no sign is wrong, and it is
+// found except in the two recordings of a machine under load.
 func TestRecordedTwoPercent(t *testing.T) {
 	found, all := 0, recordings(t, "*.ab2.*.csv")
 	for _, recording := range all {
@@ -98,7 +98,7 @@ func TestRecordedTwoPercent(t *testing.T) {
 	assert.GreaterOrEqual(t, found, len(all)-2)
 }
 
-// All intervals of a run hold their truths at once, the totals' and the control's too, whenever it was stopped.
+// All intervals of a run hold their truths at once, including those of totals and control, at any time of stopping.
 func TestCoverage(t *testing.T) {
 	asBuilt := func(r *Race, e Effect) Effect { return e }
 	for _, precision := range []float64{0.02, 0.1} {
@@ -108,7 +108,7 @@ func TestCoverage(t *testing.T) {
 	}
 }
 
-// coverage is in how many runs all intervals hold their truths.
+// coverage returns the number of runs in which all intervals hold their truths.
 func coverage(t *testing.T, precision float64, interval func(*Race, Effect) Effect) (covered, replays int) {
 	const cells = 6
 	replays = 200
@@ -134,17 +134,17 @@ func coverage(t *testing.T, precision float64, interval func(*Race, Effect) Effe
 	return covered, replays
 }
 
-// forecasts counts what became of forecasts.
+// forecasts counts how forecasts turned out.
 type forecasts struct {
-	decided, given int // comparisons that were decided within foreseen times the rounds, and how many had a number
+	decided, given int // comparisons decided within foreseen times the rounds, and how many of them had a forecast
 	numbers        int
-	enough         int // numbers that were
-	fair           int // and those that were at most ten times what was needed, or not enough
+	enough         int // forecasts that were enough
+	fair           int // forecasts that were at most ten times too great, or not enough
 }
 
-// A number is given for most comparisons that are decided later, is enough in most cases, and far too great in few.
-// Where two samples of the same work differ by 10% and more (mem), a small difference that is seen is mostly chance, and
-// a forecast that trusts in it is seldom enough.
+// Most comparisons that are decided later have a forecast, which is enough in most cases and far too great in few.
+// Where two samples of the same work differ by 10% and more (mem), a small measured difference is mostly chance, and a
+// forecast based on it is seldom enough.
 func TestMoreRounds(t *testing.T) {
 	const replays = 2
 	all, kinds := forecasts{}, map[string]*forecasts{}
@@ -187,7 +187,7 @@ func (f *forecasts) follow(t *testing.T, r *Race, n *noise, ratios []float64, at
 			take(t, r, n, ratios)
 		}
 	}
-	open := map[int]int{} // rounds that are forecast, by cell; 0: no number
+	open := map[int]int{} // rounds that are forecast, by cell; 0: no forecast
 	for cell, v := range r.Verdicts(0) {
 		if v.Kind == CantTell && v.Forecast != nil && v.Forecast.Kind != FirstInterval {
 			open[cell] = v.MoreRounds

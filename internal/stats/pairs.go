@@ -6,18 +6,16 @@ import (
 	"slices"
 )
 
-// Pairs judges a cell against the baseline where each has so many samples as were fixed before the first was taken, and
-// no third is there. The samples of one index are a pair: they were taken one after the other, which one first being
-// left to chance. The design's comparisons share its error rate, as always.
-//
-// A number that is fixed needs no interval that holds whenever one stops, and few pairs cannot pay for one: ten never
-// bound a sequence. Here the typical ratio has the interval that belongs to its estimate, of Hodges and Lehmann: it
-// inverts the signed-rank test, which a random order makes exact, since at the true ratio each log ratio is as likely
-// above it as below (Hollander and Wolfe, Nonparametric Statistical Methods, 3.4). Six pairs are enough for a verdict
-// at 5%. The interval of the totals is that of a single look.
-//
-// No control guards this verdict: that the method finds a difference where there is none, as when the order itself
-// matters, would not be seen. Nor does it hold for one who takes pairs until something is found.
+// Pairs judges a cell against the baseline where the number of samples was fixed in advance and there is no control.
+// Samples with the same index are a pair: they were taken one after the other, in random order. The design's
+// comparisons share its error rate.
+// With a fixed number, the interval does not have to hold at every time of stopping, and few pairs could not afford
+// that: ten never bound a sequence. The typical ratio has the interval that belongs to the Hodges-Lehmann estimate: it
+// inverts the signed-rank test, which a random order makes exact, since each log ratio is as likely above the true
+// ratio as below (Hollander and Wolfe, Nonparametric Statistical Methods, 3.4). Six pairs are enough for a verdict at
+// 5%. The interval of the totals is that of a single look.
+// No control guards this verdict: it would not show that the method finds a difference where there is none, for example
+// because the order itself matters. The verdict does not hold if pairs are taken until something is found.
 func Pairs(cell, base []float64, d SessionsDesign) Verdict {
 	if len(cell) != len(base) {
 		return InvalidVerdict(fmt.Sprintf("%d samples of the cell have %d of the baseline", len(cell), len(base)))
@@ -43,9 +41,9 @@ func Pairs(cell, base []float64, d SessionsDesign) Verdict {
 	switch {
 	case v.Kind == Same && total.differs(d.Margin):
 		v.Kind, v.Reason = CantTell, v.uncertainTotal(v.Total.Ratio)
-		v.Forecast = v.Total.forecast(spare*pairsToTell(*v.Total, d.Margin, v.Rounds), v.Rounds)
+		v.Forecast = v.Total.forecast(safety*pairsNeeded(*v.Total, d.Margin, v.Rounds), v.Rounds)
 	case v.Kind == CantTell:
-		v.Forecast = v.Typical.forecast(spare*pairsToTell(v.Typical, d.Margin, v.Rounds), v.Rounds)
+		v.Forecast = v.Typical.forecast(safety*pairsNeeded(v.Typical, d.Margin, v.Rounds), v.Rounds)
 	}
 	return v.Taking(0)
 }
@@ -58,8 +56,8 @@ func sum(values []float64) float64 {
 	return sum
 }
 
-// signedRankEffect is the Hodges-Lehmann estimate of sorted log ratios and its interval, rounded outward: from the
-// depth-th smallest of all means of two to the depth-th greatest. Few log ratios bound nothing.
+// signedRankEffect returns the Hodges-Lehmann estimate of sorted log ratios and its interval, rounded outward: from the
+// depth-th smallest of all means of two to the depth-th greatest. Too few log ratios bound nothing.
 func signedRankEffect(logs []float64, alpha float64, g grid) Effect {
 	e := Effect{Ratio: math.Exp(hodgesLehmann(logs)), Hi: math.MaxFloat64}
 	means := len(logs) * (len(logs) + 1) / 2
@@ -70,11 +68,11 @@ func signedRankEffect(logs []float64, alpha float64, g grid) Effect {
 	return e
 }
 
-// signedRankDepth is the greatest depth for which fewer than depth of the means of two of n values lie beyond their
-// true middle with a probability of alpha at most: their number is distributed as the sum of those of 1…n that a fair
-// coin chooses (Wilcoxon, "Individual comparisons by ranking methods", Biometrics Bulletin 1, 1945). It takes O(n³).
+// signedRankDepth returns the greatest depth for which, with a probability of at most alpha, fewer than depth of the
+// means of two of n values lie beyond their true centre: their number is distributed as the sum of a random subset of
+// 1…n (Wilcoxon, "Individual comparisons by ranking methods", Biometrics Bulletin 1, 1945). It takes O(n³).
 func signedRankDepth(n int, alpha float64) int {
-	chance := make([]float64, n*(n+1)/4+1) // of each sum, the upper half being the mirror of this
+	chance := make([]float64, n*(n+1)/4+1) // by sum; the upper half mirrors this one
 	chance[0] = 1
 	for rank := 1; rank <= n; rank++ {
 		for s := len(chance) - 1; s >= 0; s-- {
@@ -91,10 +89,10 @@ func signedRankDepth(n int, alpha float64) int {
 	return depth
 }
 
-// pairsToTell is how many more pairs a verdict is likely to need, if the ratio is as it seems: until the interval
-// leaves out 1 or lies within the margin, by the law that widths fall with the square root of the pairs; infinite
-// where nothing bounds it yet.
-func pairsToTell(e Effect, margin float64, pairs int) float64 {
+// pairsNeeded estimates how many more pairs a verdict needs if the ratio stays as it is: until the interval leaves out
+// 1 or lies within the margin. Widths fall with the square root of the number of pairs. It is infinite where nothing
+// bounds the interval yet.
+func pairsNeeded(e Effect, margin float64, pairs int) float64 {
 	if !e.bounded() {
 		return math.Inf(1)
 	}

@@ -11,7 +11,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// Critical values of the signed-rank test, as tables have them: the greatest sum that is significant, and one more.
+// Critical values of the signed-rank test, from printed tables: the greatest sum that is significant, plus one.
 func TestSignedRankDepth(t *testing.T) {
 	for _, c := range []struct {
 		n     int
@@ -33,8 +33,8 @@ func TestSignedRankDepth(t *testing.T) {
 	assert.LessOrEqual(t, signedRankDepth(1, 1), 1)
 }
 
-// Whatever the sizes of the differences, if none is real then of all the signs that chance could have given them at
-// most a share of alpha leads to an interval that leaves out 1.
+// If no difference is real, at most a share alpha of all possible signs leads to an interval that leaves out 1, for
+// differences of any size.
 func TestPairsFalseVerdicts(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		n := rapid.IntRange(1, 9).Draw(t, "pairs")
@@ -56,8 +56,8 @@ func TestPairsFalseVerdicts(t *testing.T) {
 	})
 }
 
-// The interval is that of the estimate: it holds it, its ends are rounded outward, and they are the ratios between
-// which the test does not reject.
+// The interval contains the estimate, and its ends, rounded outward, are the ratios between which the test does not
+// reject.
 func TestSignedRankEffect(t *testing.T) {
 	g := gridFor(0.02)
 	rapid.Check(t, func(t *rapid.T) {
@@ -85,8 +85,8 @@ func TestPairs(t *testing.T) {
 		cell, base := blocks(quiet(1), pairs, ratio)
 		return Pairs(cell, base, ofSessions())
 	}
-	assert.Regexp(t, `^slower: \+\d\.\d% \[\d\.\d, \d\.\d\], 10 rounds$`, judge(10, 1.05).String())
-	assert.Regexp(t, `^faster: −\d\.\d% \[−\d\.\d, −\d\.\d\], 10 rounds$`, judge(10, 0.95).String())
+	assert.Regexp(t, `^slower: \+\d\.\d% to \+\d\.\d%, 10 rounds$`, judge(10, 1.05).String())
+	assert.Regexp(t, `^faster: −\d\.\d% to −\d\.\d%, 10 rounds$`, judge(10, 0.95).String())
 	assert.Equal(t, "no difference larger than 2%", judge(10, 1).String())
 	assert.Equal(t, "can't tell: too few rounds", judge(5, 1.05).String())
 	assert.Zero(t, judge(5, 1.05).MoreRounds)
@@ -104,7 +104,7 @@ func TestPairs(t *testing.T) {
 	assert.InDelta(t, 1, there.Typical.Ratio*back.Typical.Ratio, 1e-12)
 }
 
-// What cannot be told tells how many more are likely to be enough.
+// An undecided verdict says how many more pairs are likely to be enough.
 func TestPairsMore(t *testing.T) {
 	cell, base := blocks(quiet(1), 12, 1)
 	source := rand.New(rand.NewPCG(1, 2))
@@ -113,16 +113,16 @@ func TestPairsMore(t *testing.T) {
 	}
 	v := Pairs(cell, base, ofSessions())
 	require.Equal(t, CantTell, v.Kind)
-	assert.Regexp(t, `^can't tell: \[−\d+(\.\d)?, \+\d+(\.\d)?\]; about \d+ more rounds$`, v.String())
+	assert.Regexp(t, `^can't tell: −\d+(\.\d)?% to \+\d+(\.\d)?%; about \d+ more rounds$`, v.String())
 
-	half := Effect{Ratio: 1.02, Lo: 1.02 / 1.0404, Hi: 1.02 * 1.0404} // twice as wide as would do
-	assert.InDelta(t, 30, pairsToTell(half, 0.02, 10), 0.01)
-	assert.InDelta(t, 30, pairsToTell(Effect{Ratio: 1, Lo: 1 / 1.0404, Hi: 1.0404}, 0.02, 10), 0.01)
-	assert.EqualValues(t, 1, pairsToTell(Effect{Ratio: 1.1, Lo: 0.9999, Hi: 1.2}, 0.02, 10))
-	assert.True(t, math.IsInf(pairsToTell(Effect{Ratio: 1, Hi: math.MaxFloat64}, 0.02, 3), 1))
+	half := Effect{Ratio: 1.02, Lo: 1.02 / 1.0404, Hi: 1.02 * 1.0404} // twice as wide as needed
+	assert.InDelta(t, 30, pairsNeeded(half, 0.02, 10), 0.01)
+	assert.InDelta(t, 30, pairsNeeded(Effect{Ratio: 1, Lo: 1 / 1.0404, Hi: 1.0404}, 0.02, 10), 0.01)
+	assert.EqualValues(t, 1, pairsNeeded(Effect{Ratio: 1.1, Lo: 0.9999, Hi: 1.2}, 0.02, 10))
+	assert.True(t, math.IsInf(pairsNeeded(Effect{Ratio: 1, Hi: math.MaxFloat64}, 0.02, 3), 1))
 }
 
-// Rare stalls move the total and not the typical ratio: that there is no difference is not told of such.
+// Rare stalls move the total and not the typical ratio: the verdict is then not "no difference".
 func TestPairsStalls(t *testing.T) {
 	cell, base := blocks(quiet(1), 40, 1)
 	for i := range 8 {
@@ -145,7 +145,7 @@ func TestPairsRefuses(t *testing.T) {
 	d := ofSessions()
 	one := []float64{1}
 	assert.Equal(t, "invalid: 1 samples of the cell have 0 of the baseline", Pairs(one, nil, d).String())
-	assert.Equal(t, "invalid: sample 0 took 0 seconds, which is no time", Pairs(one, []float64{0}, d).String())
+	assert.Equal(t, "invalid: sample 0 took 0 seconds: a time must be positive and finite", Pairs(one, []float64{0}, d).String())
 	assert.Equal(t, "can't tell: too few rounds", Pairs(nil, nil, d).String())
 	d.Alpha = 0
 	assert.Equal(t, "invalid: the error rate, 0, is not between 0 and 1", Pairs(one, one, d).String())

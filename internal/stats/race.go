@@ -1,8 +1,8 @@
-// Package stats judges: it says which cells of a run differ from the baseline, with what certainty, and when enough was
+// Package stats judges runs: it decides which cells differ from the baseline, with what certainty, and when enough was
 // sampled. It is pure: the order of the samples comes from a seed, and the same samples give the same verdicts.
 //
 // The design is randomised complete blocks: each round takes every live cell once, in a random order, so that drift and
-// periodic noise fall on all cells alike. Each cell is compared with the baseline's sample of the same block, by the
+// periodic noise affect all cells equally. Each cell is compared with the baseline's sample of the same block, by the
 // typical ratio (sequence) and by the ratio of the means (totals). The baseline runs twice in each block: its duplicate
 // is a second baseline for the typical ratio, and a control of the method itself. No valid sample is ever dropped.
 package stats
@@ -14,34 +14,35 @@ import (
 	"strings"
 )
 
-// Design is what is fixed before the first sample.
+// Design holds what is fixed before the first sample.
 type Design struct {
 	Seed      uint64
-	Cells     []string // the content of each cell, without its name: their canonical order is that of these
-	Baseline  int      // which of them
+	Cells     []string // the content of each cell, without its name; sorting these gives the canonical order
+	Baseline  int      // index in Cells
 	Alpha     float64  // the probability of any false verdict in a run: 0.05
 	Margin    float64  // a difference up to it is none: 0.02 is 2%
-	Precision float64  // width of the interval at which a cell has been sampled enough; at most the margin
-	Rounds    int      // that every cell takes; 0: until it has been sampled enough
-	// Comparisons is how many there are in all races that share Alpha, their controls and contrasts among them; 0: as many
-	// as here.
+	Precision float64  // width of the interval at which a cell is sampled enough; at most the margin
+	Rounds    int      // for every cell; 0: until it is sampled enough
+	// Comparisons is the number of comparisons in all races that share Alpha, including controls and contrasts; 0: this
+	// race is the only one.
 	Comparisons int
 	Contrasts   []Contrast
-	Rate        bool // the times are inverses of rates, of which the verdicts tell
+	Rate        bool // the times are inverses of rates, and verdicts give rates
+	Amount      bool // what is compared is no time; see Verdict
 }
 
-// Contrast is a comparison of two cells of which neither is the baseline, declared before the first sample. Both stand
-// in one block. Cell B is judged against cell A.
+// Contrast is a comparison of two cells other than the baseline, declared before the first sample. Both are in the same
+// block. Cell B is judged against cell A.
 type Contrast struct{ A, B int }
 
 // totalShare is the part of α that goes to the totals.
 const totalShare = 0.2
 
-// Race takes the samples of a run, round by round, and says which cells need more.
+// Race takes the samples of a run, round by round, and decides which cells need more.
 type Race struct {
 	design      Design
 	order       order
-	live        []int // cells but the baseline and the control, in canonical order
+	live        []int // cells other than the baseline and the control, in canonical order
 	grid        grid
 	comparisons []comparison // by cell, the control last; the baseline's is empty
 	contrasts   []comparison
@@ -62,14 +63,14 @@ func newComparison(alpha float64, g grid) comparison {
 	}
 }
 
-// add takes the seconds of a block. The duplicate's are NaN where it has none.
+// add takes the seconds of a block; duplicate is NaN if the block has none.
 func (c comparison) add(cell, base, duplicate float64) {
 	c.typical.add(math.Log(cell/base), math.Log(cell/duplicate))
 	c.total.add(cell, base)
 }
 
-// effect is the typical one. Its estimate is moved to the interval where it lies outside: what was ruled out is not
-// shown as the likeliest.
+// effect returns the typical effect. An estimate outside the interval is moved to its end: a ratio that was ruled out
+// is not shown as the likeliest.
 func (c comparison) effect() Effect {
 	lo, hi := c.typical.ends()
 	return Effect{Ratio: max(lo, min(hi, c.typical.ratio())), Lo: lo, Hi: hi}
@@ -80,12 +81,12 @@ func (c comparison) totalEffect() Effect {
 	return Effect{Ratio: c.total.ratio(), Lo: lo, Hi: hi}
 }
 
-// differs reports whether either interval leaves out 1. It costs no estimate.
+// differs reports whether either interval leaves out 1. It computes no estimate.
 func (c comparison) differs() bool {
 	return outside(c.typical.ends()) || outside(c.total.ends())
 }
 
-// NewRace refuses designs that say nothing: fewer than two cells, two cells alike, shares outside (0, 1).
+// NewRace returns an error for an invalid design: fewer than two cells, two equal cells, shares outside (0, 1).
 func NewRace(d Design) (*Race, error) {
 	if len(d.Cells) < 2 {
 		return nil, fmt.Errorf("%d cells cannot be compared: at least 2 are needed", len(d.Cells))
@@ -106,7 +107,7 @@ func NewRace(d Design) (*Race, error) {
 	if d.Rounds < 0 {
 		return nil, fmt.Errorf("%d rounds cannot be taken", d.Rounds)
 	}
-	// A cell whose interval is as narrow as the precision leaves: that must be enough to decide.
+	// A cell leaves when its interval is as narrow as the precision, which must be enough to decide.
 	d.Precision = min(d.Precision, d.Margin)
 	r := &Race{
 		design:      d,
@@ -145,16 +146,16 @@ func checkContrasts(d Design) error {
 		for _, cell := range []int{c.A, c.B} {
 			switch {
 			case cell < 0 || cell >= len(d.Cells):
-				return fmt.Errorf("contrast %d is of cell %d, which is not among the %d cells", i, cell, len(d.Cells))
+				return fmt.Errorf("contrast %d names cell %d, which is not among the %d cells", i, cell, len(d.Cells))
 			case cell == d.Baseline:
-				return fmt.Errorf("contrast %d is of the baseline, with which each cell is compared already", i)
+				return fmt.Errorf("contrast %d names the baseline, with which each cell is compared already", i)
 			}
 		}
 		if c.A == c.B {
 			return fmt.Errorf("contrast %d compares cell %d with itself", i, c.A)
 		}
 		if declared[c] || declared[Contrast{A: c.B, B: c.A}] {
-			return fmt.Errorf("contrast %d, of the cells %d and %d, is declared twice", i, c.A, c.B)
+			return fmt.Errorf("contrast %d (cells %d and %d) is declared twice", i, c.A, c.B)
 		}
 		declared[c] = true
 	}
@@ -173,28 +174,28 @@ func checkShares(alpha, margin, precision float64) error {
 	return nil
 }
 
-// checkSeconds refuses what is no time.
+// checkSeconds returns an error for a time that is not positive and finite.
 func checkSeconds(seconds []float64) error {
 	for i, s := range seconds {
 		if !(s > 0 && s <= math.MaxFloat64) {
-			return fmt.Errorf("sample %d took %v seconds, which is no time", i, s)
+			return fmt.Errorf("sample %d took %v seconds: a time must be positive and finite", i, s)
 		}
 	}
 	return nil
 }
 
-// Control returns the number under which the baseline runs a second time.
+// Control returns the cell number of the baseline's duplicate.
 func (r *Race) Control() int { return len(r.design.Cells) }
 
-// Rounds returns how many were added.
+// Rounds returns the number of rounds added so far.
 func (r *Race) Rounds() int { return r.rounds }
 
 // Next returns the order of the next round.
 func (r *Race) Next() Round { return r.order.round(r.rounds, r.live) }
 
 // Add takes the seconds of a round's samples, in the order in which they were taken. Then the cells that have been
-// sampled enough leave the race. A block of which a sample is missing or invalid is left out of both: no bet is made
-// on it. To leave out that sample alone would be unfair where samples are lost because they are slow.
+// sampled enough leave the race. A block with a missing or invalid sample is left out completely: no bet is made on it.
+// Leaving out that sample alone would be unfair if samples are lost because they are slow.
 func (r *Race) Add(round Round, seconds []float64) error {
 	if err := r.check(round, seconds); err != nil {
 		return fmt.Errorf("round %d: %w", r.rounds, err)
@@ -239,7 +240,7 @@ func (r *Race) Add(round Round, seconds []float64) error {
 	return nil
 }
 
-// check returns what is wrong with a round, as one that was read from a file.
+// check returns an error for an invalid round, such as one read from a damaged file.
 func (r *Race) check(round Round, seconds []float64) error {
 	if len(seconds) != round.Samples() {
 		return fmt.Errorf("%d samples have %d times", round.Samples(), len(seconds))
@@ -253,7 +254,7 @@ func (r *Race) check(round Round, seconds []float64) error {
 		for _, cell := range block {
 			switch {
 			case cell < 0 || cell > r.Control():
-				return fmt.Errorf("there is no cell %d", cell)
+				return fmt.Errorf("cell %d does not exist", cell)
 			case cell == r.design.Baseline:
 				baselines++
 			case cell == r.Control():
@@ -274,7 +275,7 @@ func (r *Race) check(round Round, seconds []float64) error {
 	return nil
 }
 
-// Leave takes a cell out of the race, as one that cannot be run.
+// Leave takes a cell out of the race, for example one that cannot be run.
 func (r *Race) Leave(cell int) {
 	r.gone[cell] = true
 	r.live = slices.DeleteFunc(r.live, func(live int) bool { return live == cell })
@@ -283,8 +284,8 @@ func (r *Race) Leave(cell int) {
 // Live returns the cells that the next round takes in addition to the baseline and the control, in ascending order.
 func (r *Race) Live() []int { return slices.Sorted(slices.Values(r.live)) }
 
-// Done reports whether more rounds would serve nothing: the planned ones were taken; or no cell is live and none waits
-// for the control; or the control differs from its twin, so that no verdict can be had any more.
+// Done reports whether more rounds are pointless: the planned ones were taken, or no cell is live and none waits for
+// the control, or the control differs from the baseline, so that no verdict is possible.
 func (r *Race) Done() bool {
 	if r.design.Rounds > 0 {
 		return r.rounds >= r.design.Rounds
@@ -292,13 +293,13 @@ func (r *Race) Done() bool {
 	return r.unsound() || len(r.live) == 0 && (r.controlled() || !r.waits())
 }
 
-// waits reports whether a comparison would be "no difference" if the control were as narrow as that takes.
+// waits reports whether a comparison would be "no difference" if the control's interval were narrow enough.
 func (r *Race) waits() bool {
 	same := func(c comparison) bool { return c.typical != nil && c.typicalKind(r.design.Margin) == Same }
 	return slices.ContainsFunc(r.comparisons[:r.Control()], same) || slices.ContainsFunc(r.contrasts, same)
 }
 
-// settled reports whether a cell has been sampled enough, for the contrasts in which it stands, too.
+// settled reports whether a cell is sampled enough, also for its contrasts.
 func (r *Race) settled(cell int) bool {
 	if !r.enough(r.comparisons[cell]) {
 		return false
@@ -311,8 +312,8 @@ func (r *Race) settled(cell int) bool {
 	return true
 }
 
-// enough reports whether the typical ratio of a comparison is known, and its total was looked at and does not speak
-// against that.
+// enough reports whether the typical ratio of a comparison is known, and its total was looked at and does not
+// contradict it.
 func (r *Race) enough(c comparison) bool {
 	if r.design.Rounds > 0 || c.total.looks == 0 {
 		return false
@@ -322,13 +323,13 @@ func (r *Race) enough(c comparison) bool {
 	return narrow && !r.doubtful(c)
 }
 
-// typicalKind is what the typical effect says by itself. It costs no estimate.
+// typicalKind returns the kind of verdict that follows from the typical effect alone. It computes no estimate.
 func (c comparison) typicalKind(margin float64) Kind {
 	lo, hi := c.typical.ends()
 	return Effect{Lo: lo, Hi: hi}.kind(margin)
 }
 
-// doubtful reports whether a verdict of "no difference" would hide what the total speaks for.
+// doubtful reports whether a verdict of "no difference" would hide a probable difference of the total.
 func (r *Race) doubtful(c comparison) bool {
 	return c.typicalKind(r.design.Margin) == Same && c.total.differs(r.design.Margin)
 }
@@ -340,14 +341,14 @@ func (r *Race) unsound() bool {
 	return control.differs() || lo > hi
 }
 
-// controlled reports whether the control's interval is as narrow as one of ± margin.
+// controlled reports whether the control's interval is at most as wide as ± margin.
 func (r *Race) controlled() bool {
 	lo, hi := r.comparisons[r.Control()].typical.ends()
 	return hi-lo <= 2*r.design.Margin+rounding
 }
 
-// Verdicts returns those on every cell, in the order of the design; the baseline's is empty. A round takes roundSeconds,
-// from which the time for more of them follows; 0 where that is not known.
+// Verdicts returns the verdict on every cell, in the order of the design; the baseline's is empty. roundSeconds is the
+// time that a round takes, for forecasts; 0 if it is not known.
 func (r *Race) Verdicts(roundSeconds float64) []Verdict {
 	verdicts := make([]Verdict, len(r.design.Cells))
 	for cell := range verdicts {
@@ -367,8 +368,8 @@ func (r *Race) Contrasts(roundSeconds float64) []Verdict {
 	return verdicts
 }
 
-// verdict judges a comparison by its two effects, and then whether the run is one by which to judge. That the control is
-// narrow enough adds nothing to a claim of a difference, which a wide control only makes rarer.
+// verdict judges a comparison by its two effects, and then checks the control. A claim of a difference does not need a
+// narrow control: a wide one only makes such claims rarer.
 func (r *Race) verdict(c comparison) Verdict {
 	v := r.measured(c)
 	control := r.comparisons[r.Control()]

@@ -43,12 +43,12 @@ func TestAddRefuses(t *testing.T) {
 		round   Round
 		seconds []float64
 	}{
-		"round 0: 4 samples have 2 times":                    {Round{{0, 1, 2, 3}}, []float64{1, 1}},
-		"round 0: sample 1 took 0 seconds, which is no time": {Round{{0, 1}}, []float64{1, 0}},
-		"round 0: sample 0 took +Inf seconds, which is no time": {
+		"round 0: 4 samples have 2 times":                                      {Round{{0, 1, 2, 3}}, []float64{1, 1}},
+		"round 0: sample 1 took 0 seconds: a time must be positive and finite": {Round{{0, 1}}, []float64{1, 0}},
+		"round 0: sample 0 took +Inf seconds: a time must be positive and finite": {
 			Round{{0, 1}}, []float64{math.Inf(1), 1},
 		},
-		"round 0: there is no cell 4":                           {Round{{0, 4}}, []float64{1, 1}},
+		"round 0: cell 4 does not exist":                        {Round{{0, 4}}, []float64{1, 1}},
 		"round 0: cell 1 was taken twice":                       {Round{{0, 1, 3}, {0, 1, 3}}, []float64{1, 1, 1, 1, 1, 1}},
 		"round 0: a block has the baseline 0 times":             {Round{{1, 3}, {0, 2, 3}}, []float64{1, 1, 1, 1, 1}},
 		"round 0: a block has the baseline 2 times":             {Round{{0, 1, 0}}, []float64{1, 1, 1}},
@@ -61,7 +61,7 @@ func TestAddRefuses(t *testing.T) {
 	assert.Empty(t, r.comparisons[1].typical.rounds, "what is refused leaves no trace")
 }
 
-// A cell whose interval is as narrow as the precision is decided, however small a margin is asked for.
+// A cell whose interval is as narrow as the precision is decided, even for a small margin.
 func TestPrecisionIsAtMostTheMargin(t *testing.T) {
 	d := design(1, 2)
 	d.Margin, d.Precision = 0.005, 0.02
@@ -70,7 +70,7 @@ func TestPrecisionIsAtMostTheMargin(t *testing.T) {
 	assert.Equal(t, gridFor(0.005), r.grid)
 }
 
-// A contrast is B's ratio to A and counts among the comparisons; its cells stay until it is decided, unless one of them
+// A contrast is B's ratio to A and counts as a comparison; its cells stay until it is decided, unless one of them
 // cannot be run.
 func TestContrasts(t *testing.T) {
 	d := design(1, 3)
@@ -95,7 +95,7 @@ func TestContrasts(t *testing.T) {
 	assert.Empty(t, r.Live(), "what is left is decided")
 }
 
-// The names and the order of the cells change nothing: neither what is run when, nor what is said of it.
+// The names and the order of the cells change neither the schedule nor the verdicts.
 func TestOrderOfCellsChangesNothing(t *testing.T) {
 	const cells = 12
 	ratios := append(drawn(5, cells), 1)
@@ -141,7 +141,7 @@ func TestOrderOfCellsChangesNothing(t *testing.T) {
 	}
 }
 
-// Cells leave once they are known, after the first look at the totals; the control stays.
+// Cells leave when they are decided, after the first look at the totals; the control stays.
 func TestDecidedCellsLeave(t *testing.T) {
 	r := newRace(t, design(3, 4))
 	n := quiet(2)
@@ -170,7 +170,7 @@ func TestFixedRounds(t *testing.T) {
 	r := newRace(t, d)
 	run(t, r, quiet(2), nil, math.Inf(1))
 	assert.Equal(t, 70, r.Rounds())
-	assert.Equal(t, 70, r.Verdicts(0)[2].Rounds, "nobody leaves before")
+	assert.Equal(t, 70, r.Verdicts(0)[2].Rounds, "no cell leaves before")
 	assert.Equal(t, 3, r.comparisons[1].total.looks, "after 25, 50 and 70")
 }
 
@@ -181,7 +181,7 @@ func TestLeave(t *testing.T) {
 	assert.NotContains(t, slices.Concat(r.Next()...), 2)
 }
 
-// withControl is a race whose control takes so many times what the baseline does.
+// withControl returns a race whose control takes control(round) times as long as the baseline.
 func withControl(t *testing.T, rounds int, control func(round int) float64) *Race {
 	d := design(3, 2)
 	d.Rounds = rounds
@@ -200,9 +200,9 @@ func TestControl(t *testing.T) {
 	r := withControl(t, 30, func(int) float64 { return 1.03 })
 	v = r.Verdicts(0)[1]
 	assert.Equal(t, CantTell, v.Kind)
-	assert.Regexp(t, `^can't tell: the baseline differs from its own duplicate: \[2\.\d, 3\.\d\]$`, v.String())
+	assert.Regexp(t, `^can't tell: the baseline differs from its own duplicate: \+2\.\d% to \+3\.\d%$`, v.String())
 	r.design.Rounds = 0
-	assert.True(t, r.Done(), "no verdict can be had")
+	assert.True(t, r.Done(), "no verdict is possible")
 
 	wide := rand.New(rand.NewPCG(1, 0))
 	r = withControl(t, 30, func(int) float64 { return math.Exp(0.2 * wide.NormFloat64()) })
@@ -216,7 +216,7 @@ func TestControl(t *testing.T) {
 		}
 		return r.Verdicts(0.5)[1]
 	}
-	assert.Regexp(t, `^can't tell: the control is not settled yet: \[−.*, \+.*\]; `+
+	assert.Regexp(t, `^can't tell: the control is not settled yet: −.*% to \+.*%; `+
 		`(about|not at this noise; another) \d+`, same(newRace(t, design(3, 2))).String())
 
 	r = withControl(t, 200, func(k int) float64 { return 0.95 + 0.1*float64(k/100) })
@@ -231,10 +231,10 @@ func TestControl(t *testing.T) {
 		return 1
 	})
 	assert.False(t, outside(r.comparisons[r.Control()].typical.ends()))
-	assert.Regexp(t, `^can't tell: the baseline differs from its own duplicate: in total \[`, r.Verdicts(0)[1].String())
+	assert.Regexp(t, `^can't tell: the baseline differs from its own duplicate: in total \d`, r.Verdicts(0)[1].String())
 }
 
-// Stalls are seen before the first look at the total, too.
+// Stalls are detected even before the first look at the total.
 func TestEarlyStalls(t *testing.T) {
 	d := design(3, 2)
 	r := newRace(t, d)
@@ -251,7 +251,7 @@ func TestEarlyStalls(t *testing.T) {
 	assert.Regexp(t, `^can't tell: typical: same within \d(\.\d)?%; total: \+\d\.\d%, not certain; about 1 more round$`, v.String())
 }
 
-// A ratio that changes leaves no ratio that fits all rounds.
+// If the ratio changes, no ratio fits all rounds.
 func TestChangedRatio(t *testing.T) {
 	d := design(3, 2)
 	d.Rounds = 200
@@ -264,7 +264,7 @@ func TestChangedRatio(t *testing.T) {
 	assert.Equal(t, "can't tell: the ratio to the baseline changed during the run", v.String())
 }
 
-// The estimate lies within the interval, and where rounds that came later speak for another one, at its end.
+// The estimate lies within the interval; if later rounds move it outside, it is shown at the end of the interval.
 func TestEffectsHoldTheirEstimates(t *testing.T) {
 	all := traces(t, "hog.seqp.*.csv")
 	r := newRace(t, design(1, 4))

@@ -5,12 +5,11 @@ import (
 	"math"
 )
 
-// Relative judges a cell's ratio to the baseline in run B against that in run A. The samples of one index are those of
-// one block: what drifts falls on both, within a run and between runs alike, so that this verdict, unlike that of
-// Sessions, needs no allowance for it. What slows the cell and the baseline alike is no difference here.
-//
-// Each run has its own intervals at half of the error rate, and the interval of the quotient goes from the least that
-// they allow to the most.
+// Relative compares a cell's ratio to the baseline in run B with the same ratio in run A. Samples with the same index
+// are from the same block: drift affects both, within a run and between runs, so that this verdict, unlike that of
+// Sessions, needs no allowance for it. A cause that slows the cell and the baseline equally makes no difference here.
+// Each run has its own intervals at half of the error rate, and the interval of the quotient goes from the least to the
+// greatest quotient that they allow.
 func Relative(aCell, aBase, bCell, bBase []float64, d SessionsDesign) Verdict {
 	if err := d.check(aCell, aBase, bCell, bBase); err != nil {
 		return InvalidVerdict(err.Error())
@@ -46,7 +45,7 @@ func Relative(aCell, aBase, bCell, bBase []float64, d SessionsDesign) Verdict {
 	return v
 }
 
-// pairs are one run's comparison, at half of the error rate.
+// pairs returns one run's comparison, at half of the error rate.
 func (d SessionsDesign) pairs(cell, base []float64) (comparison, error) {
 	if len(cell) != len(base) {
 		return comparison{}, fmt.Errorf("%d samples of the cell have %d of the baseline", len(cell), len(base))
@@ -59,7 +58,7 @@ func (d SessionsDesign) pairs(cell, base []float64) (comparison, error) {
 	return c, nil
 }
 
-// quotient is what the effects of two runs say of b's over a's, rounded outward. What is open stays open.
+// quotient returns the effect b divided by the effect a, rounded outward. An end that is not bounded stays so.
 func quotient(b, a Effect, g grid) Effect {
 	return Effect{Ratio: b.Ratio / a.Ratio, Lo: g.below(b.Lo / a.Hi), Hi: g.above(b.Hi / a.Lo)}
 }

@@ -8,11 +8,11 @@ import (
 	"github.com/stretchr/testify/assert"
 )
 
-// blocks are a run's samples of a cell and its baseline, from noise of their own, the cell's ratio being true.
+// blocks returns a run's samples of a cell and its baseline, with independent noise and this true ratio.
 func blocks(n *noise, rounds int, ratio float64) (cell, base []float64) {
 	for range rounds {
 		b, c := n.next(), n.next()
-		if n.at%4 == 0 { // either may be first
+		if n.at%4 == 0 { // either may come first
 			b, c = c, b
 		}
 		cell, base = append(cell, ratio*c), append(base, b)
@@ -20,7 +20,7 @@ func blocks(n *noise, rounds int, ratio float64) (cell, base []float64) {
 	return cell, base
 }
 
-// A machine that is 10% slower in run B is no difference of the cell; a cell that lost 5% more than its baseline is.
+// A machine that is 10% slower in run B makes no difference; a cell that lost 5% more than its baseline does.
 func TestRelative(t *testing.T) {
 	judge := func(slowed, ratioB float64) Verdict {
 		aCell, aBase := blocks(quiet(1), 100, 1.3)
@@ -31,8 +31,8 @@ func TestRelative(t *testing.T) {
 		return Relative(aCell, aBase, bCell, bBase, ofSessions())
 	}
 	assert.Equal(t, "no difference larger than 2%", judge(1.1, 1).String())
-	assert.Regexp(t, `^slower: \+5\.\d% \[\d\.\d, \d\.\d\], 100 rounds$`, judge(1.1, 1.05).String())
-	assert.Regexp(t, `^faster: −4\.\d% \[−\d\.\d, −\d\.\d\], 100 rounds$`, judge(0.9, 0.955).String())
+	assert.Regexp(t, `^slower: \+4\.\d% to \+5\.\d%, 100 rounds$`, judge(1.1, 1.05).String())
+	assert.Regexp(t, `^faster: −5\.\d% to −3\.\d%, 100 rounds$`, judge(0.9, 0.955).String())
 	v := judge(1, 1.05)
 	assert.LessOrEqual(t, v.Typical.Lo, 1.05)
 	assert.GreaterOrEqual(t, v.Typical.Hi, 1.05)
@@ -81,7 +81,7 @@ func TestRelativeWords(t *testing.T) {
 		Relative(aCell[1:], aBase, bCell, bBase, d).String())
 	assert.Equal(t, "invalid: run B: 200 samples of the cell have 0 of the baseline",
 		Relative(aCell, aBase, bCell, nil, d).String())
-	assert.Equal(t, "invalid: sample 0 took -1 seconds, which is no time",
+	assert.Equal(t, "invalid: sample 0 took -1 seconds: a time must be positive and finite",
 		Relative(aCell, aBase, bCell, []float64{-1}, d).String())
 	d.Comparisons = 0
 	assert.Equal(t, "invalid: 0 comparisons cannot be made", Relative(aCell, aBase, bCell, bBase, d).String())
@@ -93,10 +93,10 @@ func TestRelativeWords(t *testing.T) {
 			stalled[i] *= 8
 		}
 	}
-	assert.Regexp(t, `^typical: same within [\d.]+%; total: \+1\d\d%, long stalls$`,
+	assert.Regexp(t, `^typical: same within [\d.]+%; total: 2\.\d\d × as long, long stalls$`,
 		Relative(aCell, aBase, stalled, bBase, d).String())
 	stalled = slices.Clone(bCell)
-	for i := 20; i < 100; i += 10 { // too rare to be certain, and enough to doubt
+	for i := 20; i < 100; i += 10 { // too rare for certainty, enough for doubt
 		stalled[i] *= 5
 	}
 	assert.Regexp(t, `^can't tell: typical: same within [\d.]+%; total: \+1\d%, not certain$`,
@@ -112,7 +112,7 @@ func TestRelativeWords(t *testing.T) {
 		Relative(changed, base, aCell, aBase, d).String())
 }
 
-// relativeRuns are all pairs of recorded sessions as two runs whose cell takes the same, or a ratio more in B.
+// relativeRuns judges all pairs of recorded sessions as two runs whose cell takes ratio times as long in B.
 func relativeRuns(t *testing.T, ratio float64, judge func(aCell, aBase, bCell, bBase []float64) Verdict) map[Kind]int {
 	kinds := map[Kind]int{}
 	for _, kind := range sessionKinds {
@@ -128,7 +128,8 @@ func relativeRuns(t *testing.T, ratio float64, judge func(aCell, aBase, bCell, b
 	return kinds
 }
 
-// All recorded sessions, those of a loaded machine too: none is told to differ from a quiet one, and 10% is found.
+// All recorded sessions, including those of a loaded machine: none is judged to differ from a quiet one, and 10% is
+// found.
 func TestRelativeOfRecordings(t *testing.T) {
 	judge := func(aCell, aBase, bCell, bBase []float64) Verdict {
 		return Relative(aCell, aBase, bCell, bBase, ofSessions())

@@ -22,8 +22,8 @@ type recorded struct {
 	others      float64 // share of the CPUs that it may run on: CPU 1, or both where it is not pinned
 }
 
-// recordings are those whose file names match. To replay them is arithmetic, the same wherever it runs: -short leaves
-// such tests out.
+// recordings returns those whose file names match. Replaying them gives the same result on every machine, so -short
+// leaves such tests out.
 func recordings(t testing.TB, pattern string) [][]recorded {
 	t.Helper()
 	if testing.Short() {
@@ -39,7 +39,7 @@ func recordings(t testing.TB, pattern string) [][]recorded {
 	return all
 }
 
-// recordingAt is the recording in a file.
+// recordingAt reads the recording in a file.
 func recordingAt(t testing.TB, path string) []recorded {
 	t.Helper()
 	f, err := os.Open(path)
@@ -80,7 +80,7 @@ func recordingAt(t testing.TB, path string) []recorded {
 	return samples
 }
 
-// noise replays seconds of equal work from some place on, and from the start again at the end.
+// noise replays the seconds of equal work from a given place, and starts again at the end.
 type noise struct {
 	seconds []float64
 	at      int
@@ -92,7 +92,7 @@ func (n *noise) next() float64 {
 	return s
 }
 
-// traces are the recordings of equal work, as seconds.
+// traces returns the recordings of equal work, in seconds.
 func traces(t testing.TB, pattern string) [][]float64 {
 	var all [][]float64
 	for _, recording := range recordings(t, pattern) {
@@ -105,13 +105,13 @@ func traces(t testing.TB, pattern string) [][]float64 {
 	return all
 }
 
-// start is the noise of a replay: each takes the next trace, and the next place in it once all were taken.
+// start returns the noise of a replay: each takes the next trace, and the next place in it when all traces were used.
 func start(traces [][]float64, replay, replays int) *noise {
 	trace := traces[replay%len(traces)]
 	return &noise{seconds: trace, at: replay * len(trace) / replays}
 }
 
-// design has the defaults of a run.
+// design returns the defaults of a run.
 func design(seed uint64, cells int) Design {
 	d := Design{Seed: seed, Alpha: 0.05, Margin: 0.02, Precision: 0.02}
 	for i := range cells {
@@ -127,7 +127,7 @@ func newRace(t testing.TB, d Design) *Race {
 	return r
 }
 
-// take has a race take one round from the noise. ratios are the true ones of the cells; the control's is 1.
+// take gives a race one round of the noise. ratios are the true ratios of the cells; the control's is 1.
 func take(t testing.TB, r *Race, n *noise, ratios []float64) (seconds float64) {
 	t.Helper()
 	round := r.Next()
@@ -146,7 +146,7 @@ func take(t testing.TB, r *Race, n *noise, ratios []float64) (seconds float64) {
 	return seconds
 }
 
-// run has a race take rounds until it is done or so many seconds of samples were taken.
+// run gives a race rounds until it is done or budget seconds of samples were taken.
 func run(t testing.TB, r *Race, n *noise, ratios []float64, budget float64) {
 	t.Helper()
 	for !r.Done() && budget > 0 {
@@ -154,10 +154,10 @@ func run(t testing.TB, r *Race, n *noise, ratios []float64, budget float64) {
 	}
 }
 
-// equal are the ratios of cells that all do the same.
+// equal returns the ratios of cells that do the same work.
 func equal(cells int) []float64 { return slices.Repeat([]float64{1}, cells) }
 
-// drawn are ratios between 0.93 and 1.08, the baseline's being 1.
+// drawn returns random ratios between 0.93 and 1.08; the baseline's is 1.
 func drawn(seed uint64, cells int) []float64 {
 	source := rand.New(rand.NewPCG(seed, 0))
 	ratios := equal(cells)
@@ -167,5 +167,5 @@ func drawn(seed uint64, cells int) []float64 {
 	return ratios
 }
 
-// claims tells whether a verdict says that the cell differs.
+// claims reports whether a verdict says that the cell differs.
 func claims(v Verdict) bool { return v.Kind == Slower || v.Kind == Faster || v.Kind == Mixed }

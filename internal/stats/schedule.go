@@ -7,16 +7,17 @@ import (
 	"slices"
 )
 
-// BlockCells is the most cells that share one sample of the baseline and one of its duplicate: the noise of a pair grows
-// with the time between its two samples. Cells that contrasts join share a block even if they are one more.
+// BlockCells is the maximum number of cells that share one sample of the baseline and one of its duplicate: the noise
+// of a pair grows with the time between its two samples. Cells that contrasts join share a block even if they are one
+// more.
 const BlockCells = 8
 
 // Round is the order in which one round's samples are taken: blocks of cells, each with the baseline and its duplicate
-// once, at places of their own. Cells are numbered as in the design; the number after the last is the duplicate, which
-// is the control.
+// once, at random places. Cells are numbered as in the design; the number after the last is the duplicate, which is the
+// control.
 type Round [][]int
 
-// Samples returns how many samples the round takes.
+// Samples returns the number of samples in the round.
 func (r Round) Samples() int {
 	n := 0
 	for _, block := range r {
@@ -25,17 +26,17 @@ func (r Round) Samples() int {
 	return n
 }
 
-// order is what makes the rounds of a design: randomised complete blocks (Fisher, The Design of Experiments, 1935).
-// Each round has a generator of its own, so that it depends on the seed, its number and the live cells only, and a run
-// that is resumed goes on as it would have.
+// order makes the rounds of a design: randomised complete blocks (Fisher, The Design of Experiments, 1935). Each round
+// has a generator of its own, so that it depends on the seed, its number and the live cells only, and a run that is
+// resumed goes on as it would have.
 type order struct {
 	seed     uint64
 	baseline int
 	control  int
-	joined   map[int]int // by cell: the first of the cells that contrasts join with it; a cell without contrasts has none
+	joined   map[int]int // by cell: the first of the cells that contrasts join with it; no entry without contrasts
 }
 
-// join notes which cells have to share a block, and refuses more than fit into one.
+// join notes which cells have to share a block. It returns an error if they do not fit into one.
 func (o *order) join(contrasts []Contrast) error {
 	o.joined = map[int]int{}
 	for _, c := range contrasts {
@@ -50,7 +51,7 @@ func (o *order) join(contrasts []Contrast) error {
 	size := map[int]int{}
 	for _, first := range o.joined {
 		if size[first]++; size[first] > BlockCells+1 {
-			return fmt.Errorf("contrasts join more than %d cells, which is the most that one block may hold", BlockCells+1)
+			return fmt.Errorf("contrasts join more than %d cells, the maximum for one block", BlockCells+1)
 		}
 	}
 	return nil
@@ -63,9 +64,9 @@ func (o *order) first(cell int) int {
 	return cell
 }
 
-// round permutes the live cells, which are given in canonical order, and deals them into blocks: as few as BlockCells
-// allows, of sizes that differ by at most one unless contrasts want otherwise. The baseline and its duplicate are not
-// among them; they take random places in every block.
+// round permutes the live cells, given in canonical order, and deals them into blocks: as few as BlockCells allows, of
+// sizes that differ by at most one unless contrasts require otherwise. The baseline and its duplicate then take random
+// places in every block.
 func (o order) round(number int, live []int) Round {
 	source := rand.New(rand.NewPCG(o.seed, uint64(number)))
 	var hands [][]int // cells that share a block, in canonical order

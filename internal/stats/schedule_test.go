@@ -9,8 +9,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// Every live cell comes once; each block has the baseline and its duplicate once and at most BlockCells others, spread
-// evenly.
+// Every live cell appears once; each block has the baseline and its duplicate once and at most BlockCells others,
+// spread evenly.
 func TestRoundIsComplete(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		cells := rapid.IntRange(2, 60).Draw(t, "cells")
@@ -44,7 +44,7 @@ func TestRoundIsComplete(t *testing.T) {
 	})
 }
 
-// Cells that contrasts join are always in one block, which may hold one cell more for them.
+// Cells joined by contrasts are always in the same block, which may then hold one more cell.
 func TestRoundKeepsContrasts(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var d Design
@@ -81,7 +81,7 @@ func TestRoundKeepsContrasts(t *testing.T) {
 	})
 }
 
-// Every cell comes equally often at every place, and as often before the baseline as after it.
+// Every cell appears equally often at every place, and as often before the baseline as after it.
 func TestRoundIsRandom(t *testing.T) {
 	const rounds, cells = 6000, 5
 	live := []int{1, 2, 3, 4}

@@ -5,25 +5,26 @@ import (
 	"math"
 )
 
-// Session is what one run says of one cell: its samples in the order of the rounds.
+// Session holds one run's samples of one cell, in the order of the rounds.
 type Session struct {
 	Seconds []float64
 	Others  []float64 // the share of its CPUs' time that other programs and the hypervisor took; empty: not known
 	Canary  []float64 // seconds of a fixed loop before each sample; empty: not known
 }
 
-// SessionsDesign is what is fixed before cells of two runs are compared.
+// SessionsDesign holds what is fixed before cells of two runs are compared.
 type SessionsDesign struct {
 	Comparisons int     // that share Alpha
 	Alpha       float64 // the probability of any false verdict: 0.05
 	Margin      float64 // a difference up to it is none: 0.02 is 2%
 	Precision   float64 // gives the steps of the ends, as in Design
+	Amount      bool    // what is compared is no time; see Verdict
 }
 
 // alpha is the error of each comparison.
 func (d SessionsDesign) alpha() float64 { return d.Alpha / float64(d.Comparisons) }
 
-// check tells what is wrong with the design, or with the times, as ones that were read from a file.
+// check returns an error for an invalid design or invalid times, such as ones read from a damaged file.
 func (d SessionsDesign) check(times ...[]float64) error {
 	if d.Comparisons < 1 {
 		return fmt.Errorf("%d comparisons cannot be made", d.Comparisons)
@@ -39,7 +40,7 @@ func (d SessionsDesign) check(times ...[]float64) error {
 	return nil
 }
 
-// open is the verdict after so many rounds while nothing is known.
+// open returns the verdict after this number of rounds, before any figure is known.
 func (d SessionsDesign) open(rounds int) Verdict {
 	return Verdict{
 		Kind:    CantTell,
@@ -47,6 +48,7 @@ func (d SessionsDesign) open(rounds int) Verdict {
 		Rounds:  rounds,
 		Margin:  d.Margin,
 		Step:    1 / float64(gridFor(d.Precision)),
+		Amount:  d.Amount,
 	}
 }
 
@@ -59,40 +61,39 @@ const (
 	// FewestPairs is how many pairs of sessions are needed. Two and three have a false verdict in up to 7% of the
 	// replays of a recording of testdata/noise, and find next to nothing.
 	FewestPairs = 4
-	// drift is by how much the same work on the same machine is taken to differ from one session to the next where
-	// nothing shows it. It covers what falls on all pairs of sessions alike, such as a machine that slows down steadily,
+	// drift is the assumed difference of the same work on the same machine from one session to the next, when no figure
+	// shows it. It covers causes that affect all pairs of sessions equally, such as a machine that slows down steadily,
 	// or noise whose period is that of the pairs.
 	drift = 0.02
-	// spreads is how many standard deviations of its samples, in addition to drift, a session is taken to be away from
-	// another where each is the only one. Work that stays in a CPU's core needs 1.5 of them; where a program chases
+	// spreads is the assumed distance between two sessions where each is the only one, in standard deviations of its
+	// samples and in addition to drift. Work that stays in a CPU's core needs 1.5 of them; where a program chases
 	// pointers, one session in two stays in a state that the other never enters, and that needs 6.2 in testdata/noise.
 	spreads = 7
 	// mostDrift is the factor beyond which no session was ever seen to drift: 2.5 in testdata/noise.
 	mostDrift = 3
-	// explains is the part of an effect, in logarithms, from which on a change of the conditions may be its cause. Less
-	// CPU time left by others slows a program that must wait its turn by more than that time: in testdata/noise more than
-	// four times as much is seen.
+	// explains is the share of an effect, in logarithms, that a change of the conditions must reach to be its possible
+	// cause. A program that must wait for its turn loses more time than the CPU time that others take: more than four
+	// times as much in testdata/noise.
 	explains = 1.0 / 6
 )
 
 // Sessions judges a cell in run B against the same cell in run A: runs one after the other, as before and after an
 // upgrade of the kernel. The sessions of one index are a pair, taken one after the other.
 //
-// Their samples were not interleaved, so that whatever drifted is a difference between them, and samples taken one
-// after the other are alike: a test that takes them for independent calls a quarter of the equal sessions of
-// testdata/noise different.
+// Their samples were not interleaved, so that any drift is a difference between them, and consecutive samples are
+// correlated: a test that assumes independence calls a quarter of the equal sessions of testdata/noise different.
 //
 // With one session each, that session is cut into four parts in a row. The interval is Student's for the ratio of the
 // means of the parts' medians, with the three degrees of freedom of one session (Mickey and Brown, "Bounds on the
 // distribution functions of the Behrens-Fisher statistic", Annals of Mathematical Statistics 37, 1966); that of the
-// totals is by the parts' means. What one session each cannot show is how much sessions differ: a state of the machine
-// that holds for all of one session and none of the other looks like what one is after. So the interval is widened by
-// the worst that recordings have shown. Two such states are seen, and nothing is claimed then: a canary loop of another
-// speed, and others taking another share of the CPUs, unless the effect is far beyond what they do.
+// totals is by the parts' means. One session each cannot show how much sessions differ: a state of the machine that
+// holds for all of one session and none of the other looks like a real difference. So the interval is widened by the
+// worst that recordings have shown. Two such states are detected, and then nothing is claimed unless the effect is far
+// greater than they can cause: a canary loop of another speed, and other programs taking another share of the CPUs.
 //
 // With several sessions each, the logarithms of the pairs' ratios are the samples, and the interval is Student's for
-// their mean: how much sessions differ is seen, and not supposed. Four pairs of sessions find 20% in at least
-// half of the replays of 17 of the 28 recordings; one pair, of 5.
+// their mean: how much sessions differ is measured, not assumed. Four pairs of sessions find 20% in at least half of
+// the replays of 17 of the 28 recordings; one pair, of 5.
 func Sessions(a, b []Session, d SessionsDesign) Verdict {
 	if len(a) == 0 || len(a) != len(b) {
 		return InvalidVerdict(fmt.Sprintf("%d sessions of A have %d of B", len(a), len(b)))
@@ -127,7 +128,7 @@ func Sessions(a, b []Session, d SessionsDesign) Verdict {
 	return v
 }
 
-// pairsEffect is the mean ratio of the pairs' sessions, each session being summed up by one figure.
+// pairsEffect returns the mean ratio of the pairs' sessions; figure summarises each session.
 func pairsEffect(a, b []Session, figure func([]float64) float64, alpha float64, g grid) Effect {
 	ratios := make([]float64, len(a))
 	for i := range a {
@@ -137,8 +138,7 @@ func pairsEffect(a, b []Session, figure func([]float64) float64, alpha float64, 
 	return around(mean(ratios), student(alpha, len(ratios)-1)*standardError+math.Log1p(drift), g)
 }
 
-// partsEffect is the ratio of the means of the parts of b's and a's one session, each part being summed up by one
-// figure.
+// partsEffect returns the ratio of the means over the parts of b's and a's only session; figure summarises each part.
 func partsEffect(a, b []Session, figure func([]float64) float64, alpha float64, g grid) Effect {
 	logA, errorA := partsMean(a[0].Seconds, figure)
 	logB, errorB := partsMean(b[0].Seconds, figure)
@@ -147,13 +147,13 @@ func partsEffect(a, b []Session, figure func([]float64) float64, alpha float64, 
 	return around(logB-logA, student(alpha, sessionParts-1)*math.Hypot(errorA, errorB)+allowance, g)
 }
 
-// around is the effect of a logarithm and the half width of its interval, rounded outward.
+// around returns the effect for a logarithm and the half width of its interval, rounded outward.
 func around(log, width float64, g grid) Effect {
 	lo, hi := g.below(math.Exp(log-width)), g.above(math.Exp(log+width))
 	return Effect{Ratio: max(lo, min(hi, math.Exp(log))), Lo: lo, Hi: hi}
 }
 
-// partsMean is the logarithm of the mean figure of a session's parts, and its standard error.
+// partsMean returns the logarithm of the mean figure of a session's parts, and its standard error.
 func partsMean(seconds []float64, figure func([]float64) float64) (logMean, standardError float64) {
 	figures := make([]float64, sessionParts)
 	for i := range figures {
@@ -182,7 +182,7 @@ func logarithms(values []float64) []float64 {
 	return logs
 }
 
-// standardDeviation is that of what the values, at least two, were drawn from.
+// standardDeviation returns the sample standard deviation of at least two values.
 func standardDeviation(values []float64) float64 {
 	centre, squares := mean(values), 0.0
 	for _, v := range values {
@@ -191,9 +191,9 @@ func standardDeviation(values []float64) float64 {
 	return math.Sqrt(squares / float64(len(values)-1))
 }
 
-// student is the t that a Student variable exceeds in size with probability alpha. Its distribution is a finite sum
-// (Abramowitz and Stegun, Handbook of Mathematical Functions, 26.7.3 and 26.7.4), in the angle whose tangent is
-// t/√degrees.
+// student returns the t whose absolute value a Student variable exceeds with probability alpha. Its distribution is a
+// finite sum (Abramowitz and Stegun, Handbook of Mathematical Functions, 26.7.3 and 26.7.4), in the angle whose tangent
+// is t/√degrees.
 func student(alpha float64, degrees int) float64 {
 	odd := degrees % 2
 	within := func(angle float64) float64 {
@@ -219,8 +219,8 @@ func student(alpha float64, degrees int) float64 {
 	return math.Tan(hi) * math.Sqrt(float64(degrees))
 }
 
-// otherConditions says which condition differs by more than the margin, and by enough to be the cause of the effect. It
-// is empty when none does.
+// otherConditions names the condition that differs by more than the margin, and by enough to be the cause of the
+// effect; "" if none does.
 func otherConditions(a, b Session, v Verdict) string {
 	material := max(math.Log1p(v.Margin), explains*math.Abs(math.Log(v.Typical.Ratio)))
 	if len(a.Canary) > 0 && len(b.Canary) > 0 {

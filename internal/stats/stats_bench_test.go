@@ -2,8 +2,8 @@ package stats
 
 import "testing"
 
-// A round of 8 cells and the control, after 400 rounds: what a scheduler pays between samples. A round of samples takes
-// some 0.5 s.
+// The cost between samples for a scheduler: a round of 8 cells and the control, after 400 rounds. A round of samples
+// takes about 0.5 s.
 func BenchmarkRound(b *testing.B) {
 	d := design(1, 8)
 	d.Rounds = 1 << 40
@@ -19,7 +19,7 @@ func BenchmarkRound(b *testing.B) {
 	}
 }
 
-// What a progress display pays to show all verdicts, after 400 rounds.
+// The cost of showing all verdicts in a progress display, after 400 rounds.
 func BenchmarkVerdicts(b *testing.B) {
 	d := design(1, 8)
 	d.Rounds = 1 << 40

@@ -12,7 +12,7 @@ import (
 
 // Methods that are wrong on purpose. Each fails a check that the right one passes: the checks can fail.
 
-// Equal cells whose samples are taken cell by cell, as most tools do, differ by whatever the machine did meanwhile.
+// Equal cells whose samples are taken cell by cell, as most tools do, differ by what the machine did between them.
 func TestBlockedOrder(t *testing.T) {
 	const replays, cells, rounds = 60, 4, 80
 	all := traces(t, "*.seq?.*.csv")
@@ -47,7 +47,8 @@ func TestBlockedOrder(t *testing.T) {
 	assert.Greater(t, blocked*100, 5*replays)
 }
 
-// Noise with a period of two samples falls on the same cells in each round when the order is fixed. The control tells.
+// Noise with a period of two samples falls on the same cells in each round when the order is fixed. The control shows
+// it.
 func TestPeriodTwo(t *testing.T) {
 	const replays, cells, rounds = 200, 3, 60
 	all := traces(t, "*.seq?.*.csv")
@@ -85,7 +86,7 @@ func TestPeriodTwo(t *testing.T) {
 	assert.LessOrEqual(t, claimed*100, 5*replays)
 }
 
-// uncontrolled tells whether any equal cell seems to differ to one who does not look at the control.
+// uncontrolled reports whether any equal cell seems to differ if the control is ignored.
 func uncontrolled(r *Race) bool {
 	for cell := 1; cell < r.Control(); cell++ {
 		if r.comparisons[cell].differs() {
@@ -95,7 +96,7 @@ func uncontrolled(r *Race) bool {
 	return false
 }
 
-// A test for one look is not one for many.
+// A test for one look is not valid for many looks.
 func TestPeeking(t *testing.T) {
 	const replays, rounds = 200, 100
 	all := traces(t, "*.seq?.*.csv")
@@ -124,7 +125,7 @@ func TestPeeking(t *testing.T) {
 	assert.Greater(t, peeking*100, 5*replays)
 }
 
-// signedRankP is Wilcoxon's, by the normal approximation.
+// signedRankP returns the p-value of Wilcoxon's signed-rank test, by the normal approximation.
 func signedRankP(d []float64) float64 {
 	n := float64(len(d))
 	w := 0.0
@@ -178,7 +179,7 @@ func TestPooledRepeats(t *testing.T) {
 	assert.Greater(t, pooled*100, 5*replays)
 }
 
-// Nice 10 beside a hog leaves the typical sample as it is and doubles the total: the verdict is about both.
+// Nice 10 on a busy CPU does not change the typical sample and doubles the total: the verdict is about both.
 func TestStalls(t *testing.T) {
 	judged := func(recording []recorded, from int, keep func(recorded) bool) Verdict {
 		d := design(1, 2)
@@ -192,7 +193,7 @@ func TestStalls(t *testing.T) {
 			if !keep(pair[0]) || !keep(pair[1]) {
 				continue
 			}
-			// There is no duplicate of the baseline in these recordings: its own sample stands in.
+			// These recordings have no duplicate of the baseline: its own sample takes that place.
 			require.NoError(t, r.Add(Round{{0, 1, 2}}, []float64{pair[0].wall, pair[1].wall, pair[0].wall}))
 		}
 		return r.Verdicts(0)[1]
@@ -217,7 +218,7 @@ func TestStalls(t *testing.T) {
 	}
 }
 
-// Ends that are rounded to ratios that were not ruled out lose the coverage.
+// Rounding ends inward, to ratios that were not ruled out, loses the coverage.
 func TestInwardRounding(t *testing.T) {
 	inward := func(r *Race, e Effect) Effect {
 		step := 1 / float64(r.grid)

@@ -7,33 +7,34 @@ import (
 	"slices"
 )
 
-// The rounds after which totals are looked at: firstLook, each time they have doubled, and at the end where that is
-// planned. They are declared beforehand since each look spends a share of α.
+// Totals are looked at after firstLook rounds, each time the number has doubled, and at the end of planned rounds.
+// These times are fixed in advance since each look spends a share of α.
 const firstLook = 25
 
-// evenLooks is how many looks have equal shares of α. All later ones divide another such share.
+// evenLooks is the number of looks with equal shares of α. All later looks divide one more such share.
 const evenLooks = 4
 
-// lookShare is the share of the look of that number, from 1.
+// lookShare returns the share of α of a look; looks are numbered from 1.
 func lookShare(look int) float64 {
 	return math.Ldexp(1.0/(evenLooks+1), -max(0, look-evenLooks))
 }
 
 const (
-	// flipGroups is the most groups that are flipped as one: beyond some fifty a finer division gains next to nothing.
+	// flipGroups is the maximum number of groups that are flipped together: beyond about fifty, a finer division gains
+	// almost nothing.
 	flipGroups = 48
-	// tailFlips is how many of the random flips lie beyond an end: more make the end depend less on which were drawn.
+	// tailFlips is the number of random flips beyond an end: with more, the end depends less on which were drawn.
 	tailFlips = 5
 )
 
-// totals is the interval of the ratio of two means, of a cell's samples and of the baseline's: unlike the typical ratio
-// it feels rare long stalls.
+// totals computes the interval of the ratio of two means, of a cell's samples and of the baseline's: unlike the typical
+// ratio, it is sensitive to rare long stalls.
 //
-// It inverts the sign-flip test, which a random order makes exact: were r the true ratio, then x/r and b of a round
-// could be swapped. With the rounds F swapped, the test's sum Σ(x/r − b) is greater just if Σx/Σb over F is below r.
-// Hence the ends are order statistics of the ratio of sums over random halves of the rounds (Hartigan, "Using subsample
-// values as typical values", JASA 64, 1969). Each look has its own share of α. The interval is that of the
-// latest look: stalls that come late are not to be ruled out by a quiet beginning.
+// It inverts the sign-flip test, which a random order makes exact: if r is the true ratio, x/r and b of a round can be
+// swapped. With the rounds F swapped, the test's sum Σ(x/r − b) is greater exactly when Σx/Σb over F is below r. So the
+// ends are order statistics of the ratio of sums over random halves of the rounds (Hartigan, "Using subsample values as
+// typical values", JASA 64, 1969). Each look has its own share of α. The interval is that of the latest look: a quiet
+// beginning must not rule out stalls that come late.
 type totals struct {
 	alpha   float64
 	grid    grid
@@ -69,7 +70,7 @@ func (t *totals) end() {
 	}
 }
 
-// ratio is that of the means; 1 when there are none.
+// ratio returns the ratio of the means, or 1 without samples.
 func (t *totals) ratio() float64 {
 	if len(t.cell) == 0 {
 		return 1
@@ -77,7 +78,7 @@ func (t *totals) ratio() float64 {
 	return t.sumCell / t.sumBase
 }
 
-// ends are the interval's, rounded outward; 0 and math.MaxFloat64 before the first look.
+// ends returns the ends of the interval, rounded outward; 0 and math.MaxFloat64 before the first look.
 func (t *totals) ends() (lo, hi float64) { return t.lo, t.hi }
 
 func (t *totals) look() {
@@ -87,32 +88,32 @@ func (t *totals) look() {
 	t.lo, t.hi = t.grid.below(lo), t.grid.above(hi)
 }
 
-// doubt is the level, shared with nobody, at which the total speaks against a verdict of "no difference": not a
-// finding, but a reason to go on.
+// doubt is the level at which the total speaks against a verdict of "no difference". It takes no share of α: it is no
+// finding, only a reason to go on.
 const doubt = 0.1
 
-// differs tells whether the total speaks for a difference larger than the margin, at the level of doubt.
+// differs reports whether the total speaks for a difference larger than the margin, at the level of doubt.
 func (t *totals) differs(margin float64) bool {
-	return math.Abs(t.ratio()-1) > margin && t.doubted().doubts(margin) // flips are dear: most totals need none
+	return math.Abs(t.ratio()-1) > margin && t.doubted().doubts(margin) // flips are expensive, and most totals need none
 }
 
-// doubted is the effect on the total at the level of doubt.
+// doubted returns the effect on the total at the level of doubt.
 func (t *totals) doubted() Effect {
 	lo, hi := flipEnds(t.cell, t.base, doubt)
 	return Effect{Ratio: t.ratio(), Lo: lo, Hi: hi}
 }
 
-// doubts tells whether an effect at the level of doubt speaks for a difference larger than the margin.
+// doubts reports whether an effect at the level of doubt speaks for a difference larger than the margin.
 func (e Effect) doubts(margin float64) bool {
 	return math.Abs(e.Ratio-1) > margin && (e.Lo > 1 || e.Hi < 1)
 }
 
-// below is the nearest ratio of the grid that is not greater.
+// below returns the nearest ratio of the grid that is not greater.
 func (g grid) below(ratio float64) float64 {
 	return g.ratio(int(math.Floor(ratio*float64(g))) - int(g))
 }
 
-// above is the nearest ratio of the grid that is not smaller.
+// above returns the nearest ratio of the grid that is not smaller.
 func (g grid) above(ratio float64) float64 {
 	if ratio > farthest {
 		return math.MaxFloat64
@@ -120,8 +121,8 @@ func (g grid) above(ratio float64) float64 {
 	return g.ratio(int(math.Ceil(ratio*float64(g))) - int(g))
 }
 
-// flipEnds is the interval of level 1 − alpha at these rounds. Rounds are dealt to groups in turn, and a group's signs
-// are flipped together: a subset of the flips, under which the test is as exact.
+// flipEnds returns the interval of level 1 − alpha for these rounds. Rounds are dealt to groups in turn, and a group's
+// signs are flipped together: the test is exact for this subset of the flips too.
 func flipEnds(cell, base []float64, alpha float64) (lo, hi float64) {
 	groups := min(len(cell), flipGroups)
 	x, b := make([]float64, groups), make([]float64, groups)
@@ -139,7 +140,7 @@ func flipEnds(cell, base []float64, alpha float64) (lo, hi float64) {
 	allX, allB := sumX.of(all), sumB.of(all)
 	for range pairs {
 		subset := source.Uint64() & all
-		if subset == 0 || subset == all { // nothing is flipped: as extreme as what was observed
+		if subset == 0 || subset == all { // nothing is flipped: as extreme as the observed sum
 			least.offer(0)
 			most.offer(math.Inf(-1))
 			continue
@@ -153,7 +154,7 @@ func flipEnds(cell, base []float64, alpha float64) (lo, hi float64) {
 	return least.last(), -most.last()
 }
 
-// subsetSums gives the sum of any subset by a table look-up for each byte of it.
+// subsetSums holds tables that give the sum of any subset with one look-up for each byte of it.
 type subsetSums [][256]float64
 
 func newSubsetSums(values []float64) subsetSums {
@@ -175,7 +176,7 @@ func (s subsetSums) of(subset uint64) float64 {
 	return sum
 }
 
-// tail keeps the smallest values that it was offered, ascending.
+// tail keeps the smallest values offered to it, ascending.
 type tail []float64
 
 func newTail(size int) tail {

@@ -8,8 +8,8 @@ import (
 	"github.com/stretchr/testify/assert"
 )
 
-// Against all flips of few rounds: next to an end, the share of flips as extreme as the observed sum is α/2, as well as
-// a drawn share can be.
+// Compared with all flips of few rounds: next to an end, the share of flips as extreme as the observed sum is α/2, up
+// to the error of random draws.
 func TestFlipEndsInvertTheTest(t *testing.T) {
 	const rounds, alpha = 14, 0.1
 	source := rand.New(rand.NewPCG(3, 0))
@@ -82,7 +82,7 @@ func TestLooks(t *testing.T) {
 	for k := 1; k <= 210; k++ {
 		before := total.looks
 		total.add(2.0004, 1)
-		if k == 60 || k == 100 { // the end of a run, which is no second look at 100
+		if k == 60 || k == 100 { // the end of a run, which does not look a second time at 100
 			total.end()
 		}
 		looked[k] = total.looks > before
@@ -106,7 +106,7 @@ func TestEndsOfTotalsAreRoundedOutward(t *testing.T) {
 	assert.Equal(t, math.MaxFloat64, g.above(math.Inf(1)))
 }
 
-// Doubt takes a difference that is both larger than the margin and not the likely work of chance.
+// Doubt needs a difference that is larger than the margin and probably not chance.
 func TestDoubts(t *testing.T) {
 	for _, c := range []struct {
 		e    Effect

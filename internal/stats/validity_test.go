@@ -15,7 +15,7 @@ type sampler struct {
 	draw      func(*rand.Rand) float64
 }
 
-// samplers are shapes of noise of about the same size, around 0: symmetric ones, and ones with a long tail.
+// samplers are noise distributions of about the same size, around 0: symmetric ones, and ones with a long tail.
 var samplers = []sampler{
 	{"normal", true, func(r *rand.Rand) float64 { return r.NormFloat64() }},
 	{"heavy", true, func(r *rand.Rand) float64 { return 0.5 * math.Tan(math.Pi*(r.Float64()-0.5)) }},
@@ -28,11 +28,11 @@ var samplers = []sampler{
 	}},
 }
 
-// most is how many of the runs may be wrong at an error rate of 5%: two more where few runs are tried.
+// most returns how many of the runs may be wrong at an error rate of 5%: at least three.
 func most(runs int) int { return max(5*runs/100, 3) }
 
-// centre is the ratio, as a logarithm, that is fair to both sides: the average payoff against it is 1. The spread by
-// which a bet is scaled is that of the past, so that the payoffs are averaged over spreads of histories of all lengths.
+// centre returns the logarithm of the ratio that is fair to both sides: the average payoff against it is 1. A bet is
+// scaled by the spread of earlier rounds, so the payoffs are averaged over histories of all lengths.
 func centre(cell, base func(*rand.Rand) float64) float64 {
 	source := rand.New(rand.NewPCG(99, 0))
 	var rounds []round
@@ -63,15 +63,15 @@ func centre(cell, base func(*rand.Rand) float64) float64 {
 	return lo
 }
 
-// sortLast puts the last of otherwise sorted values into its place.
+// sortLast inserts the last value into the others, which are sorted.
 func sortLast(values []float64) {
 	for i := len(values) - 1; i > 0 && values[i] < values[i-1]; i-- {
 		values[i], values[i-1] = values[i-1], values[i]
 	}
 }
 
-// play has a cell take rounds beside the baseline and its duplicate, and reports whether the truth was ruled out at any of
-// them. lost reports which blocks are not judged, by the times of the cell, the baseline and the duplicate.
+// play takes rounds of a cell with the baseline and its duplicate, and reports whether the truth was ruled out at any
+// of them. lost reports which blocks are not judged, by the times of the cell, the baseline and the duplicate.
 func play(seed uint64, rounds int, truth float64, cell, base func(*rand.Rand) float64, lost func(b, a, c float64) bool) (missed bool) {
 	const size = 0.02 // of the noise
 	source := rand.New(rand.NewPCG(seed, 1))
@@ -83,14 +83,14 @@ func play(seed uint64, rounds int, truth float64, cell, base func(*rand.Rand) fl
 		}
 		s.add(b-a, b-c)
 	}
-	lo, hi := s.ends() // they only ever move inward: what was ruled out once stays so
+	lo, hi := s.ends() // they only move inward: a ratio that was ruled out stays ruled out
 	at := math.Exp(size * truth)
 	return at < lo || at > hi
 }
 
-// A cell with more spread than the baseline, which placement often causes, is not claimed for it, neither where the noise
-// is symmetric nor where it has a long tail: its centre, which the typical ratio is, is ruled out at any of the rounds in
-// a share α of runs at most. The bet on the rank among the three fails this.
+// A larger spread than the baseline's, which placement often causes, does not lead to false claims, neither with
+// symmetric noise nor with a long tail: the typical ratio is ruled out, at any of the rounds, in a share of at most α
+// of the runs. A bet on the rank among the three fails this.
 func TestUnequalSpreads(t *testing.T) {
 	const rounds = 150
 	runs := 300
@@ -123,8 +123,8 @@ func TestUnequalSpreads(t *testing.T) {
 	}
 }
 
-// rankBetClaims is the tempting bet that is wrong: on the cell being the first of the three, or the last. It is fair to
-// three that are alike.
+// rankBetClaims is a tempting bet that is wrong: on the cell being the first or the last of the three. It is fair only
+// if the three have the same distribution.
 func rankBetClaims(seed uint64, rounds int, cell, base func(*rand.Rand) float64) bool {
 	source := rand.New(rand.NewPCG(seed, 1))
 	up, down := fullPurse(), fullPurse()
@@ -145,8 +145,8 @@ func rankBetClaims(seed uint64, rounds int, cell, base func(*rand.Rand) float64)
 	return false
 }
 
-// A block of which a sample is lost is not bet on. Where stalled samples of any cell are lost, which no label decides, no
-// more is claimed; a rule that drops those of the cell alone makes it look faster.
+// No bet is made on a block with a lost sample. If stalled samples of any cell are lost, there are no more false
+// claims; a rule that drops only the cell's samples makes it look faster.
 func TestLostSamples(t *testing.T) {
 	const rounds = 150
 	runs := 300
@@ -172,8 +172,7 @@ func TestLostSamples(t *testing.T) {
 	assert.Greater(t, partial*100, 5*runs)
 }
 
-// All equal cells of a run, and its contrasts, are judged at an error rate together, at any look: with unequal spreads,
-// too.
+// All equal cells of a run and its contrasts share one error rate, at any look, even with unequal spreads.
 func TestFamilies(t *testing.T) {
 	const rounds = 60
 	runs := 60
@@ -222,8 +221,8 @@ func TestFamilies(t *testing.T) {
 	}
 }
 
-// The sign flips of the totals take cell and baseline to be exchangeable up to the ratio. Where the cell's spread is
-// greater, and nothing else differs, they keep their level all the same.
+// The sign flips of the totals assume that cell and baseline are exchangeable up to the ratio. If only the cell's
+// spread is greater, they still keep their level.
 func TestTotalsOfUnequalSpreads(t *testing.T) {
 	const alpha, rounds = 0.05, 100
 	runs := 300

@@ -6,6 +6,8 @@ import (
 	"math"
 	"strconv"
 	"strings"
+
+	"gorun/internal/units"
 )
 
 // Kind is the short form of a verdict.
@@ -17,17 +19,16 @@ const (
 	Faster     Kind = "faster"
 	Same       Kind = "same" // no difference larger than the margin
 	CantTell   Kind = "can't tell"
-	Mixed      Kind = "mixed"      // the typical sample and the total say different things
-	Confounded Kind = "confounded" // a difference was found, or none, but what disturbed the two was not alike
-	Invalid    Kind = "invalid"    // the samples are not of what was asked
+	Mixed      Kind = "mixed"      // the typical sample and the total disagree
+	Confounded Kind = "confounded" // disturbances of the two cells differed, so that the finding is not reliable
+	Invalid    Kind = "invalid"    // the samples are not of the requested placement
 )
 
-// Kinds are all of them.
+// Kinds lists all kinds of verdict.
 var Kinds = [...]Kind{Slower, Faster, Same, CantTell, Mixed, Confounded, Invalid}
 
 // Effect is a ratio to the baseline and the interval that holds it. Lo is 0 and Hi math.MaxFloat64 where nothing bounds
-// it yet; in JSON, which has no word for such an end, it is null. The zero Effect, of which nothing is known, is three
-// nulls.
+// it yet; in JSON such an end is null. The zero Effect, where nothing is known, is three nulls.
 type Effect struct {
 	Ratio float64
 	Lo    float64
@@ -41,7 +42,7 @@ type nullable struct {
 	Hi    *float64 `json:"hi"`
 }
 
-// MarshalJSON writes what is not bounded, and what is not known, as null.
+// MarshalJSON writes an end that is not bounded, or not known, as null.
 func (e Effect) MarshalJSON() ([]byte, error) {
 	var n nullable
 	if e.Ratio != 0 {
@@ -76,7 +77,8 @@ func (e *Effect) UnmarshalJSON(text []byte) error {
 	return nil
 }
 
-// Verdict is what a run says of one cell. Its times are wall seconds of samples, so that a ratio above 1 is slower.
+// Verdict is the result of comparing one cell with the baseline. Times are wall seconds of samples, so that a ratio
+// above 1 is slower.
 type Verdict struct {
 	Kind        Kind    `json:"kind"`
 	Typical     Effect  `json:"typical"`
@@ -84,19 +86,21 @@ type Verdict struct {
 	Rounds      int     `json:"rounds"`
 	Margin      float64 `json:"margin"`                 // a difference up to it is none: 0.02 is 2%
 	Step        float64 `json:"step"`                   // of the grid on which the ends lie
-	Reason      string  `json:"reason,omitempty"`       // where the kind and the numbers do not say it all
-	MoreRounds  int     `json:"more_rounds,omitempty"`  // that are likely to be enough; 0 when that is not known
-	MoreSeconds float64 `json:"more_seconds,omitempty"` // which these take
-	// What more rounds are expected to give; absent where the kind is decided or nothing can be foreseen.
+	Reason      string  `json:"reason,omitempty"`       // what the kind and the numbers do not show
+	MoreRounds  int     `json:"more_rounds,omitempty"`  // rounds that are likely to be enough; 0: not known
+	MoreSeconds float64 `json:"more_seconds,omitempty"` // time for these rounds
+	// What more rounds are expected to show; absent if the kind is decided or nothing can be forecast.
 	Forecast *Forecast `json:"forecast,omitempty"`
-	Rate     bool      `json:"rate,omitempty"` // what was measured is a rate, 1 over these times; the words tell of it
+	Rate     bool      `json:"rate,omitempty"` // a rate was measured, 1 over these times, and the text gives rates
+	Amount   bool      `json:"-"`              // what was measured is no time: a factor of it is "as much", not "as long"
 }
 
-// InvalidVerdict is that on a cell whose samples say nothing, as when a placement was not realised.
+// InvalidVerdict returns the verdict on a cell without usable samples, for example because a placement was not
+// realised.
 func InvalidVerdict(reason string) Verdict { return Verdict{Kind: Invalid, Reason: reason} }
 
-// Confound is the verdict with a reason to doubt that it is about the cell; several reasons are told one after another.
-// Where nothing was claimed, nothing is doubted.
+// Confound returns the verdict with a reason to doubt that the cell itself caused it; several reasons are joined. A
+// verdict without a claim is returned unchanged.
 func (v Verdict) Confound(reason string) Verdict {
 	switch v.Kind {
 	case Slower, Faster, Same, Mixed:
@@ -107,13 +111,13 @@ func (v Verdict) Confound(reason string) Verdict {
 	return v
 }
 
-// Unjudged is the verdict where too many samples are missing to judge by the others.
+// Unjudged returns the verdict for a cell with too many missing samples.
 func (v Verdict) Unjudged(reason string) Verdict {
 	v.Kind, v.Reason, v.MoreRounds, v.MoreSeconds, v.Forecast = CantTell, reason, 0, 0, nil
 	return v
 }
 
-// judged is what the effects say, the run being one by which to judge.
+// judged returns the kind that follows from the effects, for a run whose control is sound.
 func (v Verdict) judged() Kind {
 	if v.Total != nil && v.disagree() {
 		return Mixed
@@ -121,7 +125,7 @@ func (v Verdict) judged() Kind {
 	return v.Typical.kind(v.Margin)
 }
 
-// kind is what an effect says by itself.
+// kind returns the kind of verdict that follows from one effect.
 func (e Effect) kind(margin float64) Kind {
 	switch {
 	case e.Lo > e.Hi:
@@ -136,20 +140,20 @@ func (e Effect) kind(margin float64) Kind {
 	return CantTell
 }
 
-// rounding is what the arithmetic on ratios of a grid may be off.
+// rounding is the error allowed in the arithmetic on ratios of a grid.
 const rounding = 1e-12
 
-// bounded tells whether enough rounds were taken to rule anything out at both ends.
+// bounded reports whether both ends are bounded.
 func (e Effect) bounded() bool { return e.Lo > 0 && e.Hi < math.MaxFloat64 }
 
 func (e Effect) within(margin float64) bool {
 	return e.Lo >= 1-margin-rounding && e.Hi <= 1+margin+rounding
 }
 
-// outside tells whether an interval leaves out 1.
+// outside reports whether an interval leaves out 1.
 func outside(lo, hi float64) bool { return lo <= hi && (lo > 1 || hi < 1) }
 
-// disagree tells whether the total is known to differ and the typical effect is not it.
+// disagree reports whether the total is known to differ and the typical effect does not explain that.
 func (v Verdict) disagree() bool {
 	total := v.Total.kind(v.Margin)
 	if total != Slower && total != Faster {
@@ -161,11 +165,11 @@ func (v Verdict) disagree() bool {
 	return total != v.Typical.kind(v.Margin) || v.Total.Hi < v.Typical.Lo || v.Typical.Hi < v.Total.Lo
 }
 
-// String puts the verdict into words.
+// String returns the verdict in words.
 func (v Verdict) String() string {
 	switch v.Kind {
 	case Slower, Faster:
-		return fmt.Sprintf("%s: %s, %d rounds", v.Kind, v.effect(v.Typical), v.Rounds)
+		return fmt.Sprintf("%s: %s, %d rounds", v.Kind, v.interval(v.Typical), v.Rounds)
 	case Same:
 		return "no difference larger than " + percent(v.Margin)
 	case Mixed:
@@ -177,22 +181,46 @@ func (v Verdict) String() string {
 	case Invalid:
 		return fmt.Sprintf("%s: %s", v.Kind, v.Reason)
 	}
-	why := v.interval(v.Typical)
-	switch {
-	case v.Reason != "":
-		why = v.Reason
-	case v.Forecast != nil && v.Forecast.Kind == FirstInterval:
-		return fmt.Sprintf("%s: %s", CantTell, v.Forecast)
-	case !v.Typical.bounded():
-		why = "too few rounds"
+	return fmt.Sprintf("%s: %s", CantTell, v.Why())
+}
+
+// Why says what a verdict that can't tell knows: the interval so far, or the reason, and what more rounds are expected to give.
+func (v Verdict) Why() string {
+	if v.Reason == "" && v.Forecast != nil && v.Forecast.Kind == FirstInterval {
+		return v.Forecast.String()
 	}
+	why := v.sofar()
 	if v.Forecast != nil {
 		why += "; " + v.Forecast.String()
 	}
-	return fmt.Sprintf("%s: %s", CantTell, why)
+	return why
 }
 
-// String puts the forecast into words.
+func (v Verdict) sofar() string {
+	switch {
+	case v.Reason != "":
+		return v.Reason
+	case !v.Typical.bounded():
+		return "too few rounds"
+	}
+	return v.interval(v.Typical)
+}
+
+// Brief puts the verdict into words without the number of rounds, and without what more of them are expected to give.
+func (v Verdict) Brief() string {
+	switch v.Kind {
+	case Slower, Faster:
+		return fmt.Sprintf("%s: %s", v.Kind, v.interval(v.Typical))
+	case CantTell:
+		if v.Reason == "" && !v.Typical.bounded() {
+			return string(CantTell)
+		}
+		return fmt.Sprintf("%s: %s", CantTell, v.sofar())
+	}
+	return v.String()
+}
+
+// String returns the forecast in words.
 func (f Forecast) String() string {
 	if f.Kind == Resolution {
 		another := fmt.Sprintf("%d rounds", f.Rounds)
@@ -214,32 +242,20 @@ func (f Forecast) String() string {
 	return "about " + more
 }
 
-// Factors are the typical effect as a factor and the interval that holds it, of the times or the rates that were measured.
-func (v Verdict) Factors() (factor, interval string) {
-	e := v.Typical
-	if v.Rate {
-		e = Effect{Ratio: inverse(e.Ratio), Lo: inverse(e.Hi), Hi: inverse(e.Lo)}
-	}
-	if !e.bounded() {
-		return strconv.FormatFloat(e.Ratio, 'f', 3, 64), unbounded
-	}
-	outward := func(x float64, round func(float64) float64) string {
-		return strconv.FormatFloat(round(1000*x)/1000, 'f', 3, 64)
-	}
-	return strconv.FormatFloat(e.Ratio, 'f', 3, 64), "[" + outward(e.Lo, math.Floor) + ", " + outward(e.Hi, math.Ceil) + "]"
-}
+// Interval is the interval that holds the typical effect, in words.
+func (v Verdict) Interval() string { return v.interval(v.Typical) }
 
 func (v Verdict) typical() string {
 	switch kind := v.Typical.kind(v.Margin); kind {
 	case Slower, Faster:
-		return v.effect(v.Typical)
+		return v.interval(v.Typical)
 	case Same:
 		return "same within " + percent(max(v.Typical.Hi-1, 1-v.Typical.Lo))
 	}
 	return string(CantTell) + " " + v.interval(v.Typical)
 }
 
-// stalls names the cause: rare long samples move the mean and not the middle.
+// stalls names the cause: rare long samples move the mean and not the median.
 func (v Verdict) stalls() string {
 	if v.Total.Ratio >= v.Typical.Ratio {
 		return "long stalls"
@@ -247,13 +263,13 @@ func (v Verdict) stalls() string {
 	return "long stalls of the baseline"
 }
 
-// uncertainTotal is why a cell with the same typical time is not told to be the same: the ratio of its total, which may
-// not have been looked at yet.
+// uncertainTotal returns the reason why a cell with the same typical time is not judged to be the same: the ratio of
+// its total, which may not have been looked at yet.
 func (v Verdict) uncertainTotal(ratio float64) string {
 	return "typical: " + v.typical() + "; total: " + v.point(ratio) + ", not certain"
 }
 
-// control shows what is wrong with it.
+// control returns the interval by which the control differs from the baseline.
 func (v Verdict) control(c comparison) string {
 	if !outside(c.typical.ends()) && outside(c.total.ends()) {
 		return "in total " + v.interval(c.totalEffect())
@@ -261,38 +277,28 @@ func (v Verdict) control(c comparison) string {
 	return v.interval(c.effect())
 }
 
-func (v Verdict) effect(e Effect) string { return v.point(e.Ratio) + " " + v.interval(e) }
+func (v Verdict) changes() units.Changes {
+	return units.Changes{Step: v.Step, Amount: v.Rate || v.Amount}
+}
 
 func (v Verdict) point(ratio float64) string {
 	if v.Rate {
 		ratio = inverse(ratio)
 	}
-	return v.change(ratio, math.Round) + "%"
+	return v.changes().Ratio(ratio)
 }
 
-// interval has its ends rounded outward where it is shown with fewer decimals than they have. It leaves out the signs
-// where both are plus.
 func (v Verdict) interval(e Effect) string {
+	if e == (Effect{}) {
+		return units.Unbounded
+	}
 	if v.Rate {
 		e = Effect{Ratio: inverse(e.Ratio), Lo: inverse(e.Hi), Hi: inverse(e.Lo)}
 	}
-	if e.Lo == 0 && e.Hi == math.MaxFloat64 {
-		return unbounded
-	}
-	lo, hi := unbounded, unbounded
-	if e.Lo > 0 {
-		lo = v.change(e.Lo, math.Floor)
-	}
-	if e.Hi < math.MaxFloat64 {
-		hi = v.change(e.Hi, math.Ceil)
-	}
-	if e.Lo >= 1 {
-		lo, hi = strings.TrimPrefix(lo, "+"), strings.TrimPrefix(hi, "+")
-	}
-	return "[" + lo + ", " + hi + "]"
+	return v.changes().Interval(e.Lo, e.Hi)
 }
 
-// inverse takes a ratio of times to that of rates, and where nothing bounds the one, nothing bounds the other.
+// inverse turns a ratio of times into a ratio of rates. An end that is not bounded stays so.
 func inverse(ratio float64) float64 {
 	switch ratio {
 	case 0:
@@ -303,41 +309,13 @@ func inverse(ratio float64) float64 {
 	return 1 / ratio
 }
 
-// change writes a ratio as a difference in per cent, by steps of the grid, or whole from 10 on.
-func (v Verdict) change(ratio float64, round func(float64) float64) string {
-	percents := 100 * (ratio - 1)
-	decimals := max(0, int(math.Round(-math.Log10(100*v.Step))))
-	if math.Abs(percents) >= 10 {
-		decimals = 0
-	}
-	unit := math.Pow10(decimals)
-	steps := percents * unit
-	if whole := math.Round(steps); math.Abs(steps-whole) < 1e-6 { // it is on the grid
-		steps = whole
-	}
-	steps = round(steps)
-	text := strconv.FormatFloat(math.Abs(steps/unit), 'f', decimals, 64)
-	switch {
-	case steps < 0:
-		return minus + text
-	case steps > 0:
-		return "+" + text
-	}
-	return text
-}
-
-const minus = "−"
-
-// unbounded stands for an end, or an interval, that nothing bounds so far.
-const unbounded = "not bounded yet"
-
-// percent writes a share with the decimals that it has, up to two.
+// percent formats a share in per cent, with up to two decimals.
 func percent(share float64) string {
 	text := strconv.FormatFloat(100*share, 'f', 2, 64)
 	return strings.TrimRight(strings.TrimRight(text, "0"), ".") + "%"
 }
 
-// duration is for a person who decides whether to wait.
+// duration formats a time for a person who decides whether to wait.
 func duration(seconds float64) string {
 	switch {
 	case seconds < 100:

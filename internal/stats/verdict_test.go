@@ -12,52 +12,52 @@ import (
 func TestVerdictWords(t *testing.T) {
 	total := func(ratio, lo, hi float64) *Effect { return &Effect{ratio, lo, hi} }
 	for want, v := range map[string]Verdict{
-		"slower: +2.0% [1.1, 2.9], 61 rounds":   {Kind: Slower, Typical: Effect{1.02, 1.011, 1.029}, Rounds: 61},
-		"faster: −2.0% [−2.9, −1.1], 61 rounds": {Kind: Faster, Typical: Effect{0.98, 0.971, 0.989}, Rounds: 61},
-		"slower: +93% [88, 98], 40 rounds":      {Kind: Slower, Typical: Effect{1.93, 1.885, 1.971}, Rounds: 40},
-		"slower: +12% [9.8, 15], 40 rounds":     {Kind: Slower, Typical: Effect{1.12, 1.098, 1.142}, Rounds: 40},
-		"no difference larger than 2%":          {Kind: Same, Typical: Effect{1, 0.99, 1.01}, Margin: 0.02},
-		"no difference larger than 0.5%":        {Kind: Same, Typical: Effect{1, 0.999, 1.001}, Margin: 0.005},
-		"can't tell: [−1.4, +3.0]":              {Kind: CantTell, Typical: Effect{1.01, 0.986, 1.03}},
-		"can't tell: [0.0, 3.0]":                {Kind: CantTell, Typical: Effect{1.01, 1, 1.03}},
-		"can't tell: too few rounds":            {Kind: CantTell, Typical: Effect{1.01, 0.9, math.MaxFloat64}},
-		"can't tell: the machine was on fire":   {Kind: CantTell, Reason: "the machine was on fire"},
-		"can't tell: [−1.4, +3.0]; about 90 more rounds": {
+		"slower: +1.1% to +2.9%, 61 rounds":   {Kind: Slower, Typical: Effect{1.02, 1.011, 1.029}, Rounds: 61},
+		"faster: −2.9% to −1.1%, 61 rounds":   {Kind: Faster, Typical: Effect{0.98, 0.971, 0.989}, Rounds: 61},
+		"slower: +88% to +98%, 40 rounds":     {Kind: Slower, Typical: Effect{1.93, 1.885, 1.971}, Rounds: 40},
+		"slower: +9.8% to +15%, 40 rounds":    {Kind: Slower, Typical: Effect{1.12, 1.098, 1.142}, Rounds: 40},
+		"no difference larger than 2%":        {Kind: Same, Typical: Effect{1, 0.99, 1.01}, Margin: 0.02},
+		"no difference larger than 0.5%":      {Kind: Same, Typical: Effect{1, 0.999, 1.001}, Margin: 0.005},
+		"can't tell: −1.4% to +3.0%":          {Kind: CantTell, Typical: Effect{1.01, 0.986, 1.03}},
+		"can't tell: 0.0% to +3.0%":           {Kind: CantTell, Typical: Effect{1.01, 1, 1.03}},
+		"can't tell: too few rounds":          {Kind: CantTell, Typical: Effect{1.01, 0.9, math.MaxFloat64}},
+		"can't tell: the machine was on fire": {Kind: CantTell, Reason: "the machine was on fire"},
+		"can't tell: −1.4% to +3.0%; about 90 more rounds": {
 			Kind: CantTell, Typical: Effect{1.01, 0.986, 1.03}, Forecast: &Forecast{Kind: Decision, Rounds: 90},
 		},
-		"can't tell: [−1.4, +3.0]; about 90 more rounds (40 s)": {
+		"can't tell: −1.4% to +3.0%; about 90 more rounds (40 s)": {
 			Kind: CantTell, Typical: Effect{1.01, 0.986, 1.03}, Forecast: &Forecast{Kind: Decision, Rounds: 90, Seconds: 39.2},
 		},
-		"can't tell: [−1.4, +3.0]; about 900 more rounds (7 min)": {
+		"can't tell: −1.4% to +3.0%; about 900 more rounds (7 min)": {
 			Kind: CantTell, Typical: Effect{1.01, 0.986, 1.03}, Forecast: &Forecast{Kind: Decision, Rounds: 900, Seconds: 392},
 		},
-		"can't tell: [−1.4, +3.0]; about 30000 more rounds (3.9 h)": {
+		"can't tell: −1.4% to +3.0%; about 30000 more rounds (3.9 h)": {
 			Kind: CantTell, Typical: Effect{1.01, 0.986, 1.03}, Forecast: &Forecast{Kind: Decision, Rounds: 30000, Seconds: 14000},
 		},
 		"can't tell: the first interval comes after 1 more round": {
 			Kind: CantTell, Typical: Effect{1.01, 0, math.MaxFloat64}, Forecast: &Forecast{Kind: FirstInterval, Rounds: 1},
 		},
-		"can't tell: [−1.4, +3.0]; not at this noise; another 40 s could find differences from 1.1% on": {
+		"can't tell: −1.4% to +3.0%; not at this noise; another 40 s could find differences from 1.1% on": {
 			Kind: CantTell, Typical: Effect{1.01, 0.986, 1.03},
 			Forecast: &Forecast{Kind: Resolution, Rounds: 90, Seconds: 40, Resolution: 0.011},
 		},
 		"typical: same within 1%; total: +93%, long stalls": {
 			Kind: Mixed, Typical: Effect{1.002, 0.992, 1.01}, Total: total(1.93, 1.2, 2.8), Margin: 0.02,
 		},
-		"typical: +2.0% [1.1, 2.9]; total: −48%, long stalls of the baseline": {
+		"typical: +1.1% to +2.9%; total: −48%, long stalls of the baseline": {
 			Kind: Mixed, Typical: Effect{1.02, 1.011, 1.029}, Total: total(0.52, 0.3, 0.8), Margin: 0.02,
 		},
-		"typical: can't tell [−1.4, +3.0]; total: +5.2%, long stalls": {
+		"typical: can't tell −1.4% to +3.0%; total: +5.2%, long stalls": {
 			Kind: Mixed, Typical: Effect{1.01, 0.986, 1.03}, Total: total(1.052, 1.01, 1.09), Margin: 0.02,
 		},
-		"slower: −2.0% [−2.9, −1.0], 61 rounds": {Kind: Slower, Typical: Effect{1 / 0.98, 1.0102, 1.029}, Rounds: 61, Rate: true},
-		"faster: +100% [81, 123], 9 rounds":     {Kind: Faster, Typical: Effect{0.5, 0.45, 0.55}, Rounds: 9, Rate: true},
-		"can't tell: [−2.9, +2.1]":              {Kind: CantTell, Typical: Effect{1, 0.98, 1.029}, Rate: true},
-		"invalid: the thread ran on CPU 3":      InvalidVerdict("the thread ran on CPU 3"),
-		"confounded: slower: +2.0% [1.1, 2.9], 61 rounds; more was stolen": Verdict{
+		"slower: −2.9% to −1.0%, 61 rounds":   {Kind: Slower, Typical: Effect{1 / 0.98, 1.0102, 1.029}, Rounds: 61, Rate: true},
+		"faster: 1.8–2.3 × as much, 9 rounds": {Kind: Faster, Typical: Effect{0.5, 0.45, 0.55}, Rounds: 9, Rate: true},
+		"can't tell: −2.9% to +2.1%":          {Kind: CantTell, Typical: Effect{1, 0.98, 1.029}, Rate: true},
+		"invalid: the thread ran on CPU 3":    InvalidVerdict("the thread ran on CPU 3"),
+		"confounded: slower: +1.1% to +2.9%, 61 rounds; more was stolen": Verdict{
 			Kind: Slower, Typical: Effect{1.02, 1.011, 1.029}, Rounds: 61,
 		}.Confound("more was stolen"),
-		"confounded: faster: −2.0% [−2.9, −1.1], 61 rounds; more was stolen; the canary was slower": Verdict{
+		"confounded: faster: −2.9% to −1.1%, 61 rounds; more was stolen; the canary was slower": Verdict{
 			Kind: Faster, Typical: Effect{0.98, 0.971, 0.989}, Rounds: 61,
 		}.Confound("more was stolen").Confound("the canary was slower"),
 		"confounded: no difference larger than 2%; more was stolen": Verdict{
@@ -76,9 +76,9 @@ func TestVerdictWords(t *testing.T) {
 		assert.Equal(t, v, back)
 		assert.Equal(t, want, back.String(), "read back")
 	}
-	assert.Equal(t, "slower: +2% [1, 3], 9 rounds",
+	assert.Equal(t, "slower: +1% to +3%, 9 rounds",
 		Verdict{Kind: Slower, Typical: Effect{1.02, 1.01, 1.03}, Rounds: 9, Step: 0.01}.String())
-	assert.Equal(t, "slower: +0.21% [0.15, 0.27], 9 rounds",
+	assert.Equal(t, "slower: +0.15% to +0.27%, 9 rounds",
 		Verdict{Kind: Slower, Typical: Effect{1.0021, 1.0015, 1.0027}, Rounds: 9, Step: 0.0001}.String())
 }
 
@@ -101,7 +101,7 @@ func TestDisagree(t *testing.T) {
 	}
 }
 
-// Where nothing was claimed there is nothing to doubt; the numbers stay.
+// A verdict without a claim is not doubted; the numbers stay.
 func TestConfound(t *testing.T) {
 	control := Verdict{Kind: CantTell, Reason: "the baseline differs from its own duplicate: [2, 3]", MoreRounds: 9}
 	for _, v := range []Verdict{
@@ -116,23 +116,41 @@ func TestConfound(t *testing.T) {
 	assert.Equal(t, v, confounded)
 }
 
-func TestVerdictFactors(t *testing.T) {
+func TestVerdictInterval(t *testing.T) {
 	for _, c := range []struct {
-		v                Verdict
-		factor, interval string
+		v    Verdict
+		want string
 	}{
-		{Verdict{Typical: Effect{1.02, 1.0111, 1.0288}}, "1.020", "[1.011, 1.029]"},
-		{Verdict{Typical: Effect{0.5, 0.4, 0.8}, Rate: true}, "2.000", "[1.250, 2.500]"},
-		{Verdict{Typical: Effect{1, 0, math.MaxFloat64}}, "1.000", "not bounded yet"},
-		{Verdict{Typical: Effect{1, 0.5, math.MaxFloat64}, Rate: true}, "1.000", "not bounded yet"},
+		{Verdict{Typical: Effect{1.02, 1.0111, 1.0288}, Step: 0.001}, "+1.1% to +2.9%"},
+		{Verdict{Typical: Effect{0.5, 0.4, 0.8}, Rate: true}, "1.2–2.5 × as much"},
+		{Verdict{Typical: Effect{3, 2.7, 4.8}, Amount: true}, "2.7–4.8 × as much"},
+		{Verdict{Typical: Effect{1, 0, math.MaxFloat64}}, "not bounded yet"},
+		{Verdict{Typical: Effect{1, 0.5, math.MaxFloat64}, Rate: true}, "at most 2.0 × as much"},
 	} {
-		factor, interval := c.v.Factors()
-		assert.Equal(t, c.factor, factor)
-		assert.Equal(t, c.interval, interval)
+		assert.Equal(t, c.want, c.v.Interval())
 	}
 }
 
-// What is not bounded, and what is not known, is null, and comes back as it was.
+// A brief verdict leaves out the rounds, and what more of them are expected to give.
+func TestBriefVerdict(t *testing.T) {
+	of := func(kind Kind, lo, hi float64, reason string) Verdict {
+		return Verdict{
+			Kind: kind, Typical: Effect{1, lo, hi}, Step: 0.001, Margin: 0.02, Rounds: 9, Reason: reason,
+			Forecast: &Forecast{Rounds: 90, Seconds: 40},
+		}
+	}
+	for want, v := range map[string]Verdict{
+		"slower: +1.1% to +2.9%":       of(Slower, 1.011, 1.029, ""),
+		"can't tell: −1.4% to +3.0%":   of(CantTell, 0.986, 1.03, ""),
+		"can't tell":                   of(CantTell, 0, math.MaxFloat64, ""),
+		"can't tell: it ended":         of(CantTell, 0.986, 1.03, "it ended"),
+		"no difference larger than 2%": of(Same, 0.99, 1.01, ""),
+	} {
+		assert.Equal(t, want, v.Brief())
+	}
+}
+
+// An end that is not bounded, or not known, is null and survives a round trip.
 func TestEffectJSON(t *testing.T) {
 	for text, effect := range map[string]Effect{
 		`{"ratio":1.02,"lo":1.01,"hi":1.03}`:  {1.02, 1.01, 1.03},
@@ -140,7 +158,7 @@ func TestEffectJSON(t *testing.T) {
 		`{"ratio":1.02,"lo":1.01,"hi":null}`:  {1.02, 1.01, math.MaxFloat64},
 		`{"ratio":1,"lo":null,"hi":null}`:     {1, 0, math.MaxFloat64},
 		`{"ratio":null,"lo":null,"hi":null}`:  {},
-		`{"ratio":1.02,"lo":1.03,"hi":1.01}`:  {1.02, 1.03, 1.01}, // it changed during the run
+		`{"ratio":1.02,"lo":1.03,"hi":1.01}`:  {1.02, 1.03, 1.01}, // the ratio changed during the run
 		`{"ratio":0.001,"lo":null,"hi":1e-9}`: {0.001, 0, 1e-9},
 	} {
 		written, err := json.Marshal(effect)

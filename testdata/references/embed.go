@@ -4,8 +4,9 @@ package references
 
 import "embed"
 
-// Files are the tables: NAME.tsv. Lines that begin with # name the source; the first other line has the names of the
-// columns, and "-" is a figure that the source does not give.
+// Files are the tables: NAME.tsv. Lines that begin with # name the source and its machine, and say what the figures are;
+// the first other line has the names of the columns, and "-" is a figure that the source does not give. Package reference
+// reads them.
 //
 //go:embed *.tsv
 var Files embed.FS

@@ -74,7 +74,7 @@ func RatioForest(run *result.Run) (Figure, bool) {
 		for _, effect := range effects(run, i) {
 			row = append(row, effectCells(effect)...)
 		}
-		f.Table.Rows = append(f.Table.Rows, append(row, term.Clean(view.CellWords(run, i).Text)))
+		f.Table.Rows = append(f.Table.Rows, append(row, term.Clean(view.CellWords(run, i, term.Options{Verbose: true}).Text)))
 	}
 	if len(cells) == 0 {
 		return Figure{}, false
@@ -119,7 +119,7 @@ func effectCells(e *stats.Effect) []string {
 	if e == nil {
 		return []string{units.None, units.None, units.None}
 	}
-	cells := []string{units.Exact(e.Ratio), "not bounded yet", "not bounded yet"}
+	cells := []string{units.Exact(e.Ratio), units.Unbounded, units.Unbounded}
 	if e.Lo > 0 {
 		cells[1] = units.Exact(e.Lo)
 	}
@@ -209,7 +209,7 @@ func forestSVG(run *result.Run, cells []int, titles []string, f Figure) string {
 		name := html.EscapeString(titles[i])
 		fmt.Fprintf(&b, `<g><title>%s: %s</title><text x="-8" y="%d" text-anchor="end">%s</text>`+
 			`<text x="%d" y="%d" font-size="11">%s</text></g>`+"\n", name,
-			html.EscapeString(term.Clean(view.CellWords(run, i).Text)),
+			html.EscapeString(term.Clean(view.CellWords(run, i, term.Options{Verbose: true}).Text)),
 			middle+4, html.EscapeString(term.Snip(titles[i], forestNames/7)), forestPlot+12, middle+4,
 			effectText(verdict.Typical))
 		for k, effect := range effects(run, i) {
@@ -253,19 +253,9 @@ func svgEffect(axis Axis, e stats.Effect, k, y int, of string) string {
 		markClass(k), html.EscapeString(of), effectText(e), ends[0], y, ends[1], arrows, svgMark(k, x, y))
 }
 
-// effectText is "1.02 [1.01, 1.03]", with as many decimals as tell its ends apart.
+// effectText is the interval of an effect. What it is of may be no time.
 func effectText(e stats.Effect) string {
-	decimals := 3
-	if e.Ratio >= 10 {
-		decimals = 1
-	}
-	show := func(x float64) string {
-		if x <= 0 || x >= math.MaxFloat64 {
-			return "not bounded yet"
-		}
-		return strconv.FormatFloat(x, 'f', decimals, 64)
-	}
-	return fmt.Sprintf("%s [%s, %s]", show(e.Ratio), show(e.Lo), show(e.Hi))
+	return units.Changes{Step: 0.001, Amount: true}.Interval(e.Lo, e.Hi)
 }
 
 // ratioText shows a tick: fractions of powers of two below 1.

@@ -21,13 +21,35 @@ func Right(title string) Column { return Column{Title: title, Right: true} }
 // Grid lays out rows under their columns' titles, without rules, indented by two spaces and without trailing ones.
 // Where no column has a title, there is no heading line.
 func Grid(columns []Column, rows [][]string) string {
-	t := table.NewWriter()
+	t := tableOf(columns, rows)
 	style := table.StyleDefault
 	style.Options = table.OptionsNoBordersAndSeparators
 	style.Box.PaddingLeft, style.Box.PaddingRight = "  ", ""
 	style.Format.Header = text.FormatDefault // it upper-cases otherwise, and "µs" would become "ΜS"
 	t.SetStyle(style)
+	return TrimLines(t.Render())
+}
 
+// MarkdownGrid lays out rows as a table of GitHub Flavored Markdown.
+func MarkdownGrid(columns []Column, rows [][]string) string {
+	return tableOf(columns, rows).RenderMarkdown() + "\n"
+}
+
+// EscapeMarkdown returns text that Markdown shows as it is, in one line.
+func EscapeMarkdown(text string) string {
+	var out strings.Builder
+	for _, r := range strings.Join(strings.Fields(text), " ") {
+		if strings.ContainsRune("\\`*_{}[]<>#|~", r) {
+			out.WriteByte('\\')
+		}
+		out.WriteRune(r)
+	}
+	return out.String()
+}
+
+// tableOf is a table of rows, with a heading line where a column has a title.
+func tableOf(columns []Column, rows [][]string) table.Writer {
+	t := table.NewWriter()
 	var header table.Row
 	var configs []table.ColumnConfig
 	titled := false
@@ -51,7 +73,7 @@ func Grid(columns []Column, rows [][]string) string {
 		}
 		t.AppendRow(cells)
 	}
-	return TrimLines(t.Render())
+	return t
 }
 
 // TrimLines ends every line after its last visible character, and the text with a newline.

@@ -30,7 +30,7 @@ var KindColours = map[stats.Kind]Colour{
 	stats.Invalid:    Red,
 }
 
-// LeastWords is the narrowest column in which verdicts can be read: "slower: +2.0% [1.1, 2.9]," fits.
+// LeastWords is the narrowest column in which verdicts can be read: "slower: +1.1% to +2.9%," fits.
 const LeastWords = 28
 
 // JudgedGrid lays out rows with what is said of them in a last column, in opts.Width columns. Where that leaves too

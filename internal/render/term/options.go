@@ -15,6 +15,7 @@ type Options struct {
 	Colour   bool // colour escapes may be written
 	Width    int  // in columns; 0 means 80
 	Height   int  // in lines; 0 means 24
+	Verbose  bool // internals are shown too
 }
 
 // The size of a VT100, and of everything that cannot be asked.

@@ -38,14 +38,27 @@ func (s *Scoreboard) Draw(standing result.Standing) {
 		// A full last column would make some terminals wrap, and the next erasing would miss a line.
 		lines[i] = text.Trim(line, s.Opts.Columns()-1)
 	}
-	s.write(s.erasure() + strings.Join(lines, "\n"))
+	s.write(s.frame(lines))
 	s.height = len(lines)
 }
+
+// frame draws lines over those that are drawn now. Each line is cleared by itself (ECMA-48 EL): a terminal that is asked to clear
+// to the end of the screen may move what it shows into its scroll-back, a copy for each frame.
+func (s *Scoreboard) frame(lines []string) string {
+	all := strings.Join(lines, clearRest+"\r\n") + clearRest
+	for range s.height - len(lines) {
+		all += "\r\n" + clearRest
+	}
+	return s.home() + all + up(s.height-len(lines))
+}
+
+// clearRest clears from the cursor to the end of the line (ECMA-48 EL).
+const clearRest = "\x1b[K"
 
 // Erase takes the table away, so that what is printed next stands on a clean line.
 func (s *Scoreboard) Erase() {
 	if s.height > 0 && !s.gone {
-		s.write(s.erasure())
+		s.write(s.frame([]string{""}) + "\r")
 		s.height = 0
 	}
 }
@@ -55,12 +68,15 @@ func (s *Scoreboard) write(text string) {
 	s.gone = err != nil
 }
 
-// erasure returns to the first line of what is drawn and clears to the end of the screen (ECMA-48 CUU and ED).
-func (s *Scoreboard) erasure() string {
-	if s.height > 1 {
-		return fmt.Sprintf("\r\x1b[%dA\x1b[J", s.height-1)
+// home returns to the first line of what is drawn.
+func (s *Scoreboard) home() string { return "\r" + up(s.height-1) }
+
+// up moves the cursor up (ECMA-48 CUU).
+func up(lines int) string {
+	if lines < 1 {
+		return ""
 	}
-	return eraseLine
+	return fmt.Sprintf("\x1b[%dA", lines)
 }
 
 // scoreLines are a head line and a row a cell, as many as the terminal has lines. Where there are more cells, the
@@ -146,7 +162,7 @@ func scoreRows(standing result.Standing, order []int, opts Options) []string {
 		medians = append(medians, cell.Seconds)
 	}
 	show := units.Together(medians)
-	columns := []Column{Left("cell"), Right("time"), Left("difference, %"), Left("verdict")}
+	columns := []Column{Left("cell"), Right("time"), Left("difference"), Left("verdict")}
 	rows := make([][]string, len(order))
 	for i, n := range order {
 		cell := standing.Cells[n]

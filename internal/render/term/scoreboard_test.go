@@ -60,26 +60,28 @@ func TestScoreboardIsRedrawnInItsPlace(t *testing.T) {
 		board.Erase()
 		board.Erase() // nothing more
 		assert.Equal(t, []string{
-			eraseLine + strings.Join([]string{
-				"12 rounds · 1m1s · at most 1m23s left · 120 samples · control [−1.2, +3.4] · runs workers=2",
-				"  cell          time  difference, %  verdict",
-				"  workers=0  0.161 s  [−1.2, +3.4]   open",
-				"  workers=1  0.171 s  [−1.2, +3.4]   baseline",
-				"  workers=2  0.181 s  [11, 13]       slower",
-				"  new              -                 open",
-			}, "\n"),
-			"\r\x1b[5A\x1b[J" + strings.Join([]string{
+			"\r" + strings.Join([]string{
+				"12 rounds · 1m1s · at most 1m23s left · 120 samples · control −1.2% to +3.4% · runs workers=2",
+				"  cell          time  difference      verdict",
+				"  workers=0  0.161 s  −1.2% to +3.4%  open",
+				"  workers=1  0.171 s  −1.2% to +3.4%  baseline",
+				"  workers=2  0.181 s  +11% to +13%    slower",
+				"  new              -                  open\x1b[K",
+			}, "\x1b[K\r\n"),
+			"\r\x1b[5A" + strings.Join([]string{
 				"12 of 25 rounds · 1m1s · 120 samples · control same",
-				"  cell          time  difference, %  verdict",
-				"  workers=0  0.161 s  [−1.2, +3.4]   open",
-				"  workers=1  0.171 s  [−1.2, +3.4]   baseline",
-			}, "\n"),
-			"\r\x1b[3A\x1b[J",
+				"  cell          time  difference      verdict",
+				"  workers=0  0.161 s  −1.2% to +3.4%  open",
+				"  workers=1  0.171 s  −1.2% to +3.4%  baseline",
+				"",
+				"\x1b[K\x1b[2A",
+			}, "\x1b[K\r\n"),
+			"\r\x1b[3A\x1b[K\r\n\x1b[K\r\n\x1b[K\r\n\x1b[K\x1b[3A\r",
 		}, out.seen())
 
 		time.Sleep(drawEvery)
 		board.Draw(now)
-		assert.True(t, strings.HasPrefix(out.seen()[3], eraseLine+"12 of"), "what was printed in between is kept")
+		assert.True(t, strings.HasPrefix(out.seen()[3], "\r12 of"), "what was printed in between is kept")
 	})
 }
 
@@ -131,8 +133,8 @@ func TestScoreboardFitsItsTerminal(t *testing.T) {
 		out := &screen{}
 		board := &Scoreboard{W: out, Opts: opts}
 		board.Draw(now)
-		page := strings.TrimPrefix(out.seen()[0], eraseLine)
-		lines := strings.Split(page, "\n")
+		page := strings.ReplaceAll(strings.TrimPrefix(out.seen()[0], "\r"), clearRest, "")
+		lines := strings.Split(page, "\r\n")
 		require.LessOrEqual(t, len(lines), opts.Height)
 		for _, line := range lines {
 			require.Less(t, text.StringWidthWithoutEscSequences(line), opts.Width, "%q", line)
@@ -193,7 +195,7 @@ func TestScoreboardShowsFiguresThatDisagree(t *testing.T) {
 
 func TestSoFar(t *testing.T) {
 	v := *judgement(stats.Slower, 2, 1.1, 2.9, 9)
-	assert.Equal(t, "[1.1, 2.9]", soFar(v))
+	assert.Equal(t, "+1.1% to +2.9%", soFar(v))
 	v.Typical.Hi = math.MaxFloat64
 	assert.Empty(t, soFar(v), "nothing bounds it yet")
 	assert.Empty(t, soFar(stats.Verdict{}))

@@ -15,7 +15,7 @@ func SampleBlocks(columns column.List) func(*result.Run, Spec, term.Options) []s
 
 func sampleBlocks(run *result.Run, columns column.List, opts term.Options) []string {
 	samples := Summarised(run.Samples)
-	blocks := []string{FiguresBlock(samples, columns)}
+	blocks := []string{FiguresBlock(samples, columns, opts)}
 	if shown := result.Typical(samples); shown != nil {
 		which := ""
 		if len(run.Samples) > 1 {

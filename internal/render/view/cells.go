@@ -32,31 +32,49 @@ func CellFlags(cells []result.Cell) (flags []string, differ map[string]bool) {
 	return flags, differ
 }
 
-// CellsBlock is the grid: what tells the cells apart, their median times and their verdicts. Where there is no room for
-// the comments, they stand below it; where there is none for the columns, the cells' names stand for them.
+// CellsBlock is the grid: what tells the cells apart, their median times, what a published text reports of them, and their
+// verdicts. Where there is no room for the text's figures beside the times, they stand below.
 func CellsBlock(run *result.Run, opts term.Options) string {
+	published, figures := cellReference(run)
+	block, fits := cellsTable(run, published, figures, opts)
+	if fits || len(published) == 0 {
+		return block
+	}
+	block, _ = cellsTable(run, nil, make([][]string, len(run.Cells)), opts)
+	names := make([][]string, len(run.Cells))
+	for i, cell := range run.Cells {
+		names[i] = []string{cell.Name}
+	}
+	return block + "\n" + ReferenceBelow([]term.Column{term.Left("cell")}, names, published, figures, opts)
+}
+
+// cellsTable is the grid with these columns of a published text, and reports whether it fits into the page. Where there is
+// no room for the comments, they stand below it; where there is none for the columns, the cells' names stand for them.
+func cellsTable(run *result.Run, published []term.Column, figures [][]string, opts term.Options) (table string, fits bool) {
 	wanted := cellColumns(run.Matrix, run.Cells)
-	block, fits := cellsGrid(run, wanted, opts)
+	block, fits := cellsGrid(run, wanted, published, figures, opts)
 	isComment := func(column result.Column) bool { return column.Flag == result.CommentColumn }
 	comments := ""
 	if !fits && slices.ContainsFunc(wanted, isComment) {
 		wanted = slices.DeleteFunc(slices.Clone(wanted), isComment)
-		block, fits = cellsGrid(run, wanted, opts)
+		block, fits = cellsGrid(run, wanted, published, figures, opts)
 		comments = commentLines(run.Cells, opts)
 	}
 	if !fits {
-		block, _ = cellsGrid(run, []result.Column{{Title: "cell", Flag: nameColumn}}, opts)
+		block, _ = cellsGrid(run, []result.Column{{Title: "cell", Flag: nameColumn}}, published, figures, opts)
 	}
-	return block + comments
+	return block + comments, fits
 }
 
 // cellsGrid returns the grid with these columns before the times, and reports whether it fits into the page. Where there is
 // room, it has the times' range too.
-func cellsGrid(run *result.Run, wanted []result.Column, opts term.Options) (grid string, fits bool) {
+func cellsGrid(
+	run *result.Run, wanted []result.Column, published []term.Column, figures [][]string, opts term.Options,
+) (grid string, fits bool) {
 	labels, columns := labelled(run.Cells, wanted)
 	rows := make([]term.Judged, len(run.Cells))
 	for i := range rows {
-		rows[i].Words = append(CellRemarks(run, i), contrastWords(run, i)...)
+		rows[i].Words = append(CellRemarks(run, i, opts), contrastWords(run, i, opts)...)
 		if wanted[0].Flag == nameColumn {
 			labels[i][0] = term.Snip(labels[i][0], opts.Columns()-16) // two gaps, and a time in up to 12 columns
 		}
@@ -68,16 +86,13 @@ func cellsGrid(run *result.Run, wanted []result.Column, opts term.Options) (grid
 			for _, column := range last {
 				rows[i].Cells = append(rows[i].Cells, column[i])
 			}
+			rows[i].Cells = append(rows[i].Cells, figures[i]...)
 			numbers = append(numbers, rows[i].Cells)
 		}
 		return numbers
 	}
-	time := "time"
-	if run.Matrix.Datum == result.DatumMetric {
-		time = result.DatumMetric
-	}
-	withTime := append(slices.Clone(columns), term.Right(time))
-	withRange := append(slices.Clone(withTime), term.Left("range"))
+	withTime := slices.Concat(columns, []term.Column{term.Right(timeTitle(run))}, published)
+	withRange := slices.Concat(columns, []term.Column{term.Right(timeTitle(run)), term.Left("range")}, published)
 	sampled := slices.ContainsFunc(run.Cells, func(cell result.Cell) bool { return cell.Summary != nil })
 	if sampled && term.GridWidth(withRange, fill(times, ranges))+2+term.Longest(rows) <= opts.Columns() {
 		return term.JudgedGrid(withRange, "verdict", rows, opts), true
@@ -88,6 +103,56 @@ func cellsGrid(run *result.Run, wanted []result.Column, opts term.Options) (grid
 		needed += 2 + min(term.LeastWords, term.Longest(rows)) // columns that give way to the words
 	}
 	return term.JudgedGrid(withTime, "verdict", rows, opts), needed <= opts.Columns()
+}
+
+// cellReference returns the columns of what a published text reports of the cells, by cell. Where it has ratios to its own
+// row of the baseline, those of the cells stand before them. None without a reference.
+func cellReference(run *result.Run) (columns []term.Column, figures [][]string) {
+	cells := make([]int, len(run.Cells))
+	for i := range cells {
+		cells[i] = i
+	}
+	columns, figures = ReferenceGrid(run, cells)
+	if len(columns) == 0 || run.Matrix == nil || !slices.ContainsFunc(run.Reference.Columns, func(c result.ReferenceColumn) bool {
+		return c.Name == result.ReferenceRatio
+	}) {
+		return columns, figures
+	}
+	for i, texts := range figures {
+		ratio := units.None
+		switch v := run.Cells[i].Verdict; {
+		case run.IsBaseline(i) && run.Cells[i].Summary != nil:
+			ratio = "1.000"
+		case v != nil && v.Rounds > 0:
+			ratio = strconv.FormatFloat(v.Typical.Ratio, 'f', 3, 64)
+		}
+		figures[i] = append([]string{ratio}, texts...)
+	}
+	return append([]term.Column{term.Right("ratio")}, columns...), figures
+}
+
+// CellsTable returns the cells as a table: what distinguishes them, their median times and their verdicts.
+func CellsTable(run *result.Run, opts term.Options) (columns []term.Column, rows [][]string) {
+	labels, columns := CellLabels(run.Matrix, run.Cells)
+	published, figures := cellReference(run)
+	columns = slices.Concat(columns, []term.Column{term.Right(timeTitle(run))}, published, []term.Column{term.Left("verdict")})
+	times, _ := cellTimes(run)
+	for i := range run.Cells {
+		var words []string
+		for _, remark := range append(CellRemarks(run, i, opts), contrastWords(run, i, opts)...) {
+			words = append(words, remark.Text)
+		}
+		rows = append(rows, slices.Concat(labels[i], []string{times[i]}, figures[i], []string{strings.Join(words, "; ")}))
+	}
+	return columns, rows
+}
+
+// timeTitle is the title of the column of what is compared.
+func timeTitle(run *result.Run) string {
+	if run.Matrix.Datum == result.DatumMetric {
+		return result.DatumMetric
+	}
+	return "time"
 }
 
 // commentLines are the groups' comments, a line each.
@@ -108,18 +173,21 @@ func commentLines(cells []result.Cell, opts term.Options) string {
 }
 
 // contrastWords returns the verdicts on a cell against cells that are not the baseline. Such a cell is called by its group,
-// where it has one: within the group it is the one with this cell's flags.
-func contrastWords(run *result.Run, cell int) (words []term.Remark) {
+// where it has one: within the group it is the one with this cell's flags. Verdicts that can't tell are for opts.Verbose.
+func contrastWords(run *result.Run, cell int, opts term.Options) (words []term.Remark) {
 	for _, c := range run.Matrix.Contrasts {
 		if c.B == cell && c.Verdict != nil && c.A >= 0 && c.A < len(run.Cells) {
 			name := cmp.Or(run.Cells[c.A].Group, run.Cells[c.A].Name)
-			words = append(words, term.Remark{
-				Text: "against " + name + ": " + c.Verdict.String(), Colour: term.KindColours[c.Verdict.Kind],
-			})
+			if opts.Verbose || c.Verdict.Kind != stats.CantTell {
+				words = append(words, term.Remark{
+					Text: "against " + name + ": " + VerdictWords(*c.Verdict, opts), Colour: term.KindColours[c.Verdict.Kind],
+				})
+			}
 			for _, figure := range run.Matrix.Figures {
-				if v, judged := c.Verdicts[figure.Column]; judged {
+				v, judged := c.Verdicts[figure.Column]
+				if judged && (opts.Verbose || v.Kind != stats.CantTell && v.Kind != c.Verdict.Kind) {
 					figure.Label = "against " + name + ", " + figure.Label
-					words = append(words, FigureWords(figure, v))
+					words = append(words, FigureWords(figure, v, opts))
 				}
 			}
 		}
@@ -128,34 +196,39 @@ func contrastWords(run *result.Run, cell int) (words []term.Remark) {
 }
 
 // CellRemarks returns the verdicts on a cell: first on the figure that decides when the run stops, then on each other
-// figure, with its name.
-func CellRemarks(run *result.Run, i int) []term.Remark {
-	remarks := []term.Remark{CellWords(run, i)}
+// figure, with its name. Undecided verdicts on other figures are for opts.Verbose.
+func CellRemarks(run *result.Run, i int, opts term.Options) []term.Remark {
+	remarks := []term.Remark{CellWords(run, i, opts)}
 	for _, figure := range run.Matrix.Figures {
-		if v, judged := run.Cells[i].Verdicts[figure.Column]; judged {
-			remarks = append(remarks, FigureWords(figure, v))
+		v, judged := run.Cells[i].Verdicts[figure.Column]
+		if decides := run.Cells[i].Verdict; judged && (opts.Verbose || decides == nil || v.Kind != stats.CantTell) {
+			remarks = append(remarks, FigureWords(figure, v, opts))
 		}
 	}
 	return remarks
 }
 
 // FigureWords returns the verdict on a figure that does not decide when the run stops.
-func FigureWords(figure result.Figure, v stats.Verdict) term.Remark {
-	return term.Remark{Text: figure.Label + ": " + v.String(), Colour: term.KindColours[v.Kind]}
+func FigureWords(figure result.Figure, v stats.Verdict, opts term.Options) term.Remark {
+	return term.Remark{Text: figure.Label + ": " + VerdictWords(v, opts), Colour: term.KindColours[v.Kind]}
+}
+
+// VerdictWords are a verdict as a table shows it.
+func VerdictWords(v stats.Verdict, opts term.Options) string {
+	if opts.Verbose {
+		return v.String()
+	}
+	return v.Brief()
 }
 
 // CellWords returns the verdict on a cell. Where several figures are judged, it is on the one that decides when the run stops.
-func CellWords(run *result.Run, i int) term.Remark {
+func CellWords(run *result.Run, i int, opts term.Options) term.Remark {
 	cell := &run.Cells[i]
 	switch {
 	case run.IsBaseline(i):
 		return term.Remark{Text: "baseline", Colour: term.Bold}
 	case cell.Verdict != nil:
-		words := cell.Words
-		if words == "" {
-			words = string(cell.Verdict.Kind)
-		}
-		return term.Remark{Text: words, Colour: term.KindColours[cell.Verdict.Kind]}
+		return term.Remark{Text: VerdictWords(*cell.Verdict, opts), Colour: term.KindColours[cell.Verdict.Kind]}
 	}
 	return term.Remark{Text: "no verdict", Colour: term.Dim}
 }
@@ -380,15 +453,15 @@ func ControlBlock(run *result.Run, opts term.Options) string {
 		if at := control.Baseline; len(m.Controls) > 0 && at >= 0 && at < len(run.Cells) {
 			baseline = run.Cells[at].Name
 		}
-		text := baseline + " against its own duplicate: " + painted(control.Verdict.String(), control.Verdict.Kind, opts)
+		text := baseline + " against its own duplicate: " + painted(VerdictWords(control.Verdict, opts), control.Verdict.Kind, opts)
 		for _, figure := range m.Figures {
-			if v, judged := control.Verdicts[figure.Column]; judged {
-				text += "; " + painted(FigureWords(figure, v).Text, v.Kind, opts)
+			if v, judged := control.Verdicts[figure.Column]; judged && (opts.Verbose || v.Kind != control.Verdict.Kind) {
+				text += "; " + painted(FigureWords(figure, v, opts).Text, v.Kind, opts)
 			}
 		}
 		block += term.Paragraph(opts.Paint(term.Bold, "control")+": ", text, opts.Columns())
 	}
-	if n := len(run.Cells); n > 1 {
+	if n := len(run.Cells); n > 1 && opts.Verbose {
 		baselines := max(1, len(m.Controls))
 		compared := units.Things(n-baselines, "cell")
 		if contrasts := len(m.Contrasts); contrasts > 0 {

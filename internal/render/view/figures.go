@@ -10,11 +10,12 @@ import (
 )
 
 // FiguresBlock shows the figures that the columns have: the median over the samples and, where they differ, the range.
-func FiguresBlock(samples []result.Sample, columns column.List) string {
+// Details are for opts.Verbose.
+func FiguresBlock(samples []result.Sample, columns column.List, opts term.Options) string {
 	var lines [][]string
 	for _, c := range columns {
 		s, ok := spreadOf(samples, c)
-		if c.Hidden || !ok {
+		if c.Hidden || c.Detail && !opts.Verbose || !ok {
 			continue
 		}
 		line := []string{label(c), shown(c, s.Median), ""}

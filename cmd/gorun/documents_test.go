@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	"golang.org/x/tools/txtar"
 
 	"gorun/internal/cpuset"
 	"gorun/internal/linux"
@@ -22,7 +23,7 @@ import (
 
 const readme = "../../README.md"
 
-// shortened are the parts of the README's commands that a test cannot wait for, or share with another test.
+// shortened are the parts of the documents' commands that a test cannot wait for, or share with another test.
 var shortened = strings.NewReplacer("10m", "1s", "--duration 10s", "--duration 1s", "127.0.0.1:9464", "127.0.0.1:0", "127.0.0.1:9091", "127.0.0.1:1",
 	"--metrics-push-every 15s", "--metrics-push-every 1s", "go run ./cmd/gorun", "gorun")
 
@@ -30,6 +31,7 @@ var shortened = strings.NewReplacer("10m", "1s", "--duration 10s", "--duration 1
 var (
 	typed = regexp.MustCompile(`^(gorun|go run ./cmd/gorun) [a-z0-9]+( |$)`)
 	shown = regexp.MustCompile(`^gorun [a-z0-9 ]+: `)
+	step  = regexp.MustCompile(`^ *(- )?(run: )?`) // what comes before a command of a CI job, in YAML
 )
 
 // quick makes commands quick that would take long.
@@ -44,12 +46,13 @@ var quick = map[string]string{
 	"gorun pair ":              " --samples 1 --warmup 0",
 	"gorun exec --placements ": " --samples 1",
 	"gorun matrix exec ":       " --samples 1",
+	"gorun ab ":                " --samples 1",
 }
 
 // possible tells whether a command can run here: a build without cgo has no C kernels, a pair needs two CPUs, and those
 // that a command names must be ours.
 func possible(line string, cpus cpuset.Set) bool {
-	for _, kernels := range []string{"contend", "c2c", "numa", "pair", "bind"} {
+	for _, kernels := range []string{"contend", "c2c", "numa", "pair", "bind", "futex", "migrate"} {
 		if strings.Contains(line, kernels) && !strings.Contains(line, "--dry-run") && !linux.Cgo {
 			return false
 		}
@@ -59,7 +62,7 @@ func possible(line string, cpus cpuset.Set) bool {
 			return false
 		}
 	}
-	return cpus.Len() > 1 || !strings.Contains(line, "c2c") && !strings.Contains(line, "--placements")
+	return cpus.Len() > 1 || !strings.Contains(line, "c2c") && !strings.Contains(line, "--placements") && !strings.Contains(line, "--dedicate")
 }
 
 // before adds flags to a command line, before a command that it runs.
@@ -71,49 +74,96 @@ func before(line, flags string) string {
 	return own + flags + " -- " + command
 }
 
-// TestReadme executes every gorun command of the README's code blocks, in order, in one directory.
-func TestReadme(t *testing.T) {
+// documents returns README.md and the help topics: the files whose commands are executed.
+func documents(t *testing.T) []string {
+	t.Helper()
+	files, err := filepath.Glob("topics/*.md")
+	require.NoError(t, err)
+	require.NotEmpty(t, files)
+	return append([]string{readme}, files...)
+}
+
+// TestDocuments executes every gorun command in the code blocks of README.md and of the help topics, in their order, and one
+// that is in several of them once. Each document has a directory of its own.
+func TestDocuments(t *testing.T) {
 	if raced && testing.Short() {
 		t.Skip("needs a run without -short: under the race detector it takes minutes")
 	}
 	cpus, err := linux.GetAffinity(0)
 	require.NoError(t, err)
-	script := strings.Builder{}
-	for _, line := range blocks(t) {
-		if typed.MatchString(line) && !shown.MatchString(line) {
-			line = shortened.Replace(line)
-			if !possible(line, cpus) {
-				continue
+	recorded, err := txtar.ParseFile("../../testdata/runs/compare.txtar")
+	require.NoError(t, err)
+	executed := map[string]bool{}
+	for _, document := range documents(t) {
+		var commands []string
+		for _, line := range blocks(t, document) {
+			if line = quickened(line); line != "" && possible(line, cpus) && !executed[line] {
+				executed[line] = true
+				commands = append(commands, line)
 			}
-			for command, flags := range quick {
-				if strings.HasPrefix(line, command) && !strings.Contains(line, "--load-only") {
-					line = before(line, flags)
-				}
-			}
-			fmt.Fprintf(&script, "exec sh -c '%s'\n", strings.ReplaceAll(line, "'", "''"))
 		}
+		if len(commands) == 0 {
+			continue
+		}
+		t.Run(filepath.Base(document), func(t *testing.T) {
+			path := filepath.Join(t.TempDir(), "commands.txtar")
+			require.NoError(t, os.WriteFile(path, txtar.Format(scriptOf(commands, recorded)), 0o644))
+			testscript.Run(t, testscript.Params{Files: []string{path}, Setup: func(env *testscript.Env) error {
+				env.Setenv("GORACE", os.Getenv("GORACE"))
+				env.Setenv("GITHUB_STEP_SUMMARY", "summary.md")
+				return nil
+			}})
+		})
 	}
-	require.Greater(t, strings.Count(script.String(), "\n"), 8, "the README shows its commands in code blocks")
-	path := filepath.Join(t.TempDir(), "readme.txtar")
-	require.NoError(t, os.WriteFile(path, []byte(script.String()), 0o644))
-	testscript.Run(t, testscript.Params{Files: []string{path}, Setup: func(env *testscript.Env) error {
-		env.Setenv("GORACE", os.Getenv("GORACE"))
-		return nil
-	}})
+	require.Greater(t, len(executed), 40, "the documents show their commands in code blocks")
 }
 
-// blocks returns the lines within the README's code blocks.
-func blocks(t *testing.T) []string {
+// quickened returns the command of a line of a code block, changed so that it is quick; "" if it is not a command of gorun.
+func quickened(line string) string {
+	if !typed.MatchString(line) || shown.MatchString(line) {
+		return ""
+	}
+	line = shortened.Replace(line)
+	for command, flags := range quick {
+		if strings.HasPrefix(line, command) && !strings.Contains(line, "--load-only") {
+			line = before(line, flags)
+		}
+	}
+	return line
+}
+
+// scriptOf returns a script of commands, with a recorded run for each journal that they read and do not write.
+func scriptOf(commands []string, recorded *txtar.Archive) *txtar.Archive {
+	script := txtar.Archive{
+		Comment: []byte("chmod 755 before\nchmod 755 after\n"),
+		Files:   []txtar.File{{Name: "before", Data: []byte("#!/bin/sh\n")}, {Name: "after", Data: []byte("#!/bin/sh\n")}}, // builds
+	}
+	for _, command := range commands {
+		script.Comment = fmt.Appendf(script.Comment, "exec sh -c '%s'\n", strings.ReplaceAll(command, "'", "''"))
+	}
+	for journal, member := range map[string]string{"run.jsonl": "run.jsonl", "before.jsonl": "before.jsonl", "after.jsonl": "run.jsonl"} {
+		if !strings.Contains(string(script.Comment), "--out "+journal) {
+			i := slices.IndexFunc(recorded.Files, func(f txtar.File) bool { return f.Name == member })
+			script.Files = append(script.Files, txtar.File{Name: journal, Data: recorded.Files[i].Data})
+		}
+	}
+	return &script
+}
+
+// blocks returns the lines within the code blocks of a document.
+func blocks(t *testing.T, document string) []string {
 	t.Helper()
-	file, err := os.Open(readme)
+	file, err := os.Open(document)
 	require.NoError(t, err)
 	defer file.Close()
 	var lines []string
-	inside := false
+	inside, job := false, false
 	for scan := bufio.NewScanner(file); scan.Scan(); {
 		switch {
 		case strings.HasPrefix(scan.Text(), "```"):
-			inside = !inside
+			inside, job = !inside, scan.Text() == "```yaml"
+		case inside && job:
+			lines = append(lines, step.ReplaceAllString(scan.Text(), ""))
 		case inside:
 			lines = append(lines, scan.Text())
 		}
@@ -132,7 +182,7 @@ func TestDocumentsNameWhatExists(t *testing.T) {
 			flags[flag] = true
 		}
 	})
-	for _, name := range []string{readme, "../../CONTRIBUTING.md"} {
+	for _, name := range append(documents(t), "../../CONTRIBUTING.md") {
 		text, err := os.ReadFile(name)
 		require.NoError(t, err)
 		for _, target := range regexp.MustCompile("`make ([a-z0-9-]+)").FindAllStringSubmatch(string(text), -1) {
@@ -144,10 +194,10 @@ func TestDocumentsNameWhatExists(t *testing.T) {
 	}
 }
 
-// The README's table of metrics is made of the code's (`make update`).
-func TestReadmeListsTheMetrics(t *testing.T) {
+// The table of metrics in its topic is made of the code's (`make update`).
+func TestTopicListsTheMetrics(t *testing.T) {
 	var table strings.Builder
-	table.WriteString("| metric | type | labels | meaning |\n|---|---|---|---|\n")
+	table.WriteString("| metric | type | labels | meaning |\n| --- | --- | --- | --- |\n")
 	for _, f := range metrics.Families {
 		labels := ""
 		if len(f.Labels) > 0 {
@@ -155,13 +205,13 @@ func TestReadmeListsTheMetrics(t *testing.T) {
 		}
 		fmt.Fprintf(&table, "| `%s%s` | %s | %s | %s |\n", metrics.Prefix, f.Name, f.Type, labels, f.Help)
 	}
-	text, err := os.ReadFile(readme)
+	text, err := os.ReadFile("topics/metrics.md")
 	require.NoError(t, err)
 	at := regexp.MustCompile(`(?m)^\| metric \|.*\n(\|.*\n)*`).FindIndex(text)
 	require.NotNil(t, at)
 	if *update {
 		text = slices.Concat(text[:at[0]], []byte(table.String()), text[at[1]:])
-		require.NoError(t, os.WriteFile(readme, text, 0o644))
+		require.NoError(t, os.WriteFile("topics/metrics.md", text, 0o644))
 		return
 	}
 	assert.Equal(t, table.String(), string(text[at[0]:at[1]]), "make update")

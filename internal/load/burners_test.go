@@ -28,10 +28,10 @@ import (
 	"gorun/internal/linux"
 )
 
-// The names under which the test binary is a process of these tests.
+// Names by which the test binary runs as a helper process of these tests.
 const (
 	asBurner = "burner"
-	asParent = "parent" // of a fleet, until it is killed
+	asParent = "parent" // runs burners until it is killed
 )
 
 func TestMain(m *testing.M) {
@@ -65,7 +65,7 @@ func self() child.Self {
 	return child.Self{Path: "/proc/self/exe", Argv: []string{asBurner}, Env: os.Environ()}
 }
 
-// burners are nicer than this process, which is always allowed.
+// burners have a greater nice value than this process, which is always allowed.
 func burners(cpus cpuset.Set, percent float64) []Options { return PerCPU(cpus, percent, nicer(), 1) }
 
 func nicer() int {
@@ -73,8 +73,8 @@ func nicer() int {
 	return min(nice+1, linux.MaxNice)
 }
 
-// start starts a fleet on all CPUs that the test may use.
-func start(t testing.TB, percent float64) *Fleet {
+// start starts burners on all CPUs that the test may use.
+func start(t testing.TB, percent float64) *Burners {
 	if runtime.GOOS != "linux" {
 		t.Skip("burners are pinned, which needs Linux")
 	}
@@ -85,7 +85,7 @@ func start(t testing.TB, percent float64) *Fleet {
 	return f
 }
 
-func TestFleet(t *testing.T) {
+func TestBurners(t *testing.T) {
 	f := start(t, 20)
 	allowed, err := linux.GetAffinity(0)
 	require.NoError(t, err)
@@ -110,7 +110,7 @@ func TestFleet(t *testing.T) {
 	begin, err := f.Read()
 	require.NoError(t, err)
 	end := begin
-	for busy := false; !busy; { // until each has burnt as much as three periods ask for
+	for busy := false; !busy; { // until each has burnt the quota of three periods
 		end, err = f.Read()
 		require.NoError(t, err)
 		busy = true
@@ -119,7 +119,7 @@ func TestFleet(t *testing.T) {
 		}
 	}
 	loads := f.Achieved(begin, end)
-	assert.Zero(t, f.Achieved(end, end)[0].Percent, "and not a division by 0")
+	assert.Zero(t, f.Achieved(end, end)[0].Percent, "no division by 0")
 	reports, err := f.Stop()
 	require.NoError(t, err)
 	for i, cpu := range allowed.List() {
@@ -137,7 +137,7 @@ func TestFleet(t *testing.T) {
 		assert.InDelta(t, 100*reports[i].CPUSeconds/reports[i].WallSeconds, reports[i].Percent, 1e-9)
 		assert.Greater(t, reports[i].CPUSeconds, (3*Period/5).Seconds()/2)
 
-		assert.ErrorIs(t, syscall.Kill(f.group.PIDs()[i], 0), syscall.ESRCH, "it was waited for")
+		assert.ErrorIs(t, syscall.Kill(f.group.PIDs()[i], 0), syscall.ESRCH, "the process was reaped")
 	}
 	again, err := f.Stop()
 	require.NoError(t, err)
@@ -146,8 +146,8 @@ func TestFleet(t *testing.T) {
 	assert.ErrorIs(t, err, syscall.ESRCH)
 }
 
-// A burner that is told to end by a signal ends as well, and its report is there.
-func TestFleetTerminated(t *testing.T) {
+// A burner also ends by a signal, and still makes its report.
+func TestBurnersTerminated(t *testing.T) {
 	f := start(t, 5)
 	for _, pid := range f.group.PIDs() {
 		require.NoError(t, syscall.Kill(pid, syscall.SIGTERM))
@@ -160,11 +160,11 @@ func TestFleetTerminated(t *testing.T) {
 		assert.Positive(t, r.Asked)
 	}
 	_, err = f.Stop()
-	require.ErrorContains(t, err, "ended before its time", "there is no second report")
+	require.ErrorContains(t, err, "ended before its time", "a second Stop has no report")
 }
 
-// A burner that has died is an idle CPU in the readings, and an error at the end.
-func TestFleetLosesBurner(t *testing.T) {
+// A burner that has died reads as an idle CPU, and is an error at the end.
+func TestBurnersLosesBurner(t *testing.T) {
 	f := start(t, 5)
 	pid := f.group.PIDs()[0]
 	require.NoError(t, syscall.Kill(pid, syscall.SIGKILL))
@@ -181,14 +181,14 @@ func TestFleetLosesBurner(t *testing.T) {
 	assert.Len(t, reports, len(f.burners)-1)
 }
 
-// script is a burner that is a shell's script.
+// script returns a shell script that acts as a burner.
 func script(text string) child.Self {
 	env := []string{"PATH=" + os.Getenv("PATH"), "NAME=value"}
 	return child.Self{Path: "/bin/sh", Argv: []string{"sh", "-c", text}, Env: env}
 }
 
-// What does not begin to burn is an error, and leaves nothing behind.
-func TestFleetDoesNotStart(t *testing.T) {
+// A burner that does not start is an error, and leaves no process behind.
+func TestBurnersDoesNotStart(t *testing.T) {
 	for text, want := range map[string]string{
 		"exit 3":                           "the burner of CPU [01] ended before its time: exit status 3",
 		"echo no such command >&2; exit 2": "the burner of CPU [01] ended before its time: no such command",
@@ -216,14 +216,14 @@ func TestFleetDoesNotStart(t *testing.T) {
 	require.EqualError(t, err, "enough")
 
 	f, err := Start(t.Context(), script("exec sleep 600"), nil)
-	require.NoError(t, err, "there is nothing to start")
+	require.NoError(t, err, "no burners to start")
 	reports, err := f.Stop()
 	require.NoError(t, err)
 	assert.Empty(t, reports)
 }
 
-// A burner that burns ends with the start of one that does not.
-func TestFleetStartsHalf(t *testing.T) {
+// If one burner does not start, those that run are ended.
+func TestBurnersStartsHalf(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "pid")
 	_, err := Start(t.Context(), script(`read -r options; case "$options" in
 		*'"cpu":0'*) echo $$ >`+file+`; echo "{}"; exec cat;;
@@ -236,8 +236,8 @@ func TestFleetStartsHalf(t *testing.T) {
 	assert.ErrorIs(t, syscall.Kill(pid, 0), syscall.ESRCH)
 }
 
-// The options and the environment are those given, and a burner that does not hear is killed.
-func TestFleetKills(t *testing.T) {
+// A burner gets the given options and environment, and one that ignores the end is killed.
+func TestBurnersKills(t *testing.T) {
 	t.Parallel()
 	f, err := Start(t.Context(), script(`
 		test "$0" = load-burner && test "$NAME" = value && read -r options &&
@@ -250,7 +250,7 @@ func TestFleetKills(t *testing.T) {
 	assert.Empty(t, reports)
 }
 
-// A burner that cannot be where it is to be says so.
+// A burner that cannot run on its CPU reports an error.
 func TestBurnElsewhere(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("burners are pinned, which needs Linux")
@@ -260,11 +260,11 @@ func TestBurnElsewhere(t *testing.T) {
 	assert.NotEmpty(t, hint.Of(err))
 	_, err = Start(t.Context(), self(), []Options{{Percent: 101, Period: Period}})
 	require.EqualError(t, err, "the burner of CPU 0: no CPU can have a load of 101%")
-	assert.Equal(t, "give more than 0, and 100 at most", hint.Of(err))
+	assert.Equal(t, "give more than 0 and at most 100", hint.Of(err))
 }
 
-// Burners do not outlive their parent, even where that is killed.
-func TestFleetDiesWithParent(t *testing.T) {
+// Burners do not outlive their parent, even if it is killed.
+func TestBurnersDiesWithParent(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("only Linux ends a child with its parent")
 	}
@@ -291,7 +291,7 @@ func TestFleetDiesWithParent(t *testing.T) {
 	}
 }
 
-// alive tells whether a process runs: one that nobody has waited for yet does not.
+// alive reports whether a process runs; a zombie does not.
 func alive(pid int) bool {
 	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	if err != nil {
@@ -301,7 +301,7 @@ func alive(pid int) bool {
 	return state[0] != 'Z' && state[0] != 'X'
 }
 
-// Options arrive as they were sent, and only those that can be kept are accepted.
+// Options arrive as they were sent, and only possible ones are accepted.
 func TestOptions(t *testing.T) {
 	o := Options{CPU: 3, Percent: 60, Period: Period, Phase: time.Millisecond, Nice: 5}
 	text, err := json.Marshal(o)

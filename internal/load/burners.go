@@ -13,11 +13,11 @@ import (
 	"gorun/internal/placement"
 )
 
-// BurnerCommand is the command of gorun that calls Burn.
+// BurnerCommand is the gorun command that calls Burn.
 const BurnerCommand = "load-burner"
 
-// Fleet is a burner a CPU, each a process of its own.
-type Fleet struct {
+// Burners is a group of burners, one process per CPU.
+type Burners struct {
 	burners []Options
 	group   *child.Group
 	stop    func() ([]Report, error)
@@ -25,7 +25,7 @@ type Fleet struct {
 
 // Start starts the burners and returns when all of them burn. They end with Stop, when ctx ends, or when this process
 // does.
-func Start(ctx context.Context, self child.Self, burners []Options) (*Fleet, error) {
+func Start(ctx context.Context, self child.Self, burners []Options) (*Burners, error) {
 	members := make([]child.Member, len(burners))
 	for i, o := range burners {
 		members[i] = child.Member{Name: o.name(), Request: o}
@@ -38,18 +38,18 @@ func Start(ctx context.Context, self child.Self, burners []Options) (*Fleet, err
 		group.End()
 		return nil, group.Cause()
 	}
-	f := &Fleet{burners: burners, group: group}
-	f.stop = sync.OnceValues(f.end)
-	return f, nil
+	b := &Burners{burners: burners, group: group}
+	b.stop = sync.OnceValues(b.end)
+	return b, nil
 }
 
-// Watch begins to watch that the burners stay where they were placed. Of each burner it watches the thread that works,
-// and the main thread, which is the one that another program moves when it moves the process by its ID.
-func (f *Fleet) Watch() *placement.Monitor {
+// Watch starts to monitor the placement of the burners. In each burner it watches the working thread and the main
+// thread, which another program moves when it moves the process by its PID.
+func (b *Burners) Watch() *placement.Monitor {
 	var threads []placement.Thread
-	pids := f.group.PIDs()
-	for i, tid := range f.group.TIDs() {
-		o := &f.burners[i]
+	pids := b.group.PIDs()
+	for i, tid := range b.group.TIDs() {
+		o := &b.burners[i]
 		t := placement.Thread{Name: o.name(), TID: tid, Setting: placement.Setting{CPUs: cpuset.Of(o.CPU), Nice: &o.Nice}}
 		threads = append(threads, t)
 		if t.TID, t.Idle = pids[i], true; t.TID != tid {
@@ -59,16 +59,16 @@ func (f *Fleet) Watch() *placement.Monitor {
 	return placement.Watch(threads...)
 }
 
-// Ended reports whether a burner has ended before it was stopped.
-func (f *Fleet) Ended() bool { return slices.ContainsFunc(f.group.PIDs(), linux.ChildEnded) }
+// Ended reports whether a burner ended before Stop.
+func (b *Burners) Ended() bool { return slices.ContainsFunc(b.group.PIDs(), linux.ChildEnded) }
 
-// Stop ends the burners and returns the reports of those that made one.
-func (f *Fleet) Stop() ([]Report, error) { return f.stop() }
+// Stop ends the burners and returns the reports that they made.
+func (b *Burners) Stop() ([]Report, error) { return b.stop() }
 
-func (f *Fleet) end() ([]Report, error) {
-	f.group.Stop(nil)
-	answers, err := child.Hear[Report](f.group)
-	f.group.End()
+func (b *Burners) end() ([]Report, error) {
+	b.group.Stop(nil)
+	answers, err := child.Hear[Report](b.group)
+	b.group.End()
 	var reports []Report
 	for _, a := range answers {
 		if a != nil {
@@ -78,23 +78,23 @@ func (f *Fleet) end() ([]Report, error) {
 	return reports, err
 }
 
-// Reading is the state of the burners' clocks at a moment.
+// Reading holds the burners' clocks at one moment.
 type Reading struct{ wall, used []time.Duration }
 
-// Read reads the burners' clocks, which asks nothing of the burners. One that has ended stands still.
-func (f *Fleet) Read() (Reading, error) {
+// Read reads the burners' clocks without involving the burners. The clock of an ended burner stands still.
+func (b *Burners) Read() (Reading, error) {
 	var r Reading
-	for i, pid := range f.group.PIDs() {
+	for i, pid := range b.group.PIDs() {
 		used, err := linux.ProcessCPUTime(pid)
 		if err != nil {
-			return Reading{}, fmt.Errorf("%s: %w", f.burners[i].name(), err)
+			return Reading{}, fmt.Errorf("%s: %w", b.burners[i].name(), err)
 		}
 		r.wall, r.used = append(r.wall, linux.Monotonic()), append(r.used, used)
 	}
 	return r, nil
 }
 
-// Achieved is the load of a CPU in a stretch of time.
+// Achieved is the load of a CPU during an interval.
 type Achieved struct {
 	CPU     int     `json:"cpu"`
 	Asked   float64 `json:"asked_percent"`
@@ -105,9 +105,9 @@ type Achieved struct {
 }
 
 // Achieved returns the loads between two readings, in the order of the burners.
-func (f *Fleet) Achieved(from, to Reading) []Achieved {
-	loads := make([]Achieved, len(f.burners))
-	for i, o := range f.burners {
+func (b *Burners) Achieved(from, to Reading) []Achieved {
+	loads := make([]Achieved, len(b.burners))
+	for i, o := range b.burners {
 		wall, used := to.wall[i]-from.wall[i], to.used[i]-from.used[i]
 		loads[i] = Achieved{CPU: o.CPU, Asked: o.Percent, Seconds: wall.Seconds(), period: o.Period}
 		if wall > 0 {

@@ -1,0 +1,92 @@
+package main
+
+import (
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"gorun/internal/topology"
+)
+
+// complete completes a flag. Cobra keeps every function that it is given as long as the process lives, so it gets them in
+// a process that completes only.
+func complete(e env, cmd *cobra.Command, flag string, by cobra.CompletionFunc) {
+	if len(e.Args) > 0 && strings.HasPrefix(e.Args[0], cobra.ShellCompRequestCmd) {
+		_ = cmd.RegisterFlagCompletionFunc(flag, by)
+	}
+}
+
+// completeWords completes a flag from a fixed list; a description may follow each word after a tab.
+func completeWords(e env, cmd *cobra.Command, flag string, words []string) {
+	complete(e, cmd, flag, cobra.FixedCompletions(words, cobra.ShellCompDirectiveNoFileComp))
+}
+
+// completeList completes a flag whose value is a list of these words, joined by commas.
+func completeList(e env, cmd *cobra.Command, flag string, words []string) {
+	complete(e, cmd, flag, func(_ *cobra.Command, _ []string, typed string) ([]string, cobra.ShellCompDirective) {
+		return listWords(words, typed)
+	})
+}
+
+// listWords returns what a list that is joined by commas may become: each word that begins with its last part and is not in
+// the list yet, after the parts before it. A description may follow each word after a tab. After a comma it is left out: the
+// script that cobra makes for bash drops a word that has a comma and a description.
+func listWords(words []string, typed string) (all []string, directive cobra.ShellCompDirective) {
+	parts := strings.Split(typed, ",")
+	there, last := parts[:len(parts)-1], parts[len(parts)-1]
+	before := strings.TrimSuffix(typed, last)
+	for _, word := range words {
+		name, _, _ := strings.Cut(word, "\t")
+		switch {
+		case !strings.HasPrefix(name, last) || slices.Contains(there, name):
+		case before == "":
+			all = append(all, word)
+		default:
+			all = append(all, before+name)
+		}
+	}
+	return all, cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveNoSpace
+}
+
+// completeCommand completes a command of the user's: its name by the programs in PATH, or by files where it has a slash, and
+// its arguments by files.
+func completeCommand(e env) cobra.CompletionFunc {
+	return func(_ *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
+		if len(args) > 0 || strings.Contains(typed, "/") {
+			return nil, cobra.ShellCompDirectiveDefault
+		}
+		search := ""
+		for _, variable := range e.Environ() {
+			if value, ok := strings.CutPrefix(variable, "PATH="); ok {
+				search = value
+			}
+		}
+		found := map[string]bool{}
+		for _, dir := range filepath.SplitList(search) {
+			entries, _ := os.ReadDir(dir) // PATH may name what is not there
+			for _, entry := range entries {
+				if strings.HasPrefix(entry.Name(), typed) && !entry.IsDir() {
+					info, err := os.Stat(filepath.Join(dir, entry.Name())) // of what a link leads to
+					found[entry.Name()] = found[entry.Name()] || err == nil && info.Mode().IsRegular() && info.Mode()&0o111 != 0
+				}
+			}
+		}
+		maps.DeleteFunc(found, func(_ string, program bool) bool { return !program })
+		return slices.Sorted(maps.Keys(found)), cobra.ShellCompDirectiveNoFileComp
+	}
+}
+
+// completeOn completes a flag from what this machine has.
+func completeOn(cmd *cobra.Command, e env, flag string, by func(m *topology.Machine, text string) []string) {
+	complete(e, cmd, flag, func(_ *cobra.Command, _ []string, prefix string) ([]string, cobra.ShellCompDirective) {
+		t, err := topology.Read(e.Root)
+		if err != nil {
+			return nil, cobra.ShellCompDirectiveError
+		}
+		return by(t, prefix), cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveNoSpace
+	})
+}

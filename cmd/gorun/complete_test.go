@@ -1,0 +1,98 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// bashCompletion has the functions that the script of gorun needs.
+const bashCompletion = "/usr/share/bash-completion/bash_completion"
+
+// completed has what the last word of a line may become, as bash shows it: after a colon only the rest of a word.
+var completed = []struct{ line, want string }{
+	{"gorun contend --op x", "xadd xchg"},
+	{"gorun contend --op xadd,xc", "xadd,xchg"},
+	{"gorun contend --op xadd,x", "xadd,xchg"}, // not xadd again
+	{"gorun contend --op=xadd,lf", "xadd,lfence"},
+	{"gorun contend --load cpu-i", "cpu-increase"},
+	{"gorun matrix primes --method brute,m", "brute,modulo"},
+	{"gorun primes --method brute,m", ""}, // a plain run has one method
+	{"gorun numa --access random,s", "random,sequential"},
+	{"gorun exec --placements unbound,one-c", "unbound,one-cpu"},
+	{"gorun matrix primes --fail-on slower,fa", "slower,faster"},
+	{"gorun compare a.jsonl b.jsonl --across kernel,gom", "kernel,gomaxprocs"},
+	{"gorun primes --cpus one-p", "one-per-core"},
+	{"gorun primes --pin-cpus all,node", "all,node:"},
+	{"gorun exec -- my-p", "my-program"},
+	{"gorun exec --nice 3 my-p", "my-program"},
+	{"gorun matrix exec --nice 1,2 -- my-p", "my-program"},
+	{"gorun ab my-p", "my-program"},
+	{"gorun pair ", ""},
+	{"gorun help verd", "verdicts"},
+	{"gorun help cont", "contend"},
+	{"gorun help matrix pri", "primes"},
+}
+
+// bash completes command lines by the script that gorun makes for it.
+func TestBashCompletion(t *testing.T) {
+	for _, needed := range []string{"/bin/bash", bashCompletion} {
+		if _, err := os.Stat(needed); err != nil {
+			t.Skipf("needs bash and bash-completion (Debian: apt-get install bash-completion): %v", err)
+		}
+	}
+	self, err := os.Executable()
+	require.NoError(t, err)
+	programs := filepath.Join(t.TempDir(), "bin")
+	require.NoError(t, os.MkdirAll(filepath.Join(programs, "my-place"), 0o755))
+	require.NoError(t, os.Symlink(self, filepath.Join(programs, "gorun")))
+	require.NoError(t, os.WriteFile(filepath.Join(programs, "my-program"), nil, 0o755))
+	require.NoError(t, os.WriteFile(filepath.Join(programs, "my-page"), nil, 0o644)) // nobody may execute it
+	script := `. ` + bashCompletion + `
+. <(gorun completion bash)
+try() {
+  COMP_LINE=$1 COMP_POINT=${#1} COMP_TYPE=9 COMP_KEY=9 COMP_WORDS=() COMPREPLY=()
+  local rest=${1//:/ : } # a colon is a word of its own
+  rest=${rest//=/ = }
+  COMP_WORDS=($rest)
+  [[ $1 != *[\ ] ]] || COMP_WORDS+=("")
+  COMP_CWORD=$((${#COMP_WORDS[@]} - 1))
+  __start_gorun gorun "${COMP_WORDS[COMP_CWORD]}" "${COMP_WORDS[COMP_CWORD - 1]}" 2>/dev/null
+  echo "${COMPREPLY[*]}"
+}
+`
+	for _, c := range completed {
+		script += fmt.Sprintf("try '%s'\n", c.line)
+	}
+	cmd := exec.Command("/bin/bash", "--norc", "-c", script)
+	cmd.Env = append(os.Environ(), "PATH="+programs+":"+os.Getenv("PATH"))
+	out, err := cmd.Output()
+	require.NoError(t, err)
+	got := strings.Split(string(out), "\n")
+	require.Len(t, got, len(completed)+1)
+	for i, c := range completed {
+		assert.Equal(t, c.want, strings.ReplaceAll(got[i], `\`, ""), "%s", c.line) // bash quotes a comma
+	}
+}
+
+// Where a file may stand, the shell is asked for files: for a program with a slash, a program's arguments and a journal.
+func TestFilesAreCompleted(t *testing.T) {
+	for line, want := range map[string]string{
+		"exec -- ./pro":         ":0",
+		"exec -- sort in":       ":0",
+		"report r":              "jsonl\njson\n:8",
+		"man pa":                ":16",
+		"metrics --write mo":    ":16",
+		"primes --out r":        "jsonl\n:8",
+		"primes --pin-cpus all": "all\n:6",
+	} {
+		o := dryRun(t, append([]string{"__complete"}, strings.Fields(line)...))
+		assert.Equal(t, want, strings.TrimSpace(o.stdout), line)
+	}
+}

@@ -1,0 +1,89 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"github.com/spf13/cobra"
+
+	"gorun/internal/hint"
+	"gorun/internal/output"
+	"gorun/testdata/prometheus"
+)
+
+// metricsOptions are the flags of `gorun metrics`.
+type metricsOptions struct {
+	env env
+	dir string
+}
+
+func newMetrics(e env, runF func(context.Context, *metricsOptions) error) *cobra.Command {
+	o := &metricsOptions{env: e}
+	cmd := &cobra.Command{
+		Use:   "metrics --write DIR",
+		Short: "Write what Prometheus and Grafana need to watch runs",
+		Long: "The files are a configuration that scrapes runs, recording rules with alerts for runs that stall, are disturbed,\n" +
+			"throttled or over their budget, and a dashboard for Grafana. Flags of a run, such as --metrics-listen, make it show\n" +
+			"its metrics.",
+		Example: "  gorun metrics --write monitoring && prometheus --config.file=monitoring/prometheus.yml\n" +
+			"  gorun primes --duration 10m --metrics-listen 127.0.0.1:9464",
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if !cmd.Flags().Changed("write") {
+				return hint.Usage(hint.With(errors.New("metrics has nowhere to write to"),
+					"give --write DIR; gorun help metrics lists the metrics"))
+			}
+			return runF(cmd.Context(), o)
+		},
+	}
+	cmd.Flags().StringVar(&o.dir, "write", "", "write the files into this `directory`, which is made if there is none")
+	_ = cmd.MarkFlagDirname("write")
+	return cmd
+}
+
+func runMetrics(ctx context.Context, o *metricsOptions) error {
+	entries, err := prometheus.Files.ReadDir(".")
+	if err != nil {
+		return err
+	}
+	files := map[string][]byte{}
+	for _, entry := range entries {
+		if files[entry.Name()], err = prometheus.Files.ReadFile(entry.Name()); err != nil {
+			return err
+		}
+	}
+	dir := output.Named{Flag: "write", Path: o.dir}
+	if err := refuseOthers(dir, files); err != nil {
+		return err
+	}
+	if err := writeFiles(ctx, o.env, dir, files); err != nil {
+		return err
+	}
+	for _, name := range slices.Sorted(maps.Keys(files)) {
+		if _, err := fmt.Fprintln(o.env.Stdout, filepath.Join(o.dir, name)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// refuseOthers refuses a directory that holds a file of one of these names with another content, which somebody may have
+// written for a server that runs.
+func refuseOthers(dir output.Named, files map[string][]byte) error {
+	for _, name := range slices.Sorted(maps.Keys(files)) {
+		path := filepath.Join(dir.Path, name)
+		switch text, err := os.ReadFile(path); {
+		case errors.Is(err, fs.ErrNotExist):
+		case err == nil && !bytes.Equal(text, files[name]):
+			return hint.Usage(hint.With(fmt.Errorf("%s: %s exists, with another content", dir, path),
+				"name another directory, or move the file away"))
+		}
+	}
+	return nil
+}

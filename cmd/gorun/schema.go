@@ -1,0 +1,99 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"gorun/internal/result"
+)
+
+// schemaNode is what the schema of gorun's JSON says of a type or a key.
+type schemaNode struct {
+	Description string
+	Type        any    // a name, or several
+	Ref         string `json:"$ref"`
+	Enum        []string
+	Items       *schemaNode
+	Properties  ordered
+	Values      *schemaNode `json:"additionalProperties"`
+}
+
+// ordered is the members of a JSON object, in the order in which they are written.
+type ordered []member
+
+type member struct {
+	name string
+	schemaNode
+}
+
+// UnmarshalJSON reads an object.
+func (o *ordered) UnmarshalJSON(text []byte) error {
+	read := json.NewDecoder(bytes.NewReader(text))
+	if _, err := read.Token(); err != nil { // the brace
+		return err
+	}
+	for read.More() {
+		name, err := read.Token()
+		if err != nil {
+			return err
+		}
+		m := member{name: fmt.Sprint(name)}
+		if err := read.Decode(&m.schemaNode); err != nil {
+			return err
+		}
+		*o = append(*o, m)
+	}
+	return nil
+}
+
+// schemaTopic describes the JSON that gorun writes: a table of the keys of each object.
+func schemaTopic() topic {
+	var schema struct {
+		Title, Description string
+		Defs               ordered `json:"$defs"`
+	}
+	if err := json.Unmarshal(result.JSONSchema, &schema); err != nil {
+		panic(err) // it is a part of the program
+	}
+	var text strings.Builder
+	fmt.Fprintf(&text, "%s\n\nThe schema itself, for programs, is internal/result/schema.json of gorun's source.\n", schema.Description)
+	for _, object := range schema.Defs {
+		fmt.Fprintf(&text, "\n## %s\n\n%s\n\n| key | type | meaning |\n| --- | --- | --- |\n", object.name, object.Description)
+		for _, key := range object.Properties {
+			meaning := key.Description
+			if len(key.Enum) > 0 {
+				meaning += " One of: " + strings.Join(key.Enum, ", ") + "."
+			}
+			fmt.Fprintf(&text, "| `%s` | %s | %s |\n", key.name, key.typeName(), strings.ReplaceAll(meaning, "|", `\|`))
+		}
+	}
+	return topic{name: "schema", title: "The JSON that gorun writes: " + schema.Title, text: text.String()}
+}
+
+// typeName returns the type of a value in words: "integer", "list of Sample", "number or null".
+func (d *schemaNode) typeName() string {
+	switch names := d.Type.(type) {
+	case []any:
+		var all []string
+		for _, name := range names {
+			one := *d
+			one.Type = name
+			all = append(all, one.typeName())
+		}
+		return strings.Join(all, " or ")
+	case string:
+		switch {
+		case names == "array" && d.Items != nil:
+			return "list of " + d.Items.typeName()
+		case names == "object" && d.Values != nil:
+			return "object of " + d.Values.typeName() + " by name"
+		}
+		return names
+	}
+	if d.Ref != "" {
+		return d.Ref[strings.LastIndex(d.Ref, "/")+1:]
+	}
+	return "any"
+}

@@ -1,0 +1,74 @@
+package c2c
+
+import (
+	"fmt"
+	"strconv"
+
+	"gorun/internal/hint"
+	"gorun/internal/topology"
+)
+
+// The words of --mem-node beside a node's number.
+const (
+	memNear = "near"
+	memFar  = "far"
+)
+
+// firstTouch is the node of a line that is where its first touch puts it.
+const firstTouch = -1
+
+// memNode returns the node that a pair's line is to be on: a number, or the node nearest to the first CPU's or farthest
+// from it. Nothing is firstTouch.
+func memNode(text string, m *topology.Machine, node int) (int, error) {
+	var with []int
+	for _, n := range m.Nodes {
+		if n.HasMemory() {
+			with = append(with, n.Node)
+		}
+	}
+	switch text {
+	case "":
+		return firstTouch, nil
+	case memNear, memFar:
+		least := map[string]int{memNear: 1, memFar: 2}[text]
+		if len(with) < least {
+			return 0, hint.With(fmt.Errorf("it needs %d nodes with memory, and this machine has %d", least, len(with)),
+				"gorun topo shows the nodes")
+		}
+		best := with[0]
+		for _, n := range with[1:] {
+			nearer := distance(m, node, n) - distance(m, node, best)
+			if text == memNear && nearer < 0 || text == memFar && nearer > 0 {
+				best = n
+			}
+		}
+		return best, nil
+	}
+	asked, err := strconv.Atoi(text)
+	if err != nil || asked < 0 {
+		return 0, hint.With(fmt.Errorf("%q is no node", text), "give a node's number, near or far")
+	}
+	exists := false
+	for _, n := range m.Nodes {
+		exists = exists || n.Node == asked
+		if n.Node == asked && n.HasMemory() {
+			return asked, nil
+		}
+	}
+	lacks := fmt.Errorf("this machine has no node %d", asked)
+	if exists {
+		lacks = fmt.Errorf("node %d has no memory", asked)
+	}
+	return 0, hint.With(lacks, fmt.Sprintf("nodes with memory: %v", with))
+}
+
+// distance is the machine's. Where distances are not recorded, a node is nearer to itself than all others are.
+func distance(m *topology.Machine, from, to int) int {
+	if d, recorded := m.Distance(from, to); recorded {
+		return d
+	}
+	if from == to {
+		return 0
+	}
+	return 1
+}

@@ -1,0 +1,260 @@
+package command
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"time"
+
+	"gorun/internal/cpuset"
+	"gorun/internal/dedicate"
+	"gorun/internal/experiment"
+	"gorun/internal/hint"
+	"gorun/internal/launch"
+	"gorun/internal/linux"
+	"gorun/internal/result"
+	"gorun/internal/shell"
+	"gorun/internal/topology"
+)
+
+// flags are those of `gorun exec`.
+type flags struct {
+	placement  string
+	mempolicy  string
+	preferred  *int
+	nice       experiment.Nice
+	sched      experiment.Sched
+	gomaxprocs int
+	timeout    time.Duration
+	metric     string
+	better     string
+	stat       bool
+	placements string
+	dedicate   string
+	all        bool
+	device     string
+
+	command, name                     string
+	shell                             bool
+	setup, prepare, conclude, cleanup string
+	input                             string
+	ignoreFailure                     bool
+
+	argv    []string
+	around  Around
+	metrics []string
+	judged  experiment.Judged
+}
+
+func (f *flags) Register(set *experiment.FlagSet) {
+	set.StringVar(&f.placement, "placement", "", "a `placement` by its name: "+strings.Join(launch.PlacementNames(), ", "))
+	set.StringVar(&f.mempolicy, "mempolicy", "", "memory `policy`: "+strings.Join(linux.MempolicyUsages(), ", ")+
+		"\n(NODES: numbers, near:DEVICE, far:DEVICE)")
+	set.OptionalInt(&f.preferred, "preferred-node",
+		"NUMA node that the scheduler prefers, by the prctl of a patched kernel; -1: none")
+	f.nice.Register(set, "")
+	f.sched.Register(set, "")
+	set.IntVar(&f.gomaxprocs, "gomaxprocs", 0, "GOMAXPROCS in the command's environment (0: unchanged)")
+	set.StringVar(&f.dedicate, "dedicate", "", "run the command on this `CPU`, and move the threads of your other processes off it\n"+
+		"meanwhile; none: move nothing")
+	set.BoolVar(&f.all, "all", false, "--dedicate moves other users' and movable kernel threads, and interrupts, too (as root)")
+	set.Group("Placement")
+	set.DurationVar(&f.timeout, "timeout", 0, "end the command and all its descendants after this time (0: never)")
+	set.Several(&f.metric, "metric", "the command's own figure: a `regex` with one group, found in its output (repeatable;\n"+
+		"a name of the group, as in (?P<latency>[0-9.]+), is the figure's name)")
+	set.Several(&f.better, "better", "the better direction of the figures, for all metrics or for each: "+result.Lower+" or "+result.Higher)
+	set.BoolVar(&f.stat, "stat", false, "print on stderr what the command used")
+	set.StringVar(&f.placements, "placements", "",
+		"compare these `placements`, by commas, with the first; auto: all that can matter here")
+	set.StringVar(&f.command, "command", "", "the `command` as one text, in place of the words after --")
+	set.StringVar(&f.name, "name", "", "the command's name in tables")
+	set.BoolVar(&f.shell, "shell", false, "run --command, --setup and similar commands by sh -c")
+	set.StringVar(&f.setup, "setup", "", "run this `command` once, before the first sample")
+	set.StringVar(&f.prepare, "prepare", "", "run this `command` before each sample, not timed")
+	set.StringVar(&f.conclude, "conclude", "", "run this `command` after each sample, not timed")
+	set.StringVar(&f.cleanup, "cleanup", "", "run this `command` once, after the last sample")
+	set.StringVar(&f.input, "input", "", "a `file` that the command reads as its standard input")
+	set.BoolVar(&f.ignoreFailure, "ignore-failure", false, "an exit code other than 0 is no failure")
+	set.StringVar(&f.device, "device", "",
+		"add CPUs near this `device`, and far from it, to --placements auto: eth0, nvme0 (gorun topo lists them)")
+	set.Group("Command")
+	set.On("placement", launch.CompletePlacement)
+	set.On("device", (*topology.Machine).CompleteDevices)
+	set.Lists("placements", append([]string{"auto\tall that can matter here"}, launch.PlacementUsages()...))
+	set.Words("mempolicy", linux.MempolicyUsages())
+	set.Words("better", []string{result.Lower, result.Higher})
+}
+
+// Arguments takes the command.
+func (f *flags) Arguments(argv []string) error {
+	switch {
+	case len(argv) > 0 && f.command != "":
+		return hint.Usagef("--command and words after the flags exclude each other: each is the command")
+	case f.command != "":
+		return nil
+	case len(argv) == 0:
+		return hint.Usage(hint.With(errors.New("no command was given"), "gorun exec --cpus 0 -- COMMAND ARGS…"))
+	}
+	f.argv = argv
+	return nil
+}
+
+// split splits the commands that were given as one text into words.
+func (f *flags) split() error {
+	for _, of := range []struct {
+		flag, text string
+		to         *[]string
+	}{
+		{"command", f.command, &f.argv},
+		{"setup", f.setup, &f.around.Setup},
+		{"prepare", f.prepare, &f.around.Prepare},
+		{"conclude", f.conclude, &f.around.Conclude},
+		{"cleanup", f.cleanup, &f.around.Cleanup},
+	} {
+		switch {
+		case of.text == "":
+		case f.shell:
+			*of.to = []string{"/bin/sh", "-c", of.text}
+		default:
+			words, err := shell.Split(of.text)
+			if err != nil {
+				return hint.Flag(of.flag, of.text, hint.With(err, cmp.Or(hint.Of(err), "add --shell to have it run by sh -c")))
+			}
+			*of.to = words
+		}
+	}
+	return nil
+}
+
+func (f *flags) Validate() error {
+	switch {
+	case f.placements != "" && f.placement != "":
+		return hint.Usagef("--placement and --placements exclude each other")
+	case f.all && f.dedicate == "":
+		return hint.Usagef("--all is about --dedicate, which was not given")
+	case f.placement != "" && f.dedicates():
+		return hint.Usagef("--placement and --dedicate exclude each other: the command runs on the CPU that is dedicated to it")
+	case f.placements != "" && f.dedicates():
+		return hint.Usage(hint.With(errors.New("--placements and --dedicate exclude each other: the command runs on the CPU that is "+
+			"dedicated to it"), "gorun matrix exec --dedicate none,"+f.dedicate+" compares with and without"))
+	case f.device != "" && f.placements != "auto":
+		return hint.Usage(hint.With(errors.New("--device adds to --placements auto, and there is none"),
+			fmt.Sprintf("add --placements auto, or name the placements: near-%s, far-%[1]s", f.device)))
+	case f.placement != "" && f.mempolicy != "":
+		return hint.Usagef("--placement and --mempolicy exclude each other: a placement has its own")
+	case f.preferred != nil && *f.preferred < -1:
+		return hint.Usagef("--preferred-node %d: a node's number, or -1 for none", *f.preferred)
+	case f.gomaxprocs < 0:
+		return hint.Usagef("--gomaxprocs %d: it cannot be negative", f.gomaxprocs)
+	case f.timeout < 0:
+		return hint.Usagef("--timeout %v: it cannot be negative", f.timeout)
+	case f.metric == "" && f.better != "":
+		return hint.Usagef("--better needs --metric")
+	}
+	return cmp.Or(f.nice.Validate(), f.sched.Validate(), f.split(), f.parseMetrics())
+}
+
+func (f *flags) Resolve(m experiment.Machine) (r experiment.Resolution[Cell], err error) {
+	p, err := f.place(m)
+	if err != nil {
+		return r, err
+	}
+	s := p.Setting()
+	if f.mempolicy != "" {
+		if s.Mempolicy, s.Nodes, err = parseMempolicy(m, f.mempolicy); err != nil {
+			return r, hint.Flag("mempolicy", f.mempolicy, err)
+		}
+	}
+	s.PreferredNode, s.Nice, s.Sched, s.GOMAXPROCS = f.preferred, f.nice.Nice, f.sched.Policy, f.gomaxprocs
+	request, err := f.dedicated(m)
+	if err != nil {
+		return r, err
+	}
+	if request != nil {
+		s.CPUs = cpuset.Of(request.CPU)
+	}
+	lines := s.Lines()
+	lines.Kubernetes = p.Kubernetes
+	cell := experiment.Cell[Cell]{
+		Do: Cell{
+			Name: f.name, Argv: f.argv, Around: f.around, Input: f.input, AnyExit: f.ignoreFailure, Setting: s,
+			Timeout: f.timeout, Metrics: f.metrics,
+			Migrations: f.stat || m.Given("format") || m.Given("out"), Dedicate: request,
+		},
+		Lines: &lines,
+	}
+	if !s.CPUs.Empty() {
+		cell.CPUs = map[string]result.CPUs{"cpus": experiment.DescribeCPUs(m.Machine, s.CPUs.List())}
+	}
+	r.Cells = []experiment.Cell[Cell]{cell}
+	r.Placement = s.String()
+	if request != nil {
+		r.Placement += ", others moved off"
+	}
+	spec := spec{
+		Command: f.argv, CPUs: s.CPUs.String(), Mempolicy: s.MempolicyFlag(), PreferredNode: s.PreferredNode, Nice: s.Nice,
+		GOMAXPROCS: s.GOMAXPROCS, Timeout: f.timeout.Seconds(), Metric: f.metric, Better: f.better,
+		Name: f.name, Around: f.around, Input: f.input, IgnoreFailure: f.ignoreFailure,
+	}
+	if s.Sched != nil {
+		spec.Sched = s.Sched.String()
+	}
+	if request != nil {
+		spec.Dedicate, spec.All = &request.CPU, request.All
+	}
+	r.Spec = spec
+	r.Plan = func(plan *result.Plan) {
+		plan.CPUs, plan.Lines = s.CPUs.String(), &lines
+		if request != nil && m.Live {
+			if d, err := dedicate.Plan(*request); err == nil { // the run reports the error
+				plan.Dedicated = &d
+			}
+		}
+	}
+	r.Judged = f.judged
+	r.Warnings = f.withoutEffect(m)
+	r.Silent = !f.stat && f.metric == ""
+	plain := f.input == "" && !f.ignoreFailure && f.setup+f.prepare+f.conclude+f.cleanup == "" && request == nil
+	if r.Silent && f.timeout == 0 && plain {
+		r.Become = func(environ []string) error { return launch.Exec(s, f.argv, environ) }
+	}
+	return r, nil
+}
+
+// withoutEffect returns warnings about settings that the kernel accepts but ignores.
+func (f *flags) withoutEffect(m experiment.Machine) []result.Warning {
+	captured := m.Machine != nil && !m.Live
+	if f.preferred == nil || *f.preferred < 0 || captured {
+		return nil
+	}
+	if on, err := linux.ReadNUMABalancing(os.DirFS("/")); err != nil || on != 0 {
+		return nil
+	}
+	return []result.Warning{{
+		Code:    "preferred-node",
+		Message: linux.PreferredNodeIgnored,
+		Hint:    "as root: sysctl kernel.numa_balancing=1",
+	}}
+}
+
+// spec holds the request by flag name.
+type spec struct {
+	Command       []string `json:"command"`
+	CPUs          string   `json:"cpus"` // kernel list; "": as inherited
+	Mempolicy     string   `json:"mempolicy,omitempty"`
+	PreferredNode *int     `json:"preferred_node,omitempty"`
+	Nice          *int     `json:"nice,omitempty"`
+	Sched         string   `json:"sched,omitempty"`
+	Dedicate      *int     `json:"dedicate,omitempty"` // the CPU
+	All           bool     `json:"all,omitempty"`
+	GOMAXPROCS    int      `json:"gomaxprocs,omitempty"`
+	Timeout       float64  `json:"timeout_seconds,omitempty"`
+	Metric        string   `json:"metric,omitempty"`
+	Better        string   `json:"better,omitempty"`
+	Name          string   `json:"name,omitempty"`
+	Around
+	Input         string `json:"input,omitempty"`
+	IgnoreFailure bool   `json:"ignore_failure,omitempty"`
+}

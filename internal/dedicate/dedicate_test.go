@@ -1,0 +1,71 @@
+package dedicate
+
+import (
+	"errors"
+	"os"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+
+	"gorun/internal/cpuset"
+	"gorun/internal/linux"
+	"gorun/internal/result"
+)
+
+func TestWhatIsLeft(t *testing.T) {
+	const cpu = 1
+	user, root := caller{pid: 50, euid: 1000}, caller{pid: 50, euid: 0, mayAll: true}
+	all := func(c caller) caller {
+		c.all = true
+		return c
+	}
+	both, only := cpuset.Of(0, 1), cpuset.Of(1)
+	for name, c := range map[string]struct {
+		caller caller
+		task   linux.Task
+		why    string // "moved": it is
+	}{
+		"own":                 {user, linux.Task{UID: 1000, EUID: 1000, CPUs: both}, "moved"},
+		"own, set-user-ID":    {user, linux.Task{UID: 1000, EUID: 0, CPUs: both}, "moved"},
+		"gorun itself":        {user, linux.Task{PID: 50, UID: 1000, CPUs: both}, ""},
+		"its child":           {user, linux.Task{PID: 51, Parent: 50, UID: 1000, CPUs: both}, ""},
+		"its parent":          {user, linux.Task{PID: 49, UID: 1000, CPUs: both}, "moved"},
+		"nowhere to go":       {user, linux.Task{UID: 1000, CPUs: only}, "allowed on CPU 1 only"},
+		"others":              {user, linux.Task{UID: 7, EUID: 7, CPUs: both}, "of other users, moved with --all only"},
+		"others, all":         {all(user), linux.Task{UID: 7, EUID: 7, CPUs: both}, "moved by root only (CAP_SYS_NICE)"},
+		"others, root":        {root, linux.Task{UID: 7, EUID: 7, CPUs: both}, "of other users, moved with --all only"},
+		"others, root, all":   {all(root), linux.Task{UID: 7, EUID: 7, CPUs: both}, "moved"},
+		"kernel":              {root, linux.Task{Kernel: true, CPUs: both}, "moved with --all only"},
+		"kernel, all":         {all(root), linux.Task{Kernel: true, CPUs: both}, "moved"},
+		"kernel, user":        {all(user), linux.Task{Kernel: true, CPUs: both}, "moved by root only (CAP_SYS_NICE)"},
+		"kernel, of the CPU":  {all(root), linux.Task{Kernel: true, Bound: true, CPUs: only}, "bound to CPU 1"},
+		"kernel, worker":      {all(root), linux.Task{Kernel: true, Bound: true, CPUs: both}, "placed by the kernel itself"},
+		"kernel, pinned, all": {all(root), linux.Task{Kernel: true, CPUs: only}, "allowed on CPU 1 only"},
+		"bound":               {root, linux.Task{Bound: true, CPUs: both}, "placed by the kernel itself"},
+	} {
+		why, leave := c.caller.leaves(c.task, cpu)
+		if !leave {
+			why = "moved"
+		}
+		assert.Equal(t, c.why, why, name)
+	}
+}
+
+func TestCounts(t *testing.T) {
+	s := survey{names: true}
+	s.leave("bound to CPU 1", linux.Task{TID: 5, Name: "a", Kernel: true})
+	s.leave("bound to CPU 1", linux.Task{TID: 6, Name: "b", Kernel: true})
+	s.leave("bound to CPU 1", linux.Task{TID: 7, Name: "c"})
+	s.count("interrupt", "moved by root only", "")
+	assert.Equal(t, []result.LeftOn{
+		{What: "kernel thread", Why: "bound to CPU 1", Count: 2, Names: []string{"a (5)", "b (6)"}},
+		{What: "thread", Why: "bound to CPU 1", Count: 1, Names: []string{"c (7)"}},
+		{What: "interrupt", Why: "moved by root only", Count: 1},
+	}, s.left)
+}
+
+func TestCause(t *testing.T) {
+	assert.Equal(t, os.ErrInvalid, cause(&linux.Error{Op: "set", Err: os.ErrInvalid}))
+	other := errors.New("x")
+	assert.Equal(t, other, cause(other))
+}

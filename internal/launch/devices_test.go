@@ -1,0 +1,93 @@
+package launch
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"gorun/internal/cpuset"
+	"gorun/internal/hint"
+)
+
+// A device adds CPUs near to it and far from it, which stay although other placements are alike: where the device is makes
+// the difference. Of the same CPUs there is one placement.
+func TestPlacementsOfDevice(t *testing.T) {
+	m := recorded(t, "devices") // nodes 0-3, of which 0-1 and 2-3 share a package, each an LLC of two cores of two threads
+	for device, want := range map[string]string{
+		"ens5": `unbound []
+near-ens5 [6-7,14-15]
+far-ens5 [0-3,8-11]
+one-cpu [0]
+smt-siblings [0,8]
+one-per-core [0-7]
+one-llc [0-1,8-9]
+spread-nodes [0,2,4,6]
+interleaved [] interleave 0-3
+node-interleaved [0-1,8-9] interleave 0-3
+node-remote [0-1,8-9] bind 3
+`,
+		"nvme0": `unbound []
+near-nvme0 [0-1,8-9]
+far-nvme0 [4-7,12-15]
+one-cpu [0]
+smt-siblings [0,8]
+one-per-core [0-7]
+spread-nodes [0,2,4,6]
+interleaved [] interleave 0-3
+node-interleaved [0-1,8-9] interleave 0-3
+node-remote [0-1,8-9] bind 3
+`,
+	} {
+		assert.Equal(t, want, table(ofMachine(t, m, m.Allowed(), cpuset.Set{}, device)), device)
+	}
+	near, err := LookupPlacement(m, m.Allowed(), cpuset.Set{}, "near-ens5")
+	require.NoError(t, err)
+	assert.Equal(t, ofMachine(t, m, m.Allowed(), cpuset.Set{}, "ens5")[1], near)
+	assert.Equal(t, "taskset -c 6-7,14-15", near.Setting().Lines().Taskset)
+	assert.Contains(t, near.Setting().Lines().Systemd, "CPUAffinity=6-7,14-15")
+	assert.Contains(t, near.Kubernetes, "cpu: 4 in requests")
+	assert.Contains(t, near.Kubernetes, "single-numa-node, and the device as a resource of the pod")
+	far, err := LookupPlacement(m, m.Allowed(), cpuset.Set{}, "far-0000:a1:00.0")
+	require.NoError(t, err)
+	assert.Equal(t, "0-3,8-11", far.CPUs.String())
+	assert.Empty(t, far.Kubernetes)
+	assert.Equal(t, "CPUs of the nodes farthest from 0000:a1:00.0", far.Words)
+
+	within := cpuset.Of(5, 6, 7, 1)
+	assert.Equal(t, "near-ens5 [6-7]\nfar-ens5 [1]\n", table(ofMachine(t, m, within, cpuset.Set{}, "ens5")[1:3]))
+}
+
+func TestPlacementsOfDeviceErrors(t *testing.T) {
+	m := recorded(t, "devices")
+	for _, c := range []struct {
+		host, device string
+		cpus         cpuset.Set
+		want, hint   string
+	}{
+		{"devices", "eth9", m.Allowed(), "there is no device eth9", "ens5"},
+		{"devices", "eno1", m.Allowed(), "near:eno1: the firmware does not say", "node:N"},
+		{"devices", "ens5", cpuset.Of(6), "far:ens5: CPUs 0-3,8-11 are not among those of --cpus", "6"},
+		{"virtio", "eth0", cpuset.Range(0, 1), "near:eth0: the firmware does not say", "one node"},
+	} {
+		m := recorded(t, c.host)
+		_, err := Placements(m, c.cpus, cpuset.Set{}, c.device)
+		require.ErrorContains(t, err, c.want)
+		assert.Contains(t, hint.Of(err), c.hint)
+	}
+	_, err := LookupPlacement(m, m.Allowed(), cpuset.Set{}, "near-eth9")
+	require.ErrorContains(t, err, "there is no device eth9")
+	assert.Contains(t, hint.Of(err), "ens5")
+}
+
+func TestCompletePlacement(t *testing.T) {
+	m := recorded(t, "devices")
+	assert.Equal(t, []string{
+		"far-sda\tCPUs of the nodes farthest from sda", "far-sdb\tCPUs of the nodes farthest from sdb",
+		"far-sdc\tCPUs of the nodes farthest from sdc",
+	}, CompletePlacement(m, "far-s"))
+	words := CompletePlacement(m, "n")
+	assert.Contains(t, words, "near-ens5\tCPUs local to ens5")
+	assert.Contains(t, words, "node-remote\tCPUs of one node, memory of the farthest")
+	assert.NotContains(t, words, "unbound\tall CPUs of the run")
+}

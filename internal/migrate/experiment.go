@@ -1,0 +1,331 @@
+// Package migrate is `gorun migrate`: what it costs a thread that it is moved to another CPU.
+package migrate
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"gorun/csrc"
+	"gorun/internal/bytesize"
+	"gorun/internal/experiment"
+	"gorun/internal/hint"
+	"gorun/internal/result"
+	"gorun/internal/topology"
+)
+
+// Experiment is `gorun migrate`.
+var Experiment = experiment.Define(experiment.Definition[Cell]{
+	Text: experiment.Text{
+		Name:  "migrate",
+		Short: "Measure what it costs to move a thread to another CPU",
+		Long: "A thread makes accesses to its working set, and is moved to and fro between two CPUs by sched_setaffinity(2).\n" +
+			"There is a pair of CPUs for each relation that the machine has, and the pairs take turns. Each is judged, by the\n" +
+			"time of an access, against same-cpu: a thread that makes the same calls and stays where it is.\n\n" +
+			"A move lasts until the thread runs on the other CPU, less the time of a call that moves nothing. The refill is how\n" +
+			"much longer the first passes over the working set take after a move than passes on the same CPU before the moves.",
+		Example: "  gorun migrate\n" +
+			"  gorun migrate --relation same-cpu,cross-node --working-set 1MiB\n" +
+			"  gorun migrate --every 100us,1ms,10ms --working-set 256KiB\n" +
+			"  gorun matrix migrate --access sequential,random,chase --relation same-llc --working-set 256KiB",
+	},
+	Sampling: experiment.Sampling{Samples: 5, Warmup: 1, Budget: 120, Compares: true},
+	Place:    experiment.Here,
+	OneRow:   "give --relation, --working-set and --every one value each",
+	Datum:    perAccess.Name,
+	NeedsC:   experiment.Always[Cell],
+	Columns:  columns,
+	New:      func() experiment.Flags[Cell] { return &flags{} },
+	Open:     func(experiment.Setting, []Cell) (experiment.Sampler[Cell], error) { return sampler{}, nil },
+	Explain:  explain,
+	View:     &shown,
+})
+
+// Cell is what one cell does.
+type Cell struct {
+	A          int           `json:"a"` // the CPU where the thread begins
+	B          int           `json:"b"` // the other one
+	Relation   string        `json:"relation"`
+	Every      time.Duration `json:"every"`
+	Moves      int           `json:"moves"`
+	WorkingSet uint64        `json:"working_set"` // bytes
+	Access     string        `json:"access"`
+	MemNode    *int          `json:"mem_node,omitempty"` // nil: the one of A
+	Seed       uint64        `json:"seed"`
+}
+
+// flags are those of `gorun migrate`.
+type flags struct {
+	relation   string
+	every      string
+	moves      int
+	workingSet string
+	access     string
+	memNode    *int
+}
+
+const (
+	all = "all" // relations
+
+	leastEvery = 10 * time.Microsecond // a move alone takes some microseconds
+	mostEvery  = time.Hour
+	mostMoves  = 1_000_000
+)
+
+func (f *flags) Register(set *experiment.FlagSet) {
+	set.StringVar(&f.relation, "relation", all, "`relations` of the two CPUs, by commas: "+strings.Join(relationNames(), ", ")+
+		"; or "+all+"\nthat the machine has; the first is what the others are compared with")
+	set.StringVar(&f.every, "every", "1ms", "`times` between two moves, by commas")
+	set.IntVar(&f.moves, "moves", 40, "moves in a sample")
+	set.StringVar(&f.workingSet, "working-set", "",
+		"`sizes` of the memory that the thread goes through, by commas (default: half of the L1, half of the L2,\n"+
+			"half of a core's share of the last-level cache, and twice that cache)")
+	set.StringVar(&f.access, "access", sequential, "`how` the thread goes through it: "+strings.Join(accessNames(), ", ")+
+		"; chase only reads, so that both CPUs' caches\ncan keep what they have")
+	set.OptionalInt(&f.memNode, "mem-node", "`node` of the memory (default: that of the CPU where the thread begins)")
+	set.Group("Moves", "relation", "every", "moves")
+	set.Group("Memory", "working-set", "access", "mem-node")
+	set.Words("relation", append(relationNames(), all))
+	set.Words("access", accessNames())
+}
+
+func relationNames() []string {
+	names := make([]string, len(topology.Relations))
+	for i, r := range topology.Relations {
+		names[i] = r.String()
+	}
+	return names
+}
+
+// sequential is the default of --access: it writes too, so that what one CPU has written must leave its cache.
+const sequential = "sequential"
+
+// perLine are how many accesses of each kind reach a cache line when they reach all lines, and 98% of them at random.
+var perLine = map[string]uint64{"random": 4, sequential: csrc.ProbeLine / 8, "chase": 1}
+
+// accessNames lists the kinds of csrc.ProbeAccesses that access memory.
+func accessNames() (names []string) {
+	for _, access := range csrc.ProbeAccesses {
+		if perLine[access.Name] > 0 {
+			names = append(names, access.Name)
+		}
+	}
+	return names
+}
+
+func (f *flags) Validate() error {
+	if f.moves < 1 || f.moves > mostMoves {
+		return hint.Usagef("--moves %d: from 1 to %d are possible", f.moves, mostMoves)
+	}
+	if !slices.Contains(accessNames(), f.access) {
+		return hint.Flag("access", f.access, hint.With(fmt.Errorf("%q is not a way of access", f.access),
+			"there are "+strings.Join(accessNames(), ", ")))
+	}
+	if _, err := f.relations(); err != nil {
+		return hint.Flag("relation", f.relation, err)
+	}
+	if _, err := f.times(); err != nil {
+		return hint.Flag("every", f.every, err)
+	}
+	if f.workingSet != "" {
+		if _, err := bytesize.ParseList(f.workingSet); err != nil {
+			return hint.Flag("working-set", f.workingSet, err)
+		}
+	}
+	return nil
+}
+
+// relations are those that --relation names, in its order.
+func (f *flags) relations() (relations []topology.Relation, err error) {
+	for word := range strings.SplitSeq(f.relation, ",") {
+		word = strings.TrimSpace(word)
+		if word == all {
+			return topology.Relations, nil
+		}
+		i := slices.Index(relationNames(), word)
+		if i < 0 {
+			return nil, hint.With(fmt.Errorf("%q is not a relation", word),
+				"there are "+strings.Join(relationNames(), ", ")+", and "+all)
+		}
+		if r := topology.Relations[i]; !slices.Contains(relations, r) {
+			relations = append(relations, r)
+		}
+	}
+	return relations, nil
+}
+
+// times are those of --every, in its order.
+func (f *flags) times() (times []time.Duration, err error) {
+	for word := range strings.SplitSeq(f.every, ",") {
+		word = strings.TrimSpace(word)
+		d, err := time.ParseDuration(word)
+		switch {
+		case err != nil:
+			return nil, hint.With(fmt.Errorf("%q is no time", word), "write times such as 500us and 10ms, joined by commas")
+		case d < leastEvery || d > mostEvery:
+			return nil, fmt.Errorf("%v is not between %v and %v", d, leastEvery, mostEvery)
+		}
+		if !slices.Contains(times, d) {
+			times = append(times, d)
+		}
+	}
+	return times, nil
+}
+
+// pairs are the pairs of CPUs, and the relations of --relation all that no two CPUs have.
+func (f *flags) pairs(m experiment.Machine) (pairs []topology.Pair, lacking []topology.Relation, err error) {
+	relations, err := f.relations()
+	if err != nil {
+		return nil, nil, err
+	}
+	has := m.PerRelation(m.CPUs)
+	for _, r := range relations {
+		i := slices.IndexFunc(has, func(p topology.Pair) bool { return p.Relation == r })
+		switch {
+		case i >= 0:
+			pairs = append(pairs, has[i])
+		case len(relations) == len(topology.Relations):
+			lacking = append(lacking, r)
+		default:
+			return nil, nil, hint.With(fmt.Errorf("no two CPUs of the run are %s: %s", r, r.Lacking()),
+				"gorun topo shows the CPUs, and --relation "+all+" takes what there is")
+		}
+	}
+	return pairs, lacking, nil
+}
+
+func (f *flags) Resolve(m experiment.Machine) (r experiment.Resolution[Cell], err error) {
+	pairs, lacking, err := f.pairs(m)
+	if err != nil {
+		return r, hint.Flag("relation", f.relation, err)
+	}
+	times, err := f.times()
+	if err != nil {
+		return r, hint.Flag("every", f.every, err)
+	}
+	sizes, err := f.sizes(m, &r)
+	if err != nil {
+		return r, err
+	}
+	if f.memNode != nil && !slices.ContainsFunc(m.Nodes, func(n topology.Node) bool {
+		return n.Node == *f.memNode && n.HasMemory()
+	}) {
+		return r, hint.Flag("mem-node", strconv.Itoa(*f.memNode), hint.With(
+			fmt.Errorf("this machine has no such node with memory"), "gorun topo shows the nodes"))
+	}
+	for _, every := range times {
+		for _, size := range sizes {
+			baseline := ""
+			for _, p := range pairs {
+				c := f.cell(m, p, every, size)
+				c.Name = f.name(p.Relation, every, size, len(times), len(sizes))
+				baseline = cmp.Or(baseline, c.Name)
+				if len(pairs) > 1 && len(times)*len(sizes) > 1 {
+					c.Against = baseline
+				}
+				r.Cells = append(r.Cells, c)
+			}
+		}
+	}
+	var words []string
+	for _, relation := range lacking {
+		r.Cells = append(r.Cells, experiment.Cell[Cell]{Name: relation.String(), Lacking: relation.Lacking()})
+		words = append(words, fmt.Sprintf("%s (%s)", relation, relation.Lacking()))
+	}
+	if len(lacking) > 0 {
+		r.Warnings = append(r.Warnings, result.Warning{
+			Code: "no-pair", Message: "no two CPUs of the run are " + strings.Join(words, ", "),
+		})
+	}
+	samples := m.Sampling.Samples
+	r.Schedule = experiment.Schedule{Order: experiment.Shuffled}
+	if len(pairs) > 1 {
+		r.Schedule = experiment.Schedule{
+			Order: experiment.Blocks, Title: compared, Datum: perAccess.Name, Open: true,
+		}
+		if !m.Given("samples") {
+			samples = 0 // as many as it takes
+		}
+	}
+	r.Spec = spec{
+		Relation: f.relation, Every: f.every, Moves: f.moves, WorkingSet: list(sizes), Access: f.access, MemNode: f.memNode,
+		CPUs: m.CPUs.String(), Samples: samples, Warmup: m.Sampling.Warmup, Budget: m.Sampling.Budget,
+	}
+	r.Placement = "a thread pinned to each CPU of the pair in turns"
+	r.Resources = experiment.Resources{
+		Threads: 1, Bytes: slices.Max(sizes), Less: "give a smaller --working-set",
+		Least: float64(f.moves) * slices.Min(times).Seconds(), LeastBy: []string{"--moves", "--every"},
+	}
+	return r, nil
+}
+
+// list has sizes as --working-set does.
+func list(sizes []uint64) string {
+	words := make([]string, len(sizes))
+	for i, size := range sizes {
+		words[i] = bytesize.Format(size)
+	}
+	return strings.Join(words, ",")
+}
+
+// name is made of the values in which cells differ; "" of one cell.
+func (f *flags) name(r topology.Relation, every time.Duration, size uint64, times, sizes int) string {
+	var words []string
+	if relations, _ := f.relations(); len(relations) > 1 {
+		words = append(words, r.String())
+	}
+	if sizes > 1 {
+		words = append(words, bytesize.Format(size))
+	}
+	if times > 1 {
+		words = append(words, "every "+every.String())
+	}
+	return strings.Join(words, " ")
+}
+
+func (f *flags) cell(m experiment.Machine, p topology.Pair, every time.Duration, size uint64) experiment.Cell[Cell] {
+	relation, pair := p.Relation.String(), fmt.Sprintf("%d,%d", p.A, p.B)
+	cpus := result.CPUs{List: pair, Count: 2, Relation: relation}
+	if p.Relation == topology.SameCPU {
+		cpus.Count = 1
+	}
+	c := experiment.Cell[Cell]{
+		Do: Cell{
+			A: p.A, B: p.B, Relation: relation, Every: every, Moves: f.moves, WorkingSet: size, Access: f.access,
+			MemNode: f.memNode, Seed: m.Seed,
+		},
+		Flags: map[string]string{
+			"pair": pair, "relation": relation, "every": every.String(), "working-set": bytesize.Format(size),
+			"access": f.access,
+		},
+		CPUs:   map[string]result.CPUs{"pair": cpus},
+		AtOnce: 1,
+		Command: []string{
+			"migrate", "--relation", relation, "--working-set", bytesize.Format(size), "--every", every.String(),
+			"--moves", strconv.Itoa(f.moves), "--access", f.access,
+		},
+		Running: fmt.Sprintf("CPUs %d and %d, %s", p.A, p.B, bytesize.Format(size)),
+	}
+	if f.memNode != nil {
+		c.Command = append(c.Command, "--mem-node", strconv.Itoa(*f.memNode))
+	}
+	c.Command = append(c.Command, "--cpus", m.CPUs.String())
+	return c
+}
+
+// spec is what was asked, by flag name.
+type spec struct {
+	Relation   string  `json:"relation"`
+	Every      string  `json:"every"`
+	Moves      int     `json:"moves"`
+	WorkingSet string  `json:"working_set"`
+	Access     string  `json:"access"`
+	MemNode    *int    `json:"mem_node,omitempty"`
+	CPUs       string  `json:"cpus"`
+	Samples    int     `json:"samples"` // 0: as many as are needed
+	Warmup     int     `json:"warmup"`
+	Budget     float64 `json:"budget_seconds"`
+}

@@ -1,0 +1,186 @@
+package migrate
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"runtime"
+	"time"
+
+	"gorun/csrc"
+	"gorun/internal/cpuset"
+	"gorun/internal/linux"
+	"gorun/internal/placement"
+	"gorun/internal/result"
+)
+
+// Figures are those of a sample. Times are in seconds where their names do not say otherwise.
+type Figures struct {
+	CPUA       int     `json:"cpu_a"`
+	CPUB       int     `json:"cpu_b"`
+	Relation   string  `json:"relation"`
+	WorkingSet uint64  `json:"working_set_bytes"`
+	Every      float64 `json:"every_seconds"`
+	Access     string  `json:"access"`
+	Moves      int     `json:"moves"` // made; on the same CPU, calls
+	Accesses   uint64  `json:"accesses"`
+	NS         float64 `json:"ns_per_access"` // with the moves
+	SteadyA    float64 `json:"steady_a_ns"`   // of an access, before the moves
+	SteadyB    float64 `json:"steady_b_ns"`
+
+	Call        *float64 `json:"call_seconds,omitempty"` // of a call that moves nothing
+	Move        *float64 `json:"move_seconds,omitempty"` // in addition to such a call
+	Refill      *float64 `json:"refill_seconds,omitempty"`
+	RefillBytes uint64   `json:"refill_bytes"` // of the working set, that were reached meanwhile
+	Cost        *float64 `json:"cost_seconds,omitempty"`
+
+	MemoryNode *int `json:"memory_node,omitempty"` // that most of the memory was on at the end
+}
+
+// How accesses are timed.
+const (
+	pieceLines  = 1024  // cache lines of a piece, or the whole working set: some 1 to 100 us
+	batch       = 16384 // accesses at once of a small working set, once it is warm
+	timedPasses = 4     // after each move: of a random walk, the fourth finds nearly every line warm
+	leastSteady = 64    // pieces
+	mostSteady  = 256   // pieces
+	mostTimed   = 1 << 20
+	calls       = 16 // on each CPU
+)
+
+// sampler takes samples, each with a fresh thread and fresh memory.
+type sampler struct{}
+
+func (sampler) Close() error { return nil }
+
+func (sampler) Sample(ctx context.Context, c Cell) (s result.Sample, err error) {
+	stop, stopped := csrc.NewStop(), make(chan struct{})
+	defer stop.Free()
+	cancel := context.AfterFunc(ctx, func() {
+		stop.Set()
+		close(stopped)
+	})
+	before, err := linux.ProcessUsage()
+	begun := time.Now()
+	ended := make(chan error)
+	go func() {
+		runtime.LockOSThread() // it ends locked, and its mask with it
+		ended <- c.run(&s, stop)
+	}()
+	failed := <-ended
+	s.Seconds = time.Since(begun).Seconds()
+	if !cancel() {
+		<-stopped
+	}
+	if failed != nil && ctx.Err() != nil {
+		return s, ctx.Err() // it was stopped before its first move
+	}
+	after, e := linux.ProcessUsage()
+	if err = cmp.Or(err, failed, e); err != nil {
+		return s, err
+	}
+	used := after.Sub(before)
+	s.UserSeconds, s.SystemSeconds = used.UserSeconds, used.SystemSeconds
+	s.Placement.Requested = fmt.Sprintf("a thread pinned to CPUs %d and %d in turns", c.A, c.B)
+	s.Placement.Verified = len(s.Placement.Mismatches) == 0
+	return s, nil
+}
+
+// run is all that the calling thread does.
+func (c Cell) run(s *result.Sample, stop *csrc.Stop) (err error) {
+	setting := placement.Setting{CPUs: cpuset.Of(c.A)}
+	if _, err := setting.Apply(0); err != nil {
+		return err
+	}
+	node := -1
+	if c.MemNode != nil {
+		node = *c.MemNode
+	}
+	area, err := linux.NewArea(linux.AreaOptions{Bytes: int(c.WorkingSet), Node: node})
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, area.Free()) }()
+	args := c.args()
+	args.Probe.Buffer, args.Probe.Stop = area.Pointer(), stop
+	if err := csrc.ProbePrepare(args.Probe); err != nil {
+		return err
+	}
+	before, unknown := area.Nodes()
+	r, err := csrc.Migrate(args)
+	if err != nil {
+		return err
+	}
+	after, err := area.Nodes()
+	if s.Partial = r.Stopped; len(r.Moves) == 0 {
+		return errors.New("stopped before the first move")
+	}
+	v := c.figures(r)
+	checkCPUs(s, r)
+	c.checkNodes(s, &v, before, after, cmp.Or(unknown, err))
+	s.Values = result.FiguresOf(&v)
+	return nil
+}
+
+// args say what the thread does. Pieces of random accesses reach most of their cache lines.
+func (c Cell) args() csrc.MigrateArgs {
+	lines, each := c.WorkingSet/csrc.ProbeLine, perLine[c.Access]
+	piece, pieces := min(lines, pieceLines), c.pieces()
+	return csrc.MigrateArgs{
+		Probe: csrc.ProbeArgs{Access: c.Access, Words: c.WorkingSet / 8, Seed: c.Seed},
+		CPUs:  [2]int{c.A, c.B}, Moves: c.Moves, Every: c.Every,
+		Pass: lines * each, Piece: piece * each, Batch: max(piece*each, batch),
+		Pieces: max(1, min(timedPasses*pieces, mostTimed/c.Moves)), Steady: min(max(pieces, leastSteady), mostSteady),
+		Calls: calls,
+	}
+}
+
+// pieces is how many a pass over the working set has.
+func (c Cell) pieces() int {
+	lines := c.WorkingSet / csrc.ProbeLine
+	return int((lines + pieceLines - 1) / pieceLines)
+}
+
+// checkCPUs adds what was read back of the thread's CPU after each move, and before the next one.
+func checkCPUs(s *result.Sample, r csrc.MigrateResult) {
+	s.Placement.Add(int(r.Looks), nil)
+	if r.Elsewhere > 0 {
+		s.Placement.Add(0, []string{fmt.Sprintf("the thread was on CPU %d and was asked to CPU %d, in %d of %d looks", r.Seen,
+			r.Asked, r.Elsewhere, r.Looks)})
+	}
+}
+
+// checkNodes reads back which nodes the memory is on: those asked for, and still those of the first touch.
+func (c Cell) checkNodes(s *result.Sample, v *Figures, before, after map[int]int, unknown error) {
+	if unknown != nil {
+		if c.MemNode != nil && !errors.Is(unknown, errors.ErrUnsupported) { // a kernel without NUMA has one node
+			s.Doubts = append(s.Doubts, result.Doubt{
+				Verdict: result.Suspect, Reason: fmt.Sprintf("the memory's node is not known: %v", unknown),
+			})
+		}
+		return
+	}
+	node, pages := -1, 0
+	for is, n := range after {
+		if n > pages {
+			node, pages = is, n
+		}
+	}
+	if node >= 0 {
+		v.MemoryNode = &node
+	}
+	if c.MemNode != nil {
+		s.Placement.Add(1, nil)
+		if after[*c.MemNode] != int(c.WorkingSet)/os.Getpagesize() {
+			s.Placement.Add(0, []string{fmt.Sprintf("not all of the memory is on node %d, as was asked", *c.MemNode)})
+		}
+	}
+	if !maps.Equal(before, after) {
+		s.Doubts = append(s.Doubts, result.Doubt{
+			Verdict: result.Suspect, Reason: "the kernel moved some of the memory to another node meanwhile",
+		})
+	}
+}

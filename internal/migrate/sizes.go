@@ -1,0 +1,81 @@
+package migrate
+
+import (
+	"fmt"
+	"slices"
+
+	"gorun/internal/bytesize"
+	"gorun/internal/experiment"
+	"gorun/internal/hint"
+	"gorun/internal/linux"
+	"gorun/internal/result"
+	"gorun/internal/topology"
+)
+
+// usual are working sets for a machine that does not record its caches.
+var usual = []uint64{16 << 10, 512 << 10, 64 << 20}
+
+// mostOfMemory is the part of the memory that there is room for which a working set by default takes at most.
+const mostOfMemory = 4
+
+// sizes are those of --working-set in its order, or those of this machine's caches, the smallest first.
+func (f *flags) sizes(m experiment.Machine, r *experiment.Resolution[Cell]) ([]uint64, error) {
+	if f.workingSet != "" {
+		sizes, err := bytesize.ParseList(f.workingSet)
+		if err != nil {
+			return nil, hint.Flag("working-set", f.workingSet, err)
+		}
+		return sizes, nil
+	}
+	cpu := m.CPUs.First()
+	caches, odd := topology.ReadCaches(m.Root, cpu)
+	r.Warnings = append(r.Warnings, result.OddMachine(odd)...)
+	if len(caches) == 0 {
+		r.Warnings = append(r.Warnings, result.Warning{
+			Code: "no-caches", Message: fmt.Sprintf("no cache of CPU %d is recorded: the working sets are %s", cpu, list(usual)),
+			Hint: "give the sizes that matter by --working-set",
+		})
+		return usual, nil
+	}
+	var sizes []uint64
+	for _, cache := range caches[:len(caches)-1] {
+		sizes = append(sizes, cache.Bytes/2)
+	}
+	last := caches[len(caches)-1].Bytes
+	sizes = append(sizes, last/uint64(sharers(m.Machine, cpu))/2)
+	if beyond := 2 * last; beyond <= room(m)/mostOfMemory {
+		sizes = append(sizes, beyond)
+	} else {
+		r.Warnings = append(r.Warnings, result.Warning{
+			Code: "no-beyond", Message: "there is too little memory for a working set of twice the last-level cache",
+			Hint: "--working-set gives sizes",
+		})
+	}
+	for i, size := range sizes {
+		sizes[i] = max(bytesize.Page, size/bytesize.Page*bytesize.Page)
+	}
+	slices.Sort(sizes)
+	return slices.Compact(sizes), nil
+}
+
+// sharers is the number of cores that share a CPU's last-level cache.
+func sharers(m *topology.Machine, cpu int) int {
+	cores := map[int]bool{}
+	of, _ := m.CPU(cpu)
+	for _, c := range m.CPUs {
+		if c.Online && c.LLC == of.LLC {
+			cores[c.Core] = true
+		}
+	}
+	return max(1, len(cores))
+}
+
+// room is how many bytes of memory there are to have. A limit that cannot be read does not count.
+func room(m experiment.Machine) uint64 {
+	most := uint64(1) << 62
+	limits, _ := linux.MemoryLimits(m.Root)
+	for _, l := range limits {
+		most = min(most, uint64(l.Room()))
+	}
+	return most
+}

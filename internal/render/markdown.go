@@ -1,0 +1,55 @@
+package render
+
+import (
+	"io"
+	"strings"
+
+	"gorun/internal/render/term"
+	"gorun/internal/render/view"
+	"gorun/internal/result"
+)
+
+// markdownWidth is the width of what is shown as it is in a terminal, in columns.
+const markdownWidth = 100
+
+// Markdown shows a run to readers of a pull request or of a job's summary (GitHub Flavored Markdown): its answer, its cells
+// as a table, or the table that a terminal shows, and what ran and where.
+func (v Views) Markdown(w io.Writer, run *result.Run, _ term.Options) error {
+	run = term.Clean(run)
+	options, err := view.SpecOf(run.Spec)
+	if err != nil {
+		return err
+	}
+	opts := term.Options{Width: markdownWidth}
+	var page strings.Builder
+	for i, s := range v.Answer(run) {
+		text := term.EscapeMarkdown(view.Sentences([]view.Statement{s}))
+		if i == 0 {
+			page.WriteString("**" + text + "**\n\n")
+			continue
+		}
+		page.WriteString("- " + text + "\n")
+	}
+	if run.Matrix != nil && !v.ownCells(run) {
+		page.WriteString("\n" + term.MarkdownGrid(view.CellsTable(run, opts)) + "\n")
+		page.WriteString(fenced(view.ControlBlock(run, opts), matrixHeading(run, v.Of(run.Experiment), options, opts)))
+	} else {
+		of := v.Of(run.Experiment)
+		page.WriteString("\n" + fenced(append(of.Blocks(run, options, opts), heading(run, of, options, opts))...))
+	}
+	for _, warning := range run.Warnings {
+		page.WriteString("\n> " + term.EscapeMarkdown(warning.Message) + "\n")
+	}
+	_, err = io.WriteString(w, page.String())
+	return err
+}
+
+// fenced returns blocks of text as one that is shown as it is.
+func fenced(blocks ...string) string {
+	text := term.Page(blocks)
+	fence := "```"
+	for strings.Contains(text, fence) {
+		fence += "`"
+	}
+	return fence + "\n" + text + fence + "\n"
+}

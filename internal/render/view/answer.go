@@ -1,0 +1,322 @@
+package view
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"gorun/internal/render/term"
+	"gorun/internal/result"
+	"gorun/internal/stats"
+	"gorun/internal/units"
+)
+
+// Statement is a sentence about what a run found, followed by rows. The first cell of a row is a name.
+type Statement struct {
+	Text string
+	Rows [][]string
+}
+
+// Sentences are statements one after another, for where there are no lines.
+func Sentences(statements []Statement) string {
+	var texts []string
+	for _, s := range statements {
+		text := s.Text
+		for i, row := range s.Rows {
+			text += [...]string{" ", "; "}[min(i, 1)] + strings.Join(row, " ")
+		}
+		if !strings.HasSuffix(text, ".") {
+			text += "."
+		}
+		texts = append(texts, text)
+	}
+	return strings.Join(texts, " ")
+}
+
+// AnswerBlock shows statements: the first is the answer, and the others support it.
+func AnswerBlock(statements []Statement, opts term.Options) string {
+	var block strings.Builder
+	for i, s := range statements {
+		remark, indent := term.Remark{Text: s.Text}, "  "
+		if i == 0 {
+			remark.Colour, indent = term.Bold, ""
+		}
+		if len(s.Rows) > 0 {
+			indent = ""
+		}
+		for _, line := range term.Sayings([]term.Remark{remark}, opts.Columns()-len(indent), opts) {
+			block.WriteString(indent + line + "\n")
+		}
+		block.WriteString(rowLines(s.Rows, opts))
+	}
+	return block.String()
+}
+
+// rowLines are the rows in columns. A name that leaves no room is cut.
+func rowLines(rows [][]string, opts term.Options) string {
+	if len(rows) == 0 {
+		return ""
+	}
+	judged := make([]term.Judged, len(rows))
+	for i, row := range rows {
+		judged[i] = term.Judged{
+			Cells: []string{term.Snip(row[0], opts.Columns()-2-term.LeastWords)},
+			Words: []term.Remark{{Text: strings.Join(row[1:], "  ")}},
+		}
+	}
+	return term.JudgedGrid([]term.Column{term.Left("")}, "", judged, opts)
+}
+
+// Answer returns the statements about a run whose experiment has none of its own: its verdicts, or what was measured.
+func (c Compared) Answer(run *result.Run) []Statement {
+	judged := slices.ContainsFunc(run.Cells, func(cell result.Cell) bool { return cell.Verdict != nil })
+	switch {
+	case run.Matrix != nil && judged:
+		return Verdicts(run)
+	case len(run.Samples) == 0:
+		return []Statement{{Text: "Nothing was measured."}}
+	}
+	set := c.SeriesOf(run)
+	statements := []Statement{{Text: set.answer() + "."}}
+	if len(set.Series) == 1 {
+		statements[0].Text = set.answer() + ", " + Validity(run.Samples) + "."
+	}
+	for _, finding := range run.Findings {
+		statements = append(statements, Statement{Text: finding.Message})
+	}
+	return statements
+}
+
+// Validity says how many samples are good: "all valid", or "3 of 5 samples are suspect, 1 is invalid".
+func Validity(samples []result.Sample) string {
+	counts := map[result.Verdict]int{}
+	for i := range samples {
+		counts[samples[i].Quality.Verdict]++
+	}
+	switch n := len(samples); {
+	case n == 1:
+		return string(samples[0].Quality.Verdict)
+	case counts[result.Valid] == n:
+		return "all valid"
+	}
+	var parts []string
+	for _, v := range []result.Verdict{result.Suspect, result.Invalid} {
+		if n := counts[v]; n > 0 {
+			parts = append(parts, fmt.Sprintf("%d %s", n, v))
+		}
+	}
+	return strings.Join(parts, " and ")
+}
+
+// answer names the ends of what stands for cells, or sums up the samples of one.
+func (set SeriesSet) answer() string {
+	least, most := -1, -1
+	medians := make([]float64, len(set.Series))
+	for i, s := range set.Series {
+		median, ok := s.Median()
+		if medians[i] = median; !ok {
+			continue
+		}
+		if least < 0 || median < medians[least] {
+			least = i
+		}
+		if most < 0 || median > medians[most] {
+			most = i
+		}
+	}
+	switch {
+	case least < 0:
+		return "No sample is valid"
+	case least == most:
+		d, n := set.Series[least].Distribution()
+		return set.What + " " + Samples(d, n, units.Seconds)
+	}
+	text := fmt.Sprintf("%s: least with %s (%s), most with %s (%s)", set.What, set.Series[least].Name,
+		units.Seconds(medians[least]), set.Series[most].Name, units.Seconds(medians[most]))
+	if medians[least] > 0 {
+		text += ", " + units.Digits(medians[most]/medians[least]) + " times as long"
+	}
+	return text
+}
+
+// Samples says what n samples had: their median, and between what they lie.
+func Samples(d result.Distribution, n int, show func(float64) string) string {
+	if n == 1 {
+		return show(d.Median) + ", 1 sample"
+	}
+	if low, high := show(d.Min), show(d.Max); low != high {
+		return fmt.Sprintf("%s, the median of %d samples between %s and %s", show(d.Median), n, low, high)
+	}
+	return fmt.Sprintf("%s, the median of %d samples", show(d.Median), n)
+}
+
+// Claim is a verdict on something that was compared.
+type Claim struct {
+	Name    string
+	Verdict stats.Verdict
+}
+
+// mostNames bounds a list of names in a sentence.
+const mostNames = 8
+
+// Names joins names for a sentence. Of very many the last are counted.
+func Names(names []string) string {
+	if len(names) > mostNames {
+		more := len(names) - mostNames + 1
+		names = append(slices.Clone(names[:mostNames-1]), fmt.Sprintf("and %d more", more))
+	}
+	return strings.Join(names, ", ")
+}
+
+// Verdicts says what the cells of a judged run are against their baseline, by the figure that decides when the run stops and
+// by each other one where that found something else, and how disturbed their samples were.
+func Verdicts(run *result.Run) []Statement {
+	names := CellNames(run)
+	var claims []Claim
+	several := false
+	for i, cell := range run.Cells {
+		if cell.Verdict != nil && !run.IsBaseline(i) {
+			claims = append(claims, Claim{Name: names[i], Verdict: *cell.Verdict})
+		}
+		several = several || cell.Against != nil
+	}
+	against := "the same row of the baseline"
+	if at := run.Matrix.Baseline; !several && at >= 0 && at < len(run.Cells) {
+		against = names[at]
+		if times, _ := cellTimes(run); len(claims) > 1 && times[at] != units.None {
+			against += " (" + times[at] + ")"
+		}
+	}
+	statements := Judgements(claims, against)
+	if len(claims) == 1 && len(run.Cells) == 2 && run.Cells[0].Summary != nil && run.Cells[1].Summary != nil {
+		times, _ := cellTimes(run)
+		statements = append(statements, Statement{Text: fmt.Sprintf("%s %s, %s %s, medians of %s", names[0], times[0], names[1], times[1],
+			units.Things(len(run.Samples), "sample"))})
+	}
+	for _, figure := range run.Matrix.Figures {
+		s := Statement{Text: "By " + figure.Label + ":"}
+		for i, cell := range run.Cells {
+			v := cell.Verdicts[figure.Column]
+			if decides := cell.Verdict; decides != nil && v.Kind != decides.Kind && (v.Kind == stats.Faster || v.Kind == stats.Slower) {
+				s.Rows = append(s.Rows, []string{names[i], v.Brief()})
+			}
+		}
+		if len(s.Rows) > 0 {
+			statements = append(statements, s)
+		}
+	}
+	if doubts := doubtful(run.Samples); doubts != "" {
+		statements = append(statements, Statement{Text: doubts})
+	}
+	return statements
+}
+
+// doubtful says how many samples are not valid, and the most frequent reason; "" where all are.
+func doubtful(samples []result.Sample) string {
+	for _, v := range []result.Verdict{result.Invalid, result.Suspect} {
+		reasons := Reasons(samples, v)
+		if len(reasons) == 0 {
+			continue
+		}
+		n := 0
+		for i := range samples {
+			if samples[i].Quality.Verdict == v {
+				n++
+			}
+		}
+		return fmt.Sprintf("%d of %s %s %s: %s", n, units.Things(len(samples), "sample"), [...]string{"is", "are"}[min(1, n-1)], v,
+			reasons[0].Text)
+	}
+	return ""
+}
+
+// Judgements says what was found of some comparisons with the same thing, by what was found, in the order of the claims.
+func Judgements(claims []Claim, against string) []Statement {
+	switch len(claims) {
+	case 0:
+		return []Statement{{Text: "No cell has a verdict: what is shown was measured, and not compared."}}
+	case 1:
+		return []Statement{{Text: claims[0].sentence(against)}}
+	}
+	var statements []Statement
+	for _, kind := range [...]stats.Kind{stats.Faster, stats.Slower, stats.Mixed, stats.Confounded, stats.Invalid, stats.Same, stats.CantTell} {
+		of := slices.DeleteFunc(slices.Clone(claims), func(c Claim) bool { return c.Verdict.Kind != kind })
+		if len(of) == 0 {
+			continue
+		}
+		var names []string
+		for _, c := range of {
+			names = append(names, c.Name)
+		}
+		s := Statement{}
+		switch kind {
+		case stats.Faster, stats.Slower:
+			s.Text = strings.ToUpper(string(kind[:1])) + string(kind[1:]) + " than " + against + ":"
+			for _, c := range of {
+				s.Rows = append(s.Rows, []string{c.Name, c.Verdict.Interval()})
+			}
+		case stats.Same:
+			s.Text = fmt.Sprintf("No difference larger than %s from %s: %s", units.Share(of[0].Verdict.Margin), against, Names(names))
+		case stats.CantTell:
+			s.Text = "Can't tell: " + Names(names)
+			if len(of) == len(claims) {
+				s.Text = fmt.Sprintf("Can't tell any of %d from %s", len(of), against)
+			}
+			if why := of[0].Verdict.Why(); !slices.ContainsFunc(of, func(c Claim) bool { return c.Verdict.Why() != why }) {
+				s.Text += ": " + why
+			}
+		default:
+			switch kind {
+			case stats.Invalid:
+				s.Text = "Not measured as asked:"
+			case stats.Mixed:
+				s.Text = "Typical samples and the total differ:"
+			default:
+				s.Text = "Doubtful, because the samples were disturbed unequally:"
+			}
+			for _, c := range of {
+				_, words, _ := strings.Cut(c.Verdict.String(), ": ")
+				if kind == stats.Mixed {
+					words = c.Verdict.String()
+				}
+				s.Rows = append(s.Rows, []string{c.Name, words})
+			}
+		}
+		statements = append(statements, s)
+	}
+	return statements
+}
+
+// sentence is a claim by itself.
+func (c Claim) sentence(against string) string {
+	switch v := c.Verdict; v.Kind {
+	case stats.Faster, stats.Slower:
+		return fmt.Sprintf("%s is %s than %s: %s", c.Name, v.Kind, against, v.Interval())
+	default:
+		return fmt.Sprintf("%s against %s: %s", c.Name, against, strings.Replace(v.String(), ": ", ", ", 1))
+	}
+}
+
+// CellNames are what the cells of a run are called where they are read together: the value of the only flag in which they
+// differ, with the flag where the value is no word; or their names.
+func CellNames(run *result.Run) []string {
+	names := CellTitles(run)
+	flags, differ := CellFlags(run.Cells)
+	flags = slices.DeleteFunc(flags, func(flag string) bool { return !differ[flag] })
+	grouped := slices.ContainsFunc(run.Cells, func(cell result.Cell) bool { return cell.Group != "" })
+	if len(flags) != 1 || grouped {
+		return names
+	}
+	for i, cell := range run.Cells {
+		switch value := term.Clean(cell.Flags[flags[0]]); {
+		case value == "": // the cell's name says how it is without
+		case value == "true":
+			names[i] = flags[0]
+		case strings.ContainsAny(value[:1], "0123456789-.") || value == "false":
+			names[i] = flags[0] + " " + value
+		default:
+			names[i] = value
+		}
+	}
+	return names
+}

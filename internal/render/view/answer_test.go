@@ -1,0 +1,98 @@
+package view
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+
+	"gorun/internal/render/term"
+	"gorun/internal/result"
+	"gorun/internal/stats"
+)
+
+func sampled(seconds ...float64) *result.Run {
+	run := &result.Run{}
+	for i, x := range seconds {
+		run.Samples = append(run.Samples, result.Sample{Index: i, Seconds: x, Quality: result.Quality{Verdict: result.Valid}})
+	}
+	return run
+}
+
+func TestAnswerOfOneCell(t *testing.T) {
+	words := func(run *result.Run) string { return Sentences(Compared{}.Answer(run)) }
+	assert.Equal(t, "Nothing was measured.", words(sampled()))
+	run := sampled(0.1, 0.3, 0.2)
+	assert.Equal(t, "wall time 200 ms, the median of 3 samples between 100 ms and 300 ms, all valid.", words(run))
+	run.Findings = []result.Finding{{Message: "Only the work limited this run."}}
+	assert.Equal(t, "wall time 200 ms, the median of 3 samples between 100 ms and 300 ms, all valid. Only the work limited this run.",
+		words(run))
+	run.Samples[0].Quality.Verdict = result.Suspect
+	run.Samples[1].Quality.Verdict = result.Invalid
+	assert.Equal(t, "wall time 150 ms, the median of 2 samples between 100 ms and 200 ms, 1 suspect and 1 invalid. "+
+		"Only the work limited this run.", words(run))
+	run.Samples[0].Quality.Verdict, run.Samples[2].Quality.Verdict = result.Invalid, result.Invalid
+	assert.Contains(t, words(run), "No sample is valid")
+	assert.Equal(t, "wall time 200 ms, 1 sample, valid.", words(sampled(0.2)))
+}
+
+func claim(name string, kind stats.Kind, lo, hi float64) Claim {
+	return Claim{Name: name, Verdict: stats.Verdict{
+		Kind: kind, Typical: stats.Effect{Ratio: (lo + hi) / 2, Lo: lo, Hi: hi}, Margin: 0.02, Step: 0.001, Rounds: 20,
+	}}
+}
+
+func TestJudgementsOfOneComparison(t *testing.T) {
+	sentence := func(c Claim) string { return Sentences(Judgements([]Claim{c}, "floating")) }
+	assert.Equal(t, "pinned is slower than floating: 2.7–4.8 × as long.", sentence(claim("pinned", stats.Slower, 2.7, 4.8)))
+	assert.Equal(t, "pinned is faster than floating: −12% to −8.0%.", sentence(claim("pinned", stats.Faster, 0.88, 0.92)))
+	assert.Equal(t, "pinned against floating: no difference larger than 2%.", sentence(claim("pinned", stats.Same, 0.99, 1.01)))
+	open := claim("pinned", stats.CantTell, 0.89, 1.34)
+	open.Verdict.Forecast = &stats.Forecast{Rounds: 110, Seconds: 180}
+	assert.Equal(t, "pinned against floating: can't tell, −11% to +34%; about 110 more rounds (3 min).", sentence(open))
+	assert.Equal(t, "pinned against floating: invalid, it ended.",
+		sentence(Claim{Name: "pinned", Verdict: stats.InvalidVerdict("it ended")}))
+}
+
+// What is known comes first, and names are not repeated for what is unknown of all for the same reason.
+func TestJudgementsByWhatWasFound(t *testing.T) {
+	claims := []Claim{
+		claim("executor", stats.CantTell, 0.9, 1.2), claim("pinned", stats.Slower, 2.7, 4.8), claim("serial", stats.Slower, 1.6, 3.1),
+		claim("nice", stats.Same, 0.99, 1.01), claim("locked", stats.Faster, 0.88, 0.92),
+		{Name: "one-cpu", Verdict: stats.InvalidVerdict("the command ended with exit code 1")},
+	}
+	assert.Equal(t, `Faster than floating (101 ms):
+  locked  −12% to −8.0%
+Slower than floating (101 ms):
+  pinned  2.7–4.8 × as long
+  serial  1.6–3.1 × as long
+Not measured as asked:
+  one-cpu  the command ended with exit code 1
+  No difference larger than 2% from floating (101 ms): nice
+  Can't tell: executor: −10.0% to +20%
+`, AnswerBlock(Judgements(claims, "floating (101 ms)"), term.Options{}))
+
+	open := []Claim{claim("a", stats.CantTell, 0.9, 1.2), claim("b", stats.CantTell, 0.9, 1.2)}
+	assert.Equal(t, "Can't tell any of 2 from floating: −10.0% to +20%.", Sentences(Judgements(open, "floating")))
+	open[1] = claim("b", stats.CantTell, 0.8, 1.2)
+	assert.Equal(t, "Can't tell any of 2 from floating.", Sentences(Judgements(open, "floating")))
+	assert.Contains(t, Sentences(Judgements(nil, "floating")), "not compared")
+	assert.Equal(t, "a, b, c, d, e, f, g, and 3 more", Names([]string{"a", "b", "c", "d", "e", "f", "g", "h", "i", "j"}))
+}
+
+func TestCellNames(t *testing.T) {
+	names := func(flag string, values ...string) []string {
+		run := &result.Run{}
+		for _, value := range values {
+			cell := result.Cell{Name: "--" + flag + " " + value, Flags: map[string]string{flag: value, "limit": "5"}}
+			if value == "" {
+				cell.Name = "without"
+				delete(cell.Flags, flag)
+			}
+			run.Cells = append(run.Cells, cell)
+		}
+		return CellNames(run)
+	}
+	assert.Equal(t, []string{"unbound", "one-cpu"}, names("placement", "unbound", "one-cpu"))
+	assert.Equal(t, []string{"workers 2", "workers 30"}, names("workers", "2", "30"))
+	assert.Equal(t, []string{"without", "serial"}, names("serial", "", "true"))
+}

@@ -1,0 +1,226 @@
+package run
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"gorun/internal/experiment"
+	"gorun/internal/hint"
+	"gorun/internal/matrix"
+	"gorun/internal/result"
+)
+
+// NewAB returns `gorun ab`: a matrix of an experiment whose words that are no flags are commands, each a cell or, crossed
+// with the values of other flags, several.
+func NewAB(e Env, x experiment.Experiment) (*Matrix, *experiment.FlagSet) {
+	c := &Matrix{env: e, x: x, commands: &commands{}}
+	set := experiment.NewFlagSet("ab")
+	set.StringArrayVarP(&c.commands.names, "command-name", "n", nil, "a `name` of a command in tables (repeatable, in the order of the commands)")
+	set.StringArrayVar(&c.commands.lists, "param", nil, "put each of these `values` in place of {NAME}: NAME=A,B (repeatable)")
+	set.StringArrayVar(&c.commands.ranges, "param-range", nil, "put the numbers of this `range` in place of {NAME}: NAME=FROM:TO or NAME=FROM:TO:STEP (repeatable)")
+	set.StringArrayVar(&c.exclude, "exclude", nil, "leave out the cells with these `values`, as placement=one-cpu (repeatable)")
+	set.StringVar(&c.baseline, "baseline", "", "compare with the cell that has these `values`, as name=B (default: the first)")
+	set.StringVar(&c.svg, "svg", "", "draw the verdicts into this `file`")
+	set.Files("svg", "svg")
+	set.Group(experiment.GroupCells)
+	c.registerDesign(set)
+	c.registerRest(set)
+	c.registerAxes(set)
+	for _, flag := range []string{nameFlag, commandFlag} {
+		set.Lookup(flag).Hidden = true // the words are the commands
+	}
+	return c, set
+}
+
+// Flags of an experiment whose cells are commands.
+const (
+	nameFlag    = "name"
+	commandFlag = "command"
+)
+
+// perCommand are the flags of `gorun ab` that belong to a command: they have one value for all commands, or one for each.
+// Their texts have the parameters too.
+var perCommand = []string{"setup", "prepare", "conclude", "cleanup", "input"}
+
+// commands are the words of `gorun ab`, and what belongs to them.
+type commands struct {
+	names  []string // "": the command's own words
+	lists  []string // NAME=A,B
+	ranges []string // NAME=FROM:TO[:STEP]
+}
+
+// parameter is a name that stands in braces, and its values.
+type parameter struct {
+	name   string
+	values []string
+}
+
+// groups returns a group of cells for each command and each combination of the parameters' values. given returns the values
+// of a flag on the command line.
+func (c *commands) groups(texts []string, given func(flag string) []string) (groups []matrix.Group, err error) {
+	if len(texts) == 0 {
+		return nil, hint.With(errors.New("no command was given"), "gorun ab 'COMMAND A' 'COMMAND B'")
+	}
+	if len(c.names) > len(texts) {
+		return nil, fmt.Errorf("--command-name is given %d times, for %d commands", len(c.names), len(texts))
+	}
+	params, err := c.parameters()
+	if err != nil {
+		return nil, err
+	}
+	used := make([]bool, len(params))
+	labels := map[string]int{}
+	count := len(texts)
+	for i, text := range texts {
+		if strings.TrimSpace(text) == "" {
+			return nil, fmt.Errorf("command %d is empty", i+1)
+		}
+		texts := [][2]string{{commandFlag, text}}
+		for _, flag := range perCommand {
+			switch values := given(flag); len(values) {
+			case 0:
+			case 1:
+				texts = append(texts, [2]string{flag, values[0]})
+			case count:
+				texts = append(texts, [2]string{flag, values[i]})
+			default:
+				return nil, fmt.Errorf("--%s is given %d times, for %d commands: give it once, or once for each", flag, len(values), count)
+			}
+		}
+		name := ""
+		if i < len(c.names) {
+			name = c.names[i]
+		}
+		groups = append(groups, expand(name, texts, params, used, labels)...)
+	}
+	if i := slices.Index(used, false); i >= 0 {
+		return nil, hint.With(fmt.Errorf("no command has {%s}", params[i].name), "write it where its values belong, or leave the parameter out")
+	}
+	return groups, nil
+}
+
+// expand returns a group for each combination of the values of the parameters that the texts have, the last parameter
+// running fastest. used is set for each of them. labels counts the groups by their names, which are made different.
+func expand(name string, texts [][2]string, params []parameter, used []bool, labels map[string]int) (groups []matrix.Group) {
+	var has []parameter
+	combinations := 1
+	for i, p := range params {
+		if slices.ContainsFunc(texts, func(text [2]string) bool { return strings.Contains(text[1], p.placeholder()) }) {
+			has, used[i] = append(has, p), true
+			combinations *= len(p.values)
+		}
+	}
+	for n := range combinations {
+		var replace, values []string
+		for i, rest := len(has)-1, n; i >= 0; i-- {
+			value := has[i].values[rest%len(has[i].values)]
+			rest /= len(has[i].values)
+			replace = append(replace, has[i].placeholder(), value)
+			values = append([]string{has[i].name + "=" + value}, values...)
+		}
+		replacer := strings.NewReplacer(replace...)
+		label := replacer.Replace(name)
+		switch {
+		case name == "":
+			label = replacer.Replace(texts[0][1])
+		case label == name && len(values) > 0:
+			label += " " + strings.Join(values, " ")
+		}
+		if labels[label]++; labels[label] > 1 {
+			label = fmt.Sprintf("%s (%d)", label, labels[label])
+		}
+		group := matrix.Group{Name: label, Axes: []matrix.Axis{{Flag: nameFlag, Values: []string{label}}}}
+		for _, text := range texts {
+			group.Axes = append(group.Axes, matrix.Axis{Flag: text[0], Values: []string{replacer.Replace(text[1])}})
+		}
+		groups = append(groups, group)
+	}
+	return groups
+}
+
+// placeholder is what stands for the parameter's value.
+func (p parameter) placeholder() string { return "{" + p.name + "}" }
+
+// parameters returns the parameters in the order of their flags, those of --param first.
+func (c *commands) parameters() (params []parameter, err error) {
+	add := func(flag, text string, values func(string) ([]string, error)) error {
+		name, list, found := strings.Cut(text, "=")
+		if !found || name == "" {
+			return hint.Flag(flag, text, errors.New("it has no NAME="))
+		}
+		if slices.ContainsFunc(params, func(p parameter) bool { return p.name == name }) {
+			return hint.Flag(flag, text, fmt.Errorf("the parameter %s is there already", name))
+		}
+		p := parameter{name: name}
+		if p.values, err = values(list); err != nil {
+			return hint.Flag(flag, text, err)
+		}
+		params = append(params, p)
+		return nil
+	}
+	for _, text := range c.lists {
+		if err := add("param", text, listed); err != nil {
+			return nil, err
+		}
+	}
+	for _, text := range c.ranges {
+		if err := add("param-range", text, numbers); err != nil {
+			return nil, err
+		}
+	}
+	return params, nil
+}
+
+// listed returns the values of a parameter that are listed, joined by commas.
+func listed(text string) ([]string, error) {
+	values := strings.Split(text, ",")
+	if slices.Contains(values, "") {
+		return nil, hint.With(errors.New("a value is missing"), "values are joined by commas: threads=1,2,4")
+	}
+	return values, nil
+}
+
+// numbers returns those of a range, FROM:TO or FROM:TO:STEP, both ends included.
+func numbers(text string) (values []string, err error) {
+	fields := strings.Split(text, ":")
+	if len(fields) != 2 && len(fields) != 3 {
+		return nil, errors.New("a range is FROM:TO or FROM:TO:STEP")
+	}
+	bounds := []float64{0, 0, 1}
+	decimals := 0
+	for i, field := range fields {
+		if bounds[i], err = strconv.ParseFloat(field, 64); err != nil || math.IsNaN(bounds[i]) || math.IsInf(bounds[i], 0) {
+			return nil, fmt.Errorf("%q is not a number", field)
+		}
+		if _, fraction, has := strings.Cut(field, "."); has && i != 1 {
+			decimals = max(decimals, len(fraction))
+		}
+	}
+	from, to, step := bounds[0], bounds[1], bounds[2]
+	if step <= 0 || to < from {
+		return nil, errors.New("a range goes up, by a step above 0")
+	}
+	count := math.Floor((to-from)/step+1e-9) + 1
+	if count > matrix.MaxCells {
+		return nil, fmt.Errorf("the range has more than %d numbers", matrix.MaxCells)
+	}
+	for i := range int(count) {
+		values = append(values, strconv.FormatFloat(from+float64(i)*step, 'f', decimals, 64))
+	}
+	return values, nil
+}
+
+// columns are those of the table of `gorun ab`: the command, and the flags in which cells of a command differ.
+func (c *commands) columns(axes []matrix.Axis) []result.Column {
+	columns := []result.Column{{Title: "command", Flag: nameFlag, Style: result.ColumnStyles[0]}}
+	for _, axis := range axes {
+		if len(axis.Values) > 1 {
+			columns = append(columns, result.Column{Title: axis.Flag, Flag: axis.Flag, Style: result.ColumnStyles[0]})
+		}
+	}
+	return columns
+}

@@ -1,0 +1,135 @@
+package run
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"gorun/internal/matrix"
+)
+
+// grouped returns the groups in words, a line each.
+func grouped(groups []matrix.Group) (lines []string) {
+	for _, g := range groups {
+		line := g.Name + ":"
+		for _, axis := range g.Axes {
+			line += " " + axis.Flag + "=" + strings.Join(axis.Values, ",")
+		}
+		lines = append(lines, line)
+	}
+	return lines
+}
+
+func TestCommandGroups(t *testing.T) {
+	given := func(map[string][]string) func(string) []string { return func(string) []string { return nil } }
+	for _, c := range []struct {
+		name     string
+		commands commands
+		texts    []string
+		given    func(string) []string
+		want     []string
+	}{
+		{
+			"two commands are called by their words",
+			commands{},
+			[]string{"a x", "b"},
+			given(nil),
+			[]string{"a x: name=a x command=a x", "b: name=b command=b"},
+		},
+		{
+			"equal commands are told apart by position",
+			commands{},
+			[]string{"a", "a", "a"},
+			given(nil),
+			[]string{"a: name=a command=a", "a (2): name=a (2) command=a", "a (3): name=a (3) command=a"},
+		},
+		{
+			"names are in the order of the commands",
+			commands{names: []string{"old"}},
+			[]string{"a", "b"},
+			given(nil),
+			[]string{"old: name=old command=a", "b: name=b command=b"},
+		},
+		{
+			"the last parameter runs fastest, and only where it is used",
+			commands{names: []string{"n"}, lists: []string{"x=1,2"}, ranges: []string{"y=8:9"}},
+			[]string{"a {x} {y}", "b {y}", "c {z}"},
+			given(nil),
+			[]string{
+				"n x=1 y=8: name=n x=1 y=8 command=a 1 8", "n x=1 y=9: name=n x=1 y=9 command=a 1 9",
+				"n x=2 y=8: name=n x=2 y=8 command=a 2 8", "n x=2 y=9: name=n x=2 y=9 command=a 2 9",
+				"b 8: name=b 8 command=b 8", "b 9: name=b 9 command=b 9", "c {z}: name=c {z} command=c {z}",
+			},
+		},
+		{
+			"a name may have the parameter itself",
+			commands{names: []string{"{x} threads"}, lists: []string{"x=1,2"}},
+			[]string{"a {x}"},
+			given(nil),
+			[]string{"1 threads: name=1 threads command=a 1", "2 threads: name=2 threads command=a 2"},
+		},
+		{
+			"what comes before is the same for all commands, or one for each",
+			commands{lists: []string{"x=7"}},
+			[]string{"a {x}", "b"},
+			func(flag string) []string {
+				return map[string][]string{"setup": {"make {x}"}, "prepare": {"p", "q"}}[flag]
+			},
+			[]string{
+				"a 7: name=a 7 command=a 7 setup=make 7 prepare=p", "b 7: name=b 7 command=b setup=make 7 prepare=q",
+			},
+		},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			groups, err := c.commands.groups(c.texts, c.given)
+			require.NoError(t, err)
+			if c.name == "what comes before is the same for all commands, or one for each" {
+				c.want[1] = "b: name=b command=b setup=make 7 prepare=q" // its name has no parameter
+			}
+			assert.Equal(t, c.want, grouped(groups))
+		})
+	}
+}
+
+func TestCommandGroupsErrors(t *testing.T) {
+	none := func(string) []string { return nil }
+	for message, c := range map[string]struct {
+		commands commands
+		texts    []string
+		given    func(string) []string
+	}{
+		"command 2 is empty":                                {commands{}, []string{"a", " "}, none},
+		"no command was given":                              {commands{}, nil, none},
+		"--command-name is given 2 times, for 1 commands":   {commands{names: []string{"a", "b"}}, []string{"x"}, none},
+		"no command has {x}":                                {commands{lists: []string{"x=1"}}, []string{"a"}, none},
+		"the parameter x is there already":                  {commands{lists: []string{"x=1"}, ranges: []string{"x=1:2"}}, []string{"a {x}"}, none},
+		"it has no NAME=":                                   {commands{lists: []string{"1,2"}}, []string{"a"}, none},
+		"a value is missing":                                {commands{lists: []string{"x=1,,2"}}, []string{"a {x}"}, none},
+		"a range is FROM:TO or FROM:TO:STEP":                {commands{ranges: []string{"x=1"}}, []string{"a {x}"}, none},
+		`"y" is not a number`:                               {commands{ranges: []string{"x=1:y"}}, []string{"a {x}"}, none},
+		"a range goes up, by a step above 0":                {commands{ranges: []string{"x=2:1"}}, []string{"a {x}"}, none},
+		"the range has more than 10000 numbers":             {commands{ranges: []string{"x=1:1e9"}}, []string{"a {x}"}, none},
+		"--setup is given 3 times, for 2 commands: give it": {commands{}, []string{"a", "b"}, func(string) []string { return []string{"1", "2", "3"} }},
+	} {
+		_, err := c.commands.groups(c.texts, c.given)
+		require.Error(t, err, message)
+		assert.Contains(t, err.Error(), message)
+	}
+}
+
+func TestRange(t *testing.T) {
+	for text, want := range map[string]string{
+		"1:3":           "1 2 3",
+		"0:1:0.25":      "0.00 0.25 0.50 0.75 1.00",
+		"-1:1":          "-1 0 1",
+		"1:1":           "1",
+		"0.1:0.35:0.1":  "0.1 0.2 0.3",
+		"0.10:0.3:0.10": "0.10 0.20 0.30",
+	} {
+		values, err := numbers(text)
+		require.NoError(t, err, text)
+		assert.Equal(t, want, strings.Join(values, " "), text)
+	}
+}
