@@ -81,9 +81,12 @@ func (p *probe) readNodes() {
 		return
 	}
 	p.v.NodePages = byName(nodes)
+	if absent := nodes[-1]; absent > 0 { // swapped out, or the rest of a huge page that the kernel did not give
+		p.doubt("%d pages of the buffer are not in memory", absent)
+	}
 	elsewhere := 0
 	for node, pages := range nodes {
-		if node != p.Row.Mem {
+		if node != p.Row.Mem && node != -1 {
 			elsewhere += pages
 		}
 	}

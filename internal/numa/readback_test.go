@@ -1,6 +1,9 @@
 package numa
 
 import (
+	"fmt"
+	"io/fs"
+	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -11,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"gorun/internal/cpuset"
+	"gorun/internal/linux"
 	"gorun/internal/perf"
 	"gorun/internal/result"
 )
@@ -68,6 +72,36 @@ func TestMeasureSeesWhatIsElsewhere(t *testing.T) {
 		shares += share
 	}
 	assert.InDelta(t, 1, shares, 1e-9)
+}
+
+// Pages that are not in memory are on no node, so that none of them is on another node than the row's.
+func TestReadNodesAbsent(t *testing.T) {
+	m := thisMachine(t)
+	if _, err := fs.Stat(live, "proc/self/numa_maps"); err != nil {
+		t.Skip(err)
+	}
+	page := os.Getpagesize()
+	area, err := linux.NewArea(linux.AreaOptions{Bytes: 4 * page, Node: Float})
+	require.NoError(t, err)
+	defer area.Free()
+	area.Bytes()[page] = 1
+	p := &probe{m: m, area: area}
+	p.Row.Mem = Float
+	p.readNodes()
+	require.Equal(t, 3, p.v.NodePages["-1"], p.v.NodePages)
+	require.Len(t, p.sample.Doubts, 1)
+	assert.Equal(t, "3 pages of the buffer are not in memory", p.sample.Doubts[0].Reason)
+	for node := range p.v.NodePages {
+		if node != "-1" {
+			p.Row.Mem, err = strconv.Atoi(node)
+			require.NoError(t, err)
+		}
+	}
+	p.readNodes()
+	assert.Empty(t, p.sample.Placement.Mismatches)
+	p.Row.Mem++
+	p.readNodes()
+	assert.Equal(t, []string{fmt.Sprintf("1 pages of the buffer are not on node %d", p.Row.Mem)}, p.sample.Placement.Mismatches)
 }
 
 // The trace and the probe's own reads are combined.
