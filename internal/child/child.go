@@ -21,7 +21,7 @@ import (
 	"gorun/internal/linux"
 )
 
-// Patience is how long a process may take to end, after it was asked to, before it is killed.
+// Patience is the time from a request to end until the process is killed.
 const Patience = 2 * time.Second
 
 // Self is gorun as a program to start.

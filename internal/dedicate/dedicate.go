@@ -23,7 +23,7 @@ type Request struct {
 	All bool // also other users' threads, the kernel's own, and interrupts, as far as this process may
 }
 
-// Held is what was moved. It is put back by Release.
+// Held lists what was moved. Release puts it back.
 type Held struct {
 	request  Request
 	guardian *guardian.Guardian
@@ -34,7 +34,7 @@ type Held struct {
 	sent     []guardian.Interrupt
 }
 
-// mostPasses is how often processes are looked through. The second finds what was started during the first; many would be
+// mostPasses limits the passes over all processes. The second finds what was started during the first; many would be
 // needed only where processes that may not be moved start others all the time.
 const mostPasses = 20
 

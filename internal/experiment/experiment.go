@@ -235,7 +235,7 @@ type Definition[C any] struct {
 	Others map[string]Other
 }
 
-// Reference is how the figures of a published text are found for the rows of a run.
+// Reference finds the figures of a published text for the rows of a run.
 type Reference struct {
 	Usage string // of the flag, in words: what is shown
 	Cells bool   // only a matrix has rows of it

@@ -94,7 +94,7 @@ func wanted(kind string, err error) string {
 	return "a number is needed"
 }
 
-// Completion is how one flag's values are completed: by words, by what this machine has, or by files.
+// Completion completes the values of one flag: by words, by what this machine has, or by files.
 type Completion struct {
 	Flag  string
 	Words func() []string                                 // a description may follow each word after a tab

@@ -9,7 +9,7 @@ import (
 	"gorun/internal/topology"
 )
 
-// deviceKind is a placement by a device, without a machine: "near-eth0" is what the selector near:eth0 gives.
+// deviceKind is a placement by a device, without a machine: "near-eth0" has the CPUs of the selector near:eth0.
 type deviceKind struct {
 	selector   string
 	words      string // before the device's name

@@ -27,7 +27,7 @@ func ParseMetric(re string) (Metric, error) {
 	}
 	if n := compiled.NumSubexp(); n != 1 {
 		return Metric{}, hint.With(fmt.Errorf("the metric %q has %d groups, and needs one", re, n),
-			"the group is what stands for the figure, as in 'events per second: *([0-9.]+)'; (?:…) is not counted")
+			"the group matches the figure, as in 'events per second: *([0-9.]+)'; (?:…) is not counted")
 	}
 	return Metric{compiled}, nil
 }

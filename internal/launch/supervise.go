@@ -35,13 +35,13 @@ func catch(ch chan<- os.Signal, signals []os.Signal) {
 	}
 }
 
-// order is what Run requests from a supervisor.
+// order is the message by which Run requests a command from a supervisor.
 type order struct {
 	Setting
 	Migrations bool `json:"migrations,omitempty"`
 }
 
-// answer is what a supervisor reports to Run at the end.
+// answer is the message that a supervisor sends to Run at the end.
 type answer struct {
 	Outcome
 	Failure string `json:"failure,omitempty"` // why the command never ran; then ExitCode is ExitError's

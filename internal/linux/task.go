@@ -18,7 +18,7 @@ const (
 	flagNoSetAffinity = 0x04000000 // PF_NO_SETAFFINITY
 )
 
-// Task is what /proc/PID/task/TID says of a thread.
+// Task describes a thread by the files of /proc/PID/task/TID.
 type Task struct {
 	PID, TID int
 	Parent   int        // PID

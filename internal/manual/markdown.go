@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// kind is what a block of a document is.
+// kind distinguishes the blocks of a document.
 type kind int
 
 const (

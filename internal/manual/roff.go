@@ -12,7 +12,7 @@ type Page struct {
 	body    strings.Builder
 }
 
-// NewPage begins a page. summary is what whatis(1) shows, and source the program with its version.
+// NewPage begins a page. whatis(1) shows summary; source is the program with its version.
 func NewPage(name string, section int, summary, source string) *Page {
 	p := &Page{Name: name, Section: section}
 	fmt.Fprintf(&p.body, ".TH \"%s\" \"%d\" \"\" \"%s\" \"gorun\"\n.nh\n.ad l\n.SH NAME\n%s \\- %s\n",

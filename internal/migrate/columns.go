@@ -47,7 +47,7 @@ var columns = column.Join(column.Times, column.Switches, column.List{
 	}, func(f *Figures) *int { return f.MemoryNode }),
 })
 
-// perAccess is what cells are compared by.
+// perAccess is the figure that cells are compared by.
 var perAccess = column.Figure(column.Column{
 	Name: "ns_per_access", Label: "an access", Lead: 6, Unit: column.Nanoseconds, Better: column.Lower, Bench: "access-ns/op",
 	Meaning: "The time from the first move to the end, over the accesses: with the moves.",

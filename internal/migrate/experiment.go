@@ -44,7 +44,7 @@ var Experiment = experiment.Define(experiment.Definition[Cell]{
 	View:     &shown,
 })
 
-// Cell is what one cell does.
+// Cell describes the moves of one cell.
 type Cell struct {
 	A          int           `json:"a"` // the CPU where the thread begins
 	B          int           `json:"b"` // the other one
@@ -164,7 +164,7 @@ func (f *flags) times() (times []time.Duration, err error) {
 		d, err := time.ParseDuration(word)
 		switch {
 		case err != nil:
-			return nil, hint.With(fmt.Errorf("%q is no time", word), "write times such as 500us and 10ms, joined by commas")
+			return nil, hint.With(fmt.Errorf("%q is not a time", word), "write times such as 500us and 10ms, joined by commas")
 		case d < leastEvery || d > mostEvery:
 			return nil, fmt.Errorf("%v is not between %v and %v", d, leastEvery, mostEvery)
 		}
@@ -316,7 +316,7 @@ func (f *flags) cell(m experiment.Machine, p topology.Pair, every time.Duration,
 	return c
 }
 
-// spec is what was asked, by flag name.
+// spec holds the values of the flags, by flag name.
 type spec struct {
 	Relation   string  `json:"relation"`
 	Every      string  `json:"every"`

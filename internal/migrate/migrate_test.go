@@ -157,7 +157,7 @@ func TestRefusals(t *testing.T) {
 		"--moves 1000001":                "--moves 1000001: from 1",
 		"--access index":                 "--access index: \"index\" is not a way of access",
 		"--relation same-cpu,next":       "--relation same-cpu,next: \"next\" is not a relation",
-		"--every 1":                      "--every 1: \"1\" is no time",
+		"--every 1":                      "--every 1: \"1\" is not a time",
 		"--every 1us":                    "--every 1us: 1µs is not between 10µs and 1h0m0s",
 		"--working-set 1KiB":             "--working-set 1KiB: \"1KiB\" is not a multiple of 4 KiB",
 		"--working-set 16KiB,,":          "--working-set 16KiB,,: \"\" is not a size",

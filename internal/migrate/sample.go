@@ -138,7 +138,7 @@ func (c Cell) args() csrc.MigrateArgs {
 	}
 }
 
-// pieces is how many a pass over the working set has.
+// pieces returns the number of pieces in a pass over the working set.
 func (c Cell) pieces() int {
 	lines := c.WorkingSet / csrc.ProbeLine
 	return int((lines + pieceLines - 1) / pieceLines)

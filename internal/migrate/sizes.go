@@ -70,7 +70,7 @@ func sharers(m *topology.Machine, cpu int) int {
 	return max(1, len(cores))
 }
 
-// room is how many bytes of memory there are to have. A limit that cannot be read does not count.
+// room returns the bytes of memory available. A limit that cannot be read does not count.
 func room(m experiment.Machine) uint64 {
 	most := uint64(1) << 62
 	limits, _ := linux.MemoryLimits(m.Root)

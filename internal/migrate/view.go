@@ -33,7 +33,7 @@ var shown = experiment.View{
 // compared is the title of a comparison of the experiment's own cells.
 const compared = "Accesses of a thread that is moved, by the CPUs"
 
-// row is what was found of moves of one kind, over its good samples.
+// row summarizes moves of one kind, over its good samples.
 type row struct {
 	Figures // of the first sample: what is the same in all
 	samples []result.Sample
@@ -101,7 +101,7 @@ func (r *row) cost() (seconds, refill float64, ok bool) {
 	return moving + refill, refill, hasMove && hasRefill
 }
 
-// reached is how much of the working set was reached until it was refilled, or until the next move.
+// reached describes how much of the working set was read again until it was refilled, or until the next move.
 func (r *row) reached() uint64 {
 	bytes, _ := r.median(refilled)
 	return uint64(bytes)

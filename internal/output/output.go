@@ -44,7 +44,7 @@ type Opener struct {
 const (
 	// pollEvery is the interval of attempts to open a FIFO without a reader.
 	pollEvery = 50 * time.Millisecond
-	// patience is how long to wait for a FIFO's reader after the run was asked to end.
+	// patience is the time to wait for a FIFO's reader after the run was asked to end.
 	patience = 10 * time.Second
 )
 

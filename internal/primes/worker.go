@@ -10,7 +10,7 @@ import (
 	"gorun/internal/result"
 )
 
-// worker is what is kept of one worker of a pass. Times are nanoseconds since the meter's origin.
+// worker records one worker of a pass. Times are nanoseconds since the meter's origin.
 type worker struct {
 	position
 	tally      Tally
@@ -120,7 +120,7 @@ func (p *pass) finish(w *worker, i int, seat *placement.Seat) {
 	slot.durations[result.HistogramIndex(float64(took)/1e9)].Add(1)
 }
 
-// flushEvery is how long, in nanoseconds, a CPU's counters may lag behind its workers.
+// flushEvery is the time, in nanoseconds, that a CPU's counters may lag behind its workers.
 const flushEvery = int64(10 * time.Millisecond)
 
 // meter counts what the workers do, by CPU. Workers write it with atomic operations, each in the slot of its CPU;
@@ -144,7 +144,7 @@ func (m *meter) slot(cpu int32) *slot {
 	return &m.slots[cpu]
 }
 
-// slot is what workers did on one CPU. It fills its own cache lines.
+// slot sums up what workers did on one CPU. It fills its own cache lines.
 type slot struct {
 	last       atomic.Int64 // when this CPU was last seen at work
 	busy       atomic.Int64 // nanoseconds with a worker on this CPU

@@ -84,7 +84,7 @@ func (v Views) runBlocks(run *result.Run, options view.Spec, opts term.Options) 
 	return append(blocks, view.ReferenceBlock(run, opts), v.findingsBlock(run, opts), heading(run, of, options, opts), warningsBlock(run.Warnings, opts))
 }
 
-// Answer is what a run found, the answer first.
+// Answer returns the findings of a run, the answer first.
 func (v Views) Answer(run *result.Run) []view.Statement {
 	of := v.Of(run.Experiment)
 	if options, err := view.SpecOf(run.Spec); err == nil && of.Answer != nil {
@@ -170,7 +170,7 @@ func placementText(samples []result.Sample, opts term.Options) string {
 	return asked
 }
 
-// requests is how many different placements the samples asked for.
+// requests returns the number of different placements that the samples requested.
 func requests(samples []result.Sample) int {
 	asked := map[string]struct{}{}
 	for i := range samples {
@@ -208,7 +208,7 @@ func hostParts(run *result.Run, options view.Spec) []string {
 	return append(parts, system, run.Tool.Go)
 }
 
-// FindingsTitle is what a run's findings are about.
+// FindingsTitle is the heading of a run's findings.
 func (v Views) FindingsTitle(run *result.Run) string {
 	return cmp.Or(v.Of(run.Experiment).Found, "What limited this run")
 }
@@ -221,7 +221,7 @@ func (v Views) answers(run *result.Run) bool {
 	})
 }
 
-// findingsBlock is what limited the run, or what else was found, where the answer does not have it.
+// findingsBlock shows what limited the run, and the other findings that the answer leaves out.
 func (v Views) findingsBlock(run *result.Run, opts term.Options) string {
 	if len(run.Findings) == 0 || v.answers(run) {
 		return ""

@@ -15,7 +15,7 @@ type ContendRow struct {
 	MemNode     int    `json:"mem_node"`          // the node from which the memory was requested
 }
 
-// PlanPairs is what `gorun c2c --dry-run` shows.
+// PlanPairs is the plan that `gorun c2c --dry-run` shows.
 type PlanPairs struct {
 	Which     string         `json:"which"` // all, per-core, per-llc
 	Pairs     int            `json:"pairs"`

@@ -30,7 +30,7 @@ type Exec struct {
 	Dedicated  *Dedicated  `json:"dedicated,omitempty"` // of --dedicate
 }
 
-// Dedicated is what was moved off a CPU for a command, or would be, and what was left there.
+// Dedicated lists what was moved off a CPU for a command, or would be, and what was left there.
 type Dedicated struct {
 	CPU        int      `json:"cpu"`
 	Processes  int      `json:"processes"` // of which at least one thread was moved

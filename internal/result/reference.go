@@ -1,6 +1,6 @@
 package result
 
-// Reference is what a published text reports of rows that a run has too. It is added when a run is shown (--with-reference);
+// Reference holds the figures that a published text reports of rows that a run has too. It is added when a run is shown (--with-reference);
 // no journal has it.
 type Reference struct {
 	Source  string            `json:"source"`          // the text

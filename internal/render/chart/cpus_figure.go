@@ -16,7 +16,7 @@ import (
 	"gorun/internal/units"
 )
 
-// strip is how busy each CPU was in the samples of a cell.
+// strip shows how busy each CPU was in the samples of a cell.
 type strip struct {
 	name    string
 	samples int

@@ -14,7 +14,7 @@ import (
 // MaxHeatCPUs bounds a heat map, which takes memory by the square: 4096 CPUs are 128 MiB.
 const MaxHeatCPUs = 4096
 
-// Heat is what a heat map shows: a figure of every two CPUs, the same both ways. The terminal and SVG draw from it.
+// Heat is the data of a heat map: a figure of every two CPUs, the same both ways. The terminal and SVG draw from it.
 type Heat struct {
 	Unit  string
 	Seats []Seat      // of the rows and of the columns, neighbours next to each other
@@ -32,7 +32,7 @@ func (h *Heat) between(i, j int) string {
 	return h.name(i) + " – " + h.name(j)
 }
 
-// name is what a row and a column are called.
+// name returns the heading of a row and a column.
 func (h *Heat) name(i int) string {
 	if h.Names != nil {
 		return h.Names[i]
@@ -152,7 +152,7 @@ func (h *Heat) highest() int {
 	return highest
 }
 
-// label is what stands before a row: the number of its CPU, and before the first of a node, the node's name. Where
+// label returns the text before a row: the number of its CPU, and before the first of a node, the node's name. Where
 // there is one node, it has none.
 func (h *Heat) label(i int) string {
 	number := fmt.Sprintf("%*d", len(strconv.Itoa(h.highest())), h.Seats[i].CPU)

@@ -2,7 +2,7 @@ package chart
 
 import "slices"
 
-// Palette is what a heat map's colours are.
+// Palette names the colours of a heat map.
 type Palette struct {
 	Name   string
 	Shades [len(Shades)]shade // from the least figure to the greatest

@@ -98,7 +98,7 @@ func pointWords(p view.Point) string {
 	return words
 }
 
-// stretches joins neighbours into at most so many, of the samples that are not invalid.
+// stretches merges adjacent samples that are not invalid into at most this number of stretches.
 func stretches(points []view.Point, most int) []stretch {
 	points = slices.DeleteFunc(slices.Clone(points), func(p view.Point) bool { return !p.Good() })
 	var all []stretch

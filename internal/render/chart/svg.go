@@ -15,7 +15,7 @@ import (
 // and tells a screen reader what it shows by <title> and <desc> (SVG 2, 5.8). Viewers that know no custom properties
 // take the colour of the attribute.
 
-// openSVG begins an element of so many units, and its heading. The ink follows the page, or the reader's light or dark
+// openSVG begins an element of this size, and its heading. The ink follows the page, or the reader's light or dark
 // scheme. A narrow one need not fill a large screen.
 func openSVG(width, height int, title, about string) string {
 	size := ""

@@ -53,7 +53,7 @@ const (
 	panelBelow  = 38 // for the figures of x and what they are
 )
 
-// abscissa is what the x of a chart is.
+// abscissa names the quantity on the x axis of a chart.
 type abscissa struct {
 	title string
 	axis  func(lo, hi, length float64) Axis

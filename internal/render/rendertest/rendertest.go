@@ -30,7 +30,7 @@ func Show(
 	return out.String()
 }
 
-// Run returns a run without samples on a machine of so many CPUs and nodes.
+// Run returns a run without samples on a machine with these numbers of CPUs and nodes.
 func Run(experiment string, cpus, nodes int) *result.Run {
 	return &result.Run{
 		Schema: result.Schema,
@@ -63,7 +63,7 @@ func Effect(kind stats.Kind, ratio, lo, hi float64, rounds int) *stats.Verdict {
 	}
 }
 
-// Timed returns the summary of a cell whose median is so many seconds.
+// Timed returns the summary of a cell with this median, in seconds.
 func Timed(median float64) *result.Summary {
 	d := result.Distribution{Min: 0.97 * median, Median: median, Mean: 1.01 * median, P99: 1.2 * median, Max: 1.2 * median}
 	return &result.Summary{Samples: 25, Seconds: d, Spread: 0.23}

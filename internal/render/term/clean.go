@@ -59,7 +59,7 @@ func cleaned(v reflect.Value) reflect.Value {
 	return out
 }
 
-// printable is what stands for a character.
+// printable returns the text shown for a character.
 func printable(r rune) rune {
 	switch {
 	case unicode.IsSpace(r):

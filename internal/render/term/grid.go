@@ -117,7 +117,7 @@ func Paragraph(label, sentence string, width int) string {
 	return Flow(words, " ", indent, width)
 }
 
-// Width is how many columns of the screen a text takes.
+// Width returns the columns of the screen that a text takes.
 func Width(s string) int { return text.StringWidthWithoutEscSequences(s) }
 
 // Snip cuts a text that takes more columns than width, and ends it with "…" then.

@@ -86,7 +86,7 @@ func Longest(rows []Judged) int {
 	return width
 }
 
-// GridWidth is how many columns of the screen a grid takes.
+// GridWidth returns the columns of the screen that a grid takes.
 func GridWidth(columns []Column, rows [][]string) int {
 	width := 0
 	for line := range strings.Lines(Grid(columns, rows)) {

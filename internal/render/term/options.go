@@ -1,4 +1,4 @@
-// Package term is what a page of text needs, on a terminal or in a file: what the output can show, colours, grids whose
+// Package term lays out a page of text, on a terminal or in a file: what the output can show, colours, grids whose
 // columns line up, paragraphs that keep to a width, texts of strangers made safe, and what is redrawn while a run goes
 // on.
 package term

@@ -106,7 +106,7 @@ func (p Progress) line(live result.Live, elapsed time.Duration) string {
 	return strings.Join(parts, " · ")
 }
 
-// fraction is how much is done, in 0…1: by the clock where the run has a duration, else by the numbers tested, else, of
+// fraction is the part that is done, in 0…1: by the clock where the run has a duration, else by the numbers tested, else, of
 // an experiment that tests none, by the samples. It is not known, where none of these is planned.
 func (p Progress) fraction(live result.Live, elapsed time.Duration) (float64, bool) {
 	switch {

@@ -298,7 +298,7 @@ func (c Claim) sentence(against string) string {
 }
 
 // CellNames are what the cells of a run are called where they are read together: the value of the only flag in which they
-// differ, with the flag where the value is no word; or their names.
+// differ, with the flag where the value is not a word; or their names.
 func CellNames(run *result.Run) []string {
 	names := CellTitles(run)
 	flags, differ := CellFlags(run.Cells)

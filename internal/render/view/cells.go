@@ -402,7 +402,7 @@ func onCPUs(cell *result.Cell, flag, value string) string {
 	return fmt.Sprintf("T-%d", cell.CPUs[flag].Count)
 }
 
-// cellLabel is what a column says of a cell.
+// cellLabel returns the text of a column about a cell.
 func cellLabel(cell *result.Cell, column result.Column) string {
 	switch column.Flag {
 	case groupColumn:

@@ -30,7 +30,7 @@ func FiguresBlock(samples []result.Sample, columns column.List, opts term.Option
 	return term.Grid([]term.Column{term.Left(""), term.Right(""), term.Left("")}, lines)
 }
 
-// label is what a figure is called.
+// label returns the name of a figure.
 func label(c column.Column) string {
 	if c.Label != "" {
 		return c.Label
