@@ -11,8 +11,8 @@ import (
 	"gorun/internal/result"
 )
 
-// looks are what the bound processes of a run saw, or the unbound ones, of where they were.
-type looks struct {
+// deviationCounts are what the bound processes of a run saw, or the unbound ones, of where they were.
+type deviationCounts struct {
 	total   uint64
 	strayed uint64 // those that were a deviation
 	moved   map[string]uint64
@@ -20,8 +20,8 @@ type looks struct {
 	took    int // processes
 }
 
-func looksOf(samples []result.Sample, bound bool) looks {
-	l := looks{moved: map[string]uint64{}}
+func countDeviations(samples []result.Sample, bound bool) deviationCounts {
+	l := deviationCounts{moved: map[string]uint64{}}
 	for _, s := range samples {
 		v, ok := result.Typed[Figures](&s)
 		if !ok || v.Bound != bound {
@@ -55,7 +55,7 @@ func Deviations(samples []result.Sample) []result.Finding {
 			where: "on",
 		},
 	} {
-		if looks := looksOf(samples, cell == Bound); looks.total > 0 {
+		if looks := countDeviations(samples, cell == Bound); looks.total > 0 {
 			found = append(found, f.of(looks))
 		}
 	}
@@ -65,7 +65,7 @@ func Deviations(samples []result.Sample) []result.Finding {
 // finding says how often processes were found elsewhere, and where.
 type finding struct{ code, none, some, where string }
 
-func (f finding) of(l looks) result.Finding {
+func (f finding) of(l deviationCounts) result.Finding {
 	text := fmt.Sprintf("%s, in all of %d looks.", f.none, l.total)
 	if l.strayed > 0 {
 		text = fmt.Sprintf("%s in %d of %d looks, %d of %d processes at least once: %s.", f.some, l.strayed, l.total, l.strays,
@@ -77,7 +77,7 @@ func (f finding) of(l looks) result.Finding {
 // mostPlaces limits the listed CPUs, the most frequent first.
 const mostPlaces = 8
 
-func (l looks) places(where string) string {
+func (l deviationCounts) places(where string) string {
 	cpus := slices.SortedFunc(maps.Keys(l.moved), func(a, b string) int {
 		x, _ := strconv.Atoi(a)
 		y, _ := strconv.Atoi(b)

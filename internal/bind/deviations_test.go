@@ -26,7 +26,7 @@ func bindRun(t require.TestingT, rounds int, unbound, bound func(trial int) floa
 	for trial := range rounds {
 		for cell, mean := range [...]func(int) float64{Unbound: unbound, Bound: bound} {
 			c := Cell{CPUs: []int{4, 7}, Bound: cell == Bound, Checks: 100, Passes: 1}
-			s, err := c.sample(process.Done[answer]{Answers: []answer{
+			s, err := c.sample(process.Done[reply]{Answers: []reply{
 				{Checks: 100, Seconds: 0.5 * mean(trial)}, {Checks: 100, Seconds: 1.5 * mean(trial)},
 			}})
 			require.NoError(t, err)
@@ -92,7 +92,7 @@ func TestDeviations(t *testing.T) {
 }
 
 func TestPlacesAreBounded(t *testing.T) {
-	moved := looks{moved: map[string]uint64{}}
+	moved := deviationCounts{moved: map[string]uint64{}}
 	for cpu := range 11 {
 		moved.moved[fmt.Sprint(cpu)] = uint64(20 - cpu%10)
 	}

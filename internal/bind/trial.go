@@ -56,8 +56,8 @@ func (c Cell) cpu(process int) int {
 // cpuOf is the CPU that a process is bound to.
 func cpuOf(cpus []int, process int) int { return cpus[process%len(cpus)] }
 
-// order is what one process of a trial is asked.
-type order struct {
+// request is what one process of a trial is asked.
+type request struct {
 	CPU        int        `json:"cpu"`              // to look for; -1: none
 	CPUs       cpuset.Set `json:"cpus"`             // to be bound to
 	Within     bool       `json:"within,omitempty"` // CPUs are to look for, instead of one
@@ -67,8 +67,8 @@ type order struct {
 	Cold       bool       `json:"cold,omitempty"`
 }
 
-// answer is what it found.
-type answer struct {
+// reply is what it found.
+type reply struct {
 	Checks     uint64         `json:"checks"`
 	Deviations uint64         `json:"deviations"`
 	Seen       map[int]uint64 `json:"seen"`
@@ -85,12 +85,12 @@ const ProcessCommand = "bind-process"
 // RunProcess is all that a process of a trial does. It binds every thread of the process.
 func RunProcess(ctx context.Context, in io.Reader, out io.Writer) error {
 	sum := csrc.WorkArgs{Work: "sum"}
-	cpus := func(o order) cpuset.Set { return o.CPUs }
-	return process.Serve(ctx, in, out, cpus, func(o order) (err error) {
+	cpus := func(o request) cpuset.Set { return o.CPUs }
+	return process.Serve(ctx, in, out, cpus, func(o request) (err error) {
 		sum.Array, sum.Words, err = process.Array(o.ArrayBytes, o.Cold)
 		sum.Loops, sum.Cold = sum.Words*o.Passes, o.Cold
 		return err
-	}, func(o order, shared *csrc.Shared) (a answer, err error) {
+	}, func(o request, shared *csrc.Shared) (a reply, err error) {
 		sum.Shared = shared
 		before, err := linux.ProcessUsage()
 		if err != nil {
@@ -110,7 +110,7 @@ func RunProcess(ctx context.Context, in io.Reader, out io.Writer) error {
 		}
 		after, err := linux.ProcessUsage()
 		used := after.Sub(before)
-		return answer{
+		return reply{
 			Checks: checks.Checks, Deviations: checks.Deviations, Seen: checks.Seen, Loops: summed.Loops, Sum: summed.Sum,
 			Seconds: float64(summed.EndNS-summed.StartNS) / 1e9, User: used.UserSeconds, System: used.SystemSeconds,
 		}, err
@@ -130,7 +130,7 @@ func (c Cell) measure(ctx context.Context, self child.Self, ready func(pids []in
 	}
 	members := make([]process.Member, c.Processes)
 	for i := range members {
-		order := order{
+		order := request{
 			CPU: c.cpu(i), CPUs: c.mask(i), Checks: c.Checks, ArrayBytes: c.ArrayBytes, Passes: c.Passes, Cold: c.Cold,
 			Within: c.Bound && len(c.Masks) > 0,
 		}
@@ -138,14 +138,14 @@ func (c Cell) measure(ctx context.Context, self child.Self, ready func(pids []in
 			Member: child.Member{Name: fmt.Sprintf("process %d", i), Request: order}, CPUs: order.CPUs,
 		}
 	}
-	done, err := process.RunGroup[answer](ctx, self, ProcessCommand, members, ready)
+	done, err := process.RunGroup[reply](ctx, self, ProcessCommand, members, ready)
 	if err != nil {
 		return s, err
 	}
 	return c.sample(done)
 }
 
-func (c Cell) sample(done process.Done[answer]) (s result.Sample, err error) {
+func (c Cell) sample(done process.Done[reply]) (s result.Sample, err error) {
 	v := Figures{Bound: c.Bound, ArrayBytes: c.ArrayBytes, Passes: c.Passes}
 	words := c.ArrayBytes / 8
 	want := sumOfIndices(words) * c.Passes

@@ -173,9 +173,9 @@ func TestMeasureBindErrors(t *testing.T) {
 // A sum that is wrong is not a measurement.
 func TestBindSampleSum(t *testing.T) {
 	r := Cell{CPUs: []int{0}, ArrayBytes: 8 * 4, Passes: 3}
-	_, err := r.sample(process.Done[answer]{Answers: []answer{{Loops: 12, Sum: 18}}})
+	_, err := r.sample(process.Done[reply]{Answers: []reply{{Loops: 12, Sum: 18}}})
 	require.NoError(t, err)
-	_, err = r.sample(process.Done[answer]{Answers: []answer{{Loops: 12, Sum: 18}, {Loops: 12, Sum: 19}}})
+	_, err = r.sample(process.Done[reply]{Answers: []reply{{Loops: 12, Sum: 18}, {Loops: 12, Sum: 19}}})
 	require.EqualError(t, err, "process 1: the words add up to 19, and are to be 18")
 }
 

@@ -117,7 +117,7 @@ func invalidBind() *result.Run {
 func emptyBind() *result.Run {
 	run := bindRunOf(3, 4)
 	run.Partial, run.Samples, run.Findings = true, []result.Sample{}, []result.Finding{}
-	v := stats.Pairs(nil, nil, stats.SessionsDesign{Comparisons: 1, Alpha: 0.05, Margin: 0.02, Precision: 0.02})
+	v := stats.PairedSamples(nil, nil, stats.SessionsDesign{Comparisons: 1, Alpha: 0.05, Margin: 0.02, Precision: 0.02})
 	run.Cells[1].Verdict, run.Cells[1].Words = &v, v.String()
 	run.Cells[0].Summary, run.Cells[1].Summary = nil, nil
 	return run

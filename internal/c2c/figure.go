@@ -25,13 +25,13 @@ func drawMap(run *result.Run) (chart.Figure, bool) {
 		return chart.Figure{}, false
 	}
 	// 256 CPUs have 32,640 samples, of which only this is shown.
-	pairs := slices.DeleteFunc(term.Clean(pairings(run.Samples)), func(p pairing) bool {
+	pairs := slices.DeleteFunc(term.Clean(measuredPairs(run.Samples)), func(p measuredPair) bool {
 		return !chart.Drawable(p.NS, p.RoundTripNS)
 	})
 	return figureOf(pairs, chart.CPUModel(term.Clean(run.Host)))
 }
 
-func figureOf(pairs []pairing, note string) (chart.Figure, bool) {
+func figureOf(pairs []measuredPair, note string) (chart.Figure, bool) {
 	h := heatOf(pairs)
 	scale, ok := h.Scale()
 	if !ok {

@@ -26,7 +26,7 @@ const mostPairs = 1 << 20
 // pairPlan is which pairs are measured, and for how long each.
 type pairPlan struct {
 	Which string // of topology.Pairings
-	Pairs []topology.Pair
+	Pairs []topology.CPUPair
 	Each  time.Duration // of round trips
 }
 
@@ -125,7 +125,7 @@ func (p pairPlan) Document() *result.PlanPairs {
 
 // shuffle orders the pairs at random by the seed, so that a temporary disturbance does not look like a property of a
 // core.
-func shuffle(pairs []topology.Pair, seed uint64) {
+func shuffle(pairs []topology.CPUPair, seed uint64) {
 	source := rand.New(rand.NewPCG(seed, 0))
 	source.Shuffle(len(pairs), func(i, j int) { pairs[i], pairs[j] = pairs[j], pairs[i] })
 }

@@ -26,13 +26,13 @@ func large(cores int) *topology.Machine {
 	return m
 }
 
-func pairsOf(t require.TestingT, m *topology.Machine, cpus cpuset.Set, which string) []topology.Pair {
+func pairsOf(t require.TestingT, m *topology.Machine, cpus cpuset.Set, which string) []topology.CPUPair {
 	plan, err := fit(m, cpus, which, 0, 1)
 	require.NoError(t, err)
 	return plan.Pairs
 }
 
-func shownPairs(pairs []topology.Pair) string {
+func shownPairs(pairs []topology.CPUPair) string {
 	text := ""
 	for _, p := range pairs {
 		text += fmt.Sprintf("%d-%d %v\n", p.A, p.B, p.Relation)
@@ -83,7 +83,7 @@ func TestPairsProperty(t *testing.T) {
 				require.Equal(t, len(pairs), w.Count(m, cpus))
 				require.LessOrEqual(t, len(pairs), before, "%s: the most pairs first", name)
 				before = len(pairs)
-				seen, relations := map[topology.Pair]bool{}, map[topology.Relation]bool{}
+				seen, relations := map[topology.CPUPair]bool{}, map[topology.Relation]bool{}
 				for _, p := range pairs {
 					require.Less(t, p.A, p.B)
 					require.True(t, cpus.Contains(p.A) && cpus.Contains(p.B))
@@ -234,7 +234,7 @@ func TestDocument(t *testing.T) {
 // The order depends on the seed alone, and loses no pair.
 func TestShuffle(t *testing.T) {
 	m := large(16)
-	order := func(seed uint64) []topology.Pair {
+	order := func(seed uint64) []topology.CPUPair {
 		pairs := pairsOf(t, m, m.Online(), "all")
 		shuffle(pairs, seed)
 		return pairs

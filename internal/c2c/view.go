@@ -31,16 +31,16 @@ var shown = experiment.View{
 	}},
 }
 
-// pairing is the result for two CPUs, over all their good samples. Times are medians.
-type pairing struct {
+// measuredPair is the result for two CPUs, over all their good samples. Times are medians.
+type measuredPair struct {
 	Figures
 	oneWay, roundTrip []float64 // ns, of each sample
 }
 
-// pairings gathers the samples of each pair, in the order of the CPUs. An invalid sample says nothing of the pair that
+// measuredPairs gathers the samples of each pair, in the order of the CPUs. An invalid sample says nothing of the pair that
 // it was to measure, and one that was cut short has no time.
-func pairings(samples []result.Sample) []pairing {
-	byCPUs := map[[2]int]*pairing{}
+func measuredPairs(samples []result.Sample) []measuredPair {
+	byCPUs := map[[2]int]*measuredPair{}
 	for i := range samples {
 		v, ok := result.Typed[Figures](&samples[i])
 		if !ok || v.CPUA == v.CPUB || v.NS <= 0 || !samples[i].Good() {
@@ -52,17 +52,17 @@ func pairings(samples []result.Sample) []pairing {
 		}
 		key := [2]int{p.CPUA, p.CPUB}
 		if byCPUs[key] == nil {
-			byCPUs[key] = &pairing{Figures: p}
+			byCPUs[key] = &measuredPair{Figures: p}
 		}
 		byCPUs[key].oneWay = append(byCPUs[key].oneWay, p.NS)
 		byCPUs[key].roundTrip = append(byCPUs[key].roundTrip, p.RoundTripNS)
 	}
-	pairs := make([]pairing, 0, len(byCPUs))
+	pairs := make([]measuredPair, 0, len(byCPUs))
 	for _, p := range byCPUs {
 		p.NS, p.RoundTripNS = result.Distribute(p.oneWay).Median, result.Distribute(p.roundTrip).Median
 		pairs = append(pairs, *p)
 	}
-	slices.SortFunc(pairs, func(a, b pairing) int {
+	slices.SortFunc(pairs, func(a, b measuredPair) int {
 		return cmp.Or(cmp.Compare(a.CPUA, b.CPUA), cmp.Compare(a.CPUB, b.CPUB))
 	})
 	return pairs
@@ -71,7 +71,7 @@ func pairings(samples []result.Sample) []pairing {
 // seats orders the CPUs of the pairs by locality: node, last-level cache, core, number. A run does not hold the
 // topology; which CPUs share a cache or a core follows from the relations. A pair that is missing only matters where no
 // other joins its CPUs: these then count as apart.
-func seats(pairs []pairing) []chart.Seat {
+func seats(pairs []measuredPair) []chart.Seat {
 	nodes := map[int]int{}
 	for _, p := range pairs {
 		nodes[p.CPUA], nodes[p.CPUB] = p.NodeA, p.NodeB
@@ -90,7 +90,7 @@ func seats(pairs []pairing) []chart.Seat {
 
 // clusters joins the CPUs that stand in one of the relations to each other, directly or by others (union-find). Of
 // gives the lowest CPU of a CPU's cluster.
-func clusters(pairs []pairing, near ...topology.Relation) (of func(cpu int) int) {
+func clusters(pairs []measuredPair, near ...topology.Relation) (of func(cpu int) int) {
 	above := map[int]int{}
 	of = func(cpu int) int {
 		for {
@@ -116,7 +116,7 @@ func clusters(pairs []pairing, near ...topology.Relation) (of func(cpu int) int)
 }
 
 // heatOf is the heat map of the one-way times; empty, where there are too many CPUs.
-func heatOf(pairs []pairing) *chart.Heat {
+func heatOf(pairs []measuredPair) *chart.Heat {
 	h := &chart.Heat{Unit: "ns", Seats: seats(pairs)}
 	if len(h.Seats) > chart.MaxHeatCPUs {
 		return &chart.Heat{}
@@ -140,7 +140,7 @@ var methodWords = map[string]string{
 
 // title is the heading of `gorun c2c`.
 func title(run *result.Run, options view.Spec) (title string, parts []string) {
-	pairs := pairings(run.Samples)
+	pairs := measuredPairs(run.Samples)
 	title = fmt.Sprintf("gorun c2c: a cache line handed back and forth between %s of %s", units.Things(len(pairs), "pair"),
 		units.Things(len(seats(pairs)), "CPU"))
 	method := options.Text("method")
@@ -177,7 +177,7 @@ func title(run *result.Run, options view.Spec) (title string, parts []string) {
 
 // blocks are the heat map, the relations, and the samples.
 func blocks(run *result.Run, _ view.Spec, opts term.Options) []string {
-	pairs := pairings(run.Samples)
+	pairs := measuredPairs(run.Samples)
 	heat := heatOf(pairs)
 	block := chart.HeatText(heat, opts)
 	if block != "" {
@@ -191,8 +191,8 @@ func blocks(run *result.Run, _ view.Spec, opts term.Options) []string {
 }
 
 // byRelation are the pairs of each relation, nearest first; a relation that is not known comes last.
-func byRelation(pairs []pairing) (names []string, of map[string][]pairing) {
-	of = map[string][]pairing{}
+func byRelation(pairs []measuredPair) (names []string, of map[string][]measuredPair) {
+	of = map[string][]measuredPair{}
 	for _, r := range topology.Relations {
 		names = append(names, r.String())
 	}
@@ -206,7 +206,7 @@ func byRelation(pairs []pairing) (names []string, of map[string][]pairing) {
 }
 
 // relationsBlock sums the pairs up by relation, and names the ends.
-func relationsBlock(pairs []pairing, opts term.Options) string {
+func relationsBlock(pairs []measuredPair, opts term.Options) string {
 	if len(pairs) == 0 {
 		return ""
 	}
@@ -223,7 +223,7 @@ func relationsBlock(pairs []pairing, opts term.Options) string {
 }
 
 // relationRows are the times of the pairs by relation, in ns: one way, and the median there and back.
-func relationRows(pairs []pairing, show func(ns float64) string) (head []string, rows [][]string) {
+func relationRows(pairs []measuredPair, show func(ns float64) string) (head []string, rows [][]string) {
 	names, of := byRelation(pairs)
 	for _, name := range names {
 		var oneWay, roundTrip []float64
@@ -240,9 +240,9 @@ func relationRows(pairs []pairing, show func(ns float64) string) (head []string,
 }
 
 // extremes names the fastest and the slowest pair.
-func extremes(pairs []pairing) string {
-	nearer := func(a, b pairing) int { return cmp.Compare(a.NS, b.NS) }
-	tell := func(p pairing) string {
+func extremes(pairs []measuredPair) string {
+	nearer := func(a, b measuredPair) int { return cmp.Compare(a.NS, b.NS) }
+	tell := func(p measuredPair) string {
 		return fmt.Sprintf("CPUs %d and %d (%s) %s ns", p.CPUA, p.CPUB, p.Relation, units.Tenths(p.NS))
 	}
 	return "fastest: " + tell(slices.MinFunc(pairs, nearer)) + "; slowest: " + tell(slices.MaxFunc(pairs, nearer))

@@ -96,14 +96,14 @@ func partialRun() *result.Run {
 }
 
 // allPairs returns what pairings returns for runOf(cpus).
-func allPairs(cpus int) []pairing {
-	var pairs []pairing
+func allPairs(cpus int) []measuredPair {
+	var pairs []measuredPair
 	for a := range cpus {
 		for b := a + 1; b < cpus; b++ {
 			x, y := place(a, cpus), place(b, cpus)
 			relation := relationOf(x, y)
 			ns := 10 * float64(relation*relation) * (1 + float64((a*31+b*17)%13)/100)
-			pairs = append(pairs, pairing{Figures: Figures{
+			pairs = append(pairs, measuredPair{Figures: Figures{
 				CPUA: a, CPUB: b, NodeA: x.Node, NodeB: y.Node, Relation: relation.String(), NS: ns, RoundTripNS: 2 * ns,
 			}})
 		}
@@ -182,7 +182,7 @@ func TestSeatsAreByLocality(t *testing.T) {
 			}
 		}
 	}
-	partial := seats([]pairing{
+	partial := seats([]measuredPair{
 		{Figures: Figures{CPUA: 3, CPUB: 0, Relation: "same-llc"}},
 		{Figures: Figures{CPUA: 1, CPUB: 2}},
 	})
@@ -202,7 +202,7 @@ func TestPairings(t *testing.T) {
 	rendertest.Change(&double, map[string]any{"ns": 3 * ns})
 	run.Samples = append(run.Samples, double, result.Sample{}, result.Sample{Values: rendertest.Figures(map[string]any{"cpu_a": "x"})})
 	run.Samples[5].Quality.Verdict = result.Invalid
-	pairs := pairings(run.Samples)
+	pairs := measuredPairs(run.Samples)
 	require.Len(t, pairs, 5, "an invalid sample says nothing of its pair")
 	first, _ := oneWay.Number(&run.Samples[0])
 	assert.Equal(t, []int{0, 1}, []int{pairs[0].CPUA, pairs[0].CPUB})
@@ -210,7 +210,7 @@ func TestPairings(t *testing.T) {
 	assert.Contains(t, rendertest.Show(t, views.Table, run, term.Options{}),
 		"\ngorun c2c: a cache line handed back and forth between 5 pairs of 4 CPUs\n")
 	rendertest.Change(&run.Samples[0], map[string]any{"cpu_b": 0})
-	assert.Len(t, pairings(run.Samples[:1]), 0, "a CPU is no pair")
+	assert.Len(t, measuredPairs(run.Samples[:1]), 0, "a CPU is no pair")
 }
 
 func TestRelations(t *testing.T) {
@@ -218,7 +218,7 @@ func TestRelations(t *testing.T) {
 	assert.Contains(t, page, "\n  cross-node     64   172.8  172.4  163.0  182.6       345.6\n")
 	assert.Contains(t, strings.Join(strings.Fields(page), " "),
 		"fastest: CPUs 1 and 9 (same-core) 8.6 ns; slowest: CPUs 1 and 5 (cross-node) 182.6 ns")
-	names, of := byRelation([]pairing{{Figures: Figures{Relation: "odd"}}, {Figures: Figures{Relation: "same-node"}}})
+	names, of := byRelation([]measuredPair{{Figures: Figures{Relation: "odd"}}, {Figures: Figures{Relation: "same-node"}}})
 	assert.Equal(t, []string{"same-node", "odd"}, names)
 	assert.Len(t, of["odd"], 1)
 }
@@ -281,7 +281,7 @@ func TestHeatSVGIsSmall(t *testing.T) {
 		pairs[i].NS = 10 + 500*random.Float64()
 	}
 	for _, cpus := range []int{64, 65, 256, 300} {
-		var some []pairing
+		var some []measuredPair
 		for _, p := range pairs {
 			if p.CPUA < cpus && p.CPUB < cpus {
 				some = append(some, p)
@@ -316,9 +316,9 @@ func TestSVGTellsAReader(t *testing.T) {
 func TestSVGWithoutPairs(t *testing.T) {
 	require.ErrorContains(t, writeSVG(io.Discard, rendertest.Run("primes", 2, 1)), "this run of gorun primes has no good sample of a pair")
 	require.ErrorIs(t, writeSVG(rendertest.Broken{}, runOf(2)), rendertest.ErrBroken)
-	var many []pairing
+	var many []measuredPair
 	for i := range chart.MaxHeatCPUs {
-		many = append(many, pairing{Figures: Figures{CPUA: 2 * i, CPUB: 2*i + 1, NS: 1}})
+		many = append(many, measuredPair{Figures: Figures{CPUA: 2 * i, CPUB: 2*i + 1, NS: 1}})
 	}
 	assert.Empty(t, heatOf(many).Seats, "a journal cannot make it take all memory")
 }

@@ -142,9 +142,9 @@ func (g *Group) End() {
 
 var errEnded = errors.New("the group has ended")
 
-// Hear waits for the next message of every member and returns the answers; nil for a member that is only ready or has
+// ReceiveAll waits for the next message of every member and returns the answers; nil for a member that is only ready or has
 // failed. A member that fails makes the others end, because they may wait for it.
-func Hear[A any](g *Group) ([]*A, error) {
+func ReceiveAll[A any](g *Group) ([]*A, error) {
 	answers, errs := make([]*A, len(g.members)), make([]error, len(g.members))
 	var all sync.WaitGroup
 	for i, m := range g.members {

@@ -46,7 +46,7 @@ func figuresBlock(run *result.Run, opts term.Options) string {
 	}
 	var rows []term.Judged
 	row := func(name, value, more string) {
-		rows = append(rows, term.Judged{Cells: []string{name, value}, Words: []term.Remark{{Text: more}}})
+		rows = append(rows, term.Judged{Cells: []string{name, value}, Words: []term.Phrase{{Text: more}}})
 	}
 	used := ""
 	if s.Seconds > 0 {

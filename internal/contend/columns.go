@@ -78,7 +78,7 @@ var columns = column.Join(
 		figure(column.Column{
 			Name: "together", Unit: column.Share, Better: column.Higher,
 			Meaning: "The part of the time in which all threads ran.",
-		}, func(c *Figures) *float64 { return c.Together }),
+		}, func(c *Figures) *float64 { return c.Overlap }),
 		figure(column.Column{
 			Name: "windows", Unit: column.Count, Meaning: "The windows of time in which all threads ran; only these count.",
 		}, func(c *Figures) *int { return column.Some(c.Windows) }),

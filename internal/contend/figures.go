@@ -20,7 +20,7 @@ type Figures struct {
 	Operations     uint64   `json:"operations"`
 	Failures       *uint64  `json:"failures,omitempty"` // compare-and-swaps that found another value
 	MemNodeRead    *int     `json:"mem_node_read,omitempty"`
-	Together       *float64 `json:"together,omitempty"` // part of the time in which all threads ran: of the windows, or of a count's length
+	Overlap        *float64 `json:"together,omitempty"` // part of the time in which all threads ran: of the windows, or of a count's length
 
 	Windows      int                  `json:"windows,omitempty"`       // windows in which all threads ran: only these count
 	WindowsOf    int                  `json:"windows_of,omitempty"`    // windows in all

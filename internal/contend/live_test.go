@@ -61,8 +61,8 @@ func rowsOf(t *testing.T, m *topology.Machine, nodes []NodeCPUs, ops, load strin
 	return Rows(Options{Ops: list, Load: pattern, Nodes: nodes, DistBytes: dist, MemNodes: memNodes, Arch: runtime.GOARCH})
 }
 
-// take measures a row, and skips the test if this build lacks the kernel.
-func take(t *testing.T, r *Runner, row result.ContendRow, timing Timing) (s result.Sample, v Figures, has bool) {
+// takeSample measures a row, and skips the test if this build lacks the kernel.
+func takeSample(t *testing.T, r *Runner, row result.ContendRow, timing Timing) (s result.Sample, v Figures, has bool) {
 	t.Helper()
 	s, err := r.Measure(t.Context(), row, timing)
 	if errors.Is(err, errors.ErrUnsupported) {
@@ -78,7 +78,7 @@ func take(t *testing.T, r *Runner, row result.ContendRow, timing Timing) (s resu
 func TestMeasureByCount(t *testing.T) {
 	m, nodes, r := thisMachine(t)
 	for _, row := range rowsOf(t, m, nodes, All, "one-iteration", 0, 8) {
-		s, v, has := take(t, r, row, Timing{Count: 5003})
+		s, v, has := takeSample(t, r, row, Timing{Count: 5003})
 		if !has {
 			continue
 		}
@@ -100,7 +100,7 @@ func TestMeasureByCount(t *testing.T) {
 func TestMeasureByTime(t *testing.T) {
 	m, nodes, r := thisMachine(t)
 	for _, row := range rowsOf(t, m, nodes, "xadd,cas-loop,faa-go", "cpu-increase") {
-		s, v, has := take(t, r, row, Timing{Time: 30 * time.Millisecond, Window: time.Millisecond})
+		s, v, has := takeSample(t, r, row, Timing{Time: 30 * time.Millisecond, Window: time.Millisecond})
 		if !has {
 			continue
 		}
@@ -123,7 +123,7 @@ func TestMeasureByTime(t *testing.T) {
 func TestMeasureRollover(t *testing.T) {
 	m, nodes, r := thisMachine(t)
 	for _, row := range rowsOf(t, m, nodes, "xadd,faa-go", "cpu-rollover") {
-		s, v, has := take(t, r, row, Timing{Count: 20_000})
+		s, v, has := takeSample(t, r, row, Timing{Count: 20_000})
 		if !has {
 			continue
 		}
@@ -170,7 +170,7 @@ func TestMeasureStops(t *testing.T) {
 			}
 			require.NoError(t, err)
 			assert.True(t, s.Partial)
-			_, _, has := take(t, r, row, Timing{Count: 100}) // the next row is not stopped
+			_, _, has := takeSample(t, r, row, Timing{Count: 100}) // the next row is not stopped
 			assert.True(t, has)
 		}
 	}

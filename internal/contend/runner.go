@@ -244,7 +244,7 @@ func (r *Runner) Measure(ctx context.Context, row result.ContendRow, t Timing) (
 	v.ReleasedNs = &released
 	figures := byCount
 	if v.Mode == ByTime {
-		figures = func(threads []csrc.ContendResult) tallied { return byTime(threads, t.Window, t.Time) }
+		figures = func(threads []csrc.ContendResult) tally { return byTime(threads, t.Window, t.Time) }
 	}
 	tallied := figures(threads)
 	tallied.fill(&v)
@@ -305,8 +305,8 @@ func Check(s *result.Sample, as bool, format string, args ...any) {
 	}
 }
 
-// leastTogether is the part of the windows that must count for a row to be trusted.
-const leastTogether = 0.5
+// leastOverlap is the part of the windows that must count for a row to be trusted.
+const leastOverlap = 0.5
 
 // doubts are what a row's own figures say against it.
 func doubts(v Figures) (d []result.Doubt) {
@@ -317,10 +317,10 @@ func doubts(v Figures) (d []result.Doubt) {
 				"or the time is shorter than two windows",
 		}}
 	}
-	if v.Mode == ByTime && *v.Together < leastTogether {
+	if v.Mode == ByTime && *v.Overlap < leastOverlap {
 		d = append(d, result.Doubt{
 			Verdict: result.Suspect,
-			Reason:  fmt.Sprintf("all threads ran in only %.0f%% of the windows", 100**v.Together),
+			Reason:  fmt.Sprintf("all threads ran in only %.0f%% of the windows", 100**v.Overlap),
 		})
 	}
 	return d

@@ -339,7 +339,7 @@ func countNote(rows []contended) string {
 	var shares []float64
 	for i := range rows {
 		row := &rows[i]
-		if d, ok := row.spread(allRunning); ok && row.mode == ByCount && row.CPUs > 1 {
+		if d, ok := row.spread(overlap); ok && row.mode == ByCount && row.CPUs > 1 {
 			shares = append(shares, d.Median)
 		}
 	}
@@ -350,7 +350,7 @@ func countNote(rows []contended) string {
 	if most := units.Percent(slices.Max(shares)); most != share {
 		share += " to " + most
 	}
-	return "All threads of a row ran together for " + share + " of its time; the averages also hold the tail, in which" +
+	return "All threads of a row ran at the same time for " + share + " of its duration; the averages also hold the tail, in which" +
 		" some had done their count and the others ran faster. --time counts only the windows in which all ran."
 }
 

@@ -51,8 +51,8 @@ func columnsOf(rows []contended) []tableColumn {
 			median(func(x float64) string { return units.Digits(x / 1e6) }, opsPerSecond),
 		},
 		{
-			term.Right("together"), "together is the part of the time in which all ran", 4,
-			median(units.Percent, allRunning),
+			term.Right("all ran"), "all ran is the part of the time in which all threads ran", 4,
+			median(units.Percent, overlap),
 		},
 		{term.Left("windows"), "windows are the ns of the fastest and of the slowest", 5, windows},
 	}...)
@@ -85,7 +85,7 @@ func scatter(row *contended) string {
 
 func nsPerOp(c *Figures) *float64      { return &c.NsPerOp }
 func opsPerSecond(c *Figures) *float64 { return &c.OpsPerSecond }
-func allRunning(c *Figures) *float64   { return c.Together }
+func overlap(c *Figures) *float64      { return c.Overlap }
 
 // failed returns the failed compare-and-swaps per counted operation.
 func failed(c *Figures) *float64 {

@@ -60,7 +60,7 @@ func rowSample(index int, row result.ContendRow, ns, stdev float64, change func(
 	c := Figures{
 		ContendRow: row, Mode: ByTime, NsPerOp: ns, Min: ns - stdev, Max: ns + stdev/2, Stdev: stdev,
 		Fairness: 1 - stdev/200, FairnessMinMax: 0.9, OpsPerSecond: float64(row.CPUs) * 1e9 / ns, Operations: 4711,
-		MemNodeRead: new(0), Together: new(0.98), Windows: 98, WindowsOf: 100, WindowNs: 1e6,
+		MemNodeRead: new(0), Overlap: new(0.98), Windows: 98, WindowsOf: 100, WindowNs: 1e6,
 		WindowsNs: &result.Distribution{Min: ns - 2*stdev, Median: ns, Mean: ns, P99: ns + stdev, Max: ns + 2*stdev},
 		Threads:   []Thread{{NsPerOp: ns, Operations: 4711, Seconds: 0.098}},
 	}
@@ -105,7 +105,7 @@ func classicRun() *result.Run {
 			c.Mode, c.CountPerCPU, c.Windows, c.WindowsOf, c.WindowNs, c.WindowsNs = ByCount, 1000000, 0, 0, 0, nil
 			c.Operations = 1000000 * uint64(row.CPUs)
 			c.Failures = new(c.Operations * uint64(i) / 8)
-			c.Together = new(figures[i].least / figures[i].most)
+			c.Overlap = new(figures[i].least / figures[i].most)
 		}))
 	}
 	return run
@@ -294,8 +294,8 @@ func TestTableFitsAnyWidth(t *testing.T) {
 // The tail of a count is mentioned if there is one.
 func TestCountNote(t *testing.T) {
 	rows := contendedRows(classicRun().Samples)
-	assert.Contains(t, countNote(rows), "together for 57.1 % to 100.0 % of its time")
-	assert.Contains(t, countNote(rows[4:5]), "together for 57.1 % of its time")
+	assert.Contains(t, countNote(rows), "at the same time for 57.1 % to 100.0 % of its duration")
+	assert.Contains(t, countNote(rows[4:5]), "at the same time for 57.1 % of its duration")
 	assert.Empty(t, countNote(rows[:1]), "one thread has no tail")
 	assert.Empty(t, countNote(contendedRows(samplesRun().Samples)), "windows have none")
 }

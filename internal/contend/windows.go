@@ -30,18 +30,18 @@ func (s *span) nsPerOp() float64 {
 	return float64(s.ns) / float64(s.operations)
 }
 
-// tallied is the result of a row.
-type tallied struct {
+// tally is the result of a row.
+type tally struct {
 	spans     []span    // one per thread, of the counted part
-	together  float64   // part of the time in which all ran
+	overlap   float64   // part of the time in which all ran
 	windows   []float64 // mean ns per operation of the threads, of each window that counts
 	windowsOf int       // all windows
 }
 
 // byCount counts all work of the threads. They start at the same time and end when they are done, so that the slow ones
 // run alone at the end, and then faster.
-func byCount(threads []csrc.ContendResult) tallied {
-	t := tallied{spans: make([]span, len(threads))}
+func byCount(threads []csrc.ContendResult) tally {
+	t := tally{spans: make([]span, len(threads))}
 	first, last := threads[0].Start, threads[0].End
 	latestStart, firstEnd := first, last
 	for i, r := range threads {
@@ -50,15 +50,15 @@ func byCount(threads []csrc.ContendResult) tallied {
 		latestStart, firstEnd = max(latestStart, r.Start), min(firstEnd, r.End)
 	}
 	if last > first {
-		t.together = max(0, float64(firstEnd-latestStart)/float64(last-first))
+		t.overlap = max(0, float64(firstEnd-latestStart)/float64(last-first))
 	}
 	return t
 }
 
 // byTime counts only the windows in which all threads ran: each made its mark soon after the start and the end of the
 // window, and had its CPU in between. A thread that was switched out, or whose virtual CPU was, misses a mark.
-func byTime(threads []csrc.ContendResult, window, whole time.Duration) tallied {
-	t := tallied{spans: make([]span, len(threads)), windowsOf: max(0, int(whole/window)-1)} // none precedes the first mark
+func byTime(threads []csrc.ContendResult, window, whole time.Duration) tally {
+	t := tally{spans: make([]span, len(threads)), windowsOf: max(0, int(whole/window)-1)} // none precedes the first mark
 	marks := make([]map[int64]csrc.Mark, len(threads))
 	for i, r := range threads {
 		marks[i] = make(map[int64]csrc.Mark, len(r.Marks))
@@ -92,13 +92,13 @@ func byTime(threads []csrc.ContendResult, window, whole time.Duration) tallied {
 		t.windows = append(t.windows, mean)
 	}
 	if t.windowsOf > 0 {
-		t.together = float64(len(t.windows)) / float64(t.windowsOf)
+		t.overlap = float64(len(t.windows)) / float64(t.windowsOf)
 	}
 	return t
 }
 
 // fill sets a row's figures from those of the threads.
-func (t tallied) fill(v *Figures) {
+func (t tally) fill(v *Figures) {
 	rates := make([]float64, len(t.spans)) // operations a second
 	v.Min, v.Max = t.spans[0].nsPerOp(), t.spans[0].nsPerOp()
 	for i := range t.spans {
@@ -115,7 +115,7 @@ func (t tallied) fill(v *Figures) {
 	}
 	v.Stdev = deviation(t.spans, v.NsPerOp)
 	v.Fairness, v.FairnessMinMax = fairness(rates)
-	v.Together = &t.together
+	v.Overlap = &t.overlap
 	if v.Mode == ByTime {
 		v.Windows, v.WindowsOf = len(t.windows), t.windowsOf
 		d := result.Distribute(t.windows)

@@ -30,7 +30,7 @@ func TestByTimeTakesCommonWindows(t *testing.T) {
 	a, b := marked(9, 100, 100, 100, 100), marked(9, 50, 50, 50, 50)
 	all := byTime([]csrc.ContendResult{a, b}, time.Millisecond, 5*time.Millisecond)
 	assert.Equal(t, 4, all.windowsOf)
-	assert.InDelta(t, 1, all.together, 0)
+	assert.InDelta(t, 1, all.overlap, 0)
 	assert.Equal(t, []span{{400, 0, 4 * ms}, {200, 0, 4 * ms}}, all.spans)
 	assert.InDeltaSlice(t, []float64{15000, 15000, 15000, 15000}, all.windows, 1e-9) // (10,000 + 20,000) / 2
 
@@ -38,7 +38,7 @@ func TestByTimeTakesCommonWindows(t *testing.T) {
 	b.Marks = append(b.Marks[:2:2], b.Marks[3:]...)
 	some := byTime([]csrc.ContendResult{a, b}, time.Millisecond, 5*time.Millisecond)
 	assert.Equal(t, []span{{200, 0, 2 * ms}, {100, 0, 2 * ms}}, some.spans)
-	assert.InDelta(t, 0.5, some.together, 0)
+	assert.InDelta(t, 0.5, some.overlap, 0)
 
 	// a had its CPU for less than the window, though it made its marks.
 	for i := range a.Marks[1:] {
@@ -47,7 +47,7 @@ func TestByTimeTakesCommonWindows(t *testing.T) {
 	assert.Len(t, byTime([]csrc.ContendResult{a, b}, time.Millisecond, 5*time.Millisecond).windows, 1)
 
 	none := byTime([]csrc.ContendResult{a, {Origin: 1000}}, time.Millisecond, 5*time.Millisecond)
-	assert.Zero(t, none.together)
+	assert.Zero(t, none.overlap)
 	assert.Empty(t, none.windows)
 }
 
@@ -57,16 +57,16 @@ func TestByCountTakesAll(t *testing.T) {
 		{Operations: 1000, Start: 0, End: 200},
 	})
 	assert.Equal(t, []span{{1000, 10, 100}, {1000, 0, 200}}, both.spans)
-	assert.InDelta(t, 0.5, both.together, 1e-9) // 5...105 of 0...200
+	assert.InDelta(t, 0.5, both.overlap, 1e-9) // 5...105 of 0...200
 	apart := byCount([]csrc.ContendResult{{Start: 0, End: 10}, {Start: 20, End: 30}})
-	assert.Zero(t, apart.together)
+	assert.Zero(t, apart.overlap)
 }
 
 func TestFill(t *testing.T) {
 	v := Figures{Mode: ByTime, Threads: make([]Thread, 2)}
-	tallied{
+	tally{
 		spans:   []span{{1000, 0, 10_000}, {500, 0, 10_000}},
-		windows: []float64{14, 16, 15}, windowsOf: 4, together: 0.75,
+		windows: []float64{14, 16, 15}, windowsOf: 4, overlap: 0.75,
 	}.fill(&v)
 	assert.InDelta(t, 15, v.NsPerOp, 1e-12)
 	assert.InDelta(t, 10, v.Min, 1e-12)
@@ -81,16 +81,16 @@ func TestFill(t *testing.T) {
 	assert.InDelta(t, 20, v.Threads[1].NsPerOp, 1e-12)
 
 	alone := Figures{Mode: ByCount, Threads: make([]Thread, 1)}
-	tallied{spans: []span{{0, 0, 0}}}.fill(&alone)
+	tally{spans: []span{{0, 0, 0}}}.fill(&alone)
 	assert.Zero(t, alone.NsPerOp)
 	assert.InDelta(t, 1, alone.Fairness, 0)
 }
 
 func TestDoubts(t *testing.T) {
 	half, all := 0.4, 1.0
-	v := Figures{Mode: ByTime, Operations: 5, Together: &all}
+	v := Figures{Mode: ByTime, Operations: 5, Overlap: &all}
 	assert.Empty(t, doubts(v))
-	v.Together = &half
+	v.Overlap = &half
 	assert.Equal(t, result.Suspect, doubts(v)[0].Verdict)
 	v.Mode = ByCount // reported, but no fault
 	assert.Empty(t, doubts(v))

@@ -89,11 +89,11 @@ func (f *flags) Resolve(m experiment.Machine) (r experiment.Resolution[Cell], er
 		if err != nil {
 			return r, err
 		}
-		pairs, relations = []topology.Pair{p}, []topology.Relation{p.Relation}
+		pairs, relations = []topology.CPUPair{p}, []topology.Relation{p.Relation}
 	}
 	var lacking []string
 	for _, relation := range relations {
-		if i := slices.IndexFunc(pairs, func(p topology.Pair) bool { return p.Relation == relation }); i >= 0 {
+		if i := slices.IndexFunc(pairs, func(p topology.CPUPair) bool { return p.Relation == relation }); i >= 0 {
 			r.Cells = append(r.Cells, f.cell(m, pairs[i]))
 			continue
 		}
@@ -123,16 +123,16 @@ func (f *flags) Resolve(m experiment.Machine) (r experiment.Resolution[Cell], er
 }
 
 // pair returns the pair that the arguments name.
-func (f *flags) pair(m experiment.Machine) (p topology.Pair, err error) {
+func (f *flags) pair(m experiment.Machine) (p topology.CPUPair, err error) {
 	a, errA := m.One(f.cpus[0])
 	b, errB := m.One(f.cpus[1])
 	if err = errors.Join(errA, errB); err != nil {
 		return p, hint.Usage(hint.With(fmt.Errorf("CPUs %s: %w", strings.Join(f.cpus, " "), err), hint.Of(err)))
 	}
-	return topology.Pair{A: a, B: b, Relation: m.Relation(a, b)}, nil
+	return topology.CPUPair{A: a, B: b, Relation: m.Relation(a, b)}, nil
 }
 
-func (f *flags) cell(m experiment.Machine, p topology.Pair) experiment.Cell[Cell] {
+func (f *flags) cell(m experiment.Machine, p topology.CPUPair) experiment.Cell[Cell] {
 	a, b, trips := strconv.Itoa(p.A), strconv.Itoa(p.B), strconv.FormatUint(f.roundTrips, 10)
 	relation, pair := p.Relation.String(), a+","+b
 	cpus := result.CPUs{List: pair, Count: 2, Relation: relation}

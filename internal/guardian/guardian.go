@@ -118,7 +118,7 @@ func (g *Guardian) Add(s Step, keep ...*os.File) error {
 	if i >= 0 {
 		keep = nil // it has them
 	}
-	if err := g.tell(order{Add: &s}, keep...); err != nil {
+	if err := g.send(order{Add: &s}, keep...); err != nil {
 		if len(g.steps) == 0 {
 			_ = g.process.Process.Kill()
 			err = errors.Join(err, g.stop())
@@ -151,7 +151,7 @@ func (g *Guardian) remove(kind, name string) {
 	if i < 0 {
 		return
 	}
-	_ = g.tell(order{Remove: &Step{Kind: kind, Name: name}}) // it may have ended
+	_ = g.send(order{Remove: &Step{Kind: kind, Name: name}}) // it may have ended
 	if g.steps = slices.Delete(g.steps, i, i+1); len(g.steps) == 0 {
 		_ = g.stop() // Undo has already returned the error
 	}
@@ -188,8 +188,8 @@ func (g *Guardian) stop() error {
 	return err
 }
 
-// tell sends an order and waits until it is done.
-func (g *Guardian) tell(o order, keep ...*os.File) error {
+// send sends an order and waits until it is done.
+func (g *Guardian) send(o order, keep ...*os.File) error {
 	text, err := json.Marshal(o)
 	if err != nil {
 		return err

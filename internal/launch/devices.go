@@ -27,7 +27,7 @@ var deviceKinds = [...]deviceKind{
 }
 
 // placeByDevice makes a placement of a kind. Errors are those of the selector.
-func (g ground) placeByDevice(k deviceKind, device string) (Placement, error) {
+func (g scope) placeByDevice(k deviceKind, device string) (Placement, error) {
 	cpus, err := g.m.Select(k.selector+":"+device, g.cpus)
 	if err != nil {
 		return Placement{}, err

@@ -45,7 +45,7 @@ func PlacementUsages() []string {
 
 // LookupPlacement finds a placement by its name, also one that is like an earlier one, and one of a device.
 func LookupPlacement(m *topology.Machine, cpus, mems cpuset.Set, name string) (Placement, error) {
-	g := newGround(m, cpus, mems)
+	g := newScope(m, cpus, mems)
 	for _, k := range deviceKinds {
 		if device, ok := strings.CutPrefix(name, k.selector+"-"); ok {
 			return g.placeByDevice(k, device)
@@ -67,8 +67,8 @@ func LookupPlacement(m *topology.Machine, cpus, mems cpuset.Set, name string) (P
 	return Placement{}, hint.With(fmt.Errorf("no placement %q", name), "there are "+strings.Join(PlacementNames(), ", "))
 }
 
-// ground is the part of a machine from which placements are made.
-type ground struct {
+// scope is the part of a machine from which placements are made.
+type scope struct {
 	m      *topology.Machine
 	cpus   cpuset.Set // of the run
 	memory []topology.Node
@@ -78,8 +78,8 @@ type ground struct {
 // kind is a placement without a machine.
 type kind struct {
 	name  string
-	cpus  func(g ground) cpuset.Set
-	mem   func(g ground) (linux.Mempolicy, cpuset.Set) // nil: no memory policy
+	cpus  func(g scope) cpuset.Set
+	mem   func(g scope) (linux.Mempolicy, cpuset.Set) // nil: no memory policy
 	words string
 
 	kubernetes string // what a pod needs in addition to exclusive CPUs; "-": it has no exclusive ones
@@ -94,10 +94,10 @@ func (k kind) Entry() (name, usage string) { return k.name, k.words }
 // only in killing a program that does not fit.
 var kinds = [...]kind{
 	{"unbound", all, nil, "all CPUs of the run", "-"},
-	{"one-cpu", func(g ground) cpuset.Set { return cpuset.Of(g.cpus.First()) }, nil, "one CPU", ""},
+	{"one-cpu", func(g scope) cpuset.Set { return cpuset.Of(g.cpus.First()) }, nil, "one CPU", ""},
 	{"smt-siblings", siblings, nil, "the threads of one core", "the option full-pcpus-only"},
 	{
-		"one-per-core", func(g ground) cpuset.Set { return cpuset.Of(g.m.OnePerCore(g.cpus)...) }, nil,
+		"one-per-core", func(g scope) cpuset.Set { return cpuset.Of(g.m.OnePerCore(g.cpus)...) }, nil,
 		"one thread of each core", "the option distribute-cpus-across-cores",
 	},
 	{"one-llc", llc, nil, "CPUs with a common last-level cache", "the option prefer-align-cpus-by-uncorecache"},
@@ -117,7 +117,7 @@ var kinds = [...]kind{
 // these nodes (empty: all), without those that are like an earlier one. There are at most as many as kinds, 12, and two
 // more of a device ("": none).
 func Placements(m *topology.Machine, cpus, mems cpuset.Set, device string) ([]Placement, error) {
-	g := newGround(m, cpus, mems)
+	g := newScope(m, cpus, mems)
 	var ofDevice []Placement
 	for _, k := range deviceKinds {
 		if device == "" {
@@ -134,7 +134,7 @@ func Placements(m *topology.Machine, cpus, mems cpuset.Set, device string) ([]Pl
 
 // placements returns those of all kinds after the first, which has all CPUs, and those of a device. Those of a device are
 // kept although they are like others: what differs is where the device is. The same place is there once.
-func (g ground) placements(ofDevice []Placement) (placements []Placement) {
+func (g scope) placements(ofDevice []Placement) (placements []Placement) {
 	shapes, places := map[string]bool{}, map[string]bool{}
 	add := func(p Placement) {
 		places[p.place] = true
@@ -158,8 +158,8 @@ func (g ground) placements(ofDevice []Placement) (placements []Placement) {
 	return placements
 }
 
-func newGround(m *topology.Machine, cpus, mems cpuset.Set) ground {
-	g := ground{m: m, cpus: cpus.Intersect(m.Online())}
+func newScope(m *topology.Machine, cpus, mems cpuset.Set) scope {
+	g := scope{m: m, cpus: cpus.Intersect(m.Online())}
 	for _, n := range m.Nodes {
 		if n.HasMemory() && (mems.Empty() || mems.Contains(n.Node)) {
 			g.memory = append(g.memory, n)
@@ -174,7 +174,7 @@ func newGround(m *topology.Machine, cpus, mems cpuset.Set) ground {
 }
 
 // place makes a placement of a kind; false if it does not exist on the machine.
-func (g ground) place(k kind) (Placement, bool) {
+func (g scope) place(k kind) (Placement, bool) {
 	if g.cpus.Empty() {
 		return Placement{}, false
 	}
@@ -192,7 +192,7 @@ func (g ground) place(k kind) (Placement, bool) {
 }
 
 // settled returns a placement whose CPUs are those that it asks for.
-func (g ground) settled(p Placement) Placement {
+func (g scope) settled(p Placement) Placement {
 	p.place = fmt.Sprint(p.CPUs, p.Mempolicy, p.Nodes)
 	p.Kubernetes = kubernetes(p.CPUs.Len(), p.Kubernetes)
 	if p.CPUs.Equal(g.m.Allowed()) {
@@ -202,12 +202,12 @@ func (g ground) settled(p Placement) Placement {
 }
 
 // on returns the CPUs that belong to the run.
-func (g ground) on(cpus cpuset.Set) cpuset.Set { return cpus.Intersect(g.cpus) }
+func (g scope) on(cpus cpuset.Set) cpuset.Set { return cpus.Intersect(g.cpus) }
 
 // shape describes how CPUs are related and their classes: node by node, cache by cache, how many threads of each core.
 // Sets of the same shape differ only by symmetry: "[(2 2) (2 2)]" is a node with two caches, each of two cores with
 // both threads.
-func (g ground) shape(cpus cpuset.Set) string {
+func (g scope) shape(cpus cpuset.Set) string {
 	type place struct{ node, llc, core int }
 	threads, classes := map[place]int{}, map[place]string{}
 	for cpu := range cpus.All() {
@@ -237,12 +237,12 @@ func joined(words []string) string {
 	return strings.Join(words, " ")
 }
 
-func all(g ground) cpuset.Set { return g.cpus }
+func all(g scope) cpuset.Set { return g.cpus }
 
-func home(g ground) cpuset.Set { return g.on(g.m.OnNode(g.home)) }
+func home(g scope) cpuset.Set { return g.on(g.m.OnNode(g.home)) }
 
 // siblings returns the threads of the first core with the greatest number of them.
-func siblings(g ground) cpuset.Set {
+func siblings(g scope) cpuset.Set {
 	byCore := map[int]cpuset.Set{}
 	var most cpuset.Set
 	for cpu := range g.cpus.All() {
@@ -262,7 +262,7 @@ func siblings(g ground) cpuset.Set {
 }
 
 // llc returns the CPUs of the first last-level cache with the greatest number of them.
-func llc(g ground) cpuset.Set {
+func llc(g scope) cpuset.Set {
 	var most cpuset.Set
 	for _, l := range g.m.LLCs {
 		if cpus := g.on(l.CPUs); cpus.Len() > most.Len() {
@@ -272,7 +272,7 @@ func llc(g ground) cpuset.Set {
 	return most
 }
 
-func spread(g ground) cpuset.Set {
+func spread(g scope) cpuset.Set {
 	var cpus []int
 	for _, n := range g.m.Nodes {
 		if first := g.on(g.m.OnNode(n)).First(); first >= 0 {
@@ -285,13 +285,13 @@ func spread(g ground) cpuset.Set {
 	return cpuset.Of(cpus...)
 }
 
-func class(name string) func(g ground) cpuset.Set {
-	return func(g ground) cpuset.Set {
+func class(name string) func(g scope) cpuset.Set {
+	return func(g scope) cpuset.Set {
 		return g.on(g.m.Where(func(c topology.CPU) bool { return c.Class == name }))
 	}
 }
 
-func interleaved(g ground) (linux.Mempolicy, cpuset.Set) {
+func interleaved(g scope) (linux.Mempolicy, cpuset.Set) {
 	if len(g.memory) < 2 {
 		return 0, cpuset.Set{}
 	}
@@ -303,7 +303,7 @@ func interleaved(g ground) (linux.Mempolicy, cpuset.Set) {
 }
 
 // remote returns the node with memory that is farthest from home, or the last one if distances are not known.
-func remote(g ground) (linux.Mempolicy, cpuset.Set) {
+func remote(g scope) (linux.Mempolicy, cpuset.Set) {
 	if len(g.memory) < 2 {
 		return 0, cpuset.Set{}
 	}

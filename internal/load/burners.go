@@ -34,7 +34,7 @@ func Start(ctx context.Context, self child.Self, burners []Options) (*Burners, e
 	if err != nil {
 		return nil, err
 	}
-	if _, err := child.Hear[Report](group); err != nil {
+	if _, err := child.ReceiveAll[Report](group); err != nil {
 		group.End()
 		return nil, group.Cause()
 	}
@@ -67,7 +67,7 @@ func (b *Burners) Stop() ([]Report, error) { return b.stop() }
 
 func (b *Burners) end() ([]Report, error) {
 	b.group.Stop(nil)
-	answers, err := child.Hear[Report](b.group)
+	answers, err := child.ReceiveAll[Report](b.group)
 	b.group.End()
 	var reports []Report
 	for _, a := range answers {

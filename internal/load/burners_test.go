@@ -152,7 +152,7 @@ func TestBurnersTerminated(t *testing.T) {
 	for _, pid := range f.group.PIDs() {
 		require.NoError(t, syscall.Kill(pid, syscall.SIGTERM))
 	}
-	reports, err := child.Hear[Report](f.group)
+	reports, err := child.ReceiveAll[Report](f.group)
 	require.NoError(t, err, "while their input is open")
 	for i, r := range reports {
 		require.NotNil(t, r)

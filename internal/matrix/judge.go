@@ -85,7 +85,7 @@ func judgePairs(run *result.Run, columns column.List) error {
 
 func pairsVerdict(run *result.Run, cell int, figure Figure, faults Faults, design stats.SessionsDesign) stats.Verdict {
 	seconds, baseline := paired(run, cell, figure)
-	v := stats.Pairs(seconds, baseline, design)
+	v := stats.PairedSamples(seconds, baseline, design)
 	if faults.none(cell) {
 		return stats.InvalidVerdict(faults.cells[cell].reason)
 	}

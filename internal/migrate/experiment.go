@@ -176,14 +176,14 @@ func (f *flags) times() (times []time.Duration, err error) {
 }
 
 // pairs are the pairs of CPUs, and the relations of --relation all that no two CPUs have.
-func (f *flags) pairs(m experiment.Machine) (pairs []topology.Pair, lacking []topology.Relation, err error) {
+func (f *flags) pairs(m experiment.Machine) (pairs []topology.CPUPair, lacking []topology.Relation, err error) {
 	relations, err := f.relations()
 	if err != nil {
 		return nil, nil, err
 	}
 	has := m.PerRelation(m.CPUs)
 	for _, r := range relations {
-		i := slices.IndexFunc(has, func(p topology.Pair) bool { return p.Relation == r })
+		i := slices.IndexFunc(has, func(p topology.CPUPair) bool { return p.Relation == r })
 		switch {
 		case i >= 0:
 			pairs = append(pairs, has[i])
@@ -286,7 +286,7 @@ func (f *flags) name(r topology.Relation, every time.Duration, size uint64, time
 	return strings.Join(words, " ")
 }
 
-func (f *flags) cell(m experiment.Machine, p topology.Pair, every time.Duration, size uint64) experiment.Cell[Cell] {
+func (f *flags) cell(m experiment.Machine, p topology.CPUPair, every time.Duration, size uint64) experiment.Cell[Cell] {
 	relation, pair := p.Relation.String(), fmt.Sprintf("%d,%d", p.A, p.B)
 	cpus := result.CPUs{List: pair, Count: 2, Relation: relation}
 	if p.Relation == topology.SameCPU {

@@ -40,7 +40,7 @@ func allowed(t *testing.T) cpuset.Set {
 	return cpus
 }
 
-func take(t *testing.T, c Cell) (s result.Sample, v Figures) {
+func takeSample(t *testing.T, c Cell) (s result.Sample, v Figures) {
 	t.Helper()
 	s, err := sampler{}.Sample(t.Context(), c)
 	require.NoError(t, err)
@@ -56,7 +56,7 @@ func TestSampleThisMachine(t *testing.T) {
 			for _, access := range accessNames() {
 				c := ours(t, apart)
 				c.Access = access
-				s, v := take(t, c)
+				s, v := takeSample(t, c)
 				assert.False(t, s.Partial)
 				assert.True(t, s.Placement.Verified, "%v", s.Placement.Mismatches)
 				assert.GreaterOrEqual(t, s.Placement.Checked, 2*6+2*(calls+1))
@@ -81,7 +81,7 @@ func TestSampleThisMachine(t *testing.T) {
 func TestSampleLarge(t *testing.T) {
 	c := ours(t, false)
 	c.WorkingSet, c.Every, c.Moves = 32<<20, 10*time.Microsecond, 3
-	_, v := take(t, c)
+	_, v := takeSample(t, c)
 	assert.Positive(t, v.RefillBytes)
 	assert.Less(t, v.RefillBytes, c.WorkingSet)
 }
@@ -89,7 +89,7 @@ func TestSampleLarge(t *testing.T) {
 func TestSampleNode(t *testing.T) {
 	c := ours(t, false)
 	c.MemNode = new(0)
-	s, v := take(t, c)
+	s, v := takeSample(t, c)
 	assert.True(t, s.Placement.Verified, "%v", s.Placement.Mismatches)
 	if v.MemoryNode != nil {
 		assert.Zero(t, *v.MemoryNode)

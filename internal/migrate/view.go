@@ -230,7 +230,7 @@ func table(run *result.Run, rows []*row, opts term.Options) string {
 		}
 		lines[i].Cells = append(lines[i].Cells, moving, refill, cost, r.access())
 		if run.Matrix != nil && r.cell >= 0 {
-			lines[i].Words = view.CellRemarks(run, r.cell, opts)
+			lines[i].Words = view.CellPhrases(run, r.cell, opts)
 		}
 	}
 	if run.Matrix == nil {

@@ -15,8 +15,8 @@ import (
 // an idle CPU is visible after two.
 const softPeriod = 20 * time.Millisecond
 
-// soft keeps a thread on a node's CPUs while any of them is idle, and lets it run elsewhere while all are busy.
-type soft struct {
+// softAffinity keeps a thread on a node's CPUs while any of them is idle, and lets it run elsewhere while all are busy.
+type softAffinity struct {
 	tid       int
 	near, far cpuset.Set // the node's CPUs; all allowed CPUs
 	root      fs.FS
@@ -24,9 +24,9 @@ type soft struct {
 	ended     chan error
 }
 
-// startSoft binds the thread to the near CPUs, and starts to watch them.
-func startSoft(root fs.FS, tid int, near, far cpuset.Set) (*soft, error) {
-	s := &soft{tid: tid, near: near, far: far, root: root, stop: make(chan struct{}), ended: make(chan error, 1)}
+// startSoftAffinity binds the thread to the near CPUs, and starts to watch them.
+func startSoftAffinity(root fs.FS, tid int, near, far cpuset.Set) (*softAffinity, error) {
+	s := &softAffinity{tid: tid, near: near, far: far, root: root, stop: make(chan struct{}), ended: make(chan error, 1)}
 	if err := s.bind(near); err != nil {
 		return nil, err
 	}
@@ -38,19 +38,19 @@ func startSoft(root fs.FS, tid int, near, far cpuset.Set) (*soft, error) {
 	return s, nil
 }
 
-func (s *soft) bind(cpus cpuset.Set) error {
+func (s *softAffinity) bind(cpus cpuset.Set) error {
 	setting := placement.Setting{CPUs: cpus}
 	_, err := setting.Apply(s.tid)
 	return err
 }
 
 // end stops watching and returns the errors that occurred.
-func (s *soft) end() error {
+func (s *softAffinity) end() error {
 	close(s.stop)
 	return <-s.ended
 }
 
-func (s *soft) watch(before map[int]uint64) error {
+func (s *softAffinity) watch(before map[int]uint64) error {
 	ticker := time.NewTicker(softPeriod)
 	defer ticker.Stop()
 	wide := false
@@ -79,7 +79,7 @@ func (s *soft) watch(before map[int]uint64) error {
 }
 
 // idle returns the idle time of each CPU, in ticks of 10 ms.
-func (s *soft) idle() (map[int]uint64, error) {
+func (s *softAffinity) idle() (map[int]uint64, error) {
 	const file = "proc/stat"
 	text, err := sysfs.ReadString(s.root, file)
 	if err != nil {

@@ -94,9 +94,9 @@ func TestSoftAffinity(t *testing.T) {
 	}()
 	thread := <-tid
 	fake := &stat{busy: make(chan bool)}
-	started := make(chan *soft)
+	started := make(chan *softAffinity)
 	go func() {
-		s, err := startSoft(fake, thread, near, far)
+		s, err := startSoftAffinity(fake, thread, near, far)
 		assert.NoError(t, err)
 		started <- s
 	}()
@@ -130,11 +130,11 @@ func TestSoftAffinityWithoutProc(t *testing.T) {
 	defer runtime.UnlockOSThread()
 	far, err := linux.GetAffinity(0)
 	require.NoError(t, err)
-	_, err = startSoft(fstest.MapFS{}, linux.Gettid(), far, far)
+	_, err = startSoftAffinity(fstest.MapFS{}, linux.Gettid(), far, far)
 	assert.ErrorIs(t, err, fs.ErrNotExist)
-	_, err = startSoft(fstest.MapFS{"proc/stat": {Data: []byte("intr 0")}}, linux.Gettid(), far, far)
+	_, err = startSoftAffinity(fstest.MapFS{"proc/stat": {Data: []byte("intr 0")}}, linux.Gettid(), far, far)
 	assert.ErrorContains(t, err, "no CPU has an idle time")
-	s, err := startSoft(os.DirFS("/"), linux.Gettid(), far, far)
+	s, err := startSoftAffinity(os.DirFS("/"), linux.Gettid(), far, far)
 	require.NoError(t, err)
 	assert.NoError(t, s.end())
 }

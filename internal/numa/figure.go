@@ -190,6 +190,6 @@ func nodeHeat(nodes []int, unit string) *chart.Heat {
 		h.Names = append(h.Names, orWord(node, "F"))
 		h.At = append(h.At, slices.Repeat([]float64{math.NaN()}, len(nodes)))
 	}
-	h.Tell = func(i, j int) string { return "Mem " + h.Names[i] + ", CPU " + h.Names[j] }
+	h.Label = func(i, j int) string { return "Mem " + h.Names[i] + ", CPU " + h.Names[j] }
 	return h
 }

@@ -76,7 +76,7 @@ func drawTimeline(run *result.Run) (chart.Figure, bool) {
 	}
 	f.Table.Head = append(f.Table.Head, "total")
 	for i := range rows {
-		cells := []string{rows[i].told(differ)}
+		cells := []string{rows[i].label(differ)}
 		for _, kind := range moveKinds {
 			cells = append(cells, units.Exact(rows[i].meanMoves(kind.of)))
 		}
@@ -120,8 +120,8 @@ func kindOf(relation string) int {
 	return max(0, slices.IndexFunc(moveKinds[:], func(kind moveKind) bool { return kind.relation.String() == relation }))
 }
 
-// told names a row by its number and by the values in which rows differ.
-func (p *probedRow) told(differ [len(rowAxes)]bool) string {
+// label names a row by its number and by the values in which rows differ.
+func (p *probedRow) label(differ [len(rowAxes)]bool) string {
 	words := []string{p.name()}
 	for n, axis := range rowAxes {
 		if differ[n] {
@@ -153,7 +153,7 @@ func laneOf(row *probedRow) (l lane, ok bool) {
 
 // draw returns one mark per move, above y = 0. Moves too near to each other share one mark, of the furthest kind.
 func (l lane) draw(differ [len(rowAxes)]bool, time chart.Axis) string {
-	name := l.row.told(differ)
+	name := l.row.label(differ)
 	var b strings.Builder
 	fmt.Fprintf(&b, `<g><title>%s: %s in %s</title><text x="-8" y="-1" text-anchor="end">%s</text>`+
 		`<path d="M0 0H%.1f" stroke="currentColor" opacity=".5"/></g>`+"\n", html.EscapeString(name),
@@ -168,7 +168,7 @@ func (l lane) draw(differ [len(rowAxes)]bool, time chart.Axis) string {
 			i++
 		}
 		fmt.Fprintf(&marks[furthest], `<path d="M%.1f 0v-%d"><title>%s</title></path>`, time.At(l.moves[first].Seconds),
-			markHeight(furthest), html.EscapeString(tellMoves(l.moves[first:i])))
+			markHeight(furthest), html.EscapeString(describeMoves(l.moves[first:i])))
 	}
 	for i, kind := range moveKinds {
 		if marks[i].Len() > 0 {
@@ -178,8 +178,8 @@ func (l lane) draw(differ [len(rowAxes)]bool, time chart.Axis) string {
 	return b.String()
 }
 
-// tellMoves describes a single move, or the number of moves of each kind.
-func tellMoves(moves []result.NumaMove) string {
+// describeMoves describes a single move, or the number of moves of each kind.
+func describeMoves(moves []result.NumaMove) string {
 	first := moves[0]
 	if len(moves) == 1 {
 		return fmt.Sprintf("%s: CPU %d to %d, %s", units.Seconds(first.Seconds), first.From, first.To, first.Relation)

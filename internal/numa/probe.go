@@ -83,7 +83,7 @@ type probe struct {
 	moves      []perf.Move      // of the trace, since the thread started
 	lost       uint64           // records of it
 	lostBefore uint64           // the first repetition
-	soft       *soft            // nil: not asked for
+	soft       *softAffinity    // nil: not asked for
 
 	faults    *perf.Faults      // nil: they cannot be traced
 	faulted   map[uint64]uint64 // faults of this phase by page
@@ -306,7 +306,7 @@ func (p *probe) prefer() (err error) {
 		if p.Near.Empty() {
 			return fmt.Errorf("node %d has %s", node, withoutCPUs(p.cpus))
 		}
-		p.soft, err = startSoft(p.root, linux.Gettid(), p.Near, p.cpus)
+		p.soft, err = startSoftAffinity(p.root, linux.Gettid(), p.Near, p.cpus)
 		return err
 	}
 	return fmt.Errorf("there is no way %q to prefer a node", p.Row.PreferredBy)

@@ -60,8 +60,8 @@ func planned(r Request, m *topology.Machine) Request {
 	return r.Resolved(m, run)
 }
 
-// take measures, and skips the test if this build or machine lacks something.
-func take(t *testing.T, m *topology.Machine, r Request) (result.Sample, result.Numa) {
+// takeSample measures, and skips the test if this build or machine lacks something.
+func takeSample(t *testing.T, m *topology.Machine, r Request) (result.Sample, result.Numa) {
 	t.Helper()
 	s, err := Measure(t.Context(), live, m, planned(r, m))
 	skipIfRefused(t, err)
@@ -124,7 +124,7 @@ func TestMeasure(t *testing.T) {
 		name := label(row) + " " + row.Pages + " " + row.Access + row.MemPolicy + row.FirstTouch
 		t.Run(strings.ReplaceAll(name, " ", "_"), func(t *testing.T) {
 			begun := time.Now()
-			s, v := take(t, m, r)
+			s, v := takeSample(t, m, r)
 			assert.Less(t, s.Seconds, time.Since(begun).Seconds(), "the loop is a part of it")
 			assert.True(t, s.Placement.Verified, "%v", s.Placement.Mismatches)
 			assert.Equal(t, row, v.NumaRow)
@@ -293,7 +293,7 @@ func TestMeasureSoftAffinity(t *testing.T) {
 	for node := range withCPUs(m, m.Allowed()).All() {
 		r := plain(m)
 		r.Row.PreferredNode, r.Row.PreferredBy = node, ByAffinity
-		s, v := take(t, m, r)
+		s, v := takeSample(t, m, r)
 		assert.True(t, s.Placement.Verified, "%v", s.Placement.Mismatches)
 		assert.Contains(t, s.Placement.Requested, "preferred by affinity")
 		assert.Positive(t, v.NsPerAccess)
@@ -306,7 +306,7 @@ func TestMeasureSettles(t *testing.T) {
 	for _, access := range AccessNames() {
 		r := plain(m)
 		r.Row.Access, r.Settle = access, 0.01
-		s, v := take(t, m, r)
+		s, v := takeSample(t, m, r)
 		assert.GreaterOrEqual(t, v.SettledSeconds, 0.01, access)
 		assert.EqualValues(t, 3*20_000, v.Accesses, access)
 		assert.False(t, s.Partial)
@@ -386,7 +386,7 @@ func TestFirstTouchBefore(t *testing.T) {
 	r := plain(m)
 	r.Row.FirstTouch = TouchBefore
 	r.CPUs = strconv.Itoa(m.Allowed().Last())
-	s, v := take(t, m, r)
+	s, v := takeSample(t, m, r)
 	assert.True(t, s.Placement.Verified, "%v", s.Placement.Mismatches)
 	assert.Contains(t, s.Placement.Requested, "touched first before")
 	assert.Positive(t, v.NsPerAccess)
@@ -437,7 +437,7 @@ func TestFirstTouchElsewhere(t *testing.T) {
 		r := plain(m)
 		r.Row.FirstTouch = touch
 		r.Row.CPU = withCPUs(m, m.Allowed()).First()
-		s, v := take(t, m, r)
+		s, v := takeSample(t, m, r)
 		assert.True(t, s.Placement.Verified, "%v", s.Placement.Mismatches)
 		pages := int(r.Row.BufferBytes) / os.Getpagesize()
 		if touch == TouchFar {
@@ -462,7 +462,7 @@ func TestMeasureBindBalancing(t *testing.T) {
 	}
 	r := plain(m)
 	r.Row.Mem, r.Row.MemPolicy = withMemory(m).First(), BindBalancing
-	sample, _ := take(t, m, r)
+	sample, _ := takeSample(t, m, r)
 	assert.True(t, sample.Placement.Verified, "%v", sample.Placement.Mismatches)
 	assert.Contains(t, sample.Placement.Requested, "(bind+balancing)")
 	r.Row.MemPolicy = ""
@@ -731,7 +731,7 @@ func TestMeasureNice(t *testing.T) {
 	r := plain(m)
 	nice := 19
 	r.Nice = &nice
-	s, _ := take(t, m, r)
+	s, _ := takeSample(t, m, r)
 	assert.True(t, s.Placement.Verified)
 	assert.Contains(t, s.Placement.Requested, "nice 19")
 	after, err := linux.GetNice(0)

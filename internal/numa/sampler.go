@@ -179,7 +179,7 @@ func (w *watcher) Close() error {
 // burners is the load of the current cell: a burner on each of its CPUs.
 type burners struct {
 	setting experiment.Setting
-	fleet   *load.Burners      // nil: no load
+	group   *load.Burners      // nil: no load
 	monitor *placement.Monitor // of the group, during a sample; nil otherwise
 	cpus    cpuset.Set
 	percent float64 // of each CPU
@@ -196,7 +196,7 @@ func (b *burners) burn(ctx context.Context, c Cell) error {
 	if c.Nice != nil {
 		nice = *c.Nice
 	}
-	if cpus.Equal(b.cpus) && c.Load == b.percent && nice == b.nice && (b.fleet != nil || c.Load == 0) {
+	if cpus.Equal(b.cpus) && c.Load == b.percent && nice == b.nice && (b.group != nil || c.Load == 0) {
 		return nil
 	}
 	if err := b.stop(); err != nil {
@@ -204,28 +204,28 @@ func (b *burners) burn(ctx context.Context, c Cell) error {
 	}
 	b.cpus, b.percent, b.nice = cpus, c.Load, nice
 	if c.Load > 0 {
-		b.fleet, err = load.Start(context.WithoutCancel(ctx), b.setting.Self.In(b.setting.Environ),
+		b.group, err = load.Start(context.WithoutCancel(ctx), b.setting.Self.In(b.setting.Environ),
 			load.PerCPU(cpus, c.Load, nice, b.setting.Seed))
 	}
 	return err
 }
 
 func (b *burners) stop() error {
-	if b.fleet == nil {
+	if b.group == nil {
 		return nil
 	}
-	_, err := b.fleet.Stop()
-	b.fleet = nil
+	_, err := b.group.Stop()
+	b.group = nil
 	return err
 }
 
 // begin starts to watch the load, and reads its clocks.
 func (b *burners) begin() (load.Reading, error) {
-	if b.fleet == nil {
+	if b.group == nil {
 		return load.Reading{}, nil
 	}
-	b.monitor = b.fleet.Watch()
-	return b.fleet.Read()
+	b.monitor = b.group.Watch()
+	return b.group.Read()
 }
 
 // leave ends the watch that begin started, if put has not ended it: the sample has failed, and the next one starts with
@@ -241,17 +241,17 @@ func (b *burners) leave() {
 // put adds the load since begin to a sample. A load with a wrong placement is stopped, and the next sample starts with
 // a new one.
 func (b *burners) put(s *result.Sample, before load.Reading) error {
-	if b.fleet == nil {
+	if b.group == nil {
 		return nil
 	}
-	after, err := b.fleet.Read()
+	after, err := b.group.Read()
 	if err != nil {
 		return err
 	}
 	checked, mismatches := b.monitor.End()
 	b.monitor = nil
 	s.Placement.Add(checked, mismatches)
-	loads := b.fleet.Achieved(before, after)
+	loads := b.group.Achieved(before, after)
 	shares := map[int]float64{} // part of the time that the probe was on each CPU
 	v, probed := result.Typed[result.Numa](s)
 	if probed {
@@ -263,7 +263,7 @@ func (b *burners) put(s *result.Sample, before load.Reading) error {
 			shares[cpu] = part * min(1, s.CPUSeconds()/loads[0].Seconds)
 		}
 	}
-	if ended := b.fleet.Ended(); ended || len(mismatches) > 0 {
+	if ended := b.group.Ended(); ended || len(mismatches) > 0 {
 		s.Placement.Verified = s.Placement.Verified && len(mismatches) == 0
 		if err := b.stop(); ended && err != nil { // the error names the burner and its end
 			s.Doubts = append(s.Doubts, result.Doubt{Verdict: result.Invalid, Reason: err.Error()})

@@ -276,13 +276,13 @@ func verdictsBlock(run *result.Run, rows []probedRow, options view.Spec, opts te
 		}
 		cells[i] = append(cells[i], ns)
 		if judged {
-			lines[i].Words = []term.Remark{{Text: "no verdict", Colour: term.Dim}}
+			lines[i].Words = []term.Phrase{{Text: "no verdict", Colour: term.Dim}}
 			if row.cell >= 0 {
-				lines[i].Words = view.CellRemarks(run, row.cell, opts)
+				lines[i].Words = view.CellPhrases(run, row.cell, opts)
 			}
 		}
 	}
-	if term.GridWidth(columns, cells)+2+min(term.LeastWords, term.Longest(lines)) > opts.Columns() {
+	if term.GridWidth(columns, cells)+2+min(term.LeastWords, term.LongestPhrase(lines)) > opts.Columns() {
 		// The numbers must do; the table above tells what they stand for.
 		last := len(columns) - 1
 		columns = []term.Column{columns[0], columns[last]}

@@ -48,10 +48,10 @@ var balancingFigures = [...]struct {
 		"ns/access", func(x float64) string { return strconv.FormatFloat(x, 'f', 2, 64) },
 		func(p *result.NumaPhase) *float64 { return &p.NsPerAccess },
 	},
-	{"passes", meanTold, func(p *result.NumaPhase) *float64 { return number(p.ScanSeq) }},
-	{"buffer's faults", meanTold, func(p *result.NumaPhase) *float64 { return number(bufferFaults(p)) }},
-	{"its pages moved", meanTold, func(p *result.NumaPhase) *float64 { return number(p.BufferMoved) }},
-	{"other faults", meanTold, func(p *result.NumaPhase) *float64 {
+	{"passes", meanKnown, func(p *result.NumaPhase) *float64 { return number(p.ScanSeq) }},
+	{"buffer's faults", meanKnown, func(p *result.NumaPhase) *float64 { return number(bufferFaults(p)) }},
+	{"its pages moved", meanKnown, func(p *result.NumaPhase) *float64 { return number(p.BufferMoved) }},
+	{"other faults", meanKnown, func(p *result.NumaPhase) *float64 {
 		if p.Faults == nil {
 			return nil
 		}
@@ -63,7 +63,7 @@ var balancingFigures = [...]struct {
 		}
 		return &others
 	}},
-	{"migrated in all", meanTold, func(p *result.NumaPhase) *float64 { return number(p.PagesMigrated) }},
+	{"migrated in all", meanKnown, func(p *result.NumaPhase) *float64 { return number(p.PagesMigrated) }},
 }
 
 func number[N int | uint64](n *N) *float64 {

@@ -47,7 +47,7 @@ func lifeBlock(rows []probedRow, opts term.Options) string {
 	for i := range rows {
 		cells[i] = []string{rows[i].name()}
 		for _, kind := range kinds {
-			cells[i] = append(cells[i], meanTold(rows[i].mean(func(v *result.Numa) *float64 {
+			cells[i] = append(cells[i], meanKnown(rows[i].mean(func(v *result.Numa) *float64 {
 				if v.LifeMigrations == nil {
 					return nil
 				}
@@ -70,8 +70,8 @@ func (p *probedRow) mean(of func(*result.Numa) *float64) float64 {
 	return sum / float64(n)
 }
 
-// meanTold shows a mean of counts with one decimal at most.
-func meanTold(x float64) string { return units.Count(math.Round(10*x) / 10) }
+// meanKnown shows a mean of counts with one decimal at most.
+func meanKnown(x float64) string { return units.Count(math.Round(10*x) / 10) }
 
 // movesBlock counts migrations by how near the CPUs are, as the RFC does.
 func movesBlock(rows []probedRow, opts term.Options) string {
@@ -89,9 +89,9 @@ func movesBlock(rows []probedRow, opts term.Options) string {
 		row := &rows[i]
 		cells[i] = []string{row.name()}
 		for _, kind := range moveKinds {
-			cells[i] = append(cells[i], meanTold(row.meanMoves(kind.of)))
+			cells[i] = append(cells[i], meanKnown(row.meanMoves(kind.of)))
 		}
-		cells[i] = append(cells[i], meanTold(row.meanMoves(allMoves)))
+		cells[i] = append(cells[i], meanKnown(row.meanMoves(allMoves)))
 		for _, v := range row.samples {
 			if m := v.Migrations; m != nil {
 				seen[m.By]++
@@ -147,7 +147,7 @@ func nodeMovesBlock(rows []probedRow, opts term.Options) string {
 		for i := range rows {
 			to := rows[i].meanMoves(func(m *result.Migrations) uint64 { return m.ToNode[node] })
 			from := rows[i].meanMoves(func(m *result.Migrations) uint64 { return m.FromNode[node] })
-			cells[i] = append(cells[i], meanTold(to)+"/"+meanTold(from))
+			cells[i] = append(cells[i], meanKnown(to)+"/"+meanKnown(from))
 		}
 	}
 	return term.Title("Cross-node migrations a sample, mean: to/from", opts) + term.FoldedGrid(columns, cells, opts)

@@ -128,8 +128,8 @@ func takeRound(run *result.Run, round int, wall func(row result.NumaRow) float64
 	}
 }
 
-// told gives the cells their summaries and verdicts.
-func told(run *result.Run, verdicts ...*stats.Verdict) *result.Run {
+// judgedRun gives the cells their summaries and verdicts.
+func judgedRun(run *result.Run, verdicts ...*stats.Verdict) *result.Run {
 	for i := range run.Cells {
 		run.Cells[i].Summary = rendertest.Timed(1)
 		if i > 0 && len(verdicts) > 0 {
@@ -171,7 +171,7 @@ func rfcRun() *result.Run {
 	}
 	run.Findings = []result.Finding{{Code: "cross-node-cost", Message: "[08]: a sample moved to another node 1738 times."}}
 	run.Warnings = []result.Warning{{Code: "bare", Message: "A warning."}}
-	return told(run, rendertest.Effect(stats.Slower, 23.6, 22.1, 25, 64), rendertest.Effect(stats.Same, 0.2, -0.9, 1.2, 64),
+	return judgedRun(run, rendertest.Effect(stats.Slower, 23.6, 22.1, 25, 64), rendertest.Effect(stats.Same, 0.2, -0.9, 1.2, 64),
 		rendertest.Effect(stats.Faster, -4, -5, -3, 64))
 }
 
@@ -208,7 +208,7 @@ func oneNodeRun() *result.Run {
 				v.PageBytes = map[string]uint64{"2097152": 48 << 20, "4096": 16 << 20}
 			})
 	}
-	return told(run, rendertest.Effect(stats.Same, 0.2, -0.9, 1.2, 3))
+	return judgedRun(run, rendertest.Effect(stats.Same, 0.2, -0.9, 1.2, 3))
 }
 
 // partialRun was interrupted in its first round: one row has a sample, one an invalid one.
@@ -243,7 +243,7 @@ func wideRun() *result.Run {
 			v.NodePages = map[string]int{"0": 60000, "7": 5536}
 		})
 	}
-	return told(run, rendertest.Effect(stats.Slower, 25, 22, 28, 2))
+	return judgedRun(run, rendertest.Effect(stats.Slower, 25, 22, 28, 2))
 }
 
 // blocksRun was taken row by row.
@@ -254,7 +254,7 @@ func blocksRun() *result.Run {
 	for round := range 2 {
 		takeRound(run, round, func(row result.NumaRow) float64 { return 1.5 + float64(row.Row) }, nil)
 	}
-	return told(run)
+	return judgedRun(run)
 }
 
 // buffersRun has several buffers, in two kinds of pages.
@@ -275,7 +275,7 @@ func buffersRun() *result.Run {
 			v.NsPerAccess *= 0.7
 		}
 	})
-	return told(run, rendertest.Effect(stats.Slower, 25, 22, 28, 25))
+	return judgedRun(run, rendertest.Effect(stats.Slower, 25, 22, 28, 25))
 }
 
 // movesRun has floating processes that move, and a journal that tells when.
@@ -300,7 +300,7 @@ func movesRun() *result.Run {
 			v.Migrations = m
 		})
 	}
-	return told(run, rendertest.Effect(stats.Same, 0.2, -0.9, 1.2, 3))
+	return judgedRun(run, rendertest.Effect(stats.Same, 0.2, -0.9, 1.2, 3))
 }
 
 // loadRun is the generator alone.

@@ -121,7 +121,7 @@ func (f *flags) Validate() error {
 const leastInterval = 10 * time.Millisecond
 
 // pair returns the two CPUs and the loops of the command line; 0 loops are the work's default.
-func (f *flags) pair(m experiment.Machine) (pair topology.Pair, loops uint64, err error) {
+func (f *flags) pair(m experiment.Machine) (pair topology.CPUPair, loops uint64, err error) {
 	words := f.words
 	if !f.auto {
 		if len(words) < 2 {
@@ -219,7 +219,7 @@ func (f *flags) Resolve(m experiment.Machine) (r experiment.Resolution[Cell], er
 		if !m.Given("budget") && !m.Given("samples") {
 			spec.Budget = severalBudget
 		}
-		if w, some := Lacking(rows); some {
+		if w, some := LackingWarning(rows); some {
 			r.Warnings = append(r.Warnings, w)
 		}
 	}
@@ -256,8 +256,8 @@ func (f *flags) cell(m experiment.Machine, row result.PairRow, arrayBytes uint64
 	}
 	c := experiment.Cell[Cell]{
 		Do: Cell{
-			Pair: topology.Pair{A: row.CPUA, B: row.CPUB, Relation: m.Relation(row.CPUA, row.CPUB)},
-			Work: f.work, Loops: row.Loops, ArrayBytes: arrayBytes, Interval: f.interval.Seconds(),
+			CPUPair: topology.CPUPair{A: row.CPUA, B: row.CPUB, Relation: m.Relation(row.CPUA, row.CPUB)},
+			Work:    f.work, Loops: row.Loops, ArrayBytes: arrayBytes, Interval: f.interval.Seconds(),
 		},
 		Name:    row.Relation,
 		Flags:   map[string]string{"pair": cpus.List, "relation": row.Relation, "loops": loops, "work": f.work},

@@ -23,7 +23,7 @@ import (
 
 // Cell says what two processes do.
 type Cell struct {
-	topology.Pair
+	topology.CPUPair
 	Work       string `json:"work"`        // of Works
 	Loops      uint64 `json:"loops"`       // of each; where two talk, the round trips
 	ArrayBytes uint64 `json:"array_bytes"` // of sum

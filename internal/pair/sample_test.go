@@ -37,8 +37,8 @@ func TestMeasure(t *testing.T) {
 			t.Run(work.Name, func(t *testing.T) {
 				const loops = 1001
 				r := Cell{
-					Pair: topology.Pair{A: cpus.First(), B: cpu, Relation: topology.SameLLC},
-					Work: work.Name, Loops: loops, ArrayBytes: 999,
+					CPUPair: topology.CPUPair{A: cpus.First(), B: cpu, Relation: topology.SameLLC},
+					Work:    work.Name, Loops: loops, ArrayBytes: 999,
 				}
 				s, err := r.measure(t.Context(), processtest.Self(asSide), func(pids []int) error {
 					processtest.RequireAffinity(t, pids[0], cpuset.Of(cpus.First()))
@@ -91,7 +91,7 @@ func TestMeasurePairCutShort(t *testing.T) {
 		t.Run(work.Name, func(t *testing.T) {
 			ctx, cancel := context.WithCancel(t.Context())
 			r := Cell{
-				Pair: topology.Pair{A: cpus.First(), B: cpus.Last()}, Work: work.Name, Loops: 1 << 50, ArrayBytes: 8,
+				CPUPair: topology.CPUPair{A: cpus.First(), B: cpus.Last()}, Work: work.Name, Loops: 1 << 50, ArrayBytes: 8,
 			}
 			s, err := r.measure(ctx, processtest.Self(asSide), func([]int) error {
 				cancel()
@@ -108,7 +108,7 @@ func TestMeasurePairCutBefore(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	cpu := processtest.CPUs(t).First()
-	s, err := Measure(ctx, processtest.Self(asSide), Cell{Pair: topology.Pair{A: cpu, B: cpu}, Work: "syscall", Loops: 1})
+	s, err := Measure(ctx, processtest.Self(asSide), Cell{CPUPair: topology.CPUPair{A: cpu, B: cpu}, Work: "syscall", Loops: 1})
 	require.NoError(t, err)
 	assert.True(t, s.Partial)
 	assert.Zero(t, s.Seconds)
@@ -126,7 +126,7 @@ func TestMeasurePairErrors(t *testing.T) {
 func TestMeasurePairElsewhere(t *testing.T) {
 	processtest.CPUs(t)
 	_, err := Measure(t.Context(), processtest.Self(asSide), Cell{
-		Pair: topology.Pair{A: cpuset.Max, B: cpuset.Max}, Work: "syscall", Loops: 1,
+		CPUPair: topology.CPUPair{A: cpuset.Max, B: cpuset.Max}, Work: "syscall", Loops: 1,
 	})
 	require.ErrorContains(t, err, fmt.Sprintf("the process on CPU %d: ", cpuset.Max))
 	assert.NotEmpty(t, hint.Of(err))
@@ -134,7 +134,7 @@ func TestMeasurePairElsewhere(t *testing.T) {
 
 // A side that was seen elsewhere makes the placement wrong.
 func TestPairSampleMismatch(t *testing.T) {
-	r := Cell{Pair: topology.Pair{A: 1, B: 2}, Loops: 10}
+	r := Cell{CPUPair: topology.CPUPair{A: 1, B: 2}, Loops: 10}
 	used := linux.Usage{
 		UserSeconds: 1, SystemSeconds: 2, VoluntarySwitches: 3, InvoluntarySwitches: 4, MinorFaults: 5, MajorFaults: 6,
 	}

@@ -19,8 +19,8 @@ var shown = experiment.View{
 	OwnCells: func(run *result.Run) bool { return len(run.Cells) > 0 && run.Cells[0].Flags["relation"] != "" },
 }
 
-// paired is a pair of `gorun pair` and its good samples.
-type paired struct {
+// pairSamples is a pair of `gorun pair` and its good samples.
+type pairSamples struct {
 	pair, relation, loops string
 	samples               []sampledPair
 }
@@ -30,12 +30,12 @@ type sampledPair struct {
 	seconds, user, system float64
 }
 
-// pairsOf are the pairs of a run in the order of its cells; a run without cells has one. The samples of the control are
+// samplesByPair are the pairs of a run in the order of its cells; a run without cells has one. The samples of the control are
 // the baseline's twice over, and are left out.
-func pairsOf(run *result.Run) []paired {
-	pairs, samples := make([]paired, max(1, len(run.Cells))), run.Samples
+func samplesByPair(run *result.Run) []pairSamples {
+	pairs, samples := make([]pairSamples, max(1, len(run.Cells))), run.Samples
 	for i, cell := range run.Cells {
-		pairs[i] = paired{pair: cell.Flags["pair"], relation: cell.Flags["relation"], loops: cell.Flags["loops"]}
+		pairs[i] = pairSamples{pair: cell.Flags["pair"], relation: cell.Flags["relation"], loops: cell.Flags["loops"]}
 	}
 	if len(run.Cells) == 0 {
 		samples = view.Summarised(samples) // of an interrupted run, what there is
@@ -57,7 +57,7 @@ func pairsOf(run *result.Run) []paired {
 }
 
 // spread is of a figure over the samples; false where none has it.
-func (p *paired) spread(of func(s *sampledPair) (float64, bool)) (view.Spread, bool) {
+func (p *pairSamples) spread(of func(s *sampledPair) (float64, bool)) (view.Spread, bool) {
 	var all []float64
 	for i := range p.samples {
 		if figure, ok := of(&p.samples[i]); ok {
@@ -67,8 +67,8 @@ func (p *paired) spread(of func(s *sampledPair) (float64, bool)) (view.Spread, b
 	return view.SpreadAmong(all)
 }
 
-// figures are the rows of the table of one pair, those of `time -p` first.
-var figures = [...]struct {
+// figureRows are the rows of the table of one pair, those of `time -p` first.
+var figureRows = [...]struct {
 	label   string
 	show    func(x float64) string
 	pair    func(s *sampledPair) (float64, bool)
@@ -140,7 +140,7 @@ func nanoseconds(ns float64) string { return units.Seconds(ns / 1e9) }
 
 // title is the heading of `gorun pair`.
 func title(run *result.Run, options view.Spec) (title string, parts []string) {
-	pairs := pairsOf(run)
+	pairs := samplesByPair(run)
 	title, loops := "gorun pair: "+options.Text("work")+" by two processes", " loops of each process"
 	if len(pairs) > 1 {
 		title += fmt.Sprintf(", on %s of CPUs", units.Things(len(pairs), "pair"))
@@ -168,7 +168,7 @@ func title(run *result.Run, options view.Spec) (title string, parts []string) {
 
 // blocks are the figures of one pair, or a row a pair with what is found of it.
 func blocks(run *result.Run, _ view.Spec, opts term.Options) []string {
-	pairs := pairsOf(run)
+	pairs := samplesByPair(run)
 	if len(run.Cells) == 0 {
 		return []string{figuresBlock(&pairs[0], opts), intervalsBlock(&pairs[0], opts), view.SamplesBlock(run, opts)}
 	}
@@ -179,7 +179,7 @@ func blocks(run *result.Run, _ view.Spec, opts term.Options) []string {
 }
 
 // figuresBlock has a figure a row: of both processes with its range, and of each.
-func figuresBlock(p *paired, opts term.Options) string {
+func figuresBlock(p *pairSamples, opts term.Options) string {
 	if len(p.samples) == 0 {
 		return ""
 	}
@@ -189,7 +189,7 @@ func figuresBlock(p *paired, opts term.Options) string {
 	}
 	var rows [][]string
 	ranges := false
-	for _, figure := range figures {
+	for _, figure := range figureRows {
 		both, ok := p.spread(figure.pair)
 		if !ok {
 			continue
@@ -220,7 +220,7 @@ func figuresBlock(p *paired, opts term.Options) string {
 }
 
 // intervalsBlock has a row for each interval of the last sample; nothing if there are none.
-func intervalsBlock(p *paired, opts term.Options) string {
+func intervalsBlock(p *pairSamples, opts term.Options) string {
 	if len(p.samples) == 0 {
 		return ""
 	}
@@ -244,7 +244,7 @@ func intervalsBlock(p *paired, opts term.Options) string {
 }
 
 // pidsRow has the PIDs of the processes of the last sample; nil where they are not known.
-func pidsRow(p *paired) []string {
+func pidsRow(p *pairSamples) []string {
 	row := []string{"pid", "", ""}
 	if len(p.samples) > 1 {
 		row[0] = "pid, last sample"
@@ -260,7 +260,7 @@ func pidsRow(p *paired) []string {
 
 // verdicts has a row a pair: its times as `time -p` tells them, medians over the samples, the time of a loop, and
 // what is found of that against the first pair, and the times that a published text reports. Where there is no room for the times, that of a loop must do.
-func verdicts(run *result.Run, pairs []paired, opts term.Options) string {
+func verdicts(run *result.Run, pairs []pairSamples, opts term.Options) string {
 	columns, rows := columnsOf(pairs, true)
 	if term.GridWidth(columns, rows) > opts.Columns() {
 		columns, rows = columnsOf(pairs, false)
@@ -272,14 +272,14 @@ func verdicts(run *result.Run, pairs []paired, opts term.Options) string {
 	columns, rows, below := view.WithReference(run, numbers, columns, rows, 2, opts)
 	lines := make([]term.Judged, len(rows))
 	for i, cells := range rows {
-		lines[i] = term.Judged{Cells: cells, Words: view.CellRemarks(run, i, opts)}
+		lines[i] = term.Judged{Cells: cells, Words: view.CellPhrases(run, i, opts)}
 	}
 	return term.JudgedGrid(columns, "verdict", lines, opts) + below
 }
 
-func columnsOf(pairs []paired, times bool) (columns []term.Column, rows [][]string) {
+func columnsOf(pairs []pairSamples, times bool) (columns []term.Column, rows [][]string) {
 	columns = []term.Column{term.Left("CPUs"), term.Left("relation")}
-	differ := times && slices.ContainsFunc(pairs, func(p paired) bool { return p.loops != pairs[0].loops })
+	differ := times && slices.ContainsFunc(pairs, func(p pairSamples) bool { return p.loops != pairs[0].loops })
 	var figures []func(*sampledPair) (float64, bool)
 	if differ {
 		columns = append(columns, term.Right("loops"))
@@ -307,7 +307,7 @@ func columnsOf(pairs []paired, times bool) (columns []term.Column, rows [][]stri
 }
 
 // tripsBlock has the round trips of each pair; nothing, where the processes do not talk.
-func tripsBlock(pairs []paired, opts term.Options) string {
+func tripsBlock(pairs []pairSamples, opts term.Options) string {
 	var rows [][]string
 	for i := range pairs {
 		p := &pairs[i]

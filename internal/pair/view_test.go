@@ -224,7 +224,7 @@ func TestPairMatrix(t *testing.T) {
 func TestSharesAndPIDs(t *testing.T) {
 	assert.Equal(t, 75.0, share(1.5, 2))
 	assert.Zero(t, share(1, 0))
-	p := &paired{samples: []sampledPair{
+	p := &pairSamples{samples: []sampledPair{
 		{Figures: Figures{Processes: []Process{{PID: 1}, {PID: 2}}}}, {Figures: Figures{Processes: []Process{{PID: 7}, {PID: 9}}}},
 	}}
 	assert.Equal(t, []string{"pid, last sample", "", "", "7", "9"}, pidsRow(p))

@@ -41,7 +41,7 @@ func AutoRows(m *topology.Machine, cpus cpuset.Set, work string, loops uint64) [
 	pairs := m.PerRelation(cpus)
 	rows := make([]result.PairRow, 0, len(topology.Relations))
 	for _, relation := range topology.Relations {
-		i := slices.IndexFunc(pairs, func(p topology.Pair) bool { return p.Relation == relation })
+		i := slices.IndexFunc(pairs, func(p topology.CPUPair) bool { return p.Relation == relation })
 		if i < 0 {
 			rows = append(rows, result.PairRow{CPUA: -1, CPUB: -1, Relation: relation.String(), Lacking: relation.Lacking()})
 			continue
@@ -52,14 +52,14 @@ func AutoRows(m *topology.Machine, cpus cpuset.Set, work string, loops uint64) [
 }
 
 // Row is a pair as results show it.
-func Row(p topology.Pair, work string, loops uint64) result.PairRow {
+func Row(p topology.CPUPair, work string, loops uint64) result.PairRow {
 	return result.PairRow{
 		CPUA: p.A, CPUB: p.B, Relation: p.Relation.String(), Loops: cmp.Or(loops, DefaultLoops(work, p.Relation)),
 	}
 }
 
-// Lacking warns of the relations that have no pair; false where all have one.
-func Lacking(rows []result.PairRow) (w result.Warning, some bool) {
+// LackingWarning warns of the relations that have no pair; false where all have one.
+func LackingWarning(rows []result.PairRow) (w result.Warning, some bool) {
 	var names, reasons []string
 	for _, row := range rows {
 		if row.Lacking != "" {

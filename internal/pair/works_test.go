@@ -29,7 +29,7 @@ func TestAutoRows(t *testing.T) {
 		{CPUA: 0, CPUB: 4, Relation: "same-node", Loops: 500_000},
 		{CPUA: -1, CPUB: -1, Relation: "cross-node", Lacking: "the CPUs are of one node"},
 	}, rows)
-	w, some := Lacking(rows)
+	w, some := LackingWarning(rows)
 	assert.True(t, some)
 	assert.Equal(t, "no two CPUs of the run are same-llc (no last-level cache has two cores of the CPUs), "+
 		"cross-node (the CPUs are of one node)", w.Message)
@@ -39,10 +39,10 @@ func TestAutoRows(t *testing.T) {
 	for _, row := range rows {
 		assert.EqualValues(t, 7, row.Loops)
 	}
-	_, some = Lacking(rows)
+	_, some = LackingWarning(rows)
 	assert.False(t, some)
 
-	w, some = Lacking(AutoRows(machine(2), cpuset.Of(3), "spin", 7))
+	w, some = LackingWarning(AutoRows(machine(2), cpuset.Of(3), "spin", 7))
 	assert.True(t, some)
 	assert.Contains(t, w.Message, "same-core, same-llc, same-node, cross-node need two or more")
 	assert.NotEmpty(t, w.Hint)

@@ -80,8 +80,8 @@ func RunGroup[A any](ctx context.Context, self child.Self, command string, membe
 // measure releases the processes of a group when all are ready, and receives their answers. While they work it watches
 // in each process the working thread and the main thread, which other programs move when they place the process.
 func (d *Done[A]) measure(g *child.Group, members []Member, shared *csrc.Shared, ready func(pids []int) error) error {
-	_, err := child.Hear[answered[A]](g)
-	var heard []*answered[A]
+	_, err := child.ReceiveAll[answered[A]](g)
+	var answers []*answered[A]
 	if err == nil {
 		var threads []placement.Thread
 		tids := g.TIDs()
@@ -95,7 +95,7 @@ func (d *Done[A]) measure(g *child.Group, members []Member, shared *csrc.Shared,
 		monitor := placement.Watch(threads...)
 		if err = ready(g.PIDs()); err == nil {
 			shared.Open()
-			heard, err = child.Hear[answered[A]](g)
+			answers, err = child.ReceiveAll[answered[A]](g)
 		}
 		d.add("", monitor.End)
 	}
@@ -103,8 +103,8 @@ func (d *Done[A]) measure(g *child.Group, members []Member, shared *csrc.Shared,
 		g.Stop(err)
 		return g.Cause()
 	}
-	d.Answers = make([]A, len(heard))
-	for i, a := range heard {
+	d.Answers = make([]A, len(answers))
+	for i, a := range answers {
 		if a != nil {
 			d.Answers[i] = a.Answer
 			d.add(members[i].Name+": ", func() (int, []string) { return a.Checked, a.Mismatches })

@@ -122,7 +122,7 @@ func comparedBlock(c *result.Comparison, opts term.Options) string {
 	for _, cell := range c.Cells {
 		medians = append(medians, cell.SecondsA.Median, cell.SecondsB.Median)
 	}
-	show := units.Together(medians)
+	show := units.CommonUnit(medians)
 	columns := []term.Column{term.Left("cell"), term.Right("A"), term.Right("B")}
 	numbers, rows := make([][]string, len(c.Cells)), make([]term.Judged, len(c.Cells))
 	for i, cell := range c.Cells {
@@ -138,11 +138,11 @@ func comparedBlock(c *result.Comparison, opts term.Options) string {
 
 // comparedWords are what is said of a cell: the verdict, that on its ratio to the baseline, what else it is in B, and
 // what the runs said of it by themselves; undecided figures and the last are for opts.Verbose. The verdict of a forced comparison begins with what was forced.
-func comparedWords(cell result.ComparedCell, opts term.Options) []term.Remark {
-	words := []term.Remark{{Text: cell.Words, Colour: term.KindColours[cell.Verdict.Kind]}}
+func comparedWords(cell result.ComparedCell, opts term.Options) []term.Phrase {
+	words := []term.Phrase{{Text: cell.Words, Colour: term.KindColours[cell.Verdict.Kind]}}
 	if cell.Relative != nil {
 		words = append(words,
-			term.Remark{
+			term.Phrase{
 				Text:   "relative to the baseline: " + cell.Relative.String(),
 				Colour: term.KindColours[cell.Relative.Kind],
 			})
@@ -151,18 +151,18 @@ func comparedWords(cell result.ComparedCell, opts term.Options) []term.Remark {
 		if !opts.Verbose && (figure.Verdict.Kind == stats.CantTell || figure.Verdict.Kind == cell.Verdict.Kind) {
 			continue
 		}
-		words = append(words, term.Remark{
+		words = append(words, term.Phrase{
 			Text: figure.Label + ": " + figure.Words, Colour: term.KindColours[figure.Verdict.Kind],
 		})
 		if v := figure.Relative; v != nil {
-			words = append(words, term.Remark{
+			words = append(words, term.Phrase{
 				Text:   figure.Label + ", relative to the baseline: " + v.String(),
 				Colour: term.KindColours[v.Kind],
 			})
 		}
 	}
 	if opts.Verbose && cell.VerdictA != cell.VerdictB {
-		words = append(words, term.Remark{Text: fmt.Sprintf("A's own verdict: %s; B's: %s", orNone(cell.VerdictA),
+		words = append(words, term.Phrase{Text: fmt.Sprintf("A's own verdict: %s; B's: %s", orNone(cell.VerdictA),
 			orNone(cell.VerdictB)), Colour: ""})
 	}
 	if cell.B != cell.A {
@@ -170,7 +170,7 @@ func comparedWords(cell result.ComparedCell, opts term.Options) []term.Remark {
 		if cell.Relation != "" {
 			text += " (" + cell.Relation + " in both)"
 		}
-		words = append(words, term.Remark{Text: text, Colour: ""})
+		words = append(words, term.Phrase{Text: text, Colour: ""})
 	}
 	return words
 }

@@ -78,7 +78,7 @@ func matrixHeading(run *result.Run, of experiment.View, options view.Spec, opts 
 	parts = append(parts, "margin "+units.Share(m.Margin), "alpha "+units.Share(m.Alpha))
 
 	var block strings.Builder
-	for _, line := range term.Sayings([]term.Remark{{Text: title}}, width, opts) {
+	for _, line := range term.WrapPhrases([]term.Phrase{{Text: title}}, width, opts) {
 		block.WriteString(line + "\n")
 	}
 	flags, differ := view.CellFlags(run.Cells)

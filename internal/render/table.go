@@ -104,7 +104,7 @@ func heading(run *result.Run, of experiment.View, options view.Spec, opts term.O
 	title, parts := of.Title(run, options)
 	width := opts.Columns()
 	block := ""
-	for _, line := range term.Sayings([]term.Remark{{Text: title}}, width, opts) {
+	for _, line := range term.WrapPhrases([]term.Phrase{{Text: title}}, width, opts) {
 		block += line + "\n"
 	}
 	if len(parts) > 0 {

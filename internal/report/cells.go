@@ -41,7 +41,7 @@ func verdicts(run *result.Run, compared view.Compared) table {
 		t.Head = append(t.Head, heading{figure.Label, false}, heading{"ratio of " + figure.Label, true})
 	}
 	set := compared.SeriesOf(run)
-	show := togetherOf(run)
+	show := unitOf(run)
 	for i, title := range view.CellTitles(run) {
 		c := &run.Cells[i]
 		row := []cell{words(title), verdictOf(run, i)}
@@ -165,14 +165,14 @@ func lines(run *result.Run) table {
 	return t
 }
 
-func togetherOf(run *result.Run) func(x float64) string {
+func unitOf(run *result.Run) func(x float64) string {
 	var medians []float64
 	for _, c := range run.Cells {
 		if c.Summary != nil {
 			medians = append(medians, c.Summary.Seconds.Median)
 		}
 	}
-	return units.Together(medians)
+	return units.CommonUnit(medians)
 }
 
 // verdictOf returns the verdict on a cell in words.
@@ -216,7 +216,7 @@ func seriesTable(set view.SeriesSet) table {
 		d, _ := s.Distribution()
 		all = append(all, d.Median)
 	}
-	show := units.Together(all)
+	show := units.CommonUnit(all)
 	for _, s := range set.Series {
 		d, n := s.Distribution()
 		row := []cell{words(s.Name), {}, {}, {}, {}, {}, counted(n)}

@@ -62,7 +62,7 @@ func sideBySide(inputs []Input, compared view.Compared, columns column.List) tab
 			t.Head = append(t.Head, heading{Text: fmt.Sprintf("%d against 1", i+1)})
 		}
 	}
-	show := units.Together(all)
+	show := units.CommonUnit(all)
 	for _, name := range order {
 		if runs[name] < 2 {
 			continue

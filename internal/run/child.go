@@ -88,7 +88,7 @@ func (r childRequest) sample(ctx context.Context, experiments []experiment.Exper
 	if err := d.ready(ctx); err != nil {
 		return a, err
 	}
-	d.take = d.takeWatched(watcher)
+	d.takeSample = d.watchedSampler(watcher)
 	// The canary shows how fast the CPU was before the cell's own work, which leaves threads and garbage behind.
 	canary := measure.Canary()
 	for range r.Warmup.Executions {
@@ -157,9 +157,9 @@ func (d *driver) self() child.Self {
 	return d.env.Self.In(environ)
 }
 
-// takeChild takes one sample of a cell by a fresh child, after the warm-ups of the matrix in the same process. A
+// sampleInChild takes one sample of a cell by a fresh child, after the warm-ups of the matrix in the same process. A
 // failure of the process makes the sample invalid.
-func (d *driver) takeChild(ctx context.Context, cell int) (result.Sample, error) {
+func (d *driver) sampleInChild(ctx context.Context, cell int) (result.Sample, error) {
 	m := d.session.run.Matrix
 	warmup := matrix.Warmup{Executions: m.Warmup, Seconds: m.WarmupSeconds}
 	d.stops.Begin()
@@ -214,7 +214,7 @@ func (d *driver) pilot(ctx context.Context) error {
 	if !d.fresh {
 		run.Matrix.Warmup = 0
 		return cannot(retry(cut, func() error {
-			warmup, err := d.take(cut, baseline)
+			warmup, err := d.takeSample(cut, baseline)
 			if err == nil && warmup.Quality.Verdict == result.Invalid && ctx.Err() == nil {
 				err = errors.New(warmup.Quality.Reasons[0])
 			}

@@ -126,7 +126,7 @@ func freshDriver(t *testing.T, cells ...fake) *driver {
 func TestChildSamples(t *testing.T) {
 	d := freshDriver(t, fake{Takes: []float64{9, 8, 5}, Warn: "w"})
 	for range 2 {
-		sample, err := d.takeChild(t.Context(), 0)
+		sample, err := d.sampleInChild(t.Context(), 0)
 		require.NoError(t, err)
 		assert.Equal(t, 5.0, sample.Seconds)
 		assert.NotNil(t, sample.Quality.Signals.CanarySeconds)
@@ -150,13 +150,13 @@ func TestChildFails(t *testing.T) {
 		"no (yes)": {Wrong: "no"},
 		"gorun sample: cannot read its result: unexpected end of JSON input": {Silent: true},
 	} {
-		sample, err := freshDriver(t, cell).takeChild(t.Context(), 0)
+		sample, err := freshDriver(t, cell).sampleInChild(t.Context(), 0)
 		require.NoError(t, err)
 		assert.Equal(t, result.Quality{Verdict: result.Invalid, Reasons: []string{reason}}, sample.Quality)
 	}
 	d := freshDriver(t, fake{Takes: []float64{1}})
 	d.needs[0].Threads = 1 << 30
-	sample, err := d.takeChild(t.Context(), 0)
+	sample, err := d.sampleInChild(t.Context(), 0)
 	require.NoError(t, err)
 	assert.Contains(t, sample.Quality.Reasons[0], "of the Go runtime at once are not possible")
 }
@@ -185,7 +185,7 @@ func TestChildPilotFindsAPart(t *testing.T) {
 
 	d = freshDriver(t, fake{Takes: []float64{9, 9, 5}, Waits: true})
 	d.session.run.Matrix.Warmup, d.session.run.Matrix.WarmupSeconds = 1, 0.02
-	sample, err := d.takeChild(t.Context(), 0)
+	sample, err := d.sampleInChild(t.Context(), 0)
 	require.NoError(t, err)
 	assert.NotEqual(t, result.Invalid, sample.Quality.Verdict, "a cut warm-up is not a fault: %v", sample.Quality)
 	assert.Equal(t, 9.0, sample.Seconds, "of the execution after it")

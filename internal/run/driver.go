@@ -55,25 +55,25 @@ type need struct {
 	refusal error // why the machine does not allow it
 }
 
-// taker takes one sample of a cell. An error makes the sample invalid.
-type taker func(ctx context.Context, cell int) (result.Sample, error)
+// sampleFunc takes one sample of a cell. An error makes the sample invalid.
+type sampleFunc func(ctx context.Context, cell int) (result.Sample, error)
 
 // driver takes a plan to its result.
 type driver struct {
 	plan
 	*session
-	options *Options
-	order   schedule
-	take    taker
-	sampler experiment.Sampler[any] // nil if the plan is fresh
-	stops   measure.Stops           // of this process, if the plan is fresh
-	running atomic.Int64            // the cell that is being sampled
-	sampled []int                   // the cell of each sample
-	had     cpuset.Set              // CPUs of the run that this process could use when it began
-	lacked  bool                    // a wait for missing CPUs has failed
-	fault   error                   // the error of the latest sample that failed
-	before  float64                 // seconds that the run took before the resume
-	begun   time.Time
+	options    *Options
+	order      schedule
+	takeSample sampleFunc
+	sampler    experiment.Sampler[any] // nil if the plan is fresh
+	stops      measure.Stops           // of this process, if the plan is fresh
+	running    atomic.Int64            // the cell that is being sampled
+	sampled    []int                   // the cell of each sample
+	had        cpuset.Set              // CPUs of the run that this process could use when it began
+	lacked     bool                    // a wait for missing CPUs has failed
+	fault      error                   // the error of the latest sample that failed
+	before     float64                 // seconds that the run took before the resume
+	begun      time.Time
 
 	drawStanding func(result.Standing) // nil: no display
 }
@@ -307,13 +307,13 @@ func (d *driver) open(ctx context.Context, watcher *measure.Watcher) (err error)
 	}
 	live := d.tally.worked
 	if d.fresh {
-		d.take = d.takeChild
+		d.takeSample = d.sampleInChild
 	} else {
 		if d.sampler, err = d.x.Open(d.setting(), d.does()); err != nil {
 			return err
 		}
 		d.onClose(d.sampler.Close)
-		d.take = d.takeWatched(watcher)
+		d.takeSample = d.watchedSampler(watcher)
 		if of, ok := experiment.Part[experiment.Live](d.sampler); ok {
 			live = of.Live
 		}
@@ -409,15 +409,15 @@ func (d *driver) ready(ctx context.Context) error {
 	return err
 }
 
-// takeWatched returns a taker that records what disturbed each sample.
-func (d *driver) takeWatched(watcher *measure.Watcher) taker {
+// watchedSampler returns a taker that records what disturbed each sample.
+func (d *driver) watchedSampler(watcher *measure.Watcher) sampleFunc {
 	return func(ctx context.Context, cell int) (sample result.Sample, err error) {
 		dropped := 0
 		if d.matrix {
 			dropped = max(0, d.session.run.Matrix.Warmup)
 		}
 		for range dropped + 1 {
-			if sample, err = d.takeSurrounded(ctx, watcher, cell); err != nil {
+			if sample, err = d.sampleWithHooks(ctx, watcher, cell); err != nil {
 				return sample, err
 			}
 		}
@@ -425,8 +425,8 @@ func (d *driver) takeWatched(watcher *measure.Watcher) taker {
 	}
 }
 
-// takeSurrounded takes a sample, with what the sampler does before and after it.
-func (d *driver) takeSurrounded(ctx context.Context, watcher *measure.Watcher, cell int) (sample result.Sample, err error) {
+// sampleWithHooks takes a sample, with what the sampler does before and after it.
+func (d *driver) sampleWithHooks(ctx context.Context, watcher *measure.Watcher, cell int) (sample result.Sample, err error) {
 	if around, ok := d.sampler.(experiment.Surrounded[any]); ok {
 		if err := around.Before(ctx, d.cells[cell].Do); err != nil {
 			return sample, err
@@ -486,7 +486,7 @@ func (d *driver) sample(ctx context.Context) error {
 	defer cancel()
 	if judged && !d.matrix {
 		for range d.options.warmup {
-			_, _ = d.take(cut, 0) // an error will occur again in the samples
+			_, _ = d.takeSample(cut, 0) // an error will occur again in the samples
 			if run.Partial = ctx.Err() != nil; run.Partial {
 				return nil
 			}
@@ -508,7 +508,7 @@ func (d *driver) sample(ctx context.Context) error {
 		d.running.Store(int64(slot.Cell))
 		d.stand()
 		d.awaitCPUs(cut)
-		sample, err := d.take(cut, slot.Cell)
+		sample, err := d.takeSample(cut, slot.Cell)
 		if run.Partial = interrupted(); run.Partial && (judged || err != nil) {
 			return nil // the sample in progress was cut short, and is useless
 		}

@@ -76,7 +76,7 @@ func (r *rig) open(t testing.TB) {
 	var err error
 	r.driver.order, err = r.newOrder()
 	require.NoError(t, err)
-	r.take = func(ctx context.Context, cell int) (result.Sample, error) {
+	r.takeSample = func(ctx context.Context, cell int) (result.Sample, error) {
 		if err := r.before(ctx, r.taken); err != nil {
 			return result.Sample{}, err
 		}

@@ -556,7 +556,7 @@ func (c *Matrix) show(ctx context.Context, p plan) (err error) {
 		begun := c.env.Now()
 		cut, cancel := d.within(ctx)
 		defer cancel()
-		sample, err := d.take(cut, run.Matrix.Baseline)
+		sample, err := d.takeSample(cut, run.Matrix.Baseline)
 		if cut.Err() != nil && ctx.Err() == nil {
 			err = hint.With(fmt.Errorf("the baseline cannot be measured: %w", errCut), "give a longer --budget, or less work")
 		}

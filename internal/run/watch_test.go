@@ -14,7 +14,7 @@ import (
 
 // watched is a driver that watches something for some seconds of a clock which goes on by a second with each sample;
 // 0: until an interrupt. take is asked for each sample.
-func watched(seconds float64, take taker) *driver {
+func watched(seconds float64, take sampleFunc) *driver {
 	clock := time.Unix(1e9, 0)
 	run := &result.Run{Samples: []result.Sample{}}
 	d := &driver{
@@ -23,7 +23,7 @@ func watched(seconds float64, take taker) *driver {
 		options: &Options{resultFlags: resultFlags{quiet: true}, warmup: 3},
 		order:   &watch{design{duration: seconds}},
 	}
-	d.take = func(ctx context.Context, cell int) (result.Sample, error) {
+	d.takeSample = func(ctx context.Context, cell int) (result.Sample, error) {
 		clock = clock.Add(time.Second)
 		return take(ctx, cell)
 	}

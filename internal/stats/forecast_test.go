@@ -26,7 +26,7 @@ func TestFirstInterval(t *testing.T) {
 			v := r.Verdicts(2)[1]
 			require.Equal(t, &Forecast{Kind: FirstInterval, Rounds: want - k, Seconds: 2 * float64(want-k)}, v.Forecast)
 			require.False(t, v.Typical.bounded())
-			take(t, r, n, nil)
+			runRound(t, r, n, nil)
 		}
 		assert.True(t, r.Verdicts(0)[1].Typical.bounded())
 	}

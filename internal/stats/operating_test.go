@@ -184,7 +184,7 @@ func (f *forecasts) add(more forecasts) {
 func (f *forecasts) follow(t *testing.T, r *Race, n *noise, ratios []float64, at int) {
 	for range at {
 		if !r.Done() {
-			take(t, r, n, ratios)
+			runRound(t, r, n, ratios)
 		}
 	}
 	open := map[int]int{} // rounds that are forecast, by cell; 0: no forecast
@@ -197,7 +197,7 @@ func (f *forecasts) follow(t *testing.T, r *Race, n *noise, ratios []float64, at
 		}
 	}
 	for more := 1; more <= (foreseen-1)*at && len(open) > 0 && !r.Done(); more++ {
-		take(t, r, n, ratios)
+		runRound(t, r, n, ratios)
 		for cell, rounds := range open {
 			c := r.comparisons[cell]
 			kind := r.measured(c).Kind // Verdicts would forecast anew each time

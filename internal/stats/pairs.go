@@ -6,7 +6,7 @@ import (
 	"slices"
 )
 
-// Pairs judges a cell against the baseline where the number of samples was fixed in advance and there is no control.
+// PairedSamples judges a cell against the baseline where the number of samples was fixed in advance and there is no control.
 // Samples with the same index are a pair: they were taken one after the other, in random order. The design's
 // comparisons share its error rate.
 // With a fixed number, the interval does not have to hold at every time of stopping, and few pairs could not afford
@@ -16,7 +16,7 @@ import (
 // 5%. The interval of the totals is that of a single look.
 // No control guards this verdict: it would not show that the method finds a difference where there is none, for example
 // because the order itself matters. The verdict does not hold if pairs are taken until something is found.
-func Pairs(cell, base []float64, d SessionsDesign) Verdict {
+func PairedSamples(cell, base []float64, d SessionsDesign) Verdict {
 	if len(cell) != len(base) {
 		return InvalidVerdict(fmt.Sprintf("%d samples of the cell have %d of the baseline", len(cell), len(base)))
 	}

@@ -83,7 +83,7 @@ func TestSignedRankEffect(t *testing.T) {
 func TestPairs(t *testing.T) {
 	judge := func(pairs int, ratio float64) Verdict {
 		cell, base := blocks(quiet(1), pairs, ratio)
-		return Pairs(cell, base, ofSessions())
+		return PairedSamples(cell, base, ofSessions())
 	}
 	assert.Regexp(t, `^slower: \+\d\.\d% to \+\d\.\d%, 10 rounds$`, judge(10, 1.05).String())
 	assert.Regexp(t, `^faster: −\d\.\d% to −\d\.\d%, 10 rounds$`, judge(10, 0.95).String())
@@ -98,7 +98,7 @@ func TestPairs(t *testing.T) {
 
 	// Neither cell nor baseline is special.
 	cell, base := blocks(quiet(1), 20, 1.1)
-	there, back := Pairs(cell, base, ofSessions()), Pairs(base, cell, ofSessions())
+	there, back := PairedSamples(cell, base, ofSessions()), PairedSamples(base, cell, ofSessions())
 	assert.Equal(t, Slower, there.Kind)
 	assert.Equal(t, Faster, back.Kind)
 	assert.InDelta(t, 1, there.Typical.Ratio*back.Typical.Ratio, 1e-12)
@@ -111,7 +111,7 @@ func TestPairsMore(t *testing.T) {
 	for i := range cell {
 		cell[i] *= 1.03 * math.Exp(0.08*source.NormFloat64())
 	}
-	v := Pairs(cell, base, ofSessions())
+	v := PairedSamples(cell, base, ofSessions())
 	require.Equal(t, CantTell, v.Kind)
 	assert.Regexp(t, `^can't tell: −\d+(\.\d)?% to \+\d+(\.\d)?%; about \d+ more rounds$`, v.String())
 
@@ -128,7 +128,7 @@ func TestPairsStalls(t *testing.T) {
 	for i := range 8 {
 		cell[5*i] *= 6
 	}
-	v := Pairs(cell, base, ofSessions())
+	v := PairedSamples(cell, base, ofSessions())
 	assert.Equal(t, Mixed, v.Kind)
 	assert.Regexp(t, `; total: \+\d+%, long stalls$`, v.String())
 
@@ -136,7 +136,7 @@ func TestPairsStalls(t *testing.T) {
 	for i := range 4 {
 		cell[15*i] *= 5
 	}
-	v = Pairs(cell, base, ofSessions())
+	v = PairedSamples(cell, base, ofSessions())
 	assert.Equal(t, CantTell, v.Kind)
 	assert.Contains(t, v.String(), "not certain")
 }
@@ -144,9 +144,9 @@ func TestPairsStalls(t *testing.T) {
 func TestPairsRefuses(t *testing.T) {
 	d := ofSessions()
 	one := []float64{1}
-	assert.Equal(t, "invalid: 1 samples of the cell have 0 of the baseline", Pairs(one, nil, d).String())
-	assert.Equal(t, "invalid: sample 0 took 0 seconds: a time must be positive and finite", Pairs(one, []float64{0}, d).String())
-	assert.Equal(t, "can't tell: too few rounds", Pairs(nil, nil, d).String())
+	assert.Equal(t, "invalid: 1 samples of the cell have 0 of the baseline", PairedSamples(one, nil, d).String())
+	assert.Equal(t, "invalid: sample 0 took 0 seconds: a time must be positive and finite", PairedSamples(one, []float64{0}, d).String())
+	assert.Equal(t, "can't tell: too few rounds", PairedSamples(nil, nil, d).String())
 	d.Alpha = 0
-	assert.Equal(t, "invalid: the error rate, 0, is not between 0 and 1", Pairs(one, one, d).String())
+	assert.Equal(t, "invalid: the error rate, 0, is not between 0 and 1", PairedSamples(one, one, d).String())
 }

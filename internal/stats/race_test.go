@@ -82,7 +82,7 @@ func TestContrasts(t *testing.T) {
 	ratios := []float64{1, 1.2, 1.5}
 	n := &noise{seconds: []float64{1}}
 	for range 20 {
-		take(t, r, n, ratios)
+		runRound(t, r, n, ratios)
 	}
 	v := r.Contrasts(0)[0]
 	require.Equal(t, Slower, v.Kind)
@@ -90,7 +90,7 @@ func TestContrasts(t *testing.T) {
 	assert.Equal(t, []int{1, 2}, r.Live())
 	r.Leave(2)
 	for range 20 {
-		take(t, r, n, ratios)
+		runRound(t, r, n, ratios)
 	}
 	assert.Empty(t, r.Live(), "what is left is decided")
 }
@@ -119,7 +119,7 @@ func TestOrderOfCellsChangesNothing(t *testing.T) {
 				}
 			}
 			orders = append(orders, order)
-			take(t, r, n, byPlace)
+			runRound(t, r, n, byPlace)
 		}
 		verdicts = map[string]Verdict{}
 		for cell, v := range r.Verdicts(1) {
@@ -147,7 +147,7 @@ func TestDecidedCellsLeave(t *testing.T) {
 	n := quiet(2)
 	ratios := []float64{1, 1, 1.05, 0.9}
 	for range firstLook - 1 {
-		take(t, r, n, ratios)
+		runRound(t, r, n, ratios)
 		require.Equal(t, []int{1, 2, 3}, r.Live())
 		require.False(t, r.Done())
 	}
@@ -258,7 +258,7 @@ func TestChangedRatio(t *testing.T) {
 	r := newRace(t, d)
 	n := quiet(4)
 	for k := range d.Rounds {
-		take(t, r, n, []float64{1, 1 + 0.1*float64(k/100)})
+		runRound(t, r, n, []float64{1, 1 + 0.1*float64(k/100)})
 	}
 	v := r.Verdicts(0)[1]
 	assert.Equal(t, "can't tell: the ratio to the baseline changed during the run", v.String())
@@ -270,7 +270,7 @@ func TestEffectsHoldTheirEstimates(t *testing.T) {
 	r := newRace(t, design(1, 4))
 	n := start(all, 0, 1)
 	for range 100 {
-		take(t, r, n, nil)
+		runRound(t, r, n, nil)
 		for _, v := range r.Verdicts(0)[1:] {
 			require.GreaterOrEqual(t, v.Typical.Ratio, v.Typical.Lo)
 			require.LessOrEqual(t, v.Typical.Ratio, v.Typical.Hi)

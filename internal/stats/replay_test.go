@@ -127,8 +127,8 @@ func newRace(t testing.TB, d Design) *Race {
 	return r
 }
 
-// take gives a race one round of the noise. ratios are the true ratios of the cells; the control's is 1.
-func take(t testing.TB, r *Race, n *noise, ratios []float64) (seconds float64) {
+// runRound gives a race one round of the noise. ratios are the true ratios of the cells; the control's is 1.
+func runRound(t testing.TB, r *Race, n *noise, ratios []float64) (seconds float64) {
 	t.Helper()
 	round := r.Next()
 	var samples []float64
@@ -150,7 +150,7 @@ func take(t testing.TB, r *Race, n *noise, ratios []float64) (seconds float64) {
 func run(t testing.TB, r *Race, n *noise, ratios []float64, budget float64) {
 	t.Helper()
 	for !r.Done() && budget > 0 {
-		budget -= take(t, r, n, ratios)
+		budget -= runRound(t, r, n, ratios)
 	}
 }
 

@@ -10,11 +10,11 @@ func BenchmarkRound(b *testing.B) {
 	n := start(traces(b, "hog.seqp.*.csv"), 0, 1)
 	r := newRace(b, d)
 	for range 400 {
-		take(b, r, n, nil)
+		runRound(b, r, n, nil)
 	}
 	b.ReportAllocs()
 	for b.Loop() {
-		take(b, r, n, nil)
+		runRound(b, r, n, nil)
 		r.Done()
 	}
 }
@@ -26,7 +26,7 @@ func BenchmarkVerdicts(b *testing.B) {
 	n := start(traces(b, "hog.seqp.*.csv"), 0, 1)
 	r := newRace(b, d)
 	for range 400 {
-		take(b, r, n, nil)
+		runRound(b, r, n, nil)
 	}
 	b.ReportAllocs()
 	for b.Loop() {

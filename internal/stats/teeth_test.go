@@ -24,7 +24,7 @@ func TestBlockedOrder(t *testing.T) {
 			n := start(all, k, replays)
 			for !r.Done() {
 				if !blocked {
-					take(t, r, n, nil)
+					runRound(t, r, n, nil)
 					continue
 				}
 				round := Round{{0, 1, 2, 3, r.Control()}}
@@ -108,7 +108,7 @@ func TestPeeking(t *testing.T) {
 		n := start(all, k, replays)
 		called := false
 		for !r.Done() {
-			take(t, r, n, nil)
+			runRound(t, r, n, nil)
 			if d := r.comparisons[1].typical.sorted; len(d) >= 10 && len(d)%5 == 0 && signedRankP(d) < 0.05 {
 				called = true
 			}

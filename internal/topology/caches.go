@@ -51,7 +51,7 @@ func (r *reader) readLLCs(online []*CPU) []LLC {
 	}
 
 	var llcs []LLC
-	for i, n := range number(keys) {
+	for i, n := range numberGroups(keys) {
 		if n == len(llcs) {
 			llcs = append(llcs, LLC{LLC: n, Level: levels[i], SizeBytes: r.readCacheSize(keys[i].cache)})
 		}

@@ -58,8 +58,8 @@ var cgroupFiles = []string{
 	"pids.max",
 }
 
-// kept cuts files that are long, change all the time or tell more than is needed, to the lines that matter.
-var kept = map[string]func(line string) bool{
+// keptLines cuts files that are long, change all the time or tell more than is needed, to the lines that matter.
+var keptLines = map[string]func(line string) bool{
 	"cpuinfo":   func(line string) bool { return !strings.HasPrefix(line, "cpu MHz") },
 	"meminfo":   func(line string) bool { return strings.Contains(line, "MemTotal:") },
 	"mountinfo": func(line string) bool { return strings.Contains(line, " - cgroup") },
@@ -92,7 +92,7 @@ func Capture(w io.Writer, fsys fs.FS) error {
 	}
 	archive := &txtar.Archive{Comment: []byte(captureComment)}
 	for _, name := range slices.Sorted(maps.Keys(rec.files)) {
-		data := cut(name, rec.files[name])
+		data := keep(name, rec.files[name])
 		if again := txtar.Parse(data); len(again.Files) > 0 {
 			return fmt.Errorf("cannot capture %s: it has a line that ends a file in an archive", name)
 		}
@@ -116,7 +116,7 @@ func (r *recorder) keepDevices(devices []DeviceInterrupts) {
 		function, ofPCI := strings.CutPrefix(name, pciDir+"/")
 		function, _, _ = strings.Cut(function, "/")
 		ofClass := slices.ContainsFunc(deviceClasses, func(c deviceClass) bool { return path.Dir(name) == c.dir })
-		if ofPCI && !kept[function] || ofClass && !kept[behind(strings.TrimSpace(string(data)))] {
+		if ofPCI && !kept[function] || ofClass && !kept[nearestPCI(strings.TrimSpace(string(data)))] {
 			delete(r.files, name)
 		}
 	}
@@ -178,9 +178,9 @@ func cgroupNames(fsys fs.FS) []string {
 	return names
 }
 
-// cut returns the lines of a file that are kept.
-func cut(name string, data []byte) []byte {
-	keep := kept[path.Base(name)]
+// keep returns the lines of a file that are kept.
+func keep(name string, data []byte) []byte {
+	keep := keptLines[path.Base(name)]
 	if keep == nil {
 		return data
 	}

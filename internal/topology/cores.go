@@ -50,7 +50,7 @@ func (r *reader) readCores(online []*CPU) {
 	if len(alone) > 0 {
 		r.warn("no core is recorded for CPUs %s; each is taken for a core of its own", numbersOf(alone))
 	}
-	for i, n := range number(keys) {
+	for i, n := range numberGroups(keys) {
 		online[i].Core = n
 	}
 }

@@ -149,7 +149,7 @@ func (r *reader) readNames() map[string][]string {
 			if err != nil {
 				continue // a plain file, such as bonding_masters, or a device that has just gone
 			}
-			if address := behind(target); address != "" {
+			if address := nearestPCI(target); address != "" {
 				name = nvmePath.ReplaceAllString(name, "$1$2")
 				if !slices.Contains(names[address], name) {
 					names[address] = append(names[address], name)
@@ -160,9 +160,9 @@ func (r *reader) readNames() map[string][]string {
 	return names
 }
 
-// behind returns the address of the PCI function that is nearest to a device, by the path to the device; "" where there is
+// nearestPCI returns the address of the PCI function that is nearest to a device, by the path to the device; "" where there is
 // none, or USB is between them.
-func behind(target string) string {
+func nearestPCI(target string) string {
 	for _, element := range slices.Backward(strings.Split(target, "/")) {
 		switch {
 		case pciAddress.MatchString(element):
@@ -302,11 +302,11 @@ func (m *Machine) LookupDevice(name string) (Device, error) {
 			name, fmt.Sprintf("there is no device %s: none of a PCI bus is recorded", name), "gorun help devices says which devices count",
 		}
 	}
-	return Device{}, &SelectError{name, "there is no device " + name, "there are " + fewNames(devices)}
+	return Device{}, &SelectError{name, "there is no device " + name, "there are " + deviceNames(devices)}
 }
 
-// fewNames lists devices, and shortens a list that would be longer than a few lines.
-func fewNames(devices []Device) string {
+// deviceNames lists devices, and shortens a list that would be longer than a few lines.
+func deviceNames(devices []Device) string {
 	const most = 24
 	var names []string
 	for _, d := range devices {

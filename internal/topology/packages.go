@@ -63,7 +63,7 @@ func (r *reader) readPackages(online []*CPU) {
 
 // numberPackages gives each package the kernel's number, or counts them where the kernel gave two the same.
 func (r *reader) numberPackages(online []*CPU, keys []packageKey) {
-	numbers := number(keys)
+	numbers := numberGroups(keys)
 	kernels, repeated := map[int]int{}, false // our number by the kernel's
 	for i, key := range keys {
 		n, ok := kernels[key.id]

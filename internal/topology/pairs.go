@@ -6,8 +6,8 @@ import (
 	"gorun/internal/cpuset"
 )
 
-// Pair are two CPUs; of a Pairing A is the lower.
-type Pair struct {
+// CPUPair are two CPUs; of a Pairing A is the lower.
+type CPUPair struct {
 	A, B     int
 	Relation Relation
 }
@@ -18,7 +18,7 @@ type Pairing struct {
 	Usage string
 	// choose returns the CPUs of which any two are a pair, ascending, and the other pairs. Between them they have every
 	// relation that two of the given CPUs have.
-	choose func(m *Machine, cpus cpuset.Set) (each []int, beside [][2]int)
+	choose func(m *Machine, cpus cpuset.Set) (each []int, others [][2]int)
 }
 
 // Entry implements catalog.Entry.
@@ -45,8 +45,8 @@ func perCore(m *Machine, cpus cpuset.Set) ([]int, [][2]int) {
 func perLLC(m *Machine, cpus cpuset.Set) ([]int, [][2]int) {
 	cores, siblings := perCore(m, cpus)
 	type place struct{ node, llc int } // with sub-NUMA clustering an LLC spans nodes
-	each, beside := lowestTwo(m, cpuset.Of(cores...), func(c CPU) place { return place{c.Node, c.LLC} })
-	return each, append(beside, siblings[:min(1, len(siblings))]...)
+	each, others := lowestTwo(m, cpuset.Of(cores...), func(c CPU) place { return place{c.Node, c.LLC} })
+	return each, append(others, siblings[:min(1, len(siblings))]...)
 }
 
 // lowestTwo returns the lowest of the CPUs that have a key in common, for each key, and the two lowest where there are
@@ -74,21 +74,21 @@ func lowestTwo[K comparable](m *Machine, cpus cpuset.Set, key func(CPU) K) ([]in
 
 // Count is the number of pairs, without making them: a machine of 8192 CPUs has 33 million.
 func (p Pairing) Count(m *Machine, cpus cpuset.Set) int {
-	each, beside := p.choose(m, cpus)
-	return len(each)*(len(each)-1)/2 + len(beside)
+	each, others := p.choose(m, cpus)
+	return len(each)*(len(each)-1)/2 + len(others)
 }
 
 // Pairs returns the pairs, of CPUs that are online.
-func (p Pairing) Pairs(m *Machine, cpus cpuset.Set) []Pair {
-	each, beside := p.choose(m, cpus)
-	pairs := make([]Pair, 0, len(each)*(len(each)-1)/2+len(beside))
-	add := func(a, b int) { pairs = append(pairs, Pair{a, b, m.Relation(a, b)}) }
+func (p Pairing) Pairs(m *Machine, cpus cpuset.Set) []CPUPair {
+	each, others := p.choose(m, cpus)
+	pairs := make([]CPUPair, 0, len(each)*(len(each)-1)/2+len(others))
+	add := func(a, b int) { pairs = append(pairs, CPUPair{a, b, m.Relation(a, b)}) }
 	for i, a := range each {
 		for _, b := range each[i+1:] {
 			add(a, b)
 		}
 	}
-	for _, pair := range beside {
+	for _, pair := range others {
 		add(pair[0], pair[1])
 	}
 	return pairs
@@ -96,14 +96,14 @@ func (p Pairing) Pairs(m *Machine, cpus cpuset.Set) []Pair {
 
 // PerRelation returns a pair of each relation that two of the CPUs have, nearest first: the same CPU, two threads of a
 // core, and so on.
-func (m *Machine) PerRelation(cpus cpuset.Set) []Pair {
+func (m *Machine) PerRelation(cpus cpuset.Set) []CPUPair {
 	ours := cpus.Intersect(m.Online())
 	if ours.Empty() {
 		return nil
 	}
-	pairs := []Pair{{A: ours.First(), B: ours.First(), Relation: SameCPU}}
+	pairs := []CPUPair{{A: ours.First(), B: ours.First(), Relation: SameCPU}}
 	nearest := PerLLC.Pairs(m, ours) // they have every relation
-	slices.SortStableFunc(nearest, func(p, q Pair) int { return int(p.Relation - q.Relation) })
+	slices.SortStableFunc(nearest, func(p, q CPUPair) int { return int(p.Relation - q.Relation) })
 	for _, p := range nearest {
 		if p.Relation != pairs[len(pairs)-1].Relation {
 			pairs = append(pairs, p)

@@ -15,20 +15,20 @@ func TestPerRelation(t *testing.T) {
 	}
 	for _, c := range []struct {
 		cpus cpuset.Set
-		want []Pair
+		want []CPUPair
 	}{
-		{cpuset.Range(0, 15), []Pair{
+		{cpuset.Range(0, 15), []CPUPair{
 			{A: 0, B: 0, Relation: SameCPU},
 			{A: 0, B: 1, Relation: SameCore},
 			{A: 0, B: 2, Relation: SameLLC},
 			{A: 0, B: 4, Relation: SameNode},
 			{A: 0, B: 8, Relation: CrossNode},
 		}},
-		{cpuset.Of(5, 12, 99), []Pair{
+		{cpuset.Of(5, 12, 99), []CPUPair{
 			{A: 5, B: 5, Relation: SameCPU},
 			{A: 5, B: 12, Relation: CrossNode},
 		}},
-		{cpuset.Of(3), []Pair{{A: 3, B: 3, Relation: SameCPU}}},
+		{cpuset.Of(3), []CPUPair{{A: 3, B: 3, Relation: SameCPU}}},
 		{cpuset.Of(99), nil},
 	} {
 		assert.Equal(t, c.want, m.PerRelation(c.cpus), "%v", c.cpus)

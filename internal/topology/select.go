@@ -130,15 +130,15 @@ func (m *Machine) selectTerm(term string, within cpuset.Set) (cpuset.Set, error)
 	case s.device != nil:
 		return m.selectDevice(s, term, argument, within)
 	default:
-		return some(term, s.pick(m, within), within)
+		return nonEmpty(term, s.pick(m, within), within)
 	}
 }
 
-// some refuses a selection that is empty.
-func some(term string, cpus, within cpuset.Set) (cpuset.Set, error) {
+// nonEmpty refuses a selection that is empty.
+func nonEmpty(term string, cpus, within cpuset.Set) (cpuset.Set, error) {
 	if cpus.Empty() {
 		return cpus, &SelectError{
-			term, fmt.Sprintf("%q selects none of the CPUs %s", term, shown(within)), "gorun topo shows what there is",
+			term, fmt.Sprintf("%q selects none of the CPUs %s", term, quoted(within)), "gorun topo shows what there is",
 		}
 	}
 	return cpus, nil
@@ -150,7 +150,7 @@ func selectShare(s Selector, term, argument string, within cpuset.Set) (cpuset.S
 		reason := fmt.Sprintf("%q: a share is written N/M, with 1 <= N <= M", term)
 		return cpuset.Set{}, &SelectError{term, reason, selectorsHint()}
 	}
-	return some(term, s.share(within, n, m), within)
+	return nonEmpty(term, s.share(within, n, m), within)
 }
 
 // parseFraction reads "N/M", a fraction of a whole; ok is false for anything else.
@@ -170,7 +170,7 @@ func (m *Machine) selectNumbers(term string, within cpuset.Set) (cpuset.Set, err
 		return cpus, &SelectError{term, err.Error(), selectorsHint()}
 	}
 	if outside := cpus.Minus(within); !outside.Empty() {
-		return cpus, &SelectError{term, m.whyOutside(outside), "the CPUs that can be chosen are " + shown(within)}
+		return cpus, &SelectError{term, m.whyOutside(outside), "the CPUs that can be chosen are " + quoted(within)}
 	}
 	return cpus, nil
 }
@@ -212,7 +212,7 @@ func (m *Machine) inside(term string, there, within cpuset.Set) (cpuset.Set, err
 	if cpus.Empty() {
 		return cpus, &SelectError{
 			term, fmt.Sprintf("%s: %s", term, m.whyOutside(there)),
-			"the CPUs that can be chosen are " + shown(within),
+			"the CPUs that can be chosen are " + quoted(within),
 		}
 	}
 	return cpus, nil
@@ -322,8 +322,8 @@ func selectorsHint() string {
 	return "write CPU numbers and ranges (0-3,8) or " + strings.Join(names, ", ") + ", joined by commas"
 }
 
-// shown is a set in a sentence.
-func shown(cpus cpuset.Set) string {
+// quoted is a set in a sentence.
+func quoted(cpus cpuset.Set) string {
 	if cpus.Empty() {
 		return "(none)"
 	}

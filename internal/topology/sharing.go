@@ -75,8 +75,8 @@ func (p partition) put(s *sharing) {
 	}
 }
 
-// number counts groups from 0 in the order of their lowest CPU, given the key of each CPU's group, in ascending order.
-func number[K comparable](keys []K) []int {
+// numberGroups counts groups from 0 in the order of their lowest CPU, given the key of each CPU's group, in ascending order.
+func numberGroups[K comparable](keys []K) []int {
 	numbers, seen := make([]int, len(keys)), map[K]int{}
 	for i, key := range keys {
 		n, ok := seen[key]

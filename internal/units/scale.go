@@ -67,9 +67,9 @@ func Seconds(x float64) string {
 	return Digits(x) + " s"
 }
 
-// Together returns a formatter for durations that readers compare. All have the same unit and the same number of
+// CommonUnit returns a formatter for durations that readers compare. All have the same unit and the same number of
 // decimals, with three digits for the least. If they differ by a factor of 1000 or more, each has its own unit.
-func Together(all []float64) func(x float64) string {
+func CommonUnit(all []float64) func(x float64) string {
 	all = slices.DeleteFunc(slices.Clone(all), func(x float64) bool { return !(x > 0 && x <= math.MaxFloat64) })
 	if len(all) == 0 || slices.Max(all) >= 1000*slices.Min(all) {
 		return Seconds

@@ -22,7 +22,7 @@ func TestTogether(t *testing.T) {
 		{[]float64{0, 2}, []string{"0.00 s", "2.00 s"}},
 		{nil, nil},
 	} {
-		show := Together(c.all)
+		show := CommonUnit(c.all)
 		var got []string
 		for _, x := range c.all {
 			got = append(got, show(x))

@@ -21,13 +21,13 @@ type Heat struct {
 	At    [][]float64 // NaN: not known
 
 	Names []string              // of the rows and of the columns in SVG; nil: the CPUs' numbers
-	Tell  func(i, j int) string // whose figure a cell of SVG is; nil: the two names
+	Label func(i, j int) string // whose figure a cell of SVG is; nil: the two names
 }
 
 // between is whose figure a cell is.
 func (h *Heat) between(i, j int) string {
-	if h.Tell != nil {
-		return h.Tell(i, j)
+	if h.Label != nil {
+		return h.Label(i, j)
 	}
 	return h.name(i) + " – " + h.name(j)
 }

@@ -153,7 +153,7 @@ func samplesRow(s view.Series, byTime Axis, joined bool, each int) string {
 	for _, p := range s.Points {
 		lo, hi = min(lo, p.Seconds), max(hi, p.Seconds)
 	}
-	show := units.Together([]float64{lo, hi})
+	show := units.CommonUnit([]float64{lo, hi})
 	if !(hi > lo) {
 		lo, hi = lo*0.99, hi*1.01
 	}

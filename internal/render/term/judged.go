@@ -7,14 +7,14 @@ import (
 	"gorun/internal/stats"
 )
 
-// Judged is a row of a grid, and what is said of it.
+// Judged is a row of a grid with the phrases of its last column.
 type Judged struct {
 	Cells []string
-	Words []Remark
+	Words []Phrase
 }
 
-// Remark is a sentence in one colour.
-type Remark struct {
+// Phrase is a piece of text in one colour.
+type Phrase struct {
 	Text   string
 	Colour Colour
 }
@@ -33,7 +33,7 @@ var KindColours = map[stats.Kind]Colour{
 // LeastWords is the narrowest column in which verdicts can be read: "slower: +1.1% to +2.9%," fits.
 const LeastWords = 28
 
-// JudgedGrid lays out rows with what is said of them in a last column, in opts.Width columns. Where that leaves too
+// JudgedGrid lays out rows with their phrases in a last column, in opts.Width columns. Where that leaves too
 // little room for words, they stand below their rows instead.
 func JudgedGrid(columns []Column, title string, rows []Judged, opts Options) string {
 	numbers := make([][]string, len(rows))
@@ -41,9 +41,9 @@ func JudgedGrid(columns []Column, title string, rows []Judged, opts Options) str
 		numbers[i] = row.Cells
 	}
 	room := opts.Columns() - GridWidth(columns, numbers) - 2
-	if room >= min(LeastWords, Longest(rows)) {
+	if room >= min(LeastWords, LongestPhrase(rows)) {
 		for i, row := range rows {
-			numbers[i] = append(slices.Clone(row.Cells), strings.Join(Sayings(row.Words, room, opts), "\n"))
+			numbers[i] = append(slices.Clone(row.Cells), strings.Join(WrapPhrases(row.Words, room, opts), "\n"))
 		}
 		return Grid(append(slices.Clone(columns), Left(title)), numbers)
 	}
@@ -52,35 +52,35 @@ func JudgedGrid(columns []Column, title string, rows []Judged, opts Options) str
 	block := strings.Join(lines[:first], "")
 	for i, row := range rows {
 		block += lines[first+i]
-		for _, line := range Sayings(row.Words, opts.Columns()-4, opts) {
+		for _, line := range WrapPhrases(row.Words, opts.Columns()-4, opts) {
 			block += "    " + line + "\n"
 		}
 	}
 	return block
 }
 
-// Sayings are the lines that remarks take; a remark's later lines are indented.
-func Sayings(remarks []Remark, width int, opts Options) []string {
+// WrapPhrases returns the phrases as lines of at most this width; continuation lines of a phrase are indented.
+func WrapPhrases(phrases []Phrase, width int, opts Options) []string {
 	var lines []string
-	for _, remark := range remarks {
-		words := strings.Fields(remark.Text)
+	for _, phrase := range phrases {
+		words := strings.Fields(phrase.Text)
 		for i, word := range words {
 			words[i] = Snip(word, width-2)
 		}
 		for line := range strings.Lines(Flow(words, " ", "  ", width)) {
 			indent := line[:len(line)-len(strings.TrimLeft(line, " "))]
-			lines = append(lines, indent+opts.Paint(remark.Colour, strings.TrimSpace(line)))
+			lines = append(lines, indent+opts.Paint(phrase.Colour, strings.TrimSpace(line)))
 		}
 	}
 	return lines
 }
 
-// Longest is the width of the longest remark.
-func Longest(rows []Judged) int {
+// LongestPhrase returns the width of the longest phrase.
+func LongestPhrase(rows []Judged) int {
 	width := 0
 	for _, row := range rows {
-		for _, remark := range row.Words {
-			width = max(width, Width(remark.Text))
+		for _, phrase := range row.Words {
+			width = max(width, Width(phrase.Text))
 		}
 	}
 	return width
@@ -97,5 +97,5 @@ func GridWidth(columns []Column, rows [][]string) int {
 
 // Title stands above a block.
 func Title(title string, opts Options) string {
-	return strings.Join(Sayings([]Remark{{title, Bold}}, opts.Columns(), opts), "\n") + "\n"
+	return strings.Join(WrapPhrases([]Phrase{{title, Bold}}, opts.Columns(), opts), "\n") + "\n"
 }

@@ -11,8 +11,8 @@ import (
 func TestJudgedGrid(t *testing.T) {
 	titled, untitled := []Column{Left("cell"), Right("time")}, []Column{Left(""), Right("")}
 	rows := []Judged{
-		{Cells: []string{"one", "1.00 s"}, Words: []Remark{{Text: "the baseline, which the others are compared with"}}},
-		{Cells: []string{"two", "2.00 s"}, Words: []Remark{{Text: "slower"}, {Text: "CPU time: the same"}}},
+		{Cells: []string{"one", "1.00 s"}, Words: []Phrase{{Text: "the baseline, which the others are compared with"}}},
+		{Cells: []string{"two", "2.00 s"}, Words: []Phrase{{Text: "slower"}, {Text: "CPU time: the same"}}},
 	}
 	assert.Equal(t, ""+
 		"  cell    time  verdict\n"+

@@ -161,7 +161,7 @@ func scoreRows(standing result.Standing, order []int, opts Options) []string {
 	for _, cell := range standing.Cells {
 		medians = append(medians, cell.Seconds)
 	}
-	show := units.Together(medians)
+	show := units.CommonUnit(medians)
 	columns := []Column{Left("cell"), Right("time"), Left("difference"), Left("verdict")}
 	rows := make([][]string, len(order))
 	for i, n := range order {

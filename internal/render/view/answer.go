@@ -37,14 +37,14 @@ func Sentences(statements []Statement) string {
 func AnswerBlock(statements []Statement, opts term.Options) string {
 	var block strings.Builder
 	for i, s := range statements {
-		remark, indent := term.Remark{Text: s.Text}, "  "
+		phrase, indent := term.Phrase{Text: s.Text}, "  "
 		if i == 0 {
-			remark.Colour, indent = term.Bold, ""
+			phrase.Colour, indent = term.Bold, ""
 		}
 		if len(s.Rows) > 0 {
 			indent = ""
 		}
-		for _, line := range term.Sayings([]term.Remark{remark}, opts.Columns()-len(indent), opts) {
+		for _, line := range term.WrapPhrases([]term.Phrase{phrase}, opts.Columns()-len(indent), opts) {
 			block.WriteString(indent + line + "\n")
 		}
 		block.WriteString(rowLines(s.Rows, opts))
@@ -61,7 +61,7 @@ func rowLines(rows [][]string, opts term.Options) string {
 	for i, row := range rows {
 		judged[i] = term.Judged{
 			Cells: []string{term.Snip(row[0], opts.Columns()-2-term.LeastWords)},
-			Words: []term.Remark{{Text: strings.Join(row[1:], "  ")}},
+			Words: []term.Phrase{{Text: strings.Join(row[1:], "  ")}},
 		}
 	}
 	return term.JudgedGrid([]term.Column{term.Left("")}, "", judged, opts)

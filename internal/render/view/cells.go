@@ -74,7 +74,7 @@ func cellsGrid(
 	labels, columns := labelled(run.Cells, wanted)
 	rows := make([]term.Judged, len(run.Cells))
 	for i := range rows {
-		rows[i].Words = append(CellRemarks(run, i, opts), contrastWords(run, i, opts)...)
+		rows[i].Words = append(CellPhrases(run, i, opts), contrastWords(run, i, opts)...)
 		if wanted[0].Flag == nameColumn {
 			labels[i][0] = term.Snip(labels[i][0], opts.Columns()-16) // two gaps, and a time in up to 12 columns
 		}
@@ -94,13 +94,13 @@ func cellsGrid(
 	withTime := slices.Concat(columns, []term.Column{term.Right(timeTitle(run))}, published)
 	withRange := slices.Concat(columns, []term.Column{term.Right(timeTitle(run)), term.Left("range")}, published)
 	sampled := slices.ContainsFunc(run.Cells, func(cell result.Cell) bool { return cell.Summary != nil })
-	if sampled && term.GridWidth(withRange, fill(times, ranges))+2+term.Longest(rows) <= opts.Columns() {
+	if sampled && term.GridWidth(withRange, fill(times, ranges))+2+term.LongestPhrase(rows) <= opts.Columns() {
 		return term.JudgedGrid(withRange, "verdict", rows, opts), true
 	}
 	needed := term.GridWidth(withTime, fill(times))
 	commented := slices.ContainsFunc(wanted, func(c result.Column) bool { return c.Flag == result.CommentColumn })
 	if len(run.Matrix.Columns) == 0 || commented {
-		needed += 2 + min(term.LeastWords, term.Longest(rows)) // columns that give way to the words
+		needed += 2 + min(term.LeastWords, term.LongestPhrase(rows)) // columns that give way to the words
 	}
 	return term.JudgedGrid(withTime, "verdict", rows, opts), needed <= opts.Columns()
 }
@@ -139,8 +139,8 @@ func CellsTable(run *result.Run, opts term.Options) (columns []term.Column, rows
 	times, _ := cellTimes(run)
 	for i := range run.Cells {
 		var words []string
-		for _, remark := range append(CellRemarks(run, i, opts), contrastWords(run, i, opts)...) {
-			words = append(words, remark.Text)
+		for _, phrase := range append(CellPhrases(run, i, opts), contrastWords(run, i, opts)...) {
+			words = append(words, phrase.Text)
 		}
 		rows = append(rows, slices.Concat(labels[i], []string{times[i]}, figures[i], []string{strings.Join(words, "; ")}))
 	}
@@ -174,12 +174,12 @@ func commentLines(cells []result.Cell, opts term.Options) string {
 
 // contrastWords returns the verdicts on a cell against cells that are not the baseline. Such a cell is called by its group,
 // where it has one: within the group it is the one with this cell's flags. Verdicts that can't tell are for opts.Verbose.
-func contrastWords(run *result.Run, cell int, opts term.Options) (words []term.Remark) {
+func contrastWords(run *result.Run, cell int, opts term.Options) (words []term.Phrase) {
 	for _, c := range run.Matrix.Contrasts {
 		if c.B == cell && c.Verdict != nil && c.A >= 0 && c.A < len(run.Cells) {
 			name := cmp.Or(run.Cells[c.A].Group, run.Cells[c.A].Name)
 			if opts.Verbose || c.Verdict.Kind != stats.CantTell {
-				words = append(words, term.Remark{
+				words = append(words, term.Phrase{
 					Text: "against " + name + ": " + VerdictWords(*c.Verdict, opts), Colour: term.KindColours[c.Verdict.Kind],
 				})
 			}
@@ -195,22 +195,22 @@ func contrastWords(run *result.Run, cell int, opts term.Options) (words []term.R
 	return words
 }
 
-// CellRemarks returns the verdicts on a cell: first on the figure that decides when the run stops, then on each other
+// CellPhrases returns the verdicts on a cell: first on the figure that decides when the run stops, then on each other
 // figure, with its name. Undecided verdicts on other figures are for opts.Verbose.
-func CellRemarks(run *result.Run, i int, opts term.Options) []term.Remark {
-	remarks := []term.Remark{CellWords(run, i, opts)}
+func CellPhrases(run *result.Run, i int, opts term.Options) []term.Phrase {
+	phrases := []term.Phrase{CellWords(run, i, opts)}
 	for _, figure := range run.Matrix.Figures {
 		v, judged := run.Cells[i].Verdicts[figure.Column]
 		if decides := run.Cells[i].Verdict; judged && (opts.Verbose || decides == nil || v.Kind != stats.CantTell) {
-			remarks = append(remarks, FigureWords(figure, v, opts))
+			phrases = append(phrases, FigureWords(figure, v, opts))
 		}
 	}
-	return remarks
+	return phrases
 }
 
 // FigureWords returns the verdict on a figure that does not decide when the run stops.
-func FigureWords(figure result.Figure, v stats.Verdict, opts term.Options) term.Remark {
-	return term.Remark{Text: figure.Label + ": " + VerdictWords(v, opts), Colour: term.KindColours[v.Kind]}
+func FigureWords(figure result.Figure, v stats.Verdict, opts term.Options) term.Phrase {
+	return term.Phrase{Text: figure.Label + ": " + VerdictWords(v, opts), Colour: term.KindColours[v.Kind]}
 }
 
 // VerdictWords are a verdict as a table shows it.
@@ -222,15 +222,15 @@ func VerdictWords(v stats.Verdict, opts term.Options) string {
 }
 
 // CellWords returns the verdict on a cell. Where several figures are judged, it is on the one that decides when the run stops.
-func CellWords(run *result.Run, i int, opts term.Options) term.Remark {
+func CellWords(run *result.Run, i int, opts term.Options) term.Phrase {
 	cell := &run.Cells[i]
 	switch {
 	case run.IsBaseline(i):
-		return term.Remark{Text: "baseline", Colour: term.Bold}
+		return term.Phrase{Text: "baseline", Colour: term.Bold}
 	case cell.Verdict != nil:
-		return term.Remark{Text: VerdictWords(*cell.Verdict, opts), Colour: term.KindColours[cell.Verdict.Kind]}
+		return term.Phrase{Text: VerdictWords(*cell.Verdict, opts), Colour: term.KindColours[cell.Verdict.Kind]}
 	}
-	return term.Remark{Text: "no verdict", Colour: term.Dim}
+	return term.Phrase{Text: "no verdict", Colour: term.Dim}
 }
 
 // cellTimes are the medians of what is compared of the cells, and their ranges; "-" without samples.
@@ -253,7 +253,7 @@ func cellTimes(run *result.Run) (times, ranges []string) {
 				medians = append(medians, cell.Summary.Seconds.Median)
 			}
 		}
-		show = units.Together(medians)
+		show = units.CommonUnit(medians)
 	}
 	for _, cell := range cells {
 		if cell.Summary == nil {
