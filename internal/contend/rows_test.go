@@ -256,7 +256,7 @@ func TestParseMemNode(t *testing.T) {
 func TestParseMemNodeErrors(t *testing.T) {
 	for _, c := range []struct{ host, text, want, hint string }{
 		{"qemu-numa2", "2", "this machine has no node 2", "it has nodes 0-1"},
-		{"devices", "near:eno1", "near:eno1: the firmware does not say on which node eno1 is", "give node:N by the manual of the board; who sets up the machine can write the device's numa_node in sysfs"},
+		{"devices", "near:eno1", "near:eno1: the firmware does not say on which node eno1 is", "give node:N according to the board's manual; an administrator can write the device's numa_node in sysfs"},
 		{
 			"qemu-numa2", "near", `"near" is no list of nodes`,
 			"write numbers, ranges, near:DEVICE or far:DEVICE, joined by commas; this machine has nodes 0-1",

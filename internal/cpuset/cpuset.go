@@ -1,8 +1,8 @@
-// Package cpuset holds sets of CPU (and NUMA node) numbers of any size, and reads and writes them in the
-// kernel's list format (Documentation/admin-guide/kernel-parameters.rst, "cpu lists"; lib/bitmap.c,
-// bitmap_parselist): "0-3,8,16-31:2/4".
+// Package cpuset holds sets of CPU (and NUMA node) numbers of any size, and reads and writes them in the kernel's
+// list format (Documentation/admin-guide/kernel-parameters.rst, "cpu lists"; lib/bitmap.c, bitmap_parselist):
+// "0-3,8,16-31:2/4".
 //
-// A Set is a value. The zero Set is empty. No operation changes a Set that somebody else may hold.
+// A Set is an immutable value; the zero Set is empty.
 package cpuset
 
 import (
@@ -14,8 +14,8 @@ import (
 	"strings"
 )
 
-// Max is the highest CPU number a Set can hold. The largest kernel built today has 8192 CPUs (NR_CPUS); the bound
-// keeps a hostile list such as "0-4000000000" from costing memory.
+// Max is the highest CPU number in a Set. Linux supports up to 8192 CPUs (NR_CPUS); the bound limits the memory for a
+// hostile list such as "0-4000000000".
 const Max = 1<<16 - 1
 
 // Set is a set of CPU numbers from 0 to Max.
@@ -23,8 +23,8 @@ type Set struct {
 	words []uint64 // bit i%64 of words[i/64] is CPU i; no trailing zero word
 }
 
-// Of returns the set of the given CPUs. It panics on a number outside 0…Max: callers hold numbers that the kernel or
-// Parse gave them.
+// Of returns the set of the given CPUs. It panics for a number outside 0…Max, since numbers come from the kernel or
+// from Parse.
 func Of(cpus ...int) Set {
 	var s Set
 	for _, cpu := range cpus {
@@ -58,7 +58,7 @@ func (s Set) Words(n int) []uint64 {
 	return out
 }
 
-// set adds a CPU in place; only constructors call it, on a Set nobody else holds.
+// set adds a CPU in place; only constructors call it, on a Set that is not shared yet.
 func (s *Set) set(cpu int) {
 	if cpu < 0 || cpu > Max {
 		panic(fmt.Sprintf("cpuset: CPU %d is outside 0-%d", cpu, Max))
@@ -76,12 +76,12 @@ func trim(words []uint64) []uint64 {
 	return words
 }
 
-// Contains tells whether the set holds the CPU.
+// Contains reports whether the set contains the CPU.
 func (s Set) Contains(cpu int) bool {
 	return cpu >= 0 && cpu/64 < len(s.words) && s.words[cpu/64]&(1<<(cpu%64)) != 0
 }
 
-// Len returns how many CPUs the set holds.
+// Len returns the number of CPUs in the set.
 func (s Set) Len() int {
 	n := 0
 	for _, w := range s.words {
@@ -90,10 +90,10 @@ func (s Set) Len() int {
 	return n
 }
 
-// Empty tells whether the set holds no CPU.
+// Empty reports whether the set is empty.
 func (s Set) Empty() bool { return len(s.words) == 0 }
 
-// First returns the lowest CPU of the set, or -1 when it is empty.
+// First returns the lowest CPU of the set, or -1 if it is empty.
 func (s Set) First() int {
 	for cpu := range s.All() {
 		return cpu
@@ -101,7 +101,7 @@ func (s Set) First() int {
 	return -1
 }
 
-// Last returns the highest CPU of the set, or -1 when it is empty.
+// Last returns the highest CPU of the set, or -1 if it is empty.
 func (s Set) Last() int {
 	if s.Empty() {
 		return -1
@@ -123,7 +123,7 @@ func (s Set) All() iter.Seq[int] {
 	}
 }
 
-// List returns the CPUs in ascending order; it is never nil, so that JSON shows [].
+// List returns the CPUs in ascending order; never nil, so that JSON has [].
 func (s Set) List() []int {
 	out := make([]int, 0, s.Len())
 	for cpu := range s.All() {
@@ -132,7 +132,7 @@ func (s Set) List() []int {
 	return out
 }
 
-// Equal tells whether both sets hold the same CPUs.
+// Equal reports whether both sets contain the same CPUs.
 func (s Set) Equal(t Set) bool {
 	if len(s.words) != len(t.words) {
 		return false
@@ -145,7 +145,7 @@ func (s Set) Equal(t Set) bool {
 	return true
 }
 
-// With returns the set and one more CPU.
+// With returns the set with one more CPU.
 func (s Set) With(cpu int) Set { return s.Union(Of(cpu)) }
 
 // Union returns the CPUs in either set.
@@ -200,7 +200,7 @@ func (s Set) String() string {
 	return b.String()
 }
 
-// FormatList writes CPUs in the order given, with ascending runs shortened: "0-3,8", "3,1".
+// FormatList formats CPUs in the given order, with ascending runs as ranges: "0-3,8", "3,1".
 func FormatList(cpus []int) string {
 	var words []string
 	for i := 0; i < len(cpus); {
@@ -214,10 +214,10 @@ func FormatList(cpus []int) string {
 	return strings.Join(words, ",")
 }
 
-// MarshalText gives String, so that a Set in JSON is a kernel list.
+// MarshalText returns String(), so that a Set in JSON is a kernel list.
 func (s Set) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
 
-// UnmarshalText is Parse.
+// UnmarshalText parses like Parse.
 func (s *Set) UnmarshalText(text []byte) error {
 	parsed, err := Parse(string(text))
 	if err == nil {
@@ -229,9 +229,9 @@ func (s *Set) UnmarshalText(text []byte) error {
 // ErrSyntax is wrapped by every error of Parse.
 var ErrSyntax = errors.New("not a CPU list")
 
-// Parse reads the kernel's list format: numbers and ranges joined by commas, each range optionally with
-// ":used/group" (the first `used` CPUs of every `group`). White space around the list and around commas, a trailing
-// newline and an empty list are accepted, as the kernel's own files have them. Errors wrap ErrSyntax.
+// Parse parses the kernel's list format: numbers and ranges joined by commas, each range optionally with
+// ":used/group" (the first `used` CPUs of every `group`). Like the kernel's files, it allows white space around the
+// list and around commas, a trailing newline and an empty list. Errors wrap ErrSyntax.
 func Parse(list string) (Set, error) {
 	var s Set
 	list = strings.TrimSpace(strings.TrimRight(list, "\x00"))
@@ -252,7 +252,7 @@ func Parse(list string) (Set, error) {
 	return s, nil
 }
 
-// parseRange reads "N", "LO-HI" or "LO-HI:USED/GROUP".
+// parseRange parses "N", "LO-HI" or "LO-HI:USED/GROUP".
 func parseRange(field string) (lo, hi, used, group int, err error) {
 	span, stride, hasStride := strings.Cut(field, ":")
 	first, second, hasHi := strings.Cut(span, "-")

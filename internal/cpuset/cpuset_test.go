@@ -159,7 +159,7 @@ func TestAllStopsWhenAsked(t *testing.T) {
 	assert.Equal(t, []int{60, 61, 62, 63, 64, 65}, seen)
 }
 
-// model is a set as a map: too slow to use and too plain to be wrong.
+// model is a set as a map: slow, but evidently correct.
 type model map[int]bool
 
 func (m model) set() Set { return Of(m.list()...) }
@@ -172,7 +172,7 @@ func (m model) list() []int {
 	return list
 }
 
-// drawModel draws a few runs of CPUs, so that ranges, single CPUs and word boundaries all occur.
+// drawModel draws a few runs of CPUs, which include ranges, single CPUs and word boundaries.
 func drawModel(t *rapid.T, name string) model {
 	m := model{}
 	for range rapid.IntRange(0, 6).Draw(t, name+" runs") {

@@ -41,7 +41,7 @@ func TestParseNodes(t *testing.T) {
 		{"devices", "cpu", "near:nvme0n1,2", "0 2"},
 		{"devices", "preferred", "none,far:sda", "-1 0 1"},
 		{"devices", "mem", "near:eno1", "near:eno1: the firmware does not say on which node eno1 is | " +
-			"give node:N by the manual of the board; who sets up the machine can write the device's numa_node in sysfs"},
+			"give node:N according to the board's manual; an administrator can write the device's numa_node in sysfs"},
 
 		// Node 1 has no memory.
 		{"qemu-memoryless", "mem", "", "0 -1"},

@@ -33,13 +33,13 @@ var columns = column.List{
 		func(p *Percentiles) *float64 { return &p.P999 }),
 }
 
-// perLoop is what cells are compared by.
+// perLoop is the column by which cells are compared.
 var perLoop = column.Figure(column.Column{
 	Name: "ns_per_loop", Lead: 7, Unit: column.Nanoseconds, Better: column.Lower, Bench: "ns/op",
 	Meaning: "The wall time over the loops of one process.",
 }, func(p *Figures) float64 { return p.NsPerLoop })
 
-// cpuPerLoop is judged too: two processes on one CPU take turns, which costs wall time and next to no CPU time.
+// cpuPerLoop is judged as well: two processes that take turns on one CPU cost wall time but hardly any CPU time.
 var cpuPerLoop = column.Derived(column.Column{
 	Name: "cpu_ns_per_loop", Label: "CPU time", Unit: column.Nanoseconds, Better: column.Lower, Hidden: true,
 	Meaning: "The CPU time of both processes over the loops of one.",

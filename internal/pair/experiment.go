@@ -20,7 +20,7 @@ import (
 	"gorun/internal/topology"
 )
 
-// severalBudget is how long the pairs of --auto take at most, in seconds.
+// severalBudget is the default --budget with --auto, in seconds.
 const severalBudget = 60
 
 // Experiment is `gorun pair`.
@@ -76,7 +76,7 @@ type flags struct {
 	work     string
 	array    string
 	interval time.Duration
-	words    []string // A B [LOOPS]; with auto [LOOPS]
+	words    []string // A B [LOOPS]; with --auto only [LOOPS]
 }
 
 func (f *flags) Register(set *experiment.FlagSet) {
@@ -87,7 +87,7 @@ func (f *flags) Register(set *experiment.FlagSet) {
 	set.Words("work", catalog.Words(Works))
 }
 
-// workUsages are the works, a line each.
+// workUsages returns a line of help for each work.
 func workUsages() (text string) {
 	for i, word := range catalog.Words(Works) {
 		if i > 0 {
@@ -98,7 +98,7 @@ func workUsages() (text string) {
 	return text
 }
 
-// Arguments takes the words of the command line that are no flags.
+// Arguments parses the command line's positional arguments.
 func (f *flags) Arguments(words []string) error {
 	f.words = words
 	return nil
@@ -117,10 +117,10 @@ func (f *flags) Validate() error {
 	return nil
 }
 
-// leastInterval keeps the readings of the clocks from being a part of the work.
+// leastInterval is the shortest --interval; with a shorter one, reading the clocks would disturb the work.
 const leastInterval = 10 * time.Millisecond
 
-// pair returns the two CPUs and the loops of the command line; 0 loops are the work's default.
+// pair returns the two CPUs and the loops of the command line; 0 loops stand for the work's default.
 func (f *flags) pair(m experiment.Machine) (pair topology.CPUPair, loops uint64, err error) {
 	words := f.words
 	if !f.auto {
@@ -153,7 +153,7 @@ func (f *flags) pair(m experiment.Machine) (pair topology.CPUPair, loops uint64,
 	return pair, loops, nil
 }
 
-// oneCPU returns the only CPU of a list.
+// oneCPU parses a list that must have exactly one CPU.
 func oneCPU(m experiment.Machine, list string) (int, error) {
 	cpus, err := m.Select(list, m.CPUs)
 	if err != nil {
@@ -165,12 +165,12 @@ func oneCPU(m experiment.Machine, list string) (int, error) {
 	return cpus[0], nil
 }
 
-// spec is what was asked, by flag name.
+// spec holds the requested values by flag name.
 type spec struct {
 	Work       string  `json:"work"`
 	Auto       bool    `json:"auto"`
-	Loops      uint64  `json:"loops"`       // 0: each pair has its own
-	ArrayBytes uint64  `json:"array_bytes"` // 0: the work has none
+	Loops      uint64  `json:"loops"`       // 0: differs by pair
+	ArrayBytes uint64  `json:"array_bytes"` // 0: the work has no array
 	CPUs       string  `json:"cpus"`
 	Samples    int     `json:"samples"` // 0: as many as are needed
 	Warmup     int     `json:"warmup"`
@@ -211,7 +211,7 @@ func (f *flags) Resolve(m experiment.Machine) (r experiment.Resolution[Cell], er
 		}
 		measured, least = measured+1, min(least, row.Loops)
 		if row.Loops != spec.Loops {
-			spec.Loops = loops // which are 0
+			spec.Loops = loops // 0 if LOOPS is not given
 		}
 	}
 	if f.auto {
@@ -241,10 +241,11 @@ func (f *flags) Resolve(m experiment.Machine) (r experiment.Resolution[Cell], er
 	return r, nil
 }
 
-// mostLoops is how many a CPU makes in a second at most: 5 GHz times two vectors of 8 words to add would be 8e10.
+// mostLoops is an upper bound of a CPU's loops per second: 5 GHz times two vectors of 8 words would be 8e10.
 const mostLoops = 1e12
 
-// cell is a row as it is measured. Pairs may have different loops, so what is compared is the time of one.
+// cell returns the cell of a row. Pairs may have different numbers of loops, so cells are compared by the time of one
+// loop.
 func (f *flags) cell(m experiment.Machine, row result.PairRow, arrayBytes uint64) experiment.Cell[Cell] {
 	if row.Lacking != "" {
 		return experiment.Cell[Cell]{Name: row.Relation, Lacking: row.Lacking}

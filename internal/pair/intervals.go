@@ -6,8 +6,8 @@ import (
 	"gorun/internal/linux"
 )
 
-// watch reads the CPU clocks of processes at every interval. What it returns ends that, and returns the intervals that were
-// complete: those at whose end all processes still were there.
+// watch reads the CPU clocks of processes at every interval. The returned function stops it and returns the complete
+// intervals: those at whose end all processes still existed.
 func watch(pids []int, every time.Duration) (stop func() []Interval) {
 	begun := time.Now()
 	done, over := make(chan struct{}), make(chan []Interval)
@@ -18,7 +18,7 @@ func watch(pids []int, every time.Duration) (stop func() []Interval) {
 		defer ticker.Stop()
 		last, used := begun, make([]time.Duration, len(pids))
 		for i, pid := range pids {
-			used[i], _ = linux.ProcessCPUTime(pid) // what it used to start; an error comes back at the first tick
+			used[i], _ = linux.ProcessCPUTime(pid) // CPU time used before the start; an error is reported again at the first tick
 		}
 		for {
 			select {

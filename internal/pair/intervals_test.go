@@ -9,8 +9,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A process that spins uses its CPU in every interval, and one that sleeps does not. A process that has ended ends the
-// intervals.
+// A process that spins uses its CPU in every interval, and one that sleeps does not. The intervals end when a process
+// does.
 func TestWatch(t *testing.T) {
 	var pids []int
 	for _, script := range []string{"while :; do :; done", "exec sleep 100"} {

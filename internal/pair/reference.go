@@ -7,7 +7,7 @@ import (
 	"gorun/internal/topology"
 )
 
-// published are the three cases of the text that `gorun pair` grew from.
+// published has the three cases of the text that `gorun pair` grew from.
 var published = &experiment.Reference{
 	Usage: "show the times of the three cases of the text that this grew from, by the relation of the CPUs",
 	Of: func(run *result.Run) (*result.Reference, error) {
@@ -41,7 +41,7 @@ var published = &experiment.Reference{
 	},
 }
 
-// casesOf are the cases of the text by relation. Its different cores are those of one node.
+// casesOf are the text's cases by relation. Its "different cores" are on one node.
 var casesOf = map[string]string{
 	topology.SameCPU.String():  "same-cpu",
 	topology.SameCore.String(): "same-core",

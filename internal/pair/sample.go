@@ -1,4 +1,4 @@
-// Package pair measures two processes that run beside each other, or talk to each other.
+// Package pair measures two processes that run at the same time, or exchange messages.
 package pair
 
 import (
@@ -21,17 +21,17 @@ import (
 	"gorun/internal/topology"
 )
 
-// Cell says what two processes do.
+// Cell is a pair of CPUs and the work of its two processes.
 type Cell struct {
 	topology.CPUPair
-	Work       string `json:"work"`        // of Works
-	Loops      uint64 `json:"loops"`       // of each; where two talk, the round trips
-	ArrayBytes uint64 `json:"array_bytes"` // of sum
-	// Interval is how often the processes' CPU time is read, in seconds; 0: at the end only.
+	Work       string `json:"work"`        // a name of Works
+	Loops      uint64 `json:"loops"`       // of each process; of two that exchange messages, the round trips
+	ArrayBytes uint64 `json:"array_bytes"` // of each process that sums an array
+	// Interval is the time between two readings of the processes' CPU time, in seconds; 0: only at the end.
 	Interval float64 `json:"interval,omitempty"`
 }
 
-// side is what one of the two processes is asked.
+// side is the request to one of the two processes.
 type side struct {
 	CPU        int    `json:"cpu"`
 	First      bool   `json:"first"`
@@ -40,20 +40,20 @@ type side struct {
 	ArrayBytes uint64 `json:"array_bytes"`
 }
 
-// sideAnswer is what it did.
+// sideAnswer is the result of one of the two processes.
 type sideAnswer struct {
 	Loops   uint64       `json:"loops"`
-	EndNS   int64        `json:"end_ns"` // 0: it never began
+	EndNS   int64        `json:"end_ns"` // 0: it did not start
 	CPUSeen int          `json:"cpu_seen"`
 	Used    linux.Usage  `json:"used"`
 	Trips   *Percentiles `json:"trips,omitempty"`
 	Stopped bool         `json:"stopped"`
 }
 
-// SideCommand is the command of gorun that is one of the two processes: RunSide.
+// SideCommand is the gorun command that calls RunSide.
 const SideCommand = "pair-side"
 
-// RunSide is all that one of the two processes does. It pins every thread of the process.
+// RunSide is the main function of one of the two processes. It pins every thread of the process.
 func RunSide(ctx context.Context, in io.Reader, out io.Writer) error {
 	var args csrc.WorkArgs
 	cpus := func(s side) cpuset.Set { return cpuset.Of(s.CPU) }
@@ -79,7 +79,7 @@ func RunSide(ctx context.Context, in io.Reader, out io.Writer) error {
 	})
 }
 
-// percentiles are those of round trips; nil of none.
+// percentiles returns the percentiles of round trips; nil if there are none.
 func percentiles(trips []csrc.Latency) *Percentiles {
 	total := uint64(0)
 	for _, t := range trips {
@@ -100,13 +100,13 @@ func percentiles(trips []csrc.Latency) *Percentiles {
 	return &Percentiles{P50: at(0.5), P90: at(0.9), P99: at(0.99), P999: at(0.999)}
 }
 
-// Measure starts the two processes, lets them go together, and returns what they did. When ctx ends, the sample is
-// partial.
+// Measure takes one sample: it starts the two processes, releases them at the same time, and waits for both. When ctx
+// ends, the sample is partial.
 func Measure(ctx context.Context, self child.Self, c Cell) (result.Sample, error) {
 	return c.measure(ctx, self, func([]int) error { return nil })
 }
 
-// measure calls ready when both wait for each other.
+// measure calls ready when both processes are ready to start.
 func (c Cell) measure(ctx context.Context, self child.Self, ready func(pids []int) error) (s result.Sample, err error) {
 	work, err := catalog.Find(Works, "work", c.Work)
 	if err != nil {
@@ -139,7 +139,7 @@ func (c Cell) measure(ctx context.Context, self child.Self, ready func(pids []in
 		parts = intervals()
 	}
 	if err != nil && ctx.Err() != nil {
-		done.Answers, err = []sideAnswer{{CPUSeen: -1}, {CPUSeen: -1}}, nil // they were ended before they began
+		done.Answers, err = []sideAnswer{{CPUSeen: -1}, {CPUSeen: -1}}, nil // they ended before they started the work
 	}
 	if err != nil {
 		return s, err
@@ -147,7 +147,7 @@ func (c Cell) measure(ctx context.Context, self child.Self, ready func(pids []in
 	return c.sample(work.Talks, done, pids, parts), nil
 }
 
-// connect gives two processes a pipe in each direction.
+// connect connects two processes by a pipe in each direction.
 func connect(a, b *process.Member) error {
 	toB, fromA, err := os.Pipe()
 	if err != nil {
@@ -161,7 +161,7 @@ func connect(a, b *process.Member) error {
 	return nil
 }
 
-// sample makes a sample of what the processes did; pids are theirs, none if they were ended before they began.
+// sample returns a sample with the processes' results; pids is empty if they ended before they started.
 func (c Cell) sample(talks bool, of process.Done[sideAnswer], pids []int, intervals []Interval) (s result.Sample) {
 	v := Figures{CPUA: c.A, CPUB: c.B, Relation: c.Relation.String(), Work: c.Work, Loops: c.Loops, Intervals: intervals}
 	s.Placement.Requested = fmt.Sprintf("a process on each of CPUs %d, %d", c.A, c.B)
@@ -172,7 +172,7 @@ func (c Cell) sample(talks bool, of process.Done[sideAnswer], pids []int, interv
 		return float64(loops) / seconds
 	}
 	done, least := uint64(0), c.Loops
-	var used linux.Usage // of both
+	var used linux.Usage // of both processes
 	s.Placement.Add(of.Checked, of.Mismatches)
 	for i, a := range of.Answers {
 		cpu := []int{c.A, c.B}[i]

@@ -20,7 +20,7 @@ import (
 	"gorun/internal/topology"
 )
 
-// asSide is the name under which the test binary is one of the two processes.
+// asSide is the name under which the test binary runs as one of the two processes.
 const asSide = "side"
 
 func TestMain(m *testing.M) {
@@ -29,11 +29,11 @@ func TestMain(m *testing.M) {
 	})
 }
 
-// Each work is done as often as was asked, by two processes that are where they are to be.
+// Two processes on their CPUs do each work as often as requested.
 func TestMeasure(t *testing.T) {
 	cpus := processtest.CPUs(t)
 	for _, work := range Works {
-		for _, cpu := range []int{cpus.First(), cpus.Last()} { // the same CPU, and another one where there is one
+		for _, cpu := range []int{cpus.First(), cpus.Last()} { // the same CPU, and another one if there is one
 			t.Run(work.Name, func(t *testing.T) {
 				const loops = 1001
 				r := Cell{
@@ -84,7 +84,7 @@ func TestMeasure(t *testing.T) {
 	}
 }
 
-// A pair that is cut short says how far it came, whatever it does.
+// A sample that is cut short reports the work done so far, for every work.
 func TestMeasurePairCutShort(t *testing.T) {
 	cpus := processtest.CPUs(t)
 	for _, work := range Works {
@@ -103,7 +103,7 @@ func TestMeasurePairCutShort(t *testing.T) {
 	}
 }
 
-// One that never began is a partial sample too.
+// A sample that is cut before the work starts is partial too.
 func TestMeasurePairCutBefore(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
@@ -122,7 +122,7 @@ func TestMeasurePairErrors(t *testing.T) {
 	require.ErrorContains(t, err, "an array of 7 bytes")
 }
 
-// A process that cannot be where it is to be says so.
+// A process that cannot run on its CPU reports an error.
 func TestMeasurePairElsewhere(t *testing.T) {
 	processtest.CPUs(t)
 	_, err := Measure(t.Context(), processtest.Self(asSide), Cell{
@@ -132,7 +132,7 @@ func TestMeasurePairElsewhere(t *testing.T) {
 	assert.NotEmpty(t, hint.Of(err))
 }
 
-// A side that was seen elsewhere makes the placement wrong.
+// A process that was seen on another CPU is a mismatch.
 func TestPairSampleMismatch(t *testing.T) {
 	r := Cell{CPUPair: topology.CPUPair{A: 1, B: 2}, Loops: 10}
 	used := linux.Usage{
@@ -171,7 +171,7 @@ func TestPercentiles(t *testing.T) {
 	}))
 }
 
-// machine has so many nodes, of two LLCs of two cores of two threads.
+// machine has nodes of two LLCs of two cores of two threads.
 func machine(nodes int) *topology.Machine {
 	m := &topology.Machine{}
 	for cpu := range nodes * 8 {

@@ -12,14 +12,14 @@ import (
 	"gorun/internal/units"
 )
 
-// shown is how runs of `gorun pair` are shown. The cells of one are rows of its own table; those of a matrix are not.
+// shown is the view of `gorun pair` runs, whose pairs have their own table. The cells of a matrix do not use it.
 var shown = experiment.View{
 	Title: title, Blocks: blocks, Plan: planBlock,
 	Options:  []string{"work", "loops", "array_bytes", "auto"},
 	OwnCells: func(run *result.Run) bool { return len(run.Cells) > 0 && run.Cells[0].Flags["relation"] != "" },
 }
 
-// pairSamples is a pair of `gorun pair` and its good samples.
+// pairSamples is a pair of CPUs and its good samples.
 type pairSamples struct {
 	pair, relation, loops string
 	samples               []sampledPair
@@ -30,15 +30,15 @@ type sampledPair struct {
 	seconds, user, system float64
 }
 
-// samplesByPair are the pairs of a run in the order of its cells; a run without cells has one. The samples of the control are
-// the baseline's twice over, and are left out.
+// samplesByPair groups a run's samples by pair, in the order of the cells; a run without cells has one pair. The
+// samples of the control duplicate the baseline's, and are left out.
 func samplesByPair(run *result.Run) []pairSamples {
 	pairs, samples := make([]pairSamples, max(1, len(run.Cells))), run.Samples
 	for i, cell := range run.Cells {
 		pairs[i] = pairSamples{pair: cell.Flags["pair"], relation: cell.Flags["relation"], loops: cell.Flags["loops"]}
 	}
 	if len(run.Cells) == 0 {
-		samples = view.Summarised(samples) // of an interrupted run, what there is
+		samples = view.Summarised(samples) // if the run was interrupted, those it has
 	}
 	for i := range samples {
 		s, cell := &samples[i], 0
@@ -56,7 +56,7 @@ func samplesByPair(run *result.Run) []pairSamples {
 	return pairs
 }
 
-// spread is of a figure over the samples; false where none has it.
+// spread returns the distribution of a figure over the samples; false if no sample has it.
 func (p *pairSamples) spread(of func(s *sampledPair) (float64, bool)) (view.Spread, bool) {
 	var all []float64
 	for i := range p.samples {
@@ -67,12 +67,12 @@ func (p *pairSamples) spread(of func(s *sampledPair) (float64, bool)) (view.Spre
 	return view.SpreadAmong(all)
 }
 
-// figureRows are the rows of the table of one pair, those of `time -p` first.
+// figureRows are the rows of the table of a single pair, beginning with those of `time -p`.
 var figureRows = [...]struct {
 	label   string
 	show    func(x float64) string
 	pair    func(s *sampledPair) (float64, bool)
-	process func(p *Process) float64 // nil: it is of both
+	process func(p *Process) float64 // nil: the figure is of both processes
 }{
 	{"real", units.Seconds, real, func(p *Process) float64 { return p.RealSeconds }},
 	{"user", units.Seconds, user, func(p *Process) float64 { return p.UserSeconds }},
@@ -93,7 +93,7 @@ var figureRows = [...]struct {
 	{"p99.9", nanoseconds, tripFigures[3].of, nil},
 }
 
-// share is the CPU time of a process in per cent of the time that it took, as top(1) shows it.
+// share returns the CPU time of a process as a percentage of its elapsed time, as top(1) does.
 func share(cpu, real float64) float64 {
 	if real <= 0 {
 		return 0
@@ -108,14 +108,14 @@ func user(s *sampledPair) (float64, bool)     { return s.user, true }
 func system(s *sampledPair) (float64, bool)   { return s.system, true }
 func loopTime(s *sampledPair) (float64, bool) { return s.NsPerLoop / 1e9, s.NsPerLoop > 0 }
 
-// rateOf gets the loops a second of pairs that do such work.
+// rateOf returns a getter of the loops per second of samples with matching work.
 func rateOf(such func(s *sampledPair) bool) func(s *sampledPair) (float64, bool) {
 	return func(s *sampledPair) (float64, bool) { return s.CallsPerSecond, such(s) }
 }
 
 func processRate(p *Process) float64 { return p.CallsPerSecond }
 
-// tripFigures are the percentiles of round trips, in ns.
+// tripFigures are the percentiles of round trips.
 var tripFigures = [...]struct {
 	label string
 	of    func(s *sampledPair) (float64, bool)
@@ -135,10 +135,10 @@ func tripAt(of func(t *Percentiles) float64) func(*sampledPair) (float64, bool) 
 	}
 }
 
-// nanoseconds shows a time that is given in them.
+// nanoseconds formats a time in nanoseconds.
 func nanoseconds(ns float64) string { return units.Seconds(ns / 1e9) }
 
-// title is the heading of `gorun pair`.
+// title returns the heading of `gorun pair`.
 func title(run *result.Run, options view.Spec) (title string, parts []string) {
 	pairs := samplesByPair(run)
 	title, loops := "gorun pair: "+options.Text("work")+" by two processes", " loops of each process"
@@ -166,7 +166,7 @@ func title(run *result.Run, options view.Spec) (title string, parts []string) {
 	return title, parts
 }
 
-// blocks are the figures of one pair, or a row a pair with what is found of it.
+// blocks returns the figures of a single pair, or a row for each pair with its verdict.
 func blocks(run *result.Run, _ view.Spec, opts term.Options) []string {
 	pairs := samplesByPair(run)
 	if len(run.Cells) == 0 {
@@ -178,7 +178,8 @@ func blocks(run *result.Run, _ view.Spec, opts term.Options) []string {
 	}
 }
 
-// figuresBlock has a figure a row: of both processes with its range, and of each.
+// figuresBlock has a row for each figure: its median over both processes with the range, and the medians of each
+// process.
 func figuresBlock(p *pairSamples, opts term.Options) string {
 	if len(p.samples) == 0 {
 		return ""
@@ -219,7 +220,7 @@ func figuresBlock(p *pairSamples, opts term.Options) string {
 	return term.FoldedGrid(columns, rows, opts)
 }
 
-// intervalsBlock has a row for each interval of the last sample; nothing if there are none.
+// intervalsBlock has a row for each interval of the last sample; "" if there are none.
 func intervalsBlock(p *pairSamples, opts term.Options) string {
 	if len(p.samples) == 0 {
 		return ""
@@ -243,7 +244,7 @@ func intervalsBlock(p *pairSamples, opts term.Options) string {
 	return term.Title("Share of a CPU by interval, last sample", opts) + term.FoldedGrid(columns, rows, opts)
 }
 
-// pidsRow has the PIDs of the processes of the last sample; nil where they are not known.
+// pidsRow has the PIDs of the last sample's processes; nil if they are unknown.
 func pidsRow(p *pairSamples) []string {
 	row := []string{"pid", "", ""}
 	if len(p.samples) > 1 {
@@ -258,8 +259,8 @@ func pidsRow(p *pairSamples) []string {
 	return row
 }
 
-// verdicts has a row a pair: its times as `time -p` tells them, medians over the samples, the time of a loop, and
-// what is found of that against the first pair, and the times that a published text reports. Where there is no room for the times, that of a loop must do.
+// verdicts has a row for each pair: the times of `time -p` and the time of a loop as medians over the samples, the
+// verdict against the first pair, and the published times. If the page is too narrow, only the time of a loop stays.
 func verdicts(run *result.Run, pairs []pairSamples, opts term.Options) string {
 	columns, rows := columnsOf(pairs, true)
 	if term.GridWidth(columns, rows) > opts.Columns() {
@@ -306,7 +307,7 @@ func columnsOf(pairs []pairSamples, times bool) (columns []term.Column, rows [][
 	return columns, rows
 }
 
-// tripsBlock has the round trips of each pair; nothing, where the processes do not talk.
+// tripsBlock has the round trips of each pair; "" if the processes exchange no messages.
 func tripsBlock(pairs []pairSamples, opts term.Options) string {
 	var rows [][]string
 	for i := range pairs {
@@ -331,7 +332,7 @@ func tripsBlock(pairs []pairSamples, opts term.Options) string {
 	return term.Title("Round trips, medians over the samples", opts) + term.FoldedGrid(columns, rows, opts)
 }
 
-// planBlock lists the pairs, and the relations that have none.
+// planBlock lists the pairs, and the relations without a pair.
 func planBlock(plan *result.Plan, _ view.Spec) string {
 	if len(plan.PairRows) == 0 {
 		return "" // a matrix

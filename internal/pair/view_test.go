@@ -14,7 +14,7 @@ import (
 	"gorun/internal/stats"
 )
 
-// plainRun is a run without samples.
+// plainRun returns a run without samples.
 func plainRun() *result.Run {
 	return &result.Run{
 		Schema: result.Schema, Tool: result.Tool{Name: "gorun", Version: "v0.1.0", Go: "go1.26.8"},
@@ -23,7 +23,7 @@ func plainRun() *result.Run {
 	}
 }
 
-// table is a run as people see it.
+// table renders a run as a table.
 func table(t *testing.T, run *result.Run) string {
 	t.Helper()
 	var out strings.Builder
@@ -31,7 +31,7 @@ func table(t *testing.T, run *result.Run) string {
 	return out.String()
 }
 
-// processesSpec is a spec as the experiment has it.
+// processesSpec mirrors the experiment's spec.
 type processesSpec struct {
 	Work       string  `json:"work"`
 	Auto       bool    `json:"auto"`
@@ -42,7 +42,7 @@ type processesSpec struct {
 	Budget     float64 `json:"budget_seconds"`
 }
 
-// processesSample is a good sample of two processes on CPU 0 and on CPU b.
+// processesSample returns a good sample of two processes, on CPU 0 and on CPU b.
 func processesSample(index, b int, relation string, loops uint64, wall float64, trips *Percentiles) result.Sample {
 	s := result.Sample{Index: index, Seconds: wall, Quality: result.Quality{Verdict: result.Valid}}
 	s.UserSeconds, s.SystemSeconds = 0.4*wall, 1.2*wall
@@ -73,7 +73,7 @@ func processesOf(spec processesSpec) *result.Run {
 	return run
 }
 
-// pairRun is one pair.
+// pairRun returns a run of one pair.
 func pairRun() *result.Run {
 	run := processesOf(processesSpec{Work: "syscall", Loops: 30_000_000, CPUs: "0-1", Samples: 3})
 	for i, wall := range []float64{4.95, 4.9, 5.1} {
@@ -82,7 +82,7 @@ func pairRun() *result.Run {
 	return run
 }
 
-// pairTripsRun is one of two that talk, in one sample.
+// pairTripsRun returns a run of one pair that exchanges messages, with one sample.
 func pairTripsRun() *result.Run {
 	run := processesOf(processesSpec{Work: "pingpong-shm", Loops: 500_000, CPUs: "0-1", Samples: 1})
 	run.Samples = []result.Sample{processesSample(0, 1, "same-core", 500_000, 0.062,
@@ -90,7 +90,8 @@ func pairTripsRun() *result.Run {
 	return run
 }
 
-// pairAutoRun has a pair of each of three relations; two that talk have loops of their own each.
+// pairAutoRun returns a run with a pair for each of three relations; pairs that exchange messages differ in their
+// loops.
 func pairAutoRun(talk bool) *result.Run {
 	spec := processesSpec{Work: "syscall", Auto: true, Loops: 1_000_000, CPUs: "0-3"}
 	if talk {
@@ -136,7 +137,7 @@ func pairAutoRun(talk bool) *result.Run {
 	return run
 }
 
-// partialPairRun was interrupted in its second pair.
+// partialPairRun returns a run that was interrupted in its second pair.
 func partialPairRun() *result.Run {
 	run := pairAutoRun(true)
 	run.Partial, run.Samples = true, run.Samples[:3]
@@ -149,7 +150,7 @@ func partialPairRun() *result.Run {
 	return run
 }
 
-// Nothing that is not a pair's breaks its table.
+// Values of another experiment do not break the table.
 func TestPairOfOtherValues(t *testing.T) {
 	run := pairRun()
 	for i := range run.Samples {
@@ -181,7 +182,7 @@ const planned = `Plan of gorun pair (nothing was run)
   same-llc   0,1   500000
 `
 
-// Every kind of run has its figures; what was cut short or is invalid has none.
+// Every kind of run has its figures; partial and invalid samples have none.
 func TestPairTables(t *testing.T) {
 	page := table(t, pairRun())
 	assert.Contains(t, page, "gorun pair: syscall by two processes, on CPUs 0 and 1 (same-llc)\n  30000000 loops of each process")
@@ -195,7 +196,7 @@ func TestPairTables(t *testing.T) {
 	assert.Regexp(t, `(?m)^  0,1   same-core +1000000 +- `, table(t, partialPairRun()))
 }
 
-// The CPU time that is judged is that of both processes, over the loops of one.
+// The judged CPU time is the sum of both processes over the loops of one.
 func TestCPUPerLoop(t *testing.T) {
 	s := pairRun().Samples[0]
 	s.UserSeconds, s.SystemSeconds = 0.5, 0.25
@@ -207,7 +208,7 @@ func TestCPUPerLoop(t *testing.T) {
 	assert.False(t, known, "a sample without loops")
 }
 
-// The cells of a matrix are not pairs of relations, and have the table of a matrix.
+// The cells of a matrix are not named by relation, and have the table of a matrix.
 func TestPairMatrix(t *testing.T) {
 	run := pairAutoRun(false)
 	for i := range run.Cells {
@@ -219,8 +220,7 @@ func TestPairMatrix(t *testing.T) {
 	assert.NotContains(t, page, "relation")
 }
 
-// As top(1) has it: CPU time over the time that a process took. Where PIDs are not known, as in older journals, there is no
-// row.
+// Shares are as in top(1): CPU time over elapsed time. If PIDs are unknown, as in older journals, there is no row.
 func TestSharesAndPIDs(t *testing.T) {
 	assert.Equal(t, 75.0, share(1.5, 2))
 	assert.Zero(t, share(1, 0))

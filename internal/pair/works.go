@@ -12,12 +12,12 @@ import (
 	"gorun/internal/topology"
 )
 
-// Works are what the processes of a pair can do, the default first.
+// Works lists the works of a pair's processes, the default first.
 var Works = csrc.Works[:]
 
-// defaultLoops are how many take about 0.2 s, of each process: apart on two CPUs, and both on one. Two on one CPU wake
-// each other without a word to another CPU, but hand a turn over in shared memory only by giving the CPU away: at
-// 20 µs where sched_yield(2) does that, and at a time slice of some milliseconds where it does not.
+// defaultLoops take about 0.2 s in each process, on two CPUs and on one. Two processes on one CPU wake each other
+// without an interrupt to another CPU, but with shared memory they pass the turn only by giving up the CPU: after 20
+// µs if sched_yield(2) does that, otherwise after a time slice of some milliseconds.
 var defaultLoops = map[string]struct{ apart, sameCPU uint64 }{
 	"syscall":        {1_000_000, 1_000_000},
 	"spin":           {100_000_000, 100_000_000},
@@ -27,7 +27,7 @@ var defaultLoops = map[string]struct{ apart, sameCPU uint64 }{
 	"pingpong-shm":   {500_000, 500},
 }
 
-// DefaultLoops is how many loops a process of a pair makes where nobody says.
+// DefaultLoops returns the loops of each process if none are given.
 func DefaultLoops(work string, relation topology.Relation) uint64 {
 	if relation == topology.SameCPU {
 		return defaultLoops[work].sameCPU
@@ -35,8 +35,8 @@ func DefaultLoops(work string, relation topology.Relation) uint64 {
 	return defaultLoops[work].apart
 }
 
-// AutoRows returns a row for each relation of two CPUs, nearest first: the pair that Machine.PerRelation has chosen, or why
-// no two of the CPUs have the relation. loops are those of each process; 0 stands for DefaultLoops.
+// AutoRows returns a row for each relation of two CPUs, nearest first: the pair from Machine.PerRelation, or the
+// reason why no two of the CPUs have the relation. loops is per process; 0 stands for DefaultLoops.
 func AutoRows(m *topology.Machine, cpus cpuset.Set, work string, loops uint64) []result.PairRow {
 	pairs := m.PerRelation(cpus)
 	rows := make([]result.PairRow, 0, len(topology.Relations))
@@ -51,14 +51,14 @@ func AutoRows(m *topology.Machine, cpus cpuset.Set, work string, loops uint64) [
 	return rows
 }
 
-// Row is a pair as results show it.
+// Row returns the pair in the form of results.
 func Row(p topology.CPUPair, work string, loops uint64) result.PairRow {
 	return result.PairRow{
 		CPUA: p.A, CPUB: p.B, Relation: p.Relation.String(), Loops: cmp.Or(loops, DefaultLoops(work, p.Relation)),
 	}
 }
 
-// LackingWarning warns of the relations that have no pair; false where all have one.
+// LackingWarning returns a warning about the relations without a pair; false if all have one.
 func LackingWarning(rows []result.PairRow) (w result.Warning, some bool) {
 	var names, reasons []string
 	for _, row := range rows {

@@ -7,16 +7,16 @@ import (
 	"syscall"
 )
 
-// ReadLink returns the target of a symbolic link, as it is written there: "../../devices/pci0000:00/…". A captured machine
-// is an archive of plain files, and has the target as the content of a file in the link's place, as git has where links
-// cannot be made (core.symlinks).
+// ReadLink returns the target of a symbolic link as written there: "../../devices/pci0000:00/…". A captured machine
+// is an archive of plain files, in which the content of a file is the target, as in git without symbolic links
+// (core.symlinks).
 func ReadLink(fsys fs.FS, name string) (string, error) {
 	if links, ok := fsys.(interface{ ReadLink(string) (string, error) }); ok {
 		target, err := links.ReadLink(name)
 		if err == nil {
 			return target, nil
 		}
-		// readlink(2): it is no link.
+		// not a link, readlink(2)
 		if !errors.Is(err, syscall.EINVAL) && !errors.Is(err, fs.ErrInvalid) {
 			return "", readError(name, err)
 		}
@@ -24,7 +24,7 @@ func ReadLink(fsys fs.FS, name string) (string, error) {
 	return ReadString(fsys, name)
 }
 
-// ReadLink returns the target of a link in the recorded directory, which is not followed.
+// ReadLink returns the target of a link in the recorded directory without following it.
 func (t *tree) ReadLink(name string) (string, error) {
 	fault := func(err error) error { return &fs.PathError{Op: "readlink", Path: name, Err: err} }
 	if !fs.ValidPath(name) || name == "." {

@@ -13,7 +13,7 @@ import (
 // machine of thousands of CPUs has a hundred thousand files.
 func Live() fs.FS { return live{os.DirFS("/").(dirFS)} }
 
-// dirFS is what os.DirFS returns.
+// dirFS is the interface of os.DirFS's result.
 type dirFS interface {
 	fs.StatFS
 	fs.ReadDirFS
@@ -22,9 +22,9 @@ type dirFS interface {
 
 type live struct{ dirFS }
 
-// page is the least size of a page. A file below /sys/devices returns the whole of its content, or a page of it, in one
-// read (Documentation/filesystems/sysfs.rst): a shorter answer is its end. Files of /proc and of control groups may answer
-// with less than they hold.
+// page is the smallest page size. A read of a file below /sys/devices returns its whole content or one page
+// (Documentation/filesystems/sysfs.rst), so a shorter read is the end. Files of /proc and of control groups may
+// return less than they hold.
 const page = 4096
 
 // ReadFile implements fs.ReadFileFS.
@@ -37,7 +37,7 @@ func (live) ReadFile(name string) ([]byte, error) {
 	if err != nil {
 		return nil, fault("open", err)
 	}
-	defer unix.Close(fd) // nothing was written
+	defer unix.Close(fd) // only read
 	whole := strings.HasPrefix(name, "sys/devices/")
 	var data []byte
 	for buf := [page]byte{}; ; {
@@ -52,7 +52,7 @@ func (live) ReadFile(name string) ([]byte, error) {
 	}
 }
 
-// uninterrupted makes a system call again while a signal interrupts it (signal(7)), as package os does.
+// uninterrupted repeats a system call that a signal interrupts (signal(7)), as package os does.
 func uninterrupted(call func() (int, error)) (n int, err error) {
 	for {
 		if n, err = call(); err != unix.EINTR {

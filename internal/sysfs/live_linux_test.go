@@ -13,7 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A file of this machine is read as os.ReadFile reads it, whatever its size, and one that is not there is missed alike.
+// A file of this machine reads as by os.ReadFile, for any size; an absent one gives the same error.
 func TestLiveReadsAsPackageOSDoes(t *testing.T) {
 	dir := t.TempDir()
 	names := []string{
@@ -56,7 +56,7 @@ func TestLiveReadsFilesOfDevicesOnce(t *testing.T) {
 		}
 		return n
 	}
-	reads() // which may open what the runtime keeps
+	reads() // may open files that the runtime keeps open
 	own := -reads()
 	own += reads()
 	const times = 10
@@ -69,7 +69,7 @@ func TestLiveReadsFilesOfDevicesOnce(t *testing.T) {
 	fds, err := filepath.Glob("/proc/self/fd/*")
 	require.NoError(t, err)
 	for _, fd := range fds {
-		target, _ := os.Readlink(fd) // of the directory itself, which is closed by now, there is none
+		target, _ := os.Readlink(fd) // none for the directory itself, which is closed by now
 		assert.NotEqual(t, "/sys/devices/system/cpu/online", target)
 	}
 }

@@ -10,12 +10,12 @@ import (
 	"golang.org/x/tools/txtar"
 )
 
-// OpenRoot opens the machine recorded at path: a directory that holds sys/ and, where recorded, proc/; or a .txtar file
-// with such names. The path "/" is this machine.
+// OpenRoot opens the machine recorded at path: a directory that contains sys/ and, if recorded, proc/; or a .txtar
+// file with such names. The path "/" is this machine.
 //
-// In a recorded directory symbolic links resolve inside it, absolute ones too, and a link that leaves it or runs in a
-// circle is an error: a recording never reads the files of the machine it is looked at on. The directory stays open
-// as long as the program runs.
+// In a recorded directory symbolic links, absolute ones too, resolve inside it; a link that leaves it or forms a loop
+// is an error. So reading a recording never reads a file of this machine. The directory stays open until the program
+// ends.
 func OpenRoot(path string) (fs.FS, error) {
 	if filepath.Clean(path) == "/" {
 		return Live(), nil

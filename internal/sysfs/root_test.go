@@ -13,7 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// put writes a file under dir, and the directories above it.
+// put writes a file under dir, and creates the directories above it.
 func put(t *testing.T, dir, name, content string) {
 	t.Helper()
 	path := filepath.Join(dir, name)
@@ -28,7 +28,7 @@ func link(t *testing.T, dir, name, target string) {
 	require.NoError(t, os.Symlink(target, path))
 }
 
-// A recorded tree may have the links that /sys has; the machine that it is looked at on is never seen through one.
+// A recorded tree may have the links of /sys; none of them leads to this machine.
 func TestOpenRootFollowsLinksInside(t *testing.T) {
 	outside := t.TempDir()
 	put(t, outside, "secret", "the host's own")
@@ -123,14 +123,14 @@ func TestOpenRootKinds(t *testing.T) {
 	}
 }
 
-// The path "/" is this machine, with its links as they are.
+// The path "/" is this machine with its links.
 func TestOpenRootOfThisMachine(t *testing.T) {
 	fsys, err := OpenRoot("/")
 	require.NoError(t, err)
 	assert.Equal(t, Live(), fsys)
 }
 
-// A link is read as its target, from a directory that has it and from an archive that has its target as a file.
+// A link reads as its target, from a directory with the link and from an archive with the target in a file.
 func TestReadLink(t *testing.T) {
 	dir := t.TempDir()
 	require.NoError(t, os.MkdirAll(filepath.Join(dir, "sys/class/net"), 0o755))

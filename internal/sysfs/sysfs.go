@@ -1,8 +1,8 @@
 // Package sysfs reads the small files of /sys and /proc as typed values. Every function takes an fs.FS rooted at /,
-// with names such as "sys/devices/system/cpu/online", so that a captured machine is read exactly like this one.
+// with names such as "sys/devices/system/cpu/online", so that a captured machine is read in the same way as this one.
 //
-// A file that is not there gives an error that wraps fs.ErrNotExist. One that is there and holds something else than
-// what the kernel writes gives an error that wraps ErrMalformed and names the file. Other errors are the reader's own.
+// An absent file gives an error that wraps fs.ErrNotExist. Content in another format than the kernel's gives an error
+// that wraps ErrMalformed and names the file. Other errors are those of the fs.FS.
 package sysfs
 
 import (
@@ -15,7 +15,7 @@ import (
 	"gorun/internal/cpuset"
 )
 
-// ErrMalformed is wrapped by the error for a file whose content cannot be understood.
+// ErrMalformed is wrapped by the error for a file with malformed content.
 var ErrMalformed = errors.New("malformed")
 
 // Malformed returns an error that wraps ErrMalformed, names the file and says what is wrong with it.
@@ -23,7 +23,7 @@ func Malformed(name, format string, args ...any) error {
 	return fmt.Errorf("%s: %w: %s", name, ErrMalformed, fmt.Sprintf(format, args...))
 }
 
-// ReadString reads a file without the white space around its content.
+// ReadString reads a file, without the white space around its content.
 func ReadString(fsys fs.FS, name string) (string, error) {
 	data, err := fs.ReadFile(fsys, name)
 	if err != nil {
@@ -32,7 +32,7 @@ func ReadString(fsys fs.FS, name string) (string, error) {
 	return strings.TrimSpace(string(data)), nil
 }
 
-// readError names the file once: most errors of a file system already do.
+// readError adds the file's name unless the error already has it, as most do.
 func readError(name string, err error) error {
 	var pathErr *fs.PathError
 	if errors.As(err, &pathErr) {
@@ -54,7 +54,7 @@ func ReadInt(fsys fs.FS, name string) (int, error) {
 	return n, nil
 }
 
-// ReadInts reads a file that holds decimal numbers between white space, such as a node's distances.
+// ReadInts reads a file of decimal numbers separated by white space, such as a node's distances.
 func ReadInts(fsys fs.FS, name string) ([]int, error) {
 	text, err := ReadString(fsys, name)
 	if err != nil {
@@ -84,7 +84,7 @@ func ReadSize(fsys fs.FS, name string) (uint64, error) {
 	case strings.HasSuffix(text, "M"):
 		digits, shift = text[:len(text)-1], 20
 	}
-	// 2^43 units of a MiB are the last that fit in 64 bits.
+	// 2^43 MiB is the greatest size that fits in 64 bits.
 	n, err := strconv.ParseUint(digits, 10, 43)
 	if err != nil {
 		return 0, Malformed(name, "%s is not a size", quote(text))
@@ -92,7 +92,7 @@ func ReadSize(fsys fs.FS, name string) (uint64, error) {
 	return n << shift, nil
 }
 
-// ReadSet reads a file in the kernel's list format, "0-3,8". An empty file is the empty set, as the kernel means it.
+// ReadSet reads a file in the kernel's list format, "0-3,8". An empty file is the empty set.
 func ReadSet(fsys fs.FS, name string) (cpuset.Set, error) {
 	text, err := ReadString(fsys, name)
 	if err != nil {
@@ -118,8 +118,8 @@ func parsed(name, text string, parse func(string) (cpuset.Set, error)) (cpuset.S
 	return set, nil
 }
 
-// ReadField reads the value of one field of a file in the manner of /proc/self/status: lines of "Name:\tvalue". A field
-// that is not there gives an error that wraps fs.ErrNotExist.
+// ReadField reads a field of a file with lines of "Name:\tvalue", such as /proc/self/status. A missing field gives an
+// error that wraps fs.ErrNotExist.
 func ReadField(fsys fs.FS, name, field string) (string, error) {
 	text, err := ReadString(fsys, name)
 	if err != nil {
@@ -148,7 +148,7 @@ func ReadKB(fsys fs.FS, name, field string) (uint64, error) {
 	return n << 10, nil
 }
 
-// quote shows a piece of a file in an error, short enough for one line.
+// quote shortens a piece of a file to one line, for an error.
 func quote(text string) string {
 	const most = 40
 	if len(text) > most {

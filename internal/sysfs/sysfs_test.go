@@ -116,7 +116,7 @@ func TestParseMask(t *testing.T) {
 	}
 }
 
-// mask writes a set as the kernel does.
+// mask formats a set as the kernel does.
 func mask(set cpuset.Set) string {
 	var out string
 	for _, word := range set.Words(1) {
@@ -154,7 +154,7 @@ func FuzzParseMask(f *testing.F) {
 	})
 }
 
-// Any content is read or refused by the readers of fields and sizes.
+// The readers of fields and sizes read or refuse any content without a panic.
 func FuzzReadFile(f *testing.F) {
 	for _, seed := range []string{"32768K", "MemTotal: 1 kB", "10 20", "0-3", "MemTotal:kB\nMemTotal", "\x00"} {
 		f.Add(seed)

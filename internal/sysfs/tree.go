@@ -12,23 +12,23 @@ import (
 	"syscall"
 )
 
-// tree is a recorded directory as a file system in which links mean what they meant on the recorded machine.
+// tree is a recorded directory as a file system. Its links have the same meaning as on the recorded machine.
 type tree struct {
-	base string // the directory's own absolute path, for links that were made with it
+	base string // the directory's absolute path, which the target of an absolute link may begin with
 
 	mu   sync.Mutex
 	dirs map[string]string // resolved directories: thousands of CPUs share the same few parents
-	way  []step            // from the top to the directory that was used last: its files are mostly read one after another
+	way  []step            // from the top to the last directory used, since most files of a directory are read one after another
 }
 
-// step is an open directory. Each os.Root keeps what is opened inside it, whatever resolve returns; one that is given
-// a path opens each element of it, so each is given names only.
+// step is an open directory. An os.Root confines names to itself even if resolve is wrong; with a path it opens each
+// element again, so each gets single names only.
 type step struct {
-	name string // of the directory in the one before it
+	name string // relative to the directory before it
 	root *os.Root
 }
 
-// maxLinks is how many links one name may go through: MAXSYMLINKS of the kernel's include/linux/namei.h.
+// maxLinks is the number of links in one name: MAXSYMLINKS of the kernel's include/linux/namei.h.
 const maxLinks = 40
 
 var (
@@ -64,7 +64,7 @@ func (t *tree) Open(name string) (fs.File, error) {
 	if err != nil {
 		return nil, &fs.PathError{Op: "open", Path: name, Err: err}
 	}
-	// Without O_NONBLOCK a pipe in the tree would wait for a writer for ever.
+	// Without O_NONBLOCK, opening a pipe in the tree would wait forever for a writer.
 	file, err := dir.OpenFile(path.Base(plain), os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {
 		return nil, &fs.PathError{Op: "open", Path: name, Err: cause(err)}
@@ -74,13 +74,13 @@ func (t *tree) Open(name string) (fs.File, error) {
 		err = &fs.PathError{Op: "open", Path: name, Err: errors.New("neither a file nor a directory")}
 	}
 	if err != nil {
-		_ = file.Close() // nothing was written
+		_ = file.Close() // only read
 		return nil, err
 	}
 	return file, nil
 }
 
-// resolve returns the name without links in it.
+// resolve returns the name without links.
 func (t *tree) resolve(name string, links *int) (string, error) {
 	if name == "." {
 		return ".", nil
@@ -123,7 +123,7 @@ func (t *tree) resolveDir(dir string, links *int) (string, error) {
 	return plain, nil
 }
 
-// walk opens a resolved directory, from the one that was used last.
+// walk opens a resolved directory, starting from the last one used.
 func (t *tree) walk(dir string) (*os.Root, error) {
 	var names []string
 	if dir != "." {
@@ -134,7 +134,7 @@ func (t *tree) walk(dir string) (*os.Root, error) {
 		same++
 	}
 	for _, left := range t.way[same+1:] {
-		_ = left.root.Close() // nothing was written
+		_ = left.root.Close() // only read
 	}
 	t.way = t.way[:same+1]
 	for _, name := range names[same:] {
@@ -147,7 +147,8 @@ func (t *tree) walk(dir string) (*os.Root, error) {
 	return t.way[len(t.way)-1].root, nil
 }
 
-// follow resolves the target of a link element by element, for ".." after a link means the parent of where that leads.
+// follow resolves the target of a link element by element, because ".." after a link is the parent of the link's
+// target.
 func (t *tree) follow(link, target string, links *int) (string, error) {
 	at := path.Dir(link)
 	if strings.HasPrefix(target, "/") {
@@ -174,7 +175,7 @@ func (t *tree) follow(link, target string, links *int) (string, error) {
 	return at, nil
 }
 
-// cause strips the operation and the resolved name: the caller adds the name that was asked for.
+// cause removes the operation and the resolved name, since the caller adds the requested name.
 func cause(err error) error {
 	var pathErr *fs.PathError
 	if errors.As(err, &pathErr) {

@@ -9,8 +9,8 @@ import (
 	"gorun/internal/topology/topologytest"
 )
 
-// Reading a recorded directory opens each file once, and each directory once as long as the files of it are read one
-// after another: a machine of thousands of CPUs has a hundred thousand.
+// Reading a recorded directory opens each file once, and each directory once if its files are read one after another:
+// a machine with thousands of CPUs has a hundred thousand.
 func TestTreeOpensEachFileOnce(t *testing.T) {
 	const cpus, files = 8, 5
 	dir := t.TempDir()

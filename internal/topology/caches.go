@@ -10,8 +10,8 @@ import (
 	"gorun/internal/sysfs"
 )
 
-// llcKey tells last-level caches apart: by the CPUs that share one or, where no cache is recorded, by what is taken for
-// one: a die, or a core (-1 for a whole die).
+// llcKey identifies a last-level cache: by the CPUs that share it or, if no cache is recorded, by the die (core -1)
+// or core that stands for one.
 type llcKey struct {
 	cache          *sharing
 	pkg, die, core int
@@ -19,9 +19,10 @@ type llcKey struct {
 
 // readLLCs sets LLC and returns the caches. Package, Die and Core must be set.
 //
-// The last level is each CPU's own: beside cores under an L3 there may be some that end at their L2 (low-power cores of
-// a hybrid chip). Where no CPU has a cache recorded, each die is taken for an LLC (a package where dies are not told
-// apart); where only some lack one, and are not among the sharers of another CPU's, each of their cores is.
+// The last level may differ between CPUs: next to cores under an L3 there may be some whose last cache is an L2
+// (low-power cores of a hybrid chip). If no CPU has a recorded cache, each die counts as an LLC (or each package, if
+// dies are not recorded). If only some CPUs lack one and no other CPU lists them as sharers, each of their cores
+// counts as an LLC.
 func (r *reader) readLLCs(online []*CPU) []LLC {
 	byLevel := r.readCaches(online)
 	keys, levels := make([]llcKey, len(online)), make([]int, len(online))
@@ -45,7 +46,7 @@ func (r *reader) readLLCs(online []*CPU) []LLC {
 	}
 	switch {
 	case len(byLevel) == 0:
-		r.warn("no cache is recorded; each die, or package where dies are not told apart, is taken for an LLC")
+		r.warn("no cache is recorded; each die counts as an LLC, or each package if dies are not recorded")
 	case len(lacking) > 0:
 		r.warn("no cache is recorded for CPUs %s; each of their cores is taken for an LLC", numbersOf(lacking))
 	}
@@ -61,7 +62,7 @@ func (r *reader) readLLCs(online []*CPU) []LLC {
 	return llcs
 }
 
-// readCaches reads the last cache that each CPU's own files have, by level.
+// readCaches reads the last-level cache in each CPU's own files, grouped by level.
 func (r *reader) readCaches(online []*CPU) map[int]partition {
 	said, byLevel := map[int][]sharing{}, map[int]partition{}
 	for _, c := range online {
@@ -76,7 +77,7 @@ func (r *reader) readCaches(online []*CPU) map[int]partition {
 }
 
 // readLastCache reads the level and the sharers of the highest data or unified cache in cpuN/cache
-// (Documentation/ABI/testing/sysfs-devices-system-cpu); level 0 where there is none.
+// (Documentation/ABI/testing/sysfs-devices-system-cpu); level 0 if there is none.
 func (r *reader) readLastCache(cpu int) (int, sharing) {
 	byLevel := r.readCacheDirs(cpu)
 	for _, level := range slices.Backward(slices.Sorted(maps.Keys(byLevel))) {
@@ -92,7 +93,7 @@ func (r *reader) readLastCache(cpu int) (int, sharing) {
 	return 0, sharing{}
 }
 
-// readCacheDirs returns the directories of a CPU's caches whose level is recorded, by level.
+// readCacheDirs returns the directories of a CPU's caches with a recorded level, by level.
 func (r *reader) readCacheDirs(cpu int) map[int][]string {
 	dir, byLevel := cpuFile(cpu, "cache"), map[int][]string{}
 	entries, err := fs.ReadDir(r.fsys, dir)
@@ -111,7 +112,7 @@ func (r *reader) readCacheDirs(cpu int) map[int][]string {
 	return byLevel
 }
 
-// isData reports whether a cache holds data; one without a type is taken for a cache of data.
+// isData reports whether a cache holds data; a cache without a recorded type does.
 func (r *reader) isData(dir string) bool {
 	name := dir + "/type"
 	kind, err := sysfs.ReadString(r.fsys, name)
@@ -122,7 +123,7 @@ func (r *reader) isData(dir string) bool {
 	return kind != "Instruction"
 }
 
-// readCacheSize reads the size of a cache from beside the file that has its sharers; nil where it is not recorded.
+// readCacheSize reads the size of a cache from the directory of its list of sharers; nil if it is not recorded.
 func (r *reader) readCacheSize(cache *sharing) *uint64 {
 	if cache == nil {
 		return nil

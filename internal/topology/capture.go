@@ -20,8 +20,8 @@ Cut short: proc/cpuinfo to the first CPU, meminfo to the totals, proc/self/statu
 
 `
 
-// hostPatterns are the files beside those of Read that say what kind of machine it is and what limits it sets
-// (path.Match patterns). None tells who owns it; none changes while it runs.
+// hostPatterns are path.Match patterns of files, in addition to those that Read opens, with the kind of machine and
+// its limits. No file identifies the owner; none changes while the machine runs.
 var hostPatterns = []string{
 	"proc/cpuinfo",
 	"proc/meminfo",
@@ -41,7 +41,7 @@ var hostPatterns = []string{
 	"sys/kernel/mm/transparent_hugepage/enabled",
 }
 
-// cgroupFiles are what limits the CPUs, their time and the threads of a control group, version 1 or 2.
+// cgroupFiles limit the CPUs, the CPU time and the threads of a control group, version 1 or 2.
 var cgroupFiles = []string{
 	"cgroup.controllers",
 	"cpu.cfs_period_us",
@@ -58,7 +58,7 @@ var cgroupFiles = []string{
 	"pids.max",
 }
 
-// keptLines cuts files that are long, change all the time or tell more than is needed, to the lines that matter.
+// keptLines selects the lines to keep of files that are long, change all the time or contain private data.
 var keptLines = map[string]func(line string) bool{
 	"cpuinfo":   func(line string) bool { return !strings.HasPrefix(line, "cpu MHz") },
 	"meminfo":   func(line string) bool { return strings.Contains(line, "MemTotal:") },
@@ -68,10 +68,10 @@ var keptLines = map[string]func(line string) bool{
 	},
 }
 
-// Capture writes a machine as a txtar archive that sysfs.OpenRoot opens: every file that Read and ReadDetails read, so that
-// they read the same from the archive, and those of the host and its control groups. Links are followed, but for those that
-// say where a device is; names are sorted. Two captures of an unchanged machine are equal, while its interrupts stay where
-// they are.
+// Capture writes a machine as a txtar archive that sysfs.OpenRoot opens: every file that Read and ReadDetails read,
+// so that they give the same results from the archive, and the files of the host and its control groups. Links are
+// followed, except those that show where a device is; names are sorted. Two captures of an unchanged machine are
+// equal unless its interrupts move.
 func Capture(w io.Writer, fsys fs.FS) error {
 	rec := &recorder{FS: fsys, files: map[string][]byte{}}
 	m, err := Read(rec)
@@ -88,7 +88,7 @@ func Capture(w io.Writer, fsys fs.FS) error {
 		names = append(names, found...)
 	}
 	for _, name := range names {
-		_, _ = rec.ReadFile(name) // what is not there, or may not be read, is left out
+		_, _ = rec.ReadFile(name) // absent or unreadable files are left out
 	}
 	archive := &txtar.Archive{Comment: []byte(captureComment)}
 	for _, name := range slices.Sorted(maps.Keys(rec.files)) {
@@ -102,14 +102,14 @@ func Capture(w io.Writer, fsys fs.FS) error {
 	return err
 }
 
-// keepDevices forgets what was read of others than some devices: names of virtual interfaces, classes of bridges. It
-// reads what holds the numbers of the devices' interrupts, which are the names of files.
+// keepDevices drops what was read for anything but these devices: names of virtual interfaces, classes of bridges. It
+// also reads the msi_irqs files, whose names are the numbers of the devices' interrupts.
 func (r *recorder) keepDevices(devices []DeviceInterrupts) {
 	kept := map[string]bool{}
 	for _, d := range devices {
 		kept[d.PCI] = true
 		for _, i := range d.Interrupts {
-			_, _ = r.ReadFile(fmt.Sprintf("%s/%s/msi_irqs/%d", pciDir, d.PCI, i.IRQ)) // one by pin has no such file
+			_, _ = r.ReadFile(fmt.Sprintf("%s/%s/msi_irqs/%d", pciDir, d.PCI, i.IRQ)) // an interrupt by pin has no such file
 		}
 	}
 	for name, data := range r.files {
@@ -122,7 +122,7 @@ func (r *recorder) keepDevices(devices []DeviceInterrupts) {
 	}
 }
 
-// recorder keeps every file that is read through it.
+// recorder records every file that is read through it.
 type recorder struct {
 	fs.FS
 	files map[string][]byte
@@ -137,7 +137,7 @@ func (r *recorder) ReadFile(name string) ([]byte, error) {
 	return data, err
 }
 
-// ReadLink keeps the target of a link as the file's content.
+// ReadLink records the target of a link as the file's content.
 func (r *recorder) ReadLink(name string) (string, error) {
 	target, err := sysfs.ReadLink(r.FS, name)
 	if err == nil {
@@ -178,7 +178,7 @@ func cgroupNames(fsys fs.FS) []string {
 	return names
 }
 
-// keep returns the lines of a file that are kept.
+// keep returns the lines of a file that keptLines selects.
 func keep(name string, data []byte) []byte {
 	keep := keptLines[path.Base(name)]
 	if keep == nil {

@@ -28,7 +28,7 @@ func capture(t *testing.T, fsys fs.FS) (archive []byte, again fs.FS) {
 	return out.Bytes(), open(t, file)
 }
 
-// A machine is the same when it is read from its capture, and so is the capture of the capture.
+// A machine reads the same from its capture, and the capture of the capture is equal.
 func TestCaptureKeepsTheMachine(t *testing.T) {
 	roots := map[string]fs.FS{}
 	for name, file := range hosts(t, hostsDir) {

@@ -5,11 +5,11 @@ import (
 	"gorun/internal/sysfs"
 )
 
-// topologyDir holds a CPU's place: Documentation/ABI/stable/sysfs-devices-system-cpu. An offline CPU has none.
+// topologyDir holds a CPU's position: Documentation/ABI/stable/sysfs-devices-system-cpu. An offline CPU has none.
 func topologyDir(cpu int) string { return cpuFile(cpu, "topology") }
 
-// coreKey tells cores apart: by the threads that share one or, where those are not recorded, by its number, which is
-// unique only within its cluster, die and package. A CPU of which neither is known is a core of its own.
+// coreKey identifies a core: by the threads that share it or, if those are not recorded, by its number, which is
+// unique only within its cluster, die and package. A CPU with neither counts as a core of its own.
 type coreKey struct {
 	threads                *sharing
 	pkg, die, cluster, num int
@@ -55,8 +55,9 @@ func (r *reader) readCores(online []*CPU) {
 	}
 }
 
-// areCores reports whether what the kernel calls the threads of one core have each a core number of their own: the two
-// cores of a module of AMD's family 15h share more than a cache, and old kernels have them as siblings.
+// areCores reports whether the CPUs that the kernel lists as the threads of one core have different core numbers.
+// They do on AMD's family 15h, where the two cores of a module share more than a cache, and old kernels list them as
+// siblings.
 func areCores(threads cpuset.Set, nums map[int]int) bool {
 	seen := map[int]bool{}
 	for cpu := range threads.All() {
@@ -69,7 +70,7 @@ func areCores(threads cpuset.Set, nums map[int]int) bool {
 	return len(seen) > 1
 }
 
-// pmuClasses are the files in which a hybrid x86 machine tells its classes: the CPUs of each kind's event counters
+// pmuClasses are the files with the classes of a hybrid x86 machine: the CPUs of the event counters of each kind
 // (arch/x86/events/intel/core.c).
 var pmuClasses = []struct{ file, class string }{
 	{"sys/devices/cpu_core/cpus", Performance},
@@ -94,8 +95,8 @@ func (r *reader) readClasses(online []*CPU) {
 }
 
 // readCapacities sets Class from cpu_capacity (arm64, riscv, hybrid x86 in a virtual machine), which is 1024 for the
-// fastest CPU. The least of several capacities is the class of efficiency, if it is below four fifths of the greatest:
-// chips of one kind differ by less, as their best cores may clock higher.
+// fastest CPU. The lowest capacity is the efficiency class if it is below four fifths of the highest: the capacities
+// of equal cores differ by less, because the best ones may clock higher.
 func (r *reader) readCapacities(online []*CPU) {
 	capacities := make([]int, len(online))
 	for i, c := range online {

@@ -19,7 +19,7 @@ import (
 	"gorun/internal/topology/topologytest"
 )
 
-// damaged is a recording of which one file holds something else, or is not there.
+// damaged is a recording in which one file has other content or is absent.
 type damaged struct {
 	fs.FS
 	name    string
@@ -37,16 +37,16 @@ func (d damaged) ReadFile(name string) ([]byte, error) {
 	return d.content, nil
 }
 
-// decisive are the files without which it may be unknown which CPUs there are, or which are ours.
+// decisive matches the files without which the present CPUs, or those of this process, may be unknown.
 var decisive = regexp.MustCompile(`^(proc/self/status|sys/devices/system/cpu/(cpu[0-9]+/)?(online|present))$`)
 
-// mayBeEmpty are the files that the kernel leaves empty, and one that is a list of fields, any of which may be missing.
+// mayBeEmpty matches files that the kernel may leave empty, and meminfo, any of whose fields may be missing.
 var mayBeEmpty = regexp.MustCompile(`/(isolated|nohz_full|meminfo|cpulist|cpus|has_(normal|high)_memory)$`)
 
-// ways are the ways to damage a file.
+// ways lists the ways to damage a file.
 var ways = []struct {
 	name, content string
-	absent, sense bool // sense: it may be what another machine has
+	absent, sense bool // sense: content that another machine may have
 }{
 	{name: "absent", absent: true, sense: true},
 	{name: "empty", content: "\n"},
@@ -58,8 +58,8 @@ var ways = []struct {
 	{name: "endless", content: strings.Repeat("9", 1<<18)},
 }
 
-// Each field of each recorded machine is damaged in each way. Nothing but what says which CPUs there are, or are ours,
-// keeps a machine from being read; and what changes by a file that holds nonsense has a warning.
+// Each field of each recorded machine is damaged in each way. The machine is still read, unless the file says which
+// CPUs there are or which are allowed; and if a malformed file changes the result, there is a warning.
 func TestReadOfDamagedFields(t *testing.T) {
 	choose := rand.New(rand.NewPCG(1, 2))
 	number := regexp.MustCompile("[0-9]+")
@@ -72,7 +72,7 @@ func TestReadOfDamagedFields(t *testing.T) {
 		require.NoError(t, err)
 		archive, err := txtar.ParseFile(file)
 		require.NoError(t, err)
-		fields := map[string][]string{} // files by their name without numbers
+		fields := map[string][]string{} // files by name without numbers
 		for _, file := range archive.Files {
 			field := number.ReplaceAllString(file.Name, "N")
 			fields[field] = append(fields[field], file.Name)
@@ -118,8 +118,8 @@ func TestReadOfDamagedFields(t *testing.T) {
 	require.Less(t, tried, 6*warned)
 }
 
-// Each file of a CPU's caches is damaged in each way, on each recorded machine and on a made one that has all files. It
-// costs that cache at most, and what holds nonsense has a warning.
+// Each file of a CPU's caches is damaged in each way, on each recorded machine and on a made one that has all files.
+// At most that cache is lost, and malformed content gives a warning.
 func TestReadCachesOfDamagedFields(t *testing.T) {
 	made, err := topologytest.Large{CPUs: 4, Nodes: 1}.FS()
 	require.NoError(t, err)
@@ -158,7 +158,7 @@ func TestReadCachesOfDamagedFields(t *testing.T) {
 	}
 }
 
-// machineOf is a machine of a few files below sys/devices/system; "N-M:" before a name stands for each of these CPUs.
+// machineOf reads a machine from files below sys/devices/system; the prefix "N-M:" stands for each of these CPUs.
 func machineOf(t *testing.T, files map[string]string) (*topology.Machine, error) {
 	t.Helper()
 	fsys := fstest.MapFS{"sys/devices/system": {Mode: fs.ModeDir}}
@@ -170,7 +170,7 @@ func machineOf(t *testing.T, files map[string]string) (*topology.Machine, error)
 	return topology.Read(fsys)
 }
 
-// A POWER9 machine whose GPUs' memory has nodes of its own, and kernels that record less of it.
+// A POWER9 machine has separate nodes for its GPUs' memory, and some kernels record less of them.
 func TestReadKindsOfNodes(t *testing.T) {
 	yes, no := true, false
 	type kind struct {
@@ -271,7 +271,7 @@ func TestReadKindsOfNodes(t *testing.T) {
 	}
 }
 
-// Nodes that list the same CPUs share them in name only: a CPU is on the node that its directory links to.
+// If several nodes list the same CPUs, each CPU is on the node that its directory links to.
 func TestReadOfNodesThatListTheSameCPUs(t *testing.T) {
 	files := map[string]string{"cpu/present": "0-3", "cpu/online": "0-3", "node/online": "0-2"}
 	for _, node := range []string{"0", "1", "2"} {
@@ -303,7 +303,7 @@ func TestReadOfNodesThatListTheSameCPUs(t *testing.T) {
 	assert.Equal(t, "0;1,3;2;", own)
 }
 
-// Machines of architectures and kernels that leave out or get wrong what others have.
+// Some architectures and kernels omit or misreport what others record.
 func TestReadOfOddMachines(t *testing.T) {
 	const topologyOf, cacheOf = "/topology/", "/cache/index3/"
 	put := func(files map[string]string, cpus []string, suffix string, contents ...string) {

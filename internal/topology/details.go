@@ -9,14 +9,14 @@ import (
 	"gorun/internal/sysfs"
 )
 
-// Details are what is shown of a machine and decides nothing: no run reads them.
+// Details are shown to people; no run depends on them.
 type Details struct {
 	CPUModel       string             `json:"cpu_model"`        // "": not recorded (arm64 names none)
-	ThreadsPerCore int                `json:"threads_per_core"` // online, of the core with most
+	ThreadsPerCore int                `json:"threads_per_core"` // online, of the core with the most
 	Caches         []SharedCache      `json:"caches"`           // of data, by level, then by their lowest CPU
 	Devices        []DeviceInterrupts `json:"devices"`          // by PCI address
 
-	Warnings []string `json:"-"` // the files that cannot be understood, as Machine.Warnings
+	Warnings []string `json:"-"` // about malformed files, as Machine.Warnings
 }
 
 // SharedCache is a data cache, and the online CPUs that share it.
@@ -26,13 +26,13 @@ type SharedCache struct {
 	CPUs      cpuset.Set `json:"cpus"`
 }
 
-// DeviceInterrupts is a device and where its interrupts go.
+// DeviceInterrupts is a device and the CPUs of its interrupts.
 type DeviceInterrupts struct {
 	Device
 	Interrupts []Interrupt `json:"interrupts"` // ascending
 }
 
-// ReadDetails reads them from the files that the machine was read from.
+// ReadDetails reads the details from the files that the machine was read from.
 func (m *Machine) ReadDetails(root fs.FS) Details {
 	r := &reader{fsys: root, online: m.Online(), alike: map[string]*alike{}}
 	d := Details{Caches: []SharedCache{}, Devices: []DeviceInterrupts{}}
@@ -49,7 +49,7 @@ func (m *Machine) ReadDetails(root fs.FS) Details {
 	for _, device := range devices {
 		d.Devices = append(d.Devices, DeviceInterrupts{device, r.readInterrupts(device.PCI)})
 	}
-	// Of what was read for the machine already, the warnings are there.
+	// The machine already has the warnings about the files that were read for it.
 	for _, warning := range slices.Concat(warnings, r.finished()) {
 		if !slices.Contains(m.Warnings, warning) {
 			d.Warnings = append(d.Warnings, warning)
@@ -58,7 +58,7 @@ func (m *Machine) ReadDetails(root fs.FS) Details {
 	return d
 }
 
-// readSharedCaches reads each data cache once, whichever of its CPUs' files have it first.
+// readSharedCaches reads each data cache once, from the first CPU whose files list it.
 func (r *reader) readSharedCaches(m *Machine) []SharedCache {
 	type key struct {
 		level, first int

@@ -19,20 +19,20 @@ import (
 // pciDir holds the PCI functions by address: Documentation/ABI/testing/sysfs-bus-pci.
 const pciDir = "sys/bus/pci/devices"
 
-// Device is a PCI function that has a name from its driver, or is of a kind that people place programs near to.
+// Device is a PCI function that has a name from its driver, or is of a kind near which programs are placed.
 type Device struct {
 	PCI   string   `json:"pci"`   // its address: domain, bus, device and function, "0000:3b:00.0"
 	Kind  string   `json:"kind"`  // by its PCI class: "network", "nvme", …
-	Names []string `json:"names"` // of the kernel: "eth0", "mlx5_0", "nvme0"; none without a driver, or with one for user space
+	Names []string `json:"names"` // given by the kernel: "eth0", "mlx5_0", "nvme0"; none without a driver, or with one for user space
 
-	Node *int       `json:"node"` // the memory node that it is attached to; nil: the firmware does not say
-	CPUs cpuset.Set `json:"cpus"` // online, local to it; where the node is not known, the kernel takes every CPU for local
+	Node *int       `json:"node"` // the memory node that it is attached to; nil: the firmware does not report it
+	CPUs cpuset.Set `json:"cpus"` // online, local to it; if the node is unknown, the kernel lists all CPUs
 
-	// PhysicalFunction is the address of the function of which this is a virtual one (SR-IOV); "": it is none.
+	// PhysicalFunction is the address of the physical function of a virtual one (SR-IOV); "" for a physical one.
 	PhysicalFunction string `json:"physical_function"`
 }
 
-// Name returns what a device is called in a selector: its first name or, without one, its address.
+// Name returns the device's name in a selector: its first name or, without one, its address.
 func (d Device) Name() string {
 	if len(d.Names) > 0 {
 		return d.Names[0]
@@ -40,8 +40,8 @@ func (d Device) Name() string {
 	return d.PCI
 }
 
-// pciClasses are the kinds of devices, by the first digits of the class (include/linux/pci_ids.h). Of the listed ones,
-// functions without a name are devices too: a driver for user space, such as vfio-pci, gives none.
+// pciClasses are the kinds of devices, by the first digits of the PCI class (include/linux/pci_ids.h). Functions of
+// the listed kinds are devices even without a name: a driver for user space, such as vfio-pci, gives none.
 var pciClasses = []struct {
 	prefix, kind string
 	listed       bool
@@ -62,24 +62,25 @@ type deviceClass struct {
 	name *regexp.Regexp // of the entries that are devices; nil: all
 }
 
-// deviceClasses are the directories of links that give PCI functions their names, in the order in which a function's
-// names are shown.
+// deviceClasses are the directories of links that give PCI functions their names, in the order in which the names of
+// a function are shown.
 var deviceClasses = []deviceClass{
 	{"sys/class/net", nil},
 	{"sys/class/infiniband", nil},
 	{"sys/class/nvme", nil},
-	{"sys/class/drm", regexp.MustCompile(`^(card|renderD)[0-9]+$`)}, // a card's connectors are there too
+	{"sys/class/drm", regexp.MustCompile(`^(card|renderD)[0-9]+$`)}, // this directory also has a card's connectors
 	{"sys/class/accel", nil},
 	{"sys/block", nil},
 }
 
 var (
 	pciAddress = regexp.MustCompile(`^[0-9a-f]{4,8}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]$`)
-	// nvmePath is one of the paths to an NVMe namespace, which is named after the subsystem (drivers/nvme/host/multipath.c).
+	// nvmePath is one of the paths to an NVMe namespace, which is named after the subsystem
+	// (drivers/nvme/host/multipath.c).
 	nvmePath = regexp.MustCompile(`^(nvme[0-9]+)c[0-9]+(n[0-9]+)$`)
 )
 
-// deviceList is read when somebody asks for it: a machine may have hundreds of devices, and few runs need one.
+// deviceList is read on demand: a machine may have hundreds of devices, and few runs need one.
 type deviceList struct {
 	root     fs.FS
 	once     sync.Once
@@ -87,8 +88,8 @@ type deviceList struct {
 	warnings []string
 }
 
-// Devices returns the devices, in the order of their addresses. They are read the first time. The warnings name the files
-// that cannot be understood.
+// Devices returns the devices in the order of their addresses, and warnings about malformed files. The first call
+// reads them.
 func (m *Machine) Devices() (devices []Device, warnings []string) {
 	l := m.devices
 	if l == nil {
@@ -102,7 +103,6 @@ func (m *Machine) Devices() (devices []Device, warnings []string) {
 	return l.devices, l.warnings
 }
 
-// readDevices reads all devices.
 func (r *reader) readDevices(m *Machine) []Device {
 	names := r.readNames()
 	addresses := map[string]bool{}
@@ -124,7 +124,7 @@ func (r *reader) readDevices(m *Machine) []Device {
 	return devices
 }
 
-// comparePCI orders addresses, of which those with a domain of more digits come last.
+// comparePCI orders addresses; longer domains come last.
 func comparePCI(a, b string) int {
 	if len(a) != len(b) {
 		return len(a) - len(b)
@@ -132,7 +132,7 @@ func comparePCI(a, b string) int {
 	return strings.Compare(a, b)
 }
 
-// readNames returns the names of PCI functions by their addresses. What hangs on a function by USB is not the function's.
+// readNames returns the names of PCI functions by address. Devices attached to a function by USB do not count.
 func (r *reader) readNames() map[string][]string {
 	names := map[string][]string{}
 	for _, class := range deviceClasses {
@@ -160,8 +160,8 @@ func (r *reader) readNames() map[string][]string {
 	return names
 }
 
-// nearestPCI returns the address of the PCI function that is nearest to a device, by the path to the device; "" where there is
-// none, or USB is between them.
+// nearestPCI returns the address of the PCI function nearest to a device on the path to it; "" if there is none, or
+// if USB is in between.
 func nearestPCI(target string) string {
 	for _, element := range slices.Backward(strings.Split(target, "/")) {
 		switch {
@@ -174,7 +174,7 @@ func nearestPCI(target string) string {
 	return ""
 }
 
-// readDevice reads a PCI function; ok is false where there is none, and listed where it counts only if it has a name.
+// readDevice reads a PCI function; ok is false if there is none, and listed is false if it counts only with a name.
 func (r *reader) readDevice(m *Machine, address string) (d Device, listed, ok bool) {
 	dir := pciDir + "/" + address
 	class, err := sysfs.ReadString(r.fsys, dir+"/class")
@@ -204,7 +204,7 @@ func (r *reader) readDevice(m *Machine, address string) (d Device, listed, ok bo
 	return d, listed, true
 }
 
-// readDeviceNode reads the node of a device; nil where the kernel writes -1, or nothing.
+// readDeviceNode reads the node of a device; nil if the kernel writes -1 or nothing.
 func (r *reader) readDeviceNode(m *Machine, name string) *int {
 	node, ok := r.readNumber(name)
 	if !ok || node < 0 {
@@ -221,14 +221,15 @@ func (r *reader) readDeviceNode(m *Machine, name string) *int {
 type Interrupt struct {
 	IRQ int `json:"irq"` // the kernel's number
 
-	// CPUs are those that it may go to, and Effective is where the kernel has it go (Documentation/core-api/irq/
-	// irq-affinity.rst). nil: not recorded, or not readable. Effective is empty while the interrupt is not in use.
+	// CPUs may handle the interrupt, and Effective is the one to which the kernel directs it
+	// (Documentation/core-api/irq/irq-affinity.rst). nil: not recorded or not readable. Effective is empty while the
+	// interrupt is not in use.
 	CPUs      *cpuset.Set `json:"cpus"`
 	Effective *cpuset.Set `json:"effective"`
 }
 
-// readInterrupts reads the interrupts of a PCI function, ascending. Numbers of interrupts by message are the names of
-// files in msi_irqs; without any, the function has one by pin, or none.
+// readInterrupts reads the interrupts of a PCI function, ascending. Message-signalled interrupts are the names of the
+// files in msi_irqs; a function without any has one by pin, or none.
 func (r *reader) readInterrupts(address string) []Interrupt {
 	dir := pciDir + "/" + address
 	var numbers []int
@@ -250,14 +251,14 @@ func (r *reader) readInterrupts(address string) []Interrupt {
 	for _, n := range numbers {
 		i := Interrupt{IRQ: n, CPUs: r.readIRQ(n, "smp_affinity_list"), Effective: r.readIRQ(n, "effective_affinity_list")}
 		if byPin && i.CPUs == nil {
-			continue // nobody uses it
+			continue // not in use
 		}
 		interrupts = append(interrupts, i)
 	}
 	return interrupts
 }
 
-// readIRQ reads a list of CPUs of an interrupt; nil where it is not there, or may not be read.
+// readIRQ reads a CPU list of an interrupt; nil if it is absent or may not be read.
 func (r *reader) readIRQ(irq int, name string) *cpuset.Set {
 	cpus, err := sysfs.ReadSet(r.fsys, fmt.Sprintf("proc/irq/%d/%s", irq, name))
 	if errors.Is(err, fs.ErrPermission) || !r.read(err) {
@@ -266,8 +267,8 @@ func (r *reader) readIRQ(irq int, name string) *cpuset.Set {
 	return &cpus
 }
 
-// LookupDevice returns the device of a name or an address, of which a domain of 0000 may be left out. Any PCI function has
-// an address. Every error is a *SelectError.
+// LookupDevice returns the device with a name or an address, in which the domain 0000 may be omitted. Any PCI
+// function has an address. Every error is a *SelectError.
 func (m *Machine) LookupDevice(name string) (Device, error) {
 	devices, _ := m.Devices()
 	address := name
@@ -302,11 +303,11 @@ func (m *Machine) LookupDevice(name string) (Device, error) {
 			name, fmt.Sprintf("there is no device %s: none of a PCI bus is recorded", name), "gorun help devices says which devices count",
 		}
 	}
-	return Device{}, &SelectError{name, "there is no device " + name, "there are " + deviceNames(devices)}
+	return Device{}, &SelectError{name, "there is no device " + name, "there are " + listDevices(devices)}
 }
 
-// deviceNames lists devices, and shortens a list that would be longer than a few lines.
-func deviceNames(devices []Device) string {
+// listDevices names devices, shortened to a few lines.
+func listDevices(devices []Device) string {
 	const most = 24
 	var names []string
 	for _, d := range devices {

@@ -52,7 +52,7 @@ func TestDevices(t *testing.T) {
 	assert.Empty(t, host(t, "snc").ReadDetails(fstest.MapFS{}).Devices, "a capture without devices")
 }
 
-// A recorded directory has links where an archive has files with their targets.
+// A recorded directory has links; an archive has files with their targets.
 func TestDevicesOfLinks(t *testing.T) {
 	dir := t.TempDir()
 	archive, err := txtar.ParseFile(filepath.Join(hostsDir, "devices.txtar"))
@@ -70,7 +70,7 @@ func TestDevicesOfLinks(t *testing.T) {
 		require.NoError(t, os.WriteFile(name, file.Data, 0o644))
 	}
 	require.Greater(t, links, 10)
-	// The card itself is behind a link, as the kernel has it.
+	// The card itself is behind a link, as in sysfs.
 	require.NoError(t, os.MkdirAll(filepath.Dir(filepath.Join(dir, card)), 0o755))
 	require.NoError(t, os.Rename(filepath.Join(dir, "sys/bus/pci/devices/0000:a1:00.0"), filepath.Join(dir, card)))
 	require.NoError(t, os.Symlink("../../../../"+card, filepath.Join(dir, "sys/bus/pci/devices/0000:a1:00.0")))
@@ -83,7 +83,7 @@ func TestDevicesOfLinks(t *testing.T) {
 	assert.Equal(t, want, m.ReadDetails(fsys))
 }
 
-// Files of devices that hold nonsense cost what they say, and have a warning.
+// A malformed file of a device loses only its own content, with a warning.
 func TestDamagedDevices(t *testing.T) {
 	const eth, pci = "sys/class/net/eth0", "sys/bus/pci/devices/0000:01:00.0/"
 	for _, c := range []struct {
@@ -157,7 +157,7 @@ func ofDevice(name string) bool {
 	})
 }
 
-// An interrupt whose files may not be read gives no warning: the machine is not odd.
+// Interrupts without read permission give no warning: the machine is not odd.
 func TestInterruptsWithoutPermission(t *testing.T) {
 	fsys := forbidden{open(t, filepath.Join(hostsDir, "devices.txtar"))}
 	d := host(t, "devices").ReadDetails(fsys)
@@ -175,7 +175,7 @@ func (f forbidden) Open(name string) (fs.File, error) {
 	return f.FS.Open(name)
 }
 
-// watched keeps the names of what is opened.
+// watched records the names of opened files.
 type watched struct {
 	fs.FS
 	names []string

@@ -57,7 +57,7 @@ func host(t testing.TB, name string) *topology.Machine {
 	return m
 }
 
-// golden compares an archive of what was read with the golden file, member by member.
+// golden compares an archive of results with the golden file, member by member.
 func golden(t *testing.T, got *txtar.Archive) {
 	t.Helper()
 	if *update {
@@ -72,10 +72,10 @@ func golden(t *testing.T, got *txtar.Archive) {
 	}
 }
 
-// innermost are the objects of a golden file that stand on a line each: CPUs, nodes, caches.
+// innermost matches the objects of a golden file that take a line each: CPUs, nodes, caches.
 var innermost = regexp.MustCompile(`\{[^{}]*\}`)
 
-// Every recorded machine is read as its golden file has it, and each selector gives the CPUs that it has.
+// Every recorded machine is read as in its golden file, and each selector gives the CPUs listed there.
 func TestHosts(t *testing.T) {
 	byName, read := hosts(t, hostsDir), new(txtar.Archive)
 	for _, name := range slices.Sorted(maps.Keys(byName)) {
@@ -100,7 +100,7 @@ func TestHosts(t *testing.T) {
 	golden(t, read)
 }
 
-// selectorsText shows what each selector gives, every number of it included, in the CPUs that are ours.
+// selectorsText shows the CPUs of each selector with each of its numbers, among the allowed CPUs.
 func selectorsText(m *topology.Machine) string {
 	var out strings.Builder
 	for _, s := range topology.Selectors {
@@ -120,7 +120,7 @@ func selectorsText(m *topology.Machine) string {
 	return out.String()
 }
 
-// requireSound holds for every machine that Read accepts.
+// requireSound checks the invariants of every machine that Read accepts.
 func requireSound(t require.TestingT, m *topology.Machine) {
 	counts, nodes := m.Counts(), map[int]topology.Node{}
 	for _, node := range m.Nodes {
@@ -178,8 +178,8 @@ func TestCounts(t *testing.T) {
 	}
 }
 
-// A damaged machine gives the warning that its file announces, which names the file at fault, and the rest of it is read
-// as of the machine that it was. One of which no file says which CPUs there are, or are ours, gives an error.
+// A damaged machine gives the warning announced in its file, which names the faulty file, and the rest of it is read
+// as on the intact machine. If no file says which CPUs there are, or which are allowed, there is an error.
 func TestDamaged(t *testing.T) {
 	for name, file := range hosts(t, filepath.Join(hostsDir, "damaged")) {
 		t.Run(name, func(t *testing.T) {
@@ -263,7 +263,7 @@ func TestSpecialCPUs(t *testing.T) {
 	assert.Equal(t, "", m.NohzFull.String(), "the kernel's (null)")
 }
 
-// What Read makes up for is said.
+// What Read substitutes is in a warning.
 func TestWarnings(t *testing.T) {
 	assert.Empty(t, host(t, "epyc-2p-nps4").Warnings)
 	for name, words := range map[string][]string{

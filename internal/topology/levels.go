@@ -8,15 +8,15 @@ import (
 	"gorun/internal/sysfs"
 )
 
-// Cache is a data cache that a CPU reaches, by its level from 1.
+// Cache is a data cache of a CPU, with its level from 1.
 type Cache struct {
 	Level int
 	Bytes uint64
 }
 
-// ReadCaches returns the data caches that a CPU reaches, the smallest first (Documentation/ABI/testing/
-// sysfs-devices-system-cpu); none where the kernel records none. A cache whose level or size is not recorded is left out;
-// the warnings name the files that cannot be understood, as Machine.Warnings do.
+// ReadCaches returns the data caches of a CPU, the smallest first
+// (Documentation/ABI/testing/sysfs-devices-system-cpu); none if the kernel records none. A cache without a recorded
+// level or size is left out; the warnings name malformed files, as in Machine.Warnings.
 func ReadCaches(root fs.FS, cpu int) (caches []Cache, warnings []string) {
 	r := &reader{fsys: root, alike: map[string]*alike{}}
 	byLevel := r.readCacheDirs(cpu)

@@ -1,5 +1,5 @@
-// Package topology describes a machine as the kernel does: its CPUs, and which of them share a core, a last-level cache
-// (LLC), a memory node and a package. It reads /sys through an fs.FS, so a captured machine is as good as this one.
+// Package topology describes a machine as the kernel does: its CPUs, and which of them share a core, a last-level
+// cache (LLC), a memory node and a package. It reads /sys through an fs.FS, which may be a captured machine.
 package topology
 
 import (
@@ -9,21 +9,21 @@ import (
 	"gorun/internal/cpuset"
 )
 
-// Unknown is the number of a core, LLC, node, package or die that an offline CPU has, for which the kernel has none; and
-// the node of an online CPU that no node holds.
+// Unknown is the core, LLC, node, package or die of an offline CPU, for which the kernel records none, and the node
+// of an online CPU that is on no node.
 const Unknown = -1
 
-// Machine is a machine and the share of it that this process was given. It is read once and not changed, but for
-// SetAffinity and SetCgroup.
+// Machine is a machine and the part of it that this process may use. After reading, only SetAffinity and SetCgroup
+// change it.
 type Machine struct {
 	CPUs  []CPU  // present, ascending
-	Nodes []Node // online, ascending; those without memory or without CPUs are among them
+	Nodes []Node // online, ascending, including those without memory or without CPUs
 	LLCs  []LLC  // ascending
 
 	Isolated cpuset.Set // by isolcpus or an isolated cpuset partition
-	NohzFull cpuset.Set // without a tick while one task runs
+	NohzFull cpuset.Set // no tick while a single task runs
 
-	// Warnings say in words what was missing or odd in the kernel's files, and what was taken for true instead.
+	// Warnings describe missing or malformed kernel files, and what was assumed instead.
 	Warnings []string
 
 	affinity cpuset.Set // empty: no limit known
@@ -32,14 +32,14 @@ type Machine struct {
 	devices *deviceList // nil: the machine was not read from files
 }
 
-// CPU is one present CPU and its place. An offline CPU has only its number; the rest is Unknown.
+// CPU is a present CPU and its position. An offline CPU has only a number; the rest is Unknown.
 type CPU struct {
 	CPU     int    `json:"cpu"`
-	Core    int    `json:"core"`    // counted from 0 over the machine, in the order of each core's lowest CPU
-	LLC     int    `json:"llc"`     // counted from 0 over the machine, in the order of each cache's lowest CPU
+	Core    int    `json:"core"`    // counted from 0, in the order of each core's lowest CPU
+	LLC     int    `json:"llc"`     // counted from 0, in the order of each cache's lowest CPU
 	Node    int    `json:"node"`    // the kernel's number
-	Package int    `json:"package"` // the kernel's number; 0 where the kernel has none
-	Die     int    `json:"die"`     // the kernel's number, unique in the package; 0 where the kernel has none
+	Package int    `json:"package"` // the kernel's number; 0 if it has none
+	Die     int    `json:"die"`     // the kernel's number, unique in the package; 0 if it has none
 	Online  bool   `json:"online"`
 	Allowed bool   `json:"allowed"` // online, in the affinity mask and in the cgroup's cpuset
 	Class   string `json:"class"`   // Performance or Efficiency on a hybrid machine, else ""
@@ -55,17 +55,17 @@ const (
 type Node struct {
 	Node        int        `json:"node"` // the kernel's number
 	Kind        string     `json:"kind"` // one of the kinds below
-	CPUs        cpuset.Set `json:"cpus"` // online; empty for memory alone
+	CPUs        cpuset.Set `json:"cpus"` // online; empty for a node of memory only
 	MemoryBytes *uint64    `json:"memory_bytes"`
 
-	// NormalMemory reports whether the kernel may keep its own data there. It is false for a node whose memory can all be
-	// taken away again: hot-plugged memory, a GPU's, or memory behind CXL. nil: not recorded, or there is no memory.
+	// NormalMemory reports whether the kernel may keep its own data there. It is false for a node all of whose memory
+	// can be removed: hot-plugged memory, a GPU's, or memory attached by CXL. nil: not recorded, or no memory.
 	NormalMemory *bool `json:"normal_memory"`
 
-	Distances []int `json:"distances"` // to each of Machine.Nodes, 10 is local; empty where not recorded
+	Distances []int `json:"distances"` // to each of Machine.Nodes, 10 is local; empty if not recorded
 }
 
-// The kinds of nodes. A node whose memory is not recorded is taken to have some.
+// The kinds of nodes. A node without a record of its memory is assumed to have some.
 const (
 	CPUsAndMemory = "CPUs and memory"
 	MemoryOnly    = "memory only"
@@ -73,18 +73,18 @@ const (
 	Neither       = "neither CPUs nor memory"
 )
 
-// HasMemory reports whether a node has memory, or may have: it is not recorded.
+// HasMemory reports whether a node has memory, or may have because that is not recorded.
 func (n Node) HasMemory() bool { return n.Kind == CPUsAndMemory || n.Kind == MemoryOnly }
 
-// LLC is one last-level cache: the highest level of data cache that its CPUs have.
+// LLC is a last-level cache: the data cache of the highest level that its CPUs have.
 type LLC struct {
 	LLC       int        `json:"llc"`
 	CPUs      cpuset.Set `json:"cpus"`  // online
-	Level     int        `json:"level"` // 0: no cache is recorded, and the die, package or core is taken for one
+	Level     int        `json:"level"` // 0: no cache is recorded, and the die, package or core stands for one
 	SizeBytes *uint64    `json:"size_bytes"`
 }
 
-// Counts are the totals of a machine. Cores, packages and LLCs are those with an online CPU.
+// Counts are the totals of a machine. Cores, packages and LLCs count if they have an online CPU.
 type Counts struct {
 	CPUs     int `json:"cpus"` // present
 	Online   int `json:"online"`
@@ -94,7 +94,7 @@ type Counts struct {
 	LLCs     int `json:"llcs"`
 }
 
-// Document is a machine as JSON shows it.
+// Document is the JSON form of a machine.
 type Document struct {
 	Schema   string     `json:"schema"`
 	Counts   Counts     `json:"counts"`
@@ -107,7 +107,8 @@ type Document struct {
 	Warnings []string   `json:"warnings"`
 }
 
-// Document returns the machine for JSON of that schema; a command may embed it beside keys of its own. It shares the machine's slices.
+// Document returns the machine as JSON with this schema; a command may embed it with keys of its own. It shares the
+// machine's slices.
 func (m *Machine) Document(schema string) Document {
 	return Document{
 		Schema: schema, Counts: m.Counts(), CPUs: m.CPUs, Nodes: m.Nodes, LLCs: m.LLCs, Allowed: m.Allowed(),
@@ -130,7 +131,7 @@ func (m *Machine) Counts() Counts {
 	return counts
 }
 
-// CPU returns a present CPU by its number; false when there is none.
+// CPU returns a present CPU by number; false if there is none.
 func (m *Machine) CPU(cpu int) (CPU, bool) {
 	i, ok := slices.BinarySearchFunc(m.CPUs, cpu, func(c CPU, n int) int { return cmp.Compare(c.CPU, n) })
 	if !ok {
@@ -139,7 +140,7 @@ func (m *Machine) CPU(cpu int) (CPU, bool) {
 	return m.CPUs[i], true
 }
 
-// node returns an online node by its number; false when there is none.
+// node returns an online node by number; false if there is none.
 func (m *Machine) node(node int) (Node, bool) {
 	for _, n := range m.Nodes {
 		if n.Node == node {
@@ -149,12 +150,12 @@ func (m *Machine) node(node int) (Node, bool) {
 	return Node{}, false
 }
 
-// nodeCPUs returns the online CPUs of a node by its number.
+// nodeCPUs returns the online CPUs of a node by number.
 func (m *Machine) nodeCPUs(node int) cpuset.Set {
 	return m.Where(func(c CPU) bool { return c.Online && c.Node == node })
 }
 
-// NodeOf returns the node of a CPU, Unknown where it is not known.
+// NodeOf returns the node of a CPU; Unknown if it is not known.
 func (m *Machine) NodeOf(cpu int) int {
 	if c, ok := m.CPU(cpu); ok {
 		return c.Node
@@ -162,7 +163,7 @@ func (m *Machine) NodeOf(cpu int) int {
 	return Unknown
 }
 
-// OnNode returns the CPUs of a node that are on no other one: nodes may list the same (numa=fake).
+// OnNode returns the CPUs that are on this node only: several nodes may list the same CPU (numa=fake).
 func (m *Machine) OnNode(node Node) cpuset.Set {
 	var cpus []int
 	for cpu := range node.CPUs.All() {
@@ -173,7 +174,7 @@ func (m *Machine) OnNode(node Node) cpuset.Set {
 	return cpuset.Of(cpus...)
 }
 
-// Where returns the present CPUs for which match holds.
+// Where returns the present CPUs for which match returns true.
 func (m *Machine) Where(match func(CPU) bool) cpuset.Set {
 	var cpus []int
 	for _, c := range m.CPUs {
@@ -187,16 +188,16 @@ func (m *Machine) Where(match func(CPU) bool) cpuset.Set {
 // Online returns the online CPUs.
 func (m *Machine) Online() cpuset.Set { return m.Where(func(c CPU) bool { return c.Online }) }
 
-// Allowed returns the CPUs that are ours: online, in the affinity mask and in the cgroup's cpuset.
+// Allowed returns the CPUs that this process may use: online, in the affinity mask and in the cgroup's cpuset.
 func (m *Machine) Allowed() cpuset.Set { return m.Where(func(c CPU) bool { return c.Allowed }) }
 
-// SetAffinity replaces the affinity mask that Read found in proc/self/status. An empty set takes the limit away.
+// SetAffinity replaces the affinity mask that Read found in proc/self/status. An empty set removes the limit.
 func (m *Machine) SetAffinity(mask cpuset.Set) {
 	m.affinity = mask
 	m.allow()
 }
 
-// SetCgroup sets the effective cpuset of the cgroup. An empty set takes the limit away.
+// SetCgroup sets the effective cpuset of the cgroup. An empty set removes the limit.
 func (m *Machine) SetCgroup(cpus cpuset.Set) {
 	m.cgroup = cpus
 	m.allow()
@@ -208,7 +209,7 @@ func (m *Machine) allow() {
 	}
 }
 
-// WhyNot says in a few words why a CPU is not ours, so that "CPU 5 is " can stand before it; "" for one of ours.
+// WhyNot returns the reason why a CPU is not allowed, to follow "CPU 5 is "; "" for an allowed CPU.
 func (m *Machine) WhyNot(cpu int) string {
 	c, ok := m.CPU(cpu)
 	if !ok {
@@ -221,7 +222,7 @@ func (m *Machine) whyNot(c CPU) string {
 	switch {
 	case !c.Online:
 		return "offline"
-	case !m.cgroup.Empty() && !m.cgroup.Contains(c.CPU): // before the mask, which the kernel keeps within the cpuset
+	case !m.cgroup.Empty() && !m.cgroup.Contains(c.CPU): // comes before the mask, which the kernel keeps within the cpuset
 		return "outside the cpuset of its cgroup"
 	case !m.affinity.Empty() && !m.affinity.Contains(c.CPU):
 		return "outside the affinity mask"
@@ -229,7 +230,7 @@ func (m *Machine) whyNot(c CPU) string {
 	return ""
 }
 
-// OnePerCore returns the lowest CPU of each core that has one in the set, ascending.
+// OnePerCore returns the lowest CPU in the set of each core that has one, ascending.
 func (m *Machine) OnePerCore(within cpuset.Set) []int {
 	cpus, seen := []int{}, map[int]bool{}
 	for _, c := range m.CPUs {

@@ -7,13 +7,13 @@ import (
 	"gorun/internal/cpuset"
 )
 
-// The selectors of what is near to a device, and far from it, of CPUs and of memory nodes.
+// The selectors of CPUs and memory nodes near to a device and far from it.
 const (
 	nearDevice = "near"
 	farDevice  = "far"
 )
 
-// SelectsDevice reports whether a part of a list names a device.
+// SelectsDevice reports whether a list contains a device selector.
 func SelectsDevice(list string) bool {
 	for term := range strings.SplitSeq(list, ",") {
 		if _, _, ok := cutDevice(strings.TrimSpace(term)); ok {
@@ -42,7 +42,7 @@ func nearCPUs(m *Machine, term string, d Device) (cpuset.Set, error) {
 	return d.CPUs, nil
 }
 
-// farCPUs returns the CPUs of the nodes that are farthest from a device, of those that have CPUs.
+// farCPUs returns the CPUs of the nodes farthest from a device, among the nodes with CPUs.
 func farCPUs(m *Machine, term string, d Device) (cpuset.Set, error) {
 	var with, cpus cpuset.Set
 	for _, node := range m.Nodes {
@@ -65,14 +65,14 @@ func (m *Machine) deviceNode(term string, d Device) (int, error) {
 	if d.Node != nil {
 		return *d.Node, nil
 	}
-	hint := "give node:N by the manual of the board; who sets up the machine can write the device's numa_node in sysfs"
+	hint := "give node:N according to the board's manual; an administrator can write the device's numa_node in sysfs"
 	if len(m.Nodes) < 2 {
 		hint = "this machine has one node: every CPU and all memory is as near to it"
 	}
 	return 0, &SelectError{term, fmt.Sprintf("%s: the firmware does not say on which node %s is", term, d.Name()), hint}
 }
 
-// farNodes returns the nodes that are farthest from a device, among some.
+// farNodes returns the nodes farthest from a device, out of a set.
 func (m *Machine) farNodes(term string, d Device, among cpuset.Set) (cpuset.Set, error) {
 	node, err := m.deviceNode(term, d)
 	if err != nil {
@@ -81,16 +81,16 @@ func (m *Machine) farNodes(term string, d Device, among cpuset.Set) (cpuset.Set,
 	far := m.farthest(node, among)
 	if far.Empty() {
 		return far, &SelectError{
-			term, fmt.Sprintf("%s: no other node that will do is farther from %s than node %d, its own", term, d.Name(), node),
+			term, fmt.Sprintf("%s: no other usable node is farther from %s than node %d, its own", term, d.Name(), node),
 			fmt.Sprintf("this machine has %d node(s); gorun topo shows them and their distances", len(m.Nodes)),
 		}
 	}
 	return far, nil
 }
 
-// SelectNodes returns the memory nodes that a comma-joined list of kernel ranges, near:DEVICE and far:DEVICE names. The
-// farthest nodes are those among some nodes; all others may be any, and need not exist. Errors of a device are a
-// *SelectError, those of a range wrap cpuset.ErrSyntax.
+// SelectNodes returns the memory nodes of a comma-joined list of kernel ranges, near:DEVICE and far:DEVICE. The
+// farthest nodes are chosen out of among; the others may be any, even absent ones. Errors about a device are a
+// *SelectError, those about a range wrap cpuset.ErrSyntax.
 func (m *Machine) SelectNodes(list string, among cpuset.Set) (cpuset.Set, error) {
 	var nodes cpuset.Set
 	for term := range strings.SplitSeq(list, ",") {
@@ -127,8 +127,8 @@ func (m *Machine) nodesOfDevice(term, selector, name string, among cpuset.Set) (
 	return cpuset.Of(node), nil
 }
 
-// CompleteNodes returns what the last part of a list of nodes may become, each with the parts before it: the nodes near to
-// devices and far from them.
+// CompleteNodes returns the completions of the last part of a list of nodes, with the parts before it: the nodes near
+// to devices and far from them.
 func (m *Machine) CompleteNodes(list string) []string {
 	before, last := splitLast(list)
 	var words []string
@@ -147,7 +147,7 @@ func (m *Machine) CompleteNodes(list string) []string {
 	return words
 }
 
-// CompleteDevices returns the names of the devices that begin with a prefix.
+// CompleteDevices returns the names of the devices with a prefix.
 func (m *Machine) CompleteDevices(prefix string) []string {
 	var words []string
 	for _, name := range m.deviceNames() {
@@ -158,7 +158,7 @@ func (m *Machine) CompleteDevices(prefix string) []string {
 	return words
 }
 
-// deviceNames returns every name of every device, and the address of one without.
+// deviceNames returns every name of every device, or its address if it has none.
 func (m *Machine) deviceNames() []string {
 	devices, _ := m.Devices()
 	var names []string
@@ -171,7 +171,8 @@ func (m *Machine) deviceNames() []string {
 	return names
 }
 
-// Distance returns how far a node is from another by the firmware's table, 10 is local; false where it is not recorded.
+// Distance returns the distance between two nodes in the firmware's table, where 10 is local; false if it is not
+// recorded.
 func (m *Machine) Distance(from, to int) (distance int, recorded bool) {
 	node, ok := m.node(from)
 	if !ok {
@@ -185,8 +186,8 @@ func (m *Machine) Distance(from, to int) (distance int, recorded bool) {
 	return 0, false
 }
 
-// farthest returns those of some nodes that are farthest from a node, and farther than itself. Where distances are not
-// recorded, all others are as far.
+// farthest returns the nodes out of among that are farthest from a node, and farther than the node itself. If
+// distances are not recorded, all others are equally far.
 func (m *Machine) farthest(from int, among cpuset.Set) cpuset.Set {
 	most, _ := m.Distance(from, from)
 	var far cpuset.Set

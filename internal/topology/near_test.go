@@ -31,7 +31,7 @@ func TestSelectNearAndFar(t *testing.T) {
 		{"far:ens5", []int{0, 1, 2, 3, 8, 9, 10, 11}},
 		{"far:nvme0n1", []int{4, 5, 6, 7, 12, 13, 14, 15}},
 		{"near:41:00.0,near:nvme0,15", []int{2, 3, 10, 11, 0, 1, 8, 9, 15}},
-		{"near:0000:02:00.0", []int{0, 1, 8, 9}}, // no device by itself, and a PCI function
+		{"near:0000:02:00.0", []int{0, 1, 8, 9}}, // a PCI function that is not a device
 	} {
 		cpus, err := m.Select(c.list, m.Allowed())
 		require.NoError(t, err, c.list)
@@ -54,7 +54,7 @@ func TestSelectNearAndFarErrors(t *testing.T) {
 		{"devices", "far:eno1", "far:eno1: the firmware does not say", "node:N"},
 		{"snc", "near:eth0", "none of a PCI bus is recorded", "gorun help devices"},
 		{"one-node", "near:eth0", "the firmware does not say", "one node: every CPU"},
-		{"one-node-known", "far:eth0", "no other node that will do is farther from eth0 than node 0", numbers},
+		{"one-node-known", "far:eth0", "no other usable node is farther from eth0 than node 0", numbers},
 		{"no-cpus", "near:eth0", "near:eth0: node 1, where eth0 is, has no CPUs", numbers},
 		{"paths", "near:nvme0n1", "2 devices lead to nvme0n1", "0000:01:00.0, 0000:02:00.0"},
 	} {
@@ -83,8 +83,8 @@ func TestSelectNearAndFarErrors(t *testing.T) {
 	require.EqualError(t, err, "near:ens5: CPUs 6-7,14-15 are not among those of --cpus")
 }
 
-// withCard makes a machine of some nodes, by their CPUs, with the card eth0 on one of them, and a drive with two paths.
-// What is local to the card is as the kernel has it for its node, unless it is given.
+// withCard returns a machine with these CPUs on its nodes, the card eth0 on one of them, and a drive with two paths.
+// The card's local CPUs are those of its node, unless given.
 func withCard(t *testing.T, nodes map[int]string, card int, local ...string) *topology.Machine {
 	t.Helper()
 	fsys := fstest.MapFS{}
@@ -114,7 +114,7 @@ func withCard(t *testing.T, nodes map[int]string, card int, local ...string) *to
 	return m
 }
 
-// What is local to a device is not far, although the kernel may take CPUs of other nodes for local.
+// CPUs local to a device are not far from it, even if the kernel lists CPUs of other nodes as local.
 func TestFarIsNotLocal(t *testing.T) {
 	nodes := map[int]string{0: "0-1", 1: "2-3"}
 	m := withCard(t, nodes, 0, "0-2")
@@ -123,11 +123,11 @@ func TestFarIsNotLocal(t *testing.T) {
 	assert.Equal(t, []int{3}, far)
 	m = withCard(t, nodes, 0, "0-3")
 	_, err = m.Select("far:eth0", m.Allowed())
-	require.ErrorContains(t, err, "no other node that will do")
+	require.ErrorContains(t, err, "no other usable node")
 }
 
-// Wherever a device is, what is near to it and what is far are CPUs that were given, and have none in common; so have the
-// nodes. Each recorded machine gets a device on each of its nodes.
+// For any position of a device, the near and the far CPUs are allowed CPUs and disjoint, and so are the nodes. Each
+// recorded machine gets a device on each of its nodes.
 func TestNearAndFarProperty(t *testing.T) {
 	selected := 0
 	for name, file := range hosts(t, hostsDir) {
@@ -188,7 +188,7 @@ func TestSelectNodes(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, "2", nodes.String(), "the farthest of those that will do")
 	_, err = m.SelectNodes("far:ens5", cpuset.Of(3))
-	require.ErrorContains(t, err, "no other node that will do is farther")
+	require.ErrorContains(t, err, "no other usable node is farther")
 	for _, list := range []string{"near:eth9", "near:eno1", "far:eno1"} {
 		_, err := m.SelectNodes(list, cpuset.Range(0, 3))
 		require.ErrorAs(t, err, new(*topology.SelectError), list)

@@ -11,7 +11,8 @@ import (
 	"gorun/internal/sysfs"
 )
 
-// nodesDir holds the memory nodes: Documentation/ABI/stable/sysfs-devices-node. A kernel without CONFIG_NUMA has none.
+// nodesDir holds the memory nodes: Documentation/ABI/stable/sysfs-devices-node. A kernel without CONFIG_NUMA has
+// none.
 const nodesDir = "sys/devices/system/node"
 
 func nodeFile(node int, name string) string { return nodesDir + "/" + nodeName(node) + "/" + name }
@@ -40,9 +41,9 @@ func (r *reader) readNodes(online []*CPU) []Node {
 	return nodes
 }
 
-// readKinds sets Kind and NormalMemory from the kernel's lists of nodes (Documentation/ABI/stable/sysfs-devices-node):
-// those with normal memory, with high memory too on 32 bits, and since Linux 3.8 those with any. A node's own meminfo
-// counts for more than the lists.
+// readKinds sets Kind and NormalMemory from the kernel's lists of nodes
+// (Documentation/ABI/stable/sysfs-devices-node): those with normal memory, with high memory on 32 bits, and since
+// Linux 3.8 those with any. A node's own meminfo takes precedence over the lists.
 func (r *reader) readKinds(nodes []Node) {
 	normal := r.readOptionalNodes("has_normal_memory")
 	memory := cmp.Or(r.readOptionalNodes("has_memory"), r.readOptionalNodes("has_high_memory"), normal)
@@ -69,7 +70,7 @@ func (r *reader) readKinds(nodes []Node) {
 	}
 }
 
-// readOptionalNodes reads one of the kernel's lists of nodes; nil where it is not recorded.
+// readOptionalNodes reads one of the kernel's lists of nodes; nil if it is not recorded.
 func (r *reader) readOptionalNodes(name string) *cpuset.Set {
 	nodes, err := sysfs.ReadSet(r.fsys, nodesDir+"/"+name)
 	if !r.read(err) {
@@ -78,7 +79,7 @@ func (r *reader) readOptionalNodes(name string) *cpuset.Set {
 	return &nodes
 }
 
-// readSingleNode makes the one node of a kernel that has no notion of them.
+// readSingleNode returns the one node of a kernel without NUMA.
 func (r *reader) readSingleNode(online []*CPU) []Node {
 	for _, c := range online {
 		c.Node = 0
@@ -87,10 +88,9 @@ func (r *reader) readSingleNode(online []*CPU) []Node {
 	return []Node{{Kind: CPUsAndMemory, CPUs: r.online, MemoryBytes: memory, Distances: []int{}}}
 }
 
-// placeOnNodes reads the CPUs of each node and sets Node. A CPU is on one node, which its directory links to, but may be
-// in the lists of several: numa=fake makes a list of each node's CPUs for all the nodes that it splits it into
-// (arch/x86/mm/numa_emulation.c). The node of a CPU that none has stays Unknown, unless there is just one whose CPUs are
-// not recorded.
+// placeOnNodes reads the CPUs of each node and sets Node. A CPU is on the node that its directory links to, but may
+// be in the lists of several: numa=fake splits a node into several, each with all of its CPUs in the list
+// (arch/x86/mm/numa_emulation.c). A CPU in no list stays Unknown, unless exactly one node has no list.
 func (r *reader) placeOnNodes(online []*CPU, nodes []Node) {
 	placed, unlisted, holders := map[int]int{}, []int{}, map[int][]int{}
 	withCPUs := r.readOptionalNodes("has_cpu")
@@ -138,10 +138,10 @@ func (r *reader) placeOnNodes(online []*CPU, nodes []Node) {
 	}
 }
 
-// readLinkedNode returns the one of some nodes that the directory of a CPU links to; the first if it links to none.
+// readLinkedNode returns the node, out of nodes, that the directory of a CPU links to; the first if it links to none.
 func (r *reader) readLinkedNode(cpu int, nodes []int) int {
 	for _, node := range nodes {
-		// Read through the link, so that a captured machine has what was found.
+		// Read through the link, so that a captured machine has the result.
 		if _, ok := r.readNodeCPUs(cpuFile(cpu, nodeName(node))); ok {
 			return node
 		}
@@ -149,8 +149,7 @@ func (r *reader) readLinkedNode(cpu int, nodes []int) int {
 	return nodes[0]
 }
 
-// readNodeCPUs reads the online CPUs of a node from its directory; false where no file has them. Unlike a core's threads,
-// they may be none.
+// readNodeCPUs reads the online CPUs of a node from its directory; false if no file has them. A node may have none.
 func (r *reader) readNodeCPUs(dir string) (cpuset.Set, bool) {
 	cpus, err := sysfs.ReadSet(r.fsys, dir+"/cpulist")
 	if !r.read(err) {
@@ -162,7 +161,7 @@ func (r *reader) readNodeCPUs(dir string) (cpuset.Set, bool) {
 	return cpus.Intersect(r.online), true
 }
 
-// readMemory reads a field in kB that need not be there, and returns bytes.
+// readMemory reads an optional field in kB, and returns bytes.
 func (r *reader) readMemory(name, field string) *uint64 {
 	bytes, err := sysfs.ReadKB(r.fsys, name, field)
 	if !r.read(err) {
@@ -171,8 +170,8 @@ func (r *reader) readMemory(name, field string) *uint64 {
 	return &bytes
 }
 
-// readDistances reads the distances to each of n nodes; none where they are not recorded or are for another number of
-// nodes (a recording that left nodes out): which is which cannot be known then.
+// readDistances reads the distances to each of n nodes; none if they are not recorded, or if their number is not n (a
+// recording that left nodes out), since then it is unknown which node each belongs to.
 func (r *reader) readDistances(name string, n int) []int {
 	distances, err := sysfs.ReadInts(r.fsys, name)
 	if err == nil && len(distances) != n {

@@ -5,8 +5,8 @@ import (
 	"gorun/internal/sysfs"
 )
 
-// packageKey tells packages apart. The number is not enough, for s390 numbers the sockets of each book anew and virtual
-// machines have -1 everywhere; nor are the siblings, which a few kernels leave out.
+// packageKey identifies a package. The number is not enough, because s390 numbers the sockets of each book from 0 and
+// virtual machines report -1 everywhere; the siblings are not enough, because a few kernels omit them.
 type packageKey struct {
 	siblings *sharing
 	id       int
@@ -61,10 +61,10 @@ func (r *reader) readPackages(online []*CPU) {
 	r.numberPackages(online, keys)
 }
 
-// numberPackages gives each package the kernel's number, or counts them where the kernel gave two the same.
+// numberPackages gives each package the kernel's number, or counts packages if the kernel gave two the same number.
 func (r *reader) numberPackages(online []*CPU, keys []packageKey) {
 	numbers := numberGroups(keys)
-	kernels, repeated := map[int]int{}, false // our number by the kernel's
+	kernels, repeated := map[int]int{}, false // gorun's number by the kernel's
 	for i, key := range keys {
 		n, ok := kernels[key.id]
 		repeated = repeated || ok && n != numbers[i]
@@ -80,7 +80,7 @@ func (r *reader) numberPackages(online []*CPU, keys []packageKey) {
 	}
 }
 
-// lowestKnown returns the number of the lowest of the CPUs that has one, else 0.
+// lowestKnown returns the number of the lowest CPU that has one, else 0.
 func lowestKnown(cpus cpuset.Set, numbers map[int]int) int {
 	for cpu := range cpus.All() {
 		if n, ok := numbers[cpu]; ok {

@@ -6,30 +6,30 @@ import (
 	"gorun/internal/cpuset"
 )
 
-// CPUPair are two CPUs; of a Pairing A is the lower.
+// CPUPair is two CPUs with their relation. In a Pairing, A is the lower one.
 type CPUPair struct {
 	A, B     int
 	Relation Relation
 }
 
-// Pairing is a choice of pairs of CPUs.
+// Pairing is a way to choose pairs of CPUs.
 type Pairing struct {
 	Name  string
 	Usage string
-	// choose returns the CPUs of which any two are a pair, ascending, and the other pairs. Between them they have every
-	// relation that two of the given CPUs have.
+	// choose returns the CPUs any two of which form a pair, ascending, and the additional pairs. Together these have
+	// every relation that two of the given CPUs have.
 	choose func(m *Machine, cpus cpuset.Set) (each []int, others [][2]int)
 }
 
 // Entry implements catalog.Entry.
 func (p Pairing) Entry() (name, usage string) { return p.Name, p.Usage }
 
-// PerLLC has the fewest pairs.
+// PerLLC gives the fewest pairs.
 var PerLLC = Pairing{
 	"per-llc", "any two LLCs, by their lowest CPUs, two cores of each LLC, and two threads of one core", perLLC,
 }
 
-// Pairings are all choices of pairs, the most pairs first.
+// Pairings lists all ways, the one with the most pairs first.
 var Pairings = [...]Pairing{
 	{"all", "any two CPUs", func(m *Machine, cpus cpuset.Set) ([]int, [][2]int) {
 		return lowestTwo(m, cpus, func(c CPU) int { return c.CPU })
@@ -44,12 +44,12 @@ func perCore(m *Machine, cpus cpuset.Set) ([]int, [][2]int) {
 
 func perLLC(m *Machine, cpus cpuset.Set) ([]int, [][2]int) {
 	cores, siblings := perCore(m, cpus)
-	type place struct{ node, llc int } // with sub-NUMA clustering an LLC spans nodes
+	type place struct{ node, llc int } // an LLC may span nodes (sub-NUMA clustering)
 	each, others := lowestTwo(m, cpuset.Of(cores...), func(c CPU) place { return place{c.Node, c.LLC} })
 	return each, append(others, siblings[:min(1, len(siblings))]...)
 }
 
-// lowestTwo returns the lowest of the CPUs that have a key in common, for each key, and the two lowest where there are
+// lowestTwo groups CPUs by key. It returns the lowest CPU of each group, and the two lowest of each group with
 // several.
 func lowestTwo[K comparable](m *Machine, cpus cpuset.Set, key func(CPU) K) ([]int, [][2]int) {
 	var lowest []int
@@ -72,13 +72,13 @@ func lowestTwo[K comparable](m *Machine, cpus cpuset.Set, key func(CPU) K) ([]in
 	return lowest, pairs
 }
 
-// Count is the number of pairs, without making them: a machine of 8192 CPUs has 33 million.
+// Count returns the number of pairs without listing them: a machine with 8192 CPUs has 33 million.
 func (p Pairing) Count(m *Machine, cpus cpuset.Set) int {
 	each, others := p.choose(m, cpus)
 	return len(each)*(len(each)-1)/2 + len(others)
 }
 
-// Pairs returns the pairs, of CPUs that are online.
+// Pairs returns the pairs of online CPUs.
 func (p Pairing) Pairs(m *Machine, cpus cpuset.Set) []CPUPair {
 	each, others := p.choose(m, cpus)
 	pairs := make([]CPUPair, 0, len(each)*(len(each)-1)/2+len(others))
@@ -94,15 +94,15 @@ func (p Pairing) Pairs(m *Machine, cpus cpuset.Set) []CPUPair {
 	return pairs
 }
 
-// PerRelation returns a pair of each relation that two of the CPUs have, nearest first: the same CPU, two threads of a
-// core, and so on.
+// PerRelation returns one pair for each relation that two of the CPUs have, nearest first, beginning with a CPU and
+// itself.
 func (m *Machine) PerRelation(cpus cpuset.Set) []CPUPair {
 	ours := cpus.Intersect(m.Online())
 	if ours.Empty() {
 		return nil
 	}
 	pairs := []CPUPair{{A: ours.First(), B: ours.First(), Relation: SameCPU}}
-	nearest := PerLLC.Pairs(m, ours) // they have every relation
+	nearest := PerLLC.Pairs(m, ours) // includes every relation
 	slices.SortStableFunc(nearest, func(p, q CPUPair) int { return int(p.Relation - q.Relation) })
 	for _, p := range nearest {
 		if p.Relation != pairs[len(pairs)-1].Relation {

@@ -13,17 +13,18 @@ import (
 	"gorun/internal/sysfs"
 )
 
-// cpuDir holds the CPUs: Documentation/admin-guide/cputopology.rst, Documentation/ABI/testing/sysfs-devices-system-cpu.
+// cpuDir holds the CPUs: Documentation/admin-guide/cputopology.rst,
+// Documentation/ABI/testing/sysfs-devices-system-cpu.
 const cpuDir = "sys/devices/system/cpu"
 
-// Read reads the machine from the files under sys/devices/system (and proc/self/status for the affinity mask, where it
-// is there). What a kernel may leave out is made up for, and a Warning says so where that is more than a default. A file
-// that cannot be read, holds nonsense or contradicts others is left out, and a Warning names it. Only where no file says
-// which CPUs there are, or the affinity mask cannot be understood, is that an error.
+// Read reads the machine from the files under sys/devices/system, and the affinity mask from proc/self/status if it
+// exists. Values that a kernel may omit are substituted, with a warning if the substitute is more than a default. A
+// file that cannot be read, is malformed or contradicts others is ignored, with a warning that names it. It returns
+// an error only if no file says which CPUs there are, or if the affinity mask is malformed.
 func Read(fsys fs.FS) (*Machine, error) { return ReadLive(fsys, nil) }
 
-// ReadLive is Read of the machine that this process runs on: the kernel's own answer is its affinity mask where no file
-// has it, and the CPUs of the mask are those there are where no file says which. nil: the machine is a captured one.
+// ReadLive is Read for the machine that this process runs on. If no file has the affinity mask it calls affinity, and
+// if no file lists the CPUs it uses those of the mask. A nil affinity means a captured machine.
 func ReadLive(fsys fs.FS, affinity func() (cpuset.Set, error)) (*Machine, error) {
 	r := &reader{fsys: fsys, affinity: affinity, alike: map[string]*alike{}}
 	m, err := r.machine()
@@ -36,22 +37,22 @@ func ReadLive(fsys fs.FS, affinity func() (cpuset.Set, error)) (*Machine, error)
 // reader is one reading of a machine.
 type reader struct {
 	fsys     fs.FS
-	affinity func() (cpuset.Set, error) // of this process, by the kernel; nil: it is another one's machine
+	affinity func() (cpuset.Set, error) // asks the kernel for this process's mask; nil: a captured machine
 	online   cpuset.Set
 	warnings []string
-	alike    map[string]*alike // by the name of the file, without the numbers in it
+	alike    map[string]*alike // by file name without numbers
 }
 
-// alike counts the faults of files of one kind beyond the first, whose warning is named by its index: a machine may have
-// thousands of them.
+// alike counts further faults in files of one kind; warning is the index of the first fault's warning. A machine may
+// have thousands.
 type alike struct{ warning, more int }
 
 func (r *reader) warn(format string, args ...any) {
 	r.warnings = append(r.warnings, fmt.Sprintf(format, args...))
 }
 
-// read reports whether a file could be read and understood, given the error of that. It is false without a warning for
-// a file that is not there; any other error becomes a warning.
+// read reports whether a file was read and understood, given its error. An absent file gives false without a warning;
+// any other error becomes a warning.
 func (r *reader) read(err error) bool {
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		r.fault(err, "it is left out")
@@ -61,8 +62,8 @@ func (r *reader) read(err error) bool {
 
 var digits = regexp.MustCompile("[0-9]+")
 
-// fault warns of a file that its error names, and says what is done about it. Of files that differ only by numbers in
-// their names (cpu0, cpu1), the first is named and the others are counted.
+// fault adds a warning about the file named by err, and what is done instead. For files whose names differ only in
+// numbers (cpu0, cpu1) it names the first and counts the others.
 func (r *reader) fault(err error, done string) {
 	name, _, _ := strings.Cut(err.Error(), ": ")
 	kind := digits.ReplaceAllString(name, "N")
@@ -74,7 +75,7 @@ func (r *reader) fault(err error, done string) {
 	r.warn("%v; %s", err, done)
 }
 
-// finished returns the warnings, each with the number of the other files of its kind.
+// finished returns the warnings, each with the number of further files of its kind.
 func (r *reader) finished() []string {
 	for _, f := range r.alike {
 		if f.more > 0 {
@@ -84,7 +85,7 @@ func (r *reader) finished() []string {
 	return r.warnings
 }
 
-// machine reads all parts in the order in which they need each other.
+// machine reads all parts, each after those that it depends on.
 func (r *reader) machine() (*Machine, error) {
 	present, err := r.readPresentAndOnline()
 	if err != nil {
@@ -124,9 +125,9 @@ func (r *reader) machine() (*Machine, error) {
 	return m, nil
 }
 
-// readPresentAndOnline sets r.online and returns the present CPUs. Without the kernel's own lists (they came with Linux
-// 2.6.29), the CPUs are those with a directory, and offline where cpuN/online says 0. Where the two lists contradict
-// each other, the directories decide.
+// readPresentAndOnline sets r.online and returns the present CPUs. Without the kernel's lists (before Linux 2.6.29),
+// a CPU is present if it has a directory, and offline if cpuN/online says 0. If the two lists contradict each other,
+// the directories decide.
 func (r *reader) readPresentAndOnline() (present cpuset.Set, err error) {
 	const presentFile, onlineFile = cpuDir + "/present", cpuDir + "/online"
 	present, err = r.readList(presentFile)
@@ -154,8 +155,8 @@ func (r *reader) readPresentAndOnline() (present cpuset.Set, err error) {
 	return present, nil
 }
 
-// presentByMask sets r.online to the CPUs of the affinity mask, and returns them, where no file says which CPUs there are,
-// for this reason.
+// presentByMask sets r.online to the CPUs of the affinity mask, and returns them. It is used if no file lists the
+// CPUs, for this reason.
 func (r *reader) presentByMask(reason error) (cpuset.Set, error) {
 	if r.affinity == nil {
 		return cpuset.Set{}, reason
@@ -179,7 +180,7 @@ func (r *reader) readList(name string) (cpuset.Set, error) {
 	return set, err
 }
 
-// listNumbered returns N of each directory entry "prefixN".
+// listNumbered returns the numbers N of the directory entries "prefixN".
 func (r *reader) listNumbered(dir, prefix string) (cpuset.Set, error) {
 	entries, err := fs.ReadDir(r.fsys, dir)
 	if err != nil {
@@ -198,8 +199,8 @@ func (r *reader) listNumbered(dir, prefix string) (cpuset.Set, error) {
 	return cpuset.Of(numbers...), nil
 }
 
-// readOnlineOneByOne returns the CPUs that are not offline by a file of their own. A CPU that cannot go offline has no
-// such file, and the firmware of some machines leaves it empty.
+// readOnlineOneByOne returns the CPUs that are not offline according to their own file. A CPU that cannot go offline
+// has no such file, and some firmware leaves it empty.
 func (r *reader) readOnlineOneByOne(present cpuset.Set) cpuset.Set {
 	var online []int
 	for cpu := range present.All() {
@@ -217,7 +218,7 @@ func (r *reader) readOnlineOneByOne(present cpuset.Set) cpuset.Set {
 
 func cpuFile(cpu int, name string) string { return cpuDir + "/cpu" + strconv.Itoa(cpu) + "/" + name }
 
-// readOptionalSet reads a list that need not be there. The kernel writes "(null)" for one that was never set up.
+// readOptionalSet reads an optional list. The kernel writes "(null)" for one that was never set up.
 func (r *reader) readOptionalSet(name string) cpuset.Set {
 	if text, err := sysfs.ReadString(r.fsys, name); err == nil && text == "(null)" {
 		return cpuset.Set{}
@@ -229,14 +230,14 @@ func (r *reader) readOptionalSet(name string) cpuset.Set {
 	return set
 }
 
-// readNumber reads a number that need not be there. The kernel writes -1 for "unknown".
+// readNumber reads an optional number. The kernel writes -1 for "unknown".
 func (r *reader) readNumber(name string) (n int, ok bool) {
 	n, err := sysfs.ReadInt(r.fsys, name)
 	return n, r.read(err)
 }
 
-// readAffinity reads the mask of this process, proc_pid_status(5); it is empty where none is recorded. It is an error
-// that one is, and that neither of its forms can be understood: which CPUs are ours is not known then.
+// readAffinity reads the mask of this process (proc_pid_status(5)); it is empty if none is recorded. A recorded mask
+// neither form of which can be parsed is an error, because then the allowed CPUs are unknown.
 func (r *reader) readAffinity() (cpuset.Set, error) {
 	const name = "proc/self/status"
 	var errs []error
@@ -280,9 +281,8 @@ func (r *reader) readAffinity() (cpuset.Set, error) {
 	return cpuset.Set{}, nil
 }
 
-// readSharing reads which online CPUs share something with a CPU, from the first of the files that says it and has the
-// CPU itself among them. Each name is a list; its bitmap twin, which is all that kernels before 2.6.27 have, is read
-// where the list is not.
+// readSharing reads the online CPUs that share something with a CPU, from the first file that contains the CPU
+// itself. Each name is a list; if it is missing, the bitmap file is read, the only one before Linux 2.6.27.
 func (r *reader) readSharing(cpu int, dir string, lists ...string) (s sharing, ok bool) {
 	for _, list := range lists {
 		for _, form := range [...]struct {
@@ -302,7 +302,7 @@ func (r *reader) readSharing(cpu int, dir string, lists ...string) (s sharing, o
 	return s, false
 }
 
-// shortened shows a set in a warning, where one of thousands of ranges would be longer than a line.
+// shortened formats a set for a warning; of thousands of ranges it shows the beginning.
 func shortened(cpus cpuset.Set) string {
 	const most = 60
 	if text := cpus.String(); len(text) > most {
@@ -311,7 +311,7 @@ func shortened(cpus cpuset.Set) string {
 	return cpus.String()
 }
 
-// bitmapTwin returns the name of the bitmap file that tells the same as a list file.
+// bitmapTwin returns the name of the bitmap file with the same content as a list file.
 func bitmapTwin(list string) string {
 	switch list {
 	case "shared_cpu_list":
@@ -322,7 +322,7 @@ func bitmapTwin(list string) string {
 	return strings.TrimSuffix(list, "_list")
 }
 
-// numbersOf returns the numbers of some CPUs as a set.
+// numbersOf returns the numbers of CPUs as a set.
 func numbersOf(cpus []*CPU) cpuset.Set {
 	numbers := make([]int, len(cpus))
 	for i, c := range cpus {
@@ -331,7 +331,7 @@ func numbersOf(cpus []*CPU) cpuset.Set {
 	return cpuset.Of(numbers...)
 }
 
-// without returns the CPUs for which known does not hold.
+// without returns the CPUs for which known returns false.
 func without(cpus []*CPU, known func(*CPU) bool) []*CPU {
 	return slices.DeleteFunc(slices.Clone(cpus), known)
 }

@@ -21,18 +21,18 @@ import (
 	"gorun/internal/topology"
 )
 
-// maker makes the files of a machine whose place of each CPU is known.
+// maker writes the files of a machine from the given position of each CPU.
 type maker struct {
 	fsys    fstest.MapFS
 	online  cpuset.Set
-	bitmaps bool // as old kernels: masks in place of lists
+	bitmaps bool // masks instead of lists, as by old kernels
 }
 
 func (mk *maker) put(name string, content any) {
 	mk.fsys[name] = &fstest.MapFile{Data: fmt.Appendln(nil, content)}
 }
 
-// putSet writes a list, or its bitmap twin.
+// putSet writes a list, or the bitmap file in its place.
 func (mk *maker) putSet(list, bitmap string, cpus cpuset.Set) {
 	cpus = cpus.Intersect(mk.online)
 	if !mk.bitmaps {
@@ -47,10 +47,10 @@ func (mk *maker) putSet(list, bitmap string, cpus cpuset.Set) {
 	mk.put(bitmap, strings.Join(groups, ","))
 }
 
-// place is where a CPU is, by numbers that mean nothing but sameness.
+// place is the position of a CPU; only equality of the numbers matters.
 type place struct{ pkg, node, llc, core int }
 
-// make writes the files. ids are the CPUs' numbers, places theirs in the same order.
+// make writes the files. ids are the numbers of the CPUs, places their positions in the same order.
 func (mk *maker) make(ids []int, places []place) {
 	const cpuDir, nodeDir = "sys/devices/system/cpu/", "sys/devices/system/node/"
 	mk.fsys = fstest.MapFS{}
@@ -73,7 +73,7 @@ func (mk *maker) make(ids []int, places []place) {
 		mk.putSet(dir+"/topology/core_cpus_list", dir+"/topology/core_cpus", sets[fmt.Sprint("core", p.core)])
 		mk.putSet(dir+"/topology/package_cpus_list", dir+"/topology/package_cpus", sets[fmt.Sprint("pkg", p.pkg)])
 		mk.put(dir+"/topology/physical_package_id", p.pkg)
-		mk.put(dir+"/topology/core_id", p.core%4) // repeats, as the kernel's do
+		mk.put(dir+"/topology/core_id", p.core%4) // repeats, like the kernel's numbers
 		cache := dir + "/cache/index2/"
 		mk.put(cache+"type", "Unified")
 		mk.put(cache+"level", 3)
@@ -87,7 +87,7 @@ func (mk *maker) make(ids []int, places []place) {
 	mk.put(nodeDir+"online", nodes)
 }
 
-// regular returns the places of n CPUs, each level a whole multiple of the one below.
+// regular returns the positions of n CPUs; each level is a whole multiple of the one below.
 func regular(n, threads, cores, llcs, nodes int) []place {
 	places := make([]place, n)
 	for i := range places {
@@ -119,7 +119,7 @@ func TestReadAsManyCPUsAsAKernelCanHave(t *testing.T) {
 	}
 }
 
-// archived holds the same files in a txtar.FS: a MapFS looks at all of its files to list one directory.
+// archived holds the same files in a txtar.FS, because a MapFS visits all of its files to list one directory.
 func archived(t *testing.T, files fstest.MapFS) fs.FS {
 	t.Helper()
 	archive := &txtar.Archive{}
@@ -131,8 +131,8 @@ func archived(t *testing.T, files fstest.MapFS) fs.FS {
 	return fsys
 }
 
-// Whatever the numbers, the gaps, the CPUs that are off and the form of the files: CPUs share in what is read exactly
-// what they shared in what was made.
+// For any numbers, gaps, offline CPUs and file formats, CPUs share in the result exactly what they shared in the
+// input.
 func TestReadProperty(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		shape := func(name string) int { return rapid.IntRange(1, 3).Draw(t, name) }
@@ -175,7 +175,7 @@ func same(a, b int) int {
 	return 0
 }
 
-// The files of one CPU may be missing where another CPU tells the same: the counts stay right.
+// If the files of one CPU are missing and another CPU has the same data, the counts stay right.
 func TestReadWithoutOneCPUsFiles(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		ids := make([]int, 16)
@@ -196,7 +196,7 @@ func TestReadWithoutOneCPUsFiles(t *testing.T) {
 	})
 }
 
-// small makes a machine of few CPUs from the files of its CPU directory.
+// small returns a machine with few CPUs from the files of its CPU directory.
 func small(files map[string]string) fstest.MapFS {
 	fsys := fstest.MapFS{}
 	for name, content := range files {
@@ -227,7 +227,7 @@ func TestReadByNumbersAlone(t *testing.T) {
 	assert.Equal(t, []string{
 		"no package is recorded for CPUs 5; they are taken to be in the first one",
 		"no core is recorded for CPUs 3-5; each is taken for a core of its own",
-		"no cache is recorded; each die, or package where dies are not told apart, is taken for an LLC",
+		"no cache is recorded; each die counts as an LLC, or each package if dies are not recorded",
 	}, m.Warnings)
 }
 
@@ -252,7 +252,7 @@ func TestClassesByCapacityAndCounters(t *testing.T) {
 	}))
 }
 
-// CPUs that two nodes may have, or none, are of no known node and as far as can be from all others.
+// CPUs on no node, or in the lists of two, are on an unknown node and have relation cross-node to all others.
 func TestReadOfCPUsWithoutANode(t *testing.T) {
 	m, err := topology.Read(small(map[string]string{
 		"present": "0-1", "online": "0-1",
@@ -265,7 +265,7 @@ func TestReadOfCPUsWithoutANode(t *testing.T) {
 	assert.NotContains(t, m.Complete("node:"), "node:-1")
 }
 
-// A file that is there and may not be read is a warning, unlike an absent file.
+// A file without read permission gives a warning, unlike an absent file.
 func TestReadReportsWhatItMayNotRead(t *testing.T) {
 	const name = "sys/devices/system/cpu/cpu3/topology/core_cpus_list"
 	m, err := topology.Read(forbidding{open(t, hostsDir+"/hybrid.txtar"), name})
@@ -286,7 +286,7 @@ func (f forbidding) Open(name string) (fs.File, error) {
 	return f.FS.Open(name)
 }
 
-// On this machine, the CPUs that are ours are those that the Go runtime was given.
+// On this machine, the allowed CPUs are those of the Go runtime.
 func TestReadThisMachine(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("needs /sys of Linux")
@@ -297,7 +297,7 @@ func TestReadThisMachine(t *testing.T) {
 	assert.Equal(t, runtime.NumCPU(), m.Allowed().Len())
 }
 
-// FuzzRead holds that any tree is read as a sound machine or refused with an error.
+// FuzzRead checks that any tree is read as a sound machine or refused with an error.
 func FuzzRead(f *testing.F) {
 	for _, dir := range []string{hostsDir, hostsDir + "/damaged"} {
 		for _, file := range hosts(f, dir) {
@@ -319,7 +319,7 @@ func FuzzRead(f *testing.F) {
 	})
 }
 
-// Whatever happens to a few files of a recording, it is read as a sound machine or refused with an error.
+// A recording with a few changed files is read as a sound machine or refused with an error.
 func TestReadOfSpoiltTrees(t *testing.T) {
 	var archives []*txtar.Archive
 	for _, file := range hosts(t, hostsDir) {
@@ -354,7 +354,7 @@ func TestReadOfSpoiltTrees(t *testing.T) {
 	})
 }
 
-// A live machine whose files are hidden has the CPUs that the kernel lets this process use; a captured one is refused.
+// On a live machine with hidden files, the kernel's answer gives the CPUs; a captured one is refused.
 func TestReadLiveWithoutFiles(t *testing.T) {
 	mask := cpuset.Of(1, 3)
 	affinity := func() (cpuset.Set, error) { return mask, nil }
@@ -368,7 +368,7 @@ func TestReadLiveWithoutFiles(t *testing.T) {
 	require.NotEmpty(t, m.Warnings)
 	assert.Contains(t, m.Warnings[0], "mount -t sysfs sysfs /sys")
 
-	// Without /proc, or where what it has is nonsense, the mask is the kernel's answer.
+	// Without /proc, or if its mask is malformed, the mask is the kernel's answer.
 	cpus := &fstest.MapFile{Data: []byte("0-3\n")}
 	sys := fstest.MapFS{"sys/devices/system/cpu/present": cpus, "sys/devices/system/cpu/online": cpus}
 	m, err = topology.ReadLive(sys, affinity)
@@ -382,7 +382,7 @@ func TestReadLiveWithoutFiles(t *testing.T) {
 	assert.Equal(t, mask, m.Allowed())
 	assert.Contains(t, strings.Join(m.Warnings, "\n"), "the kernel's own answer counts")
 
-	// What the kernel does not answer either is an error, or a warning.
+	// If the kernel does not answer either, there is an error or a warning.
 	refused := func() (cpuset.Set, error) { return cpuset.Set{}, fs.ErrPermission }
 	_, err = topology.ReadLive(hidden, refused)
 	require.ErrorIs(t, err, fs.ErrPermission)

@@ -1,6 +1,6 @@
 package topology
 
-// Relation says how near two CPUs are to each other.
+// Relation is the nearest level at which two CPUs share hardware.
 type Relation int
 
 // The relations, nearest first.
@@ -8,11 +8,11 @@ const (
 	SameCPU   Relation = iota
 	SameCore           // threads of one core (SMT siblings)
 	SameLLC            // cores with a common last-level cache in one node
-	SameNode           // one node, and no common cache
+	SameNode           // one node, no common cache
 	CrossNode          // different nodes
 )
 
-// Relations are all of them, nearest first.
+// Relations lists all relations, nearest first.
 var Relations = []Relation{SameCPU, SameCore, SameLLC, SameNode, CrossNode}
 
 var relationNames = [...]string{"same-cpu", "same-core", "same-llc", "same-node", "cross-node"}
@@ -28,14 +28,14 @@ var relationLacking = [...]string{
 	CrossNode: "the CPUs are of one node",
 }
 
-// Lacking returns why no two CPUs of a run have the relation.
+// Lacking returns the reason why no two CPUs of a run have the relation.
 func (r Relation) Lacking() string { return relationLacking[r] }
 
-// MarshalText gives String.
+// MarshalText returns the name.
 func (r Relation) MarshalText() ([]byte, error) { return []byte(r.String()), nil }
 
-// Relation tells how near two CPUs are. CPUs of different nodes are CrossNode even where a cache spans the nodes, as
-// sub-NUMA clustering has it: the memory is what is far. A CPU whose place is not known is CrossNode to all others.
+// Relation returns the relation of two CPUs. CPUs of different nodes are CrossNode even if a cache spans the nodes
+// (sub-NUMA clustering), because their memory is far. A CPU whose position is unknown is CrossNode to all others.
 func (m *Machine) Relation(a, b int) Relation {
 	if a == b {
 		return SameCPU

@@ -9,20 +9,20 @@ import (
 	"gorun/internal/cpuset"
 )
 
-// Selector is one way to name CPUs other than by number. Help, completion and Select all come from Selectors.
+// Selector is a way to name CPUs other than by number. Help, completion and Select use the table Selectors.
 type Selector struct {
 	Name  string
 	Usage string // what it selects, in a few words
 
-	// One of them, by what follows the name.
-	pick  func(*Machine, cpuset.Set) cpuset.Set        // nothing: those of the set
+	// One of these, depending on the argument after the name.
+	pick  func(*Machine, cpuset.Set) cpuset.Set        // no argument: CPUs out of the set
 	of    func(CPU) int                                // ":N": the number that must be N
 	share func(cpus cpuset.Set, n, m int64) cpuset.Set // ":N/M": N/M of the set
 
 	device func(m *Machine, term string, d Device) (cpuset.Set, error) // ":DEVICE": those of the machine
 }
 
-// Argument shows what follows the selector's name and a colon: "N", "N/M"; "" when nothing does.
+// Argument returns the form of the argument after the selector's colon: "N", "N/M"; "" if there is none.
 func (s Selector) Argument() string {
 	switch {
 	case s.of != nil:
@@ -35,7 +35,7 @@ func (s Selector) Argument() string {
 	return ""
 }
 
-// String shows how the selector is written: "all", "node:N", "share:N/M".
+// String returns the form of the selector: "all", "node:N", "share:N/M".
 func (s Selector) String() string {
 	if s.Argument() == "" {
 		return s.Name
@@ -43,7 +43,7 @@ func (s Selector) String() string {
 	return s.Name + ":" + s.Argument()
 }
 
-// Selectors are all that Select knows beside CPU numbers.
+// Selectors lists what Select accepts in addition to CPU numbers.
 var Selectors = []Selector{
 	{Name: "all", Usage: "every CPU of ours", pick: func(_ *Machine, s cpuset.Set) cpuset.Set { return s }},
 	{Name: "node", Usage: "the CPUs of memory node N", of: func(c CPU) int { return c.Node }},
@@ -75,22 +75,22 @@ func ofClass(class string) func(*Machine, cpuset.Set) cpuset.Set {
 	}
 }
 
-// SelectError is a list of CPUs that cannot be had on a machine.
+// SelectError is the error for a list of CPUs that cannot be selected on a machine.
 type SelectError struct {
-	Term   string // the part of the list
+	Term   string // the faulty part of the list
 	Reason string
 	hint   string
 }
 
-// Error says which part cannot be had and why.
+// Error returns the reason, which names the part.
 func (e *SelectError) Error() string { return e.Reason }
 
-// Hint says what could be written instead.
+// Hint suggests what to write instead.
 func (e *SelectError) Hint() string { return e.hint }
 
-// Select returns the CPUs that a comma-joined list of kernel ranges ("0-3", "0-31:2/4") and Selectors names, in the
-// order of its terms, ascending within each, every CPU once. A number or a range must lie within the set; a selector
-// takes what it finds there, and must find something. Every error is a *SelectError.
+// Select returns the CPUs of a comma-joined list of kernel ranges ("0-3", "0-31:2/4") and Selectors, in the order of
+// its terms, ascending within each, without duplicates. Every CPU of a number or range must be in the set; a selector
+// must match at least one CPU of the set. Every error is a *SelectError.
 func (m *Machine) Select(list string, within cpuset.Set) ([]int, error) {
 	var cpus []int
 	seen := map[int]bool{}
@@ -134,7 +134,7 @@ func (m *Machine) selectTerm(term string, within cpuset.Set) (cpuset.Set, error)
 	}
 }
 
-// nonEmpty refuses a selection that is empty.
+// nonEmpty returns an error for an empty selection.
 func nonEmpty(term string, cpus, within cpuset.Set) (cpuset.Set, error) {
 	if cpus.Empty() {
 		return cpus, &SelectError{
@@ -153,7 +153,7 @@ func selectShare(s Selector, term, argument string, within cpuset.Set) (cpuset.S
 	return nonEmpty(term, s.share(within, n, m), within)
 }
 
-// parseFraction reads "N/M", a fraction of a whole; ok is false for anything else.
+// parseFraction parses "N/M"; ok is false for anything else.
 func parseFraction(text string) (n, m int64, ok bool) {
 	before, after, _ := strings.Cut(text, "/")
 	numerator, err := strconv.ParseUint(before, 10, 31)
@@ -175,7 +175,7 @@ func (m *Machine) selectNumbers(term string, within cpuset.Set) (cpuset.Set, err
 	return cpus, nil
 }
 
-// whyOutside says why CPUs cannot be chosen: those that share the reason of the first.
+// whyOutside returns the reason why CPUs cannot be selected: the reason of the first, with all CPUs that share it.
 func (m *Machine) whyOutside(outside cpuset.Set) string {
 	reason := m.WhyNot(outside.First())
 	var same []int
@@ -206,7 +206,7 @@ func (m *Machine) selectNumbered(s Selector, term, argument string, within cpuse
 	return m.inside(term, there, within)
 }
 
-// inside returns those of some CPUs that are within a set, and refuses it if none is.
+// inside returns the CPUs that are within a set, and an error if there are none.
 func (m *Machine) inside(term string, there, within cpuset.Set) (cpuset.Set, error) {
 	cpus := there.Intersect(within)
 	if cpus.Empty() {
@@ -230,7 +230,7 @@ func (m *Machine) selectDevice(s Selector, term, name string, within cpuset.Set)
 	return m.inside(term, there, within)
 }
 
-// numbers returns every N for which the selector finds online CPUs.
+// numbers returns every N for which the selector matches online CPUs.
 func (m *Machine) numbers(s Selector) []int {
 	var numbers []int
 	for _, c := range m.CPUs {
@@ -242,7 +242,7 @@ func (m *Machine) numbers(s Selector) []int {
 	return slices.Compact(numbers)
 }
 
-// runs shows ascending numbers, which may be larger than a Set can hold: "0-3", "0,36".
+// runs formats ascending numbers, which may exceed the limit of a Set: "0-3", "0,36".
 func runs(numbers []int) string {
 	if n := len(numbers); n > 2 && numbers[n-1]-numbers[0] == n-1 {
 		return fmt.Sprintf("%d-%d", numbers[0], numbers[n-1])
@@ -254,7 +254,7 @@ func runs(numbers []int) string {
 	return strings.Join(words, ",")
 }
 
-// arguments returns what may follow the selector's colon on this machine; of the shares, a half, a quarter and so on.
+// arguments returns the possible arguments of a selector on this machine; for shares a half, a quarter and so on.
 func (m *Machine) arguments(s Selector) []string {
 	var words []string
 	switch {
@@ -276,8 +276,8 @@ func (m *Machine) arguments(s Selector) []string {
 	return words
 }
 
-// Complete returns what the last part of a list may become, each with the parts before it: selectors that find
-// something on this machine, and what may follow a selector's colon once that is there.
+// Complete returns the completions of the last part of a list, with the parts before it: selectors that match CPUs of
+// this machine, and after a colon the selector's arguments.
 func (m *Machine) Complete(list string) []string {
 	before, last := splitLast(list)
 	var words []string
@@ -313,7 +313,7 @@ func splitLast(list string) (before, last string) {
 	return "", list
 }
 
-// selectorsHint lists what can be written.
+// selectorsHint lists the possible terms.
 func selectorsHint() string {
 	names := make([]string, len(Selectors))
 	for i, s := range Selectors {
@@ -322,7 +322,7 @@ func selectorsHint() string {
 	return "write CPU numbers and ranges (0-3,8) or " + strings.Join(names, ", ") + ", joined by commas"
 }
 
-// quoted is a set in a sentence.
+// quoted formats a set for a sentence.
 func quoted(cpus cpuset.Set) string {
 	if cpus.Empty() {
 		return "(none)"

@@ -105,7 +105,7 @@ func TestSelectErrors(t *testing.T) {
 	require.EqualError(t, err, "CPU 2 is offline", "even where the given set has it")
 }
 
-// The hint of an unknown selector is made from the table: none is forgotten.
+// The hint for an unknown selector names every selector of the table.
 func TestHintNamesEverySelector(t *testing.T) {
 	_, err := host(t, "hybrid").Select("nonsense", cpuset.Range(0, 9))
 	var selectErr *topology.SelectError
@@ -116,7 +116,7 @@ func TestHintNamesEverySelector(t *testing.T) {
 	}
 }
 
-// Any numbers come back in their order, each once; with one outside the set there is an error that names it.
+// Numbers are returned in their order without duplicates; a number outside the set gives an error that names it.
 func TestSelectNumbersProperty(t *testing.T) {
 	m := host(t, "epyc-2p-nps4")
 	rapid.Check(t, func(t *rapid.T) {
@@ -138,7 +138,7 @@ func TestSelectNumbersProperty(t *testing.T) {
 	})
 }
 
-// A share is the lowest of the CPUs given, as many as the fraction says, rounded down, but at least one.
+// A share is the lowest of the given CPUs, rounded down, but at least one.
 func TestSelectShareProperty(t *testing.T) {
 	m := host(t, "epyc-2p-nps4")
 	rapid.Check(t, func(t *rapid.T) {
@@ -171,7 +171,7 @@ func TestComplete(t *testing.T) {
 	assert.NotContains(t, m.Complete("p"), "pcores", "a selector that finds nothing here")
 }
 
-// Whatever Complete offers for a finished word, Select accepts.
+// Select accepts every finished completion.
 func TestCompleteIsSelectable(t *testing.T) {
 	for name := range hosts(t, hostsDir) {
 		m := host(t, name)

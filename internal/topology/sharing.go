@@ -8,24 +8,24 @@ import (
 	"gorun/internal/sysfs"
 )
 
-// sharing is what one file says: these online CPUs share something.
+// sharing is the content of one file: online CPUs that share something.
 type sharing struct {
 	file  string
 	cpus  cpuset.Set
-	files int // that say the same
+	files int // with this content
 }
 
-// partition gathers what the files of all CPUs say into disjoint groups. Each CPU has such a file of its own and all
-// files of a group should agree, so a CPU whose file is missing is known from the others'.
+// partition divides CPUs into disjoint groups according to the files of all CPUs. Each CPU has such a file and all
+// files of a group should agree, so a CPU whose file is missing is found in the files of the others.
 type partition map[int]*sharing // by CPU
 
-// gather returns the groups that files say. Where they contradict each other, the group counts of which the files of
-// more of its CPUs agree, and the other file is left out; but merge makes one group of two, if the files of half of the
-// CPUs agree, for that real kernels get wrong.
-func (r *reader) gather(said []sharing, merge bool) partition {
+// gather returns the groups that the files give. If groups overlap, the one whose files agree for a larger share of
+// its CPUs wins, and the other file is ignored. With merge, two overlapping groups become one if the files of half of
+// the CPUs agree, because some real kernels report them wrongly.
+func (r *reader) gather(read []sharing, merge bool) partition {
 	var groups []*sharing
 	byFirst := map[int][]*sharing{} // by the lowest CPU
-	for _, s := range said {
+	for _, s := range read {
 		first := s.cpus.First()
 		i := slices.IndexFunc(byFirst[first], func(g *sharing) bool { return g.cpus.Equal(s.cpus) })
 		if i < 0 {
@@ -58,7 +58,7 @@ func (r *reader) gather(said []sharing, merge bool) partition {
 	return p
 }
 
-// contradicts returns an error where another group has one of the CPUs.
+// contradicts returns an error if another group contains one of the CPUs.
 func (p partition) contradicts(s *sharing) error {
 	for member := range s.cpus.All() {
 		if other := p[member]; other != nil {
@@ -75,7 +75,8 @@ func (p partition) put(s *sharing) {
 	}
 }
 
-// numberGroups counts groups from 0 in the order of their lowest CPU, given the key of each CPU's group, in ascending order.
+// numberGroups counts groups from 0 in the order of their lowest CPU; keys holds the group's key of each CPU, in
+// ascending order of the CPUs.
 func numberGroups[K comparable](keys []K) []int {
 	numbers, seen := make([]int, len(keys)), map[K]int{}
 	for i, key := range keys {

@@ -5,16 +5,16 @@ import (
 	"strconv"
 )
 
-// Unbounded stands for an interval that nothing bounds so far.
+// Unbounded is the text for an interval without a bound so far.
 const Unbounded = "not bounded yet"
 
-// Changes are ratios of one quantity, and how they are written: as differences in per cent, or as factors.
+// Changes formats the ratios of a quantity: as differences in per cent, or as factors.
 type Changes struct {
-	Step   float64 // of the grid on which the ratios lie: 0.001 shows tenths of a per cent
-	Amount bool    // the quantity is not a time, and a factor reads "as much" in place of "as long"
+	Step   float64 // resolution of the ratios: 0.001 shows tenths of a per cent
+	Amount bool    // the quantity is not a time: a factor is "as much" instead of "as long"
 }
 
-// Ratio writes one ratio: "+2.0%", or "2.31 × as long" from a factor of 2 on.
+// Ratio formats one ratio: "+2.0%", or "2.31 × as long" from a factor of 2 on.
 func (c Changes) Ratio(ratio float64) string {
 	if factorOf(ratio, ratio) {
 		return Digits(ratio) + c.times()
@@ -22,8 +22,8 @@ func (c Changes) Ratio(ratio float64) string {
 	return c.percents(ratio, math.Round) + "%"
 }
 
-// Interval writes the interval of a ratio: "+1.1% to +2.9%", or "2.7–4.8 × as long" where an end is a factor of 2 or more, up
-// or down. Ends are rounded outward. A lower end of 0, and an upper end of math.MaxFloat64, bound nothing.
+// Interval formats the interval of a ratio: "+1.1% to +2.9%", or "2.7–4.8 × as long" if an end is a factor of 2 or
+// more, up or down. Ends are rounded outward. A lower end of 0 and an upper end of math.MaxFloat64 are unbounded.
 func (c Changes) Interval(lo, hi float64) string {
 	below, above := lo > 0, hi < math.MaxFloat64
 	switch {
@@ -68,7 +68,7 @@ func (c Changes) times() string {
 // factorOf reports whether an end of an interval is a factor of 2 or more, up or down.
 func factorOf(lo, hi float64) bool { return lo <= 0.5 || hi >= 2 }
 
-// percents writes a ratio as a difference in per cent, by steps of the grid, or whole from 10 on.
+// percents formats a ratio as a difference in per cent, in multiples of Step; from 10% on without decimals.
 func (c Changes) percents(ratio float64, round func(float64) float64) string {
 	difference := 100 * (ratio - 1)
 	decimals := max(0, int(math.Round(-math.Log10(100*c.Step))))
@@ -77,7 +77,7 @@ func (c Changes) percents(ratio float64, round func(float64) float64) string {
 	}
 	unit := math.Pow10(decimals)
 	steps := difference * unit
-	if whole := math.Round(steps); math.Abs(steps-whole) < 1e-6 { // it is on the grid
+	if whole := math.Round(steps); math.Abs(steps-whole) < 1e-6 { // a multiple of Step
 		steps = whole
 	}
 	steps = round(steps)
@@ -91,7 +91,8 @@ func (c Changes) percents(ratio float64, round func(float64) float64) string {
 	return text
 }
 
-// rounded writes a positive number with this number of significant digits, or as many as its whole part has, where these are more.
+// rounded formats a positive number with this number of significant digits, or with all digits of a longer whole
+// part.
 func rounded(x float64, digits int, round func(float64) float64) string {
 	decimals := max(0, digits-1-int(math.Floor(math.Log10(x))))
 	unit := math.Pow10(decimals)

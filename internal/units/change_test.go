@@ -7,8 +7,8 @@ import (
 	"github.com/stretchr/testify/assert"
 )
 
-// An interval is in per cent while both its ends are within a factor of 2, and a factor from there on. Its ends are
-// rounded outward.
+// An interval is in per cent while both its ends are within a factor of 2, otherwise in factors. Its ends are rounded
+// outward.
 func TestIntervalOfARatio(t *testing.T) {
 	none := math.MaxFloat64
 	for _, c := range []struct {

@@ -1,5 +1,5 @@
-// Package units formats figures for people: times, sizes, counts and fractions, with three digits in a suitable unit,
-// or exactly for programs that read them back.
+// Package units formats figures for people, with three digits in a suitable unit, or exactly for programs that parse
+// them.
 package units
 
 import (
@@ -12,11 +12,11 @@ import (
 // Tenths formats nanoseconds with one decimal, for tables of latencies.
 func Tenths(ns float64) string { return strconv.FormatFloat(ns, 'f', 1, 64) }
 
-// None is shown in place of a missing figure.
+// None stands for a missing figure.
 const None = "-"
 
-// Exact returns the shortest decimal that parses to x, with an exponent only where encoding/json writes one too, so
-// that a count looks the same before and after it was in a journal.
+// Exact returns the shortest decimal that parses to x, with an exponent only if encoding/json uses one, so that a
+// count has the same text before and after it is stored in a journal.
 func Exact(x float64) string {
 	if size := math.Abs(x); size != 0 && (size < 1e-6 || size >= 1e21) {
 		return strconv.FormatFloat(x, 'e', -1, 64)
@@ -24,8 +24,7 @@ func Exact(x float64) string {
 	return strconv.FormatFloat(x, 'f', -1, 64)
 }
 
-// WholeUnit returns the largest unit in which the least of the times is at least 1: seconds for times like those of the
-// RFC.
+// WholeUnit returns the largest unit in which the smallest of the times is at least 1, like the seconds of the RFC.
 func WholeUnit(times []float64) (factor float64, unit string) {
 	least := math.Inf(1)
 	for _, x := range times {
@@ -50,7 +49,7 @@ var timeUnits = [...]struct {
 	factor float64
 	name   string
 }{
-	// The bounds are where three digits round up to the next unit: 999.6 µs is 1.00 ms.
+	// At these bounds three digits round up to the next unit: 999.6 µs is 1.00 ms.
 	{999.5e-9, 1e9, "ns"},
 	{999.5e-6, 1e6, "µs"},
 	{999.5e-3, 1e3, "ms"},
@@ -67,8 +66,8 @@ func Seconds(x float64) string {
 	return Digits(x) + " s"
 }
 
-// CommonUnit returns a formatter for durations that readers compare. All have the same unit and the same number of
-// decimals, with three digits for the least. If they differ by a factor of 1000 or more, each has its own unit.
+// CommonUnit returns a formatter for durations that are compared. All have the same unit and the same number of
+// decimals, with three digits for the smallest. If they differ by a factor of 1000 or more, each has its own unit.
 func CommonUnit(all []float64) func(x float64) string {
 	all = slices.DeleteFunc(slices.Clone(all), func(x float64) bool { return !(x > 0 && x <= math.MaxFloat64) })
 	if len(all) == 0 || slices.Max(all) >= 1000*slices.Min(all) {
