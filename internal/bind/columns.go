@@ -2,7 +2,7 @@ package bind
 
 import "gorun/internal/column"
 
-// columns are those of a trial.
+// columns are the columns of a trial.
 var columns = column.Join(column.Times, column.List{
 	column.Figure(column.Column{Name: "bound", Meaning: "Whether the processes are bound to CPUs."},
 		func(b *Figures) bool { return b.Bound }),
@@ -19,7 +19,7 @@ var columns = column.Join(column.Times, column.List{
 		func(b *Figures) uint64 { return b.Passes }),
 })
 
-// partColumns are those of a process of a trial.
+// partColumns are the columns of a process of a trial.
 var partColumns = column.List{
 	column.Figure(column.Column{Name: "bound", Lead: 3, Key: "bound", Meaning: "Whether the process is bound to a CPU."},
 		func(p *part) bool { return p.Bound }),

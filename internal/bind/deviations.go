@@ -11,13 +11,13 @@ import (
 	"gorun/internal/result"
 )
 
-// deviationCounts are what the bound processes of a run saw, or the unbound ones, of where they were.
+// deviationCounts sums the checks of a run's bound or unbound processes.
 type deviationCounts struct {
-	total   uint64
-	strayed uint64 // those that were a deviation
-	moved   map[string]uint64
-	strays  int // processes that deviated
-	took    int // processes
+	checks     uint64
+	deviations uint64 // checks that found a deviation
+	moved      map[string]uint64
+	deviated   int // processes with a deviation
+	processes  int // all processes
 }
 
 func countDeviations(samples []result.Sample, bound bool) deviationCounts {
@@ -27,12 +27,12 @@ func countDeviations(samples []result.Sample, bound bool) deviationCounts {
 		if !ok || v.Bound != bound {
 			continue
 		}
-		l.total += v.Checks
-		l.strayed += v.Deviations
+		l.checks += v.Checks
+		l.deviations += v.Deviations
 		for _, p := range v.Processes {
-			l.took++
+			l.processes++
 			if p.Deviations > 0 {
-				l.strays++
+				l.deviated++
 			}
 			for cpu, count := range p.MovedTo {
 				l.moved[cpu] += count
@@ -42,7 +42,7 @@ func countDeviations(samples []result.Sample, bound bool) deviationCounts {
 	return l
 }
 
-// Deviations are what the samples of a run of `gorun bind` say of where the processes were.
+// Deviations returns findings about where the processes of a run of `gorun bind` ran.
 func Deviations(samples []result.Sample) []result.Finding {
 	found := []result.Finding{}
 	for cell, f := range [...]finding{
@@ -55,26 +55,26 @@ func Deviations(samples []result.Sample) []result.Finding {
 			where: "on",
 		},
 	} {
-		if looks := countDeviations(samples, cell == Bound); looks.total > 0 {
-			found = append(found, f.of(looks))
+		if looks := countDeviations(samples, cell == Bound); looks.checks > 0 {
+			found = append(found, f.result(looks))
 		}
 	}
 	return found
 }
 
-// finding says how often processes were found elsewhere, and where.
+// finding describes the frequency and the CPUs of deviations.
 type finding struct{ code, none, some, where string }
 
-func (f finding) of(l deviationCounts) result.Finding {
-	text := fmt.Sprintf("%s, in all of %d looks.", f.none, l.total)
-	if l.strayed > 0 {
-		text = fmt.Sprintf("%s in %d of %d looks, %d of %d processes at least once: %s.", f.some, l.strayed, l.total, l.strays,
-			l.took, l.places(f.where))
+func (f finding) result(l deviationCounts) result.Finding {
+	text := fmt.Sprintf("%s, in all of %d looks.", f.none, l.checks)
+	if l.deviations > 0 {
+		text = fmt.Sprintf("%s in %d of %d looks, %d of %d processes at least once: %s.", f.some, l.deviations, l.checks, l.deviated,
+			l.processes, l.places(f.where))
 	}
-	return result.Finding{Code: f.code, Message: text, Value: float64(l.strayed)}
+	return result.Finding{Code: f.code, Message: text, Value: float64(l.deviations)}
 }
 
-// mostPlaces limits the listed CPUs, the most frequent first.
+// mostPlaces is the number of CPUs listed, the most frequent first.
 const mostPlaces = 8
 
 func (l deviationCounts) places(where string) string {

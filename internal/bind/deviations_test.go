@@ -15,7 +15,7 @@ import (
 	"gorun/internal/stats"
 )
 
-// bindRun has two processes in each trial; their mean in trial i is unbound(i) and bound(i).
+// bindRun returns a run with two processes in each trial, whose mean in trial i is unbound(i) and bound(i).
 func bindRun(t require.TestingT, rounds int, unbound, bound func(trial int) float64) *result.Run {
 	run := &result.Run{
 		Matrix: &result.Matrix{
@@ -41,7 +41,7 @@ func bindRun(t require.TestingT, rounds int, unbound, bound func(trial int) floa
 
 func steady(seconds float64) func(int) float64 { return func(int) float64 { return seconds } }
 
-// deviate lets a process of a trial have been elsewhere.
+// deviate gives a process of a trial deviations.
 func deviate(t *testing.T, s *result.Sample, process int, moved map[string]uint64) {
 	figures, ok := result.Typed[Figures](s)
 	require.True(t, ok)
@@ -60,7 +60,7 @@ func deviate(t *testing.T, s *result.Sample, process int, moved map[string]uint6
 	}
 }
 
-// A process that left its CPU makes the verdict invalid; one that moved unbound is what is looked for.
+// A bound process that left its CPU makes the verdict invalid; an unbound one that moved does not.
 func TestDeviations(t *testing.T) {
 	run := bindRun(t, 10, steady(1), steady(0.5))
 	found := Deviations(run.Samples)

@@ -27,16 +27,18 @@ const (
 )
 
 const (
-	// summed is how much a process adds up by default, in bytes: 13 to 40 ms at 20 to 6 GB/s. That is several time slices
-	// (3 ms), so that where processes share a CPU their mean time does not depend on which of them went first.
+	// summed is the default size of an array in bytes, which takes 13 to 40 ms at 20 to 6 GB/s. That is several time
+	// slices (3 ms), so that the mean time of processes that share a CPU does not depend on which of them started
+	// first.
 	summed = 256 << 20
 
 	mostProcesses = 1 << 22 // PID_MAX_LIMIT (include/linux/threads.h)
-	// What a CPU does in a second at most: look on which one it is (some nanoseconds), and add up bytes of an L1.
+	// Upper bounds of a CPU's work per second: checks of the current CPU (some nanoseconds each), and bytes summed
+	// from L1.
 	mostChecks = 1e10
 	mostSummed = 1e14
 
-	mostTrials = 1000 // the signed ranks of more take seconds to count
+	mostTrials = 1000 // the signed-rank statistics of more take seconds to compute
 )
 
 // Experiment is `gorun bind`.
@@ -130,7 +132,7 @@ type spec struct {
 	Checks     uint64 `json:"checks"`
 	ArrayBytes uint64 `json:"array_bytes"`
 	Passes     uint64 `json:"passes"`
-	Trials     int    `json:"trials,omitempty"` // of a plain run
+	Trials     int    `json:"trials,omitempty"` // only in a plain run
 	CPUs       string `json:"cpus"`
 	Cold       bool   `json:"cold,omitempty"`
 	Masks      string `json:"masks,omitempty"`
@@ -177,7 +179,7 @@ func (f *flags) Resolve(m experiment.Machine) (r experiment.Resolution[Cell], er
 	}
 	bound := experiment.Cell[Cell]{Do: c, Name: "bound", Running: "bound processes"}
 	bound.Do.Bound = true
-	if m.Sampling.Samples == 0 { // a matrix, which has no flag for what is not bound
+	if m.Sampling.Samples == 0 { // a matrix, in which "unbound" is not a flag
 		r.Cells, r.Spec = []experiment.Cell[Cell]{bound}, spec
 		return r, nil
 	}
@@ -224,7 +226,7 @@ func (f *flags) Resolve(m experiment.Machine) (r experiment.Resolution[Cell], er
 	return r, nil
 }
 
-// masksOf returns the masks of a list, and the CPUs that are in one of them.
+// masksOf returns the masks of a list, and their union.
 func masksOf(m experiment.Machine, list string) (masks []cpuset.Set, cpus []int, err error) {
 	var all cpuset.Set
 	for _, text := range strings.Fields(list) {
@@ -249,9 +251,10 @@ func joined(masks []cpuset.Set) string {
 	return strings.Join(words, " ")
 }
 
-// Order returns, for each of twice as many measurements as trials, whether it is bound: one of each two is. In each four
-// pairs either comes first twice, in random order, so that neither a drift of the machine nor what the first of two
-// leaves to the second looks like an effect. Of an odd number of pairs, which one comes first once more is left to chance.
+// Order returns whether each of 2 × trials measurements is bound. Consecutive measurements form pairs of one bound
+// and one unbound measurement. In each block of four pairs each kind comes first twice, in random order, so that
+// neither a drift of the machine nor an effect of the first measurement on the second looks like a difference. In an
+// incomplete block of odd length, chance decides which kind comes first once more.
 func Order(trials int, seed uint64) []bool {
 	source := rand.New(rand.NewPCG(seed, 0))
 	order := make([]bool, 0, 2*trials)

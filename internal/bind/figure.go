@@ -21,7 +21,8 @@ func SVG(w io.Writer, run *result.Run) error {
 		"the samples in --out have the reasons"), Trials)
 }
 
-// Trials is the time of each process's sum in each trial, unbound above bound. False where no sample is good.
+// Trials draws the time of each process's sum in each trial, unbound above bound. It returns false if no sample is
+// good.
 func Trials(run *result.Run) (chart.Figure, bool) {
 	if run.Experiment != "bind" {
 		return chart.Figure{}, false
@@ -62,7 +63,7 @@ func Trials(run *result.Run) (chart.Figure, bool) {
 	return f, true
 }
 
-// exact leaves the cell of an unknown value empty.
+// exact formats a value without rounding; "" if it is unknown.
 func exact(x float64) string {
 	if math.IsNaN(x) {
 		return ""
@@ -73,7 +74,7 @@ func exact(x float64) string {
 // namesWidth is the width of the names of rows, in units.
 const namesWidth = 40
 
-// svgSide draws the trials that are bound, or those that are not, and returns the height that they take.
+// svgSide draws the bound or the unbound trials, and returns their height.
 func (m table) svgSide(bound bool) (drawn string, height int) {
 	const line = 17
 	var columns []trialsColumn

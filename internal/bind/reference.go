@@ -6,7 +6,7 @@ import (
 	"gorun/internal/result"
 )
 
-// published is what the article that `gorun bind` grew from reports.
+// published has the figures of the article that `gorun bind` grew from.
 var published = &experiment.Reference{
 	Usage: "show what the article that this grew from reports of bound processes",
 	Of: func(run *result.Run) (*result.Reference, error) {

@@ -1,4 +1,4 @@
-// Package bind measures processes that are bound to CPUs against the same unbound.
+// Package bind compares processes that are bound to CPUs with the same processes unbound.
 package bind
 
 import (
@@ -15,15 +15,15 @@ import (
 	"gorun/internal/result"
 )
 
-// Cell says what the processes of a trial do.
+// Cell describes the processes of a trial.
 type Cell struct {
 	Processes  int    `json:"processes"`
-	CPUs       []int  `json:"cpus"` // process i is bound to CPU i mod n of these; unbound, it may use all of them
+	CPUs       []int  `json:"cpus"` // process i is bound to CPU i mod n of these; unbound processes may use all of them
 	Bound      bool   `json:"bound"`
-	Checks     uint64 `json:"checks"`         // looks at the CPU, of each process
-	ArrayBytes uint64 `json:"array_bytes"`    // that each process then adds up, in words of 64 bits
+	Checks     uint64 `json:"checks"`         // of the current CPU, by each process
+	ArrayBytes uint64 `json:"array_bytes"`    // of the array of 64-bit words that each process then sums
 	Passes     uint64 `json:"passes"`         // over the array
-	Cold       bool   `json:"cold,omitempty"` // filling the array is timed, first page faults included
+	Cold       bool   `json:"cold,omitempty"` // filling the array is timed too, including its first page faults
 
 	Masks []cpuset.Set `json:"masks,omitempty"` // process i is bound to mask i mod n of these, instead of to a CPU
 }
@@ -39,7 +39,7 @@ func (c Cell) mask(process int) cpuset.Set {
 	return cpuset.Of(cpuOf(c.CPUs, process))
 }
 
-// cpu is the one that a process is bound to; -1: none, or several.
+// cpu returns the CPU that a process is bound to; -1 if there is none, or several.
 func (c Cell) cpu(process int) int {
 	if len(c.Masks) > 0 && c.Bound {
 		if mask := c.mask(process); mask.Len() == 1 {
@@ -53,21 +53,21 @@ func (c Cell) cpu(process int) int {
 	return cpuOf(c.CPUs, process)
 }
 
-// cpuOf is the CPU that a process is bound to.
+// cpuOf returns the CPU that a process is bound to.
 func cpuOf(cpus []int, process int) int { return cpus[process%len(cpus)] }
 
-// request is what one process of a trial is asked.
+// request is the request to a process of a trial.
 type request struct {
-	CPU        int        `json:"cpu"`              // to look for; -1: none
+	CPU        int        `json:"cpu"`              // expected CPU; -1: none
 	CPUs       cpuset.Set `json:"cpus"`             // to be bound to
-	Within     bool       `json:"within,omitempty"` // CPUs are to look for, instead of one
+	Within     bool       `json:"within,omitempty"` // any of CPUs is expected, instead of one
 	Checks     uint64     `json:"checks"`
 	ArrayBytes uint64     `json:"array_bytes"`
 	Passes     uint64     `json:"passes"`
 	Cold       bool       `json:"cold,omitempty"`
 }
 
-// reply is what it found.
+// reply is the result of a process of a trial.
 type reply struct {
 	Checks     uint64         `json:"checks"`
 	Deviations uint64         `json:"deviations"`
@@ -79,10 +79,10 @@ type reply struct {
 	System     float64        `json:"system_seconds"`
 }
 
-// ProcessCommand is the command of gorun that is a process of a trial: RunProcess.
+// ProcessCommand is the gorun command that calls RunProcess.
 const ProcessCommand = "bind-process"
 
-// RunProcess is all that a process of a trial does. It binds every thread of the process.
+// RunProcess is the main function of a process of a trial. It binds every thread of the process.
 func RunProcess(ctx context.Context, in io.Reader, out io.Writer) error {
 	sum := csrc.WorkArgs{Work: "sum"}
 	cpus := func(o request) cpuset.Set { return o.CPUs }
@@ -117,12 +117,12 @@ func RunProcess(ctx context.Context, in io.Reader, out io.Writer) error {
 	})
 }
 
-// Measure runs one trial: all processes at once. When ctx ends, the sample is partial.
+// Measure runs one trial: all processes at the same time. When ctx ends, the sample is partial.
 func Measure(ctx context.Context, self child.Self, c Cell) (result.Sample, error) {
 	return c.measure(ctx, self, func([]int) error { return nil })
 }
 
-// measure calls ready when all processes are bound, and wait for each other.
+// measure calls ready when all processes are bound and ready to start.
 func (c Cell) measure(ctx context.Context, self child.Self, ready func(pids []int) error) (s result.Sample, err error) {
 	if c.Processes < 1 || len(c.CPUs) == 0 || c.ArrayBytes < 8 || c.Passes < 1 {
 		return s, fmt.Errorf("%d processes on %d CPUs, that add up %d bytes %d times: nothing to measure",
@@ -187,7 +187,7 @@ func (c Cell) sample(done process.Done[reply]) (s result.Sample, err error) {
 	return s, nil
 }
 
-// requested says where the processes are bound to.
+// requested describes the requested placement.
 func (c Cell) requested() string {
 	if len(c.Masks) > 0 {
 		return "process i on mask i mod n of the n masks"
@@ -195,7 +195,7 @@ func (c Cell) requested() string {
 	return "process i on CPU i mod n of the n CPUs"
 }
 
-// sumOfIndices is 0 + 1 + … + n-1, modulo 2^64.
+// sumOfIndices returns 0 + 1 + … + n-1, modulo 2^64.
 func sumOfIndices(n uint64) uint64 {
 	if n%2 == 0 {
 		return n / 2 * (n - 1)

@@ -19,7 +19,7 @@ import (
 	"gorun/internal/result"
 )
 
-// asBound is the name under which the test binary is a process of a trial.
+// asBound is the name under which the test binary runs as a process of a trial.
 const asBound = "bound"
 
 func TestMain(m *testing.M) {
@@ -89,7 +89,7 @@ func TestMeasure(t *testing.T) {
 	}
 }
 
-// A process that is taken off its CPU behind its back is caught.
+// A process that another program moves off its CPU is detected.
 func TestMeasureBindUnbound(t *testing.T) {
 	cpus := processtest.CPUs(t)
 	if cpus.Len() < 2 {
@@ -119,7 +119,7 @@ func TestMeasureBindUnbound(t *testing.T) {
 	}, s.Placement.Mismatches)
 }
 
-// move moves all threads of a process.
+// move moves all threads of a process to a CPU.
 func move(pid, cpu int) error {
 	tasks, err := os.ReadDir(fmt.Sprintf("/proc/%d/task", pid))
 	if err != nil {
@@ -170,7 +170,7 @@ func TestMeasureBindErrors(t *testing.T) {
 	}
 }
 
-// A sum that is wrong is not a measurement.
+// A wrong sum makes the sample an error.
 func TestBindSampleSum(t *testing.T) {
 	r := Cell{CPUs: []int{0}, ArrayBytes: 8 * 4, Passes: 3}
 	_, err := r.sample(process.Done[reply]{Answers: []reply{{Loops: 12, Sum: 18}}})
@@ -219,7 +219,7 @@ func TestOrderIsBalanced(t *testing.T) {
 	}
 	assert.Len(t, orders, 6, "four over two")
 	for order, times := range orders {
-		assert.InDelta(t, 100, times, 40, order) // the deviation is 9
+		assert.InDelta(t, 100, times, 40, order) // the standard deviation is 9
 	}
 	assert.InDelta(t, 150, odd, 60, "the last of an odd number is left to chance")
 }

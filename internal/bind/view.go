@@ -16,7 +16,7 @@ import (
 	"gorun/internal/units"
 )
 
-// shown is how runs of `gorun bind` are shown. The cells of one have its own table; those of a matrix have not.
+// shown is the view of `gorun bind` runs, whose trials have their own table. The cells of a matrix do not use it.
 var shown = experiment.View{
 	Title: title, Blocks: blocks, Plan: planBlock, Parts: &experiment.Parts{Of: parts, Columns: partColumns},
 	Options:  []string{"processes", "checks", "array_bytes", "passes", "trials", "masks", "cold"},
@@ -25,7 +25,7 @@ var shown = experiment.View{
 	Found:    "Where the processes were",
 }
 
-// trials are the good samples of `gorun bind`: the milliseconds of each sum.
+// trials holds the times of the processes' sums in the good samples, in milliseconds.
 type trials struct {
 	processes, rounds []int // ascending
 	palette           chart.Palette
@@ -58,7 +58,7 @@ func trialsOf(run *result.Run) trials {
 	return t
 }
 
-// part are the figures of a process of a trial, in formats that have a row for each.
+// part has the figures of a process of a trial, for formats with a row for each process.
 type part struct {
 	Process    int               `json:"process"`
 	Trial      int               `json:"trial"` // from 0
@@ -93,38 +93,38 @@ func parts(sample result.Sample) []result.Sample {
 	return out
 }
 
-// trialsColumn is a column of the table: a trial, or some that follow each other.
+// trialsColumn is a column of the table: the mean of one or several consecutive trials.
 type trialsColumn struct {
 	name  string
 	bound bool
-	at    []float64 // by row; NaN: not known
+	at    []float64 // by row; NaN: unknown
 	mean  float64   // over all processes
 }
 
-// table is the table of `gorun bind`: rows are processes, columns are trials, unbound first.
+// table is the table of a run of `gorun bind`: rows are processes, columns are trials, unbound first.
 type table struct {
-	rows          []string
-	columns       []trialsColumn
-	perRow, perCo int // processes of a row and trials of a column, at most
-	scale         chart.HeatScale
-	palette       chart.Palette
+	rows              []string
+	columns           []trialsColumn
+	perRow, perColumn int // the most processes in a row and trials in a column
+	scale             chart.HeatScale
+	palette           chart.Palette
 }
 
-// mostRows and mostColumns (of bound trials, and of unbound ones) are how large a table can be read, 80 columns
-// of the screen wide. Beyond them, neighbours are joined.
+// mostRows and mostColumns (bound and unbound each) limit the size of the table, for 80 columns of the screen. In a
+// larger run, adjacent processes or trials are merged.
 const (
 	mostRows    = 40
 	mostColumns = 15
 )
 
-// table joins what is too much, by the mean. False without any figure.
+// table returns the table, with the mean of merged processes and trials. It returns false if there are no figures.
 func (t trials) table() (m table, ok bool) {
 	rows, columns := chunked(t.processes, mostRows), chunked(t.rounds, mostColumns)
 	if len(t.at) == 0 {
 		return m, false
 	}
 	m.palette = t.palette
-	m.perRow, m.perCo = len(rows[0]), len(columns[0])
+	m.perRow, m.perColumn = len(rows[0]), len(columns[0])
 	for _, row := range rows {
 		m.rows = append(m.rows, "P"+strconv.Itoa(row[0]+1))
 	}
@@ -151,12 +151,12 @@ func (t trials) table() (m table, ok bool) {
 	return m, true
 }
 
-// chunked cuts a list into parts of the same length, of which the last may be shorter. most is how many there may be.
+// chunked divides a list into at most most parts of equal length; the last one may be shorter.
 func chunked(list []int, most int) [][]int {
 	return slices.Collect(slices.Chunk(list, max(1, (len(list)+most-1)/most)))
 }
 
-// mean is NaN where nothing is known.
+// mean returns the mean of the known times; NaN if there are none.
 func (t trials) mean(processes, rounds []int, bound bool) float64 {
 	sum, n := 0.0, 0.0
 	for _, process := range processes {
@@ -169,7 +169,7 @@ func (t trials) mean(processes, rounds []int, bound bool) float64 {
 	return sum / n
 }
 
-// show has as many decimals as the greatest figure needs for three digits.
+// show formats a time with as many decimals as give the greatest one three digits.
 func (m table) show(ms float64) string {
 	if math.IsNaN(ms) {
 		return "·"
@@ -181,14 +181,14 @@ func (m table) show(ms float64) string {
 	return strconv.FormatFloat(ms, 'f', decimals, 64)
 }
 
-// legend says what stands where.
+// legend describes the rows and columns.
 func (m table) legend() string {
 	text := "A is unbound, B is bound; P1 is process 0 of the data"
 	if m.perRow > 1 {
 		text += fmt.Sprintf("; a row is the mean of up to %d processes, by the first", m.perRow)
 	}
-	if m.perCo > 1 {
-		text += fmt.Sprintf("; a column is the mean of up to %d trials, by the first", m.perCo)
+	if m.perColumn > 1 {
+		text += fmt.Sprintf("; a column is the mean of up to %d trials, by the first", m.perColumn)
 	}
 	return text + "."
 }
@@ -196,7 +196,8 @@ func (m table) legend() string {
 // meanName is the name of the last row.
 const meanName = "mean"
 
-// tableBlock is the table as a heat map: the bound trials to the right of the unbound ones where there is room, else below.
+// tableBlock renders the table as a heat map: the bound trials to the right of the unbound ones if they fit, else
+// below.
 func tableBlock(run *result.Run, opts term.Options) string {
 	m, ok := trialsOf(run).table()
 	if !ok {
@@ -254,7 +255,7 @@ func tableBlock(run *result.Run, opts term.Options) string {
 	return term.TrimLines(block.String()) + "\n" + term.Paragraph("  ", m.legend(), opts.Columns()-2)
 }
 
-// title is the heading of `gorun bind`.
+// title returns the heading of `gorun bind`.
 func title(run *result.Run, options view.Spec) (title string, parts []string) {
 	title = "gorun bind: " + options.Text("processes") + " processes, bound to CPUs and not"
 	parts = []string{options.Text("checks") + " looks at the CPU each"}
@@ -268,7 +269,7 @@ func title(run *result.Run, options view.Spec) (title string, parts []string) {
 	return title, parts
 }
 
-// filled says that the fill is timed too.
+// filled returns the note that filling the array is timed; "" if it is not.
 func filled(options view.Spec) string {
 	if options.Text("cold") == "true" {
 		return "filled and "
@@ -276,8 +277,8 @@ func filled(options view.Spec) string {
 	return ""
 }
 
-// blocks are the table of processes and trials, what is found of bound against unbound, and how good the samples
-// are.
+// blocks returns the table of processes and trials, the findings on bound against unbound, and the quality of the
+// samples.
 func blocks(run *result.Run, _ view.Spec, opts term.Options) []string {
 	blocks := []string{tableBlock(run, opts)}
 	if run.Matrix != nil {

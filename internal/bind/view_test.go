@@ -29,7 +29,7 @@ func write(t *testing.T, format func(io.Writer, *result.Run, term.Options) error
 	return out.String()
 }
 
-// bindRunOf has times that follow from the process and the trial; bound is a tenth faster.
+// bindRunOf returns a run with times that depend on the process and the trial; bound is a tenth faster.
 func bindRunOf(processes, trials int) *result.Run {
 	run := &result.Run{
 		Schema: result.Schema, Tool: result.Tool{Name: "gorun", Version: "v0.1.0", Go: "go1.26.8"},
@@ -96,7 +96,7 @@ func bindSample(index, processes, trial int, bound bool) result.Sample {
 	return s
 }
 
-// invalidBind was interrupted in its sixth trial, and in one a process was elsewhere.
+// invalidBind returns a run that was interrupted in its sixth trial, with a deviation in another trial.
 func invalidBind() *result.Run {
 	run := bindRunOf(3, 4)
 	run.Partial = true
@@ -113,7 +113,7 @@ func invalidBind() *result.Run {
 	return run
 }
 
-// emptyBind was interrupted in its first trial.
+// emptyBind returns a run that was interrupted in its first trial.
 func emptyBind() *result.Run {
 	run := bindRunOf(3, 4)
 	run.Partial, run.Samples, run.Findings = true, []result.Sample{}, []result.Finding{}
@@ -123,7 +123,7 @@ func emptyBind() *result.Run {
 	return run
 }
 
-// Whatever is asked for, the table has a width and a length that can be read, and every process and trial is in it.
+// For any numbers of processes and trials, the table is of readable size and includes all of them.
 func TestBindTableFits(t *testing.T) {
 	for _, c := range []struct{ processes, trials, rows, columns int }{
 		{1, 1, 1, 2},
@@ -146,7 +146,7 @@ func TestBindTableFits(t *testing.T) {
 			require.Len(t, column.at, c.rows)
 			sum += column.mean
 		}
-		if c.trials%m.perCo == 0 {
+		if c.trials%m.perColumn == 0 {
 			assert.InDelta(t, want/float64(len(trials.at)), sum/float64(len(m.columns)), 1e-6)
 		}
 		for width := 40; width <= 200; width += 40 {
@@ -162,7 +162,7 @@ func TestBindTableFits(t *testing.T) {
 	}
 }
 
-// The bound stand beside the unbound where there is room, else below.
+// The bound trials are next to the unbound ones if they fit, else below.
 func TestBindTable(t *testing.T) {
 	page := write(t, views.Table, bindRunOf(20, 10), term.Options{})
 	assert.Contains(t, page, "        A1  A2  A3  A4  A5  A6  A7  A8  A9 A10\n  P1   100")
@@ -222,7 +222,7 @@ func TestSVG(t *testing.T) {
 	assert.ErrorContains(t, SVG(&out, emptyBind()), "no trial has a good sample")
 }
 
-// A trial that was taken in a matrix has its parts too, and the table of a matrix.
+// A trial of a matrix has parts too, and is shown in the table of a matrix.
 func TestBindMatrix(t *testing.T) {
 	run := bindRunOf(3, 2)
 	run.Matrix.Order = result.Order{}

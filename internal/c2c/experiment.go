@@ -42,7 +42,7 @@ var Experiment = experiment.Define(experiment.Definition[Cell]{
 // mapTime is the default limit for the time of one sample of each pair.
 const mapTime = time.Minute
 
-// Cell is a pair of CPUs, and how it is measured.
+// Cell is a pair of CPUs and how to measure it.
 type Cell struct {
 	A        int           `json:"a"` // the lower CPU
 	B        int           `json:"b"`
@@ -50,8 +50,8 @@ type Cell struct {
 	NodeB    int           `json:"node_b"`
 	Relation string        `json:"relation"` // topology.Relation
 	Method   string        `json:"method"`   // of Methods
-	Each     time.Duration `json:"each"`     // of round trips
-	MemNode  int           `json:"mem_node"` // of the line; firstTouch: where the first CPU's first touch puts it
+	Each     time.Duration `json:"each"`     // duration of the round trips
+	MemNode  int           `json:"mem_node"` // of the cache line; firstTouch: the node from which CPU a first touches it
 }
 
 // flags are the flags of `gorun c2c`.
@@ -82,16 +82,16 @@ func (f *flags) Validate() error {
 func (f *flags) Resolve(m experiment.Machine) (r experiment.Resolution[Cell], err error) {
 	times := float64(m.Sampling.Samples) + float64(m.Sampling.Warmup) // measurements of each pair
 	budget := time.Duration(m.Sampling.Budget * float64(time.Second))
-	uncut := m.Given("samples") && !m.Given("budget") // the budget is 0, but pairs are chosen by the default one
+	uncut := m.Given("samples") && !m.Given("budget") // the budget is 0, but the default budget limits the pairs
 	if uncut && f.pairs == "" {
 		times, budget = 1, mapTime
 	}
-	plan, err := fit(m.Machine, m.CPUs, f.pairs, budget, times)
+	plan, err := planPairs(m.Machine, m.CPUs, f.pairs, budget, times)
 	if err != nil {
 		return r, hint.Usage(err)
 	}
 	shuffle(plan.Pairs, m.Seed)
-	cpus := map[int]bool{} // of the pairs
+	cpus := map[int]bool{} // of all pairs
 	r.Cells = make([]experiment.Cell[Cell], len(plan.Pairs))
 	for i, pair := range plan.Pairs {
 		cpus[pair.A], cpus[pair.B] = true, true
@@ -123,7 +123,7 @@ func (f *flags) Resolve(m experiment.Machine) (r experiment.Resolution[Cell], er
 		case all > mostPairs:
 			way, why = "give fewer --cpus to have all of theirs", fmt.Sprintf("since one run can measure %d", mostPairs)
 		case !uncut:
-			way = fmt.Sprintf("--pairs all --budget %v measures them all", atLeast(all, times))
+			way = fmt.Sprintf("--pairs all --budget %v measures them all", shortestBudget(all, times))
 		}
 		r.Warnings = []result.Warning{{
 			Code:    "fewer-pairs",
@@ -139,7 +139,7 @@ func (f *flags) Resolve(m experiment.Machine) (r experiment.Resolution[Cell], er
 type spec struct {
 	Pairs   string  `json:"pairs"`
 	Method  string  `json:"method"`
-	MemNode string  `json:"mem_node,omitempty"` // as it was asked for; absent: first touch
+	MemNode string  `json:"mem_node,omitempty"` // as written in the flag; absent: first touch
 	Each    float64 `json:"pair_seconds"`
 	CPUs    string  `json:"cpus"`
 	Samples int     `json:"samples"`

@@ -43,7 +43,7 @@ func everyRecorded(t testing.TB) map[string]*topology.Machine {
 	return all
 }
 
-// resolve plans these pairs of a machine's CPUs.
+// resolve plans pairs of a machine's CPUs, chosen by --pairs.
 func resolve(
 	t *testing.T, f flags, m *topology.Machine, cpus cpuset.Set, s experiment.Sampling,
 ) experiment.Resolution[Cell] {
@@ -51,7 +51,7 @@ func resolve(
 	return resolveGiven(t, f, m, cpus, s, nil)
 }
 
-// resolveGiven is resolve with these flags on the command line.
+// resolveGiven is resolve with these flags given on the command line.
 func resolveGiven(
 	t *testing.T, f flags, m *topology.Machine, cpus cpuset.Set, s experiment.Sampling, given []string,
 ) experiment.Resolution[Cell] {
@@ -63,7 +63,8 @@ func resolveGiven(
 	return r
 }
 
-// A plain run has a cell for each pair, in the order of the seed, and what the budget leaves out is a warning.
+// A plain run has a cell for each pair, in the order given by the seed, and a warning about pairs that the budget
+// leaves out.
 func TestResolve(t *testing.T) {
 	m := large(64)
 	r := resolve(t, flags{method: "cas"}, m, m.Online(), experiment.Sampling{Samples: 2, Warmup: 1, Budget: 60})
@@ -85,10 +86,10 @@ func TestResolve(t *testing.T) {
 	assert.Empty(t, asked.Warnings, "fewer were asked for")
 }
 
-// A number of samples that was given is not cut: the default budget says which pairs there are, by one sample of each.
+// A given number of samples is not reduced: the default budget limits the pairs, with one sample of each.
 func TestResolveSamples(t *testing.T) {
 	m := large(128)
-	many := experiment.Sampling{Samples: 3001, Warmup: 1} // the driver has lifted the default budget
+	many := experiment.Sampling{Samples: 3001, Warmup: 1} // the driver has removed the default budget
 	r := resolveGiven(t, flags{method: "cas"}, m, m.Online(), many, []string{"samples"})
 	require.Equal(t, 8256, len(r.Cells), "per-core")
 	assert.Equal(t, mapTime/8256-fixedPair, r.Cells[0].Do.Each)
@@ -102,14 +103,14 @@ func TestResolveSamples(t *testing.T) {
 	assert.Empty(t, r.Warnings)
 }
 
-// A number that no budget can hold is refused by a time that is not negative.
+// A number of samples beyond any budget is an error with a positive time.
 func TestSamplesBeyondAnyBudget(t *testing.T) {
 	m := large(64)
-	_, err := fit(m, m.Online(), "all", time.Minute, math.MaxInt64)
+	_, err := planPairs(m, m.Online(), "all", time.Minute, math.MaxInt64)
 	require.ErrorContains(t, err, "need at least 1752000h0m0s, and the budget is 1m0s")
 }
 
-// A cell of a matrix, which has no budget of its own, is a pair that takes as long as is of use. It gets through JSON.
+// A cell of a matrix has no budget: its pair is measured for the longest useful time. It survives JSON unchanged.
 func TestResolveCell(t *testing.T) {
 	m := recorded(t, "qemu-numa2")
 	r := resolve(t, flags{method: "write"}, m, cpuset.Of(1, 4), experiment.Sampling{})

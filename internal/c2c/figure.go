@@ -18,13 +18,13 @@ func writeSVG(w io.Writer, run *result.Run) error {
 		" CPUs, or has more than %d CPUs", term.Clean(run.Experiment), chart.MaxHeatCPUs), drawMap)
 }
 
-// drawMap is the time of a cache line's way between every two CPUs, neighbours next to each other, and what it is
-// by relation. False where no pair has a good sample, or where there are too many CPUs.
+// drawMap draws the one-way times of all pairs of CPUs as a heat map, CPUs ordered by locality, with the times by
+// relation. It returns false if no pair has a good sample, or if there are too many CPUs.
 func drawMap(run *result.Run) (chart.Figure, bool) {
 	if run.Experiment != "c2c" {
 		return chart.Figure{}, false
 	}
-	// 256 CPUs have 32,640 samples, of which only this is shown.
+	// 256 CPUs have 32,640 samples; only this part of each is shown.
 	pairs := slices.DeleteFunc(term.Clean(measuredPairs(run.Samples)), func(p measuredPair) bool {
 		return !chart.Drawable(p.NS, p.RoundTripNS)
 	})

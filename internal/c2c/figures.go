@@ -11,11 +11,11 @@ type Figures struct {
 	NodeB       int                 `json:"node_b"`
 	Relation    string              `json:"relation"` // topology.Relation
 	Method      string              `json:"method"`
-	NS          float64             `json:"ns"`            // one way: the median over the batches
-	RoundTripNS float64             `json:"round_trip_ns"` // there and back
+	NS          float64             `json:"ns"`            // one way: median over the batches
+	RoundTripNS float64             `json:"round_trip_ns"` // both ways
 	OneWay      result.Distribution `json:"one_way_ns"`    // over the batches
 	Batches     int                 `json:"batches"`
 	RoundTrips  uint64              `json:"round_trips"`         // in all batches
-	MemNode     *int                `json:"mem_node,omitempty"`  // that the line was asked from; absent: first touch
-	HomeNode    *int                `json:"home_node,omitempty"` // of the line's page, read back
+	MemNode     *int                `json:"mem_node,omitempty"`  // requested node of the line; absent: first touch
+	HomeNode    *int                `json:"home_node,omitempty"` // node of the line's page, read back
 }

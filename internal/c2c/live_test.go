@@ -17,7 +17,7 @@ import (
 	"gorun/internal/topology"
 )
 
-// The main thread cannot end, so a crew must never use it: its mask would stay. cmd/gorun also reserves it for main.
+// The main thread cannot end, so a crew must not use it: its mask would stay. cmd/gorun also reserves it for main.
 func init() { runtime.LockOSThread() }
 
 // planned returns this machine and the pairs of one CPU of each last-level cache.
@@ -27,7 +27,7 @@ func planned(t *testing.T) (*topology.Machine, pairPlan) {
 	}
 	m, err := topology.Read(os.DirFS("/"))
 	require.NoError(t, err)
-	plan, err := fit(m, m.Allowed(), "per-llc", 0, 1)
+	plan, err := planPairs(m, m.Allowed(), "per-llc", 0, 1)
 	if err != nil {
 		t.Skipf("needs two CPUs: %v", err)
 	}
@@ -47,7 +47,7 @@ func sampled(t *testing.T, r experiment.Sampler[Cell], cell Cell) (result.Sample
 	return s, v
 }
 
-// A line is on the node that it is asked from, whichever CPUs use it.
+// The line is on the requested node, whichever CPUs use it.
 func TestPingPongMemNode(t *testing.T) {
 	m, plan := planned(t)
 	a, _ := m.CPU(plan.Pairs[0].A)
@@ -97,7 +97,7 @@ func TestPingPong(t *testing.T) {
 			assert.Equal(t, cell.Relation, v.Relation)
 			if len(m.Nodes) > 1 {
 				require.NotNil(t, v.HomeNode)
-				for _, n := range m.Nodes { // of one without memory, the kernel takes another's
+				for _, n := range m.Nodes { // for a node without memory, the kernel uses another node's
 					if n.Node == v.NodeA && n.HasMemory() {
 						assert.Equal(t, v.NodeA, *v.HomeNode, "the line is first touched by CPU a")
 					}

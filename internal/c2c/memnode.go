@@ -8,17 +8,17 @@ import (
 	"gorun/internal/topology"
 )
 
-// The words of --mem-node beside a node's number.
+// The words that --mem-node accepts in addition to a node's number.
 const (
 	memNear = "near"
 	memFar  = "far"
 )
 
-// firstTouch is the node of a line that is where its first touch puts it.
+// firstTouch stands for the node from which the line is first touched.
 const firstTouch = -1
 
-// memNode returns the node that a pair's line is to be on: a number, or the node nearest to the first CPU's or farthest
-// from it. Nothing is firstTouch.
+// memNode returns the node for a pair's line: a number, or the node nearest to or farthest from the first CPU's. The
+// empty text is firstTouch.
 func memNode(text string, m *topology.Machine, node int) (int, error) {
 	var with []int
 	for _, n := range m.Nodes {
@@ -62,7 +62,8 @@ func memNode(text string, m *topology.Machine, node int) (int, error) {
 	return 0, hint.With(lacks, fmt.Sprintf("nodes with memory: %v", with))
 }
 
-// distance is the machine's. Where distances are not recorded, a node is nearer to itself than all others are.
+// distance returns the machine's distance between nodes. If distances are not recorded, a node is nearer to itself
+// than to all others.
 func distance(m *topology.Machine, from, to int) int {
 	if d, recorded := m.Distance(from, to); recorded {
 		return d

@@ -12,27 +12,27 @@ import (
 	"gorun/internal/topology"
 )
 
-// The times of a pair.
+// The times per pair.
 const (
-	leastPair = 2 * time.Millisecond   // of round trips: some hundred batches, enough for a median
-	mostPair  = 20 * time.Millisecond  // of round trips: more would not improve the figure
-	fixedPair = 500 * time.Microsecond // in addition: a new line, two threads woken and verified
+	leastPair = 2 * time.Millisecond   // round trips: some hundred batches, enough for a median
+	mostPair  = 20 * time.Millisecond  // round trips: more would not improve the figure
+	fixedPair = 500 * time.Microsecond // overhead: a new line, two threads woken and verified
 )
 
-// mostPairs is the most pairs of one run, which has a cell and at least a sample of each: 20 ms each are 6 hours, and the
-// pairs of 16,384 CPUs take more memory than most machines have.
+// mostPairs is the largest number of pairs in a run, each with a cell and at least one sample: at 20 ms each that is
+// 6 hours, and the pairs of 16,384 CPUs take more memory than most machines have.
 const mostPairs = 1 << 20
 
-// pairPlan is which pairs are measured, and for how long each.
+// pairPlan has the pairs to measure, and the time for each.
 type pairPlan struct {
-	Which string // of topology.Pairings
+	Which string // a name of topology.Pairings
 	Pairs []topology.CPUPair
-	Each  time.Duration // of round trips
+	Each  time.Duration // duration of the round trips
 }
 
-// fit shares a budget out among the pairs; times is how often each is measured, and a budget of 0 is no limit. Without a
-// choice it takes the first of topology.Pairings that fits.
-func fit(m *topology.Machine, cpus cpuset.Set, which string, budget time.Duration, times float64) (pairPlan, error) {
+// planPairs divides a budget among the pairs; times is the number of measurements of each, and a budget of 0 is no
+// limit. If which is empty it chooses the first of topology.Pairings that fits.
+func planPairs(m *topology.Machine, cpus cpuset.Set, which string, budget time.Duration, times float64) (pairPlan, error) {
 	choices := topology.Pairings[:]
 	if which != "" {
 		w, err := catalog.Find(topology.Pairings[:], "choice of pairs", which)
@@ -41,7 +41,7 @@ func fit(m *topology.Machine, cpus cpuset.Set, which string, budget time.Duratio
 		}
 		choices = []topology.Pairing{w}
 	}
-	if err := two(m, cpus); err != nil {
+	if err := requireTwo(m, cpus); err != nil {
 		return pairPlan{}, err
 	}
 	for _, w := range choices {
@@ -53,7 +53,7 @@ func fit(m *topology.Machine, cpus cpuset.Set, which string, budget time.Duratio
 	return pairPlan{}, tooMany(m, cpus, choices[len(choices)-1], budget, times)
 }
 
-// share returns the time of each measurement; false when the budget is too short for them.
+// share returns the time of each measurement; false if the budget is too short for that many.
 func share(budget time.Duration, measurements float64) (each time.Duration, ok bool) {
 	if budget == 0 {
 		return mostPair, true
@@ -62,7 +62,7 @@ func share(budget time.Duration, measurements float64) (each time.Duration, ok b
 	return min(each, mostPair), each >= leastPair
 }
 
-// tooMany returns the error for pairs that do not fit in the budget, with choices that do.
+// tooMany returns the error for pairs that do not fit in the budget, with alternatives that do.
 func tooMany(m *topology.Machine, cpus cpuset.Set, asked topology.Pairing, budget time.Duration,
 	times float64,
 ) error {
@@ -74,12 +74,12 @@ func tooMany(m *topology.Machine, cpus cpuset.Set, asked topology.Pairing, budge
 		}
 		return hint.With(fmt.Errorf("%d pairs are more than the %d that one run can measure", pairs, mostPairs), way)
 	}
-	need := atLeast(pairs, times)
+	need := shortestBudget(pairs, times)
 	way := fmt.Sprintf("--budget %v", need)
 	for _, w := range topology.Pairings {
 		n := w.Count(m, cpus)
 		if _, ok := share(budget, times*float64(n)); ok && n <= mostPairs {
-			way += fmt.Sprintf(", or --pairs %s (%d pairs, at least %v)", w.Name, n, atLeast(n, times))
+			way += fmt.Sprintf(", or --pairs %s (%d pairs, at least %v)", w.Name, n, shortestBudget(n, times))
 			break
 		}
 	}
@@ -90,10 +90,10 @@ func tooMany(m *topology.Machine, cpus cpuset.Set, asked topology.Pairing, budge
 	return hint.With(fmt.Errorf("%d pairs%s need at least %v, and the budget is %v", pairs, each, need, budget), way)
 }
 
-// atLeast returns the shortest budget for a number of pairs, each of which is measured a number of times, rounded up to
-// what a person would write.
-func atLeast(pairs int, times float64) time.Duration {
-	const longest = 200 * 365 * 24 * time.Hour // for a Duration holds 292 years
+// shortestBudget returns the shortest budget for a number of pairs with this number of measurements each, rounded up
+// to a time that people write.
+func shortestBudget(pairs int, times float64) time.Duration {
+	const longest = 200 * 365 * 24 * time.Hour // a Duration holds up to 292 years
 	need := time.Duration(min(float64(pairs)*times*float64(leastPair+fixedPair), float64(longest)))
 	unit := 10 * time.Millisecond
 	if need > time.Second {
@@ -102,8 +102,8 @@ func atLeast(pairs int, times float64) time.Duration {
 	return (need + unit - 1) / unit * unit
 }
 
-// two returns an error for fewer than two CPUs.
-func two(m *topology.Machine, cpus cpuset.Set) error {
+// requireTwo returns an error for fewer than two CPUs.
+func requireTwo(m *topology.Machine, cpus cpuset.Set) error {
 	if n := cpus.Intersect(m.Online()).Len(); n < 2 {
 		return hint.With(fmt.Errorf("a pair needs two CPUs, and the run has %d", n),
 			"give two or more by --cpus; gorun topo shows the CPUs")

@@ -16,7 +16,8 @@ import (
 	"gorun/internal/topology"
 )
 
-// large is a machine with so many cores of two threads, 16 cores an LLC, 4 LLCs a node: CPU c and c+cores are one core.
+// large returns a machine with this number of cores of two threads, 16 cores per LLC and 4 LLCs per node. CPUs c and
+// c+cores share a core.
 func large(cores int) *topology.Machine {
 	m := &topology.Machine{}
 	for cpu := range 2 * cores {
@@ -27,7 +28,7 @@ func large(cores int) *topology.Machine {
 }
 
 func pairsOf(t require.TestingT, m *topology.Machine, cpus cpuset.Set, which string) []topology.CPUPair {
-	plan, err := fit(m, cpus, which, 0, 1)
+	plan, err := planPairs(m, cpus, which, 0, 1)
 	require.NoError(t, err)
 	return plan.Pairs
 }
@@ -41,7 +42,7 @@ func shownPairs(pairs []topology.CPUPair) string {
 }
 
 func TestPairs(t *testing.T) {
-	numa := recorded(t, "qemu-numa2") // threads 2c and 2c+1, an LLC a node
+	numa := recorded(t, "qemu-numa2") // threads 2c and 2c+1, one LLC per node
 	assert.Equal(t, "0-4 cross-node\n0-2 same-llc\n4-6 same-llc\n0-1 same-core\n",
 		shownPairs(pairsOf(t, numa, numa.Allowed(), "per-llc")))
 	assert.Equal(t, "0-2 same-llc\n0-4 cross-node\n0-6 cross-node\n2-4 cross-node\n2-6 cross-node\n4-6 same-llc\n"+
@@ -51,19 +52,19 @@ func TestPairs(t *testing.T) {
 	assert.Equal(t, "1-4 cross-node\n1-5 cross-node\n4-5 same-core\n",
 		shownPairs(pairsOf(t, numa, cpuset.Of(1, 4, 5), "all")))
 
-	snc := recorded(t, "snc") // one LLC over two nodes
+	snc := recorded(t, "snc") // one LLC spans two nodes
 	assert.Equal(t, "0-2 cross-node\n0-1 same-llc\n2-3 same-llc\n",
 		shownPairs(pairsOf(t, snc, snc.Allowed(), "per-llc")))
 
-	offline := recorded(t, "offline-middle") // 2 and 5 are
+	offline := recorded(t, "offline-middle") // CPUs 2 and 5
 	assert.Equal(t, "0-1 same-core\n", shownPairs(pairsOf(t, offline, cpuset.Of(0, 1, 2, 5), "all")))
 
-	_, err := fit(numa, numa.Allowed(), "per-node", 0, 1)
+	_, err := planPairs(numa, numa.Allowed(), "per-node", 0, 1)
 	assert.EqualError(t, err, `--pairs per-node: unknown choice of pairs "per-node": there are all, per-core, per-llc`)
 }
 
-// What holds of any choice, on every recorded machine and for any of its CPUs: no pair is there twice, each is of the
-// run, and no relation is lost that two of the CPUs have.
+// Any way to choose pairs, on every recorded machine and for any of its CPUs, gives distinct pairs of these CPUs,
+// with every relation that two of them have.
 func TestPairsProperty(t *testing.T) {
 	for name, m := range everyRecorded(t) {
 		online := m.Online().List()
@@ -106,15 +107,15 @@ func TestPairsProperty(t *testing.T) {
 func TestTwoCPUs(t *testing.T) {
 	m := recorded(t, "qemu-cpu1")
 	for _, which := range []string{"all", "per-core", "per-llc"} {
-		_, err := fit(m, m.Allowed(), which, 0, 1)
+		_, err := planPairs(m, m.Allowed(), which, 0, 1)
 		require.EqualError(t, err, "a pair needs two CPUs, and the run has 1")
 		assert.Contains(t, hint.Of(err), "--cpus")
 	}
-	_, err := fit(m, m.Allowed(), "", time.Second, 1)
+	_, err := planPairs(m, m.Allowed(), "", time.Second, 1)
 	require.EqualError(t, err, "a pair needs two CPUs, and the run has 1")
-	_, err = fit(m, cpuset.Set{}, "", 0, 1)
+	_, err = planPairs(m, cpuset.Set{}, "", 0, 1)
 	require.EqualError(t, err, "a pair needs two CPUs, and the run has 0")
-	_, err = fit(recorded(t, "offline-middle"), cpuset.Of(1, 2, 5), "all", time.Second, 1)
+	_, err = planPairs(recorded(t, "offline-middle"), cpuset.Of(1, 2, 5), "all", time.Second, 1)
 	require.EqualError(t, err, "a pair needs two CPUs, and the run has 1", "two are offline")
 }
 
@@ -135,7 +136,7 @@ func TestFit(t *testing.T) {
 		{"", "per-llc", 2 * time.Second, 529, 2*time.Second/529 - 500*time.Microsecond},
 		{"per-core", "per-core", 24 * time.Hour, 130816 + 512, 20 * time.Millisecond},
 	} {
-		plan, err := fit(m, cpus, c.which, c.budget, 1)
+		plan, err := planPairs(m, cpus, c.which, c.budget, 1)
 		require.NoError(t, err)
 		assert.Equal(t, c.want, plan.Which, c.budget)
 		assert.Len(t, plan.Pairs, c.pairs)
@@ -162,16 +163,17 @@ func TestFitErrors(t *testing.T) {
 		{"", "529 pairs need at least 2s, and the budget is -1s", "--budget 2s", -time.Second},
 		{"few", `--pairs few: unknown choice of pairs "few": there are all, per-core, per-llc`, "", 0},
 	} {
-		_, err := fit(m, m.Online(), c.which, c.budget, 1)
+		_, err := planPairs(m, m.Online(), c.which, c.budget, 1)
 		require.EqualError(t, err, c.want)
 		assert.Equal(t, c.hint, hint.Of(err))
 	}
 	numa := recorded(t, "qemu-numa2")
-	_, err := fit(numa, numa.Allowed(), "", time.Nanosecond, 1)
+	_, err := planPairs(numa, numa.Allowed(), "", time.Nanosecond, 1)
 	require.EqualError(t, err, "4 pairs need at least 10ms, and the budget is 1ns")
 }
 
-// A plan keeps its budget, gives each pair what it can, and the budget that an error proposes is enough.
+// A plan keeps its budget and gives each pair as much time as possible, and the budget suggested by an error is
+// enough.
 func TestFitProperty(t *testing.T) {
 	m := large(64)
 	rapid.Check(t, func(t *rapid.T) {
@@ -179,14 +181,14 @@ func TestFitProperty(t *testing.T) {
 		which := rapid.SampledFrom([]string{"", "all", "per-core", "per-llc"}).Draw(t, "which")
 		choice := rapid.SampledFrom(topology.Pairings[:]).Draw(t, "budget of")
 		percent := rapid.SampledFrom([]int{1, 99, 100, 101, 150, 799, 2000}).Draw(t, "percent")
-		budget := atLeast(choice.Count(m, cpus), 1) * time.Duration(percent) / 100
-		plan, err := fit(m, cpus, which, budget, 1)
+		budget := shortestBudget(choice.Count(m, cpus), 1) * time.Duration(percent) / 100
+		plan, err := planPairs(m, cpus, which, budget, 1)
 		if err != nil {
 			var enough time.Duration
 			_, scanned := fmt.Sscanf(hint.Of(err), "--budget %v", (*durationText)(&enough))
 			require.NoError(t, scanned)
 			require.Greater(t, enough, budget)
-			_, err = fit(m, cpus, which, enough, 1)
+			_, err = planPairs(m, cpus, which, enough, 1)
 			require.NoError(t, err)
 			return
 		}
@@ -201,14 +203,14 @@ func TestFitProperty(t *testing.T) {
 		if which == "" {
 			taken := slices.IndexFunc(topology.Pairings[:], func(w topology.Pairing) bool { return w.Name == plan.Which })
 			for _, finer := range topology.Pairings[:taken] {
-				_, err := fit(m, cpus, finer.Name, budget, 1)
+				_, err := planPairs(m, cpus, finer.Name, budget, 1)
 				require.Error(t, err, "a finer choice would fit")
 			}
 		}
 	})
 }
 
-// durationText scans a duration as flags write it.
+// durationText scans a duration in the form of flags.
 type durationText time.Duration
 
 func (d *durationText) Scan(state fmt.ScanState, _ rune) error {
@@ -223,7 +225,7 @@ func (d *durationText) Scan(state fmt.ScanState, _ rune) error {
 
 func TestDocument(t *testing.T) {
 	m := recorded(t, "qemu-numa2")
-	plan, err := fit(m, m.Allowed(), "per-llc", 0, 1)
+	plan, err := planPairs(m, m.Allowed(), "per-llc", 0, 1)
 	require.NoError(t, err)
 	assert.Equal(t, &result.PlanPairs{
 		Which: "per-llc", Pairs: 4, Relations: map[string]int{"same-core": 1, "same-llc": 2, "cross-node": 1},
@@ -231,7 +233,7 @@ func TestDocument(t *testing.T) {
 	}, plan.Document())
 }
 
-// The order depends on the seed alone, and loses no pair.
+// The order depends only on the seed and keeps every pair.
 func TestShuffle(t *testing.T) {
 	m := large(16)
 	order := func(seed uint64) []topology.CPUPair {
@@ -245,23 +247,23 @@ func TestShuffle(t *testing.T) {
 	assert.ElementsMatch(t, pairsOf(t, m, m.Online(), "all"), order(7))
 }
 
-// A run has no more pairs than it can hold: it takes a choice that has fewer, or says what would.
+// If there are more pairs than a run can hold, a way with fewer pairs is chosen, or the error suggests one.
 func TestFitTooManyPairs(t *testing.T) {
 	m := &topology.Machine{}
 	for cpu := range 1600 {
 		m.CPUs = append(m.CPUs, topology.CPU{CPU: cpu, Core: cpu, LLC: cpu / 8, Online: true})
 	}
 	cpus := m.Online()
-	plan, err := fit(m, cpus, "", 0, 1)
+	plan, err := planPairs(m, cpus, "", 0, 1)
 	require.NoError(t, err)
 	assert.Equal(t, "per-llc", plan.Which)
-	_, err = fit(m, cpus, "all", 0, 1)
+	_, err = planPairs(m, cpus, "all", 0, 1)
 	require.EqualError(t, err, "1279200 pairs are more than the 1048576 that one run can measure")
 	assert.Equal(t, "give fewer --cpus, or --pairs per-llc (20100 pairs)", hint.Of(err))
 	for i := range m.CPUs {
 		m.CPUs[i].LLC = i
 	}
-	_, err = fit(m, cpus, "", time.Hour, 1)
+	_, err = planPairs(m, cpus, "", time.Hour, 1)
 	require.ErrorContains(t, err, "1279200 pairs are more than")
 	assert.Equal(t, "give fewer --cpus", hint.Of(err))
 }

@@ -13,7 +13,7 @@ import (
 	"gorun/internal/result"
 )
 
-// Method is a method of passing a cache line.
+// Method is a way to pass a cache line.
 type Method struct{ Name, Usage string }
 
 // Methods lists all methods, the default first. To add one, add its row here and its loop in csrc.
@@ -26,11 +26,11 @@ var Methods = [...]Method{
 // Entry implements catalog.Entry.
 func (m Method) Entry() (name, usage string) { return m.Name, m.Usage }
 
-// batch is the intended duration of a batch of round trips: long against a reading of the clock, and so short that a
-// thread that is switched out spoils few batches.
+// batch is the intended duration of a batch of round trips: long compared with reading the clock, and short enough
+// that a thread that is switched out spoils few batches.
 const batch = 20 * time.Microsecond
 
-// line returns a page of memory for a fresh cache line, where the cell has it.
+// line returns a page of memory for a new cache line, on the cell's node.
 func (r sampler) line(c Cell) (*linux.Area, error) {
 	if c.MemNode != firstTouch {
 		return r.NewArea(c.MemNode, contend.LineBytes)
@@ -45,8 +45,8 @@ func (r sampler) line(c Cell) (*linux.Area, error) {
 	return area, nil
 }
 
-// Sample passes a new cache line back and forth between the threads of two CPUs. The line's page is on the node that
-// was asked for, or first touched by CPU a; its node is read back.
+// Sample passes a new cache line back and forth between the threads of two CPUs. The line's page is on the requested
+// node, or first touched by CPU a; its node is read back.
 func (r sampler) Sample(ctx context.Context, c Cell) (s result.Sample, err error) {
 	cpus := []int{c.A, c.B}
 	area, err := r.line(c)

@@ -17,7 +17,7 @@ import (
 	"gorun/internal/units"
 )
 
-// shown is how runs of `gorun c2c` are shown.
+// shown is the view of `gorun c2c` runs.
 var shown = experiment.View{
 	Title: title, Blocks: blocks, Plan: planBlock,
 	Options:  []string{"method", "pairs", "mem_node"},
@@ -31,14 +31,14 @@ var shown = experiment.View{
 	}},
 }
 
-// measuredPair is the result for two CPUs, over all their good samples. Times are medians.
+// measuredPair is the result for a pair of CPUs over its good samples. Times are medians.
 type measuredPair struct {
 	Figures
-	oneWay, roundTrip []float64 // ns, of each sample
+	oneWay, roundTrip []float64 // ns, one per sample
 }
 
-// measuredPairs gathers the samples of each pair, in the order of the CPUs. An invalid sample says nothing of the pair that
-// it was to measure, and one that was cut short has no time.
+// measuredPairs groups the samples by pair, in the order of the CPUs. Invalid samples, and partial ones without a
+// time, are left out.
 func measuredPairs(samples []result.Sample) []measuredPair {
 	byCPUs := map[[2]int]*measuredPair{}
 	for i := range samples {
@@ -68,9 +68,9 @@ func measuredPairs(samples []result.Sample) []measuredPair {
 	return pairs
 }
 
-// seats orders the CPUs of the pairs by locality: node, last-level cache, core, number. A run does not hold the
-// topology; which CPUs share a cache or a core follows from the relations. A pair that is missing only matters where no
-// other joins its CPUs: these then count as apart.
+// seats orders the CPUs of the pairs by locality: node, last-level cache, core, number. A run does not contain the
+// topology; the relations show which CPUs share a cache or a core. A missing pair matters only if no other pairs
+// connect its CPUs, which then count as separate.
 func seats(pairs []measuredPair) []chart.Seat {
 	nodes := map[int]int{}
 	for _, p := range pairs {
@@ -88,8 +88,8 @@ func seats(pairs []measuredPair) []chart.Seat {
 	return order
 }
 
-// clusters joins the CPUs that stand in one of the relations to each other, directly or by others (union-find). Of
-// gives the lowest CPU of a CPU's cluster.
+// clusters groups the CPUs that are connected by pairs of these relations (union-find). of returns the lowest CPU of
+// a CPU's group.
 func clusters(pairs []measuredPair, near ...topology.Relation) (of func(cpu int) int) {
 	above := map[int]int{}
 	of = func(cpu int) int {
@@ -115,7 +115,7 @@ func clusters(pairs []measuredPair, near ...topology.Relation) (of func(cpu int)
 	return of
 }
 
-// heatOf is the heat map of the one-way times; empty, where there are too many CPUs.
+// heatOf returns the heat map of the one-way times; it is empty if there are too many CPUs.
 func heatOf(pairs []measuredPair) *chart.Heat {
 	h := &chart.Heat{Unit: "ns", Seats: seats(pairs)}
 	if len(h.Seats) > chart.MaxHeatCPUs {
@@ -133,12 +133,12 @@ func heatOf(pairs []measuredPair) *chart.Heat {
 	return h
 }
 
-// methodWords describes the method of passing the line.
+// methodWords describes each method of passing the line.
 var methodWords = map[string]string{
 	"cas": "compare-and-swap", "write": "plain writes", "faa": "fetch-and-add",
 }
 
-// title is the heading of `gorun c2c`.
+// title returns the heading of `gorun c2c`.
 func title(run *result.Run, options view.Spec) (title string, parts []string) {
 	pairs := measuredPairs(run.Samples)
 	title = fmt.Sprintf("gorun c2c: a cache line handed back and forth between %s of %s", units.Things(len(pairs), "pair"),
@@ -175,7 +175,7 @@ func title(run *result.Run, options view.Spec) (title string, parts []string) {
 	return title, parts
 }
 
-// blocks are the heat map, the relations, and the samples.
+// blocks returns the heat map, the relations, and the samples.
 func blocks(run *result.Run, _ view.Spec, opts term.Options) []string {
 	pairs := measuredPairs(run.Samples)
 	heat := heatOf(pairs)
@@ -190,7 +190,7 @@ func blocks(run *result.Run, _ view.Spec, opts term.Options) []string {
 	return []string{block, relationsBlock(pairs, opts), view.DoubtsBlock(run, opts)}
 }
 
-// byRelation are the pairs of each relation, nearest first; a relation that is not known comes last.
+// byRelation groups the pairs by relation, nearest first; an unknown relation comes last.
 func byRelation(pairs []measuredPair) (names []string, of map[string][]measuredPair) {
 	of = map[string][]measuredPair{}
 	for _, r := range topology.Relations {
@@ -205,7 +205,7 @@ func byRelation(pairs []measuredPair) (names []string, of map[string][]measuredP
 	return slices.DeleteFunc(names, func(name string) bool { return of[name] == nil }), of
 }
 
-// relationsBlock sums the pairs up by relation, and names the ends.
+// relationsBlock summarises the pairs by relation, and names the fastest and the slowest pair.
 func relationsBlock(pairs []measuredPair, opts term.Options) string {
 	if len(pairs) == 0 {
 		return ""
@@ -222,7 +222,7 @@ func relationsBlock(pairs []measuredPair, opts term.Options) string {
 	return block + term.Paragraph("  ", extremes(pairs), opts.Columns()-2)
 }
 
-// relationRows are the times of the pairs by relation, in ns: one way, and the median there and back.
+// relationRows has the times of the pairs by relation in ns: the distribution one way, and the median of both ways.
 func relationRows(pairs []measuredPair, show func(ns float64) string) (head []string, rows [][]string) {
 	names, of := byRelation(pairs)
 	for _, name := range names {
@@ -248,7 +248,7 @@ func extremes(pairs []measuredPair) string {
 	return "fastest: " + tell(slices.MinFunc(pairs, nearer)) + "; slowest: " + tell(slices.MaxFunc(pairs, nearer))
 }
 
-// planBlock says how many pairs there are, and how long they take.
+// planBlock shows the number of pairs and their duration.
 func planBlock(plan *result.Plan, _ view.Spec) string {
 	p := plan.Pairs
 	if p == nil {

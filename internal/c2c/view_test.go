@@ -33,8 +33,8 @@ type shownSpec struct {
 	Pair   float64 `json:"pair_seconds"`
 }
 
-// place is where a CPU of the fixtures is: the second half of the CPUs are the siblings of the first, as x86 numbers
-// them; from four CPUs on there are two nodes, and caches of up to four cores.
+// place returns the position of a CPU of the fixtures: the second half of the CPUs are the SMT siblings of the first,
+// as x86 numbers them; from four CPUs on there are two nodes, and caches of up to four cores.
 func place(cpu, cpus int) chart.Seat {
 	cores := max(1, cpus/2)
 	core := cpu % cores
@@ -53,7 +53,7 @@ func relationOf(a, b chart.Seat) topology.Relation {
 	return topology.SameNode
 }
 
-// sampleOf has a time that follows from the relation, and some noise that is the same each time.
+// sampleOf returns a sample with a time that depends on the relation, and reproducible noise.
 func sampleOf(index int, a, b chart.Seat) result.Sample {
 	relation := relationOf(a, b)
 	noise := float64((a.CPU*31 + b.CPU*17) % 13)
@@ -95,7 +95,7 @@ func partialRun() *result.Run {
 	return run
 }
 
-// allPairs returns what pairings returns for runOf(cpus).
+// allPairs returns measuredPairs for runOf(cpus).
 func allPairs(cpus int) []measuredPair {
 	var pairs []measuredPair
 	for a := range cpus {
@@ -119,7 +119,7 @@ func svgOf(t *testing.T, run *result.Run) string {
 	return out.String()
 }
 
-// The map of a large machine is drawn as that of a small one.
+// The map of a large machine is drawn like that of a small one.
 func TestLargeMap(t *testing.T) {
 	large := allPairs(256) // a journal of these takes seconds to make
 	coloured := term.Options{Terminal: true, Colour: true}
@@ -130,7 +130,7 @@ func TestLargeMap(t *testing.T) {
 	rendertest.Figure(t, f)
 }
 
-// From two CPUs to more than any machine has, the map fits, and says what a cell is.
+// From two CPUs to more than any machine has, the map fits and its caption explains a cell.
 func TestHeatFitsAnyWidth(t *testing.T) {
 	for _, cpus := range []int{2, 3, 5, 16, 17, 36, 38, 71, 96, 200} {
 		h := heatOf(allPairs(cpus))
@@ -156,7 +156,7 @@ func TestHeatFitsAnyWidth(t *testing.T) {
 	}, term.Options{}), "all figures are the same")
 }
 
-// CPUs that share a core or a cache stand together, in whatever order the pairs come and whichever are missing.
+// CPUs that share a core or a cache are adjacent, for any order of the pairs and any missing pairs.
 func TestSeatsAreByLocality(t *testing.T) {
 	for _, cpus := range []int{2, 8, 32, 64} {
 		pairs := allPairs(cpus)

@@ -103,7 +103,7 @@ var columns = column.Join(
 	}, func(c *Figures) *result.Distribution { return c.WindowsNs }),
 )
 
-// perOperation is what cells are compared by.
+// perOperation is the column by which cells are compared.
 var perOperation = figure(column.Column{
 	Name: "ns_per_op", Label: "time of an operation", Lead: 5, Unit: column.Nanoseconds, Better: column.Lower, Bench: "ns/op",
 	Meaning: "The mean time of an operation, over the threads.",

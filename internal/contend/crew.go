@@ -10,8 +10,8 @@ import (
 	"gorun/internal/placement"
 )
 
-// crew has one pinned thread per CPU, kept from row to row: an existing thread costs only a wake-up. Between tasks a
-// member waits on a channel.
+// crew has one pinned thread per CPU, kept from row to row because waking a thread costs less than creating one.
+// Between tasks a member waits on a channel.
 type crew struct {
 	members map[int]*member // by CPU
 	ended   sync.WaitGroup
@@ -36,7 +36,7 @@ func newCrew(cpus []int) (*crew, error) {
 		go func() {
 			defer c.ended.Done()
 			runtime.LockOSThread() // never unlocked: its thread and the mask end with it
-			ready <- m.sit()
+			ready <- m.pin()
 			for task := range m.tasks {
 				task()
 			}
@@ -55,8 +55,8 @@ func newCrew(cpus []int) (*crew, error) {
 	return c, nil
 }
 
-// sit pins the calling thread.
-func (m *member) sit() error {
+// pin pins the calling thread.
+func (m *member) pin() error {
 	m.tid = linux.Gettid()
 	if _, err := m.setting.Apply(0); err != nil {
 		return err
@@ -64,9 +64,9 @@ func (m *member) sit() error {
 	return m.check()
 }
 
-// again pins the thread again if it has lost its CPU: when a CPU goes offline, the kernel lets its threads run on all
+// repin pins the thread again if it has lost its CPU: when a CPU goes offline, the kernel lets its threads run on all
 // CPUs.
-func (m *member) again() {
+func (m *member) repin() {
 	if mismatches, err := m.setting.ReadBack(m.tid); err == nil && len(mismatches) > 0 {
 		_, _ = m.setting.Apply(m.tid) // if this fails, check reports the thread's actual CPUs
 	}
@@ -93,7 +93,7 @@ func (c *crew) run(cpus []int, task func(i int, err error)) {
 	done.Add(len(cpus))
 	for i, cpu := range cpus {
 		m := c.members[cpu]
-		m.again()
+		m.repin()
 		m.tasks <- func() {
 			defer done.Done()
 			task(i, m.check())

@@ -10,7 +10,7 @@ import (
 	"gorun/internal/linux"
 )
 
-// A thread that has lost its CPU, as after that was offline, is on it again in the next row.
+// A thread whose CPU was offline is pinned to it again in the next row.
 func TestCrewPinsAgain(t *testing.T) {
 	allowed, err := linux.GetAffinity(0)
 	require.NoError(t, err)

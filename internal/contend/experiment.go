@@ -46,7 +46,7 @@ var Experiment = experiment.Define(experiment.Definition[Cell]{
 	Reference: published,
 })
 
-// Cell is a row of the plan, and how it is measured.
+// Cell is a row of the plan and how to measure it.
 type Cell struct {
 	Row     result.ContendRow `json:"row"`
 	Timing  Timing            `json:"timing"`
@@ -71,7 +71,7 @@ type flags struct {
 	given func(name string) bool
 }
 
-// A row lasts as long as a hundred windows, each of them long compared with a timer's interrupt.
+// A row lasts a hundred windows, each of which is long compared with a timer interrupt.
 const (
 	defaultTime   = 100 * time.Millisecond
 	defaultWindow = time.Millisecond
@@ -142,7 +142,7 @@ func (f *flags) options() (o Options, err error) {
 	return o, nil
 }
 
-// plan returns the rows of the flags on a machine.
+// plan returns the rows that the flags select on a machine.
 func (f *flags) plan(m experiment.Machine) (o Options, rows []result.ContendRow, err error) {
 	if o, err = f.options(); err != nil {
 		return o, nil, err
@@ -248,7 +248,7 @@ type spec struct {
 	Time      float64 `json:"time_seconds"`
 	Window    float64 `json:"window_seconds"`
 	DistBytes string  `json:"dist_bytes"`
-	Dist      string  `json:"dist,omitempty"` // as it was asked for
+	Dist      string  `json:"dist,omitempty"` // as written in the flag
 	MemNode   string  `json:"mem_node"`
 	Nodes     string  `json:"nodes"` // that have CPUs of the run, ascending
 	Variant   string  `json:"variant"`

@@ -30,7 +30,7 @@ func drawCurves(run *result.Run) (chart.Figure, bool) {
 		return chart.Figure{}, false
 	}
 	run = term.Clean(run)
-	curves := curvesOf(contendedRows(run.Samples))
+	curves := curvesOf(measuredRows(run.Samples))
 	if len(curves) == 0 {
 		return chart.Figure{}, false
 	}
@@ -69,16 +69,16 @@ func drawCurves(run *result.Run) (chart.Figure, bool) {
 // curve has the rows of an operation under the same conditions, by the number of CPUs.
 type curve struct {
 	name string
-	rows []*contended
+	rows []*measuredRow
 }
 
 // curvesOf returns the curves with at least two numbers of CPUs. Rows without a good sample are left out.
-func curvesOf(rows []contended) (curves []curve) {
+func curvesOf(rows []measuredRow) (curves []curve) {
 	type key struct {
 		result.ContendRow // without the values that vary along the curve
 		variant, mode     string
 	}
-	points := map[key][]*contended{}
+	points := map[key][]*measuredRow{}
 	var order []key
 	for i := range rows {
 		row := &rows[i]
@@ -96,7 +96,7 @@ func curvesOf(rows []contended) (curves []curve) {
 	}
 	for _, k := range order {
 		of := points[k]
-		slices.SortStableFunc(of, func(a, b *contended) int { return cmp.Compare(a.CPUs, b.CPUs) })
+		slices.SortStableFunc(of, func(a, b *measuredRow) int { return cmp.Compare(a.CPUs, b.CPUs) })
 		if of[0].CPUs == of[len(of)-1].CPUs {
 			continue
 		}

@@ -14,9 +14,9 @@ type Figures struct {
 	Min            float64  `json:"min"`       // of the threads' ns per operation
 	Max            float64  `json:"max"`
 	Stdev          float64  `json:"stdev"`            // of the threads, divided by n - 1; 0 for one
-	Fairness       float64  `json:"fairness"`         // Jain's index of the threads' rates: 1 when all are the same, 1/n when one has all
+	Fairness       float64  `json:"fairness"`         // Jain's index of the threads' rates: 1 if all are equal, 1/n if one thread gets everything
 	FairnessMinMax float64  `json:"fairness_min_max"` // the slowest thread's rate over the fastest's
-	OpsPerSecond   float64  `json:"ops_per_second"`   // of all threads together
+	OpsPerSecond   float64  `json:"ops_per_second"`   // total of all threads
 	Operations     uint64   `json:"operations"`
 	Failures       *uint64  `json:"failures,omitempty"` // compare-and-swaps that found another value
 	MemNodeRead    *int     `json:"mem_node_read,omitempty"`

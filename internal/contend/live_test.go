@@ -16,7 +16,7 @@ import (
 	"gorun/internal/topology"
 )
 
-// The main thread cannot end, so a crew must never use it: its mask would stay. cmd/gorun also reserves it for main.
+// The main thread cannot end, so a crew must not use it: its mask would stay. cmd/gorun also reserves it for main.
 func init() { runtime.LockOSThread() }
 
 // thisMachine opens a runner for all CPUs that the tests may use.

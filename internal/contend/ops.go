@@ -11,17 +11,17 @@ import (
 	"gorun/internal/catalog"
 )
 
-// Op is an operation that threads repeat on a word of memory. On an architecture for which it names no instruction it
-// does not exist.
+// Op is an operation that threads repeat on a word of memory. It does not exist on an architecture for which it names
+// no instruction.
 type Op struct {
 	Name      string
 	Usage     string
 	AMD64     string // the instruction that the loop repeats
-	ARM64     string // with the LSE atomics of Armv8.1, where those matter
-	ARM64LLSC string // where Armv8.0's exclusive loads and stores do it otherwise
-	Fails     bool   // may find another value than it expects: such failures are counted
-	Bit       bool   // works on a bit of a map
-	Go        bool   // Go code, which every architecture and a build without cgo has
+	ARM64     string // with the LSE atomics of Armv8.1, if they make a difference
+	ARM64LLSC string // with Armv8.0's exclusive loads and stores, if they make a difference
+	Fails     bool   // may find a value other than the expected one: such failures are counted
+	Bit       bool   // works on a bit of a bitmap
+	Go        bool   // Go code, available on every architecture and without cgo
 }
 
 // The variants of arm64's atomics.
@@ -30,15 +30,15 @@ const (
 	LLSC = "llsc"
 )
 
-// All stands for every operation that the architecture has.
+// All stands for every operation of the architecture.
 const All = "all"
 
-// goAdd is what an architecture runs for Go's own loop, where no instruction is named.
+// goAdd is shown as the instruction of Go's own loop on an architecture without a named one.
 const goAdd = "atomic.AddUint64"
 
-// Ops are all operations, in the order in which All takes them. A row here and a loop of its name for each architecture
-// in csrc make one: help, completion, validation and the test that disassembles the loops follow this table. Where
-// ccont, the tool that the names come from, runs something other than an operation's name, Usage mentions it.
+// Ops lists all operations, in the order in which All uses them. To add one, add a row here and a loop of the same
+// name for each architecture in csrc: help, completion, validation and the test that disassembles the loops use this
+// table. If ccont, from which the names come, runs something other than an operation's name, Usage mentions it.
 var Ops = [...]Op{
 	{
 		Name:  "idle",
@@ -152,7 +152,7 @@ var Ops = [...]Op{
 	},
 }
 
-// Variants are the ways in which an architecture's atomics can run; none where there is one way only.
+// Variants returns the variants of an architecture's atomics; nil if there is only one.
 func Variants(arch string) []string {
 	if arch == "arm64" {
 		return []string{LSE, LLSC}
@@ -163,8 +163,8 @@ func Variants(arch string) []string {
 // Entry implements catalog.Entry.
 func (o Op) Entry() (name, usage string) { return o.Name, o.Usage }
 
-// Instruction is what the operation's loop repeats on an architecture (a GOARCH); "" where it does not exist. A variant
-// makes a difference to atomics only.
+// Instruction returns the instruction that the operation's loop repeats on an architecture (a GOARCH); "" if the
+// operation does not exist there. The variant matters only for atomics.
 func (o Op) Instruction(arch, variant string) string {
 	switch {
 	case arch == "amd64":
@@ -179,8 +179,8 @@ func (o Op) Instruction(arch, variant string) string {
 	return ""
 }
 
-// ParseOps returns the operations of a comma-joined list, in its order and each once. An operation that the
-// architecture does not have gives an error that wraps errors.ErrUnsupported, unless All stands for it.
+// ParseOps returns the operations of a comma-joined list, in its order and without duplicates. An operation that the
+// architecture lacks gives an error that wraps errors.ErrUnsupported, unless All stands for it.
 func ParseOps(list, arch string) ([]Op, error) {
 	var ops []Op
 	for name := range strings.SplitSeq(list, ",") {

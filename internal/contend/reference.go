@@ -10,7 +10,7 @@ import (
 	"gorun/internal/result"
 )
 
-// published are the figures of ccont, the tool whose rows `gorun contend` measures.
+// published has the figures of ccont, the tool whose rows `gorun contend` measures.
 var published = &experiment.Reference{
 	Usage: "show ccont's figures of the rows that it was published with, where a row has its operation, its load\n" +
 		"pattern, as many CPUs on each node, one word for all and memory on the first node",
@@ -46,8 +46,8 @@ var published = &experiment.Reference{
 	},
 }
 
-// sameLoad reports whether a row of ccont's is one of the run's. ccont's compare-and-swap nearly always fails: it is either
-// of ours.
+// sameLoad reports whether a row of ccont's is one of the run's. Since ccont's compare-and-swap nearly always fails,
+// it matches both of gorun's.
 func sameLoad(row reference.Row, c result.ContendRow) bool {
 	if c.Load != row["load"] || strconv.Itoa(c.CPUs) != row["cpus"] || c.DistBytes != 0 || c.DistBy == byBit || c.MemNode != 0 ||
 		strings.TrimSuffix(c.Op, "-fail") != row["op"] {
@@ -56,7 +56,7 @@ func sameLoad(row reference.Row, c result.ContendRow) bool {
 	return slices.Equal(running(c.Pattern), running(row["pattern"]))
 }
 
-// running returns how many CPUs of each node run in a pattern, up to the last node that has any.
+// running returns the number of CPUs of each node that run in a pattern, up to the last node with any.
 func running(pattern string) (counts []int) {
 	last := 0
 	for i, node := range strings.Fields(pattern) {

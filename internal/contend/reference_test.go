@@ -9,7 +9,7 @@ import (
 	"gorun/internal/result"
 )
 
-// A row is ccont's where as many CPUs of each node run.
+// A row matches ccont's if the same number of CPUs of each node runs.
 func TestSameLoad(t *testing.T) {
 	five := reference.Row{"load": "cpu-increase", "op": "cmpxchg", "pattern": "**** *---", "cpus": "5"}
 	row := result.ContendRow{Load: "cpu-increase", Op: "cmpxchg", Pattern: "**** *---", CPUs: 5}

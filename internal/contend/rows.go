@@ -13,37 +13,36 @@ import (
 	"gorun/internal/topology"
 )
 
-// wordBytes is the unit of --dist: the size of what the operations work on.
+// wordBytes is the unit of --dist: the size of the word that operations use.
 const wordBytes = 8
 
-// The greatest distances: --dist as far as ccont's, which reaches the next cache line and with bits beyond it, and in bytes
-// as far as a page goes.
+// The greatest distances: --dist up to ccont's limit, which reaches the next cache line and with bits goes beyond it,
+// and --dist-bytes up to a page.
 const (
 	maxDist      = 8
 	maxDistBytes = 4096
 )
 
-// NodeCPUs are the CPUs of the run on one node, ascending and at least one.
+// NodeCPUs is a node with its CPUs of the run, ascending, at least one.
 type NodeCPUs struct {
 	Node int
 	CPUs []int
 }
 
-// Options are what rows are made of. No list is empty, but MemNodes where MemLocal is set.
+// Options determine the rows. No list is empty, except MemNodes if MemLocal is set.
 type Options struct {
 	Ops       []Op
 	Load      Load
 	Nodes     []NodeCPUs
-	DistBytes []int // between the words of two threads; 0: one word for all
-	Dist      []int // ccont's distances, in the place of DistBytes where there are any
+	DistBytes []int // between the words of two threads; 0: one common word
+	Dist      []int // ccont's distances; if not empty, used instead of DistBytes
 	MemNodes  []int
 	MemLocal  bool // memory of the node of each row's first CPU
 	Arch      string
-	Variant   string // of Variants; "" where there are none
+	Variant   string // one of Variants; "" if there are none
 }
 
-// Rows returns what is to be measured, a row each: for every operation, distance and memory node, all rows of the load
-// pattern.
+// Rows returns the rows to measure: for every operation, distance and memory node, all rows of the load pattern.
 func Rows(o Options) []result.ContendRow {
 	cpus := make([][]int, len(o.Nodes))
 	nodeOf := map[int]int{}
@@ -53,7 +52,7 @@ func Rows(o Options) []result.ContendRow {
 			nodeOf[cpu] = node.Node
 		}
 	}
-	loaded := make([]result.ContendRow, 0, len(cpus)) // what a row of the load pattern is for every operation
+	loaded := make([]result.ContendRow, 0, len(cpus)) // the rows of the load pattern, the same for every operation
 	for _, running := range o.Load.rows(cpus) {
 		set := cpuset.Of(running...)
 		loaded = append(loaded, result.ContendRow{
@@ -64,7 +63,7 @@ func Rows(o Options) []result.ContendRow {
 
 	memNodes := o.MemNodes
 	if o.MemLocal {
-		memNodes = []int{topology.Unknown} // one turn, with the nodes that the rows have
+		memNodes = []int{topology.Unknown} // one pass, in which each row has its own node
 	}
 	var rows []result.ContendRow
 	for _, op := range o.Ops {
@@ -84,13 +83,13 @@ func Rows(o Options) []result.ContendRow {
 	return rows
 }
 
-// How --dist counts, as ccont does: in words, or where an operation works on a bit, in bits.
+// The units of --dist, as in ccont: words, or bits if an operation works on a bit.
 const (
 	byWord = "word"
 	byBit  = "bit"
 )
 
-// places returns rows of an operation that have distances only.
+// places returns rows of an operation with only the distance set.
 func (o Options) places(op Op) (places []result.ContendRow) {
 	for _, dist := range o.Dist {
 		if op.Bit {
@@ -108,8 +107,8 @@ func (o Options) places(op Op) (places []result.ContendRow) {
 	return places
 }
 
-// offset returns where the word is, in bytes, of a CPU that is the nth of a row. With --dist it follows from the CPU's
-// number, and else from its place in the row. An operation on a bit works on the word that holds it.
+// offset returns the byte offset of the word of the nth CPU of a row. With --dist it depends on the CPU's number,
+// otherwise on n. An operation on a bit uses the word that contains it.
 func offset(row result.ContendRow, nth, cpu int) int {
 	switch row.DistBy {
 	case byWord:
@@ -120,7 +119,7 @@ func offset(row result.ContendRow, nth, cpu int) int {
 	return nth * row.DistBytes
 }
 
-// distance says how far the words of two threads are apart.
+// distance describes the distance between the words of two threads.
 func distance(row result.ContendRow) string {
 	switch row.DistBy {
 	case byWord:
@@ -131,7 +130,7 @@ func distance(row result.ContendRow) string {
 	return fmt.Sprintf("%d B", row.DistBytes)
 }
 
-// pattern draws which CPUs run: a group a node, * for one that runs and - for one that does not.
+// pattern draws the CPUs in groups by node, with * for a CPU that runs and - for one that does not.
 func pattern(nodes []NodeCPUs, running cpuset.Set) string {
 	groups := make([]string, len(nodes))
 	for i, node := range nodes {
@@ -147,8 +146,8 @@ func pattern(nodes []NodeCPUs, running cpuset.Set) string {
 	return strings.Join(groups, " ")
 }
 
-// NodesOf returns the nodes that the CPUs are on, ascending; where a list of nodes is given ("0-1,3"), those of it.
-// Each node of the list must exist and have one of the CPUs.
+// NodesOf returns the nodes of the CPUs, ascending; if a list of nodes is given ("0-1,3"), only those. Each node of
+// the list must exist and have one of the CPUs.
 func NodesOf(m *topology.Machine, cpus cpuset.Set, list string) ([]NodeCPUs, error) {
 	var nodes []NodeCPUs
 	for _, node := range m.Nodes {
@@ -187,7 +186,7 @@ func nodeNumbers(nodes []NodeCPUs) cpuset.Set {
 	return numbers
 }
 
-// parseNodes reads a list of nodes that exist, at least one. Those far from a device are among some nodes.
+// parseNodes parses a list of existing nodes, at least one. A far: selector chooses out of among.
 func parseNodes(m *topology.Machine, list string, among cpuset.Set) (cpuset.Set, error) {
 	var there cpuset.Set
 	for _, node := range m.Nodes {
@@ -208,14 +207,14 @@ func parseNodes(m *topology.Machine, list string, among cpuset.Set) (cpuset.Set,
 	return nodes, nil
 }
 
-// The words of --mem-node beside node numbers.
+// The words that --mem-node accepts in addition to node numbers.
 const (
 	memLocal = "local"
 	memAll   = "all"
 )
 
-// ParseMemNode reads on which nodes the memory is to be: a list of nodes ("0-1,3"), "all" that have memory, or "local",
-// the node of each row's first CPU. Nothing is the first node that has memory. The nodes are those of the run.
+// ParseMemNode parses the nodes for the memory: a list of nodes ("0-1,3"), "all" nodes with memory, or "local", the
+// node of each row's first CPU. The empty text is the first node with memory. The nodes are those of the run.
 func ParseMemNode(text string, m *topology.Machine, nodes []NodeCPUs) (memNodes []int, local bool, err error) {
 	var with cpuset.Set
 	for _, node := range m.Nodes {
@@ -245,8 +244,9 @@ func ParseMemNode(text string, m *topology.Machine, nodes []NodeCPUs) (memNodes 
 	return asked.List(), false, nil
 }
 
-// ParseDistances reads where the words of threads lie: dist by the numbers of the CPUs, as ccont does, or distBytes between
-// two threads; both are comma-joined lists. Without either, all threads share one word. Each distance comes once.
+// ParseDistances parses the distances between the threads' words: dist in the units of ccont, by CPU number, or
+// distBytes between two threads; both are comma-joined lists. Without either, all threads share one word. There are
+// no duplicates.
 func ParseDistances(dist, distBytes string) (dists, inBytes []int, err error) {
 	switch {
 	case dist != "" && distBytes != "":
@@ -261,7 +261,7 @@ func ParseDistances(dist, distBytes string) (dists, inBytes []int, err error) {
 	return dists, inBytes, err
 }
 
-// parseMultiples reads multiples of step from 0 to most.
+// parseMultiples parses multiples of step from 0 to most.
 func parseMultiples(flag, list string, step, most int) ([]int, error) {
 	var distances []int
 	for text := range strings.SplitSeq(list, ",") {

@@ -41,7 +41,7 @@ func everyRecorded(t testing.TB) map[string]*topology.Machine {
 	return all
 }
 
-// The listings of the reference's own page, on a machine with its 2 nodes of 4 CPUs.
+// The rows on ccont's own page, on a machine with its 2 nodes of 4 CPUs.
 func TestRowsOfAMachine(t *testing.T) {
 	m := recorded(t, "qemu-numa2")
 	nodes, err := NodesOf(m, m.Allowed(), "")
@@ -80,7 +80,7 @@ func TestRolloversOfManyNodes(t *testing.T) {
 	assert.Equal(t, "---- *--- ***- ---- ---- ---- ---- ----", lines[4+3])
 }
 
-// Nodes whose CPUs alternate are drawn a group each, and the CPUs are those that the pattern marks.
+// Nodes with alternating CPU numbers are drawn as separate groups, and the CPUs are those that the pattern marks.
 func TestRowsOfInterleavedNodes(t *testing.T) {
 	m := recorded(t, "snc")
 	nodes, err := NodesOf(m, m.Allowed(), "")
@@ -159,7 +159,7 @@ func TestRowsOfEveryMachine(t *testing.T) {
 				ran = ran.Union(cpus)
 			}
 			assert.True(t, ran.Minus(m.Allowed()).Empty())
-			if !strings.HasSuffix(load.Name, "-rollover") { // as many as the smallest node has
+			if !strings.HasSuffix(load.Name, "-rollover") { // as many CPUs as the smallest node has
 				assert.Equal(t, m.Allowed(), ran, "%s %s", name, load.Name)
 			}
 		}
@@ -285,7 +285,7 @@ func TestParseMemNodeErrors(t *testing.T) {
 	assert.True(t, local)
 }
 
-// --dist counts as ccont does: words by CPU * distance, and bits by CPU << distance.
+// --dist has the units of ccont: words by CPU * distance, and bits by CPU << distance.
 func TestDist(t *testing.T) {
 	var ops []Op
 	for _, name := range []string{"xadd", "set_bit"} {
@@ -307,9 +307,9 @@ func TestDist(t *testing.T) {
 		{"word CPU×0", 0, [4]int{0, 0, 0, 0}},
 		{"word CPU×2", 16, [4]int{0, 16, 48, 63 * 16}},
 		{"word CPU×8", 64, [4]int{0, 64, 192, 63 * 64}},
-		{"bit CPU<<0", 0, [4]int{0, 0, 0, 0}},      // bits 0 to 63 are of one word
-		{"bit CPU<<2", 0, [4]int{0, 0, 0, 24}},     // bit 252 is of the fourth word
-		{"bit CPU<<8", 0, [4]int{0, 32, 96, 2016}}, // each 256 bits on, which is 32 bytes
+		{"bit CPU<<0", 0, [4]int{0, 0, 0, 0}},      // bits 0 to 63 are in one word
+		{"bit CPU<<2", 0, [4]int{0, 0, 0, 24}},     // bit 252 is in the fourth word
+		{"bit CPU<<8", 0, [4]int{0, 32, 96, 2016}}, // 256 bits apart, which is 32 bytes
 	} {
 		assert.Equal(t, want.is, distance(rows[i]))
 		assert.Equal(t, want.bytes, rows[i].DistBytes)

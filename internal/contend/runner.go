@@ -18,22 +18,22 @@ import (
 	"gorun/internal/result"
 )
 
-// Timing says how long a row lasts.
+// Timing is the duration of a row.
 type Timing struct {
-	Count  uint64        // operations of each thread; 0: by time
-	Time   time.Duration // of the row
-	Window time.Duration // of the windows that it is cut into
+	Count  uint64        // operations of each thread; 0: the row ends by time
+	Time   time.Duration // duration of the row
+	Window time.Duration // length of the windows into which it is divided
 }
 
-// The bounds of a row by time. In a shorter window the readings of the clock would take over 0.1% of it; of fewer
-// windows a switch to another thread would leave none; each has a mark of 32 bytes, for each thread.
+// The bounds of a row by time. In a shorter window reading the clock would take more than 0.1% of it; with fewer
+// windows a switch to another thread could leave none; each window has a mark of 32 bytes for each thread.
 const (
 	LeastWindow  = 500 * time.Microsecond
 	LeastWindows = 10
 	MostWindows  = 100_000
 )
 
-// Mode is ByCount or ByTime.
+// Mode returns ByCount or ByTime.
 func (t Timing) Mode() string {
 	if t.Count > 0 {
 		return ByCount
@@ -41,24 +41,24 @@ func (t Timing) Mode() string {
 	return ByTime
 }
 
-// Runner measures rows on threads that are pinned once, one a CPU.
+// Runner measures rows on threads that are pinned once, one per CPU.
 type Runner struct {
-	Gate *csrc.Gate // which releases the threads at once
-	Stop *csrc.Stop // which ends what they do; see Until
+	Gate *csrc.Gate // releases the threads at the same time
+	Stop *csrc.Stop // ends their kernels; see Until
 
 	crew    *crew
 	nodes   map[int]int // of the CPUs
 	variant string
 	goGate  goGate
-	areas   map[int]*linux.Area // by the node they were asked from
+	areas   map[int]*linux.Area // by requested node
 }
 
-// LineBytes keeps what two threads use apart: two cache lines, since adjacent ones are fetched together (Intel 64 and
+// LineBytes separates data of two threads: two cache lines, because adjacent lines are fetched together (Intel 64 and
 // IA-32 Architectures Optimization Reference Manual, "spatial prefetcher").
 const LineBytes = 128
 
-// Open starts the threads of these CPUs. nodes gives the node of each; variant chooses among the instructions that an
-// architecture has for one operation, "" the best that this machine has. Close ends them.
+// Open starts a thread on each of these CPUs; nodes maps each CPU to its node. variant chooses among the instructions
+// that an architecture has for an operation; "" is the best that this machine has. Close ends the threads.
 func Open(nodes map[int]int, variant string) (*Runner, error) {
 	cpus := slices.Sorted(maps.Keys(nodes))
 	c, err := newCrew(cpus)
@@ -70,7 +70,7 @@ func Open(nodes map[int]int, variant string) (*Runner, error) {
 	}, nil
 }
 
-// Close ends the threads and gives the memory back.
+// Close ends the threads and frees the memory.
 func (r *Runner) Close() (err error) {
 	r.crew.close()
 	for _, area := range r.areas {
@@ -81,22 +81,23 @@ func (r *Runner) Close() (err error) {
 	return err
 }
 
-// Until has the kernels end when ctx does; the function that it returns takes that back.
+// Until makes the kernels end when ctx does; the returned function undoes that.
 func (r *Runner) Until(ctx context.Context) (done func()) {
 	r.Stop.Clear()
 	r.goGate.halted.Store(false)
-	cancel := context.AfterFunc(ctx, r.halt)
+	cancel := context.AfterFunc(ctx, r.stopKernels)
 	return func() { cancel() }
 }
 
-// halt has the kernels end.
-func (r *Runner) halt() {
+// stopKernels makes the kernels end.
+func (r *Runner) stopKernels() {
 	r.Stop.Set()
 	r.goGate.halted.Store(true)
 }
 
-// Run has each of these CPUs' threads do its task, all at once, and returns when all are done. The task gets the place
-// of its CPU in the list. A thread that is not on its CPU does nothing; where one fails, the kernels of the others end.
+// Run runs the task on the threads of these CPUs at the same time, and returns when all are done. The task gets the
+// index of its CPU in the list. A thread that is not on its CPU does not run the task; if a task fails, the kernels
+// of the others end.
 func (r *Runner) Run(cpus []int, task func(i int) error) error {
 	errs := make([]error, len(cpus))
 	r.crew.run(cpus, func(i int, err error) {
@@ -104,15 +105,15 @@ func (r *Runner) Run(cpus []int, task func(i int) error) error {
 			err = task(i)
 		}
 		if err != nil {
-			r.halt() // the others would wait for it
+			r.stopKernels() // the others would wait for it
 		}
 		errs[i] = err
 	})
-	return errors.Join(unlike(errs)...)
+	return errors.Join(distinctErrors(errs)...)
 }
 
-// unlike returns the errors without those whose text another one has: threads fail for the same reason more often than not.
-func unlike(errs []error) (all []error) {
+// distinctErrors returns the errors without duplicates by text: threads often fail for the same reason.
+func distinctErrors(errs []error) (all []error) {
 	seen := map[string]bool{}
 	for _, err := range errs {
 		if err != nil && !seen[err.Error()] {
@@ -123,18 +124,18 @@ func unlike(errs []error) (all []error) {
 	return all
 }
 
-// Watch begins to watch these CPUs' threads.
+// Watch starts to watch the threads of these CPUs.
 func (r *Runner) Watch(cpus []int) *placement.Monitor {
 	threads := make([]placement.Thread, len(cpus))
 	for i, cpu := range cpus {
 		m := r.crew.members[cpu]
-		m.again()
+		m.repin()
 		threads[i] = placement.Thread{Name: fmt.Sprintf("the thread of CPU %d", cpu), TID: m.tid, Setting: m.setting}
 	}
 	return placement.Watch(threads...)
 }
 
-// area is memory on a node that holds a row's words. It is touched, so its page is there.
+// area returns memory for a row's words on a node. Its pages are present.
 func (r *Runner) area(node, bytes int) (*linux.Area, error) {
 	if area, found := r.areas[node]; found {
 		if len(area.Bytes()) >= bytes {
@@ -153,12 +154,12 @@ func (r *Runner) area(node, bytes int) (*linux.Area, error) {
 	return area, nil
 }
 
-// NewArea returns fresh memory on a node, touched, so its page is there. The caller frees it.
+// NewArea returns new memory on a node with its pages present. The caller frees it.
 func (r *Runner) NewArea(node, bytes int) (*linux.Area, error) {
 	area, err := linux.NewArea(linux.AreaOptions{Bytes: bytes, Node: node})
 	touch := func() error { return area.Touch() }
 	if near := r.onNode(node); errors.Is(err, fs.ErrPermission) && len(near) > 0 {
-		// A container's filter forbids to bind memory; what a CPU of the node touches first is there too.
+		// If a container's filter forbids binding memory, a first touch by a CPU of the node puts it there too.
 		area, err = linux.NewArea(linux.AreaOptions{Bytes: bytes, Node: -1})
 		touch = func() error {
 			return r.Run(near[:1], func(int) error { return area.Touch() })
@@ -173,7 +174,7 @@ func (r *Runner) NewArea(node, bytes int) (*linux.Area, error) {
 	return area, nil
 }
 
-// onNode are the runner's CPUs of a node.
+// onNode returns the runner's CPUs on a node.
 func (r *Runner) onNode(node int) (cpus []int) {
 	for cpu, on := range r.nodes {
 		if on == node {
@@ -183,13 +184,14 @@ func (r *Runner) onNode(node int) (cpus []int) {
 	return cpus
 }
 
-// wordsBytes is how much memory the words of a row on these CPUs take: the last thread's operation may use more than a word.
+// wordsBytes returns the size of the memory for a row's words: the last thread's operation may use more than one
+// word.
 func wordsBytes(row result.ContendRow, cpus []int) int {
 	last := len(cpus) - 1
 	return offset(row, last, cpus[last]) + 4*LineBytes
 }
 
-// Measure runs one row. When ctx ends it returns within some milliseconds, with what was done marked partial.
+// Measure runs one row. When ctx ends it returns within some milliseconds, with the finished part marked partial.
 func (r *Runner) Measure(ctx context.Context, row result.ContendRow, t Timing) (s result.Sample, err error) {
 	begun := time.Now()
 	cpus, err := cpuset.Parse(row.CPUList)
@@ -260,7 +262,7 @@ func (r *Runner) Measure(ctx context.Context, row result.ContendRow, t Timing) (
 	return s, nil
 }
 
-// release has all threads of a row work at once.
+// release starts all threads of a row at the same time.
 func (r *Runner) release(cpus []int, row result.ContendRow, t Timing, area *linux.Area) ([]csrc.ContendResult, error) {
 	operate := csrc.Contend
 	if row.Op == goOp {
@@ -280,12 +282,12 @@ func (r *Runner) release(cpus []int, row result.ContendRow, t Timing, area *linu
 	return threads, err
 }
 
-// CheckPage reads back on which node a page is that was asked from a node, and returns it; nil where it is not known.
+// CheckPage reads back the node of a page that was requested on a node, and returns it; nil if it is unknown.
 func (r *Runner) CheckPage(s *result.Sample, page unsafe.Pointer, asked int) (is *int) {
 	node, err := linux.PageNode(page)
 	switch {
 	case errors.Is(err, errors.ErrUnsupported): // a kernel without nodes
-	case errors.Is(err, fs.ErrPermission) && len(r.nodes) == len(r.onNode(asked)): // all that is used is one node
+	case errors.Is(err, fs.ErrPermission) && len(r.nodes) == len(r.onNode(asked)): // only one node is in use
 	case err != nil:
 		s.Doubts = append(s.Doubts, result.Doubt{
 			Verdict: result.Suspect, Reason: fmt.Sprintf("the memory's node is not known: %v", err),
@@ -297,7 +299,7 @@ func (r *Runner) CheckPage(s *result.Sample, page unsafe.Pointer, asked int) (is
 	return is
 }
 
-// Check counts a read-back, and keeps what is not as it was asked.
+// Check counts a read-back, and records a mismatch if as is false.
 func Check(s *result.Sample, as bool, format string, args ...any) {
 	s.Placement.Checked++
 	if !as {
@@ -305,10 +307,10 @@ func Check(s *result.Sample, as bool, format string, args ...any) {
 	}
 }
 
-// leastOverlap is the part of the windows that must count for a row to be trusted.
+// leastOverlap is the least part of the windows that must count; a row with less is suspect.
 const leastOverlap = 0.5
 
-// doubts are what a row's own figures say against it.
+// doubts returns the reasons why a row's figures are doubtful.
 func doubts(v Figures) (d []result.Doubt) {
 	if v.Operations == 0 {
 		return []result.Doubt{{
@@ -326,7 +328,7 @@ func doubts(v Figures) (d []result.Doubt) {
 	return d
 }
 
-// failures adds the attempts that found another value.
+// failures sums the attempts that found another value.
 func failures(v *Figures, spans []span) {
 	total := uint64(0)
 	for i := range spans {
@@ -337,7 +339,7 @@ func failures(v *Figures, spans []span) {
 	v.Failures = &total
 }
 
-// Prepare implements experiment.Preparer: it brings the CPUs to the clock frequency that they keep.
+// Prepare implements experiment.Preparer: it brings the CPUs to a stable clock frequency.
 func (r *Runner) Prepare(ctx context.Context) ([]result.Warning, error) {
 	settled, err := r.preheat(ctx)
 	if err != nil || settled || ctx.Err() != nil {
@@ -350,8 +352,8 @@ func (r *Runner) Prepare(ctx context.Context) ([]result.Warning, error) {
 	}}, nil
 }
 
-// preheat keeps every CPU of the runner busy until their clocks have settled: 100 ms at least, and a second at most. It
-// reports whether they have.
+// preheat keeps every CPU of the runner busy until the clocks are stable, for at least 100 ms and at most a second.
+// It reports whether they are.
 func (r *Runner) preheat(ctx context.Context) (settled bool, err error) {
 	cpus := slices.Sorted(maps.Keys(r.nodes))
 	row := result.ContendRow{Op: goOp, DistBytes: LineBytes, CPUs: len(cpus)}
@@ -373,7 +375,7 @@ func (r *Runner) preheat(ctx context.Context) (settled bool, err error) {
 	return false, nil
 }
 
-// steady reports whether the last windows are within a percent of each other.
+// steady reports whether the last windows are within one per cent of each other.
 func steady(windows []float64) bool {
 	const least, spread = 3, 0.01
 	if len(windows) < least {

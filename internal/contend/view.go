@@ -15,7 +15,7 @@ import (
 	"gorun/internal/units"
 )
 
-// shown is how runs of `gorun contend` are shown.
+// shown is the view of `gorun contend` runs.
 var shown = experiment.View{
 	Title: title, Blocks: blocks, Plan: planBlock,
 	Options:  []string{"op", "load", "nodes", "mem_node", "dist_bytes", "mode"},
@@ -23,16 +23,16 @@ var shown = experiment.View{
 	Compared: view.Compared{Figure: perOperation, Name: series},
 }
 
-// contended is a row of `gorun contend` and its good samples, or all samples if none is good.
-type contended struct {
+// measuredRow is a row of `gorun contend` and its good samples, or all samples if none is good.
+type measuredRow struct {
 	result.ContendRow
 	variant, mode string
 	samples       []Figures
 	verdict       result.Verdict // the worst of the samples
 }
 
-// contendedRows groups the samples by row, in row order. Samples without a row are left out.
-func contendedRows(samples []result.Sample) []contended {
+// measuredRows groups the samples by row, in row order. Samples without a row are left out.
+func measuredRows(samples []result.Sample) []measuredRow {
 	type key struct {
 		result.ContendRow
 		variant, mode string
@@ -62,10 +62,10 @@ func contendedRows(samples []result.Sample) []contended {
 		}
 	}
 	slices.SortStableFunc(order, func(a, b key) int { return cmp.Compare(a.Row, b.Row) })
-	rows := make([]contended, len(order))
+	rows := make([]measuredRow, len(order))
 	for i, k := range order {
 		row := byRow[k]
-		rows[i] = contended{ContendRow: k.ContendRow, variant: k.variant, mode: k.mode, samples: row.good}
+		rows[i] = measuredRow{ContendRow: k.ContendRow, variant: k.variant, mode: k.mode, samples: row.good}
 		switch {
 		case len(row.good) == 0 && row.wrong:
 			rows[i].samples, rows[i].verdict = row.all, result.Invalid
@@ -82,7 +82,7 @@ func contendedRows(samples []result.Sample) []contended {
 
 // spread returns the distribution of a figure over the row's samples that have it; false if none has, or if no
 // operation was counted.
-func (c *contended) spread(of func(c *Figures) *float64) (result.Distribution, bool) {
+func (c *measuredRow) spread(of func(c *Figures) *float64) (result.Distribution, bool) {
 	var figures []float64
 	for i := range c.samples {
 		if x := of(&c.samples[i]); x != nil && c.samples[i].Operations > 0 {
@@ -166,7 +166,7 @@ func listing(rows []result.ContendRow, nodes []int, form listingForm) (title str
 
 // title returns the heading of `gorun contend`: the values that are the same in all rows.
 func title(run *result.Run, options view.Spec) (title string, parts []string) {
-	rows := contendedRows(run.Samples)
+	rows := measuredRows(run.Samples)
 	if len(rows) == 0 {
 		return view.OptionsTitle(run, options)
 	}
@@ -188,7 +188,7 @@ func title(run *result.Run, options view.Spec) (title string, parts []string) {
 	}
 	first := rows[0].samples[0]
 	switch {
-	case differs(rows, func(row *contended) string { return row.mode }):
+	case differs(rows, func(row *measuredRow) string { return row.mode }):
 	case rows[0].mode == ByCount && first.CountPerCPU > 0:
 		parts = append(parts, units.Things(int(first.CountPerCPU), "operation")+" a thread")
 	case rows[0].mode == ByTime && first.WindowNs > 0:
@@ -199,7 +199,7 @@ func title(run *result.Run, options view.Spec) (title string, parts []string) {
 
 // blocks returns the rows, the meaning of their figures, and the samples.
 func blocks(run *result.Run, options view.Spec, opts term.Options) []string {
-	rows := contendedRows(run.Samples)
+	rows := measuredRows(run.Samples)
 	if len(rows) == 0 {
 		return []string{view.DoubtsBlock(run, opts)}
 	}
@@ -210,9 +210,9 @@ func blocks(run *result.Run, options view.Spec, opts term.Options) []string {
 // verdictMarks follow a row whose figures are doubtful.
 var verdictMarks = map[result.Verdict]string{result.Suspect: "?", result.Invalid: "!"}
 
-// fits are the possible layouts of the rows, best first: the form of their names, and the highest rank of the columns
+// layouts are the possible layouts of the rows, best first: the form of their names, and the highest rank of the columns
 // that stay.
-var fits = [...]struct {
+var layouts = [...]struct {
 	form listingForm
 	rank int
 }{
@@ -229,13 +229,13 @@ var fits = [...]struct {
 }
 
 // grid lays out the rows in the best layout that fits, with the meaning of the columns. Operations are separated if
-// each has several rows. What ccont reports of the rows stands beside them where there is room, else below.
-func grid(run *result.Run, rows []contended, nodes []int, opts term.Options) string {
+// each has several rows. The published figures of ccont are next to them if they fit, else below.
+func grid(run *result.Run, rows []measuredRow, nodes []int, opts term.Options) string {
 	plain, marks := make([]result.ContendRow, len(rows)), make([]string, len(rows))
 	groups := 1
 	for i, row := range rows {
 		plain[i], marks[i] = row.ContendRow, opts.Paint(view.VerdictColour(row.verdict), verdictMarks[row.verdict])
-		if i > 0 && begins(rows, i) {
+		if i > 0 && startsGroup(rows, i) {
 			groups++
 		}
 	}
@@ -243,7 +243,7 @@ func grid(run *result.Run, rows []contended, nodes []int, opts term.Options) str
 	var kept []tableColumn
 	var columns []term.Column
 	cells := make([][]string, len(rows))
-	for _, fit := range fits {
+	for _, fit := range layouts {
 		title, lines := listing(plain, nodes, fit.form)
 		kept = slices.DeleteFunc(slices.Clone(all), func(c tableColumn) bool { return c.rank > fit.rank })
 		columns = []term.Column{term.Left(title)}
@@ -285,7 +285,7 @@ func grid(run *result.Run, rows []contended, nodes []int, opts term.Options) str
 	lines := slices.Collect(strings.Lines(term.Grid(columns, cells)))
 	block := lines[0]
 	for i, line := range lines[1:] {
-		if i > 0 && groups < len(rows) && begins(rows, i) {
+		if i > 0 && groups < len(rows) && startsGroup(rows, i) {
 			block += "\n"
 		}
 		block += line
@@ -302,13 +302,13 @@ func grid(run *result.Run, rows []contended, nodes []int, opts term.Options) str
 	return block + below + "\n" + term.Paragraph("  ", strings.Join(notes, "; ")+".", opts.Columns()-2)
 }
 
-// begins reports whether a row has a different operation or load from the previous one.
-func begins(rows []contended, i int) bool {
+// startsGroup reports whether a row has a different operation or load from the previous one.
+func startsGroup(rows []measuredRow, i int) bool {
 	return rows[i].Op != rows[i-1].Op || rows[i].Load != rows[i-1].Load
 }
 
 // rowNotes explains how the figures were measured.
-func rowNotes(rows []contended, opts term.Options) string {
+func rowNotes(rows []measuredRow, opts term.Options) string {
 	block := ""
 	for _, note := range []string{samplesNote(rows), countNote(rows), timeNote(rows)} {
 		if note != "" {
@@ -319,7 +319,7 @@ func rowNotes(rows []contended, opts term.Options) string {
 }
 
 // samplesNote explains the figures of rows with several samples; "" if all have one.
-func samplesNote(rows []contended) string {
+func samplesNote(rows []measuredRow) string {
 	least, most := len(rows[0].samples), 0
 	for _, row := range rows {
 		least, most = min(least, len(row.samples)), max(most, len(row.samples))
@@ -335,7 +335,7 @@ func samplesNote(rows []contended) string {
 }
 
 // countNote explains the averages of fixed counts; "" if none was contended.
-func countNote(rows []contended) string {
+func countNote(rows []measuredRow) string {
 	var shares []float64
 	for i := range rows {
 		row := &rows[i]
@@ -355,7 +355,7 @@ func countNote(rows []contended) string {
 }
 
 // timeNote says which windows count; "" if there are none.
-func timeNote(rows []contended) string {
+func timeNote(rows []measuredRow) string {
 	counted, of := 0, 0
 	for _, row := range rows {
 		if row.mode == ByTime {

@@ -14,17 +14,17 @@ type tableColumn struct {
 	term.Column
 	note string // explains it below the table
 	rank int    // 0: always shown; of the others, the highest is left out first where the page is too narrow
-	show func(row *contended) string
+	show func(row *measuredRow) string
 }
 
 // columnsOf returns the columns next to the listing that have figures. Values that are the same in every row are in the
 // heading instead.
-func columnsOf(rows []contended) []tableColumn {
+func columnsOf(rows []measuredRow) []tableColumn {
 	var columns []tableColumn
 	for _, axis := range axes {
 		if axis.title != "" && differs(rows, axis.of) {
 			columns = append(columns, tableColumn{
-				term.Left(axis.title), "", axis.rank, func(row *contended) string { return term.Snip(axis.of(row), 16) },
+				term.Left(axis.title), "", axis.rank, func(row *measuredRow) string { return term.Snip(axis.of(row), 16) },
 			})
 		}
 	}
@@ -36,7 +36,7 @@ func columnsOf(rows []contended) []tableColumn {
 			term.Right("stdev"), "min, max, avg and stdev are ns an operation, of the threads", 0,
 			median(nanoseconds, func(c *Figures) *float64 { return &c.Stdev }),
 		},
-		{term.Right("±"), "± is half the range of avg over the samples", 3, scatter},
+		{term.Right("±"), "± is half the range of avg over the samples", 3, halfRange},
 		{
 			term.Right("fails"), "fails are compare-and-swaps that found another value, for each operation", 0,
 			median(units.Ratio, failed),
@@ -57,13 +57,13 @@ func columnsOf(rows []contended) []tableColumn {
 		{term.Left("windows"), "windows are the ns of the fastest and of the slowest", 5, windows},
 	}...)
 	return slices.DeleteFunc(columns, func(c tableColumn) bool {
-		return !slices.ContainsFunc(rows, func(row contended) bool { return c.show(&row) != units.None })
+		return !slices.ContainsFunc(rows, func(row measuredRow) bool { return c.show(&row) != units.None })
 	})
 }
 
 // median formats the median of a figure over the row's samples.
-func median(show func(x float64) string, of func(c *Figures) *float64) func(row *contended) string {
-	return func(row *contended) string {
+func median(show func(x float64) string, of func(c *Figures) *float64) func(row *measuredRow) string {
+	return func(row *measuredRow) string {
 		if d, ok := row.spread(of); ok {
 			return show(d.Median)
 		}
@@ -74,8 +74,8 @@ func median(show func(x float64) string, of func(c *Figures) *float64) func(row 
 // nanoseconds shows a time with as many decimals as ccont does.
 func nanoseconds(x float64) string { return strconv.FormatFloat(x, 'f', 3, 64) }
 
-// scatter returns half the range of a row's samples.
-func scatter(row *contended) string {
+// halfRange returns half the range of a row's samples.
+func halfRange(row *measuredRow) string {
 	d, ok := row.spread(nsPerOp)
 	if !ok || d.Median <= 0 || len(row.samples) < 2 {
 		return units.None
@@ -96,8 +96,8 @@ func failed(c *Figures) *float64 {
 	return &share
 }
 
-// windows returns the least and the greatest ns of a window over all samples: a row may have two speeds.
-func windows(row *contended) string {
+// windows returns the least and the greatest ns of a window over all samples, since a row may have two speeds.
+func windows(row *measuredRow) string {
 	var all []float64
 	for i := range row.samples {
 		if d := row.samples[i].WindowsNs; d != nil {
@@ -115,14 +115,14 @@ func windows(row *contended) string {
 var axes = [...]struct {
 	title string
 	rank  int
-	of    func(row *contended) string
+	of    func(row *measuredRow) string
 	part  func(text string) string
 }{
-	{"", 0, func(row *contended) string { return row.Load }, func(text string) string { return "load " + text }},
-	{"instruction", 4, func(row *contended) string { return row.Instruction }, func(text string) string { return text }},
-	{"variant", 0, func(row *contended) string { return row.variant }, func(text string) string { return text }},
+	{"", 0, func(row *measuredRow) string { return row.Load }, func(text string) string { return "load " + text }},
+	{"instruction", 4, func(row *measuredRow) string { return row.Instruction }, func(text string) string { return text }},
+	{"variant", 0, func(row *measuredRow) string { return row.variant }, func(text string) string { return text }},
 	{
-		"dist", 0, func(row *contended) string { return distance(row.ContendRow) },
+		"dist", 0, func(row *measuredRow) string { return distance(row.ContendRow) },
 		func(text string) string {
 			if text == "0 B" {
 				return "one word for all threads"
@@ -134,11 +134,11 @@ var axes = [...]struct {
 		},
 	},
 	{
-		"memory", 0, func(row *contended) string { return "node " + strconv.Itoa(row.MemNode) },
+		"memory", 0, func(row *measuredRow) string { return "node " + strconv.Itoa(row.MemNode) },
 		func(text string) string { return "memory of " + text },
 	},
 }
 
-func differs(rows []contended, of func(row *contended) string) bool {
-	return slices.ContainsFunc(rows, func(row contended) bool { return of(&row) != of(&rows[0]) })
+func differs(rows []measuredRow, of func(row *measuredRow) string) bool {
+	return slices.ContainsFunc(rows, func(row measuredRow) bool { return of(&row) != of(&rows[0]) })
 }

@@ -236,7 +236,7 @@ func TestListing(t *testing.T) {
 
 func TestContendedRows(t *testing.T) {
 	run := samplesRun()
-	rows := contendedRows(run.Samples)
+	rows := measuredRows(run.Samples)
 	require.Len(t, rows, 5)
 	for i, want := range []struct {
 		samples int
@@ -255,17 +255,17 @@ func TestContendedRows(t *testing.T) {
 		assert.Len(t, row.samples, want.samples)
 		assert.Equal(t, want.verdict, row.verdict)
 		assert.Equal(t, want.avg, median(nanoseconds, nsPerOp)(&row))
-		assert.Equal(t, want.scatter, scatter(&row))
+		assert.Equal(t, want.scatter, halfRange(&row))
 	}
-	assert.Empty(t, contendedRows([]result.Sample{
+	assert.Empty(t, measuredRows([]result.Sample{
 		{},
 		{Values: rendertest.Figures(map[string]any{"cpus": "many"})},
 		{Values: rendertest.Figures(map[string]any{"cpus": -1.0})},
 	}))
 
 	rendertest.Change(&run.Samples[1], map[string]any{"operations": 0})
-	assert.Len(t, contendedRows(run.Samples)[1].samples, 3)
-	d, ok := contendedRows(run.Samples)[1].spread(nsPerOp)
+	assert.Len(t, measuredRows(run.Samples)[1].samples, 3)
+	d, ok := measuredRows(run.Samples)[1].spread(nsPerOp)
 	require.True(t, ok)
 	assert.InDelta(t, 62.4, d.Median, 1e-9, "a sample in which nothing was counted has no figures")
 }
@@ -291,16 +291,16 @@ func TestTableFitsAnyWidth(t *testing.T) {
 	assert.Contains(t, rendertest.Show(t, views.Table, wideRun(), term.Options{Width: 86}), "  fair  ")
 }
 
-// The tail of a count is mentioned if there is one.
+// The note mentions the tail of a count only if there is one.
 func TestCountNote(t *testing.T) {
-	rows := contendedRows(classicRun().Samples)
+	rows := measuredRows(classicRun().Samples)
 	assert.Contains(t, countNote(rows), "at the same time for 57.1 % to 100.0 % of its duration")
 	assert.Contains(t, countNote(rows[4:5]), "at the same time for 57.1 % of its duration")
 	assert.Empty(t, countNote(rows[:1]), "one thread has no tail")
-	assert.Empty(t, countNote(contendedRows(samplesRun().Samples)), "windows have none")
+	assert.Empty(t, countNote(measuredRows(samplesRun().Samples)), "windows have none")
 }
 
-// Threads that differ in nothing else are on different memory.
+// Threads that differ in nothing else use different memory.
 func TestAxes(t *testing.T) {
 	run := runOn(2, 2)
 	rows := increase("xadd", "ldaddal", 2, 1)
@@ -338,7 +338,7 @@ func TestBenchfmt(t *testing.T) {
 	assert.NotContains(t, page, "trials")
 	assert.Contains(t, rendertest.Show(t, views.Benchfmt, samplesRun(), term.Options{}), "/verdict=invalid-8 ")
 
-	run := classicRun() // as a cell of a matrix, its flags come first, and are not said again
+	run := classicRun() // as a cell of a matrix, its flags come first and are not repeated
 	run.Matrix = &result.Matrix{}
 	run.Cells = []result.Cell{{Flags: map[string]string{"op": "cmpxchg", "count": "1000000"}}}
 	run.Samples = run.Samples[1:2]
@@ -373,7 +373,7 @@ func TestSVG(t *testing.T) {
 	require.Error(t, writeSVG(&strings.Builder{}, invalid), "an invalid row is no point of a curve")
 }
 
-// The range of a row's samples is drawn about their median, and told.
+// The range of a row's samples is drawn around their median, and mentioned.
 func TestCurvesShowTheSpread(t *testing.T) {
 	f, ok := drawCurves(samplesRun())
 	require.True(t, ok)

@@ -7,9 +7,9 @@ import (
 	"gorun/internal/result"
 )
 
-// ranThrough is the least part of a window in which a thread must have had its CPU for the window to count: a timer's
+// leastShare is the least part of a window in which a thread must have had its CPU for the window to count: a timer's
 // interrupt takes less than the rest, a switch to another thread more.
-const ranThrough = 0.95
+const leastShare = 0.95
 
 // span is a thread's work during an interval.
 type span struct {
@@ -77,7 +77,7 @@ func byTime(threads []csrc.ContendResult, window, whole time.Duration) tally {
 			from, began := marks[i][w]
 			to, ended := marks[i][w+1]
 			in[i] = span{to.Operations - from.Operations, to.Failures - from.Failures, to.NS - from.NS}
-			if !began || !ended || float64(to.CPUNS-from.CPUNS) < ranThrough*float64(in[i].ns) {
+			if !began || !ended || float64(to.CPUNS-from.CPUNS) < leastShare*float64(in[i].ns) {
 				all = false
 				break
 			}

@@ -61,10 +61,10 @@ func TestJudgeKnowsTheTick(t *testing.T) {
 
 func TestGrown(t *testing.T) {
 	one, three := uint64(1), uint64(3)
-	assert.EqualValues(t, 2, *grown(&one, &three))
-	assert.Nil(t, grown(&three, &one), "a counter that went back tells nothing")
-	assert.Nil(t, grown(nil, &one))
-	assert.Nil(t, grown(&one, nil))
+	assert.EqualValues(t, 2, *increase(&one, &three))
+	assert.Nil(t, increase(&three, &one), "a counter that went back tells nothing")
+	assert.Nil(t, increase(nil, &one))
+	assert.Nil(t, increase(&one, nil))
 }
 
 // Rounding of ticks must not bias the mean over many samples: negative values are kept.

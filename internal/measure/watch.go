@@ -38,18 +38,18 @@ func OpenWatcher(root fs.FS, cpus cpuset.Set, threads int) (*Watcher, []result.W
 	w := newWatcher(root, cpus)
 	warnings := w.lacking()
 	if threads > runQueueThreads {
-		warnings = append(warnings, lack(noRunQueue, errManyThreads))
+		warnings = append(warnings, lackWarning(noRunQueue, errManyThreads))
 	}
 	if threads > migrationThreads {
 		err := fmt.Errorf("a counter for each of %d threads would disturb the run", threads)
-		return w, append(warnings, lack(noMigrations, err))
+		return w, append(warnings, lackWarning(noMigrations, err))
 	}
 	var err error
 	if w.migrations, err = perf.OpenMigrations(); err != nil {
-		return w, append(warnings, lack(noMigrations, err))
+		return w, append(warnings, lackWarning(noMigrations, err))
 	}
 	if err := w.migrations.Degraded(); err != nil {
-		warnings = append(warnings, lack(someMigrations, err))
+		warnings = append(warnings, lackWarning(someMigrations, err))
 	}
 	return w, warnings
 }
@@ -69,7 +69,7 @@ var (
 	someMigrations = unknown{"some-migrations", "migrations of threads that ended during a sample are not counted"}
 )
 
-func lack(u unknown, err error) result.Warning { return result.WarningOf(u.code, u.what, err) }
+func lackWarning(u unknown, err error) result.Warning { return result.WarningOf(u.code, u.what, err) }
 
 // lacking returns a warning for each counter that cannot be read, with the file that it is in.
 func (w *Watcher) lacking() []result.Warning {
@@ -78,7 +78,7 @@ func (w *Watcher) lacking() []result.Warning {
 	r.known(noAffinity, err)
 	if !w.outside {
 		if _, err := linux.PeakRSS(w.root); err != nil {
-			r.lacks = append(r.lacks, lack(noMemoryPeak, err))
+			r.lacks = append(r.lacks, lackWarning(noMemoryPeak, err))
 		}
 	}
 	return r.lacks
@@ -158,7 +158,7 @@ func (w *Watcher) Watch() func(*result.Sample) {
 // ownSeconds returns the CPU time between two readings that does not belong to other programs: that of the sample, of
 // the rest of its processes if known, and of the load.
 func ownSeconds(s *result.Sample, before, after reading) float64 {
-	if ours := grown(before.ours, after.ours); ours != nil {
+	if ours := increase(before.ours, after.ours); ours != nil {
 		return *ours + s.LoadSeconds
 	}
 	return s.CPUSeconds() + s.LoadSeconds
@@ -166,13 +166,13 @@ func ownSeconds(s *result.Sample, before, after reading) float64 {
 
 func (w *Watcher) fill(sig *result.Signals, before, after reading, used float64) {
 	sig.WatchedSeconds = after.at.Sub(before.at).Seconds()
-	sig.StealSeconds = grown(before.steal, after.steal)
-	if busy := grown(before.busy, after.busy); busy != nil {
+	sig.StealSeconds = increase(before.steal, after.steal)
+	if busy := increase(before.busy, after.busy); busy != nil {
 		others := *busy - used // may be slightly negative by the rounding of ticks; cutting that off would bias the mean
 		sig.OtherSeconds = &others
 	}
-	sig.ThrottledSeconds = grown(before.throttled, after.throttled)
-	sig.CPUPressureSeconds = grown(before.pressure, after.pressure)
+	sig.ThrottledSeconds = increase(before.throttled, after.throttled)
+	sig.CPUPressureSeconds = increase(before.pressure, after.pressure)
 	if !w.outside {
 		w.fillOwn(sig, before, after)
 	}
@@ -191,8 +191,8 @@ func (w *Watcher) fill(sig *result.Signals, before, after reading, used float64)
 }
 
 func (w *Watcher) fillOwn(sig *result.Signals, before, after reading) {
-	sig.RunQueueSeconds = grown(before.runQueue, after.runQueue)
-	if sig.Migrations = grown(before.migrations, after.migrations); sig.Migrations != nil {
+	sig.RunQueueSeconds = increase(before.runQueue, after.runQueue)
+	if sig.Migrations = increase(before.migrations, after.migrations); sig.Migrations != nil {
 		sig.MigrationsBy = string(w.migrations.Method())
 	}
 	if before.usage != nil && after.usage != nil {
@@ -202,8 +202,8 @@ func (w *Watcher) fillOwn(sig *result.Signals, before, after reading) {
 	}
 }
 
-// grown returns how much a counter grew; nil if it decreased, since the counts of threads that ended are lost.
-func grown[N float64 | uint64](before, after *N) *N {
+// increase returns how much a counter grew; nil if it decreased, since the counts of threads that ended are lost.
+func increase[N float64 | uint64](before, after *N) *N {
 	if before == nil || after == nil || *after < *before {
 		return nil
 	}
@@ -236,7 +236,7 @@ func (w *Watcher) read() reading {
 // known reports whether a counter could be read, and otherwise notes the reason.
 func (r *reading) known(u unknown, err error) bool {
 	if err != nil {
-		r.lacks = append(r.lacks, lack(u, err))
+		r.lacks = append(r.lacks, lackWarning(u, err))
 	}
 	return err == nil
 }

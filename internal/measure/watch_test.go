@@ -32,7 +32,7 @@ func TestOutsideKnowsItsChildren(t *testing.T) {
 	require.NoError(t, child.Run())
 	used := (child.ProcessState.UserTime() + child.ProcessState.SystemTime()).Seconds()
 	require.Positive(t, used)
-	ours := grown(before.ours, w.read().ours)
+	ours := increase(before.ours, w.read().ours)
 	require.NotNil(t, ours)
 	assert.GreaterOrEqual(t, *ours+1e-6, used)
 }

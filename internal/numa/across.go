@@ -26,9 +26,9 @@ func memShare(v *result.Numa) *float64 {
 
 // acrossRows answers the RFC's two questions from the rows' medians: do more moves to another node mean longer times, and
 // does the time on the memory's node explain that? There is no answer for rows that differ in their work.
-func acrossRows(rows []probedRow) (findings []result.Finding) {
+func acrossRows(rows []measuredRow) (findings []result.Finding) {
 	var moves, shares, percent []float64
-	for _, row := range measured(rows) {
+	for _, row := range withSamples(rows) {
 		first := rows[0]
 		if row.Access != first.Access || row.Pages != first.Pages || row.BufferBytes != first.BufferBytes {
 			return nil

@@ -21,10 +21,10 @@ func TestMemShare(t *testing.T) {
 }
 
 // rowsByShare returns rows whose times depend only on the share of the time on the memory's node.
-func rowsByShare(r *rand.Rand, moves func(share float64) uint64) (rows []probedRow) {
+func rowsByShare(r *rand.Rand, moves func(share float64) uint64) (rows []measuredRow) {
 	for i := range 36 {
 		share := r.Float64()
-		row := probedRow{NumaRow: result.NumaRow{Row: i, Mem: 0, Access: "random", BufferBytes: 4096}}
+		row := measuredRow{NumaRow: result.NumaRow{Row: i, Mem: 0, Access: "random", BufferBytes: 4096}}
 		for range 3 {
 			row.seconds = append(row.seconds, 200-100*share+r.NormFloat64())
 			row.samples = append(row.samples, result.Numa{

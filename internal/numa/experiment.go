@@ -522,7 +522,7 @@ func explain(run *result.Run, cells []Cell) {
 	if len(run.NumaRows) == 0 {
 		return
 	}
-	run.Findings = append(run.Findings, acrossRows(probedRows(run))...)
+	run.Findings = append(run.Findings, acrossRows(measuredRows(run))...)
 	for i, c := range cells {
 		own := slices.DeleteFunc(result.Good(run.Samples), func(s result.Sample) bool {
 			return s.Slot != nil && (s.Cell != i || s.Control)

@@ -25,8 +25,8 @@ func writeSVG(w io.Writer, run *result.Run) error {
 }
 
 // figureRows returns the rows of a run that can be drawn.
-func figureRows(run *result.Run) []probedRow {
-	return slices.DeleteFunc(measured(probedRows(run)), func(row probedRow) bool {
+func figureRows(run *result.Run) []measuredRow {
+	return slices.DeleteFunc(withSamples(measuredRows(run)), func(row measuredRow) bool {
 		ns := row.nsPerAccess()
 		return row.BufferBytes == 0 || !chart.Drawable(slices.Max(row.seconds), slices.Min(row.seconds), ns.Min, ns.Max)
 	})

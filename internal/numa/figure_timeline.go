@@ -42,7 +42,7 @@ const (
 
 // lane is a row of the timeline: one sample of a row of the run.
 type lane struct {
-	row     *probedRow
+	row     *measuredRow
 	seconds float64
 	moves   []result.NumaMove // moves to draw, in the order of time
 }
@@ -121,7 +121,7 @@ func kindOf(relation string) int {
 }
 
 // label names a row by its number and by the values in which rows differ.
-func (p *probedRow) label(differ [len(rowAxes)]bool) string {
+func (p *measuredRow) label(differ [len(rowAxes)]bool) string {
 	words := []string{p.name()}
 	for n, axis := range rowAxes {
 		if differ[n] {
@@ -133,7 +133,7 @@ func (p *probedRow) label(differ [len(rowAxes)]bool) string {
 
 // laneOf returns the sample with the median number of moves among those of a row that have their moves; false if none
 // has.
-func laneOf(row *probedRow) (l lane, ok bool) {
+func laneOf(row *measuredRow) (l lane, ok bool) {
 	var told []lane
 	for i, v := range row.samples {
 		if v.Migrations == nil || v.Migrations.Total > 0 && len(v.Timeline) == 0 {

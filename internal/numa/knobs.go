@@ -56,8 +56,8 @@ func (k knob) may(row result.NumaRow) error {
 	return nil
 }
 
-// held is a kernel file that the run has locked.
-type held struct {
+// heldFile is a kernel file that the run has locked.
+type heldFile struct {
 	*guardian.KernelFile
 	value func(Cell) int // the value that a cell sets, or asBefore
 }
@@ -66,7 +66,7 @@ type held struct {
 const asBefore = -1
 
 // set sets the cell's value, or restores the previous one, which another cell may have changed.
-func (h held) set(c Cell) error {
+func (h heldFile) set(c Cell) error {
 	value := h.value(c)
 	if value == asBefore {
 		value = h.Before()
@@ -75,14 +75,14 @@ func (h held) set(c Cell) error {
 }
 
 // hold locks the files of all settings that cells change.
-func hold(g *guardian.Guardian, cells []Cell) (all []held, err error) {
+func hold(g *guardian.Guardian, cells []Cell) (all []heldFile, err error) {
 	take := func(path string, value func(Cell) int) error {
 		if err != nil || !slices.ContainsFunc(cells, func(c Cell) bool { return value(c) != asBefore }) {
 			return err
 		}
 		file, err := g.Hold(path)
 		if err == nil {
-			all = append(all, held{file, value})
+			all = append(all, heldFile{file, value})
 		}
 		return err
 	}
@@ -103,7 +103,7 @@ func hold(g *guardian.Guardian, cells []Cell) (all []held, err error) {
 }
 
 // release restores all held files.
-func release(all []held) (err error) {
+func release(all []heldFile) (err error) {
 	for _, h := range all {
 		err = errors.Join(err, h.Restore())
 	}

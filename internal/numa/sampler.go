@@ -58,7 +58,7 @@ func RunProbe(ctx context.Context, root fs.FS, m *topology.Machine, in io.Reader
 type prober struct {
 	burners
 	cells []Cell
-	held  []held // files that cells set
+	held  []heldFile // files that cells set
 }
 
 // Prepare locks the kernel settings that cells change, and starts the load of the first cell.
@@ -91,7 +91,7 @@ func (p *prober) Sample(ctx context.Context, c Cell) (result.Sample, error) {
 	if err != nil {
 		return result.Sample{}, err
 	}
-	defer p.leave()
+	defer p.abandon()
 	var answer probed
 	self := p.setting.Self.In(measure.Environment(p.setting.Environ))
 	used, err := self.Ask(ctx, []string{ProbeCommand}, c.Request, &answer)
@@ -153,7 +153,7 @@ func (w *watcher) Sample(ctx context.Context, c Cell) (result.Sample, error) {
 	if err != nil {
 		return result.Sample{}, err
 	}
-	defer w.leave()
+	defer w.abandon()
 	select {
 	case <-w.seconds.C:
 	case <-ctx.Done():
@@ -228,9 +228,9 @@ func (b *burners) begin() (load.Reading, error) {
 	return b.group.Read()
 }
 
-// leave ends the watch that begin started, if put has not ended it: the sample has failed, and the next one starts with
+// abandon ends the watch that begin started, if put has not ended it: the sample has failed, and the next one starts with
 // a new load.
-func (b *burners) leave() {
+func (b *burners) abandon() {
 	if b.monitor != nil {
 		b.monitor.End()
 		b.monitor = nil

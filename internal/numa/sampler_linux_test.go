@@ -34,12 +34,12 @@ func TestKeepIsTheValueBefore(t *testing.T) {
 		require.NoError(t, err, name)
 		for _, cell := range c.keep {
 			require.NoError(t, os.WriteFile(path, []byte("0\n"), 0o600)) // by the previous row
-			require.NoError(t, held{file, c.value}.set(cell), name)
+			require.NoError(t, heldFile{file, c.value}.set(cell), name)
 			text, err := os.ReadFile(path)
 			require.NoError(t, err)
 			assert.Equal(t, "1\n", string(text), name)
 		}
-		require.NoError(t, release([]held{{file, c.value}}), name)
+		require.NoError(t, release([]heldFile{{file, c.value}}), name)
 	}
 }
 

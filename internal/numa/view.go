@@ -38,22 +38,22 @@ var shown = experiment.View{
 	Unsupported: unsupportedRows,
 }
 
-// probedRow is a row of `gorun numa` and its good samples.
-type probedRow struct {
+// measuredRow is a row of `gorun numa` and its good samples.
+type measuredRow struct {
 	result.NumaRow
 	cell    int       // index in the run's cells; -1: none
 	seconds []float64 // of each sample
 	samples []result.Numa
 }
 
-// probedRows returns all rows in order: those of the run, or if it has none, those of its samples. The samples of a
+// measuredRows returns all rows in order: those of the run, or if it has none, those of its samples. The samples of a
 // matrix's control duplicate the baseline's, and are left out.
-func probedRows(run *result.Run) []probedRow {
-	rows, at := make([]probedRow, 0, len(run.NumaRows)), map[int]int{} // at: index by number
+func measuredRows(run *result.Run) []measuredRow {
+	rows, at := make([]measuredRow, 0, len(run.NumaRows)), map[int]int{} // at: index by number
 	add := func(row result.NumaRow) {
 		if _, known := at[row.Row]; !known {
 			at[row.Row] = len(rows)
-			rows = append(rows, probedRow{NumaRow: row, cell: -1})
+			rows = append(rows, measuredRow{NumaRow: row, cell: -1})
 		}
 	}
 	for _, row := range run.NumaRows {
@@ -78,17 +78,17 @@ func probedRows(run *result.Run) []probedRow {
 			rows[n].cell = i
 		}
 	}
-	slices.SortStableFunc(rows, func(a, b probedRow) int { return cmp.Compare(a.Row, b.Row) })
+	slices.SortStableFunc(rows, func(a, b measuredRow) int { return cmp.Compare(a.Row, b.Row) })
 	return rows
 }
 
-// measured returns the rows with a good sample.
-func measured(rows []probedRow) []probedRow {
-	return slices.DeleteFunc(slices.Clone(rows), func(row probedRow) bool { return len(row.samples) == 0 })
+// withSamples returns the rows with a good sample.
+func withSamples(rows []measuredRow) []measuredRow {
+	return slices.DeleteFunc(slices.Clone(rows), func(row measuredRow) bool { return len(row.samples) == 0 })
 }
 
 // nsPerAccess returns the distribution over the row's samples.
-func (p *probedRow) nsPerAccess() result.Distribution {
+func (p *measuredRow) nsPerAccess() result.Distribution {
 	ns := make([]float64, len(p.samples))
 	for i := range p.samples {
 		ns[i] = p.samples[i].NsPerAccess
@@ -97,7 +97,7 @@ func (p *probedRow) nsPerAccess() result.Distribution {
 }
 
 // name returns the row's displayed number.
-func (p *probedRow) name() string { return view.RowName(p.Row) }
+func (p *measuredRow) name() string { return view.RowName(p.Row) }
 
 // rowAxes are the values in which rows can differ. Those from extraAxes on are shown only if they do.
 var rowAxes = [...]struct {
@@ -163,7 +163,7 @@ func differing(rows []result.NumaRow) (differ [len(rowAxes)]bool) {
 	return differ
 }
 
-func plainRows(rows []probedRow) []result.NumaRow {
+func plainRows(rows []measuredRow) []result.NumaRow {
 	plain := make([]result.NumaRow, len(rows))
 	for i := range rows {
 		plain[i] = rows[i].NumaRow
@@ -192,7 +192,7 @@ func rowColumns(rows []result.NumaRow, always int) (columns []term.Column, cells
 
 // title returns the heading of `gorun numa`: the values that are the same in all rows.
 func title(run *result.Run, options view.Spec) (title string, parts []string) {
-	rows := probedRows(run)
+	rows := measuredRows(run)
 	if len(rows) == 0 {
 		return view.OptionsTitle(run, options)
 	}
@@ -215,7 +215,7 @@ func title(run *result.Run, options view.Spec) (title string, parts []string) {
 			parts = append(parts, part(rowAxes[i].of(&plain[0])))
 		}
 	}
-	if some := measured(rows); len(some) > 0 {
+	if some := withSamples(rows); len(some) > 0 {
 		v := some[0].samples[0]
 		parts = append(parts,
 			units.Large(float64(v.Accesses))+" accesses in "+units.Things(v.Repetitions, "repetition")+" a sample")
@@ -239,11 +239,11 @@ func unjudged(run *result.Run) bool {
 
 // blocks are the table as the RFC has it, what is found of each row, and how the figures came about.
 func blocks(run *result.Run, options view.Spec, opts term.Options) []string {
-	rows := probedRows(run)
+	rows := measuredRows(run)
 	if len(rows) == 0 {
 		return []string{view.DoubtsBlock(run, opts)}
 	}
-	some := measured(rows)
+	some := withSamples(rows)
 	blocks := []string{rfcBlock(run, rows, options, opts), rowLimits(plainRows(rows), opts)}
 	if !isCurve(some) || opts.Verbose {
 		blocks = append(blocks, verdictsBlock(run, rows, options, opts))
@@ -258,8 +258,8 @@ func blocks(run *result.Run, options view.Spec, opts term.Options) []string {
 }
 
 // verdictsBlock has a line a measured row: what an access takes, and what is found of the row against the baseline.
-func verdictsBlock(run *result.Run, rows []probedRow, options view.Spec, opts term.Options) string {
-	rows = slices.DeleteFunc(slices.Clone(rows), func(row probedRow) bool {
+func verdictsBlock(run *result.Run, rows []measuredRow, options view.Spec, opts term.Options) string {
+	rows = slices.DeleteFunc(slices.Clone(rows), func(row measuredRow) bool {
 		return row.Unsupported != "" || row.cell < 0 && len(row.samples) == 0
 	})
 	if len(rows) == 0 {
@@ -305,7 +305,7 @@ func verdictsBlock(run *result.Run, rows []probedRow, options view.Spec, opts te
 }
 
 // loadOf is the load of the first sample that has one; nil: there was none.
-func loadOf(rows []probedRow) *result.NumaLoad {
+func loadOf(rows []measuredRow) *result.NumaLoad {
 	for _, row := range rows {
 		for i := range row.samples {
 			if load := row.samples[i].Load; load != nil {
@@ -317,7 +317,7 @@ func loadOf(rows []probedRow) *result.NumaLoad {
 }
 
 // loadBlock sets the load that was asked for beside what the CPUs had.
-func loadBlock(rows []probedRow, opts term.Options) string {
+func loadBlock(rows []measuredRow, opts term.Options) string {
 	load := loadOf(rows)
 	if load == nil {
 		return ""
@@ -356,7 +356,7 @@ func loadBlock(rows []probedRow, opts term.Options) string {
 }
 
 // rowNotes say how much of an access is not memory's, and what rows got that is not what they asked for.
-func rowNotes(rows []probedRow, opts term.Options) string {
+func rowNotes(rows []measuredRow, opts term.Options) string {
 	block := ""
 	if note := indexNote(rows); note != "" {
 		block = term.Paragraph("  ", note, opts.Columns()-2)
@@ -371,7 +371,7 @@ func rowNotes(rows []probedRow, opts term.Options) string {
 }
 
 // indexNote tells the cost of random indices; "" where none were made.
-func indexNote(rows []probedRow) string {
+func indexNote(rows []measuredRow) string {
 	var ns, shares []float64
 	for _, row := range rows {
 		for _, v := range row.samples {
@@ -400,7 +400,7 @@ var pageSizes = map[string]func(bytes uint64) bool{
 }
 
 // pagesNote says how much of the buffer has other pages than were asked for; "" where none has.
-func pagesNote(row *probedRow) string {
+func pagesNote(row *measuredRow) string {
 	is, known := pageSizes[row.Pages]
 	if !known {
 		return ""
@@ -421,7 +421,7 @@ func pagesNote(row *probedRow) string {
 }
 
 // nodesNote says how much of the buffer is on another node than it was bound to; "" where nothing is.
-func nodesNote(row *probedRow) string {
+func nodesNote(row *measuredRow) string {
 	if row.Mem < 0 {
 		return ""
 	}

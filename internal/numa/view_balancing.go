@@ -20,7 +20,7 @@ var phases = [...]func(*result.Numa) *result.NumaPhase{
 }
 
 // meanOf returns the mean of a figure of a phase; NaN where no sample has it.
-func (p *probedRow) meanOf(phase int, figure func(*result.NumaPhase) *float64) float64 {
+func (p *measuredRow) meanOf(phase int, figure func(*result.NumaPhase) *float64) float64 {
 	return p.mean(func(v *result.Numa) *float64 {
 		if phases[phase](v) == nil {
 			return nil
@@ -30,8 +30,8 @@ func (p *probedRow) meanOf(phase int, figure func(*result.NumaPhase) *float64) f
 }
 
 // balanced returns the rows for which NUMA balancing was on.
-func balanced(rows []probedRow) []probedRow {
-	return slices.DeleteFunc(slices.Clone(rows), func(row probedRow) bool {
+func balanced(rows []measuredRow) []measuredRow {
+	return slices.DeleteFunc(slices.Clone(rows), func(row measuredRow) bool {
 		return !slices.ContainsFunc(row.samples, func(v result.Numa) bool {
 			return v.BalancingRead != nil && *v.BalancingRead > 0 && v.Settled != nil
 		})
@@ -75,7 +75,7 @@ func number[N int | uint64](n *N) *float64 {
 }
 
 // balancingBlock shows what NUMA balancing did in each row for which it was on, while the probe settled and after that.
-func balancingBlock(rows []probedRow, opts term.Options) string {
+func balancingBlock(rows []measuredRow, opts term.Options) string {
 	if rows = balanced(rows); len(rows) == 0 {
 		return ""
 	}
@@ -103,7 +103,7 @@ func balancingBlock(rows []probedRow, opts term.Options) string {
 }
 
 // othersNote returns a sentence about the probe's faults in memory other than the buffer, those of a first touch included.
-func othersNote(rows []probedRow) string {
+func othersNote(rows []measuredRow) string {
 	sums := map[string]uint64{}
 	for _, row := range rows {
 		for i := range row.samples {
@@ -132,7 +132,7 @@ func othersNote(rows []probedRow) string {
 }
 
 // scansNote returns a note if NUMA balancing looked at the process and no access to the buffer faulted; "" otherwise.
-func scansNote(row *probedRow) string {
+func scansNote(row *measuredRow) string {
 	looked := false
 	for i := range row.samples {
 		v := &row.samples[i]
@@ -158,8 +158,8 @@ func scansNote(row *probedRow) string {
 
 // pagesBlock shows on which nodes the pages of buffers that float are: after the first touch, when the probe has settled,
 // and at the end. With one node there is nothing to show.
-func pagesBlock(rows []probedRow, opts term.Options) string {
-	rows = slices.DeleteFunc(slices.Clone(rows), func(row probedRow) bool {
+func pagesBlock(rows []measuredRow, opts term.Options) string {
+	rows = slices.DeleteFunc(slices.Clone(rows), func(row measuredRow) bool {
 		touched := func(v result.Numa) bool { return v.TouchedPages != nil }
 		return row.Mem != Float || !slices.ContainsFunc(row.samples, touched)
 	})

@@ -10,15 +10,15 @@ import (
 )
 
 // scanned returns a row of one sample for which NUMA balancing was on.
-func scanned(row result.NumaRow, settling, settled result.NumaPhase) probedRow {
+func scanned(row result.NumaRow, settling, settled result.NumaPhase) measuredRow {
 	on := 1
 	v := result.Numa{NumaRow: row, BalancingRead: &on, Settling: &settling, Settled: &settled}
-	return probedRow{NumaRow: row, cell: -1, seconds: []float64{1}, samples: []result.Numa{v}}
+	return measuredRow{NumaRow: row, cell: -1, seconds: []float64{1}, samples: []result.Numa{v}}
 }
 
 func TestBalancingBlock(t *testing.T) {
 	n := func(n int) *int { return &n }
-	rows := []probedRow{scanned(result.NumaRow{Row: 3, Mem: Float},
+	rows := []measuredRow{scanned(result.NumaRow{Row: 3, Mem: Float},
 		result.NumaPhase{
 			NsPerAccess: 20, ScanSeq: n(2), BufferMoved: n(300), PagesMigrated: n(310),
 			Faults: map[string]uint64{result.BufferFaults: 400, "gorun": 3, "[stack]": 5},
@@ -73,14 +73,14 @@ func TestPagesBlock(t *testing.T) {
 	row.samples[0].TouchedPages = map[string]int{"0": 4}
 	row.samples[0].NodePages = map[string]int{"1": 4}
 	assert.Regexp(t, `\[01\] +100\.0 % / 25\.0 % / 0\.0 % +0\.0 % / 75\.0 % / 100\.0 %`,
-		pagesBlock([]probedRow{row}, term.Options{Width: 200}))
+		pagesBlock([]measuredRow{row}, term.Options{Width: 200}))
 	row.samples[0].Settling.NodePages, row.samples[0].NodePages = nil, nil
-	assert.Empty(t, pagesBlock([]probedRow{row}, term.Options{}), "one node")
+	assert.Empty(t, pagesBlock([]measuredRow{row}, term.Options{}), "one node")
 }
 
 func TestLifeBlock(t *testing.T) {
 	row := scanned(result.NumaRow{Row: 1}, result.NumaPhase{}, result.NumaPhase{})
-	assert.Empty(t, lifeBlock([]probedRow{row}, term.Options{}))
+	assert.Empty(t, lifeBlock([]measuredRow{row}, term.Options{}))
 	row.samples[0].LifeMigrations = &result.Migrations{Total: 6, SameCore: 1, SameLLC: 2, CrossNode: 3}
-	assert.Regexp(t, `\[01\] +1 +2 +0 +3 +6`, lifeBlock([]probedRow{row}, term.Options{Width: 100}))
+	assert.Regexp(t, `\[01\] +1 +2 +0 +3 +6`, lifeBlock([]measuredRow{row}, term.Options{Width: 100}))
 }

@@ -20,7 +20,7 @@ type series struct {
 }
 
 // latencySeries are the series of rows with several buffers, and the buffers' sizes; none where all are the same.
-func latencySeries(rows []probedRow) (all []series, sizes []uint64) {
+func latencySeries(rows []measuredRow) (all []series, sizes []uint64) {
 	differ := differing(plainRows(rows))
 	at := map[string]int{}
 	for i := range rows {
@@ -48,7 +48,7 @@ func latencySeries(rows []probedRow) (all []series, sizes []uint64) {
 
 // isCurve reports whether rows differ in nothing but their buffers and how these are accessed: nobody asked for a verdict on
 // what follows from the sizes of the caches.
-func isCurve(rows []probedRow) bool {
+func isCurve(rows []measuredRow) bool {
 	for n, differs := range differing(plainRows(rows)) {
 		if key := rowAxes[n].key; differs && key != bufferAxis && key != accessAxis {
 			return false
@@ -60,7 +60,7 @@ func isCurve(rows []probedRow) bool {
 
 // answer says what an access takes in the smallest and in the largest buffer; nothing for rows that differ in more.
 func answer(run *result.Run, _ view.Spec) []view.Statement {
-	rows := measured(probedRows(run))
+	rows := withSamples(measuredRows(run))
 	if !isCurve(rows) {
 		return nil
 	}
@@ -83,7 +83,7 @@ func answer(run *result.Run, _ view.Spec) []view.Statement {
 }
 
 // latencyBlock is what an access takes by the size of the buffer.
-func latencyBlock(rows []probedRow, caches []result.Cache, opts term.Options) string {
+func latencyBlock(rows []measuredRow, caches []result.Cache, opts term.Options) string {
 	all, sizes := latencySeries(rows)
 	if len(all) == 0 {
 		return ""

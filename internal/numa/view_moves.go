@@ -14,14 +14,14 @@ import (
 )
 
 // moved are the rows whose migrations were seen.
-func moved(rows []probedRow) []probedRow {
-	return slices.DeleteFunc(slices.Clone(rows), func(row probedRow) bool {
+func moved(rows []measuredRow) []measuredRow {
+	return slices.DeleteFunc(slices.Clone(rows), func(row measuredRow) bool {
 		return !slices.ContainsFunc(row.samples, func(v result.Numa) bool { return v.Migrations != nil })
 	})
 }
 
 // meanMoves is how often the probe moved in a sample of the row, on the mean of those that tell.
-func (p *probedRow) meanMoves(of func(m *result.Migrations) uint64) float64 {
+func (p *measuredRow) meanMoves(of func(m *result.Migrations) uint64) float64 {
 	sum, n := 0.0, 0
 	for i := range p.samples {
 		if m := p.samples[i].Migrations; m != nil {
@@ -32,8 +32,8 @@ func (p *probedRow) meanMoves(of func(m *result.Migrations) uint64) float64 {
 }
 
 // lifeBlock shows the migrations of the probe's whole life, by the same kinds. They include those that binding it caused.
-func lifeBlock(rows []probedRow, opts term.Options) string {
-	rows = slices.DeleteFunc(slices.Clone(rows), func(row probedRow) bool {
+func lifeBlock(rows []measuredRow, opts term.Options) string {
+	rows = slices.DeleteFunc(slices.Clone(rows), func(row measuredRow) bool {
 		return !slices.ContainsFunc(row.samples, func(v result.Numa) bool { return v.LifeMigrations != nil })
 	})
 	if len(rows) == 0 {
@@ -60,7 +60,7 @@ func lifeBlock(rows []probedRow, opts term.Options) string {
 }
 
 // mean returns the mean of a figure over the samples that have it; NaN where none has.
-func (p *probedRow) mean(of func(*result.Numa) *float64) float64 {
+func (p *measuredRow) mean(of func(*result.Numa) *float64) float64 {
 	sum, n := 0.0, 0
 	for i := range p.samples {
 		if x := of(&p.samples[i]); x != nil {
@@ -74,7 +74,7 @@ func (p *probedRow) mean(of func(*result.Numa) *float64) float64 {
 func meanKnown(x float64) string { return units.Count(math.Round(10*x) / 10) }
 
 // movesBlock counts migrations by how near the CPUs are, as the RFC does.
-func movesBlock(rows []probedRow, opts term.Options) string {
+func movesBlock(rows []measuredRow, opts term.Options) string {
 	if rows = moved(rows); len(rows) == 0 {
 		return ""
 	}
@@ -115,7 +115,7 @@ func movesBlock(rows []probedRow, opts term.Options) string {
 }
 
 // nodeMovesBlock counts the moves to and from each node, where there are several.
-func nodeMovesBlock(rows []probedRow, opts term.Options) string {
+func nodeMovesBlock(rows []measuredRow, opts term.Options) string {
 	nodes := map[string]struct{}{}
 	for _, row := range rows {
 		for _, v := range row.samples {
@@ -133,7 +133,7 @@ func nodeMovesBlock(rows []probedRow, opts term.Options) string {
 		return ""
 	}
 	order := sortedNodes(nodes)
-	rows = slices.DeleteFunc(moved(rows), func(row probedRow) bool {
+	rows = slices.DeleteFunc(moved(rows), func(row measuredRow) bool {
 		return !slices.ContainsFunc(row.samples, func(v result.Numa) bool {
 			return v.Migrations != nil && v.Migrations.CrossNode > 0
 		})

@@ -120,7 +120,7 @@ func groups(rows []result.NumaRow) []bool {
 }
 
 // rfcBlock is the table of a run.
-func rfcBlock(run *result.Run, rows []probedRow, options view.Spec, opts term.Options) string {
+func rfcBlock(run *result.Run, rows []measuredRow, options view.Spec, opts term.Options) string {
 	least, most := math.MaxInt, 0
 	lines := make([]rfcRow, len(rows))
 	for i, row := range rows {

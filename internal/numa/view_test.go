@@ -370,7 +370,7 @@ func TestRowFigures(t *testing.T) {
 	run := oneNodeRun()
 	assert.InDelta(t, math.Sqrt(32.0/7), deviation([]float64{2, 4, 4, 4, 5, 5, 7, 9}), 1e-12)
 	assert.Zero(t, deviation([]float64{3}))
-	rows := probedRows(run)
+	rows := measuredRows(run)
 	require.Len(t, rows, 4)
 	assert.Len(t, rows[0].seconds, 3, "without the control's")
 	page := rendertest.Show(t, views.Table, run, term.Options{})
@@ -387,7 +387,7 @@ func TestRowFigures(t *testing.T) {
 func TestRowsOfSamples(t *testing.T) {
 	run := blocksRun()
 	run.NumaRows, run.Cells, run.Matrix = nil, nil, nil
-	rows := probedRows(run)
+	rows := measuredRows(run)
 	require.Len(t, rows, 4)
 	assert.Len(t, rows[3].samples, 2)
 	assert.Contains(t, rendertest.Show(t, views.Table, run, term.Options{}), "[03] 4.54 4.59 4.50 0.06 | PNID: -1 NB: keep Mem: F CPU: F")

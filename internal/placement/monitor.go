@@ -34,7 +34,7 @@ type Thread struct {
 // Monitor reads back the settings of threads at its start, every Period, and at its end. If a thread has one CPU and
 // the kernel counts migrations, it must not have migrated in that time.
 type Monitor struct {
-	threads    []*watched
+	threads    []*watchedThread
 	online     *onlineCPUs // nil: not watched
 	shared     bool        // it also looks every Period
 	changed    func()      // called at the first mismatch, from any goroutine; may be nil
@@ -43,8 +43,8 @@ type Monitor struct {
 	own        []Mismatch // changes that Free processes may have made themselves
 }
 
-// watched is a thread of a Monitor.
-type watched struct {
+// watchedThread is a thread of a Monitor.
+type watchedThread struct {
 	Thread
 	of         *Monitor
 	state      csrc.Watched
@@ -87,8 +87,8 @@ func WatchMachine(changed func()) *Monitor {
 	return m.begin()
 }
 
-func (m *Monitor) add(t Thread) *watched {
-	w := &watched{Thread: t, of: m, state: csrc.NewWatched(t.TID, t.Nice != nil || t.Sched != nil)}
+func (m *Monitor) add(t Thread) *watchedThread {
+	w := &watchedThread{Thread: t, of: m, state: csrc.NewWatched(t.TID, t.Nice != nil || t.Sched != nil)}
 	m.threads = append(m.threads, w)
 	return w
 }
@@ -136,7 +136,7 @@ func (m *Monitor) End() (checked int, mismatches []string) {
 // CPU time is a mismatch instead.
 func (m *Monitor) Own() []Mismatch { return m.own }
 
-func (w *watched) differ(format string, args ...any) {
+func (w *watchedThread) differ(format string, args ...any) {
 	if w.Name != "" {
 		format = w.Name + ": " + format
 	}
@@ -153,7 +153,7 @@ func (m *Monitor) differ(format string, args ...any) {
 }
 
 // look reads the thread back.
-func (w *watched) look() {
+func (w *watchedThread) look() {
 	if w.over {
 		return
 	}
@@ -177,7 +177,7 @@ func (w *watched) look() {
 
 // readBack returns the differences between the thread and its expected setting. A thread with two possible sets of CPUs
 // may change between them at any time.
-func (w *watched) readBack() ([]Mismatch, error) {
+func (w *watchedThread) readBack() ([]Mismatch, error) {
 	mismatches, err := w.ReadBack(w.TID)
 	if w.Or.Empty() {
 		return mismatches, err
@@ -263,9 +263,9 @@ func (o *onlineCPUs) read() (cpuset.Set, error) {
 	return cpuset.Parse(string(text[:n]))
 }
 
-// watching is shared by the Monitors of this process: one thread looks for all of them, since the cost is in its
+// poller is shared by the Monitors of this process: one thread looks for all of them, since the cost is in its
 // wake-up, 30 us in a virtual machine, and not in what it looks at.
-var watching struct {
+var poller struct {
 	sync.Mutex
 	monitors []*Monitor
 	stop     *csrc.Stop
@@ -274,7 +274,7 @@ var watching struct {
 
 // share changes the list of Monitors of the thread.
 func share(change func([]*Monitor) []*Monitor) {
-	w := &watching
+	w := &poller
 	w.Lock()
 	defer w.Unlock()
 	if w.ended != nil {
@@ -304,7 +304,7 @@ func share(change func([]*Monitor) []*Monitor) {
 // next sleeps until a thread changes, and looks at it. It returns false after stop. A build without cgo has no such
 // thread: its Monitors look only at the start and at the end.
 func next(monitors []*Monitor, stop *csrc.Stop) bool {
-	var threads []*watched
+	var threads []*watchedThread
 	var states []csrc.Watched
 	for _, m := range monitors {
 		for _, w := range m.threads {

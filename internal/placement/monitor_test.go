@@ -266,5 +266,5 @@ func TestMonitorsTogether(t *testing.T) {
 			}
 		})
 	}
-	assert.Empty(t, watching.monitors)
+	assert.Empty(t, poller.monitors)
 }
