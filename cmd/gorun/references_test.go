@@ -174,7 +174,7 @@ func claims(t *testing.T) (rows [][]string) {
 	// Bound processes.
 	const here = "AMD EPYC, 2 CPUs, a virtual machine with other work on it; 2026-11-23"
 	add("bind: a bound process is never on another CPU", "holds",
-		"no deviation in 2,000,000 looks: 10 trials of 20 processes, each with 10,000", here, "gorun bind")
+		"no deviation in 2,000,000 checks: 10 trials of 20 processes, each with 10,000", here, "gorun bind")
 	add("bind: binding makes sums in the cache nearly 10% faster", untestable,
 		"bound over unbound is between −16% and +30% (95%), which is too wide; the source's table is a picture without "+
 			"figures", here, "gorun bind")

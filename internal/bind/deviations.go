@@ -47,16 +47,16 @@ func Deviations(samples []result.Sample) []result.Finding {
 	found := []result.Finding{}
 	for cell, f := range [...]finding{
 		Unbound: {
-			code: "deviations-unbound", none: "Unbound, every process was on the CPU of the look before",
-			some: "Unbound, a process was on another CPU than at the look before", where: "to",
+			code: "deviations-unbound", none: "Unbound, every process stayed on its CPU",
+			some: "Unbound, a process was on another CPU than at the previous check", where: "to",
 		},
 		Bound: {
 			code: "deviations-bound", none: "Bound, every process was on its CPU", some: "Bound, a process was not on its CPU",
 			where: "on",
 		},
 	} {
-		if looks := countDeviations(samples, cell == Bound); looks.checks > 0 {
-			found = append(found, f.result(looks))
+		if c := countDeviations(samples, cell == Bound); c.checks > 0 {
+			found = append(found, f.result(c))
 		}
 	}
 	return found
@@ -66,9 +66,9 @@ func Deviations(samples []result.Sample) []result.Finding {
 type finding struct{ code, none, some, where string }
 
 func (f finding) result(l deviationCounts) result.Finding {
-	text := fmt.Sprintf("%s, in all of %d looks.", f.none, l.checks)
+	text := fmt.Sprintf("%s, in all of %d checks.", f.none, l.checks)
 	if l.deviations > 0 {
-		text = fmt.Sprintf("%s in %d of %d looks, %d of %d processes at least once: %s.", f.some, l.deviations, l.checks, l.deviated,
+		text = fmt.Sprintf("%s in %d of %d checks, %d of %d processes at least once: %s.", f.some, l.deviations, l.checks, l.deviated,
 			l.processes, l.places(f.where))
 	}
 	return result.Finding{Code: f.code, Message: text, Value: float64(l.deviations)}

@@ -66,9 +66,9 @@ func TestDeviations(t *testing.T) {
 	found := Deviations(run.Samples)
 	require.Len(t, found, 2)
 	assert.Equal(t, result.Finding{
-		Code: "deviations-unbound", Message: "Unbound, every process was on the CPU of the look before, in all of 2000 looks.",
+		Code: "deviations-unbound", Message: "Unbound, every process stayed on its CPU, in all of 2000 checks.",
 	}, found[0])
-	assert.Equal(t, "Bound, every process was on its CPU, in all of 2000 looks.", found[1].Message)
+	assert.Equal(t, "Bound, every process was on its CPU, in all of 2000 checks.", found[1].Message)
 	assert.Empty(t, Deviations(nil))
 
 	deviate(t, &run.Samples[0], 0, map[string]uint64{"4": 2, "7": 1})
@@ -77,7 +77,7 @@ func TestDeviations(t *testing.T) {
 	assert.Equal(t, stats.Faster, run.Cells[Bound].Verdict.Kind)
 	assert.Equal(t, result.Finding{
 		Code: "deviations-unbound", Value: 4,
-		Message: "Unbound, a process was on another CPU than at the look before in 4 of 2000 looks, 2 of 20 processes at" +
+		Message: "Unbound, a process was on another CPU than at the previous check in 4 of 2000 checks, 2 of 20 processes at" +
 			" least once: 2 to CPU 4, 2 to CPU 7.",
 	}, Deviations(run.Samples)[0])
 
@@ -86,7 +86,7 @@ func TestDeviations(t *testing.T) {
 	found = Deviations(run.Samples)
 	assert.Equal(t, 9, run.Cells[Bound].Verdict.Rounds, "a trial in which a bound process was elsewhere is not judged")
 	assert.Equal(t, 9, run.Cells[Bound].Summary.Samples)
-	assert.Equal(t, "Bound, a process was not on its CPU in 100 of 2000 looks, 1 of 20 processes at least once: 100 on CPU 7.",
+	assert.Equal(t, "Bound, a process was not on its CPU in 100 of 2000 checks, 1 of 20 processes at least once: 100 on CPU 7.",
 		found[1].Message)
 	assert.EqualValues(t, 100, found[1].Value)
 }

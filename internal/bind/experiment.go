@@ -46,10 +46,10 @@ var Experiment = experiment.Define(experiment.Definition[Cell]{
 	Text: experiment.Text{
 		Name:  "bind",
 		Short: "Compare processes bound to CPUs with the same processes unbound",
-		Long: "In a trial, --processes start together. Each looks --checks times on which CPU it is, and then adds up an\n" +
+		Long: "In a trial, --processes start together. Each checks --checks times which CPU it runs on, and then adds up an\n" +
 			"array of its own. Bound, process i has CPU i mod n of the n CPUs; unbound, all may use all. One trial of each\n" +
-			"two is bound; each comes first equally often, in random order. What is compared is the mean time of the sums.\n" +
-			"In gorun matrix bind the processes of each cell are bound, and what is compared are the other flags.",
+			"two is bound; each comes first equally often, in random order. Compared is the mean time of the sums.\n" +
+			"In gorun matrix bind the processes of each cell are bound, and the cells differ in other flags.",
 		Example: "  gorun bind\n" +
 			"  gorun bind --cold --palette red --svg cold.svg\n" +
 			"  gorun bind --processes 4 --cpus one-per-core --array 256KiB --trials 30\n" +

@@ -96,11 +96,11 @@ func RunProcess(ctx context.Context, in io.Reader, out io.Writer) error {
 		if err != nil {
 			return a, err
 		}
-		looks := csrc.ChecksArgs{CPU: o.CPU, CPUs: cpuset.Max + 1, Checks: o.Checks, Shared: shared}
+		args := csrc.ChecksArgs{CPU: o.CPU, CPUs: cpuset.Max + 1, Checks: o.Checks, Shared: shared}
 		if o.Within {
-			looks.Mask = o.CPUs.Words(o.CPUs.Last()/64 + 1)
+			args.Mask = o.CPUs.Words(o.CPUs.Last()/64 + 1)
 		}
-		checks, err := csrc.Checks(looks)
+		checks, err := csrc.Checks(args)
 		if err != nil {
 			return a, err
 		}
@@ -173,7 +173,7 @@ func (c Cell) sample(done process.Done[reply]) (s result.Sample, err error) {
 			s.Placement.Checked += int(a.Checks)
 			if a.Deviations > 0 {
 				s.Placement.Mismatches = append(s.Placement.Mismatches,
-					fmt.Sprintf("process %d was not on CPU %s in %d of %d looks", i, p.CPUs, a.Deviations, a.Checks))
+					fmt.Sprintf("process %d was not on CPU %s in %d of %d checks", i, p.CPUs, a.Deviations, a.Checks))
 			}
 		}
 		v.Checks, v.Deviations = v.Checks+a.Checks, v.Deviations+a.Deviations

@@ -115,7 +115,7 @@ func TestMeasureBindUnbound(t *testing.T) {
 	assert.False(t, s.Placement.Verified)
 	assert.Equal(t, []string{
 		fmt.Sprintf("process 1: asked for CPUs %d, the kernel answers CPUs %d", cpus.First(), cpus.Last()),
-		fmt.Sprintf("process 1 was not on CPU %d in 10000 of 10000 looks", cpus.First()),
+		fmt.Sprintf("process 1 was not on CPU %d in 10000 of 10000 checks", cpus.First()),
 	}, s.Placement.Mismatches)
 }
 

@@ -258,7 +258,7 @@ func tableBlock(run *result.Run, opts term.Options) string {
 // title returns the heading of `gorun bind`.
 func title(run *result.Run, options view.Spec) (title string, parts []string) {
 	title = "gorun bind: " + options.Text("processes") + " processes, bound to CPUs and not"
-	parts = []string{options.Text("checks") + " looks at the CPU each"}
+	parts = []string{options.Text("checks") + " checks of the CPU each"}
 	if bytes, err := strconv.ParseUint(options.Text("array_bytes"), 10, 64); err == nil {
 		parts = append(parts, "an array of "+units.Bytes(bytes)+" each, "+filled(options)+"added up "+options.Text("passes")+" times")
 	}

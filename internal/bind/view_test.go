@@ -56,8 +56,8 @@ func bindRunOf(processes, trials int) *result.Run {
 		},
 	}
 	run.Findings = []result.Finding{
-		{Code: "deviations-unbound", Message: "Unbound, a process was on another CPU in 34 of 2000000 looks.", Value: 34},
-		{Code: "deviations-bound", Message: "Bound, every process was on its CPU, in all of 2000000 looks."},
+		{Code: "deviations-unbound", Message: "Unbound, a process was on another CPU in 34 of 2000000 checks.", Value: 34},
+		{Code: "deviations-bound", Message: "Bound, every process was on its CPU, in all of 2000000 checks."},
 	}
 	for trial := range trials {
 		for cell := range 2 {
@@ -104,7 +104,7 @@ func invalidBind() *result.Run {
 	s := &run.Samples[5]
 	s.Partial, s.Quality = true, result.Quality{Verdict: result.Suspect, Reasons: []string{"cut short"}}
 	s = &run.Samples[3]
-	s.Placement.Verified, s.Placement.Mismatches = false, []string{"process 1 was not on CPU 1 in 7 of 10000 looks"}
+	s.Placement.Verified, s.Placement.Mismatches = false, []string{"process 1 was not on CPU 1 in 7 of 10000 checks"}
 	s.Quality = result.Quality{
 		Verdict: result.Invalid, Reasons: []string{"the placement is not what was asked: " + s.Placement.Mismatches[0]},
 	}

@@ -242,10 +242,10 @@ func relationRows(pairs []measuredPair, show func(ns float64) string) (head []st
 // extremes names the fastest and the slowest pair.
 func extremes(pairs []measuredPair) string {
 	nearer := func(a, b measuredPair) int { return cmp.Compare(a.NS, b.NS) }
-	tell := func(p measuredPair) string {
+	describe := func(p measuredPair) string {
 		return fmt.Sprintf("CPUs %d and %d (%s) %s ns", p.CPUA, p.CPUB, p.Relation, units.Tenths(p.NS))
 	}
-	return "fastest: " + tell(slices.MinFunc(pairs, nearer)) + "; slowest: " + tell(slices.MaxFunc(pairs, nearer))
+	return "fastest: " + describe(slices.MinFunc(pairs, nearer)) + "; slowest: " + describe(slices.MaxFunc(pairs, nearer))
 }
 
 // planBlock shows the number of pairs and their duration.

@@ -13,7 +13,7 @@ import (
 	"gorun/internal/shell"
 )
 
-// Around holds the user's commands that belong to a cell and are neither timed nor placed. nil: none.
+// Around has the user's commands around the samples of a cell, which are neither timed nor placed. nil: none.
 type Around struct {
 	Setup    []string `json:"setup,omitempty"`    // once, before the first sample
 	Prepare  []string `json:"prepare,omitempty"`  // before each sample
@@ -21,7 +21,7 @@ type Around struct {
 	Cleanup  []string `json:"cleanup,omitempty"`  // once, after the last sample
 }
 
-// keptText is how much of the output of such a command is kept for an error message, in bytes.
+// keptText is the number of bytes of such a command's output that an error message shows.
 const keptText = 1 << 12
 
 // call runs a command that is not measured; flag names it in the error.
@@ -72,7 +72,7 @@ func (s *sampler) Close() (err error) {
 	return err
 }
 
-// each returns the distinct commands of the cells, in order.
+// each returns the cells' distinct commands of a kind, in order.
 func (s *sampler) each(of func(Cell) []string) (commands [][]string) {
 	for _, c := range s.cells {
 		argv := of(c)

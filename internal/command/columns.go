@@ -66,7 +66,7 @@ func dedicated(of func(*result.Dedicated) int) func(*result.Exec) *int {
 	}
 }
 
-// mostMetrics bounds how many figures of a command's own are judged: each makes all verdicts later.
+// mostMetrics limits the number of judged figures that a command prints: each one delays all verdicts.
 var mostMetrics = len(new(result.Exec).Metrics())
 
 // metricColumn returns the name of the column of a command's own figure.
@@ -77,7 +77,7 @@ func metricColumn(i int) string {
 	return fmt.Sprintf("%s_%d", result.DatumMetric, i+1)
 }
 
-// moreMetrics are the columns of the second metric and those after it.
+// moreMetrics returns the columns of the second and later metrics.
 func moreMetrics() (columns column.List) {
 	for i := 1; i < mostMetrics; i++ {
 		columns = append(columns, column.Figure(column.Column{

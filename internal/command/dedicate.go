@@ -13,8 +13,8 @@ import (
 	"gorun/internal/units"
 )
 
-// alone takes a sample while the threads of other processes are kept off its CPU. What cannot be put back makes the sample
-// an error, and is that of Close too.
+// alone takes a sample while the threads of other processes are kept off its CPU. Settings that cannot be restored
+// make the sample an error, which Close returns too.
 func (s *sampler) alone(ctx context.Context, c Cell) (sample result.Sample, err error) {
 	held, err := dedicate.Take(guardian.New(s.Self.In(s.Environ)), *c.Dedicate)
 	if err != nil {
@@ -43,7 +43,7 @@ func (s *sampler) alone(ctx context.Context, c Cell) (sample result.Sample, err 
 	return s.measure(ctx, c)
 }
 
-// left are warnings of what stayed on the CPU of the last command that had one to itself.
+// left returns warnings about the threads and interrupts that stayed on the CPU of the last command with --dedicate.
 func (s *sampler) left() []result.Warning {
 	if s.dedicated == nil || len(s.dedicated.Left) == 0 {
 		return nil
@@ -54,7 +54,7 @@ func (s *sampler) left() []result.Warning {
 	}}
 }
 
-// dedicatedLines say what was moved and what was left, for stderr.
+// dedicatedLines describes what was moved and what was left, for stderr.
 func dedicatedLines(d *result.Dedicated) string {
 	text := fmt.Sprintf("gorun: moved off CPU %d: %s\n", d.CPU, movedWords(d))
 	if len(d.Left) > 0 {
@@ -63,7 +63,7 @@ func dedicatedLines(d *result.Dedicated) string {
 	return text
 }
 
-// movedWords say what was moved.
+// movedWords describes what was moved.
 func movedWords(d *result.Dedicated) string {
 	of := "1 process"
 	if d.Processes != 1 {
@@ -84,5 +84,5 @@ func leftWords(d *result.Dedicated) string {
 	return strings.Join(words, "; ")
 }
 
-// leftOnWords is "12 kernel threads (bound to CPU 1)".
+// leftOnWords returns, for example, "12 kernel threads (bound to CPU 1)".
 func leftOnWords(l result.LeftOn) string { return units.Things(l.Count, l.What) + " (" + l.Why + ")" }

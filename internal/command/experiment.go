@@ -1,4 +1,5 @@
-// Package command is `gorun exec`: the user's command in a placement, or in all placements that can make a difference.
+// Package command is the experiment of `gorun exec`: the user's command in a placement, or in all placements that can
+// make a difference.
 package command
 
 import (
@@ -63,15 +64,15 @@ var Experiment = experiment.Define(experiment.Definition[Cell]{
 
 // Cell is a command and the setting in which it is started.
 type Cell struct {
-	Name string // of the command in tables; "": its words
+	Name string // in tables; "": the command's words
 	Argv []string
 	Around
 	Input      string // file that is the command's standard input; "": /dev/null, or gorun's own
-	AnyExit    bool   // an exit code other than 0 is no failure
+	AnyExit    bool   // an exit code other than 0 is not a failure
 	Setting    launch.Setting
 	Timeout    time.Duration // 0: none
-	Metrics    []string      // regular expressions for the command's own figures
-	Migrations bool          // moves between CPUs are counted
+	Metrics    []string      // regular expressions for figures that the command prints
+	Migrations bool          // count moves between CPUs
 
-	Dedicate *dedicate.Request `json:",omitempty"` // nil: nothing is moved off its CPU
+	Dedicate *dedicate.Request `json:",omitempty"` // nil: no thread is moved off the CPU
 }

@@ -20,7 +20,7 @@ import (
 	"gorun/internal/topology"
 )
 
-// The test's executable is also what supervises the commands.
+// The test's executable also runs as the supervisor of commands.
 func TestMain(m *testing.M) {
 	if len(os.Args) > 1 && os.Args[1] == launch.SupervisorCommand {
 		if err := launch.Supervise(os.Args[2:]); err != nil {
@@ -110,7 +110,7 @@ func TestSweepHasTheMachinesPlacements(t *testing.T) {
 	assert.Contains(t, hint.Of(err), "ens5")
 }
 
-// Memory near to a device is that of its node. A machine is read for that, and not for nodes by their numbers.
+// Memory near to a device is that of its node. The machine is read only for device selectors, not for node numbers.
 func TestMempolicyOfDevice(t *testing.T) {
 	m := recorded(t, "devices")
 	for policy, want := range map[string]string{
@@ -158,8 +158,8 @@ func sample(t *testing.T, s *sampler, c Cell, script string) (result.Sample, err
 	return s.Sample(context.Background(), c)
 }
 
-// A command that fails gives an invalid sample of a comparison. A single run always gives a sample, and gorun ends with
-// the command's exit code.
+// In a comparison, a command that fails gives an invalid sample. A single run always gives a sample, and gorun exits
+// with the command's exit code.
 func TestSampleOfACommandThatFails(t *testing.T) {
 	compared := &sampler{}
 	s, err := sample(t, compared, Cell{}, "echo why >&2; exit 9")
@@ -185,7 +185,7 @@ func TestSampleOfACommandThatFails(t *testing.T) {
 	assert.Equal(t, experiment.Status(9), status)
 }
 
-// A command that cannot be started makes its sample invalid in a comparison, and ends gorun in a single run.
+// A command that cannot be started makes its sample invalid in a comparison, and is an error in a single run.
 func TestSampleOfACommandThatNeverRan(t *testing.T) {
 	path, err := os.Executable()
 	require.NoError(t, err)

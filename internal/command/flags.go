@@ -19,7 +19,7 @@ import (
 	"gorun/internal/topology"
 )
 
-// flags are those of `gorun exec`.
+// flags are the flags of `gorun exec`.
 type flags struct {
 	placement  string
 	mempolicy  string
@@ -87,7 +87,7 @@ func (f *flags) Register(set *experiment.FlagSet) {
 	set.Words("better", []string{result.Lower, result.Higher})
 }
 
-// Arguments takes the command.
+// Arguments parses the command.
 func (f *flags) Arguments(argv []string) error {
 	switch {
 	case len(argv) > 0 && f.command != "":
@@ -101,7 +101,7 @@ func (f *flags) Arguments(argv []string) error {
 	return nil
 }
 
-// split splits the commands that were given as one text into words.
+// split divides the commands that were given as one text into words.
 func (f *flags) split() error {
 	for _, of := range []struct {
 		flag, text string

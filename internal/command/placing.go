@@ -22,12 +22,12 @@ func memoryNodes(m experiment.Machine) (nodes cpuset.Set) {
 	return nodes
 }
 
-// noDedicate is the value of --dedicate that moves nothing.
+// noDedicate is the value of --dedicate that moves no thread.
 const noDedicate = "none"
 
 func (f *flags) dedicates() bool { return f.dedicate != "" && f.dedicate != noDedicate }
 
-// dedicated returns what is moved off which CPU; nil: nothing.
+// dedicated returns the request for --dedicate; nil if nothing is moved.
 func (f *flags) dedicated(m experiment.Machine) (*dedicate.Request, error) {
 	if !f.dedicates() {
 		return nil, nil
@@ -56,7 +56,7 @@ func (f *flags) place(m experiment.Machine) (p launch.Placement, err error) {
 	return p, nil
 }
 
-// parseMempolicy reads a policy, whose nodes may be those near to a device or far from it.
+// parseMempolicy parses a policy; its nodes may be given as near to a device or far from it.
 func parseMempolicy(m experiment.Machine, text string) (linux.Mempolicy, cpuset.Set, error) {
 	name, list, _ := strings.Cut(text, ":")
 	if topology.SelectsDevice(list) {

@@ -12,7 +12,7 @@ import (
 	"gorun/internal/stats"
 )
 
-// linesBlock lists the ways to have a setting, each as it is to be typed; nothing where nothing is to be set.
+// linesBlock lists the commands and settings that give a placement without gorun; "" if nothing needs to be set.
 func linesBlock(l *result.Lines, opts term.Options) string {
 	block := ""
 	line := func(name, text string) {
@@ -31,7 +31,7 @@ func linesBlock(l *result.Lines, opts term.Options) string {
 	return block
 }
 
-// userCommand is the command of the user's own that the cells of a run place.
+// userCommand returns the user's command that the cells of a run place.
 func userCommand(run *result.Run) string {
 	if len(run.Cells) == 0 || run.Cells[0].Lines == nil {
 		return ""
@@ -48,17 +48,17 @@ func userCommand(run *result.Run) string {
 	return strings.Join(words, " ")
 }
 
-// best returns the setting of the command that is shown to be better than the baseline and than which no other is shown to be
-// better by its typical ratio, and the baseline; found is false where the cells are not settings of a command.
+// best returns the setting with a proven improvement over the baseline that has the best typical ratio, unless
+// another is proven better, and the baseline. found is false if the cells are not settings of one command.
 func best(run *result.Run) (best, baseline int, found bool) {
-	at := func(i int) bool { return i >= 0 && i < len(run.Cells) } // a foreign file may name others
+	at := func(i int) bool { return i >= 0 && i < len(run.Cells) } // a foreign file may have other numbers
 	ranking := slices.DeleteFunc(slices.Clone(run.Matrix.Ranking), func(i int) bool { return !at(i) })
 	baseline = run.Matrix.Baseline
 	if len(ranking) == 0 || !at(baseline) || run.Cells[baseline].Lines == nil {
 		return 0, 0, false
 	}
 	if slices.ContainsFunc(run.Cells, func(c result.Cell) bool { return c.Flags["command"] != run.Cells[baseline].Flags["command"] }) {
-		return 0, 0, false // commands are compared, and not settings of one
+		return 0, 0, false // different commands are compared
 	}
 	best = ranking[0]
 	if cell := &run.Cells[best]; cell.Verdict == nil || cell.Verdict.Kind != stats.Faster || cell.Lines == nil {
@@ -67,7 +67,7 @@ func best(run *result.Run) (best, baseline int, found bool) {
 	return best, baseline, true
 }
 
-// answer names the placement to use, where placements of a command are compared.
+// answer recommends a placement, if placements of a command are compared.
 func answer(run *result.Run, _ view.Spec) []view.Statement {
 	if run.Matrix == nil || len(run.Cells) < 2 {
 		return nil
@@ -89,7 +89,7 @@ func answer(run *result.Run, _ view.Spec) []view.Statement {
 	return append([]view.Statement{{Text: text}}, verdicts...)
 }
 
-// useBlock says how to have the best setting without gorun.
+// useBlock shows how to get the best setting without gorun.
 func useBlock(run *result.Run, opts term.Options) string {
 	use, baseline, found := best(run)
 	if !found || use == baseline {

@@ -10,10 +10,10 @@ import (
 	"gorun/internal/result"
 )
 
-// Of the end of a command's output, this many bytes are kept, for its figure and its last words.
+// The number of bytes kept from the end of a command's output, for its figures and for error messages.
 const keptOutput = 1 << 20
 
-// exitTimedOut is that of timeout(1).
+// exitTimedOut is the exit code of a command that timed out, as in timeout(1).
 const exitTimedOut = 124
 
 // sampler runs the commands.
@@ -23,8 +23,8 @@ type sampler struct {
 	prepared   bool // Prepare was called
 	last       launch.Outcome
 	written    []written
-	dedicated  *result.Dedicated // of the last sample that had a CPU to itself
-	unrestored error             // of what was moved for it
+	dedicated  *result.Dedicated // of the last sample with --dedicate
+	unrestored error             // error of restoring what was moved for it
 }
 
 // Sample runs the command of a cell, on a CPU of its own if the cell has one.
@@ -35,8 +35,8 @@ func (s *sampler) Sample(ctx context.Context, c Cell) (result.Sample, error) {
 	return s.measure(ctx, c)
 }
 
-// measure runs the command of a cell. When it is what the user sees, it may fail; of a comparison, a command that failed
-// or never ran is an invalid sample.
+// measure runs the command of a cell. A single run's command may fail; in a comparison, a command that failed or
+// could not be started gives an invalid sample.
 func (s *sampler) measure(ctx context.Context, c Cell) (sample result.Sample, err error) {
 	r := launch.Request{Setting: c.Setting, Command: launch.Command{
 		Self: s.Self.In(s.Environ), Argv: c.Argv, Keep: keptOutput, Timeout: c.Timeout, Migrations: c.Migrations,
@@ -51,7 +51,7 @@ func (s *sampler) measure(ctx context.Context, c Cell) (sample result.Sample, er
 	if s.Passed {
 		r.Passed, r.Stdin, r.Stdout, r.Stderr = true, os.Stdin, os.Stdout, os.Stderr
 		if len(r.Metrics) == 0 {
-			r.Keep = 0 // nothing stands between the command and its output
+			r.Keep = 0 // the command writes directly to gorun's output
 		}
 	}
 	if c.Input != "" {
@@ -68,13 +68,14 @@ func (s *sampler) measure(ctx context.Context, c Cell) (sample result.Sample, er
 		return result.InvalidSample(err), nil
 	case failure != "":
 		sample.Doubts = append([]result.Doubt{{Verdict: result.Invalid, Reason: failure}}, sample.Doubts...)
-	case !sample.Partial && len(c.Metrics) == 0: // figures that a command prints are never the same
+	case !sample.Partial && len(c.Metrics) == 0: // printed figures differ from run to run
 		s.note(c, s.last.Written)
 	}
 	return sample, nil
 }
 
-// End has gorun end as the command did that the user has seen; it warns of compared commands whose output differs.
+// End returns an error with the exit code of the command that the user ran, and warnings about compared commands with
+// different output.
 func (s *sampler) End() (warnings []result.Warning, err error) {
 	if !s.Passed {
 		return append(s.differing(), s.left()...), nil

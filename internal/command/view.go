@@ -12,14 +12,14 @@ import (
 	"gorun/internal/units"
 )
 
-// shown is how runs of `gorun exec` are shown.
+// shown is the view of `gorun exec` runs.
 var shown = experiment.View{
 	Title: title, Blocks: blocks, Plan: planBlock,
 	Options: []string{"command"},
 	Answer:  answer, Placed: userCommand, Below: useBlock,
 }
 
-// title is the heading of `gorun exec`.
+// title returns the heading of `gorun exec`.
 func title(run *result.Run, options view.Spec) (title string, parts []string) {
 	for _, name := range options.Names() {
 		if name != "command" {
@@ -29,12 +29,12 @@ func title(run *result.Run, options view.Spec) (title string, parts []string) {
 	return "gorun exec: " + strings.ReplaceAll(options.Text("command"), ",", " "), parts
 }
 
-// blocks are what the command used, and how good the sample is.
+// blocks returns the resources that the command used, and the quality of the sample.
 func blocks(run *result.Run, _ view.Spec, opts term.Options) []string {
 	return []string{figuresBlock(run, opts), view.SamplesBlock(run, opts)}
 }
 
-// figuresBlock lists what the command and all its descendants used.
+// figuresBlock lists the resources used by the command and all its descendants.
 func figuresBlock(run *result.Run, opts term.Options) string {
 	if len(run.Samples) == 0 {
 		return ""
@@ -42,7 +42,7 @@ func figuresBlock(run *result.Run, opts term.Options) string {
 	s := &run.Samples[0]
 	v, ok := result.Typed[result.Exec](s)
 	if !ok {
-		return view.FiguresBlock(run.Samples, column.Times, opts) // a foreign file's
+		return view.FiguresBlock(run.Samples, column.Times, opts) // from a foreign file
 	}
 	var rows []term.Judged
 	row := func(name, value, more string) {
@@ -98,7 +98,7 @@ func figuresBlock(run *result.Run, opts term.Options) string {
 	return term.JudgedGrid([]term.Column{term.Left(""), term.Right("")}, "", rows, opts)
 }
 
-// planBlock is how to have a setting without gorun.
+// planBlock shows how to get a setting without gorun.
 func planBlock(plan *result.Plan, _ view.Spec) string {
 	block := ""
 	if plan.Lines != nil {

@@ -23,7 +23,7 @@ type shownSpec struct {
 	Nice    *int     `json:"nice,omitempty"`
 }
 
-// watchedRun is a command that was watched, and left a process behind.
+// watchedRun returns a run of a watched command that left a process behind.
 func watchedRun() *result.Run {
 	run := rendertest.Run("exec", 2, 1)
 	run.Spec = shownSpec{Command: []string{"make", "-j", "two words"}, CPUs: "0", Nice: new(5)}
@@ -43,7 +43,7 @@ func watchedRun() *result.Run {
 	return run
 }
 
-// cellsRun compares a command's placements, by its time or by its own rate.
+// cellsRun returns a run that compares a command's placements, by time or by a rate that it prints.
 func cellsRun(metric bool) *result.Run {
 	placed := func(name, cpus string, median float64, verdict *stats.Verdict, lines *result.Lines) result.Cell {
 		cell := result.Cell{

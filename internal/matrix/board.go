@@ -12,8 +12,8 @@ import (
 	"gorun/internal/stats"
 )
 
-// Board is a matrix in progress. It decides which sample is taken next, takes it, and judges. The same samples give the
-// same verdicts, whether they are new or read from a journal.
+// Board is a matrix in progress. It decides which sample is taken next, records it, and judges. The same samples give
+// the same verdicts, whether they are new or read from a journal.
 type Board struct {
 	run     *result.Run
 	figures []Figure // the judged figures; the first decides which samples are taken

@@ -139,7 +139,7 @@ func repeats(first, run Side, force bool) error {
 	return nil
 }
 
-// drifted returns a warning, for an undecided cell, about what this number of runs cannot show and what would show it.
+// drifted returns a warning for an undecided cell: why this number of runs is not enough, and what would be.
 func drifted(c *result.Comparison, sides []Side) (w result.Warning, found bool) {
 	pairs := len(sides) / 2
 	if pairs >= stats.FewestPairs || !slices.ContainsFunc(c.Cells, func(cell result.ComparedCell) bool {

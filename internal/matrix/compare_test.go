@@ -154,7 +154,7 @@ func TestCompareConditionsOfSessions(t *testing.T) {
 		{signals(0.012, 0.002, 1e-4), "others took 2.0% of the CPU time in A, 7.0% in B"},
 		{signals(0.002, 0.012, 1e-4), "others took 2.0% of the CPU time in A, 7.0% in B"},
 		{fake{}, "can't tell: −"},
-		{fake{spoil: func(s *result.Sample, _ string) { // a tick is ten times the sample, by rounding alone
+		{fake{spoil: func(s *result.Sample, _ string) { // rounding of ticks alone gives ten times the sample
 			steal, other := 0.0, 0.010
 			s.Quality.Signals = result.Signals{WatchedSeconds: 0.001, StealSeconds: &steal, OtherSeconds: &other}
 		}}, "can't tell: −"},

@@ -8,14 +8,14 @@ import (
 	"gorun/internal/stats"
 )
 
-// disturbance is something from outside that may differ between a cell's samples and the baseline's.
+// disturbance is an external influence that may differ between a cell's samples and the baseline's.
 type disturbance struct {
 	of    func(sig result.Signals, cpus int) (float64, bool) // its size: a share of the CPU time, or a logarithm
-	words string                                             // takes the mean of the cell and that of the baseline
+	words string                                             // format for the means of the cell and of the baseline
 	show  func(mean float64) float64
 }
 
-// disturbances can make a difference confounded. To add one, add its row.
+// disturbances lists those that can make a difference confounded. To add one, add its row.
 var disturbances = [...]disturbance{
 	{stealShare, "the hypervisor stole %.1f%% of the available CPU time, and %.1f%% during the baseline", hundredfold},
 	{otherShare, "other programs used %.1f%% of the available CPU time, and %.1f%% during the baseline", hundredfold},

@@ -1,6 +1,6 @@
 package matrix
 
-// What the tests look at.
+// Exported for tests.
 var Warmups = warmups
 
 const PilotExecutions = pilotExecutions

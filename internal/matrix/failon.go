@@ -12,16 +12,16 @@ import (
 // FailOn are the verdicts on a cell that make a command fail. It is the value of a flag.
 type FailOn []failure
 
-// failure is a word, and for how large a difference it stands.
+// failure is a word of --fail-on, with the size of the difference.
 type failure struct {
 	word  string
-	above float64 // the least difference of the interval is larger than this: 0.05 is 5%
+	above float64 // the interval's smallest difference must exceed this: 0.05 is 5%
 }
 
-// Failures are the words that FailOn knows. A difference may follow the first three: slower>5%.
+// Failures lists the words of FailOn. A size may follow the first three: slower>5%.
 var Failures = []string{string(stats.Slower), string(stats.Faster), "difference", "undecided"}
 
-// Set adds the words of a text, joined by commas.
+// Set adds the words of a comma-joined text.
 func (f *FailOn) Set(text string) error {
 	for _, part := range strings.Split(text, ",") {
 		word, above, sized := strings.Cut(strings.TrimSpace(part), ">")
@@ -40,7 +40,7 @@ func (f *FailOn) Set(text string) error {
 	return nil
 }
 
-// String returns the words as they are typed.
+// String returns the words in the form of the flag.
 func (f *FailOn) String() string {
 	words := make([]string, len(*f))
 	for i, condition := range *f {
@@ -52,10 +52,10 @@ func (f *FailOn) String() string {
 	return strings.Join(words, ",")
 }
 
-// Type is shown in help.
+// Type returns the value's name in help.
 func (f *FailOn) Type() string { return "verdicts" }
 
-// Fails reports whether a verdict is one of those.
+// Fails reports whether a verdict is one of these.
 func (f FailOn) Fails(v stats.Verdict) bool {
 	return slices.ContainsFunc(f, func(condition failure) bool { return condition.meets(v) })
 }

@@ -31,8 +31,8 @@ func uses(ratios map[string]float64) func(*result.Sample, string) {
 	}
 }
 
-// A placement that makes threads wait takes longer and uses the same CPU time; one that takes more CPUs for the same wall
-// time is the opposite.
+// A placement that makes threads wait takes longer with the same CPU time; one that uses more CPUs takes more CPU
+// time in the same wall time.
 func TestFiguresDisagree(t *testing.T) {
 	run := withCPU(workers(3))
 	run.Matrix.Rounds = 60

@@ -50,8 +50,8 @@ func judgeBlocks(run *result.Run, columns column.List) error {
 	return nil
 }
 
-// judgePairs compares the samples of each round: the cell's and the baseline's, taken one after the other, are a pair.
-// A pair with an invalid sample is left out. The verdict is that of stats.Pairs, with its limits.
+// judgePairs compares the samples of each round: the cell's and the baseline's, taken one after the other, form a
+// pair. A pair with an invalid sample is left out. The verdict is from stats.PairedSamples, with its limits.
 func judgePairs(run *result.Run, columns column.List) error {
 	if err := sumUp(run, columns); err != nil {
 		return err
@@ -98,7 +98,7 @@ func pairsVerdict(run *result.Run, cell int, figure Figure, faults Faults, desig
 	return v
 }
 
-// sumUp sets the summaries of the cells, and no verdicts.
+// sumUp sets the summaries of the cells without verdicts.
 func sumUp(run *result.Run, columns column.List) error {
 	m := run.Matrix
 	time, err := Time(m, columns)

@@ -21,14 +21,14 @@ const (
 	leastPart = 0.005
 	// mostWarmups is the maximum number of executions as a warm-up.
 	mostWarmups = 3
-	// warm is how much slower than the later ones a warm execution may be.
+	// warm is the greatest slowdown of a warm execution compared with later ones.
 	warm = 0.02
 )
 
-// Warmup is what a process executes of a cell before the sample that counts.
+// Warmup is the work of a process on a cell before the sample that counts.
 type Warmup struct {
 	Executions int
-	Seconds    float64 // after which each execution is cut; 0: not cut
+	Seconds    float64 // limit of each execution; 0: none
 }
 
 // Execution is one execution of a pilot.
@@ -37,9 +37,9 @@ type Execution struct {
 	Seconds  float64 // of wall time
 }
 
-// Pilot finds the warm-up of a process. It takes about as long as the budget, or twice that where a part of an
-// execution may be enough, or longer if a few processes need that; 0: no limit. execute makes a fresh process warm up
-// and then execute the cell a number of times within a time.
+// Pilot finds the warm-up of a process. It takes about as long as the budget, or twice that if a part of an execution
+// may be enough, or longer if a few processes need it; 0 is no limit. execute makes a new process warm up and then
+// execute the cell a number of times within a time.
 func Pilot(
 	budget time.Duration, execute func(w Warmup, executions int, budget time.Duration) ([]Execution, error),
 ) (Warmup, error) {

@@ -9,7 +9,7 @@ import (
 	presets "gorun/testdata/matrix"
 )
 
-// Presets are the matrices that come with gorun, each a file in testdata/matrix.
+// Presets lists gorun's own matrices, each in a file of testdata/matrix.
 var Presets = []struct{ Name, Experiment, Usage string }{
 	{"quick", "primes", "8 ways to place the workers of gorun primes, within a minute"},
 	{"classic", "primes", "38 rows: goroutines, threads, CPUs and priority, each from 50 to 20000 workers"},

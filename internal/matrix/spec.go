@@ -25,7 +25,7 @@ type Flag struct {
 	List    bool   // a CPU list: its values are separated by spaces, since it contains commas
 	Whole   bool   // a text that is always one value
 	Joined  bool   // a text that is always one value, to which a flag that is given again adds a line
-	Default string // its value in a cell that does not give it; "" if that equals none of its values
+	Default string // value in a cell without the flag; "" if it equals none of the flag's values
 }
 
 // Axis is a flag and the values it takes, in order.
@@ -49,7 +49,7 @@ type Spec struct {
 	Contrasts         Conditions   // met by the cells with which the others are compared in addition; none: no contrasts
 	Columns           []result.Column
 
-	// The run's parameters: 0 and nil where the spec does not give them.
+	// The run's parameters; 0 and nil if the spec does not give them.
 	Budget            time.Duration
 	Samples, Warmup   *int
 	Precision, Margin *float64
@@ -85,7 +85,8 @@ func ReadSpec(r io.Reader) (Spec, error) {
 	return readSpec(document.Content[0])
 }
 
-// syntax returns an error of the parser with the word "near", since its line is one too low for some errors.
+// syntax returns the parser's error with the word "near" before the line, since for some errors the line is one too
+// low.
 func syntax(err error) error {
 	text := strings.TrimPrefix(err.Error(), "yaml: ")
 	if strings.HasPrefix(text, "line ") {
@@ -215,7 +216,7 @@ func mapping(what string, n *yaml.Node, fields []field) error {
 	})
 }
 
-// pairs reads a mapping in order, which a Go map would lose.
+// pairs reads a mapping in order, which a Go map does not keep.
 func pairs(what string, n *yaml.Node, read func(key string, value *yaml.Node) error) error {
 	if n.Kind != yaml.MappingNode {
 		return at(n, "%s: expected keys with values, got %s", what, kind(n))
@@ -275,7 +276,7 @@ func axes(to *[]Axis) reader {
 	}
 }
 
-// into reads a value that may be left out.
+// into reads an optional value.
 func into[T any](to *T, parse func(string) (T, error)) reader {
 	return func(what string, n *yaml.Node) error {
 		text, err := scalar(what, n)
@@ -291,7 +292,7 @@ func into[T any](to *T, parse func(string) (T, error)) reader {
 	}
 }
 
-// optional reads a value that differs from its absence.
+// optional reads a value for which absence has a meaning.
 func optional[T any](to **T, parse func(string) (T, error)) reader {
 	return func(what string, n *yaml.Node) error {
 		*to = new(T)

@@ -77,9 +77,9 @@ func ReadHost(root fs.FS, m *topology.Machine, environ []string) (result.Host, [
 	return h, warnings
 }
 
-// variables are the environment variables that change how a program runs and not what it does: of the Go runtime (its
-// documentation, "Environment Variables"), the dynamic loader (ld.so(8)), malloc and OpenMP. A name that ends in _ is a
-// prefix.
+// variables are the environment variables that change how a program runs but not what it computes: those of the Go
+// runtime (its documentation, "Environment Variables"), the dynamic loader (ld.so(8)), malloc and OpenMP. A name that
+// ends in _ is a prefix.
 var variables = []string{
 	"GODEBUG", "GOGC", "GOMAXPROCS", "GOMEMLIMIT", "GORACE", "GOTRACEBACK",
 	"GLIBC_TUNABLES", "LD_", "MALLOC_",
@@ -155,7 +155,7 @@ func readTurbo(root fs.FS) string {
 
 func cpuDir(cpu int) string { return "sys/devices/system/cpu/cpu" + strconv.Itoa(cpu) + "/" }
 
-// cpuinfo returns the first CPU's field of /proc/cpuinfo; "" when it has none (arm64 names no model).
+// cpuinfo returns the first CPU's field of /proc/cpuinfo; "" if there is none (arm64 has no model name).
 func cpuinfo(root fs.FS, field string) string {
 	value, _ := sysfs.ReadField(root, "proc/cpuinfo", field)
 	return value

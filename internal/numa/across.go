@@ -60,7 +60,7 @@ func acrossRows(rows []measuredRow) (findings []result.Finding) {
 		if !ok {
 			return
 		}
-		verdict := "which cannot be told from no change"
+		verdict := "which is consistent with no change"
 		if lo > 0 || hi < 0 {
 			verdict = "an interval without 0"
 		}

@@ -46,14 +46,14 @@ func TestAcrossRows(t *testing.T) {
 	require.Len(t, findings, 3)
 	assert.Contains(t, findings[0].Message, "an interval without 0")
 	assert.Greater(t, findings[0].Value, 2.0)
-	assert.Contains(t, findings[2].Message, "cannot be told from no change")
+	assert.Contains(t, findings[2].Message, "consistent with no change")
 	assert.InDelta(t, 0, findings[2].Value, 0.2)
 
 	rows = rowsByShare(r, func(float64) uint64 { return uint64(r.IntN(2000)) })
 	findings = acrossRows(rows)
 	require.Len(t, findings, 3)
 	assert.Equal(t, "moves-and-time", findings[0].Code)
-	assert.Contains(t, findings[0].Message, "cannot be told from no change")
+	assert.Contains(t, findings[0].Message, "consistent with no change")
 	assert.Equal(t, "share-and-time", findings[1].Code)
 	assert.InDelta(t, -10/1.5, findings[1].Value, 1)
 	assert.Contains(t, findings[1].Message,

@@ -32,7 +32,7 @@ func CostFinding(row string, samples []result.Sample) (result.Finding, bool) {
 	typical := result.Distribute(moves).Median
 	f := result.Finding{Code: "cross-node-cost", Value: each * typical}
 	if lo <= 0 && hi >= 0 {
-		f.Message = fmt.Sprintf("%s: a sample moved to another node %.0f times; what that cost cannot be told from noise "+
+		f.Message = fmt.Sprintf("%s: a sample moved to another node %.0f times; the cost is within the noise "+
 			"(%+.1f%% to %+.1f%% of its time).", row, typical, lo*typical, hi*typical)
 		return f, true
 	}

@@ -121,7 +121,7 @@ func TestCostFinding(t *testing.T) {
 
 	f, ok = CostFinding("[08]", samplesOf(t, rand.New(rand.NewPCG(1, 1)), 40, 0, 2))
 	require.True(t, ok)
-	assert.Contains(t, f.Message, "cannot be told from noise")
+	assert.Contains(t, f.Message, "the cost is within the noise")
 }
 
 // By the formula for ties in Kendall, "Rank Correlation Methods": n(n-1)(2n+5), minus the same term for each tie,

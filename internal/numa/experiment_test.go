@@ -234,7 +234,7 @@ func TestExplain(t *testing.T) {
 	assert.Equal(t, []result.Warning{worse}, run.Warnings)
 	require.Len(t, run.Findings, 2)
 	assert.Contains(t, run.Findings[0].Message, "[03]: a sample moved to another node")
-	assert.Contains(t, run.Findings[0].Message, "cannot be told from noise")
+	assert.Contains(t, run.Findings[0].Message, "the cost is within the noise")
 	assert.Contains(t, run.Findings[1].Message, "[05]: a sample moved to another node")
 	assert.Contains(t, run.Findings[1].Message, "which cost")
 

@@ -12,7 +12,7 @@ import (
 	"gorun/internal/result"
 )
 
-// published are the two tables of the RFC that `gorun numa` grew from.
+// published has the two tables of the RFC that `gorun numa` grew from.
 var published = &experiment.Reference{
 	Usage: "show the RFC's figures of the rows that its table has, and its counts of migrations: of its machine with two\n" +
 		"nodes, or with --preset rfc-amd, and on machines with more than two nodes, of that with eight",
@@ -55,7 +55,7 @@ var published = &experiment.Reference{
 	},
 }
 
-// publishedMachine is the machine of the RFC that a run's is most like.
+// publishedMachine returns the machine of the RFC that is most similar to the run's.
 func publishedMachine(run *result.Run) (string, error) {
 	spec, err := view.SpecOf(run.Spec)
 	if err != nil {
@@ -68,7 +68,7 @@ func publishedMachine(run *result.Run) (string, error) {
 	return "intel", nil
 }
 
-// numbered yields the rows of a run with their numbers, in their order; of a matrix, the row of each cell.
+// numbered yields the rows of a run with their numbers, in order; of a matrix, the row of each cell.
 func numbered(run *result.Run) func(yield func(int, result.NumaRow) bool) {
 	return func(yield func(int, result.NumaRow) bool) {
 		for _, row := range run.NumaRows {
@@ -93,7 +93,7 @@ func numbered(run *result.Run) func(yield func(int, result.NumaRow) bool) {
 	}
 }
 
-// publishedBaseline returns the row that the others of a run are compared with.
+// publishedBaseline returns the row with which the others of a run are compared.
 func publishedBaseline(run *result.Run) int {
 	if run.Matrix == nil {
 		return 0
@@ -110,16 +110,16 @@ func publishedBaseline(run *result.Run) int {
 	return run.NumaRows[0].Row
 }
 
-// sameRow reports whether a line of the RFC binds as a row does.
+// sameRow reports whether a line of the RFC has the same bindings as a row.
 func sameRow(line reference.Row, row result.NumaRow) bool {
 	return line["pnid"] == strconv.Itoa(row.PreferredNode) && line["nb"] == strconv.Itoa(row.NUMABalancing) &&
 		line["mem"] == orWord(row.Mem, "F") && line["cpu"] == orWord(row.CPU, "F")
 }
 
-// publishedTraces is how many traces of a row the RFC has.
+// publishedTraces is the number of traces of each row in the RFC.
 const publishedTraces = 2
 
-// publishedMoves are the migrations that the RFC counts, as its table and as the view name them.
+// publishedMoves are the kinds of migrations that the RFC counts, with the names in its table and in the view.
 var publishedMoves = []struct{ name, title string }{
 	{"same_core", "same core"},
 	{"same_llc", "same LLC"},
@@ -130,7 +130,7 @@ var publishedMoves = []struct{ name, title string }{
 	{"total", "total"},
 }
 
-// traceColumns are those of all traces; the view has a block of its own for them.
+// traceColumns are the columns of all traces; the view has a separate block for them.
 var traceColumns = func() (columns []result.ReferenceColumn) {
 	for trace := range publishedTraces {
 		for _, move := range publishedMoves {
@@ -143,10 +143,10 @@ var traceColumns = func() (columns []result.ReferenceColumn) {
 	return columns
 }()
 
-// traceName is the name of a figure of a trace, counted from 0.
+// traceName returns the name of a figure of a trace, counted from 0.
 func traceName(trace int, move string) string { return fmt.Sprintf("trace_%d_%s", trace+1, move) }
 
-// tracedFigures are the figures of a trace, counted from 0.
+// tracedFigures returns the figures of a trace, counted from 0.
 func tracedFigures(traced reference.Row, trace int) map[string]float64 {
 	figures := map[string]float64{}
 	for _, move := range publishedMoves {
@@ -157,7 +157,7 @@ func tracedFigures(traced reference.Row, trace int) map[string]float64 {
 	return figures
 }
 
-// publishedMovesBlock shows the migrations that the RFC counted in its traces of rows that the run has.
+// publishedMovesBlock shows the migrations in the RFC's traces of the run's rows.
 func publishedMovesBlock(run *result.Run, opts term.Options) string {
 	if run.Reference == nil {
 		return ""

@@ -98,8 +98,8 @@ func axesOf(t require.TestingT, m *topology.Machine, mem, cpu, balancing, prefer
 	return a
 }
 
-// On a machine with two nodes the defaults are the RFC's rows, number by number; on one with eight, whose table has
-// two of them, so are the nodes by name, in whatever order.
+// On a machine with two nodes the defaults are the RFC's rows, number by number. On one with eight, whose table has
+// two of the nodes, these nodes by name in any order give the RFC's rows.
 func TestRowsOfTheReference(t *testing.T) {
 	two := recorded(t, "qemu-numa2")
 	got := labels(Rows(axesOf(t, two, "", "", "0,1", "")))

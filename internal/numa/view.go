@@ -237,7 +237,7 @@ func unjudged(run *result.Run) bool {
 	return run.Matrix == nil || run.Matrix.Order.Design == result.Rows
 }
 
-// blocks are the table as the RFC has it, what is found of each row, and how the figures came about.
+// blocks returns the table in the form of the RFC, the verdicts, and notes on how the figures were measured.
 func blocks(run *result.Run, options view.Spec, opts term.Options) []string {
 	rows := measuredRows(run)
 	if len(rows) == 0 {
@@ -257,7 +257,7 @@ func blocks(run *result.Run, options view.Spec, opts term.Options) []string {
 		rowNotes(some, opts), view.DoubtsBlock(run, opts))
 }
 
-// verdictsBlock has a line a measured row: what an access takes, and what is found of the row against the baseline.
+// verdictsBlock has a line for each measured row: the time of an access, and the verdict against the baseline.
 func verdictsBlock(run *result.Run, rows []measuredRow, options view.Spec, opts term.Options) string {
 	rows = slices.DeleteFunc(slices.Clone(rows), func(row measuredRow) bool {
 		return row.Unsupported != "" || row.cell < 0 && len(row.samples) == 0
@@ -283,7 +283,7 @@ func verdictsBlock(run *result.Run, rows []measuredRow, options view.Spec, opts 
 		}
 	}
 	if term.GridWidth(columns, cells)+2+min(term.LeastWords, term.LongestPhrase(lines)) > opts.Columns() {
-		// The numbers must do; the table above tells what they stand for.
+		// If the columns do not fit, only the rows' numbers stay; the table above explains them.
 		last := len(columns) - 1
 		columns = []term.Column{columns[0], columns[last]}
 		for i, line := range cells {
@@ -298,13 +298,13 @@ func verdictsBlock(run *result.Run, rows []measuredRow, options view.Spec, opts 
 	}
 	block := term.Grid(columns, cells)
 	if run.Matrix != nil && run.Matrix.Order.Design == result.Rows {
-		block += term.Paragraph("  ", "Nothing is judged: with --blocks all samples of a row follow each other, and what"+
-			" changes while the run goes on cannot be told from a difference between rows.", opts.Columns()-2)
+		block += term.Paragraph("  ", "Nothing is judged: with --blocks all samples of a row are consecutive, so a change"+
+			" during the run looks like a difference between rows.", opts.Columns()-2)
 	}
 	return block
 }
 
-// loadOf is the load of the first sample that has one; nil: there was none.
+// loadOf returns the load of the first sample that has one; nil if there was none.
 func loadOf(rows []measuredRow) *result.NumaLoad {
 	for _, row := range rows {
 		for i := range row.samples {
@@ -316,7 +316,7 @@ func loadOf(rows []measuredRow) *result.NumaLoad {
 	return nil
 }
 
-// loadBlock sets the load that was asked for beside what the CPUs had.
+// loadBlock shows the requested load next to the CPUs' actual load.
 func loadBlock(rows []measuredRow, opts term.Options) string {
 	load := loadOf(rows)
 	if load == nil {
@@ -355,7 +355,8 @@ func loadBlock(rows []measuredRow, opts term.Options) string {
 		term.Paragraph("  ", note, opts.Columns()-2)
 }
 
-// rowNotes say how much of an access is not memory's, and what rows got that is not what they asked for.
+// rowNotes returns notes on the part of an access that is not due to memory, and on rows that did not get what they
+// requested.
 func rowNotes(rows []measuredRow, opts term.Options) string {
 	block := ""
 	if note := indexNote(rows); note != "" {
@@ -370,7 +371,7 @@ func rowNotes(rows []measuredRow, opts term.Options) string {
 	return block + notes.text(opts)
 }
 
-// indexNote tells the cost of random indices; "" where none were made.
+// indexNote returns the cost of random indices; "" if there were none.
 func indexNote(rows []measuredRow) string {
 	var ns, shares []float64
 	for _, row := range rows {
@@ -391,7 +392,7 @@ func indexNote(rows []measuredRow) string {
 		" ns, measured without memory: " + part + " of its time."
 }
 
-// pageSizes tell whether pages of so many bytes are of a kind. Base pages are 4 to 64 KiB, by architecture.
+// pageSizes report whether a page size in bytes is of a kind. Base pages are 4 to 64 KiB, by architecture.
 var pageSizes = map[string]func(bytes uint64) bool{
 	"4k":  func(bytes uint64) bool { return bytes <= 64<<10 },
 	"thp": func(bytes uint64) bool { return bytes > 64<<10 },
@@ -399,7 +400,7 @@ var pageSizes = map[string]func(bytes uint64) bool{
 	"1g":  func(bytes uint64) bool { return bytes == 1<<30 },
 }
 
-// pagesNote says how much of the buffer has other pages than were asked for; "" where none has.
+// pagesNote returns the part of the buffer on pages of another kind than requested; "" if there is none.
 func pagesNote(row *measuredRow) string {
 	is, known := pageSizes[row.Pages]
 	if !known {
@@ -420,7 +421,7 @@ func pagesNote(row *measuredRow) string {
 	return units.Percent(other/all) + " of the buffer is not in " + row.Pages + " pages"
 }
 
-// nodesNote says how much of the buffer is on another node than it was bound to; "" where nothing is.
+// nodesNote returns the part of the buffer on another node than it was bound to; "" if there is none.
 func nodesNote(row *measuredRow) string {
 	if row.Mem < 0 {
 		return ""
@@ -440,7 +441,7 @@ func nodesNote(row *measuredRow) string {
 	return fmt.Sprintf("%s of the buffer's pages are not on node %d", units.Percent(other/all), row.Mem)
 }
 
-// planBlock lists the rows, and why some cannot be measured.
+// planBlock lists the rows, with the reasons why some cannot be measured.
 func planBlock(plan *result.Plan, _ view.Spec) string {
 	if len(plan.NumaRows) == 0 {
 		return ""
@@ -463,7 +464,7 @@ func planBlock(plan *result.Plan, _ view.Spec) string {
 	return block
 }
 
-// unsupportedRows are the rows that could not be measured, by name, and why.
+// unsupportedRows yields the rows that could not be measured, by name, with the reason.
 func unsupportedRows(run *result.Run) iter.Seq2[string, string] {
 	return func(yield func(name, why string) bool) {
 		for _, row := range run.NumaRows {

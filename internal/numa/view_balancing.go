@@ -38,7 +38,7 @@ func balanced(rows []measuredRow) []measuredRow {
 	})
 }
 
-// balancingFigures are the columns of what NUMA balancing did.
+// balancingFigures are the columns of NUMA balancing's work.
 var balancingFigures = [...]struct {
 	title string
 	show  func(float64) string
@@ -74,7 +74,7 @@ func number[N int | uint64](n *N) *float64 {
 	return &x
 }
 
-// balancingBlock shows what NUMA balancing did in each row for which it was on, while the probe settled and after that.
+// balancingBlock shows NUMA balancing's work in each row for which it was on, while the probe settled and after that.
 func balancingBlock(rows []measuredRow, opts term.Options) string {
 	if rows = balanced(rows); len(rows) == 0 {
 		return ""
@@ -131,7 +131,7 @@ func othersNote(rows []measuredRow) string {
 		strings.Join(names[:min(shown, len(names))], ", ") + "."
 }
 
-// scansNote returns a note if NUMA balancing looked at the process and no access to the buffer faulted; "" otherwise.
+// scansNote returns a note if NUMA balancing scanned the process and no access to the buffer faulted; "" otherwise.
 func scansNote(row *measuredRow) string {
 	looked := false
 	for i := range row.samples {
@@ -156,8 +156,8 @@ func scansNote(row *measuredRow) string {
 	return "NUMA balancing looked at the process, and no access to the buffer faulted"
 }
 
-// pagesBlock shows on which nodes the pages of buffers that float are: after the first touch, when the probe has settled,
-// and at the end. With one node there is nothing to show.
+// pagesBlock shows the nodes of the pages of floating buffers: after the first touch, after settling, and at the end.
+// On one node it is empty.
 func pagesBlock(rows []measuredRow, opts term.Options) string {
 	rows = slices.DeleteFunc(slices.Clone(rows), func(row measuredRow) bool {
 		touched := func(v result.Numa) bool { return v.TouchedPages != nil }
@@ -208,7 +208,7 @@ func pagesBlock(rows []measuredRow, opts term.Options) string {
 		term.FoldedGrid(columns, cells, opts)
 }
 
-// part returns a node's part of the pages; nil: not known.
+// part returns a node's part of the pages; nil if unknown.
 func part(pages map[string]int, node string) *float64 {
 	all := 0
 	for _, n := range pages {

@@ -13,13 +13,13 @@ import (
 	"gorun/internal/units"
 )
 
-// series are rows that differ in nothing but the size of their buffers.
+// series is a set of rows that differ only in the size of their buffers.
 type series struct {
 	name string
-	ns   map[uint64]result.Distribution // an access over the samples, by bytes
+	ns   map[uint64]result.Distribution // ns per access over the samples, by buffer size in bytes
 }
 
-// latencySeries are the series of rows with several buffers, and the buffers' sizes; none where all are the same.
+// latencySeries returns the series of rows with several buffers, and the buffers' sizes; none if all sizes are equal.
 func latencySeries(rows []measuredRow) (all []series, sizes []uint64) {
 	differ := differing(plainRows(rows))
 	at := map[string]int{}
@@ -46,8 +46,8 @@ func latencySeries(rows []measuredRow) (all []series, sizes []uint64) {
 	return all, sizes
 }
 
-// isCurve reports whether rows differ in nothing but their buffers and how these are accessed: nobody asked for a verdict on
-// what follows from the sizes of the caches.
+// isCurve reports whether rows differ only in their buffers and access patterns: such rows get no verdicts, since
+// their differences follow from the sizes of the caches.
 func isCurve(rows []measuredRow) bool {
 	for n, differs := range differing(plainRows(rows)) {
 		if key := rowAxes[n].key; differs && key != bufferAxis && key != accessAxis {
@@ -58,7 +58,8 @@ func isCurve(rows []measuredRow) bool {
 	return len(all) > 0
 }
 
-// answer says what an access takes in the smallest and in the largest buffer; nothing for rows that differ in more.
+// answer returns the time of an access in the smallest and in the largest buffer; nothing for rows that differ in
+// more.
 func answer(run *result.Run, _ view.Spec) []view.Statement {
 	rows := withSamples(measuredRows(run))
 	if !isCurve(rows) {
@@ -82,7 +83,7 @@ func answer(run *result.Run, _ view.Spec) []view.Statement {
 	}
 }
 
-// latencyBlock is what an access takes by the size of the buffer.
+// latencyBlock shows the time of an access by the size of the buffer.
 func latencyBlock(rows []measuredRow, caches []result.Cache, opts term.Options) string {
 	all, sizes := latencySeries(rows)
 	if len(all) == 0 {
@@ -112,7 +113,7 @@ func latencyBlock(rows []measuredRow, caches []result.Cache, opts term.Options) 
 	return term.Title("ns an access by the buffer", opts) + term.FoldedGrid(columns, cells, opts)
 }
 
-// fits is the smallest cache that holds so many bytes.
+// fits returns the smallest cache that can hold this many bytes.
 func fits(bytes uint64, caches []result.Cache) string {
 	for _, cache := range caches {
 		if bytes <= cache.Bytes {

@@ -14,20 +14,20 @@ import (
 	"gorun/internal/units"
 )
 
-// shownLoad is how runs of the load alone are shown, whose experiment is called "load".
+// shownLoad is the view of runs with --load-only, whose experiment is named "load".
 var shownLoad = experiment.View{
 	Title: loadTitle, Blocks: loadBlocks, Plan: view.PlanShares,
 	Options: []string{"load"},
 }
 
-// burned is what one CPU of `gorun numa --load-only` had, in percent, second by second.
+// burned is the load of a CPU with --load-only, in percent, second by second.
 type burned struct {
 	cpu      int
 	achieved []float64
-	worst    float64 // furthest from what was asked, with its sign
+	worst    float64 // furthest from the request, with its sign
 }
 
-// burnedCPUs gathers the samples' loads by CPU.
+// burnedCPUs groups the samples' loads by CPU.
 func burnedCPUs(samples []result.Sample) (cpus []*burned, requested float64) {
 	at := map[int]*burned{}
 	for i := range samples {
@@ -52,7 +52,7 @@ func burnedCPUs(samples []result.Sample) (cpus []*burned, requested float64) {
 	return cpus, requested
 }
 
-// loadOfSample is nil where a sample has no load.
+// loadOfSample returns the load of a sample; nil if it has none.
 func loadOfSample(s *result.Sample) *result.NumaLoad {
 	v, ok := result.Typed[result.Load](s)
 	if !ok {
@@ -61,7 +61,7 @@ func loadOfSample(s *result.Sample) *result.NumaLoad {
 	return v.Load
 }
 
-// loadTitle is the heading of the generator alone.
+// loadTitle returns the heading of a run with --load-only.
 func loadTitle(run *result.Run, options view.Spec) (title string, parts []string) {
 	cpus, requested := burnedCPUs(run.Samples)
 	if len(cpus) == 0 {
@@ -72,7 +72,7 @@ func loadTitle(run *result.Run, options view.Spec) (title string, parts []string
 		[]string{units.Things(len(run.Samples), "sample")}
 }
 
-// loadBlocks has a line a CPU.
+// loadBlocks has a line for each CPU.
 func loadBlocks(run *result.Run, _ view.Spec, opts term.Options) []string {
 	cpus, requested := burnedCPUs(run.Samples)
 	if len(cpus) == 0 {

@@ -13,14 +13,14 @@ import (
 	"gorun/internal/units"
 )
 
-// moved are the rows whose migrations were seen.
+// moved returns the rows with known migrations.
 func moved(rows []measuredRow) []measuredRow {
 	return slices.DeleteFunc(slices.Clone(rows), func(row measuredRow) bool {
 		return !slices.ContainsFunc(row.samples, func(v result.Numa) bool { return v.Migrations != nil })
 	})
 }
 
-// meanMoves is how often the probe moved in a sample of the row, on the mean of those that tell.
+// meanMoves returns the mean number of moves per sample, over the samples with known migrations.
 func (p *measuredRow) meanMoves(of func(m *result.Migrations) uint64) float64 {
 	sum, n := 0.0, 0
 	for i := range p.samples {
@@ -70,10 +70,10 @@ func (p *measuredRow) mean(of func(*result.Numa) *float64) float64 {
 	return sum / float64(n)
 }
 
-// meanKnown shows a mean of counts with one decimal at most.
+// meanKnown formats a mean of counts with at most one decimal.
 func meanKnown(x float64) string { return units.Count(math.Round(10*x) / 10) }
 
-// movesBlock counts migrations by how near the CPUs are, as the RFC does.
+// movesBlock counts migrations by the relation of the CPUs, as the RFC does.
 func movesBlock(rows []measuredRow, opts term.Options) string {
 	if rows = moved(rows); len(rows) == 0 {
 		return ""
@@ -114,7 +114,7 @@ func movesBlock(rows []measuredRow, opts term.Options) string {
 		term.Paragraph("  ", term.SnipWords(note, opts), opts.Columns()-2)
 }
 
-// nodeMovesBlock counts the moves to and from each node, where there are several.
+// nodeMovesBlock counts the moves to and from each node, if there are several.
 func nodeMovesBlock(rows []measuredRow, opts term.Options) string {
 	nodes := map[string]struct{}{}
 	for _, row := range rows {

@@ -15,17 +15,17 @@ import (
 	"gorun/internal/units"
 )
 
-// rfcForm is how a table of rows is written.
+// rfcForm is a layout of the table of rows.
 type rfcForm struct {
 	title   string
-	rule    int // dashes below the title
+	rule    int // number of dashes below the title
 	figures string
 	between string
 	params  string
 }
 
-// The forms of the two postings of "How effective is numa_preferred_nid w.r.t. NUMA performance?" (linux-kernel,
-// 2023-12-16 and 2024-02-27): for programs, and in columns for people.
+// The layouts of the two postings of "How effective is numa_preferred_nid w.r.t. NUMA performance?" (linux-kernel,
+// 2023-12-16 and 2024-02-27): one for programs, one in columns for people.
 var (
 	postedForm = rfcForm{
 		"Avg max min stdv | Test Parameters", 70, "%s %s %s %s", " | ", "PNID: %s NB: %s Mem: %s CPU: %s",
@@ -36,16 +36,16 @@ var (
 	}
 )
 
-// rfcRow is a line of the table.
+// rfcRow is a row of the table.
 type rfcRow struct {
 	result.NumaRow
 	avg, max, min, stdv float64 // seconds
-	instead             string  // what is said where there are no figures
-	published           string  // what the RFC has of the row; "": nothing is shown of it
+	instead             string  // text in place of missing figures
+	published           string  // the RFC's figures; "": not shown
 }
 
-// rfcLines are the table: the head, the title, a rule, and a line a row, with an empty line between groups. Times are
-// in seconds, or where they are smaller, in a unit that the head names.
+// rfcLines returns the lines of the table: the head, the title, a rule, and a line for each row, with an empty line
+// between groups. Times are in seconds or, if they are smaller, in a unit named in the head.
 func rfcLines(head [][2]string, rows []rfcRow, form rfcForm) []string {
 	var averages []float64
 	plain := make([]result.NumaRow, len(rows))
@@ -89,7 +89,7 @@ func rfcLines(head [][2]string, rows []rfcRow, form rfcForm) []string {
 		line += fmt.Sprintf(form.params, params[0], params[1], params[2], params[3])
 		for n, axis := range rowAxes {
 			if n >= extraAxes && differ[n] {
-				line += " " + axis.key + ": " + strings.ReplaceAll(params[n], " ", "") // 1MiB, as the flag has it
+				line += " " + axis.key + ": " + strings.ReplaceAll(params[n], " ", "") // 1MiB, as in the flag
 			}
 		}
 		if row.published != "" {
@@ -100,8 +100,8 @@ func rfcLines(head [][2]string, rows []rfcRow, form rfcForm) []string {
 	return lines
 }
 
-// groups tells before which rows another group begins: one whose rows differ from those above in more than their nodes.
-// Where every row would be a group, there is none.
+// groups reports for each row whether it begins a group: its parameters other than nodes differ from the row above.
+// If every row would begin a group, none does.
 func groups(rows []result.NumaRow) []bool {
 	begins, n := make([]bool, len(rows)), 1
 	for i := range rows[min(1, len(rows)):] {
@@ -119,7 +119,7 @@ func groups(rows []result.NumaRow) []bool {
 	return begins
 }
 
-// rfcBlock is the table of a run.
+// rfcBlock returns the table of a run.
 func rfcBlock(run *result.Run, rows []measuredRow, options view.Spec, opts term.Options) string {
 	least, most := math.MaxInt, 0
 	lines := make([]rfcRow, len(rows))
@@ -184,7 +184,7 @@ func rfcBlock(run *result.Run, rows []measuredRow, options view.Spec, opts term.
 	return block
 }
 
-// deviation is the standard deviation of the population that the figures are a sample of.
+// deviation returns the standard deviation of a sample, divided by n - 1.
 func deviation(figures []float64) float64 {
 	if len(figures) < 2 {
 		return 0
@@ -211,7 +211,7 @@ func rowLimits(rows []result.NumaRow, opts term.Options) string {
 	return notes.text(opts)
 }
 
-// footnotes are said of rows: each once, after the numbers of its rows.
+// footnotes collects notes on rows: each is printed once, after the numbers of its rows.
 type footnotes struct {
 	order []string
 	rows  map[string]cpuset.Set

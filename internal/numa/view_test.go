@@ -28,7 +28,7 @@ import (
 // views show runs of numa.
 var views = render.Views{Experiment}
 
-// shownSpec is a spec as the experiment has it.
+// shownSpec mirrors the experiment's spec.
 type shownSpec struct {
 	Load        float64 `json:"load"`
 	Buffer      string  `json:"buffer"`
@@ -36,7 +36,7 @@ type shownSpec struct {
 	Blocks      bool    `json:"blocks"`
 }
 
-// rfcRows reads a table of the RFC: its rows, and their figures in seconds.
+// rfcRows reads a table of the RFC, with the figures in seconds.
 func rfcRows(t require.TestingT, name string) (rows []rfcRow) {
 	data, err := os.ReadFile(filepath.Join("testdata", "rfc-"+name+".txt"))
 	require.NoError(t, err)
@@ -60,7 +60,7 @@ func rfcRows(t require.TestingT, name string) (rows []rfcRow) {
 	return rows
 }
 
-// sampleOfRow is a good sample of a row.
+// sampleOfRow returns a good sample of a row.
 func sampleOfRow(index int, row result.NumaRow, wall float64, change func(v *result.Numa)) result.Sample {
 	v := result.Numa{
 		NumaRow: row, Accesses: 2e9, Repetitions: 2, SettledSeconds: 0.1, NsPerAccess: wall * 1e9 / 2e9,
@@ -87,7 +87,7 @@ func sampleOfRow(index int, row result.NumaRow, wall float64, change func(v *res
 	return s
 }
 
-// runOf is a run of rows whose samples are yet to come, as the command makes it: interleaved, with verdicts.
+// runOf returns a run of rows without samples, like one of the command: interleaved, with verdicts.
 func runOf(nodes int, rows []result.NumaRow) *result.Run {
 	run := rendertest.Run("numa", 8, nodes)
 	run.NumaRows = rows
@@ -108,7 +108,7 @@ func runOf(nodes int, rows []result.NumaRow) *result.Run {
 	return run
 }
 
-// takeRound takes a sample of each row, and of the control.
+// takeRound adds a sample of each row, and of the control.
 func takeRound(run *result.Run, round int, wall func(row result.NumaRow) float64, change func(v *result.Numa)) {
 	cell := 0
 	take := func(row result.NumaRow, slot result.Slot, times float64) {
@@ -128,7 +128,7 @@ func takeRound(run *result.Run, round int, wall func(row result.NumaRow) float64
 	}
 }
 
-// judgedRun gives the cells their summaries and verdicts.
+// judgedRun gives the cells summaries and verdicts.
 func judgedRun(run *result.Run, verdicts ...*stats.Verdict) *result.Run {
 	for i := range run.Cells {
 		run.Cells[i].Summary = rendertest.Timed(1)
@@ -140,7 +140,7 @@ func judgedRun(run *result.Run, verdicts ...*stats.Verdict) *result.Run {
 	return run
 }
 
-// migrated has the probe move where it may.
+// migrated moves the probe to wherever it may run.
 func migrated(v *result.Numa) {
 	m := &result.Migrations{By: "sched_migrate_task", SameCore: 788, SameLLC: 1200, SameNode: 1051}
 	m.FromNode, m.ToNode = map[string]uint64{}, map[string]uint64{}
@@ -156,7 +156,7 @@ func migrated(v *result.Numa) {
 
 const noPrctl = "this kernel has no prctl(101) for a preferred node (it is a patch that was never merged)"
 
-// rfcRun is the RFC's table on a kernel without the patch.
+// rfcRun returns the RFC's table on a kernel without the patch.
 func rfcRun() *result.Run {
 	reference := rfcRows(panics{}, "intel")
 	rows := make([]result.NumaRow, len(reference))
@@ -175,13 +175,13 @@ func rfcRun() *result.Run {
 		rendertest.Effect(stats.Faster, -4, -5, -3, 64))
 }
 
-// panics is for fixtures that are read from files.
+// panics implements require.TestingT for fixtures that are read from files.
 type panics struct{}
 
 func (panics) Errorf(format string, args ...any) { panic(fmt.Sprintf(format, args...)) }
 func (panics) FailNow()                          { panic("a fixture cannot be read") }
 
-// floating are the rows of one node: bound and floating, as NUMA balancing is.
+// floating returns the rows of one node: bound and floating, with NUMA balancing unchanged.
 func floating(change func(row *result.NumaRow)) (rows []result.NumaRow) {
 	for _, mem := range []int{0, -1} {
 		for _, cpu := range []int{0, -1} {
@@ -198,7 +198,7 @@ func floating(change func(row *result.NumaRow)) (rows []result.NumaRow) {
 	return rows
 }
 
-// oneNodeRun is on one node: short, without load, and not in the pages that were asked for.
+// oneNodeRun returns a run on one node: short, without load, and with other pages than requested.
 func oneNodeRun() *result.Run {
 	run := runOf(1, floating(nil))
 	run.Spec = shownSpec{Buffer: "64MiB", PreferredBy: "prctl"}
@@ -211,7 +211,7 @@ func oneNodeRun() *result.Run {
 	return judgedRun(run, rendertest.Effect(stats.Same, 0.2, -0.9, 1.2, 3))
 }
 
-// partialRun was interrupted in its first round: one row has a sample, one an invalid one.
+// partialRun returns a run that was interrupted in its first round: one row has a sample, another an invalid one.
 func partialRun() *result.Run {
 	run := runOf(2, floating(nil))
 	takeRound(run, 0, func(result.NumaRow) float64 { return 2.5 }, nil)
@@ -224,7 +224,7 @@ func partialRun() *result.Run {
 	return run
 }
 
-// wideRun is on 8 nodes; records of migrations were lost.
+// wideRun returns a run on 8 nodes with lost records of migrations.
 func wideRun() *result.Run {
 	run := runOf(8, floating(func(row *result.NumaRow) { row.PreferredNode, row.PreferredBy = 7, "mempolicy" }))
 	for round := range 2 {
@@ -246,7 +246,7 @@ func wideRun() *result.Run {
 	return judgedRun(run, rendertest.Effect(stats.Slower, 25, 22, 28, 2))
 }
 
-// blocksRun was taken row by row.
+// blocksRun returns a run that was measured row by row.
 func blocksRun() *result.Run {
 	run := runOf(2, floating(nil))
 	run.Matrix.Control, run.Matrix.Order.Design = nil, result.Rows
@@ -257,7 +257,7 @@ func blocksRun() *result.Run {
 	return judgedRun(run)
 }
 
-// buffersRun has several buffers, in two kinds of pages.
+// buffersRun returns a run with several buffers, on two kinds of pages.
 func buffersRun() *result.Run {
 	var rows []result.NumaRow
 	for _, pages := range []string{"4k", "2m"} {
@@ -278,7 +278,7 @@ func buffersRun() *result.Run {
 	return judgedRun(run, rendertest.Effect(stats.Slower, 25, 22, 28, 25))
 }
 
-// movesRun has floating processes that move, and a journal that tells when.
+// movesRun returns a run with floating processes that move, with the times of the moves.
 func movesRun() *result.Run {
 	run := runOf(2, floating(nil))
 	relations := []string{"same-core", "same-llc", "same-llc", "same-node", "cross-node"}
@@ -303,7 +303,7 @@ func movesRun() *result.Run {
 	return judgedRun(run, rendertest.Effect(stats.Same, 0.2, -0.9, 1.2, 3))
 }
 
-// loadRun is the generator alone.
+// loadRun returns a run with --load-only.
 func loadRun() *result.Run {
 	run := rendertest.Run("load", 2, 1)
 	run.Spec = shownSpec{Load: 30, Buffer: "256MiB"}
@@ -318,8 +318,8 @@ func loadRun() *result.Run {
 	return run
 }
 
-// The tables of both postings come out of their figures as they were posted, line for line. Blanks that do not break
-// are plain ones here.
+// The tables of both postings are reproduced from their figures, line for line. Non-breaking spaces are plain ones
+// here.
 func TestRFCLines(t *testing.T) {
 	for _, c := range []struct {
 		name string
@@ -348,7 +348,7 @@ func TestRFCLines(t *testing.T) {
 	}
 }
 
-// Rows that cannot be measured keep their place in both forms, and what differs is told.
+// Rows that cannot be measured are listed in both forms, with the parameters that differ.
 func TestRFCLinesOfOtherRows(t *testing.T) {
 	rows := []rfcRow{
 		{NumaRow: result.NumaRow{Row: 0, PreferredNode: -1, Access: "chase"}, avg: 0.0123456, max: 0.02, min: 0.01},
@@ -365,7 +365,7 @@ func TestRFCLinesOfOtherRows(t *testing.T) {
 	}, rfcLines(nil, rows, alignedForm)[4:])
 }
 
-// The figures of a row are those of its good samples, and the deviation is the one that tables have.
+// The figures of a row are those of its good samples, and the deviation has the usual definition.
 func TestRowFigures(t *testing.T) {
 	run := oneNodeRun()
 	assert.InDelta(t, math.Sqrt(32.0/7), deviation([]float64{2, 4, 4, 4, 5, 5, 7, 9}), 1e-12)
@@ -383,7 +383,7 @@ func TestRowFigures(t *testing.T) {
 	assert.Contains(t, page, "\n[00] 12.88 13.00 12.75 0.18 | ")
 }
 
-// A run without rows of its own, as one process makes it, has those that its samples tell.
+// A run without rows of its own, such as one process's, has the rows of its samples.
 func TestRowsOfSamples(t *testing.T) {
 	run := blocksRun()
 	run.NumaRows, run.Cells, run.Matrix = nil, nil, nil
@@ -500,7 +500,7 @@ func TestSVG(t *testing.T) {
 	assert.ErrorContains(t, writeSVG(rendertest.Broken{}, rfcRun()), "cannot write the picture as SVG")
 }
 
-// What a stranger's journal holds is shown without a panic, in every format.
+// A foreign journal is shown without a panic, in every format.
 func TestViewOfStrangers(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		number := rapid.IntRange(-3, 5)
@@ -533,7 +533,7 @@ func TestViewOfStrangers(t *testing.T) {
 	})
 }
 
-// Caches are marked where their size is, and those beyond the buffers are left out.
+// Caches are marked at their size, and those larger than the buffers are left out.
 func TestLatencyGuides(t *testing.T) {
 	run := buffersRun()
 	run.Caches = append(run.Caches, result.Cache{Level: 4, Bytes: 2 << 30}, result.Cache{Level: 0, Bytes: 16 << 10})

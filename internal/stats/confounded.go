@@ -2,15 +2,16 @@ package stats
 
 import "math"
 
-// Differs reports whether a disturbance fell on a cell and on its baseline unequally, so that the disturbance may have
-// caused their ratio. Each round gives one difference, cell minus baseline: of the share of CPU time that was stolen or
-// that other programs took, or of the logarithm of a canary loop's time. A mean difference of at most the material
-// size, 0.02 for two percentage points or 2%, does not count, even if it is certain.
-// If the disturbance does not depend on which of the two runs, a random order makes each difference as likely positive
-// as negative, for differences of any size, including rare large ones. Then the sum S and the root V of the sum of
-// squares have P(|S| ≥ xV) ≤ 2·exp(−x²/2) (Hoeffding, "Probability inequalities for sums of bounded random variables",
-// JASA 58, 1963, given the sizes; Efron, "Student's t-test under symmetry conditions", JASA 64, 1969): the probability
-// of a false call is at most alpha at any number of rounds, for one look. It cannot call before 2·ln(2/alpha) rounds.
+// Differs reports whether a disturbance affected a cell and its baseline unequally, so that it may have caused their
+// ratio. Each round gives one difference, cell minus baseline: of the share of CPU time that was stolen or that other
+// programs took, or of the logarithm of a canary loop's time. A mean difference of at most the material size, 0.02
+// for two percentage points or 2%, does not count, even if it is certain.
+// If the disturbance does not depend on which of the two runs, a random order makes each difference equally likely
+// positive and negative, for differences of any size, including rare large ones. Then the sum S and the root V of the
+// sum of squares have P(|S| ≥ xV) ≤ 2·exp(−x²/2) (Hoeffding, "Probability inequalities for sums of bounded random
+// variables", JASA 58, 1963, given the sizes; Efron, "Student's t-test under symmetry conditions", JASA 64, 1969):
+// the probability of a false positive is at most alpha at any number of rounds, for one look. At least 2·ln(2/alpha)
+// rounds are needed for a positive.
 func Differs(differences []float64, alpha, material float64) bool {
 	sum, squares := 0.0, 0.0
 	for _, d := range differences {

@@ -20,7 +20,7 @@ type Design struct {
 	Cells     []string // the content of each cell, without its name; sorting these gives the canonical order
 	Baseline  int      // index in Cells
 	Alpha     float64  // the probability of any false verdict in a run: 0.05
-	Margin    float64  // a difference up to it is none: 0.02 is 2%
+	Margin    float64  // a smaller difference counts as none: 0.02 is 2%
 	Precision float64  // width of the interval at which a cell is sampled enough; at most the margin
 	Rounds    int      // for every cell; 0: until it is sampled enough
 	// Comparisons is the number of comparisons in all races that share Alpha, including controls and contrasts; 0: this
@@ -28,7 +28,7 @@ type Design struct {
 	Comparisons int
 	Contrasts   []Contrast
 	Rate        bool // the times are inverses of rates, and verdicts give rates
-	Amount      bool // what is compared is no time; see Verdict
+	Amount      bool // the compared figure is not a time; see Verdict
 }
 
 // Contrast is a comparison of two cells other than the baseline, declared before the first sample. Both are in the same

@@ -11,15 +11,16 @@ import (
 // rivalStakes are the shares of its wealth that a bettor puts on each round; the wealth is split evenly among them.
 var rivalStakes = [...]float64{0.02, 0.04, 0.08, 0.16, 0.32, 0.5, 0.7, 0.9}
 
-// rivalWarmRounds is how many rounds pass before the first bet, so that there is a spread to scale by.
+// rivalWarmRounds is the number of rounds before the first bet, which estimate the spread.
 const rivalWarmRounds = 3
 
-// rivalSequence is a confidence sequence as sequence is, of single pairs: for a ratio r, the score of a round with the log
-// ratio d is tanh((d − log r) / s), s being the deviation of the rounds before, and the wealth Π(1 + λ·score).
+// rivalSequence is a confidence sequence like sequence, for single pairs: for a ratio r, the score of a round with
+// the log ratio d is tanh((d − log r) / s), where s is the deviation of earlier rounds, and the wealth is Π(1 +
+// λ·score).
 type rivalSequence struct {
 	limit  float64   // wealth that rules a ratio out
 	d      []float64 // log ratios, in the order of the rounds
-	spread []float64 // what each was scaled by
+	spread []float64 // the scale of each log ratio
 	sorted []float64 // d, ascending
 	lower  rivalBettor
 	upper  rivalBettor
@@ -36,7 +37,7 @@ type rivalBettor struct {
 	rivalPurse rivalPurse
 }
 
-// newRivalSequence has an error of at most alpha.
+// newRivalSequence returns a sequence with an error probability of at most alpha.
 func newRivalSequence(alpha float64, g grid) *rivalSequence {
 	return &rivalSequence{
 		limit: 2 / alpha,
@@ -53,7 +54,7 @@ func fullRivalPurse() rivalPurse {
 	return p
 }
 
-// add takes a round's log ratio.
+// add adds a round's log ratio.
 func (s *rivalSequence) add(d float64) {
 	spread := math.NaN()
 	if len(s.d) >= rivalWarmRounds {
@@ -66,11 +67,11 @@ func (s *rivalSequence) add(d float64) {
 	s.follow(&s.upper)
 }
 
-// ends are the interval's; 0 and math.MaxFloat64 where nothing bounds it yet. A lower end above the upper one means
-// that the ratio changed during the run.
+// ends returns the ends of the interval; 0 and math.MaxFloat64 if they are unbounded. A lower end above the upper one
+// means that the ratio changed during the run.
 func (s *rivalSequence) ends() (lo, hi float64) { return s.lower.end(), s.upper.end() }
 
-// rivalScore is 0 while there is no spread to scale by, and the sign where all rounds before were alike.
+// rivalScore returns 0 without a spread, and the sign of the difference if all earlier rounds were equal.
 func rivalScore(above, spread float64) float64 {
 	if math.IsNaN(spread) || above == 0 {
 		return 0
@@ -96,7 +97,8 @@ func (p *rivalPurse) wealth() float64 {
 	return sum / float64(len(p))
 }
 
-// follow bets the latest round against the bettor's ratio, and moves on while that is ruled out.
+// follow bets the latest round against the bettor's ratio, and moves to the next ratio while the present one is ruled
+// out.
 func (s *rivalSequence) follow(b *rivalBettor) {
 	last := len(s.d) - 1
 	b.rivalPurse.bet(float64(b.toward) * rivalScore(s.d[last]-math.Log(b.grid.ratio(b.next)), s.spread[last]))
@@ -114,13 +116,13 @@ func (s *rivalSequence) follow(b *rivalBettor) {
 	b.rivalPurse = s.replay(b, b.next)
 }
 
-// ruledOut reports whether the ratio that is a number of steps beyond the bettor's is ruled out.
+// ruledOut reports whether the ratio this number of steps beyond the bettor's ratio is ruled out.
 func (s *rivalSequence) ruledOut(b *rivalBettor, steps int) bool {
 	p := s.replay(b, b.next+b.toward*steps)
 	return p.wealth() >= s.limit
 }
 
-// replay is the purse of a bettor that had bet against the ratio of index i from the first round on.
+// replay returns the purse of a bettor that has bet against the ratio of index i since the first round.
 func (s *rivalSequence) replay(b *rivalBettor, i int) rivalPurse {
 	p, at := fullRivalPurse(), math.Log(max(0, b.grid.ratio(i)))
 	for k, d := range s.d {
@@ -129,7 +131,7 @@ func (s *rivalSequence) replay(b *rivalBettor, i int) rivalPurse {
 	return p
 }
 
-// end is the last ratio that was ruled out.
+// end returns the last ratio that was ruled out.
 func (b *rivalBettor) end() float64 {
 	i := b.next - b.toward
 	switch ratio := b.grid.ratio(i); {

@@ -10,8 +10,8 @@ import (
 	"testing"
 )
 
-// rivalClaims reports whether the judge before this one would claim a cell: by its own bet, and if the control's interval
-// was narrow or the difference beyond it.
+// rivalClaims reports whether the earlier judge would claim a difference of a cell: by its own bet, and if the
+// control's interval was narrow or the difference beyond it.
 func rivalClaims(cell, control *rivalSequence, margin float64) bool {
 	lo, hi := cell.ends()
 	controlLo, controlHi := control.ends()
@@ -21,10 +21,10 @@ func rivalClaims(cell, control *rivalSequence, margin float64) bool {
 	return controlHi-controlLo <= 2*margin+rounding || lo > controlHi || hi < controlLo
 }
 
-// BenchmarkRoundsToClaim prints a table, for each recording of equal work: after how many rounds and seconds a cell that
-// takes 2%, 5% or 20% more is claimed, among 2 and 8 cells, by the judge and by its rival, the one before it. Each figure
-// is the median and the share of replays that claim within 200 rounds. GORUN_NOISE names another directory of
-// recordings; one figure is judged.
+// BenchmarkRoundsToClaim prints a table for each recording of equal work: the rounds and seconds after which a cell
+// that takes 2%, 5% or 20% longer is claimed to differ, among 2 and 8 cells, by this judge and by the earlier one
+// (the rival). Each figure is the median and the share of replays with a claim within 200 rounds. One figure is
+// judged. GORUN_NOISE names another directory of recordings.
 //
 // make power runs it.
 func BenchmarkRoundsToClaim(b *testing.B) {
@@ -60,7 +60,7 @@ func BenchmarkRoundsToClaim(b *testing.B) {
 
 // compareRivals prints a row of the table.
 func compareRivals(b *testing.B, name string, seconds []float64, cells int, effect float64, most, replays int) {
-	var rounds, times [2][]float64 // before, after
+	var rounds, times [2][]float64 // of the rival and of this judge
 	found := [2]int{}
 	var widths, pairs []float64
 	for k := range replays {

@@ -53,27 +53,28 @@ func (d SessionsDesign) open(rounds int) Verdict {
 }
 
 const (
-	// sessionParts is how many parts a session is cut into. With 6 and 8 more is found, and false verdicts go up to 7%
-	// and 11% in some of the replays of testdata/noise that 4 keeps at 5%: long parts hold most of the drift.
+	// sessionParts is the number of parts into which a session is divided. With 6 or 8 parts more differences are
+	// found, but false verdicts rise to 7% and 11% in some of the replays of testdata/noise that 4 parts keep at 5%:
+	// long parts contain most of the drift.
 	sessionParts = 4
-	// partSamples is the fewest samples of a part.
+	// partSamples is the smallest number of samples of a part.
 	partSamples = 3
-	// FewestPairs is how many pairs of sessions are needed. Two and three have a false verdict in up to 7% of the
-	// replays of a recording of testdata/noise, and find next to nothing.
+	// FewestPairs is the smallest number of pairs of sessions. Two or three pairs give a false verdict in up to 7% of
+	// the replays of a recording of testdata/noise, and find almost nothing.
 	FewestPairs = 4
-	// drift is the assumed difference of the same work on the same machine from one session to the next, when no figure
-	// shows it. It covers causes that affect all pairs of sessions equally, such as a machine that slows down steadily,
-	// or noise whose period is that of the pairs.
+	// drift is the assumed difference of the same work on the same machine between sessions, if no figure shows it.
+	// It covers causes that affect all pairs of sessions equally, such as a machine that slows down steadily, or
+	// noise with the period of the pairs.
 	drift = 0.02
 	// spreads is the assumed distance between two sessions where each is the only one, in standard deviations of its
 	// samples and in addition to drift. Work that stays in a CPU's core needs 1.5 of them; where a program chases
 	// pointers, one session in two stays in a state that the other never enters, and that needs 6.2 in testdata/noise.
 	spreads = 7
-	// mostDrift is the factor beyond which no session was ever seen to drift: 2.5 in testdata/noise.
+	// mostDrift is a factor by which no session was ever seen to drift: 2.5 in testdata/noise.
 	mostDrift = 3
-	// explains is the share of an effect, in logarithms, that a change of the conditions must reach to be its possible
-	// cause. A program that must wait for its turn loses more time than the CPU time that others take: more than four
-	// times as much in testdata/noise.
+	// explains is the share of an effect, in logarithms, that a change of the conditions must reach to be its
+	// possible cause. A program that waits for its turn loses more time than the CPU time that others take: more than
+	// four times as much in testdata/noise.
 	explains = 1.0 / 6
 )
 
