@@ -4,7 +4,7 @@ package csrc
 type WakeupsArgs struct {
 	First bool   // this thread wakes first; the other one sleeps first
 	Trips uint64 // number of times that it sleeps, and wakes the other one
-	Bed   *Bed
+	Futex *WakeFutex
 }
 
 // WakeupsResult holds the measurements of one thread.

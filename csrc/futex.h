@@ -8,18 +8,18 @@
  * State that two threads of one process share, initially zero. The word does not change until the end, so that a waiter
  * always sleeps: only the return value of FUTEX_WAKE says that a thread was asleep and has been woken.
  */
-struct gorun_bed {
+struct gorun_wake_futex {
 	int32_t word; /* futex; not 0: end */
 	int64_t sent; /* CLOCK_MONOTONIC ns of the waking call */
 };
 
 /* Ends both threads at once. */
-void gorun_bed_stop(struct gorun_bed *bed);
+void gorun_wake_futex_stop(struct gorun_wake_futex *shared);
 
 struct gorun_wakeups_args {
 	bool first; /* wakes first; the other one sleeps first */
 	uint64_t trips;
-	struct gorun_bed *bed;
+	struct gorun_wake_futex *shared;
 };
 
 struct gorun_wakeups_result {

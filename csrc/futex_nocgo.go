@@ -2,17 +2,17 @@
 
 package csrc
 
-// Bed is the futex on which two threads sleep in turns.
-type Bed struct{}
+// WakeFutex is the futex on which two threads sleep in turns.
+type WakeFutex struct{}
 
-// NewBed returns an unused Bed.
-func NewBed() *Bed { return &Bed{} }
+// NewWakeFutex returns an unused WakeFutex.
+func NewWakeFutex() *WakeFutex { return &WakeFutex{} }
 
 // Stop does nothing: there are no kernels.
-func (*Bed) Stop() {}
+func (*WakeFutex) Stop() {}
 
 // Free does nothing.
-func (*Bed) Free() {}
+func (*WakeFutex) Free() {}
 
 // Wakeups returns an error: this build has no C code.
 func Wakeups(WakeupsArgs) (WakeupsResult, error) { return WakeupsResult{}, errNoCgo }

@@ -12,12 +12,12 @@ import (
 
 // Each side is woken the requested number of times, always while it sleeps.
 func TestWakeups(t *testing.T) {
-	bed := NewBed()
-	defer bed.Free()
+	shared := NewWakeFutex()
+	defer shared.Free()
 	var sides sync.WaitGroup
 	for _, first := range []bool{false, true} {
 		sides.Go(func() {
-			r, err := Wakeups(WakeupsArgs{First: first, Trips: 30, Bed: bed})
+			r, err := Wakeups(WakeupsArgs{First: first, Trips: 30, Futex: shared})
 			assert.NoError(t, err)
 			assert.False(t, r.Stopped)
 			assert.GreaterOrEqual(t, r.CPU, 0)
@@ -33,28 +33,28 @@ func TestWakeups(t *testing.T) {
 // Stop ends a side that sleeps, a side that has no thread to wake, and a side that starts later.
 func TestWakeupsStop(t *testing.T) {
 	for _, first := range []bool{false, true} {
-		bed := NewBed()
+		shared := NewWakeFutex()
 		for later := range 2 { // the second iteration starts after Stop
 			done := make(chan WakeupsResult)
 			go func() {
-				r, err := Wakeups(WakeupsArgs{First: first, Trips: 1, Bed: bed})
+				r, err := Wakeups(WakeupsArgs{First: first, Trips: 1, Futex: shared})
 				assert.NoError(t, err)
 				done <- r
 			}()
 			if later == 0 {
-				bed.Stop()
+				shared.Stop()
 			}
 			r := <-done
 			assert.True(t, r.Stopped)
 			assert.Empty(t, r.NS)
 		}
-		bed.Free()
+		shared.Free()
 	}
 }
 
 func TestWakeupsArguments(t *testing.T) {
-	bed := NewBed()
-	defer bed.Free()
-	_, err := Wakeups(WakeupsArgs{Bed: bed})
+	shared := NewWakeFutex()
+	defer shared.Free()
+	_, err := Wakeups(WakeupsArgs{Futex: shared})
 	require.ErrorContains(t, err, "invalid argument")
 }

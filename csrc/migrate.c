@@ -15,11 +15,11 @@ struct mover {
 	const struct gorun_migrate_args *args;
 	const struct gorun_migrate_times *times;
 	struct gorun_migrate_result *result;
-	uint64_t from; /* where the next walk begins */
-	int cpu;       /* where the thread is asked to be */
+	uint64_t from; /* start of the next walk */
+	int cpu;       /* the requested CPU */
 };
 
-/* Makes accesses, and returns the ns that they took, or a negative errno. */
+/* Makes accesses, and returns their duration in ns, or a negative errno. */
 static int64_t walk(struct mover *m, uint64_t accesses)
 {
 	struct gorun_probe_args args = m->args->probe;
@@ -35,7 +35,7 @@ static int64_t walk(struct mover *m, uint64_t accesses)
 	return result.ns;
 }
 
-/* Looks whether the thread is where it was asked to be. */
+/* Checks whether the thread is on the requested CPU. */
 static void look(struct mover *m)
 {
 	struct gorun_migrate_result *r = m->result;
@@ -50,7 +50,7 @@ static void look(struct mover *m)
 	}
 }
 
-/* Asks for a CPU, and returns the ns until the thread runs there, or a negative errno. */
+/* Moves the thread to a CPU, and returns the ns until it runs there, or a negative errno. */
 static int64_t move(struct mover *m, int cpu)
 {
 	unsigned long mask[GORUN_MASK_BYTES / sizeof(unsigned long)] = { 0 };
@@ -83,7 +83,7 @@ static int settle(struct mover *m, int side)
 	return ns < 0 ? (int)ns : 0;
 }
 
-/* Moves the thread, and makes accesses until it is time for the next move. */
+/* Moves the thread, then makes accesses until the time of the next move. */
 static int stay(struct mover *m)
 {
 	const struct gorun_migrate_args *args = m->args;
@@ -101,7 +101,7 @@ static int stay(struct mover *m)
 		if ((ns = walk(m, timed ? args->piece : args->batch)) < 0)
 			return (int)ns;
 		if (gorun_stopped(args->probe.stop))
-			break; /* within the piece, perhaps */
+			break; /* perhaps within the piece */
 		if (timed)
 			m->times->piece[nth * args->pieces + piece++] = (double)ns;
 	} while (gorun_now(CLOCK_MONOTONIC) < end);

@@ -1,4 +1,4 @@
-/* Moves of a thread between two CPUs, and what its accesses to memory take after each. */
+/* Measures moves of a thread between two CPUs, and its accesses to memory after each move. */
 #ifndef GORUN_MIGRATE_H
 #define GORUN_MIGRATE_H
 
@@ -11,36 +11,36 @@ typedef int gorun_walk_fn(const struct gorun_probe_args *args, struct gorun_prob
 
 struct gorun_migrate_args {
 	gorun_walk_fn *walk;
-	bool chase;		       /* the walk is a chase, which goes on from the line that it ended on */
+	bool chase;		       /* the walk is a chase, which continues from the line where it ended */
 	struct gorun_probe_args probe; /* its buffer, words, seed and stop */
-	int cpus[2];		       /* the thread goes to the first, to the second, and so on; both may be the same CPU */
+	int cpus[2];		       /* targets of the moves, in turn; both may be the same CPU */
 	uint64_t moves;
-	int64_t every; /* ns from the begin of a move to the begin of the next; at least a piece is between them */
+	int64_t every; /* ns from the start of one move to the start of the next; at least one piece is in between */
 
-	uint64_t pass;	 /* accesses that fill the caches, made on each CPU before the moves begin */
-	uint64_t piece;	 /* accesses that are timed together */
+	uint64_t pass;	 /* accesses on each CPU before the moves, to fill its caches */
+	uint64_t piece;	 /* accesses per timed piece */
 	uint64_t batch;	 /* accesses at once after the timed pieces */
-	uint64_t pieces; /* that are timed after each move */
-	uint64_t steady; /* pieces that are timed on each CPU before the moves begin */
-	uint64_t calls;	 /* that ask for the CPU that the thread is on, timed on each CPU before the moves begin */
+	uint64_t pieces; /* timed pieces after each move */
+	uint64_t steady; /* timed pieces on each CPU before the moves */
+	uint64_t calls;	 /* timed calls on each CPU before the moves, each of which requests the current CPU */
 };
 
-/* Where times are written, in ns. Times that were not taken are left as they are. */
+/* Output arrays of times in ns. Times that were not measured are left unchanged. */
 struct gorun_migrate_times {
-	double *move;	/* of each move: args.moves */
-	double *piece;	/* after each move: args.moves times args.pieces */
-	double *steady; /* of pieces on each CPU: 2 times args.steady */
-	double *call;	/* on each CPU: 2 times args.calls */
+	double *move;	/* one per move: args.moves */
+	double *piece;	/* timed pieces after each move: args.moves times args.pieces */
+	double *steady; /* timed pieces on each CPU: 2 times args.steady */
+	double *call;	/* timed calls on each CPU: 2 times args.calls */
 };
 
 struct gorun_migrate_result {
 	uint64_t moves;	    /* made */
-	uint64_t accesses;  /* from the first move to the end */
-	int64_t ns;	    /* that these took, with the moves, by CLOCK_MONOTONIC */
-	uint64_t next;	    /* where a walk that goes on begins: the accesses made in all; of a chase, the line */
-	uint64_t looks;	    /* at the CPU: after each move, and before the next one */
-	uint64_t elsewhere; /* looks that found the thread on another CPU than asked */
-	int asked, seen;    /* of the first of them */
+	uint64_t accesses;  /* made since the first move */
+	int64_t ns;	    /* duration of these accesses including the moves, CLOCK_MONOTONIC ns */
+	uint64_t next;	    /* start of a walk that continues from here: the accesses made in all; for a chase, the line */
+	uint64_t looks;	    /* checks of the current CPU: after each move, and before the next one */
+	uint64_t elsewhere; /* checks that found another CPU than the requested one */
+	int asked, seen;    /* requested and found CPU of the first such check */
 	bool stopped;
 };
 

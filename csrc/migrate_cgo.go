@@ -13,7 +13,7 @@ import (
 	"unsafe"
 )
 
-// walks are the C functions of each access of ProbeAccesses.
+// walks maps each access of ProbeAccesses to its C function.
 var walks = map[string]*C.gorun_walk_fn{
 	"random":     (*C.gorun_walk_fn)(C.gorun_probe_random),
 	"sequential": (*C.gorun_walk_fn)(C.gorun_probe_sequential),
@@ -21,7 +21,7 @@ var walks = map[string]*C.gorun_walk_fn{
 	"index":      (*C.gorun_walk_fn)(C.gorun_probe_index),
 }
 
-// Migrate moves the calling thread, which the goroutine must be locked to, and leaves it on the last CPU.
+// Migrate moves the calling thread, to which the goroutine must be locked, and leaves it on the last CPU.
 func Migrate(args MigrateArgs) (r MigrateResult, err error) {
 	walk, ok := walks[args.Probe.Access]
 	if !ok {
@@ -41,7 +41,7 @@ func Migrate(args MigrateArgs) (r MigrateResult, err error) {
 		calls: C.uint64_t(args.Calls),
 	}
 	times := func(n int) (all []float64, first *C.double) {
-		all = slices.Repeat([]float64{notTaken}, n)
+		all = slices.Repeat([]float64{notMeasured}, n)
 		pinner.Pin(unsafe.SliceData(all))
 		return all, (*C.double)(unsafe.SliceData(all))
 	}
@@ -60,21 +60,21 @@ func Migrate(args MigrateArgs) (r MigrateResult, err error) {
 		Elsewhere: uint64(is.elsewhere), Asked: int(is.asked), Seen: int(is.seen), Stopped: bool(is.stopped),
 	}
 	for i := range r.Moves {
-		r.Pieces = append(r.Pieces, taken(piece[i*args.Pieces:][:args.Pieces]))
+		r.Pieces = append(r.Pieces, measured(piece[i*args.Pieces:][:args.Pieces]))
 	}
 	for side := range r.Steady {
-		r.Steady[side] = taken(steady[side*args.Steady:][:args.Steady])
-		r.Calls[side] = taken(call[side*args.Calls:][:args.Calls])
+		r.Steady[side] = measured(steady[side*args.Steady:][:args.Steady])
+		r.Calls[side] = measured(call[side*args.Calls:][:args.Calls])
 	}
 	return r, nil
 }
 
-// notTaken stands where no time was written.
-const notTaken = -1
+// notMeasured stands for a time that was not measured.
+const notMeasured = -1
 
-// taken returns the times before the first that was not taken.
-func taken(times []float64) []float64 {
-	if i := slices.Index(times, notTaken); i >= 0 {
+// measured returns the times before the first missing one.
+func measured(times []float64) []float64 {
+	if i := slices.Index(times, notMeasured); i >= 0 {
 		return times[:i]
 	}
 	return times

@@ -2,5 +2,5 @@
 
 package csrc
 
-// Migrate is not in this build.
+// Migrate returns an error: this build has no C code.
 func Migrate(MigrateArgs) (MigrateResult, error) { return MigrateResult{}, errNoCgo }

@@ -14,7 +14,7 @@ import (
 	"gorun/internal/linux"
 )
 
-// migrate moves a thread of its own, which ends afterwards.
+// migrate moves a new thread, which ends afterwards.
 func migrate(t *testing.T, buffer []uint64, args csrc.MigrateArgs) (r csrc.MigrateResult, err error) {
 	t.Helper()
 	args.Probe.Buffer, args.Probe.Words = unsafe.Pointer(unsafe.SliceData(buffer)), uint64(len(buffer))
@@ -28,7 +28,7 @@ func migrate(t *testing.T, buffer []uint64, args csrc.MigrateArgs) (r csrc.Migra
 	return r, err
 }
 
-// someMoves are small ones between the first and the last of our CPUs, which may be the same.
+// someMoves returns a few moves between the first and the last allowed CPU, which may be the same.
 func someMoves(t *testing.T, access string, buffer []uint64) csrc.MigrateArgs {
 	t.Helper()
 	needsCgo(t)
@@ -45,7 +45,7 @@ func someMoves(t *testing.T, access string, buffer []uint64) csrc.MigrateArgs {
 	return args
 }
 
-// Every access is made, and counted from the first move on; every time is taken, and the thread is looked at.
+// Every access is made, and counted from the first move on; every time is measured, and the CPU is checked.
 func TestMigrate(t *testing.T) {
 	buffer := make([]uint64, 64)
 	args := someMoves(t, "sequential", buffer)
@@ -70,7 +70,7 @@ func TestMigrate(t *testing.T) {
 	assert.Positive(t, r.Accesses)
 }
 
-// A chase goes on where it ended, or it would visit the same lines after each move.
+// A chase continues where it ended; otherwise it would visit the same lines after each move.
 func TestMigrateChase(t *testing.T) {
 	buffer := make([]uint64, 8*lineWords)
 	args := someMoves(t, "chase", buffer)

@@ -66,9 +66,9 @@ struct gorun_work_result {
 };
 
 /*
- * Waits for the start and works. Before that, or if it is cold first of all work, it fills the array, word i with i. The first of two sides counts its round
- * trips in the histogram of GORUN_BUCKETS, initially 0. Returns 0, -EINVAL for inconsistent arguments, -EPIPE when the
- * other side of a pipe has left, or another negative errno of a pipe.
+ * Waits for the start and works. It fills the array, word i with i, before the start or, if cold, as the first part of
+ * the work. The first of two sides counts its round trips in the histogram of GORUN_BUCKETS, initially 0. Returns 0,
+ * -EINVAL for inconsistent arguments, -EPIPE when the other side of a pipe has left, or another negative errno of a pipe.
  */
 int gorun_work(const struct gorun_work_args *args, uint64_t *histogram, struct gorun_work_result *result);
 

@@ -315,7 +315,7 @@ func TestChecks(t *testing.T) {
 		assert.ErrorIs(t, err, none)
 		return nil
 	}))
-	// With a mask, its CPUs are expected. One that is shorter than the CPU's number has it not.
+	// With a mask, its CPUs are expected. A mask that is too short for a CPU's number does not contain it.
 	require.NoError(t, linux.VisitCPUs(cpus.List(), func(cpu int) error {
 		in, out := make([]uint64, cpu/64+1), make([]uint64, cpu/64+1)
 		in[cpu/64], out[cpu/64] = 1<<(cpu%64)|1<<63, ^(uint64(1) << (cpu % 64))

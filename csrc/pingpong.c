@@ -31,7 +31,7 @@ typedef bool try_fn(uint64_t *word, uint64_t turn);
 
 /*
  * Waits for this side's turn and passes the line; false if it ends before. A waiting thread does not yield its CPU:
- * beside other programs, the two threads would rarely run at the same time.
+ * if other programs used it, the two threads would rarely run at the same time.
  */
 static inline __attribute__((always_inline)) bool hand_over(const struct side *side, uint64_t *word, uint64_t turn, try_fn *try)
 {

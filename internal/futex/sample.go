@@ -32,11 +32,11 @@ type sampler struct{}
 func (sampler) Close() error { return nil }
 
 func (sampler) Sample(ctx context.Context, c Cell) (s result.Sample, err error) {
-	bed := csrc.NewBed()
-	defer bed.Free()
+	shared := csrc.NewWakeFutex()
+	defer shared.Free()
 	stopped := make(chan struct{})
 	cancel := context.AfterFunc(ctx, func() {
-		bed.Stop()
+		shared.Stop()
 		close(stopped)
 	})
 	before, err := linux.ProcessUsage()
@@ -48,9 +48,9 @@ func (sampler) Sample(ctx context.Context, c Cell) (s result.Sample, err error) 
 	var threads sync.WaitGroup
 	for i, cpu := range cpus {
 		threads.Go(func() {
-			args := csrc.WakeupsArgs{First: i == 0, Trips: c.RoundTrips, Bed: bed}
+			args := csrc.WakeupsArgs{First: i == 0, Trips: c.RoundTrips, Futex: shared}
 			if sides[i], read[i], errs[i] = side(cpu, args); errs[i] != nil {
-				bed.Stop() // otherwise the other thread would wait for this one
+				shared.Stop() // otherwise the other thread would wait for this one
 			}
 		})
 	}

@@ -14,8 +14,8 @@ import (
 	"gorun/internal/result"
 )
 
-// NewAB returns `gorun ab`: a matrix of an experiment whose words that are no flags are commands, each a cell or, crossed
-// with the values of other flags, several.
+// NewAB returns `gorun ab`: a matrix of an experiment whose positional arguments are commands. Each command is a
+// cell, or several if it is combined with values of other flags.
 func NewAB(e Env, x experiment.Experiment) (*Matrix, *experiment.FlagSet) {
 	c := &Matrix{env: e, x: x, commands: &commands{}}
 	set := experiment.NewFlagSet("ab")
@@ -31,7 +31,7 @@ func NewAB(e Env, x experiment.Experiment) (*Matrix, *experiment.FlagSet) {
 	c.registerRest(set)
 	c.registerAxes(set)
 	for _, flag := range []string{nameFlag, commandFlag} {
-		set.Lookup(flag).Hidden = true // the words are the commands
+		set.Lookup(flag).Hidden = true // the positional arguments are the commands
 	}
 	return c, set
 }
@@ -42,25 +42,25 @@ const (
 	commandFlag = "command"
 )
 
-// perCommand are the flags of `gorun ab` that belong to a command: they have one value for all commands, or one for each.
-// Their texts have the parameters too.
+// perCommand are the flags of `gorun ab` that belong to a command: each has one value for all commands, or one for
+// each. Their texts may contain parameters too.
 var perCommand = []string{"setup", "prepare", "conclude", "cleanup", "input"}
 
-// commands are the words of `gorun ab`, and what belongs to them.
+// commands holds the commands of `gorun ab` and their parameters.
 type commands struct {
 	names  []string // "": the command's own words
 	lists  []string // NAME=A,B
 	ranges []string // NAME=FROM:TO[:STEP]
 }
 
-// parameter is a name that stands in braces, and its values.
+// parameter is a name in braces, with its values.
 type parameter struct {
 	name   string
 	values []string
 }
 
-// groups returns a group of cells for each command and each combination of the parameters' values. given returns the values
-// of a flag on the command line.
+// groups returns a group of cells for each command and each combination of the parameters' values. given returns the
+// values of a flag on the command line.
 func (c *commands) groups(texts []string, given func(flag string) []string) (groups []matrix.Group, err error) {
 	if len(texts) == 0 {
 		return nil, hint.With(errors.New("no command was given"), "gorun ab 'COMMAND A' 'COMMAND B'")
@@ -103,8 +103,9 @@ func (c *commands) groups(texts []string, given func(flag string) []string) (gro
 	return groups, nil
 }
 
-// expand returns a group for each combination of the values of the parameters that the texts have, the last parameter
-// running fastest. used is set for each of them. labels counts the groups by their names, which are made different.
+// expand returns a group for each combination of the values of the parameters in the texts; the last parameter varies
+// fastest. It sets used for each parameter in a text. labels counts the groups by name, so that equal names can be
+// made different.
 func expand(name string, texts [][2]string, params []parameter, used []bool, labels map[string]int) (groups []matrix.Group) {
 	var has []parameter
 	combinations := 1
@@ -142,7 +143,7 @@ func expand(name string, texts [][2]string, params []parameter, used []bool, lab
 	return groups
 }
 
-// placeholder is what stands for the parameter's value.
+// placeholder returns the text that stands for the parameter's value.
 func (p parameter) placeholder() string { return "{" + p.name + "}" }
 
 // parameters returns the parameters in the order of their flags, those of --param first.
@@ -175,7 +176,7 @@ func (c *commands) parameters() (params []parameter, err error) {
 	return params, nil
 }
 
-// listed returns the values of a parameter that are listed, joined by commas.
+// listed returns the values of a comma-joined list.
 func listed(text string) ([]string, error) {
 	values := strings.Split(text, ",")
 	if slices.Contains(values, "") {
@@ -184,7 +185,7 @@ func listed(text string) ([]string, error) {
 	return values, nil
 }
 
-// numbers returns those of a range, FROM:TO or FROM:TO:STEP, both ends included.
+// numbers returns the numbers of a range, FROM:TO or FROM:TO:STEP, including both ends.
 func numbers(text string) (values []string, err error) {
 	fields := strings.Split(text, ":")
 	if len(fields) != 2 && len(fields) != 3 {
@@ -214,7 +215,8 @@ func numbers(text string) (values []string, err error) {
 	return values, nil
 }
 
-// columns are those of the table of `gorun ab`: the command, and the flags in which cells of a command differ.
+// columns returns the columns of the table of `gorun ab`: the command, and the flags in which the cells of a command
+// differ.
 func (c *commands) columns(axes []matrix.Axis) []result.Column {
 	columns := []result.Column{{Title: "command", Flag: nameFlag, Style: result.ColumnStyles[0]}}
 	for _, axis := range axes {

@@ -10,7 +10,7 @@ import (
 	"gorun/internal/matrix"
 )
 
-// grouped returns the groups in words, a line each.
+// grouped formats the groups, one per line.
 func grouped(groups []matrix.Group) (lines []string) {
 	for _, g := range groups {
 		line := g.Name + ":"
@@ -86,7 +86,7 @@ func TestCommandGroups(t *testing.T) {
 			groups, err := c.commands.groups(c.texts, c.given)
 			require.NoError(t, err)
 			if c.name == "what comes before is the same for all commands, or one for each" {
-				c.want[1] = "b: name=b command=b setup=make 7 prepare=q" // its name has no parameter
+				c.want[1] = "b: name=b command=b setup=make 7 prepare=q" // the command's name has no parameter
 			}
 			assert.Equal(t, c.want, grouped(groups))
 		})

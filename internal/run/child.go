@@ -81,7 +81,7 @@ func (r childRequest) sample(ctx context.Context, experiments []experiment.Exper
 	}
 	d.session = &session{env: e, run: d.plan.run}
 	d.tally.begin(e.Now)
-	if d.sampler, err = x.Open(d.setting(), d.does()); err != nil {
+	if d.sampler, err = x.Open(d.setting(), d.cellContents()); err != nil {
 		return a, err
 	}
 	defer func() { err = errors.Join(err, d.sampler.Close()) }()

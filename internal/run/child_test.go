@@ -26,14 +26,14 @@ import (
 	"gorun/internal/stats"
 )
 
-// fake is an experiment whose cell says how it behaves.
+// fake is an experiment whose cells define its behaviour.
 type fake struct {
 	Fails  string    `json:"fails"`  // the error of its samples
 	Wrong  string    `json:"wrong"`  // the error of its opening
-	Takes  []float64 `json:"takes"`  // seconds that each execution says it took; the last one repeats
+	Takes  []float64 `json:"takes"`  // reported seconds of each execution; the last one repeats
 	Warn   string    `json:"warn"`   // the code of a warning of its preparation
-	Silent bool      `json:"silent"` // it ends before it answers
-	Waits  bool      `json:"waits"`  // its first execution goes on until it is cut
+	Silent bool      `json:"silent"` // it ends without an answer
+	Waits  bool      `json:"waits"`  // its first execution runs until it is cut
 }
 
 type fakeFigures struct {
@@ -99,7 +99,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// freshDriver is one whose samples are taken by children.
+// freshDriver returns a driver whose samples are taken by children.
 func freshDriver(t *testing.T, cells ...fake) *driver {
 	t.Helper()
 	if runtime.GOOS != "linux" {
@@ -117,7 +117,7 @@ func freshDriver(t *testing.T, cells ...fake) *driver {
 	}
 	for _, cell := range cells {
 		d.cells = append(d.cells, experiment.Cell[any]{Do: cell})
-		d.needs = append(d.needs, need{cpus: cpuset.Of(m.Allowed().First())})
+		d.needs = append(d.needs, childNeed{cpus: cpuset.Of(m.Allowed().First())})
 	}
 	return d
 }
@@ -139,7 +139,7 @@ func TestChildSamples(t *testing.T) {
 		}
 		assert.Equal(t, want, *figures)
 	}
-	own := slices.DeleteFunc(codes(d.session.run), func(code string) bool { return code != "w" }) // without what cannot be counted here
+	own := slices.DeleteFunc(codes(d.session.run), func(code string) bool { return code != "w" }) // without those about counters that this machine lacks
 	assert.Equal(t, []string{"w"}, own)
 }
 
@@ -200,7 +200,7 @@ func TestChildRefuses(t *testing.T) {
 	}
 }
 
-// built is gorun itself: the test's binary takes longer to start.
+// built returns a gorun binary, which starts faster than the test's binary.
 func built(b *testing.B) string {
 	path := filepath.Join(b.TempDir(), "gorun")
 	out, err := exec.CommandContext(b.Context(), "go", "build", "-o", path, "gorun/cmd/gorun").CombinedOutput()

@@ -38,17 +38,17 @@ type plan struct {
 	schedule  experiment.Schedule
 	resources experiment.Resources
 	labels    experiment.Labels
-	placement string // as flags, if it is the same for all cells
-	name      string // of the experiment in the metrics
-	fresh     bool   // each sample is taken by a fresh child of gorun
-	passed    bool   // the started command has this process's input, output and signals, and handles the signals itself
-	matrix    bool   // warm-ups are executed before each sample, not once before the run
-	needs     []need // of each cell, if fresh
+	placement string      // as flags, if it is the same for all cells
+	name      string      // of the experiment in the metrics
+	fresh     bool        // each sample is taken by a fresh child of gorun
+	passed    bool        // the started command has this process's input, output and signals, and handles the signals itself
+	matrix    bool        // warm-ups are executed before each sample, not once before the run
+	needs     []childNeed // of each cell, if fresh
 	run       *result.Run
 }
 
-// need is what a child needs to sample a cell.
-type need struct {
+// childNeed is what a child needs to sample a cell.
+type childNeed struct {
 	experiment.Resources
 	cpus    cpuset.Set
 	checked bool  // once: the limits do not change during a run
@@ -101,11 +101,11 @@ func drive(ctx context.Context, e Env, o *Options, p plan) (err error) {
 	if err := d.checkOutputs(); err != nil {
 		return err
 	}
-	if !linux.Cgo && !slices.ContainsFunc(d.does(), func(cell any) bool { return !d.x.NeedsC(cell) }) {
+	if !linux.Cgo && !slices.ContainsFunc(d.cellContents(), func(cell any) bool { return !d.x.NeedsC(cell) }) {
 		return hint.With(fmt.Errorf("this gorun was built without cgo and has no C code, which gorun %s needs", d.x.Name),
 			"build it with a C compiler and CGO_ENABLED=1")
 	}
-	d.others = meet(d.env.Root, d.env.Meeting)
+	d.others = findOtherRuns(d.env.Root, d.env.Meeting)
 	d.onClose(d.others.Close)
 	watch, err := d.settle()
 	if err != nil {
@@ -141,7 +141,7 @@ func drive(ctx context.Context, e Env, o *Options, p plan) (err error) {
 		return err
 	}
 	status := d.end()
-	d.x.Explain(d.session.run, d.does())
+	d.x.Explain(d.session.run, d.cellContents())
 	if o.withReference {
 		if err := AddReference(e.Stderr, d.x, d.session.run); err != nil {
 			return err
@@ -305,11 +305,11 @@ func (d *driver) open(ctx context.Context, watcher *measure.Watcher) (err error)
 			return err
 		}
 	}
-	live := d.tally.worked
+	live := d.tally.childWork
 	if d.fresh {
 		d.takeSample = d.sampleInChild
 	} else {
-		if d.sampler, err = d.x.Open(d.setting(), d.does()); err != nil {
+		if d.sampler, err = d.x.Open(d.setting(), d.cellContents()); err != nil {
 			return err
 		}
 		d.onClose(d.sampler.Close)
@@ -347,8 +347,8 @@ func (d *driver) setting() experiment.Setting {
 	return s
 }
 
-// does returns what each cell does.
-func (d *driver) does() []any {
+// cellContents returns what each cell does.
+func (d *driver) cellContents() []any {
 	out := make([]any, len(d.cells))
 	for i, cell := range d.cells {
 		out[i] = cell.Do
@@ -409,7 +409,7 @@ func (d *driver) ready(ctx context.Context) error {
 	return err
 }
 
-// watchedSampler returns a taker that records what disturbed each sample.
+// watchedSampler returns a sampleFunc that records what disturbed each sample.
 func (d *driver) watchedSampler(watcher *measure.Watcher) sampleFunc {
 	return func(ctx context.Context, cell int) (sample result.Sample, err error) {
 		dropped := 0
@@ -425,7 +425,7 @@ func (d *driver) watchedSampler(watcher *measure.Watcher) sampleFunc {
 	}
 }
 
-// sampleWithHooks takes a sample, with what the sampler does before and after it.
+// sampleWithHooks takes a sample, and calls the sampler's hooks before and after it.
 func (d *driver) sampleWithHooks(ctx context.Context, watcher *measure.Watcher, cell int) (sample result.Sample, err error) {
 	if around, ok := d.sampler.(experiment.Surrounded[any]); ok {
 		if err := around.Before(ctx, d.cells[cell].Do); err != nil {
@@ -506,7 +506,7 @@ func (d *driver) sample(ctx context.Context) error {
 			return nil
 		}
 		d.running.Store(int64(slot.Cell))
-		d.stand()
+		d.showStanding()
 		d.awaitCPUs(cut)
 		sample, err := d.takeSample(cut, slot.Cell)
 		if run.Partial = interrupted(); run.Partial && (judged || err != nil) {
@@ -556,7 +556,7 @@ func (d *driver) sample(ctx context.Context) error {
 	return nil
 }
 
-// patience is how long a sample waits for missing CPUs.
+// patience is the time that a sample waits for missing CPUs.
 const patience = 2 * time.Second
 
 // awaitCPUs waits for missing CPUs of the run: often they are soon back, and without a wait a cell whose samples fail
@@ -628,7 +628,8 @@ func (d *driver) showProgress() (stop func()) {
 	return p.Start(d.env.Stderr, d.env.Progress)
 }
 
-// showPreparing draws that the work before the first sample goes on, such as a pilot, until what it returns is called.
+// showPreparing shows that the work before the first sample, such as a pilot, is in progress, until the returned
+// function is called.
 func (d *driver) showPreparing() (stop func()) {
 	if d.options.quiet {
 		return func() {}
@@ -637,14 +638,14 @@ func (d *driver) showPreparing() (stop func()) {
 	return p.Start(d.env.Stderr, d.env.Progress)
 }
 
-// stand shows the state of the cells of a judged run, on the terminal and in the metrics.
-func (d *driver) stand() {
+// showStanding shows the standing of the cells of a judged run, on the terminal and in the metrics.
+func (d *driver) showStanding() {
 	board, ok := d.order.(*blocks)
 	if !ok {
 		return
 	}
 	standing := board.board.Standing()
-	d.tally.stand(standing)
+	d.tally.setStanding(standing)
 	if d.drawStanding != nil {
 		d.drawStanding(standing)
 	}
@@ -654,7 +655,7 @@ func (d *driver) stand() {
 func (d *driver) judge() error {
 	run := d.session.run
 	if run.Matrix != nil {
-		d.stand()
+		d.showStanding()
 		return matrix.Judge(run, d.x.Columns)
 	}
 	if d.schedule.Order == experiment.Shuffled {

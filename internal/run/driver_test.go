@@ -20,22 +20,22 @@ import (
 	"gorun/internal/result"
 )
 
-// rig is a driver of a fake experiment, whose clock advances by the duration of each sample.
-type rig struct {
+// testRun is a driver of a fake experiment, whose clock advances by the duration of each sample.
+type testRun struct {
 	*driver
 	clock  time.Time
 	path   string                                     // of the journal
-	takes  func(taken, round int) time.Duration       // how long the next execution takes
-	spoil  func(s *result.Sample, taken, cell int)    // changes a sample
-	before func(ctx context.Context, taken int) error // is called first of all
+	takes  func(taken, round int) time.Duration       // duration of the next execution
+	spoil  func(s *result.Sample, taken, cell int)    // changes a sample; may be nil
+	before func(ctx context.Context, taken int) error // called first
 	taken  int
 }
 
-// newRig drives cells in an order; the run continues after the samples that it has.
-func newRig(t testing.TB, order experiment.Order, cells int, o Options) *rig {
+// newTestRun returns a rig for cells in an order; the run continues after the samples that it has.
+func newTestRun(t testing.TB, order experiment.Order, cells int, o Options) *testRun {
 	t.Helper()
 	run := &result.Run{Seed: 7}
-	r := &rig{
+	r := &testRun{
 		clock: time.Unix(1e9, 0), path: filepath.Join(t.TempDir(), "run.jsonl"),
 		takes:  func(int, int) time.Duration { return time.Second },
 		spoil:  func(*result.Sample, int, int) {},
@@ -66,7 +66,7 @@ func newRig(t testing.TB, order experiment.Order, cells int, o Options) *rig {
 }
 
 // open opens the journal and the schedule, with the samples that the run has.
-func (r *rig) open(t testing.TB) {
+func (r *testRun) open(t testing.TB) {
 	t.Helper()
 	r.session = &session{env: Env{Now: func() time.Time { return r.clock }, Stderr: &bytes.Buffer{}}, run: r.plan.run}
 	r.resumed = len(r.plan.run.Samples) > 0
@@ -89,7 +89,7 @@ func (r *rig) open(t testing.TB) {
 	}
 }
 
-func (r *rig) result() *result.Run { return r.plan.run }
+func (r *testRun) result() *result.Run { return r.plan.run }
 
 func codes(run *result.Run) (all []string) {
 	for _, w := range run.Warnings {
@@ -99,7 +99,7 @@ func codes(run *result.Run) (all []string) {
 }
 
 func TestSamplesAfterTheWarmup(t *testing.T) {
-	r := newRig(t, experiment.InOrder, 1, Options{samples: 3, warmup: 1})
+	r := newTestRun(t, experiment.InOrder, 1, Options{samples: 3, warmup: 1})
 	r.takes = func(taken, _ int) time.Duration { return time.Duration(9-8*min(taken, 1)) * time.Second }
 	require.NoError(t, r.sample(t.Context()))
 	run := r.result()
@@ -116,7 +116,7 @@ func TestSamplesAfterTheWarmup(t *testing.T) {
 }
 
 func TestBudget(t *testing.T) {
-	r := newRig(t, experiment.InOrder, 1, Options{samples: 100, warmup: 1, budget: 3500 * time.Millisecond})
+	r := newTestRun(t, experiment.InOrder, 1, Options{samples: 100, warmup: 1, budget: 3500 * time.Millisecond})
 	require.NoError(t, r.sample(t.Context()))
 	assert.Len(t, r.result().Samples, 3)
 	assert.Equal(t, []string{"budget"}, codes(r.result()))
@@ -124,7 +124,7 @@ func TestBudget(t *testing.T) {
 
 // One sample is always taken; if the first execution used up the budget, it is that sample and not a warm-up.
 func TestTooLittleBudget(t *testing.T) {
-	r := newRig(t, experiment.InOrder, 1, Options{samples: 5, warmup: 1, budget: time.Second})
+	r := newTestRun(t, experiment.InOrder, 1, Options{samples: 5, warmup: 1, budget: time.Second})
 	r.takes = func(int, int) time.Duration { return time.Minute }
 	require.NoError(t, r.sample(t.Context()))
 	assert.Equal(t, 1, r.taken)
@@ -132,7 +132,7 @@ func TestTooLittleBudget(t *testing.T) {
 	assert.Empty(t, r.result().Warmups)
 	assert.Equal(t, []string{"no-warmup"}, codes(r.result()))
 
-	r = newRig(t, experiment.InOrder, 1, Options{samples: 5, budget: time.Second})
+	r = newTestRun(t, experiment.InOrder, 1, Options{samples: 5, budget: time.Second})
 	r.takes = func(int, int) time.Duration { return time.Minute }
 	require.NoError(t, r.sample(t.Context()))
 	assert.Len(t, r.result().Samples, 1)
@@ -141,7 +141,7 @@ func TestTooLittleBudget(t *testing.T) {
 // An interrupt keeps all samples, including the one in progress.
 func TestInterrupt(t *testing.T) {
 	for _, at := range []int{1, 2, 3} {
-		r := newRig(t, experiment.InOrder, 1, Options{samples: 100, warmup: 1})
+		r := newTestRun(t, experiment.InOrder, 1, Options{samples: 100, warmup: 1})
 		ctx, cancel := context.WithCancel(t.Context())
 		r.spoil = func(s *result.Sample, taken, _ int) {
 			if taken+1 == at {
@@ -172,7 +172,7 @@ func TestInterruptWhileTheJournalIsWritten(t *testing.T) {
 	for _, order := range []experiment.Order{
 		experiment.InOrder, experiment.Shuffled, experiment.Blocks, experiment.Rows, experiment.Pairs,
 	} {
-		r := newRig(t, order, 2, Options{samples: 5})
+		r := newTestRun(t, order, 2, Options{samples: 5})
 		ctx, cancel := context.WithCancel(t.Context())
 		r.spoil = func(s *result.Sample, taken, _ int) {
 			if taken == 1 {
@@ -193,7 +193,7 @@ func TestInterruptWhileTheJournalIsWritten(t *testing.T) {
 func TestInterruptBeforeTheFirst(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	r := newRig(t, experiment.InOrder, 1, Options{samples: 100, warmup: 1})
+	r := newTestRun(t, experiment.InOrder, 1, Options{samples: 100, warmup: 1})
 	require.NoError(t, r.sample(ctx))
 	assert.True(t, r.result().Partial)
 	assert.Len(t, r.result().Samples, 1)
@@ -201,8 +201,8 @@ func TestInterruptBeforeTheFirst(t *testing.T) {
 
 // With a duration, the sampler's context ends when the time is over, and that is not an interrupt.
 func TestDuration(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) { // whose time passes while all wait, however slow the machine is
-		r := newRig(t, experiment.InOrder, 1, Options{samples: 1})
+	synctest.Test(t, func(t *testing.T) { // in which time passes only while all goroutines wait, so a slow machine makes no difference
+		r := newTestRun(t, experiment.InOrder, 1, Options{samples: 1})
 		r.plan.schedule.Duration = 0.020
 		var err error
 		r.driver.order, err = r.newOrder()
@@ -227,10 +227,10 @@ func TestFaultCostsItsSample(t *testing.T) {
 	for _, order := range []experiment.Order{
 		experiment.InOrder, experiment.Shuffled, experiment.Blocks, experiment.Rows, experiment.Pairs,
 	} {
-		whole := newRig(t, order, 2, Options{samples: 5})
+		whole := newTestRun(t, order, 2, Options{samples: 5})
 		require.NoError(t, whole.sample(t.Context()))
 		for at := range 6 {
-			r := newRig(t, order, 2, Options{samples: 5})
+			r := newTestRun(t, order, 2, Options{samples: 5})
 			r.before = func(_ context.Context, taken int) error {
 				if taken == at && len(r.result().Samples) == at {
 					return errors.New("broken")
@@ -263,7 +263,7 @@ func TestCellIsGivenUp(t *testing.T) {
 		if order == experiment.Pairs {
 			cells = 2
 		}
-		r := newRig(t, order, cells, Options{samples: 8})
+		r := newTestRun(t, order, cells, Options{samples: 8})
 		r.plan.schedule.First = []int{0, 1, 0, 1, 1, 1, 1, 0}
 		var err error
 		r.driver.order, err = r.newOrder()
@@ -297,11 +297,11 @@ func TestNoValidSample(t *testing.T) {
 	for _, order := range []experiment.Order{
 		experiment.InOrder, experiment.Shuffled, experiment.Blocks, experiment.Rows, experiment.Pairs, experiment.Watch,
 	} {
-		r := newRig(t, order, 2, Options{samples: 50})
+		r := newTestRun(t, order, 2, Options{samples: 50})
 		r.before = func(context.Context, int) error { return hint.With(errors.New("no such CPU"), "give another") }
 		require.NoError(t, r.sample(t.Context()))
 		assert.LessOrEqual(t, len(r.result().Samples), 6)
-		if order != experiment.Watch { // whose one cell is compared with nothing
+		if order != experiment.Watch { // its only cell is not compared
 			require.NoError(t, r.judge())
 		}
 		err := r.outcome(nil)
@@ -312,7 +312,7 @@ func TestNoValidSample(t *testing.T) {
 
 // The outcome of a run: an interrupt first, then the command's own status, then the quality of the samples.
 func TestOutcome(t *testing.T) {
-	r := newRig(t, experiment.InOrder, 1, Options{samples: 5, strict: true})
+	r := newTestRun(t, experiment.InOrder, 1, Options{samples: 5, strict: true})
 	r.spoil = func(s *result.Sample, taken, _ int) {
 		if taken == 1 {
 			s.Quality = result.Quality{Verdict: result.Invalid, Reasons: []string{"torn"}}
@@ -324,7 +324,7 @@ func TestOutcome(t *testing.T) {
 	r.result().Partial = true
 	require.ErrorIs(t, r.outcome(experiment.Status(7)), ErrInterrupted)
 
-	r = newRig(t, experiment.Blocks, 2, Options{samples: 5})
+	r = newTestRun(t, experiment.Blocks, 2, Options{samples: 5})
 	r.spoil = func(s *result.Sample, taken, cell int) {
 		if cell == 0 && taken > 5 {
 			s.Quality = result.Quality{Verdict: result.Invalid, Reasons: []string{"torn"}}
@@ -340,7 +340,7 @@ func TestJournalFails(t *testing.T) {
 	for _, order := range []experiment.Order{experiment.InOrder, experiment.Rows, experiment.Blocks} {
 		var shown bytes.Buffer
 		out := resultFlags{format: "json", out: "run.jsonl"}
-		r := newRig(t, order, 2, Options{samples: 5, resultFlags: out, resumes: true})
+		r := newTestRun(t, order, 2, Options{samples: 5, resultFlags: out, resumes: true})
 		r.env.Stdout = &shown
 		r.spoil = func(_ *result.Sample, taken, _ int) {
 			if taken == 2 {
@@ -361,7 +361,7 @@ func TestJournalFails(t *testing.T) {
 // The warm-ups and the first lap are in the cells' order, and each later lap is in an order that the seed decides.
 func TestShuffledLaps(t *testing.T) {
 	order := func(seed uint64) (cells []int) {
-		r := newRig(t, experiment.Shuffled, 5, Options{samples: 4, warmup: 1})
+		r := newTestRun(t, experiment.Shuffled, 5, Options{samples: 4, warmup: 1})
 		r.result().Seed = seed
 		r.driver.order, _ = r.newOrder()
 		r.spoil = func(_ *result.Sample, _, cell int) { cells = append(cells, cell) }
@@ -382,7 +382,7 @@ func TestShuffledLaps(t *testing.T) {
 // The wall times of a single cell are summarised, unless the run has another main figure.
 func TestSummaryOfOneCell(t *testing.T) {
 	for datum, want := range map[string]bool{"": true, "ns": false} {
-		r := newRig(t, experiment.InOrder, 1, Options{samples: 2})
+		r := newTestRun(t, experiment.InOrder, 1, Options{samples: 2})
 		r.x.Datum = datum
 		require.NoError(t, r.sample(t.Context()))
 		require.NoError(t, r.judge())
@@ -399,7 +399,7 @@ func TestSortByCell(t *testing.T) {
 
 // Row by row, each row has its share of the budget, and at least one sample.
 func TestRows(t *testing.T) {
-	r := newRig(t, experiment.Rows, 2, Options{samples: 3})
+	r := newTestRun(t, experiment.Rows, 2, Options{samples: 3})
 	require.NoError(t, r.sample(t.Context()))
 	var cells []int
 	for _, s := range r.result().Samples {
@@ -407,7 +407,7 @@ func TestRows(t *testing.T) {
 	}
 	assert.Equal(t, []int{0, 0, 0, 1, 1, 1}, cells)
 
-	r = newRig(t, experiment.Rows, 2, Options{samples: 100, budget: 6 * time.Second})
+	r = newTestRun(t, experiment.Rows, 2, Options{samples: 100, budget: 6 * time.Second})
 	require.NoError(t, r.sample(t.Context()))
 	perCell := map[int]int{}
 	for _, s := range r.result().Samples {
@@ -416,9 +416,9 @@ func TestRows(t *testing.T) {
 	assert.Equal(t, map[int]int{0: 4, 1: 3}, perCell)
 }
 
-// Both of a pair are taken, in the order that is given for it.
+// Both cells of a pair are sampled, in the order given for the pair.
 func TestPairs(t *testing.T) {
-	r := newRig(t, experiment.Pairs, 2, Options{samples: 3})
+	r := newTestRun(t, experiment.Pairs, 2, Options{samples: 3})
 	require.NoError(t, r.sample(t.Context()))
 	var places [][2]int
 	for _, s := range r.result().Samples {
@@ -442,7 +442,7 @@ func TestBlocksBudget(t *testing.T) {
 		"the last one is the guess": {(3 + 6 + 9 + 8) * time.Second, slowing, 9},
 		"and it holds":              {(3 + 6 + 9 + 9) * time.Second, slowing, 12},
 	} {
-		r := newRig(t, experiment.Blocks, 2, Options{budget: c.budget})
+		r := newTestRun(t, experiment.Blocks, 2, Options{budget: c.budget})
 		if c.pace != nil {
 			r.takes = c.pace
 		}
@@ -455,7 +455,7 @@ func TestBlocksBudget(t *testing.T) {
 // A resumed run continues as if it had not been stopped: it completes its round, and its time and budget continue.
 func TestBlocksResume(t *testing.T) {
 	for name, c := range map[string]struct {
-		stopped int           // after so many samples
+		stopped int           // number of samples before the stop
 		budget  time.Duration // of the resumed run
 		want    int           // samples
 	}{
@@ -466,7 +466,7 @@ func TestBlocksResume(t *testing.T) {
 		"the next round is a whole one":    {5, 8 * time.Second, 6},
 		"the next round has its whole due": {5, 9 * time.Second, 9},
 	} {
-		r := newRig(t, experiment.Blocks, 2, Options{})
+		r := newTestRun(t, experiment.Blocks, 2, Options{})
 		ctx, cancel := context.WithCancel(t.Context())
 		r.before = func(_ context.Context, taken int) error {
 			if taken == c.stopped {
@@ -495,13 +495,13 @@ func TestBlocksResume(t *testing.T) {
 // A sample that succeeded as ctx ended may still have been cut short, so judged runs do not keep it.
 func TestBlocksInterrupted(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
-	r := newRig(t, experiment.Blocks, 2, Options{})
+	r := newTestRun(t, experiment.Blocks, 2, Options{})
 	r.spoil = func(*result.Sample, int, int) { cancel() }
 	require.NoError(t, r.sample(ctx))
 	assert.True(t, r.result().Partial)
 	assert.Empty(t, r.result().Samples)
 
-	r = newRig(t, experiment.Blocks, 2, Options{})
+	r = newTestRun(t, experiment.Blocks, 2, Options{})
 	r.before = func(context.Context, int) error { panic("it was too late") }
 	require.NoError(t, r.sample(ctx))
 	assert.True(t, r.result().Partial)
@@ -509,7 +509,7 @@ func TestBlocksInterrupted(t *testing.T) {
 
 // The reason why a sample is invalid is stored with it, before it can end the run.
 func TestBlocksKeepInvalidSamples(t *testing.T) {
-	r := newRig(t, experiment.Blocks, 2, Options{})
+	r := newTestRun(t, experiment.Blocks, 2, Options{})
 	r.spoil = func(s *result.Sample, _, cell int) {
 		if cell == 0 {
 			s.Quality = result.Quality{Verdict: result.Invalid, Reasons: []string{"no such CPU"}}
@@ -519,7 +519,7 @@ func TestBlocksKeepInvalidSamples(t *testing.T) {
 	samples := r.result().Samples
 	assert.Equal(t, result.Invalid, samples[len(samples)-1].Quality.Verdict)
 
-	r = newRig(t, experiment.Blocks, 3, Options{samples: 2})
+	r = newTestRun(t, experiment.Blocks, 3, Options{samples: 2})
 	r.spoil = func(s *result.Sample, taken, cell int) {
 		s.Answer = &result.Answer{Of: "primes", Is: "25"}
 		if cell == 2 && taken >= 4 {
@@ -542,7 +542,7 @@ func TestBlocksKeepInvalidSamples(t *testing.T) {
 func BenchmarkScheduler(b *testing.B) {
 	const rounds = 25
 	for b.Loop() {
-		r := newRig(b, experiment.Blocks, 4, Options{samples: rounds})
+		r := newTestRun(b, experiment.Blocks, 4, Options{samples: rounds})
 		r.spoil = func(s *result.Sample, taken, _ int) { s.Seconds *= 1 + float64(taken%7)/100 }
 		begun := time.Now()
 		require.NoError(b, r.sample(b.Context()))

@@ -24,7 +24,7 @@ func (s *session) replaceJournal(
 	if earlier.Lost() != nil { // since it was opened
 		return hint.With(fmt.Errorf("another gorun has just renamed %s", n.Path), "wait until that one has ended")
 	}
-	to, undo, err := n.Backup(edition(run.Tool))
+	to, undo, err := n.Backup(versionSuffix(run.Tool))
 	if err != nil {
 		return err
 	}
@@ -49,8 +49,8 @@ func (s *session) replaceJournal(
 // shortCommit is the number of digits of a commit in a file name, as in Go's pseudo-versions.
 const shortCommit = 12
 
-// edition returns the commit of a gorun, or its version if the commit is not known, for use in a file name.
-func edition(t result.Tool) string {
+// versionSuffix returns the commit of a gorun, or its version if the commit is not known, for use in a file name.
+func versionSuffix(t result.Tool) string {
 	commit, change, changed := strings.Cut(t.Commit, "+")
 	word := cmp.Or(commit[:min(shortCommit, len(commit))], t.Version, "earlier")
 	if changed {
@@ -92,7 +92,7 @@ func (s *session) compareEarlier(o *Options) error {
 	return render.Comparison(s.env.Stdout, comparison, o.format, s.env.Show)
 }
 
-// rebuilt names the intended change between the two runs: another binary, possibly by another Go.
+// rebuilt names the intended change between the two runs: another binary, perhaps built by another Go.
 const rebuilt = "go"
 
 func (s *session) withEarlier(path, out string) (*result.Comparison, error) {

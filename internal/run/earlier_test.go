@@ -25,9 +25,9 @@ func TestEdition(t *testing.T) {
 		"../../etc/x":                 ".._.._etc_x",
 		"+" + strings.Repeat("é", 99): "1.2-dev+" + strings.Repeat("_", 32),
 	} {
-		assert.Equal(t, want, edition(result.Tool{Version: "1.2-dev", Commit: commit}), commit)
+		assert.Equal(t, want, versionSuffix(result.Tool{Version: "1.2-dev", Commit: commit}), commit)
 	}
-	assert.Equal(t, "earlier", edition(result.Tool{}))
+	assert.Equal(t, "earlier", versionSuffix(result.Tool{}))
 }
 
 func TestWithFlags(t *testing.T) {
@@ -39,7 +39,7 @@ func TestWithFlags(t *testing.T) {
 // An interrupted run with a journal prints the command to resume it, quoted for a shell.
 func TestSayHowToGoOn(t *testing.T) {
 	says := func(resume, resumes bool, args ...string) string {
-		r := newRig(t, experiment.Blocks, 2, Options{resume: resume, resumes: resumes})
+		r := newTestRun(t, experiment.Blocks, 2, Options{resume: resume, resumes: resumes})
 		var stderr bytes.Buffer
 		r.env.Stderr, r.env.Args, r.env.Self, r.x.Name = &stderr, args, child.Self{Argv: []string{"./go run"}}, "exec"
 		r.printResume()
@@ -81,5 +81,5 @@ func TestSeed(t *testing.T) {
 	resumed.seed = 7
 	assert.EqualValues(t, 7, seed(resumed, false, "seed"))
 	require.NoError(t, os.WriteFile(path, []byte("no journal\n"), 0o600))
-	seed(resumed, false) // what is wrong is reported when the journal is opened
+	seed(resumed, false) // the error is reported when the journal is opened
 }

@@ -1,5 +1,5 @@
 // Package run drives every run: it plans the cells, opens the outputs, takes the samples in the order of a schedule,
-// has them judged, and shows the result. It knows an experiment only by its row.
+// judges them, and shows the result. It knows an experiment only by its row.
 package run
 
 import (
@@ -29,10 +29,10 @@ type Env struct {
 	Environ        func() []string
 	Tool           result.Tool
 	Views          render.Views
-	Meeting        string // the address at which runs notice each other; "": none
+	Meeting        string // the address at which simultaneous runs find each other; "": none
 }
 
-// Errors that are not printed, since their cause has been shown.
+// Errors that are not printed because their cause has been shown.
 var (
 	ErrDoubtful    = errors.New("a sample is suspect or invalid (--strict)")
 	ErrFailOn      = errors.New("a cell has a verdict that --fail-on names")
@@ -44,8 +44,8 @@ type OwnFailure struct{ error }
 
 func (f OwnFailure) Unwrap() error { return f.error }
 
-// withFlags returns a command line with flags added to it. They follow the name of gorun's command: what comes later may
-// be a command of the user's.
+// withFlags returns a command line with additional flags. They follow the name of gorun's command, because later
+// arguments may belong to a command of the user's.
 func withFlags(args []string, flags ...string) []string {
 	words := 1
 	if len(args) > 1 && args[0] == "matrix" {

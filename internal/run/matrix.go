@@ -301,7 +301,7 @@ func (c *Matrix) plan(m *machine, spec matrix.Spec) (p plan, err error) {
 type row struct {
 	shown   result.Cell
 	cell    experiment.Cell[any]
-	need    need
+	need    childNeed
 	judged  experiment.Judged
 	content string // equal for two rows that do the same
 }
@@ -348,7 +348,7 @@ func (c *Matrix) resolve(p *plan, cell result.Cell) ([]row, error) {
 		if of.Lacking != "" {
 			continue // a word stands for the rows, of which this machine has the others
 		}
-		row := row{shown: cell, cell: of, judged: r.Judged, need: need{Resources: r.Resources, cpus: m.CPUs}}
+		row := row{shown: cell, cell: of, judged: r.Judged, need: childNeed{Resources: r.Resources, cpus: m.CPUs}}
 		if row.shown.CPUs, err = row.place(); err != nil {
 			return nil, err
 		}

@@ -134,7 +134,7 @@ type export struct {
 	format string
 }
 
-// exports returns those that flags can name, as of hyperfine(1); the path of one that was not given is empty.
+// exports returns the files of the flags that are also hyperfine(1)'s; the path is empty if the flag was not given.
 func (f *resultFlags) exports() []export {
 	return []export{
 		{output.Named{Flag: "export-json", Path: f.exportJSON}, "json"},

@@ -20,15 +20,15 @@ import (
 // places is the number of runs that can listen at the same time. A run without a free place still calls the others.
 const places = 16
 
-// named is the maximum number of other runs that a result names, so that a program that connects repeatedly cannot make
+// mostNamed is the maximum number of other runs that a result names, so that a program that connects repeatedly cannot make
 // the result long.
-const named = 8
+const mostNamed = 8
 
-// others notices runs of gorun that take place at the same time. Each run listens at the first free place, then calls
+// otherRuns notices runs of gorun that take place at the same time. Each run listens at the first free place, then calls
 // all other places, so that of any two runs at least one calls the other. A place is an abstract address (unix(7)): it
 // needs no file and no privilege, and is free again when its process ends. Runs in different network namespaces, which
 // most containers have, do not notice each other. While it waits for a call, a run uses no CPU time.
-type others struct {
+type otherRuns struct {
 	root     fs.FS
 	listener *net.UnixListener // nil: no place is free
 	ended    chan struct{}     // closed when listening has ended
@@ -37,9 +37,9 @@ type others struct {
 	met   []result.Warning
 }
 
-// meet begins to listen at a place of this name, and calls the runs at the others. Without a name it does nothing.
-func meet(root fs.FS, name string) *others {
-	o := &others{root: root, ended: make(chan struct{})}
+// findOtherRuns begins to listen at a place of this name, and calls the runs at the others. Without a name it does nothing.
+func findOtherRuns(root fs.FS, name string) *otherRuns {
+	o := &otherRuns{root: root, ended: make(chan struct{})}
 	if name == "" {
 		return o
 	}
@@ -71,7 +71,7 @@ func meet(root fs.FS, name string) *others {
 }
 
 // call reports this run to another one, unless the other one measures this run as its command.
-func (o *others) call(c *net.UnixConn, above map[int]bool) {
+func (o *otherRuns) call(c *net.UnixConn, above map[int]bool) {
 	defer c.Close()
 	pid, err := linux.PeerPID(c)
 	if err != nil || above[pid] {
@@ -82,7 +82,7 @@ func (o *others) call(c *net.UnixConn, above map[int]bool) {
 }
 
 // listen notes the runs that call. A connection without data is not a run.
-func (o *others) listen() {
+func (o *otherRuns) listen() {
 	defer close(o.ended)
 	for {
 		c, err := o.listener.AcceptUnix()
@@ -103,7 +103,7 @@ func (o *others) listen() {
 }
 
 // note keeps a warning about another run; its PID is 0 if it is in another PID namespace.
-func (o *others) note(pid int) {
+func (o *otherRuns) note(pid int) {
 	who := "in another PID namespace, such as a container"
 	if pid > 0 {
 		who = fmt.Sprintf("PID %d", pid)
@@ -118,20 +118,20 @@ func (o *others) note(pid int) {
 	}
 	o.mutex.Lock()
 	defer o.mutex.Unlock()
-	if len(o.met) < named && !slices.Contains(o.met, w) { // two that begin at the same time call each other
+	if len(o.met) < mostNamed && !slices.Contains(o.met, w) { // two that begin at the same time call each other
 		o.met = append(o.met, w)
 	}
 }
 
 // warnings returns a warning about each run that was noticed so far.
-func (o *others) warnings() []result.Warning {
+func (o *otherRuns) warnings() []result.Warning {
 	o.mutex.Lock()
 	defer o.mutex.Unlock()
 	return o.met[:len(o.met):len(o.met)]
 }
 
 // Close stops listening and frees the place.
-func (o *others) Close() error {
+func (o *otherRuns) Close() error {
 	if o.listener == nil {
 		return nil
 	}

@@ -18,11 +18,11 @@ import (
 	"gorun/internal/linux"
 )
 
-// Two runs note each other once. A connection on which nothing is written is no run.
+// Two runs notice each other once. A connection without data is not a run.
 func TestMeet(t *testing.T) {
 	name := fmt.Sprintf("gorun/%s/%d", t.Name(), os.Getpid())
 	root := fstest.MapFS{fmt.Sprintf("proc/%d/cmdline", os.Getpid()): {Data: []byte("gorun\x00primes\x00")}}
-	first := meet(root, name)
+	first := findOtherRuns(root, name)
 	silent, err := net.DialUnix("unix", nil, &net.UnixAddr{Name: "@" + name + "/0", Net: "unix"})
 	require.NoError(t, err)
 	require.NoError(t, silent.CloseWrite())
@@ -31,7 +31,7 @@ func TestMeet(t *testing.T) {
 	require.NoError(t, silent.Close())
 	assert.Empty(t, first.warnings())
 
-	second := meet(root, name)
+	second := findOtherRuns(root, name)
 	met := second.warnings()
 	require.Len(t, met, 1)
 	assert.Equal(t, fmt.Sprintf("another run of gorun measured at the same time (PID %d: gorun primes)", os.Getpid()), met[0].Message)
@@ -39,25 +39,25 @@ func TestMeet(t *testing.T) {
 	assert.Equal(t, met, first.warnings())
 	require.NoError(t, first.Close())
 	require.NoError(t, second.Close())
-	assert.Empty(t, meet(root, "").warnings())
+	assert.Empty(t, findOtherRuns(root, "").warnings())
 }
 
 // A result names eight other runs at most.
 func TestNoteIsBounded(t *testing.T) {
-	o := &others{root: fstest.MapFS{}}
+	o := &otherRuns{root: fstest.MapFS{}}
 	for range 2 {
 		for pid := range 20 {
 			o.note(pid)
 		}
 	}
-	assert.Len(t, o.warnings(), named)
+	assert.Len(t, o.warnings(), mostNamed)
 	assert.Contains(t, o.warnings()[0].Message, "in another PID namespace")
 }
 
 // A sample waits two seconds for missing CPUs, and later samples do not wait until the CPUs have been back.
 func TestAwaitCPUs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := newRig(t, experiment.InOrder, 1, Options{samples: 1})
+		r := newTestRun(t, experiment.InOrder, 1, Options{samples: 1})
 		waits := func(had cpuset.Set) time.Duration {
 			begun := time.Now()
 			r.had = had

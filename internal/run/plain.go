@@ -190,7 +190,7 @@ func (c *Command) plan(m *machine, cpus cpuset.Set, r experiment.Resolution[any]
 	return p, nil
 }
 
-// compare has each cell compared with the one that it names.
+// compare sets the baseline of each cell to the one that it names.
 func compare(cells []result.Cell, with []experiment.Cell[any]) {
 	for i, cell := range with {
 		if cell.Against == "" {

@@ -8,10 +8,10 @@ import (
 	"gorun/internal/result"
 )
 
-// ReferenceFlag is the flag that shows a published text's figures beside the run's.
+// ReferenceFlag is the flag that shows the figures of a published text next to the run's.
 const ReferenceFlag = "with-reference"
 
-// registerReference adds it where the experiment grew from such a text.
+// registerReference adds the flag if the experiment has such a text.
 func (o *Options) registerReference(flags *experiment.FlagSet, x experiment.Experiment) {
 	if x.Reference != nil {
 		flags.BoolVar(&o.withReference, ReferenceFlag, false, x.Reference.Usage)
@@ -19,8 +19,7 @@ func (o *Options) registerReference(flags *experiment.FlagSet, x experiment.Expe
 	}
 }
 
-// AddReference adds to a run what the text that its experiment grew from reports of its rows. It warns where that is
-// nothing.
+// AddReference adds the published figures of an experiment's text to the rows of a run. It warns if there are none.
 func AddReference(stderr io.Writer, x experiment.Experiment, run *result.Run) error {
 	r, err := x.Reference.Of(run)
 	if err != nil {

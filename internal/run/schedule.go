@@ -45,12 +45,12 @@ type design struct {
 	samples  int      // of each cell; 0: until the differences are known
 	warmup   int      // laps, or executions of the first cell, that do not count
 	budget   float64  // seconds after which no sample begins; 0: no limit
-	duration float64  // seconds for which samples follow each other; 0: off
+	duration float64  // seconds during which samples are taken; 0: no such limit
 	seed     uint64
 	faults   matrix.Faults
 }
 
-// warnings returns those of a schedule that ends when it is complete or no cell is left.
+// warnings returns the warnings of a schedule that ends when it is complete or no cell is left.
 func (d *design) warnings() []result.Warning { return d.faults.Warnings(d.names) }
 
 func newLaps(d design, order experiment.Order) *laps {

@@ -31,7 +31,7 @@ type session struct {
 	ended    int   // samples in the journal when it ended; -1: it did not end
 	begun    bool  // the journal has a header
 	unkept   error // of the journal, which ends the run
-	others   *others
+	others   *otherRuns
 	server   *metrics.Server
 	pusher   *metrics.Pusher
 	textfile *metrics.Textfile
@@ -47,11 +47,11 @@ func (s *session) close(err *error) {
 		failed = errors.Join(failed, undo())
 	}
 	s.closers = nil
-	*err = worse(*err, failed)
+	*err = worseOutcome(*err, failed)
 }
 
-// worse adds an error to the outcome of a run. It replaces an outcome that is not a failure, such as an interrupt.
-func worse(ended, failed error) error {
+// worseOutcome adds an error to the outcome of a run. It replaces an outcome that is not a failure, such as an interrupt.
+func worseOutcome(ended, failed error) error {
 	switch {
 	case failed == nil:
 		return ended
@@ -66,7 +66,7 @@ func (s *session) onClose(undo func() error) { s.closers = append(s.closers, und
 
 // openMetrics exports the run to Prometheus; work returns the live figures of its workers.
 func (s *session) openMetrics(ctx context.Context, m metricsFlags, work func() result.Live, info metrics.Info) error {
-	s.live = func() result.Live { return s.tally.over(work) }
+	s.live = func() result.Live { return s.tally.combined(work) }
 	exporter := metrics.NewExporter(s.live, info)
 	var err error
 	if m.listen != "" {
@@ -237,9 +237,9 @@ func (s *session) finish(ctx context.Context, o *Options) error {
 	if err != nil && unkept == nil && s.journal.Regular() {
 		err = hint.With(err, fmt.Sprintf("the result is in the journal: gorun report %s -o report.html", o.out))
 	}
-	err = worse(err, unkept)
+	err = worseOutcome(err, unkept)
 	for _, export := range s.exports {
-		err = worse(err, export())
+		err = worseOutcome(err, export())
 	}
 	if err != nil {
 		return err

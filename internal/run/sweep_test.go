@@ -18,7 +18,7 @@ import (
 
 var errBecame = errors.New("this process would be another program now")
 
-// place holds the flags of an experiment that can be swept.
+// place holds the flags of an experiment that can compare their values.
 type place struct{ name, names string }
 
 func (p *place) Register(set *experiment.FlagSet) {
@@ -39,7 +39,7 @@ func (p *place) Resolve(m experiment.Machine) (experiment.Resolution[string], er
 	}, nil
 }
 
-// sweep executes a command line of it, on a machine that is captured, if one is named.
+// sweep executes a command line of such an experiment, on a captured machine if one is named.
 func sweep(t *testing.T, host string, all []string, args ...string) (stdout string, err error) {
 	t.Helper()
 	x := experiment.Define(experiment.Definition[string]{

@@ -17,26 +17,26 @@ type tally struct {
 	columns  column.List // of the experiment
 	now      func() time.Time
 	taken    result.Taken
-	work     result.Live // of the samples' processes, if they are not this one; warm-ups are not in it
+	work     result.Live // of the samples' processes, if they are not this one, without warm-ups
 	cpus     int         // of the run
 	course   result.Course
 	begun    time.Time
-	before   float64 // seconds that the run took before it was gone on with
-	ended    float64 // seconds that it took; 0: it goes on
+	before   float64 // seconds of the run before a resume
+	ended    float64 // seconds of the whole run; 0: it is in progress
 	standing *result.Standing
 }
 
 // begin starts the clock.
 func (t *tally) begin(now func() time.Time) { t.now, t.begun = now, now() }
 
-// plan says what is to come from now on. The run took so many seconds before a resume.
+// plan sets the planned course. before is the time that the run took before a resume, in seconds.
 func (t *tally) plan(course result.Course, before float64) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.course, t.begun, t.before = course, t.now(), before
 }
 
-// end says that no sample follows.
+// end marks that no sample follows.
 func (t *tally) end() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -45,8 +45,8 @@ func (t *tally) end() {
 
 func (t *tally) elapsed() float64 { return t.before + t.now().Sub(t.begun).Seconds() }
 
-// stand says how the cells stand.
-func (t *tally) stand(standing result.Standing) {
+// setStanding sets the standing of the cells.
+func (t *tally) setStanding(standing result.Standing) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.standing = &standing
@@ -85,8 +85,8 @@ func (t *tally) add(s result.Sample) {
 	}
 }
 
-// worked is what the samples' processes did.
-func (t *tally) worked() result.Live {
+// childWork returns the work of the samples' processes.
+func (t *tally) childWork() result.Live {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	l := t.work
@@ -94,8 +94,9 @@ func (t *tally) worked() result.Live {
 	return l
 }
 
-// over adds where the run stands to what work tells. The samples are read before it, so that what they did is in it.
-func (t *tally) over(work func() result.Live) result.Live {
+// combined combines the run's state with the live figures of work. It calls work after it has read the samples, so that
+// the figures include all samples.
+func (t *tally) combined(work func() result.Live) result.Live {
 	t.mu.Lock()
 	stands := result.Live{
 		Taken: t.taken.Clone(), RunCPUs: t.cpus, Course: t.course, Elapsed: t.ended, Finished: t.ended > 0,
@@ -120,7 +121,7 @@ func (t *tally) over(work func() result.Live) result.Live {
 	return l
 }
 
-// ownSwitches adds what the kernel counts for this process.
+// ownSwitches adds the context switches of this process, as the kernel counts them.
 func ownSwitches(live func() result.Live) func() result.Live {
 	return func() result.Live {
 		l := live()

@@ -16,14 +16,14 @@ func TestTallyOfACourse(t *testing.T) {
 	var tally tally
 	tally.begin(func() time.Time { return at })
 	pass := func(seconds float64) { at = at.Add(time.Duration(seconds * float64(time.Second))) }
-	read := func() result.Live { return tally.over(func() result.Live { return result.Live{} }) }
+	read := func() result.Live { return tally.combined(func() result.Live { return result.Live{} }) }
 
 	pass(7) // it prepares
 	live := read()
 	assert.InDelta(t, 7, live.Elapsed, 1e-9)
 	assert.Nil(t, live.Left, "nothing is planned yet")
 
-	tally.plan(result.Course{Samples: 4, Budget: 100}, 30) // it had taken 30 s before a resume
+	tally.plan(result.Course{Samples: 4, Budget: 100}, 30) // it took 30 s before a resume
 	pass(5)
 	assert.InDelta(t, 35, read().Elapsed, 1e-9)
 	require.NotNil(t, read().Left)
@@ -32,9 +32,9 @@ func TestTallyOfACourse(t *testing.T) {
 	assert.InDelta(t, 65, *read().Left, 1e-9, "less than three more such samples")
 	assert.Equal(t, 1, read().Taken.Samples)
 
-	tally.stand(result.Standing{Left: -1})
+	tally.setStanding(result.Standing{Left: -1})
 	assert.Nil(t, read().Left, "a matrix knows better")
-	tally.stand(result.Standing{Left: 12})
+	tally.setStanding(result.Standing{Left: 12})
 	assert.InDelta(t, 12, *read().Left, 1e-9)
 
 	assert.False(t, read().Finished)

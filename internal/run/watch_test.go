@@ -12,8 +12,8 @@ import (
 	"gorun/internal/result"
 )
 
-// watched is a driver that watches something for some seconds of a clock which goes on by a second with each sample;
-// 0: until an interrupt. take is asked for each sample.
+// watched returns a driver that watches for a number of seconds of a clock that advances by a second with each
+// sample; 0: until an interrupt. take takes each sample.
 func watched(seconds float64, take sampleFunc) *driver {
 	clock := time.Unix(1e9, 0)
 	run := &result.Run{Samples: []result.Sample{}}
@@ -39,7 +39,7 @@ func TestWatchForDuration(t *testing.T) {
 	assert.Empty(t, d.session.run.Warnings)
 }
 
-// An interrupt is a normal end, and a sample that it cut short is kept only if its sampler says so.
+// An interrupt is a normal end, and a sample that it cut short is kept only if the sampler allows it.
 func TestWatchUntilInterrupted(t *testing.T) {
 	for name, worth := range map[string]bool{"kept": true, "not worth keeping": false} {
 		t.Run(name, func(t *testing.T) {
