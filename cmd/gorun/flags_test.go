@@ -59,7 +59,7 @@ var flagBases = []string{
 	"matrix futex --round-trips=100,200 -- 0 1",
 	"matrix migrate --every=1ms,2ms --working-set=16KiB",
 	"matrix exec --nice=1,2 -- true",
-	"topo", "compare -- run.jsonl run.jsonl", "compare -- run.jsonl", "report --out=page.html -- run.jsonl",
+	"topo", "doctor", "compare -- run.jsonl run.jsonl", "compare -- run.jsonl", "report --out=page.html -- run.jsonl",
 }
 
 // internals are words of Go that a message about a flag does not have.

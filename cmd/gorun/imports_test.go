@@ -29,6 +29,7 @@ const mayImport = `
 	cpuset
 	csrc
 	dedicate            cpuset guardian hint linux result
+	doctor              cgroup linux measure metrics render/term result stats sysfs topology units
 	experiment          child column cpuset hint linux render/chart render/term render/view result topology units
 	futex               column cpuset csrc experiment hint linux placement result topology
 	guardian            child cpuset linux
@@ -59,7 +60,7 @@ const mayImport = `
 	render/view         column cpuset render/term result shell stats units
 	report              column experiment hint journal matrix render render/chart render/term render/view result stats units
 	result              hint stats
-	run                 cgroup child column cpuset experiment hint journal linux matrix measure metrics output placement render render/chart render/term result shell sysfs topology
+	run                 cgroup child column cpuset doctor experiment hint journal linux matrix measure metrics output placement render render/chart render/term result shell sysfs topology
 	shell               hint
 	stats               units
 	sysfs               cpuset

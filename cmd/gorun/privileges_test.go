@@ -25,7 +25,7 @@ var (
 // groups are the names by which the table means several commands.
 var groups = map[string]func(command string) bool{
 	"every run": func(c string) bool {
-		return !slices.Contains([]string{"topo", "compare", "report", "journal verify", "exec --stat", "exec --timeout"}, c) &&
+		return !slices.Contains([]string{"topo", "doctor", "compare", "report", "journal verify", "exec --stat", "exec --timeout"}, c) &&
 			!slices.Contains(becoming, c)
 	},
 	"every run in gorun's process": func(c string) bool {

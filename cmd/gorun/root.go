@@ -26,7 +26,7 @@ const (
 	exitDone        = 0
 	exitFailed      = 1
 	exitUsage       = 2
-	exitDoubtful    = 3 // --strict, and a sample was suspect or invalid; or --fail-on, and a cell is what it names
+	exitDoubtful    = 3 // --strict, and a sample was suspect or invalid; --fail-on, and a cell is what it names; doctor, and not ready
 	exitInterrupted = 130
 	exitOwn         = launch.ExitRefused // of exec of one command, whose exit code gorun passes on
 )
@@ -35,6 +35,7 @@ var (
 	errDoubtful    = run.ErrDoubtful
 	errInterrupted = run.ErrInterrupted
 	errFailOn      = run.ErrFailOn
+	errNotReady    = errors.New("not ready")
 )
 
 // execute executes one command line and returns the exit code. A stdout that fails is an error of every command.
@@ -61,6 +62,7 @@ func finish(stderr io.Writer, do func(ctx context.Context) error) int {
 	go func() { done <- do(ctx) }() // not on the main thread: see init
 	err := <-done
 	silent := errors.Is(err, errInterrupted) || errors.Is(err, errDoubtful) || errors.Is(err, errFailOn) ||
+		errors.Is(err, errNotReady) ||
 		errors.Is(err, output.ErrNoReader) || errors.As(err, new(experiment.Status)) // what there is to say has been said
 	if err != nil && !silent {
 		child.Report(stderr, err)
@@ -85,7 +87,7 @@ func exitCode(err error) int {
 		return never.Code
 	case errors.Is(err, errInterrupted):
 		return exitInterrupted
-	case errors.Is(err, errDoubtful), errors.Is(err, errFailOn):
+	case errors.Is(err, errDoubtful), errors.Is(err, errFailOn), errors.Is(err, errNotReady):
 		return exitDoubtful
 	case hint.IsUsage(err), errors.Is(err, child.ErrRequest):
 		return exitUsage
@@ -112,6 +114,7 @@ var commands = [...]entry{
 	{"metrics", func(e env) *cobra.Command { return newMetrics(e, runMetrics) }},
 	{"man", func(e env) *cobra.Command { return newMan(e, runMan) }},
 	{"topo", func(e env) *cobra.Command { return newTopo(e, runTopo) }},
+	{"doctor", func(e env) *cobra.Command { return newDoctor(e, runDoctor) }},
 	{"version", newVersion},
 }
 

@@ -93,6 +93,7 @@ func conditions() (all []condition) {
 // commandsTried are short runs, each with its name in the table. bench.try replaces the words that begin with $.
 var commandsTried = []struct{ name, args string }{
 	{"topo", "topo --format json"},
+	{"doctor", "doctor --format json"},
 	{"compare", "compare $RUN $RUN"},
 	{"report", "report --out $DIR/page.html $RUN"},
 	{"journal verify", "journal verify $RUN"},

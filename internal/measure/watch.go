@@ -1,6 +1,7 @@
 package measure
 
 import (
+	"errors"
 	"fmt"
 	"io/fs"
 	"time"
@@ -271,4 +272,13 @@ func (w *Watcher) readThrottling() (seconds float64, err error) {
 	}
 	throttled, err := w.groups.ReadThrottling()
 	return throttled.Seconds, err
+}
+
+// MigrationsLack returns why migrations cannot be counted exactly on this machine; nil if they can.
+func MigrationsLack() error {
+	counter, err := perf.OpenMigrations()
+	if err != nil {
+		return err
+	}
+	return errors.Join(counter.Degraded(), counter.Close())
 }

@@ -195,13 +195,16 @@ func hostParts(run *result.Run, options view.Spec) []string {
 		cpus = fmt.Sprintf("%d of %s (%s)", used.Len(), cpus, term.Shorten(used.String(), 24))
 	}
 	parts = append(parts, cpus)
-	if host.Nodes > 1 {
+	system := strings.TrimSpace(host.OS + " " + host.Kernel)
+	if host.Conditions != nil {
+		return append(append(parts, host.Conditions...), system, run.Tool.Go)
+	}
+	if host.Nodes > 1 { // a journal from before the conditions
 		parts = append(parts, fmt.Sprintf("%d nodes", host.Nodes))
 	}
 	if host.CPUQuota != nil {
 		parts = append(parts, "quota "+units.Ratio(*host.CPUQuota)+" CPUs")
 	}
-	system := strings.TrimSpace(host.OS + " " + host.Kernel)
 	if host.Hypervisor {
 		system += " (virtual machine)"
 	}

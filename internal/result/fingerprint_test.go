@@ -64,6 +64,7 @@ func TestDifferences(t *testing.T) {
 func TestConditionsLeaveNothingOut(t *testing.T) {
 	implied := map[string]bool{
 		"Name": true, "OS": true, "MemoryBytes": true, // of the machine
+		"Conditions":    true,                                                                               // of the other fields, in words
 		"MigrationCost": true,                                                                               // which only root knows
 		"CPUs":          true, "Online": true, "Cores": true, "LLCs": true, "Nodes": true, "Packages": true, // of the topology
 	}

@@ -60,7 +60,8 @@ type Host struct {
 	Packages      int      `json:"packages"`
 	Allowed       string   `json:"allowed"` // kernel list
 	GOMAXPROCS    int      `json:"gomaxprocs"`
-	CPUQuota      *float64 `json:"cpu_quota,omitempty"` // CPUs' worth of time a second; absent without a limit
+	CPUQuota      *float64 `json:"cpu_quota,omitempty"`  // CPUs' worth of time a second; absent without a limit
+	Conditions    []string `json:"conditions,omitempty"` // what a reader should know of the machine, as `gorun doctor` does
 	MemoryBytes   uint64   `json:"memory_bytes,omitempty"`
 	Governor      string   `json:"governor,omitempty"`
 	Clocksource   string   `json:"clocksource,omitempty"`

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"gorun/internal/cpuset"
+	"gorun/internal/doctor"
 	"gorun/internal/experiment"
 	"gorun/internal/hint"
 	"gorun/internal/linux"
@@ -241,6 +242,9 @@ func (d *driver) settle() (watcher *measure.Watcher, err error) {
 	var unread []result.Warning
 	run.Host, unread = measure.ReadHost(d.env.Root, d.machine.Machine, d.env.Environ())
 	run.Warnings = append(run.Warnings, unread...)
+	run.Host.Conditions = doctor.Digest(doctor.Subject{
+		Root: d.env.Root, Machine: d.machine.Machine, Kernels: linux.Cgo, Host: run.Host,
+	})
 	if run.Matrix != nil {
 		if run.Tool.SHA256, err = hashFile(d.env.Self.Path); err != nil {
 			return nil, err

@@ -1,0 +1,88 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+
+	"github.com/spf13/cobra"
+
+	"gorun/internal/doctor"
+	"gorun/internal/linux"
+	"gorun/internal/measure"
+	"gorun/internal/run"
+)
+
+// doctorOptions are the flags of `gorun doctor`.
+type doctorOptions struct {
+	env     env
+	sysroot string
+	format  string
+	fix     bool
+}
+
+func newDoctor(e env, runF func(context.Context, *doctorOptions) error) *cobra.Command {
+	o := &doctorOptions{env: e}
+	cmd := &cobra.Command{
+		Use:   "doctor",
+		Short: "Show whether measurements on this machine can be trusted, and which of gorun's features work here",
+		Long: "Show whether measurements of placement on this machine can be trusted, and which of gorun's features work here.\n" +
+			"For two seconds gorun compares equal runs on all CPUs, which shows the least difference that a run can find. Then\n" +
+			"each condition of the machine is listed with its value, its effect and the remedy. No privilege is needed, and\n" +
+			"nothing is changed. The exit code is 3 where the machine is not ready.",
+		Example: "  gorun doctor\n" +
+			"  gorun doctor --fix\n" +
+			"  gorun doctor --format prometheus > /var/lib/prometheus/node-exporter/gorun.prom",
+		RunE: func(cmd *cobra.Command, _ []string) error { return runF(cmd.Context(), o) },
+	}
+	flags := cmd.Flags()
+	flags.StringVar(&o.format, "format", doctor.Formats[0], run.FormatUsage(doctor.Formats))
+	flags.StringVar(&o.sysroot, "sysroot", "", "examine a captured machine: a `directory` that holds sys/, or a .txtar")
+	flags.BoolVar(&o.fix, "fix", false, "print commands that change what was found, and how to undo each; none is run")
+	completeWords(e, cmd, "format", doctor.Formats)
+	_ = cmd.MarkFlagFilename("sysroot", "txtar")
+	return cmd
+}
+
+func runDoctor(ctx context.Context, o *doctorOptions) error {
+	if err := run.KnownFormat(o.format, doctor.Formats); err != nil {
+		return err
+	}
+	root, err := run.OpenRoot(o.env.Root, o.sysroot)
+	if err != nil {
+		return err
+	}
+	live := o.sysroot == ""
+	m, err := run.ReadMachine(root, live)
+	if err != nil {
+		return err
+	}
+	host, _ := measure.ReadHost(root, m, o.env.Environ())
+	report := doctor.Examine(ctx, doctor.Subject{Root: root, Machine: m, Live: live, Kernels: linux.Cgo, Host: host})
+	if ctx.Err() != nil {
+		return errInterrupted
+	}
+	report.Tool = tool()
+	if err := showDoctor(o, report); err != nil {
+		return err
+	}
+	if !report.Ready {
+		return errNotReady
+	}
+	return nil
+}
+
+func showDoctor(o *doctorOptions, report *doctor.Report) error {
+	switch {
+	case o.fix:
+		return report.Fixes(o.env.Stdout)
+	case o.format == "json":
+		enc := json.NewEncoder(o.env.Stdout)
+		enc.SetIndent("", "  ")
+		return enc.Encode(report)
+	case o.format == "markdown":
+		return report.Markdown(o.env.Stdout)
+	case o.format == "prometheus":
+		return report.Prometheus(o.env.Stdout)
+	}
+	return report.Table(o.env.Stdout, o.env.Show)
+}
