@@ -8,14 +8,14 @@ import (
 
 // published has the figures of the article that `gorun bind` grew from.
 var published = &experiment.Reference{
-	Usage: "show what the article that this grew from reports of bound processes",
+	Usage: "show the published figures of bound processes",
 	Of: func(run *result.Run) (*result.Reference, error) {
 		table, err := reference.Read("bind")
 		if err != nil {
 			return nil, err
 		}
 		columns := []result.ReferenceColumn{{
-			Name: "faster_percent", Title: "ref faster", Unit: "%", Meaning: "how much faster bound processes are, nearly",
+			Name: "faster_percent", Title: "ref faster", Unit: "%", Meaning: "how much faster bound processes are, about",
 		}}
 		r := table.For("", columns...)
 		seen := map[int]bool{}

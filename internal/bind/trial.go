@@ -167,7 +167,7 @@ func (c Cell) sample(done process.Done[reply]) (s result.Sample, err error) {
 			p.MovedTo[strconv.Itoa(cpu)] = count
 		}
 		if !p.Partial && a.Sum != want {
-			return s, fmt.Errorf("process %d: the words add up to %d, and are to be %d", i, a.Sum, want)
+			return s, fmt.Errorf("process %d: the sum of the words is %d instead of %d", i, a.Sum, want)
 		}
 		if c.Bound {
 			s.Placement.Checked += int(a.Checks)

@@ -176,7 +176,7 @@ func TestBindSampleSum(t *testing.T) {
 	_, err := r.sample(process.Done[reply]{Answers: []reply{{Loops: 12, Sum: 18}}})
 	require.NoError(t, err)
 	_, err = r.sample(process.Done[reply]{Answers: []reply{{Loops: 12, Sum: 18}, {Loops: 12, Sum: 19}}})
-	require.EqualError(t, err, "process 1: the words add up to 19, and are to be 18")
+	require.EqualError(t, err, "process 1: the sum of the words is 19 instead of 18")
 }
 
 func TestOrder(t *testing.T) {

@@ -24,7 +24,7 @@ var columns = column.Join(
 			func(p *Figures) int { return p.NodeA }),
 		column.Figure(column.Column{Name: "node_b", Lead: 7, Meaning: "The node of the second CPU."},
 			func(p *Figures) int { return p.NodeB }),
-		column.Figure(column.Column{Name: "mem_node", Meaning: "The node that the cache line was asked from; none: its first CPU's first touch."},
+		column.Figure(column.Column{Name: "mem_node", Meaning: "The requested node of the cache line; none: the node from which its first CPU first touches it."},
 			func(p *Figures) *int { return p.MemNode }),
 		column.Figure(column.Column{Name: "home_node", Lead: 8, Meaning: "The node of the cache line's page, read back."},
 			func(p *Figures) *int { return p.HomeNode }),

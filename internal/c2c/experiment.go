@@ -121,7 +121,7 @@ func (f *flags) Resolve(m experiment.Machine) (r experiment.Resolution[Cell], er
 		way, why := "--pairs all measures them all", fmt.Sprintf("so that the map fits in %v", budget)
 		switch {
 		case all > mostPairs:
-			way, why = "give fewer --cpus to have all of theirs", fmt.Sprintf("since one run can measure %d", mostPairs)
+			way, why = "give fewer --cpus to measure all of their pairs", fmt.Sprintf("since one run can measure %d", mostPairs)
 		case !uncut:
 			way = fmt.Sprintf("--pairs all --budget %v measures them all", shortestBudget(all, times))
 		}

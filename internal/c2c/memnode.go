@@ -46,7 +46,7 @@ func memNode(text string, m *topology.Machine, node int) (int, error) {
 	}
 	asked, err := strconv.Atoi(text)
 	if err != nil || asked < 0 {
-		return 0, hint.With(fmt.Errorf("%q is no node", text), "give a node's number, near or far")
+		return 0, hint.With(fmt.Errorf("%q is not a node", text), "give a node's number, near or far")
 	}
 	exists := false
 	for _, n := range m.Nodes {

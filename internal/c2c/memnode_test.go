@@ -35,8 +35,8 @@ func TestMemNode(t *testing.T) {
 		{"qemu-cpu2", "far", "it needs 2 nodes with memory, and this machine has 1", "gorun topo"},
 		{"qemu-numa2", "2", "this machine has no node 2", "nodes with memory: [0 1]"},
 		{"qemu-memoryless", "1", "node 1 has no memory", "nodes with memory: [0]"},
-		{"qemu-numa2", "local", `"local" is no node`, "near or far"},
-		{"qemu-numa2", "-1", `"-1" is no node`, "near or far"},
+		{"qemu-numa2", "local", `"local" is not a node`, "near or far"},
+		{"qemu-numa2", "-1", `"-1" is not a node`, "near or far"},
 	} {
 		_, err := memNode(c.text, recorded(t, c.host), 0)
 		require.EqualError(t, err, c.want)

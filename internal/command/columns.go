@@ -28,7 +28,7 @@ var columns = column.Join(
 			func(e *result.Exec) *bool { return column.Some(e.TimedOut) }),
 		column.Figure(column.Column{
 			Name: "max_rss_floor_bytes", Unit: column.Bytes,
-			Meaning: "The memory that each process began with, as a copy of gorun: max_rss_bytes is no less.",
+			Meaning: "The memory of each process at its start, as a copy of gorun: a lower bound of max_rss_bytes.",
 		}, func(e *result.Exec) uint64 { return e.MaxRSSFloorBytes }),
 		column.Figure(column.Column{
 			Name: "killed", Unit: column.Count, Meaning: "The processes that were still running at its end and were killed.",
@@ -82,7 +82,7 @@ func moreMetrics() (columns column.List) {
 	for i := 1; i < mostMetrics; i++ {
 		columns = append(columns, column.Figure(column.Column{
 			Name: metricColumn(i), Bench: metricColumn(i),
-			Meaning: fmt.Sprintf("The figure that --metric finds in the command's output where it is given for the %s time.",
+			Meaning: fmt.Sprintf("The figure of the %s --metric in the command's output.",
 				[...]string{"first", "second", "third", "fourth"}[i]),
 		}, func(e *result.Exec) *float64 { return *e.Metrics()[i] }))
 	}

@@ -76,7 +76,7 @@ func (f *flags) Register(set *experiment.FlagSet) {
 	set.StringVar(&f.conclude, "conclude", "", "run this `command` after each sample, not timed")
 	set.StringVar(&f.cleanup, "cleanup", "", "run this `command` once, after the last sample")
 	set.StringVar(&f.input, "input", "", "a `file` that the command reads as its standard input")
-	set.BoolVar(&f.ignoreFailure, "ignore-failure", false, "an exit code other than 0 is no failure")
+	set.BoolVar(&f.ignoreFailure, "ignore-failure", false, "an exit code other than 0 is not a failure")
 	set.StringVar(&f.device, "device", "",
 		"add CPUs near this `device`, and far from it, to --placements auto: eth0, nvme0 (gorun topo lists them)")
 	set.Group("Command")

@@ -9,25 +9,25 @@ var columns = column.Join(
 	column.List{
 		figure(column.Column{Name: "row", Lead: 1, Meaning: "The number of the row."},
 			func(c *Figures) int { return c.Row }),
-		figure(column.Column{Name: "op", Lead: 2, Key: "op", Meaning: "The operation that every CPU makes."},
+		figure(column.Column{Name: "op", Lead: 2, Key: "op", Meaning: "The operation that every CPU repeats."},
 			func(c *Figures) string { return c.Op }),
 		figure(column.Column{Name: "variant", Key: "variant", Meaning: "The variant of the instruction."},
 			func(c *Figures) string { return c.Variant }),
 		figure(column.Column{Name: "instruction", Meaning: "The instruction that the loop repeats."},
 			func(c *Figures) string { return c.Instruction }),
-		figure(column.Column{Name: "load", Lead: 3, Key: "load", Meaning: "The load pattern that made the row."},
+		figure(column.Column{Name: "load", Lead: 3, Key: "load", Meaning: "The load pattern of the row."},
 			func(c *Figures) string { return c.Load }),
-		figure(column.Column{Name: "cpus", Lead: 4, Key: "cpus", Unit: column.Count, Meaning: "How many CPUs take part."},
+		figure(column.Column{Name: "cpus", Lead: 4, Key: "cpus", Unit: column.Count, Meaning: "The number of CPUs that run."},
 			func(c *Figures) int { return c.CPUs }),
-		figure(column.Column{Name: "cpu_list", Lead: 11, Key: "cpu_list", Meaning: "The CPUs that take part."},
+		figure(column.Column{Name: "cpu_list", Lead: 11, Key: "cpu_list", Meaning: "The CPUs that run."},
 			func(c *Figures) string { return c.CPUList }),
-		figure(column.Column{Name: "pattern", Lead: 12, Meaning: "Which CPUs take part, node by node."},
+		figure(column.Column{Name: "pattern", Lead: 12, Meaning: "The CPUs that run, drawn node by node."},
 			func(c *Figures) string { return c.Pattern }),
 		figure(column.Column{
 			Name: "dist_bytes", Lead: 13, Key: "dist_bytes", Unit: column.Bytes,
-			Meaning: "The distance of the words that two CPUs work on; 0 when it is one word.",
+			Meaning: "The distance between the words of two CPUs; 0: they share one word.",
 		}, func(c *Figures) int { return c.DistBytes }),
-		figure(column.Column{Name: "dist", Meaning: "The distance of --dist, in what dist_by names."},
+		figure(column.Column{Name: "dist", Meaning: "The distance of --dist, in the unit of dist_by."},
 			func(c *Figures) *int {
 				if c.DistBy == "" {
 					return nil
@@ -35,17 +35,17 @@ var columns = column.Join(
 				return &c.Dist
 			}),
 		figure(column.Column{
-			Name: "dist_by", Meaning: "By word, the index of a CPU's word is CPU * dist; by bit, that of its bit is CPU << dist.",
+			Name: "dist_by", Meaning: "The unit of dist: word, a CPU's word has the index CPU * dist; bit, its bit has the index CPU << dist.",
 		}, func(c *Figures) string { return c.DistBy }),
-		figure(column.Column{Name: "mem_node", Lead: 14, Key: "mem_node", Meaning: "The node that the memory was asked from."},
+		figure(column.Column{Name: "mem_node", Lead: 14, Key: "mem_node", Meaning: "The requested node of the memory."},
 			func(c *Figures) int { return c.MemNode }),
-		figure(column.Column{Name: "mode", Key: "mode", Meaning: "How a row ends: after a number of operations, or a time."},
+		figure(column.Column{Name: "mode", Key: "mode", Meaning: "How a row ends: count, after a number of operations, or time."},
 			func(c *Figures) string { return c.Mode }),
 
 		perOperation,
 		figure(column.Column{
 			Name: "ops_per_second", Lead: 10, Unit: column.PerSecond, Better: column.Higher, Bench: "ops/s",
-			Meaning: "The operations of all threads in a second.",
+			Meaning: "The operations per second of all threads.",
 		}, func(c *Figures) float64 { return c.OpsPerSecond }),
 		figure(column.Column{
 			Name: "min", Lead: 6, Unit: column.Nanoseconds, Better: column.Lower,
@@ -61,11 +61,11 @@ var columns = column.Join(
 		}, func(c *Figures) float64 { return c.Stdev }),
 		figure(column.Column{
 			Name: "fairness", Lead: 9, Unit: column.Ratio, Better: column.Higher, Bench: "fairness",
-			Meaning: "Jain's index of the threads' rates: 1 when all are the same, 1/n when one of n has all.",
+			Meaning: "Jain's index of the threads' rates: 1 if all are equal, 1/n if one of n gets everything.",
 		}, func(c *Figures) float64 { return c.Fairness }),
 		figure(column.Column{
 			Name: "fairness_min_max", Unit: column.Ratio, Better: column.Higher,
-			Meaning: "The rate of the slowest thread over that of the fastest.",
+			Meaning: "The rate of the slowest thread divided by that of the fastest.",
 		}, func(c *Figures) float64 { return c.FairnessMinMax }),
 		figure(column.Column{
 			Name: "operations", Unit: column.Large, Repeats: true, Meaning: "The operations of all threads that count.",
@@ -86,14 +86,14 @@ var columns = column.Join(
 			func(c *Figures) *int { return column.Some(c.WindowsOf) }),
 		figure(column.Column{Name: "window_ns", Unit: column.Nanoseconds, Meaning: "The length of a window."},
 			func(c *Figures) *float64 { return column.Some(c.WindowNs) }),
-		figure(column.Column{Name: "count", Unit: column.Large, Meaning: "The operations that were asked of each thread."},
+		figure(column.Column{Name: "count", Unit: column.Large, Meaning: "The requested operations of each thread."},
 			func(c *Figures) *uint64 { return column.Some(c.CountPerCPU) }),
 		figure(column.Column{
 			Name: "released_ns", Unit: column.Nanoseconds, Better: column.Lower,
 			Meaning: "The time between the starts of the first and of the last thread.",
 		}, func(c *Figures) *float64 { return c.ReleasedNs }),
 		figure(column.Column{
-			Name: "fixed_seconds", Unit: column.Seconds, Meaning: "The time of a row without that of its operations.",
+			Name: "fixed_seconds", Unit: column.Seconds, Meaning: "The time of a row that is not spent on operations.",
 		}, func(c *Figures) *float64 { return column.Some(c.FixedSeconds) }),
 		column.MemoryPeak("", func(c *Figures) result.OwnProcess { return c.OwnProcess }),
 	},

@@ -42,7 +42,7 @@ const goAdd = "atomic.AddUint64"
 var Ops = [...]Op{
 	{
 		Name:  "idle",
-		Usage: "counts down in a register: what the loop itself takes",
+		Usage: "counts down in a register: the cost of the loop itself",
 		AMD64: "dec", ARM64: "sub",
 	},
 	{
@@ -67,7 +67,7 @@ var Ops = [...]Op{
 	},
 	{
 		Name:  "set_bit",
-		Usage: "sets a bit and tells what it was, as test_and_set_bit(); ccont's is not atomic",
+		Usage: "sets a bit and returns its old value, as test_and_set_bit(); ccont's is not atomic",
 		AMD64: "lock bts", ARM64: "ldsetal", ARM64LLSC: "ldaxr/stlxr", Bit: true,
 	},
 	{
@@ -77,22 +77,22 @@ var Ops = [...]Op{
 	},
 	{
 		Name:  "xadd",
-		Usage: "adds and returns what was there, as atomic_fetch_add(); ccont's is a lock add, which returns nothing",
+		Usage: "adds and returns the old value, as atomic_fetch_add(); ccont's is a lock add, which returns nothing",
 		AMD64: "lock xadd", ARM64: "ldaddal", ARM64LLSC: "ldaxr/stlxr",
 	},
 	{
 		Name:  "cmpxchg",
-		Usage: "one try to replace what was last seen, as cmpxchg(); failures are counted; ccont's nearly all fail",
+		Usage: "one attempt to replace the value last seen, as cmpxchg(); failures are counted; ccont's nearly all fail",
 		AMD64: "lock cmpxchg", ARM64: "casal", ARM64LLSC: "ldaxr/stlxr", Fails: true,
 	},
 	{
 		Name:  "cmpxchg-fail",
-		Usage: "a compare-and-swap that always finds another value than it expects, as nearly all of ccont's cmpxchg do",
+		Usage: "a compare-and-swap that always finds an unexpected value, as nearly all of ccont's cmpxchg do",
 		AMD64: "lock cmpxchg", ARM64: "casal", ARM64LLSC: "ldaxr/stlxr", Fails: true,
 	},
 	{
 		Name:  "xchg",
-		Usage: "stores a value and returns what was there, as xchg()",
+		Usage: "stores a value and returns the old one, as xchg()",
 		AMD64: "xchg", ARM64: "swpal", ARM64LLSC: "ldaxr/stlxr",
 	},
 	{
@@ -147,7 +147,7 @@ var Ops = [...]Op{
 	},
 	{
 		Name:  goOp,
-		Usage: "Go's atomic.AddUint64 in a loop of Go code, to set beside xadd",
+		Usage: "Go's atomic.AddUint64 in a loop of Go code, to compare with xadd",
 		AMD64: "lock xadd", ARM64: "ldaddal, or ldaxr/stlxr without LSE", Go: true,
 	},
 }

@@ -197,7 +197,7 @@ func parseNodes(m *topology.Machine, list string, among cpuset.Set) (cpuset.Set,
 		return nodes, err
 	}
 	if err != nil || nodes.Empty() {
-		return cpuset.Set{}, hint.With(fmt.Errorf("%q is no list of nodes", list),
+		return cpuset.Set{}, hint.With(fmt.Errorf("%q is not a list of nodes", list),
 			"write numbers, ranges, near:DEVICE or far:DEVICE, joined by commas; this machine has nodes "+there.String())
 	}
 	if absent := nodes.Minus(there); !absent.Empty() {

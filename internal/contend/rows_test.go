@@ -197,11 +197,11 @@ func TestNodesOfErrors(t *testing.T) {
 		{"cxl-memory", "0-3", "2", "node 2 has none of the run's CPUs 0-3", "the run has CPUs on nodes 0"},
 		{"cxl-memory", "0-3", "1", "this machine has no node 1", "it has nodes 0,2"},
 		{
-			"qemu-numa2", "0-7", "one", `"one" is no list of nodes`,
+			"qemu-numa2", "0-7", "one", `"one" is not a list of nodes`,
 			"write numbers, ranges, near:DEVICE or far:DEVICE, joined by commas; this machine has nodes 0-1",
 		},
 		{
-			"qemu-numa2", "0-7", " ", `" " is no list of nodes`,
+			"qemu-numa2", "0-7", " ", `" " is not a list of nodes`,
 			"write numbers, ranges, near:DEVICE or far:DEVICE, joined by commas; this machine has nodes 0-1",
 		},
 		{"qemu-numa2", "", "", "the run has no CPU", ""},
@@ -258,11 +258,11 @@ func TestParseMemNodeErrors(t *testing.T) {
 		{"qemu-numa2", "2", "this machine has no node 2", "it has nodes 0-1"},
 		{"devices", "near:eno1", "near:eno1: the firmware does not say on which node eno1 is", "give node:N according to the board's manual; an administrator can write the device's numa_node in sysfs"},
 		{
-			"qemu-numa2", "near", `"near" is no list of nodes`,
+			"qemu-numa2", "near", `"near" is not a list of nodes`,
 			"write numbers, ranges, near:DEVICE or far:DEVICE, joined by commas; this machine has nodes 0-1",
 		},
 		{
-			"qemu-numa2", "local,1", `"local,1" is no list of nodes`,
+			"qemu-numa2", "local,1", `"local,1" is not a list of nodes`,
 			"write numbers, ranges, near:DEVICE or far:DEVICE, joined by commas; this machine has nodes 0-1",
 		},
 		{"memoryless-node", "1", "node 1 has no memory", "give --mem-node one with memory: 0"},

@@ -294,7 +294,7 @@ func (r *Runner) CheckPage(s *result.Sample, page unsafe.Pointer, asked int) (is
 		})
 	default:
 		is = &node
-		Check(s, node == asked, "the memory is on node %d and was asked from node %d", node, asked)
+		Check(s, node == asked, "the memory is on node %d, and node %d was requested", node, asked)
 	}
 	return is
 }

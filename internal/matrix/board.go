@@ -97,7 +97,7 @@ func (b *Board) race() error {
 	for i := range b.run.Cells {
 		baseline := b.run.Against(i)
 		if baseline < 0 || baseline >= len(b.run.Cells) || b.run.Against(baseline) != baseline {
-			return fmt.Errorf("cell %d, with which cell %d is to be compared, is not a baseline", baseline, i)
+			return fmt.Errorf("cell %[2]d is compared with cell %[1]d, which is not a baseline", baseline, i)
 		}
 		g := slices.IndexFunc(b.groups, func(g group) bool { return g.baseline == baseline })
 		if g < 0 {

@@ -214,7 +214,7 @@ func TestNewBoardRefuses(t *testing.T) {
 		"no cells to compare":       func(r *result.Run) { r.Matrix = nil },
 		"1 cells cannot be":         func(r *result.Run) { r.Cells = r.Cells[:1] },
 		"cells 0 and 1 are the":     func(r *result.Run) { r.Cells[1].Flags = r.Cells[0].Flags },
-		"cell 3, with which cell 0": func(r *result.Run) { r.Matrix.Baseline = 3 },
+		"cell 0 is compared with cell 3, which is not a baseline": func(r *result.Run) { r.Matrix.Baseline = 3 },
 		"the margin, 0, is not":     func(r *result.Run) { r.Matrix.Margin = 0 },
 		"the error rate, 1, is not": func(r *result.Run) { r.Matrix.Alpha = 1 },
 		"the precision, -1, is":     func(r *result.Run) { r.Matrix.Precision = -1 },
@@ -522,11 +522,11 @@ func TestAnswersAgree(t *testing.T) {
 			}
 		}
 		fake{spoil: c.spoil}.play(t, run, 4)
-		told := run.Cells[1].Words
+		words := run.Cells[1].Words
 		if c.want == "" {
-			assert.NotContains(t, told, "invalid", name)
+			assert.NotContains(t, words, "invalid", name)
 		} else {
-			assert.Equal(t, c.want, told, name)
+			assert.Equal(t, c.want, words, name)
 		}
 		assert.NotContains(t, run.Cells[2].Words, "invalid", name)
 	}

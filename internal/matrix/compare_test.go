@@ -409,7 +409,7 @@ func TestCompareRefuses(t *testing.T) {
 				r.Cells[i].Flags["workers"] += "0"
 			}
 		},
-		"b: cell 9, with which cell 0 is to be compared, is not a baseline": func(r *result.Run) { r.Matrix.Baseline = 9 },
+		"b: cell 0 is compared with cell 9, which is not a baseline": func(r *result.Run) { r.Matrix.Baseline = 9 },
 		"b: sample 3 is not": func(r *result.Run) { r.Samples[3].Round++ },
 	} {
 		b := measured(t, "b", workers(2), fake{})

@@ -26,7 +26,7 @@ func (f *FailOn) Set(text string) error {
 	for _, part := range strings.Split(text, ",") {
 		word, above, sized := strings.Cut(strings.TrimSpace(part), ">")
 		if !slices.Contains(Failures, word) || sized && word == "undecided" {
-			return hint.With(fmt.Errorf("%q is no verdict to fail on", part), "there are "+strings.Join(Failures, ", ")+", and slower>5%")
+			return hint.With(fmt.Errorf("%q is not a verdict of --fail-on", part), "there are "+strings.Join(Failures, ", ")+", and slower>5%")
 		}
 		condition := failure{word: word}
 		if sized {

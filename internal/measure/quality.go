@@ -31,7 +31,7 @@ func Judge(s *result.Sample, cpus int) {
 		}
 	}
 	if !s.Placement.Verified {
-		doubt(result.Invalid, "the placement is not what was asked: %s", first(s.Placement.Mismatches))
+		doubt(result.Invalid, "the placement is not the requested one: %s", first(s.Placement.Mismatches))
 	}
 	for _, d := range s.Doubts {
 		doubt(d.Verdict, "%s", d.Reason)

@@ -62,7 +62,7 @@ func TestJudgeKnowsTheTick(t *testing.T) {
 func TestGrown(t *testing.T) {
 	one, three := uint64(1), uint64(3)
 	assert.EqualValues(t, 2, *increase(&one, &three))
-	assert.Nil(t, increase(&three, &one), "a counter that went back tells nothing")
+	assert.Nil(t, increase(&three, &one), "a counter that decreased gives no value")
 	assert.Nil(t, increase(nil, &one))
 	assert.Nil(t, increase(&one, nil))
 }

@@ -134,7 +134,7 @@ func (p *measuredRow) label(differ [len(rowAxes)]bool) string {
 // laneOf returns the sample with the median number of moves among those of a row that have their moves; false if none
 // has.
 func laneOf(row *measuredRow) (l lane, ok bool) {
-	var told []lane
+	var shown []lane
 	for i, v := range row.samples {
 		if v.Migrations == nil || v.Migrations.Total > 0 && len(v.Timeline) == 0 {
 			continue // the moves were counted but not kept
@@ -146,9 +146,9 @@ func laneOf(row *measuredRow) (l lane, ok bool) {
 			}
 		}
 		slices.SortStableFunc(l.moves, func(a, b result.NumaMove) int { return cmp.Compare(a.Seconds, b.Seconds) })
-		told = append(told, l)
+		shown = append(shown, l)
 	}
-	return stats.Middle(told, func(l lane) int { return len(l.moves) }), len(told) > 0
+	return stats.Middle(shown, func(l lane) int { return len(l.moves) }), len(shown) > 0
 }
 
 // draw returns one mark per move, above y = 0. Moves too near to each other share one mark, of the furthest kind.

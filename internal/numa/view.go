@@ -350,7 +350,7 @@ func loadBlock(rows []measuredRow, opts term.Options) string {
 	if slices.Min(expected) < load.Requested {
 		note = "Less is expected where the probe had the CPU. " + note
 	}
-	return term.Title("Load beside the probe, % of a CPU: "+units.Exact(load.Requested)+" asked of each", opts) +
+	return term.Title("Load next to the probe, % of a CPU: "+units.Exact(load.Requested)+" requested of each", opts) +
 		term.Grid([]term.Column{term.Left(""), term.Right("min"), term.Right("mean"), term.Right("max")}, cells) +
 		term.Paragraph("  ", note, opts.Columns()-2)
 }

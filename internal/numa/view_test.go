@@ -399,11 +399,11 @@ func TestTable(t *testing.T) {
 		"NUM_CPUS: 8\nmigration_cost_ns: unknown\n\nAvg max")
 	assert.Contains(t, page, "making its random index takes 1.62 ns, measured without\n  memory: 1.8 % to 2.4 %")
 	assert.Contains(t, page, "\n\n[18] unsupported | PNID: 0 NB: 1 Mem: 0 CPU: 0\n")
-	assert.Equal(t, 1, strings.Count(page, "[18-35] unsupported: this kernel"), "a reason is told once")
+	assert.Equal(t, 1, strings.Count(page, "[18-35] unsupported: this kernel"), "a reason is shown once")
 	assert.Contains(t, page, "  [00]   0    0    0      68.93  baseline\n")
 	assert.Contains(t, page, "  [03]   0    1    0      83.80  slower: +22% to +25%\n")
 	assert.Contains(t, page, "control: the baseline against its own duplicate")
-	assert.Contains(t, page, "60 asked of each")
+	assert.Contains(t, page, "60 requested of each")
 	assert.Contains(t, page, "  Less is expected where the probe had the CPU. Furthest from what was\n"+
 		"  expected was CPU 1: 54.2 instead of 55.1.\n")
 	assert.Contains(t, page, "Seen by sched_migrate_task in 36 samples; no record was lost.")

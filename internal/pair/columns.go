@@ -16,13 +16,13 @@ var columns = column.List{
 		func(p *Figures) string { return p.Relation }),
 	column.Figure(column.Column{
 		Name: "loops", Lead: 5, Unit: column.Large, Repeats: true,
-		Meaning: "The loops asked of each process, or the round trips of two that talk.",
+		Meaning: "The requested loops of each process, or the round trips of two that exchange messages.",
 	}, func(p *Figures) uint64 { return p.Loops }),
 	perLoop,
 	cpuPerLoop,
 	column.Figure(column.Column{
 		Name: "calls_per_second", Lead: 6, Unit: column.PerSecond, Better: column.Higher, Bench: "calls/s",
-		Meaning: "The loops of both processes in a second; a round trip counts once.",
+		Meaning: "The loops per second of both processes; a round trip counts once.",
 	}, func(p *Figures) float64 { return p.CallsPerSecond }),
 	trip("p50", "p50-ns", "The median time of a round trip.", func(p *Percentiles) *float64 { return &p.P50 }),
 	trip("p90", "", "The time that 90 of 100 round trips do not exceed.",
@@ -36,13 +36,13 @@ var columns = column.List{
 // perLoop is the column by which cells are compared.
 var perLoop = column.Figure(column.Column{
 	Name: "ns_per_loop", Lead: 7, Unit: column.Nanoseconds, Better: column.Lower, Bench: "ns/op",
-	Meaning: "The wall time over the loops of one process.",
+	Meaning: "The wall time divided by the loops of one process.",
 }, func(p *Figures) float64 { return p.NsPerLoop })
 
 // cpuPerLoop is judged as well: two processes that take turns on one CPU cost wall time but hardly any CPU time.
 var cpuPerLoop = column.Derived(column.Column{
 	Name: "cpu_ns_per_loop", Label: "CPU time", Unit: column.Nanoseconds, Better: column.Lower, Hidden: true,
-	Meaning: "The CPU time of both processes over the loops of one.",
+	Meaning: "The CPU time of both processes divided by the loops of one.",
 }, func(s *result.Sample) *float64 {
 	p, ok := result.Typed[Figures](s)
 	if !ok || p.Loops == 0 {

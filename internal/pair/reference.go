@@ -9,7 +9,7 @@ import (
 
 // published has the three cases of the text that `gorun pair` grew from.
 var published = &experiment.Reference{
-	Usage: "show the times of the three cases of the text that this grew from, by the relation of the CPUs",
+	Usage: "show the published times of the three cases, by the relation of the CPUs",
 	Of: func(run *result.Run) (*result.Reference, error) {
 		table, err := reference.Read("pair")
 		if err != nil {

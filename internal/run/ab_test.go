@@ -39,7 +39,7 @@ func TestCommandGroups(t *testing.T) {
 			[]string{"a x: name=a x command=a x", "b: name=b command=b"},
 		},
 		{
-			"equal commands are told apart by position",
+			"equal commands are distinguished by position",
 			commands{},
 			[]string{"a", "a", "a"},
 			given(nil),

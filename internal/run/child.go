@@ -166,7 +166,7 @@ func (d *driver) sampleInChild(ctx context.Context, cell int) (result.Sample, er
 	a, err := d.ask(ctx, cell, 1, warmup, 0)
 	if seconds, _ := d.stops.End(); seconds > 0 { // the child reports its own stops
 		d.warn([]result.Warning{{Code: "stopped", Message: fmt.Sprintf(
-			"gorun was stopped for %.2f s by a signal (SIGSTOP, or one from a terminal) while a process of its own took a sample",
+			"gorun was stopped for %.2f s by a signal (SIGSTOP, or one from a terminal) while one of its processes took a sample",
 			seconds)}})
 	}
 	if err == nil && len(a.Samples) != 1 {

@@ -13,14 +13,14 @@ import (
 func TestEqualCells(t *testing.T) {
 	const replays, cells = 200, 8
 	all := traces(t, "*.seq?.*.csv")
-	wrong, same, told := 0, 0, 0
+	wrong, same, judged := 0, 0, 0
 	for k := range replays {
 		r := newRace(t, design(uint64(k), cells))
 		run(t, r, start(all, k, replays), equal(cells), 60)
 		any := false
 		for _, v := range r.Verdicts(0)[1:] {
 			any = any || claims(v)
-			told++
+			judged++
 			if v.Kind == Same {
 				same++
 			}
@@ -29,9 +29,9 @@ func TestEqualCells(t *testing.T) {
 			wrong++
 		}
 	}
-	t.Logf("%d of %d runs of %d equal cells wrong; %d of %d cells judged the same", wrong, replays, cells, same, told)
+	t.Logf("%d of %d runs of %d equal cells wrong; %d of %d cells judged the same", wrong, replays, cells, same, judged)
 	assert.LessOrEqual(t, wrong, 4)
-	assert.GreaterOrEqual(t, same, told*70/100)
+	assert.GreaterOrEqual(t, same, judged*70/100)
 }
 
 // A true difference is found within the budget. In the natural noise, nearly all misses are in one recording of the

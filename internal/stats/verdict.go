@@ -92,7 +92,7 @@ type Verdict struct {
 	// What more rounds are expected to show; absent if the kind is decided or nothing can be forecast.
 	Forecast *Forecast `json:"forecast,omitempty"`
 	Rate     bool      `json:"rate,omitempty"` // a rate was measured, 1 over these times, and the text gives rates
-	Amount   bool      `json:"-"`              // what was measured is no time: a factor of it is "as much", not "as long"
+	Amount   bool      `json:"-"`              // the figure is not a time: a factor of it is "as much", not "as long"
 }
 
 // InvalidVerdict returns the verdict on a cell without usable samples, for example because a placement was not

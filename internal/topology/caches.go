@@ -117,7 +117,7 @@ func (r *reader) isData(dir string) bool {
 	name := dir + "/type"
 	kind, err := sysfs.ReadString(r.fsys, name)
 	if err == nil && !slices.Contains([]string{"Data", "Instruction", "Unified"}, kind) {
-		err = sysfs.Malformed(name, "%.40q is no type of a cache", kind)
+		err = sysfs.Malformed(name, "%.40q is not a type of cache", kind)
 	}
 	r.read(err)
 	return kind != "Instruction"

@@ -48,7 +48,7 @@ func (r *reader) readCores(online []*CPU) {
 		}
 	}
 	if len(alone) > 0 {
-		r.warn("no core is recorded for CPUs %s; each is taken for a core of its own", numbersOf(alone))
+		r.warn("no core is recorded for CPUs %s; each counts as a separate core", numbersOf(alone))
 	}
 	for i, n := range numberGroups(keys) {
 		online[i].Core = n

@@ -300,7 +300,7 @@ func (m *Machine) LookupDevice(name string) (Device, error) {
 		}
 	case len(devices) == 0:
 		return Device{}, &SelectError{
-			name, fmt.Sprintf("there is no device %s: none of a PCI bus is recorded", name), "gorun help devices says which devices count",
+			name, fmt.Sprintf("there is no device %s: no PCI bus is recorded", name), "gorun help devices says which devices count",
 		}
 	}
 	return Device{}, &SelectError{name, "there is no device " + name, "there are " + listDevices(devices)}

@@ -52,7 +52,7 @@ func TestSelectNearAndFarErrors(t *testing.T) {
 		{"devices", "near:0000:ff:00.0", "there is no device 0000:ff:00.0", "ens5"},
 		{"devices", "near:eno1", "near:eno1: the firmware does not say on which node eno1 is", "node:N"},
 		{"devices", "far:eno1", "far:eno1: the firmware does not say", "node:N"},
-		{"snc", "near:eth0", "none of a PCI bus is recorded", "gorun help devices"},
+		{"snc", "near:eth0", "no PCI bus is recorded", "gorun help devices"},
 		{"one-node", "near:eth0", "the firmware does not say", "one node: every CPU"},
 		{"one-node-known", "far:eth0", "no other usable node is farther from eth0 than node 0", numbers},
 		{"no-cpus", "near:eth0", "near:eth0: node 1, where eth0 is, has no CPUs", numbers},

@@ -226,7 +226,7 @@ func TestReadByNumbersAlone(t *testing.T) {
 	assert.Equal(t, []int{1, 1, 1, 1, 1, 1}, packages, "CPU 5 is taken to be in the first")
 	assert.Equal(t, []string{
 		"no package is recorded for CPUs 5; they are taken to be in the first one",
-		"no core is recorded for CPUs 3-5; each is taken for a core of its own",
+		"no core is recorded for CPUs 3-5; each counts as a separate core",
 		"no cache is recorded; each die counts as an LLC, or each package if dies are not recorded",
 	}, m.Warnings)
 }

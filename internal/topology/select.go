@@ -45,7 +45,7 @@ func (s Selector) String() string {
 
 // Selectors lists what Select accepts in addition to CPU numbers.
 var Selectors = []Selector{
-	{Name: "all", Usage: "every CPU of ours", pick: func(_ *Machine, s cpuset.Set) cpuset.Set { return s }},
+	{Name: "all", Usage: "every allowed CPU", pick: func(_ *Machine, s cpuset.Set) cpuset.Set { return s }},
 	{Name: "node", Usage: "the CPUs of memory node N", of: func(c CPU) int { return c.Node }},
 	{Name: "llc", Usage: "the CPUs that share last-level cache N", of: func(c CPU) int { return c.LLC }},
 	{Name: "package", Usage: "the CPUs of package N", of: func(c CPU) int { return c.Package }},

@@ -43,7 +43,7 @@ func (r *reader) gather(read []sharing, merge bool) partition {
 		err := p.contradicts(g)
 		switch {
 		case err != nil && merge && 2*g.files >= g.cpus.Len():
-			r.fault(err, "caches that overlap are taken for one")
+			r.fault(err, "overlapping caches count as one")
 			for member := range g.cpus.All() {
 				if other := p[member]; other != nil {
 					g.cpus = g.cpus.Union(other.cpus)
