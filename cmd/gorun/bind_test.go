@@ -28,7 +28,7 @@ func marked(t *testing.T) string {
 	return fmt.Sprintf("GORUN_TEST_MARK=%s-%d-%d", t.Name(), os.Getpid(), time.Now().UnixNano())
 }
 
-// processesOf are the PIDs of the processes that have the variable, and their command lines.
+// processesOf returns the PIDs and the command lines of the processes that have the variable.
 func processesOf(t *testing.T, mark string) map[int]string {
 	t.Helper()
 	entries, err := os.ReadDir("/proc")
@@ -49,8 +49,7 @@ func processesOf(t *testing.T, mark string) map[int]string {
 	return found
 }
 
-// boundOnes are those that gorun bind has started and that are bound: what they add up, the last they prepare, is in
-// memory.
+// boundOnes returns the processes that gorun bind has started and bound. Their array, which they prepare last, is in memory.
 func boundOnes(t *testing.T, mark string, arrayBytes int) (pids []int) {
 	t.Helper()
 	for pid, line := range processesOf(t, mark) {
@@ -69,14 +68,14 @@ func boundOnes(t *testing.T, mark string, arrayBytes int) (pids []int) {
 	return pids
 }
 
-// wait looks again and again, for as long as the test may last.
+// wait waits until a condition is true, for as long as the test may last.
 func wait(until func() bool) {
 	for !until() {
 		time.Sleep(5 * time.Millisecond)
 	}
 }
 
-// endless is a gorun bind whose processes look for their CPU until they are told to end.
+// endless is a gorun bind whose processes check their CPU until they are ended.
 func endless(t *testing.T, mark string, processes int, flags ...string) (
 	cmd *exec.Cmd, stdout *bytes.Buffer, bound func() []int,
 ) {
@@ -84,7 +83,7 @@ func endless(t *testing.T, mark string, processes int, flags ...string) (
 	if !linux.Cgo {
 		t.Skip("there are no kernels")
 	}
-	const array = 128 << 20 // more than a process has otherwise
+	const array = 128 << 20 // more memory than a process has otherwise
 	cmd = gorunCommand(append([]string{
 		"bind", "--processes", strconv.Itoa(processes), "--checks", "1000000000000", "--array", "128MiB", "--passes", "1",
 	}, flags...)...)
@@ -143,7 +142,7 @@ func TestBindUnboundOnPurpose(t *testing.T) {
 	}
 	moved, err := linux.ProcessCPUTime(victim)
 	require.NoError(t, err)
-	wait(func() bool { // until it has looked there: what is left to prepare takes some milliseconds
+	wait(func() bool { // until it has checked its CPU: the rest of its preparation takes some milliseconds
 		now, err := linux.ProcessCPUTime(victim)
 		require.NoError(t, err)
 		return now > moved+500*time.Millisecond

@@ -17,7 +17,7 @@ import (
 	"gorun/internal/result"
 )
 
-// columnLists are those of all experiments, of their parts, and of runs that are called otherwise, by name.
+// columnLists returns the columns of all experiments, of their parts, and of runs with another name, by name.
 func columnLists() map[string]column.List {
 	lists := map[string]column.List{"common": column.Common()}
 	for _, x := range rows {
@@ -69,7 +69,7 @@ func TestColumnsSayWhatTheyAre(t *testing.T) {
 	}
 }
 
-// Each number and word of an experiment's figures has a column, and each column is one of them. Lists are details.
+// Each number and text of an experiment's figures has a column, and each column shows one of them. Lists are details.
 func TestColumnsAreTheFigures(t *testing.T) {
 	for name, columns := range columnLists() {
 		t.Run(name, func(t *testing.T) {
@@ -99,8 +99,8 @@ func TestColumnsAreTheFigures(t *testing.T) {
 	}
 }
 
-// details are figures that describe parts of a sample and have a table of their own, by what their names begin with, and
-// the columns that summarize them.
+// details are figures that describe parts of a sample and have a table of their own. A key is the beginning of their names,
+// and a value the columns that summarize them.
 var details = map[string][]string{
 	"numa": {
 		"life_migrations_", "settled_", "settling_", "touched_pages", "unread_",
@@ -109,7 +109,7 @@ var details = map[string][]string{
 	},
 }
 
-// figureNames are the names that figures have in JSON; those of a struct in them follow its own.
+// figureNames returns the names that figures have in JSON. Names of a struct's fields follow the name of the struct.
 func figureNames(prefix string, figures reflect.Type) (names []string) {
 	for field := range figures.Fields() {
 		name, _, _ := strings.Cut(field.Tag.Get("json"), ",")
@@ -130,7 +130,7 @@ func figureNames(prefix string, figures reflect.Type) (names []string) {
 	return names
 }
 
-// What is compared is a column, with a unit that times are made of, or the user's own figure.
+// The compared figure is a column with a unit of time, or the user's own figure.
 func TestComparedColumns(t *testing.T) {
 	for _, x := range rows {
 		if x.Datum != "" {
@@ -145,7 +145,7 @@ func TestComparedColumns(t *testing.T) {
 	}
 }
 
-// The header of CSV begins with the columns that lead, also of a run without figures.
+// The header of CSV begins with the leading columns, even for a run without figures.
 func TestHeaderOfCSV(t *testing.T) {
 	views := render.Views(rows)
 	for _, x := range rows {

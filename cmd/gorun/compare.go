@@ -31,7 +31,7 @@ type compareOptions struct {
 	withReference bool
 }
 
-// comparisonFormats are those of two runs.
+// comparisonFormats are the formats of a comparison of two runs.
 var comparisonFormats = append(slices.Clone(render.ComparisonFormats), "benchfmt")
 
 func newCompare(e env, runF func(context.Context, *compareOptions) error) *cobra.Command {
@@ -39,19 +39,19 @@ func newCompare(e env, runF func(context.Context, *compareOptions) error) *cobra
 	cmd := &cobra.Command{
 		Use:   "compare A.jsonl [B.jsonl [A2.jsonl B2.jsonl]...]",
 		Short: "Compare two journals of matrices cell by cell, or judge one again",
-		Long: "Two runs of a matrix, before and after a change, are set side by side: cell by cell, B against A. Runs on\n" +
-			"different kernels, binaries, machines or with other flags are refused, unless --across names the change whose\n" +
-			"effect you want, or --force compares all the same. CPUs on machines that are laid out differently are matched\n" +
-			"by their relation (same-core, cross-node), not by number. One journal alone is judged again.\n\n" +
+		Long: "Two runs of a matrix, A from before a change and B from after it, are compared cell by cell. If the kernel, the\n" +
+			"binary, the machine or the flags differ, the comparison is refused, unless --across names the change whose\n" +
+			"effect you want, or --force is given. CPUs on machines that are laid out differently are matched by their\n" +
+			"relation (same-core, cross-node), not by number. One journal alone is judged again.\n\n" +
 			"Runs drift apart by themselves, and a single run of each does not show how far: only a large difference can be\n" +
-			fmt.Sprintf("claimed then. Runs of A and B in turn, at least %d of each, find smaller ones.", stats.FewestPairs),
+			fmt.Sprintf("found then. Runs of A and B in turn, at least %d of each, find smaller ones.", stats.FewestPairs),
 		Example: "  gorun compare before.jsonl after.jsonl --across kernel\n" +
 			"  gorun compare before.jsonl after.jsonl --fail-on slower\n" +
 			"  gorun compare a1.jsonl b1.jsonl a2.jsonl b2.jsonl a3.jsonl b3.jsonl a4.jsonl b4.jsonl\n" +
 			"  gorun compare run.jsonl",
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) != 1 && (len(args) == 0 || len(args)%2 != 0) {
-				return hint.Usage(hint.With(fmt.Errorf("compare takes one journal, or pairs of A and B, and got %d", len(args)),
+				return hint.Usage(hint.With(fmt.Errorf("compare takes one journal, or pairs of A and B, but got %d", len(args)),
 					"gorun compare before.jsonl after.jsonl"))
 			}
 			return nil
@@ -72,7 +72,7 @@ func newCompare(e env, runF func(context.Context, *compareOptions) error) *cobra
 	flags.Var(&o.failOn, "fail-on", run.FailOnUsage)
 	flags.StringVar(&o.format, "format", render.Names()[0], run.FormatUsage(render.Names()))
 	flags.BoolVar(&o.withReference, run.ReferenceFlag, false,
-		"of one journal: show the figures of the text that its experiment grew from too")
+		"of one journal: also show the published figures behind its experiment")
 	flags.BoolVar(&o.env.Show.Verbose, "verbose", false, run.VerboseUsage)
 	completeList(e, cmd, "across", matrix.Across())
 	completeList(e, cmd, "fail-on", matrix.Failures)
@@ -142,7 +142,7 @@ func runCompare(_ context.Context, o *compareOptions) error {
 	return nil
 }
 
-// judge shows one journal as its run showed it.
+// judge shows the run of one journal with its verdicts, as the run itself did.
 func (o *compareOptions) judge(side matrix.Side) error {
 	format, err := render.Views(rows).Lookup(o.format)
 	if err != nil {
@@ -164,7 +164,7 @@ func (o *compareOptions) judge(side matrix.Side) error {
 	return nil
 }
 
-// addReference adds what the text that the experiment of a run grew from reports.
+// addReference adds the published figures of the text behind the run's experiment.
 func (o *compareOptions) addReference(of *result.Run) error {
 	x, err := experiment.Find(rows, of.Experiment)
 	if err != nil || x.Reference == nil {
@@ -173,7 +173,7 @@ func (o *compareOptions) addReference(of *result.Run) error {
 	return run.AddReference(o.env.Stderr, x, of)
 }
 
-// readJournal reads a journal whose cells are judged, unless their run has none.
+// readJournal reads a journal and judges its cells, if it has any.
 func readJournal(path string) (*result.Run, error) {
 	recording, err := journal.Read(path, render.Views(rows).Known)
 	if err == nil && recording.Unjudged != nil {

@@ -12,8 +12,8 @@ import (
 	"gorun/internal/topology"
 )
 
-// complete completes a flag. Cobra keeps every function that it is given as long as the process lives, so it gets them in
-// a process that completes only.
+// complete registers a function that completes a flag. Cobra keeps such functions for the life of the process, so they are
+// registered only in a process that completes a command line.
 func complete(e env, cmd *cobra.Command, flag string, by cobra.CompletionFunc) {
 	if len(e.Args) > 0 && strings.HasPrefix(e.Args[0], cobra.ShellCompRequestCmd) {
 		_ = cmd.RegisterFlagCompletionFunc(flag, by)
@@ -32,9 +32,9 @@ func completeList(e env, cmd *cobra.Command, flag string, words []string) {
 	})
 }
 
-// listWords returns what a list that is joined by commas may become: each word that begins with its last part and is not in
-// the list yet, after the parts before it. A description may follow each word after a tab. After a comma it is left out: the
-// script that cobra makes for bash drops a word that has a comma and a description.
+// listWords returns the completions of a list that is joined by commas: the typed parts but the last, followed by each word
+// that begins with the last part and is not in the list yet. A description may follow each word after a tab. After a comma it
+// is left out: cobra's script for bash drops a word that has a comma and a description.
 func listWords(words []string, typed string) (all []string, directive cobra.ShellCompDirective) {
 	parts := strings.Split(typed, ",")
 	there, last := parts[:len(parts)-1], parts[len(parts)-1]
@@ -52,8 +52,8 @@ func listWords(words []string, typed string) (all []string, directive cobra.Shel
 	return all, cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveNoSpace
 }
 
-// completeCommand completes a command of the user's: its name by the programs in PATH, or by files where it has a slash, and
-// its arguments by files.
+// completeCommand completes a command of the user: its name by the programs in PATH, or by files if it has a slash, and its
+// arguments by files.
 func completeCommand(e env) cobra.CompletionFunc {
 	return func(_ *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
 		if len(args) > 0 || strings.Contains(typed, "/") {
@@ -67,10 +67,10 @@ func completeCommand(e env) cobra.CompletionFunc {
 		}
 		found := map[string]bool{}
 		for _, dir := range filepath.SplitList(search) {
-			entries, _ := os.ReadDir(dir) // PATH may name what is not there
+			entries, _ := os.ReadDir(dir) // PATH may name directories that do not exist
 			for _, entry := range entries {
 				if strings.HasPrefix(entry.Name(), typed) && !entry.IsDir() {
-					info, err := os.Stat(filepath.Join(dir, entry.Name())) // of what a link leads to
+					info, err := os.Stat(filepath.Join(dir, entry.Name())) // Stat follows links
 					found[entry.Name()] = found[entry.Name()] || err == nil && info.Mode().IsRegular() && info.Mode()&0o111 != 0
 				}
 			}
@@ -80,7 +80,7 @@ func completeCommand(e env) cobra.CompletionFunc {
 	}
 }
 
-// completeOn completes a flag from what this machine has.
+// completeOn completes a flag by words that depend on this machine.
 func completeOn(cmd *cobra.Command, e env, flag string, by func(m *topology.Machine, text string) []string) {
 	complete(e, cmd, flag, func(_ *cobra.Command, _ []string, prefix string) ([]string, cobra.ShellCompDirective) {
 		t, err := topology.Read(e.Root)

@@ -15,7 +15,7 @@ import (
 // bashCompletion has the functions that the script of gorun needs.
 const bashCompletion = "/usr/share/bash-completion/bash_completion"
 
-// completed has what the last word of a line may become, as bash shows it: after a colon only the rest of a word.
+// completed has the completions of the last word of each line, as bash shows them: after a colon only the rest of a word.
 var completed = []struct{ line, want string }{
 	{"gorun contend --op x", "xadd xchg"},
 	{"gorun contend --op xadd,xc", "xadd,xchg"},
@@ -40,7 +40,7 @@ var completed = []struct{ line, want string }{
 	{"gorun help matrix pri", "primes"},
 }
 
-// bash completes command lines by the script that gorun makes for it.
+// bash completes command lines by the script that gorun writes for it.
 func TestBashCompletion(t *testing.T) {
 	for _, needed := range []string{"/bin/bash", bashCompletion} {
 		if _, err := os.Stat(needed); err != nil {
@@ -81,7 +81,7 @@ try() {
 	}
 }
 
-// Where a file may stand, the shell is asked for files: for a program with a slash, a program's arguments and a journal.
+// The shell completes files: for a program with a slash, the arguments of a program, and a journal.
 func TestFilesAreCompleted(t *testing.T) {
 	for line, want := range map[string]string{
 		"exec -- ./pro":         ":0",

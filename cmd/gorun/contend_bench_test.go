@@ -27,7 +27,7 @@ func rival(b *testing.B) string {
 	return path
 }
 
-// contender gives ns per operation of so many operations on these CPUs.
+// contender measures the given number of operations on these CPUs, and returns ns per operation.
 type contender func(b *testing.B, op string, count int, cpus []int) float64
 
 func rivalContender(path string) contender {
@@ -75,10 +75,10 @@ func oneSample(b *testing.B, gorun string, values any, args ...string) {
 	require.NoError(b, json.Unmarshal(text, values))
 }
 
-// BenchmarkContend sets each operation beside the reference tool, where ccont is on PATH, else beside the plain C program:
-// a process each, in turn, by count, on one CPU and on two. A round is a run of both.
+// BenchmarkContend compares each operation with the reference tool, if ccont is in PATH, else with the plain C program. Both
+// run in turn, each in its own process, with --count, on one CPU and on two. A round is a run of both.
 func BenchmarkContend(b *testing.B) {
-	const runNS = 60e6 // of a thread
+	const runNS = 60e6 // the work of a thread
 	gorun, plain := built(b), rivalContender(rival(b))
 	other := plain
 	if path, err := exec.LookPath("ccont"); err == nil {
@@ -109,7 +109,7 @@ func BenchmarkContend(b *testing.B) {
 	}
 }
 
-// BenchmarkC2C sets the latency between the first two CPUs beside the plain C program's, in turn.
+// BenchmarkC2C compares the latency between the first two CPUs with the plain C program's, in turn.
 func BenchmarkC2C(b *testing.B) {
 	gorun, path := built(b), rival(b)
 	allowed, err := linux.GetAffinity(0)
@@ -128,7 +128,7 @@ func BenchmarkC2C(b *testing.B) {
 				require.NoError(b, err)
 				ns, err := strconv.ParseFloat(strings.TrimSpace(string(out)), 64)
 				require.NoError(b, err)
-				mean := v.OneWay.Mean // as the other tells; gorun's own figure is the median, which stays right where others run too
+				mean := v.OneWay.Mean // the C program prints the mean; gorun shows the median, which other programs disturb less
 				own, others = append(own, mean), append(others, ns)
 				ratios = append(ratios, mean/ns)
 			}
@@ -137,7 +137,7 @@ func BenchmarkC2C(b *testing.B) {
 	}
 }
 
-// reportBeside reports both medians, their ratio, and the distance of the quartiles of the rounds' ratios.
+// reportBeside reports both medians, their ratio, and the distance between the quartiles of the rounds' ratios.
 func reportBeside(b *testing.B, own, others, ratios []float64, unit string) {
 	b.ReportMetric(middle(own), unit+"-gorun")
 	b.ReportMetric(middle(others), unit+"-other")

@@ -23,22 +23,22 @@ import (
 
 const readme = "../../README.md"
 
-// shortened are the parts of the documents' commands that a test cannot wait for, or share with another test.
+// shortened replaces parts of the documents' commands that take too long for a test, or that two tests cannot use at once.
 var shortened = strings.NewReplacer("10m", "1s", "--duration 10s", "--duration 1s", "127.0.0.1:9464", "127.0.0.1:0", "127.0.0.1:9091", "127.0.0.1:1",
 	"--metrics-push-every 15s", "--metrics-push-every 1s", "go run ./cmd/gorun", "gorun")
 
-// typed is a line that a reader types, and shown is the first line of what that prints: "gorun primes: …".
+// typed matches a line that a reader types, and shown the first line of the description in its output: "gorun primes: …".
 var (
 	typed = regexp.MustCompile(`^(gorun|go run ./cmd/gorun) [a-z0-9]+( |$)`)
 	shown = regexp.MustCompile(`^gorun [a-z0-9 ]+: `)
 	step  = regexp.MustCompile(`^ *(- )?(run: )?`) // what comes before a command of a CI job, in YAML
 )
 
-// quick makes commands quick that would take long.
+// quick has flags that make slow commands quick, by the beginning of the command.
 var quick = map[string]string{
 	"gorun primes ":            " --samples 1 --warmup 0",
 	"gorun matrix primes ":     " --samples 1 --limit 2000",
-	"gorun matrix contend ":    " --samples 1 --count 2000", // windows of a busy machine may all be spoilt
+	"gorun matrix contend ":    " --samples 1 --count 2000", // on a busy machine no window may count
 	"gorun contend ":           " --count 2000",
 	"gorun c2c":                " --budget 1s",
 	"gorun bind":               " --processes 2 --checks 100 --array 4KiB --passes 2 --trials 1",
@@ -50,8 +50,8 @@ var quick = map[string]string{
 	"gorun doctor":             " || test $? = 3", // a busy machine is not ready
 }
 
-// possible tells whether a command can run here: a build without cgo has no C kernels, a pair needs two CPUs, and those
-// that a command names must be ours.
+// possible reports whether a command can run here: a build without cgo has no C kernels, a pair needs two CPUs, and the
+// process must be allowed to use the CPUs that the command names.
 func possible(line string, cpus cpuset.Set) bool {
 	for _, kernels := range []string{"contend", "c2c", "numa", "pair", "bind", "futex", "migrate"} {
 		if strings.Contains(line, kernels) && !strings.Contains(line, "--dry-run") && !linux.Cgo {
@@ -66,7 +66,7 @@ func possible(line string, cpus cpuset.Set) bool {
 	return cpus.Len() > 1 || !strings.Contains(line, "c2c") && !strings.Contains(line, "--placements") && !strings.Contains(line, "--dedicate")
 }
 
-// before adds flags to a command line, before a command that it runs.
+// before adds flags to a command line of gorun, before the command that gorun runs.
 func before(line, flags string) string {
 	own, command, runs := strings.Cut(line, " -- ")
 	if !runs {
@@ -75,7 +75,7 @@ func before(line, flags string) string {
 	return own + flags + " -- " + command
 }
 
-// documents returns README.md and the help topics: the files whose commands are executed.
+// documents returns the paths of the files whose commands are executed: README.md and the help topics.
 func documents(t *testing.T) []string {
 	t.Helper()
 	files, err := filepath.Glob("topics/*.md")
@@ -84,8 +84,8 @@ func documents(t *testing.T) []string {
 	return append([]string{readme}, files...)
 }
 
-// TestDocuments executes every gorun command in the code blocks of README.md and of the help topics, in their order, and one
-// that is in several of them once. Each document has a directory of its own.
+// TestDocuments executes every gorun command in the code blocks of README.md and of the help topics, in order. A command that
+// is in several of them is executed once. Each document has a directory of its own.
 func TestDocuments(t *testing.T) {
 	if raced && testing.Short() {
 		t.Skip("needs a run without -short: under the race detector it takes minutes")
@@ -195,7 +195,7 @@ func TestDocumentsNameWhatExists(t *testing.T) {
 	}
 }
 
-// The table of metrics in its topic is made of the code's (`make update`).
+// The table of metrics in the topic is generated from the code (`make update`).
 func TestTopicListsTheMetrics(t *testing.T) {
 	var table strings.Builder
 	table.WriteString("| metric | type | labels | meaning |\n| --- | --- | --- | --- |\n")

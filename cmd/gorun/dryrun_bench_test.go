@@ -16,12 +16,12 @@ import (
 	"gorun/internal/topology/topologytest"
 )
 
-// mostDryRun ends a dry run whose cost grows with more than the machine, so that the benchmark comes to its end.
+// mostDryRun is the time after which a dry run is ended, so that the benchmark ends even if one takes far too long.
 const mostDryRun = 2 * time.Minute
 
-// BenchmarkDryRun measures each dry run on made machines: its time, its CPU time and, if strace(1) is on PATH, how many files
-// it opens. GORUN_BEFORE names another gorun, which is measured in turn with this one. The machines are captured as one file
-// each; with GORUN_DIR=1 as directories, which take longer to make.
+// BenchmarkDryRun measures each dry run on generated machines: its time, its CPU time and, if strace(1) is in PATH, how many
+// files it opens. GORUN_BEFORE names another gorun, which is measured in turn with this one. Each machine is one file, or with
+// GORUN_DIR=1 a directory, which takes longer to write.
 func BenchmarkDryRun(b *testing.B) {
 	rivals := []struct{ name, path string }{{"now", built(b)}}
 	if before := os.Getenv("GORUN_BEFORE"); before != "" {
@@ -64,18 +64,18 @@ func BenchmarkDryRun(b *testing.B) {
 	}
 }
 
-// openCall matches a line of strace on which a call begins; it may end on another line.
+// openCall matches a line of strace on which a call begins. The call may end on another line.
 var openCall = regexp.MustCompile(`(?m)^[0-9]+ +open`)
 
-// opensOf returns how many files a command opens, including its libraries; false without strace, and if it is ended for
-// taking longer than mostDryRun.
+// opensOf returns how many files a command opens, including its libraries. It returns false without strace, or if the command
+// takes longer than mostDryRun.
 func opensOf(b *testing.B, path string, args []string) (float64, bool) {
 	calls := filepath.Join(b.TempDir(), "calls")
 	words := append([]string{"-f", "-I2", "--seccomp-bpf", "-qq", "-e", "trace=open,openat,openat2", "-e", "signal=none", "-o", calls, path}, args...)
 	ctx, cancel := context.WithTimeout(b.Context(), mostDryRun)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, "strace", words...)
-	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) } // on which it ends the command too
+	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) } // strace then ends the command too
 	if cmd.Run() != nil {
 		return 0, false
 	}

@@ -12,7 +12,7 @@ import (
 	"gorun/internal/topology/topologytest"
 )
 
-// A dry run reads the machine once, whatever the number of its cells: it opens no file once for each cell.
+// A dry run reads the machine once, however many cells it has: it opens no file once for each cell.
 func TestDryRunReadsTheMachineOnce(t *testing.T) {
 	const cpus = 16
 	const most = 3 // other parts read some files too: the caches of the first CPU, the list of online CPUs

@@ -19,7 +19,7 @@ var dryRuns = []struct{ name, args string }{
 	{"pinned-matrix", "matrix primes --pin-cpus all,one-per-core --workers 1,2,4,8,16 --dry-run --budget 0 MACHINE"},
 }
 
-// dryRunOn returns the words of a command line of dryRuns, for the captured machine at sysroot.
+// dryRunOn returns the words of a command line of dryRuns for the captured machine at sysroot.
 func dryRunOn(args, sysroot string) []string {
 	return strings.Fields(strings.Replace(args, "MACHINE", "--sysroot "+sysroot, 1))
 }

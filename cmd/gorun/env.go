@@ -14,7 +14,7 @@ import (
 // meeting is the name of the abstract socket by which runs notice each other. Tests, which run at once, use another one.
 var meeting = "gorun/run"
 
-// env is what a command takes from its surroundings: what tests replace.
+// env is the environment of a command: its streams, its clock, its machine. Tests replace parts of it.
 type env = run.Env
 
 func defaultEnv() env {

@@ -17,9 +17,8 @@ import (
 
 var execBest = flag.Bool("exec-best", false, "compare placements of commands whose best one is known by construction")
 
-// The comparison of placements finds what is best by construction, and no difference where there is none: `make
-// exec-test`. The machine may be busy with other things, so a command has two attempts to be told; what is said must
-// not be wrong.
+// The comparison of placements finds the placement that is best by construction, and no difference if there is none: `make
+// exec-test`. The machine may be busy with other things, so a command may be undecided once; a verdict must never be wrong.
 func TestExecFindsTheBest(t *testing.T) {
 	if !*execBest {
 		t.Skip("takes half a minute or more: make exec-test")
@@ -34,7 +33,7 @@ func TestExecFindsTheBest(t *testing.T) {
 	require.NoError(t, err, "%s", out)
 	for _, c := range []struct {
 		work, count string
-		oneCPU      stats.Kind // what one CPU is, beside all
+		oneCPU      stats.Kind // the right verdict on one CPU, compared with all
 	}{
 		{"share", "1000000", stats.Faster},
 		{"apart", "3000000", stats.Slower},

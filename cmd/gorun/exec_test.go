@@ -13,7 +13,8 @@ import (
 	"gorun/internal/linux"
 )
 
-// Whoever is left of a command when gorun is killed holds the write end of a pipe that all of them inherit.
+// No process of a command is left when gorun is killed. All of them inherit the write end of a pipe, which reads as closed when
+// the last one has ended.
 func TestExecKilledLeavesNobody(t *testing.T) {
 	// Ignores what asks it to end, and has descendants in sessions of their own.
 	const command = `trap "" TERM INT HUP; setsid sh -c 'sleep 600 & sleep 600' & echo started >&3; sleep 600; sleep 600`
@@ -39,7 +40,7 @@ func TestExecKilledLeavesNobody(t *testing.T) {
 			require.NoError(t, err)
 			require.Equal(t, "started\n", line)
 			require.NoError(t, cmd.Process.Signal(syscall.SIGKILL))
-			require.NoError(t, held.SetReadDeadline(time.Now().Add(5*time.Minute))) // somebody would sleep longer
+			require.NoError(t, held.SetReadDeadline(time.Now().Add(5*time.Minute))) // a process that is left sleeps longer
 			_, err = io.Copy(io.Discard, lines)
 			require.NoError(t, err, "a process is left")
 			_ = cmd.Wait()

@@ -35,7 +35,7 @@ type fault struct {
 	test func(*testing.T, fault)
 }
 
-// What a fault costs.
+// The costs of a fault.
 const (
 	nothing   = "nothing"
 	theSample = "the sample in flight"
@@ -129,7 +129,7 @@ func TestFaultsTopic(t *testing.T) {
 	assert.Equal(t, table, has, "go test ./cmd/gorun -run TestFaultsTopic -update")
 }
 
-// report returns an expression that matches each of the reports.
+// report returns a regular expression that matches each of the reports.
 func (f fault) report() *regexp.Regexp {
 	var each []string
 	for _, words := range f.says {
@@ -391,7 +391,7 @@ func damagedJournal(t *testing.T, f fault) {
 			changed[i] ^= 1 << bit
 			rec, err := read(changed)
 			switch {
-			case text[i] == '\n' && line == lines-1: // it and the last one are now one, which is torn
+			case text[i] == '\n' && line == lines-1: // this line and the last one are now one incomplete line
 				require.NoError(t, err)
 				require.True(t, rec.Torn)
 			case line == lines: // as a run leaves it that was killed

@@ -17,13 +17,13 @@ import (
 	"gorun/internal/output"
 )
 
-// oneDirectory refuses arguments that are not one directory's name.
+// oneDirectory refuses arguments other than the name of one directory.
 func oneDirectory(command string) cobra.PositionalArgs {
 	return func(_ *cobra.Command, args []string) error {
 		if len(args) == 1 && args[0] != "" {
 			return nil
 		}
-		return hint.Usage(hint.With(fmt.Errorf("%s takes one directory, and got %d arguments", command, len(args)),
+		return hint.Usage(hint.With(fmt.Errorf("%s takes one directory, but got %d arguments", command, len(args)),
 			"gorun "+command+" DIR writes files into DIR"))
 	}
 }
@@ -34,7 +34,7 @@ func completeDirectory(*cobra.Command, []string, string) ([]string, cobra.ShellC
 }
 
 // writeFiles writes files into a directory, which it makes if there is none. All of them are opened before the first is
-// written, so that a directory that takes no files keeps what it has. Each is replaced as a whole.
+// written, so that a directory in which a file cannot be written keeps its files. Each file is replaced as a whole.
 func writeFiles(ctx context.Context, e env, dir output.Named, files map[string][]byte) (err error) {
 	if err := os.MkdirAll(dir.Path, 0o755); err != nil {
 		if of := new(fs.PathError); errors.As(err, &of) {

@@ -22,7 +22,7 @@ import (
 	"gorun/internal/child"
 )
 
-// flagValues are the values that every flag is given, by class. A class of long ones has what is to be repeated.
+// flagValues are the values that every flag is given, by class. The classes of long values have a text that is repeated.
 var flagValues = []struct {
 	name   string
 	values []string
@@ -45,8 +45,8 @@ var flagValues = []struct {
 
 const long = "100 kB"
 
-// flagBases are command lines that are accepted, without measuring anything, to which each flag is added in turn. What
-// follows "--" are words that are no flags.
+// flagBases are command lines that are accepted and measure nothing. Each flag is added to them in turn. Words after "--" are
+// not flags.
 var flagBases = []string{
 	"primes", "contend", "c2c", "numa", "pair -- 0 1", "pair --auto", "bind", "futex", "migrate", "exec -- true",
 	"exec --placements unbound,one-cpu -- true",
@@ -62,10 +62,10 @@ var flagBases = []string{
 	"topo", "doctor", "compare -- run.jsonl run.jsonl", "compare -- run.jsonl", "report --out=page.html -- run.jsonl",
 }
 
-// internals are words of Go that a message about a flag does not have.
+// internals matches words of Go that must not be in a message about a flag.
 var internals = regexp.MustCompile(`strconv|invalid syntax|goroutine \d|\*[a-z]+\.[A-Z]|json:|yaml:|regexp:|%!`)
 
-// flagOutcome is what a command line came to.
+// flagOutcome is the outcome of a command line.
 type flagOutcome struct {
 	code           int
 	stdout, stderr string
@@ -102,7 +102,7 @@ func dryRun(t *testing.T, args []string) flagOutcome {
 	}
 }
 
-// fault is what is wrong with the outcome of a command line that gave a flag; "": nothing.
+// fault returns the fault of the outcome of a command line with a flag; "" if there is none.
 func (o flagOutcome) fault(flag string) string {
 	unprintable := func(r rune) bool { return r != '\n' && !unicode.IsPrint(r) }
 	switch {
@@ -128,8 +128,8 @@ func (o flagOutcome) fault(flag string) string {
 	return ""
 }
 
-// Each flag of each command takes a value or refuses it: it never panics, never goes on for ever, and a refusal is one
-// error that names the flag, with exit code 2.
+// Each flag of each command accepts a value or refuses it. It never panics or runs forever, and a refusal is one error that
+// names the flag, with exit code 2.
 func TestFlagValues(t *testing.T) {
 	host, err := filepath.Abs("../../testdata/hosts/qemu-numa2.txtar")
 	require.NoError(t, err)
@@ -139,7 +139,7 @@ func TestFlagValues(t *testing.T) {
 	require.NoError(t, os.WriteFile("run.jsonl", archive.Files[0].Data, 0o600))
 
 	deadline := time.Now().Add(5 * time.Minute)
-	random := rand.New(rand.NewPCG(1, 0)) // of the values that are tried with -short
+	random := rand.New(rand.NewPCG(1, 0)) // chooses the values that are tried with -short
 	accepted, refused := map[string]int{}, map[string]int{}
 	for _, base := range flagBases {
 		words, rest, _ := strings.Cut(base, " -- ")

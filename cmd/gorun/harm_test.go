@@ -58,10 +58,10 @@ type harmed struct {
 	*testing.T
 	cmd            *exec.Cmd
 	journal        string
-	size           int64           // of the journal when it was last read
-	have           []result.Sample // that it had then
+	size           int64           // size of the journal when it was last read
+	have           []result.Sample // the samples that it had then
 	stdout, stderr bytes.Buffer
-	over           chan error // has how it ended, once it has
+	over           chan error // receives the run's error when it has ended
 }
 
 // twoCPUs returns the first two CPUs that this process may use, or its only one twice.
@@ -110,7 +110,7 @@ func harm(t *testing.T, dir, args string, start func(args ...string) *exec.Cmd) 
 	return h
 }
 
-// samples returns those in the journal so far.
+// samples returns the samples in the journal so far.
 func (h *harmed) samples() []result.Sample {
 	info, err := os.Stat(h.journal)
 	if err != nil || info.Size() == h.size {

@@ -65,7 +65,7 @@ func usage(e env, cmd *cobra.Command) error {
 	case cmd.HasAvailableSubCommands():
 		fmt.Fprintf(&out, "\n%s COMMAND --help describes a command.\n", cmd.CommandPath())
 	}
-	asked, _ := cmd.Flags().GetBool("help") // not gorun help, which shows the topic below
+	asked, _ := cmd.Flags().GetBool("help") // false for gorun help, which shows the topic too
 	if t, ok := topicOf(cmd); ok && asked {
 		fmt.Fprintf(&out, "\ngorun help %s has more: %s.\n", cmd.Name(), t.title)
 	}
@@ -83,13 +83,13 @@ func commandList(all []*cobra.Command, group string, wanted func(*cobra.Command)
 	return lines
 }
 
-// flagGroup is flags that help shows together.
+// flagGroup is a group of flags that help shows together.
 type flagGroup struct {
 	title string
 	flags []*pflag.Flag
 }
 
-// groupFlags returns the groups of flags, in the order of their first ones.
+// groupFlags returns the groups of flags, in the order of the first flag of each.
 func groupFlags(flags *pflag.FlagSet) (groups []*flagGroup) {
 	flags.VisitAll(func(f *pflag.Flag) {
 		if f.Hidden || f.Name == "help" {
@@ -115,7 +115,7 @@ func (g *flagGroup) names() (all []string) {
 	return all
 }
 
-// describe returns the flags with their usage and defaults. width is that of its lines, in columns.
+// describe returns the flags with their usage and defaults, in lines of at most width columns.
 func (g *flagGroup) describe(width int) string {
 	set := pflag.NewFlagSet("", pflag.ContinueOnError)
 	set.SortFlags = false
@@ -123,17 +123,17 @@ func (g *flagGroup) describe(width int) string {
 		shown := *f
 		shown.Usage = strings.ReplaceAll(f.Usage, "\n", " ")
 		if shown.DefValue == "0s" {
-			shown.DefValue = "0" // which pflag leaves out, whatever the flag's type is
+			shown.DefValue = "0" // a zero default, which pflag leaves out
 		}
 		set.AddFlag(&shown)
 	}
 	return set.FlagUsagesWrapped(width)
 }
 
-// flagLine is a flag with the name of its value, and what help says of it.
+// flagLine is a flag with the name of its value, and its description in help.
 type flagLine struct{ flag, usage string }
 
-// lines returns what describe says, flag by flag.
+// lines returns the descriptions of the flags, one for each flag.
 func (g *flagGroup) lines() (all []flagLine) {
 	for line := range strings.Lines(g.describe(0)) {
 		flag, usage, _ := strings.Cut(strings.TrimSpace(line), "   ")
@@ -199,7 +199,7 @@ func likeFlag(cmd *cobra.Command, err error) string {
 	if !errors.As(err, &missing) {
 		return ""
 	}
-	names := &cobra.Command{SuggestionsMinimumDistance: 2} // whose commands are the flags
+	names := &cobra.Command{SuggestionsMinimumDistance: 2} // has a command for each flag
 	cmd.Flags().VisitAll(func(f *pflag.Flag) {
 		names.AddCommand(&cobra.Command{Use: "--" + f.Name, Run: func(*cobra.Command, []string) {}})
 	})

@@ -12,7 +12,7 @@ import (
 	"gorun/internal/experiment"
 )
 
-// helps calls do with each command and what --help prints for it.
+// helps calls do with each command and with the output of its --help.
 func helps(t *testing.T, do func(cmd *cobra.Command, help string)) {
 	t.Helper()
 	forEach(newRoot(defaultEnv()), func(cmd *cobra.Command) {
@@ -25,7 +25,7 @@ func helps(t *testing.T, do func(cmd *cobra.Command, help string)) {
 	})
 }
 
-// Each flag is in one group of its command's help, those of every run by their names alone, and no default is empty.
+// Each flag is in one group of its command's help, and flags of every run are there by name only. No default is empty.
 func TestHelpHasEachFlag(t *testing.T) {
 	helps(t, func(cmd *cobra.Command, help string) {
 		assert.NotContains(t, help, "(default )", cmd.CommandPath())
@@ -52,7 +52,7 @@ func TestHelpHasEachFlag(t *testing.T) {
 	}
 }
 
-// A group is named by the flags in it, wherever they were added.
+// Flags with the same title are one group, even if other flags were added between them.
 func TestHelpGroups(t *testing.T) {
 	help := dryRun(t, []string{"primes", "--help"}).stdout
 	_, help, _ = strings.Cut(help, "\nWork:\n")
@@ -63,7 +63,7 @@ func TestHelpGroups(t *testing.T) {
 	assert.Contains(t, placement, "--pin-cpus list")
 }
 
-// What is mistyped is refused, with what is spelled like it.
+// A mistyped command or flag is refused, with a suggestion of names that are spelled similarly.
 func TestMistyped(t *testing.T) {
 	for args, want := range map[string]string{
 		"primse":            `unknown command "primse"` + "\ngorun: hint: is it primes? gorun --help lists the commands\n",
@@ -80,7 +80,7 @@ func TestMistyped(t *testing.T) {
 	}
 }
 
-// The names of hyperfine(1) and of other tools stand for ours.
+// Flags have the names that hyperfine(1) and other tools use as aliases.
 func TestOtherNames(t *testing.T) {
 	want := dryRun(t, strings.Fields("primes --samples 7 --warmup 3 --seed 1 --dry-run"))
 	require.Zero(t, want.code, want.stderr)

@@ -12,9 +12,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// mayImport is the graph of our packages: what each may import of the others. A new package takes a row, a new import
-// a word in one, and each is a decision: knowledge flows from a machine to its results, and from these to what shows
-// them. cmd/gorun joins the ends and has no row. Names are without gorun/ and internal/.
+// mayImport is the graph of gorun's packages: which others each may import. A new package needs a row, and a new import a word
+// in a row. Each of these is a decision: data flows from the machine to the results, and from these to the views. cmd/gorun
+// joins both ends and has no row. Names are without gorun/ and internal/.
 const mayImport = `
 	bind                bytesize child column cpuset csrc experiment hint linux process reference render/chart render/term render/view result units
 	bytesize            hint
@@ -71,8 +71,8 @@ const mayImport = `
 	units
 `
 
-// The imports of our packages, tests left out, are those of the graph. Which package may import which library is in
-// .depguard.yml.
+// The imports of gorun's packages, without those of tests, are those of the graph. .depguard.yml has the libraries that each
+// package may import.
 func TestImports(t *testing.T) {
 	const line = `{{.ImportPath}} {{join .Imports " "}}`
 	out, err := exec.Command("go", "list", "-f", line, "gorun/...", "gorun/testdata/matrix",
@@ -103,7 +103,7 @@ func graph(table string) map[string][]string {
 	return rows
 }
 
-// differences returns what the code does and the graph does not allow, and what the graph allows without need.
+// differences returns the imports that the graph does not allow, and the words of the graph that no package needs.
 func differences(allowed, imports map[string][]string) (faults []string) {
 	for _, name := range slices.Sorted(maps.Keys(imports)) {
 		may, known := allowed[name]

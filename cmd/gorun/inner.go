@@ -16,8 +16,8 @@ import (
 	"gorun/internal/sysfs"
 )
 
-// inner are the commands by which gorun starts itself. They are not for people, and know neither flags nor the tree of
-// commands: main looks for them first, so that nothing is built that they do not need.
+// inner are the commands with which gorun starts itself as a child. They are not for people, and have no flags. main looks for
+// them before it builds the tree of commands, which they do not need.
 var inner = [...]child.Command{
 	{Name: numa.ProbeCommand, Run: runProbe},
 	{Name: run.SampleCommand, Run: runSample},

@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// `make install` puts a gorun that runs below PREFIX, and the man pages and each shell's completions where these are looked for.
+// `make install` installs a working gorun below PREFIX, with the man pages and the completions where shells look for them.
 func TestMakeInstall(t *testing.T) {
 	if testing.Short() {
 		t.Skip("needs a run without -short: it builds gorun")

@@ -14,7 +14,7 @@ import (
 	"gorun/internal/units"
 )
 
-// newJournal is `gorun journal`, with a command for each thing to do with journals.
+// newJournal is `gorun journal`, whose commands work on journals.
 func newJournal(e env) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "journal",
@@ -44,15 +44,15 @@ func newVerify(e env, runF func(context.Context, *verifyOptions) error) *cobra.C
 	return &cobra.Command{
 		Use:   "verify RUN.jsonl...",
 		Short: "Check that journals are whole and do not contradict themselves",
-		Long: "Each journal has a line in the output: how much is in it, or the first line that is wrong, and why. The exit code\n" +
-			"is 1 if any is wrong. gorun report, gorun compare and --resume make the same checks, and refuse such a journal.\n" +
-			"A last line that was cut off, as a kill leaves it, is no fault.\n\n" +
+		Long: "The output has a line for each journal: the number of its lines and samples, or the first line that is wrong, and\n" +
+			"why. The exit code is 1 if a journal is wrong. gorun report, gorun compare and --resume make the same checks, and\n" +
+			"refuse such a journal. A last line that was cut off by a kill is not a fault.\n\n" +
 			checked,
 		Example: "  gorun journal verify run.jsonl\n" +
 			"  gorun journal verify *.jsonl",
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) == 0 {
-				return hint.Usage(hint.With(errors.New("verify takes one journal or several, and got none"),
+				return hint.Usage(hint.With(errors.New("verify needs one journal or more"),
 					"gorun journal verify run.jsonl"))
 			}
 			return nil
@@ -67,24 +67,24 @@ func newVerify(e env, runF func(context.Context, *verifyOptions) error) *cobra.C
 	}
 }
 
-// checked is the table of what is checked.
-const checked = `  part         what is checked
-  each line    its checksum; that it is a header, a sample or a footer, with values of the right types
-  header       it is the first line and the only header; its schema is known; no two cells have one name or the same flags;
-               flags agree with the commands, lists of CPUs with their counts; the baseline is one of the cells; the first
-               round is the one that the seed gives; it has no verdicts
-  order        cell, round and block of each sample are those that the seed and the samples before it give
-  index        0, 1, 2 and so on, without a gap, and none twice
-  seconds      none is negative, and none zero in a sample that counts; the elapsed time never goes back; no sample took
-               longer than the run went on meanwhile, or than it was watched
-  quality      a verdict has reasons unless it is "valid", and then the placement was verified
-  workers      no more finished than there are; their times and their imbalance agree
-  answers      in a matrix the same question always has the same answer
-  footer       its number of samples; its summaries and verdicts are those that the samples before it give; it repeats the
-               warnings from before; two footers have a sample between them
-  end          no sample follows when the run was over, or after one that was cut short in a run without cells
+// checked is the table of checks.
+const checked = `  part         checks
+  each line    the checksum is right; the line is a header, a sample or a footer, with values of the right types
+  header       it is the first line and the only header; the schema is known; no two cells have the same name or flags; flags
+               agree with the commands, and lists of CPUs with their counts; the baseline is one of the cells; the seed gives
+               the first round; there are no verdicts
+  order        the seed and the earlier samples give the cell, round and block of each sample
+  index        0, 1, 2 and so on, without a gap or a repetition
+  seconds      no time is negative, or zero in a sample that counts; the elapsed time never decreases; no sample took longer
+               than the run did meanwhile, or than it was watched
+  quality      a verdict other than "valid" has reasons; a valid sample's placement was verified
+  workers      no more workers finished than there are; their times agree with their imbalance
+  answers      in a matrix, the same work always has the same result
+  footer       the number of samples is right; the earlier samples give its summaries and verdicts; it repeats the earlier
+               warnings; there is a sample between two footers
+  end          no sample follows the end of the run, or a sample that was cut short in a run without cells
 
-A figure from which nothing else follows, such as the user time of one sample, is guarded by the checksum of its line alone.`
+A figure that cannot be computed from others, such as the user time of a sample, is protected only by its line's checksum.`
 
 func runVerify(_ context.Context, o *verifyOptions) error {
 	var wrong int
@@ -112,7 +112,7 @@ func runVerify(_ context.Context, o *verifyOptions) error {
 	return hint.With(err, way)
 }
 
-// described returns how much is in a journal that is right.
+// described returns the number of lines, samples and cells of a journal without faults.
 func described(rec journal.Recording) string {
 	if rec.Run == nil {
 		return ""

@@ -9,8 +9,8 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
-// jq is the script command `jq FILE PATH [WANT]`: the value at a path such as samples.0.values.primes must exist and,
-// where WANT is given, equal it. `! jq FILE PATH` demands that there is none.
+// jq is the script command `jq FILE PATH [WANT]`: the value at a path such as samples.0.values.primes must exist and, if WANT is
+// given, equal it. `! jq FILE PATH` requires that there is no such value.
 func jq(ts *testscript.TestScript, neg bool, args []string) {
 	if len(args) < 2 || len(args) > 3 {
 		ts.Fatalf("usage: jq FILE PATH [WANT]")

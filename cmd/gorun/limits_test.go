@@ -15,7 +15,7 @@ import (
 	"gorun/internal/linux"
 )
 
-// refused runs gorun after these words of a shell, which must end with exit code 1, and returns its stderr.
+// refused runs gorun after these words of a shell and returns its stderr. The exit code must be 1.
 func refused(t *testing.T, before string, args ...string) string {
 	t.Helper()
 	cmd := exec.Command("/bin/sh", append([]string{"-c", before + ` exec "$0" "$@"`, asGorun(t)}, args...)...)
@@ -28,10 +28,10 @@ func refused(t *testing.T, before string, args ...string) string {
 	return stderr.String()
 }
 
-// join is how a shell joins a control group.
+// join returns the words with which a shell joins a control group.
 func join(group string) string { return "echo $$ > " + group + "/cgroup.procs;" }
 
-// What starts processes says before it starts them that there is no room.
+// A command that starts processes refuses to start more than the control group allows.
 func TestFewProcesses(t *testing.T) {
 	if !linux.Cgo {
 		t.Skip("the kernels are of C")
@@ -56,7 +56,7 @@ func TestFewProcesses(t *testing.T) {
 	}
 }
 
-// What takes more memory than there is is refused before the kernel kills it.
+// A command that needs more memory than there is refuses to start, before the kernel kills it.
 func TestLittleMemory(t *testing.T) {
 	group := cgrouptest.Limited(t, "memory", 64<<20)
 	stderr := refused(t, join(group), "primes", "--workers", "5000000")

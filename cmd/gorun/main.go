@@ -1,4 +1,4 @@
-// Command gorun measures what it does to a program where its goroutines, threads, processes and memory are placed.
+// Command gorun measures how the placement of goroutines, threads, processes and memory affects a program.
 package main
 
 import (
@@ -9,8 +9,8 @@ import (
 	"gorun/internal/child"
 )
 
-// The main goroutine keeps the main thread to itself. The main thread is the one that cannot end, so it must never get
-// a setting that cannot be undone; workers run on all other threads.
+// Only the main goroutine runs on the main thread. The main thread cannot end before the process does, so it must never get a
+// setting that cannot be undone. Workers run on the other threads.
 func init() { runtime.LockOSThread() }
 
 func main() {

@@ -56,10 +56,10 @@ func manPages(root *cobra.Command) (pages []*manual.Page) {
 	return pages
 }
 
-// source is the name and the version of the program, as they stand at the foot of a page.
+// source returns the name and the version of the program for the foot of a page.
 func source() string { return "gorun " + version }
 
-// pageOf returns the name of a command's page.
+// pageOf returns the name of a command's man page.
 func pageOf(cmd *cobra.Command) string { return strings.ReplaceAll(cmd.CommandPath(), " ", "-") }
 
 // topicPage returns the page of a topic that belongs to no command.
@@ -73,7 +73,7 @@ func topicPage(cmd *cobra.Command) *manual.Page {
 	return page
 }
 
-// commandPage returns the page of a command: what its help has, and the topic of its name.
+// commandPage returns the page of a command: its help, and the topic with its name.
 func commandPage(cmd *cobra.Command) *manual.Page {
 	page := manual.NewPage(pageOf(cmd), 1, cmd.Short, source())
 	page.Heading("Synopsis")
@@ -113,7 +113,7 @@ func commandPage(cmd *cobra.Command) *manual.Page {
 	return page
 }
 
-// optionsOf describes the flags of a command by their groups, and names the page of those of every run.
+// optionsOf describes the flags of a command by their groups. For the flags of every run it names their own page.
 func optionsOf(page *manual.Page, cmd *cobra.Command) {
 	var groups []*flagGroup
 	everyRun := false

@@ -27,7 +27,7 @@ func writePages(t *testing.T) (dir string, pages []string) {
 	return dir, pages
 }
 
-// Each command has a page, with its flags and its topic, and so has each other topic. There are no others.
+// Each command has a page, with its flags and its topic, and so has each topic without a command. There are no other pages.
 func TestMan(t *testing.T) {
 	dir, pages := writePages(t)
 	root, want := newRoot(defaultEnv()), 0
@@ -59,7 +59,8 @@ func TestMan(t *testing.T) {
 	assert.Contains(t, string(text), `\fB\-\-load pattern\fP`, "its flags are")
 }
 
-// Pages that are there are replaced; a directory that takes no page keeps what it has, and the error is one line and a hint.
+// Earlier pages are replaced. A directory in which a page cannot be written keeps its files, and the error is one line and a
+// hint.
 func TestManRefused(t *testing.T) {
 	dir, pages := writePages(t)
 	old := filepath.Join(dir, pages[0])
@@ -74,8 +75,8 @@ func TestManRefused(t *testing.T) {
 	taken := t.TempDir()
 	require.NoError(t, os.Mkdir(filepath.Join(taken, "gorun.1"), 0o755))
 	for args, want := range map[string]string{
-		"man":                  "gorun: error: man takes one directory, and got 0 arguments\ngorun: hint: gorun man DIR writes files into DIR\n",
-		"man a b":              "gorun: error: man takes one directory, and got 2 arguments\ngorun: hint: gorun man DIR writes files into DIR\n",
+		"man":                  "gorun: error: man takes one directory, but got 0 arguments\ngorun: hint: gorun man DIR writes files into DIR\n",
+		"man a b":              "gorun: error: man takes one directory, but got 2 arguments\ngorun: hint: gorun man DIR writes files into DIR\n",
 		"man " + file:          "gorun: error: cannot write to " + file + ": not a directory\ngorun: hint: give a directory in which you may make files\n",
 		"man " + file + "/dir": "gorun: error: cannot write to " + file + "/dir: not a directory\ngorun: hint: give a directory in which you may make files\n",
 		"man " + taken: "gorun: error: " + filepath.Join(taken, "gorun.1") +
@@ -91,7 +92,7 @@ func TestManRefused(t *testing.T) {
 	assert.Len(t, left, 1, "nothing is written but all")
 }
 
-// groff(1), which man(1) shows pages with, has no warning about a page.
+// groff(1), with which man(1) formats pages, gives no warning.
 func TestManWarnings(t *testing.T) {
 	groff, err := exec.LookPath("groff")
 	if err != nil {

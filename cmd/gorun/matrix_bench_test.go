@@ -17,7 +17,7 @@ import (
 	"gorun/internal/result"
 )
 
-// built is gorun itself: the test binary takes longer to start.
+// built returns the path of a gorun that it builds: the test binary takes longer to start.
 func built(b *testing.B) string {
 	path := filepath.Join(b.TempDir(), "gorun")
 	out, err := exec.CommandContext(b.Context(), "go", "build", "-o", path, ".").CombinedOutput()
@@ -25,8 +25,8 @@ func built(b *testing.B) string {
 	return path
 }
 
-// BenchmarkLongJournal judges a journal of 10,000 samples, in a process of its own; rival: the same file decoded line by
-// line and forgotten.
+// BenchmarkLongJournal judges a journal of 10,000 samples in a process of its own. rival only decodes the lines of the same
+// file.
 func BenchmarkLongJournal(b *testing.B) {
 	path, gorun := longJournal(b, 10_000), built(b)
 	var own, rival, memory []float64
@@ -53,7 +53,7 @@ func BenchmarkLongJournal(b *testing.B) {
 	b.ReportMetric(0, "ns/op")
 }
 
-// longJournal is a journal of real samples, repeated until there are so many.
+// longJournal returns a journal of this many samples: real ones, repeated.
 func longJournal(tb testing.TB, samples int) string {
 	path := filepath.Join(tb.TempDir(), "long.jsonl")
 	seed := filepath.Join(tb.TempDir(), "seed.jsonl")

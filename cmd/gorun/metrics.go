@@ -30,8 +30,8 @@ func newMetrics(e env, runF func(context.Context, *metricsOptions) error) *cobra
 		Use:   "metrics --write DIR",
 		Short: "Write what Prometheus and Grafana need to watch runs",
 		Long: "The files are a configuration that scrapes runs, recording rules with alerts for runs that stall, are disturbed,\n" +
-			"throttled or over their budget, and a dashboard for Grafana. Flags of a run, such as --metrics-listen, make it show\n" +
-			"its metrics.",
+			"throttled or over their budget, and a dashboard for Grafana. A run serves its metrics if --metrics-listen or a\n" +
+			"similar flag is given.",
 		Example: "  gorun metrics --write monitoring && prometheus --config.file=monitoring/prometheus.yml\n" +
 			"  gorun primes --duration 10m --metrics-listen 127.0.0.1:9464",
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -73,8 +73,7 @@ func runMetrics(ctx context.Context, o *metricsOptions) error {
 	return nil
 }
 
-// refuseOthers refuses a directory that holds a file of one of these names with another content, which somebody may have
-// written for a server that runs.
+// refuseOthers refuses a directory that has a file with one of these names and another content: a server may be using it.
 func refuseOthers(dir output.Named, files map[string][]byte) error {
 	for _, name := range slices.Sorted(maps.Keys(files)) {
 		path := filepath.Join(dir.Path, name)

@@ -38,7 +38,7 @@ func (l *lines) String() string {
 	return l.text.String()
 }
 
-// A scrape during the linger says what the final result says: warm-ups included, since the counters never go back.
+// A scrape during the linger agrees with the final result, including warm-ups, since counters never decrease.
 func TestScrapeAgreesWithTheResult(t *testing.T) {
 	var out bytes.Buffer
 	var errs lines
@@ -100,7 +100,7 @@ func series(text, name string) float64 {
 	return value
 }
 
-// gorun metrics --write makes a directory of the files, and replaces none that is another one.
+// gorun metrics --write writes the files into a new directory. It does not replace a file with another content.
 func TestMetricsWrite(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "new/monitoring")
 	files := []string{"grafana-dashboard.json", "prometheus.yml", "rules.yml"}

@@ -16,9 +16,9 @@ import (
 	"gorun/internal/result"
 )
 
-// BenchmarkNuma sets the probe beside plain C that makes the same accesses, on the last CPU allowed: both in one process,
-// over the same buffer, one after the other and each first in every other round; as many accesses as take 0.1 s, rounded
-// up to whole passes over the buffer. ns/access-numa is what `gorun numa` says of the same, which has other pages.
+// BenchmarkNuma compares the probe with plain C that makes the same accesses, on the last CPU allowed. Both run in one process
+// over the same buffer, in turn, and each is first in every other round. They make the accesses that take 0.1 s, rounded up to
+// whole passes over the buffer. ns/access-numa is the figure of `gorun numa` for the same accesses, on other pages.
 func BenchmarkNuma(b *testing.B) {
 	const runNS = 100e6
 	const source, kernel = "../../internal/numa/testdata/rival.c", "../../csrc/probe.c"
@@ -41,7 +41,7 @@ func BenchmarkNuma(b *testing.B) {
 			for _, pages := range []string{"4k", "thp"} {
 				size := bytesize.Format(uint64(bytes))
 				b.Run(fmt.Sprintf("%s/%s/%s", access, size, pages), func(b *testing.B) {
-					pass := bytes / csrc.ProbeLine // accesses that take in the whole buffer
+					pass := bytes / csrc.ProbeLine // accesses of one pass over the buffer
 					if access == "sequential" {
 						pass = bytes / 8
 					}

@@ -14,7 +14,7 @@ import (
 	"gorun/internal/result"
 )
 
-// odd is this machine with other contents in some files.
+// odd is the file system of this machine, with other contents of some files.
 type odd struct {
 	fs.FS
 	content map[string]string
@@ -28,7 +28,7 @@ func (o odd) ReadFile(name string) ([]byte, error) {
 	return fs.ReadFile(o.FS, name)
 }
 
-// A run goes on where kernel files are malformed, and its result names them: files of the machine, and of its limits.
+// A run goes on if kernel files are malformed, and its result names them: files of the machine and of its limits.
 func TestRunOnAnOddMachine(t *testing.T) {
 	var out, errs strings.Builder
 	e := env{
@@ -52,6 +52,6 @@ func TestRunOnAnOddMachine(t *testing.T) {
 		}
 		require.Contains(t, messages["odd-machine"], "sys/devices/system/cpu/isolated: malformed", command)
 		require.Contains(t, messages["unknown-limit"], "proc/loadavg: malformed", command)
-		require.Equal(t, 1, strings.Count(messages["unknown-limit"], "\n"), "once, whatever the number of cells")
+		require.Equal(t, 1, strings.Count(messages["unknown-limit"], "\n"), "once, however many cells there are")
 	}
 }

@@ -20,7 +20,7 @@ import (
 	"gorun/internal/linux/linuxtest"
 )
 
-// An outcome is what a command line reported.
+// An outcome has the reports of a command line.
 type outcome struct {
 	code     int
 	failed   bool
@@ -31,7 +31,7 @@ type outcome struct {
 	wrong    string            // a fault that no missing privilege excuses; "": none
 }
 
-// bench is a directory in which the commands are tried, with a copy of gorun that every user may execute.
+// bench is a directory in which commands are tried, with a copy of gorun that every user may execute.
 type bench struct {
 	dir, gorun, without, run string
 	cpu                      string
@@ -66,8 +66,8 @@ func newBench(t *testing.T) *bench {
 // noise matches reasons and warnings that depend on how busy the machine is, or on the machine itself.
 var noise = regexp.MustCompile(`other programs used|hypervisor stole|major page faults|had a load of|too short|clock|threads ran in only|waited`)
 
-// try runs a command line without the privileges in w, and returns its outcome. impossible says why they cannot be taken
-// away here; "": they were.
+// try runs a command line without the privileges in w, and returns its outcome. impossible is the reason why they cannot be
+// taken away here, or "".
 func (b *bench) try(t *testing.T, args string, w linuxtest.Without) (o outcome, impossible string) {
 	t.Helper()
 	work, err := os.MkdirTemp(b.dir, "work")

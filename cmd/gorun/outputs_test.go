@@ -18,7 +18,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// written is a command that writes one output, and what is in it.
+// written is a command that writes one output, and the contents.
 type written struct {
 	args    string // the last one is the flag
 	content string
@@ -36,12 +36,12 @@ var outputs = map[string]written{
 // target is a file that an output is to be written to.
 type target struct {
 	name  string
-	root  bool // it takes a superuser to make it
+	root  bool // only root can make it
 	umask int
 	make  func(t *testing.T, path string)
-	want  string // what is observed of an output
-	out   string // what is observed of a journal, where that is another thing
-	prom  string // what is observed of a textfile, where that is another thing
+	want  string // the observation of an output
+	out   string // the observation of a journal, if it is different
+	prom  string // the observation of a textfile, if it is different
 }
 
 const device = 1 << 8 // the major number of /dev/null, /dev/full (null(4), full(4))
@@ -97,7 +97,7 @@ var targets = []target{
 	{name: "-", want: "exit 0, no file, written"},
 }
 
-// earlier is what a file holds that is to be replaced: more than what will be in it.
+// earlier is the contents of a file before it is replaced, longer than its new contents.
 var earlier = strings.Repeat("earlier\n", 100_000)
 
 // regular makes a file with a mode. A journal's is empty, since that of an earlier run is refused.
@@ -132,8 +132,7 @@ func node(number int) func(*testing.T, string) {
 	}
 }
 
-// Each output is written to whatever has its name: replaced where that is a file with one name that is ours, and in
-// place where not.
+// An output replaces a file of the user's with one link. Any other target is written in place.
 func TestOutputTargets(t *testing.T) {
 	defer syscall.Umask(syscall.Umask(0o22))
 	dir := t.TempDir()
@@ -159,7 +158,7 @@ func TestOutputTargets(t *testing.T) {
 	}
 }
 
-// observe has gorun write an output to the target, and returns what can be seen of it.
+// observe has gorun write an output to the target, and returns its observation.
 func (to target) observe(t *testing.T, flag string, output written) string {
 	path := flag + "." + strings.Map(func(r rune) rune {
 		if r == ' ' || r == '/' || r == ',' {
@@ -249,7 +248,7 @@ func (to target) observe(t *testing.T, flag string, output written) string {
 	return strings.Join(seen, ", ")
 }
 
-// A file that its mode protects from the user is neither written nor replaced.
+// A file that the user may not write is neither written nor replaced.
 func TestOutputMayNotBeWritten(t *testing.T) {
 	if os.Geteuid() == 0 {
 		t.Skip("a superuser may write everything")
@@ -269,7 +268,7 @@ func TestOutputMayNotBeWritten(t *testing.T) {
 	}
 }
 
-// gorun prints that it waits for a FIFO to be read, and waits until a signal ends it.
+// gorun prints that it waits for a reader of a FIFO, and waits until a signal ends it.
 func TestFIFOWithoutReader(t *testing.T) {
 	t.Chdir(t.TempDir())
 	require.NoError(t, syscall.Mkfifo("fifo", 0o644))

@@ -13,7 +13,7 @@ import (
 	"gorun/internal/pair"
 )
 
-// pairLoops are those of a process: 1 to 3 s, beside which the time slices of two on one CPU are short.
+// pairLoops are the loops of a process: they take 1 to 3 s, which is long compared with the time slices of two on one CPU.
 const pairLoops = "10000000"
 
 // pairOf measures two processes once.
@@ -22,7 +22,7 @@ func pairOf(b *testing.B, gorun string, cpus [2]string) (v pair.Figures) {
 	return v
 }
 
-// onTwoCPUs are the first CPU twice, and the first two.
+// onTwoCPUs returns two pairs of CPUs: the first CPU twice, and the first two CPUs.
 func onTwoCPUs(b *testing.B) (same, apart [2]string) {
 	allowed, err := linux.GetAffinity(0)
 	require.NoError(b, err)
@@ -33,7 +33,7 @@ func onTwoCPUs(b *testing.B) (same, apart [2]string) {
 	return [2]string{first, first}, [2]string{first, second}
 }
 
-// BenchmarkPairOneCPU sets two processes on one CPU beside two on two CPUs, in turn: real time, about twice.
+// BenchmarkPairOneCPU compares two processes on one CPU with two on two CPUs, in turn: the real time is about twice as long.
 func BenchmarkPairOneCPU(b *testing.B) {
 	same, apart := onTwoCPUs(b)
 	gorun := built(b)
@@ -46,7 +46,7 @@ func BenchmarkPairOneCPU(b *testing.B) {
 	reportBeside(b, own, others, ratios, "ns/loop")
 }
 
-// BenchmarkPairCalls sets the system calls a second beside those of a plain C program, in turn.
+// BenchmarkPairCalls compares the system calls per second with those of a plain C program, in turn.
 func BenchmarkPairCalls(b *testing.B) {
 	const source = "../../internal/pair/testdata/rival.c"
 	same, apart := onTwoCPUs(b)

@@ -17,7 +17,7 @@ import (
 	"gorun/internal/linux"
 )
 
-// children are the processes that a process has started (PPid of proc_pid_stat(5)).
+// children returns the processes that a process has started (PPid of proc_pid_stat(5)).
 func children(t *testing.T, pid int) (pids []int) {
 	t.Helper()
 	stats, err := filepath.Glob("/proc/[0-9]*/stat")
@@ -27,7 +27,7 @@ func children(t *testing.T, pid int) (pids []int) {
 		if err != nil {
 			continue // it has ended
 		}
-		name := bytes.LastIndexByte(stat, ')') // which may hold anything
+		name := bytes.LastIndexByte(stat, ')') // the name may contain anything
 		if fields := bytes.Fields(stat[name+1:]); string(fields[1]) == strconv.Itoa(pid) {
 			child, err := strconv.Atoi(filepath.Base(filepath.Dir(path)))
 			require.NoError(t, err)
@@ -54,7 +54,7 @@ func TestPairLeavesNoProcess(t *testing.T) {
 			require.NoError(t, err)
 			defer held.Close()
 			gorun := gorunCommand(append([]string{"pair", "--quiet"}, args...)...)
-			gorun.ExtraFiles = slices.Repeat([]*os.File{end}, 8) // more than a process of the pair is given of its own
+			gorun.ExtraFiles = slices.Repeat([]*os.File{end}, 8) // more descriptors than gorun passes to a process of the pair
 			require.NoError(t, gorun.Start())
 			require.NoError(t, end.Close())
 			ended := make(chan error, 1)

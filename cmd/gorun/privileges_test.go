@@ -22,7 +22,7 @@ var (
 	onlyWithout   = flag.String("privileges-without", "", "a regular expression: try these conditions only")
 )
 
-// groups are the names by which the table means several commands.
+// groups are the names in the table that stand for several commands.
 var groups = map[string]func(command string) bool{
 	"every run": func(c string) bool {
 		return !slices.Contains([]string{"topo", "doctor", "compare", "report", "journal verify", "exec --stat", "exec --timeout"}, c) &&
@@ -41,9 +41,9 @@ type tablerow struct {
 	text     string
 	features []string
 	needs    []string
-	how      string   // refused, warning, invalid, suspect
+	how      string   // kind of report: refused, warning, invalid, suspect
 	quoted   []string // texts that the report must contain
-	tried    int      // how often it was tried
+	tried    int      // number of tries
 }
 
 var backquoted = regexp.MustCompile("`([^`]*)`")
@@ -93,8 +93,8 @@ func (r *tablerow) says(text string) bool {
 	return !slices.ContainsFunc(r.quoted, func(part string) bool { return !strings.Contains(text, part) })
 }
 
-// differences returns each report of a command that no row announces, and each row whose report is missing. usual is the
-// command's outcome with every privilege: what is reported then needs no row.
+// differences returns each report of a command that has no row, and each row whose report is missing. usual is the command's
+// outcome with every privilege; its reports need no row.
 func (o outcome) differences(usual outcome, rows []*tablerow) (all []string) {
 	if o.wrong != "" {
 		return []string{o.wrong}
@@ -143,8 +143,8 @@ func (o outcome) differences(usual outcome, rows []*tablerow) (all []string) {
 	return all
 }
 
-// share reports whether a pair of a command and a condition is tried. There are too many to try all of them each time;
-// each row of the table is tried at least once.
+// share reports whether a command is tried under a condition. There are too many pairs to try all of them each time. Each row
+// of the table is tried at least once.
 func share(rows []*tablerow, command string, c condition) bool {
 	if *allPrivileges {
 		return true
@@ -161,8 +161,8 @@ func share(rows []*tablerow, command string, c condition) bool {
 	return slices.ContainsFunc(rows, func(r *tablerow) bool { return r.tried == 0 })
 }
 
-// Whatever privilege is taken away, each command works, or reports what it lacks in the words of the table of
-// `gorun help privileges`. A row whose report does not appear fails, and so does a report that has no row.
+// If a privilege is taken away, each command works, or reports the lack in the words of the table of `gorun help privileges`. The
+// test fails for a row whose report does not appear, and for a report without a row.
 func TestPrivileges(t *testing.T) {
 	b := newBench(t)
 	rows := readTable(t)

@@ -31,10 +31,10 @@ import (
 
 var withPrometheus = flag.Bool("prometheus", false, "run the tests with Prometheus's own programs: make prometheus-test")
 
-// prometheusDir has what a Prometheus server and Grafana are given.
+// prometheusDir has the files for a Prometheus server and Grafana.
 const prometheusDir = "../../testdata/prometheus"
 
-// Whatever names a metric there names one that exists; gorun help metrics has all of them.
+// The files there name only metrics that exist. gorun help metrics has all metrics.
 func TestPrometheusFilesNameWhatExists(t *testing.T) {
 	exists := map[string]bool{}
 	for _, f := range metrics.Families {
@@ -69,7 +69,7 @@ func readPrometheusFile(t *testing.T, name string) string {
 	return string(text)
 }
 
-// dashboardQueries are those of all panels.
+// dashboardQueries returns the queries of all panels.
 func dashboardQueries(t *testing.T) (queries []string) {
 	var dashboard struct {
 		Panels []struct {
@@ -86,7 +86,7 @@ func dashboardQueries(t *testing.T) (queries []string) {
 	return queries
 }
 
-// needPrometheus skips a test unless it was asked for, and fails where a program is missing.
+// needPrometheus skips a test unless the user wants it, and fails if a program is missing.
 func needPrometheus(t *testing.T, programs ...string) {
 	if !*withPrometheus {
 		t.Skip("needs Prometheus's own programs: make prometheus-test")
@@ -95,7 +95,7 @@ func needPrometheus(t *testing.T, programs ...string) {
 		_, err := exec.LookPath(program)
 		require.NoError(t, err, "Debian: apt-get install prometheus prometheus-pushgateway")
 	}
-	runtime.LockOSThread() // what is started ends with this thread at the latest
+	runtime.LockOSThread() // the programs end with this thread at the latest
 	t.Cleanup(runtime.UnlockOSThread)
 }
 
@@ -134,7 +134,7 @@ func start(t testing.TB, cmd *exec.Cmd) *started {
 	return s
 }
 
-// await returns what the pattern's parentheses find in stderr.
+// await waits until stderr matches the pattern, and returns the text of its group.
 func (s *started) await(t testing.TB, pattern string) (found string) {
 	expr := regexp.MustCompile(pattern)
 	require.Eventually(t, func() bool {
@@ -148,7 +148,7 @@ func (s *started) await(t testing.TB, pattern string) (found string) {
 	return found
 }
 
-// end asks the program to end, and waits until it has.
+// end sends the program a signal to end, and waits until it has ended.
 func (s *started) end(t testing.TB) {
 	require.NoError(t, s.Process.Signal(syscall.SIGINT))
 	err := <-s.ended
@@ -156,10 +156,10 @@ func (s *started) end(t testing.TB) {
 	require.NoError(t, err, "%s", &s.stderr)
 }
 
-// server asks a Prometheus.
+// server is a Prometheus server that answers queries.
 type server string
 
-// query returns the values of an instant query, a native histogram's as its count, in no order.
+// query returns the values of an instant query in any order. The value of a native histogram is its count.
 func (s server) query(t testing.TB, expr string) (values []float64) {
 	response, err := http.Get(string(s) + "/api/v1/query?query=" + url.QueryEscape(expr))
 	require.NoError(t, err)
@@ -181,7 +181,7 @@ func (s server) query(t testing.TB, expr string) (values []float64) {
 	return values
 }
 
-// one is the value of a query that has exactly one.
+// one returns the value of a query that must have exactly one.
 func (s server) one(t testing.TB, expr string) float64 {
 	values := s.query(t, expr)
 	require.Len(t, values, 1, "%s", expr)
@@ -191,8 +191,8 @@ func (s server) one(t testing.TB, expr string) float64 {
 // secretHash is "secret" by bcrypt, in four rounds.
 const secretHash = "$2a$04$fuAkrgOheVaeqktFQ3ZrW.OJ0tP2c1U2jwMyeMR.edW8FJDD/Xzbm"
 
-// A run of 30 s, scraped each second by a Prometheus server and pushed to a Pushgateway: both say in the end what its
-// result says.
+// A run of 30 s is scraped each second by a Prometheus server and pushed to a Pushgateway. In the end both agree with its
+// result.
 func TestPrometheusServer(t *testing.T) {
 	needPrometheus(t, "prometheus", "prometheus-pushgateway")
 	const listening = `msg="Listening on" address=(\S+)`
@@ -294,7 +294,7 @@ func TestPrometheusServer(t *testing.T) {
 		scrapes, scrapedLast["gorun_primes_found_total"], samples, busy, wantBusy, workers, 1e3*median, 1e3*each[len(each)/2])
 }
 
-// tried has the server answer every query of the dashboard; only those of what this run is not may have no answer.
+// tried has the server answer every query of the dashboard. Only queries about other kinds of runs may have no answer.
 func tried(t *testing.T, s server, job string) {
 	absent := regexp.MustCompile(`gorun_(cell|load|samples_planned|throttled|cpu_pressure|migrations)`)
 	for _, expr := range dashboardQueries(t) {
@@ -314,7 +314,7 @@ func fetch(t testing.TB, url string) string {
 	return string(text)
 }
 
-// labelled is the value of the first series of a name; NaN when there is none.
+// labelled returns the value of the first series of a name; NaN if there is none.
 func labelled(text, name string) float64 {
 	found := regexp.MustCompile(`(?m)^` + name + `(?:\{.*\})? (\S+)$`).FindStringSubmatch(text)
 	if found == nil {

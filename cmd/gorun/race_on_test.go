@@ -2,5 +2,5 @@
 
 package main
 
-// raced tells that this binary has the race detector, with which a process takes several times as long.
+// raced reports whether this binary has the race detector, which makes a process several times slower.
 const raced = true

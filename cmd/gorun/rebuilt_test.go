@@ -26,7 +26,7 @@ type clone struct {
 	env []string
 }
 
-// newClone copies the files that gorun is built from into a new repository.
+// newClone copies gorun's sources into a new repository.
 func newClone(t *testing.T) *clone {
 	root, err := filepath.Abs("../..")
 	require.NoError(t, err)
@@ -152,7 +152,7 @@ func TestMatrixAcrossCommits(t *testing.T) {
 	assert.Equal(t, interrupted.Seed, whole.Seed)
 
 	again, _ := c.run("make", "matrix", cells)
-	table, _, _ := strings.Cut(stdout, "\nWarnings:") // which name other runs that measured at the same time
+	table, _, _ := strings.Cut(stdout, "\nWarnings:") // the warnings name other runs that measured at the same time
 	assert.Contains(t, again, table, "the run is complete, and is shown again")
 	require.Equal(t, []string{"classic.jsonl"}, c.journals())
 

@@ -36,7 +36,7 @@ func number(t *testing.T, text string) float64 {
 	return x
 }
 
-// The tables are whole, and their figures fit together.
+// The tables are complete, and their figures are consistent.
 func TestReferences(t *testing.T) {
 	for name, rows := range map[string]int{"goroutines": 38, "pair": 3, "contend": 15, "numa": 72, "migrations": 2 * 14} {
 		assert.Len(t, sourceRows(t, name), rows, name)
@@ -66,7 +66,7 @@ func TestReferences(t *testing.T) {
 // measured are the figures of a row of a source: the mean and the standard deviation of n samples.
 type measured struct{ mean, stdev, n float64 }
 
-// ratio is of two means, with its interval of 99.9% by Welch's t (the difference over the mean of the second).
+// ratio returns the ratio of two means, with its interval of 99.9% by Welch's t (the difference over the mean of the second).
 type ratio struct{ is, lo, hi float64 }
 
 func (a measured) over(b measured) ratio {
@@ -101,8 +101,8 @@ func judge(holds bool) string {
 
 const untestable = "cannot be tested here"
 
-// claims returns a row of the topic for each claim of the references. What was measured with gorun, and not by the
-// source, is a figure of a run on the machine that the row names.
+// claims returns a row of the topic for each claim of the references. A figure that gorun measured is from the machine that the
+// row names.
 func claims(t *testing.T) (rows [][]string) {
 	add := func(claim, verdict, figure, machine, command string) {
 		rows = append(rows, []string{claim, verdict, figure, machine, "`" + command + "`"})
@@ -216,7 +216,7 @@ func claims(t *testing.T) (rows [][]string) {
 		intelTable = "gorun numa --preset rfc-intel"
 		amdTable   = "gorun numa --preset rfc-amd"
 	)
-	// each compares rows with rows: every pair must be so.
+	// each compares pairs of rows: all of them must agree with the claim.
 	each := func(on map[int]measured, pairs [][2]int, so func(ratio) bool) (verdict, figure string) {
 		all, said := true, []string{}
 		for _, p := range pairs {
@@ -314,7 +314,7 @@ func claims(t *testing.T) (rows [][]string) {
 	return rows
 }
 
-// correlation is Pearson's.
+// correlation returns Pearson's correlation.
 func correlation(x, y []float64) float64 {
 	mx, my, xy, xx, yy := stats.Mean(x), stats.Mean(y), 0.0, 0.0, 0.0
 	for i := range x {

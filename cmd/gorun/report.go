@@ -27,16 +27,16 @@ func newReport(e env, runF func(context.Context, *reportOptions) error) *cobra.C
 	cmd := &cobra.Command{
 		Use:   "report RUN.jsonl...",
 		Short: "Write runs as one HTML page: verdicts, figures, quality, how to repeat them",
-		Long: "The page is one file that needs nothing else, no network either. It takes journals that --out wrote, also\n" +
-			"of a run that goes on or was killed, and what --format json printed; several runs stand side by side.\n\n" +
-			"--serve shows the page to a browser instead, and a newer one as the journal grows. Making a page takes CPU\n" +
-			"time: look seldom at a run whose CPUs must be quiet.",
+		Long: "The page is one file and needs no network. Its inputs are journals that --out wrote, also of a run that was killed\n" +
+			"or still goes on, and results that --format json printed. The page shows several runs next to each other.\n\n" +
+			"--serve shows the page to a browser instead, and a newer one when the journal has grown. Making a page takes CPU\n" +
+			"time, so open it seldom while a run needs quiet CPUs.",
 		Example: "  gorun report run.jsonl -o report.html\n" +
 			"  gorun report before.jsonl after.jsonl -o report.html\n" +
 			"  gorun report run.jsonl --serve 127.0.0.1:0",
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) == 0 {
-				return hint.Usage(hint.With(errors.New("report takes one journal or several, and got none"),
+				return hint.Usage(hint.With(errors.New("report needs one journal or more"),
 					"gorun report run.jsonl -o report.html"))
 			}
 			return nil
@@ -67,7 +67,7 @@ func (o *reportOptions) validate() error {
 	}
 	for _, file := range o.files {
 		if o.outputs().Same(output.Named{Path: file}, o.page()) {
-			return hint.Usagef("%s is a run that is to be shown: it would be overwritten", o.out)
+			return hint.Usagef("--out %s is one of the runs, and would be overwritten", o.out)
 		}
 	}
 	return nil
@@ -77,7 +77,7 @@ func (o *reportOptions) outputs() output.Opener {
 	return output.Opener{Stdout: o.env.Stdout, Stderr: o.env.Stderr}
 }
 
-// page is the file that --out names.
+// page returns the file that --out names.
 func (o *reportOptions) page() output.Named { return output.Named{Flag: "out", Path: o.out} }
 
 func runReport(ctx context.Context, o *reportOptions) (err error) {
@@ -104,7 +104,7 @@ func runReport(ctx context.Context, o *reportOptions) (err error) {
 	return page.Write(func(w io.Writer) error { return report.Write(w, inputs, report.Options{Views: rows}) })
 }
 
-// serveReport ends by SIGHUP, SIGINT or SIGTERM, which is how it is meant to end.
+// serveReport serves the page until SIGHUP, SIGINT or SIGTERM, which are its normal end.
 func (o *reportOptions) serveReport(ctx context.Context) error {
 	host, port, err := net.SplitHostPort(o.serve)
 	if err != nil {
@@ -112,7 +112,7 @@ func (o *reportOptions) serveReport(ctx context.Context) error {
 			"write HOST:PORT, as in 127.0.0.1:0"))
 	}
 	if host == "" {
-		host = "127.0.0.1" // other machines are only let in by an address that says so
+		host = "127.0.0.1" // other machines get the page only if the address allows them to
 	}
 	served, err := report.NewServed(o.files, rows)
 	if err != nil {

@@ -18,8 +18,8 @@ import (
 	"gorun/internal/result"
 )
 
-// resumes are how often the running matrix is killed and within what time, and its rounds: more than it can take until
-// the last kill.
+// resumes are the number of kills, the time within which each comes, and the rounds of the matrix, which it cannot complete
+// before the last kill.
 func resumes() (kills, rounds int, within time.Duration) {
 	if raced {
 		return 20, 40, 300 * time.Millisecond
@@ -27,8 +27,8 @@ func resumes() (kills, rounds int, within time.Duration) {
 	return 50, 160, 70 * time.Millisecond
 }
 
-// A matrix that is killed at random moments and resumed ends with every cell, every sample once, and all that was
-// journaled before a kill; its verdicts are those of the whole file.
+// A matrix that is killed at random moments and resumed has every cell at the end, every sample once, and every sample that was
+// in the journal before a kill. Its verdicts are those of the whole journal.
 func TestResumeAfterKill(t *testing.T) {
 	kills, rounds, within := resumes()
 	journal := filepath.Join(t.TempDir(), "run.jsonl")
@@ -85,7 +85,7 @@ func TestResumeAfterKill(t *testing.T) {
 		assert.NotNil(t, cell.Summary, cell.Name)
 	}
 
-	// The file tells the same again, and so it does when it is judged alone.
+	// Reading and judging the journal again gives the same result.
 	second, err := start("--format", "json").Output()
 	require.NoError(t, err)
 	assert.Equal(t, string(first), string(second))

@@ -26,7 +26,7 @@ const (
 	exitDone        = 0
 	exitFailed      = 1
 	exitUsage       = 2
-	exitDoubtful    = 3 // --strict, and a sample was suspect or invalid; --fail-on, and a cell is what it names; doctor, and not ready
+	exitDoubtful    = 3 // --strict and a sample that is suspect or invalid; --fail-on and a cell with a verdict that it names; doctor, if not ready
 	exitInterrupted = 130
 	exitOwn         = launch.ExitRefused // of exec of one command, whose exit code gorun passes on
 )
@@ -38,9 +38,9 @@ var (
 	errNotReady    = errors.New("not ready")
 )
 
-// execute executes one command line and returns the exit code. A stdout that fails is an error of every command.
+// execute executes one command line and returns the exit code. In every command, a stdout that fails is an error.
 func execute(args []string, e env) int {
-	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE) // so that writing returns EPIPE, and what is open is closed
+	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE) // so that writing returns EPIPE and open files are closed
 	return finish(e.Stderr, func(ctx context.Context) error {
 		e.Args = args
 		cmd := newRoot(e, args...)
@@ -53,8 +53,7 @@ func execute(args []string, e env) int {
 	})
 }
 
-// finish does what a process is for, reports its error, and returns the exit code. The signals that end a run in good
-// order end ctx.
+// finish calls do, reports its error, and returns the exit code. The signals that interrupt a run end ctx.
 func finish(stderr io.Writer, do func(ctx context.Context) error) int {
 	ctx, stop := signal.NotifyContext(context.Background(), heeded()...)
 	defer stop()
@@ -63,14 +62,14 @@ func finish(stderr io.Writer, do func(ctx context.Context) error) int {
 	err := <-done
 	silent := errors.Is(err, errInterrupted) || errors.Is(err, errDoubtful) || errors.Is(err, errFailOn) ||
 		errors.Is(err, errNotReady) ||
-		errors.Is(err, output.ErrNoReader) || errors.As(err, new(experiment.Status)) // what there is to say has been said
+		errors.Is(err, output.ErrNoReader) || errors.As(err, new(experiment.Status)) // already reported
 	if err != nil && !silent {
 		child.Report(stderr, err)
 	}
 	return exitCode(err)
 }
 
-// heeded are the signals that end a run in good order: not those that gorun was started to ignore, as by nohup(1).
+// heeded returns the signals that interrupt a run: not those that gorun's parent had it ignore, as nohup(1) does.
 func heeded() []os.Signal {
 	return slices.DeleteFunc([]os.Signal{syscall.SIGHUP, syscall.SIGINT, syscall.SIGTERM}, signal.Ignored)
 }
@@ -97,14 +96,14 @@ func exitCode(err error) int {
 	return exitFailed
 }
 
-// entry is a row of the tree.
+// entry is a row of the table of commands.
 type entry struct {
 	name string
 	make func(env) *cobra.Command
 }
 
-// commands are those that people use, besides the experiments, which are in rows. To add one, write it in a file of its
-// own and add its row.
+// commands are the commands other than the experiments, which are in rows. To add one, write it in its own file and add a row
+// here.
 var commands = [...]entry{
 	{"matrix", func(e env) *cobra.Command { return newMatrix(e) }},
 	{"ab", newAB},
@@ -121,8 +120,8 @@ var commands = [...]entry{
 // experiments is the ID of their group of commands.
 const experiments = "experiments"
 
-// newRoot makes the tree of commands. Where the arguments begin with a command's name, that is the only one in it: to make
-// all takes a millisecond, which is much beside a command that gorun exec starts. Man pages are of all commands.
+// newRoot returns the tree of commands. If the arguments begin with a command's name, the tree has only this command: making all
+// takes a millisecond, which is long compared with a command that gorun exec starts. `gorun man` needs all commands.
 func newRoot(e env, args ...string) *cobra.Command {
 	root := &cobra.Command{
 		Use:   "gorun",
@@ -187,12 +186,12 @@ func forEach(cmd *cobra.Command, do func(*cobra.Command)) {
 	}
 }
 
-// noArguments is cobra.NoArgs as wrong use, with the hint that is most often the way out.
+// noArguments is like cobra.NoArgs, with an error of usage and a hint.
 func noArguments(cmd *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return nil
 	}
 	return hint.Usage(hint.With(
-		fmt.Errorf("%s takes no arguments, and got %q", cmd.CommandPath(), args[0]),
+		fmt.Errorf("%s takes no arguments, but got %q", cmd.CommandPath(), args[0]),
 		fmt.Sprintf("%s --help lists the flags", cmd.CommandPath())))
 }

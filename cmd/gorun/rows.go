@@ -53,7 +53,7 @@ func matrixCommand(e env, x experiment.Experiment) *cobra.Command {
 	return cmd
 }
 
-// aliases are other names of flags, as hyperfine(1) has them.
+// aliases are other names of flags, the same as in hyperfine(1).
 var aliases = map[string]string{"runs": "samples"}
 
 func commandOf(e env, x experiment.Experiment, set *experiment.FlagSet, runF func(context.Context, []string) error) *cobra.Command {
@@ -67,7 +67,7 @@ func commandOf(e env, x experiment.Experiment, set *experiment.FlagSet, runF fun
 	flags.SetNormalizeFunc(func(_ *pflag.FlagSet, name string) pflag.NormalizedName {
 		return pflag.NormalizedName(cmp.Or(aliases[name], name))
 	})
-	flags.SetInterspersed(!x.Words) // what follows a command's name is its own
+	flags.SetInterspersed(!x.Words) // the words after a command's name are its own
 	flags.AddFlagSet(set.FlagSet)
 	for _, c := range set.Completions {
 		switch {
@@ -91,7 +91,7 @@ func commandOf(e env, x experiment.Experiment, set *experiment.FlagSet, runF fun
 	return cmd
 }
 
-// runSample is a child that samples one cell.
+// runSample runs the child that takes samples of one cell.
 func runSample(ctx context.Context, in io.Reader, out io.Writer, _ []string) error {
 	return run.Child(ctx, rows, in, out)
 }

@@ -9,7 +9,7 @@ import (
 	"gorun/internal/result"
 )
 
-// schemaNode is what the schema of gorun's JSON says of a type or a key.
+// schemaNode is the description of a type or a key in the schema of gorun's JSON.
 type schemaNode struct {
 	Description string
 	Type        any    // a name, or several
@@ -55,7 +55,7 @@ func schemaTopic() topic {
 		Defs               ordered `json:"$defs"`
 	}
 	if err := json.Unmarshal(result.JSONSchema, &schema); err != nil {
-		panic(err) // it is a part of the program
+		panic(err) // impossible: the schema is embedded
 	}
 	var text strings.Builder
 	fmt.Fprintf(&text, "%s\n\nThe schema itself, for programs, is internal/result/schema.json of gorun's source.\n", schema.Description)

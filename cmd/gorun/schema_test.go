@@ -28,7 +28,7 @@ func definition(t *testing.T, name string) *jsonschema.Schema {
 	return found
 }
 
-// conforms validates JSON.
+// conforms requires that JSON conforms to a schema.
 func conforms(t *testing.T, to *jsonschema.Schema, text string) {
 	t.Helper()
 	value, err := jsonschema.UnmarshalJSON(strings.NewReader(text))
@@ -36,7 +36,7 @@ func conforms(t *testing.T, to *jsonschema.Schema, text string) {
 	require.NoError(t, to.Validate(value), "%.2000s", text)
 }
 
-// What every command writes as JSON, to stdout and to a journal, is as the schema says.
+// The JSON of every command, on stdout and in a journal, conforms to the schema.
 func TestOutputIsAsTheSchemaSays(t *testing.T) {
 	allowed, err := linux.GetAffinity(0)
 	require.NoError(t, err)
@@ -44,10 +44,10 @@ func TestOutputIsAsTheSchemaSays(t *testing.T) {
 	journals := t.TempDir()
 	run, line := definition(t, "Run"), definition(t, "Line")
 	for name, c := range map[string]struct {
-		kernels bool // of C, which a build without cgo lacks
-		two     bool // CPUs are needed
+		kernels bool // needs kernels in C, which a build without cgo lacks
+		two     bool // needs two CPUs
 		args    string
-		script  string // of a shell
+		script  string // run by a shell
 	}{
 		"primes":  {args: "primes --limit 1000 --workers 7 --pin-cpus all --samples 2 --workers-detail"},
 		"matrix":  {args: "matrix primes --limit 1000 --workers 2,4 --samples 2"},
@@ -84,7 +84,7 @@ func TestOutputIsAsTheSchemaSays(t *testing.T) {
 			var stderr strings.Builder
 			cmd := gorunCommand(own...)
 			cmd.Stderr = &stderr
-			out, _ := cmd.Output() // which may be a failure of what was measured
+			out, _ := cmd.Output() // the command may fail because its samples did
 			if len(out) == 0 {     // exec leaves stdout to the command
 				out = []byte(stderr.String())
 			}

@@ -27,9 +27,9 @@ import (
 
 var stormRounds = flag.Int("storm-rounds", 40, "rounds of TestScrapeStorm, of 1.5 s each")
 
-// A storm of scrapes does not make a run more than 1% slower: 8 clients ask as fast as they are answered during samples
-// of half a second, 20 s in all, in turn with samples that are left alone. It fails when a difference beyond that is
-// shown, by gorun's own statistics; that there is none takes more rounds to show.
+// A storm of scrapes does not make a run more than 1% slower. 8 clients scrape as fast as they are answered during samples of
+// half a second, 20 s in all, in turn with samples without clients. The test fails if gorun's own statistics show a larger
+// difference. To show that there is none takes more rounds.
 func TestScrapeStorm(t *testing.T) {
 	needPrometheus(t)
 	const clients, seconds = 8, 0.5
@@ -52,14 +52,14 @@ func TestScrapeStorm(t *testing.T) {
 	t.Logf("%d clients in %d samples of %v s: %d scrapes answered, %d not", clients, *stormRounds, seconds, answered.Load(),
 		refused.Load())
 	for _, c := range compared {
-		t.Logf("the storm, by %s: %s; left alone, beside itself: %s", c.by, c.verdict, c.control)
+		t.Logf("the storm, by %s: %s; without clients, compared with itself: %s", c.by, c.verdict, c.control)
 	}
 	assert.Positive(t, answered.Load())
 	wall := compared[0].verdict
 	assert.False(t, wall.Kind == stats.Slower && wall.Typical.Lo > 1.01, "the storm: %s", wall)
 }
 
-// scrape reads the metrics; an error says that it was refused, or that ctx ended.
+// scrape reads the metrics. It returns an error if the scrape was refused or ctx ended.
 func scrape(ctx context.Context, metrics string) error {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, metrics, nil)
 	if err != nil {
@@ -79,16 +79,16 @@ func scrape(ctx context.Context, metrics string) error {
 	return nil
 }
 
-// compared is what was found by one of a run's times.
+// compared is the verdict by one of a run's times, and that of its control.
 type compared struct {
 	by               string
 	verdict, control stats.Verdict
 }
 
-// interleaved compares samples during which something is done to their run with samples that are left alone, in random
-// order, round by round; the control compares the latter among themselves. They are samples of about so many seconds of
-// one process, so that neither its start nor the luck of its pages comes in between. Wall time is what counts; CPU time
-// is hardly disturbed by what else the machine does. do ends when its context does.
+// interleaved compares samples of a run while do disturbs it with samples without do, in random order, round by round. The
+// control compares the latter among themselves. All samples are of one process, so that its start and the addresses of its
+// pages are the same, and each takes about this many seconds. Wall time decides; CPU time depends less on other programs. do
+// ends when its context does.
 func interleaved(
 	t testing.TB, rounds int, margin, seconds float64, do func(ctx context.Context, metrics string),
 ) []compared {
@@ -124,7 +124,7 @@ func interleaved(
 		require.NoError(t, err)
 	}
 	for !times[0].race.Done() {
-		round := times[0].race.Next() // the same of both
+		round := times[0].race.Next() // both times have the same schedule
 		var samples []result.Sample
 		for _, block := range round {
 			for _, cell := range block {
@@ -146,7 +146,7 @@ func interleaved(
 	return all
 }
 
-// primesRun is what is run there: fixed work of all CPUs.
+// primesRun runs a fixed amount of work on all CPUs.
 func primesRun(limit, samples int) []string {
 	return []string{
 		"primes", "--limit", strconv.Itoa(limit), "--workers", "16", "--split", "dynamic", "--quiet", "--budget", "0",
@@ -154,7 +154,7 @@ func primesRun(limit, samples int) []string {
 	}
 }
 
-// limitOf is the limit of such a run of about so many seconds here: the time goes with its square.
+// limitOf returns the limit with which such a run takes about this many seconds here. The time grows with its square.
 func limitOf(t testing.TB, seconds float64) int {
 	const guess, samples = 100_000, 9
 	out, err := gorunCommand(append(primesRun(guess, samples), "--format", "json")...).Output()
@@ -168,8 +168,8 @@ func limitOf(t testing.TB, seconds float64) int {
 	return int(guess * math.Sqrt(seconds/middle(took)))
 }
 
-// sampling starts a run that serves its metrics and takes one sample after the other until the test ends, each written
-// to a pipe as it is done. next calls begun as a sample begins, and returns that sample.
+// sampling starts a run that serves its metrics and takes samples until the test ends. It writes each sample to a pipe. next
+// calls begun when a sample begins, and returns that sample.
 func sampling(t testing.TB, limit int) (next func(begun func(metrics string)) result.Sample) {
 	lines, journal, err := os.Pipe()
 	require.NoError(t, err)
@@ -205,8 +205,8 @@ func sampling(t testing.TB, limit int) (next func(begun func(metrics string)) re
 	}
 }
 
-// BenchmarkMetrics compares samples of a run that serves its metrics: scraped once a second, as a server does it, with not
-// asked at all, in b.N rounds. A run counts the same whether it serves or not; what it serves costs when it is asked.
+// BenchmarkMetrics compares samples of a run that serves its metrics, scraped once a second as by a server, with samples without
+// scrapes, in b.N rounds. A run counts the same things whether it serves metrics or not; only the scrapes cost time.
 func BenchmarkMetrics(b *testing.B) {
 	compared := interleaved(b, b.N, 0.005, 1, func(ctx context.Context, metrics string) {
 		select {

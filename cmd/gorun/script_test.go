@@ -20,7 +20,7 @@ import (
 
 var update = flag.Bool("update", false, "write the expected outputs in testdata/script, and tables of help topics, anew")
 
-// atOnce makes processes with the race detector end at once: each would sleep for a second.
+// atOnce makes processes with the race detector end immediately, without their usual sleep of a second.
 const atOnce = "atexit_sleep_ms=0"
 
 // The test binary is gorun itself when a script calls it.
@@ -35,9 +35,8 @@ func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){"gorun": main, "without": linuxtest.Main})
 }
 
-// notIgnored has what the tests start end by SIGHUP where nohup(1) started them, and by SIGINT where a shell did so in the
-// background: a signal that is caught has its default again in a new program, and one that is ignored stays ignored
-// (execve(2)).
+// notIgnored makes SIGHUP and SIGINT end the programs that the tests start, even if nohup(1) or a shell in the background
+// started the tests: a new program inherits signals that are ignored, but not those that are caught (execve(2)).
 func notIgnored() {
 	for _, s := range []os.Signal{syscall.SIGHUP, syscall.SIGINT} {
 		if signal.Ignored(s) {
@@ -70,7 +69,7 @@ func TestScripts(t *testing.T) {
 		},
 		Condition: func(what string) (bool, error) {
 			switch what {
-			case "kernels": // of C, which a build without cgo lacks
+			case "kernels": // in C, which a build without cgo lacks
 				return linux.Cgo, nil
 			case "root": // which may trace
 				return os.Geteuid() == 0, nil

@@ -24,9 +24,8 @@ var (
 	selftestSlower = flag.Int("selftest-slower", 0, "runs with 2% more work that the live test takes")
 )
 
-// The verdicts hold on this machine, now: `make selftest`. At most one in eight matrices of equal cells has a false
-// verdict (5% are allowed by design; 5 of 40 or more come up in 5% of such tests); of runs with 2% more real work none
-// says that it is faster.
+// The verdicts are right on this machine, now: `make selftest`. At most one in eight matrices of equal cells has a false verdict:
+// 5% are allowed by design, and 5 or more of 40 occur in 5% of such tests. No run with 2% more real work is called faster.
 func TestSelftest(t *testing.T) {
 	if *selftestEqual+*selftestSlower == 0 {
 		t.Skip("takes minutes: make selftest")
@@ -36,7 +35,7 @@ func TestSelftest(t *testing.T) {
 	list := allowed.String()
 	limit := selftestLimit(t)
 	t.Logf("limit %d", limit)
-	work := []string{"--method", "modulo"} // whose time is that of its trials and nothing else
+	work := []string{"--method", "modulo"} // all of its time is in the trials
 
 	wrong := 0
 	for i := range *selftestEqual {
@@ -53,7 +52,7 @@ func TestSelftest(t *testing.T) {
 	assert.LessOrEqual(t, wrong, (*selftestEqual+7)/8, "of %d matrices of equal cells", *selftestEqual)
 
 	found, byCPU := 0, 0
-	more := limit * 1010 / 1000 // the trials go with its square
+	more := limit * 1010 / 1000 // the trials grow with its square
 	for i := range *selftestSlower {
 		run := selftestRun(t, append(work, "--limit", fmt.Sprintf("%d,%d", limit, more), "--seed", strconv.Itoa(i),
 			"--budget", "30s", "--margin", "1.5%")...)
@@ -75,7 +74,7 @@ func TestSelftest(t *testing.T) {
 		"in %d by CPU time", wrong, *selftestEqual, found, *selftestSlower, byCPU)
 }
 
-// selftestLimit is that of a sample of some 25 ms here.
+// selftestLimit returns the limit with which a sample takes about 25 ms here.
 func selftestLimit(t *testing.T) int {
 	const guess = 20_000
 	out, err := gorunCommand("primes", "--method", "modulo", "--limit", strconv.Itoa(guess), "--samples", "9", "--format", "json").Output()
@@ -84,7 +83,7 @@ func selftestLimit(t *testing.T) int {
 	require.NoError(t, json.Unmarshal(out, &run))
 	limit := guess
 	for seconds := run.Summary.Seconds.Median; seconds > 0.025 && limit > 1000; seconds /= 1.21 {
-		limit = limit * 10 / 11 // its square goes with the time
+		limit = limit * 10 / 11 // the time grows with its square
 	}
 	return limit
 }
@@ -107,7 +106,7 @@ func gorunCommand(args ...string) *exec.Cmd {
 	return cmd
 }
 
-// claimed returns the verdicts, by wall time and by CPU time, that say there is a difference.
+// claimed returns the verdicts of a difference, by wall time and by CPU time.
 func claimed(run *result.Run) (claims []string) {
 	for _, cell := range run.Cells {
 		if cell.Verdict == nil {

@@ -23,8 +23,7 @@ import (
 	"gorun/internal/run"
 )
 
-// below returns a process that a process has started, or one that such a process has, whose command line has this word;
-// 0: none, so far.
+// below returns a descendant of a process whose command line has this word; 0 if there is none yet.
 func below(t *testing.T, pid int, word string) int {
 	t.Helper()
 	pids := []int{pid}
@@ -57,8 +56,8 @@ func stopped(t *testing.T, f fault) {
 	const stop = 400 * time.Millisecond
 	for name, c := range map[string]struct {
 		args    string // with --samples or a command: a run that ends by itself; else one that is ended (harm)
-		stopped string // of the process that is stopped, a word of its command line; "": gorun itself
-		warning bool   // what is stopped takes no sample
+		stopped string // a word of the command line of the process that is stopped; "": gorun itself
+		warning bool   // the stopped process takes no sample
 	}{
 		"primes":        {"primes --limit 100000 --warmup 0", "", false},
 		"contend":       {"contend", "", false},
@@ -105,7 +104,7 @@ func stopped(t *testing.T, f fault) {
 				var stdout, stderr bytes.Buffer
 				cmd.Stdout, cmd.Stderr = &stdout, &stderr
 				if args[0] == "exec" {
-					cmd.Stdout, cmd.Stderr = os.Stderr, &stdout // what is printed of the command
+					cmd.Stdout, cmd.Stderr = os.Stderr, &stdout // the command's result is on stderr
 				}
 				require.NoError(t, cmd.Start())
 				t.Cleanup(func() { _ = cmd.Process.Kill() })

@@ -29,14 +29,14 @@ import (
 	"gorun/internal/sysfs"
 )
 
-// served is a run in a process of its own, which serves metrics.
+// served is a run in its own process that serves metrics.
 type served struct {
 	*exec.Cmd
 	addr string
 	out  bytes.Buffer
 }
 
-// servedFlags are those of such a run.
+// servedFlags are the flags of such a run.
 var servedFlags = []string{"--quiet", "--format", "json", "--metrics-listen", "127.0.0.1:0"}
 
 // serve starts gorun with these words of a shell before its name, and returns when it serves.
@@ -57,7 +57,7 @@ func serve(t *testing.T, before string, args ...string) *served {
 	return s
 }
 
-// asGorun returns a path of this program by which it is gorun: see TestMain.
+// asGorun returns a path with which this test binary runs as gorun: see TestMain.
 func asGorun(t *testing.T) string {
 	t.Helper()
 	self, err := os.Executable()
@@ -103,7 +103,7 @@ func TestConnectionStorm(t *testing.T) {
 	connect := func(number int, send string) {
 		for range number {
 			clients.Go(func() {
-				dialer := net.Dialer{Timeout: 2 * time.Second} // the kernel leaves unanswered what its own queue has no room for
+				dialer := net.Dialer{Timeout: 2 * time.Second} // the kernel does not answer when its queue is full
 				conn, err := dialer.DialContext(ctx, "tcp", s.addr)
 				if err != nil {
 					return
@@ -130,8 +130,8 @@ func TestConnectionStorm(t *testing.T) {
 	}
 }
 
-// What clients cost is in the samples' figures, so these are suspect when it is much. How many clients there are is
-// counted here, and nothing is expected of a machine that is too slow for them.
+// The CPU time of clients is in the samples' figures, which are suspect if it is large. The test counts the clients, and expects
+// nothing of a machine that is too slow for them.
 func TestBusyMetricsAreAReason(t *testing.T) {
 	s := serve(t, "", append([]string{"primes", "--duration", "2s", "--cpus", strconv.Itoa(allowed(t)), "--workers", "1"},
 		servedFlags...)...)
@@ -166,7 +166,7 @@ func TestBusyMetricsAreAReason(t *testing.T) {
 	assert.True(t, reason, "no sample has the reason: %v", run.Samples)
 }
 
-// allowed is a CPU that we have.
+// allowed returns a CPU that this process may use.
 func allowed(t *testing.T) int {
 	t.Helper()
 	cpus, err := linux.GetAffinity(0)

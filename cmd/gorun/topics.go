@@ -19,19 +19,19 @@ import (
 //go:embed topics/*.md
 var topics embed.FS
 
-// topic is a help topic: a file of its name, whose first line is a heading. A topic with the name of a command belongs to the
-// command: `gorun help NAME` shows the command's help and then the topic. Any other topic is shown by itself.
+// topic is a help topic: a file with its name, whose first line is a heading. A topic with the name of a command belongs to the
+// command: `gorun help NAME` shows the command's help and then the topic. Any other topic is shown alone.
 type topic struct {
 	name, title, text string
 }
 
-// made are the topics that are made of what gorun does, and have no file.
+// made are the topics that are generated from the program, and have no file.
 var made = map[string]func() topic{"flags": flagsTopic, "schema": schemaTopic}
 
 // topicNames returns the names of all topics, in alphabetical order.
 func topicNames() []string {
 	names := slices.Collect(maps.Keys(made))
-	files, _ := fs.Glob(topics, "topics/*.md") // the pattern is a good one
+	files, _ := fs.Glob(topics, "topics/*.md") // the pattern is valid
 	for _, file := range files {
 		names = append(names, strings.TrimSuffix(path.Base(file), ".md"))
 	}
@@ -57,8 +57,7 @@ func topicOf(cmd *cobra.Command) (topic, bool) {
 	return readTopic(cmd.Name())
 }
 
-// newTopics returns a command for each help topic that belongs to no command of root. It has no function, so that it is help
-// only.
+// newTopics returns a command for each help topic that belongs to no command of root. It has only help, and no function.
 func newTopics(e env, root *cobra.Command) (all []*cobra.Command) {
 	for _, name := range topicNames() {
 		if slices.ContainsFunc(root.Commands(), func(cmd *cobra.Command) bool { return cmd.Name() == name }) {
@@ -66,7 +65,7 @@ func newTopics(e env, root *cobra.Command) (all []*cobra.Command) {
 		}
 		t, _ := readTopic(name)
 		cmd := &cobra.Command{Use: t.name, Short: t.title}
-		cmd.SetHelpFunc(func(cmd *cobra.Command, _ []string) { _ = t.show(e, cmd.OutOrStdout()) }) // Stdout keeps its error
+		cmd.SetHelpFunc(func(cmd *cobra.Command, _ []string) { _ = t.show(e, cmd.OutOrStdout()) }) // output.Stdout remembers the error
 		all = append(all, cmd)
 	}
 	return all

@@ -13,7 +13,7 @@ import (
 	"gorun/internal/result"
 )
 
-// Each topic is shown by gorun help: after the help of the command of its name, if there is one, and else by itself.
+// gorun help shows each topic, after the help of the command with its name if there is one.
 func TestTopics(t *testing.T) {
 	root := newRoot(defaultEnv())
 	general := dryRun(t, []string{"--help"}).stdout
@@ -38,7 +38,7 @@ func TestTopics(t *testing.T) {
 	}
 }
 
-// The topic of the schema has each key of each object, with its type and the words that it can be.
+// The topic of the schema has each key of each object, with its type and its possible values.
 func TestSchemaTopic(t *testing.T) {
 	text := schemaTopic().text
 	for _, want := range []string{

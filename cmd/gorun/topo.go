@@ -26,8 +26,8 @@ func newTopo(e env, runF func(context.Context, *topoOptions) error) *cobra.Comma
 		Use:   "topo",
 		Short: "Print the machine: packages, NUMA nodes, caches, cores, devices, and which CPUs gorun may use",
 		Long: "Print the machine as the kernel describes it: packages, nodes, caches, cores and CPUs, the distances between\n" +
-			"nodes, which CPUs are ours and why the others are not, and the network cards, drives and GPUs of the PCI bus\n" +
-			"with their node, their CPUs and where their interrupts go (gorun help devices).",
+			"nodes, which CPUs gorun may use and why it may not use the others, and the network cards, drives and GPUs of the\n" +
+			"PCI bus with their node, their CPUs and where their interrupts go (gorun help devices).",
 		Example: "  gorun topo\n" +
 			"  gorun topo --capture > host.txtar\n" +
 			"  gorun topo --sysroot host.txtar --format json",
@@ -36,7 +36,7 @@ func newTopo(e env, runF func(context.Context, *topoOptions) error) *cobra.Comma
 	flags := cmd.Flags()
 	flags.StringVar(&o.format, "format", render.TopoFormats[0], run.FormatUsage(render.TopoFormats))
 	flags.StringVar(&o.sysroot, "sysroot", "", "a captured machine: a `directory` that holds sys/, or a .txtar")
-	flags.BoolVar(&o.capture, "capture", false, "write what describes this machine as a .txtar, for --sysroot")
+	flags.BoolVar(&o.capture, "capture", false, "write a description of this machine as a .txtar, for --sysroot")
 	completeWords(e, cmd, "format", render.TopoFormats)
 	_ = cmd.MarkFlagFilename("sysroot", "txtar")
 	return cmd

@@ -15,7 +15,7 @@ import (
 // version is the release; the linker may set it (-X main.version=…).
 var version = "0.1.0-dev"
 
-// tool tells which program this is: the commit comes from the build's own record.
+// tool returns the name, version and commit of this program. The commit is from the record of the build.
 func tool() result.Tool {
 	t := result.Tool{Name: "gorun", Version: version, Go: runtime.Version()}
 	info, ok := debug.ReadBuildInfo()
@@ -33,7 +33,7 @@ func tool() result.Tool {
 	return t
 }
 
-// versionText returns the version, the commit and the Go release, each in a line.
+// versionText returns the version, the commit and the Go release, each on its own line.
 func versionText() string {
 	t := tool()
 	return fmt.Sprintf("gorun %s\ncommit %s\n%s %s/%s\n", t.Version, cmp.Or(t.Commit, "unknown"), t.Go, runtime.GOOS, runtime.GOARCH)

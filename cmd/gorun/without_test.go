@@ -10,17 +10,17 @@ import (
 	"gorun/internal/linux/linuxtest"
 )
 
-// Users and groups from somebody on have no process.
+// No process has the user or group somebody or a higher one.
 const somebody = 61234
 
-// A condition is what is taken away from gorun.
+// A condition is a set of privileges that are taken away from gorun.
 type condition struct {
 	name  string
-	lacks []string // what is taken away, as the table names it
+	lacks []string // the privileges, as the table names them
 	linuxtest.Without
 }
 
-// conditions returns everything that is taken away, one thing at a time.
+// conditions returns a condition for each privilege.
 func conditions() (all []condition) {
 	add := func(name string, w linuxtest.Without, lacks ...string) {
 		if w.User != 0 {
@@ -32,7 +32,7 @@ func conditions() (all []condition) {
 	for _, name := range capabilities {
 		add(name, linuxtest.Without{Capability: name})
 	}
-	// What an ordinary user lacks depends on kernel.perf_event_paranoid: from 2 on, counters of the kernel.
+	// An ordinary user lacks privileges that depend on kernel.perf_event_paranoid: from 2 on, counters of the kernel.
 	ordinary := capabilities
 	if level, err := os.ReadFile("/proc/sys/kernel/perf_event_paranoid"); err != nil || string(level) > "1\n" {
 		ordinary = append(slices.Clone(ordinary), "perf_event_open")
@@ -43,7 +43,7 @@ func conditions() (all []condition) {
 	}, append(slices.Clone(capabilities), "perf_event_open")...)
 	add("no_new_privs", linuxtest.Without{NewPrivs: true})
 
-	limits := map[string]uint64{ // below what gorun uses, where it uses any
+	limits := map[string]uint64{ // less than gorun uses, if it uses any
 		"RLIMIT_AS": 2 << 30, "RLIMIT_CORE": 0, "RLIMIT_CPU": 60, "RLIMIT_DATA": 1 << 30, "RLIMIT_FSIZE": 100, "RLIMIT_LOCKS": 0,
 		"RLIMIT_MEMLOCK": 0, "RLIMIT_MSGQUEUE": 0, "RLIMIT_NICE": 0, "RLIMIT_NOFILE": 12, "RLIMIT_NPROC": 100, "RLIMIT_RSS": 0,
 		"RLIMIT_RTPRIO": 0, "RLIMIT_RTTIME": 1, "RLIMIT_SIGPENDING": 0, "RLIMIT_STACK": 64 << 10,
@@ -77,7 +77,7 @@ func conditions() (all []condition) {
 	}, below("/proc")...)
 	v2 := linuxtest.Without{Mounts: []linuxtest.Mount{{Type: "cgroup2", Dir: "/sys/fs/cgroup"}}}
 	if _, err := os.Stat("/sys/fs/cgroup/cgroup.controllers"); err == nil {
-		add("cgroup v2", v2) // as the machine has it already: nothing is lacking
+		add("cgroup v2", v2) // the machine already has this layout: nothing is missing
 	} else {
 		add("cgroup v2, controllers in v1", v2, "/sys/fs/cgroup")
 	}
@@ -90,7 +90,7 @@ func conditions() (all []condition) {
 	return all
 }
 
-// commandsTried are short runs, each with its name in the table. bench.try replaces the words that begin with $.
+// commandsTried are short runs by their names in the table. bench.try replaces the words that begin with $.
 var commandsTried = []struct{ name, args string }{
 	{"topo", "topo --format json"},
 	{"doctor", "doctor --format json"},

@@ -140,10 +140,10 @@ func (f *flags) pair(m experiment.Machine) (pair topology.CPUPair, loops uint64,
 	case len(words) == 0:
 		return pair, 0, nil
 	case len(words) > 1 && f.auto:
-		return pair, 0, hint.Usage(hint.With(fmt.Errorf("--auto chooses the CPUs itself, and got %d arguments", len(words)),
+		return pair, 0, hint.Usage(hint.With(fmt.Errorf("--auto chooses the CPUs itself, but got %d arguments", len(words)),
 			"give LOOPS alone, or the CPUs without --auto"))
 	case len(words) > 1:
-		return pair, 0, hint.Usagef("gorun pair takes A, B and LOOPS, and got %q too", words[1])
+		return pair, 0, hint.Usagef("gorun pair takes A, B and LOOPS, but got %q too", words[1])
 	}
 	loops, err = strconv.ParseUint(words[0], 10, 63)
 	if err != nil || loops == 0 {

@@ -319,7 +319,7 @@ func (c *Matrix) resolve(p *plan, cell result.Cell) ([]row, error) {
 	if taken, err := experiment.Arguments(f.flags, c.args); err != nil {
 		return nil, err
 	} else if !taken && len(c.args) > 0 {
-		return nil, fmt.Errorf("gorun %s takes no arguments, and got %q", c.x.Name, c.args[0])
+		return nil, fmt.Errorf("gorun %s takes no arguments, but got %q", c.x.Name, c.args[0])
 	}
 	if err := f.flags.Validate(); err != nil {
 		return nil, err

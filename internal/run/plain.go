@@ -47,7 +47,7 @@ func (c *Command) Run(ctx context.Context, args []string) error {
 	if taken, err := experiment.Arguments(c.flags, args); err != nil {
 		return err
 	} else if !taken && len(args) > 0 {
-		return hint.Usage(hint.With(fmt.Errorf("gorun %s takes no arguments, and got %q", c.x.Name, args[0]),
+		return hint.Usage(hint.With(fmt.Errorf("gorun %s takes no arguments, but got %q", c.x.Name, args[0]),
 			fmt.Sprintf("gorun %s --help lists the flags", c.x.Name)))
 	}
 	if c.x.Sweep != nil {
