@@ -13,9 +13,9 @@ import (
 	"gorun/internal/units"
 )
 
-// alone takes a sample while the threads of other processes are kept off its CPU. Settings that cannot be restored
+// sampleDedicated takes a sample while the threads of other processes are kept off its CPU. Settings that cannot be restored
 // make the sample an error, which Close returns too.
-func (s *sampler) alone(ctx context.Context, c Cell) (sample result.Sample, err error) {
+func (s *sampler) sampleDedicated(ctx context.Context, c Cell) (sample result.Sample, err error) {
 	held, err := dedicate.Take(guardian.New(s.Self.In(s.Environ)), *c.Dedicate)
 	if err != nil {
 		return sample, err
@@ -43,8 +43,8 @@ func (s *sampler) alone(ctx context.Context, c Cell) (sample result.Sample, err 
 	return s.measure(ctx, c)
 }
 
-// left returns warnings about the threads and interrupts that stayed on the CPU of the last command with --dedicate.
-func (s *sampler) left() []result.Warning {
+// leftWarnings returns warnings about the threads and interrupts that stayed on the CPU of the last command with --dedicate.
+func (s *sampler) leftWarnings() []result.Warning {
 	if s.dedicated == nil || len(s.dedicated.Left) == 0 {
 		return nil
 	}

@@ -30,7 +30,7 @@ type sampler struct {
 // Sample runs the command of a cell, on a CPU of its own if the cell has one.
 func (s *sampler) Sample(ctx context.Context, c Cell) (result.Sample, error) {
 	if c.Dedicate != nil {
-		return s.alone(ctx, c)
+		return s.sampleDedicated(ctx, c)
 	}
 	return s.measure(ctx, c)
 }
@@ -78,7 +78,7 @@ func (s *sampler) measure(ctx context.Context, c Cell) (sample result.Sample, er
 // different output.
 func (s *sampler) End() (warnings []result.Warning, err error) {
 	if !s.Passed {
-		return append(s.differing(), s.left()...), nil
+		return append(s.differing(), s.leftWarnings()...), nil
 	}
 	if s.last.MovesWorse != nil {
 		warnings = append(warnings, *s.last.MovesWorse)

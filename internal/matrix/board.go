@@ -182,7 +182,7 @@ func (b *Board) Order() result.Order {
 func (b *Board) begin() {
 	b.blocks, b.slots, b.taken = nil, nil, nil
 	for i, g := range b.groups {
-		if b.over(g) {
+		if b.groupDone(g) {
 			continue
 		}
 		for _, cells := range g.race().Next() {
@@ -205,8 +205,8 @@ func (b *Board) begin() {
 	}
 }
 
-// over reports whether more samples of a group are pointless.
-func (b *Board) over(g group) bool {
+// groupDone reports whether more samples of a group are pointless.
+func (b *Board) groupDone(g group) bool {
 	if b.faults.GivenUp(g.baseline) || g.race().Done() {
 		return true
 	}
@@ -273,7 +273,7 @@ func (b *Board) Add(s result.Sample) error {
 	b.taken = append(b.taken, s)
 	b.faults.Add(s.Cell, s)
 	for f, figure := range b.figures {
-		b.lacking[f].Add(s.Cell, figure.seen(s))
+		b.lacking[f].Add(s.Cell, figure.judgedBy(s))
 	}
 	if s.Quality.Verdict != result.Invalid {
 		b.samples[s.Cell] = append(b.samples[s.Cell], b.figures[0].Of(s))
@@ -396,12 +396,12 @@ func (b *Board) Standing() result.Standing {
 			b.cells[i] = result.StandingCell{
 				Name: b.run.Cells[i].Name, Baseline: i == g.baseline, Verdict: v.decides, Verdicts: v.others,
 				Seconds: stats.Median(b.samples[i]),
-				Open:    slices.Contains(g.race().Live(), at.cell) && !b.over(g),
+				Open:    slices.Contains(g.race().Live(), at.cell) && !b.groupDone(g),
 			}
 		}
 	}
 	s := result.Standing{
-		Samples: b.count(), Rounds: b.rounds, Planned: m.Rounds, Elapsed: b.last, Left: b.left(),
+		Samples: b.count(), Rounds: b.rounds, Planned: m.Rounds, Elapsed: b.last, Left: b.remaining(),
 		Control: b.unsettled(), Figures: m.Figures, Cells: b.cells,
 	}
 	if !b.Done() {
@@ -430,8 +430,8 @@ func (b *Board) count() int {
 	return n
 }
 
-// left returns an upper bound of the remaining time of the run, in seconds; -1 where it is not known.
-func (b *Board) left() float64 {
+// remaining returns an upper bound of the remaining time of the run, in seconds; -1 where it is not known.
+func (b *Board) remaining() float64 {
 	m, round := b.run.Matrix, b.roundSeconds()
 	left := -1.0
 	if m.Budget > 0 {

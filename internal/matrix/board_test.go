@@ -211,15 +211,15 @@ func TestBoardRefusesAnotherPlace(t *testing.T) {
 
 func TestNewBoardRefuses(t *testing.T) {
 	for want, spoil := range map[string]func(*result.Run){
-		"no cells to compare":       func(r *result.Run) { r.Matrix = nil },
-		"1 cells cannot be":         func(r *result.Run) { r.Cells = r.Cells[:1] },
-		"cells 0 and 1 are the":     func(r *result.Run) { r.Cells[1].Flags = r.Cells[0].Flags },
+		"no cells to compare":   func(r *result.Run) { r.Matrix = nil },
+		"1 cells cannot be":     func(r *result.Run) { r.Cells = r.Cells[:1] },
+		"cells 0 and 1 are the": func(r *result.Run) { r.Cells[1].Flags = r.Cells[0].Flags },
 		"cell 0 is compared with cell 3, which is not a baseline": func(r *result.Run) { r.Matrix.Baseline = 3 },
-		"the margin, 0, is not":     func(r *result.Run) { r.Matrix.Margin = 0 },
-		"the error rate, 1, is not": func(r *result.Run) { r.Matrix.Alpha = 1 },
-		"the precision, -1, is":     func(r *result.Run) { r.Matrix.Precision = -1 },
-		"-1 rounds cannot be":       func(r *result.Run) { r.Matrix.Rounds = -1 },
-		"is not among the 3 cells":  func(r *result.Run) { r.Matrix.Contrasts = []result.Contrast{{A: 1, B: 3}} },
+		"the margin, 0, is not":                                   func(r *result.Run) { r.Matrix.Margin = 0 },
+		"the error rate, 1, is not":                               func(r *result.Run) { r.Matrix.Alpha = 1 },
+		"the precision, -1, is":                                   func(r *result.Run) { r.Matrix.Precision = -1 },
+		"-1 rounds cannot be":                                     func(r *result.Run) { r.Matrix.Rounds = -1 },
+		"is not among the 3 cells":                                func(r *result.Run) { r.Matrix.Contrasts = []result.Contrast{{A: 1, B: 3}} },
 		"have different baselines": func(r *result.Run) {
 			r.Cells[2].Against = new(2)
 			r.Matrix.Contrasts = []result.Contrast{{A: 1, B: 2}}

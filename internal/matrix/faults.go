@@ -34,7 +34,7 @@ type fault struct {
 func faultsOf(run *result.Run, figure Figure) (f Faults) {
 	for _, s := range run.Samples {
 		if s.Slot != nil {
-			f.Add(s.Cell, figure.seen(s))
+			f.Add(s.Cell, figure.judgedBy(s))
 		}
 	}
 	return f

@@ -13,7 +13,7 @@ import (
 var judges = map[string]func(*result.Run, column.List) error{
 	"":           judgeBlocks,
 	result.Pairs: judgePairs,
-	result.Rows:  sumUp,
+	result.Rows:  summariseCells,
 }
 
 // Judge sets the verdicts and summaries of the cells of a run, by its design. The same samples give the same verdicts,
@@ -53,7 +53,7 @@ func judgeBlocks(run *result.Run, columns column.List) error {
 // judgePairs compares the samples of each round: the cell's and the baseline's, taken one after the other, form a
 // pair. A pair with an invalid sample is left out. The verdict is from stats.PairedSamples, with its limits.
 func judgePairs(run *result.Run, columns column.List) error {
-	if err := sumUp(run, columns); err != nil {
+	if err := summariseCells(run, columns); err != nil {
 		return err
 	}
 	figures, err := Figures(run.Matrix, columns)
@@ -70,7 +70,7 @@ func judgePairs(run *result.Run, columns column.List) error {
 		for i := range run.Cells {
 			design.Amount = figure.amount
 			if i != m.Baseline && (f == 0 || !faults.none(i) && !faults.none(m.Baseline)) {
-				verdicts[i].put(f, figure, pairsVerdict(run, i, figure, faults, design))
+				verdicts[i].add(f, figure, pairsVerdict(run, i, figure, faults, design))
 			}
 		}
 	}
@@ -98,8 +98,8 @@ func pairsVerdict(run *result.Run, cell int, figure Figure, faults Faults, desig
 	return v
 }
 
-// sumUp sets the summaries of the cells without verdicts.
-func sumUp(run *result.Run, columns column.List) error {
+// summariseCells sets the summaries of the cells without verdicts.
+func summariseCells(run *result.Run, columns column.List) error {
 	m := run.Matrix
 	time, err := Time(m, columns)
 	if err != nil {

@@ -21,9 +21,9 @@ type Figure struct {
 	amount  bool // Of returns no times
 }
 
-// seen returns the sample as judged by this figure: invalid if it lacks the figure. The experiment ensures that samples
+// judgedBy returns the sample as judged by this figure: invalid if it lacks the figure. The experiment ensures that samples
 // have the deciding figure.
-func (f Figure) seen(s result.Sample) result.Sample {
+func (f Figure) judgedBy(s result.Sample) result.Sample {
 	if invalid(s) || f.decides || f.known(s) {
 		return s
 	}
@@ -33,7 +33,7 @@ func (f Figure) seen(s result.Sample) result.Sample {
 }
 
 // lacks reports whether a sample cannot be judged by this figure.
-func (f Figure) lacks(s result.Sample) bool { return invalid(f.seen(s)) }
+func (f Figure) lacks(s result.Sample) bool { return invalid(f.judgedBy(s)) }
 
 // has reports whether a sample was taken to its end and can be judged by this figure.
 func (f Figure) has(s result.Sample) bool { return !s.Partial && !f.lacks(s) }

@@ -71,8 +71,8 @@ type judgement struct {
 	others  map[string]stats.Verdict // by column; without those that no sample has
 }
 
-// put adds the verdict on a figure.
-func (j *judgement) put(f int, figure Figure, v stats.Verdict) {
+// addVerdict adds the verdict on a figure.
+func (j *judgement) add(f int, figure Figure, v stats.Verdict) {
 	if f == 0 {
 		j.decides = v
 		return
@@ -90,7 +90,7 @@ func (b *Board) verdicts() []judgement {
 		for f, figure := range b.figures {
 			for i, v := range g.races[f].Verdicts(b.roundSeconds()) {
 				if cell := g.cells[i]; cell != g.baseline {
-					b.put(&verdicts[cell], f, figure, comparison{cell, g.baseline}, "the baseline", v)
+					b.addVerdict(&verdicts[cell], f, figure, comparison{cell, g.baseline}, "the baseline", v)
 				}
 			}
 		}
@@ -98,8 +98,8 @@ func (b *Board) verdicts() []judgement {
 	return verdicts
 }
 
-// put adds a race's verdict on a figure of a comparison, corrected by the samples' quality.
-func (b *Board) put(j *judgement, f int, figure Figure, c comparison, against string, v stats.Verdict) {
+// addVerdict adds a race's verdict on a figure of a comparison, corrected by the samples' quality.
+func (b *Board) addVerdict(j *judgement, f int, figure Figure, c comparison, against string, v stats.Verdict) {
 	lacking := &b.lacking[f]
 	switch spoilt := cmp.Or(lacking.spoil(c.cell, "the cell"), lacking.spoil(c.against, against)); {
 	case f > 0 && (lacking.none(c.cell) || lacking.none(c.against)):
@@ -111,7 +111,7 @@ func (b *Board) put(j *judgement, f int, figure Figure, c comparison, against st
 	default:
 		v = b.disturbed(c, v)
 	}
-	j.put(f, figure, v)
+	j.add(f, figure, v)
 }
 
 // judgeContrasts sets the verdicts on the contrasts of the run, which are in the order of the races.
@@ -128,7 +128,7 @@ func (b *Board) judgeContrasts() {
 		}
 		for i, c := range m.Contrasts {
 			g := b.at[c.A].group
-			b.put(&judged[i], f, figure, comparison{c.B, c.A}, "cell "+b.run.Cells[c.A].Name, of[g][0])
+			b.addVerdict(&judged[i], f, figure, comparison{c.B, c.A}, "cell "+b.run.Cells[c.A].Name, of[g][0])
 			of[g] = of[g][1:]
 		}
 	}
@@ -142,7 +142,7 @@ func (b *Board) judgeContrasts() {
 func (b *Board) control(g group) (control judgement) {
 	for f, figure := range b.figures {
 		if f == 0 || !b.lacking[f].none(g.baseline) {
-			control.put(f, figure, g.races[f].ControlVerdict())
+			control.add(f, figure, g.races[f].ControlVerdict())
 		}
 	}
 	return control

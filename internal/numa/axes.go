@@ -233,7 +233,7 @@ func ParseBalancing(text string) ([]int, error) {
 	values := make([]int, len(words))
 	for i, word := range words {
 		if values[i], err = strconv.Atoi(word); err != nil {
-			values[i] = Keep
+			values[i] = KeepSetting
 		}
 	}
 	return values, nil

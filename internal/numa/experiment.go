@@ -255,7 +255,7 @@ func (f *flags) table(m experiment.Machine) (
 		support.Unread = nil // a capture does not have it
 	}
 	if !f.asks("numa-balancing") && support.Unread != nil {
-		axes.NUMABalancing = []int{Keep}
+		axes.NUMABalancing = []int{KeepSetting}
 		warnings = append(warnings, result.WarningOf("numa-balancing", "rows keep NUMA balancing as it is", support.Unread))
 	}
 	if !f.asks("numa-balancing") && support.SetBalancing == nil {
@@ -282,7 +282,7 @@ const scans = 3
 
 // settles returns the CPU time in seconds that a row's probe spends on accesses before those that count.
 func (f *flags) settles(row result.NumaRow, root fs.FS, support Support) float64 {
-	balanced := row.NUMABalancing > 0 || row.NUMABalancing == Keep && support.Balancing > 0
+	balanced := row.NUMABalancing > 0 || row.NUMABalancing == KeepSetting && support.Balancing > 0
 	if f.given("settle") || !balanced && row.PreferredNode == None {
 		return f.settle.Seconds()
 	}

@@ -148,7 +148,7 @@ func TestResolveBalancingNotRead(t *testing.T) {
 	hidden := func(root fs.FS) fs.FS { return masked{root, "proc/sys/kernel/numa_balancing", ""} }
 	r := resolvedOn(t, "qemu-numa2", nil, hidden)
 	require.Len(t, r.Cells, 9+18)
-	assert.Equal(t, Keep, r.Cells[0].Do.Row.NUMABalancing)
+	assert.Equal(t, KeepSetting, r.Cells[0].Do.Row.NUMABalancing)
 	assert.Empty(t, r.Cells[0].Lacking)
 	require.NotEmpty(t, r.Warnings)
 	assert.Equal(t, "numa-balancing", r.Warnings[0].Code)

@@ -131,7 +131,7 @@ func (p *probe) measure(ctx context.Context) (err error) {
 		stop.Free()
 	}()
 	p.args.Stop = stop
-	p.follow()
+	p.startTraces()
 	for _, step := range p.steps() {
 		if err := step(); err != nil {
 			if p.sample.Partial = ctx.Err() != nil; p.sample.Partial {
@@ -154,7 +154,7 @@ func (p *probe) measure(ctx context.Context) (err error) {
 	}
 	if p.soft != nil {
 		if err := p.soft.end(); err != nil {
-			p.doubt("soft affinity failed: %v", err)
+			p.addDoubt("soft affinity failed: %v", err)
 		}
 		p.soft = nil
 	}
@@ -198,7 +198,7 @@ func (p *probe) requested() string {
 	if row.PreferredNode != None {
 		parts = append(parts, fmt.Sprintf("node %d preferred by %s", row.PreferredNode, row.PreferredBy))
 	}
-	if row.NUMABalancing != Keep {
+	if row.NUMABalancing != KeepSetting {
 		parts = append(parts, fmt.Sprintf("NUMA balancing %d", row.NUMABalancing))
 	}
 	for _, k := range knobs {
@@ -345,8 +345,8 @@ func (p *probe) loop(ctx context.Context) (err error) {
 	return err
 }
 
-// follow starts to trace the thread's moves and its page faults.
-func (p *probe) follow() {
+// startTraces starts to trace the thread's moves and its page faults.
+func (p *probe) startTraces() {
 	var err error
 	p.trace, err = perf.OpenTrace(0, p.m.Online().List(), p.root)
 	switch {
@@ -355,7 +355,7 @@ func (p *probe) follow() {
 	case errors.Is(err, fs.ErrPermission) || errors.Is(err, errors.ErrUnsupported):
 		p.worse = err
 	default:
-		p.doubt("migrations could not be traced: %v", err)
+		p.addDoubt("migrations could not be traced: %v", err)
 	}
 	p.faults, _ = perf.OpenFaults() // without it the phases have no faults
 }
@@ -472,7 +472,7 @@ func (p *probe) repeat() error {
 		s.seen = append(s.seen, perf.CPURead{NS: s.begun + seen.NS, CPU: seen.CPU})
 	}
 	if did.Lost > 0 {
-		p.doubt("the probe changed its CPU %d times more than the %d times that it can record", did.Lost, keptMoves)
+		p.addDoubt("the probe changed its CPU %d times more than the %d times that it can record", did.Lost, keptMoves)
 	}
 	p.args.From = did.Next
 	s.seconds = float64(did.NS) / 1e9
@@ -487,7 +487,7 @@ func (p *probe) drain() error {
 	if p.faults != nil {
 		faults, lost, err := p.faults.Read()
 		if err != nil {
-			p.doubt("the trace of page faults broke off: %v", err)
+			p.addDoubt("the trace of page faults broke off: %v", err)
 			if err := p.faults.Close(); err != nil {
 				return err
 			}
@@ -503,7 +503,7 @@ func (p *probe) drain() error {
 	}
 	moves, lost, err := p.trace.Read()
 	if err != nil {
-		p.doubt("the trace of migrations broke off: %v", err)
+		p.addDoubt("the trace of migrations broke off: %v", err)
 		err, p.trace, p.by = p.trace.Close(), nil, ""
 	}
 	p.moves, p.lost = append(p.moves, moves...), p.lost+lost

@@ -44,7 +44,7 @@ func thisMachine(t *testing.T) *topology.Machine {
 func plain(m *topology.Machine) Request {
 	return Request{
 		Row: result.NumaRow{
-			PreferredNode: None, NUMABalancing: Keep, Mem: Float, CPU: Float,
+			PreferredNode: None, NUMABalancing: KeepSetting, Mem: Float, CPU: Float,
 			BufferBytes: 1 << 20, Pages: "4k", Access: "random",
 		},
 		CPUs: m.Allowed().String(), Accesses: 20_000, Repetitions: 3, Seed: 1,

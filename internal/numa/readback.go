@@ -23,7 +23,7 @@ func (p *probe) readNodePages() map[int]int {
 		return nil
 	case err != nil:
 		if p.Row.Mem != Float {
-			p.doubt("the nodes of the buffer's pages are unknown: %v", err)
+			p.addDoubt("the nodes of the buffer's pages are unknown: %v", err)
 		}
 		return nil
 	}
@@ -57,7 +57,7 @@ func (p *probe) readBack() {
 func (p *probe) readPages() {
 	sizes, err := p.area.PageSizes(p.root)
 	if err != nil {
-		p.doubt("the sizes of the buffer's pages are unknown: %v", err)
+		p.addDoubt("the sizes of the buffer's pages are unknown: %v", err)
 		return
 	}
 	p.v.PageBytes = map[string]uint64{}
@@ -70,7 +70,7 @@ func (p *probe) readPages() {
 		}
 	}
 	if other > 0 {
-		p.doubt("%.0f%% of the buffer is not in pages of the kind %s", 100*float64(other)/float64(all), p.pages)
+		p.addDoubt("%.0f%% of the buffer is not in pages of the kind %s", 100*float64(other)/float64(all), p.pages)
 	}
 }
 
@@ -82,7 +82,7 @@ func (p *probe) readNodes() {
 	}
 	p.v.NodePages = byName(nodes)
 	if absent := nodes[-1]; absent > 0 { // swapped out, or the rest of a huge page that the kernel did not give
-		p.doubt("%d pages of the buffer are not in memory", absent)
+		p.addDoubt("%d pages of the buffer are not in memory", absent)
 	}
 	elsewhere := 0
 	for node, pages := range nodes {
@@ -102,10 +102,10 @@ func (p *probe) readPolicy() {
 	}
 	policy, nodes, err := p.area.Policy()
 	if err != nil {
-		p.doubt("the buffer's memory policy is unknown: %v", err)
+		p.addDoubt("the buffer's memory policy is unknown: %v", err)
 		return
 	}
-	p.same("the buffer's memory policy",
+	p.checkSame("the buffer's memory policy",
 		linux.FormatMempolicy(linux.MempolicyBind|linux.MempolicyNUMABalancing, cpuset.Of(p.Row.Mem)),
 		linux.FormatMempolicy(policy, nodes))
 }
@@ -118,7 +118,7 @@ func (p *probe) checkScans() {
 		return
 	}
 	delay, _ := linux.ReadNUMAScan(p.root)
-	p.doubt("NUMA balancing never scanned this process (%.3g s of CPU time; the kernel starts at %.3g s)",
+	p.addDoubt("NUMA balancing never scanned this process (%.3g s of CPU time; the kernel starts at %.3g s)",
 		float64(linux.ThreadCPUTime())/1e9, delay)
 }
 
@@ -128,16 +128,16 @@ func (p *probe) checkBalancing() {
 	switch {
 	case errors.Is(err, linux.ErrNoNUMABalancing): // counts as 0: such a kernel does not balance
 	case err != nil:
-		p.doubt("%v", err)
+		p.addDoubt("%v", err)
 		return
 	default:
 		if first := p.v.BalancingRead; first != nil && *first != is {
-			p.doubt("NUMA balancing was %d at the start and %d at the end", *first, is)
+			p.addDoubt("NUMA balancing was %d at the start and %d at the end", *first, is)
 		}
 		p.v.BalancingRead = &is
 	}
-	if asked := p.Row.NUMABalancing; asked != Keep {
-		p.same("NUMA balancing", strconv.Itoa(asked), strconv.Itoa(is))
+	if asked := p.Row.NUMABalancing; asked != KeepSetting {
+		p.checkSame("NUMA balancing", strconv.Itoa(asked), strconv.Itoa(is))
 	}
 }
 
@@ -151,10 +151,10 @@ func (p *probe) checkKnobs() {
 			}
 			is, err := setting.Read(p.root)
 			if err != nil {
-				p.doubt("--%s cannot be read back: %v", k.flag, err)
+				p.addDoubt("--%s cannot be read back: %v", k.flag, err)
 				continue
 			}
-			p.same(setting.String(), duration(asked), duration(is))
+			p.checkSame(setting.String(), duration(asked), duration(is))
 		}
 	}
 }
@@ -169,23 +169,23 @@ func (p *probe) readPreferred() {
 	switch is, err := linux.PreferredNode(0); {
 	case err == nil:
 		p.v.PreferredRead = &is
-		p.same("preferred node", strconv.Itoa(asked), strconv.Itoa(is))
+		p.checkSame("preferred node", strconv.Itoa(asked), strconv.Itoa(is))
 	case asked != None:
-		p.doubt("the preferred node is unknown: %v", err)
+		p.addDoubt("the preferred node is unknown: %v", err)
 	}
 	if on := p.v.BalancingRead; on != nil {
 		if p.v.NoEffect = noEffect(p.Row, *on); p.v.NoEffect != "" {
 			p.sample.Placement.NoEffect = p.v.NoEffect
-			p.doubt("%s", p.v.NoEffect)
+			p.addDoubt("%s", p.v.NoEffect)
 		}
 	}
 	if p.Row.PreferredBy == ByMempolicy {
 		policy, nodes, err := p.area.Policy()
 		if err != nil {
-			p.doubt("the buffer's memory policy is unknown: %v", err)
+			p.addDoubt("the buffer's memory policy is unknown: %v", err)
 			return
 		}
-		p.same("the buffer's memory policy", linux.FormatMempolicy(linux.MempolicyPreferredMany, cpuset.Of(node)),
+		p.checkSame("the buffer's memory policy", linux.FormatMempolicy(linux.MempolicyPreferredMany, cpuset.Of(node)),
 			linux.FormatMempolicy(policy, nodes))
 	}
 }
@@ -223,7 +223,7 @@ func (p *probe) figures() {
 		moves, by = within(p.spans, p.moves), p.by
 		// The moves that the probe saw did happen; a move may have been decided before the repetition that shows it.
 		if len(own) > len(moves)+len(p.spans) {
-			p.doubt("the trace shows %d migrations, but the probe itself saw %d", len(moves), len(own))
+			p.addDoubt("the trace shows %d migrations, but the probe itself saw %d", len(moves), len(own))
 		}
 	}
 	for _, move := range moves {
@@ -239,7 +239,7 @@ func (p *probe) figures() {
 		migrations.Worse = result.DegradedMigrations(string(by), p.worse)
 	}
 	if migrations.Lost > 0 {
-		p.doubt("%d records of migrations were lost", migrations.Lost)
+		p.addDoubt("%d records of migrations were lost", migrations.Lost)
 	}
 	p.v.Migrations = migrations
 	if p.Timeline {
@@ -262,12 +262,12 @@ func (p *probe) check(as bool, format string, args ...any) {
 	}
 }
 
-// same counts a read-back, with a Mismatch if the values differ.
-func (p *probe) same(what, asked, got string) {
+// checkSame counts a read-back, with a Mismatch if the values differ.
+func (p *probe) checkSame(what, asked, got string) {
 	p.check(asked == got, "%v", placement.Mismatch{What: what, Asked: asked, Got: got})
 }
 
-// doubt makes the sample suspect.
-func (p *probe) doubt(format string, args ...any) {
+// addDoubt makes the sample suspect.
+func (p *probe) addDoubt(format string, args ...any) {
 	p.sample.Doubts = append(p.sample.Doubts, result.Doubt{Verdict: result.Suspect, Reason: fmt.Sprintf(format, args...)})
 }

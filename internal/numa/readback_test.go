@@ -176,9 +176,9 @@ func TestMeasureChecksBalancing(t *testing.T) {
 		{0, []string{"0", "0"}, 0, 0},
 		{0, []string{"1", "1"}, 2, 0},
 		{0, []string{"0", "2"}, 1, 1},
-		{Keep, []string{"1", "1"}, 0, 0},
-		{Keep, []string{"1", "0"}, 0, 1},
-		{Keep, []string{"on", "on"}, 0, 2},
+		{KeepSetting, []string{"1", "1"}, 0, 0},
+		{KeepSetting, []string{"1", "0"}, 0, 1},
+		{KeepSetting, []string{"on", "on"}, 0, 2},
 	} {
 		r := plain(m)
 		r.Row.NUMABalancing = c.asked

@@ -11,9 +11,9 @@ import (
 
 // The values of an axis that are not nodes or settings.
 const (
-	Float = -1 // memory or CPUs: not bound
-	Keep  = -1 // NUMA balancing: as it is
-	None  = -1 // no preferred node
+	Float       = -1 // memory or CPUs: not bound
+	KeepSetting = -1 // NUMA balancing: as it is
+	None        = -1 // no preferred node
 )
 
 // Axes are the values from which rows are made. No list is empty.

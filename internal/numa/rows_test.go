@@ -247,10 +247,10 @@ func TestRowsRepeatTheTable(t *testing.T) {
 	rows := Rows(a)
 	require.Len(t, rows, 8*4)
 	assert.Equal(t, result.NumaRow{
-		Row: 0, PreferredNode: None, NUMABalancing: Keep, BufferBytes: 1 << 20, Pages: "4k", Access: "chase",
+		Row: 0, PreferredNode: None, NUMABalancing: KeepSetting, BufferBytes: 1 << 20, Pages: "4k", Access: "chase",
 	}, rows[0])
 	assert.Equal(t, result.NumaRow{
-		Row: 7, PreferredNode: 0, PreferredBy: ByPrctl, NUMABalancing: Keep, CPU: 1,
+		Row: 7, PreferredNode: 0, PreferredBy: ByPrctl, NUMABalancing: KeepSetting, CPU: 1,
 		BufferBytes: 1 << 30, Pages: "4k", Access: "chase",
 	}, rows[7])
 	assert.Equal(t, "thp", rows[8].Pages)

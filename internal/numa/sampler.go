@@ -71,7 +71,7 @@ func (p *prober) Prepare(ctx context.Context) (_ []result.Warning, err error) {
 
 // balancing returns the value of NUMA balancing that the cell sets, or asBefore.
 func (c Cell) balancing() int {
-	if c.SetBalancing && c.Row.NUMABalancing != Keep {
+	if c.SetBalancing && c.Row.NUMABalancing != KeepSetting {
 		return c.Row.NUMABalancing
 	}
 	return asBefore
@@ -105,7 +105,7 @@ func (p *prober) Sample(ctx context.Context, c Cell) (result.Sample, error) {
 	sample := answer.Sample
 	sample.Doubts = answer.Doubts
 	putUsage(&sample, used)
-	return sample, p.put(&sample, before)
+	return sample, p.addTo(&sample, before)
 }
 
 func (p *prober) Close() error {
@@ -166,7 +166,7 @@ func (w *watcher) Sample(ctx context.Context, c Cell) (result.Sample, error) {
 	if ctx.Err() != nil && !first && sample.Seconds < shortest {
 		return sample, ctx.Err()
 	}
-	return sample, w.put(&sample, before)
+	return sample, w.addTo(&sample, before)
 }
 
 func (w *watcher) Close() error {
@@ -238,9 +238,9 @@ func (b *burners) abandon() {
 	}
 }
 
-// put adds the load since begin to a sample. A load with a wrong placement is stopped, and the next sample starts with
+// addTo adds the load since begin to a sample. A load with a wrong placement is stopped, and the next sample starts with
 // a new one.
-func (b *burners) put(s *result.Sample, before load.Reading) error {
+func (b *burners) addTo(s *result.Sample, before load.Reading) error {
 	if b.group == nil {
 		return nil
 	}

@@ -23,8 +23,8 @@ func TestKeepIsTheValueBefore(t *testing.T) {
 		keep  []Cell
 	}{
 		"NUMA balancing": {Cell.balancing, []Cell{
-			{Request: Request{Row: result.NumaRow{NUMABalancing: Keep}}, SetBalancing: true},
-			{Request: Request{Row: result.NumaRow{NUMABalancing: Keep}}}, // without the flag, rows keep it in a matrix
+			{Request: Request{Row: result.NumaRow{NUMABalancing: KeepSetting}}, SetBalancing: true},
+			{Request: Request{Row: result.NumaRow{NUMABalancing: KeepSetting}}}, // without the flag, rows keep it in a matrix
 		}},
 		"migration cost": {func(c Cell) int { return migrationCost.number(c, linux.MigrationCost) }, []Cell{{}}},
 	} {

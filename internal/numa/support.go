@@ -148,8 +148,8 @@ func (s Support) Mark(rows []result.NumaRow) (some bool) {
 			continue
 		}
 		some = true
-		if balancing := rows[i].NUMABalancing; s.Unread == nil || balancing != Keep {
-			if balancing == Keep {
+		if balancing := rows[i].NUMABalancing; s.Unread == nil || balancing != KeepSetting {
+			if balancing == KeepSetting {
 				balancing = s.Balancing
 			}
 			rows[i].NoEffect = noEffect(rows[i], balancing)
@@ -246,7 +246,7 @@ func (s Support) lackPages(row result.NumaRow) string {
 
 func (s Support) lackBalancing(row result.NumaRow) string {
 	switch {
-	case row.NUMABalancing == Keep:
+	case row.NUMABalancing == KeepSetting:
 		return ""
 	case s.Unread != nil:
 		return fmt.Sprintf("%v (--numa-balancing keep leaves it as it is)", s.Unread)

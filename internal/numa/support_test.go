@@ -21,7 +21,7 @@ import (
 
 func TestMark(t *testing.T) {
 	plain := result.NumaRow{
-		PreferredNode: None, NUMABalancing: Keep, Mem: Float, CPU: Float,
+		PreferredNode: None, NUMABalancing: KeepSetting, Mem: Float, CPU: Float,
 		BufferBytes: 64 << 20, Pages: "4k", Access: "random",
 	}
 	with := func(change func(*result.NumaRow)) result.NumaRow {

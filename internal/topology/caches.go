@@ -48,7 +48,7 @@ func (r *reader) readLLCs(online []*CPU) []LLC {
 	case len(byLevel) == 0:
 		r.warn("no cache is recorded; each die counts as an LLC, or each package if dies are not recorded")
 	case len(lacking) > 0:
-		r.warn("no cache is recorded for CPUs %s; each of their cores is taken for an LLC", numbersOf(lacking))
+		r.warn("no cache is recorded for CPUs %s; each of their cores counts as an LLC", numbersOf(lacking))
 	}
 
 	var llcs []LLC

@@ -16,7 +16,7 @@ type Changes struct {
 
 // Ratio formats one ratio: "+2.0%", or "2.31 × as long" from a factor of 2 on.
 func (c Changes) Ratio(ratio float64) string {
-	if factorOf(ratio, ratio) {
+	if isFactor(ratio, ratio) {
 		return Digits(ratio) + c.times()
 	}
 	return c.percents(ratio, math.Round) + "%"
@@ -33,7 +33,7 @@ func (c Changes) Interval(lo, hi float64) string {
 		return "at least " + c.end(lo, math.Floor)
 	case !below:
 		return "at most " + c.end(hi, math.Ceil)
-	case !factorOf(lo, hi):
+	case !isFactor(lo, hi):
 		least, most := c.percents(lo, math.Floor)+"%", c.percents(hi, math.Ceil)+"%"
 		if least == most {
 			return least
@@ -52,7 +52,7 @@ func (c Changes) Interval(lo, hi float64) string {
 }
 
 func (c Changes) end(ratio float64, round func(float64) float64) string {
-	if factorOf(ratio, ratio) {
+	if isFactor(ratio, ratio) {
 		return rounded(ratio, 2, round) + c.times()
 	}
 	return c.percents(ratio, round) + "%"
@@ -65,8 +65,8 @@ func (c Changes) times() string {
 	return " × as long"
 }
 
-// factorOf reports whether an end of an interval is a factor of 2 or more, up or down.
-func factorOf(lo, hi float64) bool { return lo <= 0.5 || hi >= 2 }
+// isFactor reports whether an end of an interval is a factor of 2 or more, up or down.
+func isFactor(lo, hi float64) bool { return lo <= 0.5 || hi >= 2 }
 
 // percents formats a ratio as a difference in per cent, in multiples of Step; from 10% on without decimals.
 func (c Changes) percents(ratio float64, round func(float64) float64) string {
