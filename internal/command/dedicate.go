@@ -43,7 +43,8 @@ func (s *sampler) sampleDedicated(ctx context.Context, c Cell) (sample result.Sa
 	return s.measure(ctx, c)
 }
 
-// leftWarnings returns warnings about the threads and interrupts that stayed on the CPU of the last command with --dedicate.
+// leftWarnings returns warnings about the threads and interrupts that stayed on the CPU of the last command with
+// --dedicate.
 func (s *sampler) leftWarnings() []result.Warning {
 	if s.dedicated == nil || len(s.dedicated.Left) == 0 {
 		return nil

@@ -354,7 +354,7 @@ func countNote(rows []measuredRow) string {
 		" some had done their count and the others ran faster. --time counts only the windows in which all ran."
 }
 
-// timeNote says which windows count; "" if there are none.
+// timeNote explains which windows count; "" if there are none.
 func timeNote(rows []measuredRow) string {
 	counted, of := 0, 0
 	for _, row := range rows {

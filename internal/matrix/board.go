@@ -258,7 +258,7 @@ func (b *Board) Warnings() []result.Warning {
 	return b.faults.Warnings(names)
 }
 
-// Add takes the sample of the place that Next named. A block with an invalid sample is not judged, and a cell whose
+// Add adds the sample of the slot that Next returned. A block with an invalid sample is not judged, and a cell whose
 // samples are invalid three times in a row leaves the matrix.
 func (b *Board) Add(s result.Sample) error {
 	if b.Done() {
@@ -350,7 +350,7 @@ func (b *Board) complete() error {
 	return nil
 }
 
-// pair notes the disturbances of the samples of a block, unless one is invalid.
+// pair records the disturbances of the samples of a block, unless one is invalid.
 func (b *Board) pair(samples []result.Sample) {
 	if slices.ContainsFunc(samples, invalid) {
 		return

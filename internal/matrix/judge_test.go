@@ -19,7 +19,7 @@ const (
 	together
 )
 
-// trialsRun has pairs of samples; those of pair i take base(i) and cell(i).
+// trialsRun returns a run of pairs of samples; those of pair i last base(i) and cell(i).
 func trialsRun(rounds int, base, cell func(trial int) float64) *result.Run {
 	run := &result.Run{
 		Schema: result.Schema, Experiment: "trials",

@@ -288,7 +288,7 @@ func (p *probe) touchPolicy(from int) (linux.Mempolicy, cpuset.Set) {
 	return linux.MempolicyDefault, cpuset.Set{}
 }
 
-// prefer makes the row's preferred node, if any, preferred.
+// prefer sets the row's preferred node, if any.
 func (p *probe) prefer() (err error) {
 	node := p.Row.PreferredNode
 	if node == None {

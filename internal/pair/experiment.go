@@ -70,7 +70,7 @@ func (s sampler) Sample(ctx context.Context, c Cell) (result.Sample, error) {
 }
 func (s sampler) Close() error { return nil }
 
-// flags are those of `gorun pair`.
+// flags are the flags of `gorun pair`.
 type flags struct {
 	auto     bool
 	work     string

@@ -263,8 +263,8 @@ func (o *onlineCPUs) read() (cpuset.Set, error) {
 	return cpuset.Parse(string(text[:n]))
 }
 
-// poller is shared by the Monitors of this process: one thread looks for all of them, since the cost is in its
-// wake-up, 30 us in a virtual machine, and not in what it looks at.
+// poller is shared by the Monitors of this process: one thread serves all of them, because most of the cost is its
+// wake-up (30 us in a virtual machine).
 var poller struct {
 	sync.Mutex
 	monitors []*Monitor

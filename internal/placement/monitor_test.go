@@ -31,7 +31,7 @@ func sleeper(t *testing.T) (pid int) {
 	return child.Process.Pid
 }
 
-// while gives a Monitor time for several looks, which a build with cgo makes.
+// while gives a Monitor time for several read-backs, which a build with cgo makes.
 func while() { time.Sleep(10 * Period) }
 
 // An unchanged thread is read back repeatedly without a mismatch, even if other threads are changed.

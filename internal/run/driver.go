@@ -59,7 +59,7 @@ type childNeed struct {
 // sampleFunc takes one sample of a cell. An error makes the sample invalid.
 type sampleFunc func(ctx context.Context, cell int) (result.Sample, error)
 
-// driver takes a plan to its result.
+// driver executes a plan.
 type driver struct {
 	plan
 	*session

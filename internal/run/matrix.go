@@ -65,7 +65,7 @@ func NewMatrix(e Env, x experiment.Experiment) (*Matrix, *experiment.FlagSet) {
 	set.StringVar(&c.file, "file", "", "read groups of cells from this YAML `file`")
 	set.StringVar(&c.preset, "preset", "", "a predefined `table`: "+strings.Join(presetWords(x.Name, "%s: %s"), "; "))
 	set.Lookup("preset").Hidden = len(presetWords(x.Name, "%s: %s")) == 0
-	set.StringArrayVar(&c.exclude, "exclude", nil, "leave out the cells with these `values`, such such as workers=50,lock-thread=true (repeatable)")
+	set.StringArrayVar(&c.exclude, "exclude", nil, "leave out the cells with these `values`, such as workers=50,lock-thread=true (repeatable)")
 	set.StringVar(&c.baseline, "baseline", "", "compare with the cell that has these `values` (default: the first)")
 	set.StringVar(&c.svg, "svg", "", "draw the verdicts into this `file`")
 	set.Group(experiment.GroupCells)

@@ -81,7 +81,7 @@ func (o *otherRuns) call(c *net.UnixConn, above map[int]bool) {
 	o.note(pid)
 }
 
-// listen notes the runs that call. A connection without data is not a run.
+// listen records the runs that call. A connection without data is not a run.
 func (o *otherRuns) listen() {
 	defer close(o.ended)
 	for {
@@ -102,7 +102,7 @@ func (o *otherRuns) listen() {
 	}
 }
 
-// note keeps a warning about another run; its PID is 0 if it is in another PID namespace.
+// note records a warning about another run; its PID is 0 if it is in another PID namespace.
 func (o *otherRuns) note(pid int) {
 	who := "in another PID namespace, such as a container"
 	if pid > 0 {

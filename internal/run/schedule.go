@@ -18,7 +18,7 @@ type schedule interface {
 	next(elapsed float64) (slot result.Slot, more bool)
 	// check reports whether a sample counts, or is a warm-up. It may make the sample invalid.
 	check(s *result.Sample, elapsed float64) (counts bool)
-	// add takes the sample.
+	// add adds the sample.
 	add(s result.Sample, elapsed float64) error
 	// course returns what is planned.
 	course() result.Course

@@ -93,7 +93,7 @@ func fullPurse() purse {
 	return p
 }
 
-// add takes a round's log ratios to the baseline and to its duplicate, which is NaN where the block has none.
+// add adds a round's log ratios to the baseline and to its duplicate, which is NaN if the block has none.
 func (s *sequence) add(base, duplicate float64) {
 	spread := 0.0
 	if len(s.rounds) >= scaleRounds {
@@ -114,8 +114,8 @@ func (s *sequence) ratio() float64 {
 	return math.Exp(hodgesLehmann(s.sorted))
 }
 
-// ends returns the ends of the interval; 0 and math.MaxFloat64 where nothing bounds it yet. A lower end above the upper
-// one means that the ratio changed during the run.
+// ends returns the ends of the interval; 0 and math.MaxFloat64 if they are unbounded. A lower end above the upper one
+// means that the ratio changed during the run.
 func (s *sequence) ends() (lo, hi float64) { return s.lower.end(), s.upper.end() }
 
 // payoff returns what a round pays for a bet of 1 that the cell's log ratio is above logRatio (toward +1) or below it

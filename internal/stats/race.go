@@ -63,7 +63,7 @@ func newComparison(alpha float64, g grid) comparison {
 	}
 }
 
-// add takes the seconds of a block; duplicate is NaN if the block has none.
+// add adds the seconds of a block; duplicate is NaN if the block has none.
 func (c comparison) add(cell, base, duplicate float64) {
 	c.typical.add(math.Log(cell/base), math.Log(cell/duplicate))
 	c.total.add(cell, base)
@@ -193,9 +193,9 @@ func (r *Race) Rounds() int { return r.rounds }
 // Next returns the order of the next round.
 func (r *Race) Next() Round { return r.order.round(r.rounds, r.live) }
 
-// Add takes the seconds of a round's samples, in the order in which they were taken. Then the cells that have been
-// sampled enough leave the race. A block with a missing or invalid sample is left out completely: no bet is made on it.
-// Leaving out that sample alone would be unfair if samples are lost because they are slow.
+// Add adds the seconds of a round's samples, in the order in which they were taken. Then the cells that have been
+// sampled enough leave the race. A block with a missing or invalid sample is left out completely: no bet is made on
+// it. Leaving out that sample alone would be unfair if samples are lost because they are slow.
 func (r *Race) Add(round Round, seconds []float64) error {
 	if err := r.check(round, seconds); err != nil {
 		return fmt.Errorf("round %d: %w", r.rounds, err)
@@ -275,7 +275,7 @@ func (r *Race) check(round Round, seconds []float64) error {
 	return nil
 }
 
-// Leave takes a cell out of the race, for example one that cannot be run.
+// Leave removes a cell from the race, for example one that cannot be run.
 func (r *Race) Leave(cell int) {
 	r.gone[cell] = true
 	r.live = slices.DeleteFunc(r.live, func(live int) bool { return live == cell })

@@ -127,7 +127,7 @@ func newRace(t testing.TB, d Design) *Race {
 	return r
 }
 
-// runRound gives a race one round of the noise. ratios are the true ratios of the cells; the control's is 1.
+// runRound adds a round of the noise to a race. ratios are the true ratios of the cells; the control's is 1.
 func runRound(t testing.TB, r *Race, n *noise, ratios []float64) (seconds float64) {
 	t.Helper()
 	round := r.Next()
@@ -146,7 +146,7 @@ func runRound(t testing.TB, r *Race, n *noise, ratios []float64) (seconds float6
 	return seconds
 }
 
-// run gives a race rounds until it is done or budget seconds of samples were taken.
+// run adds rounds to a race until it is done or budget seconds of samples are used.
 func run(t testing.TB, r *Race, n *noise, ratios []float64, budget float64) {
 	t.Helper()
 	for !r.Done() && budget > 0 {

@@ -36,7 +36,7 @@ type order struct {
 	joined   map[int]int // by cell: the first of the cells that contrasts join with it; no entry without contrasts
 }
 
-// join notes which cells have to share a block. It returns an error if they do not fit into one.
+// join records which cells must share a block. It returns an error if they do not fit into one.
 func (o *order) join(contrasts []Contrast) error {
 	o.joined = map[int]int{}
 	for _, c := range contrasts {

@@ -52,7 +52,7 @@ func newTotals(alpha float64, g grid) *totals {
 	return &totals{alpha: alpha, grid: g, nextAt: firstLook, hi: math.MaxFloat64}
 }
 
-// add takes a round's two samples.
+// add adds a round's two samples.
 func (t *totals) add(cell, base float64) {
 	t.cell, t.base = append(t.cell, cell), append(t.base, base)
 	t.sumCell += cell

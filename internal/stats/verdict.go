@@ -184,7 +184,8 @@ func (v Verdict) String() string {
 	return fmt.Sprintf("%s: %s", CantTell, v.Why())
 }
 
-// Why says what a verdict that can't tell knows: the interval so far, or the reason, and what more rounds are expected to give.
+// Why returns the explanation of an undecided verdict: the interval so far, or the reason, and what more rounds are
+// expected to show.
 func (v Verdict) Why() string {
 	if v.Reason == "" && v.Forecast != nil && v.Forecast.Kind == FirstInterval {
 		return v.Forecast.String()

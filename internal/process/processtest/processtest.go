@@ -38,7 +38,7 @@ func Self(name string) child.Self {
 	return child.Self{Path: "/proc/self/exe", Argv: []string{name}, Env: os.Environ()}
 }
 
-// CPUs returns those of this process. It skips the test where there are no kernels.
+// CPUs returns the CPUs of this process. It skips the test if there are no kernels.
 func CPUs(t *testing.T) cpuset.Set {
 	t.Helper()
 	_, err := csrc.Checks(csrc.ChecksArgs{CPU: -1, CPUs: 1})
