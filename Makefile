@@ -1,17 +1,17 @@
 # Every task has one target here. `make help` lists them.
 GO      ?= go
 CC      ?= cc
-# Inputs of each fuzz target. A time instead (10s) now and then fails by itself: "context deadline exceeded".
+# Number of inputs for each fuzz target. With a time (10s), go test sometimes fails with "context deadline exceeded".
 FUZZTIME ?= 50000x
-# Of one package's tests: they wait for real programs, on machines that may be busy.
+# Time limit for the tests of one package. They wait for real programs, on machines that may be busy.
 TIMEOUT ?= 30m
-# Rounds of the benchmarks: of those under a second, and of those of some seconds.
+# Rounds of the benchmarks: of rounds that take less than a second, and of those that take some seconds.
 ROUNDS ?= 15
 LONG_ROUNDS ?= 7
 SCRAPED_ROUNDS ?= 400
-# Rounds of 1.5 s of the storm of scrapes: 40 find a fault, 400 show that there is none.
+# Rounds of the storm of scrapes, 1.5 s each: 40 are enough to find a fault, 400 to show that there is none.
 STORM_ROUNDS ?= 40
-# Matrices of the selftest: of equal cells, and with 2% more work.
+# Number of the selftest's matrices with equal cells, and of those with 2% more work.
 EQUAL ?= 40
 SLOWER ?= 10
 
@@ -47,7 +47,7 @@ install: build ## install gorun, its man pages and its completions below PREFIX 
 	    install -m 644 "$$pages"/*.$$section $(SHARE)/man/man$$section; done
 
 .PHONY: matrix
-matrix: build ## the classic table of this machine: 38 rows (40 min on 2 CPUs; goes on where it was stopped; anew after a change)
+matrix: build ## the classic table, 38 rows (40 min on 2 CPUs; continues a stopped run; starts a new one after a change)
 	./gorun matrix primes $(MATRIX) --resume --backup
 
 .PHONY: matrix-quick
@@ -55,7 +55,7 @@ matrix-quick: build ## eight placements compared within a minute
 	./gorun matrix primes --preset quick
 
 .PHONY: selftest
-selftest: ## do the verdicts hold on this machine? EQUAL matrices of equal cells, SLOWER runs with 2% more work (9 min)
+selftest: ## are verdicts right on this machine? EQUAL matrices of equal cells, SLOWER runs with 2% more work (9 min)
 	$(GO) test ./cmd/gorun -run '^TestSelftest$$' -count=1 -v -timeout 60m -selftest-equal $(EQUAL) -selftest-slower $(SLOWER)
 
 .PHONY: exec-test
@@ -63,18 +63,18 @@ exec-test: ## does gorun exec find the placement that is best by construction? (
 	$(GO) test ./cmd/gorun -run '^TestExecFindsTheBest$$' -count=1 -v -timeout 30m -exec-best
 
 .PHONY: privileges-test
-privileges-test: ## every command without every privilege, as root (6 min on 2 CPUs)
+privileges-test: ## every command without each privilege, as root (6 min on 2 CPUs)
 	$(GO) test ./cmd/gorun -run '^TestPrivileges$$' -count=1 -v -timeout 60m -privileges
 
 .PHONY: prometheus-test
-prometheus-test: ## a Prometheus server and a Pushgateway show what a run says; promtool; a storm of scrapes (2 min)
+prometheus-test: ## a Prometheus server and a Pushgateway agree with a run; promtool; a storm of scrapes (2 min)
 	@for tool in prometheus promtool prometheus-pushgateway; do command -v $$tool >/dev/null || { \
 	  echo "$$tool is not installed (Debian: apt-get install prometheus prometheus-pushgateway)"; exit 1; }; done
 	$(GO) test ./cmd/gorun -run '^Test(Promtool|Prometheus|ScrapeStorm)' -count=1 -v -timeout 60m -prometheus \
 	  -storm-rounds $(STORM_ROUNDS)
 
 .PHONY: test
-test: ## all tests that need nothing but Go and a C compiler
+test: ## all tests that need only Go and a C compiler
 	$(GO) test -timeout $(TIMEOUT) $(TESTFLAGS) ./...
 
 .PHONY: race
@@ -82,7 +82,7 @@ race: ## the same tests under the race detector
 	GORACE=atexit_sleep_ms=0 $(GO) test -race -timeout $(TIMEOUT) $(TESTFLAGS) ./...
 
 .PHONY: lint
-lint: ## go vet, staticcheck, depguard, gofumpt, shellcheck; other systems compile
+lint: ## go vet, staticcheck, depguard, gofumpt, shellcheck; builds for other systems
 	$(GO) vet ./... ./testdata/matrix ./testdata/prometheus ./testdata/references
 	GOOS=darwin $(GO) build ./...
 	GOARCH=arm64 CGO_ENABLED=0 $(GO) vet ./...
@@ -124,7 +124,7 @@ fuzz: ## each fuzz target for FUZZTIME (50000x: inputs)
 	done
 
 .PHONY: bench
-bench: ## speed and memory as ratios against named rivals, in interleaved rounds (alone on the machine, 7 min)
+bench: ## speed and memory as ratios against named rivals, in interleaved rounds (nothing else running, 7 min)
 	$(GO) test -run "^$$" -bench "Kernel|Worker$$|Instrumentation|Original" -benchtime $(ROUNDS)x -timeout 30m ./internal/primes
 	$(GO) test -run "^$$" -bench "ManyWorkers|Pinned|Memory" -benchtime $(LONG_ROUNDS)x -timeout 30m ./internal/primes
 	$(GO) test -run "^$$" -bench "LongJournal" -benchtime $(ROUNDS)x -timeout 30m ./cmd/gorun
@@ -133,19 +133,19 @@ bench: ## speed and memory as ratios against named rivals, in interleaved rounds
 	$(GO) test -run "^$$" -bench . -benchtime 1s ./internal/stats
 
 .PHONY: bench-plans
-bench-plans: ## each dry run on 2 to 4,096 CPUs: time, files opened (BEFORE=another gorun: beside it; GORUN_DIR=1: see the benchmark)
+bench-plans: ## each dry run on 2 to 4,096 CPUs: time, files opened (BEFORE=another gorun: compare with it; GORUN_DIR=1: see the benchmark)
 	GORUN_BEFORE="$(BEFORE)" $(GO) test -run "^$$" -bench "DryRun" -benchtime $(LONG_ROUNDS)x -timeout 60m ./cmd/gorun
 
 .PHONY: bench-contend
-bench-contend: ## contend and c2c beside ccont, where it is on PATH, or plain C: each operation in turn on 1 and 2 CPUs (alone, 4 min)
+bench-contend: ## contend and c2c compared with ccont, if in PATH, or plain C, on 1 and 2 CPUs (nothing else running, 4 min)
 	$(GO) test -run "^$$" -bench "Contend|C2C" -benchtime $(ROUNDS)x -timeout 30m ./cmd/gorun
 
 .PHONY: bench-metrics
-bench-metrics: ## runs that are scraped each second beside runs without metrics, by gorun's own statistics (alone, 21 min)
+bench-metrics: ## runs scraped each second compared with runs without metrics (nothing else running, 21 min)
 	$(GO) test -run "^$$" -bench "^BenchmarkMetrics$$" -benchtime $(SCRAPED_ROUNDS)x -timeout 60m ./cmd/gorun
 
 .PHONY: bench-numa
-bench-numa: ## numa's probe beside plain C, from 32 KiB to 1 GiB; its load beside stress-ng, where it is on PATH (alone, 14 min)
+bench-numa: ## numa's probe compared with plain C, and its load with stress-ng, if in PATH (nothing else running, 14 min)
 	$(GO) test -run "^$$" -bench "Numa/./[KM]iB" -benchtime $(ROUNDS)x -timeout 30m ./cmd/gorun
 	$(GO) test -run "^$$" -bench "Numa/./GiB" -benchtime $(LONG_ROUNDS)x -timeout 30m ./cmd/gorun
 	$(GO) test -run "^$$" -bench "Duty" -benchtime $(ROUNDS)x -timeout 30m ./internal/load
@@ -159,7 +159,7 @@ numa-rfc: ## the 36 rows of the RFC (PRESET=rfc-amd: with its second table's sam
 	./gorun numa --preset $(PRESET) --out numa-$(PRESET).jsonl
 
 .PHONY: bench-pair
-bench-pair: ## two processes on one CPU beside two CPUs, and their system calls beside plain C, in turn (alone, 4 min)
+bench-pair: ## two processes on one CPU compared with two CPUs, and with plain C (nothing else running, 4 min)
 	$(GO) test -run "^$$" -bench "Pair" -benchtime $(ROUNDS)x -timeout 30m ./cmd/gorun
 
 .PHONY: vm
@@ -168,17 +168,17 @@ vm: ## boot real kernels with many CPUs and nodes in QEMU, and run the tests the
 	$(if $(MACHINE),testdata/vm/run boot $(MACHINE) -- sh -c '$(CMD)',testdata/vm/run test)
 
 .PHONY: vm-clock
-vm-clock: ## boot a machine ten times beside busy processes: is its clock as fast as this machine's? (6 min)
+vm-clock: ## boot a machine ten times while others are busy: is its clock as fast as this machine's? (6 min)
 	testdata/vm/run setup
 	testdata/vm/run clocks
 
 .PHONY: vm-pnid
-vm-pnid: ## build a kernel with a preferred node, and run what needs it and NUMA balancing there (25 min, then 2; ROUNDS=30: judge)
+vm-pnid: ## build a kernel with a preferred node, and run the tests that need it or NUMA balancing (25 min, then 2; ROUNDS=30: judge)
 	testdata/vm/run setup
 	testdata/vm/preferred-node/test
 
 .PHONY: ci-long
-ci-long: ## what does not fit into .ci/run: a kernel build, the whole selftest, long fuzzing, the whole storm of scrapes (1 h)
+ci-long: ## checks that take too long for .ci/run: a kernel build, the whole selftest, long fuzzing, the storm of scrapes (1 h)
 	$(MAKE) vm-pnid
 	$(MAKE) vm-clock
 	$(MAKE) selftest
@@ -186,21 +186,21 @@ ci-long: ## what does not fit into .ci/run: a kernel build, the whole selftest, 
 	$(MAKE) prometheus-test STORM_ROUNDS=400
 
 .PHONY: power
-power: ## rounds and seconds until a difference is claimed, for each recording, before and now (NOISE: a directory of others)
+power: ## rounds and seconds until a difference is found, for each recording, before and now (NOISE: another directory of recordings)
 	GORUN_NOISE=$(NOISE) $(GO) test ./internal/stats -run '^$$' -bench RoundsToClaim -benchtime 1x -timeout 1h
 
 .PHONY: record
-record: ## record the runs of testdata/runs anew in QEMU (RUNS: some of them), and what is shown of each (10 min)
+record: ## record the runs of testdata/runs again in QEMU, with their views (RUNS: only some; 10 min)
 	testdata/vm/run setup
 	testdata/runs/record $(RUNS)
 	$(GO) test ./internal/report -run '^TestViews$$' -update
 
 .PHONY: capture
-capture: ## capture the QEMU machines anew into testdata/hosts
+capture: ## capture the QEMU machines again into testdata/hosts
 	testdata/vm/run setup
 	testdata/vm/run capture
 
-# Where `make report-test` leaves the journals, the reports and screenshots of them.
+# Where `make report-test` writes the journals, the reports and their screenshots.
 REPORTS ?= /tmp/gorun-reports
 
 .PHONY: report-test
@@ -222,10 +222,10 @@ completions: build ## write shell completions to ./completions
 	./gorun completion fish >completions/gorun.fish
 
 .PHONY: update
-update: ## write the golden files anew; read the diff before you commit it
+update: ## write the golden files again; read the diff before you commit it
 	$(GO) test ./internal/result ./internal/topology ./internal/render ./internal/report ./internal/metrics -update
 	$(GO) test ./cmd/gorun -update
 
 .PHONY: clean
-clean: ## remove what the targets made
+clean: ## remove the files that the targets made
 	rm -rf gorun man completions

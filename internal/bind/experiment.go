@@ -47,8 +47,8 @@ var Experiment = experiment.Define(experiment.Definition[Cell]{
 		Name:  "bind",
 		Short: "Compare processes bound to CPUs with the same processes unbound",
 		Long: "In a trial, --processes start together. Each checks --checks times which CPU it runs on, and then adds up an\n" +
-			"array of its own. Bound, process i has CPU i mod n of the n CPUs; unbound, all may use all. One trial of each\n" +
-			"two is bound; each comes first equally often, in random order. Compared is the mean time of the sums.\n" +
+			"array of its own. Bound, process i has CPU i mod n of the n CPUs; unbound, all may use all. A bound and an unbound\n" +
+			"trial make a pair; either comes first equally often, in random order. The mean time of the sums is compared.\n" +
 			"In gorun matrix bind the processes of each cell are bound, and the cells differ in other flags.",
 		Example: "  gorun bind\n" +
 			"  gorun bind --cold --palette red --svg cold.svg\n" +
@@ -94,18 +94,18 @@ type flags struct {
 
 func (f *flags) Register(set *experiment.FlagSet) {
 	set.IntVar(&f.processes, "processes", 20, "processes of a trial")
-	set.Uint64Var(&f.checks, "checks", 10_000, "checks of its CPU that each process makes")
+	set.Uint64Var(&f.checks, "checks", 10_000, "how often each process checks its CPU")
 	set.StringVar(&f.array, "array", "", "`size` of the array of each process (default: an L2 of the first CPU, or "+
 		bytesize.Format(process.UnknownL2)+" where that is not known)")
-	set.OptionalUint64(&f.passes, "passes", "how often each adds its array up (default: as often as makes "+
+	set.OptionalUint64(&f.passes, "passes", "how often each process adds up its array (default: until it has added "+
 		bytesize.Format(summed)+")")
 	set.BoolVar(&f.cold, "cold", false, "time the fill of the array too, in memory that is touched for the first time, and\n"+
 		"add it up once")
-	set.StringVar(&f.masks, "masks", "", "bind process i to mask i mod n of these `masks`: CPU lists, separated by blanks\n"+
+	set.StringVar(&f.masks, "masks", "", "bind process i to mask i mod n of these `masks`: CPU lists, separated by spaces\n"+
 		"(default: a CPU each)")
 	set.StringVar(&f.palette, "palette", chart.Palettes[0].Name, "`colours` of the table: "+strings.Join(chart.PaletteNames(), ", "))
 	set.Words("palette", chart.PaletteNames())
-	set.IntVar(&f.trials, "trials", 10, "trials bound, and as many unbound")
+	set.IntVar(&f.trials, "trials", 10, "bound trials, and the same number of unbound ones")
 }
 
 func (f *flags) Validate() error {

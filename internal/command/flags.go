@@ -59,12 +59,12 @@ func (f *flags) Register(set *experiment.FlagSet) {
 	set.IntVar(&f.gomaxprocs, "gomaxprocs", 0, "GOMAXPROCS in the command's environment (0: unchanged)")
 	set.StringVar(&f.dedicate, "dedicate", "", "run the command on this `CPU`, and move the threads of your other processes off it\n"+
 		"meanwhile; none: move nothing")
-	set.BoolVar(&f.all, "all", false, "--dedicate moves other users' and movable kernel threads, and interrupts, too (as root)")
+	set.BoolVar(&f.all, "all", false, "with --dedicate: also move other users' threads, movable kernel threads and interrupts (as root)")
 	set.Group("Placement")
 	set.DurationVar(&f.timeout, "timeout", 0, "end the command and all its descendants after this time (0: never)")
 	set.Several(&f.metric, "metric", "the command's own figure: a `regex` with one group, found in its output (repeatable;\n"+
 		"a name of the group, as in (?P<latency>[0-9.]+), is the figure's name)")
-	set.Several(&f.better, "better", "the better direction of the figures, for all metrics or for each: "+result.Lower+" or "+result.Higher)
+	set.Several(&f.better, "better", "the better `direction` of the figures, for all metrics or for each: "+result.Lower+" or "+result.Higher)
 	set.BoolVar(&f.stat, "stat", false, "print on stderr what the command used")
 	set.StringVar(&f.placements, "placements", "",
 		"compare these `placements`, by commas, with the first; auto: all that can matter here")
@@ -76,7 +76,7 @@ func (f *flags) Register(set *experiment.FlagSet) {
 	set.StringVar(&f.conclude, "conclude", "", "run this `command` after each sample, not timed")
 	set.StringVar(&f.cleanup, "cleanup", "", "run this `command` once, after the last sample")
 	set.StringVar(&f.input, "input", "", "a `file` that the command reads as its standard input")
-	set.BoolVar(&f.ignoreFailure, "ignore-failure", false, "an exit code other than 0 is not a failure")
+	set.BoolVar(&f.ignoreFailure, "ignore-failure", false, "accept an exit code other than 0")
 	set.StringVar(&f.device, "device", "",
 		"add CPUs near this `device`, and far from it, to --placements auto: eth0, nvme0 (gorun topo lists them)")
 	set.Group("Command")

@@ -23,10 +23,10 @@ var Experiment = experiment.Define(experiment.Definition[Cell]{
 	Text: experiment.Text{
 		Name:  "contend",
 		Short: "Measure operations on memory that several CPUs use at the same time",
-		Long: "Each row of the load pattern has some CPUs repeat one operation at once, each by a thread that is pinned " +
-			"there,\n" +
-			"all released together. By default (--time) only the windows count in which all of them ran. With --count each\n" +
-			"makes a fixed number of operations, and towards the end some run alone, which flatters the average.",
+		Long: "In each row of the load pattern, some CPUs repeat one operation at the same time, each with a thread pinned to it.\n" +
+			"All threads start together. By default a row lasts for --time, and only those windows count in which all threads\n" +
+			"ran. With --count each thread makes a fixed number of operations; towards the end the slower ones run alone, which\n" +
+			"makes the average too good.",
 		Example: "  gorun contend --op cmpxchg --load cpu-increase\n" +
 			"  gorun contend --op xadd,cas-loop,faa-go\n" +
 			"  gorun contend --op xadd --dist-bytes 0,8,64,128 --format csv",
@@ -80,13 +80,13 @@ const (
 func (f *flags) Register(set *experiment.FlagSet) {
 	set.StringVar(&f.ops, "op", "cmpxchg", "`operations`, by commas, or all: "+catalog.List(Ops[:]))
 	set.StringVar(&f.load, "load", Loads[0].Name, "load `pattern`: "+catalog.List(Loads[:]))
-	set.Uint64Var(&f.count, "count", 0, "operations that each thread makes (0: by --time)")
+	set.Uint64Var(&f.count, "count", 0, "operations of each thread (0: run for --time)")
 	set.DurationVar(&f.time, "time", defaultTime,
 		"how long a row lasts; windows in which not all threads ran do not count")
 	set.DurationVar(&f.window, "window", defaultWindow, "length of a window")
 	set.StringVar(&f.dist, "dist", "",
 		"`distances` 0 to 8, by commas, as ccont counts them: the index of a CPU's word is CPU * distance, and of\n"+
-			"test_bit and set_bit the word is that of bit CPU << distance (default: one word for all)")
+			"test_bit and set_bit that of the word with bit CPU << distance (default: one word for all)")
 	set.StringVar(&f.distBytes, "dist-bytes", "",
 		"`bytes` between the words of two threads, by commas, for false sharing")
 	set.StringVar(&f.memNode, "mem-node", "",

@@ -12,8 +12,8 @@ import (
 
 // published has the figures of ccont, the tool whose rows `gorun contend` measures.
 var published = &experiment.Reference{
-	Usage: "show ccont's figures of the rows that it was published with, where a row has its operation, its load\n" +
-		"pattern, as many CPUs on each node, one word for all and memory on the first node",
+	Usage: "show ccont's published figures for rows with the same operation, load pattern and number of CPUs on\n" +
+		"each node, one word for all threads, and memory on the first node",
 	Of: func(run *result.Run) (*result.Reference, error) {
 		table, err := reference.Read("contend")
 		if err != nil {

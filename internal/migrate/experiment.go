@@ -77,7 +77,7 @@ const (
 
 func (f *flags) Register(set *experiment.FlagSet) {
 	set.StringVar(&f.relation, "relation", all, "`relations` of the two CPUs, by commas: "+strings.Join(relationNames(), ", ")+
-		"; or "+all+"\nthat the machine has; the first is what the others are compared with")
+		"; or "+all+"\nthat the machine has; the others are compared with the first")
 	set.StringVar(&f.every, "every", "1ms", "`times` between two moves, by commas")
 	set.IntVar(&f.moves, "moves", 40, "moves in a sample")
 	set.StringVar(&f.workingSet, "working-set", "",

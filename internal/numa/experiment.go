@@ -125,7 +125,7 @@ func (f *flags) Register(set *experiment.FlagSet) {
 	set.StringVar(&f.rows, "rows", RowsSome,
 		"`which` nodes --mem, --cpu and --preferred-node have by default on a machine with more than two:\n"+
 			"some (one for each distance from the memory's node) or all")
-	set.BoolVar(&f.full, "full", false, "the whole product; otherwise nodes are preferred only with the highest balancing value")
+	set.BoolVar(&f.full, "full", false, "all combinations; otherwise nodes are preferred only with the highest balancing value")
 	set.BoolVar(&f.blocks, "blocks", false, "take all samples of a row, then all of the next; rows cannot be judged then")
 	set.Float64Var(&f.load, "load", defaultLoad, "load on each CPU next to the probe, in percent (0: none)")
 	set.BoolVar(&f.loadOnly, "load-only", false, "run only the load, and report the achieved load")

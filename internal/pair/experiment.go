@@ -30,9 +30,9 @@ var Experiment = experiment.Define(experiment.Definition[Cell]{
 		Args:  "{A B | --auto} [LOOPS]",
 		Short: "Measure how the CPUs of two processes affect them",
 		Long: "A process on CPU A and one on CPU B start together and each make LOOPS loops of the work: by default\n" +
-			"system calls. In a ping-pong they hand a turn back and forth, and a loop is a round trip. With --auto\n" +
-			"there is a pair for each relation of two CPUs that the machine has, from the same CPU on; they take\n" +
-			"turns, and each is judged against the first.",
+			"system calls. In a ping-pong they pass a turn back and forth, and a loop is a round trip. With --auto\n" +
+			"there is a pair of CPUs for each relation that the machine has; the first is one CPU for both processes.\n" +
+			"The pairs take turns, and each is judged against the first.",
 		Example: "  gorun pair 0 1\n" +
 			"  gorun pair 0 0 30000000 --samples 1\n" +
 			"  gorun pair --auto\n" +
@@ -43,7 +43,7 @@ var Experiment = experiment.Define(experiment.Definition[Cell]{
 		Samples: 5, Warmup: 1, Budget: 10, Compares: true,
 		Usage: map[string]string{
 			"precision": "with --auto: width of the interval at which a pair is sampled enough",
-			"margin":    "with --auto: a difference up to this is none",
+			"margin":    "with --auto: differences up to this size do not matter",
 			"samples": "samples to take; a number given here is not cut by the default budget\n" +
 				"(with --auto, of each pair; by default as many as are needed within --budget, 1m)",
 		},
@@ -80,22 +80,11 @@ type flags struct {
 }
 
 func (f *flags) Register(set *experiment.FlagSet) {
-	set.BoolVar(&f.auto, "auto", false, "take the pairs from the machine, one for each relation")
-	set.StringVar(&f.work, "work", Works[0].Name, "what each process does: `name` of\n"+workUsages())
+	set.BoolVar(&f.auto, "auto", false, "measure a pair of CPUs for each relation that the machine has")
+	set.StringVar(&f.work, "work", Works[0].Name, "`work` of each process, which gorun help pair describes: "+catalog.List(Works))
 	set.StringVar(&f.array, "array", "", "`size` of the array of sum, of each process (default: the L2 of CPU A)")
 	set.DurationVar(&f.interval, "interval", 0, "also show each process's share of a CPU in every interval of this length (0: do not)")
 	set.Words("work", catalog.Words(Works))
-}
-
-// workUsages returns a line of help for each work.
-func workUsages() (text string) {
-	for i, word := range catalog.Words(Works) {
-		if i > 0 {
-			text += "\n"
-		}
-		text += "  " + word
-	}
-	return text
 }
 
 // Arguments parses the command line's positional arguments.

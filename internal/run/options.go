@@ -147,8 +147,8 @@ const FailOnUsage = "exit with code 3 when a cell has one of these `verdicts`, j
 	"slower, faster, difference, undecided; 'slower>5%': by more than 5%, at the lower end of the interval"
 
 // VerboseUsage is the usage of --verbose.
-const VerboseUsage = "show in a table also what is rarely wanted: more figures, each verdict on each of them\n" +
-	"with what more rounds would give, and all reasons"
+const VerboseUsage = "show more in a table: all figures, the verdict on each of them and what more rounds\n" +
+	"would give, and all reasons"
 
 // FormatUsage is the usage of --format.
 func FormatUsage(names []string) string { return "output `format`: " + strings.Join(names, ", ") }
