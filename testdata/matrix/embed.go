@@ -1,5 +1,5 @@
-// Package presets holds the matrices that come with gorun. It stands beside them, since go:embed reaches no folder
-// above its own file; the go command leaves testdata out of ./... but imports from it.
+// Package presets holds the matrices that come with gorun. It is in their directory, since go:embed cannot embed files of a
+// parent directory. The pattern ./... does not match packages in testdata, but they can be imported.
 package presets
 
 import "embed"

@@ -1,5 +1,5 @@
-// Package prometheus holds what a Prometheus server and Grafana need for gorun's metrics. It stands beside the files, since
-// go:embed reaches no folder above its own file.
+// Package prometheus holds the files with which a Prometheus server and Grafana show gorun's metrics. It is in their directory,
+// since go:embed cannot embed files of a parent directory.
 package prometheus
 
 import "embed"
