@@ -44,6 +44,7 @@ var quick = map[string]string{
 	"gorun bind":               " --processes 2 --checks 100 --array 4KiB --passes 2 --trials 1",
 	"gorun numa ":              " --samples 1 --accesses 1000 --settle 1ms --buffer 64KiB --budget 5s",
 	"gorun pair ":              " --samples 1 --warmup 0",
+	"gorun futex":              " --samples 1 --warmup 0",
 	"gorun exec --placements ": " --samples 1",
 	"gorun matrix exec ":       " --samples 1",
 	"gorun ab ":                " --samples 1",
@@ -59,7 +60,7 @@ func possible(line string, cpus cpuset.Set) bool {
 		}
 	}
 	for _, cpu := range []int{0, 1} {
-		if strings.HasPrefix(line, "gorun pair 0") && strings.Contains(line, fmt.Sprintf(" %d", cpu)) && !cpus.Contains(cpu) {
+		if (strings.HasPrefix(line, "gorun pair 0") || strings.HasPrefix(line, "gorun futex 0")) && strings.Contains(line, fmt.Sprintf(" %d", cpu)) && !cpus.Contains(cpu) {
 			return false
 		}
 	}

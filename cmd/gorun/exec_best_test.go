@@ -62,7 +62,7 @@ func TestExecFindsTheBest(t *testing.T) {
 					require.Equal(t, c.oneCPU, kind)
 				}
 			}
-			t.Skip("the machine is too busy with other things to tell")
+			t.Skip("the machine is too busy with other things to decide")
 		})
 	}
 }
