@@ -174,7 +174,7 @@ func TestBindUnboundOnPurpose(t *testing.T) {
 	}
 	assert.Equal(t, 1, strays)
 	assert.Equal(t, stats.Invalid, run.Cells[1].Verdict.Kind)
-	assert.Regexp(t, `^invalid: the placement is not what was asked: process \d: asked for CPUs \d+, the kernel answers CPUs \d+$`,
+	assert.Regexp(t, `^invalid: the placement is not the requested one: process \d: asked for CPUs \d+, the kernel answers CPUs \d+$`,
 		run.Cells[1].Words)
 	require.Len(t, run.Findings, 1)
 	assert.Equal(t, "deviations-bound", run.Findings[0].Code)

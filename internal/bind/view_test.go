@@ -106,7 +106,7 @@ func invalidBind() *result.Run {
 	s = &run.Samples[3]
 	s.Placement.Verified, s.Placement.Mismatches = false, []string{"process 1 was not on CPU 1 in 7 of 10000 checks"}
 	s.Quality = result.Quality{
-		Verdict: result.Invalid, Reasons: []string{"the placement is not what was asked: " + s.Placement.Mismatches[0]},
+		Verdict: result.Invalid, Reasons: []string{"the placement is not the requested one: " + s.Placement.Mismatches[0]},
 	}
 	v := stats.InvalidVerdict(s.Quality.Reasons[0])
 	run.Cells[1].Verdict, run.Cells[1].Words = &v, v.String()
@@ -174,9 +174,9 @@ func TestBindTable(t *testing.T) {
 	assert.Contains(t, wide, " A9 A10    B1  B2 ")
 
 	page = write(t, views.Table, invalidBind(), term.Options{})
-	assert.Regexp(t, `A1 +A2 +A3 +B1\n`, page, "what is not what was asked is not shown as such")
+	assert.Regexp(t, `A1 +A2 +A3 +B1\n`, page, "an invalid trial is not shown in the table")
 	assert.NotContains(t, page, "B4", "and what was cut short neither")
-	assert.Contains(t, page, "invalid: the placement is not what was asked: process 1 was not on CPU 1")
+	assert.Contains(t, page, "invalid: the placement is not the requested one: process 1 was not on CPU 1")
 	assert.Contains(t, page, "interrupted: ")
 	assert.Contains(t, write(t, views.Table, emptyBind(), term.Options{}), "interrupted: ")
 

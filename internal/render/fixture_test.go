@@ -120,7 +120,7 @@ func samplesRun() *result.Run {
 	run.Samples[4].Quality.Verdict = result.Suspect
 	run.Samples[4].Quality.Reasons = []string{"another program used 0.4 s of the allowed CPUs"}
 	run.Samples[3].Quality.Verdict = result.Invalid
-	run.Samples[3].Quality.Reasons = []string{"the kernel's affinity of 1 worker is not what was asked", "0.6 s stolen"}
+	run.Samples[3].Quality.Reasons = []string{"the kernel's affinity of 1 worker is not the requested one", "0.6 s stolen"}
 	run.Samples[3].Placement.Verified = false
 	run.Samples[3].Placement.Mismatches = []string{"worker 17: asked for CPU 1, is on 0-1"}
 	run.Warmups = []result.Sample{plainSample(0, 4)}

@@ -198,7 +198,7 @@ func invalidMatrix() *result.Run {
 	run := cellRun(1, 8,
 		result.Cell{
 			Flags: flagsOf("workers=2", "pin-cpus=0-1"), Verdict: &stats.Verdict{Kind: stats.Invalid},
-			Words: "invalid: the placement is not what was asked: worker 1: asked for CPU 1, is on 0-1",
+			Words: "invalid: the placement is not the requested one: worker 1: asked for CPU 1, is on 0-1",
 		},
 		result.Cell{Flags: flagsOf("workers=2"), Summary: rendertest.Timed(29.44)},
 		result.Cell{
@@ -211,7 +211,7 @@ func invalidMatrix() *result.Run {
 		switch {
 		case s.Cell == 0:
 			s.Quality.Verdict = result.Invalid
-			s.Quality.Reasons = []string{"the placement is not what was asked: worker 1: asked for CPU 1, is on 0-1"}
+			s.Quality.Reasons = []string{"the placement is not the requested one: worker 1: asked for CPU 1, is on 0-1"}
 		case s.Cell == 2 && i%3 == 0:
 			s.Quality.Verdict = result.Suspect
 			s.Quality.Reasons = []string{
