@@ -4,7 +4,6 @@ package units
 
 import (
 	"math"
-	"slices"
 	"strconv"
 	"strings"
 )
@@ -66,25 +65,14 @@ func Seconds(x float64) string {
 	return Digits(x) + " s"
 }
 
-// CommonUnit returns a formatter for durations that are compared. All have the same unit and the same number of
-// decimals, with three digits for the smallest. If they differ by a factor of 1000 or more, each has its own unit.
+// CommonUnit returns a formatter for durations that are compared: that of ScaleOf. If they differ by a factor of 1000 or
+// more, each has its own unit.
 func CommonUnit(all []float64) func(x float64) string {
-	all = slices.DeleteFunc(slices.Clone(all), func(x float64) bool { return !(x > 0 && x <= math.MaxFloat64) })
-	if len(all) == 0 || slices.Max(all) >= 1000*slices.Min(all) {
+	scale := ScaleOf(all)
+	if scale.decimals < 0 {
 		return Seconds
 	}
-	least := slices.Min(all)
-	unit := timeUnits[0]
-	for _, larger := range timeUnits[1:] {
-		if least*larger.factor >= 0.1 {
-			unit = larger
-		}
-	}
-	decimals := 0
-	for bound := 99.95; decimals < 3 && least*unit.factor < bound; bound /= 10 {
-		decimals++
-	}
-	return func(x float64) string { return strconv.FormatFloat(x*unit.factor, 'f', decimals, 64) + " " + unit.name }
+	return scale.Text
 }
 
 // Duration formats a time in seconds for progress and estimates: with one decimal below ten, then in whole seconds.

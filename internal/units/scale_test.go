@@ -31,6 +31,31 @@ func TestTogether(t *testing.T) {
 	}
 }
 
+// A scale has one unit, however far its durations lie apart.
+func TestScaleOf(t *testing.T) {
+	for _, c := range []struct {
+		all  []float64
+		want []string
+	}{
+		{[]float64{29.44, 2.97}, []string{"29.44 s", "2.97 s"}},
+		{[]float64{1.2, 0.05, 0}, []string{"1200.0 ms", "50.0 ms", "0.0 ms"}},
+		{[]float64{29.44, 0.00297}, []string{"29440 ms", "2.97 ms"}},
+		{[]float64{3e-9, 0.5}, []string{"0.003 µs", "500000 µs"}},
+		{[]float64{93.2e-9, 1.1027}, []string{"0.0932 µs", "1102700 µs"}},
+		{[]float64{0}, []string{"0 s"}},
+	} {
+		scale := ScaleOf(c.all)
+		var got []string
+		for _, x := range c.all {
+			got = append(got, scale.Text(x))
+		}
+		assert.Equal(t, c.want, got)
+	}
+	assert.Equal(t, "0.200 s", ScaleOf([]float64{0.2, 1}).Text(0.2))
+	assert.Equal(t, "200 ms", ScaleFrom(1, []float64{0.2, 1}).Text(0.2), "as Seconds writes it")
+	assert.InEpsilon(t, 29440, ScaleOf([]float64{29.44, 0.00297}).In(29.44), 1e-9)
+}
+
 func TestDuration(t *testing.T) {
 	for _, c := range []struct {
 		seconds float64

@@ -12,12 +12,17 @@ import (
 // in it could hold escapes that move the cursor, or letters that turn the line around (https://trojansource.codes).
 // White space becomes a blank, and what cannot be printed the replacement character, so that a text stays one line.
 func Clean[T any](value T) T {
+	return Map(value, func(text string) string { return strings.Map(printable, text) })
+}
+
+// Map copies a value, with every text in it changed by the function.
+func Map[T any](value T, change func(text string) string) T {
 	v := reflect.ValueOf(&value).Elem()
-	v.Set(cleaned(v))
+	v.Set(mapped(v, change))
 	return value
 }
 
-func cleaned(v reflect.Value) reflect.Value {
+func mapped(v reflect.Value, change func(text string) string) reflect.Value {
 	switch v.Kind() {
 	case reflect.Pointer, reflect.Interface, reflect.Slice, reflect.Map:
 		if v.IsNil() {
@@ -27,30 +32,30 @@ func cleaned(v reflect.Value) reflect.Value {
 	out := reflect.New(v.Type()).Elem()
 	switch v.Kind() {
 	case reflect.String:
-		out.SetString(strings.Map(printable, v.String()))
+		out.SetString(change(v.String()))
 	case reflect.Pointer:
 		out.Set(reflect.New(v.Type().Elem()))
-		out.Elem().Set(cleaned(v.Elem()))
+		out.Elem().Set(mapped(v.Elem(), change))
 	case reflect.Interface:
-		out.Set(cleaned(v.Elem()))
+		out.Set(mapped(v.Elem(), change))
 	case reflect.Slice:
 		out.Set(reflect.MakeSlice(v.Type(), v.Len(), v.Len()))
 		for i := range v.Len() {
-			out.Index(i).Set(cleaned(v.Index(i)))
+			out.Index(i).Set(mapped(v.Index(i), change))
 		}
 	case reflect.Map:
 		out.Set(reflect.MakeMapWithSize(v.Type(), v.Len()))
 		for item := v.MapRange(); item.Next(); {
-			out.SetMapIndex(cleaned(item.Key()), cleaned(item.Value()))
+			out.SetMapIndex(mapped(item.Key(), change), mapped(item.Value(), change))
 		}
 	case reflect.Struct:
 		out.Set(v)
 		if figures, ok := v.Interface().(result.Figures); ok {
-			out.Set(reflect.ValueOf(figures.Map(func(text string) string { return strings.Map(printable, text) })))
+			out.Set(reflect.ValueOf(figures.Map(change)))
 		}
 		for i := range v.NumField() {
 			if v.Type().Field(i).IsExported() {
-				out.Field(i).Set(cleaned(v.Field(i)))
+				out.Field(i).Set(mapped(v.Field(i), change))
 			}
 		}
 	default:
