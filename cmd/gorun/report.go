@@ -20,6 +20,8 @@ type reportOptions struct {
 	files []string
 	out   string
 	serve string
+
+	anonymous bool
 }
 
 func newReport(e env, runF func(context.Context, *reportOptions) error) *cobra.Command {
@@ -53,6 +55,8 @@ func newReport(e env, runF func(context.Context, *reportOptions) error) *cobra.C
 	flags.SortFlags = false
 	flags.StringVarP(&o.out, "out", "o", "", "write the page to this `file`")
 	flags.StringVar(&o.serve, "serve", "", "show the page at this `address`, and refresh it (127.0.0.1:0: any free port)")
+	flags.BoolVar(&o.anonymous, "anonymous", false,
+		"leave out the host name, the boot id and the kernel's command line")
 	_ = cmd.MarkFlagFilename("out", "html")
 	return cmd
 }
@@ -71,6 +75,10 @@ func (o *reportOptions) validate() error {
 		}
 	}
 	return nil
+}
+
+func (o *reportOptions) options() report.Options {
+	return report.Options{Views: rows, Anonymous: o.anonymous}
 }
 
 func (o *reportOptions) outputs() output.Opener {
@@ -101,7 +109,7 @@ func runReport(ctx context.Context, o *reportOptions) (err error) {
 			return err
 		}
 	}
-	return page.Write(func(w io.Writer) error { return report.Write(w, inputs, report.Options{Views: rows}) })
+	return page.Write(func(w io.Writer) error { return report.Write(w, inputs, o.options()) })
 }
 
 // serveReport serves the page until SIGHUP, SIGINT or SIGTERM, which are its normal end.
@@ -114,7 +122,7 @@ func (o *reportOptions) serveReport(ctx context.Context) error {
 	if host == "" {
 		host = "127.0.0.1" // other machines get the page only if the address allows them to
 	}
-	served, err := report.NewServed(o.files, rows)
+	served, err := report.NewServed(o.files, o.options())
 	if err != nil {
 		return err
 	}

@@ -44,8 +44,9 @@ const (
 // Experiment is `gorun bind`.
 var Experiment = experiment.Define(experiment.Definition[Cell]{
 	Text: experiment.Text{
-		Name:  "bind",
-		Short: "Compare processes bound to CPUs with the same processes unbound",
+		Name:     "bind",
+		Short:    "Compare processes bound to CPUs with the same processes unbound",
+		Question: "Are processes faster when they are bound to CPUs?",
 		Long: "In a trial, --processes start together. Each checks --checks times which CPU it runs on, and then adds up an\n" +
 			"array of its own. Bound, process i has CPU i mod n of the n CPUs; unbound, all may use all. A bound and an unbound\n" +
 			"trial make a pair; either comes first equally often, in random order. The mean time of the sums is compared.\n" +

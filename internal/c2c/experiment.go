@@ -15,8 +15,9 @@ import (
 // Experiment is `gorun c2c`.
 var Experiment = experiment.Define(experiment.Definition[Cell]{
 	Text: experiment.Text{
-		Name:  "c2c",
-		Short: "Measure how long a cache line takes to get from one CPU to another",
+		Name:     "c2c",
+		Short:    "Measure how long a cache line takes to get from one CPU to another",
+		Question: "How long does a cache line take to get from one CPU to another?",
 		Long: "Two threads, each pinned to its CPU, pass a cache line back and forth; half of a round trip is the " +
 			"latency from\n" +
 			"core to core. Every pair gets a new line, and the pairs are in random order. If not all pairs fit in\n" +

@@ -21,8 +21,9 @@ import (
 // Experiment is `gorun contend`.
 var Experiment = experiment.Define(experiment.Definition[Cell]{
 	Text: experiment.Text{
-		Name:  "contend",
-		Short: "Measure operations on memory that several CPUs use at the same time",
+		Name:     "contend",
+		Short:    "Measure operations on memory that several CPUs use at the same time",
+		Question: "How long does an operation on memory take while several CPUs use it?",
 		Long: "In each row of the load pattern, some CPUs repeat one operation at the same time, each with a thread pinned to it.\n" +
 			"All threads start together. By default a row lasts for --time, and only those windows count in which all threads\n" +
 			"ran. With --count each thread makes a fixed number of operations; towards the end the slower ones run alone, which\n" +

@@ -17,13 +17,15 @@ import (
 
 // Text holds the texts of an experiment on the command line.
 type Text struct {
-	Name    string // of the command
-	Args    string // after the name in the usage line: "{A B | --auto} [LOOPS]"
-	Words   bool   // the words after the flags are the user's command; words in it that begin with a dash are not flags
-	Short   string
-	Long    string
-	Example string
-	Matrix  string // examples of gorun matrix
+	Name  string // of the command
+	Args  string // after the name in the usage line: "{A B | --auto} [LOOPS]"
+	Words bool   // the words after the flags are the user's command; words in it that begin with a dash are not flags
+	Short string
+	// Question is what a run with the experiment's own rows answers.
+	Question string
+	Long     string
+	Example  string
+	Matrix   string // examples of gorun matrix
 }
 
 // Flags are the flags of an experiment, with their defaults. C describes what a cell does: plain values that are sent

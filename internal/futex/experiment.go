@@ -19,7 +19,8 @@ import (
 var Experiment = experiment.Define(experiment.Definition[Cell]{
 	Text: experiment.Text{
 		Name: "futex", Args: "[A B]",
-		Short: "Measure how long it takes to wake a sleeping thread",
+		Short:    "Measure how long it takes to wake a sleeping thread",
+		Question: "How long does it take to wake a sleeping thread?",
 		Long: "Two threads, pinned to CPUs A and B, sleep in futex(2) and wake each other in turns. Without A and B\n" +
 			"there is a pair for each relation of two CPUs that the machine has; the pairs take turns, and each is judged\n" +
 			"against the first.\n\n" +

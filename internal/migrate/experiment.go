@@ -20,8 +20,9 @@ import (
 // Experiment is `gorun migrate`.
 var Experiment = experiment.Define(experiment.Definition[Cell]{
 	Text: experiment.Text{
-		Name:  "migrate",
-		Short: "Measure what it costs to move a thread to another CPU",
+		Name:     "migrate",
+		Short:    "Measure what it costs to move a thread to another CPU",
+		Question: "What does it cost to move a thread to another CPU?",
 		Long: "A thread makes accesses to its working set, and is moved to and fro between two CPUs by sched_setaffinity(2).\n" +
 			"There is a pair of CPUs for each relation that the machine has, and the pairs take turns. Each is judged, by the\n" +
 			"time of an access, against same-cpu: a thread that makes the same calls and stays where it is.\n\n" +

@@ -540,8 +540,8 @@ func TestLatencyGuides(t *testing.T) {
 	f, ok := drawLatency(run)
 	require.True(t, ok)
 	rendertest.Figure(t, f)
-	// 2 MiB is 6 of 15 doublings from 32 KiB to 1 GiB, over the 372 units of a panel.
-	assert.Contains(t, f.SVG, fmt.Sprintf(`<title>L2: 2 MiB</title><path d="M%.1f 0v180"`, 6.0/15*372))
+	// 2 MiB is 6 of 15 doublings from 32 KiB to 1 GiB, over the 356 units of a panel.
+	assert.Contains(t, f.SVG, fmt.Sprintf(`<title>L2: 2 MiB</title><path d="M%.1f 0v180"`, 6.0/15*356))
 	assert.Equal(t, 3, strings.Count(f.SVG, "stroke-dasharray=\"3 3\""))
 	assert.Contains(t, f.SVG, `<title>Pages 4k, 2 MiB buffer: 8.00 ns</title>`)
 

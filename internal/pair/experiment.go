@@ -26,9 +26,10 @@ const severalBudget = 60
 // Experiment is `gorun pair`.
 var Experiment = experiment.Define(experiment.Definition[Cell]{
 	Text: experiment.Text{
-		Name:  "pair",
-		Args:  "{A B | --auto} [LOOPS]",
-		Short: "Measure how the CPUs of two processes affect them",
+		Name:     "pair",
+		Args:     "{A B | --auto} [LOOPS]",
+		Short:    "Measure how the CPUs of two processes affect them",
+		Question: "How do the CPUs of two processes affect them?",
 		Long: "A process on CPU A and one on CPU B start together and each make LOOPS loops of the work: by default\n" +
 			"system calls. In a ping-pong they pass a turn back and forth, and a loop is a round trip. With --auto\n" +
 			"there is a pair of CPUs for each relation that the machine has; the first is one CPU for both processes.\n" +

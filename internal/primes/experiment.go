@@ -20,8 +20,9 @@ import (
 // Experiment is `gorun primes`.
 var Experiment = experiment.Define(experiment.Definition[Cell]{
 	Text: experiment.Text{
-		Name:  "primes",
-		Short: "Count primes with a pool of workers in a given placement",
+		Name:     "primes",
+		Short:    "Count primes with a pool of workers in a given placement",
+		Question: "How long does it take to count these primes, and what limits it?",
 		Long: "A pool of workers counts the primes from 1 to --limit. Each worker is a goroutine: it floats, or keeps its\n" +
 			"thread (--lock-thread), or keeps its thread and its CPU (--pin-cpus); or threads keep their CPU and goroutines\n" +
 			"move between them (--pin-thread). The placement is read back from the kernel, and undone at the end.",

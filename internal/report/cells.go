@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"math"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -21,12 +22,19 @@ var kindClasses = map[stats.Kind]string{
 }
 
 // verdicts returns the first table of a run: the verdict on each cell, or a summary of each series without cells.
-func verdicts(run *result.Run, compared view.Compared) table {
+func verdicts(run *result.Run, compared view.Compared, scales scales) table {
+	set := compared.SeriesOf(run)
 	if len(run.Cells) == 0 {
-		return seriesTable(compared.SeriesOf(run))
+		return seriesTable(set, scales.of(set.What))
+	}
+	quantity, show := judgedTime(run, set), scales.of(judgedTime(run, set)).Text
+	of := func(s *result.Summary) *result.Distribution { return &s.Seconds }
+	if run.Matrix != nil && run.Matrix.Datum == result.DatumMetric {
+		quantity, show = result.DatumMetric, units.Digits
+		of = func(s *result.Summary) *result.Distribution { return s.Metric }
 	}
 	t := table{
-		Name: "verdicts", Caption: "Each cell against the baseline",
+		Name: "verdicts", Caption: "Each cell against the baseline, by " + quantity, Cells: true,
 		Head: headings("cell", "verdict", "#median", "#least", "#greatest", "#ratio", "#from", "#to", "#samples"),
 	}
 	own := compared.Heading != ""
@@ -40,28 +48,25 @@ func verdicts(run *result.Run, compared view.Compared) table {
 	for _, figure := range figures {
 		t.Head = append(t.Head, heading{figure.Label, false}, heading{"ratio of " + figure.Label, true})
 	}
-	set := compared.SeriesOf(run)
-	show := unitOf(run)
 	for i, title := range view.CellTitles(run) {
 		c := &run.Cells[i]
 		row := []cell{words(title), verdictOf(run, i)}
 		if median, ok := set.Series[i].Median(); own && ok {
-			row = append(row, figured(median, units.Seconds))
+			row = append(row, figured(median, scales.of(set.What).Text))
 		} else if own {
 			row = append(row, cell{})
 		}
+		spread := []cell{{}, {}, {}}
+		samples := 0
 		if c.Summary != nil {
-			d := c.Summary.Seconds
-			row = append(row, figured(d.Median, show), figured(d.Min, show), figured(d.Max, show))
-		} else {
-			row = append(row, cell{}, cell{}, cell{})
+			samples = c.Summary.Samples
+			if d := of(c.Summary); d != nil && samples > 0 {
+				spread = []cell{figured(d.Median, show), figured(d.Min, show), figured(d.Max, show)}
+			}
 		}
+		row = append(row, spread...)
 		row = append(row, ratios(c.Verdict)...)
-		if c.Summary != nil {
-			row = append(row, counted(c.Summary.Samples))
-		} else {
-			row = append(row, counted(0))
-		}
+		row = append(row, counted(samples))
 		for _, figure := range figures {
 			v, judged := c.Verdicts[figure.Column]
 			if !judged {
@@ -78,7 +83,7 @@ func verdicts(run *result.Run, compared view.Compared) table {
 // contrasts returns the comparisons of two cells other than the baseline.
 func contrasts(run *result.Run) table {
 	t := table{
-		Name: "contrasts", Caption: "Cells against others than the baseline, as declared before the first sample",
+		Name: "contrasts", Cells: true, Caption: "Cells against others than the baseline, as declared before the first sample",
 		Head: headings("cell", "against", "by", "verdict", "#ratio", "#from", "#to"),
 	}
 	if run.Matrix == nil {
@@ -144,35 +149,22 @@ func unsupported(run *result.Run, of experiment.View) table {
 	return t
 }
 
-// lines returns how to apply the settings of a command without gorun, the best one first.
+// lines returns how to apply the settings of a command without gorun.
 func lines(run *result.Run) table {
 	t := table{
-		Name: "lines", Caption: "How to have each without gorun, the best first",
+		Name: "lines", Cells: true, Caption: "Each cell without gorun",
 		Head: headings("cell", "taskset", "numactl", "systemd", "Kubernetes"),
 	}
-	if run.Matrix == nil {
-		return t
-	}
-	for _, i := range run.Matrix.Ranking {
-		if i < 0 || i >= len(run.Cells) || run.Cells[i].Lines == nil { // an untrusted journal
+	for _, c := range run.Cells {
+		l := c.Lines
+		if l == nil || reflect.ValueOf(*l).IsZero() {
 			continue
 		}
-		l := run.Cells[i].Lines
 		t.Rows = append(t.Rows, []cell{
-			words(run.Cells[i].Name), words(l.Taskset), words(l.Numactl), words(strings.Join(l.Systemd, "; ")), words(l.Kubernetes),
+			words(c.Name), words(l.Taskset), words(l.Numactl), words(strings.Join(l.Systemd, "; ")), words(l.Kubernetes),
 		})
 	}
 	return t
-}
-
-func unitOf(run *result.Run) func(x float64) string {
-	var medians []float64
-	for _, c := range run.Cells {
-		if c.Summary != nil {
-			medians = append(medians, c.Summary.Seconds.Median)
-		}
-	}
-	return units.CommonUnit(medians)
 }
 
 // verdictOf returns the verdict on a cell in words.
@@ -189,7 +181,7 @@ func verdictOf(run *result.Run, i int) cell {
 	return cell{Text: string(c.Verdict.Kind), Class: kindClasses[c.Verdict.Kind]}
 }
 
-// ratios returns a verdict's typical ratio and the ends of its interval.
+// ratios returns a verdict's typical ratio and the ends of its interval, which may not be bounded yet.
 func ratios(v *stats.Verdict) []cell {
 	if v == nil || v.Typical.Ratio <= 0 || v.Kind == stats.Invalid {
 		return []cell{{}, {}, {}}
@@ -197,32 +189,43 @@ func ratios(v *stats.Verdict) []cell {
 	show := func(x float64) string { return fmt.Sprintf("%.3f", x) }
 	row := []cell{figured(v.Typical.Ratio, show), figured(v.Typical.Lo, show), figured(v.Typical.Hi, show)}
 	if v.Typical.Lo <= 0 {
-		row[1] = words(units.Unbounded)
+		row[1] = words("–")
 	}
 	if v.Typical.Hi >= math.MaxFloat64 {
-		row[2] = words(units.Unbounded)
+		row[2] = words("–")
 	}
 	return row
 }
 
-// seriesTable summarises the series of a run without cells.
-func seriesTable(set view.SeriesSet) table {
-	t := table{
-		Name: "summary", Caption: "What was measured: " + set.What,
-		Head: headings("what", "#median", "#mean", "#least", "#greatest", "#99th percentile", "#samples"),
-	}
-	var all []float64
+// leastForP99 is the number of samples from which on their 99th percentile is not their greatest.
+const leastForP99 = 100
+
+// seriesTable summarises the series of a run without cells. Single samples have no range, and few no percentile.
+func seriesTable(set view.SeriesSet, scale units.Scale) table {
+	most := 0
 	for _, s := range set.Series {
-		d, _ := s.Distribution()
-		all = append(all, d.Median)
+		_, n := s.Distribution()
+		most = max(most, n)
 	}
-	show := units.CommonUnit(all)
+	t := table{Name: "summary", Caption: "What was measured: " + set.What, Cells: true, Head: headings("what", "#median")}
+	if most > 1 {
+		t.Head = append(t.Head, headings("#mean", "#least", "#greatest")...)
+	}
+	if most >= leastForP99 {
+		t.Head = append(t.Head, headings("#99th percentile")...)
+	}
+	t.Head = append(t.Head, headings("#samples")...)
 	for _, s := range set.Series {
 		d, n := s.Distribution()
-		row := []cell{words(s.Name), {}, {}, {}, {}, {}, counted(n)}
+		row := make([]cell, len(t.Head))
+		row[0], row[len(row)-1] = words(s.Name), counted(n)
 		if n > 0 {
-			for i, x := range []float64{d.Median, d.Mean, d.Min, d.Max, d.P99} {
-				row[1+i] = figured(x, show)
+			of := []float64{d.Median, d.Mean, d.Min, d.Max, d.P99}
+			if n < leastForP99 {
+				of = of[:4]
+			}
+			for i, x := range of[:min(len(of), len(row)-2)] {
+				row[1+i] = figured(x, scale.Text)
 			}
 		}
 		t.Rows = append(t.Rows, row)

@@ -11,11 +11,20 @@ import (
 
 // figuresOf returns the drawings of a report that apply to the run, in order: those of every run and those of its
 // experiment.
-func figuresOf(run *result.Run, views render.Views) []experiment.Drawing {
+func figuresOf(run *result.Run, views render.Views, scales scales) []experiment.Drawing {
 	of := views.Of(run.Experiment)
-	panels := func(run *result.Run) (chart.Figure, bool) { return chart.SamplePanels(of.Compared.SeriesOf(run)) }
+	times := func(run *result.Run) (chart.Figure, bool) {
+		set := of.Compared.SeriesOf(run)
+		return chart.CellTimes(set, scales.of(set.What))
+	}
+	panels := func(run *result.Run) (chart.Figure, bool) {
+		set := of.Compared.SeriesOf(run)
+		return chart.SamplePanels(set, scales.of(set.What))
+	}
 	return slices.Concat(
-		[]experiment.Drawing{{Anchor: "ratios", Draw: chart.RatioForest}, {Anchor: "samples", Draw: panels}},
+		[]experiment.Drawing{
+			{Anchor: "ratios", Draw: chart.RatioForest}, {Anchor: "times", Draw: times}, {Anchor: "samples", Draw: panels},
+		},
 		of.Drawings,
 		[]experiment.Drawing{{Anchor: "cpus", Draw: chart.CPUStrip}},
 	)

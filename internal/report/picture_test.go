@@ -17,7 +17,7 @@ func TestPictureOfReadme(t *testing.T) {
 	all := recordedRuns(t)
 	i := slices.IndexFunc(all, func(r recorded) bool { return r.name == "matrix" })
 	in := readText(t, all[i].journal(t))
-	drawings := figuresOf(in.Run, experiments)
+	drawings := figuresOf(in.Run, experiments, nil)
 	at := slices.IndexFunc(drawings, func(d experiment.Drawing) bool { return d.Anchor == "ratios" })
 	figure, ok := drawings[at].Draw(in.Run)
 	require.True(t, ok)

@@ -1,9 +1,11 @@
 package report
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"maps"
+	"path/filepath"
 	"reflect"
 	"slices"
 	"strings"
@@ -23,13 +25,13 @@ type signal struct {
 
 // signals are the rows of the table of disturbances. To add one, add its row.
 var signals = [...]signal{
-	{"steal by the hypervisor", units.Seconds, func(s *result.Signals) *float64 { return s.StealSeconds }, false},
-	{"other programs", units.Seconds, func(s *result.Signals) *float64 { return s.OtherSeconds }, false},
-	{"waiting for a CPU", units.Seconds, func(s *result.Signals) *float64 { return s.RunQueueSeconds }, false},
-	{"throttled by the quota", units.Seconds, func(s *result.Signals) *float64 { return s.ThrottledSeconds }, false},
-	{"CPU pressure", units.Seconds, func(s *result.Signals) *float64 { return s.CPUPressureSeconds }, false},
-	{"stopped by a signal", units.Seconds, func(s *result.Signals) *float64 { return s.StoppedSeconds }, false},
-	{"machine suspended", units.Seconds, func(s *result.Signals) *float64 { return s.SuspendedSeconds }, false},
+	{"steal by the hypervisor", milliseconds, func(s *result.Signals) *float64 { return s.StealSeconds }, false},
+	{"other programs", milliseconds, func(s *result.Signals) *float64 { return s.OtherSeconds }, false},
+	{"waiting for a CPU", milliseconds, func(s *result.Signals) *float64 { return s.RunQueueSeconds }, false},
+	{"throttled by the quota", milliseconds, func(s *result.Signals) *float64 { return s.ThrottledSeconds }, false},
+	{"CPU pressure", milliseconds, func(s *result.Signals) *float64 { return s.CPUPressureSeconds }, false},
+	{"stopped by a signal", milliseconds, func(s *result.Signals) *float64 { return s.StoppedSeconds }, false},
+	{"machine suspended", milliseconds, func(s *result.Signals) *float64 { return s.SuspendedSeconds }, false},
 	{"migrations", units.Count, func(s *result.Signals) *float64 { return number(s.Migrations) }, false},
 	{"voluntary switches", units.Count, func(s *result.Signals) *float64 { return number(s.VoluntarySwitches) }, false},
 	{
@@ -38,7 +40,7 @@ var signals = [...]signal{
 	},
 	{"minor page faults", units.Count, func(s *result.Signals) *float64 { return number(s.MinorFaults) }, false},
 	{"major page faults", units.Count, func(s *result.Signals) *float64 { return number(s.MajorFaults) }, false},
-	{"a fixed loop before the sample", units.Seconds, func(s *result.Signals) *float64 { return s.CanarySeconds }, true},
+	{"a fixed loop before the sample", milliseconds, func(s *result.Signals) *float64 { return s.CanarySeconds }, true},
 	{"clock, MHz", units.Digits, func(s *result.Signals) *float64 { return s.MHz }, true},
 }
 
@@ -50,12 +52,18 @@ func number(n *uint64) *float64 {
 	return &x
 }
 
-// disturbances summarises the disturbances of the samples. One that no sample has is shown as not known, not as zero.
+// milliseconds is how disturbances are shown, so that all their times have one unit.
+func milliseconds(seconds float64) string { return units.Digits(1e3*seconds) + " ms" }
+
+// disturbances summarises the disturbances of the samples. Those that no sample has, and those that are not known, are named
+// below the table.
 func disturbances(run *result.Run) table {
 	t := table{
 		Name: "disturbances", Caption: "What disturbed the samples",
 		Head: headings("disturbance", "#median of a sample", "#greatest", "#in all", "#samples that know it"),
 	}
+	var none, unknown []string
+	negative := false
 	for _, signal := range signals {
 		var all []float64
 		sum := 0.0
@@ -65,15 +73,30 @@ func disturbances(run *result.Run) table {
 				sum += *x
 			}
 		}
-		row := []cell{words(signal.name), words("not known"), {}, {}, counted(len(all))}
-		if len(all) > 0 {
-			d := result.Distribute(all)
-			row[1], row[2] = figured(d.Median, signal.show), figured(d.Max, signal.show)
-			if !signal.each {
-				row[3] = figured(sum, signal.show)
-			}
+		if len(all) == 0 {
+			unknown = append(unknown, signal.name)
+			continue
+		}
+		d := result.Distribute(all)
+		if d.Min == 0 && d.Max == 0 && len(all) == len(run.Samples) {
+			none = append(none, signal.name)
+			continue
+		}
+		negative = negative || d.Min < 0
+		row := []cell{words(signal.name), figured(d.Median, signal.show), figured(d.Max, signal.show), {}, counted(len(all))}
+		if !signal.each {
+			row[3] = figured(sum, signal.show)
 		}
 		t.Rows = append(t.Rows, row)
+	}
+	if len(none) > 0 {
+		t.Notes = append(t.Notes, "None: "+strings.Join(none, ", ")+".")
+	}
+	if len(unknown) > 0 {
+		t.Notes = append(t.Notes, "Not known: "+strings.Join(unknown, ", ")+".")
+	}
+	if negative {
+		t.Notes = append(t.Notes, "A time below zero is within the error of the kernel's accounts.")
 	}
 	return t
 }
@@ -112,29 +135,47 @@ func quality(run *result.Run) []table {
 	return []table{counts, reasons, disturbances(run)}
 }
 
-// environment returns the known fields of the host and of the tool.
+// hidden are the fields of a host that only a program can compare: hashes.
+var hidden = []string{"topology", "mitigations"}
+
+// called are the names of a host's fields, where these differ from their keys.
+var called = map[string]string{
+	"os": "operating system", "arch": "architecture", "cpu_model": "processor", "cpus": "CPUs", "online": "CPUs online",
+	"llcs": "last-level caches", "nodes": "NUMA nodes", "allowed": "CPUs allowed", "gomaxprocs": "GOMAXPROCS",
+	"cpu_quota": "CPU quota, CPUs", "memory_bytes": "memory", "memory_limit_bytes": "memory limit of the cgroup",
+	"transparent_hugepage": "transparent huge pages", "numa_balancing": "NUMA balancing",
+	"migration_cost_ns": "migration cost of the scheduler, ns", "boot_id": "boot", "smt": "SMT", "aslr": "ASLR",
+}
+
+// environment returns the known fields of the host, and the tool.
 func environment(in Input) table {
 	run := in.Run
 	t := table{Name: "environment", Caption: "Where, when and by what it was measured", Head: headings("what", "value")}
-	t.Rows = append(t.Rows, []cell{words("file"), words(in.File)}, []cell{words("started"), words(run.Started)})
-	t.Rows = append(t.Rows, fields("", run.Host)...)
-	t.Rows = append(t.Rows, fields("tool: ", run.Tool)...)
-	t.Rows = append(t.Rows, []cell{words("seed"), words(fmt.Sprint(run.Seed))})
-	return t
-}
-
-// fields returns the fields of a struct that are not zero, by their JSON names.
-func fields(prefix string, of any) (rows [][]cell) {
-	v := reflect.ValueOf(of)
-	for i := range v.NumField() {
-		name, _, _ := strings.Cut(v.Type().Field(i).Tag.Get("json"), ",")
-		field := reflect.Indirect(v.Field(i))
-		if !field.IsValid() || field.IsZero() {
+	add := func(name, value string) {
+		if value != "" {
+			t.Rows = append(t.Rows, []cell{words(name), words(value)})
+		}
+	}
+	add("file", filepath.Base(in.File))
+	add("started", run.Started)
+	host := reflect.ValueOf(run.Host)
+	for i := range host.NumField() {
+		key, _, _ := strings.Cut(host.Type().Field(i).Tag.Get("json"), ",")
+		field := reflect.Indirect(host.Field(i))
+		if !field.IsValid() || field.IsZero() || slices.Contains(hidden, key) {
 			continue
 		}
-		rows = append(rows, []cell{words(prefix + strings.ReplaceAll(name, "_", " ")), words(fmt.Sprint(field))})
+		value := fmt.Sprint(field)
+		if strings.HasSuffix(key, "_bytes") {
+			value = units.Bytes(field.Uint())
+		}
+		add(cmp.Or(called[key], strings.ReplaceAll(key, "_", " ")), value)
 	}
-	return rows
+	add("tool", strings.TrimSpace(run.Tool.Name+" "+run.Tool.Version))
+	add("commit", run.Tool.Commit)
+	add("Go", run.Tool.Go)
+	add("seed", fmt.Sprint(run.Seed))
+	return t
 }
 
 // options returns the requested options, by flag name.
@@ -163,7 +204,7 @@ func options(run *result.Run) table {
 
 // commands returns the command that repeats one sample of each cell.
 func commands(run *result.Run) table {
-	t := table{Name: "commands", Caption: "What repeats a sample of each cell", Head: headings("cell", "command")}
+	t := table{Name: "commands", Caption: "What repeats a sample of each cell", Cells: true, Head: headings("cell", "command")}
 	for i, title := range view.CellTitles(run) {
 		if len(run.Cells[i].Command) > 0 {
 			t.Rows = append(t.Rows, []cell{words(title), {Text: commandLine(run.Cells[i].Command), Class: "code"}})

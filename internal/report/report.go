@@ -36,11 +36,15 @@ var pageTemplate = sync.OnceValue(func() *template.Template {
 type Options struct {
 	Views   render.Views
 	Version string // of a page that is served and refreshes itself; "": a file
+	// Anonymous leaves out what identifies the machine: host name, boot and the kernel's command line.
+	Anonymous bool
 }
 
 // page is the data of the template.
 type page struct {
-	Title, Answer string
+	Title         string // the question
+	Answer        []view.Statement
+	Facts         []fact
 	Version       string
 	Refresh       int // seconds between two looks for a newer version
 	Policy        string
@@ -52,8 +56,8 @@ type page struct {
 // section is one run of the page.
 type section struct {
 	Anchor, Name  string
-	Answer        string
-	Open          bool // in progress, or killed
+	Answer        []view.Statement // where it is not in the page's head, or not all of it
+	Open          bool             // in progress, or killed
 	Partial       bool
 	Verdicts      table
 	Contrasts     table
@@ -91,19 +95,21 @@ func Write(w io.Writer, inputs []Input, o Options) error {
 		Style:  template.HTML("<style>\n" + style + "</style>"),
 		Script: template.HTML("<script>" + script + "</script>"),
 	}
+	if o.Anonymous {
+		inputs = anonymous(inputs)
+	}
 	clean := make([]Input, len(inputs))
 	for i, in := range inputs {
 		clean[i] = Input{File: term.Clean(in.File), Run: term.Clean(in.Run), Ended: in.Ended}
-		p.Runs = append(p.Runs, sectionOf(fmt.Sprintf("run%d", i+1), clean[i], o.Views))
 	}
-	p.Title, p.Answer = titleOf(clean), p.Runs[0].Answer
-	p.Together = comparisons(clean, o.Views)
-	if len(inputs) > 1 {
-		p.Answer = fmt.Sprintf("%d runs side by side.", len(inputs))
-		if len(p.Together) == 0 {
-			p.Answer += " They have no cell in common."
-		}
+	scales := scalesOf(clean, o.Views)
+	for i, in := range clean {
+		p.Runs = append(p.Runs, sectionOf(fmt.Sprintf("run%d", i+1), in, o.Views, scales, len(clean) > 1))
 	}
+	var compared []view.Statement
+	p.Together, compared = comparisons(clean, o.Views, scales)
+	p.Title, p.Answer = headOf(clean, o.Views, compared)
+	p.Facts = factsOf(clean)
 	if err := pageTemplate().Execute(w, p); err != nil {
 		return fmt.Errorf("cannot write the report: %w", err)
 	}
@@ -121,34 +127,18 @@ func policy(served bool) string {
 	return text
 }
 
-func titleOf(inputs []Input) string {
-	var names []string
-	for _, in := range inputs {
-		name := "gorun " + in.Run.Experiment
-		if m := in.Run.Matrix; m != nil && m.Title != "" {
-			name = m.Title
-		} else if m != nil {
-			name = "gorun matrix " + in.Run.Experiment
-		}
-		if len(names) == 0 || names[len(names)-1] != name {
-			names = append(names, name)
-		}
-	}
-	title := strings.Join(names, ", ")
-	if host := inputs[0].Run.Host.Hostname; host != "" {
-		title += " on " + host
-	}
-	return title
-}
-
-func sectionOf(anchor string, in Input, views render.Views) section {
+func sectionOf(anchor string, in Input, views render.Views, scales scales, several bool) section {
 	run := in.Run
 	of := views.Of(run.Experiment)
 	s := section{
-		Anchor: anchor, Name: filepath.Base(in.File), Answer: view.Sentences(views.Answer(run)), Open: !in.Ended, Partial: run.Partial,
-		Verdicts: verdicts(run, of.Compared), Contrasts: contrasts(run), Order: order(run), Unsupported: unsupported(run, of), Lines: lines(run), Findings: run.Findings, Warnings: run.Warnings,
+		Anchor: anchor, Name: filepath.Base(in.File), Open: !in.Ended, Partial: run.Partial,
+		Verdicts: verdicts(run, of.Compared, scales), Contrasts: contrasts(run), Order: order(run), Unsupported: unsupported(run, of), Lines: lines(run), Findings: run.Findings, Warnings: run.Warnings,
 		FindingsTitle: views.FindingsTitle(run),
 		Quality:       quality(run), Environment: environment(in), Options: options(run), Commands: commands(run),
+	}
+	answer := views.Answer(run)
+	if _, cut := brief(run, answer); cut || several {
+		s.Answer = answer
 	}
 	if run.Matrix != nil && run.Matrix.Control != nil {
 		s.Control = run.Matrix.Control.String()
@@ -156,7 +146,7 @@ func sectionOf(anchor string, in Input, views render.Views) section {
 	if len(run.Command) > 0 {
 		s.Command = commandLine(run.Command)
 	}
-	for _, f := range figuresOf(run, views) {
+	for _, f := range figuresOf(run, views, scales) {
 		figure, ok := f.Draw(run)
 		if !ok {
 			continue

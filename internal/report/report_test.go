@@ -309,33 +309,49 @@ func TestCommandLine(t *testing.T) {
 // Runs of the same experiment are shown side by side, with their common cells.
 func TestTogether(t *testing.T) {
 	a, b, c := matrixOf(t, 2, 30), matrixOf(t, 3, 30), made("contend")
-	tables := comparisons([]Input{{File: "a", Run: judged(t, a)}, {File: "b", Run: judged(t, b)}, {File: "c", Run: c}}, nil)
+	tables, answer := comparisons([]Input{{File: "a", Run: judged(t, a)}, {File: "b", Run: judged(t, b)}, {File: "c", Run: c}}, nil, nil)
 	require.Len(t, tables, 1)
 	assert.Len(t, tables[0].Head, 4)
 	require.Len(t, tables[0].Rows, 2, "the third cell is in one alone")
 	assert.Equal(t, "--workers 2", tables[0].Rows[1][0].Text)
 	assert.NotEqual(t, tables[0].Rows[1][1].Value, tables[0].Rows[1][2].Value)
 	assert.NotEmpty(t, tables[0].Rows[1][3].Text)
-	assert.Empty(t, comparisons([]Input{{File: "a", Run: a}, {File: "c", Run: c}}, nil))
+	require.Len(t, answer, 1)
+	assert.Equal(t, "b, against a:", answer[0].Text)
+	assert.Equal(t, []string{"--workers 2", tables[0].Rows[1][3].Text}, answer[0].Rows[1])
+	tables, _ = comparisons([]Input{{File: "a", Run: a}, {File: "c", Run: c}}, nil, nil)
+	assert.Empty(t, tables)
 }
 
-// A signal that no sample has is not known, and not zero.
+// A signal that no sample has is not known, and not zero; one that is zero in all is not a row either. All times have one unit.
 func TestDisturbances(t *testing.T) {
 	run := made("primes")
 	run.Samples = []result.Sample{sampleOf(0, 1), sampleOf(1, 1), sampleOf(2, 1)}
-	for _, row := range disturbances(run).Rows {
-		switch row[0].Text {
-		case "migrations":
-			assert.Equal(t, []string{"1", "2", "3", "3"}, []string{row[1].Value, row[2].Value, row[3].Value, row[4].Value})
-		case "clock, MHz":
-			assert.Equal(t, "not known", row[1].Text)
-		}
+	zero, long := 0.0, -12.5
+	for i := range run.Samples {
+		signals := &run.Samples[i].Quality.Signals
+		signals.ThrottledSeconds, signals.OtherSeconds = &zero, &long
 	}
+	table := disturbances(run)
+	rows := map[string][]cell{}
+	for _, row := range table.Rows {
+		rows[row[0].Text] = row
+	}
+	migrations := rows["migrations"]
+	require.Len(t, migrations, 5)
+	assert.Equal(t, []string{"1", "2", "3", "3"},
+		[]string{migrations[1].Value, migrations[2].Value, migrations[3].Value, migrations[4].Value})
+	assert.Len(t, rows, 3)
+	assert.Equal(t, []string{"2.00 ms", "-12500 ms"}, []string{rows["steal by the hypervisor"][2].Text, rows["other programs"][1].Text})
+	require.Len(t, table.Notes, 3)
+	assert.Equal(t, "None: throttled by the quota.", table.Notes[0])
+	assert.Contains(t, table.Notes[1], "Not known: ")
+	assert.Contains(t, table.Notes[1], "clock, MHz")
+	assert.Contains(t, table.Notes[2], "below zero")
 }
 
 func TestLinesOfSettings(t *testing.T) {
 	run := &result.Run{
-		Matrix: &result.Matrix{Ranking: []int{1, 0, 2, 9, -1}},
 		Cells: []result.Cell{
 			{Name: "unbound", Lines: &result.Lines{}},
 			{Name: "one-llc", Lines: &result.Lines{Taskset: "taskset -c 0-3", Systemd: []string{"CPUAffinity=0-3", "Nice=5"}}},
@@ -343,7 +359,7 @@ func TestLinesOfSettings(t *testing.T) {
 		},
 	}
 	rows := lines(run).Rows
-	require.Len(t, rows, 2)
+	require.Len(t, rows, 1, "unbound needs nothing")
 	assert.Equal(t, []cell{words("one-llc"), words("taskset -c 0-3"), {}, words("CPUAffinity=0-3; Nice=5"), {}}, rows[0])
 	assert.Empty(t, lines(&result.Run{}).Rows)
 }
@@ -381,7 +397,7 @@ func TestVerdictsOnEachFigure(t *testing.T) {
 		run.Samples[i].UserSeconds = 0.1 + 0.0001*float64(i%5)
 	}
 	judged(t, run)
-	table := verdicts(run, view.Compared{})
+	table := verdicts(run, view.Compared{}, nil)
 	heads := make([]string, len(table.Head))
 	for i, h := range table.Head {
 		heads[i] = h.Text

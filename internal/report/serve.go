@@ -13,14 +13,12 @@ import (
 	"strings"
 	"sync"
 	"time"
-
-	"gorun/internal/render"
 )
 
 // Served is the report of some growing files.
 type Served struct {
-	files []string
-	views render.Views
+	files   []string
+	options Options
 
 	mu      sync.Mutex // one page is made at a time
 	version string     // of the page
@@ -28,8 +26,8 @@ type Served struct {
 }
 
 // NewServed makes the first page, so that a file that cannot be shown is an error before anything is served.
-func NewServed(files []string, views render.Views) (*Served, error) {
-	s := &Served{files: files, views: views}
+func NewServed(files []string, options Options) (*Served, error) {
+	s := &Served{files: files, options: options}
 	_, err := s.current()
 	return s, err
 }
@@ -57,12 +55,14 @@ func (s *Served) current() ([]byte, error) {
 	}
 	inputs := make([]Input, len(s.files))
 	for i, file := range s.files {
-		if inputs[i], err = Read(file, s.views); err != nil {
+		if inputs[i], err = Read(file, s.options.Views); err != nil {
 			return nil, err
 		}
 	}
 	var page bytes.Buffer
-	if err := Write(&page, inputs, Options{Views: s.views, Version: version}); err != nil {
+	options := s.options
+	options.Version = version
+	if err := Write(&page, inputs, options); err != nil {
 		return nil, err
 	}
 	s.page, s.version = page.Bytes(), version

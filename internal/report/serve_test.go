@@ -31,7 +31,7 @@ func TestServe(t *testing.T) {
 	lines := strings.SplitAfter(string(whole), "\n")
 	require.NoError(t, os.WriteFile(path, []byte(strings.Join(lines[:10], "")), 0o644))
 
-	served, err := NewServed([]string{path}, nil)
+	served, err := NewServed([]string{path}, Options{})
 	require.NoError(t, err)
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
@@ -64,6 +64,6 @@ func TestServe(t *testing.T) {
 
 	cancel()
 	assert.NoError(t, <-ended)
-	_, err = NewServed([]string{path}, nil)
+	_, err = NewServed([]string{path}, Options{})
 	assert.ErrorIs(t, err, os.ErrNotExist)
 }

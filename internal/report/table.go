@@ -14,6 +14,8 @@ type table struct {
 	Caption string
 	Head    []heading
 	Rows    [][]cell // the first cell of a row is its heading
+	Cells   bool     // which is the name of a cell of the run
+	Notes   []string // below the table
 }
 
 // heading is the heading of a column.
@@ -56,6 +58,7 @@ func headings(texts ...string) []heading {
 // tableOf returns the table of a figure: a text that is a number is shown with three digits.
 func tableOf(name string, from chart.FigureTable) table {
 	t := table{Name: name, Caption: from.Caption, Rows: make([][]cell, len(from.Rows))}
+	t.Cells = len(from.Head) > 0 && (from.Head[0] == "cell" || from.Head[0] == "row")
 	numbers := make([]int, len(from.Head))
 	for i, row := range from.Rows {
 		t.Rows[i] = make([]cell, len(row))

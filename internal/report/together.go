@@ -13,7 +13,7 @@ import (
 )
 
 // comparisons returns tables with the medians of runs of the same experiment that have common cells, side by side.
-func comparisons(inputs []Input, views render.Views) (tables []table) {
+func comparisons(inputs []Input, views render.Views, scales scales) (tables []table, answer []view.Statement) {
 	var experiments []string
 	of := map[string][]Input{}
 	for _, in := range inputs {
@@ -24,27 +24,34 @@ func comparisons(inputs []Input, views render.Views) (tables []table) {
 		of[name] = append(of[name], in)
 	}
 	for _, name := range experiments {
-		if t := sideBySide(of[name], views.Of(name).Compared, views.Columns(name)); len(of[name]) > 1 && len(t.Rows) > 0 {
-			tables = append(tables, t)
+		if len(of[name]) == 1 {
+			continue
+		}
+		if t, found := sideBySide(of[name], views.Of(name).Compared, views.Columns(name), scales); len(t.Rows) > 0 {
+			tables, answer = append(tables, t), append(answer, found...)
 		}
 	}
-	return tables
+	return tables, answer
 }
 
 // sideBySide returns a table with a row for each cell that two or more runs have. Runs of a matrix are also compared
-// with the first, as by `gorun compare --force`.
-func sideBySide(inputs []Input, compared view.Compared, columns column.List) table {
-	t := table{Name: "together", Caption: "gorun " + inputs[0].Run.Experiment + ": the runs side by side"}
+// with the first, as by `gorun compare --force`; the statements are the verdicts of that.
+func sideBySide(
+	inputs []Input, compared view.Compared, columns column.List, scales scales,
+) (t table, found []view.Statement) {
+	t = table{Name: "together", Cells: true, Caption: "gorun " + inputs[0].Run.Experiment + ": the runs side by side"}
 	t.Head = headings("cell")
 	var order []string
 	medians := make([]map[string]float64, len(inputs))
 	against := make([]map[string]cell, len(inputs))
 	runs := map[string]int{} // number of runs that have the cell
-	var all []float64
+	what := ""
 	for i, in := range inputs {
 		t.Head = append(t.Head, heading{fmt.Sprintf("%d: %s", i+1, filepath.Base(in.File)), true})
 		medians[i] = map[string]float64{}
-		for _, s := range compared.SeriesOf(in.Run).Series {
+		set := compared.SeriesOf(in.Run)
+		what = set.What
+		for _, s := range set.Series {
 			median, ok := s.Median()
 			if !ok {
 				continue
@@ -53,7 +60,6 @@ func sideBySide(inputs []Input, compared view.Compared, columns column.List) tab
 				order = append(order, s.Name)
 			}
 			medians[i][s.Name] = median
-			all = append(all, median)
 		}
 		if i > 0 {
 			against[i] = comparedWith(inputs[0], in, columns)
@@ -62,7 +68,21 @@ func sideBySide(inputs []Input, compared view.Compared, columns column.List) tab
 			t.Head = append(t.Head, heading{Text: fmt.Sprintf("%d against 1", i+1)})
 		}
 	}
-	show := units.CommonUnit(all)
+	show := scales.of(what).Text
+	for i := range inputs {
+		if against[i] == nil {
+			continue
+		}
+		s := view.Statement{Text: fmt.Sprintf("%s, against %s:", filepath.Base(inputs[i].File), filepath.Base(inputs[0].File))}
+		for _, name := range order {
+			if v, ok := against[i][name]; ok {
+				s.Rows = append(s.Rows, []string{name, v.Text})
+			}
+		}
+		if len(s.Rows) > 0 {
+			found = append(found, s)
+		}
+	}
 	for _, name := range order {
 		if runs[name] < 2 {
 			continue
@@ -80,7 +100,10 @@ func sideBySide(inputs []Input, compared view.Compared, columns column.List) tab
 		}
 		t.Rows = append(t.Rows, row)
 	}
-	return t
+	if len(t.Rows) > 0 && len(found) == 0 {
+		found = []view.Statement{{Text: fmt.Sprintf("%s side by side: see the table.", units.Things(len(inputs), "run"))}}
+	}
+	return t, found
 }
 
 // comparedWith returns the verdicts on a run's cells against those of the first, by the cells' titles there; nil if the

@@ -363,7 +363,7 @@ func TestFiguresOfRecordedRuns(t *testing.T) {
 	for _, r := range recordedRuns(t) {
 		in := readText(t, r.journal(t))
 		before := show(t, in.Run, shown{format: "json"})
-		for _, f := range figuresOf(in.Run, experiments) {
+		for _, f := range figuresOf(in.Run, experiments, scalesOf([]Input{in}, experiments)) {
 			drawn[f.Anchor] += 0
 			figure, ok := f.Draw(in.Run)
 			if !ok {
@@ -379,6 +379,7 @@ func TestFiguresOfRecordedRuns(t *testing.T) {
 				assert.GreaterOrEqual(t, points, 10.0)
 			}
 			assert.NotEmpty(t, figure.Title)
+			assert.Contains(t, figure.SVG, `font-weight="600">`+figure.Title+"</text>", "the title has room")
 			assert.NotEmpty(t, figure.Description)
 			assert.NotEmpty(t, figure.Table.Caption)
 			assert.NotEmpty(t, figure.Table.Rows, "%s of %s", f.Anchor, r.name)
@@ -530,7 +531,7 @@ func FuzzViews(f *testing.F) {
 		for _, format := range experiments.Formats() {
 			require.NoError(t, format.Write(io.Discard, run, term.Options{Width: width}))
 		}
-		for _, f := range figuresOf(run, experiments) {
+		for _, f := range figuresOf(run, experiments, nil) {
 			if figure, ok := f.Draw(run); ok {
 				rendertest.XML(t, figure.SVG)
 			}

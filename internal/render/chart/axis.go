@@ -48,6 +48,44 @@ func Linear(lo, hi, length float64) Axis {
 	return a
 }
 
+// closeAxis holds the figures from lo to hi and little else. If they lie far apart, equal distances on it are equal factors.
+func closeAxis(lo, hi, length float64) (axis Axis, byFactors bool) {
+	if lo > 0 && hi >= 10*lo {
+		return factors(lo, hi, length), true
+	}
+	pad := 0.03 * (hi - lo)
+	if !(pad > 0) {
+		pad = 0.05 * math.Abs(hi)
+	}
+	return Linear(lo-pad, hi+pad, length), false
+}
+
+// factors goes by equal ratios, and has ticks at 1, 2 and 5 times the powers of ten, or at some powers of ten.
+func factors(lo, hi, length float64) Axis {
+	pad := math.Pow(hi/lo, 0.03)
+	lo, hi = lo/pad, hi*pad
+	a := Axis{At: func(x float64) float64 { return math.Log(x/lo) / math.Log(hi/lo) * length }}
+	decades := math.Log10(hi / lo)
+	for power := math.Floor(math.Log10(lo)); power <= math.Log10(hi); power += max(1, math.Ceil(decades/8)) {
+		for _, times := range [...]float64{1, 2, 5} {
+			tick := times * math.Pow(10, power)
+			if tick >= lo && tick <= hi && (times == 1 || decades < 2.5) {
+				a.Ticks = append(a.Ticks, tick)
+			}
+		}
+	}
+	return a
+}
+
+// thin returns every second tick, or every third and so on, so that there are not more than this number.
+func thin(ticks []float64, most int) (kept []float64) {
+	every := max(1, (len(ticks)+most-1)/most)
+	for i := 0; i < len(ticks); i += every {
+		kept = append(kept, ticks[i])
+	}
+	return kept
+}
+
 // whole is linear, for what counts things.
 func whole(lo, hi, length float64) Axis {
 	a := Linear(lo, hi, length)

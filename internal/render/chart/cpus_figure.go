@@ -87,21 +87,22 @@ func CPUStrip(run *result.Run) (Figure, bool) {
 	b.WriteString(svgCPUNumbers(cpus, cell))
 	told := len(strips)*len(cpus) <= stripTold
 	for i, s := range strips {
-		fmt.Fprintf(&b, `<g transform="translate(0 %d)">`+"\n", i*stripStep)
-		if len(strips) > 1 {
+		if len(strips) == 1 {
+			b.WriteString("<g>\n")
+		} else {
+			b.WriteString(rowOf(s.name, 0, i*stripStep, stripStep))
 			fmt.Fprintf(&b, `<g><title>%s</title><text x="-8" y="13" text-anchor="end">%s</text></g>`+"\n",
 				html.EscapeString(s.tell(cpus)), Text(s.name, float64(left-8), 6))
 		}
 		b.WriteString(s.draw(cpus, cell, told) + "</g>\n")
 	}
-	b.WriteString("</g>\n")
-	height := 20 + len(strips)*stripStep + 10
+	height := len(strips)*stripStep + 10
 	var labels []string
 	for level := range len(Shades) + 1 {
 		labels = append(labels, strconv.Itoa(100*level/len(Shades)))
 	}
-	b.WriteString(DrawScale(labels, "%", Margin+44, height))
-	f.SVG = Frame(f, CPUModel(run.Host), height+32, b.String())
+	b.WriteString(belowRows(0, height) + DrawScale(labels, "%", 44-left, 0) + "</g></g>\n")
+	f.SVG = Frame(f, CPUModel(run.Host), 20+height+32, b.String())
 	return f, true
 }
 

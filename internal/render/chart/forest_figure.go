@@ -28,12 +28,9 @@ func svgInk(class, colour string) string {
 }
 
 const (
-	forestNames = 250 // width of the cells' names
-	forestPlot  = 330
-	forestWords = 150 // of the figures
-	forestLabel = 145 // of each mark's label
-	forestRow   = 20  // of a cell, and
-	forestMark  = 10  // for each ratio of it
+	forestPlot = Inside
+	forestName = 18 // height of a cell's name, and
+	forestMark = 11 // of each ratio of it
 )
 
 // MatrixSVG draws the verdicts of a matrix.
@@ -53,10 +50,18 @@ func RatioForest(run *result.Run) (Figure, bool) {
 	if run.Cells[0].Against == nil {
 		baseline = titles[run.Matrix.Baseline]
 	}
+	what := "wall time"
+	switch run.Matrix.Datum {
+	case "":
+	case result.DatumMetric:
+		what = "metric"
+	default:
+		what = "time"
+	}
 	f := Figure{
-		Title: "Time of each cell over that of the baseline",
+		Title: "Ratio to the baseline: " + what,
 		Table: FigureTable{
-			Caption: "Ratio of each cell's time to that of the baseline, " + baseline + ", and the interval that holds it",
+			Caption: "Ratio of each cell's " + what + " to that of the baseline, " + baseline + ", and the interval that holds it",
 			Head:    []string{"cell", "typical", "from", "to", "total", "from", "to"},
 		},
 	}
@@ -85,18 +90,13 @@ func RatioForest(run *result.Run) (Figure, bool) {
 }
 
 func forestAbout(run *result.Run, cells []int, baseline string) string {
-	slower, faster := 0, 0
+	counts := map[stats.Kind]int{}
 	for _, i := range cells {
-		switch run.Cells[i].Verdict.Kind {
-		case stats.Slower:
-			slower++
-		case stats.Faster:
-			faster++
-		}
+		counts[run.Cells[i].Verdict.Kind]++
 	}
-	return fmt.Sprintf("The baseline is %s. Of %s, %d took longer and %d less time. The grey band is the margin of %s, "+
-		"within which a difference is none.", baseline, units.Things(len(cells), "other cell"), slower, faster,
-		units.Share(run.Matrix.Margin))
+	return fmt.Sprintf("The baseline is %s. Of %s, %d are slower and %d faster. The grey band is the margin of %s, "+
+		"within which a difference is none.", baseline, units.Things(len(cells), "other cell"), counts[stats.Slower],
+		counts[stats.Faster], units.Share(run.Matrix.Margin))
 }
 
 // effects returns what is drawn of a cell, in the order of the marks: the typical effect, the total one, and the typical
@@ -171,72 +171,86 @@ func ratioAxis(run *result.Run, cells []int) (axis Axis, lo, hi float64) {
 	return axis, lo, hi
 }
 
-func forestSVG(run *result.Run, cells []int, titles []string, f Figure) string {
-	axis, lo, hi := ratioAxis(run, cells)
-	top := svgHeading + 26
-	marks := []string{"typical sample", "total of all samples"}
+// forestMarks are the marks of a cell that occur: their labels by their places.
+func forestMarks(run *result.Run, cells []int) (labels []string, places []int) {
+	labels = []string{"typical sample", "total of all samples"}
 	for _, figure := range run.Matrix.Figures {
-		marks = append(marks, figure.Label)
+		labels = append(labels, figure.Label)
 	}
-	row := forestRow + (len(marks)-1)*forestMark
-	height := len(cells) * row
-	var b strings.Builder
-	left := Margin + forestNames
-	b.WriteString(openSVG(left+forestPlot+16+forestWords+Margin, top+height+46, f.Title, f.Description))
-	b.WriteString(svgInks)
-	fmt.Fprintf(&b, `<g font-size="11" transform="translate(%d %d)">`, left, svgHeading)
-	for k, label := range marks {
-		x := k * forestLabel
-		fmt.Fprintf(&b, `<g class="%s"><path d="M%d 4h22" stroke-width="2"/>%s</g><text x="%d" y="8">%s</text>`,
-			markClass(k), x, svgMark(k, float64(x+11), 4), x+28, html.EscapeString(label))
-	}
-	b.WriteString("</g>\n")
-	fmt.Fprintf(&b, `<g transform="translate(%d %d)">`+"\n", left, top)
-	from, to := axis.At(max(lo, 1-run.Matrix.Margin)), axis.At(min(hi, 1+run.Matrix.Margin))
-	fmt.Fprintf(&b, `<rect x="%.1f" width="%.1f" height="%d" opacity=".12"><title>the margin of %s</title></rect>`+"\n",
-		from, to-from, height, units.Share(run.Matrix.Margin))
-	for _, tick := range axis.Ticks {
-		fmt.Fprintf(&b, `<path d="M%.1f 0v%d" stroke="currentColor" opacity=".15"/>`+
-			`<text x="%.1[1]f" y="%[3]d" text-anchor="middle" font-size="11">%[4]s</text>`+"\n", axis.At(tick), height+5,
-			height+19, ratioText(tick))
-	}
-	fmt.Fprintf(&b, `<path d="M%.1f 0v%d" stroke="currentColor" stroke-width="1.5"/>`+"\n", axis.At(1), height)
-	fmt.Fprintf(&b, `<g font-size="11"><text y="%d">← takes less time</text>`+
-		`<text x="%d" y="%[1]d" text-anchor="end">takes longer →</text></g>`+"\n", height+36, forestPlot)
-	for n, i := range cells {
-		verdict := run.Cells[i].Verdict
-		middle := n*row + row/2
-		name := html.EscapeString(titles[i])
-		fmt.Fprintf(&b, `<g><title>%s: %s</title><text x="-8" y="%d" text-anchor="end">%s</text>`+
-			`<text x="%d" y="%d" font-size="11">%s</text></g>`+"\n", name,
-			html.EscapeString(term.Clean(view.CellWords(run, i, term.Options{Verbose: true}).Text)),
-			middle+4, html.EscapeString(term.Snip(titles[i], forestNames/7)), forestPlot+12, middle+4,
-			effectText(verdict.Typical))
-		for k, effect := range effects(run, i) {
-			if effect != nil && finite(effect.Ratio) {
-				b.WriteString(svgEffect(axis, *effect, k, n*row+forestRow/2+1+k*forestMark, marks[k]))
-			}
+	for k := range labels {
+		if slices.ContainsFunc(cells, func(cell int) bool {
+			effect := effects(run, cell)[k]
+			return effect != nil && finite(effect.Ratio)
+		}) {
+			places = append(places, k)
 		}
 	}
-	return b.String() + "</g>\n</svg>\n"
+	return labels, places
+}
+
+func forestSVG(run *result.Run, cells []int, titles []string, f Figure) string {
+	axis, lo, hi := ratioAxis(run, cells)
+	axis.Ticks = thin(axis.Ticks, 7)
+	labels, places := forestMarks(run, cells)
+	var items []legendItem
+	for _, k := range places {
+		items = append(items, legendItem{labels[k], fmt.Sprintf(`<g class="%s"><path d="M-11 0h22" stroke-width="2"/>%s</g>`,
+			markClass(k), svgMark(k, 0, 0))})
+	}
+	legend, tall := drawLegendItems(items)
+	top := svgHeading + tall + 2
+	row := forestName + len(places)*forestMark + 4
+	bottom := top + len(cells)*row
+	var b strings.Builder
+	b.WriteString(openSVG(svgWidth, bottom+46, f.Title, f.Description) + svgInks)
+	fmt.Fprintf(&b, `<g transform="translate(%d %d)">%s</g>`+"\n", Margin, svgHeading, legend)
+	var grid strings.Builder
+	from, to := axis.At(max(lo, 1-run.Matrix.Margin)), axis.At(min(hi, 1+run.Matrix.Margin))
+	fmt.Fprintf(&grid, `<rect x="%.1f" y="%d" width="%.1f" height="%d" opacity=".12"/><path d="`, from, forestName-3, to-from,
+		row-forestName+3)
+	for _, tick := range axis.Ticks {
+		fmt.Fprintf(&grid, "M%.1f %dv%d", axis.At(tick), forestName-3, row-forestName+3)
+	}
+	fmt.Fprintf(&grid, `" stroke="currentColor" opacity=".15"/><path d="M%.1f %dv%d" stroke="currentColor" stroke-width="1.5"/>`+"\n",
+		axis.At(1), forestName-3, row-forestName+3)
+	amount := run.Matrix.Datum == result.DatumMetric
+	for n, i := range cells {
+		b.WriteString(rowOf(titles[i], Margin, top+n*row, row))
+		b.WriteString(rowHeading(titles[i], 0, forestPlot, effectText(run.Cells[i].Verdict.Typical, amount)) + grid.String())
+		y := forestName + forestMark/2
+		for _, k := range places {
+			if effect := effects(run, i)[k]; effect != nil && finite(effect.Ratio) {
+				b.WriteString(svgEffect(axis, *effect, k, y, labels[k], amount || k > 1 && !strings.HasSuffix(labels[k], "time")))
+			}
+			y += forestMark
+		}
+		b.WriteString("</g>\n")
+	}
+	b.WriteString(belowRows(Margin, bottom) + `<g font-size="11">` + "\n")
+	for _, tick := range axis.Ticks {
+		fmt.Fprintf(&b, `<text x="%.1f" y="13" text-anchor="middle">%s</text>`+"\n", min(max(axis.At(tick), 8), forestPlot-8),
+			ratioText(tick))
+	}
+	less, more := "takes less time", "takes longer"
+	if amount {
+		less, more = "less", "more"
+	}
+	fmt.Fprintf(&b, `<text y="32">← %s</text><text x="%d" y="32" text-anchor="end">%s →</text></g></g>`+"\n", less, forestPlot, more)
+	return b.String() + "</svg>\n"
 }
 
 // markClass is the ink of a mark, by its place among those of a cell.
-func markClass(k int) string { return string("abc"[min(k, 2)]) }
+func markClass(k int) string { return string("abc"[k%3]) }
 
-// svgMark is a square, a diamond or a circle around a point, by the mark's place among those of a cell.
+// svgMark is the shape around a point, by the mark's place among those of a cell. Shape and ink together are different for
+// the first twelve.
 func svgMark(k int, x float64, y int) string {
-	switch k {
-	case 0:
-		return fmt.Sprintf(`<rect x="%.1f" y="%.1f" width="7" height="7"/>`, x-3.5, float64(y)-3.5)
-	case 1:
-		return fmt.Sprintf(`<path d="M%.1f %dl4 4-4 4-4-4z"/>`, x, y-4)
-	}
-	return fmt.Sprintf(`<circle cx="%.1f" cy="%d" r="3.5"/>`, x, y)
+	shapes := [...]string{"-3.5-3.5h7v7h-7z", "0-4l4 4-4 4-4-4z", "-3.5 0a3.5 3.5 0 1 0 7 0a3.5 3.5 0 1 0-7 0z", "0-4l4 7h-8z"}
+	return fmt.Sprintf(`<path d="M%.1f %dm%s"/>`, x, y, shapes[k%len(shapes)])
 }
 
 // svgEffect draws an interval, with an arrow where it goes on outside, and the ratio as the mark of that place.
-func svgEffect(axis Axis, e stats.Effect, k, y int, of string) string {
+func svgEffect(axis Axis, e stats.Effect, k, y int, of string, amount bool) string {
 	ends, arrows := [2]float64{0, forestPlot}, ""
 	if lo := axis.At(max(e.Lo, math.SmallestNonzeroFloat64)); lo >= 0 {
 		ends[0] = min(lo, forestPlot)
@@ -250,17 +264,17 @@ func svgEffect(axis Axis, e stats.Effect, k, y int, of string) string {
 	}
 	x := min(max(axis.At(e.Ratio), 0), forestPlot)
 	return fmt.Sprintf(`<g class="%s"><title>%s: %s</title><path d="M%.1f %dH%.1f" stroke-width="2"/>%s%s</g>`+"\n",
-		markClass(k), html.EscapeString(of), effectText(e), ends[0], y, ends[1], arrows, svgMark(k, x, y))
+		markClass(k), html.EscapeString(of), effectText(e, amount), ends[0], y, ends[1], arrows, svgMark(k, x, y))
 }
 
-// effectText is the interval of an effect. What it is of may be no time.
-func effectText(e stats.Effect) string {
-	return units.Changes{Step: 0.001, Amount: true}.Interval(e.Lo, e.Hi)
+// effectText is the interval of an effect on a time, or on an amount of something else.
+func effectText(e stats.Effect, amount bool) string {
+	return units.Changes{Step: 0.001, Amount: amount}.Interval(e.Lo, e.Hi)
 }
 
-// ratioText shows a tick: fractions of powers of two below 1.
+// ratioText shows a tick: powers of two below 1 as fractions.
 func ratioText(x float64) string {
-	if x < 1 && slices.Contains([]float64{0.5, 0.25, 0.125, 0.0625, 0.03125}, x) {
+	if fraction, _ := math.Frexp(x); x < 1 && fraction == 0.5 {
 		return "1/" + strconv.FormatFloat(1/x, 'f', -1, 64)
 	}
 	return TickText(x)

@@ -15,15 +15,12 @@ import (
 )
 
 const (
-	samplesLeft   = 84 // of the figures beside the axis
-	samplesPlot   = 430
-	samplesGap    = 24
-	samplesCounts = 120 // width of the distribution
-	samplesTall   = 70
-	samplesPanel  = samplesTall + 44 // with its name
+	samplesLeft   = 62 // for the figures of y
+	samplesPlot   = svgWidth - samplesLeft - Margin
+	samplesTall   = 62
+	samplesPanel  = samplesTall + 32 // with its name
 	samplesMarks  = 2000             // up to which each sample is a mark of its own
 	samplesPanels = 100
-	samplesBins   = 14 // of a distribution
 )
 
 // stretch is some samples of a series that follow each other, where there are too many to draw each.
@@ -34,11 +31,11 @@ type stretch struct {
 	median    float64
 }
 
-// SamplePanels draws the samples of each cell in the order in which they were taken, all over the same time, so that a
-// drift is seen and what else it struck; and beside it how they are distributed. Of more than samplesMarks samples,
-// stretches of neighbours are drawn by their least, median and greatest.
-func SamplePanels(set view.SeriesSet) (Figure, bool) {
-	set.Series = slices.DeleteFunc(set.Series, func(s view.Series) bool { return len(s.Points) == 0 })
+// SamplePanels draws the samples of each cell in the order in which they were taken, all over the same time and on one scale,
+// so that a drift is seen and what else it struck. Of more than samplesMarks samples, adjacent ones are merged into their
+// minimum, median and maximum.
+func SamplePanels(set view.SeriesSet, scale units.Scale) (Figure, bool) {
+	set.Series = measured(set)
 	total := 0
 	for _, s := range set.Series {
 		total += len(s.Points)
@@ -47,9 +44,8 @@ func SamplePanels(set view.SeriesSet) (Figure, bool) {
 		return Figure{}, false
 	}
 	joined := total > samplesMarks
-	f := Figure{Title: "The samples in the order in which they were taken: " + set.What}
-	f.Description = "Each mark is a sample: ● valid, ▲ suspect, ✕ invalid, ○ of the baseline's duplicate. " +
-		"The line is the median; the bars count the valid and suspect samples."
+	f := Figure{Title: "Samples over time: " + set.What}
+	f.Description = "Each mark is a sample, in the order in which they were taken; the line is the median. All panels have one scale."
 	drawn := set.Series[:min(len(set.Series), samplesPanels)]
 	each := min(samplesPlot/2, max(8, samplesMarks/len(drawn)))
 	at := "place"
@@ -62,7 +58,7 @@ func SamplePanels(set view.SeriesSet) (Figure, bool) {
 	}
 	if joined {
 		f.Description = "Each bar is a stretch of samples that follow each other: its ends are the least and the greatest, " +
-			"its dot the median of those that are not invalid. The line is the median of all; the bars beside count the samples."
+			"its dot the median of those that are not invalid. The line is the median of all. All panels have one scale."
 		f.Table.Head = []string{"cell", "samples", at + ", from", "to", "least", "median", "greatest"}
 	}
 	if hidden := len(set.Series) - len(drawn); hidden > 0 {
@@ -83,8 +79,13 @@ func SamplePanels(set view.SeriesSet) (Figure, bool) {
 			})
 		}
 	}
-	f.SVG = samplesSVG(set, drawn, joined, each, f)
+	f.SVG = samplesSVG(set, drawn, scale, joined, each, &f)
 	return f, true
+}
+
+// measured are the series that have samples.
+func measured(set view.SeriesSet) []view.Series {
+	return slices.DeleteFunc(slices.Clone(set.Series), func(s view.Series) bool { return len(s.Points) == 0 })
 }
 
 func pointWords(p view.Point) string {
@@ -113,139 +114,157 @@ func stretches(points []view.Point, most int) []stretch {
 	return all
 }
 
-func samplesSVG(set view.SeriesSet, drawn []view.Series, joined bool, each int, f Figure) string {
+// timesAxis is the axis of all points of some series, and reports whether equal distances on it are equal factors.
+func timesAxis(drawn []view.Series, length float64) (axis Axis, byFactors bool) {
+	lo, hi := math.Inf(1), math.Inf(-1)
+	for _, s := range drawn {
+		for _, p := range s.Points {
+			lo, hi = min(lo, p.Seconds), max(hi, p.Seconds)
+		}
+	}
+	return closeAxis(lo, hi, length)
+}
+
+func samplesSVG(set view.SeriesSet, drawn []view.Series, scale units.Scale, joined bool, each int, f *Figure) string {
 	first, last := math.Inf(1), math.Inf(-1)
 	for _, s := range drawn {
 		for _, p := range s.Points {
 			first, last = min(first, p.At), max(last, p.At)
 		}
 	}
-	byTime := Linear(min(0, first), last, samplesPlot)
+	byTime := Linear(min(0, first), last, samplesPlot-6)
 	if !set.Timed {
-		byTime = whole(min(0, first), last, samplesPlot)
+		byTime = whole(min(0, first), last, samplesPlot-6)
 	}
-	top := svgHeading + 12
+	byTime.Ticks = thin(byTime.Ticks, 6)
+	times, byFactors := timesAxis(drawn, samplesTall)
+	times.Ticks = thin(times.Ticks, 4)
+	if byFactors {
+		f.Description += " Equal distances on it are equal factors."
+	}
+	legend, tall := samplesLegend(drawn, joined)
+	top := svgHeading + tall + 4
 	bottom := top + len(drawn)*samplesPanel
 	var b strings.Builder
-	b.WriteString(openSVG(samplesLeft+samplesPlot+samplesGap+samplesCounts+Margin, bottom+30, f.Title, f.Description))
-	b.WriteString(svgInks)
+	b.WriteString(openSVG(svgWidth, bottom+36, f.Title, f.Description) + svgInks)
+	fmt.Fprintf(&b, `<g transform="translate(%d %d)">%s</g>`+"\n", Margin, svgHeading, legend)
 	for i, s := range drawn {
-		fmt.Fprintf(&b, `<g transform="translate(%d %d)">`+"\n", samplesLeft, top+i*samplesPanel)
-		b.WriteString(samplesRow(s, byTime, joined, each) + "</g>\n")
+		b.WriteString(rowOf(s.Name, samplesLeft, top+i*samplesPanel, samplesPanel))
+		b.WriteString(samplesRow(s, byTime, times, scale, joined, each) + "</g>\n")
 	}
-	fmt.Fprintf(&b, `<g transform="translate(%d %d)" font-size="11">`+"\n", samplesLeft,
-		bottom-samplesPanel+samplesTall+24)
+	b.WriteString(belowRows(samplesLeft, bottom-6) + `<g font-size="11">` + "\n")
 	for _, tick := range byTime.Ticks {
-		fmt.Fprintf(&b, `<text x="%.1f" y="16" text-anchor="middle">%s</text>`+"\n", byTime.At(tick), TickText(tick))
+		fmt.Fprintf(&b, `<text x="%.1f" y="12" text-anchor="middle">%s</text>`+"\n", byTime.At(tick), TickText(tick))
 	}
 	unit := "place of the sample in the run"
 	if set.Timed {
 		unit = "seconds since the run began"
 	}
-	fmt.Fprintf(&b, `<text x="%d" y="32" text-anchor="end">%s</text><text x="%d" y="16">samples</text></g>`+"\n",
-		samplesPlot, unit, samplesPlot+samplesGap)
+	fmt.Fprintf(&b, `<text x="%d" y="28" text-anchor="end">%s</text></g></g>`+"\n", samplesPlot, unit)
 	return b.String() + "</svg>\n"
 }
 
-// samplesRow is the panel of one series: its samples, and their distribution beside them over the same axis.
-func samplesRow(s view.Series, byTime Axis, joined bool, each int) string {
-	lo, hi := math.Inf(1), math.Inf(-1)
-	for _, p := range s.Points {
-		lo, hi = min(lo, p.Seconds), max(hi, p.Seconds)
+// samplesLegend names the marks that occur.
+func samplesLegend(drawn []view.Series, joined bool) (legend string, height int) {
+	median := legendItem{"median", `<path d="M-9 0h18" stroke="currentColor" opacity=".7"/>`}
+	if joined {
+		return drawLegendItems([]legendItem{
+			{"least to greatest, and median", `<g class="a"><path d="M0-6v12"/><circle r="1.6"/></g>`}, median,
+		})
 	}
-	show := units.CommonUnit([]float64{lo, hi})
-	if !(hi > lo) {
-		lo, hi = lo*0.99, hi*1.01
+	var items []legendItem
+	for _, kind := range []struct {
+		name  string
+		point view.Point
+	}{
+		{"valid", view.Point{Verdict: result.Valid}},
+		{"of the baseline's duplicate", view.Point{Verdict: result.Valid, Control: true}},
+		{"suspect", view.Point{Verdict: result.Suspect}},
+		{"invalid or cut short", view.Point{Verdict: result.Invalid}},
+	} {
+		mark := pointMark(kind.point, 0, 0)
+		if slices.ContainsFunc(drawn, func(s view.Series) bool {
+			return slices.ContainsFunc(s.Points, func(p view.Point) bool { return pointMark(p, 0, 0) == mark })
+		}) {
+			items = append(items, legendItem{kind.name, mark + "</path>"})
+		}
 	}
-	if !(hi > lo) {
-		hi = lo + 1
-	}
-	at := func(x float64) float64 { return samplesTall - (x-lo)/(hi-lo)*samplesTall }
+	return drawLegendItems(append(items, median))
+}
+
+// samplesRow is the panel of one series.
+func samplesRow(s view.Series, byTime, times Axis, scale units.Scale, joined bool, each int) string {
+	at := func(x float64) float64 { return samplesTall - times.At(x) }
+	median, good := s.Median()
 	var b strings.Builder
-	fmt.Fprintf(&b, `<text x="%d" y="12" font-weight="600">%s<title>%s</title></text><g transform="translate(0 24)">`+"\n",
-		Margin-samplesLeft, html.EscapeString(term.Snip(s.Name, 88)), html.EscapeString(s.Name))
-	fmt.Fprintf(&b, `<rect x="0" y="-3" width="%d" height="%d" opacity=".05"/>`+"\n", samplesPlot, samplesTall+6)
+	b.WriteString(rowHeading(s.Name, Margin-samplesLeft, samplesPlot, medianText(s, scale)))
+	b.WriteString(`<g transform="translate(0 22)">` + "\n")
+	fmt.Fprintf(&b, `<rect y="-3" width="%d" height="%d" opacity=".05"/>`, samplesPlot, samplesTall+6)
 	for _, tick := range byTime.Ticks {
 		fmt.Fprintf(&b, `<path d="M%.1f -3v%d" stroke="currentColor" opacity=".12"/>`, byTime.At(tick), samplesTall+6)
 	}
-	label := func(x, y float64) {
-		fmt.Fprintf(&b, `<text x="-6" y="%.1f" text-anchor="end" font-size="11">%s</text>`+"\n", y+4, show(x))
+	for _, tick := range times.Ticks {
+		fmt.Fprintf(&b, `<path d="M0 %.1fh%d" stroke="currentColor" opacity=".12"/>`+
+			`<text x="-5" y="%.1f" text-anchor="end" font-size="11">%s</text>`+"\n", at(tick), samplesPlot, at(tick)+4,
+			tickOf(scale, tick))
 	}
-	label(hi, 0)
-	label(lo, samplesTall)
-	if median, ok := s.Median(); ok {
-		y := at(median)
-		fmt.Fprintf(&b, `<path d="M0 %.1fh%d" stroke="currentColor" opacity=".7"><title>median %s</title></path>`+"\n", y,
-			samplesPlot+samplesGap+samplesCounts, units.Seconds(median))
-		if y > 13 && y < samplesTall-13 {
-			label(median, y)
-		}
+	if good {
+		fmt.Fprintf(&b, `<path d="M0 %.1fh%d" stroke="currentColor" opacity=".7"><title>median %s</title></path>`+"\n",
+			at(median), samplesPlot, scale.Text(median))
 	}
 	if joined {
-		b.WriteString(svgStretches(stretches(s.Points, each), byTime, at))
+		b.WriteString(svgStretches(stretches(s.Points, each), byTime, at, scale))
 	} else {
-		b.WriteString(svgPoints(s.Points, byTime, at))
+		for _, p := range s.Points {
+			fmt.Fprintf(&b, "%s<title>sample %d: %s, %s</title></path>\n", pointMark(p, byTime.At(p.At)+3, at(p.Seconds)), p.Index,
+				scale.Text(p.Seconds), html.EscapeString(pointWords(p)))
+		}
 	}
-	b.WriteString(svgCounts(s, lo, hi))
 	return b.String() + "</g>"
 }
 
-// svgPoints has a mark a sample, told apart by shape as well as by colour.
-func svgPoints(points []view.Point, byTime Axis, at func(float64) float64) string {
-	var b strings.Builder
-	for _, p := range points {
-		x, y := byTime.At(p.At), at(p.Seconds)
-		words := pointWords(p)
-		switch {
-		case p.Verdict == result.Invalid || p.Partial:
-			fmt.Fprintf(&b, `<path class="c" stroke-width="1.5" d="M%.1f %.1fl5 5m0-5l-5 5">`, x-2.5, y-2.5)
-		case p.Verdict == result.Suspect:
-			fmt.Fprintf(&b, `<path class="b" d="M%.1f %.1fl3.2 5.6h-6.4z">`, x, y-3.5)
-		case p.Control:
-			fmt.Fprintf(&b, `<path class="a hollow" d="M%.1f %.1fa2.5 2.5 0 1 0 5 0a2.5 2.5 0 1 0-5 0">`, x-2.5, y)
-		default:
-			fmt.Fprintf(&b, `<path class="a" d="M%.1f %.1fa2 2 0 1 0 4 0a2 2 0 1 0-4 0">`, x-2, y)
-		}
-		fmt.Fprintf(&b, "<title>sample %d: %s, %s</title></path>\n", p.Index, units.Seconds(p.Seconds),
-			html.EscapeString(words))
+// medianText is the median of a series, and the number of samples that it is of.
+func medianText(s view.Series, scale units.Scale) string {
+	switch d, n := s.Distribution(); n {
+	case 0:
+		return "no valid sample"
+	case 1:
+		return scale.Text(d.Median) + ", 1 sample"
+	default:
+		return fmt.Sprintf("median %s of %d", scale.Text(d.Median), n)
 	}
-	return b.String()
+}
+
+// tickOf is a tick's number with the unit of the scale.
+func tickOf(scale units.Scale, seconds float64) string {
+	x := scale.In(seconds)
+	if digits := strconv.FormatFloat(x, 'f', -1, 64); len(digits) <= 6 {
+		return digits + " " + scale.Unit
+	}
+	return strconv.FormatFloat(x, 'g', 4, 64) + " " + scale.Unit
+}
+
+// pointMark opens the mark of a sample. Its shape distinguishes it as well as its colour.
+func pointMark(p view.Point, x, y float64) string {
+	switch {
+	case p.Verdict == result.Invalid || p.Partial:
+		return fmt.Sprintf(`<path class="c" stroke-width="1.5" d="M%.1f %.1fl5 5m0-5l-5 5">`, x-2.5, y-2.5)
+	case p.Verdict == result.Suspect:
+		return fmt.Sprintf(`<path class="b" d="M%.1f %.1fl3.2 5.6h-6.4z">`, x, y-3.5)
+	case p.Control:
+		return fmt.Sprintf(`<path class="a hollow" d="M%.1f %.1fa2.5 2.5 0 1 0 5 0a2.5 2.5 0 1 0-5 0">`, x-2.5, y)
+	}
+	return fmt.Sprintf(`<path class="a" d="M%.1f %.1fa2 2 0 1 0 4 0a2 2 0 1 0-4 0">`, x-2, y)
 }
 
 // svgStretches has a bar a stretch, from its least to its greatest sample, and a dot at its median.
-func svgStretches(all []stretch, byTime Axis, at func(float64) float64) string {
+func svgStretches(all []stretch, byTime Axis, at func(float64) float64, scale units.Scale) string {
 	var b strings.Builder
 	for _, s := range all {
 		x := (byTime.At(s.from.At) + byTime.At(s.to.At)) / 2
 		fmt.Fprintf(&b, `<g class="a"><title>%s: %s … %s, median %s</title><path d="M%.1f %.1fV%.1f"/>`+
-			`<circle cx="%.1[5]f" cy="%.1[8]f" r="1.6"/></g>`+"\n", units.Things(s.samples, "sample"), units.Seconds(s.low),
-			units.Seconds(s.high), units.Seconds(s.median), x, at(s.low), at(s.high), at(s.median))
-	}
-	return b.String()
-}
-
-// svgCounts is the distribution of the good samples: a bar a range of times.
-func svgCounts(s view.Series, lo, hi float64) string {
-	var counts [samplesBins]int
-	most := 0
-	for _, p := range s.Points {
-		if p.Good() {
-			bin := min(samplesBins-1, int((p.Seconds-lo)/(hi-lo)*samplesBins))
-			counts[bin]++
-			most = max(most, counts[bin])
-		}
-	}
-	const tall = float64(samplesTall) / samplesBins
-	var b strings.Builder
-	step := (hi - lo) / samplesBins
-	for bin, n := range counts {
-		if n == 0 {
-			continue
-		}
-		fmt.Fprintf(&b, `<rect class="a" x="%d" y="%.1f" width="%.1f" height="%.1f" opacity=".75">`+
-			"<title>%s between %s and %s</title></rect>\n", samplesPlot+samplesGap, samplesTall-float64(bin+1)*tall,
-			float64(n)/float64(most)*(samplesCounts-26), tall-0.6, units.Things(n, "sample"),
-			units.Seconds(lo+float64(bin)*step), units.Seconds(lo+float64(bin+1)*step))
+			`<circle cx="%.1[5]f" cy="%.1[8]f" r="1.6"/></g>`+"\n", units.Things(s.samples, "sample"), scale.Text(s.low),
+			scale.Text(s.high), scale.Text(s.median), x+3, at(s.low), at(s.high), at(s.median))
 	}
 	return b.String()
 }

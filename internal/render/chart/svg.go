@@ -20,7 +20,7 @@ import (
 func openSVG(width, height int, title, about string) string {
 	size := ""
 	if width <= svgWidth {
-		size = ` style="width:100%;min-width:0;max-width:720px"`
+		size = ` style="width:100%;min-width:0;max-width:640px"`
 	}
 	return fmt.Sprintf(`<svg xmlns="http://www.w3.org/2000/svg" class="gorun-svg" role="img" viewBox="0 0 %d %d"`+
 		` font-family="system-ui, sans-serif" font-size="12" color="#1f2328" fill="currentColor"%s>
@@ -34,11 +34,11 @@ func openSVG(width, height int, title, about string) string {
 }
 
 const (
-	Margin     = 16
-	svgLetter  = 9  // width of the heading's letters, at most as a rule
+	Margin     = 8
+	svgLetter  = 8  // width of the heading's letters, at most as a rule
 	svgHeading = 40 // height of the heading's line
 
-	svgWidth = 440 // of the figures of one experiment: text of 10 to 12 units can be read on a screen of 400 px
+	svgWidth = 424 // of the figures of one experiment: text of 10 to 12 units can be read on a screen of 400 px
 	Inside   = svgWidth - 2*Margin
 	svgNote  = 10 // height of the line below the heading, beyond the heading's
 )
@@ -86,8 +86,15 @@ func (p Palette) DrawScale(labels []string, unit string, x, y int) string {
 		fmt.Fprintf(&b, `<rect x="%d" y="%d" width="%d" height="10" fill="%s"/>`, x+i*step, y, step, p.Shades[i].Web)
 	}
 	b.WriteString(`<g font-size="10" text-anchor="middle">`)
+	longest := 0
+	for _, label := range labels {
+		longest = max(longest, len(label))
+	}
+	every := 1 + 6*longest/step
 	for i, label := range labels {
-		fmt.Fprintf(&b, `<text x="%d" y="%d">%s</text>`, x+i*step, y+22, label)
+		if i%every == 0 {
+			fmt.Fprintf(&b, `<text x="%d" y="%d">%s</text>`, x+i*step, y+22, label)
+		}
 	}
 	return b.String() + "</g>\n"
 }

@@ -112,6 +112,9 @@ func svgFigures(h *Heat, scale HeatScale, cell float64) string {
 				if cell < 30 && x >= 1 {
 					shown = strconv.FormatFloat(x, 'f', max(0, 2-len(strconv.FormatFloat(x, 'f', 0, 64))), 64)
 				}
+				if 6.4*float64(len(shown)) > cell {
+					continue // the pointer and the table have it
+				}
 				fmt.Fprintf(inked[Shades[level].Ink], `<text x="%.4g" y="%.4g">%s</text>`, (float64(j)+.5)*cell,
 					(float64(i)+.5)*cell+4, shown)
 			}

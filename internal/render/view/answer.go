@@ -205,14 +205,14 @@ func Verdicts(run *result.Run) []Statement {
 			statements = append(statements, s)
 		}
 	}
-	if doubts := doubtful(run.Samples); doubts != "" {
+	if doubts := Doubtful(run.Samples); doubts != "" {
 		statements = append(statements, Statement{Text: doubts})
 	}
 	return statements
 }
 
-// doubtful says how many samples are not valid, and the most frequent reason; "" where all are.
-func doubtful(samples []result.Sample) string {
+// Doubtful says how many samples are not valid, and the most frequent reason; "" where all are.
+func Doubtful(samples []result.Sample) string {
 	for _, v := range []result.Verdict{result.Invalid, result.Suspect} {
 		reasons := Reasons(samples, v)
 		if len(reasons) == 0 {
