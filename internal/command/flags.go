@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"strings"
 	"time"
 
 	"gorun/internal/cpuset"
@@ -21,12 +20,7 @@ import (
 
 // flags are the flags of `gorun exec`.
 type flags struct {
-	placement  string
-	mempolicy  string
-	preferred  *int
-	nice       experiment.Nice
-	sched      experiment.Sched
-	gomaxprocs int
+	Placing
 	timeout    time.Duration
 	metric     string
 	better     string
@@ -49,14 +43,7 @@ type flags struct {
 }
 
 func (f *flags) Register(set *experiment.FlagSet) {
-	set.StringVar(&f.placement, "placement", "", "a `placement` by its name: "+strings.Join(launch.PlacementNames(), ", "))
-	set.StringVar(&f.mempolicy, "mempolicy", "", "memory `policy`: "+strings.Join(linux.MempolicyUsages(), ", ")+
-		"\n(NODES: numbers, near:DEVICE, far:DEVICE)")
-	set.OptionalInt(&f.preferred, "preferred-node",
-		"NUMA node that the scheduler prefers, by the prctl of a patched kernel; -1: none")
-	f.nice.Register(set, "")
-	f.sched.Register(set, "")
-	set.IntVar(&f.gomaxprocs, "gomaxprocs", 0, "GOMAXPROCS in the command's environment (0: unchanged)")
+	f.Placing.Register(set)
 	set.StringVar(&f.dedicate, "dedicate", "", "run the command on this `CPU`, and move the threads of your other processes off it\n"+
 		"meanwhile; none: move nothing")
 	set.BoolVar(&f.all, "all", false, "with --dedicate: also move other users' threads, movable kernel threads and interrupts (as root)")
@@ -80,10 +67,8 @@ func (f *flags) Register(set *experiment.FlagSet) {
 	set.StringVar(&f.device, "device", "",
 		"add CPUs near this `device`, and far from it, to --placements auto: eth0, nvme0 (gorun topo lists them)")
 	set.Group("Command")
-	set.On("placement", launch.CompletePlacement)
 	set.On("device", (*topology.Machine).CompleteDevices)
 	set.Lists("placements", append([]string{"auto\tall that can matter here"}, launch.PlacementUsages()...))
-	set.Words("mempolicy", linux.MempolicyUsages())
 	set.Words("better", []string{result.Lower, result.Higher})
 }
 
@@ -142,32 +127,19 @@ func (f *flags) Validate() error {
 	case f.device != "" && f.placements != "auto":
 		return hint.Usage(hint.With(errors.New("--device adds to --placements auto, and there is none"),
 			fmt.Sprintf("add --placements auto, or name the placements: near-%s, far-%[1]s", f.device)))
-	case f.placement != "" && f.mempolicy != "":
-		return hint.Usagef("--placement and --mempolicy exclude each other: a placement has its own")
-	case f.preferred != nil && *f.preferred < -1:
-		return hint.Usagef("--preferred-node %d: a node's number, or -1 for none", *f.preferred)
-	case f.gomaxprocs < 0:
-		return hint.Usagef("--gomaxprocs %d: it cannot be negative", f.gomaxprocs)
 	case f.timeout < 0:
 		return hint.Usagef("--timeout %v: it cannot be negative", f.timeout)
 	case f.metric == "" && f.better != "":
 		return hint.Usagef("--better needs --metric")
 	}
-	return cmp.Or(f.nice.Validate(), f.sched.Validate(), f.split(), f.parseMetrics())
+	return cmp.Or(f.Placing.Validate(), f.split(), f.parseMetrics())
 }
 
 func (f *flags) Resolve(m experiment.Machine) (r experiment.Resolution[Cell], err error) {
-	p, err := f.place(m)
+	s, p, err := f.Setting(m)
 	if err != nil {
 		return r, err
 	}
-	s := p.Setting()
-	if f.mempolicy != "" {
-		if s.Mempolicy, s.Nodes, err = parseMempolicy(m, f.mempolicy); err != nil {
-			return r, hint.Flag("mempolicy", f.mempolicy, err)
-		}
-	}
-	s.PreferredNode, s.Nice, s.Sched, s.GOMAXPROCS = f.preferred, f.nice.Nice, f.sched.Policy, f.gomaxprocs
 	request, err := f.dedicated(m)
 	if err != nil {
 		return r, err

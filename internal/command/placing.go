@@ -1,6 +1,7 @@
 package command
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"strings"
@@ -13,6 +14,58 @@ import (
 	"gorun/internal/linux"
 	"gorun/internal/topology"
 )
+
+// Placing holds the flags of the setting in which a command is started.
+type Placing struct {
+	placement  string
+	mempolicy  string
+	preferred  *int
+	nice       experiment.Nice
+	sched      experiment.Sched
+	gomaxprocs int
+}
+
+// Register adds the flags.
+func (p *Placing) Register(set *experiment.FlagSet) {
+	set.StringVar(&p.placement, "placement", "", "a `placement` by its name: "+strings.Join(launch.PlacementNames(), ", "))
+	set.StringVar(&p.mempolicy, "mempolicy", "", "memory `policy`: "+strings.Join(linux.MempolicyUsages(), ", ")+
+		"\n(NODES: numbers, near:DEVICE, far:DEVICE)")
+	set.OptionalInt(&p.preferred, "preferred-node",
+		"NUMA node that the scheduler prefers, by the prctl of a patched kernel; -1: none")
+	p.nice.Register(set, "")
+	p.sched.Register(set, "")
+	set.IntVar(&p.gomaxprocs, "gomaxprocs", 0, "GOMAXPROCS in the command's environment (0: unchanged)")
+	set.On("placement", launch.CompletePlacement)
+	set.Words("mempolicy", linux.MempolicyUsages())
+}
+
+// Validate returns an error for flags that no machine can satisfy.
+func (p *Placing) Validate() error {
+	switch {
+	case p.placement != "" && p.mempolicy != "":
+		return hint.Usagef("--placement and --mempolicy exclude each other: a placement has its own")
+	case p.preferred != nil && *p.preferred < -1:
+		return hint.Usagef("--preferred-node %d: a node's number, or -1 for none", *p.preferred)
+	case p.gomaxprocs < 0:
+		return hint.Usagef("--gomaxprocs %d: it cannot be negative", p.gomaxprocs)
+	}
+	return cmp.Or(p.nice.Validate(), p.sched.Validate())
+}
+
+// Setting returns the setting that the flags request on a machine, and the placement that it is made of.
+func (p *Placing) Setting(m experiment.Machine) (s launch.Setting, of launch.Placement, err error) {
+	if of, err = p.place(m); err != nil {
+		return s, of, err
+	}
+	s = of.Setting()
+	if p.mempolicy != "" {
+		if s.Mempolicy, s.Nodes, err = parseMempolicy(m, p.mempolicy); err != nil {
+			return s, of, hint.Flag("mempolicy", p.mempolicy, err)
+		}
+	}
+	s.PreferredNode, s.Nice, s.Sched, s.GOMAXPROCS = p.preferred, p.nice.Nice, p.sched.Policy, p.gomaxprocs
+	return s, of, nil
+}
 
 // memoryNodes returns the nodes that memory may come from on a machine; empty: all.
 func memoryNodes(m experiment.Machine) (nodes cpuset.Set) {
@@ -44,16 +97,16 @@ func (f *flags) dedicated(m experiment.Machine) (*dedicate.Request, error) {
 }
 
 // place returns the placement that the flags request. Without a machine, none of them requests CPUs.
-func (f *flags) place(m experiment.Machine) (p launch.Placement, err error) {
+func (p *Placing) place(m experiment.Machine) (of launch.Placement, err error) {
 	switch {
-	case f.placement != "":
-		if p, err = launch.LookupPlacement(m.Machine, m.CPUs, memoryNodes(m), f.placement); err != nil {
-			return p, hint.Flag("placement", f.placement, err)
+	case p.placement != "":
+		if of, err = launch.LookupPlacement(m.Machine, m.CPUs, memoryNodes(m), p.placement); err != nil {
+			return of, hint.Flag("placement", p.placement, err)
 		}
 	case m.Machine != nil && !m.CPUs.Equal(m.Allowed()):
-		p.CPUs = m.CPUs
+		of.CPUs = m.CPUs
 	}
-	return p, nil
+	return of, nil
 }
 
 // parseMempolicy parses a policy; its nodes may be given as near to a device or far from it.
