@@ -28,6 +28,7 @@ const SupervisorCommand = "exec-supervisor"
 type Command struct {
 	Self child.Self // which calls Supervise as SupervisorCommand; the command gets its environment
 	Argv []string
+	Dir  string // the directory in which the command starts, and in which its name is looked up; "": this process's own
 
 	Stdin          *os.File // nil: /dev/null
 	Stdout, Stderr *os.File // nil: not shown
@@ -201,7 +202,7 @@ func (r *running) start(c Command, order string) error {
 	files, numbers := layout(files, [2]uintptr{r.theirs[0].Fd(), r.theirs[1].Fd()}, inherited)
 	argv := c.Self.Args(SupervisorCommand, strconv.Itoa(numbers[0]), strconv.Itoa(numbers[1]), order)
 	r.pid, err = syscall.ForkExec(c.Self.Path, append(argv, c.Argv...), &syscall.ProcAttr{
-		Env: c.Self.Env, Files: files, Sys: &syscall.SysProcAttr{Setpgid: r.group},
+		Dir: c.Dir, Env: c.Self.Env, Files: files, Sys: &syscall.SysProcAttr{Setpgid: r.group},
 	})
 	if err != nil {
 		return fmt.Errorf("start %s: %w", c.Self.Path, err)
