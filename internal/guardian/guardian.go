@@ -41,6 +41,7 @@ var kinds = [...]kind{
 	kindOf("kernel-file", kernelFileState.ours, kernelFileState.undo),
 	kindOf(masksKind, masksState.ours, masksState.undo),
 	kindOf(interruptsKind, interruptsState.ours, interruptsState.undo),
+	kindOf(folderKind, folderState.ours, folderState.undo),
 }
 
 // kindOf makes a kind whose steps' states are of type S. Its functions get the thing's name.
