@@ -63,6 +63,8 @@ type Cell[C any] struct {
 	Running string                 // what the progress line shows while it runs
 	Lines   *result.Lines          // the same setting without gorun
 	Lacking string                 // why this machine cannot run it; such a cell is listed and not sampled
+	Repeats int                    // of its work in a sample, if that was found before the plan; 0: not known
+	Program string                 // hash of the program that it runs, if a run must not continue with another one; "": any
 	Against string                 // name of the cell that it is compared with in a plain run; "": the schedule's baseline
 }
 
@@ -355,7 +357,7 @@ func (f flags[C]) Resolve(m Machine) (Resolution[any], error) {
 	for _, c := range r.Cells {
 		out.Cells = append(out.Cells, Cell[any]{
 			Do: c.Do, Name: c.Name, Flags: c.Flags, CPUs: c.CPUs, Command: c.Command, Running: c.Running, Lines: c.Lines,
-			Lacking: c.Lacking, AtOnce: c.AtOnce, Against: c.Against,
+			Lacking: c.Lacking, AtOnce: c.AtOnce, Against: c.Against, Repeats: c.Repeats, Program: c.Program,
 		})
 	}
 	return out, err

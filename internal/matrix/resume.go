@@ -58,6 +58,7 @@ func Resumable(recorded, now *result.Run) []result.Difference {
 		if before != after {
 			return differences
 		}
+		differ("program of cell "+strconv.Itoa(i), recorded.Cells[i].Program, now.Cells[i].Program)
 	}
 	differ("baseline", baselineName(recorded), baselineName(now))
 	differ("contrasts", contrastWords(m.Contrasts), contrastWords(n.Contrasts))

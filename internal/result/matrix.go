@@ -224,6 +224,8 @@ type Cell struct {
 	Command []string          `json:"command"`           // command line, from the experiment's name on, that repeats one of its samples
 	Lines   *Lines            `json:"lines,omitempty"`   // of exec: the same setting without gorun
 	Lacking string            `json:"lacking,omitempty"` // of a plan: why this machine cannot run it
+	Repeats int               `json:"repeats,omitempty"` // of bench: iterations in each sample
+	Program string            `json:"program,omitempty"` // of bench: the beginning of the SHA-256 of the test binary
 
 	Summary *Summary       `json:"summary,omitempty"`
 	Verdict *stats.Verdict `json:"verdict,omitempty"` // absent for the baseline; of several figures, on the deciding one

@@ -36,6 +36,7 @@ type Matrix struct {
 	baseline string
 	args     []string  // arguments other than flags, the same for all cells
 	commands *commands // of `gorun ab`: the words that are no flags are commands, each a group of cells; nil: they are not
+	sourced  *sourced  // what finds the cells, as of `gorun bench`; nil: they are known
 }
 
 // axis is a flag of an experiment that takes several values.
@@ -130,13 +131,19 @@ func presetWords(name, format string) (words []string) {
 }
 
 // Run executes a command line; args are its arguments other than flags.
-func (c *Matrix) Run(ctx context.Context, args []string) error {
+func (c *Matrix) Run(ctx context.Context, args []string) (err error) {
 	c.args = args
-	spec, err := c.spec()
-	if err != nil {
+	if err := c.validate(0, -1); err != nil {
 		return err
 	}
-	if err := c.validate(0, -1); err != nil {
+	if c.sourced != nil {
+		defer func() { err = worseOutcome(err, c.sourced.source.Close()) }()
+		if err := c.find(ctx); err != nil {
+			return err
+		}
+	}
+	spec, err := c.spec()
+	if err != nil {
 		return err
 	}
 	m, err := openMachine(c.env.Root, c.sysroot)
@@ -181,6 +188,9 @@ func (c *Matrix) spec() (spec matrix.Spec, err error) {
 			return spec, hint.Usage(err)
 		}
 		c.args = nil
+	case c.sourced != nil:
+		spec.Groups = c.sourced.groups()
+		c.args = nil
 	default:
 		spec = matrix.Spec{Groups: []matrix.Group{{}}}
 	}
@@ -191,11 +201,14 @@ func (c *Matrix) spec() (spec matrix.Spec, err error) {
 	spec.Experiment = c.x.Name
 	var axes []matrix.Axis
 	for _, a := range c.axes {
-		if c.changed(a.flag.Name) && (c.commands == nil || !slices.Contains(perCommand, a.flag.Name)) {
+		if len(a.values) > 0 && (c.commands == nil || !slices.Contains(perCommand, a.flag.Name)) {
 			axes = append(axes, matrix.Axis{Flag: a.flag.Name, Values: a.values})
 		}
 	}
 	spec = matrix.Override(spec, axes)
+	if c.sourced != nil && len(spec.Groups) == 1 && len(c.sourced.columns(axes)) == len(c.sourced.found.Columns) {
+		return spec, c.sourced.alone()
+	}
 	if c.commands != nil {
 		spec.Columns = c.commands.columns(axes)
 		if len(spec.Groups) == 1 && len(spec.Columns) == 1 {
@@ -261,6 +274,13 @@ func (c *Matrix) plan(m *machine, spec matrix.Spec) (p plan, err error) {
 	}
 	run := newRun(c.env, c.x.Name, &c.Options)
 	run.Spec, run.Cells = matrix.Common(cells), cells
+	if c.sourced != nil {
+		var axes []matrix.Axis
+		for _, a := range c.axes {
+			axes = append(axes, matrix.Axis{Flag: a.flag.Name, Values: a.values})
+		}
+		spec.Columns = c.sourced.columns(axes)
+	}
 	run.Matrix = &result.Matrix{
 		Title: spec.Title, Datum: c.x.Datum, Baseline: baseline, Alpha: defaultAlpha, Margin: float64(c.margin),
 		Precision: float64(c.precision), Rounds: c.samples, Warmup: c.warmup, Budget: c.budget.Seconds(),
@@ -352,7 +372,7 @@ func (c *Matrix) resolve(p *plan, cell result.Cell) ([]row, error) {
 		if row.shown.CPUs, err = row.place(); err != nil {
 			return nil, err
 		}
-		row.shown.Lines, row.shown.AtOnce = of.Lines, of.AtOnce
+		row.shown.Lines, row.shown.AtOnce, row.shown.Repeats, row.shown.Program = of.Lines, of.AtOnce, of.Repeats, of.Program
 		content, err := json.Marshal([]any{r.Spec, of.Flags}) // the spec does not define a row
 		if err != nil {
 			return nil, err
@@ -389,7 +409,7 @@ func (r *row) place() (lists map[string]result.CPUs, err error) {
 func (c *Matrix) settleRows(p *plan, combinations [][]row, contrasts []result.Contrast) error {
 	run := p.run
 	baseline := run.Matrix.Baseline
-	several := slices.ContainsFunc(combinations, func(rows []row) bool { return len(rows) > 1 })
+	several := c.sourced != nil || slices.ContainsFunc(combinations, func(rows []row) bool { return len(rows) > 1 })
 	having := map[string]int{}   // number of combinations that have a row of this name
 	compared := map[string]int{} // index of each row of the baseline, by its name
 	same := map[string]string{}  // a cell's name, by its content

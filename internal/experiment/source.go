@@ -1,0 +1,27 @@
+package experiment
+
+import (
+	"context"
+	"time"
+
+	"gorun/internal/result"
+)
+
+// Source finds the cells of an experiment that can only be planned after some work, such as a build. It belongs to one
+// command line, and shares what it found with the flags that New returns.
+type Source interface {
+	// Register adds flags that are the same for all cells.
+	Register(*FlagSet)
+	// Open does the work. The arguments are those other than flags; recorded is the run that is to be continued; nil: none.
+	Open(ctx context.Context, s Setting, args []string, recorded *result.Run) (Found, error)
+	// Close removes what Open left, also after an error of Open.
+	Close() error
+}
+
+// Found describes what a Source found.
+type Found struct {
+	Flag     string          // the flag that stands for the programs, each of which is a group of cells
+	Programs []string        // its values; the first is the baseline
+	Columns  []result.Column // of the table, before those of the flags that are given
+	Budget   time.Duration   // if none is given
+}
