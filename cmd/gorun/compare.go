@@ -121,13 +121,13 @@ func runCompare(_ context.Context, o *compareOptions) error {
 		return o.judge(sides[0])
 	}
 	if o.format == "benchfmt" {
-		return render.Views(rows).BenchfmtPair(o.env.Stdout, sides[0].Run, sides[1].Run, sides[0].File, sides[1].File)
+		return render.Views(views).BenchfmtPair(o.env.Stdout, sides[0].Run, sides[1].Run, sides[0].File, sides[1].File)
 	}
 	var more [][2]matrix.Side
 	for pair := range slices.Chunk(sides[2:], 2) {
 		more = append(more, [2]matrix.Side(pair))
 	}
-	comparison, err := matrix.Compare(sides[0], sides[1], render.Views(rows).Columns(sides[0].Run.Experiment), o.across, o.force,
+	comparison, err := matrix.Compare(sides[0], sides[1], render.Views(views).Columns(sides[0].Run.Experiment), o.across, o.force,
 		more...)
 	if err != nil {
 		return err
@@ -144,7 +144,7 @@ func runCompare(_ context.Context, o *compareOptions) error {
 
 // judge shows the run of one journal with its verdicts, as the run itself did.
 func (o *compareOptions) judge(side matrix.Side) error {
-	format, err := render.Views(rows).Lookup(o.format)
+	format, err := render.Views(views).Lookup(o.format)
 	if err != nil {
 		return err
 	}
@@ -166,7 +166,7 @@ func (o *compareOptions) judge(side matrix.Side) error {
 
 // addReference adds the published figures of the text behind the run's experiment.
 func (o *compareOptions) addReference(of *result.Run) error {
-	x, err := experiment.Find(rows, of.Experiment)
+	x, err := experiment.Find(views, of.Experiment)
 	if err != nil || x.Reference == nil {
 		return hint.Usagef("--with-reference: there is no reference for runs of gorun %s", of.Experiment)
 	}
@@ -175,7 +175,7 @@ func (o *compareOptions) addReference(of *result.Run) error {
 
 // readJournal reads a journal and judges its cells, if it has any.
 func readJournal(path string) (*result.Run, error) {
-	recording, err := journal.Read(path, render.Views(rows).Known)
+	recording, err := journal.Read(path, render.Views(views).Known)
 	if err == nil && recording.Unjudged != nil {
 		err = fmt.Errorf("%s: %w", path, recording.Unjudged)
 	}

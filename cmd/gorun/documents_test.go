@@ -49,6 +49,7 @@ var quick = map[string]string{
 	"gorun matrix exec ":       " --samples 1",
 	"gorun ab ":                " --samples 1",
 	"gorun doctor":             " || test $? = 3", // a busy machine is not ready
+	"gorun bench ":             " --samples 1 --benchtime 10x",
 }
 
 // possible reports whether a command can run here: a build without cgo has no C kernels, a pair needs two CPUs, and the
@@ -113,6 +114,7 @@ func TestDocuments(t *testing.T) {
 			testscript.Run(t, testscript.Params{Files: []string{path}, Setup: func(env *testscript.Env) error {
 				env.Setenv("GORACE", os.Getenv("GORACE"))
 				env.Setenv("GITHUB_STEP_SUMMARY", "summary.md")
+				env.Setenv("GOCACHE", goCache())
 				return nil
 			}})
 		})
@@ -134,11 +136,29 @@ func quickened(line string) string {
 	return line
 }
 
+// commit makes a repository of a module, with a branch and one of a remote.
+const commit = `exec git init -q -b main
+exec git add go.mod internal
+exec git -c user.name=a -c user.email=a@example.com commit -q -m first
+exec git update-ref refs/remotes/origin/main HEAD
+`
+
+// module is a module with benchmarks in the packages that documents name.
+var module = []txtar.File{
+	{Name: "go.mod", Data: []byte("module example.com/x\n\ngo 1.24\n")},
+	{Name: "internal/shell/x_test.go", Data: []byte("package shell\n\nimport \"testing\"\n\nfunc BenchmarkParse(b *testing.B) {\n\tfor b.Loop() {\n\t}\n}\n")},
+	{Name: "internal/stats/x_test.go", Data: []byte("package stats\n\nimport \"testing\"\n\nfunc BenchmarkMedian(b *testing.B) {\n\tfor b.Loop() {\n\t}\n}\n")},
+}
+
 // scriptOf returns a script of commands, with a recorded run for each journal that they read and do not write.
 func scriptOf(commands []string, recorded *txtar.Archive) *txtar.Archive {
 	script := txtar.Archive{
 		Comment: []byte("chmod 755 before\nchmod 755 after\n"),
 		Files:   []txtar.File{{Name: "before", Data: []byte("#!/bin/sh\n")}, {Name: "after", Data: []byte("#!/bin/sh\n")}}, // builds
+	}
+	if slices.ContainsFunc(commands, func(command string) bool { return strings.HasPrefix(command, "gorun bench ") }) {
+		script.Comment = append(script.Comment, commit...)
+		script.Files = append(script.Files, module...)
 	}
 	for _, command := range commands {
 		script.Comment = fmt.Appendf(script.Comment, "exec sh -c '%s'\n", strings.ReplaceAll(command, "'", "''"))

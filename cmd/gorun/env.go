@@ -26,6 +26,6 @@ func defaultEnv() env {
 		Now:      time.Now,
 		Self:     child.Self{Path: "/proc/self/exe", Argv: os.Args[:1]}, // this one, even if the file was replaced
 		Environ:  os.Environ,
-		Tool:     tool(), Views: rows, Meeting: meeting,
+		Tool:     tool(), Views: views, Meeting: meeting,
 	}
 }

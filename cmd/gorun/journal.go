@@ -90,7 +90,7 @@ func runVerify(_ context.Context, o *verifyOptions) error {
 	var wrong int
 	var way string
 	for _, file := range o.files {
-		recording, err := journal.Read(file, render.Views(rows).Known)
+		recording, err := journal.Read(file, render.Views(views).Known)
 		line := file + ": " + described(recording)
 		if err != nil {
 			line = err.Error()

@@ -78,7 +78,7 @@ func (o *reportOptions) validate() error {
 }
 
 func (o *reportOptions) options() report.Options {
-	return report.Options{Views: rows, Anonymous: o.anonymous}
+	return report.Options{Views: views, Anonymous: o.anonymous}
 }
 
 func (o *reportOptions) outputs() output.Opener {
@@ -105,7 +105,7 @@ func runReport(ctx context.Context, o *reportOptions) (err error) {
 	defer func() { err = errors.Join(err, page.Close()) }()
 	inputs := make([]report.Input, len(o.files))
 	for i, file := range o.files {
-		if inputs[i], err = report.Read(file, rows); err != nil {
+		if inputs[i], err = report.Read(file, views); err != nil {
 			return err
 		}
 	}

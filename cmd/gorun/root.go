@@ -107,6 +107,7 @@ type entry struct {
 var commands = [...]entry{
 	{"matrix", func(e env) *cobra.Command { return newMatrix(e) }},
 	{"ab", newAB},
+	{"bench", newBenchmarks},
 	{"compare", func(e env) *cobra.Command { return newCompare(e, runCompare) }},
 	{"report", func(e env) *cobra.Command { return newReport(e, runReport) }},
 	{"journal", newJournal},

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -15,6 +16,7 @@ import (
 	"gorun/internal/contend"
 	"gorun/internal/experiment"
 	"gorun/internal/futex"
+	"gorun/internal/gobench"
 	"gorun/internal/migrate"
 	"gorun/internal/numa"
 	"gorun/internal/pair"
@@ -34,6 +36,9 @@ var rows = []experiment.Experiment{
 	futex.Experiment,
 	migrate.Experiment,
 }
+
+// views show the runs of all experiments, also of the one that is not in rows since it has its own command.
+var views = append(slices.Clone(rows), gobench.Experiment)
 
 // plainCommand is `gorun EXPERIMENT`.
 func plainCommand(e env, x experiment.Experiment) *cobra.Command {

@@ -8,6 +8,8 @@ import (
 	"os/signal"
 	"path/filepath"
 	"strconv"
+	"strings"
+	"sync"
 	"syscall"
 	"testing"
 
@@ -45,6 +47,12 @@ func notIgnored() {
 	}
 }
 
+// goCache returns the cache of go build, so that scripts do not compile the standard library anew.
+var goCache = sync.OnceValue(func() string {
+	out, _ := exec.Command("go", "env", "GOCACHE").Output() // without it, the script's go command reports the error
+	return strings.TrimSpace(string(out))
+})
+
 // TestScripts runs the command line as a user does; each script under testdata/script is one topic.
 func TestScripts(t *testing.T) {
 	hosts, err := filepath.Abs("../../testdata/hosts")
@@ -65,6 +73,7 @@ func TestScripts(t *testing.T) {
 			env.Setenv("CPU", strconv.Itoa(allowed.First())) // one that we have
 			env.Setenv("PAIR", cpuset.Of(allowed.List()[:min(2, allowed.Len())]...).String())
 			env.Setenv("XDG_CACHE_HOME", env.WorkDir)
+			env.Setenv("GOCACHE", goCache())
 			return nil
 		},
 		Condition: func(what string) (bool, error) {

@@ -27,6 +27,9 @@ type View struct {
 	// Parts defines the parts of a sample, each of which has a row in CSV and a line in benchfmt. nil: a sample is one
 	// part.
 	Parts *Parts
+	// Line returns a sample's whole benchmark name and what else the configuration lines have, by key;
+	// false for a sample that has no line. nil: the name is made of the run's options.
+	Line func(run *result.Run, sample *result.Sample) (name string, config [][2]string, ok bool)
 	// Placed returns what the cells of a matrix place, if that is the user's own command. nil: it never is.
 	Placed func(run *result.Run) string
 	// Below returns the block of a matrix below its cells. nil: there is none.

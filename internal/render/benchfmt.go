@@ -82,6 +82,13 @@ func (v Views) writeBenchSamples(out *benchfmt.Writer, run *result.Run, config [
 	for i := range samples {
 		s := &samples[i]
 		line := benchfmt.Result{Config: config, Name: v.benchName(run, columns, options, s), Iters: 1}
+		if named := v.Of(run.Experiment).Line; named != nil {
+			name, own, ok := named(run, s)
+			if !ok {
+				continue
+			}
+			line.Name, line.Config = benchfmt.Name(name), configured(config, own)
+		}
 		for _, c := range columns {
 			figure, ok := c.Number(s)
 			if ok && c.Repeats && figure >= 1 && figure <= 1<<53 {
@@ -99,6 +106,16 @@ func (v Views) writeBenchSamples(out *benchfmt.Writer, run *result.Run, config [
 		}
 	}
 	return nil
+}
+
+// configured returns a configuration with these lines, in place of those with the same keys.
+func configured(config []benchfmt.Config, own [][2]string) []benchfmt.Config {
+	config = slices.Clone(config)
+	for _, of := range own {
+		config = slices.DeleteFunc(config, func(line benchfmt.Config) bool { return line.Key == of[0] })
+		config = append(config, benchLine(of[0], of[1])...)
+	}
+	return config
 }
 
 func benchConfig(run *result.Run) []benchfmt.Config {

@@ -1,0 +1,210 @@
+// Package gobench is `gorun bench`: Go benchmarks of two revisions, or under several placements, interleaved and judged.
+package gobench
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+
+	"github.com/spf13/pflag"
+
+	"gorun/internal/column"
+	"gorun/internal/command"
+	"gorun/internal/experiment"
+	"gorun/internal/launch"
+	"gorun/internal/result"
+)
+
+// Experiment shows runs of `gorun bench`. Of returns the one that takes samples.
+var Experiment = Of(&Source{})
+
+// Of returns the experiment whose cells a source finds.
+func Of(source *Source) experiment.Experiment {
+	return experiment.Define(experiment.Definition[Cell]{
+		Text: experiment.Text{
+			Name:  "bench",
+			Args:  "[--base REVISION] [PACKAGES] [flags]",
+			Short: "Compare Go benchmarks of two revisions, or under several placements",
+			Long: "The test binaries of the work tree and of --base are built, and their benchmarks run in short pieces that take turns\n" +
+				"in a random order, each in its own revision's package folder. ns/op is judged; B/op and allocs/op are compared exactly.\n" +
+				"All benchmarks of all packages share one error rate.\n\n" +
+				"--base is a revision of git, which is checked out into a temporary folder, another folder with the same packages, or a\n" +
+				"test binary; PACKAGES is then the other binary. Without --base, give --placement or other flags several values:\n" +
+				"each benchmark is compared with itself in the first setting.",
+			Example: "  gorun bench --base HEAD ./...\n" +
+				"  gorun bench --base main --bench 'Parse|Print' --fail-on 'slower>5%' ./internal/shell\n" +
+				"  gorun bench --base old.test new.test\n" +
+				"  gorun bench --vary gomaxprocs=1,2 ./internal/stats",
+		},
+		Place:   experiment.Started,
+		Datum:   nsPerOp.Name,
+		Columns: columns,
+		New:     func() experiment.Flags[Cell] { return &flags{source: source} },
+		Open: func(s experiment.Setting, _ []Cell) (experiment.Sampler[Cell], error) {
+			return &sampler{Setting: s}, nil
+		},
+		Explain: explain,
+		View:    &shown,
+	})
+}
+
+// Cell is a benchmark of a test binary, and the setting in which it is started.
+type Cell struct {
+	Package   string
+	Benchmark string
+	Revision  string
+	Binary    string
+	Dir       string // of the package
+	Procs     int    // of -test.cpu; 0: it is not given
+	Repeats   int
+	Setting   launch.Setting
+}
+
+// Figures are those of one piece of a benchmark.
+type Figures struct {
+	Package    string             `json:"package,omitempty"`
+	Benchmark  string             `json:"benchmark"`
+	Revision   string             `json:"revision,omitempty"`
+	Procs      int                `json:"procs"` // GOMAXPROCS of the benchmark
+	Iterations int                `json:"iterations"`
+	NS         float64            `json:"ns_per_op"`
+	Bytes      *float64           `json:"bytes_per_op,omitempty"`
+	Allocs     *float64           `json:"allocs_per_op,omitempty"`
+	Own        map[string]float64 `json:"own,omitempty"` // by unit: those of ReportMetric and SetBytes
+}
+
+// Flags that define the rows of a combination, in cells.
+const (
+	packageFlag   = "package"
+	benchmarkFlag = "benchmark"
+	procsFlag     = "cpu"
+	revisionFlag  = "revision"
+)
+
+// flags are those of a cell.
+type flags struct {
+	command.Placing
+	revision string
+	source   *Source
+	set      *experiment.FlagSet
+}
+
+func (f *flags) Register(set *experiment.FlagSet) {
+	f.set = set
+	f.Placing.Register(set)
+	set.Group("Placement")
+	set.StringVar(&f.revision, revisionFlag, "", "the `revision` of the benchmarks")
+	set.Lookup(revisionFlag).Hidden = true // a group of cells has it
+}
+
+func (f *flags) Resolve(m experiment.Machine) (r experiment.Resolution[Cell], err error) {
+	s, placement, err := f.Setting(m)
+	if err != nil {
+		return r, err
+	}
+	lines := s.Lines()
+	lines.Kubernetes = placement.Kubernetes
+	var given []string // of the setting
+	f.set.Visit(func(flag *pflag.Flag) {
+		if flag.Name != revisionFlag {
+			given = append(given, "--"+flag.Name+"="+flag.Value.String())
+		}
+	})
+	side := f.source.side(f.revision)
+	for _, b := range f.source.benchmarks {
+		binary := side.binaries[b.folder]
+		row := map[string]string{packageFlag: b.pkg, benchmarkFlag: b.name}
+		if b.procs > 0 {
+			row[procsFlag] = strconv.Itoa(b.procs)
+		}
+		cell := experiment.Cell[Cell]{
+			Do: Cell{
+				Package: b.pkg, Benchmark: b.name, Revision: f.revision, Binary: binary.path, Dir: binary.dir, Procs: b.procs,
+				Repeats: b.repeats, Setting: s,
+			},
+			Name: f.source.title(b), Flags: row, Command: f.source.repeat(b, given), Lines: &lines, Repeats: b.repeats,
+			Program: binary.sum,
+		}
+		if !s.CPUs.Empty() {
+			cell.CPUs = map[string]result.CPUs{"cpus": experiment.DescribeCPUs(m.Machine, s.CPUs.List())}
+		}
+		r.Cells = append(r.Cells, cell)
+	}
+	r.Placement = s.String()
+	r.Spec = spec{
+		Revision: f.revision, CPUs: s.CPUs.String(), Mempolicy: s.MempolicyFlag(), PreferredNode: s.PreferredNode, Nice: s.Nice,
+		GOMAXPROCS: s.GOMAXPROCS,
+	}
+	r.Warnings = f.source.warnings
+	return r, nil
+}
+
+// spec holds the request by flag name.
+type spec struct {
+	Revision      string `json:"revision,omitempty"`
+	CPUs          string `json:"cpus"`
+	Mempolicy     string `json:"mempolicy,omitempty"`
+	PreferredNode *int   `json:"preferred_node,omitempty"`
+	Nice          *int   `json:"nice,omitempty"`
+	GOMAXPROCS    int    `json:"gomaxprocs,omitempty"`
+}
+
+// whole returns columns of a whole sample, which are not those of an operation in a benchmark line.
+func whole(columns column.List) column.List {
+	columns = slices.Clone(columns)
+	for i := range columns {
+		columns[i].Bench, columns[i].Detail = "", true
+	}
+	return columns
+}
+
+var columns = column.Join(
+	column.List{
+		column.Figure(column.Column{Name: "package", Lead: 1, Hidden: true, Meaning: "The package of the benchmark."},
+			func(f *Figures) string { return f.Package }),
+		column.Figure(column.Column{Name: "benchmark", Lead: 2, Hidden: true, Meaning: "The name of the benchmark."},
+			func(f *Figures) string { return f.Benchmark }),
+		column.Figure(column.Column{Name: "revision", Lead: 3, Hidden: true, Meaning: "The revision of the benchmark."},
+			func(f *Figures) string { return f.Revision }),
+		column.Figure(column.Column{
+			Name: "procs", Lead: 4, Unit: column.Count, Meaning: "GOMAXPROCS of the benchmark.",
+		}, func(f *Figures) int { return f.Procs }),
+		column.Figure(column.Column{
+			Name: "iterations", Lead: 5, Unit: column.Large, Repeats: true, Meaning: "The iterations of the benchmark in the sample.",
+		}, func(f *Figures) int { return f.Iterations }),
+		nsPerOp,
+		bytesPerOp,
+		allocsPerOp,
+		column.Each(column.Column{Name: "own", Meaning: "A figure that the benchmark reports itself."},
+			func(f *Figures) map[string]float64 { return f.Own }),
+	},
+	whole(column.Times),
+	whole(column.Switches),
+)
+
+var (
+	nsPerOp = column.Figure(column.Column{
+		Name: "ns_per_op", Label: "ns/op", Lead: 6, Unit: column.Nanoseconds, Better: column.Lower, Bench: "ns/op",
+		Meaning: "The time of an iteration, in nanoseconds.",
+	}, func(f *Figures) float64 { return f.NS })
+	bytesPerOp = column.Figure(column.Column{
+		Name: "bytes_per_op", Label: "B/op", Lead: 7, Unit: column.Bytes, Better: column.Lower, Bench: "B/op",
+		Meaning: "The memory that an iteration allocates.",
+	}, func(f *Figures) *float64 { return f.Bytes })
+	allocsPerOp = column.Figure(column.Column{
+		Name: "allocs_per_op", Label: "allocs/op", Lead: 8, Unit: column.Large, Better: column.Lower, Bench: "allocs/op",
+		Meaning: "How often an iteration allocates memory.",
+	}, func(f *Figures) *float64 { return f.Allocs })
+)
+
+// arguments returns those of a test binary that runs a piece of the benchmark.
+func (b benchmark) arguments(procs, repeats int) []string {
+	argv := []string{
+		"-test.run=^$", "-test.bench=" + exact(b.name), fmt.Sprintf("-test.benchtime=%dx", repeats), "-test.benchmem", "-test.v",
+		"-test.timeout=0",
+	}
+	if procs > 0 {
+		argv = append(argv, fmt.Sprintf("-test.cpu=%d", procs))
+	}
+	return argv
+}

@@ -1,0 +1,244 @@
+package gobench
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"gorun/internal/column"
+	"gorun/internal/experiment"
+	"gorun/internal/render/term"
+	"gorun/internal/render/view"
+	"gorun/internal/result"
+	"gorun/internal/units"
+)
+
+// shown is how runs of `gorun bench` are shown.
+var shown = experiment.View{
+	Title: title, Answer: answer, Blocks: blocks, Line: benchLine,
+	Plan:     func(*result.Plan, view.Spec) string { return "" },
+	OwnCells: func(run *result.Run) bool { return run.Matrix != nil },
+	Found:    "What benchmarks allocate",
+	Compared: view.Compared{Figure: nsPerOp},
+}
+
+// title is the heading.
+func title(run *result.Run, _ view.Spec) (title string, parts []string) {
+	title = "gorun bench"
+	if m := run.Matrix; m != nil {
+		parts = append(parts, units.Things(len(run.Cells), "cell"), units.Things(len(run.Samples), "sample"), "margin "+units.Share(m.Margin),
+			"alpha "+units.Share(m.Alpha))
+	}
+	return title, parts
+}
+
+// settings returns the flags in which a benchmark's cells differ, other than those that name the benchmark.
+func settings(run *result.Run) []string {
+	flags, differ := view.CellFlags(run.Cells)
+	return slices.DeleteFunc(flags, func(flag string) bool {
+		return !differ[flag] || flag == packageFlag || flag == benchmarkFlag || flag == procsFlag
+	})
+}
+
+// setting names a cell's setting: its revision, and the flags in which cells differ.
+func setting(cell *result.Cell, flags []string) string {
+	var words []string
+	for _, flag := range flags {
+		switch value := cell.Flags[flag]; {
+		case value == "":
+		case flag == revisionFlag || flag == "placement":
+			words = append(words, value)
+		default:
+			words = append(words, flag+" "+value)
+		}
+	}
+	return strings.Join(words, ", ")
+}
+
+// name returns the name of a cell's benchmark, with its package if there are several.
+func name(run *result.Run, cell *result.Cell) string {
+	text := cell.Flags[benchmarkFlag]
+	if procs := cell.Flags[procsFlag]; procs != "" {
+		text += "-" + procs
+	}
+	if _, differ := view.CellFlags(run.Cells); differ[packageFlag] {
+		text = cell.Flags[packageFlag] + " " + text
+	}
+	return text
+}
+
+// answer says which benchmarks became slower or faster, and which allocate more or less.
+func answer(run *result.Run, _ view.Spec) []view.Statement {
+	if run.Matrix == nil {
+		return nil
+	}
+	flags := settings(run)
+	var claims []view.Claim
+	others, baselines := map[string]bool{}, map[string]bool{}
+	for i := range run.Cells {
+		cell := &run.Cells[i]
+		if run.IsBaseline(i) {
+			baselines[setting(cell, flags)] = true
+			continue
+		}
+		others[setting(cell, flags)] = true
+		if cell.Verdict != nil {
+			claims = append(claims, view.Claim{Name: name(run, cell), Verdict: *cell.Verdict})
+		}
+	}
+	if len(claims) == 0 {
+		return nil
+	}
+	against := "before"
+	if len(baselines) == 1 {
+		against = slices.Collect(maps.Keys(baselines))[0]
+	}
+	if len(others) > 1 { // else the heading of the table says it
+		at := 0
+		for i := range run.Cells {
+			if cell := &run.Cells[i]; !run.IsBaseline(i) && cell.Verdict != nil {
+				claims[at].Name += " (" + setting(cell, flags) + ")"
+				at++
+			}
+		}
+	}
+	statements := view.Judgements(claims, against)
+	for _, change := range changes(run) {
+		statements = append(statements, view.Statement{Text: change.Message})
+	}
+	return statements
+}
+
+// blocks are a row for each benchmark in each setting, and how good the samples are.
+func blocks(run *result.Run, _ view.Spec, opts term.Options) []string {
+	if run.Matrix == nil {
+		return []string{view.SamplesBlock(run, opts)}
+	}
+	return []string{view.NextBlock(run, opts), table(run, opts), view.ControlBlock(run, opts), view.DoubtsBlock(run, opts)}
+}
+
+// table has a row for each cell that is compared with another one.
+func table(run *result.Run, opts term.Options) string {
+	flags := settings(run)
+	headings, others := []string{}, []string{}
+	for i := range run.Cells {
+		words := setting(&run.Cells[i], flags)
+		if list := &others; run.IsBaseline(i) {
+			list = &headings
+			if !slices.Contains(*list, words) {
+				*list = append(*list, words)
+			}
+		} else if !slices.Contains(*list, words) {
+			*list = append(*list, words)
+		}
+	}
+	before, after := "before", "after"
+	if len(headings) == 1 && headings[0] != "" {
+		before = headings[0]
+	}
+	columns := []term.Column{term.Left("benchmark")}
+	several := len(others) > 1
+	if several {
+		columns = append(columns, term.Left("setting"))
+	} else if len(others) == 1 {
+		after = others[0]
+	}
+	columns = append(columns, term.Right(before), term.Right(after))
+	var rows []term.Judged
+	for i := range run.Cells {
+		cell := &run.Cells[i]
+		if run.IsBaseline(i) {
+			continue
+		}
+		row := term.Judged{Cells: []string{term.Snip(name(run, cell), max(20, opts.Columns()/2))}, Words: view.CellPhrases(run, i, opts)}
+		if several {
+			row.Cells = append(row.Cells, setting(cell, flags))
+		}
+		row.Cells = append(row.Cells, median(&run.Cells[run.Against(i)]), median(cell))
+		rows = append(rows, row)
+	}
+	return term.JudgedGrid(columns, "verdict", rows, opts)
+}
+
+// median shows the median of a cell.
+func median(cell *result.Cell) string {
+	if cell.Summary == nil {
+		return units.None
+	}
+	return units.Seconds(cell.Summary.Seconds.Median)
+}
+
+// exactly compares a figure of two cells that is the same in all samples of each; false if it is not.
+func exactly(of map[int][]result.Sample, c column.Column, cell, against int) (before, after float64, ok bool) {
+	same := func(cell int) (value float64, ok bool) {
+		samples := of[cell]
+		for i := range samples {
+			figure, known := c.Number(&samples[i])
+			if !known || i > 0 && figure != value {
+				return 0, false
+			}
+			value = figure
+		}
+		return value, len(samples) > 0
+	}
+	before, okBefore := same(against)
+	after, okAfter := same(cell)
+	return before, after, okBefore && okAfter
+}
+
+// changes returns a finding for each benchmark that allocates more or less than its baseline does, in all samples.
+func changes(run *result.Run) (findings []result.Finding) {
+	if run.Matrix == nil {
+		return nil
+	}
+	of := map[int][]result.Sample{}
+	for _, s := range result.Good(run.Samples) {
+		if view.CellOf(run, &s) != nil {
+			of[s.Cell] = append(of[s.Cell], s)
+		}
+	}
+	flags := settings(run)
+	for i := range run.Cells {
+		cell, against := &run.Cells[i], run.Against(i)
+		if i == against {
+			continue
+		}
+		var words []string
+		for _, c := range []column.Column{bytesPerOp, allocsPerOp} {
+			if before, after, ok := exactly(of, c, i, against); ok && before != after {
+				words = append(words, fmt.Sprintf("%s %s → %s", c.Label, units.Exact(before), units.Exact(after)))
+			}
+		}
+		if len(words) > 0 {
+			findings = append(findings, result.Finding{
+				Code: "allocations", Message: fmt.Sprintf("%s allocates differently in %s: %s", name(run, cell), setting(cell, flags), strings.Join(words, ", ")),
+			})
+		}
+	}
+	return findings
+}
+
+// explain adds what benchmarks allocate differently.
+func explain(run *result.Run, _ []Cell) { run.Findings = append(run.Findings, changes(run)...) }
+
+// benchLine is a sample's benchmark line as go test prints it, with the package and the setting in the configuration. The
+// control, which is the baseline once more, has none.
+func benchLine(run *result.Run, s *result.Sample) (string, [][2]string, bool) {
+	f, ok := result.Typed[Figures](s)
+	if !ok || s.Quality.Verdict == result.Invalid || s.Partial || s.Slot != nil && s.Control || f.NS <= 0 {
+		return "", nil, false
+	}
+	text := strings.TrimPrefix(f.Benchmark, "Benchmark")
+	if f.Procs > 1 {
+		text += "-" + strconv.Itoa(f.Procs)
+	}
+	config := [][2]string{{"pkg", f.Package}}
+	if cell := view.CellOf(run, s); cell != nil {
+		for _, flag := range settings(run) {
+			config = append(config, [2]string{flag, cell.Flags[flag]})
+		}
+	}
+	return text, config, true
+}
