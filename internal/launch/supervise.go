@@ -97,6 +97,7 @@ func supervise(control *os.File, asked order, argv []string) (Outcome, error) {
 	if err != nil {
 		return Outcome{}, err
 	}
+	_, _ = os.FindProcess(os.Getpid()) // Go tries pidfds on a process of its own at their first use, which is not to be timed
 	over := make(chan struct{})
 	defer close(over)
 	c := start(asked, path, argv, over)
@@ -112,7 +113,7 @@ func supervise(control *os.File, asked order, argv []string) (Outcome, error) {
 	stopped := watchStops()
 	machine := placement.WatchMachine(nil)
 	monitor := placement.Watch(placement.Thread{TID: c.process.Pid, Setting: asked.Setting.Setting, Free: true})
-	o.reap(c.process.Pid, c.began, func() { o.readBack(machine, monitor) })
+	o.reap(c.process.Pid, c.wall, func() { o.readBack(machine, monitor) })
 	o.StoppedSeconds = stopped()
 	counted(&o)
 	return o, nil
@@ -123,16 +124,19 @@ type started struct {
 	Outcome // Checked, Mismatches, and how its moves are recorded
 	family  *perf.Family
 	process *os.Process
-	began   time.Time
+	wall    <-chan time.Duration // its wall time, at its end
 	err     error
 }
 
 // start starts the command from a thread that has the setting and lives until over is closed: the command dies with it.
+// The thread waits for the command's end: whatever other threads do meanwhile, such as reading files of /proc, is not in
+// the wall time.
 func start(asked order, path string, argv []string, over <-chan struct{}) started {
 	done := make(chan started)
 	go func() {
 		runtime.LockOSThread() // never unlocked: the setting ends with the thread
-		c := started{}
+		wall := make(chan time.Duration, 1)
+		c := started{wall: wall}
 		if asked.Migrations {
 			c.family = c.follow()
 		}
@@ -145,7 +149,7 @@ func start(asked order, path string, argv []string, over <-chan struct{}) starte
 		attr := &os.ProcAttr{
 			Env: asked.environ(os.Environ()), Files: []*os.File{os.Stdin, os.Stdout, os.Stderr}, Sys: linux.DieWithParent(),
 		}
-		c.began = time.Now()
+		began := time.Now()
 		c.process, c.err = os.StartProcess(path, argv, attr)
 		if errors.Is(c.err, syscall.ENOEXEC) {
 			path, argv := script(path, argv)
@@ -155,6 +159,10 @@ func start(asked order, path string, argv []string, over <-chan struct{}) starte
 			c.err = runError(argv[0], c.err)
 		}
 		done <- c
+		if c.err == nil {
+			_ = linux.AwaitEnd(c.process.Pid)
+			wall <- time.Since(began)
+		}
 		<-over
 	}()
 	return <-done
@@ -194,7 +202,7 @@ func (o *Outcome) readBack(machine, monitor *placement.Monitor) {
 
 // reap waits for the command, kills the descendants that it leaves, and adds up what all of them used. It calls
 // readBack when the command has ended but is not yet reaped, so that the kernel still knows its settings.
-func (o *Outcome) reap(command int, began time.Time, readBack func()) {
+func (o *Outcome) reap(command int, wall <-chan time.Duration, readBack func()) {
 	readBack = sync.OnceFunc(readBack)
 	defer readBack()
 	for {
@@ -203,7 +211,7 @@ func (o *Outcome) reap(command int, began time.Time, readBack func()) {
 			return // no child is left
 		}
 		if pid == command {
-			o.WallSeconds = time.Since(began).Seconds()
+			o.WallSeconds = (<-wall).Seconds()
 			readBack()
 		}
 		_, status, err := o.wait(pid, 0)

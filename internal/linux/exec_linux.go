@@ -97,12 +97,20 @@ func Terminal() (has, foreground bool) {
 // killed.
 func DieWithParent() *syscall.SysProcAttr { return &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL} }
 
+// AwaitEnd waits until this child has ended (waitid(2)). It does not reap the child.
+func AwaitEnd(pid int) error {
+	_, err := awaitEnd(unix.P_PID, pid)
+	return err
+}
+
 // AwaitEnded waits until a child has ended, and returns its PID (waitid(2)). It does not reap the child. It returns an
 // error if there is no child.
-func AwaitEnded() (pid int, err error) {
+func AwaitEnded() (pid int, err error) { return awaitEnd(unix.P_ALL, 0) }
+
+func awaitEnd(which, id int) (pid int, err error) {
 	var info unix.Siginfo
 	for {
-		if err = unix.Waitid(unix.P_ALL, 0, &info, unix.WEXITED|unix.WNOWAIT, nil); err != unix.EINTR {
+		if err = unix.Waitid(which, id, &info, unix.WEXITED|unix.WNOWAIT, nil); err != unix.EINTR {
 			break
 		}
 	}

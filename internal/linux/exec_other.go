@@ -28,5 +28,8 @@ func ChildEnded(int) bool { return false }
 // HasStoppedDescendant needs Linux.
 func HasStoppedDescendant() (bool, error) { return false, unsupported("list the processes") }
 
+// AwaitEnd needs Linux.
+func AwaitEnd(int) error { return unsupported("wait for a child") }
+
 // AwaitEnded needs Linux.
 func AwaitEnded() (int, error) { return 0, unsupported("wait for a child") }
