@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -20,12 +21,29 @@ import (
 // `gorun help flags` describes them.
 var shared = []string{experiment.GroupCPUs, experiment.GroupOutput, experiment.GroupMetrics}
 
-// helpWidth is the width of flags in help where there is no terminal, in columns.
-const helpWidth = 100
+// help writes what a command is for, and how it is used.
+func help(e env, cmd *cobra.Command) error {
+	_, err := io.WriteString(cmd.OutOrStdout(), reflow(cmp.Or(cmd.Long, cmd.Short), textWidth(e))+"\n")
+	return errors.Join(err, usage(e, cmd))
+}
+
+// reflow breaks the lines of each paragraph anew, at width. Paragraphs are separated by empty lines; one with an indented line
+// stays as it is.
+func reflow(text string, width int) string {
+	paragraphs := strings.Split(strings.TrimRight(text, "\n"), "\n\n")
+	for i, p := range paragraphs {
+		if !strings.HasPrefix(p, " ") && !strings.Contains(p, "\n ") {
+			p = strings.TrimRight(term.Paragraph("", p, width), "\n")
+		}
+		paragraphs[i] = p
+	}
+	return strings.Join(paragraphs, "\n\n") + "\n"
+}
 
 // usage writes how a command is used, its examples, its commands, and its flags by groups.
 func usage(e env, cmd *cobra.Command) error {
 	var out strings.Builder
+	width := textWidth(e)
 	section := func(title, text string) {
 		if text = strings.TrimRight(text, "\n"); text != "" {
 			fmt.Fprintf(&out, "\n%s:\n%s\n", title, text)
@@ -41,11 +59,7 @@ func usage(e env, cmd *cobra.Command) error {
 	section("Usage", lines)
 	section("Examples", cmd.Example)
 	for _, g := range append(cmd.Groups(), &cobra.Group{Title: "Commands"}) {
-		section(g.Title, commandList(cmd.Commands(), g.ID, (*cobra.Command).IsAvailableCommand))
-	}
-	width := e.Show.Width
-	if width == 0 {
-		width = helpWidth
+		section(g.Title, commandList(cmd.Commands(), g.ID, width, (*cobra.Command).IsAvailableCommand))
 	}
 	var names []string
 	for _, g := range groupFlags(cmd.LocalFlags()) {
@@ -58,7 +72,7 @@ func usage(e env, cmd *cobra.Command) error {
 	if len(names) > 0 {
 		section("Flags of every run (gorun help flags)", "  "+term.Flow(names, "  ", "  ", width-2))
 	}
-	section("Help topics", commandList(cmd.Commands(), "", (*cobra.Command).IsAdditionalHelpTopicCommand))
+	section("Help topics", commandList(cmd.Commands(), "", width, (*cobra.Command).IsAdditionalHelpTopicCommand))
 	switch {
 	case !cmd.HasParent():
 		out.WriteString("\ngorun help COMMAND or TOPIC describes it.\n")
@@ -74,10 +88,10 @@ func usage(e env, cmd *cobra.Command) error {
 }
 
 // commandList returns a line for each command of a group that is wanted.
-func commandList(all []*cobra.Command, group string, wanted func(*cobra.Command) bool) (lines string) {
+func commandList(all []*cobra.Command, group string, width int, wanted func(*cobra.Command) bool) (lines string) {
 	for _, c := range all {
 		if c.GroupID == group && wanted(c) {
-			lines += fmt.Sprintf("  %-11s %s\n", c.Name(), c.Short)
+			lines += term.Paragraph(fmt.Sprintf("  %-11s ", c.Name()), c.Short, width)
 		}
 	}
 	return lines

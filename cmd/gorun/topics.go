@@ -74,10 +74,13 @@ func newTopics(e env, root *cobra.Command) (all []*cobra.Command) {
 // show writes a topic.
 func (t topic) show(e env, to io.Writer) error {
 	opts := e.Show
-	opts.Width = min(cmp.Or(opts.Width, topicWidth), topicWidth)
+	opts.Width = textWidth(e)
 	_, err := io.WriteString(to, term.Title(t.title, opts)+"\n"+manual.Text(t.text, opts))
 	return err
 }
 
 // topicWidth is the width of a printed topic, in columns: longer lines are hard to read.
 const topicWidth = 100
+
+// textWidth is the width of help and topics on this output, in columns.
+func textWidth(e env) int { return min(cmp.Or(e.Show.Width, topicWidth), topicWidth) }

@@ -17,7 +17,7 @@ import (
 
 // shown is the view of `gorun contend` runs.
 var shown = experiment.View{
-	Title: title, Blocks: blocks, Plan: planBlock,
+	Title: title, Answer: answer, Blocks: blocks, Plan: planBlock,
 	Options:  []string{"op", "load", "nodes", "mem_node", "dist_bytes", "mode"},
 	Drawings: []experiment.Drawing{{Anchor: "curves", Draw: drawCurves}},
 	Compared: view.Compared{Figure: perOperation, Name: series},

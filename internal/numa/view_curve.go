@@ -71,16 +71,22 @@ func answer(run *result.Run, _ view.Spec) []view.Statement {
 		least, hasLeast := s.ns[sizes[0]]
 		most, hasMost := s.ns[sizes[len(sizes)-1]]
 		if hasLeast && hasMost {
-			parts = append(parts, fmt.Sprintf("%s and %s (%s)", units.Seconds(least.Median/1e9), units.Seconds(most.Median/1e9), s.name))
+			part := fmt.Sprintf("%s in %s and %s in %s", units.Seconds(least.Median/1e9), units.Bytes(sizes[0]),
+				units.Seconds(most.Median/1e9), units.Bytes(sizes[len(sizes)-1]))
+			if len(all) > 1 {
+				part += " (" + s.name + ")"
+			}
+			parts = append(parts, part)
 		}
 	}
 	if len(parts) == 0 {
 		return nil
 	}
-	return []view.Statement{
-		{Text: fmt.Sprintf("An access takes, in %s and in %s: %s.", units.Bytes(sizes[0]), units.Bytes(sizes[len(sizes)-1]), strings.Join(parts, "; "))},
-		{Text: units.Things(len(run.Samples), "sample") + ", " + view.Validity(run.Samples) + "."},
+	statements := []view.Statement{{Text: "An access takes " + strings.Join(parts, "; ") + "."}}
+	if doubts := view.Doubtful(run.Samples); doubts != "" {
+		return append(statements, view.Statement{Text: doubts})
 	}
+	return append(statements, view.Statement{Text: units.Things(len(run.Samples), "sample") + ", all valid."})
 }
 
 // latencyBlock shows the time of an access by the size of the buffer.

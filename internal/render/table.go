@@ -220,7 +220,9 @@ func (v Views) FindingsTitle(run *result.Run) string {
 func (v Views) answers(run *result.Run) bool {
 	answer := v.Answer(run)
 	return !slices.ContainsFunc(run.Findings, func(f result.Finding) bool {
-		return !slices.ContainsFunc(answer, func(s view.Statement) bool { return s.Text == f.Message })
+		return !slices.ContainsFunc(answer, func(s view.Statement) bool {
+			return strings.EqualFold(strings.TrimSuffix(s.Text, "."), strings.TrimSuffix(f.Message, "."))
+		})
 	})
 }
 
@@ -236,14 +238,23 @@ func (v Views) findingsBlock(run *result.Run, opts term.Options) string {
 	return block
 }
 
-// warningsBlock is the footnotes.
+// warningsBlock is the footnotes. Those with the same hint come together, with the hint after the last.
 func warningsBlock(warnings []result.Warning, opts term.Options) string {
 	if len(warnings) == 0 {
 		return ""
 	}
 	block := opts.Paint(term.Bold, "Warnings:") + "\n"
-	for _, warning := range warnings {
+	for i, warning := range warnings {
+		alike := func(w result.Warning) bool { return w.Hint != "" && w.Hint == warning.Hint }
+		if slices.ContainsFunc(warnings[:i], alike) {
+			continue
+		}
 		block += term.Paragraph("  ! ", warning.Message, opts.Columns())
+		for _, w := range warnings[i+1:] {
+			if alike(w) {
+				block += term.Paragraph("  ! ", w.Message, opts.Columns())
+			}
+		}
 		if warning.Hint != "" {
 			block += term.Paragraph("    hint: ", warning.Hint, opts.Columns())
 		}

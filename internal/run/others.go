@@ -114,7 +114,7 @@ func (o *otherRuns) note(pid int) {
 	}
 	w := result.Warning{
 		Code: "other-run", Message: fmt.Sprintf("another run of gorun measured at the same time (%s)", who),
-		Hint: "each disturbs the figures of the other: run one after the other, for example with flock(1)",
+		Hint: "runs at the same time disturb each other's figures: run one after the other, for example with flock(1)",
 	}
 	o.mutex.Lock()
 	defer o.mutex.Unlock()

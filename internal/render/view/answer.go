@@ -78,8 +78,10 @@ func (c Compared) Answer(run *result.Run) []Statement {
 	}
 	set := c.SeriesOf(run)
 	statements := []Statement{{Text: set.answer() + "."}}
-	if len(set.Series) == 1 {
-		statements[0].Text = set.answer() + ", " + Validity(run.Samples) + "."
+	if validity := Validity(run.Samples); len(set.Series) == 1 && validity != "" {
+		statements[0].Text = set.answer() + ", " + validity + "."
+	} else if doubts := Doubtful(run.Samples); doubts != "" {
+		statements = append(statements, Statement{Text: doubts})
 	}
 	for _, finding := range run.Findings {
 		statements = append(statements, Statement{Text: finding.Message})
@@ -87,25 +89,40 @@ func (c Compared) Answer(run *result.Run) []Statement {
 	return statements
 }
 
-// Validity says how many samples are good: "all valid", or "3 of 5 samples are suspect, 1 is invalid".
+// Validity says how good the samples are that have a figure, and how many more have none: "all valid", "3 suspect", "1 suspect;
+// 2 more are invalid". It is "" if all are invalid.
 func Validity(samples []result.Sample) string {
 	counts := map[result.Verdict]int{}
 	for i := range samples {
 		counts[samples[i].Quality.Verdict]++
 	}
-	switch n := len(samples); {
-	case n == 1:
-		return string(samples[0].Quality.Verdict)
-	case counts[result.Valid] == n:
-		return "all valid"
+	suspect, invalid := counts[result.Suspect], counts[result.Invalid]
+	text := ""
+	switch good := len(samples) - invalid; {
+	case good == 0:
+		return ""
+	case good == 1 && suspect == 1:
+		text = string(result.Suspect)
+	case good == 1:
+		text = string(result.Valid)
+	case suspect == 0:
+		text = "all valid"
+	case suspect == good:
+		text = "all suspect"
+	default:
+		text = fmt.Sprintf("%d suspect", suspect)
 	}
-	var parts []string
-	for _, v := range []result.Verdict{result.Suspect, result.Invalid} {
-		if n := counts[v]; n > 0 {
-			parts = append(parts, fmt.Sprintf("%d %s", n, v))
-		}
+	if invalid > 0 {
+		text += fmt.Sprintf("; %d more %s invalid", invalid, areOrIs(invalid))
 	}
-	return strings.Join(parts, " and ")
+	return text
+}
+
+func areOrIs(n int) string {
+	if n == 1 {
+		return "is"
+	}
+	return "are"
 }
 
 // answer names the ends of what stands for cells, or sums up the samples of one.
@@ -224,7 +241,7 @@ func Doubtful(samples []result.Sample) string {
 				n++
 			}
 		}
-		return fmt.Sprintf("%d of %s %s %s: %s", n, units.Things(len(samples), "sample"), [...]string{"is", "are"}[min(1, n-1)], v,
+		return fmt.Sprintf("%d of %s %s %s: %s", n, units.Things(len(samples), "sample"), areOrIs(n), v,
 			reasons[0].Text)
 	}
 	return ""

@@ -28,7 +28,7 @@ func TestAnswerOfOneCell(t *testing.T) {
 		words(run))
 	run.Samples[0].Quality.Verdict = result.Suspect
 	run.Samples[1].Quality.Verdict = result.Invalid
-	assert.Equal(t, "wall time 150 ms, the median of 2 samples between 100 ms and 200 ms, 1 suspect and 1 invalid. "+
+	assert.Equal(t, "wall time 150 ms, the median of 2 samples between 100 ms and 200 ms, 1 suspect; 1 more is invalid. "+
 		"Only the work limited this run.", words(run))
 	run.Samples[0].Quality.Verdict, run.Samples[2].Quality.Verdict = result.Invalid, result.Invalid
 	assert.Contains(t, words(run), "No sample is valid")

@@ -1,0 +1,178 @@
+package contend
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"gorun/internal/render/view"
+	"gorun/internal/result"
+	"gorun/internal/units"
+)
+
+const (
+	// manyAnswers is the maximum number of operations that the answer names, those with the largest factors first.
+	manyAnswers = 4
+	// fullOverlap is the part of the time in which all threads of a row with a fixed count must have run: below it, the row
+	// is mostly about threads that ran alone.
+	fullOverlap = 0.9
+	cacheLine   = 64 // bytes, on x86-64 and on most arm64
+)
+
+// answer says what sharing costs each operation: the time on the most CPUs over that on the fewest, or that with the slowest
+// distance of the words over that with the fastest. It returns nothing for rows that differ in something else, and where
+// cells are judged.
+func answer(run *result.Run, _ view.Spec) []view.Statement {
+	if run.Matrix != nil {
+		return nil
+	}
+	type found struct {
+		text  string
+		ratio float64
+	}
+	var all []found
+	for _, rows := range byOperation(run.Samples) {
+		text, ratio, ok := cost(rows)
+		if !ok {
+			return nil
+		}
+		all = append(all, found{text, ratio})
+	}
+	if len(all) == 0 || len(all) > 1 && all[0].ratio == 0 {
+		return nil
+	}
+	slices.SortStableFunc(all, func(a, b found) int { return cmp.Compare(b.ratio, a.ratio) })
+	var statements []view.Statement
+	for i, f := range all {
+		if i == manyAnswers && len(all) > manyAnswers+1 {
+			statements = append(statements, view.Statement{Text: fmt.Sprintf("The table has %d more operations.", len(all)-i)})
+			break
+		}
+		statements = append(statements, view.Statement{Text: f.text})
+	}
+	if doubts := view.Doubtful(run.Samples); doubts != "" {
+		statements = append(statements, view.Statement{Text: doubts})
+	}
+	return statements
+}
+
+// byOperation returns the rows with a good sample, by what they do.
+func byOperation(samples []result.Sample) (all [][]measuredRow) {
+	type work struct{ op, variant, mode, load string }
+	at := map[work]int{}
+	for _, row := range measuredRows(samples) {
+		if row.verdict == result.Invalid || row.time().Samples == 0 {
+			continue
+		}
+		w := work{row.Op, row.variant, row.mode, row.Load}
+		if _, known := at[w]; !known {
+			at[w] = len(all)
+			all = append(all, nil)
+		}
+		all[at[w]] = append(all[at[w]], row)
+	}
+	return all
+}
+
+// timed is the time of an operation over the samples of a row, in seconds.
+type timed struct {
+	result.Distribution
+	Samples int
+}
+
+func (c *measuredRow) time() timed {
+	var seconds []float64
+	for i := range c.samples {
+		if c.samples[i].Operations > 0 {
+			seconds = append(seconds, c.samples[i].NsPerOp/1e9)
+		}
+	}
+	return timed{result.Distribute(seconds), len(seconds)}
+}
+
+// cost is what the rows of an operation say, and the factor in it: 0 where none can be claimed. Rows that differ in something
+// other than their CPUs and the distance of their words say nothing.
+func cost(rows []measuredRow) (text string, ratio float64, ok bool) {
+	most, fewest := rows[0], rows[0]
+	for _, row := range rows {
+		if row.MemNode != rows[0].MemNode {
+			return "", 0, false
+		}
+		if row.CPUs > most.CPUs {
+			most = row
+		}
+		if row.CPUs < fewest.CPUs {
+			fewest = row
+		}
+	}
+	op := most.Op
+	if len(rows) == 1 {
+		text = fmt.Sprintf("%s takes %s on %s", op, units.Seconds(most.time().Median), units.Things(most.CPUs, "CPU"))
+		if most.CPUs > 1 {
+			text += " at once"
+		}
+		return text + unequal(most) + ".", 0, true
+	}
+	same := func(row measuredRow) bool { return row.CPUs == most.CPUs && row.CPUList == most.CPUList }
+	slow, fast := most, most // of the rows on the most CPUs
+	for _, row := range rows {
+		if same(row) && row.time().Median > slow.time().Median {
+			slow = row
+		}
+		if same(row) && row.time().Median < fast.time().Median {
+			fast = row
+		}
+	}
+	switch {
+	case slow.Row != fast.Row && slow.DistBy == "" && fast.DistBy == "" && slow.DistBytes != fast.DistBytes:
+		on := " on " + units.Things(slow.CPUs, "CPU")
+		what := op + on + " with words " + units.Bytes(uint64(slow.DistBytes)) + " apart"
+		if slow.DistBytes < cacheLine && fast.DistBytes >= cacheLine {
+			what = op + on + " with words in one cache line (" + units.Bytes(uint64(slow.DistBytes)) + " apart)"
+		}
+		return factor(what, "with words "+units.Bytes(uint64(fast.DistBytes))+" apart", slow, fast)
+	case most.CPUs != fewest.CPUs && !slices.ContainsFunc(rows, func(row measuredRow) bool { return row.CPUs == most.CPUs && !same(row) }):
+		for _, row := range rows {
+			if row.CPUs == fewest.CPUs && row.DistBytes == most.DistBytes && row.Dist == most.Dist {
+				fewest = row
+				break
+			}
+		}
+		return factor(fmt.Sprintf("%s on %s", op, units.Things(most.CPUs, "CPU")), "on "+units.Things(fewest.CPUs, "CPU"), most, fewest)
+	}
+	return "", 0, false
+}
+
+// factor compares two rows: what, which is slow as a rule, with other.
+func factor(what, other string, slow, fast measuredRow) (text string, ratio float64, ok bool) {
+	s, f := slow.time(), fast.time()
+	if why := unequal(slow) + unequal(fast); why != "" {
+		return fmt.Sprintf("%s: no factor can be claimed%s.", what, why), 0, true
+	}
+	show := units.CommonUnit([]float64{s.Median, f.Median})
+	times := fmt.Sprintf("%s against %s", show(s.Median), show(f.Median))
+	if f.Median <= 0 {
+		return "", 0, false
+	}
+	ratio = s.Median / f.Median
+	switch {
+	case s.Min <= f.Max && f.Min <= s.Max && s.Samples > 1 && f.Samples > 1:
+		return fmt.Sprintf("%s: not clearly slower or faster than %s: %s.", what, other, times), 1, true
+	case ratio >= 2:
+		return fmt.Sprintf("%s takes %s times as long as %s: %s.", what, strings.TrimSpace(units.Digits(ratio)), other, times), ratio, true
+	case ratio >= 1:
+		return fmt.Sprintf("%s takes %.0f%% longer than %s: %s.", what, 100*(ratio-1), other, times), ratio, true
+	}
+	return fmt.Sprintf("%s takes %.0f%% less time than %s: %s.", what, 100*(1-ratio), other, times), ratio, true
+}
+
+// unequal says how little of the time of a fixed count all threads of a row ran; "" if they did most of the time.
+func unequal(row measuredRow) string {
+	d, known := row.spread(overlap)
+	if row.mode != ByCount || row.CPUs < 2 || !known || d.Median >= fullOverlap {
+		return ""
+	}
+	return fmt.Sprintf(", because its threads all ran at once for only %s of the time: use --time, which counts nothing else",
+		strings.ReplaceAll(units.Percent(d.Median), " %", "%"))
+}
