@@ -169,6 +169,9 @@ func environment(in Input) table {
 		if strings.HasSuffix(key, "_bytes") {
 			value = units.Bytes(field.Uint())
 		}
+		if list, ok := field.Interface().([]string); ok {
+			value = strings.Join(list, ", ")
+		}
 		add(cmp.Or(called[key], strings.ReplaceAll(key, "_", " ")), value)
 	}
 	add("tool", strings.TrimSpace(run.Tool.Name+" "+run.Tool.Version))
