@@ -35,7 +35,7 @@ func exits(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Check(err)
 	cmd := exec.Command(gorun, args...)
 	cmd.Dir = ts.MkAbs(".")
-	cmd.Env = append(os.Environ(), "HOME="+ts.Getenv("HOME"))
+	cmd.Env = append(os.Environ(), "HOME="+ts.Getenv("HOME"), "GOCACHE="+ts.Getenv("GOCACHE"))
 	out, err := os.Create(ts.MkAbs("out"))
 	ts.Check(err)
 	defer out.Close()
