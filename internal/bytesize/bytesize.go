@@ -44,7 +44,11 @@ func parse(text string) (uint64, error) {
 		if err != nil {
 			break
 		}
-		if n <<= unit.shift; n == 0 || n%Page != 0 {
+		n <<= unit.shift
+		if n == 0 {
+			return 0, fmt.Errorf("%q is not a positive size", text)
+		}
+		if n%Page != 0 {
 			return 0, fmt.Errorf("%q is not a multiple of %d KiB", text, Page>>10)
 		}
 		return n, nil

@@ -28,7 +28,7 @@ func TestParseList(t *testing.T) {
 		{"99999999999GiB", `"99999999999GiB" is not a size`, hinted},
 		{"1MiB,", `"" is not a size`, hinted},
 		{"6KiB", `"6KiB" is not a multiple of 4 KiB`, ""},
-		{"0MiB", `"0MiB" is not a multiple of 4 KiB`, ""},
+		{"0MiB", `"0MiB" is not a positive size`, ""},
 	} {
 		_, err := ParseList(c.text)
 		require.EqualError(t, err, c.want)

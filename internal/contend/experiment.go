@@ -116,9 +116,8 @@ func (f *flags) Validate() error {
 	case f.window < LeastWindow:
 		return hint.Usagef("--window %v: it must be at least %v", f.window, LeastWindow)
 	case f.time < LeastWindows*f.window || f.time > MostWindows*f.window:
-		return hint.Usage(hint.With(fmt.Errorf("--time %v is not %d to %d windows of %v", f.time, LeastWindows,
-			MostWindows, f.window),
-			"give another --time or --window"))
+		return hint.Usage(hint.With(fmt.Errorf("--time %v: with windows of %v it must be from %v to %v", f.time, f.window,
+			LeastWindows*f.window, MostWindows*f.window), "give another --time or --window"))
 	}
 	_, err := f.options()
 	return err

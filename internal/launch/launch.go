@@ -14,6 +14,7 @@ import (
 	"strings"
 	"syscall"
 
+	"gorun/internal/hint"
 	"gorun/internal/placement"
 )
 
@@ -128,10 +129,11 @@ func find(argv, env []string) (path string, out []string, err error) {
 	if strings.Contains(name, "/") {
 		return name, argv, runnable(name)
 	}
-	err = runError(name, fs.ErrNotExist)
 	if name == "" {
-		return "", nil, err
+		return "", nil, runError(name, fs.ErrNotExist)
 	}
+	err = &ExitError{ExitNotFound, hint.With(fmt.Errorf("run %q: no such command in PATH", name),
+		"write ./"+name+" for a program in this directory")}
 	for _, dir := range filepath.SplitList(searchPath(env)) {
 		path := filepath.Join(dir, name)
 		if dir == "" {

@@ -151,7 +151,7 @@ func TestExitCodesAreThoseOfEnv(t *testing.T) {
 		cmd := self(as, "no-such-command")
 		said, err := cmd.CombinedOutput()
 		assert.Equal(t, 127, code(err))
-		assert.Equal(t, "run \"no-such-command\": file does not exist\n", string(said))
+		assert.Equal(t, "run \"no-such-command\": no such command in PATH\n", string(said))
 	})
 }
 
