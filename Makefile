@@ -54,6 +54,11 @@ matrix: build ## the classic table, 38 rows (40 min on 2 CPUs; continues a stopp
 matrix-quick: build ## eight placements compared within a minute
 	./gorun matrix primes --preset quick
 
+.PHONY: rivals
+rivals: ## false claims of gorun ab, hyperfine and benchstat about a program and itself, EQUAL times (needs hyperfine; 25 min)
+	@command -v hyperfine >/dev/null || { echo 'make rivals: install hyperfine (Debian: hyperfine)' >&2; exit 1; }
+	$(GO) test ./cmd/gorun -run '^TestRivals$$' -count=1 -v -timeout 120m -rivals-equal $(EQUAL) -rivals-slower $(SLOWER)
+
 .PHONY: selftest
 selftest: ## are verdicts right on this machine? EQUAL matrices of equal cells, SLOWER runs with 2% more work (9 min)
 	$(GO) test ./cmd/gorun -run '^TestSelftest$$' -count=1 -v -timeout 60m -selftest-equal $(EQUAL) -selftest-slower $(SLOWER)
