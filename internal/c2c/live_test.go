@@ -87,8 +87,13 @@ func TestPingPong(t *testing.T) {
 	r, err := open(experiment.Setting{}, cells)
 	require.NoError(t, err)
 	defer func() { require.NoError(t, r.Close()) }()
-	for _, method := range Methods {
+	for i, method := range Methods {
+		seen := map[string]bool{} // relations
 		for _, cell := range cells {
+			if i > 0 && testing.Short() && seen[cell.Relation] {
+				continue // the laboratory has many pairs and is slow
+			}
+			seen[cell.Relation] = true
 			cell.Method = method.Name
 			_, v := sampled(t, r, cell)
 			assert.Positive(t, v.NS)
