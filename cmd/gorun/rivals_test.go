@@ -16,6 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"golang.org/x/perf/benchmath"
 
+	"gorun/internal/column"
 	"gorun/internal/result"
 	"gorun/internal/stats"
 )
@@ -73,7 +74,7 @@ func TestRivals(t *testing.T) {
 	for i := range *rivalsSlower {
 		run := rivalRun(t, "60s", fmt.Sprint(work, " ", size), fmt.Sprint(work, " ", size*102/100), "--seed", fmt.Sprint(i))
 		v := *run.Cells[1].Verdict
-		t.Logf("2%% more work: %s; CPU time: %s", v, run.Cells[1].Verdicts["cpu"])
+		t.Logf("2%% more work: %s; CPU time: %s", v, run.Cells[1].Verdicts[column.CPU.Name])
 		assert.NotEqual(t, stats.Faster, v.Kind)
 		if v.Kind == stats.Slower {
 			found++
