@@ -34,7 +34,7 @@ const rivalRuns = 30
 // sides of hyperfine and of benchstat are measured one after the other, as these tools do.
 func TestRivals(t *testing.T) {
 	if *rivalsEqual+*rivalsSlower == 0 {
-		t.Skip("takes half an hour, and hyperfine: make rivals")
+		t.Skip("needs hyperfine and half an hour: make rivals")
 	}
 	dir := t.TempDir()
 	work := buildWork(t, dir)

@@ -5,6 +5,7 @@ import (
 	"io/fs"
 	"maps"
 	"os"
+	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -154,7 +155,7 @@ func TestConditions(t *testing.T) {
 		},
 		{
 			name: "sched_ext", level: Note, value: "enabled rusty", digest: "sched_ext rusty",
-			files: map[string]string{"sys/kernel/sched_ext/state": "enabled", "sys/kernel/sched_ext/root/ops": "rusty"},
+			files: map[string]string{"sys/kernel/sched_ext/state": "enabled", path.Join("sys/kernel/sched_ext", "root", "ops"): "rusty"},
 		},
 		{name: "sched_ext", level: OK, value: "none", files: map[string]string{"sys/kernel/sched_ext/state": "disabled"}},
 		{

@@ -1,0 +1,192 @@
+package doctor
+
+import (
+	"fmt"
+	"path"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+
+	"gorun/internal/linux"
+	"gorun/internal/sysfs"
+	"gorun/internal/topology"
+	"gorun/internal/units"
+)
+
+func cpus(s Subject, _ *Trial) *Condition {
+	m := s.Machine
+	allowed, online := m.Allowed(), m.Counts().Online
+	c := &Condition{Level: OK, Value: fmt.Sprintf("%d of %s online: %s", allowed.Len(), units.Things(online, "CPU"), allowed)}
+	if allowed.Len() < online {
+		var why []string
+		for _, cpu := range m.CPUs {
+			if w := m.WhyNot(cpu.CPU); cpu.Online && w != "" && !slices.Contains(why, w) {
+				why = append(why, w)
+			}
+		}
+		c.Level = Note
+		c.Effect = "gorun places on these only: the others are " + strings.Join(why, ", ")
+	}
+	if allowed.Len() == 1 {
+		c.Level, c.Effect = Unfit, "with one CPU there is no placement to compare"
+		c.Remedy = "use a machine, a cpuset or an affinity mask with two CPUs"
+	}
+	return c
+}
+
+func offline(s Subject, _ *Trial) *Condition {
+	off := s.Machine.Where(func(c topology.CPU) bool { return !c.Online })
+	if off.Empty() {
+		return &Condition{Level: OK, Value: "none"}
+	}
+	c := &Condition{
+		Level: Note, Value: off.String(), Digest: fmt.Sprintf("CPUs %s offline", off),
+		Effect: "nothing runs there, and their cores' siblings have the core alone",
+	}
+	first := fmt.Sprintf("/%s/cpu%d/online", cpuDir, off.First())
+	c.Fix = &Fix{Do: "echo 1 | sudo tee " + first, Undo: "echo 0 | sudo tee " + first}
+	return c
+}
+
+func isolated(s Subject, _ *Trial) *Condition {
+	m := s.Machine
+	if m.Isolated.Empty() && m.NohzFull.Empty() {
+		return &Condition{Level: OK, Value: "none"}
+	}
+	value := "isolated " + m.Isolated.String()
+	if m.Isolated.Empty() {
+		value = "none isolated"
+	}
+	if !m.NohzFull.Empty() {
+		value += "; nohz_full " + m.NohzFull.String()
+	}
+	return &Condition{
+		Level: Note, Value: value, Digest: value,
+		Effect: "the scheduler does not balance threads onto isolated CPUs: a thread runs there only if it is pinned",
+	}
+}
+
+func smt(s Subject, _ *Trial) *Condition {
+	n := s.Machine.Counts()
+	if n.Online <= n.Cores {
+		return &Condition{Level: OK, Value: "off, or the cores have one thread"}
+	}
+	file := "/" + cpuDir + "/smt/control"
+	c := &Condition{
+		Level: Note, Value: "on: cores have several threads", Digest: "SMT on",
+		Effect: "two threads on one core slow each other down",
+		Remedy: "place on one CPU per core: --cpus one-per-core",
+	}
+	if s.Host.SMT == "on" {
+		c.Fix = &Fix{Do: "echo off | sudo tee " + file, Undo: "echo on | sudo tee " + file}
+	}
+	return c
+}
+
+func classes(s Subject, _ *Trial) *Condition {
+	p := s.Machine.Where(func(c topology.CPU) bool { return c.Class == topology.Performance })
+	e := s.Machine.Where(func(c topology.CPU) bool { return c.Class == topology.Efficiency })
+	if p.Empty() || e.Empty() {
+		return &Condition{Level: OK, Value: "one"}
+	}
+	return &Condition{
+		Level: Note, Value: fmt.Sprintf("performance %s, efficiency %s", p, e), Digest: "hybrid",
+		Effect: "the same work takes longer on an efficiency core", Remedy: "--cpus pcores or --cpus ecores",
+	}
+}
+
+// placementCalls tries the calls by which gorun places a thread, each with what the thread has already.
+func placementCalls(s Subject, _ *Trial) *Condition {
+	if !s.Live {
+		return nil
+	}
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	var refused []string
+	var remedy string
+	refuse := func(name string, err error) {
+		if err != nil {
+			refused, remedy = append(refused, name), linux.Remedy(err)
+		}
+	}
+	if mask, err := linux.GetAffinity(0); err != nil {
+		refuse("sched_getaffinity", err)
+	} else {
+		refuse("sched_setaffinity", linux.SetAffinity(0, mask))
+	}
+	if nice, err := linux.GetNice(0); err != nil {
+		refuse("getpriority", err)
+	} else {
+		refuse("setpriority", linux.SetNice(0, nice))
+	}
+	if sched, err := linux.GetSched(0); err != nil {
+		refuse("sched_getscheduler", err)
+	} else {
+		refuse("sched_setscheduler", linux.SetSched(0, sched))
+	}
+	if refused == nil {
+		return &Condition{Level: OK, Value: "allowed"}
+	}
+	c := &Condition{
+		Level: Limit, Value: "refused: " + strings.Join(refused, ", "), Remedy: remedy,
+		Effect: "placements by these calls cannot be measured (gorun help privileges)",
+	}
+	for _, name := range refused {
+		if strings.HasSuffix(name, "affinity") {
+			c.Level = Unfit
+		}
+	}
+	return c
+}
+
+func gomaxprocs(s Subject, _ *Trial) *Condition {
+	is, allowed := s.Host.GOMAXPROCS, s.Machine.Allowed().Len()
+	c := &Condition{Level: OK, Value: strconv.Itoa(is)}
+	if is < allowed {
+		c.Level = Note
+		c.Effect = fmt.Sprintf("a Go program runs on %d of %d CPUs at once", is, allowed)
+		c.Remedy = "set GOMAXPROCS in the environment, or raise the quota that the Go runtime derives it from"
+	}
+	return c
+}
+
+// manyThreads is how many threads an experiment such as `gorun primes --lock-thread --barrier` may have at once.
+const manyThreads = 10_000
+
+func threadLimit(s Subject, _ *Trial) *Condition {
+	limits, _ := linux.ThreadLimits(s.Root, linux.Cgo)
+	obstacles := linux.Obstacles(limits, manyThreads)
+	if len(obstacles) == 0 {
+		return &Condition{Level: OK, Value: fmt.Sprintf("room for %d and more", manyThreads)}
+	}
+	tightest := obstacles[0]
+	return &Condition{
+		Level: Note, Value: tightest.String(), Remedy: tightest.Hint,
+		Effect: "runs with more threads than that are refused",
+	}
+}
+
+func schedExt(s Subject, _ *Trial) *Condition {
+	const dir = "sys/kernel/sched_ext"
+	state, err := sysfs.ReadString(s.Root, path.Join(dir, "state"))
+	if err != nil || state == "disabled" {
+		return &Condition{Level: OK, Value: "none"}
+	}
+	name, _ := sysfs.ReadString(s.Root, path.Join(dir, "root", "ops"))
+	return &Condition{
+		Level: Note, Value: strings.TrimSpace(state + " " + name), Digest: strings.TrimSpace("sched_ext " + name),
+		Effect: "threads are scheduled by a BPF program, not by the kernel's own scheduler",
+	}
+}
+
+func kernels(s Subject, _ *Trial) *Condition {
+	if s.Kernels {
+		return &Condition{Level: OK, Value: "in this build"}
+	}
+	return &Condition{
+		Level: Limit, Value: "not in this build", Digest: "no C kernels",
+		Effect: "contend, c2c, futex, migrate, numa, pair and bind do not work",
+		Remedy: "build with a C compiler and CGO_ENABLED=1",
+	}
+}

@@ -1,0 +1,238 @@
+package gobench
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+
+	"gorun/internal/guardian"
+	"gorun/internal/hint"
+	"gorun/internal/launch"
+)
+
+// prepare makes the sides, with their test binaries.
+func (s *Source) prepare(ctx context.Context, args []string) error {
+	s.sides = []side{{}}
+	revision, err := s.isRevision(ctx)
+	if err != nil {
+		return err
+	}
+	if s.base != "" {
+		s.sides = []side{{name: s.base, dir: s.base}, {name: workTree}}
+		if s.base == workTree {
+			s.sides[0].name = "base"
+		}
+	}
+	if !revision && (isFile(s.base) || s.base == "" && len(args) == 1 && isFile(args[0])) {
+		return s.given(args)
+	}
+	if info, err := os.Stat(s.base); s.base != "" && !revision && (err != nil || !info.IsDir()) {
+		return hint.Usage(hint.Flag("base", s.base, hint.With(errors.New("it is not a revision of git, nor a folder, nor a test binary"),
+			"git log --oneline lists revisions")))
+	}
+	common := ""
+	if revision {
+		if common, err = s.git(ctx, "rev-parse", "--path-format=absolute", "--git-common-dir"); err != nil {
+			return err
+		}
+	}
+	below, err := filepath.EvalSymlinks(os.TempDir()) // as git writes it
+	if err != nil {
+		return err
+	}
+	if s.folder, err = guardian.New(s.setting.Self.In(s.setting.Environ)).MakeFolder(below, "gorun-bench", common); err != nil {
+		return err
+	}
+	if revision {
+		if err := s.checkOut(ctx); err != nil {
+			return err
+		}
+	}
+	for i := range s.sides {
+		if err := s.build(ctx, i, args); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func isFile(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.Mode().IsRegular()
+}
+
+// isRevision reports whether --base is a revision of git: anything that git knows, except what begins as a path.
+func (s *Source) isRevision(ctx context.Context) (bool, error) {
+	if s.base == "" || strings.HasPrefix(s.base, ".") || filepath.IsAbs(s.base) {
+		return false, nil
+	}
+	_, err := s.git(ctx, "rev-parse", "--verify", "--quiet", "--end-of-options", s.base+"^{commit}")
+	return err == nil, ctx.Err()
+}
+
+// git returns what a command of git prints.
+func (s *Source) git(ctx context.Context, args ...string) (string, error) {
+	out, err := s.call(ctx, "", append([]string{"git"}, args...)...)
+	return strings.TrimSpace(string(out)), err
+}
+
+// call runs a program, and returns what it writes to stdout. The error has what it wrote to stderr.
+func (s *Source) call(ctx context.Context, dir string, argv ...string) ([]byte, error) {
+	c := launch.Command{Self: s.setting.Self.In(s.setting.Environ), Argv: argv, Dir: dir, Keep: 64 << 20}
+	o, err := launch.Run(ctx, c, launch.Setting{})
+	switch {
+	case err != nil:
+		return nil, err
+	case o.ExitCode != 0:
+		text := cmp.Or(tail(bytes.TrimSpace(o.Stderr)), fmt.Sprintf("exit code %d", o.ExitCode))
+		return nil, fmt.Errorf("%s: %s", strings.Join(argv[:min(2, len(argv))], " "), text)
+	}
+	return o.Stdout, nil
+}
+
+// checkOut makes a worktree of the base.
+func (s *Source) checkOut(ctx context.Context) error {
+	prefix, err := s.git(ctx, "rev-parse", "--show-prefix")
+	if err != nil {
+		return err
+	}
+	root := filepath.Join(s.folder.Path, "base")
+	if _, err := s.git(ctx, "-c", "core.hooksPath=/dev/null", "worktree", "add", "--quiet", "--detach", root, s.base); err != nil {
+		return fmt.Errorf("check out %s: %w", s.base, err)
+	}
+	s.sides[0].dir = filepath.Join(root, prefix)
+	if _, err := os.Stat(s.sides[0].dir); err != nil {
+		return hint.With(fmt.Errorf("%s has no folder %s", s.base, prefix), "run gorun bench in a folder that both revisions have")
+	}
+	return nil
+}
+
+// given takes test binaries that the user has built. They run in the working directory.
+func (s *Source) given(args []string) error {
+	paths := args
+	if s.base != "" {
+		paths = append([]string{s.base}, args...)
+	}
+	if len(paths) != len(s.sides) {
+		return hint.Usage(hint.With(errors.New("--base is a test binary: the only argument is the other one"), "gorun bench --base old.test new.test"))
+	}
+	for i, path := range paths {
+		path, err := filepath.Abs(path)
+		if err != nil {
+			return err
+		}
+		b := binary{pkg: filepath.Base(path), path: path}
+		if b.sum, err = sum(path); err != nil {
+			return err
+		}
+		s.sides[i].binaries, s.sides[i].packages = map[string]binary{"": b}, []string{""}
+		if len(s.sides) > 1 {
+			s.sides[i].name = paths[i]
+		}
+	}
+	if len(s.sides) > 1 && s.sides[0].name == s.sides[1].name {
+		s.sides[1].name += " (2)"
+	}
+	return nil
+}
+
+// listed is a package as go list shows it.
+type listed struct {
+	Dir, ImportPath           string
+	TestGoFiles, XTestGoFiles []string
+	Error                     *struct{ Err string }
+}
+
+// benches matches the beginning of a benchmark.
+var benches = regexp.MustCompile(`(?m)^[ \t]*func[ \t]+Benchmark`)
+
+// hasBenchmarks reports whether a package's test files seem to have benchmarks.
+func (l listed) hasBenchmarks() bool {
+	return slices.ContainsFunc(slices.Concat(l.TestGoFiles, l.XTestGoFiles), func(name string) bool {
+		text, err := os.ReadFile(filepath.Join(l.Dir, name))
+		return err != nil || benches.Match(text)
+	})
+}
+
+// build builds the test binaries of a side. A package that the base lacks is left out.
+func (s *Source) build(ctx context.Context, i int, args []string) error {
+	side := &s.sides[i]
+	isBase := len(s.sides) > 1 && i == 0
+	dir, err := filepath.Abs(side.dir)
+	if err != nil {
+		return err
+	}
+	if dir, err = filepath.EvalSymlinks(dir); err != nil { // as go list shows it
+		return err
+	}
+	argv := []string{"go", "list", "-e", "-json=Dir,ImportPath,TestGoFiles,XTestGoFiles,Error"}
+	if len(args) == 0 {
+		args = []string{"."}
+	}
+	out, err := s.call(ctx, dir, append(s.tagged(argv), args...)...)
+	if err != nil {
+		return err
+	}
+	side.binaries = map[string]binary{}
+	for decoder := json.NewDecoder(bytes.NewReader(out)); ; {
+		var l listed
+		if err := decoder.Decode(&l); errors.Is(err, io.EOF) {
+			break
+		} else if err != nil {
+			return fmt.Errorf("read what go list prints: %w", err)
+		}
+		if len(l.TestGoFiles)+len(l.XTestGoFiles) == 0 || l.Dir == "" {
+			if l.Error != nil && !isBase {
+				return errors.New(l.Error.Err)
+			}
+			continue
+		}
+		if !l.hasBenchmarks() {
+			continue
+		}
+		folder, err := filepath.Rel(dir, l.Dir)
+		if err != nil {
+			return err
+		}
+		b := binary{pkg: l.ImportPath, dir: l.Dir, path: filepath.Join(s.folder.Path, fmt.Sprintf("%d-%d.test", i, len(side.packages)))}
+		build := append(s.tagged([]string{"go", "test", "-c", "-trimpath", "-o", b.path}), l.ImportPath)
+		if _, err := s.call(ctx, dir, build...); err != nil {
+			return fmt.Errorf("%s does not build: %w", cmp.Or(side.name, workTree), err)
+		}
+		if b.sum, err = sum(b.path); err != nil {
+			return err
+		}
+		side.binaries[folder], side.packages = b, append(side.packages, folder)
+	}
+	return nil
+}
+
+// tagged adds the build tags to a command of go.
+func (s *Source) tagged(argv []string) []string {
+	if s.tags == "" {
+		return argv
+	}
+	return append(argv, "-tags="+s.tags)
+}
+
+// sum returns the beginning of the SHA-256 of a file, which is enough to know it again.
+func sum(path string) (string, error) {
+	file, err := os.Open(path)
+	if err != nil {
+		return "", err
+	}
+	defer file.Close()
+	hash := sha256.New()
+	_, err = io.Copy(hash, file)
+	return fmt.Sprintf("%x", hash.Sum(nil)[:8]), err
+}
