@@ -124,19 +124,31 @@ func (h *harmed) samples() []result.Sample {
 	return h.have
 }
 
-// await waits until a condition is true, for a minute at most. It fails if the run ends before.
+// hang is the time after which a test gives up waiting. Nothing that it waits for is meant to take even a part of it.
+const hang = 5 * time.Minute
+
+// awaited waits until a condition is true.
+func awaited(t *testing.T, what string, is func() bool) {
+	t.Helper()
+	for begun := time.Now(); !is(); time.Sleep(5 * time.Millisecond) {
+		require.Less(t, time.Since(begun), hang, "no %s", what)
+	}
+}
+
+// await waits until a condition is true. It fails if the run ends before.
 func (h *harmed) await(what string, is func() bool) {
 	h.Helper()
-	for end := time.Now().Add(time.Minute); !is(); time.Sleep(5 * time.Millisecond) {
+	awaited(h.T, what, func() bool {
+		if is() {
+			return true
+		}
 		select {
 		case err := <-h.over:
 			h.Fatalf("it ended (%v) before %s: %s\n%s", err, what, h.stderr.String(), h.stdout.String())
 		default:
 		}
-		if time.Now().After(end) {
-			h.Fatalf("no %s within a minute: %s", what, reasons(h.samples()))
-		}
-	}
+		return false
+	})
 }
 
 // awaitAfter waits until one of the samples after the first n is measured, or is invalid, and returns how many there are.

@@ -45,7 +45,66 @@ func below(t *testing.T, pid int, word string) int {
 	return 0
 }
 
-// stopped stops the process that takes a sample, in each of the ways to take one: that sample is suspect, and no other.
+// stops has runs in which a process is stopped. All but those of exec --stat are endless, and are stopped until one of their samples
+// reports it.
+var stops = map[string]struct {
+	args    string
+	stopped string // a word of the command line of the process that is stopped; "": gorun itself
+}{
+	"primes":  {"primes --limit 100000 --warmup 0", ""},
+	"contend": {"contend", ""},
+	"futex":   {"futex A A", ""},
+	"migrate": {"migrate --relation same-cpu --working-set 16KiB", ""},
+	"matrix":  {"matrix primes --limit 20000,20001 --warmup 0", run.SampleCommand},
+	"pair":    {"pair A A --warmup 0", pair.SideCommand},
+	"bind":    {"bind --processes 2 --array 64KiB --passes 100 --checks 1000000", bind.ProcessCommand},
+	"numa": {
+		"numa --numa-balancing keep --cpu float --preferred-node none --mem float --load 0 --warmup 0",
+		numa.ProbeCommand,
+	},
+	"exec":            {"exec --stat --format json -- cat", "cat"},
+	"exec, a shell's": {"exec --stat --format json -- sh -c cat;true", "cat"},
+	"exec, gorun":     {"exec --stat --format json -- cat", ""},
+	"exec, samples":   {"matrix exec --nice 0,1 --warmup 0 -- sleep 0.8", "0.8"},
+}
+
+// stopTime is the time for which a process is stopped: longer than any interval at which gorun looks for stops.
+const stopTime = 400 * time.Millisecond
+
+// stopOnce stops for stopTime the process that takes a sample of a run of gorun, some time after it has found it. It reports
+// whether there was one.
+func stopOnce(t *testing.T, gorun int, word string, after time.Duration) bool {
+	pid := gorun
+	if word != "" {
+		if pid = below(t, gorun, word); pid == 0 {
+			return false
+		}
+	}
+	time.Sleep(after)
+	if syscall.Kill(pid, syscall.SIGSTOP) != nil {
+		return false // it has ended
+	}
+	time.Sleep(stopTime)
+	return syscall.Kill(pid, syscall.SIGCONT) == nil
+}
+
+// stoppedSeconds returns the time for which the samples say that a process was stopped. Each of them is suspect for it.
+func stoppedSeconds(t *testing.T, f fault, samples []result.Sample) (sum float64) {
+	for _, s := range samples {
+		seconds := s.Quality.Signals.StoppedSeconds
+		if seconds == nil {
+			require.False(t, isMeasured(s)) // the interrupted one
+			continue
+		}
+		if sum += *seconds; *seconds > 0 {
+			assert.NotEqual(t, result.Valid, s.Quality.Verdict)
+			assert.Regexp(t, f.report(), strings.Join(s.Quality.Reasons, "\n"))
+		}
+	}
+	return sum
+}
+
+// stopped stops the process that takes a sample, in each of the ways to take one: that sample is suspect.
 func stopped(t *testing.T, f fault) {
 	if !linux.Cgo {
 		t.Skip("needs cgo, for the kernels")
@@ -53,101 +112,83 @@ func stopped(t *testing.T, f fault) {
 	if _, err := os.Stat("/proc/self/task/" + strconv.Itoa(os.Getpid()) + "/children"); err != nil {
 		t.Skip("needs CONFIG_PROC_CHILDREN, to find processes by their parents: ", err)
 	}
-	const stop = 400 * time.Millisecond
-	for name, c := range map[string]struct {
-		args    string // with --samples or a command: a run that ends by itself; else one that is ended (harm)
-		stopped string // a word of the command line of the process that is stopped; "": gorun itself
-		warning bool   // the stopped process takes no sample
-	}{
-		"primes":        {"primes --limit 100000 --warmup 0", "", false},
-		"contend":       {"contend", "", false},
-		"futex":         {"futex A A", "", false},
-		"migrate":       {"migrate --relation same-cpu --working-set 16KiB", "", false},
-		"matrix":        {"matrix primes --limit 200000 --serial --workers 1,2 --warmup 0 --budget 0 --samples 1", run.SampleCommand, false},
-		"matrix itself": {"matrix primes --limit 200000 --serial --workers 1,2 --warmup 0 --budget 0 --samples 1", "", true},
-		"pair":          {"pair A A --warmup 0", pair.SideCommand, false},
-		"bind":          {"bind --processes 2 --array 64KiB --passes 100 --checks 50000000 --trials 2", bind.ProcessCommand, false},
-		"numa": {
-			"numa --numa-balancing keep --cpu float --preferred-node none --mem float --load 0 --warmup 0",
-			numa.ProbeCommand, false,
-		},
-		"exec":              {"exec --stat --format json -- sleep 2", "sleep", false},
-		"exec, a shell's":   {"exec --stat --format json -- sh -c sleep${IFS}2.5;true", "2.5", false},
-		"exec, samples":     {"matrix exec --nice 0,1 --samples 2 --warmup 0 -- sleep 0.8", "0.8", false},
-		"exec, gorun":       {"exec --stat --format json -- sleep 2", "", false},
-		"exec, not stopped": {"exec --stat --format json -- sleep 0.8", "none", false},
-	} {
+	for name, c := range stops {
 		t.Run(name, func(t *testing.T) {
 			if testing.Short() && !slices.Contains([]string{"primes", "pair", "exec"}, name) {
 				t.Skip("needs a run without -short, which tries one of each way to notice a stop")
 			}
-			stopOne := func(pid int) bool {
-				if c.stopped != "" {
-					if pid = below(t, pid, c.stopped); pid == 0 {
-						return false
-					}
-				}
-				time.Sleep(stop / 2) // it has begun
-				if syscall.Kill(pid, syscall.SIGSTOP) != nil {
-					return false
-				}
-				time.Sleep(stop)
-				return syscall.Kill(pid, syscall.SIGCONT) == nil
-			}
-			var got result.Run
-			switch args := strings.Fields(c.args); {
-			case slices.Contains(args, "--samples"), slices.Contains(args, "--trials"), args[0] == "exec":
-				if !slices.Contains(args, "--format") {
-					args = slices.Insert(args, 1+strings.Count(args[0], "matrix"), "--format", "json")
-				}
-				cmd := gorunCommand(args...)
-				var stdout, stderr bytes.Buffer
-				cmd.Stdout, cmd.Stderr = &stdout, &stderr
-				if args[0] == "exec" {
-					cmd.Stdout, cmd.Stderr = os.Stderr, &stdout // the command's result is on stderr
-				}
-				require.NoError(t, cmd.Start())
-				t.Cleanup(func() { _ = cmd.Process.Kill() })
-				time.Sleep(stop)
-				for end := time.Now().Add(20 * time.Second); c.stopped != "none" && !stopOne(cmd.Process.Pid); {
-					require.True(t, time.Now().Before(end), "no process %s", c.stopped)
-					time.Sleep(5 * time.Millisecond)
-				}
-				require.NoError(t, cmd.Wait(), "%s", stderr.String())
-				require.NoError(t, json.Unmarshal(stdout.Bytes(), &got), "%s", stdout.String())
-			default:
-				h := harm(t, t.TempDir(), c.args, gorunCommand)
-				h.awaitAfter(0, true)
-				var next time.Time
-				h.await("stopped sample", func() bool {
-					if time.Now().After(next) { // again if the stop fell between two samples
-						stopOne(h.cmd.Process.Pid)
-						next = time.Now().Add(2 * stop)
-					}
-					return slices.ContainsFunc(h.samples(), func(s result.Sample) bool {
-						return s.Quality.Signals.StoppedSeconds != nil && *s.Quality.Signals.StoppedSeconds > stop.Seconds()/2
-					})
-				})
-				got = h.end()
-			}
-			stops := 0.0
-			for _, s := range got.Samples {
-				seconds := s.Quality.Signals.StoppedSeconds
-				require.NotNil(t, seconds)
-				stops += *seconds
-				if *seconds > 0 {
-					assert.NotEqual(t, result.Valid, s.Quality.Verdict)
-					assert.Regexp(t, f.report(), strings.Join(s.Quality.Reasons, "\n"))
-				}
-			}
-			warned := slices.ContainsFunc(got.Warnings, func(w result.Warning) bool { return w.Code == "stopped" })
-			assert.Equal(t, c.warning, warned)
-			if c.warning || c.stopped == "none" {
-				assert.Zero(t, stops)
+			if strings.HasPrefix(c.args, "exec") {
+				run, noticed := execStopped(t, c.args, c.stopped)
+				assert.True(t, noticed)
+				assert.Positive(t, stoppedSeconds(t, f, run.Samples))
 				return
 			}
-			assert.Greater(t, stops, stop.Seconds()/2)
-			assert.Less(t, stops, 10.0)
+			h := harm(t, t.TempDir(), c.args, gorunCommand)
+			h.awaitAfter(0, true)
+			after := time.Millisecond
+			h.await("stopped sample", func() bool { // again, at another moment of a sample, if the stop fell between two
+				if after *= 2; after > time.Second {
+					after = time.Millisecond
+				}
+				stopOnce(t, h.cmd.Process.Pid, c.stopped, after)
+				return slices.ContainsFunc(h.samples(), isStopped)
+			})
+			assert.Positive(t, stoppedSeconds(t, f, h.end().Samples))
 		})
 	}
+	t.Run("exec, not stopped", func(t *testing.T) {
+		cmd := gorunCommand("exec", "--stat", "--format", "json", "--", "sleep", "0.8")
+		var stderr bytes.Buffer
+		cmd.Stderr = &stderr // the result, since stdout is the command's
+		require.NoError(t, cmd.Run())
+		var run result.Run
+		require.NoError(t, json.Unmarshal(stderr.Bytes(), &run), "%s", stderr.String())
+		require.Len(t, run.Samples, 1)
+		assert.Zero(t, *run.Samples[0].Quality.Signals.StoppedSeconds)
+	})
+}
+
+func isStopped(s result.Sample) bool {
+	seconds := s.Quality.Signals.StoppedSeconds
+	return seconds != nil && *seconds > 0
+}
+
+// execStopped stops a process of exec --stat, whose command reads stdin to its end, until the run reports it. A run reports
+// nothing before it ends, so each try is a run.
+func execStopped(t *testing.T, args, word string) (run result.Run, noticed bool) {
+	for begun := time.Now(); !noticed && time.Since(begun) < hang; {
+		cmd := gorunCommand(strings.Fields(args)...)
+		stdin, err := cmd.StdinPipe()
+		require.NoError(t, err)
+		var stderr bytes.Buffer
+		cmd.Stderr = &stderr
+		require.NoError(t, cmd.Start())
+		t.Cleanup(func() { _ = cmd.Process.Kill() })
+		awaited(t, "the command", func() bool { return below(t, cmd.Process.Pid, "cat") > 0 })
+		assert.True(t, stopOnce(t, cmd.Process.Pid, word, 0))
+		require.NoError(t, stdin.Close())
+		require.NoError(t, cmd.Wait(), "%s", stderr.String())
+		run = result.Run{}
+		require.NoError(t, json.Unmarshal(stderr.Bytes(), &run), "%s", stderr.String())
+		noticed = slices.ContainsFunc(run.Samples, isStopped)
+	}
+	return run, noticed
+}
+
+// A matrix that is stopped while one of its processes takes a sample warns of it, and the sample does not count as stopped.
+func TestMatrixIsStopped(t *testing.T) {
+	for begun := time.Now(); time.Since(begun) < hang; { // again if each stop fell between two samples
+		h := harm(t, t.TempDir(), "matrix primes --limit 20000,20001 --warmup 0", gorunCommand)
+		for range 3 {
+			h.awaitAfter(len(h.samples()), true)
+			stopOnce(t, h.cmd.Process.Pid, "", 0)
+		}
+		h.awaitAfter(len(h.samples()), true)
+		run := h.end()
+		if slices.ContainsFunc(run.Warnings, func(w result.Warning) bool { return w.Code == "stopped" }) {
+			assert.False(t, slices.ContainsFunc(run.Samples, isStopped))
+			return
+		}
+	}
+	t.Error("no stop was noticed")
 }

@@ -32,6 +32,9 @@ const (
 	asDeaf   = "deaf"   // reports ready, and never ends
 )
 
+// hang is the time after which a test gives up waiting.
+const hang = 5 * time.Minute
+
 func TestMain(m *testing.M) {
 	processtest.Main(m, map[string]func(context.Context) error{
 		asWorker: work,
@@ -120,7 +123,7 @@ func TestGroupDiesWithParent(t *testing.T) {
 	require.Error(t, process.Wait())
 	require.Len(t, pids, 3)
 	for _, pid := range pids {
-		if !assert.Eventually(t, func() bool { return !alive(pid) }, time.Minute, time.Millisecond) {
+		if !assert.Eventually(t, func() bool { return !alive(pid) }, hang, time.Millisecond) {
 			assert.NoError(t, syscall.Kill(pid, syscall.SIGKILL))
 		}
 	}
@@ -194,7 +197,7 @@ func TestGroupKills(t *testing.T) {
 }
 
 // A member whose affinity another program changes is detected, whether the change is undone before the end or not. The
-// others have no mismatch.
+// other has no mismatch.
 func TestGroupIsWatched(t *testing.T) {
 	cpus := processtest.CPUs(t)
 	if cpus.Len() < 2 {
@@ -203,22 +206,30 @@ func TestGroupIsWatched(t *testing.T) {
 	for name, stays := range map[string]bool{"for a while": false, "to the end": true} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			ctx, cancel := context.WithCancel(t.Context())
-			done, err := workers(ctx, processtest.Self(asWorker), endless(cpus.First(), 2), func(pids []int) error {
-				go func() {
-					defer cancel()
-					assert.NoError(t, linux.SetAffinity(pids[1], cpus))
-					time.Sleep(30 * placement.Period) // on a busy machine the first looks are late
-					if !stays {
-						assert.NoError(t, linux.SetAffinity(pids[1], cpuset.Of(cpus.First())))
-					}
-				}()
-				return nil
-			})
-			require.NoError(t, err)
-			assert.Greater(t, done.Checked, 4)
+			var done Done[report]
+			for begun := time.Now(); len(done.Mismatches) == 0; { // again if no look fell into the time of the change
+				require.Less(t, time.Since(begun), hang)
+				ctx, cancel := context.WithCancel(t.Context())
+				var err error
+				done, err = workers(ctx, processtest.Self(asWorker), endless(cpus.First(), 2), func(pids []int) error {
+					go func() {
+						defer cancel()
+						assert.NoError(t, linux.SetAffinity(pids[1], cpus))
+						time.Sleep(4 * placement.Period)
+						if !stays {
+							assert.NoError(t, linux.SetAffinity(pids[1], cpuset.Of(cpus.First())))
+						}
+					}()
+					return nil
+				})
+				require.NoError(t, err)
+			}
+			assert.Positive(t, done.Checked)
 			want := placement.Mismatch{What: "CPUs", Asked: fmt.Sprint(cpus.First()), Got: cpus.String()}
-			assert.Equal(t, []string{"member 1: " + want.Error()}, done.Mismatches)
+			assert.Contains(t, done.Mismatches, "member 1: "+want.Error())
+			for _, words := range done.Mismatches { // it may also have migrated
+				assert.Regexp(t, "^member 1: ", words)
+			}
 		})
 	}
 }
