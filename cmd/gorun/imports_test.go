@@ -67,6 +67,8 @@ const mayImport = `
 	sysfs               cpuset
 	testdata/matrix
 	testdata/references
+	tests
+	tests/run
 	topology            cpuset sysfs
 	topology/topologytest cpuset
 	units
