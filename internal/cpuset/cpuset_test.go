@@ -106,20 +106,6 @@ func TestFormatList(t *testing.T) {
 	}
 }
 
-func TestZeroSet(t *testing.T) {
-	var s Set
-	assert.True(t, s.Empty())
-	assert.Equal(t, 0, s.Len())
-	assert.Equal(t, -1, s.First())
-	assert.Equal(t, -1, s.Last())
-	assert.False(t, s.Contains(0))
-	assert.False(t, s.Contains(-1))
-	assert.NotNil(t, s.List())
-	assert.Equal(t, []uint64{0, 0}, s.Words(2))
-	assert.Equal(t, "3", s.With(3).String())
-	assert.True(t, s.Empty(), "With changes no set")
-}
-
 func TestOfPanicsOutsideItsRange(t *testing.T) {
 	assert.PanicsWithValue(t, "cpuset: CPU -1 is outside 0-65535", func() { Of(-1) })
 	assert.PanicsWithValue(t, "cpuset: CPU 65536 is outside 0-65535", func() { Of(3, Max+1) })

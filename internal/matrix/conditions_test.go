@@ -1,8 +1,6 @@
 package matrix_test
 
 import (
-	"maps"
-	"slices"
 	"strings"
 	"testing"
 
@@ -86,26 +84,5 @@ func TestParseConditionsReadsStringProperty(t *testing.T) {
 		parsed, err := matrix.ParseConditions(conditions.String())
 		require.NoError(t, err)
 		require.Equal(t, conditions, parsed)
-	})
-}
-
-// FuzzParseConditions checks that conditions survive formatting and parsing.
-func FuzzParseConditions(f *testing.F) {
-	for _, seed := range []string{
-		"workers=50,lock-thread=true", "group=F1,2,3,4,workers=5", "a=,b= ,c", "==,=", ",", "a=b=c,d",
-	} {
-		f.Add(seed)
-	}
-	f.Fuzz(func(t *testing.T, text string) {
-		conditions, err := matrix.ParseConditions(text)
-		if err != nil {
-			return
-		}
-		require.NotEmpty(t, conditions)
-		require.False(t, slices.Contains(slices.Collect(maps.Keys(conditions)), ""))
-		again, err := matrix.ParseConditions(conditions.String())
-		if err == nil {
-			require.Equal(t, conditions, again)
-		}
 	})
 }

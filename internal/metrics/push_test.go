@@ -15,32 +15,34 @@ import (
 )
 
 func TestPush(t *testing.T) {
-	var method, path, query, body, user, password string
-	gateway := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
-		method, path, query = r.Method, r.URL.Path, r.URL.RawQuery
-		user, password, _ = r.BasicAuth()
-		text, _ := io.ReadAll(r.Body)
-		body = string(text)
-	}))
-	defer gateway.Close()
-	defer http.DefaultTransport.(*http.Transport).CloseIdleConnections()
+	synctest.Test(t, func(t *testing.T) { // in which time does not pass during a request, so that no push takes too long
+		var method, path, query, body, user, password string
+		gateway := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+			method, path, query = r.Method, r.URL.Path, r.URL.RawQuery
+			user, password, _ = r.BasicAuth()
+			text, _ := io.ReadAll(r.Body)
+			body = string(text)
+		}))
+		defer gateway.Close()
+		defer http.DefaultTransport.(*http.Transport).CloseIdleConnections()
 
-	e := NewExporter(fixedLive, fixedInfo)
-	pusher, err := e.NewPusher(strings.Replace(gateway.URL, "://", "://me:secret@", 1), "lab")
-	require.NoError(t, err)
-	require.NoError(t, pusher.Push(t.Context()))
-	assert.Equal(t, http.MethodPut, method)
-	assert.Equal(t, "/metrics/job/gorun/instance/lab", path)
-	assert.Empty(t, query)
-	assert.Equal(t, []string{"me", "secret"}, []string{user, password})
-	assert.Contains(t, body, "gorun_numbers_tested_total")
-	assert.NotContains(t, body, "go_goroutines")
+		e := NewExporter(fixedLive, fixedInfo)
+		pusher, err := e.NewPusher(strings.Replace(gateway.URL, "://", "://me:secret@", 1), "lab")
+		require.NoError(t, err)
+		require.NoError(t, pusher.Push(t.Context()))
+		assert.Equal(t, http.MethodPut, method)
+		assert.Equal(t, "/metrics/job/gorun/instance/lab", path)
+		assert.Empty(t, query)
+		assert.Equal(t, []string{"me", "secret"}, []string{user, password})
+		assert.Contains(t, body, "gorun_numbers_tested_total")
+		assert.NotContains(t, body, "go_goroutines")
 
-	pusher, err = e.NewPusher(gateway.URL+"/below/?token=s%26cret&team=a#here", "lab")
-	require.NoError(t, err)
-	require.NoError(t, pusher.Push(t.Context()))
-	assert.Equal(t, "/below/metrics/job/gorun/instance/lab", path)
-	assert.Equal(t, "token=s%26cret&team=a", query, "the client adds its path to the URL's")
+		pusher, err = e.NewPusher(gateway.URL+"/below/?token=s%26cret&team=a#here", "lab")
+		require.NoError(t, err)
+		require.NoError(t, pusher.Push(t.Context()))
+		assert.Equal(t, "/below/metrics/job/gorun/instance/lab", path)
+		assert.Equal(t, "token=s%26cret&team=a", query, "the client adds its path to the URL's")
+	})
 }
 
 func TestPushEvery(t *testing.T) {
@@ -69,19 +71,21 @@ type doer func(*http.Request) (*http.Response, error)
 func (d doer) Do(r *http.Request) (*http.Response, error) { return d(r) }
 
 func TestPushFailureHidesThePassword(t *testing.T) {
-	gateway := httptest.NewServer(http.NotFoundHandler())
-	defer http.DefaultTransport.(*http.Transport).CloseIdleConnections()
-	base := strings.Replace(gateway.URL, "://", "://me:secret@", 1) + "/?token=secret"
-	pusher, err := NewExporter(fixedLive, fixedInfo).NewPusher(base, "")
-	require.NoError(t, err)
-	err = pusher.Push(t.Context())
-	require.ErrorContains(t, err, "404")
-	assert.NotContains(t, err.Error(), "secret")
+	synctest.Test(t, func(t *testing.T) { // like TestPush
+		gateway := httptest.NewServer(http.NotFoundHandler())
+		defer http.DefaultTransport.(*http.Transport).CloseIdleConnections()
+		base := strings.Replace(gateway.URL, "://", "://me:secret@", 1) + "/?token=secret"
+		pusher, err := NewExporter(fixedLive, fixedInfo).NewPusher(base, "")
+		require.NoError(t, err)
+		err = pusher.Push(t.Context())
+		require.ErrorContains(t, err, "404")
+		assert.NotContains(t, err.Error(), "secret")
 
-	gateway.Close()
-	err = pusher.Push(t.Context())
-	require.ErrorContains(t, err, "cannot push metrics to http://me:xxxxx@")
-	assert.NotContains(t, err.Error(), "secret")
+		gateway.Close()
+		err = pusher.Push(t.Context())
+		require.ErrorContains(t, err, "cannot push metrics to http://me:xxxxx@")
+		assert.NotContains(t, err.Error(), "secret")
+	})
 }
 
 func TestPushNeedsAURL(t *testing.T) {

@@ -20,7 +20,15 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"gorun/internal/result"
+	"gorun/internal/tests"
 )
+
+// endless are the default limits without those on time, so that a client of a test may be as slow as its machine.
+var endless = limits{
+	readHeader: time.Hour, read: time.Hour, write: time.Hour, idle: time.Hour, patience: time.Hour, gather: time.Hour,
+	shutdown: defaultLimits.shutdown, headerBytes: defaultLimits.headerBytes,
+	inFlight: defaultLimits.inFlight, connections: defaultLimits.connections,
+}
 
 // serveFixed serves a run of fixed figures on a free port until the test ends.
 func serveFixed(t *testing.T, limits limits) *Server {
@@ -35,7 +43,7 @@ func serveFixed(t *testing.T, limits limits) *Server {
 func get(t *testing.T, url string) (*http.Response, string) {
 	t.Helper()
 	transport := &http.Transport{DisableKeepAlives: true}
-	client := http.Client{Transport: transport, Timeout: time.Minute}
+	client := http.Client{Transport: transport, Timeout: tests.Hang}
 	response, err := client.Get(url)
 	require.NoError(t, err)
 	defer response.Body.Close()
@@ -45,7 +53,7 @@ func get(t *testing.T, url string) (*http.Response, string) {
 }
 
 func TestScrape(t *testing.T) {
-	s := serveFixed(t, defaultLimits)
+	s := serveFixed(t, endless)
 	response, body := get(t, "http://"+s.Addr()+"/metrics")
 	assert.Equal(t, http.StatusOK, response.StatusCode)
 	assert.Contains(t, response.Header.Get("Content-Type"), "text/plain; version=0.0.4")
@@ -74,8 +82,8 @@ func TestScrape(t *testing.T) {
 func TestConcurrentScrapesOfARunThatGoesOn(t *testing.T) {
 	var tested atomic.Uint64
 	live := func() result.Live { return result.Live{NumbersTested: tested.Add(1)} }
-	limits := defaultLimits
-	limits.inFlight, limits.pace = 100, time.Millisecond
+	limits := endless
+	limits.inFlight, limits.pace = 100, time.Microsecond
 	s, err := NewExporter(live, fixedInfo).serve("127.0.0.1:0", "", limits)
 	require.NoError(t, err)
 	var clients sync.WaitGroup
@@ -102,8 +110,8 @@ func TestScrapesInFlightAreLimited(t *testing.T) {
 		<-leave
 		return result.Live{}
 	}
-	limits := defaultLimits
-	limits.inFlight, limits.gather = 1, time.Hour
+	limits := endless
+	limits.inFlight = 1
 	s, err := NewExporter(live, fixedInfo).serve("127.0.0.1:0", "", limits)
 	require.NoError(t, err)
 	var first sync.WaitGroup
@@ -150,7 +158,7 @@ func hintOf(t *testing.T, err error) string {
 }
 
 func TestBusyPortIsAnErrorAtOnce(t *testing.T) {
-	s := serveFixed(t, defaultLimits)
+	s := serveFixed(t, endless)
 	_, err := NewExporter(fixedLive, fixedInfo).Serve(s.Addr(), "")
 	require.ErrorIs(t, err, syscall.EADDRINUSE)
 	require.NotErrorIs(t, err, ErrAddress)
@@ -218,13 +226,13 @@ func TestScrapesArePaced(t *testing.T) {
 
 // A client that goes on asking and never reads is cut off, once the buffers between are full.
 func TestClientThatNeverReadsIsCutOff(t *testing.T) {
-	limits := defaultLimits
-	limits.pace, limits.write = 0, 100*time.Millisecond
+	limits := endless
+	limits.write = 100 * time.Millisecond
 	s := serveFixed(t, limits)
 	conn, err := net.Dial("tcp", s.Addr())
 	require.NoError(t, err)
 	defer conn.Close()
-	require.NoError(t, conn.SetDeadline(time.Now().Add(time.Minute))) // which is what fails the test
+	require.NoError(t, conn.SetDeadline(time.Now().Add(tests.Hang))) // which is what fails the test
 	for err == nil {
 		_, err = io.WriteString(conn, "GET /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n")
 	}
@@ -233,16 +241,16 @@ func TestClientThatNeverReadsIsCutOff(t *testing.T) {
 
 // So is one that sends its request byte by byte.
 func TestClientThatDripsIsCutOff(t *testing.T) {
-	limits := defaultLimits
+	limits := endless
 	limits.readHeader = 50 * time.Millisecond
 	s := serveFixed(t, limits)
 	conn, err := net.Dial("tcp", s.Addr())
 	require.NoError(t, err)
 	defer conn.Close()
-	require.NoError(t, conn.SetDeadline(time.Now().Add(time.Minute)))
+	require.NoError(t, conn.SetDeadline(time.Now().Add(tests.Hang)))
 	_, err = io.WriteString(conn, "GET /metrics HTTP/1.1\r\nX-Slow: ")
 	for err == nil {
-		time.Sleep(5 * time.Millisecond)
+		tests.Pause(5 * time.Millisecond)
 		_, err = io.WriteString(conn, "x")
 	}
 	assert.True(t, errors.Is(err, syscall.ECONNRESET) || errors.Is(err, syscall.EPIPE), "%v", err)
@@ -250,7 +258,7 @@ func TestClientThatDripsIsCutOff(t *testing.T) {
 
 // A client that sends half a request, or none, must not hold a connection for ever.
 func TestSlowClientIsCutOff(t *testing.T) {
-	limits := defaultLimits
+	limits := endless
 	limits.readHeader, limits.read, limits.idle = 50*time.Millisecond, 50*time.Millisecond, 50*time.Millisecond
 	s := serveFixed(t, limits)
 	for _, c := range []struct{ name, sent string }{
@@ -265,7 +273,7 @@ func TestSlowClientIsCutOff(t *testing.T) {
 			_, err = io.WriteString(conn, c.sent)
 			require.NoError(t, err)
 			// If the server waits for ever, this deadline fails the test.
-			require.NoError(t, conn.SetReadDeadline(time.Now().Add(20*time.Second)))
+			require.NoError(t, conn.SetReadDeadline(time.Now().Add(tests.Hang)))
 			_, err = io.Copy(io.Discard, conn)
 			if err != nil {
 				require.ErrorIs(t, err, syscall.ECONNRESET, "cut off by the server")
@@ -275,7 +283,7 @@ func TestSlowClientIsCutOff(t *testing.T) {
 }
 
 func TestHugeHeaderIsRefused(t *testing.T) {
-	s := serveFixed(t, defaultLimits)
+	s := serveFixed(t, endless)
 	conn, err := net.Dial("tcp", s.Addr())
 	require.NoError(t, err)
 	defer conn.Close()
@@ -298,8 +306,8 @@ func TestCloseCutsAScrapeThatHangs(t *testing.T) {
 		<-leave
 		return result.Live{}
 	}
-	limits := defaultLimits
-	limits.shutdown, limits.gather = time.Millisecond, time.Hour
+	limits := endless
+	limits.shutdown = time.Millisecond
 	s, err := NewExporter(live, fixedInfo).serve("127.0.0.1:0", "", limits)
 	require.NoError(t, err)
 	conn, err := net.Dial("tcp", s.Addr())
@@ -347,8 +355,8 @@ func BenchmarkScrape(b *testing.B) {
 // ones make room.
 func TestConnectionsAreLimited(t *testing.T) {
 	const most = 3
-	limits := defaultLimits
-	limits.connections, limits.readHeader, limits.read = most, time.Hour, time.Hour
+	limits := endless
+	limits.connections = most
 	s := serveFixed(t, limits)
 	var clients []net.Conn
 	for range 4 * most {
@@ -357,8 +365,8 @@ func TestConnectionsAreLimited(t *testing.T) {
 		defer conn.Close()
 		clients = append(clients, conn)
 	}
-	require.Eventually(t, func() bool { return s.arrivals.Load() == most }, time.Minute, time.Millisecond)
-	time.Sleep(20 * time.Millisecond)
+	tests.Await(t, "connection for each place", func() bool { return s.arrivals.Load() >= most })
+	tests.Pause(20 * time.Millisecond) // in which a server without the limit would accept another
 	assert.EqualValues(t, most, s.arrivals.Load(), "the others are not accepted")
 	for _, conn := range clients {
 		require.NoError(t, conn.Close())
@@ -380,7 +388,7 @@ func TestFewDescriptorsAllowFewConnections(t *testing.T) {
 
 // The cost of clients is counted for everything that they send.
 func TestClientsCostCPUTime(t *testing.T) {
-	s := serveFixed(t, defaultLimits)
+	s := serveFixed(t, endless)
 	assert.Zero(t, s.CPUSeconds())
 	conn, err := net.Dial("tcp", s.Addr())
 	require.NoError(t, err)
@@ -389,7 +397,7 @@ func TestClientsCostCPUTime(t *testing.T) {
 	for range 10 {
 		_, err := io.WriteString(conn, "x")
 		require.NoError(t, err)
-		require.Eventually(t, func() bool { return s.CPUSeconds() > last }, time.Minute, time.Millisecond)
+		tests.Await(t, "arrival", func() bool { return s.CPUSeconds() > last })
 		last = s.CPUSeconds()
 	}
 	get(t, "http://"+s.Addr()+"/metrics")
@@ -409,9 +417,7 @@ func TestHostOnALoopbackAddress(t *testing.T) {
 		require.NoError(t, response.Body.Close())
 		return response.StatusCode
 	}
-	limits := defaultLimits
-	limits.pace = 0
-	s := serveFixed(t, limits)
+	s := serveFixed(t, endless)
 	for host, want := range map[string]int{
 		"127.0.0.1": http.StatusOK, "127.0.0.1:9464": http.StatusOK, "[::1]": http.StatusOK, "[::1]:80": http.StatusOK,
 		"localhost": http.StatusOK, "LocalHost:9464": http.StatusOK, "192.0.2.7": http.StatusOK,
@@ -420,7 +426,7 @@ func TestHostOnALoopbackAddress(t *testing.T) {
 	} {
 		assert.Equal(t, want, ask(s, host), "Host: %s", host)
 	}
-	everywhere, err := NewExporter(fixedLive, fixedInfo).serve("0.0.0.0:0", "", limits)
+	everywhere, err := NewExporter(fixedLive, fixedInfo).serve("0.0.0.0:0", "", endless)
 	require.NoError(t, err)
 	assert.Equal(t, http.StatusOK, ask(everywhere, "metrics.lan"), "others may know this machine by a name")
 	require.NoError(t, everywhere.Close())

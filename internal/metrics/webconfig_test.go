@@ -19,6 +19,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"golang.org/x/crypto/bcrypt"
+
+	"gorun/internal/tests"
 )
 
 // certificate writes a self-signed one for 127.0.0.1 into dir, and returns a client's pool that trusts it.
@@ -65,12 +67,12 @@ func TestWebConfig(t *testing.T) {
 		{"both", tlsConfig + users, "https"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			s, err := NewExporter(fixedLive, fixedInfo).serve("127.0.0.1:0", writeWebConfig(t, dir, c.text), defaultLimits)
+			s, err := NewExporter(fixedLive, fixedInfo).serve("127.0.0.1:0", writeWebConfig(t, dir, c.text), endless)
 			require.NoError(t, err)
 			defer func() { require.NoError(t, s.Close()) }()
 			assert.Equal(t, c.scheme+"://"+s.Addr()+"/metrics", s.URL())
 			transport := &http.Transport{DisableKeepAlives: true, TLSClientConfig: &tls.Config{RootCAs: pool}}
-			client := http.Client{Transport: transport, Timeout: time.Minute}
+			client := http.Client{Transport: transport, Timeout: tests.Hang}
 			ask := func(password string) int {
 				request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, s.URL(), nil)
 				require.NoError(t, err)

@@ -24,6 +24,7 @@ import (
 	"gorun/internal/measure"
 	"gorun/internal/result"
 	"gorun/internal/stats"
+	"gorun/internal/tests"
 )
 
 // fake is an experiment whose cells define its behaviour.
@@ -103,14 +104,14 @@ func TestMain(m *testing.M) {
 func freshDriver(t *testing.T, cells ...fake) *driver {
 	t.Helper()
 	if runtime.GOOS != "linux" {
-		t.Skip("children are measured on Linux")
+		t.Skip("needs Linux")
 	}
 	m, err := openMachine(os.DirFS("/"), "")
 	require.NoError(t, err)
 	run := &result.Run{Matrix: &result.Matrix{Warmup: 2}}
 	d := &driver{
 		plan:    plan{x: fakeExperiment, machine: m, fresh: true, matrix: true, run: run},
-		options: &Options{budget: time.Minute},
+		options: &Options{budget: 100 * tests.Hang},
 		session: &session{run: run, env: Env{
 			Root: os.DirFS("/"), Self: child.Self{Path: "/proc/self/exe", Argv: []string{"gorun"}}, Environ: os.Environ,
 		}},

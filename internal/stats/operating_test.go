@@ -11,67 +11,70 @@ import (
 
 // Equal cells: few runs have a verdict that a cell differs, and most cells are found to be the same.
 func TestEqualCells(t *testing.T) {
-	const replays, cells = 200, 8
-	all := traces(t, "*.seq?.*.csv")
-	wrong, same, judged := 0, 0, 0
-	for k := range replays {
-		r := newRace(t, design(uint64(k), cells))
-		run(t, r, start(all, k, replays), equal(cells), 60)
-		any := false
-		for _, v := range r.Verdicts(0)[1:] {
-			any = any || claims(v)
-			judged++
-			if v.Kind == Same {
-				same++
+	withReplays(t, 60, 200, func(t *testing.T, replays int) {
+		const cells = 8
+		all := traces(t, "*.seq?.*.csv")
+		wrong, same, judged := 0, 0, 0
+		for k := range replays {
+			r := newRace(t, design(uint64(k), cells))
+			run(t, r, start(all, k, replays), equal(cells), 60)
+			any := false
+			for _, v := range r.Verdicts(0)[1:] {
+				any = any || claims(v)
+				judged++
+				if v.Kind == Same {
+					same++
+				}
+			}
+			if any {
+				wrong++
 			}
 		}
-		if any {
-			wrong++
-		}
-	}
-	t.Logf("%d of %d runs of %d equal cells wrong; %d of %d cells judged the same", wrong, replays, cells, same, judged)
-	assert.LessOrEqual(t, wrong, 4)
-	assert.GreaterOrEqual(t, same, judged*70/100)
+		t.Logf("%d of %d runs of %d equal cells wrong; %d of %d cells judged the same", wrong, replays, cells, same, judged)
+		assert.LessOrEqual(t, wrong*100, 2*replays)
+		assert.GreaterOrEqual(t, same, judged*70/100)
+	})
 }
 
 // A true difference is found within the budget. In the natural noise, nearly all misses are in one recording of the
 // twelve, nat.sequ.1: there, two samples of the same work differ by 16% in the median.
 func TestPower(t *testing.T) {
-	const replays = 120
-	for _, c := range []struct {
-		traces string
-		cells  int
-		ratio  float64
-		budget float64 // seconds of samples
-		found  int     // per cent, at least
-	}{
-		{"nat.seq?.*.csv", 2, 1.02, 10, 78},
-		{"nat.seq?.*.csv", 2, 1.02, 60, 90},
-		{"nat.seq?.*.csv", 6, 1.02, 80, 90},
-		{"nat.seq?.*.csv", 6, 1.05, 40, 90},
-		{"nat.seq?.*.csv", 6, 1 / 1.05, 40, 90},
-		{"hog.seq?.*.csv", 2, 1.02, 60, 80},
-	} {
-		all := traces(t, c.traces)
-		found, rounds := 0, 0
-		for k := range replays {
-			ratios := equal(c.cells)
-			ratios[1+k%(c.cells-1)] = c.ratio
-			r := newRace(t, design(uint64(k), c.cells))
-			run(t, r, start(all, k, replays), ratios, c.budget)
-			for cell, v := range r.Verdicts(0) {
-				if ratios[cell] != 1 {
-					rounds += v.Rounds
-					if v.Kind == Slower && c.ratio > 1 || v.Kind == Faster && c.ratio < 1 {
-						found++
+	withReplays(t, 36, 120, func(t *testing.T, replays int) {
+		for _, c := range []struct {
+			traces string
+			cells  int
+			ratio  float64
+			budget float64 // seconds of samples
+			found  int     // per cent, at least
+		}{
+			{"nat.seq?.*.csv", 2, 1.02, 10, 78},
+			{"nat.seq?.*.csv", 2, 1.02, 60, 90},
+			{"nat.seq?.*.csv", 6, 1.02, 80, 90},
+			{"nat.seq?.*.csv", 6, 1.05, 40, 90},
+			{"nat.seq?.*.csv", 6, 1 / 1.05, 40, 90},
+			{"hog.seq?.*.csv", 2, 1.02, 60, 80},
+		} {
+			all := traces(t, c.traces)
+			found, rounds := 0, 0
+			for k := range replays {
+				ratios := equal(c.cells)
+				ratios[1+k%(c.cells-1)] = c.ratio
+				r := newRace(t, design(uint64(k), c.cells))
+				run(t, r, start(all, k, replays), ratios, c.budget)
+				for cell, v := range r.Verdicts(0) {
+					if ratios[cell] != 1 {
+						rounds += v.Rounds
+						if v.Kind == Slower && c.ratio > 1 || v.Kind == Faster && c.ratio < 1 {
+							found++
+						}
 					}
 				}
 			}
+			t.Logf("%s: ratio %.3f among %d cells in %.0f s: found in %.1f%%, after %d rounds on average",
+				c.traces, c.ratio, c.cells, c.budget, 100*float64(found)/float64(replays), rounds/replays)
+			assert.GreaterOrEqual(t, found*100, c.found*replays, "%+v", c)
 		}
-		t.Logf("%s: ratio %.3f among %d cells in %.0f s: found in %.1f%%, after %d rounds on average",
-			c.traces, c.ratio, c.cells, c.budget, 100*float64(found)/replays, rounds/replays)
-		assert.GreaterOrEqual(t, found*100, c.found*replays, "%+v", c)
-	}
+	})
 }
 
 // Two per cent more work, really done and recorded in 150 pairs: all intervals hold it, no sign is wrong, and it is
@@ -100,18 +103,19 @@ func TestRecordedTwoPercent(t *testing.T) {
 
 // All intervals of a run hold their truths at once, including those of totals and control, at any time of stopping.
 func TestCoverage(t *testing.T) {
-	asBuilt := func(r *Race, e Effect) Effect { return e }
-	for _, precision := range []float64{0.02, 0.1} {
-		covered, replays := coverage(t, precision, asBuilt)
-		t.Logf("precision %v: %d of %d runs covered", precision, covered, replays)
-		assert.GreaterOrEqual(t, covered*100, 95*replays)
-	}
+	withReplays(t, 60, 200, func(t *testing.T, replays int) {
+		asBuilt := func(r *Race, e Effect) Effect { return e }
+		for _, precision := range []float64{0.02, 0.1} {
+			covered := coverage(t, replays, precision, asBuilt)
+			t.Logf("precision %v: %d of %d runs covered", precision, covered, replays)
+			assert.GreaterOrEqual(t, covered*100, 95*replays)
+		}
+	})
 }
 
 // coverage returns the number of runs in which all intervals hold their truths.
-func coverage(t *testing.T, precision float64, interval func(*Race, Effect) Effect) (covered, replays int) {
+func coverage(t *testing.T, replays int, precision float64, interval func(*Race, Effect) Effect) (covered int) {
 	const cells = 6
-	replays = 200
 	all := traces(t, "*.seq?.*.csv")
 	for k := range replays {
 		ratios := append(drawn(uint64(k), cells), 1)
@@ -131,7 +135,7 @@ func coverage(t *testing.T, precision float64, interval func(*Race, Effect) Effe
 			covered++
 		}
 	}
-	return covered, replays
+	return covered
 }
 
 // forecasts counts how forecasts turned out.
@@ -146,30 +150,38 @@ type forecasts struct {
 // Where two samples of the same work differ by 10% and more (mem), a small measured difference is mostly chance, and a
 // forecast based on it is seldom enough.
 func TestMoreRounds(t *testing.T) {
-	const replays = 2
-	all, kinds := forecasts{}, map[string]*forecasts{}
-	for _, kind := range []string{"nat.seqp", "nat.sequ", "hog.seqp", "hog.sequ", "nat.mem", "hog.mem"} {
-		kinds[kind] = &forecasts{}
-		for _, seconds := range traces(t, kind+".*.csv") {
-			for k := range replays {
-				for _, ratios := range [][]float64{{1, 1, 1.01, 1.02, 0.985, 1.03}, {1, 1.015}, {1, 1.03}, {1, 1.1}} {
-					for _, at := range []int{12, 25, 50} {
-						d := design(uint64(k), len(ratios))
-						d.Comparisons = 2 * len(ratios) // of two figures
-						n := &noise{seconds: seconds, at: k * len(seconds) / replays}
-						kinds[kind].follow(t, newRace(t, d), n, ratios, at)
+	withReplays(t, 2, 7, func(t *testing.T, replays int) { // of each seven
+		all, kinds, number := forecasts{}, map[string]*forecasts{}, 0
+		for _, kind := range []string{"nat.seqp", "nat.sequ", "hog.seqp", "hog.sequ", "nat.mem", "hog.mem"} {
+			kinds[kind] = &forecasts{}
+			for _, seconds := range traces(t, kind+".*.csv") {
+				for k := range 2 {
+					for _, ratios := range [][]float64{{1, 1, 1.01, 1.02, 0.985, 1.03}, {1, 1.015}, {1, 1.03}, {1, 1.1}} {
+						for _, at := range []int{12, 25, 50} {
+							if number++; number%7 >= replays {
+								continue
+							}
+							d := design(uint64(k), len(ratios))
+							d.Comparisons = 2 * len(ratios) // of two figures
+							n := &noise{seconds: seconds, at: k * len(seconds) / 2}
+							kinds[kind].follow(t, newRace(t, d), n, ratios, at)
+						}
 					}
 				}
 			}
+			all.add(*kinds[kind])
+			t.Logf("%s: %+v", kind, *kinds[kind])
 		}
-		all.add(*kinds[kind])
-		t.Logf("%s: %+v", kind, *kinds[kind])
-	}
-	t.Logf("all: %+v", all)
-	assert.GreaterOrEqual(t, 100*all.given, 70*all.decided)
-	assert.GreaterOrEqual(t, 100*all.enough, 70*all.numbers)
-	assert.LessOrEqual(t, 100*all.enough, 90*all.numbers)
-	assert.GreaterOrEqual(t, 100*all.fair, 95*all.numbers)
+		t.Logf("all: %+v", all)
+		chance := 0 // per cent
+		if replays < 7 {
+			chance = 10
+		}
+		assert.GreaterOrEqual(t, 100*all.given, (70-chance)*all.decided)
+		assert.GreaterOrEqual(t, 100*all.enough, (70-chance)*all.numbers)
+		assert.LessOrEqual(t, 100*all.enough, 90*all.numbers)
+		assert.GreaterOrEqual(t, 100*all.fair, (95-chance)*all.numbers)
+	})
 }
 
 func (f *forecasts) add(more forecasts) {

@@ -134,9 +134,6 @@ func TestRelativeOfRecordings(t *testing.T) {
 	judge := func(aCell, aBase, bCell, bBase []float64) Verdict {
 		return Relative(aCell, aBase, bCell, bBase, ofSessions())
 	}
-	for _, ratio := range []float64{1, 1.02, 1.05, 1.1} {
-		t.Log(ratio, relativeRuns(t, ratio, judge))
-	}
 	equal := relativeRuns(t, 1, judge)
 	assert.LessOrEqual(t, equal[Slower]+equal[Faster]+equal[Mixed], 2, "of 45")
 	assert.GreaterOrEqual(t, relativeRuns(t, 1.1, judge)[Slower], 30, "of 45")

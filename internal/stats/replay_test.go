@@ -8,9 +8,12 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"gorun/internal/tests"
 )
 
 // recorded is one sample of a recording; testdata/noise/README.md has the columns.
@@ -22,13 +25,20 @@ type recorded struct {
 	others      float64 // share of the CPUs that it may run on: CPU 1, or both where it is not pinned
 }
 
-// recordings returns those whose file names match. Replaying them gives the same result on every machine, so -short
-// leaves such tests out.
+// withReplays runs a test with few replays, which take less than a second, and by `make ci-long` with all. Replays give the same
+// result on every machine.
+func withReplays(t *testing.T, few, all int, test func(t *testing.T, replays int)) {
+	t.Parallel()
+	t.Run("few", func(t *testing.T) { test(t, few) })
+	t.Run("all", func(t *testing.T) {
+		tests.Target(t, "ci-long")
+		test(t, all)
+	})
+}
+
+// recordings returns those whose file names match.
 func recordings(t testing.TB, pattern string) [][]recorded {
 	t.Helper()
-	if testing.Short() {
-		t.Skip("replays recordings: make test does")
-	}
 	paths, err := filepath.Glob(filepath.Join("../../testdata/noise", pattern))
 	require.NoError(t, err)
 	require.NotEmpty(t, paths, pattern)
@@ -39,8 +49,21 @@ func recordings(t testing.TB, pattern string) [][]recorded {
 	return all
 }
 
-// recordingAt reads the recording in a file.
+// read are the recordings that were read so far, by path.
+var read sync.Map
+
+// recordingAt returns the recording in a file.
 func recordingAt(t testing.TB, path string) []recorded {
+	t.Helper()
+	recording, again := read.Load(path)
+	if !again {
+		recording = readRecording(t, path)
+		read.Store(path, recording)
+	}
+	return slices.Clone(recording.([]recorded))
+}
+
+func readRecording(t testing.TB, path string) []recorded {
 	t.Helper()
 	f, err := os.Open(path)
 	require.NoError(t, err)

@@ -14,7 +14,7 @@ import (
 
 // Equal cells whose samples are taken cell by cell, as most tools do, differ by what the machine did between them.
 func TestBlockedOrder(t *testing.T) {
-	const replays, cells, rounds = 60, 4, 80
+	const replays, cells, rounds = 40, 4, 80
 	all := traces(t, "*.seq?.*.csv")
 	wrong := func(blocked bool) (wrong int) {
 		for k := range replays {
@@ -50,40 +50,42 @@ func TestBlockedOrder(t *testing.T) {
 // Noise with a period of two samples falls on the same cells in each round when the order is fixed. The control shows
 // it.
 func TestPeriodTwo(t *testing.T) {
-	const replays, cells, rounds = 200, 3, 60
-	all := traces(t, "*.seq?.*.csv")
-	wrong := func(fixed bool) (wrong, claimed int) {
-		for k := range replays {
-			d := design(uint64(k), cells)
-			d.Rounds = rounds
-			r := newRace(t, d)
-			n := start(all, k, replays)
-			for !r.Done() {
-				round := r.Next()
-				if fixed {
-					round = Round{{0, 1, 2, r.Control()}}
+	withReplays(t, 60, 200, func(t *testing.T, replays int) {
+		const cells, rounds = 3, 60
+		all := traces(t, "*.seq?.*.csv")
+		wrong := func(fixed bool) (wrong, claimed int) {
+			for k := range replays {
+				d := design(uint64(k), cells)
+				d.Rounds = rounds
+				r := newRace(t, d)
+				n := start(all, k, replays)
+				for !r.Done() {
+					round := r.Next()
+					if fixed {
+						round = Round{{0, 1, 2, r.Control()}}
+					}
+					var samples []float64
+					for range round.Samples() {
+						samples = append(samples, n.next()*(1+0.05*float64(n.at%2)))
+					}
+					require.NoError(t, r.Add(round, samples))
 				}
-				var samples []float64
-				for range round.Samples() {
-					samples = append(samples, n.next()*(1+0.05*float64(n.at%2)))
+				if uncontrolled(r) {
+					wrong++
 				}
-				require.NoError(t, r.Add(round, samples))
+				if slices.ContainsFunc(r.Verdicts(0), claims) {
+					claimed++
+				}
 			}
-			if uncontrolled(r) {
-				wrong++
-			}
-			if slices.ContainsFunc(r.Verdicts(0), claims) {
-				claimed++
-			}
+			return wrong, claimed
 		}
-		return wrong, claimed
-	}
-	random, _ := wrong(false)
-	alternating, claimed := wrong(true)
-	t.Logf("false: %d in random order, %d in alternation, %d of them claimed, of %d", random, alternating, claimed, replays)
-	assert.LessOrEqual(t, random*100, 5*replays)
-	assert.Greater(t, alternating*100, 5*replays)
-	assert.LessOrEqual(t, claimed*100, 5*replays)
+		random, _ := wrong(false)
+		alternating, claimed := wrong(true)
+		t.Logf("false: %d in random order, %d in alternation, %d of them claimed, of %d", random, alternating, claimed, replays)
+		assert.LessOrEqual(t, random*100, 5*replays)
+		assert.Greater(t, alternating*100, 5*replays)
+		assert.LessOrEqual(t, claimed*100, 5*replays)
+	})
 }
 
 // uncontrolled reports whether any equal cell seems to differ if the control is ignored.
@@ -98,31 +100,33 @@ func uncontrolled(r *Race) bool {
 
 // A test for one look is not valid for many looks.
 func TestPeeking(t *testing.T) {
-	const replays, rounds = 200, 100
-	all := traces(t, "*.seq?.*.csv")
-	betting, peeking := 0, 0
-	for k := range replays {
-		d := design(uint64(k), 2)
-		d.Rounds = rounds
-		r := newRace(t, d)
-		n := start(all, k, replays)
-		called := false
-		for !r.Done() {
-			runRound(t, r, n, nil)
-			if d := r.comparisons[1].typical.sorted; len(d) >= 10 && len(d)%5 == 0 && signedRankP(d) < 0.05 {
-				called = true
+	withReplays(t, 60, 200, func(t *testing.T, replays int) {
+		const rounds = 100
+		all := traces(t, "*.seq?.*.csv")
+		betting, peeking := 0, 0
+		for k := range replays {
+			d := design(uint64(k), 2)
+			d.Rounds = rounds
+			r := newRace(t, d)
+			n := start(all, k, replays)
+			called := false
+			for !r.Done() {
+				runRound(t, r, n, nil)
+				if d := r.comparisons[1].typical.sorted; len(d) >= 10 && len(d)%5 == 0 && signedRankP(d) < 0.05 {
+					called = true
+				}
+			}
+			if called {
+				peeking++
+			}
+			if claims(r.Verdicts(0)[1]) {
+				betting++
 			}
 		}
-		if called {
-			peeking++
-		}
-		if claims(r.Verdicts(0)[1]) {
-			betting++
-		}
-	}
-	t.Logf("false: %d by betting, %d by peeking, of %d", betting, peeking, replays)
-	assert.LessOrEqual(t, betting*100, 5*replays)
-	assert.Greater(t, peeking*100, 5*replays)
+		t.Logf("false: %d by betting, %d by peeking, of %d", betting, peeking, replays)
+		assert.LessOrEqual(t, betting*100, 5*replays)
+		assert.Greater(t, peeking*100, 5*replays)
+	})
 }
 
 // signedRankP returns the p-value of Wilcoxon's signed-rank test, by the normal approximation.
@@ -220,11 +224,13 @@ func TestStalls(t *testing.T) {
 
 // Rounding ends inward, to ratios that were not ruled out, loses the coverage.
 func TestInwardRounding(t *testing.T) {
-	inward := func(r *Race, e Effect) Effect {
-		step := 1 / float64(r.grid)
-		return Effect{Ratio: e.Ratio, Lo: e.Lo + step, Hi: e.Hi - step}
-	}
-	covered, replays := coverage(t, 0.1, inward)
-	t.Logf("%d of %d runs covered", covered, replays)
-	assert.Less(t, covered*100, 95*replays)
+	withReplays(t, 60, 200, func(t *testing.T, replays int) {
+		inward := func(r *Race, e Effect) Effect {
+			step := 1 / float64(r.grid)
+			return Effect{Ratio: e.Ratio, Lo: e.Lo + step, Hi: e.Hi - step}
+		}
+		covered := coverage(t, replays, 0.1, inward)
+		t.Logf("%d of %d runs covered", covered, replays)
+		assert.Less(t, covered*100, 95*replays)
+	})
 }

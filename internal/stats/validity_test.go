@@ -92,35 +92,33 @@ func play(seed uint64, rounds int, truth float64, cell, base func(*rand.Rand) fl
 // symmetric noise nor with a long tail: the typical ratio is ruled out, at any of the rounds, in a share of at most α
 // of the runs. A bet on the rank among the three fails this.
 func TestUnequalSpreads(t *testing.T) {
-	const rounds = 150
-	runs := 300
-	if testing.Short() {
-		runs = 40
-	}
-	for _, shape := range samplers {
-		for _, spread := range []float64{1, 2, 5} {
-			cell := func(r *rand.Rand) float64 { return spread * shape.draw(r) }
-			truth := 0.0
-			if !shape.symmetric {
-				truth = centre(cell, shape.draw)
-			}
-			missed, ranked := 0, 0
-			for k := range runs {
-				if play(uint64(k), rounds, truth, cell, shape.draw, nil) {
-					missed++
+	withReplays(t, 150, 300, func(t *testing.T, runs int) {
+		const rounds = 150
+		for _, shape := range samplers {
+			for _, spread := range []float64{1, 2, 5} {
+				cell := func(r *rand.Rand) float64 { return spread * shape.draw(r) }
+				truth := 0.0
+				if !shape.symmetric {
+					truth = centre(cell, shape.draw)
 				}
-				if shape.name == "normal" && rankBetClaims(uint64(k), rounds, cell, shape.draw) {
-					ranked++
+				missed, ranked := 0, 0
+				for k := range runs {
+					if play(uint64(k), rounds, truth, cell, shape.draw, nil) {
+						missed++
+					}
+					if shape.name == "normal" && rankBetClaims(uint64(k), rounds, cell, shape.draw) {
+						ranked++
+					}
 				}
-			}
-			t.Logf("%s, spread %v: centre %.3f; missed in %.1f%% of %d runs; by ranks %.1f%%", shape.name, spread, truth,
-				100*float64(missed)/float64(runs), runs, 100*float64(ranked)/float64(runs))
-			assert.LessOrEqual(t, missed, most(runs), "%s, spread %v", shape.name, spread)
-			if shape.name == "normal" && spread > 1 {
-				assert.Greater(t, ranked*100, 5*runs, "spread %v", spread)
+				t.Logf("%s, spread %v: centre %.3f; missed in %.1f%% of %d runs; by ranks %.1f%%", shape.name, spread, truth,
+					100*float64(missed)/float64(runs), runs, 100*float64(ranked)/float64(runs))
+				assert.LessOrEqual(t, missed, most(runs), "%s, spread %v", shape.name, spread)
+				if shape.name == "normal" && spread > 1 {
+					assert.Greater(t, ranked*100, 5*runs, "spread %v", spread)
+				}
 			}
 		}
-	}
+	})
 }
 
 // rankBetClaims is a tempting bet that is wrong: on the cell being the first or the last of the three. It is fair only
@@ -148,107 +146,104 @@ func rankBetClaims(seed uint64, rounds int, cell, base func(*rand.Rand) float64)
 // No bet is made on a block with a lost sample. If stalled samples of any cell are lost, there are no more false
 // claims; a rule that drops only the cell's samples makes it look faster.
 func TestLostSamples(t *testing.T) {
-	const rounds = 150
-	runs := 300
-	if testing.Short() {
-		runs = 40
-	}
-	stalls := samplers[3].draw
-	stalled := func(x float64) bool { return x > 0.06 }
-	any := func(b, a, c float64) bool { return stalled(b) || stalled(a) || stalled(c) }
-	onlyCell := func(b, _, _ float64) bool { return stalled(b) }
-	blind, partial := 0, 0
-	for k := range runs {
-		if play(uint64(k), rounds, 0, stalls, stalls, any) {
-			blind++
+	withReplays(t, 100, 300, func(t *testing.T, runs int) {
+		const rounds = 150
+		stalls := samplers[3].draw
+		stalled := func(x float64) bool { return x > 0.06 }
+		any := func(b, a, c float64) bool { return stalled(b) || stalled(a) || stalled(c) }
+		onlyCell := func(b, _, _ float64) bool { return stalled(b) }
+		blind, partial := 0, 0
+		for k := range runs {
+			if play(uint64(k), rounds, 0, stalls, stalls, any) {
+				blind++
+			}
+			if play(uint64(k), 10*rounds, 0, stalls, stalls, onlyCell) {
+				partial++
+			}
 		}
-		if play(uint64(k), 10*rounds, 0, stalls, stalls, onlyCell) {
-			partial++
-		}
-	}
-	t.Logf("missed in %.1f%% of %d runs where any stall costs the block, in %.1f%% where the cell's are dropped",
-		100*float64(blind)/float64(runs), runs, 100*float64(partial)/float64(runs))
-	assert.LessOrEqual(t, blind, most(runs))
-	assert.Greater(t, partial*100, 5*runs)
+		t.Logf("missed in %.1f%% of %d runs where any stall costs the block, in %.1f%% where the cell's are dropped",
+			100*float64(blind)/float64(runs), runs, 100*float64(partial)/float64(runs))
+		assert.LessOrEqual(t, blind, most(runs))
+		assert.Greater(t, partial*100, 5*runs)
+	})
 }
 
 // All equal cells of a run and its contrasts share one error rate, at any look, even with unequal spreads.
 func TestFamilies(t *testing.T) {
-	const rounds = 60
-	runs := 60
-	if testing.Short() {
-		runs = 12
-	}
-	for _, shape := range samplers[:2] {
-		for _, spread := range []float64{1, 2, 5} {
-			wrong := 0
-			for k := range runs {
-				d := design(uint64(k), 6)
-				d.Rounds = rounds
-				d.Contrasts = []Contrast{{1, 2}, {3, 4}}
-				r := newRace(t, d)
-				source := rand.New(rand.NewPCG(uint64(k), 2))
-				any := false
-				for !r.Done() {
-					next := r.Next()
-					var seconds []float64
-					for _, block := range next {
-						for _, cell := range block {
-							size := 0.01
-							if cell != 0 && cell != r.Control() && cell%2 == 1 {
-								size *= spread
+	withReplays(t, 20, 60, func(t *testing.T, runs int) {
+		const rounds = 60
+		families, all := 0, 0 // wrong ones of all
+		for _, shape := range samplers[:2] {
+			for _, spread := range []float64{1, 2, 5} {
+				wrong := 0
+				for k := range runs {
+					d := design(uint64(k), 6)
+					d.Rounds = rounds
+					d.Contrasts = []Contrast{{1, 2}, {3, 4}}
+					r := newRace(t, d)
+					source := rand.New(rand.NewPCG(uint64(k), 2))
+					any := false
+					for !r.Done() {
+						next := r.Next()
+						var seconds []float64
+						for _, block := range next {
+							for _, cell := range block {
+								size := 0.01
+								if cell != 0 && cell != r.Control() && cell%2 == 1 {
+									size *= spread
+								}
+								seconds = append(seconds, math.Exp(max(-300, min(300, size*shape.draw(source)))))
 							}
-							seconds = append(seconds, math.Exp(max(-300, min(300, size*shape.draw(source)))))
+						}
+						if err := r.Add(next, seconds); err != nil {
+							t.Fatal(err)
+						}
+						for cell := range r.comparisons {
+							any = any || cell != 0 && outside(r.comparisons[cell].typical.ends())
+						}
+						for _, c := range r.contrasts {
+							any = any || outside(c.typical.ends())
 						}
 					}
-					if err := r.Add(next, seconds); err != nil {
-						t.Fatal(err)
-					}
-					for cell := range r.comparisons {
-						any = any || cell != 0 && outside(r.comparisons[cell].typical.ends())
-					}
-					for _, c := range r.contrasts {
-						any = any || outside(c.typical.ends())
+					if any {
+						wrong++
 					}
 				}
-				if any {
-					wrong++
-				}
+				t.Logf("%s, spread %v: %d of %d families wrong", shape.name, spread, wrong, runs)
+				assert.LessOrEqual(t, wrong, most(runs), "%s, spread %v", shape.name, spread)
+				families, all = families+wrong, all+runs
 			}
-			t.Logf("%s, spread %v: %d of %d families wrong", shape.name, spread, wrong, runs)
-			assert.LessOrEqual(t, wrong, most(runs), "%s, spread %v", shape.name, spread)
 		}
-	}
+		assert.LessOrEqual(t, families, most(all))
+	})
 }
 
 // The sign flips of the totals assume that cell and baseline are exchangeable up to the ratio. If only the cell's
 // spread is greater, they still keep their level.
 func TestTotalsOfUnequalSpreads(t *testing.T) {
-	const alpha, rounds = 0.05, 100
-	runs := 300
-	if testing.Short() {
-		runs = 40
-	}
-	for name, sample := range map[string]func(*rand.Rand, float64) float64{
-		"normal":      func(r *rand.Rand, spread float64) float64 { return 1 + 0.02*spread*r.NormFloat64() },
-		"exponential": func(r *rand.Rand, spread float64) float64 { return 1 + 0.05*spread*(r.ExpFloat64()-1) },
-	} {
-		for _, spread := range []float64{1, 2, 5} {
-			missed := 0
-			for k := range runs {
-				source := rand.New(rand.NewPCG(uint64(k), 3))
-				total := newTotals(alpha, gridFor(0.02))
-				wrong := false
-				for range rounds {
-					total.add(sample(source, spread), sample(source, 1))
-					wrong = wrong || outside(total.ends())
+	withReplays(t, 100, 300, func(t *testing.T, runs int) {
+		const alpha, rounds = 0.05, 100
+		for name, sample := range map[string]func(*rand.Rand, float64) float64{
+			"normal":      func(r *rand.Rand, spread float64) float64 { return 1 + 0.02*spread*r.NormFloat64() },
+			"exponential": func(r *rand.Rand, spread float64) float64 { return 1 + 0.05*spread*(r.ExpFloat64()-1) },
+		} {
+			for _, spread := range []float64{1, 2, 5} {
+				missed := 0
+				for k := range runs {
+					source := rand.New(rand.NewPCG(uint64(k), 3))
+					total := newTotals(alpha, gridFor(0.02))
+					wrong := false
+					for range rounds {
+						total.add(sample(source, spread), sample(source, 1))
+						wrong = wrong || outside(total.ends())
+					}
+					if wrong {
+						missed++
+					}
 				}
-				if wrong {
-					missed++
-				}
+				t.Logf("%s, spread %v: missed in %.1f%% of %d runs", name, spread, 100*float64(missed)/float64(runs), runs)
+				assert.LessOrEqual(t, missed, most(runs), "%s, spread %v", name, spread)
 			}
-			t.Logf("%s, spread %v: missed in %.1f%% of %d runs", name, spread, 100*float64(missed)/float64(runs), runs)
-			assert.LessOrEqual(t, missed, most(runs), "%s, spread %v", name, spread)
 		}
-	}
+	})
 }

@@ -75,7 +75,8 @@ func golden(t *testing.T, got *txtar.Archive) {
 // innermost matches the objects of a golden file that take a line each: CPUs, nodes, caches.
 var innermost = regexp.MustCompile(`\{[^{}]*\}`)
 
-// Every recorded machine is read as in its golden file, and each selector gives the CPUs listed there.
+// Every recorded machine is read as in its golden file, and each selector gives the CPUs listed there. The numbers of cores,
+// caches, packages and nodes there were counted by hand.
 func TestHosts(t *testing.T) {
 	byName, read := hosts(t, hostsDir), new(txtar.Archive)
 	for _, name := range slices.Sorted(maps.Keys(byName)) {
@@ -152,32 +153,6 @@ func requireSound(t require.TestingT, m *topology.Machine) {
 	require.Equal(t, counts.LLCs, llc)
 }
 
-// The counts of the machines made by hand, counted by hand.
-func TestCounts(t *testing.T) {
-	for name, want := range map[string]topology.Counts{
-		"arm-biglittle":        {CPUs: 6, Online: 6, Cores: 6, Packages: 1, Nodes: 1, LLCs: 2},
-		"container":            {CPUs: 8, Online: 8, Cores: 4, Packages: 1, Nodes: 1, LLCs: 1},
-		"core-ids":             {CPUs: 8, Online: 8, Cores: 4, Packages: 1, Nodes: 1, LLCs: 1},
-		"cxl-memory":           {CPUs: 4, Online: 4, Cores: 2, Packages: 1, Nodes: 2, LLCs: 1},
-		"devices":              {CPUs: 16, Online: 16, Cores: 8, Packages: 2, Nodes: 4, LLCs: 4},
-		"epyc-2p-nps4":         {CPUs: 64, Online: 64, Cores: 32, Packages: 2, Nodes: 8, LLCs: 16},
-		"fake-numa":            {CPUs: 4, Online: 4, Cores: 4, Packages: 1, Nodes: 2, LLCs: 1},
-		"gaps":                 {CPUs: 6, Online: 6, Cores: 3, Packages: 1, Nodes: 2, LLCs: 2},
-		"hybrid":               {CPUs: 10, Online: 10, Cores: 8, Packages: 1, Nodes: 1, LLCs: 2},
-		"lxcfs":                {CPUs: 4, Online: 2, Cores: 2, Packages: 1, Nodes: 1, LLCs: 1},
-		"memoryless-node":      {CPUs: 4, Online: 4, Cores: 4, Packages: 2, Nodes: 2, LLCs: 2},
-		"no-caches":            {CPUs: 8, Online: 8, Cores: 8, Packages: 2, Nodes: 2, LLCs: 4},
-		"offline-middle":       {CPUs: 8, Online: 6, Cores: 4, Packages: 2, Nodes: 2, LLCs: 2},
-		"old-kernel":           {CPUs: 4, Online: 3, Cores: 2, Packages: 1, Nodes: 1, LLCs: 2},
-		"s390-books":           {CPUs: 8, Online: 8, Cores: 4, Packages: 2, Nodes: 1, LLCs: 4},
-		"snc":                  {CPUs: 8, Online: 8, Cores: 8, Packages: 1, Nodes: 2, LLCs: 1},
-		"sparse-ids":           {CPUs: 8, Online: 8, Cores: 4, Packages: 2, Nodes: 2, LLCs: 2},
-		"two-sockets-one-node": {CPUs: 4, Online: 4, Cores: 4, Packages: 2, Nodes: 1, LLCs: 2},
-	} {
-		t.Run(name, func(t *testing.T) { assert.Equal(t, want, host(t, name).Counts()) })
-	}
-}
-
 // A damaged machine gives the warning announced in its file, which names the faulty file, and the rest of it is read
 // as on the intact machine. If no file says which CPUs there are, or which are allowed, there is an error.
 func TestDamaged(t *testing.T) {
@@ -205,83 +180,6 @@ func TestDamaged(t *testing.T) {
 	}
 }
 
-func TestClasses(t *testing.T) {
-	classes := func(name string) string {
-		var out strings.Builder
-		for _, c := range host(t, name).CPUs {
-			out.WriteString(c.Class + ".")
-		}
-		return out.String()
-	}
-	assert.Equal(t, "P.P.P.P.E.E.E.E.E.E.", classes("hybrid"))
-	assert.Equal(t, "E.E.E.E.P.P.", classes("arm-biglittle"))
-	assert.Equal(t, "....", classes("cxl-memory"))
-}
-
-func TestNodes(t *testing.T) {
-	memory := func(m *topology.Machine) []uint64 {
-		var bytes []uint64
-		for _, node := range m.Nodes {
-			require.NotNil(t, node.MemoryBytes)
-			bytes = append(bytes, *node.MemoryBytes)
-		}
-		return bytes
-	}
-	const gib = 1 << 30
-	assert.Equal(t, []uint64{8 * gib, 0}, memory(host(t, "memoryless-node")))
-	assert.Equal(t, []uint64{3884344 << 10}, memory(host(t, "arm-biglittle")), "without nodes, of the whole machine")
-
-	cxl := host(t, "cxl-memory")
-	assert.Equal(t, []uint64{32 * gib, 128 * gib}, memory(cxl))
-	assert.Equal(t, 2, cxl.Nodes[1].Node)
-	assert.True(t, cxl.Nodes[1].CPUs.Empty())
-	assert.Equal(t, []int{24, 10}, cxl.Nodes[1].Distances)
-
-	gaps := host(t, "gaps")
-	assert.Nil(t, gaps.Nodes[1].MemoryBytes, "what is not recorded is no zero")
-	assert.Equal(t, "4-5", gaps.Nodes[1].CPUs.String())
-	assert.Empty(t, gaps.Nodes[0].Distances)
-	assert.NotNil(t, gaps.Nodes[0].Distances, "JSON shows []")
-}
-
-func TestPackageNumbers(t *testing.T) {
-	numbers := func(name string) []int {
-		var out []int
-		for _, c := range host(t, name).CPUs {
-			out = append(out, c.Package)
-		}
-		return out
-	}
-	assert.Equal(t, []int{0, 0, 0, 0, 36, 36, 36, 36}, numbers("sparse-ids"), "the kernel's")
-	assert.Equal(t, []int{0, 0, 0, 0, 0, 0}, numbers("arm-biglittle"), "-1 is package 0")
-	assert.Equal(t, []int{0, 0, 0, 0, 1, 1, 1, 1}, numbers("s390-books"), "ours, since the kernel's repeat")
-}
-
-func TestSpecialCPUs(t *testing.T) {
-	m := host(t, "sparse-ids")
-	assert.Equal(t, "72,76", m.Isolated.String())
-	assert.Equal(t, "", m.NohzFull.String(), "the kernel's (null)")
-}
-
-// What Read substitutes is in a warning.
-func TestWarnings(t *testing.T) {
-	assert.Empty(t, host(t, "epyc-2p-nps4").Warnings)
-	for name, words := range map[string][]string{
-		"gaps": {
-			"no cache is recorded for CPUs 4-5", "no CPUs are recorded for node 1",
-			"node0/distance: malformed: it has 3 distances for 2 nodes",
-		},
-		"no-caches":  {"no cache is recorded; each die"},
-		"fake-numa":  {"cpu3/cache/index3/shared_cpu_list: malformed: CPUs 2-3 contradict"},
-		"s390-books": {"several packages the same number"},
-	} {
-		all := strings.Join(host(t, name).Warnings, "\n")
-		for _, word := range words {
-			assert.Contains(t, all, word, name)
-		}
-	}
-}
-
 func TestWhyNot(t *testing.T) {
 	m := host(t, "container")
 	assert.Equal(t, "2-3,6", m.Allowed().String())
@@ -304,16 +202,6 @@ func TestWhyNot(t *testing.T) {
 	assert.Equal(t, "offline", offline.WhyNot(5))
 	assert.Equal(t, "0-1,3-4,6-7", offline.Allowed().String())
 	assert.Equal(t, "1-3", host(t, "fake-numa").Allowed().String(), "a mask known as a bitmap alone")
-}
-
-func TestOnePerCore(t *testing.T) {
-	m := host(t, "container") // threads c and c+4
-	assert.Equal(t, []int{0, 1, 2, 3}, m.OnePerCore(m.Online()))
-	assert.Equal(t, []int{2, 3}, m.OnePerCore(m.Allowed()))
-	assert.Equal(t, []int{1, 6}, m.OnePerCore(cpuset.Of(1, 5, 6)))
-	assert.Empty(t, m.OnePerCore(cpuset.Set{}))
-	offline := host(t, "offline-middle") // threads c and c^1, 2 and 5 offline
-	assert.Equal(t, []int{0, 3, 4, 6}, offline.OnePerCore(cpuset.Range(0, 7)))
 }
 
 func TestRelation(t *testing.T) {

@@ -289,7 +289,7 @@ func (f forbidding) Open(name string) (fs.File, error) {
 // On this machine, the allowed CPUs are those of the Go runtime.
 func TestReadThisMachine(t *testing.T) {
 	if runtime.GOOS != "linux" {
-		t.Skip("needs /sys of Linux")
+		t.Skip("needs Linux")
 	}
 	m, err := topology.Read(os.DirFS("/"))
 	require.NoError(t, err)

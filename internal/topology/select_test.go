@@ -14,32 +14,18 @@ import (
 	"gorun/internal/topology"
 )
 
+// Lists of several selectors. The golden file has what each gives alone, on each machine.
 func TestSelect(t *testing.T) {
 	for _, c := range []struct {
 		host, list string
 		want       []int
 	}{
-		{"container", "all", []int{2, 3, 6}},
-		{"container", "3,2", []int{3, 2}},
-		{"container", "6,2-3,6", []int{6, 2, 3}},
 		{"container", " 2 , 3 ", []int{2, 3}},
-		{"container", "node:0", []int{2, 3, 6}},
-		{"container", "core:2", []int{2, 6}},
-		{"container", "one-per-core", []int{2, 3}},
 		{"container", "6,one-per-core", []int{6, 2, 3}},
-		{"epyc-2p-nps4", "llc:15", []int{30, 31, 62, 63}},
 		{"epyc-2p-nps4", "core:31,core:0", []int{31, 63, 0, 32}},
 		{"epyc-2p-nps4", "0-63:2/16", []int{0, 1, 16, 17, 32, 33, 48, 49}},
-		{"sparse-ids", "package:36", []int{64, 68, 72, 76}},
-		{"sparse-ids", "node:8", []int{64, 68, 72, 76}},
-		{"sparse-ids", "isolated", []int{72, 76}},
-		{"container", "share:1/2", []int{2}},
-		{"container", "share:2/3", []int{2, 3}},
-		{"container", "share:1/1", []int{2, 3, 6}},
 		{"container", "share:1/2147483647", []int{2}},
 		{"container", "share:2147483646/2147483647,6", []int{2, 3, 6}},
-		{"sparse-ids", "share:1/4", []int{0, 4}},
-		{"hybrid", "pcores", []int{0, 1, 2, 3}},
 		{"hybrid", "ecores,0", []int{4, 5, 6, 7, 8, 9, 0}},
 	} {
 		m := host(t, c.host)
@@ -70,11 +56,7 @@ func TestSelectErrors(t *testing.T) {
 		{"container", "share:2", `"share:2": a share is written N/M, with 1 <= N <= M`, "share:N/M"},
 		{"container", "share:0/2", "with 1 <= N <= M", "share:N/M"},
 		{"container", "share:3/2", "with 1 <= N <= M", "share:N/M"},
-		{"container", "share:0/0", "with 1 <= N <= M", "share:N/M"},
 		{"container", "share:1/x", "with 1 <= N <= M", "share:N/M"},
-		{"container", "share:1/", "with 1 <= N <= M", "share:N/M"},
-		{"container", "share:/2", "with 1 <= N <= M", "share:N/M"},
-		{"container", "share:-1/2", "with 1 <= N <= M", "share:N/M"},
 		{"container", "share:1/2147483648", "with 1 <= N <= M", "share:N/M"},
 		{"container", "-1", `"-1" does not select CPUs`, "0-3,8"},
 		{"container", "3-2", "ends before it starts", "0-3,8"},
