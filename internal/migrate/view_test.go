@@ -5,7 +5,6 @@ import (
 
 	"github.com/stretchr/testify/assert"
 
-	"gorun/internal/render/term"
 	"gorun/internal/result"
 	"gorun/internal/stats"
 )
@@ -102,8 +101,8 @@ func TestAnswer(t *testing.T) {
 	}
 }
 
-// Rows are by working set and then by relation; the control's samples are the baseline's, and are left out.
-func TestTable(t *testing.T) {
+// What each relation costs most becomes a finding. The control's samples are the baseline's, and are left out.
+func TestExplain(t *testing.T) {
 	run := judged(stats.Slower, stats.Same, stats.Slower)
 	run.Matrix.Baseline = 1
 	run.Samples = []result.Sample{
@@ -111,12 +110,6 @@ func TestTable(t *testing.T) {
 		moved("same-cpu", 1, 16<<10, 16<<10, 1e-9, 2e-9), moved("same-cpu", 1, 16<<10, 16<<10, 1, 1),
 	}
 	run.Samples[3].Control = true
-	assert.Equal(t, ""+
-		"  working set  relation    CPUs   a move   refill     cost  an access  verdict of an access\n"+
-		"       16 KiB  same-cpu    0,0   1.00 ns  2.00 ns  3.00 ns    2.00 ns  baseline\n"+
-		"       16 KiB  same-llc    0,1   3.00 µs  1.00 µs  4.00 µs    2.00 ns  slower: not bounded yet\n"+
-		"       32 KiB  cross-node  0,2   5.00 µs  4.00 µs  9.00 µs    2.00 ns  slower: not bounded yet\n",
-		table(run, rowsOf(run), term.Options{Width: 120}))
 	explain(run, nil)
 	assert.Len(t, run.Findings, 2)
 	assert.Equal(t, "move-cost", run.Findings[0].Code)

@@ -2,6 +2,7 @@ package numa
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -15,13 +16,12 @@ import (
 
 // timelineRun has a row whose samples last 10 s and have these moves.
 func timelineRun(samples ...[]result.NumaMove) *result.Run {
-	run := runOf(2, floating(nil)[:1])
-	run.Matrix.Control = nil
-	for round, moves := range samples {
-		takeRound(run, round, func(result.NumaRow) float64 { return 10 }, func(v *result.Numa) {
-			v.Timeline, v.Migrations = moves, &result.Migrations{By: "reads", Total: uint64(len(moves))}
-		})
+	run := measured(10, nil, slices.Repeat([]result.NumaRow{{BufferBytes: 1 << 20}}, len(samples))...)
+	for i, moves := range samples {
+		v, _ := result.Typed[result.Numa](&run.Samples[i])
+		v.Timeline, v.Migrations = moves, &result.Migrations{By: "reads", Total: uint64(len(moves))}
 	}
+	run.NumaRows = run.NumaRows[:1]
 	return run
 }
 
@@ -54,32 +54,24 @@ func TestTimelineFigure(t *testing.T) {
 	f, ok = drawTimeline(timelineRun(nil))
 	require.True(t, ok, "no move is a result too")
 	assert.Contains(t, f.SVG, "0 moves in 10.0 s")
-	_, ok = drawTimeline(rfcRun())
-	assert.False(t, ok)
 }
 
 // Rows with thousands of moves each give a small figure.
 func TestTimelineFigureIsSmall(t *testing.T) {
-	var rows []result.NumaRow
-	for i := range chart.MaxLanes + 5 {
-		row := floating(nil)[3]
-		row.Row = i
-		rows = append(rows, row)
+	rows := make([]result.NumaRow, chart.MaxLanes+5)
+	for i := range rows {
+		rows[i] = result.NumaRow{Row: i, Mem: Float, CPU: Float, BufferBytes: 1 << 20}
 	}
-	run := runOf(2, rows)
-	run.Matrix.Control = nil
-	takeRound(run, 0, func(result.NumaRow) float64 { return 120 }, func(v *result.Numa) {
+	f, ok := drawTimeline(measured(120, func(v *result.Numa) {
 		for i := range 1000 {
 			v.Timeline = append(v.Timeline, result.NumaMove{
 				Seconds: float64(i) / 9, From: i % 128, To: i % 127, Relation: moveKinds[i%4].relation.String(),
 			})
 		}
 		v.Migrations = &result.Migrations{By: "reads", Total: 1000}
-	})
-	f, ok := drawTimeline(run)
+	}, rows...))
 	require.True(t, ok)
 	rendertest.Figure(t, f)
-	t.Logf("%d bytes", len(f.SVG))
 	assert.Less(t, len(f.SVG), 400<<10)
 	assert.Len(t, f.Table.Rows, chart.MaxLanes+5)
 	assert.Contains(t, f.Description, "The last 5 rows are not drawn.")

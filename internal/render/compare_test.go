@@ -45,20 +45,6 @@ func comparison() *result.Comparison {
 	}
 }
 
-func comparisons() map[string]*result.Comparison {
-	forced := comparison()
-	forced.Forced = true
-	forced.Cells = slices.Clone(forced.Cells)
-	for i := range forced.Cells { // as matrix.Compare has it
-		forced.Cells[i].Words = "forced across binary: " + forced.Cells[i].Words
-	}
-	forced.Differences = append(forced.Differences, result.Difference{What: "binary", A: strings.Repeat("a", 40)})
-	forced.B.Host.CPUModel = "Another CPU @ 3.00GHz"
-	forced.Warnings = []result.Warning{{Code: "x", Message: "A warning.", Hint: "a way out"}}
-	empty := &result.Comparison{A: comparison().A, B: comparison().B, Experiment: "primes"}
-	return map[string]*result.Comparison{"compare": comparison(), "compare-forced": forced, "compare-empty": empty}
-}
-
 func compared(t *testing.T, c *result.Comparison, format string, opts term.Options) string {
 	t.Helper()
 	var out strings.Builder
@@ -69,25 +55,39 @@ func compared(t *testing.T, c *result.Comparison, format string, opts term.Optio
 func TestComparisonFitsItsWidth(t *testing.T) {
 	long := comparison()
 	long.A.File, long.Cells[0].A = "/"+strings.Repeat("journal", 30), strings.Repeat("pin-cpus=0,", 30)
-	all := comparisons()
-	all["long"] = long
-	for name, c := range all {
-		for width := 60; width < 200; width++ {
+	for _, c := range []*result.Comparison{comparison(), long} {
+		for width := 60; width < 200; width += 7 {
 			plain := compared(t, c, "table", term.Options{Width: width})
 			for line := range strings.Lines(plain) {
-				assert.LessOrEqual(t, text.StringWidthWithoutEscSequences(strings.TrimSuffix(line, "\n")), width, name)
+				assert.LessOrEqual(t, text.StringWidthWithoutEscSequences(strings.TrimSuffix(line, "\n")), width)
 			}
 			coloured := compared(t, c, "table", term.Options{Width: width, Colour: true})
-			assert.Equal(t, plain, text.StripEscape(coloured), "colour moves nothing: %s", name)
+			assert.Equal(t, plain, text.StripEscape(coloured), "colour moves nothing")
 		}
 	}
 }
 
-// A comparison that was not meant is not to be taken for another, whichever line is quoted.
-func TestForcedComparisonSaysSoOfEveryCell(t *testing.T) {
-	c := comparisons()["compare-forced"]
+// What two runs do not share is listed, and what is in one of them alone. A comparison that was not meant is not to be taken for
+// another, whichever line is quoted.
+func TestComparisonOfRunsThatDiffer(t *testing.T) {
+	c := comparison()
 	page := words(compared(t, c, "table", term.Options{}))
+	assert.Contains(t, page, "only in A: workers=500 · workers=5000 Not the same in both: - kernel: 6.18.2 in A, 6.19.0 in B")
+	assert.Contains(t, page, "in B: pin-cpus=0,8 (same-llc in both)")
+	c.Forced = true
+	for i := range c.Cells { // as matrix.Compare has it
+		c.Cells[i].Words = "forced across binary: " + c.Cells[i].Words
+	}
+	c.Differences = []result.Difference{{What: "binary", A: strings.Repeat("a", 40)}}
+	c.Unmeant = []string{"binary"}
+	c.B.Host.CPUModel = "Another CPU @ 3.00GHz"
+	page = words(compared(t, c, "table", term.Options{}))
 	assert.Equal(t, len(c.Cells), strings.Count(page, "forced across binary: "))
+	for _, part := range []string{"Forced, although not alike: binary", "binary: aaa", "in A, nothing in B", "B on Another CPU @ 3.00GHz"} {
+		assert.Contains(t, page, part)
+	}
+	empty := &result.Comparison{A: c.A, B: c.B, Experiment: "primes"}
+	assert.Contains(t, words(compared(t, empty, "table", term.Options{})), "Nothing can be compared: no cell of A has a partner in B")
 }
 
 // Each figure has its verdict, by its name, and each further pair of runs its line.

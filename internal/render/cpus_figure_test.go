@@ -23,7 +23,7 @@ func busyRun(cells, cpus int, share func(cell, cpu int) float64) *result.Run {
 	}
 	for round := range 2 {
 		for cell := range cells + 1 {
-			s := plainSample(len(run.Samples), 2)
+			s := rendertest.Sample(len(run.Samples), 2)
 			s.Slot, s.CPUs = &result.Slot{Cell: cell % cells, Control: cell == cells, Round: round}, nil
 			for cpu := range cpus {
 				s.CPUs = append(s.CPUs, result.CPU{CPU: cpu, BusySeconds: 2 * share(cell, cpu)})
@@ -53,10 +53,10 @@ func TestCPUStrip(t *testing.T) {
 	assert.Contains(t, f.SVG, "<title>workers=3: 3.00 CPUs busy, mean of 2 samples; most: CPU 0, 100.0 %;"+
 		" least: CPU 5, 0.0 %; idle: 3.</title>")
 
-	f, ok = chart.CPUStrip(plainRun())
+	run = plainRun()
+	f, ok = chart.CPUStrip(run)
 	require.True(t, ok)
 	assert.Contains(t, f.Description, "All samples: 1.97 CPUs busy")
-	run = plainRun()
 	run.Samples[0].CPUs = run.Samples[0].CPUs[1:]
 	f, ok = chart.CPUStrip(run)
 	require.True(t, ok, "one CPU")
@@ -65,7 +65,7 @@ func TestCPUStrip(t *testing.T) {
 	run.Samples[0].Seconds = 0
 	_, ok = chart.CPUStrip(run)
 	assert.False(t, ok, "no part of no time")
-	_, ok = chart.CPUStrip(emptyRun())
+	_, ok = chart.CPUStrip(&result.Run{})
 	assert.False(t, ok)
 }
 
@@ -73,7 +73,7 @@ func TestCPUStrip(t *testing.T) {
 func TestCPUStripIsSmall(t *testing.T) {
 	noise := func(cell, cpu int) float64 { return float64((cell*7+cpu*3)%10) / 10 }
 	for _, c := range []struct{ cells, cpus, drawn int }{
-		{1, 4096, 1}, {16, 256, 16}, {50, 256, 40}, {20, 4096, 4}, {50, 8, 40},
+		{1, 4096, 1}, {20, 4096, 4}, {50, 8, 40},
 	} {
 		f, ok := chart.CPUStrip(busyRun(c.cells, c.cpus, noise))
 		require.True(t, ok)

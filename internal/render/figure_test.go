@@ -19,59 +19,6 @@ import (
 	"gorun/internal/units"
 )
 
-// drawers are the figures that show runs of any experiment.
-var drawers = map[string]func(run *result.Run) (chart.Figure, bool){
-	"forest": chart.RatioForest,
-	"samples": func(run *result.Run) (chart.Figure, bool) {
-		return chart.SamplePanels(all.Of(run.Experiment).Compared.SeriesOf(run), units.ScaleOf([]float64{0.1}))
-	},
-	"times": func(run *result.Run) (chart.Figure, bool) {
-		return chart.CellTimes(all.Of(run.Experiment).Compared.SeriesOf(run), units.ScaleOf([]float64{0.1}))
-	},
-}
-
-// longRun has many samples of some cells, which drift.
-func longRun(cells, rounds int) *result.Run {
-	list := make([]result.Cell, cells)
-	for i := range list {
-		list[i] = result.Cell{Name: fmt.Sprintf("cell %d", i), Summary: rendertest.Timed(0.16)}
-	}
-	run := cellRun(0, rounds, list...)
-	for i := range run.Samples {
-		run.Samples[i].Seconds *= 1 + 0.05*math.Sin(float64(i)/500) + 0.001*float64(i*7%11)
-	}
-	return run
-}
-
-// What is drawn of any run is XML, whatever is in its texts, and its table has as many cells a row as headings.
-func TestFiguresAreSound(t *testing.T) {
-	runs := fixtures()
-	runs["hostile-names"] = matrixRun()
-	for i := range runs["hostile-names"].Cells {
-		cell := &runs["hostile-names"].Cells[i]
-		cell.Name, cell.Words = "<b>&\""+rendertest.Hostile, "<b>"+rendertest.Hostile
-	}
-	for name, run := range runs {
-		for kind, draw := range drawers {
-			f, ok := draw(run)
-			if !ok {
-				assert.Empty(t, f, "%s of %s", kind, name)
-				continue
-			}
-			rendertest.XML(t, f.SVG)
-			for _, bad := range []string{"NaN", "Inf", "%!", "\x1b", "\u202e"} {
-				assert.NotContains(t, f.SVG+f.Description, bad, "%s of %s", kind, name)
-			}
-			for _, row := range f.Table.Rows {
-				require.Len(t, row, len(f.Table.Head), "%s of %s", kind, name)
-				for _, cell := range row {
-					assert.NotContains(t, cell, "\x1b")
-				}
-			}
-		}
-	}
-}
-
 // The forest has a mark of its own for each figure that is judged, and the table beside it has its ratio and interval.
 func TestRatioForestShowsEachFigure(t *testing.T) {
 	run := matrixRun()
@@ -219,12 +166,19 @@ func TestCellTimes(t *testing.T) {
 
 // Every sample is drawn or in a stretch, and a stretch never hides its extremes.
 func TestSamplePanelsLosesNothing(t *testing.T) {
-	few, ok := chart.SamplePanels(view.Compared{}.SeriesOf(longRun(2, 100)), units.ScaleOf([]float64{0.1}))
+	times := func(n int) []float64 {
+		list := make([]float64, n)
+		for i := range list {
+			list[i] = 160 * (1 + 0.05*math.Sin(float64(i)/500) + 0.001*float64(i*7%11))
+		}
+		return list
+	}
+	few, ok := chart.SamplePanels(seriesAt(times(100), times(100)), units.ScaleOf([]float64{0.1}))
 	require.True(t, ok)
-	assert.Len(t, few.Table.Rows, 300, "two cells and the duplicate")
-	many := longRun(2, 5000)
-	many.Samples[777].Seconds = 9
-	f, ok := chart.SamplePanels(view.Compared{}.SeriesOf(many), units.ScaleOf([]float64{0.1}))
+	assert.Len(t, few.Table.Rows, 200)
+	many := seriesAt(times(10000), times(5000))
+	many.Series[0].Points[777].Seconds = 9
+	f, ok := chart.SamplePanels(many, units.ScaleOf([]float64{0.1}))
 	require.True(t, ok)
 	assert.LessOrEqual(t, len(f.Table.Rows), 2000)
 	samples, found := 0, false
@@ -235,14 +189,6 @@ func TestSamplePanelsLosesNothing(t *testing.T) {
 		samples += n
 		found = found || row[6] == "9"
 	}
-	assert.Equal(t, len(many.Samples), samples)
+	assert.Equal(t, 15000, samples)
 	assert.True(t, found, "the longest sample shows")
-}
-
-func TestSeriesOf(t *testing.T) {
-	set := view.Compared{}.SeriesOf(matrixRun())
-	assert.True(t, set.Timed)
-	require.Len(t, set.Series, 6)
-	assert.Len(t, set.Series[0].Points, 6, "with the duplicate")
-	assert.Equal(t, 0.161, set.Series[0].Points[0].Seconds)
 }

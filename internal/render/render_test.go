@@ -9,7 +9,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/jedib0t/go-pretty/v6/text"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"golang.org/x/perf/benchfmt"
@@ -22,23 +21,15 @@ import (
 	"gorun/internal/result"
 )
 
-type writer = func(w io.Writer, run *result.Run, opts term.Options) error
-
 // A run that comes back from a journal has maps for structs and float64 for int: nothing of that may show.
 func TestJournalLooksTheSame(t *testing.T) {
-	for name, run := range fixtures() {
+	for _, run := range []*result.Run{plainRun(), matrixRun()} {
 		line, err := json.Marshal(run)
 		require.NoError(t, err)
 		var back result.Run
 		require.NoError(t, json.Unmarshal(line, &back))
 		for _, format := range all.Formats() {
-			t.Run(name+"/"+format.Name, func(t *testing.T) {
-				if format.Name == "json" {
-					assert.JSONEq(t, rendertest.Show(t, JSON, run, term.Options{}), rendertest.Show(t, JSON, &back, term.Options{}))
-					return
-				}
-				assert.Equal(t, rendertest.Show(t, format.Write, run, term.Options{}), rendertest.Show(t, format.Write, &back, term.Options{}))
-			})
+			assert.Equal(t, rendertest.Show(t, format.Write, run, term.Options{}), rendertest.Show(t, format.Write, &back, term.Options{}), format.Name)
 		}
 	}
 }
@@ -56,33 +47,6 @@ func TestLookup(t *testing.T) {
 	assert.EqualError(t, err, `unknown format "xml": there are table, json, csv, markdown, benchfmt`)
 }
 
-func TestTableOffTerminalIsPlain(t *testing.T) {
-	for name, run := range fixtures() {
-		plain := rendertest.Show(t, all.Table, run, term.Options{})
-		assert.NotContains(t, plain, "\x1b", name)
-		assert.NotContains(t, plain, "█", name)
-		// NO_COLOR takes the colour and leaves the bars.
-		barred := rendertest.Show(t, all.Table, run, term.Options{Terminal: true})
-		assert.NotContains(t, barred, "\x1b", name)
-		assert.Equal(t, len(run.Samples) > 0 && len(run.Samples[0].CPUs) > 0, strings.Contains(barred, "█"), name)
-		coloured := rendertest.Show(t, all.Table, run, term.Options{Terminal: true, Colour: true})
-		assert.Contains(t, coloured, "\x1b[", name)
-		assert.Equal(t, barred, text.StripEscape(coloured), "colour moves nothing: %s", name)
-	}
-}
-
-func TestTableFitsItsWidth(t *testing.T) {
-	for name, run := range fixtures() {
-		for _, opts := range []term.Options{{}, {Terminal: true}, {Terminal: true, Width: 132}} {
-			for line := range strings.Lines(rendertest.Show(t, all.Table, run, opts)) {
-				line = strings.TrimSuffix(line, "\n")
-				assert.LessOrEqual(t, text.StringWidthWithoutEscSequences(line), opts.Columns(), "%s: %q", name, line)
-				assert.Equal(t, strings.TrimRight(line, " "), line, "no trailing blanks: %s", name)
-			}
-		}
-	}
-}
-
 func TestJSON(t *testing.T) {
 	run := plainRun()
 	run.Findings, run.Samples[0].Quality.Reasons, run.Samples[0].Values = nil, nil, result.Figures{}
@@ -95,6 +59,17 @@ func TestJSON(t *testing.T) {
 	assert.Equal(t, out, rendertest.Show(t, JSON, run, term.Options{Terminal: true, Colour: true}), "the same everywhere")
 	assert.Nil(t, run.Findings, "the run is not changed")
 	assert.Nil(t, run.Samples[0].Quality.Reasons)
+
+	matrix := matrixRun()
+	matrix.Warmups, matrix.Cells[0].Flags, matrix.Cells[0].Command, matrix.Matrix.Order.First = []result.Sample{{}}, nil, nil, [][]int{nil}
+	out = rendertest.Show(t, JSON, matrix, term.Options{})
+	for _, list := range []string{`"flags": {}`, `"command": []`, "\"first\": [\n        []\n      ]", `"reasons": []`} {
+		assert.Contains(t, out, list)
+	}
+	assert.Nil(t, matrix.Matrix.Order.First[0], "the run is not changed")
+	assert.Nil(t, matrix.Cells[0].Flags)
+	matrix.Matrix.Order.First = nil
+	assert.NotContains(t, rendertest.Show(t, JSON, matrix, term.Options{}), `"first"`, "samples in rows have no blocks")
 
 	run.Samples[0].Seconds = math.NaN()
 	require.ErrorContains(t, JSON(io.Discard, run, term.Options{}), "cannot write JSON")
@@ -146,7 +121,9 @@ func TestCSVReadsBackExactly(t *testing.T) {
 
 func TestBenchfmtReadsBack(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		run := samplesRun()
+		run := plainRun()
+		run.Samples = append(run.Samples, run.Samples[0])
+		run.Samples[1].Quality.Verdict = result.Invalid
 		run.Host.CPUModel = rapid.StringMatching(`[ -~\t\n]*`).Draw(t, "model")
 		run.Spec = map[string]any{"method": rapid.String().Draw(t, "method"), "pin_cpus": "0-3"}
 		for i := range run.Samples {
@@ -181,21 +158,25 @@ func TestBenchfmtReadsBack(t *testing.T) {
 	})
 }
 
-// brokenWriter is a full disk or a closed pipe.
 func TestWriteErrorsAreReported(t *testing.T) {
 	for _, format := range all.Formats() {
 		require.ErrorIs(t, format.Write(rendertest.Broken{}, plainRun(), term.Options{}), rendertest.ErrBroken, format.Name)
 	}
 }
 
-// A setting that the kernel accepts and ignores reads back as it was set, and is not shown as done.
-func TestPlacementWithoutEffect(t *testing.T) {
-	samples := make([]result.Sample, 2)
-	for i := range samples {
-		samples[i].Placement = result.Placement{Requested: "node 1 preferred", Verified: true, Checked: 3}
+// A setting that was not applied, or that the kernel accepts and ignores, is not shown as done.
+func TestPlacementText(t *testing.T) {
+	done := result.Placement{Requested: "node 1", Verified: true, Checked: 3}
+	for want, second := range map[string]result.Placement{
+		"node 1: as asked in 6 read-backs":                                  done,
+		"2 different ones: as asked in 6 read-backs":                        {Requested: "node 2", Verified: true, Checked: 3},
+		"node 1: not read back":                                             {Requested: "node 1"},
+		"node 1: not what was asked in 1 of 2 samples: 1; 2; 3":             {Requested: "node 1", Mismatches: []string{"1", "2", "2", "3", "4"}},
+		"node 1: as asked at first; then CPU 1 went offline":                {Requested: "node 1", Verified: true, Mismatches: []string{"CPU 1 went offline"}},
+		"node 1: accepted, and without effect in 1 of 2 samples: it is off": {Requested: "node 1", Verified: true, NoEffect: "it is off"},
+	} {
+		assert.Equal(t, want, placementText([]result.Sample{{Placement: done}, {Placement: second}}, term.Options{}))
 	}
-	assert.Equal(t, "node 1 preferred: as asked in 6 read-backs", placementText(samples, term.Options{}))
-	samples[1].Placement.NoEffect = "it is off"
-	assert.Equal(t, "node 1 preferred: accepted, and without effect in 1 of 2 samples: it is off",
-		placementText(samples, term.Options{}))
+	assert.Equal(t, "none", placementText([]result.Sample{{Placement: result.Placement{Requested: "none"}}}, term.Options{}))
+	assert.Empty(t, placementText(nil, term.Options{}))
 }

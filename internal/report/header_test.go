@@ -5,6 +5,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -21,35 +22,6 @@ func headText(page string) string {
 	_, page, _ = strings.Cut(page, "<header>")
 	page, _, _ = strings.Cut(page, "</header>")
 	return strings.Join(strings.Fields(htmlTag.ReplaceAllString(page, " ")), " ")
-}
-
-func recordedRun(t testing.TB, name string) Input {
-	t.Helper()
-	all := recordedRuns(t)
-	i := slices.IndexFunc(all, func(r recorded) bool { return r.name == name })
-	require.GreaterOrEqual(t, i, 0, name)
-	return readText(t, all[i].journal(t))
-}
-
-// A page begins with the question, the answer, how certain it is, the machine and the date, in this order.
-func TestHead(t *testing.T) {
-	in := recordedRun(t, "matrix")
-	head := headText(written(t, in))
-	at := 0
-	for _, part := range []string{
-		"How do method and pin-cpus affect the time of gorun primes?",
-		"Slower than --method brute --pin-cpus share:1/2",
-		"2.4–11 × as long",
-		"31 of 80 samples disturbed (suspect): other programs used",
-		"any false verdict is at most 5%",
-		"cpu2 · gorun-laboratory · 2 of 2 CPUs (0-1)",
-		"23 November 2026, 00:16 UTC",
-	} {
-		i := strings.Index(head[at:], part)
-		require.GreaterOrEqual(t, i, 0, "%q in %q", part, head[at:])
-		at += i + len(part)
-	}
-	assert.Less(t, len(head), 900, "it fits above the fold")
 }
 
 // Runs of one page have the facts in which they differ by run, and the others once.
@@ -102,31 +74,55 @@ func TestBrief(t *testing.T) {
 	assert.True(t, cut)
 }
 
-// A page without what identifies the machine has none of it anywhere.
-func TestAnonymous(t *testing.T) {
-	identify := func(run *result.Run) {
+// A page that is anonymous has nowhere what identifies the machine, and another page has it. In any page, the times of a table
+// have one unit, but for numa's, which has the time of an access too.
+func TestPages(t *testing.T) {
+	var checked atomic.Int64
+	t.Cleanup(func() { assert.Greater(t, checked.Load(), int64(500)) })
+	eachRun(t, func(t *testing.T, r recorded) {
+		run := *r.in.Run
 		run.Host.Hostname, run.Host.BootID, run.Host.CommandLine = "db-7.example", "b00t-1234", "root=/dev/vda1 quiet"
-		run.Warnings = append(run.Warnings, result.Warning{Message: "db-7.example booted as b00t-1234"})
-		run.Command = append(run.Command, "--", "ssh", "db-7.example")
-	}
-	for _, r := range recordedRuns(t) {
-		in := readText(t, r.journal(t))
-		identify(in.Run)
-		in.File = "/home/x/db-7.example.jsonl"
-		for _, inputs := range [][]Input{{in}, {in, in}} {
-			for _, hide := range []bool{false, true} {
-				var page strings.Builder
-				require.NoError(t, Write(&page, inputs, Options{Views: experiments, Anonymous: hide}))
-				for _, value := range []string{"db-7.example", "b00t-1234", "root=/dev/vda1 quiet"} {
-					assert.Equal(t, !hide, strings.Contains(page.String(), value), "%s of %s", value, r.name)
-				}
-				assert.NotContains(t, page.String(), "/home/x/", "the directory is nobody's business")
-				assert.Contains(t, page.String(), in.Run.Host.Kernel)
+		run.Warnings = append(slices.Clip(run.Warnings), result.Warning{Message: "db-7.example booted as b00t-1234"})
+		run.Command = append(slices.Clip(run.Command), "--", "ssh", "db-7.example")
+		in := Input{File: "/home/x/db-7.example.jsonl", Run: &run, Ended: r.in.Ended}
+		pageWith := func(hide bool, inputs ...Input) string {
+			var page strings.Builder
+			require.NoError(t, Write(&page, inputs, Options{Views: experiments, Anonymous: hide}))
+			for _, value := range []string{"db-7.example", "b00t-1234", "root=/dev/vda1 quiet"} {
+				assert.Equal(t, !hide, strings.Contains(page.String(), value), value)
 			}
+			assert.NotContains(t, page.String(), "/home/x/", "the directory is nobody's business")
+			assert.Contains(t, page.String(), run.Host.Kernel)
+			return page.String()
 		}
-		assert.Equal(t, "db-7.example", in.Run.Host.Hostname, "the run is as it was")
-	}
+		page := pageWith(true, in, in)
+		if r.name == "matrix" {
+			pageWith(true, in)
+			pageWith(false, in)
+			pageWith(false, in, in)
+		}
+		assert.Equal(t, "db-7.example", run.Host.Hostname, "the run is as it was")
+
+		for _, table := range tableTag.FindAllStringSubmatch(page, -1) {
+			seen := map[string]bool{}
+			for _, m := range timeCell.FindAllStringSubmatch(table[0], -1) {
+				seen[m[1]] = true
+				checked.Add(1)
+			}
+			most := 1
+			if ownTime.MatchString(table[0]) {
+				most = 2
+			}
+			assert.LessOrEqual(t, len(seen), most, "%s: %v", table[1], seen)
+		}
+	})
 }
+
+var (
+	timeCell = regexp.MustCompile(`data-value="[^"]*">-?[0-9.e+-]+ (ns|µs|ms|s)<`)
+	tableTag = regexp.MustCompile(`(?s)<table data-table="(verdicts|summary|disturbances|together)".*?</table>`)
+	ownTime  = regexp.MustCompile(`<th scope="col" class="number">an access</th>`)
+)
 
 // A host's name that is also a word of gorun does not change what is shown of the run.
 func TestAnonymousOfAHostNamedLikeAnExperiment(t *testing.T) {
@@ -176,59 +172,12 @@ func TestSeriesTable(t *testing.T) {
 	}
 }
 
-var (
-	timeCell = regexp.MustCompile(`data-value="[^"]*">-?[0-9.e+-]+ (ns|µs|ms|s)<`)
-	tableTag = regexp.MustCompile(`(?s)<table data-table="(verdicts|summary|disturbances|together)".*?</table>`)
-	ownTime  = regexp.MustCompile(`<th scope="col" class="number">an access</th>`)
-)
-
-// The times of a table have one unit, but for numa's, which has the time of an access too.
-func TestOneUnit(t *testing.T) {
-	checked := 0
-	for _, r := range recordedRuns(t) {
-		in := readText(t, r.journal(t))
-		page := written(t, in, in)
-		for _, table := range tableTag.FindAllStringSubmatch(page, -1) {
-			seen := map[string]bool{}
-			for _, m := range timeCell.FindAllStringSubmatch(table[0], -1) {
-				seen[m[1]] = true
-				checked++
-			}
-			most := 1
-			if ownTime.MatchString(table[0]) {
-				most = 2
-			}
-			assert.LessOrEqual(t, len(seen), most, "%s of %s: %v", table[1], r.name, seen)
-		}
-	}
-	assert.Greater(t, checked, 500)
-}
-
 // A metric is judged and shown as a metric, not as the time of the samples.
 func TestVerdictsOnAMetric(t *testing.T) {
-	in := recordedRun(t, "exec-metric")
-	table := verdicts(in.Run, view.Compared{}, nil)
-	assert.Equal(t, "Each cell against the baseline, by metric", table.Caption)
-	for i, row := range table.Rows {
-		require.NotNil(t, in.Run.Cells[i].Summary.Metric)
-		assert.Equal(t, units.Exact(in.Run.Cells[i].Summary.Metric.Median), row[2].Value)
-		assert.NotRegexp(t, ` (ns|µs|ms|s)$`, row[2].Text)
+	run := copyOf(t, "exec-metric")
+	for i, row := range verdicts(run, view.Compared{}, nil).Rows {
+		assert.Equal(t, units.Exact(run.Cells[i].Summary.Metric.Median), row[2].Value)
 	}
 	unbounded := stats.Verdict{Kind: stats.CantTell, Typical: stats.Effect{Ratio: 2, Lo: 0, Hi: math.MaxFloat64}}
 	assert.Equal(t, []cell{{Text: "2.000", Value: "2"}, words("–"), words("–")}, ratios(&unbounded))
-}
-
-// What a question names is in which the cells differ, or what the experiment asks.
-func TestQuestions(t *testing.T) {
-	for name, want := range map[string]string{
-		"matrix": "How do method and pin-cpus affect the time of gorun primes?", "exec": "How long does this command take, and what does it use?",
-		"exec-metric": "How does placement affect the metric of ", "c2c": "How long does a cache line take to get from one CPU to another?",
-		"numa": "What does the distance between a process and its memory cost?", "pair-auto": "How do the CPUs of two processes affect them?",
-		"load": "What did gorun load measure?",
-	} {
-		assert.Contains(t, experiments.Question(recordedRun(t, name).Run), want)
-	}
-	for _, x := range experiments {
-		assert.NotEmpty(t, x.Question, x.Name)
-	}
 }

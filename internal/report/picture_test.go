@@ -14,12 +14,10 @@ import (
 // README.md shows a drawing of a report: that of the recorded run "matrix".
 func TestPictureOfReadme(t *testing.T) {
 	const path = "../../testdata/golden/ratios.svg"
-	all := recordedRuns(t)
-	i := slices.IndexFunc(all, func(r recorded) bool { return r.name == "matrix" })
-	in := readText(t, all[i].journal(t))
-	drawings := figuresOf(in.Run, experiments, nil)
+	run := copyOf(t, "matrix")
+	drawings := figuresOf(run, experiments, nil)
 	at := slices.IndexFunc(drawings, func(d experiment.Drawing) bool { return d.Anchor == "ratios" })
-	figure, ok := drawings[at].Draw(in.Run)
+	figure, ok := drawings[at].Draw(run)
 	require.True(t, ok)
 	if *update {
 		require.NoError(t, os.WriteFile(path, []byte(figure.SVG), 0o644))

@@ -144,31 +144,6 @@ func body(page string) string {
 	return parts.ReplaceAllString(page, "")
 }
 
-// A text in an untrusted journal stays text.
-func TestWriteEscapes(t *testing.T) {
-	const hostile = "</style></script><script>alert(1)</script><img src=x onerror=alert(2)>\" onload=\"x\x1b[31m\u202e"
-	run := judged(t, matrixOf(t, 3, 3))
-	run.Experiment, run.Started, run.Host.Hostname, run.Tool.Version = hostile, hostile, hostile, hostile
-	run.Matrix.Title = hostile
-	run.Command = []string{"matrix", hostile}
-	run.Spec = map[string]any{hostile: hostile}
-	for i := range run.Cells {
-		run.Cells[i].Name, run.Cells[i].Words = hostile+fmt.Sprint(i), hostile
-		run.Cells[i].Command = []string{hostile}
-		run.Cells[i].Flags = map[string]string{hostile: hostile}
-	}
-	run.Samples[0].Quality = result.Quality{Verdict: hostile, Reasons: []string{hostile}}
-	run.Samples[1].Quality = result.Quality{Verdict: result.Suspect, Reasons: []string{hostile}}
-	run.Findings = []result.Finding{{Message: hostile}}
-	run.Warnings = []result.Warning{{Message: hostile, Hint: hostile}}
-	page := written(t, Input{File: hostile, Run: run}, Input{File: hostile, Run: run})
-	assert.Equal(t, 1, strings.Count(page, "<script"))
-	for _, bad := range []string{"<img", "\x1b", "\u202e", `" onload="`} {
-		assert.NotContains(t, page, bad)
-	}
-	assert.Greater(t, strings.Count(page, "&lt;script&gt;alert(1)"), 10)
-}
-
 // A page loads nothing, and its policy says so to the browser.
 func TestWriteNeedsNothingElse(t *testing.T) {
 	page := written(t, Input{File: "run.jsonl", Run: judged(t, matrixOf(t, 3, 3))})
@@ -210,6 +185,7 @@ func longMatrix(cells int) *result.Run {
 }
 
 func TestSize(t *testing.T) {
+	t.Parallel()
 	c2c := made("c2c")
 	for a := range 256 {
 		for b := range a {
@@ -223,13 +199,11 @@ func TestSize(t *testing.T) {
 		}
 	}
 	for name, run := range map[string]*result.Run{
-		"10,000 samples of 38 cells":  longMatrix(38),
 		"10,000 samples of 360 cells": longMatrix(360),
 		"10,000 samples of 2 cells":   longMatrix(2),
 		"256 CPUs":                    c2c,
 	} {
 		page := written(t, Input{File: "run.jsonl", Run: run})
-		t.Logf("%s: %d kB", name, len(page)/1000)
 		assert.Less(t, len(page), most, name)
 	}
 }

@@ -11,6 +11,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"gorun/internal/tests"
 )
 
 func get(t *testing.T, url string) (status int, body string) {
@@ -63,7 +65,7 @@ func TestServe(t *testing.T) {
 	assert.NotContains(t, text, "<html")
 
 	cancel()
-	assert.NoError(t, <-ended)
+	assert.NoError(t, tests.Receive(t, "end of the server", ended))
 	_, err = NewServed([]string{path}, Options{})
 	assert.ErrorIs(t, err, os.ErrNotExist)
 }

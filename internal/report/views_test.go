@@ -6,7 +6,6 @@ import (
 	"encoding/xml"
 	"errors"
 	"fmt"
-	"hash/crc32"
 	"html"
 	"io"
 	"maps"
@@ -18,6 +17,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"unicode"
 
@@ -68,24 +69,63 @@ var views = [...]shown{
 	{"markdown", "markdown", term.Options{}},
 }
 
-// recorded is an archive: the journal of a real run, and its expected views.
+// recorded is an archive: the journal of a real run, and its expected views; and that run as `gorun report` reads it.
 type recorded struct {
 	name, path string
 	archive    *txtar.Archive
+	in         Input
 }
+
+// recordings are read once, and no test changes them.
+var recordings = sync.OnceValues(func() (runs []recorded, err error) {
+	paths, err := filepath.Glob(filepath.Join(runsDir, "*.txtar"))
+	if err != nil {
+		return nil, err
+	}
+	for _, path := range paths {
+		r := recorded{name: strings.TrimSuffix(filepath.Base(path), ".txtar"), path: path}
+		if r.archive, err = txtar.ParseFile(path); err != nil {
+			return nil, err
+		}
+		journal, _ := r.member("run.jsonl")
+		if r.in, err = readAs(journal); err != nil {
+			return nil, fmt.Errorf("%s: %w", path, err)
+		}
+		runs = append(runs, r)
+	}
+	return runs, nil
+})
 
 func recordedRuns(t testing.TB) []recorded {
 	t.Helper()
-	paths, err := filepath.Glob(filepath.Join(runsDir, "*.txtar"))
+	runs, err := recordings()
 	require.NoError(t, err)
-	require.NotEmpty(t, paths)
-	var runs []recorded
-	for _, path := range paths {
-		archive, err := txtar.ParseFile(path)
-		require.NoError(t, err)
-		runs = append(runs, recorded{strings.TrimSuffix(filepath.Base(path), ".txtar"), path, archive})
-	}
+	require.NotEmpty(t, runs)
 	return runs
+}
+
+// eachRun runs a test of each recorded run.
+func eachRun(t *testing.T, test func(t *testing.T, r recorded)) {
+	t.Parallel()
+	for _, r := range recordedRuns(t) {
+		t.Run(r.name, func(t *testing.T) {
+			t.Parallel()
+			test(t, r)
+		})
+	}
+}
+
+// copyOf returns a copy of a recorded run, which a test may change.
+func copyOf(t testing.TB, name string) *result.Run {
+	t.Helper()
+	all := recordedRuns(t)
+	i := slices.IndexFunc(all, func(r recorded) bool { return r.name == name })
+	require.GreaterOrEqual(t, i, 0, name)
+	text, err := json.Marshal(all[i].in.Run)
+	require.NoError(t, err)
+	run := new(result.Run)
+	require.NoError(t, json.Unmarshal(text, run))
+	return run
 }
 
 // member returns the text of a member, and whether it exists.
@@ -104,24 +144,28 @@ func (r recorded) journal(t testing.TB) string {
 	return journal
 }
 
-// readText reads a journal's text as `gorun report` reads its file.
+// readAs reads a journal's text as `gorun report` reads its file.
+func readAs(journal string) (in Input, err error) {
+	dir, err := os.MkdirTemp("", "")
+	if err != nil {
+		return in, err
+	}
+	defer os.RemoveAll(dir)
+	path := filepath.Join(dir, "run.jsonl")
+	if err := os.WriteFile(path, []byte(journal), 0o600); err != nil {
+		return in, err
+	}
+	in, err = Read(path, experiments)
+	in.File = filepath.Base(path)
+	return in, err
+}
+
 func readText(t testing.TB, journal string) Input {
 	t.Helper()
-	path := filepath.Join(t.TempDir(), "run.jsonl")
-	require.NoError(t, os.WriteFile(path, []byte(journal), 0o644))
-	in, err := Read(path, experiments)
+	in, err := readAs(journal)
 	require.NoError(t, err)
-	in.File = filepath.Base(path)
 	return in
 }
-
-// sealed returns a modified line of a journal with its correct checksum.
-func sealed(line string) string {
-	line = checksum.ReplaceAllString(strings.TrimSuffix(line, "\n"), "}")
-	return fmt.Sprintf("%s,\"crc32\":\"%08x\"}\n", line[:len(line)-1], crc32.ChecksumIEEE([]byte(line)))
-}
-
-var checksum = regexp.MustCompile(`,"crc32":"[^"]*"}$`)
 
 func show(t testing.TB, run *result.Run, v shown) string {
 	t.Helper()
@@ -165,10 +209,10 @@ func assertDrawing(t testing.TB, svg string) {
 }
 
 // compareText returns the comparison of a run with the one before it.
-func compareText(t testing.TB, before, run string, opts term.Options) string {
+func compareText(t testing.TB, before, run Input, opts term.Options) string {
 	t.Helper()
-	a := matrix.Side{File: "before.jsonl", Run: readText(t, before).Run}
-	b := matrix.Side{File: "run.jsonl", Run: readText(t, run).Run}
+	a := matrix.Side{File: "before.jsonl", Run: before.Run}
+	b := matrix.Side{File: "run.jsonl", Run: run.Run}
 	columns, _ := experiments.Known(a.Run.Experiment)
 	c, err := matrix.Compare(a, b, columns, nil, false)
 	require.NoError(t, err)
@@ -202,50 +246,49 @@ func added(plain, page string) (lines string) {
 
 // Every recorded run has the views in its archive. `make record` takes the runs again.
 func TestViews(t *testing.T) {
-	for _, r := range recordedRuns(t) {
-		t.Run(r.name, func(t *testing.T) {
-			got := &txtar.Archive{Comment: r.archive.Comment}
-			for _, file := range r.archive.Files {
-				if strings.HasSuffix(file.Name, ".jsonl") {
-					got.Files = append(got.Files, file)
-				}
+	eachRun(t, func(t *testing.T, r recorded) {
+		got := &txtar.Archive{Comment: r.archive.Comment}
+		for _, file := range r.archive.Files {
+			if strings.HasSuffix(file.Name, ".jsonl") {
+				got.Files = append(got.Files, file)
 			}
-			add := func(name, text string) {
-				got.Files = append(got.Files, txtar.File{Name: name, Data: []byte(text)})
+		}
+		add := func(name, text string) {
+			got.Files = append(got.Files, txtar.File{Name: name, Data: []byte(text)})
+		}
+		for _, v := range views {
+			add(v.name, show(t, r.in.Run, v))
+		}
+		add("report", pageOf(t, r.in))
+		referred := *r.in.Run
+		if referTo(t, &referred) {
+			add("reference", added(show(t, r.in.Run, views[0]), show(t, &referred, views[0])))
+		}
+		if text, ok := r.member("before.jsonl"); ok {
+			before := readText(t, text)
+			for _, v := range views[:3] {
+				add("compare."+v.name, compareText(t, before, r.in, v.opts))
 			}
-			in := readText(t, r.journal(t))
-			for _, v := range views {
-				add(v.name, show(t, in.Run, v))
-			}
-			add("report", pageOf(t, in))
-			if plain := show(t, in.Run, views[0]); referTo(t, in.Run) {
-				add("reference", added(plain, show(t, in.Run, views[0])))
-			}
-			if before, ok := r.member("before.jsonl"); ok {
-				for _, v := range views[:3] {
-					add("compare."+v.name, compareText(t, before, r.journal(t), v.opts))
-				}
-				add("compare.report", pageOf(t, readText(t, before), in))
-			}
-			if *update {
-				require.NoError(t, os.WriteFile(r.path, txtar.Format(got), 0o644))
-				return
-			}
-			// The text after reading it back: a line that looks like a member's header would end the previous member.
-			got = txtar.Parse(txtar.Format(got))
-			var want, have []string
-			for _, file := range r.archive.Files {
-				want = append(want, file.Name)
-			}
-			for _, file := range got.Files {
-				have = append(have, file.Name)
-			}
-			require.Equal(t, want, have, "write the members: go test ./internal/report -run TestViews -update")
-			for i, file := range got.Files {
-				assert.Equal(t, string(r.archive.Files[i].Data), string(file.Data), "%s: %s", r.path, file.Name)
-			}
-		})
-	}
+			add("compare.report", pageOf(t, before, r.in))
+		}
+		if *update {
+			require.NoError(t, os.WriteFile(r.path, txtar.Format(got), 0o644))
+			return
+		}
+		// The text after reading it back: a line that looks like a member's header would end the previous member.
+		got = txtar.Parse(txtar.Format(got))
+		var want, have []string
+		for _, file := range r.archive.Files {
+			want = append(want, file.Name)
+		}
+		for _, file := range got.Files {
+			have = append(have, file.Name)
+		}
+		require.Equal(t, want, have, "write the members: go test ./internal/report -run TestViews -update")
+		for i, file := range got.Files {
+			assert.Equal(t, string(r.archive.Files[i].Data), string(file.Data), "%s: %s", r.path, file.Name)
+		}
+	})
 }
 
 // The archives are small enough to read, and each run can be recorded again.
@@ -270,88 +313,82 @@ func TestRecordedRuns(t *testing.T) {
 	assert.Less(t, lines, 14_500)
 }
 
-// No line is wider than the output or ends in blanks, and colours do not change the layout.
-func TestViewsFit(t *testing.T) {
-	for _, r := range recordedRuns(t) {
-		t.Run(r.name, func(t *testing.T) {
-			in := readText(t, r.journal(t))
-			for _, width := range []int{80, 97, 132, 200} {
-				for _, terminal := range []bool{false, true} {
-					opts := term.Options{Width: width, Terminal: terminal}
-					plain := show(t, in.Run, shown{format: "table", opts: opts})
-					assert.NotContains(t, plain, "\x1b")
-					for line := range strings.Lines(plain) {
-						line = strings.TrimSuffix(line, "\n")
-						assert.LessOrEqual(t, text.StringWidthWithoutEscSequences(line), width, "%q", line)
-						assert.Equal(t, strings.TrimRight(line, " "), line)
-					}
-					opts.Colour = true
-					coloured := show(t, in.Run, shown{format: "table", opts: opts})
-					assert.Equal(t, plain, text.StripEscape(coloured))
-				}
-			}
-		})
+// assertFits asserts that no line of a table is wider than the output or ends in blanks, and that colours do not change
+// the layout.
+func assertFits(t *testing.T, run *result.Run, width int) {
+	t.Helper()
+	for _, terminal := range []bool{false, true} {
+		opts := term.Options{Width: width, Terminal: terminal}
+		plain := show(t, run, shown{format: "table", opts: opts})
+		assert.NotContains(t, plain, "\x1b")
+		for line := range strings.Lines(plain) {
+			line = strings.TrimSuffix(line, "\n")
+			assert.LessOrEqual(t, text.StringWidthWithoutEscSequences(line), width, "%q", line)
+			assert.Equal(t, strings.TrimRight(line, " "), line)
+		}
+		opts.Colour = true
+		assert.Equal(t, plain, text.StripEscape(show(t, run, shown{format: "table", opts: opts})))
 	}
+}
+
+func TestViewsFit(t *testing.T) {
+	eachRun(t, func(t *testing.T, r recorded) {
+		for _, width := range []int{80, 97, 200} {
+			assertFits(t, r.in.Run, width)
+		}
+	})
 }
 
 // A run that was printed by --format json and read back has the same views.
 func TestViewsOfJSON(t *testing.T) {
-	for _, r := range recordedRuns(t) {
-		t.Run(r.name, func(t *testing.T) {
-			in := readText(t, r.journal(t))
-			document := show(t, in.Run, shown{format: "json"})
-			back := readText(t, document)
-			assert.JSONEq(t, document, show(t, back.Run, shown{format: "json"}))
-			for _, v := range views {
-				assert.Equal(t, show(t, in.Run, v), show(t, back.Run, v), v.name)
-			}
-		})
-	}
+	eachRun(t, func(t *testing.T, r recorded) {
+		document := show(t, r.in.Run, shown{format: "json"})
+		back := readText(t, document)
+		assert.JSONEq(t, document, show(t, back.Run, shown{format: "json"}))
+		for _, v := range views {
+			assert.Equal(t, show(t, r.in.Run, v), show(t, back.Run, v), v.name)
+		}
+	})
 }
 
 // A journal that was cut off at any place after its header is shown up to there, and as incomplete.
 func TestViewsOfCutJournals(t *testing.T) {
-	for _, r := range recordedRuns(t) {
-		t.Run(r.name, func(t *testing.T) {
-			journal := r.journal(t)
-			header := strings.IndexByte(journal, '\n') + 1
-			whole := len(journal)
-			for _, cut := range []int{header, header + 20, (header + whole) / 2, whole - 20} {
-				in := readText(t, journal[:cut])
-				assert.False(t, in.Ended)
-				assert.True(t, in.Run.Partial)
-				for _, v := range views {
-					page := show(t, in.Run, v)
-					if v.format == "table" {
-						words := strings.Join(strings.Fields(text.StripEscape(page)), " ")
-						assert.Contains(t, words, "interrupted: what is shown was measured", "%s at %d", v.name, cut)
-					}
-					assert.NotRegexp(t, `NaN|%!`, page)
-				}
-				assert.Contains(t, pageOf(t, in), "This run has not ended")
+	eachRun(t, func(t *testing.T, r recorded) {
+		journal := r.journal(t)
+		header := strings.IndexByte(journal, '\n') + 1
+		whole := len(journal)
+		for _, cut := range []int{header, (header + whole) / 2, whole - 20} {
+			in := readText(t, journal[:cut])
+			assert.False(t, in.Ended)
+			assert.True(t, in.Run.Partial)
+			assert.Contains(t, unbroken(show(t, in.Run, views[0])), "interrupted: what is shown was measured")
+			for _, format := range experiments.Formats() {
+				assert.NotRegexp(t, `NaN|%!`, show(t, in.Run, shown{format: format.Name}))
 			}
-		})
-	}
+			assert.Contains(t, pageOf(t, in), "This run has not ended")
+		}
+	})
 }
+
+// unbroken returns a text without colours and line breaks.
+func unbroken(page string) string { return strings.Join(strings.Fields(text.StripEscape(page)), " ") }
 
 // A journal of an unknown experiment is shown with the columns of all runs.
 func TestViewsOfUnknownExperiments(t *testing.T) {
-	for _, r := range recordedRuns(t) {
-		t.Run(r.name, func(t *testing.T) {
-			known := readText(t, r.journal(t))
-			name := fmt.Sprintf("%q:%q", "experiment", known.Run.Experiment)
-			header, samples, _ := strings.Cut(r.journal(t), "\n")
-			in := readText(t, sealed(strings.Replace(header, name, `"experiment":"latency"`, 1))+samples)
-			require.Equal(t, "latency", in.Run.Experiment)
-			for _, v := range views {
-				page := show(t, in.Run, v)
-				assert.NotRegexp(t, `NaN|%!`, page)
-				if v.format == "csv" {
-					assert.Equal(t, 1+len(known.Run.Samples), strings.Count(page, "\n"), "a row a sample")
-				}
+	for _, name := range []string{"primes-workers", "matrix", "bind", "numa-partial"} {
+		known := copyOf(t, name)
+		known.Experiment = "latency"
+		line, err := json.Marshal(known)
+		require.NoError(t, err)
+		in := readText(t, string(line))
+		for _, v := range views {
+			page := show(t, in.Run, v)
+			assert.NotRegexp(t, `NaN|%!`, page)
+			if v.format == "csv" {
+				assert.Equal(t, 1+len(known.Samples), strings.Count(page, "\n"), "a row a sample")
 			}
-			pageOf(t, in)
-		})
+		}
+		pageOf(t, in)
 	}
 }
 
@@ -359,13 +396,13 @@ var fontSize = regexp.MustCompile(`font-size="([0-9.]+)"`)
 
 // Each drawing applies to a recorded run, has a text for each of its elements, and does not change the run.
 func TestFiguresOfRecordedRuns(t *testing.T) {
+	t.Parallel()
 	drawn := map[string]int{} // 0: no run had it
 	for _, r := range recordedRuns(t) {
-		in := readText(t, r.journal(t))
-		before := show(t, in.Run, shown{format: "json"})
-		for _, f := range figuresOf(in.Run, experiments, scalesOf([]Input{in}, experiments)) {
+		before := show(t, r.in.Run, shown{format: "json"})
+		for _, f := range figuresOf(r.in.Run, experiments, scalesOf([]Input{r.in}, experiments)) {
 			drawn[f.Anchor] += 0
-			figure, ok := f.Draw(in.Run)
+			figure, ok := f.Draw(r.in.Run)
 			if !ok {
 				assert.Zero(t, figure)
 				continue
@@ -387,15 +424,40 @@ func TestFiguresOfRecordedRuns(t *testing.T) {
 				assert.Len(t, row, len(figure.Table.Head), "%s of %s", f.Anchor, r.name)
 			}
 		}
-		assert.Equal(t, before, show(t, in.Run, shown{format: "json"}), "%s is as it was", r.name)
+		assert.Equal(t, before, show(t, r.in.Run, shown{format: "json"}), "%s is as it was", r.name)
 	}
 	for anchor, runs := range drawn {
 		assert.Positive(t, runs, "%s: a run that it shows is to be recorded", anchor)
 	}
 }
 
+// An experiment that draws into a file (--svg) says why it cannot, and that the file cannot be written.
+func TestPictures(t *testing.T) {
+	for _, c := range []struct {
+		run, none string
+		draw      func(io.Writer, *result.Run) error
+	}{
+		{"bind", "no trial has a good sample", bind.Experiment.Picture.Draw},
+		{"c2c", "this run of gorun c2c has no good sample of a pair", c2c.Experiment.Picture.Draw},
+		{"contend", "no operation ran on different numbers of CPUs", contend.Experiment.Picture.Draw},
+		{"numa", "no row has a good sample", numa.Experiment.Picture.Draw},
+		{"matrix", "no cell has one", chart.MatrixSVG},
+	} {
+		run := copyOf(t, c.run)
+		var out strings.Builder
+		require.NoError(t, c.draw(&out, run))
+		rendertest.XML(t, out.String())
+		require.ErrorIs(t, c.draw(rendertest.Broken{}, run), rendertest.ErrBroken)
+		other := *run
+		other.Experiment, other.Matrix = "latency", nil
+		assert.Error(t, c.draw(io.Discard, &other), "a run of another experiment")
+		run.Samples, run.Matrix = nil, nil
+		assert.ErrorContains(t, c.draw(io.Discard, run), c.none)
+	}
+}
+
 // hostileText would colour a terminal, clear it, set its title, turn the reading direction, and run a script in a page.
-const hostileText = "\x1b[31m\x1b[2J\x1b]0;title\x07\u202e\x9b5m</script><img src=x onerror=alert(1)>\r\n" +
+const hostileText = "\x1b[31m\x1b[2J\x1b]0;title\x07\u202e\x9b5m</style></script><img src=x onerror=alert(1)>\" onload=\"x\r\n" +
 	"-- csv --\t\x00title"
 
 // soiled replaces every text of a JSON value, except those that determine how the rest is read.
@@ -419,36 +481,49 @@ func soiled(value any) any {
 
 // For any texts in a run, only printable characters reach a terminal, and only text reaches a page.
 func TestViewsOfHostileRuns(t *testing.T) {
-	for _, r := range recordedRuns(t) {
-		t.Run(r.name, func(t *testing.T) {
-			var tree any
-			document := show(t, readText(t, r.journal(t)).Run, shown{format: "json"})
-			require.NoError(t, json.Unmarshal([]byte(document), &tree))
-			text, err := json.Marshal(soiled(tree))
-			require.NoError(t, err)
-			in := readText(t, string(text))
-			for _, v := range views {
-				v.opts.Colour = false
-				page := show(t, in.Run, v)
-				if v.format == "table" || len(in.Run.Samples) > 0 {
-					assert.Contains(t, page, "title", "the text is there: %s", v.name)
-				}
-				for line := range strings.Lines(page) {
-					assert.False(t, strings.ContainsFunc(strings.TrimSuffix(line, "\n"), func(r rune) bool {
-						return !unicode.IsPrint(r)
-					}), "%s: %q", v.name, line)
-				}
+	eachRun(t, func(t *testing.T, r recorded) {
+		var tree any
+		require.NoError(t, json.Unmarshal([]byte(show(t, r.in.Run, shown{format: "json"})), &tree))
+		text, err := json.Marshal(soiled(tree))
+		require.NoError(t, err)
+		in := readText(t, string(text))
+		for _, v := range views {
+			v.opts.Colour = false
+			page := show(t, in.Run, v)
+			if v.format == "table" || len(in.Run.Samples) > 0 {
+				assert.Contains(t, page, "title", "the text is there: %s", v.name)
 			}
-			page := written(t, in)
-			assert.Equal(t, 1, strings.Count(page, "<script"))
-			assert.NotContains(t, page, "<img")
-			assert.NotContains(t, page, "\x1b")
-			assert.NotContains(t, page, "\u202e")
-		})
+			for line := range strings.Lines(page) {
+				assert.False(t, strings.ContainsFunc(strings.TrimSuffix(line, "\n"), func(r rune) bool {
+					return !unicode.IsPrint(r)
+				}), "%s: %q", v.name, line)
+			}
+		}
+		assertOnlyText(t, written(t, in))
+	})
+}
+
+func assertOnlyText(t *testing.T, page string) {
+	t.Helper()
+	assert.Equal(t, 1, strings.Count(page, "<script"))
+	for _, bad := range []string{"<img", "\x1b", "\u202e", `" onload="`} {
+		assert.NotContains(t, page, bad)
 	}
 }
 
-// The contents of an untrusted journal are drawn within the bounds of a drawing, or not at all.
+// Names in a journal of an unknown experiment, and the names of files, are texts of others too.
+func TestPageOfHostileNames(t *testing.T) {
+	run := copyOf(t, "matrix")
+	run.Experiment, run.Spec = hostileText, map[string]any{hostileText: hostileText}
+	for i := range run.Cells {
+		run.Cells[i].Flags = map[string]string{hostileText: hostileText}
+	}
+	page := written(t, Input{File: hostileText, Run: run}, Input{File: hostileText, Run: run})
+	assertOnlyText(t, page)
+	assert.Greater(t, strings.Count(page, "&lt;img"), 10)
+}
+
+// Any numbers in the journal of a stranger are shown without a failure, and drawn within the bounds of a drawing or not at all.
 func TestFiguresOfStrangers(t *testing.T) {
 	odd := []float64{0, -1, 1, 1e-9, 5e-324, 1e-300, math.MaxFloat64, -math.MaxFloat64, 7.5, 64, 1 << 16, 1 << 30}
 	// Some numbers of a run are changed. Whole numbers stay whole, so that the journal can be read.
@@ -473,9 +548,10 @@ func TestFiguresOfStrangers(t *testing.T) {
 		}
 		return value
 	}
-	drawn := 0
-	for _, r := range recordedRuns(t) {
-		line, err := json.Marshal(readText(t, r.journal(t)).Run)
+	var drawn atomic.Int64
+	t.Cleanup(func() { assert.Greater(t, drawn.Load(), int64(50)) })
+	eachRun(t, func(t *testing.T, r recorded) {
+		line, err := json.Marshal(r.in.Run)
 		require.NoError(t, err)
 		for seed := range uint64(4) {
 			random := rand.New(rand.NewPCG(seed, 0))
@@ -490,15 +566,17 @@ func TestFiguresOfStrangers(t *testing.T) {
 			if json.Unmarshal(changed, run) != nil {
 				continue // -1 is no count
 			}
+			for _, format := range experiments.Formats() {
+				require.NoError(t, format.Write(io.Discard, run, term.Options{}))
+			}
 			for _, f := range append(experiments.Of(run.Experiment).Drawings, experiment.Drawing{Draw: chart.CPUStrip}) {
 				if figure, ok := f.Draw(run); ok {
 					rendertest.Figure(t, figure)
-					drawn++
+					drawn.Add(1)
 				}
 			}
 		}
-	}
-	assert.Greater(t, drawn, 50)
+	})
 }
 
 // FuzzViews checks that any samples in a journal can be shown, in every format and by every drawing.

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/jedib0t/go-pretty/v6/text"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
@@ -56,6 +57,31 @@ func TestHeatShowsEveryFigure(t *testing.T) {
 			require.Equal(t, want, append([]string(nil), cells...))
 		}
 	})
+}
+
+// From two CPUs to more than any machine has, the map fits and its caption explains a cell.
+func TestHeatFitsAnyWidth(t *testing.T) {
+	for _, cpus := range []int{4, 5, 17, 38, 96} {
+		h := neighbours(cpus)
+		for _, width := range []int{20, 40, 80, 300} {
+			page := HeatText(h, term.Options{Width: width})
+			require.NotEmpty(t, page)
+			for line := range strings.Lines(page) {
+				require.LessOrEqual(t, term.Width(strings.TrimSuffix(line, "\n")), width, "%d CPUs: %q", cpus, line)
+			}
+			digit := strings.Contains(page, "ns, from:")
+			require.True(t, digit || !strings.Contains(page, "neighbouring CPUs"), "digits have a legend")
+			coloured := HeatText(h, term.Options{Width: width, Terminal: true, Colour: true})
+			require.Equal(t, page, text.StripEscape(coloured))
+		}
+	}
+	page := HeatText(neighbours(512), term.Options{})
+	assert.LessOrEqual(t, strings.Count(page, "\n"), 80)
+	assert.Contains(t, page, "up to 8 neighbouring CPUs")
+	assert.Empty(t, HeatText(&Heat{}, term.Options{}))
+	assert.Equal(t, "       0   1\n  0      1.0\n  1  1.0\n", HeatText(&Heat{
+		Seats: []Seat{{CPU: 0}, {CPU: 1}}, At: [][]float64{{math.NaN(), 1}, {1, math.NaN()}},
+	}, term.Options{}), "all figures are the same")
 }
 
 func TestHeatScale(t *testing.T) {

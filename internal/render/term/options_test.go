@@ -21,7 +21,7 @@ func TestOptionsForAFile(t *testing.T) {
 func TestOptionsForATerminal(t *testing.T) {
 	tty, err := os.OpenFile("/dev/ptmx", os.O_RDWR, 0)
 	if err != nil {
-		t.Skipf("no pseudo terminals here: %v", err)
+		t.Skip("needs /dev/ptmx")
 	}
 	defer tty.Close()
 	for _, c := range []struct {

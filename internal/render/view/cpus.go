@@ -30,7 +30,7 @@ func cpusBlock(s *result.Sample, which string, opts term.Options) string {
 	var used []result.CPU
 	idle := cpuset.Set{}
 	for _, cpu := range s.CPUs {
-		if cpu.Workers == 0 && cpu.BusySeconds == 0 {
+		if cpu.Workers == 0 && cpu.BusySeconds == 0 && cpu.CPU >= 0 && cpu.CPU <= cpuset.Max { // a foreign file may have others
 			idle = idle.With(cpu.CPU)
 			continue
 		}
