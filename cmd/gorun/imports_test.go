@@ -52,7 +52,7 @@ const mayImport = `
 	placement           cpuset csrc linux perf
 	primes              catalog column cpuset experiment hint linux placement reference render/view result
 	process             bytesize child cpuset csrc hint linux placement topology
-	process/processtest child cpuset csrc linux
+	process/processtest child cpuset csrc linux tests
 	reference           result testdata/references
 	render              catalog column cpuset experiment render/term render/view result shell stats topology units
 	render/chart        cpuset render/term render/view result stats units

@@ -17,6 +17,7 @@ import (
 	"gorun/internal/process"
 	"gorun/internal/process/processtest"
 	"gorun/internal/result"
+	"gorun/internal/tests"
 )
 
 // asBound is the name under which the test binary runs as a process of a trial.
@@ -92,9 +93,7 @@ func TestMeasure(t *testing.T) {
 // A process that another program moves off its CPU is detected.
 func TestMeasureBindUnbound(t *testing.T) {
 	cpus := processtest.CPUs(t)
-	if cpus.Len() < 2 {
-		t.Skip("there is no other CPU to go to")
-	}
+	tests.CPUs(t, 2)
 	const victim = 1
 	r := trial([]int{cpus.First()}, true)
 	s, err := r.measure(t.Context(), processtest.Self(asBound), func(pids []int) error {

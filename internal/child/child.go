@@ -4,6 +4,7 @@ package child
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -21,7 +22,7 @@ import (
 	"gorun/internal/linux"
 )
 
-// Patience is the time from a request to end until the process is killed.
+// Patience is the time from a request to end until the process is killed, unless Self has another.
 const Patience = 2 * time.Second
 
 // Self is gorun as a program to start.
@@ -29,6 +30,8 @@ type Self struct {
 	Path string   // of the executable
 	Argv []string // argv[0], and everything before the arguments of Ask and Start
 	Env  []string // all of the environment
+	// Patience is the time from a request to end until the process is killed; 0: the constant.
+	Patience time.Duration
 }
 
 // In returns gorun with another environment.
@@ -56,7 +59,7 @@ func (s Self) Ask(ctx context.Context, args []string, request, answer any) (*sys
 	cmd := s.Command(ctx, args...)
 	cmd.SysProcAttr = linux.ChildAttr()
 	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
-	cmd.WaitDelay = Patience
+	cmd.WaitDelay = cmp.Or(s.Patience, Patience)
 	var stdout, stderr bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
 	if request != nil {

@@ -23,6 +23,7 @@ import (
 	"gorun/internal/cgroup/cgrouptest"
 	"gorun/internal/child"
 	"gorun/internal/hint"
+	"gorun/internal/tests"
 )
 
 // The names under which the test binary is a process of these tests.
@@ -126,30 +127,33 @@ func TestAskEnvironment(t *testing.T) {
 
 // A child that is asked to end may end normally; one that does not react is killed.
 func TestAskIsEnded(t *testing.T) {
-	for name, c := range map[string]struct{ script, want string }{
-		"it ends":         {"exec sleep 600", "the process was killed by SIGTERM"},
-		"it says so":      {`trap 'echo "gorun: error: interrupted" >&2; exit 130' TERM; %s; read x <"$1"`, "interrupted"},
-		"it does not end": {`trap "" TERM; exec sleep 600`, "the process was killed by SIGKILL"},
+	for name, c := range map[string]struct {
+		script   string // sleeps after it has told its PID
+		patience time.Duration
+		want     string
+	}{
+		"it ends":         {`echo $$ >"$0"; exec sleep 600`, tests.Hang, "the process was killed by SIGTERM"},
+		"it says so":      {`trap 'echo "gorun: error: interrupted" >&2; exit 130' TERM; echo $$ >"$0"; read x <"$1"`, tests.Hang, "interrupted"},
+		"it does not end": {`trap "" TERM; echo $$ >"$0"; exec sleep 600`, time.Millisecond, "the process was killed by SIGKILL"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			t.Parallel()
 			dir := t.TempDir()
 			up, never := filepath.Join(dir, "up"), filepath.Join(dir, "never")
 			require.NoError(t, syscall.Mkfifo(up, 0o600))
 			require.NoError(t, syscall.Mkfifo(never, 0o600))
-			const tell = `echo >"$0"` // that the script has come so far
-			script := c.script
-			if before, after, found := strings.Cut(script, "%s"); found {
-				script = before + tell + after
-			} else if before, after, found := strings.Cut(script, "exec"); found {
-				script = before + tell + "; exec" + after
-			}
 			ctx, cancel := context.WithCancel(t.Context())
 			go func() {
-				_, _ = os.ReadFile(up)
-				cancel()
+				defer cancel()
+				text, _ := os.ReadFile(up)
+				pid, err := strconv.Atoi(strings.TrimSpace(string(text)))
+				assert.NoError(t, err)
+				// A shell notices a signal that comes before it sleeps only when the sleep ends.
+				for tests.Alive(pid) && tests.State(pid) != 'S' {
+					time.Sleep(time.Millisecond)
+				}
 			}()
-			_, err := shell(ctx, script, up, never)
+			sh := child.Self{Path: "/bin/sh", Argv: []string{"sh"}, Env: os.Environ(), Patience: c.patience}
+			_, err := sh.Ask(ctx, []string{"-c", c.script, up, never}, nil, new(any))
 			require.ErrorContains(t, err, c.want)
 		})
 	}
@@ -158,7 +162,7 @@ func TestAskIsEnded(t *testing.T) {
 // A child does not outlive its parent, even if the parent is killed.
 func TestAskDiesWithParent(t *testing.T) {
 	if runtime.GOOS != "linux" {
-		t.Skip("only Linux ends a child with its parent")
+		t.Skip("needs Linux")
 	}
 	self, err := os.Executable()
 	require.NoError(t, err)
@@ -171,7 +175,7 @@ func TestAskDiesWithParent(t *testing.T) {
 	parent.ExtraFiles = []*os.File{in}
 	require.NoError(t, parent.Start())
 	require.NoError(t, in.Close())
-	require.NoError(t, out.SetReadDeadline(time.Now().Add(time.Minute)))
+	require.NoError(t, out.SetReadDeadline(time.Now().Add(tests.Hang)))
 	lines := bufio.NewReader(out)
 	line, err := lines.ReadString('\n')
 	require.NoError(t, parent.Process.Kill())
@@ -188,12 +192,10 @@ func TestAskDiesWithParent(t *testing.T) {
 // A child that the kernel kills for lack of memory is reported with the signal and the limit of its cgroup.
 func TestKilledForWantOfMemory(t *testing.T) {
 	group := cgrouptest.Limited(t, "memory", 64<<20)
-	if _, err := os.Stat("/bin/bash"); err != nil {
-		t.Skip(err) // whose exec can give a name
-	}
+	tests.Tools(t, "bash") // its exec can give a name
 	self, err := os.Executable()
 	require.NoError(t, err)
-	join := exec.Command("/bin/bash", "-c", `echo $$ > "$0/cgroup.procs" && exec -a "$@"`, group, asParent, self,
+	join := exec.Command("bash", "-c", `echo $$ > "$0/cgroup.procs" && exec -a "$@"`, group, asParent, self,
 		"exec tail /dev/zero")
 	text, err := join.CombinedOutput()
 	require.NoError(t, err, "%s", text)

@@ -2,6 +2,7 @@ package child
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -82,7 +83,7 @@ func (g *Group) start(s Self, command string, members []Member, stop func()) err
 		}
 		m := &member{name: asked.Name, process: s.Command(g.ctx, command)}
 		m.process.SysProcAttr, m.process.ExtraFiles, m.process.Stderr = linux.ChildAttr(), asked.Files, &m.stderr
-		m.process.WaitDelay = Patience
+		m.process.WaitDelay = cmp.Or(s.Patience, Patience)
 		in, inErr := m.process.StdinPipe()
 		out, outErr := m.process.StdoutPipe()
 		if err := errors.Join(inErr, outErr); err != nil {
@@ -181,7 +182,7 @@ func receive[A any](m *member) (*A, error) {
 // ended waits for the end of a member whose messages ended with err. It returns the error with which the process ended,
 // or nil if that adds nothing to err.
 func (m *member) ended(err error) error {
-	patience := Patience
+	patience := m.process.WaitDelay
 	if !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) {
 		patience = 0 // it is still running, but sends invalid messages
 	}

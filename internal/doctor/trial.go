@@ -12,9 +12,10 @@ import (
 	"gorun/internal/stats"
 )
 
+// runSeconds is the time that one run of the trial takes, about. It is a variable for tests.
+var runSeconds = 0.050
+
 const (
-	// runSeconds is the time that one run of the trial takes, about.
-	runSeconds = 0.050
 	// trialRounds are enough for the first interval of the judge, and take 1.8 s.
 	trialRounds = 12
 	// perRound is the number of runs in a round: baseline, duplicate, cell.

@@ -12,6 +12,7 @@ import (
 
 	"gorun/internal/cpuset"
 	"gorun/internal/linux"
+	"gorun/internal/tests"
 )
 
 // sleeper starts a process that a test may move, and returns its task.
@@ -33,12 +34,8 @@ func task(t *testing.T, pid int) linux.Task {
 // twoOf returns the first CPU and the first two that this process may use.
 func twoOf(t *testing.T) (one, two cpuset.Set) {
 	t.Helper()
-	allowed, err := linux.GetAffinity(0)
-	require.NoError(t, err)
-	if allowed.Len() < 2 {
-		t.Skip("needs two CPUs")
-	}
-	return cpuset.Of(allowed.List()[0]), cpuset.Of(allowed.List()[:2]...)
+	cpus := tests.CPUs(t, 2)
+	return cpuset.Of(cpus[0]), cpuset.Of(cpus...)
 }
 
 func TestMasks(t *testing.T) {

@@ -27,6 +27,7 @@ import (
 	"gorun/internal/hint"
 	"gorun/internal/linux"
 	"gorun/internal/placement"
+	"gorun/internal/tests"
 )
 
 // What the test binary is as a process of these tests; a command follows.
@@ -38,11 +39,17 @@ const (
 	asWriter     = "launch-write"   // a mebibyte to stdout and one to stderr, by turns
 	asPlaced     = "launch-placed"  // tells what it was started with
 	asMover      = "launch-move"    // moves to each of some CPUs in turn
+	asCatcher    = "launch-catch"   // tells the signals that it gets, and ends with the last
+	asBurner     = "launch-burn"    // uses CPU time, says so, and stays
 )
 
-const mebibyte = 1 << 20
+const (
+	mebibyte = 1 << 20
+	burnt    = 20 * time.Millisecond // the CPU time that asBurner uses
+)
 
 func TestMain(m *testing.M) {
+	dying = tests.Hang
 	if len(os.Args) < 2 || os.Args[1] != asSupervisor && !strings.HasPrefix(os.Args[1], "launch-") {
 		os.Setenv("GORACE", "atexit_sleep_ms=0") // or each process of a -race build stays for a second
 		os.Setenv("PATH", "/usr/bin:/bin")       // all of which every user may read
@@ -74,6 +81,14 @@ func TestMain(m *testing.M) {
 		err = tellPlaced()
 	case asMover:
 		err = move(args)
+	case asCatcher:
+		catchSignals()
+	case asBurner:
+		for used := time.Duration(0); used < burnt && err == nil; {
+			used, err = linux.ProcessCPUTime(0)
+		}
+		fmt.Println("burnt")
+		time.Sleep(tests.Hang) // it is killed before
 	}
 	if e := new(ExitError); errors.As(err, &e) {
 		fmt.Fprintln(os.Stderr, err)
@@ -100,9 +115,11 @@ func tellPlaced() error {
 	return errors.Join(err1, err2, err3)
 }
 
+// command returns a command that is not killed for being slow to end.
 func command(argv ...string) Command {
 	return Command{
-		Self: child.Self{Path: "/proc/self/exe", Argv: []string{"gorun"}, Env: os.Environ()}, Argv: argv, Keep: 2 * mebibyte,
+		Self: child.Self{Path: "/proc/self/exe", Argv: []string{"gorun"}, Env: os.Environ(), Patience: tests.Hang},
+		Argv: argv, Keep: 2 * mebibyte,
 	}
 }
 
@@ -115,9 +132,15 @@ func shell(script string, args ...string) []string {
 	return append([]string{"/bin/sh", "-c", script}, args...)
 }
 
-// both runs a test with each way of starting a command from a shell: Exec and Run.
-func both(t *testing.T, test func(t *testing.T, as string)) {
-	for _, as := range []string{asCommand, asRunner, asMeasurer} {
+// Ways of starting a command from a shell: Exec and Run; and those in which the terminal and signals are the command's.
+var (
+	ways        = []string{asCommand, asRunner, asMeasurer}
+	interactive = []string{asCommand, asRunner}
+)
+
+// each runs a test with each of some ways.
+func each(t *testing.T, ways []string, test func(t *testing.T, as string)) {
+	for _, as := range ways {
 		t.Run(as, func(t *testing.T) { test(t, as) })
 	}
 }
@@ -135,16 +158,22 @@ func TestExitCodesAreThoseOfEnv(t *testing.T) {
 	require.NoError(t, os.WriteFile(plain, []byte("exit 0\n"), 0o644))
 	require.NoError(t, os.WriteFile(bare, []byte("exit 9\n"), 0o755)) // a script without #!
 	require.NoError(t, os.WriteFile(lost, []byte("#!/no/such/shell\n"), 0o755))
-	both(t, func(t *testing.T, as string) {
-		for want, argvs := range map[int][][]string{
-			0:   {{"true"}, shell("exit 0")},
-			3:   {shell("exit 3")},
-			9:   {{bare}},
-			126: {{plain}, {dir}, {"/etc/passwd/x"}},
-			127: {{"no-such-command"}, {dir + "/none"}, {lost}, {""}},
-		} {
+	codes := map[int][][]string{
+		0:   {{"true"}},
+		3:   {shell("exit 3")},
+		9:   {{bare}},
+		126: {{plain}, {dir}, {"/etc/passwd/x"}},
+		127: {{"no-such-command"}, {dir + "/none"}, {lost}, {""}},
+	}
+	for want, argvs := range codes {
+		for _, argv := range argvs {
+			assert.Equal(t, want, code(exec.Command("env", argv...).Run()), "env %q", argv)
+		}
+	}
+	each(t, ways, func(t *testing.T, as string) {
+		t.Parallel()
+		for want, argvs := range codes {
 			for _, argv := range argvs {
-				assert.Equal(t, want, code(exec.Command("env", argv...).Run()), "env %q", argv)
 				assert.Equal(t, want, code(self(as, argv...).Run()), "%q", argv)
 			}
 		}
@@ -210,15 +239,20 @@ func TestOutcome(t *testing.T) {
 	assert.Positive(t, o.MaxRSSFloorBytes)
 	assert.Zero(t, o.Killed)
 	assert.False(t, o.TimedOut)
+	assert.Nil(t, o.Migrations(nil), "they are not counted unless that is asked for")
 
-	// The usage of children counts, even if they are not waited for.
-	o, err = run(t, command(shell("i=0; (while [ $i -lt 200000 ]; do i=$((i+1)); done)")...), Setting{})
+	// The usage of descendants counts, even if the command does not wait for them.
+	said := filepath.Join(t.TempDir(), "said")
+	require.NoError(t, syscall.Mkfifo(said, 0o600))
+	o, err = run(t, command(shell(`"$0" "$1" >"$2" & read x <"$2"`, os.Args[0], asBurner, said)...), Setting{})
 	require.NoError(t, err)
-	assert.Greater(t, o.UserSeconds+o.SystemSeconds, 0.01)
+	assert.Zero(t, o.ExitCode)
+	assert.Equal(t, 1, o.Killed)
+	assert.GreaterOrEqual(t, o.UserSeconds+o.SystemSeconds, (burnt - time.Millisecond).Seconds(), "of two clocks")
 }
 
 func TestOnlyTheEndIsKept(t *testing.T) {
-	c := command(shell("i=0; while [ $i -lt 100 ]; do echo $i; i=$((i+1)); done")...)
+	c := command(shell("echo 97; echo 98; echo 99")...)
 	c.Keep = 6
 	o, err := run(t, c, Setting{})
 	require.NoError(t, err)
@@ -227,7 +261,7 @@ func TestOnlyTheEndIsKept(t *testing.T) {
 }
 
 func TestArgumentsAndEnvironmentArrive(t *testing.T) {
-	both(t, func(t *testing.T, as string) {
+	each(t, ways, func(t *testing.T, as string) {
 		cmd := self(as, "printf", `<%s>`, "", "a b", "*", "-x", "--", "ö\n", "")
 		cmd.Env = []string{"PATH=/usr/bin:/bin"}
 		out, err := cmd.Output()
@@ -243,7 +277,7 @@ func TestArgumentsAndEnvironmentArrive(t *testing.T) {
 }
 
 func TestInputAndOutputArriveWhole(t *testing.T) {
-	both(t, func(t *testing.T, as string) {
+	each(t, ways, func(t *testing.T, as string) {
 		cmd := self(as, os.Args[0], asWriter)
 		var out, err bytes.Buffer
 		cmd.Stdout, cmd.Stderr = &out, &err
@@ -279,7 +313,7 @@ B
 	want, err := exec.Command("/bin/sh", "-c", "/bin/sh -c '"+list+"'"+open).CombinedOutput()
 	require.NoError(t, err, string(want))
 	require.True(t, strings.HasPrefix(string(want), "three\nnine\n"), string(want))
-	both(t, func(t *testing.T, as string) {
+	each(t, ways, func(t *testing.T, as string) {
 		script := `"$0" "$1" /bin/sh -c '` + list + "'" + open
 		out, err := exec.Command("/bin/sh", "-c", script, os.Args[0], as).CombinedOutput()
 		require.NoError(t, err, string(out))
@@ -309,7 +343,8 @@ func TestLayout(t *testing.T) {
 
 // A shell may lower the limit on open files below a descriptor that it passes on.
 func TestInheritedDescriptorAboveTheLimit(t *testing.T) {
-	both(t, func(t *testing.T, as string) {
+	tests.Tools(t, "bash")
+	each(t, ways, func(t *testing.T, as string) {
 		const script = `ulimit -n 24; "$0" "$1" cat <&200`
 		cmd := exec.Command("bash", "-c", "exec 200<<<hello; "+script, os.Args[0], as)
 		out, err := cmd.CombinedOutput()
@@ -333,7 +368,7 @@ func begin(t *testing.T, cmd *exec.Cmd) reader {
 	cmd.Stdout = to
 	require.NoError(t, cmd.Start())
 	to.Close()
-	require.NoError(t, from.SetReadDeadline(time.Now().Add(time.Minute)))
+	require.NoError(t, from.SetReadDeadline(time.Now().Add(tests.Hang)))
 	r := reader{bufio.NewReader(from), from}
 	line, err := r.ReadString('\n')
 	require.NoError(t, err)
@@ -372,6 +407,7 @@ func TestTheSettingIsTheCommands(t *testing.T) {
 	assert.Equal(t, want, string(o.Stdout))
 	assert.GreaterOrEqual(t, o.Checked, checks)
 	assert.Empty(t, o.Mismatches)
+	assert.Empty(t, o.Changed)
 
 	after, err := linux.GetAffinity(0)
 	require.NoError(t, err)
@@ -406,45 +442,56 @@ func TestSuperviseOfNoUse(t *testing.T) {
 	assert.ErrorContains(t, err, "start /none")
 }
 
-// A setting that a command changes itself is distinguished from one that another program changes while it sleeps; an
-// unchanged one is as requested.
+// A setting that a command changes itself is reported as such.
 func TestTheCommandIsWatched(t *testing.T) {
-	allowed, err := linux.GetAffinity(0)
+	cpus := tests.CPUs(t, 2)
+	tests.Tools(t, "taskset")
+	asked := Setting{Setting: placement.Setting{CPUs: cpuset.Of(cpus[0])}}
+	m := placement.Mismatch{What: "CPUs", Asked: strconv.Itoa(cpus[0]), Got: strconv.Itoa(cpus[1])}
+	o, err := run(t, command("taskset", "-c", m.Got, "true"), asked)
 	require.NoError(t, err)
-	if allowed.Len() < 2 || !linux.Cgo {
-		t.Skip("with one CPU there is no other mask; without cgo what changed is seen at the end")
-	}
-	asked := Setting{Setting: placement.Setting{CPUs: cpuset.Of(allowed.First())}}
-	m := placement.Mismatch{What: "CPUs", Asked: asked.CPUs.String(), Got: strconv.Itoa(allowed.Last())}
-
-	o, err := run(t, command("sleep", "0.2"), asked)
-	require.NoError(t, err)
-	assert.Greater(t, o.Checked, 2)
 	assert.Empty(t, o.Mismatches)
-	assert.Empty(t, o.Changed)
+	assert.Equal(t, []string{changedItself + m.Error()}, o.Changed)
+}
 
-	if taskset, err := exec.LookPath("taskset"); err == nil {
-		o, err = run(t, command(taskset, "-c", m.Got, "true"), asked)
-		require.NoError(t, err)
-		assert.Empty(t, o.Mismatches)
-		assert.Equal(t, []string{"the command changed its own affinity, unless another program did: " + m.Error()}, o.Changed)
-	}
+const changedItself = "the command changed its own affinity, unless another program did: "
 
-	c := command(shell("echo $$; exec sleep 1")...)
-	r, w, err := os.Pipe()
+// A change that the command cannot have made, because it did not run or because the CPUs of gorun itself have changed, is a
+// mismatch.
+func TestReadBack(t *testing.T) {
+	cpus := tests.CPUs(t, 2)
+	allowed, err := linux.GetAffinity(os.Getpid())
 	require.NoError(t, err)
-	defer r.Close()
-	c.Stdout = w
-	go func() {
-		var pid int
-		_, err := fmt.Fscan(r, &pid)
-		assert.NoError(t, err)
-		time.Sleep(6 * placement.Period) // until it sleeps
-		assert.NoError(t, linux.SetAffinity(pid, cpuset.Of(allowed.Last())))
+	sleeps := exec.Command("sleep", "1000")
+	require.NoError(t, sleeps.Start())
+	defer func() {
+		_ = sleeps.Process.Kill()
+		_ = sleeps.Wait()
 	}()
-	o, err = run(t, c, asked)
-	require.NoError(t, err)
-	w.Close()
-	assert.Equal(t, []string{m.Error()}, o.Mismatches)
-	assert.Empty(t, o.Changed)
+	pid := sleeps.Process.Pid
+	m := placement.Mismatch{What: "CPUs", Asked: strconv.Itoa(cpus[0]), Got: strconv.Itoa(cpus[1])}
+	mismatches := []string{m.Error()}
+	for _, c := range []struct {
+		free, machine bool // the command may change its setting; the CPUs of gorun change
+		want          Outcome
+	}{
+		{true, false, Outcome{Changed: []string{changedItself + m.Error()}}},
+		{true, true, Outcome{Mismatches: mismatches}},
+		{false, false, Outcome{Mismatches: mismatches}},
+	} {
+		asked := placement.Setting{CPUs: cpuset.Of(cpus[0])}
+		require.NoError(t, linux.SetAffinity(pid, asked.CPUs))
+		machine := placement.WatchMachine(nil)
+		monitor := placement.Compare(placement.Thread{TID: pid, Setting: asked, Free: c.free})
+		require.NoError(t, linux.SetAffinity(pid, cpuset.Of(cpus[1])))
+		if c.machine {
+			require.NoError(t, linux.SetAffinity(os.Getpid(), cpuset.Of(cpus[0])))
+		}
+		var o Outcome
+		o.readBack(machine, monitor)
+		require.NoError(t, linux.SetAffinity(os.Getpid(), allowed))
+		assert.Equal(t, 2, o.Checked)
+		o.Checked = 0
+		assert.Equal(t, c.want, o)
+	}
 }

@@ -18,6 +18,7 @@ import (
 	"gorun/internal/placement"
 	"gorun/internal/result"
 	"gorun/internal/sysfs"
+	"gorun/internal/tests"
 	"gorun/internal/topology"
 )
 
@@ -49,7 +50,7 @@ func runTraced(t *testing.T, cpu int, argv ...string) Outcome {
 		assert.Empty(t, o.Moves)
 		require.NotNil(t, o.MovesWorse)
 		assert.NotEmpty(t, o.MovesWorse.Hint)
-		t.Skip(o.MovesWorse.Message)
+		t.Skip("needs perf events")
 	}
 	return o
 }
@@ -57,17 +58,13 @@ func runTraced(t *testing.T, cpu int, argv ...string) Outcome {
 // A process in the background and one in its own session belong to the command.
 func TestMovesOfACommandAndItsDescendants(t *testing.T) {
 	const moves = 100
-	allowed, err := linux.GetAffinity(0)
-	require.NoError(t, err)
-	a, b := allowed.First(), allowed.Last()
-	if a == b {
-		t.Skip("one CPU is allowed: nothing can move")
-	}
+	cpus := tests.CPUs(t, 2)
+	a, b := cpus[0], cpus[1]
 	argv := shell(`"$0" "$@" & setsid "$0" "$@"; wait`, os.Args[0], asMover)
 	argv = append(argv, slices.Repeat([]string{strconv.Itoa(a), strconv.Itoa(b)}, moves)...)
 	o := runTraced(t, b, argv...)
 	if o.MovesLost > 0 {
-		t.Skipf("%d records were lost: this user has too many other rings", o.MovesLost)
+		t.Skip("needs space for records of moves")
 	}
 	assert.Equal(t, []perf.MoveCount{{From: a, To: b, Count: 2 * moves}, {From: b, To: a, Count: 2 * moves}}, o.Moves)
 	m, err := topology.Read(os.DirFS("/"))
@@ -89,24 +86,6 @@ func TestMovesOfACommandThatStays(t *testing.T) {
 		assert.Contains(t, o.MovesWorse.Message, `migrations are counted by "switches" only: `)
 		assert.NotEmpty(t, o.MovesWorse.Hint)
 	}
-}
-
-func TestMovesNotAskedFor(t *testing.T) {
-	o, err := run(t, command("true"), Setting{})
-	require.NoError(t, err)
-	assert.Empty(t, o.MovesBy)
-	assert.Nil(t, o.MovesWorse)
-	assert.Nil(t, o.Migrations(&topology.Machine{}))
-}
-
-// The command runs whether or not a trace can be opened.
-func TestMovesOfACommandThatNeverRan(t *testing.T) {
-	c := command("/etc/passwd")
-	c.Migrations = true
-	_, err := run(t, c, Setting{})
-	exit := new(ExitError)
-	require.ErrorAs(t, err, &exit)
-	assert.Equal(t, ExitCannot, exit.Code)
 }
 
 func TestMigrationsByRelation(t *testing.T) {

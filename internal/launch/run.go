@@ -1,6 +1,7 @@
 package launch
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -125,19 +126,23 @@ var errTimeout = errors.New("the timeout has passed")
 
 // running is a supervisor and the pipes to it.
 type running struct {
-	pid     int
-	group   bool     // the supervisor and the command have their own process group
-	control *os.File // a byte is a signal for the command; closing it kills the command
-	answer  *os.File
-	theirs  []*os.File // the other ends, and replacements of files that were not given
-	stdio   [3]*os.File
-	tails   [2]*tail
+	pid      int
+	patience time.Duration // from a request to end until the command is killed
+	group    bool          // the supervisor and the command have their own process group
+	control  *os.File      // a byte is a signal for the command; closing it kills the command
+	answer   *os.File
+	theirs   []*os.File // the other ends, and replacements of files that were not given
+	stdio    [3]*os.File
+	tails    [2]*tail
 }
 
 // open makes the pipes.
 func (c Command) open() (r *running, err error) {
 	terminal, _ := linux.Terminal()
-	r = &running{group: !c.Passed || !terminal, stdio: [3]*os.File{c.Stdin, c.Stdout, c.Stderr}}
+	r = &running{
+		patience: cmp.Or(c.Self.Patience, child.Patience), group: !c.Passed || !terminal,
+		stdio: [3]*os.File{c.Stdin, c.Stdout, c.Stderr},
+	}
 	defer func() {
 		if err != nil {
 			r.close()
@@ -267,7 +272,7 @@ func (r *running) wait() (Outcome, error) {
 // end asks the command to end, and kills it if it takes too long.
 func (r *running) end() {
 	_, _ = r.control.Write([]byte{byte(syscall.SIGTERM)})
-	time.AfterFunc(child.Patience, func() { r.control.Close() })
+	time.AfterFunc(r.patience, func() { r.control.Close() })
 }
 
 // pass passes signals on until the returned function is called. If the command shares the foreground group with this
@@ -305,6 +310,9 @@ func typed(s syscall.Signal) bool {
 	}
 	return false
 }
+
+// dying is the time that killed processes have to end. Tests, which run on machines of any speed, set a longer one.
+var dying = child.Patience
 
 // hashSeed makes the hashes of one process comparable.
 var hashSeed = maphash.MakeSeed()
@@ -346,7 +354,7 @@ func (t *tail) end() []byte {
 	if t == nil {
 		return nil
 	}
-	_ = t.from.SetReadDeadline(time.Now().Add(child.Patience))
+	_ = t.from.SetReadDeadline(time.Now().Add(dying))
 	<-t.over
 	return t.kept[max(0, len(t.kept)-t.keep):]
 }

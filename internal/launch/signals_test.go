@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"os/signal"
 	"strconv"
 	"strings"
 	"syscall"
@@ -16,47 +17,44 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"gorun/internal/sysfs"
 	"gorun/internal/tests"
 )
 
+// caught are signals that are passed on to a command.
+var caught = []os.Signal{
+	syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP, syscall.SIGQUIT, syscall.SIGUSR1, syscall.SIGUSR2,
+}
+
+// catchSignals is the body of asCatcher.
+func catchSignals() {
+	signals := make(chan os.Signal, len(caught))
+	signal.Notify(signals, caught...)
+	fmt.Println("ready")
+	for range caught {
+		fmt.Println(<-signals)
+	}
+	os.Exit(7)
+}
+
 func TestSignalsArePassedOn(t *testing.T) {
-	both(t, func(t *testing.T, as string) {
-		if as == asMeasurer {
-			t.Skip("it keeps signals to itself")
-		}
-		for name, s := range map[string]syscall.Signal{
-			"TERM": syscall.SIGTERM, "INT": syscall.SIGINT, "HUP": syscall.SIGHUP, "QUIT": syscall.SIGQUIT,
-			"USR1": syscall.SIGUSR1, "USR2": syscall.SIGUSR2,
-		} {
-			cmd := self(as, shell("trap 'echo got; exit 7' "+name+"; echo ready; sleep 1000 & wait; wait")...)
-			cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true} // no terminal: nobody but us sends signals
-			r := begin(t, cmd)
+	each(t, interactive, func(t *testing.T, as string) {
+		cmd := self(as, os.Args[0], asCatcher)
+		cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true} // no terminal: nobody but us sends signals
+		r := begin(t, cmd)
+		for _, s := range caught {
 			require.NoError(t, cmd.Process.Signal(s))
 			line, err := r.ReadString('\n')
 			require.NoError(t, err)
-			assert.Equal(t, "got\n", line, name)
-			assert.Equal(t, 7, code(cmd.Wait()), name)
-			if as == asCommand {
-				_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) // it leaves its child behind, as under env
-			}
-			assert.Empty(t, r.rest(t), name)
+			assert.Equal(t, s.String()+"\n", line)
 		}
+		assert.Empty(t, r.rest(t))
+		assert.Equal(t, 7, code(cmd.Wait()))
 	})
-}
-
-func TestACommandThatDiesOfASignal(t *testing.T) {
-	cmd := self(asRunner, shell("echo ready; exec sleep 1000")...)
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
-	r := begin(t, cmd)
-	require.NoError(t, cmd.Process.Signal(syscall.SIGTERM))
-	assert.Empty(t, r.rest(t))
-	assert.Equal(t, 128+15, code(cmd.Wait()))
 }
 
 // Signals that were ignored before gorun stay ignored, as with nohup.
 func TestIgnoredSignalsStayIgnored(t *testing.T) {
-	both(t, func(t *testing.T, as string) {
+	each(t, ways, func(t *testing.T, as string) {
 		out, err := exec.Command("/bin/sh", "-c", `trap '' HUP; exec "$0" "$1" /bin/sh -c 'kill -HUP $$; echo alive'`,
 			os.Args[0], as).Output()
 		require.NoError(t, err)
@@ -65,30 +63,27 @@ func TestIgnoredSignalsStayIgnored(t *testing.T) {
 }
 
 func TestStoppedAndContinued(t *testing.T) {
-	cmd := self(asRunner, shell("echo ready; echo $$; trap 'echo over; exit 5' USR1; sleep 1000 & wait; wait")...)
+	cmd := self(asRunner, shell("echo ready; echo $$; exec cat")...)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	in, err := cmd.StdinPipe()
+	require.NoError(t, err)
 	r := begin(t, cmd)
 	line, err := r.ReadString('\n')
 	require.NoError(t, err)
 	pid, err := strconv.Atoi(strings.TrimSpace(line))
 	require.NoError(t, err)
-	state := func(want string) func() bool {
-		return func() bool {
-			is, err := sysfs.ReadField(os.DirFS("/"), fmt.Sprintf("proc/%d/status", pid), "State")
-			return err == nil && strings.HasPrefix(is, want)
-		}
-	}
 	require.NoError(t, cmd.Process.Signal(syscall.SIGTSTP))
 	var status syscall.WaitStatus
 	_, err = syscall.Wait4(cmd.Process.Pid, &status, syscall.WUNTRACED, nil)
 	require.NoError(t, err)
 	require.True(t, status.Stopped())
-	require.Eventually(t, state("T"), time.Minute, time.Millisecond)
+	tests.Await(t, "stop", func() bool { return tests.State(pid) == 'T' })
 	require.NoError(t, cmd.Process.Signal(syscall.SIGCONT))
-	require.Eventually(t, state("S"), time.Minute, time.Millisecond)
-	require.NoError(t, cmd.Process.Signal(syscall.SIGUSR1))
-	assert.Equal(t, "over\n", r.rest(t))
-	assert.Equal(t, 5, code(cmd.Wait()))
+	_, err = in.Write([]byte("over\n"))
+	require.NoError(t, err)
+	require.NoError(t, in.Close())
+	assert.Equal(t, "over\n", r.rest(t), "a stopped command would not read it")
+	assert.Zero(t, code(cmd.Wait()))
 }
 
 func TestNobodyOutlivesAKilledGorun(t *testing.T) {
@@ -125,25 +120,30 @@ func TestNobodyOfTheGroupOutlivesAKilledSupervisor(t *testing.T) {
 	assert.ErrorContains(t, err, "without an answer: killed by SIGKILL")
 }
 
-func TestTimeout(t *testing.T) {
-	c := command(shell("setsid sleep 1000 & echo why >&2; exec sleep 1000")...)
-	c.Timeout = time.Second
-	o, err := run(t, c, Setting{})
-	require.NoError(t, err)
-	assert.True(t, o.TimedOut)
-	assert.Equal(t, 128+15, o.ExitCode, "it was asked to end")
-	assert.Equal(t, "why\n", string(o.Stderr))
-}
-
-func TestInterrupted(t *testing.T) {
-	ctx, cancel := context.WithCancel(t.Context())
+// A command is asked to end when the time is over, and when gorun is interrupted.
+func TestTimeoutAndInterruption(t *testing.T) {
+	cancelled, cancel := context.WithCancel(t.Context())
 	cancel()
-	o, err := Run(ctx, command("sleep", "1000"), Setting{})
-	require.NoError(t, err)
-	assert.Equal(t, 15, o.Signal)
-	assert.False(t, o.TimedOut)
+	for name, c := range map[string]struct {
+		ctx      context.Context
+		timeout  time.Duration
+		timedOut bool
+	}{
+		"timeout": {t.Context(), time.Nanosecond, true}, "interrupted": {cancelled, 0, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			sleeps := command("sleep", "1000")
+			sleeps.Timeout = c.timeout
+			o, err := Run(c.ctx, sleeps, Setting{})
+			require.NoError(t, err)
+			assert.Equal(t, 15, o.Signal)
+			assert.Equal(t, 128+15, o.ExitCode)
+			assert.Equal(t, c.timedOut, o.TimedOut)
+		})
+	}
 }
 
+// A command that does not end when it is asked to is killed, with its descendants.
 func TestInterruptedAndUnwilling(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
@@ -151,6 +151,7 @@ func TestInterruptedAndUnwilling(t *testing.T) {
 	require.NoError(t, err)
 	defer from.Close()
 	c := command(shell(family + "echo ready; sleep 1000; sleep 1000")...)
+	c.Self.Patience = time.Millisecond
 	c.Stdout = to
 	go func() {
 		_, _ = from.Read(make([]byte, 1))
@@ -165,10 +166,7 @@ func TestInterruptedAndUnwilling(t *testing.T) {
 
 // On a terminal the command may read it, and ^C reaches the command once.
 func TestOnATerminal(t *testing.T) {
-	both(t, func(t *testing.T, as string) {
-		if as == asMeasurer {
-			t.Skip("the terminal is not its command's")
-		}
+	each(t, interactive, func(t *testing.T, as string) {
 		keys, terminal := openTerminal(t)
 		cmd := self(as, shell(`trap 'echo got' INT; echo $$; until read x; do :; done; echo "read $x"; exit 6`)...)
 		cmd.Stdin, cmd.Stdout, cmd.Stderr = terminal, terminal, terminal
@@ -203,7 +201,7 @@ func openTerminal(t *testing.T) (keys, terminal *os.File) {
 	t.Helper()
 	keys, err := os.OpenFile("/dev/ptmx", os.O_RDWR|syscall.O_NOCTTY, 0)
 	if err != nil {
-		t.Skipf("there are no pseudo-terminals here: %v", err)
+		t.Skip("needs pseudo-terminals")
 	}
 	t.Cleanup(func() { keys.Close() })
 	const setLock, getNumber = 0x40045431, 0x80045430 // TIOCSPTLCK, TIOCGPTN (asm-generic/ioctls.h)

@@ -13,14 +13,30 @@ const (
 	lookShare = 200
 )
 
+// stopTime adds up for how long a process was stopped.
+type stopTime struct {
+	total time.Duration
+	last  time.Time // of the last look
+	was   bool      // a process was stopped then
+}
+
+// look adds the time since the last look: half of it if the two looks differ.
+func (s *stopTime) look(now time.Time, is bool) {
+	for _, stopped := range []bool{s.was, is} {
+		if stopped {
+			s.total += now.Sub(s.last) / 2
+		}
+	}
+	s.last, s.was = now, is
+}
+
 // watchStops polls whether a signal has stopped a process of the command, which may be any descendant, until the
 // returned function is called. That returns the stopped time in seconds, or nil if it is not known. The error is at
 // most the polling interval, and a shorter stop may not be detected.
 func watchStops() (finish func() *float64) {
 	over, seconds := make(chan struct{}), make(chan *float64)
 	go func() {
-		total, known := time.Duration(0), true
-		last, was := time.Now(), false
+		stopped, known := stopTime{last: time.Now()}, true
 		timer := time.NewTimer(lookEvery)
 		defer timer.Stop()
 		for {
@@ -38,14 +54,7 @@ func watchStops() (finish func() *float64) {
 				is, err = linux.HasStoppedDescendant()
 				known = known && err == nil
 			}
-			// Half of the interval between two looks with different results.
-			if is {
-				total += now.Sub(last) / 2
-			}
-			if was {
-				total += now.Sub(last) / 2
-			}
-			last, was = now, is
+			stopped.look(now, is)
 			if ended {
 				break
 			}
@@ -56,7 +65,7 @@ func watchStops() (finish func() *float64) {
 			seconds <- nil
 			return
 		}
-		sum := total.Seconds()
+		sum := stopped.total.Seconds()
 		seconds <- &sum
 	}()
 	return func() *float64 {

@@ -12,7 +12,6 @@ import (
 	"syscall"
 	"time"
 
-	"gorun/internal/child"
 	"gorun/internal/hint"
 	"gorun/internal/linux"
 	"gorun/internal/perf"
@@ -224,7 +223,7 @@ func (o *Outcome) reap(command int, wall <-chan time.Duration, readBack func()) 
 		}
 	}
 	// Each round kills the processes that it finds; the next round finds those forked in between.
-	for deadline := time.Now().Add(child.Patience); time.Now().Before(deadline); {
+	for deadline := time.Now().Add(dying); time.Now().Before(deadline); {
 		pid, _, err := o.wait(-1, syscall.WNOHANG)
 		switch {
 		case err != nil:

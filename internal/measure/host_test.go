@@ -17,7 +17,7 @@ import (
 	"gorun/internal/topology"
 )
 
-func TestReadHostLive(t *testing.T) {
+func TestReadHost(t *testing.T) {
 	root := os.DirFS("/")
 	m, err := topology.Read(root)
 	require.NoError(t, err)

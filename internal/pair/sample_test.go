@@ -35,7 +35,7 @@ func TestMeasure(t *testing.T) {
 	for _, work := range Works {
 		for _, cpu := range []int{cpus.First(), cpus.Last()} { // the same CPU, and another one if there is one
 			t.Run(work.Name, func(t *testing.T) {
-				const loops = 1001
+				const loops = 101
 				r := Cell{
 					CPUPair: topology.CPUPair{A: cpus.First(), B: cpu, Relation: topology.SameLLC},
 					Work:    work.Name, Loops: loops, ArrayBytes: 999,

@@ -54,13 +54,12 @@ type watchedThread struct {
 }
 
 // Watch starts to watch threads.
-func Watch(threads ...Thread) *Monitor { return watch(true, threads) }
+func Watch(threads ...Thread) *Monitor { return watch(&Monitor{shared: true}, threads) }
 
 // Compare reads threads back only at the start and at the end: it is for a process that another one watches.
-func Compare(threads ...Thread) *Monitor { return watch(false, threads) }
+func Compare(threads ...Thread) *Monitor { return watch(&Monitor{}, threads) }
 
-func watch(shared bool, threads []Thread) *Monitor {
-	m := &Monitor{shared: shared}
+func watch(m *Monitor, threads []Thread) *Monitor {
 	for _, t := range threads {
 		t.Mempolicy, t.anyMempolicy = linux.MempolicyDefault, false
 		if t.Asked() == 0 {

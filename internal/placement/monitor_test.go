@@ -9,7 +9,6 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -17,6 +16,7 @@ import (
 	"gorun/internal/cpuset"
 	"gorun/internal/linux"
 	"gorun/internal/perf"
+	"gorun/internal/tests"
 )
 
 // sleeper starts a sleeping process, and returns its PID.
@@ -31,30 +31,54 @@ func sleeper(t *testing.T) (pid int) {
 	return child.Process.Pid
 }
 
-// while gives a Monitor time for several read-backs, which a build with cgo makes.
-func while() { time.Sleep(10 * Period) }
+// watchNoticed is Watch with a channel that is closed when the Monitor finds the first mismatch.
+func watchNoticed(threads ...Thread) (m *Monitor, noticed chan struct{}) {
+	noticed = make(chan struct{})
+	return watch(&Monitor{shared: true, changed: func() { close(noticed) }}, threads), noticed
+}
 
-// An unchanged thread is read back repeatedly without a mismatch, even if other threads are changed.
+// awaitLooks waits until a Monitor has looked at its first thread n more times. A build without cgo looks only at the start and
+// at the end.
+func awaitLooks(t *testing.T, m *Monitor, n int) {
+	t.Helper()
+	if !linux.Cgo {
+		return
+	}
+	state := m.threads[0].state
+	n += state.Looks()
+	tests.Await(t, "look at a thread", func() bool { return state.Looks() >= n })
+}
+
+// needCgo skips a test of the looks between the start and the end of a Monitor.
+func needCgo(t *testing.T) {
+	t.Helper()
+	if !linux.Cgo {
+		t.Skip("needs cgo")
+	}
+}
+
+// An unchanged thread is read back repeatedly without a mismatch. A thread of which nothing is asked is not.
 func TestMonitorReadsBack(t *testing.T) {
 	allowed, err := linux.GetAffinity(0)
 	require.NoError(t, err)
 	least, err := linux.GetNice(0)
 	require.NoError(t, err)
 	s := Setting{CPUs: allowed, Nice: &least, Sched: &linux.Sched{}}
-	m := Watch(Thread{Name: "a", TID: sleeper(t), Setting: s}, Thread{Name: "b", TID: sleeper(t)})
-	while()
+	m := Watch(Thread{Name: "a", TID: sleeper(t), Setting: s}, Thread{Name: "b", TID: 1 << 30})
+	awaitLooks(t, m, 2)
 	checked, mismatches := m.End()
 	assert.Empty(t, mismatches)
 	if linux.Cgo {
-		assert.Greater(t, checked, 3)
+		assert.GreaterOrEqual(t, checked, 4, "also at the start and at the end")
+	} else {
+		assert.Equal(t, 2, checked)
 	}
-	checked, mismatches = Watch(Thread{Name: "nothing asked", TID: 1 << 30}).End()
-	assert.Zero(t, checked)
-	assert.Empty(t, mismatches)
 }
 
-// A change by another program is reported once, during it and after it.
+// A change by another program is reported once, though it lasts until the end or is undone before.
 func TestMonitorNoticesChanges(t *testing.T) {
+	tests.CPUs(t, 2) // on one there is no other mask
+	needCgo(t)
 	allowed, err := linux.GetAffinity(0)
 	require.NoError(t, err)
 	nice, batch := linux.MaxNice, linux.Sched{Policy: linux.SchedBatch}
@@ -71,23 +95,17 @@ func TestMonitorNoticesChanges(t *testing.T) {
 	} {
 		t.Run(fmt.Sprint(c.asked, " ", c.given, " ", c.back), func(t *testing.T) {
 			t.Parallel()
-			switch {
-			case c.back && !linux.Cgo:
-				t.Skip("a build without cgo looks only at the start and at the end")
-			case !c.asked.CPUs.Empty() && allowed.Len() == 1:
-				t.Skip("with one CPU there is no other mask")
-			}
 			pid := sleeper(t)
 			if c.asked.Nice != nil {
 				if is, err := linux.GetNice(pid); err != nil || is != 0 {
-					t.Skip("this test has a raised nice value")
+					t.Skip("needs a nice value of 0")
 				}
 			}
 			undisturbed := Watch(Thread{Name: "another", TID: sleeper(t), Setting: Setting{CPUs: allowed}})
-			m := Watch(Thread{Name: "it", TID: pid, Setting: c.asked})
+			m, noticed := watchNoticed(Thread{Name: "it", TID: pid, Setting: c.asked})
 			undo, err := c.given.Apply(pid)
 			require.NoError(t, err)
-			while()
+			tests.Receive(t, "mismatch", noticed)
 			if c.back {
 				_, err := undo.Apply(pid)
 				require.NoError(t, err)
@@ -104,32 +122,80 @@ func TestMonitorNoticesChanges(t *testing.T) {
 func TestMonitorBeginsAndEnds(t *testing.T) {
 	allowed, err := linux.GetAffinity(0)
 	require.NoError(t, err)
-	pid := sleeper(t)
-	m := Watch(Thread{Name: "it", TID: pid, Setting: Setting{CPUs: cpuset.Of(cpuset.Max)}})
+	m := Watch(Thread{Name: "it", TID: sleeper(t), Setting: Setting{CPUs: cpuset.Of(cpuset.Max)}})
 	_, mismatches := m.End()
 	require.Len(t, mismatches, 1)
 	assert.Contains(t, mismatches[0], "it: asked for CPUs 65535, the kernel answers CPUs "+allowed.String())
 
-	ends := exec.Command("sleep", "0.1")
+	ends := exec.Command("cat")
+	in, err := ends.StdinPipe()
+	require.NoError(t, err)
 	require.NoError(t, ends.Start())
 	m = Watch(Thread{Name: "it", TID: ends.Process.Pid, Setting: Setting{CPUs: allowed}})
+	require.NoError(t, in.Close())
 	require.NoError(t, ends.Wait())
-	while()
 	checked, mismatches := m.End()
 	assert.Positive(t, checked)
 	assert.Empty(t, mismatches)
 }
 
+// A change of a process that may change its own setting is a mismatch only while the process sleeps.
+func TestMonitorOfAFreeProcess(t *testing.T) {
+	cpus := tests.CPUs(t, 2)
+	asked := Setting{CPUs: cpuset.Of(cpus[0])}
+	want := Mismatch{"CPUs", fmt.Sprint(cpus[0]), fmt.Sprint(cpus[1])}
+	t.Run("by itself", func(t *testing.T) {
+		tests.Tools(t, "taskset")
+		cmd := exec.Command("sh", "-c", `read x && exec taskset -c "$0" cat`, want.Got)
+		in, err := cmd.StdinPipe()
+		require.NoError(t, err)
+		require.NoError(t, cmd.Start())
+		pid := cmd.Process.Pid
+		require.NoError(t, linux.SetAffinity(pid, asked.CPUs))
+		m := Watch(Thread{TID: pid, Setting: asked, Free: true})
+		_, err = in.Write([]byte("go\n"))
+		require.NoError(t, err)
+		tests.Await(t, "change", func() bool {
+			is, err := linux.GetAffinity(pid)
+			require.NoError(t, err)
+			return is.String() == want.Got
+		})
+		_, mismatches := m.End()
+		assert.Empty(t, mismatches)
+		assert.Equal(t, []Mismatch{want}, m.Own())
+		require.NoError(t, in.Close())
+		require.NoError(t, cmd.Wait())
+	})
+	t.Run("by another", func(t *testing.T) {
+		needCgo(t)
+		pid := sleeper(t)
+		tests.Await(t, "sleep", func() bool { return tests.State(pid) == 'S' })
+		tests.Await(t, "mismatch", func() bool { // again if the look began before the change
+			require.NoError(t, linux.SetAffinity(pid, asked.CPUs))
+			m := Watch(Thread{TID: pid, Setting: asked, Free: true})
+			require.NoError(t, linux.SetAffinity(pid, cpuset.Of(cpus[1])))
+			awaitLooks(t, m, 1)
+			_, mismatches := m.End()
+			if len(mismatches) > 0 {
+				assert.Equal(t, []string{want.Error()}, mismatches)
+				assert.Empty(t, m.Own())
+			}
+			return len(mismatches) > 0
+		})
+	})
+}
+
 // A thread may have either of two sets of CPUs.
 func TestMonitorOfEither(t *testing.T) {
+	tests.CPUs(t, 2) // one has one set
 	allowed, err := linux.GetAffinity(0)
 	require.NoError(t, err)
 	pid := sleeper(t)
 	near := cpuset.Of(allowed.First())
 	m := Watch(Thread{Name: "it", TID: pid, Setting: Setting{CPUs: near}, Or: allowed})
-	for _, cpus := range []cpuset.Set{near, allowed, near} {
+	for _, cpus := range []cpuset.Set{allowed, near} {
 		require.NoError(t, linux.SetAffinity(pid, cpus))
-		while()
+		awaitLooks(t, m, 2) // the first of them may have begun before the change
 	}
 	_, mismatches := m.End()
 	assert.Empty(t, mismatches)
@@ -144,20 +210,21 @@ func TestMonitorOfEither(t *testing.T) {
 		}
 		ended <- err
 	}()
-	for range 500 {
+	for range 200 {
 		_, mismatches := Watch(Thread{Name: "it", TID: pid, Setting: Setting{CPUs: near}, Or: allowed}).End()
 		require.Empty(t, mismatches)
 	}
 	stop.Store(true)
-	require.NoError(t, <-ended)
+	require.NoError(t, tests.Receive(t, "end", ended))
 }
 
 // A pinned thread that was elsewhere for less than a period is found by its migrations.
 func TestMonitorCountsMigrations(t *testing.T) {
 	allowed, err := linux.GetAffinity(0)
 	require.NoError(t, err)
-	if _, err := perf.ThreadMigrations(os.Getpid()); err != nil || allowed.Len() == 1 {
-		t.Skip("migrations cannot be counted, or cannot happen: ", err)
+	tests.CPUs(t, 2)
+	if _, err := perf.ThreadMigrations(os.Getpid()); err != nil {
+		t.Skip("needs counts of migrations")
 	}
 	onThread(func() {
 		home, away := cpuset.Of(allowed.First()), cpuset.Of(allowed.Last())
@@ -178,38 +245,36 @@ func TestMonitorCountsMigrations(t *testing.T) {
 	})
 }
 
-// A narrowed cpuset, and a change of this process's own mask, are reported.
+// A change of this process's own mask is reported, once.
 func TestMonitorOfTheMachine(t *testing.T) {
 	allowed, err := linux.GetAffinity(os.Getpid())
 	require.NoError(t, err)
 	m := WatchMachine(nil)
-	while()
+	awaitLooks(t, m, 2)
 	_, changes := m.End()
 	require.Empty(t, changes)
-	if allowed.Len() == 1 {
-		t.Skip("with one CPU there is no other mask")
-	}
-	noticed := 0
-	m = WatchMachine(func() { noticed++ })
+	tests.CPUs(t, 2) // on one there is no other mask
+	needCgo(t)
+	noticed := make(chan struct{}, 2)
+	m = WatchMachine(func() { noticed <- struct{}{} })
 	require.NoError(t, linux.SetAffinity(os.Getpid(), cpuset.Of(allowed.First())))
-	while()
+	tests.Receive(t, "change", noticed)
 	require.NoError(t, linux.SetAffinity(os.Getpid(), allowed))
 	_, changes = m.End()
-	if linux.Cgo {
-		assert.Equal(t, []string{fmt.Sprintf("the CPUs that gorun may use were %s and are %d", allowed, allowed.First())}, changes)
-		assert.Equal(t, 1, noticed)
-	}
+	assert.Equal(t, []string{fmt.Sprintf("the CPUs that gorun may use were %s and are %d", allowed, allowed.First())}, changes)
+	assert.Empty(t, noticed)
 }
 
 func TestMonitorNoticesACpuset(t *testing.T) {
+	needCgo(t)
 	allowed, err := linux.GetAffinity(0)
 	require.NoError(t, err)
 	group := cpusetGroup(t, allowed)
 	pid := sleeper(t)
 	require.NoError(t, os.WriteFile(filepath.Join(group, "cgroup.procs"), fmt.Appendln(nil, pid), 0o644))
-	m := Watch(Thread{Name: "it", TID: pid, Setting: Setting{CPUs: allowed}})
+	m, noticed := watchNoticed(Thread{Name: "it", TID: pid, Setting: Setting{CPUs: allowed}})
 	require.NoError(t, os.WriteFile(filepath.Join(group, "cpuset.cpus"), fmt.Appendln(nil, allowed.First()), 0o644))
-	while()
+	tests.Receive(t, "mismatch", noticed)
 	_, mismatches := m.End()
 	want := Mismatch{"CPUs", allowed.String(), fmt.Sprint(allowed.First())}
 	assert.Equal(t, []string{"it: " + want.Error()}, mismatches)
@@ -219,22 +284,17 @@ func TestMonitorNoticesACpuset(t *testing.T) {
 // removed when the test's processes have ended.
 func cpusetGroup(t *testing.T, allowed cpuset.Set) string {
 	t.Helper()
-	if allowed.Len() < 2 {
-		t.Skip("with one CPU no cpuset can be narrowed")
-	}
-	var errs []string
+	tests.CPUs(t, 2) // a set of one cannot be narrowed
 	for _, parent := range []string{"/sys/fs/cgroup", "/sys/fs/cgroup/cpuset"} {
 		group, err := os.MkdirTemp(parent, "gorun-test-")
 		if err != nil {
-			errs = append(errs, err.Error())
 			continue
 		}
 		t.Cleanup(func() {
-			assert.Eventually(t, func() bool { return os.Remove(group) == nil }, time.Minute, time.Millisecond)
+			tests.Await(t, "end of the group", func() bool { return os.Remove(group) == nil })
 		})
 		if _, err = os.Stat(filepath.Join(group, "cgroup.procs")); err != nil {
-			errs = append(errs, err.Error()) // without version 1 this is not a control group
-			continue
+			continue // without version 1 this is not a control group
 		}
 		err = os.WriteFile(filepath.Join(group, "cpuset.cpus"), []byte(allowed.String()), 0o644)
 		mems, memsErr := os.ReadFile(filepath.Join(parent, "cpuset.mems"))
@@ -244,9 +304,8 @@ func cpusetGroup(t *testing.T, allowed cpuset.Set) string {
 		if err == nil {
 			return group
 		}
-		errs = append(errs, err.Error())
 	}
-	t.Skip("no cgroup with a cpuset can be made: ", strings.Join(errs, "; "))
+	t.Skip("needs a control group with a cpuset")
 	return ""
 }
 

@@ -9,13 +9,13 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"gorun/internal/cpuset"
 	"gorun/internal/linux"
+	"gorun/internal/tests"
 )
 
 // Like cmd/gorun, the tests keep workers off the main thread, which cannot end.
@@ -177,10 +177,10 @@ func TestThreadsThatCannotBePutBackEnd(t *testing.T) {
 		placer.Leave(seat)
 	}()
 	ended := fmt.Sprintf("/proc/self/task/%d", <-tid)
-	assert.Eventually(t, func() bool {
+	tests.Await(t, "end of the thread", func() bool {
 		_, err := os.Stat(ended)
 		return errors.Is(err, os.ErrNotExist)
-	}, time.Minute, time.Millisecond)
+	})
 	placer.seen.Range(func(tid, _ any) bool {
 		t.Errorf("thread %v is still known", tid)
 		return true

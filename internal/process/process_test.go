@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
-	"strings"
+	"slices"
 	"syscall"
 	"testing"
 	"testing/fstest"
@@ -22,6 +22,7 @@ import (
 	"gorun/internal/linux"
 	"gorun/internal/placement"
 	"gorun/internal/process/processtest"
+	"gorun/internal/tests"
 )
 
 // Names by which the test binary runs as a helper process of these tests.
@@ -31,9 +32,6 @@ const (
 	asMute   = "mute"   // reports ready, and dies when released
 	asDeaf   = "deaf"   // reports ready, and never ends
 )
-
-// hang is the time after which a test gives up waiting.
-const hang = 5 * time.Minute
 
 func TestMain(m *testing.M) {
 	processtest.Main(m, map[string]func(context.Context) error{
@@ -116,27 +114,15 @@ func TestGroupDiesWithParent(t *testing.T) {
 		var pid int
 		_, err = fmt.Sscan(word, &pid)
 		require.NoError(t, err)
-		require.True(t, alive(pid))
+		require.True(t, tests.Alive(pid))
 		pids = append(pids, pid)
 	}
 	require.NoError(t, process.Process.Kill())
 	require.Error(t, process.Wait())
 	require.Len(t, pids, 3)
 	for _, pid := range pids {
-		if !assert.Eventually(t, func() bool { return !alive(pid) }, hang, time.Millisecond) {
-			assert.NoError(t, syscall.Kill(pid, syscall.SIGKILL))
-		}
+		tests.Await(t, "end of a member", func() bool { return !tests.Alive(pid) })
 	}
-}
-
-// alive reports whether a process runs; a zombie does not.
-func alive(pid int) bool {
-	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
-	if err != nil {
-		return false
-	}
-	_, state, _ := strings.Cut(string(stat), ") ")
-	return state[0] != 'Z' && state[0] != 'X'
 }
 
 // When a process dies the others are ended too, and the error is that of the first.
@@ -154,7 +140,7 @@ func TestGroupMemberDies(t *testing.T) {
 		})
 		require.EqualError(t, err, want)
 		for _, pid := range started {
-			assert.False(t, alive(pid))
+			assert.False(t, tests.Alive(pid))
 		}
 	}
 	_, err := workers(t.Context(), processtest.Self(asMute), endless(cpu, 1), func([]int) error { return nil })
@@ -174,6 +160,8 @@ func workers(ctx context.Context, c child.Self, members []Member, ready func([]i
 func TestGroupKills(t *testing.T) {
 	cpu := processtest.CPUs(t).First()
 	refused := errors.New("not now")
+	self := processtest.Self(asDeaf)
+	self.Patience = time.Millisecond
 	for name, end := range map[string]func(context.CancelCauseFunc) error{
 		"one fails": func(context.CancelCauseFunc) error { return refused },
 		"ctx ends": func(cancel context.CancelCauseFunc) error {
@@ -182,16 +170,15 @@ func TestGroupKills(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			t.Parallel()
 			ctx, cancel := context.WithCancelCause(t.Context())
 			var started []int
-			_, err := workers(ctx, processtest.Self(asDeaf), endless(cpu, 1), func(pids []int) error {
+			_, err := workers(ctx, self, endless(cpu, 1), func(pids []int) error {
 				started = pids
 				return end(cancel)
 			})
 			require.ErrorIs(t, err, refused)
 			require.Len(t, started, 1)
-			assert.False(t, alive(started[0]))
+			assert.False(t, tests.Alive(started[0]))
 		})
 	}
 }
@@ -200,22 +187,22 @@ func TestGroupKills(t *testing.T) {
 // other has no mismatch.
 func TestGroupIsWatched(t *testing.T) {
 	cpus := processtest.CPUs(t)
-	if cpus.Len() < 2 {
-		t.Skip("with one CPU there is no other mask")
-	}
+	tests.CPUs(t, 2) // on one there is no other mask
+	want := "member 1: " + placement.Mismatch{What: "CPUs", Asked: fmt.Sprint(cpus.First()), Got: cpus.String()}.Error()
 	for name, stays := range map[string]bool{"for a while": false, "to the end": true} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			var done Done[report]
-			for begun := time.Now(); len(done.Mismatches) == 0; { // again if no look fell into the time of the change
-				require.Less(t, time.Since(begun), hang)
+			pause := placement.Period
+			tests.Await(t, "mismatch", func() bool { // again, for longer, if no look fell into the time of the change
+				pause += placement.Period
 				ctx, cancel := context.WithCancel(t.Context())
 				var err error
 				done, err = workers(ctx, processtest.Self(asWorker), endless(cpus.First(), 2), func(pids []int) error {
 					go func() {
 						defer cancel()
 						assert.NoError(t, linux.SetAffinity(pids[1], cpus))
-						time.Sleep(4 * placement.Period)
+						tests.Pause(pause)
 						if !stays {
 							assert.NoError(t, linux.SetAffinity(pids[1], cpuset.Of(cpus.First())))
 						}
@@ -223,10 +210,9 @@ func TestGroupIsWatched(t *testing.T) {
 					return nil
 				})
 				require.NoError(t, err)
-			}
+				return slices.Contains(done.Mismatches, want)
+			})
 			assert.Positive(t, done.Checked)
-			want := placement.Mismatch{What: "CPUs", Asked: fmt.Sprint(cpus.First()), Got: cpus.String()}
-			assert.Contains(t, done.Mismatches, "member 1: "+want.Error())
 			for _, words := range done.Mismatches { // it may also have migrated
 				assert.Regexp(t, "^member 1: ", words)
 			}

@@ -17,6 +17,7 @@ import (
 	"gorun/internal/child"
 	"gorun/internal/cpuset"
 	"gorun/internal/linux"
+	"gorun/internal/tests"
 )
 
 // Main runs the tests; or, where the binary was started under one of the names, what that stands for.
@@ -33,9 +34,9 @@ func Main(m *testing.M, processes map[string]func(ctx context.Context) error) {
 	}
 }
 
-// Self is the test binary under one of its names.
+// Self is the test binary under one of its names. It is not killed for being slow to end.
 func Self(name string) child.Self {
-	return child.Self{Path: "/proc/self/exe", Argv: []string{name}, Env: os.Environ()}
+	return child.Self{Path: "/proc/self/exe", Argv: []string{name}, Env: os.Environ(), Patience: tests.Hang}
 }
 
 // CPUs returns the CPUs of this process. It skips the test if there are no kernels.
@@ -43,7 +44,7 @@ func CPUs(t *testing.T) cpuset.Set {
 	t.Helper()
 	_, err := csrc.Checks(csrc.ChecksArgs{CPU: -1, CPUs: 1})
 	if errors.Is(err, errors.ErrUnsupported) {
-		t.Skip(err)
+		t.Skip("needs cgo")
 	}
 	require.NoError(t, err)
 	cpus, err := linux.GetAffinity(0)
