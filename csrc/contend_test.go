@@ -1,6 +1,7 @@
 package csrc_test
 
 import (
+	"bytes"
 	"errors"
 	"math"
 	"runtime"
@@ -23,6 +24,7 @@ func TestOpEffects(t *testing.T) {
 	ops := operations(t)
 	memory := anonymous(t)
 	word := (*uint64)(unsafe.Pointer(&memory[0]))
+	untouched := bytes.Repeat([]byte{0xaa}, len(memory))
 	set := map[string]int{"memset64": 64, "memset128": 128, "memset256": 256} // bytes
 	rapid.Check(t, func(t *rapid.T) {
 		op := rapid.SampledFrom(ops).Draw(t, "op")
@@ -31,9 +33,7 @@ func TestOpEffects(t *testing.T) {
 		if op.Variant == "lse" && !csrc.HasLSE() {
 			return
 		}
-		for i := range memory {
-			memory[i] = 0xaa
-		}
+		copy(memory, untouched)
 		*word = value
 		r, err := csrc.Contend(csrc.ContendArgs{
 			Op: op.Name, Variant: op.Variant, Word: unsafe.Pointer(word), Count: count,
@@ -73,12 +73,9 @@ func TestOpEffects(t *testing.T) {
 		}
 		require.Equal(t, left, *word)
 		require.Equal(t, failures, r.Failures)
-		for i := 8; i < set[op.Name]; i++ {
-			require.Equal(t, byte(1), memory[i], "byte %d", i)
-		}
-		for i := max(8, set[op.Name]); i < len(memory); i++ {
-			require.Equal(t, byte(0xaa), memory[i], "byte %d", i)
-		}
+		own := max(8, set[op.Name])
+		require.Equal(t, bytes.Repeat([]byte{1}, own-8), memory[8:own])
+		require.Equal(t, untouched[own:], memory[own:])
 	})
 }
 
@@ -148,15 +145,16 @@ func TestContendInTime(t *testing.T) {
 					continue
 				}
 				require.NotEmpty(t, r.Marks)
-				last := csrc.Mark{CPUNS: math.MinInt64}
+				last := csrc.Mark{}
 				for _, m := range r.Marks {
 					assert.Greater(t, (m.NS-r.Origin)/int64(window), (last.NS-r.Origin)/int64(window), "one mark per window")
 					assert.GreaterOrEqual(t, m.NS, r.Origin+int64(window))
 					assert.Greater(t, m.Operations, last.Operations)
 					assert.GreaterOrEqual(t, m.Failures, last.Failures)
-					assert.Greater(t, m.CPUNS, last.CPUNS)
+					assert.GreaterOrEqual(t, m.CPUNS, last.CPUNS)
 					last = m
 				}
+				assert.Positive(t, last.CPUNS)
 				assert.Equal(t, last.NS, r.End, "the time is a multiple of the window")
 				assert.Equal(t, last.Operations, r.Operations)
 				assert.Equal(t, last.Failures, r.Failures)
@@ -267,7 +265,7 @@ func operations(t *testing.T) []csrc.Op {
 	_, err := csrc.Contend(csrc.ContendArgs{Op: "idle"})
 	if errors.Is(err, errors.ErrUnsupported) {
 		assert.Empty(t, csrc.Ops())
-		t.Skip(err)
+		t.Skip("needs the C kernels")
 	}
 	return csrc.Ops()
 }

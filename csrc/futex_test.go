@@ -5,6 +5,7 @@ package csrc
 import (
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -15,7 +16,9 @@ func TestWakeups(t *testing.T) {
 	shared := NewWakeFutex()
 	defer shared.Free()
 	var sides sync.WaitGroup
-	for _, first := range []bool{false, true} {
+	var waited [2]float64 // ns by side
+	begun := time.Now()
+	for i, first := range []bool{false, true} {
 		sides.Go(func() {
 			r, err := Wakeups(WakeupsArgs{First: first, Trips: 30, Futex: shared})
 			assert.NoError(t, err)
@@ -23,11 +26,15 @@ func TestWakeups(t *testing.T) {
 			assert.GreaterOrEqual(t, r.CPU, 0)
 			assert.Len(t, r.NS, 30)
 			for _, ns := range r.NS {
-				assert.Positive(t, ns)
+				assert.GreaterOrEqual(t, ns, 0.0)
+				waited[i] += ns
 			}
 		})
 	}
 	sides.Wait()
+	// The sides wake each other in turn, so that their wake-ups do not overlap.
+	assert.Positive(t, waited[0]+waited[1])
+	assert.LessOrEqual(t, waited[0]+waited[1], float64(time.Since(begun)))
 }
 
 // Stop ends a side that sleeps, a side that has no thread to wake, and a side that starts later.

@@ -28,7 +28,7 @@ func Migrate(args MigrateArgs) (r MigrateResult, err error) {
 		return r, fmt.Errorf("probe has no access %q", args.Probe.Access)
 	}
 	if args.Moves < 1 || args.Pieces < 1 || args.Steady < 1 || args.Calls < 1 {
-		return r, fmt.Errorf("move a thread in C: %w", syscall.EINVAL)
+		return r, fmt.Errorf("set the affinity to CPUs %d,%d in turns: %w", args.CPUs[0], args.CPUs[1], syscall.EINVAL)
 	}
 	var pinner runtime.Pinner
 	defer pinner.Unpin()
@@ -53,7 +53,7 @@ func Migrate(args MigrateArgs) (r MigrateResult, err error) {
 	call, to.call = times(2 * args.Calls)
 	var is C.struct_gorun_migrate_result
 	if code := C.gorun_migrate(&a, &to, &is); code != 0 {
-		return r, fmt.Errorf("move a thread in C: %w", syscall.Errno(-code))
+		return r, fmt.Errorf("set the affinity to CPUs %d,%d in turns: %w", args.CPUs[0], args.CPUs[1], syscall.Errno(-code))
 	}
 	r = MigrateResult{
 		Moves: move[:is.moves], Accesses: uint64(is.accesses), NS: int64(is.ns), Next: uint64(is.next), Looks: uint64(is.looks),

@@ -12,6 +12,7 @@ import (
 
 	"gorun/csrc"
 	"gorun/internal/linux"
+	"gorun/internal/tests"
 )
 
 // migrate moves a new thread, which ends afterwards.
@@ -53,7 +54,13 @@ func TestMigrate(t *testing.T) {
 	require.NoError(t, err)
 	assert.False(t, r.Stopped)
 	assert.Len(t, r.Moves, 5)
-	assert.Positive(t, r.Moves[0])
+	calls := 0.0
+	for _, ns := range r.Moves {
+		assert.GreaterOrEqual(t, ns, 0.0)
+		calls += ns
+	}
+	assert.Positive(t, calls)
+	assert.LessOrEqual(t, calls, float64(r.NS))
 	for _, pieces := range r.Pieces {
 		assert.NotEmpty(t, pieces)
 		assert.LessOrEqual(t, len(pieces), 3)
@@ -92,7 +99,10 @@ func TestMigrateStop(t *testing.T) {
 	args.Probe.Stop = csrc.NewStop()
 	defer args.Probe.Stop.Free()
 	args.Every = time.Hour
-	time.AfterFunc(5*time.Millisecond, args.Probe.Stop.Set)
+	go func() {
+		tests.Pause(5 * time.Millisecond)
+		args.Probe.Stop.Set()
+	}()
 	r, err := migrate(t, buffer, args)
 	require.NoError(t, err)
 	assert.True(t, r.Stopped)

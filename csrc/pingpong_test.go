@@ -51,7 +51,7 @@ func TestPingPong(t *testing.T) {
 			l, gate := newLine(t), csrc.NewGate(2)
 			defer gate.Free()
 			args := csrc.PingPongArgs{
-				Method: method, Line: unsafe.Pointer(l), Time: time.Second / 10, BatchNS: 20_000, Gate: gate,
+				Method: method, Line: unsafe.Pointer(l), Time: time.Millisecond, BatchNS: 1000, Gate: gate,
 			}
 			secondResult := pingPong(args)
 			args.First = true
@@ -89,7 +89,7 @@ func TestPingPongAlternates(t *testing.T) {
 		t.Run(method, func(t *testing.T) {
 			stop := csrc.NewStop()
 			defer stop.Free()
-			const trips = 30
+			const trips = 10
 			l := newLine(t)
 			result := pingPong(csrc.PingPongArgs{Method: method, Line: unsafe.Pointer(l), Stop: stop})
 			for turn := uint64(0); turn < 2*trips; turn += 2 { // the test is first
@@ -108,7 +108,7 @@ func TestPingPongAlternates(t *testing.T) {
 
 			l = newLine(t)
 			result = pingPong(csrc.PingPongArgs{
-				Method: method, First: true, Line: unsafe.Pointer(l), Time: time.Hour, BatchNS: 1_000_000, Stop: stop,
+				Method: method, First: true, Line: unsafe.Pointer(l), Time: time.Hour, BatchNS: 1e9, Stop: stop,
 			})
 			for turn := uint64(1); turn < 2*trips; turn += 2 { // the test is second
 				for atomic.LoadUint64(&l.turn) == turn-1 {

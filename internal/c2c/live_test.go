@@ -14,6 +14,7 @@ import (
 
 	"gorun/internal/experiment"
 	"gorun/internal/result"
+	"gorun/internal/tests"
 	"gorun/internal/topology"
 )
 
@@ -23,14 +24,13 @@ func init() { runtime.LockOSThread() }
 // planned returns this machine and the pairs of one CPU of each last-level cache.
 func planned(t *testing.T) (*topology.Machine, pairPlan) {
 	if runtime.GOOS != "linux" {
-		t.Skip("threads are pinned on Linux")
+		t.Skip("needs Linux")
 	}
+	tests.CPUs(t, 2)
 	m, err := topology.Read(os.DirFS("/"))
 	require.NoError(t, err)
 	plan, err := planPairs(m, m.Allowed(), "per-llc", 0, 1)
-	if err != nil {
-		t.Skipf("needs two CPUs: %v", err)
-	}
+	require.NoError(t, err)
 	return m, plan
 }
 
@@ -38,7 +38,7 @@ func planned(t *testing.T) (*topology.Machine, pairPlan) {
 func sampled(t *testing.T, r experiment.Sampler[Cell], cell Cell) (result.Sample, *Figures) {
 	s, err := r.Sample(t.Context(), cell)
 	if errors.Is(err, errors.ErrUnsupported) {
-		t.Skipf("needs a build with cgo: %v", err)
+		t.Skip("needs the C kernels")
 	}
 	require.NoError(t, err)
 	v, ok := result.Typed[Figures](&s)
@@ -54,7 +54,7 @@ func TestPingPongMemNode(t *testing.T) {
 	b, _ := m.CPU(plan.Pairs[0].B)
 	cell := Cell{
 		A: a.CPU, B: b.CPU, NodeA: a.Node, NodeB: b.Node, Relation: plan.Pairs[0].Relation.String(), Method: "cas",
-		Each: 5 * time.Millisecond,
+		Each: time.Millisecond,
 	}
 	r, err := open(experiment.Setting{}, []Cell{cell})
 	require.NoError(t, err)
@@ -80,7 +80,7 @@ func TestPingPong(t *testing.T) {
 		a, _ := m.CPU(p.A)
 		b, _ := m.CPU(p.B)
 		cells = append(cells, Cell{
-			A: p.A, B: p.B, NodeA: a.Node, NodeB: b.Node, Relation: p.Relation.String(), Each: 5 * time.Millisecond,
+			A: p.A, B: p.B, NodeA: a.Node, NodeB: b.Node, Relation: p.Relation.String(), Each: time.Millisecond,
 			MemNode: firstTouch,
 		})
 	}
@@ -88,12 +88,16 @@ func TestPingPong(t *testing.T) {
 	require.NoError(t, err)
 	defer func() { require.NoError(t, r.Close()) }()
 	for i, method := range Methods {
-		seen := map[string]bool{} // relations
+		seen := map[string]bool{} // a machine may have many pairs: one for each relation and, by the first method, node
 		for _, cell := range cells {
-			if i > 0 && testing.Short() && seen[cell.Relation] {
-				continue // the laboratory has many pairs and is slow
+			kind := cell.Relation
+			if i == 0 {
+				kind += fmt.Sprint(" of node ", cell.NodeA)
 			}
-			seen[cell.Relation] = true
+			if seen[kind] {
+				continue
+			}
+			seen[kind] = true
 			cell.Method = method.Name
 			_, v := sampled(t, r, cell)
 			assert.Positive(t, v.NS)
@@ -110,10 +114,10 @@ func TestPingPong(t *testing.T) {
 			}
 		}
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Millisecond)
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Millisecond) // at any moment
 	defer cancel()
 	long := cells[0]
-	long.Method, long.Each = "cas", time.Minute
+	long.Method, long.Each = "cas", time.Minute // the longest that there is memory for
 	s, err := r.Sample(ctx, long)
 	require.NoError(t, err)
 	assert.True(t, s.Partial)

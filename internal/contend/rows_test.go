@@ -41,45 +41,6 @@ func everyRecorded(t testing.TB) map[string]*topology.Machine {
 	return all
 }
 
-// The rows on ccont's own page, on a machine with its 2 nodes of 4 CPUs.
-func TestRowsOfAMachine(t *testing.T) {
-	m := recorded(t, "qemu-numa2")
-	nodes, err := NodesOf(m, m.Allowed(), "")
-	require.NoError(t, err)
-	require.Equal(t, []NodeCPUs{{0, []int{0, 1, 2, 3}}, {1, []int{4, 5, 6, 7}}}, nodes)
-	assert.Equal(t, strings.Join([]string{
-		"*--- ----", "**-- ----", "***- ----", "**** ----", "**** *---", "**** **--", "**** ***-", "**** ****",
-	}, "\n"), drawn(t, "cpu-increase", nodes))
-	assert.Equal(t, "**** ----\n---- ****", drawn(t, "node-cascade", nodes))
-	assert.Equal(t, "**** ----\n***- *---\n**-- **--\n*--- ***-\n---- ****", drawn(t, "cpu-rollover", nodes))
-}
-
-// On a machine with 8 nodes the CPUs of cpu-rollover spread and gather; those of node-rollover go from node to node.
-func TestRolloversOfManyNodes(t *testing.T) {
-	m := recorded(t, "qemu-epyc8")
-	nodes, err := NodesOf(m, m.Allowed(), "")
-	require.NoError(t, err)
-	assert.Equal(t, strings.Join([]string{
-		"**** ---- ---- ---- ---- ---- ---- ----",
-		"***- *--- ---- ---- ---- ---- ---- ----",
-		"**-- **-- ---- ---- ---- ---- ---- ----",
-		"*--- **-- *--- ---- ---- ---- ---- ----",
-		"*--- *--- *--- *--- ---- ---- ---- ----",
-		"---- *--- *--- *--- *--- ---- ---- ----",
-		"---- ---- *--- *--- *--- *--- ---- ----",
-		"---- ---- ---- *--- *--- *--- *--- ----",
-		"---- ---- ---- ---- *--- *--- *--- *---",
-		"---- ---- ---- ---- ---- **-- *--- *---",
-		"---- ---- ---- ---- ---- *--- **-- *---",
-		"---- ---- ---- ---- ---- ---- **-- **--",
-		"---- ---- ---- ---- ---- ---- *--- ***-",
-		"---- ---- ---- ---- ---- ---- ---- ****",
-	}, "\n"), drawn(t, "cpu-rollover", nodes))
-	lines := strings.Split(drawn(t, "node-rollover", nodes), "\n")
-	require.Len(t, lines, 1+7*4)
-	assert.Equal(t, "---- *--- ***- ---- ---- ---- ---- ----", lines[4+3])
-}
-
 // Nodes with alternating CPU numbers are drawn as separate groups, and the CPUs are those that the pattern marks.
 func TestRowsOfInterleavedNodes(t *testing.T) {
 	m := recorded(t, "snc")

@@ -5,11 +5,12 @@ import (
 	"os/exec"
 	"slices"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sys/unix"
+
+	"gorun/internal/tests"
 )
 
 func TestParseStat(t *testing.T) {
@@ -71,7 +72,7 @@ func TestChildEnded(t *testing.T) {
 	require.NoError(t, child.Start())
 	assert.False(t, ChildEnded(child.Process.Pid))
 	require.NoError(t, stdin.Close())
-	assert.Eventually(t, func() bool { return ChildEnded(child.Process.Pid) }, time.Minute, time.Millisecond)
+	tests.Await(t, "end of the child", func() bool { return ChildEnded(child.Process.Pid) })
 	require.NoError(t, child.Wait(), "it can still be waited for")
 	assert.False(t, ChildEnded(child.Process.Pid))
 }

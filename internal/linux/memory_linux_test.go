@@ -39,8 +39,12 @@ func newArea(t *testing.T, o AreaOptions) *Area {
 // pages.
 func skipIfRefusedOrMissing(t *testing.T, err error) {
 	t.Helper()
-	if errors.Is(err, fs.ErrPermission) || errors.Is(err, errors.ErrUnsupported) || errors.Is(err, unix.ENOMEM) {
-		t.Skipf("%v; %s", err, hint.Of(err))
+	switch {
+	case errors.Is(err, unix.ENOMEM):
+		t.Skip("needs reserved huge pages")
+	case errors.Is(err, fs.ErrPermission), errors.Is(err, errors.ErrUnsupported):
+		t.Logf("%v; %s", err, hint.Of(err))
+		t.Skip("needs a system call that is refused or missing")
 	}
 }
 
@@ -50,7 +54,7 @@ func memoryNodes(t *testing.T) cpuset.Set {
 	t.Helper()
 	nodes, err := sysfs.ReadSet(os.DirFS("/"), "sys/devices/system/node/has_memory")
 	if err != nil {
-		t.Skipf("this kernel was built without NUMA: %v", err)
+		t.Skip("needs a kernel with NUMA")
 	}
 	allowed, err := sysfs.ReadField(os.DirFS("/"), "proc/self/status", "Mems_allowed_list")
 	if err == nil {
@@ -77,7 +81,7 @@ func refuse(t *testing.T, errno syscall.Errno, r refused) {
 	require.NoError(t, unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))
 	err := linuxtest.RefuseArgument(r.call, r.arg, r.value, errno)
 	if err != nil {
-		t.Skip(err)
+		t.Skip("needs seccomp filters")
 	}
 }
 
@@ -206,10 +210,10 @@ func TestNodesUnderBalancing(t *testing.T) {
 	const pages = 1000
 	with := memoryNodes(t)
 	if with.Len() == 1 {
-		t.Skip("needs several nodes: make vm")
+		t.Skip("needs 2 nodes with memory")
 	}
 	if on, err := ReadNUMABalancing(os.DirFS("/")); err != nil || on != 1 {
-		t.Skip("NUMA balancing is off")
+		t.Skip("needs NUMA balancing")
 	}
 	runtime.LockOSThread()
 	a := newArea(t, AreaOptions{Bytes: pages * pageSize, Node: -1})
@@ -226,7 +230,7 @@ func TestNodesUnderBalancing(t *testing.T) {
 		require.NoError(t, err)
 		usage = usage.Sub(before)
 		if usage.UserSeconds+usage.SystemSeconds > 5 { // scans start after one second (numa_balancing_scan_delay)
-			t.Skip("this kernel reports the nodes of such pages too")
+			t.Skip("needs a kernel that hides the nodes of pages under NUMA balancing")
 		}
 	}
 	nodes, err := a.Nodes()
@@ -278,7 +282,7 @@ func TestAreaWithoutReservedPages(t *testing.T) {
 		_, err := NewArea(AreaOptions{Bytes: 1 << 40, Node: node, Pages: Pages2M})
 		require.Error(t, err)
 		if errors.Is(err, errors.ErrUnsupported) {
-			t.Skip(err)
+			t.Skip("needs a kernel with huge pages")
 		}
 		assert.ErrorIs(t, err, unix.ENOMEM)
 		dir := map[int]string{-1: "/sys/kernel/mm", 0: "/sys/devices/system/node/node0"}[node]

@@ -70,23 +70,6 @@ func TestNodeMask(t *testing.T) {
 	assert.Zero(t, maxnode)
 }
 
-func TestMempolicyIsAThreadsOwn(t *testing.T) {
-	ownPolicy(t)
-	require.NoError(t, SetMempolicy(MempolicyBind, memoryNodes(t)))
-	var mode Mempolicy
-	var err error
-	ran := make(chan struct{})
-	go func() {
-		defer close(ran)
-		runtime.LockOSThread()
-		defer runtime.UnlockOSThread()
-		mode, _, err = GetMempolicy()
-	}()
-	<-ran
-	require.NoError(t, err)
-	assert.NotEqual(t, MempolicyBind, mode)
-}
-
 // On every node with memory: the pages that a thread touches follow its policy, but an area's policy takes precedence.
 func TestMempolicyPlacesMemory(t *testing.T) {
 	ownPolicy(t)

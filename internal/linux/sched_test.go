@@ -5,7 +5,6 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-	"pgregory.net/rapid"
 )
 
 func TestParseSched(t *testing.T) {
@@ -60,22 +59,6 @@ func TestPolicyUsagesParse(t *testing.T) {
 		assert.Equal(t, usage, s.String())
 	}
 	assert.Len(t, PolicyUsages(), len(Policies)-1, "all but deadline")
-}
-
-func TestSchedRoundTrip(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		p := Policies[rapid.IntRange(0, len(Policies)-1).Draw(t, "policy")]
-		if !p.Settable {
-			t.Skip("cannot be written")
-		}
-		s := Sched{Policy: p.Policy}
-		if p.RealTime {
-			s.Priority = rapid.IntRange(MinPriority, MaxPriority).Draw(t, "priority")
-		}
-		got, err := ParseSched(s.String())
-		require.NoError(t, err)
-		require.Equal(t, s, got)
-	})
 }
 
 func FuzzParseSched(f *testing.F) {

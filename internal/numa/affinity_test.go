@@ -78,7 +78,7 @@ func (s *stat) Open(name string) (fs.File, error) {
 // The thread keeps to the near CPU while that is sometimes idle, and may use all CPUs while it is not.
 func TestSoftAffinity(t *testing.T) {
 	if runtime.GOOS != "linux" {
-		t.Skip("threads are bound on Linux")
+		t.Skip("needs Linux")
 	}
 	far, err := linux.GetAffinity(0)
 	require.NoError(t, err)
@@ -124,7 +124,7 @@ func TestSoftAffinity(t *testing.T) {
 
 func TestSoftAffinityWithoutProc(t *testing.T) {
 	if runtime.GOOS != "linux" {
-		t.Skip("threads are bound on Linux")
+		t.Skip("needs Linux")
 	}
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()

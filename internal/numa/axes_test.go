@@ -8,7 +8,6 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"gorun/internal/catalog"
 	"gorun/internal/cpuset"
 	"gorun/internal/hint"
 )
@@ -119,12 +118,6 @@ func TestParseWords(t *testing.T) {
 	assert.EqualError(t, err, `"magic" is not a way to prefer a node`)
 	_, err = ParsePreferredBy("prctl,affinity")
 	assert.EqualError(t, err, "give a single way to prefer a node")
-}
-
-func TestWords(t *testing.T) {
-	assert.Equal(t, "prctl, mempolicy, affinity", catalog.List(PreferredWays[:]))
-	assert.Equal(t, []string{"random", "sequential", "chase"}, AccessNames())
-	assert.Equal(t, []string{"4k", "thp", "2m", "1g"}, PageNames())
 }
 
 func TestNeedNodes(t *testing.T) {

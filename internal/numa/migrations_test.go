@@ -3,19 +3,15 @@ package numa
 import (
 	"fmt"
 	"io/fs"
-	"maps"
 	"path"
-	"slices"
 	"strconv"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
 
 	"gorun/internal/perf"
 	"gorun/internal/result"
-	"gorun/internal/sysfs"
 )
 
 // place is the position of a CPU in the terms of /sys: lists of CPUs that identify what they share.
@@ -100,41 +96,6 @@ func tally(places map[int]place, moves []perf.Move) result.Migrations {
 		}
 	}
 	return want
-}
-
-// On every captured machine with complete files, moves are classified as by an independent reading of the files.
-func TestClassify(t *testing.T) {
-	read, cross, sameNode := 0, 0, 0
-	for name, m := range everyRecorded(t) {
-		fsys, err := sysfs.OpenRoot("../../testdata/hosts/" + name + ".txtar")
-		require.NoError(t, err)
-		places, ok := readPlaces(fsys)
-		if !ok {
-			t.Logf("%s: its files leave something out", name)
-			continue
-		}
-		read++
-		cpus := m.Online().List()
-		require.Subset(t, slices.Collect(maps.Keys(places)), cpus, name)
-		var all []perf.Move
-		for _, a := range cpus {
-			for _, b := range cpus {
-				if a == b {
-					continue
-				}
-				move := perf.Move{From: a, To: b}
-				want := tally(places, []perf.Move{move})
-				require.Equal(t, want, perf.Classify(m, perf.CountMoves(nil, []perf.Move{move})), "%s: CPU %d to %d", name, a, b)
-				all = append(all, move)
-				cross += int(want.CrossNode)
-				sameNode += int(want.SameNode)
-			}
-		}
-		require.Equal(t, tally(places, all), perf.Classify(m, perf.CountMoves(nil, all)), name)
-	}
-	assert.Greater(t, read, 15, "machines")
-	assert.Positive(t, cross)
-	assert.Positive(t, sameNode)
 }
 
 func TestTimeline(t *testing.T) {

@@ -24,6 +24,7 @@ import (
 	"gorun/internal/linux"
 	"gorun/internal/perf"
 	"gorun/internal/result"
+	"gorun/internal/tests"
 	"gorun/internal/topology"
 )
 
@@ -33,7 +34,7 @@ var live = os.DirFS("/")
 func thisMachine(t *testing.T) *topology.Machine {
 	t.Helper()
 	if runtime.GOOS != "linux" {
-		t.Skip("samples are taken on Linux")
+		t.Skip("needs Linux")
 	}
 	m, err := topology.Read(live)
 	require.NoError(t, err)
@@ -72,7 +73,8 @@ func takeSample(t *testing.T, m *topology.Machine, r Request) (result.Sample, re
 func skipIfRefused(t *testing.T, err error) {
 	t.Helper()
 	if errors.Is(err, errors.ErrUnsupported) || errors.Is(err, fs.ErrPermission) {
-		t.Skipf("%v; %s", err, hint.Of(err))
+		t.Logf("%v; %s", err, hint.Of(err))
+		t.Skip("needs the C kernels and the calls of memory policies")
 	}
 }
 
@@ -90,13 +92,12 @@ func TestMeasure(t *testing.T) {
 	support.Probe(m, ByMempolicy)
 	support.Probe(m, ByPrctl)
 	if support.Kernels != nil {
-		t.Skip(support.Kernels)
+		t.Skip("needs the C kernels")
 	}
 	axes := Axes{
 		NUMABalancing: []int{support.Balancing}, PreferredBy: ByPrctl, Full: true,
-		Buffers: []uint64{4 << 10, 4 << 20}, Pages: []string{"4k", "thp", "2m", "1g"},
-		Access:    []string{"random", "sequential", "chase"},
-		MemPolicy: []string{"", BindBalancing}, FirstTouch: []string{"", TouchBefore, TouchFar},
+		Buffers: []uint64{4 << 10}, Pages: []string{"4k", "thp", "2m", "1g"}, Access: []string{"random"},
+		MemPolicy: []string{""}, FirstTouch: []string{""}, // the others have separate tests
 		ScanDelay: []float64{0}, MigrationCost: []float64{0},
 	}
 	var err error
@@ -105,13 +106,12 @@ func TestMeasure(t *testing.T) {
 	axes.CPU, err = ParseCPU("", m, m.Allowed())
 	require.NoError(t, err)
 	axes.PreferredNode = []int{None, m.Nodes[0].Node}
-	if testing.Short() { // the laboratory has many nodes and is slow
-		axes.Buffers, axes.Access = axes.Buffers[:1], axes.Access[:1]
-		axes.MemPolicy, axes.FirstTouch = axes.MemPolicy[:1], axes.FirstTouch[:1]               // the others have separate tests
-		few := func(nodes []int) []int { return slices.Delete(nodes, 1, max(1, len(nodes)-2)) } // the first, the last, float
-		axes.Mem, axes.CPU = few(axes.Mem), few(axes.CPU)
-	}
+	few := func(nodes []int) []int { return slices.Delete(nodes, 1, max(1, len(nodes)-2)) } // the first, the last, float
+	axes.Mem, axes.CPU = few(axes.Mem), few(axes.CPU)
 	rows := Rows(axes)
+	axes.Buffers, axes.Access, axes.Pages = []uint64{4 << 20}, []string{"random", "sequential", "chase"}, []string{"4k"}
+	axes.Mem, axes.CPU, axes.PreferredNode = []int{m.Nodes[0].Node, Float}, []int{Float}, []int{None}
+	rows = append(rows, Rows(axes)...)
 	require.True(t, support.Mark(rows))
 	lacking := map[string]int{}
 	for _, row := range rows {
@@ -257,7 +257,7 @@ func (p *pageMap) bound(policy string) map[string]int {
 func TestMeasureMemory(t *testing.T) {
 	m := thisMachine(t)
 	if _, err := fs.Stat(live, "proc/self/numa_maps"); err != nil {
-		t.Skip(err)
+		t.Skip("needs /proc/self/numa_maps")
 	}
 	allowed, err := linux.MemsAllowed()
 	skipIfRefused(t, err)
@@ -312,7 +312,7 @@ func TestMeasureSettles(t *testing.T) {
 		assert.False(t, s.Partial)
 
 		r.Settle = 3600
-		ctx, stop := context.WithTimeout(t.Context(), 20*time.Millisecond)
+		ctx, stop := context.WithTimeout(t.Context(), 5*time.Millisecond) // at any moment
 		s, err := Measure(ctx, live, m, planned(r, m))
 		stop()
 		require.NoError(t, err)
@@ -431,7 +431,7 @@ func TestFirstTouchElsewhere(t *testing.T) {
 	m := thisMachine(t)
 	nodes := withMemory(m)
 	if nodes.Len() < 2 {
-		t.Skip("one node has memory")
+		t.Skip("needs 2 nodes with memory")
 	}
 	for _, touch := range []string{TouchFar, TouchInterleaved} {
 		r := plain(m)
@@ -458,7 +458,7 @@ func TestMeasureBindBalancing(t *testing.T) {
 	var s Support
 	s.Probe(m, ByAffinity)
 	if s.BindBalanced != nil || s.Bind != nil {
-		t.Skip(s.BindBalanced, s.Bind)
+		t.Skip("needs NUMA balancing of bound memory")
 	}
 	r := plain(m)
 	r.Row.Mem, r.Row.MemPolicy = withMemory(m).First(), BindBalancing
@@ -586,10 +586,27 @@ func run(tid int, more time.Duration) error {
 	return err
 }
 
-// driven takes a sample that would last an hour, moves its thread to each of the CPUs in turn, and stops it.
-func driven(t *testing.T, m *topology.Machine, r Request, cpus []int) (result.Sample, result.Numa) {
+// driven takes samples that would last for years. It moves the thread of each to these CPUs in turn, and stops it. A thread
+// may not have begun its loop when it is moved, and a method that reads the CPU now and then needs a while on each, so
+// that the thread stays longer on each CPU in each sample, until seen reports that a sample shows the moves.
+func driven(
+	t *testing.T, m *topology.Machine, r Request, cpus []int, seen func(s result.Sample, v result.Numa) bool,
+) (s result.Sample, v result.Numa) {
 	t.Helper()
 	r.Accesses, r.Repetitions, r.Timeline = 1<<50, 5, true
+	stay := time.Millisecond
+	tests.Await(t, "sample that shows the moves", func() bool {
+		s = drive(t, m, r, cpus, stay)
+		v = decoded(t, s)
+		stay *= 2
+		return v.Repetitions == 1 && v.Migrations != nil && seen(s, v)
+	})
+	return s, v
+}
+
+// drive takes one sample, whose thread uses this much CPU time on each of the CPUs.
+func drive(t *testing.T, m *topology.Machine, r Request, cpus []int, stay time.Duration) result.Sample {
+	t.Helper()
 	root := &probeThread{FS: live, tid: make(chan int, 1)}
 	ctx, stop := context.WithCancel(t.Context())
 	defer stop()
@@ -604,15 +621,13 @@ func driven(t *testing.T, m *topology.Machine, r Request, cpus []int) (result.Sa
 			return
 		}
 		defer stop()
-		// So that every method sees it there. The first run covers the time between the reading and the loop, some
-		// milliseconds on an emulated machine.
-		err := run(tid, 50*time.Millisecond)
+		err := run(tid, 10*stay) // from the reading to the loop, and in the loop
 		for _, cpu := range cpus {
 			if err == nil {
 				err = linux.SetAffinity(tid, cpuset.Of(cpu))
 			}
 			if err == nil {
-				err = run(tid, 2*time.Millisecond)
+				err = run(tid, stay)
 			}
 		}
 		moved <- err
@@ -623,9 +638,7 @@ func driven(t *testing.T, m *topology.Machine, r Request, cpus []int) (result.Sa
 	require.NoError(t, err)
 	require.NoError(t, <-moved)
 	require.True(t, s.Partial, "it was stopped")
-	v := decoded(t, s)
-	require.Equal(t, 1, v.Repetitions, "in the first")
-	return s, v
+	return s
 }
 
 // A floating probe is moved over all of the run's CPUs: each move is seen, and classified as by an independent reading
@@ -634,18 +647,25 @@ func TestMeasureMigrations(t *testing.T) {
 	m := thisMachine(t)
 	places, ok := readPlaces(live)
 	if !ok {
-		t.Skip("this machine's /sys is incomplete")
+		t.Skip("needs a complete /sys")
 	}
+	tests.CPUs(t, 2)
 	cpus := m.Allowed().List()
-	if len(cpus) < 2 {
-		t.Skip("with one CPU no thread can move")
-	}
 	// There and back, near and far.
 	var route []int
 	for i := range min(len(cpus), 12) {
 		route = append(route, cpus[i], cpus[len(cpus)-1-i])
 	}
-	s, v := driven(t, m, plain(m), route)
+	asked := 0 // moves of the route from any first CPU
+	for i := 1; i < len(route); i++ {
+		if route[i] != route[i-1] {
+			asked++
+		}
+	}
+	begun := time.Now()
+	s, v := driven(t, m, plain(m), route, func(_ result.Sample, v result.Numa) bool {
+		return v.Migrations.Total >= uint64(asked)
+	})
 	assert.False(t, s.Placement.Verified, "the changed mask is detected")
 	n := v.Migrations
 	require.NotNil(t, n)
@@ -658,22 +678,12 @@ func TestMeasureMigrations(t *testing.T) {
 		assert.GreaterOrEqual(t, move.Seconds, last, "in the order of time")
 		last = move.Seconds
 	}
-	assert.LessOrEqual(t, last, s.Seconds+1)
+	assert.Less(t, last, time.Since(begun).Seconds())
 	want := tally(places, moves)
 	assert.Equal(t, n.By != string(perf.TraceMigrateTask), n.Worse != nil, "the reason for %s is reported", n.By)
 	want.By, want.Lost, want.Worse = n.By, n.Lost, n.Worse
 	assert.Equal(t, want, *n)
 
-	asked := 0 // moves of the route from any first CPU
-	for i := 1; i < len(route); i++ {
-		if route[i] != route[i-1] {
-			asked++
-		}
-	}
-	if n.By == string(perf.TraceMigrateTask) {
-		assert.GreaterOrEqual(t, n.Total, uint64(asked))
-	}
-	assert.GreaterOrEqual(t, n.Total, uint64(1))
 	crossed := places[route[0]].node != places[route[1]].node
 	assert.Equal(t, crossed, n.CrossNode > 0)
 	if crossed {
@@ -745,7 +755,7 @@ func TestMeasureStops(t *testing.T) {
 	for _, access := range []string{"random", "sequential", "chase"} {
 		r := plain(m)
 		r.Row.Access, r.Accesses = access, 1<<50
-		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)
+		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond) // at any moment
 		s, err := Measure(ctx, live, m, planned(r, m))
 		cancel()
 		skipIfRefused(t, err)

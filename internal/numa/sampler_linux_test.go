@@ -58,7 +58,7 @@ func TestKnobsNeedPrivilege(t *testing.T) {
 		err = linux.MaySetKernelFile(file, 1)
 	}
 	if err == nil {
-		t.Skip("this process may set it")
+		t.Skip("needs a user who may not set the migration cost")
 	}
 	f := &flags{}
 	set := experiment.NewFlagSet("numa")

@@ -217,7 +217,7 @@ func TestReadSupport(t *testing.T) {
 // Measure can do what Support reports for this machine; TestMeasure tries it.
 func TestProbeThisMachine(t *testing.T) {
 	if runtime.GOOS != "linux" {
-		t.Skip("the kernel is asked on Linux")
+		t.Skip("needs Linux")
 	}
 	m, err := topology.Read(os.DirFS("/"))
 	require.NoError(t, err)

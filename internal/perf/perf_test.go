@@ -48,7 +48,7 @@ func hinted(err error) bool {
 func TestOpenMigrations(t *testing.T) {
 	c, err := OpenMigrations()
 	if err != nil {
-		t.Skip(err)
+		t.Skip("needs a way to count migrations")
 	}
 	defer func() { require.NoError(t, c.Close()) }()
 	_, err = c.Read()

@@ -58,7 +58,9 @@ func TestPiecesAreSmall(t *testing.T) {
 			var at position
 			for piece, ok := d.next(0, &at); ok; piece, ok = d.next(0, &at) {
 				last := piece.First + (piece.Count-1)*piece.Step
-				require.LessOrEqual(t, piece.Count, counter.Grain(last), "%s, %s: %v", method.Name, split.Name, piece)
+				if grain := counter.Grain(last); piece.Count > grain { // an assertion for each piece would take seconds
+					require.LessOrEqual(t, piece.Count, grain, "%s, %s: %v", method.Name, split.Name, piece)
+				}
 			}
 		}
 	}

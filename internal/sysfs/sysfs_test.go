@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"slices"
 	"strings"
 	"testing"
 	"testing/fstest"
@@ -118,15 +119,11 @@ func TestParseMask(t *testing.T) {
 
 // mask formats a set as the kernel does.
 func mask(set cpuset.Set) string {
-	var out string
-	for _, word := range set.Words(1) {
-		group := fmt.Sprintf("%08x,%08x", word>>32, uint32(word))
-		if out != "" {
-			group += ","
-		}
-		out = group + out
+	var groups []string
+	for _, word := range slices.Backward(set.Words(1)) {
+		groups = append(groups, fmt.Sprintf("%08x,%08x", word>>32, uint32(word)))
 	}
-	return out
+	return strings.Join(groups, ",")
 }
 
 func TestParseMaskReadsWhatTheKernelWrites(t *testing.T) {
