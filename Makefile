@@ -54,37 +54,54 @@ matrix: build ## the classic table, 38 rows (40 min on 2 CPUs; continues a stopp
 matrix-quick: build ## eight placements compared within a minute
 	./gorun matrix primes --preset quick
 
+# The tests of a target are those that the variable GORUN_TEST names (internal/tests).
+GOTEST = GORUN_TEST=$@ $(GO) test -count=1 -timeout 120m -v
+
 .PHONY: rivals
 rivals: ## false claims of gorun ab, hyperfine and benchstat about a program and itself, EQUAL times (needs hyperfine; 25 min)
 	@command -v hyperfine >/dev/null || { echo 'make rivals: install hyperfine (Debian: hyperfine)' >&2; exit 1; }
-	$(GO) test ./cmd/gorun -run '^TestRivals$$' -count=1 -v -timeout 120m -rivals-equal $(EQUAL) -rivals-slower $(SLOWER)
+	$(GOTEST) ./cmd/gorun -run '^TestRivals$$' -rivals-equal $(EQUAL) -rivals-slower $(SLOWER)
 
 .PHONY: selftest
 selftest: ## are verdicts right on this machine? EQUAL matrices of equal cells, SLOWER runs with 2% more work (9 min)
-	$(GO) test ./cmd/gorun -run '^TestSelftest$$' -count=1 -v -timeout 60m -selftest-equal $(EQUAL) -selftest-slower $(SLOWER)
+	$(GOTEST) ./cmd/gorun -run '^TestSelftest$$' -selftest-equal $(EQUAL) -selftest-slower $(SLOWER)
 
 .PHONY: exec-test
 exec-test: ## does gorun exec find the placement that is best by construction? (20 s; 4 min on a busy machine)
-	$(GO) test ./cmd/gorun -run '^TestExecFindsTheBest$$' -count=1 -v -timeout 30m -exec-best
+	$(GOTEST) ./cmd/gorun -run '^TestExecFindsTheBest$$'
 
 .PHONY: privileges-test
 privileges-test: ## every command without each privilege, as root (6 min on 2 CPUs)
-	$(GO) test ./cmd/gorun -run '^TestPrivileges$$' -count=1 -v -timeout 60m -privileges
+	$(GOTEST) ./cmd/gorun -run '^TestLivePrivileges$$'
 
 .PHONY: prometheus-test
 prometheus-test: ## a Prometheus server and a Pushgateway agree with a run; promtool; a storm of scrapes (2 min)
 	@for tool in prometheus promtool prometheus-pushgateway; do command -v $$tool >/dev/null || { \
 	  echo "$$tool is not installed (Debian: apt-get install prometheus prometheus-pushgateway)"; exit 1; }; done
-	$(GO) test ./cmd/gorun -run '^Test(Promtool|Prometheus|ScrapeStorm)' -count=1 -v -timeout 60m -prometheus \
-	  -storm-rounds $(STORM_ROUNDS)
+	$(GOTEST) ./cmd/gorun -run '^Test(Promtool|Prometheus|ScrapeStorm)' -storm-rounds $(STORM_ROUNDS)
+
+# It runs go test, and ends with the tests that were not run, and why. SKIPS is a file to which their names are appended.
+RUN_TESTS = GO='$(GO)' $(GO) run ./internal/tests/run test $(if $(SKIPS),-skips $(SKIPS)) -timeout $(TIMEOUT) $(TESTFLAGS)
 
 .PHONY: test
-test: ## all tests that need only Go and a C compiler
-	$(GO) test -timeout $(TIMEOUT) $(TESTFLAGS) ./...
+test: ## the tests that need only Go and a C compiler (2 min)
+	$(RUN_TESTS) ./...
+
+.PHONY: test-live
+test-live: ## tests with real processes, faults, kills and privileges; every command of the documents; installation (5 min)
+	GORUN_TEST=$@ $(RUN_TESTS) -run '^TestLive' $(sort $(dir $(shell grep -rl '^func TestLive' --include='*_test.go' ./cmd ./csrc ./internal)))
 
 .PHONY: race
-race: ## the same tests under the race detector
-	GORACE=atexit_sleep_ms=0 $(GO) test -race -timeout $(TIMEOUT) $(TESTFLAGS) ./...
+race: ## the tests of make test under the race detector
+	GORACE=atexit_sleep_ms=0 $(RUN_TESTS) -race ./...
+
+# Conditions of make flaky, and which of the tests it runs, by a regular expression.
+CONDITIONS ?= quiet busy one-cpu half-cpu user
+TESTS ?=
+
+.PHONY: flaky
+flaky: ## make test and test-live again (ROUNDS=1) under CONDITIONS, as root; appends to flaky.jsonl, goes on where it stopped, prints a table
+	$(GO) run ./internal/tests/run flaky -rounds $(if $(filter file,$(origin ROUNDS)),1,$(ROUNDS)) -conditions '$(CONDITIONS)' $(if $(TESTS),-tests '$(TESTS)')
 
 .PHONY: lint
 lint: ## go vet, staticcheck, depguard, gofumpt, shellcheck; builds for other systems
@@ -122,10 +139,17 @@ arm64: ## the C kernels' tests as arm64 code in QEMU, on a CPU with LSE atomics 
 	done
 
 .PHONY: fuzz
+# Without its limit, a target spends a minute on each new input to make it smaller.
 fuzz: ## each fuzz target for FUZZTIME (50000x: inputs)
-	@grep -Eor --include='*_test.go' '^func Fuzz\w+' . | while IFS=: read -r file target; do \
-	  echo "$$file $$target"; \
-	  $(GO) test -run '^$$' -fuzz "^$${target#func }\$$" -fuzztime $(FUZZTIME) "$$(dirname "$$file")" </dev/null || exit 1; \
+	@dir=$$(mktemp -d) && trap 'rm -rf "$$dir"' EXIT && \
+	for package in $$(grep -rl --include='*_test.go' '^func Fuzz' . | xargs -n 1 dirname | sort -u); do \
+	  $(GO) test -c -fuzz . -o "$$dir/fuzz" $$package || exit 1; \
+	  for target in $$(grep -hEo '^func Fuzz\w+' $$package/*_test.go); do \
+	    [ $$target != func ] || continue; \
+	    echo "$$package $$target"; \
+	    (cd $$package && "$$dir/fuzz" -test.run '^$$' -test.fuzz "^$$target\$$" -test.fuzztime $(FUZZTIME) -test.fuzzminimizetime 10x \
+	      -test.fuzzcachedir "$$($(GO) env GOCACHE)/fuzz/$$package" </dev/null) || exit 1; \
+	  done; \
 	done
 
 .PHONY: bench
@@ -168,9 +192,9 @@ bench-pair: ## two processes on one CPU compared with two CPUs, and with plain C
 	$(GO) test -run "^$$" -bench "Pair" -benchtime $(ROUNDS)x -timeout 30m ./cmd/gorun
 
 .PHONY: vm
-vm: ## boot real kernels with many CPUs and nodes in QEMU, and run the tests there (MACHINE=epyc8 CMD='gorun numa': run that)
+vm: ## boot real kernels with many CPUs and nodes in QEMU, and run the tests there (MACHINES: only some; MACHINE=epyc8 CMD='gorun numa': run that)
 	testdata/vm/run setup
-	$(if $(MACHINE),testdata/vm/run boot $(MACHINE) -- sh -c '$(CMD)',testdata/vm/run test)
+	$(if $(MACHINE),testdata/vm/run boot $(MACHINE) -- sh -c '$(CMD)',testdata/vm/run test $(MACHINES))
 
 .PHONY: vm-clock
 vm-clock: ## boot a machine ten times while others are busy: is its clock as fast as this machine's? (6 min)
@@ -184,9 +208,11 @@ vm-pnid: ## build a kernel with a preferred node, and run the tests that need it
 
 .PHONY: ci-long
 ci-long: ## checks that take too long for .ci/run: a kernel build, the whole selftest, long fuzzing, the storm of scrapes (1 h)
+	$(MAKE) vm
 	$(MAKE) vm-pnid
 	$(MAKE) vm-clock
 	$(MAKE) selftest
+	GORUN_TEST=$@ $(RUN_TESTS) ./internal/stats
 	$(MAKE) fuzz
 	$(MAKE) prometheus-test STORM_ROUNDS=400
 

@@ -10,6 +10,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"gorun/internal/tests"
 )
 
 // bashCompletion has the functions that the script of gorun needs.
@@ -42,10 +44,9 @@ var completed = []struct{ line, want string }{
 
 // bash completes command lines by the script that gorun writes for it.
 func TestBashCompletion(t *testing.T) {
-	for _, needed := range []string{"/bin/bash", bashCompletion} {
-		if _, err := os.Stat(needed); err != nil {
-			t.Skipf("needs bash and bash-completion (Debian: apt-get install bash-completion): %v", err)
-		}
+	tests.Tools(t, "bash")
+	if _, err := os.Stat(bashCompletion); err != nil {
+		t.Skip("needs bash-completion (Debian: apt-get install bash-completion)")
 	}
 	self, err := os.Executable()
 	require.NoError(t, err)
@@ -70,7 +71,7 @@ try() {
 	for _, c := range completed {
 		script += fmt.Sprintf("try '%s'\n", c.line)
 	}
-	cmd := exec.Command("/bin/bash", "--norc", "-c", script)
+	cmd := exec.Command("bash", "--norc", "-c", script)
 	cmd.Env = append(os.Environ(), "PATH="+programs+":"+os.Getenv("PATH"))
 	out, err := cmd.Output()
 	require.NoError(t, err)

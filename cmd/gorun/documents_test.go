@@ -19,6 +19,7 @@ import (
 	"gorun/internal/cpuset"
 	"gorun/internal/linux"
 	"gorun/internal/metrics"
+	"gorun/internal/tests"
 )
 
 const readme = "../../README.md"
@@ -87,12 +88,10 @@ func documents(t *testing.T) []string {
 	return append([]string{readme}, files...)
 }
 
-// TestDocuments executes every gorun command in the code blocks of README.md and of the help topics, in order. A command that
+// TestLiveDocuments executes every gorun command in the code blocks of README.md and of the help topics, in order. A command that
 // is in several of them is executed once. Each document has a directory of its own.
-func TestDocuments(t *testing.T) {
-	if raced && testing.Short() {
-		t.Skip("needs a run without -short: under the race detector it takes minutes")
-	}
+func TestLiveDocuments(t *testing.T) {
+	tests.Live(t)
 	cpus, err := linux.GetAffinity(0)
 	require.NoError(t, err)
 	recorded, err := txtar.ParseFile("../../testdata/runs/compare.txtar")

@@ -17,10 +17,10 @@ func TestDryRunReadsTheMachineOnce(t *testing.T) {
 	const cpus = 16
 	const most = 3 // other parts read some files too: the caches of the first CPU, the list of online CPUs
 	whole := 0     // the files that topo opens
+	sysroot := t.TempDir()
+	require.NoError(t, topologytest.Large{CPUs: cpus, Nodes: 2}.WriteDir(sysroot))
 	for _, c := range dryRuns {
 		t.Run(c.name, func(t *testing.T) {
-			sysroot := t.TempDir()
-			require.NoError(t, topologytest.Large{CPUs: cpus, Nodes: 2}.WriteDir(sysroot))
 			opened := topologytest.WatchOpens(t, sysroot)
 			var errs strings.Builder
 			e := env{

@@ -2,7 +2,6 @@ package main
 
 import (
 	"encoding/json"
-	"flag"
 	"os/exec"
 	"path/filepath"
 	"strconv"
@@ -10,24 +9,16 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"gorun/internal/linux"
 	"gorun/internal/result"
 	"gorun/internal/stats"
+	"gorun/internal/tests"
 )
-
-var execBest = flag.Bool("exec-best", false, "compare placements of commands whose best one is known by construction")
 
 // The comparison of placements finds the placement that is best by construction, and no difference if there is none: `make
 // exec-test`. The machine may be busy with other things, so a command may be undecided once; a verdict must never be wrong.
 func TestExecFindsTheBest(t *testing.T) {
-	if !*execBest {
-		t.Skip("takes half a minute or more: make exec-test")
-	}
-	allowed, err := linux.GetAffinity(0)
-	require.NoError(t, err)
-	if allowed.Len() < 2 {
-		t.Skip("one CPU has one placement")
-	}
+	tests.Target(t, "exec-test")
+	tests.CPUs(t, 2) // one CPU has one placement
 	program := filepath.Join(t.TempDir(), "program")
 	out, err := exec.Command("cc", "-O2", "-pthread", "-o", program, "../../testdata/exec/program.c").CombinedOutput()
 	require.NoError(t, err, "%s", out)

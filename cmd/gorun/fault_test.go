@@ -20,10 +20,10 @@ import (
 	"golang.org/x/tools/txtar"
 
 	"gorun/internal/cpuset"
-	"gorun/internal/journal"
 	"gorun/internal/linux"
-	"gorun/internal/render"
+	"gorun/internal/pair"
 	"gorun/internal/result"
+	"gorun/internal/tests"
 )
 
 // fault is something that goes wrong while gorun measures: a row of the table in topics/faults.md, and its test.
@@ -45,8 +45,8 @@ var faults = []fault{
 	{
 		"a CPU goes offline, or comes back", "the sample ends and is invalid; the next ones wait up to 2 s for the CPU",
 		[]string{
-			"CPU N went offline", "the CPUs that gorun may use were N and are N", "asked for CPUs N", "set the affinity to CPUs N",
-			"it may use only CPU N",
+			"CPU N went offline", "CPU N came online", "the CPUs that gorun may use were N and are N", "asked for CPUs N",
+			"set the affinity to CPUs N", "it may use only CPU N",
 		},
 		theSample, losesACPU,
 	},
@@ -101,7 +101,8 @@ var faults = []fault{
 }
 
 // Each fault is reported in the words of the table, and costs no more than the table says.
-func TestFaults(t *testing.T) {
+func TestLiveFaults(t *testing.T) {
+	tests.Live(t)
 	for _, f := range faults {
 		t.Run(f.name, func(t *testing.T) { f.test(t, f) })
 	}
@@ -141,7 +142,7 @@ func (f fault) report() *regexp.Regexp {
 
 // losesACPU takes the second CPU offline during a sample, and online again.
 func losesACPU(t *testing.T, f fault) {
-	laboratory(t)
+	tests.Laboratory(t)
 	_, b := twoCPUs(t)
 	online := "/sys/devices/system/cpu/cpu" + b + "/online"
 	for _, m := range measures {
@@ -155,14 +156,13 @@ func losesACPU(t *testing.T, f fault) {
 			write(t, online, "0")
 			h.awaitAfter(before, false)
 			write(t, online, "1")
-			h.awaitAfter(len(h.samples()), true)
-			h.lost(f, before, 2) // the next sample may have begun when the CPU went
+			h.lost(f, before)
 		})
 	}
 }
 
 func losesACPUOfTheCpuset(t *testing.T, f fault) {
-	laboratory(t)
+	tests.Laboratory(t)
 	a, b := twoCPUs(t)
 	for _, m := range measures {
 		if !slices.Contains([]string{"primes pinned", "pair", "matrix", "load"}, m.name) {
@@ -175,8 +175,7 @@ func losesACPUOfTheCpuset(t *testing.T, f fault) {
 			write(t, dir+"/cpuset.cpus", a)
 			h.awaitAfter(before, false)
 			write(t, dir+"/cpuset.cpus", a+","+b)
-			h.awaitAfter(len(h.samples()), true)
-			h.lost(f, before, 2)
+			h.lost(f, before)
 		})
 	}
 }
@@ -184,43 +183,33 @@ func losesACPUOfTheCpuset(t *testing.T, f fault) {
 // A sample ends when the CPUs that gorun may use change: from then on it measures something else, and may take a thousand
 // times as long.
 func losesItsMask(t *testing.T, f fault) {
-	a, b := twoCPUs(t)
-	if a == b {
-		t.Skip("needs two CPUs: one has no other mask")
-	}
-	both, err := cpuset.Parse(a + "," + b)
-	require.NoError(t, err)
+	cpus := tests.CPUs(t, 2) // one has no other mask
 	h := harm(t, t.TempDir(), "pair A B 1000000000 --work pingpong-shm --warmup 0", gorunCommand)
 	allowed, err := linux.GetAffinity(h.cmd.Process.Pid)
 	require.NoError(t, err)
-	h.await("sample in flight", func() bool { return len(children(t, h.cmd.Process.Pid)) == 2 })
+	h.await("sample in flight", func() bool { return tests.Descendant(t, h.cmd.Process.Pid, pair.SideCommand) != 0 })
 	h.await("invalid sample", func() bool { // again if the mask changed before the sample began
-		require.NoError(t, linux.SetAffinity(h.cmd.Process.Pid, cpuset.Of(both.First())))
-		time.Sleep(100 * time.Millisecond)
+		require.NoError(t, linux.SetAffinity(h.cmd.Process.Pid, cpuset.Of(cpus[0])))
+		tests.Pause(100 * time.Millisecond)
 		require.NoError(t, linux.SetAffinity(h.cmd.Process.Pid, allowed))
 		return len(h.samples()) > 0
 	})
-	h.lost(f, 0, 2)
+	h.invalid(f, 0, len(h.samples()))
 }
 
 // A burner that another program moves costs the sample, and the next one begins with a new load.
-func TestLoadIsWatched(t *testing.T) {
-	a, b := twoCPUs(t)
-	if a == b {
-		t.Skip("needs two CPUs: one has no other mask")
-	}
+func TestLiveLoadIsWatched(t *testing.T) {
+	tests.Live(t)
+	cpus := tests.CPUs(t, 2)
 	h := harm(t, t.TempDir(), "numa --load-only --load 20 --cpus A --duration 10m", gorunCommand)
 	before := h.awaitAfter(0, true)
-	other, err := cpuset.Parse(b)
-	require.NoError(t, err)
-	require.NoError(t, linux.SetAffinity(below(t, h.cmd.Process.Pid, "load-burner"), other))
+	require.NoError(t, linux.SetAffinity(tests.Descendant(t, h.cmd.Process.Pid, "load-burner"), cpuset.Of(cpus[1])))
 	h.awaitAfter(before, false)
-	h.awaitAfter(len(h.samples()), true)
-	h.lost(fault{says: []string{"the burner of CPU N: asked for CPUs N, the kernel answers CPUs N"}}, before, 1)
+	h.lost(fault{says: []string{"the burner of CPU N: asked for CPUs N, the kernel answers CPUs N"}}, before)
 }
 
 func shrinkingQuota(t *testing.T, f fault) {
-	laboratory(t)
+	tests.Laboratory(t)
 	dir, start := grouped(t)
 	h := harm(t, t.TempDir(), measures[0].args, start)
 	before := h.awaitAfter(0, true)
@@ -245,17 +234,16 @@ func killedProcess(t *testing.T, f fault) {
 		t.Run(m.name, func(t *testing.T) {
 			h := harm(t, t.TempDir(), m.args, gorunCommand)
 			before := h.awaitAfter(0, true)
+			kills := 0
 			h.await("invalid sample", func() bool { // again if the process was about to end anyway
-				if slices.ContainsFunc(h.samples(), func(s result.Sample) bool { return !isMeasured(s) }) {
-					return true
+				if pid := tests.Descendant(t, h.cmd.Process.Pid, m.below); pid > 0 && syscall.Kill(pid, syscall.SIGKILL) == nil {
+					kills++
+					seen := len(h.samples())
+					h.await("next sample", func() bool { return len(h.samples()) > seen })
 				}
-				if pid := below(t, h.cmd.Process.Pid, m.below); pid > 0 && syscall.Kill(pid, syscall.SIGKILL) == nil {
-					time.Sleep(200 * time.Millisecond)
-				}
-				return false
+				return slices.ContainsFunc(h.samples(), func(s result.Sample) bool { return !isMeasured(s) })
 			})
-			h.awaitAfter(len(h.samples()), true)
-			h.lost(f, before, 2)
+			assert.LessOrEqual(t, h.lost(f, before), kills)
 		})
 	}
 }
@@ -263,12 +251,13 @@ func killedProcess(t *testing.T, f fault) {
 // After gorun was killed, --resume goes on where the journal ends.
 func killedItself(t *testing.T, _ fault) {
 	dir := t.TempDir()
-	h := harm(t, dir, "matrix primes --limit 3000,4000 --method brute --kernel go --warmup 0 --samples 100000 --budget 20m", gorunCommand)
+	const args = "matrix primes --limit 3000,4000 --method brute --kernel go --warmup 0"
+	h := harm(t, dir, args, gorunCommand)
 	h.await("sample", func() bool { return len(h.samples()) > 2 })
 	require.NoError(t, h.cmd.Process.Kill())
 	<-h.over
 	kept := h.samples()
-	h = harm(t, dir, "matrix primes --limit 3000,4000 --method brute --kernel go --warmup 0 --samples 100000 --budget 20m --resume", gorunCommand)
+	h = harm(t, dir, args+" --resume", gorunCommand)
 	h.await("sample", func() bool { return len(h.samples()) > len(kept) })
 	run := h.end()
 	assert.Equal(t, kept, run.Samples[:len(kept)])
@@ -280,7 +269,7 @@ func fullDisk(t *testing.T, f fault) {
 	for _, m := range measures {
 		t.Run(m.name, func(t *testing.T) {
 			dir := t.TempDir()
-			disk := os.Getenv("GORUN_LABORATORY") != ""
+			disk := tests.Runs("vm")
 			if disk {
 				require.NoError(t, syscall.Mount("tmpfs", dir, "tmpfs", 0, "size=64k"))
 				t.Cleanup(func() { require.NoError(t, syscall.Unmount(dir, 0)) })
@@ -313,16 +302,20 @@ func fullDisk(t *testing.T, f fault) {
 }
 
 func removedJournal(t *testing.T, f fault) {
-	h := harm(t, t.TempDir(), "primes --limit 3000 --warmup 0 --samples 20", gorunCommand)
-	h.await("sample", func() bool { return len(h.samples()) > 0 })
+	gate := newGate(t)
+	h := harm(t, t.TempDir(), "matrix exec --nice 0,1 --warmup 0 --samples 2 -- "+gate.command, gorunCommand)
+	h.await("sample", func() bool {
+		gate.open()
+		return len(h.samples()) > 0
+	})
 	require.NoError(t, os.Remove(h.journal))
 	var ended *exec.ExitError
-	require.ErrorAs(t, <-h.over, &ended)
+	require.ErrorAs(t, gate.openUntil(h.over), &ended)
 	assert.Equal(t, exitFailed, ended.ExitCode())
 	assert.Regexp(t, f.report(), h.stderr.String())
 	var run result.Run
 	require.NoError(t, json.Unmarshal(h.stdout.Bytes(), &run))
-	assert.Len(t, run.Samples, 20)
+	assert.Len(t, run.Samples, 6, "two rounds of two cells and the control")
 }
 
 // Two runs that measure at once report each other, whichever began first. A run that another run's command starts is not
@@ -361,67 +354,19 @@ func twoRuns(t *testing.T, f fault) {
 	assert.NotContains(t, string(out)+string(shown), "other-run")
 }
 
-// damagedJournal changes and cuts a journal at every byte.
+// damagedJournal changes a byte of a journal. internal/result and internal/journal test the changes of each kind of byte.
 func damagedJournal(t *testing.T, f fault) {
 	archive, err := txtar.ParseFile("../../testdata/runs/exec.txtar")
 	require.NoError(t, err)
 	at := slices.IndexFunc(archive.Files, func(f txtar.File) bool { return f.Name == "run.jsonl" })
 	text := archive.Files[at].Data
-	lines := bytes.Count(text, []byte("\n"))
-	read := func(text []byte) (journal.Recording, error) {
-		rec, err := result.ReadJournal(bytes.NewReader(text))
-		if err != nil {
-			return journal.Recording{}, err
-		}
-		return journal.Check(rec, render.Views(rows).Known)
-	}
-	whole, err := read(text)
-	require.NoError(t, err)
-	step := 1
-	if testing.Short() || raced {
-		step = 7
-	}
-	for i := 0; i < len(text); i += step {
-		line := 1 + bytes.Count(text[:i], []byte("\n"))
-		for bit := range 8 {
-			if step > 1 && bit != i/step%8 {
-				continue
-			}
-			changed := bytes.Clone(text)
-			changed[i] ^= 1 << bit
-			rec, err := read(changed)
-			switch {
-			case text[i] == '\n' && line == lines-1: // this line and the last one are now one incomplete line
-				require.NoError(t, err)
-				require.True(t, rec.Torn)
-			case line == lines: // as a run leaves it that was killed
-				if err != nil { // the checksum's name has changed
-					require.ErrorContains(t, err, fmt.Sprintf("line %d: ", line), "byte %d", i)
-					continue
-				}
-				require.True(t, rec.Torn)
-				require.Equal(t, whole.Run.Samples, rec.Run.Samples)
-			default:
-				require.Regexp(t, fmt.Sprintf(`\bline %d\b|no complete line|journal`, line), err, "byte %d", i)
-			}
-		}
-		rec, err := read(text[:i])
-		if line == 1 {
-			require.Error(t, err)
-			continue
-		}
-		require.NoError(t, err, "cut at byte %d", i)
-		require.Equal(t, line-1, rec.Lines)
-		require.Equal(t, whole.Run.Samples[:min(line-2, len(whole.Run.Samples))], rec.Run.Samples)
-	}
-	changed := bytes.Clone(text)
-	changed[10] ^= 1
-	_, err = read(changed)
+	text[10] ^= 1
+	_, err = result.ReadJournal(bytes.NewReader(text))
 	require.Regexp(t, f.report(), err)
 }
 
 func steppingClock(t *testing.T, _ fault) {
-	laboratory(t)
+	tests.Laboratory(t)
 	h := harm(t, t.TempDir(), measures[0].args, gorunCommand)
 	begun := time.Now()
 	for _, step := range []time.Duration{time.Hour, -2 * time.Hour, time.Hour} {

@@ -12,7 +12,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 	"unicode"
 
 	"github.com/spf13/pflag"
@@ -20,6 +19,7 @@ import (
 	"golang.org/x/tools/txtar"
 
 	"gorun/internal/child"
+	"gorun/internal/tests"
 )
 
 // flagValues are the values that every flag is given, by class. The classes of long values have a text that is repeated.
@@ -93,13 +93,7 @@ func dryRun(t *testing.T, args []string) flagOutcome {
 		}
 		done <- flagOutcome{code: exitCode(err), stdout: stdout.String(), stderr: stderr.String()}
 	}()
-	select {
-	case o := <-done:
-		return o
-	case <-time.After(2 * time.Minute): // none takes a second on a quiet machine
-		t.Fatalf("it goes on: %.300q", args)
-		return flagOutcome{}
-	}
+	return tests.Receive(t, fmt.Sprintf("end of %.300q", args), done)
 }
 
 // fault returns the fault of the outcome of a command line with a flag; "" if there is none.
@@ -129,8 +123,28 @@ func (o flagOutcome) fault(flag string) string {
 }
 
 // Each flag of each command accepts a value or refuses it. It never panics or runs forever, and a refusal is one error that
-// names the flag, with exit code 2.
+// names the flag, with exit code 2. TestFlagValues tries each class with each flag once, on one of the commands that have it, and
+// with the other commands by chance.
 func TestFlagValues(t *testing.T) {
+	random := rand.New(rand.NewPCG(1, 0))
+	tried := map[string]bool{}
+	tryFlagValues(t, func(flag, class string, values []string) []string {
+		if tried[flag+" "+class] && random.IntN(4) != 0 {
+			return nil
+		}
+		tried[flag+" "+class] = true
+		return values[random.IntN(len(values)):][:1]
+	})
+}
+
+// TestLiveFlagValues tries each value with each flag of each command.
+func TestLiveFlagValues(t *testing.T) {
+	tests.Live(t)
+	tryFlagValues(t, func(_, _ string, values []string) []string { return values })
+}
+
+// tryFlagValues tries those values of a class that choose returns for a flag of a command.
+func tryFlagValues(t *testing.T, choose func(flag, class string, values []string) []string) {
 	host, err := filepath.Abs("../../testdata/hosts/qemu-numa2.txtar")
 	require.NoError(t, err)
 	archive, err := txtar.ParseFile("../../testdata/runs/matrix.txtar")
@@ -138,8 +152,6 @@ func TestFlagValues(t *testing.T) {
 	t.Chdir(t.TempDir())
 	require.NoError(t, os.WriteFile("run.jsonl", archive.Files[0].Data, 0o600))
 
-	deadline := time.Now().Add(5 * time.Minute)
-	random := rand.New(rand.NewPCG(1, 0)) // chooses the values that are tried with -short
 	accepted, refused := map[string]int{}, map[string]int{}
 	for _, base := range flagBases {
 		words, rest, _ := strings.Cut(base, " -- ")
@@ -158,13 +170,8 @@ func TestFlagValues(t *testing.T) {
 		o := dryRun(t, line())
 		require.Zero(t, o.code, "%s: %s%s", base, o.stderr, o.panicked)
 		cmd.Flags().VisitAll(func(flag *pflag.Flag) {
-			require.True(t, time.Now().Before(deadline), "the time is over at %s --%s", base, flag.Name)
 			for _, class := range flagValues {
-				values := class.values
-				if testing.Short() {
-					values = values[random.IntN(len(values)):][:1]
-				}
-				for _, value := range values {
+				for _, value := range choose(flag.Name, class.name, class.values) {
 					if class.name == long {
 						value = strings.Repeat(value, 100_000/len(value))
 					}

@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -11,7 +12,6 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -20,15 +20,8 @@ import (
 	"gorun/internal/linux"
 	"gorun/internal/render"
 	"gorun/internal/result"
+	"gorun/internal/tests"
 )
-
-// laboratory skips a test that harms the machine, unless it runs in a virtual one (testdata/vm).
-func laboratory(t *testing.T) {
-	t.Helper()
-	if os.Getenv("GORUN_LABORATORY") == "" {
-		t.Skip("needs a virtual machine, since it harms the one that it runs on: make vm")
-	}
-}
 
 // measures has one endless run of each kind, on two CPUs A and B.
 var measures = []struct {
@@ -39,7 +32,7 @@ var measures = []struct {
 	{"primes pinned", "primes --cpus A,B --limit 20000 --warmup 0 --pin-cpus A,B", ""},
 	{"primes pin-thread", "primes --cpus A,B --limit 20000 --warmup 0 --pin-thread", ""},
 	{"pair", "pair A B 500 --work pingpong-pipe --warmup 0", "pair-side"},
-	{"bind", "bind --cpus A,B --processes 2 --checks 100000 --array 1MiB --passes 1", "bind-process"},
+	{"bind", "bind --cpus A,B --processes 2 --checks 1000000 --array 1MiB --passes 1", "bind-process"},
 	{"contend", "contend --cpus A,B --op inc", ""},
 	{"c2c", "c2c --cpus A,B --warmup 0", ""},
 	{"futex", "futex A B --round-trips 200 --warmup 0", ""},
@@ -73,6 +66,49 @@ func twoCPUs(t *testing.T) (a, b string) {
 	return strconv.Itoa(list[0]), strconv.Itoa(list[min(1, len(list)-1)])
 }
 
+// A gate is a command that lasts until the test opens it: it reads a line of a named pipe.
+type gate struct {
+	*testing.T
+	pipe, command string
+}
+
+func newGate(t *testing.T) gate {
+	t.Helper()
+	dir := t.TempDir()
+	g := gate{t, dir + "/pipe", dir + "/gate"}
+	require.NoError(t, syscall.Mkfifo(g.pipe, 0o600))
+	require.NoError(t, os.WriteFile(g.command, []byte("#!/bin/sh\nread line <"+g.pipe+"\n"), 0o700))
+	return g
+}
+
+// open ends the command, and reports whether it ran.
+func (g gate) open() (ran bool) {
+	g.Helper()
+	pipe, err := os.OpenFile(g.pipe, os.O_WRONLY|syscall.O_NONBLOCK, 0)
+	if errors.Is(err, syscall.ENXIO) {
+		return false // nobody reads
+	}
+	require.NoError(g, err)
+	_, err = pipe.WriteString("\n")
+	require.NoError(g, pipe.Close())
+	return err == nil // the reader may have been killed
+}
+
+// openUntil ends the command again and again until the run is over, whose error it returns.
+func (g gate) openUntil(over <-chan error) (err error) {
+	g.Helper()
+	tests.Await(g, "end", func() bool {
+		g.open()
+		select {
+		case err = <-over:
+			return true
+		default:
+			return false
+		}
+	})
+	return err
+}
+
 // harm starts a run of measures by a command that start makes, with its journal in dir.
 func harm(t *testing.T, dir, args string, start func(args ...string) *exec.Cmd) *harmed {
 	t.Helper()
@@ -82,8 +118,8 @@ func harm(t *testing.T, dir, args string, start func(args ...string) *exec.Cmd) 
 	h := &harmed{T: t, journal: filepath.Join(dir, "run.jsonl"), over: make(chan error, 1)}
 	a, b := twoCPUs(t)
 	words := strings.Fields(args)
-	if words[0] == "c2c" && a == b {
-		t.Skip("needs two CPUs, for a pair of them")
+	if words[0] == "c2c" {
+		tests.CPUs(t, 2) // for a pair of them
 	}
 	for i, word := range words {
 		switch word {
@@ -92,8 +128,8 @@ func harm(t *testing.T, dir, args string, start func(args ...string) *exec.Cmd) 
 		}
 	}
 	own := []string{"--quiet", "--format", "json", "--out", h.journal}
-	if !slices.Contains(words, "--duration") && !slices.Contains(words, "--samples") {
-		own = append(own, "--samples", "100000", "--budget", "20m")
+	if !slices.ContainsFunc(words, func(w string) bool { return slices.Contains([]string{"--duration", "--samples", "--trials"}, w) }) {
+		own = append(own, "--samples", "100000000", "--budget", "100000h")
 		if words[0] == "bind" {
 			own = append(own[:5], "--trials", "1000")
 		}
@@ -124,21 +160,10 @@ func (h *harmed) samples() []result.Sample {
 	return h.have
 }
 
-// hang is the time after which a test gives up waiting. Nothing that it waits for is meant to take even a part of it.
-const hang = 5 * time.Minute
-
-// awaited waits until a condition is true.
-func awaited(t *testing.T, what string, is func() bool) {
-	t.Helper()
-	for begun := time.Now(); !is(); time.Sleep(5 * time.Millisecond) {
-		require.Less(t, time.Since(begun), hang, "no %s", what)
-	}
-}
-
 // await waits until a condition is true. It fails if the run ends before.
 func (h *harmed) await(what string, is func() bool) {
 	h.Helper()
-	awaited(h.T, what, func() bool {
+	tests.Await(h, what, func() bool {
 		if is() {
 			return true
 		}
@@ -189,23 +214,32 @@ func verified(t *testing.T, path string) journal.Recording {
 	return rec
 }
 
-// lost ends the run, and requires that the fault cost it at least one sample and at most most: none before the sample from,
-// which was in flight.
-func (h *harmed) lost(f fault, from, most int) {
+// lost ends the run some samples after the fault is over, and requires that the fault cost at least one: none before the sample
+// from, which was in flight, and none but the one or two that had begun when it was over. It returns how many were lost.
+func (h *harmed) lost(f fault, from int) (lost int) {
+	h.Helper()
+	over := len(h.samples())
+	h.awaitAfter(over+1, true)
+	return h.invalid(f, from, over+1)
+}
+
+// invalid ends the run, and returns the number of its invalid samples. There is at least one; all of them are between two samples,
+// and report the fault.
+func (h *harmed) invalid(f fault, from, to int) (invalid int) {
 	h.Helper()
 	run := h.end()
-	lost := 0
 	for i, s := range run.Samples {
 		if isMeasured(s) {
 			continue
 		}
-		lost++
+		invalid++
 		assert.GreaterOrEqual(h, i, from, "a sample before the fault")
+		assert.LessOrEqual(h, i, to, "a sample after the fault: %q", s.Quality.Reasons)
 		assert.Regexp(h, f.report(), strings.Join(s.Quality.Reasons, "\n"))
 	}
-	assert.Positive(h, lost)
-	assert.LessOrEqual(h, lost, most, "%q", reasons(run.Samples))
-	h.Logf("%d of %d samples lost", lost, len(run.Samples))
+	assert.Positive(h, invalid)
+	h.Logf("%d of %d samples lost", invalid, len(run.Samples))
+	return invalid
 }
 
 func write(t *testing.T, path, text string) {
@@ -226,9 +260,7 @@ func grouped(t *testing.T, files ...string) (dir string, start func(args ...stri
 	require.NoError(t, err)
 	t.Cleanup(func() {
 		group.Close()
-		for end := time.Now().Add(10 * time.Second); os.Remove(dir) != nil && time.Now().Before(end); {
-			time.Sleep(10 * time.Millisecond) // its processes may not have ended yet
-		}
+		tests.Await(t, "end of its processes", func() bool { return os.Remove(dir) == nil })
 	})
 	return dir, func(args ...string) *exec.Cmd {
 		cmd := gorunCommand(args...)

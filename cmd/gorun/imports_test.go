@@ -68,7 +68,7 @@ const mayImport = `
 	testdata/matrix
 	testdata/references
 	tests
-	tests/run
+	tests/run           linux
 	topology            cpuset sysfs
 	topology/topologytest cpuset
 	units

@@ -2,24 +2,19 @@ package main
 
 import (
 	"os"
-	"os/exec"
 	"path/filepath"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"gorun/internal/tests"
 )
 
 // `make install` installs a working gorun below PREFIX, with the man pages and the completions where shells look for them.
-func TestMakeInstall(t *testing.T) {
-	if testing.Short() {
-		t.Skip("needs a run without -short: it builds gorun")
-	}
-	for _, tool := range []string{"git", "make", "go"} {
-		if _, err := exec.LookPath(tool); err != nil {
-			t.Skipf("needs %s: %v", tool, err)
-		}
-	}
+func TestLiveMakeInstall(t *testing.T) {
+	tests.Live(t)
+	tests.Tools(t, "git", "make", "go")
 	c, prefix := newClone(t), t.TempDir()
 	c.run("make", "install", "PREFIX="+prefix)
 	version, _ := c.run(filepath.Join(prefix, "bin/gorun"), "--version")

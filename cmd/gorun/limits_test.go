@@ -13,6 +13,7 @@ import (
 
 	"gorun/internal/cgroup/cgrouptest"
 	"gorun/internal/linux"
+	"gorun/internal/tests"
 )
 
 // refused runs gorun after these words of a shell and returns its stderr. The exit code must be 1.
@@ -34,7 +35,7 @@ func join(group string) string { return "echo $$ > " + group + "/cgroup.procs;" 
 // A command that starts processes refuses to start more than the control group allows.
 func TestFewProcesses(t *testing.T) {
 	if !linux.Cgo {
-		t.Skip("the kernels are of C")
+		t.Skip("needs cgo")
 	}
 	group := cgrouptest.Limited(t, "pids", 20)
 	cpus, err := linux.GetAffinity(0)
@@ -72,13 +73,11 @@ func TestLittleMemory(t *testing.T) {
 // A nice value that the kernel refuses is an error before anything is measured, as in other experiments.
 func TestRefusedNice(t *testing.T) {
 	if !linux.Cgo {
-		t.Skip("the kernels are of C")
+		t.Skip("needs cgo")
 	}
 	before := ""
 	if os.Geteuid() == 0 {
-		if exec.Command("setpriv", "--bounding-set", "-sys_nice", "true").Run() != nil {
-			t.Skip("there is no setpriv")
-		}
+		tests.Tools(t, "setpriv")
 		before = `exec setpriv --bounding-set -sys_nice --inh-caps -sys_nice "$0" "$@";`
 	}
 	for _, load := range []string{"0", "10"} {

@@ -10,6 +10,8 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"gorun/internal/tests"
 )
 
 // writePages returns a directory with the man pages, and their names.
@@ -94,26 +96,21 @@ func TestManRefused(t *testing.T) {
 
 // groff(1), with which man(1) formats pages, gives no warning.
 func TestManWarnings(t *testing.T) {
-	groff, err := exec.LookPath("groff")
-	if err != nil {
-		t.Skipf("needs groff (Debian: apt-get install groff-base): %v", err)
-	}
-	warnings := func(page string) string {
+	tests.Tools(t, "groff", "preconv") // the latter reads UTF-8 (Debian: groff-base)
+	warnings := func(pages ...string) string {
 		t.Helper()
-		cmd := exec.Command(groff, "-man", "-Tutf8", "-Kutf8", "-ww", "-rLL=78n", "-z", page)
+		cmd := exec.Command("groff", append(strings.Fields("-man -Tutf8 -Kutf8 -ww -rLL=78n -z"), pages...)...)
 		var stderr strings.Builder
 		cmd.Stderr = &stderr
 		require.NoError(t, cmd.Run(), stderr.String())
 		return stderr.String()
 	}
-	if _, err := exec.LookPath("preconv"); err != nil {
-		t.Skipf("needs preconv, which reads UTF-8 for groff: %v", err)
-	}
 	dir, pages := writePages(t)
-	for _, page := range pages {
-		assert.Empty(t, warnings(filepath.Join(dir, page)), page)
+	for i, page := range pages {
+		pages[i] = filepath.Join(dir, page)
 	}
+	assert.Empty(t, warnings(pages...))
 	broken := filepath.Join(dir, "broken.1")
 	require.NoError(t, os.WriteFile(broken, []byte(".TH X 1\n.NOSUCH\n"), 0o644))
-	assert.NotEmpty(t, warnings(broken), "a warning is seen")
+	assert.NotEmpty(t, warnings(append(pages, broken)...), "a warning is seen, on the last page too")
 }

@@ -18,6 +18,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"gorun/internal/result"
+	"gorun/internal/tests"
 )
 
 // lines is an io.Writer whose text can be read while it grows.
@@ -45,16 +46,16 @@ func TestScrapeAgreesWithTheResult(t *testing.T) {
 	e := env{
 		Root: os.DirFS("/"), Stdout: &out, Stderr: &errs, Now: time.Now, Environ: os.Environ, Tool: tool(), Views: rows,
 	}
-	code := make(chan int)
+	code := make(chan int, 1)
 	go func() {
 		code <- execute([]string{
 			"primes", "--limit", "20000", "--workers", "30", "--samples", "3", "--format", "json",
-			"--metrics-listen", "127.0.0.1:0", "--metrics-linger", "30s",
+			"--metrics-listen", "127.0.0.1:0", "--metrics-linger", "1h",
 		}, e)
 	}()
 	address := regexp.MustCompile(`http://\S+/metrics`)
 	var text string
-	require.Eventually(t, func() bool {
+	tests.Await(t, "scrape of all samples", func() bool {
 		url := address.FindString(errs.String())
 		if url == "" {
 			return false
@@ -67,7 +68,7 @@ func TestScrapeAgreesWithTheResult(t *testing.T) {
 		body, err := io.ReadAll(response.Body)
 		text = string(body)
 		return err == nil && series(text, "gorun_samples_completed_total") == 4
-	}, time.Minute, 20*time.Millisecond)
+	})
 
 	assert.EqualValues(t, 4*20000, series(text, "gorun_numbers_tested_total"))
 	assert.EqualValues(t, 4*2262, series(text, "gorun_primes_found_total"))
@@ -80,7 +81,7 @@ func TestScrapeAgreesWithTheResult(t *testing.T) {
 	self, err := os.FindProcess(os.Getpid())
 	require.NoError(t, err)
 	require.NoError(t, self.Signal(os.Interrupt)) // ends the linger; the run is over and whole
-	assert.Equal(t, exitDone, <-code)
+	assert.Equal(t, exitDone, tests.Receive(t, "end", code))
 	var doc result.Run
 	require.NoError(t, json.Unmarshal(out.Bytes(), &doc))
 	assert.Len(t, doc.Samples, 3)

@@ -18,6 +18,7 @@ import (
 	"gorun/internal/cpuset"
 	"gorun/internal/linux"
 	"gorun/internal/linux/linuxtest"
+	"gorun/internal/tests"
 )
 
 // An outcome has the reports of a command line.
@@ -77,7 +78,7 @@ func (b *bench) try(t *testing.T, args string, w linuxtest.Without) (o outcome, 
 	const json, few = "--format json --quiet", "--workers 4 --limit 2000 --samples 2 --warmup 0 --format json --quiet"
 	line := strings.NewReplacer("$CPU", b.cpu, "$RUN", b.run, "$DIR", work, "$JSON", json, "$PRIMES", few, "$NUMA",
 		"--buffer 64KiB --accesses 1000 --samples 1 --numa-balancing keep "+json).Replace(args)
-	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute) // none takes two seconds on a quiet machine
+	ctx, cancel := context.WithTimeout(t.Context(), tests.Hang)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, b.without, append([]string{w.Argument(), b.gorun}, strings.Fields(line)...)...)
 	cmd.Dir, cmd.WaitDelay = work, time.Second
@@ -88,7 +89,7 @@ func (b *bench) try(t *testing.T, args string, w linuxtest.Without) (o outcome, 
 	o.code = cmd.ProcessState.ExitCode()
 	switch {
 	case ctx.Err() != nil:
-		o.wrong = "it did not end within two minutes"
+		o.wrong = "it did not end"
 	case o.code == linuxtest.ExitImpossible:
 		return o, strings.TrimSpace(stderr.String())
 	case o.wrong != "":

@@ -15,12 +15,10 @@ import (
 	"gorun/internal/linux"
 	"gorun/internal/linux/linuxtest"
 	"gorun/internal/manual"
+	"gorun/internal/tests"
 )
 
-var (
-	allPrivileges = flag.Bool("privileges", false, "try every command without every privilege, not a sample of the pairs")
-	onlyWithout   = flag.String("privileges-without", "", "a regular expression: try these conditions only")
-)
+var onlyWithout = flag.String("privileges-without", "", "a regular expression: try these conditions only")
 
 // groups are the names in the table that stand for several commands.
 var groups = map[string]func(command string) bool{
@@ -146,16 +144,9 @@ func (o outcome) differences(usual outcome, rows []*tablerow) (all []string) {
 // share reports whether a command is tried under a condition. There are too many pairs to try all of them each time. Each row
 // of the table is tried at least once.
 func share(rows []*tablerow, command string, c condition) bool {
-	if *allPrivileges {
-		return true
-	}
-	one := uint32(6)
-	if testing.Short() {
-		one = 40
-	}
 	h := fnv.New32a()
 	h.Write([]byte(command + "\n" + c.name))
-	if h.Sum32()%one == 0 {
+	if tests.Runs("privileges-test") || h.Sum32()%12 == 0 {
 		return true
 	}
 	return slices.ContainsFunc(rows, func(r *tablerow) bool { return r.tried == 0 })
@@ -163,7 +154,10 @@ func share(rows []*tablerow, command string, c condition) bool {
 
 // If a privilege is taken away, each command works, or reports the lack in the words of the table of `gorun help privileges`. The
 // test fails for a row whose report does not appear, and for a report without a row.
-func TestPrivileges(t *testing.T) {
+func TestLivePrivileges(t *testing.T) {
+	if !tests.Runs("privileges-test") {
+		tests.Live(t)
+	}
 	b := newBench(t)
 	rows := readTable(t)
 	var mu sync.Mutex // of rows and counts

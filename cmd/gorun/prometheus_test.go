@@ -3,9 +3,9 @@ package main
 import (
 	"bytes"
 	"encoding/json"
-	"flag"
 	"io"
 	"math"
+	"net"
 	"net/http"
 	"net/url"
 	"os"
@@ -18,7 +18,6 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -27,9 +26,8 @@ import (
 	"gorun/internal/metrics"
 	"gorun/internal/primes"
 	"gorun/internal/result"
+	"gorun/internal/tests"
 )
-
-var withPrometheus = flag.Bool("prometheus", false, "run the tests with Prometheus's own programs: make prometheus-test")
 
 // prometheusDir has the files for a Prometheus server and Grafana.
 const prometheusDir = "../../testdata/prometheus"
@@ -88,9 +86,7 @@ func dashboardQueries(t *testing.T) (queries []string) {
 
 // needPrometheus skips a test unless the user wants it, and fails if a program is missing.
 func needPrometheus(t *testing.T, programs ...string) {
-	if !*withPrometheus {
-		t.Skip("needs Prometheus's own programs: make prometheus-test")
-	}
+	tests.Target(t, "prometheus-test")
 	for _, program := range programs {
 		_, err := exec.LookPath(program)
 		require.NoError(t, err, "Debian: apt-get install prometheus prometheus-pushgateway")
@@ -137,14 +133,14 @@ func start(t testing.TB, cmd *exec.Cmd) *started {
 // await waits until stderr matches the pattern, and returns the text of its group.
 func (s *started) await(t testing.TB, pattern string) (found string) {
 	expr := regexp.MustCompile(pattern)
-	require.Eventually(t, func() bool {
+	tests.Await(t, pattern+" from "+s.Path, func() bool {
 		match := expr.FindStringSubmatch(s.stderr.String())
 		if match == nil {
 			return false
 		}
 		found = match[1]
 		return true
-	}, time.Minute, 10*time.Millisecond, "%s says no %s: %s", s.Path, pattern, &s.stderr)
+	})
 	return found
 }
 
@@ -202,13 +198,10 @@ func TestPrometheusServer(t *testing.T) {
 	dir := t.TempDir()
 	users := filepath.Join(dir, "web.yml")
 	require.NoError(t, os.WriteFile(users, []byte("basic_auth_users: {me: "+secretHash+"}"), 0o600))
-	run := gorunCommand("primes", "--duration", "30s", "--workers", "20", "--format", "json", "--metrics-listen", "127.0.0.1:0",
-		"--metrics-web-config", users, "--metrics-linger", "5m", "--metrics-push", pushed, "--metrics-push-every", "2s")
-	var out bytes.Buffer
-	run.Stdout = &out
-	gorun := start(t, run)
-	scraped := gorun.await(t, `metrics at http://(\S+)/metrics`)
-
+	listener, err := net.Listen("tcp", "127.0.0.1:0") // a free port, so that Prometheus can run before gorun
+	require.NoError(t, err)
+	scraped := listener.Addr().String()
+	require.NoError(t, listener.Close())
 	config := strings.NewReplacer("5s", "1s", "127.0.0.1:9464", scraped, "127.0.0.1:9091", strings.TrimPrefix(pushed, "http://")).
 		Replace(readPrometheusFile(t, "prometheus.yml"))
 	config = strings.Replace(config, "static_configs:", "basic_auth: {username: me, password: secret}\n    static_configs:", 1)
@@ -218,20 +211,25 @@ func TestPrometheusServer(t *testing.T) {
 		"--storage.tsdb.path="+filepath.Join(dir, "data"), "--web.listen-address=127.0.0.1:0",
 		"--enable-feature=native-histograms"))
 	s := server("http://" + prometheus.await(t, listening))
+	run := gorunCommand("primes", "--duration", "30s", "--workers", "20", "--format", "json", "--metrics-listen", scraped,
+		"--metrics-web-config", users, "--metrics-linger", "1h", "--metrics-push", pushed, "--metrics-push-every", "2s")
+	var out bytes.Buffer
+	run.Stdout = &out
+	gorun := start(t, run)
 
-	require.Eventually(t, func() bool {
+	tests.Await(t, "push while it runs", func() bool {
 		text := fetch(t, pushed+"/metrics")
 		return labelled(text, "gorun_finished") == 0 && labelled(text, "gorun_samples_completed_total") > 0
-	}, time.Minute, 100*time.Millisecond, "pushed while it runs")
+	})
 	job := `{job="gorun",instance="` + scraped + `"}` // the Pushgateway's series have another instance
 	finished := func() bool {
 		return slices.Equal(s.query(t, "gorun_finished"+job), []float64{1}) &&
 			labelled(fetch(t, pushed+"/metrics"), "gorun_finished") == 1
 	}
-	require.Eventually(t, finished, 2*time.Minute, 200*time.Millisecond)
-	require.Eventually(t, func() bool {
+	tests.Await(t, "end in both", finished)
+	tests.Await(t, "value of a rule", func() bool {
 		return slices.Equal(s.query(t, "instance:gorun_progress:ratio"+job), []float64{1})
-	}, time.Minute, 200*time.Millisecond, "rules are evaluated")
+	})
 
 	// Figures of the last scrape, while the run still lingers: then its series are stale.
 	scrapedLast := map[string]float64{}

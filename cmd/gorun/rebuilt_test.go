@@ -11,12 +11,12 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"gorun/internal/result"
+	"gorun/internal/tests"
 )
 
 // clone is a git repository of these sources, in which `make matrix` runs.
@@ -111,33 +111,31 @@ func (c *clone) journal(name string) *result.Run {
 
 // `make matrix` is interrupted, resumed and repeated. It begins a new run when the program has changed: when it was built
 // from another commit, from modified sources, or without git. Nothing is lost, and each new run is compared with the last.
-func TestMatrixAcrossCommits(t *testing.T) {
-	if testing.Short() {
-		t.Skip("needs a run without -short: it builds gorun four times")
-	}
-	for _, tool := range []string{"git", "make", "go"} {
-		if _, err := exec.LookPath(tool); err != nil {
-			t.Skipf("needs %s: %v", tool, err)
-		}
-	}
+func TestLiveMatrixAcrossCommits(t *testing.T) {
+	tests.Live(t)
+	tests.Tools(t, "git", "make", "go")
 	c := newClone(t)
 	const cells = "MATRIX=--workers 1,2 --limit 2000 --method 'brute' --warmup 0 --samples 30 --out classic.jsonl"
 	first := c.commit()
 	c.run("make", "build")
 
-	cmd, _, stderr := c.command("make", "matrix", cells)
-	require.NoError(t, cmd.Start())
-	for begun := time.Now(); ; time.Sleep(time.Millisecond) {
-		text, _ := os.ReadFile(filepath.Join(c.dir, "classic.jsonl"))
-		if bytes.Count(text, []byte("\n")) > 1 {
-			break
-		}
-		require.Less(t, time.Since(begun), 10*time.Minute)
-	}
-	require.NoError(t, syscall.Kill(-cmd.Process.Pid, syscall.SIGINT))
-	require.Error(t, cmd.Wait())
-	interrupted := c.journal("classic.jsonl")
-	require.True(t, interrupted.Partial, "%d samples, %v", len(interrupted.Samples), stderr)
+	var interrupted *result.Run
+	var stderr *bytes.Buffer
+	tests.Await(t, "run that was interrupted", func() bool { // again if it ended before
+		path := filepath.Join(c.dir, "classic.jsonl")
+		_ = os.Remove(path)
+		var cmd *exec.Cmd
+		cmd, _, stderr = c.command("make", "matrix", cells)
+		require.NoError(t, cmd.Start())
+		tests.Await(t, "sample", func() bool {
+			text, _ := os.ReadFile(path)
+			return bytes.Count(text, []byte("\n")) > 1
+		})
+		_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGINT)
+		_ = cmd.Wait()
+		interrupted = c.journal("classic.jsonl")
+		return interrupted.Partial
+	})
 	assert.Equal(t, first, interrupted.Tool.Commit[:12])
 	assert.NotContains(t, interrupted.Tool.Commit, "modified", "what it writes is ignored by git")
 	says := regexp.MustCompile(`(?m)^gorun: resume with: (\./gorun .*)$`).FindStringSubmatch(stderr.String())

@@ -16,44 +16,46 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"gorun/internal/result"
+	"gorun/internal/tests"
 )
-
-// resumes are the number of kills, the time within which each comes, and the rounds of the matrix, which it cannot complete
-// before the last kill.
-func resumes() (kills, rounds int, within time.Duration) {
-	if raced {
-		return 20, 40, 300 * time.Millisecond
-	}
-	return 50, 160, 70 * time.Millisecond
-}
 
 // A matrix that is killed at random moments and resumed has every cell at the end, every sample once, and every sample that was
 // in the journal before a kill. Its verdicts are those of the whole journal.
-func TestResumeAfterKill(t *testing.T) {
-	kills, rounds, within := resumes()
+func TestLiveResumeAfterKill(t *testing.T) {
+	tests.Live(t)
+	const kills, most = 50, 3           // samples that a run may complete before it is killed
+	const rounds = kills*(most+1)/4 + 1 // more samples than that: three cells and the control in each round
+	gate := newGate(t)
 	journal := filepath.Join(t.TempDir(), "run.jsonl")
-	start := func(extra ...string) *exec.Cmd {
-		return gorunCommand(append([]string{
-			"matrix", "primes", "--limit", "3000,4000,5000", "--method", "brute", "--kernel", "go", "--warmup", "1",
-			"--samples", strconv.Itoa(rounds), "--quiet", "--out", journal, "--resume",
-		}, extra...)...)
-	}
-	source := rand.New(rand.NewPCG(3, 5))
-	var kept []byte
-	for killed := 0; killed < kills; {
-		cmd := start()
-		var stderr bytes.Buffer
-		cmd.Stderr = &stderr
+	start := func(extra ...string) (cmd *exec.Cmd, stdout, stderr *bytes.Buffer) {
+		args := append([]string{
+			"matrix", "exec", "--nice", "0,1,2", "--warmup", "0", "--samples", strconv.Itoa(rounds), "--quiet", "--out", journal, "--resume",
+		}, extra...)
+		cmd, stdout, stderr = gorunCommand(append(args, "--", gate.command)...), &bytes.Buffer{}, &bytes.Buffer{}
+		cmd.Stdout, cmd.Stderr = stdout, stderr
 		require.NoError(t, cmd.Start())
-		time.Sleep(time.Duration(source.Int64N(int64(within))))
-		if cmd.Process.Signal(syscall.SIGKILL) == nil {
-			killed++
+		return cmd, stdout, stderr
+	}
+	// toEnd runs to the end.
+	toEnd := func() string {
+		cmd, stdout, stderr := start("--format", "json")
+		over := make(chan error, 1)
+		go func() { over <- cmd.Wait() }()
+		require.NoError(t, gate.openUntil(over), stderr)
+		return stdout.String()
+	}
+	random := rand.New(rand.NewPCG(3, 5))
+	var kept []byte
+	for range kills {
+		cmd, _, stderr := start()
+		for range random.IntN(most + 1) {
+			tests.Await(t, "command", gate.open)
 		}
-		err := cmd.Wait()
+		tests.Pause(time.Duration(random.Int64N(int64(50 * time.Millisecond))))
+		require.NoError(t, cmd.Process.Signal(syscall.SIGKILL))
 		var ended *exec.ExitError
-		require.Error(t, err, "all samples were taken before kill %d", killed)
-		require.ErrorAs(t, err, &ended)
-		require.Equal(t, syscall.SIGKILL, ended.Sys().(syscall.WaitStatus).Signal(), "%s", stderr.String())
+		require.ErrorAs(t, cmd.Wait(), &ended)
+		require.Equal(t, syscall.SIGKILL, ended.Sys().(syscall.WaitStatus).Signal(), "%s", stderr)
 		now, err := os.ReadFile(journal)
 		if err != nil {
 			continue // it was killed before it began
@@ -62,14 +64,11 @@ func TestResumeAfterKill(t *testing.T) {
 		require.True(t, bytes.HasPrefix(now, whole), "a line that was journaled is lost")
 		kept = now
 	}
-	cmd := start("--format", "json")
-	var stderr bytes.Buffer
-	cmd.Stderr = &stderr
-	first, err := cmd.Output()
-	require.NoError(t, err, stderr.String())
+	require.NotEmpty(t, kept)
+	first := toEnd()
 
 	var run result.Run
-	require.NoError(t, json.Unmarshal(first, &run))
+	require.NoError(t, json.Unmarshal([]byte(first), &run))
 	require.Len(t, run.Cells, 3)
 	assert.False(t, run.Partial)
 	taken := map[string]int{}
@@ -86,10 +85,8 @@ func TestResumeAfterKill(t *testing.T) {
 	}
 
 	// Reading and judging the journal again gives the same result.
-	second, err := start("--format", "json").Output()
+	assert.Equal(t, first, toEnd())
+	compared, err := gorunCommand("compare", journal, "--format", "json").Output()
 	require.NoError(t, err)
-	assert.Equal(t, string(first), string(second))
-	third, err := gorunCommand("compare", journal, "--format", "json").Output()
-	require.NoError(t, err)
-	assert.Equal(t, string(first), string(third))
+	assert.Equal(t, first, string(compared))
 }

@@ -19,11 +19,12 @@ import (
 	"gorun/internal/column"
 	"gorun/internal/result"
 	"gorun/internal/stats"
+	"gorun/internal/tests"
 )
 
 var (
-	rivalsEqual  = flag.Int("rivals-equal", 0, "comparisons of a program with itself, for each of three programs")
-	rivalsSlower = flag.Int("rivals-slower", 0, "comparisons of a program with itself and 2% more work")
+	rivalsEqual  = flag.Int("rivals-equal", 40, "comparisons of a program with itself, for each of three programs")
+	rivalsSlower = flag.Int("rivals-slower", 10, "comparisons of a program with itself and 2% more work")
 )
 
 // rivalRuns is the number of runs of each side that hyperfine takes, and that benchstat is given.
@@ -33,9 +34,7 @@ const rivalRuns = 30
 // machine in the same hour? `make rivals`. Each comparison is made by all three, one after the other, in rotating order. The
 // sides of hyperfine and of benchstat are measured one after the other, as these tools do.
 func TestRivals(t *testing.T) {
-	if *rivalsEqual+*rivalsSlower == 0 {
-		t.Skip("needs hyperfine and half an hour: make rivals")
-	}
+	tests.Target(t, "rivals")
 	dir := t.TempDir()
 	work := buildWork(t, dir)
 	file := filepath.Join(dir, "file")

@@ -11,9 +11,11 @@ import (
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
 	"github.com/stretchr/testify/require"
+	"golang.org/x/tools/txtar"
 
 	"gorun/internal/linux"
 	"gorun/internal/result"
+	"gorun/internal/tests"
 )
 
 // definition returns the schema of a definition of result.JSONSchema.
@@ -36,46 +38,54 @@ func conforms(t *testing.T, to *jsonschema.Schema, text string) {
 	require.NoError(t, to.Validate(value), "%.2000s", text)
 }
 
-// The JSON of every command, on stdout and in a journal, conforms to the schema.
-func TestOutputIsAsTheSchemaSays(t *testing.T) {
-	allowed, err := linux.GetAffinity(0)
+// The JSON of recorded runs of every command conforms to the schema, as a journal and as the output that is made of it.
+func TestRecordedRunsAreAsTheSchemaSays(t *testing.T) {
+	run, line := definition(t, "Run"), definition(t, "Line")
+	recorded, err := filepath.Glob("../../testdata/runs/*.txtar")
 	require.NoError(t, err)
-	cpu := strconv.Itoa(allowed.First())
-	journals := t.TempDir()
+	require.NotEmpty(t, recorded)
+	journal := filepath.Join(t.TempDir(), "run.jsonl")
+	for _, path := range recorded {
+		archive, err := txtar.ParseFile(path)
+		require.NoError(t, err)
+		require.NoError(t, os.WriteFile(journal, archive.Files[0].Data, 0o600))
+		o := dryRun(t, []string{"compare", journal, "--format", "json"})
+		require.Zero(t, o.code, "%s: %s", path, o.stderr)
+		conforms(t, run, o.stdout)
+		for l := range strings.Lines(string(archive.Files[0].Data)) {
+			conforms(t, line, l)
+		}
+	}
+	archive, err := txtar.ParseFile("../../testdata/runs/matrix.txtar")
+	require.NoError(t, err)
+	require.NoError(t, os.WriteFile(journal, archive.Files[0].Data, 0o600))
+	o := dryRun(t, []string{"compare", journal, journal, "--format", "json"})
+	require.Zero(t, o.code, o.stderr)
+	conforms(t, definition(t, "Comparison"), o.stdout)
+}
+
+// So does the JSON of runs on this machine, and of plans.
+func TestOutputIsAsTheSchemaSays(t *testing.T) {
+	cpu := strconv.Itoa(tests.CPUs(t, 1)[0])
 	run, line := definition(t, "Run"), definition(t, "Line")
 	for name, c := range map[string]struct {
 		kernels bool // needs kernels in C, which a build without cgo lacks
-		two     bool // needs two CPUs
 		args    string
 		script  string // run by a shell
 	}{
-		"primes":  {args: "primes --limit 1000 --workers 7 --pin-cpus all --samples 2 --workers-detail"},
-		"matrix":  {args: "matrix primes --limit 1000 --workers 2,4 --samples 2"},
-		"contend": {args: "contend --op faa-go --load cpu-increase --time 20ms --samples 2"},
-		"c2c":     {kernels: true, two: true, args: "c2c --pairs per-llc --budget 1s"},
-		"numa": {kernels: true, args: "numa --mem float --cpu float,0 --preferred-node none --numa-balancing keep --load 20 " +
-			"--buffer 64KiB --accesses 1000 --repetitions 2 --samples 2"},
-		"rows": {kernels: true, args: "numa --mem float --cpu float --preferred-node none --numa-balancing keep --load 0 " +
-			"--buffer 64KiB --accesses 1000 --samples 1 --blocks"},
-		"load":    {args: "numa --load-only --load 10 --duration 100ms --cpus " + cpu},
-		"pair":    {kernels: true, args: "pair " + cpu + " " + cpu + " 2000 --samples 2"},
-		"talk":    {kernels: true, args: "pair --auto 300 --work pingpong-pipe --samples 2"},
-		"bind":    {kernels: true, args: "bind --processes 2 --trials 2 --checks 500 --array 64KiB --passes 8"},
-		"migrate": {kernels: true, args: "migrate --working-set 16KiB --moves 3 --samples 2"},
-		"exec":    {args: "exec --stat --", script: "exit 5"},
-		"placements": {
-			two: true, args: "exec --placements auto --samples 2 --metric n=([0-9]+) --better lower --", script: "echo n=12",
-		},
+		"primes":   {args: "primes --limit 1000 --workers 7 --pin-cpus all --samples 2 --workers-detail"},
+		"load":     {args: "numa --load-only --load 10 --duration 100ms --cpus " + cpu},
+		"pair":     {kernels: true, args: "pair " + cpu + " " + cpu + " 2000 --samples 2"},
+		"bind":     {kernels: true, args: "bind --processes 2 --trials 2 --checks 500 --array 64KiB --passes 8"},
+		"migrate":  {kernels: true, args: "migrate --relation same-cpu --working-set 16KiB --moves 3 --samples 2"},
+		"exec":     {args: "exec --stat --", script: "exit 5"},
 		"failures": {args: "matrix exec --nice 18,19 --samples 1 --", script: "[ $(nice) = 18 ]"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if c.kernels && !linux.Cgo {
-				t.Skip("a build without cgo has no kernels")
+				t.Skip("needs cgo")
 			}
-			if c.two && allowed.Len() < 2 {
-				t.Skip("it needs two CPUs")
-			}
-			journal := filepath.Join(journals, name+".jsonl")
+			journal := filepath.Join(t.TempDir(), "run.jsonl")
 			args := strings.Fields(c.args)
 			if c.script != "" {
 				args = append(args, "sh", "-c", c.script)
@@ -102,19 +112,11 @@ func TestOutputIsAsTheSchemaSays(t *testing.T) {
 		"pair --auto --work pingpong-shm", "bind --processes 3 --trials 2", "exec --placements auto -- x",
 		"matrix primes --preset classic",
 	} {
-		t.Run("plan of "+args, func(t *testing.T) {
-			words := strings.Fields(args)
-			words = slices.Insert(words, 1+strings.Count(words[0], "matrix"), "--dry-run", "--format", "json", "--sysroot",
-				"../../testdata/hosts/qemu-numa2.txtar")
-			out, err := gorunCommand(words...).Output()
-			require.NoError(t, err)
-			conforms(t, plan, string(out))
-		})
+		words := strings.Fields(args)
+		words = slices.Insert(words, 1+strings.Count(words[0], "matrix"), "--dry-run", "--format", "json", "--sysroot",
+			"../../testdata/hosts/qemu-numa2.txtar")
+		o := dryRun(t, words)
+		require.Zero(t, o.code, "%s: %s", args, o.stderr)
+		conforms(t, plan, o.stdout)
 	}
-	t.Run("comparison", func(t *testing.T) {
-		journal := filepath.Join(journals, "matrix.jsonl")
-		out, err := gorunCommand("compare", journal, journal, "--format", "json").Output()
-		require.NoError(t, err)
-		conforms(t, definition(t, "Comparison"), string(out))
-	})
 }

@@ -54,7 +54,10 @@ var goCache = sync.OnceValue(func() string {
 })
 
 // TestScripts runs the command line as a user does; each script under testdata/script is one topic.
-func TestScripts(t *testing.T) {
+func TestScripts(t *testing.T) { testscript.Run(t, scriptParams(t, "../../testdata/script")) }
+
+// scriptParams returns what the scripts of a directory need.
+func scriptParams(t *testing.T, dir string) testscript.Params {
 	hosts, err := filepath.Abs("../../testdata/hosts")
 	if err != nil {
 		t.Fatal(err)
@@ -63,8 +66,8 @@ func TestScripts(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	testscript.Run(t, testscript.Params{
-		Dir:           "../../testdata/script",
+	return testscript.Params{
+		Dir:           dir,
 		UpdateScripts: *update,
 		Setup: func(env *testscript.Env) error {
 			env.Setenv("GORACE", os.Getenv("GORACE"))
@@ -93,5 +96,5 @@ func TestScripts(t *testing.T) {
 			"jq":    jq,
 			"exits": exits,
 		},
-	})
+	}
 }

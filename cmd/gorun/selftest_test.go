@@ -17,19 +17,18 @@ import (
 	"gorun/internal/linux"
 	"gorun/internal/result"
 	"gorun/internal/stats"
+	"gorun/internal/tests"
 )
 
 var (
-	selftestEqual  = flag.Int("selftest-equal", 0, "matrices of equal cells that the live test takes")
-	selftestSlower = flag.Int("selftest-slower", 0, "runs with 2% more work that the live test takes")
+	selftestEqual  = flag.Int("selftest-equal", 40, "matrices of equal cells that the test takes")
+	selftestSlower = flag.Int("selftest-slower", 10, "runs with 2% more work that the test takes")
 )
 
 // The verdicts are right on this machine, now: `make selftest`. At most one in eight matrices of equal cells has a false verdict:
 // 5% are allowed by design, and 5 or more of 40 occur in 5% of such tests. No run with 2% more real work is called faster.
 func TestSelftest(t *testing.T) {
-	if *selftestEqual+*selftestSlower == 0 {
-		t.Skip("takes minutes: make selftest")
-	}
+	tests.Target(t, "selftest")
 	allowed, err := linux.GetAffinity(0)
 	require.NoError(t, err)
 	list := allowed.String()

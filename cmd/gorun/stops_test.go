@@ -3,10 +3,7 @@ package main
 import (
 	"bytes"
 	"encoding/json"
-	"fmt"
-	"os"
 	"slices"
-	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -21,29 +18,8 @@ import (
 	"gorun/internal/pair"
 	"gorun/internal/result"
 	"gorun/internal/run"
+	"gorun/internal/tests"
 )
-
-// below returns a descendant of a process whose command line has this word; 0 if there is none yet.
-func below(t *testing.T, pid int, word string) int {
-	t.Helper()
-	pids := []int{pid}
-	for i := 0; i < len(pids); i++ {
-		tasks, _ := os.ReadDir(fmt.Sprintf("/proc/%d/task", pids[i])) // it may have ended
-		for _, task := range tasks {
-			text, _ := os.ReadFile(fmt.Sprintf("/proc/%d/task/%s/children", pids[i], task.Name()))
-			for _, field := range strings.Fields(string(text)) {
-				child, err := strconv.Atoi(field)
-				require.NoError(t, err)
-				line, _ := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", child))
-				if slices.Contains(strings.Split(string(line), "\x00"), word) {
-					return child
-				}
-				pids = append(pids, child)
-			}
-		}
-	}
-	return 0
-}
 
 // stops has runs in which a process is stopped. All but those of exec --stat are endless, and are stopped until one of their samples
 // reports it.
@@ -76,11 +52,11 @@ const stopTime = 400 * time.Millisecond
 func stopOnce(t *testing.T, gorun int, word string, after time.Duration) bool {
 	pid := gorun
 	if word != "" {
-		if pid = below(t, gorun, word); pid == 0 {
+		if pid = tests.Descendant(t, gorun, word); pid == 0 {
 			return false
 		}
 	}
-	time.Sleep(after)
+	tests.Pause(after)
 	if syscall.Kill(pid, syscall.SIGSTOP) != nil {
 		return false // it has ended
 	}
@@ -109,14 +85,8 @@ func stopped(t *testing.T, f fault) {
 	if !linux.Cgo {
 		t.Skip("needs cgo, for the kernels")
 	}
-	if _, err := os.Stat("/proc/self/task/" + strconv.Itoa(os.Getpid()) + "/children"); err != nil {
-		t.Skip("needs CONFIG_PROC_CHILDREN, to find processes by their parents: ", err)
-	}
 	for name, c := range stops {
 		t.Run(name, func(t *testing.T) {
-			if testing.Short() && !slices.Contains([]string{"primes", "pair", "exec"}, name) {
-				t.Skip("needs a run without -short, which tries one of each way to notice a stop")
-			}
 			if strings.HasPrefix(c.args, "exec") {
 				run, noticed := execStopped(t, c.args, c.stopped)
 				assert.True(t, noticed)
@@ -156,7 +126,7 @@ func isStopped(s result.Sample) bool {
 // execStopped stops a process of exec --stat, whose command reads stdin to its end, until the run reports it. A run reports
 // nothing before it ends, so each try is a run.
 func execStopped(t *testing.T, args, word string) (run result.Run, noticed bool) {
-	for begun := time.Now(); !noticed && time.Since(begun) < hang; {
+	for begun := time.Now(); !noticed && time.Since(begun) < tests.Hang; {
 		cmd := gorunCommand(strings.Fields(args)...)
 		stdin, err := cmd.StdinPipe()
 		require.NoError(t, err)
@@ -164,7 +134,7 @@ func execStopped(t *testing.T, args, word string) (run result.Run, noticed bool)
 		cmd.Stderr = &stderr
 		require.NoError(t, cmd.Start())
 		t.Cleanup(func() { _ = cmd.Process.Kill() })
-		awaited(t, "the command", func() bool { return below(t, cmd.Process.Pid, "cat") > 0 })
+		tests.Await(t, "the command", func() bool { return tests.Descendant(t, cmd.Process.Pid, "cat") > 0 })
 		assert.True(t, stopOnce(t, cmd.Process.Pid, word, 0))
 		require.NoError(t, stdin.Close())
 		require.NoError(t, cmd.Wait(), "%s", stderr.String())
@@ -176,8 +146,9 @@ func execStopped(t *testing.T, args, word string) (run result.Run, noticed bool)
 }
 
 // A matrix that is stopped while one of its processes takes a sample warns of it, and the sample does not count as stopped.
-func TestMatrixIsStopped(t *testing.T) {
-	for begun := time.Now(); time.Since(begun) < hang; { // again if each stop fell between two samples
+func TestLiveMatrixIsStopped(t *testing.T) {
+	tests.Live(t)
+	for begun := time.Now(); time.Since(begun) < tests.Hang; { // again if each stop fell between two samples
 		h := harm(t, t.TempDir(), "matrix primes --limit 20000,20001 --warmup 0", gorunCommand)
 		for range 3 {
 			h.awaitAfter(len(h.samples()), true)

@@ -12,11 +12,9 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
-	"slices"
 	"strconv"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -24,9 +22,9 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"gorun/internal/linux"
 	"gorun/internal/result"
 	"gorun/internal/sysfs"
+	"gorun/internal/tests"
 )
 
 // served is a run in its own process that serves metrics.
@@ -67,14 +65,6 @@ func asGorun(t *testing.T) string {
 	return name
 }
 
-// run waits for the end and returns the result.
-func (s *served) run(t *testing.T) (run result.Run) {
-	t.Helper()
-	require.NoError(t, s.Wait())
-	require.NoError(t, json.Unmarshal(s.out.Bytes(), &run))
-	return run
-}
-
 // peak returns the most memory that the process has had, in bytes.
 func (s *served) peak(t *testing.T) uint64 {
 	t.Helper()
@@ -84,92 +74,77 @@ func (s *served) peak(t *testing.T) uint64 {
 }
 
 // Connections that send nothing, or half a request, neither end a run that may open few files nor take its memory.
-func TestConnectionStorm(t *testing.T) {
-	halfOpen, idle := 2000, 10_000
-	if testing.Short() {
-		halfOpen, idle = 500, 1000
-	}
+func TestLiveConnectionStorm(t *testing.T) {
+	tests.Live(t)
+	const halfOpen, idle = 500, 1000
 	var files syscall.Rlimit
 	require.NoError(t, syscall.Getrlimit(syscall.RLIMIT_NOFILE, &files))
-	if most := int(files.Cur) - 200; most < halfOpen+idle {
-		halfOpen, idle = most/6, most/6*5
+	if files.Cur < halfOpen+idle+200 {
+		t.Skipf("needs a limit of %d open files", halfOpen+idle+200)
 	}
-	args := append([]string{"matrix", "exec", "--nice", "0,1", "--samples", "3", "--warmup", "0"}, servedFlags...)
-	s := serve(t, "ulimit -n 512;", append(args, "--", "sleep", "0.5")...)
+	gate := newGate(t)
+	args := append([]string{"matrix", "exec", "--nice", "0,1", "--samples", "1", "--warmup", "0"}, servedFlags...)
+	s := serve(t, "ulimit -n 512;", append(args, "--", gate.command)...)
 	calm := s.peak(t)
-
-	ctx, cancel := context.WithCancel(t.Context())
 	var clients sync.WaitGroup
 	connect := func(number int, send string) {
 		for range number {
 			clients.Go(func() {
 				dialer := net.Dialer{Timeout: 2 * time.Second} // the kernel does not answer when its queue is full
-				conn, err := dialer.DialContext(ctx, "tcp", s.addr)
+				conn, err := dialer.DialContext(t.Context(), "tcp", s.addr)
 				if err != nil {
 					return
 				}
-				defer conn.Close()
+				t.Cleanup(func() { _ = conn.Close() })
 				_, _ = io.WriteString(conn, send)
-				<-ctx.Done()
 			})
 		}
 	}
 	connect(halfOpen, "GET /metrics HTTP/1.1\r\nHost: localhost\r\nX-Slow: ")
 	connect(idle, "")
-	time.Sleep(2500 * time.Millisecond)
-	stormy := s.peak(t)
-	run := s.run(t)
-	cancel()
 	clients.Wait()
+	tests.Pause(100 * time.Millisecond) // in which a server without a limit would accept them
+	stormy := s.peak(t)
+	over := make(chan error, 1)
+	go func() { over <- s.Wait() }()
+	require.NoError(t, gate.openUntil(over))
 
 	t.Logf("peak memory before and in the storm: %d and %d KiB", calm>>10, stormy>>10)
 	assert.Less(t, stormy, calm+16<<20, "each connection takes 20 KB")
-	require.Len(t, run.Samples, 9) // with the control's
+	var run result.Run
+	require.NoError(t, json.Unmarshal(s.out.Bytes(), &run))
+	require.Len(t, run.Samples, 3) // with the control's
 	for _, sample := range run.Samples {
 		assert.NotEqual(t, result.Invalid, sample.Quality.Verdict, sample.Quality.Reasons)
 	}
 }
 
-// The CPU time of clients is in the samples' figures, which are suspect if it is large. The test counts the clients, and expects
-// nothing of a machine that is too slow for them.
-func TestBusyMetricsAreAReason(t *testing.T) {
-	s := serve(t, "", append([]string{"primes", "--duration", "2s", "--cpus", strconv.Itoa(allowed(t)), "--workers", "1"},
-		servedFlags...)...)
+// The CPU time of clients is in the samples' figures, which are suspect if it is large.
+func TestLiveBusyMetricsAreAReason(t *testing.T) {
+	tests.Live(t)
+	journal := filepath.Join(t.TempDir(), "run.jsonl")
+	s := serve(t, "", append([]string{
+		"primes", "--limit", "20000", "--method", "modulo", "--workers", "1", "--cpus", strconv.Itoa(tests.CPUs(t, 1)[0]),
+		"--samples", "1000000", "--budget", "0", "--out", journal,
+	}, servedFlags...)...)
 	ctx, cancel := context.WithCancel(t.Context())
 	var clients sync.WaitGroup
-	var connected atomic.Int64
 	for range 4 {
 		clients.Go(func() {
 			for ctx.Err() == nil {
 				if conn, err := net.Dial("tcp", s.addr); err == nil {
-					connected.Add(1)
 					_ = conn.Close()
 				}
 			}
 		})
 	}
-	run := s.run(t)
+	tests.Await(t, "sample with the reason", func() bool {
+		text, _ := os.ReadFile(journal)
+		return strings.Contains(string(text), "answering clients of --metrics-listen took about")
+	})
 	cancel()
 	clients.Wait()
-	reason := slices.ContainsFunc(run.Samples, func(sample result.Sample) bool {
-		return slices.ContainsFunc(sample.Quality.Reasons, func(reason string) bool {
-			return strings.Contains(reason, "answering clients of --metrics-listen took about")
-		})
-	})
-	seconds := 0.0 // more than 2 on a busy machine
-	for _, sample := range run.Samples {
-		seconds += sample.Seconds
-	}
-	if seconds < 1 || float64(connected.Load()) < 2000*seconds { // a tenth of the time or so
-		t.Skipf("needs a machine with time for samples and connections: it made %d in %.1f s", connected.Load(), seconds)
-	}
-	assert.True(t, reason, "no sample has the reason: %v", run.Samples)
-}
-
-// allowed returns a CPU that this process may use.
-func allowed(t *testing.T) int {
-	t.Helper()
-	cpus, err := linux.GetAffinity(0)
-	require.NoError(t, err)
-	return cpus.First()
+	require.NoError(t, s.Process.Signal(syscall.SIGINT))
+	require.Error(t, s.Wait())
+	assert.Equal(t, exitInterrupted, s.ProcessState.ExitCode())
 }

@@ -122,7 +122,7 @@ var commandsTried = []struct{ name, args string }{
 	{"exec --sched batch", "exec --sched batch -- /bin/true"},
 	{"exec --mempolicy", "exec --mempolicy bind:0 -- /bin/true"},
 	{"exec --stat", "exec --stat -- /bin/true"},
-	{"exec --timeout", "exec --timeout 1m -- /bin/true"},
+	{"exec --timeout", "exec --timeout 1h -- /bin/true"},
 	{"exec --placements", "exec --placements unbound,one-cpu --samples 1 $JSON -- /bin/true"},
 	{"matrix primes", "matrix primes --workers 1,2 --limit 2000 --samples 1 --warmup 0 $JSON"},
 }
