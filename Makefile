@@ -213,6 +213,7 @@ ci-long: ## checks that take too long for .ci/run: a kernel build, the whole sel
 	$(MAKE) vm-clock
 	$(MAKE) selftest
 	GORUN_TEST=$@ $(RUN_TESTS) ./internal/stats
+	GORUN_TEST=$@ $(RUN_TESTS) -run '^TestAllFlagValues$$' ./cmd/gorun
 	$(MAKE) fuzz
 	$(MAKE) prometheus-test STORM_ROUNDS=400
 

@@ -137,9 +137,9 @@ func TestFlagValues(t *testing.T) {
 	})
 }
 
-// TestLiveFlagValues tries each value with each flag of each command.
-func TestLiveFlagValues(t *testing.T) {
-	tests.Live(t)
+// TestAllFlagValues tries each value with each flag of each command.
+func TestAllFlagValues(t *testing.T) {
+	tests.Target(t, "ci-long")
 	tryFlagValues(t, func(_, _ string, values []string) []string { return values })
 }
 
