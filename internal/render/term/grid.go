@@ -165,7 +165,7 @@ func Page(blocks []string) string {
 
 // Shorten cuts a list after a comma, where it is longer than limit.
 func Shorten(list string, limit int) string {
-	if len(list) <= limit {
+	if limit = max(limit, 0); len(list) <= limit {
 		return list
 	}
 	return list[:strings.LastIndexByte(list[:limit], ',')+1] + "…"
