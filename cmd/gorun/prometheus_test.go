@@ -126,6 +126,9 @@ func start(t testing.TB, cmd *exec.Cmd) *started {
 	t.Cleanup(func() {
 		_ = cmd.Process.Kill() // if it has not ended
 		<-s.ended
+		if t.Failed() {
+			t.Logf("%s: %s", cmd, &s.stderr)
+		}
 	})
 	return s
 }
@@ -211,6 +214,7 @@ func TestPrometheusServer(t *testing.T) {
 		"--storage.tsdb.path="+filepath.Join(dir, "data"), "--web.listen-address=127.0.0.1:0",
 		"--enable-feature=native-histograms"))
 	s := server("http://" + prometheus.await(t, listening))
+	tests.Await(t, "server that is ready", func() bool { return strings.Contains(fetch(t, string(s)+"/-/ready"), "is Ready") })
 	run := gorunCommand("primes", "--duration", "30s", "--workers", "20", "--format", "json", "--metrics-listen", scraped,
 		"--metrics-web-config", users, "--metrics-linger", "1h", "--metrics-push", pushed, "--metrics-push-every", "2s")
 	var out bytes.Buffer

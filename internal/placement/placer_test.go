@@ -233,6 +233,17 @@ func TestOpenTriesThePlan(t *testing.T) {
 	require.ErrorContains(t, err, "set the affinity to CPUs 65535")
 }
 
+func TestUsable(t *testing.T) {
+	allowed, err := linux.GetAffinity(0)
+	require.NoError(t, err)
+	assert.True(t, Usable(allowed))
+	assert.False(t, Usable(allowed.With(cpuset.Max)), "the kernel leaves a CPU out that does not exist")
+	assert.False(t, Usable(cpuset.Of(cpuset.Max)), "the kernel refuses")
+	for _, v := range views(t) {
+		assert.Equal(t, allowed.String(), v.mask, "its thread has ended, or is about to")
+	}
+}
+
 // Confine moves every thread of the process, and its undo restores every one.
 func TestConfine(t *testing.T) {
 	allowed, err := linux.GetAffinity(0)

@@ -511,7 +511,8 @@ func (d *driver) sample(ctx context.Context) error {
 		}
 		d.running.Store(int64(slot.Cell))
 		d.showStanding()
-		d.awaitCPUs(cut)
+		last := len(run.Samples) - 1
+		d.awaitCPUs(cut, last >= 0 && run.Samples[last].Quality.Verdict == result.Invalid)
 		sample, err := d.takeSample(cut, slot.Cell)
 		if run.Partial = interrupted(); run.Partial && (judged || err != nil) {
 			return nil // the sample in progress was cut short, and is useless
@@ -565,15 +566,17 @@ const patience = 2 * time.Second
 
 // awaitCPUs waits for missing CPUs of the run: often they are soon back, and without a wait a cell whose samples fail
 // immediately would be given up first. After a wait that failed, it does not wait again until the CPUs have been back.
-func (d *driver) awaitCPUs(ctx context.Context) {
+// failed reports whether the last sample is invalid: a CPU may then be in this process's mask, and no thread may be given it yet.
+func (d *driver) awaitCPUs(ctx context.Context, failed bool) {
 	if d.had.Empty() {
 		return
 	}
 	there := func() bool {
 		is, err := linux.GetAffinity(os.Getpid())
-		return err != nil || d.had.Minus(is).Empty()
+		return err != nil || d.had.Minus(is).Empty() && (!failed || placement.Usable(d.had))
 	}
 	for end := time.Now().Add(patience); !there(); time.Sleep(patience / 100) {
+		failed = true
 		if d.lacked || ctx.Err() != nil || time.Now().After(end) {
 			d.lacked = true
 			return

@@ -62,10 +62,11 @@ func TestNoteIsBounded(t *testing.T) {
 func TestAwaitCPUs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newTestRun(t, experiment.InOrder, 1, Options{samples: 1})
+		failed := false
 		waits := func(had cpuset.Set) time.Duration {
 			begun := time.Now()
 			r.had = had
-			r.awaitCPUs(t.Context())
+			r.awaitCPUs(t.Context(), failed)
 			return time.Since(begun).Round(time.Second)
 		}
 		here, err := linux.GetAffinity(os.Getpid())
@@ -76,5 +77,7 @@ func TestAwaitCPUs(t *testing.T) {
 		assert.Zero(t, waits(gone))
 		assert.Zero(t, waits(here), "they are back")
 		assert.Equal(t, patience, waits(gone))
+		failed = true
+		assert.Zero(t, waits(here), "a thread may be given them")
 	})
 }
