@@ -74,15 +74,27 @@ func busy(n int, command ...string) ([]string, func() error, error) {
 	return nil, end, nil
 }
 
-// halfCPU gives the tests half of a CPU: by a control group, of either version, with a quota of 50 ms in 100 ms. Where no group can be
-// made, they share CPU 0 with a program that is always busy.
+// quotas are the files of a control group's quota, of version 1 and 2, below the root of all groups, and 50 ms in 100 ms for each.
+var quotas = []struct{ root, file, half string }{
+	{"/sys/fs/cgroup/cpu", "cpu.cfs_quota_us", "50000"},
+	{"/sys/fs/cgroup", "cpu.max", "50000 100000"},
+}
+
+// halfCPU gives the tests half of a CPU, by a control group. Where no group can be made, they share CPU 0 with a program that is
+// always busy.
 func halfCPU() ([]string, func() error, error) {
-	for root, file := range map[string][2]string{"/sys/fs/cgroup/cpu": {"cpu.cfs_quota_us", "50000"}, "/sys/fs/cgroup": {"cpu.max", "50000 100000"}} {
-		dir := fmt.Sprintf("%s/gorun-flaky-%d", root, os.Getpid())
+	for _, q := range quotas {
+		dir := fmt.Sprintf("%s/gorun-flaky-%d", q.root, os.Getpid())
 		if os.Mkdir(dir, 0o755) != nil {
 			continue
 		}
-		if err := os.WriteFile(filepath.Join(dir, file[0]), []byte(file[1]), 0o644); err != nil {
+		// Not O_CREATE: where version 1 is mounted, /sys/fs/cgroup is a tmpfs, in which any file could be written.
+		file, err := os.OpenFile(filepath.Join(dir, q.file), os.O_WRONLY, 0)
+		if err == nil {
+			_, err = file.WriteString(q.half)
+			err = errors.Join(err, file.Close())
+		}
+		if err != nil {
 			_ = os.Remove(dir)
 			continue
 		}
