@@ -140,7 +140,7 @@ func planEstimate(e *result.Estimate) string {
 	if !e.Asked {
 		rounds = "at least " + rounds
 	}
-	text := rounds + "; how long one takes was not measured"
+	text := rounds + "; how long one takes is not known (--estimate measures it)"
 	if e.RoundSeconds > 0 {
 		text = fmt.Sprintf("%s of about %s: %s", rounds, units.Duration(e.RoundSeconds), units.Duration(e.Seconds))
 	}

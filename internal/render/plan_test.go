@@ -78,7 +78,8 @@ time in one of them, as its own control:
   block 1  2 1
   block 2  1 control 0
 
-time  at least 25 rounds; how long one takes was not measured.
+time  at least 25 rounds; how long one takes is not known (--estimate measures
+      it).
 `, out.String())
 
 	out.Reset()
@@ -94,7 +95,7 @@ func TestPlanEstimate(t *testing.T) {
 	}{
 		{
 			result.Estimate{Rounds: 1, Asked: true},
-			"time 1 round; how long one takes was not measured.",
+			"time 1 round; how long one takes is not known (--estimate measures it).",
 		},
 		{
 			result.Estimate{BaselineSeconds: 0.31, RoundSeconds: 4.12, Rounds: 25, Seconds: 103, BudgetSeconds: 60},
@@ -110,7 +111,7 @@ func TestPlanEstimate(t *testing.T) {
 		},
 		{
 			result.Estimate{Rounds: 25, BudgetSeconds: 60},
-			"time at least 25 rounds; how long one takes was not measured; no round begins that would not end within the" +
+			"time at least 25 rounds; how long one takes is not known (--estimate measures it); no round begins that would not end within the" +
 				" budget of 1 min.",
 		},
 	} {

@@ -159,7 +159,7 @@ func (c *Matrix) Run(ctx context.Context, args []string) (err error) {
 
 // measure executes a plan, or shows it.
 func (c *Matrix) measure(ctx context.Context, p plan) error {
-	if c.dryRun {
+	if c.plans() {
 		return c.show(ctx, p)
 	}
 	return drive(ctx, c.env, &c.Options, p)
@@ -546,8 +546,7 @@ func (c *Matrix) settleJudged(run *result.Run, combinations [][]row) error {
 	return nil
 }
 
-// show prints the cells, the order and the estimated time. The estimate comes from running the baseline once; a
-// captured machine has none.
+// show prints the cells, the order and, with --estimate, the time of the run, for which it runs the baseline once.
 func (c *Matrix) show(ctx context.Context, p plan) (err error) {
 	run := p.run
 	shown := &result.Plan{
@@ -556,7 +555,7 @@ func (c *Matrix) show(ctx context.Context, p plan) (err error) {
 		Contrasts: run.Matrix.Contrasts,
 	}
 	seconds := 0.0
-	if p.machine.live {
+	if c.estimate {
 		d := &driver{plan: p, options: &c.Options, session: &session{env: c.env, run: run}}
 		d.tally.begin(c.env.Now)
 		defer d.close(&err)

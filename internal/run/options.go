@@ -46,14 +46,15 @@ func selectorNames() string {
 type Options struct {
 	resultFlags
 	metricsFlags
-	sysroot string
-	samples int // of each cell
-	warmup  int
-	budget  time.Duration
-	seed    uint64
-	drawn   bool // the seed was drawn, not given
-	strict  bool
-	svg     string
+	sysroot  string
+	estimate bool // print the plan, and measure the baseline to estimate how long the run takes
+	samples  int  // of each cell
+	warmup   int
+	budget   time.Duration
+	seed     uint64
+	drawn    bool // the seed was drawn, not given
+	strict   bool
+	svg      string
 
 	// For runs that compare cells.
 	precision share
@@ -120,7 +121,7 @@ func (f *resultFlags) register(flags *experiment.FlagSet) {
 	flags.StringVar(&f.exportMarkdown, "export-markdown", "", "also write the result into this `file`, as --format markdown does")
 	flags.BoolVar(&f.quiet, "quiet", false, "no progress line")
 	flags.BoolVar(&f.verbose, "verbose", false, VerboseUsage)
-	flags.BoolVar(&f.dryRun, "dry-run", false, "print the plan and stop")
+	flags.BoolVar(&f.dryRun, "dry-run", false, "print the plan and stop; nothing is run")
 	flags.Words("format", render.Names())
 	flags.Files("out", "jsonl")
 	flags.Files("export-json", "json")
@@ -239,21 +240,26 @@ func (o *Options) registerDesign(flags *experiment.FlagSet) {
 		"FILE-COMMIT.jsonl, with the commit of the gorun that wrote it, and compare the two runs at the end")
 	flags.Var(&o.failOn, "fail-on", FailOnUsage)
 	flags.Lists("fail-on", matrix.Failures)
+	flags.BoolVar(&o.estimate, "estimate", false, "print the plan as --dry-run does, with the time that the run will take; to know it,\n"+
+		"the baseline is run once, with what is given to run before and after it")
 	flags.Group(experiment.GroupSamples)
 }
+
+// plans reports whether the plan is printed and not executed.
+func (o *Options) plans() bool { return o.dryRun || o.estimate }
 
 // validate returns an error for options that no run can have, such as fewer samples or warm-ups than the least numbers.
 func (o *Options) validate(leastSamples, leastWarmup int) error {
 	formats := render.Names()
-	if o.dryRun {
+	if o.plans() {
 		formats = render.PlanFormats
 	}
 	if err := KnownFormat(o.format, formats); err != nil {
 		return err
 	}
 	switch {
-	case o.sysroot != "" && !o.dryRun:
-		return hint.Usage(hint.With(errors.New("--sysroot names a captured machine, which cannot run anything"), "add --dry-run"))
+	case o.sysroot != "" && (!o.dryRun || o.estimate):
+		return hint.Usage(hint.With(errors.New("--sysroot names a captured machine, which cannot run anything"), "add --dry-run, without --estimate"))
 	case o.samples < leastSamples && leastSamples > 0:
 		return hint.Usagef("--samples %d: at least %d is needed", o.samples, leastSamples)
 	case o.samples < leastSamples:
