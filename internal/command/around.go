@@ -26,8 +26,8 @@ const keptText = 1 << 12
 
 // call runs a command that is not measured; flag names it in the error.
 func (s *sampler) call(ctx context.Context, flag string, argv []string) error {
-	if len(argv) == 0 {
-		return nil
+	if len(argv) == 0 || ctx.Err() != nil {
+		return ctx.Err()
 	}
 	r := launch.Request{Command: launch.Command{Self: s.Self.In(s.Environ), Argv: argv, Keep: keptText}}
 	o, err := launch.Run(ctx, r.Command, r.Setting)

@@ -161,7 +161,7 @@ type (
 		Prepare(ctx context.Context) ([]result.Warning, error)
 	}
 	// Surrounded does work before and after each execution of a cell that is not part of the sample: it is neither
-	// timed nor watched. After is called for each Before that returned no error.
+	// timed nor watched. After is called for each Before, even one that failed.
 	Surrounded[C any] interface {
 		Before(ctx context.Context, cell C) error
 		After(ctx context.Context, cell C) error

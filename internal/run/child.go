@@ -108,6 +108,9 @@ func (r childRequest) sample(ctx context.Context, experiments []experiment.Exper
 
 // warmUp executes the child's cell once, and cuts it after this time; 0: no limit.
 func (d *driver) warmUp(ctx context.Context, seconds float64) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
 	cut, cancel := context.WithCancel(ctx)
 	if seconds > 0 {
 		cut, cancel = context.WithTimeout(ctx, time.Duration(seconds*float64(time.Second)))
@@ -199,22 +202,20 @@ func (d *driver) pilot(ctx context.Context) error {
 	if run.Matrix == nil || run.Matrix.Warmup >= 0 {
 		return nil
 	}
-	cut, cancel := d.within(ctx)
-	defer cancel()
 	cannot := func(err error) error {
 		if err == nil {
 			return nil
-		}
-		if cut.Err() != nil && ctx.Err() == nil {
-			err = hint.With(errCut, "give a longer --budget, or less work")
 		}
 		return hint.With(fmt.Errorf("the baseline cannot be measured: %w", err), hint.Of(err))
 	}
 	baseline := run.Matrix.Baseline
 	if !d.fresh {
 		run.Matrix.Warmup = 0
-		return cannot(retry(cut, func() error {
-			warmup, err := d.takeSample(cut, baseline)
+		return cannot(retry(ctx, func() error {
+			warmup, err := d.takeSample(ctx, baseline)
+			if err == nil && errors.Is(ctx.Err(), context.DeadlineExceeded) {
+				err = ctx.Err() // after an interrupt, the run is shown without samples
+			}
 			if err == nil && warmup.Quality.Verdict == result.Invalid && ctx.Err() == nil {
 				err = errors.New(warmup.Quality.Reasons[0])
 			}
@@ -229,8 +230,8 @@ func (d *driver) pilot(ctx context.Context) error {
 	found, err := matrix.Pilot(d.options.budget/10,
 		func(warmup matrix.Warmup, samples int, budget time.Duration) (executions []matrix.Execution, err error) {
 			var a childAnswer
-			err = retry(cut, func() (err error) {
-				a, err = d.ask(cut, baseline, samples, warmup, budget)
+			err = retry(ctx, func() (err error) {
+				a, err = d.ask(ctx, baseline, samples, warmup, budget)
 				return err
 			})
 			for _, s := range a.Samples {

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"math"
 	"os"
 	"runtime"
 	"slices"
@@ -74,7 +73,9 @@ type driver struct {
 	lacked     bool                    // a wait for missing CPUs has failed
 	fault      error                   // the error of the latest sample that failed
 	before     float64                 // seconds that the run took before the resume
-	begun      time.Time
+	begun      time.Time               // the samples
+	spent      float64                 // seconds of the budget that the preparation took
+	executed   int                     // warm-ups of the sample in progress, or of the last one
 
 	drawStanding func(result.Standing) // nil: no display
 }
@@ -386,14 +387,24 @@ func (d *driver) newOrder() (schedule, error) {
 	return order, nil
 }
 
-// prepare does the slow work before the first sample, and writes the header, which holds its results.
+// prepare does the slow work before the first sample, and writes the header, which holds its results. In a matrix, its
+// time counts for a budget that was given.
 func (d *driver) prepare(ctx context.Context) error {
 	d.tally.plan(d.order.course(), d.before)
-	if err := d.ready(ctx); err != nil || d.resumed {
-		return err
+	if d.matrix && d.options.budgeted {
+		begun := d.env.Now()
+		defer func() {
+			d.spent = d.env.Now().Sub(begun).Seconds()
+			d.order.spend(d.spent)
+		}()
 	}
-	if err := d.pilot(ctx); err != nil {
-		return err
+	cut, cancel := d.within(ctx, 0)
+	defer cancel()
+	if err := d.ready(cut); err != nil || d.resumed {
+		return d.ended(ctx, cut, "--setup", err)
+	}
+	if err := d.pilot(cut); err != nil {
+		return d.ended(ctx, cut, "the pilot", err)
 	}
 	err := d.options.journal().Failed(d.journal.Write(result.Line{Header: d.session.run}))
 	d.session.begun = err == nil
@@ -420,22 +431,29 @@ func (d *driver) watchedSampler(watcher *measure.Watcher) sampleFunc {
 		if d.matrix {
 			dropped = max(0, d.session.run.Matrix.Warmup)
 		}
-		for range dropped + 1 {
-			if sample, err = d.sampleWithHooks(ctx, watcher, cell); err != nil {
-				return sample, err
-			}
+		for d.executed = 0; err == nil && d.executed <= dropped; d.executed++ {
+			sample, err = d.sampleWithHooks(ctx, watcher, cell)
 		}
-		return sample, nil
+		return sample, err
 	}
 }
 
-// sampleWithHooks takes a sample, and calls the sampler's hooks before and after it.
+// sampleWithHooks takes a sample, and calls the sampler's hooks before and after it. Each execution, be it a pilot, a
+// warm-up or a sample, begins here, and none does once ctx has ended.
 func (d *driver) sampleWithHooks(ctx context.Context, watcher *measure.Watcher, cell int) (sample result.Sample, err error) {
+	if err := ctx.Err(); err != nil {
+		return sample, err
+	}
+	defer func() {
+		if err != nil && ctx.Err() != nil {
+			err = ctx.Err() // it failed because it was ended
+		}
+	}()
 	if around, ok := d.sampler.(experiment.Surrounded[any]); ok {
+		defer func() { err = cmp.Or(err, around.After(ctx, d.cells[cell].Do)) }()
 		if err := around.Before(ctx, d.cells[cell].Do); err != nil {
 			return sample, err
 		}
-		defer func() { err = cmp.Or(err, around.After(ctx, d.cells[cell].Do)) }()
 	}
 	finish, served := watcher.Watch(), d.served()
 	if sample, err = d.sampleOn(ctx, cell); err != nil {
@@ -486,7 +504,7 @@ func (d *driver) sample(ctx context.Context) error {
 	defer d.showProgress()()
 	judged := d.schedule.Order == experiment.Blocks || d.schedule.Order == experiment.Rows
 	d.begun, run.Partial = d.env.Now(), false
-	cut, cancel := d.within(ctx)
+	cut, cancel := d.within(ctx, d.schedule.Duration)
 	defer cancel()
 	if judged && !d.matrix {
 		for range d.options.warmup {
@@ -506,7 +524,7 @@ func (d *driver) sample(ctx context.Context) error {
 		if complete = !more; complete {
 			break
 		}
-		if run.Partial = interrupted(); run.Partial && judged {
+		if run.Partial = interrupted(); run.Partial {
 			return nil
 		}
 		d.running.Store(int64(slot.Cell))
@@ -583,25 +601,6 @@ func (d *driver) awaitCPUs(ctx context.Context, failed bool) {
 		}
 	}
 	d.lacked = false
-}
-
-// errCut is the reason why a sample that the budget cut short is not judged.
-var errCut = errors.New("the budget ended during the sample")
-
-// within returns a context that ends after the run's duration, or after its budget if that was given by a flag. It does
-// not cut the user's command: --timeout does that.
-func (d *driver) within(ctx context.Context) (context.Context, context.CancelFunc) {
-	seconds := math.Inf(1)
-	if d.schedule.Duration > 0 {
-		seconds = d.schedule.Duration
-	}
-	if o := d.options; o.budgeted && o.budget > 0 && !d.x.Words {
-		seconds = max(0, min(seconds, o.budget.Seconds()-d.before))
-	}
-	if math.IsInf(seconds, 1) {
-		return context.WithCancel(ctx)
-	}
-	return context.WithTimeout(ctx, time.Duration(seconds*float64(time.Second)))
 }
 
 // elapsed returns how long the run has taken, in seconds, including the time before a resume.

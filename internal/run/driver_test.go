@@ -189,14 +189,16 @@ func TestInterruptWhileTheJournalIsWritten(t *testing.T) {
 	}
 }
 
-// An interrupt before the first sample still gives one, which shows how far the work progressed.
+// After an interrupt no execution begins.
 func TestInterruptBeforeTheFirst(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	r := newTestRun(t, experiment.InOrder, 1, Options{samples: 100, warmup: 1})
-	require.NoError(t, r.sample(ctx))
-	assert.True(t, r.result().Partial)
-	assert.Len(t, r.result().Samples, 1)
+	for _, order := range []experiment.Order{experiment.InOrder, experiment.Shuffled, experiment.Blocks, experiment.Rows} {
+		r := newTestRun(t, order, 2, Options{samples: 100, warmup: 1})
+		require.NoError(t, r.sample(ctx))
+		assert.True(t, r.result().Partial)
+		assert.Empty(t, r.result().Samples)
+	}
 }
 
 // With a duration, the sampler's context ends when the time is over, and that is not an interrupt.

@@ -568,16 +568,16 @@ func (c *Matrix) show(ctx context.Context, p plan) (err error) {
 		if err := d.open(ctx, watcher); err != nil {
 			return err
 		}
-		if err := d.ready(ctx); err != nil {
-			return err
+		cut, cancel := d.within(ctx, 0)
+		defer cancel()
+		if err := d.ready(cut); err != nil {
+			return d.ended(ctx, cut, "--setup", err)
 		}
 		run.Matrix.Warmup = max(1, run.Matrix.Warmup)
 		begun := c.env.Now()
-		cut, cancel := d.within(ctx)
-		defer cancel()
 		sample, err := d.takeSample(cut, run.Matrix.Baseline)
-		if cut.Err() != nil && ctx.Err() == nil {
-			err = hint.With(fmt.Errorf("the baseline cannot be measured: %w", errCut), "give a longer --budget, or less work")
+		if cut.Err() != nil {
+			return d.ended(ctx, cut, "the estimate", cut.Err())
 		}
 		if err != nil {
 			return err

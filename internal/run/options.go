@@ -231,7 +231,7 @@ func (o *Options) registerDesign(flags *experiment.FlagSet) {
 	flags.IntVarP(&o.samples, "samples", "r", 0, "samples of each cell (0: until the differences are known)")
 	flags.IntVarP(&o.warmup, "warmup", "w", -1, "executions that each process drops first (-1: as many as a pilot finds necessary)")
 	flags.DurationVar(&o.budget, "budget", defaultBudget, "begin no round that would not end within this time; if given,\n"+
-		"it also cuts gorun's own work in progress (0: no limit)")
+		"it also counts what precedes the samples, and ends what is in progress (0: no limit)")
 	flags.Var(&o.precision, "precision", "width of the interval at which a cell is sampled enough")
 	flags.Var(&o.margin, "margin", "differences up to this size do not matter")
 	o.registerOrder(flags)

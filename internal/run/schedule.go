@@ -2,6 +2,7 @@ package run
 
 import (
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"slices"
 
@@ -20,6 +21,8 @@ type schedule interface {
 	check(s *result.Sample, elapsed float64) (counts bool)
 	// add adds the sample.
 	add(s result.Sample, elapsed float64) error
+	// spend takes seconds off the budget.
+	spend(seconds float64)
 	// course returns what is planned.
 	course() result.Course
 	// warnings returns warnings about planned samples that were not taken, and about cells that were given up.
@@ -52,6 +55,12 @@ type design struct {
 
 // warnings returns the warnings of a schedule that ends when it is complete or no cell is left.
 func (d *design) warnings() []result.Warning { return d.faults.Warnings(d.names) }
+
+func (d *design) spend(seconds float64) {
+	if d.budget > 0 {
+		d.budget = max(math.SmallestNonzeroFloat64, d.budget-seconds) // 0: no limit
+	}
+}
 
 func newLaps(d design, order experiment.Order) *laps {
 	l := &laps{design: d}
