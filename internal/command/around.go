@@ -24,12 +24,16 @@ type Around struct {
 // keptText is the number of bytes of such a command's output that an error message shows.
 const keptText = 1 << 12
 
-// call runs a command that is not measured; flag names it in the error.
-func (s *sampler) call(ctx context.Context, flag string, argv []string) error {
-	if len(argv) == 0 || ctx.Err() != nil {
-		return ctx.Err()
+// call runs a command that is not measured; flag names it in the error. left gets the processes that it leaves; nil: they
+// are killed.
+func (s *sampler) call(ctx context.Context, flag string, argv []string, left *launch.Left) error {
+	if len(argv) == 0 {
+		return nil
 	}
-	r := launch.Request{Command: launch.Command{Self: s.Self.In(s.Environ), Argv: argv, Keep: keptText}}
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	r := launch.Request{Command: launch.Command{Self: s.Self.In(s.Environ), Argv: argv, Keep: keptText, Leaves: left}}
 	o, err := launch.Run(ctx, r.Command, r.Setting)
 	if failure := r.Failure(o); err == nil && failure != "" {
 		err = errors.New(failure)
@@ -44,7 +48,7 @@ func (s *sampler) call(ctx context.Context, flag string, argv []string) error {
 func (s *sampler) Prepare(ctx context.Context) ([]result.Warning, error) {
 	s.prepared = true
 	for _, setup := range s.each(func(c Cell) []string { return c.Setup }) {
-		if err := s.call(ctx, "setup", setup); err != nil {
+		if err := s.call(ctx, "setup", setup, &s.setUp); err != nil {
 			return nil, err
 		}
 	}
@@ -52,22 +56,27 @@ func (s *sampler) Prepare(ctx context.Context) ([]result.Warning, error) {
 }
 
 // Before implements experiment.Surrounded.
-func (s *sampler) Before(ctx context.Context, c Cell) error { return s.call(ctx, "prepare", c.Prepare) }
-
-// After implements experiment.Surrounded: an interrupt does not keep it from running.
-func (s *sampler) After(ctx context.Context, c Cell) error {
-	return s.call(context.WithoutCancel(ctx), "conclude", c.Conclude)
+func (s *sampler) Before(ctx context.Context, c Cell) error {
+	return s.call(ctx, "prepare", c.Prepare, &s.preparedFor)
 }
 
-// Close runs each --cleanup once, if the first --setup was begun. It also returns the errors of restoring settings.
+// After implements experiment.Surrounded: an interrupt does not keep it from running. It ends the processes that
+// --prepare left.
+func (s *sampler) After(ctx context.Context, c Cell) error {
+	defer s.preparedFor.End()
+	return s.call(context.WithoutCancel(ctx), "conclude", c.Conclude, nil)
+}
+
+// Close runs each --cleanup once, if the first --setup was begun, and then ends the processes that --setup left. It also returns the errors of restoring settings.
 func (s *sampler) Close() (err error) {
 	err, s.unrestored = s.unrestored, nil
 	if !s.prepared {
 		return err
 	}
 	s.prepared = false
+	defer s.setUp.End()
 	for _, cleanup := range s.each(func(c Cell) []string { return c.Cleanup }) {
-		err = errors.Join(err, s.call(context.Background(), "cleanup", cleanup))
+		err = errors.Join(err, s.call(context.Background(), "cleanup", cleanup, nil))
 	}
 	return err
 }

@@ -19,12 +19,14 @@ const exitTimedOut = 124
 // sampler runs the commands.
 type sampler struct {
 	experiment.Setting
-	cells      []Cell
-	prepared   bool // Prepare was called
-	last       launch.Outcome
-	written    []written
-	dedicated  *result.Dedicated // of the last sample with --dedicate
-	unrestored error             // error of restoring what was moved for it
+	cells    []Cell
+	prepared bool // Prepare was called
+	// The processes that --setup and the last --prepare left.
+	setUp, preparedFor launch.Left
+	last               launch.Outcome
+	written            []written
+	dedicated          *result.Dedicated // of the last sample with --dedicate
+	unrestored         error             // error of restoring what was moved for it
 }
 
 // Sample runs the command of a cell, on a CPU of its own if the cell has one.

@@ -37,6 +37,9 @@ type Command struct {
 
 	Timeout time.Duration // 0: none
 
+	// Leaves collects the command's processes that are still alive when it ends. nil: they are killed.
+	Leaves *Left
+
 	// Migrations: moves of the command's and its descendants' threads between CPUs are counted.
 	Migrations bool
 
@@ -96,8 +99,15 @@ func Run(ctx context.Context, c Command, s Setting) (Outcome, error) {
 	if err != nil {
 		return Outcome{}, child.Remedied(err)
 	}
-	defer r.close()
-	asked, err := json.Marshal(order{s, c.Migrations})
+	left := false
+	defer func() {
+		if left {
+			c.Leaves.running = append(c.Leaves.running, r)
+			return
+		}
+		r.close()
+	}()
+	asked, err := json.Marshal(order{s, c.Migrations, c.Leaves != nil})
 	if err != nil {
 		return Outcome{}, err
 	}
@@ -116,7 +126,7 @@ func Run(ctx context.Context, c Command, s Setting) (Outcome, error) {
 		defer cancel()
 	}
 	stop := context.AfterFunc(ctx, r.end)
-	o, err := r.wait()
+	o, left, err := r.wait(c.Leaves != nil)
 	stop()
 	o.TimedOut = errors.Is(context.Cause(ctx), errTimeout)
 	return o, err
@@ -128,6 +138,7 @@ var errTimeout = errors.New("the timeout has passed")
 type running struct {
 	pid      int
 	patience time.Duration // from a request to end until the command is killed
+	over     chan struct{} // closed when the command has ended
 	group    bool          // the supervisor and the command have their own process group
 	control  *os.File      // a byte is a signal for the command; closing it kills the command
 	answer   *os.File
@@ -140,7 +151,7 @@ type running struct {
 func (c Command) open() (r *running, err error) {
 	terminal, _ := linux.Terminal()
 	r = &running{
-		patience: cmp.Or(c.Self.Patience, child.Patience), group: !c.Passed || !terminal,
+		patience: cmp.Or(c.Self.Patience, child.Patience), group: !c.Passed || !terminal, over: make(chan struct{}),
 		stdio: [3]*os.File{c.Stdin, c.Stdout, c.Stderr},
 	}
 	defer func() {
@@ -238,20 +249,18 @@ func layout(stdio []uintptr, own [2]uintptr, inherited []int) (files []uintptr, 
 	return files, numbers
 }
 
-// wait returns the supervisor's answer. If there is none, the supervisor was killed.
-func (r *running) wait() (Outcome, error) {
+// wait returns the supervisor's answer. If there is none, the supervisor was killed. If the command may leave processes
+// and has run, its supervisor lives on.
+func (r *running) wait(leaves bool) (_ Outcome, left bool, _ error) {
 	var a answer
 	err := json.NewDecoder(r.answer).Decode(&a)
-	if err != nil && r.group {
-		_ = syscall.Kill(-r.pid, syscall.SIGKILL) // not yet reaped, so the group ID is still in use
-	}
+	close(r.over)
+	left = leaves && err == nil && a.Failure == ""
 	var status syscall.WaitStatus
-	for {
-		if _, waitErr := syscall.Wait4(r.pid, &status, 0, nil); !errors.Is(waitErr, syscall.EINTR) {
-			break
-		}
+	if !left {
+		status = r.reap(err != nil)
 	}
-	a.Stdout, a.Stderr = r.tails[0].end(), r.tails[1].end()
+	a.Stdout, a.Stderr = r.tails[0].end(left), r.tails[1].end(left)
 	if r.tails[0] != nil {
 		a.Written = r.tails[0].all.Sum64()
 	}
@@ -260,19 +269,49 @@ func (r *running) wait() (Outcome, error) {
 		if status.Signaled() {
 			err = linux.NewKilled(os.DirFS("/"), status.Signal())
 		}
-		return a.Outcome, fmt.Errorf("the command's supervisor ended without an answer: %w", err)
+		return a.Outcome, false, fmt.Errorf("the command's supervisor ended without an answer: %w", err)
 	case a.Failure == "":
-		return a.Outcome, nil
+		return a.Outcome, left, nil
 	case a.Hint != "":
-		return a.Outcome, &ExitError{a.ExitCode, hint.With(errors.New(a.Failure), a.Hint)}
+		return a.Outcome, false, &ExitError{a.ExitCode, hint.With(errors.New(a.Failure), a.Hint)}
 	}
-	return a.Outcome, &ExitError{a.ExitCode, errors.New(a.Failure)}
+	return a.Outcome, false, &ExitError{a.ExitCode, errors.New(a.Failure)}
+}
+
+// reap waits for the supervisor's end. If it was killed, the command's process group is killed.
+func (r *running) reap(killed bool) (status syscall.WaitStatus) {
+	_ = linux.AwaitEnd(r.pid)
+	if killed && r.group {
+		_ = syscall.Kill(-r.pid, syscall.SIGKILL) // not yet reaped, so the group ID is still in use
+	}
+	for {
+		if _, err := syscall.Wait4(r.pid, &status, 0, nil); !errors.Is(err, syscall.EINTR) {
+			return status
+		}
+	}
+}
+
+// Left are processes that commands have left running. They die with this process.
+type Left struct{ running []*running }
+
+// End kills them.
+func (l *Left) End() {
+	for _, r := range l.running {
+		r.control.Close()
+		r.reap(true)
+		r.close()
+	}
+	l.running = nil
 }
 
 // end asks the command to end, and kills it if it takes too long.
 func (r *running) end() {
 	_, _ = r.control.Write([]byte{byte(syscall.SIGTERM)})
-	time.AfterFunc(r.patience, func() { r.control.Close() })
+	select {
+	case <-r.over:
+	case <-time.After(r.patience):
+		_, _ = r.control.Write([]byte{byte(syscall.SIGKILL)})
+	}
 }
 
 // pass passes signals on until the returned function is called. If the command shares the foreground group with this
@@ -328,9 +367,28 @@ type tail struct {
 }
 
 func (t *tail) read() {
-	defer close(t.over)
-	_, _ = io.Copy(t, t.from) // an error also means the end
+	_, err := io.Copy(t, t.from) // an error also means the end
+	if !errors.Is(err, os.ErrDeadlineExceeded) {
+		close(t.over)
+		return
+	}
+	// What the command itself wrote is in the pipe. What its processes write later is read too, so that they can write.
+	_ = t.from.SetReadDeadline(time.Time{})
+	if pipe, err := t.from.SyscallConn(); err == nil {
+		_ = pipe.Read(func(fd uintptr) bool {
+			text := make([]byte, pipeSize)
+			if n, _ := syscall.Read(int(fd), text); n > 0 {
+				_, _ = t.Write(text[:n])
+			}
+			return true
+		})
+	}
+	close(t.over)
+	_, _ = io.Copy(io.Discard, t.from)
 }
+
+// pipeSize is how much a pipe holds at once (pipe(7)).
+const pipeSize = 1 << 16
 
 // Write keeps the last bytes. If the reader of the shown output has exited, it returns an error, so that the command's
 // pipe breaks.
@@ -349,12 +407,16 @@ func (t *tail) Write(p []byte) (int, error) {
 }
 
 // end returns the last bytes when all writers have closed the pipe, or after some patience: a process that outlived a
-// killed supervisor may hold it open.
-func (t *tail) end() []byte {
+// killed supervisor may hold it open. If the command left processes, it returns what is there.
+func (t *tail) end(left bool) []byte {
 	if t == nil {
 		return nil
 	}
-	_ = t.from.SetReadDeadline(time.Now().Add(dying))
+	deadline := time.Now()
+	if !left {
+		deadline = deadline.Add(dying)
+	}
+	_ = t.from.SetReadDeadline(deadline)
 	<-t.over
 	return t.kept[max(0, len(t.kept)-t.keep):]
 }

@@ -38,6 +38,7 @@ func catch(ch chan<- os.Signal, signals []os.Signal) {
 type order struct {
 	Setting
 	Migrations bool `json:"migrations,omitempty"`
+	Leaves     bool `json:"leaves,omitempty"` // processes that the command leaves live until Run's process closes control
 }
 
 // answer is the message that a supervisor sends to Run at the end.
@@ -67,13 +68,24 @@ func Supervise(args []string) error {
 	}
 	catch(make(chan os.Signal, 1), passed) // never read: signals for the command come over control
 	a := answer{}
-	if a.Outcome, err = supervise(control, o, args[3:]); err != nil {
+	gone := make(chan struct{})
+	if a.Outcome, err = supervise(control, gone, o, args[3:]); err != nil {
 		a.Failure, a.Hint, a.ExitCode = err.Error(), hint.Of(err), ExitRefused
 		if e := new(ExitError); errors.As(err, &e) {
 			a.ExitCode = e.Code
 		}
 	}
-	return json.NewEncoder(out).Encode(a)
+	err = json.NewEncoder(out).Encode(a)
+	if o.Leaves && a.Failure == "" {
+		go func() { // so that kill(2) finds no process that has ended
+			for err := error(nil); err == nil; {
+				_, _, err = new(Outcome).wait(-1, 0)
+			}
+		}()
+		<-gone
+		new(Outcome).reapLeft()
+	}
+	return err
 }
 
 // descriptor opens a descriptor that Run passed to this process, and closes it on exec.
@@ -87,8 +99,9 @@ func descriptor(text string) (*os.File, error) {
 }
 
 // supervise starts the command and returns when it and all its descendants have ended. Bytes from control are signals
-// for the command; at its end, the command is killed.
-func supervise(control *os.File, asked order, argv []string) (Outcome, error) {
+// for the command; at its end, the command is killed and gone is closed. If the order is to leave the descendants, it
+// returns when the command has ended.
+func supervise(control *os.File, gone chan<- struct{}, asked order, argv []string) (Outcome, error) {
 	if err := linux.AdoptOrphans(); err != nil {
 		return Outcome{}, err
 	}
@@ -103,7 +116,10 @@ func supervise(control *os.File, asked order, argv []string) (Outcome, error) {
 	if c.err != nil {
 		return c.Outcome, c.err
 	}
-	go obey(control, c.process)
+	go func() {
+		obey(control, c.process)
+		close(gone)
+	}()
 	o := c.Outcome
 	if o.MaxRSSFloorBytes, err = linux.PeakRSS(os.DirFS("/")); err != nil {
 		return o, err
@@ -113,6 +129,9 @@ func supervise(control *os.File, asked order, argv []string) (Outcome, error) {
 	machine := placement.WatchMachine(nil)
 	monitor := placement.Watch(placement.Thread{TID: c.process.Pid, Setting: asked.Setting.Setting, Free: true})
 	o.reap(c.process.Pid, c.wall, func() { o.readBack(machine, monitor) })
+	if !asked.Leaves {
+		o.reapLeft()
+	}
 	o.StoppedSeconds = stopped()
 	counted(&o)
 	return o, nil
@@ -199,7 +218,7 @@ func (o *Outcome) readBack(machine, monitor *placement.Monitor) {
 	}
 }
 
-// reap waits for the command, kills the descendants that it leaves, and adds up what all of them used. It calls
+// reap waits for the command, and adds up what it and its descendants used. It calls
 // readBack when the command has ended but is not yet reaped, so that the kernel still knows its settings.
 func (o *Outcome) reap(command int, wall <-chan time.Duration, readBack func()) {
 	readBack = sync.OnceFunc(readBack)
@@ -222,6 +241,10 @@ func (o *Outcome) reap(command int, wall <-chan time.Duration, readBack func()) 
 			break
 		}
 	}
+}
+
+// reapLeft kills the descendants that the command has left, and adds up what they used.
+func (o *Outcome) reapLeft() {
 	// Each round kills the processes that it finds; the next round finds those forked in between.
 	for deadline := time.Now().Add(dying); time.Now().Before(deadline); {
 		pid, _, err := o.wait(-1, syscall.WNOHANG)
