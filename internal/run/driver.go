@@ -403,8 +403,12 @@ func (d *driver) prepare(ctx context.Context) error {
 	if err := d.ready(cut); err != nil || d.resumed {
 		return d.ended(ctx, cut, "--setup", err)
 	}
+	begun := d.env.Now()
 	if err := d.pilot(cut); err != nil {
 		return d.ended(ctx, cut, "the pilot", err)
+	}
+	if err := d.holdsRound(d.env.Now().Sub(begun).Seconds()); err != nil && ctx.Err() == nil {
+		return err
 	}
 	err := d.options.journal().Failed(d.journal.Write(result.Line{Header: d.session.run}))
 	d.session.begun = err == nil

@@ -560,3 +560,23 @@ func BenchmarkScheduler(b *testing.B) {
 	}
 	b.ReportMetric(0, "ns/op")
 }
+
+// A budget that was given is refused if it cannot hold the pilot and one round, and what is named would be enough.
+func TestBudgetHoldsARound(t *testing.T) {
+	for name, c := range map[string]struct {
+		o    Options
+		want string // the hint; "": it is not refused
+	}{
+		"too short":   {Options{warmup: -1, budget: 11 * time.Second, budgeted: true}, "give --budget 14s or more"},
+		"enough":      {Options{warmup: -1, budget: 12 * time.Second, budgeted: true}, ""},
+		"the default": {Options{warmup: -1, budget: time.Second}, ""},
+		"no limit":    {Options{warmup: -1, budgeted: true}, ""},
+	} {
+		err := newTestRun(t, experiment.Blocks, 2, c.o).holdsRound(3)
+		assert.Equal(t, c.want != "", hint.IsUsage(err), name)
+		assert.Equal(t, c.want, hint.Of(err), name)
+	}
+	for seconds, want := range map[float64]string{0.21: "300ms", 0.3: "300ms", 12.1: "13s", 41: "45s", 61: "1m30s", 120: "2m", 3601: "1h10m"} {
+		assert.Equal(t, want, typed(seconds))
+	}
+}
