@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"time"
 
 	"github.com/spf13/pflag"
 
@@ -57,6 +58,7 @@ type Cell struct {
 	Dir       string // of the package
 	Procs     int    // of -test.cpu; 0: it is not given
 	Repeats   int
+	Limit     time.Duration // of a piece; 0: none
 	Setting   launch.Setting
 }
 
@@ -120,7 +122,7 @@ func (f *flags) Resolve(m experiment.Machine) (r experiment.Resolution[Cell], er
 		cell := experiment.Cell[Cell]{
 			Do: Cell{
 				Package: b.pkg, Benchmark: b.name, Revision: f.revision, Binary: binary.path, Dir: binary.dir, Procs: b.procs,
-				Repeats: b.repeats, Setting: s,
+				Repeats: b.repeats, Limit: b.limit, Setting: s,
 			},
 			Name: f.source.title(b), Flags: row, Command: f.source.repeat(b, given), Lines: &lines, Repeats: b.repeats,
 			Program: binary.sum,

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -18,47 +19,48 @@ import (
 
 // find runs each benchmark of each side once, and keeps those that all sides have.
 func (s *Source) find(ctx context.Context) error {
-	var all [][]benchmark
+	all := make([][]benchmark, len(s.sides))
 	for i, side := range s.sides {
-		var of []benchmark
 		for _, folder := range side.packages {
 			found, err := s.list(ctx, i, folder)
 			if err != nil {
 				return err
 			}
-			of = append(of, found...)
-		}
-		all = append(all, of)
-	}
-	last := all[len(all)-1]
-	for i, of := range all {
-		var only []string
-		for _, b := range of {
-			if !slices.ContainsFunc(all, func(other []benchmark) bool { return !slices.ContainsFunc(other, b.same) }) {
-				continue
-			}
-			only = append(only, s.title(b))
-		}
-		if len(only) > 0 {
-			s.warnings = append(s.warnings, result.Warning{
-				Code:    "one-revision",
-				Message: fmt.Sprintf("only %s has %s", s.sides[i].name, strings.Join(only, ", ")),
-			})
+			all[i] = append(all[i], found...)
 		}
 	}
-	for _, b := range last {
+	for _, b := range all[len(all)-1] {
 		if slices.ContainsFunc(all[0], b.same) {
 			s.benchmarks = append(s.benchmarks, b)
 		}
 	}
-	if len(s.benchmarks) == 0 {
-		err := errors.New("there is no benchmark to compare")
-		if len(s.warnings) > 0 {
-			err = fmt.Errorf("%w: %s", err, s.warnings[0].Message)
+	for i, of := range all {
+		var only []string
+		for _, b := range of {
+			if !slices.ContainsFunc(s.benchmarks, b.same) && !slices.ContainsFunc(s.lost, b.lost) {
+				only = append(only, s.title(b))
+			}
 		}
-		return hint.With(err, "name packages, such as ./..., and look at --bench")
+		if len(only) > 0 {
+			s.warnings = append(s.warnings, result.Warning{
+				Code: "one-revision", Message: fmt.Sprintf("only %s has %s", s.sides[i].name, strings.Join(only, ", ")),
+			})
+		}
 	}
 	return nil
+}
+
+// nothing returns an error if there is no benchmark to compare, except where one side has none yet, or no more.
+func (s *Source) nothing() error {
+	oneSided := slices.ContainsFunc(s.warnings, func(w result.Warning) bool { return w.Code == "one-revision" })
+	if len(s.benchmarks) > 0 || oneSided && len(s.lost) == 0 {
+		return nil
+	}
+	err := errors.New("there is no benchmark to compare")
+	for i, w := range s.warnings {
+		err = fmt.Errorf("%w%s%s", err, []string{": ", "; "}[min(i, 1)], w.Message)
+	}
+	return hint.With(err, "name packages, such as ./..., and look at --bench")
 }
 
 // same reports whether both are the same benchmark, of any side.
@@ -66,71 +68,202 @@ func (b benchmark) same(other benchmark) bool {
 	return b.folder == other.folder && b.name == other.name && b.procs == other.procs
 }
 
-// list runs the benchmarks of a package once.
+// loss is a benchmark that a side cannot run.
+type loss struct {
+	side, folder string
+	pkg, name    string // name "": all benchmarks of the package
+	why          string
+	hung         bool
+}
+
+// lost reports whether a loss is that of the benchmark, of any side.
+func (b benchmark) lost(l loss) bool {
+	return b.folder == l.folder && (l.name == "" || b.name == l.name || strings.HasPrefix(b.name, l.name+"/"))
+}
+
+// losses returns a warning about each benchmark that is left out.
+func (s *Source) losses() (warnings []result.Warning) {
+	for i, l := range s.lost {
+		var sides []string
+		same := func(other loss) bool { l.side = other.side; return l == other }
+		if slices.ContainsFunc(s.lost[:i], same) {
+			continue
+		}
+		for _, other := range s.lost {
+			if same(other) {
+				sides = append(sides, other.side)
+			}
+		}
+		where := l.pkg
+		if len(sides) < len(s.sides) {
+			where += ", " + strings.Join(sides, ", ")
+		}
+		warnings = append(warnings, result.Warning{
+			Code: "benchmark-left-out", Message: strings.Join(strings.Fields(where+": "+l.name+" "+l.why), " "),
+		})
+	}
+	return warnings
+}
+
+// patience is how long an execution that finds benchmarks may take without finding another one. A benchmark with a
+// longer iteration could not be compared in the least budget.
+const patience = 30 * time.Second
+
+// list finds the benchmarks of a package: each top-level one is run by itself, so that it does not end the others.
 func (s *Source) list(ctx context.Context, i int, folder string) (found []benchmark, err error) {
-	side, of := s.sides[i], s.sides[i].binaries[folder]
-	o, err := s.execute(ctx, of, "-test.bench="+s.bench, "-test.benchtime=1x")
+	of := s.sides[i].binaries[folder]
+	o, err := s.execute(ctx, of, patience, "-test.list=.")
 	if err != nil {
 		return nil, err
 	}
-	lines, failed := parse(o.Stdout)
-	if o.ExitCode != 0 && len(failed) == 0 {
-		return nil, hint.With(fmt.Errorf("the benchmarks of %s, %s: %s", of.pkg, cmp.Or(side.name, workTree), ended(o)), "--bench leaves benchmarks out")
+	if how := ended(o); how != "" {
+		s.lost = append(s.lost, loss{s.sides[i].name, folder, of.pkg, "", "cannot list its benchmarks: the test binary " + how, false})
+		return nil, nil
 	}
-	for _, text := range failed {
-		s.warnings = append(s.warnings, result.Warning{
-			Code: "benchmark-failed", Message: fmt.Sprintf("%s, %s: %s", of.pkg, cmp.Or(side.name, workTree), text),
-		})
-	}
-	for _, l := range lines {
-		b := benchmark{folder: folder, pkg: of.pkg, name: l.Benchmark}
-		if s.cpu != "" {
-			b.procs = l.Procs
+	pattern := split(s.bench)
+	for name := range strings.Lines(string(o.Stdout)) {
+		name = strings.TrimSpace(name)
+		if !isBenchmark.MatchString(name) {
+			continue
 		}
-		if !slices.ContainsFunc(found, b.same) {
-			found = append(found, b)
+		of := pattern.of(name)
+		if len(of) == 0 {
+			continue
 		}
+		s.now.Store(&name)
+		ran, err := s.try(ctx, i, folder, name, of)
+		if err != nil {
+			return nil, err
+		}
+		found = append(found, ran...)
 	}
 	return found, nil
 }
 
-// execute runs a test binary in its package's folder.
-func (s *Source) execute(ctx context.Context, of binary, args ...string) (launch.Outcome, error) {
+// isBenchmark matches the name of a top-level benchmark.
+var isBenchmark = regexp.MustCompile(`^Benchmark[\pL\pN_]*$`)
+
+// try runs a top-level benchmark and those below it once. After a crash or a hang, it runs those that have not run yet.
+func (s *Source) try(ctx context.Context, i int, folder, top string, of pattern) (found []benchmark, err error) {
+	var skip []string
+	for _, l := range s.lost {
+		if l.hung && l.folder == folder && (l.name == top || strings.HasPrefix(l.name, top+"/")) {
+			skip = append(skip, exact(l.name)) // it would also hang on this side, or has nothing to be compared with
+		}
+	}
+	binary, parents := s.sides[i].binaries[folder], map[string]bool{}
+	for {
+		args := []string{"-test.bench=" + of.String(), "-test.benchtime=1x"}
+		if len(skip) > 0 {
+			args = append(args, "-test.skip="+strings.Join(skip, "|"))
+		}
+		if slices.Contains(skip, exact(top)) {
+			return found, nil
+		}
+		o, err := s.execute(ctx, binary, patience, args...)
+		if err != nil {
+			return nil, err
+		}
+		all, known, failed := parse(o.Stdout, top), len(skip), false
+		lose := func(b *announced, why string) {
+			s.lost = append(s.lost, loss{s.sides[i].name, folder, binary.pkg, b.name, why, false})
+			skip = append(skip, exact(b.name))
+		}
+		for _, b := range all {
+			parents[b.name] = parents[b.name] || of.deeper(b.name) ||
+				slices.ContainsFunc(all, func(other *announced) bool { return strings.HasPrefix(other.name, b.name+"/") })
+		}
+		running := all[len(all)-1]
+		for _, b := range all {
+			failed = failed || b.failed != ""
+			silent := len(b.lines) == 0 && b.failed == ""
+			below := slices.ContainsFunc(all, func(other *announced) bool {
+				return other.failed != "" && strings.HasPrefix(other.name, b.name+"/")
+			})
+			if silent && (b == running || parents[b.name]) || below && len(b.lines) == 0 {
+				continue // a parent fails with what is below it
+			}
+			if _, lacking := b.result(); lacking != "" {
+				lose(b, lacking)
+				continue
+			}
+			skip = append(skip, exact(b.name))
+			for _, l := range b.lines {
+				row := benchmark{folder: folder, pkg: binary.pkg, name: b.name}
+				if s.cpu != "" {
+					row.procs = l.Procs
+				}
+				if s.cpu == "" || slices.Contains(s.procs(), strconv.Itoa(l.Procs)) {
+					found = append(found, row)
+				}
+			}
+		}
+		how, unfinished := ended(o), len(running.lines) == 0 && running.failed == "" && !parents[running.name]
+		switch {
+		case o.TimedOut && len(skip) > known: // the one that runs has had less time
+		case o.TimedOut:
+			found = slices.DeleteFunc(found, func(b benchmark) bool {
+				return b.name == running.name || strings.HasPrefix(b.name, running.name+"/")
+			})
+			lose(running, how)
+			s.lost[len(s.lost)-1].hung = true
+		case unfinished:
+			lose(running, cmp.Or(how, "printed no result"))
+		case how != "" && !failed:
+			lose(all[0], how)
+			return found, nil
+		default:
+			return found, nil
+		}
+	}
+}
+
+// execute runs a test binary in its package's folder, for a limited time (0: none).
+func (s *Source) execute(ctx context.Context, of binary, limit time.Duration, args ...string) (launch.Outcome, error) {
 	argv := append([]string{of.path, "-test.run=^$", "-test.v", "-test.timeout=0"}, args...)
 	if s.cpu != "" && !slices.ContainsFunc(args, func(arg string) bool { return strings.HasPrefix(arg, "-test.cpu=") }) {
 		argv = append(argv, "-test.cpu="+s.cpu)
 	}
-	c := launch.Command{Self: s.setting.Self.In(s.setting.Environ), Argv: argv, Dir: of.dir, Keep: keptOutput}
-	return launch.Run(ctx, c, launch.Setting{})
+	c := launch.Command{
+		Self: s.setting.Self.In(s.setting.Environ), Argv: append(argv, s.own...), Dir: of.dir, Keep: keptOutput, Timeout: limit,
+	}
+	o, err := launch.Run(ctx, c, launch.Setting{})
+	return o, cmp.Or(err, ctx.Err())
 }
 
 // pilot finds the number of iterations of each benchmark's pieces, or takes it from the run that is to be continued.
 func (s *Source) pilot(ctx context.Context, piece time.Duration, iterations int, recorded *result.Run) error {
-	for i := range s.benchmarks {
-		b := &s.benchmarks[i]
-		if b.repeats = iterations; iterations > 0 {
-			continue
+	var left []benchmark
+	for _, b := range s.benchmarks {
+		s.now.Store(&b.name)
+		b.repeats = cmp.Or(iterations, s.recorded(b, recorded))
+		if b.repeats == 0 {
+			of := s.sides[0].binaries[b.folder]
+			args := []string{"-test.bench=" + exact(b.name), fmt.Sprintf("-test.benchtime=%v", piece)}
+			if b.procs > 0 {
+				args = append(args, fmt.Sprintf("-test.cpu=%d", b.procs))
+			}
+			o, err := s.execute(ctx, of, patience+pieces*piece, args...)
+			if err != nil {
+				return err
+			}
+			l, err := only(o, b.name)
+			if err != nil {
+				s.lost = append(s.lost, loss{s.sides[0].name, b.folder, b.pkg, b.name, strings.TrimPrefix(err.Error(), b.name+" "), o.TimedOut})
+				continue
+			}
+			// Package testing runs for a fifth longer than the piece. A figure of ReportMetric need not be the time.
+			b.repeats = int(min(max(1, math.Round(piece.Seconds()*1e9/l.NS), float64(l.Iterations)/2), float64(l.Iterations)))
+			b.limit = patience + time.Duration(pieces*o.WallSeconds*float64(time.Second))
 		}
-		if b.repeats = s.recorded(*b, recorded); b.repeats > 0 {
-			continue
-		}
-		of := s.sides[0].binaries[b.folder]
-		args := []string{"-test.bench=" + exact(b.name), fmt.Sprintf("-test.benchtime=%v", piece)}
-		if b.procs > 0 {
-			args = append(args, fmt.Sprintf("-test.cpu=%d", b.procs))
-		}
-		o, err := s.execute(ctx, of, args...)
-		if err != nil {
-			return err
-		}
-		l, err := only(o, b.name)
-		if err != nil {
-			return fmt.Errorf("%s, %s: %w", b.name, of.pkg, err)
-		}
-		b.repeats = int(max(1, min(1e9, math.Round(piece.Seconds()*1e9/l.NS))))
+		left = append(left, b)
 	}
+	s.benchmarks = left
 	return nil
 }
+
+// pieces is how much longer a piece may take than it was expected to, before it counts as hanging.
+const pieces = 20
 
 // recorded returns the iterations that a run had of a benchmark; 0: it had none.
 func (s *Source) recorded(b benchmark, run *result.Run) int {
@@ -147,4 +280,58 @@ func (s *Source) recorded(b benchmark, run *result.Run) int {
 		}
 	}
 	return 0
+}
+
+// pattern is a regular expression of -test.bench: alternatives, each of which has an element for each level of names.
+type pattern [][]string
+
+// split splits a regular expression as package testing does: at | and /, except within brackets.
+func split(text string) (p pattern) {
+	var elements []string
+	from, square, round := 0, 0, 0
+	for i := 0; i < len(text); i++ {
+		switch c := text[i]; {
+		case c == '[':
+			square++
+		case c == ']':
+			square = max(0, square-1)
+		case c == '\\':
+			i++
+		case square > 0:
+		case c == '(':
+			round++
+		case c == ')':
+			round--
+		case round == 0 && (c == '/' || c == '|'):
+			elements, from = append(elements, text[from:i]), i+1
+			if c == '|' {
+				p, elements = append(p, elements), nil
+			}
+		}
+	}
+	return append(p, append(elements, text[from:]))
+}
+
+// of returns the pattern for one top-level benchmark; empty: it does not match.
+func (p pattern) of(top string) (matching pattern) {
+	for _, elements := range p {
+		if is, err := regexp.MatchString(elements[0], top); err == nil && is {
+			matching = append(matching, append([]string{exact(top)}, elements[1:]...))
+		}
+	}
+	return matching
+}
+
+// deeper reports whether the pattern matches only benchmarks below this one.
+func (p pattern) deeper(name string) bool {
+	return !slices.ContainsFunc(p, func(elements []string) bool { return len(elements) <= 1+strings.Count(name, "/") })
+}
+
+// String returns the value of -test.bench.
+func (p pattern) String() string {
+	var words []string
+	for _, elements := range p {
+		words = append(words, strings.Join(elements, "/"))
+	}
+	return strings.Join(words, "|")
 }

@@ -1,15 +1,15 @@
 package gobench
 
 import (
-	"bytes"
+	"cmp"
 	"context"
-	"errors"
 	"fmt"
+	"maps"
+	"math"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
-
-	"golang.org/x/perf/benchfmt"
 
 	"gorun/internal/experiment"
 	"gorun/internal/launch"
@@ -26,7 +26,7 @@ type sampler struct{ experiment.Setting }
 func (s *sampler) Sample(ctx context.Context, c Cell) (sample result.Sample, err error) {
 	argv := append([]string{c.Binary}, benchmark{name: c.Benchmark}.arguments(c.Procs, c.Repeats)...)
 	r := launch.Request{Setting: c.Setting, Command: launch.Command{
-		Self: s.Self.In(s.Environ), Argv: argv, Dir: c.Dir, Keep: keptOutput,
+		Self: s.Self.In(s.Environ), Argv: argv, Dir: c.Dir, Keep: keptOutput, Timeout: c.Limit,
 	}}
 	sample, o, err := r.Measure(ctx, s.Machine)
 	if err != nil {
@@ -47,94 +47,179 @@ func (s *sampler) Close() error { return nil }
 
 // only returns the figures of the one benchmark that a test binary ran.
 func only(o launch.Outcome, name string) (line, error) {
-	lines, failed := parse(o.Stdout)
-	for _, l := range lines {
-		if l.Benchmark == name && l.NS > 0 {
-			return l, nil
-		}
+	b := parse(o.Stdout, name)[0]
+	switch l, lacking := b.result(); {
+	case o.TimedOut: // also after a result: it would take as long each time
+	case lacking == "":
+		return l, nil
+	case b.failed != "" || len(b.lines) > 0:
+		return line{}, fmt.Errorf("%s %s", name, lacking)
 	}
-	switch {
-	case len(failed) > 0:
-		return line{}, errors.New(failed[0])
-	case o.ExitCode != 0:
-		return line{}, errors.New(ended(o))
+	if how := ended(o); how != "" {
+		return line{}, fmt.Errorf("%s %s", name, how)
 	}
 	return line{}, fmt.Errorf("%s printed no result", name)
 }
 
-// ended describes how a test binary failed, with the end of its output.
+// ended describes how a test binary ended too early, with the line of its output that says why; "" if it did not.
 func ended(o launch.Outcome) string {
-	how := fmt.Sprintf("it ended with exit code %d", o.ExitCode)
-	output := bytes.TrimSpace(o.Stderr)
-	if len(output) == 0 {
-		output = bytes.TrimSpace(o.Stdout)
+	switch {
+	case o.TimedOut:
+		return fmt.Sprintf("did not end within %.3g s", o.WallSeconds)
+	case o.ExitCode == 0:
+		return ""
 	}
-	if text := tail(output); text != "" {
-		how += ": " + text
+	how := fmt.Sprintf("ended with exit code %d", o.ExitCode)
+	for _, output := range [][]byte{o.Stderr, o.Stdout} {
+		if text := cause(string(output)); text != "" {
+			return how + ": " + text
+		}
 	}
 	return how
+}
+
+// cause returns the line of an output that says why a program ended: that of a panic, or else the last one.
+func cause(output string) (text string) {
+	for line := range strings.Lines(strings.ToValidUTF8(output, "�")) {
+		line = strings.TrimSpace(line)
+		if strings.HasPrefix(line, "panic: ") || strings.HasPrefix(line, "fatal error: ") {
+			return line
+		}
+		if !strings.HasPrefix(line, "Benchmark") && line != "FAIL" {
+			text = cmp.Or(line, text)
+		}
+	}
+	return text
 }
 
 // line is a result line of a test binary.
 type line struct{ Figures }
 
+// announced is a benchmark that a test binary ran.
+type announced struct {
+	name   string
+	lines  []line // its results, the last one of each GOMAXPROCS
+	failed string // how it ended without a result
+}
+
+// result returns the benchmark's last result, and why there is none that can be compared.
+func (b *announced) result() (l line, lacking string) {
+	if len(b.lines) == 0 {
+		return l, cmp.Or(b.failed, "printed no result")
+	}
+	if l = b.lines[len(b.lines)-1]; l.NS > 0 && !math.IsInf(l.NS, 0) {
+		return l, ""
+	}
+	lacking = fmt.Sprintf("has %v ns/op, which has no ratio", l.NS)
+	var own []string
+	for _, unit := range slices.Sorted(maps.Keys(l.Own)) {
+		own = append(own, fmt.Sprintf("%v %s", l.Own[unit], unit))
+	}
+	if len(own) > 0 {
+		lacking += "; it reports " + strings.Join(own, ", ")
+	}
+	return l, lacking
+}
+
 // suffix matches GOMAXPROCS at the end of a benchmark's name.
 var suffix = regexp.MustCompile(`^-([0-9]+)$`)
 
-// parse reads the output of a test binary with -test.v: the name of each benchmark is on a line of its own, before its
-// results. It also returns how benchmarks failed.
-func parse(output []byte) (lines []line, failed []string) {
-	running, logged := "", ""
+// parse reads what a test binary with -test.v printed about the benchmark of this name, which is the first one returned,
+// and those below it. The name of each is on a line before its results; what the benchmark itself prints may be
+// between them, and before both on their lines. Of several results, the last is the one that package testing printed.
+func parse(output []byte, name string) []*announced {
+	all := []*announced{{name: name}}
+	logged := ""
 	for text := range strings.Lines(string(output)) {
 		text = strings.TrimRight(text, "\r\n")
-		switch name, isFailed := strings.CutPrefix(strings.TrimSpace(text), "--- FAIL: "); {
-		case isFailed:
-			failed = append(failed, strings.TrimSuffix(name+" failed: "+logged, ": "))
-		case strings.HasPrefix(text, "    "):
+		if how, of, found := ending(text); found {
+			b := named(all, of)
+			if b == nil && strings.HasPrefix(name, of+"/") {
+				b = all[0] // a parent that failed before it
+			}
+			if b != nil {
+				b.failed = strings.TrimSuffix(how+": "+logged, ": ")
+			}
+			logged = ""
+			continue
+		}
+		if strings.HasPrefix(text, "    ") {
 			logged = strings.TrimSpace(text)
-		case !strings.HasPrefix(text, "Benchmark"):
-		case !strings.ContainsAny(text, " \t"):
-			running, logged = text, ""
-		default:
-			if l, ok := parseLine(text, running); ok {
-				lines = append(lines, l)
+		}
+		for from := 0; ; from++ {
+			at := strings.Index(text[from:], name)
+			if at < 0 {
+				break
+			}
+			from += at
+			rest := text[from:]
+			if !strings.ContainsAny(rest, " \t") && (rest == name || rest[len(name)] == '/') {
+				if !slices.ContainsFunc(all, func(b *announced) bool { return b.name == rest }) {
+					all = append(all, &announced{name: rest})
+				}
+				logged = ""
+				break
+			}
+			if b, l, ok := parseLine(rest, all); ok {
+				b.lines = append(slices.DeleteFunc(b.lines, func(other line) bool { return other.Procs == l.Procs }), l)
+				break
 			}
 		}
 	}
-	return lines, failed
+	return all
 }
 
-// parseLine reads the result line of the benchmark that was running.
-func parseLine(text, running string) (l line, ok bool) {
-	name, _, _ := strings.Cut(text, "\t")
-	name = strings.TrimSpace(name)
-	rest, found := strings.CutPrefix(name, running)
-	l.Benchmark, l.Procs = running, 1
-	if match := suffix.FindStringSubmatch(rest); match != nil {
-		l.Procs, _ = strconv.Atoi(match[1])
-	} else if !found || rest != "" {
-		return l, false
-	}
-	reader := benchfmt.NewReader(strings.NewReader(text+"\n"), "")
-	if !reader.Scan() {
-		return l, false
-	}
-	r, ok := reader.Result().(*benchfmt.Result)
-	if !ok {
-		return l, false
-	}
-	l.Iterations = r.Iters
-	for _, v := range r.Values {
-		unit, value := v.Unit, v.Value
-		if v.OrigUnit != "" {
-			unit, value = v.OrigUnit, v.OrigValue
+// ending reads a line that says how a benchmark ended without a result.
+func ending(text string) (how, name string, found bool) {
+	for _, e := range [...][2]string{{"--- FAIL: ", "failed"}, {"--- SKIP: ", "was skipped"}} {
+		if _, name, found := strings.Cut(text, e[0]); found {
+			return e[1], name, true
 		}
-		switch unit {
-		case "ns/op":
+	}
+	return "", "", false
+}
+
+// named returns the benchmark of a name that GOMAXPROCS may follow; nil: there is none. The last one is running.
+func named(all []*announced, name string) *announced {
+	for _, b := range slices.Backward(all) {
+		if rest, found := strings.CutPrefix(name, b.name); found && (rest == "" || suffix.MatchString(rest)) {
+			return b
+		}
+	}
+	return nil
+}
+
+// parseLine reads a result line of one of the benchmarks.
+func parseLine(text string, all []*announced) (b *announced, l line, ok bool) {
+	name, rest, _ := strings.Cut(text, "\t")
+	name = strings.TrimSpace(name)
+	if b = named(all, name); b == nil {
+		return b, l, false
+	}
+	l.Benchmark, l.Procs = b.name, 1
+	if match := suffix.FindStringSubmatch(strings.TrimPrefix(name, b.name)); match != nil {
+		l.Procs, _ = strconv.Atoi(match[1])
+	}
+	words := strings.Fields(rest)
+	if len(words)%2 == 0 {
+		return b, l, false
+	}
+	var err error
+	if l.Iterations, err = strconv.Atoi(words[0]); err != nil {
+		return b, l, false
+	}
+	for pair := range slices.Chunk(words[1:], 2) {
+		value, err := strconv.ParseFloat(pair[0], 64)
+		if err != nil {
+			return b, l, false
+		}
+		switch unit := pair[1]; {
+		case unit == "ns/op":
 			l.NS = value
-		case "B/op":
+		case math.IsNaN(value) || math.IsInf(value, 0): // it is not known, and JSON has no word for it
+		case unit == "B/op":
 			l.Bytes = &value
-		case "allocs/op":
+		case unit == "allocs/op":
 			l.Allocs = &value
 		default:
 			if l.Own == nil {
@@ -143,7 +228,7 @@ func parseLine(text, running string) (l line, ok bool) {
 			l.Own[unit] = value
 		}
 	}
-	return l, true
+	return b, l, true
 }
 
 // exact returns the value of -test.bench that matches one benchmark: each element of its name by itself.

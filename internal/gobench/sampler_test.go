@@ -6,33 +6,40 @@ import (
 	"github.com/stretchr/testify/assert"
 )
 
-// The output of a test binary with -test.v, as Go 1.26 prints it: what a benchmark prints stands between its name and its
-// result, and the end of a name is not GOMAXPROCS.
-const printed = `goos: linux
-BenchmarkP
-hello
-BenchmarkP-2      	      10	       150.5 ns/op	         3.000 x/op	       8 B/op	       1 allocs/op
-BenchmarkF
-    x_test.go:5: no way
---- FAIL: BenchmarkF
-BenchmarkS
-BenchmarkS/n-2
-BenchmarkS/n-2    	       1	       321.0 ns/op
-BenchmarkS/n-2-4  	       1	       130.0 ns/op
-FAIL
-`
-
+// The output of test binaries with -test.v, as Go 1.26 prints it: what a benchmark prints is before its name or its result,
+// or looks like one, and the end of a name is not GOMAXPROCS.
 func TestParse(t *testing.T) {
-	lines, failed := parse([]byte(printed))
-	assert.Equal(t, []string{"BenchmarkF failed: x_test.go:5: no way"}, failed)
-	assert.Equal(t, []line{
-		{Figures{
-			Benchmark: "BenchmarkP", Procs: 2, Iterations: 10, NS: 150.5, Bytes: new(8.0), Allocs: new(1.0),
-			Own: map[string]float64{"x/op": 3},
-		}},
-		{Figures{Benchmark: "BenchmarkS/n-2", Procs: 1, Iterations: 1, NS: 321}},
-		{Figures{Benchmark: "BenchmarkS/n-2", Procs: 4, Iterations: 1, NS: 130}},
-	}, lines)
+	own := map[string]float64{"x/op": 3}
+	ns := func(name string, procs int, ns float64) line {
+		return line{Figures{Benchmark: name, Procs: procs, Iterations: 1, NS: ns}}
+	}
+	for printed, want := range map[string][]*announced{
+		"goos: linux\nBenchmarkP\nhello\nBenchmarkP-2      \t      10\t       150.5 ns/op\t 3.000 x/op\t NaN y/op\t       8 B/op\t       1 allocs/op\n": {
+			{name: "BenchmarkP", lines: []line{{Figures{
+				Benchmark: "BenchmarkP", Procs: 2, Iterations: 10, NS: 150.5, Bytes: new(8.0), Allocs: new(1.0), Own: own,
+			}}}},
+		},
+		"BenchmarkP\n    x_test.go:5: no way\n--- FAIL: BenchmarkP\nFAIL\n": {{name: "BenchmarkP", failed: "failed: x_test.go:5: no way"}},
+		"BenchmarkP\nhello BenchmarkP/n-2\nBenchmarkP/n-2    \t       1\t       321.0 ns/op\nBenchmarkP/n-2-4  \t       1\t       130.0 ns/op\n": {
+			{name: "BenchmarkP"}, {name: "BenchmarkP/n-2", lines: []line{ns("BenchmarkP/n-2", 1, 321), ns("BenchmarkP/n-2", 4, 130)}},
+		},
+		"BenchmarkP\n10%\r20% BenchmarkP-2 \t 1\t 2.5 ns/op\n":                                       {{name: "BenchmarkP", lines: []line{ns("BenchmarkP", 2, 2.5)}}},
+		"BenchmarkP\nBenchmarkP-2 \t 1\t 1 ns/op\nBenchmarkQ\nBenchmarkP-2   \t       1\t 7 ns/op\n": {{name: "BenchmarkP", lines: []line{ns("BenchmarkP", 2, 7)}}},
+		"BenchmarkP\n    x_test.go:5: no disk\n--- SKIP: BenchmarkP\n":                               {{name: "BenchmarkP", failed: "was skipped: x_test.go:5: no disk"}},
+		"BenchmarkP\nBenchmarkP-2 \t 1\n":                                                            {{name: "BenchmarkP", lines: []line{ns("BenchmarkP", 2, 0)}}},
+	} {
+		assert.Equal(t, want, parse([]byte(printed), "BenchmarkP"), "%s", printed)
+	}
+}
+
+func TestSplit(t *testing.T) {
+	p := split(`A[/|]/(b|c/d)|B\/e`)
+	assert.Equal(t, pattern{{"A[/|]", "(b|c/d)"}, {`B\/e`}}, p)
+	assert.Empty(t, p.of("BenchmarkC"))
+	of := split("Spin/x|Make").of("BenchmarkSpin")
+	assert.Equal(t, "^BenchmarkSpin$/x", of.String())
+	assert.True(t, of.deeper("BenchmarkSpin"))
+	assert.False(t, of.deeper("BenchmarkSpin/x"))
 }
 
 func TestExact(t *testing.T) {

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"gorun/internal/experiment"
@@ -29,7 +30,10 @@ type Source struct {
 	folder     *guardian.Folder
 	sides      []side // the base first, if there is one
 	benchmarks []benchmark
+	lost       []loss
 	warnings   []result.Warning
+	own        []string // arguments of the test binaries
+	now        atomic.Pointer[string]
 }
 
 // side is a revision.
@@ -55,6 +59,7 @@ type benchmark struct {
 	name    string
 	procs   int // of --cpu; 0: it was not given
 	repeats int // in each sample
+	limit   time.Duration
 }
 
 // workTree is the name of the side that is not the base.
@@ -84,6 +89,10 @@ func (s *Source) Open(ctx context.Context, setting experiment.Setting, args []st
 		return f, err
 	}
 	if err := s.pilot(ctx, target, times, recorded); err != nil {
+		return f, err
+	}
+	s.warnings = append(s.warnings, s.losses()...)
+	if err := s.nothing(); err != nil {
 		return f, err
 	}
 	f.Flag, f.Budget = revisionFlag, max(leastBudget, time.Duration(len(s.benchmarks))*budgetEach)
@@ -122,8 +131,10 @@ func (s *Source) Close() error {
 
 // validate returns the length of a piece: a time, or a number of iterations.
 func (s *Source) validate() (piece time.Duration, iterations int, err error) {
-	if _, err := regexp.Compile(s.bench); err != nil {
-		return 0, 0, hint.Flag("bench", s.bench, err)
+	for _, element := range slices.Concat(split(s.bench)...) {
+		if _, err := regexp.Compile(element); err != nil {
+			return 0, 0, hint.Flag("bench", s.bench, err)
+		}
 	}
 	for _, text := range s.procs() {
 		if n, err := strconv.Atoi(text); err != nil || n < 1 {
