@@ -24,4 +24,6 @@ type Found struct {
 	Programs []string        // its values; the first is the baseline
 	Columns  []result.Column // of the table, before those of the flags that are given
 	Budget   time.Duration   // if none is given
+	// Alone: nothing can be compared, because only one program has something to measure. These say what that is.
+	Alone []result.Warning
 }

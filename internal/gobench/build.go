@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -111,9 +112,6 @@ func (s *Source) checkOut(ctx context.Context) error {
 		return fmt.Errorf("check out %s: %w", s.base, err)
 	}
 	s.sides[0].dir = filepath.Join(root, prefix)
-	if _, err := os.Stat(s.sides[0].dir); err != nil {
-		return hint.With(fmt.Errorf("%s has no folder %s", s.base, prefix), "run gorun bench in a folder that both revisions have")
-	}
 	return nil
 }
 
@@ -168,6 +166,9 @@ func (l listed) hasBenchmarks() bool {
 func (s *Source) build(ctx context.Context, i int, args []string) error {
 	side := &s.sides[i]
 	isBase := len(s.sides) > 1 && i == 0
+	if _, err := os.Stat(side.dir); isBase && errors.Is(err, fs.ErrNotExist) {
+		return nil // the folder is new
+	}
 	dir, err := filepath.Abs(side.dir)
 	if err != nil {
 		return err

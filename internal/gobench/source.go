@@ -95,6 +95,9 @@ func (s *Source) Open(ctx context.Context, setting experiment.Setting, args []st
 	if err := s.nothing(); err != nil {
 		return f, err
 	}
+	if len(s.benchmarks) == 0 {
+		return experiment.Found{Alone: s.warnings}, nil
+	}
 	f.Flag, f.Budget = revisionFlag, max(leastBudget, time.Duration(len(s.benchmarks))*budgetEach)
 	title := func(title, flag string) {
 		f.Columns = append(f.Columns, result.Column{Title: title, Flag: flag, Style: result.ColumnStyles[0]})

@@ -300,15 +300,8 @@ func (d *driver) open(ctx context.Context, watcher *measure.Watcher) (err error)
 	if err := d.openExport(ctx, d.options.picture(), draw); err != nil {
 		return err
 	}
-	for _, export := range d.options.exports() {
-		format, err := d.env.Views.Lookup(export.format)
-		if err != nil {
-			return err
-		}
-		write := func(w io.Writer, run *result.Run) error { return format.Write(w, run, term.Options{}) }
-		if err := d.openExport(ctx, export.Named, write); err != nil {
-			return err
-		}
+	if err := d.openExports(ctx); err != nil {
+		return err
 	}
 	live := d.tally.childWork
 	if d.fresh {
@@ -338,6 +331,21 @@ func (d *driver) open(ctx context.Context, watcher *measure.Watcher) (err error)
 	}
 	d.order, err = d.newOrder()
 	return err
+}
+
+// openExports opens the files into which the result is also written.
+func (d *driver) openExports(ctx context.Context) error {
+	for _, export := range d.options.exports() {
+		format, err := d.env.Views.Lookup(export.format)
+		if err != nil {
+			return err
+		}
+		write := func(w io.Writer, run *result.Run) error { return format.Write(w, run, term.Options{}) }
+		if err := d.openExport(ctx, export.Named, write); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // setting returns the argument for opening the sampler.

@@ -141,6 +141,9 @@ func (c *Matrix) Run(ctx context.Context, args []string) (err error) {
 		if err := c.find(ctx); err != nil {
 			return err
 		}
+		if len(c.sourced.found.Alone) > 0 {
+			return c.showAlone(ctx)
+		}
 	}
 	spec, err := c.spec()
 	if err != nil {

@@ -10,6 +10,7 @@ import (
 	"gorun/internal/experiment"
 	"gorun/internal/hint"
 	"gorun/internal/matrix"
+	"gorun/internal/measure"
 	"gorun/internal/render/term"
 	"gorun/internal/result"
 )
@@ -113,4 +114,31 @@ func (s *sourced) columns(axes []matrix.Axis) []result.Column {
 func (s *sourced) alone() error {
 	return hint.Usage(hint.With(fmt.Errorf("there is one program, in one setting: nothing to compare"),
 		"--base HEAD compares with the last commit, --vary gomaxprocs=1,2 settings"))
+}
+
+// showAlone shows a run without cells, because only one program has something to measure. That is no failure.
+func (c *Matrix) showAlone(ctx context.Context) (err error) {
+	if c.dryRun {
+		for _, w := range c.sourced.found.Alone {
+			fmt.Fprintf(c.env.Stderr, "gorun: warning: %s\n", w.Message)
+		}
+		return nil
+	}
+	m, err := openMachine(c.env.Root, c.sysroot)
+	if err != nil {
+		return err
+	}
+	run := newRun(c.env, c.x.Name, &c.Options)
+	run.Host, run.Warnings = measure.ReadHost(c.env.Root, m.Machine, c.env.Environ())
+	warn(run, c.sourced.found.Alone)
+	d := &driver{plan: plan{x: c.x, run: run}, options: &c.Options, session: &session{env: c.env, run: run}}
+	d.tally.begin(c.env.Now)
+	defer d.close(&err)
+	if err := d.checkOutputs(); err != nil {
+		return err
+	}
+	if err := d.openExports(ctx); err != nil {
+		return err
+	}
+	return d.finish(ctx, &c.Options)
 }
