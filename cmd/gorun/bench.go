@@ -12,5 +12,12 @@ func newBenchmarks(e env) *cobra.Command {
 	source := &gobench.Source{}
 	x := gobench.Of(source)
 	c, set := run.NewSourced(e, x, source)
-	return commandOf(e, x, set, c.Run)
+	cmd := commandOf(e, x, set, c.Run)
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		if n := cmd.ArgsLenAtDash(); n >= 0 {
+			source.Own, args = args[n:], args[:n]
+		}
+		return c.Run(cmd.Context(), args)
+	}
+	return cmd
 }

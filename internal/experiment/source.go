@@ -20,10 +20,11 @@ type Source interface {
 
 // Found describes what a Source found.
 type Found struct {
-	Flag     string          // the flag that stands for the programs, each of which is a group of cells
-	Programs []string        // its values; the first is the baseline
-	Columns  []result.Column // of the table, before those of the flags that are given
-	Budget   time.Duration   // if none is given
+	Flag     string            // the flag that stands for the programs, each of which is a group of cells
+	Programs []string          // its values; the first is the baseline
+	Columns  []result.Column   // of the table, before those of the flags that are given
+	Budget   time.Duration     // if none is given
+	Spec     map[string]string // what else all cells have in common
 	// Alone: nothing can be compared, because only one program has something to measure. These say what that is.
 	Alone []result.Warning
 }

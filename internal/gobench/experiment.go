@@ -24,14 +24,15 @@ func Of(source *Source) experiment.Experiment {
 	return experiment.Define(experiment.Definition[Cell]{
 		Text: experiment.Text{
 			Name:  "bench",
-			Args:  "[--base REVISION] [PACKAGES] [flags]",
+			Args:  "[--base REVISION] [PACKAGES] [flags] [-- ARGUMENTS]",
 			Short: "Compare Go benchmarks of two revisions, or under several placements",
 			Long: "The test binaries of the work tree and of --base are built, and their benchmarks run in short pieces that take turns\n" +
 				"in a random order, each in its own revision's package folder. ns/op is judged; B/op and allocs/op are compared exactly.\n" +
 				"All benchmarks of all packages share one error rate.\n\n" +
 				"--base is a revision of git, which is checked out into a temporary folder, another folder with the same packages, or a\n" +
 				"test binary; PACKAGES is then the other binary. Without --base, give --placement or other flags several values:\n" +
-				"each benchmark is compared with itself in the first setting.",
+				"each benchmark is compared with itself in the first setting.\n\n" +
+				"ARGUMENTS are passed to the test binaries in every execution, as by -args of go test.",
 			Example: "  gorun bench --base HEAD ./...\n" +
 				"  gorun bench --base main --bench 'Parse|Print' --fail-on 'slower>5%' ./internal/shell\n" +
 				"  gorun bench --base old.test new.test\n" +
@@ -56,7 +57,8 @@ type Cell struct {
 	Revision  string
 	Binary    string
 	Dir       string // of the package
-	Procs     int    // of -test.cpu; 0: it is not given
+	Arguments []string
+	Procs     int // of -test.cpu; 0: it is not given
 	Repeats   int
 	Limit     time.Duration // of a piece; 0: none
 	Setting   launch.Setting
@@ -123,6 +125,7 @@ func (f *flags) Resolve(m experiment.Machine) (r experiment.Resolution[Cell], er
 			Do: Cell{
 				Package: b.pkg, Benchmark: b.name, Revision: f.revision, Binary: binary.path, Dir: binary.dir, Procs: b.procs,
 				Repeats: b.repeats, Limit: b.limit, Setting: s,
+				Arguments: f.source.Own,
 			},
 			Name: f.source.title(b), Flags: row, Command: f.source.repeat(b, given), Lines: &lines, Repeats: b.repeats,
 			Program: binary.sum,

@@ -225,7 +225,7 @@ func (s *Source) execute(ctx context.Context, of binary, limit time.Duration, ar
 		argv = append(argv, "-test.cpu="+s.cpu)
 	}
 	c := launch.Command{
-		Self: s.setting.Self.In(s.setting.Environ), Argv: append(argv, s.own...), Dir: of.dir, Keep: keptOutput, Timeout: limit,
+		Self: s.setting.Self.In(s.setting.Environ), Argv: append(argv, s.Own...), Dir: of.dir, Keep: keptOutput, Timeout: limit,
 	}
 	o, err := launch.Run(ctx, c, launch.Setting{})
 	return o, cmp.Or(err, ctx.Err())

@@ -24,7 +24,7 @@ type sampler struct{ experiment.Setting }
 
 // Sample runs the piece of a cell. A benchmark that failed is an invalid sample.
 func (s *sampler) Sample(ctx context.Context, c Cell) (sample result.Sample, err error) {
-	argv := append([]string{c.Binary}, benchmark{name: c.Benchmark}.arguments(c.Procs, c.Repeats)...)
+	argv := slices.Concat([]string{c.Binary}, benchmark{name: c.Benchmark}.arguments(c.Procs, c.Repeats), c.Arguments)
 	r := launch.Request{Setting: c.Setting, Command: launch.Command{
 		Self: s.Self.In(s.Environ), Argv: argv, Dir: c.Dir, Keep: keptOutput, Timeout: c.Limit,
 	}}
@@ -78,11 +78,12 @@ func ended(o launch.Outcome) string {
 	return how
 }
 
-// cause returns the line of an output that says why a program ended: that of a panic, or else the last one.
+// cause returns the line of an output that says why a program ended: that of a panic or an unknown flag, or else the last one.
 func cause(output string) (text string) {
 	for line := range strings.Lines(strings.ToValidUTF8(output, "�")) {
 		line = strings.TrimSpace(line)
-		if strings.HasPrefix(line, "panic: ") || strings.HasPrefix(line, "fatal error: ") {
+		if strings.HasPrefix(line, "panic: ") || strings.HasPrefix(line, "fatal error: ") ||
+			strings.HasPrefix(line, "flag provided but not defined: ") {
 			return line
 		}
 		if !strings.HasPrefix(line, "Benchmark") && line != "FAIL" {

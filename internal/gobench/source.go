@@ -1,6 +1,7 @@
 package gobench
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -16,10 +17,13 @@ import (
 	"gorun/internal/guardian"
 	"gorun/internal/hint"
 	"gorun/internal/result"
+	"gorun/internal/shell"
 )
 
 // Source builds the test binaries and finds their benchmarks.
 type Source struct {
+	Own []string // arguments of the test binaries, after --
+
 	base      string
 	bench     string
 	tags      string
@@ -32,7 +36,6 @@ type Source struct {
 	benchmarks []benchmark
 	lost       []loss
 	warnings   []result.Warning
-	own        []string // arguments of the test binaries
 	now        atomic.Pointer[string]
 }
 
@@ -99,6 +102,9 @@ func (s *Source) Open(ctx context.Context, setting experiment.Setting, args []st
 		return experiment.Found{Alone: s.warnings}, nil
 	}
 	f.Flag, f.Budget = revisionFlag, max(leastBudget, time.Duration(len(s.benchmarks))*budgetEach)
+	if len(s.Own) > 0 {
+		f.Spec = map[string]string{"arguments": shell.Join(s.Own)}
+	}
 	title := func(title, flag string) {
 		f.Columns = append(f.Columns, result.Column{Title: title, Flag: flag, Style: result.ColumnStyles[0]})
 	}
@@ -139,6 +145,11 @@ func (s *Source) validate() (piece time.Duration, iterations int, err error) {
 			return 0, 0, hint.Flag("bench", s.bench, err)
 		}
 	}
+	for _, arg := range s.Own {
+		if set := sets.FindStringSubmatch(arg); set != nil {
+			return 0, 0, hint.With(fmt.Errorf("%s after --: gorun sets this flag of the test binaries itself", arg), cmp.Or(instead[set[1]], "leave it out"))
+		}
+	}
 	for _, text := range s.procs() {
 		if n, err := strconv.Atoi(text); err != nil || n < 1 {
 			return 0, 0, hint.Flag("cpu", s.cpu, fmt.Errorf("%q is not a number of at least 1", text))
@@ -156,6 +167,15 @@ func (s *Source) validate() (piece time.Duration, iterations int, err error) {
 		return 0, 0, hint.Flag("benchtime", s.benchtime, errors.New("a time such as 75ms is needed, or a number of iterations such as 100x"))
 	}
 	return piece, 0, nil
+}
+
+// sets matches the flags of a test binary that gorun sets.
+var sets = regexp.MustCompile(`^--?test\.(bench|benchtime|benchmem|count|cpu|fuzz|list|run|skip|timeout|v)(=|$)`)
+
+// instead says what to give instead of such a flag.
+var instead = map[string]string{
+	"bench": "--bench chooses benchmarks", "skip": "--bench chooses benchmarks", "benchtime": "give --benchtime to gorun bench",
+	"count": "--samples is the number of samples", "cpu": "give --cpu to gorun bench",
 }
 
 // procs returns the values of --cpu.
@@ -202,11 +222,16 @@ func (s *Source) repeat(b benchmark, given []string) []string {
 		argv = append(argv, fmt.Sprintf("--cpu=%d", b.procs))
 	}
 	argv = append(argv, given...)
-	if b.folder == "" {
-		return append(argv, s.sides[len(s.sides)-1].binaries[""].path)
+	folder := b.folder
+	switch {
+	case folder == "":
+		folder = s.sides[len(s.sides)-1].binaries[""].path
+	case folder != "." && !strings.HasPrefix(folder, ".."):
+		folder = "./" + filepath.ToSlash(folder)
 	}
-	if b.folder != "." && !strings.HasPrefix(b.folder, "..") {
-		return append(argv, "./"+filepath.ToSlash(b.folder))
+	argv = append(argv, folder)
+	if len(s.Own) > 0 {
+		argv = append(append(argv, "--"), s.Own...)
 	}
-	return append(argv, b.folder)
+	return argv
 }

@@ -276,8 +276,14 @@ func (c *Matrix) plan(m *machine, spec matrix.Spec) (p plan, err error) {
 			fmt.Sprintf("gorun matrix %s %s", c.x.Name, c.x.Args)))
 	}
 	run := newRun(c.env, c.x.Name, &c.Options)
-	run.Spec, run.Cells = matrix.Common(cells), cells
+	common := matrix.Common(cells)
+	run.Spec, run.Cells = common, cells
 	if c.sourced != nil {
+		if common == nil {
+			common = map[string]string{}
+		}
+		maps.Copy(common, c.sourced.found.Spec)
+		run.Spec = common
 		var axes []matrix.Axis
 		for _, a := range c.axes {
 			axes = append(axes, matrix.Axis{Flag: a.flag.Name, Values: a.values})
