@@ -19,7 +19,7 @@ const MaxCells = 10_000
 // Cells returns the cells of the spec in order, group by group, with the last axis of a group varying fastest, and the
 // index of the baseline. The flags are all flags of the experiment; their order is the order in names and commands.
 func (s Spec) Cells(flags []Flag) (cells []result.Cell, baseline int, err error) {
-	known := experiment{s.Experiment, flags}
+	known := experiment{s.Experiment, flags, s.parameters(flags)}
 	groups, err := known.groups(s.Groups)
 	if err != nil {
 		return nil, 0, err
@@ -50,8 +50,9 @@ func (s Spec) Cells(flags []Flag) (cells []result.Cell, baseline int, err error)
 
 // experiment is the experiment against which a spec is checked.
 type experiment struct {
-	name  string
-	flags []Flag
+	name       string
+	flags      []Flag
+	parameters map[string]bool // which may be conditions too
 }
 
 // flag finds a flag by its name.
@@ -85,7 +86,7 @@ func (e experiment) groups(groups []Group) ([]Group, error) {
 			if canonical[i].Axes[j], err = e.axis(axis); err != nil {
 				return nil, err
 			}
-			if cells *= len(axis.Values); cells > MaxCells {
+			if cells *= len(canonical[i].Axes[j].Values); cells > MaxCells {
 				break
 			}
 		}
@@ -104,6 +105,11 @@ func (e experiment) axis(axis Axis) (Axis, error) {
 	}
 	if len(axis.Values) == 0 {
 		return Axis{}, fmt.Errorf("--%s has no value", flag.Name)
+	}
+	if axis.Typed {
+		if axis.Values, err = ParseValues(flag, axis.Values[0]); err != nil {
+			return Axis{}, fmt.Errorf("--%s: %w", flag.Name, err)
+		}
 	}
 	canonical := Axis{Flag: flag.Name, Values: make([]string, len(axis.Values))}
 	seen := map[string]bool{}
@@ -166,7 +172,7 @@ func (g Group) product() []result.Cell {
 			flags[axis.Flag] = axis.Values[rest%len(axis.Values)]
 			rest /= len(axis.Values)
 		}
-		cells[i] = result.Cell{Group: g.Name, Comment: g.Comment, Flags: flags}
+		cells[i] = result.Cell{Group: g.Name, Comment: g.Comment, Flags: flags, Parameters: g.Parameters}
 	}
 	return cells
 }
@@ -234,8 +240,21 @@ func distinct(cells []result.Cell) error {
 	return nil
 }
 
-// ParseValues reads the values of an axis as they are typed: words and numbers joined by commas. CPU lists contain
-// commas, so they are separated by spaces. No value is empty.
+// ParseParameter reads the values of a parameter, a list of SplitList. No value is empty.
+func ParseParameter(text string) ([]string, error) {
+	values := SplitList(text)
+	if slices.Contains(values, "") {
+		return nil, missing("threads=1,2,4")
+	}
+	return values, nil
+}
+
+func missing(example string) error {
+	return hint.With(errors.New("a value is missing"), "values are joined by commas: "+example+` (\, is a comma in a value)`)
+}
+
+// ParseValues reads the values of an axis as they are typed, a list of SplitList. CPU lists contain commas, so they are
+// separated by spaces. No value is empty.
 func ParseValues(flag Flag, text string) ([]string, error) {
 	switch empty := strings.TrimSpace(text) == ""; {
 	case (flag.Whole || flag.Joined) && !empty:
@@ -243,11 +262,11 @@ func ParseValues(flag Flag, text string) ([]string, error) {
 	case flag.List && !empty:
 		return strings.Fields(text), nil
 	}
-	values := strings.Split(text, ",")
+	values := SplitList(text)
 	for i, value := range values {
 		value = strings.TrimSpace(value)
 		if value == "" {
-			return nil, hint.With(errors.New("a value is missing"), "values are joined by commas: 50,500")
+			return nil, missing("50,500")
 		}
 		var err error
 		if values[i], err = flag.canonical(value); err != nil {

@@ -99,6 +99,43 @@ func TestCellsOfGroups(t *testing.T) {
 	assert.Zero(t, baseline, "the first, unless one is named")
 }
 
+// A text with commas is read as on the command line, an element of a list as it is written; conditions may name
+// parameters, and are printed as they are read.
+func TestCellsWithCommas(t *testing.T) {
+	read := func(text string) []string {
+		s, err := matrix.ReadSpec(strings.NewReader("experiment: primes\n" + text))
+		require.NoError(t, err)
+		cells, _, err := s.Cells(primes)
+		require.NoError(t, err)
+		return names(cells)
+	}
+	two := []string{"--method 1,2", "--method 3"}
+	assert.Equal(t, two, read(`flags: {method: '1\,2,3'}`))
+	assert.Equal(t, two, read(`flags: {method: ['1,2', 3]}`))
+	assert.Equal(t, two, read("flags: {method: ['1,2', 3, '4,x=5']}\nexclude: [{method: '4\\,x=5'}]"))
+
+	s := matrix.Spec{Groups: []matrix.Group{
+		{Name: "a", Parameters: map[string]string{"p": "1,x=2", "workers": "7"}, Axes: []matrix.Axis{axis("workers", "1")}},
+		{Name: "b", Parameters: map[string]string{"p": "3"}, Axes: []matrix.Axis{axis("workers", "1")}},
+		{Name: "c", Axes: []matrix.Axis{axis("workers", "2")}},
+	}}
+	exclude := func(text string) ([]string, error) {
+		conditions, err := matrix.ParseConditions(text)
+		require.NoError(t, err)
+		s.Exclude = []matrix.Conditions{conditions}
+		cells, _, err := s.Cells(primes)
+		return names(cells), err
+	}
+	kept, err := exclude(`p=1\,x=2`)
+	require.NoError(t, err)
+	assert.Equal(t, []string{"b", "c"}, kept)
+	_, err = exclude("workers=7")
+	require.ErrorContains(t, err, "no cell has workers=7", "the flag of this name, not the parameter")
+	_, err = exclude(`p=1\,x=3`)
+	require.ErrorContains(t, err, `no cell has p=1\,x=3`)
+	assert.Contains(t, hint.Of(err), `p is '1\,x=2', 3, ''`)
+}
+
 // A flag with its default value makes another cell than a flag that is not given.
 func TestCellsThatGiveADefault(t *testing.T) {
 	s := matrix.Spec{Experiment: "primes", Groups: []matrix.Group{
@@ -259,6 +296,7 @@ func TestParseValues(t *testing.T) {
 	}{
 		{workers, "50", []string{"50"}},
 		{workers, "50, 500,0x10", []string{"50", "500", "0x10"}},
+		{workers, `1\,2,3`, []string{"1,2", "3"}},
 		{serial, "true,F,1", []string{"true", "false", "true"}},
 		{pin, "0,2-3", []string{"0,2-3"}},
 		{pin, " 0,2  all share:1/2 ", []string{"0,2", "all", "share:1/2"}},

@@ -14,24 +14,33 @@ import (
 // groupName stands for a cell's group among the flags of conditions and columns.
 const groupName = "group"
 
-// Conditions select cells: values by flag, or by "group". ReadSpec and ParseConditions return no empty ones.
+// Conditions select cells: values by flag, by parameter, or by "group". ReadSpec and ParseConditions return no empty ones.
 type Conditions map[string]string
+
+// escaped returns a condition's value as ParseConditions reads it: commas need a backslash only before a "=" or after a
+// backslash.
+func escaped(value string) string {
+	if strings.ContainsAny(value, `=\`) {
+		return listed(value)
+	}
+	return value
+}
 
 // String formats the conditions as ParseConditions reads them.
 func (c Conditions) String() string {
 	var words []string
 	for _, name := range slices.Sorted(maps.Keys(c)) {
-		words = append(words, name+"="+c[name])
+		words = append(words, name+"="+escaped(c[name]))
 	}
 	return strings.Join(words, ",")
 }
 
-// ParseConditions reads conditions as they are typed: "workers=50,lock-thread=true". A part without "=" belongs to the
-// value before it, since CPU lists and names have commas too: "pin-cpus=0,2,workers=50".
+// ParseConditions reads conditions as they are typed, a list of SplitList: "workers=50,lock-thread=true". A part without
+// "=" belongs to the value before it, since CPU lists and names have commas too: "pin-cpus=0,2,workers=50".
 func ParseConditions(text string) (Conditions, error) {
 	conditions := Conditions{}
 	var last string
-	for part := range strings.SplitSeq(text, ",") {
+	for _, part := range SplitList(text) {
 		name, value, ok := strings.Cut(part, "=")
 		if !ok {
 			if last == "" {
@@ -65,7 +74,7 @@ func (e experiment) conditions(conditions Conditions) (Conditions, error) {
 	canonical := Conditions{}
 	for _, name := range slices.Sorted(maps.Keys(conditions)) {
 		value := conditions[name]
-		if name != groupName {
+		if name != groupName && !e.parameters[name] {
 			flag, err := e.flag(name)
 			if err != nil {
 				return nil, err
@@ -85,6 +94,9 @@ func (e experiment) value(cell result.Cell, name string) string {
 		return cell.Group
 	}
 	if value, given := cell.Flags[name]; given {
+		return value
+	}
+	if value, given := cell.Parameters[name]; given || e.parameters[name] {
 		return value
 	}
 	flag, _ := e.flag(name) // known: conditions has checked it
@@ -160,7 +172,7 @@ func (s Spec) Contrasted(flags []Flag, cells []result.Cell, baseline int) ([]res
 	if len(s.Contrasts) == 0 {
 		return nil, nil
 	}
-	e := experiment{s.Experiment, flags}
+	e := experiment{name: s.Experiment, flags: flags}
 	conditions, err := e.conditions(s.Contrasts)
 	if err != nil {
 		return nil, fmt.Errorf("contrasts: %w", err)
@@ -215,7 +227,7 @@ func (e experiment) values(cells []result.Cell, conditions Conditions) string {
 	for _, name := range slices.Sorted(maps.Keys(conditions)) {
 		var values []string
 		for _, cell := range cells {
-			value := shell.Quote(e.value(cell, name))
+			value := shell.Quote(escaped(e.value(cell, name)))
 			if slices.Contains(values, value) {
 				continue
 			}

@@ -59,6 +59,8 @@ func TestParseConditions(t *testing.T) {
 		"group=F1,2,3,4 all,workers=5":         {"group": "F1,2,3,4 all", "workers": "5"},
 		"pin-cpus=":                            {"pin-cpus": ""},
 		"group=a=b":                            {"group": "a=b"},
+		`group=a\,x=b,workers=5`:               {"group": "a,x=b", "workers": "5"},
+		`a=1\,2`:                               {"a": "1,2"},
 		"pin-cpus=0-7:1/2, 9,pin-thread=false": {"pin-cpus": "0-7:1/2, 9", "pin-thread": "false"},
 	} {
 		conditions, err := matrix.ParseConditions(text)
@@ -79,7 +81,7 @@ func TestParseConditionsReadsStringProperty(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		conditions := matrix.Conditions(rapid.MapOfN(
 			rapid.StringMatching(`[a-z]+(-[a-z]+)?`),
-			rapid.StringMatching(`([a-z0-9:/,-]([a-z0-9 :/,-]*[a-z0-9:/,-])?)?`), 1, 4,
+			rapid.StringMatching(`([a-z0-9:/,\\=-]([a-z0-9 :/,\\=-]*[a-z0-9:/,\\=-])?)?`), 1, 4,
 		).Draw(t, "conditions"))
 		parsed, err := matrix.ParseConditions(conditions.String())
 		require.NoError(t, err)

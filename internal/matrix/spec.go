@@ -32,12 +32,27 @@ type Flag struct {
 type Axis struct {
 	Flag   string
 	Values []string
+	Typed  bool // Values is one text with commas, as it is typed on the command line
 }
 
 // Group is a group of rows in the table: the full product of its axes.
 type Group struct {
 	Name, Comment string
 	Axes          []Axis
+	Parameters    map[string]string // values that were put into the texts of its axes
+}
+
+// parameters returns the names of the groups' parameters, without those that a flag has.
+func (s Spec) parameters(flags []Flag) map[string]bool {
+	names := map[string]bool{}
+	for _, g := range s.Groups {
+		for name := range g.Parameters {
+			if !slices.ContainsFunc(flags, func(f Flag) bool { return f.Name == name }) {
+				names[name] = true
+			}
+		}
+	}
+	return names
 }
 
 // Spec defines the cells of a matrix, and optionally how they are measured.
@@ -182,8 +197,9 @@ func readColumn(what string, n *yaml.Node) (result.Column, error) {
 
 func readConditions(what string, n *yaml.Node) (Conditions, error) {
 	conditions := Conditions{}
-	err := pairs(what, n, func(key string, n *yaml.Node) (err error) {
-		conditions[key], err = scalar(key, n)
+	err := pairs(what, n, func(key string, n *yaml.Node) error {
+		value, err := scalar(key, n)
+		conditions[key] = strings.Join(SplitList(value), ",") // as on the command line
 		return err
 	})
 	if err == nil && len(conditions) == 0 {
@@ -260,13 +276,14 @@ func list[T any](to *[]T, read func(what string, n *yaml.Node) (T, error)) reade
 	}
 }
 
-// axes reads flags with a value or a list of them.
+// axes reads flags with their values: a list of them, or a text as it is typed on the command line.
 func axes(to *[]Axis) reader {
 	return func(what string, n *yaml.Node) error {
 		return pairs(what, n, func(flag string, n *yaml.Node) (err error) {
 			axis := Axis{Flag: flag, Values: make([]string, 1)}
 			if n.Kind == yaml.ScalarNode {
 				axis.Values[0], err = scalar(flag, n)
+				axis.Typed = strings.Contains(axis.Values[0], ",")
 			} else {
 				axis.Values, err = sequence(flag, n, scalar)
 			}

@@ -218,14 +218,16 @@ type Cell struct {
 	// combination of flags has several rows, each is compared with the same row of the baseline.
 	Against *int              `json:"against,omitempty"`
 	Comment string            `json:"comment,omitempty"`
-	Flags   map[string]string `json:"flags"`             // of the experiment, by name without dashes
-	CPUs    map[string]CPUs   `json:"cpus,omitempty"`    // its CPU lists on this machine, by flag; "cpus" always exists
-	AtOnce  int               `json:"at_once,omitempty"` // CPUs that its work can use at the same time, if fewer than all
-	Command []string          `json:"command"`           // command line, from the experiment's name on, that repeats one of its samples
-	Lines   *Lines            `json:"lines,omitempty"`   // of exec: the same setting without gorun
-	Lacking string            `json:"lacking,omitempty"` // of a plan: why this machine cannot run it
-	Repeats int               `json:"repeats,omitempty"` // of bench: iterations in each sample
-	Program string            `json:"program,omitempty"` // of bench: the beginning of the SHA-256 of the test binary
+	Flags   map[string]string `json:"flags"` // of the experiment, by name without dashes
+	// Of ab: the values in place of {NAME} in its texts, by name.
+	Parameters map[string]string `json:"parameters,omitempty"`
+	CPUs       map[string]CPUs   `json:"cpus,omitempty"`    // its CPU lists on this machine, by flag; "cpus" always exists
+	AtOnce     int               `json:"at_once,omitempty"` // CPUs that its work can use at the same time, if fewer than all
+	Command    []string          `json:"command"`           // command line, from the experiment's name on, that repeats one of its samples
+	Lines      *Lines            `json:"lines,omitempty"`   // of exec: the same setting without gorun
+	Lacking    string            `json:"lacking,omitempty"` // of a plan: why this machine cannot run it
+	Repeats    int               `json:"repeats,omitempty"` // of bench: iterations in each sample
+	Program    string            `json:"program,omitempty"` // of bench: the beginning of the SHA-256 of the test binary
 
 	Summary *Summary       `json:"summary,omitempty"`
 	Verdict *stats.Verdict `json:"verdict,omitempty"` // absent for the baseline; of several figures, on the deciding one

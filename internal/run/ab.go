@@ -20,9 +20,9 @@ func NewAB(e Env, x experiment.Experiment) (*Matrix, *experiment.FlagSet) {
 	c := &Matrix{env: e, x: x, commands: &commands{}}
 	set := experiment.NewFlagSet("ab")
 	set.StringArrayVarP(&c.commands.names, "command-name", "n", nil, "a `name` of a command in tables (repeatable, in the order of the commands)")
-	set.StringArrayVar(&c.commands.lists, "param", nil, "put each of these `values` in place of {NAME}: NAME=A,B (repeatable)")
+	set.StringArrayVar(&c.commands.lists, "param", nil, "put each of these `values` in place of {NAME}: NAME=A,B (repeatable;\n"+commaUsage+")")
 	set.StringArrayVar(&c.commands.ranges, "param-range", nil, "put the numbers of this `range` in place of {NAME}: NAME=FROM:TO or NAME=FROM:TO:STEP (repeatable)")
-	set.StringArrayVar(&c.exclude, "exclude", nil, "leave out the cells with these `values`, as placement=one-cpu (repeatable)")
+	set.StringArrayVar(&c.exclude, "exclude", nil, "leave out the cells with these `values`, as placement=one-cpu or NAME=A\n(repeatable)")
 	set.StringVar(&c.baseline, "baseline", "", "compare with the cell that has these `values`, as name=B (default: the first)")
 	set.StringVar(&c.svg, "svg", "", "draw the verdicts into this `file`")
 	set.Files("svg", "svg")
@@ -117,9 +117,14 @@ func expand(name string, texts [][2]string, params []parameter, used []bool, lab
 	}
 	for n := range combinations {
 		var replace, values []string
+		var parameters map[string]string
+		if len(has) > 0 {
+			parameters = map[string]string{}
+		}
 		for i, rest := len(has)-1, n; i >= 0; i-- {
 			value := has[i].values[rest%len(has[i].values)]
 			rest /= len(has[i].values)
+			parameters[has[i].name] = value
 			replace = append(replace, has[i].placeholder(), value)
 			values = append([]string{has[i].name + "=" + value}, values...)
 		}
@@ -134,7 +139,7 @@ func expand(name string, texts [][2]string, params []parameter, used []bool, lab
 		if labels[label]++; labels[label] > 1 {
 			label = fmt.Sprintf("%s (%d)", label, labels[label])
 		}
-		group := matrix.Group{Name: label, Axes: []matrix.Axis{{Flag: nameFlag, Values: []string{label}}}}
+		group := matrix.Group{Name: label, Parameters: parameters, Axes: []matrix.Axis{{Flag: nameFlag, Values: []string{label}}}}
 		for _, text := range texts {
 			group.Axes = append(group.Axes, matrix.Axis{Flag: text[0], Values: []string{replacer.Replace(text[1])}})
 		}
@@ -164,7 +169,7 @@ func (c *commands) parameters() (params []parameter, err error) {
 		return nil
 	}
 	for _, text := range c.lists {
-		if err := add("param", text, listed); err != nil {
+		if err := add("param", text, matrix.ParseParameter); err != nil {
 			return nil, err
 		}
 	}
@@ -174,15 +179,6 @@ func (c *commands) parameters() (params []parameter, err error) {
 		}
 	}
 	return params, nil
-}
-
-// listed returns the values of a comma-joined list.
-func listed(text string) ([]string, error) {
-	values := strings.Split(text, ",")
-	if slices.Contains(values, "") {
-		return nil, hint.With(errors.New("a value is missing"), "values are joined by commas: threads=1,2,4")
-	}
-	return values, nil
 }
 
 // numbers returns the numbers of a range, FROM:TO or FROM:TO:STEP, including both ends.

@@ -64,6 +64,13 @@ func TestCommandGroups(t *testing.T) {
 			},
 		},
 		{
+			"a backslash makes a comma part of a value",
+			commands{lists: []string{`x=1\,2,3`}},
+			[]string{"a {x}"},
+			given(nil),
+			[]string{"a 1,2: name=a 1,2 command=a 1,2", "a 3: name=a 3 command=a 3"},
+		},
+		{
 			"a name may have the parameter itself",
 			commands{names: []string{"{x} threads"}, lists: []string{"x=1,2"}},
 			[]string{"a {x}"},

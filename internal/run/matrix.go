@@ -56,8 +56,11 @@ func (a *axis) Set(text string) error {
 	return err
 }
 
-func (a *axis) String() string { return strings.Join(a.values, ",") }
+func (a *axis) String() string { return matrix.JoinList(a.values) }
 func (a *axis) Type() string   { return a.kind }
+
+// commaUsage is the rule of lists for help.
+const commaUsage = `\, is a comma in a value`
 
 // NewMatrix returns the command of a matrix, whose flags are in the set.
 func NewMatrix(e Env, x experiment.Experiment) (*Matrix, *experiment.FlagSet) {

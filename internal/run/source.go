@@ -20,7 +20,7 @@ func NewSourced(e Env, x experiment.Experiment, source experiment.Source) (*Matr
 	c := &Matrix{env: e, x: x, sourced: &sourced{source: source}}
 	set := experiment.NewFlagSet(x.Name)
 	source.Register(set)
-	set.StringArrayVar(&c.sourced.vary, "vary", nil, "compare these `values` of a flag, as gomaxprocs=1,2 (repeatable)")
+	set.StringArrayVar(&c.sourced.vary, "vary", nil, "compare these `values` of a flag, as gomaxprocs=1,2 (repeatable;\n"+commaUsage+")")
 	set.StringArrayVar(&c.exclude, "exclude", nil, "leave out the cells with these `values`, as placement=one-cpu (repeatable)")
 	set.StringVar(&c.svg, "svg", "", "draw the verdicts into this `file`")
 	set.Files("svg", "svg")

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 
 	"github.com/spf13/pflag"
 
@@ -35,20 +34,20 @@ func (c *Command) compare(ctx context.Context, values string, args []string) err
 		return err
 	}
 	s := c.x.Sweep
-	switch listed := strings.Contains(values, ","); {
+	switch listed := len(matrix.SplitList(values)) > 1; {
 	case values == "auto":
 		all, err := s.All(share, c.text)
 		if err != nil {
 			return err
 		}
-		values = strings.Join(all, ",")
+		values = matrix.JoinList(all)
 	case !listed:
 		if err := cmp.Or(c.set.Set(s.Flag, values), resolvable(c.flags, share)); err != nil {
 			return hint.Flag(s.List, values, err)
 		}
 		return hint.Flag(s.List, values, hint.With(errors.New("one value cannot be compared"), "give several, joined by commas, or auto"))
 	}
-	if !strings.Contains(values, ",") {
+	if len(matrix.SplitList(values)) == 1 {
 		return hint.With(
 			fmt.Errorf("nothing to compare: CPUs %s allow only one %s, %s", share.CPUs, s.Flag, values),
 			"give more CPUs, or compare other settings by gorun matrix "+c.x.Name)
