@@ -29,7 +29,7 @@ var conditions = []condition{
 	{"offline cpus", Placement, true, offline},
 	{"isolated cpus", Placement, true, isolated},
 	{"smt", Placement, true, smt},
-	{"classes of cpus", Placement, true, classes},
+	{"classes of cpus", Placement, true, kinds},
 	{"placement calls", Placement, false, placementCalls},
 	{"gomaxprocs", Placement, false, gomaxprocs},
 	{"thread limit", Placement, false, threadLimit},

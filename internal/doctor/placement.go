@@ -84,15 +84,18 @@ func smt(s Subject, _ *Trial) *Condition {
 	return c
 }
 
-func classes(s Subject, _ *Trial) *Condition {
-	p := s.Machine.Where(func(c topology.CPU) bool { return c.Class == topology.Performance })
-	e := s.Machine.Where(func(c topology.CPU) bool { return c.Class == topology.Efficiency })
-	if p.Empty() || e.Empty() {
+func kinds(s Subject, _ *Trial) *Condition {
+	kinds := s.Machine.Kinds()
+	if len(kinds) == 1 {
 		return &Condition{Level: OK, Value: "one"}
 	}
+	var each []string
+	for _, cpus := range kinds {
+		each = append(each, cpus.String())
+	}
 	return &Condition{
-		Level: Note, Value: fmt.Sprintf("performance %s, efficiency %s", p, e), Digest: "hybrid",
-		Effect: "the same work takes longer on an efficiency core", Remedy: "--cpus pcores or --cpus ecores",
+		Level: Note, Value: fmt.Sprintf("%d, the fastest first: %s", len(kinds), strings.Join(each, "; ")), Digest: "hybrid",
+		Effect: "the same work takes longer on a slower CPU", Remedy: "--cpus kind:0, pcores or ecores",
 	}
 }
 

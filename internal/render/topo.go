@@ -42,7 +42,8 @@ func topoCounts(m *topology.Machine, opts term.Options) string {
 	return opts.Paint(term.Bold, strings.TrimSuffix(term.Flow(parts, ", ", "  ", opts.Columns()), "\n")) + "\n"
 }
 
-// topoShare says which CPUs are ours, which are not and why, and which the kernel treats in a special way.
+// topoShare shows which CPUs are ours, which are not and why, the kinds of a hybrid machine, the fastest first, and which
+// CPUs the kernel treats in a special way.
 func topoShare(m *topology.Machine, opts term.Options) string {
 	block := topoSet("ours", m.Allowed(), "", opts)
 	var whys []string
@@ -54,6 +55,11 @@ func topoShare(m *topology.Machine, opts term.Options) string {
 	for _, why := range whys {
 		cpus := m.Where(func(c topology.CPU) bool { return m.WhyNot(c.CPU) == why })
 		block += topoSet("not ours", cpus, why, opts)
+	}
+	if kinds := m.Kinds(); len(kinds) > 1 {
+		for i, cpus := range kinds {
+			block += topoSet(fmt.Sprintf("kind %d", i), cpus, "", opts)
+		}
 	}
 	if !m.Isolated.Empty() {
 		block += topoSet("isolated", m.Isolated, "", opts)
@@ -207,7 +213,7 @@ func alike(m *topology.Machine, a, b []topology.CPU) bool {
 		return !slices.ContainsFunc(cpus, func(c topology.CPU) bool { return c.Core != cpus[0].Core })
 	}
 	x, y := m.LLCs[a[0].LLC], m.LLCs[b[0].LLC]
-	return oneCore(a) && oneCore(b) && a[0].Class == b[0].Class && cacheName(x) == cacheName(y)
+	return oneCore(a) && oneCore(b) && a[0].Kind == b[0].Kind && cacheName(x) == cacheName(y)
 }
 
 func cacheName(llc topology.LLC) string {
@@ -221,16 +227,12 @@ func cacheName(llc topology.LLC) string {
 	return name
 }
 
-// coreParts shows the cores of each class: "cores 0-7: 0-7", or with several threads "cores 0-7: (0,8)…(7,15)".
+// coreParts shows the cores of each kind: "cores 0-7: 0-7", or with several threads "cores 0-7: (0,8)…(7,15)".
 func coreParts(cpus []topology.CPU) []string {
 	var parts []string
-	for _, class := range []string{topology.Performance, topology.Efficiency, ""} {
-		of := slices.DeleteFunc(slices.Clone(cpus), func(c topology.CPU) bool { return c.Class != class })
-		if len(of) == 0 {
-			continue
-		}
+	for _, of := range grouped(cpus, func(c topology.CPU) int { return c.Kind }) {
 		cores := grouped(of, func(c topology.CPU) int { return c.Core })
-		word := strings.TrimSpace(class + " core")
+		word := strings.TrimSpace(of[0].Class + " core")
 		if len(cores) > 1 {
 			word += "s"
 		}

@@ -52,6 +52,7 @@ func cacheParts(m *topology.Machine, caches []topology.SharedCache) []string {
 	type kind struct{ what, of string }
 	var order []kind
 	members := map[kind][]topology.SharedCache{}
+	kinds := len(m.Kinds())
 	for _, c := range caches {
 		first, _ := m.CPU(c.CPUs.First())
 		if first.LLC >= 0 && first.LLC < len(m.LLCs) && m.LLCs[first.LLC].Level <= c.Level {
@@ -66,6 +67,9 @@ func cacheParts(m *topology.Machine, caches []topology.SharedCache) []string {
 		}
 		if core := m.Where(func(c topology.CPU) bool { return c.Online && c.Core == first.Core }); core.Equal(c.CPUs) {
 			k.of = strings.Join(strings.Fields("each "+first.Class+" core"), " ")
+			if kinds > 2 {
+				k.of = fmt.Sprintf("each core of kind %d", first.Kind)
+			}
 		}
 		if members[k] == nil {
 			order = append(order, k)

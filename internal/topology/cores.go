@@ -1,6 +1,9 @@
 package topology
 
 import (
+	"cmp"
+	"slices"
+
 	"gorun/internal/cpuset"
 	"gorun/internal/sysfs"
 )
@@ -70,53 +73,84 @@ func areCores(threads cpuset.Set, nums map[int]int) bool {
 	return len(seen) > 1
 }
 
-// pmuClasses are the files with the classes of a hybrid x86 machine: the CPUs of the event counters of each kind
+// pmus have the CPUs of each kind of a hybrid x86 machine, by their event counters, the fastest kind first
 // (arch/x86/events/intel/core.c).
-var pmuClasses = []struct{ file, class string }{
+var pmus = [...]struct{ file, class string }{
 	{"sys/devices/cpu_core/cpus", Performance},
 	{"sys/devices/cpu_atom/cpus", Efficiency},
 	{"sys/devices/cpu_lowpower/cpus", Efficiency},
 }
 
-// readClasses sets Class.
+// speeds are files of a CPU with a number that is greater for a faster one: its capacity, which is 1024 for the fastest
+// (Documentation/scheduler/sched-capacity.rst), and its highest frequency in kHz. A kernel that was told no capacities may
+// write 1024 for all.
+var speeds = [...]string{"cpu_capacity", "cpufreq/cpuinfo_max_freq"}
+
+// readClasses sets Kind and Class. CPUs are of different kinds if they have different event counters, or if their speeds
+// have a gap of more than a tenth between them. The speeds of equal cores are closer together than that, because only the
+// best ones clock a little higher.
 func (r *reader) readClasses(online []*CPU) {
-	for _, kind := range pmuClasses {
-		cpus := r.readOptionalSet(kind.file)
+	counters := map[int]int{} // index of pmus
+	for i, pmu := range pmus {
+		cpus := r.readOptionalSet(pmu.file)
 		for _, c := range online {
 			if cpus.Contains(c.CPU) {
-				c.Class = kind.class
+				counters[c.CPU], c.Class = i, pmu.class
 			}
 		}
 	}
-	classed := func(c *CPU) bool { return c.Class != "" }
-	if len(without(online, classed)) == len(online) {
-		r.readCapacities(online)
+	for _, file := range speeds {
+		speed := r.readSpeeds(online, file)
+		order := slices.SortedFunc(slices.Values(online), func(a, b *CPU) int {
+			return cmp.Or(counters[a.CPU]-counters[b.CPU], speed[b.CPU]-speed[a.CPU])
+		})
+		kind, gap := 0, false
+		for i, c := range order {
+			if i > 0 {
+				last := order[i-1].CPU
+				slower := counters[c.CPU] == counters[last] && speed[c.CPU] < speed[last]-speed[last]/10
+				if slower || counters[c.CPU] != counters[last] {
+					kind++
+				}
+				gap = gap || slower
+			}
+			c.Kind = kind
+		}
+		if gap {
+			break
+		}
+	}
+	if len(counters) == 0 {
+		classByKind(online)
 	}
 }
 
-// readCapacities sets Class from cpu_capacity (arm64, riscv, hybrid x86 in a virtual machine), which is 1024 for the
-// fastest CPU. The lowest capacity is the efficiency class if it is below four fifths of the highest: the capacities
-// of equal cores differ by less, because the best ones may clock higher.
-func (r *reader) readCapacities(online []*CPU) {
-	capacities := make([]int, len(online))
-	for i, c := range online {
-		n, ok := r.readNumber(cpuFile(c.CPU, "cpu_capacity"))
-		if !ok {
-			return
+// readSpeeds reads one of the files in speeds of every CPU; nil if one has none.
+func (r *reader) readSpeeds(online []*CPU, file string) map[int]int {
+	speed := map[int]int{}
+	for _, c := range online {
+		n, ok := r.readNumber(cpuFile(c.CPU, file))
+		if !ok || n < 0 {
+			return nil
 		}
-		capacities[i] = n
+		speed[c.CPU] = n
 	}
-	least, greatest := capacities[0], capacities[0]
-	for _, n := range capacities {
-		least, greatest = min(least, n), max(greatest, n)
+	return speed
+}
+
+// classByKind sets Class where no counters have it: the slowest of several kinds are the efficiency cores.
+func classByKind(online []*CPU) {
+	slowest := 0
+	for _, c := range online {
+		slowest = max(slowest, c.Kind)
 	}
-	if least < 0 || least >= greatest-greatest/5 {
-		return
-	}
-	for i, c := range online {
-		c.Class = Performance
-		if capacities[i] == least {
+	for _, c := range online {
+		switch {
+		case slowest == 0:
+		case c.Kind == slowest:
 			c.Class = Efficiency
+		default:
+			c.Class = Performance
 		}
 	}
 }

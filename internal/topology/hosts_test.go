@@ -139,7 +139,7 @@ func requireSound(t require.TestingT, m *topology.Machine) {
 		require.Greater(t, c.CPU, last)
 		last = c.CPU
 		if !c.Online {
-			require.Equal(t, topology.CPU{CPU: c.CPU, Core: -1, LLC: -1, Node: -1, Package: -1, Die: -1}, c)
+			require.Equal(t, topology.CPU{CPU: c.CPU, Core: -1, LLC: -1, Node: -1, Package: -1, Die: -1, Kind: -1}, c)
 			continue
 		}
 		require.LessOrEqual(t, c.Core, core, "cores are counted in the order of their lowest CPU")
@@ -151,6 +151,9 @@ func requireSound(t require.TestingT, m *topology.Machine) {
 	}
 	require.Equal(t, counts.Cores, core)
 	require.Equal(t, counts.LLCs, llc)
+	for _, cpus := range m.Kinds() {
+		require.False(t, cpus.Empty())
+	}
 }
 
 // A damaged machine gives the warning announced in its file, which names the faulty file, and the rest of it is read

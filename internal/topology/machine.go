@@ -9,7 +9,7 @@ import (
 	"gorun/internal/cpuset"
 )
 
-// Unknown is the core, LLC, node, package or die of an offline CPU, for which the kernel records none, and the node
+// Unknown is the core, LLC, node, package, die or kind of an offline CPU, for which the kernel records none, and the node
 // of an online CPU that is on no node.
 const Unknown = -1
 
@@ -42,6 +42,7 @@ type CPU struct {
 	Die     int    `json:"die"`     // the kernel's number, unique in the package; 0 if it has none
 	Online  bool   `json:"online"`
 	Allowed bool   `json:"allowed"` // online, in the affinity mask and in the cgroup's cpuset
+	Kind    int    `json:"kind"`    // counted from 0, the fastest; the same for all CPUs of a uniform machine
 	Class   string `json:"class"`   // Performance or Efficiency on a hybrid machine, else ""
 }
 
@@ -82,6 +83,19 @@ type LLC struct {
 	CPUs      cpuset.Set `json:"cpus"`  // online
 	Level     int        `json:"level"` // 0: no cache is recorded, and the die, package or core stands for one
 	SizeBytes *uint64    `json:"size_bytes"`
+}
+
+// Kinds returns the online CPUs of each kind, the fastest first. A uniform machine has one.
+func (m *Machine) Kinds() []cpuset.Set {
+	last := 0
+	for _, c := range m.CPUs {
+		last = max(last, c.Kind)
+	}
+	kinds := make([]cpuset.Set, last+1)
+	for i := range kinds {
+		kinds[i] = m.Where(func(c CPU) bool { return c.Online && c.Kind == i })
+	}
+	return kinds
 }
 
 // Counts are the totals of a machine. Cores, packages and LLCs count if they have an online CPU.

@@ -103,6 +103,7 @@ func (r *reader) machine() (*Machine, error) {
 	for cpu := range present.All() {
 		m.CPUs = append(m.CPUs, CPU{
 			CPU: cpu, Core: Unknown, LLC: Unknown, Node: Unknown, Package: Unknown, Die: Unknown,
+			Kind:   Unknown,
 			Online: r.online.Contains(cpu),
 		})
 		if c := &m.CPUs[len(m.CPUs)-1]; c.Online {

@@ -231,25 +231,51 @@ func TestReadByNumbersAlone(t *testing.T) {
 	}, m.Warnings)
 }
 
-func TestClassesByCapacityAndCounters(t *testing.T) {
-	classes := func(files map[string]string) (all string) {
-		files["present"], files["online"] = "0-2", "0-2"
-		m, err := topology.Read(small(files))
-		require.NoError(t, err)
-		for _, c := range m.CPUs {
-			all += c.Class + "."
+// The kinds of CPUs, each with its class and its CPUs, the fastest first.
+func TestKindsAndClasses(t *testing.T) {
+	const core, atom, lowpower = "sys/devices/cpu_core/cpus", "sys/devices/cpu_atom/cpus", "sys/devices/cpu_lowpower/cpus"
+	for _, c := range []struct {
+		what, want      string
+		capacity, clock []int // of each CPU; 0: no file
+		counters        map[string]string
+	}{
+		{what: "three kinds", capacity: []int{250, 250, 250, 250, 620, 620, 620, 1024}, want: "P 7, P 4-6, E 0-3"},
+		{what: "the fastest come first", capacity: []int{1024, 620, 250}, want: "P 0, P 1, E 2"},
+		{what: "four kinds", capacity: []int{160, 498, 871, 1024}, want: "P 3, P 2, P 1, E 0"},
+		{what: "two kinds, of which one varies", capacity: []int{718, 731, 997, 1024}, want: "P 2-3, E 0-1"},
+		{what: "favoured cores are no kind", capacity: []int{1000, 1010, 1024}, want: " 0-2"},
+		{what: "a capacity is missing", capacity: []int{250, 0, 1024}, want: " 0-2"},
+		{what: "capacities decide before clocks", capacity: []int{446, 1024}, clock: []int{2400, 2000}, want: "P 1, E 0"},
+		{what: "no capacity was given", capacity: []int{1024, 1024}, clock: []int{2064, 2988}, want: "P 1, E 0"},
+		{what: "only clocks", clock: []int{3300, 5100, 5100}, want: "P 1-2, E 0"},
+		{what: "favoured by 100 MHz", clock: []int{4600, 4700, 4800}, want: " 0-2"},
+		{what: "equal cores whose clocks vary widely", clock: []int{5352, 5677, 6001, 6321, 6482}, want: " 0-4"},
+		{what: "counters", counters: map[string]string{core: "0", atom: "1", lowpower: "2"}, capacity: []int{0, 0, 0}, want: "P 0, E 1, E 2"},
+		{
+			what: "counters and clocks", counters: map[string]string{core: "0-1", atom: "2-4"},
+			clock: []int{5000, 4800, 3800, 3800, 2500}, want: "P 0-1, E 2-3, E 4",
+		},
+		{what: "efficiency cores are off", counters: map[string]string{core: "0-1"}, clock: []int{5000, 4900}, want: "P 0-1"},
+	} {
+		online := fmt.Sprintf("0-%d", max(len(c.capacity), len(c.clock))-1)
+		files := map[string]string{"present": online, "online": online}
+		maps.Copy(files, c.counters)
+		for name, numbers := range map[string][]int{"cpu_capacity": c.capacity, "cpufreq/cpuinfo_max_freq": c.clock} {
+			for cpu, n := range numbers {
+				if n > 0 {
+					files[fmt.Sprintf("cpu%d/%s", cpu, name)] = strconv.Itoa(n)
+				}
+			}
 		}
-		return all
+		m, err := topology.Read(small(files))
+		require.NoError(t, err, c.what)
+		var got []string
+		for _, kind := range m.Kinds() {
+			first, _ := m.CPU(kind.First())
+			got = append(got, first.Class+" "+kind.String())
+		}
+		assert.Equal(t, c.want, strings.Join(got, ", "), c.what)
 	}
-	capacity := func(a, b, c string) map[string]string {
-		return map[string]string{"cpu0/cpu_capacity": a, "cpu1/cpu_capacity": b, "cpu2/cpu_capacity": c}
-	}
-	assert.Equal(t, "E.P.P.", classes(capacity("250", "870", "1024")), "little, middle and big")
-	assert.Equal(t, "...", classes(capacity("1000", "1010", "1024")), "favoured cores are no other class")
-	assert.Equal(t, "...", classes(map[string]string{"cpu0/cpu_capacity": "250", "cpu1/cpu_capacity": "1024"}))
-	assert.Equal(t, "P.E.E.", classes(map[string]string{
-		"sys/devices/cpu_core/cpus": "0", "sys/devices/cpu_atom/cpus": "1", "sys/devices/cpu_lowpower/cpus": "2",
-	}))
 }
 
 // CPUs on no node, or in the lists of two, are on an unknown node and have relation cross-node to all others.

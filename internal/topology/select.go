@@ -53,6 +53,7 @@ var Selectors = []Selector{
 	{Name: "one-per-core", Usage: "the lowest CPU of each core", pick: func(m *Machine, s cpuset.Set) cpuset.Set {
 		return cpuset.Of(m.OnePerCore(s)...)
 	}},
+	{Name: "kind", Usage: "the CPUs of kind N of a hybrid machine: 0 is the fastest", of: func(c CPU) int { return c.Kind }},
 	{Name: "pcores", Usage: "performance cores of a hybrid machine", pick: ofClass(Performance)},
 	{Name: "ecores", Usage: "efficiency cores of a hybrid machine", pick: ofClass(Efficiency)},
 	{Name: "isolated", Usage: "CPUs kept free of other work (isolcpus)", pick: func(m *Machine, s cpuset.Set) cpuset.Set {

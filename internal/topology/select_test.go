@@ -136,7 +136,7 @@ func TestSelectShareProperty(t *testing.T) {
 func TestComplete(t *testing.T) {
 	m := host(t, "sparse-ids")
 	for list, want := range map[string][]string{
-		"":              {"all", "node:", "llc:", "package:", "core:", "one-per-core", "isolated", "share:"},
+		"":              {"all", "node:", "llc:", "package:", "core:", "one-per-core", "kind:", "isolated", "share:"},
 		"o":             {"one-per-core"},
 		"node:":         {"node:0", "node:8"},
 		"package:3":     {"package:36"},
