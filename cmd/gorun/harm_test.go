@@ -33,7 +33,7 @@ var measures = []struct {
 	{"primes pin-thread", "primes --cpus A,B --limit 20000 --warmup 0 --pin-thread", ""},
 	{"pair", "pair A B 500 --work pingpong-pipe --warmup 0", "pair-side"},
 	{"bind", "bind --cpus A,B --processes 2 --checks 1000000 --array 1MiB --passes 1", "bind-process"},
-	{"contend", "contend --cpus A,B --op inc", ""},
+	{"contend", "contend --cpus A,B --op inc --count 1000000", ""},
 	{"c2c", "c2c --cpus A,B --warmup 0", ""},
 	{"futex", "futex A B --round-trips 200 --warmup 0", ""},
 	{"migrate", "migrate --cpus A,B --working-set 16KiB --moves 10 --warmup 0", ""},

@@ -28,7 +28,7 @@ var stops = map[string]struct {
 	stopped string // a word of the command line of the process that is stopped; "": gorun itself
 }{
 	"primes":  {"primes --limit 100000 --warmup 0", ""},
-	"contend": {"contend", ""},
+	"contend": {"contend --op inc --count 1000000", ""}, // by time, a busy machine may have no window that counts
 	"futex":   {"futex A A", ""},
 	"migrate": {"migrate --relation same-cpu --working-set 16KiB", ""},
 	"matrix":  {"matrix primes --limit 20000,20001 --warmup 0", run.SampleCommand},
