@@ -32,7 +32,7 @@ const mayImport = `
 	doctor              cgroup linux measure metrics render/term result stats sysfs topology units
 	experiment          child column cpuset hint linux render/chart render/term render/view result topology units
 	futex               column cpuset csrc experiment hint linux placement result topology
-	gobench             column command experiment guardian hint launch render/term render/view result units
+	gobench             column command experiment guardian hint launch render/term render/view result shell units
 	guardian            child cpuset linux
 	hint
 	journal             column cpuset hint matrix result

@@ -55,7 +55,7 @@ func (s *Source) prepare(ctx context.Context, args []string) error {
 		return err
 	}
 	if revision {
-		if err := s.checkOut(ctx); err != nil {
+		if err := s.checkOut(ctx, common); err != nil {
 			return err
 		}
 	}
@@ -83,13 +83,20 @@ func (s *Source) isRevision(ctx context.Context) (bool, error) {
 
 // git returns what a command of git prints.
 func (s *Source) git(ctx context.Context, args ...string) (string, error) {
-	out, err := s.call(ctx, "", append([]string{"git"}, args...)...)
+	return s.line(ctx, side{}, append([]string{"git"}, args...)...)
+}
+
+// line returns what a program prints, without the end of the line.
+func (s *Source) line(ctx context.Context, of side, argv ...string) (string, error) {
+	out, err := s.call(ctx, of, argv...)
 	return strings.TrimSpace(string(out)), err
 }
 
-// call runs a program, and returns what it writes to stdout. The error has what it wrote to stderr.
-func (s *Source) call(ctx context.Context, dir string, argv ...string) ([]byte, error) {
-	c := launch.Command{Self: s.setting.Self.In(s.setting.Environ), Argv: argv, Dir: dir, Keep: 64 << 20}
+// call runs a program in a side's folder and environment, and returns what it writes to stdout. The error has what it wrote to
+// stderr.
+func (s *Source) call(ctx context.Context, of side, argv ...string) ([]byte, error) {
+	environ := slices.Concat(s.setting.Environ, of.environ)
+	c := launch.Command{Self: s.setting.Self.In(environ), Argv: argv, Dir: of.dir, Keep: 64 << 20}
 	o, err := launch.Run(ctx, c, launch.Setting{})
 	switch {
 	case err != nil:
@@ -99,20 +106,6 @@ func (s *Source) call(ctx context.Context, dir string, argv ...string) ([]byte, 
 		return nil, fmt.Errorf("%s: %s", strings.Join(argv[:min(2, len(argv))], " "), text)
 	}
 	return o.Stdout, nil
-}
-
-// checkOut makes a worktree of the base.
-func (s *Source) checkOut(ctx context.Context) error {
-	prefix, err := s.git(ctx, "rev-parse", "--show-prefix")
-	if err != nil {
-		return err
-	}
-	root := filepath.Join(s.folder.Path, "base")
-	if _, err := s.git(ctx, "-c", "core.hooksPath=/dev/null", "worktree", "add", "--quiet", "--detach", root, s.base); err != nil {
-		return fmt.Errorf("check out %s: %w", s.base, err)
-	}
-	s.sides[0].dir = filepath.Join(root, prefix)
-	return nil
 }
 
 // given takes test binaries that the user has built. They run in the working directory.
@@ -169,6 +162,9 @@ func (s *Source) build(ctx context.Context, i int, args []string) error {
 	if _, err := os.Stat(side.dir); isBase && errors.Is(err, fs.ErrNotExist) {
 		return nil // the folder is new
 	}
+	if err := s.hasModule(ctx, *side); err != nil {
+		return err
+	}
 	dir, err := filepath.Abs(side.dir)
 	if err != nil {
 		return err
@@ -176,11 +172,13 @@ func (s *Source) build(ctx context.Context, i int, args []string) error {
 	if dir, err = filepath.EvalSymlinks(dir); err != nil { // as go list shows it
 		return err
 	}
+	in := *side
+	in.dir = dir
 	argv := []string{"go", "list", "-e", "-json=Dir,ImportPath,TestGoFiles,XTestGoFiles,Error"}
 	if len(args) == 0 {
 		args = []string{"."}
 	}
-	out, err := s.call(ctx, dir, append(s.tagged(argv), args...)...)
+	out, err := s.call(ctx, in, append(s.tagged(argv), args...)...)
 	if err != nil {
 		return err
 	}
@@ -207,8 +205,8 @@ func (s *Source) build(ctx context.Context, i int, args []string) error {
 		}
 		b := binary{pkg: l.ImportPath, dir: l.Dir, path: filepath.Join(s.folder.Path, fmt.Sprintf("%d-%d.test", i, len(side.packages)))}
 		build := append(s.tagged([]string{"go", "test", "-c", "-trimpath", "-o", b.path}), l.ImportPath)
-		if _, err := s.call(ctx, dir, build...); err != nil {
-			return fmt.Errorf("%s does not build: %w", cmp.Or(side.name, workTree), err)
+		if _, err := s.call(ctx, in, build...); err != nil {
+			return hint.With(fmt.Errorf("%s does not build: %w", cmp.Or(side.name, workTree), err), side.lacks)
 		}
 		if b.sum, err = sum(b.path); err != nil {
 			return err
