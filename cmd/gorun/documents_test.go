@@ -42,9 +42,9 @@ var quick = map[string]string{
 	"gorun matrix contend ":    " --samples 1 --count 2000", // on a busy machine no window may count
 	"gorun matrix c2c ":        " --samples 1",
 	"gorun contend ":           " --count 2000",
-	"gorun c2c":                " --budget 1s",
+	"gorun c2c":                " --samples 1",
 	"gorun bind":               " --processes 2 --checks 100 --array 4KiB --passes 2 --trials 1",
-	"gorun numa":               " --samples 1 --accesses 1000 --settle 1ms --buffer 64KiB --budget 5s",
+	"gorun numa":               " --samples 1 --accesses 1000 --settle 1ms --buffer 64KiB",
 	"gorun pair ":              " --samples 1 --warmup 0",
 	"gorun futex":              " --samples 1 --warmup 0",
 	"gorun exec --placements ": " --samples 1",
