@@ -9,8 +9,6 @@ TIMEOUT ?= 30m
 ROUNDS ?= 15
 LONG_ROUNDS ?= 7
 SCRAPED_ROUNDS ?= 400
-# Rounds of the storm of scrapes, 1.5 s each: 40 are enough to find a fault, 400 to show that there is none.
-STORM_ROUNDS ?= 40
 # Number of the selftest's matrices with equal cells, and of those with 2% more work.
 EQUAL ?= 40
 SLOWER ?= 10
@@ -75,10 +73,10 @@ privileges-test: ## every command without each privilege, as root (6 min on 2 CP
 	$(GOTEST) ./cmd/gorun -run '^TestLivePrivileges$$'
 
 .PHONY: prometheus-test
-prometheus-test: ## a Prometheus server and a Pushgateway agree with a run; promtool; a storm of scrapes (2 min)
+prometheus-test: ## a Prometheus server and a Pushgateway agree with a run; promtool (1 min)
 	@for tool in prometheus promtool prometheus-pushgateway; do command -v $$tool >/dev/null || { \
 	  echo "$$tool is not installed (Debian: apt-get install prometheus prometheus-pushgateway)"; exit 1; }; done
-	$(GOTEST) ./cmd/gorun -run '^Test(Promtool|Prometheus|ScrapeStorm)' -storm-rounds $(STORM_ROUNDS)
+	$(GOTEST) ./cmd/gorun -run '^Test(Promtool|Prometheus)'
 
 # It runs go test, and ends with the tests that were not run, and why. SKIPS is a file to which their names are appended.
 RUN_TESTS = GO='$(GO)' $(GO) run ./internal/tests/run test $(if $(SKIPS),-skips $(SKIPS)) -timeout $(TIMEOUT) $(TESTFLAGS)
@@ -170,7 +168,7 @@ bench-contend: ## contend and c2c compared with ccont, if in PATH, or plain C, o
 	$(GO) test -run "^$$" -bench "Contend|C2C" -benchtime $(ROUNDS)x -timeout 30m ./cmd/gorun
 
 .PHONY: bench-metrics
-bench-metrics: ## runs scraped each second compared with runs without metrics (nothing else running, 21 min)
+bench-metrics: ## runs scraped each second, or by a storm, compared with runs without scrapes (nothing else running, 32 min)
 	$(GO) test -run "^$$" -bench "^BenchmarkMetrics$$" -benchtime $(SCRAPED_ROUNDS)x -timeout 60m ./cmd/gorun
 
 .PHONY: bench-numa
@@ -207,7 +205,7 @@ vm-pnid: ## build a kernel with a preferred node, and run the tests that need it
 	testdata/vm/preferred-node/test
 
 .PHONY: ci-long
-ci-long: ## checks that take too long for .ci/run: a kernel build, the whole selftest, long fuzzing, the storm of scrapes (1 h)
+ci-long: ## checks that take too long for .ci/run: a kernel build, the whole selftest, long fuzzing (1 h)
 	$(MAKE) vm
 	$(MAKE) vm-pnid
 	$(MAKE) vm-clock
@@ -215,7 +213,6 @@ ci-long: ## checks that take too long for .ci/run: a kernel build, the whole sel
 	GORUN_TEST=$@ $(RUN_TESTS) ./internal/stats
 	GORUN_TEST=$@ $(RUN_TESTS) -run '^TestAllFlagValues$$' ./cmd/gorun
 	$(MAKE) fuzz
-	$(MAKE) prometheus-test STORM_ROUNDS=400
 
 .PHONY: power
 power: ## rounds and seconds until a difference is found, for each recording, before and now (NOISE: another directory of recordings)

@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"flag"
 	"io"
 	"math"
 	"net/http"
@@ -13,7 +12,6 @@ import (
 	"strconv"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -24,40 +22,6 @@ import (
 	"gorun/internal/result"
 	"gorun/internal/stats"
 )
-
-var stormRounds = flag.Int("storm-rounds", 40, "rounds of TestScrapeStorm, of 1.5 s each")
-
-// A storm of scrapes does not make a run more than 1% slower. 8 clients scrape as fast as they are answered during samples of
-// half a second, 20 s in all, in turn with samples without clients. The test fails if gorun's own statistics show a larger
-// difference. To show that there is none takes more rounds.
-func TestScrapeStorm(t *testing.T) {
-	needPrometheus(t)
-	const clients, seconds = 8, 0.5
-	var answered, refused atomic.Int64
-	compared := interleaved(t, *stormRounds, 0.01, seconds, func(ctx context.Context, metrics string) {
-		var all sync.WaitGroup
-		for range clients {
-			all.Go(func() {
-				for ctx.Err() == nil {
-					if err := scrape(ctx, metrics); err == nil {
-						answered.Add(1)
-					} else {
-						refused.Add(1)
-					}
-				}
-			})
-		}
-		all.Wait()
-	})
-	t.Logf("%d clients in %d samples of %v s: %d scrapes answered, %d not", clients, *stormRounds, seconds, answered.Load(),
-		refused.Load())
-	for _, c := range compared {
-		t.Logf("the storm, by %s: %s; without clients, compared with itself: %s", c.by, c.verdict, c.control)
-	}
-	assert.Positive(t, answered.Load())
-	wall := compared[0].verdict
-	assert.False(t, wall.Kind == stats.Slower && wall.Typical.Lo > 1.01, "the storm: %s", wall)
-}
 
 // scrape reads the metrics. It returns an error if the scrape was refused or ctx ended.
 func scrape(ctx context.Context, metrics string) error {
@@ -205,17 +169,37 @@ func sampling(t testing.TB, limit int) (next func(begun func(metrics string)) re
 	}
 }
 
-// BenchmarkMetrics compares samples of a run that serves its metrics, scraped once a second as by a server, with samples without
-// scrapes, in b.N rounds. A run counts the same things whether it serves metrics or not; only the scrapes cost time.
+// BenchmarkMetrics compares samples of a run that serves its metrics while clients scrape them with samples without scrapes, in
+// b.N rounds: one client that asks once a second, as a server does, and a storm of 8 that ask as fast as they are answered. A run
+// counts the same things whether it serves metrics or not; only the scrapes cost time.
 func BenchmarkMetrics(b *testing.B) {
-	compared := interleaved(b, b.N, 0.005, 1, func(ctx context.Context, metrics string) {
-		select {
-		case <-ctx.Done():
-		case <-time.After(500 * time.Millisecond):
-			_ = scrape(ctx, metrics)
-		}
+	b.Run("once-a-second", func(b *testing.B) {
+		scraped(b, 0.005, 1, func(ctx context.Context, metrics string) {
+			select {
+			case <-ctx.Done():
+			case <-time.After(500 * time.Millisecond):
+				_ = scrape(ctx, metrics)
+			}
+		})
 	})
-	for _, c := range compared {
+	b.Run("storm", func(b *testing.B) {
+		scraped(b, 0.01, 0.5, func(ctx context.Context, metrics string) {
+			var all sync.WaitGroup
+			for range 8 {
+				all.Go(func() {
+					for ctx.Err() == nil {
+						_ = scrape(ctx, metrics)
+					}
+				})
+			}
+			all.Wait()
+		})
+	})
+}
+
+// scraped reports the ratios of the times of samples of about this many seconds with and without the clients.
+func scraped(b *testing.B, margin, seconds float64, clients func(ctx context.Context, metrics string)) {
+	for _, c := range interleaved(b, b.N, margin, seconds, clients) {
 		b.Logf("metrics on ÷ off, by %s: %s; off ÷ off: %s", c.by, c.verdict, c.control)
 		unit := strings.ReplaceAll(c.by, " ", "-") + "-on/off"
 		b.ReportMetric(c.verdict.Typical.Ratio, unit)
