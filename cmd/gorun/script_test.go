@@ -18,6 +18,7 @@ import (
 	"gorun/internal/cpuset"
 	"gorun/internal/linux"
 	"gorun/internal/linux/linuxtest"
+	"gorun/internal/tests"
 )
 
 var update = flag.Bool("update", false, "write the expected outputs in testdata/script, and tables of help topics, anew")
@@ -54,7 +55,21 @@ var goCache = sync.OnceValue(func() string {
 })
 
 // TestScripts runs the command line as a user does; each script under testdata/script is one topic.
-func TestScripts(t *testing.T) { testscript.Run(t, scriptParams(t, "../../testdata/script")) }
+func TestScripts(t *testing.T) {
+	testscript.Run(t, scriptParams(t, "../../testdata/script"))
+	// A script leaves out lines whose condition is false without a word.
+	t.Run("lines with kernels", func(t *testing.T) {
+		if !linux.Cgo {
+			t.Skip("needs cgo")
+		}
+	})
+	t.Run("lines with cpus", func(t *testing.T) { tests.CPUs(t, 2) })
+	t.Run("lines without root", func(t *testing.T) {
+		if os.Geteuid() == 0 {
+			t.Skip("needs an ordinary user")
+		}
+	})
+}
 
 // scriptParams returns what the scripts of a directory need.
 func scriptParams(t *testing.T, dir string) testscript.Params {
