@@ -21,7 +21,7 @@ const mayImport = `
 	c2c                 catalog column contend cpuset csrc experiment hint linux render/chart render/term render/view result topology units
 	catalog
 	cgroup              cpuset sysfs
-	cgroup/cgrouptest
+	cgroup/cgrouptest   tests
 	child               hint linux
 	column              result units
 	command             column cpuset dedicate experiment guardian hint launch linux render/term render/view result shell stats topology units

@@ -8,6 +8,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"gorun/internal/tests"
 )
 
 // files hold the limit of a controller, in both versions of control groups.
@@ -23,7 +25,7 @@ func Limited(t testing.TB, controller string, limit int) (dir string) {
 	t.Helper()
 	text, err := os.ReadFile("/proc/self/cgroup")
 	if err != nil {
-		t.Skip(err)
+		t.Skip("needs control groups")
 	}
 	for line := range strings.Lines(string(text)) {
 		fields := strings.SplitN(strings.TrimSpace(line), ":", 3)
@@ -34,17 +36,13 @@ func Limited(t testing.TB, controller string, limit int) (dir string) {
 		if os.Mkdir(dir, 0o755) != nil {
 			continue
 		}
-		t.Cleanup(func() {
-			if err := os.Remove(dir); err != nil {
-				t.Error(err)
-			}
-		})
+		t.Cleanup(func() { tests.Await(t, "end of its processes", func() bool { return os.Remove(dir) == nil }) })
 		for _, file := range files[controller] {
 			if os.WriteFile(filepath.Join(dir, file), []byte(strconv.Itoa(limit)), 0) == nil {
 				return dir
 			}
 		}
 	}
-	t.Skipf("no control group limited by %s can be made", controller)
+	t.Skipf("needs a control group limited by %s", controller)
 	return ""
 }
