@@ -22,6 +22,7 @@ import (
 type hierarchy struct {
 	v2     bool
 	dirs   []string // names in the fs.FS
+	own    bool     // the first is the process's own group, not only an ancestor
 	hidden bool     // the process is in a group without a visible directory
 }
 
@@ -46,8 +47,8 @@ func find(fsys fs.FS, controller string) (hierarchy, error) {
 		return hierarchy{}, nil
 	}
 	mounts = slices.DeleteFunc(mounts, func(m mount) bool { return !m.carries(own, controller) })
-	dirs := locate(fsys, mounts, own.path)
-	return hierarchy{own.v2, dirs, len(dirs) == 0}, nil
+	dirs, found := locate(fsys, mounts, own.path)
+	return hierarchy{own.v2, dirs, found, len(dirs) == 0}, nil
 }
 
 // choose returns the hierarchy of a controller: the one of version 1 that names it, or else that of version 2, which
@@ -66,20 +67,20 @@ func choose(memberships []membership, controller string) (membership, bool) {
 
 // locate returns the directories from the group up to its mount point. A mount may show only a part of the hierarchy
 // (below its root), as in a container. If it does not show the group, its top is the nearest known ancestor, or the
-// group itself under another name. If the directory is missing, its nearest ancestor is used.
-func locate(fsys fs.FS, mounts []mount, group string) []string {
-	best := []string(nil)
+// group itself under another name. If the directory is missing, its nearest ancestor is used. own reports whether the
+// group's directory was found.
+func locate(fsys fs.FS, mounts []mount, group string) (best []string, own bool) {
 	for _, m := range mounts {
 		below, shown := within(m.root, group)
 		dirs := existing(fsys, path.Join(m.point, below), m.point)
 		if shown && len(dirs) > 0 && dirs[0] == path.Join(m.point, below) {
-			return dirs
+			return dirs, true
 		}
 		if best == nil {
 			best = dirs
 		}
 	}
-	return best
+	return best, false
 }
 
 // within returns the path of a group below the root of a mount. Both are as seen from the reader's cgroup namespace:

@@ -167,13 +167,15 @@ func TestHosts(t *testing.T) {
 	for name, want := range map[string]struct {
 		cpus       string
 		quota      float64 // 0: none
+		leaf       float64 // 0: none, or not visible
+		file       string  // that has the quota
 		throttling Throttling
 		hidden     bool // it is unknown whether there is a quota
 		pids       []Limit
 		memory     []Limit
 	}{
 		"v2": {
-			cpus: "0-3", quota: 1.5, throttling: Throttling{107, 12, 3},
+			cpus: "0-3", quota: 1.5, leaf: 3, file: root + "/user.slice/cpu.max", throttling: Throttling{107, 12, 3},
 			pids: []Limit{{session + "/pids.max", 20, 4}, {path.Dir(session) + "/pids.max", 4915, 12}},
 			memory: []Limit{
 				{session + "/memory.max", 1048576, 500000},
@@ -181,24 +183,24 @@ func TestHosts(t *testing.T) {
 			},
 		},
 		"v1": {
-			cpus: "2,4-5", quota: 0.5, throttling: Throttling{50, 5, 1.25},
+			cpus: "2,4-5", quota: 0.5, file: root + "/cpu,cpuacct/batch/cpu.cfs_quota_us", throttling: Throttling{50, 5, 1.25},
 			memory: []Limit{{root + "/memory/batch/memory.limit_in_bytes", 1000, 500}},
 		},
 		"hybrid": {
-			cpus: "1-2", quota: 2, throttling: Throttling{Periods: 1},
+			cpus: "1-2", quota: 2, leaf: 2, file: "/cgroups/v1 cpu/a/cpu.cfs_quota_us", throttling: Throttling{Periods: 1},
 			pids: []Limit{{"/cgroups/unified/a/pids.max", 9, 1}},
 		},
 		"docker v2": {
-			cpus: "3", quota: 0.5, throttling: Throttling{4, 3, 1.5},
+			cpus: "3", quota: 0.5, leaf: 0.5, file: root + "/cpu.max", throttling: Throttling{4, 3, 1.5},
 			pids: []Limit{{root + "/pids.max", 64, 1}},
 		},
 		"docker v1": {
-			quota: 0.1, throttling: Throttling{4, 4, 1},
+			quota: 0.1, leaf: 0.1, file: root + "/cpu,cpuacct/cpu.cfs_quota_us", throttling: Throttling{4, 4, 1},
 			pids: []Limit{{root + "/pids/inner/pids.max", 8, 3}, {root + "/pids/pids.max", 16, 5}},
 		},
-		"outside the namespace": {quota: 4},
-		"mounted from outside":  {quota: 0.2},
-		"three mounts":          {quota: 0.6},
+		"outside the namespace": {quota: 4, file: root + "/cpu.max"},
+		"mounted from outside":  {quota: 0.2, leaf: 0.2, file: root + "/app/cpu.max"},
+		"three mounts":          {quota: 0.6, leaf: 0.6, file: "/mnt/x/cpu.max"},
 		"missing directory":     {pids: []Limit{{root + "/app/pids.max", 5, 1}}},
 		"nothing mounted":       {hidden: true},
 		"no mountinfo":          {hidden: true},
@@ -211,10 +213,10 @@ func TestHosts(t *testing.T) {
 			require.NoError(t, err)
 			assert.Equal(t, want.cpus, cpus.String())
 
-			quota, limited, err := ReadQuota(fsys)
+			quota, err := ReadQuota(fsys)
 			require.NoError(t, err)
-			assert.Equal(t, want.quota > 0, limited)
-			assert.Equal(t, want.quota, quota)
+			hidden := want.hidden && name != "no cgroups"
+			assert.Equal(t, Quota{CPUs: want.quota, File: want.file, Leaf: want.leaf, Hidden: hidden}, quota)
 
 			throttling, err := readThrottling(fsys)
 			if want.hidden {
@@ -282,7 +284,7 @@ func TestThrottlingWithoutCountersIsNotZero(t *testing.T) {
 func TestMalformedFiles(t *testing.T) {
 	readers := map[string]func(fs.FS) error{
 		"cpus":       func(fsys fs.FS) error { _, err := ReadCPUs(fsys); return err },
-		"quota":      func(fsys fs.FS) error { _, _, err := ReadQuota(fsys); return err },
+		"quota":      func(fsys fs.FS) error { _, err := ReadQuota(fsys); return err },
 		"throttling": func(fsys fs.FS) error { _, err := readThrottling(fsys); return err },
 		"pids":       func(fsys fs.FS) error { _, err := ReadPids(fsys); return err },
 		"memory":     func(fsys fs.FS) error { _, err := ReadMemory(fsys); return err },
@@ -326,7 +328,7 @@ func TestPeriodIsNeededForAQuota(t *testing.T) {
 		fsys[name] = file
 	}
 	delete(fsys, "sys/fs/cgroup/cpu,cpuacct/cpu.cfs_period_us")
-	_, _, err := ReadQuota(fsys)
+	_, err := ReadQuota(fsys)
 	assert.ErrorIs(t, err, fs.ErrNotExist)
 }
 
@@ -341,9 +343,8 @@ func TestThisMachine(t *testing.T) {
 	possible, err := sysfs.ReadSet(fsys, "sys/devices/system/cpu/possible")
 	require.NoError(t, err)
 	assert.True(t, cpus.Minus(possible).Empty(), "%v of %v", cpus, possible)
-	quota, limited, err := ReadQuota(fsys)
+	quota, err := ReadQuota(fsys)
 	require.NoError(t, err)
-	assert.Equal(t, limited, quota > 0)
 	_, err = readThrottling(fsys)
 	require.NoError(t, err)
 	pids, err := ReadPids(fsys)

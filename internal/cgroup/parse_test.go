@@ -75,7 +75,8 @@ func TestLocateFindsEveryAncestor(t *testing.T) {
 		dir := path.Join(append(point, group...)...)
 		fsys := fstest.MapFS{path.Join(dir, "cgroup.procs"): {}}
 		m := mount{v2: true, root: "/" + path.Join(root...), point: path.Join(point...)}
-		dirs := locate(fsys, []mount{m}, "/"+path.Join(append(root, group...)...))
+		dirs, own := locate(fsys, []mount{m}, "/"+path.Join(append(root, group...)...))
+		require.True(t, own)
 		require.Len(t, dirs, len(group)+1)
 		require.Equal(t, dir, dirs[0])
 		require.Equal(t, m.point, dirs[len(group)])
@@ -120,7 +121,8 @@ func FuzzParseMounts(f *testing.F) {
 			require.NotContains(t, strings.Split(m.point, "/"), "..")
 			require.False(t, strings.HasPrefix(m.point, "/"))
 		}
-		for _, dir := range locate(fstest.MapFS{}, mounts, group) {
+		dirs, _ := locate(fstest.MapFS{}, mounts, group)
+		for _, dir := range dirs {
 			require.NotContains(t, strings.Split(dir, "/"), "..")
 		}
 	})

@@ -11,23 +11,34 @@ import (
 	"gorun/internal/sysfs"
 )
 
-// ReadQuota returns the CPU time per second that the process may use, in CPUs: the least quota of its group and the
-// ancestors (cpu.max; in version 1 cpu.cfs_quota_us and cpu.cfs_period_us). limited is false when none has one.
-func ReadQuota(fsys fs.FS) (cpus float64, limited bool, err error) {
+// Quota is the CPU time per second that the process may use, in CPUs.
+type Quota struct {
+	CPUs   float64 // the least quota of its group and the ancestors; 0: none that is visible
+	File   string  // absolute path of the file with it, for raising it
+	Leaf   float64 // the quota of its own group; 0: none, or the group is not visible
+	Hidden bool    // no group is visible, so that it is not known whether one has a quota
+}
+
+// ReadQuota returns the quota of the process (cpu.max; in version 1 cpu.cfs_quota_us and cpu.cfs_period_us).
+func ReadQuota(fsys fs.FS) (Quota, error) {
 	groups, err := find(fsys, "cpu")
 	if err != nil {
-		return 0, false, err
+		return Quota{}, err
 	}
-	for _, dir := range groups.dirs {
-		quota, has, err := groups.readQuota(fsys, dir)
+	q := Quota{Hidden: groups.hidden}
+	for i, dir := range groups.dirs {
+		cpus, has, err := groups.readQuota(fsys, dir)
 		if err != nil {
-			return 0, false, err
+			return Quota{}, err
 		}
-		if has && (!limited || quota < cpus) {
-			cpus, limited = quota, true
+		if has && (q.CPUs == 0 || cpus < q.CPUs) {
+			q.CPUs, q.File = cpus, "/"+groups.quotaFile(dir)
+		}
+		if i == 0 && groups.own {
+			q.Leaf = cpus
 		}
 	}
-	return cpus, limited, nil
+	return q, nil
 }
 
 // readQuota returns the quota of one group.

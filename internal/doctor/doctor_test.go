@@ -2,6 +2,8 @@ package doctor
 
 import (
 	"bytes"
+	"cmp"
+	"fmt"
 	"io/fs"
 	"maps"
 	"os"
@@ -167,13 +169,17 @@ func TestConditions(t *testing.T) {
 			do: "sudo sysctl vm.nr_hugepages=64", undo: "sudo sysctl vm.nr_hugepages=0",
 		},
 		{
-			name: "cpu quota", level: Limit, value: "1.50 CPUs, of this control group or one above it", digest: "quota of 1.50 CPUs",
+			name: "cpu quota", level: Limit, value: "1.50 CPUs (/sys/fs/cgroup/a/cpu.max)", digest: "quota of 1.50 CPUs",
 			files: map[string]string{
 				"proc/self/cgroup": "0::/a", "sys/fs/cgroup/a/cpu.max": "150000 100000",
 				"proc/self/mountinfo": "30 20 0:26 / /sys/fs/cgroup rw - cgroup2 cgroup2 rw",
 			},
 		},
-		{name: "cpu quota", level: OK, value: "none"},
+		{
+			name: "cpu quota", level: OK, value: "none visible",
+			files: map[string]string{"proc/self/mountinfo": "30 20 0:26 / /sys/fs/cgroup rw - cgroup2 cgroup2 rw", "sys/fs/cgroup/cpu.max": "max 100000"},
+		},
+		{name: "cpu quota", level: Limit, value: "unknown: no control group is visible"},
 		{name: "perf events", level: Limit, value: "not in this kernel, or hidden"},
 		{name: "tracefs", level: OK, value: "mounted and readable", files: map[string]string{"sys/kernel/tracing/events/enable": "0"}},
 	} {
@@ -197,14 +203,84 @@ func TestConditions(t *testing.T) {
 	}
 }
 
-// Without C kernels, and with fewer CPUs for Go, the report says so.
-func TestBuildAndEnvironment(t *testing.T) {
+// GOMAXPROCS is compared with the tightest quota that is visible, rounded as the Go runtime does, which reads only the
+// innermost one. The machine has four CPUs.
+func TestGOMAXPROCS(t *testing.T) {
+	v2 := func(leaf, parent string) map[string]string {
+		return map[string]string{
+			"proc/self/cgroup": "0::/a/b", "proc/self/mountinfo": "30 20 0:26 / /sys/fs/cgroup rw - cgroup2 cgroup2 rw",
+			"sys/fs/cgroup/a/b/cpu.max": leaf + " 100000", "sys/fs/cgroup/a/cpu.max": parent + " 100000",
+		}
+	}
+	v1 := map[string]string{
+		"proc/self/cgroup": "4:cpu:/a/b", "proc/self/mountinfo": "38 25 0:33 / /sys/fs/cgroup/cpu rw - cgroup cgroup rw,cpu",
+		"sys/fs/cgroup/cpu/a/b/cpu.cfs_quota_us": "-1",
+		"sys/fs/cgroup/cpu/a/cpu.cfs_quota_us":   "250000", "sys/fs/cgroup/cpu/a/cpu.cfs_period_us": "100000",
+	}
+	// In a namespace the innermost group is the top: what is above it is not known.
+	container := func(quota string) map[string]string {
+		return map[string]string{
+			"proc/self/mountinfo":   "30 20 0:26 / /sys/fs/cgroup ro - cgroup2 cgroup rw",
+			"sys/fs/cgroup/cpu.max": quota + " 100000",
+		}
+	}
+	const stopped = "a Go program has up to %d threads at work, and is stopped when the quota of %s CPUs is used up"
+	innermost := func(is int, quota, file string) string {
+		return fmt.Sprintf(stopped, is, quota) + "; the Go runtime reads the quota of the innermost control group only, not " + file
+	}
+	few := func(is int) string { return fmt.Sprintf("a Go program runs on %d of 4 CPUs at once", is) }
+	for name, c := range map[string]struct {
+		files   map[string]string
+		is      int    // 0: of a captured machine
+		environ string // "NAME=VALUE NAME=VALUE"
+		level   Level
+		value   string
+		effect  string
+		set     int    // what to set; 0: nothing
+		undo    string // "": unset GOMAXPROCS
+	}{
+		"no quota":                {is: 4, level: OK, value: "4"},
+		"ancestor":                {v2("max", "150000"), 4, "", Limit, "4", innermost(4, "1.50", "/sys/fs/cgroup/a/cpu.max"), 2, ""},
+		"ancestor, captured":      {v2("max", "250000"), 0, "", Limit, "4 by default", innermost(4, "2.50", "/sys/fs/cgroup/a/cpu.max"), 3, ""},
+		"tighter ancestor":        {v2("300000", "100000"), 3, "", Limit, "3", innermost(3, "1.00", "/sys/fs/cgroup/a/cpu.max"), 2, ""},
+		"version 1":               {v1, 4, "", Limit, "4", innermost(4, "2.50", "/sys/fs/cgroup/cpu/a/cpu.cfs_quota_us"), 3, ""},
+		"tighter leaf":            {v2("200000", "300000"), 2, "", Note, "2", few(2), 0, ""},
+		"rounded":                 {v2("250000", "max"), 3, "", Note, "3, the quota rounded as the Go runtime does", few(3), 0, ""},
+		"at least two":            {v2("50000", "max"), 2, "", Note, "2, the quota rounded as the Go runtime does", few(2), 0, ""},
+		"ancestor, set right":     {v2("max", "150000"), 2, "GOMAXPROCS=2", Note, "2, the quota rounded as the Go runtime does", few(2), 0, ""},
+		"set above the quota":     {v2("150000", "max"), 4, "GOMAXPROCS=4", Limit, "4", fmt.Sprintf(stopped, 4, "1.50"), 2, "export GOMAXPROCS=4"},
+		"set above the ancestor":  {v2("max", "150000"), 8, "GOMAXPROCS=8", Limit, "8", fmt.Sprintf(stopped, 8, "1.50"), 2, "export GOMAXPROCS=8"},
+		"set below the quota":     {v2("300000", "max"), 1, "GOMAXPROCS=1", Note, "1", few(1), 3, "export GOMAXPROCS=1"},
+		"set above the CPUs":      {nil, 8, "GOMAXPROCS=8", Note, "8", "a Go program has more threads that run Go code than its 4 CPUs", 4, "export GOMAXPROCS=8"},
+		"set to no number":        {v2("max", "150000"), 4, "GOMAXPROCS=many", Limit, "4", innermost(4, "1.50", "/sys/fs/cgroup/a/cpu.max"), 2, ""},
+		"quotas ignored":          {v2("150000", "max"), 4, "GODEBUG=a=1,containermaxprocs=0", Limit, "4", fmt.Sprintf(stopped, 4, "1.50") + "; GODEBUG makes the Go runtime ignore quotas", 2, ""},
+		"leaf not read":           {v2("150000", "max"), 4, "", Limit, "4", fmt.Sprintf(stopped, 4, "1.50"), 2, ""},
+		"container":               {container("150000"), 2, "", Note, "2, the quota rounded as the Go runtime does", few(2), 0, ""},
+		"container without quota": {container("max"), 4, "", OK, "4", "", 0, ""},
+		"environment of another":  {v2("200000", "max"), 0, "GOMAXPROCS=2", Note, "2 by default", few(2), 0, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			root := files(c.files)
+			m, err := topology.Read(root)
+			require.NoError(t, err)
+			want := &Condition{Level: c.level, Value: c.value, Effect: c.effect}
+			if c.set > 0 {
+				set := fmt.Sprintf("GOMAXPROCS=%d", c.set)
+				want.Remedy, want.Fix = "set "+set, &Fix{Do: "export " + set, Undo: cmp.Or(c.undo, "unset GOMAXPROCS")}
+			}
+			host := result.Host{GOMAXPROCS: c.is, Environment: c.environ}
+			assert.Equal(t, want, gomaxprocs(Subject{Root: root, Machine: m, Live: c.is > 0, Host: host}, nil))
+		})
+	}
+}
+
+// Without C kernels, or with one CPU, the report says so.
+func TestBuildAndCPUs(t *testing.T) {
 	root := files(nil)
 	m, err := topology.Read(root)
 	require.NoError(t, err)
-	r := Examine(t.Context(), Subject{Root: root, Machine: m, Host: result.Host{GOMAXPROCS: 1}})
+	r := Examine(t.Context(), Subject{Root: root, Machine: m})
 	assert.Equal(t, Limit, found(t, r, "kernels").Level)
-	assert.Equal(t, "a Go program runs on 1 of 4 CPUs at once", found(t, r, "gomaxprocs").Effect)
 	m.SetAffinity(cpuset.Of(2))
 	r = Examine(t.Context(), Subject{Root: root, Machine: m})
 	assert.False(t, r.Ready)

@@ -2,12 +2,14 @@ package doctor
 
 import (
 	"fmt"
+	"math"
 	"path"
 	"runtime"
 	"slices"
 	"strconv"
 	"strings"
 
+	"gorun/internal/cgroup"
 	"gorun/internal/linux"
 	"gorun/internal/sysfs"
 	"gorun/internal/topology"
@@ -143,15 +145,65 @@ func placementCalls(s Subject, _ *Trial) *Condition {
 	return c
 }
 
+// gomaxprocs compares GOMAXPROCS with the quota that the kernel enforces. The Go runtime derives its default from the
+// quota of the innermost control group alone, without a tighter one above it (golang/go #81180), and from none where it
+// cannot read the files or GODEBUG forbids it (golang/go #77911).
 func gomaxprocs(s Subject, _ *Trial) *Condition {
-	is, allowed := s.Host.GOMAXPROCS, s.Machine.Allowed().Len()
+	allowed := s.Machine.Allowed().Len()
+	q, _ := cgroup.ReadQuota(s.Root) // that it is not known is the quota's own condition
+	is, most := s.Host.GOMAXPROCS, goProcs(allowed, q.CPUs)
+	environ := strings.Fields(s.Host.Environment)
 	c := &Condition{Level: OK, Value: strconv.Itoa(is)}
-	if is < allowed {
-		c.Level = Note
-		c.Effect = fmt.Sprintf("a Go program runs on %d of %d CPUs at once", is, allowed)
-		c.Remedy = "set GOMAXPROCS in the environment, or raise the quota that the Go runtime derives it from"
+	if !s.Live { // its environment is not known
+		is, environ = goProcs(allowed, q.Leaf), nil
+		c.Value = strconv.Itoa(is) + " by default"
+	}
+	undo := "unset GOMAXPROCS"
+	set := slices.Contains(environ, "GOMAXPROCS="+strconv.Itoa(is))
+	if set {
+		undo = "export GOMAXPROCS=" + strconv.Itoa(is)
+	}
+	limits := q.CPUs > 0 && q.CPUs < float64(is)
+	switch {
+	case is > most && limits:
+		c.Level = Limit
+		c.Effect = fmt.Sprintf("a Go program has up to %d threads at work, and is stopped when the quota of %s CPUs is used up", is, units.Digits(q.CPUs))
+		switch {
+		case set:
+		case slices.ContainsFunc(environ, ignoresQuota):
+			c.Effect += "; GODEBUG makes the Go runtime ignore quotas"
+		case q.Leaf != q.CPUs:
+			c.Effect += "; the Go runtime reads the quota of the innermost control group only, not " + q.File
+		}
+	case is > most:
+		c.Level, c.Effect = Note, fmt.Sprintf("a Go program has more threads that run Go code than its %s", units.Things(allowed, "CPU"))
+	case is < allowed:
+		c.Level, c.Effect = Note, fmt.Sprintf("a Go program runs on %d of %d CPUs at once", is, allowed)
+		fallthrough
+	default:
+		if limits {
+			c.Value += ", the quota rounded as the Go runtime does"
+		}
+	}
+	if is != most {
+		change := fmt.Sprintf("GOMAXPROCS=%d", most)
+		c.Remedy, c.Fix = "set "+change, &Fix{Do: "export " + change, Undo: undo}
 	}
 	return c
+}
+
+// goProcs returns the default of GOMAXPROCS for a quota of the innermost control group, 0 for none: the Go runtime
+// rounds it up, and to at least 2 (runtime/cgroup_linux.go).
+func goProcs(cpus int, quota float64) int {
+	if quota == 0 {
+		return cpus
+	}
+	return int(min(float64(cpus), max(2, math.Ceil(quota))))
+}
+
+// ignoresQuota reports whether a variable of the environment makes the Go runtime ignore quotas.
+func ignoresQuota(variable string) bool {
+	return strings.HasPrefix(variable, "GODEBUG=") && strings.Contains(variable, "containermaxprocs=0")
 }
 
 // manyThreads is how many threads an experiment such as `gorun primes --lock-thread --barrier` may have at once.

@@ -1,6 +1,7 @@
 package doctor
 
 import (
+	"errors"
 	"fmt"
 	"io/fs"
 	"path"
@@ -75,21 +76,21 @@ func steal(s Subject, t *Trial) *Condition {
 }
 
 func quota(s Subject, _ *Trial) *Condition {
-	cpus, limited, err := cgroup.ReadQuota(s.Root)
+	q, err := cgroup.ReadQuota(s.Root)
+	if q.Hidden {
+		err = errors.New("no control group is visible")
+	}
 	switch {
 	case err != nil:
 		return &Condition{Level: Limit, Value: "unknown: " + err.Error(), Effect: "whether threads will be stopped is not known"}
-	case !limited:
-		return &Condition{Level: OK, Value: "none"}
+	case q.CPUs == 0:
+		return &Condition{Level: OK, Value: "none visible"}
 	}
-	c := &Condition{
-		Level: Note, Value: units.Digits(cpus) + " CPUs, of this control group or one above it",
-		Digest: "quota of " + units.Digits(cpus) + " CPUs",
-	}
-	if allowed := s.Machine.Allowed().Len(); cpus < float64(allowed) {
+	c := &Condition{Level: Note, Value: fmt.Sprintf("%s CPUs (%s)", units.Digits(q.CPUs), q.File), Digest: "quota of " + units.Digits(q.CPUs) + " CPUs"}
+	if allowed := s.Machine.Allowed().Len(); q.CPUs < float64(allowed) {
 		c.Level = Limit
-		c.Effect = fmt.Sprintf("threads on more than %s CPUs at once are stopped until the next period", units.Digits(cpus))
-		c.Remedy = "use as many threads as the quota allows, or have it raised (cpu.max)"
+		c.Effect = fmt.Sprintf("threads on more than %s CPUs at once are stopped until the next period", units.Digits(q.CPUs))
+		c.Remedy = "use as many threads as the quota allows, or have it raised"
 	}
 	return c
 }

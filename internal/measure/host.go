@@ -59,11 +59,11 @@ func ReadHost(root fs.FS, m *topology.Machine, environ []string) (result.Host, [
 		h.MemoryBytes = kb
 	}
 	var warnings []result.Warning
-	switch quota, limited, err := cgroup.ReadQuota(root); {
+	switch quota, err := cgroup.ReadQuota(root); {
 	case err != nil:
 		warnings = append(warnings, result.WarningOf("no-cpu-quota", "the CPU quota is not known", err))
-	case limited:
-		h.CPUQuota = &quota
+	case quota.CPUs > 0:
+		h.CPUQuota = &quota.CPUs
 	}
 	limits, err := cgroup.ReadMemory(root)
 	if err != nil {
