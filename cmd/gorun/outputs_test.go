@@ -29,7 +29,7 @@ type written struct {
 var outputs = map[string]written{
 	"svg":         {"matrix primes --limit 100 --workers 1,2 --samples 1 --warmup 0 --quiet --svg", "</svg>"},
 	"export-json": {"primes --limit 100 --samples 1 --warmup 0 --quiet --export-json", `"schema": "gorun/v2"`},
-	"textfile":    {"primes --limit 100 --samples 1 --warmup 0 --quiet --metrics-textfile", "gorun_primes_found_total 25"},
+	"textfile":    {"primes --limit 100 --samples 1 --warmup 0 --quiet --metrics-textfile", "\n# TYPE gorun_primes_found_total counter\n"},
 	"report":      {"report run.jsonl -o", "</html>"},
 	"out":         {"primes --limit 100 --samples 1 --warmup 0 --quiet --out", `"footer":`},
 }

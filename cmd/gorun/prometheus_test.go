@@ -57,7 +57,7 @@ func TestPrometheusFilesNameWhatExists(t *testing.T) {
 		}
 	}
 	for _, expr := range dashboardQueries(t) {
-		assert.Contains(t, expr, `{job=~"$job", instance=~"$instance"`, "every panel keeps to the runs that were chosen")
+		assert.Contains(t, expr, `{job=~"$job", instance=~"$instance", run=~"$run"`, "every panel keeps to the runs that were chosen")
 	}
 }
 
@@ -300,7 +300,7 @@ func TestPrometheusServer(t *testing.T) {
 func tried(t *testing.T, s server, job string) {
 	absent := regexp.MustCompile(`gorun_(cell|load|samples_planned|throttled|cpu_pressure|migrations)`)
 	for _, expr := range dashboardQueries(t) {
-		expr = strings.NewReplacer(`{job=~"$job", instance=~"$instance"}`, job, "$__rate_interval", "30s").Replace(expr)
+		expr = strings.NewReplacer(`{job=~"$job", instance=~"$instance", run=~"$run"}`, job, "$__rate_interval", "30s").Replace(expr)
 		if values := s.query(t, expr); len(values) == 0 {
 			assert.Regexp(t, absent, expr, "no answer")
 		}

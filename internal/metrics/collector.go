@@ -24,7 +24,13 @@ type Info struct {
 	Dispatch   string
 	Split      string
 	Placement  string
+
+	// Run tells runs apart that are exported side by side: in files of one directory, which node_exporter reads together,
+	// and on one Pushgateway. It is their label "run". A run that is scraped has its own instance. "": no label.
+	Run string
 }
+
+const runLabel = "run"
 
 // collector reads the run once per scrape; nothing is counted here, so a run without scrapes has no cost.
 type collector struct {

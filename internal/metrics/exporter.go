@@ -12,15 +12,16 @@ import (
 // clash with node_exporter's own, which then drops the whole scrape, and after a push they describe a process that has
 // ended.
 type Exporter struct {
-	run     *prometheus.Registry
-	process *prometheus.Registry
+	collector *collector
+	run       *prometheus.Registry
+	process   *prometheus.Registry
 }
 
 // NewExporter exports the run that live reads. live is called once per scrape, from any goroutine, and also after the
 // run.
 func NewExporter(live func() result.Live, info Info) *Exporter {
-	e := &Exporter{run: prometheus.NewRegistry(), process: prometheus.NewRegistry()}
-	e.run.MustRegister(newCollector(live, info))
+	e := &Exporter{newCollector(live, info), prometheus.NewRegistry(), prometheus.NewRegistry()}
+	e.run.MustRegister(e.collector)
 	e.process.MustRegister(
 		collectors.NewGoCollector(collectors.WithGoCollectorRuntimeMetrics(collectors.MetricsScheduler)),
 		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),

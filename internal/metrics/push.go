@@ -43,8 +43,9 @@ type Pusher struct {
 }
 
 // NewPusher prepares a push to the Pushgateway at base ("http://push.example:9091"; a user and a password in it are
-// sent as basic authentication, a query with each push) under the job "gorun" and, unless it is "", the instance;
-// nothing is sent yet. Its error wraps ErrURL and has a Hint.
+// sent as basic authentication, a query with each push) under the job "gorun" and, unless they are "", the instance and
+// Info.Run; nothing is sent yet. A push replaces the one before it under the same names. Its error wraps ErrURL and has
+// a Hint.
 func (e *Exporter) NewPusher(base, instance string) (*Pusher, error) {
 	target, err := url.Parse(base)
 	if err != nil || target.Host == "" || (target.Scheme != "http" && target.Scheme != "https") {
@@ -64,6 +65,9 @@ func (e *Exporter) NewPusher(base, instance string) (*Pusher, error) {
 	}
 	if instance != "" {
 		pusher.Grouping("instance", instance)
+	}
+	if run := e.collector.info.Run; run != "" {
+		pusher.Grouping(runLabel, run)
 	}
 	return &Pusher{pusher: pusher, shown: shown, stop: func() {}}, nil
 }

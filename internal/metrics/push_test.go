@@ -42,6 +42,13 @@ func TestPush(t *testing.T) {
 		require.NoError(t, pusher.Push(t.Context()))
 		assert.Equal(t, "/below/metrics/job/gorun/instance/lab", path)
 		assert.Equal(t, "token=s%26cret&team=a", query, "the client adds its path to the URL's")
+
+		info := fixedInfo
+		info.Run = "nice"
+		pusher, err = NewExporter(fixedLive, info).NewPusher(gateway.URL, "lab")
+		require.NoError(t, err)
+		require.NoError(t, pusher.Push(t.Context()))
+		assert.Contains(t, []string{"/metrics/job/gorun/instance/lab/run/nice", "/metrics/job/gorun/run/nice/instance/lab"}, path)
 	})
 }
 

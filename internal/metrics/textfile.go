@@ -6,6 +6,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/common/expfmt"
 
 	"gorun/internal/output"
@@ -18,17 +19,22 @@ const textfileEvery = 15 * time.Second
 // Textfile keeps a file in the text exposition format for node_exporter's textfile collector, which reads those that
 // end in ".prom".
 type Textfile struct {
-	exporter *Exporter
-	file     *output.File
-	quit     chan struct{}
-	stopped  chan struct{}
-	once     sync.Once
-	err      error // of the last write, after Close
+	run     *prometheus.Registry // with the label
+	file    *output.File
+	quit    chan struct{}
+	stopped chan struct{}
+	once    sync.Once
+	err     error // of the last write, after Close
 }
 
 // KeepTextfile writes the file every 15 seconds until Close.
 func (e *Exporter) KeepTextfile(file *output.File) *Textfile {
-	t := &Textfile{exporter: e, file: file, quit: make(chan struct{}), stopped: make(chan struct{})}
+	t := &Textfile{run: prometheus.NewRegistry(), file: file, quit: make(chan struct{}), stopped: make(chan struct{})}
+	labels := prometheus.Labels{}
+	if run := e.collector.info.Run; run != "" {
+		labels[runLabel] = run
+	}
+	prometheus.WrapRegistererWith(labels, t.run).MustRegister(e.collector)
 	go func() {
 		defer close(t.stopped)
 		ticker := time.NewTicker(textfileEvery)
@@ -57,7 +63,7 @@ func (t *Textfile) Close() error {
 
 // write stores the present figures.
 func (t *Textfile) write() error {
-	families, err := t.exporter.run.Gather()
+	families, err := t.run.Gather()
 	if err != nil {
 		return err
 	}

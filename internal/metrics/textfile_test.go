@@ -1,13 +1,18 @@
 package metrics
 
 import (
+	"cmp"
+	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"github.com/prometheus/common/expfmt"
+	"github.com/prometheus/common/model"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
@@ -96,6 +101,35 @@ func TestTextfileReportsTheLastWrite(t *testing.T) {
 	require.NoError(t, os.Remove(dir))
 	require.ErrorIs(t, file.Close(), os.ErrNotExist)
 	require.ErrorIs(t, file.Close(), os.ErrNotExist)
+}
+
+// node_exporter reads all files of a directory together: it rejects equal series, and families with another help or type.
+func TestTextfilesOfTwoRuns(t *testing.T) {
+	families, series := map[string]string{}, map[string]string{}
+	for _, run := range []string{"a", "b", ""} { // a file that is named .prom has no label
+		info := fixedInfo
+		info.Run = run
+		path := filepath.Join(t.TempDir(), run+".prom")
+		require.NoError(t, keep(t, NewExporter(fixedLive, info), path).Close())
+		text, err := os.Open(path)
+		require.NoError(t, err)
+		defer text.Close()
+		parser := expfmt.NewTextParser(model.UTF8Validation)
+		read, err := parser.TextToMetricFamilies(text)
+		require.NoError(t, err)
+		require.Len(t, read, len(Families))
+		for name, family := range read {
+			is := family.GetType().String() + " " + family.GetHelp()
+			require.Equal(t, cmp.Or(families[name], is), is, name)
+			families[name] = is
+			for _, metric := range family.GetMetric() {
+				labels := fmt.Sprint(name, metric.GetLabel())
+				require.NotContains(t, series, labels, "in %s.prom", run)
+				series[labels] = run
+				require.Equal(t, run != "", strings.Contains(labels, `name:"run"`), labels)
+			}
+		}
+	}
 }
 
 // A directory that is removed and created again gets the file again.

@@ -321,7 +321,7 @@ func (d *driver) open(ctx context.Context, watcher *measure.Watcher) (err error)
 	}
 	info := metrics.Info{
 		Experiment: d.name, Version: d.env.Tool.Version, Placement: d.placement, Method: d.labels.Method,
-		Kernel: d.labels.Kernel, Dispatch: d.labels.Dispatch, Split: d.labels.Split,
+		Kernel: d.labels.Kernel, Dispatch: d.labels.Dispatch, Split: d.labels.Split, Run: d.options.runName(),
 	}
 	if err := d.openMetrics(ctx, d.options.metricsFlags, live, info); err != nil {
 		return err

@@ -1,6 +1,7 @@
 package run
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"math/rand/v2"
@@ -10,6 +11,7 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"gorun/internal/experiment"
 	"gorun/internal/hint"
@@ -303,6 +305,20 @@ func special(path string) bool {
 	}
 	info, err := os.Stat(path)
 	return err == nil && !info.Mode().IsRegular() && !info.IsDir()
+}
+
+// runName returns the run's name in its metrics: that of the textfile, or else that of the journal, which does not change
+// over time or by a resume; "" if there is neither.
+func (o *Options) runName() string {
+	path := cmp.Or(o.textfile, o.out)
+	if path == "" || special(path) {
+		return ""
+	}
+	name := strings.TrimSuffix(filepath.Base(path), filepath.Ext(path))
+	if !utf8.ValidString(name) { // labels are UTF-8; replaced bytes could make two names equal
+		name = strings.Trim(strconv.Quote(name), `"`)
+	}
+	return name
 }
 
 // leastPush is the shortest interval of pushes, so that they do not dominate the run.
