@@ -173,11 +173,14 @@ func (o *compareOptions) addReference(of *result.Run) error {
 	return run.AddReference(o.env.Stderr, x, of)
 }
 
-// readJournal reads a journal and judges its cells, if it has any.
+// readJournal reads a journal, judges its cells, if it has any, and adds what follows from its samples.
 func readJournal(path string) (*result.Run, error) {
 	recording, err := journal.Read(path, render.Views(views).Known)
 	if err == nil && recording.Unjudged != nil {
 		err = fmt.Errorf("%s: %w", path, recording.Unjudged)
+	}
+	if err == nil {
+		render.Views(views).Derive(recording.Run)
 	}
 	return recording.Run, err
 }

@@ -66,7 +66,6 @@ var Experiment = experiment.Define(experiment.Definition[Cell]{
 	Open: func(s experiment.Setting, _ []Cell) (experiment.Sampler[Cell], error) {
 		return sampler{s.Self.In(s.Environ)}, nil
 	},
-	Explain: func(run *result.Run, _ []Cell) { run.Findings = Deviations(run.Samples) },
 	Picture: &experiment.Picture{Usage: "draw the table into this `file`", Draw: SVG},
 	View:    &shown,
 

@@ -22,7 +22,10 @@ var shown = experiment.View{
 	Options:  []string{"processes", "checks", "array_bytes", "passes", "trials", "masks", "cold"},
 	Drawings: []experiment.Drawing{{Anchor: "trials", Draw: Trials}},
 	OwnCells: func(run *result.Run) bool { return run.Matrix != nil && run.Matrix.Order.Design == result.Pairs },
-	Found:    "Where the processes were",
+	Derived: func(run *result.Run) ([]result.Finding, []result.Warning) {
+		return Deviations(run.Samples), nil
+	},
+	Found: "Where the processes were",
 }
 
 // trials holds the times of the processes' sums in the good samples, in milliseconds.

@@ -227,8 +227,8 @@ type Definition[C any] struct {
 	Sweep  *Sweep // nil: a plain run takes samples
 	New    func() Flags[C]
 	Open   func(Setting, []C) (Sampler[C], error)
-	// Explain adds findings and warnings to a result. The samples include invalid ones, whose only use is the reason
-	// why they are invalid. nil: none.
+	// Explain adds those findings and warnings to a result that need more than its samples (see View.Derived). The samples
+	// include invalid ones, whose only use is the reason why they are invalid. nil: none.
 	Explain func(run *result.Run, cells []C)
 	Picture *Picture // nil: there is none
 	View    *View    // nil: a run is shown with the names of its options and its columns

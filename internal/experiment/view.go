@@ -36,7 +36,10 @@ type View struct {
 	Below func(run *result.Run, opts term.Options) string
 	// Unsupported returns the name of each row that the run could not measure, and why. nil: there are none.
 	Unsupported func(run *result.Run) iter.Seq2[string, string]
-	Found       string // the subject of its findings; "": what limited the run
+	// Derived returns all findings of a run and warnings that follow from its samples alone. A journal does not keep them: they
+	// are derived again where a run is shown. nil: there are none.
+	Derived func(run *result.Run) ([]result.Finding, []result.Warning)
+	Found   string // the subject of its findings; "": what limited the run
 }
 
 // RowOf returns the number of the row that a sample is of, as a Reference has it: where the rows of a run have numbers of

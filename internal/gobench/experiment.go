@@ -45,8 +45,7 @@ func Of(source *Source) experiment.Experiment {
 		Open: func(s experiment.Setting, _ []Cell) (experiment.Sampler[Cell], error) {
 			return &sampler{Setting: s}, nil
 		},
-		Explain: explain,
-		View:    &shown,
+		View: &shown,
 	})
 }
 

@@ -20,6 +20,9 @@ var shown = experiment.View{
 	Title: title, Answer: answer, Blocks: blocks, Line: benchLine,
 	Plan:     func(*result.Plan, view.Spec) string { return "" },
 	OwnCells: func(run *result.Run) bool { return run.Matrix != nil },
+	Derived: func(run *result.Run) ([]result.Finding, []result.Warning) {
+		return changes(run), nil
+	},
 	Found:    "What benchmarks allocate",
 	Compared: view.Compared{Figure: nsPerOp},
 }
@@ -219,9 +222,6 @@ func changes(run *result.Run) (findings []result.Finding) {
 	}
 	return findings
 }
-
-// explain adds what benchmarks allocate differently.
-func explain(run *result.Run, _ []Cell) { run.Findings = append(run.Findings, changes(run)...) }
 
 // benchLine is a sample's benchmark line as go test prints it, with the package and the setting in the configuration. The
 // control, which is the baseline once more, has none.

@@ -41,7 +41,6 @@ var Experiment = experiment.Define(experiment.Definition[Cell]{
 	Columns:  columns,
 	New:      func() experiment.Flags[Cell] { return &flags{} },
 	Open:     func(experiment.Setting, []Cell) (experiment.Sampler[Cell], error) { return sampler{}, nil },
-	Explain:  explain,
 	View:     &shown,
 })
 

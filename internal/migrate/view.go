@@ -20,6 +20,7 @@ var shown = experiment.View{
 	Title: title, Answer: answer, Blocks: blocks, Options: []string{"relation", "every", "moves", "working_set", "access"},
 	Plan:     func(*result.Plan, view.Spec) string { return "" },
 	OwnCells: func(run *result.Run) bool { return run.Matrix != nil && run.Matrix.Title == compared },
+	Derived:  derived,
 	Found:    "what a move costs",
 	Compared: view.Compared{Figure: perAccess, Name: func(s *result.Sample) (string, int) {
 		f, ok := result.Typed[Figures](s)
@@ -158,12 +159,13 @@ func costliest(run *result.Run) (rows []*row) {
 	return rows
 }
 
-// explain adds a finding for each relation: what the moves cost that cost most.
-func explain(run *result.Run, _ []Cell) {
+// derived returns a finding for each relation: what the moves cost that cost most.
+func derived(run *result.Run) (findings []result.Finding, _ []result.Warning) {
 	for _, r := range costliest(run) {
 		seconds, _, _ := r.cost()
-		run.Findings = append(run.Findings, result.Finding{Code: "move-cost", Message: r.sentence(), Value: seconds})
+		findings = append(findings, result.Finding{Code: "move-cost", Message: r.sentence(), Value: seconds})
 	}
+	return findings, nil
 }
 
 // answer says of a judged run what the moves cost that cost most, and then what was found of the accesses. nil: no thread

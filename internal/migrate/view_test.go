@@ -102,7 +102,7 @@ func TestAnswer(t *testing.T) {
 }
 
 // What each relation costs most becomes a finding. The control's samples are the baseline's, and are left out.
-func TestExplain(t *testing.T) {
+func TestDerived(t *testing.T) {
 	run := judged(stats.Slower, stats.Same, stats.Slower)
 	run.Matrix.Baseline = 1
 	run.Samples = []result.Sample{
@@ -110,8 +110,8 @@ func TestExplain(t *testing.T) {
 		moved("same-cpu", 1, 16<<10, 16<<10, 1e-9, 2e-9), moved("same-cpu", 1, 16<<10, 16<<10, 1, 1),
 	}
 	run.Samples[3].Control = true
-	explain(run, nil)
-	assert.Len(t, run.Findings, 2)
-	assert.Equal(t, "move-cost", run.Findings[0].Code)
-	assert.InDelta(t, 4e-6, run.Findings[0].Value, 1e-12)
+	findings, _ := derived(run)
+	assert.Len(t, findings, 2)
+	assert.Equal(t, "move-cost", findings[0].Code)
+	assert.InDelta(t, 4e-6, findings[0].Value, 1e-12)
 }

@@ -35,6 +35,17 @@ func (v Views) Of(name string) experiment.View {
 	}
 }
 
+// Derive adds the findings and warnings that follow from a run's samples alone, so that a run that was resumed, interrupted, or
+// read from its journal has the same.
+func (v Views) Derive(run *result.Run) {
+	derived := v.Of(run.Experiment).Derived
+	if derived == nil {
+		return
+	}
+	findings, warnings := derived(run)
+	run.Findings, run.Warnings = findings, append(run.Warnings, warnings...)
+}
+
 // Columns returns the columns of runs of an experiment: of one that is not known, those that all have.
 func (v Views) Columns(name string) column.List {
 	columns, _ := v.Known(name)

@@ -31,6 +31,7 @@ func Read(path string, views render.Views) (Input, error) {
 		return in, err
 	}
 	in.Run, in.Ended = recording.Run, recording.Ended
+	views.Derive(in.Run)
 	if recording.Torn {
 		torn := recording.Lines + 1
 		in.Run.Warnings = append(in.Run.Warnings, result.Warning{

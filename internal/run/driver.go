@@ -586,7 +586,7 @@ func (d *driver) sample(ctx context.Context) error {
 		run.Partial = true
 	}
 	if !run.Partial {
-		run.Warnings = append(run.Warnings, d.order.warnings()...)
+		d.warn(d.order.warnings())
 	}
 	return nil
 }

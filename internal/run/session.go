@@ -200,6 +200,7 @@ func (s *session) resumeJournal(path string, file *result.Journal, recording res
 	s.journal, s.resumed, s.begun = file, true, true
 	s.onClose(s.journal.Close)
 	s.run, s.ended = checked.Run, -1
+	s.run.Findings = []result.Finding{}        // it is explained again
 	if last := checked.Footer(); last != nil { // a torn line after it is cut off
 		s.ended = last.Samples
 	}
@@ -230,6 +231,7 @@ func (s *session) finish(ctx context.Context, o *Options) error {
 		}
 	}
 	unkept := s.endJournal(o)
+	s.env.Views.Derive(s.run)
 	err := s.show(o.format)
 	if err == nil {
 		err = s.compareEarlier(o)
