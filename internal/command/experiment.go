@@ -69,7 +69,7 @@ type Cell struct {
 	Argv []string
 	Around
 	Input      string // file that is the command's standard input; "": /dev/null, or gorun's own
-	AnyExit    bool   // an exit code other than 0 is not a failure
+	Exits      []int  // exit codes that are not failures
 	Setting    launch.Setting
 	Timeout    time.Duration // 0: none
 	Metrics    []string      // regular expressions for figures that the command prints

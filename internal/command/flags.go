@@ -34,7 +34,7 @@ type flags struct {
 	shell                             bool
 	setup, prepare, conclude, cleanup string
 	input                             string
-	ignoreFailure                     bool
+	exits                             exits // that are not failures
 
 	argv    []string
 	around  Around
@@ -63,7 +63,8 @@ func (f *flags) Register(set *experiment.FlagSet) {
 	set.StringVar(&f.conclude, "conclude", "", "run this `command` after each sample, not timed")
 	set.StringVar(&f.cleanup, "cleanup", "", "run this `command` once, after the last sample")
 	set.StringVar(&f.input, "input", "", "a `file` that the command reads as its standard input")
-	set.BoolVar(&f.ignoreFailure, "ignore-failure", false, "accept an exit code other than 0")
+	set.Var(&f.exits, "ignore-failure", "accept exit codes other than 0: any, or with = only these `codes`, by commas;\n128+n is signal n")
+	set.Lookup("ignore-failure").NoOptDefVal = anyExit
 	set.StringVar(&f.device, "device", "",
 		"add CPUs near this `device`, and far from it, to --placements auto: eth0, nvme0 (gorun topo lists them)")
 	set.Group("Command")
@@ -151,7 +152,7 @@ func (f *flags) Resolve(m experiment.Machine) (r experiment.Resolution[Cell], er
 	lines.Kubernetes = p.Kubernetes
 	cell := experiment.Cell[Cell]{
 		Do: Cell{
-			Name: f.name, Argv: f.argv, Around: f.around, Input: f.input, AnyExit: f.ignoreFailure, Setting: s,
+			Name: f.name, Argv: f.argv, Around: f.around, Input: f.input, Exits: f.exits, Setting: s,
 			Timeout: f.timeout, Metrics: f.metrics,
 			Migrations: f.stat || m.Given("format") || m.Given("out"), Dedicate: request,
 		},
@@ -168,7 +169,7 @@ func (f *flags) Resolve(m experiment.Machine) (r experiment.Resolution[Cell], er
 	spec := spec{
 		Command: f.argv, CPUs: s.CPUs.String(), Mempolicy: s.MempolicyFlag(), PreferredNode: s.PreferredNode, Nice: s.Nice,
 		GOMAXPROCS: s.GOMAXPROCS, Timeout: f.timeout.Seconds(), Metric: f.metric, Better: f.better,
-		Name: f.name, Around: f.around, Input: f.input, IgnoreFailure: f.ignoreFailure,
+		Name: f.name, Around: f.around, Input: f.input, IgnoreFailure: f.exits.String(),
 	}
 	if s.Sched != nil {
 		spec.Sched = s.Sched.String()
@@ -188,7 +189,7 @@ func (f *flags) Resolve(m experiment.Machine) (r experiment.Resolution[Cell], er
 	r.Judged = f.judged
 	r.Warnings = f.withoutEffect(m)
 	r.Silent = !f.stat && f.metric == ""
-	plain := f.input == "" && !f.ignoreFailure && f.setup+f.prepare+f.conclude+f.cleanup == "" && request == nil
+	plain := f.input == "" && len(f.exits) == 0 && f.setup+f.prepare+f.conclude+f.cleanup == "" && request == nil
 	if r.Silent && f.timeout == 0 && plain {
 		r.Become = func(environ []string) error { return launch.Exec(s, f.argv, environ) }
 	}
@@ -228,5 +229,5 @@ type spec struct {
 	Name          string   `json:"name,omitempty"`
 	Around
 	Input         string `json:"input,omitempty"`
-	IgnoreFailure bool   `json:"ignore_failure,omitempty"`
+	IgnoreFailure string `json:"ignore_failure,omitempty"`
 }

@@ -67,17 +67,23 @@ func best(run *result.Run) (best, baseline int, found bool) {
 	return best, baseline, true
 }
 
-// answer recommends a placement, if placements of a command are compared.
+// answer recommends a placement, if placements of a command are compared, and says which commands failed more often than others.
 func answer(run *result.Run, _ view.Spec) []view.Statement {
 	if run.Matrix == nil || len(run.Cells) < 2 {
 		return nil
 	}
 	use, baseline, found := best(run)
-	if !found {
+	if !found && len(run.Findings) == 0 {
 		return nil
 	}
 	names := view.CellNames(run)
 	verdicts := view.Verdicts(run)
+	for _, finding := range run.Findings {
+		verdicts = append(verdicts, view.Statement{Text: finding.Message})
+	}
+	if !found {
+		return verdicts
+	}
 	if use == baseline {
 		return append([]view.Statement{{Text: "Nothing is shown to be better than " + names[baseline] + ": leave the command as it is"}},
 			verdicts...)

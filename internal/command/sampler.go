@@ -42,7 +42,7 @@ func (s *sampler) Sample(ctx context.Context, c Cell) (result.Sample, error) {
 func (s *sampler) measure(ctx context.Context, c Cell) (sample result.Sample, err error) {
 	r := launch.Request{Setting: c.Setting, Command: launch.Command{
 		Self: s.Self.In(s.Environ), Argv: c.Argv, Keep: keptOutput, Timeout: c.Timeout, Migrations: c.Migrations,
-	}, AnyExit: c.AnyExit}
+	}, Exits: c.Exits}
 	for _, text := range c.Metrics {
 		metric, err := launch.ParseMetric(text)
 		if err != nil {

@@ -17,6 +17,7 @@ var shown = experiment.View{
 	Title: title, Blocks: blocks, Plan: planBlock,
 	Options: []string{"command"},
 	Answer:  answer, Placed: userCommand, Below: useBlock,
+	Derived: failures, Found: "How often the commands failed",
 }
 
 // title returns the heading of `gorun exec`.

@@ -3,6 +3,7 @@ package launch
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	"gorun/internal/result"
@@ -14,8 +15,7 @@ type Request struct {
 	Command
 	Setting
 	Metrics []Metric // the command's own figures, in what it prints; at most as many as result.Exec has
-	// AnyExit: an exit code other than 0, or a signal that ends the command, is not a failure.
-	AnyExit bool
+	Exits   []int    // exit codes other than 0 that are not failures: 128+n is signal n
 }
 
 // Measure runs the command once. It returns an error if the command never ran; a command that failed gives a sample,
@@ -78,12 +78,13 @@ func (m Metric) in(o Outcome) (*float64, error) {
 // Failure describes how a command failed, with the end of its stderr if that was kept; "" if it did not fail.
 func (r Request) Failure(o Outcome) string {
 	how := ""
+	failed := o.ExitCode != 0 && !slices.Contains(r.Exits, o.ExitCode)
 	switch {
 	case o.TimedOut:
 		how = "the command took longer than the timeout"
-	case o.Signal != 0 && !r.AnyExit:
+	case failed && o.Signal != 0:
 		how = fmt.Sprintf("the command was ended by signal %d", o.Signal)
-	case o.ExitCode != 0 && !r.AnyExit:
+	case failed:
 		how = fmt.Sprintf("the command ended with exit code %d", o.ExitCode)
 	case len(o.Left) > 0:
 		how = fmt.Sprintf("the command left processes that cannot be killed: %v", o.Left)

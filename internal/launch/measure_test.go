@@ -80,6 +80,8 @@ func TestFailure(t *testing.T) {
 	} {
 		s, o := measured(t, script, "")
 		assert.Equal(t, want, Request{}.Failure(o), script)
+		assert.Empty(t, Request{Exits: []int{3, 137}}.Failure(o), script)
+		assert.Equal(t, want, Request{Exits: []int{1, 9}}.Failure(o), script)
 		assert.Empty(t, s.Doubts, "whether a failure counts is the caller's to say")
 	}
 	_, o := measured(t, "i=0; while [ $i -lt 1000 ]; do echo $i >&2; i=$((i+1)); done; exit 1", "")

@@ -93,7 +93,7 @@ func (c *Matrix) registerAxes(set *experiment.FlagSet) {
 		}
 		name, _ := pflag.UnquoteUsage(f)
 		a := &axis{kind: f.Value.Type(), flag: matrix.Flag{
-			Name: f.Name, Switch: f.Value.Type() == "bool", Joined: f.Value.Type() == experiment.SeveralType, List: name == "list", Whole: name == "regex" || name == "masks" || name == commandFlag, Default: f.DefValue,
+			Name: f.Name, Switch: f.Value.Type() == "bool", Joined: f.Value.Type() == experiment.SeveralType, List: name == "list", Whole: name == "regex" || name == "masks" || name == "codes" || name == commandFlag, Default: f.DefValue,
 		}}
 		c.axes, c.flags = append(c.axes, a), append(c.flags, a.flag)
 		added := set.VarPF(a, f.Name, "", f.Usage)
