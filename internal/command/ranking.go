@@ -81,10 +81,11 @@ func answer(run *result.Run, _ view.Spec) []view.Statement {
 	for _, finding := range run.Findings {
 		verdicts = append(verdicts, view.Statement{Text: finding.Message})
 	}
-	if !found {
+	judged := func(c result.Cell) bool { return c.Verdict != nil && c.Verdict.Rounds > 0 }
+	switch {
+	case !found, !slices.ContainsFunc(run.Cells, judged):
 		return verdicts
-	}
-	if use == baseline {
+	case use == baseline:
 		return append([]view.Statement{{Text: "Nothing is shown to be better than " + names[baseline] + ": leave the command as it is"}},
 			verdicts...)
 	}

@@ -230,6 +230,9 @@ func (b *Board) Rounds() int { return b.rounds }
 // Round returns the number of samples of the round in progress, or of the next one.
 func (b *Board) Round() int { return len(b.slots) }
 
+// Taken returns the number of samples that the round in progress has.
+func (b *Board) Taken() int { return len(b.taken) }
+
 // Elapsed returns the time of the run up to its last sample, in seconds.
 func (b *Board) Elapsed() float64 { return b.last }
 
@@ -259,7 +262,8 @@ func (b *Board) Warnings() []result.Warning {
 }
 
 // Add adds the sample of the slot that Next returned. A block with an invalid sample is not judged, and a cell whose
-// samples are invalid three times in a row leaves the matrix.
+// samples are invalid three times in a row leaves the matrix. A sample that the budget cut short is taken again when the
+// run is resumed.
 func (b *Board) Add(s result.Sample) error {
 	if b.Done() {
 		return fmt.Errorf("sample %d comes after the end of the run", s.Index)
@@ -270,6 +274,9 @@ func (b *Board) Add(s result.Sample) error {
 	}
 	b.Check(&s)
 	b.last = s.Elapsed
+	if s.Partial {
+		return nil
+	}
 	b.taken = append(b.taken, s)
 	b.faults.Add(s.Cell, s)
 	for f, figure := range b.figures {

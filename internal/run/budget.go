@@ -11,6 +11,9 @@ import (
 	"gorun/internal/hint"
 )
 
+// errEndless is the reason why a command whose first execution lasts too long is not measured.
+var errEndless = errors.New("the command did not end")
+
 // errCut is the reason why a sample that the budget cut short is not judged.
 var errCut = errors.New("the budget ended during the sample")
 
@@ -30,37 +33,89 @@ func (d *driver) within(ctx context.Context, duration float64) (context.Context,
 	return context.WithTimeout(ctx, time.Duration(seconds*float64(time.Second)))
 }
 
+// first returns a context for an execution. It ends after the default budget until an execution of the user's command
+// has ended: a server, for example, does not end by itself. With --samples, --timeout or no budget the user set the limit.
+func (d *driver) first(ctx context.Context) (context.Context, context.CancelFunc) {
+	o := d.options
+	if d.ends || !d.x.Words || o.budgeted || o.budget == 0 || o.changed("timeout") {
+		return context.WithCancel(ctx)
+	}
+	return context.WithTimeout(ctx, o.budget)
+}
+
+// endless returns the error of a user's command whose first execution did not end within the budget.
+func (d *driver) endless() error {
+	budget := fmt.Sprintf("--budget %v", d.options.budget)
+	if !d.options.budgeted {
+		budget = fmt.Sprintf("the default budget, %v", d.options.budget)
+	}
+	return hint.Usage(hint.With(fmt.Errorf("%w within %s", errEndless, budget),
+		"if it ends by itself, "+d.enoughFor(d.options.budget.Seconds()*d.round())+"; if it does not, have each execution ended by --timeout"))
+}
+
 // ended returns the error of work before the first sample that failed with err, or was ended with cut, by the budget or
 // by an interrupt.
-func (d *driver) ended(ctx, cut context.Context, what string, err error) error {
+func (d *driver) ended(ctx, cut context.Context, what, remedy string, err error) error {
 	switch {
 	case err == nil:
 		return nil
 	case ctx.Err() != nil:
 		return ErrInterrupted
+	case cut.Err() != nil && d.cut && !d.ends:
+		return d.endless()
 	case cut.Err() != nil:
-		return hint.Usage(hint.With(fmt.Errorf("--budget %v ended during %s", d.options.budget, what), "give a longer --budget, or less work"))
+		return hint.Usage(hint.With(fmt.Errorf("--budget %v ended during %s", d.options.budget, what), remedy))
 	}
 	return err
 }
 
+// longer is the advice after a --setup that the budget ended: how long it would take is not known.
+const longer = "give a longer --budget, or do this work before gorun begins"
+
+// enoughFor returns the advice to give a budget that holds this many seconds, which is more than the one given.
+func (d *driver) enoughFor(seconds float64) string {
+	text := "give --budget " + typed(1.1*max(seconds, d.options.budget.Seconds())) + " or more"
+	if d.session.begun && d.journal.Regular() {
+		text += ", and --resume"
+	}
+	return text
+}
+
+// round returns the number of samples in a round of a comparison; 0 of other runs.
+func (d *driver) round() float64 {
+	if b, judged := d.order.(*blocks); judged {
+		return float64(b.board.Round())
+	}
+	return 0
+}
+
 // holdsRound returns an error if a budget that was given cannot hold the first round of a comparison whose samples all
-// take as long as the pilot's, which took seconds: one execution of the user's command. Pilots of gorun's own work are not
-// that.
-func (d *driver) holdsRound(seconds float64) error {
-	b, judged := d.order.(*blocks)
+// take as long as the pilot's, each. before is the time of what precedes them.
+func (d *driver) holdsRound(before, each float64) error {
 	o := d.options
-	if !judged || d.fresh || !d.matrix || o.warmup >= 0 || !o.budgeted || o.budget == 0 {
+	least := before + each*d.round()
+	if !o.budgeted || o.budget == 0 || least <= o.budget.Seconds() {
 		return nil
 	}
-	samples := b.board.Round()
-	least := seconds * float64(samples+1)
-	if least <= o.budget.Seconds() {
+	return hint.Usage(hint.With(fmt.Errorf("--budget %v cannot hold one round: %.3g s before it, and %v samples of about %.3g s each",
+		o.budget, before, d.round(), each), d.enoughFor(least)))
+}
+
+// heldRound returns an error if the budget ended in the first round of a comparison, which has no result then. The budget
+// that it names also holds the sample that was cut, which a resumed run takes again; it is a lower bound, because nobody
+// knows how long that sample would have taken.
+func (d *driver) heldRound() error {
+	b, judged := d.order.(*blocks)
+	switch {
+	case !judged || !d.options.budgeted || d.session.run.Partial || b.board.Rounds() > 0 || b.board.Done():
 		return nil
+	case d.cut && !d.ends:
+		return d.endless()
 	}
+	taken, elapsed := float64(b.board.Taken()), d.elapsed()
 	return hint.Usage(hint.With(
-		fmt.Errorf("--budget %v cannot hold one round: a pilot and %d samples, of about %.3g s each", o.budget, samples, seconds),
-		"give --budget "+typed(1.1*least)+" or more"))
+		fmt.Errorf("--budget %v ended after %v of %v samples of the first round", d.options.budget, taken, d.round()),
+		d.enoughFor(d.spent+elapsed+elapsed/(taken+1)*(d.round()-taken))))
 }
 
 // typed returns at least this many seconds, as a person would type them: 300ms, 12s, 1m30s.

@@ -196,22 +196,24 @@ func warn(run *result.Run, warnings []result.Warning) {
 // pilot finds the number of executions that a matrix drops, unless a flag gives it: within a tenth of the budget, as
 // many as the baseline's process needs to become warm. If a part of one execution is enough, that is cut short. An
 // experiment that starts processes executes the baseline once instead: each process is fresh, and only the page cache
-// stays warm.
-func (d *driver) pilot(ctx context.Context) error {
+// stays warm. It returns the seconds that a sample takes after it; if it was cut, the seconds so far.
+func (d *driver) pilot(ctx context.Context) (each float64, err error) {
 	run := d.session.run
 	if run.Matrix == nil || run.Matrix.Warmup >= 0 {
-		return nil
+		return 0, nil
 	}
 	cannot := func(err error) error {
-		if err == nil {
-			return nil
+		if err == nil || errors.Is(err, errEndless) {
+			return err
 		}
 		return hint.With(fmt.Errorf("the baseline cannot be measured: %w", err), hint.Of(err))
 	}
 	baseline := run.Matrix.Baseline
 	if !d.fresh {
 		run.Matrix.Warmup = 0
-		return cannot(retry(ctx, func() error {
+		begun := d.env.Now()
+		err := retry(ctx, func() error {
+			begun = d.env.Now()
 			warmup, err := d.takeSample(ctx, baseline)
 			if err == nil && errors.Is(ctx.Err(), context.DeadlineExceeded) {
 				err = ctx.Err() // after an interrupt, the run is shown without samples
@@ -221,11 +223,12 @@ func (d *driver) pilot(ctx context.Context) error {
 			}
 			run.Warmups = []result.Sample{warmup}
 			return err
-		}))
+		})
+		return d.env.Now().Sub(begun).Seconds(), cannot(err)
 	}
 	compared, err := matrix.Time(run.Matrix, d.x.Columns)
 	if err != nil {
-		return err
+		return 0, err
 	}
 	found, err := matrix.Pilot(d.options.budget/10,
 		func(warmup matrix.Warmup, samples int, budget time.Duration) (executions []matrix.Execution, err error) {
@@ -236,17 +239,21 @@ func (d *driver) pilot(ctx context.Context) error {
 			})
 			for _, s := range a.Samples {
 				executions = append(executions, matrix.Execution{Compared: compared(s), Seconds: s.Seconds})
+				each = s.Seconds
 			}
 			return executions, err
 		})
 	run.Matrix.Warmup, run.Matrix.WarmupSeconds = found.Executions, found.Seconds
-	return cannot(err)
+	if found.Seconds > 0 {
+		return each + found.Seconds, cannot(err)
+	}
+	return each * float64(1+found.Executions), cannot(err)
 }
 
 // retry calls try until it succeeds, at most as often as a cell is tried before it is given up.
 func retry(ctx context.Context, try func() error) (err error) {
 	for range matrix.GivenUpAfter {
-		if err = try(); err == nil || ctx.Err() != nil {
+		if err = try(); err == nil || ctx.Err() != nil || errors.Is(err, errEndless) {
 			return err
 		}
 	}

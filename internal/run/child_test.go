@@ -166,12 +166,13 @@ func TestChildFails(t *testing.T) {
 func TestChildPilot(t *testing.T) {
 	d := freshDriver(t, fake{Takes: []float64{9, 9, 5, 5, 5}})
 	d.session.run.Matrix.Warmup = -1
-	require.NoError(t, d.pilot(t.Context()))
+	_, err := d.pilot(t.Context())
+	require.NoError(t, err)
 	assert.Equal(t, 2, d.session.run.Matrix.Warmup)
 
 	d = freshDriver(t, fake{Wrong: "no"})
 	d.session.run.Matrix.Warmup = -1
-	err := d.pilot(t.Context())
+	_, err = d.pilot(t.Context())
 	require.EqualError(t, err, "the baseline cannot be measured: no")
 	assert.Equal(t, "yes", hint.Of(err))
 }
@@ -180,7 +181,8 @@ func TestChildPilot(t *testing.T) {
 func TestChildPilotFindsAPart(t *testing.T) {
 	d := freshDriver(t, fake{Takes: []float64{0.1}})
 	d.session.run.Matrix.Warmup = -1
-	require.NoError(t, d.pilot(t.Context()))
+	_, err := d.pilot(t.Context())
+	require.NoError(t, err)
 	assert.Equal(t, 1, d.session.run.Matrix.Warmup)
 	assert.Equal(t, 0.02, d.session.run.Matrix.WarmupSeconds)
 

@@ -76,6 +76,8 @@ type driver struct {
 	begun      time.Time               // the samples
 	spent      float64                 // seconds of the budget that the preparation took
 	executed   int                     // warm-ups of the sample in progress, or of the last one
+	cut        bool                    // the last execution of the user's command was ended
+	ends       bool                    // one ended by itself
 
 	drawStanding func(result.Standing) // nil: no display
 }
@@ -141,6 +143,9 @@ func drive(ctx context.Context, e Env, o *Options, p plan) (err error) {
 	d.warn(d.others.warnings())
 	if err := d.judge(); err != nil {
 		return err
+	}
+	if err := d.heldRound(); err != nil {
+		return worseOutcome(err, d.endJournal(o))
 	}
 	status := d.end()
 	d.x.Explain(d.session.run, d.cellContents())
@@ -386,6 +391,7 @@ func (d *driver) newOrder() (schedule, error) {
 	}
 	run.Matrix.Budget = o.budget.Seconds()
 	for _, s := range run.Samples {
+		d.ends = d.ends || !s.Partial
 		d.tally.add(s)
 		if err := order.add(s, s.Elapsed); err != nil {
 			return nil, fmt.Errorf("%s: %w", o.out, err)
@@ -399,26 +405,32 @@ func (d *driver) newOrder() (schedule, error) {
 // time counts for a budget that was given.
 func (d *driver) prepare(ctx context.Context) error {
 	d.tally.plan(d.order.course(), d.before)
+	begun := d.env.Now()
+	took := func() float64 { return d.env.Now().Sub(begun).Seconds() }
 	if d.matrix && d.options.budgeted {
-		begun := d.env.Now()
 		defer func() {
-			d.spent = d.env.Now().Sub(begun).Seconds()
+			d.spent = took()
 			d.order.spend(d.spent)
 		}()
+	}
+	if d.resumed {
+		if _, more := d.order.next(d.before); !more {
+			return nil // there is nothing to prepare for
+		}
 	}
 	cut, cancel := d.within(ctx, 0)
 	defer cancel()
 	if err := d.ready(cut); err != nil || d.resumed {
-		return d.ended(ctx, cut, "--setup", err)
+		return d.ended(ctx, cut, "--setup", longer, err)
 	}
-	begun := d.env.Now()
-	if err := d.pilot(cut); err != nil {
-		return d.ended(ctx, cut, "the pilot", err)
+	each, err := d.pilot(cut)
+	if err != nil {
+		return d.ended(ctx, cut, "the pilot", d.enoughFor(took()+each*d.round()), err)
 	}
-	if err := d.holdsRound(d.env.Now().Sub(begun).Seconds()); err != nil && ctx.Err() == nil {
+	if err := d.holdsRound(took(), each); err != nil && ctx.Err() == nil {
 		return err
 	}
-	err := d.options.journal().Failed(d.journal.Write(result.Line{Header: d.session.run}))
+	err = d.options.journal().Failed(d.journal.Write(result.Line{Header: d.session.run}))
 	d.session.begun = err == nil
 	return err
 }
@@ -482,7 +494,7 @@ func (d *driver) sampleWithHooks(ctx context.Context, watcher *measure.Watcher, 
 // two processes that wait for each other by spinning, for example, take a thousand times as long on the only CPU left.
 // The user's command is not ended.
 func (d *driver) sampleOn(ctx context.Context, cell int) (sample result.Sample, err error) {
-	cut, cancel := context.WithCancel(ctx)
+	cut, cancel := d.first(ctx)
 	defer cancel()
 	machine := placement.WatchMachine(func() {
 		if !d.x.Words {
@@ -491,6 +503,12 @@ func (d *driver) sampleOn(ctx context.Context, cell int) (sample result.Sample, 
 	})
 	sample, err = d.sampler.Sample(cut, d.cells[cell].Do)
 	_, changes := machine.End()
+	if d.x.Words {
+		d.cut = cut.Err() != nil
+		if d.ends = d.ends || !d.cut; d.cut && ctx.Err() == nil {
+			return sample, d.endless()
+		}
+	}
 	ended := ctx.Err() == nil && cut.Err() != nil
 	if ended {
 		sample.Partial = false // the run continues: the sample ended because of a mismatch
@@ -550,8 +568,8 @@ func (d *driver) sample(ctx context.Context) error {
 		if err != nil && errors.Is(err, cut.Err()) {
 			break
 		}
-		if err != nil && d.passed {
-			return err // the user's command was not run at all
+		if err != nil && (d.passed || errors.Is(err, errEndless)) {
+			return err // with passed, the user's command was not run at all
 		}
 		if err != nil {
 			d.fault, sample = err, result.InvalidSample(err)

@@ -567,16 +567,77 @@ func TestBudgetHoldsARound(t *testing.T) {
 		o    Options
 		want string // the hint; "": it is not refused
 	}{
-		"too short":   {Options{warmup: -1, budget: 11 * time.Second, budgeted: true}, "give --budget 14s or more"},
-		"enough":      {Options{warmup: -1, budget: 12 * time.Second, budgeted: true}, ""},
-		"the default": {Options{warmup: -1, budget: time.Second}, ""},
-		"no limit":    {Options{warmup: -1, budgeted: true}, ""},
+		"too short":   {Options{budget: 11 * time.Second, budgeted: true}, "give --budget 15s or more"},
+		"enough":      {Options{budget: 13 * time.Second, budgeted: true}, ""},
+		"the default": {Options{budget: time.Second}, ""},
+		"no limit":    {Options{budgeted: true}, ""},
 	} {
-		err := newTestRun(t, experiment.Blocks, 2, c.o).holdsRound(3)
+		err := newTestRun(t, experiment.Blocks, 2, c.o).holdsRound(4, 3)
 		assert.Equal(t, c.want != "", hint.IsUsage(err), name)
 		assert.Equal(t, c.want, hint.Of(err), name)
 	}
+	assert.NoError(t, newTestRun(t, experiment.InOrder, 2, Options{budget: time.Second, budgeted: true}).holdsRound(1, 3))
 	for seconds, want := range map[float64]string{0.21: "300ms", 0.3: "300ms", 12.1: "13s", 41: "45s", 61: "1m30s", 120: "2m", 3601: "1h10m"} {
 		assert.Equal(t, want, typed(seconds))
 	}
+}
+
+// A comparison whose budget ends in the first round is refused. With the budget that is named, the resumed run takes the
+// sample that was cut again.
+func TestBudgetEndsInTheFirstRound(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newTestRun(t, experiment.Blocks, 2, Options{budget: 2500 * time.Millisecond, budgeted: true})
+		cut := false
+		r.takes = func(int, int) time.Duration { return 0 }
+		r.before = func(ctx context.Context, _ int) error {
+			begun := time.Now()
+			select {
+			case <-time.After(time.Second):
+			case <-ctx.Done():
+			}
+			cut = ctx.Err() != nil
+			r.clock = r.clock.Add(time.Since(begun))
+			return nil
+		}
+		r.spoil = func(s *result.Sample, _, _ int) { s.Seconds, s.Partial = 1, cut }
+		require.NoError(t, r.sample(t.Context()))
+		err := r.heldRound()
+		require.EqualError(t, err, "--budget 2.5s ended after 2 of 3 samples of the first round")
+		assert.True(t, hint.IsUsage(err))
+		assert.Equal(t, "give --budget 4s or more", hint.Of(err))
+
+		r.options.budget, r.path = 4*time.Second, filepath.Join(t.TempDir(), "again.jsonl")
+		r.open(t)
+		require.NoError(t, r.sample(t.Context()))
+		require.NoError(t, r.heldRound())
+		samples := r.result().Samples
+		require.Len(t, samples, 4)
+		assert.True(t, samples[2].Partial)
+		samples[2].Slot.Elapsed = samples[3].Slot.Elapsed
+		assert.Equal(t, samples[2].Slot, samples[3].Slot)
+	})
+}
+
+// unending is a command that ends only when it is ended.
+type unending struct{ experiment.Sampler[any] }
+
+func (unending) Sample(ctx context.Context, _ any) (result.Sample, error) {
+	<-ctx.Done()
+	return result.Sample{Partial: true}, nil
+}
+
+// The default budget ends the first execution of the user's command, and a --timeout is the user's own limit.
+func TestEndless(t *testing.T) {
+	r := newTestRun(t, experiment.Blocks, 2, Options{budget: time.Millisecond, changed: func(string) bool { return false }})
+	r.x.Words, r.sampler = true, unending{}
+	_, err := r.sampleOn(t.Context(), 0)
+	require.EqualError(t, err, "the command did not end within the default budget, 1ms")
+	assert.True(t, hint.IsUsage(err))
+	assert.Contains(t, hint.Of(err), "give --budget 100ms or more; if it does not, have each execution ended by --timeout")
+
+	r.options.changed = func(flag string) bool { return flag == "timeout" }
+	ctx, cancel := r.first(t.Context())
+	defer cancel()
+	_, limited := ctx.Deadline()
+	assert.False(t, limited)
 }

@@ -583,13 +583,13 @@ func (c *Matrix) show(ctx context.Context, p plan) (err error) {
 		cut, cancel := d.within(ctx, 0)
 		defer cancel()
 		if err := d.ready(cut); err != nil {
-			return d.ended(ctx, cut, "--setup", err)
+			return d.ended(ctx, cut, "--setup", longer, err)
 		}
 		run.Matrix.Warmup = max(1, run.Matrix.Warmup)
 		begun := c.env.Now()
 		sample, err := d.takeSample(cut, run.Matrix.Baseline)
 		if cut.Err() != nil {
-			return d.ended(ctx, cut, "the estimate", cut.Err())
+			return d.ended(ctx, cut, "the estimate", "give a longer --budget", cut.Err())
 		}
 		if err != nil {
 			return err

@@ -181,7 +181,8 @@ func (o *Options) registerPlain(flags *experiment.FlagSet, x experiment.Experime
 		flags.Files("svg", "svg")
 	}
 	if !x.Sampling.Fixed {
-		flags.IntVarP(&o.samples, "samples", "r", o.samples, "samples to take; a number given here is not cut by the default budget")
+		flags.IntVarP(&o.samples, "samples", "r", o.samples, "samples to take; a number given here is not cut by the default budget,\n"+
+			"only by one that is given")
 		flags.IntVarP(&o.warmup, "warmup", "w", o.warmup, "executions to drop first")
 		flags.DurationVar(&o.budget, "budget", o.budget, "begin no sample after this time; if given, it also cuts the\n"+
 			"sample in progress (0: no limit)")
@@ -230,7 +231,8 @@ func (o *Options) registerRest(flags *experiment.FlagSet) {
 // registerDesign adds the flags for comparing the cells of a matrix.
 func (o *Options) registerDesign(flags *experiment.FlagSet) {
 	o.precision, o.margin, o.resumes = defaultPrecision, defaultMargin, true
-	flags.IntVarP(&o.samples, "samples", "r", 0, "samples of each cell (0: until the differences are known)")
+	flags.IntVarP(&o.samples, "samples", "r", 0, "samples of each cell (0: until the differences are known); the default budget does\n"+
+		"not cut them; a budget that is given does, and what is complete then is judged")
 	flags.IntVarP(&o.warmup, "warmup", "w", -1, "executions that each process drops first (-1: as many as a pilot finds necessary)")
 	flags.DurationVar(&o.budget, "budget", defaultBudget, "begin no round that would not end within this time; if given,\n"+
 		"it also counts what precedes the samples, and ends what is in progress (0: no limit)")

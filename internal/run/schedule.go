@@ -10,6 +10,7 @@ import (
 	"gorun/internal/experiment"
 	"gorun/internal/matrix"
 	"gorun/internal/result"
+	"gorun/internal/units"
 )
 
 // schedule decides which cell is sampled next. The next cell depends only on the kind of schedule, the seed, the cells
@@ -28,6 +29,9 @@ type schedule interface {
 	// warnings returns warnings about planned samples that were not taken, and about cells that were given up.
 	warnings() []result.Warning
 }
+
+// uncut is the advice where the budget ended before all planned samples were taken.
+const uncut = "give a longer --budget, or --samples without --budget for a fixed number"
 
 // laps takes the cells in turn: a plain run, whose cells are not compared.
 type laps struct {
@@ -141,8 +145,7 @@ func (l *laps) warnings() []result.Warning {
 		})
 	case l.duration == 0 && l.faults.Left(l.cells) > 0 && l.lap < l.warmup+l.samples:
 		warnings = append(warnings, result.Warning{
-			Code: "budget", Message: "the budget ended before all samples were taken",
-			Hint: "give --samples for a fixed number, or a longer --budget",
+			Code: "budget", Message: "the budget ended before all samples were taken", Hint: uncut,
 		})
 	}
 	return warnings
@@ -236,7 +239,7 @@ func (b *blocks) check(s *result.Sample, _ float64) bool {
 
 func (b *blocks) add(s result.Sample, elapsed float64) error {
 	err := b.board.Add(s)
-	if err == nil && b.board.Between() {
+	if err == nil && b.board.Between() && !s.Partial {
 		b.last, b.begun = elapsed-b.begun, elapsed
 	}
 	return err
@@ -252,13 +255,11 @@ func (b *blocks) warnings() []result.Warning {
 		return warnings
 	}
 	w := result.Warning{
-		Code:    "budget",
+		Code: "budget", Hint: uncut,
 		Message: fmt.Sprintf("the budget ended after %d of %d samples of each cell", b.board.Rounds(), b.samples),
-		Hint:    "give --samples for a fixed number, or a longer --budget",
 	}
 	if b.samples == 0 {
-		w.Message = fmt.Sprintf("the budget ended after %d rounds, before all cells were decided", b.board.Rounds())
-		w.Hint = "give a longer --budget, or --samples for a fixed number"
+		w.Message = fmt.Sprintf("the budget ended after %s, before all cells were decided", units.Things(b.board.Rounds(), "round"))
 	}
 	return append(warnings, w)
 }

@@ -26,7 +26,8 @@ func NewSourced(e Env, x experiment.Experiment, source experiment.Source) (*Matr
 	set.Files("svg", "svg")
 	set.Group(experiment.GroupCells)
 	c.registerDesign(set)
-	set.Lookup("budget").Usage = "begin no round that would not end within this time (0: no limit;\n" +
+	set.Lookup("budget").Usage = "begin no round that would not end within this time; if given, it also counts\n" +
+		"what precedes the samples except building, and ends what is in progress (0: no limit;\n" +
 		"default: as long as the number of cells needs)"
 	set.Lookup("budget").DefValue = "0s"
 	c.registerRest(set)
