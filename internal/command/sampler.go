@@ -19,6 +19,7 @@ const exitTimedOut = 124
 // sampler runs the commands.
 type sampler struct {
 	experiment.Setting
+	experiment.Variation
 	cells    []Cell
 	prepared bool // Prepare was called
 	// The processes that --setup and the last --prepare left.
@@ -41,7 +42,7 @@ func (s *sampler) Sample(ctx context.Context, c Cell) (result.Sample, error) {
 // could not be started gives an invalid sample.
 func (s *sampler) measure(ctx context.Context, c Cell) (sample result.Sample, err error) {
 	r := launch.Request{Setting: c.Setting, Command: launch.Command{
-		Self: s.Self.In(s.Environ), Argv: c.Argv, Keep: keptOutput, Timeout: c.Timeout, Migrations: c.Migrations,
+		Self: s.Self.In(s.Environ), Argv: c.Argv, Keep: keptOutput, Timeout: c.Timeout, Migrations: c.Migrations, Padding: s.Padding,
 	}, Exits: c.Exits}
 	for _, text := range c.Metrics {
 		metric, err := launch.ParseMetric(text)

@@ -24,6 +24,7 @@ var conditions = []condition{
 	{"governor", Timing, true, governor},
 	{"turbo", Timing, true, turbo},
 	{"clock source", Timing, true, clockSource},
+	{"addresses", Timing, true, addresses},
 	{"mitigations", Timing, false, mitigations},
 	{"cpus", Placement, false, cpus},
 	{"offline cpus", Placement, true, offline},

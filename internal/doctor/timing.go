@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"gorun/internal/cgroup"
+	"gorun/internal/result"
 	"gorun/internal/sysfs"
 	"gorun/internal/units"
 )
@@ -169,6 +170,20 @@ func clockSource(s Subject, _ *Trial) *Condition {
 		Effect: "reading the clock takes a system call or longer, which weighs on short samples",
 		Remedy: "see the kernel's log for why the TSC is not used (dmesg | grep -i tsc)",
 	}
+}
+
+func addresses(s Subject, _ *Trial) *Condition {
+	switch s.Host.ASLR {
+	case "":
+		return &Condition{Level: OK, Value: "not reported"}
+	case result.NoASLR:
+		return &Condition{
+			Level: Note, Value: "fixed", Digest: "fixed addresses",
+			Effect: "the stack's address depends on the size of the arguments and of the environment, and so may a program's speed",
+			Remedy: "leave out setarch -R, or set kernel.randomize_va_space to 2",
+		}
+	}
+	return &Condition{Level: OK, Value: "randomised"}
 }
 
 func mitigations(s Subject, _ *Trial) *Condition {

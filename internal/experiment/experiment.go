@@ -166,12 +166,23 @@ type (
 		Before(ctx context.Context, cell C) error
 		After(ctx context.Context, cell C) error
 	}
+	// Varied changes, before a sample of a judged run, what must not decide about it.
+	Varied interface{ Vary(Variation) }
 	// Ender has a last word, after the last sample: warnings for the result, and the error that gorun ends with when the
 	// result has been shown; nil: none.
 	Ender interface {
 		End() ([]result.Warning, error)
 	}
 )
+
+// Variation is what differs from sample to sample of a judged run by design, whatever the cell. A sampler embeds it.
+type Variation struct {
+	Round   int
+	Padding int // of the environment of the user's command, in bytes
+}
+
+// Vary implements Varied.
+func (v *Variation) Vary(to Variation) { *v = to }
 
 // Status is the exit code of the user's command, which gorun passes on.
 type Status int

@@ -20,13 +20,16 @@ import (
 const keptOutput = 16 << 20
 
 // sampler runs pieces of benchmarks.
-type sampler struct{ experiment.Setting }
+type sampler struct {
+	experiment.Setting
+	experiment.Variation
+}
 
 // Sample runs the piece of a cell. A benchmark that failed is an invalid sample.
 func (s *sampler) Sample(ctx context.Context, c Cell) (sample result.Sample, err error) {
 	argv := slices.Concat([]string{c.Binary}, benchmark{name: c.Benchmark}.arguments(c.Procs, c.Repeats), c.Arguments)
 	r := launch.Request{Setting: c.Setting, Command: launch.Command{
-		Self: s.Self.In(s.Environ), Argv: argv, Dir: c.Dir, Keep: keptOutput, Timeout: c.Limit,
+		Self: s.Self.In(s.Environ), Argv: argv, Dir: c.Dir, Keep: keptOutput, Timeout: c.Limit, Padding: s.Padding,
 	}}
 	sample, o, err := r.Measure(ctx, s.Machine)
 	if err != nil {

@@ -31,8 +31,8 @@ var shown = experiment.View{
 func title(run *result.Run, _ view.Spec) (title string, parts []string) {
 	title = "gorun bench"
 	if m := run.Matrix; m != nil {
-		parts = append(parts, units.Things(len(run.Cells), "cell"), units.Things(len(run.Samples), "sample"), "margin "+units.Share(m.Margin),
-			"alpha "+units.Share(m.Alpha))
+		parts = append(parts, units.Things(len(run.Cells), "cell"), units.Things(len(run.Samples), "sample"))
+		parts = append(append(parts, m.LayoutWords()...), "margin "+units.Share(m.Margin), "alpha "+units.Share(m.Alpha))
 	}
 	return title, parts
 }

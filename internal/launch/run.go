@@ -43,6 +43,10 @@ type Command struct {
 	// Migrations: moves of the command's and its descendants' threads between CPUs are counted.
 	Migrations bool
 
+	// Padding is the number of bytes by which the command's environment is made longer, in PaddingVariable; 0: none. It moves the
+	// stack.
+	Padding int
+
 	// Passed: the user interacts with the command. On a terminal it stays in the process group, so that it gets the
 	// keys and may read; signals to this process are passed on to it. Otherwise it has its own process group and gets
 	// only the signals that end it.
@@ -107,7 +111,7 @@ func Run(ctx context.Context, c Command, s Setting) (Outcome, error) {
 		}
 		r.close()
 	}()
-	asked, err := json.Marshal(order{s, c.Migrations, c.Leaves != nil})
+	asked, err := json.Marshal(order{s, c.Migrations, c.Leaves != nil, c.Padding})
 	if err != nil {
 		return Outcome{}, err
 	}

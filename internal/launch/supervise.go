@@ -8,6 +8,7 @@ import (
 	"os/signal"
 	"runtime"
 	"strconv"
+	"strings"
 	"sync"
 	"syscall"
 	"time"
@@ -39,6 +40,19 @@ type order struct {
 	Setting
 	Migrations bool `json:"migrations,omitempty"`
 	Leaves     bool `json:"leaves,omitempty"` // processes that the command leaves live until Run's process closes control
+	Padding    int  `json:"padding,omitempty"`
+}
+
+// PaddingVariable is the environment variable whose value only has a length.
+const PaddingVariable = "GORUN_PADDING"
+
+// environ returns the environment of the command.
+func (o order) environ(env []string) []string {
+	env = o.Setting.environ(env)
+	if o.Padding == 0 {
+		return env
+	}
+	return append(env[:len(env):len(env)], PaddingVariable+"="+strings.Repeat("x", o.Padding))
 }
 
 // answer is the message that a supervisor sends to Run at the end.

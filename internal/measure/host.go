@@ -52,6 +52,9 @@ func ReadHost(root fs.FS, m *topology.Machine, environ []string) (result.Host, [
 	} {
 		*field, _ = sysfs.ReadString(root, name)
 	}
+	if linux.FixedAddresses(root) {
+		h.ASLR = result.NoASLR
+	}
 	if thp, err := sysfs.ReadString(root, "sys/kernel/mm/transparent_hugepage/enabled"); err == nil {
 		h.THP = chosen(thp)
 	}

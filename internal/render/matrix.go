@@ -75,7 +75,7 @@ func matrixHeading(run *result.Run, of experiment.View, options view.Spec, opts 
 		}
 		parts = append(parts, dropped)
 	}
-	parts = append(parts, "margin "+units.Share(m.Margin), "alpha "+units.Share(m.Alpha))
+	parts = append(append(parts, m.LayoutWords()...), "margin "+units.Share(m.Margin), "alpha "+units.Share(m.Alpha))
 
 	var block strings.Builder
 	for _, line := range term.WrapPhrases([]term.Phrase{{Text: title}}, width, opts) {

@@ -2,6 +2,7 @@ package result
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 	"strconv"
 
@@ -24,7 +25,8 @@ type Matrix struct {
 	WarmupSeconds float64  `json:"warmup_seconds,omitempty"`
 	Budget        float64  `json:"budget_seconds"` // no round begins that would not end within it; 0: no limit
 	Order         Order    `json:"order"`
-	Columns       []Column `json:"columns,omitempty"` // of the table; none: the flags that differ
+	Padding       int      `json:"padding_bytes,omitempty"` // of the environment of each sample, at most; 0: none
+	Columns       []Column `json:"columns,omitempty"`       // of the table; none: the flags that differ
 	// Comparisons of two cells other than the baseline, declared before the first sample.
 	Contrasts []Contrast `json:"contrasts,omitempty"`
 
@@ -50,6 +52,14 @@ func (m *Matrix) WarmupWords() string {
 	words := strconv.Itoa(m.Warmup)
 	if m.WarmupSeconds > 0 {
 		words += ", cut after " + strconv.FormatFloat(m.WarmupSeconds, 'g', -1, 64) + " s"
+	}
+	return words
+}
+
+// LayoutWords describes how the layout of memory varies from sample to sample; empty where it does not by design.
+func (m *Matrix) LayoutWords() (words []string) {
+	if m.Padding > 0 {
+		words = append(words, fmt.Sprintf("environment padded by up to %d bytes", m.Padding))
 	}
 	return words
 }

@@ -73,11 +73,15 @@ type Host struct {
 	Topology      string   `json:"topology,omitempty"` // a hash of which CPUs share what
 	SMT           string   `json:"smt,omitempty"`
 	Turbo         string   `json:"turbo,omitempty"`
-	Mitigations   string   `json:"mitigations,omitempty"` // a hash of the kernel's list
-	ASLR          string   `json:"aslr,omitempty"`
+	Mitigations   string   `json:"mitigations,omitempty"`        // a hash of the kernel's list
+	ASLR          string   `json:"aslr,omitempty"`               // randomize_va_space, or NoASLR
 	MemoryLimit   uint64   `json:"memory_limit_bytes,omitempty"` // of the cgroup
 	Environment   string   `json:"environment,omitempty"`        // the variables that reach the samples, name by name
 }
+
+// NoASLR is the Host.ASLR of a run whose programs have the same addresses each time: because of the system, or of the
+// personality that they inherit.
+const NoASLR = "0"
 
 // Sample is one measured execution.
 type Sample struct {

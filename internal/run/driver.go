@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math/rand/v2"
 	"os"
 	"runtime"
 	"slices"
@@ -317,6 +318,11 @@ func (d *driver) open(ctx context.Context, watcher *measure.Watcher) (err error)
 		}
 		d.onClose(d.sampler.Close)
 		d.takeSample = d.watchedSampler(watcher)
+		if run := d.session.run; d.matrix && run.Host.ASLR == result.NoASLR {
+			if _, varied := experiment.Part[experiment.Varied](d.sampler); varied {
+				run.Matrix.Padding = mostPadding
+			}
+		}
 		if of, ok := experiment.Part[experiment.Live](d.sampler); ok {
 			live = of.Live
 		}
@@ -559,6 +565,7 @@ func (d *driver) sample(ctx context.Context) error {
 		}
 		d.running.Store(int64(slot.Cell))
 		d.showStanding()
+		d.vary(slot)
 		last := len(run.Samples) - 1
 		d.awaitCPUs(cut, last >= 0 && run.Samples[last].Quality.Verdict == result.Invalid)
 		sample, err := d.takeSample(cut, slot.Cell)
@@ -607,6 +614,26 @@ func (d *driver) sample(ctx context.Context) error {
 		d.warn(d.order.warnings())
 	}
 	return nil
+}
+
+// mostPadding is the size of a page: what lies further apart is in other lines of the cache, and in pages of its own.
+const mostPadding = 4096
+
+// vary has a sampler of the user's command use what the design gives to the next sample. Where addresses are fixed, the
+// size of the environment and of the arguments decides where the stack begins, so that two commands could differ by their
+// names. The padding is drawn for each sample on its own: what each cell gets then has the same distribution, in any order.
+// The kernel aligns the stack to 16 bytes.
+func (d *driver) vary(slot result.Slot) {
+	of, ok := experiment.Part[experiment.Varied](d.sampler)
+	if !ok || !d.matrix {
+		return
+	}
+	v := experiment.Variation{Round: slot.Round}
+	if run := d.session.run; run.Matrix.Padding > 0 {
+		random := rand.New(rand.NewPCG(run.Seed, 1<<63+uint64(len(run.Samples))))
+		v.Padding = 16 * (1 + random.IntN(run.Matrix.Padding/16))
+	}
+	of.Vary(v)
 }
 
 // patience is the time that a sample waits for missing CPUs.

@@ -494,6 +494,41 @@ func TestBlocksResume(t *testing.T) {
 	}
 }
 
+// varied records how the samples of a run vary.
+type varied struct {
+	experiment.Variation
+	of []experiment.Variation
+}
+
+func (v *varied) Vary(to experiment.Variation) { v.of = append(v.of, to) }
+func (v *varied) Close() error                 { return nil }
+func (v *varied) Sample(context.Context, any) (s result.Sample, err error) {
+	return s, err
+}
+
+// What varies follows from the seed and the sample's number alone, so that it favours no cell and is the same after --resume.
+func TestVary(t *testing.T) {
+	of := func(cells, padding int) []experiment.Variation {
+		r, v := newTestRun(t, experiment.Blocks, cells, Options{samples: 60 / (cells + 1)}), &varied{}
+		r.sampler, r.result().Matrix.Padding = v, padding
+		require.NoError(t, r.sample(t.Context()))
+		return v.of
+	}
+	two, three := of(2, 4096), of(3, 4096)
+	require.Len(t, two, 60)
+	sizes := map[int]bool{}
+	for i, v := range two {
+		assert.Equal(t, i/3, v.Round)
+		assert.Equal(t, v.Padding, three[i].Padding)
+		assert.True(t, 16 <= v.Padding && v.Padding <= 4096 && v.Padding%16 == 0, v.Padding)
+		sizes[v.Padding] = true
+	}
+	assert.Greater(t, len(sizes), 40)
+	for _, v := range of(2, 0) {
+		assert.Zero(t, v.Padding)
+	}
+}
+
 // A sample that succeeded as ctx ended may still have been cut short, so judged runs do not keep it.
 func TestBlocksInterrupted(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
