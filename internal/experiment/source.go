@@ -27,4 +27,6 @@ type Found struct {
 	Spec     map[string]string // what else all cells have in common
 	// Alone: nothing can be compared, because only one program has something to measure. These say what that is.
 	Alone []result.Warning
+	// Layouts is the number of orders of the programs' functions: round i uses number i mod Layouts.
+	Layouts int
 }

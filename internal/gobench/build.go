@@ -35,6 +35,9 @@ func (s *Source) prepare(ctx context.Context, args []string) error {
 		}
 	}
 	if !revision && (isFile(s.base) || s.base == "" && len(args) == 1 && isFile(args[0])) {
+		if s.layouts > 1 {
+			return errGivenLayouts
+		}
 		return s.given(args)
 	}
 	if info, err := os.Stat(s.base); s.base != "" && !revision && (err != nil || !info.IsDir()) {
@@ -58,6 +61,9 @@ func (s *Source) prepare(ctx context.Context, args []string) error {
 		if err := s.checkOut(ctx, common); err != nil {
 			return err
 		}
+	}
+	if err := s.readLinkFlags(ctx); err != nil {
+		return err
 	}
 	for i := range s.sides {
 		if err := s.build(ctx, i, args); err != nil {
@@ -204,9 +210,8 @@ func (s *Source) build(ctx context.Context, i int, args []string) error {
 			return err
 		}
 		b := binary{pkg: l.ImportPath, dir: l.Dir, path: filepath.Join(s.folder.Path, fmt.Sprintf("%d-%d.test", i, len(side.packages)))}
-		build := append(s.tagged([]string{"go", "test", "-c", "-trimpath", "-o", b.path}), l.ImportPath)
-		if _, err := s.call(ctx, in, build...); err != nil {
-			return hint.With(fmt.Errorf("%s does not build: %w", cmp.Or(side.name, workTree), err), side.lacks)
+		if err := s.link(ctx, in, b.path, l.ImportPath); err != nil {
+			return hint.With(fmt.Errorf("%s does not build: %w", cmp.Or(side.name, workTree), err), cmp.Or(hint.Of(err), side.lacks))
 		}
 		if b.sum, err = sum(b.path); err != nil {
 			return err

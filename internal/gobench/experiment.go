@@ -55,6 +55,7 @@ type Cell struct {
 	Benchmark string
 	Revision  string
 	Binary    string
+	Layouts   int    // of the binary
 	Dir       string // of the package
 	Arguments []string
 	Procs     int // of -test.cpu; 0: it is not given
@@ -122,7 +123,7 @@ func (f *flags) Resolve(m experiment.Machine) (r experiment.Resolution[Cell], er
 		}
 		cell := experiment.Cell[Cell]{
 			Do: Cell{
-				Package: b.pkg, Benchmark: b.name, Revision: f.revision, Binary: binary.path, Dir: binary.dir, Procs: b.procs,
+				Package: b.pkg, Benchmark: b.name, Revision: f.revision, Binary: binary.path, Layouts: f.source.layouts, Dir: binary.dir, Procs: b.procs,
 				Repeats: b.repeats, Limit: b.limit, Setting: s,
 				Arguments: f.source.Own,
 			},

@@ -29,7 +29,9 @@ type Source struct {
 	tags      string
 	cpu       string
 	benchtime string
+	layouts   int
 
+	ldflags    []string // the user's own, of the linker
 	setting    experiment.Setting
 	folder     *guardian.Folder
 	sides      []side // the base first, if there is one
@@ -77,6 +79,8 @@ func (s *Source) Register(set *experiment.FlagSet) {
 	set.StringVar(&s.tags, "tags", "", "build `tags`, as of go build")
 	set.StringVar(&s.cpu, "cpu", "", "run each benchmark with these `values` of GOMAXPROCS, by commas, as -cpu of go test")
 	set.StringVar(&s.benchtime, "benchtime", "75ms", "length of a piece of a benchmark: a `time`, or a number of iterations as 100x")
+	set.IntVar(&s.layouts, "layouts", 1, "link each test binary this `often`, with its functions in another order, and compare\n"+
+		"both sides in one order in each round: a verdict is then about the code, not about one order")
 	set.Group("Benchmarks")
 }
 
@@ -103,6 +107,7 @@ func (s *Source) Open(ctx context.Context, setting experiment.Setting, args []st
 	if len(s.benchmarks) == 0 {
 		return experiment.Found{Alone: s.warnings}, nil
 	}
+	f.Layouts = s.layouts
 	f.Flag, f.Budget = revisionFlag, max(leastBudget, time.Duration(len(s.benchmarks))*budgetEach)
 	if len(s.Own) > 0 {
 		f.Spec = map[string]string{"arguments": shell.Join(s.Own)}
@@ -151,6 +156,9 @@ func (s *Source) validate() (piece time.Duration, iterations int, err error) {
 		if set := sets.FindStringSubmatch(arg); set != nil {
 			return 0, 0, hint.With(fmt.Errorf("%s after --: gorun sets this flag of the test binaries itself", arg), cmp.Or(instead[set[1]], "leave it out"))
 		}
+	}
+	if err := s.checkLayouts(); err != nil {
+		return 0, 0, err
 	}
 	for _, text := range s.procs() {
 		if n, err := strconv.Atoi(text); err != nil || n < 1 {
@@ -220,6 +228,9 @@ func (s *Source) repeat(b benchmark, given []string) []string {
 		argv = append(argv, "--base="+s.base)
 	}
 	argv = append(argv, "--bench="+exact(b.name))
+	if s.layouts > 1 {
+		argv = append(argv, fmt.Sprintf("--layouts=%d", s.layouts))
+	}
 	if b.procs > 0 {
 		argv = append(argv, fmt.Sprintf("--cpu=%d", b.procs))
 	}

@@ -119,7 +119,7 @@ func blocks(run *result.Run, _ view.Spec, opts term.Options) []string {
 	if run.Matrix == nil {
 		return []string{view.SamplesBlock(run, opts)}
 	}
-	return []string{view.NextBlock(run, opts), table(run, opts), view.ControlBlock(run, opts), view.DoubtsBlock(run, opts)}
+	return []string{view.NextBlock(run, opts), table(run, opts), layoutsBlock(run, opts), view.ControlBlock(run, opts), view.DoubtsBlock(run, opts)}
 }
 
 // table has a row for each cell that is compared with another one.
@@ -163,6 +163,23 @@ func table(run *result.Run, opts term.Options) string {
 		rows = append(rows, row)
 	}
 	return term.JudgedGrid(columns, "verdict", rows, opts)
+}
+
+// layoutsBlock lists the ratio of each layout, for each cell that is compared with another one.
+func layoutsBlock(run *result.Run, opts term.Options) string {
+	var block strings.Builder
+	for i := range run.Cells {
+		cell := &run.Cells[i]
+		if len(cell.Layouts) == 0 || cell.Verdict == nil {
+			continue
+		}
+		words := make([]string, len(cell.Layouts))
+		for j, ratio := range cell.Layouts {
+			words[j] = units.Changes{Step: cell.Verdict.Step}.Ratio(ratio)
+		}
+		block.WriteString(term.Paragraph("layouts of "+strings.TrimSpace(name(run, cell))+": ", strings.Join(words, ", "), opts.Columns()))
+	}
+	return block.String()
 }
 
 // median shows the median of a cell.

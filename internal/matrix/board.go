@@ -3,6 +3,7 @@ package matrix
 import (
 	"errors"
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -56,8 +57,12 @@ type block struct {
 // comparison names a cell and the one that it is compared with, usually its baseline.
 type comparison struct{ cell, against int }
 
-// pair holds the disturbances of a cell's sample and of the one that it is compared with in its block.
-type pair struct{ cell, base result.Signals }
+// pair holds what is compared of a cell's sample and of the one that it is compared with in its block.
+type pair struct {
+	cell, base result.Signals
+	round      int
+	logs       []float64 // by figure, the logarithm of the ratio; not a number where a sample lacks the figure
+}
 
 // Canonical returns a cell's content, which identifies and orders cells. Its name is not part of it.
 func Canonical(c result.Cell) string {
@@ -357,29 +362,40 @@ func (b *Board) complete() error {
 	return nil
 }
 
-// pair records the disturbances of the samples of a block, unless one is invalid.
+// pair records what is compared in a block, unless a sample is invalid.
 func (b *Board) pair(samples []result.Sample) {
 	if slices.ContainsFunc(samples, invalid) {
 		return
 	}
-	signals := map[int]result.Signals{} // by cell
+	block := map[int]result.Sample{} // by cell
 	for _, s := range samples {
 		if !s.Control {
-			signals[s.Cell] = s.Quality.Signals
+			block[s.Cell] = s
 		}
 	}
-	for cell, of := range signals {
-		if base, found := signals[b.run.Against(cell)]; found && cell != b.run.Against(cell) {
-			c := comparison{cell, b.run.Against(cell)}
-			b.pairs[c] = append(b.pairs[c], pair{of, base})
+	add := func(c comparison) {
+		of, sampled := block[c.cell]
+		base, found := block[c.against]
+		if !sampled || !found {
+			return
+		}
+		p := pair{cell: of.Quality.Signals, base: base.Quality.Signals, round: of.Round}
+		for _, figure := range b.figures {
+			ratio := math.NaN()
+			if figure.known(of) && figure.known(base) {
+				ratio = math.Log(figure.Of(of) / figure.Of(base))
+			}
+			p.logs = append(p.logs, ratio)
+		}
+		b.pairs[c] = append(b.pairs[c], p)
+	}
+	for cell := range block {
+		if against := b.run.Against(cell); cell != against {
+			add(comparison{cell, against})
 		}
 	}
 	for _, contrast := range b.run.Matrix.Contrasts {
-		of, sampled := signals[contrast.B]
-		if base, found := signals[contrast.A]; found && sampled {
-			c := comparison{contrast.B, contrast.A}
-			b.pairs[c] = append(b.pairs[c], pair{of, base})
-		}
+		add(comparison{contrast.B, contrast.A})
 	}
 }
 

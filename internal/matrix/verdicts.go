@@ -18,6 +18,9 @@ func (b *Board) Judge() {
 		if i != b.run.Against(i) {
 			cell.Verdict, cell.Words = &verdicts[i].decides, verdicts[i].decides.String()
 			cell.Verdicts = verdicts[i].others
+			if m := b.run.Matrix; m.Layouts > 1 {
+				cell.Layouts, _ = b.layoutRatios(comparison{i, b.run.Against(i)}, 0)
+			}
 		}
 	}
 	m := b.run.Matrix
@@ -109,7 +112,7 @@ func (b *Board) addVerdict(j *judgement, f int, figure Figure, c comparison, aga
 	case spoilt != "":
 		v = v.Unjudged(spoilt)
 	default:
-		v = b.disturbed(c, v)
+		v = b.disturbed(c, b.onCode(c, f, v))
 	}
 	j.add(f, figure, v)
 }

@@ -26,6 +26,7 @@ type Matrix struct {
 	Budget        float64  `json:"budget_seconds"` // no round begins that would not end within it; 0: no limit
 	Order         Order    `json:"order"`
 	Padding       int      `json:"padding_bytes,omitempty"` // of the environment of each sample, at most; 0: none
+	Layouts       int      `json:"layouts,omitempty"`       // of bench: orders in which the functions of the test binaries are linked; round i uses number i mod Layouts
 	Columns       []Column `json:"columns,omitempty"`       // of the table; none: the flags that differ
 	// Comparisons of two cells other than the baseline, declared before the first sample.
 	Contrasts []Contrast `json:"contrasts,omitempty"`
@@ -60,6 +61,12 @@ func (m *Matrix) WarmupWords() string {
 func (m *Matrix) LayoutWords() (words []string) {
 	if m.Padding > 0 {
 		words = append(words, fmt.Sprintf("environment padded by up to %d bytes", m.Padding))
+	}
+	switch {
+	case m.Layouts == 1:
+		words = append(words, "1 layout")
+	case m.Layouts > 1:
+		words = append(words, fmt.Sprintf("%d layouts", m.Layouts))
 	}
 	return words
 }
@@ -244,6 +251,8 @@ type Cell struct {
 	// On the figures in addition to the deciding one, by the column's name. One that no sample has is absent.
 	Verdicts map[string]stats.Verdict `json:"verdicts,omitempty"`
 	Words    string                   `json:"words,omitempty"` // Verdict in words
+	// With several layouts, the typical ratio to the baseline of each, by the deciding figure. One without samples is left out.
+	Layouts []float64 `json:"layouts,omitempty"`
 }
 
 // CPUs is a list of CPUs as one machine has it.

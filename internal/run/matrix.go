@@ -298,6 +298,9 @@ func (c *Matrix) plan(m *machine, spec matrix.Spec) (p plan, err error) {
 		Precision: float64(c.precision), Rounds: c.samples, Warmup: c.warmup, Budget: c.budget.Seconds(),
 		Columns: spec.Columns,
 	}
+	if c.sourced != nil {
+		run.Matrix.Layouts = c.sourced.found.Layouts
+	}
 	contrasts, err := spec.Contrasted(c.flags, cells, baseline)
 	if err != nil {
 		return p, hint.Usage(err)

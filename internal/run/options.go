@@ -205,7 +205,7 @@ func (o *Options) registerOrder(flags *experiment.FlagSet) {
 // when the journal is opened. A drawn seed has 32 bits, so that it is short to type, and exact in JSON readers that use
 // floating-point numbers.
 func (o *Options) settleSeed(given bool) {
-	if given || o.changed("seed") {
+	if given || o.drawn || o.changed("seed") {
 		return
 	}
 	o.seed, o.drawn = uint64(rand.Uint32()), true

@@ -59,7 +59,8 @@ func (c *Matrix) find(ctx context.Context) error {
 		p := term.Progress{What: c.x.Name + ": building, and listing", Live: func() (live result.Live) { return live }}
 		defer p.Start(c.env.Stderr, c.env.Progress)()
 	}
-	s := experiment.Setting{Root: c.env.Root, Machine: m.Machine, Self: c.env.Self, Environ: c.env.Environ()}
+	c.settleSeed(false)
+	s := experiment.Setting{Root: c.env.Root, Machine: m.Machine, Self: c.env.Self, Environ: c.env.Environ(), Seed: c.seed}
 	c.sourced.found, err = c.sourced.source.Open(ctx, s, c.args, recorded)
 	if ctx.Err() != nil {
 		return ErrInterrupted

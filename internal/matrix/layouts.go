@@ -1,0 +1,40 @@
+package matrix
+
+import (
+	"math"
+
+	"gorun/internal/stats"
+)
+
+// layoutRatios returns the typical ratio of each layout, for the figure f of a comparison, and reports whether a layout has
+// several blocks. A layout that has none is left out.
+func (b *Board) layoutRatios(c comparison, f int) (ratios []float64, again bool) {
+	logs := make([][]float64, b.run.Matrix.Layouts)
+	for _, p := range b.pairs[c] {
+		if ratio := p.logs[f]; !math.IsNaN(ratio) {
+			layout := p.round % len(logs)
+			logs[layout] = append(logs[layout], ratio)
+		}
+	}
+	for _, of := range logs {
+		again = again || len(of) > 1
+		if len(of) > 0 {
+			ratios = append(ratios, math.Exp(stats.Median(of)))
+		}
+	}
+	return ratios, again
+}
+
+// onCode returns the verdict on the code, given that on the layouts of the run. If each block has a layout of its own, blocks
+// are independent, and the verdict is on the code already.
+func (b *Board) onCode(c comparison, f int, v stats.Verdict) stats.Verdict {
+	if b.run.Matrix.Layouts < 2 {
+		return v
+	}
+	ratios, again := b.layoutRatios(c, f)
+	if !again {
+		return v
+	}
+	compared := (len(b.run.Cells) - len(b.groups) + len(b.run.Matrix.Contrasts)) * len(b.figures)
+	return v.OnCode(ratios, stats.LeastLayouts(compared, b.run.Matrix.Alpha))
+}
