@@ -153,8 +153,11 @@ var module = []txtar.File{
 // scriptOf returns a script of commands, with a recorded run for each journal that they read and do not write.
 func scriptOf(commands []string, recorded *txtar.Archive) *txtar.Archive {
 	script := txtar.Archive{
-		Comment: []byte("chmod 755 before\nchmod 755 after\n"),
-		Files:   []txtar.File{{Name: "before", Data: []byte("#!/bin/sh\n")}, {Name: "after", Data: []byte("#!/bin/sh\n")}}, // builds
+		Comment: []byte("chmod 755 before\nchmod 755 after\nchmod 755 load.sh\n"),
+		Files: []txtar.File{
+			{Name: "before", Data: []byte("#!/bin/sh\n")}, {Name: "after", Data: []byte("#!/bin/sh\n")}, // builds
+			{Name: "load.sh", Data: []byte("#!/bin/sh\necho requests per second: 12\n")},
+		},
 	}
 	if slices.ContainsFunc(commands, func(command string) bool { return strings.HasPrefix(command, "gorun bench ") }) {
 		script.Comment = append(script.Comment, commit...)

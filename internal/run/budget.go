@@ -50,7 +50,7 @@ func (d *driver) endless() error {
 		budget = fmt.Sprintf("the default budget, %v", d.options.budget)
 	}
 	return hint.Usage(hint.With(fmt.Errorf("%w within %s", errEndless, budget),
-		"if it ends by itself, "+d.enoughFor(d.options.budget.Seconds()*d.round())+"; if it does not, have each execution ended by --timeout"))
+		"if it ends by itself, "+d.enoughFor(d.options.budget.Seconds()*d.round())+"; if it does not, have each execution ended by --timeout, or see gorun help server"))
 }
 
 // ended returns the error of work before the first sample that failed with err, or was ended with cut, by the budget or
