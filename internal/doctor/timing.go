@@ -41,7 +41,7 @@ func taken(s Subject, t *Trial, seconds *float64, remedy string) *Condition {
 	if seconds == nil {
 		return &Condition{Level: Limit, Value: "unknown", Effect: "samples that it disturbs cannot be marked"}
 	}
-	share := max(0, t.Signals.Share(seconds, s.Machine.Allowed().Len()))
+	share := t.Signals.Share(seconds, s.Machine.Allowed().Len())
 	c := &Condition{Level: OK, Value: percent(share) + " of the CPU time"}
 	if share > disturbing {
 		c.Level, c.Effect, c.Remedy = Limit, "samples are marked suspect, and times vary", remedy

@@ -425,7 +425,7 @@ func sessionOf(run *result.Run, cell int, figure Figure) stats.Session {
 		sig := sample.Quality.Signals
 		if sig.StealSeconds != nil && sig.OtherSeconds != nil {
 			watched += sig.WatchedSeconds * float64(cpus)
-			s.Others = append(s.Others, sig.Share(sig.StealSeconds, cpus)+sig.Share(sig.OtherSeconds, cpus))
+			s.Others = append(s.Others, min(1, sig.Share(sig.StealSeconds, cpus)+sig.Share(sig.OtherSeconds, cpus)))
 		}
 		if sig.CanarySeconds != nil {
 			s.Canary = append(s.Canary, *sig.CanarySeconds)

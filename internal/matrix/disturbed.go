@@ -23,11 +23,20 @@ var disturbances = [...]disturbance{
 }
 
 func stealShare(sig result.Signals, cpus int) (float64, bool) {
-	return sig.Share(sig.StealSeconds, cpus), sig.StealSeconds != nil
+	return shareOf(sig.StealSeconds, sig, cpus)
 }
 
 func otherShare(sig result.Signals, cpus int) (float64, bool) {
-	return sig.Share(sig.OtherSeconds, cpus), sig.OtherSeconds != nil
+	return shareOf(sig.OtherSeconds, sig, cpus)
+}
+
+// shareOf is not limited to what is possible, unlike Signals.Share: a journal is judged by the figures it has, and the error
+// of older ones is in both directions.
+func shareOf(seconds *float64, sig result.Signals, cpus int) (float64, bool) {
+	if seconds == nil || sig.WatchedSeconds <= 0 {
+		return 0, seconds != nil
+	}
+	return *seconds / (sig.WatchedSeconds * float64(cpus)), true
 }
 
 func canary(sig result.Signals, _ int) (float64, bool) {
@@ -37,7 +46,7 @@ func canary(sig result.Signals, _ int) (float64, bool) {
 	return math.Log(*sig.CanarySeconds), true
 }
 
-func hundredfold(share float64) float64       { return 100 * share }
+func hundredfold(share float64) float64       { return 100 * max(0, min(1, share)) }
 func microseconds(logSeconds float64) float64 { return 1e6 * math.Exp(logSeconds) }
 
 const (

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 	"testing/fstest"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -54,7 +55,9 @@ func signalsOf(t *testing.T, files map[string]string, outside bool) (names []str
 	warnings = w.lacking()
 	s := result.Sample{Seconds: 1, Placement: result.Placement{Verified: true}}
 	s.Values = result.FiguresOf(&struct{ result.OwnProcess }{})
-	w.Watch()(&s)
+	before, after := w.read(), w.read()
+	after.at = before.at.Add(time.Second)
+	w.finish(&s, Canary(), before, after)
 	text, err := json.Marshal(s.Quality.Signals)
 	require.NoError(t, err)
 	var signals map[string]any

@@ -2,6 +2,7 @@ package measure
 
 import (
 	"fmt"
+	"math"
 	"slices"
 
 	"gorun/internal/result"
@@ -12,9 +13,11 @@ const (
 	// Above this share of the run's CPU capacity, time taken by the hypervisor or by other programs moves a median by
 	// more than the 1-2% that a comparison wants to see.
 	disturbedShare = 0.02
-	// The kernel counts in ticks of 10 ms; fewer than these are rounding.
+	// The kernel counts in ticks of 10 ms (/proc/stat, proc_stat(5)); fewer than these on one CPU are rounding.
 	disturbedTicks = 3
 	tick           = 0.010
+	// In fewer ticks than these, the counters of ticks show their rounding and nothing else.
+	leastTicks = 5
 )
 
 // Judge decides whether a sample of a run on this number of CPUs can be trusted.
@@ -40,8 +43,9 @@ func Judge(s *result.Sample, cpus int) {
 		doubt(result.Suspect, "cut short")
 	}
 	sig := &q.Signals
+	rounding := disturbedTicks * tick * math.Sqrt(float64(cpus)) // the CPUs' ticks are independent
 	share := func(seconds *float64, format string) {
-		if part := sig.Share(seconds, cpus); part > disturbedShare && *seconds > disturbedTicks*tick {
+		if part := sig.Share(seconds, cpus); part > disturbedShare && *seconds > rounding {
 			doubt(result.Suspect, format, *seconds, 100*part)
 		}
 	}

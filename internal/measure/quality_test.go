@@ -1,7 +1,9 @@
 package measure
 
 import (
+	"fmt"
 	"os"
+	"strings"
 	"testing"
 	"testing/fstest"
 	"time"
@@ -67,26 +69,64 @@ func TestGrown(t *testing.T) {
 	assert.Nil(t, increase(&one, nil))
 }
 
-// Rounding of ticks must not bias the mean over many samples: negative values are kept.
-func TestOtherSecondsKeepTheirSign(t *testing.T) {
-	w := &Watcher{root: fstest.MapFS{}, cpus: cpuset.Of(0)}
-	of := func(busy float64) reading { return reading{at: time.Unix(0, 0), busy: &busy} }
+// The counters of /proc/stat have ticks of 10 ms. A time of a few ticks says nothing about other programs or the hypervisor, and
+// a longer one nothing impossible: no time below zero, and no more than the CPUs had.
+func TestTicks(t *testing.T) {
+	none, some := []any{nil, nil}, func(steal, other float64) []any { return []any{steal, other} }
+	for name, c := range map[string]struct {
+		stat    string // user and steal of the two CPUs afterwards, in ticks; 1000 and 100 before
+		watched time.Duration
+		used    float64
+		want    []any // seconds of steal and of other programs
+		verdict result.Verdict
+	}{
+		"calm, too short":              {"1000 100 1000 100", time.Millisecond, 0.0009, none, result.Valid},
+		"a tick, too short":            {"1001 101 1001 100", 2 * time.Millisecond, 0.0009, none, result.Valid},
+		"137%":                         {"1002 101 1001 102", 11 * time.Millisecond, 0, none, result.Valid},
+		"just too short":               {"1009 109 1009 109", 49 * time.Millisecond, 0, none, result.Valid},
+		"below zero":                   {"1005 100 1004 100", 100 * time.Millisecond, 0.0968, some(0, 0), result.Valid},
+		"rounding":                     {"1003 102 1003 102", 50 * time.Millisecond, 0.02, some(0.04, 0.04), result.Valid},
+		"more than there was":          {"1010 108 1008 108", 60 * time.Millisecond, 0, some(0.12, 0.12), result.Suspect},
+		"busy":                         {"1030 100 1020 100", 500 * time.Millisecond, 0.2, some(0, 0.3), result.Suspect},
+		"a counter that went backward": {"1030 99 1020 100", 500 * time.Millisecond, 0.2, []any{nil, 0.3}, result.Suspect},
+	} {
+		w := &Watcher{root: stat(t, "1000 100 1000 100"), cpus: cpuset.Of(0, 1), outside: true}
+		before := w.read()
+		w.root = stat(t, c.stat)
+		after := w.read()
+		after.at = before.at.Add(c.watched)
+		s := result.Sample{Placement: result.Placement{Verified: true}}
+		w.fill(&s.Quality.Signals, before, after, c.used)
+		Judge(&s, 2)
+		assert.Equal(t, c.verdict, s.Quality.Verdict, "%s: %v", name, s.Quality.Reasons)
+		for i, got := range []*float64{s.Quality.Signals.StealSeconds, s.Quality.Signals.OtherSeconds} {
+			if c.want[i] == nil {
+				assert.Nil(t, got, name)
+			} else if assert.NotNil(t, got, name) {
+				assert.InDelta(t, c.want[i], *got, 1e-9, name)
+			}
+		}
+		for _, reason := range s.Quality.Reasons {
+			assert.NotRegexp(t, `[1-9][0-9]{2,}%`, strings.ReplaceAll(reason, "(100%", ""), name)
+		}
+	}
+	w := &Watcher{root: fstest.MapFS{}, cpus: cpuset.Of(0), outside: true}
 	var sig result.Signals
-	w.fill(&sig, of(4), of(4.25), 0.5)
-	require.NotNil(t, sig.OtherSeconds)
-	assert.Equal(t, -0.25, *sig.OtherSeconds)
-	w.fill(&sig, of(4), of(5), 0.5)
-	assert.Equal(t, 0.5, *sig.OtherSeconds)
+	w.fill(&sig, reading{}, reading{at: time.Time{}.Add(time.Second)}, 0.5)
+	assert.Nil(t, sig.OtherSeconds, "a counter that could not be read is no zero")
+}
 
-	s := signals(result.Placement{Verified: true}, sig)
-	*s.Quality.Signals.OtherSeconds = -5
-	s.Quality.Signals.WatchedSeconds = 1
-	Judge(&s, 1)
-	assert.Equal(t, result.Valid, s.Quality.Verdict)
-
-	var none result.Signals
-	w.fill(&none, of(4), reading{}, 0.5)
-	assert.Nil(t, none.OtherSeconds, "a counter that could not be read is no zero")
+// stat is /proc/stat with the user time and the steal of two CPUs.
+func stat(t *testing.T, ticks string) fstest.MapFS {
+	t.Helper()
+	var user, steal [2]int
+	_, err := fmt.Sscan(ticks, &user[0], &steal[0], &user[1], &steal[1])
+	require.NoError(t, err)
+	text := "cpu  1 2 3 4 5 6 7 8 9 10\n"
+	for cpu := range user {
+		text += fmt.Sprintf("cpu%d %d 0 50 900000 0 0 3 %d 0 0\n", cpu, user[cpu], steal[cpu])
+	}
+	return fstest.MapFS{"proc/stat": {Data: []byte(text)}}
 }
 
 // The watcher measures the work done between its two readings.
@@ -104,7 +144,6 @@ func TestWatcher(t *testing.T) {
 	finish(&s)
 	require.NotNil(t, s.Quality.Signals.MinorFaults)
 	assert.Positive(t, *s.Quality.Signals.MinorFaults)
-	require.NotNil(t, s.Quality.Signals.StealSeconds)
 	require.NotNil(t, s.Quality.Signals.CanarySeconds)
 	assert.Positive(t, *s.Quality.Signals.CanarySeconds)
 	peak := s.Values.Own().MemoryPeakBytes

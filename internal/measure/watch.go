@@ -139,21 +139,18 @@ func (w *Watcher) Watch() func(*result.Sample) {
 	canarySeconds := Canary()
 	w.stops.Begin()
 	before := w.read()
-	return func(s *result.Sample) {
-		after := w.read()
-		w.fill(&s.Quality.Signals, before, after, ownSeconds(s, before, after))
-		s.Quality.Signals.CanarySeconds = &canarySeconds
-		if w.outside {
-			Judge(s, w.cpus.Len())
-			return
+	return func(s *result.Sample) { w.finish(s, canarySeconds, before, w.read()) }
+}
+
+func (w *Watcher) finish(s *result.Sample, canarySeconds float64, before, after reading) {
+	w.fill(&s.Quality.Signals, before, after, ownSeconds(s, before, after))
+	s.Quality.Signals.CanarySeconds = &canarySeconds
+	if own := s.Values.Own(); own != nil && !w.outside {
+		if peak, err := linux.PeakRSS(w.root); err == nil {
+			own.MemoryPeakBytes = &peak
 		}
-		if own := s.Values.Own(); own != nil {
-			if peak, err := linux.PeakRSS(w.root); err == nil {
-				own.MemoryPeakBytes = &peak
-			}
-		}
-		Judge(s, w.cpus.Len())
 	}
+	Judge(s, w.cpus.Len())
 }
 
 // ownSeconds returns the CPU time between two readings that does not belong to other programs: that of the sample, of
@@ -167,10 +164,13 @@ func ownSeconds(s *result.Sample, before, after reading) float64 {
 
 func (w *Watcher) fill(sig *result.Signals, before, after reading, used float64) {
 	sig.WatchedSeconds = after.at.Sub(before.at).Seconds()
-	sig.StealSeconds = increase(before.steal, after.steal)
-	if busy := increase(before.busy, after.busy); busy != nil {
-		others := *busy - used // may be slightly negative by the rounding of ticks; cutting that off would bias the mean
-		sig.OtherSeconds = &others
+	sig.StealSeconds, sig.OtherSeconds = nil, nil
+	if sig.WatchedSeconds >= leastTicks*tick {
+		sig.StealSeconds = w.within(sig.WatchedSeconds, increase(before.steal, after.steal))
+		if busy := increase(before.busy, after.busy); busy != nil {
+			others := *busy - used
+			sig.OtherSeconds = w.within(sig.WatchedSeconds, &others)
+		}
 	}
 	sig.ThrottledSeconds = increase(before.throttled, after.throttled)
 	sig.CPUPressureSeconds = increase(before.pressure, after.pressure)
@@ -189,6 +189,16 @@ func (w *Watcher) fill(sig *result.Signals, before, after reading, used float64)
 	}
 	sig.SuspendedSeconds = &suspended
 	sig.MHz = readMHz(w.root, w.cpus)
+}
+
+// within returns CPU time that was counted in ticks, without the part of their error that is impossible: time below zero, or
+// more than the CPUs had.
+func (w *Watcher) within(watched float64, seconds *float64) *float64 {
+	if seconds == nil {
+		return nil
+	}
+	possible := max(0, min(*seconds, watched*float64(w.cpus.Len())))
+	return &possible
 }
 
 func (w *Watcher) fillOwn(sig *result.Signals, before, after reading) {

@@ -87,7 +87,7 @@ const worthTelling = 0.05
 func idleShare(set Setting, s result.Sample) (share float64, known bool) {
 	sig := s.Quality.Signals
 	used := s.CPUSeconds()/(s.Seconds*float64(set.CPUs)) +
-		max(0, sig.Share(sig.OtherSeconds, set.CPUs)) + sig.Share(sig.StealSeconds, set.CPUs)
+		sig.Share(sig.OtherSeconds, set.CPUs) + sig.Share(sig.StealSeconds, set.CPUs)
 	return max(0, 1-used), sig.OtherSeconds != nil && sig.StealSeconds != nil
 }
 

@@ -194,8 +194,8 @@ type Quality struct {
 // Signals holds the disturbances counted during a sample. Nil: not available.
 type Signals struct {
 	WatchedSeconds      float64  `json:"watched_seconds"`             // wall time in which these were counted, a little longer than the sample
-	StealSeconds        *float64 `json:"steal_seconds,omitempty"`     // /proc/stat, the allowed CPUs
-	OtherSeconds        *float64 `json:"other_seconds,omitempty"`     // CPU time of everything else on the allowed CPUs
+	StealSeconds        *float64 `json:"steal_seconds,omitempty"`     // /proc/stat, the allowed CPUs; nil: too short for its ticks
+	OtherSeconds        *float64 `json:"other_seconds,omitempty"`     // CPU time of everything else on the allowed CPUs, likewise
 	RunQueueSeconds     *float64 `json:"run_queue_seconds,omitempty"` // runnable but waiting, all threads alive at the end
 	VoluntarySwitches   *uint64  `json:"voluntary_switches,omitempty"`
 	InvoluntarySwitches *uint64  `json:"involuntary_switches,omitempty"`
@@ -212,12 +212,12 @@ type Signals struct {
 }
 
 // Share returns the share of the CPU time of this number of CPUs that a signal in seconds took while the signals were
-// counted; 0 if the signal is not available.
+// counted; 0 if the signal is not available, or below zero, as older journals have it by the rounding of ticks.
 func (s Signals) Share(seconds *float64, cpus int) float64 {
 	if seconds == nil || s.WatchedSeconds <= 0 {
 		return 0
 	}
-	return *seconds / (s.WatchedSeconds * float64(cpus))
+	return max(0, min(1, *seconds/(s.WatchedSeconds*float64(cpus))))
 }
 
 // Summary is derived from the samples that are neither partial nor invalid.
