@@ -48,6 +48,8 @@ func TestNextBlock(t *testing.T) {
 		}
 	}
 	soon := &stats.Forecast{Kind: stats.Decision, Rounds: 10, Seconds: 39.2}
+	limited := run(0, soon, "bench", "--out=a", ".") // 10 s of its budget passed before the first sample
+	limited.Experiment, limited.Matrix.Budget = "bench", 30
 	for _, c := range []struct {
 		run  *result.Run
 		want string
@@ -65,6 +67,13 @@ func TestNextBlock(t *testing.T) {
 			"next: gorun matrix primes --budget 1m0s --samples 0 --backup --workers 2,3 --out=a (1m0s)",
 		},
 		{run(9, soon, "primes", "--samples=9", "--out", "a"), "next: gorun primes --budget 1m0s (1m0s)"},
+		{run(9, soon, "primes", "-r9", "-w", "1"), "next: gorun primes --budget 1m0s -w 1 (1m0s)"},
+		{run(9, soon, "ab", "-r=9", "a", "b -r 9"), "next: gorun ab --budget 1m0s --samples 0 a 'b -r 9' (1m0s)"},
+		{
+			run(9, soon, "primes", "--placements", "a,b", "-r", "9", "--", "sh", "-r", "9"),
+			"next: gorun primes --budget 1m0s --samples 0 --placements a,b -- sh -r 9 (1m0s)",
+		},
+		{limited, "next: gorun bench --budget 1m10s --resume --out=a . (40s more)"},
 		{
 			run(0, soon, "primes", "--", "sh", "--budget", "3"),
 			"next: gorun primes --budget 1m0s -- sh --budget 3 (1m0s)",

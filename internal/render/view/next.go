@@ -26,7 +26,8 @@ func NextBlock(run *result.Run, opts term.Options) string {
 	if more == 0 || run.Partial || len(run.Samples) == 0 || run.Samples[len(run.Samples)-1].Slot == nil {
 		return ""
 	}
-	whole := run.Samples[len(run.Samples)-1].Elapsed + more
+	// A budget that was given also counts what preceded the samples.
+	whole := max(run.Samples[len(run.Samples)-1].Elapsed, run.Matrix.Budget) + more
 	args, resumes := longer(run, whole)
 	takes := wait(whole)
 	if resumes {
@@ -48,18 +49,20 @@ func longer(run *result.Run, seconds float64) (args []string, resumes bool) {
 		}
 		end = len(run.Command)
 	}
-	name := slices.Index(run.Command[:end], run.Experiment)
+	name := slices.IndexFunc(run.Command[:end], func(word string) bool { return word == run.Experiment || word == "ab" })
 	if name < 0 {
 		return nil, false
 	}
 	// Other commands have neither --resume nor --backup.
-	design := name > 0 || slices.ContainsFunc(run.Command[:end], func(arg string) bool {
-		return strings.HasPrefix(arg, "--placements")
-	})
+	design := name > 0 || run.Command[name] == "ab" || run.Command[name] == "bench" ||
+		slices.ContainsFunc(run.Command[:end], func(arg string) bool { return strings.HasPrefix(arg, "--placements") })
 	var rest []string
 	kept := false
 	for i := name + 1; i < end; i++ {
 		flag, _, given := strings.Cut(run.Command[i], "=")
+		if strings.HasPrefix(flag, "-r") { // as -r 3, -r3 or -r=3
+			flag, given = "--samples", given || flag != "-r"
+		}
 		switch {
 		case flag == "--budget" || flag == "--samples" || flag == "--out" && !design:
 			if !given {
