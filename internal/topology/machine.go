@@ -239,10 +239,12 @@ func (m *Machine) whyNot(c CPU) string {
 	case !m.cgroup.Empty() && !m.cgroup.Contains(c.CPU): // comes before the mask, which the kernel keeps within the cpuset
 		return "outside the cpuset of its cgroup"
 	case !m.affinity.Empty() && !m.affinity.Contains(c.CPU):
-		return "outside the affinity mask"
+		return outsideMask
 	}
 	return ""
 }
+
+const outsideMask = "outside the affinity mask"
 
 // OnePerCore returns the lowest CPU in the set of each core that has one, ascending.
 func (m *Machine) OnePerCore(within cpuset.Set) []int {

@@ -131,7 +131,11 @@ func (m *Machine) selectTerm(term string, within cpuset.Set) (cpuset.Set, error)
 	case s.device != nil:
 		return m.selectDevice(s, term, argument, within)
 	default:
-		return nonEmpty(term, s.pick(m, within), within)
+		cpus := s.pick(m, within)
+		if there := s.pick(m, m.Online()); cpus.Empty() && !there.Empty() && !within.Empty() {
+			return cpus, m.outside(term, term+": ", there, within)
+		}
+		return nonEmpty(term, cpus, within)
 	}
 }
 
@@ -171,14 +175,30 @@ func (m *Machine) selectNumbers(term string, within cpuset.Set) (cpuset.Set, err
 		return cpus, &SelectError{term, err.Error(), selectorsHint()}
 	}
 	if outside := cpus.Minus(within); !outside.Empty() {
-		return cpus, &SelectError{term, m.whyOutside(outside), "the CPUs that can be chosen are " + quoted(within)}
+		return cpus, m.outside(term, "", outside, within)
 	}
 	return cpus, nil
 }
 
-// whyOutside returns the reason why CPUs cannot be selected: the reason of the first, with all CPUs that share it.
-func (m *Machine) whyOutside(outside cpuset.Set) string {
+// outside returns the error for CPUs that cannot be selected. The affinity mask is the cause only where it is that of all.
+func (m *Machine) outside(term, prefix string, cpus, within cpuset.Set) error {
+	why, masked := m.whyOutside(cpus)
+	hint := "the CPUs that can be chosen are " + quoted(within)
+	if masked {
+		hint += "; --ignore-affinity allows those outside the mask"
+	}
+	return &SelectError{term, prefix + why, hint}
+}
+
+// whyOutside returns a reason why CPUs cannot be selected, with all CPUs that share it, and reports whether it is the affinity
+// mask. Other reasons come first, because no flag removes them.
+func (m *Machine) whyOutside(outside cpuset.Set) (why string, masked bool) {
 	reason := m.WhyNot(outside.First())
+	for cpu := range outside.All() {
+		if of := m.WhyNot(cpu); reason == outsideMask && of != "" {
+			reason = of
+		}
+	}
 	var same []int
 	for cpu := range outside.All() {
 		if m.WhyNot(cpu) == reason {
@@ -189,9 +209,9 @@ func (m *Machine) whyOutside(outside cpuset.Set) string {
 		reason = "not among those of --cpus"
 	}
 	if len(same) == 1 {
-		return fmt.Sprintf("CPU %d is %s", same[0], reason)
+		return fmt.Sprintf("CPU %d is %s", same[0], reason), reason == outsideMask
 	}
-	return fmt.Sprintf("CPUs %s are %s", cpuset.Of(same...), reason)
+	return fmt.Sprintf("CPUs %s are %s", cpuset.Of(same...), reason), reason == outsideMask
 }
 
 func (m *Machine) selectNumbered(s Selector, term, argument string, within cpuset.Set) (cpuset.Set, error) {
@@ -211,10 +231,7 @@ func (m *Machine) selectNumbered(s Selector, term, argument string, within cpuse
 func (m *Machine) inside(term string, there, within cpuset.Set) (cpuset.Set, error) {
 	cpus := there.Intersect(within)
 	if cpus.Empty() {
-		return cpus, &SelectError{
-			term, fmt.Sprintf("%s: %s", term, m.whyOutside(there)),
-			"the CPUs that can be chosen are " + quoted(within),
-		}
+		return cpus, m.outside(term, term+": ", there, within)
 	}
 	return cpus, nil
 }

@@ -42,6 +42,7 @@ func TestSelectErrors(t *testing.T) {
 		{"container", "2,7", "CPU 7 is outside the affinity mask", "2-3,6"},
 		{"container", "0-7", "CPUs 0-1,4-5,7 are outside the affinity mask", "2-3,6"},
 		{"container", "2,8", "CPU 8 is not present", "2-3,6"},
+		{"container", "7-8", "CPU 8 is not present", "2-3,6"},
 		{"container", "65535", "CPU 65535 is not present", "2-3,6"},
 		{"container", "65536", "CPU numbers end at 65535", "node:N"},
 		{"container", "core:0", "core:0: CPUs 0,4 are outside the affinity mask", "2-3,6"},
@@ -74,6 +75,8 @@ func TestSelectErrors(t *testing.T) {
 		require.ErrorAs(t, err, &selectErr, c.list)
 		assert.Contains(t, err.Error(), c.want, c.list)
 		assert.Contains(t, selectErr.Hint(), c.hint, c.list)
+		masked := strings.Contains(c.want, "outside the affinity mask")
+		assert.Equal(t, masked, strings.Contains(selectErr.Hint(), "--ignore-affinity"), "%s: %s", c.list, selectErr.Hint())
 	}
 
 	m := host(t, "container")
