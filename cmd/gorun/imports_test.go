@@ -36,7 +36,7 @@ const mayImport = `
 	guardian            child cpuset linux
 	hint
 	journal             column cpuset hint matrix result
-	launch              catalog child cpuset hint linux perf placement result sysfs topology
+	launch              catalog child cpuset hint linux perf placement result shell sysfs topology
 	linux               cgroup cpuset sysfs
 	linux/linuxtest
 	load                child cpuset hint linux placement

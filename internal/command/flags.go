@@ -106,7 +106,7 @@ func (f *flags) split() error {
 		default:
 			words, err := shell.Split(of.text)
 			if err != nil {
-				return hint.Flag(of.flag, of.text, hint.With(err, cmp.Or(hint.Of(err), "add --shell to have it run by sh -c")))
+				return hint.Flag(of.flag, of.text, err)
 			}
 			*of.to = words
 		}
@@ -128,6 +128,9 @@ func (f *flags) Validate() error {
 	case f.device != "" && f.placements != "auto":
 		return hint.Usage(hint.With(errors.New("--device adds to --placements auto, and there is none"),
 			fmt.Sprintf("add --placements auto, or name the placements: near-%s, far-%[1]s", f.device)))
+	case f.shell && f.command+f.setup+f.prepare+f.conclude+f.cleanup == "":
+		return hint.Usage(hint.With(errors.New("--shell is for a command that is one text, and there is none"),
+			"--shell --command "+shell.Quote(shell.Join(f.argv))))
 	case f.timeout < 0:
 		return hint.Usagef("--timeout %v: it cannot be negative", f.timeout)
 	case f.metric == "" && f.better != "":

@@ -16,6 +16,7 @@ import (
 
 	"gorun/internal/hint"
 	"gorun/internal/placement"
+	"gorun/internal/shell"
 )
 
 // Setting is the setting in which a command is started. The zero Setting changes nothing.
@@ -132,8 +133,7 @@ func find(argv, env []string) (path string, out []string, err error) {
 	if name == "" {
 		return "", nil, runError(name, fs.ErrNotExist)
 	}
-	err = &ExitError{ExitNotFound, hint.With(fmt.Errorf("run %q: no such command in PATH", name),
-		"write ./"+name+" for a program in this directory")}
+	err = &ExitError{ExitNotFound, hint.With(fmt.Errorf("run %q: no such command in PATH", name), whyNotFound(name))}
 	for _, dir := range filepath.SplitList(searchPath(env)) {
 		path := filepath.Join(dir, name)
 		if dir == "" {
@@ -148,6 +148,23 @@ func find(argv, env []string) (path string, out []string, err error) {
 		}
 	}
 	return "", nil, err
+}
+
+// whyNotFound returns what to do about a command that no directory of PATH has.
+func whyNotFound(name string) string {
+	if runnable("./"+name) == nil {
+		return "write " + shell.Quote("./"+name) + " for the program in this directory"
+	}
+	if strings.ContainsAny(name, " \t\n") {
+		if _, err := shell.Split(name); err != nil {
+			return "in quotes, it is the name of one program; as a command, it is --shell --command " + shell.Quote(name)
+		}
+		return "in quotes, it is the name of one program: leave them out, or use --command " + shell.Quote(name)
+	}
+	if way := shell.Builtin(name); way != "" {
+		return way
+	}
+	return "a program outside PATH needs its path, and an alias or a function of your shell is no program"
 }
 
 // searchPath returns env's PATH, or the default of execvp(3).

@@ -128,7 +128,7 @@ func run(t *testing.T, c Command, s Setting) (Outcome, error) {
 	return Run(t.Context(), c, s)
 }
 
-func shell(script string, args ...string) []string {
+func sh(script string, args ...string) []string {
 	return append([]string{"/bin/sh", "-c", script}, args...)
 }
 
@@ -160,7 +160,7 @@ func TestExitCodesAreThoseOfEnv(t *testing.T) {
 	require.NoError(t, os.WriteFile(lost, []byte("#!/no/such/shell\n"), 0o755))
 	codes := map[int][][]string{
 		0:   {{"true"}},
-		3:   {shell("exit 3")},
+		3:   {sh("exit 3")},
 		9:   {{bare}},
 		126: {{plain}, {dir}, {"/etc/passwd/x"}},
 		127: {{"no-such-command"}, {dir + "/none"}, {lost}, {""}},
@@ -226,8 +226,25 @@ func TestPathIsSearchedAsExecvpDoes(t *testing.T) {
 	assert.ErrorContains(t, err, "no command")
 }
 
+// The hint for a command that is not found is about the reason.
+func TestWhyNotFound(t *testing.T) {
+	t.Chdir(t.TempDir())
+	require.NoError(t, os.WriteFile("tool", nil, 0o755))
+	require.NoError(t, os.WriteFile("ulimit", nil, 0o755))
+	require.NoError(t, os.WriteFile("data", nil, 0o644))
+	require.NoError(t, os.Mkdir("type", 0o755))
+	for name, want := range map[string]string{
+		"tool": "write ./tool ", "ulimit": "write ./ulimit ", "data": "a program outside PATH", "nosuch": "a program outside PATH",
+		"cd": "cd is a builtin of the shell", "type": "type is a builtin of the shell", "source": "source is a builtin of bash",
+		"sleep 1": "use --command 'sleep 1'", "sleep 1; true": "it is --shell --command 'sleep 1; true'",
+	} {
+		_, _, err := find([]string{name}, []string{"PATH=/none"})
+		assert.Contains(t, hint.Of(err), want, name)
+	}
+}
+
 func TestOutcome(t *testing.T) {
-	o, err := run(t, command(shell("echo out; echo err >&2; kill -TERM $$")...), Setting{})
+	o, err := run(t, command(sh("echo out; echo err >&2; kill -TERM $$")...), Setting{})
 	require.NoError(t, err)
 	assert.Equal(t, 128+15, o.ExitCode)
 	assert.Equal(t, 15, o.Signal)
@@ -244,7 +261,7 @@ func TestOutcome(t *testing.T) {
 	// The usage of descendants counts, even if the command does not wait for them.
 	said := filepath.Join(t.TempDir(), "said")
 	require.NoError(t, syscall.Mkfifo(said, 0o600))
-	o, err = run(t, command(shell(`"$0" "$1" >"$2" & read x <"$2"`, os.Args[0], asBurner, said)...), Setting{})
+	o, err = run(t, command(sh(`"$0" "$1" >"$2" & read x <"$2"`, os.Args[0], asBurner, said)...), Setting{})
 	require.NoError(t, err)
 	assert.Zero(t, o.ExitCode)
 	assert.Equal(t, 1, o.Killed)
@@ -252,7 +269,7 @@ func TestOutcome(t *testing.T) {
 }
 
 func TestOnlyTheEndIsKept(t *testing.T) {
-	c := command(shell("echo 97; echo 98; echo 99")...)
+	c := command(sh("echo 97; echo 98; echo 99")...)
 	c.Keep = 6
 	o, err := run(t, c, Setting{})
 	require.NoError(t, err)

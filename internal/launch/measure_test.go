@@ -19,7 +19,7 @@ import (
 // measured runs a shell script as a sample.
 func measured(t *testing.T, script, metric string) (result.Sample, Outcome) {
 	t.Helper()
-	r := Request{Command: command(shell(script)...)}
+	r := Request{Command: command(sh(script)...)}
 	if metric != "" {
 		m, err := ParseMetric(metric)
 		require.NoError(t, err)
@@ -114,7 +114,7 @@ func TestSettingInWords(t *testing.T) {
 func TestOutputIsShownAndKept(t *testing.T) {
 	from, to, err := os.Pipe()
 	require.NoError(t, err)
-	c := command(shell("echo seen; echo heard >&2")...)
+	c := command(sh("echo seen; echo heard >&2")...)
 	c.Stdout = to
 	o, err := run(t, c, Setting{})
 	require.NoError(t, err)

@@ -60,7 +60,7 @@ func TestMovesOfACommandAndItsDescendants(t *testing.T) {
 	const moves = 100
 	cpus := tests.CPUs(t, 2)
 	a, b := cpus[0], cpus[1]
-	argv := shell(`"$0" "$@" & setsid "$0" "$@"; wait`, os.Args[0], asMover)
+	argv := sh(`"$0" "$@" & setsid "$0" "$@"; wait`, os.Args[0], asMover)
 	argv = append(argv, slices.Repeat([]string{strconv.Itoa(a), strconv.Itoa(b)}, moves)...)
 	o := runTraced(t, b, argv...)
 	if o.MovesLost > 0 {

@@ -63,7 +63,7 @@ func TestIgnoredSignalsStayIgnored(t *testing.T) {
 }
 
 func TestStoppedAndContinued(t *testing.T) {
-	cmd := self(asRunner, shell("echo ready; echo $$; exec cat")...)
+	cmd := self(asRunner, sh("echo ready; echo $$; exec cat")...)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	in, err := cmd.StdinPipe()
 	require.NoError(t, err)
@@ -90,7 +90,7 @@ func TestNobodyOutlivesAKilledGorun(t *testing.T) {
 	for _, as := range []string{asRunner, asMeasurer} {
 		t.Run(as, func(t *testing.T) {
 			for _, session := range []bool{false, true} {
-				cmd := self(as, shell(family+"echo ready; sleep 1000")...)
+				cmd := self(as, sh(family+"echo ready; sleep 1000")...)
 				cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: session, Setpgid: !session}
 				r := begin(t, cmd)
 				require.NoError(t, cmd.Process.Kill())
@@ -102,10 +102,10 @@ func TestNobodyOutlivesAKilledGorun(t *testing.T) {
 }
 
 func TestNobodyOutlivesTheCommand(t *testing.T) {
-	r := begin(t, self(asRunner, shell(family+"echo ready; exit 4")...))
+	r := begin(t, self(asRunner, sh(family+"echo ready; exit 4")...))
 	assert.Empty(t, r.rest(t))
 
-	o, err := run(t, command(shell(family+"exit 4")...), Setting{})
+	o, err := run(t, command(sh(family+"exit 4")...), Setting{})
 	require.NoError(t, err)
 	assert.Equal(t, 4, o.ExitCode)
 	assert.GreaterOrEqual(t, o.Killed, 3)
@@ -113,10 +113,10 @@ func TestNobodyOutlivesTheCommand(t *testing.T) {
 }
 
 func TestNobodyOfTheGroupOutlivesAKilledSupervisor(t *testing.T) {
-	r := begin(t, self(asMeasurer, shell("echo ready; sleep 1000 & kill -KILL $PPID; sleep 1000")...))
+	r := begin(t, self(asMeasurer, sh("echo ready; sleep 1000 & kill -KILL $PPID; sleep 1000")...))
 	assert.Empty(t, r.rest(t))
 
-	_, err := run(t, command(shell("sleep 1000 & kill -KILL $PPID; sleep 1000")...), Setting{})
+	_, err := run(t, command(sh("sleep 1000 & kill -KILL $PPID; sleep 1000")...), Setting{})
 	assert.ErrorContains(t, err, "without an answer: killed by SIGKILL")
 }
 
@@ -150,7 +150,7 @@ func TestInterruptedAndUnwilling(t *testing.T) {
 	from, to, err := os.Pipe()
 	require.NoError(t, err)
 	defer from.Close()
-	c := command(shell(family + "echo ready; sleep 1000; sleep 1000")...)
+	c := command(sh(family + "echo ready; sleep 1000; sleep 1000")...)
 	c.Self.Patience = time.Millisecond
 	c.Stdout = to
 	go func() {
@@ -168,7 +168,7 @@ func TestInterruptedAndUnwilling(t *testing.T) {
 func TestOnATerminal(t *testing.T) {
 	each(t, interactive, func(t *testing.T, as string) {
 		keys, terminal := openTerminal(t)
-		cmd := self(as, shell(`trap 'echo got' INT; echo $$; until read x; do :; done; echo "read $x"; exit 6`)...)
+		cmd := self(as, sh(`trap 'echo got' INT; echo $$; until read x; do :; done; echo "read $x"; exit 6`)...)
 		cmd.Stdin, cmd.Stdout, cmd.Stderr = terminal, terminal, terminal
 		cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true}
 		require.NoError(t, cmd.Start())

@@ -76,7 +76,7 @@ func TestMeasureOfAStoppedCommand(t *testing.T) {
 		require.NoError(t, err)
 		input, theirs, err := os.Pipe()
 		require.NoError(t, err)
-		r := Request{Command: command(shell(startsCat)...)}
+		r := Request{Command: command(sh(startsCat)...)}
 		r.Stdin, r.Stdout = input, to
 		go func() {
 			defer theirs.Close()

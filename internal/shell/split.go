@@ -15,8 +15,8 @@ import (
 // names.
 func Split(line string) ([]string, error) {
 	file, err := syntax.NewParser(syntax.Variant(syntax.LangPOSIX)).Parse(strings.NewReader(line), "")
-	if parse := new(syntax.ParseError); errors.As(err, parse) {
-		return nil, errors.New(parse.Text)
+	if parse := new(syntax.ParseError); errors.As(err, parse) { // in a shell too
+		return nil, hint.With(errors.New(parse.Text), `a character that is meant as text is quoted: \" or "it's"`)
 	}
 	if err != nil {
 		return nil, err
@@ -30,13 +30,13 @@ func Split(line string) ([]string, error) {
 	case !simple:
 		return nil, needsShell(line, statement)
 	case len(file.Stmts) > 1:
-		return nil, needsShell(line, file.Stmts[1])
+		return nil, severalCommands(line, statement)
 	case len(statement.Redirs) > 0:
 		return nil, needsShell(line, statement.Redirs[0])
 	case statement.Background, statement.Negated:
 		return nil, needsShell(line, statement)
 	case len(call.Assigns) > 0:
-		return nil, hint.With(needsShell(line, call.Assigns[0]), "env(1) sets a variable without a shell: env NAME=VALUE COMMAND")
+		return nil, hint.With(needsShell(line, call.Assigns[0]), byShell+", or use env(1): env NAME=VALUE COMMAND")
 	}
 	words := make([]string, len(call.Args))
 	for i, word := range call.Args {
@@ -95,8 +95,20 @@ func unescape(value string, quoted bool) (text string, pattern bool) {
 	return out.String(), pattern
 }
 
+const byShell = "add --shell to have it run by sh -c"
+
 // needsShell is the error of a line with a part that only a shell understands.
 func needsShell(line string, part syntax.Node) error {
 	from, to := int(part.Pos().Offset()), int(part.End().Offset())
-	return fmt.Errorf("%q needs a shell", strings.TrimSpace(line[min(from, len(line)):min(to, len(line))]))
+	err := fmt.Errorf("%q needs a shell", strings.TrimSpace(line[min(from, len(line)):min(to, len(line))]))
+	return hint.With(err, byShell+"; in quotes, it is text")
+}
+
+// severalCommands is the error of a line with more commands than the first.
+func severalCommands(line string, first *syntax.Stmt) error {
+	end := "\n"
+	if at := int(first.Semicolon.Offset()); first.Semicolon.IsValid() && at < len(line) {
+		end = line[at : at+1]
+	}
+	return hint.With(fmt.Errorf("%q between two commands needs a shell", end), byShell+"; in quotes, it is text")
 }

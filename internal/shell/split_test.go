@@ -8,6 +8,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
+
+	"gorun/internal/hint"
 )
 
 // Split finds the same words as a real shell, for all kinds of quoting.
@@ -28,7 +30,11 @@ func TestSplitNeedsAShell(t *testing.T) {
 	for line, part := range map[string]string{
 		"a | b":       "a | b",
 		"a > f":       "> f",
-		"a; b":        "b",
+		"a ; b":       `";"`,
+		"a & b":       `"&"`,
+		"a\nb":        `"\n"`,
+		"a || b":      "a || b",
+		"a < f":       "< f",
 		"a && b":      "a && b",
 		"a &":         "a &",
 		"echo $HOME":  "$HOME",
@@ -45,13 +51,15 @@ func TestSplitNeedsAShell(t *testing.T) {
 		require.Error(t, err, line)
 		assert.Contains(t, err.Error(), part, line)
 		assert.Contains(t, err.Error(), "needs a shell", line)
+		assert.Contains(t, hint.Of(err), "--shell", line)
 	}
-	for _, line := range []string{"", "  ", "# nothing", `echo "x`, "echo 'x"} {
+	for _, line := range []string{"", "  ", "# nothing", `echo "x`, "echo 'x", "a &&", "a (b)"} { // in a shell too
 		_, err := Split(line)
-		assert.Error(t, err, line)
+		require.Error(t, err, line)
+		assert.NotContains(t, hint.Of(err), "--shell", line)
 	}
-	words, err := Split(`[ -f '*' ] "$"`)
+	words, err := Split(`[ -f '*' ] "$" ';' "&&" \| '>' \~ 'a b'`)
 	if assert.NoError(t, err) {
-		assert.Equal(t, []string{"[", "-f", "*", "]", "$"}, words)
+		assert.Equal(t, []string{"[", "-f", "*", "]", "$", ";", "&&", "|", ">", "~", "a b"}, words)
 	}
 }
