@@ -136,7 +136,7 @@ func (l *laps) warnings() []result.Warning {
 		warnings = append(warnings, result.Warning{
 			Code:    "no-warmup",
 			Message: "the first execution used up the time, so it is the sample and no warm-up was dropped",
-			Hint:    "give --samples, or a longer --budget or --duration",
+			Hint:    "give a longer --budget or --duration, or --samples without them",
 		})
 	case l.duration == 0 && l.cut:
 		warnings = append(warnings, result.Warning{
