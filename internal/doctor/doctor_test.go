@@ -380,7 +380,7 @@ func TestFormats(t *testing.T) {
 	assert.True(t, strings.HasPrefix(markdown.String(), "**Ready, as far as files show: no runs were compared.**\n"), markdown.String())
 	for _, c := range r.Conditions {
 		assert.Contains(t, table.String(), c.Name)
-		assert.Contains(t, markdown.String(), "| "+c.Name+" |")
+		assert.Contains(t, markdown.String(), "| "+term.EscapeMarkdown(c.Name)+" |")
 	}
 	for line := range strings.Lines(table.String()) {
 		assert.LessOrEqual(t, term.Width(strings.TrimRight(line, "\n")), 80, line)

@@ -106,6 +106,7 @@ func (r *Report) Table(w io.Writer, opts term.Options) error {
 
 // Markdown shows the report in GitHub Flavored Markdown.
 func (r *Report) Markdown(w io.Writer) error {
+	r = term.Clean(r)
 	var page strings.Builder
 	for i, line := range r.answer() {
 		if i == 0 {
@@ -119,7 +120,7 @@ func (r *Report) Markdown(w io.Writer) error {
 	}
 	var rows [][]string
 	for _, c := range r.Conditions {
-		rows = append(rows, []string{c.Area.title(), c.Name, string(c.Level), term.EscapeMarkdown(c.Value), term.EscapeMarkdown(c.text())})
+		rows = append(rows, []string{c.Area.title(), c.Name, string(c.Level), c.Value, c.text()})
 	}
 	page.WriteString("\n" + term.MarkdownGrid(columns, rows))
 	for _, warning := range r.Warnings {

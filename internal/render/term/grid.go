@@ -1,6 +1,7 @@
 package term
 
 import (
+	"regexp"
 	"slices"
 	"strings"
 
@@ -21,34 +22,6 @@ func Right(title string) Column { return Column{Title: title, Right: true} }
 // Grid lays out rows under their columns' titles, without rules, indented by two spaces and without trailing ones.
 // Where no column has a title, there is no heading line.
 func Grid(columns []Column, rows [][]string) string {
-	t := tableOf(columns, rows)
-	style := table.StyleDefault
-	style.Options = table.OptionsNoBordersAndSeparators
-	style.Box.PaddingLeft, style.Box.PaddingRight = "  ", ""
-	style.Format.Header = text.FormatDefault // it upper-cases otherwise, and "µs" would become "ΜS"
-	t.SetStyle(style)
-	return TrimLines(t.Render())
-}
-
-// MarkdownGrid lays out rows as a table of GitHub Flavored Markdown.
-func MarkdownGrid(columns []Column, rows [][]string) string {
-	return tableOf(columns, rows).RenderMarkdown() + "\n"
-}
-
-// EscapeMarkdown returns text that Markdown shows as it is, in one line.
-func EscapeMarkdown(text string) string {
-	var out strings.Builder
-	for _, r := range strings.Join(strings.Fields(text), " ") {
-		if strings.ContainsRune("\\`*_{}[]<>#|~", r) {
-			out.WriteByte('\\')
-		}
-		out.WriteRune(r)
-	}
-	return out.String()
-}
-
-// tableOf is a table of rows, with a heading line where a column has a title.
-func tableOf(columns []Column, rows [][]string) table.Writer {
 	t := table.NewWriter()
 	var header table.Row
 	var configs []table.ColumnConfig
@@ -73,7 +46,58 @@ func tableOf(columns []Column, rows [][]string) table.Writer {
 		}
 		t.AppendRow(cells)
 	}
-	return t
+	style := table.StyleDefault
+	style.Options = table.OptionsNoBordersAndSeparators
+	style.Box.PaddingLeft, style.Box.PaddingRight = "  ", ""
+	style.Format.Header = text.FormatDefault // it upper-cases otherwise, and "µs" would become "ΜS"
+	t.SetStyle(style)
+	return TrimLines(t.Render())
+}
+
+// MarkdownGrid lays out rows as a table of GitHub Flavored Markdown, which always has a heading line.
+func MarkdownGrid(columns []Column, rows [][]string) string {
+	heading, rule := make([]string, len(columns)), "|"
+	for i, column := range columns {
+		heading[i] = column.Title
+		if column.Right {
+			rule += " ---:|"
+		} else {
+			rule += ":--- |"
+		}
+	}
+	var out strings.Builder
+	line := func(cells []string) {
+		out.WriteString("|")
+		for _, cell := range cells {
+			out.WriteString(" " + EscapeMarkdown(cell) + " |")
+		}
+		out.WriteString("\n")
+	}
+	line(heading)
+	out.WriteString(rule + "\n")
+	for _, row := range rows {
+		line(row)
+	}
+	return out.String()
+}
+
+var (
+	// markdownMark has what Markdown reads as markup anywhere in a line. It makes links of addresses by itself; "$" is GitHub's mark
+	// of mathematics.
+	markdownMark = regexp.MustCompile("[\\\\`*_{}\\[\\]<>#|~&$]|://|(?i:\\bwww\\.)")
+	// markdownStart has what makes the beginning of a line an item of a list, or a line a rule.
+	markdownStart = regexp.MustCompile(`^(\d*)([-+.)]-*)( |$)`)
+)
+
+// EscapeMarkdown returns text that Markdown shows as it is, in one line.
+func EscapeMarkdown(text string) string {
+	text = markdownMark.ReplaceAllStringFunc(strings.Join(strings.Fields(text), " "), func(mark string) string {
+		if name, dot := strings.CutSuffix(mark, "."); dot {
+			return name + `\.`
+		}
+		return `\` + mark
+	})
+	return markdownStart.ReplaceAllString(text, `$1\$2$3`)
 }
 
 // TrimLines ends every line after its last visible character, and the text with a newline.

@@ -20,3 +20,28 @@ func TestFlowKeepsPartsAndWidth(t *testing.T) {
 		}
 	})
 }
+
+func TestEscapeMarkdown(t *testing.T) {
+	for text, want := range map[string]string{
+		"--workers 2, share:1/2 (−3%)": "--workers 2, share:1/2 (−3%)", // as it is
+		"<b>x</b>":                     `\<b\>x\</b\>`,
+		"[a](http://x)":                `\[a\](http\://x)`,
+		"www.example.org":              `www\.example.org`,
+		"a|b`c`\\*_~#{}":               "a\\|b\\`c\\`\\\\\\*\\_\\~\\#\\{\\}",
+		"&lt; $x$":                     `\&lt; \$x\$`,
+		"- a":                          `\- a`,
+		"+":                            `\+`,
+		"---":                          `\---`,
+		"1. a":                         `1\. a`,
+		"23)":                          `23\)`,
+		"1.5 s":                        "1.5 s",
+		" a\n\n# b\t":                  `a \# b`,
+	} {
+		assert.Equal(t, want, EscapeMarkdown(text))
+	}
+}
+
+func TestMarkdownGrid(t *testing.T) {
+	assert.Equal(t, "| a\\|b |  |\n|:--- | ---:|\n| \\<b\\> | 1\\|2 |\n",
+		MarkdownGrid([]Column{Left("a|b"), Right("")}, [][]string{{"<b>", "1|2"}}))
+}
