@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"reflect"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -28,7 +29,7 @@ var csvSlot = []string{"cell", "cell_name", "control", "round", "block", "elapse
 // CSV writes one row a sample, or one for each of its parts: the columns that the experiment puts first, the fixed
 // ones, its others that any sample has, by name, and the quality signals. Figures are unscaled and have the digits that
 // read back as the same float64; what could not be had is an empty field. A column whose name is already taken is called
-// "values.NAME". What a reference reports of the sample's row comes last.
+// "values.NAME". What a reference reports of the sample's row comes last. Fields are those of escapeCSV.
 func (v Views) CSV(w io.Writer, run *result.Run, _ term.Options) error {
 	run = term.Clean(run)
 	samples, columns := v.parts(run)
@@ -77,10 +78,32 @@ func (v Views) CSV(w io.Writer, run *result.Run, _ term.Options) error {
 		}
 		rows = append(rows, row)
 	}
+	for _, row := range rows {
+		for i, field := range row {
+			row[i] = escapeCSV(field)
+		}
+	}
 	if err := csv.NewWriter(w).WriteAll(rows); err != nil {
 		return fmt.Errorf("cannot write the samples as CSV: %w", err)
 	}
 	return nil
+}
+
+var (
+	// formula matches a text that a spreadsheet computes (owasp.org/www-community/attacks/CSV_Injection).
+	formula = regexp.MustCompile(`^\s*[=+\-@＝＋－＠]`)
+	// ownName matches the names of cells made of gorun's flags and plain values, and load patterns: nothing in them can be a function
+	// or the start of a program (DDE).
+	ownName = regexp.MustCompile(`^--[a-z][a-z0-9-]*([ =][\w.,:/%='-]*)*$|^[-* ]+$`)
+)
+
+// escapeCSV returns a field that a spreadsheet shows as it is: a text that it would compute follows an apostrophe. A number
+// or a name of gorun's own is never changed.
+func escapeCSV(field string) string {
+	if _, err := strconv.ParseFloat(field, 64); err == nil || !formula.MatchString(field) || ownName.MatchString(field) {
+		return field
+	}
+	return "'" + field
 }
 
 // parts are the samples of a run, or their parts where the experiment has rows of these, and the columns.

@@ -113,10 +113,22 @@ func TestCSVReadsBackExactly(t *testing.T) {
 		assert.Equal(t, s.Seconds, number("seconds"))
 		assert.Equal(t, figure, number("figure"))
 		assert.Equal(t, mhz, number("mhz"))
-		assert.Equal(t, note, cells["note"])
+		assert.Equal(t, escapeCSV(note), cells["note"])
 		assert.Equal(t, "not the signal", cells["values.mhz"])
 		assert.Empty(t, cells["migrations"], "what is missing is empty, not 0")
 	})
+}
+
+// A spreadsheet computes no text of the user.
+func TestEscapeCSV(t *testing.T) {
+	for _, field := range []string{"", "a=1", "0.5", "-0.25", "+1e-05", "--workers 2", "--pin-cpus share:1/2 --lock-thread=false", "---- ****", "-"} {
+		assert.Equal(t, field, escapeCSV(field))
+	}
+	for _, field := range []string{
+		"=1+1", "-2+3", "+1+1", "@SUM(A1)", "\t=1+1", "\r=1", " =1", "＝1+1", "-a", "--n '=1+1'", "--n SUM(A1)", `--a|'/C calc'!A0`, "-x 1",
+	} {
+		assert.Equal(t, "'"+field, escapeCSV(field))
+	}
 }
 
 func TestBenchfmtReadsBack(t *testing.T) {
