@@ -186,12 +186,18 @@ func (v Views) benchName(run *result.Run, columns column.List, options view.Spec
 	return benchfmt.Name(name.String())
 }
 
-// benchWord makes a text safe inside a benchmark name, where white space and "/" separate.
+// benchWord makes a text safe inside a benchmark name, where white space and "/" separate. Different texts stay different:
+// those characters, what cannot be printed and "%" are written as in a URL.
 func benchWord(text string) string {
-	return strings.Map(func(r rune) rune {
-		if unicode.IsSpace(r) || !unicode.IsPrint(r) || r == '/' {
-			return '_'
+	var word strings.Builder
+	for _, r := range text {
+		if unicode.IsSpace(r) || !unicode.IsPrint(r) || r == '/' || r == '%' {
+			for _, b := range []byte(string(r)) {
+				fmt.Fprintf(&word, "%%%02X", b)
+			}
+			continue
 		}
-		return r
-	}, text)
+		word.WriteRune(r)
+	}
+	return word.String()
 }

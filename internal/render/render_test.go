@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"io"
 	"math"
+	"net/url"
 	"strconv"
 	"strings"
 	"testing"
@@ -168,6 +169,21 @@ func TestBenchfmtReadsBack(t *testing.T) {
 		assert.Equal(t, 1, reader.Units().GetBetter("trials/s"))
 		assert.Equal(t, -1, reader.Units().GetBetter("ns/op"))
 	})
+}
+
+// Different texts stay different in a benchmark's name, and none of them ends it.
+func TestBenchWord(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		text := rapid.OneOf(rapid.String(), rapid.StringMatching(`[ -~\t\n]*`)).Draw(t, "text")
+		word := benchWord(text)
+		back, err := url.PathUnescape(word)
+		require.NoError(t, err)
+		assert.Equal(t, text, back)
+		assert.False(t, strings.ContainsAny(word, "/ \t\n"), word)
+	})
+	assert.Equal(t, "a_b", benchWord("a_b"))
+	assert.Equal(t, "a%20b", benchWord("a b"))
+	assert.Equal(t, "a%2Fb", benchWord("a/b"))
 }
 
 func TestWriteErrorsAreReported(t *testing.T) {
