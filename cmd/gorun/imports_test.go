@@ -59,7 +59,7 @@ const mayImport = `
 	render/rendertest   cpuset render/chart render/term result stats
 	render/term         result stats units
 	render/view         column cpuset render/term result shell stats units
-	report              column experiment hint journal matrix render render/chart render/term render/view result stats units
+	report              column experiment hint journal matrix render render/chart render/term render/view result shell stats units
 	result              hint stats
 	run                 cgroup child column cpuset doctor experiment hint journal linux matrix measure metrics output placement render render/chart render/term result shell sysfs topology
 	shell               hint

@@ -3,7 +3,6 @@ package command
 import (
 	"fmt"
 	"slices"
-	"strings"
 
 	"gorun/internal/render/term"
 	"gorun/internal/render/view"
@@ -17,7 +16,7 @@ func linesBlock(l *result.Lines, opts term.Options) string {
 	block := ""
 	line := func(name, text string) {
 		if text != "" {
-			block += term.Paragraph(fmt.Sprintf("  %-12s", name), text, opts.Columns())
+			block += fmt.Sprintf("  %-12s%s\n", name, text) // never broken: it is there to be copied
 		}
 	}
 	line("taskset", l.Taskset)
@@ -41,11 +40,7 @@ func userCommand(run *result.Run) string {
 	if i < 0 {
 		return ""
 	}
-	words := make([]string, 0, len(cell.Command))
-	for _, word := range cell.Command[i+1:] {
-		words = append(words, shell.Quote(word))
-	}
-	return strings.Join(words, " ")
+	return shell.Join(cell.Command[i+1:])
 }
 
 // best returns the setting with a proven improvement over the baseline that has the best typical ratio, unless

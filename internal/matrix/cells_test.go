@@ -90,8 +90,8 @@ func TestCellsOfGroups(t *testing.T) {
 	}, names(cells), "nice does not differ; what a shell would change is quoted")
 	assert.Equal(t, "floating", cells[1].Group)
 	assert.Equal(t, "anywhere", cells[1].Comment)
-	assert.Equal(t, []string{"primes", "--nice=5"}, cells[2].Command)
-	assert.Equal(t, []string{"primes", "--pin-cpus=none", "--nice=5"}, cells[3].Command)
+	assert.Equal(t, result.Argv{"primes", "--nice=5"}, cells[2].Command)
+	assert.Equal(t, result.Argv{"primes", "--pin-cpus=none", "--nice=5"}, cells[3].Command)
 
 	s.Baseline = nil
 	_, baseline, err = s.Cells(primes)
@@ -144,7 +144,7 @@ func TestCellsThatGiveADefault(t *testing.T) {
 	cells, _, err := s.Cells(primes)
 	require.NoError(t, err)
 	assert.Equal(t, []string{"a", "b"}, names(cells))
-	assert.Equal(t, []string{"primes", "--pin-cpus=none"}, cells[1].Command)
+	assert.Equal(t, result.Argv{"primes", "--pin-cpus=none"}, cells[1].Command)
 }
 
 func TestCellsErrors(t *testing.T) {

@@ -95,11 +95,7 @@ func planCells(plan *result.Plan) string {
 		if i == plan.Baseline && cell.Against == nil || cell.Against != nil && *cell.Against == i {
 			name += " (baseline)"
 		}
-		words := []string{"gorun"}
-		for _, word := range cell.Command {
-			words = append(words, shell.Quote(word))
-		}
-		command := strings.Join(words, " ")
+		command := shell.Join(append([]string{"gorun"}, cell.Command...))
 		if cell.Lacking != "" {
 			command = units.None + " " + cell.Lacking
 		}

@@ -12,6 +12,7 @@ import (
 
 	"gorun/internal/render/view"
 	"gorun/internal/result"
+	"gorun/internal/shell"
 	"gorun/internal/units"
 )
 
@@ -210,26 +211,8 @@ func commands(run *result.Run) table {
 	t := table{Name: "commands", Caption: "What repeats a sample of each cell", Cells: true, Head: headings("cell", "command")}
 	for i, title := range view.CellTitles(run) {
 		if len(run.Cells[i].Command) > 0 {
-			t.Rows = append(t.Rows, []cell{words(title), {Text: commandLine(run.Cells[i].Command), Class: "code"}})
+			t.Rows = append(t.Rows, []cell{words(title), {Text: shell.Join(append([]string{"gorun"}, run.Cells[i].Command...)), Class: "code"}})
 		}
 	}
 	return t
-}
-
-// unquoted holds the characters that are not special in a shell.
-const unquoted = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_=+,./:@%"
-
-// commandLine returns a command line quoted for a shell (POSIX, Shell Command Language, 2.2).
-func commandLine(args []string) string {
-	list := []string{"gorun"}
-	for _, arg := range args {
-		plain := arg != "" && strings.IndexFunc(arg, func(r rune) bool {
-			return !strings.ContainsRune(unquoted, r)
-		}) < 0
-		if !plain {
-			arg = "'" + strings.ReplaceAll(arg, "'", `'\''`) + "'"
-		}
-		list = append(list, arg)
-	}
-	return strings.Join(list, " ")
 }

@@ -16,6 +16,7 @@ import (
 	"gorun/internal/render/term"
 	"gorun/internal/render/view"
 	"gorun/internal/result"
+	"gorun/internal/shell"
 )
 
 var (
@@ -144,7 +145,7 @@ func sectionOf(anchor string, in Input, views render.Views, scales scales, sever
 		s.Control = run.Matrix.Control.String()
 	}
 	if len(run.Command) > 0 {
-		s.Command = commandLine(run.Command)
+		s.Command = shell.Join(append([]string{"gorun"}, run.Command...))
 	}
 	for _, f := range figuresOf(run, views, scales) {
 		figure, ok := f.Draw(run)

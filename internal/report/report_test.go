@@ -275,11 +275,6 @@ func TestReadJSON(t *testing.T) {
 	assert.ErrorIs(t, err, os.ErrNotExist)
 }
 
-func TestCommandLine(t *testing.T) {
-	assert.Equal(t, `gorun primes --limit=10 --pin-cpus '0 1' 'it'\''s' '' '$(x)' '#'`,
-		commandLine([]string{"primes", "--limit=10", "--pin-cpus", "0 1", "it's", "", "$(x)", "#"}))
-}
-
 // Runs of the same experiment are shown side by side, with their common cells.
 func TestTogether(t *testing.T) {
 	a, b, c := matrixOf(t, 2, 30), matrixOf(t, 3, 30), made("contend")

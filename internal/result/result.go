@@ -9,6 +9,9 @@ import "gorun/internal/hint"
 // does not change it.
 const Schema = "gorun/v2"
 
+// Argv are the words of a command. They are shown by shell.Join, and kept as they are until then.
+type Argv []string
+
 // Run is one invocation of an experiment: the request, the machine, and every sample.
 type Run struct {
 	Schema     string    `json:"schema"`
@@ -17,7 +20,7 @@ type Run struct {
 	Experiment string    `json:"experiment"`
 	Spec       any       `json:"spec"` // the experiment's own options, by flag name
 	Seed       uint64    `json:"seed"`
-	Command    []string  `json:"command,omitempty"` // command line that repeats the run, without the program
+	Command    Argv      `json:"command,omitempty"` // command line that repeats the run, without the program
 	Started    string    `json:"started"`           // RFC 3339, UTC
 	Earlier    string    `json:"earlier,omitempty"` // file, in the journal's directory, of the run that had the journal's name before
 	Matrix     *Matrix   `json:"matrix,omitempty"`

@@ -18,6 +18,7 @@ import (
 	"gorun/internal/metrics"
 	"gorun/internal/output"
 	"gorun/internal/result"
+	"gorun/internal/shell"
 )
 
 // session holds what is opened before the samples and always closed after them.
@@ -237,7 +238,7 @@ func (s *session) finish(ctx context.Context, o *Options) error {
 		err = s.compareEarlier(o)
 	}
 	if err != nil && unkept == nil && s.journal.Regular() {
-		err = hint.With(err, fmt.Sprintf("the result is in the journal: gorun report %s -o report.html", o.out))
+		err = hint.With(err, fmt.Sprintf("the result is in the journal: gorun report %s -o report.html", shell.Join([]string{o.out})))
 	}
 	err = worseOutcome(err, unkept)
 	for _, export := range s.exports {

@@ -2,12 +2,34 @@ package shell
 
 import (
 	"os/exec"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 )
+
+// A printed line has only printable characters, and a shell reads the words from it.
+func TestJoin(t *testing.T) {
+	bash, err := exec.LookPath("bash")
+	rapid.Check(t, func(t *rapid.T) {
+		words := rapid.SliceOfN(rapid.OneOf(rapid.StringMatching(`[ -~\n\t\x1b]{0,8}`), rapid.StringMatching(`[^\x00]*`),
+			rapid.SampledFrom([]string{"\xff", "\x1b1", "a\n", "\u202e"})), 1, 4).Draw(t, "words")
+		line := Join(words)
+		assert.False(t, strings.ContainsFunc(line, unprintable), "%q", line)
+		if bash == "" {
+			return
+		}
+		out, err := exec.Command(bash, "-c", `printf '%s\0' `+line).Output()
+		require.NoError(t, err)
+		assert.Equal(t, strings.Join(words, "\x00")+"\x00", string(out), line)
+	})
+	assert.Equal(t, `a 'b c' $'it\'s\n\033\\' ''`, Join([]string{"a", "b c", "it's\n\x1b\\", ""}))
+	if err != nil {
+		t.Log("no bash here: what it reads was not compared")
+	}
+}
 
 // A real shell reads a quoted word as the original word.
 func TestQuote(t *testing.T) {

@@ -15,7 +15,7 @@ import (
 
 // NextBlock returns the command that takes the rounds which undecided cells are likely to need, and how long it takes. It
 // returns "" where no cell is undecided, where the number of rounds is not known, and for an interrupted run, which has
-// printed the command that continues it.
+// printed the command that continues it. The command is never broken: it is there to be copied.
 func NextBlock(run *result.Run, opts term.Options) string {
 	more := 0.0
 	for _, cell := range run.Cells {
@@ -36,7 +36,7 @@ func NextBlock(run *result.Run, opts term.Options) string {
 	if args == nil {
 		return ""
 	}
-	return term.Paragraph(opts.Paint(term.Bold, "next")+": ", fmt.Sprintf("%s (%s)", shell.Join(args), takes), opts.Columns())
+	return fmt.Sprintf("%s: %s (%s)\n", opts.Paint(term.Bold, "next"), shell.Join(args), takes)
 }
 
 // longer returns the command of a run that lasts this many seconds in all, or nil where it cannot be made, and reports
