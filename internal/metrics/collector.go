@@ -7,6 +7,7 @@
 package metrics
 
 import (
+	"strings"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -74,6 +75,9 @@ func (c *collector) Collect(out chan<- prometheus.Metric) {
 			kind = prometheus.CounterValue
 		}
 		f.figures(r, func(figure float64, labels ...string) {
+			for i := range labels {
+				labels[i] = strings.ToValidUTF8(labels[i], "\uFFFD") // others are no labels
+			}
 			out <- prometheus.MustNewConstMetric(desc, kind, figure, labels...)
 		})
 	}

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"math"
 	"strconv"
-	"strings"
 
 	"gorun/internal/result"
 	"gorun/internal/stats"
@@ -370,7 +369,7 @@ func (r reading) cells(each func(name string, c result.StandingCell, baseline bo
 		if i == MaxCells {
 			break
 		}
-		each(strings.ToValidUTF8(cell.Name, "\uFFFD"), cell, cell.Baseline)
+		each(cell.Name, cell, cell.Baseline)
 	}
 }
 

@@ -2,6 +2,7 @@ package report
 
 import (
 	"crypto/sha256"
+	"encoding/csv"
 	"encoding/json"
 	"encoding/xml"
 	"errors"
@@ -25,6 +26,7 @@ import (
 	"github.com/jedib0t/go-pretty/v6/text"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	"golang.org/x/perf/benchfmt"
 	"golang.org/x/tools/txtar"
 
 	"gorun/internal/bind"
@@ -43,6 +45,8 @@ import (
 	"gorun/internal/render/rendertest"
 	"gorun/internal/render/term"
 	"gorun/internal/result"
+	"gorun/internal/shell"
+	"gorun/internal/stats"
 )
 
 // experiments are those that gorun has.
@@ -512,6 +516,57 @@ func assertOnlyText(t *testing.T, page string) {
 	for _, bad := range []string{"<img", "\x1b", "\u202e", `" onload="`} {
 		assert.NotContains(t, page, bad)
 	}
+}
+
+// Names of cells are shown as they are in each format, whatever they mean in it.
+func TestViewsOfNames(t *testing.T) {
+	names := []string{
+		"<b>x</b>", "[a](http://x)", "a|b", "`x`", "$x$ &lt;", "\"'&\\", "=1+1", "@SUM(A1)", "a b", "a/b", "a\n\tb", "\x1b[31mred", "%2F",
+	}
+	run := copyOf(t, "matrix")
+	first := run.Cells[0]
+	run.Cells, run.Samples = nil, run.Samples[:len(names)]
+	for i, name := range names {
+		cell := first
+		cell.Name, cell.Verdict = name, rendertest.Effect(stats.Slower, 641, 620, 660, 25)
+		cell.Flags = map[string]string{"method": name}
+		cell.Command = result.Argv{"exec", "--", "echo", name}
+		run.Cells = append(run.Cells, cell)
+		run.Samples[i].Slot = &result.Slot{Cell: i}
+	}
+	markdown := show(t, run, shown{format: "markdown"})
+	table := show(t, run, shown{format: "csv"})
+	rows, err := csv.NewReader(strings.NewReader(table)).ReadAll()
+	require.NoError(t, err)
+	page := written(t, Input{File: "run.jsonl", Run: run})
+	assert.NotContains(t, page, "<b>x</b>")
+	var svg, text strings.Builder
+	require.NoError(t, chart.MatrixSVG(&svg, run))
+	rendertest.XML(t, svg.String())
+	for decoder := xml.NewDecoder(strings.NewReader(svg.String())); ; {
+		token, err := decoder.Token()
+		if err != nil {
+			break
+		}
+		if part, is := token.(xml.CharData); is {
+			text.Write(part)
+		}
+	}
+	for i, name := range names {
+		clean := term.Clean(name)
+		assert.Contains(t, markdown, "| "+term.EscapeMarkdown(clean)+" | ")
+		assert.Equal(t, clean, strings.TrimPrefix(rows[i+1][1], "'"))
+		assert.Contains(t, html.UnescapeString(page), clean)
+		assert.Contains(t, html.UnescapeString(page), shell.Join([]string{"gorun", "exec", "--", "echo", name}))
+		assert.Contains(t, text.String(), clean)
+	}
+	benchmarks := map[string]bool{}
+	for reader := benchfmt.NewReader(strings.NewReader(show(t, run, shown{format: "benchfmt"})), "run"); reader.Scan(); {
+		if record, is := reader.Result().(*benchfmt.Result); is {
+			benchmarks[record.Name.String()] = true
+		}
+	}
+	assert.Len(t, benchmarks, len(names))
 }
 
 // Names in a journal of an unknown experiment, and the names of files, are texts of others too.
