@@ -59,6 +59,9 @@ func TestComparisonFitsItsWidth(t *testing.T) {
 		for width := 60; width < 200; width += 7 {
 			plain := compared(t, c, "table", term.Options{Width: width})
 			for line := range strings.Lines(plain) {
+				if strings.HasPrefix(line, "      gorun compare ") {
+					continue // a command to be copied is never broken
+				}
 				assert.LessOrEqual(t, text.StringWidthWithoutEscSequences(strings.TrimSuffix(line, "\n")), width)
 			}
 			coloured := compared(t, c, "table", term.Options{Width: width, Colour: true})

@@ -267,7 +267,11 @@ func warningsBlock(warnings []result.Warning, opts term.Options) string {
 			}
 		}
 		if warning.Hint != "" {
-			block += term.Paragraph("    hint: ", warning.Hint, opts.Columns())
+			text, command, found := strings.Cut(warning.Hint, ": gorun ")
+			if found { // never broken: it is there to be copied
+				text, command = text+":", "      gorun "+command+"\n"
+			}
+			block += term.Paragraph("    hint: ", text, opts.Columns()) + command
 		}
 	}
 	return block
