@@ -16,14 +16,17 @@ import (
 )
 
 const captureComment = `A machine, as its kernel describes it; read it with: gorun topo --sysroot FILE.txtar
-Cut short: proc/cpuinfo to the first CPU, meminfo to the totals, proc/self/status to the masks, mountinfo to cgroups.
+Cut short: proc/cpuinfo to the first CPU, meminfo to the totals, proc/self/status to the masks, mountinfo to cgroups,
+proc/interrupts to the sums over devices.
 
 `
 
 // hostPatterns are path.Match patterns of files, in addition to those that Read opens, with the kind of machine and
-// its limits. No file identifies the owner; none changes while the machine runs.
+// its limits, and what its CPUs have had to do for devices. No file identifies the owner; only the interrupts and the
+// uptime that they are counted over change while the machine runs.
 var hostPatterns = []string{
 	"proc/cpuinfo",
+	interruptsFile,
 	"proc/meminfo",
 	"proc/self/cgroup",
 	"proc/self/mountinfo",
@@ -32,6 +35,7 @@ var hostPatterns = []string{
 	"proc/sys/kernel/pid_max",
 	"proc/sys/kernel/threads-max",
 	"proc/sys/vm/max_map_count",
+	uptimeFile,
 	"proc/version",
 	cpuDir + "/cpu[0-9]*/cpufreq/cpuinfo_max_freq",
 	cpuDir + "/cpu[0-9]*/cpufreq/scaling_governor",
@@ -70,8 +74,8 @@ var keptLines = map[string]func(line string) bool{
 
 // Capture writes a machine as a txtar archive that sysfs.OpenRoot opens: every file that Read and ReadDetails read,
 // so that they give the same results from the archive, and the files of the host and its control groups. Links are
-// followed, except those that show where a device is; names are sorted. Two captures of an unchanged machine are
-// equal unless its interrupts move.
+// followed, except those that show where a device is; names are sorted. Two captures of an unchanged machine differ only
+// in its interrupts: how many there were since boot, and on which CPUs they are handled.
 func Capture(w io.Writer, fsys fs.FS) error {
 	rec := &recorder{FS: fsys, files: map[string][]byte{}}
 	m, err := Read(rec)
@@ -178,8 +182,11 @@ func cgroupNames(fsys fs.FS) []string {
 	return names
 }
 
-// keep returns the lines of a file that keptLines selects.
+// keep returns the lines of a file that keptLines selects, and the sums of the interrupts.
 func keep(name string, data []byte) []byte {
+	if name == interruptsFile {
+		return sumInterrupts(data)
+	}
 	keep := keptLines[path.Base(name)]
 	if keep == nil {
 		return data

@@ -63,6 +63,9 @@ func TestCaptureHoldsWhatIsNeededAndNoMore(t *testing.T) {
 	put("sys/devices/system/node/node0/cpulist", "0-1\n")
 	put("sys/devices/system/node/node0/meminfo", "Node 0 MemTotal: 1024 kB\nNode 0 MemFree: 17 kB\n")
 	put("proc/cpuinfo", "processor\t: 0\nmodel name\t: Example\ncpu MHz\t\t: 2100.123\n\nprocessor\t: 1\n")
+	put("proc/interrupts", "           CPU0       CPU1       \n 37:          7          0 PCI-MSIX  customer-0\n"+
+		" 38:          1         10 PCI-MSIX  customer-1\nLOC:    4552852    4386534   Local timer interrupts\n")
+	put("proc/uptime", "77.25 12.50\n")
 	put("proc/cmdline", "password=hunter2\n")
 	put("proc/self/status", "Name:\tgorun\nUid:\t1000\nCpus_allowed_list:\t0\nMems_allowed_list:\t0\n")
 	put("proc/self/mountinfo",
@@ -101,6 +104,8 @@ func TestCaptureHoldsWhatIsNeededAndNoMore(t *testing.T) {
 		"sys/devices/system/node/node0/cpulist":                "0-1\n",
 		"sys/devices/system/node/node0/meminfo":                "Node 0 MemTotal: 1024 kB\n",
 		"proc/cpuinfo":                                         "processor\t: 0\nmodel name\t: Example\n",
+		"proc/interrupts":                                      "           CPU0       CPU1\n  0:          8         10  all devices\n",
+		"proc/uptime":                                          "77.25 12.50\n",
 		"proc/self/status":                                     "Cpus_allowed_list:\t0\nMems_allowed_list:\t0\n",
 		"proc/self/mountinfo":                                  "30 24 0:26 / /sys/fs/cgroup rw - cgroup2 cgroup2 rw\n",
 		"proc/self/cgroup":                                     "4:cpu,cpuacct:/a/b[1]\n0::/x\n",

@@ -80,12 +80,17 @@ var (
 	nvmePath = regexp.MustCompile(`^(nvme[0-9]+)c[0-9]+(n[0-9]+)$`)
 )
 
-// deviceList is read on demand: a machine may have hundreds of devices, and few runs need one.
+// deviceList is read on demand: a machine may have hundreds of devices, and few runs need one, or a million counts of
+// their interrupts.
 type deviceList struct {
 	root     fs.FS
 	once     sync.Once
 	devices  []Device
 	warnings []string
+
+	count      sync.Once
+	interrupts map[int]uint64 // by CPU
+	seconds    float64
 }
 
 // Devices returns the devices in the order of their addresses, and warnings about malformed files. The first call
