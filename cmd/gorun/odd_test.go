@@ -2,8 +2,10 @@ package main
 
 import (
 	"encoding/json"
+	"fmt"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -12,6 +14,7 @@ import (
 
 	"gorun/internal/child"
 	"gorun/internal/result"
+	"gorun/internal/tests"
 )
 
 // odd is the file system of this machine, with other contents of some files.
@@ -53,5 +56,46 @@ func TestRunOnAnOddMachine(t *testing.T) {
 		require.Contains(t, messages["odd-machine"], "sys/devices/system/cpu/isolated: malformed", command)
 		require.Contains(t, messages["unknown-limit"], "proc/loadavg: malformed", command)
 		require.Equal(t, 1, strings.Count(messages["unknown-limit"], "\n"), "once, however many cells there are")
+	}
+}
+
+// A run that continues keeps the CPU that it chose for one-cpu, whatever the counts of interrupts are now, and so does its
+// advice.
+func TestResumeKeepsTheChosenCPU(t *testing.T) {
+	cpus := tests.CPUs(t, 2)
+	journal := filepath.Join(t.TempDir(), "run.jsonl")
+	run := func(counts ...int) (run result.Run) {
+		var out, errs strings.Builder
+		e := env{
+			Root: odd{os.DirFS("/"), map[string]string{
+				"proc/interrupts": fmt.Sprintf("CPU%d CPU%d\n 25: %d %d PCI-MSI eth0\n", cpus[0], cpus[1], counts[0], counts[1]),
+				"proc/uptime":     "1000.00 0.00\n",
+			}},
+			Stdout: &out, Stderr: &errs, Now: time.Now, Environ: os.Environ, Tool: tool(), Views: rows,
+			Self: child.Self{Path: "/proc/self/exe", Argv: []string{"gorun"}},
+		}
+		require.Zero(t, execute([]string{
+			"exec", "--cpus", fmt.Sprintf("%d,%d", cpus[0], cpus[1]), "--placements", "unbound,one-cpu", "-r", "2", "-w", "0",
+			"--out", journal, "--resume", "--format", "json", "--", "true",
+		}, e), errs.String())
+		require.NoError(t, json.Unmarshal([]byte(out.String()), &run))
+		return run
+	}
+	first := run(1e9, 10)
+	chosen := fmt.Sprintf("one-cpu is CPU %d: fewest interrupts since boot", cpus[1])
+	require.Equal(t, chosen, first.Cells[1].Chosen)
+
+	recorded, err := os.ReadFile(journal)
+	require.NoError(t, err)
+	begin := strings.SplitAfter(string(recorded), "\n")[:3] // the header, and two of six samples
+	require.NoError(t, os.WriteFile(journal, []byte(strings.Join(begin, "")), 0o600))
+	again := run(10, 1e9)
+	require.Equal(t, chosen, again.Cells[1].Chosen)
+	require.Equal(t, fmt.Sprintf("taskset -c %d", cpus[1]), again.Cells[1].Lines.Taskset)
+	require.Len(t, again.Samples, 6)
+	for _, s := range again.Samples {
+		if s.Slot.Cell == 1 {
+			require.Equal(t, fmt.Sprintf("cpus %d", cpus[1]), s.Placement.Requested)
+		}
 	}
 }

@@ -40,7 +40,7 @@ var Experiment = experiment.Define(experiment.Definition[Cell]{
 	Sweep: &experiment.Sweep{
 		Flag: "placement", List: "placements",
 		All: func(m experiment.Machine, text func(flag string) string) (names []string, err error) {
-			placements, err := launch.Placements(m.Machine, m.CPUs, memoryNodes(m), text("device"))
+			placements, err := launch.Placements(m.Machine, m.CPUs, memoryNodes(m), text("device"), choice(m))
 			if err != nil {
 				return nil, hint.Flag("device", text("device"), err)
 			}

@@ -98,7 +98,7 @@ func TestSweepHasTheMachinesPlacements(t *testing.T) {
 	names, err := Experiment.Sweep.All(recorded(t, "hybrid"), text)
 	require.NoError(t, err)
 	assert.Contains(t, names, "pcores")
-	assert.Len(t, names, 7)
+	assert.Len(t, names, 9)
 
 	device = "ens5"
 	names, err = Experiment.Sweep.All(recorded(t, "devices"), text)

@@ -159,7 +159,7 @@ func (f *flags) Resolve(m experiment.Machine) (r experiment.Resolution[Cell], er
 			Timeout: f.timeout, Metrics: f.metrics,
 			Migrations: f.stat || m.Given("format") || m.Given("out"), Dedicate: request,
 		},
-		Lines: &lines,
+		Lines: &lines, Chosen: p.Chosen,
 	}
 	if !s.CPUs.Empty() {
 		cell.CPUs = map[string]result.CPUs{"cpus": experiment.DescribeCPUs(m.Machine, s.CPUs.List())}
@@ -182,7 +182,7 @@ func (f *flags) Resolve(m experiment.Machine) (r experiment.Resolution[Cell], er
 	}
 	r.Spec = spec
 	r.Plan = func(plan *result.Plan) {
-		plan.CPUs, plan.Lines = s.CPUs.String(), &lines
+		plan.CPUs, plan.Lines, plan.Chosen = s.CPUs.String(), &lines, p.Chosen
 		if request != nil && m.Live {
 			if d, err := dedicate.Plan(*request); err == nil { // the run reports the error
 				plan.Dedicated = &d

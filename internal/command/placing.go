@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"gorun/internal/cpuset"
@@ -12,6 +13,7 @@ import (
 	"gorun/internal/hint"
 	"gorun/internal/launch"
 	"gorun/internal/linux"
+	"gorun/internal/result"
 	"gorun/internal/topology"
 )
 
@@ -75,6 +77,17 @@ func memoryNodes(m experiment.Machine) (nodes cpuset.Set) {
 	return nodes
 }
 
+// choice returns how a CPU is chosen: as in the run that is continued, or by the seed among equals.
+func choice(m experiment.Machine) launch.Choice {
+	return launch.Choice{Seed: m.Seed, Recorded: func(placement string) (cpus cpuset.Set) {
+		i := slices.IndexFunc(m.Recorded, func(c result.Cell) bool { return c.Flags["placement"] == placement })
+		if i >= 0 {
+			cpus, _ = cpuset.Parse(m.Recorded[i].CPUs["cpus"].List) // of a damaged list, none
+		}
+		return cpus
+	}}
+}
+
 // noDedicate is the value of --dedicate that moves no thread.
 const noDedicate = "none"
 
@@ -100,7 +113,7 @@ func (f *flags) dedicated(m experiment.Machine) (*dedicate.Request, error) {
 func (p *Placing) place(m experiment.Machine) (of launch.Placement, err error) {
 	switch {
 	case p.placement != "":
-		if of, err = launch.LookupPlacement(m.Machine, m.CPUs, memoryNodes(m), p.placement); err != nil {
+		if of, err = launch.LookupPlacement(m.Machine, m.CPUs, memoryNodes(m), p.placement, choice(m)); err != nil {
 			return of, hint.Flag("placement", p.placement, err)
 		}
 	case m.Machine != nil && !m.CPUs.Equal(m.Allowed()):

@@ -47,6 +47,8 @@ type Machine struct {
 	Live bool       // this machine; otherwise a captured one, which cannot run anything
 	Seed uint64     // of the run
 
+	Recorded []result.Cell // of the run that is continued, with the same flags; none: the run begins
+
 	// For a plain run; in a matrix, Sampling is zero and no flag of the run counts as given.
 	Sampling Sampling
 	Given    func(flag string) bool // reports whether a flag is on the command line
@@ -61,6 +63,7 @@ type Cell[C any] struct {
 	AtOnce  int                    // CPUs that its work can use at the same time; 0: all of them
 	Command []string               // command line, from the experiment's name on, that repeats one of its samples; shown, never parsed
 	Running string                 // what the progress line shows while it runs
+	Chosen  string                 // which CPU it has and why, if one was chosen among others
 	Lines   *result.Lines          // the same setting without gorun
 	Lacking string                 // why this machine cannot run it; such a cell is listed and not sampled
 	Repeats int                    // of its work in a sample, if that was found before the plan; 0: not known
@@ -368,7 +371,7 @@ func (f flags[C]) Resolve(m Machine) (Resolution[any], error) {
 	for _, c := range r.Cells {
 		out.Cells = append(out.Cells, Cell[any]{
 			Do: c.Do, Name: c.Name, Flags: c.Flags, CPUs: c.CPUs, Command: c.Command, Running: c.Running, Lines: c.Lines,
-			Lacking: c.Lacking, AtOnce: c.AtOnce, Against: c.Against, Repeats: c.Repeats, Program: c.Program,
+			Lacking: c.Lacking, Chosen: c.Chosen, AtOnce: c.AtOnce, Against: c.Against, Repeats: c.Repeats, Program: c.Program,
 		})
 	}
 	return out, err

@@ -127,7 +127,7 @@ func (f *flags) Resolve(m experiment.Machine) (r experiment.Resolution[Cell], er
 				Repeats: b.repeats, Limit: b.limit, Setting: s,
 				Arguments: f.source.Own,
 			},
-			Name: f.source.title(b), Flags: row, Command: f.source.repeat(b, given), Lines: &lines, Repeats: b.repeats,
+			Name: f.source.title(b), Flags: row, Command: f.source.repeat(b, given), Lines: &lines, Chosen: placement.Chosen, Repeats: b.repeats,
 			Program: binary.sum,
 		}
 		if !s.CPUs.Empty() {

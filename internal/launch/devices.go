@@ -41,6 +41,11 @@ func (g scope) placeByDevice(k deviceKind, device string) (Placement, error) {
 // CompletePlacement returns the names of placements that begin with a prefix, each with its words after a tab.
 func CompletePlacement(m *topology.Machine, prefix string) []string {
 	words := PlacementUsages()
+	for _, p := range newScope(m, m.Allowed(), cpuset.Set{}, Choice{}).placements(nil) {
+		if strings.HasPrefix(p.Name, oneCPU+"-") {
+			words = append(words, p.Name+"\t"+p.Words)
+		}
+	}
 	for _, k := range deviceKinds {
 		for _, word := range m.Complete(k.selector + ":") {
 			_, device, _ := strings.Cut(word, ":")

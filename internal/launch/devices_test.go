@@ -18,7 +18,7 @@ func TestPlacementsOfDevice(t *testing.T) {
 		"ens5": `unbound []
 near-ens5 [6-7,14-15]
 far-ens5 [0-3,8-11]
-one-cpu [0]
+one-cpu [10]
 smt-siblings [0,8]
 one-per-core [0-7]
 one-llc [0-1,8-9]
@@ -30,7 +30,7 @@ node-remote [0-1,8-9] bind 3
 		"nvme0": `unbound []
 near-nvme0 [0-1,8-9]
 far-nvme0 [4-7,12-15]
-one-cpu [0]
+one-cpu [10]
 smt-siblings [0,8]
 one-per-core [0-7]
 spread-nodes [0,2,4,6]
@@ -41,14 +41,14 @@ node-remote [0-1,8-9] bind 3
 	} {
 		assert.Equal(t, want, table(ofMachine(t, m, m.Allowed(), cpuset.Set{}, device)), device)
 	}
-	near, err := LookupPlacement(m, m.Allowed(), cpuset.Set{}, "near-ens5")
+	near, err := LookupPlacement(m, m.Allowed(), cpuset.Set{}, "near-ens5", Choice{})
 	require.NoError(t, err)
 	assert.Equal(t, ofMachine(t, m, m.Allowed(), cpuset.Set{}, "ens5")[1], near)
 	assert.Equal(t, "taskset -c 6-7,14-15", near.Setting().Lines().Taskset)
 	assert.Contains(t, near.Setting().Lines().Systemd, "CPUAffinity=6-7,14-15")
 	assert.Contains(t, near.Kubernetes, "cpu: 4 in requests")
 	assert.Contains(t, near.Kubernetes, "single-numa-node, and the device as a resource of the pod")
-	far, err := LookupPlacement(m, m.Allowed(), cpuset.Set{}, "far-0000:a1:00.0")
+	far, err := LookupPlacement(m, m.Allowed(), cpuset.Set{}, "far-0000:a1:00.0", Choice{})
 	require.NoError(t, err)
 	assert.Equal(t, "0-3,8-11", far.CPUs.String())
 	assert.Empty(t, far.Kubernetes)
@@ -71,11 +71,11 @@ func TestPlacementsOfDeviceErrors(t *testing.T) {
 		{"virtio", "eth0", cpuset.Range(0, 1), "near:eth0: the firmware does not say", "one node"},
 	} {
 		m := recorded(t, c.host)
-		_, err := Placements(m, c.cpus, cpuset.Set{}, c.device)
+		_, err := Placements(m, c.cpus, cpuset.Set{}, c.device, Choice{})
 		require.ErrorContains(t, err, c.want)
 		assert.Contains(t, hint.Of(err), c.hint)
 	}
-	_, err := LookupPlacement(m, m.Allowed(), cpuset.Set{}, "near-eth9")
+	_, err := LookupPlacement(m, m.Allowed(), cpuset.Set{}, "near-eth9", Choice{})
 	require.ErrorContains(t, err, "there is no device eth9")
 	assert.Contains(t, hint.Of(err), "ens5")
 }
@@ -86,6 +86,8 @@ func TestCompletePlacement(t *testing.T) {
 		"far-sda\tCPUs of the nodes farthest from sda", "far-sdb\tCPUs of the nodes farthest from sdb",
 		"far-sdc\tCPUs of the nodes farthest from sdc",
 	}, CompletePlacement(m, "far-s"))
+	assert.Equal(t, []string{"one-cpu-kind-1\tone CPU of kind 1", "one-cpu-llc-1\tone CPU of llc 1"},
+		CompletePlacement(recorded(t, "hybrid"), "one-cpu-"))
 	words := CompletePlacement(m, "n")
 	assert.Contains(t, words, "near-ens5\tCPUs local to ens5")
 	assert.Contains(t, words, "node-remote\tCPUs of one node, memory of the farthest")

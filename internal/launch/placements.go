@@ -21,6 +21,7 @@ type Placement struct {
 	Mempolicy linux.Mempolicy
 	Nodes     cpuset.Set // of the memory policy
 	Words     string     // description
+	Chosen    string     // which CPU it has and why, if one was chosen among others
 
 	Kubernetes string // how a pod gets it; "": it cannot by itself
 
@@ -43,9 +44,13 @@ func PlacementUsages() []string {
 	return catalog.Words(kinds[:])
 }
 
-// LookupPlacement finds a placement by its name, also one that is like an earlier one, and one of a device.
-func LookupPlacement(m *topology.Machine, cpus, mems cpuset.Set, name string) (Placement, error) {
-	g := newScope(m, cpus, mems)
+// LookupPlacement finds a placement by its name, also one that is like an earlier one, one of a device, and one CPU of a
+// kind, a node or a cache.
+func LookupPlacement(m *topology.Machine, cpus, mems cpuset.Set, name string, choice Choice) (Placement, error) {
+	g := newScope(m, cpus, mems, choice)
+	if of, ok := strings.CutPrefix(name, oneCPU+"-"); ok {
+		return g.placeOneOf(name, of)
+	}
 	for _, k := range deviceKinds {
 		if device, ok := strings.CutPrefix(name, k.selector+"-"); ok {
 			return g.placeByDevice(k, device)
@@ -73,12 +78,13 @@ type scope struct {
 	cpus   cpuset.Set // of the run
 	memory []topology.Node
 	home   topology.Node // the node with the most of the CPUs
+	choice Choice
 }
 
 // kind is a placement without a machine.
 type kind struct {
 	name  string
-	cpus  func(g scope) cpuset.Set
+	cpus  func(g scope) cpuset.Set                    // nil: one CPU, which is chosen
 	mem   func(g scope) (linux.Mempolicy, cpuset.Set) // nil: no memory policy
 	words string
 
@@ -94,7 +100,7 @@ func (k kind) Entry() (name, usage string) { return k.name, k.words }
 // only in killing a program that does not fit.
 var kinds = [...]kind{
 	{"unbound", all, nil, "all CPUs of the run", "-"},
-	{"one-cpu", func(g scope) cpuset.Set { return cpuset.Of(g.cpus.First()) }, nil, "one CPU", ""},
+	{oneCPU, nil, nil, "one CPU of the fastest kind, with few interrupts", ""},
 	{"smt-siblings", siblings, nil, "the threads of one core", "the option full-pcpus-only"},
 	{
 		"one-per-core", func(g scope) cpuset.Set { return cpuset.Of(g.m.OnePerCore(g.cpus)...) }, nil,
@@ -114,10 +120,10 @@ var kinds = [...]kind{
 }
 
 // Placements returns the placements on a machine that can matter to a command: within these CPUs and with memory of
-// these nodes (empty: all), without those that are like an earlier one. There are at most as many as kinds, 12, and two
-// more of a device ("": none).
-func Placements(m *topology.Machine, cpus, mems cpuset.Set, device string) ([]Placement, error) {
-	g := newScope(m, cpus, mems)
+// these nodes (empty: all), without those that are like an earlier one. There are at most as many as kinds, 12, two more
+// of a device ("": none), and one CPU more for each kind of CPU or node that is known to differ.
+func Placements(m *topology.Machine, cpus, mems cpuset.Set, device string, choice Choice) ([]Placement, error) {
+	g := newScope(m, cpus, mems, choice)
 	var ofDevice []Placement
 	for _, k := range deviceKinds {
 		if device == "" {
@@ -146,6 +152,12 @@ func (g scope) placements(ofDevice []Placement) (placements []Placement) {
 			shapes[p.shape] = true
 			add(p)
 		}
+		if found && k.name == oneCPU {
+			for _, p := range g.othersThan(p) {
+				shapes[p.shape] = true
+				add(p)
+			}
+		}
 		if i > 0 {
 			continue
 		}
@@ -158,8 +170,8 @@ func (g scope) placements(ofDevice []Placement) (placements []Placement) {
 	return placements
 }
 
-func newScope(m *topology.Machine, cpus, mems cpuset.Set) scope {
-	g := scope{m: m, cpus: cpus.Intersect(m.Online())}
+func newScope(m *topology.Machine, cpus, mems cpuset.Set, choice Choice) scope {
+	g := scope{m: m, cpus: cpus.Intersect(m.Online()), choice: choice}
 	for _, n := range m.Nodes {
 		if n.HasMemory() && (mems.Empty() || mems.Contains(n.Node)) {
 			g.memory = append(g.memory, n)
@@ -177,6 +189,9 @@ func newScope(m *topology.Machine, cpus, mems cpuset.Set) scope {
 func (g scope) place(k kind) (Placement, bool) {
 	if g.cpus.Empty() {
 		return Placement{}, false
+	}
+	if k.cpus == nil {
+		return g.placeOne(k.name, k.words, g.cpus), true
 	}
 	p := Placement{Name: k.name, CPUs: k.cpus(g), Words: k.words, Kubernetes: k.kubernetes}
 	if k.mem != nil {
@@ -204,22 +219,22 @@ func (g scope) settled(p Placement) Placement {
 // on returns the CPUs that belong to the run.
 func (g scope) on(cpus cpuset.Set) cpuset.Set { return cpus.Intersect(g.cpus) }
 
-// shape describes how CPUs are related and their classes: node by node, cache by cache, how many threads of each core.
-// Sets of the same shape differ only by symmetry: "[(2 2) (2 2)]" is a node with two caches, each of two cores with
-// both threads.
+// shape describes how CPUs are related and their kinds: node by node, cache by cache, how many threads of each core.
+// Sets of the same shape differ only by symmetry: "[(2/0 2/0) (2/0 2/0)]" is a node with two caches, each of two cores of
+// kind 0 with both threads.
 func (g scope) shape(cpus cpuset.Set) string {
 	type place struct{ node, llc, core int }
-	threads, classes := map[place]int{}, map[place]string{}
+	threads, kinds := map[place]int{}, map[place]int{}
 	for cpu := range cpus.All() {
 		c, _ := g.m.CPU(cpu)
 		at := place{c.Node, c.LLC, c.Core}
 		threads[at]++
-		classes[at] = c.Class
+		kinds[at] = c.Kind
 	}
 	caches := map[place][]string{}
 	for at, n := range threads {
 		cache := place{at.node, at.llc, 0}
-		caches[cache] = append(caches[cache], fmt.Sprintf("%d%s", n, classes[at]))
+		caches[cache] = append(caches[cache], fmt.Sprintf("%d/%d", n, kinds[at]))
 	}
 	nodes := map[int][]string{}
 	for at, cores := range caches {

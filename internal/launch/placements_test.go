@@ -42,7 +42,7 @@ func table(placements []Placement) string {
 // ofMachine returns the placements, which can be had.
 func ofMachine(t *testing.T, m *topology.Machine, cpus, mems cpuset.Set, device string) []Placement {
 	t.Helper()
-	placements, err := Placements(m, cpus, mems, device)
+	placements, err := Placements(m, cpus, mems, device, Choice{})
 	require.NoError(t, err)
 	return placements
 }
@@ -63,9 +63,14 @@ func TestPlacementsOfEveryRecordedMachine(t *testing.T) {
 			}
 			placements := ofMachine(t, m, m.Allowed(), cpuset.Set{}, "")
 			t.Log("\n" + table(placements))
+			for _, p := range placements {
+				if p.Chosen != "" {
+					t.Log(p.Chosen)
+				}
+			}
 			require.NotEmpty(t, placements)
 			assert.Equal(t, "unbound", placements[0].Name)
-			assert.LessOrEqual(t, len(placements), 12)
+			assert.LessOrEqual(t, len(placements), 12+2)
 			names, settings := map[string]bool{}, map[string]bool{}
 			for _, p := range placements {
 				assert.True(t, p.CPUs.Minus(m.Allowed()).Empty(), "%s: %v", p.Name, p.CPUs)
@@ -92,7 +97,9 @@ func TestPlacementsOf(t *testing.T) {
 one-cpu [0]
 `,
 		"hybrid": `unbound []
-one-cpu [0]
+one-cpu [2]
+one-cpu-kind-1 [6]
+one-cpu-llc-1 [8]
 smt-siblings [0-1]
 one-per-core [0,2,4-9]
 one-llc [0-7]
@@ -100,7 +107,7 @@ pcores [0-3]
 ecores [4-9]
 `,
 		"epyc-2p-nps4": `unbound []
-one-cpu [0]
+one-cpu [10]
 smt-siblings [0,32]
 one-per-core [0-31]
 one-llc [0-1,32-33]
@@ -110,8 +117,21 @@ interleaved [] interleave 0-7
 node-interleaved [0-3,32-35] interleave 0-7
 node-remote [0-3,32-35] bind 7
 `,
-		"cxl-memory": `unbound []
+		"arm-three-kinds": `unbound []
+one-cpu [7]
+one-cpu-kind-1 [4]
+one-cpu-kind-2 [2]
+pcores [4-7]
+ecores [0-3]
+`,
+		"memoryless-node": `unbound []
 one-cpu [0]
+one-cpu-node-1 [2]
+one-llc [0-1]
+spread-nodes [0,2]
+`,
+		"cxl-memory": `unbound []
+one-cpu [2]
 smt-siblings [0-1]
 one-per-core [0,2]
 interleaved [] interleave 0,2
@@ -127,6 +147,7 @@ func TestPlacementsWithinCPUsAndNodes(t *testing.T) {
 	m := recorded(t, "qemu-numa2") // two nodes, each a package with an LLC, of two cores with two threads
 	assert.Equal(t, `unbound [1-2,4]
 one-cpu [1]
+one-cpu-node-1 [4]
 one-llc [1-2]
 spread-nodes [1,4]
 `, table(ofMachine(t, m, cpuset.Of(1, 2, 4), cpuset.Of(0), "")))
@@ -152,19 +173,19 @@ func TestKubernetes(t *testing.T) {
 func TestLookupPlacement(t *testing.T) {
 	m := recorded(t, "qemu-cpu2")
 	for _, p := range ofMachine(t, m, m.Allowed(), cpuset.Set{}, "") {
-		found, err := LookupPlacement(m, m.Allowed(), cpuset.Set{}, p.Name)
+		found, err := LookupPlacement(m, m.Allowed(), cpuset.Set{}, p.Name, Choice{})
 		require.NoError(t, err)
 		assert.Equal(t, p, found)
 	}
-	alike, err := LookupPlacement(m, m.Allowed(), cpuset.Set{}, "one-per-core")
+	alike, err := LookupPlacement(m, m.Allowed(), cpuset.Set{}, "one-per-core", Choice{})
 	require.NoError(t, err)
 	assert.True(t, alike.Setting().CPUs.Empty(), "it is what a command inherits")
-	_, err = LookupPlacement(m, m.Allowed(), cpuset.Set{}, "node-remote")
+	_, err = LookupPlacement(m, m.Allowed(), cpuset.Set{}, "node-remote", Choice{})
 	require.ErrorContains(t, err, "there is no node-remote here")
 	assert.Equal(t, "there are unbound, one-cpu", hint.Of(err))
-	_, err = LookupPlacement(m, m.Allowed(), cpuset.Set{}, "everywhere")
+	_, err = LookupPlacement(m, m.Allowed(), cpuset.Set{}, "everywhere", Choice{})
 	require.ErrorContains(t, err, `no placement "everywhere"`)
-	_, err = LookupPlacement(m, cpuset.Set{}, cpuset.Set{}, "unbound")
+	_, err = LookupPlacement(m, cpuset.Set{}, cpuset.Set{}, "unbound", Choice{})
 	require.ErrorContains(t, err, "there is no unbound here")
 	assert.Len(t, PlacementUsages(), len(PlacementNames()))
 }

@@ -96,5 +96,17 @@ func matrixHeading(run *result.Run, of experiment.View, options view.Spec, opts 
 			block.WriteString("  " + term.Flow(parts, " · ", "  ", width-2))
 		}
 	}
-	return block.String()
+	return block.String() + chosenLines(run.Cells, width)
+}
+
+// chosenLines are a line for each CPU that was chosen among others.
+func chosenLines(cells []result.Cell, width int) (block string) {
+	seen := map[string]bool{"": true}
+	for _, cell := range cells {
+		if !seen[cell.Chosen] {
+			seen[cell.Chosen] = true
+			block += term.Paragraph("  ", cell.Chosen, width)
+		}
+	}
+	return block
 }

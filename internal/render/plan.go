@@ -71,11 +71,12 @@ func (v Views) planTable(w io.Writer, plan *result.Plan) error {
 	if plan.Seed != nil {
 		line("seed", strconv.FormatUint(*plan.Seed, 10))
 	}
+	line("CPU", plan.Chosen)
 	if block := of.Plan(plan, options); block != "" {
 		b.WriteString("\n" + block)
 	}
 	if len(plan.Cells) > 0 {
-		b.WriteString("\n" + planCells(plan))
+		b.WriteString("\n" + planCells(plan) + chosenLines(plan.Cells, term.DefaultWidth))
 	}
 	if isMatrix(plan) {
 		b.WriteString("\n" + planOrder(plan))

@@ -21,6 +21,7 @@ type Plan struct {
 	Contrasts []Contrast `json:"contrasts,omitempty"`
 	Estimate  *Estimate  `json:"estimate,omitempty"`
 
+	Chosen      string       `json:"chosen,omitempty"`       // of exec: which CPU it has and why, if one was chosen
 	Lines       *Lines       `json:"lines,omitempty"`        // of exec
 	Dedicated   *Dedicated   `json:"dedicated,omitempty"`    // of exec
 	NumaRows    []NumaRow    `json:"numa_rows,omitempty"`    // of numa

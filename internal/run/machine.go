@@ -10,6 +10,7 @@ import (
 	"gorun/internal/experiment"
 	"gorun/internal/hint"
 	"gorun/internal/linux"
+	"gorun/internal/result"
 	"gorun/internal/sysfs"
 	"gorun/internal/topology"
 )
@@ -19,6 +20,8 @@ type machine struct {
 	*topology.Machine
 	root fs.FS
 	live bool
+
+	recorded []result.Cell // of the run that is continued
 
 	selected map[cpuFlags]cpuset.Set // by the flags that select them
 }
@@ -89,5 +92,5 @@ func (m *machine) share(f cpuFlags, seed uint64) (experiment.Machine, error) {
 		cpus = cpuset.Of(ids...)
 		m.selected[f] = cpus
 	}
-	return experiment.Machine{Machine: m.Machine, CPUs: cpus, Root: m.root, Live: m.live, Seed: seed}, nil
+	return experiment.Machine{Machine: m.Machine, CPUs: cpus, Root: m.root, Live: m.live, Seed: seed, Recorded: m.recorded}, nil
 }

@@ -156,6 +156,7 @@ func (c *Matrix) Run(ctx context.Context, args []string) (err error) {
 	if err != nil {
 		return err
 	}
+	m.recorded = c.recorded()
 	p, err := c.plan(m, spec)
 	if err != nil {
 		return err
@@ -364,6 +365,11 @@ func (c *Matrix) resolve(p *plan, cell result.Cell) ([]row, error) {
 		return nil, err
 	}
 	m.Given = func(string) bool { return false }
+	m.Recorded = slices.DeleteFunc(slices.Clone(m.Recorded), func(recorded result.Cell) bool {
+		return slices.ContainsFunc(slices.Collect(maps.Keys(cell.Flags)), func(flag string) bool {
+			return recorded.Flags[flag] != cell.Flags[flag]
+		})
+	})
 	r, err := f.flags.Resolve(m)
 	if err != nil {
 		return nil, err
@@ -388,6 +394,7 @@ func (c *Matrix) resolve(p *plan, cell result.Cell) ([]row, error) {
 			return nil, err
 		}
 		row.shown.Lines, row.shown.AtOnce, row.shown.Repeats, row.shown.Program = of.Lines, of.AtOnce, of.Repeats, of.Program
+		row.shown.Chosen = of.Chosen
 		content, err := json.Marshal([]any{r.Spec, of.Flags}) // the spec does not define a row
 		if err != nil {
 			return nil, err

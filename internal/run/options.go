@@ -217,6 +217,16 @@ func (o *Options) settleSeed(given bool) {
 	}
 }
 
+// recorded returns the cells of the run that is continued; an error in reading them is reported when the journal is opened.
+func (o *Options) recorded() []result.Cell {
+	if o.resume {
+		if header, err := result.ReadHeader(o.out); err == nil {
+			return header.Cells
+		}
+	}
+	return nil
+}
+
 // registerRest adds the flags that every run has, after the CPUs.
 func (o *Options) registerRest(flags *experiment.FlagSet) {
 	flags.StringVar(&o.sysroot, "sysroot", "", "plan for a captured machine: a `directory` or a .txtar (with --dry-run)")

@@ -90,6 +90,7 @@ func (c *Command) machine() (m *machine, share experiment.Machine, err error) {
 	if m, err = openMachine(c.env.Root, c.sysroot); err != nil {
 		return nil, share, err
 	}
+	m.recorded = c.recorded()
 	share, err = m.share(c.cpus, c.seed)
 	share.Given = c.changed
 	return m, share, err
@@ -208,6 +209,6 @@ func shown(m *machine, cpus cpuset.Set, cell experiment.Cell[any]) result.Cell {
 	maps.Copy(lists, cell.CPUs)
 	return result.Cell{
 		Name: cell.Name, Flags: cell.Flags, CPUs: lists, Command: append([]string{}, cell.Command...), Lines: cell.Lines,
-		Lacking: cell.Lacking,
+		Chosen: cell.Chosen, Lacking: cell.Lacking,
 	}
 }

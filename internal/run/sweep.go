@@ -29,6 +29,7 @@ func (c *Command) compare(ctx context.Context, values string, args []string) err
 	if err := cmp.Or(c.validate(0, -1), c.flags.Validate()); err != nil {
 		return err
 	}
+	c.settleSeed(false)
 	m, share, err := c.machine()
 	if err != nil {
 		return err

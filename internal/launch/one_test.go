@@ -1,0 +1,99 @@
+package launch
+
+import (
+	"fmt"
+	"io/fs"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"gorun/internal/cpuset"
+	"gorun/internal/hint"
+	"gorun/internal/sysfs"
+	"gorun/internal/topology"
+)
+
+// overlaid is a machine with other files.
+type overlaid struct {
+	fs.FS
+	files map[string]string
+}
+
+func (o overlaid) ReadFile(name string) ([]byte, error) {
+	if text, has := o.files[name]; has {
+		return []byte(text), nil
+	}
+	return fs.ReadFile(o.FS, name)
+}
+
+// interrupted reads a machine whose CPUs have had these interrupts in 1000 s.
+func interrupted(t *testing.T, name string, counts ...int) *topology.Machine {
+	t.Helper()
+	fsys, err := sysfs.OpenRoot("../../testdata/hosts/" + name + ".txtar")
+	require.NoError(t, err)
+	header, line := "", " 25:"
+	for cpu, count := range counts {
+		header += fmt.Sprintf(" CPU%d", cpu)
+		line += fmt.Sprintf(" %d", count)
+	}
+	m, err := topology.Read(overlaid{fsys, map[string]string{
+		"proc/interrupts": header + "\n" + line + " PCI-MSI eth0\n", "proc/uptime": "1000.00 900.00\n",
+	}})
+	require.NoError(t, err)
+	return m
+}
+
+func TestChosenCPU(t *testing.T) {
+	kinds := func(counts ...int) *topology.Machine { return interrupted(t, "arm-three-kinds", counts...) }
+	recordedAs := func(cpu int) func(string) cpuset.Set {
+		return func(string) cpuset.Set { return cpuset.Of(cpu) }
+	}
+	for _, c := range []struct {
+		what   string
+		m      *topology.Machine
+		cpus   string
+		name   string
+		choice Choice
+		want   string
+	}{
+		{"the fastest is one", kinds(9, 9, 9, 9, 9, 9, 9, 1e9), "0-7", "one-cpu", Choice{}, "CPU 7: of the fastest kind"},
+		{"a kind", kinds(9, 9, 9, 9, 1e9, 5000, 1e6, 0), "0-7", "one-cpu-kind-1", Choice{}, "CPU 5: fewest interrupts since boot"},
+		{
+			"the fastest of the run's", kinds(0, 0, 0, 0, 1e9, 5000, 9999, 0), "0-6", "one-cpu", Choice{},
+			"CPU 5: of the fastest kind; fewest interrupts since boot; by the seed among 2",
+		},
+		{"up to one a second", kinds(1e5, 1000, 0, 700), "0-3", "one-cpu", Choice{}, "CPU 1: fewest interrupts since boot; by the seed among 3"},
+		{"another seed", kinds(1e5, 1000, 0, 700), "0-3", "one-cpu", Choice{Seed: 1}, "CPU 2: fewest interrupts since boot; by the seed among 3"},
+		{"alike", kinds(50, 1000, 0, 700), "0-3", "one-cpu", Choice{}, "CPU 2: by the seed among 4"},
+		{"a CPU without counts", kinds(1e9, 0, 0), "0-3", "one-cpu", Choice{}, "CPU 2: interrupts are not known; by the seed among 4"},
+		{"no counts", recorded(t, "qemu-cpu2"), "0-1", "one-cpu", Choice{}, "CPU 0: interrupts are not known; by the seed among 2"},
+		{"one CPU", kinds(), "3", "one-cpu", Choice{}, "CPU 3: the only one"},
+		{"the run is continued", kinds(0, 0, 1e9, 0), "0-3", "one-cpu", Choice{Recorded: recordedAs(2)}, "CPU 2: as the run began"},
+		{"with other CPUs", kinds(0, 1e9), "0-1", "one-cpu", Choice{Recorded: recordedAs(2)}, "CPU 0: fewest interrupts since boot"},
+		{"memory", recorded(t, "memoryless-node"), "all", "one-cpu", Choice{}, "CPU 0: nearest to memory; interrupts are not known; by the seed among 2"},
+	} {
+		cpus, err := c.m.Select(c.cpus, c.m.Allowed())
+		require.NoError(t, err)
+		p, err := LookupPlacement(c.m, cpuset.Of(cpus...), cpuset.Set{}, c.name, c.choice)
+		require.NoError(t, err)
+		assert.Equal(t, c.name+" is "+c.want, p.Chosen, c.what)
+	}
+	_, err := LookupPlacement(kinds(), cpuset.Of(1), cpuset.Set{}, "one-cpu-core-1", Choice{})
+	require.ErrorContains(t, err, `no placement "one-cpu-core-1"`)
+	assert.Contains(t, hint.Of(err), "one-cpu-node-1")
+	_, err = LookupPlacement(kinds(), cpuset.Of(1), cpuset.Set{}, "one-cpu-kind-0", Choice{})
+	require.ErrorContains(t, err, "kind:0")
+}
+
+// Every seed chooses among the same equals, and each of them is chosen by one.
+func TestSeedChoosesAmongEquals(t *testing.T) {
+	m := recorded(t, "epyc-2p-nps4")
+	chosen := cpuset.Set{}
+	for seed := range uint64(1000) {
+		p, err := LookupPlacement(m, m.Allowed(), cpuset.Set{}, "one-cpu", Choice{Seed: seed})
+		require.NoError(t, err)
+		chosen = chosen.Union(p.CPUs)
+	}
+	assert.Equal(t, m.Allowed(), chosen)
+}
