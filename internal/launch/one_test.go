@@ -60,7 +60,8 @@ func TestChosenCPU(t *testing.T) {
 		{"the fastest is one", kinds(9, 9, 9, 9, 9, 9, 9, 1e9), "0-7", "one-cpu", Choice{}, "CPU 7: of the fastest kind"},
 		{"a kind", kinds(9, 9, 9, 9, 1e9, 5000, 1e6, 0), "0-7", "one-cpu-kind-1", Choice{}, "CPU 5: fewest interrupts since boot"},
 		{
-			"the fastest of the run's", kinds(0, 0, 0, 0, 1e9, 5000, 9999, 0), "0-6", "one-cpu", Choice{},
+			"the fastest of the run's", kinds(0, 0, 0, 0, 1e9, 5000, 9999, 0), "0-6", "one-cpu",
+			Choice{},
 			"CPU 5: of the fastest kind; fewest interrupts since boot; by the seed among 2",
 		},
 		{"up to one a second", kinds(1e5, 1000, 0, 700), "0-3", "one-cpu", Choice{}, "CPU 1: fewest interrupts since boot; by the seed among 3"},
@@ -96,4 +97,12 @@ func TestSeedChoosesAmongEquals(t *testing.T) {
 		chosen = chosen.Union(p.CPUs)
 	}
 	assert.Equal(t, m.Allowed(), chosen)
+}
+
+// The two kinds of performance cores are not alike, as two CPUs of one kind are.
+func TestShapeHasKinds(t *testing.T) {
+	m := recorded(t, "arm-three-kinds")
+	g := newScope(m, m.Allowed(), cpuset.Set{}, Choice{})
+	assert.NotEqual(t, g.shape(cpuset.Of(7)), g.shape(cpuset.Of(6)))
+	assert.Equal(t, g.shape(cpuset.Of(5)), g.shape(cpuset.Of(6)))
 }

@@ -154,8 +154,10 @@ func (g scope) placements(ofDevice []Placement) (placements []Placement) {
 		}
 		if found && k.name == oneCPU {
 			for _, p := range g.othersThan(p) {
-				shapes[p.shape] = true
-				add(p)
+				if !places[p.place] {
+					shapes[p.shape] = true
+					add(p)
+				}
 			}
 		}
 		if i > 0 {

@@ -366,9 +366,9 @@ func (c *Matrix) resolve(p *plan, cell result.Cell) ([]row, error) {
 	}
 	m.Given = func(string) bool { return false }
 	m.Recorded = slices.DeleteFunc(slices.Clone(m.Recorded), func(recorded result.Cell) bool {
-		return slices.ContainsFunc(slices.Collect(maps.Keys(cell.Flags)), func(flag string) bool {
-			return recorded.Flags[flag] != cell.Flags[flag]
-		})
+		flags := maps.Clone(recorded.Flags) // a row has more of them
+		maps.Copy(flags, cell.Flags)
+		return !maps.Equal(flags, recorded.Flags)
 	})
 	r, err := f.flags.Resolve(m)
 	if err != nil {
