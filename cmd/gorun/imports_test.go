@@ -61,7 +61,7 @@ const mayImport = `
 	render/view         column cpuset render/term result shell stats units
 	report              column experiment hint journal matrix render render/chart render/term render/view result shell stats units
 	result              hint stats
-	run                 cgroup child column cpuset doctor experiment hint journal linux matrix measure metrics output placement render render/chart render/term result shell sysfs topology
+	run                 cgroup child column cpuset doctor experiment hint journal linux matrix measure metrics output placement render render/chart render/term result shell sysfs topology units
 	shell               hint
 	stats               units
 	sysfs               cpuset
