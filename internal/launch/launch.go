@@ -143,7 +143,8 @@ func find(argv, env []string) (path string, out []string, err error) {
 		if is == nil {
 			return path, argv, nil
 		}
-		if !errors.Is(is, fs.ErrNotExist) && !errors.Is(is, syscall.ENOTDIR) {
+		_, hidden := os.Stat(path) // in a directory that may not be searched, as of another user
+		if !errors.Is(is, fs.ErrNotExist) && !errors.Is(is, syscall.ENOTDIR) && !errors.Is(hidden, fs.ErrPermission) {
 			err = is
 		}
 	}
