@@ -130,7 +130,6 @@ func (s *Source) list(ctx context.Context, i int, folder string) (found []benchm
 		if len(of) == 0 {
 			continue
 		}
-		s.now.Store(&name)
 		ran, err := s.try(ctx, i, folder, name, of)
 		if err != nil {
 			return nil, err
@@ -235,7 +234,6 @@ func (s *Source) execute(ctx context.Context, of binary, limit time.Duration, ar
 func (s *Source) pilot(ctx context.Context, piece time.Duration, iterations int, recorded *result.Run) error {
 	var left []benchmark
 	for _, b := range s.benchmarks {
-		s.now.Store(&b.name)
 		b.repeats = cmp.Or(iterations, s.recorded(b, recorded))
 		if b.repeats == 0 {
 			of := s.sides[0].binaries[b.folder]

@@ -10,7 +10,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"sync/atomic"
 	"time"
 
 	"gorun/internal/experiment"
@@ -38,7 +37,6 @@ type Source struct {
 	benchmarks []benchmark
 	lost       []loss
 	warnings   []result.Warning
-	now        atomic.Pointer[string]
 }
 
 // side is a revision.
