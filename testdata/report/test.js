@@ -16,9 +16,9 @@ const runs = {
 	matrix: ["matrix", "primes", "--workers", "2,200", "--lock-thread=false,true", "--limit", "3000", "--samples", "26"],
 	primes: ["primes", "--limit", "20000", "--samples", "5"],
 	contend: ["contend", "--op", "faa-go,cas-loop", "--load", "cpu-increase", "--time", "20ms", "--samples", "3"],
-	numa: ["numa", "--samples", "2", "--accesses", "20000", "--buffer", "64KiB", "--budget", "10s"],
+	numa: ["numa", "--samples", "2", "--accesses", "20000", "--buffer", "64KiB"],
 };
-if (cpus > 1) runs.c2c = ["c2c", "--samples", "3", "--budget", "2s"];
+if (cpus > 1) runs.c2c = ["c2c", "--samples", "3"];
 
 const file = (name, ending) => path.join(directory, `${name}.${ending}`);
 mkdirSync(directory, {recursive: true});
@@ -346,7 +346,7 @@ async function look(name, colorScheme, width) {
 		const command = await section.$eval("pre", (pre) => pre.textContent);
 		assert.equal(command, ["gorun", ...run.command].join(" "), where);
 	}
-	assert.ok(numbers > 50, where);
+	assert.ok(numbers > 20, `${where}: ${numbers} numbers`);
 	const together = await page.$("#together");
 	for (const {rows} of await together?.evaluate(readTables) ?? []) {
 		const all = reports[name].map(readJournal);
