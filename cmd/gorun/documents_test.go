@@ -30,9 +30,10 @@ var shortened = strings.NewReplacer("10m", "1s", "--duration 10s", "--duration 1
 
 // typed matches a line that a reader types, and shown the first line of the description in its output: "gorun primes: …".
 var (
-	typed = regexp.MustCompile(`^(gorun|go run ./cmd/gorun) [a-z0-9]+( |$)`)
-	shown = regexp.MustCompile(`^gorun [a-z0-9 ]+: `)
-	step  = regexp.MustCompile(`^ *(- )?(run: )?`) // what comes before a command of a CI job, in YAML
+	typed  = regexp.MustCompile(`^(gorun|go run ./cmd/gorun) [a-z0-9]+( |$)`)
+	shown  = regexp.MustCompile(`^gorun [a-z0-9 ]+: `)
+	budget = regexp.MustCompile(`--budget [0-9]+[smh]`)
+	step   = regexp.MustCompile(`^ *(- )?(run: )?`) // what comes before a command of a CI job, in YAML
 )
 
 // quick has flags that make slow commands quick, by the beginning of the command.
@@ -127,7 +128,7 @@ func quickened(line string) string {
 	if !typed.MatchString(line) || shown.MatchString(line) {
 		return ""
 	}
-	line = shortened.Replace(line)
+	line = budget.ReplaceAllString(shortened.Replace(line), "--budget 1h") // a slow machine takes its one sample, too
 	for command, flags := range quick {
 		if strings.HasPrefix(line, command) && !strings.Contains(line, "--load-only") {
 			line = before(line, flags)
