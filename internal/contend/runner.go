@@ -279,7 +279,23 @@ func (r *Runner) release(cpus []int, row result.ContendRow, t Timing, area *linu
 		})
 		return err
 	})
+	unstarted(threads)
 	return threads, err
+}
+
+// unstarted gives threads that were stopped before they started the start of the others, so that they have no part in the row.
+func unstarted(threads []csrc.ContendResult) {
+	var first int64
+	for _, thread := range threads {
+		if thread.Start > 0 && (first == 0 || thread.Start < first) {
+			first = thread.Start
+		}
+	}
+	for i := range threads {
+		if threads[i].Start == 0 {
+			threads[i].Start, threads[i].End = first, first
+		}
+	}
 }
 
 // CheckPage reads back the node of a page that was requested on a node, and returns it; nil if it is unknown.

@@ -103,3 +103,15 @@ func TestSteady(t *testing.T) {
 	assert.False(t, steady([]float64{10, 10, 10.2}))
 	assert.True(t, steady([]float64{20, 10, 10.05, 10}))
 }
+
+// A thread that is stopped before it starts has no part in the row: its clock reads zero, which is when the machine was booted.
+func TestUnstartedThread(t *testing.T) {
+	threads := []csrc.ContendResult{{Stopped: true}, {Start: 1000 * ms, End: 1002 * ms, Operations: 7}}
+	unstarted(threads)
+	assert.Equal(t, 1000*ms, threads[0].Start)
+	assert.Equal(t, 1000*ms, threads[0].End)
+	assert.Zero(t, byCount(threads).overlap)
+	none := []csrc.ContendResult{{Stopped: true}, {Stopped: true}}
+	unstarted(none)
+	assert.Zero(t, none[1].End)
+}
