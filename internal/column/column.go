@@ -8,6 +8,7 @@ import (
 	"reflect"
 	"slices"
 	"strconv"
+	"strings"
 
 	"gorun/internal/result"
 	"gorun/internal/units"
@@ -50,7 +51,7 @@ type Column struct {
 	Detail  bool   // the table shows it with --verbose
 	Lead    int    // place among the columns that come first in CSV; 0: it comes after those of every experiment, by name
 	Key     string // in the names of benchmarks, which differ by it; "": it is not there
-	Bench   string // unit in a benchmark line; "": it is not there
+	Bench   string // unit in a benchmark line; "": it is not there. Of Each, if set, the units are the keys
 	// Words stand for values in a benchmark's name, such as "F" for -1.
 	Words map[string]string
 	// Repeats: the figure is the number of repetitions of the work, the iterations of a benchmark line.
@@ -133,13 +134,17 @@ func (c Column) Number(s *result.Sample) (float64, bool) {
 	return v.Number, v.Known() && !math.IsNaN(v.Number)
 }
 
-// Find returns the column with this name; false if it does not exist.
+// Find returns the column with this name, also that of a key; false if it does not exist.
 func (l List) Find(name string) (Column, bool) {
-	i := slices.IndexFunc(l, func(c Column) bool { return c.Name == name })
-	if i < 0 {
-		return Column{}, false
+	for _, c := range l {
+		switch {
+		case c.Name == name:
+			return c, true
+		case c.each != nil && strings.HasPrefix(name, c.Name+"_"):
+			return c.keyed(name), true
+		}
 	}
-	return l[i], true
+	return Column{}, false
 }
 
 // Leading returns the columns that come first in CSV, in order.
@@ -176,9 +181,32 @@ func (l List) Others(samples []result.Sample) List {
 	return sorted
 }
 
+// Keyed returns the list with a column for each key that a sample has, by name, in place of each column of keys.
+func (l List) Keyed(samples []result.Sample) (all List) {
+	for _, c := range l {
+		if c.each == nil {
+			all = append(all, c)
+			continue
+		}
+		names := map[string]bool{}
+		for i := range samples {
+			for name := range c.each(&samples[i]) {
+				names[name] = true
+			}
+		}
+		for _, name := range slices.Sorted(maps.Keys(names)) {
+			all = append(all, c.keyed(name))
+		}
+	}
+	return all
+}
+
 // keyed returns the column of one key.
 func (c Column) keyed(name string) Column {
 	each := c.each
+	if c.Bench != "" {
+		c.Bench = strings.TrimPrefix(name, c.Name+"_")
+	}
 	c.Name, c.each = name, nil
 	c.of = func(s *result.Sample) Value { return each(s)[name] }
 	return c

@@ -7,6 +7,16 @@ import (
 	"gorun/internal/result"
 )
 
+// PeakMemory returns the column of the peak memory in an experiment's figures.
+func PeakMemory[F any](get func(*F) result.PeakRSS) column.Column {
+	return column.Figure(column.Column{
+		Name: result.MaxRSS, Label: "peak memory", Lead: 2, Unit: column.Bytes, Better: column.Lower, Bench: "peak-RSS-bytes",
+		Meaning: "The greatest resident memory of any of its processes; absent where it is not above max_rss_floor_bytes.",
+	}, func(f *F) *uint64 { return get(f).Known() })
+}
+
+var peakMemory = PeakMemory(func(e *result.Exec) result.PeakRSS { return e.PeakRSS })
+
 var columns = column.Join(
 	column.Times,
 	moreMetrics(),
@@ -14,10 +24,7 @@ var columns = column.Join(
 		column.Figure(column.Column{
 			Name: "exit_code", Lead: 1, Meaning: "The exit code of the command: 128 and the signal's number, if that ended it.",
 		}, func(e *result.Exec) int { return e.ExitCode }),
-		column.Figure(column.Column{
-			Name: "max_rss_bytes", Lead: 2, Unit: column.Bytes, Bench: "peak-RSS-bytes",
-			Meaning: "The greatest resident memory of any of its processes.",
-		}, func(e *result.Exec) uint64 { return e.MaxRSSBytes }),
+		peakMemory,
 		column.Figure(column.Column{
 			Name: result.DatumMetric, Lead: 3, Bench: "metric",
 			Meaning: "The figure that --metric finds in the command's output.",

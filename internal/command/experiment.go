@@ -55,6 +55,7 @@ var Experiment = experiment.Define(experiment.Definition[Cell]{
 		},
 	},
 	Judged:  column.List{column.CPU},
+	Second:  column.List{peakMemory},
 	Columns: columns,
 	New:     func() experiment.Flags[Cell] { return &flags{} },
 	Open: func(s experiment.Setting, cells []Cell) (experiment.Sampler[Cell], error) {

@@ -62,11 +62,11 @@ func figuresBlock(run *result.Run, opts term.Options) string {
 			row(strings.ReplaceAll(metricColumn(i), "_", " "), units.Exact(**figure), "")
 		}
 	}
-	bound := ""
-	if v.MaxRSSBytes <= v.MaxRSSFloorBytes {
-		bound = "or less: it began as a copy of gorun"
+	if peak := v.Known(); peak != nil {
+		row("memory, largest process", units.Bytes(*peak), "")
+	} else {
+		row("memory, largest process", units.Bytes(v.MaxRSSFloorBytes), "or less: it began as a copy of gorun")
 	}
-	row("memory, largest process", units.Bytes(v.MaxRSSBytes), bound)
 	sig := &s.Quality.Signals
 	pair := func(name string, first *uint64, firstName string, second *uint64, secondName string) {
 		if first != nil && second != nil {

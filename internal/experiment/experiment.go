@@ -69,6 +69,7 @@ type Cell[C any] struct {
 	Repeats int                    // of its work in a sample, if that was found before the plan; 0: not known
 	Program string                 // hash of the program that it runs, if a run must not continue with another one; "": any
 	Against string                 // name of the cell that it is compared with in a plain run; "": the schedule's baseline
+	Second  []result.Figure        // that this cell can have, of the second family
 }
 
 // Resolution is one combination of flags, resolved on a machine.
@@ -238,7 +239,8 @@ type Definition[C any] struct {
 	// Judged are the columns that are judged on the same samples in addition to Datum: CPU time, if a sample is a fixed
 	// amount of work. For a sample of fixed duration, CPU time is meaningless.
 	Judged column.List
-	Sweep  *Sweep // nil: a plain run takes samples
+	Second column.List // judged in a second family (see result.Figure), by a matrix only
+	Sweep  *Sweep      // nil: a plain run takes samples
 	New    func() Flags[C]
 	Open   func(Setting, []C) (Sampler[C], error)
 	// Explain adds those findings and warnings to a result that need more than its samples (see View.Derived). The samples
@@ -282,6 +284,7 @@ type Experiment struct {
 	OneRow   string
 	Datum    string
 	Judged   column.List
+	Second   column.List
 	Sweep    *Sweep
 	Picture  *Picture
 	View     *View
@@ -314,7 +317,7 @@ func Define[C any](d Definition[C]) Experiment {
 	}
 	x := Experiment{
 		Text: d.Text, Sampling: d.Sampling, Place: d.Place, Single: d.Single, OneRow: d.OneRow, Datum: d.Datum,
-		Judged: d.Judged, Sweep: d.Sweep, Picture: d.Picture, View: d.View, Columns: d.Columns, Others: d.Others,
+		Judged: d.Judged, Second: d.Second, Sweep: d.Sweep, Picture: d.Picture, View: d.View, Columns: d.Columns, Others: d.Others,
 		Reference: d.Reference,
 		New:       func() Flags[any] { return flags[C]{d.New()} },
 		Open: func(s Setting, cells []any) (Sampler[any], error) {
@@ -372,6 +375,7 @@ func (f flags[C]) Resolve(m Machine) (Resolution[any], error) {
 		out.Cells = append(out.Cells, Cell[any]{
 			Do: c.Do, Name: c.Name, Flags: c.Flags, CPUs: c.CPUs, Command: c.Command, Running: c.Running, Lines: c.Lines,
 			Lacking: c.Lacking, Chosen: c.Chosen, AtOnce: c.AtOnce, Against: c.Against, Repeats: c.Repeats, Program: c.Program,
+			Second: c.Second,
 		})
 	}
 	return out, err

@@ -28,6 +28,7 @@ func Of(source *Source) experiment.Experiment {
 			Short: "Compare Go benchmarks of two revisions, or under several placements",
 			Long: "The test binaries of the work tree and of --base are built, and their benchmarks run in short pieces that take turns\n" +
 				"in a random order, each in its own revision's package folder. ns/op is judged; B/op and allocs/op are compared exactly.\n" +
+				"Peak memory and own units are judged too, with an error rate of their own: see gorun help bench.\n" +
 				"All benchmarks of all packages share one error rate.\n\n" +
 				"--base is a revision of git, which is checked out into a temporary folder, another folder with the same packages, or a\n" +
 				"test binary; PACKAGES is then the other binary. Without --base, give --placement or other flags several values:\n" +
@@ -45,7 +46,8 @@ func Of(source *Source) experiment.Experiment {
 		Open: func(s experiment.Setting, _ []Cell) (experiment.Sampler[Cell], error) {
 			return &sampler{Setting: s}, nil
 		},
-		View: &shown,
+		Second: column.List{peakMemory},
+		View:   &shown,
 	})
 }
 
@@ -75,6 +77,7 @@ type Figures struct {
 	Bytes      *float64           `json:"bytes_per_op,omitempty"`
 	Allocs     *float64           `json:"allocs_per_op,omitempty"`
 	Own        map[string]float64 `json:"own,omitempty"` // by unit: those of ReportMetric and SetBytes
+	result.PeakRSS
 }
 
 // Flags that define the rows of a combination, in cells.
@@ -128,7 +131,7 @@ func (f *flags) Resolve(m experiment.Machine) (r experiment.Resolution[Cell], er
 				Arguments: f.source.Own,
 			},
 			Name: f.source.title(b), Flags: row, Command: f.source.repeat(b, given), Lines: &lines, Chosen: placement.Chosen, Repeats: b.repeats,
-			Program: binary.sum,
+			Program: binary.sum, Second: b.judged,
 		}
 		if !s.CPUs.Empty() {
 			cell.CPUs = map[string]result.CPUs{"cpus": experiment.DescribeCPUs(m.Machine, s.CPUs.List())}
@@ -180,14 +183,21 @@ var columns = column.Join(
 		nsPerOp,
 		bytesPerOp,
 		allocsPerOp,
-		column.Each(column.Column{Name: "own", Meaning: "A figure that the benchmark reports itself."},
-			func(f *Figures) map[string]float64 { return f.Own }),
+		own,
+		peakMemory,
 	},
 	whole(column.Times),
 	whole(column.Switches),
 )
 
 var (
+	own = column.Each(column.Column{Name: "own", Bench: "KEY", Meaning: "A figure that the benchmark reports itself."},
+		func(f *Figures) map[string]float64 { return f.Own })
+	peakMemory = func() column.Column {
+		c := command.PeakMemory(func(f *Figures) result.PeakRSS { return f.PeakRSS })
+		c.Lead = 0
+		return c
+	}()
 	nsPerOp = column.Figure(column.Column{
 		Name: "ns_per_op", Label: "ns/op", Lead: 6, Unit: column.Nanoseconds, Better: column.Lower, Bench: "ns/op",
 		Meaning: "The time of an iteration, in nanoseconds.",

@@ -188,7 +188,7 @@ func (s *Source) try(ctx context.Context, i int, folder, top string, of pattern)
 			}
 			skip = append(skip, exact(b.name))
 			for _, l := range b.lines {
-				row := benchmark{folder: folder, pkg: binary.pkg, name: b.name}
+				row := benchmark{folder: folder, pkg: binary.pkg, name: b.name, judged: l.judged(o.Stdout)}
 				if s.cpu != "" {
 					row.procs = l.Procs
 				}

@@ -40,7 +40,7 @@ func (s *sampler) Sample(ctx context.Context, c Cell) (sample result.Sample, err
 		sample.Doubts = append([]result.Doubt{{Verdict: result.Invalid, Reason: err.Error()}}, sample.Doubts...)
 	}
 	f := measured.Figures
-	f.Package, f.Benchmark, f.Revision = c.Package, c.Benchmark, c.Revision
+	f.Package, f.Benchmark, f.Revision, f.PeakRSS = c.Package, c.Benchmark, c.Revision, o.PeakRSS()
 	sample.Values = result.FiguresOf(&f)
 	return sample, nil
 }

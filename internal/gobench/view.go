@@ -107,7 +107,7 @@ func answer(run *result.Run, _ view.Spec) []view.Statement {
 			}
 		}
 	}
-	statements := view.Judgements(claims, against)
+	statements := append(view.Judgements(claims, against), view.ByFigures(run, func(i int) string { return name(run, &run.Cells[i]) })...)
 	for _, change := range changes(run) {
 		statements = append(statements, view.Statement{Text: change.Message})
 	}
@@ -149,6 +149,7 @@ func table(run *result.Run, opts term.Options) string {
 		after = others[0]
 	}
 	columns = append(columns, term.Right(before), term.Right(after))
+	samples := samplesOf(run)
 	var rows []term.Judged
 	for i := range run.Cells {
 		cell := &run.Cells[i]
@@ -160,9 +161,44 @@ func table(run *result.Run, opts term.Options) string {
 			row.Cells = append(row.Cells, setting(cell, flags))
 		}
 		row.Cells = append(row.Cells, median(&run.Cells[run.Against(i)]), median(cell))
-		rows = append(rows, row)
+		rows = append(append(rows, row), ownRows(run, i, samples, several, opts)...)
 	}
 	return term.JudgedGrid(columns, "verdict", rows, opts)
+}
+
+// ownRows are a row for each figure that the benchmark of a cell reports itself.
+func ownRows(run *result.Run, cell int, samples map[int][]result.Sample, several bool, opts term.Options) (rows []term.Judged) {
+	against := run.Against(cell)
+	for _, c := range (column.List{own}).Keyed(slices.Concat(samples[cell], samples[against])) {
+		median := func(cell int) string {
+			var figures []float64
+			for i := range samples[cell] {
+				if x, known := c.Number(&samples[cell][i]); known {
+					figures = append(figures, x)
+				}
+			}
+			if len(figures) == 0 {
+				return units.None
+			}
+			return units.Digits(result.Distribute(figures).Median)
+		}
+		row := term.Judged{Cells: []string{term.Snip("  "+c.Bench, max(20, opts.Columns()/2))}}
+		if several {
+			row.Cells = append(row.Cells, "")
+		}
+		row.Cells = append(row.Cells, median(against), median(cell))
+		words := term.Phrase{Text: "not judged: no direction is known", Colour: term.Dim}
+		v, judged := run.Cells[cell].Verdicts[c.Name]
+		switch {
+		case judged:
+			words = term.Phrase{Text: view.VerdictWords(v, opts), Colour: term.KindColours[v.Kind]}
+		case c.Bench == throughput || slices.ContainsFunc(run.Matrix.Figures, func(f result.Figure) bool { return f.Column == c.Name }):
+			words.Text = "not judged: it follows from ns/op"
+		}
+		row.Words = []term.Phrase{words}
+		rows = append(rows, row)
+	}
+	return rows
 }
 
 // layoutsBlock lists the ratio of each layout, for each cell that is compared with another one.
@@ -208,17 +244,23 @@ func exactly(of map[int][]result.Sample, c column.Column, cell, against int) (be
 	return before, after, okBefore && okAfter
 }
 
-// changes returns a finding for each benchmark that allocates more or less than its baseline does, in all samples.
-func changes(run *result.Run) (findings []result.Finding) {
-	if run.Matrix == nil {
-		return nil
-	}
+// samplesOf returns the good samples of each cell.
+func samplesOf(run *result.Run) map[int][]result.Sample {
 	of := map[int][]result.Sample{}
 	for _, s := range result.Good(run.Samples) {
 		if view.CellOf(run, &s) != nil {
 			of[s.Cell] = append(of[s.Cell], s)
 		}
 	}
+	return of
+}
+
+// changes returns a finding for each benchmark that allocates more or less than its baseline does, in all samples.
+func changes(run *result.Run) (findings []result.Finding) {
+	if run.Matrix == nil {
+		return nil
+	}
+	of := samplesOf(run)
 	flags := settings(run)
 	for i := range run.Cells {
 		cell, against := &run.Cells[i], run.Against(i)

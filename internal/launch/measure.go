@@ -27,8 +27,7 @@ func (r Request) Measure(ctx context.Context, m *topology.Machine) (result.Sampl
 		return result.Sample{}, o, err
 	}
 	v := result.Exec{
-		ExitCode: o.ExitCode, Signal: o.Signal, TimedOut: o.TimedOut, MaxRSSBytes: o.MaxRSSBytes,
-		MaxRSSFloorBytes: o.MaxRSSFloorBytes, Killed: o.Killed, Migrations: o.Migrations(m),
+		ExitCode: o.ExitCode, Signal: o.Signal, TimedOut: o.TimedOut, PeakRSS: o.PeakRSS(), Killed: o.Killed, Migrations: o.Migrations(m),
 	}
 	s := result.Sample{
 		Seconds: o.WallSeconds, UserSeconds: o.UserSeconds, SystemSeconds: o.SystemSeconds, Partial: ctx.Err() != nil,
@@ -55,6 +54,13 @@ func (r Request) Measure(ctx context.Context, m *topology.Machine) (result.Sampl
 	}
 	s.Values = result.FiguresOf(&v)
 	return s, o, nil
+}
+
+// PeakRSS returns the peak memory of the command's processes.
+func (o Outcome) PeakRSS() result.PeakRSS {
+	p := result.PeakRSS{MaxRSSBytes: &o.MaxRSSBytes, MaxRSSFloorBytes: o.MaxRSSFloorBytes}
+	p.MaxRSSBytes = p.Known()
+	return p
 }
 
 // in returns the figure in what a command wrote: to stdout, or else to stderr; nil: it is not there. The error is that it

@@ -124,7 +124,7 @@ func (b *Board) race() error {
 		for _, figure := range b.figures {
 			race, err := stats.NewRace(stats.Design{
 				Seed: b.run.Seed + uint64(i), Cells: contents, Baseline: slices.Index(g.cells, g.baseline), Alpha: m.Alpha,
-				Comparisons: b.comparisons(), Contrasts: contrasts[i],
+				Comparisons: b.run.Comparisons(figure.Second), Contrasts: contrasts[i],
 				Margin: m.Margin, Precision: m.Precision, Rounds: m.Rounds, Rate: figure.rate,
 				Amount: figure.amount,
 			})
@@ -151,12 +151,6 @@ func (b *Board) contrasts() ([][]stats.Contrast, error) {
 		contrasts[a.group] = append(contrasts[a.group], stats.Contrast{A: a.cell, B: of.cell})
 	}
 	return contrasts, nil
-}
-
-// comparisons returns the number of comparisons that share the error rate: for each figure, one for each cell (each
-// group's control takes the place of its baseline) and one for each contrast.
-func (b *Board) comparisons() int {
-	return (len(b.run.Cells) + len(b.run.Matrix.Contrasts)) * len(b.figures)
 }
 
 // Order describes the schedule of a run with this board's design.

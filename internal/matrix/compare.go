@@ -310,7 +310,7 @@ func compareCells(sides []Side, figures [][]Figure, flags []string, elsewhere bo
 		})
 	}
 	design := stats.SessionsDesign{
-		Comparisons: len(matches) * len(figures), Alpha: a.Matrix.Alpha, Margin: a.Matrix.Margin, Precision: a.Matrix.Precision,
+		Alpha: a.Matrix.Alpha, Margin: a.Matrix.Margin, Precision: a.Matrix.Precision,
 	}
 	cells = make([]result.ComparedCell, len(matches))
 	for i, m := range matches {
@@ -319,7 +319,12 @@ func compareCells(sides []Side, figures [][]Figure, flags []string, elsewhere bo
 			cells[i].VerdictA, cells[i].VerdictB = a.Cells[m.a].Words, b.Cells[m.b].Words
 		}
 	}
+	first := make([]Figure, len(figures)) // of the first run
 	for f, figure := range figures {
+		first[f] = figure[0]
+	}
+	for f, figure := range figures {
+		design.Comparisons = len(matches) * family(first, first[f].Second)
 		faults := make([]Faults, len(sides))
 		for r, side := range sides {
 			faults[r] = faultsOf(side.Run, figure[r])
@@ -349,7 +354,7 @@ type compared struct {
 
 // compareFigure judges a pair of cells by a figure; figure has one element for each run.
 func compareFigure(sides []Side, figure []Figure, faults []Faults, m match, design stats.SessionsDesign) (c compared) {
-	design.Amount = figure[0].amount
+	design.Rate, design.Amount = figure[0].rate, figure[0].amount
 	var why, spoilt string
 	var sessions [2][]stats.Session
 	var ofCell, ofBase [2][]float64

@@ -1,6 +1,7 @@
 package matrix_test
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -77,6 +78,34 @@ func TestFiguresShareAlpha(t *testing.T) {
 	noisy.spoil = uses(map[string]float64{"workers=3": 5})
 	noisy.play(t, undecided, 400)
 	assert.Len(t, undecided.Samples, len(both.Samples))
+}
+
+// The second family has an error rate of its own, decides nothing, and is silent about a figure that follows from the time.
+func TestSecondFamily(t *testing.T) {
+	second := func(run *result.Run) *result.Run {
+		withCPU(run).Matrix.Figures[0].Second = true
+		return run
+	}
+	f := fake{ratios: map[string]float64{"workers=1": 1.01, "workers=2": 1.3}, spoil: uses(nil)}
+	alone, both, other := workers(4), second(workers(4)), second(workers(4))
+	f.play(t, alone, 400)
+	f.play(t, both, 400)
+	require.Equal(t, document(t, alone.Samples), document(t, both.Samples))
+	f.spoil = uses(map[string]float64{"workers=0": 1, "workers=1": 1.2, "workers=2": 1, "workers=3": 1})
+	f.play(t, other, 400)
+	require.Len(t, other.Samples, len(alone.Samples))
+	want := []stats.Kind{stats.Slower, stats.Same, stats.Same}
+	for i, cell := range alone.Cells[1:] {
+		assert.Equal(t, cell.Verdict, both.Cells[i+1].Verdict)
+		assert.Empty(t, both.Cells[i+1].Verdicts, "it says the same as the time")
+		assert.Equal(t, cell.Verdict, other.Cells[i+1].Verdict)
+		assert.Equal(t, want[i], other.Cells[i+1].Verdicts[cpuTime].Kind)
+	}
+	assert.True(t, strings.HasPrefix(other.Cells[1].Verdicts[cpuTime].String(), "worse: +"), "it need not be a time")
+
+	other.Matrix.Figures = append(other.Matrix.Figures, result.Figure{Column: "a"}, result.Figure{Column: "b", Second: true, Cells: 2})
+	assert.Equal(t, 8, other.Comparisons(false), "four cells by two figures")
+	assert.Equal(t, 6, other.Comparisons(true), "four cells, and two")
 }
 
 // An unknown CPU time does not count as zero: its block is not judged by CPU time, nor is a cell with too many unknown

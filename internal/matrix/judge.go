@@ -62,13 +62,13 @@ func judgePairs(run *result.Run, columns column.List) error {
 	}
 	m := run.Matrix
 	design := stats.SessionsDesign{
-		Comparisons: (len(run.Cells) - 1) * len(figures), Alpha: m.Alpha, Margin: m.Margin, Precision: m.Precision,
+		Alpha: m.Alpha, Margin: m.Margin, Precision: m.Precision,
 	}
 	verdicts := make([]judgement, len(run.Cells))
 	for f, figure := range figures {
 		faults := faultsOf(run, figure)
 		for i := range run.Cells {
-			design.Amount = figure.amount
+			design.Rate, design.Amount, design.Comparisons = figure.rate, figure.amount, (len(run.Cells)-1)*family(figures, figure.Second)
 			if i != m.Baseline && (f == 0 || !faults.none(i) && !faults.none(m.Baseline)) {
 				verdicts[i].add(f, figure, pairsVerdict(run, i, figure, faults, design))
 			}

@@ -79,6 +79,16 @@ func Figures(m *result.Matrix, columns column.List) ([]Figure, error) {
 	return figures, nil
 }
 
+// family returns how many of the figures are of a family.
+func family(figures []Figure, second bool) (n int) {
+	for _, f := range figures {
+		if f.Second == second {
+			n++
+		}
+	}
+	return n
+}
+
 func figureOf(c column.Column, rate bool) Figure {
 	f := Figure{
 		Figure: result.Figure{Column: c.Name, Label: c.Label}, rate: rate,

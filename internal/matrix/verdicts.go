@@ -2,6 +2,7 @@ package matrix
 
 import (
 	"cmp"
+	"math"
 	"slices"
 
 	"gorun/internal/result"
@@ -76,6 +77,7 @@ type judgement struct {
 
 // addVerdict adds the verdict on a figure.
 func (j *judgement) add(f int, figure Figure, v stats.Verdict) {
+	v.Second = figure.Second
 	if f == 0 {
 		j.decides = v
 		return
@@ -107,6 +109,8 @@ func (b *Board) addVerdict(j *judgement, f int, figure Figure, c comparison, aga
 	switch spoilt := cmp.Or(lacking.spoil(c.cell, "the cell"), lacking.spoil(c.against, against)); {
 	case f > 0 && (lacking.none(c.cell) || lacking.none(c.against)):
 		return // no sample to judge
+	case figure.Second && b.derived(f):
+		return
 	case lacking.none(c.cell):
 		v = stats.InvalidVerdict(lacking.cells[c.cell].reason)
 	case spoilt != "":
@@ -115,6 +119,30 @@ func (b *Board) addVerdict(j *judgement, f int, figure Figure, c comparison, aga
 		v = b.disturbed(c, b.onCode(c, f, v))
 	}
 	j.add(f, figure, v)
+}
+
+// mostOwn is the greatest share of a figure's deviation from the deciding one, of that figure's own deviation, at which it
+// follows from it: the rounding of both.
+const mostOwn = 0.3
+
+// derived reports whether a figure follows from the deciding figure in each sample, as a throughput follows from the time:
+// within comparisons, one deviates from its mean as the other does. A verdict on it would say the same again.
+func (b *Board) derived(f int) bool {
+	var own, deciding float64
+	for _, pairs := range b.pairs {
+		var logs, firsts []float64
+		for _, p := range pairs {
+			if !math.IsNaN(p.logs[f]) && !math.IsNaN(p.logs[0]) {
+				logs, firsts = append(logs, p.logs[f]), append(firsts, p.logs[0])
+			}
+		}
+		for i, mean, first := 0, stats.Mean(logs), stats.Mean(firsts); i < len(logs); i++ {
+			deviation := firsts[i] - first
+			own += math.Pow(logs[i]-mean-deviation, 2)
+			deciding += deviation * deviation
+		}
+	}
+	return deciding > 0 && own <= mostOwn*mostOwn*deciding
 }
 
 // judgeContrasts sets the verdicts on the contrasts of the run, which are in the order of the races.
@@ -144,7 +172,7 @@ func (b *Board) judgeContrasts() {
 // control returns the verdicts on the duplicate of a group's baseline.
 func (b *Board) control(g group) (control judgement) {
 	for f, figure := range b.figures {
-		if f == 0 || !b.lacking[f].none(g.baseline) {
+		if f == 0 || !b.lacking[f].none(g.baseline) && !(figure.Second && b.derived(f)) {
 			control.add(f, figure, g.races[f].ControlVerdict())
 		}
 	}

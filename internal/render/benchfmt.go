@@ -59,13 +59,21 @@ func (v Views) BenchfmtPair(w io.Writer, a, b *result.Run, nameA, nameB string) 
 }
 
 func (v Views) writeBenchUnits(out *benchfmt.Writer, run *result.Run) error {
-	_, columns := v.parts(run)
-	for _, c := range columns {
-		if c.Bench == "" || c.Better == "" {
+	samples, columns := v.parts(run)
+	for _, c := range columns.Keyed(samples) {
+		better := string(c.Better)
+		if run.Matrix != nil {
+			for _, f := range run.Matrix.Figures {
+				if f.Column == c.Name {
+					better = cmp.Or(f.Better, better)
+				}
+			}
+		}
+		if c.Bench == "" || better == "" {
 			continue
 		}
 		key := benchfmt.UnitMetadataKey{Unit: c.Bench, Key: "better"}
-		meta := benchfmt.UnitMetadata{UnitMetadataKey: key, OrigUnit: c.Bench, Value: string(c.Better)}
+		meta := benchfmt.UnitMetadata{UnitMetadataKey: key, OrigUnit: c.Bench, Value: better}
 		if err := out.Write(&meta); err != nil {
 			return fmt.Errorf("cannot write the units: %w", err)
 		}
@@ -79,6 +87,7 @@ func (v Views) writeBenchSamples(out *benchfmt.Writer, run *result.Run, config [
 		return err
 	}
 	samples, columns := v.parts(run)
+	columns = columns.Keyed(samples)
 	for i := range samples {
 		s := &samples[i]
 		line := benchfmt.Result{Config: config, Name: v.benchName(run, columns, options, s), Iters: 1}

@@ -46,6 +46,10 @@ type Figure struct {
 	Label  string `json:"label"`  // in words: "CPU time"
 	// Better is Lower or Higher; "": as the column says.
 	Better string `json:"better,omitempty"`
+	// Second: it is of the second family of comparisons, which has an error rate of its own (Alpha too) and decides nothing about
+	// when the run stops: peak memory, and the own units of benchmarks.
+	Second bool `json:"second,omitempty"`
+	Cells  int  `json:"cells,omitempty"` // how many cells can have it; 0: all
 }
 
 // WarmupWords describes the warm-up of each process: the number of executions, and the time after which they are cut.
@@ -87,6 +91,35 @@ type Contrast struct {
 	Verdicts map[string]stats.Verdict `json:"verdicts,omitempty"`
 }
 
+// Gate is what --fail-on found.
+type Gate struct {
+	Condition string   `json:"condition"` // as it was given
+	Result    string   `json:"result"`    // GatePassed, GateFailed or GateUndecided
+	Why       []string `json:"why,omitempty"`
+}
+
+// The results of a gate. If one cell fails the condition, it failed; else it is undecided if one cell may fail it.
+const (
+	GatePassed    = "passed"
+	GateFailed    = "failed"
+	GateUndecided = "undecided"
+)
+
+// String returns the gate in words.
+func (g Gate) String() string {
+	text := "--fail-on " + g.Condition + ": " + g.Result
+	if len(g.Why) > 0 {
+		text += ": " + g.Why[0]
+	}
+	if more := len(g.Why) - 1; more > 0 {
+		text += fmt.Sprintf(", and %d more", more)
+	}
+	return text
+}
+
+// MaxRSS is the column of the peak memory.
+const MaxRSS = "max_rss_bytes"
+
 // DatumMetric is a command's own figure, in its own unit.
 const DatumMetric = "metric"
 
@@ -95,6 +128,22 @@ const (
 	Lower  = "lower"
 	Higher = "higher"
 )
+
+// Comparisons returns the number of comparisons that share the error rate of a family: for each of its figures, one for each
+// cell that can have it (the control of each baseline takes the place of the baseline) and one for each contrast. The deciding
+// figure is of the first family.
+func (r *Run) Comparisons(second bool) (n int) {
+	all := len(r.Cells) + len(r.Matrix.Contrasts)
+	if !second {
+		n = all
+	}
+	for _, f := range r.Matrix.Figures {
+		if f.Second == second {
+			n += cmp.Or(f.Cells, all)
+		}
+	}
+	return n
+}
 
 // Against returns the index of the cell with which a cell of a judged run is compared; for a baseline, its own.
 func (r *Run) Against(cell int) int {
@@ -315,6 +364,7 @@ type Comparison struct {
 	Forced      bool           `json:"forced"`      // in spite of unintended differences
 	Unmeant     []string       `json:"unmeant,omitempty"`
 	Cells       []ComparedCell `json:"cells"`
+	Gate        *Gate          `json:"gate,omitempty"`
 	OnlyA       []string       `json:"only_a"` // cells without a partner
 	OnlyB       []string       `json:"only_b"`
 	Warnings    []Warning      `json:"warnings"`

@@ -12,12 +12,10 @@ type PairRow struct {
 // Exec are the figures of one sample of `gorun exec`: a command and all its descendants. The sample's seconds are those
 // from the command's start to its end.
 type Exec struct {
-	ExitCode    int    `json:"exit_code"`        // 128+n for a signal
-	Signal      int    `json:"signal,omitempty"` // that ended it
-	TimedOut    bool   `json:"timed_out,omitempty"`
-	MaxRSSBytes uint64 `json:"max_rss_bytes"` // of the largest process
-	// The size of each process at its start, as a copy of gorun: a smaller maximum cannot be measured.
-	MaxRSSFloorBytes uint64 `json:"max_rss_floor_bytes"`
+	ExitCode int  `json:"exit_code"`        // 128+n for a signal
+	Signal   int  `json:"signal,omitempty"` // that ended it
+	TimedOut bool `json:"timed_out,omitempty"`
+	PeakRSS
 
 	Killed int `json:"killed,omitempty"` // descendants that were still alive at the command's end
 	// The command's own figures, in the order of --metric; nil: it was not asked for, or not printed.
@@ -28,6 +26,21 @@ type Exec struct {
 
 	Migrations *Migrations `json:"migrations,omitempty"`
 	Dedicated  *Dedicated  `json:"dedicated,omitempty"` // of --dedicate
+}
+
+// PeakRSS is the peak resident memory of the processes of a command.
+type PeakRSS struct {
+	MaxRSSBytes *uint64 `json:"max_rss_bytes"` // of the largest process; null: not above the floor, and so not known
+	// The size of each process at its start, as a copy of gorun: a smaller maximum cannot be measured.
+	MaxRSSFloorBytes uint64 `json:"max_rss_floor_bytes"`
+}
+
+// Known returns the peak; nil: it is not known.
+func (p PeakRSS) Known() *uint64 {
+	if p.MaxRSSBytes == nil || *p.MaxRSSBytes <= p.MaxRSSFloorBytes {
+		return nil
+	}
+	return p.MaxRSSBytes
 }
 
 // Dedicated lists what was moved off a CPU for a command, or would be, and what was left there.

@@ -35,6 +35,7 @@ type Run struct {
 	// What a published text reports of the run's rows, where it is shown with --with-reference.
 	Reference *Reference `json:"reference,omitempty"`
 	Partial   bool       `json:"partial"` // interrupted: more samples were planned
+	Gate      *Gate      `json:"gate,omitempty"`
 }
 
 // Tool is the program that measured.

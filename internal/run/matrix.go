@@ -322,6 +322,7 @@ func (c *Matrix) plan(m *machine, spec matrix.Spec) (p plan, err error) {
 	if err := c.settleJudged(run, combinations); err != nil {
 		return p, err
 	}
+	c.addSecond(run, p.cells)
 	if err := c.affordable(float64(max(1, c.samples))*(1+float64(max(0, c.warmup))), 0, p.resources); err != nil {
 		return p, err
 	}
@@ -563,9 +564,27 @@ func (c *Matrix) settleJudged(run *result.Run, combinations [][]row) error {
 		}
 	}
 	if first.Datum != "" {
-		run.Matrix.Datum, run.Matrix.Better, run.Matrix.Figures = first.Datum, first.Better, first.Figures
+		run.Matrix.Datum, run.Matrix.Better, run.Matrix.Figures = first.Datum, first.Better, slices.Clone(first.Figures)
 	}
 	return nil
+}
+
+// addSecond adds the figures of the second family: those of the experiment, and those that some of the cells can have.
+func (c *Matrix) addSecond(run *result.Run, cells []experiment.Cell[any]) {
+	figures := &run.Matrix.Figures
+	for _, column := range c.x.Second {
+		*figures = append(*figures, result.Figure{Column: column.Name, Label: column.Label, Second: true})
+	}
+	for _, cell := range cells {
+		for _, f := range cell.Second {
+			i := slices.IndexFunc(*figures, func(other result.Figure) bool { return other.Column == f.Column })
+			if i < 0 {
+				f.Second = true
+				i, *figures = len(*figures), append(*figures, f)
+			}
+			(*figures)[i].Cells++
+		}
+	}
 }
 
 // show prints the cells, the order and, with --estimate, the time of the run, for which it runs the baseline once.

@@ -32,3 +32,12 @@ func Middle[T any, F cmp.Ordered](items []T, figure func(T) F) (middle T) {
 	slices.SortStableFunc(ordered, func(a, b T) int { return cmp.Compare(figure(a), figure(b)) })
 	return ordered[(len(ordered)-1)/2]
 }
+
+// Mean returns the mean of values; not a number for none.
+func Mean(values []float64) float64 {
+	sum := 0.0
+	for _, v := range values {
+		sum += v
+	}
+	return sum / float64(len(values))
+}

@@ -18,6 +18,7 @@ type SessionsDesign struct {
 	Alpha       float64 // the probability of any false verdict: 0.05
 	Margin      float64 // a difference up to it is none: 0.02 is 2%
 	Precision   float64 // gives the steps of the ends, as in Design
+	Rate        bool    // the times are inverses of rates, and verdicts give rates
 	Amount      bool    // what is compared is no time; see Verdict
 }
 
@@ -48,6 +49,7 @@ func (d SessionsDesign) open(rounds int) Verdict {
 		Rounds:  rounds,
 		Margin:  d.Margin,
 		Step:    1 / float64(gridFor(d.Precision)),
+		Rate:    d.Rate,
 		Amount:  d.Amount,
 	}
 }
@@ -118,12 +120,12 @@ func Sessions(a, b []Session, d SessionsDesign) Verdict {
 	}
 	g := gridFor(d.Precision)
 	v.Typical = judge(a, b, Median, (1-totalShare)*d.alpha(), g)
-	total := judge(a, b, mean, totalShare*d.alpha(), g)
+	total := judge(a, b, Mean, totalShare*d.alpha(), g)
 	v.Total = &total
 	v.Kind = v.judged()
 	if reason := otherConditions(a[0], b[0], v); len(a) == 1 && reason != "" {
 		v.Kind, v.Reason = CantTell, reason
-	} else if v.Kind == Same && judge(a, b, mean, doubt, g).doubts(d.Margin) {
+	} else if v.Kind == Same && judge(a, b, Mean, doubt, g).doubts(d.Margin) {
 		v.Kind, v.Reason = CantTell, v.uncertainTotal(v.Total.Ratio)
 	}
 	return v
@@ -136,7 +138,7 @@ func pairsEffect(a, b []Session, figure func([]float64) float64, alpha float64, 
 		ratios[i] = math.Log(figure(b[i].Seconds) / figure(a[i].Seconds))
 	}
 	standardError := standardDeviation(ratios) / math.Sqrt(float64(len(ratios)))
-	return around(mean(ratios), student(alpha, len(ratios)-1)*standardError+math.Log1p(drift), g)
+	return around(Mean(ratios), student(alpha, len(ratios)-1)*standardError+math.Log1p(drift), g)
 }
 
 // partsEffect returns the ratio of the means over the parts of b's and a's only session; figure summarises each part.
@@ -160,19 +162,11 @@ func partsMean(seconds []float64, figure func([]float64) float64) (logMean, stan
 	for i := range figures {
 		figures[i] = figure(seconds[i*len(seconds)/sessionParts : (i+1)*len(seconds)/sessionParts])
 	}
-	centre, squares := mean(figures), 0.0
+	centre, squares := Mean(figures), 0.0
 	for _, f := range figures {
 		squares += (f/centre - 1) * (f/centre - 1)
 	}
 	return math.Log(centre), math.Sqrt(squares / (sessionParts * (sessionParts - 1)))
-}
-
-func mean(values []float64) float64 {
-	sum := 0.0
-	for _, v := range values {
-		sum += v
-	}
-	return sum / float64(len(values))
 }
 
 func logarithms(values []float64) []float64 {
@@ -185,7 +179,7 @@ func logarithms(values []float64) []float64 {
 
 // standardDeviation returns the sample standard deviation of at least two values.
 func standardDeviation(values []float64) float64 {
-	centre, squares := mean(values), 0.0
+	centre, squares := Mean(values), 0.0
 	for _, v := range values {
 		squares += (v - centre) * (v - centre)
 	}
@@ -236,7 +230,7 @@ func otherConditions(a, b Session, v Verdict) string {
 		}
 	}
 	if len(a.Others) > 0 && len(b.Others) > 0 {
-		inA, inB := mean(a.Others), mean(b.Others)
+		inA, inB := Mean(a.Others), Mean(b.Others)
 		if left := (1 - inB) / (1 - inA); !(left > 0) || math.Abs(math.Log(left)) > material {
 			return fmt.Sprintf("others took %.1f%% of the CPU time in A, %.1f%% in B", 100*inA, 100*inB)
 		}

@@ -392,7 +392,7 @@ func TestPartsEffect(t *testing.T) {
 	d.Comparisons = 8
 	v := Sessions(sessions(a), sessions(b), d)
 	assert.Equal(t, partsEffect(sessions(a), sessions(b), Median, 0.8*0.05/8, g), v.Typical)
-	assert.Equal(t, partsEffect(sessions(a), sessions(b), mean, 0.2*0.05/8, g), *v.Total)
+	assert.Equal(t, partsEffect(sessions(a), sessions(b), Mean, 0.2*0.05/8, g), *v.Total)
 	assert.Equal(t, 39, Sessions(sessions(a[1:]), sessions(b), d).Rounds)
 	assert.Equal(t, 39, Sessions(sessions(a), sessions(b[1:]), d).Rounds)
 }

@@ -93,6 +93,7 @@ type Verdict struct {
 	Forecast *Forecast `json:"forecast,omitempty"`
 	Rate     bool      `json:"rate,omitempty"` // a rate was measured, 1 over these times, and the text gives rates
 	Amount   bool      `json:"-"`              // the figure is not a time: a factor of it is "as much", not "as long"
+	Second   bool      `json:"-"`              // the figure is of the second family: it is worse or better, not slower or faster
 }
 
 // InvalidVerdict returns the verdict on a cell without usable samples, for example because a placement was not
@@ -169,7 +170,7 @@ func (v Verdict) disagree() bool {
 func (v Verdict) String() string {
 	switch v.Kind {
 	case Slower, Faster:
-		return fmt.Sprintf("%s: %s, %d rounds", v.Kind, v.interval(v.Typical), v.Rounds)
+		return fmt.Sprintf("%s: %s, %d rounds", v.word(), v.interval(v.Typical), v.Rounds)
 	case Same:
 		return "no difference larger than " + percent(v.Margin)
 	case Mixed:
@@ -182,6 +183,17 @@ func (v Verdict) String() string {
 		return fmt.Sprintf("%s: %s", v.Kind, v.Reason)
 	}
 	return fmt.Sprintf("%s: %s", CantTell, v.Why())
+}
+
+// word is the kind of a claim in words.
+func (v Verdict) word() string {
+	switch {
+	case v.Second && v.Kind == Slower:
+		return "worse"
+	case v.Second && v.Kind == Faster:
+		return "better"
+	}
+	return string(v.Kind)
 }
 
 // Why returns the explanation of an undecided verdict: the interval so far, or the reason, and what more rounds are
@@ -211,7 +223,7 @@ func (v Verdict) sofar() string {
 func (v Verdict) Brief() string {
 	switch v.Kind {
 	case Slower, Faster:
-		return fmt.Sprintf("%s: %s", v.Kind, v.interval(v.Typical))
+		return fmt.Sprintf("%s: %s", v.word(), v.interval(v.Typical))
 	case CantTell:
 		if v.Reason == "" && !v.Typical.bounded() {
 			return string(CantTell)
@@ -245,6 +257,25 @@ func (f Forecast) String() string {
 
 // Interval is the interval that holds the typical effect, in words.
 func (v Verdict) Interval() string { return v.interval(v.Typical) }
+
+// AtLeast returns a claim with the least difference: "slower by at least 29%".
+func (v Verdict) AtLeast() string {
+	end := v.Typical.Lo
+	if v.Kind == Faster {
+		end = v.Typical.Hi
+	}
+	if v.Rate {
+		end = inverse(end)
+	}
+	text := v.changes().Nearest(end)
+	if share, found := strings.CutSuffix(text, "%"); found {
+		return v.word() + " by at least " + strings.TrimLeft(share, "+−") + "%"
+	}
+	if end < 1 {
+		return v.word() + ": at most " + text
+	}
+	return v.word() + ": at least " + text
+}
 
 func (v Verdict) typical() string {
 	switch kind := v.Typical.kind(v.Margin); kind {

@@ -51,6 +51,14 @@ func (c Changes) Interval(lo, hi float64) string {
 	return least + "–" + most + c.times()
 }
 
+// Nearest formats the end of an interval that is nearest to no change, rounded towards it.
+func (c Changes) Nearest(end float64) string {
+	if end < 1 {
+		return c.end(end, math.Ceil)
+	}
+	return c.end(end, math.Floor)
+}
+
 func (c Changes) end(ratio float64, round func(float64) float64) string {
 	if isFactor(ratio, ratio) {
 		return rounded(ratio, 2, round) + c.times()

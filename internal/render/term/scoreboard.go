@@ -185,7 +185,7 @@ func scoreVerdicts(cell result.StandingCell, figures []result.Figure, opts Optio
 	words := scoreVerdict(cell, opts)
 	for _, figure := range figures {
 		v, judged := cell.Verdicts[figure.Column]
-		if judged && v.Kind != stats.CantTell && v.Kind != cell.Verdict.Kind {
+		if judged && !figure.Second && v.Kind != stats.CantTell && v.Kind != cell.Verdict.Kind {
 			words += " · " + figure.Label + " " + opts.Paint(KindColours[v.Kind], string(v.Kind))
 		}
 	}

@@ -210,20 +210,31 @@ func Verdicts(run *result.Run) []Statement {
 		statements = append(statements, Statement{Text: fmt.Sprintf("%s %s, %s %s, medians of %s", names[0], times[0], names[1], times[1],
 			units.Things(len(run.Samples), "sample"))})
 	}
+	statements = append(statements, ByFigures(run, func(cell int) string { return names[cell] })...)
+	if doubts := Doubtful(run.Samples); doubts != "" {
+		statements = append(statements, Statement{Text: doubts})
+	}
+	return statements
+}
+
+// ByFigures says what the cells of a judged run are against their baselines by each figure other than the deciding one, where
+// that figure found something else, or is of the second family.
+func ByFigures(run *result.Run, name func(cell int) string) (statements []Statement) {
 	for _, figure := range run.Matrix.Figures {
 		s := Statement{Text: "By " + figure.Label + ":"}
 		for i, cell := range run.Cells {
-			v := cell.Verdicts[figure.Column]
-			if decides := cell.Verdict; decides != nil && v.Kind != decides.Kind && (v.Kind == stats.Faster || v.Kind == stats.Slower) {
-				s.Rows = append(s.Rows, []string{names[i], v.Brief()})
+			v, claim := cell.Verdicts[figure.Column], false
+			switch v.Kind {
+			case stats.Faster, stats.Slower:
+				claim = cell.Verdict != nil && (figure.Second || v.Kind != cell.Verdict.Kind)
+			}
+			if claim {
+				s.Rows = append(s.Rows, []string{name(i), v.Brief()})
 			}
 		}
 		if len(s.Rows) > 0 {
 			statements = append(statements, s)
 		}
-	}
-	if doubts := Doubtful(run.Samples); doubts != "" {
-		statements = append(statements, Statement{Text: doubts})
 	}
 	return statements
 }

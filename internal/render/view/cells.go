@@ -196,12 +196,14 @@ func contrastWords(run *result.Run, cell int, opts term.Options) (words []term.P
 }
 
 // CellPhrases returns the verdicts on a cell: first on the figure that decides when the run stops, then on each other
-// figure, with its name. Undecided verdicts on other figures are for opts.Verbose.
+// figure, with its name. Undecided verdicts on other figures, and those of the second family without a difference, are for
+// opts.Verbose. Figures that only some cells can have are left to the experiment's own table.
 func CellPhrases(run *result.Run, i int, opts term.Options) []term.Phrase {
 	phrases := []term.Phrase{CellWords(run, i, opts)}
 	for _, figure := range run.Matrix.Figures {
 		v, judged := run.Cells[i].Verdicts[figure.Column]
-		if decides := run.Cells[i].Verdict; judged && (opts.Verbose || decides == nil || v.Kind != stats.CantTell) {
+		silent := v.Kind == stats.CantTell || figure.Second && v.Kind == stats.Same
+		if judged && figure.Cells == 0 && (opts.Verbose || run.Cells[i].Verdict == nil || !silent) {
 			phrases = append(phrases, FigureWords(figure, v, opts))
 		}
 	}
@@ -455,7 +457,9 @@ func ControlBlock(run *result.Run, opts term.Options) string {
 		}
 		text := baseline + " against its own duplicate: " + painted(VerdictWords(control.Verdict, opts), control.Verdict.Kind, opts)
 		for _, figure := range m.Figures {
-			if v, judged := control.Verdicts[figure.Column]; judged && (opts.Verbose || v.Kind != control.Verdict.Kind) {
+			v, judged := control.Verdicts[figure.Column]
+			differs := v.Kind != control.Verdict.Kind && (!figure.Second || v.Kind != stats.Same && v.Kind != stats.CantTell)
+			if judged && (opts.Verbose || differs) {
 				text += "; " + painted(FigureWords(figure, v, opts).Text, v.Kind, opts)
 			}
 		}
@@ -472,14 +476,23 @@ func ControlBlock(run *result.Run, opts term.Options) string {
 		} else {
 			compared += " and the control"
 		}
-		if len(m.Figures) > 0 {
-			compared += ", each by wall time"
-		}
+		var first, second []string
 		for _, figure := range m.Figures {
-			compared += " and by " + figure.Label
+			if figure.Second {
+				second = append(second, figure.Label)
+			} else {
+				first = append(first, " and by "+figure.Label)
+			}
+		}
+		if len(first) > 0 {
+			compared += ", each by wall time" + strings.Join(first, "")
 		}
 		block += term.Paragraph("", fmt.Sprintf("%d comparisons, %s, share the %s chance of any false verdict",
-			(n+len(m.Contrasts))*(1+len(m.Figures)), compared, units.Share(m.Alpha)), opts.Columns())
+			run.Comparisons(false), compared, units.Share(m.Alpha)), opts.Columns())
+		if len(second) > 0 {
+			block += term.Paragraph("", fmt.Sprintf("%d comparisons by %s share another %s", run.Comparisons(true),
+				Names(second), units.Share(m.Alpha)), opts.Columns())
+		}
 	}
 	return block
 }
