@@ -133,10 +133,22 @@ func runCompare(_ context.Context, o *compareOptions) error {
 		return err
 	}
 	comparison.Tool = tool()
+	if len(o.failOn) > 0 {
+		if err := o.failOn.Check(sides[0].Run.Matrix); err != nil {
+			return err
+		}
+		comparison.Gate = o.failOn.GateBetween(sides[0].Run.Matrix, comparison.Cells)
+		fmt.Fprintln(o.env.Stderr, comparison.Gate)
+	}
 	if err := render.Comparison(o.env.Stdout, comparison, o.format, o.env.Show); err != nil {
 		return err
 	}
-	if slices.ContainsFunc(comparison.Cells, func(c result.ComparedCell) bool { return o.failOn.Fails(c.Verdict) }) {
+	return gated(comparison.Gate)
+}
+
+// gated returns the error of a gate that failed.
+func gated(gate *result.Gate) error {
+	if gate != nil && gate.Result == result.GateFailed {
 		return errFailOn
 	}
 	return nil
@@ -153,15 +165,18 @@ func (o *compareOptions) judge(side matrix.Side) error {
 			return err
 		}
 	}
+	if side.Run.Matrix != nil {
+		if err := o.failOn.Check(side.Run.Matrix); err != nil {
+			return err
+		}
+	}
+	if side.Run.Gate = o.failOn.Gate(side.Run); side.Run.Gate != nil {
+		fmt.Fprintln(o.env.Stderr, side.Run.Gate)
+	}
 	if err := format.Write(o.env.Stdout, side.Run, o.env.Show); err != nil {
 		return err
 	}
-	for _, cell := range side.Run.Cells {
-		if cell.Verdict != nil && o.failOn.Fails(*cell.Verdict) {
-			return errFailOn
-		}
-	}
-	return nil
+	return gated(side.Run.Gate)
 }
 
 // addReference adds the published figures of the text behind the run's experiment.

@@ -1,34 +1,46 @@
 package matrix
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
 
+	"gorun/internal/column"
 	"gorun/internal/hint"
+	"gorun/internal/result"
 	"gorun/internal/stats"
 )
 
 // FailOn are the verdicts on a cell that make a command fail. It is the value of a flag.
 type FailOn []failure
 
-// failure is a word of --fail-on, with the size of the difference.
+// failure is a word of --fail-on, with the figure that it is about and the size of the difference.
 type failure struct {
-	word  string
-	above float64 // the interval's smallest difference must exceed this: 0.05 is 5%
+	figure string // as figureNames has it; "": the deciding figure
+	word   string
+	above  float64 // the interval's smallest difference must exceed this: 0.05 is 5%
 }
 
-// Failures lists the words of FailOn. A size may follow the first three: slower>5%.
-var Failures = []string{string(stats.Slower), string(stats.Faster), "difference", "undecided"}
+// undecided is the word for verdicts without a claim.
+const undecided = "undecided"
+
+// Failures lists the words of FailOn. A size may follow all but the last, and a figure precede each: cpu:worse>5%.
+var Failures = []string{"slower", "faster", "worse", "better", "difference", undecided}
 
 // Set adds the words of a comma-joined text.
 func (f *FailOn) Set(text string) error {
-	for _, part := range strings.Split(text, ",") {
-		word, above, sized := strings.Cut(strings.TrimSpace(part), ">")
-		if !slices.Contains(Failures, word) || sized && word == "undecided" {
-			return hint.With(fmt.Errorf("%q is not a verdict of --fail-on", part), "there are "+strings.Join(Failures, ", ")+", and slower>5%")
+	for _, part := range SplitList(text) {
+		condition := failure{}
+		named, above, sized := strings.Cut(strings.TrimSpace(part), ">")
+		if colon := strings.LastIndex(named, ":"); colon >= 0 {
+			condition.figure, named = named[:colon], named[colon+1:]
 		}
-		condition := failure{word: word}
+		condition.word = named
+		if !slices.Contains(Failures, named) || sized && named == undecided {
+			return hint.With(fmt.Errorf("%q is not a verdict of --fail-on", part), "there are "+strings.Join(Failures, ", ")+
+				"; also slower>5%, cpu:slower and memory:worse>5%")
+		}
 		if sized {
 			var err error
 			if condition.above, err = ParseFraction(above); err != nil {
@@ -42,40 +54,198 @@ func (f *FailOn) Set(text string) error {
 
 // String returns the words in the form of the flag.
 func (f *FailOn) String() string {
-	words := make([]string, len(*f))
+	list := make([]string, len(*f))
 	for i, condition := range *f {
-		words[i] = condition.word
-		if condition.above > 0 {
-			words[i] += fmt.Sprintf(">%g%%", 100*condition.above)
-		}
+		list[i] = condition.String()
 	}
-	return strings.Join(words, ",")
+	return JoinList(list)
+}
+
+func (f failure) String() string {
+	text := f.word
+	if f.figure != "" {
+		text = f.figure + ":" + text
+	}
+	if f.above > 0 {
+		text += fmt.Sprintf(">%g%%", 100*f.above)
+	}
+	return text
 }
 
 // Type returns the value's name in help.
 func (f *FailOn) Type() string { return "verdicts" }
 
-// Fails reports whether a verdict is one of these.
-func (f FailOn) Fails(v stats.Verdict) bool {
-	return slices.ContainsFunc(f, func(condition failure) bool { return condition.meets(v) })
+// figureNames returns the names by which --fail-on calls the figures of a run, each with the figure's column; "" is that of the
+// deciding figure.
+func figureNames(m *result.Matrix) (names [][2]string) {
+	if m.Datum != "" {
+		names = append(names, [2]string{m.Datum, ""})
+	}
+	for _, f := range m.Figures {
+		switch f.Column {
+		case column.CPU.Name:
+			names = append(names, [2]string{"cpu", f.Column})
+		case result.MaxRSS:
+			names = append(names, [2]string{"memory", f.Column})
+		default:
+			names = append(names, [2]string{f.Label, f.Column}, [2]string{f.Column, f.Column})
+		}
+	}
+	return names
 }
 
-func (f failure) meets(v stats.Verdict) bool {
+// column returns the column of the figure that a condition names; "": the deciding figure.
+func (f failure) column(m *result.Matrix) (name string, found bool) {
+	names := figureNames(m)
+	i := slices.IndexFunc(names, func(n [2]string) bool { return n[0] == f.figure })
+	if f.figure == "" || i < 0 {
+		return "", f.figure == ""
+	}
+	return names[i][1], true
+}
+
+// Check returns an error if a run does not judge a figure that is named.
+func (f FailOn) Check(m *result.Matrix) error {
+	for _, condition := range f {
+		if _, found := condition.column(m); !found {
+			var names []string
+			for _, n := range figureNames(m) {
+				names = append(names, n[0])
+			}
+			return hint.Flag("fail-on", condition.String(), hint.With(fmt.Errorf("this run does not judge %q", condition.figure),
+				"figures that can be named: "+cmp.Or(strings.Join(names, ", "), "none")))
+		}
+	}
+	return nil
+}
+
+// Compared is a cell that was compared, with its verdicts.
+type Compared struct {
+	Name    string
+	Verdict func(column string) (v stats.Verdict, judged bool) // "": of the deciding figure
+}
+
+// Gate returns what --fail-on found in a run; nil: it was not given.
+func (f FailOn) Gate(run *result.Run) *result.Gate {
+	var cells []Compared
+	for i, cell := range run.Cells {
+		if run.IsBaseline(i) {
+			continue
+		}
+		cells = append(cells, Compared{Name: cell.Name, Verdict: func(column string) (stats.Verdict, bool) {
+			if column == "" && cell.Verdict != nil {
+				return *cell.Verdict, true
+			}
+			v, judged := cell.Verdicts[column]
+			return v, judged
+		}})
+	}
+	return f.GateOf(run.Matrix, cells)
+}
+
+// GateBetween returns what --fail-on found between two runs; nil: it was not given.
+func (f FailOn) GateBetween(m *result.Matrix, cells []result.ComparedCell) *result.Gate {
+	var all []Compared
+	for _, cell := range cells {
+		all = append(all, Compared{Name: cell.A, Verdict: func(column string) (stats.Verdict, bool) {
+			if column == "" {
+				return cell.Verdict, true
+			}
+			i := slices.IndexFunc(cell.Figures, func(f result.ComparedFigure) bool { return f.Column == column })
+			if i < 0 {
+				return stats.Verdict{}, false
+			}
+			return cell.Figures[i].Verdict, true
+		}})
+	}
+	return f.GateOf(m, all)
+}
+
+// GateOf returns what --fail-on found among cells that were compared as in this matrix; nil: it was not given.
+func (f FailOn) GateOf(m *result.Matrix, cells []Compared) *result.Gate {
+	if len(f) == 0 {
+		return nil
+	}
+	gate := &result.Gate{Condition: f.String(), Result: result.GatePassed}
+	why := map[string][]string{}
+	for _, condition := range f {
+		if m == nil {
+			break // nothing is compared
+		}
+		name, _ := condition.column(m)
+		some := slices.ContainsFunc(m.Figures, func(other result.Figure) bool { return other.Column == name && other.Cells > 0 })
+		for _, cell := range cells {
+			v, judged := cell.Verdict(name)
+			if !judged && some {
+				continue // this cell cannot have the figure
+			}
+			by := ""
+			if condition.figure != "" {
+				by = "by " + condition.figure + ", "
+			}
+			outcome, words := condition.outcome(v, judged)
+			why[outcome] = append(why[outcome], by+cell.Name+" "+words)
+		}
+	}
+	for _, outcome := range []string{result.GateUndecided, result.GateFailed} {
+		if len(why[outcome]) > 0 {
+			gate.Result, gate.Why = outcome, why[outcome]
+		}
+	}
+	return gate
+}
+
+// outcome returns what a verdict is for the condition, and the end of a sentence about the cell that says why.
+func (f failure) outcome(v stats.Verdict, judged bool) (outcome, why string) {
+	if !judged {
+		return result.GateUndecided, "has no verdict"
+	}
+	open := v.Kind == stats.CantTell || v.Kind == stats.Confounded || v.Kind == stats.Invalid
+	if f.word == undecided {
+		if open {
+			return result.GateFailed, "has no certain verdict: " + v.Brief()
+		}
+		return result.GatePassed, ""
+	}
+	slower, faster := f.directions()
+	claim := v.Kind == stats.Slower && slower && v.Typical.Lo > 1+f.above ||
+		v.Kind == stats.Faster && faster && v.Typical.Hi < 1-f.above
+	switch {
+	case claim:
+		return result.GateFailed, "is " + v.AtLeast()
+	case v.Kind == stats.Mixed && slower && faster && f.above == 0:
+		return result.GateFailed, "differs: " + v.Brief()
+	case f.excluded(v, slower, faster):
+		return result.GatePassed, ""
+	}
+	return result.GateUndecided, "may be: " + v.Brief()
+}
+
+// directions reports whether the condition is about slower and about faster cells.
+func (f failure) directions() (slower, faster bool) {
+	switch f.word {
+	case "slower", "worse":
+		return true, false
+	case "faster", "better":
+		return false, true
+	}
+	return true, true
+}
+
+// excluded reports whether it is certain that a cell does not differ by more than the condition's size in the given directions.
+func (f failure) excluded(v stats.Verdict, slower, faster bool) bool {
 	switch v.Kind {
-	case stats.CantTell, stats.Confounded, stats.Invalid:
-		return f.word == "undecided"
 	case stats.Same:
+		if f.above == 0 {
+			return true
+		}
+	case stats.Slower, stats.Faster:
+	case stats.CantTell:
+		if v.Reason != "" {
+			return false
+		}
+	default:
 		return false
 	}
-	slower := v.Typical.Lo > 1+f.above
-	faster := v.Typical.Hi < 1-f.above
-	switch f.word {
-	case string(stats.Slower):
-		return v.Kind == stats.Slower && slower
-	case string(stats.Faster):
-		return v.Kind == stats.Faster && faster
-	case "difference":
-		return f.above == 0 || slower || faster
-	}
-	return false
+	return (!slower || v.Typical.Hi <= 1+f.above && v.Typical.Hi > 0) && (!faster || v.Typical.Lo >= 1-f.above)
 }

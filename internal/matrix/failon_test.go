@@ -8,45 +8,116 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"gorun/internal/matrix"
+	"gorun/internal/result"
 	"gorun/internal/stats"
 )
 
+func failOn(t require.TestingT, text string) (f matrix.FailOn) {
+	require.NoError(t, f.Set(text))
+	return f
+}
+
+// one is a cell with the same verdict on each figure.
+func one(v stats.Verdict) []matrix.Compared {
+	return []matrix.Compared{{Name: "B", Verdict: func(string) (stats.Verdict, bool) { return v, v.Kind != "" }}}
+}
+
 func TestFailOn(t *testing.T) {
 	verdict := func(kind stats.Kind, lo, hi float64) stats.Verdict {
-		return stats.Verdict{Kind: kind, Typical: stats.Effect{Ratio: 1, Lo: lo, Hi: hi}}
+		return stats.Verdict{Kind: kind, Typical: stats.Effect{Ratio: 1, Lo: lo, Hi: hi}, Margin: 0.02, Step: 0.001}
 	}
-	slower, much := verdict(stats.Slower, 1.02, 1.09), verdict(stats.Slower, 1.06, 1.09)
-	faster, less := verdict(stats.Faster, 0.5, 0.98), verdict(stats.Faster, 0.5, 0.9)
-	same, mixed := verdict(stats.Same, 0.99, 1.01), verdict(stats.Mixed, 0.99, 1.01)
-	unknown := verdict(stats.CantTell, 0, math.MaxFloat64)
-	confounded, invalid := verdict(stats.Confounded, 1.2, 1.3), stats.InvalidVerdict("elsewhere")
-	all := []stats.Verdict{slower, much, faster, less, same, mixed, unknown, confounded, invalid}
-	for text, want := range map[string][]stats.Verdict{
-		"slower":               {slower, much},
-		"slower>5%":            {much},
-		"slower>0.05":          {much},
-		"faster":               {faster, less},
-		"faster>5%":            {less},
-		"difference":           {slower, much, faster, less, mixed},
-		"difference>5%":        {much, less},
-		"undecided":            {unknown, confounded, invalid},
-		"slower>5%, undecided": {much, unknown, confounded, invalid},
+	mixed := verdict(stats.Mixed, 0.99, 1.01)
+	mixed.Total = &stats.Effect{Ratio: 1.5, Lo: 1.2, Hi: 1.8}
+	spoilt := verdict(stats.CantTell, 0.99, 1.01)
+	spoilt.Reason = "half of its samples are invalid"
+	all := []struct {
+		is      string
+		verdict stats.Verdict
+	}{
+		{"slower", verdict(stats.Slower, 1.02, 1.04)},
+		{"maybe much slower", verdict(stats.Slower, 1.02, 1.09)},
+		{"much slower", verdict(stats.Slower, 1.06, 1.09)},
+		{"faster", verdict(stats.Faster, 0.96, 0.98)},
+		{"much faster", verdict(stats.Faster, 0.5, 0.9)},
+		{"same", verdict(stats.Same, 0.99, 1.01)},
+		{"mixed", mixed},
+		{"narrow", verdict(stats.CantTell, 0.97, 1.04)},
+		{"open", verdict(stats.CantTell, 0, math.MaxFloat64)},
+		{"spoilt", spoilt},
+		{"confounded", verdict(stats.Confounded, 1.2, 1.3)},
+		{"invalid", stats.InvalidVerdict("elsewhere")},
+		{"none", stats.Verdict{}},
+	}
+	const uncertain = " narrow open spoilt confounded invalid"
+	for text, want := range map[string][3]string{ // failed, undecided, passed
+		"slower":               {"slower maybe much slower much slower", "mixed" + uncertain + " none", "faster much faster same"},
+		"worse":                {"slower maybe much slower much slower", "mixed" + uncertain + " none", "faster much faster same"},
+		"slower>5%":            {"much slower", "maybe much slower mixed open spoilt confounded invalid none", "slower faster much faster same narrow"},
+		"slower>0.05":          {"much slower", "maybe much slower mixed open spoilt confounded invalid none", "slower faster much faster same narrow"},
+		"faster":               {"faster much faster", "mixed" + uncertain + " none", "slower maybe much slower much slower same"},
+		"better>5%":            {"much faster", "mixed open spoilt confounded invalid none", "slower maybe much slower much slower faster same narrow"},
+		"difference":           {"slower maybe much slower much slower faster much faster mixed", "narrow open spoilt confounded invalid none", "same"},
+		"difference>5%":        {"much slower much faster", "maybe much slower mixed open spoilt confounded invalid none", "slower faster same narrow"},
+		"undecided":            {uncertain[1:], "none", "slower maybe much slower much slower faster much faster same mixed"},
+		"slower>5%, undecided": {"much slower" + uncertain, "maybe much slower mixed none", "slower faster much faster same"},
 	} {
-		var f matrix.FailOn
-		require.NoError(t, f.Set(text))
-		var failed []stats.Verdict
+		f := failOn(t, text)
+		got := map[string]string{}
 		for _, v := range all {
-			if f.Fails(v) {
-				failed = append(failed, v)
+			gate := f.GateOf(&result.Matrix{}, one(v.verdict))
+			if got[gate.Result] != "" {
+				got[gate.Result] += " "
 			}
+			got[gate.Result] += v.is
 		}
-		assert.Equal(t, want, failed, text)
-		var again matrix.FailOn
-		require.NoError(t, again.Set(f.String()), "what is shown can be typed")
-		assert.Equal(t, f, again)
+		assert.Equal(t, want, [3]string{got[result.GateFailed], got[result.GateUndecided], got[result.GatePassed]}, text)
+		assert.Equal(t, f, failOn(t, f.String()), "what is shown can be typed")
 	}
-	for _, text := range []string{"", "nosuch", "slower>", "slower>x", "slower>200%", "undecided>5%", "slower,"} {
+	for _, text := range []string{"", "nosuch", "slower>", "slower>x", "slower>200%", "undecided>5%", "slower,", "cpu:", "cpu:nosuch"} {
 		assert.Error(t, new(matrix.FailOn).Set(text), text)
 	}
-	assert.False(t, matrix.FailOn(nil).Fails(slower))
+	assert.Nil(t, matrix.FailOn(nil).Gate(&result.Run{}))
+	assert.Equal(t, result.GatePassed, failOn(t, "slower").Gate(&result.Run{}).Result, "a first benchmark is compared with nothing")
+}
+
+// A condition can name a figure, as the command line calls it.
+func TestFailOnFigures(t *testing.T) {
+	slower := stats.Verdict{Kind: stats.Slower, Typical: stats.Effect{Ratio: 1.3, Lo: 1.291, Hi: 1.31}, Step: 0.001}
+	more := stats.Verdict{Kind: stats.Slower, Typical: stats.Effect{Ratio: 3, Lo: 2.7, Hi: 4}, Step: 0.001, Amount: true, Second: true}
+	fewer := stats.Verdict{Kind: stats.Slower, Typical: stats.Effect{Ratio: 1.25, Lo: 1.2, Hi: 1.3}, Step: 0.001, Amount: true, Rate: true}
+	run := &result.Run{
+		Matrix: &result.Matrix{Figures: []result.Figure{
+			{Column: "cpu_seconds", Label: "CPU time"},
+			{Column: "metric_2", Label: "requests"},
+			{Column: result.MaxRSS, Label: "peak memory", Second: true},
+			{Column: "own_a/op", Label: "a/op", Second: true, Cells: 1},
+		}},
+		Cells: []result.Cell{
+			{Name: "A"},
+			{Name: "B", Verdict: &stats.Verdict{Kind: stats.Same}, Verdicts: map[string]stats.Verdict{
+				"cpu_seconds": slower, "metric_2": fewer, result.MaxRSS: more, "own_a/op": {Kind: stats.Same},
+			}},
+			{Name: "C", Verdict: &stats.Verdict{Kind: stats.Same}, Verdicts: map[string]stats.Verdict{"cpu_seconds": slower}},
+		},
+	}
+	for text, want := range map[string]string{
+		"slower":            "--fail-on slower: passed",
+		"cpu:worse>5%":      "--fail-on cpu:worse>5%: failed: by cpu, B is slower by at least 29%, and 1 more",
+		"memory:worse>150%": "", // not a share
+		"memory:worse":      "--fail-on memory:worse: failed: by memory, B is worse: at least 2.7 × as much",
+		"requests:worse":    "--fail-on requests:worse: failed: by requests, B is slower by at least 16%",
+		"metric_2:worse":    "--fail-on metric_2:worse: failed: by metric_2, B is slower by at least 16%",
+		"requests:slower":   "--fail-on requests:slower: failed: by requests, B is slower by at least 16%",
+		"a/op:worse":        "--fail-on a/op:worse: passed", // C cannot have it
+		"memory:undecided":  "--fail-on memory:undecided: undecided: by memory, C has no verdict",
+	} {
+		var f matrix.FailOn
+		if err := f.Set(text); want == "" {
+			assert.Error(t, err)
+			continue
+		}
+		require.NoError(t, f.Check(run.Matrix))
+		assert.Equal(t, want, f.Gate(run).String())
+	}
+	assert.EqualError(t, failOn(t, "joules:worse").Check(run.Matrix), `--fail-on joules:worse: this run does not judge "joules"`)
 }

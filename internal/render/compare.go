@@ -48,6 +48,7 @@ func comparisonAnswer(c *result.Comparison) []view.Statement {
 		claims = append(claims, view.Claim{Name: cell.A, Verdict: cell.Verdict})
 	}
 	statements := view.Judgements(claims, "A")
+	statements = append(statements, gateStatement(c.Gate)...)
 	if c.Forced {
 		statements = append(statements, view.Statement{Text: "Forced, although not alike: " + view.Names(c.Unmeant)})
 	}

@@ -98,12 +98,22 @@ func (v Views) runBlocks(run *result.Run, options view.Spec, opts term.Options) 
 // Answer returns the findings of a run, the answer first.
 func (v Views) Answer(run *result.Run) []view.Statement {
 	of := v.Of(run.Experiment)
+	var statements []view.Statement
 	if options, err := view.SpecOf(run.Spec); err == nil && of.Answer != nil {
-		if statements := of.Answer(run, options); len(statements) > 0 {
-			return statements
-		}
+		statements = of.Answer(run, options)
 	}
-	return of.Compared.Answer(run)
+	if len(statements) == 0 {
+		statements = of.Compared.Answer(run)
+	}
+	return append(statements, gateStatement(run.Gate)...)
+}
+
+// gateStatement says what --fail-on found.
+func gateStatement(gate *result.Gate) []view.Statement {
+	if gate == nil {
+		return nil
+	}
+	return []view.Statement{{Text: gate.String()}}
 }
 
 func (v Views) answerBlock(run *result.Run, opts term.Options) string {

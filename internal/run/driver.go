@@ -193,7 +193,7 @@ func (d *driver) outcome(status error) error {
 		return d.failed("no sample is valid")
 	case !d.compares():
 		return d.failed("no cell is left to compare")
-	case slices.ContainsFunc(run.Cells, func(c result.Cell) bool { return c.Verdict != nil && d.options.failOn.Fails(*c.Verdict) }):
+	case run.Gate != nil && run.Gate.Result == result.GateFailed:
 		return ErrFailOn
 	case d.options.strict && slices.ContainsFunc(run.Samples, doubtful):
 		return ErrDoubtful

@@ -233,6 +233,9 @@ func (s *session) finish(ctx context.Context, o *Options) error {
 	}
 	unkept := s.endJournal(o)
 	s.env.Views.Derive(s.run)
+	if s.run.Gate = o.failOn.Gate(s.run); s.run.Gate != nil {
+		fmt.Fprintln(s.env.Stderr, s.run.Gate)
+	}
 	err := s.show(o.format)
 	if err == nil {
 		err = s.compareEarlier(o)
