@@ -11,14 +11,12 @@ package csrc
 /*
 #cgo CFLAGS: -std=gnu11 -O2 -D_GNU_SOURCE
 #include <stdlib.h>
-#include "primes.h"
+#include <stdint.h>
 */
 import "C"
 
 import (
-	"fmt"
 	"sync/atomic"
-	"syscall"
 	"unsafe"
 )
 
@@ -44,39 +42,4 @@ func (s *Stop) pointer() *C.int32_t {
 		return nil
 	}
 	return (*C.int32_t)(unsafe.Pointer(s.flag))
-}
-
-// Modulo counts all divisors of each number by `n % i` on signed 64-bit integers: the original program's loop.
-func Modulo(args PrimeArgs) (PrimeResult, error) {
-	a, r := args.c(), C.struct_gorun_primes_result{}
-	return primeResult("modulo", C.gorun_modulo(&a, &r), r)
-}
-
-// Trial divides each number by 2 and the odd numbers up to its square root, until it finds a divisor.
-func Trial(args PrimeArgs) (PrimeResult, error) {
-	a, r := args.c(), C.struct_gorun_primes_result{}
-	return primeResult("trial", C.gorun_trial(&a, &r), r)
-}
-
-// Brute counts all divisors of each number by reciprocals. Numbers must be below 2^32; it allocates 8 bytes per
-// divisor.
-func Brute(args PrimeArgs) (PrimeResult, error) {
-	a, r := args.c(), C.struct_gorun_primes_result{}
-	return primeResult("brute", C.gorun_brute(&a, &r), r)
-}
-
-func (a PrimeArgs) c() C.struct_gorun_primes_args {
-	return C.struct_gorun_primes_args{
-		first: C.uint64_t(a.First),
-		step:  C.uint64_t(a.Step),
-		count: C.uint64_t(a.Count),
-		stop:  a.Stop.pointer(),
-	}
-}
-
-func primeResult(loop string, code C.int, r C.struct_gorun_primes_result) (PrimeResult, error) {
-	if code != 0 {
-		return PrimeResult{}, fmt.Errorf("loop %s in C: %w", loop, syscall.Errno(-code))
-	}
-	return PrimeResult{uint64(r.numbers), uint64(r.primes), uint64(r.trials)}, nil
 }

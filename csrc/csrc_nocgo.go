@@ -25,12 +25,3 @@ func (*Stop) Clear() {}
 
 // Free does nothing.
 func (*Stop) Free() {}
-
-// Modulo returns an error.
-func Modulo(PrimeArgs) (PrimeResult, error) { return PrimeResult{}, errNoCgo }
-
-// Trial returns an error.
-func Trial(PrimeArgs) (PrimeResult, error) { return PrimeResult{}, errNoCgo }
-
-// Brute returns an error.
-func Brute(PrimeArgs) (PrimeResult, error) { return PrimeResult{}, errNoCgo }

@@ -32,7 +32,7 @@ func Names[E Entry](entries []E) []string {
 	return names
 }
 
-// List returns the names as text: "brute, modulo, sieve".
+// List returns the names as text: "brute, modulo, trial".
 func List[E Entry](entries []E) string { return strings.Join(Names(entries), ", ") }
 
 // Words returns the words for a shell's completion: a name, a tab, a description.

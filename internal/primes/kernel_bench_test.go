@@ -6,17 +6,14 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
-
-	"gorun/csrc"
 )
 
-// BenchmarkKernel compares each kernel with the same loop in C at -O2, and with one division per trial (modulo). On a
+// BenchmarkKernel compares each kernel with one division per trial (modulo). On a
 // shared machine rates drift by more than the kernels differ, so rivals take turns: each iteration is a round in which
 // every rival runs once, in shuffled order, and ratios are computed within a round. It reports
 //
-//	ns/trial    median (ns/number for the sieve, which makes no trials)
-//	ratio-to-C  median of time over C's time for equal work, below 1 is faster; -iqr: its quartiles' distance
-//	x-modulo    median ratio of its trials per second to modulo's, and -iqr
+//	ns/trial  median
+//	x-modulo  median ratio of its trials per second to modulo's; -iqr: its quartiles' distance
 //
 // Run with: go test -run '^$' -bench Kernel ./internal/primes
 func BenchmarkKernel(b *testing.B) {
@@ -25,13 +22,11 @@ func BenchmarkKernel(b *testing.B) {
 	}
 }
 
-// benchmarkWork is the range of each method: the largest numbers of the default limit, and more of them for the sieve,
-// taking 1 to 50 ms.
+// benchmarkWork is the range of each method: the largest numbers of the default limit, taking 1 to 50 ms.
 var benchmarkWork = map[string]Range{
 	"brute":  {199_001, 1, 960},
 	"modulo": {199_985, 1, 16},
 	"trial":  {180_001, 1, 20_000},
-	"sieve":  {1, 1, 50_000_000},
 }
 
 // rival is one loop to time; it returns its number of trials.
@@ -42,59 +37,24 @@ type rival struct {
 
 func benchmarkKernel(b *testing.B, k kernelTest) {
 	work := benchmarkWork[k.method.Name]
-	rivals := []rival{{"kernel", goRival(k.kernel, work)}}
-	if k.method.Trials {
-		rivals = append(rivals, rival{"modulo", goRival(moduloGo, benchmarkWork["modulo"])})
-	}
-	if count := cRival(k.method.Name, work); count != nil {
-		rivals = append(rivals, rival{"C", count})
-	}
+	rivals := []rival{{"kernel", goRival(k.kernel, work)}, {"modulo", goRival(moduloGo, benchmarkWork["modulo"])}}
 	rounds := map[string][]float64{} // ns a trial, by rival and round
 	takeTurns(b, len(rivals), func(i int) {
 		start := time.Now()
 		trials := rivals[i].count()
 		rounds[rivals[i].name] = append(rounds[rivals[i].name], float64(time.Since(start).Nanoseconds())/float64(trials))
 	})
-	unit := "ns/number"
-	if k.method.Trials {
-		unit = "ns/trial"
-		reportRatio(b, rounds["modulo"], rounds["kernel"], "x-modulo")
-	}
+	reportRatio(b, rounds["modulo"], rounds["kernel"], "x-modulo")
 	_, median, _ := quartiles(rounds["kernel"])
-	b.ReportMetric(median, unit)
-	if c, ok := rounds["C"]; ok {
-		reportRatio(b, rounds["kernel"], c, "ratio-to-C")
-	}
+	b.ReportMetric(median, "ns/trial")
 }
 
-// goRival counts trials, or numbers if the method makes no trials.
+// goRival counts trials.
 func goRival(k Kernel, work Range) func() uint64 {
 	counter := k.New(work.First + (work.Count-1)*work.Step)
 	return func() uint64 {
 		var stop atomic.Bool
-		done := counter.Count(work, &stop)
-		if done.Trials == 0 {
-			return done.Numbers
-		}
-		return done.Trials
-	}
-}
-
-// cRival is the method's loop in C; nil if there is none.
-func cRival(method string, work Range) func() uint64 {
-	loop := map[string]func(csrc.PrimeArgs) (csrc.PrimeResult, error){
-		"brute": csrc.Brute, "modulo": csrc.Modulo, "trial": csrc.Trial,
-	}[method]
-	args := csrc.PrimeArgs{First: work.First, Step: work.Step, Count: work.Count}
-	if loop == nil {
-		return nil
-	}
-	if _, err := loop(csrc.PrimeArgs{Step: 1}); err != nil {
-		return nil // built without cgo
-	}
-	return func() uint64 {
-		done, _ := loop(args) // cannot fail, since the empty range did not
-		return done.Trials
+		return counter.Count(work, &stop).Trials
 	}
 }
 

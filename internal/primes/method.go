@@ -25,7 +25,7 @@ type Range struct{ First, Step, Count uint64 }
 type Tally struct {
 	Numbers uint64 // fully tested
 	Primes  uint64 // of them
-	Trials  uint64 // divisibility tests; 0 for a method that does none
+	Trials  uint64 // divisibility tests
 }
 
 // Counter counts the primes of ranges. It is built once per run, with its tables, and is safe for concurrent use.
@@ -51,10 +51,9 @@ type Kernel struct {
 type Method struct {
 	Name    string
 	Usage   string
-	Trials  bool     // it tests numbers by trial, and its tallies count the trials
 	Kernels []Kernel // the fastest first; the last one runs everywhere
 
-	// Least returns a lower bound of the numbers divided or marked for the primes up to a limit.
+	// Least returns a lower bound of the numbers divided for the primes up to a limit.
 	Least func(limit float64) float64
 }
 
@@ -64,30 +63,21 @@ var Methods = []Method{
 	{
 		Name:    "brute",
 		Usage:   "tests all of 1…n as divisors of n, by reciprocals instead of divisions",
-		Trials:  true,
 		Kernels: append(bruteSIMD, bruteGo),
 		Least:   func(limit float64) float64 { return limit * limit / 2 },
 	},
 	{
 		Name:    "modulo",
 		Usage:   "tests all of 1…n as divisors of n by n % i on 64-bit integers, as the original did",
-		Trials:  true,
 		Kernels: []Kernel{moduloGo},
 		Least:   func(limit float64) float64 { return limit * limit / 2 },
 	},
 	{
 		Name:    "trial",
 		Usage:   "tests 2 and the odd numbers up to √n, and stops at the first divisor",
-		Trials:  true,
 		Kernels: []Kernel{trialGo},
 		// The primes of the upper half, some limit/2/ln(limit), are each divided by the odd numbers up to its root.
 		Least: func(limit float64) float64 { return limit / 4 / math.Log(limit+2) * math.Sqrt(limit/2) / 2 },
-	},
-	{
-		Name:    "sieve",
-		Usage:   "segmented sieve of Eratosthenes",
-		Kernels: []Kernel{sieveGo},
-		Least:   func(limit float64) float64 { return limit / 30 }, // a byte represents 30 numbers
 	},
 }
 

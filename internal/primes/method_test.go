@@ -24,7 +24,7 @@ func TestLookup(t *testing.T) {
 
 func TestLookupErrors(t *testing.T) {
 	_, _, err := Lookup("brut", Auto)
-	assert.EqualError(t, err, `unknown method "brut": there are brute, modulo, trial, sieve`)
+	assert.EqualError(t, err, `unknown method "brut": there are brute, modulo, trial`)
 	_, _, err = Lookup("modulo", "avx512")
 	assert.EqualError(t, err, `unknown kernel "avx512": method modulo has auto, go`)
 	assert.NotErrorIs(t, err, errors.ErrUnsupported)

@@ -90,9 +90,6 @@ func TestPoolCountsRight(t *testing.T) {
 						require.Equal(t, limit*passes, v.Numbers, name)
 						require.False(t, s.Partial, name)
 						require.Equal(t, workers, s.Workers.Finished, name)
-						if !method.Trials {
-							continue
-						}
 						n := v.Trials
 						key := fmt.Sprint(method.Name, limit)
 						if _, ok := trials[key]; !ok {
