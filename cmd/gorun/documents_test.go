@@ -25,8 +25,8 @@ import (
 const readme = "../../README.md"
 
 // shortened replaces parts of the documents' commands that take too long for a test, or that two tests cannot use at once.
-var shortened = strings.NewReplacer("10m", "1s", "--duration 10s", "--duration 1s", "127.0.0.1:9464", "127.0.0.1:0", "127.0.0.1:9091", "127.0.0.1:1",
-	"--metrics-push-every 15s", "--metrics-push-every 1s", "go run ./cmd/gorun", "gorun")
+var shortened = strings.NewReplacer("10m", "1s", "--duration 10s", "--duration 1s", "127.0.0.1:9464", "127.0.0.1:0",
+	"go run ./cmd/gorun", "gorun")
 
 // typed matches a line that a reader types, and shown the first line of the description in its output: "gorun primes: …".
 var (

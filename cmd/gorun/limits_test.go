@@ -4,6 +4,7 @@ import (
 	"errors"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"testing"
@@ -27,6 +28,16 @@ func refused(t *testing.T, before string, args ...string) string {
 	require.True(t, errors.As(err, &exit), "%v\n%s", err, &stderr)
 	assert.Equal(t, exitFailed, exit.ExitCode(), &stderr)
 	return stderr.String()
+}
+
+// asGorun returns a path with which this test binary runs as gorun: see TestMain.
+func asGorun(t *testing.T) string {
+	t.Helper()
+	self, err := os.Executable()
+	require.NoError(t, err)
+	name := filepath.Join(t.TempDir(), "gorun")
+	require.NoError(t, os.Symlink(self, name))
+	return name
 }
 
 // join returns the words with which a shell joins a control group.

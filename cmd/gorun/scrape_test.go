@@ -170,36 +170,16 @@ func sampling(t testing.TB, limit int) (next func(begun func(metrics string)) re
 }
 
 // BenchmarkMetrics compares samples of a run that serves its metrics while clients scrape them with samples without scrapes, in
-// b.N rounds: one client that asks once a second, as a server does, and a storm of 8 that ask as fast as they are answered. A run
-// counts the same things whether it serves metrics or not; only the scrapes cost time.
+// b.N rounds: a client asks once a second, as a server does. A run counts the same things whether it serves metrics or not; only
+// the scrapes cost time. It reports the ratios of the times of samples of about a second with and without the client.
 func BenchmarkMetrics(b *testing.B) {
-	b.Run("once-a-second", func(b *testing.B) {
-		scraped(b, 0.005, 1, func(ctx context.Context, metrics string) {
-			select {
-			case <-ctx.Done():
-			case <-time.After(500 * time.Millisecond):
-				_ = scrape(ctx, metrics)
-			}
-		})
-	})
-	b.Run("storm", func(b *testing.B) {
-		scraped(b, 0.01, 0.5, func(ctx context.Context, metrics string) {
-			var all sync.WaitGroup
-			for range 8 {
-				all.Go(func() {
-					for ctx.Err() == nil {
-						_ = scrape(ctx, metrics)
-					}
-				})
-			}
-			all.Wait()
-		})
-	})
-}
-
-// scraped reports the ratios of the times of samples of about this many seconds with and without the clients.
-func scraped(b *testing.B, margin, seconds float64, clients func(ctx context.Context, metrics string)) {
-	for _, c := range interleaved(b, b.N, margin, seconds, clients) {
+	for _, c := range interleaved(b, b.N, 0.005, 1, func(ctx context.Context, metrics string) {
+		select {
+		case <-ctx.Done():
+		case <-time.After(500 * time.Millisecond):
+			_ = scrape(ctx, metrics)
+		}
+	}) {
 		b.Logf("metrics on ÷ off, by %s: %s; off ÷ off: %s", c.by, c.verdict, c.control)
 		unit := strings.ReplaceAll(c.by, " ", "-") + "-on/off"
 		b.ReportMetric(c.verdict.Typical.Ratio, unit)

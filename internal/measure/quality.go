@@ -51,7 +51,6 @@ func Judge(s *result.Sample, cpus int) {
 	}
 	share(sig.StealSeconds, "the hypervisor stole %.2f s (%.0f%% of the CPU time there was)")
 	share(sig.OtherSeconds, "other programs used %.2f s (%.0f%% of the CPU time there was)")
-	share(&s.ServedSeconds, "answering clients of --metrics-listen took about %.2f s (%.0f%% of the CPU time there was)")
 	if t := sig.ThrottledSeconds; t != nil && *t > 0 {
 		doubt(result.Suspect, "the cgroup's CPU quota stopped threads for %.3f s", *t)
 	}

@@ -32,8 +32,6 @@ func TestJudge(t *testing.T) {
 		"a little steal": {signals(good, result.Signals{StealSeconds: number(0.19)}), result.Valid, 0},
 		"steal":          {signals(good, result.Signals{StealSeconds: number(0.21)}), result.Suspect, 1},
 		"others":         {signals(good, result.Signals{OtherSeconds: number(5)}), result.Suspect, 1},
-		"few scrapes":    {result.Sample{Placement: good, ServedSeconds: 0.19}, result.Valid, 0},
-		"many scrapes":   {result.Sample{Placement: good, ServedSeconds: 0.21}, result.Suspect, 1},
 		"throttled":      {signals(good, result.Signals{ThrottledSeconds: number(0.001)}), result.Suspect, 1},
 		"disk":           {signals(good, result.Signals{MajorFaults: count(2)}), result.Suspect, 1},
 		"counters at 0": {signals(good, result.Signals{

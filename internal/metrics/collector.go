@@ -1,6 +1,5 @@
-// Package metrics exports a run to Prometheus: over HTTP during the run and for a while after it, as a file for
-// node_exporter's textfile collector, or pushed to a Pushgateway. It is the only package that knows the Prometheus
-// client; callers pass a function that reads the run.
+// Package metrics exports a run to Prometheus: over HTTP during the run and for a while after it, or as a file for
+// node_exporter's textfile collector. It is the only package that knows the Prometheus client; callers pass a function that reads the run.
 //
 // Names follow https://prometheus.io/docs/practices/naming and pass promlint. Labels are bounded for any number of
 // workers and cells: "cpu" by the CPUs of the run, "cell" by MaxCells, the others by their possible values.
@@ -26,8 +25,8 @@ type Info struct {
 	Split      string
 	Placement  string
 
-	// Run tells runs apart that are exported side by side: in files of one directory, which node_exporter reads together,
-	// and on one Pushgateway. It is their label "run". A run that is scraped has its own instance. "": no label.
+	// Run tells runs apart that are exported side by side, in files of one directory, which node_exporter reads together. It is their
+	// label "run". A run that is scraped has its own instance. "": no label.
 	Run string
 }
 

@@ -7,10 +7,9 @@ import (
 	"gorun/internal/result"
 )
 
-// Exporter holds a run's series, for Serve, KeepTextfile and NewPusher.
+// Exporter holds a run's series, for Serve and KeepTextfile.
 // The process's own series (go_*, process_*, go_build_info) are separate and only served: in a textfile they would
-// clash with node_exporter's own, which then drops the whole scrape, and after a push they describe a process that has
-// ended.
+// clash with node_exporter's own, which then drops the whole scrape.
 type Exporter struct {
 	collector *collector
 	run       *prometheus.Registry

@@ -7,19 +7,16 @@ import (
 	"io"
 	"io/fs"
 	"log"
-	"log/slog"
 	"net"
 	"net/http"
 	"net/netip"
 	"strconv"
 	"strings"
-	"sync/atomic"
 	"syscall"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
-	"github.com/prometheus/exporter-toolkit/web"
 	"golang.org/x/net/netutil"
 
 	"gorun/internal/hint"
@@ -31,8 +28,6 @@ var ErrAddress = errors.New("not a listen address")
 // limits bound the cost of clients for the run. A scraper sends a few hundred bytes and reads about ten kilobytes.
 type limits struct {
 	readHeader, read, write, idle time.Duration
-	pace                          time.Duration // between the beginnings of any two scrapes
-	patience                      time.Duration // how long a scrape waits for its turn
 	gather                        time.Duration // how long gathering one scrape may take
 	shutdown                      time.Duration // how long Close waits for scrapes in progress
 	headerBytes                   int
@@ -45,21 +40,11 @@ type limits struct {
 // descriptorShare is the divisor of this process's limit of open files that gives the limit of connections.
 const descriptorShare = 8
 
-// The cost of clients in CPU time of this process, in user and system mode. Measured with Linux 6.18, amd64: a
-// connection that is opened and closed takes 98 µs, and a request for a page that does not exist 110 µs; each arrives
-// in two pieces.
-const (
-	arrivalSeconds = 50e-6
-	scrapeSeconds  = 3e-3
-)
-
 var defaultLimits = limits{
 	readHeader:  5 * time.Second,
 	read:        10 * time.Second,
 	write:       30 * time.Second,
-	idle:        2 * time.Minute,        // longer than the usual scrape interval, so that connections are reused
-	pace:        200 * time.Millisecond, // a scrape is some 3 ms of CPU time: 1.5% of one CPU at most
-	patience:    5 * time.Second,        // Prometheus itself gives up after 10
+	idle:        2 * time.Minute, // longer than the usual scrape interval, so that connections are reused
 	gather:      10 * time.Second,
 	shutdown:    2 * time.Second,
 	headerBytes: 16 << 10,
@@ -70,29 +55,19 @@ var defaultLimits = limits{
 // Server serves /metrics until it is closed.
 type Server struct {
 	listener net.Listener
-	scheme   string
 	http     *http.Server
 	shutdown time.Duration
 	stopped  chan struct{} // closed when the serving goroutine has ended
-	arrivals atomic.Uint64 // connections, and pieces of what clients send
-	scrapes  atomic.Uint64
 }
 
 // Serve binds the address immediately, so that a busy port is an error before any work starts, and serves in the
 // background. An address is "HOST:PORT", ":PORT" or "PORT"; without a host it is 127.0.0.1, and other machines need an
-// explicit address ("0.0.0.0:9464"). Port 0 takes a free one: see Addr. webConfig is a file with TLS and users; "":
-// neither. Errors have a hint, and wrap ErrAddress for an invalid address, ErrWebConfig for a faulty file, or else the
-// system's error.
-func (e *Exporter) Serve(addr, webConfig string) (*Server, error) {
-	return e.serve(addr, webConfig, defaultLimits)
-}
+// explicit address ("0.0.0.0:9464"). Port 0 takes a free one: see Addr. Errors have a
+// hint, and wrap ErrAddress for an invalid address, or else the system's error.
+func (e *Exporter) Serve(addr string) (*Server, error) { return e.serve(addr, defaultLimits) }
 
-func (e *Exporter) serve(addr, webConfig string, limits limits) (*Server, error) {
+func (e *Exporter) serve(addr string, limits limits) (*Server, error) {
 	bind, err := loopbackUnlessTold(addr)
-	if err != nil {
-		return nil, err
-	}
-	scheme, err := readWebConfig(webConfig)
 	if err != nil {
 		return nil, err
 	}
@@ -100,9 +75,9 @@ func (e *Exporter) serve(addr, webConfig string, limits limits) (*Server, error)
 	if err != nil {
 		return nil, hint.With(fmt.Errorf("cannot serve metrics on %s: %w", bind, err), bindHint(err))
 	}
-	s := &Server{listener: listener, scheme: scheme, shutdown: limits.shutdown, stopped: make(chan struct{})}
-	handler := e.handler(limits, &s.scrapes)
-	if listener.Addr().(*net.TCPAddr).IP.IsLoopback() {
+	s := &Server{listener: listener, shutdown: limits.shutdown, stopped: make(chan struct{})}
+	handler := e.handler(limits)
+	if s.Local() {
 		handler = local(handler)
 	}
 	s.http = &http.Server{
@@ -115,11 +90,9 @@ func (e *Exporter) serve(addr, webConfig string, limits limits) (*Server, error)
 		// A client's errors do not concern the user of gorun.
 		ErrorLog: log.New(io.Discard, "", 0),
 	}
-	limited := counted{netutil.LimitListener(listener, limits.most()), &s.arrivals}
 	go func() {
 		defer close(s.stopped)
-		// It ends only by Close: a failed accept is retried inside, and the file has been checked.
-		_ = web.Serve(limited, s.http, &web.FlagConfig{WebConfigFile: &webConfig}, slog.New(slog.DiscardHandler))
+		_ = s.http.Serve(netutil.LimitListener(listener, limits.most())) // it ends only by Close: a failed accept is retried inside
 	}()
 	return s, nil
 }
@@ -139,38 +112,6 @@ func network(bind string) string {
 		return "tcp4"
 	}
 	return "tcp"
-}
-
-// counted counts the connections of a listener and the reads on them.
-type counted struct {
-	net.Listener
-	arrivals *atomic.Uint64
-}
-
-func (c counted) Accept() (net.Conn, error) {
-	conn, err := c.Listener.Accept()
-	if err != nil {
-		return nil, err
-	}
-	c.arrivals.Add(1)
-	return countedConn{conn, c.arrivals}, nil
-}
-
-type countedConn struct {
-	net.Conn
-	arrivals *atomic.Uint64
-}
-
-func (c countedConn) Read(p []byte) (n int, err error) {
-	n, err = c.Conn.Read(p)
-	c.arrivals.Add(1)
-	return n, err
-}
-
-// CPUSeconds estimates the CPU time of this process spent on clients so far. Go does not count it by goroutine, so it
-// is the number of arrivals and scrapes times their usual cost.
-func (s *Server) CPUSeconds() float64 {
-	return arrivalSeconds*float64(s.arrivals.Load()) + scrapeSeconds*float64(s.scrapes.Load())
 }
 
 // local refuses requests whose Host is neither an IP address nor localhost. On a loopback address they come from a web
@@ -226,16 +167,16 @@ const index = `<!doctype html>
 <p>A gorun run. Its figures for Prometheus: <a href="/metrics">/metrics</a></p>
 `
 
-// handler answers requests; it counts the scrapes.
-func (e *Exporter) handler(limits limits, scrapes *atomic.Uint64) http.Handler {
+// handler answers requests.
+func (e *Exporter) handler(limits limits) http.Handler {
 	mux := http.NewServeMux()
 	both := prometheus.Gatherers{e.run, e.process}
-	mux.Handle("GET /metrics", paced(limits, scrapes, promhttp.HandlerFor(both, promhttp.HandlerOpts{
+	mux.Handle("GET /metrics", promhttp.HandlerFor(both, promhttp.HandlerOpts{
 		MaxRequestsInFlight: limits.inFlight,
 		Timeout:             limits.gather,
 		EnableOpenMetrics:   true,
 		DisableCompression:  true, // it takes a third of a scrape's CPU time, on the CPUs that are measured
-	})))
+	}))
 	mux.HandleFunc("GET /{$}", func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "text/html; charset=utf-8")
 		_, _ = io.WriteString(w, index) // a client that left needs no answer
@@ -243,37 +184,14 @@ func (e *Exporter) handler(limits limits, scrapes *atomic.Uint64) http.Handler {
 	return mux
 }
 
-// paced lets scrapes begin one after another, at a limited rate, so that the cost for the run is bounded for any number
-// of clients. A single scrape does not wait, and a client that disconnects gives up its place. A scrape that waited too
-// long is refused; refusing it earlier would make clients retry immediately.
-func paced(limits limits, scrapes *atomic.Uint64, scrape http.Handler) http.Handler {
-	turn := make(chan time.Time, 1) // when the next scrape may begin; the one that receives it is next
-	turn <- time.Time{}
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		patience, cancel := context.WithTimeout(r.Context(), limits.patience)
-		defer cancel()
-		select {
-		case next := <-turn:
-			select {
-			case <-time.After(time.Until(next)):
-				turn <- time.Now().Add(limits.pace)
-				scrapes.Add(1)
-				scrape.ServeHTTP(w, r)
-				return
-			case <-patience.Done():
-				turn <- next
-			}
-		case <-patience.Done():
-		}
-		http.Error(w, "too many scrapes", http.StatusServiceUnavailable)
-	})
-}
-
 // Addr returns the address that is served, with the actual port.
 func (s *Server) Addr() string { return s.listener.Addr().String() }
 
+// Local reports whether only programs of this machine can read the metrics.
+func (s *Server) Local() bool { return s.listener.Addr().(*net.TCPAddr).IP.IsLoopback() }
+
 // URL returns the URL of the metrics.
-func (s *Server) URL() string { return s.scheme + "://" + s.Addr() + "/metrics" }
+func (s *Server) URL() string { return "http://" + s.Addr() + "/metrics" }
 
 // Linger keeps serving for d after the run, or until ctx is done, so that a scraper sees the end of the run.
 func (s *Server) Linger(ctx context.Context, d time.Duration) {

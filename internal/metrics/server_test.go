@@ -25,7 +25,7 @@ import (
 
 // endless are the default limits without those on time, so that a client of a test may be as slow as its machine.
 var endless = limits{
-	readHeader: time.Hour, read: time.Hour, write: time.Hour, idle: time.Hour, patience: time.Hour, gather: time.Hour,
+	readHeader: time.Hour, read: time.Hour, write: time.Hour, idle: time.Hour, gather: time.Hour,
 	shutdown: defaultLimits.shutdown, headerBytes: defaultLimits.headerBytes,
 	inFlight: defaultLimits.inFlight, connections: defaultLimits.connections,
 }
@@ -33,7 +33,7 @@ var endless = limits{
 // serveFixed serves a run of fixed figures on a free port until the test ends.
 func serveFixed(t *testing.T, limits limits) *Server {
 	t.Helper()
-	s, err := NewExporter(fixedLive, fixedInfo).serve("127.0.0.1:0", "", limits)
+	s, err := NewExporter(fixedLive, fixedInfo).serve("127.0.0.1:0", limits)
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, s.Close()) })
 	return s
@@ -83,8 +83,8 @@ func TestConcurrentScrapesOfARunThatGoesOn(t *testing.T) {
 	var tested atomic.Uint64
 	live := func() result.Live { return result.Live{NumbersTested: tested.Add(1)} }
 	limits := endless
-	limits.inFlight, limits.pace = 100, time.Microsecond
-	s, err := NewExporter(live, fixedInfo).serve("127.0.0.1:0", "", limits)
+	limits.inFlight = 100
+	s, err := NewExporter(live, fixedInfo).serve("127.0.0.1:0", limits)
 	require.NoError(t, err)
 	var clients sync.WaitGroup
 	for range 8 {
@@ -112,7 +112,7 @@ func TestScrapesInFlightAreLimited(t *testing.T) {
 	}
 	limits := endless
 	limits.inFlight = 1
-	s, err := NewExporter(live, fixedInfo).serve("127.0.0.1:0", "", limits)
+	s, err := NewExporter(live, fixedInfo).serve("127.0.0.1:0", limits)
 	require.NoError(t, err)
 	var first sync.WaitGroup
 	first.Go(func() {
@@ -144,7 +144,7 @@ func TestLoopbackUnlessTold(t *testing.T) {
 	for _, addr := range []string{
 		"", ":", "localhost", "::1", "1:2:3", "127.0.0.1:65536", ":-1", ":http", "[::1", ":9464 ",
 	} {
-		_, err := NewExporter(fixedLive, fixedInfo).Serve(addr, "")
+		_, err := NewExporter(fixedLive, fixedInfo).Serve(addr)
 		require.ErrorIs(t, err, ErrAddress, addr)
 		assert.NotEmpty(t, hintOf(t, err))
 	}
@@ -159,7 +159,7 @@ func hintOf(t *testing.T, err error) string {
 
 func TestBusyPortIsAnErrorAtOnce(t *testing.T) {
 	s := serveFixed(t, endless)
-	_, err := NewExporter(fixedLive, fixedInfo).Serve(s.Addr(), "")
+	_, err := NewExporter(fixedLive, fixedInfo).Serve(s.Addr())
 	require.ErrorIs(t, err, syscall.EADDRINUSE)
 	require.NotErrorIs(t, err, ErrAddress)
 	assert.ErrorContains(t, err, "cannot serve metrics on "+s.Addr())
@@ -167,61 +167,9 @@ func TestBusyPortIsAnErrorAtOnce(t *testing.T) {
 }
 
 func TestForeignAddress(t *testing.T) {
-	_, err := NewExporter(fixedLive, fixedInfo).Serve("192.0.2.1:0", "") // TEST-NET-1 (RFC 5737): nobody has it
+	_, err := NewExporter(fixedLive, fixedInfo).Serve("192.0.2.1:0") // TEST-NET-1 (RFC 5737): nobody has it
 	require.Error(t, err)
 	assert.Contains(t, hintOf(t, err), "address of this machine")
-}
-
-// For any number of clients, the rate of scrapes is limited: the others wait, and are refused if that would take too
-// long, even after a wait.
-func TestScrapesArePaced(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		limits := limits{pace: time.Second, patience: 2500 * time.Millisecond}
-		var at []time.Duration
-		var mu sync.Mutex
-		began := time.Now()
-		handler := paced(limits, new(atomic.Uint64), http.HandlerFunc(func(http.ResponseWriter, *http.Request) {
-			mu.Lock()
-			defer mu.Unlock()
-			at = append(at, time.Since(began))
-		}))
-		var refused atomic.Uint64
-		var clients sync.WaitGroup
-		ask := func() int {
-			w := httptest.NewRecorder()
-			handler.ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/metrics", nil))
-			return w.Code
-		}
-		for range 6 {
-			clients.Go(func() {
-				if ask() == http.StatusServiceUnavailable {
-					refused.Add(1)
-					assert.Equal(t, limits.patience, time.Since(began), "lest it asks again at once")
-				}
-			})
-		}
-		clients.Wait()
-		assert.Equal(t, []time.Duration{0, time.Second, 2 * time.Second}, at)
-		assert.EqualValues(t, 3, refused.Load())
-
-		time.Sleep(time.Minute)
-		before := time.Now()
-		assert.Equal(t, http.StatusOK, ask())
-		assert.Equal(t, before, time.Now(), "one alone does not wait")
-
-		gone, cancel := context.WithCancel(t.Context())
-		for range 6 {
-			clients.Go(func() {
-				handler.ServeHTTP(httptest.NewRecorder(), httptest.NewRequestWithContext(gone, http.MethodGet, "/metrics", nil))
-			})
-		}
-		synctest.Wait()
-		cancel()
-		clients.Wait()
-		assert.Equal(t, http.StatusOK, ask())
-		assert.Equal(t, time.Second, time.Since(before), "it waits for no place of a client that is gone")
-		assert.Len(t, at, 5)
-	})
 }
 
 // A client that goes on asking and never reads is cut off, once the buffers between are full.
@@ -308,7 +256,7 @@ func TestCloseCutsAScrapeThatHangs(t *testing.T) {
 	}
 	limits := endless
 	limits.shutdown = time.Millisecond
-	s, err := NewExporter(live, fixedInfo).serve("127.0.0.1:0", "", limits)
+	s, err := NewExporter(live, fixedInfo).serve("127.0.0.1:0", limits)
 	require.NoError(t, err)
 	conn, err := net.Dial("tcp", s.Addr())
 	require.NoError(t, err)
@@ -343,36 +291,11 @@ func TestLinger(t *testing.T) {
 // BenchmarkScrape measures the cost of a scrape for the run, without the network.
 func BenchmarkScrape(b *testing.B) {
 	limits := defaultLimits
-	limits.pace = 0
-	handler := NewExporter(fixedLive, fixedInfo).handler(limits, new(atomic.Uint64))
+	handler := NewExporter(fixedLive, fixedInfo).handler(limits)
 	for b.Loop() {
 		r := httptest.NewRequestWithContext(b.Context(), http.MethodGet, "/metrics", nil)
 		handler.ServeHTTP(httptest.NewRecorder(), r)
 	}
-}
-
-// Connections above the limit wait in the kernel, without a descriptor, goroutine or buffer of this process. Closed
-// ones make room.
-func TestConnectionsAreLimited(t *testing.T) {
-	const most = 3
-	limits := endless
-	limits.connections = most
-	s := serveFixed(t, limits)
-	var clients []net.Conn
-	for range 4 * most {
-		conn, err := net.Dial("tcp", s.Addr())
-		require.NoError(t, err)
-		defer conn.Close()
-		clients = append(clients, conn)
-	}
-	tests.Await(t, "connection for each place", func() bool { return s.arrivals.Load() >= most })
-	tests.Pause(20 * time.Millisecond) // in which a server without the limit would accept another
-	assert.EqualValues(t, most, s.arrivals.Load(), "the others are not accepted")
-	for _, conn := range clients {
-		require.NoError(t, conn.Close())
-	}
-	response, _ := get(t, "http://"+s.Addr()+"/metrics")
-	assert.Equal(t, http.StatusOK, response.StatusCode)
 }
 
 // A process that may open few files keeps most of them for the run.
@@ -384,24 +307,6 @@ func TestFewDescriptorsAllowFewConnections(t *testing.T) {
 		require.NoError(t, syscall.Setrlimit(syscall.RLIMIT_NOFILE, &syscall.Rlimit{Cur: files, Max: was.Max}))
 		assert.Equal(t, want, defaultLimits.most(), "of %d files", files)
 	}
-}
-
-// The cost of clients is counted for everything that they send.
-func TestClientsCostCPUTime(t *testing.T) {
-	s := serveFixed(t, endless)
-	assert.Zero(t, s.CPUSeconds())
-	conn, err := net.Dial("tcp", s.Addr())
-	require.NoError(t, err)
-	defer conn.Close()
-	last := 0.0
-	for range 10 {
-		_, err := io.WriteString(conn, "x")
-		require.NoError(t, err)
-		tests.Await(t, "arrival", func() bool { return s.CPUSeconds() > last })
-		last = s.CPUSeconds()
-	}
-	get(t, "http://"+s.Addr()+"/metrics")
-	assert.GreaterOrEqual(t, s.CPUSeconds(), last+scrapeSeconds)
 }
 
 // On a loopback address, a Host that is a name means that a web page was made to ask.
@@ -426,7 +331,7 @@ func TestHostOnALoopbackAddress(t *testing.T) {
 	} {
 		assert.Equal(t, want, ask(s, host), "Host: %s", host)
 	}
-	everywhere, err := NewExporter(fixedLive, fixedInfo).serve("0.0.0.0:0", "", endless)
+	everywhere, err := NewExporter(fixedLive, fixedInfo).serve("0.0.0.0:0", endless)
 	require.NoError(t, err)
 	assert.Equal(t, http.StatusOK, ask(everywhere, "metrics.lan"), "others may know this machine by a name")
 	require.NoError(t, everywhere.Close())
@@ -434,7 +339,7 @@ func TestHostOnALoopbackAddress(t *testing.T) {
 
 // 0.0.0.0 is every address of IPv4, and none of IPv6.
 func TestIPv4Only(t *testing.T) {
-	s, err := NewExporter(fixedLive, fixedInfo).Serve("0.0.0.0:0", "")
+	s, err := NewExporter(fixedLive, fixedInfo).Serve("0.0.0.0:0")
 	require.NoError(t, err)
 	assert.Regexp(t, `^0\.0\.0\.0:\d+$`, s.Addr())
 	_, port, err := net.SplitHostPort(s.Addr())

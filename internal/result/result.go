@@ -95,7 +95,6 @@ type Sample struct {
 	UserSeconds   float64        `json:"user_seconds"`           // of the process, all threads
 	SystemSeconds float64        `json:"system_seconds"`         // of the process, all threads
 	LoadSeconds   float64        `json:"load_seconds,omitempty"` // CPU time of a load requested in addition to the experiment
-	ServedSeconds float64        `json:"-"`                      // gorun's CPU time for clients of the metrics, for judging
 	Values        Figures        `json:"values"`
 	Answer        *Answer        `json:"answer,omitempty"`
 	Workers       *Workers       `json:"workers,omitempty"`

@@ -485,12 +485,11 @@ func (d *driver) sampleWithHooks(ctx context.Context, watcher *measure.Watcher, 
 			return sample, err
 		}
 	}
-	finish, served := watcher.Watch(), d.served()
+	finish := watcher.Watch()
 	if sample, err = d.sampleOn(ctx, cell); err != nil {
 		return sample, err
 	}
 	if sample.Quality.Verdict != result.Invalid { // an invalid sample is not judged
-		sample.ServedSeconds = served()
 		finish(&sample)
 	}
 	return sample, nil

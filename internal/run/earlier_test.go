@@ -49,7 +49,7 @@ func TestSayHowToGoOn(t *testing.T) {
 		says(false, true, "matrix", "exec", "--out", "it's", "--", "sh", "-c", "a; b"))
 	assert.Equal(t, "gorun: resume with: './go run' matrix exec --out x --resume -- true\n",
 		says(true, true, "matrix", "exec", "--out", "x", "--resume", "--", "true"))
-	assert.Contains(t, says(true, true, "matrix", "exec", "--metrics-push", "http://me:secret@there"), "http://me:xxxxx@there")
+	assert.Contains(t, says(true, true, "matrix", "exec", "curl", "http://me:secret@there"), "http://me:xxxxx@there")
 	assert.Empty(t, says(false, false, "pair", "--out", "x"), "no --resume")
 }
 

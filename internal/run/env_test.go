@@ -8,10 +8,10 @@ import (
 
 func TestCommandLineKeepsNoPassword(t *testing.T) {
 	assert.Equal(t, []string{
-		"primes", "--limit", "10", "--metrics-push", "https://me:xxxxx@gate/a:b", "--metrics-push=http://me:xxxxx@gate",
+		"exec", "--out", "x", "curl", "https://me:xxxxx@gate/a:b", "--proxy=http://me:xxxxx@gate",
 		"--out", "a@b:c@d", "http://gate/x:y@z",
 	}, CommandLine([]string{
-		"primes", "--limit", "10", "--metrics-push", "https://me:s3cret@gate/a:b", "--metrics-push=http://me:s3:cret@gate",
+		"exec", "--out", "x", "curl", "https://me:s3cret@gate/a:b", "--proxy=http://me:s3:cret@gate",
 		"--out", "a@b:c@d", "http://gate/x:y@z",
 	}))
 }

@@ -300,11 +300,7 @@ type metricsFlags struct {
 	listen   string
 	linger   time.Duration
 	textfile string
-	push     string
-
-	pushEvery time.Duration
-	webConfig string
-	given     func(name string) bool
+	given    func(name string) bool
 }
 
 // textfileExt is the extension of all files that node_exporter's textfile collector reads. It silently skips others
@@ -334,20 +330,12 @@ func (o *Options) runName() string {
 	return name
 }
 
-// leastPush is the shortest interval of pushes, so that they do not dominate the run.
-const leastPush = time.Second
-
 func (f *metricsFlags) register(flags *experiment.FlagSet) {
 	flags.StringVar(&f.listen, "metrics-listen", "", "serve Prometheus metrics on this `address` during the run (127.0.0.1:9464)")
 	flags.DurationVar(&f.linger, "metrics-linger", 0, "keep serving the metrics this long after the end")
 	flags.StringVar(&f.textfile, "metrics-textfile", "",
 		"write the metrics to this `file` (.prom, for node_exporter's textfile collector)")
-	flags.StringVar(&f.webConfig, "metrics-web-config", "",
-		"serve with the TLS and the users of this `file` (Prometheus's web configuration)")
-	flags.StringVar(&f.push, "metrics-push", "", "push the metrics to the Pushgateway at this `URL` at the end")
-	flags.DurationVar(&f.pushEvery, "metrics-push-every", 0, "also push them at this interval during the run")
 	f.given = flags.Changed
-	flags.Files("metrics-web-config", "yml", "yaml")
 	flags.Group(experiment.GroupMetrics)
 }
 
@@ -364,12 +352,6 @@ func (f *metricsFlags) validate() error {
 				"name it "+strings.TrimSuffix(f.textfile, filepath.Ext(f.textfile))+textfileExt))
 	case f.linger > 0 && f.listen == "":
 		return needs("metrics-linger", "has nothing to serve", "metrics-listen")
-	case f.webConfig != "" && f.listen == "":
-		return needs("metrics-web-config", "has nothing to serve", "metrics-listen")
-	case f.given("metrics-push-every") && f.push == "":
-		return needs("metrics-push-every", "has nowhere to push to", "metrics-push")
-	case f.given("metrics-push-every") && f.pushEvery < leastPush:
-		return hint.Usagef("--metrics-push-every %v: at least %v is needed", f.pushEvery, leastPush)
 	}
 	return nil
 }

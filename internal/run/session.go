@@ -34,7 +34,6 @@ type session struct {
 	unkept   error // of the journal, which ends the run
 	others   *otherRuns
 	server   *metrics.Server
-	pusher   *metrics.Pusher
 	textfile *metrics.Textfile
 	exports  []func() error // write the result into the files that flags name
 	closers  []func() error
@@ -71,17 +70,18 @@ func (s *session) openMetrics(ctx context.Context, m metricsFlags, work func() r
 	exporter := metrics.NewExporter(s.live, info)
 	var err error
 	if m.listen != "" {
-		s.server, err = exporter.Serve(m.listen, m.webConfig)
+		s.server, err = exporter.Serve(m.listen)
 		switch {
 		case errors.Is(err, metrics.ErrAddress):
 			return hint.Flag("metrics-listen", m.listen, err)
-		case errors.Is(err, metrics.ErrWebConfig):
-			return hint.Flag("metrics-web-config", m.webConfig, err)
 		case err != nil:
 			return fmt.Errorf("--metrics-listen: %w", err)
 		}
 		s.onClose(s.server.Close)
 		fmt.Fprintf(s.env.Stderr, "gorun: metrics at %s\n", s.server.URL())
+		if !s.server.Local() {
+			fmt.Fprintln(s.env.Stderr, "gorun: warning: other machines can read the metrics, without TLS or a password")
+		}
 	}
 	if m.textfile != "" {
 		file, err := s.files.Open(ctx, m.textfileOutput())
@@ -94,26 +94,7 @@ func (s *session) openMetrics(ctx context.Context, m metricsFlags, work func() r
 			return nil
 		})
 	}
-	if m.push != "" {
-		if s.pusher, err = exporter.NewPusher(m.push, s.run.Host.Hostname); err != nil {
-			// The value is not repeated: an invalid URL may still hold a password.
-			return hint.Usage(fmt.Errorf("--metrics-push: %w", err))
-		}
-		s.onClose(s.pusher.Close)
-		if m.pushEvery > 0 {
-			s.pusher.Every(m.pushEvery)
-		}
-	}
 	return nil
-}
-
-// served returns a function that returns the CPU time, in seconds, spent on clients of the metrics since this call.
-func (s *session) served() func() float64 {
-	if s.server == nil {
-		return func() float64 { return 0 }
-	}
-	before := s.server.CPUSeconds()
-	return func() float64 { return s.server.CPUSeconds() - before }
 }
 
 // openExport checks that a file can be written, before anything is measured, and has the result written into it at the end.
@@ -224,11 +205,6 @@ func (s *session) finish(ctx context.Context, o *Options) error {
 		if err := s.textfile.Close(); err != nil {
 			s.run.Warnings = append(s.run.Warnings,
 				result.WarningOf("metrics-textfile", "the textfile does not have the last metrics", err))
-		}
-	}
-	if s.pusher != nil {
-		if err := s.pusher.Push(context.WithoutCancel(ctx)); err != nil {
-			s.run.Warnings = append(s.run.Warnings, result.WarningOf("metrics-push", "the Pushgateway has no metrics", err))
 		}
 	}
 	unkept := s.endJournal(o)
