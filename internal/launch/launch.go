@@ -6,6 +6,7 @@ package launch
 import (
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -88,8 +89,29 @@ func runError(name string, err error) error {
 	code := ExitCannot
 	if errors.Is(err, fs.ErrNotExist) {
 		code = ExitNotFound
+		if why := missing(name); why != nil {
+			err = why
+		}
 	}
 	return &ExitError{code, fmt.Errorf("run %q: %w", name, err)}
+}
+
+// missing says what a file that exists needs, and the kernel did not find (ENOENT in execve(2)).
+func missing(path string) error {
+	file, err := os.Open(path)
+	if err != nil {
+		return nil
+	}
+	defer file.Close()
+	head := make([]byte, 256) // as much as the kernel reads (BINPRM_BUF_SIZE)
+	n, _ := io.ReadFull(file, head)
+	line, _, _ := strings.Cut(string(head[:n]), "\n")
+	script, isScript := strings.CutPrefix(line, "#!")
+	if !isScript {
+		return errors.New("the loader that it names does not exist: it may be built for another system")
+	}
+	words := strings.FieldsFunc(script, func(r rune) bool { return r == ' ' || r == '\t' }) // a carriage return is part of a name
+	return fmt.Errorf("its interpreter %q does not exist", strings.Join(words[:min(1, len(words))], ""))
 }
 
 // Exec applies the setting to this process and replaces it by the command (execve(2)). It returns only on failure, with
@@ -144,7 +166,7 @@ func find(argv, env []string) (path string, out []string, err error) {
 			return path, argv, nil
 		}
 		_, hidden := os.Stat(path) // in a directory that may not be searched, as of another user
-		if !errors.Is(is, fs.ErrNotExist) && !errors.Is(is, syscall.ENOTDIR) && !errors.Is(hidden, fs.ErrPermission) {
+		if errors.Is(is, fs.ErrPermission) && !errors.Is(hidden, fs.ErrPermission) {
 			err = is
 		}
 	}
@@ -182,7 +204,10 @@ func searchPath(env []string) string {
 // runnable returns an *ExitError if a file cannot be run, or nil; the kernel may still refuse it.
 func runnable(path string) error {
 	info, err := os.Stat(path)
-	if err == nil && (info.IsDir() || info.Mode()&0o111 == 0) {
+	switch {
+	case err == nil && info.IsDir():
+		err = syscall.EISDIR
+	case err == nil && info.Mode()&0o111 == 0:
 		err = fs.ErrPermission
 	}
 	if err != nil {

@@ -208,6 +208,13 @@ func TestPathIsSearchedAsExecvpDoes(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, dir+"/second/tool", path)
 
+	// A directory is no command, and the shell's own "." is in each directory.
+	require.NoError(t, os.Mkdir(filepath.Join(dir, "first", "folder"), 0o755))
+	for _, name := range []string{"folder", "."} {
+		_, _, err = find([]string{name}, []string{"PATH=" + dir + "/first"})
+		assert.ErrorContains(t, err, "no such command in PATH", name)
+	}
+
 	_, _, err = find([]string{"tool"}, []string{"PATH=/none:" + dir + "/first"})
 	var exit *ExitError
 	require.ErrorAs(t, err, &exit)
@@ -241,6 +248,24 @@ func TestWhyNotFound(t *testing.T) {
 		_, _, err := find([]string{name}, []string{"PATH=/none"})
 		assert.Contains(t, hint.Of(err), want, name)
 	}
+}
+
+// What the kernel does not find for a file that exists is not the file.
+func TestMissingInterpreter(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "script")
+	for head, want := range map[string]string{
+		"#!/no/such/shell\n": `its interpreter "/no/such/shell" does not exist`,
+		"#! \t/bin/sh\r\n":   `its interpreter "/bin/sh\r" does not exist`,
+		"#!/no/env\tsh -x":   `its interpreter "/no/env" does not exist`,
+		"\x7fELF":            "the loader that it names does not exist",
+	} {
+		require.NoError(t, os.WriteFile(path, []byte(head), 0o755))
+		err := runError(path, syscall.ENOENT)
+		assert.ErrorContains(t, err, want, "%q", head)
+		assert.Equal(t, ExitNotFound, err.(*ExitError).Code)
+	}
+	assert.ErrorContains(t, runError(path+"2", syscall.ENOENT), "no such file or directory")
+	assert.ErrorContains(t, runnable(filepath.Dir(path)), "is a directory")
 }
 
 func TestOutcome(t *testing.T) {
