@@ -1,6 +1,7 @@
 package launch
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"math"
@@ -49,11 +50,40 @@ func (m Metric) Find(output []byte) (float64, error) {
 	if last[2] < 0 {
 		return 0, fmt.Errorf("the metric %q matches without its group", m)
 	}
+	if whole := wholeNumber(output, last); whole != "" {
+		return 0, fmt.Errorf("the metric %q takes %.40q from the number %.40q: let its group match all of it, as ([0-9.,]+) does, "+
+			"and write .*? for .* before it", m, output[last[2]:last[3]], whole)
+	}
 	figure, err := parseFigure(string(output[last[2]:last[3]]))
 	if err != nil {
 		return 0, fmt.Errorf("the metric %q: %w", m, err)
 	}
 	return figure, nil
+}
+
+// numbers matches each number of a text, with its separated thousands and its exponent.
+var numbers = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(?:\d{1,3}(?:(?:,\d{3})+|(?:_\d{3})+|(?:'\d{3})+)\b|\d+)(?:\.\d+)?(?:[eE][-+]?\d+\b)?`)
+})
+
+// wholeNumber returns the number that the group of a match cuts through; "": none. A separator that the expression itself matches
+// is not part of a number: the columns 12,345 are two.
+func wholeNumber(output []byte, match []int) string {
+	line := bytes.LastIndexByte(output[:match[2]], '\n') + 1
+	end := len(output)
+	if i := bytes.IndexByte(output[match[3]:], '\n'); i >= 0 {
+		end = match[3] + i
+	}
+	from, to := match[2]-line, match[3]-line
+	text := output[line:end]
+	for _, number := range numbers().FindAllIndex(text, -1) {
+		before := number[0] < from && from < number[1] && (match[0] == match[2] || strings.IndexByte("0123456789.", text[from-1]) >= 0)
+		after := number[0] < to && to < number[1] && (match[1] == match[3] || strings.IndexByte("0123456789", text[to]) >= 0)
+		if before || after {
+			return string(text[number[0]:number[1]])
+		}
+	}
+	return ""
 }
 
 // grouped matches a number with separated thousands, such as 1,234,567.8, 1_234 or 1'234, with the same separator

@@ -31,6 +31,17 @@ func TestMetric(t *testing.T) {
 		{`rate (\S+)`, "rate NaN", 0, "not a figure"},
 		{`rate (\S*)`, "rate ", 0, `"" is not a decimal number`},
 		{`a(\d)?`, "a1 a", 0, "matches without its group"},
+		{`rate ([0-9.]+)`, "rate 12,345.67 a second", 0, `takes "12" from the number "12,345.67"`},
+		{`([0-9.]+) req/s`, "12,345.67 req/s", 0, `takes "345.67" from the number "12,345.67"`},
+		{`rate.*([0-9.]+)`, "rate: 12.5", 0, `takes "5" from the number "12.5"`},
+		{`rate ([0-9.]+)`, "rate 1.5e-3\n", 0, `takes "1.5" from the number "1.5e-3"`},
+		{`rate (\d+)`, "rate 12.5", 0, `takes "12" from the number "12.5"`},
+		{`rate (\d{2})`, "rate 1234", 0, `takes "12" from the number "1234"`},
+		{`rate (\d+)\.`, "rate 12.5", 12, ""},
+		{`rate,(\d+)`, "rate,12,34,567", 12, ""},
+		{`rate,\d+,(\d+)`, "rate,12,345", 345, ""},
+		{`(\d+)m`, "3m12.5s", 3, ""},
+		{`p99=(\d+)`, "p50=1,p99=12, 999", 12, ""},
 		{`rate (\d+)`, "nothing", 0, "nothing in the output matches"},
 	} {
 		m, err := ParseMetric(test.re)
