@@ -100,6 +100,7 @@ type Reason struct {
 	Samples int
 	Alike   bool       // not all in the same words
 	CPUs    cpuset.Set // that it was about
+	first   int        // in how many samples it is the first reason: the others of an invalid sample may be doubts only
 }
 
 // Others returns what Text does not say of a reason that several samples have, or several CPUs; "" if there is nothing.
@@ -120,7 +121,7 @@ func (r Reason) Others() string {
 	return " (" + strings.Join(words, ", ") + ")"
 }
 
-// Reasons are those for which samples have a verdict, the most frequent first.
+// Reasons are those for which samples have a verdict, first those that are most often the first one.
 func Reasons(samples []result.Sample, verdict result.Verdict) []Reason {
 	reasons := map[string]*Reason{}
 	for i := range samples {
@@ -128,12 +129,15 @@ func Reasons(samples []result.Sample, verdict result.Verdict) []Reason {
 			continue
 		}
 		var of []*Reason // this sample
-		for _, text := range samples[i].Quality.Reasons {
+		for n, text := range samples[i].Quality.Reasons {
 			kind := figuresOf().ReplaceAllString(text, "#")
 			if reasons[kind] == nil {
 				reasons[kind] = &Reason{Text: text}
 			}
 			r := reasons[kind]
+			if n == 0 {
+				r.first++
+			}
 			if !slices.Contains(of, r) {
 				of = append(of, r)
 				r.Samples++
@@ -151,7 +155,7 @@ func Reasons(samples []result.Sample, verdict result.Verdict) []Reason {
 		order = append(order, *reason)
 	}
 	slices.SortFunc(order, func(a, b Reason) int {
-		return cmp.Or(cmp.Compare(b.Samples, a.Samples), cmp.Compare(a.Text, b.Text))
+		return cmp.Or(cmp.Compare(b.first, a.first), cmp.Compare(b.Samples, a.Samples), cmp.Compare(a.Text, b.Text))
 	})
 	return order
 }

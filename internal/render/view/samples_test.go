@@ -27,6 +27,12 @@ func TestReasonsOfTwoCPUs(t *testing.T) {
 `, reasonLines(samples, term.Options{}))
 }
 
+// What an invalid sample is doubted for besides is not why it is invalid.
+func TestFirstReasonComesFirst(t *testing.T) {
+	s := result.Sample{Quality: result.Quality{Verdict: result.Invalid, Reasons: []string{"it timed out", "a load"}}}
+	assert.Equal(t, "1 of 1 sample is invalid: it timed out", Doubtful([]result.Sample{s}))
+}
+
 // Figures make reasons many; they are told together, and few of them.
 func TestReasonsAreCounted(t *testing.T) {
 	var samples []result.Sample
