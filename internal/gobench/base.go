@@ -135,7 +135,7 @@ func exists(path string) bool {
 // useWorkspace makes the base use the workspace of the checkout (go.dev/ref/mod, "Workspaces"), unless the revision has its own: with
 // the base's folders in place of the checkout's, and without those that the base does not have.
 func (s *Source) useWorkspace(ctx context.Context, top string) error {
-	work, err := s.line(ctx, side{}, "go", "env", "GOWORK")
+	work, err := s.line(ctx, side{}, "go", "env", "-json=false", "GOWORK")
 	if err != nil || work == "" || work == "off" {
 		return err
 	}
@@ -192,7 +192,7 @@ func (s *Source) hasModule(ctx context.Context, of side) error {
 	if of.name != s.base || s.base == "" {
 		return nil
 	}
-	found, err := s.line(ctx, of, "go", "env", "GOMOD", "GOWORK")
+	found, err := s.line(ctx, of, "go", "env", "-json=false", "GOMOD", "GOWORK")
 	if err != nil || strings.TrimSpace(strings.TrimSuffix(found, "off")) != os.DevNull {
 		return err
 	}

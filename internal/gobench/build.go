@@ -41,8 +41,7 @@ func (s *Source) prepare(ctx context.Context, args []string) error {
 		return s.given(args)
 	}
 	if info, err := os.Stat(s.base); s.base != "" && !revision && (err != nil || !info.IsDir()) {
-		return hint.Usage(hint.Flag("base", s.base, hint.With(errors.New("it is not a revision of git, nor a folder, nor a test binary"),
-			"git log --oneline lists revisions")))
+		return hint.Usage(hint.Flag("base", s.base, s.noRevision(ctx)))
 	}
 	common := ""
 	if revision {
@@ -87,6 +86,19 @@ func (s *Source) isRevision(ctx context.Context) (bool, error) {
 	return err == nil, ctx.Err()
 }
 
+// noRevision returns the error of a base that is nothing at all, with the cause if git has none of the older revisions, or cannot look.
+func (s *Source) noRevision(ctx context.Context) error {
+	what, way := errors.New("it is not a revision of git, nor a folder, nor a test binary"), "git log --oneline lists revisions"
+	shallow, err := s.git(ctx, "rev-parse", "--is-shallow-repository")
+	switch {
+	case err != nil:
+		return fmt.Errorf("%w: %w", what, err)
+	case shallow == "true":
+		way = "this clone is shallow: git fetch --unshallow gets its older revisions; git fetch origin BRANCH and --base FETCH_HEAD, another branch"
+	}
+	return hint.With(what, way)
+}
+
 // git returns what a command of git prints.
 func (s *Source) git(ctx context.Context, args ...string) (string, error) {
 	return s.line(ctx, side{}, append([]string{"git"}, args...)...)
@@ -99,9 +111,10 @@ func (s *Source) line(ctx context.Context, of side, argv ...string) (string, err
 }
 
 // call runs a program in a side's folder and environment, and returns what it writes to stdout. The error has what it wrote to
-// stderr.
+// stderr. In a hook of git, $GIT_INDEX_FILE is the user's index (githooks(5)), into which git worktree would write the base.
 func (s *Source) call(ctx context.Context, of side, argv ...string) ([]byte, error) {
-	environ := slices.Concat(s.setting.Environ, of.environ)
+	environ := slices.DeleteFunc(slices.Clone(s.setting.Environ), func(e string) bool { return strings.HasPrefix(e, "GIT_INDEX_FILE=") })
+	environ = append(environ, of.environ...)
 	c := launch.Command{Self: s.setting.Self.In(environ), Argv: argv, Dir: of.dir, Keep: 64 << 20}
 	o, err := launch.Run(ctx, c, launch.Setting{})
 	switch {

@@ -36,7 +36,7 @@ func layoutSeed(seed uint64, layout int) int32 {
 // link builds the test binary of a package in all layouts: the first alone, which compiles, the others at the same time.
 func (s *Source) link(ctx context.Context, of side, path, pkg string) error {
 	build := func(layout int) error {
-		argv := s.tagged([]string{"go", "test", "-c", "-trimpath", "-o", layoutPath(path, layout)})
+		argv := s.tagged([]string{"go", "test", "-c", "-json=false", "-trimpath", "-o", layoutPath(path, layout)})
 		if s.layouts > 1 {
 			argv = append(argv, laidOut(s.ldflags, layoutSeed(s.setting.Seed, layout))...)
 		}
@@ -81,7 +81,7 @@ func (s *Source) readLinkFlags(ctx context.Context) error {
 	if s.layouts == 1 {
 		return nil
 	}
-	out, err := s.call(ctx, side{}, "go", "env", "GOFLAGS")
+	out, err := s.call(ctx, side{}, "go", "env", "-json=false", "GOFLAGS")
 	s.ldflags = linkFlags(string(out))
 	return err
 }

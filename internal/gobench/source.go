@@ -207,7 +207,7 @@ func (s *Source) title(b benchmark) string {
 		title += "-" + strconv.Itoa(b.procs)
 	}
 	for _, side := range s.sides {
-		if len(side.packages) > 1 {
+		if slices.ContainsFunc(side.packages, func(folder string) bool { return folder != b.folder }) {
 			return b.pkg + " " + title
 		}
 	}
