@@ -20,8 +20,7 @@ type reportOptions struct {
 	files []string
 	out   string
 	serve string
-
-	anonymous bool
+	host  bool
 }
 
 func newReport(e env, runF func(context.Context, *reportOptions) error) *cobra.Command {
@@ -55,8 +54,7 @@ func newReport(e env, runF func(context.Context, *reportOptions) error) *cobra.C
 	flags.SortFlags = false
 	flags.StringVarP(&o.out, "out", "o", "", "write the page to this `file`")
 	flags.StringVar(&o.serve, "serve", "", "show the page at this `address`, and refresh it (127.0.0.1:0: any free port)")
-	flags.BoolVar(&o.anonymous, "anonymous", false,
-		"leave out the host name, the boot id and the kernel's command line")
+	flags.BoolVar(&o.host, "host", false, "also show the host name, the boot id and the kernel's command line")
 	_ = cmd.MarkFlagFilename("out", "html")
 	return cmd
 }
@@ -78,7 +76,7 @@ func (o *reportOptions) validate() error {
 }
 
 func (o *reportOptions) options() report.Options {
-	return report.Options{Views: views, Anonymous: o.anonymous}
+	return report.Options{Views: views, Host: o.host}
 }
 
 func (o *reportOptions) outputs() output.Opener {

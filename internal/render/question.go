@@ -1,10 +1,12 @@
 package render
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 
 	"gorun/internal/experiment"
+	"gorun/internal/render/term"
 	"gorun/internal/render/view"
 	"gorun/internal/result"
 )
@@ -12,18 +14,66 @@ import (
 // mostVaried is the number of flags that a question names.
 const mostVaried = 6
 
-// Question returns what the run answers: how the flags in which its cells differ affect what was run, or the question of
-// its experiment.
+// Question returns what the run answers: which of several commands or revisions is better, how the flags in which its cells differ
+// affect what was run, or the question of its experiment.
 func (v Views) Question(run *result.Run) string {
-	if flags := variedFlags(run); len(flags) > 0 && !v.ownCells(run) {
-		return "How " + [...]string{"does ", "do "}[min(1, len(flags)-1)] + joined(flags) + " affect the " +
-			decided(run) + " of " + v.Subject(run) + "?"
+	flags := variedFlags(run)
+	if names := rivals(run, flags); len(names) > 1 {
+		metric := run.Matrix != nil && run.Matrix.Datum == result.DatumMetric
+		if len(names) > 2 {
+			return fmt.Sprintf("Which of these %d is the %s: %s?", len(names), word(metric, "best", "fastest"), view.Names(names))
+		}
+		return fmt.Sprintf("Is %s %s than %s?", names[1], word(metric, "better", "slower"), names[0])
+	}
+	if len(flags) > 0 && !v.ownCells(run) {
+		question := "How " + word(len(flags) == 1, "does ", "do ") + joined(flags) + " affect the " + decided(run)
+		if !slices.Contains(flags, "command") {
+			question += " of " + v.Subject(run)
+		}
+		return question + "?"
 	}
 	if x, err := experiment.Find(v, run.Experiment); err == nil && x.Question != "" {
 		return x.Question
 	}
 	return "What did gorun " + run.Experiment + " measure?"
 }
+
+// word returns one of two words.
+func word(first bool, yes, no string) string {
+	if first {
+		return yes
+	}
+	return no
+}
+
+// rivals returns what is compared, the baseline's first, if the cells differ only in their commands, or in the revisions of their
+// benchmarks.
+func rivals(run *result.Run, varied []string) (names []string) {
+	of := ""
+	for _, flag := range varied {
+		switch flag {
+		case "command", "revision":
+			of = flag
+		case "benchmark", "package", "cpu":
+		default:
+			return nil
+		}
+	}
+	for i := range run.Cells {
+		cell := &run.Cells[i]
+		name := map[string]string{"command": cell.Name, "revision": cell.Flags["revision"]}[of]
+		if name = term.Snip(name, mostOfName); name == "" || slices.Contains(names, name) {
+			continue
+		}
+		if names = append(names, name); run.IsBaseline(i) {
+			names[0], names[len(names)-1] = name, names[0]
+		}
+	}
+	return names
+}
+
+// mostOfName is how much of a command a question quotes.
+const mostOfName = 60
 
 // variedFlags returns the flags in which the cells of a run differ.
 func variedFlags(run *result.Run) (flags []string) {
@@ -32,7 +82,8 @@ func variedFlags(run *result.Run) (flags []string) {
 	}
 	all, differ := view.CellFlags(run.Cells)
 	for _, flag := range all {
-		if differ[flag] {
+		// Commands have names of their own.
+		if differ[flag] && (flag != "name" || !differ["command"]) {
 			flags = append(flags, flag)
 		}
 	}

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"gorun/internal/experiment"
+	"gorun/internal/render/term"
 	"gorun/internal/render/view"
 	"gorun/internal/result"
 	"gorun/internal/stats"
@@ -21,7 +22,8 @@ var kindClasses = map[stats.Kind]string{
 	stats.Confounded: "open", stats.Invalid: "invalid",
 }
 
-// verdicts returns the first table of a run: the verdict on each cell, or a summary of each series without cells.
+// verdicts returns the first table of a run: the verdict on each cell, or a summary of each series without cells. Ratios are in the
+// table of their drawing: this one is read on a telephone too.
 func verdicts(run *result.Run, compared view.Compared, scales scales) table {
 	set := compared.SeriesOf(run)
 	if len(run.Cells) == 0 {
@@ -35,7 +37,7 @@ func verdicts(run *result.Run, compared view.Compared, scales scales) table {
 	}
 	t := table{
 		Name: "verdicts", Caption: "Each cell against the baseline, by " + quantity, Cells: true,
-		Head: headings("cell", "verdict", "#median", "#least", "#greatest", "#ratio", "#from", "#to", "#samples"),
+		Head: headings("cell", "verdict", "#median", "#least", "#greatest", "#samples"),
 	}
 	own := compared.Heading != ""
 	if own {
@@ -45,12 +47,15 @@ func verdicts(run *result.Run, compared view.Compared, scales scales) table {
 	if run.Matrix != nil {
 		figures = run.Matrix.Figures
 	}
-	for _, figure := range figures {
-		t.Head = append(t.Head, heading{figure.Label, false}, heading{"ratio of " + figure.Label, true})
-	}
 	for i, title := range view.CellTitles(run) {
 		c := &run.Cells[i]
-		row := []cell{words(title), verdictOf(run, i)}
+		verdict := verdictOf(run, i)
+		for _, figure := range figures {
+			if v, judged := c.Verdicts[figure.Column]; judged {
+				verdict.More = append(verdict.More, cell{Text: view.FigureWords(figure, v, term.Options{}).Text, Class: kindClasses[v.Kind]})
+			}
+		}
+		row := []cell{words(title), verdict}
 		if median, ok := set.Series[i].Median(); own && ok {
 			row = append(row, figured(median, scales.of(set.What).Text))
 		} else if own {
@@ -64,18 +69,7 @@ func verdicts(run *result.Run, compared view.Compared, scales scales) table {
 				spread = []cell{figured(d.Median, show), figured(d.Min, show), figured(d.Max, show)}
 			}
 		}
-		row = append(row, spread...)
-		row = append(row, ratios(c.Verdict)...)
-		row = append(row, counted(samples))
-		for _, figure := range figures {
-			v, judged := c.Verdicts[figure.Column]
-			if !judged {
-				row = append(row, cell{}, cell{})
-				continue
-			}
-			row = append(row, cell{Text: v.String(), Class: kindClasses[v.Kind]}, ratios(&v)[0])
-		}
-		t.Rows = append(t.Rows, row)
+		t.Rows = append(t.Rows, append(append(row, spread...), counted(samples)))
 	}
 	return t
 }

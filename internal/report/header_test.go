@@ -3,7 +3,6 @@ package report
 import (
 	"math"
 	"regexp"
-	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -27,10 +26,10 @@ func headText(page string) string {
 // Runs of one page have the facts in which they differ by run, and the others once.
 func TestHeadOfSeveral(t *testing.T) {
 	a, b := judged(t, matrixOf(t, 2, 30)), judged(t, matrixOf(t, 2, 30))
-	b.Host.Hostname = "other"
+	b.Host.CPUModel = "Other CPU"
 	head := headText(written(t, Input{File: "/x/a.jsonl", Run: a}, Input{File: "/x/b.jsonl", Run: b}))
 	for part, times := range map[string]int{
-		"How do these 2 runs of gorun primes compare?": 1, "b.jsonl, against a.jsonl:": 1, "1, a.jsonl: lab ·": 1, "2, b.jsonl: other ·": 1,
+		"How do these 2 runs of gorun primes compare?": 1, "b.jsonl, against a.jsonl:": 1, "1, a.jsonl: 2 of 2 CPUs": 1, "2, b.jsonl: Other CPU ·": 1,
 		"2 January 2026, 03:04 UTC": 1, "None of 90 samples was disturbed.": 1, "/x/": 0,
 	} {
 		assert.Equal(t, times, strings.Count(head, part), "%q in %q", part, head)
@@ -74,7 +73,7 @@ func TestBrief(t *testing.T) {
 	assert.True(t, cut)
 }
 
-// A page that is anonymous has nowhere what identifies the machine, and another page has it. In any page, the times of a table
+// A page identifies the machine only if that was asked for. In any page, the times of a table
 // have one unit, but for numa's, which has the time of an access too.
 func TestPages(t *testing.T) {
 	var checked atomic.Int64
@@ -82,24 +81,22 @@ func TestPages(t *testing.T) {
 	eachRun(t, func(t *testing.T, r recorded) {
 		run := *r.in.Run
 		run.Host.Hostname, run.Host.BootID, run.Host.CommandLine = "db-7.example", "b00t-1234", "root=/dev/vda1 quiet"
-		run.Warnings = append(slices.Clip(run.Warnings), result.Warning{Message: "db-7.example booted as b00t-1234"})
-		run.Command = append(slices.Clip(run.Command), "--", "ssh", "db-7.example")
-		in := Input{File: "/home/x/db-7.example.jsonl", Run: &run, Ended: r.in.Ended}
-		pageWith := func(hide bool, inputs ...Input) string {
+		in := Input{File: "/home/x/run.jsonl", Run: &run, Ended: r.in.Ended}
+		pageWith := func(host bool, inputs ...Input) string {
 			var page strings.Builder
-			require.NoError(t, Write(&page, inputs, Options{Views: experiments, Anonymous: hide}))
+			require.NoError(t, Write(&page, inputs, Options{Views: experiments, Host: host}))
 			for _, value := range []string{"db-7.example", "b00t-1234", "root=/dev/vda1 quiet"} {
-				assert.Equal(t, !hide, strings.Contains(page.String(), value), value)
+				assert.Equal(t, host, strings.Contains(page.String(), value), value)
 			}
 			assert.NotContains(t, page.String(), "/home/x/", "the directory is nobody's business")
 			assert.Contains(t, page.String(), run.Host.Kernel)
 			return page.String()
 		}
-		page := pageWith(true, in, in)
+		page := pageWith(false, in, in)
 		if r.name == "matrix" {
-			pageWith(true, in)
 			pageWith(false, in)
-			pageWith(false, in, in)
+			pageWith(true, in)
+			pageWith(true, in, in)
 		}
 		assert.Equal(t, "db-7.example", run.Host.Hostname, "the run is as it was")
 
@@ -123,15 +120,6 @@ var (
 	tableTag = regexp.MustCompile(`(?s)<table data-table="(verdicts|summary|disturbances|together)".*?</table>`)
 	ownTime  = regexp.MustCompile(`<th scope="col" class="number">an access</th>`)
 )
-
-// A host's name that is also a word of gorun does not change what is shown of the run.
-func TestAnonymousOfAHostNamedLikeAnExperiment(t *testing.T) {
-	run := judged(t, matrixOf(t, 2, 3))
-	run.Host.Hostname = "primes"
-	hidden := anonymous([]Input{{File: "a", Run: run}})[0].Run
-	assert.Equal(t, "primes", hidden.Experiment)
-	assert.Empty(t, hidden.Host.Hostname)
-}
 
 // Hashes are for programs.
 func TestNoHashes(t *testing.T) {

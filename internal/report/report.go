@@ -37,8 +37,7 @@ var pageTemplate = sync.OnceValue(func() *template.Template {
 type Options struct {
 	Views   render.Views
 	Version string // of a page that is served and refreshes itself; "": a file
-	// Anonymous leaves out what identifies the machine: host name, boot and the kernel's command line.
-	Anonymous bool
+	Host    bool   // show what identifies the machine: its host name, the boot and the kernel's command line
 }
 
 // page is the data of the template.
@@ -96,12 +95,12 @@ func Write(w io.Writer, inputs []Input, o Options) error {
 		Style:  template.HTML("<style>\n" + style + "</style>"),
 		Script: template.HTML("<script>" + script + "</script>"),
 	}
-	if o.Anonymous {
-		inputs = anonymous(inputs)
-	}
 	clean := make([]Input, len(inputs))
 	for i, in := range inputs {
 		clean[i] = Input{File: term.Clean(in.File), Run: term.Clean(in.Run), Ended: in.Ended}
+		if host := &clean[i].Run.Host; !o.Host {
+			host.Hostname, host.BootID, host.CommandLine = "", "", ""
+		}
 	}
 	scales := scalesOf(clean, o.Views)
 	for i, in := range clean {

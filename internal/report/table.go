@@ -29,6 +29,7 @@ type cell struct {
 	Text  string
 	Value string // "": not a number
 	Class string
+	More  []cell // further lines
 }
 
 func words(text string) cell { return cell{Text: text} }

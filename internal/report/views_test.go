@@ -194,6 +194,7 @@ func pageOf(t testing.TB, inputs ...Input) string {
 		assertDrawing(t, svg)
 		return fmt.Sprintf("drawing %.8x\n", sha256.Sum256([]byte(svg)))
 	})
+	page = strings.ReplaceAll(page, "<br>", "; ") // within a cell
 	page = htmlTag.ReplaceAllString(cellBorder.ReplaceAllString(page, " | "), "")
 	return strings.TrimLeft(blankLines.ReplaceAllString(html.UnescapeString(page), "\n"), "\n")
 }

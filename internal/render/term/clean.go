@@ -13,21 +13,12 @@ import (
 // White space becomes a blank, and what cannot be printed the replacement character, so that a text stays one line. Words of
 // a command stay as they are: shell.Join makes a printable line of them.
 func Clean[T any](value T) T {
-	return copied(value, func(text string) string { return strings.Map(printable, text) }, func(word string) string { return word })
-}
-
-// Map copies a value, with every text in it changed by the function.
-func Map[T any](value T, change func(text string) string) T {
-	return copied(value, change, change)
-}
-
-// copied copies a value, with every text in it changed by one function, and the words of commands by another one.
-func copied[T any](value T, change, word func(text string) string) T {
 	v := reflect.ValueOf(&value).Elem()
-	v.Set(mapped(v, change, word))
+	v.Set(mapped(v, func(text string) string { return strings.Map(printable, text) }, func(word string) string { return word }))
 	return value
 }
 
+// mapped copies a value, with every text in it changed by one function, and the words of commands by another one.
 func mapped(v reflect.Value, change, word func(text string) string) reflect.Value {
 	if v.Type() == reflect.TypeFor[result.Argv]() {
 		change = word
