@@ -16,6 +16,8 @@ type Options struct {
 	Width    int  // in columns; 0 means 80
 	Height   int  // in lines; 0 means 24
 	Verbose  bool // internals are shown too
+
+	Size func() (width, height int, err error) // asks a terminal for its size, which may change; nil: it does not
 }
 
 // The size of a VT100, and of everything that cannot be asked.
@@ -33,10 +35,18 @@ func OptionsFor(out *os.File, getenv func(string) string) Options {
 	}
 	dumb := getenv("TERM") == "dumb"
 	opts := Options{Terminal: !dumb, Colour: !dumb && getenv("NO_COLOR") == ""}
-	if width, height, err := term.GetSize(fd); err == nil {
-		opts.Width, opts.Height = width, height
+	opts.Size = func() (width, height int, err error) { return term.GetSize(fd) }
+	return opts.now()
+}
+
+// now returns the options with the present size of the terminal.
+func (o Options) now() Options {
+	if o.Size != nil {
+		if width, height, err := o.Size(); err == nil {
+			o.Width, o.Height = width, height
+		}
 	}
-	return opts
+	return o
 }
 
 // Columns is the usable width.

@@ -36,7 +36,7 @@ func TestOptionsForATerminal(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			got := OptionsFor(tty, func(name string) string { return c.env[name] })
-			got.Width, got.Height = 0, 0 // whatever this terminal has
+			got.Width, got.Height, got.Size = 0, 0, nil // whatever this terminal has
 			assert.Equal(t, c.want, got)
 		})
 	}

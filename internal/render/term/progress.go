@@ -7,8 +7,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/jedib0t/go-pretty/v6/text"
-
 	"gorun/internal/result"
 	"gorun/internal/units"
 )
@@ -44,27 +42,23 @@ func (p Progress) Start(w io.Writer, opts Options) (stop func()) {
 	})
 }
 
-// eraseLine returns to the first column and clears to the end of the line (ECMA-48 EL).
-const eraseLine = "\r\x1b[K"
-
 func (p Progress) draw(w io.Writer, opts Options, quit <-chan struct{}) {
 	ticker := time.NewTicker(drawEvery)
 	defer ticker.Stop()
-	began, drawn := time.Now(), false
+	began := time.Now()
+	var drawn drawn
 	for {
 		select {
 		case <-quit:
-			if drawn {
-				_, _ = io.WriteString(w, eraseLine) // a terminal that is gone needs no erasing
+			if len(drawn) > 0 {
+				_, _ = io.WriteString(w, drawn.frame([]string{""}, opts.now())) // a terminal that is gone needs no erasing
 			}
 			return
 		case <-ticker.C:
-			// A full last column would make some terminals wrap, and the next erasing would miss the line.
-			line := text.Trim(Clean(p.line(p.Live(), time.Since(began))), opts.Columns()-1)
-			if _, err := io.WriteString(w, eraseLine+line); err != nil {
+			line := Clean(p.line(p.Live(), time.Since(began)))
+			if _, err := io.WriteString(w, drawn.frame([]string{line}, opts.now())); err != nil {
 				return
 			}
-			drawn = true
 		}
 	}
 }

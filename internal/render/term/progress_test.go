@@ -61,10 +61,10 @@ func TestProgressDrawsFourTimesASecondAndErases(t *testing.T) {
 		stop() // a second call does nothing
 		seen := out.seen()
 		assert.Len(t, seen, 2*4+1, "eight draws and the erasing")
-		assert.Equal(t, eraseLine+"primes · 2 % · 10s left · sample 1/5 · 2500 of 100 k numbers · 13 threads", seen[0])
+		assert.Equal(t, "\r"+"primes · 2 % · 10s left · sample 1/5 · 2500 of 100 k numbers · 13 threads"+clearRest, seen[0])
 		last := "primes · 20 % · 8s left · sample 2/5 · 20.0 k of 100 k numbers · 13 threads"
-		assert.Equal(t, eraseLine+last, seen[7])
-		assert.Equal(t, eraseLine, seen[8])
+		assert.Equal(t, "\r"+last+clearRest, seen[7])
+		assert.Equal(t, "\r"+clearRest, seen[8])
 
 		time.Sleep(time.Minute)
 		assert.Len(t, out.seen(), len(seen), "nothing after stop")
@@ -88,7 +88,7 @@ func TestProgressShowsNoEscapes(t *testing.T) {
 		stop := Progress{What: "exec", Now: cell, Live: func() result.Live { return result.Live{} }}.Start(out, terminal)
 		time.Sleep(drawEvery + 1)
 		stop()
-		assert.Equal(t, eraseLine+"exec: --metric \ufffd[2J · 0s", out.seen()[0])
+		assert.Equal(t, "\r"+"exec: --metric \ufffd[2J · 0s"+clearRest, out.seen()[0])
 	})
 }
 
@@ -121,7 +121,7 @@ func TestProgressFitsTheLine(t *testing.T) {
 		time.Sleep(drawEvery)
 		synctest.Wait()
 		stop()
-		assert.Equal(t, eraseLine+strings.Repeat("é", 29), out.seen()[0])
+		assert.Equal(t, "\r"+strings.Repeat("é", 29)+clearRest, out.seen()[0])
 	})
 }
 

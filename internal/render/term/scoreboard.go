@@ -22,9 +22,9 @@ type Scoreboard struct {
 	W    io.Writer
 	Opts Options
 
-	height int // of what is drawn now, in lines
-	last   time.Time
-	gone   bool // the terminal cannot be written any more
+	drawn drawn
+	last  time.Time
+	gone  bool // the terminal cannot be written any more
 }
 
 // Draw puts a standing in the place of the one before, at most four times a second: one that comes sooner is left out.
@@ -33,23 +33,36 @@ func (s *Scoreboard) Draw(standing result.Standing) {
 		return
 	}
 	s.last = time.Now()
-	lines := scoreLines(Clean(standing), s.Opts)
-	for i, line := range lines {
-		// A full last column would make some terminals wrap, and the next erasing would miss a line.
-		lines[i] = text.Trim(line, s.Opts.Columns()-1)
-	}
-	s.write(s.frame(lines))
-	s.height = len(lines)
+	opts := s.Opts.now()
+	s.write(s.drawn.frame(scoreLines(Clean(standing), opts), opts))
 }
 
-// frame draws lines over those that are drawn now. Each line is cleared by itself (ECMA-48 EL): a terminal that is asked to clear
-// to the end of the screen may move what it shows into its scroll-back, a copy for each frame.
-func (s *Scoreboard) frame(lines []string) string {
-	all := strings.Join(lines, clearRest+"\r\n") + clearRest
-	for range s.height - len(lines) {
+// drawn is what progress has drawn last: the width of each line.
+type drawn []int
+
+// frame returns what draws lines over those that are drawn now. Each line is cleared by itself (ECMA-48 EL): a terminal that is asked
+// to clear to the end of the screen may move what it shows into its scroll-back, a copy for each frame. Terminals wrap the lines that
+// they show when they become narrower.
+func (d *drawn) frame(lines []string, opts Options) string {
+	rows := 0
+	for _, width := range *d {
+		rows += max(1, (width+opts.Columns()-1)/opts.Columns())
+	}
+	*d = (*d)[:0]
+	all := "\r" + up(rows-1)
+	for i, line := range lines {
+		// A full last column would make some terminals wrap, and the next erasing would miss a line.
+		line = text.Trim(line, opts.Columns()-1)
+		*d = append(*d, Width(line))
+		if i > 0 {
+			all += "\r\n"
+		}
+		all += line + clearRest
+	}
+	for range rows - len(lines) {
 		all += "\r\n" + clearRest
 	}
-	return s.home() + all + up(s.height-len(lines))
+	return all + up(rows-len(lines))
 }
 
 // clearRest clears from the cursor to the end of the line (ECMA-48 EL).
@@ -57,9 +70,9 @@ const clearRest = "\x1b[K"
 
 // Erase takes the table away, so that what is printed next stands on a clean line.
 func (s *Scoreboard) Erase() {
-	if s.height > 0 && !s.gone {
-		s.write(s.frame([]string{""}) + "\r")
-		s.height = 0
+	if len(s.drawn) > 0 && !s.gone {
+		s.write(s.drawn.frame([]string{""}, s.Opts.now()))
+		s.drawn = nil
 	}
 }
 
@@ -67,9 +80,6 @@ func (s *Scoreboard) write(text string) {
 	_, err := io.WriteString(s.W, text)
 	s.gone = err != nil
 }
-
-// home returns to the first line of what is drawn.
-func (s *Scoreboard) home() string { return "\r" + up(s.height-1) }
 
 // up moves the cursor up (ECMA-48 CUU).
 func up(lines int) string {

@@ -76,7 +76,7 @@ func TestScoreboardIsRedrawnInItsPlace(t *testing.T) {
 				"",
 				"\x1b[K\x1b[2A",
 			}, "\x1b[K\r\n"),
-			"\r\x1b[3A\x1b[K\r\n\x1b[K\r\n\x1b[K\r\n\x1b[K\x1b[3A\r",
+			"\r\x1b[3A\x1b[K\r\n\x1b[K\r\n\x1b[K\r\n\x1b[K\x1b[3A",
 		}, out.seen())
 
 		time.Sleep(drawEvery)

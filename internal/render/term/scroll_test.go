@@ -55,6 +55,52 @@ func (v *vt) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
+// resize makes the terminal narrower or wider: it wraps each line that it shows, as most terminals do, and the cursor stays where it is
+// in its line.
+func (v *vt) resize(width int) {
+	var lines []string
+	row := 0
+	for i, line := range v.lines {
+		runes := []rune(line)
+		for len(runes) > width {
+			lines, runes = append(lines, string(runes[:width])), runes[width:]
+		}
+		lines = append(lines, string(runes))
+		if i == v.row {
+			row = len(lines) - 1
+		}
+	}
+	over := max(0, row+1-len(v.lines)) // the lines below the cursor are empty
+	v.width, v.row, v.column = width, row-over, min(v.column, width-1)
+	v.lines = append(lines[over:], make([]string, len(v.lines))...)[:len(v.lines)]
+}
+
+// A terminal that becomes narrower, and wraps what it shows, has nothing left of the table or the line that was drawn before.
+func TestProgressSurvivesAShrinkingWindow(t *testing.T) {
+	for _, widths := range [][]int{{80, 40}, {80, 30, 100, 50}, {120, 37, 36}} {
+		synctest.Test(t, func(t *testing.T) {
+			v := &vt{t: t, width: widths[0], lines: make([]string, 40)}
+			opts := Options{Terminal: true, Size: func() (int, int, error) { return v.width, 40, nil }}
+			board := &Scoreboard{W: v, Opts: opts}
+			var line drawn
+			for _, width := range widths {
+				v.resize(width)
+				board.Draw(standing(4))
+				assert.Equal(t, 1, strings.Count(strings.Join(v.lines, "\n"), "12 rounds"), "%v: %q", widths, v.lines)
+				time.Sleep(drawEvery)
+			}
+			board.Erase()
+			for _, width := range widths {
+				v.resize(width)
+				fmt.Fprint(v, line.frame([]string{strings.Repeat("primes ", 40)}, opts.now()))
+			}
+			fmt.Fprint(v, line.frame([]string{""}, opts.now()))
+			assert.Empty(t, strings.Join(v.lines, ""))
+			assert.Zero(t, v.row)
+		})
+	}
+}
+
 // However many frames are drawn, a terminal scrolls once at most: when the table first needs more lines than there are below the
 // cursor. Nothing of the table is left at its end.
 func TestScoreboardLeavesNothingInTheScrollBack(t *testing.T) {
