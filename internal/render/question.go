@@ -62,14 +62,14 @@ func rivals(run *result.Run, varied []string) (names []string) {
 	for i := range run.Cells {
 		cell := &run.Cells[i]
 		name := map[string]string{"command": cell.Name, "revision": cell.Flags["revision"]}[of]
-		if name = term.Snip(name, mostOfName); name == "" || slices.Contains(names, name) {
+		if name == "" || slices.Contains(names, name) {
 			continue
 		}
 		if names = append(names, name); run.IsBaseline(i) {
 			names[0], names[len(names)-1] = name, names[0]
 		}
 	}
-	return names
+	return term.Apart(names, mostOfName)
 }
 
 // mostOfName is how much of a command a question quotes.

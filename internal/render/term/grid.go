@@ -1,6 +1,8 @@
 package term
 
 import (
+	"cmp"
+	"fmt"
 	"regexp"
 	"slices"
 	"strings"
@@ -146,6 +148,38 @@ func Width(s string) int { return text.StringWidthWithoutEscSequences(s) }
 
 // Snip cuts a text that takes more columns than width, and ends it with "…" then.
 func Snip(s string, width int) string { return text.Snip(s, width, "…") }
+
+// Apart makes names fit a width so that each is still another one. Where one does not fit, the words that all have are left out, and
+// what is longer still is cut in its middle, since names differ at their beginnings or ends; a number tells those apart that do not.
+func Apart(names []string, width int) []string {
+	short := slices.Clone(names)
+	if !slices.ContainsFunc(names, func(name string) bool { return Width(name) > width }) {
+		return short
+	}
+	inAll := func(word string) bool {
+		return !slices.ContainsFunc(names, func(name string) bool { return !slices.Contains(strings.Fields(name), word) })
+	}
+	for i, name := range names {
+		words := slices.DeleteFunc(strings.Fields(name), inAll)
+		short[i] = cutMiddle(cmp.Or(strings.Join(words, " "), name), width)
+		if slices.Contains(short[:i], short[i]) {
+			short[i] = Snip(fmt.Sprintf("%d: %s", i, short[i]), width)
+		}
+	}
+	return short
+}
+
+// cutMiddle makes a text fit a width by "…" in its middle.
+func cutMiddle(s string, width int) string {
+	if Width(s) <= width {
+		return s
+	}
+	head, tail := text.Trim(s, width/2), []rune(s)
+	for len(tail) > 0 && Width(head)+1+Width(string(tail)) > width {
+		tail = tail[1:]
+	}
+	return head + "…" + string(tail)
+}
 
 // Pad fills a text with blanks up to a width.
 func Pad(s string, width int) string { return text.Pad(s, width, ' ') }

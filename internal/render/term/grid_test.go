@@ -9,6 +9,23 @@ import (
 	"pgregory.net/rapid"
 )
 
+func TestApart(t *testing.T) {
+	for _, c := range []struct {
+		width       int
+		names, want []string
+	}{
+		{30, []string{"gzip -1 -c file", "gzip -2 -c file"}, []string{"gzip -1 -c file", "gzip -2 -c file"}},
+		{12, []string{"gzip -1 -c file", "gzip -2 -c file"}, []string{"-1", "-2"}},
+		{24, []string{"HEAD a.org/b/c BenchmarkParse/10", "work tree a.org/b/c BenchmarkParse/20"}, []string{"HEAD BenchmarkParse/10", "work tree Be…arkParse/20"}},
+		{10, []string{"/a/long/path/old", "/a/long/path/new"}, []string{"/a/lo…/old", "/a/lo…/new"}},
+		{9, []string{"tool", "tool --verbose"}, []string{"tool", "--verbose"}},
+		{8, []string{"aaaaaaXaaaa", "aaaaaaYaaaa"}, []string{"aaaa…aaa", "1: aaaa…"}},
+		{7, []string{"界界界界", "界界界a"}, []string{"界…界界", "界界界a"}},
+	} {
+		assert.Equal(t, c.want, Apart(c.names, c.width))
+	}
+}
+
 func TestFlowKeepsPartsAndWidth(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		parts := rapid.SliceOfN(rapid.StringMatching(`[a-zé]{1,12}`), 1, 30).Draw(t, "parts")

@@ -165,7 +165,7 @@ func soFar(v stats.Verdict) string {
 	return strings.TrimPrefix(open.String(), string(stats.CantTell)+": ")
 }
 
-// scoreRows are the titles and the rows of some cells. Names are cut where the rest would not fit.
+// scoreRows are the titles and the rows of some cells. Names are shortened where the rest would not fit.
 func scoreRows(standing result.Standing, order []int, opts Options) []string {
 	var medians []float64
 	for _, cell := range standing.Cells {
@@ -183,8 +183,12 @@ func scoreRows(standing result.Standing, order []int, opts Options) []string {
 		rows[i] = []string{"", time, soFar(cell.Verdict), scoreVerdicts(cell, standing.Figures, opts)}
 	}
 	room := max(8, opts.Columns()-1-GridWidth(columns, rows)+len("cell"))
+	names := make([]string, len(order))
 	for i, n := range order {
-		rows[i][0] = Snip(standing.Cells[n].Name, room)
+		names[i] = standing.Cells[n].Name
+	}
+	for i, name := range Apart(names, room) {
+		rows[i][0] = name
 	}
 	return strings.Split(strings.TrimSuffix(Grid(columns, rows), "\n"), "\n")
 }
