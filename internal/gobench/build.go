@@ -111,9 +111,13 @@ func (s *Source) line(ctx context.Context, of side, argv ...string) (string, err
 }
 
 // call runs a program in a side's folder and environment, and returns what it writes to stdout. The error has what it wrote to
-// stderr. In a hook of git, $GIT_INDEX_FILE is the user's index (githooks(5)), into which git worktree would write the base.
+// stderr. In a hook of git, $GIT_INDEX_FILE is the user's index (githooks(5)), into which git worktree would write the base, and
+// $GIT_DIR is no repository of another folder.
 func (s *Source) call(ctx context.Context, of side, argv ...string) ([]byte, error) {
-	environ := slices.DeleteFunc(slices.Clone(s.setting.Environ), func(e string) bool { return strings.HasPrefix(e, "GIT_INDEX_FILE=") })
+	environ := slices.DeleteFunc(slices.Clone(s.setting.Environ), func(e string) bool {
+		name, _, _ := strings.Cut(e, "=")
+		return name == "GIT_INDEX_FILE" || of.dir != "" && (name == "GIT_DIR" || name == "GIT_WORK_TREE")
+	})
 	environ = append(environ, of.environ...)
 	c := launch.Command{Self: s.setting.Self.In(environ), Argv: argv, Dir: of.dir, Keep: 64 << 20}
 	o, err := launch.Run(ctx, c, launch.Setting{})
