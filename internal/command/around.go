@@ -69,6 +69,7 @@ func (s *sampler) After(ctx context.Context, c Cell) error {
 
 // Close runs each --cleanup once, if the first --setup was begun, and then ends the processes that --setup left. It also returns the errors of restoring settings.
 func (s *sampler) Close() (err error) {
+	s.lasting.Close()
 	err, s.unrestored = s.unrestored, nil
 	if !s.prepared {
 		return err

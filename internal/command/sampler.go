@@ -24,6 +24,7 @@ type sampler struct {
 	prepared bool // Prepare was called
 	// The processes that --setup and the last --prepare left.
 	setUp, preparedFor launch.Left
+	lasting            launch.Lasting
 	last               launch.Outcome
 	written            []written
 	dedicated          *result.Dedicated // of the last sample with --dedicate
@@ -56,6 +57,8 @@ func (s *sampler) measure(ctx context.Context, c Cell) (sample result.Sample, er
 		if len(r.Metrics) == 0 {
 			r.Keep = 0 // the command writes directly to gorun's output
 		}
+	} else {
+		r.Lasting = &s.lasting
 	}
 	if c.Input != "" {
 		if r.Stdin, err = os.Open(c.Input); err != nil {

@@ -22,6 +22,7 @@ type Request struct {
 // and Failure describes it. The figure is searched in the command's stdout, and then in its stderr. m is the machine,
 // by which migrations are classified.
 func (r Request) Measure(ctx context.Context, m *topology.Machine) (result.Sample, Outcome, error) {
+	before := r.Lasting.unwaited()
 	o, err := Run(ctx, r.Command, r.Setting)
 	if err != nil {
 		return result.Sample{}, o, err
@@ -31,6 +32,7 @@ func (r Request) Measure(ctx context.Context, m *topology.Machine) (result.Sampl
 	}
 	s := result.Sample{
 		Seconds: o.WallSeconds, UserSeconds: o.UserSeconds, SystemSeconds: o.SystemSeconds, Partial: ctx.Err() != nil,
+		Unwaited: r.Lasting.unwaited() - before,
 		Placement: result.Placement{
 			Requested: r.Setting.String(), Verified: len(o.Mismatches) == 0, Checked: o.Checked, Mismatches: o.Mismatches,
 		},

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"hash/maphash"
 	"io"
+	"net"
 	"os"
 	"os/signal"
 	"slices"
@@ -36,6 +37,9 @@ type Command struct {
 	Keep           int      // number of last bytes of each that are kept in the Outcome
 
 	Timeout time.Duration // 0: none
+
+	// Lasting is the supervisor of commands that have the same Self, Dir and Passed; nil: this one has its own.
+	Lasting *Lasting
 
 	// Leaves collects the command's processes that are still alive when it ends. nil: they are killed.
 	Leaves *Left
@@ -99,6 +103,9 @@ type Outcome struct {
 // that only descendants that left the group survive. Only the command dies if a terminal makes it share this process's
 // own group, or if both processes are killed at the same time.
 func Run(ctx context.Context, c Command, s Setting) (Outcome, error) {
+	if len(c.Argv) == 0 {
+		return Outcome{}, &ExitError{ExitNotFound, errors.New("no command was given")}
+	}
 	r, err := c.open()
 	if err != nil {
 		return Outcome{}, child.Remedied(err)
@@ -111,51 +118,106 @@ func Run(ctx context.Context, c Command, s Setting) (Outcome, error) {
 		}
 		r.close()
 	}()
-	asked, err := json.Marshal(order{s, c.Migrations, c.Leaves != nil, c.Padding})
-	if err != nil {
-		return Outcome{}, err
+	signals := make(chan os.Signal, 16)
+	if c.Passed {
+		catch(signals, passed) // before the start: none is lost
 	}
-	if len(c.Argv) == 0 {
-		return Outcome{}, &ExitError{ExitNotFound, errors.New("no command was given")}
+	if err := r.start(c, s); err != nil {
+		return Outcome{}, child.Remedied(err)
 	}
 	if c.Passed {
-		defer r.pass()() // before the start: none is lost
-	}
-	if err := r.start(c, string(asked)); err != nil {
-		return Outcome{}, child.Remedied(err)
+		defer r.pass(signals)()
 	}
 	if c.Timeout > 0 {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeoutCause(ctx, c.Timeout, errTimeout)
 		defer cancel()
 	}
-	stop := context.AfterFunc(ctx, r.end)
-	o, left, err := r.wait(c.Leaves != nil)
-	stop()
+	ended := make(chan struct{})
+	stop := context.AfterFunc(ctx, func() {
+		defer close(ended)
+		r.end()
+	})
+	o, left, err := r.wait(c)
+	if !stop() {
+		<-ended // its signals are not for the next command
+	}
 	o.TimedOut = errors.Is(context.Cause(ctx), errTimeout)
 	return o, err
 }
 
 var errTimeout = errors.New("the timeout has passed")
 
-// running is a supervisor and the pipes to it.
+// running is a command and its supervisor.
 type running struct {
-	pid      int
+	*supervisor
 	patience time.Duration // from a request to end until the command is killed
 	over     chan struct{} // closed when the command has ended
-	group    bool          // the supervisor and the command have their own process group
-	control  *os.File      // a byte is a signal for the command; closing it kills the command
-	answer   *os.File
-	theirs   []*os.File // the other ends, and replacements of files that were not given
 	stdio    [3]*os.File
+	theirs   []*os.File // those of stdio that this process does not need itself
 	tails    [2]*tail
+}
+
+// supervisor is the process between this one and commands.
+type supervisor struct {
+	pid     int
+	group   bool          // it and its commands have their own process group
+	conn    *net.UnixConn // for messages; closing it kills the command
+	answers *json.Decoder
+}
+
+// Lasting is a supervisor that runs one command after another. The zero value starts it when it is first needed.
+type Lasting struct {
+	idle *supervisor
+	used float64 // CPU time of it and of its commands
+}
+
+// Close ends the supervisor.
+func (l *Lasting) Close() {
+	if l.idle != nil {
+		l.idle.reap(false)
+		l.idle, l.used = nil, 0
+	}
+}
+
+// unwaited returns the CPU time of a supervisor that this process has not waited for, and of its commands.
+func (l *Lasting) unwaited() float64 {
+	if l == nil {
+		return 0
+	}
+	return l.used
+}
+
+// take returns a supervisor for the next command. One that was placed otherwise than this process, by a command or by
+// another program, is ended: the next command would inherit that.
+func (l *Lasting) take() *supervisor {
+	if l == nil || l.idle == nil {
+		return nil
+	}
+	if !samePlace(l.idle.pid, os.Getpid()) {
+		l.Close()
+		return nil
+	}
+	idle := l.idle
+	l.idle = nil
+	return idle
+}
+
+// samePlace reports whether two processes give what they start the same CPUs, niceness and scheduling policy.
+func samePlace(a, b int) bool {
+	cpusA, errA := linux.GetAffinity(a)
+	cpusB, errB := linux.GetAffinity(b)
+	niceA, niceErrA := linux.GetNice(a)
+	niceB, niceErrB := linux.GetNice(b)
+	schedA, schedErrA := linux.GetSched(a)
+	schedB, schedErrB := linux.GetSched(b)
+	return cmp.Or(errA, errB, niceErrA, niceErrB, schedErrA, schedErrB) == nil && cpusA.Equal(cpusB) && niceA == niceB && schedA == schedB
 }
 
 // open makes the pipes.
 func (c Command) open() (r *running, err error) {
-	terminal, _ := linux.Terminal()
 	r = &running{
-		patience: cmp.Or(c.Self.Patience, child.Patience), group: !c.Passed || !terminal, over: make(chan struct{}),
+		patience: cmp.Or(c.Self.Patience, child.Patience), over: make(chan struct{}),
 		stdio: [3]*os.File{c.Stdin, c.Stdout, c.Stderr},
 	}
 	defer func() {
@@ -163,16 +225,6 @@ func (c Command) open() (r *running, err error) {
 			r.close()
 		}
 	}()
-	controlled, control, err := os.Pipe()
-	if err != nil {
-		return r, err
-	}
-	r.control, r.theirs = control, append(r.theirs, controlled)
-	answer, answered, err := os.Pipe()
-	if err != nil {
-		return r, err
-	}
-	r.answer, r.theirs = answer, append(r.theirs, answered)
 	if c.Stdin == nil {
 		if r.stdio[0], err = os.Open(os.DevNull); err != nil {
 			return r, err
@@ -197,8 +249,8 @@ func (c Command) open() (r *running, err error) {
 }
 
 func (r *running) close() {
-	for _, f := range append(r.theirs, r.control, r.answer) {
-		f.Close() // nil and closed ones are harmless
+	for _, f := range r.theirs {
+		f.Close() // closed ones are harmless
 	}
 	for _, t := range r.tails {
 		if t != nil {
@@ -207,62 +259,104 @@ func (r *running) close() {
 	}
 }
 
-// start starts the supervisor. Descriptors that this process inherited are passed to the command with the same numbers,
-// as for make's jobserver or a shell's 3<FILE. The supervisor's own two have the lowest free numbers: so no number
-// exceeds the limit on open files, which a parent may have lowered below the descriptors that it passes on.
-func (r *running) start(c Command, order string) error {
-	inherited, err := linux.InheritedFiles()
-	if err != nil {
-		return err
+// start has a supervisor start the command.
+func (r *running) start(c Command, s Setting) (err error) {
+	if r.supervisor = c.Lasting.take(); r.supervisor == nil {
+		if r.supervisor, err = c.startSupervisor(); err != nil {
+			return err
+		}
 	}
-	var files []uintptr
+	asked := order{Setting: s, Migrations: c.Migrations, Leaves: c.Leaves != nil, Padding: c.Padding}
+	for _, arg := range c.Argv {
+		asked.Argv = append(asked.Argv, []byte(arg))
+	}
+	var fds []int
 	for _, f := range r.stdio {
-		files = append(files, f.Fd())
+		fds = append(fds, int(f.Fd()))
 	}
-	files, numbers := layout(files, [2]uintptr{r.theirs[0].Fd(), r.theirs[1].Fd()}, inherited)
-	argv := c.Self.Args(SupervisorCommand, strconv.Itoa(numbers[0]), strconv.Itoa(numbers[1]), order)
-	r.pid, err = syscall.ForkExec(c.Self.Path, append(argv, c.Argv...), &syscall.ProcAttr{
-		Dir: c.Dir, Env: c.Self.Env, Files: files, Sys: &syscall.SysProcAttr{Setpgid: r.group},
-	})
-	if err != nil {
-		return fmt.Errorf("start %s: %w", c.Self.Path, err)
+	if _, _, err = r.conn.WriteMsgUnix([]byte("\n"), syscall.UnixRights(fds...), nil); err == nil {
+		err = json.NewEncoder(r.conn).Encode(message{Order: &asked})
 	}
 	for _, f := range r.theirs {
-		f.Close() // so that the pipes end with the supervisor
+		f.Close() // so that the pipes end with the command
+	}
+	if err != nil && !errors.Is(err, syscall.EPIPE) { // of a supervisor that has ended, there is no answer
+		r.supervisor.reap(true)
+		return err
 	}
 	return nil
 }
 
-// layout returns the descriptors of a new process, by their numbers there: standard input and output, then the
-// supervisor's own two on the lowest numbers that are not inherited; numbers are these two. The lower descriptor gets
-// the lower number, so that no descriptor is lower than its new number: syscall.ForkExec would first move such a
-// descriptor to a number that may be inherited.
-func layout(stdio []uintptr, own [2]uintptr, inherited []int) (files []uintptr, numbers [2]int) {
-	order := []int{0, 1}
-	if own[0] > own[1] {
-		order = []int{1, 0}
+// startSupervisor starts a supervisor. Descriptors that this process inherited are passed to the commands with the same
+// numbers, as for make's jobserver or a shell's 3<FILE. The supervisor's own one has the lowest free number: so no number
+// exceeds the limit on open files, which a parent may have lowered below the descriptors that it passes on.
+func (c Command) startSupervisor() (*supervisor, error) {
+	inherited, err := linux.InheritedFiles()
+	if err != nil {
+		return nil, err
 	}
-	files = slices.Clone(stdio)
-	for _, i := range order {
-		for slices.Contains(inherited, len(files)) {
-			files = append(files, uintptr(len(files)))
-		}
-		numbers[i] = len(files)
-		files = append(files, own[i])
+	null, err := os.Open(os.DevNull)
+	if err != nil {
+		return nil, err
 	}
-	return files, numbers
+	defer null.Close()
+	syscall.ForkLock.RLock() // no process is started between the two calls
+	pair, err := syscall.Socketpair(syscall.AF_UNIX, syscall.SOCK_STREAM, 0)
+	if err == nil {
+		syscall.CloseOnExec(pair[0])
+		syscall.CloseOnExec(pair[1])
+	}
+	syscall.ForkLock.RUnlock()
+	if err != nil {
+		return nil, err
+	}
+	defer syscall.Close(pair[1])
+	conn, err := connect(pair[0])
+	if err != nil {
+		return nil, err
+	}
+	terminal, _ := linux.Terminal()
+	v := &supervisor{group: !c.Passed || !terminal, conn: conn, answers: json.NewDecoder(conn)}
+	files, number := layout(null.Fd(), uintptr(pair[1]), inherited)
+	v.pid, err = syscall.ForkExec(c.Self.Path, c.Self.Args(SupervisorCommand, strconv.Itoa(number)), &syscall.ProcAttr{
+		Dir: c.Dir, Env: c.Self.Env, Files: files, Sys: &syscall.SysProcAttr{Setpgid: v.group},
+	})
+	if err != nil {
+		conn.Close()
+		return nil, fmt.Errorf("start %s: %w", c.Self.Path, err)
+	}
+	return v, nil
+}
+
+// layout returns the descriptors of a supervisor, by their numbers there: standard files, then its own socket on the
+// lowest number that is not inherited. The socket is not lower than its new number: syscall.ForkExec would first move it to
+// a number that may be inherited.
+func layout(null, socket uintptr, inherited []int) (files []uintptr, number int) {
+	files = []uintptr{null, null, null}
+	for slices.Contains(inherited, len(files)) {
+		files = append(files, uintptr(len(files)))
+	}
+	return append(files, socket), len(files)
 }
 
 // wait returns the supervisor's answer. If there is none, the supervisor was killed. If the command may leave processes
 // and has run, its supervisor lives on.
-func (r *running) wait(leaves bool) (_ Outcome, left bool, _ error) {
+func (r *running) wait(c Command) (_ Outcome, left bool, _ error) {
 	var a answer
-	err := json.NewDecoder(r.answer).Decode(&a)
+	err := r.answers.Decode(&a)
 	close(r.over)
-	left = leaves && err == nil && a.Failure == ""
+	ran := err == nil && a.Failure == ""
+	left = c.Leaves != nil && ran
 	var status syscall.WaitStatus
-	if !left {
-		status = r.reap(err != nil)
+	switch {
+	case left:
+	case c.Lasting != nil && ran && len(a.Left) == 0:
+		c.Lasting.idle, c.Lasting.used = r.supervisor, a.Used
+	default:
+		status = r.supervisor.reap(err != nil)
+		if c.Lasting != nil {
+			c.Lasting.used = 0
+		}
 	}
 	a.Stdout, a.Stderr = r.tails[0].end(left), r.tails[1].end(left)
 	if r.tails[0] != nil {
@@ -282,17 +376,23 @@ func (r *running) wait(leaves bool) (_ Outcome, left bool, _ error) {
 	return a.Outcome, false, &ExitError{a.ExitCode, errors.New(a.Failure)}
 }
 
-// reap waits for the supervisor's end. If it was killed, the command's process group is killed.
-func (r *running) reap(killed bool) (status syscall.WaitStatus) {
-	_ = linux.AwaitEnd(r.pid)
-	if killed && r.group {
-		_ = syscall.Kill(-r.pid, syscall.SIGKILL) // not yet reaped, so the group ID is still in use
+// reap closes the socket and waits for the supervisor's end. If it was killed, the command's process group is killed.
+func (v *supervisor) reap(killed bool) (status syscall.WaitStatus) {
+	v.conn.Close()
+	_ = linux.AwaitEnd(v.pid)
+	if killed && v.group {
+		_ = syscall.Kill(-v.pid, syscall.SIGKILL) // not yet reaped, so the group ID is still in use
 	}
 	for {
-		if _, err := syscall.Wait4(r.pid, &status, 0, nil); !errors.Is(err, syscall.EINTR) {
+		if _, err := syscall.Wait4(v.pid, &status, 0, nil); !errors.Is(err, syscall.EINTR) {
 			return status
 		}
 	}
+}
+
+// signal sends a signal to the command.
+func (v *supervisor) signal(s syscall.Signal) {
+	_ = json.NewEncoder(v.conn).Encode(message{Signal: s}) // of a supervisor that has ended, there is no answer
 }
 
 // Left are processes that commands have left running. They die with this process.
@@ -301,8 +401,7 @@ type Left struct{ running []*running }
 // End kills them.
 func (l *Left) End() {
 	for _, r := range l.running {
-		r.control.Close()
-		r.reap(true)
+		r.supervisor.reap(true)
 		r.close()
 	}
 	l.running = nil
@@ -310,19 +409,17 @@ func (l *Left) End() {
 
 // end asks the command to end, and kills it if it takes too long.
 func (r *running) end() {
-	_, _ = r.control.Write([]byte{byte(syscall.SIGTERM)})
+	r.signal(syscall.SIGTERM)
 	select {
 	case <-r.over:
 	case <-time.After(r.patience):
-		_, _ = r.control.Write([]byte{byte(syscall.SIGKILL)})
+		r.signal(syscall.SIGKILL)
 	}
 }
 
-// pass passes signals on until the returned function is called. If the command shares the foreground group with this
+// pass passes these signals on until the returned function is called. If the command shares the foreground group with this
 // process, it has already got the signals of the terminal's keys (^C, ^\, ^Z) and its hang-up.
-func (r *running) pass() (stop func()) {
-	signals := make(chan os.Signal, 16)
-	catch(signals, passed)
+func (r *running) pass(signals chan os.Signal) (stop func()) {
 	go func() {
 		for s := range signals {
 			number := s.(syscall.Signal)
@@ -332,7 +429,7 @@ func (r *running) pass() (stop func()) {
 				}
 			}
 			if number != 0 {
-				_, _ = r.control.Write([]byte{byte(number)})
+				r.signal(number)
 			}
 			if s == syscall.SIGTSTP {
 				_ = syscall.Kill(os.Getpid(), syscall.SIGSTOP) // the default action of the caught signal

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net"
 	"os"
 	"os/signal"
 	"runtime"
@@ -35,12 +36,23 @@ func catch(ch chan<- os.Signal, signals []os.Signal) {
 	}
 }
 
-// order is the message by which Run requests a command from a supervisor.
+// message is what Run sends to a supervisor: an order, with the descriptors of the command's standard files, or then a signal
+// for that order's command. Closing the socket kills the command.
+type message struct {
+	Order  *order         `json:"order,omitempty"`
+	Signal syscall.Signal `json:"signal,omitempty"`
+}
+
+// order requests a command.
 type order struct {
 	Setting
-	Migrations bool `json:"migrations,omitempty"`
-	Leaves     bool `json:"leaves,omitempty"` // processes that the command leaves live until Run's process closes control
-	Padding    int  `json:"padding,omitempty"`
+	Argv       [][]byte `json:"argv"` // which may not be valid UTF-8
+	Migrations bool     `json:"migrations,omitempty"`
+	Leaves     bool     `json:"leaves,omitempty"` // processes that the command leaves live until Run's process closes the socket
+	Padding    int      `json:"padding,omitempty"`
+
+	files   []*os.File
+	signals chan syscall.Signal // for the command; closed at the end of the socket
 }
 
 // PaddingVariable is the environment variable whose value only has a length.
@@ -60,80 +72,168 @@ type answer struct {
 	Outcome
 	Failure string `json:"failure,omitempty"` // why the command never ran; then ExitCode is ExitError's
 	Hint    string `json:"hint,omitempty"`
+	// Used is the CPU time of the supervisor and of all its commands, in seconds.
+	Used float64 `json:"used"`
 }
 
-// Supervise is the body of the process that Run starts between itself and the command; args are those that Run appends.
+// Supervise is the body of the process that Run starts between itself and the commands; args are those that Run appends.
 // It survives a SIGKILL of Run's process, and then kills the command and its descendants. Only SIGKILL ends it.
 func Supervise(args []string) error {
-	if len(args) < 4 {
-		return errors.New("a supervisor takes two descriptors, an order and a command")
+	if len(args) != 1 {
+		return errors.New("a supervisor takes the number of a descriptor")
 	}
-	control, err := descriptor(args[0])
+	conn, err := socket(args[0])
 	if err != nil {
 		return err
 	}
-	out, err := descriptor(args[1])
-	if err != nil {
-		return err
-	}
-	var o order
-	if err := json.Unmarshal([]byte(args[2]), &o); err != nil {
-		return fmt.Errorf("the order %q: %w", args[2], err)
-	}
-	catch(make(chan os.Signal, 1), passed) // never read: signals for the command come over control
-	a := answer{}
-	gone := make(chan struct{})
-	if a.Outcome, err = supervise(control, gone, o, args[3:]); err != nil {
-		a.Failure, a.Hint, a.ExitCode = err.Error(), hint.Of(err), ExitRefused
-		if e := new(ExitError); errors.As(err, &e) {
-			a.ExitCode = e.Code
+	catch(make(chan os.Signal, 1), passed) // never read: signals for the command come as messages
+	_, _ = os.FindProcess(os.Getpid())     // Go tries pidfds on a process of its own at their first use, which is not to be timed
+	orders := make(chan order)
+	go receive(conn, orders)
+	for n := 1; ; n++ {
+		asked, more := <-orders
+		if !more {
+			return err
+		}
+		a := answer{}
+		if a.Outcome, err = asked.supervise(); err != nil {
+			a.Failure, a.Hint, a.ExitCode = err.Error(), hint.Of(err), ExitRefused
+			if e := new(ExitError); errors.As(err, &e) {
+				a.ExitCode = e.Code
+			}
+		}
+		a.Used = used()
+		err = json.NewEncoder(conn).Encode(a)
+		if asked.Leaves && a.Failure == "" {
+			go func() { // so that kill(2) finds no process that has ended
+				for err := error(nil); err == nil; {
+					_, _, err = new(Outcome).wait(-1, 0)
+				}
+			}()
+			for range orders {
+			}
+			new(Outcome).reapLeft()
+		}
+		if n%cleanEvery == 0 {
+			runtime.GC()
 		}
 	}
-	err = json.NewEncoder(out).Encode(a)
-	if o.Leaves && a.Failure == "" {
-		go func() { // so that kill(2) finds no process that has ended
-			for err := error(nil); err == nil; {
-				_, _, err = new(Outcome).wait(-1, 0)
-			}
-		}()
-		<-gone
-		new(Outcome).reapLeft()
-	}
-	return err
 }
 
-// descriptor opens a descriptor that Run passed to this process, and closes it on exec.
-func descriptor(text string) (*os.File, error) {
+// cleanEvery is the number of commands after which the supervisor frees its memory. Otherwise it would do so at some time while a
+// command runs, and would be larger, which makes max_rss_floor_bytes larger.
+const cleanEvery = 8
+
+// used returns the CPU time of this process and of the children that it has waited for.
+func used() float64 {
+	own, _ := linux.ProcessUsage() // every Linux has both
+	children, _ := linux.ChildrenUsage()
+	return own.UserSeconds + own.SystemSeconds + children.UserSeconds + children.SystemSeconds
+}
+
+// socket opens the descriptor of a socket that Run passed to this process, and closes it on exec.
+func socket(text string) (*net.UnixConn, error) {
 	fd, err := strconv.Atoi(text)
 	if err != nil {
 		return nil, err
 	}
-	syscall.CloseOnExec(fd)
-	return os.NewFile(uintptr(fd), "descriptor "+text), nil
+	return connect(fd)
 }
 
-// supervise starts the command and returns when it and all its descendants have ended. Bytes from control are signals
-// for the command; at its end, the command is killed and gone is closed. If the order is to leave the descendants, it
-// returns when the command has ended.
-func supervise(control *os.File, gone chan<- struct{}, asked order, argv []string) (Outcome, error) {
+// connect makes a connection of a descriptor of a socket, which it closes.
+func connect(fd int) (*net.UnixConn, error) {
+	file := os.NewFile(uintptr(fd), "socket")
+	defer file.Close()
+	conn, err := net.FileConn(file) // a duplicate, closed on exec
+	if err != nil {
+		return nil, err
+	}
+	unix, ok := conn.(*net.UnixConn)
+	if !ok {
+		return nil, fmt.Errorf("descriptor %d is no Unix socket", fd)
+	}
+	return unix, nil
+}
+
+// receive reads the messages of Run until the socket ends.
+func receive(conn *net.UnixConn, orders chan<- order) {
+	defer close(orders)
+	in := &passing{conn: conn}
+	messages := json.NewDecoder(in)
+	var signals chan syscall.Signal // of the last order
+	for {
+		var m message
+		if err := messages.Decode(&m); err != nil {
+			if signals != nil {
+				close(signals)
+			}
+			return
+		}
+		if m.Order != nil {
+			signals = make(chan syscall.Signal, 16)
+			m.Order.files, m.Order.signals, in.files = in.files, signals, nil
+			orders <- *m.Order
+			continue
+		}
+		select {
+		case signals <- m.Signal:
+		default: // the command has ended
+		}
+	}
+}
+
+// passing reads from a socket, and opens the descriptors that come with the bytes.
+type passing struct {
+	conn  *net.UnixConn
+	files []*os.File
+}
+
+func (p *passing) Read(text []byte) (int, error) {
+	control := make([]byte, syscall.CmsgSpace(3*4))
+	n, controls, _, _, err := p.conn.ReadMsgUnix(text, control)
+	messages, _ := syscall.ParseSocketControlMessage(control[:controls])
+	for _, m := range messages {
+		fds, _ := syscall.ParseUnixRights(&m)
+		for _, fd := range fds {
+			p.files = append(p.files, os.NewFile(uintptr(fd), "standard file"))
+		}
+	}
+	return n, err
+}
+
+// supervise starts the command and returns when it and all its descendants have ended, or, if it may leave descendants,
+// when the command has ended.
+func (asked order) supervise() (Outcome, error) {
+	defer func() {
+		for _, f := range asked.files {
+			f.Close() // again, after a start
+		}
+	}()
+	if len(asked.files) != 3 {
+		return Outcome{}, fmt.Errorf("pass the standard files: %w", syscall.EMFILE) // the kernel drops those above the limit
+	}
 	if err := linux.AdoptOrphans(); err != nil {
 		return Outcome{}, err
+	}
+	argv := make([]string, len(asked.Argv))
+	for i, arg := range asked.Argv {
+		argv[i] = string(arg)
 	}
 	path, argv, err := find(argv, os.Environ())
 	if err != nil {
 		return Outcome{}, err
 	}
-	_, _ = os.FindProcess(os.Getpid()) // Go tries pidfds on a process of its own at their first use, which is not to be timed
 	over := make(chan struct{})
 	defer close(over)
 	c := start(asked, path, argv, over)
 	if c.err != nil {
 		return c.Outcome, c.err
 	}
-	go func() {
-		obey(control, c.process)
-		close(gone)
-	}()
+	for _, f := range asked.files {
+		f.Close() // so that a pipe ends with its writers
+	}
+	defer func() { _ = c.process.Release() }()
+	go obey(asked.signals, over, c.process)
 	o := c.Outcome
 	if o.MaxRSSFloorBytes, err = linux.PeakRSS(os.DirFS("/")); err != nil {
 		return o, err
@@ -179,7 +279,7 @@ func start(asked order, path string, argv []string, over <-chan struct{}) starte
 			return
 		}
 		attr := &os.ProcAttr{
-			Env: asked.environ(os.Environ()), Files: []*os.File{os.Stdin, os.Stdout, os.Stderr}, Sys: linux.DieWithParent(),
+			Env: asked.environ(os.Environ()), Files: asked.files, Sys: linux.DieWithParent(),
 		}
 		began := time.Now()
 		c.process, c.err = os.StartProcess(path, argv, attr)
@@ -200,15 +300,19 @@ func start(asked order, path string, argv []string, over <-chan struct{}) starte
 	return <-done
 }
 
-// obey passes signals on to the command, and kills it when control ends.
-func obey(control *os.File, command *os.Process) {
-	number := make([]byte, 1)
+// obey passes signals on to the command until it is over, and kills it when the signals end.
+func obey(signals <-chan syscall.Signal, over <-chan struct{}, command *os.Process) {
 	for {
-		if _, err := control.Read(number); err != nil {
-			_ = command.Kill()
+		select {
+		case number, more := <-signals:
+			if !more {
+				_ = command.Kill()
+				return
+			}
+			_ = command.Signal(number) // it may have ended
+		case <-over:
 			return
 		}
-		_ = command.Signal(syscall.Signal(number[0])) // it may have ended
 	}
 }
 

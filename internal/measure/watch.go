@@ -157,7 +157,7 @@ func (w *Watcher) finish(s *result.Sample, canarySeconds float64, before, after 
 // the rest of its processes if known, and of the load.
 func ownSeconds(s *result.Sample, before, after reading) float64 {
 	if ours := increase(before.ours, after.ours); ours != nil {
-		return *ours + s.LoadSeconds
+		return *ours + s.Unwaited + s.LoadSeconds
 	}
 	return s.CPUSeconds() + s.LoadSeconds
 }

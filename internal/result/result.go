@@ -95,6 +95,7 @@ type Sample struct {
 	UserSeconds   float64        `json:"user_seconds"`           // of the process, all threads
 	SystemSeconds float64        `json:"system_seconds"`         // of the process, all threads
 	LoadSeconds   float64        `json:"load_seconds,omitempty"` // CPU time of a load requested in addition to the experiment
+	Unwaited      float64        `json:"-"`                      // CPU seconds of children that gorun has not waited for yet, for judging
 	Values        Figures        `json:"values"`
 	Answer        *Answer        `json:"answer,omitempty"`
 	Workers       *Workers       `json:"workers,omitempty"`
