@@ -81,6 +81,7 @@ type driver struct {
 	ends       bool                    // one ended by itself
 
 	drawStanding func(result.Standing) // nil: no display
+	shown        time.Time             // when the standing was last computed
 }
 
 // drive executes a plan.
@@ -700,12 +701,16 @@ func (d *driver) showPreparing() (stop func()) {
 	return p.Start(d.env.Stderr, d.env.Progress)
 }
 
+// showEvery is the time for which a standing is shown: it takes a millisecond to compute, which many samples do not.
+const showEvery = 100 * time.Millisecond
+
 // showStanding shows the standing of the cells of a judged run, on the terminal and in the metrics.
 func (d *driver) showStanding() {
 	board, ok := d.order.(*blocks)
-	if !ok {
+	if !ok || time.Since(d.shown) < showEvery {
 		return
 	}
+	d.shown = time.Now()
 	standing := board.board.Standing()
 	d.tally.setStanding(standing)
 	if d.drawStanding != nil {
@@ -717,6 +722,7 @@ func (d *driver) showStanding() {
 func (d *driver) judge() error {
 	run := d.session.run
 	if run.Matrix != nil {
+		d.shown = time.Time{}
 		d.showStanding()
 		return matrix.Judge(run, d.x.Columns)
 	}
