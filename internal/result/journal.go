@@ -14,7 +14,9 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"syscall"
+	"time"
 	"unicode/utf8"
 
 	"gorun/internal/hint"
@@ -77,15 +79,22 @@ type Footer struct {
 	Partial  bool      `json:"partial"`
 }
 
-// Journal is a file of raw samples, with a line and an fsync for each: a killed run loses at most the sample in
-// progress. While it is open, no other gorun can open it for writing.
+// Journal is a file of raw samples, with a line for each: a killed run loses at most the sample in progress, and a machine
+// that crashes in addition those of the last syncEvery. While it is open, no other gorun can open it for writing.
 type Journal struct {
 	file    *os.File
 	regular bool  // a regular file, unlike a pipe or a terminal, can be synced
 	torn    bool  // the file ends with an incomplete line
 	whole   int64 // bytes of the complete lines
-	failed  error // error of the write after which nothing more is written
+
+	mu     sync.Mutex
+	failed error       // error of the write after which nothing more is written
+	synced time.Time   // when the last sync ended
+	later  *time.Timer // syncs what was written since; nil: all is on the disk
 }
+
+// syncEvery is how long a line may not be on the disk yet: an fsync takes longer than a short sample.
+const syncEvery = 100 * time.Millisecond
 
 // ErrExists means that the journal's file is not empty.
 var ErrExists = errors.New("holds an earlier run")
@@ -149,12 +158,15 @@ func lock(file *os.File) (size int64, regular bool, err error) {
 	return info.Size(), true, nil
 }
 
-// Write appends a line and waits until it is on the disk. After a failure, which may have left a part of the line, it
-// writes nothing more and returns the same error. A nil Journal discards lines.
+// Write appends a line. It waits until the line is on the disk, unless it is a sample's and the last wait ended less than
+// syncEvery before. After a failure, which may have left a part of the line, it writes nothing more and returns the same
+// error. A nil Journal discards lines.
 func (j *Journal) Write(line Line) error {
 	if j == nil {
 		return nil
 	}
+	j.mu.Lock()
+	defer j.mu.Unlock()
 	if j.failed != nil {
 		return j.failed
 	}
@@ -162,8 +174,31 @@ func (j *Journal) Write(line Line) error {
 	if err != nil {
 		return err
 	}
-	j.failed = j.store(append(text, '\n'))
+	if j.failed = j.store(append(text, '\n')); j.failed != nil || !j.regular {
+		return j.failed
+	}
+	if wait := syncEvery - time.Since(j.synced); line.Sample == nil || wait <= 0 {
+		j.failed = j.sync()
+	} else if j.later == nil {
+		j.later = time.AfterFunc(wait, func() {
+			j.mu.Lock()
+			defer j.mu.Unlock()
+			if j.later != nil {
+				j.failed = cmp.Or(j.failed, j.sync())
+			}
+		})
+	}
 	return j.failed
+}
+
+func (j *Journal) sync() error {
+	if j.later != nil {
+		j.later.Stop()
+		j.later = nil
+	}
+	err := j.file.Sync()
+	j.synced = time.Now()
+	return err
 }
 
 func (j *Journal) store(text []byte) error {
@@ -173,10 +208,8 @@ func (j *Journal) store(text []byte) error {
 		}
 		j.torn = false
 	}
-	if _, err := j.file.Write(text); err != nil || !j.regular {
-		return err
-	}
-	return j.file.Sync()
+	_, err := j.file.Write(text)
+	return err
 }
 
 // Lost returns an error if another program has removed or replaced the journal's file.
@@ -203,7 +236,13 @@ func (j *Journal) Close() error {
 	if j == nil {
 		return nil
 	}
-	return j.file.Close()
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	var err error
+	if j.later != nil && j.failed == nil {
+		err = j.sync()
+	}
+	return errors.Join(err, j.file.Close())
 }
 
 // Recording holds the contents of a journal.

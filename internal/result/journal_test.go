@@ -443,6 +443,32 @@ func TestJournalKeepsLines(t *testing.T) {
 	assert.EqualError(t, err, path+" holds an earlier run")
 }
 
+// Samples that follow quickly share an fsync, which comes by itself; the end of a run does not wait for it.
+func TestJournalSyncs(t *testing.T) {
+	j, err := create(journalPath(t))
+	require.NoError(t, err)
+	pending := func() bool {
+		j.mu.Lock()
+		defer j.mu.Unlock()
+		return j.later != nil
+	}
+	lines := recorded(1)
+	write(t, j, lines[:1])
+	assert.False(t, pending())
+	tests.Await(t, "sample that follows quickly", func() bool {
+		write(t, j, lines[1:2])
+		return pending()
+	})
+	tests.Await(t, "fsync", func() bool { return !pending() })
+	tests.Await(t, "sample that follows quickly", func() bool {
+		write(t, j, lines[1:2])
+		return pending()
+	})
+	require.NoError(t, j.Write(Line{Footer: &Footer{}}))
+	assert.False(t, pending())
+	require.NoError(t, j.Close())
+}
+
 // A run that was killed in the middle of a line resumes after the last complete one.
 func TestOpenJournalGoesOn(t *testing.T) {
 	path, lines := journalPath(t), recorded(4)
