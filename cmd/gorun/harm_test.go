@@ -17,6 +17,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"gorun/internal/journal"
+	"gorun/internal/launch"
 	"gorun/internal/linux"
 	"gorun/internal/render"
 	"gorun/internal/result"
@@ -42,7 +43,7 @@ var measures = []struct {
 		"numa-probe",
 	},
 	{"load", "numa --load-only --load 20 --cpus A,B --duration 10m", "load-burner"},
-	{"exec", "exec --cpus A,B --placements unbound,one-cpu --warmup 0 -- sleep 0.1", "sleep"},
+	{"exec", "exec --cpus A,B --placements unbound,one-cpu --warmup 0 -- sleep 0.1", launch.SupervisorCommand},
 	{"matrix", "matrix primes --cpus A,B --limit 5000,5001 --pin-cpus B --warmup 0", "sample"},
 }
 

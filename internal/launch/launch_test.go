@@ -506,7 +506,11 @@ func TestLasting(t *testing.T) {
 	_, err := run(t, c, Setting{})
 	require.ErrorContains(t, err, "without an answer")
 	assert.Zero(t, lasting.unwaited())
-	assert.NotEqual(t, second, supervisor("", Setting{}))
+	third := supervisor("", Setting{})
+	assert.NotEqual(t, second, third)
+	require.NoError(t, syscall.Kill(lasting.idle.pid, syscall.SIGKILL))
+	require.NoError(t, linux.AwaitEnd(lasting.idle.pid))
+	assert.NotEqual(t, third, supervisor("", Setting{}), "one that was killed between two commands costs no sample")
 
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()

@@ -188,13 +188,13 @@ func (l *Lasting) unwaited() float64 {
 	return l.used
 }
 
-// take returns a supervisor for the next command. One that was placed otherwise than this process, by a command or by
-// another program, is ended: the next command would inherit that.
+// take returns a supervisor for the next command. One that was killed, or was placed otherwise than this process, by a
+// command or by another program, is not used: the next command would inherit that.
 func (l *Lasting) take() *supervisor {
 	if l == nil || l.idle == nil {
 		return nil
 	}
-	if !samePlace(l.idle.pid, os.Getpid()) {
+	if linux.ChildEnded(l.idle.pid) || !samePlace(l.idle.pid, os.Getpid()) {
 		l.Close()
 		return nil
 	}
