@@ -1,7 +1,6 @@
 package command
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -10,7 +9,6 @@ import (
 	"gorun/internal/experiment"
 	"gorun/internal/launch"
 	"gorun/internal/result"
-	"gorun/internal/shell"
 )
 
 // Around has the user's commands around the samples of a cell, which are neither timed nor placed. nil: none.
@@ -91,46 +89,6 @@ func (s *sampler) each(of func(Cell) []string) (commands [][]string) {
 		}
 	}
 	return commands
-}
-
-// written describes the output of a command to stdout in its executions.
-type written struct {
-	name string
-	sums map[uint64]int // number of executions by the hash of their output
-}
-
-// note records the output of an execution of a cell's command.
-func (s *sampler) note(c Cell, sum uint64) {
-	name := cmp.Or(c.Name, shell.Join(c.Argv))
-	i := slices.IndexFunc(s.written, func(w written) bool { return w.name == name })
-	if i < 0 {
-		i = len(s.written)
-		s.written = append(s.written, written{name, map[uint64]int{}})
-	}
-	s.written[i].sums[sum]++
-}
-
-// differing warns if two commands write different output, each the same in all of at least two executions: they may not
-// do the same work. A command whose own output varies, such as a time, is ignored.
-func (s *sampler) differing() []result.Warning {
-	steady := slices.DeleteFunc(slices.Clone(s.written), func(w written) bool {
-		for _, executions := range w.sums {
-			return len(w.sums) > 1 || executions < 2
-		}
-		return true
-	})
-	for i := range steady[:max(0, len(steady)-1)] {
-		for sum := range steady[i+1].sums {
-			if steady[0].sums[sum] == 0 {
-				return []result.Warning{{
-					Code:    "outputs-differ",
-					Message: fmt.Sprintf("%s and %s write different output: they may not do the same work", steady[0].name, steady[i+1].name),
-					Hint:    "compare what they print",
-				}}
-			}
-		}
-	}
-	return nil
 }
 
 var (

@@ -70,6 +70,7 @@ type Cell struct {
 	Argv []string
 	Around
 	Input      string // file that is the command's standard input; "": /dev/null, or gorun's own
+	Output     string // where its output goes, by --output; "": the default
 	Exits      []int  // exit codes that are not failures
 	Setting    launch.Setting
 	Timeout    time.Duration // 0: none

@@ -33,7 +33,7 @@ type flags struct {
 	command, name                     string
 	shell                             bool
 	setup, prepare, conclude, cleanup string
-	input                             string
+	input, output                     string
 	exits                             exits // that are not failures
 
 	argv    []string
@@ -63,6 +63,8 @@ func (f *flags) Register(set *experiment.FlagSet) {
 	set.StringVar(&f.conclude, "conclude", "", "run this `command` after each sample, not timed")
 	set.StringVar(&f.cleanup, "cleanup", "", "run this `command` once, after the last sample")
 	set.StringVar(&f.input, "input", "", "a `file` that the command reads as its standard input")
+	set.StringVar(&f.output, "output", "", "where the command's standard output goes: null (/dev/null, the default of a comparison,\n"+
+		"once the outputs have been compared), pipe (gorun reads it), inherit, or a `file`, emptied for each sample")
 	set.Var(&f.exits, "ignore-failure", "accept exit codes other than 0: any, or with = only these `codes`, by commas;\n128+n is signal n")
 	set.Lookup("ignore-failure").NoOptDefVal = anyExit
 	set.StringVar(&f.device, "device", "",
@@ -133,6 +135,8 @@ func (f *flags) Validate() error {
 			"--shell --command "+shell.Quote(shell.Join(f.argv))))
 	case f.timeout < 0:
 		return hint.Usagef("--timeout %v: it cannot be negative", f.timeout)
+	case f.metric != "" && f.output != "":
+		return hint.Usagef("--metric and --output exclude each other: the figure is found in the output")
 	case f.metric == "" && f.better != "":
 		return hint.Usagef("--better needs --metric")
 	}
@@ -155,7 +159,7 @@ func (f *flags) Resolve(m experiment.Machine) (r experiment.Resolution[Cell], er
 	lines.Kubernetes = p.Kubernetes
 	cell := experiment.Cell[Cell]{
 		Do: Cell{
-			Name: f.name, Argv: f.argv, Around: f.around, Input: f.input, Exits: f.exits, Setting: s,
+			Name: f.name, Argv: f.argv, Around: f.around, Input: f.input, Output: f.output, Exits: f.exits, Setting: s,
 			Timeout: f.timeout, Metrics: f.metrics,
 			Migrations: f.stat || m.Given("format") || m.Given("out"), Dedicate: request,
 		},
@@ -172,7 +176,7 @@ func (f *flags) Resolve(m experiment.Machine) (r experiment.Resolution[Cell], er
 	spec := spec{
 		Command: f.argv, CPUs: s.CPUs.String(), Mempolicy: s.MempolicyFlag(), PreferredNode: s.PreferredNode, Nice: s.Nice,
 		GOMAXPROCS: s.GOMAXPROCS, Timeout: f.timeout.Seconds(), Metric: f.metric, Better: f.better,
-		Name: f.name, Around: f.around, Input: f.input, IgnoreFailure: f.exits.String(),
+		Name: f.name, Around: f.around, Input: f.input, Output: f.output, IgnoreFailure: f.exits.String(),
 	}
 	if s.Sched != nil {
 		spec.Sched = s.Sched.String()
@@ -192,7 +196,7 @@ func (f *flags) Resolve(m experiment.Machine) (r experiment.Resolution[Cell], er
 	r.Judged = f.judged
 	r.Warnings = f.withoutEffect(m)
 	r.Silent = !f.stat && f.metric == ""
-	plain := f.input == "" && len(f.exits) == 0 && f.setup+f.prepare+f.conclude+f.cleanup == "" && request == nil
+	plain := f.input+f.output == "" && len(f.exits) == 0 && f.setup+f.prepare+f.conclude+f.cleanup == "" && request == nil
 	if r.Silent && f.timeout == 0 && plain {
 		r.Become = func(environ []string) error { return launch.Exec(s, f.argv, environ) }
 	}
@@ -232,5 +236,6 @@ type spec struct {
 	Name          string   `json:"name,omitempty"`
 	Around
 	Input         string `json:"input,omitempty"`
+	Output        string `json:"output,omitempty"`
 	IgnoreFailure string `json:"ignore_failure,omitempty"`
 }

@@ -1,9 +1,11 @@
 package command
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"os"
+	"slices"
 
 	"gorun/internal/experiment"
 	"gorun/internal/launch"
@@ -11,7 +13,7 @@ import (
 )
 
 // The number of bytes kept from the end of a command's output, for its figures and for error messages.
-const keptOutput = 1 << 20
+const keptOutput = 16 << 20
 
 // exitTimedOut is the exit code of a command that timed out, as in timeout(1).
 const exitTimedOut = 124
@@ -26,7 +28,9 @@ type sampler struct {
 	setUp, preparedFor launch.Left
 	lasting            launch.Lasting
 	last               launch.Outcome
-	written            []written
+	written            []*written
+	compared           int               // number of executions whose output was compared
+	begun              bool              // the samples, after a pilot
 	dedicated          *result.Dedicated // of the last sample with --dedicate
 	unrestored         error             // error of restoring what was moved for it
 }
@@ -39,9 +43,43 @@ func (s *sampler) Sample(ctx context.Context, c Cell) (result.Sample, error) {
 	return s.measure(ctx, c)
 }
 
-// measure runs the command of a cell. A single run's command may fail; in a comparison, a command that failed or
-// could not be started gives an invalid sample.
+// Vary implements experiment.Varied.
+func (s *sampler) Vary(v experiment.Variation) {
+	s.Variation, s.begun = v, true
+}
+
+// measure takes a sample of a cell. Before it, the output of the command is compared where that is due: a pilot, whose
+// time does not count, is such an execution itself.
 func (s *sampler) measure(ctx context.Context, c Cell) (sample result.Sample, err error) {
+	if s.Passed || len(c.Metrics) > 0 || !s.of(c).due() {
+		return s.execute(ctx, c, false)
+	}
+	before := s.compared
+	sample, err = s.execute(ctx, c, true)
+	if !s.begun || err != nil || s.compared == before {
+		return sample, err
+	}
+	if err := s.After(ctx, c); err != nil {
+		return sample, err
+	}
+	for _, of := range s.unsure(c) {
+		err := s.Before(ctx, of)
+		if err == nil {
+			_, err = s.execute(ctx, of, true)
+		}
+		if err := cmp.Or(err, s.After(ctx, of)); err != nil {
+			return sample, err
+		}
+	}
+	if err := s.Before(ctx, c); err != nil {
+		return sample, err
+	}
+	return s.execute(ctx, c, false)
+}
+
+// execute runs the command of a cell. compare: it is run for its output, not for its time. A single run's command may
+// fail; in a comparison, a command that failed or could not be started gives an invalid sample.
+func (s *sampler) execute(ctx context.Context, c Cell, compare bool) (sample result.Sample, err error) {
 	r := launch.Request{Setting: c.Setting, Command: launch.Command{
 		Self: s.Self.In(s.Environ), Argv: c.Argv, Keep: keptOutput, Timeout: c.Timeout, Migrations: c.Migrations, Padding: s.Padding,
 	}, Exits: c.Exits}
@@ -58,7 +96,15 @@ func (s *sampler) measure(ctx context.Context, c Cell) (sample result.Sample, er
 			r.Keep = 0 // the command writes directly to gorun's output
 		}
 	} else {
-		r.Lasting = &s.lasting
+		r.Lasting, r.InMemory = &s.lasting, c.Output != outputPipe
+	}
+	if (!s.Passed || c.Output != "") && !compare && len(c.Metrics) == 0 {
+		if r.Stdout, err = c.openOutput(); err != nil {
+			return sample, fmt.Errorf("--output: %w", err)
+		}
+		if r.Stdout != os.Stdout {
+			defer r.Stdout.Close()
+		}
 	}
 	if c.Input != "" {
 		if r.Stdin, err = os.Open(c.Input); err != nil {
@@ -74,8 +120,12 @@ func (s *sampler) measure(ctx context.Context, c Cell) (sample result.Sample, er
 		return result.InvalidSample(err), nil
 	case failure != "":
 		sample.Doubts = append([]result.Doubt{{Verdict: result.Invalid, Reason: failure}}, sample.Doubts...)
-	case !sample.Partial && len(c.Metrics) == 0: // printed figures differ from run to run
-		s.note(c, s.last.Written)
+	case sample.Partial:
+	case compare:
+		s.note(c)
+	case c.null() && s.of(c) != nil:
+		w := s.of(c)
+		w.nulls, w.slowest = w.nulls+1, max(w.slowest, sample.Seconds)
 	}
 	return sample, nil
 }
@@ -84,7 +134,7 @@ func (s *sampler) measure(ctx context.Context, c Cell) (sample result.Sample, er
 // different output.
 func (s *sampler) End() (warnings []result.Warning, err error) {
 	if !s.Passed {
-		return append(s.differing(), s.leftWarnings()...), nil
+		return slices.Concat(s.differing(), s.doingLess(), s.leftWarnings()), nil
 	}
 	if s.last.MovesWorse != nil {
 		warnings = append(warnings, *s.last.MovesWorse)

@@ -301,6 +301,24 @@ func TestOnlyTheEndIsKept(t *testing.T) {
 	assert.Empty(t, o.Stderr)
 }
 
+// A file in memory is emptied when it is larger than what is kept, and what it has then is known not to be all.
+func TestOutputInMemory(t *testing.T) {
+	c := command(sh("echo emptied; echo 1 >/dev/stdout; echo err >&2; echo 2")...)
+	c.InMemory = true
+	o, err := run(t, c, Setting{})
+	require.NoError(t, err)
+	assert.Equal(t, "1\n2\n", string(o.Stdout), "without a hole")
+	assert.Equal(t, "err\n", string(o.Stderr))
+	assert.False(t, o.Lost)
+
+	c.Keep = 6
+	c.Argv = sh("seq 96; while [ $(stat -L -c %s /proc/$$/fd/1) != 0 ]; do sleep 0.01; done; printf '98\\n99\\n'")
+	o, err = run(t, c, Setting{})
+	require.NoError(t, err)
+	assert.Equal(t, "98\n99\n", string(o.Stdout))
+	assert.True(t, o.Lost)
+}
+
 func TestArgumentsAndEnvironmentArrive(t *testing.T) {
 	each(t, ways, func(t *testing.T, as string) {
 		cmd := self(as, "printf", `<%s>`, "", "a b", "*", "-x", "--", "ö\n", "")

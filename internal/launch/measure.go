@@ -48,6 +48,9 @@ func (r Request) Measure(ctx context.Context, m *topology.Machine) (result.Sampl
 	if len(r.Metrics) > 0 && r.Failure(o) == "" {
 		for i, metric := range r.Metrics {
 			figure, err := metric.in(o)
+			if o.Lost {
+				figure, err = nil, fmt.Errorf("the command wrote more than %d MiB, which --metric does not search: let it print less", r.Keep>>20)
+			}
 			*v.Metrics()[i] = figure
 			if err != nil {
 				s.Doubts = append(s.Doubts, result.Doubt{Verdict: result.Invalid, Reason: err.Error()})

@@ -6,13 +6,13 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"hash/maphash"
 	"io"
 	"net"
 	"os"
 	"os/signal"
 	"slices"
 	"strconv"
+	"sync"
 	"syscall"
 	"time"
 
@@ -35,6 +35,9 @@ type Command struct {
 	Stdin          *os.File // nil: /dev/null
 	Stdout, Stderr *os.File // nil: not shown
 	Keep           int      // number of last bytes of each that are kept in the Outcome
+	// InMemory: what is not shown is written to files in memory and read when the command has ended, so that this process
+	// does not work meanwhile. A file is emptied when it is larger than Keep. What is shown is not kept.
+	InMemory bool
 
 	Timeout time.Duration // 0: none
 
@@ -89,9 +92,7 @@ type Outcome struct {
 
 	Stdout []byte `json:"-"`
 	Stderr []byte `json:"-"`
-	// Written is a hash of the command's whole stdout, if its end is kept; only hashes computed by the same process can
-	// be compared.
-	Written uint64 `json:"-"`
+	Lost   bool   `json:"-"` // the command wrote more to stdout than is kept; known only of InMemory
 }
 
 // Run runs a command under a setting and returns when it and all its descendants have ended. The error of a command
@@ -233,7 +234,17 @@ func (c Command) open() (r *running, err error) {
 	}
 	for i := range r.tails {
 		shown := r.stdio[1+i]
-		if shown != nil && c.Keep == 0 {
+		if shown != nil && (c.Keep == 0 || c.InMemory) {
+			continue
+		}
+		if c.InMemory {
+			if r.stdio[1+i], err = linux.Memfd("gorun-output", 0); err != nil {
+				return r, err
+			}
+			// Each write is at the end of the file, also after it was emptied.
+			_, _, _ = syscall.Syscall(syscall.SYS_FCNTL, r.stdio[1+i].Fd(), syscall.F_SETFL, syscall.O_APPEND)
+			r.tails[i] = &tail{from: r.stdio[1+i], keep: c.Keep, over: make(chan struct{}), ended: make(chan struct{})}
+			go r.tails[i].limit()
 			continue
 		}
 		from, to, err := os.Pipe()
@@ -242,7 +253,6 @@ func (c Command) open() (r *running, err error) {
 		}
 		r.stdio[1+i], r.theirs = to, append(r.theirs, to)
 		r.tails[i] = &tail{from: from, shown: shown, keep: c.Keep, over: make(chan struct{})}
-		r.tails[i].all.SetSeed(hashSeed)
 		go r.tails[i].read()
 	}
 	return r, nil
@@ -254,6 +264,7 @@ func (r *running) close() {
 	}
 	for _, t := range r.tails {
 		if t != nil {
+			t.stop()
 			t.from.Close()
 		}
 	}
@@ -359,9 +370,7 @@ func (r *running) wait(c Command) (_ Outcome, left bool, _ error) {
 		}
 	}
 	a.Stdout, a.Stderr = r.tails[0].end(left), r.tails[1].end(left)
-	if r.tails[0] != nil {
-		a.Written = r.tails[0].all.Sum64()
-	}
+	a.Lost = r.tails[0] != nil && r.tails[0].lost
 	switch {
 	case err != nil:
 		if status.Signaled() {
@@ -454,17 +463,48 @@ func typed(s syscall.Signal) bool {
 // dying is the time that killed processes have to end. Tests, which run on machines of any speed, set a longer one.
 var dying = child.Patience
 
-// hashSeed makes the hashes of one process comparable.
-var hashSeed = maphash.MakeSeed()
-
-// tail reads a pipe and keeps its end.
+// tail reads a pipe and keeps its end, or keeps what was last written to a file in memory.
 type tail struct {
 	from  *os.File
 	shown *os.File // gets all of it; nil: not shown
 	keep  int
 	kept  []byte
-	all   maphash.Hash
 	over  chan struct{} // closed when all is read
+
+	ended chan struct{} // closed when nothing is written any more to a file in memory; nil: it is a pipe
+	once  sync.Once
+	lost  bool // more was written than is kept
+}
+
+// limit empties the file in memory while it is larger than what is kept.
+func (t *tail) limit() {
+	defer close(t.over)
+	look := time.NewTicker(10 * time.Millisecond)
+	defer look.Stop()
+	for {
+		over := false
+		select {
+		case <-look.C:
+		case <-t.ended:
+			over = true
+		}
+		info, err := t.from.Stat()
+		t.lost = t.lost || err != nil || info.Size() > int64(t.keep)
+		if over {
+			return
+		}
+		if err == nil && info.Size() > int64(t.keep) {
+			_ = t.from.Truncate(0)
+		}
+	}
+}
+
+// stop ends limit.
+func (t *tail) stop() {
+	if t.ended != nil {
+		t.once.Do(func() { close(t.ended) })
+		<-t.over
+	}
 }
 
 func (t *tail) read() {
@@ -499,7 +539,6 @@ func (t *tail) Write(p []byte) (int, error) {
 			return 0, errors.Join(err, t.from.Close())
 		}
 	}
-	_, _ = t.all.Write(p) // it never fails
 	t.kept = append(t.kept, p...)
 	if len(t.kept) > 2*t.keep {
 		t.kept = append(t.kept[:0], t.kept[len(t.kept)-t.keep:]...)
@@ -512,6 +551,16 @@ func (t *tail) Write(p []byte) (int, error) {
 func (t *tail) end(left bool) []byte {
 	if t == nil {
 		return nil
+	}
+	if t.ended != nil {
+		t.stop()
+		info, err := t.from.Stat()
+		if err == nil {
+			t.kept = make([]byte, min(info.Size(), int64(t.keep)))
+			_, err = t.from.ReadAt(t.kept, info.Size()-int64(len(t.kept)))
+		}
+		t.lost = t.lost || err != nil
+		return t.kept
 	}
 	deadline := time.Now()
 	if !left {
