@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"time"
 
 	"gorun/internal/cpuset"
@@ -161,7 +162,8 @@ func (f *flags) Resolve(m experiment.Machine) (r experiment.Resolution[Cell], er
 		Do: Cell{
 			Name: f.name, Argv: f.argv, Around: f.around, Input: f.input, Output: f.output, Exits: f.exits, Setting: s,
 			Timeout: f.timeout, Metrics: f.metrics,
-			Migrations: f.stat || m.Given("format") || m.Given("out"), Dedicate: request,
+			Migrations: f.stat || slices.ContainsFunc([]string{"format", "out", "metrics-listen", "metrics-textfile", "metrics-push"}, m.Given),
+			Dedicate:   request,
 		},
 		Lines: &lines, Chosen: p.Chosen,
 	}

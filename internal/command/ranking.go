@@ -3,6 +3,7 @@ package command
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"gorun/internal/render/term"
 	"gorun/internal/render/view"
@@ -52,14 +53,21 @@ func best(run *result.Run) (best, baseline int, found bool) {
 	if len(ranking) == 0 || !at(baseline) || run.Cells[baseline].Lines == nil {
 		return 0, 0, false
 	}
-	if slices.ContainsFunc(run.Cells, func(c result.Cell) bool { return c.Flags["command"] != run.Cells[baseline].Flags["command"] }) {
-		return 0, 0, false // different commands are compared
+	if slices.ContainsFunc(run.Cells, func(c result.Cell) bool { return c.Flags["command"] != run.Cells[baseline].Flags["command"] }) ||
+		!slices.ContainsFunc(run.Cells, placed) {
+		return 0, 0, false // commands are compared
 	}
 	best = ranking[0]
 	if cell := &run.Cells[best]; cell.Verdict == nil || cell.Verdict.Kind != stats.Faster || cell.Lines == nil {
 		best = baseline
 	}
 	return best, baseline, true
+}
+
+// placed reports whether a cell runs its command in another way than it runs by itself.
+func placed(c result.Cell) bool {
+	l := c.Lines
+	return l != nil && l.Taskset+l.Numactl+l.Kubernetes+strings.Join(l.Systemd, "") != "" || c.Flags["preferred-node"] != ""
 }
 
 // answer recommends a placement, if placements of a command are compared, and says which commands failed more often than others.
@@ -78,7 +86,7 @@ func answer(run *result.Run, _ view.Spec) []view.Statement {
 	}
 	judged := func(c result.Cell) bool { return c.Verdict != nil && c.Verdict.Rounds > 0 }
 	switch {
-	case !found, !slices.ContainsFunc(run.Cells, judged):
+	case !found, !slices.ContainsFunc(run.Cells, judged), use == baseline && placed(run.Cells[baseline]):
 		return verdicts
 	case use == baseline:
 		return append([]view.Statement{{Text: "Nothing is shown to be better than " + names[baseline] + ": leave the command as it is"}},

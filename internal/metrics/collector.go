@@ -20,7 +20,7 @@ type Info struct {
 	Experiment string
 	Version    string
 	Method     string
-	Kernel     string
+	Kernel     string // of the method
 	Dispatch   string
 	Split      string
 	Placement  string
@@ -82,12 +82,11 @@ func (c *collector) Collect(out chan<- prometheus.Metric) {
 	}
 }
 
-// The classic buckets: up to 1 µs (2^-20 s), and each four times as wide as the one before, up to 17 minutes. Their
+// The classic buckets: up to 1 µs (2^-20 s), and each twice as wide as the one before, up to 17 minutes. Their
 // bounds are ends of native buckets, so that the two never disagree.
 const (
 	leastBound = -20
 	lastBound  = 10
-	boundsStep = 2
 )
 
 // histogram is a constant histogram with classic and native buckets. The client has only constant histograms of one
@@ -99,7 +98,7 @@ type histogram struct {
 
 func (c *collector) newHistogram(desc *prometheus.Desc, h *result.Histogram) prometheus.Metric {
 	var m histogram
-	for octave := leastBound; octave <= lastBound; octave += boundsStep {
+	for octave := leastBound; octave <= lastBound; octave++ {
 		bound, count := float64(uint64(1)<<(octave-leastBound))/(1<<-leastBound), h.UpTo(octave)
 		m.classic = append(m.classic, &dto.Bucket{UpperBound: &bound, CumulativeCount: &count})
 	}

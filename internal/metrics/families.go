@@ -51,7 +51,7 @@ var Families = [...]Family{
 	// The run and its progress.
 	{
 		Name: "run_info", Type: Gauge, Help: "Description of the run; the value is always 1.",
-		Labels: []string{"experiment", "version", "method", "kernel", "dispatch", "split", "placement"},
+		Labels: []string{"experiment", "version", "method", "method_kernel", "dispatch", "split", "placement"},
 		figures: func(r reading, put put) {
 			i := r.info
 			put(1, i.Experiment, i.Version, i.Method, i.Kernel, i.Dispatch, i.Split, i.Placement)
@@ -142,7 +142,7 @@ var Families = [...]Family{
 	},
 	{
 		Name: "migrations_total", Type: Counter, Labels: []string{"relation"},
-		Help: "Moves of threads between CPUs during samples, by what the two share.",
+		Help: "Moves of threads between CPUs during samples, by what the two share; unknown where only their number was counted.",
 		figures: func(r reading, put put) {
 			for relation, n := range r.Taken.Migrations {
 				put(float64(n), relation)

@@ -24,7 +24,7 @@ func (c Cell) figures(r csrc.MigrateResult) Figures {
 	total, _ := spread(r.Moves)
 	refill, pieces := refill(r.Pieces, r.Steady, c.pieces())
 	v.RefillBytes = min(c.WorkingSet, uint64(pieces)*min(c.WorkingSet, pieceLines*csrc.ProbeLine))
-	move := total - call
+	move := max(0, total-call)
 	for to, ns := range map[**float64]float64{&v.Call: call, &v.Move: move, &v.Refill: refill, &v.Cost: move + refill} {
 		seconds := ns / 1e9
 		*to = &seconds
@@ -58,7 +58,7 @@ func refill(after [][]float64, steady [2][]float64, perPass int) (ns float64, pi
 			sum, n = sum+stats.Median(sorted(excess)), n+1
 		}
 		if n == 0 || pass > 0 && sum <= noise*float64(n) {
-			return ns, pieces
+			return max(0, ns), pieces // what is below zero is noise
 		}
 		ns, pieces = ns+sum, pieces+n
 	}

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strings"
 
 	"gorun/internal/column"
 	"gorun/internal/experiment"
@@ -99,6 +100,7 @@ var where = map[string]string{
 func (r *row) cost() (seconds, refill float64, ok bool) {
 	moving, hasMove := r.median(move)
 	refill, hasRefill := r.median(refillTime)
+	moving, refill = max(0, moving), max(0, refill) // older journals have differences below zero
 	return moving + refill, refill, hasMove && hasRefill
 }
 
@@ -180,7 +182,10 @@ func answer(run *result.Run, _ view.Spec) []view.Statement {
 	if words == "" || run.Matrix == nil || run.Matrix.Title != compared {
 		return nil
 	}
-	return append([]view.Statement{{Text: "A" + words[1:] + "."}}, view.Verdicts(run)...)
+	verdicts := view.Verdicts(run)
+	first := verdicts[0].Text
+	verdicts[0].Text = "By the time of an access, " + strings.ToLower(first[:1]) + first[1:]
+	return append([]view.Statement{{Text: "A" + words[1:] + "."}}, verdicts...)
 }
 
 // title is the heading.

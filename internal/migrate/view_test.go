@@ -88,7 +88,7 @@ func TestAnswer(t *testing.T) {
 		"nothing to refill": {
 			[]result.Sample{moved("cross-node", 0, refilled, refilled, 3e-6, -1e-6)},
 			[]stats.Kind{stats.Slower},
-			"A move to another node costs 2.00 µs, and nothing to refill 16 KiB.",
+			"A move to another node costs 3.00 µs, and nothing to refill 16 KiB.",
 		},
 	} {
 		run := judged(c.kinds...)

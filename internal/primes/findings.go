@@ -73,20 +73,21 @@ const shortPass = 2e-3
 // A rule looks for one cause. A cause is reported if it costs at least a few per cent.
 type rule func(Setting, result.Sample) (result.Finding, bool)
 
-// rules lists the rules in the order of report: causes in the request first, then in the run, then in the machine.
+// rules lists the rules in the order of report: the quota, which also leaves CPUs idle where others look for a cause; then causes in
+// the request, in the run, and in the machine.
 var rules = []rule{
-	serialRule, fewWorkersRule, gomaxprocsRule, fewPinnedRule, pinnedTurnsRule, imbalanceRule,
-	leakRule, threadPinRule, overheadRule, stealRule, othersRule, throttleRule,
+	throttleRule, serialRule, fewWorkersRule, gomaxprocsRule, fewPinnedRule, pinnedTurnsRule, imbalanceRule,
+	leakRule, threadPinRule, overheadRule, stealRule, othersRule,
 }
 
 // worthTelling is the share of the capacity below which a cause is not reported.
 const worthTelling = 0.05
 
-// idleShare returns the unused part of the run's CPU time. It is an upper bound if the use by the hypervisor and other
+// idleShare returns the unused part of the run's CPU time, without that in which the quota stopped threads. It is an upper bound if the use by the hypervisor and other
 // programs is unknown.
 func idleShare(set Setting, s result.Sample) (share float64, known bool) {
 	sig := s.Quality.Signals
-	used := s.CPUSeconds()/(s.Seconds*float64(set.CPUs)) +
+	used := s.CPUSeconds()/(s.Seconds*float64(set.CPUs)) + sig.Share(sig.ThrottledSeconds, set.CPUs) +
 		sig.Share(sig.OtherSeconds, set.CPUs) + sig.Share(sig.StealSeconds, set.CPUs)
 	return max(0, 1-used), sig.OtherSeconds != nil && sig.StealSeconds != nil
 }
@@ -132,7 +133,8 @@ func fewPinnedRule(set Setting, s result.Sample) (result.Finding, bool) {
 func pinnedTurnsRule(set Setting, s result.Sample) (result.Finding, bool) {
 	pinned := cpuset.Of(set.PinCPUs...).Len()
 	busy := s.CPUSeconds() / s.Seconds
-	turns := pinned > 1 && !set.Opts.Executor && !set.Opts.Serial && set.Opts.Workers >= pinned &&
+	_, throttled := throttleRule(set, s)
+	turns := !throttled && pinned > 1 && !set.Opts.Executor && !set.Opts.Serial && set.Opts.Workers >= pinned &&
 		busy < (1-2*worthTelling)*float64(pinned)
 	return result.Finding{
 		Code: "pinned-turns", Value: busy,

@@ -1,6 +1,9 @@
 package result
 
-import "maps"
+import (
+	"cmp"
+	"maps"
+)
 
 // Live is the state of a run in progress. Its counters only grow.
 type Live struct {
@@ -77,6 +80,7 @@ type Taken struct {
 	MinorFaults *uint64
 	MajorFaults *uint64
 	Migrations  map[string]uint64 // by the relation of the two CPUs
+	Relation    string            // of any two CPUs between which a thread can move; "": they have several
 	Load        *NumaLoad         // of the last sample
 }
 
@@ -125,14 +129,14 @@ func (s *Sample) moves() *Migrations {
 }
 
 // migrated counts the migrations of a sample: by relation if the experiment recorded each of them, else as the kernel
-// counted them.
+// counted them, which does not say between which CPUs.
 func (t *Taken) migrated(s *Sample) {
 	by := map[string]uint64{}
 	if m := s.moves(); m != nil {
 		by["same-core"], by["same-llc"], by["same-node"], by["cross-node"] = m.SameCore, m.SameLLC, m.SameNode, m.CrossNode
 		by[UnknownRelation] = m.Total - m.SameCore - m.SameLLC - m.SameNode - m.CrossNode
 	} else if n := s.Quality.Signals.Migrations; n != nil {
-		by[UnknownRelation] = *n
+		by[cmp.Or(t.Relation, UnknownRelation)] = *n
 	}
 	for relation, n := range by {
 		if t.Migrations == nil {

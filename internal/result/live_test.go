@@ -96,6 +96,9 @@ func TestTaken(t *testing.T) {
 	assert.Equal(t, map[string]uint64{
 		"same-core": 1, "same-llc": 2, "same-node": 3, "cross-node": 4, UnknownRelation: 2,
 	}, taken.Migrations)
+	one := Taken{Relation: "same-llc"}
+	one.Add(Sample{Quality: Quality{Signals: Signals{Migrations: &two}}})
+	assert.Equal(t, map[string]uint64{"same-llc": 2}, one.Migrations, "there is no other relation")
 	assert.Equal(t, 59.5, taken.Load.CPUs[0].Achieved)
 	assert.EqualValues(t, 4, taken.Seconds.Total())
 	assert.InDelta(t, 15, taken.Seconds.Sum, 1e-12)

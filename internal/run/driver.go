@@ -97,6 +97,11 @@ func drive(ctx context.Context, e Env, o *Options, p plan) (err error) {
 	d.env.Show.Verbose, d.env.Progress.Verbose = o.verbose, o.verbose
 	d.tally.begin(e.Now)
 	d.tally.cpus = p.cpus.Len()
+	within := p.cpus
+	if p.x.Place != experiment.Here {
+		within = within.Union(p.machine.Allowed()) // of a command that floats
+	}
+	d.tally.taken.Relation = p.machine.OnlyRelation(within.List())
 	d.tally.columns = p.x.Columns
 	defer func() {
 		if errors.Is(err, ErrInterrupted) {

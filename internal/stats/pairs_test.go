@@ -113,7 +113,7 @@ func TestPairsMore(t *testing.T) {
 	}
 	v := PairedSamples(cell, base, ofSessions())
 	require.Equal(t, CantTell, v.Kind)
-	assert.Regexp(t, `^can't tell: −\d+(\.\d)?% to \+\d+(\.\d)?%; about \d+ more rounds$`, v.String())
+	assert.Regexp(t, `^can't tell: −\d+(\.\d)?% to \+\d+(\.\d)?%; about \d+ more rounds would decide$`, v.String())
 
 	half := Effect{Ratio: 1.02, Lo: 1.02 / 1.0404, Hi: 1.02 * 1.0404} // twice as wide as needed
 	assert.InDelta(t, 30, pairsNeeded(half, 0.02, 10), 0.01)

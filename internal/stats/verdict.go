@@ -236,11 +236,11 @@ func (v Verdict) Brief() string {
 // String returns the forecast in words.
 func (f Forecast) String() string {
 	if f.Kind == Resolution {
-		another := fmt.Sprintf("%d rounds", f.Rounds)
+		more := fmt.Sprintf("%d more rounds", f.Rounds)
 		if f.Seconds > 0 {
-			another = duration(f.Seconds)
+			more = "another " + duration(f.Seconds)
 		}
-		return fmt.Sprintf("not at this noise; another %s could find differences from %s on", another, percent(f.Resolution))
+		return fmt.Sprintf("%s would reveal differences of %s or more", more, percent(f.Resolution))
 	}
 	more := fmt.Sprintf("%d more rounds", f.Rounds)
 	if f.Rounds == 1 {
@@ -252,7 +252,7 @@ func (f Forecast) String() string {
 	if f.Kind == FirstInterval {
 		return "the first interval comes after " + more
 	}
-	return "about " + more
+	return "about " + more + " would decide"
 }
 
 // Interval is the interval that holds the typical effect, in words.
@@ -275,6 +275,14 @@ func (v Verdict) AtLeast() string {
 		return v.word() + ": at most " + text
 	}
 	return v.word() + ": at least " + text
+}
+
+// Ratio is the typical ratio of samples of the same round, in words; "" if it is not known.
+func (v Verdict) Ratio() string {
+	if !v.Typical.bounded() {
+		return ""
+	}
+	return v.point(v.Typical.Ratio)
 }
 
 func (v Verdict) typical() string {

@@ -22,22 +22,22 @@ func TestVerdictWords(t *testing.T) {
 		"can't tell: 0.0% to +3.0%":           {Kind: CantTell, Typical: Effect{1.01, 1, 1.03}},
 		"can't tell: too few rounds":          {Kind: CantTell, Typical: Effect{1.01, 0.9, math.MaxFloat64}},
 		"can't tell: the machine was on fire": {Kind: CantTell, Reason: "the machine was on fire"},
-		"can't tell: −1.4% to +3.0%; about 90 more rounds": {
+		"can't tell: −1.4% to +3.0%; about 90 more rounds would decide": {
 			Kind: CantTell, Typical: Effect{1.01, 0.986, 1.03}, Forecast: &Forecast{Kind: Decision, Rounds: 90},
 		},
-		"can't tell: −1.4% to +3.0%; about 90 more rounds (40 s)": {
+		"can't tell: −1.4% to +3.0%; about 90 more rounds (40 s) would decide": {
 			Kind: CantTell, Typical: Effect{1.01, 0.986, 1.03}, Forecast: &Forecast{Kind: Decision, Rounds: 90, Seconds: 39.2},
 		},
-		"can't tell: −1.4% to +3.0%; about 900 more rounds (7 min)": {
+		"can't tell: −1.4% to +3.0%; about 900 more rounds (7 min) would decide": {
 			Kind: CantTell, Typical: Effect{1.01, 0.986, 1.03}, Forecast: &Forecast{Kind: Decision, Rounds: 900, Seconds: 392},
 		},
-		"can't tell: −1.4% to +3.0%; about 30000 more rounds (3.9 h)": {
+		"can't tell: −1.4% to +3.0%; about 30000 more rounds (3.9 h) would decide": {
 			Kind: CantTell, Typical: Effect{1.01, 0.986, 1.03}, Forecast: &Forecast{Kind: Decision, Rounds: 30000, Seconds: 14000},
 		},
 		"can't tell: the first interval comes after 1 more round": {
 			Kind: CantTell, Typical: Effect{1.01, 0, math.MaxFloat64}, Forecast: &Forecast{Kind: FirstInterval, Rounds: 1},
 		},
-		"can't tell: −1.4% to +3.0%; not at this noise; another 40 s could find differences from 1.1% on": {
+		"can't tell: −1.4% to +3.0%; another 40 s would reveal differences of 1.1% or more": {
 			Kind: CantTell, Typical: Effect{1.01, 0.986, 1.03},
 			Forecast: &Forecast{Kind: Resolution, Rounds: 90, Seconds: 40, Resolution: 0.011},
 		},

@@ -229,6 +229,10 @@ func TestRelation(t *testing.T) {
 	offline := host(t, "offline-middle")
 	assert.Equal(t, topology.CrossNode, offline.Relation(2, 5), "both unknown is not the same core")
 
+	assert.Equal(t, "same-llc", epyc.OnlyRelation([]int{0, 1}))
+	assert.Empty(t, epyc.OnlyRelation([]int{0, 1, 33}), "the last two are of one core")
+	assert.Empty(t, epyc.OnlyRelation([]int{0}))
+
 	names, err := json.Marshal(topology.Relations)
 	require.NoError(t, err)
 	assert.JSONEq(t, `["same-cpu","same-core","same-llc","same-node","cross-node"]`, string(names))

@@ -56,3 +56,17 @@ func (m *Machine) Relation(a, b int) Relation {
 	}
 	return SameNode
 }
+
+// OnlyRelation returns the name of the relation that any two of the CPUs have, or "" if they have several.
+func (m *Machine) OnlyRelation(cpus []int) (name string) {
+	for i, a := range cpus {
+		for _, b := range cpus[:i] {
+			relation := m.Relation(a, b).String()
+			if name != "" && relation != name {
+				return ""
+			}
+			name = relation
+		}
+	}
+	return name
+}

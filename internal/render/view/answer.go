@@ -207,8 +207,12 @@ func Verdicts(run *result.Run) []Statement {
 	statements := Judgements(claims, against)
 	if len(claims) == 1 && len(run.Cells) == 2 && run.Cells[0].Summary != nil && run.Cells[1].Summary != nil {
 		times, _ := cellTimes(run)
-		statements = append(statements, Statement{Text: fmt.Sprintf("%s %s, %s %s, medians of %s", names[0], times[0], names[1], times[1],
-			units.Things(len(run.Samples), "sample"))})
+		text := fmt.Sprintf("%s %s, %s %s: medians of %d and %d samples", names[0], times[0], names[1], times[1],
+			run.Cells[0].Summary.Samples, run.Cells[1].Summary.Samples)
+		if ratio := claims[0].Verdict.Ratio(); ratio != "" {
+			text += "; within a round " + ratio
+		}
+		statements = append(statements, Statement{Text: text})
 	}
 	statements = append(statements, ByFigures(run, func(cell int) string { return names[cell] })...)
 	if doubts := Doubtful(run.Samples); doubts != "" {
@@ -286,9 +290,9 @@ func Judgements(claims []Claim, against string) []Statement {
 		case stats.Same:
 			s.Text = fmt.Sprintf("No difference larger than %s from %s: %s", units.Share(of[0].Verdict.Margin), against, Names(names))
 		case stats.CantTell:
-			s.Text = "Can't tell: " + Names(names)
-			if len(of) == len(claims) {
-				s.Text = fmt.Sprintf("Can't tell any of %d from %s", len(of), against)
+			s.Text = fmt.Sprintf("No difference from %s is certain yet", against)
+			if len(of) < len(claims) {
+				s.Text += " for " + Names(names)
 			}
 			if why := of[0].Verdict.Why(); !slices.ContainsFunc(of, func(c Claim) bool { return c.Verdict.Why() != why }) {
 				s.Text += ": " + why
@@ -320,6 +324,10 @@ func (c Claim) sentence(against string) string {
 	switch v := c.Verdict; v.Kind {
 	case stats.Faster, stats.Slower:
 		return fmt.Sprintf("%s is %s than %s: %s", c.Name, v.Kind, against, v.Interval())
+	case stats.Same:
+		return fmt.Sprintf("No difference between %s and %s is larger than %s", against, c.Name, units.Share(v.Margin))
+	case stats.CantTell:
+		return fmt.Sprintf("No difference between %s and %s was found: %s", against, c.Name, v.Why())
 	default:
 		return fmt.Sprintf("%s against %s: %s", c.Name, against, strings.Replace(v.String(), ": ", ", ", 1))
 	}

@@ -45,10 +45,10 @@ func TestJudgementsOfOneComparison(t *testing.T) {
 	sentence := func(c Claim) string { return Sentences(Judgements([]Claim{c}, "floating")) }
 	assert.Equal(t, "pinned is slower than floating: 2.7–4.8 × as long.", sentence(claim("pinned", stats.Slower, 2.7, 4.8)))
 	assert.Equal(t, "pinned is faster than floating: −12% to −8.0%.", sentence(claim("pinned", stats.Faster, 0.88, 0.92)))
-	assert.Equal(t, "pinned against floating: no difference larger than 2%.", sentence(claim("pinned", stats.Same, 0.99, 1.01)))
+	assert.Equal(t, "No difference between floating and pinned is larger than 2%.", sentence(claim("pinned", stats.Same, 0.99, 1.01)))
 	open := claim("pinned", stats.CantTell, 0.89, 1.34)
 	open.Verdict.Forecast = &stats.Forecast{Rounds: 110, Seconds: 180}
-	assert.Equal(t, "pinned against floating: can't tell, −11% to +34%; about 110 more rounds (3 min).", sentence(open))
+	assert.Equal(t, "No difference between floating and pinned was found: −11% to +34%; about 110 more rounds (3 min) would decide.", sentence(open))
 	assert.Equal(t, "pinned against floating: invalid, it ended.",
 		sentence(Claim{Name: "pinned", Verdict: stats.InvalidVerdict("it ended")}))
 }
@@ -68,13 +68,14 @@ Slower than floating (101 ms):
 Not measured as asked:
   one-cpu  the command ended with exit code 1
   No difference larger than 2% from floating (101 ms): nice
-  Can't tell: executor: −10.0% to +20%
+  No difference from floating (101 ms) is certain yet for executor: −10.0% to
+    +20%
 `, AnswerBlock(Judgements(claims, "floating (101 ms)"), term.Options{}))
 
 	open := []Claim{claim("a", stats.CantTell, 0.9, 1.2), claim("b", stats.CantTell, 0.9, 1.2)}
-	assert.Equal(t, "Can't tell any of 2 from floating: −10.0% to +20%.", Sentences(Judgements(open, "floating")))
+	assert.Equal(t, "No difference from floating is certain yet: −10.0% to +20%.", Sentences(Judgements(open, "floating")))
 	open[1] = claim("b", stats.CantTell, 0.8, 1.2)
-	assert.Equal(t, "Can't tell any of 2 from floating.", Sentences(Judgements(open, "floating")))
+	assert.Equal(t, "No difference from floating is certain yet.", Sentences(Judgements(open, "floating")))
 	assert.Contains(t, Sentences(Judgements(nil, "floating")), "not compared")
 	assert.Equal(t, "a, b, c, d, e, f, g, and 3 more", Names([]string{"a", "b", "c", "d", "e", "f", "g", "h", "i", "j"}))
 }
@@ -95,4 +96,18 @@ func TestCellNames(t *testing.T) {
 	assert.Equal(t, []string{"unbound", "one-cpu"}, names("placement", "unbound", "one-cpu"))
 	assert.Equal(t, []string{"workers 2", "workers 30"}, names("workers", "2", "30"))
 	assert.Equal(t, []string{"without", "serial"}, names("serial", "", "true"))
+}
+
+// The ratio of two medians need not lie within the interval of the ratio of samples that were taken together.
+func TestMediansBesideTheRatioWithinARound(t *testing.T) {
+	v := claim("", stats.Faster, 0.71, 0.73).Verdict
+	run := &result.Run{Matrix: &result.Matrix{}, Cells: []result.Cell{
+		{Name: "unbound", Summary: &result.Summary{Samples: 160, Seconds: result.Distribution{Median: 0.156}}},
+		{Name: "one-cpu", Summary: &result.Summary{Samples: 80, Seconds: result.Distribution{Median: 0.122}}, Verdict: &v},
+	}}
+	assert.Equal(t, "one-cpu is faster than unbound: −29% to −27%. "+
+		"unbound 0.156 s, one-cpu 0.122 s: medians of 160 and 80 samples; within a round −28%.", Sentences(Verdicts(run)))
+	assert.Contains(t, CellsBlock(run, term.Options{}), "faster: −29% to −27%; within a round −28%")
+	run.Cells[1].Summary.Seconds.Median = 0.112
+	assert.Contains(t, CellsBlock(run, term.Options{}), "faster: −29% to −27%\n")
 }

@@ -74,7 +74,7 @@ func cellsGrid(
 	labels, columns := labelled(run.Cells, wanted)
 	rows := make([]term.Judged, len(run.Cells))
 	for i := range rows {
-		rows[i].Words = append(CellPhrases(run, i, opts), contrastWords(run, i, opts)...)
+		rows[i].Words = verdictsOf(run, i, opts)
 		if wanted[0].Flag == nameColumn {
 			labels[i][0] = term.Snip(labels[i][0], opts.Columns()-16) // two gaps, and a time in up to 12 columns
 		}
@@ -139,7 +139,7 @@ func CellsTable(run *result.Run, opts term.Options) (columns []term.Column, rows
 	times, _ := cellTimes(run)
 	for i := range run.Cells {
 		var words []string
-		for _, phrase := range append(CellPhrases(run, i, opts), contrastWords(run, i, opts)...) {
+		for _, phrase := range verdictsOf(run, i, opts) {
 			words = append(words, phrase.Text)
 		}
 		rows = append(rows, slices.Concat(labels[i], []string{times[i]}, figures[i], []string{strings.Join(words, "; ")}))
@@ -208,6 +208,23 @@ func CellPhrases(run *result.Run, i int, opts term.Options) []term.Phrase {
 		}
 	}
 	return phrases
+}
+
+// verdictsOf returns what was found of a cell. Where the ratio of the times that stand before it is not within the interval, since
+// the machine changed from round to round, the ratio within a round explains that.
+func verdictsOf(run *result.Run, i int, opts term.Options) []term.Phrase {
+	phrases := CellPhrases(run, i, opts)
+	at, cell := run.Against(i), run.Cells[i]
+	if v := cell.Verdict; v == nil || at < 0 || at >= len(run.Cells) || run.Matrix.Datum == result.DatumMetric {
+		at = i // times of no other cell to compare with
+	}
+	if base := run.Cells[at]; at != i && base.Summary != nil && cell.Summary != nil {
+		ratio, v := cell.Summary.Seconds.Median/base.Summary.Seconds.Median, cell.Verdict
+		if words := v.Ratio(); words != "" && (ratio < v.Typical.Lo || ratio > v.Typical.Hi) {
+			phrases[0].Text += "; within a round " + words
+		}
+	}
+	return append(phrases, contrastWords(run, i, opts)...)
 }
 
 // FigureWords returns the verdict on a figure that does not decide when the run stops.
