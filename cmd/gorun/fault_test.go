@@ -94,7 +94,7 @@ var faults = []fault{
 	},
 	{
 		"two runs measure at once", "each reports the other one; where they share CPUs, the samples are suspect",
-		[]string{"another run of gorun measured at the same time (PID N: …)"},
+		[]string{"another run of gorun measured at the same time: PID N (…)"},
 		nothing, twoRuns,
 	},
 	{"the clock is set", "durations stay right", nil, nothing, steppingClock},

@@ -113,10 +113,10 @@ type table struct {
 	palette           chart.Palette
 }
 
-// mostRows and mostColumns (bound and unbound each) limit the size of the table, for 80 columns of the screen. In a
-// larger run, adjacent processes or trials are merged.
+// mostRows and mostColumns (bound and unbound each) limit the size of the table, for a screen of 80 columns and 24 lines. In
+// a larger run, adjacent processes or trials are merged.
 const (
-	mostRows    = 40
+	mostRows    = 20
 	mostColumns = 15
 )
 
@@ -199,8 +199,8 @@ func (m table) legend() string {
 // meanName is the name of the last row.
 const meanName = "mean"
 
-// tableBlock renders the table as a heat map: the bound trials to the right of the unbound ones if they fit, else
-// below.
+// tableBlock renders the table as a heat map, the bound trials to the right of the unbound ones: the times themselves where they
+// fit, else a digit for each.
 func tableBlock(run *result.Run, opts term.Options) string {
 	m, ok := trialsOf(run).table()
 	if !ok {
@@ -214,48 +214,47 @@ func tableBlock(run *result.Run, opts term.Options) string {
 		cell = max(cell, len(c.name)+1, len(m.show(m.scale.Hi))+1)
 	}
 	const gap = 2 // between the unbound and the bound
-	fits := max(1, (opts.Columns()-2-label)/cell)
-	bands := [][]trialsColumn{m.columns}
-	if 2+label+len(m.columns)*cell+gap > opts.Columns() {
-		bands = nil
-		split := slices.IndexFunc(m.columns, func(c trialsColumn) bool { return c.bound })
-		if split < 0 {
-			split = len(m.columns)
-		}
-		for _, part := range [][]trialsColumn{m.columns[:split], m.columns[split:]} {
-			bands = slices.AppendSeq(bands, slices.Chunk(part, fits))
+	show, scale := m.show, ""
+	width := func() int { return 2 + label + len(m.columns)*cell + gap }
+	if width() > opts.Columns() {
+		show = func(ms float64) string { return strconv.Itoa(m.scale.Level(ms)) }
+		scale = chart.ScaleLine("ms", m.scale, m.palette.Shades, opts)
+		if cell = 2; width() > opts.Columns() {
+			cell = 1
 		}
 	}
 	var block strings.Builder
 	block.WriteString(term.Title("Time of each process's sum in each trial, in ms", opts))
-	for i, band := range bands {
-		if i > 0 {
-			block.WriteByte('\n')
-		}
-		line := func(name string, of func(c trialsColumn) (string, term.Colour)) {
-			fmt.Fprintf(&block, "  %s%s", opts.Paint(term.Dim, name), strings.Repeat(" ", label-len(name)))
-			for n, c := range band {
-				if n > 0 && c.bound != band[n-1].bound {
-					block.WriteString(strings.Repeat(" ", gap))
-				}
-				text, ink := of(c)
-				block.WriteString(strings.Repeat(" ", cell-len([]rune(text))))
-				block.WriteString(opts.Paint(ink, text))
+	line := func(name string, of func(n int, c trialsColumn) (string, term.Colour)) {
+		fmt.Fprintf(&block, "  %s%s", opts.Paint(term.Dim, name), strings.Repeat(" ", label-len(name)))
+		for n, c := range m.columns {
+			if n > 0 && c.bound != m.columns[n-1].bound {
+				block.WriteString(strings.Repeat(" ", gap))
 			}
-			block.WriteByte('\n')
+			text, ink := of(n, c)
+			block.WriteString(opts.Paint(ink, fmt.Sprintf("%*s", cell, text)))
 		}
-		line("", func(c trialsColumn) (string, term.Colour) { return c.name, term.Dim })
-		for row, name := range m.rows {
-			line(name, func(c trialsColumn) (string, term.Colour) {
-				if math.IsNaN(c.at[row]) {
-					return m.show(c.at[row]), ""
-				}
-				return m.show(c.at[row]), m.palette.Shades[m.scale.Level(c.at[row])].Terminal()
-			})
-		}
-		line(meanName, func(c trialsColumn) (string, term.Colour) { return m.show(c.mean), term.Bold })
+		block.WriteByte('\n')
 	}
-	return term.TrimLines(block.String()) + "\n" + term.Paragraph("  ", m.legend(), opts.Columns()-2)
+	line("", func(n int, c trialsColumn) (string, term.Colour) {
+		switch {
+		case scale == "":
+			return c.name, term.Dim
+		case n == 0 || c.bound != m.columns[n-1].bound:
+			return c.name[:1], term.Dim
+		}
+		return "", ""
+	})
+	for row, name := range m.rows {
+		line(name, func(_ int, c trialsColumn) (string, term.Colour) {
+			if math.IsNaN(c.at[row]) {
+				return m.show(c.at[row]), ""
+			}
+			return show(c.at[row]), m.palette.Shades[m.scale.Level(c.at[row])].Terminal()
+		})
+	}
+	line(meanName, func(_ int, c trialsColumn) (string, term.Colour) { return show(c.mean), term.Bold })
+	return term.TrimLines(block.String()) + scale + term.Paragraph("  ", m.legend(), opts.Columns()-2)
 }
 
 // title returns the heading of `gorun bind`.

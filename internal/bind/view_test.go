@@ -10,6 +10,7 @@ import (
 
 	"gorun/internal/render"
 	"gorun/internal/render/chart"
+	"gorun/internal/render/term"
 	"gorun/internal/result"
 )
 
@@ -21,8 +22,8 @@ func TestTable(t *testing.T) {
 	}{
 		{1, 1, 1, 2, ""},
 		{20, 10, 20, 20, ""},
-		{41, 21, 21, 22, "; a row is the mean of up to 2 processes, by the first; a column is the mean of up to 2 trials, by the first"},
-		{200, 10, 40, 20, "; a row is the mean of up to 5 processes, by the first"},
+		{39, 21, 20, 22, "; a row is the mean of up to 2 processes, by the first; a column is the mean of up to 2 trials, by the first"},
+		{200, 10, 20, 20, "; a row is the mean of up to 10 processes, by the first"},
 		{7, 45, 7, 30, "; a column is the mean of up to 3 trials, by the first"},
 	} {
 		all, want := trials{at: map[place]float64{}}, 0.0
@@ -57,6 +58,27 @@ func TestTable(t *testing.T) {
 		assert.Equal(t, want, table{scale: chart.HeatScale{Lo: 0, Hi: hi}}.show(0.3), hi)
 	}
 	assert.Equal(t, "·", table{}.show(math.NaN()))
+}
+
+// Times that have no room are a digit each, in the colour of its place in the scale.
+func TestCompactTable(t *testing.T) {
+	run := &result.Run{}
+	for round := range 10 {
+		for _, bound := range []bool{false, true} {
+			f := Figures{Bound: bound}
+			for process := range 20 {
+				f.Processes = append(f.Processes, Process{Process: process, Seconds: 0.1 + float64(process*round)})
+			}
+			run.Samples = append(run.Samples, result.Sample{Slot: &result.Slot{Round: round}, Values: result.FiguresOf(&f)})
+		}
+	}
+	text := tableBlock(run, term.Options{})
+	assert.Contains(t, text, "\n       A                     B\n  P1   0 0 0 0 0 0 0 0 0 0   0 0 0 0 0 0 0 0 0 0\n")
+	assert.Contains(t, text, "\n  P20  0 7 7 8 8 9 9 9 9 9   0 7 7 8 8 9 9 9 9 9\n")
+	assert.Contains(t, text, "\n  ms, from:  0 100  ")
+	assert.Less(t, strings.Count(text, "\n"), 30)
+	assert.Contains(t, tableBlock(run, term.Options{Colour: true}), term.Options{Colour: true}.Paint(chart.Shades[9].Terminal(), " 9"))
+	assert.Contains(t, tableBlock(run, term.Options{Width: 200}), "  100")
 }
 
 func TestPlan(t *testing.T) {

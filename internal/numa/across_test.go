@@ -100,3 +100,23 @@ func TestPresets(t *testing.T) {
 	assert.Equal(t, 3, r.Cells[0].Do.Row.Mem)
 	assert.Zero(t, r.Schedule.Samples)
 }
+
+// On a machine with one node there are only sizes to compare, unless more is asked for.
+func TestOneNode(t *testing.T) {
+	r := resolved(t, "qemu-cpu2", map[string]string{"access": "random"})
+	assert.Empty(t, r.Warnings)
+	assert.Equal(t, 3, r.Schedule.Samples)
+	var sizes []uint64
+	for _, c := range r.Cells {
+		assert.Empty(t, c.Lacking)
+		assert.Equal(t, result.NumaRow{
+			Row: len(sizes), Mem: Float, CPU: Float, NUMABalancing: KeepSetting, PreferredNode: None,
+			Access: "random", Pages: "4k", BufferBytes: c.Do.Row.BufferBytes,
+		}, c.Do.Row)
+		assert.Zero(t, c.Do.Load)
+		assert.False(t, c.Do.SetBalancing)
+		sizes = append(sizes, c.Do.Row.BufferBytes)
+	}
+	assert.Equal(t, []uint64{32 << 10, 1 << 20, 32 << 20, 256 << 20}, sizes)
+	assert.NotEmpty(t, resolved(t, "qemu-cpu2", map[string]string{"cpu": "0"}).Warnings, "the rows of the RFC")
+}

@@ -30,10 +30,11 @@ var Experiment = experiment.Define(experiment.Definition[Cell]{
 		Long: "A probe only accesses memory, in a new process for each sample, while a load on every CPU keeps\n" +
 			"the kernel's load balancer at work. Rows bind the probe and its memory to nodes, or let them float, with\n" +
 			"NUMA balancing off and on, and with a preferred node if the kernel supports it. Samples of all rows take turns,\n" +
-			"and each row is judged against row [00].",
+			"and each row is judged against row [00]. On a machine with one node, where no memory is far, the time of an\n" +
+			"access is measured by the size of the memory.",
 		Example: "  gorun numa\n" +
 			"  gorun numa --mem 0,1,float --cpu 0,1,float --load 0\n" +
-			"  gorun numa --access chase --buffer 32KiB,1MiB,32MiB,1GiB --mem float --cpu float --load 0\n" +
+			"  gorun numa --preset latency --buffer 32KiB,1MiB,32MiB,1GiB\n" +
 			"  gorun numa --load-only --load 60 --duration 10s",
 	},
 	Sampling: experiment.Sampling{
@@ -97,6 +98,7 @@ type flags struct {
 	nice        experiment.Nice
 
 	given func(name string) bool
+	set   *experiment.FlagSet
 }
 
 // The defaults make a sample of about a third of a second: 10 repetitions of some 20 ns an access, when it has settled.
@@ -122,7 +124,7 @@ func (f *flags) Register(set *experiment.FlagSet) {
 	set.StringVar(&f.preferred, "preferred-node", "", "preferred `nodes`, by commas, and none (default: none, and each)")
 	set.StringVar(&f.preferredBy, "preferred-node-by", PreferredWays[0].Name,
 		"`how` a node is preferred: "+catalog.List(PreferredWays[:]))
-	set.StringVar(&f.preset, "preset", "", "a `table` of the RFC: "+catalog.List(presets[:])+"; sets NUMA balancing")
+	set.StringVar(&f.preset, "preset", "", "a `table`: "+catalog.List(presets[:])+"; those of the RFC set NUMA balancing")
 	set.StringVar(&f.rows, "rows", RowsSome,
 		"`which` nodes --mem, --cpu and --preferred-node have by default on a machine with more than two:\n"+
 			"some (one for each distance from the memory's node) or all")
@@ -159,7 +161,7 @@ func (f *flags) Register(set *experiment.FlagSet) {
 	set.Lists("mem-policy", MemPolicies)
 	set.Lists("first-touch", catalog.Words(FirstTouches[:]))
 	set.Lists("access", AccessNames())
-	f.given = set.Changed
+	f.given, f.set = set.Changed, set
 }
 
 func (f *flags) Validate() error {
@@ -295,7 +297,7 @@ func (f *flags) settles(row result.NumaRow, root fs.FS, support Support) float64
 }
 
 func (f *flags) Resolve(m experiment.Machine) (r experiment.Resolution[Cell], err error) {
-	source := f.fill()
+	source := f.fill(m)
 	rows, support, warnings, err := f.table(m)
 	if err != nil {
 		return r, err
@@ -366,7 +368,10 @@ func (f *flags) Resolve(m experiment.Machine) (r experiment.Resolution[Cell], er
 	case f.blocks:
 		r.Schedule.Order = experiment.Rows
 	}
-	r.Warnings = slices.Concat(r.Warnings, warnings, NeedNodes(m.Machine, m.CPUs))
+	r.Warnings = append(r.Warnings, warnings...)
+	if f.preset != latency {
+		r.Warnings = append(r.Warnings, NeedNodes(m.Machine, m.CPUs)...)
+	}
 	r.Header = func(run *result.Run) { run.NumaRows, run.Caches = rows, caches }
 	return r, nil
 }
@@ -502,7 +507,7 @@ type spec struct {
 func explain(run *result.Run, cells []Cell) {
 	for _, of := range []func(*result.Numa) *result.Warning{
 		func(v *result.Numa) *result.Warning {
-			if v.Migrations == nil {
+			if v.Migrations == nil || isCurve(measuredRows(run)) { // which shows no moves
 				return nil
 			}
 			return v.Migrations.Worse

@@ -244,12 +244,16 @@ func blocks(run *result.Run, options view.Spec, opts term.Options) []string {
 		return []string{view.DoubtsBlock(run, opts)}
 	}
 	some := withSamples(rows)
-	blocks := []string{rfcBlock(run, rows, options, opts), rowLimits(plainRows(rows), opts)}
-	if !isCurve(some) || opts.Verbose {
-		blocks = append(blocks, verdictsBlock(run, rows, options, opts))
-		if !unjudged(run) {
-			blocks = append(blocks, view.ControlBlock(run, opts))
+	if isCurve(some) && !opts.Verbose {
+		return []string{
+			rowLimits(plainRows(rows), opts), latencyBlock(some, run.Caches, opts), loadBlock(some, opts), view.DoubtsBlock(run, opts),
 		}
+	}
+	blocks := []string{
+		rfcBlock(run, rows, options, opts), rowLimits(plainRows(rows), opts), verdictsBlock(run, rows, options, opts),
+	}
+	if !unjudged(run) {
+		blocks = append(blocks, view.ControlBlock(run, opts))
 	}
 	return append(blocks, latencyBlock(some, run.Caches, opts), movesBlock(some, opts), nodeMovesBlock(some, opts),
 		publishedMovesBlock(run, opts),

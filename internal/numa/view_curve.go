@@ -82,7 +82,11 @@ func answer(run *result.Run, _ view.Spec) []view.Statement {
 	if len(parts) == 0 {
 		return nil
 	}
-	statements := []view.Statement{{Text: "An access takes " + strings.Join(parts, "; ") + "."}}
+	text := "An access takes " + strings.Join(parts, "; ") + "."
+	if run.Host.Nodes == 1 {
+		text = "This machine has one node, so no memory is far from a CPU. " + text
+	}
+	statements := []view.Statement{{Text: text}}
 	if doubts := view.Doubtful(run.Samples); doubts != "" {
 		return append(statements, view.Statement{Text: doubts})
 	}

@@ -37,7 +37,7 @@ func (v Views) Markdown(w io.Writer, run *result.Run, _ term.Options) error {
 		of := v.Of(run.Experiment)
 		page.WriteString("\n" + fenced(append(of.Blocks(run, options, opts), heading(run, of, options, opts))...))
 	}
-	for _, warning := range run.Warnings {
+	for _, warning := range result.OneEach(run.Warnings) {
 		page.WriteString("\n> " + term.EscapeMarkdown(warning.Message) + "\n")
 	}
 	_, err = io.WriteString(w, page.String())

@@ -37,6 +37,9 @@ func (v Views) matrixBlocks(run *result.Run, options view.Spec, opts term.Option
 func matrixHeading(run *result.Run, of experiment.View, options view.Spec, opts term.Options) string {
 	m, width := run.Matrix, opts.Columns()
 	title := "gorun matrix " + run.Experiment
+	if len(run.Command) > 0 && (run.Command[0] == run.Experiment || run.Command[0] == "ab") {
+		title = "gorun " + run.Command[0]
+	}
 	compared := []string{units.Things(len(run.Cells), "cell")}
 	if baseline := run.BaselineWords(); baseline != "" {
 		compared = append(compared, baseline)
@@ -50,9 +53,6 @@ func matrixHeading(run *result.Run, of experiment.View, options view.Spec, opts 
 	if m.Title == "" {
 		title += ": " + strings.Join(compared, ", ")
 	} else {
-		if len(run.Command) > 0 && run.Command[0] == run.Experiment {
-			title = "gorun " + run.Experiment // a plain run with several cells
-		}
 		parts = slices.Concat([]string{title}, parts, compared)
 		title = m.Title
 	}

@@ -261,6 +261,7 @@ func (v Views) findingsBlock(run *result.Run, opts term.Options) string {
 
 // warningsBlock is the footnotes. Those with the same hint come together, with the hint after the last.
 func warningsBlock(warnings []result.Warning, opts term.Options) string {
+	warnings = result.OneEach(warnings)
 	if len(warnings) == 0 {
 		return ""
 	}

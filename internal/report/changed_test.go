@@ -112,8 +112,8 @@ func TestViewsOfChangedRuns(t *testing.T) {
 				run.Cells[i].Flags = map[string]string{"work": work}
 			}
 			run.Matrix.Title = ""
-		}, []string{"gorun matrix pair: 3 cells, baseline same-cpu", "!relation"}},
-		{"bind", narrow, func(*result.Run) {}, []string{"A1 A2 A3 P1 #", "B1 B2 B3 P1 #"}},
+		}, []string{"gorun pair: 3 cells, baseline same-cpu", "!relation"}},
+		{"bind", narrow, func(*result.Run) {}, []string{"A B P1 2 7 1 0 1 1 P2"}},
 		{"bind", term.Options{}, func(run *result.Run) {
 			i := slices.IndexFunc(run.Samples, func(s result.Sample) bool { return s.Cell == 1 && s.Round == 1 })
 			invalidate(&run.Samples[i], "process 1 was not on CPU 1")

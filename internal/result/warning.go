@@ -2,6 +2,8 @@ package result
 
 import (
 	"fmt"
+	"slices"
+	"strings"
 
 	"gorun/internal/hint"
 )
@@ -18,4 +20,20 @@ func OddMachine(messages []string) []Warning {
 		warnings[i] = Warning{Code: "odd-machine", Message: message}
 	}
 	return warnings
+}
+
+// OneEach joins the warnings of one kind: those with the same code and hint, and the same words up to a colon.
+func OneEach(warnings []Warning) (kinds []Warning) {
+	for _, w := range warnings {
+		what, which, found := strings.Cut(w.Message, ": ")
+		i := slices.IndexFunc(kinds, func(k Warning) bool {
+			return found && k.Code == w.Code && k.Hint == w.Hint && strings.HasPrefix(k.Message, what+": ")
+		})
+		if i < 0 {
+			kinds = append(kinds, w)
+		} else {
+			kinds[i].Message += "; " + which
+		}
+	}
+	return kinds
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"net"
+	"path"
 	"slices"
 	"strings"
 	"sync"
@@ -104,16 +105,17 @@ func (o *otherRuns) listen() {
 
 // note records a warning about another run; its PID is 0 if it is in another PID namespace.
 func (o *otherRuns) note(pid int) {
-	who := "in another PID namespace, such as a container"
+	who := "one in another PID namespace, such as a container"
 	if pid > 0 {
 		who = fmt.Sprintf("PID %d", pid)
 		if text, err := fs.ReadFile(o.root, fmt.Sprintf("proc/%d/cmdline", pid)); err == nil {
 			words := strings.Split(string(bytes.TrimRight(text, "\x00")), "\x00")
-			who += ": " + hint.Printable(strings.Join(CommandLine(words), " "))
+			words[0] = path.Base(words[0])
+			who += " (" + hint.Printable(strings.Join(CommandLine(words[:min(2, len(words))]), " ")) + ")"
 		}
 	}
 	w := result.Warning{
-		Code: "other-run", Message: fmt.Sprintf("another run of gorun measured at the same time (%s)", who),
+		Code: "other-run", Message: "another run of gorun measured at the same time: " + who,
 		Hint: "runs at the same time disturb each other's figures: run one after the other, for example with flock(1)",
 	}
 	o.mutex.Lock()

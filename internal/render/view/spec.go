@@ -95,7 +95,7 @@ func OptionsTitle(run *result.Run, options Spec) (title string, parts []string) 
 
 // Option shows an option as its flag's words, "split contiguous"; a switch is its name alone.
 func Option(name, text string) string {
-	if text == "true" {
+	if text == "true" && name != "command" {
 		return strings.ReplaceAll(name, "_", " ")
 	}
 	if trimmed, timed := strings.CutSuffix(name, "_seconds"); timed {
