@@ -48,6 +48,18 @@ func (o *ordered) UnmarshalJSON(text []byte) error {
 	return nil
 }
 
+// schemaSummary is the beginning of the topic.
+const schemaSummary = "" +
+	"- `samples[].seconds`: the wall time of each sample; `.user_seconds` and `.system_seconds` are its CPU time\n" +
+	"- `samples[].cell`: the index in `cells` of what was measured; absent in a run of one cell\n" +
+	"- `samples[].values`: the figures of the experiment\n" +
+	"- `samples[].quality`: `.verdict` is `valid`, `suspect` or `invalid`, and `.reasons` says why\n" +
+	"- `summary`, `cells[].summary`: `.seconds.median` and others, over the samples\n" +
+	"- `cells[].verdict`: `.kind`, and the interval of the ratio to the baseline: `.typical.ratio`, `.lo`, `.hi`\n" +
+	"- `findings`, `warnings`: `[].message`, in words\n" +
+	"- `host`: the machine\n" +
+	"- `partial`: the run was interrupted\n"
+
 // schemaTopic describes the JSON that gorun writes: a table of the keys of each object.
 func schemaTopic() topic {
 	var schema struct {
@@ -59,6 +71,7 @@ func schemaTopic() topic {
 	}
 	var text strings.Builder
 	fmt.Fprintf(&text, "%s\n\nThe schema itself, for programs, is internal/result/schema.json of gorun's source.\n", schema.Description)
+	text.WriteString("\nWhat most readers need of a run:\n\n" + schemaSummary)
 	for _, object := range schema.Defs {
 		fmt.Fprintf(&text, "\n## %s\n\n%s\n\n| key | type | meaning |\n| --- | --- | --- |\n", object.name, object.Description)
 		for _, key := range object.Properties {

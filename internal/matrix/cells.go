@@ -38,6 +38,13 @@ func (s Spec) Cells(flags []Flag) (cells []result.Cell, baseline int, err error)
 		if len(flags) > 0 {
 			way += fmt.Sprintf(", such as --%s A,B", flags[0].Name)
 		}
+		for _, g := range groups {
+			for _, axis := range g.Axes {
+				if len(axis.Values) == 1 && strings.Contains(axis.Values[0], ",") { // a list
+					way = fmt.Sprintf("--%s '%s' has several values", axis.Flag, strings.ReplaceAll(axis.Values[0], ",", " "))
+				}
+			}
+		}
 		return nil, 0, hint.With(fmt.Errorf("a matrix has at least 2 cells, and this one has %d", len(cells)), way)
 	}
 	known.describe(cells)

@@ -160,6 +160,7 @@ func TestCellsErrors(t *testing.T) {
 	}{
 		{spec(axis("workers", "1")), "at least 2 cells, and this one has 1", "several values"},
 		{matrix.Spec{}, "at least 2 cells, and this one has 0", "several values"},
+		{spec(axis("workers", "1"), axis("pin-cpus", "0,1")), "at least 2 cells, and this one has 1", "--pin-cpus '0 1' has several values"},
 		{spec(axis("wrokers", "1", "2")), `gorun primes has no flag "wrokers"`, "--limit, --workers,"},
 		{spec(axis("workers")), "--workers has no value", ""},
 		{spec(axis("pin-cpus", "")), "--pin-cpus has an empty value", ""},

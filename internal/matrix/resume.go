@@ -34,7 +34,7 @@ func Resumable(recorded, now *result.Run) []result.Difference {
 	}
 	differ("experiment", recorded.Experiment, now.Experiment)
 	if recorded.Matrix == nil {
-		differ("matrix", "no cells", units.Things(len(now.Cells), "cell"))
+		differ("", "no cells", units.Things(len(now.Cells), "cell"))
 		return differences
 	}
 	m, n := recorded.Matrix, now.Matrix
@@ -48,13 +48,12 @@ func Resumable(recorded, now *result.Run) []result.Difference {
 	differ("margin", number(m.Margin), number(n.Margin))
 	differ("alpha", number(m.Alpha), number(n.Alpha))
 	differ("figures", figures(m), figures(n))
-	differ("cells", units.Things(len(recorded.Cells), "cell"), units.Things(len(now.Cells), "cell"))
-	if len(recorded.Cells) != len(now.Cells) {
-		return differences
+	if n := len(now.Cells); len(recorded.Cells) != n {
+		return append(differences, result.Difference{A: units.Things(len(recorded.Cells), "cell"), B: strconv.Itoa(n)})
 	}
 	for i := range recorded.Cells {
 		before, after := command(recorded.Cells[i]), command(now.Cells[i])
-		differ("cell "+strconv.Itoa(i), before, after)
+		differ("cell "+strconv.Itoa(i)+":", before, after)
 		if before != after {
 			return differences
 		}

@@ -25,17 +25,17 @@ func TestResumable(t *testing.T) {
 			is("warmup", "1, cut after 0.05 s", "1"),
 		},
 		"experiment":    {func(_, now *result.Run) { now.Experiment = "memory" }, is("experiment", "primes", "memory")},
-		"no matrix":     {func(r, _ *result.Run) { r.Matrix = nil }, is("matrix", "no cells", "3 cells")},
+		"no matrix":     {func(r, _ *result.Run) { r.Matrix = nil }, is("", "no cells", "3 cells")},
 		"seed":          {func(_, now *result.Run) { now.Seed = 9 }, is("seed", "7", "9")},
 		"samples":       {func(_, now *result.Run) { now.Matrix.Rounds = 5 }, is("samples", "0", "5")},
 		"precision":     {func(_, now *result.Run) { now.Matrix.Precision = 0.015 }, is("precision", "0.02", "0.015")},
 		"margin":        {func(_, now *result.Run) { now.Matrix.Margin = 0.1 }, is("margin", "0.02", "0.1")},
 		"alpha":         {func(_, now *result.Run) { now.Matrix.Alpha = 0.01 }, is("alpha", "0.05", "0.01")},
-		"a cell less":   {func(_, now *result.Run) { now.Cells = now.Cells[:2] }, is("cells", "3 cells", "2 cells")},
-		"a single cell": {func(r, _ *result.Run) { r.Cells = r.Cells[2:] }, is("cells", "1 cell", "3 cells")},
+		"a cell less":   {func(_, now *result.Run) { now.Cells = now.Cells[:2] }, is("", "3 cells", "2")},
+		"a single cell": {func(r, _ *result.Run) { r.Cells = r.Cells[2:] }, is("", "1 cell", "3")},
 		"cells": {func(_, now *result.Run) {
 			now.Cells[1].Command, now.Cells[2].Command = now.Cells[2].Command, now.Cells[1].Command
-		}, is("cell 1", "primes --workers=1", "primes --workers=2")},
+		}, is("cell 1:", "primes --workers=1", "primes --workers=2")},
 		"baseline": {func(_, now *result.Run) { now.Matrix.Baseline = 2 }, is("baseline", "--workers 0", "--workers 2")},
 		"figures": {func(_, now *result.Run) {
 			now.Matrix.Figures = []result.Figure{{Column: "cpu_seconds", Label: "CPU time"}}

@@ -196,8 +196,8 @@ func TestWriteErrorsAreReported(t *testing.T) {
 func TestPlacementText(t *testing.T) {
 	done := result.Placement{Requested: "node 1", Verified: true, Checked: 3}
 	for want, second := range map[string]result.Placement{
-		"node 1: as asked in 6 read-backs":                                  done,
-		"2 different ones: as asked in 6 read-backs":                        {Requested: "node 2", Verified: true, Checked: 3},
+		"node 1: read back as asked":                                        done,
+		"read back as asked in each sample":                                 {Requested: "node 2", Verified: true, Checked: 3},
 		"node 1: not read back":                                             {Requested: "node 1"},
 		"node 1: not what was asked in 1 of 2 samples: 1; 2; 3":             {Requested: "node 1", Mismatches: []string{"1", "2", "2", "3", "4"}},
 		"node 1: as asked at first; then CPU 1 went offline":                {Requested: "node 1", Verified: true, Mismatches: []string{"CPU 1 went offline"}},

@@ -143,8 +143,9 @@ func placementText(samples []result.Sample, opts term.Options) string {
 		return ""
 	}
 	asked := samples[0].Placement.Requested
-	if n := requests(samples); n > 1 {
-		asked = fmt.Sprintf("%d different ones", n)
+	settings := requests(samples)
+	if settings > 1 {
+		asked = units.Things(settings, "setting")
 	}
 	checked, differing, unread, ignored, why := 0, 0, 0, 0, ""
 	var mismatches []string
@@ -186,7 +187,13 @@ func placementText(samples []result.Sample, opts term.Options) string {
 		return fmt.Sprintf("%s: accepted, and %s effect in %d of %d samples: %s",
 			asked, opts.Paint(term.Yellow, "without"), ignored, len(samples), why)
 	case checked > 0:
-		return fmt.Sprintf("%s: as asked in %d read-backs", asked, checked)
+		if opts.Verbose {
+			return fmt.Sprintf("%s: read back as asked, %s", asked, units.Things(checked, "time"))
+		}
+		if settings > 1 {
+			return "read back as asked in each sample"
+		}
+		return asked + ": read back as asked"
 	}
 	return asked
 }

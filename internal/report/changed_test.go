@@ -120,7 +120,7 @@ func TestViewsOfChangedRuns(t *testing.T) {
 			run.Samples[i].Placement.Verified, run.Samples[i].Placement.Mismatches = false, []string{"process 1 was elsewhere"}
 		}, []string{
 			"A1 A2 A3 B1 B3", "invalid: process 1 was not on CPU 1",
-			"2 different ones: not what was asked in 1 of 6 samples: process 1 was elsewhere",
+			"2 settings: not what was asked in 1 of 6 samples: process 1 was elsewhere",
 		}},
 		{"bind", term.Options{}, func(run *result.Run) {
 			run.Matrix.Order = result.Order{}

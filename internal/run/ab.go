@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"os/exec"
 	"slices"
 	"strconv"
 	"strings"
@@ -12,6 +13,7 @@ import (
 	"gorun/internal/hint"
 	"gorun/internal/matrix"
 	"gorun/internal/result"
+	"gorun/internal/shell"
 )
 
 // NewAB returns `gorun ab`: a matrix of an experiment whose positional arguments are commands. Each command is a
@@ -70,6 +72,9 @@ func (c *commands) groups(texts []string, given func(flag string) []string) (gro
 	}
 	params, err := c.parameters()
 	if err != nil {
+		return nil, err
+	}
+	if err := onePerArgument(texts); err != nil && len(given("shell")) == 0 {
 		return nil, err
 	}
 	used := make([]bool, len(params))
@@ -221,4 +226,21 @@ func (c *commands) columns(axes []matrix.Axis) []result.Column {
 		}
 	}
 	return columns
+}
+
+// onePerArgument returns an error if arguments are the words of one command, as in `gorun ab sort FILE`: a program, and a word that
+// is none.
+func onePerArgument(texts []string) error {
+	for i, text := range texts {
+		word := func(text string) bool { return !strings.ContainsAny(text, " \t\n{'\"\\") }
+		if i == 0 || !word(text) || !word(texts[i-1]) || shell.Builtin(text) != "" {
+			continue
+		}
+		_, missing := exec.LookPath(text)
+		if _, err := exec.LookPath(texts[i-1]); err == nil && missing != nil {
+			return hint.With(fmt.Errorf("command %d: %w", i+1, missing), "each command is one argument, with its own arguments in quotes: "+
+				shell.Join([]string{"gorun", "ab", texts[i-1] + " " + text, "COMMAND B"}))
+		}
+	}
+	return nil
 }

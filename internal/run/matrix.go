@@ -220,7 +220,7 @@ func (c *Matrix) spec() (spec matrix.Spec, err error) {
 		spec.Columns = c.commands.columns(axes)
 		if len(spec.Groups) == 1 && len(spec.Columns) == 1 {
 			return spec, hint.Usage(hint.With(errors.New("one command is nothing to compare"),
-				"give another command, or several values of a flag: --placement unbound,one-cpu"))
+				"give another command, each with its arguments in quotes, as 'sort FILE', or several values of a flag: --placement unbound,one-cpu"))
 		}
 	}
 	for _, text := range c.exclude {

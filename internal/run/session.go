@@ -158,7 +158,7 @@ func (s *session) continueJournal(ctx context.Context, o *Options) error {
 	if o.resume {
 		words := []string{}
 		for _, d := range matrix.Resumable(recording.Run, s.run) {
-			words = append(words, fmt.Sprintf("%s was %s and is %s", d.What, d.A, d.B))
+			words = append(words, fmt.Sprintf("the journal has %s; this command has %s", strings.TrimSpace(d.What+" "+d.A), d.B))
 		}
 		differs = strings.Join(words, "; ")
 	}

@@ -54,7 +54,7 @@ func RatioForest(run *result.Run) (Figure, bool) {
 	switch run.Matrix.Datum {
 	case "":
 	case result.DatumMetric:
-		what = "metric"
+		what = view.MetricName(run)
 	default:
 		what = "time"
 	}
