@@ -12,10 +12,19 @@ import (
 type Source interface {
 	// Register adds flags that are the same for all cells.
 	Register(*FlagSet)
-	// Open does the work. The arguments are those other than flags; recorded is the run that is to be continued; nil: none.
-	Open(ctx context.Context, s Setting, args []string, recorded *result.Run) (Found, error)
+	// Open does the work.
+	Open(ctx context.Context, o Opening) (Found, error)
 	// Close removes what Open left, also after an error of Open.
 	Close() error
+}
+
+// Opening is what a Source is asked for.
+type Opening struct {
+	Setting
+	Args     []string          // those other than flags
+	Recorded *result.Run       // the run that is to be continued; nil: none
+	Dry      bool              // for a plan: nothing of the user's is built or run
+	Doing    func(what string) // shows what is being done
 }
 
 // Found describes what a Source found.

@@ -133,6 +133,9 @@ func (s *Source) call(ctx context.Context, of side, argv ...string) ([]byte, err
 
 // given takes test binaries that the user has built. They run in the working directory.
 func (s *Source) given(args []string) error {
+	if s.setting.Dry {
+		return hint.Usage(hint.With(errors.New("--dry-run: the benchmarks of a test binary are known only by running it"), "--estimate does that, and prints the plan"))
+	}
 	paths := args
 	if s.base != "" {
 		paths = append([]string{s.base}, args...)
@@ -170,10 +173,18 @@ type listed struct {
 // benches matches the beginning of a benchmark.
 var benches = regexp.MustCompile(`(?m)^[ \t]*func[ \t]+Benchmark`)
 
+// tests returns the paths of a package's test files.
+func (l listed) tests() (paths []string) {
+	for _, name := range slices.Concat(l.TestGoFiles, l.XTestGoFiles) {
+		paths = append(paths, filepath.Join(l.Dir, name))
+	}
+	return paths
+}
+
 // hasBenchmarks reports whether a package's test files seem to have benchmarks.
 func (l listed) hasBenchmarks() bool {
-	return slices.ContainsFunc(slices.Concat(l.TestGoFiles, l.XTestGoFiles), func(name string) bool {
-		text, err := os.ReadFile(filepath.Join(l.Dir, name))
+	return slices.ContainsFunc(l.tests(), func(path string) bool {
+		text, err := os.ReadFile(path)
 		return err != nil || benches.Match(text)
 	})
 }
@@ -226,12 +237,15 @@ func (s *Source) build(ctx context.Context, i int, args []string) error {
 		if err != nil {
 			return err
 		}
-		b := binary{pkg: l.ImportPath, dir: l.Dir, path: filepath.Join(s.folder.Path, fmt.Sprintf("%d-%d.test", i, len(side.packages)))}
-		if err := s.link(ctx, in, b.path, l.ImportPath); err != nil {
-			return hint.With(fmt.Errorf("%s does not build: %w", cmp.Or(side.name, workTree), err), cmp.Or(hint.Of(err), side.lacks))
-		}
-		if b.sum, err = sum(b.path); err != nil {
-			return err
+		b := binary{pkg: l.ImportPath, dir: l.Dir, path: filepath.Join(s.folder.Path, fmt.Sprintf("%d-%d.test", i, len(side.packages))), tests: l.tests()}
+		if !s.setting.Dry {
+			s.setting.Doing("building " + strings.TrimSpace(side.name+" "+l.ImportPath))
+			if err := s.link(ctx, in, b.path, l.ImportPath); err != nil {
+				return hint.With(fmt.Errorf("%s does not build: %w", cmp.Or(side.name, workTree), err), cmp.Or(hint.Of(err), side.lacks))
+			}
+			if b.sum, err = sum(b.path); err != nil {
+				return err
+			}
 		}
 		side.binaries[folder], side.packages = b, append(side.packages, folder)
 	}

@@ -5,6 +5,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
 	"math"
 	"regexp"
 	"slices"
@@ -112,6 +115,9 @@ const patience = 30 * time.Second
 // list finds the benchmarks of a package: each top-level one is run by itself, so that it does not end the others.
 func (s *Source) list(ctx context.Context, i int, folder string) (found []benchmark, err error) {
 	of := s.sides[i].binaries[folder]
+	if s.setting.Dry {
+		return s.read(folder, of)
+	}
 	o, err := s.execute(ctx, of, patience, "-test.list=.")
 	if err != nil {
 		return nil, err
@@ -139,6 +145,32 @@ func (s *Source) list(ctx context.Context, i int, folder string) (found []benchm
 	return found, nil
 }
 
+// read finds the top-level benchmarks in the source of a package. Those below them are known only when they run.
+func (s *Source) read(folder string, of binary) (found []benchmark, err error) {
+	pattern := split(s.bench)
+	for _, path := range of.tests {
+		file, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.SkipObjectResolution)
+		if err != nil {
+			return nil, err
+		}
+		for _, declared := range file.Decls {
+			f, is := declared.(*ast.FuncDecl)
+			if !is || f.Recv != nil || !isBenchmark.MatchString(f.Name.Name) || len(pattern.of(f.Name.Name)) == 0 {
+				continue
+			}
+			b := benchmark{folder: folder, pkg: of.pkg, name: f.Name.Name}
+			if s.cpu == "" {
+				found = append(found, b)
+			}
+			for _, text := range s.procs() {
+				b.procs, _ = strconv.Atoi(text) // it is a number
+				found = append(found, b)
+			}
+		}
+	}
+	return found, nil
+}
+
 // isBenchmark matches the name of a top-level benchmark.
 var isBenchmark = regexp.MustCompile(`^Benchmark[\pL\pN_]*$`)
 
@@ -152,6 +184,7 @@ func (s *Source) try(ctx context.Context, i int, folder, top string, of pattern)
 	}
 	binary, parents := s.sides[i].binaries[folder], map[string]bool{}
 	for {
+		s.setting.Doing("listing " + s.title(benchmark{pkg: binary.pkg, name: top}))
 		args := []string{"-test.bench=" + of.String(), "-test.benchtime=1x"}
 		if len(skip) > 0 {
 			args = append(args, "-test.skip="+strings.Join(skip, "|"))
@@ -235,7 +268,8 @@ func (s *Source) pilot(ctx context.Context, piece time.Duration, iterations int,
 	var left []benchmark
 	for _, b := range s.benchmarks {
 		b.repeats = cmp.Or(iterations, s.recorded(b, recorded))
-		if b.repeats == 0 {
+		if b.repeats == 0 && !s.setting.Dry {
+			s.setting.Doing("timing " + s.title(b))
 			of := s.sides[0].binaries[b.folder]
 			args := []string{"-test.bench=" + exact(b.name), fmt.Sprintf("-test.benchtime=%v", piece)}
 			if b.procs > 0 {

@@ -31,7 +31,7 @@ type Source struct {
 	layouts   int
 
 	ldflags    []string // the user's own, of the linker
-	setting    experiment.Setting
+	setting    experiment.Opening
 	folder     *guardian.Folder
 	sides      []side // the base first, if there is one
 	benchmarks []benchmark
@@ -55,6 +55,8 @@ type binary struct {
 	path string
 	dir  string // of the package
 	sum  string // the beginning of its SHA-256
+
+	tests []string // the paths of the package's test files
 }
 
 // benchmark is a benchmark that all sides have.
@@ -84,19 +86,19 @@ func (s *Source) Register(set *experiment.FlagSet) {
 }
 
 // Open builds the test binaries, and finds the benchmarks that all sides have.
-func (s *Source) Open(ctx context.Context, setting experiment.Setting, args []string, recorded *result.Run) (f experiment.Found, err error) {
-	s.setting = setting
+func (s *Source) Open(ctx context.Context, o experiment.Opening) (f experiment.Found, err error) {
+	s.setting = o
 	target, times, err := s.validate()
 	if err != nil {
 		return f, hint.Usage(err)
 	}
-	if err := s.prepare(ctx, args); err != nil {
+	if err := s.prepare(ctx, o.Args); err != nil {
 		return f, err
 	}
 	if err := s.find(ctx); err != nil {
 		return f, err
 	}
-	if err := s.pilot(ctx, target, times, recorded); err != nil {
+	if err := s.pilot(ctx, target, times, o.Recorded); err != nil {
 		return f, err
 	}
 	s.warnings = append(s.warnings, s.losses()...)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync/atomic"
 
 	"gorun/internal/experiment"
 	"gorun/internal/hint"
@@ -55,13 +56,19 @@ func (c *Matrix) find(ctx context.Context) error {
 	if c.resume { // an error in reading it is reported when the journal is opened
 		recorded, _ = result.ReadHeader(c.out)
 	}
+	var doing atomic.Pointer[string]
+	doing.Store(new(string))
 	if !c.quiet {
-		p := term.Progress{What: c.x.Name + ": building, and listing", Live: func() (live result.Live) { return live }}
+		p := term.Progress{
+			What: c.x.Name, Now: func() string { return *doing.Load() }, Live: func() (live result.Live) { return live },
+		}
 		defer p.Start(c.env.Stderr, c.env.Progress)()
 	}
 	c.settleSeed(false)
 	s := experiment.Setting{Root: c.env.Root, Machine: m.Machine, Self: c.env.Self, Environ: c.env.Environ(), Seed: c.seed}
-	c.sourced.found, err = c.sourced.source.Open(ctx, s, c.args, recorded)
+	c.sourced.found, err = c.sourced.source.Open(ctx, experiment.Opening{
+		Setting: s, Args: c.args, Recorded: recorded, Dry: c.dryRun && !c.estimate, Doing: func(what string) { doing.Store(&what) },
+	})
 	if ctx.Err() != nil {
 		return ErrInterrupted
 	}
