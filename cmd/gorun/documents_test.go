@@ -176,7 +176,10 @@ func scriptOf(commands []string, recorded *txtar.Archive) *txtar.Archive {
 	return &script
 }
 
-// blocks returns the lines within the code blocks of a document.
+// quoted matches a command in a row of README's table of questions.
+var quoted = regexp.MustCompile("`(gorun [^`]*)`")
+
+// blocks returns the lines within the code blocks of a document, and of README's table the commands that can be executed as they are.
 func blocks(t *testing.T, document string) []string {
 	t.Helper()
 	file, err := os.Open(document)
@@ -192,6 +195,12 @@ func blocks(t *testing.T, document string) []string {
 			lines = append(lines, step.ReplaceAllString(scan.Text(), ""))
 		case inside:
 			lines = append(lines, scan.Text())
+		case document == readme && strings.HasPrefix(scan.Text(), "| "):
+			for _, command := range quoted.FindAllStringSubmatch(scan.Text(), -1) {
+				if !strings.Contains(command[1], "COMMAND") {
+					lines = append(lines, command[1])
+				}
+			}
 		}
 	}
 	return lines
