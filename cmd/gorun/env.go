@@ -11,9 +11,6 @@ import (
 	"gorun/internal/sysfs"
 )
 
-// meeting is the name of the abstract socket by which runs notice each other. Tests, which run at once, use another one.
-var meeting = "gorun/run"
-
 // env is the environment of a command: its streams, its clock, its machine. Tests replace parts of it.
 type env = run.Env
 
@@ -26,6 +23,6 @@ func defaultEnv() env {
 		Now:      time.Now,
 		Self:     child.Self{Path: "/proc/self/exe", Argv: os.Args[:1]}, // this one, even if the file was replaced
 		Environ:  os.Environ,
-		Tool:     tool(), Views: views, Meeting: meeting,
+		Tool:     tool(), Views: views,
 	}
 }

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -91,11 +90,6 @@ var faults = []fault{
 	{
 		"a byte of the journal changes, or its end is cut off", "what reads it refuses it and names the line; a last line that " +
 			"is broken is left out", []string{"line N is broken: its checksum is …"}, "the last line", damagedJournal,
-	},
-	{
-		"two runs measure at once", "each reports the other one; where they share CPUs, the samples are suspect",
-		[]string{"another run of gorun measured at the same time: PID N (…)"},
-		nothing, twoRuns,
 	},
 	{"the clock is set", "durations stay right", nil, nothing, steppingClock},
 }
@@ -316,42 +310,6 @@ func removedJournal(t *testing.T, f fault) {
 	var run result.Run
 	require.NoError(t, json.Unmarshal(h.stdout.Bytes(), &run))
 	assert.Len(t, run.Samples, 6, "two rounds of two cells and the control")
-}
-
-// Two runs that measure at once report each other, whichever began first. A run that another run's command starts is not
-// reported.
-func twoRuns(t *testing.T, f fault) {
-	apart := func(args ...string) *exec.Cmd {
-		cmd := gorunCommand(args...)
-		cmd.Env = append(os.Environ(), fmt.Sprintf("GORUN_TEST_MEETING=gorun/%s/%d", t.Name(), os.Getpid()))
-		return cmd
-	}
-	const args = "primes --limit 3000 --warmup 0"
-	first := harm(t, t.TempDir(), args, apart)
-	first.awaitAfter(0, true)
-	second := harm(t, t.TempDir(), args, apart)
-	second.awaitAfter(0, true)
-	for _, runs := range [][2]*harmed{{second, first}, {first, second}} {
-		var met []string
-		for _, w := range runs[0].end().Warnings {
-			if w.Code == "other-run" {
-				met = append(met, w.Message)
-			}
-		}
-		require.Len(t, met, 1)
-		assert.Regexp(t, f.report(), met[0])
-		assert.Contains(t, met[0], fmt.Sprintf("PID %d: gorun primes --limit 3000 ", runs[1].cmd.Process.Pid))
-	}
-
-	inner := filepath.Join(t.TempDir(), "inner")
-	within := apart("matrix", "exec", "--nice", "0,1", "--samples", "2", "--warmup", "0", "--quiet", "--format", "json",
-		"--", "sh", "-c", "gorun primes --limit 1000 --samples 1 --quiet --format json >>"+inner)
-	out, err := within.CombinedOutput()
-	require.NoError(t, err, "%s", out)
-	shown, err := os.ReadFile(inner)
-	require.NoError(t, err)
-	assert.Contains(t, string(shown), `"samples"`)
-	assert.NotContains(t, string(out)+string(shown), "other-run")
 }
 
 // damagedJournal changes a byte of a journal. internal/result and internal/journal test the changes of each kind of byte.

@@ -34,7 +34,6 @@ func TestMain(m *testing.M) {
 	if name := filepath.Base(os.Args[0]); name != "gorun" && name != "without" {
 		notIgnored()
 	}
-	meeting = os.Getenv("GORUN_TEST_MEETING")
 	testscript.Main(m, map[string]func(){"gorun": main, "without": linuxtest.Main})
 }
 

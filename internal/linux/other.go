@@ -131,11 +131,3 @@ func MaySetKernelFile(path string, _ int) error { return unsupported("set " + pa
 
 // SetKernelFile needs Linux.
 func SetKernelFile(path string, _ int) error { return unsupported("set " + path) }
-
-// PeerPID needs Linux.
-func PeerPID(syscall.Conn) (int, error) {
-	return 0, unsupported("read the PID of a socket's peer")
-}
-
-// Ancestors needs Linux.
-func Ancestors() map[int]bool { return nil }

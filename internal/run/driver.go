@@ -116,8 +116,6 @@ func drive(ctx context.Context, e Env, o *Options, p plan) (err error) {
 		return hint.With(fmt.Errorf("this gorun was built without cgo and has no C code, which gorun %s needs", d.x.Name),
 			"build it with a C compiler and CGO_ENABLED=1")
 	}
-	d.others = findOtherRuns(d.env.Root, d.env.Meeting)
-	d.onClose(d.others.Close)
 	watch, err := d.settle()
 	if err != nil {
 		return err
@@ -131,7 +129,6 @@ func drive(ctx context.Context, e Env, o *Options, p plan) (err error) {
 	if d.passed {
 		ctx = context.WithoutCancel(ctx)
 	}
-	d.warn(d.others.warnings())
 	if is, err := linux.GetAffinity(os.Getpid()); err == nil {
 		d.had = is.Intersect(d.cpus)
 	}
@@ -147,7 +144,6 @@ func drive(ctx context.Context, e Env, o *Options, p plan) (err error) {
 	if err := d.sample(ctx); err != nil {
 		return err
 	}
-	d.warn(d.others.warnings())
 	if err := d.judge(); err != nil {
 		return err
 	}

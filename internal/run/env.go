@@ -29,7 +29,6 @@ type Env struct {
 	Environ        func() []string
 	Tool           result.Tool
 	Views          render.Views
-	Meeting        string // the address at which simultaneous runs find each other; "": none
 }
 
 // Errors that are not printed because their cause has been shown.

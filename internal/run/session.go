@@ -32,7 +32,6 @@ type session struct {
 	ended    int   // samples in the journal when it ended; -1: it did not end
 	begun    bool  // the journal has a header
 	unkept   error // of the journal, which ends the run
-	others   *otherRuns
 	server   *metrics.Server
 	textfile *metrics.Textfile
 	exports  []func() error // write the result into the files that flags name
