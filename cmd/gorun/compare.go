@@ -134,10 +134,10 @@ func runCompare(_ context.Context, o *compareOptions) error {
 	}
 	comparison.Tool = tool()
 	if len(o.failOn) > 0 {
-		if err := o.failOn.Check(sides[0].Run.Matrix); err != nil {
+		if err := o.failOn.Check(sides[0].Run); err != nil {
 			return err
 		}
-		comparison.Gate = o.failOn.GateBetween(sides[0].Run.Matrix, comparison.Cells)
+		comparison.Gate = o.failOn.GateBetween(sides[0].Run, comparison.Cells)
 		fmt.Fprintln(o.env.Stderr, comparison.Gate)
 	}
 	if err := render.Comparison(o.env.Stdout, comparison, o.format, o.env.Show); err != nil {
@@ -166,7 +166,7 @@ func (o *compareOptions) judge(side matrix.Side) error {
 		}
 	}
 	if side.Run.Matrix != nil {
-		if err := o.failOn.Check(side.Run.Matrix); err != nil {
+		if err := o.failOn.Check(side.Run); err != nil {
 			return err
 		}
 	}

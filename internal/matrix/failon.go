@@ -77,11 +77,14 @@ func (f *FailOn) Type() string { return "verdicts" }
 
 // figureNames returns the names by which --fail-on calls the figures of a run, each with the figure's column; "" is that of the
 // deciding figure.
-func figureNames(m *result.Matrix) (names [][2]string) {
-	if m.Datum != "" {
-		names = append(names, [2]string{m.Datum, ""})
+func figureNames(run *result.Run) (names [][2]string) {
+	if datum := run.Matrix.Datum; datum != "" {
+		names = append(names, [2]string{datum, ""})
+		if name := run.MetricName(); datum == result.DatumMetric && name != datum {
+			names = append(names, [2]string{name, ""})
+		}
 	}
-	for _, f := range m.Figures {
+	for _, f := range run.Matrix.Figures {
 		switch f.Column {
 		case column.CPU.Name:
 			names = append(names, [2]string{"cpu", f.Column})
@@ -95,8 +98,8 @@ func figureNames(m *result.Matrix) (names [][2]string) {
 }
 
 // column returns the column of the figure that a condition names; "": the deciding figure.
-func (f failure) column(m *result.Matrix) (name string, found bool) {
-	names := figureNames(m)
+func (f failure) column(run *result.Run) (name string, found bool) {
+	names := figureNames(run)
 	i := slices.IndexFunc(names, func(n [2]string) bool { return n[0] == f.figure })
 	if f.figure == "" || i < 0 {
 		return "", f.figure == ""
@@ -105,11 +108,11 @@ func (f failure) column(m *result.Matrix) (name string, found bool) {
 }
 
 // Check returns an error if a run does not judge a figure that is named.
-func (f FailOn) Check(m *result.Matrix) error {
+func (f FailOn) Check(run *result.Run) error {
 	for _, condition := range f {
-		if _, found := condition.column(m); !found {
+		if _, found := condition.column(run); !found {
 			var names []string
-			for _, n := range figureNames(m) {
+			for _, n := range figureNames(run) {
 				names = append(names, n[0])
 			}
 			return hint.Flag("fail-on", condition.String(), hint.With(fmt.Errorf("this run does not judge %q", condition.figure),
@@ -140,11 +143,11 @@ func (f FailOn) Gate(run *result.Run) *result.Gate {
 			return v, judged
 		}})
 	}
-	return f.GateOf(run.Matrix, cells)
+	return f.GateOf(run, cells)
 }
 
 // GateBetween returns what --fail-on found between two runs; nil: it was not given.
-func (f FailOn) GateBetween(m *result.Matrix, cells []result.ComparedCell) *result.Gate {
+func (f FailOn) GateBetween(run *result.Run, cells []result.ComparedCell) *result.Gate {
 	var all []Compared
 	for _, cell := range cells {
 		all = append(all, Compared{Name: cell.A, Verdict: func(column string) (stats.Verdict, bool) {
@@ -158,22 +161,22 @@ func (f FailOn) GateBetween(m *result.Matrix, cells []result.ComparedCell) *resu
 			return cell.Figures[i].Verdict, true
 		}})
 	}
-	return f.GateOf(m, all)
+	return f.GateOf(run, all)
 }
 
-// GateOf returns what --fail-on found among cells that were compared as in this matrix; nil: it was not given.
-func (f FailOn) GateOf(m *result.Matrix, cells []Compared) *result.Gate {
+// GateOf returns what --fail-on found among cells that were compared as in this run; nil: it was not given.
+func (f FailOn) GateOf(run *result.Run, cells []Compared) *result.Gate {
 	if len(f) == 0 {
 		return nil
 	}
 	gate := &result.Gate{Condition: f.String(), Result: result.GatePassed}
 	why := map[string][]string{}
 	for _, condition := range f {
-		if m == nil {
+		if run.Matrix == nil {
 			break // nothing is compared
 		}
-		name, _ := condition.column(m)
-		some := slices.ContainsFunc(m.Figures, func(other result.Figure) bool { return other.Column == name && other.Cells > 0 })
+		name, _ := condition.column(run)
+		some := slices.ContainsFunc(run.Matrix.Figures, func(other result.Figure) bool { return other.Column == name && other.Cells > 0 })
 		for _, cell := range cells {
 			v, judged := cell.Verdict(name)
 			if !judged && some {

@@ -64,7 +64,7 @@ func TestFailOn(t *testing.T) {
 		f := failOn(t, text)
 		got := map[string]string{}
 		for _, v := range all {
-			gate := f.GateOf(&result.Matrix{}, one(v.verdict))
+			gate := f.GateOf(&result.Run{Matrix: &result.Matrix{}}, one(v.verdict))
 			if got[gate.Result] != "" {
 				got[gate.Result] += " "
 			}
@@ -86,14 +86,14 @@ func TestFailOnFigures(t *testing.T) {
 	more := stats.Verdict{Kind: stats.Slower, Typical: stats.Effect{Ratio: 3, Lo: 2.7, Hi: 4}, Step: 0.001, Amount: true, Second: true}
 	fewer := stats.Verdict{Kind: stats.Slower, Typical: stats.Effect{Ratio: 1.25, Lo: 1.2, Hi: 1.3}, Step: 0.001, Amount: true, Rate: true}
 	run := &result.Run{
-		Matrix: &result.Matrix{Figures: []result.Figure{
+		Matrix: &result.Matrix{Datum: result.DatumMetric, Figures: []result.Figure{
 			{Column: "cpu_seconds", Label: "CPU time"},
 			{Column: "metric_2", Label: "requests"},
 			{Column: result.MaxRSS, Label: "peak memory", Second: true},
 			{Column: "own_a/op", Label: "a/op", Second: true, Cells: 1},
 		}},
 		Cells: []result.Cell{
-			{Name: "A"},
+			{Name: "A", Flags: map[string]string{"metric": "(?<score>[0-9]+)\n(?<requests>[0-9]+)"}},
 			{Name: "B", Verdict: &stats.Verdict{Kind: stats.Same}, Verdicts: map[string]stats.Verdict{
 				"cpu_seconds": slower, "metric_2": fewer, result.MaxRSS: more, "own_a/op": {Kind: stats.Same},
 			}},
@@ -102,6 +102,7 @@ func TestFailOnFigures(t *testing.T) {
 	}
 	for text, want := range map[string]string{
 		"slower":            "--fail-on slower: passed",
+		"score:worse":       "--fail-on score:worse: passed",
 		"cpu:worse>5%":      "--fail-on cpu:worse>5%: failed: by cpu, B is slower by at least 29%, and 1 more",
 		"memory:worse>150%": "", // not a share
 		"memory:worse":      "--fail-on memory:worse: failed: by memory, B is worse: at least 2.7 × as much",
@@ -116,8 +117,8 @@ func TestFailOnFigures(t *testing.T) {
 			assert.Error(t, err)
 			continue
 		}
-		require.NoError(t, f.Check(run.Matrix))
+		require.NoError(t, f.Check(run))
 		assert.Equal(t, want, f.Gate(run).String())
 	}
-	assert.EqualError(t, failOn(t, "joules:worse").Check(run.Matrix), `--fail-on joules:worse: this run does not judge "joules"`)
+	assert.EqualError(t, failOn(t, "joules:worse").Check(run), `--fail-on joules:worse: this run does not judge "joules"`)
 }

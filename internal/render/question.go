@@ -96,7 +96,7 @@ func variedFlags(run *result.Run) (flags []string) {
 // decided is the figure that decides a run.
 func decided(run *result.Run) string {
 	if run.Matrix != nil && run.Matrix.Datum == result.DatumMetric {
-		return view.MetricName(run)
+		return run.MetricName()
 	}
 	return "time"
 }

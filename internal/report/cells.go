@@ -32,7 +32,7 @@ func verdicts(run *result.Run, compared view.Compared, scales scales) table {
 	quantity, show := judgedTime(run, set), scales.of(judgedTime(run, set)).Text
 	of := func(s *result.Summary) *result.Distribution { return &s.Seconds }
 	if run.Matrix != nil && run.Matrix.Datum == result.DatumMetric {
-		quantity, show = view.MetricName(run), units.Digits
+		quantity, show = run.MetricName(), units.Digits
 		of = func(s *result.Summary) *result.Distribution { return s.Metric }
 	}
 	t := table{

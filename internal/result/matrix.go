@@ -3,8 +3,10 @@ package result
 import (
 	"cmp"
 	"fmt"
+	"regexp"
 	"slices"
 	"strconv"
+	"strings"
 
 	"gorun/internal/stats"
 )
@@ -115,6 +117,20 @@ func (g Gate) String() string {
 		text += fmt.Sprintf(", and %d more", more)
 	}
 	return text
+}
+
+// groupName matches the name of a group in the expression of --metric.
+var groupName = regexp.MustCompile(`\(\?P?<(\w+)>`)
+
+// MetricName returns the name that the user gave to the figure that is compared, or DatumMetric.
+func (r *Run) MetricName() string {
+	if len(r.Cells) > 0 {
+		first, _, _ := strings.Cut(r.Cells[0].Flags[DatumMetric], "\n")
+		if name := groupName.FindStringSubmatch(first); name != nil {
+			return name[1]
+		}
+	}
+	return DatumMetric
 }
 
 // MaxRSS is the column of the peak memory.

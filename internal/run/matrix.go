@@ -323,7 +323,7 @@ func (c *Matrix) plan(m *machine, spec matrix.Spec) (p plan, err error) {
 		return p, err
 	}
 	c.addSecond(run, p.cells)
-	if err := c.failOn.Check(run.Matrix); err != nil {
+	if err := c.failOn.Check(run); err != nil {
 		return p, err
 	}
 	if err := c.affordable(float64(max(1, c.samples))*(1+float64(max(0, c.warmup))), 0, p.resources); err != nil {

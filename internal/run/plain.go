@@ -182,7 +182,7 @@ func (c *Command) plan(m *machine, cpus cpuset.Set, r experiment.Resolution[any]
 		Title: s.Title, Datum: s.Datum, Figures: c.x.Figures(s.Datum), Baseline: s.Baseline, Alpha: defaultAlpha, Margin: float64(c.margin),
 		Precision: float64(c.precision), Rounds: s.Samples, Budget: c.budget.Seconds(),
 	}
-	if err := c.failOn.Check(run.Matrix); err != nil {
+	if err := c.failOn.Check(run); err != nil {
 		return p, err
 	}
 	for _, cell := range p.cells {

@@ -54,7 +54,7 @@ func RatioForest(run *result.Run) (Figure, bool) {
 	switch run.Matrix.Datum {
 	case "":
 	case result.DatumMetric:
-		what = view.MetricName(run)
+		what = run.MetricName()
 	default:
 		what = "time"
 	}

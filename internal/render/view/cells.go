@@ -3,7 +3,6 @@ package view
 import (
 	"cmp"
 	"fmt"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -151,23 +150,9 @@ func CellsTable(run *result.Run, opts term.Options) (columns []term.Column, rows
 // timeTitle is the title of the column of what is compared.
 func timeTitle(run *result.Run) string {
 	if run.Matrix.Datum == result.DatumMetric {
-		return MetricName(run)
+		return run.MetricName()
 	}
 	return "time"
-}
-
-// groupName matches the name of a group in the expression of --metric.
-var groupName = regexp.MustCompile(`\(\?P?<(\w+)>`)
-
-// MetricName is the name that the user gave to the figure that is compared, or "metric".
-func MetricName(run *result.Run) string {
-	if len(run.Cells) > 0 {
-		first, _, _ := strings.Cut(run.Cells[0].Flags["metric"], "\n")
-		if name := groupName.FindStringSubmatch(first); name != nil {
-			return name[1]
-		}
-	}
-	return result.DatumMetric
 }
 
 // commentLines are the groups' comments, a line each.
