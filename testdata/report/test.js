@@ -16,7 +16,7 @@ const runs = {
 	matrix: ["matrix", "primes", "--workers", "2,200", "--lock-thread=false,true", "--limit", "3000", "--samples", "26"],
 	primes: ["primes", "--limit", "20000", "--samples", "5"],
 	contend: ["contend", "--op", "faa-go,cas-loop", "--load", "cpu-increase", "--time", "20ms", "--samples", "3"],
-	numa: ["numa", "--samples", "2", "--accesses", "20000", "--buffer", "64KiB"],
+	numa: ["numa", "--samples", "2", "--accesses", "20000", "--buffer", "64KiB", "--cpu", "float,0"],
 };
 if (cpus > 1) runs.c2c = ["c2c", "--samples", "3"];
 // Names without a blank, as paths are, and several figures.
