@@ -181,22 +181,30 @@ func (l List) Others(samples []result.Sample) List {
 	return sorted
 }
 
-// Keyed returns the list with a column for each key that a sample has, by name, in place of each column of keys.
+// Keyed returns the list with the columns of keys in place of each column that has them.
 func (l List) Keyed(samples []result.Sample) (all List) {
 	for _, c := range l {
 		if c.each == nil {
 			all = append(all, c)
-			continue
 		}
-		names := map[string]bool{}
-		for i := range samples {
-			for name := range c.each(&samples[i]) {
-				names[name] = true
-			}
+		all = append(all, c.Keys(samples)...)
+	}
+	return all
+}
+
+// Keys returns a column for each key that a sample has, by name; none for a column without keys.
+func (c Column) Keys(samples []result.Sample) (all List) {
+	if c.each == nil {
+		return nil
+	}
+	names := map[string]bool{}
+	for i := range samples {
+		for name := range c.each(&samples[i]) {
+			names[name] = true
 		}
-		for _, name := range slices.Sorted(maps.Keys(names)) {
-			all = append(all, c.keyed(name))
-		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(names)) {
+		all = append(all, c.keyed(name))
 	}
 	return all
 }

@@ -169,7 +169,7 @@ func table(run *result.Run, opts term.Options) string {
 // ownRows are a row for each figure that the benchmark of a cell reports itself.
 func ownRows(run *result.Run, cell int, samples map[int][]result.Sample, several bool, opts term.Options) (rows []term.Judged) {
 	against := run.Against(cell)
-	for _, c := range (column.List{own}).Keyed(slices.Concat(samples[cell], samples[against])) {
+	for _, c := range own.Keys(slices.Concat(samples[cell], samples[against])) {
 		median := func(cell int) string {
 			var figures []float64
 			for i := range samples[cell] {

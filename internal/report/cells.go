@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"gorun/internal/column"
 	"gorun/internal/experiment"
 	"gorun/internal/render/term"
 	"gorun/internal/render/view"
@@ -70,6 +71,39 @@ func verdicts(run *result.Run, compared view.Compared, scales scales) table {
 			}
 		}
 		t.Rows = append(t.Rows, append(append(row, spread...), counted(samples)))
+	}
+	return t
+}
+
+// own returns the figures of a benchmark's own units, which have a column for each unit.
+func own(run *result.Run, columns column.List) table {
+	t := table{
+		Name: "own", Caption: "Figures that the benchmarks report", Cells: true,
+		Head: headings("cell", "figure", "#median", "#least", "#greatest", "#samples"),
+	}
+	of := make([][]result.Sample, len(run.Cells))
+	for _, s := range result.Good(run.Samples) {
+		if cell := view.CellOf(run, &s); cell != nil {
+			of[s.Cell] = append(of[s.Cell], s)
+		}
+	}
+	for i, title := range view.CellTitles(run) {
+		for _, c := range columns {
+			for _, c := range c.Keys(of[i]) {
+				var figures []float64
+				for k := range of[i] {
+					if x, known := c.Number(&of[i][k]); known && c.Bench != "" {
+						figures = append(figures, x)
+					}
+				}
+				if spread, some := view.SpreadAmong(figures); some {
+					t.Rows = append(t.Rows, []cell{
+						words(title), words(c.Bench), figured(spread.Median, units.Digits), figured(spread.Least, units.Digits),
+						figured(spread.Greatest, units.Digits), counted(len(figures)),
+					})
+				}
+			}
+		}
 	}
 	return t
 }

@@ -62,6 +62,7 @@ type section struct {
 	Verdicts      table
 	Contrasts     table
 	Order         table
+	Own           table
 	Unsupported   table
 	Lines         table
 	Control       string
@@ -132,7 +133,7 @@ func sectionOf(anchor string, in Input, views render.Views, scales scales, sever
 	of := views.Of(run.Experiment)
 	s := section{
 		Anchor: anchor, Name: filepath.Base(in.File), Open: !in.Ended, Partial: run.Partial,
-		Verdicts: verdicts(run, of.Compared, scales), Contrasts: contrasts(run), Order: order(run), Unsupported: unsupported(run, of), Lines: lines(run), Findings: run.Findings, Warnings: result.OneEach(run.Warnings),
+		Verdicts: verdicts(run, of.Compared, scales), Contrasts: contrasts(run), Order: order(run), Own: own(run, views.Columns(run.Experiment)), Unsupported: unsupported(run, of), Lines: lines(run), Findings: run.Findings, Warnings: result.OneEach(run.Warnings),
 		FindingsTitle: views.FindingsTitle(run),
 		Quality:       quality(run), Environment: environment(in), Options: options(run), Commands: commands(run),
 	}
