@@ -174,7 +174,7 @@ func TestMigrationsAreNotSwitches(t *testing.T) {
 	}))
 	n, err := c.Read()
 	require.NoError(t, err)
-	assert.LessOrEqual(t, n, uint64(2), "to the CPU, and back")
+	assert.Less(t, n, uint64(sleeps/2), "to the CPU, back, and where the scheduler moves a thread that may use both")
 }
 
 func TestSchedDebugOfThisProcess(t *testing.T) {
