@@ -162,7 +162,7 @@ func (f *flags) Resolve(m experiment.Machine) (r experiment.Resolution[Cell], er
 		Do: Cell{
 			Name: f.name, Argv: f.argv, Around: f.around, Input: f.input, Output: f.output, Exits: f.exits, Setting: s,
 			Timeout: f.timeout, Metrics: f.metrics,
-			Migrations: f.stat || slices.ContainsFunc([]string{"format", "out", "metrics-listen", "metrics-textfile", "metrics-push"}, m.Given),
+			Migrations: f.stat || slices.ContainsFunc([]string{"format", "out", "metrics-listen", "metrics-textfile"}, m.Given),
 			Dedicate:   request,
 		},
 		Lines: &lines, Chosen: p.Chosen,
