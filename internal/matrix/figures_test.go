@@ -234,6 +234,20 @@ func TestCompareByFigures(t *testing.T) {
 		cell.Verdict.Typical.Hi-cell.Verdict.Typical.Lo, "two figures share the chance of a false verdict")
 }
 
+// A figure of which more is better is compared as the rate that it is.
+func TestCompareRates(t *testing.T) {
+	f := fake{spoil: uses(map[string]float64{"workers=0": 1, "workers=1": 1})}
+	more := fake{session: 5, spoil: uses(map[string]float64{"workers=0": 2, "workers=1": 2})}
+	rates := func() *result.Run {
+		run := workers(2)
+		run.Matrix.Datum, run.Matrix.Better = cpuTime, result.Higher
+		return run
+	}
+	cell := compare(t, measured(t, "a", rates(), f), measured(t, "b", rates(), more)).Cells[1]
+	assert.InDelta(t, 0.5, cell.Verdict.Typical.Ratio, 0.01)
+	assert.True(t, cell.Verdict.Rate, "in words, it is twice as much: %s", cell.Words)
+}
+
 // A contrast is judged by each figure too, and counts once for each.
 func TestContrastsByFigures(t *testing.T) {
 	play := func(run *result.Run, alpha float64) []result.Contrast {
