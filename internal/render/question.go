@@ -69,11 +69,8 @@ func rivals(run *result.Run, varied []string) (names []string) {
 			names[0], names[len(names)-1] = name, names[0]
 		}
 	}
-	return term.Apart(names, mostOfName)
+	return term.Apart(names, view.MostOfName)
 }
-
-// mostOfName is how much of a command a question quotes.
-const mostOfName = 60
 
 // variedFlags returns the flags in which the cells of a run differ.
 func variedFlags(run *result.Run) (flags []string) {

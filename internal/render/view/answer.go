@@ -333,15 +333,18 @@ func (c Claim) sentence(against string) string {
 	}
 }
 
+// MostOfName is how much of a name a sentence quotes, in columns.
+const MostOfName = 60
+
 // CellNames are what the cells of a run are called where they are read together: the value of the only flag in which they
-// differ, with the flag where the value is not a word; or their names.
+// differ, with the flag where the value is not a word; or their names. Long ones are cut so that they stay apart.
 func CellNames(run *result.Run) []string {
 	names := CellTitles(run)
 	flags, differ := CellFlags(run.Cells)
 	flags = slices.DeleteFunc(flags, func(flag string) bool { return !differ[flag] })
 	grouped := slices.ContainsFunc(run.Cells, func(cell result.Cell) bool { return cell.Group != "" })
 	if len(flags) != 1 || grouped {
-		return names
+		return term.Apart(names, MostOfName)
 	}
 	for i, cell := range run.Cells {
 		switch value := term.Clean(cell.Flags[flags[0]]); {
@@ -354,5 +357,5 @@ func CellNames(run *result.Run) []string {
 			names[i] = value
 		}
 	}
-	return names
+	return term.Apart(names, MostOfName)
 }

@@ -1,6 +1,7 @@
 package view
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -96,6 +97,9 @@ func TestCellNames(t *testing.T) {
 	assert.Equal(t, []string{"unbound", "one-cpu"}, names("placement", "unbound", "one-cpu"))
 	assert.Equal(t, []string{"workers 2", "workers 30"}, names("workers", "2", "30"))
 	assert.Equal(t, []string{"without", "serial"}, names("serial", "", "true"))
+	long := "/" + strings.Repeat("directory/", 8)
+	assert.Equal(t, []string{"/directory/directory/directory…ctory/directory/directory/old", "/directory/directory/directory…ctory/directory/directory/new"},
+		names("command", long+"old", long+"new"), "they differ where they end")
 }
 
 // The ratio of two medians need not lie within the interval of the ratio of samples that were taken together.

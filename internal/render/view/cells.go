@@ -75,8 +75,14 @@ func cellsGrid(
 	rows := make([]term.Judged, len(run.Cells))
 	for i := range rows {
 		rows[i].Words = verdictsOf(run, i, opts)
-		if wanted[0].Flag == nameColumn {
-			labels[i][0] = term.Snip(labels[i][0], opts.Columns()-16) // two gaps, and a time in up to 12 columns
+	}
+	if wanted[0].Flag == nameColumn {
+		names := make([]string, len(labels))
+		for i := range names {
+			names[i] = labels[i][0]
+		}
+		for i, name := range term.Apart(names, opts.Columns()-16) { // two gaps, and a time in up to 12 columns
+			labels[i][0] = name
 		}
 	}
 	times, ranges := cellTimes(run)
