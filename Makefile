@@ -17,8 +17,8 @@ SLOWER ?= 10
 PREFIX ?= /usr/local
 SHARE = $(DESTDIR)$(PREFIX)/share
 
-# Which cells `make matrix` compares, and its journal.
-MATRIX ?= --preset classic --out classic.jsonl
+# Which cells `make matrix` compares.
+MATRIX ?= --preset classic
 
 # The tools that lint uses, by version.
 STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
@@ -45,8 +45,8 @@ install: build ## install gorun, its man pages and its completions below PREFIX 
 	    install -m 644 "$$pages"/*.$$section $(SHARE)/man/man$$section; done
 
 .PHONY: matrix
-matrix: build ## the classic table, 38 rows (40 min on 2 CPUs; continues a stopped run; starts a new one after a change)
-	./gorun matrix primes $(MATRIX) --resume --backup
+matrix: build ## the classic table, 38 rows (40 min on 2 CPUs; continues a stopped run; each build has its own journal)
+	./gorun matrix primes --resume --out classic-$$(sha256sum gorun | cut -c1-12).jsonl $(MATRIX)
 
 .PHONY: matrix-quick
 matrix-quick: build ## eight placements compared within a minute

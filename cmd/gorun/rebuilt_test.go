@@ -74,13 +74,13 @@ func (c *clone) run(name string, args ...string) (stdout, stderr string) {
 	return out.String(), err.String()
 }
 
-// commit commits everything, and returns the commit as the names of journals abbreviate it.
+// commit commits everything, and returns the commit.
 func (c *clone) commit() string {
 	c.Helper()
 	c.run("git", "add", "-A")
 	c.run("git", "commit", "-q", "--allow-empty", "-m", "change")
 	head, _ := c.run("git", "rev-parse", "HEAD")
-	return head[:12]
+	return strings.TrimSpace(head)
 }
 
 // change edits the sources so that another program is built from them.
@@ -109,84 +109,68 @@ func (c *clone) journal(name string) *result.Run {
 	return run
 }
 
-// `make matrix` is interrupted, resumed and repeated. It begins a new run when the program has changed: when it was built
-// from another commit, from modified sources, or without git. Nothing is lost, and each new run is compared with the last.
+// `make matrix` is interrupted, resumed and repeated. A program that was built anew has a journal of its own, and the two runs can be
+// compared.
 func TestLiveMatrixAcrossCommits(t *testing.T) {
 	tests.Live(t)
-	tests.Tools(t, "git", "make", "go")
+	tests.Tools(t, "git", "make", "go", "sha256sum")
 	c := newClone(t)
-	const cells = "MATRIX=--workers 1,2 --limit 2000 --method 'brute' --warmup 0 --samples 30 --out classic.jsonl"
+	const cells = "MATRIX=--workers 1,2 --limit 2000 --method 'brute' --warmup 0 --samples 30"
 	first := c.commit()
 	c.run("make", "build")
 
+	var name string
 	var interrupted *result.Run
 	var stderr *bytes.Buffer
 	tests.Await(t, "run that was interrupted", func() bool { // again if it ended before
-		path := filepath.Join(c.dir, "classic.jsonl")
-		_ = os.Remove(path)
+		for _, name := range c.journals() {
+			_ = os.Remove(filepath.Join(c.dir, name))
+		}
 		var cmd *exec.Cmd
 		cmd, _, stderr = c.command("make", "matrix", cells)
 		require.NoError(t, cmd.Start())
 		tests.Await(t, "sample", func() bool {
-			text, _ := os.ReadFile(path)
+			names := c.journals()
+			if len(names) == 0 {
+				return false
+			}
+			name = names[0]
+			text, _ := os.ReadFile(filepath.Join(c.dir, name))
 			return bytes.Count(text, []byte("\n")) > 1
 		})
 		_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGINT)
 		_ = cmd.Wait()
-		interrupted = c.journal("classic.jsonl")
+		interrupted = c.journal(name)
 		return interrupted.Partial
 	})
-	assert.Equal(t, first, interrupted.Tool.Commit[:12])
-	assert.NotContains(t, interrupted.Tool.Commit, "modified", "what it writes is ignored by git")
+	assert.Equal(t, first, interrupted.Tool.Commit)
+	assert.Contains(t, name, interrupted.Tool.SHA256[:12])
 	says := regexp.MustCompile(`(?m)^gorun: resume with: (\./gorun .*)$`).FindStringSubmatch(stderr.String())
 	require.NotNil(t, says, stderr.String())
 
 	stdout, _ := c.run("sh", "-c", says[1])
-	assert.NotContains(t, stdout, "gorun compare")
-	whole := c.journal("classic.jsonl")
+	whole := c.journal(name)
 	assert.False(t, whole.Partial)
 	assert.Len(t, whole.Samples, 90)
 	assert.Equal(t, interrupted.Samples, whole.Samples[:len(interrupted.Samples)])
 	assert.Equal(t, interrupted.Seed, whole.Seed)
 
 	again, _ := c.run("make", "matrix", cells)
-	table, _, _ := strings.Cut(stdout, "\nWarnings:") // the warnings name other runs that measured at the same time
+	table, _, _ := strings.Cut(stdout, "\nWarnings:")
 	assert.Contains(t, again, table, "the run is complete, and is shown again")
-	require.Equal(t, []string{"classic.jsonl"}, c.journals())
+	require.Equal(t, []string{name}, c.journals())
+	before, err := os.ReadFile(filepath.Join(c.dir, name))
+	require.NoError(t, err)
 
-	names := []string{"classic.jsonl"}
-	for _, step := range []struct {
-		change        func()
-		kept, program string // new name of the earlier journal ("": by its commit); how the new one's commit ends
-	}{
-		{func() { c.commit() }, "classic-" + first + ".jsonl", ""},
-		{func() { c.change("-dirty") }, "", "+modified"},
-		{func() { require.NoError(t, os.RemoveAll(filepath.Join(c.dir, ".git"))) }, "", ""},
-	} {
-		before, err := os.ReadFile(filepath.Join(c.dir, "classic.jsonl"))
-		require.NoError(t, err)
-		kept := step.kept
-		if kept == "" {
-			commit, changed, _ := strings.Cut(c.journal("classic.jsonl").Tool.Commit, "+")
-			if kept = "classic-" + commit[:12]; changed != "" {
-				kept += "+" + changed
-			}
-			kept += ".jsonl"
-		}
-		step.change()
-		stdout, stderr := c.run("make", "matrix", cells)
-		names = append(names, kept)
-		require.ElementsMatch(t, names, c.journals())
-		after, err := os.ReadFile(filepath.Join(c.dir, kept))
-		require.NoError(t, err)
-		assert.Equal(t, string(before), string(after), "the earlier run is whole")
-		run := c.journal("classic.jsonl")
-		assert.Equal(t, kept, run.Earlier)
-		assert.Len(t, run.Samples, 90)
-		assert.True(t, strings.HasSuffix(run.Tool.Commit, step.program))
-		assert.Contains(t, stderr, "gorun: classic.jsonl is now "+kept+": ")
-		assert.Contains(t, stdout, "gorun compare primes: B against A")
-		assert.Regexp(t, `(?m)^  +--workers 2 `, stdout, "cells that match are compared")
-	}
-	assert.Empty(t, c.journal("classic.jsonl").Tool.Commit, "without git")
+	c.change("-dirty")
+	c.run("make", "matrix", cells)
+	names := c.journals()
+	require.Len(t, names, 2)
+	after, err := os.ReadFile(filepath.Join(c.dir, name))
+	require.NoError(t, err)
+	assert.Equal(t, string(before), string(after), "the earlier run is whole")
+	other := names[(slices.Index(names, name)+1)%2]
+	assert.True(t, strings.HasSuffix(c.journal(other).Tool.Commit, "+modified"))
+	stdout, _ = c.run("./gorun", "compare", name, other, "--across", "go")
+	assert.Regexp(t, `(?m)^  +--workers 2 `, stdout, "cells that match are compared")
 }

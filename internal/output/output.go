@@ -13,8 +13,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"strconv"
-	"strings"
 	"syscall"
 	"time"
 
@@ -215,36 +213,6 @@ func (o Opener) append(ctx context.Context, n Named) (*os.File, error) {
 		return os.OpenFile(at.path, flags|os.O_CREATE, 0o666)
 	}
 	return o.openPlace(ctx, n, flags)
-}
-
-// Backup renames a file, or the one that a symbolic link names, to NAME-WORD.EXT in its directory, or to
-// NAME-WORD-2.EXT and so on if that exists, and returns the new path. It overwrites nothing: it reserves the new name
-// first, so that two programs never choose the same one. undo renames the file back.
-func (n Named) Backup(word string) (to string, undo func() error, err error) {
-	path, err := filepath.EvalSymlinks(n.Path)
-	for i := 1; err == nil; i++ {
-		number := ""
-		if i > 1 {
-			number = "-" + strconv.Itoa(i)
-		}
-		ext := filepath.Ext(path)
-		to = strings.TrimSuffix(path, ext) + "-" + word + number + ext
-		var claim *os.File
-		claim, err = os.OpenFile(to, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
-		if errors.Is(err, fs.ErrExist) {
-			err = nil
-			continue
-		}
-		if err != nil {
-			break
-		}
-		if err = errors.Join(claim.Close(), os.Rename(path, to)); err == nil {
-			return to, func() error { return os.Rename(to, path) }, nil
-		}
-		err = errors.Join(err, os.Remove(to))
-	}
-	return "", nil, hint.Flag(n.Flag, n.Path, hint.With(fmt.Errorf("its earlier run cannot be renamed: %w", bare(err)),
-		"name another file, in a directory that you may write to"))
 }
 
 // openPlace opens a file that exists. O_CREATE would be refused for another user's file in a directory like /tmp

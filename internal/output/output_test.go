@@ -8,8 +8,6 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"sync"
-	"sync/atomic"
 	"syscall"
 	"testing"
 	"testing/synctest"
@@ -70,80 +68,6 @@ func TestWriteAgain(t *testing.T) {
 			assert.Equal(t, "short", content(t, path))
 		})
 	}
-}
-
-// An earlier file gets a new unique name, in the directory of the file that a link names, and the renaming can be
-// undone.
-func TestBackup(t *testing.T) {
-	dir := t.TempDir()
-	real, link := filepath.Join(dir, "run.old.jsonl"), filepath.Join(t.TempDir(), "link")
-	require.NoError(t, os.Symlink(real, link))
-	for _, want := range []string{"run.old-a1.jsonl", "run.old-a1-2.jsonl", "run.old-a1-3.jsonl"} {
-		require.NoError(t, os.WriteFile(real, []byte(want), 0o600))
-		to, undo, err := Named{"out", link}.Backup("a1")
-		require.NoError(t, err)
-		assert.Equal(t, filepath.Join(dir, want), to)
-		assert.NoFileExists(t, real)
-		assert.Equal(t, want, content(t, to))
-		require.NoError(t, undo())
-		assert.Equal(t, want, content(t, real))
-		assert.NoFileExists(t, to)
-		require.NoError(t, os.Rename(real, to))
-	}
-}
-
-// A file that cannot be renamed stays as it is, and no other is left behind.
-func TestBackupRefused(t *testing.T) {
-	refused := func(path string, want error) {
-		t.Helper()
-		before, err := os.ReadDir(filepath.Dir(path))
-		require.NoError(t, err)
-		_, _, err = Named{"out", path}.Backup("a1")
-		require.ErrorIs(t, err, want)
-		require.True(t, hint.IsUsage(err))
-		named, why, found := strings.Cut(err.Error(), ": its earlier run cannot be renamed: ")
-		require.True(t, found, err)
-		require.True(t, strings.HasPrefix(named, "--out /"), err)
-		require.NotContains(t, why, "/", "the path is there once")
-		after, err := os.ReadDir(filepath.Dir(path))
-		require.NoError(t, err)
-		require.Len(t, after, len(before))
-	}
-	dir := t.TempDir()
-	refused(filepath.Join(dir, "none"), os.ErrNotExist)
-	long := filepath.Join(dir, strings.Repeat("n", 254)) // of 255 bytes
-	require.NoError(t, os.WriteFile(long, nil, 0o600))
-	refused(long, syscall.ENAMETOOLONG)
-	is := filepath.Join(dir, "directory") // a new name can be had, and it cannot take it
-	require.NoError(t, os.Mkdir(is, 0o700))
-	refused(is, syscall.ENOTDIR)
-	if os.Geteuid() != 0 {
-		require.NoError(t, os.WriteFile(filepath.Join(dir, "run"), nil, 0o600))
-		require.NoError(t, os.Chmod(dir, 0o500))
-		refused(filepath.Join(dir, "run"), os.ErrPermission)
-		require.NoError(t, os.Chmod(dir, 0o700))
-	}
-}
-
-// Of programs that rename the same file at the same time, one succeeds, and the others leave nothing behind.
-func TestBackupAtOnce(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "run")
-	require.NoError(t, os.WriteFile(path, []byte("samples"), 0o600))
-	var renamed atomic.Int64
-	var group sync.WaitGroup
-	for range 20 {
-		group.Go(func() {
-			if _, _, err := (Named{"out", path}).Backup("a1"); err == nil {
-				renamed.Add(1)
-			}
-		})
-	}
-	group.Wait()
-	assert.EqualValues(t, 1, renamed.Load())
-	files, err := os.ReadDir(filepath.Dir(path))
-	require.NoError(t, err)
-	require.Len(t, files, 1)
-	assert.Equal(t, "samples", content(t, filepath.Join(filepath.Dir(path), files[0].Name())))
 }
 
 // A file in a directory that is not writable is written in place.

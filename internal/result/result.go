@@ -22,7 +22,6 @@ type Run struct {
 	Seed       uint64    `json:"seed"`
 	Command    Argv      `json:"command,omitempty"` // command line that repeats the run, without the program
 	Started    string    `json:"started"`           // RFC 3339, UTC
-	Earlier    string    `json:"earlier,omitempty"` // file, in the journal's directory, of the run that had the journal's name before
 	Matrix     *Matrix   `json:"matrix,omitempty"`
 	Cells      []Cell    `json:"cells,omitempty"`     // of a matrix
 	Caches     []Cache   `json:"caches,omitempty"`    // of the run's first CPU, for numa: the smallest first

@@ -62,7 +62,6 @@ type Options struct {
 	precision share
 	margin    share
 	resume    bool
-	backup    bool
 	resumes   bool // the run has the flag --resume
 	failOn    matrix.FailOn
 
@@ -251,8 +250,6 @@ func (o *Options) registerDesign(flags *experiment.FlagSet) {
 	flags.Var(&o.margin, "margin", "differences up to this size do not matter")
 	o.registerOrder(flags)
 	flags.BoolVar(&o.resume, "resume", false, "continue the run in the journal that --out names")
-	flags.BoolVar(&o.backup, "backup", false, "if the journal that --out names cannot be continued, rename it to\n"+
-		"FILE-COMMIT.jsonl, with the commit of the gorun that wrote it, and compare the two runs at the end")
 	flags.Var(&o.failOn, "fail-on", FailOnUsage)
 	flags.Lists("fail-on", matrix.Failures)
 	flags.BoolVar(&o.estimate, "estimate", false, "print the plan as --dry-run does, with the time that the run will take; to know it,\n"+
@@ -289,8 +286,6 @@ func (o *Options) validate(leastSamples, leastWarmup int) error {
 		return hint.Usagef("--budget %v: it cannot be negative", o.budget)
 	case o.resume && o.out == "":
 		return hint.Usage(hint.With(errors.New("--resume has no journal to continue"), "name it by --out"))
-	case o.backup && o.out == "":
-		return hint.Usage(hint.With(errors.New("--backup has no journal to rename"), "name it by --out"))
 	}
 	return o.metricsFlags.validate()
 }

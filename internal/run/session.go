@@ -112,21 +112,21 @@ func (s *session) openExport(
 	return nil
 }
 
-// openJournal opens the file that --out names. With --resume, the recorded run continues if it is the requested one;
-// with --backup, a journal that cannot continue is renamed. A missing or empty file is a run that has not begun.
+// openJournal opens the file that --out names. With --resume, the recorded run continues if it is the requested one. A missing or
+// empty file is a run that has not begun.
 func (s *session) openJournal(ctx context.Context, o *Options) error {
 	n := o.journal()
 	if n.Path == "" {
 		return nil
 	}
-	if (o.resume || o.backup) && !s.files.IsStdout(n) {
+	if o.resume && !s.files.IsStdout(n) {
 		if info, err := os.Stat(n.Path); err == nil && info.Size() > 0 {
-			return s.continueJournal(ctx, o)
+			return s.continueJournal(o)
 		}
 	}
 	err := s.createJournal(ctx, n)
 	if o.resumes && errors.Is(err, result.ErrExists) {
-		err = hint.With(err, "add --resume to continue it, or --backup to rename it; or give --out another name")
+		err = hint.With(err, "add --resume to continue it, or give --out another name")
 	}
 	return err
 }
@@ -147,29 +147,21 @@ func (s *session) createJournal(ctx context.Context, n output.Named) error {
 	return nil
 }
 
-// continueJournal continues the run in the journal, or renames the journal and begins another.
-func (s *session) continueJournal(ctx context.Context, o *Options) error {
+// continueJournal continues the run in the journal, if it is the requested one.
+func (s *session) continueJournal(o *Options) error {
 	file, recording, err := result.OpenJournal(o.out)
 	if err != nil {
 		return fmt.Errorf("--out: %w", err)
 	}
-	differs := ""
-	if o.resume {
-		words := []string{}
-		for _, d := range matrix.Resumable(recording.Run, s.run) {
-			words = append(words, fmt.Sprintf("the journal has %s; this command has %s", strings.TrimSpace(d.What+" "+d.A), d.B))
-		}
-		differs = strings.Join(words, "; ")
+	var differs []string
+	for _, d := range matrix.Resumable(recording.Run, s.run) {
+		differs = append(differs, fmt.Sprintf("the journal has %s; this command has %s", strings.TrimSpace(d.What+" "+d.A), d.B))
 	}
-	switch {
-	case o.resume && differs == "":
+	if len(differs) == 0 {
 		return s.resumeJournal(o.out, file, recording)
-	case o.backup:
-		return errors.Join(s.replaceJournal(ctx, o.journal(), file, recording.Run, differs), file.Close())
 	}
-	err = fmt.Errorf("--out: %s holds another run: %s", o.out, differs)
-	return errors.Join(hint.With(err, "begin a new journal, or add --backup, which renames this one and compares the two"),
-		file.Close())
+	err = fmt.Errorf("--out: %s holds another run: %s", o.out, strings.Join(differs, "; "))
+	return errors.Join(hint.With(err, "give --out another name"), file.Close())
 }
 
 // resumeJournal continues the recorded run.
@@ -212,9 +204,6 @@ func (s *session) finish(ctx context.Context, o *Options) error {
 		fmt.Fprintln(s.env.Stderr, s.run.Gate)
 	}
 	err := s.show(o.format)
-	if err == nil {
-		err = s.compareEarlier(o)
-	}
 	if err != nil && unkept == nil && s.journal.Regular() {
 		err = hint.With(err, fmt.Sprintf("the result is in the journal: gorun report %s -o report.html", shell.Join([]string{o.out})))
 	}

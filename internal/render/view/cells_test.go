@@ -64,7 +64,7 @@ func TestNextBlock(t *testing.T) {
 		},
 		{
 			run(9, soon, "matrix", "primes", "--samples", "9", "--workers", "2,3", "--out=a"),
-			"next: gorun matrix primes --budget 1m0s --samples 0 --backup --workers 2,3 --out=a (1m0s)",
+			"next: gorun matrix primes --budget 1m0s --samples 0 --workers 2,3 (1m0s)",
 		},
 		{run(9, soon, "primes", "--samples=9", "--out", "a"), "next: gorun primes --budget 1m0s (1m0s)"},
 		{run(9, soon, "primes", "-r9", "-w", "1"), "next: gorun primes --budget 1m0s -w 1 (1m0s)"},

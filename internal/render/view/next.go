@@ -53,39 +53,35 @@ func longer(run *result.Run, seconds float64) (args []string, resumes bool) {
 	if name < 0 {
 		return nil, false
 	}
-	// Other commands have neither --resume nor --backup.
+	// Other commands have no --resume.
 	design := name > 0 || run.Command[name] == "ab" || run.Command[name] == "bench" ||
 		slices.ContainsFunc(run.Command[:end], func(arg string) bool { return strings.HasPrefix(arg, "--placements") })
 	var rest []string
-	kept := false
+	fixed := run.Matrix.Rounds > 0
 	for i := name + 1; i < end; i++ {
 		flag, _, given := strings.Cut(run.Command[i], "=")
 		if strings.HasPrefix(flag, "-r") { // as -r 3, -r3 or -r=3
 			flag, given = "--samples", given || flag != "-r"
 		}
 		switch {
-		case flag == "--budget" || flag == "--samples" || flag == "--out" && !design:
+		case flag == "--budget" || flag == "--samples" || flag == "--out" && (fixed || !design):
 			if !given {
 				i++ // its value
 			}
 			continue
-		case flag == "--resume" || flag == "--backup":
+		case flag == "--resume":
 			continue
 		}
-		kept = kept || flag == "--out"
+		resumes = resumes || flag == "--out"
 		rest = append(rest, run.Command[i])
 	}
 	args = append([]string{"gorun"}, run.Command[:name+1]...)
 	args = append(args, "--budget", wait(seconds))
-	fixed := run.Matrix.Rounds > 0
 	if fixed && design {
 		args = append(args, "--samples", "0")
 	}
-	switch {
-	case fixed && kept:
-		args = append(args, "--backup")
-	case kept:
-		args, resumes = append(args, "--resume"), true
+	if resumes {
+		args = append(args, "--resume")
 	}
 	return slices.Concat(args, rest, run.Command[end:]), resumes
 }

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"os"
 	"path/filepath"
-	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -14,21 +13,6 @@ import (
 	"gorun/internal/experiment"
 	"gorun/internal/result"
 )
-
-// The gorun version in a journal becomes part of a file name, and never a path.
-func TestEdition(t *testing.T) {
-	for commit, want := range map[string]string{
-		"":                            "1.2-dev",
-		"0123456789abcdef":            "0123456789ab",
-		"0123456789abcdef+modified":   "0123456789ab+modified",
-		"abc":                         "abc",
-		"../../etc/x":                 ".._.._etc_x",
-		"+" + strings.Repeat("é", 99): "1.2-dev+" + strings.Repeat("_", 32),
-	} {
-		assert.Equal(t, want, versionSuffix(result.Tool{Version: "1.2-dev", Commit: commit}), commit)
-	}
-	assert.Equal(t, "earlier", versionSuffix(result.Tool{}))
-}
 
 func TestWithFlags(t *testing.T) {
 	args := []string{"matrix", "exec", "--nice", "0,1", "--", "exec"}
