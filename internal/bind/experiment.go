@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -16,7 +15,6 @@ import (
 	"gorun/internal/experiment"
 	"gorun/internal/hint"
 	"gorun/internal/process"
-	"gorun/internal/render/chart"
 	"gorun/internal/result"
 )
 
@@ -52,14 +50,14 @@ var Experiment = experiment.Define(experiment.Definition[Cell]{
 			"trial make a pair; either comes first equally often, in random order. The mean time of the sums is compared.\n" +
 			"In gorun matrix bind the processes of each cell are bound, and the cells differ in other flags.",
 		Example: "  gorun bind\n" +
-			"  gorun bind --cold --palette red --svg cold.svg\n" +
+			"  gorun bind --cold --svg cold.svg\n" +
 			"  gorun bind --processes 4 --cpus one-per-core --array 256KiB --trials 30\n" +
 			"  gorun bind --dry-run\n" +
 			"  gorun matrix bind --processes 2,20",
 	},
 	Sampling: experiment.Sampling{Samples: 1, Fixed: true, Compares: true},
 	Place:    experiment.Started,
-	Single:   []string{"trials", "palette"},
+	Single:   []string{"trials"},
 	NeedsC:   experiment.Always[Cell],
 	Columns:  columns,
 	New:      func() experiment.Flags[Cell] { return &flags{} },
@@ -89,7 +87,6 @@ type flags struct {
 	trials    int
 	cold      bool
 	masks     string
-	palette   string
 }
 
 func (f *flags) Register(set *experiment.FlagSet) {
@@ -103,8 +100,6 @@ func (f *flags) Register(set *experiment.FlagSet) {
 		"add it up once")
 	set.StringVar(&f.masks, "masks", "", "bind process i to mask i mod n of these `masks`: CPU lists, separated by spaces\n"+
 		"(default: a CPU each)")
-	set.StringVar(&f.palette, "palette", chart.Palettes[0].Name, "`colours` of the table: "+strings.Join(chart.PaletteNames(), ", "))
-	set.Words("palette", chart.PaletteNames())
 	set.IntVar(&f.trials, "trials", 10, "bound trials, and the same number of unbound ones")
 }
 
@@ -118,8 +113,6 @@ func (f *flags) Validate() error {
 		return hint.Usagef("--checks 0: give at least 1")
 	case f.passes != nil && *f.passes < 1:
 		return hint.Usagef("--passes 0: give at least 1")
-	case !slices.Contains(chart.PaletteNames(), f.palette):
-		return hint.Flag("palette", f.palette, fmt.Errorf("unknown palette: there are %s", strings.Join(chart.PaletteNames(), ", ")))
 	case f.trials < 1 || f.trials > mostTrials:
 		return hint.Usagef("--trials %d: give a number from 1 to %d", f.trials, mostTrials)
 	}
@@ -136,7 +129,6 @@ type spec struct {
 	CPUs       string `json:"cpus"`
 	Cold       bool   `json:"cold,omitempty"`
 	Masks      string `json:"masks,omitempty"`
-	Palette    string `json:"palette,omitempty"`
 }
 
 func (f *flags) Resolve(m experiment.Machine) (r experiment.Resolution[Cell], err error) {
@@ -167,9 +159,6 @@ func (f *flags) Resolve(m experiment.Machine) (r experiment.Resolution[Cell], er
 	spec := spec{
 		Processes: f.processes, Checks: f.checks, ArrayBytes: bytes, Passes: passes, CPUs: cpuset.Of(c.CPUs...).String(),
 		Cold: f.cold, Masks: joined(c.Masks),
-	}
-	if f.palette != chart.Palettes[0].Name {
-		spec.Palette = f.palette
 	}
 	r.Resources = experiment.Resources{
 		Processes: f.processes, ProcessBytes: bytes, LeastBy: []string{"--processes", "--checks", "--passes"},

@@ -58,7 +58,7 @@ func Trials(run *result.Run) (chart.Figure, bool) {
 		fmt.Fprintf(&b, `<g transform="translate(%d %d)">`+"\n%s</g>\n", chart.Margin, height, drawn)
 		height += taken
 	}
-	b.WriteString(m.palette.DrawScale(m.scale.Legend(), "ms", chart.Margin+namesWidth, height))
+	b.WriteString(chart.DrawScale(m.scale.Legend(), "ms", chart.Margin+namesWidth, height))
 	f.SVG = chart.Frame(f, chart.CPUModel(run.Host), height+chart.Margin+22, b.String())
 	return f, true
 }
@@ -107,7 +107,7 @@ func (m table) svgSide(bound bool) (drawn string, height int) {
 			if math.IsNaN(ms) {
 				continue
 			}
-			shade := m.palette.Shades[m.scale.Level(ms)]
+			shade := chart.Shades[m.scale.Level(ms)]
 			fmt.Fprintf(&b, `<g><title>%s in %s: %s ms</title><rect x="%.4g" y="%d" width="%.4g" height="%d" fill="%s"/>`+
 				`<text x="%.4g" y="%d" text-anchor="middle" fill="%s">%s</text></g>`+"\n", m.rows[row], c.name, units.Tenths(ms),
 				left, row*line, cell, line, shade.Web, left+cell/2, row*line+12, shade.Ink, html.EscapeString(m.show(ms)))

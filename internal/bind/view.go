@@ -31,7 +31,6 @@ var shown = experiment.View{
 // trials holds the times of the processes' sums in the good samples, in milliseconds.
 type trials struct {
 	processes, rounds []int // ascending
-	palette           chart.Palette
 	at                map[place]float64
 }
 
@@ -41,10 +40,7 @@ type place struct {
 }
 
 func trialsOf(run *result.Run) trials {
-	t := trials{at: map[place]float64{}, palette: chart.Palettes[0]}
-	if options, err := view.SpecOf(run.Spec); err == nil {
-		t.palette = chart.PaletteOf(options.Text("palette"))
-	}
+	t := trials{at: map[place]float64{}}
 	processes, rounds := map[int]bool{}, map[int]bool{}
 	for i := range run.Samples {
 		s := &run.Samples[i]
@@ -110,7 +106,6 @@ type table struct {
 	columns           []trialsColumn
 	perRow, perColumn int // the most processes in a row and trials in a column
 	scale             chart.HeatScale
-	palette           chart.Palette
 }
 
 // mostRows and mostColumns (bound and unbound each) limit the size of the table, for a screen of 80 columns and 24 lines. In
@@ -126,7 +121,6 @@ func (t trials) table() (m table, ok bool) {
 	if len(t.at) == 0 {
 		return m, false
 	}
-	m.palette = t.palette
 	m.perRow, m.perColumn = len(rows[0]), len(columns[0])
 	for _, row := range rows {
 		m.rows = append(m.rows, "P"+strconv.Itoa(row[0]+1))
@@ -218,7 +212,7 @@ func tableBlock(run *result.Run, opts term.Options) string {
 	width := func() int { return 2 + label + len(m.columns)*cell + gap }
 	if width() > opts.Columns() {
 		show = func(ms float64) string { return strconv.Itoa(m.scale.Level(ms)) }
-		scale = chart.ScaleLine("ms", m.scale, m.palette.Shades, opts)
+		scale = chart.ScaleLine("ms", m.scale, opts)
 		if cell = 2; width() > opts.Columns() {
 			cell = 1
 		}
@@ -250,7 +244,7 @@ func tableBlock(run *result.Run, opts term.Options) string {
 			if math.IsNaN(c.at[row]) {
 				return m.show(c.at[row]), ""
 			}
-			return show(c.at[row]), m.palette.Shades[m.scale.Level(c.at[row])].Terminal()
+			return show(c.at[row]), chart.Shades[m.scale.Level(c.at[row])].Terminal()
 		})
 	}
 	line(meanName, func(_ int, c trialsColumn) (string, term.Colour) { return show(c.mean), term.Bold })

@@ -24,11 +24,6 @@ var Loads = [...]Load{
 		"the same number of CPUs in each row: they spread from the first node over all, and gather on the last, as in ccont",
 		cpuRollover,
 	},
-	{
-		"node-rollover",
-		"the same number of CPUs in each row: they move one by one from one node to the next, so at most two nodes have some",
-		nodeRollover,
-	},
 }
 
 // Entry implements catalog.Entry.
@@ -50,7 +45,7 @@ func cpuIncrease(nodes [][]int) [][]int {
 
 func nodeCascade(nodes [][]int) [][]int { return nodes }
 
-// smallest returns the number of CPUs of the smallest node. Every row of a rollover runs on this number of CPUs, so
+// smallest returns the number of CPUs of the smallest node. Every row of cpu-rollover runs on this number of CPUs, so
 // that rows differ only in the position of the CPUs.
 func smallest(nodes [][]int) int {
 	return len(slices.MinFunc(nodes, func(a, b []int) int { return len(a) - len(b) }))
@@ -83,18 +78,6 @@ func cpuRollover(nodes [][]int) (rows [][]int) {
 		first := slices.IndexFunc(counts, func(n int) bool { return n > 0 })
 		behind := counts[first+1:]
 		move(first, first+1+slices.Index(behind, slices.Min(behind)))
-	}
-	return rows
-}
-
-// nodeRollover moves the CPUs of one node to the next, and from there to the one after that.
-func nodeRollover(nodes [][]int) [][]int {
-	running := smallest(nodes)
-	rows := [][]int{nodes[0][:running]}
-	for i := range len(nodes) - 1 {
-		for moved := 1; moved <= running; moved++ {
-			rows = append(rows, slices.Concat(nodes[i][:running-moved], nodes[i+1][:moved]))
-		}
 	}
 	return rows
 }

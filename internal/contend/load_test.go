@@ -18,7 +18,7 @@ func TestLookupLoad(t *testing.T) {
 	}
 	_, err := LookupLoad("cascade")
 	assert.EqualError(t, err,
-		`unknown load "cascade": there are one-iteration, cpu-increase, node-cascade, cpu-rollover, node-rollover`)
+		`unknown load "cascade": there are one-iteration, cpu-increase, node-cascade, cpu-rollover`)
 }
 
 // sized returns nodes of these sizes, with consecutive CPUs and gaps in the node numbers.
@@ -62,7 +62,6 @@ func TestLoadsAreDrawn(t *testing.T) {
 		{"2 nodes of 4", sized(4, 4), "node-cascade", "**** ----\n---- ****"},
 		{"2 nodes of 4", sized(4, 4), "cpu-rollover", "**** ----\n***- *---\n**-- **--\n*--- ***-\n---- ****"},
 
-		{"2 nodes of 4", sized(4, 4), "node-rollover", "**** ----\n***- *---\n**-- **--\n*--- ***-\n---- ****"},
 		{"2 nodes of 3", sized(3, 3), "cpu-rollover", "*** ---\n**- *--\n*-- **-\n--- ***"},
 
 		{
@@ -75,10 +74,7 @@ func TestLoadsAreDrawn(t *testing.T) {
 				"---- **-- *--- *---\n---- *--- **-- *---\n---- ---- **-- **--\n---- ---- *--- ***-\n---- ---- ---- ****",
 		},
 		{"3 nodes of 2", sized(2, 2, 2), "cpu-rollover", "** -- --\n*- *- --\n-- *- *-\n-- -- **"},
-		{"3 nodes of 2", sized(2, 2, 2), "node-rollover", "** -- --\n*- *- --\n-- ** --\n-- *- *-\n-- -- **"},
 		{"nodes of 1", sized(1, 1, 1), "cpu-rollover", "* - -\n- * -\n- - *"},
-		{"nodes of 1", sized(1, 1, 1), "node-rollover", "* - -\n- * -\n- - *"},
-		{"nodes of 2, 1 and 3", sized(2, 1, 3), "node-rollover", "*- - ---\n-- * ---\n-- - *--"},
 		{"nodes of 1", sized(1, 1), "cpu-increase", "* -\n* *"},
 		{"nodes of 3 and 2", sized(3, 2), "cpu-rollover", "**- --\n*-- *-\n--- **"},
 		{"nodes of 1 and 4", sized(1, 4), "cpu-rollover", "* ----\n- *---"},
@@ -89,7 +85,6 @@ func TestLoadsAreDrawn(t *testing.T) {
 		{"1 node", sized(3), "cpu-increase", "*--\n**-\n***"},
 		{"1 node", sized(3), "node-cascade", "***"},
 		{"1 node", sized(3), "cpu-rollover", "***"},
-		{"1 node", sized(3), "node-rollover", "***"},
 		{"1 CPU", sized(1), "cpu-rollover", "*"},
 		{"1 CPU", sized(1), "cpu-increase", "*"},
 	} {
@@ -138,28 +133,23 @@ func TestLoadsProperty(t *testing.T) {
 
 		// From row to row one CPU is replaced, from the first node to the last.
 		burning := slices.Min(sizes)
-		for _, load := range []string{"cpu-rollover", "node-rollover"} {
-			rolled := rows[load]
-			require.Equal(t, nodes[0].CPUs[:burning], rolled[0], load)
-			require.Equal(t, nodes[len(nodes)-1].CPUs[:burning], rolled[len(rolled)-1], load)
-			for i, row := range rolled {
-				require.Len(t, row, burning)
-				if i > 0 {
-					gone := 0
-					for _, cpu := range rolled[i-1] {
-						if !slices.Contains(row, cpu) {
-							gone++
-						}
+		rolled := rows["cpu-rollover"]
+		require.Equal(t, nodes[0].CPUs[:burning], rolled[0])
+		require.Equal(t, nodes[len(nodes)-1].CPUs[:burning], rolled[len(rolled)-1])
+		for i, row := range rolled {
+			require.Len(t, row, burning)
+			if i > 0 {
+				gone := 0
+				for _, cpu := range rolled[i-1] {
+					if !slices.Contains(row, cpu) {
+						gone++
 					}
-					require.Equal(t, 1, gone, load)
 				}
+				require.Equal(t, 1, gone)
 			}
 		}
-		if len(nodes) <= 2 {
-			require.Equal(t, rows["node-rollover"], rows["cpu-rollover"])
-		}
 
-		// In ccont's pattern one row has an even share on every node.
+		// One row has an even share on every node.
 		require.True(t, slices.ContainsFunc(rows["cpu-rollover"], func(row []int) bool {
 			counts := make([]int, len(nodes))
 			for _, cpu := range row {
@@ -167,15 +157,5 @@ func TestLoadsProperty(t *testing.T) {
 			}
 			return slices.Min(counts) == burning/len(nodes) && slices.Max(counts)-slices.Min(counts) <= 1
 		}))
-
-		// gorun's pattern fills every node once, and each row uses at most two nodes.
-		require.Len(t, rows["node-rollover"], 1+burning*(len(nodes)-1))
-		for i, row := range rows["node-rollover"] {
-			require.LessOrEqual(t, nodeOf[row[burning-1]]-nodeOf[row[0]], 1)
-			require.Equal(t, i/burning, nodeOf[row[0]])
-			if i%burning == 0 {
-				require.Equal(t, nodes[i/burning].CPUs[:burning], row)
-			}
-		}
 	})
 }

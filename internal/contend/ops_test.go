@@ -88,6 +88,6 @@ func TestTables(t *testing.T) {
 			seen[name] = true
 		}
 	}
-	assert.Equal(t, "one-iteration, cpu-increase, node-cascade, cpu-rollover, node-rollover", catalog.List(Loads[:]))
+	assert.Equal(t, "one-iteration, cpu-increase, node-cascade, cpu-rollover", catalog.List(Loads[:]))
 	assert.True(t, strings.HasPrefix(catalog.List(Ops[:]), "idle, memset64"))
 }

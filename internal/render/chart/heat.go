@@ -125,19 +125,19 @@ func HeatText(h *Heat, opts term.Options) string {
 	digit := func(x float64) string { return strconv.Itoa(scale.Level(x)) }
 	for cell := 2; cell >= 1; cell-- {
 		if h.width(cell) <= opts.Columns() {
-			return h.draw(cell, scale, digit, opts) + ScaleLine(h.Unit, scale, Shades, opts)
+			return h.draw(cell, scale, digit, opts) + ScaleLine(h.Unit, scale, opts)
 		}
 	}
 	coarse, size := h.Coarse(func(joined *Heat) bool { return joined.width(1) <= opts.Columns() })
-	return coarse.draw(1, scale, digit, opts) + ScaleLine(h.Unit, scale, Shades, opts) + term.Paragraph("  ",
+	return coarse.draw(1, scale, digit, opts) + ScaleLine(h.Unit, scale, opts) + term.Paragraph("  ",
 		fmt.Sprintf("A row and a column are up to %d neighbouring CPUs, by the number of the first; a digit is the mean of"+
 			" their pairs.", size), opts.Columns()-2)
 }
 
 // ScaleLine is the legend of digits: the figure from which on each stands.
-func ScaleLine(unit string, scale HeatScale, shades [len(Shades)]shade, opts term.Options) string {
+func ScaleLine(unit string, scale HeatScale, opts term.Options) string {
 	parts := []string{unit + ", from:"}
-	for level, shade := range shades {
+	for level, shade := range Shades {
 		parts = append(parts, opts.Paint(shade.Terminal(), strconv.Itoa(level))+" "+units.Digits(scale.from(level)))
 	}
 	return "  " + term.Flow(append(parts, "to "+units.Digits(scale.Hi)), "  ", "    ", opts.Columns()-2)

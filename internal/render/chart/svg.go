@@ -72,18 +72,13 @@ func Drawable(figures ...float64) bool {
 // DrawScale is a legend of the shades: the labels stand where one begins, and the last one where the last ends. Of a
 // single label there is one shade.
 func DrawScale(labels []string, unit string, x, y int) string {
-	return Palettes[0].DrawScale(labels, unit, x, y)
-}
-
-// DrawScale draws the scale in the colours of the palette.
-func (p Palette) DrawScale(labels []string, unit string, x, y int) string {
 	const step = 36
 	var b strings.Builder
 	if unit != "" {
 		fmt.Fprintf(&b, `<text x="%d" y="%d" text-anchor="end">%s</text>`+"\n", x-8, y+9, Text(unit, 44, 6))
 	}
 	for i := range max(1, len(labels)-1) {
-		fmt.Fprintf(&b, `<rect x="%d" y="%d" width="%d" height="10" fill="%s"/>`, x+i*step, y, step, p.Shades[i].Web)
+		fmt.Fprintf(&b, `<rect x="%d" y="%d" width="%d" height="10" fill="%s"/>`, x+i*step, y, step, Shades[i].Web)
 	}
 	b.WriteString(`<g font-size="10" text-anchor="middle">`)
 	longest := 0
