@@ -15,7 +15,7 @@ import (
 // writeSVG writes the heat map of a run of `gorun c2c` as a self-contained SVG file.
 func writeSVG(w io.Writer, run *result.Run) error {
 	return chart.Write(w, run, fmt.Errorf("cannot draw the heat map: this run of gorun %s has no good sample of a pair of"+
-		" CPUs, or has more than %d CPUs", term.Clean(run.Experiment), chart.MaxHeatCPUs), drawMap)
+		" CPUs, or has more than %d CPUs", term.Clean(run.Experiment), chart.MapLimit), drawMap)
 }
 
 // drawMap draws the one-way times of all pairs of CPUs as a heat map, CPUs ordered by locality, with the times by
@@ -48,12 +48,6 @@ func figureOf(pairs []measuredPair, note string) (chart.Figure, bool) {
 	}
 	for _, row := range rows {
 		f.Description += fmt.Sprintf(" %s: median %s ns.", row[0], row[2])
-	}
-	if len(h.Seats) > chart.MapLimit {
-		var size int
-		h, size = h.Coarse(func(joined *chart.Heat) bool { return len(joined.Seats) <= chart.MapLimit })
-		f.Description += fmt.Sprintf(" A row and a column are up to %d neighbouring CPUs; a cell is the mean of their pairs.",
-			size)
 	}
 	drawn, height := chart.DrawMap(h, scale, chart.Inside)
 	var b strings.Builder

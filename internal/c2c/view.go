@@ -118,7 +118,7 @@ func clusters(pairs []measuredPair, near ...topology.Relation) (of func(cpu int)
 // heatOf returns the heat map of the one-way times; it is empty if there are too many CPUs.
 func heatOf(pairs []measuredPair) *chart.Heat {
 	h := &chart.Heat{Unit: "ns", Seats: seats(pairs)}
-	if len(h.Seats) > chart.MaxHeatCPUs {
+	if len(h.Seats) > chart.MapLimit {
 		return &chart.Heat{}
 	}
 	index := map[int]int{}
@@ -178,16 +178,26 @@ func title(run *result.Run, options view.Spec) (title string, parts []string) {
 // blocks returns the heat map, the relations, and the samples.
 func blocks(run *result.Run, _ view.Spec, opts term.Options) []string {
 	pairs := measuredPairs(run.Samples)
+	return []string{mapBlock(pairs, opts), relationsBlock(pairs, opts), view.DoubtsBlock(run, opts)}
+}
+
+// mapBlock returns the heat map, or where to find it if it is too wide.
+func mapBlock(pairs []measuredPair, opts term.Options) string {
 	heat := heatOf(pairs)
 	block := chart.HeatText(heat, opts)
-	if block != "" {
-		block = opts.Paint(term.Bold, "One way, in ns, by CPU") + "\n" + block
-		if n := len(heat.Seats); len(pairs) < n*(n-1)/2 {
-			block += term.Paragraph("  ", fmt.Sprintf("%s without a good sample: ·", units.Things(n*(n-1)/2-len(pairs), "pair")),
-				opts.Columns()-2)
-		}
+	n := len(seats(pairs))
+	switch {
+	case len(pairs) == 0:
+		return ""
+	case block == "":
+		return term.Paragraph("", fmt.Sprintf("A map of %d CPUs is too wide for this page: gorun report draws up to %d, and --format csv has"+
+			" every pair.", n, chart.MapLimit), opts.Columns())
 	}
-	return []string{block, relationsBlock(pairs, opts), view.DoubtsBlock(run, opts)}
+	block = opts.Paint(term.Bold, "One way, in ns, by CPU") + "\n" + block
+	if missing := n*(n-1)/2 - len(pairs); missing > 0 {
+		block += term.Paragraph("  ", fmt.Sprintf("%s without a good sample: ·", units.Things(missing, "pair")), opts.Columns()-2)
+	}
+	return block
 }
 
 // byRelation groups the pairs by relation, nearest first; an unknown relation comes last.

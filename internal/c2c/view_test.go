@@ -11,6 +11,7 @@ import (
 	"gorun/internal/render"
 	"gorun/internal/render/chart"
 	"gorun/internal/render/rendertest"
+	"gorun/internal/render/term"
 	"gorun/internal/result"
 	"gorun/internal/topology"
 )
@@ -127,12 +128,12 @@ time  120 pairs of 100 ms each: about 13 s.
 
 // A map of many CPUs is a small file, even if all adjacent cells differ.
 func TestHeatSVGIsSmall(t *testing.T) {
-	pairs := allPairs(300)
+	pairs := allPairs(chart.MapLimit)
 	random := rand.New(rand.NewPCG(1, 2))
 	for i := range pairs {
 		pairs[i].NS = 10 + 500*random.Float64()
 	}
-	for _, cpus := range []int{64, 65, 300} {
+	for _, cpus := range []int{64, 65, chart.MapLimit} {
 		var some []measuredPair
 		for _, p := range pairs {
 			if p.CPUA < cpus && p.CPUB < cpus {
@@ -144,14 +145,20 @@ func TestHeatSVGIsSmall(t *testing.T) {
 		rendertest.XML(t, f.SVG)
 		t.Logf("%d CPUs: %d bytes", cpus, len(f.SVG))
 		assert.Less(t, len(f.SVG), 1<<20, "%d CPUs", cpus)
-		assert.Equal(t, cpus > chart.MapLimit, strings.Contains(f.SVG, "a cell is the mean of their pairs"))
 	}
+}
+
+// A page of 80 columns has room for the digits of 64 CPUs; for more, a summary says where the map is.
+func TestMapBlock(t *testing.T) {
+	assert.Contains(t, mapBlock(allPairs(64), term.Options{}), "One way, in ns, by CPU")
+	assert.Contains(t, mapBlock(allPairs(128), term.Options{}), "A map of 128 CPUs is too wide for this page")
+	assert.Empty(t, mapBlock(nil, term.Options{}))
 }
 
 // A journal cannot make a map take all memory.
 func TestHeatOfTooManyCPUs(t *testing.T) {
 	var many []measuredPair
-	for i := range chart.MaxHeatCPUs {
+	for i := range chart.MapLimit {
 		many = append(many, measuredPair{Figures: Figures{CPUA: 2 * i, CPUB: 2*i + 1, NS: 1}})
 	}
 	assert.Empty(t, heatOf(many).Seats)

@@ -87,6 +87,6 @@ func TestCPUStripIsSmall(t *testing.T) {
 		assert.Len(t, f.Table.Head, 1+c.drawn)
 		assert.Equal(t, c.cells > c.drawn, strings.Contains(f.Description, "are not drawn"))
 	}
-	_, ok := chart.CPUStrip(busyRun(1, chart.MaxHeatCPUs+1, noise))
+	_, ok := chart.CPUStrip(busyRun(1, chart.MaxStripCPUs+1, noise))
 	assert.False(t, ok)
 }

@@ -34,6 +34,8 @@ const (
 	stripHeight = 18
 	stripTold   = 4096  // cells of the figure up to which each tells its share under the pointer
 	stripCells  = 16384 // at most; of more CPUs, fewer rows are drawn
+
+	MaxStripCPUs = 4096
 )
 
 // CPUStrip is the part of the time that each CPU was at work for the run: a row for each cell of a matrix, or else one
@@ -46,7 +48,7 @@ func CPUStrip(run *result.Run) (Figure, bool) {
 	run = term.Clean(run)
 	strips := stripsOf(run)
 	cpus := stripCPUs(strips)
-	if len(cpus) == 0 || len(cpus) > MaxHeatCPUs {
+	if len(cpus) == 0 || len(cpus) > MaxStripCPUs {
 		return Figure{}, false
 	}
 	f := Figure{

@@ -11,9 +11,6 @@ import (
 	"gorun/internal/units"
 )
 
-// MaxHeatCPUs bounds a heat map, which takes memory by the square: 4096 CPUs are 128 MiB.
-const MaxHeatCPUs = 4096
-
 // Heat is the data of a heat map: a figure of every two CPUs, the same both ways. The terminal and SVG draw from it.
 type Heat struct {
 	Unit  string
@@ -108,8 +105,8 @@ func (s HeatScale) from(level int) float64 {
 	return s.Lo * math.Pow(s.Hi/s.Lo, float64(level)/float64(len(Shades)))
 }
 
-// HeatText draws a heat map in opts.Width columns: the figures themselves where they fit, else a digit for each, else a
-// digit for each two groups of neighbours.
+// HeatText draws a heat map in opts.Width columns: the figures themselves where they fit, else a digit for each. It returns "" where
+// those do not fit either.
 func HeatText(h *Heat, opts term.Options) string {
 	scale, ok := h.Scale()
 	if !ok {
@@ -128,10 +125,7 @@ func HeatText(h *Heat, opts term.Options) string {
 			return h.draw(cell, scale, digit, opts) + ScaleLine(h.Unit, scale, opts)
 		}
 	}
-	coarse, size := h.Coarse(func(joined *Heat) bool { return joined.width(1) <= opts.Columns() })
-	return coarse.draw(1, scale, digit, opts) + ScaleLine(h.Unit, scale, opts) + term.Paragraph("  ",
-		fmt.Sprintf("A row and a column are up to %d neighbouring CPUs, by the number of the first; a digit is the mean of"+
-			" their pairs.", size), opts.Columns()-2)
+	return ""
 }
 
 // ScaleLine is the legend of digits: the figure from which on each stands.
@@ -232,56 +226,4 @@ func (h *Heat) draw(cell int, scale HeatScale, show func(x float64) string, opts
 		block.WriteByte('\n')
 	}
 	return term.TrimLines(block.String())
-}
-
-// Coarse joins neighbours, as few as make the map fit: within a cache, else within a node, else any. It returns how
-// many CPUs the largest group has.
-func (h *Heat) Coarse(fits func(joined *Heat) bool) (*Heat, int) {
-	for _, apart := range []func(a, b Seat) bool{
-		func(a, b Seat) bool { return a.Node != b.Node || a.LLC != b.LLC },
-		func(a, b Seat) bool { return a.Node != b.Node },
-		func(Seat, Seat) bool { return false },
-	} {
-		for size := 2; size < 2*len(h.Seats); size *= 2 {
-			if joined, largest := h.join(size, apart); fits(joined) {
-				return joined, largest
-			}
-		}
-	}
-	return h.join(len(h.Seats), func(Seat, Seat) bool { return false })
-}
-
-// join makes groups of up to size neighbours that are not apart; a figure is the mean of those known between two of
-// them.
-func (h *Heat) join(size int, apart func(a, b Seat) bool) (joined *Heat, largest int) {
-	joined = &Heat{Unit: h.Unit}
-	group := make([]int, len(h.Seats)) // of each CPU
-	members := 0
-	for i, s := range h.Seats {
-		if i == 0 || members == size || apart(h.Seats[i-1], s) {
-			joined.Seats = append(joined.Seats, s)
-			members = 0
-		}
-		group[i] = len(joined.Seats) - 1
-		members++
-		largest = max(largest, members)
-	}
-	n := len(joined.Seats)
-	sums, counts := make([]float64, n*n), make([]float64, n*n)
-	for i, row := range h.At {
-		for j, x := range row {
-			if !math.IsNaN(x) {
-				sums[group[i]*n+group[j]] += x
-				counts[group[i]*n+group[j]]++
-			}
-		}
-	}
-	joined.At = make([][]float64, n)
-	for i := range joined.At {
-		joined.At[i] = make([]float64, n)
-		for j := range joined.At[i] {
-			joined.At[i][j] = sums[i*n+j] / counts[i*n+j] // NaN without any
-		}
-	}
-	return joined, largest
 }

@@ -7,16 +7,13 @@ import (
 	"strconv"
 	"strings"
 
-	"gorun/internal/cpuset"
-	"gorun/internal/render/term"
 	"gorun/internal/units"
 )
 
 const (
-	MapCell   = 44 // units, at most
-	mapCells  = 64 // rows up to which each cell is an element of its own, that tells its figure under the pointer
-	mapGroups = 32 // of more rows, these many groups tell their mean
-	MapLimit  = 256
+	MapCell  = 44  // units, at most
+	mapCells = 64  // rows up to which each cell is an element of its own, which shows its figure under the pointer
+	MapLimit = 256 // rows of the largest map
 )
 
 // Legend are the labels of the scale.
@@ -40,8 +37,8 @@ func (h *Heat) Labels() int {
 }
 
 // DrawMap draws a heat map with its labels into so much width, and returns the width that it takes, and as much height.
-// Of few CPUs the cells hold their figures, and of some they tell them under the pointer; of many, neighbours of one
-// shade are one stroke, and groups of neighbours tell their mean.
+// Of few CPUs the cells hold their figures, and of some they show them under the pointer; of many, neighbours of one shade are one
+// stroke.
 func DrawMap(h *Heat, scale HeatScale, width float64) (drawn string, taken int) {
 	n, labels := len(h.Seats), h.Labels()
 	cell := min(MapCell, (width-float64(labels))/float64(n))
@@ -51,7 +48,7 @@ func DrawMap(h *Heat, scale HeatScale, width float64) (drawn string, taken int) 
 	if n <= mapCells {
 		b.WriteString(svgCells(h, scale) + "</g>\n" + svgFigures(h, scale, cell))
 	} else {
-		b.WriteString(svgStrokes(h, scale) + svgGroups(h) + "</g>\n")
+		b.WriteString(svgStrokes(h, scale) + "</g>\n")
 	}
 	return b.String() + svgPlaces(h, cell) + "</g>\n", labels + int(math.Ceil(cell*float64(n)))
 }
@@ -154,38 +151,6 @@ func svgStrokes(h *Heat, scale HeatScale) string {
 	for level, shade := range Shades {
 		if paths[level].Len() > 0 {
 			fmt.Fprintf(&b, `<path stroke="%s" d="%s"/>`+"\n", shade.Web, paths[level].String())
-		}
-	}
-	return b.String() + "</g>\n"
-}
-
-// svgGroups lies over the cells of many CPUs, and tells the mean between two groups under the pointer. A text for each
-// of the 65,280 cells of 256 CPUs would take 4 MB.
-func svgGroups(h *Heat) string {
-	joined, _ := h.Coarse(func(joined *Heat) bool { return len(joined.Seats) <= mapGroups })
-	type group struct {
-		from, size int
-		name       string
-	}
-	groups := make([]group, len(joined.Seats))
-	for g, first := 0, 0; g < len(groups); g++ {
-		last, cpus := first, cpuset.Set{}
-		for ; last < len(h.Seats) && (g == len(groups)-1 || h.Seats[last] != joined.Seats[g+1]); last++ {
-			if cpu := h.Seats[last].CPU; cpu >= 0 && cpu <= cpuset.Max {
-				cpus = cpus.With(cpu)
-			}
-		}
-		groups[g] = group{first, last - first, term.Shorten(cpus.String(), 40)}
-		first = last
-	}
-	var b strings.Builder
-	b.WriteString(`<g pointer-events="all">` + "\n")
-	for i, down := range groups {
-		for j, across := range groups {
-			if x := joined.At[i][j]; !math.IsNaN(x) {
-				fmt.Fprintf(&b, `<path d="M%d %dh%dv%dh-%[3]dz"><title>%[5]s – %[6]s: mean %[7]s %[8]s</title></path>`+"\n",
-					across.from, down.from, across.size, down.size, down.name, across.name, units.Tenths(x), h.Unit)
-			}
 		}
 	}
 	return b.String() + "</g>\n"
