@@ -123,11 +123,11 @@ func claims(t *testing.T) (rows [][]string) {
 	got, rest := seconds["No GR 20000"], alone*left(20_000)
 	add("goroutines: more and smaller pieces of work are faster", judge(math.Abs(got/rest-1) > 0.05),
 		fmt.Sprintf("each range skips its last number: with 20,000 workers %.0f%% of the work is left, which takes %.2f s; "+
-			"measured were %.2f s", 100*left(20_000), rest, got), rig, "gorun matrix primes --preset original-fault")
+			"measured were %.2f s", 100*left(20_000), rest, got), rig, "gorun matrix primes --split contiguous,original --limit 20000 --method modulo --workers 50,5000")
 	got, rest = seconds["GR ON 50000"], pool*left(50_000)
 	add("goroutines: 50,000 goroutines are the fastest, 2.97 s", judge(math.Abs(got/rest-1) > 0.05),
 		fmt.Sprintf("%.0f%% of the work is left, which takes %.2f s; measured were %.2f s", 100*left(50_000), rest, got), rig,
-		"gorun matrix primes --preset original-fault")
+		"gorun matrix primes --split contiguous,original --limit 20000 --method modulo --workers 50,5000")
 	rest = pool * left(100_000)
 	add("goroutines: 100,000 goroutines take 3.55 s", untestable,
 		fmt.Sprintf("the machine is not known, and there is one run; %.0f%% of the work is left, which would take %.2f s",

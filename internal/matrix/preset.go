@@ -14,7 +14,6 @@ var Presets = []struct{ Name, Experiment, Usage string }{
 	{"quick", "primes", "8 ways to place the workers of gorun primes, within a minute"},
 	{"classic", "primes", "38 rows: goroutines, threads, CPUs and priority, each from 50 to 20000 workers"},
 	{"original", "primes", "the rows of classic with the original's division, n % i: takes hours"},
-	{"original-fault", "primes", "FAULTY on purpose: leaves out the same numbers as the original, to show the effect on its times"},
 }
 
 // Preset returns the spec with this name.
