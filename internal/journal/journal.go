@@ -6,7 +6,6 @@ import (
 	"cmp"
 	"fmt"
 	"os"
-	"regexp"
 	"slices"
 
 	"gorun/internal/column"
@@ -122,24 +121,7 @@ func (c *checker) check() (line int, err error) {
 	} else if last := c.Footer(); last != nil {
 		c.Run.Cells = last.Cells
 	}
-	limitShares(c.Run)
 	return 0, nil
-}
-
-// shareAbove matches a share of CPU time above 100%. An older gorun wrote such for times shorter than some ticks of /proc/stat.
-var shareAbove = regexp.MustCompile(`\b[1-9][0-9]{2,}%( of the (?:available )?CPU time)`)
-
-// limitShares corrects the texts of a journal that say an impossible share of CPU time.
-func limitShares(run *result.Run) {
-	limit := func(text *string) { *text = shareAbove.ReplaceAllString(*text, "100%$1") }
-	for i := range run.Samples {
-		for j := range run.Samples[i].Quality.Reasons {
-			limit(&run.Samples[i].Quality.Reasons[j])
-		}
-	}
-	for i := range run.Findings {
-		limit(&run.Findings[i].Message)
-	}
 }
 
 // header checks the first line, and finds out how the samples are judged.

@@ -236,11 +236,3 @@ func TestRead(t *testing.T) {
 	_, err = journal.Read(path+"x", experiments.Known)
 	require.ErrorIs(t, err, os.ErrNotExist)
 }
-
-// A share above 100% that an older gorun wrote is not shown.
-func TestSharesAreLimited(t *testing.T) {
-	lines := edit(t, recorded(t)["matrix-classic"], 14, `31(% of the CPU time there was)`, "137$1")
-	rec, err := check(lines)
-	require.NoError(t, err)
-	assert.Equal(t, []string{"other programs used 0.04 s (100% of the CPU time there was)"}, rec.Run.Samples[12].Quality.Reasons)
-}

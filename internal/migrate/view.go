@@ -100,7 +100,6 @@ var where = map[string]string{
 func (r *row) cost() (seconds, refill float64, ok bool) {
 	moving, hasMove := r.median(move)
 	refill, hasRefill := r.median(refillTime)
-	moving, refill = max(0, moving), max(0, refill) // older journals have differences below zero
 	return moving + refill, refill, hasMove && hasRefill
 }
 

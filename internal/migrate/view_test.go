@@ -86,7 +86,7 @@ func TestAnswer(t *testing.T) {
 			"A move to another core with the same last-level cache costs 4.00 µs, of which 1.00 µs refill 16 KiB.",
 		},
 		"nothing to refill": {
-			[]result.Sample{moved("cross-node", 0, refilled, refilled, 3e-6, -1e-6)},
+			[]result.Sample{moved("cross-node", 0, refilled, refilled, 3e-6, 0)},
 			[]stats.Kind{stats.Slower},
 			"A move to another node costs 3.00 µs, and nothing to refill 16 KiB.",
 		},

@@ -215,12 +215,12 @@ type Signals struct {
 }
 
 // Share returns the share of the CPU time of this number of CPUs that a signal in seconds took while the signals were
-// counted; 0 if the signal is not available, or below zero, as older journals have it by the rounding of ticks.
+// counted; 0 if the signal is not available.
 func (s Signals) Share(seconds *float64, cpus int) float64 {
 	if seconds == nil || s.WatchedSeconds <= 0 {
 		return 0
 	}
-	return max(0, min(1, *seconds/(s.WatchedSeconds*float64(cpus))))
+	return min(1, *seconds/(s.WatchedSeconds*float64(cpus)))
 }
 
 // Summary is derived from the samples that are neither partial nor invalid.
