@@ -55,7 +55,7 @@ const mayImport = `
 	process/processtest child cpuset csrc linux tests
 	reference           result testdata/references
 	render              catalog column cpuset experiment render/term render/view result shell stats topology units
-	render/chart        cpuset render/term render/view result stats units
+	render/chart        render/term render/view result stats units
 	render/rendertest   cpuset render/chart render/term result stats
 	render/term         result stats units
 	render/view         column cpuset render/term result shell stats units

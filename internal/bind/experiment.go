@@ -1,6 +1,7 @@
 package bind
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -83,7 +84,7 @@ type flags struct {
 	processes int
 	checks    uint64
 	array     string
-	passes    *uint64
+	passes    uint64
 	trials    int
 	cold      bool
 	masks     string
@@ -94,29 +95,15 @@ func (f *flags) Register(set *experiment.FlagSet) {
 	set.Uint64Var(&f.checks, "checks", 10_000, "how often each process checks its CPU")
 	set.StringVar(&f.array, "array", "", "`size` of the array of each process (default: an L2 of the first CPU, or "+
 		bytesize.Format(process.UnknownL2)+" where that is not known)")
-	set.OptionalUint64(&f.passes, "passes", "how often each process adds up its array (default: until it has added "+
-		bytesize.Format(summed)+")")
+	set.Uint64Var(&f.passes, "passes", 0, "how often each process adds up its array (0: until it has added "+bytesize.Format(summed)+")")
 	set.BoolVar(&f.cold, "cold", false, "time the fill of the array too, in memory that is touched for the first time, and\n"+
 		"add it up once")
 	set.StringVar(&f.masks, "masks", "", "bind process i to mask i mod n of these `masks`: CPU lists, separated by spaces\n"+
 		"(default: a CPU each)")
 	set.IntVar(&f.trials, "trials", 10, "bound trials, and the same number of unbound ones")
-}
-
-func (f *flags) Validate() error {
-	switch {
-	case f.processes < 1:
-		return hint.Usagef("--processes %d: give at least 1", f.processes)
-	case f.processes > mostProcesses:
-		return hint.Usagef("--processes %d: Linux has no more than %d process IDs", f.processes, mostProcesses)
-	case f.checks < 1:
-		return hint.Usagef("--checks 0: give at least 1")
-	case f.passes != nil && *f.passes < 1:
-		return hint.Usagef("--passes 0: give at least 1")
-	case f.trials < 1 || f.trials > mostTrials:
-		return hint.Usagef("--trials %d: give a number from 1 to %d", f.trials, mostTrials)
-	}
-	return nil
+	experiment.Bound(set, &f.processes, "processes", 1, mostProcesses)
+	experiment.Bound(set, &f.checks, "checks", 1, math.MaxUint64)
+	experiment.Bound(set, &f.trials, "trials", 1, mostTrials)
 }
 
 // spec holds the requested values by flag name.
@@ -141,9 +128,7 @@ func (f *flags) Resolve(m experiment.Machine) (r experiment.Resolution[Cell], er
 	if f.cold {
 		passes = 1
 	}
-	if f.passes != nil {
-		passes = *f.passes
-	}
+	passes = cmp.Or(f.passes, passes)
 	if passes > math.MaxInt64/bytes {
 		return r, hint.Usage(hint.With(fmt.Errorf("--passes %d over %d bytes would never end", passes, bytes),
 			"give fewer --passes"))

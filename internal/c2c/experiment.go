@@ -65,19 +65,11 @@ type flags struct {
 func (f *flags) Register(set *experiment.FlagSet) {
 	set.StringVar(&f.pairs, "pairs", "", "`which` pairs: "+catalog.List(topology.Pairings[:])+
 		" (default: the most that fit in the budget)")
-	set.StringVar(&f.method, "method", Methods[0].Name, "`method` of passing the line: "+catalog.List(Methods[:]))
+	set.Choice(&f.method, "method", Methods[0].Name, "`method` of passing the line: "+catalog.List(Methods[:]), catalog.Words(Methods[:]))
 	set.StringVar(&f.memNode, "mem-node", "", "`node` of the line's memory: a number, near (the first CPU's, or the nearest with\n"+
 		"memory) or far (the farthest from it) (default: where the first CPU's first touch puts it)")
 	set.Words("mem-node", []string{memNear, memFar})
 	set.Words("pairs", catalog.Words(topology.Pairings[:]))
-	set.Words("method", catalog.Words(Methods[:]))
-}
-
-func (f *flags) Validate() error {
-	if _, err := catalog.Find(Methods[:], "method", f.method); err != nil {
-		return hint.Flag("method", f.method, err)
-	}
-	return nil
 }
 
 func (f *flags) Resolve(m experiment.Machine) (r experiment.Resolution[Cell], err error) {

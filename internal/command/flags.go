@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"math"
 	"os"
 	"slices"
 	"time"
@@ -74,6 +75,7 @@ func (f *flags) Register(set *experiment.FlagSet) {
 	set.On("device", (*topology.Machine).CompleteDevices)
 	set.Lists("placements", append([]string{"auto\tall that can matter here"}, launch.PlacementUsages()...))
 	set.Words("better", []string{result.Lower, result.Higher})
+	experiment.Bound(set, &f.timeout, "timeout", 0, math.MaxInt64)
 }
 
 // Arguments parses the command.
@@ -134,8 +136,6 @@ func (f *flags) Validate() error {
 	case f.shell && f.command+f.setup+f.prepare+f.conclude+f.cleanup == "":
 		return hint.Usage(hint.With(errors.New("--shell is for a command that is one text, and there is none"),
 			"--shell --command "+shell.Quote(shell.Join(f.argv))))
-	case f.timeout < 0:
-		return hint.Usagef("--timeout %v: it cannot be negative", f.timeout)
 	case f.metric != "" && f.output != "":
 		return hint.Usagef("--metric and --output exclude each other: the figure is found in the output")
 	case f.metric == "" && f.better != "":

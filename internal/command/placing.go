@@ -1,9 +1,9 @@
 package command
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 
@@ -22,8 +22,8 @@ type Placing struct {
 	placement  string
 	mempolicy  string
 	preferred  *int
-	nice       experiment.Nice
-	sched      experiment.Sched
+	nice       *int
+	sched      *linux.Sched
 	gomaxprocs int
 }
 
@@ -33,25 +33,21 @@ func (p *Placing) Register(set *experiment.FlagSet) {
 	set.StringVar(&p.mempolicy, "mempolicy", "", "memory `policy`: "+strings.Join(linux.MempolicyUsages(), ", ")+
 		"\n(NODES: numbers, near:DEVICE, far:DEVICE)")
 	set.OptionalInt(&p.preferred, "preferred-node",
-		"NUMA node that the scheduler prefers, by the prctl of a patched kernel; -1: none")
-	p.nice.Register(set, "")
-	p.sched.Register(set, "")
+		"NUMA node that the scheduler prefers, by the prctl of a patched kernel; -1: none", -1, math.MaxInt)
+	set.Nice(&p.nice, "")
+	set.Sched(&p.sched, "")
 	set.IntVar(&p.gomaxprocs, "gomaxprocs", 0, "GOMAXPROCS in the command's environment (0: unchanged)")
 	set.On("placement", launch.CompletePlacement)
 	set.Words("mempolicy", linux.MempolicyUsages())
+	experiment.Bound(set, &p.gomaxprocs, "gomaxprocs", 0, math.MaxInt)
 }
 
 // Validate returns an error for flags that no machine can satisfy.
 func (p *Placing) Validate() error {
-	switch {
-	case p.placement != "" && p.mempolicy != "":
+	if p.placement != "" && p.mempolicy != "" {
 		return hint.Usagef("--placement and --mempolicy exclude each other: a placement has its own")
-	case p.preferred != nil && *p.preferred < -1:
-		return hint.Usagef("--preferred-node %d: a node's number, or -1 for none", *p.preferred)
-	case p.gomaxprocs < 0:
-		return hint.Usagef("--gomaxprocs %d: it cannot be negative", p.gomaxprocs)
 	}
-	return cmp.Or(p.nice.Validate(), p.sched.Validate())
+	return nil
 }
 
 // Setting returns the setting that the flags request on a machine, and the placement that it is made of.
@@ -65,7 +61,7 @@ func (p *Placing) Setting(m experiment.Machine) (s launch.Setting, of launch.Pla
 			return s, of, hint.Flag("mempolicy", p.mempolicy, err)
 		}
 	}
-	s.PreferredNode, s.Nice, s.Sched, s.GOMAXPROCS = p.preferred, p.nice.Nice, p.sched.Policy, p.gomaxprocs
+	s.PreferredNode, s.Nice, s.Sched, s.GOMAXPROCS = p.preferred, p.nice, p.sched, p.gomaxprocs
 	return s, of, nil
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"runtime"
 	"slices"
 	"strconv"
@@ -80,7 +81,7 @@ const (
 
 func (f *flags) Register(set *experiment.FlagSet) {
 	set.StringVar(&f.ops, "op", "cmpxchg", "`operations`, by commas, or all: "+catalog.List(Ops[:]))
-	set.StringVar(&f.load, "load", Loads[0].Name, "load `pattern`: "+catalog.List(Loads[:]))
+	set.Choice(&f.load, "load", Loads[0].Name, "load `pattern`: "+catalog.List(Loads[:]), catalog.Words(Loads[:]))
 	set.Uint64Var(&f.count, "count", 0, "operations of each thread (0: run for --time)")
 	set.DurationVar(&f.time, "time", defaultTime,
 		"how long a row lasts; windows in which not all threads ran do not count")
@@ -102,7 +103,7 @@ func (f *flags) Register(set *experiment.FlagSet) {
 	set.Group("Memory", "dist", "dist-bytes", "mem-node")
 	set.Group("Work")
 	set.Lists("op", catalog.Words(Ops[:]))
-	set.Words("load", catalog.Words(Loads[:]))
+	experiment.Bound(set, &f.window, "window", LeastWindow, math.MaxInt64)
 	set.Words("variant", Variants("arm64"))
 	f.given = set.Changed
 }
@@ -113,8 +114,6 @@ func (f *flags) Validate() error {
 		return hint.Usagef("--count and --time exclude each other")
 	case f.given("count") && f.count == 0:
 		return hint.Usagef("--count 0: give at least 1")
-	case f.window < LeastWindow:
-		return hint.Usagef("--window %v: it must be at least %v", f.window, LeastWindow)
 	case f.time < LeastWindows*f.window || f.time > MostWindows*f.window:
 		return hint.Usage(hint.With(fmt.Errorf("--time %v: with windows of %v it must be from %v to %v", f.time, f.window,
 			LeastWindows*f.window, MostWindows*f.window), "give another --time or --window"))
@@ -131,7 +130,7 @@ func (f *flags) options() (o Options, err error) {
 		return o, hint.Flag("op", f.ops, err)
 	}
 	if o.Load, err = LookupLoad(f.load); err != nil {
-		return o, hint.Flag("load", f.load, err)
+		return o, err
 	}
 	if o.Variant, err = LookupVariant(f.variant, o.Arch); err != nil {
 		return o, hint.Flag("variant", f.variant, err)

@@ -33,8 +33,6 @@ type Text struct {
 type Flags[C any] interface {
 	// Register adds the flags to a set.
 	Register(*FlagSet)
-	// Validate returns an error for flags that no machine can satisfy, before a machine is read.
-	Validate() error
 	// Resolve resolves the flags on a machine, live or captured. It changes nothing and starts nothing.
 	Resolve(Machine) (Resolution[C], error)
 }
@@ -363,7 +361,6 @@ func (x Experiment) Figures(datum string) (figures []result.Figure) {
 type flags[C any] struct{ of Flags[C] }
 
 func (f flags[C]) Register(set *FlagSet) { f.of.Register(set) }
-func (f flags[C]) Validate() error       { return f.of.Validate() }
 
 func (f flags[C]) Resolve(m Machine) (Resolution[any], error) {
 	r, err := f.of.Resolve(m)
@@ -383,15 +380,26 @@ func (f flags[C]) Resolve(m Machine) (Resolution[any], error) {
 
 // Arguments passes the arguments other than flags to flags that accept them.
 func Arguments[C any](f Flags[C], args []string) (taken bool, err error) {
-	var of any = f
-	if wrapped, ok := of.(interface{ unwrap() any }); ok {
-		of = wrapped.unwrap()
-	}
-	taker, ok := of.(interface{ Arguments([]string) error })
+	taker, ok := unwrapped(f).(interface{ Arguments([]string) error })
 	if !ok {
 		return false, nil
 	}
 	return true, taker.Arguments(args)
+}
+
+// Validate returns an error for flags that no machine can satisfy, before a machine is read, where they have such a check.
+func Validate[C any](f Flags[C]) error {
+	if v, ok := unwrapped(f).(interface{ Validate() error }); ok {
+		return v.Validate()
+	}
+	return nil
+}
+
+func unwrapped(f any) any {
+	if wrapped, ok := f.(interface{ unwrap() any }); ok {
+		return wrapped.unwrap()
+	}
+	return f
 }
 
 func (f flags[C]) unwrap() any { return f.of }

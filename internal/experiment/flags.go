@@ -155,16 +155,6 @@ func (s *several) Set(text string) error {
 func (s *several) String() string { return string(*s) }
 func (s *several) Type() string   { return SeveralType }
 
-// OptionalInt adds a flag whose absence leaves *p nil.
-func (f *FlagSet) OptionalInt(p **int, name, usage string) {
-	f.Var(optional[int]{p, strconv.Atoi, "int"}, name, usage)
-}
-
-// OptionalUint64 adds a flag whose absence leaves *p nil.
-func (f *FlagSet) OptionalUint64(p **uint64, name, usage string) {
-	f.Var(optional[uint64]{p, func(text string) (uint64, error) { return strconv.ParseUint(text, 0, 64) }, "uint"}, name, usage)
-}
-
 // OptionalDuration adds a flag whose absence leaves *p nil.
 func (f *FlagSet) OptionalDuration(p **time.Duration, name, usage string) {
 	f.Var(optional[time.Duration]{p, time.ParseDuration, "duration"}, name, usage)

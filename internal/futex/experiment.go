@@ -64,6 +64,7 @@ const leastTrip = 100e-9
 
 func (f *flags) Register(set *experiment.FlagSet) {
 	set.Uint64Var(&f.roundTrips, "round-trips", 5000, "wake-ups that each thread makes in a sample")
+	experiment.Bound(set, &f.roundTrips, "round-trips", 1, mostTrips)
 }
 
 // Arguments sets A and B.
@@ -73,13 +74,6 @@ func (f *flags) Arguments(words []string) error {
 		return hint.Usage(hint.With(err, "gorun futex 0 1, or gorun futex for one pair of each relation"))
 	}
 	f.cpus = words
-	return nil
-}
-
-func (f *flags) Validate() error {
-	if f.roundTrips < 1 || f.roundTrips > mostTrips {
-		return hint.Usagef("--round-trips %d: give a number from 1 to %d", f.roundTrips, mostTrips)
-	}
 	return nil
 }
 

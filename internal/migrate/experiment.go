@@ -4,6 +4,7 @@ package migrate
 import (
 	"cmp"
 	"fmt"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -83,13 +84,13 @@ func (f *flags) Register(set *experiment.FlagSet) {
 	set.StringVar(&f.workingSet, "working-set", "",
 		"`sizes` of the memory that the thread goes through, by commas (default: half of the L1, half of the L2,\n"+
 			"half of a core's share of the last-level cache, and twice that cache)")
-	set.StringVar(&f.access, "access", sequential, "`how` the thread goes through it: "+strings.Join(accessNames(), ", ")+
-		"; chase only reads, so that both CPUs' caches\ncan keep what they have")
-	set.OptionalInt(&f.memNode, "mem-node", "`node` of the memory (default: that of the CPU where the thread begins)")
+	set.Choice(&f.access, "access", sequential, "`how` the thread goes through it: "+strings.Join(accessNames(), ", ")+
+		"; chase only reads, so that both CPUs' caches\ncan keep what they have", accessNames())
+	set.OptionalInt(&f.memNode, "mem-node", "`node` of the memory (default: that of the CPU where the thread begins)", 0, math.MaxInt)
 	set.Group("Moves", "relation", "every", "moves")
 	set.Group("Memory", "working-set", "access", "mem-node")
 	set.Words("relation", append(relationNames(), all))
-	set.Words("access", accessNames())
+	experiment.Bound(set, &f.moves, "moves", 1, mostMoves)
 }
 
 func relationNames() []string {
@@ -117,13 +118,6 @@ func accessNames() (names []string) {
 }
 
 func (f *flags) Validate() error {
-	if f.moves < 1 || f.moves > mostMoves {
-		return hint.Usagef("--moves %d: from 1 to %d are possible", f.moves, mostMoves)
-	}
-	if !slices.Contains(accessNames(), f.access) {
-		return hint.Flag("access", f.access, hint.With(fmt.Errorf("%q is not a way of access", f.access),
-			"there are "+strings.Join(accessNames(), ", ")))
-	}
 	if _, err := f.relations(); err != nil {
 		return hint.Flag("relation", f.relation, err)
 	}

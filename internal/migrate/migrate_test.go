@@ -35,7 +35,7 @@ func parse(t *testing.T, args ...string) (*flags, error) {
 	f, set := &flags{}, experiment.NewFlagSet("migrate")
 	f.Register(set)
 	if err := set.Parse(args); err != nil {
-		return f, err
+		return f, experiment.Refusal(err)
 	}
 	return f, f.Validate()
 }
@@ -153,9 +153,9 @@ func TestSizes(t *testing.T) {
 
 func TestRefusals(t *testing.T) {
 	for args, want := range map[string]string{
-		"--moves 0":                      "--moves 0: from 1 to 1000000 are possible",
-		"--moves 1000001":                "--moves 1000001: from 1",
-		"--access index":                 "--access index: \"index\" is not a way of access",
+		"--moves 0":                      "--moves 0: give a number from 1 to 1000000",
+		"--moves 1000001":                "--moves 1000001: give a number from 1",
+		"--access index":                 "--access index: there are random, sequential, chase",
 		"--relation same-cpu,next":       "--relation same-cpu,next: \"next\" is not a relation",
 		"--every 1":                      "--every 1: \"1\" is not a time",
 		"--every 1us":                    "--every 1us: 1µs is not between 10µs and 1h0m0s",

@@ -95,7 +95,7 @@ type flags struct {
 	accesses    uint64
 	repetitions int
 	settle      time.Duration
-	nice        experiment.Nice
+	nice        *int
 
 	given func(name string) bool
 	set   *experiment.FlagSet
@@ -147,7 +147,7 @@ func (f *flags) Register(set *experiment.FlagSet) {
 	set.DurationVar(&f.settle, "settle", defaultSettle,
 		"CPU time of uncounted accesses before the first repetition, in which caches settle; by default,\n"+
 			"rows with NUMA balancing or a preferred node settle for several of the kernel's scans (4s)")
-	f.nice.Register(set, "the probe and of the load")
+	set.Nice(&f.nice, " of the probe and of the load")
 	set.Group("Probe", "buffer", "pages", "mem-policy", "first-touch", "access", "accesses", "repetitions", "settle")
 	set.Group("Load", "load", "load-only", "duration", "nice")
 	set.Group("Rows")
@@ -193,7 +193,7 @@ func (f *flags) Validate() error {
 		return hint.Usage(hint.With(errors.New("--precision needs judged rows, and --blocks judges none"),
 			"leave one of them out"))
 	}
-	return f.nice.Validate()
+	return nil
 }
 
 // axes returns the axes that the flags give on a machine.
@@ -313,7 +313,7 @@ func (f *flags) Resolve(m experiment.Machine) (r experiment.Resolution[Cell], er
 	c := Cell{
 		Request: Request{
 			CPUs: m.CPUs.String(), Accesses: f.accesses, Repetitions: f.repetitions, Settle: f.settle.Seconds(), Seed: m.Seed,
-			Nice: f.nice.Nice,
+			Nice: f.nice,
 		},
 		Load: f.load, SetBalancing: f.asks("numa-balancing"), LoadOnly: f.loadOnly,
 	}
@@ -474,7 +474,7 @@ func (f *flags) spec(m experiment.Machine, sampling experiment.Sampling) spec {
 	return spec{
 		Load: f.load, Buffer: f.buffer, Pages: f.pages, Access: f.access, Accesses: f.accesses, Repetitions: f.repetitions,
 		Settle: f.settle.Seconds(), PreferredBy: f.preferredBy, MemPolicy: f.memPolicy, FirstTouch: f.firstTouch,
-		Preset: f.preset, Rows: f.rows, Full: f.full, Blocks: f.blocks, Nice: f.nice.Nice, CPUs: m.CPUs.String(),
+		Preset: f.preset, Rows: f.rows, Full: f.full, Blocks: f.blocks, Nice: f.nice, CPUs: m.CPUs.String(),
 		Samples: sampling.Samples, Budget: sampling.Budget, ScanDelay: f.scanDelay, MigrationCost: f.cost,
 	}
 }

@@ -203,7 +203,6 @@ func TestValidate(t *testing.T) {
 		"--load-only has nothing to draw for --svg":   {"load-only": "true", "svg": "x.svg"},
 		"--precision needs judged rows":               {"blocks": "true", "precision": "5%"},
 		"--load NaN: give a percentage from 0 to 100": {"load": "NaN"},
-		"--nice 20: nice values go from -20 to 19":    {"nice": "20"},
 		"--duration needs --load-only":                {"duration": "1s"},
 	} {
 		f := &flags{}

@@ -82,10 +82,9 @@ type flags struct {
 
 func (f *flags) Register(set *experiment.FlagSet) {
 	set.BoolVar(&f.auto, "auto", false, "measure a pair of CPUs for each relation that the machine has")
-	set.StringVar(&f.work, "work", Works[0].Name, "`work` of each process, which gorun help pair describes: "+catalog.List(Works))
+	set.Choice(&f.work, "work", Works[0].Name, "`work` of each process, which gorun help pair describes: "+catalog.List(Works), catalog.Words(Works))
 	set.StringVar(&f.array, "array", "", "`size` of the array of sum, of each process (default: the L2 of CPU A)")
 	set.DurationVar(&f.interval, "interval", 0, "also show each process's share of a CPU in every interval of this length (0: do not)")
-	set.Words("work", catalog.Words(Works))
 }
 
 // Arguments parses the command line's positional arguments.
@@ -95,9 +94,6 @@ func (f *flags) Arguments(words []string) error {
 }
 
 func (f *flags) Validate() error {
-	if _, err := catalog.Find(Works, "work", f.work); err != nil {
-		return hint.Flag("work", f.work, err)
-	}
 	if f.interval != 0 && f.interval < leastInterval {
 		return hint.Usagef("--interval %v: at least %v is needed", f.interval, leastInterval)
 	}

@@ -13,6 +13,7 @@ import (
 	"gorun/internal/cpuset"
 	"gorun/internal/experiment"
 	"gorun/internal/hint"
+	"gorun/internal/linux"
 	"gorun/internal/placement"
 	"gorun/internal/result"
 )
@@ -71,8 +72,8 @@ type flags struct {
 	lockThread bool
 	pinCPUs    string
 	pinThread  bool
-	nice       experiment.Nice
-	sched      experiment.Sched
+	nice       *int
+	sched      *linux.Sched
 	gomaxprocs int
 	barrier    bool
 	duration   time.Duration
@@ -90,19 +91,19 @@ var dispatches = []string{
 func (f *flags) Register(set *experiment.FlagSet) {
 	set.Uint64Var(&f.limit, "limit", defaultLimit, "count the primes up to this number")
 	set.IntVar(&f.workers, "workers", 0, "number of workers (0: one for each CPU of the run)")
-	set.StringVar(&f.method, "method", Methods[0].Name, "`method`: "+catalog.List(Methods))
+	set.Choice(&f.method, "method", Methods[0].Name, "`method`: "+catalog.List(Methods), catalog.Words(Methods))
 	set.StringVar(&f.kernel, "kernel", Auto, "`kernel` of the method: auto takes the fastest that this CPU has")
-	set.StringVar(&f.split, "split", Splits[0].Name, "how the numbers are divided among the workers: "+catalog.List(Splits))
-	set.StringVar(&f.dispatch, "dispatch", "goroutine", "goroutine: each worker is a goroutine; executor: one locked, pinned\n"+
-		"thread per CPU takes the workers from a queue")
+	set.Choice(&f.split, "split", Splits[0].Name, "how the numbers are divided among the workers: "+catalog.List(Splits), catalog.Words(Splits))
+	set.Choice(&f.dispatch, "dispatch", "goroutine", "goroutine: each worker is a goroutine; executor: one locked, pinned\n"+
+		"thread per CPU takes the workers from a queue", dispatches)
 	set.BoolVar(&f.serial, "serial", false, "run the workers one after another, without goroutines")
 	set.BoolVar(&f.lockThread, "lock-thread", false, "lock each worker's goroutine to its thread")
 	set.StringVar(&f.pinCPUs, "pin-cpus", experiment.NoCPUs,
 		"pin worker i to the i-th CPU of the `list`, round robin; implies --lock-thread\n"+
 			"(--lock-thread=false lets the mask leak with the thread, as the original did)")
 	set.BoolVar(&f.pinThread, "pin-thread", false, "pin each thread to the CPU it first runs a worker on")
-	f.nice.Register(set, "the workers' threads")
-	f.sched.Register(set, "the workers' threads")
+	set.Nice(&f.nice, " of the workers' threads")
+	set.Sched(&f.sched, " of the workers' threads")
 	set.IntVar(&f.gomaxprocs, "gomaxprocs", 0, "threads that run Go code at once (0: the runtime's choice)")
 	set.BoolVar(&f.barrier, "barrier", false, "hold all workers until all have started")
 	set.DurationVar(&f.duration, "duration", 0, "repeat the work until this time is over")
@@ -110,46 +111,31 @@ func (f *flags) Register(set *experiment.FlagSet) {
 	set.Group("Placement", "lock-thread", "pin-cpus", "pin-thread", "nice", "sched", "gomaxprocs")
 	set.Group("Work")
 	set.CPUList("pin-cpus")
-	set.Words("method", catalog.Words(Methods))
-	set.Words("split", catalog.Words(Splits))
-	set.Words("dispatch", dispatches)
 	set.WordsOf("kernel", func() []string { return KernelWords(f.method) })
+	experiment.Bound(set, &f.limit, "limit", 0, MaxLimit)
+	experiment.Bound(set, &f.workers, "workers", 0, MaxWorkers)
+	experiment.Bound(set, &f.gomaxprocs, "gomaxprocs", 0, math.MaxInt16)
+	experiment.Bound(set, &f.duration, "duration", 0, math.MaxInt64)
 	f.given = set.Changed
 }
 
 func (f *flags) Validate() error {
-	if _, err := catalog.Find(Methods, "method", f.method); err != nil {
-		return hint.Flag("method", f.method, err)
-	}
 	if _, _, err := Lookup(f.method, f.kernel); err != nil {
 		return hint.Flag("kernel", f.kernel, err)
 	}
-	if _, err := LookupSplit(f.split); err != nil {
-		return hint.Flag("split", f.split, err)
-	}
 	switch {
-	case f.limit > MaxLimit:
-		return hint.Usagef("--limit %d: the greatest possible limit is %d", f.limit, uint64(MaxLimit))
-	case f.workers < 0 || f.workers > MaxWorkers:
-		return hint.Usagef("--workers %d: give a number from 1 to %d", f.workers, MaxWorkers)
-	case f.dispatch != "goroutine" && f.dispatch != "executor":
-		return hint.Flag("dispatch", f.dispatch, errors.New("there are goroutine, executor"))
-	case f.gomaxprocs < 0 || f.gomaxprocs > math.MaxInt16:
-		return hint.Usagef("--gomaxprocs %d: give a number from 1 to %d", f.gomaxprocs, math.MaxInt16)
-	case f.duration < 0:
-		return hint.Usagef("--duration %v: it cannot be negative", f.duration)
 	case f.serial && f.dispatch == "executor":
 		return hint.Usagef("--serial and --dispatch executor exclude each other")
 	case f.barrier && (f.serial || f.dispatch == "executor"):
 		return hint.Usage(hint.With(
 			errors.New("--barrier needs all workers to run at the same time"), "leave out --serial and --dispatch executor"))
 	}
-	return cmp.Or(f.nice.Validate(), f.sched.Validate())
+	return nil
 }
 
 // policy returns the requested placement of every worker.
 func (f *flags) policy(m experiment.Machine) (p placement.Policy, err error) {
-	p = placement.Policy{Lock: f.lockThread, PinThread: f.pinThread, Nice: f.nice.Nice, Sched: f.sched.Policy}
+	p = placement.Policy{Lock: f.lockThread, PinThread: f.pinThread, Nice: f.nice, Sched: f.sched}
 	if f.pinCPUs != experiment.NoCPUs {
 		if p.PinCPUs, err = m.Select(f.pinCPUs, m.CPUs); err != nil {
 			return p, hint.Flag("pin-cpus", f.pinCPUs, err)
@@ -212,13 +198,16 @@ func (f *flags) Resolve(m experiment.Machine) (r experiment.Resolution[Cell], er
 		budget = 0 // the requested time is not cut
 	}
 	r.Cells = []experiment.Cell[Cell]{{Do: c, AtOnce: f.atOnce(plan, m.CPUs.Len())}}
-	r.Spec = spec{
+	requested := spec{
 		Limit: f.limit, Workers: workers, Method: f.method, Kernel: kernel.Name, Split: f.split, Dispatch: f.dispatch,
 		Serial: f.serial, LockThread: policy.Lock, PinCPUs: cpuset.FormatList(policy.PinCPUs), PinThread: policy.PinThread,
-		Nice: f.nice.Nice, Sched: f.sched.Sched, GOMAXPROCS: procs, Barrier: f.barrier, Duration: f.duration.Seconds(),
+		Nice: f.nice, GOMAXPROCS: procs, Barrier: f.barrier, Duration: f.duration.Seconds(),
 		CPUs: m.CPUs.String(), Samples: m.Sampling.Samples, Warmup: m.Sampling.Warmup, Budget: budget,
 	}
-	r.Placement = plan.String()
+	if f.sched != nil {
+		requested.Sched = f.sched.String()
+	}
+	r.Spec, r.Placement = requested, plan.String()
 	r.Labels = experiment.Labels{Method: f.method, Kernel: kernel.Name, Dispatch: f.dispatch, Split: f.split}
 	r.Schedule.Duration = f.duration.Seconds()
 	r.Resources = experiment.Resources{Threads: f.threads(plan, m.CPUs.Len()), GOMAXPROCS: f.gomaxprocs}

@@ -361,7 +361,7 @@ func (c *Matrix) resolve(p *plan, cell result.Cell) ([]row, error) {
 	} else if !taken && len(c.args) > 0 {
 		return nil, fmt.Errorf("gorun %s takes no arguments, but got %q", c.x.Name, c.args[0])
 	}
-	if err := f.flags.Validate(); err != nil {
+	if err := experiment.Validate(f.flags); err != nil {
 		return nil, err
 	}
 	m, err := p.machine.share(f.cpus, c.seed)

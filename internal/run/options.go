@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -186,6 +187,7 @@ func (o *Options) registerPlain(flags *experiment.FlagSet, x experiment.Experime
 		flags.IntVarP(&o.warmup, "warmup", "w", o.warmup, "executions to drop first")
 		flags.DurationVar(&o.budget, "budget", o.budget, "begin no sample after this time; if given, it also cuts the\n"+
 			"sample in progress (0: no limit)")
+		experiment.Bound(flags, &o.budget, "budget", 0, math.MaxInt64)
 	}
 	o.registerOrder(flags)
 	for name, usage := range x.Sampling.Usage {
@@ -246,6 +248,7 @@ func (o *Options) registerDesign(flags *experiment.FlagSet) {
 	flags.IntVarP(&o.warmup, "warmup", "w", -1, "executions that each process drops first (-1: as many as a pilot finds necessary)")
 	flags.DurationVar(&o.budget, "budget", defaultBudget, "begin no round that would not end within this time; if given,\n"+
 		"it also counts what precedes the samples, and ends what is in progress (0: no limit)")
+	experiment.Bound(flags, &o.budget, "budget", 0, math.MaxInt64)
 	flags.Var(&o.precision, "precision", "width of the interval at which a cell is sampled enough")
 	flags.Var(&o.margin, "margin", "differences up to this size do not matter")
 	o.registerOrder(flags)
@@ -282,8 +285,6 @@ func (o *Options) validate(leastSamples, leastWarmup int) error {
 		return hint.Usagef("--warmup %d: at most %d are possible", o.warmup, mostSamples)
 	case o.warmup < leastWarmup:
 		return hint.Usagef("--warmup %d: it cannot be negative", o.warmup)
-	case o.budget < 0:
-		return hint.Usagef("--budget %v: it cannot be negative", o.budget)
 	case o.resume && o.out == "":
 		return hint.Usage(hint.With(errors.New("--resume has no journal to continue"), "name it by --out"))
 	}
@@ -328,6 +329,7 @@ func (o *Options) runName() string {
 func (f *metricsFlags) register(flags *experiment.FlagSet) {
 	flags.StringVar(&f.listen, "metrics-listen", "", "serve Prometheus metrics on this `address` during the run (127.0.0.1:9464)")
 	flags.DurationVar(&f.linger, "metrics-linger", 0, "keep serving the metrics this long after the end")
+	experiment.Bound(flags, &f.linger, "metrics-linger", 0, math.MaxInt64)
 	flags.StringVar(&f.textfile, "metrics-textfile", "",
 		"write the metrics to this `file` (.prom, for node_exporter's textfile collector)")
 	f.given = flags.Changed
@@ -339,8 +341,6 @@ func (f *metricsFlags) validate() error {
 		return hint.Usage(hint.With(fmt.Errorf("--%s %s", flag, lacking), "give --"+other+" too"))
 	}
 	switch {
-	case f.linger < 0:
-		return hint.Usagef("--metrics-linger %v: it cannot be negative", f.linger)
 	case f.textfile != "" && filepath.Ext(f.textfile) != textfileExt && !special(f.textfile):
 		return hint.Flag("metrics-textfile", f.textfile,
 			hint.With(fmt.Errorf("node_exporter reads only files that end in %s", textfileExt),

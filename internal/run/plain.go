@@ -56,7 +56,7 @@ func (c *Command) Run(ctx context.Context, args []string) error {
 	if err := c.validate(1, 0); err != nil {
 		return err
 	}
-	if err := c.flags.Validate(); err != nil {
+	if err := experiment.Validate(c.flags); err != nil {
 		return err
 	}
 	c.settleSeed(false)
