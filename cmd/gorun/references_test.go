@@ -14,21 +14,48 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"gorun/internal/linux"
-	"gorun/internal/reference"
 )
 
-// sourceRows returns the rows of a reference's table, each by the names of its columns.
-func sourceRows(t *testing.T, name string) []reference.Row {
+// readSource reads a table in testdata/references: what the lines before it say ("# machine: …"; lines with the same key are
+// one text), and its rows by the names of the columns. "-" is a figure that is not given.
+func readSource(t *testing.T, name string) (head map[string]string, rows []map[string]string) {
 	t.Helper()
-	table, err := reference.Read(name)
+	text, err := os.ReadFile("../../testdata/references/" + name + ".tsv")
 	require.NoError(t, err)
-	return table.Rows
+	var columns []string
+	head = map[string]string{}
+	for line := range strings.Lines(string(text)) {
+		if said, ok := strings.CutPrefix(line, "# "); ok {
+			key, value, _ := strings.Cut(strings.TrimSpace(said), ": ")
+			head[key] = strings.TrimSpace(head[key] + " " + value)
+			continue
+		}
+		cells := strings.Split(strings.TrimSuffix(line, "\n"), "\t")
+		if columns == nil {
+			columns = cells
+			continue
+		}
+		require.Len(t, cells, len(columns), "%s: %q", name, line)
+		row := map[string]string{}
+		for i, cell := range cells {
+			row[columns[i]] = cell
+		}
+		rows = append(rows, row)
+	}
+	return head, rows
+}
+
+// sourceRows returns the rows of a table.
+func sourceRows(t *testing.T, name string) []map[string]string {
+	t.Helper()
+	_, rows := readSource(t, name)
+	return rows
 }
 
 // number reads a figure; NaN where the source has none.
 func number(t *testing.T, text string) float64 {
 	t.Helper()
-	if text == reference.None {
+	if text == "-" {
 		return math.NaN()
 	}
 	x, err := strconv.ParseFloat(text, 64)
