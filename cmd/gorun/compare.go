@@ -9,7 +9,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"gorun/internal/experiment"
 	"gorun/internal/hint"
 	"gorun/internal/journal"
 	"gorun/internal/matrix"
@@ -27,8 +26,6 @@ type compareOptions struct {
 	across []string
 	force  bool
 	failOn matrix.FailOn
-
-	withReference bool
 }
 
 // comparisonFormats are the formats of a comparison of two runs.
@@ -71,8 +68,6 @@ func newCompare(e env, runF func(context.Context, *compareOptions) error) *cobra
 	flags.BoolVar(&o.force, "force", false, "compare in spite of other differences; every line says so")
 	flags.Var(&o.failOn, "fail-on", run.FailOnUsage)
 	flags.StringVar(&o.format, "format", render.Names()[0], run.FormatUsage(render.Names()))
-	flags.BoolVar(&o.withReference, run.ReferenceFlag, false,
-		"of one journal: also show the published figures behind its experiment")
 	flags.BoolVar(&o.env.Show.Verbose, "verbose", false, run.VerboseUsage)
 	completeList(e, cmd, "across", matrix.Across())
 	completeList(e, cmd, "fail-on", matrix.Failures)
@@ -91,10 +86,6 @@ func (o *compareOptions) validate() error {
 	}
 	if err := run.KnownFormat(o.format, formats); err != nil {
 		return err
-	}
-	if o.withReference && len(o.files) > 1 {
-		return hint.Usage(hint.With(errors.New("--with-reference is for one journal"),
-			"gorun compare "+o.files[0]+" --with-reference"))
 	}
 	for _, word := range o.across {
 		if !slices.Contains(matrix.Across(), word) {
@@ -160,11 +151,6 @@ func (o *compareOptions) judge(side matrix.Side) error {
 	if err != nil {
 		return err
 	}
-	if o.withReference {
-		if err := o.addReference(side.Run); err != nil {
-			return err
-		}
-	}
 	if side.Run.Matrix != nil {
 		if err := o.failOn.Check(side.Run); err != nil {
 			return err
@@ -177,15 +163,6 @@ func (o *compareOptions) judge(side matrix.Side) error {
 		return err
 	}
 	return gated(side.Run.Gate)
-}
-
-// addReference adds the published figures of the text behind the run's experiment.
-func (o *compareOptions) addReference(of *result.Run) error {
-	x, err := experiment.Find(views, of.Experiment)
-	if err != nil || x.Reference == nil {
-		return hint.Usagef("--with-reference: there is no reference for runs of gorun %s", of.Experiment)
-	}
-	return run.AddReference(o.env.Stderr, x, of)
 }
 
 // readJournal reads a journal, judges its cells, if it has any, and adds what follows from its samples.

@@ -16,7 +16,7 @@ import (
 // in a row. Each of these is a decision: data flows from the machine to the results, and from these to the views. cmd/gorun
 // joins both ends and has no row. Names are without gorun/ and internal/.
 const mayImport = `
-	bind                bytesize child column cpuset csrc experiment hint linux process reference render/chart render/term render/view result units
+	bind                bytesize child column cpuset csrc experiment hint linux process render/chart render/term render/view result units
 	bytesize            hint
 	c2c                 catalog column contend cpuset csrc experiment hint linux render/chart render/term render/view result topology units
 	catalog
@@ -25,7 +25,7 @@ const mayImport = `
 	child               hint linux
 	column              result units
 	command             column cpuset dedicate experiment guardian hint launch linux render/term render/view result shell stats topology units
-	contend             catalog column cpuset csrc experiment hint linux placement reference render/chart render/term render/view result topology units
+	contend             catalog column cpuset csrc experiment hint linux placement render/chart render/term render/view result topology units
 	cpuset
 	csrc
 	dedicate            cpuset guardian hint linux result
@@ -45,15 +45,14 @@ const mayImport = `
 	measure             cgroup cpuset linux perf result sysfs topology
 	metrics             hint output result stats
 	migrate             bytesize column cpuset csrc experiment hint linux placement render/term render/view result stats topology units
-	numa                bytesize catalog child column cpuset csrc experiment guardian hint linux load measure perf placement reference render/chart render/term render/view result stats sysfs topology units
+	numa                bytesize catalog child column cpuset csrc experiment guardian hint linux load measure perf placement render/chart render/term render/view result stats sysfs topology units
 	output              hint
-	pair                bytesize catalog child column cpuset csrc experiment hint linux measure process reference render/term render/view result topology units
+	pair                bytesize catalog child column cpuset csrc experiment hint linux measure process render/term render/view result topology units
 	perf                hint linux result sysfs topology
 	placement           cpuset csrc linux perf
-	primes              catalog column cpuset experiment hint linux placement reference render/view result
+	primes              catalog column cpuset experiment hint linux placement render/view result
 	process             bytesize child cpuset csrc hint linux placement topology
 	process/processtest child cpuset csrc linux tests
-	reference           result testdata/references
 	render              catalog column cpuset experiment render/term render/view result shell stats topology units
 	render/chart        render/term render/view result stats units
 	render/rendertest   cpuset render/chart render/term result stats
@@ -66,7 +65,6 @@ const mayImport = `
 	stats               units
 	sysfs               cpuset
 	testdata/matrix
-	testdata/references
 	tests
 	tests/run           linux
 	topology            cpuset sysfs
@@ -78,8 +76,7 @@ const mayImport = `
 // package may import.
 func TestImports(t *testing.T) {
 	const line = `{{.ImportPath}} {{join .Imports " "}}`
-	out, err := exec.Command("go", "list", "-f", line, "gorun/...", "gorun/testdata/matrix",
-		"gorun/testdata/references").Output()
+	out, err := exec.Command("go", "list", "-f", line, "gorun/...", "gorun/testdata/matrix").Output()
 	require.NoError(t, err)
 	imports := map[string][]string{}
 	for line := range strings.Lines(string(out)) {

@@ -38,7 +38,7 @@ func newClone(t *testing.T) *clone {
 		from, to := filepath.Join(root, path), filepath.Join(c.dir, path)
 		switch name := entry.Name(); {
 		case entry.IsDir() && (name == ".git" || name == "testdata" && path != "testdata"),
-			entry.IsDir() && filepath.Dir(path) == "testdata" && !slices.Contains([]string{"matrix", "prometheus", "references"}, name):
+			entry.IsDir() && filepath.Dir(path) == "testdata" && !slices.Contains([]string{"matrix", "prometheus"}, name):
 			return fs.SkipDir
 		case entry.IsDir():
 			return os.MkdirAll(to, 0o777)

@@ -1,9 +1,11 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -14,21 +16,49 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"gorun/internal/linux"
-	"gorun/internal/reference"
+	"gorun/internal/render/term"
 )
 
-// sourceRows returns the rows of a reference's table, each by the names of its columns.
-func sourceRows(t *testing.T, name string) []reference.Row {
+// readSource reads a table in testdata/references: what the lines before it say ("# machine: …"; lines with the same key are
+// one text), and its rows by the names of the columns. "-" is a figure that is not given.
+func readSource(t *testing.T, name string) (head map[string]string, rows []map[string]string) {
 	t.Helper()
-	table, err := reference.Read(name)
+	text, err := os.ReadFile("../../testdata/references/" + name + ".tsv")
 	require.NoError(t, err)
-	return table.Rows
+	var columns []string
+	head = map[string]string{}
+	for line := range strings.Lines(string(text)) {
+		if said, ok := strings.CutPrefix(line, "# "); ok {
+			key, value, _ := strings.Cut(strings.TrimSpace(said), ": ")
+			head[key] = strings.TrimSpace(head[key] + " " + value)
+			continue
+		}
+		cells := strings.Split(strings.TrimSuffix(line, "\n"), "\t")
+		if columns == nil {
+			columns = cells
+			continue
+		}
+		require.Len(t, cells, len(columns), "%s: %q", name, line)
+		row := map[string]string{}
+		for i, cell := range cells {
+			row[columns[i]] = cell
+		}
+		rows = append(rows, row)
+	}
+	return head, rows
+}
+
+// sourceRows returns the rows of a table.
+func sourceRows(t *testing.T, name string) []map[string]string {
+	t.Helper()
+	_, rows := readSource(t, name)
+	return rows
 }
 
 // number reads a figure; NaN where the source has none.
 func number(t *testing.T, text string) float64 {
 	t.Helper()
-	if text == reference.None {
+	if text == "-" {
 		return math.NaN()
 	}
 	x, err := strconv.ParseFloat(text, 64)
@@ -172,12 +202,13 @@ func claims(t *testing.T) (rows [][]string) {
 		"the source has no figure; the command measures what a forced migration costs, against none", "none", "gorun migrate")
 
 	// Bound processes.
-	const here = "AMD EPYC, 2 CPUs, a virtual machine with other work on it; 2026-11-23"
+	bound, trials := readSource(t, "measured/bind")
+	here, interval := bound["machine"], trials[1]["ratio"]
+	lo, _, _ := strings.Cut(interval, " to ")
 	add("bind: a bound process is never on another CPU", "holds",
 		"no deviation in 2,000,000 checks: 10 trials of 20 processes, each with 10,000", here, "gorun bind")
-	add("bind: binding makes sums in the cache nearly 10% faster", untestable,
-		"bound over unbound is between −16% and +30% (95%), which is too wide; the source's table is a picture without "+
-			"figures", here, "gorun bind")
+	add("bind: binding makes sums in the cache nearly 10% faster", judge(number(t, lo) < 0.92),
+		"bound over unbound is "+interval+" (95%); the source's table is a picture without figures", here, "gorun bind")
 
 	// Contention.
 	const two = "the source's, 2 nodes of 4 CPUs, one run a row; the intervals are of its threads"
@@ -325,22 +356,158 @@ func correlation(x, y []float64) float64 {
 	return xy / math.Sqrt(xx*yy)
 }
 
-// `gorun help references` has the verdicts that follow from the figures of the sources.
+// beside is a table of a text next to the same table as gorun measured it.
+type beside struct {
+	name    string   // of testdata/references/NAME.tsv and of measured/NAME.tsv
+	machine string   // whose rows these are, where the text has several machines
+	keys    []string // columns that distinguish the rows; measured has those that it takes to find a row
+	figures []string // columns of the text
+	base    int      // the row to which the ratio is
+	ratio   string   // the figure whose ratio is shown; "": none
+	own     []string // columns of measured
+}
+
+// sections are those of `gorun help references`, one for each text.
+var sections = []struct {
+	claims, title string // claims is what the text's claims begin with
+	tables        []beside
+}{
+	{"goroutines", "A pool of goroutines", []beside{{
+		name: "goroutines", keys: []string{"focus", "lock", "cpus", "thread", "priority", "workers"}, figures: []string{"seconds"},
+		base: 4, ratio: "seconds", own: []string{"ratio"},
+	}}},
+	{"affinity", "Two processes with an affinity", []beside{{
+		name: "pair", keys: []string{"case", "cpu_a", "cpu_b"}, figures: []string{"real", "user", "sys"}, ratio: "real",
+		own: []string{"real", "user", "sys", "ratio"},
+	}}},
+	{"bind", "Processes bound to cores", []beside{{
+		name: "bind", keys: []string{"case"}, figures: []string{"faster_percent"}, own: []string{"seconds", "ratio"},
+	}}},
+	{"ccont", "Contention for a cache line", []beside{{
+		name: "contend", keys: []string{"load", "pattern"}, figures: []string{"min", "max", "avg", "stdev"},
+		own: []string{"min", "max", "avg", "stdev"},
+	}}},
+	{"RFC", "Memory, CPUs and a preferred node", []beside{
+		rfcTable("intel"), rfcTable("amd"),
+		rfcTraces("intel", "same_core", "same_node", "cross_node", "total"),
+		rfcTraces("amd", "same_core", "same_llc", "same_node", "cross_node", "to_0", "from_0", "total"),
+	}},
+}
+
+func rfcTable(machine string) beside {
+	return beside{
+		name: "numa", machine: machine, keys: []string{"row", "pnid", "nb", "mem", "cpu"},
+		figures: []string{"avg", "max", "min", "stdev"}, ratio: "avg", own: []string{"avg", "stdev", "ratio"},
+	}
+}
+
+func rfcTraces(machine string, kinds ...string) beside {
+	return beside{
+		name: "migrations", machine: machine, keys: []string{"pnid", "nb", "mem", "cpu"}, figures: kinds,
+		own: []string{"per_second"},
+	}
+}
+
+// titles are those of columns that are called otherwise in a page.
+var titles = map[string]string{
+	"lock": "F1", "cpus": "F2", "thread": "F3", "priority": "F4", "seconds": "s", "faster_percent": "faster, %",
+	"same_core": "core", "same_llc": "LLC", "same_node": "node", "cross_node": "cross", "to_0": "to 0", "from_0": "from 0",
+	"per_second": "a second", "cpu_a": "A", "cpu_b": "B",
+}
+
+// text returns the table as a code block, since its columns must stay next to each other; first also says what was measured,
+// and how.
+func (b beside) text(t *testing.T, first bool) string {
+	head, all := readSource(t, b.name)
+	ours, measured := readSource(t, "measured/"+b.name)
+	rows := slices.DeleteFunc(all, func(row map[string]string) bool { return row["machine"] != b.machine })
+	var columns []term.Column
+	for i, name := range slices.Concat(b.keys, b.figures) {
+		columns = append(columns, term.Column{Title: cmp.Or(titles[name], name), Right: i >= len(b.keys) || name == "workers"})
+	}
+	if b.ratio != "" {
+		columns = append(columns, term.Right("ratio"))
+	}
+	columns = append(columns, term.Left("|"))
+	for _, name := range b.own {
+		columns = append(columns, term.Right(cmp.Or(titles[name], name)))
+	}
+	found := map[int]bool{}
+	cells := make([][]string, len(rows))
+	for i, row := range rows {
+		for _, name := range slices.Concat(b.keys, b.figures) {
+			cells[i] = append(cells[i], row[name])
+		}
+		if b.ratio != "" {
+			cells[i] = append(cells[i], fmt.Sprintf("%.2f", number(t, row[b.ratio])/number(t, rows[b.base][b.ratio])))
+		}
+		cells[i] = append(cells[i], "|")
+		at := slices.IndexFunc(measured, func(m map[string]string) bool {
+			return !slices.ContainsFunc(b.keys, func(key string) bool { return m[key] != "" && m[key] != row[key] })
+		})
+		found[at] = true
+		for _, name := range b.own {
+			cell := "-"
+			if at >= 0 {
+				cell = measured[at][name]
+			}
+			cells[i] = append(cells[i], cell)
+		}
+	}
+	delete(found, -1)
+	if first {
+		assert.Len(t, found, len(measured), "measured/%s: each row is one of the text's", b.name)
+	}
+	grid := term.Grid(columns, cells)
+	left := strings.Index(grid, "|")
+	require.Positive(t, left)
+	require.LessOrEqual(t, term.GridWidth(columns, cells), topicWidth-2, "%s", b.name)
+	machine := head[strings.TrimSpace("machine "+b.machine)]
+	require.NotEmpty(t, machine, "%s: %s", b.name, b.machine)
+	said := machine + "."
+	if first {
+		said += " " + head["note"]
+	}
+	made := term.Paragraph("", "The text: "+said, sourceWidth) + "\n"
+	if first {
+		made += term.Paragraph("", "gorun: `"+ours["command"]+"` on "+ours["machine"]+". "+ours["note"], sourceWidth) + "\n"
+	}
+	return made + "```\n" + term.Pad("the text", left) + "| gorun\n" + grid + "```\n\n"
+}
+
+// sourceWidth is that of the lines of the topic's Markdown.
+const sourceWidth = 128
+
+// `gorun help references` has the tables of the sources next to gorun's, and the verdicts that follow from the figures of the
+// sources.
 func TestReferencesTopic(t *testing.T) {
 	const file = "topics/references.md"
-	var table strings.Builder
-	table.WriteString("| Claim | Verdict | Figure | Machine | Command |\n| --- | --- | --- | --- | --- |\n")
-	for _, row := range claims(t) {
-		table.WriteString("| " + strings.Join(row, " | ") + " |\n")
+	var made strings.Builder
+	judged, shown := claims(t), 0
+	for _, section := range sections {
+		head, _ := readSource(t, section.tables[0].name)
+		made.WriteString("## " + section.title + "\n\n" + term.Paragraph("", "Source: "+head["source"]+".", sourceWidth) + "\n")
+		for i, table := range section.tables {
+			made.WriteString(table.text(t, i == 0 || table.name != section.tables[i-1].name))
+		}
+		made.WriteString("| Claim | Verdict | Figure | Machine | Command |\n| --- | --- | --- | --- | --- |\n")
+		for _, row := range judged {
+			if claim, ok := strings.CutPrefix(row[0], section.claims+": "); ok {
+				made.WriteString("| " + claim + " | " + strings.Join(row[1:], " | ") + " |\n")
+				shown++
+			}
+		}
+		made.WriteString("\n")
 	}
+	assert.Len(t, judged, shown, "each claim is in a section")
 	text, err := os.ReadFile(file)
 	require.NoError(t, err)
-	before, has, found := strings.Cut(string(text), "| Claim |")
+	intro, _, found := strings.Cut(string(text), "## ")
 	require.True(t, found)
-	has = "| Claim |" + has
+	want := intro + strings.TrimSuffix(made.String(), "\n")
 	if *update {
-		require.NoError(t, os.WriteFile(file, []byte(before+table.String()), 0o644))
+		require.NoError(t, os.WriteFile(file, []byte(want), 0o644))
 		return
 	}
-	assert.Equal(t, table.String(), has, "go test ./cmd/gorun -run TestReferencesTopic -update")
+	assert.Equal(t, want, string(text), "go test ./cmd/gorun -run TestReferencesTopic -update")
 }

@@ -67,8 +67,6 @@ var Experiment = experiment.Define(experiment.Definition[Cell]{
 	},
 	Picture: &experiment.Picture{Usage: "draw the table into this `file`", Draw: SVG},
 	View:    &shown,
-
-	Reference: published,
 })
 
 // sampler starts new processes for each trial.

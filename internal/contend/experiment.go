@@ -44,8 +44,7 @@ var Experiment = experiment.Define(experiment.Definition[Cell]{
 	Picture: &experiment.Picture{
 		Usage: "draw time and throughput over the number of CPUs into this `file`", Draw: writeSVG,
 	},
-	View:      &shown,
-	Reference: published,
+	View: &shown,
 })
 
 // Cell is a row of the plan and how to measure it.

@@ -229,7 +229,7 @@ var layouts = [...]struct {
 }
 
 // grid lays out the rows in the best layout that fits, with the meaning of the columns. Operations are separated if
-// each has several rows. The published figures of ccont are next to them if they fit, else below.
+// each has several rows.
 func grid(run *result.Run, rows []measuredRow, nodes []int, opts term.Options) string {
 	plain, marks := make([]result.ContendRow, len(rows)), make([]string, len(rows))
 	groups := 1
@@ -262,26 +262,6 @@ func grid(run *result.Run, rows []measuredRow, nodes []int, opts term.Options) s
 			break
 		}
 	}
-	numbers := make([]int, len(rows))
-	for i, row := range rows {
-		numbers[i] = row.Row
-	}
-	published, figures := view.ReferenceGrid(run, numbers)
-	below := ""
-	if width := term.GridWidth(published, figures); len(published) > 0 && term.GridWidth(columns, cells)+width <= opts.Columns() {
-		last := len(columns) - 1 // the marks stay the last
-		columns = slices.Insert(columns, last, published...)
-		for i := range cells {
-			cells[i] = slices.Insert(cells[i], last, figures[i]...)
-		}
-	} else if len(published) > 0 {
-		title, lines := listing(plain, nodes, fullListing)
-		names := make([][]string, len(lines))
-		for i, line := range lines {
-			names[i] = []string{line}
-		}
-		below = "\n" + view.ReferenceBelow([]term.Column{term.Left(title)}, names, published, figures, opts)
-	}
 	lines := slices.Collect(strings.Lines(term.Grid(columns, cells)))
 	block := lines[0]
 	for i, line := range lines[1:] {
@@ -299,7 +279,7 @@ func grid(run *result.Run, rows []measuredRow, nodes []int, opts term.Options) s
 	if slices.ContainsFunc(marks, func(mark string) bool { return mark != "" }) {
 		notes = append(notes, "?: suspect, !: invalid")
 	}
-	return block + below + "\n" + term.Paragraph("  ", strings.Join(notes, "; ")+".", opts.Columns()-2)
+	return block + "\n" + term.Paragraph("  ", strings.Join(notes, "; ")+".", opts.Columns()-2)
 }
 
 // startsGroup reports whether a row has a different operation or load from the previous one.

@@ -247,18 +247,8 @@ type Definition[C any] struct {
 	Picture *Picture // nil: there is none
 	View    *View    // nil: a run is shown with the names of its options and its columns
 	Columns column.List
-	// Reference is the text that the experiment grew from, where it reports figures. nil: there is none.
-	Reference *Reference
 	// Others holds, by name, the views of runs to which Resolution.Header gives another name than the experiment's.
 	Others map[string]Other
-}
-
-// Reference finds the figures of a published text for the rows of a run.
-type Reference struct {
-	Usage string // of the flag, in words: what is shown
-	Cells bool   // only a matrix has rows of it
-	// Of returns what the text reports of the run; rows that the text does not have are absent.
-	Of func(run *result.Run) (*result.Reference, error)
 }
 
 // Sampling is the default extent of a plain run.
@@ -289,8 +279,6 @@ type Experiment struct {
 	Columns  column.List
 	Others   map[string]Other
 
-	Reference *Reference
-
 	// New returns fresh flags.
 	New func() Flags[any]
 	// Open opens a sampler for cells that its flags resolved.
@@ -316,8 +304,7 @@ func Define[C any](d Definition[C]) Experiment {
 	x := Experiment{
 		Text: d.Text, Sampling: d.Sampling, Place: d.Place, Single: d.Single, OneRow: d.OneRow, Datum: d.Datum,
 		Judged: d.Judged, Second: d.Second, Sweep: d.Sweep, Picture: d.Picture, View: d.View, Columns: d.Columns, Others: d.Others,
-		Reference: d.Reference,
-		New:       func() Flags[any] { return flags[C]{d.New()} },
+		New: func() Flags[any] { return flags[C]{d.New()} },
 		Open: func(s Setting, cells []any) (Sampler[any], error) {
 			opened, err := d.Open(s, typed(cells))
 			if err != nil {

@@ -42,20 +42,6 @@ type View struct {
 	Found   string // the subject of its findings; "": what limited the run
 }
 
-// RowOf returns the number of the row that a sample is of, as a Reference has it: where the rows of a run have numbers of
-// their own, that one, and else the index of its cell.
-func (v View) RowOf(run *result.Run, sample *result.Sample) int {
-	own := sample.Slot == nil || v.OwnCells != nil && v.OwnCells(run)
-	if own && v.Compared.Name != nil {
-		_, row := v.Compared.Name(sample)
-		return row
-	}
-	if sample.Slot == nil {
-		return 0
-	}
-	return sample.Cell
-}
-
 // Parts splits a sample into a sample for each part, with their columns.
 type Parts struct {
 	Of      func(sample result.Sample) []result.Sample

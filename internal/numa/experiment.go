@@ -59,8 +59,6 @@ var Experiment = experiment.Define(experiment.Definition[Cell]{
 	},
 	View:   &shown,
 	Others: map[string]experiment.Other{"load": {View: shownLoad, Columns: loadColumns}},
-
-	Reference: published,
 })
 
 // Cell holds the settings of one cell.

@@ -39,7 +39,7 @@ var rfcValues = map[string]string{
 // distances are the flags that a machine with one node has rows of the RFC for only when asked.
 var distances = []string{
 	"mem", "cpu", "numa-balancing", "scan-delay", "migration-cost", "preferred-node", "rows", "full", "blocks", "mem-policy",
-	"first-touch", "load", "load-only", "with-reference",
+	"first-touch", "load", "load-only",
 }
 
 // fill sets the flags that are not given to the preset's values, and returns the preset.

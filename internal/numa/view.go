@@ -256,7 +256,6 @@ func blocks(run *result.Run, options view.Spec, opts term.Options) []string {
 		blocks = append(blocks, view.ControlBlock(run, opts))
 	}
 	return append(blocks, latencyBlock(some, run.Caches, opts), movesBlock(some, opts), nodeMovesBlock(some, opts),
-		publishedMovesBlock(run, opts),
 		lifeBlock(some, opts), balancingBlock(some, opts), pagesBlock(some, opts), loadBlock(some, opts),
 		rowNotes(some, opts), view.DoubtsBlock(run, opts))
 }

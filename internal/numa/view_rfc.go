@@ -41,7 +41,6 @@ type rfcRow struct {
 	result.NumaRow
 	avg, max, min, stdv float64 // seconds
 	instead             string  // text in place of missing figures
-	published           string  // the RFC's figures; "": not shown
 }
 
 // rfcLines returns the lines of the table: the head, the title, a rule, and a line for each row, with an empty line
@@ -63,12 +62,7 @@ func rfcLines(head [][2]string, rows []rfcRow, form rfcForm) []string {
 	if unit != "s" {
 		lines = append(lines, "Unit: "+unit)
 	}
-	title, rule := form.title, form.rule
-	if slices.ContainsFunc(rows, func(row rfcRow) bool { return row.published != "" }) {
-		title += " | RFC, its ratio"
-		rule += 10
-	}
-	lines = append(lines, "", title, strings.Repeat("-", rule))
+	lines = append(lines, "", form.title, strings.Repeat("-", form.rule))
 
 	show := func(x float64) string { return strconv.FormatFloat(x*factor, 'f', 2, 64) }
 	room := len(fmt.Sprintf(form.figures, "", "", "", ""))
@@ -91,9 +85,6 @@ func rfcLines(head [][2]string, rows []rfcRow, form rfcForm) []string {
 			if n >= extraAxes && differ[n] {
 				line += " " + axis.key + ": " + strings.ReplaceAll(params[n], " ", "") // 1MiB, as in the flag
 			}
-		}
-		if row.published != "" {
-			line += " | " + row.published
 		}
 		lines = append(lines, line)
 	}
@@ -137,15 +128,6 @@ func rfcBlock(run *result.Run, rows []measuredRow, options view.Spec, opts term.
 		}
 		if row.Unsupported == "" {
 			least, most = min(least, n), max(most, n)
-		}
-		if run.Reference != nil {
-			line.published = units.None
-			if avg, found := run.Reference.Figure(row.Row, "avg"); found {
-				line.published = fmt.Sprintf("%6.2f", avg)
-			}
-			if over, found := run.Reference.Figure(row.Row, result.ReferenceRatio); found {
-				line.published += fmt.Sprintf(" %.2f", over)
-			}
 		}
 		lines[i] = line
 	}

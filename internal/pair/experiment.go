@@ -59,8 +59,7 @@ var Experiment = experiment.Define(experiment.Definition[Cell]{
 	Open: func(s experiment.Setting, _ []Cell) (experiment.Sampler[Cell], error) {
 		return sampler{s.Self.In(measure.Environment(s.Environ))}, nil
 	},
-	View:      &shown,
-	Reference: published,
+	View: &shown,
 })
 
 // sampler starts two fresh processes for each sample.

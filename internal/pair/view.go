@@ -260,22 +260,17 @@ func pidsRow(p *pairSamples) []string {
 }
 
 // verdicts has a row for each pair: the times of `time -p` and the time of a loop as medians over the samples, the
-// verdict against the first pair, and the published times. If the page is too narrow, only the time of a loop stays.
+// verdict against the first pair. If the page is too narrow, only the time of a loop stays.
 func verdicts(run *result.Run, pairs []pairSamples, opts term.Options) string {
 	columns, rows := columnsOf(pairs, true)
 	if term.GridWidth(columns, rows) > opts.Columns() {
 		columns, rows = columnsOf(pairs, false)
 	}
-	numbers := make([]int, len(pairs))
-	for i := range numbers {
-		numbers[i] = i
-	}
-	columns, rows, below := view.WithReference(run, numbers, columns, rows, 2, opts)
 	lines := make([]term.Judged, len(rows))
 	for i, cells := range rows {
 		lines[i] = term.Judged{Cells: cells, Words: view.CellPhrases(run, i, opts)}
 	}
-	return term.JudgedGrid(columns, "verdict", lines, opts) + below
+	return term.JudgedGrid(columns, "verdict", lines, opts)
 }
 
 func columnsOf(pairs []pairSamples, times bool) (columns []term.Column, rows [][]string) {

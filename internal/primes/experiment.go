@@ -45,8 +45,6 @@ var Experiment = experiment.Define(experiment.Definition[Cell]{
 	},
 	Explain: explain,
 	View:    &shown,
-
-	Reference: published,
 })
 
 // defaultLimit is where counting ends unless it is asked for.

@@ -29,7 +29,7 @@ var csvSlot = []string{"cell", "cell_name", "control", "round", "block", "elapse
 // CSV writes one row a sample, or one for each of its parts: the columns that the experiment puts first, the fixed
 // ones, its others that any sample has, by name, and the quality signals. Figures are unscaled and have the digits that
 // read back as the same float64; what could not be had is an empty field. A column whose name is already taken is called
-// "values.NAME". What a reference reports of the sample's row comes last. Fields are those of escapeCSV.
+// "values.NAME". Fields are those of escapeCSV.
 func (v Views) CSV(w io.Writer, run *result.Run, _ term.Options) error {
 	run = term.Clean(run)
 	samples, columns := v.parts(run)
@@ -53,13 +53,6 @@ func (v Views) CSV(w io.Writer, run *result.Run, _ term.Options) error {
 		header = append(header, name)
 	}
 	header = append(header, signals...)
-	of, reference := v.Of(run.Experiment), []result.ReferenceColumn(nil)
-	if run.Reference != nil {
-		reference = run.Reference.Columns
-	}
-	for _, c := range reference {
-		header = append(header, "reference_"+c.Name)
-	}
 	rows := [][]string{header}
 	for i := range samples {
 		row, err := csvRow(&samples[i], first, others)
@@ -68,13 +61,6 @@ func (v Views) CSV(w io.Writer, run *result.Run, _ term.Options) error {
 		}
 		if run.Matrix != nil {
 			row = append(slotFields(run, &samples[i]), row...)
-		}
-		for _, c := range reference {
-			field := ""
-			if x, found := run.Reference.Figure(of.RowOf(run, &samples[i]), c.Name); found {
-				field = units.Exact(x)
-			}
-			row = append(row, field)
 		}
 		rows = append(rows, row)
 	}

@@ -26,12 +26,6 @@ func JSON(w io.Writer, run *result.Run, _ term.Options) error {
 	full.Cells = withFlags(run.Cells)
 	full.Findings = orEmpty(run.Findings)
 	full.Warnings = orEmpty(run.Warnings)
-
-	if run.Reference != nil {
-		reference := *run.Reference
-		reference.Columns, reference.Rows = orEmpty(reference.Columns), orEmpty(reference.Rows)
-		full.Reference = &reference
-	}
 	return indented(w, &full)
 }
 

@@ -26,7 +26,6 @@ func (v Views) matrixBlocks(run *result.Run, options view.Spec, opts term.Option
 		below,
 		view.ControlBlock(run, opts),
 		view.DoubtsBlock(run, opts),
-		view.ReferenceBlock(run, opts),
 		v.findingsBlock(run, opts),
 		matrixHeading(run, of, options, opts),
 		warningsBlock(run.Warnings, opts),

@@ -92,7 +92,7 @@ func (v Views) ownCells(run *result.Run) bool {
 func (v Views) runBlocks(run *result.Run, options view.Spec, opts term.Options) []string {
 	of := v.Of(run.Experiment)
 	blocks := append([]string{v.answerBlock(run, opts)}, of.Blocks(run, options, opts)...)
-	return append(blocks, view.ReferenceBlock(run, opts), v.findingsBlock(run, opts), heading(run, of, options, opts), warningsBlock(run.Warnings, opts))
+	return append(blocks, v.findingsBlock(run, opts), heading(run, of, options, opts), warningsBlock(run.Warnings, opts))
 }
 
 // Answer returns the findings of a run, the answer first.

@@ -226,29 +226,6 @@ func compareText(t testing.TB, before, run Input, opts term.Options) string {
 	return out.String()
 }
 
-// referTo adds to a run what the text that its experiment grew from reports, and returns false where that is nothing.
-func referTo(t testing.TB, run *result.Run) bool {
-	t.Helper()
-	x, err := experiment.Find(experiments, run.Experiment)
-	if err != nil || x.Reference == nil {
-		return false
-	}
-	r, err := x.Reference.Of(run)
-	require.NoError(t, err)
-	run.Reference = r
-	return len(r.Rows) > 0
-}
-
-// added returns the lines of a page that another one lacks.
-func added(plain, page string) (lines string) {
-	for line := range strings.Lines(page) {
-		if !strings.Contains(plain, line) {
-			lines += line
-		}
-	}
-	return lines
-}
-
 // Every recorded run has the views in its archive. `make record` takes the runs again.
 func TestViews(t *testing.T) {
 	eachRun(t, func(t *testing.T, r recorded) {
@@ -265,10 +242,6 @@ func TestViews(t *testing.T) {
 			add(v.name, show(t, r.in.Run, v))
 		}
 		add("report", pageOf(t, r.in))
-		referred := *r.in.Run
-		if referTo(t, &referred) {
-			add("reference", added(show(t, r.in.Run, views[0]), show(t, &referred, views[0])))
-		}
 		if text, ok := r.member("before.jsonl"); ok {
 			before := readText(t, text)
 			for _, v := range views[:3] {

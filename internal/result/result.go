@@ -31,10 +31,8 @@ type Run struct {
 	Summary    *Summary  `json:"summary,omitempty"`
 	Findings   []Finding `json:"findings"` // what limited the run, in words
 	Warnings   []Warning `json:"warnings"`
-	// What a published text reports of the run's rows, where it is shown with --with-reference.
-	Reference *Reference `json:"reference,omitempty"`
-	Partial   bool       `json:"partial"` // interrupted: more samples were planned
-	Gate      *Gate      `json:"gate,omitempty"`
+	Partial    bool      `json:"partial"` // interrupted: more samples were planned
+	Gate       *Gate     `json:"gate,omitempty"`
 }
 
 // Tool is the program that measured.

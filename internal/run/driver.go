@@ -152,11 +152,6 @@ func drive(ctx context.Context, e Env, o *Options, p plan) (err error) {
 	}
 	status := d.end()
 	d.x.Explain(d.session.run, d.cellContents())
-	if o.withReference {
-		if err := AddReference(e.Stderr, d.x, d.session.run); err != nil {
-			return err
-		}
-	}
 	return cmp.Or(d.finish(ctx, o), d.outcome(status))
 }
 

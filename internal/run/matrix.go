@@ -74,7 +74,6 @@ func NewMatrix(e Env, x experiment.Experiment) (*Matrix, *experiment.FlagSet) {
 	set.StringVar(&c.svg, "svg", "", "draw the verdicts into this `file`")
 	set.Group(experiment.GroupCells)
 	c.registerDesign(set)
-	c.registerReference(set, x)
 	c.registerRest(set)
 	set.Words("preset", presetWords(x.Name, "%s\t%s"))
 	set.Files("file", "yaml", "yml")

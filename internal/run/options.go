@@ -66,8 +66,6 @@ type Options struct {
 	resumes   bool // the run has the flag --resume
 	failOn    matrix.FailOn
 
-	withReference bool
-
 	changed  func(name string) bool // reports whether a flag was given
 	has      func(name string) bool // reports whether there is such a flag
 	budgeted bool                   // the budget was given and is not the default

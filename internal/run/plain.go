@@ -32,9 +32,6 @@ func New(e Env, x experiment.Experiment) (*Command, *experiment.FlagSet) {
 		c.registerPlain(c.set, x)
 	}
 	c.cpus.register(c.set)
-	if x.Reference != nil && !x.Reference.Cells {
-		c.registerReference(c.set, x)
-	}
 	c.registerRest(c.set)
 	if x.Sweep != nil {
 		c.registerDesign(c.set)

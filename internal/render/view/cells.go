@@ -32,45 +32,27 @@ func CellFlags(cells []result.Cell) (flags []string, differ map[string]bool) {
 	return flags, differ
 }
 
-// CellsBlock is the grid: what tells the cells apart, their median times, what a published text reports of them, and their
-// verdicts. Where there is no room for the text's figures beside the times, they stand below.
+// CellsBlock is the grid: what tells the cells apart, their median times, and their verdicts. Where there is no room for the
+// comments, they stand below it; where there is none for the columns, the cells' names stand for them.
 func CellsBlock(run *result.Run, opts term.Options) string {
-	published, figures := cellReference(run)
-	block, fits := cellsTable(run, published, figures, opts)
-	if fits || len(published) == 0 {
-		return block
-	}
-	block, _ = cellsTable(run, nil, make([][]string, len(run.Cells)), opts)
-	names := make([][]string, len(run.Cells))
-	for i, cell := range run.Cells {
-		names[i] = []string{cell.Name}
-	}
-	return block + "\n" + ReferenceBelow([]term.Column{term.Left("cell")}, names, published, figures, opts)
-}
-
-// cellsTable is the grid with these columns of a published text, and reports whether it fits into the page. Where there is
-// no room for the comments, they stand below it; where there is none for the columns, the cells' names stand for them.
-func cellsTable(run *result.Run, published []term.Column, figures [][]string, opts term.Options) (table string, fits bool) {
 	wanted := cellColumns(run.Matrix, run.Cells)
-	block, fits := cellsGrid(run, wanted, published, figures, opts)
+	block, fits := cellsGrid(run, wanted, opts)
 	isComment := func(column result.Column) bool { return column.Flag == result.CommentColumn }
 	comments := ""
 	if !fits && slices.ContainsFunc(wanted, isComment) {
 		wanted = slices.DeleteFunc(slices.Clone(wanted), isComment)
-		block, fits = cellsGrid(run, wanted, published, figures, opts)
+		block, fits = cellsGrid(run, wanted, opts)
 		comments = commentLines(run.Cells, opts)
 	}
 	if !fits {
-		block, _ = cellsGrid(run, []result.Column{{Title: "cell", Flag: nameColumn}}, published, figures, opts)
+		block, _ = cellsGrid(run, []result.Column{{Title: "cell", Flag: nameColumn}}, opts)
 	}
-	return block + comments, fits
+	return block + comments
 }
 
 // cellsGrid returns the grid with these columns before the times, and reports whether it fits into the page. Where there is
 // room, it has the times' range too.
-func cellsGrid(
-	run *result.Run, wanted []result.Column, published []term.Column, figures [][]string, opts term.Options,
-) (grid string, fits bool) {
+func cellsGrid(run *result.Run, wanted []result.Column, opts term.Options) (grid string, fits bool) {
 	labels, columns := labelled(run.Cells, wanted)
 	rows := make([]term.Judged, len(run.Cells))
 	for i := range rows {
@@ -92,13 +74,12 @@ func cellsGrid(
 			for _, column := range last {
 				rows[i].Cells = append(rows[i].Cells, column[i])
 			}
-			rows[i].Cells = append(rows[i].Cells, figures[i]...)
 			numbers = append(numbers, rows[i].Cells)
 		}
 		return numbers
 	}
-	withTime := slices.Concat(columns, []term.Column{term.Right(timeTitle(run))}, published)
-	withRange := slices.Concat(columns, []term.Column{term.Right(timeTitle(run)), term.Left("range")}, published)
+	withTime := slices.Concat(columns, []term.Column{term.Right(timeTitle(run))})
+	withRange := slices.Concat(columns, []term.Column{term.Right(timeTitle(run)), term.Left("range")})
 	sampled := slices.ContainsFunc(run.Cells, func(cell result.Cell) bool { return cell.Summary != nil })
 	if sampled && term.GridWidth(withRange, fill(times, ranges))+2+term.LongestPhrase(rows) <= opts.Columns() {
 		return term.JudgedGrid(withRange, "verdict", rows, opts), true
@@ -111,44 +92,17 @@ func cellsGrid(
 	return term.JudgedGrid(withTime, "verdict", rows, opts), needed <= opts.Columns()
 }
 
-// cellReference returns the columns of what a published text reports of the cells, by cell. Where it has ratios to its own
-// row of the baseline, those of the cells stand before them. None without a reference.
-func cellReference(run *result.Run) (columns []term.Column, figures [][]string) {
-	cells := make([]int, len(run.Cells))
-	for i := range cells {
-		cells[i] = i
-	}
-	columns, figures = ReferenceGrid(run, cells)
-	if len(columns) == 0 || run.Matrix == nil || !slices.ContainsFunc(run.Reference.Columns, func(c result.ReferenceColumn) bool {
-		return c.Name == result.ReferenceRatio
-	}) {
-		return columns, figures
-	}
-	for i, texts := range figures {
-		ratio := units.None
-		switch v := run.Cells[i].Verdict; {
-		case run.IsBaseline(i) && run.Cells[i].Summary != nil:
-			ratio = "1.000"
-		case v != nil && v.Rounds > 0:
-			ratio = strconv.FormatFloat(v.Typical.Ratio, 'f', 3, 64)
-		}
-		figures[i] = append([]string{ratio}, texts...)
-	}
-	return append([]term.Column{term.Right("ratio")}, columns...), figures
-}
-
 // CellsTable returns the cells as a table: what distinguishes them, their median times and their verdicts.
 func CellsTable(run *result.Run, opts term.Options) (columns []term.Column, rows [][]string) {
 	labels, columns := CellLabels(run.Matrix, run.Cells)
-	published, figures := cellReference(run)
-	columns = slices.Concat(columns, []term.Column{term.Right(timeTitle(run))}, published, []term.Column{term.Left("verdict")})
+	columns = slices.Concat(columns, []term.Column{term.Right(timeTitle(run)), term.Left("verdict")})
 	times, _ := cellTimes(run)
 	for i := range run.Cells {
 		var words []string
 		for _, phrase := range verdictsOf(run, i, opts) {
 			words = append(words, phrase.Text)
 		}
-		rows = append(rows, slices.Concat(labels[i], []string{times[i]}, figures[i], []string{strings.Join(words, "; ")}))
+		rows = append(rows, slices.Concat(labels[i], []string{times[i], strings.Join(words, "; ")}))
 	}
 	return columns, rows
 }
