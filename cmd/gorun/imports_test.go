@@ -25,7 +25,7 @@ const mayImport = `
 	child               hint linux
 	column              result units
 	command             column cpuset dedicate experiment guardian hint launch linux render/term render/view result shell stats topology units
-	contend             catalog column cpuset csrc experiment hint linux placement render/chart render/term render/view result topology units
+	contend             catalog column cpuset csrc experiment hint linux placement render/chart render/term render/view result stats topology units
 	cpuset
 	csrc
 	dedicate            cpuset guardian hint linux result

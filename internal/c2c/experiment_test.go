@@ -3,7 +3,6 @@ package c2c
 import (
 	"encoding/json"
 	"math"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -15,33 +14,9 @@ import (
 	"gorun/internal/catalog"
 	"gorun/internal/cpuset"
 	"gorun/internal/experiment"
-	"gorun/internal/sysfs"
+	"gorun/internal/tests/hosts"
 	"gorun/internal/topology"
 )
-
-// recorded returns a captured machine of testdata/hosts.
-func recorded(t testing.TB, name string) *topology.Machine {
-	t.Helper()
-	fsys, err := sysfs.OpenRoot("../../testdata/hosts/" + name + ".txtar")
-	require.NoError(t, err)
-	m, err := topology.Read(fsys)
-	require.NoError(t, err)
-	return m
-}
-
-// everyRecorded returns all captured machines by name.
-func everyRecorded(t testing.TB) map[string]*topology.Machine {
-	t.Helper()
-	files, err := filepath.Glob("../../testdata/hosts/*.txtar")
-	require.NoError(t, err)
-	require.NotEmpty(t, files)
-	all := map[string]*topology.Machine{}
-	for _, file := range files {
-		name := strings.TrimSuffix(filepath.Base(file), ".txtar")
-		all[name] = recorded(t, name)
-	}
-	return all
-}
 
 // resolve plans pairs of a machine's CPUs, chosen by --pairs.
 func resolve(
@@ -112,7 +87,7 @@ func TestSamplesBeyondAnyBudget(t *testing.T) {
 
 // A cell of a matrix has no budget: its pair is measured for the longest useful time. It survives JSON unchanged.
 func TestResolveCell(t *testing.T) {
-	m := recorded(t, "qemu-numa2")
+	m := hosts.Machine(t, "qemu-numa2")
 	r := resolve(t, flags{method: "write"}, m, cpuset.Of(1, 4), experiment.Sampling{})
 	require.Len(t, r.Cells, 1)
 	want := Cell{A: 1, B: 4, NodeA: 0, NodeB: 1, Relation: "cross-node", Method: "write", Each: mostPair, MemNode: firstTouch}

@@ -2,6 +2,7 @@ package c2c
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 
 	"gorun/internal/hint"
@@ -20,12 +21,8 @@ const firstTouch = -1
 // memNode returns the node for a pair's line: a number, or the node nearest to or farthest from the first CPU's. The
 // empty text is firstTouch.
 func memNode(text string, m *topology.Machine, node int) (int, error) {
-	var with []int
-	for _, n := range m.Nodes {
-		if n.HasMemory() {
-			with = append(with, n.Node)
-		}
-	}
+	memory := m.MemoryNodes()
+	with := memory.List()
 	switch text {
 	case "":
 		return firstTouch, nil
@@ -48,15 +45,11 @@ func memNode(text string, m *topology.Machine, node int) (int, error) {
 	if err != nil || asked < 0 {
 		return 0, hint.With(fmt.Errorf("%q is not a node", text), "give a node's number, near or far")
 	}
-	exists := false
-	for _, n := range m.Nodes {
-		exists = exists || n.Node == asked
-		if n.Node == asked && n.HasMemory() {
-			return asked, nil
-		}
+	if memory.Contains(asked) {
+		return asked, nil
 	}
 	lacks := fmt.Errorf("this machine has no node %d", asked)
-	if exists {
+	if slices.ContainsFunc(m.Nodes, func(n topology.Node) bool { return n.Node == asked }) {
 		lacks = fmt.Errorf("node %d has no memory", asked)
 	}
 	return 0, hint.With(lacks, fmt.Sprintf("nodes with memory: %v", with))

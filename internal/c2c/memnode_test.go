@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"gorun/internal/hint"
+	"gorun/internal/tests/hosts"
 )
 
 func TestMemNode(t *testing.T) {
@@ -27,7 +28,7 @@ func TestMemNode(t *testing.T) {
 		{"qemu-cpuless", "far", 0, 1},
 		{"qemu-cpu2", "near", 0, 0},
 	} {
-		node, err := memNode(c.text, recorded(t, c.host), c.from)
+		node, err := memNode(c.text, hosts.Machine(t, c.host), c.from)
 		require.NoError(t, err, "%s: %s", c.host, c.text)
 		assert.Equal(t, c.want, node, "%s: %s from node %d", c.host, c.text, c.from)
 	}
@@ -38,7 +39,7 @@ func TestMemNode(t *testing.T) {
 		{"qemu-numa2", "local", `"local" is not a node`, "near or far"},
 		{"qemu-numa2", "-1", `"-1" is not a node`, "near or far"},
 	} {
-		_, err := memNode(c.text, recorded(t, c.host), 0)
+		_, err := memNode(c.text, hosts.Machine(t, c.host), 0)
 		require.EqualError(t, err, c.want)
 		assert.Contains(t, hint.Of(err), c.way)
 	}

@@ -13,6 +13,7 @@ import (
 	"gorun/internal/cpuset"
 	"gorun/internal/hint"
 	"gorun/internal/result"
+	"gorun/internal/tests/hosts"
 	"gorun/internal/topology"
 )
 
@@ -42,7 +43,7 @@ func shownPairs(pairs []topology.CPUPair) string {
 }
 
 func TestPairs(t *testing.T) {
-	numa := recorded(t, "qemu-numa2") // threads 2c and 2c+1, one LLC per node
+	numa := hosts.Machine(t, "qemu-numa2") // threads 2c and 2c+1, one LLC per node
 	assert.Equal(t, "0-4 cross-node\n0-2 same-llc\n4-6 same-llc\n0-1 same-core\n",
 		shownPairs(pairsOf(t, numa, numa.Allowed(), "per-llc")))
 	assert.Equal(t, "0-2 same-llc\n0-4 cross-node\n0-6 cross-node\n2-4 cross-node\n2-6 cross-node\n4-6 same-llc\n"+
@@ -52,11 +53,11 @@ func TestPairs(t *testing.T) {
 	assert.Equal(t, "1-4 cross-node\n1-5 cross-node\n4-5 same-core\n",
 		shownPairs(pairsOf(t, numa, cpuset.Of(1, 4, 5), "all")))
 
-	snc := recorded(t, "snc") // one LLC spans two nodes
+	snc := hosts.Machine(t, "snc") // one LLC spans two nodes
 	assert.Equal(t, "0-2 cross-node\n0-1 same-llc\n2-3 same-llc\n",
 		shownPairs(pairsOf(t, snc, snc.Allowed(), "per-llc")))
 
-	offline := recorded(t, "offline-middle") // CPUs 2 and 5
+	offline := hosts.Machine(t, "offline-middle") // CPUs 2 and 5
 	assert.Equal(t, "0-1 same-core\n", shownPairs(pairsOf(t, offline, cpuset.Of(0, 1, 2, 5), "all")))
 
 	_, err := planPairs(numa, numa.Allowed(), "per-node", 0, 1)
@@ -66,7 +67,7 @@ func TestPairs(t *testing.T) {
 // Any way to choose pairs, on every recorded machine and for any of its CPUs, gives distinct pairs of these CPUs,
 // with every relation that two of them have.
 func TestPairsProperty(t *testing.T) {
-	for name, m := range everyRecorded(t) {
+	for name, m := range hosts.All(t) {
 		online := m.Online().List()
 		if len(online) < 2 {
 			continue
@@ -105,7 +106,7 @@ func TestPairsProperty(t *testing.T) {
 }
 
 func TestTwoCPUs(t *testing.T) {
-	m := recorded(t, "qemu-cpu1")
+	m := hosts.Machine(t, "qemu-cpu1")
 	for _, which := range []string{"all", "per-core", "per-llc"} {
 		_, err := planPairs(m, m.Allowed(), which, 0, 1)
 		require.EqualError(t, err, "a pair needs two CPUs, and the run has 1")
@@ -115,7 +116,7 @@ func TestTwoCPUs(t *testing.T) {
 	require.EqualError(t, err, "a pair needs two CPUs, and the run has 1")
 	_, err = planPairs(m, cpuset.Set{}, "", 0, 1)
 	require.EqualError(t, err, "a pair needs two CPUs, and the run has 0")
-	_, err = planPairs(recorded(t, "offline-middle"), cpuset.Of(1, 2, 5), "all", time.Second, 1)
+	_, err = planPairs(hosts.Machine(t, "offline-middle"), cpuset.Of(1, 2, 5), "all", time.Second, 1)
 	require.EqualError(t, err, "a pair needs two CPUs, and the run has 1", "two are offline")
 }
 
@@ -167,7 +168,7 @@ func TestFitErrors(t *testing.T) {
 		require.EqualError(t, err, c.want)
 		assert.Equal(t, c.hint, hint.Of(err))
 	}
-	numa := recorded(t, "qemu-numa2")
+	numa := hosts.Machine(t, "qemu-numa2")
 	_, err := planPairs(numa, numa.Allowed(), "", time.Nanosecond, 1)
 	require.EqualError(t, err, "4 pairs need at least 10ms, and the budget is 1ns")
 }
@@ -224,7 +225,7 @@ func (d *durationText) Scan(state fmt.ScanState, _ rune) error {
 }
 
 func TestDocument(t *testing.T) {
-	m := recorded(t, "qemu-numa2")
+	m := hosts.Machine(t, "qemu-numa2")
 	plan, err := planPairs(m, m.Allowed(), "per-llc", 0, 1)
 	require.NoError(t, err)
 	assert.Equal(t, &result.PlanPairs{

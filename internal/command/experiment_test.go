@@ -16,8 +16,7 @@ import (
 	"gorun/internal/hint"
 	"gorun/internal/launch"
 	"gorun/internal/result"
-	"gorun/internal/sysfs"
-	"gorun/internal/topology"
+	"gorun/internal/tests/hosts"
 )
 
 // The test's executable also runs as the supervisor of commands.
@@ -51,11 +50,8 @@ func resolve(t *testing.T, m experiment.Machine, args ...string) (experiment.Res
 // recorded returns a machine of testdata/hosts with all its CPUs.
 func recorded(t *testing.T, name string) experiment.Machine {
 	t.Helper()
-	root, err := sysfs.OpenRoot("../../testdata/hosts/" + name + ".txtar")
-	require.NoError(t, err)
-	m, err := topology.Read(root)
-	require.NoError(t, err)
-	return experiment.Machine{Machine: m, CPUs: m.Allowed(), Root: root}
+	m := hosts.Machine(t, name)
+	return experiment.Machine{Machine: m, CPUs: m.Allowed(), Root: hosts.Root(t, name)}
 }
 
 func TestResolve(t *testing.T) {

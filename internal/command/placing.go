@@ -122,12 +122,9 @@ func (p *Placing) place(m experiment.Machine) (of launch.Placement, err error) {
 func parseMempolicy(m experiment.Machine, text string) (linux.Mempolicy, cpuset.Set, error) {
 	name, list, _ := strings.Cut(text, ":")
 	if topology.SelectsDevice(list) {
-		var memory cpuset.Set
-		allowed := memoryNodes(m)
-		for _, n := range m.Nodes {
-			if n.HasMemory() && (allowed.Empty() || allowed.Contains(n.Node)) {
-				memory = memory.With(n.Node)
-			}
+		memory := m.MemoryNodes()
+		if allowed := memoryNodes(m); !allowed.Empty() {
+			memory = memory.Intersect(allowed)
 		}
 		nodes, err := m.SelectNodes(list, memory)
 		if err != nil {

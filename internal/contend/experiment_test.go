@@ -10,6 +10,7 @@ import (
 
 	"gorun/internal/experiment"
 	"gorun/internal/hint"
+	"gorun/internal/tests/hosts"
 )
 
 // resolve plans a command line on the machine with 2 nodes of 4 CPUs.
@@ -21,7 +22,7 @@ func resolve(t *testing.T, args ...string) (experiment.Resolution[Cell], error) 
 	f.Register(set)
 	require.NoError(t, set.Parse(args))
 	require.NoError(t, f.Validate())
-	m := recorded(t, "qemu-numa2")
+	m := hosts.Machine(t, "qemu-numa2")
 	return f.Resolve(experiment.Machine{Machine: m, CPUs: m.Allowed(), Given: set.Changed})
 }
 

@@ -1,7 +1,5 @@
 package contend
 
-import "math"
-
 // fairness is Jain's index (Jain, Chiu and Hawe, "A quantitative measure of fairness and discrimination", DEC-TR-301,
 // 1984), and the lowest rate over the highest. It is 1 without any work.
 func fairness(rates []float64) (jain, minMax float64) {
@@ -16,17 +14,4 @@ func fairness(rates []float64) (jain, minMax float64) {
 		return 1, 1
 	}
 	return sum * sum / (float64(len(rates)) * squares), least / most
-}
-
-// deviation is the standard deviation of the threads' ns per operation, divided by n - 1; 0 for one thread.
-func deviation(spans []span, mean float64) float64 {
-	if len(spans) < 2 {
-		return 0
-	}
-	squares := 0.0
-	for i := range spans {
-		d := spans[i].nsPerOp() - mean
-		squares += d * d
-	}
-	return math.Sqrt(squares / float64(len(spans)-1))
 }

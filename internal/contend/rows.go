@@ -216,12 +216,7 @@ const (
 // ParseMemNode parses the nodes for the memory: a list of nodes ("0-1,3"), "all" nodes with memory, or "local", the
 // node of each row's first CPU. The empty text is the first node with memory. The nodes are those of the run.
 func ParseMemNode(text string, m *topology.Machine, nodes []NodeCPUs) (memNodes []int, local bool, err error) {
-	var with cpuset.Set
-	for _, node := range m.Nodes {
-		if node.HasMemory() {
-			with = with.With(node.Node)
-		}
-	}
+	with := m.MemoryNodes()
 	asked := with
 	switch text {
 	case "":

@@ -1,7 +1,6 @@
 package contend
 
 import (
-	"path/filepath"
 	"strings"
 	"testing"
 
@@ -13,37 +12,13 @@ import (
 	"gorun/internal/cpuset"
 	"gorun/internal/hint"
 	"gorun/internal/result"
-	"gorun/internal/sysfs"
+	"gorun/internal/tests/hosts"
 	"gorun/internal/topology"
 )
 
-// recorded returns a captured machine of testdata/hosts.
-func recorded(t testing.TB, name string) *topology.Machine {
-	t.Helper()
-	fsys, err := sysfs.OpenRoot("../../testdata/hosts/" + name + ".txtar")
-	require.NoError(t, err)
-	m, err := topology.Read(fsys)
-	require.NoError(t, err)
-	return m
-}
-
-// everyRecorded returns all captured machines by name.
-func everyRecorded(t testing.TB) map[string]*topology.Machine {
-	t.Helper()
-	files, err := filepath.Glob("../../testdata/hosts/*.txtar")
-	require.NoError(t, err)
-	require.NotEmpty(t, files)
-	all := map[string]*topology.Machine{}
-	for _, file := range files {
-		name := strings.TrimSuffix(filepath.Base(file), ".txtar")
-		all[name] = recorded(t, name)
-	}
-	return all
-}
-
 // Nodes with alternating CPU numbers are drawn as separate groups, and the CPUs are those that the pattern marks.
 func TestRowsOfInterleavedNodes(t *testing.T) {
-	m := recorded(t, "snc")
+	m := hosts.Machine(t, "snc")
 	nodes, err := NodesOf(m, m.Allowed(), "")
 	require.NoError(t, err)
 	load, err := LookupLoad("cpu-rollover")
@@ -99,7 +74,7 @@ func TestRowsAreInOrder(t *testing.T) {
 
 // Every captured machine has rows, and they run only on allowed CPUs.
 func TestRowsOfEveryMachine(t *testing.T) {
-	for name, m := range everyRecorded(t) {
+	for name, m := range hosts.All(t) {
 		nodes, err := NodesOf(m, m.Allowed(), "")
 		require.NoError(t, err, name)
 		memNodes, local, err := ParseMemNode("", m, nodes)
@@ -145,7 +120,7 @@ func TestNodesOf(t *testing.T) {
 	} {
 		cpus, err := cpuset.Parse(c.cpus)
 		require.NoError(t, err)
-		nodes, err := NodesOf(recorded(t, c.host), cpus, c.list)
+		nodes, err := NodesOf(hosts.Machine(t, c.host), cpus, c.list)
 		require.NoError(t, err, "%s %s", c.host, c.list)
 		assert.Equal(t, c.want, nodes, "%s %s %q", c.host, c.cpus, c.list)
 	}
@@ -169,7 +144,7 @@ func TestNodesOfErrors(t *testing.T) {
 	} {
 		cpus, err := cpuset.Parse(c.cpus)
 		require.NoError(t, err)
-		_, err = NodesOf(recorded(t, c.host), cpus, c.list)
+		_, err = NodesOf(hosts.Machine(t, c.host), cpus, c.list)
 		require.EqualError(t, err, c.want)
 		assert.Equal(t, c.hint, hint.Of(err))
 	}
@@ -177,7 +152,7 @@ func TestNodesOfErrors(t *testing.T) {
 
 // firstMemoryless returns a machine whose node 0 has no memory.
 func firstMemoryless(t *testing.T) *topology.Machine {
-	m := recorded(t, "memoryless-node")
+	m := hosts.Machine(t, "memoryless-node")
 	a, b := &m.Nodes[0], &m.Nodes[1]
 	a.MemoryBytes, b.MemoryBytes, a.Kind, b.Kind = b.MemoryBytes, a.MemoryBytes, b.Kind, a.Kind
 	return m
@@ -190,20 +165,20 @@ func TestParseMemNode(t *testing.T) {
 		want  []int
 		local bool
 	}{
-		{recorded(t, "qemu-numa2"), "", []int{0}, false},
-		{recorded(t, "qemu-numa2"), "1", []int{1}, false},
-		{recorded(t, "qemu-numa2"), "1,0", []int{0, 1}, false},
-		{recorded(t, "qemu-numa2"), "all", []int{0, 1}, false},
-		{recorded(t, "devices"), "near:ens5,far:ens5", []int{0, 1, 3}, false},
-		{recorded(t, "qemu-numa2"), "local", nil, true},
-		{recorded(t, "cxl-memory"), "all", []int{0, 2}, false},
-		{recorded(t, "cxl-memory"), "2", []int{2}, false},
-		{recorded(t, "memoryless-node"), "", []int{0}, false},
-		{recorded(t, "memoryless-node"), "all", []int{0}, false},
+		{hosts.Machine(t, "qemu-numa2"), "", []int{0}, false},
+		{hosts.Machine(t, "qemu-numa2"), "1", []int{1}, false},
+		{hosts.Machine(t, "qemu-numa2"), "1,0", []int{0, 1}, false},
+		{hosts.Machine(t, "qemu-numa2"), "all", []int{0, 1}, false},
+		{hosts.Machine(t, "devices"), "near:ens5,far:ens5", []int{0, 1, 3}, false},
+		{hosts.Machine(t, "qemu-numa2"), "local", nil, true},
+		{hosts.Machine(t, "cxl-memory"), "all", []int{0, 2}, false},
+		{hosts.Machine(t, "cxl-memory"), "2", []int{2}, false},
+		{hosts.Machine(t, "memoryless-node"), "", []int{0}, false},
+		{hosts.Machine(t, "memoryless-node"), "all", []int{0}, false},
 		{firstMemoryless(t), "", []int{1}, false},
 		{firstMemoryless(t), "all", []int{1}, false},
-		{recorded(t, "gaps"), "1", []int{1}, false},
-		{recorded(t, "arm-biglittle"), "", []int{0}, false},
+		{hosts.Machine(t, "gaps"), "1", []int{1}, false},
+		{hosts.Machine(t, "arm-biglittle"), "", []int{0}, false},
 	} {
 		nodes, err := NodesOf(c.m, c.m.Allowed(), "")
 		require.NoError(t, err)
@@ -230,7 +205,7 @@ func TestParseMemNodeErrors(t *testing.T) {
 		{"memoryless-node", "0-1", "node 1 has no memory", "give --mem-node one with memory: 0"},
 		{"memoryless-node", "local", "node 1 has no memory", "give --mem-node one with memory: 0"},
 	} {
-		m := recorded(t, c.host)
+		m := hosts.Machine(t, c.host)
 		nodes, err := NodesOf(m, m.Allowed(), "")
 		require.NoError(t, err)
 		_, _, err = ParseMemNode(c.text, m, nodes)
@@ -238,7 +213,7 @@ func TestParseMemNodeErrors(t *testing.T) {
 		assert.Equal(t, c.hint, hint.Of(err))
 	}
 
-	m := recorded(t, "memoryless-node")
+	m := hosts.Machine(t, "memoryless-node")
 	nodes, err := NodesOf(m, m.Allowed(), "0")
 	require.NoError(t, err)
 	_, local, err := ParseMemNode("local", m, nodes)
@@ -314,7 +289,7 @@ func TestParseDistances(t *testing.T) {
 
 // No text makes the flag parsers panic, and accepted values are within bounds.
 func TestFlagsProperty(t *testing.T) {
-	m := recorded(t, "cxl-memory")
+	m := hosts.Machine(t, "cxl-memory")
 	nodes, err := NodesOf(m, m.Allowed(), "")
 	require.NoError(t, err)
 	rapid.Check(t, func(t *rapid.T) {

@@ -5,6 +5,7 @@ import (
 
 	"gorun/csrc"
 	"gorun/internal/result"
+	"gorun/internal/stats"
 )
 
 // leastShare is the least part of a window in which a thread must have had its CPU for the window to count: a timer's
@@ -99,11 +100,12 @@ func byTime(threads []csrc.ContendResult, window, whole time.Duration) tally {
 
 // fill sets a row's figures from those of the threads.
 func (t tally) fill(v *Figures) {
-	rates := make([]float64, len(t.spans)) // operations a second
+	rates, times := make([]float64, len(t.spans)), make([]float64, len(t.spans)) // operations a second, ns per operation
 	v.Min, v.Max = t.spans[0].nsPerOp(), t.spans[0].nsPerOp()
 	for i := range t.spans {
 		s := &t.spans[i]
 		ns := s.nsPerOp()
+		times[i] = ns
 		v.NsPerOp += ns / float64(len(t.spans))
 		v.Min, v.Max = min(v.Min, ns), max(v.Max, ns)
 		v.Operations += s.operations
@@ -113,7 +115,7 @@ func (t tally) fill(v *Figures) {
 		v.OpsPerSecond += rates[i]
 		v.Threads[i].NsPerOp, v.Threads[i].Operations, v.Threads[i].Seconds = ns, s.operations, float64(s.ns)/1e9
 	}
-	v.Stdev = deviation(t.spans, v.NsPerOp)
+	v.Stdev = stats.StandardDeviation(times)
 	v.Fairness, v.FairnessMinMax = fairness(rates)
 	v.Overlap = &t.overlap
 	if v.Mode == ByTime {

@@ -8,7 +8,6 @@ import (
 	"maps"
 	"os"
 	"path"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -25,17 +24,14 @@ import (
 	"gorun/internal/render/term"
 	"gorun/internal/result"
 	"gorun/internal/stats"
-	"gorun/internal/sysfs"
+	"gorun/internal/tests/hosts"
 	"gorun/internal/topology"
 )
 
 // recorded returns a machine of testdata/hosts.
-func recorded(t *testing.T, file string) Subject {
+func recorded(t *testing.T, name string) Subject {
 	t.Helper()
-	root, err := sysfs.OpenRoot(file)
-	require.NoError(t, err)
-	m, err := topology.Read(root)
-	require.NoError(t, err)
+	root, m := hosts.Root(t, name), hosts.Machine(t, name)
 	host, _ := measure.ReadHost(root, m, nil)
 	return Subject{Root: root, Machine: m, Kernels: true, Host: host}
 }
@@ -50,10 +46,7 @@ func found(t *testing.T, r *Report, name string) Condition {
 
 // Every recorded machine can be examined; those with one node are not ready for NUMA, and those with one CPU for nothing.
 func TestExamineRecordedMachines(t *testing.T) {
-	files, err := filepath.Glob("../../testdata/hosts/*.txtar")
-	require.NoError(t, err)
-	require.NotEmpty(t, files)
-	for _, file := range files {
+	for _, file := range hosts.Names(t) {
 		s := recorded(t, file)
 		r := Examine(t.Context(), s)
 		assert.Nil(t, r.Trial, file)
@@ -369,7 +362,7 @@ func TestExamineThisMachine(t *testing.T) {
 
 // Each format has the answer and all conditions; Prometheus' own parser reads its text.
 func TestFormats(t *testing.T) {
-	s := recorded(t, "../../testdata/hosts/qemu-epyc8smt.txtar")
+	s := recorded(t, "qemu-epyc8smt")
 	r := Examine(t.Context(), s)
 	var table, markdown, text, fixes bytes.Buffer
 	require.NoError(t, r.Table(&table, term.Options{Width: 80}))

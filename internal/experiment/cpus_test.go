@@ -4,12 +4,10 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
 
 	"gorun/internal/experiment"
 	"gorun/internal/result"
-	"gorun/internal/sysfs"
-	"gorun/internal/topology"
+	"gorun/internal/tests/hosts"
 )
 
 func TestDescribeCPUs(t *testing.T) {
@@ -38,10 +36,6 @@ func TestDescribeCPUs(t *testing.T) {
 		},
 		{"qemu-numa2", []int{2, 3, 99}, result.CPUs{List: "2-3,99", Count: 3, Relation: "3 CPUs, 1 core, 1 LLC, 1 node"}},
 	} {
-		root, err := sysfs.OpenRoot("../../testdata/hosts/" + c.host + ".txtar")
-		require.NoError(t, err)
-		m, err := topology.Read(root)
-		require.NoError(t, err)
-		assert.Equal(t, c.want, experiment.DescribeCPUs(m, c.list), "%s %v", c.host, c.list)
+		assert.Equal(t, c.want, experiment.DescribeCPUs(hosts.Machine(t, c.host), c.list), "%s %v", c.host, c.list)
 	}
 }

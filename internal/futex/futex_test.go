@@ -2,8 +2,6 @@ package futex
 
 import (
 	"context"
-	"path/filepath"
-	"strings"
 	"testing"
 	"time"
 
@@ -13,19 +11,10 @@ import (
 	"gorun/internal/experiment"
 	"gorun/internal/linux"
 	"gorun/internal/result"
-	"gorun/internal/sysfs"
 	"gorun/internal/tests"
+	"gorun/internal/tests/hosts"
 	"gorun/internal/topology"
 )
-
-func recorded(t *testing.T, file string) *topology.Machine {
-	t.Helper()
-	fsys, err := sysfs.OpenRoot(file)
-	require.NoError(t, err)
-	m, err := topology.Read(fsys)
-	require.NoError(t, err)
-	return m
-}
 
 func resolve(t *testing.T, m *topology.Machine, cpus ...string) (experiment.Resolution[Cell], error) {
 	t.Helper()
@@ -39,13 +28,8 @@ func resolve(t *testing.T, m *topology.Machine, cpus ...string) (experiment.Reso
 // On every captured machine there is one cell per relation, nearest first; a relation that no two CPUs have is marked
 // as lacking.
 func TestResolve(t *testing.T) {
-	files, err := filepath.Glob("../../testdata/hosts/*.txtar")
-	require.NoError(t, err)
-	require.NotEmpty(t, files)
 	has := map[string][]string{}
-	for _, file := range files {
-		m := recorded(t, file)
-		name := strings.TrimSuffix(filepath.Base(file), ".txtar")
+	for name, m := range hosts.All(t) {
 		r, err := resolve(t, m)
 		require.NoError(t, err, name)
 		require.Len(t, r.Cells, len(topology.Relations), name)
@@ -67,7 +51,7 @@ func TestResolve(t *testing.T) {
 }
 
 func TestResolveOne(t *testing.T) {
-	m := recorded(t, "../../testdata/hosts/qemu-numa2.txtar")
+	m := hosts.Machine(t, "qemu-numa2")
 	r, err := resolve(t, m, "5", "0")
 	require.NoError(t, err)
 	require.Len(t, r.Cells, 1)

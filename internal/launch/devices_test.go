@@ -8,12 +8,13 @@ import (
 
 	"gorun/internal/cpuset"
 	"gorun/internal/hint"
+	"gorun/internal/tests/hosts"
 )
 
 // A device adds CPUs near to it and far from it, which stay although other placements are alike: where the device is makes
 // the difference. Of the same CPUs there is one placement.
 func TestPlacementsOfDevice(t *testing.T) {
-	m := recorded(t, "devices") // nodes 0-3, of which 0-1 and 2-3 share a package, each an LLC of two cores of two threads
+	m := hosts.Machine(t, "devices") // nodes 0-3, of which 0-1 and 2-3 share a package, each an LLC of two cores of two threads
 	for device, want := range map[string]string{
 		"ens5": `unbound []
 near-ens5 [6-7,14-15]
@@ -59,7 +60,7 @@ node-remote [0-1,8-9] bind 3
 }
 
 func TestPlacementsOfDeviceErrors(t *testing.T) {
-	m := recorded(t, "devices")
+	m := hosts.Machine(t, "devices")
 	for _, c := range []struct {
 		host, device string
 		cpus         cpuset.Set
@@ -70,7 +71,7 @@ func TestPlacementsOfDeviceErrors(t *testing.T) {
 		{"devices", "ens5", cpuset.Of(6), "far:ens5: CPUs 0-3,8-11 are not among those of --cpus", "6"},
 		{"virtio", "eth0", cpuset.Range(0, 1), "near:eth0: the firmware does not say", "one node"},
 	} {
-		m := recorded(t, c.host)
+		m := hosts.Machine(t, c.host)
 		_, err := Placements(m, c.cpus, cpuset.Set{}, c.device, Choice{})
 		require.ErrorContains(t, err, c.want)
 		assert.Contains(t, hint.Of(err), c.hint)
@@ -81,13 +82,13 @@ func TestPlacementsOfDeviceErrors(t *testing.T) {
 }
 
 func TestCompletePlacement(t *testing.T) {
-	m := recorded(t, "devices")
+	m := hosts.Machine(t, "devices")
 	assert.Equal(t, []string{
 		"far-sda\tCPUs of the nodes farthest from sda", "far-sdb\tCPUs of the nodes farthest from sdb",
 		"far-sdc\tCPUs of the nodes farthest from sdc",
 	}, CompletePlacement(m, "far-s"))
 	assert.Equal(t, []string{"one-cpu-kind-1\tone CPU of kind 1", "one-cpu-llc-1\tone CPU of llc 1"},
-		CompletePlacement(recorded(t, "hybrid"), "one-cpu-"))
+		CompletePlacement(hosts.Machine(t, "hybrid"), "one-cpu-"))
 	words := CompletePlacement(m, "n")
 	assert.Contains(t, words, "near-ens5\tCPUs local to ens5")
 	assert.Contains(t, words, "node-remote\tCPUs of one node, memory of the farthest")

@@ -14,6 +14,7 @@ import (
 	"gorun/internal/linux"
 	"gorun/internal/placement"
 	"gorun/internal/result"
+	"gorun/internal/tests/hosts"
 )
 
 // measured runs a shell script as a sample.
@@ -25,7 +26,7 @@ func measured(t *testing.T, script, metric string) (result.Sample, Outcome) {
 		require.NoError(t, err)
 		r.Metrics = []Metric{m}
 	}
-	machine := recorded(t, "qemu-cpu2")
+	machine := hosts.Machine(t, "qemu-cpu2")
 	s, o, err := r.Measure(t.Context(), machine)
 	require.NoError(t, err)
 	return s, o
@@ -63,7 +64,7 @@ func TestMeasure(t *testing.T) {
 	require.Len(t, s.Doubts, 1)
 	assert.Contains(t, s.Doubts[0].Reason, "nothing in the output matches the metric")
 
-	machine := recorded(t, "qemu-cpu2")
+	machine := hosts.Machine(t, "qemu-cpu2")
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	s, _, err := Request{Command: command("sleep", "600")}.Measure(ctx, machine)
@@ -88,7 +89,7 @@ func TestFailure(t *testing.T) {
 	assert.True(t, strings.HasSuffix(Request{}.Failure(o), " 998 999"), Request{}.Failure(o))
 	assert.NotContains(t, Request{}.Failure(o), " 9 ", "the end is enough")
 
-	machine := recorded(t, "qemu-cpu2")
+	machine := hosts.Machine(t, "qemu-cpu2")
 	c := command("sleep", "600")
 	c.Timeout = 1
 	_, o, err := Request{Command: c}.Measure(t.Context(), machine)

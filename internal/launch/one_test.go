@@ -11,6 +11,7 @@ import (
 	"gorun/internal/cpuset"
 	"gorun/internal/hint"
 	"gorun/internal/sysfs"
+	"gorun/internal/tests/hosts"
 	"gorun/internal/topology"
 )
 
@@ -68,11 +69,11 @@ func TestChosenCPU(t *testing.T) {
 		{"another seed", kinds(1e5, 1000, 0, 700), "0-3", "one-cpu", Choice{Seed: 1}, "CPU 2: fewest interrupts since boot; by the seed among 3"},
 		{"alike", kinds(50, 1000, 0, 700), "0-3", "one-cpu", Choice{}, "CPU 2: by the seed among 4"},
 		{"a CPU without counts", kinds(1e9, 0, 0), "0-3", "one-cpu", Choice{}, "CPU 2: interrupts are not known; by the seed among 4"},
-		{"no counts", recorded(t, "qemu-cpu2"), "0-1", "one-cpu", Choice{}, "CPU 0: interrupts are not known; by the seed among 2"},
+		{"no counts", hosts.Machine(t, "qemu-cpu2"), "0-1", "one-cpu", Choice{}, "CPU 0: interrupts are not known; by the seed among 2"},
 		{"one CPU", kinds(), "3", "one-cpu", Choice{}, "CPU 3: the only one"},
 		{"the run is continued", kinds(0, 0, 1e9, 0), "0-3", "one-cpu", Choice{Recorded: recordedAs(2)}, "CPU 2: as the run began"},
 		{"with other CPUs", kinds(0, 1e9), "0-1", "one-cpu", Choice{Recorded: recordedAs(2)}, "CPU 0: fewest interrupts since boot"},
-		{"memory", recorded(t, "memoryless-node"), "all", "one-cpu", Choice{}, "CPU 0: nearest to memory; interrupts are not known; by the seed among 2"},
+		{"memory", hosts.Machine(t, "memoryless-node"), "all", "one-cpu", Choice{}, "CPU 0: nearest to memory; interrupts are not known; by the seed among 2"},
 	} {
 		cpus, err := c.m.Select(c.cpus, c.m.Allowed())
 		require.NoError(t, err)
@@ -89,7 +90,7 @@ func TestChosenCPU(t *testing.T) {
 
 // Every seed chooses among the same equals, and each of them is chosen by one.
 func TestSeedChoosesAmongEquals(t *testing.T) {
-	m := recorded(t, "epyc-2p-nps4")
+	m := hosts.Machine(t, "epyc-2p-nps4")
 	chosen := cpuset.Set{}
 	for seed := range uint64(1000) {
 		p, err := LookupPlacement(m, m.Allowed(), cpuset.Set{}, "one-cpu", Choice{Seed: seed})
@@ -101,7 +102,7 @@ func TestSeedChoosesAmongEquals(t *testing.T) {
 
 // The two kinds of performance cores are not alike, as two CPUs of one kind are.
 func TestShapeHasKinds(t *testing.T) {
-	m := recorded(t, "arm-three-kinds")
+	m := hosts.Machine(t, "arm-three-kinds")
 	g := newScope(m, m.Allowed(), cpuset.Set{}, Choice{})
 	assert.NotEqual(t, g.shape(cpuset.Of(7)), g.shape(cpuset.Of(6)))
 	assert.Equal(t, g.shape(cpuset.Of(5)), g.shape(cpuset.Of(6)))

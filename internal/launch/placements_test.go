@@ -12,19 +12,9 @@ import (
 	"gorun/internal/cpuset"
 	"gorun/internal/hint"
 	"gorun/internal/linux"
-	"gorun/internal/sysfs"
+	"gorun/internal/tests/hosts"
 	"gorun/internal/topology"
 )
-
-// recorded reads a machine of testdata/hosts.
-func recorded(t testing.TB, name string) *topology.Machine {
-	t.Helper()
-	fsys, err := sysfs.OpenRoot("../../testdata/hosts/" + name + ".txtar")
-	require.NoError(t, err)
-	m, err := topology.Read(fsys)
-	require.NoError(t, err)
-	return m
-}
 
 // table formats placements, one per line.
 func table(placements []Placement) string {
@@ -54,7 +44,7 @@ func TestPlacementsOfEveryRecordedMachine(t *testing.T) {
 	for _, file := range files {
 		name := strings.TrimSuffix(filepath.Base(file), ".txtar")
 		t.Run(name, func(t *testing.T) {
-			m := recorded(t, name)
+			m := hosts.Machine(t, name)
 			memory := cpuset.Set{}
 			for _, n := range m.Nodes {
 				if n.MemoryBytes == nil || *n.MemoryBytes > 0 {
@@ -138,13 +128,13 @@ interleaved [] interleave 0,2
 node-remote [] bind 2
 `,
 	} {
-		m := recorded(t, name)
+		m := hosts.Machine(t, name)
 		assert.Equal(t, want, table(ofMachine(t, m, m.Allowed(), cpuset.Set{}, "")), name)
 	}
 }
 
 func TestPlacementsWithinCPUsAndNodes(t *testing.T) {
-	m := recorded(t, "qemu-numa2") // two nodes, each a package with an LLC, of two cores with two threads
+	m := hosts.Machine(t, "qemu-numa2") // two nodes, each a package with an LLC, of two cores with two threads
 	assert.Equal(t, `unbound [1-2,4]
 one-cpu [1]
 one-cpu-node-1 [4]
@@ -158,7 +148,7 @@ spread-nodes [1,4]
 }
 
 func TestKubernetes(t *testing.T) {
-	m := recorded(t, "epyc-2p-nps4")
+	m := hosts.Machine(t, "epyc-2p-nps4")
 	hints := map[string]string{}
 	for _, p := range ofMachine(t, m, m.Allowed(), cpuset.Set{}, "") {
 		hints[p.Name] = p.Kubernetes
@@ -171,7 +161,7 @@ func TestKubernetes(t *testing.T) {
 }
 
 func TestLookupPlacement(t *testing.T) {
-	m := recorded(t, "qemu-cpu2")
+	m := hosts.Machine(t, "qemu-cpu2")
 	for _, p := range ofMachine(t, m, m.Allowed(), cpuset.Set{}, "") {
 		found, err := LookupPlacement(m, m.Allowed(), cpuset.Set{}, p.Name, Choice{})
 		require.NoError(t, err)

@@ -16,6 +16,7 @@ import (
 
 	"gorun/internal/linux"
 	"gorun/internal/tests"
+	"gorun/internal/tests/hosts"
 )
 
 func TestStopTime(t *testing.T) {
@@ -87,7 +88,7 @@ func TestMeasureOfAStoppedCommand(t *testing.T) {
 			tests.Pause(d)
 			assert.NoError(t, syscall.Kill(pid, syscall.SIGCONT))
 		}()
-		s, _, err := r.Measure(t.Context(), recorded(t, "qemu-cpu2"))
+		s, _, err := r.Measure(t.Context(), hosts.Machine(t, "qemu-cpu2"))
 		require.NoError(t, err)
 		for _, file := range []*os.File{from, to, input} {
 			require.NoError(t, file.Close())

@@ -204,9 +204,7 @@ func (f *flags) Resolve(m experiment.Machine) (r experiment.Resolution[Cell], er
 	if err != nil {
 		return r, err
 	}
-	if f.memNode != nil && !slices.ContainsFunc(m.Nodes, func(n topology.Node) bool {
-		return n.Node == *f.memNode && n.HasMemory()
-	}) {
+	if f.memNode != nil && !m.MemoryNodes().Contains(*f.memNode) {
 		return r, hint.Flag("mem-node", strconv.Itoa(*f.memNode), hint.With(
 			fmt.Errorf("this machine has no such node with memory"), "gorun topo shows the nodes"))
 	}

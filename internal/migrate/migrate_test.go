@@ -1,7 +1,6 @@
 package migrate
 
 import (
-	"path/filepath"
 	"strings"
 	"testing"
 	"testing/fstest"
@@ -13,19 +12,16 @@ import (
 	"gorun/internal/cpuset"
 	"gorun/internal/experiment"
 	"gorun/internal/hint"
-	"gorun/internal/sysfs"
+	"gorun/internal/tests/hosts"
 	"gorun/internal/topology"
 )
 
 // machine is a captured one, all of whose CPUs a cell may use.
 func machine(t *testing.T, name string) experiment.Machine {
 	t.Helper()
-	root, err := sysfs.OpenRoot("../../testdata/hosts/" + name + ".txtar")
-	require.NoError(t, err)
-	m, err := topology.Read(root)
-	require.NoError(t, err)
+	m := hosts.Machine(t, name)
 	return experiment.Machine{
-		Machine: m, Root: root, CPUs: m.Allowed(), Sampling: Experiment.Sampling, Given: func(string) bool { return false },
+		Machine: m, Root: hosts.Root(t, name), CPUs: m.Allowed(), Sampling: Experiment.Sampling, Given: func(string) bool { return false },
 	}
 }
 
@@ -49,12 +45,8 @@ func resolve(t *testing.T, m experiment.Machine, args ...string) (experiment.Res
 
 // On every captured machine there are cells of each relation that two of its CPUs have; the others are lacking.
 func TestResolveRelations(t *testing.T) {
-	files, err := filepath.Glob("../../testdata/hosts/*.txtar")
-	require.NoError(t, err)
-	require.NotEmpty(t, files)
 	pairs := map[string][]string{}
-	for _, file := range files {
-		name := strings.TrimSuffix(filepath.Base(file), ".txtar")
+	for _, name := range hosts.Names(t) {
 		m := machine(t, name)
 		r, err := resolve(t, m, "--working-set", "16KiB")
 		require.NoError(t, err, name)

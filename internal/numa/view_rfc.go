@@ -12,6 +12,7 @@ import (
 	"gorun/internal/render/term"
 	"gorun/internal/render/view"
 	"gorun/internal/result"
+	"gorun/internal/stats"
 	"gorun/internal/units"
 )
 
@@ -124,7 +125,7 @@ func rfcBlock(run *result.Run, rows []measuredRow, options view.Spec, opts term.
 			line.instead = "no good sample"
 		default:
 			d := result.Distribute(slices.Clone(row.seconds))
-			line.avg, line.max, line.min, line.stdv = d.Mean, d.Max, d.Min, deviation(row.seconds)
+			line.avg, line.max, line.min, line.stdv = d.Mean, d.Max, d.Min, stats.StandardDeviation(row.seconds)
 		}
 		if row.Unsupported == "" {
 			least, most = min(least, n), max(most, n)
@@ -164,19 +165,6 @@ func rfcBlock(run *result.Run, rows []measuredRow, options view.Spec, opts term.
 		block += term.Flow(words, " ", "     ", opts.Columns())
 	}
 	return block
-}
-
-// deviation returns the standard deviation of a sample, divided by n - 1.
-func deviation(figures []float64) float64 {
-	if len(figures) < 2 {
-		return 0
-	}
-	mean := result.Distribute(slices.Clone(figures)).Mean
-	squares := 0.0
-	for _, x := range figures {
-		squares += (x - mean) * (x - mean)
-	}
-	return math.Sqrt(squares / float64(len(figures)-1))
 }
 
 // rowLimits returns notes on why rows cannot be measured, and why the kernel does not act on them.

@@ -2,7 +2,6 @@ package numa
 
 import (
 	"encoding/csv"
-	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -104,11 +103,6 @@ func TestRFCLinesOfOtherRows(t *testing.T) {
 		"[00]  12.35   20.00   10.00   0.00  |  PNID: -1 NB: 0 Mem: 0 CPU 0 Access: chase",
 		"[118] unsupported                    |  PNID:  0 NB: keep Mem: F CPU 0 Access: ",
 	}, rfcLines(nil, rows, alignedForm)[4:])
-}
-
-func TestDeviation(t *testing.T) {
-	assert.InDelta(t, math.Sqrt(32.0/7), deviation([]float64{2, 4, 4, 4, 5, 5, 7, 9}), 1e-12)
-	assert.Zero(t, deviation([]float64{3}))
 }
 
 func TestPlanBlock(t *testing.T) {

@@ -2,9 +2,7 @@ package perf
 
 import (
 	"maps"
-	"path/filepath"
 	"slices"
-	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -12,33 +10,9 @@ import (
 	"pgregory.net/rapid"
 
 	"gorun/internal/result"
-	"gorun/internal/sysfs"
+	"gorun/internal/tests/hosts"
 	"gorun/internal/topology"
 )
-
-// recorded reads a machine of testdata/hosts.
-func recorded(t testing.TB, name string) *topology.Machine {
-	t.Helper()
-	fsys, err := sysfs.OpenRoot("../../testdata/hosts/" + name + ".txtar")
-	require.NoError(t, err)
-	m, err := topology.Read(fsys)
-	require.NoError(t, err)
-	return m
-}
-
-// everyRecorded is all of them by name.
-func everyRecorded(t testing.TB) map[string]*topology.Machine {
-	t.Helper()
-	files, err := filepath.Glob("../../testdata/hosts/*.txtar")
-	require.NoError(t, err)
-	require.NotEmpty(t, files)
-	all := map[string]*topology.Machine{}
-	for _, file := range files {
-		name := strings.TrimSuffix(filepath.Base(file), ".txtar")
-		all[name] = recorded(t, name)
-	}
-	return all
-}
 
 // The counts are those of the moves, each pair of CPUs once and in order, however the moves are parted.
 func TestCountMoves(t *testing.T) {
@@ -71,7 +45,7 @@ func classified(m *topology.Machine, moves ...Move) result.Migrations {
 }
 
 func TestClassifyOfAMachine(t *testing.T) {
-	m := recorded(t, "qemu-epyc8") // nodes of 4 CPUs, each of 2 LLCs of 2 CPUs; no SMT
+	m := hosts.Machine(t, "qemu-epyc8") // nodes of 4 CPUs, each of 2 LLCs of 2 CPUs; no SMT
 	moves := []Move{
 		{NS: 100, From: 0, To: 1}, {NS: 200, From: 1, To: 2}, {NS: 300, From: 2, To: 4}, {NS: 500, From: 4, To: 31},
 	}
@@ -81,7 +55,7 @@ func TestClassifyOfAMachine(t *testing.T) {
 	}, classified(m, moves...))
 	assert.Equal(t, result.Migrations{FromNode: map[string]uint64{}, ToNode: map[string]uint64{}}, classified(m))
 
-	smt := classified(recorded(t, "qemu-numa2"), Move{From: 0, To: 1}, Move{From: 0, To: 2}, Move{From: 0, To: 99})
+	smt := classified(hosts.Machine(t, "qemu-numa2"), Move{From: 0, To: 1}, Move{From: 0, To: 2}, Move{From: 0, To: 99})
 	assert.Equal(t, result.Migrations{
 		Total: 3, SameCore: 1, SameLLC: 1, CrossNode: 1,
 		FromNode: map[string]uint64{"0": 1}, ToNode: map[string]uint64{"-1": 1},
@@ -90,7 +64,7 @@ func TestClassifyOfAMachine(t *testing.T) {
 
 // Every move is of one kind, and leaves and reaches a node when it crosses.
 func TestClassifyProperty(t *testing.T) {
-	machines := everyRecorded(t)
+	machines := hosts.All(t)
 	names := slices.Sorted(maps.Keys(machines))
 	rapid.Check(t, func(t *rapid.T) {
 		m := machines[rapid.SampledFrom(names).Draw(t, "machine")]

@@ -13,7 +13,7 @@ import (
 
 	"gorun/internal/experiment"
 	"gorun/internal/hint"
-	"gorun/internal/sysfs"
+	"gorun/internal/tests/hosts"
 )
 
 var errBecame = errors.New("this process would be another program now")
@@ -57,8 +57,7 @@ func sweep(t *testing.T, host string, all []string, args ...string) (stdout stri
 		Root: fstest.MapFS{}, Stdout: &out, Stderr: &out, Now: time.Now, Environ: func() []string { return nil },
 	}
 	if host != "" {
-		e.Root, err = sysfs.OpenRoot("../../testdata/hosts/" + host + ".txtar")
-		require.NoError(t, err)
+		e.Root = hosts.Root(t, host)
 	}
 	c, set := New(e, x)
 	require.NoError(t, set.Parse(args))

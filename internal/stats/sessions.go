@@ -137,7 +137,7 @@ func pairsEffect(a, b []Session, figure func([]float64) float64, alpha float64, 
 	for i := range a {
 		ratios[i] = math.Log(figure(b[i].Seconds) / figure(a[i].Seconds))
 	}
-	standardError := standardDeviation(ratios) / math.Sqrt(float64(len(ratios)))
+	standardError := StandardDeviation(ratios) / math.Sqrt(float64(len(ratios)))
 	return around(Mean(ratios), student(alpha, len(ratios)-1)*standardError+math.Log1p(drift), g)
 }
 
@@ -145,7 +145,7 @@ func pairsEffect(a, b []Session, figure func([]float64) float64, alpha float64, 
 func partsEffect(a, b []Session, figure func([]float64) float64, alpha float64, g grid) Effect {
 	logA, errorA := partsMean(a[0].Seconds, figure)
 	logB, errorB := partsMean(b[0].Seconds, figure)
-	spread := max(standardDeviation(logarithms(a[0].Seconds)), standardDeviation(logarithms(b[0].Seconds)))
+	spread := max(StandardDeviation(logarithms(a[0].Seconds)), StandardDeviation(logarithms(b[0].Seconds)))
 	allowance := min(math.Log(mostDrift), math.Log1p(drift)+spreads*spread)
 	return around(logB-logA, student(alpha, sessionParts-1)*math.Hypot(errorA, errorB)+allowance, g)
 }
@@ -177,8 +177,11 @@ func logarithms(values []float64) []float64 {
 	return logs
 }
 
-// standardDeviation returns the sample standard deviation of at least two values.
-func standardDeviation(values []float64) float64 {
+// StandardDeviation returns the standard deviation of a sample, divided by n - 1; 0 for fewer than two values.
+func StandardDeviation(values []float64) float64 {
+	if len(values) < 2 {
+		return 0
+	}
 	centre, squares := Mean(values), 0.0
 	for _, v := range values {
 		squares += (v - centre) * (v - centre)

@@ -423,3 +423,8 @@ func TestStudent(t *testing.T) {
 		assert.InDelta(t, c.want, student(c.alpha, c.degrees), 6e-4, "%+v", c)
 	}
 }
+
+func TestStandardDeviation(t *testing.T) {
+	assert.InDelta(t, math.Sqrt(32.0/7), StandardDeviation([]float64{2, 4, 4, 4, 5, 5, 7, 9}), 1e-12)
+	assert.Zero(t, StandardDeviation([]float64{3}))
+}

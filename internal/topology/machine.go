@@ -77,6 +77,16 @@ const (
 // HasMemory reports whether a node has memory, or may have because that is not recorded.
 func (n Node) HasMemory() bool { return n.Kind == CPUsAndMemory || n.Kind == MemoryOnly }
 
+// MemoryNodes returns the nodes that have memory.
+func (m *Machine) MemoryNodes() (nodes cpuset.Set) {
+	for _, n := range m.Nodes {
+		if n.HasMemory() {
+			nodes = nodes.With(n.Node)
+		}
+	}
+	return nodes
+}
+
 // LLC is a last-level cache: the data cache of the highest level that its CPUs have.
 type LLC struct {
 	LLC       int        `json:"llc"`
