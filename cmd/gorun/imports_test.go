@@ -27,7 +27,7 @@ const mayImport = `
 	command             column cpuset dedicate experiment guardian hint launch linux render/term render/view result shell stats topology units
 	contend             catalog column cpuset csrc experiment hint linux placement reference render/chart render/term render/view result topology units
 	cpuset
-	csrc
+	csrc                hint
 	dedicate            cpuset guardian hint linux result
 	doctor              cgroup linux measure metrics render/term result stats sysfs topology units
 	experiment          child column cpuset hint linux render/chart render/term render/view result topology units
@@ -37,7 +37,7 @@ const mayImport = `
 	hint
 	journal             column cpuset hint matrix result
 	launch              catalog child cpuset hint linux perf placement result shell sysfs topology
-	linux               cgroup cpuset sysfs
+	linux               cgroup cpuset hint sysfs
 	linux/linuxtest
 	load                child cpuset hint linux placement
 	manual              render/term
@@ -52,7 +52,7 @@ const mayImport = `
 	placement           cpuset csrc linux perf
 	primes              catalog column cpuset experiment hint linux placement reference render/view result
 	process             bytesize child cpuset csrc hint linux placement topology
-	process/processtest child cpuset csrc linux tests
+	process/processtest child cpuset linux tests
 	reference           result testdata/references
 	render              catalog column cpuset experiment render/term render/view result shell stats topology units
 	render/chart        cpuset render/term render/view result stats units

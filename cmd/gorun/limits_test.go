@@ -45,9 +45,6 @@ func join(group string) string { return "echo $$ > " + group + "/cgroup.procs;" 
 
 // A command that starts processes refuses to start more than the control group allows.
 func TestFewProcesses(t *testing.T) {
-	if !linux.Cgo {
-		t.Skip("needs cgo")
-	}
 	group := cgrouptest.Limited(t, "pids", 20)
 	cpus, err := linux.GetAffinity(0)
 	require.NoError(t, err)
@@ -75,17 +72,12 @@ func TestLittleMemory(t *testing.T) {
 	assert.Regexp(t, `gorun: error: 800000000 bytes of memory at once are not possible: .*`+group+`/memory.* leaves room for \d+`,
 		stderr)
 	assert.Contains(t, stderr, "; or give fewer --workers\n")
-	if linux.Cgo {
-		stderr = refused(t, join(group), "numa", "--mem", "float", "--cpu", "float", "--load", "0", "--buffer", "256MiB")
-		assert.Contains(t, stderr, "268435456 bytes of memory at once are not possible")
-	}
+	stderr = refused(t, join(group), "numa", "--mem", "float", "--cpu", "float", "--load", "0", "--buffer", "256MiB")
+	assert.Contains(t, stderr, "268435456 bytes of memory at once are not possible")
 }
 
 // A nice value that the kernel refuses is an error before anything is measured, as in other experiments.
 func TestRefusedNice(t *testing.T) {
-	if !linux.Cgo {
-		t.Skip("needs cgo")
-	}
 	before := ""
 	if os.Geteuid() == 0 {
 		tests.Tools(t, "setpriv")

@@ -12,7 +12,6 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"gorun/internal/linux"
 	"gorun/internal/linux/linuxtest"
 	"gorun/internal/manual"
 	"gorun/internal/tests"
@@ -188,9 +187,6 @@ func TestLivePrivileges(t *testing.T) {
 				}
 				if raced && c.Limits["RLIMIT_AS"]+c.Limits["RLIMIT_DATA"] > 0 {
 					t.Skip("needs a build without the race detector, which reserves terabytes of address space")
-				}
-				if c.Limits["RLIMIT_AS"] > 0 && !linux.Cgo {
-					t.Skip("needs cgo: threads of other builds take too little address space to reach the limit")
 				}
 				if few := c.Limits["RLIMIT_AS"] + c.Limits["RLIMIT_NPROC"]; few > 0 && runtime.NumCPU() > 4 {
 					t.Skip("needs at most 4 CPUs: on more, the threads of the Go runtime alone reach the limit")

@@ -60,7 +60,6 @@ var Experiment = experiment.Define(experiment.Definition[Cell]{
 	Sampling: experiment.Sampling{Samples: 1, Fixed: true, Compares: true},
 	Place:    experiment.Started,
 	Single:   []string{"trials", "palette"},
-	NeedsC:   experiment.Always[Cell],
 	Columns:  columns,
 	New:      func() experiment.Flags[Cell] { return &flags{} },
 	Open: func(s experiment.Setting, _ []Cell) (experiment.Sampler[Cell], error) {

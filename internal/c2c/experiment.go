@@ -32,7 +32,6 @@ var Experiment = experiment.Define(experiment.Definition[Cell]{
 	Place:    experiment.Here,
 	OneRow:   "give each cell two CPUs: --cpus '0,1 0,2'",
 	Datum:    oneWay.Name,
-	NeedsC:   experiment.Always[Cell],
 	Columns:  columns,
 	New:      func() experiment.Flags[Cell] { return &flags{} },
 	Open:     open,

@@ -36,7 +36,6 @@ var Experiment = experiment.Define(experiment.Definition[Cell]{
 	Place:    experiment.Here,
 	OneRow:   "choose a row by --rows, or give --load one-iteration and several --cpus",
 	Datum:    perOperation.Name,
-	NeedsC:   func(c Cell) bool { return c.Row.Op != goOp },
 	Columns:  columns,
 	New:      func() experiment.Flags[Cell] { return &flags{} },
 	Open:     open,

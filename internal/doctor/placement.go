@@ -210,7 +210,7 @@ func ignoresQuota(variable string) bool {
 const manyThreads = 10_000
 
 func threadLimit(s Subject, _ *Trial) *Condition {
-	limits, _ := linux.ThreadLimits(s.Root, linux.Cgo)
+	limits, _ := linux.ThreadLimits(s.Root)
 	obstacles := linux.Obstacles(limits, manyThreads)
 	if len(obstacles) == 0 {
 		return &Condition{Level: OK, Value: fmt.Sprintf("room for %d and more", manyThreads)}
@@ -232,16 +232,5 @@ func schedExt(s Subject, _ *Trial) *Condition {
 	return &Condition{
 		Level: Note, Value: strings.TrimSpace(state + " " + name), Digest: strings.TrimSpace("sched_ext " + name),
 		Effect: "threads are scheduled by a BPF program, not by the kernel's own scheduler",
-	}
-}
-
-func kernels(s Subject, _ *Trial) *Condition {
-	if s.Kernels {
-		return &Condition{Level: OK, Value: "in this build"}
-	}
-	return &Condition{
-		Level: Limit, Value: "not in this build", Digest: "no C kernels",
-		Effect: "contend, c2c, futex, migrate, numa, pair and bind do not work",
-		Remedy: "build with a C compiler and CGO_ENABLED=1",
 	}
 }

@@ -16,12 +16,10 @@ import (
 )
 
 // The cost of one more OS thread of a Go program, with a blocked goroutine locked to it. Measured with 8000 of them
-// (Linux 6.18, Go 1.26, amd64) as the growth of VmRSS, KernelStack, Slab and PageTables: without cgo 18.2 + 16.0 + 5.1
-// + 0.1 = 39.4 KiB, with cgo 19.2 + 16.0 + 5.5 + 4.1 = 44.8 KiB; and 2.00 more lines of /proc/self/maps and 8328 KiB of
-// VmSize with cgo, 0.00 lines without.
+// (Linux 6.18, Go 1.26, amd64) as the growth of VmRSS, KernelStack, Slab and PageTables: 19.2 + 16.0 + 5.5 + 4.1
+// = 44.8 KiB; and 2.00 more lines of /proc/self/maps and 8328 KiB of VmSize.
 const (
-	threadBytes      = 40 << 10
-	threadBytesCgo   = 45 << 10
+	threadBytes      = 45 << 10
 	threadMappings   = 2        // a pthread's stack and its guard page
 	threadStackBytes = 8 << 20  // a pthread's stack under the usual RLIMIT_STACK
 	threadHeapBytes  = 64 << 10 // Go's own address space per thread, in addition to that stack
@@ -79,14 +77,13 @@ func Obstacles(limits []Limit, threads int) []Limit {
 }
 
 // ThreadLimits returns the limits on the number of threads of this process on the machine whose / is fsys: the user's
-// and the system's limits on threads, PIDs, the control groups' limits, mappings, memory and address space. cgo says
-// whether its threads are pthreads (see Cgo). A limit that does not apply, or whose file is absent, is left out. A
+// and the system's limits on threads, PIDs, the control groups' limits, mappings, memory and address space. A limit that does not apply, or whose file is absent, is left out. A
 // limit whose file cannot be read or understood is left out too, and its error is in unread.
 //
 // It counts what is visible. In a container, the ancestors of its control group and the user's processes outside it are
 // not, so the kernel may refuse earlier.
-func ThreadLimits(fsys fs.FS, cgo bool) (limits []Limit, unread []error) {
-	return readLimits(fsys, cgo, userLimit, systemLimits, pidsLimits, mappingLimit, groupMemoryLimits, memoryLimit,
+func ThreadLimits(fsys fs.FS) (limits []Limit, unread []error) {
+	return readLimits(fsys, userLimit, systemLimits, pidsLimits, mappingLimit, groupMemoryLimits, memoryLimit,
 		addressLimit)
 }
 
@@ -94,7 +91,7 @@ func ThreadLimits(fsys fs.FS, cgo bool) (limits []Limit, unread []error) {
 // and bytes of memory. Limits of this process alone do not count. Their Room is in processes. unread is as for
 // ThreadLimits.
 func ProcessLimits(fsys fs.FS, threads, bytes uint64) (limits []Limit, unread []error) {
-	limits, unread = readLimits(fsys, false, userLimit, systemLimits, pidsLimits, groupMemoryLimits, memoryLimit)
+	limits, unread = readLimits(fsys, userLimit, systemLimits, pidsLimits, groupMemoryLimits, memoryLimit)
 	for i := range limits {
 		limits[i].PerThread = threads
 		if limits[i].Unit == "bytes" {
@@ -107,7 +104,7 @@ func ProcessLimits(fsys fs.FS, threads, bytes uint64) (limits []Limit, unread []
 // MemoryLimits returns the limits on the memory of this process and its children. Their Room is in bytes. unread is as
 // for ThreadLimits.
 func MemoryLimits(fsys fs.FS) (limits []Limit, unread []error) {
-	limits, unread = readLimits(fsys, false, groupMemoryLimits, memoryLimit)
+	limits, unread = readLimits(fsys, groupMemoryLimits, memoryLimit)
 	for i := range limits {
 		limits[i].PerThread = 1
 	}
@@ -115,10 +112,10 @@ func MemoryLimits(fsys fs.FS) (limits []Limit, unread []error) {
 }
 
 func readLimits(
-	fsys fs.FS, cgo bool, readers ...func(fs.FS, bool) ([]Limit, error),
+	fsys fs.FS, readers ...func(fs.FS) ([]Limit, error),
 ) (limits []Limit, unread []error) {
 	for _, read := range readers {
-		found, err := read(fsys, cgo)
+		found, err := read(fsys)
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
 			unread = append(unread, err)
 		}
@@ -128,7 +125,7 @@ func readLimits(
 }
 
 // userLimit returns RLIMIT_NPROC, on the threads of the real user ID (getrlimit(2); kernel/fork.c, copy_process).
-func userLimit(fsys fs.FS, _ bool) ([]Limit, error) {
+func userLimit(fsys fs.FS) ([]Limit, error) {
 	soft, hard, limited, err := readRlimit(fsys, "Max processes")
 	if err != nil || !limited {
 		return nil, err
@@ -197,7 +194,7 @@ func countThreads(fsys fs.FS, uid uint64) (uint64, error) {
 
 // systemLimits returns kernel.threads-max, on all threads of the system, and kernel.pid_max, on those of a PID
 // namespace (of the system before Linux 6.14). Both count the threads of the system; a namespace has no more.
-func systemLimits(fsys fs.FS, _ bool) ([]Limit, error) {
+func systemLimits(fsys fs.FS) ([]Limit, error) {
 	text, err := sysfs.ReadString(fsys, "proc/loadavg")
 	if err != nil {
 		return nil, err
@@ -232,7 +229,7 @@ func systemLimits(fsys fs.FS, _ bool) ([]Limit, error) {
 }
 
 // pidsLimits returns the limits of the pids controller, of this control group and its ancestors.
-func pidsLimits(fsys fs.FS, _ bool) ([]Limit, error) {
+func pidsLimits(fsys fs.FS) ([]Limit, error) {
 	groups, err := cgroup.ReadPids(fsys)
 	var limits []Limit
 	for _, g := range groups {
@@ -245,11 +242,8 @@ func pidsLimits(fsys fs.FS, _ bool) ([]Limit, error) {
 	return limits, err
 }
 
-// mappingLimit returns vm.max_map_count, on the mappings of this process. Without cgo, thread stacks are in Go's heap.
-func mappingLimit(fsys fs.FS, cgo bool) ([]Limit, error) {
-	if !cgo {
-		return nil, nil
-	}
+// mappingLimit returns vm.max_map_count, on the mappings of this process.
+func mappingLimit(fsys fs.FS) ([]Limit, error) {
 	most, err := sysfs.ReadInt(fsys, "proc/sys/vm/max_map_count")
 	if err != nil {
 		return nil, err
@@ -264,25 +258,17 @@ func mappingLimit(fsys fs.FS, cgo bool) ([]Limit, error) {
 	return []Limit{{
 		Name: "vm.max_map_count", Unit: "mappings",
 		Max: uint64(most), Used: uint64(strings.Count(string(maps), "\n")), PerThread: threadMappings,
-		Hint: fmt.Sprintf("as root: sysctl -w vm.max_map_count=%s, or build with CGO_ENABLED=0", needed),
+		Hint: fmt.Sprintf("as root: sysctl -w vm.max_map_count=%s", needed),
 	}}, nil
 }
 
-// bytesPerThread returns the memory that one more thread takes, in bytes.
-func bytesPerThread(cgo bool) uint64 {
-	if cgo {
-		return threadBytesCgo
-	}
-	return threadBytes
-}
-
 // groupMemoryLimits returns the memory controller's limits.
-func groupMemoryLimits(fsys fs.FS, cgo bool) ([]Limit, error) {
+func groupMemoryLimits(fsys fs.FS) ([]Limit, error) {
 	groups, err := cgroup.ReadMemory(fsys)
 	var limits []Limit
 	for _, g := range groups {
 		limits = append(limits, Limit{
-			Name: g.File, Unit: "bytes", Max: g.Max, Used: g.Used, PerThread: bytesPerThread(cgo),
+			Name: g.File, Unit: "bytes", Max: g.Max, Used: g.Used, PerThread: threadBytes,
 			Hint: fmt.Sprintf("as root: echo %s > %s (systemd: MemoryMax=%[1]s; Docker: --memory %[1]s)",
 				needed, g.File),
 		})
@@ -291,35 +277,33 @@ func groupMemoryLimits(fsys fs.FS, cgo bool) ([]Limit, error) {
 }
 
 // memoryLimit returns the available memory of the system as a limit.
-func memoryLimit(fsys fs.FS, cgo bool) ([]Limit, error) {
+func memoryLimit(fsys fs.FS) ([]Limit, error) {
 	available, err := sysfs.ReadKB(fsys, "proc/meminfo", "MemAvailable")
 	if err != nil {
 		return nil, err
 	}
 	return []Limit{{
-		Name: "MemAvailable", Unit: "bytes", Max: available, PerThread: bytesPerThread(cgo),
+		Name: "MemAvailable", Unit: "bytes", Max: available, PerThread: threadBytes,
 		Hint: fmt.Sprintf("free some memory: %s bytes are needed", needed),
 	}}, nil
 }
 
 // addressLimit returns RLIMIT_AS, on the address space of this process. A pthread takes its whole stack at once, of
 // RLIMIT_STACK bytes if that is finite (pthread_create(3)), and each of the first ones also a malloc arena.
-func addressLimit(fsys fs.FS, cgo bool) ([]Limit, error) {
+func addressLimit(fsys fs.FS) ([]Limit, error) {
 	soft, _, limited, err := readRlimit(fsys, "Max address space")
 	if err != nil || !limited {
 		return nil, err
 	}
 	perThread := uint64(threadHeapBytes)
-	if cgo {
-		stack, _, limited, err := readRlimit(fsys, "Max stack size")
-		if err != nil {
-			return nil, err
-		}
-		if !limited {
-			stack = threadStackBytes
-		}
-		perThread += stack
+	stack, _, limited, err := readRlimit(fsys, "Max stack size")
+	if err != nil {
+		return nil, err
 	}
+	if !limited {
+		stack = threadStackBytes
+	}
+	perThread += stack
 	used, err := sysfs.ReadKB(fsys, "proc/self/status", "VmSize")
 	if err != nil {
 		return nil, err
@@ -327,9 +311,6 @@ func addressLimit(fsys fs.FS, cgo bool) ([]Limit, error) {
 	l := Limit{
 		Name: "RLIMIT_AS", Unit: "bytes", Max: soft, Used: used, PerThread: perThread,
 		Hint: "ulimit -v unlimited",
-	}
-	if !cgo {
-		return []Limit{l}, nil
 	}
 	online, err := sysfs.ReadSet(fsys, "sys/devices/system/cpu/online")
 	if err != nil {

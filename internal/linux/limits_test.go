@@ -47,7 +47,6 @@ func TestThreadLimits(t *testing.T) {
 	for _, c := range []struct {
 		name  string
 		files map[string]string
-		cgo   bool
 		want  []Limit // without hints
 		hint  string  // of the first, for 1000 threads
 	}{
@@ -107,15 +106,10 @@ func TestThreadLimits(t *testing.T) {
 				"(systemd: TasksMax=1011; Docker: --pids-limit 1011)",
 		},
 		{
-			name:  "mappings count with cgo",
-			cgo:   true,
+			name:  "mappings",
 			files: map[string]string{"proc/sys/vm/max_map_count": "1000\n", "proc/self/maps": "a\nb\nc\n"},
 			want:  []Limit{{Name: "vm.max_map_count", Unit: "mappings", Max: 1000, Used: 3, PerThread: 2}},
-			hint:  "as root: sysctl -w vm.max_map_count=2003, or build with CGO_ENABLED=0",
-		},
-		{
-			name:  "mappings do not count without cgo",
-			files: map[string]string{"proc/sys/vm/max_map_count": "1000\n", "proc/self/maps": "a\nb\nc\n"},
+			hint:  "as root: sysctl -w vm.max_map_count=2003",
 		},
 		{
 			name: "memory of the control group and of the system",
@@ -126,22 +120,14 @@ func TestThreadLimits(t *testing.T) {
 				"proc/meminfo":                     "MemTotal: 9 kB\nMemAvailable:    2048 kB\n",
 			},
 			want: []Limit{
-				{Name: "/sys/fs/cgroup/app/memory.max", Unit: "bytes", Max: 1000000, Used: 500000, PerThread: 40 << 10},
-				{Name: "MemAvailable", Unit: "bytes", Max: 2 << 20, PerThread: 40 << 10},
+				{Name: "/sys/fs/cgroup/app/memory.max", Unit: "bytes", Max: 1000000, Used: 500000, PerThread: 45 << 10},
+				{Name: "MemAvailable", Unit: "bytes", Max: 2 << 20, PerThread: 45 << 10},
 			},
-			hint: "as root: echo 41460000 > /sys/fs/cgroup/app/memory.max " +
-				"(systemd: MemoryMax=41460000; Docker: --memory 41460000)",
-		},
-		{
-			name:  "a thread takes more memory with cgo",
-			cgo:   true,
-			files: map[string]string{"proc/meminfo": "MemAvailable: 2048 kB\n"},
-			want:  []Limit{{Name: "MemAvailable", Unit: "bytes", Max: 2 << 20, PerThread: 45 << 10}},
-			hint:  "free some memory: 46080000 bytes are needed",
+			hint: "as root: echo 46580000 > /sys/fs/cgroup/app/memory.max " +
+				"(systemd: MemoryMax=46580000; Docker: --memory 46580000)",
 		},
 		{
 			name: "address space holds the stacks of pthreads, and the first arenas",
-			cgo:  true,
 			files: map[string]string{
 				"proc/self/limits": strings.Replace(plainLimits, "Max address space         unlimited ",
 					"Max address space         4294967296", 1),
@@ -154,7 +140,6 @@ func TestThreadLimits(t *testing.T) {
 		},
 		{
 			name: "a small address space is full before every arena exists",
-			cgo:  true,
 			files: map[string]string{
 				"proc/self/limits": "Max stack size unlimited unlimited b\nMax processes unlimited unlimited p\n" +
 					"Max address space 1073741824 1 b\n",
@@ -164,16 +149,9 @@ func TestThreadLimits(t *testing.T) {
 				Name: "RLIMIT_AS", Unit: "bytes", Max: 1 << 30, Used: 100 << 20, PerThread: 72<<20 + 64<<10,
 			}},
 		},
-		{
-			name: "address space without cgo",
-			files: map[string]string{
-				"proc/self/limits": "Max processes unlimited 1 p\nMax address space 1073741824 1 b\n",
-			},
-			want: []Limit{{Name: "RLIMIT_AS", Unit: "bytes", Max: 1 << 30, Used: 100 << 20, PerThread: 64 << 10}},
-		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			limits, unread := ThreadLimits(machine(c.files), c.cgo)
+			limits, unread := ThreadLimits(machine(c.files))
 			require.Empty(t, unread)
 			if c.hint != "" {
 				obstacles := Obstacles(limits[:1], 1000)
@@ -216,14 +194,14 @@ func TestUserLimitIsNotHeldAgainstThePrivileged(t *testing.T) {
 		if c.uidMap == "" {
 			delete(fsys, "proc/self/uid_map")
 		}
-		limits, unread := ThreadLimits(fsys, false)
+		limits, unread := ThreadLimits(fsys)
 		require.Empty(t, unread, c.name)
 		assert.Len(t, limits, c.limits, c.name)
 	}
 }
 
 func TestThreadLimitsOfAnEmptyMachine(t *testing.T) {
-	limits, unread := ThreadLimits(fstest.MapFS{}, true)
+	limits, unread := ThreadLimits(fstest.MapFS{})
 	require.Empty(t, unread)
 	assert.Empty(t, limits)
 }
@@ -254,10 +232,10 @@ func TestThreadLimitsWithoutWhatCannotBeRead(t *testing.T) {
 			"sys/fs/cgroup/app/memory.stat": "inactive_file 0\n",
 		}
 		files["sys/fs/cgroup/app/pids.current"], files["sys/fs/cgroup/app/memory.current"] = "1\n", "1\n"
-		whole, unread := ThreadLimits(machine(files), true)
+		whole, unread := ThreadLimits(machine(files))
 		require.Empty(t, unread)
 		files[name] = text
-		limits, unread := ThreadLimits(machine(files), true)
+		limits, unread := ThreadLimits(machine(files))
 		err := errors.Join(unread...)
 		require.ErrorIs(t, err, sysfs.ErrMalformed, name)
 		assert.ErrorContains(t, err, name)
@@ -270,7 +248,7 @@ func TestThreadLimitsWithoutWhatCannotBeRead(t *testing.T) {
 
 func TestThreadLimitsOfAForbiddenFile(t *testing.T) {
 	fsys := machine(map[string]string{"proc/loadavg": "1 1 1 1/1 1", "proc/sys/kernel/pid_max": "400"})
-	_, unread := ThreadLimits(forbidden{fsys, "proc/loadavg"}, false)
+	_, unread := ThreadLimits(forbidden{fsys, "proc/loadavg"})
 	assert.ErrorIs(t, errors.Join(unread...), fs.ErrPermission, "an unreadable file is not an infinite limit")
 }
 

@@ -53,7 +53,6 @@ var Experiment = experiment.Define(experiment.Definition[Cell]{
 	OneRow:  "name the two CPUs, and leave --auto away",
 	Datum:   perLoop.Name,
 	Judged:  column.List{cpuPerLoop},
-	NeedsC:  experiment.Always[Cell],
 	Columns: columns,
 	New:     func() experiment.Flags[Cell] { return &flags{} },
 	Open: func(s experiment.Setting, _ []Cell) (experiment.Sampler[Cell], error) {

@@ -103,9 +103,6 @@ func TestMain(m *testing.M) {
 // freshDriver returns a driver whose samples are taken by children.
 func freshDriver(t *testing.T, cells ...fake) *driver {
 	t.Helper()
-	if runtime.GOOS != "linux" {
-		t.Skip("needs Linux")
-	}
 	m, err := openMachine(os.DirFS("/"), "")
 	require.NoError(t, err)
 	run := &result.Run{Matrix: &result.Matrix{Warmup: 2}}

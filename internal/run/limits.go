@@ -20,7 +20,7 @@ const (
 	// runtimeThreads is the number of threads that the runtime may need for itself: sysmon, the template thread, those
 	// in system calls.
 	runtimeThreads = 8
-	// Measured with 20 processes of gorun on 2 CPUs, with cgo, as entries of /proc/PID/task and as RssAnon and VmPTE: 7 to
+	// Measured with 20 processes of gorun on 2 CPUs, as entries of /proc/PID/task and as RssAnon and VmPTE: 7 to
 	// 9 threads and 2.7 MiB.
 	processThreads = 10
 	processBytes   = 3 << 20
@@ -101,7 +101,7 @@ func enoughThreads(root fs.FS, r experiment.Resources) (unread []error, err erro
 	if need == 0 {
 		return nil, nil
 	}
-	limits, unread := linux.ThreadLimits(root, linux.Cgo)
+	limits, unread := linux.ThreadLimits(root)
 	own := runtime.GOMAXPROCS(0) + runtimeThreads
 	obstacles := linux.Obstacles(limits, need+own)
 	if len(obstacles) == 0 {
