@@ -29,7 +29,7 @@ const mayImport = `
 	cpuset
 	csrc                hint
 	dedicate            cpuset guardian hint linux result
-	doctor              cgroup linux measure metrics render/term result stats sysfs topology units
+	doctor              cgroup hint linux measure metrics render/term result stats sysfs topology units
 	experiment          child column cpuset hint linux render/chart render/term render/view result topology units
 	futex               column cpuset csrc experiment hint linux placement result topology
 	gobench             column command experiment guardian hint launch render/term render/view result shell units

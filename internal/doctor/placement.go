@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"gorun/internal/cgroup"
+	"gorun/internal/hint"
 	"gorun/internal/linux"
 	"gorun/internal/sysfs"
 	"gorun/internal/topology"
@@ -210,15 +211,12 @@ func ignoresQuota(variable string) bool {
 const manyThreads = 10_000
 
 func threadLimit(s Subject, _ *Trial) *Condition {
-	limits, _ := linux.ThreadLimits(s.Root)
-	obstacles := linux.Obstacles(limits, manyThreads)
-	if len(obstacles) == 0 {
+	_, err := linux.Enough(s.Root, linux.Need{Threads: manyThreads})
+	if err == nil {
 		return &Condition{Level: OK, Value: fmt.Sprintf("room for %d and more", manyThreads)}
 	}
-	tightest := obstacles[0]
 	return &Condition{
-		Level: Note, Value: tightest.String(), Remedy: tightest.Hint,
-		Effect: "runs with more threads than that are refused",
+		Level: Note, Value: err.Error(), Remedy: hint.Of(err), Effect: "runs with that many threads are refused",
 	}
 }
 

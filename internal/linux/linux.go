@@ -4,5 +4,3 @@
 // A thread is identified by its TID; TID 0 is the calling thread, which changes unless the goroutine is locked to it
 // (runtime.LockOSThread). A refusal by the kernel is an *Error, with a remedy if one is known.
 package linux
-
-import _ "gorun/internal/hint" // where a build for another system stops

@@ -156,7 +156,7 @@ func TestChildFails(t *testing.T) {
 	d.needs[0].Threads = 1 << 30
 	sample, err := d.sampleInChild(t.Context(), 0)
 	require.NoError(t, err)
-	assert.Contains(t, sample.Quality.Reasons[0], "of the Go runtime at once are not possible")
+	assert.Contains(t, sample.Quality.Reasons[0], "threads that are needed")
 }
 
 // The pilot finds how many executions are slower than those after them.

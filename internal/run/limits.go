@@ -2,8 +2,6 @@ package run
 
 import (
 	"fmt"
-	"io/fs"
-	"math"
 	"runtime"
 	"runtime/debug"
 	"slices"
@@ -77,73 +75,30 @@ func executions(s experiment.Schedule, cells, warmup int) float64 {
 	return (samples + float64(warmup)) * all
 }
 
-// enough returns an error for a run that needs more threads, processes or memory than the machine allows. It warns
-// about each limit that could not be read, and ignores it.
-func enough(e Env, need experiment.Resources) (warnings []result.Warning, err error) {
-	for _, check := range []func(fs.FS, experiment.Resources) ([]error, error){enoughThreads, enoughProcesses, enoughMemory} {
-		unread, err := check(e.Root, need)
-		for _, err := range unread {
-			warnings = append(warnings, result.WarningOf("unknown-limit", "a limit of this machine is not known", err))
-		}
-		if err != nil {
-			if need.Less != "" {
-				err = hint.With(err, hint.Of(err)+"; or "+need.Less)
-			}
-			return warnings, err
-		}
+// enough returns an error for a run that needs more threads, processes or memory than the machine allows: the Go runtime
+// aborts if the kernel refuses a thread. It also raises the runtime's own limit. It warns about each limit that could not
+// be read, and ignores it.
+func enough(e Env, r experiment.Resources) (warnings []result.Warning, err error) {
+	need := linux.Need{
+		Others: r.Processes * processThreads,
+		Bytes:  float64(r.Bytes) + float64(r.Processes)*float64(r.ProcessBytes+processBytes),
 	}
-	return warnings, nil
-}
-
-// enoughThreads also raises the runtime's own limit. The Go runtime crashes if the kernel refuses a thread.
-func enoughThreads(root fs.FS, r experiment.Resources) (unread []error, err error) {
-	need := r.Threads
-	if need == 0 {
+	if r.Threads > 0 {
+		need.Threads = r.Threads + runtime.GOMAXPROCS(0) + runtimeThreads
+		allowThreads(r.Threads)
+	}
+	if need == (linux.Need{}) {
 		return nil, nil
 	}
-	limits, unread := linux.ThreadLimits(root)
-	own := runtime.GOMAXPROCS(0) + runtimeThreads
-	obstacles := linux.Obstacles(limits, need+own)
-	if len(obstacles) == 0 {
-		allowThreads(need)
-		return unread, nil
+	unread, err := linux.Enough(e.Root, need)
+	for _, err := range unread {
+		warnings = append(warnings, result.WarningOf("unknown-limit", "a limit of this machine is not known", err))
 	}
-	return unread, refused(fmt.Sprintf("%d threads and %d of the Go runtime", need, own), obstacles)
+	if err != nil && r.Less != "" {
+		err = hint.With(err, hint.Of(err)+"; or "+r.Less)
+	}
+	return warnings, err
 }
 
 // allowThreads raises the runtime's own limit.
 func allowThreads(need int) { debug.SetMaxThreads(max(defaultMaxThreads, 2*need)) }
-
-func enoughProcesses(root fs.FS, r experiment.Resources) (unread []error, err error) {
-	if r.Processes == 0 {
-		return nil, nil
-	}
-	limits, unread := linux.ProcessLimits(root, processThreads, r.ProcessBytes+processBytes)
-	if obstacles := linux.Obstacles(limits, r.Processes); len(obstacles) > 0 {
-		return unread, refused(fmt.Sprintf("%d processes", r.Processes), obstacles)
-	}
-	return unread, nil
-}
-
-// enoughMemory checks before the kernel would kill the process.
-func enoughMemory(root fs.FS, r experiment.Resources) (unread []error, err error) {
-	if r.Bytes == 0 {
-		return nil, nil
-	}
-	limits, unread := linux.MemoryLimits(root)
-	if obstacles := linux.Obstacles(limits, int(min(r.Bytes, math.MaxInt))); len(obstacles) > 0 {
-		return unread, refused(fmt.Sprintf("%d bytes of memory", r.Bytes), obstacles)
-	}
-	return unread, nil
-}
-
-// refused returns an error that names the limits that are too low.
-func refused(need string, obstacles []linux.Limit) error {
-	rooms, ways := make([]string, len(obstacles)), make([]string, len(obstacles))
-	for i, l := range obstacles {
-		rooms[i] = fmt.Sprintf("%s leaves room for %d", l.Name, l.Room())
-		ways[i] = l.Hint
-	}
-	return hint.With(fmt.Errorf("%s at once are not possible: %s", need, strings.Join(rooms, ", ")),
-		strings.Join(ways, "; "))
-}
