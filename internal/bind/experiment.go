@@ -33,12 +33,7 @@ const (
 	summed = 256 << 20
 
 	mostProcesses = 1 << 22 // PID_MAX_LIMIT (include/linux/threads.h)
-	// Upper bounds of a CPU's work per second: checks of the current CPU (some nanoseconds each), and bytes summed
-	// from L1.
-	mostChecks = 1e10
-	mostSummed = 1e14
-
-	mostTrials = 1000 // the signed-rank statistics of more take seconds to compute
+	mostTrials    = 1000    // the signed-rank statistics of more take seconds to compute
 )
 
 // Experiment is `gorun bind`.
@@ -171,9 +166,7 @@ func (f *flags) Resolve(m experiment.Machine) (r experiment.Resolution[Cell], er
 		spec.Palette = f.palette
 	}
 	r.Resources = experiment.Resources{
-		Processes: f.processes, ProcessBytes: bytes, LeastBy: []string{"--processes", "--checks", "--passes"},
-		Least: max(1, float64(f.processes)/float64(m.CPUs.Len())) *
-			(float64(f.checks)/mostChecks + float64(passes)*float64(bytes)/mostSummed),
+		Processes: f.processes, ProcessBytes: bytes,
 		Less: "give fewer --processes, or a smaller --array",
 	}
 	bound := experiment.Cell[Cell]{Do: c, Name: "bound", Running: "bound processes"}

@@ -109,11 +109,6 @@ type Resources struct {
 	Bytes        uint64 // additional memory, in total
 	Less         string // which flags make it need less, as the end of a hint; "": none
 	Numbers      uint64 // numbers tested in a sample, for the progress line; 0: not known
-
-	// Least is a lower bound of the duration of a sample on any machine, in seconds; 0: not known. It follows from the
-	// flags or arguments that LeastBy names.
-	Least   float64
-	LeastBy []string
 }
 
 // Order is a kind of schedule.

@@ -256,7 +256,6 @@ func (f *flags) Resolve(m experiment.Machine) (r experiment.Resolution[Cell], er
 	r.Placement = "a thread pinned to each CPU of the pair in turns"
 	r.Resources = experiment.Resources{
 		Threads: 1, Bytes: slices.Max(sizes), Less: "give a smaller --working-set",
-		Least: float64(f.moves) * slices.Min(times).Seconds(), LeastBy: []string{"--moves", "--every"},
 	}
 	return r, nil
 }
