@@ -17,6 +17,9 @@ SLOWER ?= 10
 PREFIX ?= /usr/local
 SHARE = $(DESTDIR)$(PREFIX)/share
 
+# Writes the man pages into a directory (cmd/gorun/man.go).
+MANUAL = $(GO) run -tags man ./cmd/gorun
+
 # Which cells `make matrix` compares, and its journal.
 MATRIX ?= --preset classic --out classic.jsonl
 
@@ -40,7 +43,7 @@ install: build ## install gorun, its man pages and its completions below PREFIX 
 	./gorun completion bash | install -D -m 644 /dev/stdin $(SHARE)/bash-completion/completions/gorun
 	./gorun completion zsh | install -D -m 644 /dev/stdin $(SHARE)/zsh/site-functions/_gorun
 	./gorun completion fish | install -D -m 644 /dev/stdin $(SHARE)/fish/vendor_completions.d/gorun.fish
-	@pages=$$(mktemp -d) && trap 'rm -r "$$pages"' EXIT && set -e && ./gorun man "$$pages" && \
+	@pages=$$(mktemp -d) && trap 'rm -r "$$pages"' EXIT && set -e && $(MANUAL) "$$pages" && \
 	  for section in 1 7; do install -d $(SHARE)/man/man$$section && \
 	    install -m 644 "$$pages"/*.$$section $(SHARE)/man/man$$section; done
 
@@ -103,8 +106,8 @@ flaky: ## make test and test-live again (ROUNDS=1) under CONDITIONS, as root; ap
 
 .PHONY: lint
 lint: ## go vet, staticcheck, depguard, gofumpt, shellcheck
-	$(GO) vet ./... ./testdata/matrix ./testdata/prometheus ./testdata/references
-	$(GO) run $(STATICCHECK) ./...
+	$(GO) vet -tags man ./... ./testdata/matrix ./testdata/prometheus ./testdata/references
+	$(GO) run $(STATICCHECK) -tags man ./...
 	$(GO) run $(DEPGUARD) ./...
 	@files=$$($(GO) run $(GOFUMPT) -l .); if [ -n "$$files" ]; then echo "not gofumpt-ed:"; echo "$$files"; exit 1; fi
 	@if command -v shellcheck >/dev/null; then shellcheck .ci/run testdata/vm/run testdata/vm/preferred-node/build \
@@ -238,8 +241,9 @@ report-test: build ## reports of real runs read in headless Chromium: numbers, f
 	node testdata/report/test.js ./gorun $(REPORTS)
 
 .PHONY: man
-man: build ## write the man pages to ./man
-	./gorun man man
+man: ## write the man pages to ./man
+	mkdir -p man
+	$(MANUAL) man
 
 .PHONY: completions
 completions: build ## write shell completions to ./completions

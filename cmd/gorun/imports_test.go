@@ -40,7 +40,6 @@ const mayImport = `
 	linux               cgroup cpuset hint sysfs
 	linux/linuxtest
 	load                child cpuset hint linux placement
-	manual              render/term
 	matrix              column cpuset hint result shell stats testdata/matrix units
 	measure             cgroup cpuset linux perf result sysfs topology
 	metrics             hint output result stats

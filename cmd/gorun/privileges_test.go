@@ -13,7 +13,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"gorun/internal/linux/linuxtest"
-	"gorun/internal/manual"
 	"gorun/internal/tests"
 )
 
@@ -56,10 +55,14 @@ func readTable(t *testing.T) (rows []*tablerow) {
 		}
 		return all
 	}
-	for _, cells := range manual.Rows(string(text)) {
-		line := strings.Join(cells, " | ")
+	_, table, _ := strings.Cut(string(text), "\n| --- |")
+	for line := range strings.Lines(table) {
+		if !strings.HasPrefix(line, "| ") {
+			continue
+		}
+		cells := strings.Split(strings.Trim(line, "| \n"), " | ")
 		require.Len(t, cells, 3, line)
-		row := &tablerow{text: line, features: quotes(cells[0]), needs: quotes(cells[1]), quoted: quotes(cells[2])}
+		row := &tablerow{text: strings.Join(cells, " | "), features: quotes(cells[0]), needs: quotes(cells[1]), quoted: quotes(cells[2])}
 		if len(row.features) == 0 {
 			require.Contains(t, groups, cells[0])
 			row.features = []string{cells[0]}
