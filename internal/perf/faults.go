@@ -16,15 +16,9 @@ type Fault struct {
 	Address uint64
 }
 
-// Faults traces the page faults of one thread. It is for one goroutine at a time.
-type Faults struct{ source *tracer[Fault] }
-
-// Read returns the faults since the last Read, or since OpenFaults. lost is the number of faults that did not fit into
-// the kernel's ring.
-func (f *Faults) Read() (faults []Fault, lost uint64, err error) { return f.source.Read() }
-
-// Close ends the trace. A second call does nothing.
-func (f *Faults) Close() error { return f.source.Close() }
+// Faults traces the page faults of one thread. It is for one goroutine at a time. A Read also returns the number of faults
+// that did not fit into the kernel's ring.
+type Faults struct{ *tracer[Fault] }
 
 // faultsBytes is the size of the ring. A fault takes 24 bytes, so that there is room for 87,381: more than the 65,536 pages
 // that NUMA balancing marks at once. The ring is smaller if the user may not lock so much memory.
