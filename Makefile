@@ -17,6 +17,9 @@ SLOWER ?= 10
 PREFIX ?= /usr/local
 SHARE = $(DESTDIR)$(PREFIX)/share
 
+# Writes the man pages into a directory (cmd/gorun/man.go).
+MANUAL = $(GO) run -tags man ./cmd/gorun
+
 # Which cells `make matrix` compares.
 MATRIX ?= --preset classic
 
@@ -40,7 +43,7 @@ install: build ## install gorun, its man pages and its completions below PREFIX 
 	./gorun completion bash | install -D -m 644 /dev/stdin $(SHARE)/bash-completion/completions/gorun
 	./gorun completion zsh | install -D -m 644 /dev/stdin $(SHARE)/zsh/site-functions/_gorun
 	./gorun completion fish | install -D -m 644 /dev/stdin $(SHARE)/fish/vendor_completions.d/gorun.fish
-	@pages=$$(mktemp -d) && trap 'rm -r "$$pages"' EXIT && set -e && ./gorun man "$$pages" && \
+	@pages=$$(mktemp -d) && trap 'rm -r "$$pages"' EXIT && set -e && $(MANUAL) "$$pages" && \
 	  for section in 1 7; do install -d $(SHARE)/man/man$$section && \
 	    install -m 644 "$$pages"/*.$$section $(SHARE)/man/man$$section; done
 
@@ -102,12 +105,9 @@ flaky: ## make test and test-live again (ROUNDS=1) under CONDITIONS, as root; ap
 	$(GO) run ./internal/tests/run flaky -rounds $(if $(filter file,$(origin ROUNDS)),1,$(ROUNDS)) -conditions '$(CONDITIONS)' $(if $(TESTS),-tests '$(TESTS)')
 
 .PHONY: lint
-lint: ## go vet, staticcheck, depguard, gofumpt, shellcheck; builds for other systems
-	$(GO) vet ./... ./testdata/matrix ./testdata/prometheus
-	GOOS=darwin $(GO) build ./...
-	GOARCH=arm64 CGO_ENABLED=0 $(GO) vet ./...
-	CGO_ENABLED=0 $(GO) vet ./...
-	$(GO) run $(STATICCHECK) ./...
+lint: ## go vet, staticcheck, depguard, gofumpt, shellcheck
+	$(GO) vet -tags man ./... ./testdata/matrix ./testdata/prometheus
+	$(GO) run $(STATICCHECK) -tags man ./...
 	$(GO) run $(DEPGUARD) ./...
 	@files=$$($(GO) run $(GOFUMPT) -l .); if [ -n "$$files" ]; then echo "not gofumpt-ed:"; echo "$$files"; exit 1; fi
 	@if command -v shellcheck >/dev/null; then shellcheck .ci/run testdata/vm/run testdata/vm/preferred-node/build \
@@ -126,12 +126,13 @@ sanitize: ## the C kernels' tests under the address and undefined-behaviour sani
 	ASAN_OPTIONS=detect_leaks=0 $(GO) test -asan -count=1 ./csrc
 
 .PHONY: arm64
-arm64: ## the C kernels' tests as arm64 code in QEMU, on a CPU with LSE atomics and on one without
+arm64: ## go vet for arm64; the C kernels' tests in QEMU, on a CPU with LSE atomics and on one without
 	@for tool in aarch64-linux-gnu-gcc qemu-aarch64-static; do command -v $$tool >/dev/null || { \
 	  echo "$$tool is not installed (Debian: apt-get install gcc-aarch64-linux-gnu libc6-dev-arm64-cross qemu-user-static)"; \
 	  exit 1; }; done
+	export CC=aarch64-linux-gnu-gcc CGO_ENABLED=1 GOARCH=arm64 OBJDUMP=aarch64-linux-gnu-objdump; \
+	$(GO) vet ./... || exit 1; \
 	for cpu in max cortex-a57; do \
-	  CC=aarch64-linux-gnu-gcc CGO_ENABLED=1 GOARCH=arm64 OBJDUMP=aarch64-linux-gnu-objdump \
 	  $(GO) test -tags netgo,osusergo -ldflags '-linkmode external -extldflags -static' \
 	    -exec "qemu-aarch64-static -cpu $$cpu" ./csrc ./internal/contend ./internal/c2c || exit 1; \
 	done
@@ -240,8 +241,9 @@ report-test: build ## reports of real runs read in headless Chromium: numbers, f
 	node testdata/report/test.js ./gorun $(REPORTS)
 
 .PHONY: man
-man: build ## write the man pages to ./man
-	./gorun man man
+man: ## write the man pages to ./man
+	mkdir -p man
+	$(MANUAL) man
 
 .PHONY: completions
 completions: build ## write shell completions to ./completions

@@ -1,11 +1,3 @@
-//go:build cgo
-
-// Package csrc holds gorun's C code, in one directory with the cgo bindings, so that plain `go build` and `go install`
-// compile it. Each kernel is a plain function: it takes its arguments in one struct, writes its results to another, and
-// returns a negative errno on failure. A flag in C memory stops it. It starts no thread, prints nothing and keeps no
-// state.
-//
-// Without cgo every function returns an error that wraps errors.ErrUnsupported.
 package csrc
 
 /*

@@ -32,7 +32,6 @@ func migrate(t *testing.T, buffer []uint64, args csrc.MigrateArgs) (r csrc.Migra
 // someMoves returns a few moves between the first and the last allowed CPU, which may be the same.
 func someMoves(t *testing.T, access string, buffer []uint64) csrc.MigrateArgs {
 	t.Helper()
-	needsCgo(t)
 	cpus, err := linux.GetAffinity(0)
 	require.NoError(t, err)
 	args := csrc.MigrateArgs{

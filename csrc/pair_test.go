@@ -1,7 +1,6 @@
 package csrc_test
 
 import (
-	"errors"
 	"runtime"
 	"syscall"
 	"testing"
@@ -17,12 +16,9 @@ import (
 	"gorun/internal/tests"
 )
 
-// shared skips the test if there are no kernels.
+// shared returns a new Shared.
 func shared(t *testing.T) *csrc.Shared {
 	t.Helper()
-	if _, err := csrc.Work(csrc.WorkArgs{Work: "syscall"}); errors.Is(err, errors.ErrUnsupported) {
-		t.Skip("needs the C kernels")
-	}
 	memory := anonymous(t)
 	require.LessOrEqual(t, csrc.SharedBytes, len(memory))
 	return csrc.SharedAt(unsafe.Pointer(&memory[0]))
@@ -62,7 +58,6 @@ func pipes(t *testing.T, a, b *csrc.WorkArgs) (closeA, closeB func()) {
 
 // Work that does not talk makes the requested number of loops, and its sums are those that Go computes.
 func TestWorkAlone(t *testing.T) {
-	shared(t)
 	memory := anonymous(t)
 	most := uint64(len(memory) / 8)
 	rapid.Check(t, func(t *rapid.T) {
@@ -137,7 +132,6 @@ func TestWorkTalks(t *testing.T) {
 // A side does not continue before the other one has passed the turn. The test acts as the other side.
 func TestWorkAlternates(t *testing.T) {
 	for _, first := range []bool{true, false} {
-		shared(t)
 		const loops = 50
 		a := csrc.WorkArgs{Work: "pingpong-pipe", Loops: loops, First: first}
 		test := csrc.WorkArgs{}
@@ -172,7 +166,6 @@ func TestWorkAlternates(t *testing.T) {
 // Round trips are counted in the bucket of their duration: one that waits for the test takes at least as long as the
 // wait.
 func TestWorkTrips(t *testing.T) {
-	shared(t)
 	a, test := csrc.WorkArgs{Work: "pingpong-pipe", Loops: 1, First: true}, csrc.WorkArgs{}
 	closeA, closeTest := pipes(t, &a, &test)
 	defer closeA()

@@ -1,6 +1,15 @@
 package csrc
 
+/*
+#include "pingpong.h"
+*/
+import "C"
+
 import (
+	"fmt"
+	"slices"
+	"sync"
+	"syscall"
 	"time"
 	"unsafe"
 )
@@ -23,4 +32,56 @@ type PingPongResult struct {
 	RoundTrips         uint64 // of this thread, including those that determined RoundTripsPerBatch
 	CPU                int    // at the end; -1: not known
 	Stopped            bool   // by the flag
+}
+
+// PingPongMethods lists the methods of passing the line, in the order of the C table.
+func PingPongMethods() []string { return slices.Clone(methods()) }
+
+var methods = sync.OnceValue(func() (list []string) {
+	for {
+		name := C.gorun_pingpong_method(C.int(len(list)))
+		if name == nil {
+			return list
+		}
+		list = append(list, C.GoString(name))
+	}
+})
+
+// maxBatches limits the batches to 128 MiB of memory.
+const maxBatches = 1 << 24
+
+// PingPong passes a cache line back and forth with another thread that also calls it. The first thread measures for
+// Time, and both end within 10 ms of Stop.
+func PingPong(args PingPongArgs) (PingPongResult, error) {
+	method := slices.Index(methods(), args.Method)
+	if method < 0 {
+		return PingPongResult{}, fmt.Errorf("no method %q of handing a cache line over", args.Method)
+	}
+	var batches []C.double
+	if args.First && args.Time > 0 && args.BatchNS > 0 {
+		// A batch takes at least BatchNS unless the CPUs became faster, so room for twice the expected number is
+		// enough.
+		most := 2 * (int64(args.Time)/args.BatchNS + 1)
+		if most > maxBatches {
+			return PingPongResult{}, fmt.Errorf("%v in batches of %d ns: more than %d", args.Time, args.BatchNS, maxBatches/2)
+		}
+		batches = make([]C.double, most)
+	}
+	a := C.struct_gorun_pingpong_args{
+		method: C.int(method), first: C.bool(args.First), line: (*C.struct_gorun_line)(args.Line),
+		time: C.int64_t(args.Time), batch: C.int64_t(args.BatchNS), capacity: C.uint64_t(len(batches)),
+		gate: args.Gate.pointer(), stop: args.Stop.pointer(),
+	}
+	r := C.struct_gorun_pingpong_result{}
+	if code := C.gorun_pingpong(&a, unsafe.SliceData(batches), &r); code != 0 {
+		return PingPongResult{}, fmt.Errorf("handing over by %s in C: %w", args.Method, syscall.Errno(-code))
+	}
+	result := PingPongResult{
+		RoundTripsPerBatch: uint64(r.trips_per_batch), RoundTrips: uint64(r.trips),
+		CPU: int(r.cpu), Stopped: bool(r.stopped),
+	}
+	for _, ns := range batches[:r.batches] {
+		result.Batches = append(result.Batches, float64(ns))
+	}
+	return result, nil
 }

@@ -1,7 +1,6 @@
 package csrc_test
 
 import (
-	"errors"
 	"fmt"
 	"math/bits"
 	"math/rand/v2"
@@ -24,23 +23,13 @@ import (
 
 const lineWords = csrc.ProbeLine / 8
 
-// probe accesses a prepared buffer. It skips the test if there is no C code.
+// probe accesses a prepared buffer.
 func probe(t require.TestingT, buffer []uint64, args csrc.ProbeArgs) csrc.ProbeResult {
 	args.Buffer, args.Words = unsafe.Pointer(unsafe.SliceData(buffer)), uint64(len(buffer))
-	err := csrc.ProbePrepare(args)
-	if skipper, ok := t.(testing.TB); ok && errors.Is(err, errors.ErrUnsupported) {
-		skipper.Skip("needs the C kernels")
-	}
-	require.NoError(t, err)
+	require.NoError(t, csrc.ProbePrepare(args))
 	result, err := csrc.Probe(args)
 	require.NoError(t, err)
 	return result
-}
-
-// needsCgo skips the test if there is no C code.
-func needsCgo(t *testing.T) {
-	t.Helper()
-	probe(t, make([]uint64, 1), csrc.ProbeArgs{Access: "random"})
 }
 
 // indices is the generator in Go, one step at a time.
@@ -65,7 +54,6 @@ func filled(words int) []uint64 { return slices.Repeat([]uint64{0xdeadbeef}, wor
 
 // Each access of random adds one to the word of its index.
 func TestProbeRandom(t *testing.T) {
-	needsCgo(t)
 	rapid.Check(t, func(t *rapid.T) {
 		seed := rapid.Uint64().Draw(t, "seed")
 		accesses := rapid.IntRange(0, 10_000).Draw(t, "accesses")
@@ -108,7 +96,6 @@ func TestProbeRandomReachesAll(t *testing.T) {
 
 // Sequential accesses ascend from the first word and start again after the last.
 func TestProbeSequential(t *testing.T) {
-	needsCgo(t)
 	rapid.Check(t, func(t *rapid.T) {
 		accesses := rapid.IntRange(0, 10_000).Draw(t, "accesses")
 		buffer := filled(rapid.IntRange(1, 9000).Draw(t, "words"))
@@ -128,7 +115,6 @@ func TestProbeSequential(t *testing.T) {
 
 // A chase is one cycle through every line. Preparing it writes only the links, and following it writes nothing.
 func TestProbeChase(t *testing.T) {
-	needsCgo(t)
 	rapid.Check(t, func(t *rapid.T) {
 		words := rapid.IntRange(lineWords, 3000*lineWords).Draw(t, "words")
 		seed := rapid.Uint64().Draw(t, "seed")
@@ -181,7 +167,6 @@ func TestProbeChaseIsRandom(t *testing.T) {
 
 // Calls that continue where the previous one ended make the same accesses as a single call.
 func TestProbeGoesOn(t *testing.T) {
-	needsCgo(t)
 	rapid.Check(t, func(t *rapid.T) {
 		parts := rapid.SliceOfN(rapid.Uint64Range(0, 3000), 1, 5).Draw(t, "parts")
 		words, seed := rapid.IntRange(8, 9000).Draw(t, "words"), rapid.Uint64().Draw(t, "seed")
@@ -215,7 +200,6 @@ func TestProbeGoesOn(t *testing.T) {
 }
 
 func TestProbeStop(t *testing.T) {
-	needsCgo(t)
 	stop := csrc.NewStop()
 	defer stop.Free()
 	for _, access := range csrc.ProbeAccesses {
@@ -257,9 +241,6 @@ func TestProbeMoves(t *testing.T) {
 		assert.Zero(t, result.Lost)
 		args.Moves = 1000
 		result = probe(t, buffer, args)
-		if runtime.GOOS != "linux" {
-			continue
-		}
 		require.NotEmpty(t, result.Moves)
 		assert.Zero(t, result.Moves[0].NS)
 		last := csrc.Move{NS: -1, CPU: -1}
@@ -275,7 +256,6 @@ func TestProbeMoves(t *testing.T) {
 // A probe that is moved reports each CPU, and counts those that it has no room for. Its only word counts the accesses:
 // after 2 more chunks it has read its CPU.
 func TestProbeIsMoved(t *testing.T) {
-	needsCgo(t)
 	cpus := tests.CPUs(t, 2)
 	home, away := cpus[0], cpus[1]
 	for _, kept := range []int{1, 3, 100} {
@@ -315,7 +295,6 @@ func TestProbeIsMoved(t *testing.T) {
 }
 
 func TestProbeOutOfBounds(t *testing.T) {
-	needsCgo(t)
 	buffer := make([]uint64, 64)
 	at := unsafe.Pointer(&buffer[0])
 	for _, args := range []csrc.ProbeArgs{
@@ -347,7 +326,6 @@ func TestProbeOutOfBounds(t *testing.T) {
 
 // A buffer without links is refused, so that no invalid address is read.
 func TestProbeChaseOfUnlinkedBuffer(t *testing.T) {
-	needsCgo(t)
 	buffer := make([]uint64, 64)
 	base := uint64(uintptr(unsafe.Pointer(&buffer[0])))
 	for _, first := range []uint64{0, 1, base + 8, base - 64, base + 512, rand.Uint64() | 1} {

@@ -88,7 +88,6 @@ func TestFilesAreCompleted(t *testing.T) {
 		"exec -- ./pro":         ":0",
 		"exec -- sort in":       ":0",
 		"report r":              "jsonl\njson\n:8",
-		"man pa":                ":16",
 		"metrics --write mo":    ":16",
 		"primes --out r":        "jsonl\n:8",
 		"primes --pin-cpus all": "all\n:6",

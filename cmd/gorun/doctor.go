@@ -7,7 +7,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"gorun/internal/doctor"
-	"gorun/internal/linux"
 	"gorun/internal/measure"
 	"gorun/internal/run"
 )
@@ -57,7 +56,7 @@ func runDoctor(ctx context.Context, o *doctorOptions) error {
 		return err
 	}
 	host, _ := measure.ReadHost(root, m, o.env.Environ())
-	report := doctor.Examine(ctx, doctor.Subject{Root: root, Machine: m, Live: live, Kernels: linux.Cgo, Host: host})
+	report := doctor.Examine(ctx, doctor.Subject{Root: root, Machine: m, Live: live, Host: host})
 	if ctx.Err() != nil {
 		return errInterrupted
 	}

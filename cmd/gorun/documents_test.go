@@ -55,14 +55,8 @@ var quick = map[string]string{
 	"gorun bench ":             " --samples 1 --benchtime 10x",
 }
 
-// possible reports whether a command can run here: a build without cgo has no C kernels, a pair needs two CPUs, and the
-// process must be allowed to use the CPUs that the command names.
+// possible reports whether a command can run here: a pair needs two CPUs, and the process must be allowed to use the CPUs that the command names.
 func possible(line string, cpus cpuset.Set) bool {
-	for _, kernels := range []string{"contend", "c2c", "numa", "pair", "bind", "futex", "migrate"} {
-		if strings.Contains(line, kernels) && !strings.Contains(line, "--dry-run") && !linux.Cgo {
-			return false
-		}
-	}
 	for _, cpu := range []int{0, 1} {
 		if (strings.HasPrefix(line, "gorun pair 0") || strings.HasPrefix(line, "gorun futex 0")) && strings.Contains(line, fmt.Sprintf(" %d", cpu)) && !cpus.Contains(cpu) {
 			return false

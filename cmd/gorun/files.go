@@ -11,27 +11,9 @@ import (
 	"path/filepath"
 	"slices"
 
-	"github.com/spf13/cobra"
-
 	"gorun/internal/hint"
 	"gorun/internal/output"
 )
-
-// oneDirectory refuses arguments other than the name of one directory.
-func oneDirectory(command string) cobra.PositionalArgs {
-	return func(_ *cobra.Command, args []string) error {
-		if len(args) == 1 && args[0] != "" {
-			return nil
-		}
-		return hint.Usage(hint.With(fmt.Errorf("%s takes one directory, but got %d arguments", command, len(args)),
-			"gorun "+command+" DIR writes files into DIR"))
-	}
-}
-
-// completeDirectory completes an argument with the names of directories.
-func completeDirectory(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
-	return nil, cobra.ShellCompDirectiveFilterDirs
-}
 
 // writeFiles writes files into a directory, which it makes if there is none. All of them are opened before the first is
 // written, so that a directory in which a file cannot be written keeps its files. Each file is replaced as a whole.

@@ -144,18 +144,6 @@ func (g *flagGroup) describe(width int) string {
 	return set.FlagUsagesWrapped(width)
 }
 
-// flagLine is a flag with the name of its value, and its description in help.
-type flagLine struct{ flag, usage string }
-
-// lines returns the descriptions of the flags, one for each flag.
-func (g *flagGroup) lines() (all []flagLine) {
-	for line := range strings.Lines(g.describe(0)) {
-		flag, usage, _ := strings.Cut(strings.TrimSpace(line), "   ")
-		all = append(all, flagLine{flag, strings.TrimSpace(usage)})
-	}
-	return all
-}
-
 // newHelp is `gorun help`, which refuses a command or topic that does not exist.
 func newHelp(e env) *cobra.Command {
 	return &cobra.Command{

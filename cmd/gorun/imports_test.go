@@ -27,9 +27,9 @@ const mayImport = `
 	command             column cpuset dedicate experiment guardian hint launch linux render/term render/view result shell stats topology units
 	contend             catalog column cpuset csrc experiment hint linux placement render/chart render/term render/view result stats topology units
 	cpuset
-	csrc
+	csrc                hint
 	dedicate            cpuset guardian hint linux result
-	doctor              cgroup linux measure metrics render/term result stats sysfs topology units
+	doctor              cgroup hint linux measure metrics render/term result stats sysfs topology units
 	experiment          child column cpuset hint linux render/chart render/term render/view result topology units
 	futex               column cpuset csrc experiment hint linux placement result topology
 	gobench             column command experiment guardian hint launch render/term render/view result shell units
@@ -37,10 +37,9 @@ const mayImport = `
 	hint
 	journal             column cpuset hint matrix result
 	launch              catalog child cpuset hint linux perf placement result shell sysfs topology
-	linux               cgroup cpuset sysfs
+	linux               cgroup cpuset hint sysfs
 	linux/linuxtest
 	load                child cpuset hint linux placement
-	manual              render/term
 	matrix              column cpuset hint result shell stats testdata/matrix units
 	measure             cgroup cpuset linux perf result sysfs topology
 	metrics             hint output result stats
@@ -52,7 +51,7 @@ const mayImport = `
 	placement           cpuset csrc linux perf
 	primes              catalog column cpuset experiment hint linux placement render/view result
 	process             bytesize child cpuset csrc hint linux placement topology
-	process/processtest child cpuset csrc linux tests
+	process/processtest child cpuset linux tests
 	render              catalog column cpuset experiment render/term render/view result shell stats topology units
 	render/chart        render/term render/view result stats units
 	render/rendertest   cpuset render/chart render/term result stats
@@ -66,6 +65,7 @@ const mayImport = `
 	sysfs               cpuset
 	testdata/matrix
 	tests
+	tests/hosts         sysfs topology
 	tests/run           linux
 	topology            cpuset sysfs
 	topology/topologytest cpuset

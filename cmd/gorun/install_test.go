@@ -2,7 +2,9 @@ package main
 
 import (
 	"os"
+	"os/exec"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -22,10 +24,23 @@ func TestLiveMakeInstall(t *testing.T) {
 	for name, begins := range map[string]string{
 		"bash-completion/completions/gorun": "# bash completion", "zsh/site-functions/_gorun": "#compdef gorun",
 		"fish/vendor_completions.d/gorun.fish": "# fish completion",
-		"man/man1/gorun-primes.1":              `.TH "GORUN\-PRIMES" "1"`, "man/man7/gorun-verdicts.7": `.TH "GORUN\-VERDICTS" "7"`,
 	} {
 		text, err := os.ReadFile(filepath.Join(prefix, "share", name))
 		require.NoError(t, err)
 		assert.Equal(t, begins, string(text[:len(begins)]), name)
 	}
+	command, err := os.ReadFile(filepath.Join(prefix, "share/man/man1/gorun-contend.1"))
+	require.NoError(t, err)
+	assert.Contains(t, string(command), `\fB--load\fP`, "a command's flags are on its page")
+	assert.Contains(t, string(command), "one-iteration", "and its topic is")
+	pages, err := filepath.Glob(filepath.Join(prefix, "share/man/man*/*"))
+	require.NoError(t, err)
+	for _, topic := range topicNames() {
+		assert.Contains(t, strings.Join(pages, "\n"), "/gorun-"+topic+".")
+	}
+	tests.Tools(t, "groff", "preconv") // the latter reads UTF-8 (Debian: groff-base)
+	args := append(strings.Fields("-man -Tutf8 -Kutf8 -ww -rLL=78n -z"), pages...)
+	warnings, err := exec.Command("groff", args...).CombinedOutput()
+	require.NoError(t, err)
+	assert.Empty(t, string(warnings))
 }

@@ -112,7 +112,6 @@ var commands = [...]entry{
 	{"report", func(e env) *cobra.Command { return newReport(e, runReport) }},
 	{"journal", newJournal},
 	{"metrics", func(e env) *cobra.Command { return newMetrics(e, runMetrics) }},
-	{"man", func(e env) *cobra.Command { return newMan(e, runMan) }},
 	{"topo", func(e env) *cobra.Command { return newTopo(e, runTopo) }},
 	{"doctor", func(e env) *cobra.Command { return newDoctor(e, runDoctor) }},
 	{"version", newVersion},
@@ -122,7 +121,7 @@ var commands = [...]entry{
 const experiments = "experiments"
 
 // newRoot returns the tree of commands. If the arguments begin with a command's name, the tree has only this command: making all
-// takes a millisecond, which is long compared with a command that gorun exec starts. `gorun man` needs all commands.
+// takes a millisecond, which is long compared with a command that gorun exec starts.
 func newRoot(e env, args ...string) *cobra.Command {
 	root := &cobra.Command{
 		Use:   "gorun",
@@ -156,7 +155,7 @@ func newRoot(e env, args ...string) *cobra.Command {
 	for _, x := range rows {
 		all = append(all, entry{x.Name, func(e env) *cobra.Command { return plainCommand(e, x) }})
 	}
-	if i := slices.IndexFunc(all, func(c entry) bool { return len(args) > 0 && c.name == args[0] }); i >= 0 && args[0] != "man" {
+	if i := slices.IndexFunc(all, func(c entry) bool { return len(args) > 0 && c.name == args[0] }); i >= 0 {
 		all = all[i : i+1]
 	}
 	for _, c := range all {

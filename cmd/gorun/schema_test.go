@@ -13,7 +13,6 @@ import (
 	"github.com/stretchr/testify/require"
 	"golang.org/x/tools/txtar"
 
-	"gorun/internal/linux"
 	"gorun/internal/result"
 	"gorun/internal/tests"
 )
@@ -69,22 +68,18 @@ func TestOutputIsAsTheSchemaSays(t *testing.T) {
 	cpu := strconv.Itoa(tests.CPUs(t, 1)[0])
 	run, line := definition(t, "Run"), definition(t, "Line")
 	for name, c := range map[string]struct {
-		kernels bool // needs kernels in C, which a build without cgo lacks
-		args    string
-		script  string // run by a shell
+		args   string
+		script string // run by a shell
 	}{
 		"primes":   {args: "primes --limit 1000 --workers 7 --pin-cpus all --samples 2 --workers-detail"},
 		"load":     {args: "numa --load-only --load 10 --duration 100ms --cpus " + cpu},
-		"pair":     {kernels: true, args: "pair " + cpu + " " + cpu + " 2000 --samples 2"},
-		"bind":     {kernels: true, args: "bind --processes 2 --trials 2 --checks 500 --array 64KiB --passes 8"},
-		"migrate":  {kernels: true, args: "migrate --relation same-cpu --working-set 16KiB --moves 3 --samples 2"},
+		"pair":     {args: "pair " + cpu + " " + cpu + " 2000 --samples 2"},
+		"bind":     {args: "bind --processes 2 --trials 2 --checks 500 --array 64KiB --passes 8"},
+		"migrate":  {args: "migrate --relation same-cpu --working-set 16KiB --moves 3 --samples 2"},
 		"exec":     {args: "exec --stat --", script: "exit 5"},
 		"failures": {args: "matrix exec --nice 18,19 --samples 1 --", script: "[ $(nice) = 18 ]"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if c.kernels && !linux.Cgo {
-				t.Skip("needs cgo")
-			}
 			journal := filepath.Join(t.TempDir(), "run.jsonl")
 			args := strings.Fields(c.args)
 			if c.script != "" {

@@ -57,11 +57,6 @@ var goCache = sync.OnceValue(func() string {
 func TestScripts(t *testing.T) {
 	testscript.Run(t, scriptParams(t, "../../testdata/script"))
 	// A script leaves out lines whose condition is false without a word.
-	t.Run("lines with kernels", func(t *testing.T) {
-		if !linux.Cgo {
-			t.Skip("needs cgo")
-		}
-	})
 	t.Run("lines with cpus", func(t *testing.T) { tests.CPUs(t, 2) })
 	t.Run("lines without root", func(t *testing.T) {
 		if os.Geteuid() == 0 {
@@ -95,8 +90,6 @@ func scriptParams(t *testing.T, dir string) testscript.Params {
 		},
 		Condition: func(what string) (bool, error) {
 			switch what {
-			case "kernels": // in C, which a build without cgo lacks
-				return linux.Cgo, nil
 			case "root": // which may trace
 				return os.Geteuid() == 0, nil
 			case "cpus": // more than one

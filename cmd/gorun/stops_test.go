@@ -13,7 +13,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"gorun/internal/bind"
-	"gorun/internal/linux"
 	"gorun/internal/numa"
 	"gorun/internal/pair"
 	"gorun/internal/result"
@@ -82,9 +81,6 @@ func stoppedSeconds(t *testing.T, f fault, samples []result.Sample) (sum float64
 
 // stopped stops the process that takes a sample, in each of the ways to take one: that sample is suspect.
 func stopped(t *testing.T, f fault) {
-	if !linux.Cgo {
-		t.Skip("needs cgo, for the kernels")
-	}
 	for name, c := range stops {
 		t.Run(name, func(t *testing.T) {
 			if strings.HasPrefix(c.args, "exec") {

@@ -12,7 +12,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"gorun/internal/manual"
 	"gorun/internal/render/term"
 )
 
@@ -75,7 +74,7 @@ func newTopics(e env, root *cobra.Command) (all []*cobra.Command) {
 func (t topic) show(e env, to io.Writer) error {
 	opts := e.Show
 	opts.Width = textWidth(e)
-	_, err := io.WriteString(to, term.Title(t.title, opts)+"\n"+manual.Text(t.text, opts))
+	_, err := io.WriteString(to, term.Title(t.title, opts)+"\n"+markdown(t.text, opts))
 	return err
 }
 

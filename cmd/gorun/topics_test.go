@@ -8,7 +8,6 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"gorun/internal/manual"
 	"gorun/internal/render/term"
 	"gorun/internal/result"
 )
@@ -21,7 +20,7 @@ func TestTopics(t *testing.T) {
 	for _, name := range topicNames() {
 		topic, ok := readTopic(name)
 		require.True(t, ok)
-		shown := topic.title + "\n\n" + manual.Text(topic.text, term.Options{Width: topicWidth})
+		shown := topic.title + "\n\n" + markdown(topic.text, term.Options{Width: topicWidth})
 		o := dryRun(t, []string{"help", name})
 		assert.Zero(t, o.code)
 		cmd, _, err := root.Find([]string{name})

@@ -32,12 +32,7 @@ const (
 	summed = 256 << 20
 
 	mostProcesses = 1 << 22 // PID_MAX_LIMIT (include/linux/threads.h)
-	// Upper bounds of a CPU's work per second: checks of the current CPU (some nanoseconds each), and bytes summed
-	// from L1.
-	mostChecks = 1e10
-	mostSummed = 1e14
-
-	mostTrials = 1000 // the signed-rank statistics of more take seconds to compute
+	mostTrials    = 1000    // the signed-rank statistics of more take seconds to compute
 )
 
 // Experiment is `gorun bind`.
@@ -59,7 +54,6 @@ var Experiment = experiment.Define(experiment.Definition[Cell]{
 	Sampling: experiment.Sampling{Samples: 1, Fixed: true, Compares: true},
 	Place:    experiment.Started,
 	Single:   []string{"trials"},
-	NeedsC:   experiment.Always[Cell],
 	Columns:  columns,
 	New:      func() experiment.Flags[Cell] { return &flags{} },
 	Open: func(s experiment.Setting, _ []Cell) (experiment.Sampler[Cell], error) {
@@ -144,9 +138,7 @@ func (f *flags) Resolve(m experiment.Machine) (r experiment.Resolution[Cell], er
 		Cold: f.cold, Masks: joined(c.Masks),
 	}
 	r.Resources = experiment.Resources{
-		Processes: f.processes, ProcessBytes: bytes, LeastBy: []string{"--processes", "--checks", "--passes"},
-		Least: max(1, float64(f.processes)/float64(m.CPUs.Len())) *
-			(float64(f.checks)/mostChecks + float64(passes)*float64(bytes)/mostSummed),
+		Processes: f.processes, ProcessBytes: bytes,
 		Less: "give fewer --processes, or a smaller --array",
 	}
 	bound := experiment.Cell[Cell]{Do: c, Name: "bound", Running: "bound processes"}

@@ -32,7 +32,6 @@ var Experiment = experiment.Define(experiment.Definition[Cell]{
 	Place:    experiment.Here,
 	OneRow:   "give each cell two CPUs: --cpus '0,1 0,2'",
 	Datum:    oneWay.Name,
-	NeedsC:   experiment.Always[Cell],
 	Columns:  columns,
 	New:      func() experiment.Flags[Cell] { return &flags{} },
 	Open:     open,
@@ -109,7 +108,7 @@ func (f *flags) Resolve(m experiment.Machine) (r experiment.Resolution[Cell], er
 		Samples: m.Sampling.Samples, Warmup: m.Sampling.Warmup, Budget: m.Sampling.Budget,
 	}
 	r.Placement = "a thread pinned to each CPU of the pair"
-	r.Resources.Threads, r.Resources.Least = len(cpus), plan.Each.Seconds()
+	r.Resources.Threads = len(cpus)
 	if all := topology.Pairings[0].Count(m.Machine, m.CPUs); f.pairs == "" && len(plan.Pairs) < all {
 		way, why := "--pairs all measures them all", fmt.Sprintf("so that the map fits in %v", budget)
 		switch {

@@ -2,7 +2,6 @@ package c2c
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"runtime"
@@ -23,9 +22,6 @@ func init() { runtime.LockOSThread() }
 
 // planned returns this machine and the pairs of one CPU of each last-level cache.
 func planned(t *testing.T) (*topology.Machine, pairPlan) {
-	if runtime.GOOS != "linux" {
-		t.Skip("needs Linux")
-	}
 	tests.CPUs(t, 2)
 	m, err := topology.Read(os.DirFS("/"))
 	require.NoError(t, err)
@@ -37,9 +33,6 @@ func planned(t *testing.T) (*topology.Machine, pairPlan) {
 // sampled takes a sample of a cell, whose placement is as requested.
 func sampled(t *testing.T, r experiment.Sampler[Cell], cell Cell) (result.Sample, *Figures) {
 	s, err := r.Sample(t.Context(), cell)
-	if errors.Is(err, errors.ErrUnsupported) {
-		t.Skip("needs the C kernels")
-	}
 	require.NoError(t, err)
 	v, ok := result.Typed[Figures](&s)
 	require.True(t, ok)

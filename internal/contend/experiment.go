@@ -37,7 +37,6 @@ var Experiment = experiment.Define(experiment.Definition[Cell]{
 	Place:    experiment.Here,
 	OneRow:   "choose a row by --rows, or give --load one-iteration and several --cpus",
 	Datum:    perOperation.Name,
-	NeedsC:   func(c Cell) bool { return c.Row.Op != goOp },
 	Columns:  columns,
 	New:      func() experiment.Flags[Cell] { return &flags{} },
 	Open:     open,
@@ -215,16 +214,9 @@ func (f *flags) Resolve(m experiment.Machine) (r experiment.Resolution[Cell], er
 	r.Placement = "a thread pinned to each CPU of the row"
 	r.Schedule.Order = experiment.Shuffled
 	r.Resources.Threads = len(nodes)
-	r.Resources.Least, r.Resources.LeastBy = f.time.Seconds(), []string{"--time"}
-	if f.count > 0 {
-		r.Resources.Least, r.Resources.LeastBy = float64(f.count)/mostOperations, []string{"--count"}
-	}
 	r.Plan = func(p *result.Plan) { p.ContendRows = rows }
 	return r, nil
 }
-
-// mostOperations is an upper bound of a CPU's operations per second: 5 GHz times three loads would be 1.5e10.
-const mostOperations = 1e11
 
 // distinct joins the words without duplicates, in the order of their first occurrence.
 func distinct(words []string) string {

@@ -9,7 +9,7 @@ import (
 	"gorun/internal/linux"
 )
 
-// goOp is the operation whose loop is Go, which needs no cgo.
+// goOp is the operation whose loop is Go.
 const goOp = "faa-go"
 
 // goGate reimplements csrc's barrier, clock and stop flag for the loop in Go.

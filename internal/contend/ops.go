@@ -21,7 +21,7 @@ type Op struct {
 	ARM64LLSC string // with Armv8.0's exclusive loads and stores, if they make a difference
 	Fails     bool   // may find a value other than the expected one: such failures are counted
 	Bit       bool   // works on a bit of a bitmap
-	Go        bool   // Go code, available on every architecture and without cgo
+	Go        bool   // Go code, available on every architecture
 }
 
 // The variants of arm64's atomics.

@@ -35,7 +35,6 @@ var conditions = []condition{
 	{"gomaxprocs", Placement, false, gomaxprocs},
 	{"thread limit", Placement, false, threadLimit},
 	{"sched_ext", Placement, true, schedExt},
-	{"kernels", Placement, true, kernels},
 	{"numa nodes", NUMA, true, numaNodes},
 	{"memory policy", NUMA, false, memoryPolicy},
 	{"numa balancing", NUMA, true, numaBalancing},

@@ -86,7 +86,6 @@ type Subject struct {
 	Root    fs.FS // rooted at /
 	Machine *topology.Machine
 	Live    bool // it is this machine, so that system calls and counters can be tried
-	Kernels bool // this build has C kernels
 	Host    result.Host
 }
 

@@ -33,7 +33,7 @@ func recorded(t *testing.T, name string) Subject {
 	t.Helper()
 	root, m := hosts.Root(t, name), hosts.Machine(t, name)
 	host, _ := measure.ReadHost(root, m, nil)
-	return Subject{Root: root, Machine: m, Kernels: true, Host: host}
+	return Subject{Root: root, Machine: m, Host: host}
 }
 
 // found returns the condition of this name.
@@ -181,7 +181,7 @@ func TestConditions(t *testing.T) {
 			m, err := topology.Read(root)
 			require.NoError(t, err)
 			host, _ := measure.ReadHost(root, m, nil)
-			s := Subject{Root: root, Machine: m, Kernels: true, Host: host}
+			s := Subject{Root: root, Machine: m, Host: host}
 			is := found(t, Examine(t.Context(), s), c.name)
 			assert.Equal(t, c.level, is.Level)
 			assert.Equal(t, c.value, is.Value)
@@ -267,15 +267,13 @@ func TestGOMAXPROCS(t *testing.T) {
 	}
 }
 
-// Without C kernels, or with one CPU, the report says so.
-func TestBuildAndCPUs(t *testing.T) {
+// With one CPU, the report says so.
+func TestOneCPU(t *testing.T) {
 	root := files(nil)
 	m, err := topology.Read(root)
 	require.NoError(t, err)
-	r := Examine(t.Context(), Subject{Root: root, Machine: m})
-	assert.Equal(t, Limit, found(t, r, "kernels").Level)
 	m.SetAffinity(cpuset.Of(2))
-	r = Examine(t.Context(), Subject{Root: root, Machine: m})
+	r := Examine(t.Context(), Subject{Root: root, Machine: m})
 	assert.False(t, r.Ready)
 	assert.Equal(t, Unfit, found(t, r, "cpus").Level)
 	assert.True(t, strings.HasPrefix(r.answer()[0], "Not ready: cpus: 1 of 4 CPUs online: 2"), r.answer())
@@ -312,7 +310,7 @@ func TestTrialDecides(t *testing.T) {
 		trial := quiet
 		c.change(&trial)
 		r := &Report{Trial: &trial}
-		s := Subject{Root: root, Machine: m, Kernels: true}
+		s := Subject{Root: root, Machine: m}
 		for _, row := range conditions {
 			if found := row.read(s, &trial); found != nil {
 				found.Name, found.Area = row.name, row.area
@@ -344,7 +342,7 @@ func TestExamineThisMachine(t *testing.T) {
 	before, err := linux.GetAffinity(0)
 	require.NoError(t, err)
 	host, _ := measure.ReadHost(root, m, os.Environ())
-	r := Examine(t.Context(), Subject{Root: root, Machine: m, Live: true, Kernels: linux.Cgo, Host: host})
+	r := Examine(t.Context(), Subject{Root: root, Machine: m, Live: true, Host: host})
 	require.NotNil(t, r.Trial)
 	assert.Equal(t, trialRounds, r.Trial.Rounds)
 	assert.Positive(t, r.Trial.Differs)

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"gorun/internal/cgroup"
+	"gorun/internal/hint"
 	"gorun/internal/linux"
 	"gorun/internal/sysfs"
 	"gorun/internal/topology"
@@ -210,15 +211,12 @@ func ignoresQuota(variable string) bool {
 const manyThreads = 10_000
 
 func threadLimit(s Subject, _ *Trial) *Condition {
-	limits, _ := linux.ThreadLimits(s.Root, linux.Cgo)
-	obstacles := linux.Obstacles(limits, manyThreads)
-	if len(obstacles) == 0 {
+	_, err := linux.Enough(s.Root, linux.Need{Threads: manyThreads})
+	if err == nil {
 		return &Condition{Level: OK, Value: fmt.Sprintf("room for %d and more", manyThreads)}
 	}
-	tightest := obstacles[0]
 	return &Condition{
-		Level: Note, Value: tightest.String(), Remedy: tightest.Hint,
-		Effect: "runs with more threads than that are refused",
+		Level: Note, Value: err.Error(), Remedy: hint.Of(err), Effect: "runs with that many threads are refused",
 	}
 }
 
@@ -232,16 +230,5 @@ func schedExt(s Subject, _ *Trial) *Condition {
 	return &Condition{
 		Level: Note, Value: strings.TrimSpace(state + " " + name), Digest: strings.TrimSpace("sched_ext " + name),
 		Effect: "threads are scheduled by a BPF program, not by the kernel's own scheduler",
-	}
-}
-
-func kernels(s Subject, _ *Trial) *Condition {
-	if s.Kernels {
-		return &Condition{Level: OK, Value: "in this build"}
-	}
-	return &Condition{
-		Level: Limit, Value: "not in this build", Digest: "no C kernels",
-		Effect: "contend, c2c, futex, migrate, numa, pair and bind do not work",
-		Remedy: "build with a C compiler and CGO_ENABLED=1",
 	}
 }

@@ -107,11 +107,6 @@ type Resources struct {
 	Bytes        uint64 // additional memory, in total
 	Less         string // which flags make it need less, as the end of a hint; "": none
 	Numbers      uint64 // numbers tested in a sample, for the progress line; 0: not known
-
-	// Least is a lower bound of the duration of a sample on any machine, in seconds; 0: not known. It follows from the
-	// flags or arguments that LeastBy names.
-	Least   float64
-	LeastBy []string
 }
 
 // Order is a kind of schedule.
@@ -230,10 +225,8 @@ type Definition[C any] struct {
 	Sampling Sampling // defaults of a plain run
 	Place    Place
 	Single   []string // flags that are the same for all cells of a matrix, or make no sense in one
-	// NeedsC reports whether a cell needs code in C, which a gorun that was built without cgo does not have. nil: none does.
-	NeedsC func(C) bool
-	OneRow string // hint how to reduce flags that give several rows to one row
-	Datum  string // the column that a matrix compares; "": wall time
+	OneRow   string   // hint how to reduce flags that give several rows to one row
+	Datum    string   // the column that a matrix compares; "": wall time
 	// Judged are the columns that are judged on the same samples in addition to Datum: CPU time, if a sample is a fixed
 	// amount of work. For a sample of fixed duration, CPU time is meaningless.
 	Judged column.List
@@ -268,7 +261,6 @@ type Experiment struct {
 	Sampling Sampling
 	Place    Place
 	Single   []string
-	NeedsC   func(any) bool
 	OneRow   string
 	Datum    string
 	Judged   column.List
@@ -288,9 +280,6 @@ type Experiment struct {
 	// Explain is Definition.Explain.
 	Explain func(run *result.Run, cells []any)
 }
-
-// Always is the NeedsC of an experiment all of whose cells do.
-func Always[C any](C) bool { return true }
 
 // Define makes an Experiment of a definition. Type assertions of an experiment's types are only here.
 func Define[C any](d Definition[C]) Experiment {
@@ -320,11 +309,7 @@ func Define[C any](d Definition[C]) Experiment {
 			}
 			return cell, err
 		},
-		NeedsC:  func(any) bool { return false },
 		Explain: func(*result.Run, []any) {},
-	}
-	if d.NeedsC != nil {
-		x.NeedsC = func(cell any) bool { return d.NeedsC(cell.(C)) }
 	}
 	if d.Explain != nil {
 		x.Explain = func(run *result.Run, cells []any) { d.Explain(run, typed(cells)) }

@@ -36,7 +36,6 @@ var Experiment = experiment.Define(experiment.Definition[Cell]{
 	Place:    experiment.Here,
 	Datum:    wake.Name,
 	OneRow:   "name two CPUs, as in gorun matrix futex 0 1",
-	NeedsC:   experiment.Always[Cell],
 	Columns:  columns,
 	New:      func() experiment.Flags[Cell] { return &flags{} },
 	Open:     func(experiment.Setting, []Cell) (experiment.Sampler[Cell], error) { return sampler{}, nil },
@@ -58,9 +57,6 @@ type flags struct {
 
 // mostTrips limits the memory for the wake-ups of a sample, 8 bytes each, to 16 MB.
 const mostTrips = 1_000_000
-
-// leastTrip is a lower bound of the time of a round trip, in seconds: it has four system calls.
-const leastTrip = 100e-9
 
 func (f *flags) Register(set *experiment.FlagSet) {
 	set.Uint64Var(&f.roundTrips, "round-trips", 5000, "wake-ups that each thread makes in a sample")
@@ -113,7 +109,6 @@ func (f *flags) Resolve(m experiment.Machine) (r experiment.Resolution[Cell], er
 		Order: experiment.Blocks, Title: "Wake-up of a thread, by the CPUs of the two threads", Datum: wake.Name, Open: true,
 	}
 	r.Resources.Threads = 2
-	r.Resources.Least, r.Resources.LeastBy = float64(f.roundTrips)*leastTrip, []string{"--round-trips"}
 	return r, nil
 }
 

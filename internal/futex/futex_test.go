@@ -67,9 +67,6 @@ func TestResolveOne(t *testing.T) {
 // ours is a cell on this machine, on the same CPU or on two.
 func ours(t *testing.T, apart bool) Cell {
 	t.Helper()
-	if !linux.Cgo {
-		t.Skip("needs the C kernels")
-	}
 	cpus, err := linux.GetAffinity(0)
 	require.NoError(t, err)
 	c := Cell{A: cpus.First(), B: cpus.First(), RoundTrips: 50}

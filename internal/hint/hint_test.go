@@ -5,10 +5,12 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"os/exec"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 )
 
 func TestHint(t *testing.T) {
@@ -59,4 +61,13 @@ func TestPrintable(t *testing.T) {
 		assert.Equal(t, want, Printable(text))
 	}
 	assert.Less(t, len(Printable(strings.Repeat("word ", 100_000))), 2100)
+}
+
+// A build that cannot work says why, in one line, instead of listing what is missing.
+func TestBuildWithoutCgo(t *testing.T) {
+	build := exec.Command("go", "build", "gorun/csrc", "gorun/internal/linux", "gorun/internal/output")
+	build.Env = append(os.Environ(), "CGO_ENABLED=0")
+	out, err := build.CombinedOutput()
+	require.Error(t, err)
+	assert.Regexp(t, `^# gorun/internal/hint\n.*"gorun needs Linux, a C compiler and CGO_ENABLED=1".*\n$`, string(out))
 }

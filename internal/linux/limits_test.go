@@ -3,17 +3,17 @@ package linux
 import (
 	"errors"
 	"fmt"
-	"io/fs"
 	"maps"
 	"math"
+	"os"
 	"strings"
 	"testing"
 	"testing/fstest"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-	"pgregory.net/rapid"
 
+	"gorun/internal/hint"
 	"gorun/internal/sysfs"
 )
 
@@ -43,151 +43,83 @@ func machine(files map[string]string) fstest.MapFS {
 	return fsys
 }
 
-func TestThreadLimits(t *testing.T) {
-	for _, c := range []struct {
-		name  string
-		files map[string]string
-		cgo   bool
-		want  []Limit // without hints
-		hint  string  // of the first, for 1000 threads
+func TestEnough(t *testing.T) {
+	const user = "Max processes             "
+	for name, c := range map[string]struct {
+		files     map[string]string
+		err, hint string // for 1000 threads; "": enough
 	}{
-		{name: "none"},
-		{
-			name: "a user's limit counts the threads of that user",
-			files: map[string]string{
-				"proc/self/limits": strings.Replace(plainLimits, "Max processes             unlimited",
-					"Max processes             1000     ", 1),
-				"proc/1/status":      "Uid:\t0\t0\t0\t0\nThreads:\t50\n",
-				"proc/20/status":     "Uid:\t1000\t0\t0\t0\nThreads:\t30\n",
-				"proc/21/status":     "Uid:\t1000\t1000\t1000\t1000\nThreads:\t5\n",
-				"proc/22/other":      "ended meanwhile",
-				"proc/loadavgs/else": "not a process",
+		"no limit": {},
+		"the threads of a user": {
+			map[string]string{
+				"proc/self/limits": strings.Replace(plainLimits, user+"unlimited", user+"1000     ", 1),
+				"proc/1/status":    "Uid:\t0\t0\t0\t0\nThreads:\t50\n",
+				"proc/20/status":   "Uid:\t1000\t0\t0\t0\nThreads:\t30\n",
+				"proc/21/status":   "Uid:\t1000\t1000\t1000\t1000\nThreads:\t5\n",
+				"proc/22/other":    "ended meanwhile",
 			},
-			want: []Limit{{Name: "RLIMIT_NPROC", Unit: "threads", Max: 1000, Used: 35, PerThread: 1}},
-			hint: "ulimit -u 1035 (the hard limit is unlimited; above it, as root: prlimit --pid $$ --nproc=1035)",
+			"RLIMIT_NPROC leaves room for 965 of the 1000 threads that are needed",
+			"ulimit -u 1035, or as root: prlimit --pid $$ --nproc=1035",
 		},
-		{
-			name: "system-wide limits",
-			files: map[string]string{
+		"the threads of the system": {
+			map[string]string{
 				"proc/loadavg":                "0.15 0.08 0.06 1/189 7777\n",
 				"proc/sys/kernel/threads-max": "500\n",
-				"proc/sys/kernel/pid_max":     "32768\n",
+				"proc/sys/kernel/pid_max":     "1488\n",
 			},
-			want: []Limit{
-				{Name: "kernel.threads-max", Unit: "threads", Max: 500, Used: 189, PerThread: 1},
-				{Name: "kernel.pid_max", Unit: "threads", Max: 32768, Used: 489, PerThread: 1},
+			"kernel.threads-max leaves room for 311 of the 1000 threads that are needed; " +
+				"kernel.pid_max leaves room for 999 of the 1000 threads that are needed",
+			"as root: sysctl -w kernel.threads-max=1189; as root: sysctl -w kernel.pid_max=1489",
+		},
+		"enough threads": {files: map[string]string{
+			"proc/loadavg":                "0.15 0.08 0.06 1/189 7777\n",
+			"proc/sys/kernel/threads-max": "1189\n",
+			"proc/sys/kernel/pid_max":     "1489\n",
+		}},
+		"the threads of a control group": {
+			map[string]string{
+				"sys/fs/cgroup/pids.max":     "60\n",
+				"sys/fs/cgroup/pids.current": "61\n",
 			},
-			hint: "as root: sysctl -w kernel.threads-max=1189",
+			"/sys/fs/cgroup/pids.max leaves room for 0 of the 1000 threads that are needed",
+			"as root: echo 1061 > /sys/fs/cgroup/pids.max (systemd: TasksMax=1061; Docker: --pids-limit 1061)",
 		},
-		{
-			name: "pids of a control group and of its ancestor, version 2",
-			files: map[string]string{
-				"sys/fs/cgroup/app/pids.max":     "100\n",
-				"sys/fs/cgroup/app/pids.current": "7\n",
-				"sys/fs/cgroup/pids.max":         "60\n",
-				"sys/fs/cgroup/pids.current":     "59\n",
-			},
-			want: []Limit{
-				{Name: "/sys/fs/cgroup/app/pids.max", Unit: "threads", Max: 100, Used: 7, PerThread: 1},
-				{Name: "/sys/fs/cgroup/pids.max", Unit: "threads", Max: 60, Used: 59, PerThread: 1},
-			},
-			hint: "as root: echo 1007 > /sys/fs/cgroup/app/pids.max " +
-				"(systemd: TasksMax=1007; Docker: --pids-limit 1007)",
+		"mappings": {
+			map[string]string{"proc/sys/vm/max_map_count": "1000\n", "proc/self/maps": "a\nb\nc\n"},
+			"vm.max_map_count leaves room for 997 of the 2000 mappings that are needed",
+			"as root: sysctl -w vm.max_map_count=2003",
 		},
-		{
-			name: "pids of a control group, version 1",
-			files: map[string]string{
-				"proc/self/cgroup":                    "8:pids:/job\n",
-				"proc/self/mountinfo":                 "39 31 0:36 / /sys/fs/cgroup/pids rw - cgroup cgroup rw,pids\n",
-				"sys/fs/cgroup/pids/job/pids.max":     "10\n",
-				"sys/fs/cgroup/pids/job/pids.current": "11\n",
-			},
-			want: []Limit{{Name: "/sys/fs/cgroup/pids/job/pids.max", Unit: "threads", Max: 10, Used: 11, PerThread: 1}},
-			hint: "as root: echo 1011 > /sys/fs/cgroup/pids/job/pids.max " +
-				"(systemd: TasksMax=1011; Docker: --pids-limit 1011)",
+		"address space": {
+			map[string]string{"proc/self/limits": strings.Replace(plainLimits, "space         unlimited ", "space         4294967296", 1)},
+			"RLIMIT_AS leaves room for 4190109696 of the 75563008000 bytes that are needed", "ulimit -v unlimited",
 		},
-		{
-			name:  "mappings count with cgo",
-			cgo:   true,
-			files: map[string]string{"proc/sys/vm/max_map_count": "1000\n", "proc/self/maps": "a\nb\nc\n"},
-			want:  []Limit{{Name: "vm.max_map_count", Unit: "mappings", Max: 1000, Used: 3, PerThread: 2}},
-			hint:  "as root: sysctl -w vm.max_map_count=2003, or build with CGO_ENABLED=0",
-		},
-		{
-			name:  "mappings do not count without cgo",
-			files: map[string]string{"proc/sys/vm/max_map_count": "1000\n", "proc/self/maps": "a\nb\nc\n"},
-		},
-		{
-			name: "memory of the control group and of the system",
-			files: map[string]string{
+		"memory of the control group and of the system": {
+			map[string]string{
 				"sys/fs/cgroup/app/memory.max":     "1000000\n",
 				"sys/fs/cgroup/app/memory.current": "600000\n",
 				"sys/fs/cgroup/app/memory.stat":    "anon 5\ninactive_file 100000\n",
 				"proc/meminfo":                     "MemTotal: 9 kB\nMemAvailable:    2048 kB\n",
 			},
-			want: []Limit{
-				{Name: "/sys/fs/cgroup/app/memory.max", Unit: "bytes", Max: 1000000, Used: 500000, PerThread: 40 << 10},
-				{Name: "MemAvailable", Unit: "bytes", Max: 2 << 20, PerThread: 40 << 10},
-			},
-			hint: "as root: echo 41460000 > /sys/fs/cgroup/app/memory.max " +
-				"(systemd: MemoryMax=41460000; Docker: --memory 41460000)",
-		},
-		{
-			name:  "a thread takes more memory with cgo",
-			cgo:   true,
-			files: map[string]string{"proc/meminfo": "MemAvailable: 2048 kB\n"},
-			want:  []Limit{{Name: "MemAvailable", Unit: "bytes", Max: 2 << 20, PerThread: 45 << 10}},
-			hint:  "free some memory: 46080000 bytes are needed",
-		},
-		{
-			name: "address space holds the stacks of pthreads, and the first arenas",
-			cgo:  true,
-			files: map[string]string{
-				"proc/self/limits": strings.Replace(plainLimits, "Max address space         unlimited ",
-					"Max address space         4294967296", 1),
-				"sys/devices/system/cpu/online": "0-1\n",
-			},
-			want: []Limit{{
-				Name: "RLIMIT_AS", Unit: "bytes", Max: 4 << 30, Used: 100<<20 + 16*64<<20, PerThread: 8<<20 + 64<<10,
-			}},
-			hint: "ulimit -v unlimited",
-		},
-		{
-			name: "a small address space is full before every arena exists",
-			cgo:  true,
-			files: map[string]string{
-				"proc/self/limits": "Max stack size unlimited unlimited b\nMax processes unlimited unlimited p\n" +
-					"Max address space 1073741824 1 b\n",
-				"sys/devices/system/cpu/online": "0-1\n",
-			},
-			want: []Limit{{
-				Name: "RLIMIT_AS", Unit: "bytes", Max: 1 << 30, Used: 100 << 20, PerThread: 72<<20 + 64<<10,
-			}},
-		},
-		{
-			name: "address space without cgo",
-			files: map[string]string{
-				"proc/self/limits": "Max processes unlimited 1 p\nMax address space 1073741824 1 b\n",
-			},
-			want: []Limit{{Name: "RLIMIT_AS", Unit: "bytes", Max: 1 << 30, Used: 100 << 20, PerThread: 64 << 10}},
+			"/sys/fs/cgroup/app/memory.max leaves room for 500000 of the 46080000 bytes that are needed",
+			"free some memory, or raise the limit of the control group",
 		},
 	} {
-		t.Run(c.name, func(t *testing.T) {
-			limits, unread := ThreadLimits(machine(c.files), c.cgo)
-			require.Empty(t, unread)
-			if c.hint != "" {
-				obstacles := Obstacles(limits[:1], 1000)
-				require.Len(t, obstacles, 1)
-				assert.Equal(t, c.hint, obstacles[0].Hint)
-			}
-			for i := range limits {
-				limits[i].Hint = ""
-			}
-			assert.Equal(t, c.want, limits)
-		})
+		unread, err := Enough(machine(c.files), Need{Threads: 1000})
+		require.Empty(t, unread, name)
+		if c.err == "" {
+			require.NoError(t, err, name)
+			continue
+		}
+		require.EqualError(t, err, c.err, name)
+		assert.Equal(t, c.hint, hint.Of(err), name)
 	}
+	_, err := Enough(machine(map[string]string{"proc/meminfo": "MemAvailable: 1 kB\n", "proc/sys/vm/max_map_count": "0\n"}),
+		Need{Others: 1, Bytes: math.MaxFloat64})
+	require.EqualError(t, err, "MemAvailable leaves room for 1024 of the 4611686018427387904 bytes that are needed",
+		"mappings of other processes do not count")
 }
 
+// RLIMIT_NPROC does not apply to the privileged of the initial user namespace.
 func TestUserLimitIsNotHeldAgainstThePrivileged(t *testing.T) {
 	const status = "Uid:\t%d\t1000\t1000\t1000\nThreads:\t5\nCapEff:\t%016x\n"
 	const first = "0 0 4294967295\n"
@@ -196,152 +128,54 @@ func TestUserLimitIsNotHeldAgainstThePrivileged(t *testing.T) {
 		uid          int
 		capabilities uint64
 		uidMap       string
-		limits       int
+		refused      bool
 	}{
-		{"a user", 1000, 0, first, 1},
-		{"root", 0, 0, first, 0},
-		{"CAP_SYS_ADMIN", 1000, 1 << 21, first, 0},
-		{"CAP_SYS_RESOURCE", 1000, 1 << 24, first, 0},
-		{"other capabilities", 1000, ^uint64(1<<21 | 1<<24), first, 1},
-		{"root of a user namespace", 0, ^uint64(0), "0 1000 1\n", 1},
-		{"no user namespaces", 0, 0, "", 0},
+		{"a user", 1000, 0, first, true},
+		{"root", 0, 0, first, false},
+		{"CAP_SYS_ADMIN", 1000, 1 << 21, first, false},
+		{"CAP_SYS_RESOURCE", 1000, 1 << 24, first, false},
+		{"other capabilities", 1000, ^uint64(1<<21 | 1<<24), first, true},
+		{"root of a user namespace", 0, ^uint64(0), "0 1000 1\n", true},
 	} {
 		text := fmt.Sprintf(status, c.uid, c.capabilities)
-		fsys := machine(map[string]string{
+		_, err := Enough(machine(map[string]string{
 			"proc/self/limits":  "Max processes  100  200  processes\nMax address space unlimited unlimited bytes\n",
 			"proc/self/status":  text,
 			"proc/self/uid_map": c.uidMap,
 			"proc/9/status":     text,
-		})
-		if c.uidMap == "" {
-			delete(fsys, "proc/self/uid_map")
-		}
-		limits, unread := ThreadLimits(fsys, false)
-		require.Empty(t, unread, c.name)
-		assert.Len(t, limits, c.limits, c.name)
+		}), Need{Threads: 96})
+		assert.Equal(t, c.refused, err != nil, c.name)
 	}
 }
 
-func TestThreadLimitsOfAnEmptyMachine(t *testing.T) {
-	limits, unread := ThreadLimits(fstest.MapFS{}, true)
-	require.Empty(t, unread)
-	assert.Empty(t, limits)
-}
-
-// An unreadable file is named, and the other limits are returned.
-func TestThreadLimitsWithoutWhatCannotBeRead(t *testing.T) {
+// An unreadable file is named, and the other limits count.
+func TestEnoughWithoutWhatCannotBeRead(t *testing.T) {
 	for name, text := range map[string]string{
 		"proc/self/limits":               "Max processes\n",
 		"proc/loadavg":                   "1 2 3 4 5\n",
 		"proc/sys/kernel/pid_max":        "many\n",
 		"proc/sys/kernel/threads-max":    "-5\n",
-		"sys/fs/cgroup/app/pids.max":     "few\n",
 		"sys/fs/cgroup/app/pids.current": "\n",
-		"sys/fs/cgroup/app/memory.max":   "1G\n",
-		"proc/sys/vm/max_map_count":      "-1\n",
 		"proc/meminfo":                   "MemAvailable: lots\n",
 		"proc/9/status":                  "Uid:\tme\n",
 		"proc/self/status":               "Uid:\t0\nThreads:\t\n",
-		"proc/self/cgroup":               "nonsense\n",
 	} {
 		files := map[string]string{
-			"proc/self/limits":              "Max processes 10 10 p\nMax address space unlimited unlimited bytes\n",
-			"proc/loadavg":                  "0.15 0.08 0.06 1/189 7777\n",
-			"proc/sys/kernel/threads-max":   "300\n",
-			"proc/sys/kernel/pid_max":       "600\n",
-			"sys/fs/cgroup/app/pids.max":    "5\n",
-			"sys/fs/cgroup/app/memory.max":  "4096\n",
-			"sys/fs/cgroup/app/memory.stat": "inactive_file 0\n",
+			"proc/self/limits":               "Max processes 10 10 p\nMax address space unlimited unlimited bytes\n",
+			"proc/loadavg":                   "0.15 0.08 0.06 1/189 7777\n",
+			"sys/fs/cgroup/app/pids.max":     "5\n",
+			"sys/fs/cgroup/app/pids.current": "1\n",
+			"proc/sys/vm/max_map_count":      "1\n",
 		}
-		files["sys/fs/cgroup/app/pids.current"], files["sys/fs/cgroup/app/memory.current"] = "1\n", "1\n"
-		whole, unread := ThreadLimits(machine(files), true)
-		require.Empty(t, unread)
 		files[name] = text
-		limits, unread := ThreadLimits(machine(files), true)
-		err := errors.Join(unread...)
-		require.ErrorIs(t, err, sysfs.ErrMalformed, name)
-		assert.ErrorContains(t, err, name)
-		assert.NotEmpty(t, limits, name)
-		for _, l := range limits {
-			assert.Contains(t, whole, l, "%s: a limit that another file has stays as it was", name)
-		}
+		unread, err := Enough(machine(files), Need{Threads: 1})
+		require.ErrorIs(t, errors.Join(unread...), sysfs.ErrMalformed, name)
+		assert.ErrorContains(t, errors.Join(unread...), name)
+		assert.ErrorContains(t, err, "vm.max_map_count leaves room for 1 of", name)
 	}
-}
-
-func TestThreadLimitsOfAForbiddenFile(t *testing.T) {
-	fsys := machine(map[string]string{"proc/loadavg": "1 1 1 1/1 1", "proc/sys/kernel/pid_max": "400"})
-	_, unread := ThreadLimits(forbidden{fsys, "proc/loadavg"}, false)
-	assert.ErrorIs(t, errors.Join(unread...), fs.ErrPermission, "an unreadable file is not an infinite limit")
-}
-
-type forbidden struct {
-	fs.FS
-	name string
-}
-
-func (f forbidden) Open(name string) (fs.File, error) {
-	if name == f.name {
-		return nil, &fs.PathError{Op: "open", Path: name, Err: fs.ErrPermission}
-	}
-	return f.FS.Open(name)
-}
-
-func TestObstacles(t *testing.T) {
-	limits := []Limit{
-		{Name: "wide", Max: 1000, Used: 0, PerThread: 1},
-		{Name: "tight", Max: 100, Used: 90, PerThread: 1, Hint: "set NEEDED, yes NEEDED"},
-		{Name: "pairs", Max: 100, Used: 50, PerThread: 2},
-	}
-	assert.Empty(t, Obstacles(limits, 10))
-	one := Obstacles(limits, 11)
-	require.Len(t, one, 1)
-	assert.Equal(t, "tight", one[0].Name)
-	assert.Equal(t, "set 101, yes 101", one[0].Hint)
-	assert.Equal(t, "tight: 90 of 100  used, room for 10 threads", one[0].String())
-	var names []string
-	for _, l := range Obstacles(limits, 5000) {
-		names = append(names, l.Name)
-	}
-	assert.Equal(t, []string{"tight", "pairs", "wide"}, names, "the tightest first")
-	assert.Equal(t, "set NEEDED, yes NEEDED", limits[1].Hint, "the limits are not changed")
-	assert.Empty(t, Obstacles(nil, math.MaxInt))
-}
-
-// The hint's number is the least maximum that holds the threads.
-func TestHintIsTheLeastThatHolds(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		l := Limit{
-			Max:       rapid.Uint64Max(1<<40).Draw(t, "max"),
-			Used:      rapid.Uint64Max(1<<40).Draw(t, "used"),
-			PerThread: rapid.Uint64Range(1, 1<<24).Draw(t, "per thread"),
-			Hint:      "NEEDED",
-		}
-		threads := rapid.IntRange(1, 100000).Draw(t, "threads")
-		obstacles := Obstacles([]Limit{l}, threads)
-		if l.Room() >= threads {
-			require.Empty(t, obstacles)
-			return
-		}
-		var most uint64
-		_, err := fmt.Sscan(obstacles[0].Hint, &most)
-		require.NoError(t, err)
-		l.Max = most
-		require.Equal(t, threads, l.Room())
-		l.Max--
-		require.Equal(t, threads-1, l.Room())
-	})
-}
-
-func FuzzParseRlimit(f *testing.F) {
-	for _, seed := range []string{plainLimits, "Max processes 1 2", "Max processes x y z", "Max processes"} {
-		f.Add(seed)
-	}
-	f.Fuzz(func(t *testing.T, text string) {
-		soft, _, limited, err := parseRlimit(text, "Max processes")
-		if err != nil || !limited {
-			require.Zero(t, soft)
-		}
-	})
+	unread, err := Enough(fstest.MapFS{}, Need{Threads: 1})
+	require.NoError(t, err)
+	assert.Empty(t, unread, "an empty machine has no limits")
 }
 
 func FuzzParseStatus(f *testing.F) {
@@ -372,28 +206,17 @@ func FuzzParseLoadavg(f *testing.F) {
 	})
 }
 
-// Processes take threads and memory. This process's own limits do not count.
-func TestProcessLimits(t *testing.T) {
-	fsys := machine(map[string]string{
-		"proc/loadavg":                   "0.1 0.2 0.3 1/700 1234\n",
-		"proc/sys/kernel/threads-max":    "1000\n",
-		"proc/sys/vm/max_map_count":      "0\n",
-		"proc/self/maps":                 "\n",
-		"proc/meminfo":                   "MemAvailable:   1024 kB\n",
-		"sys/fs/cgroup/app/pids.max":     "100\n",
-		"sys/fs/cgroup/app/pids.current": "20\n",
-	})
-	limits, unread := ProcessLimits(fsys, 10, 1<<18)
+// On this machine the limits allow the existing threads, and not any number.
+func TestEnoughOfThisMachine(t *testing.T) {
+	fsys := os.DirFS("/")
+	unread, err := Enough(fsys, Need{Threads: 1})
 	require.Empty(t, unread)
-	rooms := map[string]int{}
-	for _, l := range limits {
-		rooms[l.Name] = l.Room()
-	}
-	assert.Equal(t, map[string]int{"kernel.threads-max": 30, "/sys/fs/cgroup/app/pids.max": 8, "MemAvailable": 4}, rooms)
-	obstacles := Obstacles(limits, 5)
-	require.Len(t, obstacles, 1)
-	assert.Equal(t, "free some memory: 1310720 bytes are needed", obstacles[0].Hint)
-
-	_, unread = ProcessLimits(machine(map[string]string{"proc/loadavg": "?"}), 1, 1)
-	require.Len(t, unread, 1)
+	require.NoError(t, err)
+	_, err = Enough(fsys, Need{Threads: math.MaxInt32})
+	require.ErrorContains(t, err, "kernel.threads-max")
+	tids, err := Tasks()
+	require.NoError(t, err)
+	threads, err := countThreads(fsys, uint64(os.Getuid()))
+	require.NoError(t, err)
+	assert.GreaterOrEqual(t, threads, uint64(len(tids)), "this process is among those counted")
 }

@@ -2,6 +2,5 @@
 // scheduling policy, memory, the usage of a process, and the limits on its number of threads.
 //
 // A thread is identified by its TID; TID 0 is the calling thread, which changes unless the goroutine is locked to it
-// (runtime.LockOSThread). A refusal by the kernel is an *Error, with a remedy if one is known. On other systems every
-// function that needs the kernel returns an error that wraps errors.ErrUnsupported.
+// (runtime.LockOSThread). A refusal by the kernel is an *Error, with a remedy if one is known.
 package linux

@@ -10,40 +10,23 @@ import (
 	"gorun/internal/sysfs"
 )
 
-// readRlimit reads a resource limit of this process from /proc/self/limits (proc_pid_limits(5)).
-func readRlimit(fsys fs.FS, name string) (soft uint64, hard string, limited bool, err error) {
+// readRlimit reads a soft resource limit of this process from /proc/self/limits (proc_pid_limits(5)): lines of "NAME SOFT
+// HARD UNITS".
+func readRlimit(fsys fs.FS, name string) (soft uint64, limited bool, err error) {
 	const file = "proc/self/limits"
 	text, err := sysfs.ReadString(fsys, file)
 	if err != nil {
-		return 0, "", false, err
+		return 0, false, err
 	}
-	if soft, hard, limited, err = parseRlimit(text, name); err != nil {
-		return 0, "", false, sysfs.Malformed(file, "%v", err)
+	_, rest, _ := strings.Cut("\n"+text, "\n"+name+" ")
+	word, _, _ := strings.Cut(strings.TrimLeft(rest, " "), " ")
+	if word == "unlimited" {
+		return 0, false, nil
 	}
-	return soft, hard, limited, nil
-}
-
-// parseRlimit finds the line "NAME SOFT HARD UNITS". limited is false when the soft limit is "unlimited".
-func parseRlimit(text, name string) (soft uint64, hard string, limited bool, err error) {
-	for line := range strings.Lines(text) {
-		rest, ok := strings.CutPrefix(line, name+" ")
-		if !ok {
-			continue
-		}
-		fields := strings.Fields(rest)
-		if len(fields) < 2 {
-			return 0, "", false, fmt.Errorf("%.60q has no soft and hard limit", line)
-		}
-		if fields[0] == "unlimited" {
-			return 0, fields[1], false, nil
-		}
-		soft, err := strconv.ParseUint(fields[0], 10, 64)
-		if err != nil {
-			return 0, "", false, fmt.Errorf("%.60q has no number for its soft limit", line)
-		}
-		return soft, fields[1], true, nil
+	if soft, err = strconv.ParseUint(word, 10, 64); err != nil {
+		return 0, false, sysfs.Malformed(file, "%s: %.20q is not a limit", name, word)
 	}
-	return 0, "", false, fmt.Errorf("no line %q", name)
+	return soft, true, nil
 }
 
 // status holds the fields of /proc/PID/status (proc_pid_status(5)) that matter for RLIMIT_NPROC.
@@ -51,6 +34,18 @@ type status struct {
 	uid          uint64 // real
 	threads      uint64
 	capabilities uint64 // effective; 0 if the line is missing
+}
+
+func readStatus(fsys fs.FS, file string) (status, error) {
+	text, err := sysfs.ReadString(fsys, file)
+	if err != nil {
+		return status{}, err
+	}
+	s, err := parseStatus(text)
+	if err != nil {
+		err = sysfs.Malformed(file, "%v", err)
+	}
+	return s, err
 }
 
 func parseStatus(text string) (s status, err error) {

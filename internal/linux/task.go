@@ -134,10 +134,6 @@ const capSysNice = 23
 
 // MayPlaceOthers reports whether this process may set the masks of other users' threads, by its CAP_SYS_NICE.
 func MayPlaceOthers(root fs.FS) bool {
-	text, err := sysfs.ReadString(root, "proc/self/status")
-	if err != nil {
-		return false
-	}
-	s, err := parseStatus(text)
+	s, err := readStatus(root, "proc/self/status")
 	return err == nil && s.capabilities&(1<<capSysNice) != 0
 }

@@ -12,7 +12,6 @@ import (
 	"os/exec"
 	"os/signal"
 	"path/filepath"
-	"runtime"
 	"strconv"
 	"strings"
 	"syscall"
@@ -76,9 +75,6 @@ func nicer() int {
 
 // start starts burners on all CPUs that the test may use.
 func start(t testing.TB, percent float64) *Burners {
-	if runtime.GOOS != "linux" {
-		t.Skip("needs Linux")
-	}
 	allowed, err := linux.GetAffinity(0)
 	require.NoError(t, err)
 	f, err := Start(t.Context(), self(), burners(allowed, percent))
@@ -256,9 +252,6 @@ func TestBurnersKills(t *testing.T) {
 
 // A burner that cannot run on its CPU reports an error.
 func TestBurnElsewhere(t *testing.T) {
-	if runtime.GOOS != "linux" {
-		t.Skip("needs Linux")
-	}
 	_, err := Start(t.Context(), self(), []Options{{CPU: cpuset.Max, Percent: 1, Period: Period, Nice: nicer()}})
 	require.ErrorContains(t, err, fmt.Sprintf("the burner of CPU %d: set the affinity", cpuset.Max))
 	assert.NotEmpty(t, hint.Of(err))
@@ -269,9 +262,6 @@ func TestBurnElsewhere(t *testing.T) {
 
 // Burners do not outlive their parent, even if it is killed.
 func TestBurnersDiesWithParent(t *testing.T) {
-	if runtime.GOOS != "linux" {
-		t.Skip("needs Linux")
-	}
 	parent := exec.Command("/proc/self/exe")
 	parent.Args = []string{asParent}
 	out, err := parent.StdoutPipe()

@@ -38,7 +38,6 @@ var Experiment = experiment.Define(experiment.Definition[Cell]{
 	Place:    experiment.Here,
 	OneRow:   "give --relation, --working-set and --every one value each",
 	Datum:    perAccess.Name,
-	NeedsC:   experiment.Always[Cell],
 	Columns:  columns,
 	New:      func() experiment.Flags[Cell] { return &flags{} },
 	Open:     func(experiment.Setting, []Cell) (experiment.Sampler[Cell], error) { return sampler{}, nil },
@@ -249,7 +248,6 @@ func (f *flags) Resolve(m experiment.Machine) (r experiment.Resolution[Cell], er
 	r.Placement = "a thread pinned to each CPU of the pair in turns"
 	r.Resources = experiment.Resources{
 		Threads: 1, Bytes: slices.Max(sizes), Less: "give a smaller --working-set",
-		Least: float64(f.moves) * slices.Min(times).Seconds(), LeastBy: []string{"--moves", "--every"},
 	}
 	return r, nil
 }

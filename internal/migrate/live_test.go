@@ -18,9 +18,6 @@ import (
 // ours is a cell on the first of our CPUs, or between the first and the last.
 func ours(t *testing.T, apart bool) Cell {
 	t.Helper()
-	if !linux.Cgo {
-		t.Skip("needs the C kernels")
-	}
 	cpus := allowed(t)
 	c := Cell{
 		A: cpus.First(), B: cpus.First(), Every: 100 * time.Microsecond, Moves: 6, WorkingSet: 16 << 10, Access: sequential,

@@ -43,7 +43,8 @@ func (f *flags) sizes(m experiment.Machine, r *experiment.Resolution[Cell]) ([]u
 	}
 	last := caches[len(caches)-1].Bytes
 	sizes = append(sizes, last/uint64(sharers(m.Machine, cpu))/2)
-	if beyond := 2 * last; beyond <= room(m)/mostOfMemory {
+	_, room, _ := linux.AvailableMemory(m.Root) // a limit that cannot be read does not count
+	if beyond := 2 * last; beyond <= room/mostOfMemory {
 		sizes = append(sizes, beyond)
 	} else {
 		r.Warnings = append(r.Warnings, result.Warning{
@@ -68,14 +69,4 @@ func sharers(m *topology.Machine, cpu int) int {
 		}
 	}
 	return max(1, len(cores))
-}
-
-// room returns the bytes of memory available. A limit that cannot be read does not count.
-func room(m experiment.Machine) uint64 {
-	most := uint64(1) << 62
-	limits, _ := linux.MemoryLimits(m.Root)
-	for _, l := range limits {
-		most = min(most, uint64(l.Room()))
-	}
-	return most
 }

@@ -77,9 +77,6 @@ func (s *stat) Open(name string) (fs.File, error) {
 
 // The thread keeps to the near CPU while that is sometimes idle, and may use all CPUs while it is not.
 func TestSoftAffinity(t *testing.T) {
-	if runtime.GOOS != "linux" {
-		t.Skip("needs Linux")
-	}
 	far, err := linux.GetAffinity(0)
 	require.NoError(t, err)
 	near := cpuset.Of(far.First())
@@ -123,9 +120,6 @@ func TestSoftAffinity(t *testing.T) {
 }
 
 func TestSoftAffinityWithoutProc(t *testing.T) {
-	if runtime.GOOS != "linux" {
-		t.Skip("needs Linux")
-	}
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	far, err := linux.GetAffinity(0)

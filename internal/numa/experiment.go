@@ -315,10 +315,7 @@ func (f *flags) Resolve(m experiment.Machine) (r experiment.Resolution[Cell], er
 		},
 		Load: f.load, SetBalancing: f.asks("numa-balancing"), LoadOnly: f.loadOnly,
 	}
-	r.Resources.Least = float64(f.repetitions) * float64(f.accesses) / mostAccesses
-	r.Resources.LeastBy = []string{"--settle", "--repetitions", "--accesses"}
 	if f.loadOnly {
-		r.Resources.Least, r.Resources.LeastBy = 0, nil
 		r.Spec, r.Plan = f.spec(m, m.Sampling), func(p *result.Plan) { p.Threads, p.NumaRows = 1, rows }
 		r.Cells = []experiment.Cell[Cell]{{Do: c}}
 		r.Schedule = experiment.Schedule{Order: experiment.Watch, Duration: f.duration.Seconds()}
@@ -336,7 +333,6 @@ func (f *flags) Resolve(m experiment.Machine) (r experiment.Resolution[Cell], er
 			long = long || c.Settle > f.settle.Seconds()
 		}
 	}
-	r.Resources.Least += settling / float64(max(1, len(rows))) // the mean per row
 	sampling, round := m.Sampling, f.round(rows, settling)
 	if m.Given("precision") && !m.Given("samples") {
 		sampling.Samples = 0
@@ -387,9 +383,6 @@ func (f *flags) round(rows []result.NumaRow, settling float64) (seconds float64)
 
 // judged is the least number of rounds for a verdict on a row (matrix.LeastRounds).
 const judged = 25
-
-// mostAccesses is an upper bound of a CPU's accesses per second: 5 GHz times two vectors of 8 words would be 8e10.
-const mostAccesses = 1e12
 
 // resources returns the resources of a probe with the largest buffer, a burner on each CPU, and the guardian of the
 // settings. Memory limits do not count reserved pages.

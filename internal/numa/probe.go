@@ -46,8 +46,7 @@ func (r Request) Resolved(m *topology.Machine, run cpuset.Set) Request {
 }
 
 // Measure takes a sample on a new thread, which ends with it. When ctx ends it returns within some milliseconds, with
-// the finished part marked partial. root is rooted at / of this machine. A refusal by the kernel is an error, and so is
-// a build without cgo (errors.ErrUnsupported).
+// the finished part marked partial. root is rooted at / of this machine. A refusal by the kernel is an error.
 func Measure(ctx context.Context, root fs.FS, m *topology.Machine, r Request) (s result.Sample, err error) {
 	p, err := newProbe(root, m, r)
 	if err != nil {

@@ -7,7 +7,6 @@ import (
 	"os"
 	"syscall"
 
-	"gorun/csrc"
 	"gorun/internal/cpuset"
 	"gorun/internal/hint"
 	"gorun/internal/linux"
@@ -26,7 +25,6 @@ type Support struct {
 	Memory    map[int]uint64            // bytes of each node with memory; 0: unknown
 
 	// From the running kernel; nil or empty: supported, or not probed.
-	Kernels      error // the probe's kernels, which a build without cgo lacks
 	SetBalancing error // why NUMA balancing cannot be changed
 	Prctl        error
 	Mempolicy    error
@@ -110,10 +108,6 @@ func (s *Support) Probe(m *topology.Machine, by string) {
 	case ByMempolicy:
 		s.Mempolicy = errors.Join(linux.HaveMempolicy(linux.MempolicyPreferredMany), linux.HaveHomeNode())
 	}
-	_, err := csrc.Probe(csrc.ProbeArgs{Access: indexAccess, Words: 1})
-	if errors.Is(err, errors.ErrUnsupported) {
-		s.Kernels = err
-	}
 	if area, err := linux.NewArea(linux.AreaOptions{Bytes: 1, Node: withMemory(m).First()}); err == nil {
 		s.BindBalanced = area.SetPolicy(linux.MempolicyBind|linux.MempolicyNUMABalancing, cpuset.Of(withMemory(m).First()))
 		if errors.Is(s.BindBalanced, syscall.EINVAL) {
@@ -169,9 +163,6 @@ func noEffect(row result.NumaRow, balancing int) string {
 
 // lack returns why a row cannot be measured; "" if it can.
 func (s Support) lack(row result.NumaRow) string {
-	if s.Kernels != nil {
-		return s.Kernels.Error()
-	}
 	for _, lack := range []func(result.NumaRow) string{s.lackMemory, s.lackPages, s.lackBalancing, s.lackPreferred} {
 		if why := lack(row); why != "" {
 			return why

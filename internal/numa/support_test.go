@@ -4,7 +4,6 @@ import (
 	"errors"
 	"maps"
 	"os"
-	"runtime"
 	"strings"
 	"testing"
 	"testing/fstest"
@@ -216,9 +215,6 @@ func TestReadSupport(t *testing.T) {
 
 // Measure can do what Support reports for this machine; TestMeasure tries it.
 func TestProbeThisMachine(t *testing.T) {
-	if runtime.GOOS != "linux" {
-		t.Skip("needs Linux")
-	}
 	m, err := topology.Read(os.DirFS("/"))
 	require.NoError(t, err)
 	s, odd := ReadSupport(os.DirFS("/"), m)

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math"
 	"strconv"
 	"time"
 
@@ -53,7 +52,6 @@ var Experiment = experiment.Define(experiment.Definition[Cell]{
 	OneRow:  "name the two CPUs, and leave --auto away",
 	Datum:   perLoop.Name,
 	Judged:  column.List{cpuPerLoop},
-	NeedsC:  experiment.Always[Cell],
 	Columns: columns,
 	New:     func() experiment.Flags[Cell] { return &flags{} },
 	Open: func(s experiment.Setting, _ []Cell) (experiment.Sampler[Cell], error) {
@@ -188,13 +186,13 @@ func (f *flags) Resolve(m experiment.Machine) (r experiment.Resolution[Cell], er
 		}
 		r.Warnings = append(r.Warnings, result.OddMachine(odd)...)
 	}
-	measured, least := 0, uint64(math.MaxUint64)
+	measured := 0
 	for _, row := range rows {
 		r.Cells = append(r.Cells, f.cell(m, row, spec.ArrayBytes))
 		if row.Lacking != "" {
 			continue
 		}
-		measured, least = measured+1, min(least, row.Loops)
+		measured++
 		if row.Loops != spec.Loops {
 			spec.Loops = loops // 0 if LOOPS is not given
 		}
@@ -215,7 +213,6 @@ func (f *flags) Resolve(m experiment.Machine) (r experiment.Resolution[Cell], er
 			spec.Samples = 0
 		}
 	}
-	r.Resources.Least, r.Resources.LeastBy = float64(least)/mostLoops, []string{"LOOPS"}
 	r.Spec = spec
 	r.Placement = "a process pinned to each CPU of the pair"
 	r.Resources.Processes, r.Resources.ProcessBytes = 2, spec.ArrayBytes
@@ -225,9 +222,6 @@ func (f *flags) Resolve(m experiment.Machine) (r experiment.Resolution[Cell], er
 	r.Plan = func(p *result.Plan) { p.PairRows = rows }
 	return r, nil
 }
-
-// mostLoops is an upper bound of a CPU's loops per second: 5 GHz times two vectors of 8 words would be 8e10.
-const mostLoops = 1e12
 
 // cell returns the cell of a row. Pairs may have different numbers of loops, so cells are compared by the time of one
 // loop.

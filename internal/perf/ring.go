@@ -4,7 +4,14 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"math/bits"
+	"os"
 	"sync/atomic"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+
+	"gorun/internal/linux"
 )
 
 // headerSize is the size of struct perf_event_header (perf_event_open(2)): u32 type, u16 misc, u16 size including the
@@ -69,4 +76,116 @@ func (r *ring) bytes(position, n uint64) []byte {
 	}
 	r.whole = append(append(r.whole[:0], r.data[begin:]...), r.data[:begin+n-size]...)
 	return r.whole
+}
+
+const (
+	// ringBytes is the size of a ring: room for 21,845 switches or counted migrations of 24 bytes, or 8192 tracepoint
+	// records of 64. It is also a user's limit per CPU without privilege (perf_event_mlock_kb is 516).
+	ringBytes = 512 << 10
+	// ringsBytes limits the total size of the rings of all CPUs, if each has at least minRingBytes.
+	ringsBytes   = 32 << 20
+	minRingBytes = 64 << 10
+)
+
+// ringSize returns the size of each of this number of rings.
+func ringSize(rings int) int {
+	share := ringsBytes / max(rings, 1)
+	return max(minRingBytes, min(ringBytes, 1<<(bits.Len(uint(share))-1)))
+}
+
+// event is a perf event that writes records into a ring.
+type event struct {
+	fd      int
+	memory  []byte // the mapping: a page for the two ends of the ring, then its data
+	ring    ring
+	told    uint64 // lost records, by the records of losses in the ring
+	counted uint64 // lost records, by the event itself
+}
+
+// openEvent opens an event, not yet enabled, whose records have times of CLOCK_MONOTONIC. The ring is smaller if the
+// user may not have one of that size.
+func openEvent(attr unix.PerfEventAttr, tid, cpu, size int) (*event, error) {
+	attr.Size = uint32(unsafe.Sizeof(attr))
+	attr.Bits |= unix.PerfBitDisabled | unix.PerfBitUseClockID
+	attr.Clockid = unix.CLOCK_MONOTONIC
+	attr.Read_format = unix.PERF_FORMAT_LOST
+	fd, err := unix.PerfEventOpen(&attr, tid, cpu, -1, unix.PERF_FLAG_FD_CLOEXEC)
+	if errors.Is(err, unix.EINVAL) { // before Linux 6.0
+		attr.Read_format = 0
+		fd, err = unix.PerfEventOpen(&attr, tid, cpu, -1, unix.PERF_FLAG_FD_CLOEXEC)
+	}
+	if err != nil {
+		return nil, err
+	}
+	e := &event{fd: fd}
+	page := os.Getpagesize()
+	for ; ; size /= 2 {
+		e.memory, err = unix.Mmap(fd, 0, page+size, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_SHARED)
+		if err == nil {
+			break
+		}
+		if !errors.Is(err, unix.EPERM) || size <= page {
+			return nil, errors.Join(fmt.Errorf("map a ring buffer: %w", err), e.close())
+		}
+	}
+	control := (*unix.PerfEventMmapPage)(unsafe.Pointer(&e.memory[0]))
+	e.ring = ring{head: &control.Data_head, tail: &control.Data_tail, data: e.memory[page:]}
+	return e, nil
+}
+
+func (e *event) setFilter(filter string) error {
+	return unix.IoctlSetString(e.fd, unix.PERF_EVENT_IOC_SET_FILTER, filter)
+}
+
+func (e *event) enable() error { return unix.IoctlSetInt(e.fd, unix.PERF_EVENT_IOC_ENABLE, 0) }
+
+// drain calls visit for each record, except records of losses, which it counts.
+func (e *event) drain(visit func(record) error) error {
+	return e.ring.drain(func(r record) error {
+		if r.kind != unix.PERF_RECORD_LOST && r.kind != unix.PERF_RECORD_LOST_SAMPLES {
+			return visit(r)
+		}
+		lost, err := parseLost(r)
+		e.told += lost
+		return err
+	})
+}
+
+// parseLost parses a record of a loss: u64 id, u64 lost; or, for samples that never got to the ring, u64 lost.
+func parseLost(r record) (uint64, error) {
+	at := 0
+	if r.kind == unix.PERF_RECORD_LOST {
+		at = 8
+	}
+	if len(r.body) < at+8 {
+		return 0, fmt.Errorf("%w: a record of a loss with %d bytes", errRing, len(r.body))
+	}
+	return binary.NativeEndian.Uint64(r.body[at:]), nil
+}
+
+// lost returns the number of records lost since the event was opened. The ring reports a loss only with the next record
+// that fits; the event itself reports it at once, since Linux 6.0. The event is read only if it may have lost some,
+// since each read interrupts its CPU.
+func (e *event) lost() (uint64, error) {
+	if e.ring.crowded {
+		var buf [16]byte // u64 value, u64 lost
+		n, err := unix.Read(e.fd, buf[:])
+		if err != nil {
+			return 0, &linux.Error{Op: "read the number of lost records", Err: err}
+		}
+		if n == len(buf) {
+			e.counted = binary.NativeEndian.Uint64(buf[8:])
+		}
+		e.ring.crowded = false
+	}
+	return max(e.told, e.counted), nil
+}
+
+func (e *event) close() error {
+	var err error
+	if e.memory != nil {
+		err = unix.Munmap(e.memory)
+		e.memory = nil
+	}
+	return errors.Join(err, unix.Close(e.fd))
 }

@@ -300,8 +300,7 @@ func share(change func([]*Monitor) []*Monitor) {
 	<-begun
 }
 
-// next sleeps until a thread changes, and looks at it. It returns false after stop. A build without cgo has no such
-// thread: its Monitors look only at the start and at the end.
+// next sleeps until a thread changes, and looks at it. It returns false after stop.
 func next(monitors []*Monitor, stop *csrc.Stop) bool {
 	var threads []*watchedThread
 	var states []csrc.Watched
@@ -313,8 +312,8 @@ func next(monitors []*Monitor, stop *csrc.Stop) bool {
 			}
 		}
 	}
-	changed, err := csrc.Watch(states, Period, stop)
-	if err != nil || changed < 0 {
+	changed := csrc.Watch(states, Period, stop)
+	if changed < 0 {
 		return false
 	}
 	w := threads[changed]

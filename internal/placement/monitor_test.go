@@ -37,24 +37,12 @@ func watchNoticed(threads ...Thread) (m *Monitor, noticed chan struct{}) {
 	return watch(&Monitor{shared: true, changed: func() { close(noticed) }}, threads), noticed
 }
 
-// awaitLooks waits until a Monitor has looked at its first thread n more times. A build without cgo looks only at the start and
-// at the end.
+// awaitLooks waits until a Monitor has looked at its first thread n more times.
 func awaitLooks(t *testing.T, m *Monitor, n int) {
 	t.Helper()
-	if !linux.Cgo {
-		return
-	}
 	state := m.threads[0].state
 	n += state.Looks()
 	tests.Await(t, "look at a thread", func() bool { return state.Looks() >= n })
-}
-
-// needCgo skips a test of the looks between the start and the end of a Monitor.
-func needCgo(t *testing.T) {
-	t.Helper()
-	if !linux.Cgo {
-		t.Skip("needs cgo")
-	}
 }
 
 // An unchanged thread is read back repeatedly without a mismatch. A thread of which nothing is asked is not.
@@ -68,17 +56,12 @@ func TestMonitorReadsBack(t *testing.T) {
 	awaitLooks(t, m, 2)
 	checked, mismatches := m.End()
 	assert.Empty(t, mismatches)
-	if linux.Cgo {
-		assert.GreaterOrEqual(t, checked, 4, "also at the start and at the end")
-	} else {
-		assert.Equal(t, 2, checked)
-	}
+	assert.GreaterOrEqual(t, checked, 4, "also at the start and at the end")
 }
 
 // A change by another program is reported once, though it lasts until the end or is undone before.
 func TestMonitorNoticesChanges(t *testing.T) {
 	tests.CPUs(t, 2) // on one there is no other mask
-	needCgo(t)
 	allowed, err := linux.GetAffinity(0)
 	require.NoError(t, err)
 	nice, batch := linux.MaxNice, linux.Sched{Policy: linux.SchedBatch}
@@ -167,7 +150,6 @@ func TestMonitorOfAFreeProcess(t *testing.T) {
 		require.NoError(t, cmd.Wait())
 	})
 	t.Run("by another", func(t *testing.T) {
-		needCgo(t)
 		pid := sleeper(t)
 		tests.Await(t, "sleep", func() bool { return tests.State(pid) == 'S' })
 		tests.Await(t, "mismatch", func() bool { // again if the look began before the change
@@ -254,7 +236,6 @@ func TestMonitorOfTheMachine(t *testing.T) {
 	_, changes := m.End()
 	require.Empty(t, changes)
 	tests.CPUs(t, 2) // on one there is no other mask
-	needCgo(t)
 	noticed := make(chan struct{}, 2)
 	m = WatchMachine(func() { noticed <- struct{}{} })
 	require.NoError(t, linux.SetAffinity(os.Getpid(), cpuset.Of(allowed.First())))
@@ -266,7 +247,6 @@ func TestMonitorOfTheMachine(t *testing.T) {
 }
 
 func TestMonitorNoticesACpuset(t *testing.T) {
-	needCgo(t)
 	allowed, err := linux.GetAffinity(0)
 	require.NoError(t, err)
 	group := cpusetGroup(t, allowed)

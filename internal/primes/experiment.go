@@ -159,7 +159,7 @@ func (f *flags) Resolve(m experiment.Machine) (r experiment.Resolution[Cell], er
 	if err != nil {
 		return r, err
 	}
-	method, kernel, err := Lookup(f.method, f.kernel)
+	_, kernel, err := Lookup(f.method, f.kernel)
 	if err != nil {
 		return r, err
 	}
@@ -212,8 +212,6 @@ func (f *flags) Resolve(m experiment.Machine) (r experiment.Resolution[Cell], er
 	r.Resources.Bytes, r.Resources.Less = f.bytes(workers), "give fewer --workers"
 	if f.duration == 0 {
 		r.Resources.Numbers = split.numbers(f.limit, workers)
-		r.Resources.Least = method.Least(float64(f.limit)) / (mostDivisions * float64(m.CPUs.Len()))
-		r.Resources.LeastBy = []string{"--limit"}
 	}
 	r.Plan = func(p *result.Plan) {
 		p.Workers = workers
@@ -226,9 +224,6 @@ func (f *flags) Resolve(m experiment.Machine) (r experiment.Resolution[Cell], er
 	}
 	return r, nil
 }
-
-// mostDivisions is an upper bound of a CPU's divisions per second: 5 GHz times two vectors of 8 would be 8e10.
-const mostDivisions = 1e12
 
 // Memory of a worker, in bytes, measured as the growth of VmHWM from one to two million workers (Linux 6.18, Go 1.26,
 // amd64): its record, its row of details, and its goroutine if all run at the same time.

@@ -5,7 +5,6 @@ package primes
 import (
 	"errors"
 	"fmt"
-	"math"
 	"sync/atomic"
 	"time"
 
@@ -52,9 +51,6 @@ type Method struct {
 	Name    string
 	Usage   string
 	Kernels []Kernel // the fastest first; the last one runs everywhere
-
-	// Least returns a lower bound of the numbers divided for the primes up to a limit.
-	Least func(limit float64) float64
 }
 
 // Methods lists all methods, the default first. To add one, write its kernels in a new file and list it here: flags,
@@ -64,20 +60,16 @@ var Methods = []Method{
 		Name:    "brute",
 		Usage:   "tests all of 1…n as divisors of n, by reciprocals instead of divisions",
 		Kernels: append(bruteSIMD, bruteGo),
-		Least:   func(limit float64) float64 { return limit * limit / 2 },
 	},
 	{
 		Name:    "modulo",
 		Usage:   "tests all of 1…n as divisors of n by n % i on 64-bit integers, as the original did",
 		Kernels: []Kernel{moduloGo},
-		Least:   func(limit float64) float64 { return limit * limit / 2 },
 	},
 	{
 		Name:    "trial",
 		Usage:   "tests 2 and the odd numbers up to √n, and stops at the first divisor",
 		Kernels: []Kernel{trialGo},
-		// The primes of the upper half, some limit/2/ln(limit), are each divided by the odd numbers up to its root.
-		Least: func(limit float64) float64 { return limit / 4 / math.Log(limit+2) * math.Sqrt(limit/2) / 2 },
 	},
 }
 

@@ -112,10 +112,6 @@ func drive(ctx context.Context, e Env, o *Options, p plan) (err error) {
 	if err := d.checkOutputs(); err != nil {
 		return err
 	}
-	if !linux.Cgo && !slices.ContainsFunc(d.cellContents(), func(cell any) bool { return !d.x.NeedsC(cell) }) {
-		return hint.With(fmt.Errorf("this gorun was built without cgo and has no C code, which gorun %s needs", d.x.Name),
-			"build it with a C compiler and CGO_ENABLED=1")
-	}
 	watch, err := d.settle()
 	if err != nil {
 		return err
@@ -247,7 +243,7 @@ func (d *driver) settle() (watcher *measure.Watcher, err error) {
 	run.Host, unread = measure.ReadHost(d.env.Root, d.machine.Machine, d.env.Environ())
 	run.Warnings = append(run.Warnings, unread...)
 	run.Host.Conditions = doctor.Digest(doctor.Subject{
-		Root: d.env.Root, Machine: d.machine.Machine, Kernels: linux.Cgo, Host: run.Host,
+		Root: d.env.Root, Machine: d.machine.Machine, Host: run.Host,
 	})
 	if run.Matrix != nil {
 		if run.Tool.SHA256, err = hashFile(d.env.Self.Path); err != nil {

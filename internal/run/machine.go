@@ -3,7 +3,6 @@ package run
 import (
 	"fmt"
 	"io/fs"
-	"runtime"
 
 	"gorun/internal/cgroup"
 	"gorun/internal/cpuset"
@@ -59,10 +58,6 @@ func ReadMachine(root fs.FS, live bool) (*topology.Machine, error) {
 		affinity = nil
 	}
 	t, err := topology.ReadLive(root, affinity)
-	if err != nil && runtime.GOOS != "linux" {
-		return nil, hint.With(fmt.Errorf("gorun measures Linux machines, and this is %s: %w", runtime.GOOS, err),
-			"gorun topo and --dry-run read a captured Linux machine by --sysroot")
-	}
 	if err != nil {
 		return nil, err
 	}

@@ -325,9 +325,6 @@ func (c *Matrix) plan(m *machine, spec matrix.Spec) (p plan, err error) {
 	if err := c.failOn.Check(run); err != nil {
 		return p, err
 	}
-	if err := c.affordable(float64(max(1, c.samples))*(1+float64(max(0, c.warmup))), 0, p.resources); err != nil {
-		return p, err
-	}
 	board, err := matrix.NewBoard(run, c.x.Columns)
 	if err != nil {
 		return p, hint.Usage(err)
@@ -529,8 +526,6 @@ func (c *Matrix) add(p *plan, r row, same map[string]string) {
 	p.resources.Threads = max(p.resources.Threads, r.need.Threads)
 	p.resources.Processes = max(p.resources.Processes, r.need.Processes)
 	p.resources.ProcessBytes = max(p.resources.ProcessBytes, r.need.ProcessBytes)
-	p.resources.Least += max(leastSample, r.need.Least) // of a round
-	p.resources.LeastBy = r.need.LeastBy
 	p.resources.Bytes, p.resources.Less = max(p.resources.Bytes, r.need.Bytes), r.need.Less
 }
 

@@ -69,9 +69,6 @@ func (c *Command) Run(ctx context.Context, args []string) error {
 	}
 	c.settleSchedule(&r.Schedule)
 	c.budgeted = c.changed("budget")
-	if err := c.affordable(executions(r.Schedule, len(r.Cells), c.warmup), r.Schedule.Duration, r.Resources); err != nil {
-		return err
-	}
 	if c.dryRun {
 		return c.show(m, share.CPUs, r)
 	}

@@ -22,9 +22,8 @@ func TestRefusedThreadsAreCountedWithTheRuntimes(t *testing.T) {
 		"sys/fs/cgroup/pids.current": file("15\n"),
 	}
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(2))
-	unread, err := enoughThreads(root, experiment.Resources{Threads: 2})
-	require.Empty(t, unread)
-	require.EqualError(t, err,
-		"2 threads and 10 of the Go runtime at once are not possible: /sys/fs/cgroup/pids.max leaves room for 5")
-	assert.Contains(t, hint.Of(err), "echo 27 > /sys/fs/cgroup/pids.max")
+	warnings, err := enough(Env{Root: root}, experiment.Resources{Threads: 2, Less: "give fewer"})
+	require.Empty(t, warnings)
+	require.EqualError(t, err, "/sys/fs/cgroup/pids.max leaves room for 5 of the 12 threads that are needed")
+	assert.Regexp(t, "echo 27 > /sys/fs/cgroup/pids.max .*; or give fewer$", hint.Of(err))
 }

@@ -1,5 +1,3 @@
-//go:build linux
-
 // Package linuxtest starts programs without some of the privileges that the caller has, for tests.
 package linuxtest
 

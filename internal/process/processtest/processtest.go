@@ -3,7 +3,6 @@ package processtest
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"os/signal"
@@ -13,7 +12,6 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"gorun/csrc"
 	"gorun/internal/child"
 	"gorun/internal/cpuset"
 	"gorun/internal/linux"
@@ -39,14 +37,9 @@ func Self(name string) child.Self {
 	return child.Self{Path: "/proc/self/exe", Argv: []string{name}, Env: os.Environ(), Patience: tests.Hang}
 }
 
-// CPUs returns the CPUs of this process. It skips the test if there are no kernels.
+// CPUs returns the CPUs of this process.
 func CPUs(t *testing.T) cpuset.Set {
 	t.Helper()
-	_, err := csrc.Checks(csrc.ChecksArgs{CPU: -1, CPUs: 1})
-	if errors.Is(err, errors.ErrUnsupported) {
-		t.Skip("needs cgo")
-	}
-	require.NoError(t, err)
 	cpus, err := linux.GetAffinity(0)
 	require.NoError(t, err)
 	return cpus

@@ -1,5 +1,3 @@
-//go:build cgo
-
 package csrc
 
 // #include "watch.h"
@@ -36,9 +34,9 @@ func (w Watched) Idle() bool { return bool(w.c.idle) }
 func (w Watched) Free() { C.free(unsafe.Pointer(w.c)) }
 
 // Watch looks at threads every period, and returns the index of the first that has changed; -1 after StopWatch.
-func Watch(threads []Watched, period time.Duration, stop *Stop) (changed int, err error) {
+func Watch(threads []Watched, period time.Duration, stop *Stop) (changed int) {
 	list := (**C.struct_gorun_watched)(unsafe.Pointer(unsafe.SliceData(threads)))
-	return int(C.gorun_watch(list, C.size_t(len(threads)), C.int64_t(period), stop.pointer())), nil
+	return int(C.gorun_watch(list, C.size_t(len(threads)), C.int64_t(period), stop.pointer()))
 }
 
 // StopWatch immediately ends the Watch that was given the flag.
