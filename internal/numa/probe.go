@@ -31,7 +31,6 @@ type Request struct {
 	Settle      float64        `json:"settle_seconds"` // CPU time of accesses before those that count
 	Seed        uint64         `json:"seed"`           // of the order of accesses
 	Nice        *int           `json:"nice,omitempty"` // of the probe; none: as it is
-	Timeline    bool           `json:"timeline,omitempty"`
 }
 
 // Resolved returns the request with the CPUs of its row on a machine.

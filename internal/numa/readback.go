@@ -242,9 +242,6 @@ func (p *probe) figures() {
 		p.addDoubt("%d records of migrations were lost", migrations.Lost)
 	}
 	p.v.Migrations = migrations
-	if p.Timeline {
-		p.v.Timeline = timeline(p.m, moves, p.spans[0].begun)
-	}
 }
 
 // classified counts moves by the relation of the CPUs.

@@ -108,7 +108,7 @@ func TestFigures(t *testing.T) {
 	m := recorded(t, "qemu-numa2") // CPUs 0-3 and 4-7
 	made := func() *probe {
 		return &probe{
-			m: m, cpus: cpuset.Of(0, 1, 2, 3), by: perf.TraceSwitches, Request: Request{Timeline: true},
+			m: m, cpus: cpuset.Of(0, 1, 2, 3), by: perf.TraceSwitches,
 			spans: []span{
 				{begun: 100, ended: 200, seconds: 90e-9, seen: []perf.CPURead{{NS: 100, CPU: 0}, {NS: 150, CPU: 1}}},
 				{begun: 300, ended: 400, seconds: 70e-9, seen: []perf.CPURead{{NS: 300, CPU: 2}}},
@@ -123,7 +123,6 @@ func TestFigures(t *testing.T) {
 	assert.Equal(t, result.Migrations{
 		By: "switches", Total: 1, SameCore: 1, FromNode: map[string]uint64{}, ToNode: map[string]uint64{},
 	}, *p.v.Migrations)
-	assert.Equal(t, []result.NumaMove{{Seconds: 49e-9, From: 0, To: 1, Relation: "same-core"}}, p.v.Timeline)
 	assert.Empty(t, p.sample.Placement.Mismatches)
 	assert.Empty(t, p.sample.Doubts)
 

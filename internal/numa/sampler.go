@@ -86,7 +86,6 @@ func (p *prober) Sample(ctx context.Context, c Cell) (result.Sample, error) {
 	if err := p.burn(ctx, c); err != nil {
 		return result.Sample{}, err
 	}
-	c.Timeline = p.setting.Kept
 	before, err := p.begin()
 	if err != nil {
 		return result.Sample{}, err

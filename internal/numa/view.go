@@ -22,7 +22,7 @@ var shown = experiment.View{
 		"load", "buffer", "pages", "access", "accesses", "repetitions", "settle_seconds", "preferred_node_by",
 	},
 	Drawings: []experiment.Drawing{
-		{Anchor: "nodes", Draw: drawMaps}, {Anchor: "latency", Draw: drawLatency}, {Anchor: "moves", Draw: drawTimeline},
+		{Anchor: "nodes", Draw: drawMaps}, {Anchor: "latency", Draw: drawLatency},
 	},
 	Compared: view.Compared{
 		Figure: perAccess, Heading: "an access",

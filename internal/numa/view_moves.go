@@ -13,6 +13,21 @@ import (
 	"gorun/internal/units"
 )
 
+// moveKind is a kind of migration, by the relation of the CPUs.
+type moveKind struct {
+	title string
+	of    func(m *result.Migrations) uint64
+}
+
+// moveKinds come nearest first, and the sum of all last.
+var moveKinds = [...]moveKind{
+	{"same core", func(m *result.Migrations) uint64 { return m.SameCore }},
+	{"same LLC", func(m *result.Migrations) uint64 { return m.SameLLC }},
+	{"same node", func(m *result.Migrations) uint64 { return m.SameNode }},
+	{"cross node", func(m *result.Migrations) uint64 { return m.CrossNode }},
+	{"total", func(m *result.Migrations) uint64 { return m.Total }},
+}
+
 // moved returns the rows with known migrations.
 func moved(rows []measuredRow) []measuredRow {
 	return slices.DeleteFunc(slices.Clone(rows), func(row measuredRow) bool {
@@ -40,13 +55,12 @@ func lifeBlock(rows []measuredRow, opts term.Options) string {
 		return ""
 	}
 	columns, cells := []term.Column{term.Left("row")}, make([][]string, len(rows))
-	kinds := append(slices.Clone(moveKinds[:]), moveKind{title: "total", of: allMoves})
-	for _, kind := range kinds {
+	for _, kind := range moveKinds {
 		columns = append(columns, term.Right(kind.title))
 	}
 	for i := range rows {
 		cells[i] = []string{rows[i].name()}
-		for _, kind := range kinds {
+		for _, kind := range moveKinds {
 			cells[i] = append(cells[i], meanKnown(rows[i].mean(func(v *result.Numa) *float64 {
 				if v.LifeMigrations == nil {
 					return nil
@@ -82,7 +96,6 @@ func movesBlock(rows []measuredRow, opts term.Options) string {
 	for _, kind := range moveKinds {
 		columns = append(columns, term.Right(kind.title))
 	}
-	columns = append(columns, term.Right("total"))
 	seen := map[string]int{}
 	lost, losing := uint64(0), 0
 	for i := range rows {
@@ -91,7 +104,6 @@ func movesBlock(rows []measuredRow, opts term.Options) string {
 		for _, kind := range moveKinds {
 			cells[i] = append(cells[i], meanKnown(row.meanMoves(kind.of)))
 		}
-		cells[i] = append(cells[i], meanKnown(row.meanMoves(allMoves)))
 		for _, v := range row.samples {
 			if m := v.Migrations; m != nil {
 				seen[m.By]++

@@ -51,7 +51,6 @@ type Numa struct {
 
 	Migrations     *Migrations `json:"migrations,omitempty"`      // during the repetitions
 	LifeMigrations *Migrations `json:"life_migrations,omitempty"` // from the start of the thread to its end
-	Timeline       []NumaMove  `json:"timeline,omitempty"`
 	Load           *NumaLoad   `json:"load,omitempty"`
 }
 
@@ -80,14 +79,6 @@ type NumaPhase struct {
 
 // BufferFaults is the key of the buffer in NumaPhase.Faults.
 const BufferFaults = "buffer"
-
-// NumaMove is one of the probe's moves between CPUs during the timed loop.
-type NumaMove struct {
-	Seconds  float64 `json:"seconds"` // since the timed loop began
-	From     int     `json:"from"`
-	To       int     `json:"to"`
-	Relation string  `json:"relation"`
-}
 
 // Load holds the figures of one sample of `gorun numa --load-only`.
 type Load struct {
