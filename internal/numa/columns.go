@@ -136,6 +136,23 @@ func phaseColumns(prefix, when string, of func(*result.Numa) *result.NumaPhase) 
 	return list
 }
 
+// memShare returns the part of the time that the probe was on its memory's node; nil: unknown. If the memory is on
+// several nodes, each is weighted by its part of the pages at the end.
+func memShare(v *result.Numa) *float64 {
+	if v.NodeShare == nil {
+		return nil
+	}
+	sum, pages := 0.0, 0
+	for node, n := range v.NodePages {
+		sum, pages = sum+float64(n)*v.NodeShare[node], pages+n
+	}
+	if pages == 0 {
+		return nil
+	}
+	sum /= float64(pages)
+	return &sum
+}
+
 // set returns a time that a row sets; nil if it sets none.
 func set(seconds float64) *float64 {
 	if seconds == 0 {

@@ -503,8 +503,9 @@ type spec struct {
 	Budget        float64 `json:"budget_seconds"`
 }
 
-// explain adds findings beyond the verdicts. A matrix, whose rows all have the same number, gets only the warning.
-func explain(run *result.Run, cells []Cell) {
+// explain adds the warnings of the samples: why migrations are not counted in the best way, and what is not known of NUMA
+// balancing.
+func explain(run *result.Run, _ []Cell) {
 	for _, of := range []func(*result.Numa) *result.Warning{
 		func(v *result.Numa) *result.Warning {
 			if v.Migrations == nil || isCurve(measuredRows(run)) { // which shows no moves
@@ -523,18 +524,6 @@ func explain(run *result.Run, cells []Cell) {
 				run.Warnings = append(run.Warnings, *of(v))
 			}
 			break
-		}
-	}
-	if len(run.NumaRows) == 0 {
-		return
-	}
-	run.Findings = append(run.Findings, acrossRows(measuredRows(run))...)
-	for i, c := range cells {
-		own := slices.DeleteFunc(result.Good(run.Samples), func(s result.Sample) bool {
-			return s.Slot != nil && (s.Cell != i || s.Control)
-		})
-		if finding, ok := CostFinding(name(c.Row), own); ok {
-			run.Findings = append(run.Findings, finding)
 		}
 	}
 }

@@ -220,33 +220,15 @@ func TestValidate(t *testing.T) {
 	}
 }
 
-// Each row has a finding from its own samples, in any order; the control and samples of other runs have none.
+// What the samples could not measure is a warning, once.
 func TestExplain(t *testing.T) {
 	worse := result.Warning{Code: "trace", Message: "no better way"}
-	run := &result.Run{NumaRows: []result.NumaRow{{Row: 3}, {Row: 5}}}
-	for i := range 42 {
-		v := result.Numa{Migrations: &result.Migrations{CrossNode: uint64(100 * i), Worse: &worse}}
-		slot := result.Slot{Cell: i % 2}
-		run.Samples = append(run.Samples, result.Sample{Seconds: 100 + float64(i)*float64(i%2), Values: result.FiguresOf(&v), Slot: &slot})
+	run := &result.Run{}
+	for range 2 {
+		v := result.Numa{Migrations: &result.Migrations{Worse: &worse}}
+		run.Samples = append(run.Samples, result.Sample{Values: result.FiguresOf(&v)})
 	}
-	cells := []Cell{{Request: Request{Row: run.NumaRows[0]}}, {Request: Request{Row: run.NumaRows[1]}}}
-	explain(run, cells)
+	explain(run, nil)
+	explain(run, nil)
 	assert.Equal(t, []result.Warning{worse}, run.Warnings)
-	require.Len(t, run.Findings, 2)
-	assert.Contains(t, run.Findings[0].Message, "[03]: a sample moved to another node")
-	assert.Contains(t, run.Findings[0].Message, "the cost is within the noise")
-	assert.Contains(t, run.Findings[1].Message, "[05]: a sample moved to another node")
-	assert.Contains(t, run.Findings[1].Message, "which cost")
-
-	run.Findings = nil
-	for i := range run.Samples {
-		run.Samples[i].Quality.Verdict = result.Invalid
-	}
-	explain(run, cells)
-	assert.Empty(t, run.Findings, "samples with another placement give no finding")
-
-	run.NumaRows, run.Findings = nil, nil // of a matrix
-	explain(run, cells)
-	assert.Empty(t, run.Findings)
-	assert.Len(t, run.Warnings, 1, "the warning is not repeated")
 }

@@ -193,3 +193,12 @@ func TestFiguresWithoutProbe(t *testing.T) {
 	require.GreaterOrEqual(t, at, 0)
 	assert.Equal(t, []string{"0", ""}, []string{rows[1][at], rows[2][at]})
 }
+
+func TestMemShare(t *testing.T) {
+	share := map[string]float64{"0": 0.25, "1": 0.75}
+	assert.Nil(t, memShare(&result.Numa{NodePages: map[string]int{"0": 1}}))
+	assert.Nil(t, memShare(&result.Numa{NodeShare: share}))
+	assert.InDelta(t, 0.25, *memShare(&result.Numa{NodeShare: share, NodePages: map[string]int{"0": 8}}), 1e-9)
+	assert.InDelta(t, 0.625, *memShare(&result.Numa{NodeShare: share, NodePages: map[string]int{"0": 4, "1": 12}}), 1e-9)
+	assert.InDelta(t, 0, *memShare(&result.Numa{NodeShare: share, NodePages: map[string]int{"2": 8}}), 1e-9)
+}
