@@ -191,7 +191,6 @@ func byDistance(m *topology.Machine, from int, nodes []int) []int {
 const (
 	ByPrctl     = "prctl"
 	ByMempolicy = "mempolicy"
-	ByAffinity  = "affinity"
 )
 
 // PreferredWay is a way to make a node preferred.
@@ -204,7 +203,6 @@ func (w PreferredWay) Entry() (name, usage string) { return w.Name, w.Usage }
 var PreferredWays = [...]PreferredWay{
 	{ByPrctl, "set it in the scheduler (prctl 101, a patch that was never merged)"},
 	{ByMempolicy, "allocate floating memory there while there is some (MPOL_PREFERRED_MANY, home node)"},
-	{ByAffinity, "keep a floating probe on the node's CPUs unless all are busy (soft affinity from user space)"},
 }
 
 // ParsePreferredBy parses a name of PreferredWays.

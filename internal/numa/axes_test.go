@@ -116,7 +116,7 @@ func TestParseWords(t *testing.T) {
 	}
 	_, err := ParsePreferredBy("magic")
 	assert.EqualError(t, err, `"magic" is not a way to prefer a node`)
-	_, err = ParsePreferredBy("prctl,affinity")
+	_, err = ParsePreferredBy("prctl,mempolicy")
 	assert.EqualError(t, err, "give a single way to prefer a node")
 }
 
@@ -161,7 +161,7 @@ func FuzzParse(f *testing.F) {
 		if nodes, err := ParseCPU(text, m, m.Allowed()); err == nil {
 			require.Contains(t, [][]int{{0}, {1}, {0, 1}, {Float}, {0, Float}, {1, Float}, {0, 1, Float}}, nodes)
 		}
-		if nodes, err := ParsePreferred(text, ByAffinity, m, m.Allowed()); err == nil {
+		if nodes, err := ParsePreferred(text, ByPrctl, m, m.Allowed()); err == nil {
 			require.Contains(t, [][]int{{0}, {1}, {0, 1}, {None}, {None, 0}, {None, 1}, {None, 0, 1}}, nodes)
 		}
 		if values, err := ParseBalancing(text); err == nil {

@@ -25,7 +25,6 @@ type Request struct {
 	Row         result.NumaRow `json:"row"`
 	CPUs        string         `json:"cpus"`           // of the run, a kernel list
 	On          cpuset.Set     `json:"on"`             // those of the row's node, or all if the probe floats
-	Near        cpuset.Set     `json:"near"`           // the part of On on the preferred node
 	Accesses    uint64         `json:"accesses"`       // of each repetition
 	Repetitions int            `json:"repetitions"`    // at least 1
 	Settle      float64        `json:"settle_seconds"` // CPU time of accesses before those that count
@@ -38,9 +37,7 @@ func (r Request) Resolved(m *topology.Machine, run cpuset.Set) Request {
 	r.CPUs, r.On = run.String(), cpuset.Set{}
 	if r.Row.CPU != Float {
 		r.On = nodeCPUs(m, r.Row.CPU, run)
-		run = r.On
 	}
-	r.Near = nodeCPUs(m, r.Row.PreferredNode, run)
 	return r
 }
 
@@ -82,7 +79,6 @@ type probe struct {
 	moves      []perf.Move      // of the trace, since the thread started
 	lost       uint64           // records of it
 	lostBefore uint64           // the first repetition
-	soft       *softAffinity    // nil: not asked for
 
 	faults    *perf.Faults      // nil: they cannot be traced
 	faulted   map[uint64]uint64 // faults of this phase by page
@@ -139,23 +135,13 @@ func (p *probe) measure(ctx context.Context) (err error) {
 			return err
 		}
 	}
-	given := placement.Thread{TID: linux.Gettid(), Setting: placement.Setting{CPUs: p.cpus, Nice: p.Nice}}
-	if p.soft != nil {
-		given.CPUs, given.Or = p.Near, p.cpus
-	}
-	monitor := placement.Watch(given)
+	monitor := placement.Watch(placement.Thread{TID: linux.Gettid(), Setting: placement.Setting{CPUs: p.cpus, Nice: p.Nice}})
 	if !p.sample.Partial {
 		err = p.loop(ctx)
 	}
 	p.sample.Placement.Add(monitor.End())
 	if err != nil {
 		return err
-	}
-	if p.soft != nil {
-		if err := p.soft.end(); err != nil {
-			p.addDoubt("soft affinity failed: %v", err)
-		}
-		p.soft = nil
 	}
 	if !p.sample.Partial {
 		p.readBack()
@@ -288,7 +274,7 @@ func (p *probe) touchPolicy(from int) (linux.Mempolicy, cpuset.Set) {
 }
 
 // prefer sets the row's preferred node, if any.
-func (p *probe) prefer() (err error) {
+func (p *probe) prefer() error {
 	node := p.Row.PreferredNode
 	if node == None {
 		return nil
@@ -301,12 +287,6 @@ func (p *probe) prefer() (err error) {
 			return err
 		}
 		return p.area.SetHomeNode(node)
-	case ByAffinity:
-		if p.Near.Empty() {
-			return fmt.Errorf("node %d has %s", node, withoutCPUs(p.cpus))
-		}
-		p.soft, err = startSoftAffinity(p.root, linux.Gettid(), p.Near, p.cpus)
-		return err
 	}
 	return fmt.Errorf("there is no way %q to prefer a node", p.Row.PreferredBy)
 }
@@ -536,9 +516,6 @@ func indexNs(args csrc.ProbeArgs) (float64, error) {
 // main thread, which /proc/self shows.
 func (p *probe) close() error {
 	var errs []error
-	if p.soft != nil {
-		errs = append(errs, p.soft.end())
-	}
 	if p.trace != nil {
 		errs = append(errs, p.trace.Close())
 	}

@@ -202,10 +202,10 @@ func TestRequestAsJSON(t *testing.T) {
 	nice := 5
 	r := Request{
 		Row: result.NumaRow{
-			Row: 3, PreferredNode: 1, PreferredBy: ByAffinity, Mem: -1, CPU: 1, BufferBytes: 4096, Pages: "4k",
+			Row: 3, PreferredNode: 1, PreferredBy: ByMempolicy, Mem: -1, CPU: 1, BufferBytes: 4096, Pages: "4k",
 		},
 		CPUs: "0-3", Accesses: 10, Repetitions: 2, Seed: 1 << 63, Nice: &nice,
-		On: cpuset.Of(2, 3), Near: cpuset.Of(3),
+		On: cpuset.Of(2, 3),
 	}
 	text, err := json.Marshal(r)
 	require.NoError(t, err)
@@ -284,18 +284,6 @@ func TestMeasureMemory(t *testing.T) {
 		require.NoError(t, err)
 		assert.True(t, s.Placement.Verified, "%v", s.Placement.Mismatches)
 		assert.Equal(t, want, decoded(t, s).NodePages, "there was room on the node")
-	}
-}
-
-func TestMeasureSoftAffinity(t *testing.T) {
-	m := thisMachine(t)
-	for node := range withCPUs(m, m.Allowed()).All() {
-		r := plain(m)
-		r.Row.PreferredNode, r.Row.PreferredBy = node, ByAffinity
-		s, v := takeSample(t, m, r)
-		assert.True(t, s.Placement.Verified, "%v", s.Placement.Mismatches)
-		assert.Contains(t, s.Placement.Requested, "preferred by affinity")
-		assert.Positive(t, v.NsPerAccess)
 	}
 }
 
@@ -455,7 +443,7 @@ func TestFirstTouchElsewhere(t *testing.T) {
 func TestMeasureBindBalancing(t *testing.T) {
 	m := thisMachine(t)
 	var s Support
-	s.Probe(m, ByAffinity)
+	s.Probe(m, ByPrctl)
 	if s.BindBalanced != nil || s.Bind != nil {
 		t.Skip("needs NUMA balancing of bound memory")
 	}
@@ -491,10 +479,6 @@ func TestMeasureRefuses(t *testing.T) {
 		{func(r *Request) { r.Row.BufferBytes = 4097 }, "not a multiple of 4096"},
 		{func(r *Request) { r.Row.Pages = "8k" }, "not a kind of pages"},
 		{func(r *Request) { r.Row.PreferredNode = 0 }, `no way "" to prefer a node`},
-		{
-			func(r *Request) { r.Row.PreferredNode, r.Row.PreferredBy = 999, ByAffinity },
-			"node 999 has none of the run's CPUs",
-		},
 	} {
 		r := plain(m)
 		c.change(&r)

@@ -266,7 +266,7 @@ func TestRowsProperty(t *testing.T) {
 			return rapid.SliceOfNDistinct(rapid.IntRange(-1, 8), 1, 5, rapid.ID).Draw(t, label)
 		}
 		a := Axes{
-			Mem: numbers("mem"), CPU: numbers("cpu"), PreferredNode: numbers("preferred"), PreferredBy: ByAffinity,
+			Mem: numbers("mem"), CPU: numbers("cpu"), PreferredNode: numbers("preferred"), PreferredBy: ByPrctl,
 			NUMABalancing: rapid.SliceOfNDistinct(rapid.IntRange(-1, 1), 1, 3, rapid.ID).Draw(t, "balancing"),
 			Buffers:       []uint64{4096, 8192}[:rapid.IntRange(1, 2).Draw(t, "buffers")],
 			Pages:         []string{"4k", "2m"}[:rapid.IntRange(1, 2).Draw(t, "pages")],
@@ -305,7 +305,7 @@ func TestRowsProperty(t *testing.T) {
 		seen := map[result.NumaRow]bool{}
 		for i, row := range full {
 			require.Equal(t, i, row.Row)
-			require.Equal(t, row.PreferredNode != None, row.PreferredBy == ByAffinity)
+			require.Equal(t, row.PreferredNode != None, row.PreferredBy == ByPrctl)
 			require.True(t, row.FirstTouch == "" || row.Mem == Float)
 			require.True(t, row.MemPolicy == "" || row.Mem != Float)
 			if row.PreferredNode == None || row.NUMABalancing == highest {

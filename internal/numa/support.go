@@ -273,10 +273,6 @@ func (s Support) lackPreferred(row result.NumaRow) string {
 		case s.Mempolicy != nil:
 			return words(s.Mempolicy)
 		}
-	case ByAffinity:
-		if row.CPU != Float {
-			return "the CPUs are bound, so soft affinity cannot prefer another node"
-		}
 	default:
 		return fmt.Sprintf("there is no way %q to prefer a node", row.PreferredBy)
 	}

@@ -76,13 +76,6 @@ func TestMark(t *testing.T) {
 			preferred(ByMempolicy, 1, Float),
 			"the memory is bound, so a memory policy cannot prefer another node",
 		},
-		{"by affinity", Support{Prctl: refused, Mempolicy: refused}, preferred(ByAffinity, 0, Float), ""},
-		{
-			"by affinity, bound",
-			Support{},
-			preferred(ByAffinity, Float, 1),
-			"the CPUs are bound, so soft affinity cannot prefer another node",
-		},
 		{"by magic", Support{}, preferred("magic", Float, Float), `there is no way "magic" to prefer a node`},
 
 		{"thp", Support{THP: refused}, pages("thp", Float), "refused"},
@@ -147,7 +140,6 @@ func TestMark(t *testing.T) {
 		{Support{Unread: refused}, preferred(ByPrctl, 0, 0), ""},
 		{Support{Prctl: refused}, preferred(ByPrctl, 0, 0), ""},
 		{Support{}, preferred(ByMempolicy, Float, 0), ""},
-		{Support{}, preferred(ByAffinity, 0, Float), ""},
 		{Support{}, plain, ""},
 	} {
 		rows := []result.NumaRow{c.row}

@@ -4,7 +4,7 @@ package result
 type NumaRow struct {
 	Row           int     `json:"row"`
 	PreferredNode int     `json:"preferred_node"`         // -1: none
-	PreferredBy   string  `json:"preferred_by,omitempty"` // how it is requested: "prctl", "mempolicy", "affinity"
+	PreferredBy   string  `json:"preferred_by,omitempty"` // how it is requested: "prctl" or "mempolicy"
 	NUMABalancing int     `json:"numa_balancing"`         // 0 or 1; -1: unchanged
 	Mem           int     `json:"mem"`                    // node that the memory is bound to; -1: it floats
 	CPU           int     `json:"cpu"`                    // node whose CPUs the probe is bound to; -1: it floats
