@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"runtime"
@@ -94,24 +95,10 @@ func TestMeasure(t *testing.T) {
 	if support.Kernels != nil {
 		t.Skip("needs the C kernels")
 	}
-	axes := Axes{
-		NUMABalancing: []int{support.Balancing}, PreferredBy: ByPrctl, Full: true,
-		Buffers: []uint64{4 << 10}, Pages: []string{"4k", "thp", "2m", "1g"}, Access: []string{"random"},
-		MemPolicy: []string{""}, FirstTouch: []string{""}, // the others have separate tests
-		ScanDelay: []float64{0}, MigrationCost: []float64{0},
-	}
-	var err error
-	axes.Mem, err = ParseMem("", m)
-	require.NoError(t, err)
-	axes.CPU, err = ParseCPU("", m, m.Allowed())
-	require.NoError(t, err)
-	axes.PreferredNode = []int{None, m.Nodes[0].Node}
-	few := func(nodes []int) []int { return slices.Delete(nodes, 1, max(1, len(nodes)-2)) } // the first, the last, float
-	axes.Mem, axes.CPU = few(axes.Mem), few(axes.CPU)
-	rows := Rows(axes)
-	axes.Buffers, axes.Access, axes.Pages = []uint64{4 << 20}, []string{"random", "sequential", "chase"}, []string{"4k"}
-	axes.Mem, axes.CPU, axes.PreferredNode = []int{m.Nodes[0].Node, Float}, []int{Float}, []int{None}
-	rows = append(rows, Rows(axes)...)
+	balancing := " --numa-balancing " + strconv.Itoa(support.Balancing)
+	rows := rowsOf(t, m, m.Allowed(), "--full --buffer 4KiB --pages 4k,thp,2m,1g"+balancing)
+	rows = append(rows, rowsOf(t, m, m.Allowed(), fmt.Sprintf(
+		"--mem %d,float --cpu float --preferred-node none --buffer 4MiB --access random,sequential,chase"+balancing, withMemory(m).First()))...)
 	require.True(t, support.Mark(rows))
 	lacking := map[string]int{}
 	for _, row := range rows {
@@ -290,7 +277,7 @@ func TestMeasureMemory(t *testing.T) {
 // Settling does not count, and a run that is stopped during it ends.
 func TestMeasureSettles(t *testing.T) {
 	m := thisMachine(t)
-	for _, access := range AccessNames() {
+	for _, access := range accessNames() {
 		r := plain(m)
 		r.Row.Access, r.Settle = access, 0.01
 		s, v := takeSample(t, m, r)

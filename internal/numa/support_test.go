@@ -215,8 +215,8 @@ func TestProbeThisMachine(t *testing.T) {
 	require.NoError(t, err)
 	s, odd := ReadSupport(os.DirFS("/"), m)
 	require.Empty(t, odd)
-	for _, way := range PreferredWays {
-		s.Probe(m, way.Name)
+	for _, way := range preferredWays {
+		s.Probe(m, way.name)
 	}
 	t.Logf("balancing %d (set: %v), prctl %v, mempolicy %v, thp %v, mems %s, reserved %v",
 		s.Balancing, s.SetBalancing, s.Prctl, s.Mempolicy, s.THP, s.Mems, s.Reserved)

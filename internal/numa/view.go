@@ -117,7 +117,7 @@ var rowAxes = [...]struct {
 		"Pages", func(text string) string { return text + " pages" },
 		func(row *result.NumaRow) string { return term.Snip(row.Pages, 16) },
 	},
-	{"Bind", nil, func(row *result.NumaRow) string { return term.Snip(cmp.Or(row.MemPolicy, MemPolicies[0]), 16) }},
+	{"Bind", nil, func(row *result.NumaRow) string { return term.Snip(cmp.Or(row.MemPolicy, memPolicies[0]), 16) }},
 	{"Touch", nil, func(row *result.NumaRow) string { return term.Snip(cmp.Or(row.FirstTouch, TouchNear), 16) }},
 	{
 		"Scan", func(text string) string { return "scan delay " + text },
