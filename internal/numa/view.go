@@ -257,7 +257,7 @@ func blocks(run *result.Run, options view.Spec, opts term.Options) []string {
 	}
 	return append(blocks, latencyBlock(some, run.Caches, opts), movesBlock(some, opts), nodeMovesBlock(some, opts),
 		publishedMovesBlock(run, opts),
-		lifeBlock(some, opts), balancingBlock(some, opts), pagesBlock(some, opts), loadBlock(some, opts),
+		migrations(ofLife).block("Migrations in the probe's whole life, mean", some, opts), balancingBlock(some, opts), pagesBlock(some, opts), loadBlock(some, opts),
 		rowNotes(some, opts), view.DoubtsBlock(run, opts))
 }
 
@@ -359,8 +359,7 @@ func loadBlock(rows []measuredRow, opts term.Options) string {
 		term.Paragraph("  ", note, opts.Columns()-2)
 }
 
-// rowNotes returns notes on the part of an access that is not due to memory, and on rows that did not get what they
-// requested.
+// rowNotes returns notes on the part of an access that is not due to memory, and on rows that NUMA balancing looked at.
 func rowNotes(rows []measuredRow, opts term.Options) string {
 	block := ""
 	if note := indexNote(rows); note != "" {
@@ -368,8 +367,6 @@ func rowNotes(rows []measuredRow, opts term.Options) string {
 	}
 	var notes footnotes
 	for i := range rows {
-		notes.add(rows[i].Row, pagesNote(&rows[i]))
-		notes.add(rows[i].Row, nodesNote(&rows[i]))
 		notes.add(rows[i].Row, scansNote(&rows[i]))
 	}
 	return block + notes.text(opts)
@@ -394,55 +391,6 @@ func indexNote(rows []measuredRow) string {
 	}
 	return "Of an access, making its random index takes " + strconv.FormatFloat(result.Distribute(ns).Median, 'f', 2, 64) +
 		" ns, measured without memory: " + part + " of its time."
-}
-
-// pageSizes report whether a page size in bytes is of a kind. Base pages are 4 to 64 KiB, by architecture.
-var pageSizes = map[string]func(bytes uint64) bool{
-	"4k":  func(bytes uint64) bool { return bytes <= 64<<10 },
-	"thp": func(bytes uint64) bool { return bytes > 64<<10 },
-	"2m":  func(bytes uint64) bool { return bytes == 2<<20 },
-	"1g":  func(bytes uint64) bool { return bytes == 1<<30 },
-}
-
-// pagesNote returns the part of the buffer on pages of another kind than requested; "" if there is none.
-func pagesNote(row *measuredRow) string {
-	is, known := pageSizes[row.Pages]
-	if !known {
-		return ""
-	}
-	var all, other float64
-	for _, v := range row.samples {
-		for name, bytes := range v.PageBytes {
-			all += float64(bytes)
-			if each, err := strconv.ParseUint(name, 10, 64); err == nil && !is(each) {
-				other += float64(bytes)
-			}
-		}
-	}
-	if other == 0 {
-		return ""
-	}
-	return units.Percent(other/all) + " of the buffer is not in " + row.Pages + " pages"
-}
-
-// nodesNote returns the part of the buffer on another node than it was bound to; "" if there is none.
-func nodesNote(row *measuredRow) string {
-	if row.Mem < 0 {
-		return ""
-	}
-	all, other := 0.0, 0.0
-	for _, v := range row.samples {
-		for node, pages := range v.NodePages {
-			all += float64(pages)
-			if node != strconv.Itoa(row.Mem) {
-				other += float64(pages)
-			}
-		}
-	}
-	if other == 0 {
-		return ""
-	}
-	return fmt.Sprintf("%s of the buffer's pages are not on node %d", units.Percent(other/all), row.Mem)
 }
 
 // planBlock lists the rows, with the reasons why some cannot be measured.

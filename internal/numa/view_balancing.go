@@ -19,25 +19,6 @@ var phases = [...]func(*result.Numa) *result.NumaPhase{
 	func(v *result.Numa) *result.NumaPhase { return v.Settled },
 }
 
-// meanOf returns the mean of a figure of a phase; NaN where no sample has it.
-func (p *measuredRow) meanOf(phase int, figure func(*result.NumaPhase) *float64) float64 {
-	return p.mean(func(v *result.Numa) *float64 {
-		if phases[phase](v) == nil {
-			return nil
-		}
-		return figure(phases[phase](v))
-	})
-}
-
-// balanced returns the rows for which NUMA balancing was on.
-func balanced(rows []measuredRow) []measuredRow {
-	return slices.DeleteFunc(slices.Clone(rows), func(row measuredRow) bool {
-		return !slices.ContainsFunc(row.samples, func(v result.Numa) bool {
-			return v.BalancingRead != nil && *v.BalancingRead > 0 && v.Settled != nil
-		})
-	})
-}
-
 // balancingFigures are the columns of NUMA balancing's work.
 var balancingFigures = [...]struct {
 	title string
@@ -76,29 +57,32 @@ func number[N int | uint64](n *N) *float64 {
 
 // balancingBlock shows NUMA balancing's work in each row for which it was on, while the probe settled and after that.
 func balancingBlock(rows []measuredRow, opts term.Options) string {
-	if rows = balanced(rows); len(rows) == 0 {
-		return ""
-	}
-	columns, cells := []term.Column{term.Left("row")}, make([][]string, len(rows))
+	rows = having(rows, func(v *result.Numa) bool { return v.BalancingRead != nil && *v.BalancingRead > 0 && v.Settled != nil })
+	var figures []shownFigure
 	for _, figure := range balancingFigures {
-		columns = append(columns, term.Right(figure.title))
-	}
-	for i := range rows {
-		cells[i] = []string{rows[i].name()}
-		for _, figure := range balancingFigures {
+		figures = append(figures, shownFigure{figure.title, func(p *measuredRow) string {
 			var both []string
-			for phase := range phases {
+			for _, phase := range phases {
+				x := p.mean(func(v *result.Numa) *float64 {
+					if phase(v) == nil {
+						return nil
+					}
+					return figure.of(phase(v))
+				})
 				text := units.None
-				if x := rows[i].meanOf(phase, figure.of); !math.IsNaN(x) {
+				if !math.IsNaN(x) {
 					text = figure.show(x)
 				}
 				both = append(both, text)
 			}
-			cells[i] = append(cells[i], strings.Join(both, " / "))
-		}
+			return strings.Join(both, " / ")
+		}})
 	}
-	return term.Title("NUMA balancing, mean of a sample: while it settles / after that", opts) +
-		term.FoldedGrid(columns, cells, opts) +
+	table := rowTable("NUMA balancing, mean of a sample: while it settles / after that", rows, figures, opts)
+	if table == "" {
+		return ""
+	}
+	return table +
 		term.Paragraph("  ", "Passes and migrated in all count from the start of the probe. "+othersNote(rows), opts.Columns()-2)
 }
 
@@ -159,10 +143,7 @@ func scansNote(row *measuredRow) string {
 // pagesBlock shows the nodes of the pages of floating buffers: after the first touch, after settling, and at the end.
 // On one node it is empty.
 func pagesBlock(rows []measuredRow, opts term.Options) string {
-	rows = slices.DeleteFunc(slices.Clone(rows), func(row measuredRow) bool {
-		touched := func(v result.Numa) bool { return v.TouchedPages != nil }
-		return row.Mem != Float || !slices.ContainsFunc(row.samples, touched)
-	})
+	rows = having(rows, func(v *result.Numa) bool { return v.Mem == Float && v.TouchedPages != nil })
 	moments := [...]func(*result.Numa) map[string]int{
 		func(v *result.Numa) map[string]int { return v.TouchedPages },
 		func(v *result.Numa) map[string]int {
@@ -177,35 +158,27 @@ func pagesBlock(rows []measuredRow, opts term.Options) string {
 	for _, row := range rows {
 		for i := range row.samples {
 			for _, of := range moments {
-				for node := range of(&row.samples[i]) {
-					nodes[node] = struct{}{}
-				}
+				addKeys(nodes, of(&row.samples[i]))
 			}
 		}
 	}
 	if len(nodes) < 2 {
 		return ""
 	}
-	columns, cells := []term.Column{term.Left("row")}, make([][]string, len(rows))
-	for i := range rows {
-		cells[i] = []string{rows[i].name()}
-	}
+	var figures []shownFigure
 	for _, node := range sortedNodes(nodes) {
-		columns = append(columns, term.Right("node "+term.Snip(node, 8)))
-		for i := range rows {
+		figures = append(figures, shownFigure{"node " + term.Snip(node, 8), func(p *measuredRow) string {
 			shares := make([]string, len(moments))
 			for n, of := range moments {
 				shares[n] = units.None
-				share := rows[i].mean(func(v *result.Numa) *float64 { return part(of(v), node) })
-				if !math.IsNaN(share) {
+				if share := p.mean(func(v *result.Numa) *float64 { return part(of(v), node) }); !math.IsNaN(share) {
 					shares[n] = units.Percent(share)
 				}
 			}
-			cells[i] = append(cells[i], strings.Join(shares, " / "))
-		}
+			return strings.Join(shares, " / ")
+		}})
 	}
-	return term.Title("Where the buffer's pages lie: after the first touch / settled / at the end", opts) +
-		term.FoldedGrid(columns, cells, opts)
+	return rowTable("Where the buffer's pages lie: after the first touch / settled / at the end", rows, figures, opts)
 }
 
 // part returns a node's part of the pages; nil if unknown.

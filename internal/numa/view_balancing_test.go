@@ -80,7 +80,8 @@ func TestPagesBlock(t *testing.T) {
 
 func TestLifeBlock(t *testing.T) {
 	row := scanned(result.NumaRow{Row: 1}, result.NumaPhase{}, result.NumaPhase{})
-	assert.Empty(t, lifeBlock([]measuredRow{row}, term.Options{}))
+	block := migrations(ofLife).block
+	assert.Empty(t, block("", []measuredRow{row}, term.Options{}))
 	row.samples[0].LifeMigrations = &result.Migrations{Total: 6, SameCore: 1, SameLLC: 2, CrossNode: 3}
-	assert.Regexp(t, `\[01\] +1 +2 +0 +3 +6`, lifeBlock([]measuredRow{row}, term.Options{Width: 100}))
+	assert.Regexp(t, `\[01\] +1 +2 +0 +3 +6`, block("", []measuredRow{row}, term.Options{Width: 100}))
 }
