@@ -235,8 +235,11 @@ func withCPUs(m *topology.Machine, cpus cpuset.Set) (nodes cpuset.Set) {
 
 func withoutCPUs(cpus cpuset.Set) string { return fmt.Sprintf("none of the run's CPUs %s", cpus) }
 
-// nodeCPUs returns the run's CPUs of a node.
+// nodeCPUs returns the run's CPUs of a node, or all if it is Float.
 func nodeCPUs(m *topology.Machine, node int, cpus cpuset.Set) cpuset.Set {
+	if node == Float {
+		return cpus
+	}
 	return m.Where(func(c topology.CPU) bool { return c.Online && c.Node == node }).Intersect(cpus)
 }
 

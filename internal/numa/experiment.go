@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"gorun/internal/catalog"
+	"gorun/internal/cpuset"
 	"gorun/internal/experiment"
 	"gorun/internal/hint"
 	"gorun/internal/linux"
@@ -65,9 +66,10 @@ var Experiment = experiment.Define(experiment.Definition[Cell]{
 // Cell holds the settings of one cell.
 type Cell struct {
 	Request
-	Load         float64 `json:"load"`          // on each CPU, in percent
-	SetBalancing bool    `json:"set_balancing"` // NUMA balancing, a setting of the whole machine, may be changed
-	LoadOnly     bool    `json:"load_only"`     // without a probe
+	CPUs         cpuset.Set `json:"cpus"`          // of the run
+	Load         float64    `json:"load"`          // on each of them, in percent
+	SetBalancing bool       `json:"set_balancing"` // NUMA balancing, a setting of the whole machine, may be changed
+	LoadOnly     bool       `json:"load_only"`     // without a probe
 }
 
 // flags are the flags of `gorun numa`.
@@ -241,10 +243,10 @@ func (f *flags) Resolve(m experiment.Machine) (r experiment.Resolution[Cell], er
 	r.Resources = f.resources(m, rows)
 	c := Cell{
 		Request: Request{
-			CPUs: m.CPUs.String(), Accesses: f.accesses, Repetitions: f.repetitions, Settle: f.settle.Seconds(), Seed: m.Seed,
+			Accesses: f.accesses, Repetitions: f.repetitions, Settle: f.settle.Seconds(), Seed: m.Seed,
 			Nice: f.nice.Nice,
 		},
-		Load: f.load, SetBalancing: f.setsBalancing(), LoadOnly: f.loadOnly,
+		CPUs: m.CPUs, Load: f.load, SetBalancing: f.setsBalancing(), LoadOnly: f.loadOnly,
 	}
 	r.Resources.Least = float64(f.repetitions) * float64(f.accesses) / mostAccesses
 	r.Resources.LeastBy = []string{"--settle", "--repetitions", "--accesses"}
@@ -259,7 +261,7 @@ func (f *flags) Resolve(m experiment.Machine) (r experiment.Resolution[Cell], er
 	list, measurable, settling, long := experiment.DescribeCPUs(m.Machine, m.CPUs.List()), 0, 0.0, false
 	for i, row := range rows {
 		c.Row, c.Settle = row, f.settles(row, m.Root, support)
-		c.Request = c.Resolved(m.Machine, m.CPUs)
+		c.On = nodeCPUs(m.Machine, row.CPU, m.CPUs)
 		r.Cells = append(r.Cells, f.cell(c, given[i], list))
 		if row.Unsupported == "" {
 			measurable++

@@ -7,11 +7,9 @@ import (
 	"io/fs"
 	"os"
 	"runtime"
-	"slices"
 	"strings"
 
 	"gorun/csrc"
-	"gorun/internal/bytesize"
 	"gorun/internal/cpuset"
 	"gorun/internal/linux"
 	"gorun/internal/perf"
@@ -23,22 +21,12 @@ import (
 // Request is the request for one sample of a row, sent to a new process.
 type Request struct {
 	Row         result.NumaRow `json:"row"`
-	CPUs        string         `json:"cpus"`           // of the run, a kernel list
-	On          cpuset.Set     `json:"on"`             // those of the row's node, or all if the probe floats
+	On          cpuset.Set     `json:"on"`             // CPUs of the run on the row's node, or all if the probe floats
 	Accesses    uint64         `json:"accesses"`       // of each repetition
 	Repetitions int            `json:"repetitions"`    // at least 1
 	Settle      float64        `json:"settle_seconds"` // CPU time of accesses before those that count
 	Seed        uint64         `json:"seed"`           // of the order of accesses
 	Nice        *int           `json:"nice,omitempty"` // of the probe; none: as it is
-}
-
-// Resolved returns the request with the CPUs of its row on a machine.
-func (r Request) Resolved(m *topology.Machine, run cpuset.Set) Request {
-	r.CPUs, r.On = run.String(), cpuset.Set{}
-	if r.Row.CPU != Float {
-		r.On = nodeCPUs(m, r.Row.CPU, run)
-	}
-	return r
 }
 
 // Measure takes a sample on a new thread, which ends with it. When ctx ends it returns within some milliseconds, with
@@ -64,8 +52,6 @@ type probe struct {
 	Request
 	root   fs.FS
 	m      *topology.Machine
-	cpus   cpuset.Set          // that the thread may run on
-	undo   []placement.Setting // of what the thread was given, the last one first
 	pages  linux.PageKind
 	sample result.Sample
 	v      result.Numa
@@ -88,28 +74,9 @@ type probe struct {
 
 func newProbe(root fs.FS, m *topology.Machine, r Request) (*probe, error) {
 	p := &probe{Request: r, root: root, m: m, v: result.Numa{NumaRow: r.Row}, faulted: map[uint64]uint64{}}
-	run, err := cpuset.Parse(r.CPUs)
-	if err != nil {
-		return nil, err
-	}
-	if p.pages, err = linux.ParsePageKind(r.Row.Pages); err != nil {
-		return nil, err
-	}
-	p.cpus = run
-	if r.Row.CPU != Float {
-		p.cpus = r.On
-	}
-	switch {
-	case run.Empty():
-		return nil, errors.New("the run has no CPU")
-	case p.cpus.Empty():
-		return nil, fmt.Errorf("node %d has %s", r.Row.CPU, withoutCPUs(run))
-	case r.Accesses == 0 || r.Repetitions < 1:
-		return nil, errors.New("a sample has at least one repetition of one access")
-	case r.Row.BufferBytes == 0 || r.Row.BufferBytes%bytesize.Page != 0:
-		return nil, fmt.Errorf("a buffer of %d bytes is not a multiple of %d", r.Row.BufferBytes, bytesize.Page)
-	}
-	return p, nil
+	var err error
+	p.pages, err = linux.ParsePageKind(r.Row.Pages)
+	return p, err
 }
 
 // measure takes the sample on the calling thread.
@@ -135,7 +102,7 @@ func (p *probe) measure(ctx context.Context) (err error) {
 			return err
 		}
 	}
-	monitor := placement.Watch(placement.Thread{TID: linux.Gettid(), Setting: placement.Setting{CPUs: p.cpus, Nice: p.Nice}})
+	monitor := placement.Watch(placement.Thread{TID: linux.Gettid(), Setting: placement.Setting{CPUs: p.On, Nice: p.Nice}})
 	if !p.sample.Partial {
 		err = p.loop(ctx)
 	}
@@ -168,7 +135,7 @@ func (p *probe) steps() []func() error {
 // requested describes the row's placement.
 func (p *probe) requested() string {
 	row := p.Row
-	parts := []string{"memory floats", fmt.Sprintf("CPUs %s of the run", p.cpus)}
+	parts := []string{"memory floats", fmt.Sprintf("CPUs %s of the run", p.On)}
 	if row.Mem != Float {
 		parts[0] = fmt.Sprintf("memory of node %d", row.Mem)
 		if row.MemPolicy != "" {
@@ -178,7 +145,7 @@ func (p *probe) requested() string {
 		parts[0] = fmt.Sprintf("memory floats, touched first %s", row.FirstTouch)
 	}
 	if row.CPU != Float {
-		parts[1] = fmt.Sprintf("CPUs %s of node %d", p.cpus, row.CPU)
+		parts[1] = fmt.Sprintf("CPUs %s of node %d", p.On, row.CPU)
 	}
 	if row.PreferredNode != None {
 		parts = append(parts, fmt.Sprintf("node %d preferred by %s", row.PreferredNode, row.PreferredBy))
@@ -199,22 +166,10 @@ func (p *probe) requested() string {
 
 // place sets the thread's CPUs and its nice value.
 func (p *probe) place() error {
-	setting := placement.Setting{CPUs: p.cpus, Nice: p.Nice}
-	if err := p.apply(setting); err != nil {
+	setting := placement.Setting{CPUs: p.On, Nice: p.Nice}
+	if _, err := setting.Apply(0); err != nil { // the thread ends with its setting
 		return err
 	}
-	return p.compare(setting)
-}
-
-// apply applies a setting to the thread, until close.
-func (p *probe) apply(setting placement.Setting) error {
-	undo, err := setting.Apply(0)
-	p.undo = append([]placement.Setting{undo}, p.undo...)
-	return err
-}
-
-// compare reads a setting back.
-func (p *probe) compare(setting placement.Setting) error {
 	mismatches, err := setting.ReadBack(0)
 	p.sample.Placement.Checked += setting.Asked()
 	for _, m := range mismatches {
@@ -281,7 +236,8 @@ func (p *probe) prefer() error {
 	}
 	switch p.Row.PreferredBy {
 	case ByPrctl:
-		return p.apply(placement.Setting{PreferredNode: &node})
+		_, err := (&placement.Setting{PreferredNode: &node}).Apply(0)
+		return err
 	case ByMempolicy:
 		if err := p.area.SetPolicy(linux.MempolicyPreferredMany, cpuset.Of(node)); err != nil {
 			return err
@@ -304,10 +260,6 @@ func (p *probe) loop(ctx context.Context) (err error) {
 	}
 	p.checkBalancing()
 	p.checkKnobs()
-	before, err := linux.ProcessUsage()
-	if err != nil {
-		return err
-	}
 	ended := p.begin()
 	p.lostBefore = p.lost
 	for made := 0; made < p.Repetitions && ctx.Err() == nil; made++ {
@@ -317,11 +269,7 @@ func (p *probe) loop(ctx context.Context) (err error) {
 	}
 	p.sample.Partial = ctx.Err() != nil
 	p.v.Settled = ended(p.sample.Seconds, p.v.Accesses)
-	p.v.Settled.Migrations = nil // the sample has those of the repetitions, without those between them
-	after, err := linux.ProcessUsage()
-	used := after.Sub(before)
-	p.sample.UserSeconds, p.sample.SystemSeconds = used.UserSeconds, used.SystemSeconds
-	return err
+	return nil
 }
 
 // startTraces starts to trace the thread's moves and its page faults.
@@ -380,7 +328,7 @@ func (p *probe) settle() error {
 // begin starts a phase of the probe. The returned function ends the phase: seconds is the time of its accesses.
 func (p *probe) begin() (ended func(seconds float64, accesses uint64) *result.NumaPhase) {
 	p.faulted, p.unknown = map[uint64]uint64{}, 0
-	begun, cpu, moves, lost := int64(linux.Monotonic()), linux.ThreadCPUTime(), len(p.moves), p.lost
+	cpu := linux.ThreadCPUTime()
 	return func(seconds float64, accesses uint64) *result.NumaPhase {
 		phase := &result.NumaPhase{
 			Seconds: seconds, CPUSeconds: float64(linux.ThreadCPUTime()-cpu) / 1e9, Accesses: accesses,
@@ -401,12 +349,6 @@ func (p *probe) begin() (ended func(seconds float64, accesses uint64) *result.Nu
 		if nodes := p.readNodePages(); nodes != nil && p.nodePages != nil {
 			moved := pagesMoved(p.nodePages, nodes)
 			phase.BufferMoved, phase.NodePages, p.nodePages = &moved, byName(nodes), nodes
-		}
-		if p.by != "" {
-			own := slices.DeleteFunc(slices.Clone(p.moves[moves:]), func(m perf.Move) bool {
-				return m.NS < begun
-			})
-			phase.Migrations = p.classified(own, p.by, p.lost-lost)
 		}
 		return phase
 	}
@@ -512,8 +454,7 @@ func indexNs(args csrc.ProbeArgs) (float64, error) {
 	return best, nil
 }
 
-// close frees everything and restores the thread as far as the kernel allows. The thread ends afterwards, except the
-// main thread, which /proc/self shows.
+// close frees everything.
 func (p *probe) close() error {
 	var errs []error
 	if p.trace != nil {
@@ -524,9 +465,6 @@ func (p *probe) close() error {
 	}
 	if p.area != nil {
 		errs = append(errs, p.area.Free())
-	}
-	for _, undo := range p.undo {
-		_, _ = undo.Apply(0) // an ordinary user cannot lower a nice value
 	}
 	return errors.Join(errs...)
 }

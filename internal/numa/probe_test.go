@@ -31,6 +31,9 @@ import (
 
 var live = os.DirFS("/")
 
+// The main thread, whose settings /proc/self shows, is kept from probes: their settings stay with their thread.
+func init() { runtime.LockOSThread() }
+
 // thisMachine reads the machine that the tests run on.
 func thisMachine(t *testing.T) *topology.Machine {
 	t.Helper()
@@ -49,17 +52,14 @@ func plain(m *topology.Machine) Request {
 			PreferredNode: None, NUMABalancing: KeepSetting, Mem: Float, CPU: Float,
 			BufferBytes: 1 << 20, Pages: "4k", Access: "random",
 		},
-		CPUs: m.Allowed().String(), Accesses: 20_000, Repetitions: 3, Seed: 1,
+		On: m.Allowed(), Accesses: 20_000, Repetitions: 3, Seed: 1,
 	}
 }
 
-// planned returns a request with the CPUs of a plan.
+// planned returns a request with the CPUs of its row.
 func planned(r Request, m *topology.Machine) Request {
-	run, err := cpuset.Parse(r.CPUs)
-	if err != nil {
-		return r // Measure refuses it
-	}
-	return r.Resolved(m, run)
+	r.On = nodeCPUs(m, r.Row.CPU, r.On)
+	return r
 }
 
 // takeSample measures, and skips the test if this build or machine lacks something.
@@ -191,8 +191,7 @@ func TestRequestAsJSON(t *testing.T) {
 		Row: result.NumaRow{
 			Row: 3, PreferredNode: 1, PreferredBy: ByMempolicy, Mem: -1, CPU: 1, BufferBytes: 4096, Pages: "4k",
 		},
-		CPUs: "0-3", Accesses: 10, Repetitions: 2, Seed: 1 << 63, Nice: &nice,
-		On: cpuset.Of(2, 3),
+		On: cpuset.Of(2, 3), Accesses: 10, Repetitions: 2, Seed: 1 << 63, Nice: &nice,
 	}
 	text, err := json.Marshal(r)
 	require.NoError(t, err)
@@ -359,7 +358,7 @@ func TestFirstTouchBefore(t *testing.T) {
 	m := thisMachine(t)
 	r := plain(m)
 	r.Row.FirstTouch = TouchBefore
-	r.CPUs = strconv.Itoa(m.Allowed().Last())
+	r.On = cpuset.Of(m.Allowed().Last())
 	s, v := takeSample(t, m, r)
 	assert.True(t, s.Placement.Verified, "%v", s.Placement.Mismatches)
 	assert.Contains(t, s.Placement.Requested, "touched first before")
@@ -378,7 +377,7 @@ func TestFirstTouchBefore(t *testing.T) {
 				if !assert.NoError(t, step()) {
 					break
 				}
-				if bound, touched := len(p.undo) > 0, p.args.Words > 0; bound != touched {
+				if bound, touched := p.sample.Placement.Checked > 0, p.args.Words > 0; bound != touched {
 					assert.Equal(t, boundFirst, bound, "first touch %q", touch)
 				}
 			}
@@ -456,14 +455,7 @@ func TestMeasureRefuses(t *testing.T) {
 		change func(*Request)
 		want   string
 	}{
-		{func(r *Request) { r.Row.CPU = 999 }, "node 999 has none of the run's CPUs"},
-		{func(r *Request) { r.CPUs = "" }, "the run has no CPU"},
-		{func(r *Request) { r.CPUs = "x" }, "not a CPU list"},
-		{func(r *Request) { r.CPUs = "60000" }, "set the affinity to CPUs 60000"},
-		{func(r *Request) { r.Accesses = 0 }, "at least one repetition of one access"},
-		{func(r *Request) { r.Repetitions = 0 }, "at least one repetition of one access"},
-		{func(r *Request) { r.Row.BufferBytes = 0 }, "not a multiple of 4096"},
-		{func(r *Request) { r.Row.BufferBytes = 4097 }, "not a multiple of 4096"},
+		{func(r *Request) { r.On = cpuset.Of(60000) }, "set the affinity to CPUs 60000"},
 		{func(r *Request) { r.Row.Pages = "8k" }, "not a kind of pages"},
 		{func(r *Request) { r.Row.PreferredNode = 0 }, `no way "" to prefer a node`},
 	} {
@@ -636,47 +628,21 @@ func TestMeasureMigrations(t *testing.T) {
 	assert.Equal(t, m.NodeOf(route[0]) != m.NodeOf(route[1]), n.CrossNode > 0)
 }
 
-// The CPUs of a row are the run's CPUs on its node, on the machine of the plan.
-func TestNewProbe(t *testing.T) {
+// A sample describes what its row asks for, on the CPUs of the row's node.
+func TestRequested(t *testing.T) {
 	m := recorded(t, "qemu-numa2") // CPUs 0-3 and 4-7
 	r := plain(m)
-	r.CPUs = "1-5"
-	for cpu, want := range map[int]string{0: "1-3", 1: "4-5", Float: "1-5"} {
-		r.Row.CPU = cpu
-		p, err := newProbe(live, m, planned(r, m))
-		require.NoError(t, err)
-		assert.Equal(t, want, p.cpus.String())
-	}
 	nice := 5
 	r.Row.Mem, r.Row.PreferredNode, r.Row.PreferredBy, r.Row.NUMABalancing, r.Nice = 0, 1, ByPrctl, 1, &nice
 	for cpu, want := range map[int]string{
 		1:     "memory of node 0, CPUs 4-5 of node 1, node 1 preferred by prctl, NUMA balancing 1, nice 5",
 		Float: "memory of node 0, CPUs 1-5 of the run, node 1 preferred by prctl, NUMA balancing 1, nice 5",
 	} {
-		r.Row.CPU = cpu
+		r.Row.CPU, r.On = cpu, cpuset.Of(1, 2, 3, 4, 5)
 		p, err := newProbe(live, m, planned(r, m))
 		require.NoError(t, err)
 		assert.Equal(t, want, p.requested())
 	}
-}
-
-// The thread's CPUs are restored, since the main thread cannot end.
-func TestMeasureGivesTheThreadBack(t *testing.T) {
-	m := thisMachine(t)
-	runtime.LockOSThread()
-	defer runtime.UnlockOSThread()
-	before, err := linux.GetAffinity(0)
-	require.NoError(t, err)
-	r := plain(m)
-	r.CPUs = strconv.Itoa(m.Allowed().First())
-	p, err := newProbe(live, m, planned(r, m))
-	require.NoError(t, err)
-	err = p.measure(t.Context())
-	skipIfRefused(t, err)
-	require.NoError(t, err)
-	after, err := linux.GetAffinity(0)
-	require.NoError(t, err)
-	assert.Equal(t, before.String(), after.String())
 }
 
 func TestMeasureNice(t *testing.T) {

@@ -229,8 +229,8 @@ func (p *probe) figures() {
 	for _, move := range moves {
 		seen = seen.With(move.To)
 	}
-	outside := seen.Minus(p.cpus)
-	p.check(outside.Empty(), "the probe was on CPUs %s instead of the requested %s", outside, p.cpus)
+	outside := seen.Minus(p.On)
+	p.check(outside.Empty(), "the probe was on CPUs %s instead of the requested %s", outside, p.On)
 	migrations := p.classified(moves, by, p.lost-p.lostBefore)
 	if p.by != "" {
 		p.v.LifeMigrations = p.classified(p.moves, p.by, p.lost)

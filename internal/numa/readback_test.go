@@ -60,8 +60,8 @@ func TestMeasureSeesWhatIsElsewhere(t *testing.T) {
 	cpus := m.Allowed().List()
 	r := plain(m)
 	first, last := cpus[0], cpus[len(cpus)-1]
-	r.CPUs = strconv.Itoa(first)
-	elsewhere := "the probe was on CPUs " + strconv.Itoa(last) + " instead of the requested " + r.CPUs
+	r.On = cpuset.Of(first)
+	elsewhere := "the probe was on CPUs " + strconv.Itoa(last) + " instead of the requested " + r.On.String()
 	s, v := driven(t, m, r, []int{last, first}, func(s result.Sample, v result.Numa) bool {
 		return v.Migrations.Total > 0 && slices.Contains(s.Placement.Mismatches, elsewhere)
 	})
@@ -108,7 +108,7 @@ func TestFigures(t *testing.T) {
 	m := recorded(t, "qemu-numa2") // CPUs 0-3 and 4-7
 	made := func() *probe {
 		return &probe{
-			m: m, cpus: cpuset.Of(0, 1, 2, 3), by: perf.TraceSwitches,
+			m: m, Request: Request{On: cpuset.Of(0, 1, 2, 3)}, by: perf.TraceSwitches,
 			spans: []span{
 				{begun: 100, ended: 200, seconds: 90e-9, seen: []perf.CPURead{{NS: 100, CPU: 0}, {NS: 150, CPU: 1}}},
 				{begun: 300, ended: 400, seconds: 70e-9, seen: []perf.CPURead{{NS: 300, CPU: 2}}},

@@ -74,7 +74,6 @@ type NumaPhase struct {
 
 	BufferMoved *int           `json:"buffer_pages_moved"` // pages of the buffer that moved to another node
 	NodePages   map[string]int `json:"node_pages,omitempty"`
-	Migrations  *Migrations    `json:"migrations,omitempty"` // of the thread, between CPUs
 }
 
 // BufferFaults is the key of the buffer in NumaPhase.Faults.
