@@ -122,10 +122,8 @@ func phaseColumns(prefix, when string, of func(*result.Numa) *result.NumaPhase) 
 			func(p *result.NumaPhase) any { return p.PagesMigrated }),
 		in("numa_preferred_nid", "The node that NUMA balancing had chosen for the probe by then; -1: none", column.Count,
 			func(p *result.NumaPhase) any { return p.PreferredNID }),
-		in("total_numa_faults", "The kernel's sum of the probe's NUMA faults, which decays", column.Count,
-			func(p *result.NumaPhase) any { return p.TotalFaults }),
 		in("buffer_faults", "Page faults in the buffer, which are those of NUMA balancing", column.Count,
-			func(p *result.NumaPhase) any { return bufferFaults(p) }),
+			func(p *result.NumaPhase) any { return p.BufferFaults }),
 		in("buffer_pages_moved", "Pages of the buffer that moved to another node", column.Count,
 			func(p *result.NumaPhase) any { return p.BufferMoved }),
 	}
@@ -159,15 +157,6 @@ func set(seconds float64) *float64 {
 		return nil
 	}
 	return &seconds
-}
-
-// bufferFaults returns the number of faults in the buffer; nil: unknown.
-func bufferFaults(p *result.NumaPhase) *uint64 {
-	if p.Faults == nil {
-		return nil
-	}
-	n := p.Faults[result.BufferFaults]
-	return &n
 }
 
 // perAccess is the column by which cells are compared.

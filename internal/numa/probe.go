@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"runtime"
 	"strings"
 
@@ -66,14 +65,14 @@ type probe struct {
 	lost       uint64           // records of it
 	lostBefore uint64           // the first repetition
 
-	faults    *perf.Faults      // nil: they cannot be traced
-	faulted   map[uint64]uint64 // faults of this phase by page
-	unknown   uint64            // faults of this phase on unknown pages
-	nodePages map[int]int       // at the start of the phase; nil: unknown
+	faults    *perf.Faults // nil: they cannot be traced
+	faulted   uint64       // faults of this phase in the buffer
+	unknown   uint64       // faults of this phase at unknown addresses
+	nodePages map[int]int  // at the start of the phase; nil: unknown
 }
 
 func newProbe(root fs.FS, m *topology.Machine, r Request) (*probe, error) {
-	p := &probe{Request: r, root: root, m: m, v: result.Numa{NumaRow: r.Row}, faulted: map[uint64]uint64{}}
+	p := &probe{Request: r, root: root, m: m, v: result.Numa{NumaRow: r.Row}}
 	var err error
 	p.pages, err = linux.ParsePageKind(r.Row.Pages)
 	return p, err
@@ -327,7 +326,7 @@ func (p *probe) settle() error {
 
 // begin starts a phase of the probe. The returned function ends the phase: seconds is the time of its accesses.
 func (p *probe) begin() (ended func(seconds float64, accesses uint64) *result.NumaPhase) {
-	p.faulted, p.unknown = map[uint64]uint64{}, 0
+	p.faulted, p.unknown = 0, 0
 	cpu := linux.ThreadCPUTime()
 	return func(seconds float64, accesses uint64) *result.NumaPhase {
 		phase := &result.NumaPhase{
@@ -342,9 +341,10 @@ func (p *probe) begin() (ended func(seconds float64, accesses uint64) *result.Nu
 			p.v.Unread = &w
 		}
 		phase.ScanSeq, phase.PagesMigrated = is.ScanSeq, is.PagesMigrated
-		phase.PreferredNID, phase.TotalFaults = is.PreferredNode, is.TotalFaults
+		phase.PreferredNID = is.PreferredNode
 		if p.faults != nil {
-			phase.Faults, phase.FaultsLost = p.faultsByMemory(), p.unknown
+			n := p.faulted
+			phase.BufferFaults, phase.FaultsLost = &n, p.unknown
 		}
 		if nodes := p.readNodePages(); nodes != nil && p.nodePages != nil {
 			moved := pagesMoved(p.nodePages, nodes)
@@ -360,24 +360,6 @@ func pagesMoved(before, after map[int]int) (moved int) {
 		moved += max(0, pages-before[node])
 	}
 	return moved
-}
-
-// faultsByMemory returns the number of the phase's faults in each mapping: in the buffer, and in others by their names in
-// /proc/self/maps.
-func (p *probe) faultsByMemory() map[string]uint64 {
-	begin := uint64(uintptr(p.area.Pointer()))
-	sums := map[string]uint64{result.BufferFaults: 0}
-	mappings, err := linux.ReadMappings(p.root)
-	for page, n := range p.faulted {
-		name := "not known"
-		if begin <= page && page-begin < p.Row.BufferBytes {
-			name = result.BufferFaults
-		} else if err == nil {
-			name = mappings.Name(page)
-		}
-		sums[name] += n
-	}
-	return sums
 }
 
 // repeat makes one repetition, which continues where the previous one ended. If each started anew, short repetitions
@@ -415,7 +397,9 @@ func (p *probe) drain() error {
 			p.faults = nil
 		}
 		for _, f := range faults {
-			p.faulted[f.Address&^uint64(os.Getpagesize()-1)]++
+			if f.Address-uint64(uintptr(p.area.Pointer())) < p.Row.BufferBytes { // also wraps around below it
+				p.faulted++
+			}
 		}
 		p.unknown += lost
 	}

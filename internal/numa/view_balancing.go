@@ -1,10 +1,7 @@
 package numa
 
 import (
-	"cmp"
-	"maps"
 	"math"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -30,20 +27,8 @@ var balancingFigures = [...]struct {
 		func(p *result.NumaPhase) *float64 { return &p.NsPerAccess },
 	},
 	{"passes", meanKnown, func(p *result.NumaPhase) *float64 { return number(p.ScanSeq) }},
-	{"buffer's faults", meanKnown, func(p *result.NumaPhase) *float64 { return number(bufferFaults(p)) }},
+	{"buffer's faults", meanKnown, func(p *result.NumaPhase) *float64 { return number(p.BufferFaults) }},
 	{"its pages moved", meanKnown, func(p *result.NumaPhase) *float64 { return number(p.BufferMoved) }},
-	{"other faults", meanKnown, func(p *result.NumaPhase) *float64 {
-		if p.Faults == nil {
-			return nil
-		}
-		others := float64(p.FaultsLost)
-		for name, n := range p.Faults {
-			if name != result.BufferFaults {
-				others += float64(n)
-			}
-		}
-		return &others
-	}},
 	{"migrated in all", meanKnown, func(p *result.NumaPhase) *float64 { return number(p.PagesMigrated) }},
 }
 
@@ -83,36 +68,7 @@ func balancingBlock(rows []measuredRow, opts term.Options) string {
 		return ""
 	}
 	return table +
-		term.Paragraph("  ", "Passes and migrated in all count from the start of the probe. "+othersNote(rows), opts.Columns()-2)
-}
-
-// othersNote returns a sentence about the probe's faults in memory other than the buffer, those of a first touch included.
-func othersNote(rows []measuredRow) string {
-	sums := map[string]uint64{}
-	for _, row := range rows {
-		for i := range row.samples {
-			for _, phase := range phases {
-				if p := phase(&row.samples[i]); p != nil {
-					for name, n := range p.Faults {
-						sums[name] += n
-					}
-				}
-			}
-		}
-	}
-	delete(sums, result.BufferFaults)
-	if len(sums) == 0 {
-		return ""
-	}
-	names := slices.SortedFunc(maps.Keys(sums), func(a, b string) int {
-		return cmp.Or(cmp.Compare(sums[b], sums[a]), cmp.Compare(a, b))
-	})
-	const shown = 4
-	for i, name := range names {
-		names[i] = term.Snip(name, 24) + " " + units.Count(float64(sums[name]))
-	}
-	return "Other faults of all samples, those of a first touch included: " +
-		strings.Join(names[:min(shown, len(names))], ", ") + "."
+		term.Paragraph("  ", "Passes and migrated in all count from the start of the probe.", opts.Columns()-2)
 }
 
 // scansNote returns a note if NUMA balancing scanned the process and no access to the buffer faulted; "" otherwise.
@@ -121,11 +77,11 @@ func scansNote(row *measuredRow) string {
 	for i := range row.samples {
 		v := &row.samples[i]
 		if v.BalancingRead == nil || *v.BalancingRead == 0 || v.Settled == nil || v.Settled.ScanSeq == nil ||
-			v.Settled.Faults == nil {
+			v.Settled.BufferFaults == nil {
 			continue
 		}
 		for _, phase := range phases {
-			if p := phase(v); p != nil && (p.FaultsLost > 0 || p.Faults[result.BufferFaults] > 0) {
+			if p := phase(v); p != nil && (p.FaultsLost > 0 || p.BufferFaults != nil && *p.BufferFaults > 0) {
 				return ""
 			}
 		}

@@ -65,19 +65,14 @@ type NumaPhase struct {
 	ScanSeq       *int `json:"numa_scan_seq"` // passes of NUMA balancing over the process's memory, skipped areas included
 	PagesMigrated *int `json:"numa_pages_migrated"`
 	PreferredNID  *int `json:"numa_preferred_nid"`
-	TotalFaults   *int `json:"total_numa_faults"` // decays with each pass, so not a count
 
-	// Page faults of the probe's thread in this phase, by memory. The buffer is already resident, so that faults in it
-	// are those of NUMA balancing. null: not known.
-	Faults     map[string]uint64 `json:"faults"`
-	FaultsLost uint64            `json:"faults_lost"` // further faults, at unknown addresses
+	// Page faults in the buffer, which is resident, so that they are those of NUMA balancing; null: not known.
+	BufferFaults *uint64 `json:"buffer_faults"`
+	FaultsLost   uint64  `json:"faults_lost"` // further faults, at unknown addresses
 
 	BufferMoved *int           `json:"buffer_pages_moved"` // pages of the buffer that moved to another node
 	NodePages   map[string]int `json:"node_pages,omitempty"`
 }
-
-// BufferFaults is the key of the buffer in NumaPhase.Faults.
-const BufferFaults = "buffer"
 
 // Load holds the figures of one sample of `gorun numa --load-only`.
 type Load struct {
