@@ -435,34 +435,25 @@ func parseWords(text, what string, known []string) ([]string, error) {
 	return words, nil
 }
 
-// needNodes returns a warning for each kind of the RFC's rows that need more nodes than this machine, or the run, has.
+// needNodes returns a warning if this machine, or the run, has too few nodes for rows of the RFC.
 func needNodes(m *topology.Machine, cpus cpuset.Set) []result.Warning {
 	memory, running := withMemory(m), withCPUs(m, cpus)
-	const code = "few-nodes"
-	if len(m.Nodes) < 2 {
-		return []result.Warning{{
-			Code: code,
-			Message: "this machine has one node: of the RFC's rows, those with the memory on one node and the CPUs of " +
-				"another need more, and floating threads and memory cannot move between nodes",
-			Hint: "gorun topo shows the nodes",
-		}}
-	}
-	var warnings []result.Warning
-	if memory.Len() < 2 {
-		warnings = append(warnings, result.Warning{
-			Code: code, Message: fmt.Sprintf("only node %s has memory: of the RFC's rows, those with the memory on another "+
-				"node need more", memory),
-		})
-	}
-	if running.Len() < 2 {
-		w := result.Warning{
-			Code: code, Message: fmt.Sprintf("the run has CPUs on node %s only: of the RFC's rows, those with the CPUs of "+
-				"another node need more, and a probe that float cannot move between nodes", running),
-		}
+	w := result.Warning{Code: "few-nodes"}
+	switch {
+	case len(m.Nodes) < 2:
+		w.Message = "this machine has one node: of the RFC's rows, those with the memory on one node and the CPUs of " +
+			"another need more, and floating threads and memory cannot move between nodes"
+		w.Hint = "gorun topo shows the nodes"
+	case memory.Len() < 2:
+		w.Message = fmt.Sprintf("only node %s has memory: of the RFC's rows, those with the memory on another node need more", memory)
+	case running.Len() < 2:
+		w.Message = fmt.Sprintf("the run has CPUs on node %s only: of the RFC's rows, those with the CPUs of another node need "+
+			"more, and a probe that floats cannot move between nodes", running)
 		if more := withCPUs(m, m.Allowed()); more.Len() > 1 {
 			w.Hint = fmt.Sprintf("give it CPUs of nodes %s by --cpus", more)
 		}
-		warnings = append(warnings, w)
+	default:
+		return nil
 	}
-	return warnings
+	return []result.Warning{w}
 }

@@ -282,15 +282,15 @@ func (f *flags) Resolve(m experiment.Machine) (r experiment.Resolution[Cell], er
 		}
 	}
 	if long && sampling.Budget > 0 && !m.Given("budget") {
-		sampling.Budget = math.Ceil(max(sampling.Budget, judged*round)) // with less no row could be judged
+		sampling.Budget = math.Ceil(max(sampling.Budget, matrix.LeastRounds*round)) // with less no row could be judged
 		r.Schedule.Budget = sampling.Budget
 	}
 	r.Spec = f.spec(m, sampling)
 	r.Plan = func(p *result.Plan) {
 		p.Threads, p.NumaRows = 1, rows
 		p.Estimate = &result.Estimate{
-			RoundSeconds: round, Rounds: cmp.Or(sampling.Samples, judged), Asked: sampling.Samples > 0,
-			Seconds: round * float64(cmp.Or(sampling.Samples, judged)), BudgetSeconds: sampling.Budget,
+			RoundSeconds: round, Rounds: cmp.Or(sampling.Samples, matrix.LeastRounds), Asked: sampling.Samples > 0,
+			Seconds: round * float64(cmp.Or(sampling.Samples, matrix.LeastRounds)), BudgetSeconds: sampling.Budget,
 		}
 	}
 	switch {
@@ -317,9 +317,6 @@ func (f *flags) round(rows []result.NumaRow, settling float64) (seconds float64)
 	}
 	return seconds + settling
 }
-
-// judged is the least number of rounds for a verdict on a row (matrix.LeastRounds).
-const judged = 25
 
 // mostAccesses is an upper bound of a CPU's accesses per second: 5 GHz times two vectors of 8 words would be 8e10.
 const mostAccesses = 1e12

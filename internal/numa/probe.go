@@ -233,17 +233,14 @@ func (p *probe) prefer() error {
 	if node == None {
 		return nil
 	}
-	switch p.Row.PreferredBy {
-	case ByPrctl:
+	if p.Row.PreferredBy == ByPrctl {
 		_, err := (&placement.Setting{PreferredNode: &node}).Apply(0)
 		return err
-	case ByMempolicy:
-		if err := p.area.SetPolicy(linux.MempolicyPreferredMany, cpuset.Of(node)); err != nil {
-			return err
-		}
-		return p.area.SetHomeNode(node)
 	}
-	return fmt.Errorf("there is no way %q to prefer a node", p.Row.PreferredBy)
+	if err := p.area.SetPolicy(linux.MempolicyPreferredMany, cpuset.Of(node)); err != nil {
+		return err
+	}
+	return p.area.SetHomeNode(node)
 }
 
 // keptMoves is the number of CPU changes that the probe keeps per repetition, 16 bytes each.

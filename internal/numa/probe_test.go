@@ -455,7 +455,6 @@ func TestMeasureRefuses(t *testing.T) {
 	}{
 		{func(r *Request) { r.On = cpuset.Of(60000) }, "set the affinity to CPUs 60000"},
 		{func(r *Request) { r.Row.Pages = "8k" }, "not a kind of pages"},
-		{func(r *Request) { r.Row.PreferredNode = 0 }, `no way "" to prefer a node`},
 	} {
 		r := plain(m)
 		c.change(&r)

@@ -261,20 +261,13 @@ func (s Support) lackPreferred(row result.NumaRow) string {
 	if row.PreferredNode == None {
 		return ""
 	}
-	switch row.PreferredBy {
-	case ByPrctl:
-		if s.Prctl != nil {
-			return words(s.Prctl)
-		}
-	case ByMempolicy:
-		switch {
-		case row.Mem != Float:
-			return "the memory is bound, so a memory policy cannot prefer another node"
-		case s.Mempolicy != nil:
-			return words(s.Mempolicy)
-		}
-	default:
-		return fmt.Sprintf("there is no way %q to prefer a node", row.PreferredBy)
+	switch mempolicy := row.PreferredBy == ByMempolicy; {
+	case mempolicy && row.Mem != Float:
+		return "the memory is bound, so a memory policy cannot prefer another node"
+	case mempolicy && s.Mempolicy != nil:
+		return words(s.Mempolicy)
+	case !mempolicy && s.Prctl != nil:
+		return words(s.Prctl)
 	}
 	return ""
 }

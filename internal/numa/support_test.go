@@ -76,7 +76,6 @@ func TestMark(t *testing.T) {
 			preferred(ByMempolicy, 1, Float),
 			"the memory is bound, so a memory policy cannot prefer another node",
 		},
-		{"by magic", Support{}, preferred("magic", Float, Float), `there is no way "magic" to prefer a node`},
 
 		{"thp", Support{THP: refused}, pages("thp", Float), "refused"},
 		{"no such pages", Support{}, pages("1g", Float), "this machine has no reserved pages of 1g"},

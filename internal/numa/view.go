@@ -46,39 +46,27 @@ type measuredRow struct {
 	samples []result.Numa
 }
 
-// measuredRows returns all rows in order: those of the run, or if it has none, those of its samples. The samples of a
-// matrix's control duplicate the baseline's, and are left out.
+// measuredRows returns the rows of a run in order; none for a matrix. The samples of the control duplicate the baseline's,
+// and are left out.
 func measuredRows(run *result.Run) []measuredRow {
-	rows, at := make([]measuredRow, 0, len(run.NumaRows)), map[int]int{} // at: index by number
-	add := func(row result.NumaRow) {
-		if _, known := at[row.Row]; !known {
-			at[row.Row] = len(rows)
-			rows = append(rows, measuredRow{NumaRow: row, cell: -1})
-		}
-	}
-	for _, row := range run.NumaRows {
-		add(row)
+	rows := make([]measuredRow, len(run.NumaRows))
+	for i, row := range run.NumaRows {
+		rows[i] = measuredRow{NumaRow: row, cell: -1}
 	}
 	for i := range run.Samples {
 		s := &run.Samples[i]
 		v, ok := result.Typed[result.Numa](s)
-		if !ok || !s.Good() || s.Slot != nil && s.Control || v.Accesses == 0 {
+		if !ok || !s.Good() || s.Slot != nil && s.Control || v.Accesses == 0 || v.Row < 0 || v.Row >= len(rows) {
 			continue
 		}
-		if len(run.NumaRows) == 0 {
-			add(v.NumaRow)
-		}
-		if n, known := at[v.Row]; known {
-			rows[n].seconds, rows[n].samples = append(rows[n].seconds, s.Seconds), append(rows[n].samples, *v)
-		}
+		row := &rows[v.Row]
+		row.seconds, row.samples = append(row.seconds, s.Seconds), append(row.samples, *v)
 	}
 	for i, cell := range run.Cells {
-		number, err := strconv.Atoi(cell.Flags["row"])
-		if n, known := at[number]; err == nil && known {
+		if n, err := strconv.Atoi(cell.Flags["row"]); err == nil && n >= 0 && n < len(rows) {
 			rows[n].cell = i
 		}
 	}
-	slices.SortStableFunc(rows, func(a, b measuredRow) int { return cmp.Compare(a.Row, b.Row) })
 	return rows
 }
 

@@ -187,7 +187,7 @@ func TestViewsOfChangedRuns(t *testing.T) {
 			"between 0 pairs of 0 CPUs", "!One way",
 		}},
 		{"numa-blocks", term.Options{Width: 40}, func(run *result.Run) {
-			run.NumaRows, run.Cells, run.Matrix = nil, nil, nil
+			run.Cells, run.Matrix = nil, nil
 			values(run, map[string]any{"settled_seconds": 0.1, "load": map[string]any{"requested": 30}})
 		}, []string{"[01] # # # #", "100 ms before do not count"}},
 		{"numa-8", narrow, func(*result.Run) {}, []string{"row ns/access verdict [27]"}},
