@@ -45,7 +45,7 @@ const mayImport = `
 	measure             cgroup cpuset linux perf result sysfs topology
 	metrics             hint output result stats
 	migrate             bytesize column cpuset csrc experiment hint linux placement render/term render/view result stats topology units
-	numa                bytesize catalog child column cpuset csrc experiment guardian hint linux load matrix measure perf placement reference render/chart render/term render/view result sysfs topology units
+	numa                bytesize catalog child column cpuset csrc experiment guardian hint linux load matrix measure perf placement reference render/chart render/term render/view result topology units
 	output              hint
 	pair                bytesize catalog child column cpuset csrc experiment hint linux measure process reference render/term render/view result topology units
 	perf                hint linux result sysfs topology

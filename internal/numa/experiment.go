@@ -176,8 +176,7 @@ func (f *flags) Validate() error {
 func (f *flags) table(m experiment.Machine) (
 	rows []result.NumaRow, given []map[string]string, support Support, warnings []result.Warning, err error,
 ) {
-	support, odd := ReadSupport(m.Root, m.Machine)
-	warnings = append(warnings, result.OddMachine(odd)...)
+	support = ReadSupport(m.Root, m.Machine)
 	if m.Live {
 		support.Probe(m.Machine, f.preferredBy)
 	} else if errors.Is(support.Unread, fs.ErrNotExist) {
