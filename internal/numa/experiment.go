@@ -8,6 +8,7 @@ import (
 	"math"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"gorun/internal/catalog"
@@ -376,38 +377,21 @@ func duration(seconds float64) string {
 // name returns a row's displayed number.
 func name(row result.NumaRow) string { return view.RowName(row.Row) }
 
-func (f *flags) spec(m experiment.Machine, sampling experiment.Sampling) spec {
-	return spec{
-		Load: f.load, Buffer: *f.text["buffer"], Pages: *f.text["pages"], Access: *f.text["access"], Accesses: f.accesses,
-		Repetitions: f.repetitions, Settle: f.settle.Seconds(), PreferredBy: f.preferredBy, MemPolicy: *f.text["mem-policy"],
-		FirstTouch: *f.text["first-touch"], Preset: f.preset, Rows: f.which, Full: f.full, Blocks: f.blocks, Nice: f.nice.Nice,
-		CPUs: m.CPUs.String(), Samples: sampling.Samples, Budget: sampling.Budget, ScanDelay: *f.text[scanDelay.flag],
-		MigrationCost: *f.text[migrationCost.flag],
+// spec returns the requested values by flag name.
+func (f *flags) spec(m experiment.Machine, sampling experiment.Sampling) map[string]any {
+	spec := map[string]any{
+		"load": f.load, "accesses": f.accesses, "repetitions": f.repetitions, "preferred_node_by": f.preferredBy, "rows": f.which,
+		"full": f.full, "blocks": f.blocks, "nice": f.nice.Nice, "cpus": m.CPUs.String(), "budget_seconds": sampling.Budget,
+		"samples":        sampling.Samples,   // 0: as many as are needed
+		"settle_seconds": f.settle.Seconds(), // for rows that do not wait for scans
 	}
-}
-
-// spec holds the requested values by flag name.
-type spec struct {
-	Load          float64 `json:"load"`
-	Buffer        string  `json:"buffer"`
-	Pages         string  `json:"pages"`
-	Access        string  `json:"access"`
-	Accesses      uint64  `json:"accesses"`
-	Repetitions   int     `json:"repetitions"`
-	Settle        float64 `json:"settle_seconds"` // for rows that do not wait for scans
-	ScanDelay     string  `json:"scan_delay"`
-	MigrationCost string  `json:"migration_cost"`
-	PreferredBy   string  `json:"preferred_node_by"`
-	MemPolicy     string  `json:"mem_policy"`
-	FirstTouch    string  `json:"first_touch"`
-	Preset        string  `json:"preset,omitempty"`
-	Rows          string  `json:"rows"`
-	Full          bool    `json:"full"`
-	Blocks        bool    `json:"blocks"`
-	Nice          *int    `json:"nice"`
-	CPUs          string  `json:"cpus"`
-	Samples       int     `json:"samples"` // 0: as many as are needed
-	Budget        float64 `json:"budget_seconds"`
+	for _, flag := range []string{"buffer", "pages", "access", "mem-policy", "first-touch", scanDelay.flag, migrationCost.flag} {
+		spec[strings.ReplaceAll(flag, "-", "_")] = *f.text[flag]
+	}
+	if f.preset != "" {
+		spec["preset"] = f.preset
+	}
+	return spec
 }
 
 // explain adds the warnings of the samples: why migrations are not counted in the best way, and what is not known of NUMA

@@ -121,7 +121,7 @@ func TestResolveSettles(t *testing.T) {
 	assert.Less(t, p.Estimate.RoundSeconds, 3*4.0+4)
 	assert.GreaterOrEqual(t, r.Schedule.Budget, matrix.LeastRounds*p.Estimate.RoundSeconds)
 	assert.InDelta(t, r.Schedule.Budget, p.Estimate.BudgetSeconds, 1e-9)
-	assert.InDelta(t, r.Schedule.Budget, r.Spec.(spec).Budget, 1e-9)
+	assert.InDelta(t, r.Schedule.Budget, r.Spec.(map[string]any)["budget_seconds"], 1e-9)
 	assert.Greater(t, r.Resources.Least, 3.0)
 
 	given["scan-delay"] = "50ms"
@@ -178,11 +178,11 @@ func TestResolveSchedule(t *testing.T) {
 	}
 	r := resolved(t, "qemu-numa2", one)
 	assert.Equal(t, experiment.InOrder, r.Schedule.Order, "a single row takes no turns")
-	assert.Zero(t, r.Spec.(spec).Samples, "as many as are needed")
+	assert.Zero(t, r.Spec.(map[string]any)["samples"], "as many as are needed")
 
 	r = resolved(t, "qemu-numa2", map[string]string{"blocks": "true", "samples": "3"})
 	assert.Equal(t, experiment.Rows, r.Schedule.Order)
-	assert.Equal(t, 64, r.Spec.(spec).Samples)
+	assert.Equal(t, 64, r.Spec.(map[string]any)["samples"])
 
 	r = resolved(t, "qemu-numa2", map[string]string{"numa-balancing": "0,1"})
 	assert.NotEqual(t, asBefore, r.Cells[0].Do.balancing())
