@@ -59,7 +59,9 @@ var axes = [...]axis{
 		"numa-balancing",
 		"`values` of kernel.numa_balancing: 0, 1, keep (as before the run), by commas; a setting of the whole\n" +
 			"machine, changed only if this flag is given (default: rows for 0 and 1; those for the current value run)",
-		"", []string{"0", "1", keep}, func(_ *flags, _ experiment.Machine, text string) ([]string, error) {
+		"",
+		[]string{"0", "1", keep},
+		func(_ *flags, _ experiment.Machine, text string) ([]string, error) {
 			values, err := parseWords(cmp.Or(text, "0,1"), "a value of NUMA balancing", []string{"0", "1", keep})
 			slices.Sort(values) // digits sort before letters
 			return values, err
