@@ -146,18 +146,8 @@ func (s Support) lackMemory(row result.NumaRow) string {
 	if row.MemPolicy == BindBalancing && s.BindBalanced != nil {
 		return words(s.BindBalanced)
 	}
-	where, has := fmt.Sprintf("node %d has", row.Mem), s.Memory[row.Mem]
-	if row.Mem == Float {
-		where = "the machine has"
-		for _, bytes := range s.Memory {
-			if has += bytes; bytes == 0 {
-				has = 0
-				break
-			}
-		}
-	}
-	if has > 0 && row.BufferBytes > has {
-		return fmt.Sprintf("%s %d MiB of memory, less than the buffer's %d MiB", where, has>>20, row.BufferBytes>>20)
+	if has := s.Memory[row.Mem]; has > 0 && row.BufferBytes > has { // the kernel would end the probe
+		return fmt.Sprintf("node %d has %d MiB of memory, less than the buffer's %d MiB", row.Mem, has>>20, row.BufferBytes>>20)
 	}
 	if s.Map != nil {
 		if err := s.Map(options); err != nil {
