@@ -2,7 +2,6 @@ package numa
 
 import (
 	"fmt"
-	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -34,23 +33,6 @@ func recorded(t testing.TB, name string) *topology.Machine {
 func label(row result.NumaRow) string {
 	return fmt.Sprintf("[%02d] PNID: %d NB: %d Mem: %s CPU: %s",
 		row.Row, row.PreferredNode, row.NUMABalancing, orWord(row.Mem, "F"), orWord(row.CPU, "F"))
-}
-
-// published36 reads a table of the RFC, with rows in the form of label.
-func published36(t *testing.T, name string) []string {
-	t.Helper()
-	text, err := os.ReadFile("testdata/" + name + ".txt")
-	require.NoError(t, err)
-	var rows []string
-	for line := range strings.Lines(string(text)) {
-		if strings.HasPrefix(line, "#") {
-			continue
-		}
-		f := strings.Fields(line)
-		require.Len(t, f, 9)
-		rows = append(rows, fmt.Sprintf("[%s] PNID: %s NB: %s Mem: %s CPU: %s", f[0], f[5], f[6], f[7], f[8]))
-	}
-	return rows
 }
 
 // given returns the flags of a command line.

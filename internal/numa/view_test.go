@@ -19,16 +19,17 @@ import (
 	"gorun/internal/result"
 )
 
-// rfcRows reads a table of the RFC, with the figures in seconds.
-func rfcRows(t require.TestingT, name string) (rows []rfcRow) {
-	data, err := os.ReadFile(filepath.Join("testdata", "rfc-"+name+".txt"))
+// rfcRows reads the RFC's table of a machine, with the figures in seconds.
+func rfcRows(t require.TestingT, machine string) (rows []rfcRow) {
+	data, err := os.ReadFile(filepath.Join("..", "..", "testdata", "references", "numa.tsv"))
 	require.NoError(t, err)
 	for line := range strings.Lines(string(data)) {
-		if strings.HasPrefix(line, "#") {
+		name, figures, _ := strings.Cut(line, "\t")
+		if name != machine {
 			continue
 		}
 		var x [9]float64
-		for i, field := range strings.Fields(line) {
+		for i, field := range strings.Fields(figures) {
 			if x[i] = -1; field != "F" {
 				x[i], err = strconv.ParseFloat(field, 64)
 				require.NoError(t, err)
