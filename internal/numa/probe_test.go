@@ -677,3 +677,28 @@ func TestMeasureStops(t *testing.T) {
 	assert.True(t, s.Partial)
 	assert.Zero(t, decoded(t, s).Accesses)
 }
+
+// Page faults in the buffer are counted, and those in other memory are not.
+func TestBufferFaults(t *testing.T) {
+	m := thisMachine(t)
+	p, err := newProbe(live, m, plain(m))
+	require.NoError(t, err)
+	defer func() { require.NoError(t, p.close()) }()
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	if p.faults, err = perf.OpenFaults(); err != nil {
+		t.Skip("needs traces of page faults")
+	}
+	require.NoError(t, p.allocate())
+	other, err := linux.NewArea(linux.AreaOptions{Bytes: 1 << 20, Node: Float})
+	require.NoError(t, err)
+	defer other.Free()
+	for i := 0; i < 1<<20; i += os.Getpagesize() {
+		other.Bytes()[i] = 1
+	}
+	require.NoError(t, p.drain())
+	assert.Zero(t, p.faulted)
+	require.NoError(t, p.touch())
+	require.NoError(t, p.drain())
+	assert.EqualValues(t, 1<<20/os.Getpagesize(), p.faulted+p.unknown)
+}
