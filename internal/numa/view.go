@@ -296,33 +296,19 @@ func verdictsBlock(run *result.Run, rows []measuredRow, options view.Spec, opts 
 	return block
 }
 
-// loadOf returns the load of the first sample that has one; nil if there was none.
-func loadOf(rows []measuredRow) *result.NumaLoad {
-	for _, row := range rows {
-		for i := range row.samples {
-			if load := row.samples[i].Load; load != nil {
-				return load
-			}
-		}
-	}
-	return nil
-}
-
 // loadBlock shows the requested load next to the CPUs' actual load.
 func loadBlock(rows []measuredRow, opts term.Options) string {
-	load := loadOf(rows)
-	if load == nil {
-		return ""
-	}
 	var achieved, expected []float64
+	var requested float64
 	var worst result.NumaLoadCPU
 	off := func(c result.NumaLoadCPU) float64 { return math.Abs(c.Achieved - c.Expected) }
 	for _, row := range rows {
-		for i := range row.samples {
-			if row.samples[i].Load == nil {
+		for _, v := range row.samples {
+			if v.Load == nil {
 				continue
 			}
-			for _, c := range row.samples[i].Load.CPUs {
+			requested = v.Load.Requested
+			for _, c := range v.Load.CPUs {
 				achieved, expected = append(achieved, c.Achieved), append(expected, c.Expected)
 				if len(achieved) == 1 || off(c) > off(worst) {
 					worst = c
@@ -339,10 +325,10 @@ func loadBlock(rows []measuredRow, opts term.Options) string {
 	cells := [][]string{line("achieved", result.Distribute(achieved)), line("expected", result.Distribute(expected))}
 	note := fmt.Sprintf("Furthest from what was expected was CPU %d: %s instead of %s.", worst.CPU,
 		units.Tenths(worst.Achieved), units.Tenths(worst.Expected))
-	if slices.Min(expected) < load.Requested {
+	if slices.Min(expected) < requested {
 		note = "Less is expected where the probe had the CPU. " + note
 	}
-	return term.Title("Load next to the probe, % of a CPU: "+units.Exact(load.Requested)+" requested of each", opts) +
+	return term.Title("Load next to the probe, % of a CPU: "+units.Exact(requested)+" requested of each", opts) +
 		term.Grid([]term.Column{term.Left(""), term.Right("min"), term.Right("mean"), term.Right("max")}, cells) +
 		term.Paragraph("  ", note, opts.Columns()-2)
 }
