@@ -324,11 +324,8 @@ func (p *probe) settle() error {
 // begin starts a phase of the probe. The returned function ends the phase: seconds is the time of its accesses.
 func (p *probe) begin() (ended func(seconds float64, accesses uint64) *result.NumaPhase) {
 	p.faulted, p.unknown = 0, 0
-	cpu := linux.ThreadCPUTime()
 	return func(seconds float64, accesses uint64) *result.NumaPhase {
-		phase := &result.NumaPhase{
-			Seconds: seconds, CPUSeconds: float64(linux.ThreadCPUTime()-cpu) / 1e9, Accesses: accesses,
-		}
+		phase := &result.NumaPhase{}
 		if accesses > 0 {
 			phase.NsPerAccess = seconds * 1e9 / float64(accesses)
 		}

@@ -322,10 +322,7 @@ func TestMeasurePhases(t *testing.T) {
 	assert.Equal(t, 7, *v.Settled.PagesMigrated)
 	assert.Equal(t, -1, *v.Settled.PreferredNID)
 	assert.Nil(t, v.Unread)
-	assert.GreaterOrEqual(t, v.Settling.CPUSeconds, r.Settle)
-	assert.Positive(t, v.Settling.Accesses)
 	assert.Positive(t, v.Settling.NsPerAccess)
-	assert.Equal(t, v.Accesses, v.Settled.Accesses)
 	assert.InDelta(t, v.NsPerAccess, v.Settled.NsPerAccess, 1e-6)
 	if v.NodePages != nil {
 		pages := 0 // balancing may have moved some, if the machine has several nodes

@@ -56,9 +56,6 @@ type Numa struct {
 
 // NumaPhase is a part of the probe's life.
 type NumaPhase struct {
-	Seconds     float64 `json:"seconds"`     // wall time of the accesses
-	CPUSeconds  float64 `json:"cpu_seconds"` // of the probe's thread, in that time
-	Accesses    uint64  `json:"accesses"`
 	NsPerAccess float64 `json:"ns_per_access"`
 
 	// At the end of the phase, from the thread's /proc/thread-self/sched, by its names; null: not known.
