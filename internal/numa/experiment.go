@@ -397,24 +397,18 @@ func (f *flags) spec(m experiment.Machine, sampling experiment.Sampling) map[str
 // explain adds the warnings of the samples: why migrations are not counted in the best way, and what is not known of NUMA
 // balancing.
 func explain(run *result.Run, _ []Cell) {
-	for _, of := range []func(*result.Numa) *result.Warning{
-		func(v *result.Numa) *result.Warning {
-			if v.Migrations == nil || isCurve(measuredRows(run)) { // which shows no moves
-				return nil
+	add := func(w *result.Warning) {
+		if w != nil && !slices.Contains(run.Warnings, *w) {
+			run.Warnings = append(run.Warnings, *w)
+		}
+	}
+	curve := isCurve(measuredRows(run)) // which shows no moves
+	for i := range run.Samples {
+		if v, ok := result.Typed[result.Numa](&run.Samples[i]); ok {
+			if v.Migrations != nil && !curve {
+				add(v.Migrations.Worse)
 			}
-			return v.Migrations.Worse
-		},
-		func(v *result.Numa) *result.Warning { return v.Unread },
-	} {
-		for _, sample := range run.Samples { // all samples use the same method
-			v, ok := result.Typed[result.Numa](&sample)
-			if !ok || of(v) == nil {
-				continue
-			}
-			if !slices.Contains(run.Warnings, *of(v)) {
-				run.Warnings = append(run.Warnings, *of(v))
-			}
-			break
+			add(v.Unread)
 		}
 	}
 }

@@ -256,7 +256,6 @@ func (p *probe) loop(ctx context.Context) (err error) {
 	}
 	p.checkBalancing()
 	p.checkKnobs()
-	ended := p.begin()
 	p.lostBefore = p.lost
 	for made := 0; made < p.Repetitions && ctx.Err() == nil; made++ {
 		if err := p.repeat(); err != nil {
@@ -264,7 +263,7 @@ func (p *probe) loop(ctx context.Context) (err error) {
 		}
 	}
 	p.sample.Partial = ctx.Err() != nil
-	p.v.Settled = ended(p.sample.Seconds, p.v.Accesses)
+	p.v.Settled = p.phase(p.sample.Seconds, p.v.Accesses)
 	return nil
 }
 
@@ -296,7 +295,8 @@ func (p *probe) settle() error {
 	if err := p.drain(); err != nil {
 		return err
 	}
-	ended, made := p.begin(), uint64(0)
+	p.faulted, p.unknown = 0, 0 // without those of the first touch
+	made := uint64(0)
 	begun, cpu := linux.Monotonic(), linux.ThreadCPUTime()
 	for p.Settle > 0 && (made == 0 || float64(linux.ThreadCPUTime()-cpu)/1e9 < p.Settle) {
 		did, err := csrc.Probe(walk)
@@ -313,7 +313,7 @@ func (p *probe) settle() error {
 	}
 	if made > 0 {
 		p.v.SettledSeconds = (linux.Monotonic() - begun).Seconds()
-		p.v.Settling = ended(p.v.SettledSeconds, made)
+		p.v.Settling = p.phase(p.v.SettledSeconds, made)
 	}
 	if p.args.From = walk.From; p.args.Access == randomAccess {
 		p.args.From = settled
@@ -321,31 +321,26 @@ func (p *probe) settle() error {
 	return nil
 }
 
-// begin starts a phase of the probe. The returned function ends the phase: seconds is the time of its accesses.
-func (p *probe) begin() (ended func(seconds float64, accesses uint64) *result.NumaPhase) {
-	p.faulted, p.unknown = 0, 0
-	return func(seconds float64, accesses uint64) *result.NumaPhase {
-		phase := &result.NumaPhase{}
-		if accesses > 0 {
-			phase.NsPerAccess = seconds * 1e9 / float64(accesses)
-		}
-		is, err := linux.ReadThreadNUMA(p.root)
-		if err != nil && !errors.Is(err, linux.ErrNoNUMABalancing) {
-			w := result.WarningOf("numa-sched", "the effects of NUMA balancing on the probe are unknown", err)
-			p.v.Unread = &w
-		}
-		phase.ScanSeq, phase.PagesMigrated = is.ScanSeq, is.PagesMigrated
-		phase.PreferredNID = is.PreferredNode
-		if p.faults != nil {
-			n := p.faulted
-			phase.BufferFaults, phase.FaultsLost = &n, p.unknown
-		}
-		if nodes := p.readNodePages(); nodes != nil && p.nodePages != nil {
-			moved := pagesMoved(p.nodePages, nodes)
-			phase.BufferMoved, phase.NodePages, p.nodePages = &moved, byName(nodes), nodes
-		}
-		return phase
+// phase ends a phase of the probe, and begins the next. seconds is the time of its accesses.
+func (p *probe) phase(seconds float64, accesses uint64) *result.NumaPhase {
+	is, err := linux.ReadThreadNUMA(p.root)
+	if err != nil && !errors.Is(err, linux.ErrNoNUMABalancing) {
+		w := result.WarningOf("numa-sched", "the effects of NUMA balancing on the probe are unknown", err)
+		p.v.Unread = &w
 	}
+	phase := &result.NumaPhase{ScanSeq: is.ScanSeq, PagesMigrated: is.PagesMigrated, PreferredNID: is.PreferredNode}
+	if accesses > 0 {
+		phase.NsPerAccess = seconds * 1e9 / float64(accesses)
+	}
+	if n := p.faulted; p.faults != nil {
+		phase.BufferFaults, phase.FaultsLost = &n, p.unknown
+	}
+	p.faulted, p.unknown = 0, 0
+	if nodes := p.readNodePages(); nodes != nil && p.nodePages != nil {
+		moved := pagesMoved(p.nodePages, nodes)
+		phase.BufferMoved, phase.NodePages, p.nodePages = &moved, byName(nodes), nodes
+	}
+	return phase
 }
 
 // pagesMoved returns the number of pages that are on another node than before, if no page was added or removed.
