@@ -42,11 +42,11 @@ var columns = column.Join(
 		figure(column.Column{
 			Name: "scan_delay_seconds", Key: "scan_delay", Unit: column.Seconds,
 			Meaning: "The CPU time before NUMA balancing's first scan, and between scans, if the row sets it.",
-		}, func(n *result.Numa) any { return set(n.ScanDelay) }),
+		}, func(n *result.Numa) any { return column.Some(n.ScanDelay) }),
 		figure(column.Column{
 			Name: "migration_cost_seconds", Key: "migration_cost", Unit: column.Seconds,
 			Meaning: "The time after which the scheduler assumes that a thread's caches are cold, if the row sets it.",
-		}, func(n *result.Numa) any { return set(n.MigrationCost) }),
+		}, func(n *result.Numa) any { return column.Some(n.MigrationCost) }),
 		figure(column.Column{Name: "unsupported", Meaning: "Why the row cannot be measured here."},
 			func(n *result.Numa) any { return n.Unsupported }),
 		figure(column.Column{Name: "no_effect", Meaning: "Why the kernel ignores a part of the row's setting."},
@@ -149,14 +149,6 @@ func memShare(v *result.Numa) *float64 {
 	}
 	sum /= float64(pages)
 	return &sum
-}
-
-// set returns a time that a row sets; nil if it sets none.
-func set(seconds float64) *float64 {
-	if seconds == 0 {
-		return nil
-	}
-	return &seconds
 }
 
 // perAccess is the column by which cells are compared.
