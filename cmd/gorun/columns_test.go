@@ -105,7 +105,6 @@ var details = map[string][]string{
 	"numa": {
 		"life_migrations_", "settled_", "settling_", "touched_pages", "unread_",
 		"buffer_faults", "buffer_pages_moved", "mem_node_share", "numa_pages_migrated", "numa_preferred_nid", "numa_scan_seq",
-		"total_numa_faults",
 	},
 }
 

@@ -44,7 +44,7 @@ const mayImport = `
 	measure             cgroup cpuset linux perf result sysfs topology
 	metrics             hint output result stats
 	migrate             bytesize column cpuset csrc experiment hint linux placement render/term render/view result stats topology units
-	numa                bytesize catalog child column cpuset csrc experiment guardian hint linux load measure perf placement render/chart render/term render/view result stats sysfs topology units
+	numa                bytesize catalog child column cpuset csrc experiment guardian hint linux load matrix measure perf placement render/chart render/term render/view result stats topology units
 	output              hint
 	pair                bytesize catalog child column cpuset csrc experiment hint linux measure process render/term render/view result topology units
 	perf                hint linux result sysfs topology
@@ -59,7 +59,7 @@ const mayImport = `
 	render/view         column cpuset render/term result shell stats units
 	report              column experiment hint journal matrix render render/chart render/term render/view result shell stats units
 	result              hint stats
-	run                 cgroup child column cpuset doctor experiment hint journal linux matrix measure metrics output placement render render/chart render/term result shell sysfs topology units
+	run                 catalog cgroup child column cpuset doctor experiment hint journal linux matrix measure metrics output placement render render/chart render/term result shell sysfs topology units
 	shell               hint
 	stats               units
 	sysfs               cpuset

@@ -203,7 +203,6 @@ type Setting struct {
 	Self    child.Self        // gorun, to be started again in an environment
 	Environ []string          // the environment
 	Seed    uint64
-	Kept    bool // samples are stored: details that only a journal holds are needed
 	Passed  bool // the started command has this process's input, output and signals
 }
 

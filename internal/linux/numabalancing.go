@@ -60,7 +60,6 @@ type ThreadNUMA struct {
 	ScanSeq       *int // passes over the process's memory, including those that skipped every area
 	PagesMigrated *int // by faults of the thread
 	PreferredNode *int // -1: none
-	TotalFaults   *int // a sum that decays with each pass, not a count
 }
 
 // ReadThreadNUMA reads the calling thread's /proc/thread-self/sched (kernel/sched/debug.c, sched_show_numa). The error is
@@ -85,7 +84,7 @@ func ReadThreadNUMA(root fs.FS) (ThreadNUMA, error) {
 func parseThreadNUMA(text string) (n ThreadNUMA) {
 	fields := map[string]**int{
 		"mm->numa_scan_seq": &n.ScanSeq, "numa_pages_migrated": &n.PagesMigrated,
-		"numa_preferred_nid": &n.PreferredNode, "total_numa_faults": &n.TotalFaults,
+		"numa_preferred_nid": &n.PreferredNode,
 	}
 	for line := range strings.Lines(text) {
 		name, number, _ := strings.Cut(line, ":")

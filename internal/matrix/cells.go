@@ -28,7 +28,7 @@ func (s Spec) Cells(flags []Flag) (cells []result.Cell, baseline int, err error)
 		return nil, 0, err
 	}
 	for _, g := range groups {
-		cells = append(cells, g.product()...)
+		cells = append(cells, g.Product()...)
 	}
 	if cells, err = known.exclude(cells, s.Exclude); err != nil {
 		return nil, 0, err
@@ -166,8 +166,8 @@ func (e experiment) columns(columns []result.Column) error {
 	return nil
 }
 
-// product returns all combinations of the group's values.
-func (g Group) product() []result.Cell {
+// Product returns all combinations of the group's values.
+func (g Group) Product() []result.Cell {
 	n := 1
 	for _, axis := range g.Axes {
 		n *= len(axis.Values)

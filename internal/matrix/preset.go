@@ -3,17 +3,32 @@ package matrix
 import (
 	"bytes"
 	"fmt"
+	"slices"
 	"strings"
 
 	"gorun/internal/hint"
 	presets "gorun/testdata/matrix"
 )
 
+// Predefined is a preset.
+type Predefined struct{ Name, Experiment, Usage string }
+
+// Entry implements catalog.Entry.
+func (p Predefined) Entry() (name, usage string) { return p.Name, p.Usage }
+
 // Presets lists gorun's own matrices, each in a file of testdata/matrix.
-var Presets = []struct{ Name, Experiment, Usage string }{
+var Presets = []Predefined{
 	{"quick", "primes", "8 ways to place the workers of gorun primes, within a minute"},
 	{"classic", "primes", "38 rows: goroutines, threads, CPUs and priority, each from 50 to 20000 workers"},
 	{"original", "primes", "the rows of classic with the original's division, n % i: takes hours"},
+	{"rfc-intel", "numa", "the RFC's 36 rows of December 2023 on nodes 0 and 1, 64 samples of each"},
+	{"rfc-amd", "numa", "the same rows as in February 2024, 36 samples of each"},
+	{"latency", "numa", "the time of an access by the size of the buffer"},
+}
+
+// PresetsOf returns the presets of an experiment.
+func PresetsOf(experiment string) []Predefined {
+	return slices.DeleteFunc(slices.Clone(Presets), func(p Predefined) bool { return p.Experiment != experiment })
 }
 
 // Preset returns the spec with this name.

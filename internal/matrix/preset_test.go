@@ -23,8 +23,10 @@ func TestPresetsAreTheFiles(t *testing.T) {
 		s, err := matrix.Preset(p.Name)
 		require.NoError(t, err, p.Name)
 		assert.Equal(t, s.Experiment, p.Experiment, p.Name)
-		_, _, err = s.Cells(primes)
-		require.NoError(t, err, p.Name)
+		if p.Experiment == "primes" {
+			_, _, err = s.Cells(primes)
+			require.NoError(t, err, p.Name)
+		}
 	}
 	_, err = matrix.Preset("../quick")
 	require.EqualError(t, err, `there is no preset "../quick"`)
@@ -123,7 +125,7 @@ func TestOriginal(t *testing.T) {
 	assert.NotEqual(t, classic.Title, s.Title)
 	assert.Greater(t, s.Budget, classic.Budget)
 
-	for _, p := range matrix.Presets {
+	for _, p := range matrix.PresetsOf("primes") {
 		s, err := matrix.Preset(p.Name)
 		require.NoError(t, err)
 		cells, _, err := s.Cells(primes)

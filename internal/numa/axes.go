@@ -10,57 +10,209 @@ import (
 	"time"
 
 	"gorun/csrc"
+	"gorun/internal/bytesize"
 	"gorun/internal/catalog"
 	"gorun/internal/cpuset"
+	"gorun/internal/experiment"
 	"gorun/internal/hint"
 	"gorun/internal/linux"
+	"gorun/internal/matrix"
 	"gorun/internal/result"
 	"gorun/internal/topology"
 )
 
-// keep is the word for the value of a setting before the run.
-const keep = "keep"
+// The values of an axis that are not nodes or settings, as numbers and as words.
+const (
+	Float       = -1 // memory or CPUs: not bound
+	KeepSetting = -1 // NUMA balancing: as it is
+	None        = -1 // no preferred node
 
-// all is the word for every possible node, and the word for no node after them.
-const all = "all"
+	float = "float"
+	keep  = "keep" // the value of a setting before the run
+	none  = "none"
+	all   = "all" // every possible node, and the word for no node after them
+)
 
-// nodeAxis describes how to parse an axis of nodes.
-type nodeAxis struct {
-	rest    string     // the word for no node
-	first   bool       // rest comes first, else last
-	nodes   cpuset.Set // possible nodes
-	without string     // property of the other nodes, to follow "node 1 has "
+// axis is a flag whose values, joined by commas, multiply the rows.
+type axis struct {
+	flag, usage, unset string
+	words              []string // for completion; nil: nodes, or numbers
+	// values returns the values in a text, without duplicates, each in the one spelling that row reads.
+	values func(f *flags, m experiment.Machine, text string) ([]string, error)
 }
 
-// ParseMem parses the nodes to which the memory is bound: a list of nodes and "float" ("0-1,float"), or "all" or "" for
-// all nodes with memory and float. The result is ascending, with float last.
-func ParseMem(text string, m *topology.Machine) ([]int, error) {
-	return nodeAxis{rest: "float", nodes: withMemory(m), without: "no memory"}.parse(text, m)
+// axes are in the order of the help.
+var axes = [...]axis{
+	{
+		"mem", "`nodes` that the memory is bound to, near:DEVICE and far:DEVICE, by commas, and float\n(default: each, and float)",
+		"", nil, func(_ *flags, m experiment.Machine, text string) ([]string, error) {
+			return parseNodes(m, text, float, m.Machine.MemoryNodes(), "no memory")
+		},
+	},
+	{
+		"cpu", "`nodes` whose CPUs the probe is bound to, by commas, and float (default: each, and float)",
+		"", nil, func(_ *flags, m experiment.Machine, text string) ([]string, error) {
+			return parseNodes(m, text, float, withCPUs(m.Machine, m.CPUs), withoutCPUs(m.CPUs))
+		},
+	},
+	{
+		"numa-balancing",
+		"`values` of kernel.numa_balancing: 0, 1, keep (as before the run), by commas; a setting of the whole\n" +
+			"machine, changed only if this flag is given (default: rows for 0 and 1; those for the current value run)",
+		"",
+		[]string{"0", "1", keep},
+		func(_ *flags, _ experiment.Machine, text string) ([]string, error) {
+			values, err := parseWords(cmp.Or(text, "0,1"), "a value of NUMA balancing", []string{"0", "1", keep})
+			slices.Sort(values) // digits sort before letters
+			return values, err
+		},
+	},
+	{
+		scanDelay.flag, "CPU `times` before NUMA balancing's first scan, and between scans, by commas: 50ms, keep (as before the run)",
+		keep, nil, times(scanDelay),
+	},
+	{
+		migrationCost.flag,
+		"`times` after a thread's last run from which the scheduler assumes cold caches, by commas: 500us, keep",
+		keep, nil, times(migrationCost),
+	},
+	{
+		"preferred-node", "preferred `nodes`, by commas, and none (default: none, and each)",
+		"", nil, func(f *flags, m experiment.Machine, text string) ([]string, error) {
+			if f.preferredBy == ByMempolicy {
+				return parseNodes(m, text, none, m.Machine.MemoryNodes(), "no memory")
+			}
+			return parseNodes(m, text, none, withCPUs(m.Machine, m.CPUs), withoutCPUs(m.CPUs))
+		},
+	},
+	{
+		"buffer", "`sizes` of the probe's memory, by commas",
+		"256MiB", nil, func(_ *flags, _ experiment.Machine, text string) (values []string, err error) {
+			sizes, err := bytesize.ParseList(text)
+			for _, bytes := range sizes {
+				values = append(values, bytesize.Format(bytes))
+			}
+			return values, err
+		},
+	},
+	among("pages", "`kinds` of its pages, by commas: %s", "a kind of pages", pageNames(), pageNames()),
+	among("mem-policy", "`how` --mem binds, by commas: %s (NUMA balancing scans it too, Linux 5.12)", "a way to bind memory",
+		memPolicies, memPolicies),
+	among("first-touch", "`who` first touches floating memory, by commas: %s", "a first touch",
+		catalog.Names(firstTouches[:]), catalog.Words(firstTouches[:])),
+	among("access", "`ways` to access it, by commas: %s", "an access pattern", accessNames(), accessNames()),
 }
 
-// ParseCPU parses the nodes to whose CPUs the probe is bound, like ParseMem: nodes with CPUs of the run.
-func ParseCPU(text string, m *topology.Machine, cpus cpuset.Set) ([]int, error) {
-	return nodeAxis{rest: "float", nodes: withCPUs(m, cpus), without: withoutCPUs(cpus)}.parse(text, m)
-}
+// slowest are the axes from the one that varies slowest in the rows to the fastest.
+var slowest = strings.Fields("access pages buffer migration-cost preferred-node numa-balancing scan-delay mem cpu mem-policy first-touch")
 
-// ParsePreferred parses the preferred nodes: a list of nodes and "none" ("none,0-1"), or "all" or "" for none and all
-// possible nodes. by is a name of PreferredWays. None comes first.
-func ParsePreferred(text, by string, m *topology.Machine, cpus cpuset.Set) ([]int, error) {
-	axis := nodeAxis{rest: "none", first: true, nodes: withCPUs(m, cpus), without: withoutCPUs(cpus)}
-	if by == ByMempolicy {
-		axis.nodes, axis.without = withMemory(m), "no memory"
+// among returns an axis of known values, the default first.
+func among(flag, usage, what string, known, words []string) axis {
+	return axis{
+		flag, fmt.Sprintf(usage, strings.Join(known, ", ")), known[0], words,
+		func(_ *flags, _ experiment.Machine, text string) ([]string, error) {
+			return parseWords(text, what, known)
+		},
 	}
-	return axis.parse(text, m)
 }
 
-// withMemory returns the nodes with memory, including those whose memory is unknown.
-func withMemory(m *topology.Machine) (nodes cpuset.Set) {
-	for _, node := range m.Nodes {
-		if node.HasMemory() {
-			nodes = nodes.With(node.Node)
+// times returns how the values of a setting of the scheduler are read: times, and keep.
+func times(k knob) func(*flags, experiment.Machine, string) ([]string, error) {
+	return func(_ *flags, _ experiment.Machine, text string) (values []string, err error) {
+		for word := range strings.SplitSeq(text, ",") {
+			if word = strings.TrimSpace(word); word != keep {
+				d, err := time.ParseDuration(word)
+				if err != nil {
+					return nil, hint.With(fmt.Errorf("%q is not a time", word), "write times such as 50ms, and keep, joined by commas")
+				}
+				for _, setting := range k.of {
+					if _, err := setting.Number(d.Seconds()); err != nil {
+						return nil, err
+					}
+				}
+				word = d.String()
+			}
+			if !slices.Contains(values, word) {
+				values = append(values, word)
+			}
+		}
+		return values, nil
+	}
+}
+
+// rows returns the rows on a machine, numbered from 0, and the flags of each.
+func (f *flags) rows(m experiment.Machine) (rows []result.NumaRow, given []map[string]string, err error) {
+	values, cells := map[string][]string{}, 1
+	for _, a := range axes {
+		text := *f.text[a.flag]
+		if values[a.flag], err = a.values(f, m, text); err != nil {
+			return nil, nil, hint.Flag(a.flag, text, err)
 		}
 	}
-	return nodes
+	if f.which == rowsSome && f.preset == "" && len(m.Nodes) > fewNodes {
+		f.choose(m.Machine, values)
+	}
+	var group matrix.Group
+	for _, flag := range slowest {
+		group.Axes = append(group.Axes, matrix.Axis{Flag: flag, Values: values[flag]})
+		if cells *= len(values[flag]); cells > matrix.MaxCells {
+			return nil, nil, hint.Usage(hint.With(fmt.Errorf("the flags give more than %d rows", matrix.MaxCells), "give fewer values"))
+		}
+	}
+	highest := values["numa-balancing"][0] // keep is the last, but not the highest
+	for _, value := range values["numa-balancing"] {
+		if value != keep {
+			highest = value
+		}
+	}
+	seen := map[result.NumaRow]bool{}
+	for _, cell := range group.Product() {
+		v := cell.Flags
+		if v["preferred-node"] != none && v["numa-balancing"] != highest && !f.full {
+			continue
+		}
+		for flag, idle := range map[string]bool{
+			"mem-policy":     v["mem"] == float || v["mem-policy"] == memPolicies[0],
+			"first-touch":    v["mem"] != float || v["first-touch"] == TouchNear,
+			"scan-delay":     v["numa-balancing"] == "0" || v["scan-delay"] == keep, // without balancing there are no scans
+			"migration-cost": v["migration-cost"] == keep,
+		} {
+			if idle {
+				delete(v, flag)
+			}
+		}
+		if row := f.row(v); !seen[row] {
+			seen[row] = true
+			row.Row = len(rows)
+			rows, given = append(rows, row), append(given, v)
+		}
+	}
+	return rows, given, nil
+}
+
+// row returns the row of a value of each axis; an axis without one has its default.
+func (f *flags) row(v map[string]string) result.NumaRow {
+	node := func(text string) int {
+		if n, err := strconv.Atoi(text); err == nil {
+			return n
+		}
+		return -1
+	}
+	seconds := func(text string) float64 {
+		d, _ := time.ParseDuration(text)
+		return d.Seconds()
+	}
+	sizes, _ := bytesize.ParseList(v["buffer"])
+	row := result.NumaRow{
+		Mem: node(v["mem"]), CPU: node(v["cpu"]), NUMABalancing: node(v["numa-balancing"]),
+		ScanDelay: seconds(v[scanDelay.flag]), MigrationCost: seconds(v[migrationCost.flag]),
+		PreferredNode: node(v["preferred-node"]), BufferBytes: sizes[0], Pages: v["pages"], Access: v["access"],
+		MemPolicy: v["mem-policy"], FirstTouch: v["first-touch"],
+	}
+	if row.PreferredNode != None {
+		row.PreferredBy = f.preferredBy
+	}
+	return row
 }
 
 // withCPUs returns the nodes on which the run has CPUs.
@@ -75,35 +227,37 @@ func withCPUs(m *topology.Machine, cpus cpuset.Set) (nodes cpuset.Set) {
 
 func withoutCPUs(cpus cpuset.Set) string { return fmt.Sprintf("none of the run's CPUs %s", cpus) }
 
-// nodeCPUs returns the run's CPUs of a node.
+// nodeCPUs returns the run's CPUs of a node, or all if it is Float.
 func nodeCPUs(m *topology.Machine, node int, cpus cpuset.Set) cpuset.Set {
+	if node == Float {
+		return cpus
+	}
 	return m.Where(func(c topology.CPU) bool { return c.Online && c.Node == node }).Intersect(cpus)
 }
 
-func (a nodeAxis) parse(text string, m *topology.Machine) ([]int, error) {
-	if text == "" {
-		text = all
-	}
+// parseNodes returns the nodes in a list of nodes and a word for no node ("0-1,float"), ascending. "all" and "" are all
+// possible nodes and the word. The word float comes last, and none first. lacks is what other nodes have, after "node 1 has".
+func parseNodes(m experiment.Machine, text, word string, possible cpuset.Set, lacks string) ([]string, error) {
 	var there, asked cpuset.Set
 	for _, node := range m.Nodes {
 		there = there.With(node.Node)
 	}
 	rest := false
-	for term := range strings.SplitSeq(text, ",") {
+	for term := range strings.SplitSeq(cmp.Or(text, all), ",") {
 		switch term = strings.TrimSpace(term); term {
-		case a.rest:
+		case word:
 			rest = true
 		case all:
-			rest, asked = true, asked.Union(a.nodes)
+			rest, asked = true, asked.Union(possible)
 		default:
-			nodes, err := m.SelectNodes(term, a.nodes)
+			nodes, err := m.SelectNodes(term, possible)
 			if errors.As(err, new(*topology.SelectError)) {
 				return nil, err
 			}
 			if err != nil || nodes.Empty() {
 				return nil, hint.With(fmt.Errorf("%q is not a node", term),
 					fmt.Sprintf("write nodes, ranges, near:DEVICE, far:DEVICE, %s or all, joined by commas; this machine has nodes %s",
-						a.rest, there))
+						word, there))
 			}
 			asked = asked.Union(nodes)
 		}
@@ -111,24 +265,33 @@ func (a nodeAxis) parse(text string, m *topology.Machine) ([]int, error) {
 	if absent := asked.Minus(there); !absent.Empty() {
 		return nil, hint.With(fmt.Errorf("this machine has no node %d", absent.First()), "it has nodes "+there.String())
 	}
-	if lacking := asked.Minus(a.nodes); !lacking.Empty() {
-		return nil, hint.With(fmt.Errorf("node %d has %s", lacking.First(), a.without),
-			fmt.Sprintf("give nodes of %s, or %s", a.nodes, a.rest))
+	if lacking := asked.Minus(possible); !lacking.Empty() {
+		return nil, hint.With(fmt.Errorf("node %d has %s", lacking.First(), lacks),
+			fmt.Sprintf("give nodes of %s, or %s", possible, word))
 	}
-	list := asked.List()
+	list := texts(asked.List())
 	switch {
-	case rest && a.first:
-		list = append([]int{None}, list...)
+	case rest && word == none:
+		list = append([]string{none}, list...)
 	case rest:
-		list = append(list, Float)
+		list = append(list, word)
 	}
 	return list, nil
 }
 
+// texts returns nodes as the values of an axis.
+func texts(nodes []int) []string {
+	list := make([]string, len(nodes))
+	for i, node := range nodes {
+		list[i] = strconv.Itoa(node)
+	}
+	return list
+}
+
 // The values of --rows.
 const (
-	RowsSome = "some"
-	RowsAll  = "all"
+	rowsSome = "some"
+	rowsAll  = "all"
 )
 
 // fewNodes is the greatest number of nodes for which all rows are the default, as in the RFC's first table. The number
@@ -138,37 +301,36 @@ const fewNodes = 2
 // choose reduces each axis without a flag to a few nodes: the memory is on one node, and the probe on one node for each
 // distance from it, the nearest first. If the probe has only one node, the memory is on one node for each distance from
 // that one. The preferred nodes are the memory's, and one of the furthest from it.
-func (a *Axes) choose(given func(flag string) bool, m *topology.Machine) {
-	floats := func(node int) bool { return node < 0 }
-	memory, running := slices.DeleteFunc(slices.Clone(a.Mem), floats), slices.DeleteFunc(slices.Clone(a.CPU), floats)
+func (f *flags) choose(m *topology.Machine, values map[string][]string) {
+	nodes := func(flag string) (nodes []int) {
+		for _, value := range values[flag] {
+			if node, err := strconv.Atoi(value); err == nil {
+				nodes = append(nodes, node)
+			}
+		}
+		return nodes
+	}
+	memory, running := nodes("mem"), nodes("cpu")
 	if len(memory) == 0 || len(running) == 0 {
 		return // no node is left to choose from
 	}
-	home := memory[0]
-	for _, node := range memory {
-		if slices.Contains(running, node) {
-			home = node
-			break
-		}
-	}
-	if !given("mem") {
+	home := memory[max(0, slices.IndexFunc(memory, func(node int) bool { return slices.Contains(running, node) }))]
+	if !f.given("mem") {
+		near := []int{home}
 		if len(running) == 1 {
-			a.Mem = append(byDistance(m, running[0], memory), Float)
-		} else {
-			a.Mem = []int{home, Float}
+			near = byDistance(m, running[0], memory)
 		}
+		values["mem"] = append(texts(near), float)
 	}
-	if !given("cpu") {
-		a.CPU = append(byDistance(m, home, running), Float)
+	if !f.given("cpu") {
+		values["cpu"] = append(texts(byDistance(m, home, running)), float)
 	}
-	if !given("preferred-node") {
-		a.PreferredNode = slices.DeleteFunc(a.PreferredNode, func(node int) bool { return node == None })
-		if nodes := byDistance(m, home, a.PreferredNode); len(nodes) > 2 {
-			a.PreferredNode = []int{nodes[0], nodes[len(nodes)-1]}
-		} else {
-			a.PreferredNode = nodes
+	if !f.given("preferred-node") {
+		preferred := byDistance(m, home, nodes("preferred-node"))
+		if last := len(preferred) - 1; last > 1 {
+			preferred = []int{preferred[0], preferred[last]}
 		}
-		a.PreferredNode = append([]int{None}, a.PreferredNode...)
+		values["preferred-node"] = append([]string{none}, texts(preferred)...)
 	}
 }
 
@@ -187,85 +349,25 @@ func byDistance(m *topology.Machine, from int, nodes []int) []int {
 	return slices.CompactFunc(nodes, func(a, b int) bool { return distance(a) == distance(b) })
 }
 
-// The names of PreferredWays.
+// way is a value of a flag, and its meaning.
+type way struct{ name, usage string }
+
+// Entry implements catalog.Entry.
+func (w way) Entry() (name, usage string) { return w.name, w.usage }
+
+// The ways to make a node preferred, the default first.
 const (
 	ByPrctl     = "prctl"
 	ByMempolicy = "mempolicy"
-	ByAffinity  = "affinity"
 )
 
-// PreferredWay is a way to make a node preferred.
-type PreferredWay struct{ Name, Usage string }
-
-// Entry implements catalog.Entry.
-func (w PreferredWay) Entry() (name, usage string) { return w.Name, w.Usage }
-
-// PreferredWays lists the ways, the default first.
-var PreferredWays = [...]PreferredWay{
+var preferredWays = [...]way{
 	{ByPrctl, "set it in the scheduler (prctl 101, a patch that was never merged)"},
 	{ByMempolicy, "allocate floating memory there while there is some (MPOL_PREFERRED_MANY, home node)"},
-	{ByAffinity, "keep a floating probe on the node's CPUs unless all are busy (soft affinity from user space)"},
 }
 
-// ParsePreferredBy parses a name of PreferredWays.
-func ParsePreferredBy(text string) (string, error) {
-	words, err := parseWords(text, "a way to prefer a node", catalog.Names(PreferredWays[:]))
-	if err == nil && len(words) > 1 {
-		err = errors.New("give a single way to prefer a node")
-	}
-	if err != nil {
-		return "", err
-	}
-	return words[0], nil
-}
-
-// ParseBalancing parses the values of NUMA balancing, from 0, 1 and keep, and returns them in this order. "" is 0 and
-// 1.
-func ParseBalancing(text string) ([]int, error) {
-	if text == "" {
-		return []int{0, 1}, nil
-	}
-	words, err := parseWords(text, "a value of NUMA balancing", []string{"0", "1", "keep"})
-	if err != nil {
-		return nil, err
-	}
-	slices.Sort(words) // digits sort before letters
-	values := make([]int, len(words))
-	for i, word := range words {
-		if values[i], err = strconv.Atoi(word); err != nil {
-			values[i] = KeepSetting
-		}
-	}
-	return values, nil
-}
-
-// ParseTimes parses times for a setting of the scheduler, and returns them in seconds in the order written, without
-// duplicates. The word keep becomes 0: as before the run.
-func ParseTimes(text string, of ...linux.SchedulerTime) ([]float64, error) {
-	var times []float64
-	for word := range strings.SplitSeq(text, ",") {
-		word, seconds := strings.TrimSpace(word), 0.0
-		if word != keep {
-			d, err := time.ParseDuration(word)
-			if err != nil {
-				return nil, hint.With(fmt.Errorf("%q is not a time", word), "write times such as 50ms, and keep, joined by commas")
-			}
-			seconds = d.Seconds()
-			for _, setting := range of {
-				if _, err := setting.Number(seconds); err != nil {
-					return nil, err
-				}
-			}
-		}
-		if !slices.Contains(times, seconds) {
-			times = append(times, seconds)
-		}
-	}
-	return times, nil
-}
-
-// PageNames lists the kinds of pages.
-func PageNames() []string {
+// pageNames lists the kinds of pages.
+func pageNames() []string {
 	names := make([]string, len(linux.PageKinds))
 	for i, kind := range linux.PageKinds {
 		names[i] = kind.Name
@@ -276,8 +378,8 @@ func PageNames() []string {
 // BindBalancing is the way to bind memory that NUMA balancing scans; it skips memory that is bound by bind.
 const BindBalancing = "bind+balancing"
 
-// MemPolicies lists the ways to bind memory, the default first.
-var MemPolicies = []string{"bind", BindBalancing}
+// memPolicies lists the ways to bind memory, the default first.
+var memPolicies = []string{"bind", BindBalancing}
 
 // The first touches of floating memory, which determine its node; the default first.
 const (
@@ -287,38 +389,11 @@ const (
 	TouchBefore      = "before"
 )
 
-// FirstTouches describes the first touches.
-var FirstTouches = [...]PreferredWay{
+var firstTouches = [...]way{
 	{TouchNear, "the probe, on the CPUs that it is bound to"},
 	{TouchFar, "the probe, on the node furthest from there"},
 	{TouchInterleaved, "the probe, on all nodes in turns"},
 	{TouchBefore, "the probe before it is bound, on any CPU that the scheduler chose, as in the RFC's tables"},
-}
-
-// ParseMemPolicies parses ways to bind memory, in the order written. The default becomes "", as in rows.
-func ParseMemPolicies(text string) ([]string, error) {
-	return parseDefaulted(text, "a way to bind memory", MemPolicies)
-}
-
-// ParseFirstTouch parses first touches of floating memory, in the order written. The default becomes "", as in rows.
-func ParseFirstTouch(text string) ([]string, error) {
-	return parseDefaulted(text, "a first touch", catalog.Names(FirstTouches[:]))
-}
-
-// parseDefaulted parses words, and replaces the default, the first known one, by "".
-func parseDefaulted(text, what string, known []string) ([]string, error) {
-	words, err := parseWords(text, what, known)
-	for i, word := range words {
-		if word == known[0] {
-			words[i] = ""
-		}
-	}
-	return words, err
-}
-
-// ParsePages parses kinds of pages, in the order written.
-func ParsePages(text string) ([]string, error) {
-	return parseWords(text, "a kind of pages", PageNames())
 }
 
 // Accesses of csrc.ProbeAccesses: random, and index, which generates the same indices without accessing memory.
@@ -327,20 +402,14 @@ const (
 	indexAccess  = "index"
 )
 
-// AccessNames lists the access patterns.
-func AccessNames() []string {
-	var names []string
+// accessNames lists the access patterns.
+func accessNames() (names []string) {
 	for _, access := range csrc.ProbeAccesses {
 		if access.Name != indexAccess {
 			names = append(names, access.Name)
 		}
 	}
 	return names
-}
-
-// ParseAccess parses access patterns, in the order written.
-func ParseAccess(text string) ([]string, error) {
-	return parseWords(text, "an access pattern", AccessNames())
 }
 
 // parseWords parses words joined by commas, and drops duplicates.
@@ -358,34 +427,25 @@ func parseWords(text, what string, known []string) ([]string, error) {
 	return words, nil
 }
 
-// NeedNodes returns a warning for each kind of the RFC's rows that need more nodes than this machine, or the run, has.
-func NeedNodes(m *topology.Machine, cpus cpuset.Set) []result.Warning {
-	memory, running := withMemory(m), withCPUs(m, cpus)
-	const code = "few-nodes"
-	if len(m.Nodes) < 2 {
-		return []result.Warning{{
-			Code: code,
-			Message: "this machine has one node: of the RFC's rows, those with the memory on one node and the CPUs of " +
-				"another need more, and floating threads and memory cannot move between nodes",
-			Hint: "gorun topo shows the nodes",
-		}}
-	}
-	var warnings []result.Warning
-	if memory.Len() < 2 {
-		warnings = append(warnings, result.Warning{
-			Code: code, Message: fmt.Sprintf("only node %s has memory: of the RFC's rows, those with the memory on another "+
-				"node need more", memory),
-		})
-	}
-	if running.Len() < 2 {
-		w := result.Warning{
-			Code: code, Message: fmt.Sprintf("the run has CPUs on node %s only: of the RFC's rows, those with the CPUs of "+
-				"another node need more, and a probe that floats cannot move between nodes", running),
-		}
+// needNodes returns a warning if this machine, or the run, has too few nodes for rows of the RFC.
+func needNodes(m *topology.Machine, cpus cpuset.Set) []result.Warning {
+	memory, running := m.MemoryNodes(), withCPUs(m, cpus)
+	w := result.Warning{Code: "few-nodes"}
+	switch {
+	case len(m.Nodes) < 2:
+		w.Message = "this machine has one node: of the RFC's rows, those with the memory on one node and the CPUs of " +
+			"another need more, and floating threads and memory cannot move between nodes"
+		w.Hint = "gorun topo shows the nodes"
+	case memory.Len() < 2:
+		w.Message = fmt.Sprintf("only node %s has memory: of the RFC's rows, those with the memory on another node need more", memory)
+	case running.Len() < 2:
+		w.Message = fmt.Sprintf("the run has CPUs on node %s only: of the RFC's rows, those with the CPUs of another node need "+
+			"more, and a probe that floats cannot move between nodes", running)
 		if more := withCPUs(m, m.Allowed()); more.Len() > 1 {
 			w.Hint = fmt.Sprintf("give it CPUs of nodes %s by --cpus", more)
 		}
-		warnings = append(warnings, w)
+	default:
+		return nil
 	}
-	return warnings
+	return []result.Warning{w}
 }

@@ -2,6 +2,9 @@ package numa
 
 import (
 	"fmt"
+	"path/filepath"
+	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -9,183 +12,274 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"gorun/internal/cpuset"
+	"gorun/internal/experiment"
 	"gorun/internal/hint"
+	"gorun/internal/result"
+	"gorun/internal/tests/hosts"
+	"gorun/internal/topology"
 )
 
-// listed formats a parsed list, or the error with its hint.
-func listed[T any](list []T, err error) string {
+// label formats a row as in the RFC's table.
+func label(row result.NumaRow) string {
+	return fmt.Sprintf("[%02d] PNID: %d NB: %d Mem: %s CPU: %s",
+		row.Row, row.PreferredNode, row.NUMABalancing, orWord(row.Mem, "F"), orWord(row.CPU, "F"))
+}
+
+// given returns the flags of a command line.
+func given(t testing.TB, line string) *flags {
+	t.Helper()
+	f := &flags{}
+	set := experiment.NewFlagSet("numa")
+	f.Register(set)
+	require.NoError(t, set.Parse(strings.Fields(line)))
+	return f
+}
+
+// rowsOf returns the rows that a command line gives on these CPUs of a machine.
+func rowsOf(t testing.TB, m *topology.Machine, cpus cpuset.Set, line string) []result.NumaRow {
+	t.Helper()
+	rows, _, err := given(t, line).rows(experiment.Machine{Machine: m, CPUs: cpus})
+	require.NoError(t, err)
+	return rows
+}
+
+// valuesOf formats the values of a flag, or the error with its hint.
+func valuesOf(t testing.TB, m *topology.Machine, cpus cpuset.Set, by, flag, text string) string {
+	t.Helper()
+	a := axes[slices.IndexFunc(axes[:], func(a axis) bool { return a.flag == flag })]
+	values, err := a.values(&flags{preferredBy: by}, experiment.Machine{Machine: m, CPUs: cpus}, text)
 	if err != nil {
 		return fmt.Sprintf("%v | %s", err, hint.Of(err))
 	}
-	return strings.Trim(fmt.Sprint(list), "[]")
+	return strings.Join(values, " ")
 }
 
-func TestParseNodes(t *testing.T) {
+func TestNodes(t *testing.T) {
 	write := func(rest string) string {
 		return " | write nodes, ranges, near:DEVICE, far:DEVICE, " + rest + " or all, joined by commas; this machine has nodes 0-1"
 	}
 	for _, c := range []struct{ machine, flag, text, want string }{
-		{"qemu-numa2", "mem", "", "0 1 -1"},
-		{"qemu-numa2", "mem", "all", "0 1 -1"},
-		{"qemu-numa2", "mem", "float", "-1"},
-		{"qemu-numa2", "mem", "float, 1,0,1", "0 1 -1"},
-		{"qemu-epyc8", "mem", "0-3,float", "0 1 2 3 -1"},
+		{"qemu-numa2", "mem", "", "0 1 float"},
+		{"qemu-numa2", "mem", "all", "0 1 float"},
+		{"qemu-numa2", "mem", "float", "float"},
+		{"qemu-numa2", "mem", "float, 1,0,1", "0 1 float"},
+		{"qemu-epyc8", "mem", "0-3,float", "0 1 2 3 float"},
 		{"qemu-epyc8", "cpu", "6,0-1", "0 1 6"},
-		{"qemu-epyc8", "cpu", "", "0 1 2 3 4 5 6 7 -1"},
-		{"qemu-epyc8", "preferred", "", "-1 0 1 2 3 4 5 6 7"},
-		{"qemu-epyc8", "preferred", "3,none,1", "-1 1 3"},
-		{"qemu-epyc8", "preferred", "3", "3"},
+		{"qemu-epyc8", "preferred-node", "3,none,1", "none 1 3"},
+		{"qemu-epyc8", "preferred-node", "3", "3"},
 
-		{"devices", "mem", "near:ens5,far:ens5,float", "0 1 3 -1"},
+		{"devices", "mem", "near:ens5,far:ens5,float", "0 1 3 float"},
 		{"devices", "cpu", "near:nvme0n1,2", "0 2"},
-		{"devices", "preferred", "none,far:sda", "-1 0 1"},
+		{"devices", "preferred-node", "none,far:sda", "none 0 1"},
 		{"devices", "mem", "near:eno1", "near:eno1: the firmware does not say on which node eno1 is | " +
 			"give node:N according to the board's manual; an administrator can write the device's numa_node in sysfs"},
 
 		// Node 1 has no memory.
-		{"qemu-memoryless", "mem", "", "0 -1"},
-		{"qemu-memoryless", "cpu", "", "0 1 -1"},
+		{"qemu-memoryless", "mem", "", "0 float"},
+		{"qemu-memoryless", "cpu", "", "0 1 float"},
 		{"qemu-memoryless", "mem", "1,float", "node 1 has no memory | give nodes of 0, or float"},
-		{"qemu-memoryless", "mempolicy", "", "-1 0"},
-		{"qemu-memoryless", "mempolicy", "1", "node 1 has no memory | give nodes of 0, or none"},
-		{"qemu-memoryless", "preferred", "", "-1 0 1"},
+		{"qemu-memoryless", ByMempolicy, "", "none 0"},
+		{"qemu-memoryless", ByMempolicy, "1", "node 1 has no memory | give nodes of 0, or none"},
+		{"qemu-memoryless", "preferred-node", "", "none 0 1"},
 
 		// Node 1 has no CPUs.
-		{"qemu-cpuless", "mem", "", "0 1 -1"},
-		{"qemu-cpuless", "cpu", "", "0 -1"},
+		{"qemu-cpuless", "mem", "", "0 1 float"},
+		{"qemu-cpuless", "cpu", "", "0 float"},
 		{"qemu-cpuless", "cpu", "0-1", "node 1 has none of the run's CPUs 0-3 | give nodes of 0, or float"},
-		{"qemu-cpuless", "preferred", "1", "node 1 has none of the run's CPUs 0-3 | give nodes of 0, or none"},
-		{"qemu-cpuless", "mempolicy", "", "-1 0 1"},
+		{"qemu-cpuless", "preferred-node", "1", "node 1 has none of the run's CPUs 0-3 | give nodes of 0, or none"},
+		{"qemu-cpuless", ByMempolicy, "", "none 0 1"},
 
 		{"qemu-numa2", "mem", "2", "this machine has no node 2 | it has nodes 0-1"},
 		{"qemu-numa2", "cpu", "0-7", "this machine has no node 2 | it has nodes 0-1"},
 		{"qemu-numa2", "mem", "0,", `"" is not a node` + write("float")},
 		{"qemu-numa2", "mem", "none", `"none" is not a node` + write("float")},
-		{"qemu-numa2", "preferred", "float", `"float" is not a node` + write("none")},
+		{"qemu-numa2", "preferred-node", "float", `"float" is not a node` + write("none")},
 		{"qemu-numa2", "cpu", "-1", `"-1" is not a node` + write("float")},
 	} {
-		m := recorded(t, c.machine)
-		var got string
-		switch c.flag {
-		case "mem":
-			got = listed(ParseMem(c.text, m))
-		case "cpu":
-			got = listed(ParseCPU(c.text, m, m.Allowed()))
-		case "preferred":
-			got = listed(ParsePreferred(c.text, ByPrctl, m, m.Allowed()))
-		case "mempolicy":
-			got = listed(ParsePreferred(c.text, ByMempolicy, m, m.Allowed()))
+		m, flag, by := hosts.Machine(t, c.machine), c.flag, ByPrctl
+		if flag == ByMempolicy {
+			flag, by = "preferred-node", ByMempolicy
 		}
-		assert.Equal(t, c.want, got, "%s: %s %q", c.machine, c.flag, c.text)
+		assert.Equal(t, c.want, valuesOf(t, m, m.Allowed(), by, flag, c.text), "%s: %s %q", c.machine, c.flag, c.text)
 	}
-	m := recorded(t, "qemu-numa2")
-	assert.Equal(t, "0 -1", listed(ParseCPU("", m, cpuset.Of(1, 2))), "the run has no CPU of node 1")
-	assert.Equal(t, "node 1 has none of the run's CPUs 1-2 | give nodes of 0, or float",
-		listed(ParseCPU("1", m, cpuset.Of(1, 2))))
+	m := hosts.Machine(t, "qemu-numa2")
+	assert.Equal(t, "0 float", valuesOf(t, m, cpuset.Of(1, 2), "", "cpu", ""), "the run has no CPU of node 1")
 }
 
-func TestParseWords(t *testing.T) {
+func TestValues(t *testing.T) {
+	m := hosts.Machine(t, "qemu-numa2")
 	for _, c := range []struct{ flag, text, want string }{
-		{"balancing", "0,1,keep", "0 1 -1"},
-		{"balancing", "keep,1,0,1", "0 1 -1"},
-		{"balancing", "1", "1"},
-		{"balancing", "2", `"2" is not a value of NUMA balancing | there are 0, 1, keep`},
-		{"balancing", "", "0 1"},
-		{"balancing", ",", `"" is not a value of NUMA balancing | there are 0, 1, keep`},
-		{"pages", "thp,4k,thp", "thp 4k"},
-		{"pages", "1g, 2m", "1g 2m"},
+		{"numa-balancing", "keep,1,0,1", "0 1 keep"},
+		{"numa-balancing", "2", `"2" is not a value of NUMA balancing | there are 0, 1, keep`},
+		{"numa-balancing", "", "0 1"},
+		{"numa-balancing", ",", `"" is not a value of NUMA balancing | there are 0, 1, keep`},
+		{"pages", "thp, 4k,thp", "thp 4k"},
 		{"pages", "2M", `"2M" is not a kind of pages | there are 4k, thp, 2m, 1g`},
-		{"access", "chase,random,sequential", "chase random sequential"},
 		{"access", "index", `"index" is not an access pattern | there are random, sequential, chase`},
+		{"buffer", "1MiB,1024KiB", "1MiB"},
+		{"scan-delay", "50ms, keep,0.05s", "50ms keep"},
+		{"scan-delay", "50", `"50" is not a time | write times such as 50ms, and keep, joined by commas`},
+		{"migration-cost", "100us", "100µs"},
 	} {
-		var got string
-		switch c.flag {
-		case "balancing":
-			got = listed(ParseBalancing(c.text))
-		case "pages":
-			got = listed(ParsePages(c.text))
-		case "access":
-			got = listed(ParseAccess(c.text))
-		}
-		assert.Equal(t, c.want, got, "%s %q", c.flag, c.text)
+		assert.Equal(t, c.want, valuesOf(t, m, m.Allowed(), "", c.flag, c.text), "%s %q", c.flag, c.text)
 	}
-	for _, way := range PreferredWays {
-		got, err := ParsePreferredBy(way.Name)
-		require.NoError(t, err)
-		assert.Equal(t, way.Name, got)
+	for _, text := range []string{"0s", "-1s", "100us"} {
+		assert.Contains(t, valuesOf(t, m, m.Allowed(), "", "scan-delay", text), "whole numbers")
 	}
-	_, err := ParsePreferredBy("magic")
-	assert.EqualError(t, err, `"magic" is not a way to prefer a node`)
-	_, err = ParsePreferredBy("prctl,affinity")
-	assert.EqualError(t, err, "give a single way to prefer a node")
 }
 
-func TestNeedNodes(t *testing.T) {
-	m := recorded(t, "qemu-numa2")
-	assert.Empty(t, NeedNodes(m, m.Allowed()))
-	some := NeedNodes(m, cpuset.Of(5))
-	require.Len(t, some, 1)
-	assert.Contains(t, some[0].Message, "CPUs on node 1 only")
-	assert.Equal(t, "give it CPUs of nodes 0-1 by --cpus", some[0].Hint)
-
-	m = recorded(t, "qemu-cpu2")
-	some = NeedNodes(m, m.Allowed())
-	require.Len(t, some, 1)
-	assert.Contains(t, some[0].Message, "this machine has one node")
-
-	m = recorded(t, "qemu-memoryless")
-	some = NeedNodes(m, m.Allowed())
-	require.Len(t, some, 1)
-	assert.Contains(t, some[0].Message, "only node 0 has memory")
-
-	m = recorded(t, "qemu-cpuless")
-	some = NeedNodes(m, m.Allowed())
-	require.Len(t, some, 1)
-	assert.Contains(t, some[0].Message, "CPUs on node 0 only")
-	assert.Empty(t, some[0].Hint, "the machine has no others")
-}
-
-// An accepted list has only possible values, in order and without duplicates, and no text causes a panic.
-func FuzzParse(f *testing.F) {
-	for _, text := range []string{
-		"", "all", "0,1,float", "none,0-1", "0-65535", "0-1:1/2", "keep,0", "4KiB", "1GiB,4611686018427387904KiB", ",", "thp",
-	} {
-		f.Add(text)
+// No text causes a panic, and the rows of accepted ones are numbered and distinct.
+func FuzzRows(f *testing.F) {
+	for _, a := range axes {
+		for _, text := range []string{
+			"", "all", "0,1,float", "none,0-1", "0-65535", "0-1:1/2", "keep,0", "1GiB,4611686018427387904KiB", ",", "thp",
+		} {
+			f.Add(a.flag, text)
+		}
 	}
-	m := recorded(f, "qemu-memoryless")
-	f.Fuzz(func(t *testing.T, text string) {
-		if nodes, err := ParseMem(text, m); err == nil {
-			require.Subset(t, []int{0, Float}, nodes)
-			require.NotEmpty(t, nodes)
+	m := hosts.Machine(f, "qemu-memoryless")
+	f.Fuzz(func(t *testing.T, flag, text string) {
+		flags := given(t, "")
+		if flags.text[flag] == nil {
+			return
 		}
-		if nodes, err := ParseCPU(text, m, m.Allowed()); err == nil {
-			require.Contains(t, [][]int{{0}, {1}, {0, 1}, {Float}, {0, Float}, {1, Float}, {0, 1, Float}}, nodes)
+		*flags.text[flag] = text
+		rows, _, err := flags.rows(experiment.Machine{Machine: m, CPUs: m.Allowed()})
+		seen := map[result.NumaRow]bool{}
+		for i, row := range rows {
+			require.Equal(t, i, row.Row)
+			row.Row = 0
+			require.False(t, seen[row])
+			seen[row] = true
 		}
-		if nodes, err := ParsePreferred(text, ByAffinity, m, m.Allowed()); err == nil {
-			require.Contains(t, [][]int{{0}, {1}, {0, 1}, {None}, {None, 0}, {None, 1}, {None, 0, 1}}, nodes)
-		}
-		if values, err := ParseBalancing(text); err == nil {
-			require.NotEmpty(t, values)
-			require.LessOrEqual(t, len(values), 3)
-		}
+		require.Equal(t, err == nil, len(rows) > 0)
 	})
 }
 
-func TestParseTimes(t *testing.T) {
-	for text, want := range map[string][]float64{
-		"keep": {0}, "50ms,1s": {0.05, 1}, "50ms, keep,0.05s": {0.05, 0},
+// Rows are the product of the axes, without combinations that mean the same. A node is preferred with the highest value
+// of NUMA balancing only, unless --full is given.
+func TestRows(t *testing.T) {
+	m := hosts.Machine(t, "qemu-numa2")
+	for _, c := range []struct {
+		line string
+		want []string
+	}{
+		{"--mem 0 --cpu float --numa-balancing keep --preferred-node none", []string{"-1 -1 0 F"}},
+		{"--mem 0 --cpu 1 --numa-balancing 0 --preferred-node none,1", []string{"-1 0 0 1", "1 0 0 1"}},
+		{"--mem 1 --cpu 1 --numa-balancing keep,1 --preferred-node 0", []string{"0 1 1 1"}},
+		{"--mem 1 --cpu 1 --numa-balancing keep,1 --preferred-node 0 --full", []string{"0 1 1 1", "0 -1 1 1"}},
+		{"--mem float --cpu float --numa-balancing keep,0 --preferred-node none,0", []string{"-1 0 F F", "-1 -1 F F", "0 0 F F"}},
+		{
+			"--mem 0 --cpu 0 --numa-balancing 0,1 --preferred-node none --scan-delay 50ms,keep --migration-cost keep,50us",
+			[]string{"-1 0 0 0", "-1 1 0 0 50ms", "-1 1 0 0", "-1 0 0 0 50µs", "-1 1 0 0 50ms 50µs", "-1 1 0 0 50µs"},
+		},
+		{
+			"--mem 0,float --cpu 0 --numa-balancing keep --preferred-node none --mem-policy bind,bind+balancing --first-touch far,near",
+			[]string{"-1 -1 0 0", "-1 -1 0 0 bind+balancing", "-1 -1 F 0 far", "-1 -1 F 0"},
+		},
+		{
+			"--mem 0 --cpu 0 --numa-balancing keep --preferred-node none --buffer 1MiB,2MiB --pages 4k,thp --access chase,random",
+			[]string{
+				"-1 -1 0 0 1MiB 4k chase", "-1 -1 0 0 2MiB 4k chase", "-1 -1 0 0 1MiB thp chase", "-1 -1 0 0 2MiB thp chase",
+				"-1 -1 0 0 1MiB 4k random", "-1 -1 0 0 2MiB 4k random", "-1 -1 0 0 1MiB thp random", "-1 -1 0 0 2MiB thp random",
+			},
+		},
 	} {
-		got, err := ParseTimes(text, scanDelay.of...)
-		require.NoError(t, err, text)
-		assert.Equal(t, want, got, text)
+		var got []string
+		for _, row := range rowsOf(t, m, m.Allowed(), c.line) {
+			words := []string{strconv.Itoa(row.PreferredNode), strconv.Itoa(row.NUMABalancing), orWord(row.Mem, "F"), orWord(row.CPU, "F")}
+			if strings.Contains(c.line, "--buffer") {
+				words = append(words, strconv.FormatUint(row.BufferBytes>>20, 10)+"MiB", row.Pages, row.Access)
+			}
+			for _, word := range []string{duration(row.ScanDelay), duration(row.MigrationCost), row.MemPolicy, row.FirstTouch} {
+				if word != "" {
+					words = append(words, word)
+				}
+			}
+			got = append(got, strings.Join(words, " "))
+			assert.Equal(t, len(got)-1, row.Row)
+			assert.Equal(t, row.PreferredNode != None, row.PreferredBy == ByPrctl)
+		}
+		assert.Equal(t, c.want, got, c.line)
 	}
-	for text, says := range map[string]string{
-		"": "not a time", "soon": "not a time", "50": "not a time", "0s": "whole numbers of 0.001 s", "-1s": "whole numbers",
-		"100us": "whole numbers of 0.001 s",
+}
+
+// A machine with many nodes has few rows by default: one for each distance from the memory's node.
+func TestRowsOfManyNodes(t *testing.T) {
+	nodes := func(rows []result.NumaRow, of func(row result.NumaRow) int) []int {
+		all := make([]int, len(rows))
+		for i, row := range rows {
+			all[i] = of(row)
+		}
+		slices.Sort(all)
+		return slices.Compact(all)
+	}
+	eight := hosts.Machine(t, "qemu-epyc8")
+	for _, c := range []struct {
+		line                string
+		cpus                cpuset.Set
+		mem, cpu, preferred []int
+		rows                int
+	}{
+		{"", eight.Allowed(), []int{-1, 0}, []int{-1, 0, 1, 4}, []int{-1, 0, 4}, (2 + 2) * 2 * 4},
+		{"--mem 5,float", eight.Allowed(), []int{-1, 5}, []int{-1, 0, 4, 5}, []int{-1, 0, 5}, (2 + 2) * 2 * 4},
+		{"--cpu 3", eight.Allowed(), []int{-1, 0, 3, 4}, []int{3}, []int{-1, 3, 4}, (2 + 2) * 4 * 1},
+		{"", nodeCPUs(eight, 6, eight.Allowed()), []int{-1, 0, 4, 6}, []int{-1, 6}, []int{-1, 6}, (2 + 1) * 4 * 2},
+		{"--mem all", eight.Allowed(), []int{-1, 0, 1, 2, 3, 4, 5, 6, 7}, []int{-1, 0, 1, 4}, []int{-1, 0, 4}, 4 * 9 * 4},
 	} {
-		_, err := ParseTimes(text, scanDelay.of...)
-		assert.ErrorContains(t, err, says, text)
+		rows := rowsOf(t, eight, c.cpus, c.line)
+		assert.Equal(t, c.mem, nodes(rows, func(row result.NumaRow) int { return row.Mem }), c.line)
+		assert.Equal(t, c.cpu, nodes(rows, func(row result.NumaRow) int { return row.CPU }), c.line)
+		assert.Equal(t, c.preferred, nodes(rows, func(row result.NumaRow) int { return row.PreferredNode }), c.line)
+		assert.Len(t, rows, c.rows, c.line)
 	}
-	_, err := ParseTimes("100us", migrationCost.of...)
-	assert.NoError(t, err)
+	_, _, err := given(t, "--rows all --access random,chase,sequential --pages 4k,thp,2m").rows(
+		experiment.Machine{Machine: eight, CPUs: eight.Allowed()})
+	assert.EqualError(t, err, "the flags give more than 10000 rows")
+
+	files, err := filepath.Glob("../../testdata/hosts/*.txtar")
+	require.NoError(t, err)
+	require.NotEmpty(t, files)
+	for _, file := range files {
+		name := strings.TrimSuffix(filepath.Base(file), ".txtar")
+		m := hosts.Machine(t, name)
+		rows := rowsOf(t, m, m.Allowed(), "")
+		require.NotEmpty(t, rows, name)
+		assert.LessOrEqual(t, len(rows), 60, name)
+		for node := range m.MemoryNodes().All() { // where the memory lies, a probe is on the same node and on another one
+			if len(m.Nodes) > fewNodes && withCPUs(m, m.Allowed()).Contains(node) {
+				assert.True(t, slices.ContainsFunc(rows, func(row result.NumaRow) bool { return row.Mem == row.CPU }), name)
+				assert.True(t, slices.ContainsFunc(rows, func(row result.NumaRow) bool {
+					return row.Mem != row.CPU && row.Mem >= 0 && row.CPU >= 0
+				}), name)
+			}
+		}
+	}
+}
+
+// If distances are unknown, a node itself is near and another one far.
+func TestByDistance(t *testing.T) {
+	m := &topology.Machine{Nodes: []topology.Node{{Node: 0}, {Node: 3}, {Node: 5}}}
+	assert.Equal(t, []int{3, 0}, byDistance(m, 3, []int{0, 3, 5}))
+	m.Nodes[1].Distances = []int{20, 10, 15}
+	assert.Equal(t, []int{3, 5, 0}, byDistance(m, 3, []int{0, 3, 5}))
+	assert.Equal(t, []int{5, 0}, byDistance(m, 3, []int{0, 5}))
+	assert.Empty(t, byDistance(m, 3, nil))
+}
+
+func TestNeedNodes(t *testing.T) {
+	for host, want := range map[string]string{
+		"qemu-numa2": "", "qemu-cpu2": "this machine has one node", "qemu-memoryless": "only node 0 has memory",
+		"qemu-cpuless": "CPUs on node 0 only",
+	} {
+		m := hosts.Machine(t, host)
+		some := needNodes(m, m.Allowed())
+		require.Equal(t, want != "", len(some) == 1, host)
+		if want != "" {
+			assert.Contains(t, some[0].Message, want)
+			assert.NotContains(t, some[0].Hint, "--cpus", "the machine has no others")
+		}
+	}
+	m := hosts.Machine(t, "qemu-numa2")
+	assert.Equal(t, "give it CPUs of nodes 0-1 by --cpus", needNodes(m, cpuset.Of(5))[0].Hint)
 }

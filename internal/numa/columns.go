@@ -42,11 +42,11 @@ var columns = column.Join(
 		figure(column.Column{
 			Name: "scan_delay_seconds", Key: "scan_delay", Unit: column.Seconds,
 			Meaning: "The CPU time before NUMA balancing's first scan, and between scans, if the row sets it.",
-		}, func(n *result.Numa) any { return set(n.ScanDelay) }),
+		}, func(n *result.Numa) any { return column.Some(n.ScanDelay) }),
 		figure(column.Column{
 			Name: "migration_cost_seconds", Key: "migration_cost", Unit: column.Seconds,
 			Meaning: "The time after which the scheduler assumes that a thread's caches are cold, if the row sets it.",
-		}, func(n *result.Numa) any { return set(n.MigrationCost) }),
+		}, func(n *result.Numa) any { return column.Some(n.MigrationCost) }),
 		figure(column.Column{Name: "unsupported", Meaning: "Why the row cannot be measured here."},
 			func(n *result.Numa) any { return n.Unsupported }),
 		figure(column.Column{Name: "no_effect", Meaning: "Why the kernel ignores a part of the row's setting."},
@@ -122,10 +122,8 @@ func phaseColumns(prefix, when string, of func(*result.Numa) *result.NumaPhase) 
 			func(p *result.NumaPhase) any { return p.PagesMigrated }),
 		in("numa_preferred_nid", "The node that NUMA balancing had chosen for the probe by then; -1: none", column.Count,
 			func(p *result.NumaPhase) any { return p.PreferredNID }),
-		in("total_numa_faults", "The kernel's sum of the probe's NUMA faults, which decays", column.Count,
-			func(p *result.NumaPhase) any { return p.TotalFaults }),
 		in("buffer_faults", "Page faults in the buffer, which are those of NUMA balancing", column.Count,
-			func(p *result.NumaPhase) any { return bufferFaults(p) }),
+			func(p *result.NumaPhase) any { return p.BufferFaults }),
 		in("buffer_pages_moved", "Pages of the buffer that moved to another node", column.Count,
 			func(p *result.NumaPhase) any { return p.BufferMoved }),
 	}
@@ -136,21 +134,21 @@ func phaseColumns(prefix, when string, of func(*result.Numa) *result.NumaPhase) 
 	return list
 }
 
-// set returns a time that a row sets; nil if it sets none.
-func set(seconds float64) *float64 {
-	if seconds == 0 {
+// memShare returns the part of the time that the probe was on its memory's node; nil: unknown. If the memory is on
+// several nodes, each is weighted by its part of the pages at the end.
+func memShare(v *result.Numa) *float64 {
+	if v.NodeShare == nil {
 		return nil
 	}
-	return &seconds
-}
-
-// bufferFaults returns the number of faults in the buffer; nil: unknown.
-func bufferFaults(p *result.NumaPhase) *uint64 {
-	if p.Faults == nil {
+	sum, pages := 0.0, 0
+	for node, n := range v.NodePages {
+		sum, pages = sum+float64(n)*v.NodeShare[node], pages+n
+	}
+	if pages == 0 {
 		return nil
 	}
-	n := p.Faults[result.BufferFaults]
-	return &n
+	sum /= float64(pages)
+	return &sum
 }
 
 // perAccess is the column by which cells are compared.

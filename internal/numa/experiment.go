@@ -11,11 +11,12 @@ import (
 	"strings"
 	"time"
 
-	"gorun/internal/bytesize"
 	"gorun/internal/catalog"
+	"gorun/internal/cpuset"
 	"gorun/internal/experiment"
 	"gorun/internal/hint"
 	"gorun/internal/linux"
+	"gorun/internal/matrix"
 	"gorun/internal/render/view"
 	"gorun/internal/result"
 	"gorun/internal/topology"
@@ -64,32 +65,23 @@ var Experiment = experiment.Define(experiment.Definition[Cell]{
 // Cell holds the settings of one cell.
 type Cell struct {
 	Request
-	Load         float64 `json:"load"`          // on each CPU, in percent
-	SetBalancing bool    `json:"set_balancing"` // NUMA balancing, a setting of the whole machine, may be changed
-	LoadOnly     bool    `json:"load_only"`     // without a probe
+	CPUs         cpuset.Set `json:"cpus"`          // of the run
+	Load         float64    `json:"load"`          // on each of them, in percent
+	SetBalancing bool       `json:"set_balancing"` // NUMA balancing, a setting of the whole machine, may be changed
+	LoadOnly     bool       `json:"load_only"`     // without a probe
 }
 
 // flags are the flags of `gorun numa`.
 type flags struct {
-	mem         string
-	cpu         string
-	balancing   string
-	scanDelay   string
-	cost        string
-	preferred   string
+	text        map[string]*string // of the axes
 	preferredBy string
 	preset      string
-	rows        string
+	which       string // of the nodes are in the default rows
 	full        bool
 	blocks      bool
 	load        float64
 	loadOnly    bool
 	duration    time.Duration
-	buffer      string
-	pages       string
-	memPolicy   string
-	firstTouch  string
-	access      string
 	accesses    uint64
 	repetitions int
 	settle      time.Duration
@@ -99,31 +91,30 @@ type flags struct {
 	set   *experiment.FlagSet
 }
 
+// presets are the tables of numa among those of gorun matrix.
+var presets = matrix.PresetsOf("numa")
+
 // The defaults make a sample of about a third of a second: 10 repetitions of some 20 ns an access, when it has settled.
 const (
 	defaultLoad        = 60
-	defaultBuffer      = "256MiB"
 	defaultAccesses    = 1 << 20
 	defaultRepetitions = 10
 	defaultSettle      = 100 * time.Millisecond
 )
 
 func (f *flags) Register(set *experiment.FlagSet) {
-	set.StringVar(&f.mem, "mem", "", "`nodes` that the memory is bound to, near:DEVICE and far:DEVICE, by commas, and float\n(default: each, and float)")
-	set.StringVar(&f.cpu, "cpu", "",
-		"`nodes` whose CPUs the probe is bound to, by commas, and float (default: each, and float)")
-	set.StringVar(&f.balancing, "numa-balancing", "",
-		"`values` of kernel.numa_balancing: 0, 1, keep (as before the run), by commas; a setting of the whole\n"+
-			"machine, changed only if this flag is given (default: rows for 0 and 1; those for the current value run)")
-	set.StringVar(&f.scanDelay, "scan-delay", keep,
-		"CPU `times` before NUMA balancing's first scan, and between scans, by commas: 50ms, keep (as before the run)")
-	set.StringVar(&f.cost, "migration-cost", keep,
-		"`times` after a thread's last run from which the scheduler assumes cold caches, by commas: 500us, keep")
-	set.StringVar(&f.preferred, "preferred-node", "", "preferred `nodes`, by commas, and none (default: none, and each)")
-	set.StringVar(&f.preferredBy, "preferred-node-by", PreferredWays[0].Name,
-		"`how` a node is preferred: "+catalog.List(PreferredWays[:]))
-	set.StringVar(&f.preset, "preset", "", "a `table`: "+catalog.List(presets[:])+"; those of the RFC set NUMA balancing")
-	set.StringVar(&f.rows, "rows", RowsSome,
+	f.text = map[string]*string{}
+	for _, a := range axes {
+		f.text[a.flag] = set.String(a.flag, a.unset, a.usage)
+		if a.words != nil {
+			set.Lists(a.flag, a.words)
+		}
+	}
+	set.On("mem", (*topology.Machine).CompleteNodes)
+	set.On("cpu", (*topology.Machine).CompleteNodes)
+	set.StringVar(&f.preferredBy, "preferred-node-by", ByPrctl, "`how` a node is preferred: "+catalog.List(preferredWays[:]))
+	set.StringVar(&f.preset, "preset", "", "a `table`: "+catalog.List(presets)+"; those of the RFC set NUMA balancing")
+	set.StringVar(&f.which, "rows", rowsSome,
 		"`which` nodes --mem, --cpu and --preferred-node have by default on a machine with more than two:\n"+
 			"some (one for each distance from the memory's node) or all")
 	set.BoolVar(&f.full, "full", false, "all combinations; otherwise nodes are preferred only with the highest balancing value")
@@ -131,15 +122,6 @@ func (f *flags) Register(set *experiment.FlagSet) {
 	set.Float64Var(&f.load, "load", defaultLoad, "load on each CPU next to the probe, in percent (0: none)")
 	set.BoolVar(&f.loadOnly, "load-only", false, "run only the load, and report the achieved load")
 	set.DurationVar(&f.duration, "duration", 0, "how long the load runs, with --load-only (0: until it is interrupted)")
-	set.StringVar(&f.buffer, "buffer", defaultBuffer, "`sizes` of the probe's memory, by commas")
-	set.StringVar(&f.pages, "pages", linux.PageKinds[0].Name,
-		"`kinds` of its pages, by commas: "+strings.Join(PageNames(), ", "))
-	set.StringVar(&f.memPolicy, "mem-policy", MemPolicies[0],
-		"`how` --mem binds, by commas: "+strings.Join(MemPolicies, ", ")+" (NUMA balancing scans it too, Linux 5.12)")
-	set.StringVar(&f.firstTouch, "first-touch", TouchNear,
-		"`who` first touches floating memory, by commas: "+catalog.List(FirstTouches[:]))
-	set.StringVar(&f.access, "access", AccessNames()[0],
-		"`ways` to access it, by commas: "+strings.Join(AccessNames(), ", "))
 	set.Uint64Var(&f.accesses, "accesses", defaultAccesses, "accesses of a repetition")
 	set.IntVar(&f.repetitions, "repetitions", defaultRepetitions, "repetitions of a sample")
 	set.DurationVar(&f.settle, "settle", defaultSettle,
@@ -149,16 +131,9 @@ func (f *flags) Register(set *experiment.FlagSet) {
 	set.Group("Probe", "buffer", "pages", "mem-policy", "first-touch", "access", "accesses", "repetitions", "settle")
 	set.Group("Load", "load", "load-only", "duration", "nice")
 	set.Group("Rows")
-	set.Words("preferred-node-by", catalog.Words(PreferredWays[:]))
-	set.Words("preset", catalog.Words(presets[:]))
-	set.Words("rows", []string{RowsSome, RowsAll})
-	set.Lists("numa-balancing", []string{"0", "1", "keep"})
-	set.Lists("pages", PageNames())
-	set.On("mem", (*topology.Machine).CompleteNodes)
-	set.On("cpu", (*topology.Machine).CompleteNodes)
-	set.Lists("mem-policy", MemPolicies)
-	set.Lists("first-touch", catalog.Words(FirstTouches[:]))
-	set.Lists("access", AccessNames())
+	set.Words("preferred-node-by", catalog.Words(preferredWays[:]))
+	set.Words("preset", catalog.Words(presets))
+	set.Words("rows", []string{rowsSome, rowsAll})
 	f.given, f.set = set.Changed, set
 }
 
@@ -175,11 +150,13 @@ func (f *flags) Validate() error {
 	case f.duration > 0 && !f.loadOnly:
 		return hint.Usage(hint.With(errors.New("--duration needs --load-only"),
 			"give --budget or --samples for a measurement"))
-	case f.given("preset") && !slices.Contains(catalog.Names(presets[:]), f.preset):
-		return hint.Usage(hint.With(fmt.Errorf("--preset %q is not a table", f.preset),
-			"there are "+strings.Join(catalog.Names(presets[:]), ", ")))
-	case f.rows != RowsSome && f.rows != RowsAll:
-		return hint.Usage(hint.With(fmt.Errorf("--rows %q is neither %s nor %s", f.rows, RowsSome, RowsAll),
+	case f.preset != "" && !slices.Contains(catalog.Names(presets), f.preset):
+		return hint.Usage(hint.With(fmt.Errorf("--preset %q is not a table", f.preset), "there are "+catalog.List(presets)))
+	case !slices.Contains(catalog.Names(preferredWays[:]), f.preferredBy):
+		return hint.Usage(hint.With(fmt.Errorf("--preferred-node-by %q is not a way to prefer a node", f.preferredBy),
+			"there are "+catalog.List(preferredWays[:])))
+	case f.which != rowsSome && f.which != rowsAll:
+		return hint.Usage(hint.With(fmt.Errorf("--rows %q is neither %s nor %s", f.which, rowsSome, rowsAll),
 			"gorun numa --dry-run lists the rows"))
 	case f.accesses == 0:
 		return hint.Usagef("--accesses 0: give at least 1")
@@ -194,86 +171,37 @@ func (f *flags) Validate() error {
 	return nil
 }
 
-// axes returns the axes that the flags give on a machine.
-func (f *flags) axes(m experiment.Machine) (a Axes, err error) {
-	a.Full = f.full
-	parse := func(flag, text string, parse func() error) {
-		if err == nil {
-			if err = parse(); err != nil {
-				err = hint.Flag(flag, text, err)
-			}
-		}
-	}
-	parse("mem", f.mem, func() (err error) { a.Mem, err = ParseMem(f.mem, m.Machine); return err })
-	parse("cpu", f.cpu, func() (err error) { a.CPU, err = ParseCPU(f.cpu, m.Machine, m.CPUs); return err })
-	parse("numa-balancing", f.balancing, func() (err error) { a.NUMABalancing, err = ParseBalancing(f.balancing); return err })
-	parse("scan-delay", f.scanDelay, func() (err error) {
-		a.ScanDelay, err = ParseTimes(f.scanDelay, scanDelay.of...)
-		return err
-	})
-	parse("migration-cost", f.cost, func() (err error) {
-		a.MigrationCost, err = ParseTimes(f.cost, migrationCost.of...)
-		return err
-	})
-	parse("preferred-node-by", f.preferredBy, func() (err error) {
-		a.PreferredBy, err = ParsePreferredBy(f.preferredBy)
-		return err
-	})
-	parse("preferred-node", f.preferred, func() (err error) {
-		a.PreferredNode, err = ParsePreferred(f.preferred, f.preferredBy, m.Machine, m.CPUs)
-		return err
-	})
-	parse("buffer", f.buffer, func() (err error) { a.Buffers, err = bytesize.ParseList(f.buffer); return err })
-	parse("pages", f.pages, func() (err error) { a.Pages, err = ParsePages(f.pages); return err })
-	parse("mem-policy", f.memPolicy, func() (err error) {
-		a.MemPolicy, err = ParseMemPolicies(f.memPolicy)
-		return err
-	})
-	parse("first-touch", f.firstTouch, func() (err error) {
-		a.FirstTouch, err = ParseFirstTouch(f.firstTouch)
-		return err
-	})
-	parse("access", f.access, func() (err error) { a.Access, err = ParseAccess(f.access); return err })
-	if err == nil && f.rows == RowsSome && f.preset == "" && len(m.Nodes) > fewNodes {
-		a.choose(f.given, m.Machine)
-	}
-	return a, err
-}
-
 // table returns the rows on a machine, with the reason for those that it cannot measure, and the machine's support.
 func (f *flags) table(m experiment.Machine) (
-	rows []result.NumaRow, support Support, warnings []result.Warning, err error,
+	rows []result.NumaRow, given []map[string]string, support Support, warnings []result.Warning, err error,
 ) {
-	axes, err := f.axes(m)
-	if err != nil {
-		return nil, support, nil, err
-	}
-	support, odd := ReadSupport(m.Root, m.Machine)
-	warnings = append(warnings, result.OddMachine(odd)...)
+	support = ReadSupport(m.Root, m.Machine)
 	if m.Live {
 		support.Probe(m.Machine, f.preferredBy)
 	} else if errors.Is(support.Unread, fs.ErrNotExist) {
 		support.Unread = nil // a capture does not have it
 	}
-	if !f.asks("numa-balancing") && support.Unread != nil {
-		axes.NUMABalancing = []int{KeepSetting}
+	if !f.setsBalancing() && support.Unread != nil {
+		*f.text["numa-balancing"] = keep
 		warnings = append(warnings, result.WarningOf("numa-balancing", "rows keep NUMA balancing as it is", support.Unread))
 	}
-	if !f.asks("numa-balancing") && support.SetBalancing == nil {
+	if !f.setsBalancing() && support.SetBalancing == nil {
 		support.SetBalancing = errors.New("it is a setting of the whole machine: give --numa-balancing 0,1 to change it for the run")
 	}
-	rows = Rows(axes)
+	if rows, given, err = f.rows(m); err != nil {
+		return nil, nil, support, nil, err
+	}
 	if m.Live {
 		for _, k := range knobs {
 			for _, row := range rows {
 				if err := k.may(row); err != nil {
-					return nil, support, nil, hint.Flag(k.flag, duration(k.asks(row)), err)
+					return nil, nil, support, nil, hint.Flag(k.flag, duration(k.asks(row)), err)
 				}
 			}
 		}
 	}
 	support.Mark(rows)
-	return rows, support, warnings, nil
+	return rows, given, support, warnings, nil
 }
 
 // scans is the number of NUMA balancing's scans for which a row with balancing settles, in addition to the delay before the
@@ -295,8 +223,11 @@ func (f *flags) settles(row result.NumaRow, root fs.FS, support Support) float64
 }
 
 func (f *flags) Resolve(m experiment.Machine) (r experiment.Resolution[Cell], err error) {
-	source := f.fill(m)
-	rows, support, warnings, err := f.table(m)
+	samples, err := f.fill(m)
+	if err != nil {
+		return r, err
+	}
+	rows, given, support, warnings, err := f.table(m)
 	if err != nil {
 		return r, err
 	}
@@ -310,10 +241,10 @@ func (f *flags) Resolve(m experiment.Machine) (r experiment.Resolution[Cell], er
 	r.Resources = f.resources(m, rows)
 	c := Cell{
 		Request: Request{
-			CPUs: m.CPUs.String(), Accesses: f.accesses, Repetitions: f.repetitions, Settle: f.settle.Seconds(), Seed: m.Seed,
+			Accesses: f.accesses, Repetitions: f.repetitions, Settle: f.settle.Seconds(), Seed: m.Seed,
 			Nice: f.nice,
 		},
-		Load: f.load, SetBalancing: f.asks("numa-balancing"), LoadOnly: f.loadOnly,
+		CPUs: m.CPUs, Load: f.load, SetBalancing: f.setsBalancing(), LoadOnly: f.loadOnly,
 	}
 	if f.loadOnly {
 		r.Spec, r.Plan = f.spec(m, m.Sampling), func(p *result.Plan) { p.Threads, p.NumaRows = 1, rows }
@@ -323,10 +254,10 @@ func (f *flags) Resolve(m experiment.Machine) (r experiment.Resolution[Cell], er
 		return r, nil
 	}
 	list, measurable, settling, long := experiment.DescribeCPUs(m.Machine, m.CPUs.List()), 0, 0.0, false
-	for _, row := range rows {
+	for i, row := range rows {
 		c.Row, c.Settle = row, f.settles(row, m.Root, support)
-		c.Request = c.Resolved(m.Machine, m.CPUs)
-		r.Cells = append(r.Cells, f.cell(c, list))
+		c.On = nodeCPUs(m.Machine, row.CPU, m.CPUs)
+		r.Cells = append(r.Cells, f.cell(c, given[i], list))
 		if row.Unsupported == "" {
 			measurable++
 			settling += c.Settle
@@ -338,22 +269,22 @@ func (f *flags) Resolve(m experiment.Machine) (r experiment.Resolution[Cell], er
 		sampling.Samples = 0
 	}
 	r.Schedule = experiment.Schedule{Order: experiment.Blocks, Title: "NUMA placement"}
-	if source.samples > 0 && sampling.Samples > 0 && !m.Given("samples") {
-		sampling.Samples, r.Schedule.Samples = source.samples, source.samples
+	if samples > 0 && sampling.Samples > 0 && !m.Given("samples") {
+		sampling.Samples, r.Schedule.Samples = samples, samples
 		if !m.Given("budget") {
 			sampling.Budget = 0
 		}
 	}
 	if long && sampling.Budget > 0 && !m.Given("budget") {
-		sampling.Budget = math.Ceil(max(sampling.Budget, judged*round)) // with less no row could be judged
+		sampling.Budget = math.Ceil(max(sampling.Budget, matrix.LeastRounds*round)) // with less no row could be judged
 		r.Schedule.Budget = sampling.Budget
 	}
 	r.Spec = f.spec(m, sampling)
 	r.Plan = func(p *result.Plan) {
 		p.Threads, p.NumaRows = 1, rows
 		p.Estimate = &result.Estimate{
-			RoundSeconds: round, Rounds: cmp.Or(sampling.Samples, judged), Asked: sampling.Samples > 0,
-			Seconds: round * float64(cmp.Or(sampling.Samples, judged)), BudgetSeconds: sampling.Budget,
+			RoundSeconds: round, Rounds: cmp.Or(sampling.Samples, matrix.LeastRounds), Asked: sampling.Samples > 0,
+			Seconds: round * float64(cmp.Or(sampling.Samples, matrix.LeastRounds)), BudgetSeconds: sampling.Budget,
 		}
 	}
 	switch {
@@ -364,7 +295,7 @@ func (f *flags) Resolve(m experiment.Machine) (r experiment.Resolution[Cell], er
 	}
 	r.Warnings = append(r.Warnings, warnings...)
 	if f.preset != latency {
-		r.Warnings = append(r.Warnings, NeedNodes(m.Machine, m.CPUs)...)
+		r.Warnings = append(r.Warnings, needNodes(m.Machine, m.CPUs)...)
 	}
 	r.Header = func(run *result.Run) { run.NumaRows, run.Caches = rows, caches }
 	return r, nil
@@ -381,9 +312,6 @@ func (f *flags) round(rows []result.NumaRow, settling float64) (seconds float64)
 	return seconds + settling
 }
 
-// judged is the least number of rounds for a verdict on a row (matrix.LeastRounds).
-const judged = 25
-
 // resources returns the resources of a probe with the largest buffer, a burner on each CPU, and the guardian of the
 // settings. Memory limits do not count reserved pages.
 func (f *flags) resources(m experiment.Machine, rows []result.NumaRow) experiment.Resources {
@@ -396,7 +324,7 @@ func (f *flags) resources(m experiment.Machine, rows []result.NumaRow) experimen
 		return r
 	}
 	r.Processes++
-	if f.asks("numa-balancing") || slices.ContainsFunc(rows, func(row result.NumaRow) bool {
+	if f.setsBalancing() || slices.ContainsFunc(rows, func(row result.NumaRow) bool {
 		return row.ScanDelay > 0 || row.MigrationCost > 0
 	}) {
 		r.Processes++
@@ -410,44 +338,23 @@ func (f *flags) resources(m experiment.Machine, rows []result.NumaRow) experimen
 	return r
 }
 
-// cell returns the cell of a row.
-func (f *flags) cell(do Cell, cpus result.CPUs) experiment.Cell[Cell] {
-	node := func(n int, none string) string {
-		if n < 0 {
-			return none
+// cell returns the cell of a row, which has these values of the axes.
+func (f *flags) cell(do Cell, given map[string]string, cpus result.CPUs) experiment.Cell[Cell] {
+	command := []string{"numa"}
+	for _, a := range axes {
+		if value, has := given[a.flag]; has {
+			command = append(command, "--"+a.flag, value)
 		}
-		return strconv.Itoa(n)
 	}
-	row := do.Row
-	c := experiment.Cell[Cell]{
-		Do: do, Name: name(row), Running: name(row), Lacking: row.Unsupported,
-		Flags: map[string]string{"row": strconv.Itoa(row.Row)}, CPUs: map[string]result.CPUs{"cpus": cpus},
-		Command: []string{"numa"},
+	given["row"] = strconv.Itoa(do.Row.Row)
+	return experiment.Cell[Cell]{
+		Do: do, Name: name(do.Row), Running: name(do.Row), Lacking: do.Row.Unsupported,
+		Flags: given, CPUs: map[string]result.CPUs{"cpus": cpus},
+		Command: append(command, "--load", strconv.FormatFloat(f.load, 'g', -1, 64),
+			"--preferred-node-by", f.preferredBy, "--accesses", strconv.FormatUint(f.accesses, 10),
+			"--repetitions", strconv.Itoa(f.repetitions),
+			"--settle", time.Duration(do.Settle*float64(time.Second)).Round(time.Millisecond).String(), "--cpus", cpus.List),
 	}
-	for _, flag := range [][2]string{
-		{"mem", node(row.Mem, "float")},
-		{"cpu", node(row.CPU, "float")},
-		{"numa-balancing", node(row.NUMABalancing, "keep")},
-		{"preferred-node", node(row.PreferredNode, "none")},
-		{"buffer", bytesize.Format(row.BufferBytes)},
-		{"pages", row.Pages},
-		{"access", row.Access},
-		{"mem-policy", row.MemPolicy},
-		{"first-touch", row.FirstTouch},
-		{scanDelay.flag, duration(row.ScanDelay)},
-		{migrationCost.flag, duration(row.MigrationCost)},
-	} {
-		if flag[1] == "" {
-			continue
-		}
-		c.Flags[flag[0]] = flag[1]
-		c.Command = append(c.Command, "--"+flag[0], flag[1])
-	}
-	c.Command = append(c.Command, "--load", strconv.FormatFloat(f.load, 'g', -1, 64),
-		"--preferred-node-by", f.preferredBy, "--accesses", strconv.FormatUint(f.accesses, 10),
-		"--repetitions", strconv.Itoa(f.repetitions),
-		"--settle", time.Duration(do.Settle*float64(time.Second)).Round(time.Millisecond).String(), "--cpus", cpus.List)
-	return c
 }
 
 // duration formats seconds as a flag value; "" for 0.
@@ -461,71 +368,38 @@ func duration(seconds float64) string {
 // name returns a row's displayed number.
 func name(row result.NumaRow) string { return view.RowName(row.Row) }
 
-func (f *flags) spec(m experiment.Machine, sampling experiment.Sampling) spec {
-	return spec{
-		Load: f.load, Buffer: f.buffer, Pages: f.pages, Access: f.access, Accesses: f.accesses, Repetitions: f.repetitions,
-		Settle: f.settle.Seconds(), PreferredBy: f.preferredBy, MemPolicy: f.memPolicy, FirstTouch: f.firstTouch,
-		Preset: f.preset, Rows: f.rows, Full: f.full, Blocks: f.blocks, Nice: f.nice, CPUs: m.CPUs.String(),
-		Samples: sampling.Samples, Budget: sampling.Budget, ScanDelay: f.scanDelay, MigrationCost: f.cost,
+// spec returns the requested values by flag name.
+func (f *flags) spec(m experiment.Machine, sampling experiment.Sampling) map[string]any {
+	spec := map[string]any{
+		"load": f.load, "accesses": f.accesses, "repetitions": f.repetitions, "preferred_node_by": f.preferredBy, "rows": f.which,
+		"full": f.full, "blocks": f.blocks, "nice": f.nice, "cpus": m.CPUs.String(), "budget_seconds": sampling.Budget,
+		"samples":        sampling.Samples,   // 0: as many as are needed
+		"settle_seconds": f.settle.Seconds(), // for rows that do not wait for scans
 	}
+	for _, flag := range []string{"buffer", "pages", "access", "mem-policy", "first-touch", scanDelay.flag, migrationCost.flag} {
+		spec[strings.ReplaceAll(flag, "-", "_")] = *f.text[flag]
+	}
+	if f.preset != "" {
+		spec["preset"] = f.preset
+	}
+	return spec
 }
 
-// spec holds the requested values by flag name.
-type spec struct {
-	Load          float64 `json:"load"`
-	Buffer        string  `json:"buffer"`
-	Pages         string  `json:"pages"`
-	Access        string  `json:"access"`
-	Accesses      uint64  `json:"accesses"`
-	Repetitions   int     `json:"repetitions"`
-	Settle        float64 `json:"settle_seconds"` // for rows that do not wait for scans
-	ScanDelay     string  `json:"scan_delay"`
-	MigrationCost string  `json:"migration_cost"`
-	PreferredBy   string  `json:"preferred_node_by"`
-	MemPolicy     string  `json:"mem_policy"`
-	FirstTouch    string  `json:"first_touch"`
-	Preset        string  `json:"preset,omitempty"`
-	Rows          string  `json:"rows"`
-	Full          bool    `json:"full"`
-	Blocks        bool    `json:"blocks"`
-	Nice          *int    `json:"nice"`
-	CPUs          string  `json:"cpus"`
-	Samples       int     `json:"samples"` // 0: as many as are needed
-	Budget        float64 `json:"budget_seconds"`
-}
-
-// explain adds findings beyond the verdicts. A matrix, whose rows all have the same number, gets only the warning.
-func explain(run *result.Run, cells []Cell) {
-	for _, of := range []func(*result.Numa) *result.Warning{
-		func(v *result.Numa) *result.Warning {
-			if v.Migrations == nil || isCurve(measuredRows(run)) { // which shows no moves
-				return nil
-			}
-			return v.Migrations.Worse
-		},
-		func(v *result.Numa) *result.Warning { return v.Unread },
-	} {
-		for _, sample := range run.Samples { // all samples use the same method
-			v, ok := result.Typed[result.Numa](&sample)
-			if !ok || of(v) == nil {
-				continue
-			}
-			if !slices.Contains(run.Warnings, *of(v)) {
-				run.Warnings = append(run.Warnings, *of(v))
-			}
-			break
+// explain adds the warnings of the samples: why migrations are not counted in the best way, and what is not known of NUMA
+// balancing.
+func explain(run *result.Run, _ []Cell) {
+	add := func(w *result.Warning) {
+		if w != nil && !slices.Contains(run.Warnings, *w) {
+			run.Warnings = append(run.Warnings, *w)
 		}
 	}
-	if len(run.NumaRows) == 0 {
-		return
-	}
-	run.Findings = append(run.Findings, acrossRows(measuredRows(run))...)
-	for i, c := range cells {
-		own := slices.DeleteFunc(result.Good(run.Samples), func(s result.Sample) bool {
-			return s.Slot != nil && (s.Cell != i || s.Control)
-		})
-		if finding, ok := CostFinding(name(c.Row), own); ok {
-			run.Findings = append(run.Findings, finding)
+	curve := isCurve(measuredRows(run)) // which shows no moves
+	for i := range run.Samples {
+		if v, ok := result.Typed[result.Numa](&run.Samples[i]); ok {
+			if v.Migrations != nil && !curve {
+				add(v.Migrations.Worse)
+			}
+			add(v.Unread)
 		}
 	}
 }

@@ -5,21 +5,8 @@ import (
 	"strconv"
 
 	"gorun/internal/perf"
-	"gorun/internal/result"
 	"gorun/internal/topology"
 )
-
-// timeline returns the moves relative to begun, the start of the timed loop by CLOCK_MONOTONIC in nanoseconds.
-func timeline(m *topology.Machine, moves []perf.Move, begun int64) []result.NumaMove {
-	line := make([]result.NumaMove, len(moves))
-	for i, move := range moves {
-		line[i] = result.NumaMove{
-			Seconds: float64(move.NS-begun) / 1e9, From: move.From, To: move.To,
-			Relation: m.Relation(move.From, move.To).String(),
-		}
-	}
-	return line
-}
 
 // span is a repetition of the timed loop, with its start and end by CLOCK_MONOTONIC in nanoseconds.
 type span struct {

@@ -5,13 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"runtime"
-	"slices"
 	"strings"
 
 	"gorun/csrc"
-	"gorun/internal/bytesize"
 	"gorun/internal/cpuset"
 	"gorun/internal/linux"
 	"gorun/internal/perf"
@@ -23,26 +20,12 @@ import (
 // Request is the request for one sample of a row, sent to a new process.
 type Request struct {
 	Row         result.NumaRow `json:"row"`
-	CPUs        string         `json:"cpus"`           // of the run, a kernel list
-	On          cpuset.Set     `json:"on"`             // those of the row's node, or all if the probe floats
-	Near        cpuset.Set     `json:"near"`           // the part of On on the preferred node
+	On          cpuset.Set     `json:"on"`             // CPUs of the run on the row's node, or all if the probe floats
 	Accesses    uint64         `json:"accesses"`       // of each repetition
 	Repetitions int            `json:"repetitions"`    // at least 1
 	Settle      float64        `json:"settle_seconds"` // CPU time of accesses before those that count
 	Seed        uint64         `json:"seed"`           // of the order of accesses
 	Nice        *int           `json:"nice,omitempty"` // of the probe; none: as it is
-	Timeline    bool           `json:"timeline,omitempty"`
-}
-
-// Resolved returns the request with the CPUs of its row on a machine.
-func (r Request) Resolved(m *topology.Machine, run cpuset.Set) Request {
-	r.CPUs, r.On = run.String(), cpuset.Set{}
-	if r.Row.CPU != Float {
-		r.On = nodeCPUs(m, r.Row.CPU, run)
-		run = r.On
-	}
-	r.Near = nodeCPUs(m, r.Row.PreferredNode, run)
-	return r
 }
 
 // Measure takes a sample on a new thread, which ends with it. When ctx ends it returns within some milliseconds, with
@@ -67,8 +50,6 @@ type probe struct {
 	Request
 	root   fs.FS
 	m      *topology.Machine
-	cpus   cpuset.Set          // that the thread may run on
-	undo   []placement.Setting // of what the thread was given, the last one first
 	pages  linux.PageKind
 	sample result.Sample
 	v      result.Numa
@@ -82,38 +63,18 @@ type probe struct {
 	moves      []perf.Move      // of the trace, since the thread started
 	lost       uint64           // records of it
 	lostBefore uint64           // the first repetition
-	soft       *softAffinity    // nil: not asked for
 
-	faults    *perf.Faults      // nil: they cannot be traced
-	faulted   map[uint64]uint64 // faults of this phase by page
-	unknown   uint64            // faults of this phase on unknown pages
-	nodePages map[int]int       // at the start of the phase; nil: unknown
+	faults    *perf.Faults // nil: they cannot be traced
+	faulted   uint64       // faults of this phase in the buffer
+	unknown   uint64       // faults of this phase at unknown addresses
+	nodePages map[int]int  // at the start of the phase; nil: unknown
 }
 
 func newProbe(root fs.FS, m *topology.Machine, r Request) (*probe, error) {
-	p := &probe{Request: r, root: root, m: m, v: result.Numa{NumaRow: r.Row}, faulted: map[uint64]uint64{}}
-	run, err := cpuset.Parse(r.CPUs)
-	if err != nil {
-		return nil, err
-	}
-	if p.pages, err = linux.ParsePageKind(r.Row.Pages); err != nil {
-		return nil, err
-	}
-	p.cpus = run
-	if r.Row.CPU != Float {
-		p.cpus = r.On
-	}
-	switch {
-	case run.Empty():
-		return nil, errors.New("the run has no CPU")
-	case p.cpus.Empty():
-		return nil, fmt.Errorf("node %d has %s", r.Row.CPU, withoutCPUs(run))
-	case r.Accesses == 0 || r.Repetitions < 1:
-		return nil, errors.New("a sample has at least one repetition of one access")
-	case r.Row.BufferBytes == 0 || r.Row.BufferBytes%bytesize.Page != 0:
-		return nil, fmt.Errorf("a buffer of %d bytes is not a multiple of %d", r.Row.BufferBytes, bytesize.Page)
-	}
-	return p, nil
+	p := &probe{Request: r, root: root, m: m, v: result.Numa{NumaRow: r.Row}}
+	var err error
+	p.pages, err = linux.ParsePageKind(r.Row.Pages)
+	return p, err
 }
 
 // measure takes the sample on the calling thread.
@@ -139,23 +100,13 @@ func (p *probe) measure(ctx context.Context) (err error) {
 			return err
 		}
 	}
-	given := placement.Thread{TID: linux.Gettid(), Setting: placement.Setting{CPUs: p.cpus, Nice: p.Nice}}
-	if p.soft != nil {
-		given.CPUs, given.Or = p.Near, p.cpus
-	}
-	monitor := placement.Watch(given)
+	monitor := placement.Watch(placement.Thread{TID: linux.Gettid(), Setting: placement.Setting{CPUs: p.On, Nice: p.Nice}})
 	if !p.sample.Partial {
 		err = p.loop(ctx)
 	}
 	p.sample.Placement.Add(monitor.End())
 	if err != nil {
 		return err
-	}
-	if p.soft != nil {
-		if err := p.soft.end(); err != nil {
-			p.addDoubt("soft affinity failed: %v", err)
-		}
-		p.soft = nil
 	}
 	if !p.sample.Partial {
 		p.readBack()
@@ -182,7 +133,7 @@ func (p *probe) steps() []func() error {
 // requested describes the row's placement.
 func (p *probe) requested() string {
 	row := p.Row
-	parts := []string{"memory floats", fmt.Sprintf("CPUs %s of the run", p.cpus)}
+	parts := []string{"memory floats", fmt.Sprintf("CPUs %s of the run", p.On)}
 	if row.Mem != Float {
 		parts[0] = fmt.Sprintf("memory of node %d", row.Mem)
 		if row.MemPolicy != "" {
@@ -192,7 +143,7 @@ func (p *probe) requested() string {
 		parts[0] = fmt.Sprintf("memory floats, touched first %s", row.FirstTouch)
 	}
 	if row.CPU != Float {
-		parts[1] = fmt.Sprintf("CPUs %s of node %d", p.cpus, row.CPU)
+		parts[1] = fmt.Sprintf("CPUs %s of node %d", p.On, row.CPU)
 	}
 	if row.PreferredNode != None {
 		parts = append(parts, fmt.Sprintf("node %d preferred by %s", row.PreferredNode, row.PreferredBy))
@@ -213,22 +164,10 @@ func (p *probe) requested() string {
 
 // place sets the thread's CPUs and its nice value.
 func (p *probe) place() error {
-	setting := placement.Setting{CPUs: p.cpus, Nice: p.Nice}
-	if err := p.apply(setting); err != nil {
+	setting := placement.Setting{CPUs: p.On, Nice: p.Nice}
+	if _, err := setting.Apply(0); err != nil { // the thread ends with its setting
 		return err
 	}
-	return p.compare(setting)
-}
-
-// apply applies a setting to the thread, until close.
-func (p *probe) apply(setting placement.Setting) error {
-	undo, err := setting.Apply(0)
-	p.undo = append([]placement.Setting{undo}, p.undo...)
-	return err
-}
-
-// compare reads a setting back.
-func (p *probe) compare(setting placement.Setting) error {
 	mismatches, err := setting.ReadBack(0)
 	p.sample.Placement.Checked += setting.Asked()
 	for _, m := range mismatches {
@@ -276,7 +215,7 @@ func (p *probe) touch() error {
 
 // touchPolicy returns the memory policy for the first touch by a thread on a node; no nodes means no policy.
 func (p *probe) touchPolicy(from int) (linux.Mempolicy, cpuset.Set) {
-	memory := withMemory(p.m)
+	memory := p.m.MemoryNodes()
 	switch p.Row.FirstTouch {
 	case TouchInterleaved:
 		return linux.MempolicyInterleave, memory
@@ -288,27 +227,19 @@ func (p *probe) touchPolicy(from int) (linux.Mempolicy, cpuset.Set) {
 }
 
 // prefer sets the row's preferred node, if any.
-func (p *probe) prefer() (err error) {
+func (p *probe) prefer() error {
 	node := p.Row.PreferredNode
 	if node == None {
 		return nil
 	}
-	switch p.Row.PreferredBy {
-	case ByPrctl:
-		return p.apply(placement.Setting{PreferredNode: &node})
-	case ByMempolicy:
-		if err := p.area.SetPolicy(linux.MempolicyPreferredMany, cpuset.Of(node)); err != nil {
-			return err
-		}
-		return p.area.SetHomeNode(node)
-	case ByAffinity:
-		if p.Near.Empty() {
-			return fmt.Errorf("node %d has %s", node, withoutCPUs(p.cpus))
-		}
-		p.soft, err = startSoftAffinity(p.root, linux.Gettid(), p.Near, p.cpus)
+	if p.Row.PreferredBy == ByPrctl {
+		_, err := (&placement.Setting{PreferredNode: &node}).Apply(0)
 		return err
 	}
-	return fmt.Errorf("there is no way %q to prefer a node", p.Row.PreferredBy)
+	if err := p.area.SetPolicy(linux.MempolicyPreferredMany, cpuset.Of(node)); err != nil {
+		return err
+	}
+	return p.area.SetHomeNode(node)
 }
 
 // keptMoves is the number of CPU changes that the probe keeps per repetition, 16 bytes each.
@@ -324,11 +255,6 @@ func (p *probe) loop(ctx context.Context) (err error) {
 	}
 	p.checkBalancing()
 	p.checkKnobs()
-	before, err := linux.ProcessUsage()
-	if err != nil {
-		return err
-	}
-	ended := p.begin()
 	p.lostBefore = p.lost
 	for made := 0; made < p.Repetitions && ctx.Err() == nil; made++ {
 		if err := p.repeat(); err != nil {
@@ -336,12 +262,8 @@ func (p *probe) loop(ctx context.Context) (err error) {
 		}
 	}
 	p.sample.Partial = ctx.Err() != nil
-	p.v.Settled = ended(p.sample.Seconds, p.v.Accesses)
-	p.v.Settled.Migrations = nil // the sample has those of the repetitions, without those between them
-	after, err := linux.ProcessUsage()
-	used := after.Sub(before)
-	p.sample.UserSeconds, p.sample.SystemSeconds = used.UserSeconds, used.SystemSeconds
-	return err
+	p.v.Settled = p.phase(p.sample.Seconds, p.v.Accesses)
+	return nil
 }
 
 // startTraces starts to trace the thread's moves and its page faults.
@@ -372,7 +294,8 @@ func (p *probe) settle() error {
 	if err := p.drain(); err != nil {
 		return err
 	}
-	ended, made := p.begin(), uint64(0)
+	p.faulted, p.unknown = 0, 0 // without those of the first touch
+	made := uint64(0)
 	begun, cpu := linux.Monotonic(), linux.ThreadCPUTime()
 	for p.Settle > 0 && (made == 0 || float64(linux.ThreadCPUTime()-cpu)/1e9 < p.Settle) {
 		did, err := csrc.Probe(walk)
@@ -389,7 +312,7 @@ func (p *probe) settle() error {
 	}
 	if made > 0 {
 		p.v.SettledSeconds = (linux.Monotonic() - begun).Seconds()
-		p.v.Settling = ended(p.v.SettledSeconds, made)
+		p.v.Settling = p.phase(p.v.SettledSeconds, made)
 	}
 	if p.args.From = walk.From; p.args.Access == randomAccess {
 		p.args.From = settled
@@ -397,39 +320,26 @@ func (p *probe) settle() error {
 	return nil
 }
 
-// begin starts a phase of the probe. The returned function ends the phase: seconds is the time of its accesses.
-func (p *probe) begin() (ended func(seconds float64, accesses uint64) *result.NumaPhase) {
-	p.faulted, p.unknown = map[uint64]uint64{}, 0
-	begun, cpu, moves, lost := int64(linux.Monotonic()), linux.ThreadCPUTime(), len(p.moves), p.lost
-	return func(seconds float64, accesses uint64) *result.NumaPhase {
-		phase := &result.NumaPhase{
-			Seconds: seconds, CPUSeconds: float64(linux.ThreadCPUTime()-cpu) / 1e9, Accesses: accesses,
-		}
-		if accesses > 0 {
-			phase.NsPerAccess = seconds * 1e9 / float64(accesses)
-		}
-		is, err := linux.ReadThreadNUMA(p.root)
-		if err != nil && !errors.Is(err, linux.ErrNoNUMABalancing) {
-			w := result.WarningOf("numa-sched", "the effects of NUMA balancing on the probe are unknown", err)
-			p.v.Unread = &w
-		}
-		phase.ScanSeq, phase.PagesMigrated = is.ScanSeq, is.PagesMigrated
-		phase.PreferredNID, phase.TotalFaults = is.PreferredNode, is.TotalFaults
-		if p.faults != nil {
-			phase.Faults, phase.FaultsLost = p.faultsByMemory(), p.unknown
-		}
-		if nodes := p.readNodePages(); nodes != nil && p.nodePages != nil {
-			moved := pagesMoved(p.nodePages, nodes)
-			phase.BufferMoved, phase.NodePages, p.nodePages = &moved, byName(nodes), nodes
-		}
-		if p.by != "" {
-			own := slices.DeleteFunc(slices.Clone(p.moves[moves:]), func(m perf.Move) bool {
-				return m.NS < begun
-			})
-			phase.Migrations = p.classified(own, p.by, p.lost-lost)
-		}
-		return phase
+// phase ends a phase of the probe, and begins the next. seconds is the time of its accesses.
+func (p *probe) phase(seconds float64, accesses uint64) *result.NumaPhase {
+	is, err := linux.ReadThreadNUMA(p.root)
+	if err != nil && !errors.Is(err, linux.ErrNoNUMABalancing) {
+		w := result.WarningOf("numa-sched", "the effects of NUMA balancing on the probe are unknown", err)
+		p.v.Unread = &w
 	}
+	phase := &result.NumaPhase{ScanSeq: is.ScanSeq, PagesMigrated: is.PagesMigrated, PreferredNID: is.PreferredNode}
+	if accesses > 0 {
+		phase.NsPerAccess = seconds * 1e9 / float64(accesses)
+	}
+	if n := p.faulted; p.faults != nil {
+		phase.BufferFaults, phase.FaultsLost = &n, p.unknown
+	}
+	p.faulted, p.unknown = 0, 0
+	if nodes := p.readNodePages(); nodes != nil && p.nodePages != nil {
+		moved := pagesMoved(p.nodePages, nodes)
+		phase.BufferMoved, phase.NodePages, p.nodePages = &moved, byName(nodes), nodes
+	}
+	return phase
 }
 
 // pagesMoved returns the number of pages that are on another node than before, if no page was added or removed.
@@ -438,24 +348,6 @@ func pagesMoved(before, after map[int]int) (moved int) {
 		moved += max(0, pages-before[node])
 	}
 	return moved
-}
-
-// faultsByMemory returns the number of the phase's faults in each mapping: in the buffer, and in others by their names in
-// /proc/self/maps.
-func (p *probe) faultsByMemory() map[string]uint64 {
-	begin := uint64(uintptr(p.area.Pointer()))
-	sums := map[string]uint64{result.BufferFaults: 0}
-	mappings, err := linux.ReadMappings(p.root)
-	for page, n := range p.faulted {
-		name := "not known"
-		if begin <= page && page-begin < p.Row.BufferBytes {
-			name = result.BufferFaults
-		} else if err == nil {
-			name = mappings.Name(page)
-		}
-		sums[name] += n
-	}
-	return sums
 }
 
 // repeat makes one repetition, which continues where the previous one ended. If each started anew, short repetitions
@@ -493,7 +385,9 @@ func (p *probe) drain() error {
 			p.faults = nil
 		}
 		for _, f := range faults {
-			p.faulted[f.Address&^uint64(os.Getpagesize()-1)]++
+			if f.Address-uint64(uintptr(p.area.Pointer())) < p.Row.BufferBytes { // also wraps around below it
+				p.faulted++
+			}
 		}
 		p.unknown += lost
 	}
@@ -532,13 +426,9 @@ func indexNs(args csrc.ProbeArgs) (float64, error) {
 	return best, nil
 }
 
-// close frees everything and restores the thread as far as the kernel allows. The thread ends afterwards, except the
-// main thread, which /proc/self shows.
+// close frees everything.
 func (p *probe) close() error {
 	var errs []error
-	if p.soft != nil {
-		errs = append(errs, p.soft.end())
-	}
 	if p.trace != nil {
 		errs = append(errs, p.trace.Close())
 	}
@@ -547,9 +437,6 @@ func (p *probe) close() error {
 	}
 	if p.area != nil {
 		errs = append(errs, p.area.Free())
-	}
-	for _, undo := range p.undo {
-		_, _ = undo.Apply(0) // an ordinary user cannot lower a nice value
 	}
 	return errors.Join(errs...)
 }

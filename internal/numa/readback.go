@@ -95,9 +95,15 @@ func (p *probe) readNodes() {
 	}
 }
 
-// readPolicy reads back the memory's binding, if NUMA balancing is to scan it.
+// readPolicy reads back the memory's policy, if it is more than the nodes of the pages show.
 func (p *probe) readPolicy() {
-	if p.Row.Mem == Float || p.Row.MemPolicy != BindBalancing {
+	var asked string
+	switch {
+	case p.Row.Mem != Float && p.Row.MemPolicy == BindBalancing:
+		asked = linux.FormatMempolicy(linux.MempolicyBind|linux.MempolicyNUMABalancing, cpuset.Of(p.Row.Mem))
+	case p.Row.PreferredBy == ByMempolicy:
+		asked = linux.FormatMempolicy(linux.MempolicyPreferredMany, cpuset.Of(p.Row.PreferredNode))
+	default:
 		return
 	}
 	policy, nodes, err := p.area.Policy()
@@ -105,9 +111,7 @@ func (p *probe) readPolicy() {
 		p.addDoubt("the buffer's memory policy is unknown: %v", err)
 		return
 	}
-	p.checkSame("the buffer's memory policy",
-		linux.FormatMempolicy(linux.MempolicyBind|linux.MempolicyNUMABalancing, cpuset.Of(p.Row.Mem)),
-		linux.FormatMempolicy(policy, nodes))
+	p.checkSame("the buffer's memory policy", asked, linux.FormatMempolicy(policy, nodes))
 }
 
 // checkScans makes a sample suspect if NUMA balancing was on but never scanned its process: such a sample does not show
@@ -161,10 +165,9 @@ func (p *probe) checkKnobs() {
 
 // readPreferred reads back the preferred node, and checks that none was inherited if the row has none.
 func (p *probe) readPreferred() {
-	node := p.Row.PreferredNode
 	asked := None // by prctl
 	if p.Row.PreferredBy == ByPrctl {
-		asked = node
+		asked = p.Row.PreferredNode
 	}
 	switch is, err := linux.PreferredNode(0); {
 	case err == nil:
@@ -178,15 +181,6 @@ func (p *probe) readPreferred() {
 			p.sample.Placement.NoEffect = p.v.NoEffect
 			p.addDoubt("%s", p.v.NoEffect)
 		}
-	}
-	if p.Row.PreferredBy == ByMempolicy {
-		policy, nodes, err := p.area.Policy()
-		if err != nil {
-			p.addDoubt("the buffer's memory policy is unknown: %v", err)
-			return
-		}
-		p.checkSame("the buffer's memory policy", linux.FormatMempolicy(linux.MempolicyPreferredMany, cpuset.Of(node)),
-			linux.FormatMempolicy(policy, nodes))
 	}
 }
 
@@ -229,8 +223,8 @@ func (p *probe) figures() {
 	for _, move := range moves {
 		seen = seen.With(move.To)
 	}
-	outside := seen.Minus(p.cpus)
-	p.check(outside.Empty(), "the probe was on CPUs %s instead of the requested %s", outside, p.cpus)
+	outside := seen.Minus(p.On)
+	p.check(outside.Empty(), "the probe was on CPUs %s instead of the requested %s", outside, p.On)
 	migrations := p.classified(moves, by, p.lost-p.lostBefore)
 	if p.by != "" {
 		p.v.LifeMigrations = p.classified(p.moves, p.by, p.lost)
@@ -242,9 +236,6 @@ func (p *probe) figures() {
 		p.addDoubt("%d records of migrations were lost", migrations.Lost)
 	}
 	p.v.Migrations = migrations
-	if p.Timeline {
-		p.v.Timeline = timeline(p.m, moves, p.spans[0].begun)
-	}
 }
 
 // classified counts moves by the relation of the CPUs.

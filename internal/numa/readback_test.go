@@ -18,6 +18,7 @@ import (
 	"gorun/internal/perf"
 	"gorun/internal/result"
 	"gorun/internal/tests"
+	"gorun/internal/tests/hosts"
 )
 
 // If NUMA balancing is on but never scanned the process, the sample is suspect; without the kernel's file that is
@@ -60,8 +61,8 @@ func TestMeasureSeesWhatIsElsewhere(t *testing.T) {
 	cpus := m.Allowed().List()
 	r := plain(m)
 	first, last := cpus[0], cpus[len(cpus)-1]
-	r.CPUs = strconv.Itoa(first)
-	elsewhere := "the probe was on CPUs " + strconv.Itoa(last) + " instead of the requested " + r.CPUs
+	r.On = cpuset.Of(first)
+	elsewhere := "the probe was on CPUs " + strconv.Itoa(last) + " instead of the requested " + r.On.String()
 	s, v := driven(t, m, r, []int{last, first}, func(s result.Sample, v result.Numa) bool {
 		return v.Migrations.Total > 0 && slices.Contains(s.Placement.Mismatches, elsewhere)
 	})
@@ -105,10 +106,10 @@ func TestReadNodesAbsent(t *testing.T) {
 
 // The trace and the probe's own reads are combined.
 func TestFigures(t *testing.T) {
-	m := recorded(t, "qemu-numa2") // CPUs 0-3 and 4-7
+	m := hosts.Machine(t, "qemu-numa2") // CPUs 0-3 and 4-7
 	made := func() *probe {
 		return &probe{
-			m: m, cpus: cpuset.Of(0, 1, 2, 3), by: perf.TraceSwitches, Request: Request{Timeline: true},
+			m: m, Request: Request{On: cpuset.Of(0, 1, 2, 3)}, by: perf.TraceSwitches,
 			spans: []span{
 				{begun: 100, ended: 200, seconds: 90e-9, seen: []perf.CPURead{{NS: 100, CPU: 0}, {NS: 150, CPU: 1}}},
 				{begun: 300, ended: 400, seconds: 70e-9, seen: []perf.CPURead{{NS: 300, CPU: 2}}},
@@ -123,7 +124,6 @@ func TestFigures(t *testing.T) {
 	assert.Equal(t, result.Migrations{
 		By: "switches", Total: 1, SameCore: 1, FromNode: map[string]uint64{}, ToNode: map[string]uint64{},
 	}, *p.v.Migrations)
-	assert.Equal(t, []result.NumaMove{{Seconds: 49e-9, From: 0, To: 1, Relation: "same-core"}}, p.v.Timeline)
 	assert.Empty(t, p.sample.Placement.Mismatches)
 	assert.Empty(t, p.sample.Doubts)
 

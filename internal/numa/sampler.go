@@ -86,7 +86,6 @@ func (p *prober) Sample(ctx context.Context, c Cell) (result.Sample, error) {
 	if err := p.burn(ctx, c); err != nil {
 		return result.Sample{}, err
 	}
-	c.Timeline = p.setting.Kept
 	before, err := p.begin()
 	if err != nil {
 		return result.Sample{}, err
@@ -160,7 +159,7 @@ func (w *watcher) Sample(ctx context.Context, c Cell) (result.Sample, error) {
 	}
 	sample := result.Sample{
 		Seconds: time.Since(begun).Seconds(), Placement: result.Placement{
-			Requested: "a burner pinned to each of CPUs " + c.CPUs, Verified: true,
+			Requested: "a burner pinned to each of CPUs " + c.CPUs.String(), Verified: true,
 		},
 	}
 	if ctx.Err() != nil && !first && sample.Seconds < shortest {
@@ -188,26 +187,24 @@ type burners struct {
 
 // burn starts the load of a cell, unless it is running.
 func (b *burners) burn(ctx context.Context, c Cell) error {
-	cpus, err := cpuset.Parse(c.CPUs)
-	if err != nil {
-		return err
-	}
 	nice := 0
 	if c.Nice != nil {
 		nice = *c.Nice
 	}
-	if cpus.Equal(b.cpus) && c.Load == b.percent && nice == b.nice && (b.group != nil || c.Load == 0) {
+	if c.CPUs.Equal(b.cpus) && c.Load == b.percent && nice == b.nice && (b.group != nil || c.Load == 0) {
 		return nil
 	}
 	if err := b.stop(); err != nil {
 		return err
 	}
-	b.cpus, b.percent, b.nice = cpus, c.Load, nice
+	b.cpus, b.percent, b.nice = c.CPUs, c.Load, nice
 	if c.Load > 0 {
+		var err error
 		b.group, err = load.Start(context.WithoutCancel(ctx), b.setting.Self.In(b.setting.Environ),
-			load.PerCPU(cpus, c.Load, nice, b.setting.Seed))
+			load.PerCPU(c.CPUs, c.Load, nice, b.setting.Seed))
+		return err
 	}
-	return err
+	return nil
 }
 
 func (b *burners) stop() error {

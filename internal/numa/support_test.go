@@ -2,19 +2,17 @@ package numa
 
 import (
 	"errors"
-	"maps"
 	"os"
-	"strings"
 	"testing"
 	"testing/fstest"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"gorun/internal/cpuset"
 	"gorun/internal/hint"
 	"gorun/internal/linux"
 	"gorun/internal/result"
+	"gorun/internal/tests/hosts"
 	"gorun/internal/topology"
 )
 
@@ -75,56 +73,23 @@ func TestMark(t *testing.T) {
 			preferred(ByMempolicy, 1, Float),
 			"the memory is bound, so a memory policy cannot prefer another node",
 		},
-		{"by affinity", Support{Prctl: refused, Mempolicy: refused}, preferred(ByAffinity, 0, Float), ""},
-		{
-			"by affinity, bound",
-			Support{},
-			preferred(ByAffinity, Float, 1),
-			"the CPUs are bound, so soft affinity cannot prefer another node",
-		},
-		{"by magic", Support{}, preferred("magic", Float, Float), `there is no way "magic" to prefer a node`},
-
-		{"thp", Support{THP: refused}, pages("thp", Float), "refused"},
-		{"no such pages", Support{}, pages("1g", Float), "this machine has no reserved pages of 1g"},
-		{"unknown pages", Support{}, pages("5k", 0), `not a kind of pages: "5k" (one of 4k, thp, 2m, 1g)`},
-		{
-			"enough pages in all",
-			Support{Reserved: map[string]map[int]uint64{"2m": {-1: 32, 1: 31}}},
-			pages("2m", Float), "",
-		},
-		{
-			"too few on the node",
-			Support{Reserved: map[string]map[int]uint64{"2m": {-1: 32, 1: 31}}},
-			pages("2m", 1),
-			"32 reserved pages of 2m on node 1 are needed and 31 are free (as root: nr_hugepages)",
-		},
-		{
-			"a part of a page",
-			Support{Reserved: map[string]map[int]uint64{"1g": {-1: 0}}},
-			pages("1g", Float),
-			"1 reserved pages of 1g are needed and 0 are free (as root: nr_hugepages)",
-		},
 
 		{
-			"outside the cpuset",
-			Support{Mems: cpuset.Of(0)},
-			on(1),
-			"this process may not use memory of node 1, only of 0 (Mems_allowed_list)",
+			"a mapping",
+			Support{Map: func(o linux.AreaOptions) error {
+				if o == (linux.AreaOptions{Bytes: 64 << 20, Node: 1, Pages: linux.Pages2M}) {
+					return refused
+				}
+				return nil
+			}},
+			pages("2m", 1), "refused (ask nicely)",
 		},
-		{"inside the cpuset", Support{Mems: cpuset.Of(1)}, on(1), ""},
 		{
 			"too small a node",
 			Support{Memory: map[int]uint64{0: 1 << 30, 1: 63 << 20}},
 			on(1), "node 1 has 63 MiB of memory, less than the buffer's 64 MiB",
 		},
 		{"a large node", Support{Memory: map[int]uint64{0: 1 << 30, 1: 63 << 20}}, on(0), ""},
-		{
-			"too small a machine",
-			Support{Memory: map[int]uint64{0: 32 << 20, 1: 31 << 20}},
-			plain,
-			"the machine has 63 MiB of memory, less than the buffer's 64 MiB",
-		},
-		{"both nodes are enough", Support{Memory: map[int]uint64{0: 33 << 20, 1: 31 << 20}}, plain, ""},
 	} {
 		rows := []result.NumaRow{c.row}
 		assert.Equal(t, c.want == "", c.support.Mark(rows), c.name)
@@ -146,7 +111,6 @@ func TestMark(t *testing.T) {
 		{Support{Unread: refused}, preferred(ByPrctl, 0, 0), ""},
 		{Support{Prctl: refused}, preferred(ByPrctl, 0, 0), ""},
 		{Support{}, preferred(ByMempolicy, Float, 0), ""},
-		{Support{}, preferred(ByAffinity, 0, Float), ""},
 		{Support{}, plain, ""},
 	} {
 		rows := []result.NumaRow{c.row}
@@ -159,78 +123,39 @@ func TestMark(t *testing.T) {
 	assert.Empty(t, rows[1].Unsupported)
 }
 
-// pool returns the files of a pool of pages of 2 MiB.
-func pool(dir, free, reserved, overcommit, surplus string) fstest.MapFS {
-	files := fstest.MapFS{}
-	for name, text := range map[string]string{
-		"free": free, "resv": reserved, "nr_overcommit": overcommit, "surplus": surplus,
-	} {
-		files[dir+"hugepages/hugepages-2048kB/"+name+"_hugepages"] = &fstest.MapFile{Data: []byte(text + "\n")}
-	}
-	return files
-}
-
 func TestReadSupport(t *testing.T) {
-	m := recorded(t, "qemu-numa2")
-	root := pool("sys/kernel/mm/", "10", "3", "5", "1")
-	maps.Copy(root, pool("sys/devices/system/node/node0/", "10", "", "", "0"))
-	maps.Copy(root, pool("sys/devices/system/node/node1/", "0", "", "", "1"))
-	root["proc/sys/kernel/numa_balancing"] = &fstest.MapFile{Data: []byte("1\n")}
-	s, odd := ReadSupport(root, m)
-	require.Empty(t, odd)
+	m := hosts.Machine(t, "qemu-numa2")
+	s := ReadSupport(fstest.MapFS{"proc/sys/kernel/numa_balancing": {Data: []byte("1\n")}}, m)
 	assert.Equal(t, 1, s.Balancing)
-	assert.Equal(t, map[string]map[int]uint64{"2m": {-1: 11, 0: 11, 1: 4}}, s.Reserved)
 	for _, node := range m.Nodes {
 		assert.Equal(t, *node.MemoryBytes, s.Memory[node.Node])
 	}
 
 	kernel := fstest.MapFS{"proc/sys/kernel/osrelease": &fstest.MapFile{Data: []byte("6.1.0\n")}}
-	s, odd = ReadSupport(kernel, m)
-	require.Empty(t, odd, "a kernel with neither")
-	assert.Zero(t, s.Balancing)
+	s = ReadSupport(kernel, m)
+	assert.Zero(t, s.Balancing, "it has none")
 	assert.NoError(t, s.Unread)
-	assert.Empty(t, s.Reserved)
-
-	s, odd = ReadSupport(pool("sys/kernel/mm/", "ten", "0", "0", "0"), m)
-	assert.Regexp(t, `free_hugepages: malformed: "ten" .*; pages of 2m are left out$`, strings.Join(odd, "\n"))
-	assert.Empty(t, s.Reserved)
 	for _, hidden := range []fstest.MapFS{{}, {"proc/sys/kernel/numa_balancing": &fstest.MapFile{}}} {
-		s, odd = ReadSupport(hidden, m)
-		require.Empty(t, odd)
-		assert.ErrorContains(t, s.Unread, "whether NUMA balancing is on cannot be read")
+		assert.ErrorContains(t, ReadSupport(hidden, m).Unread, "whether NUMA balancing is on cannot be read")
 	}
 
-	s, odd = ReadSupport(kernel, recorded(t, "memoryless-node"))
-	require.Empty(t, odd)
+	s = ReadSupport(kernel, hosts.Machine(t, "memoryless-node"))
 	assert.Len(t, s.Memory, 1, "the other node has none")
 	assert.NotEmpty(t, s.lackMemory(result.NumaRow{Mem: Float, FirstTouch: TouchFar}))
-	s.Memory[1] = 0 // not recorded
-	assert.Empty(t, s.lackMemory(result.NumaRow{Mem: Float, BufferBytes: 1 << 50}))
-
-	kernelWithoutNodes := pool("sys/kernel/mm/", "7", "0", "0", "0")
-	s, odd = ReadSupport(kernelWithoutNodes, recorded(t, "qemu-cpu2"))
-	require.Empty(t, odd)
-	assert.Equal(t, map[int]uint64{-1: 7, 0: 7}, s.Reserved["2m"])
 }
 
 // Measure can do what Support reports for this machine; TestMeasure tries it.
 func TestProbeThisMachine(t *testing.T) {
 	m, err := topology.Read(os.DirFS("/"))
 	require.NoError(t, err)
-	s, odd := ReadSupport(os.DirFS("/"), m)
-	require.Empty(t, odd)
-	for _, way := range PreferredWays {
-		s.Probe(m, way.Name)
+	s := ReadSupport(os.DirFS("/"), m)
+	for _, way := range preferredWays {
+		s.Probe(m, way.name)
 	}
-	t.Logf("balancing %d (set: %v), prctl %v, mempolicy %v, thp %v, mems %s, reserved %v",
-		s.Balancing, s.SetBalancing, s.Prctl, s.Mempolicy, s.THP, s.Mems, s.Reserved)
 	if file, err := os.OpenFile("/proc/sys/kernel/numa_balancing", os.O_WRONLY, 0); err == nil {
 		require.NoError(t, file.Close())
 		assert.NoError(t, s.SetBalancing)
 	} else {
 		assert.Error(t, s.SetBalancing)
-	}
-	if !s.Mems.Empty() {
-		assert.False(t, s.Mems.Intersect(withMemory(m)).Empty(), "some node with memory is allowed")
 	}
 }

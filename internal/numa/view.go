@@ -22,7 +22,7 @@ var shown = experiment.View{
 		"load", "buffer", "pages", "access", "accesses", "repetitions", "settle_seconds", "preferred_node_by",
 	},
 	Drawings: []experiment.Drawing{
-		{Anchor: "nodes", Draw: drawMaps}, {Anchor: "latency", Draw: drawLatency}, {Anchor: "moves", Draw: drawTimeline},
+		{Anchor: "nodes", Draw: drawMaps}, {Anchor: "latency", Draw: drawLatency},
 	},
 	Compared: view.Compared{
 		Figure: perAccess, Heading: "an access",
@@ -46,39 +46,27 @@ type measuredRow struct {
 	samples []result.Numa
 }
 
-// measuredRows returns all rows in order: those of the run, or if it has none, those of its samples. The samples of a
-// matrix's control duplicate the baseline's, and are left out.
+// measuredRows returns the rows of a run in order; none for a matrix. The samples of the control duplicate the baseline's,
+// and are left out.
 func measuredRows(run *result.Run) []measuredRow {
-	rows, at := make([]measuredRow, 0, len(run.NumaRows)), map[int]int{} // at: index by number
-	add := func(row result.NumaRow) {
-		if _, known := at[row.Row]; !known {
-			at[row.Row] = len(rows)
-			rows = append(rows, measuredRow{NumaRow: row, cell: -1})
-		}
-	}
-	for _, row := range run.NumaRows {
-		add(row)
+	rows := make([]measuredRow, len(run.NumaRows))
+	for i, row := range run.NumaRows {
+		rows[i] = measuredRow{NumaRow: row, cell: -1}
 	}
 	for i := range run.Samples {
 		s := &run.Samples[i]
 		v, ok := result.Typed[result.Numa](s)
-		if !ok || !s.Good() || s.Slot != nil && s.Control || v.Accesses == 0 {
+		if !ok || !s.Good() || s.Slot != nil && s.Control || v.Accesses == 0 || v.Row < 0 || v.Row >= len(rows) {
 			continue
 		}
-		if len(run.NumaRows) == 0 {
-			add(v.NumaRow)
-		}
-		if n, known := at[v.Row]; known {
-			rows[n].seconds, rows[n].samples = append(rows[n].seconds, s.Seconds), append(rows[n].samples, *v)
-		}
+		row := &rows[v.Row]
+		row.seconds, row.samples = append(row.seconds, s.Seconds), append(row.samples, *v)
 	}
 	for i, cell := range run.Cells {
-		number, err := strconv.Atoi(cell.Flags["row"])
-		if n, known := at[number]; err == nil && known {
+		if n, err := strconv.Atoi(cell.Flags["row"]); err == nil && n >= 0 && n < len(rows) {
 			rows[n].cell = i
 		}
 	}
-	slices.SortStableFunc(rows, func(a, b measuredRow) int { return cmp.Compare(a.Row, b.Row) })
 	return rows
 }
 
@@ -117,7 +105,7 @@ var rowAxes = [...]struct {
 		"Pages", func(text string) string { return text + " pages" },
 		func(row *result.NumaRow) string { return term.Snip(row.Pages, 16) },
 	},
-	{"Bind", nil, func(row *result.NumaRow) string { return term.Snip(cmp.Or(row.MemPolicy, MemPolicies[0]), 16) }},
+	{"Bind", nil, func(row *result.NumaRow) string { return term.Snip(cmp.Or(row.MemPolicy, memPolicies[0]), 16) }},
 	{"Touch", nil, func(row *result.NumaRow) string { return term.Snip(cmp.Or(row.FirstTouch, TouchNear), 16) }},
 	{
 		"Scan", func(text string) string { return "scan delay " + text },
@@ -256,7 +244,7 @@ func blocks(run *result.Run, options view.Spec, opts term.Options) []string {
 		blocks = append(blocks, view.ControlBlock(run, opts))
 	}
 	return append(blocks, latencyBlock(some, run.Caches, opts), movesBlock(some, opts), nodeMovesBlock(some, opts),
-		lifeBlock(some, opts), balancingBlock(some, opts), pagesBlock(some, opts), loadBlock(some, opts),
+		migrations(ofLife).block("Migrations in the probe's whole life, mean", some, opts), balancingBlock(some, opts), pagesBlock(some, opts), loadBlock(some, opts),
 		rowNotes(some, opts), view.DoubtsBlock(run, opts))
 }
 
@@ -307,33 +295,19 @@ func verdictsBlock(run *result.Run, rows []measuredRow, options view.Spec, opts 
 	return block
 }
 
-// loadOf returns the load of the first sample that has one; nil if there was none.
-func loadOf(rows []measuredRow) *result.NumaLoad {
-	for _, row := range rows {
-		for i := range row.samples {
-			if load := row.samples[i].Load; load != nil {
-				return load
-			}
-		}
-	}
-	return nil
-}
-
 // loadBlock shows the requested load next to the CPUs' actual load.
 func loadBlock(rows []measuredRow, opts term.Options) string {
-	load := loadOf(rows)
-	if load == nil {
-		return ""
-	}
 	var achieved, expected []float64
+	var requested float64
 	var worst result.NumaLoadCPU
 	off := func(c result.NumaLoadCPU) float64 { return math.Abs(c.Achieved - c.Expected) }
 	for _, row := range rows {
-		for i := range row.samples {
-			if row.samples[i].Load == nil {
+		for _, v := range row.samples {
+			if v.Load == nil {
 				continue
 			}
-			for _, c := range row.samples[i].Load.CPUs {
+			requested = v.Load.Requested
+			for _, c := range v.Load.CPUs {
 				achieved, expected = append(achieved, c.Achieved), append(expected, c.Expected)
 				if len(achieved) == 1 || off(c) > off(worst) {
 					worst = c
@@ -350,16 +324,15 @@ func loadBlock(rows []measuredRow, opts term.Options) string {
 	cells := [][]string{line("achieved", result.Distribute(achieved)), line("expected", result.Distribute(expected))}
 	note := fmt.Sprintf("Furthest from what was expected was CPU %d: %s instead of %s.", worst.CPU,
 		units.Tenths(worst.Achieved), units.Tenths(worst.Expected))
-	if slices.Min(expected) < load.Requested {
+	if slices.Min(expected) < requested {
 		note = "Less is expected where the probe had the CPU. " + note
 	}
-	return term.Title("Load next to the probe, % of a CPU: "+units.Exact(load.Requested)+" requested of each", opts) +
+	return term.Title("Load next to the probe, % of a CPU: "+units.Exact(requested)+" requested of each", opts) +
 		term.Grid([]term.Column{term.Left(""), term.Right("min"), term.Right("mean"), term.Right("max")}, cells) +
 		term.Paragraph("  ", note, opts.Columns()-2)
 }
 
-// rowNotes returns notes on the part of an access that is not due to memory, and on rows that did not get what they
-// requested.
+// rowNotes returns notes on the part of an access that is not due to memory, and on rows that NUMA balancing looked at.
 func rowNotes(rows []measuredRow, opts term.Options) string {
 	block := ""
 	if note := indexNote(rows); note != "" {
@@ -367,8 +340,6 @@ func rowNotes(rows []measuredRow, opts term.Options) string {
 	}
 	var notes footnotes
 	for i := range rows {
-		notes.add(rows[i].Row, pagesNote(&rows[i]))
-		notes.add(rows[i].Row, nodesNote(&rows[i]))
 		notes.add(rows[i].Row, scansNote(&rows[i]))
 	}
 	return block + notes.text(opts)
@@ -393,55 +364,6 @@ func indexNote(rows []measuredRow) string {
 	}
 	return "Of an access, making its random index takes " + strconv.FormatFloat(result.Distribute(ns).Median, 'f', 2, 64) +
 		" ns, measured without memory: " + part + " of its time."
-}
-
-// pageSizes report whether a page size in bytes is of a kind. Base pages are 4 to 64 KiB, by architecture.
-var pageSizes = map[string]func(bytes uint64) bool{
-	"4k":  func(bytes uint64) bool { return bytes <= 64<<10 },
-	"thp": func(bytes uint64) bool { return bytes > 64<<10 },
-	"2m":  func(bytes uint64) bool { return bytes == 2<<20 },
-	"1g":  func(bytes uint64) bool { return bytes == 1<<30 },
-}
-
-// pagesNote returns the part of the buffer on pages of another kind than requested; "" if there is none.
-func pagesNote(row *measuredRow) string {
-	is, known := pageSizes[row.Pages]
-	if !known {
-		return ""
-	}
-	var all, other float64
-	for _, v := range row.samples {
-		for name, bytes := range v.PageBytes {
-			all += float64(bytes)
-			if each, err := strconv.ParseUint(name, 10, 64); err == nil && !is(each) {
-				other += float64(bytes)
-			}
-		}
-	}
-	if other == 0 {
-		return ""
-	}
-	return units.Percent(other/all) + " of the buffer is not in " + row.Pages + " pages"
-}
-
-// nodesNote returns the part of the buffer on another node than it was bound to; "" if there is none.
-func nodesNote(row *measuredRow) string {
-	if row.Mem < 0 {
-		return ""
-	}
-	all, other := 0.0, 0.0
-	for _, v := range row.samples {
-		for node, pages := range v.NodePages {
-			all += float64(pages)
-			if node != strconv.Itoa(row.Mem) {
-				other += float64(pages)
-			}
-		}
-	}
-	if other == 0 {
-		return ""
-	}
-	return fmt.Sprintf("%s of the buffer's pages are not on node %d", units.Percent(other/all), row.Mem)
 }
 
 // planBlock lists the rows, with the reasons why some cannot be measured.

@@ -1,10 +1,7 @@
 package numa
 
 import (
-	"cmp"
-	"maps"
 	"math"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -19,25 +16,6 @@ var phases = [...]func(*result.Numa) *result.NumaPhase{
 	func(v *result.Numa) *result.NumaPhase { return v.Settled },
 }
 
-// meanOf returns the mean of a figure of a phase; NaN where no sample has it.
-func (p *measuredRow) meanOf(phase int, figure func(*result.NumaPhase) *float64) float64 {
-	return p.mean(func(v *result.Numa) *float64 {
-		if phases[phase](v) == nil {
-			return nil
-		}
-		return figure(phases[phase](v))
-	})
-}
-
-// balanced returns the rows for which NUMA balancing was on.
-func balanced(rows []measuredRow) []measuredRow {
-	return slices.DeleteFunc(slices.Clone(rows), func(row measuredRow) bool {
-		return !slices.ContainsFunc(row.samples, func(v result.Numa) bool {
-			return v.BalancingRead != nil && *v.BalancingRead > 0 && v.Settled != nil
-		})
-	})
-}
-
 // balancingFigures are the columns of NUMA balancing's work.
 var balancingFigures = [...]struct {
 	title string
@@ -49,20 +27,8 @@ var balancingFigures = [...]struct {
 		func(p *result.NumaPhase) *float64 { return &p.NsPerAccess },
 	},
 	{"passes", meanKnown, func(p *result.NumaPhase) *float64 { return number(p.ScanSeq) }},
-	{"buffer's faults", meanKnown, func(p *result.NumaPhase) *float64 { return number(bufferFaults(p)) }},
+	{"buffer's faults", meanKnown, func(p *result.NumaPhase) *float64 { return number(p.BufferFaults) }},
 	{"its pages moved", meanKnown, func(p *result.NumaPhase) *float64 { return number(p.BufferMoved) }},
-	{"other faults", meanKnown, func(p *result.NumaPhase) *float64 {
-		if p.Faults == nil {
-			return nil
-		}
-		others := float64(p.FaultsLost)
-		for name, n := range p.Faults {
-			if name != result.BufferFaults {
-				others += float64(n)
-			}
-		}
-		return &others
-	}},
 	{"migrated in all", meanKnown, func(p *result.NumaPhase) *float64 { return number(p.PagesMigrated) }},
 }
 
@@ -76,59 +42,33 @@ func number[N int | uint64](n *N) *float64 {
 
 // balancingBlock shows NUMA balancing's work in each row for which it was on, while the probe settled and after that.
 func balancingBlock(rows []measuredRow, opts term.Options) string {
-	if rows = balanced(rows); len(rows) == 0 {
-		return ""
-	}
-	columns, cells := []term.Column{term.Left("row")}, make([][]string, len(rows))
+	rows = having(rows, func(v *result.Numa) bool { return v.BalancingRead != nil && *v.BalancingRead > 0 && v.Settled != nil })
+	var figures []shownFigure
 	for _, figure := range balancingFigures {
-		columns = append(columns, term.Right(figure.title))
-	}
-	for i := range rows {
-		cells[i] = []string{rows[i].name()}
-		for _, figure := range balancingFigures {
+		figures = append(figures, shownFigure{figure.title, func(p *measuredRow) string {
 			var both []string
-			for phase := range phases {
+			for _, phase := range phases {
+				x := p.mean(func(v *result.Numa) *float64 {
+					if phase(v) == nil {
+						return nil
+					}
+					return figure.of(phase(v))
+				})
 				text := units.None
-				if x := rows[i].meanOf(phase, figure.of); !math.IsNaN(x) {
+				if !math.IsNaN(x) {
 					text = figure.show(x)
 				}
 				both = append(both, text)
 			}
-			cells[i] = append(cells[i], strings.Join(both, " / "))
-		}
+			return strings.Join(both, " / ")
+		}})
 	}
-	return term.Title("NUMA balancing, mean of a sample: while it settles / after that", opts) +
-		term.FoldedGrid(columns, cells, opts) +
-		term.Paragraph("  ", "Passes and migrated in all count from the start of the probe. "+othersNote(rows), opts.Columns()-2)
-}
-
-// othersNote returns a sentence about the probe's faults in memory other than the buffer, those of a first touch included.
-func othersNote(rows []measuredRow) string {
-	sums := map[string]uint64{}
-	for _, row := range rows {
-		for i := range row.samples {
-			for _, phase := range phases {
-				if p := phase(&row.samples[i]); p != nil {
-					for name, n := range p.Faults {
-						sums[name] += n
-					}
-				}
-			}
-		}
-	}
-	delete(sums, result.BufferFaults)
-	if len(sums) == 0 {
+	table := rowTable("NUMA balancing, mean of a sample: while it settles / after that", rows, figures, opts)
+	if table == "" {
 		return ""
 	}
-	names := slices.SortedFunc(maps.Keys(sums), func(a, b string) int {
-		return cmp.Or(cmp.Compare(sums[b], sums[a]), cmp.Compare(a, b))
-	})
-	const shown = 4
-	for i, name := range names {
-		names[i] = term.Snip(name, 24) + " " + units.Count(float64(sums[name]))
-	}
-	return "Other faults of all samples, those of a first touch included: " +
-		strings.Join(names[:min(shown, len(names))], ", ") + "."
+	return table +
+		term.Paragraph("  ", "Passes and migrated in all count from the start of the probe.", opts.Columns()-2)
 }
 
 // scansNote returns a note if NUMA balancing scanned the process and no access to the buffer faulted; "" otherwise.
@@ -137,11 +77,11 @@ func scansNote(row *measuredRow) string {
 	for i := range row.samples {
 		v := &row.samples[i]
 		if v.BalancingRead == nil || *v.BalancingRead == 0 || v.Settled == nil || v.Settled.ScanSeq == nil ||
-			v.Settled.Faults == nil {
+			v.Settled.BufferFaults == nil {
 			continue
 		}
 		for _, phase := range phases {
-			if p := phase(v); p != nil && (p.FaultsLost > 0 || p.Faults[result.BufferFaults] > 0) {
+			if p := phase(v); p != nil && (p.FaultsLost > 0 || p.BufferFaults != nil && *p.BufferFaults > 0) {
 				return ""
 			}
 		}
@@ -159,10 +99,7 @@ func scansNote(row *measuredRow) string {
 // pagesBlock shows the nodes of the pages of floating buffers: after the first touch, after settling, and at the end.
 // On one node it is empty.
 func pagesBlock(rows []measuredRow, opts term.Options) string {
-	rows = slices.DeleteFunc(slices.Clone(rows), func(row measuredRow) bool {
-		touched := func(v result.Numa) bool { return v.TouchedPages != nil }
-		return row.Mem != Float || !slices.ContainsFunc(row.samples, touched)
-	})
+	rows = having(rows, func(v *result.Numa) bool { return v.Mem == Float && v.TouchedPages != nil })
 	moments := [...]func(*result.Numa) map[string]int{
 		func(v *result.Numa) map[string]int { return v.TouchedPages },
 		func(v *result.Numa) map[string]int {
@@ -177,35 +114,27 @@ func pagesBlock(rows []measuredRow, opts term.Options) string {
 	for _, row := range rows {
 		for i := range row.samples {
 			for _, of := range moments {
-				for node := range of(&row.samples[i]) {
-					nodes[node] = struct{}{}
-				}
+				addKeys(nodes, of(&row.samples[i]))
 			}
 		}
 	}
 	if len(nodes) < 2 {
 		return ""
 	}
-	columns, cells := []term.Column{term.Left("row")}, make([][]string, len(rows))
-	for i := range rows {
-		cells[i] = []string{rows[i].name()}
-	}
+	var figures []shownFigure
 	for _, node := range sortedNodes(nodes) {
-		columns = append(columns, term.Right("node "+term.Snip(node, 8)))
-		for i := range rows {
+		figures = append(figures, shownFigure{"node " + term.Snip(node, 8), func(p *measuredRow) string {
 			shares := make([]string, len(moments))
 			for n, of := range moments {
 				shares[n] = units.None
-				share := rows[i].mean(func(v *result.Numa) *float64 { return part(of(v), node) })
-				if !math.IsNaN(share) {
+				if share := p.mean(func(v *result.Numa) *float64 { return part(of(v), node) }); !math.IsNaN(share) {
 					shares[n] = units.Percent(share)
 				}
 			}
-			cells[i] = append(cells[i], strings.Join(shares, " / "))
-		}
+			return strings.Join(shares, " / ")
+		}})
 	}
-	return term.Title("Where the buffer's pages lie: after the first touch / settled / at the end", opts) +
-		term.FoldedGrid(columns, cells, opts)
+	return rowTable("Where the buffer's pages lie: after the first touch / settled / at the end", rows, figures, opts)
 }
 
 // part returns a node's part of the pages; nil if unknown.

@@ -31,34 +31,25 @@ type burned struct {
 func burnedCPUs(samples []result.Sample) (cpus []*burned, requested float64) {
 	at := map[int]*burned{}
 	for i := range samples {
-		load := loadOfSample(&samples[i])
-		if !samples[i].Good() || load == nil {
+		v, ok := result.Typed[result.Load](&samples[i])
+		if !ok || !samples[i].Good() || v.Load == nil {
 			continue
 		}
-		for _, c := range load.CPUs {
+		for _, c := range v.Load.CPUs {
 			if at[c.CPU] == nil {
 				at[c.CPU] = &burned{cpu: c.CPU}
 				cpus = append(cpus, at[c.CPU])
 			}
 			b := at[c.CPU]
 			b.achieved = append(b.achieved, c.Achieved)
-			if off := c.Achieved - load.Requested; math.Abs(off) > math.Abs(b.worst) {
+			if off := c.Achieved - v.Load.Requested; math.Abs(off) > math.Abs(b.worst) {
 				b.worst = off
 			}
-			requested = load.Requested
+			requested = v.Load.Requested
 		}
 	}
 	slices.SortFunc(cpus, func(a, b *burned) int { return cmp.Compare(a.cpu, b.cpu) })
 	return cpus, requested
-}
-
-// loadOfSample returns the load of a sample; nil if it has none.
-func loadOfSample(s *result.Sample) *result.NumaLoad {
-	v, ok := result.Typed[result.Load](s)
-	if !ok {
-		return nil
-	}
-	return v.Load
 }
 
 // loadTitle returns the heading of a run with --load-only.

@@ -13,50 +13,35 @@ import (
 	"gorun/internal/units"
 )
 
-// moved returns the rows with known migrations.
-func moved(rows []measuredRow) []measuredRow {
-	return slices.DeleteFunc(slices.Clone(rows), func(row measuredRow) bool {
-		return !slices.ContainsFunc(row.samples, func(v result.Numa) bool { return v.Migrations != nil })
-	})
+// shownFigure is a column of a table of rows.
+type shownFigure struct {
+	title string
+	of    func(p *measuredRow) string
 }
 
-// meanMoves returns the mean number of moves per sample, over the samples with known migrations.
-func (p *measuredRow) meanMoves(of func(m *result.Migrations) uint64) float64 {
-	sum, n := 0.0, 0
-	for i := range p.samples {
-		if m := p.samples[i].Migrations; m != nil {
-			sum, n = sum+float64(of(m)), n+1
-		}
-	}
-	return sum / float64(n)
-}
-
-// lifeBlock shows the migrations of the probe's whole life, by the same kinds. They include those that binding it caused.
-func lifeBlock(rows []measuredRow, opts term.Options) string {
-	rows = slices.DeleteFunc(slices.Clone(rows), func(row measuredRow) bool {
-		return !slices.ContainsFunc(row.samples, func(v result.Numa) bool { return v.LifeMigrations != nil })
-	})
+// rowTable shows figures of rows, a line each; "" without rows.
+func rowTable(title string, rows []measuredRow, figures []shownFigure, opts term.Options) string {
 	if len(rows) == 0 {
 		return ""
 	}
 	columns, cells := []term.Column{term.Left("row")}, make([][]string, len(rows))
-	kinds := append(slices.Clone(moveKinds[:]), moveKind{title: "total", of: allMoves})
-	for _, kind := range kinds {
-		columns = append(columns, term.Right(kind.title))
-	}
 	for i := range rows {
 		cells[i] = []string{rows[i].name()}
-		for _, kind := range kinds {
-			cells[i] = append(cells[i], meanKnown(rows[i].mean(func(v *result.Numa) *float64 {
-				if v.LifeMigrations == nil {
-					return nil
-				}
-				n := float64(kind.of(v.LifeMigrations))
-				return &n
-			})))
+	}
+	for _, figure := range figures {
+		columns = append(columns, term.Right(figure.title))
+		for i := range rows {
+			cells[i] = append(cells[i], figure.of(&rows[i]))
 		}
 	}
-	return term.Title("Migrations in the probe's whole life, mean", opts) + term.FoldedGrid(columns, cells, opts)
+	return term.Title(title, opts) + term.FoldedGrid(columns, cells, opts)
+}
+
+// having returns the rows with a sample for which this is so.
+func having(rows []measuredRow, is func(*result.Numa) bool) []measuredRow {
+	return slices.DeleteFunc(slices.Clone(rows), func(row measuredRow) bool {
+		return !slices.ContainsFunc(row.samples, func(v result.Numa) bool { return is(&v) })
+	})
 }
 
 // mean returns the mean of a figure over the samples that have it; NaN where none has.
@@ -73,25 +58,51 @@ func (p *measuredRow) mean(of func(*result.Numa) *float64) float64 {
 // meanKnown formats a mean of counts with at most one decimal.
 func meanKnown(x float64) string { return units.Count(math.Round(10*x) / 10) }
 
-// movesBlock counts migrations by the relation of the CPUs, as the RFC does.
+// migrations are those of the probe's repetitions, or of its whole life, which include those that binding it caused.
+type migrations func(*result.Numa) *result.Migrations
+
+func counted(v *result.Numa) *result.Migrations { return v.Migrations }
+func ofLife(v *result.Numa) *result.Migrations  { return v.LifeMigrations }
+
+// mean returns a row's mean of a count.
+func (m migrations) mean(p *measuredRow, count func(*result.Migrations) uint64) string {
+	return meanKnown(p.mean(func(v *result.Numa) *float64 {
+		if m(v) == nil {
+			return nil
+		}
+		n := float64(count(m(v)))
+		return &n
+	}))
+}
+
+// block counts migrations by the relation of the CPUs, as the RFC does; "" if they are not known.
+func (m migrations) block(title string, rows []measuredRow, opts term.Options) string {
+	var figures []shownFigure
+	for _, kind := range [...]struct {
+		title string
+		of    func(*result.Migrations) uint64
+	}{
+		{"same core", func(m *result.Migrations) uint64 { return m.SameCore }},
+		{"same LLC", func(m *result.Migrations) uint64 { return m.SameLLC }},
+		{"same node", func(m *result.Migrations) uint64 { return m.SameNode }},
+		{"cross node", func(m *result.Migrations) uint64 { return m.CrossNode }},
+		{"total", func(m *result.Migrations) uint64 { return m.Total }},
+	} {
+		figures = append(figures, shownFigure{kind.title, func(p *measuredRow) string { return m.mean(p, kind.of) }})
+	}
+	known := having(rows, func(v *result.Numa) bool { return m(v) != nil })
+	return rowTable(title, known, figures, opts)
+}
+
+// movesBlock shows the migrations of the repetitions, and how they were counted.
 func movesBlock(rows []measuredRow, opts term.Options) string {
-	if rows = moved(rows); len(rows) == 0 {
+	block := migrations(counted).block("Migrations a sample, mean", rows, opts)
+	if block == "" {
 		return ""
 	}
-	columns, cells := []term.Column{term.Left("row")}, make([][]string, len(rows))
-	for _, kind := range moveKinds {
-		columns = append(columns, term.Right(kind.title))
-	}
-	columns = append(columns, term.Right("total"))
 	seen := map[string]int{}
 	lost, losing := uint64(0), 0
-	for i := range rows {
-		row := &rows[i]
-		cells[i] = []string{row.name()}
-		for _, kind := range moveKinds {
-			cells[i] = append(cells[i], meanKnown(row.meanMoves(kind.of)))
-		}
-		cells[i] = append(cells[i], meanKnown(row.meanMoves(allMoves)))
+	for _, row := range rows {
 		for _, v := range row.samples {
 			if m := v.Migrations; m != nil {
 				seen[m.By]++
@@ -110,47 +121,35 @@ func movesBlock(rows []measuredRow, opts term.Options) string {
 		note = fmt.Sprintf("Seen %s; %s lost in %s, whose figures are too low.", strings.Join(ways, ", "),
 			units.Things(int(min(lost, math.MaxInt32)), "record"), units.Things(losing, "sample"))
 	}
-	return term.Title("Migrations a sample, mean", opts) + term.FoldedGrid(columns, cells, opts) +
-		term.Paragraph("  ", term.SnipWords(note, opts), opts.Columns()-2)
+	return block + term.Paragraph("  ", term.SnipWords(note, opts), opts.Columns()-2)
 }
 
 // nodeMovesBlock counts the moves to and from each node, if there are several.
 func nodeMovesBlock(rows []measuredRow, opts term.Options) string {
+	rows = having(rows, func(v *result.Numa) bool { return v.Migrations != nil && v.Migrations.CrossNode > 0 })
 	nodes := map[string]struct{}{}
 	for _, row := range rows {
 		for _, v := range row.samples {
-			if m := v.Migrations; m != nil {
-				for node := range m.ToNode {
-					nodes[node] = struct{}{}
-				}
-				for node := range m.FromNode {
-					nodes[node] = struct{}{}
-				}
+			if v.Migrations != nil {
+				addKeys(nodes, v.Migrations.ToNode)
+				addKeys(nodes, v.Migrations.FromNode)
 			}
 		}
 	}
-	if len(nodes) == 0 {
-		return ""
+	var figures []shownFigure
+	for _, node := range sortedNodes(nodes) {
+		figures = append(figures, shownFigure{"node " + term.Snip(node, 8), func(p *measuredRow) string {
+			return migrations(counted).mean(p, func(m *result.Migrations) uint64 { return m.ToNode[node] }) + "/" +
+				migrations(counted).mean(p, func(m *result.Migrations) uint64 { return m.FromNode[node] })
+		}})
 	}
-	order := sortedNodes(nodes)
-	rows = slices.DeleteFunc(moved(rows), func(row measuredRow) bool {
-		return !slices.ContainsFunc(row.samples, func(v result.Numa) bool {
-			return v.Migrations != nil && v.Migrations.CrossNode > 0
-		})
-	})
-	columns, cells := []term.Column{term.Left("row")}, make([][]string, len(rows))
-	for i := range rows {
-		cells[i] = []string{rows[i].name()}
+	return rowTable("Cross-node migrations a sample, mean: to/from", rows, figures, opts)
+}
+
+func addKeys[V any](to map[string]struct{}, from map[string]V) {
+	for key := range from {
+		to[key] = struct{}{}
 	}
-	for _, node := range order {
-		columns = append(columns, term.Right("node "+term.Snip(node, 8)))
-		for i := range rows {
-			to := rows[i].meanMoves(func(m *result.Migrations) uint64 { return m.ToNode[node] })
-			from := rows[i].meanMoves(func(m *result.Migrations) uint64 { return m.FromNode[node] })
-			cells[i] = append(cells[i], meanKnown(to)+"/"+meanKnown(from))
-		}
-	}
-	return term.Title("Cross-node migrations a sample, mean: to/from", opts) + term.FoldedGrid(columns, cells, opts)
 }
 
 // sortedNodes returns the names of nodes in the order of their numbers: 10 after 9.

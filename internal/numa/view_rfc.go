@@ -136,14 +136,10 @@ func rfcBlock(run *result.Run, rows []measuredRow, options view.Spec, opts term.
 	if least < most {
 		samples = fmt.Sprintf("%d to %d", least, most)
 	}
-	asked := cmp.Or(options.Text("load"), "0")
-	if load := loadOf(rows); load != nil {
-		asked = units.Exact(load.Requested)
-	}
 	head := slices.DeleteFunc([][2]string{
 		{"NumSamples", samples},
 		{"Kernel", run.Host.Kernel},
-		{"Load", asked},
+		{"Load", cmp.Or(options.Text("load"), "0")},
 		{"CPU_Model", strings.Join(strings.Fields(run.Host.CPUModel), " ")},
 		{"NUM_CPUS", strconv.Itoa(run.Host.CPUs)},
 		{"migration_cost_ns", cmp.Or(run.Host.MigrationCost, "unknown")},

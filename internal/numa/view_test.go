@@ -18,16 +18,17 @@ import (
 	"gorun/internal/result"
 )
 
-// rfcRows reads a table of the RFC, with the figures in seconds.
-func rfcRows(t require.TestingT, name string) (rows []rfcRow) {
-	data, err := os.ReadFile(filepath.Join("testdata", "rfc-"+name+".txt"))
+// rfcRows reads the RFC's table of a machine, with the figures in seconds.
+func rfcRows(t require.TestingT, machine string) (rows []rfcRow) {
+	data, err := os.ReadFile(filepath.Join("..", "..", "testdata", "references", "numa.tsv"))
 	require.NoError(t, err)
 	for line := range strings.Lines(string(data)) {
-		if strings.HasPrefix(line, "#") {
+		name, figures, _ := strings.Cut(line, "\t")
+		if name != machine {
 			continue
 		}
 		var x [9]float64
-		for i, field := range strings.Fields(line) {
+		for i, field := range strings.Fields(figures) {
 			if x[i] = -1; field != "F" {
 				x[i], err = strconv.ParseFloat(field, 64)
 				require.NoError(t, err)
@@ -186,4 +187,13 @@ func TestFiguresWithoutProbe(t *testing.T) {
 	at := slices.Index(rows[0], "repetition_seconds_median")
 	require.GreaterOrEqual(t, at, 0)
 	assert.Equal(t, []string{"0", ""}, []string{rows[1][at], rows[2][at]})
+}
+
+func TestMemShare(t *testing.T) {
+	share := map[string]float64{"0": 0.25, "1": 0.75}
+	assert.Nil(t, memShare(&result.Numa{NodePages: map[string]int{"0": 1}}))
+	assert.Nil(t, memShare(&result.Numa{NodeShare: share}))
+	assert.InDelta(t, 0.25, *memShare(&result.Numa{NodeShare: share, NodePages: map[string]int{"0": 8}}), 1e-9)
+	assert.InDelta(t, 0.625, *memShare(&result.Numa{NodeShare: share, NodePages: map[string]int{"0": 4, "1": 12}}), 1e-9)
+	assert.InDelta(t, 0, *memShare(&result.Numa{NodeShare: share, NodePages: map[string]int{"2": 8}}), 1e-9)
 }

@@ -26,9 +26,8 @@ type Thread struct {
 	Name string // its name in a mismatch; "": the only one of its process
 	TID  int
 	Setting
-	Or   cpuset.Set // alternative CPUs; empty: none
-	Idle bool       // it sleeps: the kernel moves it to its CPU when it wakes up
-	Free bool       // its process may change its own setting, which is not a mismatch
+	Idle bool // it sleeps: the kernel moves it to its CPU when it wakes up
+	Free bool // its process may change its own setting, which is not a mismatch
 }
 
 // Monitor reads back the settings of threads at its start, every Period, and at its end. If a thread has one CPU and
@@ -66,7 +65,7 @@ func watch(m *Monitor, threads []Thread) *Monitor {
 			continue
 		}
 		w := m.add(t)
-		if !t.CPUs.Empty() && t.CPUs.First() == t.CPUs.Last() && t.Or.Empty() && !t.Idle && !t.Free {
+		if !t.CPUs.Empty() && t.CPUs.First() == t.CPUs.Last() && !t.Idle && !t.Free {
 			w.migrations = migrations(t.TID)
 		}
 	}
@@ -156,7 +155,7 @@ func (w *watchedThread) look() {
 	if w.over {
 		return
 	}
-	mismatches, err := w.readBack()
+	mismatches, err := w.ReadBack(w.TID)
 	if w.over = len(mismatches) > 0 || err != nil; errors.Is(err, syscall.ESRCH) || errors.Is(err, fs.ErrNotExist) {
 		return // it has ended
 	}
@@ -172,18 +171,6 @@ func (w *watchedThread) look() {
 	case !w.of.waitOnline(): // otherwise the reason is that the CPUs changed
 		w.differ("the CPUs that gorun may use were %s and are %s", mismatches[0].Asked, mismatches[0].Got)
 	}
-}
-
-// readBack returns the differences between the thread and its expected setting. A thread with two possible sets of CPUs
-// may change between them at any time.
-func (w *watchedThread) readBack() ([]Mismatch, error) {
-	mismatches, err := w.ReadBack(w.TID)
-	if w.Or.Empty() {
-		return mismatches, err
-	}
-	return slices.DeleteFunc(mismatches, func(m Mismatch) bool {
-		return m.Got == m.Asked || m.What == "CPUs" && m.Got == w.Or.String()
-	}), err
 }
 
 // waitOnline is lookOnline, but waits for a CPU that is going offline: the kernel removes it from every mask before it

@@ -7,7 +7,6 @@ import (
 	"path/filepath"
 	"runtime"
 	"strings"
-	"sync/atomic"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -165,39 +164,6 @@ func TestMonitorOfAFreeProcess(t *testing.T) {
 			return len(mismatches) > 0
 		})
 	})
-}
-
-// A thread may have either of two sets of CPUs.
-func TestMonitorOfEither(t *testing.T) {
-	tests.CPUs(t, 2) // one has one set
-	allowed, err := linux.GetAffinity(0)
-	require.NoError(t, err)
-	pid := sleeper(t)
-	near := cpuset.Of(allowed.First())
-	m := Watch(Thread{Name: "it", TID: pid, Setting: Setting{CPUs: near}, Or: allowed})
-	for _, cpus := range []cpuset.Set{allowed, near} {
-		require.NoError(t, linux.SetAffinity(pid, cpus))
-		awaitLooks(t, m, 2) // the first of them may have begun before the change
-	}
-	_, mismatches := m.End()
-	assert.Empty(t, mismatches)
-
-	// It may change from one to the other at any time.
-	var stop atomic.Bool
-	ended := make(chan error)
-	go func() {
-		var err error
-		for i := 0; err == nil && !stop.Load(); i++ {
-			err = linux.SetAffinity(pid, []cpuset.Set{near, allowed}[i%2])
-		}
-		ended <- err
-	}()
-	for range 200 {
-		_, mismatches := Watch(Thread{Name: "it", TID: pid, Setting: Setting{CPUs: near}, Or: allowed}).End()
-		require.Empty(t, mismatches)
-	}
-	stop.Store(true)
-	require.NoError(t, tests.Receive(t, "end", ended))
 }
 
 // A pinned thread that was elsewhere for less than a period is found by its migrations.

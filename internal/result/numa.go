@@ -4,7 +4,7 @@ package result
 type NumaRow struct {
 	Row           int     `json:"row"`
 	PreferredNode int     `json:"preferred_node"`         // -1: none
-	PreferredBy   string  `json:"preferred_by,omitempty"` // how it is requested: "prctl", "mempolicy", "affinity"
+	PreferredBy   string  `json:"preferred_by,omitempty"` // how it is requested: "prctl" or "mempolicy"
 	NUMABalancing int     `json:"numa_balancing"`         // 0 or 1; -1: unchanged
 	Mem           int     `json:"mem"`                    // node that the memory is bound to; -1: it floats
 	CPU           int     `json:"cpu"`                    // node whose CPUs the probe is bound to; -1: it floats
@@ -51,42 +51,24 @@ type Numa struct {
 
 	Migrations     *Migrations `json:"migrations,omitempty"`      // during the repetitions
 	LifeMigrations *Migrations `json:"life_migrations,omitempty"` // from the start of the thread to its end
-	Timeline       []NumaMove  `json:"timeline,omitempty"`
 	Load           *NumaLoad   `json:"load,omitempty"`
 }
 
 // NumaPhase is a part of the probe's life.
 type NumaPhase struct {
-	Seconds     float64 `json:"seconds"`     // wall time of the accesses
-	CPUSeconds  float64 `json:"cpu_seconds"` // of the probe's thread, in that time
-	Accesses    uint64  `json:"accesses"`
 	NsPerAccess float64 `json:"ns_per_access"`
 
 	// At the end of the phase, from the thread's /proc/thread-self/sched, by its names; null: not known.
 	ScanSeq       *int `json:"numa_scan_seq"` // passes of NUMA balancing over the process's memory, skipped areas included
 	PagesMigrated *int `json:"numa_pages_migrated"`
 	PreferredNID  *int `json:"numa_preferred_nid"`
-	TotalFaults   *int `json:"total_numa_faults"` // decays with each pass, so not a count
 
-	// Page faults of the probe's thread in this phase, by memory. The buffer is already resident, so that faults in it
-	// are those of NUMA balancing. null: not known.
-	Faults     map[string]uint64 `json:"faults"`
-	FaultsLost uint64            `json:"faults_lost"` // further faults, at unknown addresses
+	// Page faults in the buffer, which is resident, so that they are those of NUMA balancing; null: not known.
+	BufferFaults *uint64 `json:"buffer_faults"`
+	FaultsLost   uint64  `json:"faults_lost"` // further faults, at unknown addresses
 
 	BufferMoved *int           `json:"buffer_pages_moved"` // pages of the buffer that moved to another node
 	NodePages   map[string]int `json:"node_pages,omitempty"`
-	Migrations  *Migrations    `json:"migrations,omitempty"` // of the thread, between CPUs
-}
-
-// BufferFaults is the key of the buffer in NumaPhase.Faults.
-const BufferFaults = "buffer"
-
-// NumaMove is one of the probe's moves between CPUs during the timed loop.
-type NumaMove struct {
-	Seconds  float64 `json:"seconds"` // since the timed loop began
-	From     int     `json:"from"`
-	To       int     `json:"to"`
-	Relation string  `json:"relation"`
 }
 
 // Load holds the figures of one sample of `gorun numa --load-only`.

@@ -356,7 +356,7 @@ func (d *driver) openExports(ctx context.Context) error {
 func (d *driver) setting() experiment.Setting {
 	s := experiment.Setting{
 		Root: d.env.Root, CPUs: d.cpus, Self: d.env.Self, Environ: d.env.Environ(), Seed: d.session.run.Seed,
-		Kept: d.options.out != "", Passed: d.passed,
+		Passed: d.passed,
 	}
 	if d.machine != nil {
 		s.Machine = d.machine.Machine

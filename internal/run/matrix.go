@@ -15,6 +15,7 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"gorun/internal/catalog"
 	"gorun/internal/cpuset"
 	"gorun/internal/experiment"
 	"gorun/internal/hint"
@@ -67,15 +68,20 @@ func NewMatrix(e Env, x experiment.Experiment) (*Matrix, *experiment.FlagSet) {
 	c := &Matrix{env: e, x: x}
 	set := experiment.NewFlagSet(x.Name)
 	set.StringVar(&c.file, "file", "", "read groups of cells from this YAML `file`")
-	set.StringVar(&c.preset, "preset", "", "a predefined `table`: "+strings.Join(presetWords(x.Name, "%s: %s"), "; "))
-	set.Lookup("preset").Hidden = len(presetWords(x.Name, "%s: %s")) == 0
+	presets := matrix.PresetsOf(x.Name)
+	tables := make([]string, len(presets))
+	for i, p := range presets {
+		tables[i] = p.Name + ": " + p.Usage
+	}
+	set.StringVar(&c.preset, "preset", "", "a predefined `table`: "+strings.Join(tables, "; "))
+	set.Lookup("preset").Hidden = len(presets) == 0
 	set.StringArrayVar(&c.exclude, "exclude", nil, "leave out the cells with these `values`, such as workers=50,lock-thread=true (repeatable)")
 	set.StringVar(&c.baseline, "baseline", "", "compare with the cell that has these `values` (default: the first)")
 	set.StringVar(&c.svg, "svg", "", "draw the verdicts into this `file`")
 	set.Group(experiment.GroupCells)
 	c.registerDesign(set)
 	c.registerRest(set)
-	set.Words("preset", presetWords(x.Name, "%s\t%s"))
+	set.Words("preset", catalog.Words(presets))
 	set.Files("file", "yaml", "yml")
 	set.Files("svg", "svg")
 	c.registerAxes(set)
@@ -120,16 +126,6 @@ func newCellFlags(x experiment.Experiment) *cellFlags {
 	c.set.Group(experiment.GroupOwn)
 	c.cpus.register(c.set)
 	return c
-}
-
-// presetWords returns the presets of an experiment, in a format for a name and its description.
-func presetWords(name, format string) (words []string) {
-	for _, p := range matrix.Presets {
-		if p.Experiment == name {
-			words = append(words, fmt.Sprintf(format, p.Name, p.Usage))
-		}
-	}
-	return words
 }
 
 // Run executes a command line; args are its arguments other than flags.

@@ -207,16 +207,6 @@ const tables = {
 			close(row.most, Math.max(...all), row.row);
 		}
 	},
-	moves(run, rows) {
-		for (const row of rows) {
-			const all = run.samples.filter((s) => s.values.row === Number(row.row.slice(1, 3)) && !s.control && good(s))
-				.map((s) => s.values.migrations);
-			for (const [head, name] of Object.entries({"same core": "same_core", "same LLC": "same_llc",
-				"same node": "same_node", "cross node": "cross_node", "total": "total"})) {
-				close(row[head], all.reduce((sum, m) => sum + m[name], 0) / all.length, `${row.row} ${head}`);
-			}
-		}
-	},
 	cpus(run, rows) {
 		for (const row of rows) {
 			for (const [head, share] of Object.entries(row)) {

@@ -25,8 +25,8 @@ type strip struct {
 }
 
 const (
-	MaxLanes = 40 // rows of a figure that has one a row of the run; its table has all
-	LaneLeft = 112
+	maxStrips = 40 // its table has all
+	leastLeft = 112
 )
 
 const (
@@ -56,7 +56,7 @@ func CPUStrip(run *result.Run) (Figure, bool) {
 		Description: "The part of the samples' wall time in which a CPU was at work for the run, by the number of the CPU.",
 		Table:       FigureTable{Caption: "Part of the time that a CPU was at work, in %", Head: []string{"CPU"}},
 	}
-	if most := max(1, min(MaxLanes, stripCells/len(cpus))); len(strips) > most {
+	if most := max(1, min(maxStrips, stripCells/len(cpus))); len(strips) > most {
 		f.Description += fmt.Sprintf(" The last %s are not drawn.", units.Things(len(strips)-most, "cell"))
 		strips = strips[:most]
 	}
@@ -114,7 +114,7 @@ func stripNames(strips []strip, room int) int {
 	for _, s := range strips {
 		longest = max(longest, 6*utf8.RuneCountInString(s.name)+14)
 	}
-	return max(LaneLeft, min(longest, room))
+	return max(leastLeft, min(longest, room))
 }
 
 // stripsOf are those of the cells that have some, in order; or that of all samples, where there are no cells. The

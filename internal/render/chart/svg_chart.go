@@ -77,13 +77,13 @@ func DrawCurves(panels []Panel, by abscissa, guides []Guide) (drawn string, heig
 	for i, c := range panels[0].Curves {
 		names[i] = c.Name
 	}
-	legend, tall := DrawLegend(names, func(i int) string { return `d="M0 -4h22" fill="none" ` + curveStyle(i) })
+	legend, tall := drawLegend(names)
 	fmt.Fprintf(&b, `<g transform="translate(%d %d)">`+"\n%s</g>\n", Margin, height, legend)
 	return b.String(), height + tall
 }
 
-// DrawLegend names what the strokes mean, in as many columns as the names leave room for.
-func DrawLegend(names []string, stroke func(i int) string) (drawn string, height int) {
+// drawLegend names the curves, in as many columns as the names leave room for.
+func drawLegend(names []string) (drawn string, height int) {
 	const line, before, letter = 17, 28, 6.2
 	longest := 0
 	for _, name := range names {
@@ -94,8 +94,8 @@ func DrawLegend(names []string, stroke func(i int) string) (drawn string, height
 	rows := (len(names) + columns - 1) / columns
 	var b strings.Builder
 	for i, name := range names {
-		fmt.Fprintf(&b, `<g transform="translate(%d %d)"><path %s/><text x="%d">%s</text></g>`+"\n", i/rows*width,
-			12+i%rows*line, stroke(i), before, Text(name, float64(width-before), letter))
+		fmt.Fprintf(&b, `<g transform="translate(%d %d)"><path d="M0 -4h22" fill="none" %s/><text x="%d">%s</text></g>`+"\n", i/rows*width,
+			12+i%rows*line, curveStyle(i), before, Text(name, float64(width-before), letter))
 	}
 	return b.String(), rows*line + 8
 }
