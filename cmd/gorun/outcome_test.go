@@ -65,7 +65,7 @@ func newBench(t *testing.T) *bench {
 }
 
 // noise matches reasons and warnings that depend on how busy the machine is, or on the machine itself.
-var noise = regexp.MustCompile(`other programs used|hypervisor stole|major page faults|had a load of|too short|clock|threads ran in only|waited`)
+var noise = regexp.MustCompile(`other programs used|hypervisor stole|major page faults|had a load of|too short|clock|threads ran in only|waited|quota stopped`)
 
 // try runs a command line without the privileges in w, and returns its outcome. impossible is the reason why they cannot be
 // taken away here, or "".

@@ -59,11 +59,11 @@ type written struct {
 	cell Cell           // with the command
 	sums map[uint64]int // number of executions by the hash of their output
 
-	seconds float64 // the fastest of these, into a file in memory
+	seconds float64 // CPU time of the fastest of these, into a file in memory
 	bytes   int     // that it wrote; those that were not kept are not known
 	lost    bool
 	nulls   int     // number of executions with /dev/null
-	slowest float64 // seconds of the slowest of these
+	slowest float64 // CPU time of the slowest of these
 }
 
 // of returns what is known of the output of a cell's command; nil: nothing.
@@ -102,7 +102,7 @@ func (s *sampler) note(c Cell) {
 		s.written = append(s.written, w)
 	}
 	w.sums[maphash.Bytes(hashSeed, s.last.Stdout)]++
-	w.seconds, w.bytes = min(w.seconds, s.last.WallSeconds), len(s.last.Stdout)
+	w.seconds, w.bytes = min(w.seconds, s.last.UserSeconds+s.last.SystemSeconds), len(s.last.Stdout)
 	w.lost = w.lost || s.last.Lost
 	s.compared++
 }
@@ -152,13 +152,14 @@ func (s *sampler) differing() []result.Warning {
 // writeRate is the number of bytes a second that a program writes at least to a file in memory.
 const writeRate = 500e6
 
-// leastLess is the least difference, in seconds, that is worth a warning.
+// leastLess is the least difference, in seconds of CPU time, that is worth a warning.
 const leastLess = 0.005
 
-// doesLess reports whether each execution with /dev/null was much faster than those that wrote to a file, even without the
-// time that writing takes: grep, for example, ends at the first match then.
+// doesLess reports whether each execution with /dev/null used much less CPU time than those that wrote to a file, even without the
+// time that writing takes: grep, for example, ends at the first match then. Other programs change wall time. A command that writes
+// nothing cannot tell where it would go.
 func (w *written) doesLess() bool {
-	return !w.lost && w.seconds-float64(w.bytes)/writeRate > max(1.5*w.slowest, w.slowest+leastLess)
+	return w.bytes > 0 && !w.lost && w.seconds-float64(w.bytes)/writeRate > max(1.5*w.slowest, w.slowest+leastLess)
 }
 
 // doingLess warns about commands that do less work for /dev/null.
@@ -167,7 +168,7 @@ func (s *sampler) doingLess() (warnings []result.Warning) {
 		if w.nulls > sureNulls && w.doesLess() {
 			warnings = append(warnings, result.Warning{
 				Code: "less-for-null",
-				Message: fmt.Sprintf("%s takes %s when it writes to a file, and at most %s with /dev/null: it may do less work then",
+				Message: fmt.Sprintf("%s takes %s of CPU time when it writes to a file, and at most %s with /dev/null: it may do less work then",
 					w.name, units.Seconds(w.seconds), units.Seconds(w.slowest)),
 				Hint: "let it write to a file: --output FILE",
 			})

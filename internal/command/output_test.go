@@ -15,7 +15,8 @@ func TestDoesLess(t *testing.T) {
 		"grep that ends at its first match": {written{seconds: 0.1, bytes: 1 << 20, nulls: 4, slowest: 0.002}, true},
 		"a first execution that was slow":   {written{seconds: 0.1, bytes: 1 << 20, nulls: 4, slowest: 0.09}, false},
 		"a writer":                          {written{seconds: 0.03, bytes: 16e6, nulls: 4, slowest: 0.001}, false},
-		"a short command, by noise":         {written{seconds: 0.004, nulls: 4, slowest: 0.001}, false},
+		"a short command, by noise":         {written{seconds: 0.004, bytes: 1, nulls: 4, slowest: 0.001}, false},
+		"a command that writes nothing":     {written{seconds: 0.1, nulls: 4, slowest: 0.001}, false},
 		"a writer of more than is kept":     {written{seconds: 0.9, bytes: 10, lost: true, nulls: 4, slowest: 0.001}, false},
 	} {
 		assert.Equal(t, c.want, c.of.doesLess(), name)

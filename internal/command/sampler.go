@@ -125,7 +125,7 @@ func (s *sampler) execute(ctx context.Context, c Cell, compare bool) (sample res
 		s.note(c)
 	case c.null() && s.of(c) != nil:
 		w := s.of(c)
-		w.nulls, w.slowest = w.nulls+1, max(w.slowest, sample.Seconds)
+		w.nulls, w.slowest = w.nulls+1, max(w.slowest, sample.UserSeconds+sample.SystemSeconds)
 	}
 	return sample, nil
 }
