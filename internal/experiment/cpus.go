@@ -1,6 +1,7 @@
 package experiment
 
 import (
+	"fmt"
 	"strings"
 
 	"gorun/internal/cpuset"
@@ -36,4 +37,26 @@ func relation(m *topology.Machine, list []int) string {
 		words = append(words, units.Things(len(cores), "core"), units.Things(len(llcs), "LLC"), units.Things(len(nodes), "node"))
 	}
 	return strings.Join(words, ", ")
+}
+
+// LackingPairs returns a warning if there are relations that no two CPUs of the run have.
+func LackingPairs(pairs []topology.CPUPair) []result.Warning {
+	var names, reasons []string
+	for _, p := range pairs {
+		if why := p.Lacking(); why != "" {
+			names = append(names, p.Relation.String())
+			reasons = append(reasons, fmt.Sprintf("%s (%s)", p.Relation, why))
+		}
+	}
+	switch {
+	case len(names) == 0:
+		return nil
+	case len(names) == len(pairs)-1:
+		return []result.Warning{{
+			Code:    "one-pair",
+			Message: "the run has one CPU, so there is nothing to compare: " + strings.Join(names, ", ") + " need two or more",
+			Hint:    "give more by --cpus; gorun topo shows which are ours",
+		}}
+	}
+	return []result.Warning{{Code: "no-pair", Message: "no two CPUs of the run are " + strings.Join(reasons, ", ")}}
 }

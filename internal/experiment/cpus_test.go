@@ -4,10 +4,13 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
+	"gorun/internal/cpuset"
 	"gorun/internal/experiment"
 	"gorun/internal/result"
 	"gorun/internal/tests/hosts"
+	"gorun/internal/topology"
 )
 
 func TestDescribeCPUs(t *testing.T) {
@@ -38,4 +41,22 @@ func TestDescribeCPUs(t *testing.T) {
 	} {
 		assert.Equal(t, c.want, experiment.DescribeCPUs(hosts.Machine(t, c.host), c.list), "%s %v", c.host, c.list)
 	}
+}
+
+func TestLackingPairs(t *testing.T) {
+	m := hosts.Machine(t, "qemu-numa2")
+	warned := func(cpus ...int) result.Warning {
+		warnings := experiment.LackingPairs(m.PerRelation(cpuset.Of(cpus...)))
+		require.Len(t, warnings, 1)
+		return warnings[0]
+	}
+	w := warned(0, 1, 4)
+	assert.Equal(t, "no-pair", w.Code)
+	assert.Equal(t, "no two CPUs of the run are same-llc (no last-level cache has two cores of the CPUs), same-node (no node has two "+
+		"last-level caches of the CPUs)", w.Message)
+	assert.Empty(t, w.Hint, "nothing on this machine helps")
+	w = warned(3)
+	assert.Contains(t, w.Message, "same-core, same-llc, same-node, cross-node need two or more")
+	assert.NotEmpty(t, w.Hint)
+	assert.Empty(t, experiment.LackingPairs([]topology.CPUPair{{A: 0, B: 1, Relation: topology.SameCore}}))
 }

@@ -5,7 +5,6 @@ package futex
 import (
 	"errors"
 	"fmt"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -74,32 +73,28 @@ func (f *flags) Arguments(words []string) error {
 }
 
 func (f *flags) Resolve(m experiment.Machine) (r experiment.Resolution[Cell], err error) {
-	pairs, relations := m.PerRelation(m.CPUs), topology.Relations
+	pairs := m.PerRelation(m.CPUs)
 	if len(f.cpus) > 0 {
 		p, err := f.pair(m)
 		if err != nil {
 			return r, err
 		}
-		pairs, relations = []topology.CPUPair{p}, []topology.Relation{p.Relation}
+		pairs = []topology.CPUPair{p}
 	}
-	var lacking []string
-	for _, relation := range relations {
-		if i := slices.IndexFunc(pairs, func(p topology.CPUPair) bool { return p.Relation == relation }); i >= 0 {
-			r.Cells = append(r.Cells, f.cell(m, pairs[i]))
+	measured := 0
+	for _, p := range pairs {
+		if why := p.Lacking(); why != "" {
+			r.Cells = append(r.Cells, experiment.Cell[Cell]{Name: p.Relation.String(), Lacking: why})
 			continue
 		}
-		r.Cells = append(r.Cells, experiment.Cell[Cell]{Name: relation.String(), Lacking: relation.Lacking()})
-		lacking = append(lacking, fmt.Sprintf("%s (%s)", relation, relation.Lacking()))
+		r.Cells = append(r.Cells, f.cell(m, p))
+		measured++
 	}
 	samples := m.Sampling.Samples
-	if len(relations)-len(lacking) > 1 && !m.Given("samples") {
+	if measured > 1 && !m.Given("samples") {
 		samples = 0 // as many as needed
 	}
-	if len(lacking) > 0 {
-		r.Warnings = []result.Warning{{
-			Code: "no-pair", Message: "no two CPUs of the run are " + strings.Join(lacking, ", "),
-		}}
-	}
+	r.Warnings = experiment.LackingPairs(pairs)
 	r.Spec = spec{
 		Pair: strings.Join(f.cpus, ","), RoundTrips: f.roundTrips, CPUs: m.CPUs.String(),
 		Samples: samples, Warmup: m.Sampling.Warmup, Budget: m.Sampling.Budget,

@@ -168,30 +168,26 @@ func (f *flags) times() (times []time.Duration, err error) {
 	return times, nil
 }
 
-// pairs are the pairs of CPUs, and the relations of --relation all that no two CPUs have.
-func (f *flags) pairs(m experiment.Machine) (pairs []topology.CPUPair, lacking []topology.Relation, err error) {
+// pairs returns a pair for each relation of --relation; with all, also those that no two CPUs are.
+func (f *flags) pairs(m experiment.Machine) (pairs []topology.CPUPair, err error) {
 	relations, err := f.relations()
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	has := m.PerRelation(m.CPUs)
 	for _, r := range relations {
-		i := slices.IndexFunc(has, func(p topology.CPUPair) bool { return p.Relation == r })
-		switch {
-		case i >= 0:
-			pairs = append(pairs, has[i])
-		case len(relations) == len(topology.Relations):
-			lacking = append(lacking, r)
-		default:
-			return nil, nil, hint.With(fmt.Errorf("no two CPUs of the run are %s: %s", r, r.Lacking()),
+		p := has[slices.Index(topology.Relations[:], r)]
+		if p.Lacking() != "" && len(relations) < len(topology.Relations) {
+			return nil, hint.With(fmt.Errorf("no two CPUs of the run are %s: %s", r, r.Lacking()),
 				"gorun topo shows the CPUs, and --relation "+all+" takes what there is")
 		}
+		pairs = append(pairs, p)
 	}
-	return pairs, lacking, nil
+	return pairs, nil
 }
 
 func (f *flags) Resolve(m experiment.Machine) (r experiment.Resolution[Cell], err error) {
-	pairs, lacking, err := f.pairs(m)
+	pairs, err := f.pairs(m)
 	if err != nil {
 		return r, hint.Flag("relation", f.relation, err)
 	}
@@ -207,33 +203,30 @@ func (f *flags) Resolve(m experiment.Machine) (r experiment.Resolution[Cell], er
 		return r, hint.Flag("mem-node", strconv.Itoa(*f.memNode), hint.With(
 			fmt.Errorf("this machine has no such node with memory"), "gorun topo shows the nodes"))
 	}
+	measured := slices.DeleteFunc(slices.Clone(pairs), func(p topology.CPUPair) bool { return p.Lacking() != "" })
 	for _, every := range times {
 		for _, size := range sizes {
 			baseline := ""
-			for _, p := range pairs {
+			for _, p := range measured {
 				c := f.cell(m, p, every, size)
 				c.Name = f.name(p.Relation, every, size, len(times), len(sizes))
 				baseline = cmp.Or(baseline, c.Name)
-				if len(pairs) > 1 && len(times)*len(sizes) > 1 {
+				if len(measured) > 1 && len(times)*len(sizes) > 1 {
 					c.Against = baseline
 				}
 				r.Cells = append(r.Cells, c)
 			}
 		}
 	}
-	var words []string
-	for _, relation := range lacking {
-		r.Cells = append(r.Cells, experiment.Cell[Cell]{Name: relation.String(), Lacking: relation.Lacking()})
-		words = append(words, fmt.Sprintf("%s (%s)", relation, relation.Lacking()))
+	for _, p := range pairs {
+		if why := p.Lacking(); why != "" {
+			r.Cells = append(r.Cells, experiment.Cell[Cell]{Name: p.Relation.String(), Lacking: why})
+		}
 	}
-	if len(lacking) > 0 {
-		r.Warnings = append(r.Warnings, result.Warning{
-			Code: "no-pair", Message: "no two CPUs of the run are " + strings.Join(words, ", "),
-		})
-	}
+	r.Warnings = append(r.Warnings, experiment.LackingPairs(pairs)...)
 	samples := m.Sampling.Samples
 	r.Schedule = experiment.Schedule{Order: experiment.Shuffled}
-	if len(pairs) > 1 {
+	if len(measured) > 1 {
 		r.Schedule = experiment.Schedule{
 			Order: experiment.Blocks, Title: compared, Datum: perAccess.Name, Open: true,
 		}

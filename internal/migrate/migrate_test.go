@@ -54,7 +54,6 @@ func TestResolveRelations(t *testing.T) {
 		for _, c := range r.Cells {
 			if c.Lacking != "" {
 				assert.Zero(t, c.Do, name)
-				assert.Contains(t, r.Warnings[0].Message, c.Lacking, name)
 				continue
 			}
 			assert.Equal(t, c.Do.Relation, m.Relation(c.Do.A, c.Do.B).String(), name)

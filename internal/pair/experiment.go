@@ -112,7 +112,7 @@ func (f *flags) pair(m experiment.Machine) (pair topology.CPUPair, loops uint64,
 				"gorun pair 0 1, or gorun pair --auto for one pair of each relation"))
 		}
 		for i, cpu := range []*int{&pair.A, &pair.B} {
-			if *cpu, err = oneCPU(m, words[i]); err != nil {
+			if *cpu, err = m.One(words[i]); err != nil {
 				return pair, 0, hint.Usage(hint.With(fmt.Errorf("CPU %c %s: %w", 'A'+i, words[i], err), hint.Of(err)))
 			}
 		}
@@ -134,18 +134,6 @@ func (f *flags) pair(m experiment.Machine) (pair topology.CPUPair, loops uint64,
 			fmt.Sprintf("without it each process makes %d", DefaultLoops(f.work, pair.Relation))))
 	}
 	return pair, loops, nil
-}
-
-// oneCPU parses a list that must have exactly one CPU.
-func oneCPU(m experiment.Machine, list string) (int, error) {
-	cpus, err := m.Select(list, m.CPUs)
-	if err != nil {
-		return 0, err
-	}
-	if len(cpus) > 1 {
-		return 0, hint.With(fmt.Errorf("these are %d CPUs", len(cpus)), "name one of them")
-	}
-	return cpus[0], nil
 }
 
 // spec holds the requested values by flag name.
@@ -173,7 +161,10 @@ func (f *flags) Resolve(m experiment.Machine) (r experiment.Resolution[Cell], er
 	}
 	rows := []result.PairRow{Row(pair, f.work, loops)}
 	if f.auto {
-		rows = AutoRows(m.Machine, m.CPUs, f.work, loops)
+		rows = nil
+		for _, p := range m.PerRelation(m.CPUs) {
+			rows = append(rows, Row(p, f.work, loops))
+		}
 	}
 	spec := spec{
 		Work: f.work, Auto: f.auto, Loops: rows[0].Loops, CPUs: m.CPUs.String(), Samples: m.Sampling.Samples,
@@ -202,9 +193,7 @@ func (f *flags) Resolve(m experiment.Machine) (r experiment.Resolution[Cell], er
 		if !m.Given("budget") && !m.Given("samples") {
 			spec.Budget = severalBudget
 		}
-		if w, some := LackingWarning(rows); some {
-			r.Warnings = append(r.Warnings, w)
-		}
+		r.Warnings = append(r.Warnings, experiment.LackingPairs(m.PerRelation(m.CPUs))...)
 	}
 	if measured > 1 {
 		r.Schedule.Order, r.Schedule.Open = experiment.Blocks, true

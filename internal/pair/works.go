@@ -2,12 +2,8 @@ package pair
 
 import (
 	"cmp"
-	"fmt"
-	"slices"
-	"strings"
 
 	"gorun/csrc"
-	"gorun/internal/cpuset"
 	"gorun/internal/result"
 	"gorun/internal/topology"
 )
@@ -35,46 +31,11 @@ func DefaultLoops(work string, relation topology.Relation) uint64 {
 	return defaultLoops[work].apart
 }
 
-// AutoRows returns a row for each relation of two CPUs, nearest first: the pair from Machine.PerRelation, or the
-// reason why no two of the CPUs have the relation. loops is per process; 0 stands for DefaultLoops.
-func AutoRows(m *topology.Machine, cpus cpuset.Set, work string, loops uint64) []result.PairRow {
-	pairs := m.PerRelation(cpus)
-	rows := make([]result.PairRow, 0, len(topology.Relations))
-	for _, relation := range topology.Relations {
-		i := slices.IndexFunc(pairs, func(p topology.CPUPair) bool { return p.Relation == relation })
-		if i < 0 {
-			rows = append(rows, result.PairRow{CPUA: -1, CPUB: -1, Relation: relation.String(), Lacking: relation.Lacking()})
-			continue
-		}
-		rows = append(rows, Row(pairs[i], work, loops))
-	}
-	return rows
-}
-
-// Row returns the pair in the form of results.
+// Row returns the pair in the form of results. loops is per process; 0 stands for DefaultLoops.
 func Row(p topology.CPUPair, work string, loops uint64) result.PairRow {
-	return result.PairRow{
-		CPUA: p.A, CPUB: p.B, Relation: p.Relation.String(), Loops: cmp.Or(loops, DefaultLoops(work, p.Relation)),
+	row := result.PairRow{CPUA: p.A, CPUB: p.B, Relation: p.Relation.String(), Lacking: p.Lacking()}
+	if row.Lacking == "" {
+		row.Loops = cmp.Or(loops, DefaultLoops(work, p.Relation))
 	}
-}
-
-// LackingWarning returns a warning about the relations without a pair; false if all have one.
-func LackingWarning(rows []result.PairRow) (w result.Warning, some bool) {
-	var names, reasons []string
-	for _, row := range rows {
-		if row.Lacking != "" {
-			names = append(names, row.Relation)
-			reasons = append(reasons, fmt.Sprintf("%s (%s)", row.Relation, row.Lacking))
-		}
-	}
-	if len(names) == len(rows)-1 {
-		return result.Warning{
-			Code:    "one-pair",
-			Message: "the run has one CPU, so there is nothing to compare: " + strings.Join(names, ", ") + " need two or more",
-			Hint:    "give more by --cpus; gorun topo shows which are ours",
-		}, true
-	}
-	return result.Warning{
-		Code: "no-pair", Message: "no two CPUs of the run are " + strings.Join(reasons, ", "),
-	}, len(names) > 0
+	return row
 }

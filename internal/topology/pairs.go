@@ -94,20 +94,28 @@ func (p Pairing) Pairs(m *Machine, cpus cpuset.Set) []CPUPair {
 	return pairs
 }
 
-// PerRelation returns one pair for each relation that two of the CPUs have, nearest first, beginning with a CPU and
-// itself.
+// PerRelation returns a pair of the CPUs for each relation, nearest first, beginning with a CPU and itself. Where no two of the CPUs
+// have the relation, A and B are -1.
 func (m *Machine) PerRelation(cpus cpuset.Set) []CPUPair {
 	ours := cpus.Intersect(m.Online())
-	if ours.Empty() {
-		return nil
+	var found []CPUPair
+	if !ours.Empty() {
+		found = append(PerLLC.Pairs(m, ours), CPUPair{ours.First(), ours.First(), SameCPU}) // these include every relation
 	}
-	pairs := []CPUPair{{A: ours.First(), B: ours.First(), Relation: SameCPU}}
-	nearest := PerLLC.Pairs(m, ours) // includes every relation
-	slices.SortStableFunc(nearest, func(p, q CPUPair) int { return int(p.Relation - q.Relation) })
-	for _, p := range nearest {
-		if p.Relation != pairs[len(pairs)-1].Relation {
-			pairs = append(pairs, p)
+	pairs := make([]CPUPair, len(Relations))
+	for i, relation := range Relations {
+		pairs[i] = CPUPair{-1, -1, relation}
+		if n := slices.IndexFunc(found, func(p CPUPair) bool { return p.Relation == relation }); n >= 0 {
+			pairs[i] = found[n]
 		}
 	}
 	return pairs
+}
+
+// Lacking returns why no two CPUs have the relation of the pair; "" where two have it.
+func (p CPUPair) Lacking() string {
+	if p.A >= 0 {
+		return ""
+	}
+	return p.Relation.Lacking()
 }

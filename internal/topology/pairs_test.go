@@ -17,20 +17,15 @@ func TestPerRelation(t *testing.T) {
 		cpus cpuset.Set
 		want []CPUPair
 	}{
-		{cpuset.Range(0, 15), []CPUPair{
-			{A: 0, B: 0, Relation: SameCPU},
-			{A: 0, B: 1, Relation: SameCore},
-			{A: 0, B: 2, Relation: SameLLC},
-			{A: 0, B: 4, Relation: SameNode},
-			{A: 0, B: 8, Relation: CrossNode},
-		}},
-		{cpuset.Of(5, 12, 99), []CPUPair{
-			{A: 5, B: 5, Relation: SameCPU},
-			{A: 5, B: 12, Relation: CrossNode},
-		}},
-		{cpuset.Of(3), []CPUPair{{A: 3, B: 3, Relation: SameCPU}}},
-		{cpuset.Of(99), nil},
+		{cpuset.Range(0, 15), []CPUPair{{0, 0, SameCPU}, {0, 1, SameCore}, {0, 2, SameLLC}, {0, 4, SameNode}, {0, 8, CrossNode}}},
+		{cpuset.Of(5, 12, 99), []CPUPair{{5, 5, SameCPU}, {-1, -1, SameCore}, {-1, -1, SameLLC}, {-1, -1, SameNode}, {5, 12, CrossNode}}},
+		{cpuset.Of(3), []CPUPair{{3, 3, SameCPU}, {-1, -1, SameCore}, {-1, -1, SameLLC}, {-1, -1, SameNode}, {-1, -1, CrossNode}}},
+		{cpuset.Of(99), []CPUPair{{-1, -1, SameCPU}, {-1, -1, SameCore}, {-1, -1, SameLLC}, {-1, -1, SameNode}, {-1, -1, CrossNode}}},
 	} {
-		assert.Equal(t, c.want, m.PerRelation(c.cpus), "%v", c.cpus)
+		pairs := m.PerRelation(c.cpus)
+		assert.Equal(t, c.want, pairs, "%v", c.cpus)
+		for _, p := range pairs {
+			assert.Equal(t, p.A < 0, p.Lacking() != "")
+		}
 	}
 }
