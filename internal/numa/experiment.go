@@ -3,7 +3,6 @@ package numa
 import (
 	"cmp"
 	"errors"
-	"fmt"
 	"io/fs"
 	"math"
 	"slices"
@@ -112,11 +111,12 @@ func (f *flags) Register(set *experiment.FlagSet) {
 	}
 	set.On("mem", (*topology.Machine).CompleteNodes)
 	set.On("cpu", (*topology.Machine).CompleteNodes)
-	set.StringVar(&f.preferredBy, "preferred-node-by", ByPrctl, "`how` a node is preferred: "+catalog.List(preferredWays[:]))
-	set.StringVar(&f.preset, "preset", "", "a `table`: "+catalog.List(presets)+"; those of the RFC set NUMA balancing")
-	set.StringVar(&f.which, "rows", rowsSome,
+	set.Choice(&f.preferredBy, "preferred-node-by", ByPrctl, "`how` a node is preferred: "+catalog.List(preferredWays[:]),
+		catalog.Words(preferredWays[:]))
+	set.Choice(&f.preset, "preset", "", "a `table`: "+catalog.List(presets)+"; those of the RFC set NUMA balancing", catalog.Words(presets))
+	set.Choice(&f.which, "rows", rowsSome,
 		"`which` nodes --mem, --cpu and --preferred-node have by default on a machine with more than two:\n"+
-			"some (one for each distance from the memory's node) or all")
+			"some (one for each distance from the memory's node) or all", []string{rowsSome, rowsAll})
 	set.BoolVar(&f.full, "full", false, "all combinations; otherwise nodes are preferred only with the highest balancing value")
 	set.BoolVar(&f.blocks, "blocks", false, "take all samples of a row, then all of the next; rows cannot be judged then")
 	set.Float64Var(&f.load, "load", defaultLoad, "load on each CPU next to the probe, in percent (0: none)")
@@ -131,39 +131,23 @@ func (f *flags) Register(set *experiment.FlagSet) {
 	set.Group("Probe", "buffer", "pages", "mem-policy", "first-touch", "access", "accesses", "repetitions", "settle")
 	set.Group("Load", "load", "load-only", "duration", "nice")
 	set.Group("Rows")
-	set.Words("preferred-node-by", catalog.Words(preferredWays[:]))
-	set.Words("preset", catalog.Words(presets))
-	set.Words("rows", []string{rowsSome, rowsAll})
+	experiment.Bound(set, &f.load, "load", 0, 100)
+	experiment.Bound(set, &f.duration, "duration", 0, math.MaxInt64)
+	experiment.Bound(set, &f.accesses, "accesses", 1, math.MaxUint64)
+	experiment.Bound(set, &f.repetitions, "repetitions", 1, math.MaxInt)
+	experiment.Bound(set, &f.settle, "settle", 0, math.MaxInt64)
 	f.given, f.set = set.Changed, set
 }
 
 func (f *flags) Validate() error {
 	switch {
-	case !(f.load >= 0 && f.load <= 100): // nor NaN
-		return hint.Usagef("--load %v: give a percentage from 0 to 100", f.load)
 	case f.loadOnly && f.load == 0:
 		return hint.Usagef("--load-only needs a --load above 0")
 	case f.loadOnly && f.given("svg"):
 		return hint.Usagef("--load-only has nothing to draw for --svg")
-	case f.duration < 0:
-		return hint.Usagef("--duration %v: it cannot be negative", f.duration)
 	case f.duration > 0 && !f.loadOnly:
 		return hint.Usage(hint.With(errors.New("--duration needs --load-only"),
 			"give --budget or --samples for a measurement"))
-	case f.preset != "" && !slices.Contains(catalog.Names(presets), f.preset):
-		return hint.Usage(hint.With(fmt.Errorf("--preset %q is not a table", f.preset), "there are "+catalog.List(presets)))
-	case !slices.Contains(catalog.Names(preferredWays[:]), f.preferredBy):
-		return hint.Usage(hint.With(fmt.Errorf("--preferred-node-by %q is not a way to prefer a node", f.preferredBy),
-			"there are "+catalog.List(preferredWays[:])))
-	case f.which != rowsSome && f.which != rowsAll:
-		return hint.Usage(hint.With(fmt.Errorf("--rows %q is neither %s nor %s", f.which, rowsSome, rowsAll),
-			"gorun numa --dry-run lists the rows"))
-	case f.accesses == 0:
-		return hint.Usagef("--accesses 0: give at least 1")
-	case f.repetitions < 1:
-		return hint.Usagef("--repetitions %d: give at least 1", f.repetitions)
-	case f.settle < 0:
-		return hint.Usagef("--settle %v: it cannot be negative", f.settle)
 	case f.blocks && f.given("precision"):
 		return hint.Usage(hint.With(errors.New("--precision needs judged rows, and --blocks judges none"),
 			"leave one of them out"))
