@@ -32,15 +32,16 @@ const mayImport = `
 	doctor              cgroup hint linux measure metrics render/term result stats sysfs topology units
 	experiment          child column cpuset hint linux render/chart render/term render/view result topology units
 	futex               column cpuset csrc experiment hint linux placement result topology
-	gobench             column command experiment guardian hint launch render/term render/view result shell units
+	gobench             column command experiment guardian hint launch lazy render/term render/view result shell units
 	guardian            child cpuset linux
 	hint
 	journal             column cpuset hint matrix result
-	launch              catalog child cpuset hint linux perf placement result shell sysfs topology
+	launch              catalog child cpuset hint lazy linux perf placement result shell sysfs topology
+	lazy
 	linux               cgroup cpuset hint sysfs
 	linux/linuxtest
 	load                child cpuset hint linux placement
-	matrix              column cpuset hint result shell stats testdata/matrix units
+	matrix              column cpuset hint lazy result shell stats testdata/matrix units
 	measure             cgroup cpuset linux perf result sysfs topology
 	metrics             hint output result stats
 	migrate             bytesize column cpuset csrc experiment hint linux placement render/term render/view result stats topology units
@@ -52,14 +53,14 @@ const mayImport = `
 	primes              catalog column cpuset experiment hint linux placement render/view result
 	process             bytesize child cpuset csrc hint linux placement topology
 	process/processtest child cpuset linux tests
-	render              catalog column cpuset experiment render/term render/view result shell stats topology units
+	render              catalog column cpuset experiment lazy render/term render/view result shell stats topology units
 	render/chart        render/term render/view result stats units
 	render/rendertest   cpuset render/chart render/term result stats
-	render/term         result stats units
-	render/view         column cpuset render/term result shell stats units
+	render/term         lazy result stats units
+	render/view         column cpuset lazy render/term result shell stats units
 	report              column experiment hint journal matrix render render/chart render/term render/view result shell stats units
-	result              hint stats
-	run                 catalog cgroup child column cpuset doctor experiment hint journal linux matrix measure metrics output placement render render/chart render/term result shell sysfs topology units
+	result              hint lazy stats
+	run                 catalog cgroup child column cpuset doctor experiment hint journal lazy linux matrix measure metrics output placement render render/chart render/term result shell sysfs topology units
 	shell               hint
 	stats               units
 	sysfs               cpuset
@@ -67,7 +68,7 @@ const mayImport = `
 	tests
 	tests/hosts         sysfs topology
 	tests/run           linux
-	topology            cpuset sysfs
+	topology            cpuset lazy sysfs
 	topology/topologytest cpuset
 	units
 `

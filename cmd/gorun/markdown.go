@@ -1,17 +1,17 @@
 package main
 
 import (
-	"regexp"
 	"strings"
 
+	"gorun/internal/lazy"
 	"gorun/internal/render/term"
 )
 
 var (
-	itemLine = regexp.MustCompile(`^(?:-|\d+\.) `)
-	link     = regexp.MustCompile(`\[([^\]]+)\]\((https?:[^)\s]+)\)`)
+	itemLine = lazy.Regexp(`^(?:-|\d+\.) `)
+	link     = lazy.Regexp(`\[([^\]]+)\]\((https?:[^)\s]+)\)`)
 	// emphasis begins and ends at a letter, a digit or a bracket. Code comes first, and stays as it is.
-	emphasis = regexp.MustCompile("(`[^`]+`)" + `|\*\*([^*\s](?:[^*]*[^*\s])?)\*\*|\*([^*\s](?:[^*]*[^*\s])?)\*`)
+	emphasis = lazy.Regexp("(`[^`]+`)" + `|\*\*([^*\s](?:[^*]*[^*\s])?)\*\*|\*([^*\s](?:[^*]*[^*\s])?)\*`)
 )
 
 // markdown shows what topics have of Markdown in lines of opts.Columns() columns: headings, paragraphs, lists of one level, code
@@ -21,7 +21,7 @@ func markdown(text string, opts term.Options) string {
 	var out strings.Builder
 	label, open := "", "" // of the paragraph or item that may go on
 	show := func(label, text string) {
-		text = emphasis.ReplaceAllString(link.ReplaceAllString(text, "$1 ($2)"), "$1$2$3")
+		text = emphasis().ReplaceAllString(link().ReplaceAllString(text, "$1 ($2)"), "$1$2$3")
 		out.WriteString(term.Paragraph(label, text, opts.Columns()))
 	}
 	end := func() {
@@ -34,7 +34,7 @@ func markdown(text string, opts term.Options) string {
 	var titles []string // of the open table's columns
 	for line := range strings.Lines(text) {
 		line = strings.TrimRight(line, " \t\n")
-		mark := itemLine.FindString(line)
+		mark := itemLine().FindString(line)
 		switch {
 		case strings.HasPrefix(line, "```"):
 			fenced = !fenced

@@ -12,13 +12,13 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 
 	"gorun/internal/guardian"
 	"gorun/internal/hint"
 	"gorun/internal/launch"
+	"gorun/internal/lazy"
 )
 
 // prepare makes the sides, with their test binaries.
@@ -171,7 +171,7 @@ type listed struct {
 }
 
 // benches matches the beginning of a benchmark.
-var benches = regexp.MustCompile(`(?m)^[ \t]*func[ \t]+Benchmark`)
+var benches = lazy.Regexp(`(?m)^[ \t]*func[ \t]+Benchmark`)
 
 // tests returns the paths of a package's test files.
 func (l listed) tests() (paths []string) {
@@ -185,7 +185,7 @@ func (l listed) tests() (paths []string) {
 func (l listed) hasBenchmarks() bool {
 	return slices.ContainsFunc(l.tests(), func(path string) bool {
 		text, err := os.ReadFile(path)
-		return err != nil || benches.Match(text)
+		return err != nil || benches().Match(text)
 	})
 }
 

@@ -17,6 +17,7 @@ import (
 
 	"gorun/internal/hint"
 	"gorun/internal/launch"
+	"gorun/internal/lazy"
 	"gorun/internal/result"
 )
 
@@ -129,7 +130,7 @@ func (s *Source) list(ctx context.Context, i int, folder string) (found []benchm
 	pattern := split(s.bench)
 	for name := range strings.Lines(string(o.Stdout)) {
 		name = strings.TrimSpace(name)
-		if !isBenchmark.MatchString(name) {
+		if !isBenchmark().MatchString(name) {
 			continue
 		}
 		of := pattern.of(name)
@@ -155,7 +156,7 @@ func (s *Source) read(folder string, of binary) (found []benchmark, err error) {
 		}
 		for _, declared := range file.Decls {
 			f, is := declared.(*ast.FuncDecl)
-			if !is || f.Recv != nil || !isBenchmark.MatchString(f.Name.Name) || len(pattern.of(f.Name.Name)) == 0 {
+			if !is || f.Recv != nil || !isBenchmark().MatchString(f.Name.Name) || len(pattern.of(f.Name.Name)) == 0 {
 				continue
 			}
 			b := benchmark{folder: folder, pkg: of.pkg, name: f.Name.Name}
@@ -172,7 +173,7 @@ func (s *Source) read(folder string, of binary) (found []benchmark, err error) {
 }
 
 // isBenchmark matches the name of a top-level benchmark.
-var isBenchmark = regexp.MustCompile(`^Benchmark[\pL\pN_]*$`)
+var isBenchmark = lazy.Regexp(`^Benchmark[\pL\pN_]*$`)
 
 // try runs a top-level benchmark and those below it once. After a crash or a hang, it runs those that have not run yet.
 func (s *Source) try(ctx context.Context, i int, folder, top string, of pattern) (found []benchmark, err error) {

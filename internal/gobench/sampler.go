@@ -13,6 +13,7 @@ import (
 
 	"gorun/internal/experiment"
 	"gorun/internal/launch"
+	"gorun/internal/lazy"
 	"gorun/internal/result"
 )
 
@@ -126,7 +127,7 @@ func (b *announced) result() (l line, lacking string) {
 }
 
 // suffix matches GOMAXPROCS at the end of a benchmark's name.
-var suffix = regexp.MustCompile(`^-([0-9]+)$`)
+var suffix = lazy.Regexp(`^-([0-9]+)$`)
 
 // parse reads what a test binary with -test.v printed about the benchmark of this name, which is the first one returned,
 // and those below it. The name of each is on a line before its results; what the benchmark itself prints may be
@@ -186,7 +187,7 @@ func ending(text string) (how, name string, found bool) {
 // named returns the benchmark of a name that GOMAXPROCS may follow; nil: there is none. The last one is running.
 func named(all []*announced, name string) *announced {
 	for _, b := range slices.Backward(all) {
-		if rest, found := strings.CutPrefix(name, b.name); found && (rest == "" || suffix.MatchString(rest)) {
+		if rest, found := strings.CutPrefix(name, b.name); found && (rest == "" || suffix().MatchString(rest)) {
 			return b
 		}
 	}
@@ -201,7 +202,7 @@ func parseLine(text string, all []*announced) (b *announced, l line, ok bool) {
 		return b, l, false
 	}
 	l.Benchmark, l.Procs = b.name, 1
-	if match := suffix.FindStringSubmatch(strings.TrimPrefix(name, b.name)); match != nil {
+	if match := suffix().FindStringSubmatch(strings.TrimPrefix(name, b.name)); match != nil {
 		l.Procs, _ = strconv.Atoi(match[1])
 	}
 	words := strings.Fields(rest)

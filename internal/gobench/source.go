@@ -15,6 +15,7 @@ import (
 	"gorun/internal/experiment"
 	"gorun/internal/guardian"
 	"gorun/internal/hint"
+	"gorun/internal/lazy"
 	"gorun/internal/result"
 	"gorun/internal/shell"
 )
@@ -154,7 +155,7 @@ func (s *Source) validate() (piece time.Duration, iterations int, err error) {
 		}
 	}
 	for _, arg := range s.Own {
-		if set := sets.FindStringSubmatch(arg); set != nil {
+		if set := sets().FindStringSubmatch(arg); set != nil {
 			return 0, 0, hint.With(fmt.Errorf("%s after --: gorun sets this flag of the test binaries itself", arg), cmp.Or(instead[set[1]], "leave it out"))
 		}
 	}
@@ -181,7 +182,7 @@ func (s *Source) validate() (piece time.Duration, iterations int, err error) {
 }
 
 // sets matches the flags of a test binary that gorun sets.
-var sets = regexp.MustCompile(`^--?test\.(bench|benchtime|benchmem|count|cpu|fuzz|list|run|skip|timeout|v)(=|$)`)
+var sets = lazy.Regexp(`^--?test\.(bench|benchtime|benchmem|count|cpu|fuzz|list|run|skip|timeout|v)(=|$)`)
 
 // instead says what to give instead of such a flag.
 var instead = map[string]string{

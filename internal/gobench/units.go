@@ -2,23 +2,23 @@ package gobench
 
 import (
 	"maps"
-	"regexp"
 	"slices"
 	"strings"
 
 	"golang.org/x/perf/benchfmt"
 
+	"gorun/internal/lazy"
 	"gorun/internal/result"
 )
 
 // declared matches the line by which a program says whether a lower or a higher figure of a unit is better
 // (golang.org/design/14313-benchmark-format).
-var declared = regexp.MustCompile(`(?m)^Unit\s+(\S+)\s(?:.*\s)?better=(higher|lower)\b`)
+var declared = lazy.Regexp(`(?m)^Unit\s+(\S+)\s(?:.*\s)?better=(higher|lower)\b`)
 
 // judged returns the own figures of a result that can be judged: those with a known direction. output is that of the test binary.
 func (l line) judged(output []byte) (figures []result.Figure) {
 	better := map[string]string{}
-	for _, match := range declared.FindAllSubmatch(output, -1) {
+	for _, match := range declared().FindAllSubmatch(output, -1) {
 		better[string(match[1])] = string(match[2])
 	}
 	for _, unit := range slices.Sorted(maps.Keys(l.Own)) {
@@ -37,7 +37,7 @@ func (l line) judged(output []byte) (figures []result.Figure) {
 const throughput = "MB/s"
 
 // costs matches a time, or an amount of memory, with what precedes it in a unit: "p99-ns".
-var costs = regexp.MustCompile(`^(?:.*[-_])?(?:[nuµm]?s|ns|sec|seconds|[KMG]i?B|B|bytes|allocs)$`)
+var costs = lazy.Regexp(`^(?:.*[-_])?(?:[nuµm]?s|ns|sec|seconds|[KMG]i?B|B|bytes|allocs)$`)
 
 // usual returns the direction in which figures of a unit are usually better; "": it is not known.
 func usual(unit string) string {
@@ -51,7 +51,7 @@ func usual(unit string) string {
 	switch {
 	case of == "s" || of == "sec" || of == "second":
 		return result.Higher
-	case costs.MatchString(amount):
+	case costs().MatchString(amount):
 		return result.Lower
 	}
 	return ""

@@ -9,9 +9,9 @@ import (
 	"regexp/syntax"
 	"strconv"
 	"strings"
-	"sync"
 
 	"gorun/internal/hint"
+	"gorun/internal/lazy"
 )
 
 // Metric finds a program's own figure in its output.
@@ -62,9 +62,7 @@ func (m Metric) Find(output []byte) (float64, error) {
 }
 
 // numbers matches each number of a text, with its separated thousands and its exponent.
-var numbers = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`(?:\d{1,3}(?:(?:,\d{3})+|(?:_\d{3})+|(?:'\d{3})+)\b|\d+)(?:\.\d+)?(?:[eE][-+]?\d+\b)?`)
-})
+var numbers = lazy.Regexp(`(?:\d{1,3}(?:(?:,\d{3})+|(?:_\d{3})+|(?:'\d{3})+)\b|\d+)(?:\.\d+)?(?:[eE][-+]?\d+\b)?`)
 
 // wholeNumber returns the number that the group of a match cuts through; "": none. A separator that the expression itself matches
 // is not part of a number: the columns 12,345 are two.
@@ -87,11 +85,8 @@ func wholeNumber(output []byte, match []int) string {
 }
 
 // grouped matches a number with separated thousands, such as 1,234,567.8, 1_234 or 1'234, with the same separator
-// throughout. It is compiled when needed, which saves a tenth of a millisecond of each process that gorun starts.
-var grouped = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(
-		`^[-+]?\d{1,3}(?:(?:,\d{3})+|(?:_\d{3})+|(?:'\d{3})+|(?: \d{3})+)(?:\.\d*)?(?:[eE][-+]?\d+)?$`)
-})
+// throughout.
+var grouped = lazy.Regexp(`^[-+]?\d{1,3}(?:(?:,\d{3})+|(?:_\d{3})+|(?:'\d{3})+|(?: \d{3})+)(?:\.\d*)?(?:[eE][-+]?\d+)?$`)
 
 // parseFigure reads a decimal number.
 func parseFigure(text string) (float64, error) {

@@ -1,8 +1,9 @@
 package matrix
 
 import (
-	"regexp"
 	"strings"
+
+	"gorun/internal/lazy"
 )
 
 // SplitList returns the values of a list that is joined by commas. A backslash makes a comma part of a value: `1\,2,3` has
@@ -30,11 +31,11 @@ func SplitList(text string) (values []string) {
 }
 
 // backslashes are those that SplitList halves.
-var backslashes = regexp.MustCompile(`(\\+)(,|$)`)
+var backslashes = lazy.Regexp(`(\\+)(,|$)`)
 
 // listed returns a value as SplitList reads it in a list.
 func listed(value string) string {
-	return strings.ReplaceAll(backslashes.ReplaceAllString(value, "$1$1$2"), ",", `\,`)
+	return strings.ReplaceAll(backslashes().ReplaceAllString(value, "$1$1$2"), ",", `\,`)
 }
 
 // JoinList returns the list that SplitList splits into these values.

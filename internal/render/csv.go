@@ -6,12 +6,12 @@ import (
 	"fmt"
 	"io"
 	"reflect"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 
 	"gorun/internal/column"
+	"gorun/internal/lazy"
 	"gorun/internal/render/term"
 	"gorun/internal/render/view"
 	"gorun/internal/result"
@@ -77,16 +77,16 @@ func (v Views) CSV(w io.Writer, run *result.Run, _ term.Options) error {
 
 var (
 	// formula matches a text that a spreadsheet computes (owasp.org/www-community/attacks/CSV_Injection).
-	formula = regexp.MustCompile(`^\s*[=+\-@＝＋－＠]`)
+	formula = lazy.Regexp(`^\s*[=+\-@＝＋－＠]`)
 	// ownName matches the names of cells made of gorun's flags and plain values, and load patterns: nothing in them can be a function
 	// or the start of a program (DDE).
-	ownName = regexp.MustCompile(`^--[a-z][a-z0-9-]*([ =][\w.,:/%='-]*)*$|^[-* ]+$`)
+	ownName = lazy.Regexp(`^--[a-z][a-z0-9-]*([ =][\w.,:/%='-]*)*$|^[-* ]+$`)
 )
 
 // escapeCSV returns a field that a spreadsheet shows as it is: a text that it would compute follows an apostrophe. A number
 // or a name of gorun's own is never changed.
 func escapeCSV(field string) string {
-	if _, err := strconv.ParseFloat(field, 64); err == nil || !formula.MatchString(field) || ownName.MatchString(field) {
+	if _, err := strconv.ParseFloat(field, 64); err == nil || !formula().MatchString(field) || ownName().MatchString(field) {
 		return field
 	}
 	return "'" + field

@@ -11,7 +11,6 @@ import (
 	"io"
 	"os"
 	"reflect"
-	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -20,6 +19,7 @@ import (
 	"unicode/utf8"
 
 	"gorun/internal/hint"
+	"gorun/internal/lazy"
 )
 
 // Line is one line of a journal (JSON Lines): exactly one of its fields is set. The first is the header, then come
@@ -48,7 +48,7 @@ func (l Line) MarshalJSON() ([]byte, error) {
 }
 
 // checksum matches the member of a line that holds its checksum, which has the same length in every line.
-var checksum = regexp.MustCompile(`,"crc32":"([0-9a-f]{8})"}$`)
+var checksum = lazy.Regexp(`,"crc32":"([0-9a-f]{8})"}$`)
 
 // checksumLen is the length of what matches checksum.
 const checksumLen = len(`,"crc32":"01234567"}`)
@@ -58,7 +58,7 @@ var errNoChecksum = errors.New("it has no checksum")
 // verify compares a line, without its end, with its checksum.
 func verify(text []byte) error {
 	body := max(0, len(text)-checksumLen)
-	has := checksum.FindSubmatch(text[body:])
+	has := checksum().FindSubmatch(text[body:])
 	if has == nil {
 		return errNoChecksum
 	}
@@ -394,7 +394,7 @@ func another(in *bufio.Reader) error {
 		is, way = forms[known].is, forms[known].way
 	case bytes.HasSuffix(line, []byte("}\r")):
 		is, way = "its lines end in CR LF", "another program saved it: "+asWritten
-	case checksum.Match(line), bytes.HasPrefix(head, []byte(headerStart)), strings.HasPrefix(headerStart, string(head)):
+	case checksum().Match(line), bytes.HasPrefix(head, []byte(headerStart)), strings.HasPrefix(headerStart, string(head)):
 		return nil // or a broken line, which has its own error
 	case bytes.HasPrefix(head, []byte(`{"sample":`)), bytes.HasPrefix(head, []byte(`{"footer":`)):
 		return nil

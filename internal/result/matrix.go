@@ -3,11 +3,11 @@ package result
 import (
 	"cmp"
 	"fmt"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 
+	"gorun/internal/lazy"
 	"gorun/internal/stats"
 )
 
@@ -120,13 +120,13 @@ func (g Gate) String() string {
 }
 
 // groupName matches the name of a group in the expression of --metric.
-var groupName = regexp.MustCompile(`\(\?P?<(\w+)>`)
+var groupName = lazy.Regexp(`\(\?P?<(\w+)>`)
 
 // MetricName returns the name that the user gave to the figure that is compared, or DatumMetric.
 func (r *Run) MetricName() string {
 	if len(r.Cells) > 0 {
 		first, _, _ := strings.Cut(r.Cells[0].Flags[DatumMetric], "\n")
-		if name := groupName.FindStringSubmatch(first); name != nil {
+		if name := groupName().FindStringSubmatch(first); name != nil {
 			return name[1]
 		}
 	}

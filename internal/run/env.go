@@ -6,12 +6,11 @@ import (
 	"errors"
 	"io"
 	"io/fs"
-	"regexp"
 	"slices"
-	"sync"
 	"time"
 
 	"gorun/internal/child"
+	"gorun/internal/lazy"
 	"gorun/internal/render"
 	"gorun/internal/render/term"
 	"gorun/internal/result"
@@ -54,7 +53,7 @@ func withFlags(args []string, flags ...string) []string {
 }
 
 // password matches the password in a URL (RFC 3986, 3.2.1).
-var password = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(://[^/@:]*:)[^/@]*@`) })
+var password = lazy.Regexp(`(://[^/@:]*:)[^/@]*@`)
 
 // CommandLine returns the arguments as a result keeps them: without the passwords in URLs.
 func CommandLine(args []string) []string {

@@ -13,6 +13,7 @@ import (
 	"sync"
 
 	"gorun/internal/cpuset"
+	"gorun/internal/lazy"
 	"gorun/internal/sysfs"
 )
 
@@ -59,7 +60,7 @@ var pciClasses = []struct {
 // deviceClass is a directory of links to devices of one kind.
 type deviceClass struct {
 	dir  string
-	name *regexp.Regexp // of the entries that are devices; nil: all
+	name func() *regexp.Regexp // of the entries that are devices; nil: all
 }
 
 // deviceClasses are the directories of links that give PCI functions their names, in the order in which the names of
@@ -68,16 +69,16 @@ var deviceClasses = []deviceClass{
 	{"sys/class/net", nil},
 	{"sys/class/infiniband", nil},
 	{"sys/class/nvme", nil},
-	{"sys/class/drm", regexp.MustCompile(`^(card|renderD)[0-9]+$`)}, // this directory also has a card's connectors
+	{"sys/class/drm", lazy.Regexp(`^(card|renderD)[0-9]+$`)}, // this directory also has a card's connectors
 	{"sys/class/accel", nil},
 	{"sys/block", nil},
 }
 
 var (
-	pciAddress = regexp.MustCompile(`^[0-9a-f]{4,8}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]$`)
+	pciAddress = lazy.Regexp(`^[0-9a-f]{4,8}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]$`)
 	// nvmePath is one of the paths to an NVMe namespace, which is named after the subsystem
 	// (drivers/nvme/host/multipath.c).
-	nvmePath = regexp.MustCompile(`^(nvme[0-9]+)c[0-9]+(n[0-9]+)$`)
+	nvmePath = lazy.Regexp(`^(nvme[0-9]+)c[0-9]+(n[0-9]+)$`)
 )
 
 // deviceList is read on demand: a machine may have hundreds of devices, and few runs need one, or a million counts of
@@ -147,7 +148,7 @@ func (r *reader) readNames() map[string][]string {
 		}
 		for _, entry := range entries {
 			name := entry.Name()
-			if class.name != nil && !class.name.MatchString(name) {
+			if class.name != nil && !class.name().MatchString(name) {
 				continue
 			}
 			target, err := sysfs.ReadLink(r.fsys, class.dir+"/"+name)
@@ -155,7 +156,7 @@ func (r *reader) readNames() map[string][]string {
 				continue // a plain file, such as bonding_masters, or a device that has just gone
 			}
 			if address := nearestPCI(target); address != "" {
-				name = nvmePath.ReplaceAllString(name, "$1$2")
+				name = nvmePath().ReplaceAllString(name, "$1$2")
 				if !slices.Contains(names[address], name) {
 					names[address] = append(names[address], name)
 				}
@@ -170,7 +171,7 @@ func (r *reader) readNames() map[string][]string {
 func nearestPCI(target string) string {
 	for _, element := range slices.Backward(strings.Split(target, "/")) {
 		switch {
-		case pciAddress.MatchString(element):
+		case pciAddress().MatchString(element):
 			return element
 		case strings.HasPrefix(element, "usb"):
 			return ""
@@ -277,7 +278,7 @@ func (r *reader) readIRQ(irq int, name string) *cpuset.Set {
 func (m *Machine) LookupDevice(name string) (Device, error) {
 	devices, _ := m.Devices()
 	address := name
-	if pciAddress.MatchString("0000:" + name) {
+	if pciAddress().MatchString("0000:" + name) {
 		address = "0000:" + name
 	}
 	var found []Device
@@ -286,7 +287,7 @@ func (m *Machine) LookupDevice(name string) (Device, error) {
 			found = append(found, d)
 		}
 	}
-	if len(found) == 0 && pciAddress.MatchString(address) && m.devices != nil {
+	if len(found) == 0 && pciAddress().MatchString(address) && m.devices != nil {
 		r := &reader{fsys: m.devices.root, online: m.Online(), alike: map[string]*alike{}}
 		if d, _, ok := r.readDevice(m, address); ok {
 			found = append(found, d)

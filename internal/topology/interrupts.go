@@ -4,9 +4,10 @@ import (
 	"bytes"
 	"fmt"
 	"io/fs"
-	"regexp"
 	"strconv"
 	"strings"
+
+	"gorun/internal/lazy"
 )
 
 // interruptsFile counts the interrupts of each online CPU since boot, and uptimeFile the seconds since then (proc(5)).
@@ -17,7 +18,7 @@ const (
 
 // followsLoad matches the descriptions of numbered interrupts that do not come from a device: ticks, and what CPUs send to
 // each other. They follow the load, wherever it runs.
-var followsLoad = regexp.MustCompile(`(?i)timer|hpet|\bIPI|\btwd\b|percpu`)
+var followsLoad = lazy.Regexp(`(?i)timer|hpet|\bIPI|\btwd\b|percpu`)
 
 // Interrupts returns how many interrupts of devices each CPU has had since boot, and the seconds since then; nil and 0 if
 // they are not recorded, or not understood. The first call reads them, and they stay the same: a plan is made of them.
@@ -65,7 +66,7 @@ func parseInterrupts(data []byte) map[int]uint64 {
 				return nil
 			}
 		}
-		if followsLoad.Match(line) {
+		if followsLoad().Match(line) {
 			continue
 		}
 		for i, cpu := range cpus {

@@ -4,12 +4,12 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 
 	"gorun/internal/cpuset"
+	"gorun/internal/lazy"
 	"gorun/internal/sysfs"
 )
 
@@ -60,13 +60,13 @@ func (r *reader) read(err error) bool {
 	return err == nil
 }
 
-var digits = regexp.MustCompile("[0-9]+")
+var digits = lazy.Regexp("[0-9]+")
 
 // fault adds a warning about the file named by err, and what is done instead. For files whose names differ only in
 // numbers (cpu0, cpu1) it names the first and counts the others.
 func (r *reader) fault(err error, done string) {
 	name, _, _ := strings.Cut(err.Error(), ": ")
-	kind := digits.ReplaceAllString(name, "N")
+	kind := digits().ReplaceAllString(name, "N")
 	if f := r.alike[kind]; f != nil {
 		f.more++
 		return

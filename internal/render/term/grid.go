@@ -3,9 +3,10 @@ package term
 import (
 	"cmp"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
+
+	"gorun/internal/lazy"
 
 	"github.com/jedib0t/go-pretty/v6/table"
 	"github.com/jedib0t/go-pretty/v6/text"
@@ -86,20 +87,20 @@ func MarkdownGrid(columns []Column, rows [][]string) string {
 var (
 	// markdownMark has what Markdown reads as markup anywhere in a line. It makes links of addresses by itself; "$" is GitHub's mark
 	// of mathematics.
-	markdownMark = regexp.MustCompile("[\\\\`*_{}\\[\\]<>#|~&$]|://|(?i:\\bwww\\.)")
+	markdownMark = lazy.Regexp("[\\\\`*_{}\\[\\]<>#|~&$]|://|(?i:\\bwww\\.)")
 	// markdownStart has what makes the beginning of a line an item of a list, or a line a rule.
-	markdownStart = regexp.MustCompile(`^(\d*)([-+.)]-*)( |$)`)
+	markdownStart = lazy.Regexp(`^(\d*)([-+.)]-*)( |$)`)
 )
 
 // EscapeMarkdown returns text that Markdown shows as it is, in one line.
 func EscapeMarkdown(text string) string {
-	text = markdownMark.ReplaceAllStringFunc(strings.Join(strings.Fields(text), " "), func(mark string) string {
+	text = markdownMark().ReplaceAllStringFunc(strings.Join(strings.Fields(text), " "), func(mark string) string {
 		if name, dot := strings.CutSuffix(mark, "."); dot {
 			return name + `\.`
 		}
 		return `\` + mark
 	})
-	return markdownStart.ReplaceAllString(text, `$1\$2$3`)
+	return markdownStart().ReplaceAllString(text, `$1\$2$3`)
 }
 
 // TrimLines ends every line after its last visible character, and the text with a newline.

@@ -3,14 +3,13 @@ package view
 import (
 	"cmp"
 	"fmt"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 
 	"gorun/internal/column"
 	"gorun/internal/cpuset"
+	"gorun/internal/lazy"
 	"gorun/internal/render/term"
 	"gorun/internal/result"
 	"gorun/internal/units"
@@ -92,7 +91,7 @@ const maxReasons = 4
 
 // figuresOf matches the figures of a reason, and the number of a CPU that it is about. Reasons that differ in nothing else
 // count as one, and the first is shown.
-var figuresOf = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\bCPU ([0-9]+)|[0-9][0-9.]*`) })
+var figuresOf = lazy.Regexp(`\bCPU ([0-9]+)|[0-9][0-9.]*`)
 
 // Reason is one for which samples have a verdict.
 type Reason struct {
