@@ -62,12 +62,12 @@ func (f *FlagSet) OptionalInt(p **int, name, usage string, least, most int) {
 	}, "int"}, name, usage)
 }
 
-// Nice adds the flag --nice; whose names what gets the nice value. Without the flag nothing is set, which is not the same as 0.
+// Nice adds the flag --nice; whose is "", or " of …", for what gets the nice value. Without the flag nothing is set, which is not the same as 0.
 func (f *FlagSet) Nice(p **int, whose string) {
 	f.OptionalInt(p, "nice", "nice value"+whose+", -20 to 19", linux.MinNice, linux.MaxNice)
 }
 
-// Sched adds the flag --sched; whose names what gets the policy.
+// Sched adds the flag --sched; whose is "", or " of …", for what gets the policy.
 func (f *FlagSet) Sched(p **linux.Sched, whose string) {
 	f.Var(optional[linux.Sched]{p, linux.ParseSched, "string"}, "sched", "scheduling `policy`"+whose+": "+strings.Join(linux.PolicyUsages(), ", "))
 	f.Words("sched", linux.PolicyUsages())

@@ -2,10 +2,10 @@ package experiment
 
 import (
 	"errors"
+	"fmt"
 	"io"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/spf13/pflag"
 
@@ -155,11 +155,6 @@ func (s *several) Set(text string) error {
 func (s *several) String() string { return string(*s) }
 func (s *several) Type() string   { return SeveralType }
 
-// OptionalDuration adds a flag whose absence leaves *p nil.
-func (f *FlagSet) OptionalDuration(p **time.Duration, name, usage string) {
-	f.Var(optional[time.Duration]{p, time.ParseDuration, "duration"}, name, usage)
-}
-
 // optional is a flag value that is nil unless the flag is given.
 type optional[T any] struct {
 	to    **T
@@ -180,20 +175,7 @@ func (o optional[T]) String() string {
 	if o.to == nil || *o.to == nil {
 		return ""
 	}
-	if s, ok := any(**o.to).(interface{ String() string }); ok {
-		return s.String()
-	}
-	return toText(**o.to)
-}
-
-func toText(value any) string {
-	switch value := value.(type) {
-	case int:
-		return strconv.Itoa(value)
-	case uint64:
-		return strconv.FormatUint(value, 10)
-	}
-	return ""
+	return fmt.Sprint(**o.to)
 }
 
 // Picture is a drawing of a run.

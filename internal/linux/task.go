@@ -32,9 +32,6 @@ type Task struct {
 	CPUs     cpuset.Set // its mask (see AllowedCPUs)
 }
 
-// Same reports whether both are one thread, and not two that had the same TID.
-func (t Task) Same(other Task) bool { return t.TID == other.TID && t.Start == other.Start }
-
 // ReadTask reads a thread of a process. The error of one that has ended is Gone.
 func ReadTask(root fs.FS, pid, tid int) (Task, error) {
 	dir := fmt.Sprintf("proc/%d/task/%d/", pid, tid)
