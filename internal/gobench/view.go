@@ -150,13 +150,18 @@ func table(run *result.Run, opts term.Options) string {
 	}
 	columns = append(columns, term.Right(before), term.Right(after))
 	samples := samplesOf(run)
+	names := make([]string, len(run.Cells))
+	for i := range run.Cells {
+		names[i] = name(run, &run.Cells[i])
+	}
+	names = term.Apart(names, max(20, opts.Columns()/2))
 	var rows []term.Judged
 	for i := range run.Cells {
 		cell := &run.Cells[i]
 		if run.IsBaseline(i) {
 			continue
 		}
-		row := term.Judged{Cells: []string{term.Snip(name(run, cell), max(20, opts.Columns()/2))}, Words: view.CellPhrases(run, i, opts)}
+		row := term.Judged{Cells: []string{names[i]}, Words: view.CellPhrases(run, i, opts)}
 		if several {
 			row.Cells = append(row.Cells, setting(cell, flags))
 		}

@@ -131,8 +131,12 @@ func comparedBlock(c *result.Comparison, opts term.Options) string {
 		rows[i] = term.Judged{Cells: numbers[i], Words: comparedWords(cell, opts)}
 	}
 	room := max(8, opts.Columns()-term.GridWidth(columns, numbers)+len("cell"))
+	names := make([]string, len(c.Cells))
 	for i, cell := range c.Cells {
-		numbers[i][0] = term.Snip(cell.A, room)
+		names[i] = cell.A
+	}
+	for i, name := range term.Apart(names, room) {
+		numbers[i][0] = name
 	}
 	return term.JudgedGrid(columns, "B against A", rows, opts)
 }
