@@ -206,7 +206,9 @@ func TestDeviations(t *testing.T) {
 		{second(3, 60, 62.3), 0, 60},
 		{second(3, 60, 50), 0, 60},
 		{second(3, 60, 50), 1, 0},
-		{second(3, 60, 60), 1, 50},
+		{second(3, 60, 60), 1, 0},
+		{second(3, 60, 62.3), 1, 60},
+		{second(3, 60, 47.7), 1, 50},
 		{second(3, 60, 55), 0.5, 0},
 		{second(3, 60, 52), 0.5, 55},
 		{second(3, 30, 30), 1, 0},
@@ -228,6 +230,5 @@ func TestDeviations(t *testing.T) {
 	}
 	assert.Equal(t, "CPU 3 had a load of 52.1%, expected 60.0%",
 		Deviation{second(3, 60, 52.12), 60, 2}.String())
-	assert.Equal(t, "CPU 3 had a load of 60.0%, expected 50.0% (60.0% without the probe)",
-		Deviation{second(3, 60, 60), 50, 2}.String())
+	assert.Equal(t, "CPU 3 had a load of 40.0%, expected 50.0% to 60.0%", Deviation{second(3, 60, 40), 50, 2}.String())
 }

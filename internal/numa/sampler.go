@@ -270,7 +270,7 @@ func (b *burners) addTo(s *result.Sample, before load.Reading) error {
 	for _, l := range loads {
 		s.LoadSeconds += l.Percent / 100 * l.Seconds
 		had.CPUs = append(had.CPUs, result.NumaLoadCPU{
-			CPU: l.CPU, Achieved: l.Percent, Expected: load.Expected(l.Asked, shares[l.CPU]),
+			CPU: l.CPU, Achieved: l.Percent, Expected: load.Least(l.Asked, shares[l.CPU]),
 		})
 	}
 	for _, d := range load.Deviations(loads, shares) {

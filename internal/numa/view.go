@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"iter"
-	"math"
 	"slices"
 	"strconv"
 
@@ -300,7 +299,7 @@ func loadBlock(rows []measuredRow, opts term.Options) string {
 	var achieved, expected []float64
 	var requested float64
 	var worst result.NumaLoadCPU
-	off := func(c result.NumaLoadCPU) float64 { return math.Abs(c.Achieved - c.Expected) }
+	off := func(c result.NumaLoadCPU) float64 { return max(c.Expected-c.Achieved, c.Achieved-requested) }
 	for _, row := range rows {
 		for _, v := range row.samples {
 			if v.Load == nil {
@@ -322,8 +321,11 @@ func loadBlock(rows []measuredRow, opts term.Options) string {
 		return []string{name, units.Tenths(d.Min), units.Tenths(d.Mean), units.Tenths(d.Max)}
 	}
 	cells := [][]string{line("achieved", result.Distribute(achieved)), line("expected", result.Distribute(expected))}
-	note := fmt.Sprintf("Furthest from what was expected was CPU %d: %s instead of %s.", worst.CPU,
-		units.Tenths(worst.Achieved), units.Tenths(worst.Expected))
+	instead := units.Tenths(requested)
+	if worst.Expected < requested {
+		instead = units.Tenths(worst.Expected) + " to " + instead
+	}
+	note := fmt.Sprintf("Furthest from what was expected was CPU %d: %s instead of %s.", worst.CPU, units.Tenths(worst.Achieved), instead)
 	if slices.Min(expected) < requested {
 		note = "Less is expected where the probe had the CPU. " + note
 	}

@@ -86,5 +86,5 @@ type NumaLoad struct {
 type NumaLoadCPU struct {
 	CPU      int     `json:"cpu"`
 	Achieved float64 `json:"achieved"`
-	Expected float64 `json:"expected"` // the requested load, or less if the probe used the CPU
+	Expected float64 `json:"expected"` // at least: the requested load, or less if the probe used the CPU
 }
