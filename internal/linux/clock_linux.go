@@ -2,6 +2,7 @@ package linux
 
 import (
 	"fmt"
+	"math"
 	"time"
 	"unsafe"
 
@@ -16,11 +17,20 @@ func Monotonic() time.Duration {
 }
 
 // Suspended returns the time that the machine has been suspended since boot: the difference between CLOCK_BOOTTIME and
-// CLOCK_MONOTONIC, which stops during a suspension (clock_gettime(2)).
-func Suspended() time.Duration {
-	var boot unix.Timespec
-	_ = unix.ClockGettime(unix.CLOCK_BOOTTIME, &boot) // exists since Linux 2.6.39
-	return time.Duration(boot.Nano()) - Monotonic()
+// CLOCK_MONOTONIC, which stops during a suspension (clock_gettime(2)). A thread may lose its CPU between the readings of the
+// two, for a time that is not a suspension: so the difference is that of the readings closest to each other.
+func Suspended() (suspended time.Duration) {
+	closest := time.Duration(math.MaxInt64)
+	for range 10 {
+		var boot unix.Timespec
+		before := Monotonic()
+		_ = unix.ClockGettime(unix.CLOCK_BOOTTIME, &boot) // exists since Linux 2.6.39
+		after := Monotonic()
+		if apart := after - before; apart < closest {
+			closest, suspended = apart, time.Duration(boot.Nano())-after
+		}
+	}
+	return suspended
 }
 
 // SleepUntil returns when CLOCK_MONOTONIC has reached t (clock_nanosleep(2), TIMER_ABSTIME). The Go scheduler does not
