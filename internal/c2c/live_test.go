@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"os"
-	"runtime"
 	"testing"
 	"time"
 
@@ -16,9 +15,6 @@ import (
 	"gorun/internal/tests"
 	"gorun/internal/topology"
 )
-
-// The main thread cannot end, so a crew must not use it: its mask would stay. cmd/gorun also reserves it for main.
-func init() { runtime.LockOSThread() }
 
 // planned returns this machine and the pairs of one CPU of each last-level cache.
 func planned(t *testing.T) (*topology.Machine, pairPlan) {

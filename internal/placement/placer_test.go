@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"runtime"
 	"strings"
 	"sync"
 	"testing"
@@ -17,9 +16,6 @@ import (
 	"gorun/internal/linux"
 	"gorun/internal/tests"
 )
-
-// Like cmd/gorun, the tests keep workers off the main thread, which cannot end.
-func init() { runtime.LockOSThread() }
 
 // kernelView is a thread's state in /proc, read independently of the code under test.
 type kernelView struct{ mask, nice, policy string }

@@ -10,12 +10,17 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"runtime"
 	"slices"
 	"strconv"
 	"strings"
 	"testing"
 	"time"
 )
+
+// As in cmd/gorun, only the main goroutine runs on the main thread, which cannot end: a setting that a goroutine gives to its thread
+// and leaves to end with it would stay, and processes would inherit it.
+func init() { runtime.LockOSThread() }
 
 const (
 	// Targets is the environment variable with the make targets whose tests run, separated by spaces.
