@@ -14,6 +14,8 @@ import (
 	"github.com/stretchr/testify/require"
 	"golang.org/x/tools/txtar"
 
+	"gorun/internal/sysfs"
+	"gorun/internal/tests/hosts"
 	"gorun/internal/topology"
 )
 
@@ -24,14 +26,16 @@ func capture(t *testing.T, fsys fs.FS) (archive []byte, again fs.FS) {
 	require.NoError(t, topology.Capture(&out, fsys))
 	file := filepath.Join(t.TempDir(), "machine.txtar")
 	require.NoError(t, os.WriteFile(file, out.Bytes(), 0o644))
-	return out.Bytes(), open(t, file)
+	again, err := sysfs.OpenRoot(file)
+	require.NoError(t, err)
+	return out.Bytes(), again
 }
 
 // A machine reads the same from its capture, and the capture of the capture is equal.
 func TestCaptureKeepsTheMachine(t *testing.T) {
 	roots := map[string]fs.FS{}
-	for name, file := range hosts(t, hostsDir) {
-		roots[name] = open(t, file)
+	for _, name := range hosts.Names(t) {
+		roots[name] = hosts.Root(t, name)
 	}
 	roots["this machine"] = os.DirFS("/")
 	for name, fsys := range roots {

@@ -10,18 +10,18 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-	"golang.org/x/tools/txtar"
 
 	"gorun/internal/cpuset"
 	"gorun/internal/sysfs"
+	"gorun/internal/tests/hosts"
 	"gorun/internal/topology"
 )
 
 func node(n int) *int { return &n }
 
 func TestDevices(t *testing.T) {
-	m := host(t, "devices")
-	got := m.ReadDetails(open(t, filepath.Join(hostsDir, "devices.txtar")))
+	m := hosts.Machine(t, "devices")
+	got := m.ReadDetails(hosts.Root(t, "devices"))
 	assert.Empty(t, got.Warnings)
 	byName := map[string]topology.DeviceInterrupts{}
 	var names []string
@@ -49,17 +49,15 @@ func TestDevices(t *testing.T) {
 		byName["eno1"].Interrupts, "by pin")
 	assert.Nil(t, byName["eno1"].Node, "-1 is not known")
 	assert.Equal(t, []topology.Interrupt{}, byName["0000:41:00.0"].Interrupts)
-	assert.Empty(t, host(t, "snc").ReadDetails(fstest.MapFS{}).Devices, "a capture without devices")
+	assert.Empty(t, hosts.Machine(t, "snc").ReadDetails(fstest.MapFS{}).Devices, "a capture without devices")
 }
 
 // A recorded directory has links; an archive has files with their targets.
 func TestDevicesOfLinks(t *testing.T) {
 	dir := t.TempDir()
-	archive, err := txtar.ParseFile(filepath.Join(hostsDir, "devices.txtar"))
-	require.NoError(t, err)
 	const card = "sys/devices/pci0000:a0/0000:a0:03.1/0000:a1:00.0"
 	links := 0
-	for _, file := range archive.Files {
+	for _, file := range hosts.Archive(t, "devices").Files {
 		name := filepath.Join(dir, file.Name)
 		require.NoError(t, os.MkdirAll(filepath.Dir(name), 0o755))
 		if text := string(file.Data); len(text) > 3 && text[:3] == "../" {
@@ -79,7 +77,7 @@ func TestDevicesOfLinks(t *testing.T) {
 	require.NoError(t, err)
 	m, err := topology.Read(fsys)
 	require.NoError(t, err)
-	want := host(t, "devices").ReadDetails(open(t, filepath.Join(hostsDir, "devices.txtar")))
+	want := hosts.Machine(t, "devices").ReadDetails(hosts.Root(t, "devices"))
 	assert.Equal(t, want, m.ReadDetails(fsys))
 }
 
@@ -130,7 +128,7 @@ func TestDamagedDevices(t *testing.T) {
 
 // A run that names no device opens no file of one.
 func TestReadOpensNoDevice(t *testing.T) {
-	watch := &watched{FS: open(t, filepath.Join(hostsDir, "devices.txtar"))}
+	watch := &watched{FS: hosts.Root(t, "devices")}
 	m, err := topology.Read(watch)
 	require.NoError(t, err)
 	_, err = m.Select("node:1,share:1/2", m.Allowed())
@@ -159,20 +157,11 @@ func ofDevice(name string) bool {
 
 // Interrupts without read permission give no warning: the machine is not odd.
 func TestInterruptsWithoutPermission(t *testing.T) {
-	fsys := forbidden{open(t, filepath.Join(hostsDir, "devices.txtar"))}
-	d := host(t, "devices").ReadDetails(fsys)
+	fsys := forbidding{hosts.Root(t, "devices"), "proc/irq/*/*"}
+	d := hosts.Machine(t, "devices").ReadDetails(fsys)
 	assert.Empty(t, d.Warnings)
 	require.NotEmpty(t, d.Devices[0].Interrupts)
 	assert.Equal(t, topology.Interrupt{IRQ: 32}, d.Devices[0].Interrupts[0])
-}
-
-type forbidden struct{ fs.FS }
-
-func (f forbidden) Open(name string) (fs.File, error) {
-	if ok, _ := filepath.Match("proc/irq/*/*", name); ok {
-		return nil, &fs.PathError{Op: "open", Path: name, Err: fs.ErrPermission}
-	}
-	return f.FS.Open(name)
 }
 
 // watched records the names of opened files.

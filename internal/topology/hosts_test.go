@@ -4,12 +4,8 @@ import (
 	"encoding/json"
 	"flag"
 	"fmt"
-	"io/fs"
-	"maps"
 	"os"
-	"path/filepath"
 	"regexp"
-	"slices"
 	"strings"
 	"testing"
 
@@ -18,44 +14,13 @@ import (
 	"golang.org/x/tools/txtar"
 
 	"gorun/internal/cpuset"
-	"gorun/internal/sysfs"
+	"gorun/internal/tests/hosts"
 	"gorun/internal/topology"
 )
 
 var update = flag.Bool("update", false, "write the golden files instead of comparing with them")
 
-const (
-	hostsDir   = "../../testdata/hosts"
-	goldenFile = "../../testdata/golden/topology.txtar"
-)
-
-// hosts returns the recorded machines in a directory: file by name.
-func hosts(t testing.TB, dir string) map[string]string {
-	t.Helper()
-	files, err := filepath.Glob(filepath.Join(dir, "*.txtar"))
-	require.NoError(t, err)
-	require.NotEmpty(t, files)
-	byName := map[string]string{}
-	for _, file := range files {
-		byName[strings.TrimSuffix(filepath.Base(file), ".txtar")] = file
-	}
-	return byName
-}
-
-func open(t testing.TB, file string) fs.FS {
-	t.Helper()
-	fsys, err := sysfs.OpenRoot(file)
-	require.NoError(t, err)
-	return fsys
-}
-
-// host reads a recorded machine by name.
-func host(t testing.TB, name string) *topology.Machine {
-	t.Helper()
-	m, err := topology.Read(open(t, filepath.Join(hostsDir, name+".txtar")))
-	require.NoError(t, err)
-	return m
-}
+const goldenFile = "../../testdata/golden/topology.txtar"
 
 // golden compares an archive of results with the golden file, member by member.
 func golden(t *testing.T, got *txtar.Archive) {
@@ -78,11 +43,10 @@ var innermost = regexp.MustCompile(`\{[^{}]*\}`)
 // Every recorded machine is read as in its golden file, and each selector gives the CPUs listed there. The numbers of cores,
 // caches, packages and nodes there were counted by hand.
 func TestHosts(t *testing.T) {
-	byName, read := hosts(t, hostsDir), new(txtar.Archive)
-	for _, name := range slices.Sorted(maps.Keys(byName)) {
+	read := new(txtar.Archive)
+	for _, name := range hosts.Names(t) {
 		t.Run(name, func(t *testing.T) {
-			m, err := topology.Read(open(t, byName[name]))
-			require.NoError(t, err)
+			m := hosts.Machine(t, name)
 			requireSound(t, m)
 			counts := m.Counts()
 			require.LessOrEqual(t, counts.Packages, counts.LLCs)
@@ -159,19 +123,18 @@ func requireSound(t require.TestingT, m *topology.Machine) {
 // A damaged machine gives the warning announced in its file, which names the faulty file, and the rest of it is read
 // as on the intact machine. If no file says which CPUs there are, or which are allowed, there is an error.
 func TestDamaged(t *testing.T) {
-	for name, file := range hosts(t, filepath.Join(hostsDir, "damaged")) {
+	for _, name := range hosts.Damaged(t) {
 		t.Run(name, func(t *testing.T) {
-			archive, err := txtar.ParseFile(file)
-			require.NoError(t, err)
-			m, err := topology.Read(open(t, file))
-			if _, want, ok := strings.Cut(string(archive.Comment), "\nwarning: "); ok {
+			comment := string(hosts.Archive(t, name).Comment)
+			m, err := topology.Read(hosts.Root(t, name))
+			if _, want, ok := strings.Cut(comment, "\nwarning: "); ok {
 				require.NoError(t, err)
 				requireSound(t, m)
 				assert.Equal(t, topology.Counts{CPUs: 4, Online: 4, Cores: 2, Packages: 1, Nodes: 1, LLCs: 1}, m.Counts())
 				assert.Contains(t, strings.Join(m.Warnings, "\n"), strings.TrimSpace(want))
 				return
 			}
-			_, want, ok := strings.Cut(string(archive.Comment), "\nerror: ")
+			_, want, ok := strings.Cut(comment, "\nerror: ")
 			require.True(t, ok, "the comment of a damaged machine has a line \"warning: …\" or \"error: …\"")
 			require.Error(t, err)
 			assert.Nil(t, m)
@@ -184,7 +147,7 @@ func TestDamaged(t *testing.T) {
 }
 
 func TestWhyNot(t *testing.T) {
-	m := host(t, "container")
+	m := hosts.Machine(t, "container")
 	assert.Equal(t, "2-3,6", m.Allowed().String())
 	assert.Equal(t, "outside the affinity mask", m.WhyNot(7))
 
@@ -201,14 +164,14 @@ func TestWhyNot(t *testing.T) {
 	m.SetCgroup(cpuset.Set{})
 	assert.Equal(t, "0-7", m.Allowed().String())
 
-	offline := host(t, "offline-middle")
+	offline := hosts.Machine(t, "offline-middle")
 	assert.Equal(t, "offline", offline.WhyNot(5))
 	assert.Equal(t, "0-1,3-4,6-7", offline.Allowed().String())
-	assert.Equal(t, "1-3", host(t, "fake-numa").Allowed().String(), "a mask known as a bitmap alone")
+	assert.Equal(t, "1-3", hosts.Machine(t, "fake-numa").Allowed().String(), "a mask known as a bitmap alone")
 }
 
 func TestRelation(t *testing.T) {
-	epyc := host(t, "epyc-2p-nps4")
+	epyc := hosts.Machine(t, "epyc-2p-nps4")
 	for _, c := range []struct {
 		b    int
 		want topology.Relation
@@ -225,8 +188,8 @@ func TestRelation(t *testing.T) {
 		assert.Equal(t, c.want, epyc.Relation(0, c.b), "CPU %d", c.b)
 		assert.Equal(t, c.want, epyc.Relation(c.b, 0), "CPU %d", c.b)
 	}
-	assert.Equal(t, topology.CrossNode, host(t, "snc").Relation(0, 2), "one L3, two memories")
-	offline := host(t, "offline-middle")
+	assert.Equal(t, topology.CrossNode, hosts.Machine(t, "snc").Relation(0, 2), "one L3, two memories")
+	offline := hosts.Machine(t, "offline-middle")
 	assert.Equal(t, topology.CrossNode, offline.Relation(2, 5), "both unknown is not the same core")
 
 	assert.Equal(t, "same-llc", epyc.OnlyRelation([]int{0, 1}))

@@ -9,15 +9,14 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-	"golang.org/x/tools/txtar"
-	"pgregory.net/rapid"
 
 	"gorun/internal/cpuset"
+	"gorun/internal/tests/hosts"
 	"gorun/internal/topology"
 )
 
 func TestSelectNearAndFar(t *testing.T) {
-	m := host(t, "devices") // nodes 0-3, of which 0-1 and 2-3 share a package; CPUs 2n, 2n+1, 2n+8 and 2n+9
+	m := hosts.Machine(t, "devices") // nodes 0-3, of which 0-1 and 2-3 share a package; CPUs 2n, 2n+1, 2n+8 and 2n+9
 	for _, c := range []struct {
 		list string
 		want []int
@@ -69,7 +68,7 @@ func TestSelectNearAndFarErrors(t *testing.T) {
 		case "paths":
 			m = withCard(t, map[int]string{0: "0-3"}, 0)
 		default:
-			m = host(t, c.host)
+			m = hosts.Machine(t, c.host)
 		}
 		cpus, err := m.Select(c.list, m.Allowed())
 		assert.Nil(t, cpus, c.list)
@@ -78,7 +77,7 @@ func TestSelectNearAndFarErrors(t *testing.T) {
 		assert.Contains(t, err.Error(), c.want, c.list)
 		assert.Contains(t, selectErr.Hint(), c.hint, c.list)
 	}
-	m := host(t, "devices")
+	m := hosts.Machine(t, "devices")
 	_, err := m.Select("near:ens5", cpuset.Of(0, 1))
 	require.EqualError(t, err, "near:ens5: CPUs 6-7,14-15 are not among those of --cpus")
 }
@@ -126,57 +125,8 @@ func TestFarIsNotLocal(t *testing.T) {
 	require.ErrorContains(t, err, "no other usable node")
 }
 
-// For any position of a device, the near and the far CPUs are allowed CPUs and disjoint, and so are the nodes. Each
-// recorded machine gets a device on each of its nodes.
-func TestNearAndFarProperty(t *testing.T) {
-	selected := 0
-	for name, file := range hosts(t, hostsDir) {
-		archive, err := txtar.ParseFile(file)
-		require.NoError(t, err)
-		whole := host(t, name)
-		for _, node := range whole.Nodes {
-			const pci = "sys/bus/pci/devices/ffff:ff:1f.7/"
-			with := &txtar.Archive{Files: append(archive.Files[:len(archive.Files):len(archive.Files)],
-				txtar.File{Name: pci + "class", Data: []byte("0x020000\n")},
-				txtar.File{Name: pci + "numa_node", Data: fmt.Appendln(nil, node.Node)},
-				txtar.File{Name: pci + "local_cpulist", Data: fmt.Appendln(nil, node.CPUs)})}
-			fsys, err := txtar.FS(with)
-			require.NoError(t, err)
-			m, err := topology.Read(fsys)
-			require.NoError(t, err)
-			rapid.Check(t, func(t *rapid.T) {
-				online := m.Online().List()
-				within := cpuset.Of(rapid.SliceOfN(rapid.SampledFrom(online), 1, len(online)).Draw(t, "within")...)
-				near, nearErr := m.Select("near:ffff:ff:1f.7", within)
-				far, farErr := m.Select("far:ffff:ff:1f.7", within)
-				require.True(t, cpuset.Of(near...).Minus(within).Empty())
-				require.True(t, cpuset.Of(far...).Minus(within).Empty())
-				require.True(t, cpuset.Of(near...).Intersect(cpuset.Of(far...)).Empty(), name)
-				if nearErr == nil {
-					require.Equal(t, node.CPUs.Intersect(within).List(), near)
-				}
-				if len(m.Nodes) == 1 {
-					require.Error(t, farErr)
-				}
-				if farErr == nil {
-					selected++
-					least, _ := m.Distance(node.Node, m.NodeOf(far[0]))
-					for _, cpu := range within.Minus(node.CPUs).List() { // none of the others is farther
-						distance, _ := m.Distance(node.Node, m.NodeOf(cpu))
-						require.LessOrEqual(t, distance, least)
-					}
-				}
-			})
-			nodes, err := m.SelectNodes("near:ffff:ff:1f.7", cpuset.Set{})
-			require.NoError(t, err)
-			require.Equal(t, cpuset.Of(node.Node), nodes)
-		}
-	}
-	require.Positive(t, selected)
-}
-
 func TestSelectNodes(t *testing.T) {
-	m := host(t, "devices")
+	m := hosts.Machine(t, "devices")
 	for list, want := range map[string]string{
 		"near:ens5": "3", "far:ens5": "0-1", "near:ens5, near:nvme0": "0,3", "1,far:sda": "0-1", "2-9": "2-9",
 	} {
@@ -198,11 +148,11 @@ func TestSelectNodes(t *testing.T) {
 }
 
 func TestCompleteDevices(t *testing.T) {
-	m := host(t, "devices")
+	m := hosts.Machine(t, "devices")
 	assert.Equal(t, []string{"near:"}, m.Complete("ne"))
 	assert.Equal(t, []string{"0,far:nvme0", "0,far:nvme0n1"}, m.Complete("0,far:n"))
 	assert.NotContains(t, m.Complete("near:"), "near:eno1", "its node is not known")
-	assert.NotContains(t, host(t, "snc").Complete(""), "near:", "a machine without devices")
+	assert.NotContains(t, hosts.Machine(t, "snc").Complete(""), "near:", "a machine without devices")
 	assert.Equal(t, []string{"ens5", "ens5v0", "ens5v1", "ens5v2", "ens5v3", "eno1"}, m.CompleteDevices("e"))
 	assert.Equal(t, []string{"1,near:sda", "1,near:sdb", "1,near:sdc"}, m.CompleteNodes("1,near:s"))
 	for _, word := range m.CompleteNodes("") {

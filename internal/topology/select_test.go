@@ -2,7 +2,6 @@ package topology_test
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 	"testing"
 
@@ -11,6 +10,7 @@ import (
 	"pgregory.net/rapid"
 
 	"gorun/internal/cpuset"
+	"gorun/internal/tests/hosts"
 	"gorun/internal/topology"
 )
 
@@ -28,7 +28,7 @@ func TestSelect(t *testing.T) {
 		{"container", "share:2147483646/2147483647,6", []int{2, 3, 6}},
 		{"hybrid", "ecores,0", []int{4, 5, 6, 7, 8, 9, 0}},
 	} {
-		m := host(t, c.host)
+		m := hosts.Machine(t, c.host)
 		cpus, err := m.Select(c.list, m.Allowed())
 		require.NoError(t, err, "%s on %s", c.list, c.host)
 		assert.Equal(t, c.want, cpus, "%s on %s", c.list, c.host)
@@ -68,7 +68,7 @@ func TestSelectErrors(t *testing.T) {
 		{"sparse-ids", "package:1", "this machine has no package 1", "0,36"},
 		{"cxl-memory", "node:2", "no node 2 with an online CPU", "it has node 0"},
 	} {
-		m := host(t, c.host)
+		m := hosts.Machine(t, c.host)
 		cpus, err := m.Select(c.list, m.Allowed())
 		assert.Nil(t, cpus, c.list)
 		var selectErr *topology.SelectError
@@ -79,53 +79,20 @@ func TestSelectErrors(t *testing.T) {
 		assert.Equal(t, masked, strings.Contains(selectErr.Hint(), "--ignore-affinity"), "%s: %s", c.list, selectErr.Hint())
 	}
 
-	m := host(t, "container")
+	m := hosts.Machine(t, "container")
 	_, err := m.Select("3", cpuset.Of(2, 6))
 	require.EqualError(t, err, "CPU 3 is not among those of --cpus")
 	_, err = m.Select("all", cpuset.Set{})
 	require.EqualError(t, err, `"all" selects none of the CPUs (none)`)
 	_, err = m.Select("share:1/2", cpuset.Set{})
 	require.EqualError(t, err, `"share:1/2" selects none of the CPUs (none)`)
-	_, err = host(t, "offline-middle").Select("2", cpuset.Range(0, 7))
+	_, err = hosts.Machine(t, "offline-middle").Select("2", cpuset.Range(0, 7))
 	require.EqualError(t, err, "CPU 2 is offline", "even where the given set has it")
-}
-
-// The hint for an unknown selector names every selector of the table.
-func TestHintNamesEverySelector(t *testing.T) {
-	_, err := host(t, "hybrid").Select("nonsense", cpuset.Range(0, 9))
-	var selectErr *topology.SelectError
-	require.ErrorAs(t, err, &selectErr)
-	for _, s := range topology.Selectors {
-		assert.Contains(t, selectErr.Hint(), s.String())
-		assert.NotEmpty(t, s.Usage)
-	}
-}
-
-// Numbers are returned in their order without duplicates; a number outside the set gives an error that names it.
-func TestSelectNumbersProperty(t *testing.T) {
-	m := host(t, "epyc-2p-nps4")
-	rapid.Check(t, func(t *rapid.T) {
-		numbers := rapid.SliceOfN(rapid.IntRange(0, 70), 1, 30).Draw(t, "numbers")
-		within := cpuset.Of(rapid.SliceOf(rapid.IntRange(0, 63)).Draw(t, "within")...)
-		cpus, err := m.Select(strings.Trim(strings.Join(strings.Fields(fmt.Sprint(numbers)), ","), "[]"), within)
-		if !cpuset.Of(numbers...).Minus(within).Empty() {
-			require.ErrorAs(t, err, new(*topology.SelectError))
-			return
-		}
-		require.NoError(t, err)
-		var want []int
-		for _, n := range numbers {
-			if !slices.Contains(want, n) {
-				want = append(want, n)
-			}
-		}
-		require.Equal(t, want, cpus)
-	})
 }
 
 // A share is the lowest of the given CPUs, rounded down, but at least one.
 func TestSelectShareProperty(t *testing.T) {
-	m := host(t, "epyc-2p-nps4")
+	m := hosts.Machine(t, "epyc-2p-nps4")
 	rapid.Check(t, func(t *rapid.T) {
 		within := cpuset.Of(rapid.SliceOfN(rapid.IntRange(0, 63), 1, -1).Draw(t, "within")...)
 		parts := rapid.IntRange(1, 70).Draw(t, "parts")
@@ -137,7 +104,7 @@ func TestSelectShareProperty(t *testing.T) {
 }
 
 func TestComplete(t *testing.T) {
-	m := host(t, "sparse-ids")
+	m := hosts.Machine(t, "sparse-ids")
 	for list, want := range map[string][]string{
 		"":              {"all", "node:", "llc:", "package:", "core:", "one-per-core", "kind:", "isolated", "share:"},
 		"o":             {"one-per-core"},
@@ -152,14 +119,14 @@ func TestComplete(t *testing.T) {
 	} {
 		assert.Equal(t, want, m.Complete(list), list)
 	}
-	assert.Contains(t, host(t, "hybrid").Complete("p"), "pcores")
+	assert.Contains(t, hosts.Machine(t, "hybrid").Complete("p"), "pcores")
 	assert.NotContains(t, m.Complete("p"), "pcores", "a selector that finds nothing here")
 }
 
 // Select accepts every finished completion.
 func TestCompleteIsSelectable(t *testing.T) {
-	for name := range hosts(t, hostsDir) {
-		m := host(t, name)
+	for _, name := range hosts.Names(t) {
+		m := hosts.Machine(t, name)
 		for _, word := range m.Complete("") {
 			words := []string{word}
 			if strings.HasSuffix(word, ":") {
@@ -174,7 +141,7 @@ func TestCompleteIsSelectable(t *testing.T) {
 }
 
 func FuzzSelect(f *testing.F) {
-	m := host(f, "hybrid")
+	m := hosts.Machine(f, "hybrid")
 	for _, seed := range []string{
 		"all", "node:0,3-1", "core:7,0-9:1/2", "one-per-core,", "llc:99999999999", "share:1/2,share:9/8", ":", "0-65535",
 	} {

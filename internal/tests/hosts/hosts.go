@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+	"golang.org/x/tools/txtar"
 
 	"gorun/internal/sysfs"
 	"gorun/internal/topology"
@@ -16,15 +17,28 @@ import (
 const dir = "../../testdata/hosts/"
 
 // Names returns the names of all machines.
-func Names(t testing.TB) (names []string) {
+func Names(t testing.TB) []string { return named(t, "*") }
+
+// Damaged returns the names of the machines of which one file is damaged.
+func Damaged(t testing.TB) []string { return named(t, "damaged/*") }
+
+func named(t testing.TB, pattern string) (names []string) {
 	t.Helper()
-	files, err := filepath.Glob(dir + "*.txtar")
+	files, err := filepath.Glob(dir + pattern + ".txtar")
 	require.NoError(t, err)
 	require.NotEmpty(t, files)
 	for _, file := range files {
-		names = append(names, strings.TrimSuffix(filepath.Base(file), ".txtar"))
+		names = append(names, strings.TrimSuffix(strings.TrimPrefix(file, dir), ".txtar"))
 	}
 	return names
+}
+
+// Archive returns the files of a machine as they are recorded.
+func Archive(t testing.TB, name string) *txtar.Archive {
+	t.Helper()
+	archive, err := txtar.ParseFile(dir + name + ".txtar")
+	require.NoError(t, err)
+	return archive
 }
 
 // Root returns the files of a machine.
