@@ -194,16 +194,13 @@ func TestContendStopped(t *testing.T) {
 			args.Op, args.Word, args.Stop = operation(t, "xadd"), unsafe.Pointer(word), stop
 			*word = 0
 			stop.Clear()
-			done := make(chan csrc.ContendResult, 1)
-			go func() {
-				r, _ := csrc.Contend(args)
-				done <- r
-			}()
+			result := started(csrc.Contend, args)
 			for atomic.LoadUint64(word) == 0 {
 				runtime.Gosched()
 			}
 			stop.Set()
-			r := <-done
+			r, err := result()
+			require.NoError(t, err)
 			assert.True(t, r.Stopped)
 			assert.Equal(t, *word, r.Operations)
 
@@ -211,7 +208,7 @@ func TestContendStopped(t *testing.T) {
 			gate := csrc.NewGate(2) // the second thread never arrives
 			defer gate.Free()
 			args.Gate = gate
-			r, err := csrc.Contend(args)
+			r, err = csrc.Contend(args)
 			require.NoError(t, err)
 			assert.True(t, r.Stopped)
 			assert.Zero(t, r.Operations)
@@ -268,6 +265,21 @@ func operations(t *testing.T) []csrc.Op {
 		t.Skip("needs the C kernels")
 	}
 	return csrc.Ops()
+}
+
+// started calls a kernel in a goroutine.
+func started[A, R any](kernel func(A) (R, error), args A) (result func() (R, error)) {
+	var r R
+	var err error
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		r, err = kernel(args)
+	}()
+	return func() (R, error) {
+		<-done
+		return r, err
+	}
 }
 
 // operation returns name, and skips the test where the C code has no operations.

@@ -16,17 +16,12 @@ import (
 )
 
 // migrate moves a new thread, which ends afterwards.
-func migrate(t *testing.T, buffer []uint64, args csrc.MigrateArgs) (r csrc.MigrateResult, err error) {
-	t.Helper()
+func migrate(buffer []uint64, args csrc.MigrateArgs) (csrc.MigrateResult, error) {
 	args.Probe.Buffer, args.Probe.Words = unsafe.Pointer(unsafe.SliceData(buffer)), uint64(len(buffer))
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
+	return started(func(args csrc.MigrateArgs) (csrc.MigrateResult, error) {
 		runtime.LockOSThread() // it ends locked, and its mask with it
-		r, err = csrc.Migrate(args)
-	}()
-	<-done
-	return r, err
+		return csrc.Migrate(args)
+	}, args)()
 }
 
 // someMoves returns a few moves between the first and the last allowed CPU, which may be the same.
@@ -49,7 +44,7 @@ func someMoves(t *testing.T, access string, buffer []uint64) csrc.MigrateArgs {
 func TestMigrate(t *testing.T) {
 	buffer := make([]uint64, 64)
 	args := someMoves(t, "sequential", buffer)
-	r, err := migrate(t, buffer, args)
+	r, err := migrate(buffer, args)
 	require.NoError(t, err)
 	assert.False(t, r.Stopped)
 	assert.Len(t, r.Moves, 5)
@@ -82,7 +77,7 @@ func TestMigrateChase(t *testing.T) {
 	args := someMoves(t, "chase", buffer)
 	args.Pass, args.Steady, args.Every = 1, 1, 0
 	args.Pieces, args.Piece = 1, 3
-	r, err := migrate(t, buffer, args)
+	r, err := migrate(buffer, args)
 	require.NoError(t, err)
 	assert.EqualValues(t, 5*3, r.Accesses, "a piece is between two moves, however soon the next one comes")
 	at := uint64(0)
@@ -102,12 +97,12 @@ func TestMigrateStop(t *testing.T) {
 		tests.Pause(5 * time.Millisecond)
 		args.Probe.Stop.Set()
 	}()
-	r, err := migrate(t, buffer, args)
+	r, err := migrate(buffer, args)
 	require.NoError(t, err)
 	assert.True(t, r.Stopped)
 	assert.LessOrEqual(t, len(r.Moves), 1)
 	args.Every = 0
-	r, err = migrate(t, buffer, args)
+	r, err = migrate(buffer, args)
 	require.NoError(t, err)
 	assert.Empty(t, r.Moves)
 }
@@ -124,11 +119,11 @@ func TestMigrateArguments(t *testing.T) {
 	} {
 		args := someMoves(t, "sequential", buffer)
 		change(&args)
-		_, err := migrate(t, buffer, args)
+		_, err := migrate(buffer, args)
 		assert.ErrorIs(t, err, syscall.EINVAL, name)
 	}
 	args := someMoves(t, "sequential", buffer)
 	args.Probe.Access = "backwards"
-	_, err := migrate(t, buffer, args)
+	_, err := migrate(buffer, args)
 	assert.ErrorContains(t, err, `no access "backwards"`)
 }

@@ -24,21 +24,6 @@ func shared(t *testing.T) *csrc.Shared {
 	return csrc.SharedAt(unsafe.Pointer(&memory[0]))
 }
 
-// work starts a side in a goroutine.
-func work(args csrc.WorkArgs) (result func() (csrc.WorkResult, error)) {
-	var r csrc.WorkResult
-	var err error
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		r, err = csrc.Work(args)
-	}()
-	return func() (csrc.WorkResult, error) {
-		<-done
-		return r, err
-	}
-}
-
 // pipes connects two sides; each function closes the descriptors of one side.
 func pipes(t *testing.T, a, b *csrc.WorkArgs) (closeA, closeB func()) {
 	t.Helper()
@@ -84,7 +69,7 @@ func TestWorkAlone(t *testing.T) {
 // No side begins before Open.
 func TestWorkWaits(t *testing.T) {
 	s := shared(t)
-	result := work(csrc.WorkArgs{Work: "spin", Loops: 1, Shared: s})
+	result := started(csrc.Work, csrc.WorkArgs{Work: "spin", Loops: 1, Shared: s})
 	tests.Pause(5 * time.Millisecond) // it may begin meanwhile
 	s.Open()
 	r, err := result()
@@ -105,7 +90,7 @@ func TestWorkTalks(t *testing.T) {
 			a := csrc.WorkArgs{Work: w.Name, Loops: loops, First: true, Shared: s}
 			b := csrc.WorkArgs{Work: w.Name, Loops: loops, Shared: s}
 			closeA, closeB := pipes(t, &a, &b)
-			resultB, resultA := work(b), work(a)
+			resultB, resultA := started(csrc.Work, b), started(csrc.Work, a)
 			s.Open()
 			first, err := resultA()
 			require.NoError(t, err)
@@ -136,7 +121,7 @@ func TestWorkAlternates(t *testing.T) {
 		a := csrc.WorkArgs{Work: "pingpong-pipe", Loops: loops, First: first}
 		test := csrc.WorkArgs{}
 		closeA, closeTest := pipes(t, &a, &test)
-		result := work(a)
+		result := started(csrc.Work, a)
 		one := make([]byte, 1)
 		for range loops {
 			if first {
@@ -170,7 +155,7 @@ func TestWorkTrips(t *testing.T) {
 	closeA, closeTest := pipes(t, &a, &test)
 	defer closeA()
 	defer closeTest()
-	result := work(a)
+	result := started(csrc.Work, a)
 	one := make([]byte, 1)
 	_, err := syscall.Read(test.In, one)
 	require.NoError(t, err)
@@ -200,7 +185,7 @@ func TestWorkStops(t *testing.T) {
 			} else {
 				s.Open()
 			}
-			resultA, resultB := work(a), work(b)
+			resultA, resultB := started(csrc.Work, a), started(csrc.Work, b)
 			if when == "meanwhile" {
 				s.Stop()
 			}
@@ -233,33 +218,16 @@ func TestWorkStops(t *testing.T) {
 	}
 }
 
-// A side that waits for one that has left gets an error.
+// A side whose partner has left its pipes gets an error. In shared memory, the one that leaves stops the other.
 func TestWorkLeft(t *testing.T) {
-	for _, w := range csrc.Works {
-		if !w.Talks {
-			continue
-		}
-		s := shared(t)
-		a := csrc.WorkArgs{Work: w.Name, Loops: 5, First: true, Shared: s}
-		b := a
-		b.First = false
-		closeA, closeB := pipes(t, &a, &b)
-		result := work(a)
-		if w.Name == "pingpong-pipe" {
-			s.Open()
-			closeB()
-			_, err := result()
-			require.ErrorIs(t, err, syscall.EPIPE)
-		} else {
-			s.Open()
-			s.Stop()
-			r, err := result()
-			require.NoError(t, err)
-			assert.True(t, r.Stopped)
-			closeB()
-		}
-		closeA()
-	}
+	a := csrc.WorkArgs{Work: "pingpong-pipe", Loops: 5, First: true}
+	b := a
+	closeA, closeB := pipes(t, &a, &b)
+	result := started(csrc.Work, a)
+	closeB()
+	_, err := result()
+	require.ErrorIs(t, err, syscall.EPIPE)
+	closeA()
 }
 
 func TestWorkErrors(t *testing.T) {

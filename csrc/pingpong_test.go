@@ -29,21 +29,6 @@ func pingPongMethods(t *testing.T) []string {
 	return csrc.PingPongMethods()
 }
 
-// pingPong starts a side in a goroutine.
-func pingPong(args csrc.PingPongArgs) (result func() (csrc.PingPongResult, error)) {
-	var r csrc.PingPongResult
-	var err error
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		r, err = csrc.PingPong(args)
-	}()
-	return func() (csrc.PingPongResult, error) {
-		<-done
-		return r, err
-	}
-}
-
 func TestPingPong(t *testing.T) {
 	for _, method := range pingPongMethods(t) {
 		t.Run(method, func(t *testing.T) {
@@ -52,7 +37,7 @@ func TestPingPong(t *testing.T) {
 			args := csrc.PingPongArgs{
 				Method: method, Line: unsafe.Pointer(l), Time: time.Millisecond, BatchNS: 1000, Gate: gate,
 			}
-			secondResult := pingPong(args)
+			secondResult := started(csrc.PingPong, args)
 			args.First = true
 			first, err := csrc.PingPong(args)
 			require.NoError(t, err)
@@ -90,7 +75,7 @@ func TestPingPongAlternates(t *testing.T) {
 			defer stop.Free()
 			const trips = 10
 			l := newLine(t)
-			result := pingPong(csrc.PingPongArgs{Method: method, Line: unsafe.Pointer(l), Stop: stop})
+			result := started(csrc.PingPong, csrc.PingPongArgs{Method: method, Line: unsafe.Pointer(l), Stop: stop})
 			for turn := uint64(0); turn < 2*trips; turn += 2 { // the test is first
 				held(t, l, turn)
 				atomic.StoreUint64(&l.turn, turn+1)
@@ -106,7 +91,7 @@ func TestPingPongAlternates(t *testing.T) {
 			assert.False(t, second.Stopped)
 
 			l = newLine(t)
-			result = pingPong(csrc.PingPongArgs{
+			result = started(csrc.PingPong, csrc.PingPongArgs{
 				Method: method, First: true, Line: unsafe.Pointer(l), Time: time.Hour, BatchNS: 1e9, Stop: stop,
 			})
 			for turn := uint64(1); turn < 2*trips; turn += 2 { // the test is second

@@ -10,13 +10,11 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"gorun/internal/cpuset"
 	"gorun/internal/linux"
 	"gorun/internal/result"
 	"gorun/internal/topology"
 )
-
-// The main thread cannot end, so a crew must not use it: its mask would stay. cmd/gorun also reserves it for main.
-func init() { runtime.LockOSThread() }
 
 // thisMachine opens a runner for all CPUs that the tests may use.
 func thisMachine(t *testing.T) (*topology.Machine, []NodeCPUs, *Runner) {
@@ -67,18 +65,31 @@ func takeSample(t *testing.T, r *Runner, row result.ContendRow, timing Timing) (
 	return s, *figures
 }
 
+// A row runs on its CPUs, each as often as asked, and its word is on its node.
 func TestMeasureByCount(t *testing.T) {
+	const count = 5003
 	m, nodes, r := thisMachine(t)
-	for _, row := range rowsOf(t, m, nodes, All, "one-iteration", 0, 8) {
-		s, v := takeSample(t, r, row, Timing{Count: 5003})
+	rows := append(rowsOf(t, m, nodes, All, "one-iteration", 0, 8), rowsOf(t, m, nodes, "xadd,faa-go", "cpu-rollover")...)
+	for _, row := range rows {
+		s, v := takeSample(t, r, row, Timing{Count: count})
 		assert.True(t, s.Placement.Verified, "%s: %v", row.Op, s.Placement.Mismatches)
-		assert.Equal(t, uint64(5003*row.CPUs), v.Operations, row.Op)
-		assert.Len(t, v.Threads, row.CPUs)
+		assert.Equal(t, uint64(count*row.CPUs), v.Operations, row.Op)
 		assert.Positive(t, v.NsPerOp)
 		assert.LessOrEqual(t, v.Min, v.Max)
-		for _, thread := range v.Threads {
-			assert.Equal(t, thread.CPU, thread.CPUSeen)
-			assert.Equal(t, uint64(5003), thread.Operations)
+		cpus, err := cpuset.Parse(row.CPUList)
+		require.NoError(t, err)
+		require.Len(t, v.Threads, row.CPUs)
+		require.Len(t, s.CPUs, row.CPUs)
+		for i, cpu := range cpus.List() {
+			assert.Equal(t, cpu, v.Threads[i].CPU)
+			assert.Equal(t, cpu, v.Threads[i].CPUSeen)
+			assert.Equal(t, uint64(count), v.Threads[i].Operations)
+			assert.Equal(t, cpu, s.CPUs[i].CPU)
+			assert.Positive(t, s.CPUs[i].BusySeconds)
+			assert.LessOrEqual(t, s.CPUs[i].BusySeconds, s.Seconds)
+		}
+		if len(m.Nodes) > 1 {
+			require.NotNil(t, v.MemNodeRead, "a kernel with several nodes reports a page's node")
 		}
 		if v.MemNodeRead != nil {
 			assert.Equal(t, row.MemNode, *v.MemNodeRead)
@@ -103,41 +114,6 @@ func TestMeasureByTime(t *testing.T) {
 			assert.Zero(t, *v.Failures, "no other thread swaps")
 		}
 	}
-}
-
-// The rows of cpu-rollover run on the CPUs drawn in them, and the word is on their node.
-func TestMeasureRollover(t *testing.T) {
-	m, nodes, r := thisMachine(t)
-	for _, row := range rowsOf(t, m, nodes, "xadd,faa-go", "cpu-rollover") {
-		s, v := takeSample(t, r, row, Timing{Count: 20_000})
-		assert.True(t, s.Placement.Verified, "%v", s.Placement.Mismatches)
-		drawn := map[int]bool{}
-		at := 0
-		for _, node := range nodes {
-			for _, cpu := range node.CPUs {
-				drawn[cpu] = row.Pattern[at] == '*'
-				at++
-			}
-			at++ // the space
-		}
-		seen := 0
-		for _, thread := range v.Threads {
-			assert.True(t, drawn[thread.CPUSeen], "CPU %d ran, and %q does not draw it", thread.CPUSeen, row.Pattern)
-			seen++
-		}
-		assert.Equal(t, row.CPUs, seen)
-		require.Len(t, s.CPUs, row.CPUs)
-		for i, cpu := range s.CPUs {
-			assert.Equal(t, v.Threads[i].CPU, cpu.CPU)
-			assert.Positive(t, cpu.BusySeconds)
-			assert.LessOrEqual(t, cpu.BusySeconds, s.Seconds)
-		}
-		if len(m.Nodes) > 1 {
-			require.NotNil(t, v.MemNodeRead, "a kernel with several nodes reports a page's node")
-			assert.Equal(t, row.MemNode, *v.MemNodeRead)
-		}
-	}
-	t.Logf("%d nodes with CPUs", len(nodes))
 }
 
 // A long row ends with its context; without a stop this test would hang.

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"runtime"
 	"slices"
-	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -72,26 +71,6 @@ func TestInstructionOfEachVariant(t *testing.T) {
 	op, err := catalog.Find(Ops[:], "operation", goOp)
 	require.NoError(t, err)
 	assert.True(t, op.Go)
-}
-
-// Help and completion show the tables: every row has a unique name without commas, and one line.
-func TestTables(t *testing.T) {
-	for what, table := range map[string][]string{"op": catalog.Words(Ops[:]), "load": catalog.Words(Loads[:])} {
-		seen := map[string]bool{}
-		require.NotEmpty(t, table)
-		for _, word := range table {
-			name, usage, ok := strings.Cut(word, "\t")
-			require.True(t, ok, word)
-			assert.NotContains(t, name, ",")
-			assert.NotEmpty(t, usage, "%s %s", what, name)
-			assert.NotContains(t, usage, "\n")
-			assert.False(t, seen[name], "%s %s is a duplicate", what, name)
-			assert.False(t, what == "op" && name == All, "the word stands for all operations")
-			seen[name] = true
-		}
-	}
-	assert.Equal(t, "one-iteration, cpu-increase, node-cascade, cpu-rollover", catalog.List(Loads[:]))
-	assert.True(t, strings.HasPrefix(catalog.List(Ops[:]), "idle, memset64"))
 }
 
 // Every row of the table has its loops in C on this architecture, and every loop its row.

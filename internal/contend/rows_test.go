@@ -6,7 +6,6 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-	"pgregory.net/rapid"
 
 	"gorun/internal/catalog"
 	"gorun/internal/cpuset"
@@ -285,30 +284,4 @@ func TestParseDistances(t *testing.T) {
 		require.EqualError(t, err, c.want)
 		assert.Equal(t, c.hint, hint.Of(err))
 	}
-}
-
-// No text makes the flag parsers panic, and accepted values are within bounds.
-func TestFlagsProperty(t *testing.T) {
-	m := hosts.Machine(t, "cxl-memory")
-	nodes, err := NodesOf(m, m.Allowed(), "")
-	require.NoError(t, err)
-	rapid.Check(t, func(t *rapid.T) {
-		text := rapid.StringMatching(`(all|local|xadd|isb|[0-9]{0,4}|[-,: /x])*`).Draw(t, "text")
-		if _, distances, err := ParseDistances("", text); err == nil {
-			require.NotEmpty(t, distances)
-			for _, d := range distances {
-				require.True(t, d >= 0 && d <= maxDistBytes && d%wordBytes == 0)
-			}
-		}
-		if memNodes, local, err := ParseMemNode(text, m, nodes); err == nil {
-			require.Equal(t, local, len(memNodes) == 0)
-			require.Subset(t, []int{0, 2}, memNodes)
-		}
-		if chosen, err := NodesOf(m, m.Allowed(), text); err == nil {
-			require.Len(t, chosen, 1)
-		}
-		if ops, err := ParseOps(text, "amd64"); err == nil {
-			require.NotEmpty(t, ops)
-		}
-	})
 }

@@ -32,38 +32,11 @@ func increase(op, instruction string, nodes, each int) []result.ContendRow {
 	return rows
 }
 
-// The dry run prints exactly the classic listing.
-func TestPlanBlock(t *testing.T) {
-	plan := &result.Plan{
-		Experiment: "contend", CPUs: "0-7", Threads: 8, Placement: "a thread pinned to each CPU of the row",
-		Spec:        map[string]any{"op": "cmpxchg", "load": "cpu-increase", "nodes": "0,2", "cpus": "0-7"},
-		ContendRows: increase("cmpxchg", "lock cmpxchg", 2, 4),
-	}
+// The CPUs of very wide rows are listed, not drawn. testdata/script/contend.txtar has the plan of narrow ones.
+func TestPlanOfManyCPUs(t *testing.T) {
 	var out strings.Builder
-	views := render.Views{Experiment}
-	require.NoError(t, views.Plan(&out, plan, "table"))
-	assert.Equal(t, `Plan of gorun contend (nothing was run)
-  op                 cmpxchg
-  load               cpu-increase
-  nodes              0,2
-  CPUs of the run    0-7
-  placement          a thread pinned to each CPU of the row
-  threads at once    8
-
-  Nodes N0   N2   CPUs operation
-  CPUs  *--- ---- 1    cmpxchg
-  CPUs  **-- ---- 2    cmpxchg
-  CPUs  ***- ---- 3    cmpxchg
-  CPUs  **** ---- 4    cmpxchg
-  CPUs  **** *--- 5    cmpxchg
-  CPUs  **** **-- 6    cmpxchg
-  CPUs  **** ***- 7    cmpxchg
-  CPUs  **** **** 8    cmpxchg
-`, out.String())
-
-	out.Reset()
-	plan.ContendRows = increase("xadd", "lock xadd", 8, 32)[254:]
-	require.NoError(t, views.Plan(&out, plan, "table"))
+	plan := &result.Plan{Experiment: "contend", Spec: map[string]any{}, ContendRows: increase("xadd", "lock xadd", 8, 32)[254:]}
+	require.NoError(t, render.Views{Experiment}.Plan(&out, plan, "table"))
 	assert.Contains(t, out.String(), "\n  CPUs list  operation\n  255  0-254 xadd\n  256  0-255 xadd\n")
 }
 
