@@ -158,7 +158,6 @@ bench: ## speed and memory as ratios against named rivals, in interleaved rounds
 	$(GO) test -run "^$$" -bench "LongJournal" -benchtime $(ROUNDS)x -timeout 30m ./cmd/gorun
 	$(GO) test -run "^$$" -bench "DryRun" -benchtime $(LONG_ROUNDS)x -timeout 30m ./cmd/gorun
 	$(GO) test -run "^$$" -bench "Child|Scheduler" -benchtime $(ROUNDS)x -timeout 30m ./internal/run
-	$(GO) test -run "^$$" -bench . -benchtime 1s ./internal/stats
 
 .PHONY: bench-plans
 bench-plans: ## each dry run on 2 to 4,096 CPUs: time, files opened (BEFORE=another gorun: compare with it; GORUN_DIR=1: see the benchmark)
@@ -216,7 +215,7 @@ ci-long: ## checks that take too long for .ci/run: a kernel build, the whole sel
 	$(MAKE) fuzz
 
 .PHONY: power
-power: ## rounds and seconds until a difference is found, for each recording, before and now (NOISE: another directory of recordings)
+power: ## rounds and seconds until a difference is found, for each recording (NOISE: another directory of recordings)
 	GORUN_NOISE=$(NOISE) $(GO) test ./internal/stats -run '^$$' -bench RoundsToClaim -benchtime 1x -timeout 1h
 
 .PHONY: record

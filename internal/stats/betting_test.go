@@ -54,34 +54,6 @@ func TestSequenceIsThatOfTheWholeGrid(t *testing.T) {
 	})
 }
 
-// Even with heavy tails, the truth is ruled out, at any of many rounds, in a share of at most α of the runs.
-func TestSequenceAtAnyTime(t *testing.T) {
-	withReplays(t, 150, 400, func(t *testing.T, runs int) {
-		const rounds, alpha = 300, 0.1
-		const truth = 1.0237
-		for name, draw := range map[string]func(*rand.Rand) float64{
-			"normal": func(r *rand.Rand) float64 { return 0.03 * r.NormFloat64() },
-			"Cauchy": func(r *rand.Rand) float64 { return 0.01 * math.Tan(math.Pi*(r.Float64()-0.5)) },
-			"growing": func(r *rand.Rand) float64 {
-				return 0.01 * math.Exp(5*r.Float64()) * float64(2*r.IntN(2)-1)
-			},
-		} {
-			missed := 0
-			for k := range runs {
-				source := rand.New(rand.NewPCG(uint64(k), 0))
-				s := newSequence(alpha, gridFor(0.02))
-				for range rounds {
-					s.add(math.Log(truth)+draw(source), math.NaN())
-				}
-				if lo, hi := s.ends(); truth < lo || truth > hi {
-					missed++
-				}
-			}
-			assert.LessOrEqual(t, missed, int(alpha*float64(runs)), name)
-		}
-	})
-}
-
 func TestSequenceOfFewOrEqualRounds(t *testing.T) {
 	s := newSequence(0.05, gridFor(0.02))
 	lo, hi := s.ends()

@@ -20,25 +20,6 @@ func blocks(n *noise, rounds int, ratio float64) (cell, base []float64) {
 	return cell, base
 }
 
-// A machine that is 10% slower in run B makes no difference; a cell that lost 5% more than its baseline does.
-func TestRelative(t *testing.T) {
-	judge := func(slowed, ratioB float64) Verdict {
-		aCell, aBase := blocks(quiet(1), 100, 1.3)
-		bCell, bBase := blocks(quiet(2), 100, 1.3*ratioB)
-		for i := range bCell {
-			bCell[i], bBase[i] = slowed*bCell[i], slowed*bBase[i]
-		}
-		return Relative(aCell, aBase, bCell, bBase, ofSessions())
-	}
-	assert.Equal(t, "no difference larger than 2%", judge(1.1, 1).String())
-	assert.Regexp(t, `^slower: \+4\.\d% to \+5\.\d%, 100 rounds$`, judge(1.1, 1.05).String())
-	assert.Regexp(t, `^faster: −5\.\d% to −3\.\d%, 100 rounds$`, judge(0.9, 0.955).String())
-	v := judge(1, 1.05)
-	assert.LessOrEqual(t, v.Typical.Lo, 1.05)
-	assert.GreaterOrEqual(t, v.Typical.Hi, 1.05)
-	assert.InDelta(t, 1.05, v.Typical.Ratio, 0.005)
-}
-
 func TestQuotientIsRoundedOutward(t *testing.T) {
 	g := grid(1000)
 	assert.Equal(t, Effect{Ratio: 1.02 / 1.01, Lo: 0.99, Hi: 1.029},

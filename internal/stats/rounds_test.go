@@ -10,21 +10,9 @@ import (
 	"testing"
 )
 
-// rivalClaims reports whether the earlier judge would claim a difference of a cell: by its own bet, and if the
-// control's interval was narrow or the difference beyond it.
-func rivalClaims(cell, control *rivalSequence, margin float64) bool {
-	lo, hi := cell.ends()
-	controlLo, controlHi := control.ends()
-	if !outside(lo, hi) || outside(controlLo, controlHi) {
-		return false
-	}
-	return controlHi-controlLo <= 2*margin+rounding || lo > controlHi || hi < controlLo
-}
-
 // BenchmarkRoundsToClaim prints a table for each recording of equal work: the rounds and seconds after which a cell
-// that takes 2%, 5% or 20% longer is claimed to differ, among 2 and 8 cells, by this judge and by the earlier one
-// (the rival). Each figure is the median and the share of replays with a claim within 200 rounds. One figure is
-// judged. GORUN_NOISE names another directory of recordings.
+// that takes 2%, 5% or 20% longer is claimed to differ, among 2 and 8 cells. Each figure is the median and the share of
+// replays with a claim within 200 rounds. One figure is judged. GORUN_NOISE names another directory of recordings.
 //
 // make power runs it.
 func BenchmarkRoundsToClaim(b *testing.B) {
@@ -38,8 +26,8 @@ func BenchmarkRoundsToClaim(b *testing.B) {
 		b.Skip("no recordings in " + directory)
 	}
 	for b.Loop() {
-		fmt.Printf("%-16s %6s  %5s  %7s  %22s  %22s  %s\n", "recording", "pair σ", "cells", "effect", "before: rounds (s) %",
-			"after: rounds (s) %", "smallest difference after 200 rounds")
+		fmt.Printf("%-16s %6s  %5s  %7s  %22s  %s\n", "recording", "pair σ", "cells", "effect", "rounds (s) %",
+			"smallest difference after 200 rounds")
 		for _, path := range paths {
 			name := strings.TrimSuffix(filepath.Base(path), ".csv")
 			if !strings.Contains(name, ".seq") && !strings.Contains(name, ".fresh") && !strings.Contains(name, ".mem") && !strings.Contains(name, ".ab0") {
@@ -51,27 +39,23 @@ func BenchmarkRoundsToClaim(b *testing.B) {
 			}
 			for _, cells := range []int{2, 8} {
 				for _, effect := range []float64{0.02, 0.05, 0.2} {
-					compareRivals(b, name, seconds, cells, effect, most, replays)
+					printRounds(b, name, seconds, cells, effect, most, replays)
 				}
 			}
 		}
 	}
 }
 
-// compareRivals prints a row of the table.
-func compareRivals(b *testing.B, name string, seconds []float64, cells int, effect float64, most, replays int) {
-	var rounds, times [2][]float64 // of the rival and of this judge
-	found := [2]int{}
-	var widths, pairs []float64
+// printRounds prints a row of the table.
+func printRounds(b *testing.B, name string, seconds []float64, cells int, effect float64, most, replays int) {
+	var rounds, times, widths, pairs []float64
 	for k := range replays {
 		d := design(uint64(k), cells)
 		d.Rounds = 1 << 40
 		r := newRace(b, d)
-		alpha := (1 - totalShare) * d.Alpha / float64(cells)
-		rival, rivalControl := newRivalSequence(alpha, r.grid), newRivalSequence(alpha, r.grid)
 		n := &noise{seconds: seconds, at: k * len(seconds) / replays}
-		elapsed, done := 0.0, [2]bool{}
-		for round := 1; round <= most && !(done[0] && done[1]); round++ {
+		elapsed, claimed := 0.0, false
+		for round := 1; round <= most && !claimed; round++ {
 			next := r.Next()
 			took := make([]float64, cells+1)
 			var samples []float64
@@ -88,17 +72,8 @@ func compareRivals(b *testing.B, name string, seconds []float64, cells int, effe
 				b.Fatal(err)
 			}
 			pairs = append(pairs, math.Log(took[cells]/took[0]))
-			rival.add(math.Log(took[1] / took[0]))
-			rivalControl.add(math.Log(took[cells] / took[0]))
-			claimed := [2]bool{
-				rivalClaims(rival, rivalControl, d.Margin), outside(r.comparisons[1].typical.ends()) && !r.unsound(),
-			}
-			for i := range claimed {
-				if claimed[i] && !done[i] {
-					done[i] = true
-					found[i]++
-					rounds[i], times[i] = append(rounds[i], float64(round)), append(times[i], elapsed)
-				}
+			if claimed = outside(r.comparisons[1].typical.ends()) && !r.unsound(); claimed {
+				rounds, times = append(rounds, float64(round)), append(times, elapsed)
 			}
 		}
 		if lo, hi := r.comparisons[1].typical.ends(); lo > 0 && hi < math.MaxFloat64 {
@@ -106,15 +81,12 @@ func compareRivals(b *testing.B, name string, seconds []float64, cells int, effe
 		}
 	}
 	slices.Sort(pairs)
-	cell := func(i int) string {
-		if 2*len(rounds[i]) < replays {
-			return fmt.Sprintf("- %3d%%", 100*found[i]/replays)
-		}
-		return fmt.Sprintf("%3.0f (%5.1f) %3d%%", Median(rounds[i]), Median(times[i]), 100*found[i]/replays)
+	found, smallest := fmt.Sprintf("- %3d%%", 100*len(rounds)/replays), ""
+	if 2*len(rounds) >= replays {
+		found = fmt.Sprintf("%3.0f (%5.1f) %3d%%", Median(rounds), Median(times), 100*len(rounds)/replays)
 	}
-	smallest := ""
-	if found[1]*10 < 9*replays {
+	if len(rounds)*10 < 9*replays {
 		smallest = fmt.Sprintf("%.1f%%", 100*Median(widths))
 	}
-	fmt.Printf("%-16s %5.2f%%  %5d  %6.0f%%  %22s  %22s  %s\n", name, 100*deviation(pairs), cells, 100*effect, cell(0), cell(1), smallest)
+	fmt.Printf("%-16s %5.2f%%  %5d  %6.0f%%  %22s  %s\n", name, 100*deviation(pairs), cells, 100*effect, found, smallest)
 }

@@ -26,6 +26,7 @@ var samplers = []sampler{
 		}
 		return r.NormFloat64()
 	}},
+	{"far ends", true, func(r *rand.Rand) float64 { return 0.5 * math.Exp(5*r.Float64()) * float64(2*r.IntN(2)-1) }},
 }
 
 // most returns how many of the runs may be wrong at an error rate of 5%: at least three.

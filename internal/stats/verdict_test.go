@@ -10,62 +10,60 @@ import (
 )
 
 func TestVerdictWords(t *testing.T) {
-	total := func(ratio, lo, hi float64) *Effect { return &Effect{ratio, lo, hi} }
+	of := func(kind Kind, ratio, lo, hi float64) Verdict {
+		return Verdict{Kind: kind, Typical: Effect{ratio, lo, hi}, Rounds: 61, Margin: 0.02}
+	}
+	const stolen = "more was stolen"
+	same, open := of(Same, 1, 0.99, 1.01), of(CantTell, 1.01, 0.986, 1.03)
+	slower, faster := of(Slower, 1.02, 1.011, 1.029), of(Faster, 0.98, 0.971, 0.989)
+	rate := func(v Verdict) Verdict { v.Rate = true; return v }
+	after := func(rounds int, seconds float64) Verdict {
+		v := open
+		v.Forecast = &Forecast{Kind: Decision, Rounds: rounds, Seconds: seconds}
+		return v
+	}
+	first, resolved := of(CantTell, 1.01, 0, math.MaxFloat64), open
+	first.Forecast = &Forecast{Kind: FirstInterval, Rounds: 1}
+	resolved.Forecast = &Forecast{Kind: Resolution, Rounds: 90, Seconds: 40, Resolution: 0.011}
+	mixed := func(v Verdict, ratio, lo, hi float64) Verdict {
+		v.Kind, v.Total = Mixed, &Effect{ratio, lo, hi}
+		return v
+	}
+	narrow := same
+	narrow.Margin, narrow.Typical = 0.005, Effect{1, 0.999, 1.001}
+	stalls := mixed(of(Mixed, 1.002, 0.992, 1.01), 1.93, 1.2, 2.8)
 	for want, v := range map[string]Verdict{
-		"slower: +1.1% to +2.9%, 61 rounds":   {Kind: Slower, Typical: Effect{1.02, 1.011, 1.029}, Rounds: 61},
-		"faster: −2.9% to −1.1%, 61 rounds":   {Kind: Faster, Typical: Effect{0.98, 0.971, 0.989}, Rounds: 61},
-		"slower: +88% to +98%, 40 rounds":     {Kind: Slower, Typical: Effect{1.93, 1.885, 1.971}, Rounds: 40},
-		"slower: +9.8% to +15%, 40 rounds":    {Kind: Slower, Typical: Effect{1.12, 1.098, 1.142}, Rounds: 40},
-		"no difference larger than 2%":        {Kind: Same, Typical: Effect{1, 0.99, 1.01}, Margin: 0.02},
-		"no difference larger than 0.5%":      {Kind: Same, Typical: Effect{1, 0.999, 1.001}, Margin: 0.005},
-		"can't tell: −1.4% to +3.0%":          {Kind: CantTell, Typical: Effect{1.01, 0.986, 1.03}},
-		"can't tell: 0.0% to +3.0%":           {Kind: CantTell, Typical: Effect{1.01, 1, 1.03}},
-		"can't tell: too few rounds":          {Kind: CantTell, Typical: Effect{1.01, 0.9, math.MaxFloat64}},
+		"slower: +1.1% to +2.9%, 61 rounds":   slower,
+		"faster: −2.9% to −1.1%, 61 rounds":   faster,
+		"slower: +88% to +98%, 61 rounds":     of(Slower, 1.93, 1.885, 1.971),
+		"slower: +9.8% to +15%, 61 rounds":    of(Slower, 1.12, 1.098, 1.142),
+		"no difference larger than 2%":        same,
+		"no difference larger than 0.5%":      narrow,
+		"can't tell: −1.4% to +3.0%":          open,
+		"can't tell: 0.0% to +3.0%":           of(CantTell, 1.01, 1, 1.03),
+		"can't tell: too few rounds":          of(CantTell, 1.01, 0.9, math.MaxFloat64),
 		"can't tell: the machine was on fire": {Kind: CantTell, Reason: "the machine was on fire"},
-		"can't tell: −1.4% to +3.0%; about 90 more rounds would decide": {
-			Kind: CantTell, Typical: Effect{1.01, 0.986, 1.03}, Forecast: &Forecast{Kind: Decision, Rounds: 90},
-		},
-		"can't tell: −1.4% to +3.0%; about 90 more rounds (40 s) would decide": {
-			Kind: CantTell, Typical: Effect{1.01, 0.986, 1.03}, Forecast: &Forecast{Kind: Decision, Rounds: 90, Seconds: 39.2},
-		},
-		"can't tell: −1.4% to +3.0%; about 900 more rounds (7 min) would decide": {
-			Kind: CantTell, Typical: Effect{1.01, 0.986, 1.03}, Forecast: &Forecast{Kind: Decision, Rounds: 900, Seconds: 392},
-		},
-		"can't tell: −1.4% to +3.0%; about 30000 more rounds (3.9 h) would decide": {
-			Kind: CantTell, Typical: Effect{1.01, 0.986, 1.03}, Forecast: &Forecast{Kind: Decision, Rounds: 30000, Seconds: 14000},
-		},
-		"can't tell: the first interval comes after 1 more round": {
-			Kind: CantTell, Typical: Effect{1.01, 0, math.MaxFloat64}, Forecast: &Forecast{Kind: FirstInterval, Rounds: 1},
-		},
-		"can't tell: −1.4% to +3.0%; another 40 s would reveal differences of 1.1% or more": {
-			Kind: CantTell, Typical: Effect{1.01, 0.986, 1.03},
-			Forecast: &Forecast{Kind: Resolution, Rounds: 90, Seconds: 40, Resolution: 0.011},
-		},
-		"typical: same within 1%; total: +93%, long stalls": {
-			Kind: Mixed, Typical: Effect{1.002, 0.992, 1.01}, Total: total(1.93, 1.2, 2.8), Margin: 0.02,
-		},
-		"typical: +1.1% to +2.9%; total: −48%, long stalls of the baseline": {
-			Kind: Mixed, Typical: Effect{1.02, 1.011, 1.029}, Total: total(0.52, 0.3, 0.8), Margin: 0.02,
-		},
-		"typical: can't tell −1.4% to +3.0%; total: +5.2%, long stalls": {
-			Kind: Mixed, Typical: Effect{1.01, 0.986, 1.03}, Total: total(1.052, 1.01, 1.09), Margin: 0.02,
-		},
-		"slower: −2.9% to −1.0%, 61 rounds":   {Kind: Slower, Typical: Effect{1 / 0.98, 1.0102, 1.029}, Rounds: 61, Rate: true},
-		"faster: 1.8–2.3 × as much, 9 rounds": {Kind: Faster, Typical: Effect{0.5, 0.45, 0.55}, Rounds: 9, Rate: true},
-		"can't tell: −2.9% to +2.1%":          {Kind: CantTell, Typical: Effect{1, 0.98, 1.029}, Rate: true},
-		"invalid: the thread ran on CPU 3":    InvalidVerdict("the thread ran on CPU 3"),
-		"confounded: slower: +1.1% to +2.9%, 61 rounds; more was stolen": Verdict{
-			Kind: Slower, Typical: Effect{1.02, 1.011, 1.029}, Rounds: 61,
-		}.Confound("more was stolen"),
-		"confounded: faster: −2.9% to −1.1%, 61 rounds; more was stolen; the canary was slower": Verdict{
-			Kind: Faster, Typical: Effect{0.98, 0.971, 0.989}, Rounds: 61,
-		}.Confound("more was stolen").Confound("the canary was slower"),
-		"confounded: no difference larger than 2%; more was stolen": Verdict{
-			Kind: Same, Typical: Effect{1, 0.99, 1.01}, Total: total(1, 0.99, 1.01), Margin: 0.02,
-		}.Confound("more was stolen"),
-		"confounded: typical: same within 1%; total: +93%, long stalls; more was stolen": Verdict{
-			Kind: Mixed, Typical: Effect{1.002, 0.992, 1.01}, Total: total(1.93, 1.2, 2.8), Margin: 0.02,
-		}.Confound("more was stolen"),
+
+		"can't tell: −1.4% to +3.0%; about 90 more rounds would decide":                     after(90, 0),
+		"can't tell: −1.4% to +3.0%; about 90 more rounds (40 s) would decide":              after(90, 39.2),
+		"can't tell: −1.4% to +3.0%; about 900 more rounds (7 min) would decide":            after(900, 392),
+		"can't tell: −1.4% to +3.0%; about 30000 more rounds (3.9 h) would decide":          after(30000, 14000),
+		"can't tell: the first interval comes after 1 more round":                           first,
+		"can't tell: −1.4% to +3.0%; another 40 s would reveal differences of 1.1% or more": resolved,
+
+		"typical: same within 1%; total: +93%, long stalls":                 stalls,
+		"typical: +1.1% to +2.9%; total: −48%, long stalls of the baseline": mixed(slower, 0.52, 0.3, 0.8),
+		"typical: can't tell −1.4% to +3.0%; total: +5.2%, long stalls":     mixed(open, 1.052, 1.01, 1.09),
+
+		"slower: −2.9% to −1.0%, 61 rounds":    rate(of(Slower, 1/0.98, 1.0102, 1.029)),
+		"faster: 1.8–2.3 × as much, 61 rounds": rate(of(Faster, 0.5, 0.45, 0.55)),
+		"can't tell: −2.9% to +2.1%":           rate(of(CantTell, 1, 0.98, 1.029)),
+		"invalid: the thread ran on CPU 3":     InvalidVerdict("the thread ran on CPU 3"),
+
+		"confounded: slower: +1.1% to +2.9%, 61 rounds; more was stolen":                        slower.Confound(stolen),
+		"confounded: faster: −2.9% to −1.1%, 61 rounds; more was stolen; the canary was slower": faster.Confound(stolen).Confound("the canary was slower"),
+		"confounded: no difference larger than 2%; more was stolen":                             same.Confound(stolen),
+		"confounded: typical: same within 1%; total: +93%, long stalls; more was stolen":        stalls.Confound(stolen),
 	} {
 		v.Step = 0.001
 		assert.Equal(t, want, v.String())
@@ -76,10 +74,11 @@ func TestVerdictWords(t *testing.T) {
 		assert.Equal(t, v, back)
 		assert.Equal(t, want, back.String(), "read back")
 	}
-	assert.Equal(t, "slower: +1% to +3%, 9 rounds",
-		Verdict{Kind: Slower, Typical: Effect{1.02, 1.01, 1.03}, Rounds: 9, Step: 0.01}.String())
-	assert.Equal(t, "slower: +0.15% to +0.27%, 9 rounds",
-		Verdict{Kind: Slower, Typical: Effect{1.0021, 1.0015, 1.0027}, Rounds: 9, Step: 0.0001}.String())
+	for want, step := range map[string]float64{"slower: +1% to +3%, 61 rounds": 0.01, "slower: +1.10% to +2.90%, 61 rounds": 0.0001} {
+		v := slower
+		v.Step = step
+		assert.Equal(t, want, v.String())
+	}
 }
 
 func TestDisagree(t *testing.T) {
