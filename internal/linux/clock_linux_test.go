@@ -45,9 +45,3 @@ func TestProcessCPUTime(t *testing.T) {
 	_, err = linux.ProcessCPUTime(other.Process.Pid)
 	assert.ErrorIs(t, err, syscall.ESRCH)
 }
-
-func BenchmarkProcessCPUTime(b *testing.B) {
-	for b.Loop() {
-		_, _ = linux.ProcessCPUTime(0)
-	}
-}

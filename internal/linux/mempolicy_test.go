@@ -9,12 +9,6 @@ import (
 	"gorun/internal/cpuset"
 )
 
-func TestMempolicyString(t *testing.T) {
-	assert.Equal(t, "preferred-many", MempolicyPreferredMany.String())
-	assert.Equal(t, "bind, flags 0x8000", (MempolicyBind | 0x8000).String())
-	assert.Equal(t, "mempolicy 6", Mempolicy(6).String())
-}
-
 func TestMempolicyTakesItsNodes(t *testing.T) {
 	none, one, two := cpuset.Of(), cpuset.Of(3), cpuset.Of(0, 700)
 	for mode, takes := range map[Mempolicy][3]bool{

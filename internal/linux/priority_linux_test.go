@@ -135,7 +135,7 @@ func TestSchedRealTime(t *testing.T) {
 	for _, want := range []Sched{{SchedRR, 2}, {SchedFIFO, 1}, {SchedOther, 0}} {
 		err := SetSched(0, want)
 		if want.Policy == SchedRR {
-			skipIfRefused(t, err)
+			skipIfRefusedOrMissing(t, err)
 		}
 		require.NoError(t, err)
 		got, err := GetSched(0)
@@ -145,19 +145,6 @@ func TestSchedRealTime(t *testing.T) {
 	nice, err := GetNice(0)
 	require.NoError(t, err)
 	assert.Equal(t, MaxNice, nice, "nice is kept under a real-time policy")
-}
-
-// skipIfRefused skips the test, with the reason, if a privilege is missing.
-func skipIfRefused(t *testing.T, err error) {
-	t.Helper()
-	var refusal *Error
-	if assert.ObjectsAreEqual(nil, err) || !assert.ErrorAs(t, err, &refusal) {
-		return
-	}
-	if assert.ErrorIs(t, err, fs.ErrPermission) {
-		assert.NotEmpty(t, refusal.Hint())
-		t.Skip("needs CAP_SYS_NICE")
-	}
 }
 
 func TestSetSchedRefusals(t *testing.T) {

@@ -44,11 +44,6 @@ func TestParseSchedRefuses(t *testing.T) {
 	}
 }
 
-func TestSchedStringOfWhatCannotBeSet(t *testing.T) {
-	assert.Equal(t, "deadline", Sched{Policy: SchedDeadline}.String())
-	assert.Equal(t, "policy 7", Sched{Policy: 7}.String())
-}
-
 func TestPolicyUsagesParse(t *testing.T) {
 	for _, usage := range PolicyUsages() {
 		if usage[len(usage)-1] == 'P' {

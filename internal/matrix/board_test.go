@@ -11,7 +11,6 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-	"pgregory.net/rapid"
 
 	"gorun/internal/column"
 	"gorun/internal/matrix"
@@ -116,14 +115,17 @@ func spoilOne(cell string, round int) func(*result.Sample, string) {
 	}
 }
 
-// Slots follow the order of the first round and the seed. internal/stats tests what is in a round.
+// Slots follow the order of the first round and the seed. A cell is defined by its flags: neither its name nor its number
+// changes the order. internal/stats tests what is in a round, and that the order of cells changes no verdict.
 func TestBoardFollowsTheSeed(t *testing.T) {
 	const cells, rounds = 20, 3
-	order := func(seed uint64) (slots []result.Slot) {
+	order := func(seed uint64, change func(*result.Run)) (taken []string) {
 		run := workers(cells)
 		run.Seed, run.Matrix.Rounds, run.Matrix.Baseline = seed, rounds, 4
+		change(run)
 		board, err := matrix.NewBoard(run, nil)
 		require.NoError(t, err)
+		var slots []result.Slot
 		first := board.Order()
 		assert.Equal(t, stats.BlockCells, first.BlockCells)
 		assert.NotEmpty(t, first.Method)
@@ -135,6 +137,7 @@ func TestBoardFollowsTheSeed(t *testing.T) {
 				require.Equal(t, at == 0, board.Between())
 				slot := board.Next()
 				slots = append(slots, slot)
+				taken = append(taken, fmt.Sprint(matrix.Canonical(run.Cells[slot.Cell]), slot.Control, slot.Block))
 				require.NoError(t, fake{}.step(board, run))
 				require.Equal(t, run.Samples[len(run.Samples)-1].Elapsed, board.Elapsed())
 			}
@@ -145,18 +148,26 @@ func TestBoardFollowsTheSeed(t *testing.T) {
 			for _, cell := range numbers {
 				want := result.Slot{Cell: cell, Block: block}
 				if cell == cells {
-					want.Cell, want.Control = 4, true
+					want.Cell, want.Control = run.Matrix.Baseline, true
 				}
 				require.Equal(t, want, slots[at])
 				at++
 			}
 		}
 		require.Equal(t, cells-1+2*3, at)
-		return slots
+		return taken
 	}
-	slots := order(7)
-	assert.Equal(t, slots, order(7))
-	assert.NotEqual(t, slots, order(8))
+	asIs := func(*result.Run) {}
+	taken := order(7, asIs)
+	assert.Equal(t, taken, order(7, asIs))
+	assert.NotEqual(t, taken, order(8, asIs))
+	assert.Equal(t, taken, order(7, func(run *result.Run) {
+		slices.Reverse(run.Cells)
+		run.Matrix.Baseline = cells - 1 - 4
+		for i := range run.Cells {
+			run.Cells[i].Name, run.Cells[i].Group = fmt.Sprint("c", i), "renamed"
+		}
+	}))
 }
 
 func TestBoardRefusesAnotherPlace(t *testing.T) {
@@ -195,42 +206,6 @@ func TestNewBoardRefuses(t *testing.T) {
 		_, err := matrix.NewBoard(run, nil)
 		require.ErrorContains(t, err, want)
 	}
-}
-
-// A cell is defined by its flags: neither its name nor its number changes its verdict.
-func TestBoardIsBlindToNamesProperty(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		cells := rapid.IntRange(2, 5).Draw(t, "cells")
-		f := fake{session: rapid.Uint64().Draw(t, "session"), ratios: map[string]float64{}}
-		run, other := workers(cells), workers(cells)
-		for _, cell := range run.Cells[1:] {
-			f.ratios[matrix.Canonical(cell)] = rapid.SampledFrom([]float64{0.9, 1, 1.03, 1.2}).Draw(t, "ratio")
-		}
-		if rapid.Bool().Draw(t, "spoilt") {
-			f.spoil = invalidate("workers=1", rapid.IntRange(0, 4).Draw(t, "from"), "torn")
-		}
-		other.Cells = rapid.Permutation(other.Cells).Draw(t, "order")
-		at := make([]int, cells) // of run's cells among the other's
-		for i, cell := range run.Cells {
-			at[i] = slices.IndexFunc(other.Cells, func(c result.Cell) bool {
-				return matrix.Canonical(c) == matrix.Canonical(cell)
-			})
-		}
-		other.Matrix.Baseline = at[0]
-		for i := range other.Cells {
-			other.Cells[i].Name, other.Cells[i].Group = fmt.Sprint("c", i), "renamed"
-		}
-		f.play(t, run, 30)
-		f.play(t, other, 30)
-		require.Len(t, other.Samples, len(run.Samples))
-		require.Equal(t, run.Matrix.Control, other.Matrix.Control)
-		for i, cell := range run.Cells {
-			twin := other.Cells[at[i]]
-			require.Equal(t, document(t, cell.Verdict), document(t, twin.Verdict), cell.Name)
-			require.Equal(t, cell.Words, twin.Words)
-			require.Equal(t, cell.Summary, twin.Summary)
-		}
-	})
 }
 
 // Equal flags are equal content in any order, and no value reads as another flag.
@@ -340,10 +315,15 @@ func TestInvalidCellIsGivenUp(t *testing.T) {
 	assert.Equal(t, "cell --workers 1 was given up after 3 invalid samples in a row: pinned elsewhere",
 		board.Warnings()[0].Message)
 
-	// A cell without a valid sample has no times.
-	never := workers(4)
-	fake{spoil: invalidate("workers=1", 0)}.play(t, never, 3)
+	// A cell without a valid sample has no times, and is judged by no other figure.
+	never := withCPU(workers(4))
+	fake{spoil: func(s *result.Sample, cell string) {
+		uses(nil)(s, cell)
+		invalidate("workers=1", 0)(s, cell)
+	}}.play(t, never, 3)
 	assert.Nil(t, never.Cells[1].Summary)
+	assert.Empty(t, never.Cells[1].Verdicts)
+	assert.NotEmpty(t, never.Cells[2].Verdicts)
 	assert.Equal(t, "invalid: no reason recorded", never.Cells[1].Words)
 
 	// Where no cell is left, nothing is left to compare.
@@ -391,13 +371,13 @@ func TestBaselineIsGivenUp(t *testing.T) {
 
 // Each row of a combination of flags is compared with the same row of the baseline, and all share one error rate.
 func TestRowsHaveTheirOwnBaselines(t *testing.T) {
-	run := workers(6) // 0 and 3 are the baseline's rows, which differ by far
+	run := withCPU(workers(6)) // 0 and 3 are the baseline's rows, which differ by far
 	for i := range run.Cells {
 		run.Cells[i].Against = new(i / 3 * 3)
 	}
 	run.Matrix.Rounds = 60
 	ratios := map[string]float64{"workers=1": 1.2, "workers=2": 1, "workers=3": 5, "workers=4": 5, "workers=5": 4}
-	board := fake{ratios: ratios}.play(t, run, 60)
+	board := fake{ratios: ratios, spoil: uses(nil)}.play(t, run, 60)
 	require.True(t, board.Done())
 	kinds := make([]stats.Kind, 6)
 	for i, cell := range run.Cells {
@@ -408,6 +388,10 @@ func TestRowsHaveTheirOwnBaselines(t *testing.T) {
 	assert.Equal(t, []stats.Kind{"", stats.Slower, stats.Same, "", stats.Same, stats.Faster}, kinds)
 	require.Len(t, run.Matrix.Controls, 2)
 	assert.Equal(t, 3, run.Matrix.Controls[1].Baseline)
+	for _, control := range run.Matrix.Controls {
+		assert.Contains(t, control.Verdicts, cpuTime)
+	}
+	assert.Equal(t, stats.Faster, run.Cells[5].Verdicts[cpuTime].Kind)
 	assert.Empty(t, run.Matrix.Ranking)
 	orders := map[int]bool{}
 	for _, s := range run.Samples {
@@ -497,36 +481,31 @@ func TestAnswersAgree(t *testing.T) {
 	}
 }
 
+// Cells leave when they are decided, and the run is done when none is left.
 func TestJudge(t *testing.T) {
 	run := workers(3)
-	run.Matrix.Rounds = 40
-	fake{ratios: map[string]float64{"workers=1": 1.2}}.play(t, run, 40)
+	board := fake{ratios: map[string]float64{"workers=1": 1.2}}.play(t, run, 500)
+	require.True(t, board.Done())
+	rounds := board.Rounds()
+	assert.Less(t, rounds, 500)
+	assert.GreaterOrEqual(t, rounds, matrix.LeastRounds)
+	for _, cell := range board.Standing().Cells {
+		assert.False(t, cell.Open, cell.Name)
+	}
 	baseline, slower, same := run.Cells[0], run.Cells[1], run.Cells[2]
 	assert.Nil(t, baseline.Verdict)
 	assert.Empty(t, baseline.Words)
-	assert.Equal(t, 80, baseline.Summary.Samples, "with those of its duplicate")
+	assert.Equal(t, 2*rounds, baseline.Summary.Samples, "with those of its duplicate")
 	assert.InDelta(t, 0.1, baseline.Summary.Seconds.Median, 0.001)
 	assert.Equal(t, stats.Slower, slower.Verdict.Kind)
 	assert.Equal(t, slower.Verdict.String(), slower.Words)
-	assert.Equal(t, 40, slower.Summary.Samples)
+	assert.Equal(t, slower.Verdict.Rounds, slower.Summary.Samples)
 	assert.InDelta(t, 0.12, slower.Summary.Seconds.Median, 0.001)
 	assert.Equal(t, "no difference larger than 2%", same.Words)
 	require.NotNil(t, run.Matrix.Control)
 	assert.Equal(t, stats.Same, run.Matrix.Control.Kind)
-	assert.Equal(t, 40, run.Matrix.Control.Rounds)
+	assert.Equal(t, rounds, run.Matrix.Control.Rounds)
 	assert.NotNil(t, run.Matrix.Control.Total)
-}
-
-// Cells leave when they are decided, and the run is done when none is left.
-func TestBoardEnds(t *testing.T) {
-	run := workers(3)
-	board := fake{ratios: map[string]float64{"workers=1": 1.2}}.play(t, run, 500)
-	require.True(t, board.Done())
-	assert.Less(t, board.Rounds(), 500)
-	assert.GreaterOrEqual(t, board.Rounds(), matrix.LeastRounds)
-	for _, cell := range board.Standing().Cells {
-		assert.False(t, cell.Open, cell.Name)
-	}
 }
 
 func TestStanding(t *testing.T) {

@@ -44,40 +44,11 @@ func names(cells []result.Cell) []string {
 	return names
 }
 
-func TestCellsOfOneGroup(t *testing.T) {
-	s := spec(axis("workers", "50", "500"), axis("limit", "1000"), axis("lock-thread", "F", "1"))
-	s.Baseline = matrix.Conditions{"lock-thread": "t", "workers": "50"}
-	cells, baseline, err := s.Cells(primes)
-	require.NoError(t, err)
-	assert.Equal(t, 1, baseline)
-	assert.Equal(t, []result.Cell{
-		{
-			Name:    "--workers 50 --lock-thread=false",
-			Flags:   map[string]string{"workers": "50", "limit": "1000", "lock-thread": "false"},
-			Command: []string{"primes", "--limit=1000", "--workers=50", "--lock-thread=false"},
-		},
-		{
-			Name:    "--workers 50 --lock-thread",
-			Flags:   map[string]string{"workers": "50", "limit": "1000", "lock-thread": "true"},
-			Command: []string{"primes", "--limit=1000", "--workers=50", "--lock-thread"},
-		},
-		{
-			Name:    "--workers 500 --lock-thread=false",
-			Flags:   map[string]string{"workers": "500", "limit": "1000", "lock-thread": "false"},
-			Command: []string{"primes", "--limit=1000", "--workers=500", "--lock-thread=false"},
-		},
-		{
-			Name:    "--workers 500 --lock-thread",
-			Flags:   map[string]string{"workers": "500", "limit": "1000", "lock-thread": "true"},
-			Command: []string{"primes", "--limit=1000", "--workers=500", "--lock-thread"},
-		},
-	}, cells)
-}
-
 func TestCellsOfGroups(t *testing.T) {
 	s := matrix.Spec{Experiment: "primes", Groups: []matrix.Group{
 		{Name: "floating", Comment: "anywhere", Axes: []matrix.Axis{axis("workers", "2", "4"), axis("nice", "5")}},
 		{Name: "one", Axes: []matrix.Axis{axis("nice", "5")}},
+		{Name: "default", Axes: []matrix.Axis{axis("nice", "5"), axis("workers", "0")}}, // not the cell of the group one
 		{Name: "it's pinned", Axes: []matrix.Axis{axis("nice", "5"), axis("pin-cpus", "none", "0-3:1/2,8", "it's;x")}},
 	}}
 	s.Baseline = matrix.Conditions{"group": "one"}
@@ -85,13 +56,13 @@ func TestCellsOfGroups(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, 2, baseline)
 	assert.Equal(t, []string{
-		"floating --workers 2", "floating --workers 4", "one",
+		"floating --workers 2", "floating --workers 4", "one", "default",
 		"it's pinned --pin-cpus none", "it's pinned --pin-cpus 0-3:1/2,8", `it's pinned --pin-cpus 'it'\''s;x'`,
 	}, names(cells), "nice does not differ; what a shell would change is quoted")
 	assert.Equal(t, "floating", cells[1].Group)
 	assert.Equal(t, "anywhere", cells[1].Comment)
 	assert.Equal(t, result.Argv{"primes", "--nice=5"}, cells[2].Command)
-	assert.Equal(t, result.Argv{"primes", "--pin-cpus=none", "--nice=5"}, cells[3].Command)
+	assert.Equal(t, result.Argv{"primes", "--pin-cpus=none", "--nice=5"}, cells[4].Command)
 
 	s.Baseline = nil
 	_, baseline, err = s.Cells(primes)
@@ -136,24 +107,30 @@ func TestCellsWithCommas(t *testing.T) {
 	assert.Contains(t, hint.Of(err), `p is '1\,x=2', 3, ''`)
 }
 
-// A flag with its default value makes another cell than a flag that is not given.
-func TestCellsThatGiveADefault(t *testing.T) {
-	s := matrix.Spec{Experiment: "primes", Groups: []matrix.Group{
-		{Name: "a"}, {Name: "b", Axes: []matrix.Axis{axis("pin-cpus", "none")}},
-	}}
-	cells, _, err := s.Cells(primes)
-	require.NoError(t, err)
-	assert.Equal(t, []string{"a", "b"}, names(cells))
-	assert.Equal(t, result.Argv{"primes", "--pin-cpus=none"}, cells[1].Command)
-}
-
 func TestCellsErrors(t *testing.T) {
 	many := make([]string, matrix.MaxCells+1)
 	for i := range many {
 		many[i] = fmt.Sprint(i)
 	}
-	thousands := axis("limit", many[:2000]...)
-	two := axis("workers", "1", "2")
+	two, thousands, eight := axis("workers", "1", "2"), axis("limit", many[:2000]...), many[:8192]
+	group := func(name string, axis matrix.Axis) matrix.Group {
+		return matrix.Group{Name: name, Axes: []matrix.Axis{axis}}
+	}
+	with := func(change func(*matrix.Spec), axes ...matrix.Axis) matrix.Spec {
+		s := spec(axes...)
+		change(&s)
+		return s
+	}
+	exclude := func(flag, value string) matrix.Spec {
+		return with(func(s *matrix.Spec) { s.Exclude = []matrix.Conditions{{flag: value}} }, two)
+	}
+	baseline := func(conditions matrix.Conditions, axis matrix.Axis) matrix.Spec {
+		return with(func(s *matrix.Spec) { s.Baseline = conditions }, axis)
+	}
+	column := func(title, flag, style string) matrix.Spec {
+		return with(func(s *matrix.Spec) { s.Columns = []result.Column{{Title: title, Flag: flag, Style: style}} }, two)
+	}
+	groups := func(groups ...matrix.Group) matrix.Spec { return matrix.Spec{Experiment: "primes", Groups: groups} }
 	for _, c := range []struct {
 		spec       matrix.Spec
 		want, hint string
@@ -171,65 +148,28 @@ func TestCellsErrors(t *testing.T) {
 		{spec(thousands, axis("workers", many[:6]...)), "more than 10000 cells", "fewer"},
 		{
 			// 2^65 cells, which an int counts as none
-			spec(axis("limit", many[:8192]...), axis("workers", many[:8192]...), axis("nice", many[:8192]...),
-				axis("pin-cpus", many[:8192]...), axis("dispatch", many[:8192]...)),
+			spec(axis("limit", eight...), axis("workers", eight...), axis("nice", eight...), axis("pin-cpus", eight...), axis("dispatch", eight...)),
 			"more than 10000 cells", "fewer",
 		},
+		{groups(slices.Repeat([]matrix.Group{group("", thousands)}, 6)...), "more than 10000 cells", "fewer"},
+		{groups(group("a", two), group("b", two)), `cells "a --workers 1" and "b --workers 1" have the same flags`, "exclude"},
+		{groups(group("a --workers 1", axis("limit", "5")), group("a", two)), `cells have the name "a --workers 1"`, "rename"},
+		{exclude("workers", "3"), "exclude: no cell has workers=3", "workers is 1, 2"},
+		{exclude("workres", "1"), `exclude: gorun primes has no flag "workres"`, "--workers"},
+		{baseline(matrix.Conditions{"serial": "true", "group": "x"}, two), "baseline: no cell has group=x,serial=true", "group is ''; serial is false"},
 		{
-			matrix.Spec{Groups: slices.Repeat([]matrix.Group{{Axes: []matrix.Axis{thousands}}}, 6)},
-			"more than 10000 cells", "fewer",
-		},
-		{
-			matrix.Spec{Groups: []matrix.Group{{Name: "a", Axes: []matrix.Axis{two}}, {Name: "b", Axes: []matrix.Axis{two}}}},
-			`cells "a --workers 1" and "b --workers 1" have the same flags`, "exclude",
-		},
-		{
-			matrix.Spec{Groups: []matrix.Group{
-				{Name: "a --workers 1", Axes: []matrix.Axis{axis("limit", "5")}},
-				{Name: "a", Axes: []matrix.Axis{two}},
-			}},
-			`cells have the name "a --workers 1"`, "rename",
-		},
-		{
-			matrix.Spec{Groups: spec(two).Groups, Exclude: []matrix.Conditions{{"workers": "3"}}},
-			"exclude: no cell has workers=3", "workers is 1, 2",
-		},
-		{
-			matrix.Spec{Groups: spec(two).Groups, Exclude: []matrix.Conditions{{"workres": "1"}}},
-			`exclude: gorun  has no flag "workres"`, "--workers",
-		},
-		{
-			matrix.Spec{Groups: spec(two).Groups, Baseline: matrix.Conditions{"serial": "true", "group": "x"}},
-			"baseline: no cell has group=x,serial=true", "group is ''; serial is false",
-		},
-		{
-			matrix.Spec{Groups: spec(axis("limit", many[:20]...)).Groups, Baseline: matrix.Conditions{"limit": "x"}},
+			baseline(matrix.Conditions{"limit": "x"}, axis("limit", many[:20]...)),
 			"baseline: no cell has limit=x", "limit is 0, 1, 2, 3, 4, 5, 6, 7, …",
 		},
 		{
-			matrix.Spec{Groups: spec(two).Groups, Baseline: matrix.Conditions{"serial": "false"}},
+			baseline(matrix.Conditions{"serial": "false"}, two),
 			`baseline: 2 cells have serial=false, the first of them "--workers 1" and "--workers 2"`, "one cell is left",
 		},
-		{
-			matrix.Spec{Groups: spec(two).Groups, Baseline: matrix.Conditions{"serial": "off"}},
-			`baseline: --serial is a switch`, "",
-		},
-		{
-			matrix.Spec{Groups: spec(two).Groups, Columns: []result.Column{{Title: "W", Flag: "wrokers"}}},
-			`column "W": gorun  has no flag "wrokers"`, "--workers",
-		},
-		{
-			matrix.Spec{Groups: spec(two).Groups, Columns: []result.Column{{Title: "W", Flag: "workers", Style: "truth"}}},
-			`column "W": workers cannot be shown in the style truth`, "",
-		},
-		{
-			matrix.Spec{Groups: spec(two).Groups, Columns: []result.Column{{Title: "G", Flag: "group", Style: "cpus"}}},
-			`column "G": group cannot be shown in the style cpus`, "",
-		},
+		{baseline(matrix.Conditions{"serial": "off"}, two), `baseline: --serial is a switch`, ""},
+		{column("W", "wrokers", ""), `column "W": gorun primes has no flag "wrokers"`, "--workers"},
+		{column("W", "workers", "truth"), `column "W": workers cannot be shown in the style truth`, ""},
+		{column("G", "group", "cpus"), `column "G": group cannot be shown in the style cpus`, ""},
 	} {
-		if c.spec.Experiment == "" && strings.Contains(c.want, "gorun primes") {
-			c.spec.Experiment = "primes"
-		}
 		_, _, err := c.spec.Cells(primes)
 		require.ErrorContains(t, err, c.want)
 		assert.Contains(t, hint.Of(err), c.hint, c.want)

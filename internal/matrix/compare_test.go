@@ -118,7 +118,12 @@ func TestCompareBlocks(t *testing.T) {
 			s.Seconds *= 1.5
 		}
 	}}
-	c := compare(t, measured(t, "a", workers(10), fake{}), measured(t, "b", workers(10), late))
+	b := measured(t, "b", workers(10), late)
+	b.Run.Matrix.Warmup = 3
+	c := compare(t, measured(t, "a", workers(10), fake{}), b)
+	assert.Contains(t, c.Warnings, result.Warning{
+		Code: "warmup", Message: "executions that each process dropped: 1 in A and 3 in B", Hint: "give both the same --warmup",
+	})
 	require.Len(t, c.Cells, 10)
 	for _, cell := range c.Cells[1:] {
 		assert.InDelta(t, 1, cell.Relative.Typical.Ratio, 0.005, cell.A)
@@ -168,7 +173,6 @@ func TestCompareConditionsOfSessions(t *testing.T) {
 
 // Cells are matched by their varying flags, not by name, position or common flags.
 func TestCompareMatches(t *testing.T) {
-	type pairs [][2]string
 	relation := func(run *result.Run, relations ...string) *result.Run {
 		for i, r := range relations {
 			for flag, value := range run.Cells[i].Flags {
@@ -177,6 +181,7 @@ func TestCompareMatches(t *testing.T) {
 		}
 		return run
 	}
+	pinned := func(lists ...string) *result.Run { return design("pin-cpus", lists...) }
 	renamed := func(run *result.Run) *result.Run {
 		for i := range run.Cells {
 			run.Cells[i].Name = "renamed " + run.Cells[i].Name
@@ -184,106 +189,92 @@ func TestCompareMatches(t *testing.T) {
 		return run
 	}
 	elsewhere := func(run *result.Run) *result.Run { run.Host.Topology = "other"; return run }
-	pin := "--pin-cpus "
-	for name, c := range map[string]struct {
-		a, b         *result.Run
-		want         pairs
-		onlyA, onlyB []string
-		relations    []string
-		relative     bool
-	}{
-		"names and order differ": {
-			design("workers", "1", "2"), renamed(design("workers", "2", "1")),
-			pairs{{"--workers 1", "renamed --workers 1"}, {"--workers 2", "renamed --workers 2"}},
-			nil, nil, nil, false,
-		},
-		"only in one": {
-			design("workers", "1", "2", "3"), design("workers", "1", "4", "3"),
-			pairs{{"--workers 1", "--workers 1"}, {"--workers 3", "--workers 3"}},
-			[]string{"--workers 2"},
-			[]string{"--workers 4"},
-			nil, true,
-		},
-		"a flag that is not given is as one that is empty": {
-			given(design("workers", "1", "2"), "nice", ""), design("workers", "1", "2"),
-			pairs{{"--workers 1", "--workers 1"}, {"--workers 2", "--workers 2"}},
-			nil, nil, nil, true,
-		},
-		"numbers on one machine": {
-			relation(design("pin-cpus", "0,1", "0,2"), "same-core", "same-llc"),
-			relation(design("pin-cpus", "0,2", "0,1"), "same-core", "same-llc"), // impossible, but not checked
-			pairs{{pin + "0,1", pin + "0,1"}, {pin + "0,2", pin + "0,2"}},
-			nil, nil,
-			[]string{"", ""},
-			false,
-		},
-		"numbers on two machines": {
-			relation(design("pin-cpus", "0,1", "0,2"), "same-core", "same-llc"),
-			relation(elsewhere(design("pin-cpus", "0,2", "0,1")), "same-core", "same-llc"),
-			pairs{{pin + "0,1", pin + "0,2"}, {pin + "0,2", pin + "0,1"}},
-			nil, nil,
-			[]string{"same-core", "same-llc"},
-			true,
-		},
-		"selectors on two machines": {
-			relation(design("pin-cpus", "all", "share:1/2", "0-3"), "8 CPUs", "4 CPUs", "4 CPUs"),
-			relation(elsewhere(design("pin-cpus", "all", "share:1/2", "0,2,4,6")), "2 CPUs", "1 CPU", "4 CPUs"),
-			pairs{{pin + "all", pin + "all"}, {pin + "share:1/2", pin + "share:1/2"}, {pin + "0-3", pin + "0,2,4,6"}},
-			nil, nil,
-			[]string{"", "", "4 CPUs"},
-			true,
-		},
-		"another relation": {
-			relation(design("pin-cpus", "0", "0,1"), "1 CPU", "same-core"),
-			relation(elsewhere(design("pin-cpus", "3", "0,1")), "1 CPU", "same-llc"),
-			pairs{{pin + "0", pin + "3"}},
-			[]string{pin + "0,1"},
-			[]string{pin + "0,1"},
-			[]string{"1 CPU"},
-			true,
-		},
-		"several alike, the first is taken": {
-			relation(design("pin-cpus", "0,1", "2,3"), "same-core", "same-core"),
-			relation(elsewhere(design("pin-cpus", "0,4", "1,5")), "same-core", "same-core"),
-			pairs{{pin + "0,1", pin + "0,4"}},
-			[]string{pin + "2,3"},
-			[]string{pin + "1,5"},
-			[]string{"same-core"},
-			false,
-		},
-	} {
-		a := measured(t, "a", c.a, fake{})
-		got := compare(t, a, measured(t, "b", c.b, fake{session: 5}), "topology")
-		var found pairs
-		for i, cell := range got.Cells {
-			found = append(found, [2]string{cell.A, cell.B})
-			if c.relations != nil {
-				assert.Equal(t, c.relations[i], cell.Relation, name)
-			}
-			assert.Equal(t, c.relative && cell.A != a.Run.Cells[0].Name, cell.Relative != nil, "%s: %s", name, cell.A)
-		}
-		assert.Equal(t, c.want, found, name)
-		assert.Equal(t, c.onlyA, got.OnlyA, name)
-		assert.Equal(t, c.onlyB, got.OnlyB, name)
-	}
-}
-
-// A cell is relative to its own baseline if the baselines match, and not if other cells merely look like them.
-func TestCompareBaselines(t *testing.T) {
 	alike := func(topology string, baseline int) *result.Run {
-		run := design("pin-cpus", "0,1", "2,3", "0,2")
+		run := relation(pinned("0,1", "2,3", "0,2"), "same-core", "same-core", "same-llc")
 		run.Host.Topology, run.Matrix.Baseline = topology, baseline
-		for i, relation := range []string{"same-core", "same-core", "same-llc"} {
-			run.Cells[i].CPUs["pin-cpus"] = result.CPUs{Relation: relation}
-		}
 		return run
 	}
-	for baselineA, want := range []bool{true, false} {
-		c := compare(t, measured(t, "a", alike("x", baselineA), fake{}), measured(t, "b", alike("y", 0), fake{session: 5}),
-			"topology")
-		require.Len(t, c.Cells, 2)
-		assert.Nil(t, c.Cells[0].Relative)
-		assert.Equal(t, want, c.Cells[1].Relative != nil, baselineA)
+	for name, c := range map[string]struct {
+		a, b *result.Run
+		want string // a cell of A, and of B, with what both are; * if it is relative to a baseline
+	}{
+		"names and order differ": {design("workers", "1", "2"), renamed(design("workers", "2", "1")), `
+--workers 1 = renamed --workers 1
+--workers 2 = renamed --workers 2`},
+		"only in one": {design("workers", "1", "2", "3"), design("workers", "1", "4", "3"), `
+--workers 1 = --workers 1
+--workers 3 = --workers 3 *
+--workers 2 =
+= --workers 4`},
+		"a flag that is not given is as one that is empty": {given(design("workers", "1", "2"), "nice", ""), design("workers", "1", "2"), `
+--workers 1 = --workers 1
+--workers 2 = --workers 2 *`},
+		"numbers on one machine": {
+			relation(pinned("0,1", "0,2"), "same-core", "same-llc"),
+			relation(pinned("0,2", "0,1"), "same-core", "same-llc"), // impossible, but not checked
+			`
+--pin-cpus 0,1 = --pin-cpus 0,1
+--pin-cpus 0,2 = --pin-cpus 0,2`,
+		},
+		"numbers on two machines": {
+			relation(pinned("0,1", "0,2"), "same-core", "same-llc"),
+			relation(elsewhere(pinned("0,2", "0,1")), "same-core", "same-llc"),
+			`
+--pin-cpus 0,1 = --pin-cpus 0,2 (same-core)
+--pin-cpus 0,2 = --pin-cpus 0,1 (same-llc) *`,
+		},
+		"selectors on two machines": {
+			relation(pinned("all", "share:1/2", "0-3"), "8 CPUs", "4 CPUs", "4 CPUs"),
+			relation(elsewhere(pinned("all", "share:1/2", "0,2,4,6")), "2 CPUs", "1 CPU", "4 CPUs"),
+			`
+--pin-cpus all = --pin-cpus all
+--pin-cpus share:1/2 = --pin-cpus share:1/2 *
+--pin-cpus 0-3 = --pin-cpus 0,2,4,6 (4 CPUs) *`,
+		},
+		"another relation": {
+			relation(pinned("0", "0,1"), "1 CPU", "same-core"),
+			relation(elsewhere(pinned("3", "0,1")), "1 CPU", "same-llc"),
+			`
+--pin-cpus 0 = --pin-cpus 3 (1 CPU)
+--pin-cpus 0,1 =
+= --pin-cpus 0,1`,
+		},
+		"the baselines match": {alike("x", 0), alike("y", 0), `
+--pin-cpus 0,1 = --pin-cpus 0,1 (same-core)
+--pin-cpus 0,2 = --pin-cpus 0,2 (same-llc) *
+--pin-cpus 2,3 =
+= --pin-cpus 2,3`},
+		"another cell looks like the baseline": {alike("x", 1), alike("y", 0), `
+--pin-cpus 0,1 = --pin-cpus 0,1 (same-core)
+--pin-cpus 0,2 = --pin-cpus 0,2 (same-llc)
+--pin-cpus 2,3 =
+= --pin-cpus 2,3`},
+		"several alike, the first is taken": {
+			relation(pinned("0,1", "2,3"), "same-core", "same-core"),
+			relation(elsewhere(pinned("0,4", "1,5")), "same-core", "same-core"),
+			`
+--pin-cpus 0,1 = --pin-cpus 0,4 (same-core)
+--pin-cpus 2,3 =
+= --pin-cpus 1,5`,
+		},
+	} {
+		found, got := compare(t, measured(t, "a", c.a, fake{}), measured(t, "b", c.b, fake{session: 5}), "topology"), ""
+		for _, cell := range found.Cells {
+			got += "\n" + cell.A + " = " + cell.B
+			if cell.Relation != "" {
+				got += " (" + cell.Relation + ")"
+			}
+			if cell.Relative != nil {
+				got += " *"
+			}
+		}
+		for _, name := range found.OnlyA {
+			got += "\n" + name + " ="
+		}
+		for _, name := range found.OnlyB {
+			got += "\n= " + name
+		}
+		assert.Equal(t, c.want, got, name)
 	}
 }
 
@@ -426,16 +417,6 @@ func TestCompareRefuses(t *testing.T) {
 	broken.Run.Samples[1].Seconds = math.NaN()
 	_, err = matrix.Compare(broken, good(), nil, nil, false)
 	require.ErrorContains(t, err, "a: round 0: sample ")
-}
-
-func TestCompareWarnsOfWarmup(t *testing.T) {
-	b := measured(t, "b", workers(2), fake{})
-	b.Run.Matrix.Warmup = 3
-	c := compare(t, measured(t, "a", workers(2), fake{}), b)
-	require.NotEmpty(t, c.Warnings)
-	assert.Equal(t, result.Warning{
-		Code: "warmup", Message: "executions that each process dropped: 1 in A and 3 in B", Hint: "give both the same --warmup",
-	}, c.Warnings[0])
 }
 
 // Runs in turn show how far they drift: all samples together find a difference that one run of each cannot show.

@@ -151,40 +151,6 @@ func TestFigureIsMissing(t *testing.T) {
 	assert.Empty(t, baseline.Matrix.ControlVerdicts)
 }
 
-// An invalid sample is invalid by any figure.
-func TestInvalidSampleOfFigures(t *testing.T) {
-	run := withCPU(workers(3))
-	run.Matrix.Rounds = 20
-	fake{spoil: func(s *result.Sample, cell string) {
-		uses(nil)(s, cell)
-		invalidate("workers=1", 0, "elsewhere")(s, cell)
-	}}.play(t, run, 20)
-	assert.Equal(t, stats.Invalid, run.Cells[1].Verdict.Kind)
-	assert.Empty(t, run.Cells[1].Verdicts)
-}
-
-// If rows have separate baselines, each has a control for each figure.
-func TestFiguresOfSeveralBaselines(t *testing.T) {
-	run := withCPU(workers(4))
-	run.Matrix.Rounds = 30
-	for i := range run.Cells {
-		run.Cells[i].Against = new(i / 2 * 2)
-	}
-	fake{ratios: map[string]float64{"workers=3": 1.3}, spoil: uses(nil)}.play(t, run, 30)
-	require.Len(t, run.Matrix.Controls, 2)
-	for _, control := range run.Matrix.Controls {
-		assert.Contains(t, control.Verdicts, cpuTime)
-	}
-	assert.Equal(t, stats.Slower, run.Cells[3].Verdicts[cpuTime].Kind)
-}
-
-func TestUnknownFigure(t *testing.T) {
-	run := workers(2)
-	run.Matrix.Figures = []result.Figure{{Column: "joules", Label: "energy"}}
-	_, err := matrix.NewBoard(run, column.Common())
-	require.EqualError(t, err, "the cells are judged by joules, which this gorun does not know")
-}
-
 // Both trials of a pair are compared by each figure; a run without it has the verdict on wall time alone.
 func TestPairsByFigures(t *testing.T) {
 	run := withCPU(trialsRun(10, steady(0.1), steady(0.2)))

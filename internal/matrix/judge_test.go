@@ -5,7 +5,6 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-	"pgregory.net/rapid"
 
 	"gorun/internal/hint"
 	"gorun/internal/matrix"
@@ -77,52 +76,31 @@ func TestJudgePairsMore(t *testing.T) {
 	assert.InDelta(t, 0.4*float64(v.MoreRounds), v.MoreSeconds, 1e-9, "a pair of trials took 0.4 s")
 }
 
-// A trial that was cut short, or has no partner, does not count in the verdict on bound against unbound.
-func TestJudgePairsCutShort(t *testing.T) {
+// A trial with an invalid sample, or with one that was cut short, is left out; with three invalid ones, there is no verdict.
+func TestJudgePairsWithoutASample(t *testing.T) {
+	torn := result.Quality{Verdict: result.Invalid, Reasons: []string{"it was elsewhere"}}
+	for name, spoil := range map[string]func(*result.Sample){
+		"invalid": func(s *result.Sample) { s.Quality = torn }, "cut short": func(s *result.Sample) { s.Partial = true },
+	} {
+		run := trialsRun(10, steady(1), steady(0.5))
+		spoil(&run.Samples[19])
+		require.NoError(t, matrix.Judge(run, nil))
+		assert.Equal(t, stats.Faster, run.Cells[together].Verdict.Kind, name)
+		assert.Equal(t, 9, run.Cells[together].Verdict.Rounds, name)
+		assert.Equal(t, 9, run.Cells[together].Summary.Samples, name)
+		assert.Equal(t, 10, run.Cells[apart].Summary.Samples, name)
+	}
 	run := trialsRun(10, steady(1), steady(0.5))
-	run.Samples[len(run.Samples)-1].Partial = true
+	for _, s := range []int{3, 7, 11} {
+		run.Samples[s].Quality = torn
+	}
 	require.NoError(t, matrix.Judge(run, nil))
-	assert.Equal(t, 9, run.Cells[together].Verdict.Rounds)
-	assert.Equal(t, 9, run.Cells[together].Summary.Samples)
-	assert.Equal(t, 10, run.Cells[apart].Summary.Samples)
+	assert.Equal(t, "can't tell: 3 of 10 samples of the cell are invalid: it was elsewhere", run.Cells[together].Words)
 
 	run.Samples = nil
 	require.NoError(t, matrix.Judge(run, nil))
 	assert.Equal(t, "can't tell: too few rounds", run.Cells[together].Words)
 	assert.Nil(t, run.Cells[together].Summary)
-}
-
-// The order within a pair changes nothing.
-func TestJudgePairsOrder(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		times := rapid.SliceOfN(rapid.Float64Range(0.1, 1), 14, 14).Draw(t, "times")
-		run := trialsRun(7, func(i int) float64 { return times[i] }, func(i int) float64 { return times[7+i] })
-		require.NoError(t, matrix.Judge(run, nil))
-		want := *run.Cells[together].Verdict
-		last := run.Samples[len(run.Samples)-1].Slot.Elapsed
-		run.Samples = rapid.Permutation(run.Samples).Draw(t, "order")
-		run.Samples[len(run.Samples)-1].Slot.Elapsed = last
-		require.NoError(t, matrix.Judge(run, nil))
-		got := *run.Cells[together].Verdict
-		assert.InDelta(t, want.Typical.Ratio, got.Typical.Ratio, 1e-9)
-		assert.Equal(t, want.Kind, got.Kind)
-	})
-}
-
-// A trial with an invalid sample is left out; with three of them, there is no verdict.
-func TestJudgePairsInvalid(t *testing.T) {
-	run := trialsRun(10, steady(1), steady(0.5))
-	run.Samples[3].Quality = result.Quality{Verdict: result.Invalid, Reasons: []string{"it was elsewhere"}}
-	require.NoError(t, matrix.Judge(run, nil))
-	assert.Equal(t, stats.Faster, run.Cells[together].Verdict.Kind)
-	assert.Equal(t, 9, run.Cells[together].Verdict.Rounds)
-	assert.Equal(t, 9, run.Cells[together].Summary.Samples)
-
-	for _, s := range []int{7, 11} {
-		run.Samples[s].Quality = run.Samples[3].Quality
-	}
-	require.NoError(t, matrix.Judge(run, nil))
-	assert.Equal(t, "can't tell: 3 of 10 samples of the cell are invalid: it was elsewhere", run.Cells[together].Words)
 }
 
 // Two such runs are compared trial by trial.

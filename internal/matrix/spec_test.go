@@ -92,14 +92,6 @@ func TestReadSpecLikeAPreset(t *testing.T) {
 	assert.Contains(t, hint.Of(err), "classic")
 }
 
-func TestReadSpecWithoutGroups(t *testing.T) {
-	s, err := matrix.ReadSpec(strings.NewReader("experiment: primes\nflags:\n  workers: [1, 2]\n  limit: 5\n"))
-	require.NoError(t, err)
-	assert.Equal(t, matrix.Spec{Experiment: "primes", Groups: []matrix.Group{
-		{Axes: []matrix.Axis{axis("workers", "1", "2"), axis("limit", "5")}},
-	}}, s, "what the file does not say is absent")
-}
-
 // bomb is a file of aliases of aliases: a billion values if they were followed.
 var bomb = "experiment: primes\nflags:\n  a: &a [1, 2, 3, 4, 5, 6, 7, 8, 9, 10]\n" + `
   b: &b [*a, *a, *a, *a, *a, *a, *a, *a, *a, *a]

@@ -30,5 +30,7 @@ func TestFigures(t *testing.T) {
 		assert.InDelta(t, want, figures[0].Of(s), 1e-18)
 	}
 	_, err := matrix.Figures(&result.Matrix{Datum: "other_ns"}, columns)
-	require.ErrorContains(t, err, "by other_ns, which this gorun does not know")
+	require.EqualError(t, err, "the cells are compared by other_ns, which this gorun does not know")
+	_, err = matrix.Figures(&result.Matrix{Figures: []result.Figure{{Column: "joules", Label: "energy"}}}, columns)
+	require.EqualError(t, err, "the cells are judged by joules, which this gorun does not know")
 }

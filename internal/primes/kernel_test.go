@@ -121,21 +121,6 @@ func TestCountOfRandomRanges(t *testing.T) {
 	})
 }
 
-func FuzzCount(f *testing.F) {
-	f.Add(uint64(0), uint64(1), uint64(100))
-	f.Add(uint64(1), uint64(1), uint64(3000))
-	f.Add(uint64(97), uint64(30), uint64(99))
-	f.Add(uint64(4999), uint64(5000), uint64(1))
-	f.Add(uint64(7), uint64(49), uint64(80))
-	f.Fuzz(func(t *testing.T, first, step, count uint64) {
-		r := Range{First: first % 5000, Step: step%5000 + 1}
-		r.Count = count % ((5000-r.First)/r.Step + 2)
-		for _, k := range allKernels() {
-			checkRange(t, k, r)
-		}
-	})
-}
-
 // Numbers at the end of the range: composite ones, whose least divisors are found at once.
 func TestCountUpToMaxLimit(t *testing.T) {
 	method, kernel, err := Lookup("trial", "go")
@@ -213,26 +198,6 @@ func TestStopAmidOneNumber(t *testing.T) {
 	}
 }
 
-func TestCountersAreSharedByWorkers(t *testing.T) {
-	eachKernel(t, func(t *testing.T, k kernelTest) {
-		const workers, limit = 8, 5000
-		var (
-			stop   atomic.Bool
-			wait   sync.WaitGroup
-			primes atomic.Uint64
-		)
-		counter := k.kernel.New(limit)
-		for i := range uint64(workers) {
-			wait.Go(func() {
-				primes.Add(counter.Count(Range{1 + i, workers, limit / workers}, &stop).Primes)
-				primes.Add(counter.Count(Range{1 + i*(limit/workers), 1, limit / workers}, &stop).Primes)
-			})
-		}
-		wait.Wait()
-		assert.Equal(t, uint64(2*669), primes.Load()) // π(5000) = 669
-	})
-}
-
 func TestGrain(t *testing.T) {
 	eachKernel(t, func(t *testing.T, k kernelTest) {
 		counter := k.kernel.New(200_000)
@@ -277,17 +242,6 @@ func TestBruteTiles(t *testing.T) {
 					first = bruteNarrow - 1 - span
 				}
 				checkTile(t, k, lo, width, first, step, rows)
-			}
-		})
-	}
-}
-
-// All numbers and divisors of a small square.
-func TestBruteTilesExhaustively(t *testing.T) {
-	for name, k := range bruteKernels() {
-		t.Run(name, func(t *testing.T) {
-			for first := uint64(1); first <= 512; first += bruteRows {
-				checkTile(t, k, 1, 512, first, 1, bruteRows)
 			}
 		})
 	}

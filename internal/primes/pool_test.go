@@ -5,9 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
 	"runtime"
-	"strings"
 	"testing"
 	"time"
 
@@ -20,9 +18,6 @@ import (
 	"gorun/internal/result"
 	"gorun/internal/tests"
 )
-
-// Like cmd/gorun, the tests keep workers off the main thread, which cannot end.
-func init() { runtime.LockOSThread() }
 
 // π of some limits: the first by hand, the last from OEIS A000720.
 var pi = map[uint64]uint64{0: 0, 1: 0, 4: 2, 1229: 201}
@@ -249,45 +244,26 @@ func TestPoolShowsTheLeak(t *testing.T) {
 
 // After a run every thread has the process's initial mask.
 func TestPoolLeavesTheThreads(t *testing.T) {
-	want := masks(t)[mainTID(t)]
+	want := masks(t)[os.Getpid()]
 	for _, policy := range []placement.Policy{
 		{PinCPUs: allowed(t).List()[:1]}, {PinThread: true}, {Lock: true, PinCPUs: allowed(t).List()[:1]},
 	} {
 		sample(t, Options{Limit: 20000, Workers: 100}, policy)
 		for tid, mask := range masks(t) {
-			assert.Equal(t, want, mask, "thread %s after %v", tid, policy)
+			assert.Equal(t, want, mask, "thread %d after %v", tid, policy)
 		}
 	}
 }
 
-func mainTID(t *testing.T) string {
+// masks returns the threads' masks as the kernel reports them.
+func masks(t *testing.T) map[int]string {
 	t.Helper()
-	link, err := os.Readlink("/proc/self")
+	tids, err := linux.Tasks()
 	require.NoError(t, err)
-	return link
-}
-
-// masks returns the threads' masks as the kernel reports them, for online CPUs.
-func masks(t *testing.T) map[string]string {
-	t.Helper()
-	text, err := os.ReadFile("/sys/devices/system/cpu/online")
-	require.NoError(t, err)
-	online, err := cpuset.Parse(string(text))
-	require.NoError(t, err)
-	paths, err := filepath.Glob("/proc/self/task/*/status")
-	require.NoError(t, err)
-	all := map[string]string{}
-	for _, path := range paths {
-		text, err := os.ReadFile(path)
-		if err != nil {
-			continue // the thread ended
-		}
-		for line := range strings.Lines(string(text)) {
-			if list, ok := strings.CutPrefix(line, "Cpus_allowed_list:"); ok {
-				mask, err := cpuset.Parse(list)
-				require.NoError(t, err)
-				all[filepath.Base(filepath.Dir(path))] = mask.Intersect(online).String()
-			}
+	all := map[int]string{}
+	for _, tid := range tids {
+		if mask, err := linux.GetAffinity(tid); err == nil { // else it has ended
+			all[tid] = mask.String()
 		}
 	}
 	return all

@@ -119,8 +119,3 @@ func TestOriginalLeavesNumbersOut(t *testing.T) {
 		require.Equal(t, uint64(len(tc.want)), split.numbers(tc.limit, tc.workers))
 	}
 }
-
-func TestLookupSplitListsTheNames(t *testing.T) {
-	_, err := LookupSplit("even")
-	require.EqualError(t, err, `unknown split "even": there are contiguous, interleaved, dynamic, original`)
-}

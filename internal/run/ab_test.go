@@ -10,91 +10,62 @@ import (
 	"gorun/internal/matrix"
 )
 
-// grouped formats the groups, one per line.
-func grouped(groups []matrix.Group) (lines []string) {
+// grouped formats the groups, one per line: its name, which is its first axis too, and the values of the other axes.
+func grouped(t *testing.T, groups []matrix.Group) (lines string) {
 	for _, g := range groups {
-		line := g.Name + ":"
-		for _, axis := range g.Axes {
-			line += " " + axis.Flag + "=" + strings.Join(axis.Values, ",")
+		assert.Equal(t, matrix.Axis{Flag: "name", Values: []string{g.Name}}, g.Axes[0])
+		lines += "\n" + g.Name + ":"
+		for _, axis := range g.Axes[1:] {
+			lines += " " + axis.Flag + "=" + strings.Join(axis.Values, ",")
 		}
-		lines = append(lines, line)
 	}
 	return lines
 }
 
 func TestCommandGroups(t *testing.T) {
-	given := func(map[string][]string) func(string) []string { return func(string) []string { return nil } }
-	for _, c := range []struct {
-		name     string
+	for name, c := range map[string]struct {
 		commands commands
 		texts    []string
-		given    func(string) []string
-		want     []string
+		given    map[string][]string
+		want     string
 	}{
-		{
-			"two commands are called by their words",
-			commands{},
-			[]string{"a x", "b"},
-			given(nil),
-			[]string{"a x: name=a x command=a x", "b: name=b command=b"},
-		},
-		{
-			"equal commands are distinguished by position",
-			commands{},
-			[]string{"a", "a", "a"},
-			given(nil),
-			[]string{"a: name=a command=a", "a (2): name=a (2) command=a", "a (3): name=a (3) command=a"},
-		},
-		{
-			"names are in the order of the commands",
-			commands{names: []string{"old"}},
-			[]string{"a", "b"},
-			given(nil),
-			[]string{"old: name=old command=a", "b: name=b command=b"},
-		},
-		{
-			"the last parameter runs fastest, and only where it is used",
-			commands{names: []string{"n"}, lists: []string{"x=1,2"}, ranges: []string{"y=8:9"}},
-			[]string{"a {x} {y}", "b {y}", "c {z}"},
-			given(nil),
-			[]string{
-				"n x=1 y=8: name=n x=1 y=8 command=a 1 8", "n x=1 y=9: name=n x=1 y=9 command=a 1 9",
-				"n x=2 y=8: name=n x=2 y=8 command=a 2 8", "n x=2 y=9: name=n x=2 y=9 command=a 2 9",
-				"b 8: name=b 8 command=b 8", "b 9: name=b 9 command=b 9", "c {z}: name=c {z} command=c {z}",
-			},
-		},
-		{
-			"a backslash makes a comma part of a value",
-			commands{lists: []string{`x=1\,2,3`}},
-			[]string{"a {x}"},
-			given(nil),
-			[]string{"a 1,2: name=a 1,2 command=a 1,2", "a 3: name=a 3 command=a 3"},
-		},
-		{
-			"a name may have the parameter itself",
-			commands{names: []string{"{x} threads"}, lists: []string{"x=1,2"}},
-			[]string{"a {x}"},
-			given(nil),
-			[]string{"1 threads: name=1 threads command=a 1", "2 threads: name=2 threads command=a 2"},
-		},
-		{
-			"what comes before is the same for all commands, or one for each",
-			commands{lists: []string{"x=7"}},
-			[]string{"a {x}", "b"},
-			func(flag string) []string {
-				return map[string][]string{"setup": {"make {x}"}, "prepare": {"p", "q"}}[flag]
-			},
-			[]string{
-				"a 7: name=a 7 command=a 7 setup=make 7 prepare=p",
-				"b: name=b command=b setup=make 7 prepare=q", // whose name and command have no parameter
-			},
-		},
+		"two commands are called by their words": {commands{}, []string{"a x", "b"}, nil, `
+a x: command=a x
+b: command=b`},
+		"equal commands are distinguished by position": {commands{}, []string{"a", "a", "a"}, nil, `
+a: command=a
+a (2): command=a
+a (3): command=a`},
+		"names are in the order of the commands": {commands{names: []string{"old"}}, []string{"a", "b"}, nil, `
+old: command=a
+b: command=b`},
+		"the last parameter runs fastest, and only where it is used": {commands{
+			names: []string{"n"}, lists: []string{"x=1,2"}, ranges: []string{"y=8:9"},
+		}, []string{"a {x} {y}", "b {y}", "c {z}"}, nil, `
+n x=1 y=8: command=a 1 8
+n x=1 y=9: command=a 1 9
+n x=2 y=8: command=a 2 8
+n x=2 y=9: command=a 2 9
+b 8: command=b 8
+b 9: command=b 9
+c {z}: command=c {z}`},
+		"a backslash makes a comma part of a value": {commands{lists: []string{`x=1\,2,3`}}, []string{"a {x}"}, nil, `
+a 1,2: command=a 1,2
+a 3: command=a 3`},
+		"a name may have the parameter itself": {commands{
+			names: []string{"{x} threads"}, lists: []string{"x=1,2"},
+		}, []string{"a {x}"}, nil, `
+1 threads: command=a 1
+2 threads: command=a 2`},
+		"what comes before is the same for all commands, or one for each": {commands{
+			lists: []string{"x=7"},
+		}, []string{"a {x}", "b"}, map[string][]string{"setup": {"make {x}"}, "prepare": {"p", "q"}}, `
+a 7: command=a 7 setup=make 7 prepare=p
+b: command=b setup=make 7 prepare=q`}, // b's own name and command have no parameter
 	} {
-		t.Run(c.name, func(t *testing.T) {
-			groups, err := c.commands.groups(c.texts, c.given)
-			require.NoError(t, err)
-			assert.Equal(t, c.want, grouped(groups))
-		})
+		groups, err := c.commands.groups(c.texts, func(flag string) []string { return c.given[flag] })
+		require.NoError(t, err, name)
+		assert.Equal(t, c.want, grouped(t, groups), name)
 	}
 }
 

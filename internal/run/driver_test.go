@@ -115,27 +115,26 @@ func TestSamplesAfterTheWarmup(t *testing.T) {
 	assert.Equal(t, 4, r.tally.taken.Samples, "warm-ups are counted in the metrics")
 }
 
-func TestBudget(t *testing.T) {
-	r := newTestRun(t, experiment.InOrder, 1, Options{samples: 100, warmup: 1, budget: 3500 * time.Millisecond})
-	require.NoError(t, r.sample(t.Context()))
-	assert.Len(t, r.result().Samples, 3)
-	assert.Equal(t, []string{"budget"}, codes(r.result()))
-}
-
 // One sample is always taken; if the first execution used up the budget, it is that sample and not a warm-up.
-func TestTooLittleBudget(t *testing.T) {
-	r := newTestRun(t, experiment.InOrder, 1, Options{samples: 5, warmup: 1, budget: time.Second})
-	r.takes = func(int, int) time.Duration { return time.Minute }
-	require.NoError(t, r.sample(t.Context()))
-	assert.Equal(t, 1, r.taken)
-	assert.Len(t, r.result().Samples, 1)
-	assert.Empty(t, r.result().Warmups)
-	assert.Equal(t, []string{"no-warmup"}, codes(r.result()))
-
-	r = newTestRun(t, experiment.InOrder, 1, Options{samples: 5, budget: time.Second})
-	r.takes = func(int, int) time.Duration { return time.Minute }
-	require.NoError(t, r.sample(t.Context()))
-	assert.Len(t, r.result().Samples, 1)
+func TestBudget(t *testing.T) {
+	for name, c := range map[string]struct {
+		budget, takes time.Duration
+		warmup        int
+		taken, kept   int // executions, samples
+		warning       string
+	}{
+		"some samples": {3500 * time.Millisecond, time.Second, 1, 4, 3, "budget"},
+		"no warm-up":   {time.Second, time.Minute, 1, 1, 1, "no-warmup"},
+		"one sample":   {time.Second, time.Minute, 0, 1, 1, "budget"},
+	} {
+		r := newTestRun(t, experiment.InOrder, 1, Options{samples: 100, warmup: c.warmup, budget: c.budget})
+		r.takes = func(int, int) time.Duration { return c.takes }
+		require.NoError(t, r.sample(t.Context()))
+		assert.Equal(t, c.taken, r.taken, name)
+		assert.Len(t, r.result().Samples, c.kept, name)
+		assert.Len(t, r.result().Warmups, c.taken-c.kept, name)
+		assert.Equal(t, []string{c.warning}, codes(r.result()), name)
+	}
 }
 
 // An interrupt keeps all samples, including the one in progress.
@@ -189,15 +188,48 @@ func TestInterruptWhileTheJournalIsWritten(t *testing.T) {
 	}
 }
 
-// After an interrupt no execution begins.
+// After an interrupt no sample begins.
 func TestInterruptBeforeTheFirst(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	for _, order := range []experiment.Order{experiment.InOrder, experiment.Shuffled, experiment.Blocks, experiment.Rows} {
-		r := newTestRun(t, order, 2, Options{samples: 100, warmup: 1})
+		r := newTestRun(t, order, 2, Options{samples: 100})
+		r.before = func(context.Context, int) error { panic("it was too late") }
 		require.NoError(t, r.sample(ctx))
 		assert.True(t, r.result().Partial)
 		assert.Empty(t, r.result().Samples)
+	}
+}
+
+// A watch has no warm-up and no number of samples. It ends after its duration, or at an interrupt, which is a normal end; a
+// sample that it cut short is kept only if the sampler allows it.
+func TestWatch(t *testing.T) {
+	for name, c := range map[string]struct {
+		duration float64
+		cut      error // of the sample that is interrupted
+		want     int
+	}{
+		"for its duration": {5, nil, 5}, "until an interrupt": {0, nil, 4}, "not worth keeping": {0, context.Canceled, 3},
+	} {
+		r := newTestRun(t, experiment.Watch, 1, Options{warmup: 3})
+		r.plan.schedule.Duration = c.duration
+		var err error
+		r.driver.order, err = r.newOrder()
+		require.NoError(t, err)
+		ctx, interrupt := context.WithCancel(t.Context())
+		r.before = func(_ context.Context, taken int) error {
+			if c.duration > 0 || taken < 3 {
+				return nil
+			}
+			interrupt()
+			return c.cut
+		}
+		require.NoError(t, r.sample(ctx))
+		interrupt()
+		assert.Len(t, r.result().Samples, c.want, name)
+		assert.False(t, r.result().Partial, name)
+		assert.Empty(t, r.result().Warmups, name)
+		assert.Empty(t, r.result().Warnings, name)
 	}
 }
 
@@ -537,11 +569,6 @@ func TestBlocksInterrupted(t *testing.T) {
 	require.NoError(t, r.sample(ctx))
 	assert.True(t, r.result().Partial)
 	assert.Empty(t, r.result().Samples)
-
-	r = newTestRun(t, experiment.Blocks, 2, Options{})
-	r.before = func(context.Context, int) error { panic("it was too late") }
-	require.NoError(t, r.sample(ctx))
-	assert.True(t, r.result().Partial)
 }
 
 // The reason why a sample is invalid is stored with it, before it can end the run.
