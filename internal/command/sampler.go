@@ -136,8 +136,8 @@ func (s *sampler) End() (warnings []result.Warning, err error) {
 	if !s.Passed {
 		return slices.Concat(s.differing(), s.doingLess(), s.leftWarnings()), nil
 	}
-	if s.last.MovesWorse != nil {
-		warnings = append(warnings, *s.last.MovesWorse)
+	if s.last.NoMoves != nil {
+		warnings = append(warnings, *s.last.NoMoves)
 	}
 	switch {
 	case s.last.TimedOut:

@@ -76,8 +76,11 @@ func figuresBlock(run *result.Run, opts term.Options) string {
 	pair("page faults", sig.MinorFaults, "minor", sig.MajorFaults, "major (read from disk)")
 	pair("context switches", sig.VoluntarySwitches, "voluntary", sig.InvoluntarySwitches, "involuntary")
 	if m := v.Migrations; m != nil {
-		row("migrations", fmt.Sprint(m.Total), fmt.Sprintf("%d same-core, %d same-llc, %d same-node, %d cross-node", m.SameCore,
-			m.SameLLC, m.SameNode, m.CrossNode))
+		more := fmt.Sprintf("%d same-core, %d same-llc, %d same-node, %d cross-node", m.SameCore, m.SameLLC, m.SameNode, m.CrossNode)
+		if m.Lost > 0 {
+			more += fmt.Sprintf("; too low, records lost: %d", m.Lost)
+		}
+		row("migrations", fmt.Sprint(m.Total), more)
 	}
 	if d := v.Dedicated; d != nil {
 		row(fmt.Sprintf("moved off CPU %d", d.CPU), fmt.Sprint(d.Threads), movedWords(d))

@@ -40,7 +40,6 @@ var conditions = []condition{
 	{"numa balancing", NUMA, true, numaBalancing},
 	{"huge pages", NUMA, false, hugePages},
 	{"perf events", Counters, false, perfEvents},
-	{"tracefs", Counters, false, tracefs},
 }
 
 // Shares of the CPU time from which a disturbance is worth a note, and from which no result can be trusted.

@@ -2,7 +2,6 @@ package doctor
 
 import (
 	"fmt"
-	"io/fs"
 
 	"gorun/internal/measure"
 	"gorun/internal/sysfs"
@@ -27,16 +26,4 @@ func perfEvents(s Subject, _ *Trial) *Condition {
 		}
 	}
 	return c
-}
-
-func tracefs(s Subject, _ *Trial) *Condition {
-	if _, err := fs.Stat(s.Root, "sys/kernel/tracing/events"); err == nil {
-		return &Condition{Level: OK, Value: "mounted and readable"}
-	}
-	return &Condition{
-		Level: Note, Value: "not mounted, or for root only",
-		Effect: "gorun numa traces moves of threads less exactly",
-		Remedy: "run as root, or mount it readable",
-		Fix:    &Fix{Do: "sudo mount -t tracefs -o mode=755 tracefs /sys/kernel/tracing", Undo: "sudo umount /sys/kernel/tracing"},
-	}
 }

@@ -1,6 +1,7 @@
 package launch
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -8,45 +9,36 @@ import (
 	"gorun/internal/cpuset"
 	"gorun/internal/linux"
 	"gorun/internal/placement"
-	"gorun/internal/result"
 )
 
+// A setting in gorun's words, and as it is applied without gorun.
 func TestLines(t *testing.T) {
 	nice, node, sched := 5, 1, linux.Sched{Policy: linux.SchedBatch}
 	realTime := linux.Sched{Policy: linux.SchedFIFO, Priority: 10}
-	for _, test := range []struct {
-		setting Setting
-		want    result.Lines
+	memory := func(policy linux.Mempolicy, nodes ...int) placement.Setting {
+		return placement.Setting{Mempolicy: policy, Nodes: cpuset.Of(nodes...)}
+	}
+	bound := memory(linux.MempolicyBind, 7)
+	bound.CPUs = cpuset.Of(0)
+	for words, c := range map[string]struct {
+		setting placement.Setting
+		procs   int
+		want    string // taskset | numactl | systemd
 	}{
-		{Setting{}, result.Lines{}},
-		{Setting{Setting: placement.Setting{CPUs: cpuset.Of(0, 32)}}, result.Lines{
-			Taskset: "taskset -c 0,32", Numactl: "numactl --physcpubind=0,32", Systemd: []string{"CPUAffinity=0,32"},
-		}},
-		{Setting{Setting: placement.Setting{Mempolicy: linux.MempolicyInterleave, Nodes: cpuset.Of(0, 1)}}, result.Lines{
-			Numactl: "numactl --interleave=0-1", Systemd: []string{"NUMAPolicy=interleave", "NUMAMask=0-1"},
-		}},
-		{Setting{Setting: placement.Setting{
-			CPUs: cpuset.Of(0), Mempolicy: linux.MempolicyBind, Nodes: cpuset.Of(7),
-		}}, result.Lines{
-			Numactl: "numactl --physcpubind=0 --membind=7",
-			Systemd: []string{"CPUAffinity=0", "NUMAPolicy=bind", "NUMAMask=7"},
-		}},
-		{Setting{Setting: placement.Setting{Mempolicy: linux.MempolicyPreferredMany, Nodes: cpuset.Of(0, 1)}}, result.Lines{
-			Numactl: "numactl --preferred-many=0-1",
-		}},
-		{Setting{Setting: placement.Setting{CPUs: cpuset.Of(0), PreferredNode: &node}}, result.Lines{}}, // only gorun sets it
-		{Setting{Setting: placement.Setting{Mempolicy: linux.MempolicyLocal}}, result.Lines{
-			Numactl: "numactl --localalloc", Systemd: []string{"NUMAPolicy=local"},
-		}},
-		{Setting{Setting: placement.Setting{Nice: &nice, Sched: &sched}, GOMAXPROCS: 2}, result.Lines{
-			Taskset: "env GOMAXPROCS=2 nice -n 5 chrt --batch 0",
-			Systemd: []string{"Environment=GOMAXPROCS=2", "Nice=5", "CPUSchedulingPolicy=batch"},
-		}},
-		{Setting{Setting: placement.Setting{CPUs: cpuset.Of(1), Sched: &realTime}}, result.Lines{
-			Taskset: "chrt --fifo 10 taskset -c 1", Numactl: "chrt --fifo 10 numactl --physcpubind=1",
-			Systemd: []string{"CPUSchedulingPolicy=fifo", "CPUSchedulingPriority=10", "CPUAffinity=1"},
-		}},
+		"none":                          {placement.Setting{}, 0, " |  | "},
+		"cpus 0,32":                     {placement.Setting{CPUs: cpuset.Of(0, 32)}, 0, "taskset -c 0,32 | numactl --physcpubind=0,32 | CPUAffinity=0,32"},
+		"mempolicy interleave:0-1":      {memory(linux.MempolicyInterleave, 0, 1), 0, " | numactl --interleave=0-1 | NUMAPolicy=interleave NUMAMask=0-1"},
+		"cpus 0, mempolicy bind:7":      {bound, 0, " | numactl --physcpubind=0 --membind=7 | CPUAffinity=0 NUMAPolicy=bind NUMAMask=7"},
+		"mempolicy preferred-many:0-1":  {memory(linux.MempolicyPreferredMany, 0, 1), 0, " | numactl --preferred-many=0-1 | "},
+		"cpus 0, preferred-node 1":      {placement.Setting{CPUs: cpuset.Of(0), PreferredNode: &node}, 0, " |  | "}, // only gorun sets it
+		"mempolicy local, gomaxprocs 3": {memory(linux.MempolicyLocal), 3, " | env GOMAXPROCS=3 numactl --localalloc | Environment=GOMAXPROCS=3 NUMAPolicy=local"},
+		"nice 5, sched batch":           {placement.Setting{Nice: &nice, Sched: &sched}, 0, "nice -n 5 chrt --batch 0 |  | Nice=5 CPUSchedulingPolicy=batch"},
+		"cpus 1, sched fifo:10":         {placement.Setting{CPUs: cpuset.Of(1), Sched: &realTime}, 0, "chrt --fifo 10 taskset -c 1 | chrt --fifo 10 numactl --physcpubind=1 | CPUSchedulingPolicy=fifo CPUSchedulingPriority=10 CPUAffinity=1"},
+		"gomaxprocs 2":                  {placement.Setting{}, 2, "env GOMAXPROCS=2 |  | Environment=GOMAXPROCS=2"},
 	} {
-		assert.Equal(t, test.want, test.setting.Lines())
+		s := Setting{Setting: c.setting, GOMAXPROCS: c.procs}
+		assert.Equal(t, words, s.String())
+		lines := s.Lines()
+		assert.Equal(t, c.want, strings.Join([]string{lines.Taskset, lines.Numactl, strings.Join(lines.Systemd, " ")}, " | "), words)
 	}
 }

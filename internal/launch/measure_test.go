@@ -10,9 +10,6 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"gorun/internal/cpuset"
-	"gorun/internal/linux"
-	"gorun/internal/placement"
 	"gorun/internal/result"
 	"gorun/internal/tests/hosts"
 )
@@ -95,20 +92,6 @@ func TestFailure(t *testing.T) {
 	_, o, err := Request{Command: c}.Measure(t.Context(), machine)
 	require.NoError(t, err)
 	assert.Equal(t, "the command took longer than the timeout", Request{}.Failure(o))
-}
-
-func TestSettingInWords(t *testing.T) {
-	nice := 5
-	for want, s := range map[string]Setting{
-		"none":         {},
-		"gomaxprocs 3": {GOMAXPROCS: 3},
-		"nice 5":       {Setting: placement.Setting{Nice: &nice}},
-		"mempolicy interleave:0,2, gomaxprocs 3": {
-			Setting: placement.Setting{Mempolicy: linux.MempolicyInterleave, Nodes: cpuset.Of(0, 2)}, GOMAXPROCS: 3,
-		},
-	} {
-		assert.Equal(t, want, s.String())
-	}
 }
 
 // The whole of a short shown output is kept, and a reader that exits is noticed.

@@ -16,35 +16,31 @@ func (o Outcome) Migrations(m *topology.Machine) *result.Migrations {
 		return nil
 	}
 	migrations := perf.Classify(m, o.Moves)
-	migrations.By, migrations.Lost, migrations.Worse = o.MovesBy, o.MovesLost, o.MovesWorse
+	migrations.By, migrations.Lost = o.MovesBy, o.MovesLost
 	return &migrations
 }
 
 // follow opens a trace of the processes that the calling thread will start, and notes its method or why there is none;
 // nil without a trace.
 func (o *Outcome) follow() *perf.Family {
-	root := os.DirFS("/")
-	cpus, err := sysfs.ReadSet(root, "sys/devices/system/cpu/online")
+	cpus, err := sysfs.ReadSet(os.DirFS("/"), "sys/devices/system/cpu/online")
 	if err != nil {
 		o.unseen(err)
 		return nil
 	}
-	family, err := perf.OpenFamily(cpus.List(), root)
+	family, err := perf.OpenFamily(cpus.List())
 	if err != nil {
 		o.unseen(err)
 		return nil
 	}
-	o.MovesBy = string(family.Method())
-	if err := family.Degraded(); err != nil {
-		o.MovesWorse = result.DegradedMigrations(o.MovesBy, err)
-	}
+	o.MovesBy = string(perf.TraceSwitches)
 	return family
 }
 
 // unseen notes why moves are not counted, which differs from 0 moves.
 func (o *Outcome) unseen(err error) {
 	w := result.WarningOf("no-migrations", "migrations are not counted", err)
-	o.MovesBy, o.Moves, o.MovesLost, o.MovesWorse = "", nil, 0, &w
+	o.MovesBy, o.Moves, o.MovesLost, o.NoMoves = "", nil, 0, &w
 }
 
 // count reads a trace, if it is not nil, until the returned function is called, which returns the counts.

@@ -17,8 +17,8 @@ import (
 	"gorun/internal/perf"
 	"gorun/internal/placement"
 	"gorun/internal/result"
-	"gorun/internal/sysfs"
 	"gorun/internal/tests"
+	"gorun/internal/tests/hosts"
 	"gorun/internal/topology"
 )
 
@@ -48,8 +48,8 @@ func runTraced(t *testing.T, cpu int, argv ...string) Outcome {
 	if o.MovesBy == "" {
 		assert.Nil(t, o.Migrations(&topology.Machine{}), "none is not 0")
 		assert.Empty(t, o.Moves)
-		require.NotNil(t, o.MovesWorse)
-		assert.NotEmpty(t, o.MovesWorse.Hint)
+		require.NotNil(t, o.NoMoves)
+		assert.NotEmpty(t, o.NoMoves.Hint)
 		t.Skip("needs perf events")
 	}
 	return o
@@ -80,32 +80,23 @@ func TestMovesOfACommandThatStays(t *testing.T) {
 	n := o.Migrations(&topology.Machine{})
 	require.NotNil(t, n, "0 is not none")
 	assert.Zero(t, n.Total)
-	assert.Equal(t, o.MovesBy, n.By)
-	if o.MovesBy != string(perf.TraceMigrateTask) {
-		require.NotNil(t, o.MovesWorse)
-		assert.Contains(t, o.MovesWorse.Message, `migrations are counted by "switches" only: `)
-		assert.NotEmpty(t, o.MovesWorse.Hint)
-	}
+	assert.Equal(t, "switches", n.By)
 }
 
 func TestMigrationsByRelation(t *testing.T) {
-	fsys, err := sysfs.OpenRoot("../../testdata/hosts/qemu-numa2.txtar") // CPUs 0-3 and 4-7; cores of two
-	require.NoError(t, err)
-	m, err := topology.Read(fsys)
-	require.NoError(t, err)
-	worse := &result.Warning{Code: "trace"}
+	m := hosts.Machine(t, "qemu-numa2") // CPUs 0-3 and 4-7; cores of two
 	o := Outcome{
-		MovesBy: "switches", MovesLost: 2, MovesWorse: worse,
+		MovesBy: "switches", MovesLost: 2,
 		Moves: []perf.MoveCount{{From: 0, To: 1, Count: 3}, {From: 0, To: 2, Count: 4}, {From: 4, To: 0, Count: 5}},
 	}
 	assert.Equal(t, &result.Migrations{
 		By: "switches", Total: 12, SameCore: 3, SameLLC: 4, CrossNode: 5,
-		FromNode: map[string]uint64{"1": 5}, ToNode: map[string]uint64{"0": 5}, Lost: 2, Worse: worse,
+		FromNode: map[string]uint64{"1": 5}, ToNode: map[string]uint64{"0": 5}, Lost: 2,
 	}, o.Migrations(m))
 
 	o.unseen(hint.With(errors.New("the ring is damaged"), "none"))
 	assert.Nil(t, o.Migrations(m))
-	assert.Equal(t, Outcome{MovesWorse: &result.Warning{
+	assert.Equal(t, Outcome{NoMoves: &result.Warning{
 		Code: "no-migrations", Message: "migrations are not counted: the ring is damaged", Hint: "none",
 	}}, o)
 }

@@ -10,7 +10,6 @@ import (
 
 	"gorun/internal/cpuset"
 	"gorun/internal/hint"
-	"gorun/internal/sysfs"
 	"gorun/internal/tests/hosts"
 	"gorun/internal/topology"
 )
@@ -31,14 +30,12 @@ func (o overlaid) ReadFile(name string) ([]byte, error) {
 // interrupted reads a machine whose CPUs have had these interrupts in 1000 s.
 func interrupted(t *testing.T, name string, counts ...int) *topology.Machine {
 	t.Helper()
-	fsys, err := sysfs.OpenRoot("../../testdata/hosts/" + name + ".txtar")
-	require.NoError(t, err)
 	header, line := "", " 25:"
 	for cpu, count := range counts {
 		header += fmt.Sprintf(" CPU%d", cpu)
 		line += fmt.Sprintf(" %d", count)
 	}
-	m, err := topology.Read(overlaid{fsys, map[string]string{
+	m, err := topology.Read(overlaid{hosts.Root(t, name), map[string]string{
 		"proc/interrupts": header + "\n" + line + " PCI-MSI eth0\n", "proc/uptime": "1000.00 900.00\n",
 	}})
 	require.NoError(t, err)

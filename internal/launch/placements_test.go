@@ -2,7 +2,6 @@ package launch
 
 import (
 	"fmt"
-	"path/filepath"
 	"strings"
 	"testing"
 
@@ -38,13 +37,8 @@ func ofMachine(t *testing.T, m *topology.Machine, cpus, mems cpuset.Set, device 
 }
 
 func TestPlacementsOfEveryRecordedMachine(t *testing.T) {
-	files, err := filepath.Glob("../../testdata/hosts/*.txtar")
-	require.NoError(t, err)
-	require.NotEmpty(t, files)
-	for _, file := range files {
-		name := strings.TrimSuffix(filepath.Base(file), ".txtar")
+	for name, m := range hosts.All(t) {
 		t.Run(name, func(t *testing.T) {
-			m := hosts.Machine(t, name)
 			memory := cpuset.Set{}
 			for _, n := range m.Nodes {
 				if n.MemoryBytes == nil || *n.MemoryBytes > 0 {

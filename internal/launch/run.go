@@ -85,10 +85,10 @@ type Outcome struct {
 	Killed int   `json:"killed,omitempty"` // descendants that were still alive at the command's end
 	Left   []int `json:"left,omitempty"`   // descendants that cannot be killed: stuck in the kernel, or another user's
 
-	MovesBy    string           `json:"moves_by,omitempty"` // perf.TraceMethod; "": moves were not requested, or not recorded
-	Moves      []perf.MoveCount `json:"moves,omitempty"`
-	MovesLost  uint64           `json:"moves_lost,omitempty"`  // records that were dropped
-	MovesWorse *result.Warning  `json:"moves_worse,omitempty"` // why the best method, or none, was available
+	MovesBy   string           `json:"moves_by,omitempty"` // perf.Method; "": moves were not requested, or not recorded
+	Moves     []perf.MoveCount `json:"moves,omitempty"`
+	MovesLost uint64           `json:"moves_lost,omitempty"` // records that were dropped
+	NoMoves   *result.Warning  `json:"no_moves,omitempty"`   // why they were not recorded
 
 	Stdout []byte `json:"-"`
 	Stderr []byte `json:"-"`

@@ -2,7 +2,6 @@ package numa
 
 import (
 	"fmt"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -237,12 +236,7 @@ func TestRowsOfManyNodes(t *testing.T) {
 		experiment.Machine{Machine: eight, CPUs: eight.Allowed()})
 	assert.EqualError(t, err, "the flags give more than 10000 rows")
 
-	files, err := filepath.Glob("../../testdata/hosts/*.txtar")
-	require.NoError(t, err)
-	require.NotEmpty(t, files)
-	for _, file := range files {
-		name := strings.TrimSuffix(filepath.Base(file), ".txtar")
-		m := hosts.Machine(t, name)
+	for name, m := range hosts.All(t) {
 		rows := rowsOf(t, m, m.Allowed(), "")
 		require.NotEmpty(t, rows, name)
 		assert.LessOrEqual(t, len(rows), 60, name)

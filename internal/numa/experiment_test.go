@@ -1,6 +1,7 @@
 package numa
 
 import (
+	"encoding/json"
 	"io/fs"
 	"slices"
 	"testing"
@@ -11,10 +12,8 @@ import (
 
 	"gorun/internal/experiment"
 	"gorun/internal/hint"
-	"gorun/internal/linux"
 	"gorun/internal/matrix"
 	"gorun/internal/result"
-	"gorun/internal/sysfs"
 	"gorun/internal/tests/hosts"
 )
 
@@ -36,11 +35,9 @@ func resolvedOn(
 			require.NoError(t, set.Set(flag, value))
 		}
 	}
-	root, err := sysfs.OpenRoot("../../testdata/hosts/" + host + ".txtar")
-	require.NoError(t, err)
 	m := hosts.Machine(t, host)
 	r, err := f.Resolve(experiment.Machine{
-		Machine: m, CPUs: m.Allowed(), Root: changed(root), Seed: 7, Sampling: experiment.Sampling{Samples: 64, Budget: 60},
+		Machine: m, CPUs: m.Allowed(), Root: changed(hosts.Root(t, host)), Seed: 7, Sampling: experiment.Sampling{Samples: 64, Budget: 60},
 		Given: func(flag string) bool { _, is := given[flag]; return is },
 	})
 	require.NoError(t, err)
@@ -72,35 +69,16 @@ func TestResolve(t *testing.T) {
 		"--repetitions", "10", "--settle", "0s", "--cpus", "0-7",
 	}, c.Command)
 	assert.Equal(t, -3, *c.Do.Nice)
+	text, err := json.Marshal(c.Do)
+	require.NoError(t, err)
+	back, err := Experiment.Decode(text)
+	require.NoError(t, err)
+	assert.Equal(t, c.Do, back)
 
 	var run result.Run
 	r.Header(&run)
 	assert.Len(t, run.NumaRows, len(r.Cells))
 	assert.NotEmpty(t, run.Caches)
-}
-
-// While NUMA balancing is off the kernel accepts a preferred node but ignores it: the plan of such a row says so.
-func TestResolveNoEffect(t *testing.T) {
-	for _, c := range []struct {
-		host, balancing string
-		want            []string // of the rows without a preferred node, and of those with node 0
-	}{
-		{"qemu-numa2", "0", []string{"", linux.PreferredNodeIgnored}},
-		{"qemu-numa2", "1", []string{"", ""}},
-		{"qemu-numa2", "keep", []string{"", ""}}, // it is on
-		{"qemu-cpu2", "keep", []string{"", linux.PreferredNodeIgnored}},
-	} {
-		r := resolved(t, c.host, map[string]string{
-			"numa-balancing": c.balancing, "preferred-node": "none,0", "mem": "0", "cpu": "0",
-		})
-		var p result.Plan
-		r.Plan(&p)
-		require.Len(t, p.NumaRows, 2)
-		assert.Equal(t, c.want, []string{p.NumaRows[0].NoEffect, p.NumaRows[1].NoEffect}, "%+v", c)
-		for _, cell := range r.Cells {
-			assert.Empty(t, cell.Lacking, "it can be measured")
-		}
-	}
 }
 
 // Rows with NUMA balancing, or with a preferred node, settle for several of its scans unless --settle is given. The

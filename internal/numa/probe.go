@@ -58,11 +58,11 @@ type probe struct {
 	args       csrc.ProbeArgs
 	spans      []span // the repetitions
 	trace      *perf.Trace
-	by         perf.TraceMethod // "": only the probe's own reads
-	worse      error            // why the best method is not available; nil: it is
-	moves      []perf.Move      // of the trace, since the thread started
-	lost       uint64           // records of it
-	lostBefore uint64           // the first repetition
+	by         perf.Method // "": only the probe's own reads
+	worse      error       // why the best method is not available; nil: it is
+	moves      []perf.Move // of the trace, since the thread started
+	lost       uint64      // records of it
+	lostBefore uint64      // the first repetition
 
 	faults    *perf.Faults // nil: they cannot be traced
 	faulted   uint64       // faults of this phase in the buffer
@@ -269,7 +269,7 @@ func (p *probe) loop(ctx context.Context) (err error) {
 // startTraces starts to trace the thread's moves and its page faults.
 func (p *probe) startTraces() {
 	var err error
-	p.trace, err = perf.OpenTrace(0, p.m.Online().List(), p.root)
+	p.trace, err = perf.OpenTrace()
 	switch {
 	case err == nil:
 		p.by, p.worse = p.trace.Method(), p.trace.Degraded()

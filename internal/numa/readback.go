@@ -215,8 +215,7 @@ func (p *probe) figures() {
 	moves, by := own, perf.TraceReads
 	if p.by != "" {
 		moves, by = within(p.spans, p.moves), p.by
-		// The moves that the probe saw did happen; a move may have been decided before the repetition that shows it.
-		if len(own) > len(moves)+len(p.spans) {
+		if len(own) > len(moves) { // the moves that the probe saw did happen
 			p.addDoubt("the trace shows %d migrations, but the probe itself saw %d", len(moves), len(own))
 		}
 	}
@@ -230,7 +229,8 @@ func (p *probe) figures() {
 		p.v.LifeMigrations = p.classified(p.moves, p.by, p.lost)
 	}
 	if p.worse != nil {
-		migrations.Worse = result.DegradedMigrations(string(by), p.worse)
+		w := result.WarningOf("trace", fmt.Sprintf("migrations are counted by %q only", by), p.worse)
+		migrations.Worse = &w
 	}
 	if migrations.Lost > 0 {
 		p.addDoubt("%d records of migrations were lost", migrations.Lost)
@@ -239,7 +239,7 @@ func (p *probe) figures() {
 }
 
 // classified counts moves by the relation of the CPUs.
-func (p *probe) classified(moves []perf.Move, by perf.TraceMethod, lost uint64) *result.Migrations {
+func (p *probe) classified(moves []perf.Move, by perf.Method, lost uint64) *result.Migrations {
 	m := perf.Classify(p.m, perf.CountMoves(nil, moves))
 	m.By, m.Lost = string(by), lost
 	return &m

@@ -21,103 +21,71 @@ func TestMark(t *testing.T) {
 		PreferredNode: None, NUMABalancing: KeepSetting, Mem: Float, CPU: Float,
 		BufferBytes: 64 << 20, Pages: "4k", Access: "random",
 	}
-	with := func(change func(*result.NumaRow)) result.NumaRow {
+	on := func(mem int, pages string, balancing int) result.NumaRow {
 		row := plain
-		change(&row)
+		row.Mem, row.Pages, row.NUMABalancing = mem, pages, balancing
 		return row
 	}
-	pages := func(kind string, mem int) result.NumaRow {
-		return with(func(r *result.NumaRow) { r.Pages, r.Mem = kind, mem })
+	balancing := func(value int) result.NumaRow { return on(Float, "4k", value) }
+	preferred := func(by string, mem, cpu, balancing int) result.NumaRow {
+		row := on(mem, "4k", balancing)
+		row.PreferredNode, row.PreferredBy, row.CPU = 1, by, cpu
+		return row
 	}
-	balancing := func(value int) result.NumaRow {
-		return with(func(r *result.NumaRow) { r.NUMABalancing = value })
+	const ignored = linux.PreferredNodeIgnored
+	refused, hidden := hint.With(errors.New("refused"), "ask nicely"), errors.New("hidden")
+	unmapped := func(o linux.AreaOptions) error {
+		if o == (linux.AreaOptions{Bytes: 64 << 20, Node: 1, Pages: linux.Pages2M}) {
+			return refused
+		}
+		return nil
 	}
-	on := func(mem int) result.NumaRow { return pages("4k", mem) }
-	preferred := func(by string, mem, cpu int) result.NumaRow {
-		return with(func(r *result.NumaRow) { r.PreferredNode, r.PreferredBy, r.Mem, r.CPU = 1, by, mem, cpu })
-	}
-	refused := hint.With(errors.New("refused"), "ask nicely")
+	small := map[int]uint64{0: 1 << 30, 1: 63 << 20}
 	for _, c := range []struct {
-		name    string
-		support Support
-		row     result.NumaRow
-		want    string
+		name                  string
+		support               Support
+		row                   result.NumaRow
+		unsupported, noEffect string
 	}{
-		{"all is granted", Support{}, plain, ""},
-
-		{"balancing is so", Support{Balancing: 1, SetBalancing: refused}, balancing(1), ""},
-		{"balancing is kept", Support{Balancing: 1, SetBalancing: refused}, plain, ""},
+		{"all is granted", Support{}, plain, "", ""},
+		{"balancing is so", Support{Balancing: 1, SetBalancing: refused}, balancing(1), "", ""},
+		{"balancing is kept", Support{Balancing: 1, SetBalancing: refused}, plain, "", ""},
 		{
 			"balancing is otherwise",
 			Support{Balancing: 1, SetBalancing: refused},
 			balancing(0),
-			"NUMA balancing is 1 and cannot be set to 0: refused (ask nicely)",
+			"NUMA balancing is 1 and cannot be set to 0: refused (ask nicely)", "",
 		},
-		{"balancing can be set", Support{Balancing: 1}, balancing(0), ""},
-		{
-			"balancing is hidden",
-			Support{Unread: errors.New("hidden")},
-			balancing(0),
-			"hidden (--numa-balancing keep leaves it as it is)",
-		},
-		{"balancing is hidden and kept", Support{Unread: errors.New("hidden"), SetBalancing: refused}, plain, ""},
+		{"balancing can be set", Support{Balancing: 1}, balancing(0), "", ""},
+		{"balancing is hidden", Support{Unread: hidden}, balancing(0), "hidden (--numa-balancing keep leaves it as it is)", ""},
+		{"balancing is hidden and kept", Support{Unread: hidden, SetBalancing: refused}, plain, "", ""},
 
-		{"by prctl", Support{Prctl: refused}, preferred(ByPrctl, 0, 0), "refused (ask nicely)"},
-		{"by prctl, granted", Support{Mempolicy: refused}, preferred(ByPrctl, 0, 0), ""},
-		{"none by prctl", Support{Prctl: refused}, plain, ""},
-		{"by mempolicy", Support{Mempolicy: refused}, preferred(ByMempolicy, Float, 0), "refused (ask nicely)"},
-		{"by mempolicy, granted", Support{Prctl: refused}, preferred(ByMempolicy, Float, 0), ""},
+		{"by prctl", Support{Prctl: refused}, preferred(ByPrctl, 0, 0, KeepSetting), "refused (ask nicely)", ""},
+		{"by prctl, granted", Support{Mempolicy: refused, Balancing: 1}, preferred(ByPrctl, 0, 0, KeepSetting), "", ""},
+		{"none by prctl", Support{Prctl: refused}, plain, "", ""},
+		{"by mempolicy", Support{Mempolicy: refused}, preferred(ByMempolicy, Float, 0, KeepSetting), "refused (ask nicely)", ""},
+		{"by mempolicy, granted", Support{Prctl: refused}, preferred(ByMempolicy, Float, 0, KeepSetting), "", ""},
 		{
 			"by mempolicy, bound",
 			Support{},
-			preferred(ByMempolicy, 1, Float),
-			"the memory is bound, so a memory policy cannot prefer another node",
+			preferred(ByMempolicy, 1, Float, KeepSetting),
+			"the memory is bound, so a memory policy cannot prefer another node", "",
 		},
+		{"by prctl, balancing set to 0", Support{Balancing: 1}, preferred(ByPrctl, 0, 0, 0), "", ignored},
+		{"by prctl, balancing is 0", Support{}, preferred(ByPrctl, 0, 0, KeepSetting), "", ignored},
+		{"by prctl, balancing set to 1", Support{}, preferred(ByPrctl, 0, 0, 1), "", ""},
+		{"by prctl, balancing is hidden", Support{Unread: hidden}, preferred(ByPrctl, 0, 0, KeepSetting), "", ""},
 
-		{
-			"a mapping",
-			Support{Map: func(o linux.AreaOptions) error {
-				if o == (linux.AreaOptions{Bytes: 64 << 20, Node: 1, Pages: linux.Pages2M}) {
-					return refused
-				}
-				return nil
-			}},
-			pages("2m", 1), "refused (ask nicely)",
-		},
-		{
-			"too small a node",
-			Support{Memory: map[int]uint64{0: 1 << 30, 1: 63 << 20}},
-			on(1), "node 1 has 63 MiB of memory, less than the buffer's 64 MiB",
-		},
-		{"a large node", Support{Memory: map[int]uint64{0: 1 << 30, 1: 63 << 20}}, on(0), ""},
+		{"a mapping", Support{Map: unmapped}, on(1, "2m", KeepSetting), "refused (ask nicely)", ""},
+		{"too small a node", Support{Memory: small}, on(1, "4k", KeepSetting), "node 1 has 63 MiB of memory, less than the buffer's 64 MiB", ""},
+		{"a large node", Support{Memory: small}, on(0, "4k", KeepSetting), "", ""},
 	} {
 		rows := []result.NumaRow{c.row}
-		assert.Equal(t, c.want == "", c.support.Mark(rows), c.name)
-		assert.Equal(t, c.want, rows[0].Unsupported, c.name)
+		assert.Equal(t, c.unsupported == "", c.support.Mark(rows), c.name)
+		assert.Equal(t, c.unsupported, rows[0].Unsupported, c.name)
+		assert.Equal(t, c.noEffect, rows[0].NoEffect, c.name)
 	}
-	ignored := func(row result.NumaRow, balancing int) result.NumaRow {
-		row.NUMABalancing = balancing
-		return row
-	}
-	for _, c := range []struct {
-		support Support
-		row     result.NumaRow
-		want    string
-	}{
-		{Support{Balancing: 1}, ignored(preferred(ByPrctl, 0, 0), 0), linux.PreferredNodeIgnored},
-		{Support{}, preferred(ByPrctl, 0, 0), linux.PreferredNodeIgnored},
-		{Support{Balancing: 1}, preferred(ByPrctl, 0, 0), ""},
-		{Support{}, ignored(preferred(ByPrctl, 0, 0), 1), ""},
-		{Support{Unread: refused}, preferred(ByPrctl, 0, 0), ""},
-		{Support{Prctl: refused}, preferred(ByPrctl, 0, 0), ""},
-		{Support{}, preferred(ByMempolicy, Float, 0), ""},
-		{Support{}, plain, ""},
-	} {
-		rows := []result.NumaRow{c.row}
-		c.support.Mark(rows)
-		assert.Equal(t, c.want, rows[0].NoEffect, "%+v, %+v", c.support, c.row)
-	}
-	rows := []result.NumaRow{preferred(ByPrctl, 0, 0), plain}
+	rows := []result.NumaRow{preferred(ByPrctl, 0, 0, KeepSetting), plain}
 	assert.True(t, Support{Prctl: refused}.Mark(rows), "one is left")
 	assert.NotEmpty(t, rows[0].Unsupported)
 	assert.Empty(t, rows[1].Unsupported)

@@ -1,161 +1,98 @@
 package perf
 
 import (
+	"cmp"
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"io/fs"
+	"math"
 	"os"
+	"slices"
 
 	"golang.org/x/sys/unix"
 
 	"gorun/internal/linux"
 )
 
-// Family traces the threads of all processes that descend from a thread. Except for Stop, its methods are for one
-// goroutine at a time.
+// Family records the moves of the threads of all processes that descend from a thread: the method TraceSwitches. Except
+// for Stop, its methods are for one goroutine at a time.
 type Family struct {
-	*tracer[sighting]
-	stop int // an eventfd
+	events []*event // by CPU
+	stop   int      // an eventfd
 	genealogy
-	method   TraceMethod
-	degraded error
-}
-
-// Method returns the source of the moves.
-func (f *Family) Method() TraceMethod { return f.method }
-
-// Degraded returns why no better method is available; nil when the best is in use. It has a Hint.
-func (f *Family) Degraded() error { return f.degraded }
-
-// familyOpeners lists the methods that can trace future processes, in the order of TraceMethods. The counter of
-// migrations cannot: its sample gives a thread's destination, and nothing gives the first CPU of a new thread.
-var familyOpeners = []opener[sighting]{
-	{TraceMigrateTask, openMigrateTasks},
-	{TraceSwitches, openInheritedSwitches},
+	found []sighting // that Read has not processed
 }
 
 // OpenFamily traces all threads of the processes that the calling thread will start, and of all their descendants in
-// any session or PID namespace, by the best method that the machine allows. The goroutine must be locked to the thread.
-// cpus are the online CPUs: events on a CPU that comes online later are missed. fsys is rooted at /. The error is like
-// OpenTrace's.
+// any session or PID namespace. The goroutine must be locked to the thread. cpus are the online CPUs: switches on a CPU
+// that comes online later are missed. The error is like OpenTrace's.
 //
 // A program that gains privileges at its execve(2), as a set-user-ID one does, and all processes that it starts are
-// silently missed by TraceSwitches: the kernel does not let ordinary users trace them.
+// silently missed, also if root traces them: the kernel ends the events of such a process (fs/exec.c, begin_new_exec).
 //
-// With the tracepoint the cost for the traced threads is too small to measure, but each ring gets the moves and forks
-// of the whole machine. With the switches each context switch takes 0.5 µs of CPU time more (two processes that wake
-// each other through pipes 200,000 times: 0.71 s instead of 0.48), and each new thread takes a kernel object per CPU,
-// as for any inherited event with rings. The reader takes 0.12 µs per switch. With two CPUs for 14 threads, up to a
-// sixth of the records of such a pair were lost, mostly none. While all rings are empty the reader takes no time.
-// BenchmarkFamily, on 2 CPUs with Linux 6.18.
-func OpenFamily(cpus []int, fsys fs.FS) (*Family, error) {
-	return openFamily(familyOpeners, cpus, fsys)
-}
-
-func openFamily(openers []opener[sighting], cpus []int, fsys fs.FS) (*Family, error) {
-	root := linux.Gettid()
-	source, method, degraded, err := openBest(openers, root, cpus, fsys)
-	if err != nil {
-		return nil, err
-	}
+// Each context switch takes 0.5 µs of CPU time more (two processes that wake each other through pipes 200,000 times: 0.71 s
+// instead of 0.48), and each new thread takes a kernel object per CPU, as for any inherited event with rings. The reader
+// takes 0.12 µs per switch. With two CPUs for 14 threads, up to a sixth of the records of such a pair were lost, mostly
+// none. While all rings are empty the reader takes no time. Measured on 2 CPUs with Linux 6.18.
+//
+// The kernel's counter of migrations cannot be used: its records give a thread's destination, and nothing gives the first
+// CPU of a new thread.
+func OpenFamily(cpus []int) (*Family, error) {
 	stop, err := unix.Eventfd(0, unix.EFD_CLOEXEC|unix.EFD_NONBLOCK)
 	if err != nil {
-		return nil, errors.Join(&linux.Error{Op: "trace processes (eventfd)", Err: err}, source.Close())
+		return nil, &linux.Error{Op: "trace migrations (eventfd)", Err: err}
 	}
-	return &Family{source, stop, newGenealogy(os.Getpid(), root), method, degraded}, nil
+	root := linux.Gettid()
+	f := &Family{stop: stop, genealogy: newGenealogy(os.Getpid(), root)}
+	size := ringSize(len(cpus))
+	attr := switches
+	attr.Sample_type = unix.PERF_SAMPLE_TID | unix.PERF_SAMPLE_TIME | unix.PERF_SAMPLE_CPU
+	attr.Bits |= unix.PerfBitInherit | unix.PerfBitTask | unix.PerfBitWatermark
+	// An eighth of a ring wakes its reader, since on a busy machine the reader may have to wait for a CPU.
+	attr.Wakeup = uint32(size / 8)
+	// An inherited event has a ring only if it is opened for each CPU (kernel/events/core.c, perf_mmap).
+	for _, cpu := range cpus {
+		e, err := openEvent(attr, root, cpu, size)
+		if err != nil {
+			return nil, errors.Join(openError(fmt.Sprintf("trace migrations by switches on CPU %d", cpu), err, 2), f.Close())
+		}
+		f.events = append(f.events, e)
+	}
+	return f, nil
 }
 
-// openMigrateTasks opens the tracepoint for all threads of the machine, with the records of forks.
-func openMigrateTasks(_ int, cpus []int, fsys fs.FS) (*tracer[sighting], error) {
-	format, attr, err := migrateTaskEvent(fsys)
-	if err != nil {
-		return nil, err
-	}
-	attr.Bits, attr.Wakeup = unix.PerfBitTask|unix.PerfBitWatermark, wakeup(len(cpus))
-	t := &tracer[sighting]{of: func(r record) (sighting, bool, error) {
-		if r.kind != unix.PERF_RECORD_SAMPLE {
-			return parseLife(r)
-		}
-		tid, m, err := format.move(r.body)
-		return sighting{kind: migrates, tid: tid, Move: m}, true, err
-	}}
-	return t, t.openOnEach(TraceMigrateTask, attr, -1, cpus, "")
+// sighting is what a record says about a thread.
+type sighting struct {
+	kind        uint32 // PERF_RECORD_FORK: it is started; PERF_RECORD_EXIT: it ends; PERF_RECORD_SWITCH: it is switched in
+	ns          int64
+	tid         int
+	cpu         int // of PERF_RECORD_SWITCH
+	pid, parent int // of PERF_RECORD_FORK: its process, and the thread that started it
 }
 
-// openInheritedSwitches opens a dummy event for its records of context switches (see openSwitches), on the thread and
-// its descendants. An inherited event has a ring only if it is opened for each CPU (perf_mmap in kernel/events/core.c).
-// Only records of a thread being switched in are used; those of it being switched out add nothing.
-func openInheritedSwitches(tid int, cpus []int, _ fs.FS) (*tracer[sighting], error) {
-	t := &tracer[sighting]{of: func(r record) (sighting, bool, error) {
-		if r.kind != unix.PERF_RECORD_SWITCH {
-			return parseLife(r)
-		}
+// parseSighting parses a record; ok is false if it is none of a sighting. A switch has only the fields added by
+// sample_id_all: u32 PID, TID, u64 time, u32 CPU, u32 0. A start or an end has them after u32 PID, parent's PID, TID,
+// parent's TID, u64 time. A record of a thread being switched out adds nothing to that of its being switched in.
+func parseSighting(r record) (s sighting, ok bool, err error) {
+	switch r.kind {
+	case unix.PERF_RECORD_FORK, unix.PERF_RECORD_EXIT:
+	case unix.PERF_RECORD_SWITCH:
 		if r.misc&unix.PERF_RECORD_MISC_SWITCH_OUT != 0 {
 			return sighting{}, false, nil
 		}
-		s, err := parseSwitch(r.body)
-		return s, true, err
-	}}
-	return t, t.openOnEach(TraceSwitches, unix.PerfEventAttr{
-		Type:        unix.PERF_TYPE_SOFTWARE,
-		Config:      unix.PERF_COUNT_SW_DUMMY,
-		Sample_type: unix.PERF_SAMPLE_TID | unix.PERF_SAMPLE_TIME | unix.PERF_SAMPLE_CPU,
-		Bits: unix.PerfBitContextSwitch | unix.PerfBitSampleIDAll | unix.PerfBitExcludeKernel |
-			unix.PerfBitInherit | unix.PerfBitTask | unix.PerfBitWatermark,
-		Wakeup: wakeup(len(cpus)),
-	}, tid, cpus, "")
-}
-
-// wakeup returns the number of bytes in a ring that wake its reader: an eighth of the ring, since on a busy machine the
-// reader may have to wait for a CPU.
-func wakeup(rings int) uint32 { return uint32(ringSize(rings) / 8) }
-
-// sighting is the content of a record about a thread.
-type sighting struct {
-	kind
-	tid         int
-	pid, parent int // of a new thread: its process, and the thread that started it
-	Move            // the time; To is the present or next CPU, From the previous one if it migrated
-}
-
-// kind is the kind of event that a record reports.
-type kind uint8
-
-const (
-	begins kind = iota
-	ends
-	runs     // the thread is switched in
-	migrates // the scheduler has decided to move the thread
-)
-
-// parseSwitch parses a switch, which has only the fields added by sample_id_all: u32 PID, TID, u64 time, u32 CPU, u32
-// 0.
-func parseSwitch(body []byte) (sighting, error) {
-	if len(body) < 24 {
-		return sighting{}, fmt.Errorf("%w: a switch of %d bytes", errRing, len(body))
-	}
-	return sighting{kind: runs, tid: word(body, 4), Move: Move{
-		NS: int64(binary.NativeEndian.Uint64(body[8:])), To: word(body, 16),
-	}}, nil
-}
-
-// parseLife parses the start or end of a thread: u32 PID, parent's PID, TID, parent's TID, u64 time, and the fields
-// added by sample_id_all. ok is false for other records.
-func parseLife(r record) (s sighting, ok bool, err error) {
-	switch r.kind {
-	case unix.PERF_RECORD_FORK:
-		s.kind = begins
-	case unix.PERF_RECORD_EXIT:
-		s.kind = ends
 	default:
 		return sighting{}, false, nil
 	}
 	if len(r.body) < 24 {
-		return sighting{}, false, fmt.Errorf("%w: a start or end of %d bytes", errRing, len(r.body))
+		return sighting{}, false, fmt.Errorf("%w: a record of a thread with %d bytes", errRing, len(r.body))
 	}
-	s.pid, s.tid, s.parent = word(r.body, 0), word(r.body, 8), word(r.body, 12)
-	s.NS = int64(binary.NativeEndian.Uint64(r.body[16:]))
+	s.kind = r.kind
+	if r.kind == unix.PERF_RECORD_SWITCH {
+		s.tid, s.ns, s.cpu = word(r.body, 4), int64(binary.NativeEndian.Uint64(r.body[8:])), word(r.body, 16)
+	} else {
+		s.pid, s.tid, s.parent = word(r.body, 0), word(r.body, 8), word(r.body, 12)
+		s.ns = int64(binary.NativeEndian.Uint64(r.body[16:]))
+	}
 	return s, true, nil
 }
 
@@ -172,21 +109,15 @@ func newGenealogy(pid, root int) genealogy { return genealogy{pid, root, map[int
 // see processes a sighting, in the order of time, and returns the move if it was one. After a start or an end, a TID
 // stands for another thread.
 func (g genealogy) see(s sighting) (m Move, moved bool) {
-	f := g.at[s.tid]
-	switch s.kind {
-	case begins:
-		delete(g.at, s.tid)
-		if (s.parent == g.root || g.at[s.parent] != nil) && s.pid != g.pid {
-			g.at[s.tid] = &follower{cpu: -1}
+	if s.kind == unix.PERF_RECORD_SWITCH {
+		if f := g.at[s.tid]; f != nil {
+			return f.at(s.ns, s.cpu)
 		}
-	case ends:
-		delete(g.at, s.tid)
-	case runs:
-		if f != nil {
-			return f.at(s.NS, s.To)
-		}
-	case migrates:
-		return s.Move, f != nil
+		return Move{}, false
+	}
+	delete(g.at, s.tid)
+	if s.kind == unix.PERF_RECORD_FORK && s.pid != g.pid && (s.parent == g.root || g.at[s.parent] != nil) {
+		g.at[s.tid] = &follower{cpu: -1}
 	}
 	return Move{}, false
 }
@@ -223,22 +154,70 @@ func (f *Family) Stop() {
 }
 
 // Read returns the moves since the last Read, or since OpenFamily, in the order of time, and the number of records lost
-// since then. If the record of a thread's start is lost, all its moves are missed.
+// since then. If the record of a thread's start is lost, all its moves are missed. After an error the pending moves are
+// lost.
 func (f *Family) Read() (moves []Move, lost uint64, err error) {
-	seen, lost, err := f.tracer.Read()
-	for _, s := range seen {
+	if len(f.events) == 0 {
+		return nil, 0, errClosed
+	}
+	complete, err := f.collect(func() error {
+		for _, e := range f.events {
+			n, err := e.read(func(r record) error {
+				s, ok, err := parseSighting(r)
+				if ok {
+					f.found = append(f.found, s)
+				}
+				return err
+			})
+			if err != nil {
+				return err
+			}
+			lost += n
+		}
+		return nil
+	})
+	if err != nil {
+		f.found = nil
+		return nil, 0, err
+	}
+	for _, s := range f.found[:complete] {
 		if m, moved := f.see(s); moved {
 			moves = append(moves, m)
 		}
 	}
-	f.spare = seen[:0]
-	return moves, lost, err
+	f.found = slices.Delete(f.found, 0, complete)
+	return moves, lost, nil
+}
+
+// collect calls readRings twice, which appends to f.found what is in the rings, and sorts f.found by time. It returns
+// the length of the part to which a later Read adds nothing. The first pass may read one ring just before a record is
+// written, and another ring after a later record; the second pass then finds the earlier record. The second pass may
+// itself miss records in the same way, but none earlier than those that the first pass found: they are that part.
+func (f *Family) collect(readRings func() error) (complete int, err error) {
+	if err := readRings(); err != nil {
+		return 0, err
+	}
+	last := int64(math.MinInt64)
+	for _, s := range f.found {
+		last = max(last, s.ns)
+	}
+	if err := readRings(); err != nil {
+		return 0, err
+	}
+	slices.SortStableFunc(f.found, func(a, b sighting) int { return cmp.Compare(a.ns, b.ns) })
+	complete, _ = slices.BinarySearchFunc(f.found, last+1, func(s sighting, ns int64) int { return cmp.Compare(s.ns, ns) })
+	return complete, nil
 }
 
 // Close ends the trace. A second call does nothing.
 func (f *Family) Close() error {
-	if len(f.events) == 0 {
+	if f.stop < 0 {
 		return nil
 	}
-	return errors.Join(unix.Close(f.stop), f.tracer.Close())
+	err := unix.Close(f.stop)
+	for _, e := range f.events {
+		err = errors.Join(err, e.close())
+	}
+	f.events, f.stop = nil, -1
+	return err
 }

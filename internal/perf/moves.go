@@ -9,6 +9,49 @@ import (
 	"gorun/internal/topology"
 )
 
+// Move is one migration of a thread.
+type Move struct {
+	// NS is the time when the thread ran, or was seen, on its new CPU: the host's CLOCK_MONOTONIC in nanoseconds, from which
+	// clock_gettime(2) differs in a time namespace.
+	NS       int64
+	From, To int // CPUs
+}
+
+// CPURead is a thread's reading of its own CPU.
+type CPURead struct {
+	NS  int64 // CLOCK_MONOTONIC in nanoseconds
+	CPU int   // -1: unknown
+}
+
+// MovesOf returns the moves shown by a thread's reads, given in the order of time: the method TraceReads. A move has
+// the time of the first read after it.
+func MovesOf(reads []CPURead) []Move {
+	var moves []Move
+	f := follower{cpu: -1}
+	for _, r := range reads {
+		if r.CPU < 0 {
+			continue
+		}
+		if m, moved := f.at(r.NS, r.CPU); moved {
+			moves = append(moves, m)
+		}
+	}
+	return moves
+}
+
+// follower finds a thread's moves from its successive CPUs.
+type follower struct {
+	cpu int // last seen; -1: not yet seen
+}
+
+// at records the thread's CPU, and returns the move to it if there was one.
+func (f *follower) at(ns int64, cpu int) (m Move, moved bool) {
+	m = Move{ns, f.cpu, cpu}
+	moved = f.cpu != cpu && f.cpu >= 0
+	f.cpu = cpu
+	return m, moved
+}
+
 // MoveCount is the number of moves from one CPU to another.
 type MoveCount struct {
 	From  int    `json:"from"`

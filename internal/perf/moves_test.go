@@ -1,8 +1,6 @@
 package perf
 
 import (
-	"maps"
-	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -13,6 +11,14 @@ import (
 	"gorun/internal/tests/hosts"
 	"gorun/internal/topology"
 )
+
+func TestMovesOf(t *testing.T) {
+	assert.Empty(t, MovesOf(nil))
+	assert.Empty(t, MovesOf([]CPURead{{1, 3}, {2, 3}}), "the first CPU is not a move")
+	assert.Equal(t,
+		[]Move{{20, 3, 0}, {50, 0, 3}},
+		MovesOf([]CPURead{{10, 3}, {20, 0}, {30, 0}, {40, -1}, {50, 3}}))
+}
 
 // The counts are those of the moves, each pair of CPUs once and in order, however the moves are parted.
 func TestCountMoves(t *testing.T) {
@@ -44,7 +50,7 @@ func classified(m *topology.Machine, moves ...Move) result.Migrations {
 	return Classify(m, CountMoves(nil, moves))
 }
 
-func TestClassifyOfAMachine(t *testing.T) {
+func TestClassify(t *testing.T) {
 	m := hosts.Machine(t, "qemu-epyc8") // nodes of 4 CPUs, each of 2 LLCs of 2 CPUs; no SMT
 	moves := []Move{
 		{NS: 100, From: 0, To: 1}, {NS: 200, From: 1, To: 2}, {NS: 300, From: 2, To: 4}, {NS: 500, From: 4, To: 31},
@@ -60,30 +66,4 @@ func TestClassifyOfAMachine(t *testing.T) {
 		Total: 3, SameCore: 1, SameLLC: 1, CrossNode: 1,
 		FromNode: map[string]uint64{"0": 1}, ToNode: map[string]uint64{"-1": 1},
 	}, smt, "a CPU that came later is on no known node")
-}
-
-// Every move is of one kind, and leaves and reaches a node when it crosses.
-func TestClassifyProperty(t *testing.T) {
-	machines := hosts.All(t)
-	names := slices.Sorted(maps.Keys(machines))
-	rapid.Check(t, func(t *rapid.T) {
-		m := machines[rapid.SampledFrom(names).Draw(t, "machine")]
-		cpu := rapid.IntRange(0, len(m.CPUs)+1)
-		moves := rapid.SliceOf(rapid.Custom(func(t *rapid.T) Move {
-			return Move{From: cpu.Draw(t, "from"), To: cpu.Draw(t, "to")}
-		})).Filter(func(moves []Move) bool {
-			return !slices.ContainsFunc(moves, func(m Move) bool { return m.From == m.To })
-		}).Draw(t, "moves")
-		n := classified(m, moves...)
-		require.Equal(t, uint64(len(moves)), n.Total)
-		require.Equal(t, n.Total, n.SameCore+n.SameLLC+n.SameNode+n.CrossNode)
-		sum := func(counts map[string]uint64) (sum uint64) {
-			for _, count := range counts {
-				sum += count
-			}
-			return sum
-		}
-		require.Equal(t, n.CrossNode, sum(n.FromNode))
-		require.Equal(t, n.CrossNode, sum(n.ToNode))
-	})
 }

@@ -21,6 +21,9 @@ const headerSize = 8
 // errRing is wrapped by errors about a malformed ring or record.
 var errRing = errors.New("damaged perf ring buffer")
 
+// errClosed is not the same as no records.
+var errClosed = &linux.Error{Op: "read a trace", Err: os.ErrClosed}
+
 // record is one entry of a ring.
 type record struct {
 	kind uint32 // PERF_RECORD_*
@@ -79,8 +82,8 @@ func (r *ring) bytes(position, n uint64) []byte {
 }
 
 const (
-	// ringBytes is the size of a ring: room for 21,845 switches or counted migrations of 24 bytes, or 8192 tracepoint
-	// records of 64. It is also a user's limit per CPU without privilege (perf_event_mlock_kb is 516).
+	// ringBytes is the size of a ring: room for 16,384 context switches of 32 bytes. It is also a user's limit per CPU
+	// without privilege (perf_event_mlock_kb is 516).
 	ringBytes = 512 << 10
 	// ringsBytes limits the total size of the rings of all CPUs, if each has at least minRingBytes.
 	ringsBytes   = 32 << 20
@@ -95,18 +98,20 @@ func ringSize(rings int) int {
 
 // event is a perf event that writes records into a ring.
 type event struct {
-	fd      int
-	memory  []byte // the mapping: a page for the two ends of the ring, then its data
-	ring    ring
-	told    uint64 // lost records, by the records of losses in the ring
-	counted uint64 // lost records, by the event itself
+	fd       int    // -1: closed
+	memory   []byte // the mapping: a page for the two ends of the ring, then its data
+	ring     ring
+	told     uint64 // lost records, by the records of losses in the ring
+	counted  uint64 // lost records, by the event itself
+	reported uint64 // lost records that read has returned
 }
 
-// openEvent opens an event, not yet enabled, whose records have times of CLOCK_MONOTONIC. The ring is smaller if the
-// user may not have one of that size.
+// openEvent opens a software event of a thread whose records have times of CLOCK_MONOTONIC; CPU -1 is any CPU. The ring
+// is smaller if the user may not have one of that size.
 func openEvent(attr unix.PerfEventAttr, tid, cpu, size int) (*event, error) {
+	attr.Type = unix.PERF_TYPE_SOFTWARE
 	attr.Size = uint32(unsafe.Sizeof(attr))
-	attr.Bits |= unix.PerfBitDisabled | unix.PerfBitUseClockID
+	attr.Bits |= unix.PerfBitUseClockID
 	attr.Clockid = unix.CLOCK_MONOTONIC
 	attr.Read_format = unix.PERF_FORMAT_LOST
 	fd, err := unix.PerfEventOpen(&attr, tid, cpu, -1, unix.PERF_FLAG_FD_CLOEXEC)
@@ -133,15 +138,14 @@ func openEvent(attr unix.PerfEventAttr, tid, cpu, size int) (*event, error) {
 	return e, nil
 }
 
-func (e *event) setFilter(filter string) error {
-	return unix.IoctlSetString(e.fd, unix.PERF_EVENT_IOC_SET_FILTER, filter)
-}
-
-func (e *event) enable() error { return unix.IoctlSetInt(e.fd, unix.PERF_EVENT_IOC_ENABLE, 0) }
-
-// drain calls visit for each record, except records of losses, which it counts.
-func (e *event) drain(visit func(record) error) error {
-	return e.ring.drain(func(r record) error {
+// read calls visit for each record, except records of losses. It returns the number of records that were lost since the
+// last read: the ring reports a loss only with the next record that fits; the event itself reports it at once, since
+// Linux 6.0. The event is asked only if it may have lost some, since that interrupts its CPU.
+func (e *event) read(visit func(record) error) (lost uint64, err error) {
+	if e.fd < 0 {
+		return 0, errClosed
+	}
+	err = e.ring.drain(func(r record) error {
 		if r.kind != unix.PERF_RECORD_LOST && r.kind != unix.PERF_RECORD_LOST_SAMPLES {
 			return visit(r)
 		}
@@ -149,6 +153,23 @@ func (e *event) drain(visit func(record) error) error {
 		e.told += lost
 		return err
 	})
+	if err != nil {
+		return 0, err
+	}
+	if e.ring.crowded {
+		var buf [16]byte // u64 value, u64 lost
+		n, err := unix.Read(e.fd, buf[:])
+		if err != nil {
+			return 0, &linux.Error{Op: "read the number of lost records", Err: err}
+		}
+		if n == len(buf) {
+			e.counted = binary.NativeEndian.Uint64(buf[8:])
+		}
+		e.ring.crowded = false
+	}
+	all := max(e.told, e.counted)
+	lost, e.reported = all-e.reported, all
+	return lost, nil
 }
 
 // parseLost parses a record of a loss: u64 id, u64 lost; or, for samples that never got to the ring, u64 lost.
@@ -163,29 +184,16 @@ func parseLost(r record) (uint64, error) {
 	return binary.NativeEndian.Uint64(r.body[at:]), nil
 }
 
-// lost returns the number of records lost since the event was opened. The ring reports a loss only with the next record
-// that fits; the event itself reports it at once, since Linux 6.0. The event is read only if it may have lost some,
-// since each read interrupts its CPU.
-func (e *event) lost() (uint64, error) {
-	if e.ring.crowded {
-		var buf [16]byte // u64 value, u64 lost
-		n, err := unix.Read(e.fd, buf[:])
-		if err != nil {
-			return 0, &linux.Error{Op: "read the number of lost records", Err: err}
-		}
-		if n == len(buf) {
-			e.counted = binary.NativeEndian.Uint64(buf[8:])
-		}
-		e.ring.crowded = false
-	}
-	return max(e.told, e.counted), nil
-}
-
+// close ends the event. A second call does nothing.
 func (e *event) close() error {
+	if e.fd < 0 {
+		return nil
+	}
 	var err error
 	if e.memory != nil {
 		err = unix.Munmap(e.memory)
-		e.memory = nil
 	}
-	return errors.Join(err, unix.Close(e.fd))
+	err = errors.Join(err, unix.Close(e.fd))
+	*e = event{fd: -1}
+	return err
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	"golang.org/x/sys/unix"
 	"pgregory.net/rapid"
 )
 
@@ -130,6 +131,27 @@ func TestRingStopsAtTheVisitorsError(t *testing.T) {
 	got, err := drained(&r)
 	require.NoError(t, err)
 	assert.Empty(t, got)
+}
+
+func TestParseLost(t *testing.T) {
+	lost, err := parseLost(record{unix.PERF_RECORD_LOST, 0, words(1, 7)})
+	require.NoError(t, err)
+	assert.Equal(t, uint64(7), lost)
+	lost, err = parseLost(record{unix.PERF_RECORD_LOST_SAMPLES, 0, words(8)})
+	require.NoError(t, err)
+	assert.Equal(t, uint64(8), lost)
+	for _, r := range []record{{unix.PERF_RECORD_LOST, 0, words(1)}, {unix.PERF_RECORD_LOST_SAMPLES, 0, nil}} {
+		_, err := parseLost(r)
+		assert.ErrorIs(t, err, errRing)
+	}
+}
+
+func TestRingSize(t *testing.T) {
+	for rings, want := range map[int]int{
+		0: 512 << 10, 1: 512 << 10, 64: 512 << 10, 65: 256 << 10, 512: 64 << 10, 8192: 64 << 10,
+	} {
+		assert.Equal(t, want, ringSize(rings), "%d rings", rings)
+	}
 }
 
 func FuzzRing(f *testing.F) {

@@ -155,6 +155,9 @@ func TestViewsOfChangedRuns(t *testing.T) {
 			func(run *result.Run) { run.Matrix.Ranking = []int{99, -1} },
 			[]string{"!Nothing is shown to be better"},
 		},
+		{"exec", term.Options{}, func(run *result.Run) {
+			values(run, map[string]any{"migrations": map[string]any{"by": "switches", "total": 3, "cross_node": 3, "lost": 2}})
+		}, []string{"3 cross-node; too low, records lost: 2"}},
 		{"contend-ops", term.Options{Width: 120}, func(run *result.Run) {
 			values(run, map[string]any{"mode": "count", "count": 1000, "together": 0.5, "windows_ns": nil, "failures": 7})
 			values(run, map[string]any{"together": 0.75}, 3)
