@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -58,7 +59,9 @@ func (s Setting) environ(env []string) []string {
 	if s.GOMAXPROCS == 0 {
 		return env
 	}
-	return append(env[:len(env):len(env)], "GOMAXPROCS="+strconv.Itoa(s.GOMAXPROCS)) // of two, the last one counts
+	const variable = "GOMAXPROCS="
+	others := slices.DeleteFunc(slices.Clone(env), func(v string) bool { return strings.HasPrefix(v, variable) })
+	return append(others, variable+strconv.Itoa(s.GOMAXPROCS))
 }
 
 // The exit codes of a command that never ran, as in env(1), nice(1) and timeout(1). For a command that a signal ended,

@@ -446,6 +446,7 @@ func TestTheSettingIsTheCommands(t *testing.T) {
 	cpus, err := linux.GetAffinity(0)
 	require.NoError(t, err)
 	cpu, nice := cpuset.Of(cpus.Last()), 19
+	t.Setenv("GOMAXPROCS", "2") // of two values, a Go program takes the first
 	s := Setting{GOMAXPROCS: 3}
 	s.CPUs, s.Nice, s.Sched = cpu, &nice, &linux.Sched{Policy: linux.SchedBatch}
 	want, checks := fmt.Sprintf("CPUs %v, nice 19, batch, GOMAXPROCS 3", cpu), 3
