@@ -123,3 +123,10 @@ func awaitEnd(which, id int) (pid int, err error) {
 	at = (at + unsafe.Sizeof(uintptr(0)) - 1) &^ (unsafe.Sizeof(uintptr(0)) - 1)
 	return int(*(*int32)(unsafe.Add(unsafe.Pointer(&info), at))), nil
 }
+
+// ChildAttr returns the attributes of a child process: in a new process group, so that a terminal's ^C reaches only the
+// parent, and killed when the thread that started it ends, as after a SIGKILL of the parent (prctl(2),
+// PR_SET_PDEATHSIG). The caller keeps its goroutine locked to its thread while the child runs.
+func ChildAttr() *syscall.SysProcAttr {
+	return &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
+}
