@@ -28,19 +28,6 @@ type Options struct {
 	Nice    int           `json:"nice"`
 }
 
-// Report describes the whole periods of a burner.
-type Report struct {
-	CPU         int     `json:"cpu"`
-	Asked       float64 `json:"asked_percent"`
-	Percent     float64 `json:"percent"`
-	WallSeconds float64 `json:"wall_seconds"`
-	CPUSeconds  float64 `json:"cpu_seconds"` // of its whole process
-	Periods     uint64  `json:"periods"`
-	WorstPeriod float64 `json:"worst_period_points"` // greatest difference between a period's percentage and the requested one
-	Stalls      uint64  `json:"stalls"`              // periods that ended with a debt of more than one quota
-	LostSeconds float64 `json:"lost_seconds"`        // CPU time dropped at the stalls
-}
-
 // PerCPU returns the options of a burner for each of the CPUs. Their periods begin at random times, so that they do not
 // all wake at once.
 func PerCPU(cpus cpuset.Set, percent float64, nice int, seed uint64) []Options {

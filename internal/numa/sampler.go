@@ -211,7 +211,7 @@ func (b *burners) stop() error {
 	if b.group == nil {
 		return nil
 	}
-	_, err := b.group.Stop()
+	err := b.group.Stop()
 	b.group = nil
 	return err
 }
@@ -273,8 +273,8 @@ func (b *burners) addTo(s *result.Sample, before load.Reading) error {
 			CPU: l.CPU, Achieved: l.Percent, Expected: load.Least(l.Asked, shares[l.CPU]),
 		})
 	}
-	for _, d := range load.Deviations(loads, shares) {
-		s.Doubts = append(s.Doubts, result.Doubt{Verdict: result.Suspect, Reason: d.String()})
+	for _, reason := range load.Deviations(loads, shares) {
+		s.Doubts = append(s.Doubts, result.Doubt{Verdict: result.Suspect, Reason: reason})
 	}
 	if !probed {
 		s.Values = result.FiguresOf(&result.Load{Load: &had})
