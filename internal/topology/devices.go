@@ -102,7 +102,7 @@ func (m *Machine) Devices() (devices []Device, warnings []string) {
 		return nil, nil
 	}
 	l.once.Do(func() {
-		r := &reader{fsys: l.root, online: m.Online(), alike: map[string]*alike{}}
+		r := &reader{fsys: l.root, online: m.Online()}
 		l.devices = r.readDevices(m)
 		l.warnings = r.finished()
 	})
@@ -288,7 +288,7 @@ func (m *Machine) LookupDevice(name string) (Device, error) {
 		}
 	}
 	if len(found) == 0 && pciAddress().MatchString(address) && m.devices != nil {
-		r := &reader{fsys: m.devices.root, online: m.Online(), alike: map[string]*alike{}}
+		r := &reader{fsys: m.devices.root, online: m.Online()}
 		if d, _, ok := r.readDevice(m, address); ok {
 			found = append(found, d)
 		}
