@@ -328,7 +328,7 @@ func TestFirstTouchElsewhere(t *testing.T) {
 		assert.True(t, s.Placement.Verified, "%v", s.Placement.Mismatches)
 		pages := int(r.Row.BufferBytes) / os.Getpagesize()
 		if touch == TouchFar {
-			far := byDistance(m, r.Row.CPU, nodes.List())
+			far := m.ByDistance(r.Row.CPU, nodes.List())
 			assert.Equal(t, map[string]int{strconv.Itoa(far[len(far)-1]): pages}, v.TouchedPages)
 			continue
 		}

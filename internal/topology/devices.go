@@ -200,7 +200,7 @@ func (r *reader) readDevice(m *Machine, address string) (d Device, listed, ok bo
 	case r.read(err):
 		d.CPUs = cpus.Intersect(r.online)
 	case d.Node != nil:
-		d.CPUs = m.nodeCPUs(*d.Node)
+		d.CPUs = m.NodeCPUs(*d.Node)
 	default:
 		d.CPUs = r.online
 	}
