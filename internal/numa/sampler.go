@@ -15,6 +15,7 @@ import (
 	"gorun/internal/cpuset"
 	"gorun/internal/experiment"
 	"gorun/internal/guardian"
+	"gorun/internal/linux"
 	"gorun/internal/load"
 	"gorun/internal/measure"
 	"gorun/internal/placement"
@@ -116,12 +117,10 @@ func putUsage(s *result.Sample, used *syscall.Rusage) {
 	if used == nil {
 		return
 	}
-	seconds := func(t syscall.Timeval) float64 { return float64(t.Nano()) / 1e9 }
-	s.UserSeconds, s.SystemSeconds = seconds(used.Utime), seconds(used.Stime)
-	count := func(n int64) *uint64 { c := uint64(n); return &c }
-	sig := &s.Quality.Signals
-	sig.VoluntarySwitches, sig.InvoluntarySwitches = count(int64(used.Nvcsw)), count(int64(used.Nivcsw))
-	sig.MinorFaults, sig.MajorFaults = count(int64(used.Minflt)), count(int64(used.Majflt))
+	u, sig := linux.UsageOf(used), &s.Quality.Signals
+	s.UserSeconds, s.SystemSeconds = u.UserSeconds, u.SystemSeconds
+	sig.VoluntarySwitches, sig.InvoluntarySwitches = &u.VoluntarySwitches, &u.InvoluntarySwitches
+	sig.MinorFaults, sig.MajorFaults = &u.MinorFaults, &u.MajorFaults
 }
 
 // watcher only watches the load, with one sample per second.
