@@ -89,16 +89,10 @@ func (a *Area) Bytes() []byte { return a.bytes }
 // NewArea maps memory and binds it to its node (mbind(2), MPOL_BIND). It touches no page. A kernel without NUMA has
 // only node 0, for which no policy is set.
 func NewArea(o AreaOptions) (*Area, error) {
-	if o.Pages < 0 || int(o.Pages) >= len(PageKinds) {
-		return nil, fmt.Errorf("map memory: no %v", o.Pages)
-	}
 	align := PageKinds[o.Pages].Align
 	const most = math.MaxInt / 2 // leaves room for rounding; the kernel's own bound is far lower
 	if o.Bytes <= 0 || o.Bytes > most {
 		return nil, fmt.Errorf("map memory: no area can have %d bytes", o.Bytes)
-	}
-	if o.Node < -1 || o.Node > cpuset.Max {
-		return nil, fmt.Errorf("map memory: no node %d", o.Node)
 	}
 	a := &Area{kind: o.Pages, node: o.Node}
 	if err := a.mmap((o.Bytes + align - 1) / align * align); err != nil {

@@ -281,10 +281,6 @@ func TestNewAreaRefuses(t *testing.T) {
 		"no area can have 0 bytes":  {Node: -1},
 		"no area can have -1 bytes": {Bytes: -1, Node: -1},
 		"no area can have 9":        {Bytes: math.MaxInt, Node: -1},
-		"no node -2":                {Bytes: 1, Node: -2},
-		"no node 65536":             {Bytes: 1, Node: cpuset.Max + 1},
-		"no page kind 4":            {Bytes: 1, Node: -1, Pages: 4},
-		"no page kind -1":           {Bytes: 1, Node: -1, Pages: -1},
 		"cannot allocate memory":    {Bytes: math.MaxInt / 2, Node: -1},
 	} {
 		_, err := NewArea(o)

@@ -32,9 +32,6 @@ func Burn(ctx context.Context, in io.Reader, out io.Writer) error {
 }
 
 func prepare(o Options) error {
-	if err := o.check(); err != nil {
-		return err
-	}
 	if _, err := linux.ProcessCPUTime(0); err != nil {
 		return err
 	}

@@ -12,8 +12,6 @@ import (
 	"time"
 
 	"gorun/internal/cpuset"
-	"gorun/internal/hint"
-	"gorun/internal/linux"
 )
 
 // Period is the length of a period of PerCPU's burners: a few scheduler ticks, and short compared with any sample.
@@ -41,17 +39,3 @@ func PerCPU(cpus cpuset.Set, percent float64, nice int, seed uint64) []Options {
 }
 
 func (o Options) name() string { return fmt.Sprintf("the burner of CPU %d", o.CPU) }
-
-func (o Options) check() error {
-	switch {
-	case !(o.Percent > 0 && o.Percent <= 100): // nor NaN
-		return hint.With(fmt.Errorf("no CPU can have a load of %v%%", o.Percent), "give more than 0 and at most 100")
-	case o.Period < time.Millisecond || o.Period > time.Second:
-		return fmt.Errorf("a burner's period of %v is not within 1ms…1s", o.Period)
-	case o.Phase < 0 || o.Phase >= o.Period:
-		return fmt.Errorf("a burner's phase of %v is not within its period of %v", o.Phase, o.Period)
-	case o.CPU < 0 || o.CPU > cpuset.Max:
-		return fmt.Errorf("there is no CPU %d", o.CPU)
-	}
-	return linux.CheckNice(o.Nice)
-}
