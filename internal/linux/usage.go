@@ -1,6 +1,7 @@
 package linux
 
 import (
+	"errors"
 	"io/fs"
 	"syscall"
 
@@ -48,6 +49,15 @@ func PeakRSS(fsys fs.FS) (uint64, error) {
 
 // ProcessUsage returns the usage of this process.
 func ProcessUsage() (Usage, error) { return usage(syscall.RUSAGE_SELF, "this process") }
+
+// CountUsage returns a function that returns the usage of this process since now.
+func CountUsage() func() (Usage, error) {
+	before, unread := ProcessUsage()
+	return func() (Usage, error) {
+		after, err := ProcessUsage()
+		return after.Sub(before), errors.Join(unread, err)
+	}
+}
 
 // ChildrenUsage returns the usage of this process's descendants that have ended and were waited for.
 func ChildrenUsage() (Usage, error) { return usage(syscall.RUSAGE_CHILDREN, "children") }
