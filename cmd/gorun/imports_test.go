@@ -40,7 +40,7 @@ const mayImport = `
 	lazy
 	linux               cgroup cpuset hint sysfs
 	linux/linuxtest
-	load                child cpuset hint linux placement
+	load                child cpuset linux placement
 	matrix              column cpuset hint lazy result shell stats testdata/matrix units
 	measure             cgroup cpuset linux perf result sysfs topology
 	metrics             hint output result stats

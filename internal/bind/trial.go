@@ -92,10 +92,7 @@ func RunProcess(ctx context.Context, in io.Reader, out io.Writer) error {
 		return err
 	}, func(o request, shared *csrc.Shared) (a reply, err error) {
 		sum.Shared = shared
-		before, err := linux.ProcessUsage()
-		if err != nil {
-			return a, err
-		}
+		usage := linux.CountUsage()
 		args := csrc.ChecksArgs{CPU: o.CPU, CPUs: cpuset.Max + 1, Checks: o.Checks, Shared: shared}
 		if o.Within {
 			args.Mask = o.CPUs.Words(o.CPUs.Last()/64 + 1)
@@ -108,8 +105,7 @@ func RunProcess(ctx context.Context, in io.Reader, out io.Writer) error {
 		if err != nil {
 			return a, err
 		}
-		after, err := linux.ProcessUsage()
-		used := after.Sub(before)
+		used, err := usage()
 		return reply{
 			Checks: checks.Checks, Deviations: checks.Deviations, Seen: checks.Seen, Loops: summed.Loops, Sum: summed.Sum,
 			Seconds: float64(summed.EndNS-summed.StartNS) / 1e9, User: used.UserSeconds, System: used.SystemSeconds,

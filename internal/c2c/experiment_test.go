@@ -4,31 +4,21 @@ import (
 	"encoding/json"
 	"math"
 	"slices"
-	"strings"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"gorun/internal/catalog"
 	"gorun/internal/cpuset"
 	"gorun/internal/experiment"
 	"gorun/internal/tests/hosts"
 	"gorun/internal/topology"
 )
 
-// resolve plans pairs of a machine's CPUs, chosen by --pairs.
+// resolve plans pairs of a machine's CPUs, with these flags given on the command line.
 func resolve(
-	t *testing.T, f flags, m *topology.Machine, cpus cpuset.Set, s experiment.Sampling,
-) experiment.Resolution[Cell] {
-	t.Helper()
-	return resolveGiven(t, f, m, cpus, s, nil)
-}
-
-// resolveGiven is resolve with these flags given on the command line.
-func resolveGiven(
-	t *testing.T, f flags, m *topology.Machine, cpus cpuset.Set, s experiment.Sampling, given []string,
+	t *testing.T, f flags, m *topology.Machine, cpus cpuset.Set, s experiment.Sampling, given ...string,
 ) experiment.Resolution[Cell] {
 	t.Helper()
 	r, err := f.Resolve(experiment.Machine{
@@ -65,14 +55,14 @@ func TestResolve(t *testing.T) {
 func TestResolveSamples(t *testing.T) {
 	m := large(128)
 	many := experiment.Sampling{Samples: 3001, Warmup: 1} // the driver has removed the default budget
-	r := resolveGiven(t, flags{method: "cas"}, m, m.Online(), many, []string{"samples"})
+	r := resolve(t, flags{method: "cas"}, m, m.Online(), many, "samples")
 	require.Equal(t, 8256, len(r.Cells), "per-core")
 	assert.Equal(t, mapTime/8256-fixedPair, r.Cells[0].Do.Each)
 	require.Len(t, r.Warnings, 1)
 	assert.Equal(t, "8256 of 32640 pairs are measured (per-core), so that the map fits in 1m0s", r.Warnings[0].Message)
 	assert.Equal(t, "--pairs all measures them all", r.Warnings[0].Hint)
 
-	r = resolveGiven(t, flags{method: "cas", pairs: "all"}, m, m.Online(), many, []string{"samples"})
+	r = resolve(t, flags{method: "cas", pairs: "all"}, m, m.Online(), many, "samples")
 	require.Equal(t, 32640, len(r.Cells))
 	assert.Equal(t, mostPair, r.Cells[0].Do.Each)
 	assert.Empty(t, r.Warnings)
@@ -97,25 +87,4 @@ func TestResolveCell(t *testing.T) {
 	back, err := Experiment.Decode(text)
 	require.NoError(t, err)
 	assert.Equal(t, want, back)
-}
-
-// Help and completion show the tables: every row has a unique name without commas, and one line.
-func TestTables(t *testing.T) {
-	for what, table := range map[string][]string{
-		"pairs": catalog.Words(topology.Pairings[:]), "method": catalog.Words(Methods[:]),
-	} {
-		seen := map[string]bool{}
-		require.NotEmpty(t, table)
-		for _, word := range table {
-			name, usage, ok := strings.Cut(word, "\t")
-			require.True(t, ok, word)
-			assert.NotContains(t, name, ",")
-			assert.NotEmpty(t, usage, "%s %s", what, name)
-			assert.NotContains(t, usage, "\n")
-			assert.False(t, seen[name], "%s %s is there twice", what, name)
-			seen[name] = true
-		}
-	}
-	assert.Equal(t, "all, per-core, per-llc", catalog.List(topology.Pairings[:]))
-	assert.Equal(t, "cas, write, faa", catalog.List(Methods[:]))
 }

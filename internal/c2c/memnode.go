@@ -2,7 +2,6 @@ package c2c
 
 import (
 	"fmt"
-	"slices"
 	"strconv"
 
 	"gorun/internal/hint"
@@ -32,14 +31,11 @@ func memNode(text string, m *topology.Machine, node int) (int, error) {
 			return 0, hint.With(fmt.Errorf("it needs %d nodes with memory, and this machine has %d", least, len(with)),
 				"gorun topo shows the nodes")
 		}
-		best := with[0]
-		for _, n := range with[1:] {
-			nearer := distance(m, node, n) - distance(m, node, best)
-			if text == memNear && nearer < 0 || text == memFar && nearer > 0 {
-				best = n
-			}
+		far := m.ByDistance(node, with)
+		if text == memNear {
+			return far[0], nil
 		}
-		return best, nil
+		return far[len(far)-1], nil
 	}
 	asked, err := strconv.Atoi(text)
 	if err != nil || asked < 0 {
@@ -49,20 +45,8 @@ func memNode(text string, m *topology.Machine, node int) (int, error) {
 		return asked, nil
 	}
 	lacks := fmt.Errorf("this machine has no node %d", asked)
-	if slices.ContainsFunc(m.Nodes, func(n topology.Node) bool { return n.Node == asked }) {
+	if m.NodeNumbers().Contains(asked) {
 		lacks = fmt.Errorf("node %d has no memory", asked)
 	}
 	return 0, hint.With(lacks, fmt.Sprintf("nodes with memory: %v", with))
-}
-
-// distance returns the machine's distance between nodes. If distances are not recorded, a node is nearer to itself
-// than to all others.
-func distance(m *topology.Machine, from, to int) int {
-	if d, recorded := m.Distance(from, to); recorded {
-		return d
-	}
-	if from == to {
-		return 0
-	}
-	return 1
 }

@@ -66,10 +66,7 @@ func (r sampler) Sample(ctx context.Context, c Cell) (s result.Sample, err error
 		v.HomeNode = &node
 	}
 	defer r.Until(ctx)()
-	before, err := linux.ProcessUsage()
-	if err != nil {
-		return s, err
-	}
+	usage := linux.CountUsage()
 	r.Gate.Reset(len(cpus))
 	monitor := r.Watch(cpus)
 	begun := time.Now()
@@ -86,11 +83,10 @@ func (r sampler) Sample(ctx context.Context, c Cell) (s result.Sample, err error
 	if err != nil {
 		return s, err
 	}
-	after, err := linux.ProcessUsage()
+	used, err := usage()
 	if err != nil {
 		return s, err
 	}
-	used := after.Sub(before)
 	s.UserSeconds, s.SystemSeconds = used.UserSeconds, used.SystemSeconds
 	s.Partial = ctx.Err() != nil
 	for i, side := range sides {

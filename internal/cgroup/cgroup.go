@@ -8,7 +8,6 @@ package cgroup
 
 import (
 	"errors"
-	"fmt"
 	"io/fs"
 	"path"
 	"slices"
@@ -34,11 +33,11 @@ const (
 
 // find locates the groups of a controller.
 func find(fsys fs.FS, controller string) (hierarchy, error) {
-	memberships, err := readMemberships(fsys)
+	memberships, err := readLines(fsys, membershipFile, parseMembership)
 	if err != nil {
 		return hierarchy{}, err
 	}
-	mounts, err := readMounts(fsys)
+	mounts, err := readLines(fsys, mountsFile, parseMount)
 	if err != nil {
 		return hierarchy{}, err
 	}
@@ -124,40 +123,37 @@ type membership struct {
 	path        string
 }
 
-func readMemberships(fsys fs.FS) ([]membership, error) {
-	text, err := sysfs.ReadString(fsys, membershipFile)
+// readLines parses each line of a file. An absent file has none: a kernel has no control groups, or a captured machine no mounts.
+func readLines[T any](fsys fs.FS, name string, parse func(line string) (T, error)) (parsed []T, err error) {
+	text, err := sysfs.ReadString(fsys, name)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil // a kernel without control groups
+		return nil, nil
 	}
-	if err != nil {
-		return nil, err
-	}
-	memberships, err := parseMemberships(text)
-	if err != nil {
-		return nil, sysfs.Malformed(membershipFile, "%v", err)
-	}
-	return memberships, nil
-}
-
-// parseMemberships parses lines of "hierarchy-ID:controller,…:path"; version 2 is "0::path".
-func parseMemberships(text string) ([]membership, error) {
-	var memberships []membership
 	for line := range strings.Lines(text) {
 		line = strings.TrimSuffix(line, "\n")
-		fields := strings.SplitN(line, ":", 3)
-		if len(fields) < 3 || !strings.HasPrefix(fields[2], "/") {
-			return nil, fmt.Errorf("%.80q is not ID:CONTROLLERS:/PATH", line)
+		one, err := parse(line)
+		if err != nil {
+			return nil, sysfs.Malformed(name, "%.80q %v", line, err)
 		}
-		m := membership{v2: fields[0] == "0" && fields[1] == "", path: fields[2]}
-		if !m.v2 {
-			m.controllers = strings.Split(fields[1], ",")
-		}
-		memberships = append(memberships, m)
+		parsed = append(parsed, one)
 	}
-	return memberships, nil
+	return parsed, err
 }
 
-// mount is a mounted hierarchy: a line of /proc/PID/mountinfo (proc_pid_mountinfo(5)).
+// parseMembership parses "hierarchy-ID:controller,…:path"; version 2 is "0::path".
+func parseMembership(line string) (m membership, err error) {
+	fields := strings.SplitN(line, ":", 3)
+	if len(fields) < 3 || !strings.HasPrefix(fields[2], "/") {
+		return m, errors.New("is not ID:CONTROLLERS:/PATH")
+	}
+	m = membership{v2: fields[0] == "0" && fields[1] == "", path: fields[2]}
+	if !m.v2 {
+		m.controllers = strings.Split(fields[1], ",")
+	}
+	return m, nil
+}
+
+// mount is a mounted hierarchy: a line of /proc/PID/mountinfo (proc_pid_mountinfo(5)). It is zero for another file system.
 type mount struct {
 	v2      bool
 	root    string   // the group at its top
@@ -170,46 +166,26 @@ func (m mount) carries(own membership, controller string) bool {
 	return m.v2 == own.v2 && (m.v2 || slices.Contains(m.options, controller))
 }
 
-func readMounts(fsys fs.FS) ([]mount, error) {
-	text, err := sysfs.ReadString(fsys, mountsFile)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil // a captured machine may lack it: then no mount is known
+// parseMount parses "ID PARENT MAJOR:MINOR ROOT POINT OPTIONS [TAG…] - TYPE SOURCE SUPEROPTIONS".
+func parseMount(line string) (m mount, err error) {
+	before, after, ok := strings.Cut(line, " - ")
+	place, kind := strings.Fields(before), strings.Fields(after)
+	if !ok || len(place) < 6 || len(kind) < 2 {
+		return m, errors.New("is not a mount")
 	}
-	if err != nil {
-		return nil, err
+	if kind[0] != "cgroup" && kind[0] != "cgroup2" {
+		return m, nil
 	}
-	mounts, err := parseMounts(text)
-	if err != nil {
-		return nil, sysfs.Malformed(mountsFile, "%v", err)
+	m = mount{v2: kind[0] == "cgroup2", root: unescape(place[3])}
+	point := path.Clean(unescape(place[4]))
+	if !strings.HasPrefix(point, "/") || !strings.HasPrefix(m.root, "/") {
+		return m, errors.New("is mounted at no absolute path")
 	}
-	return mounts, nil
-}
-
-// parseMounts parses lines of "ID PARENT MAJOR:MINOR ROOT POINT OPTIONS [TAG…] - TYPE SOURCE SUPEROPTIONS" and returns
-// those that are control groups.
-func parseMounts(text string) ([]mount, error) {
-	var mounts []mount
-	for line := range strings.Lines(text) {
-		before, after, ok := strings.Cut(strings.TrimSuffix(line, "\n"), " - ")
-		place, kind := strings.Fields(before), strings.Fields(after)
-		if !ok || len(place) < 6 || len(kind) < 2 {
-			return nil, fmt.Errorf("%.80q is not a mount", line)
-		}
-		if kind[0] != "cgroup" && kind[0] != "cgroup2" {
-			continue
-		}
-		m := mount{v2: kind[0] == "cgroup2", root: unescape(place[3])}
-		point := path.Clean(unescape(place[4]))
-		if !strings.HasPrefix(point, "/") || !strings.HasPrefix(m.root, "/") {
-			return nil, fmt.Errorf("%.80q is mounted at no absolute path", line)
-		}
-		m.point = path.Join(".", point[1:])
-		if len(kind) > 2 {
-			m.options = strings.Split(kind[2], ",")
-		}
-		mounts = append(mounts, m)
+	m.point = path.Join(".", point[1:])
+	if len(kind) > 2 {
+		m.options = strings.Split(kind[2], ",")
 	}
-	return mounts, nil
+	return m, nil
 }
 
 // unescape undoes the kernel's escapes in mountinfo: white space and backslash as three octal digits

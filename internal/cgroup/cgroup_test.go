@@ -368,15 +368,3 @@ func readThrottling(fsys fs.FS) (Throttling, error) {
 	}
 	return groups.ReadThrottling()
 }
-
-func BenchmarkReadThrottling(b *testing.B) {
-	groups, err := FindGroups(os.DirFS("/"))
-	if err != nil {
-		b.Fatal(err)
-	}
-	for b.Loop() {
-		if _, err := groups.ReadThrottling(); err != nil {
-			b.Fatal(err)
-		}
-	}
-}

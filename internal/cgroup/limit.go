@@ -2,7 +2,6 @@ package cgroup
 
 import (
 	"errors"
-	"fmt"
 	"io/fs"
 	"path"
 	"strconv"
@@ -44,17 +43,9 @@ func ReadMemory(fsys fs.FS) ([]Limit, error) {
 		return nil, err
 	}
 	for i := range limits {
-		name := path.Join(path.Dir(limits[i].File)[1:], "memory.stat")
-		text, err := sysfs.ReadString(fsys, name)
-		if errors.Is(err, fs.ErrNotExist) {
-			continue
-		}
-		if err != nil {
+		stat, err := readStat(fsys, path.Join(path.Dir(limits[i].File)[1:], "memory.stat"))
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return nil, err
-		}
-		stat, err := parseStat(text)
-		if err != nil {
-			return nil, sysfs.Malformed(name, "%v", err)
 		}
 		limits[i].Used -= min(limits[i].Used, stat[cacheKey])
 	}
@@ -86,36 +77,25 @@ func readLimits(fsys fs.FS, dirs []string, maxFile, usedFile string) ([]Limit, e
 	return limits, nil
 }
 
-// readMax reads a file that holds a limit; limited is false when there is none or no such file.
+// readMax reads a file that holds a limit, a number; limited is false for "max" and if there is no such file.
 func readMax(fsys fs.FS, name string) (most uint64, limited bool, err error) {
 	text, err := sysfs.ReadString(fsys, name)
 	if errors.Is(err, fs.ErrNotExist) {
 		return 0, false, nil
 	}
-	if err != nil {
+	if err != nil || text == "max" {
 		return 0, false, err
 	}
-	if most, limited, err = parseMax(text); err != nil {
-		return 0, false, sysfs.Malformed(name, "%v", err)
+	most, err = strconv.ParseUint(text, 10, 64)
+	if err != nil {
+		return 0, false, sysfs.Malformed(name, "%.40q is neither a number nor max", text)
 	}
-	return most, limited, nil
+	return most, most < noLimit, nil
 }
 
 // noLimit is the least number that means "no limit": for memory, version 1 writes LONG_MAX rounded down to a multiple
 // of the page size.
 const noLimit = 1 << 62
-
-// parseMax parses a number, or "max" for no limit.
-func parseMax(text string) (most uint64, limited bool, err error) {
-	if text == "max" {
-		return 0, false, nil
-	}
-	most, err = strconv.ParseUint(text, 10, 64)
-	if err != nil {
-		return 0, false, fmt.Errorf("%.40q is neither a number nor max", text)
-	}
-	return most, most < noLimit, nil
-}
 
 // MemoryKills is a memory limit, and the number of processes of the group killed by the OOM killer.
 type MemoryKills struct {
@@ -132,26 +112,17 @@ func ReadMemoryKills(fsys fs.FS) ([]MemoryKills, error) {
 	}
 	var killed []MemoryKills
 	for _, l := range limits {
-		k := MemoryKills{Limit: l}
 		file := "memory.events"
 		if path.Base(l.File) != "memory.max" {
 			file = "memory.oom_control"
 		}
-		name := path.Join(path.Dir(l.File)[1:], file)
-		text, err := sysfs.ReadString(fsys, name)
-		if err == nil {
-			var stat map[string]uint64
-			if stat, err = parseStat(text); err != nil {
-				return nil, sysfs.Malformed(name, "%v", err)
-			}
-			if kills, counted := stat["oom_kill"]; counted && kills == 0 {
-				continue
-			}
-			k.Kills = stat["oom_kill"]
-		} else if !errors.Is(err, fs.ErrNotExist) {
+		stat, err := readStat(fsys, path.Join(path.Dir(l.File)[1:], file))
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return nil, err
 		}
-		killed = append(killed, k)
+		if kills, counted := stat["oom_kill"]; !counted || kills > 0 {
+			killed = append(killed, MemoryKills{l, kills})
+		}
 	}
 	return killed, nil
 }

@@ -1,8 +1,8 @@
 package cgroup
 
 import (
-	"fmt"
 	"path"
+	"slices"
 	"strings"
 	"testing"
 	"testing/fstest"
@@ -12,14 +12,16 @@ import (
 	"pgregory.net/rapid"
 )
 
-func TestParseMemberships(t *testing.T) {
-	got, err := parseMemberships("12:cpu,cpuacct:/a:b/c\n1:name=systemd:/\n0::/x y\n")
-	require.NoError(t, err)
-	assert.Equal(t, []membership{
-		{controllers: []string{"cpu", "cpuacct"}, path: "/a:b/c"},
-		{controllers: []string{"name=systemd"}, path: "/"},
-		{v2: true, path: "/x y"},
-	}, got)
+func TestParseMembership(t *testing.T) {
+	for line, want := range map[string]membership{
+		"12:cpu,cpuacct:/a:b/c": {controllers: []string{"cpu", "cpuacct"}, path: "/a:b/c"},
+		"1:name=systemd:/":      {controllers: []string{"name=systemd"}, path: "/"},
+		"0::/x y":               {v2: true, path: "/x y"},
+	} {
+		got, err := parseMembership(line)
+		require.NoError(t, err)
+		assert.Equal(t, want, got)
+	}
 }
 
 func TestChoosePrefersVersion1InAnyOrder(t *testing.T) {
@@ -36,10 +38,10 @@ func TestChoosePrefersVersion1InAnyOrder(t *testing.T) {
 	assert.False(t, ok)
 }
 
-func TestParseMountsUnescapes(t *testing.T) {
-	got, err := parseMounts(`1 2 0:29 /a\134b /mnt/x\040y\011z rw shared:1 master:2 - cgroup cgroup rw,cpu` + "\n")
+func TestParseMountUnescapes(t *testing.T) {
+	got, err := parseMount(`1 2 0:29 /a\134b /mnt/x\040y\011z rw shared:1 master:2 - cgroup cgroup rw,cpu`)
 	require.NoError(t, err)
-	assert.Equal(t, []mount{{root: `/a\b`, point: "mnt/x y\tz", options: []string{"rw", "cpu"}}}, got)
+	assert.Equal(t, mount{root: `/a\b`, point: "mnt/x y\tz", options: []string{"rw", "cpu"}}, got)
 }
 
 func TestWithin(t *testing.T) {
@@ -86,38 +88,31 @@ func TestLocateFindsEveryAncestor(t *testing.T) {
 	})
 }
 
-func FuzzParseMemberships(f *testing.F) {
+// No content of the files of control groups causes a panic, or a name that is not one of an fs.FS.
+func FuzzFiles(f *testing.F) {
 	for _, fsys := range hosts {
-		if file, ok := fsys["proc/self/cgroup"]; ok {
-			f.Add(string(file.Data))
-		}
-	}
-	f.Fuzz(func(t *testing.T, text string) {
-		memberships, err := parseMemberships(text)
-		if err != nil {
-			return
-		}
-		for _, m := range memberships {
-			require.True(t, strings.HasPrefix(m.path, "/"))
-		}
-	})
-}
-
-// Every path found in any mountinfo is valid for an fs.FS.
-func FuzzParseMounts(f *testing.F) {
-	for _, fsys := range hosts {
-		if file, ok := fsys["proc/self/mountinfo"]; ok {
-			f.Add(string(file.Data), "/a/b")
+		for _, name := range []string{membershipFile, mountsFile} {
+			if file, ok := fsys[name]; ok {
+				f.Add(string(file.Data), "/a/b")
+			}
 		}
 	}
 	f.Add("1 2 3 / / rw - cgroup2 c rw\n", "/..")
 	f.Add("1 2 3 /.. /../x rw - cgroup2 c\n", "/../y")
+	for _, text := range []string{"max 100000", "-1 5", "1", "1  1", "18446744073709551615 1", "9223372036854771712", "nr_periods 1\n", "a\n"} {
+		f.Add(text, "/")
+	}
 	f.Fuzz(func(t *testing.T, text, group string) {
-		mounts, err := parseMounts(text)
-		if err != nil {
-			return
+		fsys := fstest.MapFS{"f": {Data: []byte(text)}}
+		memberships, err := readLines(fsys, "f", parseMembership)
+		for _, m := range memberships {
+			require.NoError(t, err)
+			require.True(t, strings.HasPrefix(m.path, "/"))
 		}
+		mounts, err := readLines(fsys, "f", parseMount)
+		mounts = slices.DeleteFunc(mounts, func(m mount) bool { return m.point == "" }) // of other file systems
 		for _, m := range mounts {
+			require.NoError(t, err)
 			require.NotContains(t, strings.Split(m.point, "/"), "..")
 			require.False(t, strings.HasPrefix(m.point, "/"))
 		}
@@ -125,53 +120,12 @@ func FuzzParseMounts(f *testing.F) {
 		for _, dir := range dirs {
 			require.NotContains(t, strings.Split(dir, "/"), "..")
 		}
-	})
-}
-
-func FuzzParseQuota(f *testing.F) {
-	for _, seed := range []string{"max 100000", "max", "50000 100000", "-1 5", "1", "1  1", "18446744073709551615 1"} {
-		f.Add(seed)
-	}
-	f.Fuzz(func(t *testing.T, text string) {
 		cpus, limited, err := parseQuota(text)
 		require.Equal(t, limited, cpus > 0)
-		if err != nil {
-			require.False(t, limited)
-		}
-	})
-}
-
-func FuzzParseMax(f *testing.F) {
-	for _, seed := range []string{"max", "0", "9223372036854771712", "4611686018427387903", "-1", ""} {
-		f.Add(seed)
-	}
-	f.Fuzz(func(t *testing.T, text string) {
-		most, limited, err := parseMax(text)
-		if err == nil && limited {
-			again, limited, err := parseMax(fmt.Sprint(most))
-			require.NoError(t, err)
-			require.True(t, limited)
-			require.Equal(t, most, again)
-		}
-	})
-}
-
-func FuzzParseStat(f *testing.F) {
-	f.Add("nr_periods 1\nnr_throttled 2\nthrottled_usec 3\n")
-	f.Add("a\n")
-	f.Add("\n\n")
-	f.Fuzz(func(t *testing.T, text string) {
-		stat, err := parseStat(text)
-		if err != nil {
-			require.Nil(t, stat)
-			return
-		}
-		var b strings.Builder
-		for key, n := range stat {
-			fmt.Fprintf(&b, "%s %d\n", key, n)
-		}
-		again, err := parseStat(b.String())
-		require.NoError(t, err)
-		require.Equal(t, stat, again)
+		require.False(t, limited && err != nil)
+		_, limited, err = readMax(fsys, "f")
+		require.False(t, limited && err != nil)
+		stat, err := readStat(fsys, "f")
+		require.Equal(t, err != nil, stat == nil)
 	})
 }

@@ -149,13 +149,9 @@ func (g Groups) ReadThrottling() (Throttling, error) {
 
 // readThrottling reads the counters of one group.
 func (h hierarchy) readThrottling(fsys fs.FS, name string) (t Throttling, err error) {
-	text, err := sysfs.ReadString(fsys, name)
+	stat, err := readStat(fsys, name)
 	if err != nil {
 		return t, err
-	}
-	stat, err := parseStat(text)
-	if err != nil {
-		return t, sysfs.Malformed(name, "%v", err)
 	}
 	timeKey, unit := "throttled_usec", 1e6
 	if !h.v2 {
@@ -169,14 +165,18 @@ func (h hierarchy) readThrottling(fsys fs.FS, name string) (t Throttling, err er
 	return Throttling{stat["nr_periods"], stat["nr_throttled"], float64(stat[timeKey]) / unit}, nil
 }
 
-// parseStat parses lines of "key number": cpu.stat and memory.stat.
-func parseStat(text string) (map[string]uint64, error) {
+// readStat reads a file with lines of "key number", such as cpu.stat and memory.stat.
+func readStat(fsys fs.FS, name string) (map[string]uint64, error) {
+	text, err := sysfs.ReadString(fsys, name)
+	if err != nil {
+		return nil, err
+	}
 	stat := make(map[string]uint64)
 	for line := range strings.Lines(text) {
 		key, number, _ := strings.Cut(strings.TrimSpace(line), " ")
 		n, err := strconv.ParseUint(number, 10, 64)
 		if err != nil {
-			return nil, fmt.Errorf("%.40q is not a name and a number", line)
+			return nil, sysfs.Malformed(name, "%.40q is not a name and a number", line)
 		}
 		stat[key] = n
 	}

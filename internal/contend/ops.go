@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"gorun/csrc"
 	"gorun/internal/catalog"
 )
 
@@ -202,4 +203,24 @@ func ParseOps(list, arch string) ([]Op, error) {
 		}
 	}
 	return ops, nil
+}
+
+// LookupVariant returns the variant of that name, or for "" the best that this machine's CPUs support; "" if the
+// architecture has a single one.
+func LookupVariant(name, arch string) (string, error) {
+	variants := Variants(arch)
+	switch {
+	case name == "" && len(variants) == 0:
+		return "", nil
+	case name == "" && csrc.HasLSE():
+		return LSE, nil
+	case name == "":
+		return LLSC, nil
+	case !slices.Contains(variants, name):
+		if len(variants) == 0 {
+			return "", fmt.Errorf("%s has no variants of operations", arch)
+		}
+		return "", fmt.Errorf("unknown variant %q: there are %s", name, strings.Join(variants, ", "))
+	}
+	return name, nil
 }

@@ -151,8 +151,7 @@ func pattern(nodes []NodeCPUs, running cpuset.Set) string {
 func NodesOf(m *topology.Machine, cpus cpuset.Set, list string) ([]NodeCPUs, error) {
 	var nodes []NodeCPUs
 	for _, node := range m.Nodes {
-		on := m.Where(func(c topology.CPU) bool { return c.Online && c.Node == node.Node })
-		if on = on.Intersect(cpus); !on.Empty() {
+		if on := m.NodeCPUs(node.Node).Intersect(cpus); !on.Empty() {
 			nodes = append(nodes, NodeCPUs{node.Node, on.List()})
 		}
 	}
@@ -166,14 +165,9 @@ func NodesOf(m *topology.Machine, cpus cpuset.Set, list string) ([]NodeCPUs, err
 	if err != nil {
 		return nil, err
 	}
-	has := func(node int) bool {
-		return slices.ContainsFunc(nodes, func(n NodeCPUs) bool { return n.Node == node })
-	}
-	for node := range asked.All() {
-		if !has(node) {
-			return nil, hint.With(fmt.Errorf("node %d has none of the run's CPUs %s", node, cpus),
-				"the run has CPUs on nodes "+nodeNumbers(nodes).String())
-		}
+	if lacking := asked.Minus(nodeNumbers(nodes)); !lacking.Empty() {
+		return nil, hint.With(fmt.Errorf("node %d has none of the run's CPUs %s", lacking.First(), cpus),
+			"the run has CPUs on nodes "+nodeNumbers(nodes).String())
 	}
 	return slices.DeleteFunc(nodes, func(n NodeCPUs) bool { return !asked.Contains(n.Node) }), nil
 }
@@ -188,10 +182,7 @@ func nodeNumbers(nodes []NodeCPUs) cpuset.Set {
 
 // parseNodes parses a list of existing nodes, at least one. A far: selector chooses out of among.
 func parseNodes(m *topology.Machine, list string, among cpuset.Set) (cpuset.Set, error) {
-	var there cpuset.Set
-	for _, node := range m.Nodes {
-		there = there.With(node.Node)
-	}
+	there := m.NodeNumbers()
 	nodes, err := m.SelectNodes(list, among)
 	if errors.As(err, new(*topology.SelectError)) {
 		return nodes, err

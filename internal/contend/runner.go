@@ -215,21 +215,17 @@ func (r *Runner) Measure(ctx context.Context, row result.ContendRow, t Timing) (
 	v.MemNodeRead = r.CheckPage(&s, area.Pointer(), v.MemNode)
 
 	defer r.Until(ctx)()
-	before, err := linux.ProcessUsage()
-	if err != nil {
-		return s, err
-	}
+	usage := linux.CountUsage()
 	monitor := r.Watch(list)
 	threads, err := r.release(list, row, t, area)
 	s.Placement.Add(monitor.End())
 	if err != nil {
 		return s, err
 	}
-	after, err := linux.ProcessUsage()
+	used, err := usage()
 	if err != nil {
 		return s, err
 	}
-	used := after.Sub(before)
 	s.UserSeconds, s.SystemSeconds = used.UserSeconds, used.SystemSeconds
 	s.Partial = ctx.Err() != nil
 

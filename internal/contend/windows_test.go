@@ -1,6 +1,7 @@
 package contend
 
 import (
+	"errors"
 	"testing"
 	"time"
 
@@ -114,4 +115,11 @@ func TestUnstartedThread(t *testing.T) {
 	none := []csrc.ContendResult{{Stopped: true}, {Stopped: true}}
 	unstarted(none)
 	assert.Zero(t, none[1].End)
+}
+
+// A common error of several threads is reported once.
+func TestUnlikeErrors(t *testing.T) {
+	a, b := errors.New("no CPU 1"), errors.New("no memory")
+	assert.Equal(t, []error{a, b}, distinctErrors([]error{nil, a, nil, errors.New("no CPU 1"), b, a}))
+	assert.Empty(t, distinctErrors(make([]error, 3)))
 }

@@ -50,7 +50,7 @@ func try(ctx context.Context, s Subject) *Trial {
 	}
 	repeats := calibrate(cpus.Len())
 	finish := watcher.Watch()
-	before, usageErr := linux.ProcessUsage()
+	usage := linux.CountUsage()
 	var all, differences []float64
 	last := 0.0
 	for race.Rounds() < trialRounds && ctx.Err() == nil {
@@ -73,8 +73,7 @@ func try(ctx context.Context, s Subject) *Trial {
 		return nil
 	}
 	sample := &result.Sample{}
-	if after, err := linux.ProcessUsage(); err == nil && usageErr == nil {
-		used := after.Sub(before)
+	if used, err := usage(); err == nil {
 		sample.UserSeconds, sample.SystemSeconds = used.UserSeconds, used.SystemSeconds
 	}
 	finish(sample)

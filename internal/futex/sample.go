@@ -39,7 +39,7 @@ func (sampler) Sample(ctx context.Context, c Cell) (s result.Sample, err error) 
 		shared.Stop()
 		close(stopped)
 	})
-	before, err := linux.ProcessUsage()
+	usage := linux.CountUsage()
 	begun := time.Now()
 	cpus := [2]int{c.A, c.B}
 	var sides [2]csrc.WakeupsResult
@@ -59,11 +59,10 @@ func (sampler) Sample(ctx context.Context, c Cell) (s result.Sample, err error) 
 	if !cancel() {
 		<-stopped
 	}
-	after, e := linux.ProcessUsage()
-	if err = cmp.Or(err, errs[0], errs[1], e); err != nil {
+	used, unread := usage()
+	if err := cmp.Or(errs[0], errs[1], unread); err != nil {
 		return s, err
 	}
-	used := after.Sub(before)
 	s.UserSeconds, s.SystemSeconds = used.UserSeconds, used.SystemSeconds
 	s.Placement = result.Placement{Requested: fmt.Sprintf("threads pinned to CPUs %d and %d", c.A, c.B)}
 	for i, r := range sides {

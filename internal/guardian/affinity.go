@@ -43,15 +43,11 @@ func (g *Guardian) HoldMasks(name string, since uint64, masks []Mask, keep ...*o
 			}
 			n, size = n+1, size+len(text)
 		}
-		text, err := json.Marshal(masksState{since, masks[:n]})
-		if err != nil {
+		part := fmt.Sprintf("%s, part %d", name, len(g.steps)+1)
+		if err := g.add(masksKind, part, masksState{since, masks[:n]}, keep...); err != nil {
 			return names, err
 		}
-		step := Step{Kind: masksKind, Name: fmt.Sprintf("%s, part %d", name, len(g.steps)+1), State: text}
-		if err := g.Add(step, keep...); err != nil {
-			return names, err
-		}
-		names, masks = append(names, step.Name), masks[n:]
+		names, masks = append(names, part), masks[n:]
 	}
 	return names, nil
 }
@@ -60,7 +56,7 @@ func (g *Guardian) HoldMasks(name string, since uint64, masks []Mask, keep ...*o
 func (g *Guardian) UndoMasks(names []string) error {
 	var all masksState
 	for _, name := range names {
-		i := slices.IndexFunc(g.steps, Step{Kind: masksKind, Name: name}.same)
+		i := slices.IndexFunc(g.steps, step{Kind: masksKind, Name: name}.same)
 		if i < 0 {
 			continue
 		}
@@ -78,9 +74,6 @@ func (g *Guardian) UndoMasks(names []string) error {
 }
 
 const masksKind = "masks"
-
-// ours returns true: each thread is checked when it is restored.
-func (s masksState) ours(string) (bool, error) { return true, nil }
 
 // undo restores each thread that still has the mask that was set, and each that inherited it.
 func (s masksState) undo(string) error {

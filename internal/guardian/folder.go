@@ -2,7 +2,6 @@ package guardian
 
 import (
 	"crypto/rand"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -31,12 +30,8 @@ const folderKind = "folder"
 // MakeFolder makes a new folder below a directory. repository is $GIT_COMMON_DIR of the repository that gets worktrees in
 // the folder; "": there will be none.
 func (g *Guardian) MakeFolder(below, name, repository string) (*Folder, error) {
-	text, err := json.Marshal(folderState{repository})
-	if err != nil {
-		return nil, err
-	}
 	f := &Folder{Path: filepath.Join(below, name+"-"+rand.Text()), guardian: g}
-	if err := g.Add(Step{Kind: folderKind, Name: f.Path, State: text}); err != nil {
+	if err := g.add(folderKind, f.Path, folderState{repository}); err != nil {
 		return nil, err
 	}
 	if err := os.Mkdir(f.Path, 0o700); err != nil {
@@ -46,10 +41,7 @@ func (g *Guardian) MakeFolder(below, name, repository string) (*Folder, error) {
 }
 
 // Remove removes the folder. A second call does nothing.
-func (f *Folder) Remove() error { return f.guardian.Undo(folderKind, f.Path) }
-
-// ours returns true: the name is random.
-func (folderState) ours(string) (bool, error) { return true, nil }
+func (f *Folder) Remove() error { return f.guardian.undo(folderKind, f.Path) }
 
 // A process that writes into the folder may end a little later than the process that started it: removing is repeated.
 const (
@@ -57,7 +49,7 @@ const (
 	removePause    = 20 * time.Millisecond
 )
 
-// undo removes the folder, and what git knows of worktrees in it.
+// undo removes the folder, whose name is random, and what git knows of worktrees in it.
 func (s folderState) undo(path string) (err error) {
 	for end := time.Now().Add(removePatience); time.Now().Before(end); time.Sleep(removePause) {
 		if err = errors.Join(os.RemoveAll(path), s.forget(path)); err != nil {

@@ -22,73 +22,48 @@ import (
 // Command is the command of gorun that calls Guard.
 const Command = "guardian"
 
-// Step is one thing to restore.
-type Step struct {
+// step is one thing to restore.
+type step struct {
 	Kind  string          `json:"kind"` // of kinds
 	Name  string          `json:"name"` // of the thing; a guardian has one step for each kind and name
 	State json.RawMessage `json:"state,omitempty"`
 }
 
-// kind is the kind of thing that a step restores.
-type kind struct {
-	name string
-	ours func(Step) (bool, error) // reports whether the value that was set is still there
-	undo func(Step) error
+// kinds has the functions that undo a step of each kind, unless another program has changed the thing since.
+var kinds = map[string]func(step) error{
+	kernelFileKind: decoded(kernelFileState.undo),
+	masksKind:      decoded(masksState.undo),
+	interruptsKind: decoded(interruptsState.undo),
+	folderKind:     decoded(folderState.undo),
 }
 
-// kinds lists all kinds.
-var kinds = [...]kind{
-	kindOf("kernel-file", kernelFileState.ours, kernelFileState.undo),
-	kindOf(masksKind, masksState.ours, masksState.undo),
-	kindOf(interruptsKind, interruptsState.ours, interruptsState.undo),
-	kindOf(folderKind, folderState.ours, folderState.undo),
-}
-
-// kindOf makes a kind whose steps' states are of type S. Its functions get the thing's name.
-func kindOf[S any](name string, ours func(S, string) (bool, error), undo func(S, string) error) kind {
-	state := func(s Step) (decoded S, err error) {
-		err = json.Unmarshal(s.State, &decoded)
-		return decoded, err
-	}
-	return kind{
-		name: name,
-		ours: func(s Step) (bool, error) {
-			decoded, err := state(s)
-			if err != nil {
-				return false, err
-			}
-			return ours(decoded, s.Name)
-		},
-		undo: func(s Step) error {
-			decoded, err := state(s)
-			if err != nil {
-				return err
-			}
-			return undo(decoded, s.Name)
-		},
+// decoded calls undo with a step's state, which is of type S, and the thing's name.
+func decoded[S any](undo func(S, string) error) func(step) error {
+	return func(s step) error {
+		var state S
+		if err := json.Unmarshal(s.State, &state); err != nil {
+			return err
+		}
+		return undo(state, s.Name)
 	}
 }
 
 // same reports whether both are about the same thing.
-func (s Step) same(other Step) bool { return s.Kind == other.Kind && s.Name == other.Name }
+func (s step) same(other step) bool { return s.Kind == other.Kind && s.Name == other.Name }
 
 // undo restores the thing, unless another program has changed it since.
-func (s Step) undo() error {
-	i := slices.IndexFunc(kinds[:], func(k kind) bool { return k.name == s.Kind })
-	if i < 0 {
+func (s step) undo() error {
+	undo := kinds[s.Kind]
+	if undo == nil {
 		return fmt.Errorf("put back %s: there is no kind of step %q", s.Name, s.Kind)
 	}
-	ours, err := kinds[i].ours(s)
-	if err != nil || !ours {
-		return err
-	}
-	return kinds[i].undo(s)
+	return undo(s)
 }
 
 // order is a request to a guardian.
 type order struct {
-	Add    *Step `json:"add,omitempty"` // or its new state
-	Remove *Step `json:"remove,omitempty"`
+	Add    *step `json:"add,omitempty"` // or its new state
+	Remove *step `json:"remove,omitempty"`
 }
 
 // done is the line by which a guardian reports that it has executed an order.
@@ -97,7 +72,7 @@ const done = "done\n"
 // Guardian is this process's side of a guardian. It is not for concurrent use.
 type Guardian struct {
 	self    child.Self
-	steps   []Step
+	steps   []step
 	process *exec.Cmd // nil while there is nothing to restore
 	orders  *os.File  // its stdin: the kernel closes it when this process ends in any way
 	reports *bufio.Reader
@@ -106,10 +81,15 @@ type Guardian struct {
 // New returns a guardian whose process starts with its first step.
 func New(self child.Self) *Guardian { return &Guardian{self: self} }
 
-// Add adds a step, or replaces the state of the step of the same kind and name. It must be called before the change:
-// when Add returns, the guardian has the step. The first call takes a few milliseconds. The guardian keeps the files of
+// add adds a step, or replaces the state of the step of the same kind and name. It must be called before the change:
+// when add returns, the guardian has the step. The first call takes a few milliseconds. The guardian keeps the files of
 // a new step, such as a lock, open until the step is undone.
-func (g *Guardian) Add(s Step, keep ...*os.File) error {
+func (g *Guardian) add(kind, name string, state any, keep ...*os.File) error {
+	text, err := json.Marshal(state)
+	if err != nil {
+		return err
+	}
+	s := step{kind, name, text}
 	if g.process == nil {
 		if err := g.start(); err != nil {
 			return err
@@ -134,10 +114,10 @@ func (g *Guardian) Add(s Step, keep ...*os.File) error {
 	return nil
 }
 
-// Undo undoes the step of this kind and name, if it exists. This process does it itself, since the guardian may have
+// undo undoes the step of this kind and name, if it exists. This process does it itself, since the guardian may have
 // been killed. The guardian ends with its last step.
-func (g *Guardian) Undo(kind, name string) error {
-	i := slices.IndexFunc(g.steps, Step{Kind: kind, Name: name}.same)
+func (g *Guardian) undo(kind, name string) error {
+	i := slices.IndexFunc(g.steps, step{Kind: kind, Name: name}.same)
 	if i < 0 {
 		return nil
 	}
@@ -148,13 +128,13 @@ func (g *Guardian) Undo(kind, name string) error {
 
 // remove removes a step that has been undone or is not needed from the list.
 func (g *Guardian) remove(kind, name string) {
-	i := slices.IndexFunc(g.steps, Step{Kind: kind, Name: name}.same)
+	i := slices.IndexFunc(g.steps, step{Kind: kind, Name: name}.same)
 	if i < 0 {
 		return
 	}
-	_ = g.send(order{Remove: &Step{Kind: kind, Name: name}}) // it may have ended
+	_ = g.send(order{Remove: &step{Kind: kind, Name: name}}) // it may have ended
 	if g.steps = slices.Delete(g.steps, i, i+1); len(g.steps) == 0 {
-		_ = g.stop() // Undo has already returned the error
+		_ = g.stop() // undo has already returned the error
 	}
 }
 
@@ -207,7 +187,7 @@ func (g *Guardian) send(o order, keep ...*os.File) error {
 func Guard(orders *os.File, out io.Writer) error {
 	signal.Ignore(syscall.SIGHUP, syscall.SIGINT, syscall.SIGQUIT, syscall.SIGTERM, syscall.SIGPIPE)
 	type held struct {
-		Step
+		step
 		files []*os.File
 	}
 	var steps []held
@@ -224,7 +204,7 @@ func Guard(orders *os.File, out io.Writer) error {
 		}
 		if s := o.Remove; s != nil {
 			steps = slices.DeleteFunc(steps, func(h held) bool {
-				if !s.same(h.Step) {
+				if !s.same(h.step) {
 					return false
 				}
 				for _, f := range h.files {
@@ -234,8 +214,8 @@ func Guard(orders *os.File, out io.Writer) error {
 			})
 		}
 		if s := o.Add; s != nil {
-			if i := slices.IndexFunc(steps, func(h held) bool { return s.same(h.Step) }); i >= 0 {
-				steps[i].Step = *s
+			if i := slices.IndexFunc(steps, func(h held) bool { return s.same(h.step) }); i >= 0 {
+				steps[i].step = *s
 			} else {
 				steps = append(steps, held{*s, files})
 			}

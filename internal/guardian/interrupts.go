@@ -1,7 +1,6 @@
 package guardian
 
 import (
-	"encoding/json"
 	"errors"
 	"os"
 	"path/filepath"
@@ -24,18 +23,11 @@ const interruptsKind = "interrupts"
 
 // HoldInterrupts makes the guardian restore the CPUs of interrupts that the caller is about to change.
 func (g *Guardian) HoldInterrupts(name string, all []Interrupt) error {
-	text, err := json.Marshal(interruptsState(all))
-	if err != nil {
-		return err
-	}
-	return g.Add(Step{Kind: interruptsKind, Name: name, State: text})
+	return g.add(interruptsKind, name, interruptsState(all))
 }
 
 // UndoInterrupts restores the interrupts of a step.
-func (g *Guardian) UndoInterrupts(name string) error { return g.Undo(interruptsKind, name) }
-
-// ours returns true: each interrupt is checked when it is restored.
-func (s interruptsState) ours(string) (bool, error) { return true, nil }
+func (g *Guardian) UndoInterrupts(name string) error { return g.undo(interruptsKind, name) }
 
 // undo restores each interrupt, unless its CPUs have been changed since, or it was freed.
 func (s interruptsState) undo(string) error {

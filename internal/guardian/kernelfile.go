@@ -1,7 +1,6 @@
 package guardian
 
 import (
-	"encoding/json"
 	"os"
 	"slices"
 
@@ -23,12 +22,16 @@ type kernelFileState struct {
 	Before int   `json:"before"`
 }
 
-func (s kernelFileState) ours(path string) (bool, error) {
-	is, err := linux.ReadKernelFile(path)
-	return slices.Contains(s.Set, is), err
-}
+const kernelFileKind = "kernel-file"
 
-func (s kernelFileState) undo(path string) error { return linux.SetKernelFile(path, s.Before) }
+// undo restores the value, unless another program has set one since.
+func (s kernelFileState) undo(path string) error {
+	is, err := linux.ReadKernelFile(path)
+	if err != nil || !slices.Contains(s.Set, is) {
+		return err
+	}
+	return linux.SetKernelFile(path, s.Before)
+}
 
 // Hold reserves a setting of the kernel, such as linux.NUMABalancingSysctl, for this process; it changes nothing yet.
 // The guardian also keeps the lock, so that no other process reserves the setting before it is restored.
@@ -59,25 +62,13 @@ func (s *KernelFile) Set(value int) error {
 		if err := linux.MaySetKernelFile(s.path, value); err != nil {
 			return err
 		}
-		if err := s.guard(append(slices.Clone(s.state.Set), value)); err != nil {
+		next := kernelFileState{Set: append(slices.Clone(s.state.Set), value), Before: s.state.Before}
+		if err := s.guardian.add(kernelFileKind, s.path, next, s.lock); err != nil {
 			return err
 		}
+		s.state = next
 	}
 	return linux.SetKernelFile(s.path, value)
-}
-
-// guard makes the guardian restore the setting if it has one of these values.
-func (s *KernelFile) guard(values []int) error {
-	next := kernelFileState{Set: values, Before: s.state.Before}
-	text, err := json.Marshal(next)
-	if err != nil {
-		return err
-	}
-	if err := s.guardian.Add(Step{Kind: "kernel-file", Name: s.path, State: text}, s.lock); err != nil {
-		return err
-	}
-	s.state = next
-	return nil
 }
 
 // Restore restores the previous value, unless another program has changed it since, and releases the setting. A second
@@ -86,7 +77,7 @@ func (s *KernelFile) Restore() error {
 	if s.lock == nil {
 		return nil
 	}
-	err := s.guardian.Undo("kernel-file", s.path)
+	err := s.guardian.undo(kernelFileKind, s.path)
 	s.lock.Close()
 	s.lock = nil
 	return err

@@ -71,10 +71,10 @@ func seccompFiltered(status string) bool {
 	return ok && mode == "2"
 }
 
-// statusField returns a field of /proc/PID/status (proc_pid_status(5)).
+// statusField returns a field of /proc/PID/status (proc_pid_status(5)) or /proc/PID/sched.
 func statusField(status, name string) (string, bool) {
 	for line := range strings.Lines(status) {
-		if key, value, ok := strings.Cut(line, ":"); ok && key == name {
+		if key, value, ok := strings.Cut(line, ":"); ok && strings.TrimSpace(key) == name {
 			return strings.TrimSpace(value), true
 		}
 	}

@@ -194,18 +194,6 @@ func FuzzParseStatus(f *testing.F) {
 	})
 }
 
-func FuzzParseLoadavg(f *testing.F) {
-	f.Add("0.15 0.08 0.06 1/89 7777")
-	f.Add("0 0 0 1 2")
-	f.Fuzz(func(t *testing.T, text string) {
-		n, err := parseLoadavg(text)
-		if err == nil {
-			require.Contains(t, text, "/")
-			require.LessOrEqual(t, n, uint64(math.MaxUint32))
-		}
-	})
-}
-
 // On this machine the limits allow the existing threads, and not any number.
 func TestEnoughOfThisMachine(t *testing.T) {
 	fsys := os.DirFS("/")

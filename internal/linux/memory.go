@@ -30,24 +30,21 @@ const (
 
 // PageKinds lists the kinds, in the order of help and completion.
 var PageKinds = [...]struct {
-	Kind    PageKind
 	Name    string
 	Align   int  // bytes: the start and the size of an Area are multiples of it
 	HugeTLB bool // from the pool of reserved pages, with an errno if the pool is empty
 	Meaning string
 }{
-	{Pages4K, "4k", os.Getpagesize(), false, "base pages only (MADV_NOHUGEPAGE)"},
-	{PagesTHP, "thp", 2 << 20, false, "transparent huge pages if the kernel has them (MADV_HUGEPAGE)"},
-	{Pages2M, "2m", 2 << 20, true, "reserved pages of 2 MiB (MAP_HUGETLB)"},
-	{Pages1G, "1g", 1 << 30, true, "reserved pages of 1 GiB (MAP_HUGETLB)"},
+	Pages4K:  {"4k", os.Getpagesize(), false, "base pages only (MADV_NOHUGEPAGE)"},
+	PagesTHP: {"thp", 2 << 20, false, "transparent huge pages if the kernel has them (MADV_HUGEPAGE)"},
+	Pages2M:  {"2m", 2 << 20, true, "reserved pages of 2 MiB (MAP_HUGETLB)"},
+	Pages1G:  {"1g", 1 << 30, true, "reserved pages of 1 GiB (MAP_HUGETLB)"},
 }
 
 // String returns the kind in the form that ParsePageKind accepts.
 func (k PageKind) String() string {
-	for _, p := range PageKinds {
-		if p.Kind == k {
-			return p.Name
-		}
+	if k >= 0 && int(k) < len(PageKinds) {
+		return PageKinds[k].Name
 	}
 	return fmt.Sprintf("page kind %d", int(k))
 }
@@ -57,7 +54,7 @@ func ParsePageKind(text string) (PageKind, error) {
 	names := make([]string, len(PageKinds))
 	for i, p := range PageKinds {
 		if p.Name == text {
-			return p.Kind, nil
+			return PageKind(i), nil
 		}
 		names[i] = p.Name
 	}
@@ -92,16 +89,10 @@ func (a *Area) Bytes() []byte { return a.bytes }
 // NewArea maps memory and binds it to its node (mbind(2), MPOL_BIND). It touches no page. A kernel without NUMA has
 // only node 0, for which no policy is set.
 func NewArea(o AreaOptions) (*Area, error) {
-	if o.Pages < 0 || int(o.Pages) >= len(PageKinds) {
-		return nil, fmt.Errorf("map memory: no %v", o.Pages)
-	}
 	align := PageKinds[o.Pages].Align
 	const most = math.MaxInt / 2 // leaves room for rounding; the kernel's own bound is far lower
 	if o.Bytes <= 0 || o.Bytes > most {
 		return nil, fmt.Errorf("map memory: no area can have %d bytes", o.Bytes)
-	}
-	if o.Node < -1 || o.Node > cpuset.Max {
-		return nil, fmt.Errorf("map memory: no node %d", o.Node)
 	}
 	a := &Area{kind: o.Pages, node: o.Node}
 	if err := a.mmap((o.Bytes + align - 1) / align * align); err != nil {

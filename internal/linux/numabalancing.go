@@ -73,27 +73,16 @@ func ReadThreadNUMA(root fs.FS) (ThreadNUMA, error) {
 	if err != nil {
 		return ThreadNUMA{}, err
 	}
-	n := parseThreadNUMA(text)
+	number := func(name string) *int {
+		value, _ := statusField(text, name)
+		if n, err := strconv.Atoi(value); err == nil {
+			return &n
+		}
+		return nil
+	}
+	n := ThreadNUMA{number("mm->numa_scan_seq"), number("numa_pages_migrated"), number("numa_preferred_nid")}
 	if n == (ThreadNUMA{}) {
 		err = fmt.Errorf("%s has no line of NUMA balancing: %w", file, ErrNoNUMABalancing)
 	}
 	return n, err
-}
-
-// parseThreadNUMA reads lines of "name : number".
-func parseThreadNUMA(text string) (n ThreadNUMA) {
-	fields := map[string]**int{
-		"mm->numa_scan_seq": &n.ScanSeq, "numa_pages_migrated": &n.PagesMigrated,
-		"numa_preferred_nid": &n.PreferredNode,
-	}
-	for line := range strings.Lines(text) {
-		name, number, _ := strings.Cut(line, ":")
-		if field := fields[strings.TrimSpace(name)]; field != nil {
-			if value, err := strconv.ParseInt(strings.TrimSpace(number), 10, 64); err == nil {
-				n := int(value)
-				*field = &n
-			}
-		}
-	}
-	return n
 }

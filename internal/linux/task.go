@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -87,19 +88,19 @@ func Gone(err error) bool { return errors.Is(err, fs.ErrNotExist) || errors.Is(e
 // ProcessTasks calls visit for each thread of each process that /proc shows. It leaves out those that have ended, and
 // those that a mount option of /proc hides (hidepid, proc(5)).
 func ProcessTasks(root fs.FS, visit func(Task)) error {
-	pids, err := numbers(root, "proc")
+	processes, err := fs.ReadDir(root, "proc")
 	if err != nil {
 		return err
 	}
-	for _, pid := range pids {
-		tids, err := numbers(root, fmt.Sprintf("proc/%d/task", pid))
+	for _, pid := range numbered(processes) {
+		threads, err := fs.ReadDir(root, fmt.Sprintf("proc/%d/task", pid))
 		if hidden(err) {
 			continue
 		}
 		if err != nil {
 			return err
 		}
-		for _, tid := range tids {
+		for _, tid := range numbered(threads) {
 			t, err := ReadTask(root, pid, tid)
 			if hidden(err) || t.Ended {
 				continue
@@ -115,15 +116,15 @@ func ProcessTasks(root fs.FS, visit func(Task)) error {
 
 func hidden(err error) bool { return Gone(err) || errors.Is(err, fs.ErrPermission) }
 
-// numbers returns the entries of a directory whose names are numbers.
-func numbers(root fs.FS, dir string) (all []int, err error) {
-	entries, err := fs.ReadDir(root, dir)
+// numbered returns the numbers among the names of a directory's entries, ascending.
+func numbered(entries []fs.DirEntry) (all []int) {
 	for _, e := range entries {
 		if n, err := strconv.Atoi(e.Name()); err == nil {
 			all = append(all, n)
 		}
 	}
-	return all, err
+	slices.Sort(all)
+	return all
 }
 
 // capSysNice is the number of CAP_SYS_NICE (include/uapi/linux/capability.h).

@@ -1,9 +1,9 @@
 package linux
 
 import (
+	"errors"
 	"io/fs"
-
-	"golang.org/x/sys/unix"
+	"syscall"
 
 	"gorun/internal/sysfs"
 )
@@ -48,16 +48,31 @@ func PeakRSS(fsys fs.FS) (uint64, error) {
 }
 
 // ProcessUsage returns the usage of this process.
-func ProcessUsage() (Usage, error) { return usage(unix.RUSAGE_SELF, "this process") }
+func ProcessUsage() (Usage, error) { return usage(syscall.RUSAGE_SELF, "this process") }
+
+// CountUsage returns a function that returns the usage of this process since now.
+func CountUsage() func() (Usage, error) {
+	before, unread := ProcessUsage()
+	return func() (Usage, error) {
+		after, err := ProcessUsage()
+		return after.Sub(before), errors.Join(unread, err)
+	}
+}
 
 // ChildrenUsage returns the usage of this process's descendants that have ended and were waited for.
-func ChildrenUsage() (Usage, error) { return usage(unix.RUSAGE_CHILDREN, "children") }
+func ChildrenUsage() (Usage, error) { return usage(syscall.RUSAGE_CHILDREN, "children") }
 
 func usage(who int, of string) (Usage, error) {
-	var ru unix.Rusage
-	if err := unix.Getrusage(who, &ru); err != nil {
+	var ru syscall.Rusage
+	if err := syscall.Getrusage(who, &ru); err != nil {
 		return Usage{}, &Error{Op: "read the usage of " + of, Err: err}
 	}
+	return UsageOf(&ru), nil
+}
+
+// UsageOf returns the usage of a process that was waited for (os.ProcessState.SysUsage).
+func UsageOf(ru *syscall.Rusage) Usage {
+	seconds := func(t syscall.Timeval) float64 { return float64(t.Nano()) / 1e9 }
 	return Usage{
 		UserSeconds:         seconds(ru.Utime),
 		SystemSeconds:       seconds(ru.Stime),
@@ -65,7 +80,5 @@ func usage(who int, of string) (Usage, error) {
 		InvoluntarySwitches: uint64(ru.Nivcsw),
 		MinorFaults:         uint64(ru.Minflt),
 		MajorFaults:         uint64(ru.Majflt),
-	}, nil
+	}
 }
-
-func seconds(t unix.Timeval) float64 { return float64(t.Nano()) / 1e9 }

@@ -32,8 +32,7 @@ func BenchmarkDuty(b *testing.B) {
 			f, err := Start(b.Context(), self(), burners(cpuset.Of(cpu), percent))
 			require.NoError(b, err)
 			seconds(b, f.group.PIDs()[0], percent)
-			_, err = f.Stop()
-			require.NoError(b, err)
+			require.NoError(b, f.Stop())
 		})
 		b.Run(fmt.Sprintf("stress-ng/%v%%", percent), func(b *testing.B) {
 			runtime.LockOSThread() // stress-ng dies with this thread

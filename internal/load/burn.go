@@ -14,26 +14,24 @@ import (
 )
 
 // Burn is the main function of a burner's process. It reads its options from in, pins every thread of the process,
-// burns until ctx or in ends, and reports to out as child.Serve does.
+// and burns until ctx or in ends. It answers to out as child.Serve does.
 func Burn(ctx context.Context, in io.Reader, out io.Writer) error {
-	return child.Serve(in, out, prepare, func(o Options) (Report, error) {
+	return child.Serve(in, out, prepare, func(o Options) (struct{}, error) {
 		var stop atomic.Bool
 		defer context.AfterFunc(ctx, func() { stop.Store(true) })()
 		go func() {
 			_, _ = io.Copy(io.Discard, in) // after EOF or an error, the parent has gone
 			stop.Store(true)
 		}()
-		return o.duty(kernel{}, func() bool {
+		o.duty(kernel{}, func() bool {
 			runtime.Gosched() // lets the goroutines that wait for the end run once per period
 			return stop.Load()
-		}), nil
+		})
+		return struct{}{}, nil
 	})
 }
 
 func prepare(o Options) error {
-	if err := o.check(); err != nil {
-		return err
-	}
 	if _, err := linux.ProcessCPUTime(0); err != nil {
 		return err
 	}

@@ -20,7 +20,7 @@ const BurnerCommand = "load-burner"
 type Burners struct {
 	burners []Options
 	group   *child.Group
-	stop    func() ([]Report, error)
+	stop    func() error
 }
 
 // Start starts the burners and returns when all of them burn. They end with Stop, when ctx ends, or when this process
@@ -34,12 +34,12 @@ func Start(ctx context.Context, self child.Self, burners []Options) (*Burners, e
 	if err != nil {
 		return nil, err
 	}
-	if _, err := child.ReceiveAll[Report](group); err != nil {
+	if _, err := child.ReceiveAll[struct{}](group); err != nil {
 		group.End()
 		return nil, group.Cause()
 	}
 	b := &Burners{burners: burners, group: group}
-	b.stop = sync.OnceValues(b.end)
+	b.stop = sync.OnceValue(b.end)
 	return b, nil
 }
 
@@ -62,20 +62,14 @@ func (b *Burners) Watch() *placement.Monitor {
 // Ended reports whether a burner ended before Stop.
 func (b *Burners) Ended() bool { return slices.ContainsFunc(b.group.PIDs(), linux.ChildEnded) }
 
-// Stop ends the burners and returns the reports that they made.
-func (b *Burners) Stop() ([]Report, error) { return b.stop() }
+// Stop ends the burners. It returns an error if one had ended before.
+func (b *Burners) Stop() error { return b.stop() }
 
-func (b *Burners) end() ([]Report, error) {
+func (b *Burners) end() error {
 	b.group.Stop(nil)
-	answers, err := child.ReceiveAll[Report](b.group)
+	_, err := child.ReceiveAll[struct{}](b.group)
 	b.group.End()
-	var reports []Report
-	for _, a := range answers {
-		if a != nil {
-			reports = append(reports, *a)
-		}
-	}
-	return reports, err
+	return err
 }
 
 // Reading holds the burners' clocks at one moment.

@@ -1,9 +1,6 @@
 package load
 
-import (
-	"math"
-	"time"
-)
+import "time"
 
 // clocks are the clocks of a duty cycle: the kernel's, or a test's.
 type clocks interface {
@@ -20,14 +17,12 @@ type clocks interface {
 // programs is made up for in the following periods, but only up to one quota, so that after a long stall the burner
 // does not burn without a pause. Periods end at absolute times; those skipped by a stall count as periods without a
 // burn.
-func (o Options) duty(c clocks, stop func() bool) Report {
+func (o Options) duty(c clocks, stop func() bool) {
 	quota := time.Duration(o.Percent / 100 * float64(o.Period))
 	deadline := c.wall().Truncate(o.Period) + o.Period + o.Phase
 	c.sleep(deadline)
-	r := Report{CPU: o.CPU, Asked: o.Percent}
 	now, used := c.wall(), c.used()
-	begin, base := now, used
-	var owed, lost time.Duration
+	var owed time.Duration
 	for !stop() {
 		deadline += o.Period
 		owed += quota
@@ -42,19 +37,6 @@ func (o Options) duty(c clocks, stop func() bool) Report {
 		}
 		skipped := (now - deadline) / o.Period
 		deadline += skipped * o.Period
-		owed += skipped*quota - (used - before)
-		if owed > quota {
-			lost += owed - quota
-			owed = quota
-			r.Stalls++
-		}
-		r.Periods += 1 + uint64(skipped)
-		percent := 100 * float64(used-before) / float64((1+skipped)*o.Period)
-		r.WorstPeriod = max(r.WorstPeriod, math.Abs(percent-o.Percent))
+		owed = min(quota, owed+skipped*quota-(used-before))
 	}
-	r.WallSeconds, r.CPUSeconds, r.LostSeconds = (now - begin).Seconds(), (used - base).Seconds(), lost.Seconds()
-	if r.Periods > 0 {
-		r.Percent = 100 * r.CPUSeconds / r.WallSeconds
-	}
-	return r
 }

@@ -12,8 +12,6 @@ import (
 	"time"
 
 	"gorun/internal/cpuset"
-	"gorun/internal/hint"
-	"gorun/internal/linux"
 )
 
 // Period is the length of a period of PerCPU's burners: a few scheduler ticks, and short compared with any sample.
@@ -26,19 +24,6 @@ type Options struct {
 	Period  time.Duration `json:"period_ns"`
 	Phase   time.Duration `json:"phase_ns"` // periods begin at multiples of Period on CLOCK_MONOTONIC plus Phase
 	Nice    int           `json:"nice"`
-}
-
-// Report describes the whole periods of a burner.
-type Report struct {
-	CPU         int     `json:"cpu"`
-	Asked       float64 `json:"asked_percent"`
-	Percent     float64 `json:"percent"`
-	WallSeconds float64 `json:"wall_seconds"`
-	CPUSeconds  float64 `json:"cpu_seconds"` // of its whole process
-	Periods     uint64  `json:"periods"`
-	WorstPeriod float64 `json:"worst_period_points"` // greatest difference between a period's percentage and the requested one
-	Stalls      uint64  `json:"stalls"`              // periods that ended with a debt of more than one quota
-	LostSeconds float64 `json:"lost_seconds"`        // CPU time dropped at the stalls
 }
 
 // PerCPU returns the options of a burner for each of the CPUs. Their periods begin at random times, so that they do not
@@ -54,17 +39,3 @@ func PerCPU(cpus cpuset.Set, percent float64, nice int, seed uint64) []Options {
 }
 
 func (o Options) name() string { return fmt.Sprintf("the burner of CPU %d", o.CPU) }
-
-func (o Options) check() error {
-	switch {
-	case !(o.Percent > 0 && o.Percent <= 100): // nor NaN
-		return hint.With(fmt.Errorf("no CPU can have a load of %v%%", o.Percent), "give more than 0 and at most 100")
-	case o.Period < time.Millisecond || o.Period > time.Second:
-		return fmt.Errorf("a burner's period of %v is not within 1ms…1s", o.Period)
-	case o.Phase < 0 || o.Phase >= o.Period:
-		return fmt.Errorf("a burner's phase of %v is not within its period of %v", o.Phase, o.Period)
-	case o.CPU < 0 || o.CPU > cpuset.Max:
-		return fmt.Errorf("there is no CPU %d", o.CPU)
-	}
-	return linux.CheckNice(o.Nice)
-}

@@ -18,9 +18,3 @@ func TestCanary(t *testing.T) {
 		assert.Positive(t, seconds)
 	}
 }
-
-func BenchmarkCanary(b *testing.B) {
-	for b.Loop() {
-		canary(1)
-	}
-}

@@ -63,7 +63,7 @@ func (sampler) Sample(ctx context.Context, c Cell) (s result.Sample, err error) 
 		stop.Set()
 		close(stopped)
 	})
-	before, err := linux.ProcessUsage()
+	usage := linux.CountUsage()
 	begun := time.Now()
 	ended := make(chan error)
 	go func() {
@@ -78,11 +78,10 @@ func (sampler) Sample(ctx context.Context, c Cell) (s result.Sample, err error) 
 	if failed != nil && ctx.Err() != nil {
 		return s, ctx.Err() // it was stopped before its first move
 	}
-	after, e := linux.ProcessUsage()
-	if err = cmp.Or(err, failed, e); err != nil {
+	used, unread := usage()
+	if err := cmp.Or(failed, unread); err != nil {
 		return s, err
 	}
-	used := after.Sub(before)
 	s.UserSeconds, s.SystemSeconds = used.UserSeconds, used.SystemSeconds
 	s.Placement.Requested = fmt.Sprintf("a thread pinned to CPUs %d and %d in turns", c.A, c.B)
 	s.Placement.Verified = len(s.Placement.Mismatches) == 0

@@ -232,17 +232,13 @@ func nodeCPUs(m *topology.Machine, node int, cpus cpuset.Set) cpuset.Set {
 	if node == Float {
 		return cpus
 	}
-	return m.Where(func(c topology.CPU) bool { return c.Online && c.Node == node }).Intersect(cpus)
+	return m.NodeCPUs(node).Intersect(cpus)
 }
 
 // parseNodes returns the nodes in a list of nodes and a word for no node ("0-1,float"), ascending. "all" and "" are all
 // possible nodes and the word. The word float comes last, and none first. lacks is what other nodes have, after "node 1 has".
 func parseNodes(m experiment.Machine, text, word string, possible cpuset.Set, lacks string) ([]string, error) {
-	var there, asked cpuset.Set
-	for _, node := range m.Nodes {
-		there = there.With(node.Node)
-	}
-	rest := false
+	there, asked, rest := m.NodeNumbers(), cpuset.Set{}, false
 	for term := range strings.SplitSeq(cmp.Or(text, all), ",") {
 		switch term = strings.TrimSpace(term); term {
 		case word:
@@ -318,35 +314,20 @@ func (f *flags) choose(m *topology.Machine, values map[string][]string) {
 	if !f.given("mem") {
 		near := []int{home}
 		if len(running) == 1 {
-			near = byDistance(m, running[0], memory)
+			near = m.ByDistance(running[0], memory)
 		}
 		values["mem"] = append(texts(near), float)
 	}
 	if !f.given("cpu") {
-		values["cpu"] = append(texts(byDistance(m, home, running)), float)
+		values["cpu"] = append(texts(m.ByDistance(home, running)), float)
 	}
 	if !f.given("preferred-node") {
-		preferred := byDistance(m, home, nodes("preferred-node"))
+		preferred := m.ByDistance(home, nodes("preferred-node"))
 		if last := len(preferred) - 1; last > 1 {
 			preferred = []int{preferred[0], preferred[last]}
 		}
 		values["preferred-node"] = append([]string{none}, texts(preferred)...)
 	}
-}
-
-// byDistance returns one of the nodes for each distance from a node, the nearest first. Among equal distances it is the
-// first in the list. If distances are unknown, the node itself is near, and all others are equally far.
-func byDistance(m *topology.Machine, from int, nodes []int) []int {
-	distance := func(to int) int {
-		distance, recorded := m.Distance(from, to)
-		if !recorded && to != from {
-			return 1
-		}
-		return distance
-	}
-	nodes = slices.Clone(nodes)
-	slices.SortStableFunc(nodes, func(a, b int) int { return cmp.Compare(distance(a), distance(b)) })
-	return slices.CompactFunc(nodes, func(a, b int) bool { return distance(a) == distance(b) })
 }
 
 // way is a value of a flag, and its meaning.

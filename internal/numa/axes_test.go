@@ -251,16 +251,6 @@ func TestRowsOfManyNodes(t *testing.T) {
 	}
 }
 
-// If distances are unknown, a node itself is near and another one far.
-func TestByDistance(t *testing.T) {
-	m := &topology.Machine{Nodes: []topology.Node{{Node: 0}, {Node: 3}, {Node: 5}}}
-	assert.Equal(t, []int{3, 0}, byDistance(m, 3, []int{0, 3, 5}))
-	m.Nodes[1].Distances = []int{20, 10, 15}
-	assert.Equal(t, []int{3, 5, 0}, byDistance(m, 3, []int{0, 3, 5}))
-	assert.Equal(t, []int{5, 0}, byDistance(m, 3, []int{0, 5}))
-	assert.Empty(t, byDistance(m, 3, nil))
-}
-
 func TestNeedNodes(t *testing.T) {
 	for host, want := range map[string]string{
 		"qemu-numa2": "", "qemu-cpu2": "this machine has one node", "qemu-memoryless": "only node 0 has memory",

@@ -17,31 +17,35 @@ import (
 	"gorun/internal/tests/hosts"
 )
 
-// resolved returns the resolution of flags on a captured machine, with the default sampling.
-func resolved(t *testing.T, host string, given map[string]string) experiment.Resolution[Cell] {
+// resolved returns the resolution of flags on a captured machine, with the default sampling. changed may replace its files.
+func resolved(t *testing.T, host string, values map[string]string, changed ...masked) experiment.Resolution[Cell] {
 	t.Helper()
-	return resolvedOn(t, host, given, func(root fs.FS) fs.FS { return root })
+	m, root := hosts.Machine(t, host), hosts.Root(t, host)
+	for _, file := range changed {
+		file.FS = root
+		root = file
+	}
+	r, err := withFlags(t, values).Resolve(experiment.Machine{
+		Machine: m, CPUs: m.Allowed(), Root: root, Seed: 7, Sampling: experiment.Sampling{Samples: 64, Budget: 60},
+		Given: func(flag string) bool { _, is := values[flag]; return is },
+	})
+	require.NoError(t, err)
+	return r
 }
 
-func resolvedOn(
-	t *testing.T, host string, given map[string]string, changed func(fs.FS) fs.FS,
-) experiment.Resolution[Cell] {
+// withFlags returns flags with these values, among them those of every run.
+func withFlags(t *testing.T, values map[string]string) *flags {
 	t.Helper()
 	f := &flags{}
 	set := experiment.NewFlagSet("numa")
 	f.Register(set)
-	for flag, value := range given {
-		if set.Lookup(flag) != nil {
-			require.NoError(t, set.Set(flag, value))
-		}
+	for _, flag := range []string{"svg", "precision", "samples", "budget"} {
+		set.String(flag, "", "")
 	}
-	m := hosts.Machine(t, host)
-	r, err := f.Resolve(experiment.Machine{
-		Machine: m, CPUs: m.Allowed(), Root: changed(hosts.Root(t, host)), Seed: 7, Sampling: experiment.Sampling{Samples: 64, Budget: 60},
-		Given: func(flag string) bool { _, is := given[flag]; return is },
-	})
-	require.NoError(t, err)
-	return r
+	for flag, value := range values {
+		require.NoError(t, set.Set(flag, value))
+	}
+	return f
 }
 
 func TestResolve(t *testing.T) {
@@ -113,17 +117,14 @@ func TestResolveSettles(t *testing.T) {
 	given["budget"] = "60s"
 	assert.Zero(t, resolved(t, "qemu-numa2", given).Schedule.Budget)
 
-	short := func(root fs.FS) fs.FS {
-		return masked{root, "sys/kernel/debug/sched/numa_balancing/scan_delay_ms", "50\n"}
-	}
-	r = resolvedOn(t, "qemu-numa2", given, short)
+	r = resolved(t, "qemu-numa2", given, masked{name: "sys/kernel/debug/sched/numa_balancing/scan_delay_ms", text: "50\n"})
 	assert.InDelta(t, 3.05, r.Cells[1].Do.Settle, 1e-9)
 }
 
 // If NUMA balancing cannot be read, rows keep it as it is, and a warning says why.
 func TestResolveBalancingNotRead(t *testing.T) {
-	hidden := func(root fs.FS) fs.FS { return masked{root, "proc/sys/kernel/numa_balancing", ""} }
-	r := resolvedOn(t, "qemu-numa2", nil, hidden)
+	hidden := masked{name: "proc/sys/kernel/numa_balancing"}
+	r := resolved(t, "qemu-numa2", nil, hidden)
 	require.Len(t, r.Cells, 9+18)
 	assert.Equal(t, KeepSetting, r.Cells[0].Do.Row.NUMABalancing)
 	assert.Empty(t, r.Cells[0].Lacking)
@@ -132,7 +133,7 @@ func TestResolveBalancingNotRead(t *testing.T) {
 	assert.Contains(t, r.Warnings[0].Message,
 		"rows keep NUMA balancing as it is: whether NUMA balancing is on cannot be read")
 
-	r = resolvedOn(t, "qemu-numa2", map[string]string{"numa-balancing": "0,1"}, hidden)
+	r = resolved(t, "qemu-numa2", map[string]string{"numa-balancing": "0,1"}, hidden)
 	assert.Len(t, r.Cells, 36)
 	assert.NotEmpty(t, r.Cells[0].Lacking, "the requested value is not replaced")
 }
@@ -181,15 +182,7 @@ func TestValidate(t *testing.T) {
 		"--precision needs judged rows":             {"blocks": "true", "precision": "5%"},
 		"--duration needs --load-only":              {"duration": "1s"},
 	} {
-		f := &flags{}
-		set := experiment.NewFlagSet("numa")
-		f.Register(set)
-		set.String("svg", "", "")
-		set.String("precision", "", "")
-		for flag, value := range given {
-			require.NoError(t, set.Set(flag, value))
-		}
-		err := f.Validate()
+		err := withFlags(t, given).Validate()
 		require.ErrorContains(t, err, want)
 		assert.True(t, hint.IsUsage(err))
 	}

@@ -220,7 +220,7 @@ func (p *probe) touchPolicy(from int) (linux.Mempolicy, cpuset.Set) {
 	case TouchInterleaved:
 		return linux.MempolicyInterleave, memory
 	case TouchFar:
-		far := byDistance(p.m, from, memory.List())
+		far := p.m.ByDistance(from, memory.List())
 		return linux.MempolicyPreferred, cpuset.Of(far[len(far)-1])
 	}
 	return linux.MempolicyDefault, cpuset.Set{}

@@ -59,7 +59,13 @@ func planned(r Request, m *topology.Machine) Request {
 // takeSample measures, and skips the test if this build or machine lacks something.
 func takeSample(t *testing.T, m *topology.Machine, r Request) (result.Sample, result.Numa) {
 	t.Helper()
-	s, err := Measure(t.Context(), live, m, planned(r, m))
+	return takeSampleOf(t, live, m, r)
+}
+
+// takeSampleOf is takeSample with other files of the machine.
+func takeSampleOf(t *testing.T, root fs.FS, m *topology.Machine, r Request) (result.Sample, result.Numa) {
+	t.Helper()
+	s, err := Measure(t.Context(), root, m, planned(r, m))
 	skipIfRefused(t, err)
 	require.NoError(t, err)
 	return s, decoded(t, s)
@@ -231,10 +237,7 @@ func TestMeasurePhases(t *testing.T) {
 		reads++
 		return "mm->numa_scan_seq : " + strconv.Itoa(2*reads) + "\nnuma_pages_migrated : 7\nnuma_preferred_nid : -1\n"
 	}
-	s, err := Measure(t.Context(), &probeThread{FS: live, balancing: []string{"1", "1"}, sched: sched}, m, planned(r, m))
-	skipIfRefused(t, err)
-	require.NoError(t, err)
-	v := decoded(t, s)
+	s, v := takeSampleOf(t, &probeThread{FS: live, balancing: []string{"1", "1"}, sched: sched}, m, r)
 	require.NotNil(t, v.Settling)
 	require.NotNil(t, v.Settled)
 	assert.Equal(t, 2, *v.Settling.ScanSeq)
@@ -328,7 +331,7 @@ func TestFirstTouchElsewhere(t *testing.T) {
 		assert.True(t, s.Placement.Verified, "%v", s.Placement.Mismatches)
 		pages := int(r.Row.BufferBytes) / os.Getpagesize()
 		if touch == TouchFar {
-			far := byDistance(m, r.Row.CPU, nodes.List())
+			far := m.ByDistance(r.Row.CPU, nodes.List())
 			assert.Equal(t, map[string]int{strconv.Itoa(far[len(far)-1]): pages}, v.TouchedPages)
 			continue
 		}

@@ -34,15 +34,12 @@ func TestMeasureDoubtsBalancing(t *testing.T) {
 		{"1", "", false},
 	} {
 		root := &probeThread{FS: live, balancing: []string{c.balancing, c.balancing}, sched: func() string { return c.sched }}
-		s, err := Measure(t.Context(), root, m, planned(plain(m), m))
-		skipIfRefused(t, err)
-		require.NoError(t, err)
+		s, v := takeSampleOf(t, root, m, plain(m))
 		never := slices.ContainsFunc(s.Doubts, func(d result.Doubt) bool {
 			return d.Verdict == result.Suspect && strings.Contains(d.Reason, "NUMA balancing never scanned this process (") &&
 				strings.HasSuffix(d.Reason, " of CPU time; the kernel starts at 1 s)")
 		})
 		assert.Equal(t, c.never, never, "%v: %v", c, s.Doubts)
-		v := decoded(t, s)
 		if c.sched == "" {
 			require.NotNil(t, v.Unread)
 			assert.Contains(t, v.Unread.Message, "CONFIG_SCHED_DEBUG")
@@ -157,9 +154,7 @@ func TestMeasureChecksBalancing(t *testing.T) {
 	} {
 		r := plain(m)
 		r.Row.NUMABalancing = c.asked
-		s, err := Measure(t.Context(), &probeThread{FS: live, balancing: slices.Clone(c.reads)}, m, r)
-		skipIfRefused(t, err)
-		require.NoError(t, err)
+		s, v := takeSampleOf(t, &probeThread{FS: live, balancing: slices.Clone(c.reads)}, m, r)
 		assert.Len(t, s.Placement.Mismatches, c.mismatches, "%d %v", c.asked, c.reads)
 		assert.Equal(t, c.mismatches == 0, s.Placement.Verified)
 		said := 0
@@ -169,7 +164,7 @@ func TestMeasureChecksBalancing(t *testing.T) {
 			}
 		}
 		assert.Equal(t, c.doubts, said, "%v: %v", c.reads, s.Doubts)
-		if v := decoded(t, s); c.reads[1] != "on" {
+		if c.reads[1] != "on" {
 			require.NotNil(t, v.BalancingRead)
 			assert.Equal(t, c.reads[1], strconv.Itoa(*v.BalancingRead))
 		} else {
@@ -194,9 +189,7 @@ func TestMeasureChecksKnobs(t *testing.T) {
 		root := &probeThread{FS: live, files: fstest.MapFS{
 			"sys/kernel/debug/sched/migration_cost_ns": {Data: []byte(c.is)}, "proc/sys/kernel/sched_migration_cost_ns": nil,
 		}}
-		s, err := Measure(t.Context(), root, m, r)
-		skipIfRefused(t, err)
-		require.NoError(t, err)
+		s, _ := takeSampleOf(t, root, m, r)
 		assert.Len(t, s.Placement.Mismatches, c.mismatches, "%v: %v", c, s.Placement.Mismatches)
 		doubts := slices.DeleteFunc(s.Doubts, func(d result.Doubt) bool {
 			return !strings.Contains(d.Reason, "--migration-cost cannot be read back")

@@ -15,6 +15,7 @@ import (
 	"gorun/internal/cpuset"
 	"gorun/internal/experiment"
 	"gorun/internal/guardian"
+	"gorun/internal/linux"
 	"gorun/internal/load"
 	"gorun/internal/measure"
 	"gorun/internal/placement"
@@ -116,12 +117,10 @@ func putUsage(s *result.Sample, used *syscall.Rusage) {
 	if used == nil {
 		return
 	}
-	seconds := func(t syscall.Timeval) float64 { return float64(t.Nano()) / 1e9 }
-	s.UserSeconds, s.SystemSeconds = seconds(used.Utime), seconds(used.Stime)
-	count := func(n int64) *uint64 { c := uint64(n); return &c }
-	sig := &s.Quality.Signals
-	sig.VoluntarySwitches, sig.InvoluntarySwitches = count(int64(used.Nvcsw)), count(int64(used.Nivcsw))
-	sig.MinorFaults, sig.MajorFaults = count(int64(used.Minflt)), count(int64(used.Majflt))
+	u, sig := linux.UsageOf(used), &s.Quality.Signals
+	s.UserSeconds, s.SystemSeconds = u.UserSeconds, u.SystemSeconds
+	sig.VoluntarySwitches, sig.InvoluntarySwitches = &u.VoluntarySwitches, &u.InvoluntarySwitches
+	sig.MinorFaults, sig.MajorFaults = &u.MinorFaults, &u.MajorFaults
 }
 
 // watcher only watches the load, with one sample per second.
@@ -211,7 +210,7 @@ func (b *burners) stop() error {
 	if b.group == nil {
 		return nil
 	}
-	_, err := b.group.Stop()
+	err := b.group.Stop()
 	b.group = nil
 	return err
 }
@@ -273,8 +272,8 @@ func (b *burners) addTo(s *result.Sample, before load.Reading) error {
 			CPU: l.CPU, Achieved: l.Percent, Expected: load.Least(l.Asked, shares[l.CPU]),
 		})
 	}
-	for _, d := range load.Deviations(loads, shares) {
-		s.Doubts = append(s.Doubts, result.Doubt{Verdict: result.Suspect, Reason: d.String()})
+	for _, reason := range load.Deviations(loads, shares) {
+		s.Doubts = append(s.Doubts, result.Doubt{Verdict: result.Suspect, Reason: reason})
 	}
 	if !probed {
 		s.Values = result.FiguresOf(&result.Load{Load: &had})

@@ -63,17 +63,14 @@ func RunSide(ctx context.Context, in io.Reader, out io.Writer) error {
 		return err
 	}, func(_ side, shared *csrc.Shared) (a sideAnswer, err error) {
 		args.Shared = shared
-		before, err := linux.ProcessUsage()
-		if err != nil {
-			return a, err
-		}
+		usage := linux.CountUsage()
 		r, err := csrc.Work(args)
 		if err != nil {
 			return a, err
 		}
-		after, err := linux.ProcessUsage()
+		used, err := usage()
 		return sideAnswer{
-			Loops: r.Loops, EndNS: r.EndNS, CPUSeen: r.CPU, Used: after.Sub(before), Trips: percentiles(r.Trips),
+			Loops: r.Loops, EndNS: r.EndNS, CPUSeen: r.CPU, Used: used, Trips: percentiles(r.Trips),
 			Stopped: r.Stopped,
 		}, err
 	})

@@ -117,10 +117,7 @@ func (p *Pool) Run(ctx context.Context) (result.Sample, error) {
 	for i := range p.meter.slots {
 		p.meter.slots[i].readBack.Store(0) // at the first checkpoint on each CPU
 	}
-	usage, err := linux.ProcessUsage()
-	if err != nil {
-		return result.Sample{}, err
-	}
+	usage := linux.CountUsage()
 	var done outcome
 	for done.passes == 0 || done.passes < p.opts.Repeats && !p.stop.Load() {
 		clear(p.workers)
@@ -134,11 +131,11 @@ func (p *Pool) Run(ctx context.Context) (result.Sample, error) {
 			done.tally.add(p.workers[i].tally)
 		}
 	}
-	ended, err := linux.ProcessUsage()
-	if err != nil {
+	var err error
+	if done.usage, err = usage(); err != nil {
 		return result.Sample{}, err
 	}
-	done.usage, done.busy = ended.Sub(usage), p.meter.read().sub(busy)
+	done.busy = p.meter.read().sub(busy)
 	sample := p.report(done)
 	if p.opts.AtLeast > 0 && !sample.Partial {
 		pass := max(done.wall/time.Duration(done.passes), 1)

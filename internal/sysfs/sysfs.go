@@ -41,82 +41,68 @@ func readError(name string, err error) error {
 	return fmt.Errorf("%s: %w", name, err)
 }
 
-// ReadInt reads a file that holds one decimal number.
-func ReadInt(fsys fs.FS, name string) (int, error) {
+// read reads a file and parses its content.
+func read[T any](fsys fs.FS, name string, parse func(text string) (T, error)) (value T, err error) {
 	text, err := ReadString(fsys, name)
 	if err != nil {
-		return 0, err
+		return value, err
 	}
+	parsed, err := parse(text)
+	if err != nil {
+		return value, fmt.Errorf("%s: %w: %w", name, ErrMalformed, err)
+	}
+	return parsed, nil
+}
+
+// ReadInt reads a file that holds one decimal number.
+func ReadInt(fsys fs.FS, name string) (int, error) { return read(fsys, name, parseInt) }
+
+func parseInt(text string) (int, error) {
 	n, err := strconv.Atoi(text)
 	if err != nil {
-		return 0, Malformed(name, "%s is not a whole number", quote(text))
+		return 0, fmt.Errorf("%s is not a whole number", quote(text))
 	}
 	return n, nil
 }
 
 // ReadInts reads a file of decimal numbers separated by white space, such as a node's distances.
 func ReadInts(fsys fs.FS, name string) ([]int, error) {
-	text, err := ReadString(fsys, name)
-	if err != nil {
-		return nil, err
-	}
-	var numbers []int
-	for field := range strings.FieldsSeq(text) {
-		n, err := strconv.Atoi(field)
-		if err != nil {
-			return nil, Malformed(name, "%s is not a whole number", quote(field))
+	return read(fsys, name, func(text string) (numbers []int, err error) {
+		for field := range strings.FieldsSeq(text) {
+			n, err := parseInt(field)
+			if err != nil {
+				return nil, err
+			}
+			numbers = append(numbers, n)
 		}
-		numbers = append(numbers, n)
-	}
-	return numbers, nil
+		return numbers, nil
+	})
 }
 
 // ReadSize reads a file that holds a size such as a cache's "32768K" and returns bytes.
 func ReadSize(fsys fs.FS, name string) (uint64, error) {
-	text, err := ReadString(fsys, name)
-	if err != nil {
-		return 0, err
-	}
-	digits, shift := text, 0
-	switch {
-	case strings.HasSuffix(text, "K"):
-		digits, shift = text[:len(text)-1], 10
-	case strings.HasSuffix(text, "M"):
-		digits, shift = text[:len(text)-1], 20
-	}
-	// 2^43 MiB is the greatest size that fits in 64 bits.
-	n, err := strconv.ParseUint(digits, 10, 43)
-	if err != nil {
-		return 0, Malformed(name, "%s is not a size", quote(text))
-	}
-	return n << shift, nil
+	return read(fsys, name, func(text string) (uint64, error) {
+		digits, shift := text, 0
+		switch {
+		case strings.HasSuffix(text, "K"):
+			digits, shift = text[:len(text)-1], 10
+		case strings.HasSuffix(text, "M"):
+			digits, shift = text[:len(text)-1], 20
+		}
+		// 2^43 MiB is the greatest size that fits in 64 bits.
+		n, err := strconv.ParseUint(digits, 10, 43)
+		if err != nil {
+			return 0, fmt.Errorf("%s is not a size", quote(text))
+		}
+		return n << shift, nil
+	})
 }
 
 // ReadSet reads a file in the kernel's list format, "0-3,8". An empty file is the empty set.
-func ReadSet(fsys fs.FS, name string) (cpuset.Set, error) {
-	text, err := ReadString(fsys, name)
-	if err != nil {
-		return cpuset.Set{}, err
-	}
-	return parsed(name, text, cpuset.Parse)
-}
+func ReadSet(fsys fs.FS, name string) (cpuset.Set, error) { return read(fsys, name, cpuset.Parse) }
 
 // ReadMask reads a file in the kernel's bitmap format; see ParseMask.
-func ReadMask(fsys fs.FS, name string) (cpuset.Set, error) {
-	text, err := ReadString(fsys, name)
-	if err != nil {
-		return cpuset.Set{}, err
-	}
-	return parsed(name, text, ParseMask)
-}
-
-func parsed(name, text string, parse func(string) (cpuset.Set, error)) (cpuset.Set, error) {
-	set, err := parse(text)
-	if err != nil {
-		return cpuset.Set{}, fmt.Errorf("%s: %w: %w", name, ErrMalformed, err)
-	}
-	return set, nil
-}
+func ReadMask(fsys fs.FS, name string) (cpuset.Set, error) { return read(fsys, name, ParseMask) }
 
 // ReadField reads a field of a file with lines of "Name:\tvalue", such as /proc/self/status. A missing field gives an
 // error that wraps fs.ErrNotExist.

@@ -79,37 +79,39 @@ func (r *reader) readCaches(online []*CPU) map[int]partition {
 // readLastCache reads the level and the sharers of the highest data or unified cache in cpuN/cache
 // (Documentation/ABI/testing/sysfs-devices-system-cpu); level 0 if there is none.
 func (r *reader) readLastCache(cpu int) (int, sharing) {
-	byLevel := r.readCacheDirs(cpu)
-	for _, level := range slices.Backward(slices.Sorted(maps.Keys(byLevel))) {
-		for _, dir := range byLevel[level] {
-			if !r.isData(dir) {
-				continue
-			}
-			if shared, ok := r.readSharing(cpu, dir, "shared_cpu_list"); ok {
-				return level, shared
-			}
+	for _, c := range slices.Backward(r.readCacheDirs(cpu)) {
+		if !r.isData(c.dir) {
+			continue
+		}
+		if shared, ok := r.readSharing(cpu, c.dir, "shared_cpu_list"); ok {
+			return c.level, shared
 		}
 	}
 	return 0, sharing{}
 }
 
-// readCacheDirs returns the directories of a CPU's caches with a recorded level, by level.
-func (r *reader) readCacheDirs(cpu int) map[int][]string {
-	dir, byLevel := cpuFile(cpu, "cache"), map[int][]string{}
+// cacheDir is the directory of the files of a CPU's cache, and the cache's level.
+type cacheDir struct {
+	level int
+	dir   string
+}
+
+// readCacheDirs returns the directories of a CPU's caches with a recorded level, ascending.
+func (r *reader) readCacheDirs(cpu int) (caches []cacheDir) {
+	dir := cpuFile(cpu, "cache")
 	entries, err := fs.ReadDir(r.fsys, dir)
-	if !r.read(err) {
-		return nil
-	}
+	r.read(err)
 	for _, entry := range entries {
+		index := dir + "/" + entry.Name()
 		if !strings.HasPrefix(entry.Name(), "index") {
 			continue
 		}
-		index := dir + "/" + entry.Name()
 		if level, ok := r.readNumber(index + "/level"); ok && level > 0 {
-			byLevel[level] = append(byLevel[level], index)
+			caches = append(caches, cacheDir{level, index})
 		}
 	}
-	return byLevel
+	slices.SortStableFunc(caches, func(a, b cacheDir) int { return a.level - b.level })
+	return caches
 }
 
 // isData reports whether a cache holds data; a cache without a recorded type does.
@@ -133,4 +135,26 @@ func (r *reader) readCacheSize(cache *sharing) *uint64 {
 		return nil
 	}
 	return &bytes
+}
+
+// Cache is a data cache of a CPU, with its level from 1.
+type Cache struct {
+	Level int
+	Bytes uint64
+}
+
+// ReadCaches returns the data caches of a CPU, the smallest first
+// (Documentation/ABI/testing/sysfs-devices-system-cpu); none if the kernel records none. A cache without a recorded
+// level or size is left out; the warnings name malformed files, as in Machine.Warnings.
+func ReadCaches(root fs.FS, cpu int) (caches []Cache, warnings []string) {
+	r := &reader{fsys: root}
+	for _, c := range r.readCacheDirs(cpu) {
+		if !r.isData(c.dir) {
+			continue
+		}
+		if bytes, err := sysfs.ReadSize(root, c.dir+"/size"); r.read(err) {
+			caches = append(caches, Cache{Level: c.level, Bytes: bytes})
+		}
+	}
+	return caches, r.finished()
 }

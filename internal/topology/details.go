@@ -1,8 +1,8 @@
 package topology
 
 import (
+	"cmp"
 	"io/fs"
-	"maps"
 	"slices"
 
 	"gorun/internal/cpuset"
@@ -34,8 +34,8 @@ type DeviceInterrupts struct {
 
 // ReadDetails reads the details from the files that the machine was read from.
 func (m *Machine) ReadDetails(root fs.FS) Details {
-	r := &reader{fsys: root, online: m.Online(), alike: map[string]*alike{}}
-	d := Details{Caches: []SharedCache{}, Devices: []DeviceInterrupts{}}
+	r := &reader{fsys: root, online: m.Online()}
+	d := Details{Caches: r.readSharedCaches(), Devices: []DeviceInterrupts{}}
 	d.CPUModel, _ = sysfs.ReadField(root, "proc/cpuinfo", "model name")
 	threads := map[int]int{}
 	for _, c := range m.CPUs {
@@ -44,7 +44,6 @@ func (m *Machine) ReadDetails(root fs.FS) Details {
 			d.ThreadsPerCore = max(d.ThreadsPerCore, threads[c.Core])
 		}
 	}
-	d.Caches = append(d.Caches, r.readSharedCaches(m)...)
 	devices, warnings := m.Devices()
 	for _, device := range devices {
 		d.Devices = append(d.Devices, DeviceInterrupts{device, r.readInterrupts(device.PCI)})
@@ -59,42 +58,26 @@ func (m *Machine) ReadDetails(root fs.FS) Details {
 }
 
 // readSharedCaches reads each data cache once, from the first CPU whose files list it.
-func (r *reader) readSharedCaches(m *Machine) []SharedCache {
+func (r *reader) readSharedCaches() []SharedCache {
 	type key struct {
-		level, first int
-		cpus         string
+		level int
+		cpus  string
 	}
-	byKey := map[key]SharedCache{}
+	caches, known := []SharedCache{}, map[key]bool{}
 	for cpu := range r.online.All() {
-		byLevel := r.readCacheDirs(cpu)
-		for level, dirs := range byLevel {
-			for _, dir := range dirs {
-				if !r.isData(dir) {
-					continue
-				}
-				shared, ok := r.readSharing(cpu, dir, "shared_cpu_list")
-				if !ok {
-					continue
-				}
-				k := key{level, shared.cpus.First(), shared.cpus.String()}
-				if _, known := byKey[k]; !known {
-					byKey[k] = SharedCache{Level: level, SizeBytes: r.readCacheSize(&shared), CPUs: shared.cpus}
-				}
+		for _, c := range r.readCacheDirs(cpu) {
+			if !r.isData(c.dir) {
+				continue
+			}
+			shared, ok := r.readSharing(cpu, c.dir, "shared_cpu_list")
+			if k := (key{c.level, shared.cpus.String()}); ok && !known[k] {
+				known[k] = true
+				caches = append(caches, SharedCache{Level: c.level, SizeBytes: r.readCacheSize(&shared), CPUs: shared.cpus})
 			}
 		}
 	}
-	keys := slices.SortedFunc(maps.Keys(byKey), func(a, b key) int {
-		if a.level != b.level {
-			return a.level - b.level
-		}
-		if a.first != b.first {
-			return a.first - b.first
-		}
-		return len(a.cpus) - len(b.cpus)
+	slices.SortFunc(caches, func(a, b SharedCache) int {
+		return cmp.Or(a.Level-b.Level, a.CPUs.First()-b.CPUs.First(), len(a.CPUs.String())-len(b.CPUs.String()))
 	})
-	caches := make([]SharedCache, len(keys))
-	for i, k := range keys {
-		caches[i] = byKey[k]
-	}
 	return caches
 }

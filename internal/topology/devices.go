@@ -102,7 +102,7 @@ func (m *Machine) Devices() (devices []Device, warnings []string) {
 		return nil, nil
 	}
 	l.once.Do(func() {
-		r := &reader{fsys: l.root, online: m.Online(), alike: map[string]*alike{}}
+		r := &reader{fsys: l.root, online: m.Online()}
 		l.devices = r.readDevices(m)
 		l.warnings = r.finished()
 	})
@@ -200,7 +200,7 @@ func (r *reader) readDevice(m *Machine, address string) (d Device, listed, ok bo
 	case r.read(err):
 		d.CPUs = cpus.Intersect(r.online)
 	case d.Node != nil:
-		d.CPUs = m.nodeCPUs(*d.Node)
+		d.CPUs = m.NodeCPUs(*d.Node)
 	default:
 		d.CPUs = r.online
 	}
@@ -288,7 +288,7 @@ func (m *Machine) LookupDevice(name string) (Device, error) {
 		}
 	}
 	if len(found) == 0 && pciAddress().MatchString(address) && m.devices != nil {
-		r := &reader{fsys: m.devices.root, online: m.Online(), alike: map[string]*alike{}}
+		r := &reader{fsys: m.devices.root, online: m.Online()}
 		if d, _, ok := r.readDevice(m, address); ok {
 			found = append(found, d)
 		}

@@ -174,8 +174,16 @@ func (m *Machine) node(node int) (Node, bool) {
 	return Node{}, false
 }
 
-// nodeCPUs returns the online CPUs of a node by number.
-func (m *Machine) nodeCPUs(node int) cpuset.Set {
+// NodeNumbers returns the numbers of the nodes.
+func (m *Machine) NodeNumbers() (numbers cpuset.Set) {
+	for _, n := range m.Nodes {
+		numbers = numbers.With(n.Node)
+	}
+	return numbers
+}
+
+// NodeCPUs returns the online CPUs of a node by number.
+func (m *Machine) NodeCPUs(node int) cpuset.Set {
 	return m.Where(func(c CPU) bool { return c.Online && c.Node == node })
 }
 

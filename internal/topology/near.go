@@ -1,7 +1,9 @@
 package topology
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 
 	"gorun/internal/cpuset"
@@ -55,7 +57,7 @@ func farCPUs(m *Machine, term string, d Device) (cpuset.Set, error) {
 		return cpus, err
 	}
 	for node := range nodes.All() {
-		cpus = cpus.Union(m.nodeCPUs(node))
+		cpus = cpus.Union(m.NodeCPUs(node))
 	}
 	return cpus.Minus(d.CPUs), nil
 }
@@ -132,14 +134,10 @@ func (m *Machine) nodesOfDevice(term, selector, name string, among cpuset.Set) (
 func (m *Machine) CompleteNodes(list string) []string {
 	before, last := splitLast(list)
 	var words []string
-	var all cpuset.Set
-	for _, node := range m.Nodes {
-		all = all.With(node.Node)
-	}
 	for _, selector := range []string{nearDevice, farDevice} {
 		for _, name := range m.deviceNames() {
 			word := selector + ":" + name
-			if _, err := m.SelectNodes(word, all); err == nil && strings.HasPrefix(word, last) {
+			if _, err := m.SelectNodes(word, m.NodeNumbers()); err == nil && strings.HasPrefix(word, last) {
 				words = append(words, before+word)
 			}
 		}
@@ -184,6 +182,21 @@ func (m *Machine) Distance(from, to int) (distance int, recorded bool) {
 		}
 	}
 	return 0, false
+}
+
+// ByDistance returns one of the nodes for each distance from a node, the nearest first. Among equal distances it is the
+// first in the list. If distances are unknown, the node itself is near, and all others are equally far.
+func (m *Machine) ByDistance(from int, nodes []int) []int {
+	distance := func(to int) int {
+		distance, recorded := m.Distance(from, to)
+		if !recorded && to != from {
+			return 1
+		}
+		return distance
+	}
+	nodes = slices.Clone(nodes)
+	slices.SortStableFunc(nodes, func(a, b int) int { return cmp.Compare(distance(a), distance(b)) })
+	return slices.CompactFunc(nodes, func(a, b int) bool { return distance(a) == distance(b) })
 }
 
 // farthest returns the nodes out of among that are farthest from a node, and farther than the node itself. If

@@ -147,6 +147,16 @@ func TestSelectNodes(t *testing.T) {
 	require.ErrorIs(t, err, cpuset.ErrSyntax)
 }
 
+// If distances are unknown, a node itself is near and another one far.
+func TestByDistance(t *testing.T) {
+	m := &topology.Machine{Nodes: []topology.Node{{Node: 0}, {Node: 3}, {Node: 5}}}
+	assert.Equal(t, []int{3, 0}, m.ByDistance(3, []int{0, 3, 5}))
+	m.Nodes[1].Distances = []int{20, 10, 15}
+	assert.Equal(t, []int{3, 5, 0}, m.ByDistance(3, []int{0, 3, 5}))
+	assert.Equal(t, []int{5, 0}, m.ByDistance(3, []int{0, 5}))
+	assert.Empty(t, m.ByDistance(3, nil))
+}
+
 func TestCompleteDevices(t *testing.T) {
 	m := hosts.Machine(t, "devices")
 	assert.Equal(t, []string{"near:"}, m.Complete("ne"))

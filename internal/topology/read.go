@@ -26,7 +26,7 @@ func Read(fsys fs.FS) (*Machine, error) { return ReadLive(fsys, nil) }
 // ReadLive is Read for the machine that this process runs on. If no file has the affinity mask it calls affinity, and
 // if no file lists the CPUs it uses those of the mask. A nil affinity means a captured machine.
 func ReadLive(fsys fs.FS, affinity func() (cpuset.Set, error)) (*Machine, error) {
-	r := &reader{fsys: fsys, affinity: affinity, alike: map[string]*alike{}}
+	r := &reader{fsys: fsys, affinity: affinity}
 	m, err := r.machine()
 	if err != nil {
 		return nil, fmt.Errorf("cannot understand this machine: %w", err)
@@ -70,6 +70,9 @@ func (r *reader) fault(err error, done string) {
 	if f := r.alike[kind]; f != nil {
 		f.more++
 		return
+	}
+	if r.alike == nil {
+		r.alike = map[string]*alike{}
 	}
 	r.alike[kind] = &alike{warning: len(r.warnings)}
 	r.warn("%v; %s", err, done)

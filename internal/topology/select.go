@@ -15,9 +15,9 @@ type Selector struct {
 	Usage string // what it selects, in a few words
 
 	// One of these, depending on the argument after the name.
-	pick  func(*Machine, cpuset.Set) cpuset.Set        // no argument: CPUs out of the set
-	of    func(CPU) int                                // ":N": the number that must be N
-	share func(cpus cpuset.Set, n, m int64) cpuset.Set // ":N/M": N/M of the set
+	pick  func(*Machine, cpuset.Set) cpuset.Set // no argument: CPUs out of the set
+	of    func(CPU) int                         // ":N": the number that must be N
+	share bool                                  // ":N/M": N/M of the set
 
 	device func(m *Machine, term string, d Device) (cpuset.Set, error) // ":DEVICE": those of the machine
 }
@@ -27,7 +27,7 @@ func (s Selector) Argument() string {
 	switch {
 	case s.of != nil:
 		return "N"
-	case s.share != nil:
+	case s.share:
 		return "N/M"
 	case s.device != nil:
 		return "DEVICE"
@@ -59,15 +59,9 @@ var Selectors = []Selector{
 	{Name: "isolated", Usage: "CPUs kept free of other work (isolcpus)", pick: func(m *Machine, s cpuset.Set) cpuset.Set {
 		return s.Intersect(m.Isolated)
 	}},
-	{Name: "share", Usage: "the lowest N/M of the CPUs, at least one", share: lowest},
+	{Name: "share", Usage: "the lowest N/M of the CPUs, at least one", share: true},
 	{Name: nearDevice, Usage: "the CPUs local to a network card, drive or other PCI device", device: nearCPUs},
 	{Name: farDevice, Usage: "the CPUs of the nodes farthest from it", device: farCPUs},
-}
-
-// lowest returns the lowest n/m of the CPUs, rounded down, but at least one.
-func lowest(cpus cpuset.Set, n, m int64) cpuset.Set {
-	list := cpus.List()
-	return cpuset.Of(list[:min(len(list), max(1, int(int64(len(list))*n/m)))]...)
 }
 
 func ofClass(class string) func(*Machine, cpuset.Set) cpuset.Set {
@@ -126,8 +120,8 @@ func (m *Machine) selectTerm(term string, within cpuset.Set) (cpuset.Set, error)
 	switch s := Selectors[i]; {
 	case s.of != nil:
 		return m.selectNumbered(s, term, argument, within)
-	case s.share != nil:
-		return selectShare(s, term, argument, within)
+	case s.share:
+		return selectShare(term, argument, within)
 	case s.device != nil:
 		return m.selectDevice(s, term, argument, within)
 	default:
@@ -149,13 +143,15 @@ func nonEmpty(term string, cpus, within cpuset.Set) (cpuset.Set, error) {
 	return cpus, nil
 }
 
-func selectShare(s Selector, term, argument string, within cpuset.Set) (cpuset.Set, error) {
+// selectShare returns the lowest N/M of the CPUs, rounded down, but at least one.
+func selectShare(term, argument string, within cpuset.Set) (cpuset.Set, error) {
 	n, m, ok := parseFraction(argument)
 	if !ok {
 		reason := fmt.Sprintf("%q: a share is written N/M, with 1 <= N <= M", term)
 		return cpuset.Set{}, &SelectError{term, reason, selectorsHint()}
 	}
-	return nonEmpty(term, s.share(within, n, m), within)
+	list := within.List()
+	return nonEmpty(term, cpuset.Of(list[:min(len(list), max(1, int(int64(len(list))*n/m)))]...), within)
 }
 
 // parseFraction parses "N/M"; ok is false for anything else.
@@ -280,7 +276,7 @@ func (m *Machine) arguments(s Selector) []string {
 		for _, n := range m.numbers(s) {
 			words = append(words, strconv.Itoa(n))
 		}
-	case s.share != nil:
+	case s.share:
 		for parts := 2; parts == 2 || parts <= m.Online().Len(); parts *= 2 {
 			words = append(words, "1/"+strconv.Itoa(parts))
 		}

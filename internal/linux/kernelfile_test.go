@@ -84,11 +84,3 @@ func TestParseFlock(t *testing.T) {
 		assert.False(t, ok, inode)
 	}
 }
-
-func FuzzParseFlock(f *testing.F) {
-	f.Add("2: FLOCK  ADVISORY  WRITE 8314 00:15:91499 0 EOF\n", "00:15:91499")
-	f.Fuzz(func(t *testing.T, text, inode string) {
-		pid, ok := parseFlock(text, inode)
-		require.Equal(t, ok, pid > 0)
-	})
-}

@@ -11,6 +11,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"gorun/internal/cpuset"
 	"gorun/internal/sysfs"
 )
 
@@ -57,15 +58,9 @@ func SetKernelFile(path string, value int) error {
 	if err != nil || is == value {
 		return err
 	}
-	file, err := os.OpenFile(path, os.O_WRONLY|os.O_TRUNC, 0)
-	if err != nil {
-		return kernelFileError(path, value, err)
+	if err = write(path, value); err == nil {
+		is, err = ReadKernelFile(path)
 	}
-	_, err = fmt.Fprintln(file, value)
-	if err = errors.Join(err, file.Close()); err != nil {
-		return kernelFileError(path, value, err)
-	}
-	is, err = ReadKernelFile(path)
 	if err == nil && is != value {
 		err = fmt.Errorf("it is %d afterwards", is)
 	}
@@ -73,6 +68,16 @@ func SetKernelFile(path string, value int) error {
 		return kernelFileError(path, value, err)
 	}
 	return nil
+}
+
+// write writes a value into a file that exists.
+func write(path string, value any) error {
+	file, err := os.OpenFile(path, os.O_WRONLY|os.O_TRUNC, 0)
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprintln(file, value)
+	return errors.Join(err, file.Close())
 }
 
 func kernelFileError(path string, value int, err error) error {
@@ -124,4 +129,20 @@ func parseFlock(text, inode string) (pid int, ok bool) {
 		}
 	}
 	return 0, false
+}
+
+// ReadCPUList returns the CPUs of a file of the kernel that lists them, such as an interrupt's smp_affinity_list.
+func ReadCPUList(path string) (cpuset.Set, error) {
+	return sysfs.ReadSet(os.DirFS(filepath.Dir(path)), filepath.Base(path))
+}
+
+// SetCPUList writes the list and reads it back. The kernel refuses what the hardware cannot do (EIO, EINVAL).
+func SetCPUList(path string, cpus cpuset.Set) error {
+	if err := write(path, cpus); err != nil {
+		return err
+	}
+	if is, err := ReadCPUList(path); err != nil || !is.Equal(cpus) {
+		return fmt.Errorf("%s is %v afterwards, and not %v (%v)", path, is, cpus, err)
+	}
+	return nil
 }

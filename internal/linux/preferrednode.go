@@ -7,7 +7,6 @@ import (
 	"os"
 	"runtime"
 	"strconv"
-	"strings"
 	"syscall"
 	"unsafe"
 
@@ -112,19 +111,16 @@ func listedPreferredNode(fsys fs.FS, tid int) (int, error) {
 	case err != nil:
 		return -1, err
 	}
-	for line := range strings.Lines(text) {
-		field, value, _ := strings.Cut(line, ":")
-		if strings.TrimSpace(field) != preferredNodeField {
-			continue
-		}
-		node, err := strconv.Atoi(strings.TrimSpace(value))
-		if err != nil {
-			return -1, sysfs.Malformed(name, "%.60q has no number", line)
-		}
-		return node, nil
+	value, patched := statusField(text, preferredNodeField)
+	if !patched {
+		return -1, fmt.Errorf("this kernel has no preferred node of a thread: the patch was never merged: %w",
+			errors.ErrUnsupported)
 	}
-	return -1, fmt.Errorf("this kernel has no preferred node of a thread: the patch was never merged: %w",
-		errors.ErrUnsupported)
+	node, err := strconv.Atoi(value)
+	if err != nil {
+		return -1, sysfs.Malformed(name, "%s: %.60q is not a number", preferredNodeField, value)
+	}
+	return node, nil
 }
 
 func (l preferredNodeLayout) get(tid int) (int, syscall.Errno) {

@@ -20,7 +20,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"gorun/internal/child"
-	"gorun/internal/hint"
 	"gorun/internal/linux"
 	"gorun/internal/tests"
 )
@@ -158,11 +157,7 @@ func TestKernelFileHasOneHolder(t *testing.T) {
 	path := sysctl(t, "1")
 	b := holdHere(t, path)
 	_, err := New(self(asGorun)).Hold(path)
-	require.Error(t, err, "in the same process")
-	if locks, readErr := os.ReadFile("/proc/locks"); readErr == nil && strings.Contains(string(locks), "FLOCK") {
-		assert.EqualError(t, err, fmt.Sprintf("take %s: process %d holds the lock", path, os.Getpid()))
-	}
-	assert.Equal(t, "wait until that process ends", hint.Of(err))
+	require.ErrorContains(t, err, "holds the lock", "in the same process")
 	require.NoError(t, b.Restore())
 
 	holder, stdin, _ := startHolder(t, path, 0)
@@ -223,9 +218,7 @@ func TestKernelFileRefusals(t *testing.T) {
 	require.NoError(t, os.Chmod(path, 0o400))
 	if os.Geteuid() != 0 {
 		s := holdHere(t, path)
-		err := s.Set(0)
-		require.ErrorIs(t, err, fs.ErrPermission)
-		assert.Contains(t, hint.Of(err), "needs root")
+		require.ErrorIs(t, s.Set(0), fs.ErrPermission)
 		assert.Nil(t, s.guardian.process, "it would have nothing to put back")
 		require.NoError(t, s.Set(1), "it is there already")
 		require.NoError(t, s.Restore())

@@ -39,13 +39,17 @@ func GetAffinity(tid int) (cpuset.Set, error) {
 // silently drops CPUs outside the thread's cpuset: read the result back with HasAffinity or GetAffinity. It allocates
 // nothing for CPUs below 1024.
 func SetAffinity(tid int, set cpuset.Set) error {
-	err := setMask(tid, set)
-	errno, failed := err.(syscall.Errno)
-	if !failed {
-		return err
+	var common [commonWords]uint64
+	words := common[:]
+	if !fillMask(&common, set) {
+		words = set.Words(0)
 	}
+	_, _, errno := unix.RawSyscall(unix.SYS_SCHED_SETAFFINITY, uintptr(tid), uintptr(len(words)*8),
+		uintptr(unsafe.Pointer(unsafe.SliceData(words))))
 	remedy := ""
 	switch errno {
+	case 0:
+		return nil
 	case unix.EINVAL:
 		remedy = "none of these CPUs is online and in the thread's cpuset (see Cpus_allowed_list in /proc/self/status)"
 	case unix.EPERM:
@@ -54,28 +58,10 @@ func SetAffinity(tid int, set cpuset.Set) error {
 	return threadError(tid, fmt.Sprintf("set the affinity to CPUs %v", set), errno, remedy)
 }
 
-// setMask chooses between the two calls of x/sys. SchedSetaffinity takes a mask of 1024 CPUs on the stack, like glibc's
-// cpu_set_t; CPUSet.Set silently ignores greater CPU numbers. SchedSetaffinityDynamic takes an allocated mask of any
-// length.
-func setMask(tid int, set cpuset.Set) error {
-	if set.Last() < commonWords*64 {
-		var mask unix.CPUSet
-		for cpu := range set.All() {
-			mask.Set(cpu)
-		}
-		return unix.SchedSetaffinity(tid, &mask)
-	}
-	mask := unix.NewCPUSet(set.Last() + 1)
-	for cpu := range set.All() {
-		mask.Set(cpu)
-	}
-	return unix.SchedSetaffinityDynamic(tid, mask)
-}
-
 // HasAffinity reports whether a thread may run on exactly these CPUs: the read-back of SetAffinity. It allocates
 // nothing on machines of up to 1024 CPUs.
 func HasAffinity(tid int, set cpuset.Set) (bool, error) {
-	var common [commonWords]uint64
+	var common, asked [commonWords]uint64
 	errno := readMask(tid, common[:])
 	if errno == unix.EINVAL {
 		is, err := GetAffinity(tid)
@@ -84,19 +70,18 @@ func HasAffinity(tid int, set cpuset.Set) (bool, error) {
 	if errno != 0 {
 		return false, threadError(tid, "read the affinity", errno, "")
 	}
-	if set.Last() >= len(common)*64 {
-		return false, nil
-	}
-	var asked [commonWords]uint64
-	fillMask(asked[:], set)
-	return common == asked, nil
+	return fillMask(&asked, set) && common == asked, nil
 }
 
-// fillMask writes a set into a zero mask that is large enough: Set.Words without the allocation.
-func fillMask(words []uint64, set cpuset.Set) {
-	for cpu := range set.All() {
-		words[cpu/64] |= 1 << (cpu % 64)
+// fillMask writes a set into a zero mask, Set.Words without the allocation. It returns false if the mask is too small.
+func fillMask(mask *[commonWords]uint64, set cpuset.Set) bool {
+	if set.Last() >= len(mask)*64 {
+		return false
 	}
+	for cpu := range set.All() {
+		mask[cpu/64] |= 1 << (cpu % 64)
+	}
+	return true
 }
 
 // VisitCPUs pins the calling thread to each of the CPUs in turn, calls visit there, and restores the thread's mask. It

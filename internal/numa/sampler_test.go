@@ -60,12 +60,8 @@ func TestKnobsNeedPrivilege(t *testing.T) {
 	if err == nil {
 		t.Skip("needs a user who may not set the migration cost")
 	}
-	f := &flags{}
-	set := experiment.NewFlagSet("numa")
-	f.Register(set)
-	require.NoError(t, set.Set("migration-cost", "50us"))
 	m := thisMachine(t)
-	_, err = f.Resolve(experiment.Machine{Machine: m, CPUs: m.Allowed(), Root: live, Live: true})
+	_, err = withFlags(t, map[string]string{"migration-cost": "50us"}).Resolve(experiment.Machine{Machine: m, CPUs: m.Allowed(), Root: live, Live: true})
 	require.ErrorContains(t, err, "--migration-cost 50µs: ")
 	assert.Contains(t, hint.Of(err), "root")
 }

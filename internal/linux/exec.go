@@ -28,11 +28,7 @@ func Descendants() ([]int, error) {
 		return nil, fmt.Errorf("list the processes: %w", err)
 	}
 	children := map[int][]int{}
-	for _, entry := range entries {
-		pid, err := strconv.Atoi(entry.Name())
-		if err != nil {
-			continue
-		}
+	for _, pid := range numbered(entries) {
 		stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 		if err != nil {
 			continue // it has ended
@@ -67,9 +63,8 @@ func InheritedFiles() ([]int, error) {
 		return nil, fmt.Errorf("list the open files: %w", err)
 	}
 	var open []int
-	for _, entry := range entries {
-		fd, err := strconv.Atoi(entry.Name())
-		if err != nil || fd <= unix.Stderr {
+	for _, fd := range numbered(entries) {
+		if fd <= unix.Stderr {
 			continue
 		}
 		// An error means the descriptor of the list itself, which is closed now.
@@ -117,9 +112,20 @@ func awaitEnd(which, id int) (pid int, err error) {
 	if err != nil {
 		return 0, &Error{Op: "wait for a child", Err: err}
 	}
-	// The child's PID follows the three numbers at the start of every siginfo_t, and the padding of 64-bit machines
-	// (include/uapi/asm-generic/siginfo.h).
-	at := unsafe.Offsetof(info.Code) + unsafe.Sizeof(info.Code)
-	at = (at + unsafe.Sizeof(uintptr(0)) - 1) &^ (unsafe.Sizeof(uintptr(0)) - 1)
-	return int(*(*int32)(unsafe.Add(unsafe.Pointer(&info), at))), nil
+	return childOf(&info), nil
+}
+
+// childOf returns the PID of the child that a siginfo_t is about; 0: none. It follows the three numbers at the start, and the
+// padding of 64-bit machines (include/uapi/asm-generic/siginfo.h).
+func childOf(info *unix.Siginfo) int {
+	const align = unsafe.Alignof(uintptr(0))
+	at := (unsafe.Offsetof(info.Code) + unsafe.Sizeof(info.Code) + align - 1) &^ (align - 1)
+	return int(*(*int32)(unsafe.Add(unsafe.Pointer(info), at)))
+}
+
+// ChildAttr returns the attributes of a child process: in a new process group, so that a terminal's ^C reaches only the
+// parent, and killed when the thread that started it ends, as after a SIGKILL of the parent (prctl(2),
+// PR_SET_PDEATHSIG). The caller keeps its goroutine locked to its thread while the child runs.
+func ChildAttr() *syscall.SysProcAttr {
+	return &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
 }

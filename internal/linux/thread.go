@@ -3,7 +3,6 @@ package linux
 import (
 	"fmt"
 	"os"
-	"slices"
 	"strconv"
 
 	"golang.org/x/sys/unix"
@@ -37,29 +36,9 @@ func Tasks() ([]int, error) { return tasks("self") }
 func TasksOf(pid int) ([]int, error) { return tasks(strconv.Itoa(pid)) }
 
 func tasks(process string) ([]int, error) {
-	tids, err := readTasks("/proc/" + process + "/task")
+	threads, err := os.ReadDir("/proc/" + process + "/task")
 	if err != nil {
 		return nil, fmt.Errorf("list the threads of process %s: %w", process, err)
 	}
-	slices.Sort(tids)
-	return tids, nil
-}
-
-func readTasks(path string) ([]int, error) {
-	dir, err := os.Open(path)
-	if err != nil {
-		return nil, err
-	}
-	defer dir.Close()
-	names, err := dir.Readdirnames(-1)
-	if err != nil {
-		return nil, err
-	}
-	tids := make([]int, len(names))
-	for i, name := range names {
-		if tids[i], err = strconv.Atoi(name); err != nil {
-			return nil, err
-		}
-	}
-	return tids, nil
+	return numbered(threads), nil
 }

@@ -7,7 +7,6 @@ import (
 	"io/fs"
 	"os"
 	"strconv"
-	"unsafe"
 
 	"golang.org/x/sys/unix"
 )
@@ -22,10 +21,7 @@ func NextChildStop() (pid int, stopped, ok bool) {
 	for errors.Is(err, unix.EINTR) {
 		err = unix.Waitid(unix.P_ALL, 0, &info, unix.WSTOPPED|unix.WCONTINUED|unix.WNOHANG, nil)
 	}
-	// The PID is the first member of the union that follows three ints and is aligned as a pointer; 0: nothing has changed.
-	const align = unsafe.Alignof(uintptr(0))
-	const union = (3*4 + align - 1) / align * align
-	pid = int(*(*int32)(unsafe.Add(unsafe.Pointer(&info), union)))
+	pid = childOf(&info) // 0: nothing has changed
 	return pid, info.Code != continued, err == nil && pid != 0
 }
 
