@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -31,7 +30,7 @@ type compareOptions struct {
 // comparisonFormats are the formats of a comparison of two runs.
 var comparisonFormats = append(slices.Clone(render.ComparisonFormats), "benchfmt")
 
-func newCompare(e env, runF func(context.Context, *compareOptions) error) *cobra.Command {
+func newCompare(e env) *cobra.Command {
 	o := &compareOptions{env: e}
 	cmd := &cobra.Command{
 		Use:   "compare A.jsonl [B.jsonl [A2.jsonl B2.jsonl]...]",
@@ -55,11 +54,9 @@ func newCompare(e env, runF func(context.Context, *compareOptions) error) *cobra
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o.files = args
-			return runF(cmd.Context(), o)
+			return runCompare(o)
 		},
-		ValidArgsFunction: func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
-			return []string{"jsonl"}, cobra.ShellCompDirectiveFilterFileExt
-		},
+		ValidArgsFunction: cobra.FixedCompletions([]string{"jsonl"}, cobra.ShellCompDirectiveFilterFileExt),
 	}
 	flags := cmd.Flags()
 	flags.SortFlags = false
@@ -96,7 +93,7 @@ func (o *compareOptions) validate() error {
 	return nil
 }
 
-func runCompare(_ context.Context, o *compareOptions) error {
+func runCompare(o *compareOptions) error {
 	if err := o.validate(); err != nil {
 		return err
 	}

@@ -19,7 +19,7 @@ type doctorOptions struct {
 	fix     bool
 }
 
-func newDoctor(e env, runF func(context.Context, *doctorOptions) error) *cobra.Command {
+func newDoctor(e env) *cobra.Command {
 	o := &doctorOptions{env: e}
 	cmd := &cobra.Command{
 		Use:   "doctor",
@@ -31,7 +31,7 @@ func newDoctor(e env, runF func(context.Context, *doctorOptions) error) *cobra.C
 		Example: "  gorun doctor\n" +
 			"  gorun doctor --fix\n" +
 			"  gorun doctor --format prometheus > /var/lib/prometheus/node-exporter/gorun.prom",
-		RunE: func(cmd *cobra.Command, _ []string) error { return runF(cmd.Context(), o) },
+		RunE: func(cmd *cobra.Command, _ []string) error { return runDoctor(cmd.Context(), o) },
 	}
 	flags := cmd.Flags()
 	flags.StringVar(&o.format, "format", doctor.Formats[0], run.FormatUsage(doctor.Formats))

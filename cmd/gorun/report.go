@@ -23,7 +23,7 @@ type reportOptions struct {
 	host  bool
 }
 
-func newReport(e env, runF func(context.Context, *reportOptions) error) *cobra.Command {
+func newReport(e env) *cobra.Command {
 	o := &reportOptions{env: e}
 	cmd := &cobra.Command{
 		Use:   "report RUN.jsonl...",
@@ -44,11 +44,9 @@ func newReport(e env, runF func(context.Context, *reportOptions) error) *cobra.C
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o.files = args
-			return runF(cmd.Context(), o)
+			return runReport(cmd.Context(), o)
 		},
-		ValidArgsFunction: func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
-			return []string{"jsonl", "json"}, cobra.ShellCompDirectiveFilterFileExt
-		},
+		ValidArgsFunction: cobra.FixedCompletions([]string{"jsonl", "json"}, cobra.ShellCompDirectiveFilterFileExt),
 	}
 	flags := cmd.Flags()
 	flags.SortFlags = false

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"encoding/json"
 
 	"github.com/spf13/cobra"
@@ -20,7 +19,7 @@ type topoOptions struct {
 	capture bool
 }
 
-func newTopo(e env, runF func(context.Context, *topoOptions) error) *cobra.Command {
+func newTopo(e env) *cobra.Command {
 	o := &topoOptions{env: e}
 	cmd := &cobra.Command{
 		Use:   "topo",
@@ -31,7 +30,7 @@ func newTopo(e env, runF func(context.Context, *topoOptions) error) *cobra.Comma
 		Example: "  gorun topo\n" +
 			"  gorun topo --capture > host.txtar\n" +
 			"  gorun topo --sysroot host.txtar --format json",
-		RunE: func(cmd *cobra.Command, _ []string) error { return runF(cmd.Context(), o) },
+		RunE: func(*cobra.Command, []string) error { return runTopo(o) },
 	}
 	flags := cmd.Flags()
 	flags.StringVar(&o.format, "format", render.TopoFormats[0], run.FormatUsage(render.TopoFormats))
@@ -42,7 +41,7 @@ func newTopo(e env, runF func(context.Context, *topoOptions) error) *cobra.Comma
 	return cmd
 }
 
-func runTopo(_ context.Context, o *topoOptions) error {
+func runTopo(o *topoOptions) error {
 	if err := run.KnownFormat(o.format, render.TopoFormats); err != nil {
 		return err
 	}
