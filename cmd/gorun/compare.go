@@ -103,7 +103,7 @@ func runCompare(o *compareOptions) error {
 		if err != nil {
 			return err
 		}
-		sides[i] = matrix.Side{File: file, Run: run, Judged: true}
+		sides[i] = matrix.Side{File: file, Run: run}
 	}
 	if len(sides) == 1 {
 		return o.judge(sides[0])

@@ -1,7 +1,6 @@
 package matrix
 
 import (
-	"errors"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -77,9 +76,6 @@ func Canonical(c result.Cell) string {
 // NewBoard returns a board without samples, even if the run has some. The run's matrix and cells define what is
 // compared; the columns are those of its experiment.
 func NewBoard(run *result.Run, columns column.List) (*Board, error) {
-	if run.Matrix == nil {
-		return nil, errors.New("the run has no cells to compare")
-	}
 	figures, err := Figures(run.Matrix, columns)
 	if err != nil {
 		return nil, err
@@ -232,9 +228,6 @@ func (b *Board) Round() int { return len(b.slots) }
 // Taken returns the number of samples that the round in progress has.
 func (b *Board) Taken() int { return len(b.taken) }
 
-// Elapsed returns the time of the run up to its last sample, in seconds.
-func (b *Board) Elapsed() float64 { return b.last }
-
 // Done reports whether more samples are pointless. A round in which the last baseline is given up is not completed.
 func (b *Board) Done() bool {
 	if b.Between() {
@@ -264,9 +257,6 @@ func (b *Board) Warnings() []result.Warning {
 // samples are invalid three times in a row leaves the matrix. A sample that the budget cut short is taken again when the
 // run is resumed.
 func (b *Board) Add(s result.Sample) error {
-	if b.Done() {
-		return fmt.Errorf("sample %d comes after the end of the run", s.Index)
-	}
 	if want := b.Next(); s.Slot == nil || s.Cell != want.Cell || s.Control != want.Control || s.Round != want.Round ||
 		s.Block != want.Block {
 		return fmt.Errorf("sample %d is not the one that the seed puts there", s.Index)

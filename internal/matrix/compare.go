@@ -21,9 +21,8 @@ import (
 
 // Side is one run of a comparison and the file that it was read from.
 type Side struct {
-	File   string
-	Run    *result.Run
-	Judged bool // its cells already have verdicts
+	File string
+	Run  *result.Run // its cells have verdicts
 }
 
 // implied lists the conditions that necessarily change with an intended one.
@@ -86,9 +85,6 @@ func Compare(a, b Side, columns column.List, across []string, force bool, more .
 	for i, side := range sides {
 		var err error
 		figures[i], err = Figures(side.Run.Matrix, columns)
-		if err == nil && !side.Judged {
-			err = Judge(side.Run, columns)
-		}
 		if err == nil && i > 1 {
 			err = repeats(sides[i%2], side, force)
 		}
@@ -432,7 +428,7 @@ func sessionOf(run *result.Run, cell int, figure Figure) stats.Session {
 			watched += sig.WatchedSeconds * float64(cpus)
 			s.Others = append(s.Others, min(1, sig.Share(sig.StealSeconds, cpus)+sig.Share(sig.OtherSeconds, cpus)))
 		}
-		if sig.CanarySeconds != nil {
+		if sig.CanarySeconds != nil && *sig.CanarySeconds > 0 {
 			s.Canary = append(s.Canary, *sig.CanarySeconds)
 		}
 	}
