@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
-	"strconv"
 	"strings"
 
 	"gorun/internal/units"
@@ -172,7 +171,7 @@ func (v Verdict) String() string {
 	case Slower, Faster:
 		return fmt.Sprintf("%s: %s, %d rounds", v.word(), v.interval(v.Typical), v.Rounds)
 	case Same:
-		return "no difference larger than " + percent(v.Margin)
+		return "no difference larger than " + units.Share(v.Margin)
 	case Mixed:
 		return fmt.Sprintf("typical: %s; total: %s, %s", v.typical(), v.point(v.Total.Ratio), v.stalls())
 	case Confounded:
@@ -240,7 +239,7 @@ func (f Forecast) String() string {
 		if f.Seconds > 0 {
 			more = "another " + duration(f.Seconds)
 		}
-		return fmt.Sprintf("%s would reveal differences of %s or more", more, percent(f.Resolution))
+		return fmt.Sprintf("%s would reveal differences of %s or more", more, units.Share(f.Resolution))
 	}
 	more := fmt.Sprintf("%d more rounds", f.Rounds)
 	if f.Rounds == 1 {
@@ -290,7 +289,7 @@ func (v Verdict) typical() string {
 	case Slower, Faster:
 		return v.interval(v.Typical)
 	case Same:
-		return "same within " + percent(max(v.Typical.Hi-1, 1-v.Typical.Lo))
+		return "same within " + units.Share(max(v.Typical.Hi-1, 1-v.Typical.Lo))
 	}
 	return string(CantTell) + " " + v.interval(v.Typical)
 }
@@ -347,12 +346,6 @@ func inverse(ratio float64) float64 {
 		return 0
 	}
 	return 1 / ratio
-}
-
-// percent formats a share in per cent, with up to two decimals.
-func percent(share float64) string {
-	text := strconv.FormatFloat(100*share, 'f', 2, 64)
-	return strings.TrimRight(strings.TrimRight(text, "0"), ".") + "%"
 }
 
 // duration formats a time for a person who decides whether to wait.
