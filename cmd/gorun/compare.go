@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"gorun/internal/experiment"
 	"gorun/internal/hint"
 	"gorun/internal/journal"
 	"gorun/internal/matrix"
@@ -58,17 +59,17 @@ func newCompare(e env) *cobra.Command {
 		},
 		ValidArgsFunction: cobra.FixedCompletions([]string{"jsonl"}, cobra.ShellCompDirectiveFilterFileExt),
 	}
-	flags := cmd.Flags()
-	flags.SortFlags = false
+	flags := experiment.NewFlagSet("compare")
 	flags.StringSliceVar(&o.across, "across", nil, "the `change` between the runs whose effect is wanted:\n"+
 		strings.Join(matrix.Across(), ", "))
 	flags.BoolVar(&o.force, "force", false, "compare in spite of other differences; every line says so")
 	flags.Var(&o.failOn, "fail-on", run.FailOnUsage)
 	flags.StringVar(&o.format, "format", render.Names()[0], run.FormatUsage(render.Names()))
 	flags.BoolVar(&o.env.Show.Verbose, "verbose", false, run.VerboseUsage)
-	completeList(e, cmd, "across", matrix.Across())
-	completeList(e, cmd, "fail-on", matrix.Failures)
-	completeWords(e, cmd, "format", render.Names())
+	flags.Lists("across", matrix.Across())
+	flags.Lists("fail-on", matrix.Failures)
+	flags.Words("format", render.Names())
+	addFlags(e, cmd, flags)
 	return cmd
 }
 

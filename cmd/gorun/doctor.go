@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"gorun/internal/doctor"
+	"gorun/internal/experiment"
 	"gorun/internal/measure"
 	"gorun/internal/run"
 )
@@ -33,12 +34,13 @@ func newDoctor(e env) *cobra.Command {
 			"  gorun doctor --format prometheus > /var/lib/prometheus/node-exporter/gorun.prom",
 		RunE: func(cmd *cobra.Command, _ []string) error { return runDoctor(cmd.Context(), o) },
 	}
-	flags := cmd.Flags()
+	flags := experiment.NewFlagSet("doctor")
 	flags.StringVar(&o.format, "format", doctor.Formats[0], run.FormatUsage(doctor.Formats))
 	flags.StringVar(&o.sysroot, "sysroot", "", "examine a captured machine: a `directory` that holds sys/, or a .txtar")
 	flags.BoolVar(&o.fix, "fix", false, "print commands that change what was found, and how to undo each; none is run")
-	completeWords(e, cmd, "format", doctor.Formats)
-	_ = cmd.MarkFlagFilename("sysroot", "txtar")
+	flags.Words("format", doctor.Formats)
+	flags.Files("sysroot", "txtar")
+	addFlags(e, cmd, flags)
 	return cmd
 }
 

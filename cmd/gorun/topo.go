@@ -5,6 +5,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"gorun/internal/experiment"
 	"gorun/internal/render"
 	"gorun/internal/result"
 	"gorun/internal/run"
@@ -32,12 +33,13 @@ func newTopo(e env) *cobra.Command {
 			"  gorun topo --sysroot host.txtar --format json",
 		RunE: func(*cobra.Command, []string) error { return runTopo(o) },
 	}
-	flags := cmd.Flags()
+	flags := experiment.NewFlagSet("topo")
 	flags.StringVar(&o.format, "format", render.TopoFormats[0], run.FormatUsage(render.TopoFormats))
 	flags.StringVar(&o.sysroot, "sysroot", "", "a captured machine: a `directory` that holds sys/, or a .txtar")
 	flags.BoolVar(&o.capture, "capture", false, "write a description of this machine as a .txtar, for --sysroot")
-	completeWords(e, cmd, "format", render.TopoFormats)
-	_ = cmd.MarkFlagFilename("sysroot", "txtar")
+	flags.Words("format", render.TopoFormats)
+	flags.Files("sysroot", "txtar")
+	addFlags(e, cmd, flags)
 	return cmd
 }
 

@@ -382,11 +382,7 @@ func (s sampler[C]) After(ctx context.Context, cell any) error {
 
 // Part returns an optional part of a sampler: Live, Preparer, Ender.
 func Part[P any](s Sampler[any]) (part P, ok bool) {
-	of := any(s)
-	if wrapped, is := of.(interface{ unwrap() any }); is {
-		of = wrapped.unwrap()
-	}
-	part, ok = of.(P)
+	part, ok = unwrapped(s).(P)
 	return part, ok
 }
 

@@ -28,7 +28,8 @@ type sampler struct {
 
 // Sample runs the piece of a cell. A benchmark that failed is an invalid sample.
 func (s *sampler) Sample(ctx context.Context, c Cell) (sample result.Sample, err error) {
-	argv := slices.Concat([]string{layoutPath(c.Binary, s.Round%c.Layouts)}, benchmark{name: c.Benchmark}.arguments(c.Procs, c.Repeats), c.Arguments)
+	argv := slices.Concat([]string{layoutPath(c.Binary, s.Round%c.Layouts)}, always,
+		arguments(c.Benchmark, c.Procs, fmt.Sprintf("%dx", c.Repeats)), []string{"-test.benchmem"}, c.Arguments)
 	r := launch.Request{Setting: c.Setting, Command: launch.Command{
 		Self: s.Self.In(s.Environ), Argv: argv, Dir: c.Dir, Keep: keptOutput, Timeout: c.Limit, Padding: s.Padding,
 	}}

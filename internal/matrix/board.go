@@ -18,13 +18,12 @@ type Board struct {
 	run     *result.Run
 	figures []Figure // the judged figures; the first decides which samples are taken
 	groups  []group
-	at      []place         // of each cell
-	rounds  int             // complete ones
-	blocks  []block         // of the round in progress
-	slots   []result.Slot   // the places of the round in progress
-	taken   []result.Sample // of the round in progress
-	faults  Faults
-	lacking []Faults                 // by figure: the samples that are invalid or lack it
+	at      []place                  // of each cell
+	rounds  int                      // complete ones
+	blocks  []block                  // of the round in progress
+	slots   []result.Slot            // the places of the round in progress
+	taken   []result.Sample          // of the round in progress
+	faults  []Faults                 // by figure: the samples that are invalid or lack it; no valid one lacks the first
 	answers map[string]result.Answer // by question
 	pairs   map[comparison][]pair    // the samples of the same block, for the disturbances
 	samples [][]float64              // by cell, the deciding figure of the samples that count
@@ -81,7 +80,7 @@ func NewBoard(run *result.Run, columns column.List) (*Board, error) {
 		return nil, err
 	}
 	b := &Board{
-		run: run, figures: figures, at: make([]place, len(run.Cells)), lacking: make([]Faults, len(figures)),
+		run: run, figures: figures, at: make([]place, len(run.Cells)), faults: make([]Faults, len(figures)),
 		answers: map[string]result.Answer{}, pairs: map[comparison][]pair{}, samples: make([][]float64, len(run.Cells)),
 		looked: -1,
 	}
@@ -201,12 +200,15 @@ func (b *Board) begin() {
 }
 
 // groupDone reports whether more samples of a group are pointless.
-func (b *Board) groupDone(g group) bool {
-	if b.faults.GivenUp(g.baseline) || g.race().Done() {
-		return true
-	}
-	return !slices.ContainsFunc(g.cells, func(cell int) bool { return cell != g.baseline && !b.faults.GivenUp(cell) })
+func (b *Board) groupDone(g group) bool { return !b.compares(g) || g.race().Done() }
+
+// compares reports whether a group has a cell left that can be compared with its baseline.
+func (b *Board) compares(g group) bool {
+	return !b.givenUp(g.baseline) &&
+		slices.ContainsFunc(g.cells, func(cell int) bool { return cell != g.baseline && !b.givenUp(cell) })
 }
+
+func (b *Board) givenUp(cell int) bool { return b.faults[0].GivenUp(cell) }
 
 // Next returns the place of the next sample; the zero Slot when the board is done.
 func (b *Board) Next() result.Slot {
@@ -233,16 +235,11 @@ func (b *Board) Done() bool {
 	if b.Between() {
 		return len(b.slots) == 0
 	}
-	return !slices.ContainsFunc(b.groups, func(g group) bool { return !b.faults.GivenUp(g.baseline) })
+	return !slices.ContainsFunc(b.groups, func(g group) bool { return !b.givenUp(g.baseline) })
 }
 
 // Compares reports whether a cell is left that can be compared with its baseline.
-func (b *Board) Compares() bool {
-	return slices.ContainsFunc(b.groups, func(g group) bool {
-		return !b.faults.GivenUp(g.baseline) &&
-			slices.ContainsFunc(g.cells, func(cell int) bool { return cell != g.baseline && !b.faults.GivenUp(cell) })
-	})
-}
+func (b *Board) Compares() bool { return slices.ContainsFunc(b.groups, b.compares) }
 
 // Warnings names the cells that were given up.
 func (b *Board) Warnings() []result.Warning {
@@ -250,7 +247,7 @@ func (b *Board) Warnings() []result.Warning {
 	for i, cell := range b.run.Cells {
 		names[i] = cell.Name
 	}
-	return b.faults.Warnings(names)
+	return b.faults[0].Warnings(names)
 }
 
 // Add adds the sample of the slot that Next returned. A block with an invalid sample is not judged, and a cell whose
@@ -267,9 +264,8 @@ func (b *Board) Add(s result.Sample) error {
 		return nil
 	}
 	b.taken = append(b.taken, s)
-	b.faults.Add(s.Cell, s)
 	for f, figure := range b.figures {
-		b.lacking[f].Add(s.Cell, figure.judgedBy(s))
+		b.faults[f].Add(s.Cell, figure.judgedBy(s))
 	}
 	if s.Quality.Verdict != result.Invalid {
 		b.samples[s.Cell] = append(b.samples[s.Cell], b.figures[0].Of(s))
@@ -337,7 +333,7 @@ func (b *Board) complete() error {
 				return err
 			}
 			for cell, of := range g.cells {
-				if b.faults.GivenUp(of) {
+				if b.givenUp(of) {
 					g.races[f].Leave(cell)
 				}
 			}

@@ -41,14 +41,6 @@ func PairedSamples(cell, base []float64, d SessionsDesign) Verdict {
 	return v.Taking(0)
 }
 
-func sum(values []float64) float64 {
-	sum := 0.0
-	for _, v := range values {
-		sum += v
-	}
-	return sum
-}
-
 // signedRankEffect returns the Hodges-Lehmann estimate of sorted log ratios and its interval, rounded outward: from the
 // depth-th smallest of all means of two to the depth-th greatest. Too few log ratios bound nothing.
 func signedRankEffect(logs []float64, alpha float64, g grid) Effect {
