@@ -1,7 +1,6 @@
 package main
 
 import (
-	"errors"
 	"fmt"
 
 	"github.com/spf13/cobra"
@@ -42,15 +41,19 @@ func newVerify(e env) *cobra.Command {
 			checked,
 		Example: "  gorun journal verify run.jsonl\n" +
 			"  gorun journal verify *.jsonl",
-		Args: func(_ *cobra.Command, args []string) error {
-			if len(args) == 0 {
-				return hint.Usage(hint.With(errors.New("verify needs one journal or more"),
-					"gorun journal verify run.jsonl"))
-			}
-			return nil
-		},
+		Args:              someJournals("gorun journal verify run.jsonl"),
 		RunE:              func(_ *cobra.Command, files []string) error { return verify(e, files) },
 		ValidArgsFunction: cobra.FixedCompletions([]string{"jsonl"}, cobra.ShellCompDirectiveFilterFileExt),
+	}
+}
+
+// someJournals refuses a command line without a journal.
+func someJournals(example string) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		if len(args) == 0 {
+			return hint.Usage(hint.With(fmt.Errorf("%s needs one journal or more", cmd.Name()), example))
+		}
+		return nil
 	}
 }
 

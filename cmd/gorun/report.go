@@ -35,13 +35,7 @@ func newReport(e env) *cobra.Command {
 		Example: "  gorun report run.jsonl -o report.html\n" +
 			"  gorun report before.jsonl after.jsonl -o report.html\n" +
 			"  gorun report run.jsonl --serve 127.0.0.1:0",
-		Args: func(_ *cobra.Command, args []string) error {
-			if len(args) == 0 {
-				return hint.Usage(hint.With(errors.New("report needs one journal or more"),
-					"gorun report run.jsonl -o report.html"))
-			}
-			return nil
-		},
+		Args: someJournals("gorun report run.jsonl -o report.html"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o.files = args
 			return runReport(cmd.Context(), o)

@@ -81,6 +81,6 @@ func commandOf(e env, x experiment.Experiment, set *experiment.FlagSet, runF fun
 }
 
 // runSample runs the child that takes samples of one cell.
-func runSample(ctx context.Context, in io.Reader, out io.Writer, _ []string) error {
+func runSample(ctx context.Context, in io.Reader, out io.Writer) error {
 	return run.Child(ctx, rows, in, out)
 }
