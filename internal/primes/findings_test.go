@@ -18,20 +18,20 @@ func TestExplain(t *testing.T) {
 	// a run of 10 s on 4 CPUs, all busy
 	calm := func() (Cell, result.Sample) {
 		return Cell{
-				Options: Options{Workers: 100, Split: "contiguous"}, Plan: placement.Plan{CPUs: cpuset.Of(0, 1, 2, 3)}, GOMAXPROCS: 4,
-			}, result.Sample{
-				Seconds: 10, UserSeconds: 39.6, SystemSeconds: 0.1,
-				Workers: &result.Workers{Imbalance: 1.9, Seconds: result.Distribution{Max: 0.5}},
-				Quality: result.Quality{Signals: result.Signals{
-					WatchedSeconds: 10, StealSeconds: number(0), OtherSeconds: number(0),
-				}},
-				CPUs: []result.CPU{
-					{CPU: 0, Workers: 25, BusySeconds: 9.9},
-					{CPU: 1, Workers: 25, BusySeconds: 9.9},
-					{CPU: 2, Workers: 25, BusySeconds: 9.9},
-					{CPU: 3, Workers: 25, BusySeconds: 9.9},
-				},
-			}
+			Options: Options{Workers: 100, Split: "contiguous"}, Plan: placement.Plan{CPUs: cpuset.Of(0, 1, 2, 3)}, GOMAXPROCS: 4,
+		}, result.Sample{
+			Seconds: 10, UserSeconds: 39.6, SystemSeconds: 0.1,
+			Workers: &result.Workers{Imbalance: 1.9, Seconds: result.Distribution{Max: 0.5}},
+			Quality: result.Quality{Signals: result.Signals{
+				WatchedSeconds: 10, StealSeconds: number(0), OtherSeconds: number(0),
+			}},
+			CPUs: []result.CPU{
+				{CPU: 0, Workers: 25, BusySeconds: 9.9},
+				{CPU: 1, Workers: 25, BusySeconds: 9.9},
+				{CPU: 2, Workers: 25, BusySeconds: 9.9},
+				{CPU: 3, Workers: 25, BusySeconds: 9.9},
+			},
+		}
 	}
 	for want, change := range map[string]func(*Cell, *result.Sample){
 		"work-bound": func(*Cell, *result.Sample) {},

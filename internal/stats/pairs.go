@@ -78,7 +78,7 @@ func signedRankDepth(n int, alpha float64) int {
 // 1 or lies within the margin. Widths fall with the square root of the number of pairs. It is infinite where nothing
 // bounds the interval yet.
 func pairsNeeded(e Effect, margin float64, pairs int) float64 {
-	if !e.bounded() {
+	if !e.Bounded() {
 		return math.Inf(1)
 	}
 	effect := math.Abs(math.Log(e.Ratio))

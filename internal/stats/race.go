@@ -317,7 +317,7 @@ func (r *Race) verdict(c comparison) Verdict {
 	case v.Kind == Same && !r.controlled():
 		v.Kind = CantTell
 		v.Reason = "the control is not settled yet"
-		if control.effect().bounded() {
+		if control.effect().Bounded() {
 			v.Reason += ": " + v.control(control)
 		}
 		v.Forecast = r.forecast(c)

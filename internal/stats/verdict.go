@@ -143,8 +143,8 @@ func (e Effect) kind(margin float64) Kind {
 // rounding is the error allowed in the arithmetic on ratios of a grid.
 const rounding = 1e-12
 
-// bounded reports whether both ends are bounded.
-func (e Effect) bounded() bool { return e.Lo > 0 && e.Hi < math.MaxFloat64 }
+// Bounded reports whether both ends are bounded.
+func (e Effect) Bounded() bool { return e.Lo > 0 && e.Hi < math.MaxFloat64 }
 
 func (e Effect) within(margin float64) bool {
 	return e.Lo >= 1-margin-rounding && e.Hi <= 1+margin+rounding
@@ -212,7 +212,7 @@ func (v Verdict) sofar() string {
 	switch {
 	case v.Reason != "":
 		return v.Reason
-	case !v.Typical.bounded():
+	case !v.Typical.Bounded():
 		return "too few rounds"
 	}
 	return v.interval(v.Typical)
@@ -224,7 +224,7 @@ func (v Verdict) Brief() string {
 	case Slower, Faster:
 		return fmt.Sprintf("%s: %s", v.word(), v.interval(v.Typical))
 	case CantTell:
-		if v.Reason == "" && !v.Typical.bounded() {
+		if v.Reason == "" && !v.Typical.Bounded() {
 			return string(CantTell)
 		}
 		return fmt.Sprintf("%s: %s", CantTell, v.sofar())
@@ -278,7 +278,7 @@ func (v Verdict) AtLeast() string {
 
 // Ratio is the typical ratio of samples of the same round, in words; "" if it is not known.
 func (v Verdict) Ratio() string {
-	if !v.Typical.bounded() {
+	if !v.Typical.Bounded() {
 		return ""
 	}
 	return v.point(v.Typical.Ratio)
