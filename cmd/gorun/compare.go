@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -9,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"gorun/internal/experiment"
 	"gorun/internal/hint"
 	"gorun/internal/journal"
 	"gorun/internal/matrix"
@@ -31,7 +31,7 @@ type compareOptions struct {
 // comparisonFormats are the formats of a comparison of two runs.
 var comparisonFormats = append(slices.Clone(render.ComparisonFormats), "benchfmt")
 
-func newCompare(e env, runF func(context.Context, *compareOptions) error) *cobra.Command {
+func newCompare(e env) *cobra.Command {
 	o := &compareOptions{env: e}
 	cmd := &cobra.Command{
 		Use:   "compare A.jsonl [B.jsonl [A2.jsonl B2.jsonl]...]",
@@ -55,23 +55,21 @@ func newCompare(e env, runF func(context.Context, *compareOptions) error) *cobra
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o.files = args
-			return runF(cmd.Context(), o)
+			return runCompare(o)
 		},
-		ValidArgsFunction: func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
-			return []string{"jsonl"}, cobra.ShellCompDirectiveFilterFileExt
-		},
+		ValidArgsFunction: cobra.FixedCompletions([]string{"jsonl"}, cobra.ShellCompDirectiveFilterFileExt),
 	}
-	flags := cmd.Flags()
-	flags.SortFlags = false
+	flags := experiment.NewFlagSet("compare")
 	flags.StringSliceVar(&o.across, "across", nil, "the `change` between the runs whose effect is wanted:\n"+
 		strings.Join(matrix.Across(), ", "))
 	flags.BoolVar(&o.force, "force", false, "compare in spite of other differences; every line says so")
 	flags.Var(&o.failOn, "fail-on", run.FailOnUsage)
 	flags.StringVar(&o.format, "format", render.Names()[0], run.FormatUsage(render.Names()))
 	flags.BoolVar(&o.env.Show.Verbose, "verbose", false, run.VerboseUsage)
-	completeList(e, cmd, "across", matrix.Across())
-	completeList(e, cmd, "fail-on", matrix.Failures)
-	completeWords(e, cmd, "format", render.Names())
+	flags.Lists("across", matrix.Across())
+	flags.Lists("fail-on", matrix.Failures)
+	flags.Words("format", render.Names())
+	addFlags(e, cmd, flags)
 	return cmd
 }
 
@@ -96,7 +94,7 @@ func (o *compareOptions) validate() error {
 	return nil
 }
 
-func runCompare(_ context.Context, o *compareOptions) error {
+func runCompare(o *compareOptions) error {
 	if err := o.validate(); err != nil {
 		return err
 	}
@@ -106,7 +104,7 @@ func runCompare(_ context.Context, o *compareOptions) error {
 		if err != nil {
 			return err
 		}
-		sides[i] = matrix.Side{File: file, Run: run, Judged: true}
+		sides[i] = matrix.Side{File: file, Run: run}
 	}
 	if len(sides) == 1 {
 		return o.judge(sides[0])

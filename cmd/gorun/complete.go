@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"gorun/internal/experiment"
 	"gorun/internal/topology"
 )
 
@@ -20,16 +21,29 @@ func complete(e env, cmd *cobra.Command, flag string, by cobra.CompletionFunc) {
 	}
 }
 
-// completeWords completes a flag from a fixed list; a description may follow each word after a tab.
-func completeWords(e env, cmd *cobra.Command, flag string, words []string) {
-	complete(e, cmd, flag, cobra.FixedCompletions(words, cobra.ShellCompDirectiveNoFileComp))
-}
-
-// completeList completes a flag whose value is a list of these words, joined by commas.
-func completeList(e env, cmd *cobra.Command, flag string, words []string) {
-	complete(e, cmd, flag, func(_ *cobra.Command, _ []string, typed string) ([]string, cobra.ShellCompDirective) {
-		return listWords(words, typed)
-	})
+// addFlags adds a set of flags to a command, with their completion.
+func addFlags(e env, cmd *cobra.Command, set *experiment.FlagSet) {
+	cmd.Flags().SortFlags = false
+	cmd.Flags().AddFlagSet(set.FlagSet)
+	for _, c := range set.Completions {
+		if c.On == nil && c.Words == nil {
+			_ = cmd.MarkFlagFilename(c.Flag, c.Files...)
+			continue
+		}
+		complete(e, cmd, c.Flag, func(_ *cobra.Command, _ []string, typed string) ([]string, cobra.ShellCompDirective) {
+			switch {
+			case c.List:
+				return listWords(c.Words(), typed)
+			case c.Words != nil:
+				return c.Words(), cobra.ShellCompDirectiveNoFileComp
+			}
+			m, err := topology.Read(e.Root)
+			if err != nil {
+				return nil, cobra.ShellCompDirectiveError
+			}
+			return c.On(m, typed), cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveNoSpace
+		})
+	}
 }
 
 // listWords returns the completions of a list that is joined by commas: the typed parts but the last, followed by each word
@@ -78,15 +92,4 @@ func completeCommand(e env) cobra.CompletionFunc {
 		maps.DeleteFunc(found, func(_ string, program bool) bool { return !program })
 		return slices.Sorted(maps.Keys(found)), cobra.ShellCompDirectiveNoFileComp
 	}
-}
-
-// completeOn completes a flag by words that depend on this machine.
-func completeOn(cmd *cobra.Command, e env, flag string, by func(m *topology.Machine, text string) []string) {
-	complete(e, cmd, flag, func(_ *cobra.Command, _ []string, prefix string) ([]string, cobra.ShellCompDirective) {
-		t, err := topology.Read(e.Root)
-		if err != nil {
-			return nil, cobra.ShellCompDirectiveError
-		}
-		return by(t, prefix), cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveNoSpace
-	})
 }

@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"gorun/internal/doctor"
+	"gorun/internal/experiment"
 	"gorun/internal/measure"
 	"gorun/internal/run"
 )
@@ -19,7 +20,7 @@ type doctorOptions struct {
 	fix     bool
 }
 
-func newDoctor(e env, runF func(context.Context, *doctorOptions) error) *cobra.Command {
+func newDoctor(e env) *cobra.Command {
 	o := &doctorOptions{env: e}
 	cmd := &cobra.Command{
 		Use:   "doctor",
@@ -31,14 +32,15 @@ func newDoctor(e env, runF func(context.Context, *doctorOptions) error) *cobra.C
 		Example: "  gorun doctor\n" +
 			"  gorun doctor --fix\n" +
 			"  gorun doctor --format prometheus > /var/lib/prometheus/node-exporter/gorun.prom",
-		RunE: func(cmd *cobra.Command, _ []string) error { return runF(cmd.Context(), o) },
+		RunE: func(cmd *cobra.Command, _ []string) error { return runDoctor(cmd.Context(), o) },
 	}
-	flags := cmd.Flags()
+	flags := experiment.NewFlagSet("doctor")
 	flags.StringVar(&o.format, "format", doctor.Formats[0], run.FormatUsage(doctor.Formats))
 	flags.StringVar(&o.sysroot, "sysroot", "", "examine a captured machine: a `directory` that holds sys/, or a .txtar")
 	flags.BoolVar(&o.fix, "fix", false, "print commands that change what was found, and how to undo each; none is run")
-	completeWords(e, cmd, "format", doctor.Formats)
-	_ = cmd.MarkFlagFilename("sysroot", "txtar")
+	flags.Words("format", doctor.Formats)
+	flags.Files("sysroot", "txtar")
+	addFlags(e, cmd, flags)
 	return cmd
 }
 

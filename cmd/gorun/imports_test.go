@@ -50,7 +50,7 @@ const mayImport = `
 	pair                bytesize catalog child column cpuset csrc experiment hint linux measure process render/term render/view result topology units
 	perf                hint linux result sysfs topology
 	placement           cpuset csrc linux perf
-	primes              catalog column cpuset experiment hint linux placement render/view result
+	primes              catalog column cpuset experiment hint linux placement render/view result units
 	process             bytesize child cpuset csrc hint linux placement topology
 	process/processtest child cpuset linux tests
 	render              catalog column cpuset experiment lazy render/term render/view result shell stats topology units

@@ -19,17 +19,11 @@ import (
 // inner are the commands with which gorun starts itself as a child. They are not for people, and have no flags. main looks for
 // them before it builds the tree of commands, which they do not need.
 var inner = [...]child.Command{
-	{Name: numa.ProbeCommand, Run: runProbe},
-	{Name: run.SampleCommand, Run: runSample},
-	{Name: load.BurnerCommand, Run: func(ctx context.Context, in io.Reader, out io.Writer, _ []string) error {
-		return load.Burn(ctx, in, out)
-	}},
-	{Name: pair.SideCommand, Run: func(ctx context.Context, in io.Reader, out io.Writer, _ []string) error {
-		return pair.RunSide(ctx, in, out)
-	}},
-	{Name: bind.ProcessCommand, Run: func(ctx context.Context, in io.Reader, out io.Writer, _ []string) error {
-		return bind.RunProcess(ctx, in, out)
-	}},
+	{Name: numa.ProbeCommand, Run: streams(runProbe)},
+	{Name: run.SampleCommand, Run: streams(runSample)},
+	{Name: load.BurnerCommand, Run: streams(load.Burn)},
+	{Name: pair.SideCommand, Run: streams(pair.RunSide)},
+	{Name: bind.ProcessCommand, Run: streams(bind.RunProcess)},
 	{Name: launch.SupervisorCommand, Run: func(_ context.Context, _ io.Reader, _ io.Writer, args []string) error {
 		return launch.Supervise(args)
 	}},
@@ -38,7 +32,12 @@ var inner = [...]child.Command{
 	}},
 }
 
-func runProbe(ctx context.Context, in io.Reader, out io.Writer, _ []string) error {
+// streams returns the function of a command without arguments.
+func streams(run func(ctx context.Context, in io.Reader, out io.Writer) error) func(context.Context, io.Reader, io.Writer, []string) error {
+	return func(ctx context.Context, in io.Reader, out io.Writer, _ []string) error { return run(ctx, in, out) }
+}
+
+func runProbe(ctx context.Context, in io.Reader, out io.Writer) error {
 	root := sysfs.Live()
 	m, err := run.ReadMachine(root, true)
 	if err != nil {

@@ -1,8 +1,6 @@
 package main
 
 import (
-	"context"
-	"errors"
 	"fmt"
 
 	"github.com/spf13/cobra"
@@ -29,18 +27,11 @@ func newJournal(e env) *cobra.Command {
 		},
 		Args: cobra.ArbitraryArgs,
 	}
-	cmd.AddCommand(newVerify(e, runVerify))
+	cmd.AddCommand(newVerify(e))
 	return cmd
 }
 
-// verifyOptions are the arguments of `gorun journal verify`.
-type verifyOptions struct {
-	env   env
-	files []string
-}
-
-func newVerify(e env, runF func(context.Context, *verifyOptions) error) *cobra.Command {
-	o := &verifyOptions{env: e}
+func newVerify(e env) *cobra.Command {
 	return &cobra.Command{
 		Use:   "verify RUN.jsonl...",
 		Short: "Check that journals are whole and do not contradict themselves",
@@ -50,20 +41,19 @@ func newVerify(e env, runF func(context.Context, *verifyOptions) error) *cobra.C
 			checked,
 		Example: "  gorun journal verify run.jsonl\n" +
 			"  gorun journal verify *.jsonl",
-		Args: func(_ *cobra.Command, args []string) error {
-			if len(args) == 0 {
-				return hint.Usage(hint.With(errors.New("verify needs one journal or more"),
-					"gorun journal verify run.jsonl"))
-			}
-			return nil
-		},
-		RunE: func(cmd *cobra.Command, args []string) error {
-			o.files = args
-			return runF(cmd.Context(), o)
-		},
-		ValidArgsFunction: func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
-			return []string{"jsonl"}, cobra.ShellCompDirectiveFilterFileExt
-		},
+		Args:              someJournals("gorun journal verify run.jsonl"),
+		RunE:              func(_ *cobra.Command, files []string) error { return verify(e, files) },
+		ValidArgsFunction: cobra.FixedCompletions([]string{"jsonl"}, cobra.ShellCompDirectiveFilterFileExt),
+	}
+}
+
+// someJournals refuses a command line without a journal.
+func someJournals(example string) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		if len(args) == 0 {
+			return hint.Usage(hint.With(fmt.Errorf("%s needs one journal or more", cmd.Name()), example))
+		}
+		return nil
 	}
 }
 
@@ -86,10 +76,10 @@ const checked = `  part         checks
 
 A figure that cannot be computed from others, such as the user time of a sample, is protected only by its line's checksum.`
 
-func runVerify(_ context.Context, o *verifyOptions) error {
+func verify(e env, files []string) error {
 	var wrong int
 	var way string
-	for _, file := range o.files {
+	for _, file := range files {
 		recording, err := journal.Read(file, render.Views(views).Known)
 		line := file + ": " + described(recording)
 		if err != nil {
@@ -98,14 +88,14 @@ func runVerify(_ context.Context, o *verifyOptions) error {
 				way = hint.Of(err)
 			}
 		}
-		if _, err := fmt.Fprintln(o.env.Stdout, term.Clean(line)); err != nil {
+		if _, err := fmt.Fprintln(e.Stdout, term.Clean(line)); err != nil {
 			return err
 		}
 	}
 	if wrong == 0 {
 		return nil
 	}
-	err := fmt.Errorf("%d of %s cannot be trusted", wrong, units.Things(len(o.files), "journal"))
+	err := fmt.Errorf("%d of %s cannot be trusted", wrong, units.Things(len(files), "journal"))
 	if way == "" {
 		return err
 	}

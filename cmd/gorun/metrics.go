@@ -18,14 +18,8 @@ import (
 	"gorun/testdata/prometheus"
 )
 
-// metricsOptions are the flags of `gorun metrics`.
-type metricsOptions struct {
-	env env
-	dir string
-}
-
-func newMetrics(e env, runF func(context.Context, *metricsOptions) error) *cobra.Command {
-	o := &metricsOptions{env: e}
+func newMetrics(e env) *cobra.Command {
+	var dir string
 	cmd := &cobra.Command{
 		Use:   "metrics --write DIR",
 		Short: "Write what Prometheus and Grafana need to watch runs",
@@ -39,15 +33,15 @@ func newMetrics(e env, runF func(context.Context, *metricsOptions) error) *cobra
 				return hint.Usage(hint.With(errors.New("metrics has nowhere to write to"),
 					"give --write DIR; gorun help metrics lists the metrics"))
 			}
-			return runF(cmd.Context(), o)
+			return writeMetrics(cmd.Context(), e, output.Named{Flag: "write", Path: dir})
 		},
 	}
-	cmd.Flags().StringVar(&o.dir, "write", "", "write the files into this `directory`, which is made if there is none")
+	cmd.Flags().StringVar(&dir, "write", "", "write the files into this `directory`, which is made if there is none")
 	_ = cmd.MarkFlagDirname("write")
 	return cmd
 }
 
-func runMetrics(ctx context.Context, o *metricsOptions) error {
+func writeMetrics(ctx context.Context, e env, dir output.Named) error {
 	entries, err := prometheus.Files.ReadDir(".")
 	if err != nil {
 		return err
@@ -58,15 +52,14 @@ func runMetrics(ctx context.Context, o *metricsOptions) error {
 			return err
 		}
 	}
-	dir := output.Named{Flag: "write", Path: o.dir}
 	if err := refuseOthers(dir, files); err != nil {
 		return err
 	}
-	if err := writeFiles(ctx, o.env, dir, files); err != nil {
+	if err := writeFiles(ctx, e, dir, files); err != nil {
 		return err
 	}
 	for _, name := range slices.Sorted(maps.Keys(files)) {
-		if _, err := fmt.Fprintln(o.env.Stdout, filepath.Join(o.dir, name)); err != nil {
+		if _, err := fmt.Fprintln(e.Stdout, filepath.Join(dir.Path, name)); err != nil {
 			return err
 		}
 	}

@@ -23,7 +23,7 @@ type reportOptions struct {
 	host  bool
 }
 
-func newReport(e env, runF func(context.Context, *reportOptions) error) *cobra.Command {
+func newReport(e env) *cobra.Command {
 	o := &reportOptions{env: e}
 	cmd := &cobra.Command{
 		Use:   "report RUN.jsonl...",
@@ -35,20 +35,12 @@ func newReport(e env, runF func(context.Context, *reportOptions) error) *cobra.C
 		Example: "  gorun report run.jsonl -o report.html\n" +
 			"  gorun report before.jsonl after.jsonl -o report.html\n" +
 			"  gorun report run.jsonl --serve 127.0.0.1:0",
-		Args: func(_ *cobra.Command, args []string) error {
-			if len(args) == 0 {
-				return hint.Usage(hint.With(errors.New("report needs one journal or more"),
-					"gorun report run.jsonl -o report.html"))
-			}
-			return nil
-		},
+		Args: someJournals("gorun report run.jsonl -o report.html"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o.files = args
-			return runF(cmd.Context(), o)
+			return runReport(cmd.Context(), o)
 		},
-		ValidArgsFunction: func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
-			return []string{"jsonl", "json"}, cobra.ShellCompDirectiveFilterFileExt
-		},
+		ValidArgsFunction: cobra.FixedCompletions([]string{"jsonl", "json"}, cobra.ShellCompDirectiveFilterFileExt),
 	}
 	flags := cmd.Flags()
 	flags.SortFlags = false

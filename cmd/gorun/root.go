@@ -105,15 +105,15 @@ type entry struct {
 // commands are the commands other than the experiments, which are in rows. To add one, write it in its own file and add a row
 // here.
 var commands = [...]entry{
-	{"matrix", func(e env) *cobra.Command { return newMatrix(e) }},
+	{"matrix", newMatrix},
 	{"ab", newAB},
 	{"bench", newBenchmarks},
-	{"compare", func(e env) *cobra.Command { return newCompare(e, runCompare) }},
-	{"report", func(e env) *cobra.Command { return newReport(e, runReport) }},
+	{"compare", newCompare},
+	{"report", newReport},
 	{"journal", newJournal},
-	{"metrics", func(e env) *cobra.Command { return newMetrics(e, runMetrics) }},
-	{"topo", func(e env) *cobra.Command { return newTopo(e, runTopo) }},
-	{"doctor", func(e env) *cobra.Command { return newDoctor(e, runDoctor) }},
+	{"metrics", newMetrics},
+	{"topo", newTopo},
+	{"doctor", newDoctor},
 	{"version", newVersion},
 }
 

@@ -68,27 +68,11 @@ func commandOf(e env, x experiment.Experiment, set *experiment.FlagSet, runF fun
 		RunE: func(cmd *cobra.Command, args []string) error { return runF(cmd.Context(), args) },
 	}
 	flags := cmd.Flags()
-	flags.SortFlags = false
 	flags.SetNormalizeFunc(func(_ *pflag.FlagSet, name string) pflag.NormalizedName {
 		return pflag.NormalizedName(cmp.Or(aliases[name], name))
 	})
 	flags.SetInterspersed(!x.Words) // the words after a command's name are its own
-	flags.AddFlagSet(set.FlagSet)
-	for _, c := range set.Completions {
-		switch {
-		case c.On != nil:
-			completeOn(cmd, e, c.Flag, c.On)
-		case c.Words != nil:
-			complete(e, cmd, c.Flag, func(_ *cobra.Command, _ []string, typed string) ([]string, cobra.ShellCompDirective) {
-				if c.List {
-					return listWords(c.Words(), typed)
-				}
-				return c.Words(), cobra.ShellCompDirectiveNoFileComp
-			})
-		default:
-			_ = cmd.MarkFlagFilename(c.Flag, c.Files...)
-		}
-	}
+	addFlags(e, cmd, set)
 	cmd.ValidArgsFunction = cobra.NoFileCompletions
 	if x.Words {
 		cmd.ValidArgsFunction = completeCommand(e)
@@ -97,6 +81,6 @@ func commandOf(e env, x experiment.Experiment, set *experiment.FlagSet, runF fun
 }
 
 // runSample runs the child that takes samples of one cell.
-func runSample(ctx context.Context, in io.Reader, out io.Writer, _ []string) error {
+func runSample(ctx context.Context, in io.Reader, out io.Writer) error {
 	return run.Child(ctx, rows, in, out)
 }

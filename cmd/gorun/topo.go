@@ -1,11 +1,11 @@
 package main
 
 import (
-	"context"
 	"encoding/json"
 
 	"github.com/spf13/cobra"
 
+	"gorun/internal/experiment"
 	"gorun/internal/render"
 	"gorun/internal/result"
 	"gorun/internal/run"
@@ -20,7 +20,7 @@ type topoOptions struct {
 	capture bool
 }
 
-func newTopo(e env, runF func(context.Context, *topoOptions) error) *cobra.Command {
+func newTopo(e env) *cobra.Command {
 	o := &topoOptions{env: e}
 	cmd := &cobra.Command{
 		Use:   "topo",
@@ -31,18 +31,19 @@ func newTopo(e env, runF func(context.Context, *topoOptions) error) *cobra.Comma
 		Example: "  gorun topo\n" +
 			"  gorun topo --capture > host.txtar\n" +
 			"  gorun topo --sysroot host.txtar --format json",
-		RunE: func(cmd *cobra.Command, _ []string) error { return runF(cmd.Context(), o) },
+		RunE: func(*cobra.Command, []string) error { return runTopo(o) },
 	}
-	flags := cmd.Flags()
+	flags := experiment.NewFlagSet("topo")
 	flags.StringVar(&o.format, "format", render.TopoFormats[0], run.FormatUsage(render.TopoFormats))
 	flags.StringVar(&o.sysroot, "sysroot", "", "a captured machine: a `directory` that holds sys/, or a .txtar")
 	flags.BoolVar(&o.capture, "capture", false, "write a description of this machine as a .txtar, for --sysroot")
-	completeWords(e, cmd, "format", render.TopoFormats)
-	_ = cmd.MarkFlagFilename("sysroot", "txtar")
+	flags.Words("format", render.TopoFormats)
+	flags.Files("sysroot", "txtar")
+	addFlags(e, cmd, flags)
 	return cmd
 }
 
-func runTopo(_ context.Context, o *topoOptions) error {
+func runTopo(o *topoOptions) error {
 	if err := run.KnownFormat(o.format, render.TopoFormats); err != nil {
 		return err
 	}

@@ -92,7 +92,7 @@ func Take(self *guardian.Guardian, r Request) (h *Held, err error) {
 		}
 	}
 	if r.All {
-		return h, h.sendInterrupts(interruptsDir)
+		return h, h.sendInterrupts()
 	}
 	return h, nil
 }
@@ -139,8 +139,8 @@ func cause(err error) error {
 }
 
 // sendInterrupts sends those that go to the CPU, and to others too, to the others.
-func (h *Held) sendInterrupts(dir string) error {
-	all, only, err := guardian.Interrupts(dir, h.request.CPU)
+func (h *Held) sendInterrupts() error {
+	all, only, err := guardian.Interrupts(interruptsDir, h.request.CPU)
 	if err != nil {
 		return err
 	}

@@ -88,7 +88,7 @@ func try(ctx context.Context, s Subject) *Trial {
 // resolution returns the least difference that a run of promisedSeconds can find, from the interval after this number of
 // rounds: its width falls with the square root of the rounds. 0: the interval is not bounded.
 func resolution(e stats.Effect, rounds int, runSeconds float64) float64 {
-	if !(e.Lo > 0 && e.Lo <= e.Hi && e.Hi < math.MaxFloat64 && runSeconds > 0) {
+	if !e.Bounded() || e.Lo > e.Hi {
 		return 0
 	}
 	more := promisedSeconds / (perRound * runSeconds) / float64(rounds)

@@ -148,43 +148,37 @@ func (r *Report) Fixes(w io.Writer) error {
 
 // Prometheus writes the report in the text exposition format, for node_exporter's textfile collector.
 func (r *Report) Prometheus(w io.Writer) error {
-	truth := func(is bool) float64 {
-		if is {
-			return 1
-		}
-		return 0
-	}
-	gauges := []metrics.Metric{{
-		Name: "gorun_doctor_ready", Help: "Whether the machine is ready for measurements of an area: 1 or 0.", Label: "area",
-	}, {
-		Name: "gorun_doctor_conditions", Help: "The number of conditions of each level.", Label: "level",
-	}}
+	ready, counts := map[string]float64{}, map[string]float64{}
 	for _, area := range r.Areas {
-		gauges[0].Set(string(area.Area), truth(area.Ready))
+		ready[string(area.Area)] = 0
+		if area.Ready {
+			ready[string(area.Area)] = 1
+		}
 	}
 	for _, level := range levels {
-		count := 0
-		for _, c := range r.Conditions {
-			if c.Level == level {
-				count++
-			}
-		}
-		gauges[1].Set(string(level), float64(count))
+		counts[string(level)] = 0
 	}
+	for _, c := range r.Conditions {
+		counts[string(c.Level)]++
+	}
+	gauges := []metrics.Metric{{
+		Name: "gorun_doctor_ready", Help: "Whether the machine is ready for measurements of an area: 1 or 0.",
+		Label: "area", Values: ready,
+	}, {
+		Name: "gorun_doctor_conditions", Help: "The number of conditions of each level.", Label: "level", Values: counts,
+	}}
 	if t := r.Trial; t != nil {
-		differs := metrics.Metric{
-			Name: "gorun_doctor_equal_runs_difference_ratio",
-			Help: "The median difference of two equal runs, one after the other: 0.02 is 2%.",
-		}
-		differs.Set("", t.Differs)
-		gauges = append(gauges, differs)
+		gauges = append(gauges, metrics.Metric{
+			Name:   "gorun_doctor_equal_runs_difference_ratio",
+			Help:   "The median difference of two equal runs, one after the other: 0.02 is 2%.",
+			Values: map[string]float64{"": t.Differs},
+		})
 		if t.Resolution > 0 {
-			resolution := metrics.Metric{
-				Name: "gorun_doctor_resolution_ratio",
-				Help: "The least difference that a run of 30 seconds is expected to find: 0.02 is 2%.",
-			}
-			resolution.Set("", t.Resolution)
-			gauges = append(gauges, resolution)
+			gauges = append(gauges, metrics.Metric{
+				Name:   "gorun_doctor_resolution_ratio",
+				Help:   "The least difference that a run of 30 seconds is expected to find: 0.02 is 2%.",
+				Values: map[string]float64{"": t.Resolution},
+			})
 		}
 	}
 	return metrics.WriteGauges(w, gauges)

@@ -229,10 +229,13 @@ type Definition[C any] struct {
 	// Judged are the columns that are judged on the same samples in addition to Datum: CPU time, if a sample is a fixed
 	// amount of work. For a sample of fixed duration, CPU time is meaningless.
 	Judged column.List
-	Second column.List // judged in a second family (see result.Figure), by a matrix only
-	Sweep  *Sweep      // nil: a plain run takes samples
-	New    func() Flags[C]
-	Open   func(Setting, []C) (Sampler[C], error)
+	Second column.List     // judged in a second family (see result.Figure), by a matrix only
+	Sweep  *Sweep          // nil: a plain run takes samples
+	New    func() Flags[C] // fresh flags
+	// Open opens a sampler for cells that its flags resolved.
+	Open func(Setting, []C) (Sampler[C], error)
+	// Decode reads what a cell does from JSON. Define sets it.
+	Decode func([]byte) (C, error)
 	// Explain adds those findings and warnings to a result that need more than its samples (see View.Derived). The samples
 	// include invalid ones, whose only use is the reason why they are invalid. nil: none.
 	Explain func(run *result.Run, cells []C)
@@ -254,31 +257,9 @@ type Sampling struct {
 	Usage    map[string]string // of flags of the run, by name, if the experiment has its own text
 }
 
-// Experiment is a Definition without its types, for the driver, the formats and the command line.
-type Experiment struct {
-	Text
-	Sampling Sampling
-	Place    Place
-	Single   []string
-	OneRow   string
-	Datum    string
-	Judged   column.List
-	Second   column.List
-	Sweep    *Sweep
-	Picture  *Picture
-	View     *View
-	Columns  column.List
-	Others   map[string]Other
-
-	// New returns fresh flags.
-	New func() Flags[any]
-	// Open opens a sampler for cells that its flags resolved.
-	Open func(Setting, []any) (Sampler[any], error)
-	// Decode reads what a cell does from JSON.
-	Decode func([]byte) (any, error)
-	// Explain is Definition.Explain.
-	Explain func(run *result.Run, cells []any)
-}
+// Experiment is a Definition whose cells have lost their type, for the driver, the formats and the command line. Its Decode
+// and Explain are never nil.
+type Experiment = Definition[any]
 
 // Define makes an Experiment of a definition. Type assertions of an experiment's types are only here.
 func Define[C any](d Definition[C]) Experiment {
@@ -318,7 +299,7 @@ func Define[C any](d Definition[C]) Experiment {
 
 // Figures returns the additional figures that are judged if cells are compared by datum, which is none for a datum other than
 // the experiment's own.
-func (x Experiment) Figures(datum string) (figures []result.Figure) {
+func (x Definition[C]) Figures(datum string) (figures []result.Figure) {
 	if datum != x.Datum {
 		return nil
 	}
@@ -401,11 +382,7 @@ func (s sampler[C]) After(ctx context.Context, cell any) error {
 
 // Part returns an optional part of a sampler: Live, Preparer, Ender.
 func Part[P any](s Sampler[any]) (part P, ok bool) {
-	of := any(s)
-	if wrapped, is := of.(interface{ unwrap() any }); is {
-		of = wrapped.unwrap()
-	}
-	part, ok = of.(P)
+	part, ok = unwrapped(s).(P)
 	return part, ok
 }
 

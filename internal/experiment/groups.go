@@ -11,7 +11,6 @@ const (
 	GroupOwn     = "Flags" // of an experiment without its own groups
 	GroupCells   = "Cells"
 	GroupSamples = "Samples"
-	GroupShown   = "Shown"
 
 	// Flags that are the same in every run: help names them in one line.
 	GroupCPUs    = "CPUs"

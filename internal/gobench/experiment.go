@@ -212,12 +212,12 @@ var (
 	}, func(f *Figures) *float64 { return f.Allocs })
 )
 
-// arguments returns those of a test binary that runs a piece of the benchmark.
-func (b benchmark) arguments(procs, repeats int) []string {
-	argv := []string{
-		"-test.run=^$", "-test.bench=" + exact(b.name), fmt.Sprintf("-test.benchtime=%dx", repeats), "-test.benchmem", "-test.v",
-		"-test.timeout=0",
-	}
+// always are the arguments of each execution of a test binary: benchmarks alone, named as they run, without a time limit.
+var always = []string{"-test.run=^$", "-test.v", "-test.timeout=0"}
+
+// arguments returns those that run one benchmark: for a time, or a number of iterations such as 100x. procs 0: not given.
+func arguments(name string, procs int, benchtime string) []string {
+	argv := []string{"-test.bench=" + exact(name), "-test.benchtime=" + benchtime}
 	if procs > 0 {
 		argv = append(argv, fmt.Sprintf("-test.cpu=%d", procs))
 	}

@@ -253,7 +253,7 @@ func (s *Source) try(ctx context.Context, i int, folder, top string, of pattern)
 
 // execute runs a test binary in its package's folder, for a limited time (0: none).
 func (s *Source) execute(ctx context.Context, of binary, limit time.Duration, args ...string) (launch.Outcome, error) {
-	argv := append([]string{of.path, "-test.run=^$", "-test.v", "-test.timeout=0"}, args...)
+	argv := slices.Concat([]string{of.path}, always, args)
 	if s.cpu != "" && !slices.ContainsFunc(args, func(arg string) bool { return strings.HasPrefix(arg, "-test.cpu=") }) {
 		argv = append(argv, "-test.cpu="+s.cpu)
 	}
@@ -272,11 +272,7 @@ func (s *Source) pilot(ctx context.Context, piece time.Duration, iterations int,
 		if b.repeats == 0 && !s.setting.Dry {
 			s.setting.Doing("timing " + s.title(b))
 			of := s.sides[0].binaries[b.folder]
-			args := []string{"-test.bench=" + exact(b.name), fmt.Sprintf("-test.benchtime=%v", piece)}
-			if b.procs > 0 {
-				args = append(args, fmt.Sprintf("-test.cpu=%d", b.procs))
-			}
-			o, err := s.execute(ctx, of, patience+pieces*piece, args...)
+			o, err := s.execute(ctx, of, patience+pieces*piece, arguments(b.name, b.procs, piece.String())...)
 			if err != nil {
 				return err
 			}

@@ -28,7 +28,8 @@ type sampler struct {
 
 // Sample runs the piece of a cell. A benchmark that failed is an invalid sample.
 func (s *sampler) Sample(ctx context.Context, c Cell) (sample result.Sample, err error) {
-	argv := slices.Concat([]string{layoutPath(c.Binary, s.Round%c.Layouts)}, benchmark{name: c.Benchmark}.arguments(c.Procs, c.Repeats), c.Arguments)
+	argv := slices.Concat([]string{layoutPath(c.Binary, s.Round%c.Layouts)}, always,
+		arguments(c.Benchmark, c.Procs, fmt.Sprintf("%dx", c.Repeats)), []string{"-test.benchmem"}, c.Arguments)
 	r := launch.Request{Setting: c.Setting, Command: launch.Command{
 		Self: s.Self.In(s.Environ), Argv: argv, Dir: c.Dir, Keep: keptOutput, Timeout: c.Limit, Padding: s.Padding,
 	}}
@@ -36,11 +37,10 @@ func (s *sampler) Sample(ctx context.Context, c Cell) (sample result.Sample, err
 	if err != nil {
 		return result.InvalidSample(err), nil
 	}
-	measured, err := only(o, c.Benchmark)
+	f, err := only(o, c.Benchmark)
 	if err != nil {
 		sample.Doubts = append([]result.Doubt{{Verdict: result.Invalid, Reason: err.Error()}}, sample.Doubts...)
 	}
-	f := measured.Figures
 	f.Package, f.Benchmark, f.Revision, f.PeakRSS = c.Package, c.Benchmark, c.Revision, o.PeakRSS()
 	sample.Values = result.FiguresOf(&f)
 	return sample, nil
@@ -50,19 +50,19 @@ func (s *sampler) Sample(ctx context.Context, c Cell) (sample result.Sample, err
 func (s *sampler) Close() error { return nil }
 
 // only returns the figures of the one benchmark that a test binary ran.
-func only(o launch.Outcome, name string) (line, error) {
+func only(o launch.Outcome, name string) (Figures, error) {
 	b := parse(o.Stdout, name)[0]
 	switch l, lacking := b.result(); {
 	case o.TimedOut: // also after a result: it would take as long each time
 	case lacking == "":
 		return l, nil
 	case b.failed != "" || len(b.lines) > 0:
-		return line{}, fmt.Errorf("%s %s", name, lacking)
+		return Figures{}, fmt.Errorf("%s %s", name, lacking)
 	}
 	if how := ended(o); how != "" {
-		return line{}, fmt.Errorf("%s %s", name, how)
+		return Figures{}, fmt.Errorf("%s %s", name, how)
 	}
-	return line{}, fmt.Errorf("%s printed no result", name)
+	return Figures{}, fmt.Errorf("%s printed no result", name)
 }
 
 // ended describes how a test binary ended too early, with the line of its output that says why; "" if it did not.
@@ -97,18 +97,15 @@ func cause(output string) (text string) {
 	return text
 }
 
-// line is a result line of a test binary.
-type line struct{ Figures }
-
 // announced is a benchmark that a test binary ran.
 type announced struct {
 	name   string
-	lines  []line // its results, the last one of each GOMAXPROCS
-	failed string // how it ended without a result
+	lines  []Figures // its results, the last one of each GOMAXPROCS
+	failed string    // how it ended without a result
 }
 
 // result returns the benchmark's last result, and why there is none that can be compared.
-func (b *announced) result() (l line, lacking string) {
+func (b *announced) result() (l Figures, lacking string) {
 	if len(b.lines) == 0 {
 		return l, cmp.Or(b.failed, "printed no result")
 	}
@@ -166,7 +163,7 @@ func parse(output []byte, name string) []*announced {
 				break
 			}
 			if b, l, ok := parseLine(rest, all); ok {
-				b.lines = append(slices.DeleteFunc(b.lines, func(other line) bool { return other.Procs == l.Procs }), l)
+				b.lines = append(slices.DeleteFunc(b.lines, func(other Figures) bool { return other.Procs == l.Procs }), l)
 				break
 			}
 		}
@@ -195,7 +192,7 @@ func named(all []*announced, name string) *announced {
 }
 
 // parseLine reads a result line of one of the benchmarks.
-func parseLine(text string, all []*announced) (b *announced, l line, ok bool) {
+func parseLine(text string, all []*announced) (b *announced, l Figures, ok bool) {
 	name, rest, _ := strings.Cut(text, "\t")
 	name = strings.TrimSpace(name)
 	if b = named(all, name); b == nil {

@@ -10,23 +10,23 @@ import (
 // or looks like one, and the end of a name is not GOMAXPROCS.
 func TestParse(t *testing.T) {
 	own := map[string]float64{"x/op": 3}
-	ns := func(name string, procs int, ns float64) line {
-		return line{Figures{Benchmark: name, Procs: procs, Iterations: 1, NS: ns}}
+	ns := func(name string, procs int, ns float64) Figures {
+		return Figures{Benchmark: name, Procs: procs, Iterations: 1, NS: ns}
 	}
 	for printed, want := range map[string][]*announced{
 		"goos: linux\nBenchmarkP\nhello\nBenchmarkP-2      \t      10\t       150.5 ns/op\t 3.000 x/op\t NaN y/op\t       8 B/op\t       1 allocs/op\n": {
-			{name: "BenchmarkP", lines: []line{{Figures{
+			{name: "BenchmarkP", lines: []Figures{{
 				Benchmark: "BenchmarkP", Procs: 2, Iterations: 10, NS: 150.5, Bytes: new(8.0), Allocs: new(1.0), Own: own,
-			}}}},
+			}}},
 		},
 		"BenchmarkP\n    x_test.go:5: no way\n--- FAIL: BenchmarkP\nFAIL\n": {{name: "BenchmarkP", failed: "failed: x_test.go:5: no way"}},
 		"BenchmarkP\nhello BenchmarkP/n-2\nBenchmarkP/n-2    \t       1\t       321.0 ns/op\nBenchmarkP/n-2-4  \t       1\t       130.0 ns/op\n": {
-			{name: "BenchmarkP"}, {name: "BenchmarkP/n-2", lines: []line{ns("BenchmarkP/n-2", 1, 321), ns("BenchmarkP/n-2", 4, 130)}},
+			{name: "BenchmarkP"}, {name: "BenchmarkP/n-2", lines: []Figures{ns("BenchmarkP/n-2", 1, 321), ns("BenchmarkP/n-2", 4, 130)}},
 		},
-		"BenchmarkP\n10%\r20% BenchmarkP-2 \t 1\t 2.5 ns/op\n":                                       {{name: "BenchmarkP", lines: []line{ns("BenchmarkP", 2, 2.5)}}},
-		"BenchmarkP\nBenchmarkP-2 \t 1\t 1 ns/op\nBenchmarkQ\nBenchmarkP-2   \t       1\t 7 ns/op\n": {{name: "BenchmarkP", lines: []line{ns("BenchmarkP", 2, 7)}}},
+		"BenchmarkP\n10%\r20% BenchmarkP-2 \t 1\t 2.5 ns/op\n":                                       {{name: "BenchmarkP", lines: []Figures{ns("BenchmarkP", 2, 2.5)}}},
+		"BenchmarkP\nBenchmarkP-2 \t 1\t 1 ns/op\nBenchmarkQ\nBenchmarkP-2   \t       1\t 7 ns/op\n": {{name: "BenchmarkP", lines: []Figures{ns("BenchmarkP", 2, 7)}}},
 		"BenchmarkP\n    x_test.go:5: no disk\n--- SKIP: BenchmarkP\n":                               {{name: "BenchmarkP", failed: "was skipped: x_test.go:5: no disk"}},
-		"BenchmarkP\nBenchmarkP-2 \t 1\n":                                                            {{name: "BenchmarkP", lines: []line{ns("BenchmarkP", 2, 0)}}},
+		"BenchmarkP\nBenchmarkP-2 \t 1\n":                                                            {{name: "BenchmarkP", lines: []Figures{ns("BenchmarkP", 2, 0)}}},
 	} {
 		assert.Equal(t, want, parse([]byte(printed), "BenchmarkP"), "%s", printed)
 	}

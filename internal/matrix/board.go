@@ -1,7 +1,6 @@
 package matrix
 
 import (
-	"errors"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -19,13 +18,12 @@ type Board struct {
 	run     *result.Run
 	figures []Figure // the judged figures; the first decides which samples are taken
 	groups  []group
-	at      []place         // of each cell
-	rounds  int             // complete ones
-	blocks  []block         // of the round in progress
-	slots   []result.Slot   // the places of the round in progress
-	taken   []result.Sample // of the round in progress
-	faults  Faults
-	lacking []Faults                 // by figure: the samples that are invalid or lack it
+	at      []place                  // of each cell
+	rounds  int                      // complete ones
+	blocks  []block                  // of the round in progress
+	slots   []result.Slot            // the places of the round in progress
+	taken   []result.Sample          // of the round in progress
+	faults  []Faults                 // by figure: the samples that are invalid or lack it; no valid one lacks the first
 	answers map[string]result.Answer // by question
 	pairs   map[comparison][]pair    // the samples of the same block, for the disturbances
 	samples [][]float64              // by cell, the deciding figure of the samples that count
@@ -77,15 +75,12 @@ func Canonical(c result.Cell) string {
 // NewBoard returns a board without samples, even if the run has some. The run's matrix and cells define what is
 // compared; the columns are those of its experiment.
 func NewBoard(run *result.Run, columns column.List) (*Board, error) {
-	if run.Matrix == nil {
-		return nil, errors.New("the run has no cells to compare")
-	}
 	figures, err := Figures(run.Matrix, columns)
 	if err != nil {
 		return nil, err
 	}
 	b := &Board{
-		run: run, figures: figures, at: make([]place, len(run.Cells)), lacking: make([]Faults, len(figures)),
+		run: run, figures: figures, at: make([]place, len(run.Cells)), faults: make([]Faults, len(figures)),
 		answers: map[string]result.Answer{}, pairs: map[comparison][]pair{}, samples: make([][]float64, len(run.Cells)),
 		looked: -1,
 	}
@@ -205,12 +200,15 @@ func (b *Board) begin() {
 }
 
 // groupDone reports whether more samples of a group are pointless.
-func (b *Board) groupDone(g group) bool {
-	if b.faults.GivenUp(g.baseline) || g.race().Done() {
-		return true
-	}
-	return !slices.ContainsFunc(g.cells, func(cell int) bool { return cell != g.baseline && !b.faults.GivenUp(cell) })
+func (b *Board) groupDone(g group) bool { return !b.compares(g) || g.race().Done() }
+
+// compares reports whether a group has a cell left that can be compared with its baseline.
+func (b *Board) compares(g group) bool {
+	return !b.givenUp(g.baseline) &&
+		slices.ContainsFunc(g.cells, func(cell int) bool { return cell != g.baseline && !b.givenUp(cell) })
 }
+
+func (b *Board) givenUp(cell int) bool { return b.faults[0].GivenUp(cell) }
 
 // Next returns the place of the next sample; the zero Slot when the board is done.
 func (b *Board) Next() result.Slot {
@@ -232,24 +230,16 @@ func (b *Board) Round() int { return len(b.slots) }
 // Taken returns the number of samples that the round in progress has.
 func (b *Board) Taken() int { return len(b.taken) }
 
-// Elapsed returns the time of the run up to its last sample, in seconds.
-func (b *Board) Elapsed() float64 { return b.last }
-
 // Done reports whether more samples are pointless. A round in which the last baseline is given up is not completed.
 func (b *Board) Done() bool {
 	if b.Between() {
 		return len(b.slots) == 0
 	}
-	return !slices.ContainsFunc(b.groups, func(g group) bool { return !b.faults.GivenUp(g.baseline) })
+	return !slices.ContainsFunc(b.groups, func(g group) bool { return !b.givenUp(g.baseline) })
 }
 
 // Compares reports whether a cell is left that can be compared with its baseline.
-func (b *Board) Compares() bool {
-	return slices.ContainsFunc(b.groups, func(g group) bool {
-		return !b.faults.GivenUp(g.baseline) &&
-			slices.ContainsFunc(g.cells, func(cell int) bool { return cell != g.baseline && !b.faults.GivenUp(cell) })
-	})
-}
+func (b *Board) Compares() bool { return slices.ContainsFunc(b.groups, b.compares) }
 
 // Warnings names the cells that were given up.
 func (b *Board) Warnings() []result.Warning {
@@ -257,16 +247,13 @@ func (b *Board) Warnings() []result.Warning {
 	for i, cell := range b.run.Cells {
 		names[i] = cell.Name
 	}
-	return b.faults.Warnings(names)
+	return b.faults[0].Warnings(names)
 }
 
 // Add adds the sample of the slot that Next returned. A block with an invalid sample is not judged, and a cell whose
 // samples are invalid three times in a row leaves the matrix. A sample that the budget cut short is taken again when the
 // run is resumed.
 func (b *Board) Add(s result.Sample) error {
-	if b.Done() {
-		return fmt.Errorf("sample %d comes after the end of the run", s.Index)
-	}
 	if want := b.Next(); s.Slot == nil || s.Cell != want.Cell || s.Control != want.Control || s.Round != want.Round ||
 		s.Block != want.Block {
 		return fmt.Errorf("sample %d is not the one that the seed puts there", s.Index)
@@ -277,9 +264,8 @@ func (b *Board) Add(s result.Sample) error {
 		return nil
 	}
 	b.taken = append(b.taken, s)
-	b.faults.Add(s.Cell, s)
 	for f, figure := range b.figures {
-		b.lacking[f].Add(s.Cell, figure.judgedBy(s))
+		b.faults[f].Add(s.Cell, figure.judgedBy(s))
 	}
 	if s.Quality.Verdict != result.Invalid {
 		b.samples[s.Cell] = append(b.samples[s.Cell], b.figures[0].Of(s))
@@ -347,7 +333,7 @@ func (b *Board) complete() error {
 				return err
 			}
 			for cell, of := range g.cells {
-				if b.faults.GivenUp(of) {
+				if b.givenUp(of) {
 					g.races[f].Leave(cell)
 				}
 			}

@@ -139,7 +139,6 @@ func TestBoardFollowsTheSeed(t *testing.T) {
 				slots = append(slots, slot)
 				taken = append(taken, fmt.Sprint(matrix.Canonical(run.Cells[slot.Cell]), slot.Control, slot.Block))
 				require.NoError(t, fake{}.step(board, run))
-				require.Equal(t, run.Samples[len(run.Samples)-1].Elapsed, board.Elapsed())
 			}
 		}
 		require.True(t, board.Done())
@@ -192,10 +191,10 @@ func TestBoardRefusesAnotherPlace(t *testing.T) {
 
 func TestNewBoardRefuses(t *testing.T) {
 	for want, spoil := range map[string]func(*result.Run){
-		"no cells to compare": func(r *result.Run) { r.Matrix = nil },
-		"1 cells cannot be":   func(r *result.Run) { r.Cells = r.Cells[:1] },
+		"1 cells cannot be": func(r *result.Run) { r.Cells = r.Cells[:1] },
 		"cell 0 is compared with cell 3, which is not a baseline": func(r *result.Run) { r.Matrix.Baseline = 3 },
 		"is not among the 3 cells":                                func(r *result.Run) { r.Matrix.Contrasts = []result.Contrast{{A: 1, B: 3}} },
+		"cell 1 is compared with cell 2, which is not a baseline": func(r *result.Run) { r.Cells[1].Against = new(2) },
 		"have different baselines": func(r *result.Run) {
 			r.Cells[2].Against = new(2)
 			r.Matrix.Contrasts = []result.Contrast{{A: 1, B: 2}}
@@ -256,11 +255,6 @@ func TestReplay(t *testing.T) {
 	for _, kind := range []stats.Kind{stats.Slower, stats.CantTell, stats.Confounded} {
 		assert.True(t, kinds[kind], "%s was among them", kind)
 	}
-
-	run.Samples[4].Seconds = 0 // the last of round 0 is sample 5
-	again, err := matrix.NewBoard(run, nil)
-	require.NoError(t, err)
-	require.ErrorContains(t, again.Replay(), "round 0: sample 4 took 0 seconds")
 }
 
 // An invalid sample costs only its block: not the cell, the baseline or the run. A round that ended with one once
@@ -364,9 +358,6 @@ func TestBaselineIsGivenUp(t *testing.T) {
 	assert.Equal(t, "can't tell: 3 of 63 samples of the baseline are invalid: no such CPU", run.Cells[1].Words)
 	assert.Equal(t, 60, run.Cells[0].Summary.Samples)
 	assert.Empty(t, board.Standing().Running)
-	s := run.Samples[len(run.Samples)-1]
-	s.Slot = &result.Slot{}
-	require.ErrorContains(t, board.Add(s), "comes after the end of the run")
 }
 
 // Each row of a combination of flags is compared with the same row of the baseline, and all share one error rate.
@@ -423,44 +414,31 @@ func TestRowsHaveTheirOwnBaselines(t *testing.T) {
 	}
 	assert.Equal(t, bounded(6, false), bounded(6, true))
 	assert.Greater(t, bounded(6, true), bounded(2, false))
-
-	broken := workers(3)
-	broken.Cells[1].Against = new(2)
-	_, err := matrix.NewBoard(broken, nil)
-	require.Error(t, err, "cell 2 is not a baseline of its own")
 }
 
 func TestAnswersAgree(t *testing.T) {
-	answer := func(s *result.Sample, is string) { s.Answer = &result.Answer{Of: "primes up to 100", Is: is} }
+	wrong := "can't tell: 3 of 4 samples of the cell are invalid: primes up to 100 are 24 here and were 25 before"
+	right := func(s *result.Sample, _ string) { s.Answer = &result.Answer{Of: "primes up to 100", Is: "25"} }
+	// later returns right answers, but for another one of workers=1 in samples of this verdict: in the first round, or in all others.
+	later := func(is string, first bool, verdict result.Verdict) func(*result.Sample, string) {
+		return func(s *result.Sample, cell string) {
+			if right(s, cell); cell == "workers=1" && first == (s.Round == 0) {
+				s.Answer.Is, s.Quality = is, result.Quality{Verdict: verdict, Reasons: []string{"torn"}}
+			}
+		}
+	}
 	for name, c := range map[string]struct {
 		spoil func(s *result.Sample, cell string)
 		want  string // verdict on workers=1; "": nothing is invalid
 	}{
-		"the same": {func(s *result.Sample, _ string) { answer(s, "25") }, ""},
+		"the same": {right, ""},
 		"none":     {func(*result.Sample, string) {}, ""},
 		"another question": {func(s *result.Sample, cell string) {
 			s.Answer = &result.Answer{Of: "primes of " + cell, Is: cell}
 		}, ""},
-		"another answer": {func(s *result.Sample, cell string) {
-			answer(s, "25")
-			if cell == "workers=1" && s.Round > 0 {
-				answer(s, "24")
-			}
-		}, "can't tell: 3 of 4 samples of the cell are invalid: primes up to 100 are 24 here and were 25 before"},
-		"of a suspect sample": {func(s *result.Sample, cell string) {
-			answer(s, "25")
-			if cell == "workers=1" && s.Round > 0 {
-				answer(s, "24")
-				s.Quality = result.Quality{Verdict: result.Suspect, Reasons: []string{"steal"}}
-			}
-		}, "can't tell: 3 of 4 samples of the cell are invalid: primes up to 100 are 24 here and were 25 before"},
-		"an invalid sample's says nothing": {func(s *result.Sample, cell string) {
-			answer(s, "25")
-			if cell == "workers=1" && s.Round == 0 {
-				answer(s, "0")
-				s.Quality = result.Quality{Verdict: result.Invalid, Reasons: []string{"torn"}}
-			}
-		}, ""},
+		"another answer":                   {later("24", false, result.Valid), wrong},
+		"of a suspect sample":              {later("24", false, result.Suspect), wrong},
+		"an invalid sample's says nothing": {later("0", true, result.Invalid), ""},
 	} {
 		run := workers(3)
 		for run.Seed = 1; ; run.Seed++ { // until workers=1 comes first

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"iter"
 	"maps"
 	"math"
 	"path/filepath"
@@ -21,9 +22,8 @@ import (
 
 // Side is one run of a comparison and the file that it was read from.
 type Side struct {
-	File   string
-	Run    *result.Run
-	Judged bool // its cells already have verdicts
+	File string
+	Run  *result.Run // its cells have verdicts
 }
 
 // implied lists the conditions that necessarily change with an intended one.
@@ -86,9 +86,6 @@ func Compare(a, b Side, columns column.List, across []string, force bool, more .
 	for i, side := range sides {
 		var err error
 		figures[i], err = Figures(side.Run.Matrix, columns)
-		if err == nil && !side.Judged {
-			err = Judge(side.Run, columns)
-		}
 		if err == nil && i > 1 {
 			err = repeats(sides[i%2], side, force)
 		}
@@ -344,8 +341,8 @@ func compareCells(sides []Side, figures [][]Figure, flags []string, elsewhere bo
 	return cells, onlyA, onlyB
 }
 
-// compared is the comparison of a cell of A with one of B by a figure.
-type compared struct {
+// comparedBy is the comparison of a cell of A with one of B by a figure.
+type comparedBy struct {
 	seconds  [2][]float64 // of A and of B, of all runs
 	missing  bool         // a run has no valid sample with this figure
 	verdict  stats.Verdict
@@ -353,7 +350,7 @@ type compared struct {
 }
 
 // compareFigure judges a pair of cells by a figure; figure has one element for each run.
-func compareFigure(sides []Side, figure []Figure, faults []Faults, m match, design stats.SessionsDesign) (c compared) {
+func compareFigure(sides []Side, figure []Figure, faults []Faults, m match, design stats.SessionsDesign) (c comparedBy) {
 	design.Rate, design.Amount = figure[0].rate, figure[0].amount
 	var why, spoilt string
 	var sessions [2][]stats.Session
@@ -422,17 +419,14 @@ func sessionOf(run *result.Run, cell int, figure Figure) stats.Session {
 	var s stats.Session
 	cpus := run.Cells[cell].CPUs["cpus"].Count
 	watched := 0.0 // CPU time
-	for _, sample := range run.Samples {
-		if sample.Slot == nil || sample.Cell != cell || sample.Control || !figure.has(sample) {
-			continue
-		}
+	for sample := range samplesOf(run, cell, figure) {
 		s.Seconds = append(s.Seconds, figure.Of(sample))
 		sig := sample.Quality.Signals
 		if sig.StealSeconds != nil && sig.OtherSeconds != nil {
 			watched += sig.WatchedSeconds * float64(cpus)
 			s.Others = append(s.Others, min(1, sig.Share(sig.StealSeconds, cpus)+sig.Share(sig.OtherSeconds, cpus)))
 		}
-		if sig.CanarySeconds != nil {
+		if sig.CanarySeconds != nil && *sig.CanarySeconds > 0 {
 			s.Canary = append(s.Canary, *sig.CanarySeconds)
 		}
 	}
@@ -447,19 +441,25 @@ func sessionOf(run *result.Run, cell int, figure Figure) stats.Session {
 // tick is the kernel's unit of steal and of other programs' time, in seconds (USER_HZ, proc_stat(5)).
 const tick = 0.010
 
+// samplesOf returns a cell's samples that can be judged by a figure, without the baseline's duplicate.
+func samplesOf(run *result.Run, cell int, figure Figure) iter.Seq[result.Sample] {
+	return func(yield func(result.Sample) bool) {
+		for _, s := range run.Samples {
+			if s.Slot != nil && s.Cell == cell && !s.Control && figure.has(s) && !yield(s) {
+				return
+			}
+		}
+	}
+}
+
 // paired returns the seconds of a cell and of the baseline in the same blocks.
 func paired(run *result.Run, cell int, figure Figure) (seconds, baseline []float64) {
 	type place struct{ round, block int }
 	base := map[place]float64{}
-	for _, s := range run.Samples {
-		if s.Slot != nil && s.Cell == run.Against(cell) && !s.Control && figure.has(s) {
-			base[place{s.Round, s.Block}] = figure.Of(s)
-		}
+	for s := range samplesOf(run, run.Against(cell), figure) {
+		base[place{s.Round, s.Block}] = figure.Of(s)
 	}
-	for _, s := range run.Samples {
-		if s.Slot == nil || s.Cell != cell || s.Control || !figure.has(s) {
-			continue
-		}
+	for s := range samplesOf(run, cell, figure) {
 		if b, found := base[place{s.Round, s.Block}]; found {
 			seconds, baseline = append(seconds, figure.Of(s)), append(baseline, b)
 		}

@@ -1,7 +1,6 @@
 package matrix_test
 
 import (
-	"math"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -73,7 +72,6 @@ func TestCompareVerdicts(t *testing.T) {
 		},
 	} {
 		a, b := measured(t, "a.jsonl", workers(2), c.a), measured(t, "b.jsonl", workers(2), c.b)
-		b.Run.Cells[1].Words = "" // they are judged again
 		b.Run.Started, b.Run.Tool.Version, a.Run.Tool.Version = "2026-01-02", "v1", "v1"
 		got := compare(t, a, b)
 		require.Len(t, got.Cells, 2, name)
@@ -400,8 +398,6 @@ func TestCompareRefuses(t *testing.T) {
 				r.Cells[i].Flags["workers"] += "0"
 			}
 		},
-		"b: cell 0 is compared with cell 9, which is not a baseline": func(r *result.Run) { r.Matrix.Baseline = 9 },
-		"b: sample 3 is not": func(r *result.Run) { r.Samples[3].Round++ },
 	} {
 		b := measured(t, "b", workers(2), fake{})
 		spoil(b.Run)
@@ -412,11 +408,6 @@ func TestCompareRefuses(t *testing.T) {
 	_, err := matrix.Compare(none, good(), nil, nil, true)
 	require.ErrorContains(t, err, "none is not a matrix")
 	assert.Contains(t, hint.Of(err), "gorun matrix --out")
-
-	broken := good()
-	broken.Run.Samples[1].Seconds = math.NaN()
-	_, err = matrix.Compare(broken, good(), nil, nil, false)
-	require.ErrorContains(t, err, "a: round 0: sample ")
 }
 
 // Runs in turn show how far they drift: all samples together find a difference that one run of each cannot show.

@@ -112,25 +112,34 @@ func (e experiment) meets(cell result.Cell, conditions Conditions) bool {
 	return true
 }
 
-// exclude returns the cells that meet none of the lists of conditions.
-func (e experiment) exclude(cells []result.Cell, lists []Conditions) ([]result.Cell, error) {
-	excluded := make([]bool, len(cells))
-	for _, conditions := range lists {
-		conditions, err := e.conditions(conditions)
-		if err != nil {
-			return nil, fmt.Errorf("exclude: %w", err)
-		}
-		found := false
-		for i, cell := range cells {
-			if e.meets(cell, conditions) {
-				excluded[i], found = true, true
-			}
-		}
-		if !found {
-			return nil, hint.With(fmt.Errorf("exclude: no cell has %v", conditions), e.values(cells, conditions))
+// find returns the cells that meet the conditions of a key of the spec; none is an error, unless there may be none.
+func (e experiment) find(what string, cells []result.Cell, conditions Conditions, mayLack bool) (found []int, err error) {
+	if conditions, err = e.conditions(conditions); err != nil {
+		return nil, fmt.Errorf("%s: %w", what, err)
+	}
+	for i, cell := range cells {
+		if e.meets(cell, conditions) {
+			found = append(found, i)
 		}
 	}
-	var kept []result.Cell
+	if len(found) == 0 && !mayLack {
+		err = hint.With(fmt.Errorf("%s: no cell has %v", what, conditions), e.values(cells, conditions))
+	}
+	return found, err
+}
+
+// exclude returns the cells that meet none of the lists of conditions.
+func (e experiment) exclude(cells []result.Cell, lists []Conditions) (kept []result.Cell, err error) {
+	excluded := make([]bool, len(cells))
+	for _, conditions := range lists {
+		found, err := e.find("exclude", cells, conditions, false)
+		if err != nil {
+			return nil, err
+		}
+		for _, i := range found {
+			excluded[i] = true
+		}
+	}
 	for i, cell := range cells {
 		if !excluded[i] {
 			kept = append(kept, cell)
@@ -144,24 +153,16 @@ func (e experiment) baseline(cells []result.Cell, conditions Conditions) (int, e
 	if len(conditions) == 0 {
 		return 0, nil
 	}
-	conditions, err := e.conditions(conditions)
+	found, err := e.find("baseline", cells, conditions, false)
 	if err != nil {
-		return 0, fmt.Errorf("baseline: %w", err)
+		return 0, err
 	}
-	var found []int
-	for i, cell := range cells {
-		if e.meets(cell, conditions) {
-			found = append(found, i)
-		}
+	if len(found) > 1 {
+		conditions, _ = e.conditions(conditions) // find has checked them
+		return 0, hint.With(fmt.Errorf("baseline: %d cells have %v, the first of them %q and %q",
+			len(found), conditions, cells[found[0]].Name, cells[found[1]].Name), "add conditions until one cell is left")
 	}
-	switch len(found) {
-	case 0:
-		return 0, hint.With(fmt.Errorf("baseline: no cell has %v", conditions), e.values(cells, conditions))
-	case 1:
-		return found[0], nil
-	}
-	return 0, hint.With(fmt.Errorf("baseline: %d cells have %v, the first of them %q and %q",
-		len(found), conditions, cells[found[0]].Name, cells[found[1]].Name), "add conditions until one cell is left")
+	return found[0], nil
 }
 
 // Contrasted returns the comparisons with the cells that meet the spec's Contrasts. Each other cell is compared with
@@ -173,18 +174,9 @@ func (s Spec) Contrasted(flags []Flag, cells []result.Cell, baseline int) ([]res
 		return nil, nil
 	}
 	e := experiment{name: s.Experiment, flags: flags}
-	conditions, err := e.conditions(s.Contrasts)
+	references, err := e.find("contrasts", cells, s.Contrasts, len(s.Exclude) > 0)
 	if err != nil {
-		return nil, fmt.Errorf("contrasts: %w", err)
-	}
-	var references []int
-	for i, cell := range cells {
-		if e.meets(cell, conditions) {
-			references = append(references, i)
-		}
-	}
-	if len(references) == 0 && len(s.Exclude) == 0 {
-		return nil, hint.With(fmt.Errorf("contrasts: no cell has %v", conditions), e.values(cells, conditions))
+		return nil, err
 	}
 	var varying []string
 	for _, name := range append([]string{groupName}, e.names()...) {

@@ -16,36 +16,31 @@ func TestDisturbed(t *testing.T) {
 	cell := func(of string) bool { return of == "workers=1" }
 	baseline := func(of string) bool { return of == "workers=0" }
 	both := func(string) bool { return true }
-	// A sample is watched for 0.1 s on 2 CPUs.
-	steal := func(seconds float64, on func(string) bool) func(*result.Sample, string) {
-		return func(s *result.Sample, of string) {
-			s.Quality.Signals = result.Signals{WatchedSeconds: 0.1, StealSeconds: new(0.0)}
-			if on(of) {
-				*s.Quality.Signals.StealSeconds = seconds
+	// A sample is watched for 0.1 s on 2 CPUs. signal sets one of its signals, on some cells to another figure than on the others.
+	signal := func(of func(*result.Signals) **float64, there, elsewhere float64, on func(string) bool) func(*result.Sample, string) {
+		return func(s *result.Sample, cell string) {
+			s.Quality.Signals = result.Signals{WatchedSeconds: 0.1}
+			figure := elsewhere
+			if on(cell) {
+				figure = there
 			}
+			*of(&s.Quality.Signals) = &figure
 		}
+	}
+	steal := func(seconds float64, on func(string) bool) func(*result.Sample, string) {
+		return signal(func(s *result.Signals) **float64 { return &s.StealSeconds }, seconds, 0, on)
 	}
 	others := func(inCell, inBaseline float64) func(*result.Sample, string) {
-		return func(s *result.Sample, of string) {
-			s.Quality.Signals = result.Signals{WatchedSeconds: 0.1, OtherSeconds: &inBaseline}
-			if cell(of) {
-				s.Quality.Signals.OtherSeconds = &inCell
-			}
-		}
+		return signal(func(s *result.Signals) **float64 { return &s.OtherSeconds }, inCell, inBaseline, cell)
 	}
 	canary := func(inCell, inBaseline float64) func(*result.Sample, string) {
-		return func(s *result.Sample, of string) {
-			s.Quality.Signals = result.Signals{CanarySeconds: &inBaseline}
-			if cell(of) {
-				s.Quality.Signals.CanarySeconds = &inCell
-			}
-		}
+		return signal(func(s *result.Signals) **float64 { return &s.CanarySeconds }, inCell, inBaseline, cell)
 	}
 	throttled := func(times int, on func(string) bool) func(*result.Sample, string) {
+		stopped := signal(func(s *result.Signals) **float64 { return &s.ThrottledSeconds }, 0.001, 0, on)
 		return func(s *result.Sample, of string) {
-			s.Quality.Signals.ThrottledSeconds = new(0.0)
-			if on(of) && s.Round < times {
-				*s.Quality.Signals.ThrottledSeconds = 0.001
+			if s.Round < times {
+				stopped(s, of)
 			}
 		}
 	}

@@ -3,6 +3,7 @@ package matrix
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -122,50 +123,44 @@ func (f FailOn) Check(run *result.Run) error {
 	return nil
 }
 
-// Compared is a cell that was compared, with its verdicts.
-type Compared struct {
-	Name    string
-	Verdict func(column string) (v stats.Verdict, judged bool) // "": of the deciding figure
+// compared is a cell that was compared, with its verdicts by the column of the figure; "" is that of the deciding figure.
+type compared struct {
+	name     string
+	verdicts map[string]stats.Verdict
 }
 
 // Gate returns what --fail-on found in a run; nil: it was not given.
 func (f FailOn) Gate(run *result.Run) *result.Gate {
-	var cells []Compared
+	var cells []compared
 	for i, cell := range run.Cells {
 		if run.IsBaseline(i) {
 			continue
 		}
-		cells = append(cells, Compared{Name: cell.Name, Verdict: func(column string) (stats.Verdict, bool) {
-			if column == "" && cell.Verdict != nil {
-				return *cell.Verdict, true
-			}
-			v, judged := cell.Verdicts[column]
-			return v, judged
-		}})
+		verdicts := map[string]stats.Verdict{}
+		maps.Copy(verdicts, cell.Verdicts)
+		if cell.Verdict != nil {
+			verdicts[""] = *cell.Verdict
+		}
+		cells = append(cells, compared{cell.Name, verdicts})
 	}
-	return f.GateOf(run, cells)
+	return f.gate(run, cells)
 }
 
 // GateBetween returns what --fail-on found between two runs; nil: it was not given.
-func (f FailOn) GateBetween(run *result.Run, cells []result.ComparedCell) *result.Gate {
-	var all []Compared
-	for _, cell := range cells {
-		all = append(all, Compared{Name: cell.A, Verdict: func(column string) (stats.Verdict, bool) {
-			if column == "" {
-				return cell.Verdict, true
-			}
-			i := slices.IndexFunc(cell.Figures, func(f result.ComparedFigure) bool { return f.Column == column })
-			if i < 0 {
-				return stats.Verdict{}, false
-			}
-			return cell.Figures[i].Verdict, true
-		}})
+func (f FailOn) GateBetween(run *result.Run, between []result.ComparedCell) *result.Gate {
+	var cells []compared
+	for _, cell := range between {
+		verdicts := map[string]stats.Verdict{"": cell.Verdict}
+		for _, figure := range cell.Figures {
+			verdicts[figure.Column] = figure.Verdict
+		}
+		cells = append(cells, compared{cell.A, verdicts})
 	}
-	return f.GateOf(run, all)
+	return f.gate(run, cells)
 }
 
-// GateOf returns what --fail-on found among cells that were compared as in this run; nil: it was not given.
-func (f FailOn) GateOf(run *result.Run, cells []Compared) *result.Gate {
+// gate returns what --fail-on found among cells that were compared as in this run; nil: it was not given.
+func (f FailOn) gate(run *result.Run, cells []compared) *result.Gate {
 	if len(f) == 0 {
 		return nil
 	}
@@ -178,7 +173,7 @@ func (f FailOn) GateOf(run *result.Run, cells []Compared) *result.Gate {
 		name, _ := condition.column(run)
 		some := slices.ContainsFunc(run.Matrix.Figures, func(other result.Figure) bool { return other.Column == name && other.Cells > 0 })
 		for _, cell := range cells {
-			v, judged := cell.Verdict(name)
+			v, judged := cell.verdicts[name]
 			if !judged && some {
 				continue // this cell cannot have the figure
 			}
@@ -187,7 +182,7 @@ func (f FailOn) GateOf(run *result.Run, cells []Compared) *result.Gate {
 				by = "by " + condition.figure + ", "
 			}
 			outcome, words := condition.outcome(v, judged)
-			why[outcome] = append(why[outcome], by+cell.Name+" "+words)
+			why[outcome] = append(why[outcome], by+cell.name+" "+words)
 		}
 	}
 	for _, outcome := range []string{result.GateUndecided, result.GateFailed} {

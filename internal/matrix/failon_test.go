@@ -17,9 +17,13 @@ func failOn(t require.TestingT, text string) (f matrix.FailOn) {
 	return f
 }
 
-// one is a cell with the same verdict on each figure.
-func one(v stats.Verdict) []matrix.Compared {
-	return []matrix.Compared{{Name: "B", Verdict: func(string) (stats.Verdict, bool) { return v, v.Kind != "" }}}
+// one is a run with one cell besides the baseline; no kind: it has no verdict.
+func one(v stats.Verdict) *result.Run {
+	run := &result.Run{Matrix: &result.Matrix{}, Cells: []result.Cell{{Name: "A"}, {Name: "B"}}}
+	if v.Kind != "" {
+		run.Cells[1].Verdict = &v
+	}
+	return run
 }
 
 func TestFailOn(t *testing.T) {
@@ -64,7 +68,7 @@ func TestFailOn(t *testing.T) {
 		f := failOn(t, text)
 		got := map[string]string{}
 		for _, v := range all {
-			gate := f.GateOf(&result.Run{Matrix: &result.Matrix{}}, one(v.verdict))
+			gate := f.Gate(one(v.verdict))
 			if got[gate.Result] != "" {
 				got[gate.Result] += " "
 			}

@@ -23,9 +23,6 @@ func Judge(run *result.Run, columns column.List) error {
 	if run.Matrix == nil {
 		return nil
 	}
-	if _, err := Judged(run.Matrix, columns); err != nil {
-		return err
-	}
 	return judges[run.Matrix.Order.Design](run, columns)
 }
 
@@ -34,6 +31,14 @@ func Judge(run *result.Run, columns column.List) error {
 func Judged(m *result.Matrix, columns column.List) (func(result.Sample) float64, error) {
 	if _, known := judges[m.Order.Design]; !known {
 		return nil, fmt.Errorf("this gorun does not know the design %q", m.Order.Design)
+	}
+	for _, share := range []struct {
+		name  string
+		value float64
+	}{{"error rate", m.Alpha}, {"margin", m.Margin}, {"precision", m.Precision}} {
+		if !(share.value > 0 && share.value < 1) && m.Order.Design != result.Rows {
+			return nil, fmt.Errorf("the %s, %v, is not between 0 and 1", share.name, share.value)
+		}
 	}
 	return Time(m, columns)
 }
@@ -104,14 +109,6 @@ func summariseCells(run *result.Run, columns column.List) error {
 	time, err := Time(m, columns)
 	if err != nil {
 		return err
-	}
-	if m.Baseline < 0 || m.Baseline >= len(run.Cells) {
-		return fmt.Errorf("the baseline is cell %d of %d", m.Baseline, len(run.Cells))
-	}
-	for _, s := range run.Samples {
-		if s.Slot == nil || s.Cell < 0 || s.Cell >= len(run.Cells) {
-			return fmt.Errorf("sample %d belongs to no cell", s.Index)
-		}
 	}
 	of := make([][]result.Sample, len(run.Cells))
 	for _, s := range run.Samples {

@@ -1,6 +1,7 @@
 package matrix_test
 
 import (
+	"math"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -110,6 +111,9 @@ func TestComparePairs(t *testing.T) {
 	}
 	a := matrix.Side{File: "a", Run: trialsRun(40, wave(1), wave(0.9))}
 	b := matrix.Side{File: "b", Run: trialsRun(40, wave(1), wave(1.2))}
+	for _, side := range []matrix.Side{a, b} {
+		require.NoError(t, matrix.Judge(side.Run, nil))
+	}
 	c := compare(t, a, b)
 	require.Len(t, c.Cells, 2)
 	assert.Equal(t, stats.CantTell, c.Cells[apart].Verdict.Kind)
@@ -133,20 +137,22 @@ func TestJudgeRows(t *testing.T) {
 	assert.Equal(t, "measure both without --blocks", hint.Of(err))
 }
 
-func TestJudgeRefuses(t *testing.T) {
-	for name, c := range map[string]struct {
-		change func(run *result.Run)
-		want   string
-	}{
-		"unknown design":    {func(run *result.Run) { run.Matrix.Order.Design = "tombola" }, `does not know the design "tombola"`},
-		"no such baseline":  {func(run *result.Run) { run.Matrix.Baseline = 2 }, "the baseline is cell 2 of 2"},
-		"negative baseline": {func(run *result.Run) { run.Matrix.Baseline = -1 }, "the baseline is cell -1 of 2"},
-		"no such cell":      {func(run *result.Run) { run.Samples[3].Slot.Cell = 2 }, "sample 3 belongs to no cell"},
-		"no place":          {func(run *result.Run) { run.Samples[3].Slot = nil }, "sample 3 belongs to no cell"},
+func TestJudgedRefuses(t *testing.T) {
+	for want, change := range map[string]func(m *result.Matrix){
+		`this gorun does not know the design "tombola"`: func(m *result.Matrix) { m.Order.Design = "tombola" },
+		"the error rate, 0, is not between 0 and 1":     func(m *result.Matrix) { m.Alpha = 0 },
+		"the margin, 1, is not between 0 and 1":         func(m *result.Matrix) { m.Margin = 1 },
+		"the precision, NaN, is not between 0 and 1":    func(m *result.Matrix) { m.Precision = math.NaN() },
 	} {
-		run := trialsRun(10, steady(1), steady(0.5))
-		c.change(run)
-		require.ErrorContains(t, matrix.Judge(run, nil), c.want, name)
+		m := trialsRun(10, steady(1), steady(0.5)).Matrix
+		change(m)
+		_, err := matrix.Judged(m, nil)
+		require.EqualError(t, err, want)
+		if m.Order.Design == result.Pairs {
+			m.Order.Design = result.Rows
+			_, err = matrix.Judged(m, nil)
+			require.NoError(t, err, "rows are not judged")
+		}
 	}
 	require.NoError(t, matrix.Judge(&result.Run{}, nil), "there is nothing to compare")
 }

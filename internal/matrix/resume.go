@@ -59,7 +59,7 @@ func Resumable(recorded, now *result.Run) []result.Difference {
 		}
 		differ("program of cell "+strconv.Itoa(i), recorded.Cells[i].Program, now.Cells[i].Program)
 	}
-	differ("baseline", baselineName(recorded), baselineName(now))
+	differ("baseline", recorded.Cells[m.Baseline].Name, now.Cells[n.Baseline].Name)
 	differ("contrasts", contrastWords(m.Contrasts), contrastWords(n.Contrasts))
 	return differences
 }
@@ -71,15 +71,6 @@ func figures(m *result.Matrix) string {
 		words = append(words, f.Column)
 	}
 	return strings.Join(words, ", ")
-}
-
-// baselineName returns the baseline's name, or its number if a modified file has no such cell.
-func baselineName(run *result.Run) string {
-	i := run.Matrix.Baseline
-	if i < 0 || i >= len(run.Cells) {
-		return "cell " + strconv.Itoa(i)
-	}
-	return run.Cells[i].Name
 }
 
 // contrastWords lists the declared comparisons by the cells' numbers.

@@ -139,14 +139,8 @@ func readSpec(n *yaml.Node) (Spec, error) {
 			return g, err
 		})},
 		{"exclude", list(&s.Exclude, readConditions)},
-		{"baseline", func(what string, n *yaml.Node) (err error) {
-			s.Baseline, err = readConditions(what, n)
-			return err
-		}},
-		{"contrasts", func(what string, n *yaml.Node) (err error) {
-			s.Contrasts, err = readConditions(what, n)
-			return err
-		}},
+		{"baseline", one(&s.Baseline, readConditions)},
+		{"contrasts", one(&s.Contrasts, readConditions)},
 		{"columns", list(&s.Columns, readColumn)},
 	})
 	if err != nil {
@@ -267,6 +261,13 @@ func sequence[T any](what string, n *yaml.Node, read func(what string, n *yaml.N
 		}
 	}
 	return values, nil
+}
+
+func one[T any](to *T, read func(what string, n *yaml.Node) (T, error)) reader {
+	return func(what string, n *yaml.Node) (err error) {
+		*to, err = read(what, n)
+		return err
+	}
 }
 
 func list[T any](to *[]T, read func(what string, n *yaml.Node) (T, error)) reader {

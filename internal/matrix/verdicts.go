@@ -105,14 +105,14 @@ func (b *Board) verdicts() []judgement {
 
 // addVerdict adds a race's verdict on a figure of a comparison, corrected by the samples' quality.
 func (b *Board) addVerdict(j *judgement, f int, figure Figure, c comparison, against string, v stats.Verdict) {
-	lacking := &b.lacking[f]
-	switch spoilt := cmp.Or(lacking.spoil(c.cell, "the cell"), lacking.spoil(c.against, against)); {
-	case f > 0 && (lacking.none(c.cell) || lacking.none(c.against)):
+	faults := &b.faults[f]
+	switch spoilt := cmp.Or(faults.spoil(c.cell, "the cell"), faults.spoil(c.against, against)); {
+	case f > 0 && (faults.none(c.cell) || faults.none(c.against)):
 		return // no sample to judge
 	case figure.Second && b.derived(f):
 		return
-	case lacking.none(c.cell):
-		v = stats.InvalidVerdict(lacking.cells[c.cell].reason)
+	case faults.none(c.cell):
+		v = stats.InvalidVerdict(faults.cells[c.cell].reason)
 	case spoilt != "":
 		v = v.Unjudged(spoilt)
 	default:
@@ -172,7 +172,7 @@ func (b *Board) judgeContrasts() {
 // control returns the verdicts on the duplicate of a group's baseline.
 func (b *Board) control(g group) (control judgement) {
 	for f, figure := range b.figures {
-		if f == 0 || !b.lacking[f].none(g.baseline) && !(figure.Second && b.derived(f)) {
+		if f == 0 || !b.faults[f].none(g.baseline) && !(figure.Second && b.derived(f)) {
 			control.add(f, figure, g.races[f].ControlVerdict())
 		}
 	}

@@ -2,7 +2,6 @@ package metrics
 
 import (
 	"fmt"
-	"math"
 	"strconv"
 
 	"gorun/internal/result"
@@ -385,7 +384,7 @@ func (r reading) compared(each func(name string, v stats.Verdict)) {
 // bounded gives the effects with known values.
 func (r reading) bounded(each func(name string, e stats.Effect)) {
 	r.compared(func(name string, v stats.Verdict) {
-		if bounded(v.Typical) {
+		if v.Typical.Bounded() {
 			each(name, v.Typical)
 		}
 	})
@@ -395,14 +394,12 @@ func (r reading) bounded(each func(name string, e stats.Effect)) {
 func (r reading) figured(each func(name, figure string, e stats.Effect)) {
 	r.cells(func(name string, c result.StandingCell, _ bool) {
 		for figure, v := range c.Verdicts {
-			if v.Kind != stats.Invalid && bounded(v.Typical) {
+			if v.Kind != stats.Invalid && v.Typical.Bounded() {
 				each(name, figure, v.Typical)
 			}
 		}
 	})
 }
-
-func bounded(e stats.Effect) bool { return e.Lo > 0 && e.Hi < math.MaxFloat64 }
 
 // known puts a figure if it is known.
 func known[N float64 | uint64](put put, figure *N, labels ...string) {

@@ -9,21 +9,10 @@ import (
 
 // Metric is a gauge outside a run, with at most one label.
 type Metric struct {
-	Name  string
-	Help  string
-	Label string // "": none
-
-	values []labelled
-}
-
-type labelled struct {
-	label string
-	value float64
-}
-
-// Set sets the value for a value of the label; "" for a metric without one.
-func (g *Metric) Set(label string, value float64) {
-	g.values = append(g.values, labelled{label, value})
+	Name   string
+	Help   string
+	Label  string             // "": none
+	Values map[string]float64 // by the value of the label; "" without one
 }
 
 // WriteGauges writes metrics in the text exposition format
@@ -39,12 +28,8 @@ func WriteGauges(w io.Writer, gauges []Metric) error {
 		if err := registry.Register(vector); err != nil {
 			return err
 		}
-		for _, v := range g.values {
-			of := []string{}
-			if g.Label != "" {
-				of = []string{v.label}
-			}
-			vector.WithLabelValues(of...).Set(v.value)
+		for label, value := range g.Values {
+			vector.WithLabelValues([]string{label}[:len(labels)]...).Set(value)
 		}
 	}
 	families, err := registry.Gather()

@@ -7,7 +7,6 @@ import (
 	"io"
 	"net"
 	"net/http"
-	"net/http/httptest"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -19,16 +18,17 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"gorun/internal/hint"
 	"gorun/internal/result"
 	"gorun/internal/tests"
 )
 
 // endless are the default limits without those on time, so that a client of a test may be as slow as its machine.
-var endless = limits{
-	readHeader: time.Hour, read: time.Hour, write: time.Hour, idle: time.Hour, gather: time.Hour,
-	shutdown: defaultLimits.shutdown, headerBytes: defaultLimits.headerBytes,
-	inFlight: defaultLimits.inFlight, connections: defaultLimits.connections,
-}
+var endless = func() limits {
+	l := defaultLimits
+	l.readHeader, l.read, l.write, l.idle, l.gather = time.Hour, time.Hour, time.Hour, time.Hour, time.Hour
+	return l
+}()
 
 // serveFixed serves a run of fixed figures on a free port until the test ends.
 func serveFixed(t *testing.T, limits limits) *Server {
@@ -37,6 +37,18 @@ func serveFixed(t *testing.T, limits limits) *Server {
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, s.Close()) })
 	return s
+}
+
+// send connects to a server and sends it a text. A server that never answers or hangs up fails the test.
+func send(t *testing.T, s *Server, text string) net.Conn {
+	t.Helper()
+	conn, err := net.Dial("tcp", s.Addr())
+	require.NoError(t, err)
+	t.Cleanup(func() { conn.Close() })
+	require.NoError(t, conn.SetDeadline(time.Now().Add(tests.Hang)))
+	_, err = io.WriteString(conn, text)
+	require.NoError(t, err)
+	return conn
 }
 
 // get fetches a page on a connection of its own, which leaves no goroutine behind.
@@ -146,97 +158,52 @@ func TestLoopbackUnlessTold(t *testing.T) {
 	} {
 		_, err := NewExporter(fixedLive, fixedInfo).Serve(addr)
 		require.ErrorIs(t, err, ErrAddress, addr)
-		assert.NotEmpty(t, hintOf(t, err))
+		assert.NotEmpty(t, hint.Of(err))
 	}
 }
 
-func hintOf(t *testing.T, err error) string {
-	t.Helper()
-	var with interface{ Hint() string }
-	require.ErrorAs(t, err, &with)
-	return with.Hint()
-}
-
-func TestBusyPortIsAnErrorAtOnce(t *testing.T) {
-	s := serveFixed(t, endless)
-	_, err := NewExporter(fixedLive, fixedInfo).Serve(s.Addr())
-	require.ErrorIs(t, err, syscall.EADDRINUSE)
-	require.NotErrorIs(t, err, ErrAddress)
-	assert.ErrorContains(t, err, "cannot serve metrics on "+s.Addr())
-	assert.Contains(t, hintOf(t, err), "another port")
-}
-
-func TestForeignAddress(t *testing.T) {
-	_, err := NewExporter(fixedLive, fixedInfo).Serve("192.0.2.1:0") // TEST-NET-1 (RFC 5737): nobody has it
-	require.Error(t, err)
-	assert.Contains(t, hintOf(t, err), "address of this machine")
+// An address that cannot be bound is an error at once: one that is taken, and one that nobody has (TEST-NET-1, RFC 5737).
+func TestAddressIsNotBound(t *testing.T) {
+	for addr, want := range map[string]string{serveFixed(t, endless).Addr(): "another port", "192.0.2.1:0": "address of this machine"} {
+		_, err := NewExporter(fixedLive, fixedInfo).Serve(addr)
+		require.ErrorContains(t, err, "cannot serve metrics on "+addr)
+		require.NotErrorIs(t, err, ErrAddress)
+		assert.Contains(t, hint.Of(err), want)
+	}
 }
 
 // A client that goes on asking and never reads is cut off, once the buffers between are full.
 func TestClientThatNeverReadsIsCutOff(t *testing.T) {
 	limits := endless
 	limits.write = 100 * time.Millisecond
-	s := serveFixed(t, limits)
-	conn, err := net.Dial("tcp", s.Addr())
-	require.NoError(t, err)
-	defer conn.Close()
-	require.NoError(t, conn.SetDeadline(time.Now().Add(tests.Hang))) // which is what fails the test
+	conn := send(t, serveFixed(t, limits), "")
+	var err error
 	for err == nil {
 		_, err = io.WriteString(conn, "GET /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n")
 	}
 	assert.True(t, errors.Is(err, syscall.ECONNRESET) || errors.Is(err, syscall.EPIPE), "%v", err)
 }
 
-// So is one that sends its request byte by byte.
-func TestClientThatDripsIsCutOff(t *testing.T) {
-	limits := endless
-	limits.readHeader = 50 * time.Millisecond
-	s := serveFixed(t, limits)
-	conn, err := net.Dial("tcp", s.Addr())
-	require.NoError(t, err)
-	defer conn.Close()
-	require.NoError(t, conn.SetDeadline(time.Now().Add(tests.Hang)))
-	_, err = io.WriteString(conn, "GET /metrics HTTP/1.1\r\nX-Slow: ")
-	for err == nil {
-		tests.Pause(5 * time.Millisecond)
-		_, err = io.WriteString(conn, "x")
-	}
-	assert.True(t, errors.Is(err, syscall.ECONNRESET) || errors.Is(err, syscall.EPIPE), "%v", err)
-}
-
 // A client that sends half a request, or none, must not hold a connection for ever.
 func TestSlowClientIsCutOff(t *testing.T) {
-	limits := endless
-	limits.readHeader, limits.read, limits.idle = 50*time.Millisecond, 50*time.Millisecond, 50*time.Millisecond
-	s := serveFixed(t, limits)
-	for _, c := range []struct{ name, sent string }{
-		{"no request", ""},
-		{"half a header", "GET /metrics HTTP/1.1\r\nHost: localhost\r\nX-Slow: "},
-		{"idle after a request", "GET / HTTP/1.1\r\nHost: localhost\r\n\r\n"},
+	for sent, limit := range map[string]func(*limits) *time.Duration{
+		"": func(l *limits) *time.Duration { return &l.readHeader },
+		"GET /metrics HTTP/1.1\r\nHost: localhost\r\nX-Slow: ":                   func(l *limits) *time.Duration { return &l.readHeader },
+		"POST /metrics HTTP/1.1\r\nHost: localhost\r\nContent-Length: 9\r\n\r\n": func(l *limits) *time.Duration { return &l.read },
+		"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n":                              func(l *limits) *time.Duration { return &l.idle },
 	} {
-		t.Run(c.name, func(t *testing.T) {
-			conn, err := net.Dial("tcp", s.Addr())
-			require.NoError(t, err)
-			defer conn.Close()
-			_, err = io.WriteString(conn, c.sent)
-			require.NoError(t, err)
-			// If the server waits for ever, this deadline fails the test.
-			require.NoError(t, conn.SetReadDeadline(time.Now().Add(tests.Hang)))
-			_, err = io.Copy(io.Discard, conn)
-			if err != nil {
-				require.ErrorIs(t, err, syscall.ECONNRESET, "cut off by the server")
-			}
-		})
+		limits := endless
+		*limit(&limits) = 50 * time.Millisecond
+		if _, err := io.Copy(io.Discard, send(t, serveFixed(t, limits), sent)); err != nil {
+			require.ErrorIs(t, err, syscall.ECONNRESET, "cut off by the server: %q", sent)
+		}
 	}
 }
 
 func TestHugeHeaderIsRefused(t *testing.T) {
-	s := serveFixed(t, endless)
-	conn, err := net.Dial("tcp", s.Addr())
-	require.NoError(t, err)
-	defer conn.Close()
+	conn := send(t, serveFixed(t, endless), "GET /metrics HTTP/1.1\r\nHost: [::1]\r\n")
 	// The server may close before all is sent; its answer counts.
-	_, _ = io.WriteString(conn, "GET /metrics HTTP/1.1\r\nHost: [::1]\r\nX-Huge: "+strings.Repeat("x", 64<<10)+"\r\n\r\n")
+	_, _ = io.WriteString(conn, "X-Huge: "+strings.Repeat("x", 64<<10)+"\r\n\r\n")
 	response, err := http.ReadResponse(bufio.NewReader(conn), nil)
 	if errors.Is(err, syscall.ECONNRESET) {
 		return
@@ -258,11 +225,7 @@ func TestCloseCutsAScrapeThatHangs(t *testing.T) {
 	limits.shutdown = time.Millisecond
 	s, err := NewExporter(live, fixedInfo).serve("127.0.0.1:0", limits)
 	require.NoError(t, err)
-	conn, err := net.Dial("tcp", s.Addr())
-	require.NoError(t, err)
-	defer conn.Close()
-	_, err = io.WriteString(conn, "GET /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n")
-	require.NoError(t, err)
+	send(t, s, "GET /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n")
 	<-entered
 	require.NoError(t, s.Close())
 	close(leave)
@@ -288,16 +251,6 @@ func TestLinger(t *testing.T) {
 	})
 }
 
-// BenchmarkScrape measures the cost of a scrape for the run, without the network.
-func BenchmarkScrape(b *testing.B) {
-	limits := defaultLimits
-	handler := NewExporter(fixedLive, fixedInfo).handler(limits)
-	for b.Loop() {
-		r := httptest.NewRequestWithContext(b.Context(), http.MethodGet, "/metrics", nil)
-		handler.ServeHTTP(httptest.NewRecorder(), r)
-	}
-}
-
 // A process that may open few files keeps most of them for the run.
 func TestFewDescriptorsAllowFewConnections(t *testing.T) {
 	var was syscall.Rlimit
@@ -312,11 +265,7 @@ func TestFewDescriptorsAllowFewConnections(t *testing.T) {
 // On a loopback address, a Host that is a name means that a web page was made to ask.
 func TestHostOnALoopbackAddress(t *testing.T) {
 	ask := func(s *Server, host string) int {
-		conn, err := net.Dial("tcp", s.Addr())
-		require.NoError(t, err)
-		defer conn.Close()
-		_, err = io.WriteString(conn, "GET /metrics HTTP/1.1\r\nHost: "+host+"\r\nConnection: close\r\n\r\n")
-		require.NoError(t, err)
+		conn := send(t, s, "GET /metrics HTTP/1.1\r\nHost: "+host+"\r\nConnection: close\r\n\r\n")
 		response, err := http.ReadResponse(bufio.NewReader(conn), nil)
 		require.NoError(t, err)
 		require.NoError(t, response.Body.Close())

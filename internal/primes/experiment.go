@@ -41,7 +41,8 @@ var Experiment = experiment.Define(experiment.Definition[Cell]{
 	Columns:  columns,
 	New:      func() experiment.Flags[Cell] { return &flags{} },
 	Open: func(_ experiment.Setting, cells []Cell) (experiment.Sampler[Cell], error) {
-		return openSampler(cells[0])
+		pool, err := Open(cells[0].Options, cells[0].Plan, cells[0].CPULimit)
+		return sampler{pool}, err
 	},
 	Explain: explain,
 	View:    &shown,
@@ -298,11 +299,6 @@ type spec struct {
 // sampler takes samples with one pool.
 type sampler struct{ *Pool }
 
-func openSampler(c Cell) (experiment.Sampler[Cell], error) {
-	pool, err := Open(c.Options, c.Plan, c.CPULimit)
-	return sampler{pool}, err
-}
-
 func (s sampler) Sample(ctx context.Context, _ Cell) (result.Sample, error) { return s.Run(ctx) }
 func (s sampler) Close() error                                              { return nil }
 
@@ -313,8 +309,6 @@ func explain(run *result.Run, cells []Cell) {
 		return
 	}
 	c := cells[0]
-	run.Findings = Explain(Setting{
-		Opts: c.Options, PinCPUs: c.Plan.Policy.PinCPUs, Leaks: c.Plan.Policy.Leaks(), PinThread: c.Plan.Policy.PinThread,
-		CPUs: c.Plan.CPUs.Len(), GOMAXPROCS: runtime.GOMAXPROCS(0),
-	}, *sample)
+	c.GOMAXPROCS = runtime.GOMAXPROCS(0)
+	run.Findings = causes(c, *sample)
 }

@@ -5,42 +5,33 @@ import (
 
 	"gorun/internal/cpuset"
 	"gorun/internal/result"
+	"gorun/internal/units"
 )
 
-// Setting is the part of a run, other than its sample, that findings need.
-type Setting struct {
-	Opts       Options
-	PinCPUs    []int
-	Leaks      bool // pinned without a lock
-	PinThread  bool
-	CPUs       int // the run's CPUs
-	GOMAXPROCS int
-}
-
-// Explain returns the causes that limited a run, judged by one of its samples: the greatest first, each with the figure
+// causes returns what limited a run of a cell, judged by one of its samples: the greatest cause first, each with the figure
 // that shows it. There is always at least one finding.
-func Explain(set Setting, s result.Sample) []result.Finding {
+func causes(c Cell, s result.Sample) []result.Finding {
 	var found []result.Finding
 	for _, rule := range rules {
-		if f, ok := rule(set, s); ok {
+		if f, ok := rule(c, s); ok {
 			found = append(found, f)
 		}
 	}
 	if len(found) == 0 {
-		found = append(found, noCause(set, s))
+		found = append(found, noCause(c, s))
 	}
 	return found
 }
 
 // noCause returns the finding for a run in which no rule found a cause.
-func noCause(set Setting, s result.Sample) result.Finding {
+func noCause(c Cell, s result.Sample) result.Finding {
 	busy := s.CPUSeconds() / s.Seconds
-	kept := fmt.Sprintf("The workers kept %.2f of %s busy", busy, count(set.CPUs, "CPU"))
+	kept := fmt.Sprintf("The workers kept %.2f of %s busy", busy, units.Things(c.Plan.CPUs.Len(), "CPU"))
 	pass := s.Seconds
 	if v, ok := result.Typed[Figures](&s); ok {
 		pass /= float64(max(1, v.Passes))
 	}
-	idle, known := idleShare(set, s)
+	idle, known := idleShare(c, s)
 	switch {
 	case idle <= 2*worthTelling:
 		return result.Finding{
@@ -71,7 +62,7 @@ func noCause(set Setting, s result.Sample) result.Finding {
 const shortPass = 2e-3
 
 // A rule looks for one cause. A cause is reported if it costs at least a few per cent.
-type rule func(Setting, result.Sample) (result.Finding, bool)
+type rule func(Cell, result.Sample) (result.Finding, bool)
 
 // rules lists the rules in the order of report: the quota, which also leaves CPUs idle where others look for a cause; then causes in
 // the request, in the run, and in the machine.
@@ -85,56 +76,56 @@ const worthTelling = 0.05
 
 // idleShare returns the unused part of the run's CPU time, without that in which the quota stopped threads. It is an upper bound if the use by the hypervisor and other
 // programs is unknown.
-func idleShare(set Setting, s result.Sample) (share float64, known bool) {
+func idleShare(c Cell, s result.Sample) (share float64, known bool) {
 	sig := s.Quality.Signals
-	used := s.CPUSeconds()/(s.Seconds*float64(set.CPUs)) + sig.Share(sig.ThrottledSeconds, set.CPUs) +
-		sig.Share(sig.OtherSeconds, set.CPUs) + sig.Share(sig.StealSeconds, set.CPUs)
+	used := s.CPUSeconds()/(s.Seconds*float64(c.Plan.CPUs.Len())) + sig.Share(sig.ThrottledSeconds, c.Plan.CPUs.Len()) +
+		sig.Share(sig.OtherSeconds, c.Plan.CPUs.Len()) + sig.Share(sig.StealSeconds, c.Plan.CPUs.Len())
 	return max(0, 1-used), sig.OtherSeconds != nil && sig.StealSeconds != nil
 }
 
-func serialRule(set Setting, s result.Sample) (result.Finding, bool) {
+func serialRule(c Cell, s result.Sample) (result.Finding, bool) {
 	busy := s.CPUSeconds() / s.Seconds
 	return result.Finding{
 		Code: "serial", Value: busy,
 		Message: fmt.Sprintf("The workers ran one after another (--serial): %.2f of %s busy.",
-			busy, count(set.CPUs, "CPU")),
-	}, set.Opts.Serial && set.CPUs > 1
+			busy, units.Things(c.Plan.CPUs.Len(), "CPU")),
+	}, c.Serial && c.Plan.CPUs.Len() > 1
 }
 
-func fewWorkersRule(set Setting, s result.Sample) (result.Finding, bool) {
-	message := fmt.Sprintf("%s cannot use %s", count(set.Opts.Workers, "worker"), count(set.CPUs, "CPU"))
-	if idle, known := idleShare(set, s); known {
+func fewWorkersRule(c Cell, s result.Sample) (result.Finding, bool) {
+	message := fmt.Sprintf("%s cannot use %s", units.Things(c.Workers, "worker"), units.Things(c.Plan.CPUs.Len(), "CPU"))
+	if idle, known := idleShare(c, s); known {
 		message += fmt.Sprintf(": %.0f%% of the available CPU time was unused", 100*idle)
 	}
 	return result.Finding{
-		Code: "few-workers", Value: float64(set.Opts.Workers), Message: message + ".",
-	}, !set.Opts.Serial && set.Opts.Workers < set.CPUs
+		Code: "few-workers", Value: float64(c.Workers), Message: message + ".",
+	}, !c.Serial && c.Workers < c.Plan.CPUs.Len()
 }
 
-func gomaxprocsRule(set Setting, s result.Sample) (result.Finding, bool) {
+func gomaxprocsRule(c Cell, s result.Sample) (result.Finding, bool) {
 	return result.Finding{
-		Code: "gomaxprocs", Value: float64(set.GOMAXPROCS),
+		Code: "gomaxprocs", Value: float64(c.GOMAXPROCS),
 		Message: fmt.Sprintf("GOMAXPROCS %d lets at most %s run goroutines at once, and the run has %s.",
-			set.GOMAXPROCS, count(set.GOMAXPROCS, "thread"), count(set.CPUs, "CPU")),
-	}, !set.Opts.Serial && set.GOMAXPROCS < min(set.CPUs, set.Opts.Workers)
+			c.GOMAXPROCS, units.Things(c.GOMAXPROCS, "thread"), units.Things(c.Plan.CPUs.Len(), "CPU")),
+	}, !c.Serial && c.GOMAXPROCS < min(c.Plan.CPUs.Len(), c.Workers)
 }
 
-func fewPinnedRule(set Setting, s result.Sample) (result.Finding, bool) {
-	pinned := cpuset.Of(set.PinCPUs...).Len()
+func fewPinnedRule(c Cell, s result.Sample) (result.Finding, bool) {
+	pinned := cpuset.Of(c.Plan.Policy.PinCPUs...).Len()
 	return result.Finding{
 		Code: "few-pinned-cpus", Value: float64(pinned),
 		Message: fmt.Sprintf("All workers were pinned onto %s of %d; the others had nothing to do.",
-			count(pinned, "CPU"), set.CPUs),
-	}, pinned > 0 && pinned < min(set.CPUs, set.Opts.Workers) && !set.Opts.Serial
+			units.Things(pinned, "CPU"), c.Plan.CPUs.Len()),
+	}, pinned > 0 && pinned < min(c.Plan.CPUs.Len(), c.Workers) && !c.Serial
 }
 
 // pinnedTurnsRule is the original program's second feature: pinning round robin does not keep all CPUs busy, since the
 // threads that Go lets run are often pinned to the same CPU.
-func pinnedTurnsRule(set Setting, s result.Sample) (result.Finding, bool) {
-	pinned := cpuset.Of(set.PinCPUs...).Len()
+func pinnedTurnsRule(c Cell, s result.Sample) (result.Finding, bool) {
+	pinned := cpuset.Of(c.Plan.Policy.PinCPUs...).Len()
 	busy := s.CPUSeconds() / s.Seconds
-	_, throttled := throttleRule(set, s)
-	turns := !throttled && pinned > 1 && !set.Opts.Executor && !set.Opts.Serial && set.Opts.Workers >= pinned &&
+	_, throttled := throttleRule(c, s)
+	turns := !throttled && pinned > 1 && !c.Executor && !c.Serial && c.Workers >= pinned &&
 		busy < (1-2*worthTelling)*float64(pinned)
 	return result.Finding{
 		Code: "pinned-turns", Value: busy,
@@ -144,14 +135,14 @@ func pinnedTurnsRule(set Setting, s result.Sample) (result.Finding, bool) {
 }
 
 // imbalanceRule: the last workers of an uneven split run while the other CPUs have nothing left.
-func imbalanceRule(set Setting, s result.Sample) (result.Finding, bool) {
-	if s.Workers == nil || set.Opts.Serial {
+func imbalanceRule(c Cell, s result.Sample) (result.Finding, bool) {
+	if s.Workers == nil || c.Serial {
 		return result.Finding{}, false
 	}
-	idle, known := idleShare(set, s)
+	idle, known := idleShare(c, s)
 	tail := s.Workers.Seconds.Max / s.Seconds // the longest worker's part of the run
 	uneven := known && s.Workers.Imbalance > 1+worthTelling && idle > worthTelling && tail > 0.5 &&
-		set.Opts.Split != "dynamic" && set.Opts.Workers >= set.CPUs && len(set.PinCPUs) == 0
+		c.Split != "dynamic" && c.Workers >= c.Plan.CPUs.Len() && len(c.Plan.Policy.PinCPUs) == 0
 	return result.Finding{
 		Code: "imbalance", Value: s.Workers.Imbalance,
 		Message: fmt.Sprintf("The slowest worker took %.2f times the mean, and %.0f%% of the available CPU time was "+
@@ -160,7 +151,7 @@ func imbalanceRule(set Setting, s result.Sample) (result.Finding, bool) {
 	}, uneven
 }
 
-func leakRule(set Setting, s result.Sample) (result.Finding, bool) {
+func leakRule(c Cell, s result.Sample) (result.Finding, bool) {
 	if s.Workers == nil || s.Workers.OffCPU == nil {
 		return result.Finding{}, false
 	}
@@ -168,12 +159,12 @@ func leakRule(set Setting, s result.Sample) (result.Finding, bool) {
 	return result.Finding{
 		Code: "leak", Value: float64(off),
 		Message: fmt.Sprintf("%d of %s ended on a CPU that was not theirs: without --lock-thread the mask stays with "+
-			"the thread, and the goroutine moves on.", off, count(set.Opts.Workers, "worker")),
-	}, set.Leaks && off > 0
+			"the thread, and the goroutine moves on.", off, units.Things(c.Workers, "worker")),
+	}, c.Plan.Policy.Leaks() && off > 0
 }
 
 // threadPinRule: threads that were pinned where they first ran leave some CPUs without a thread.
-func threadPinRule(set Setting, s result.Sample) (result.Finding, bool) {
+func threadPinRule(c Cell, s result.Sample) (result.Finding, bool) {
 	empty := 0
 	for _, cpu := range s.CPUs {
 		if cpu.Workers == 0 && cpu.BusySeconds < worthTelling*s.Seconds {
@@ -183,44 +174,37 @@ func threadPinRule(set Setting, s result.Sample) (result.Finding, bool) {
 	return result.Finding{
 		Code: "thread-pins", Value: float64(empty),
 		Message: fmt.Sprintf("%s of %d ran no worker: no thread happened to be pinned there.",
-			count(empty, "CPU"), set.CPUs),
-	}, set.PinThread && empty > 0 && set.Opts.Workers >= set.CPUs
+			units.Things(empty, "CPU"), c.Plan.CPUs.Len()),
+	}, c.Plan.Policy.PinThread && empty > 0 && c.Workers >= c.Plan.CPUs.Len()
 }
 
-func overheadRule(set Setting, s result.Sample) (result.Finding, bool) {
+func overheadRule(c Cell, s result.Sample) (result.Finding, bool) {
 	share := s.SystemSeconds / s.CPUSeconds()
 	return result.Finding{
 		Code: "system-time", Value: share,
 		Message: fmt.Sprintf("%.0f%% of the CPU time was spent in the kernel, placing and switching threads: %s a worker.",
-			100*share, microseconds(s.SystemSeconds/float64(set.Opts.Workers*max(1, set.Opts.Repeats)))),
+			100*share, microseconds(s.SystemSeconds/float64(c.Workers*max(1, c.Repeats)))),
 	}, share > 2*worthTelling && s.SystemSeconds > 0.02
 }
 
-func stealRule(set Setting, s result.Sample) (result.Finding, bool) {
-	return shareRule(set, s, s.Quality.Signals.StealSeconds, "steal",
+func stealRule(c Cell, s result.Sample) (result.Finding, bool) {
+	return shareRule(c, s, s.Quality.Signals.StealSeconds, "steal",
 		"The hypervisor took %.0f%% of the available CPU time (steal).")
 }
 
-func othersRule(set Setting, s result.Sample) (result.Finding, bool) {
-	return shareRule(set, s, s.Quality.Signals.OtherSeconds, "other-programs",
+func othersRule(c Cell, s result.Sample) (result.Finding, bool) {
+	return shareRule(c, s, s.Quality.Signals.OtherSeconds, "other-programs",
 		"Other programs took %.0f%% of the available CPU time.")
 }
 
-func throttleRule(set Setting, s result.Sample) (result.Finding, bool) {
-	return shareRule(set, s, s.Quality.Signals.ThrottledSeconds, "throttled",
+func throttleRule(c Cell, s result.Sample) (result.Finding, bool) {
+	return shareRule(c, s, s.Quality.Signals.ThrottledSeconds, "throttled",
 		"The cgroup's CPU quota stopped threads for %.0f%% of the available CPU time.")
 }
 
-func shareRule(set Setting, s result.Sample, seconds *float64, code, format string) (result.Finding, bool) {
-	share := s.Quality.Signals.Share(seconds, set.CPUs)
+func shareRule(c Cell, s result.Sample, seconds *float64, code, format string) (result.Finding, bool) {
+	share := s.Quality.Signals.Share(seconds, c.Plan.CPUs.Len())
 	return result.Finding{Code: code, Value: share, Message: fmt.Sprintf(format, 100*share)}, share > worthTelling
-}
-
-func count(n int, noun string) string {
-	if n == 1 {
-		return "1 " + noun
-	}
-	return fmt.Sprintf("%d %ss", n, noun)
 }
 
 func microseconds(seconds float64) string { return fmt.Sprintf("%.1f µs", seconds*1e6) }

@@ -16,79 +16,80 @@ func TestExplain(t *testing.T) {
 	number := func(n float64) *float64 { return &n }
 	off := 17
 	// a run of 10 s on 4 CPUs, all busy
-	calm := func() (Setting, result.Sample) {
-		return Setting{Opts: Options{Workers: 100, Split: "contiguous"}, CPUs: 4, GOMAXPROCS: 4},
-			result.Sample{
-				Seconds: 10, UserSeconds: 39.6, SystemSeconds: 0.1,
-				Workers: &result.Workers{Imbalance: 1.9, Seconds: result.Distribution{Max: 0.5}},
-				Quality: result.Quality{Signals: result.Signals{
-					WatchedSeconds: 10, StealSeconds: number(0), OtherSeconds: number(0),
-				}},
-				CPUs: []result.CPU{
-					{CPU: 0, Workers: 25, BusySeconds: 9.9},
-					{CPU: 1, Workers: 25, BusySeconds: 9.9},
-					{CPU: 2, Workers: 25, BusySeconds: 9.9},
-					{CPU: 3, Workers: 25, BusySeconds: 9.9},
-				},
-			}
+	calm := func() (Cell, result.Sample) {
+		return Cell{
+			Options: Options{Workers: 100, Split: "contiguous"}, Plan: placement.Plan{CPUs: cpuset.Of(0, 1, 2, 3)}, GOMAXPROCS: 4,
+		}, result.Sample{
+			Seconds: 10, UserSeconds: 39.6, SystemSeconds: 0.1,
+			Workers: &result.Workers{Imbalance: 1.9, Seconds: result.Distribution{Max: 0.5}},
+			Quality: result.Quality{Signals: result.Signals{
+				WatchedSeconds: 10, StealSeconds: number(0), OtherSeconds: number(0),
+			}},
+			CPUs: []result.CPU{
+				{CPU: 0, Workers: 25, BusySeconds: 9.9},
+				{CPU: 1, Workers: 25, BusySeconds: 9.9},
+				{CPU: 2, Workers: 25, BusySeconds: 9.9},
+				{CPU: 3, Workers: 25, BusySeconds: 9.9},
+			},
+		}
 	}
-	for want, change := range map[string]func(*Setting, *result.Sample){
-		"work-bound": func(*Setting, *result.Sample) {},
-		"short": func(_ *Setting, s *result.Sample) {
+	for want, change := range map[string]func(*Cell, *result.Sample){
+		"work-bound": func(*Cell, *result.Sample) {},
+		"short": func(_ *Cell, s *result.Sample) {
 			s.Seconds, s.UserSeconds, s.SystemSeconds = 50e-6, 60e-6, 0
 			s.Workers.Seconds.Max = 20e-6
 		},
-		"unexplained": func(_ *Setting, s *result.Sample) {
+		"unexplained": func(_ *Cell, s *result.Sample) {
 			s.UserSeconds = 20
 		},
-		"serial": func(set *Setting, s *result.Sample) {
-			set.Opts.Serial, s.UserSeconds = true, 9.9
+		"serial": func(set *Cell, s *result.Sample) {
+			set.Serial, s.UserSeconds = true, 9.9
 		},
-		"few-workers": func(set *Setting, s *result.Sample) {
-			set.Opts.Workers, s.UserSeconds = 3, 29
+		"few-workers": func(set *Cell, s *result.Sample) {
+			set.Workers, s.UserSeconds = 3, 29
 		},
-		"gomaxprocs": func(set *Setting, s *result.Sample) {
+		"gomaxprocs": func(set *Cell, s *result.Sample) {
 			set.GOMAXPROCS, s.UserSeconds = 2, 19.8
 		},
-		"few-pinned-cpus": func(set *Setting, s *result.Sample) {
-			set.PinCPUs, s.UserSeconds = []int{0}, 9.9
+		"few-pinned-cpus": func(set *Cell, s *result.Sample) {
+			set.Plan.Policy.PinCPUs, s.UserSeconds = []int{0}, 9.9
 		},
-		"pinned-turns": func(set *Setting, s *result.Sample) {
-			set.PinCPUs, s.UserSeconds = []int{0, 1, 2, 3}, 29
+		"pinned-turns": func(set *Cell, s *result.Sample) {
+			set.Plan.Policy.PinCPUs, s.UserSeconds = []int{0, 1, 2, 3}, 29
 		},
-		"imbalance": func(set *Setting, s *result.Sample) {
-			set.Opts.Workers, s.UserSeconds = 4, 28
+		"imbalance": func(set *Cell, s *result.Sample) {
+			set.Workers, s.UserSeconds = 4, 28
 			s.Workers.Seconds.Max = 10
 		},
-		"leak": func(set *Setting, s *result.Sample) {
-			set.Leaks, s.Workers.OffCPU = true, &off
+		"leak": func(set *Cell, s *result.Sample) {
+			set.Plan.Policy.PinCPUs, s.Workers.OffCPU = []int{0, 1, 2, 3}, &off
 		},
-		"thread-pins": func(set *Setting, s *result.Sample) {
-			set.PinThread = true
+		"thread-pins": func(set *Cell, s *result.Sample) {
+			set.Plan.Policy.PinThread = true
 			s.CPUs[3] = result.CPU{CPU: 3}
 		},
-		"system-time": func(_ *Setting, s *result.Sample) {
+		"system-time": func(_ *Cell, s *result.Sample) {
 			s.UserSeconds, s.SystemSeconds = 20, 19
 		},
-		"steal": func(_ *Setting, s *result.Sample) {
+		"steal": func(_ *Cell, s *result.Sample) {
 			s.Quality.Signals.StealSeconds = number(4)
 		},
-		"other-programs": func(_ *Setting, s *result.Sample) {
+		"other-programs": func(_ *Cell, s *result.Sample) {
 			s.Quality.Signals.OtherSeconds = number(4)
 		},
-		"throttled": func(set *Setting, s *result.Sample) {
+		"throttled": func(set *Cell, s *result.Sample) {
 			s.Quality.Signals.ThrottledSeconds = number(20)
-			set.Opts.Workers, s.UserSeconds, s.Workers.Seconds.Max = 4, 18.5, 10 // else the slowest worker is blamed
+			set.Workers, s.UserSeconds, s.Workers.Seconds.Max = 4, 18.5, 10 // else the slowest worker is blamed
 		},
-		"throttled imbalance": func(set *Setting, s *result.Sample) {
+		"throttled imbalance": func(set *Cell, s *result.Sample) {
 			s.Quality.Signals.ThrottledSeconds = number(4)
-			set.Opts.Workers, s.UserSeconds, s.Workers.Seconds.Max = 4, 28, 10
+			set.Workers, s.UserSeconds, s.Workers.Seconds.Max = 4, 28, 10
 		},
 	} {
 		t.Run(want, func(t *testing.T) {
 			set, s := calm()
 			change(&set, &s)
-			found := Explain(set, s)
+			found := causes(set, s)
 			codes := make([]string, len(found))
 			for i, f := range found {
 				codes[i] = f.Code
@@ -102,18 +103,20 @@ func TestExplain(t *testing.T) {
 
 // Unused CPU time is a finding only if the use by other programs and the hypervisor is known.
 func TestExplainWithoutProcStat(t *testing.T) {
-	for want, change := range map[string]func(*Setting, *result.Sample){
-		"work-bound":  func(_ *Setting, s *result.Sample) { s.UserSeconds = 39 },
-		"unknown":     func(*Setting, *result.Sample) {},
-		"few-workers": func(set *Setting, _ *result.Sample) { set.Opts.Workers = 3 },
+	for want, change := range map[string]func(*Cell, *result.Sample){
+		"work-bound":  func(_ *Cell, s *result.Sample) { s.UserSeconds = 39 },
+		"unknown":     func(*Cell, *result.Sample) {},
+		"few-workers": func(set *Cell, _ *result.Sample) { set.Workers = 3 },
 	} {
-		set := Setting{Opts: Options{Workers: 4, Split: "contiguous"}, CPUs: 4, GOMAXPROCS: 4}
+		set := Cell{
+			Options: Options{Workers: 4, Split: "contiguous"}, Plan: placement.Plan{CPUs: cpuset.Of(0, 1, 2, 3)}, GOMAXPROCS: 4,
+		}
 		s := result.Sample{
 			Seconds: 10, UserSeconds: 1, Quality: result.Quality{Signals: result.Signals{WatchedSeconds: 10}},
 			Workers: &result.Workers{Imbalance: 1.9, Seconds: result.Distribution{Max: 10}},
 		}
 		change(&set, &s)
-		found := Explain(set, s)
+		found := causes(set, s)
 		require.Len(t, found, 1, want)
 		assert.Equal(t, want, found[0].Code)
 		assert.NotContains(t, found[0].Message, "unused")
@@ -122,8 +125,11 @@ func TestExplainWithoutProcStat(t *testing.T) {
 
 // A finding's figure is in its text.
 func TestExplainShowsTheFigure(t *testing.T) {
-	set := Setting{Opts: Options{Workers: 2000}, PinCPUs: []int{0, 1}, CPUs: 2, GOMAXPROCS: 2}
-	found := Explain(set, result.Sample{Seconds: 2, UserSeconds: 2.9, Workers: &result.Workers{}})
+	set := Cell{
+		Options: Options{Workers: 2000}, GOMAXPROCS: 2,
+		Plan: placement.Plan{CPUs: cpuset.Of(0, 1), Policy: placement.Policy{PinCPUs: []int{0, 1}}},
+	}
+	found := causes(set, result.Sample{Seconds: 2, UserSeconds: 2.9, Workers: &result.Workers{}})
 	assert.Len(t, found, 1)
 	assert.InDelta(t, 1.45, found[0].Value, 1e-9)
 	assert.Contains(t, found[0].Message, "Only 1.45 of the 2 pinned CPUs were busy")

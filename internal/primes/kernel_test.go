@@ -89,11 +89,8 @@ func oracleTrials(n uint64) (trials uint64) {
 func TestCountUpTo(t *testing.T) {
 	eachKernel(t, func(t *testing.T, k kernelTest) {
 		for _, limit := range []uint64{0, 1, 2, 3, 4, 10, 100, 1000, oracleLimit} {
-			var stop atomic.Bool
-			counter := k.kernel.New(limit)
-			for _, r := range []Range{{First: 1, Step: 1, Count: limit}, {First: 0, Step: 1, Count: limit + 1}} {
-				assert.Equal(t, oracle(k.method.Name, r), counter.Count(r, &stop), "%+v", r)
-			}
+			checkRange(t, k, Range{First: 1, Step: 1, Count: limit})
+			checkRange(t, k, Range{First: 0, Step: 1, Count: limit + 1})
 		}
 	})
 }
@@ -123,8 +120,7 @@ func TestCountOfRandomRanges(t *testing.T) {
 
 // Numbers at the end of the range: composite ones, whose least divisors are found at once.
 func TestCountUpToMaxLimit(t *testing.T) {
-	method, kernel, err := Lookup("trial", "go")
-	require.NoError(t, err)
+	var stop atomic.Bool
 	for _, r := range []Range{
 		{MaxLimit, 1, 1},        // 7²·73·127·337·92737·649657
 		{MaxLimit - 3, 2, 2},    // even
@@ -132,22 +128,16 @@ func TestCountUpToMaxLimit(t *testing.T) {
 		{2, MaxLimit / 2, 2},    // prime, and odd: 3·…
 		{1 << 62, 1<<62 - 4, 2}, // even
 	} {
-		checkLarge(t, kernelTest{method, kernel}, r)
-	}
-}
-
-func checkLarge(t *testing.T, k kernelTest, r Range) {
-	t.Helper()
-	want := Tally{Numbers: r.Count}
-	for i := range r.Count {
-		if new(big.Int).SetUint64(r.First + i*r.Step).ProbablyPrime(0) { // exact below 2^64
-			want.Primes++
+		want := Tally{Numbers: r.Count}
+		for i := range r.Count {
+			if new(big.Int).SetUint64(r.First + i*r.Step).ProbablyPrime(0) { // exact below 2^64
+				want.Primes++
+			}
 		}
+		got := trialGo.New(MaxLimit).Count(r, &stop)
+		got.Trials = 0
+		assert.Equal(t, want, got, "%+v", r)
 	}
-	var stop atomic.Bool
-	got := k.kernel.New(r.First+(r.Count-1)*r.Step).Count(r, &stop)
-	got.Trials = 0
-	assert.Equal(t, want, got, "%v %+v", k, r)
 }
 
 func TestStopBeforeTheFirstNumber(t *testing.T) {
@@ -321,14 +311,5 @@ func TestBruteTileRows(t *testing.T) {
 		{Range{MaxLimit - 1, 1, 2}, 1},
 	} {
 		assert.Equal(t, c.want, tileRows(c.r), "%+v", c.r)
-	}
-}
-
-// Numbers just beyond the table take reciprocals that are computed for each tile.
-func TestBruteBeyondTheTable(t *testing.T) {
-	var stop atomic.Bool
-	for _, kernel := range Methods[0].available() {
-		got := kernel.New(bruteTable+20).Count(Range{bruteTable + 14, 1, 3}, &stop) // 4194319 is prime
-		assert.Equal(t, Tally{Numbers: 3, Primes: 1, Trials: 3 * (bruteTable + 15)}, got, kernel.Name)
 	}
 }

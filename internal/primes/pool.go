@@ -3,7 +3,6 @@ package primes
 import (
 	"context"
 	"errors"
-	"fmt"
 	"runtime"
 	"runtime/metrics"
 	"sync/atomic"
@@ -19,7 +18,7 @@ import (
 type Options struct {
 	Limit    uint64
 	Method   string
-	Kernel   string // as requested; Pool.Kernel is the one that runs
+	Kernel   string // as requested
 	Workers  int
 	Split    string
 	Serial   bool // one worker after another, on one goroutine
@@ -45,7 +44,6 @@ const inTurn = 32
 // Pool runs workers that count the primes among 1…Limit.
 type Pool struct {
 	opts    Options
-	kernel  Kernel
 	counter Counter
 	split   Split
 	plan    placement.Plan
@@ -66,12 +64,6 @@ func Open(opts Options, plan placement.Plan, cpuLimit int) (*Pool, error) {
 	if err != nil {
 		return nil, err
 	}
-	switch {
-	case opts.Workers < 1 || opts.Workers > MaxWorkers:
-		return nil, fmt.Errorf("%d workers: there may be 1 to %d", opts.Workers, MaxWorkers)
-	case opts.Limit > MaxLimit:
-		return nil, fmt.Errorf("limit %d: the greatest possible limit is %d", opts.Limit, uint64(MaxLimit))
-	}
 	// Its first call chooses the method: thousands of locked workers, each with a thread, must not wait for that.
 	if linux.Getcpu() < 0 {
 		return nil, hint.With(errors.New("the CPU of a thread cannot be read: getcpu(2) is refused"),
@@ -82,15 +74,12 @@ func Open(opts Options, plan placement.Plan, cpuLimit int) (*Pool, error) {
 		return nil, err
 	}
 	return &Pool{
-		opts: opts, kernel: kernel, split: split, plan: plan, placer: placer,
+		opts: opts, split: split, plan: plan, placer: placer,
 		counter: kernel.New(opts.Limit),
 		meter:   newMeter(cpuLimit),
 		workers: make([]worker, opts.Workers),
 	}, nil
 }
-
-// Kernel returns the name of the kernel that runs.
-func (p *Pool) Kernel() string { return p.kernel.Name }
 
 // Live returns the counters since Open.
 func (p *Pool) Live() result.Live {

@@ -396,8 +396,6 @@ func TestOpenRefusesNonsense(t *testing.T) {
 		"unknown method": func(o *Options) { o.Method = "guess" },
 		"unknown kernel": func(o *Options) { o.Kernel = "abacus" },
 		"unknown split":  func(o *Options) { o.Split = "half" },
-		"0 workers":      func(o *Options) { o.Workers = 0 },
-		"limit":          func(o *Options) { o.Limit = MaxLimit + 1 },
 	} {
 		opts := good
 		spoil(&opts)

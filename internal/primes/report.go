@@ -30,9 +30,7 @@ func (p *Pool) report(done outcome) result.Sample {
 	}
 	s.Workers = p.summarise()
 	s.CPUs = p.byCPU(done.busy)
-	if imbalance, ok := cpuImbalance(s.CPUs); ok {
-		v.CPUImbalance = &imbalance
-	}
+	v.CPUImbalance = cpuImbalance(s.CPUs)
 	if p.opts.Detail {
 		s.WorkersDetail = p.detail()
 	}
@@ -43,16 +41,16 @@ func (p *Pool) report(done outcome) result.Sample {
 	return s
 }
 
-// cpuImbalance is the busiest CPU's time over the mean; false when no CPU was busy.
-func cpuImbalance(cpus []result.CPU) (float64, bool) {
+// cpuImbalance is the busiest CPU's time over the mean; nil when no CPU was busy.
+func cpuImbalance(cpus []result.CPU) *float64 {
 	sum, most := 0.0, 0.0
 	for _, cpu := range cpus {
 		sum, most = sum+cpu.BusySeconds, max(most, cpu.BusySeconds)
 	}
 	if sum == 0 {
-		return 0, false
+		return nil
 	}
-	return most * float64(len(cpus)) / sum, true
+	return new(most * float64(len(cpus)) / sum)
 }
 
 func (p *Pool) summarise() *result.Workers {

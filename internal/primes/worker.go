@@ -152,7 +152,6 @@ type slot struct {
 	readBack   atomic.Int64 // when a worker's placement is to be read back here again
 	numbers    atomic.Uint64
 	primes     atomic.Uint64
-	trials     atomic.Uint64
 	started    atomic.Uint64
 	finished   atomic.Uint64
 	workerTime atomic.Int64                        // nanoseconds, start to end, of those that finished here
@@ -175,7 +174,6 @@ func (s *slot) occupy(from, to int64) {
 func (s *slot) count(w *worker) {
 	s.numbers.Add(w.tally.Numbers - w.flushed.Numbers)
 	s.primes.Add(w.tally.Primes - w.flushed.Primes)
-	s.trials.Add(w.tally.Trials - w.flushed.Trials)
 	w.flushed = w.tally
 }
 

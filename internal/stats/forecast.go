@@ -62,7 +62,7 @@ func (e Effect) forecast(need float64, rounds int) *Forecast {
 	if need <= (foreseen-1)*float64(rounds) {
 		return &Forecast{Kind: Decision, Rounds: announced(need)}
 	}
-	if !e.bounded() || e.Lo > e.Hi {
+	if !e.Bounded() || e.Lo > e.Hi {
 		return nil
 	}
 	halfWidth := math.Log(e.Hi/e.Lo) / 2

@@ -25,10 +25,10 @@ func TestFirstInterval(t *testing.T) {
 		for k := range want {
 			v := r.Verdicts(2)[1]
 			require.Equal(t, &Forecast{Kind: FirstInterval, Rounds: want - k, Seconds: 2 * float64(want-k)}, v.Forecast)
-			require.False(t, v.Typical.bounded())
+			require.False(t, v.Typical.Bounded())
 			runRound(t, r, n, nil)
 		}
-		assert.True(t, r.Verdicts(0)[1].Typical.bounded())
+		assert.True(t, r.Verdicts(0)[1].Typical.Bounded())
 	}
 }
 

@@ -35,9 +35,13 @@ func Middle[T any, F cmp.Ordered](items []T, figure func(T) F) (middle T) {
 
 // Mean returns the mean of values; not a number for none.
 func Mean(values []float64) float64 {
+	return sum(values) / float64(len(values))
+}
+
+func sum(values []float64) float64 {
 	sum := 0.0
 	for _, v := range values {
 		sum += v
 	}
-	return sum / float64(len(values))
+	return sum
 }

@@ -1,7 +1,6 @@
 package stats
 
 import (
-	"fmt"
 	"math"
 	"slices"
 )
@@ -17,12 +16,6 @@ import (
 // No control guards this verdict: it would not show that the method finds a difference where there is none, for example
 // because the order itself matters. The verdict does not hold if pairs are taken until something is found.
 func PairedSamples(cell, base []float64, d SessionsDesign) Verdict {
-	if len(cell) != len(base) {
-		return InvalidVerdict(fmt.Sprintf("%d samples of the cell have %d of the baseline", len(cell), len(base)))
-	}
-	if err := d.check(cell, base); err != nil {
-		return InvalidVerdict(err.Error())
-	}
 	v := d.open(len(cell))
 	if len(cell) == 0 {
 		return v
@@ -46,14 +39,6 @@ func PairedSamples(cell, base []float64, d SessionsDesign) Verdict {
 		v.Forecast = v.Typical.forecast(safety*pairsNeeded(v.Typical, d.Margin, v.Rounds), v.Rounds)
 	}
 	return v.Taking(0)
-}
-
-func sum(values []float64) float64 {
-	sum := 0.0
-	for _, v := range values {
-		sum += v
-	}
-	return sum
 }
 
 // signedRankEffect returns the Hodges-Lehmann estimate of sorted log ratios and its interval, rounded outward: from the
@@ -93,7 +78,7 @@ func signedRankDepth(n int, alpha float64) int {
 // 1 or lies within the margin. Widths fall with the square root of the number of pairs. It is infinite where nothing
 // bounds the interval yet.
 func pairsNeeded(e Effect, margin float64, pairs int) float64 {
-	if !e.bounded() {
+	if !e.Bounded() {
 		return math.Inf(1)
 	}
 	effect := math.Abs(math.Log(e.Ratio))

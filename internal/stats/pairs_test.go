@@ -90,6 +90,7 @@ func TestPairs(t *testing.T) {
 	assert.Equal(t, "no difference larger than 2%", judge(10, 1).String())
 	assert.Equal(t, "can't tell: too few rounds", judge(5, 1.05).String())
 	assert.Zero(t, judge(5, 1.05).MoreRounds)
+	assert.Equal(t, "can't tell: too few rounds", judge(0, 1).String())
 	v := judge(10, 1.05)
 	assert.Equal(t, 10, v.Rounds)
 	assert.InDelta(t, 1.05, v.Typical.Ratio, 0.01)
@@ -139,14 +140,4 @@ func TestPairsStalls(t *testing.T) {
 	v = PairedSamples(cell, base, ofSessions())
 	assert.Equal(t, CantTell, v.Kind)
 	assert.Contains(t, v.String(), "not certain")
-}
-
-func TestPairsRefuses(t *testing.T) {
-	d := ofSessions()
-	one := []float64{1}
-	assert.Equal(t, "invalid: 1 samples of the cell have 0 of the baseline", PairedSamples(one, nil, d).String())
-	assert.Equal(t, "invalid: sample 0 took 0 seconds: a time must be positive and finite", PairedSamples(one, []float64{0}, d).String())
-	assert.Equal(t, "can't tell: too few rounds", PairedSamples(nil, nil, d).String())
-	d.Alpha = 0
-	assert.Equal(t, "invalid: the error rate, 0, is not between 0 and 1", PairedSamples(one, one, d).String())
 }

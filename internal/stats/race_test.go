@@ -1,6 +1,7 @@
 package stats
 
 import (
+	"fmt"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -23,12 +24,12 @@ func quiet(seed uint64) *noise {
 func TestNewRaceRefuses(t *testing.T) {
 	for want, change := range map[string]func(*Design){
 		"1 cells cannot be compared: at least 2 are needed": func(d *Design) { d.Cells = d.Cells[:1] },
-		"the baseline, cell 3, is not among the 3 cells":    func(d *Design) { d.Baseline = 3 },
-		"the error rate, 0, is not between 0 and 1":         func(d *Design) { d.Alpha = 0 },
-		"the margin, NaN, is not between 0 and 1":           func(d *Design) { d.Margin = math.NaN() },
-		"the precision, 2, is not between 0 and 1":          func(d *Design) { d.Precision = 2 },
 		"cells 0 and 2 are the same":                        func(d *Design) { d.Cells[2] = d.Cells[0] },
-		"-1 rounds cannot be taken":                         func(d *Design) { d.Rounds = -1 },
+		"contrast 0 names the baseline, with which each cell is compared already": func(d *Design) {
+			d.Contrasts = []Contrast{{A: 0, B: 1}}
+		},
+		"contrast 0 compares cell 1 with itself":       func(d *Design) { d.Contrasts = []Contrast{{A: 1, B: 1}} },
+		"contrast 1 (cells 2 and 1) is declared twice": func(d *Design) { d.Contrasts = []Contrast{{A: 1, B: 2}, {A: 2, B: 1}} },
 	} {
 		d := design(1, 3)
 		change(&d)
@@ -39,23 +40,9 @@ func TestNewRaceRefuses(t *testing.T) {
 
 func TestAddRefuses(t *testing.T) {
 	r := newRace(t, design(1, 3))
-	for want, c := range map[string]struct {
-		round   Round
-		seconds []float64
-	}{
-		"round 0: 4 samples have 2 times":                                      {Round{{0, 1, 2, 3}}, []float64{1, 1}},
-		"round 0: sample 1 took 0 seconds: a time must be positive and finite": {Round{{0, 1}}, []float64{1, 0}},
-		"round 0: sample 0 took +Inf seconds: a time must be positive and finite": {
-			Round{{0, 1}}, []float64{math.Inf(1), 1},
-		},
-		"round 0: cell 4 does not exist":                        {Round{{0, 4}}, []float64{1, 1}},
-		"round 0: cell 1 was taken twice":                       {Round{{0, 1, 3}, {0, 1, 3}}, []float64{1, 1, 1, 1, 1, 1}},
-		"round 0: a block has the baseline 0 times":             {Round{{1, 3}, {0, 2, 3}}, []float64{1, 1, 1, 1, 1}},
-		"round 0: a block has the baseline 2 times":             {Round{{0, 1, 0}}, []float64{1, 1, 1}},
-		"round 0: a block has the baseline's duplicate 0 times": {Round{{0, 1}}, []float64{1, 1}},
-		"round 0: a block has the baseline's duplicate 2 times": {Round{{0, 3, 3}}, []float64{1, 1, 1}},
-	} {
-		assert.EqualError(t, r.Add(c.round, c.seconds), want)
+	for _, seconds := range []float64{0, -1, math.Inf(1), math.NaN()} {
+		err := r.Add(Round{{0, 1, 3}}, []float64{1, seconds, 1})
+		assert.EqualError(t, err, fmt.Sprintf("round 0: sample 1 took %v seconds: a time must be positive and finite", seconds))
 	}
 	assert.Zero(t, r.Rounds())
 	assert.Empty(t, r.comparisons[1].typical.rounds, "what is refused leaves no trace")

@@ -332,29 +332,6 @@ func TestSessionsInTurn(t *testing.T) {
 		b[i].Seconds[7] *= []float64{1.5, 0.5}[i%2]
 	}
 	assert.Regexp(t, `^can't tell: typical: same within [\d.]+%; total: \+\d(\.\d)?%, not certain$`, Sessions(a, b, wide).String())
-
-	assert.Equal(t, "invalid: 6 sessions of A have 5 of B", Sessions(a, b[1:], wide).String())
-	assert.Equal(t, "invalid: 0 sessions of A have 0 of B", Sessions(nil, nil, wide).String())
-}
-
-func TestSessionsRefuses(t *testing.T) {
-	good := []float64{1, 1, 1}
-
-	for want, change := range map[string]func(*SessionsDesign, *Session){
-		"invalid: 0 comparisons cannot be made":              func(d *SessionsDesign, _ *Session) { d.Comparisons = 0 },
-		"invalid: the error rate, 1, is not between 0 and 1": func(d *SessionsDesign, _ *Session) { d.Alpha = 1 },
-		"invalid: the margin, 0, is not between 0 and 1":     func(d *SessionsDesign, _ *Session) { d.Margin = 0 },
-		"invalid: the precision, -1, is not between 0 and 1": func(d *SessionsDesign, _ *Session) { d.Precision = -1 },
-		"invalid: sample 1 took NaN seconds: a time must be positive and finite": func(_ *SessionsDesign, s *Session) {
-			s.Seconds[1] = math.NaN()
-		},
-		"invalid: sample 1 took 0 seconds: a time must be positive and finite": func(_ *SessionsDesign, s *Session) { s.Canary[1] = 0 },
-	} {
-		d, s := ofSessions(), Session{Seconds: slices.Clone(good), Canary: slices.Clone(good)}
-		change(&d, &s)
-		assert.Equal(t, want, one(s, Session{Seconds: good}, d).String())
-		assert.Equal(t, want, one(Session{Seconds: good}, s, d).String())
-	}
 }
 
 // By hand: parts of 1 and parts of 1.9, 2, 2.1 and 2, whose mean has a standard error of 0.0408, three degrees of

@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
-	"strconv"
 	"strings"
 
 	"gorun/internal/units"
@@ -144,8 +143,8 @@ func (e Effect) kind(margin float64) Kind {
 // rounding is the error allowed in the arithmetic on ratios of a grid.
 const rounding = 1e-12
 
-// bounded reports whether both ends are bounded.
-func (e Effect) bounded() bool { return e.Lo > 0 && e.Hi < math.MaxFloat64 }
+// Bounded reports whether both ends are bounded.
+func (e Effect) Bounded() bool { return e.Lo > 0 && e.Hi < math.MaxFloat64 }
 
 func (e Effect) within(margin float64) bool {
 	return e.Lo >= 1-margin-rounding && e.Hi <= 1+margin+rounding
@@ -172,7 +171,7 @@ func (v Verdict) String() string {
 	case Slower, Faster:
 		return fmt.Sprintf("%s: %s, %d rounds", v.word(), v.interval(v.Typical), v.Rounds)
 	case Same:
-		return "no difference larger than " + percent(v.Margin)
+		return "no difference larger than " + units.Share(v.Margin)
 	case Mixed:
 		return fmt.Sprintf("typical: %s; total: %s, %s", v.typical(), v.point(v.Total.Ratio), v.stalls())
 	case Confounded:
@@ -213,7 +212,7 @@ func (v Verdict) sofar() string {
 	switch {
 	case v.Reason != "":
 		return v.Reason
-	case !v.Typical.bounded():
+	case !v.Typical.Bounded():
 		return "too few rounds"
 	}
 	return v.interval(v.Typical)
@@ -225,7 +224,7 @@ func (v Verdict) Brief() string {
 	case Slower, Faster:
 		return fmt.Sprintf("%s: %s", v.word(), v.interval(v.Typical))
 	case CantTell:
-		if v.Reason == "" && !v.Typical.bounded() {
+		if v.Reason == "" && !v.Typical.Bounded() {
 			return string(CantTell)
 		}
 		return fmt.Sprintf("%s: %s", CantTell, v.sofar())
@@ -240,7 +239,7 @@ func (f Forecast) String() string {
 		if f.Seconds > 0 {
 			more = "another " + duration(f.Seconds)
 		}
-		return fmt.Sprintf("%s would reveal differences of %s or more", more, percent(f.Resolution))
+		return fmt.Sprintf("%s would reveal differences of %s or more", more, units.Share(f.Resolution))
 	}
 	more := fmt.Sprintf("%d more rounds", f.Rounds)
 	if f.Rounds == 1 {
@@ -279,7 +278,7 @@ func (v Verdict) AtLeast() string {
 
 // Ratio is the typical ratio of samples of the same round, in words; "" if it is not known.
 func (v Verdict) Ratio() string {
-	if !v.Typical.bounded() {
+	if !v.Typical.Bounded() {
 		return ""
 	}
 	return v.point(v.Typical.Ratio)
@@ -290,7 +289,7 @@ func (v Verdict) typical() string {
 	case Slower, Faster:
 		return v.interval(v.Typical)
 	case Same:
-		return "same within " + percent(max(v.Typical.Hi-1, 1-v.Typical.Lo))
+		return "same within " + units.Share(max(v.Typical.Hi-1, 1-v.Typical.Lo))
 	}
 	return string(CantTell) + " " + v.interval(v.Typical)
 }
@@ -347,12 +346,6 @@ func inverse(ratio float64) float64 {
 		return 0
 	}
 	return 1 / ratio
-}
-
-// percent formats a share in per cent, with up to two decimals.
-func percent(share float64) string {
-	text := strconv.FormatFloat(100*share, 'f', 2, 64)
-	return strings.TrimRight(strings.TrimRight(text, "0"), ".") + "%"
 }
 
 // duration formats a time for a person who decides whether to wait.

@@ -120,10 +120,8 @@ func TestVerdictInterval(t *testing.T) {
 		v    Verdict
 		want string
 	}{
-		{Verdict{Typical: Effect{1.02, 1.0111, 1.0288}, Step: 0.001}, "+1.1% to +2.9%"},
 		{Verdict{Typical: Effect{0.5, 0.4, 0.8}, Rate: true}, "1.2–2.5 × as much"},
 		{Verdict{Typical: Effect{3, 2.7, 4.8}, Amount: true}, "2.7–4.8 × as much"},
-		{Verdict{Typical: Effect{1, 0, math.MaxFloat64}}, "not bounded yet"},
 		{Verdict{Typical: Effect{1, 0.5, math.MaxFloat64}, Rate: true}, "at most 2.0 × as much"},
 	} {
 		assert.Equal(t, c.want, c.v.Interval())

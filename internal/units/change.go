@@ -83,17 +83,12 @@ func (c Changes) percents(ratio float64, round func(float64) float64) string {
 	if math.Abs(difference) >= 10 {
 		decimals = 0
 	}
-	unit := math.Pow10(decimals)
-	steps := difference * unit
-	if whole := math.Round(steps); math.Abs(steps-whole) < 1e-6 { // a multiple of Step
-		steps = whole
-	}
-	steps = round(steps)
-	text := strconv.FormatFloat(math.Abs(steps/unit), 'f', decimals, 64)
+	rounded := toDecimals(difference, decimals, round)
+	text := strconv.FormatFloat(math.Abs(rounded), 'f', decimals, 64)
 	switch {
-	case steps < 0:
+	case rounded < 0:
 		return "−" + text
-	case steps > 0:
+	case rounded > 0:
 		return "+" + text
 	}
 	return text
@@ -103,10 +98,15 @@ func (c Changes) percents(ratio float64, round func(float64) float64) string {
 // part.
 func rounded(x float64, digits int, round func(float64) float64) string {
 	decimals := max(0, digits-1-int(math.Floor(math.Log10(x))))
+	return strconv.FormatFloat(toDecimals(x, decimals, round), 'f', decimals, 64)
+}
+
+// toDecimals rounds a number to this number of decimals; one that has no more, but for errors of arithmetic, stays.
+func toDecimals(x float64, decimals int, round func(float64) float64) float64 {
 	unit := math.Pow10(decimals)
 	steps := x * unit
 	if whole := math.Round(steps); math.Abs(steps-whole) < 1e-6 {
 		steps = whole
 	}
-	return strconv.FormatFloat(round(steps)/unit, 'f', decimals, 64)
+	return round(steps) / unit
 }

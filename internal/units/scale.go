@@ -24,22 +24,20 @@ func Exact(x float64) string {
 }
 
 // WholeUnit returns the largest unit in which the smallest of the times is at least 1, like the seconds of the RFC.
-func WholeUnit(times []float64) (factor float64, unit string) {
+func WholeUnit(times []float64) (factor float64, name string) {
 	least := math.Inf(1)
 	for _, x := range times {
 		if x > 0 {
 			least = min(least, x)
 		}
 	}
-	for _, u := range timeUnits {
-		if least*u.factor >= 1 {
-			factor, unit = u.factor, u.name
+	unit := timeUnits[0]
+	for _, larger := range timeUnits[1:] {
+		if least*larger.factor >= 1 {
+			unit = larger
 		}
 	}
-	if unit == "" {
-		return timeUnits[0].factor, timeUnits[0].name
-	}
-	return factor, unit
+	return unit.factor, unit.name
 }
 
 // timeUnits are the units of a formatted duration.

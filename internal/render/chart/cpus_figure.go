@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"html"
+	"maps"
 	"math"
 	"slices"
 	"strconv"
@@ -145,14 +146,9 @@ func stripsOf(run *result.Run) []strip {
 			}
 		}
 	}
-	cells := make([]int, 0, len(of))
-	for cell := range of {
-		cells = append(cells, cell)
-	}
-	slices.Sort(cells)
-	strips := make([]strip, len(cells))
-	for i, cell := range cells {
-		strips[i] = *of[cell]
+	var strips []strip
+	for _, cell := range slices.Sorted(maps.Keys(of)) {
+		strips = append(strips, *of[cell])
 	}
 	return strips
 }
