@@ -24,7 +24,7 @@ const mayImport = `
 	cgroup/cgrouptest   tests
 	child               hint linux
 	column              result units
-	command             column cpuset dedicate experiment guardian hint launch linux render/term render/view result shell stats topology units
+	command             catalog column cpuset dedicate experiment guardian hint launch lazy linux measure placement render/term render/view result shell stats topology units
 	contend             catalog column cpuset csrc experiment hint linux placement render/chart render/term render/view result stats topology units
 	cpuset
 	csrc                hint
@@ -36,7 +36,7 @@ const mayImport = `
 	guardian            child cpuset linux
 	hint
 	journal             column cpuset hint matrix result
-	launch              catalog child cpuset hint lazy linux perf placement result shell sysfs topology
+	launch              child hint linux perf placement result shell sysfs topology
 	lazy
 	linux               cgroup cpuset hint sysfs
 	linux/linuxtest

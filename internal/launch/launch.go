@@ -1,6 +1,5 @@
-// Package launch runs the user's program under a placement: Exec replaces this process by it, and Run supervises it and
-// all its descendants. Placements are those that can make a difference on a machine, and a Metric is the program's own
-// figure.
+// Package launch runs one command under a setting: Exec replaces this process by it, and Run supervises it and all its
+// descendants, and returns its outcome.
 package launch
 
 import (

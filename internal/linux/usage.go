@@ -2,8 +2,7 @@ package linux
 
 import (
 	"io/fs"
-
-	"golang.org/x/sys/unix"
+	"syscall"
 
 	"gorun/internal/sysfs"
 )
@@ -48,16 +47,22 @@ func PeakRSS(fsys fs.FS) (uint64, error) {
 }
 
 // ProcessUsage returns the usage of this process.
-func ProcessUsage() (Usage, error) { return usage(unix.RUSAGE_SELF, "this process") }
+func ProcessUsage() (Usage, error) { return usage(syscall.RUSAGE_SELF, "this process") }
 
 // ChildrenUsage returns the usage of this process's descendants that have ended and were waited for.
-func ChildrenUsage() (Usage, error) { return usage(unix.RUSAGE_CHILDREN, "children") }
+func ChildrenUsage() (Usage, error) { return usage(syscall.RUSAGE_CHILDREN, "children") }
 
 func usage(who int, of string) (Usage, error) {
-	var ru unix.Rusage
-	if err := unix.Getrusage(who, &ru); err != nil {
+	var ru syscall.Rusage
+	if err := syscall.Getrusage(who, &ru); err != nil {
 		return Usage{}, &Error{Op: "read the usage of " + of, Err: err}
 	}
+	return UsageOf(ru), nil
+}
+
+// UsageOf returns the usage that the kernel reports of a process.
+func UsageOf(ru syscall.Rusage) Usage {
+	seconds := func(t syscall.Timeval) float64 { return float64(t.Nano()) / 1e9 }
 	return Usage{
 		UserSeconds:         seconds(ru.Utime),
 		SystemSeconds:       seconds(ru.Stime),
@@ -65,7 +70,5 @@ func usage(who int, of string) (Usage, error) {
 		InvoluntarySwitches: uint64(ru.Nivcsw),
 		MinorFaults:         uint64(ru.Minflt),
 		MajorFaults:         uint64(ru.Majflt),
-	}, nil
+	}
 }
-
-func seconds(t unix.Timeval) float64 { return float64(t.Nano()) / 1e9 }

@@ -208,8 +208,7 @@ func (w *Watcher) fillOwn(sig *result.Signals, before, after reading) {
 	}
 	if before.usage != nil && after.usage != nil {
 		used := after.usage.Sub(*before.usage)
-		sig.VoluntarySwitches, sig.InvoluntarySwitches = &used.VoluntarySwitches, &used.InvoluntarySwitches
-		sig.MinorFaults, sig.MajorFaults = &used.MinorFaults, &used.MajorFaults
+		countUsage(sig, used)
 	}
 }
 
@@ -291,4 +290,15 @@ func MigrationsLack() error {
 		return err
 	}
 	return errors.Join(counter.Degraded(), counter.Close())
+}
+
+// Used adds what processes used to a sample that has no other usage.
+func Used(s *result.Sample, used linux.Usage) {
+	s.UserSeconds, s.SystemSeconds = used.UserSeconds, used.SystemSeconds
+	countUsage(&s.Quality.Signals, used)
+}
+
+func countUsage(sig *result.Signals, used linux.Usage) {
+	sig.VoluntarySwitches, sig.InvoluntarySwitches = &used.VoluntarySwitches, &used.InvoluntarySwitches
+	sig.MinorFaults, sig.MajorFaults = &used.MinorFaults, &used.MajorFaults
 }

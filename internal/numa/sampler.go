@@ -8,7 +8,6 @@ import (
 	"io"
 	"io/fs"
 	"strconv"
-	"syscall"
 	"time"
 
 	"gorun/internal/child"
@@ -103,25 +102,12 @@ func (p *prober) Sample(ctx context.Context, c Cell) (result.Sample, error) {
 	}
 	sample := answer.Sample
 	sample.Doubts = answer.Doubts
-	putUsage(&sample, used)
+	measure.Used(&sample, used)
 	return sample, p.addTo(&sample, before)
 }
 
 func (p *prober) Close() error {
 	return errors.Join(p.stop(), release(p.held))
-}
-
-// putUsage adds the usage of the probe's process to its sample; nil is unknown.
-func putUsage(s *result.Sample, used *syscall.Rusage) {
-	if used == nil {
-		return
-	}
-	seconds := func(t syscall.Timeval) float64 { return float64(t.Nano()) / 1e9 }
-	s.UserSeconds, s.SystemSeconds = seconds(used.Utime), seconds(used.Stime)
-	count := func(n int64) *uint64 { c := uint64(n); return &c }
-	sig := &s.Quality.Signals
-	sig.VoluntarySwitches, sig.InvoluntarySwitches = count(int64(used.Nvcsw)), count(int64(used.Nivcsw))
-	sig.MinorFaults, sig.MajorFaults = count(int64(used.Minflt)), count(int64(used.Majflt))
 }
 
 // watcher only watches the load, with one sample per second.

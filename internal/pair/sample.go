@@ -16,6 +16,7 @@ import (
 	"gorun/internal/child"
 	"gorun/internal/cpuset"
 	"gorun/internal/linux"
+	"gorun/internal/measure"
 	"gorun/internal/process"
 	"gorun/internal/result"
 	"gorun/internal/topology"
@@ -199,10 +200,7 @@ func (c Cell) sample(talks bool, of process.Done[sideAnswer], pids []int, interv
 		done = of.Answers[0].Loops
 		v.RoundTrip = of.Answers[0].Trips
 	}
-	s.UserSeconds, s.SystemSeconds = used.UserSeconds, used.SystemSeconds
-	sig := &s.Quality.Signals
-	sig.VoluntarySwitches, sig.InvoluntarySwitches = &used.VoluntarySwitches, &used.InvoluntarySwitches
-	sig.MinorFaults, sig.MajorFaults = &used.MinorFaults, &used.MajorFaults
+	measure.Used(&s, used)
 	v.CallsPerSecond = rate(done, s.Seconds)
 	if least > 0 {
 		v.NsPerLoop = 1e9 * s.Seconds / float64(least)
