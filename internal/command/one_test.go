@@ -48,12 +48,12 @@ func TestChosenCPU(t *testing.T) {
 	kinds := func(counts ...int) *topology.Machine { return interrupted(t, "arm-three-kinds", counts...) }
 	had := []result.Cell{{Flags: map[string]string{"placement": "one-cpu"}, CPUs: map[string]result.CPUs{"cpus": {List: "2"}}}}
 	for _, c := range []struct {
-		what   string
-		m      *topology.Machine
-		cpus   string
-		name   string
-		run    experiment.Machine // its seed, and the run that is continued
-		want   string
+		what string
+		m    *topology.Machine
+		cpus string
+		name string
+		run  experiment.Machine // its seed, and the run that is continued
+		want string
 	}{
 		{"the fastest is one", kinds(9, 9, 9, 9, 9, 9, 9, 1e9), "0-7", "one-cpu", experiment.Machine{}, "CPU 7: of the fastest kind"},
 		{"a kind", kinds(9, 9, 9, 9, 1e9, 5000, 1e6, 0), "0-7", "one-cpu-kind-1", experiment.Machine{}, "CPU 5: fewest interrupts since boot"},

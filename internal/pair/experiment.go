@@ -1,3 +1,4 @@
+// Package pair is `gorun pair`: it measures two processes that run at the same time, or exchange messages.
 package pair
 
 import (
@@ -64,7 +65,7 @@ var Experiment = experiment.Define(experiment.Definition[Cell]{
 type sampler struct{ self child.Self }
 
 func (s sampler) Sample(ctx context.Context, c Cell) (result.Sample, error) {
-	return Measure(ctx, s.self, c)
+	return c.measure(ctx, s.self, func([]int) error { return nil })
 }
 func (s sampler) Close() error { return nil }
 
@@ -226,7 +227,7 @@ func (f *flags) cell(m experiment.Machine, row result.PairRow, arrayBytes uint64
 	c := experiment.Cell[Cell]{
 		Do: Cell{
 			CPUPair: topology.CPUPair{A: row.CPUA, B: row.CPUB, Relation: m.Relation(row.CPUA, row.CPUB)},
-			Work:    f.work, Loops: row.Loops, ArrayBytes: arrayBytes, Interval: f.interval.Seconds(),
+			Work:    f.work, Loops: row.Loops, ArrayBytes: arrayBytes, Interval: f.interval,
 		},
 		Name:    row.Relation,
 		Flags:   map[string]string{"pair": cpus.List, "relation": row.Relation, "loops": loops, "work": f.work},
