@@ -30,7 +30,7 @@ const mayImport = `
 	csrc                hint
 	dedicate            cpuset guardian hint linux result
 	doctor              cgroup hint linux measure metrics render/term result stats sysfs topology units
-	experiment          child column cpuset hint linux render/chart render/term render/view result topology units
+	experiment          bytesize child column cpuset hint linux render/chart render/term render/view result topology units
 	futex               column cpuset csrc experiment hint linux placement result topology
 	gobench             column command experiment guardian hint launch lazy render/term render/view result shell units
 	guardian            child cpuset linux
@@ -51,7 +51,7 @@ const mayImport = `
 	perf                hint linux result sysfs topology
 	placement           cpuset csrc linux perf
 	primes              catalog column cpuset experiment hint linux placement render/view result
-	process             bytesize child cpuset csrc hint linux placement topology
+	process             child cpuset csrc linux placement topology
 	process/processtest child cpuset linux tests
 	render              catalog column cpuset experiment lazy render/term render/view result shell stats topology units
 	render/chart        render/term render/view result stats units

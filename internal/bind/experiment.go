@@ -76,7 +76,7 @@ func (s sampler) Close() error { return nil }
 type flags struct {
 	processes int
 	checks    uint64
-	array     string
+	array     uint64 // 0: an L2
 	passes    uint64
 	trials    int
 	cold      bool
@@ -86,7 +86,7 @@ type flags struct {
 func (f *flags) Register(set *experiment.FlagSet) {
 	set.IntVar(&f.processes, "processes", 20, "processes of a trial")
 	set.Uint64Var(&f.checks, "checks", 10_000, "how often each process checks its CPU")
-	set.StringVar(&f.array, "array", "", "`size` of the array of each process (default: an L2 of the first CPU, or "+
+	set.Size(&f.array, "array", "`size` of the array of each process (default: an L2 of the first CPU, or "+
 		bytesize.Format(process.UnknownL2)+" where that is not known)")
 	set.Uint64Var(&f.passes, "passes", 0, "how often each process adds up its array (0: until it has added "+bytesize.Format(summed)+")")
 	set.BoolVar(&f.cold, "cold", false, "time the fill of the array too, in memory that is touched for the first time, and\n"+
@@ -112,10 +112,7 @@ type spec struct {
 }
 
 func (f *flags) Resolve(m experiment.Machine) (r experiment.Resolution[Cell], err error) {
-	bytes, odd, err := process.ArrayBytes(f.array, m.Root, m.CPUs.First())
-	if err != nil {
-		return r, err
-	}
+	bytes, odd := process.ArrayBytes(f.array, m.Root, m.CPUs.First())
 	r.Warnings = result.OddMachine(odd)
 	passes := max(1, summed/bytes)
 	if f.cold {

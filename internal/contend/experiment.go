@@ -101,6 +101,7 @@ func (f *flags) Register(set *experiment.FlagSet) {
 	set.Group("Memory", "dist", "dist-bytes", "mem-node")
 	set.Group("Work")
 	set.Lists("op", catalog.Words(Ops[:]))
+	experiment.Bound(set, &f.count, "count", 1, math.MaxUint64)
 	experiment.Bound(set, &f.window, "window", LeastWindow, math.MaxInt64)
 	set.Words("variant", Variants("arm64"))
 	f.given = set.Changed
@@ -110,8 +111,6 @@ func (f *flags) Validate() error {
 	switch {
 	case f.count > 0 && f.given("time"):
 		return hint.Usagef("--count and --time exclude each other")
-	case f.given("count") && f.count == 0:
-		return hint.Usagef("--count 0: give at least 1")
 	case f.time < LeastWindows*f.window || f.time > MostWindows*f.window:
 		return hint.Usage(hint.With(fmt.Errorf("--time %v: with windows of %v it must be from %v to %v", f.time, f.window,
 			LeastWindows*f.window, MostWindows*f.window), "give another --time or --window"))

@@ -73,7 +73,7 @@ func (s sampler) Close() error { return nil }
 type flags struct {
 	auto     bool
 	work     string
-	array    string
+	array    uint64 // 0: the L2 of CPU A
 	interval time.Duration
 	words    []string // A B [LOOPS]; with --auto only [LOOPS]
 }
@@ -81,7 +81,7 @@ type flags struct {
 func (f *flags) Register(set *experiment.FlagSet) {
 	set.BoolVar(&f.auto, "auto", false, "measure a pair of CPUs for each relation that the machine has")
 	set.Choice(&f.work, "work", Works[0].Name, "`work` of each process, which gorun help pair describes: "+catalog.List(Works), catalog.Words(Works))
-	set.StringVar(&f.array, "array", "", "`size` of the array of sum, of each process (default: the L2 of CPU A)")
+	set.Size(&f.array, "array", "`size` of the array of sum, of each process (default: the L2 of CPU A)")
 	set.DurationVar(&f.interval, "interval", 0, "also show each process's share of a CPU in every interval of this length (0: do not)")
 }
 
@@ -95,7 +95,7 @@ func (f *flags) Validate() error {
 	if f.interval != 0 && f.interval < leastInterval {
 		return hint.Usagef("--interval %v: at least %v is needed", f.interval, leastInterval)
 	}
-	if f.array != "" && f.work != "sum" {
+	if f.array > 0 && f.work != "sum" {
 		return hint.Usage(hint.With(fmt.Errorf("--array is of the work sum, and this is %s", f.work), "give --work sum"))
 	}
 	return nil
@@ -173,9 +173,7 @@ func (f *flags) Resolve(m experiment.Machine) (r experiment.Resolution[Cell], er
 	}
 	if f.work == "sum" {
 		var odd []string
-		if spec.ArrayBytes, odd, err = process.ArrayBytes(f.array, m.Root, rows[0].CPUA); err != nil {
-			return r, err
-		}
+		spec.ArrayBytes, odd = process.ArrayBytes(f.array, m.Root, rows[0].CPUA)
 		r.Warnings = append(r.Warnings, result.OddMachine(odd)...)
 	}
 	measured := 0

@@ -131,7 +131,7 @@ func newCellFlags(x experiment.Experiment) *cellFlags {
 // Run executes a command line; args are its arguments other than flags.
 func (c *Matrix) Run(ctx context.Context, args []string) (err error) {
 	c.args = args
-	if err := c.validate(0, -1); err != nil {
+	if err := c.validate(); err != nil {
 		return err
 	}
 	if c.sourced != nil {
