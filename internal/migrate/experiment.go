@@ -14,7 +14,6 @@ import (
 	"gorun/internal/bytesize"
 	"gorun/internal/experiment"
 	"gorun/internal/hint"
-	"gorun/internal/result"
 	"gorun/internal/topology"
 )
 
@@ -201,19 +200,15 @@ func (f *flags) Resolve(m experiment.Machine) (r experiment.Resolution[Cell], er
 		}
 	}
 	r.Warnings = append(r.Warnings, experiment.LackingPairs(pairs)...)
-	samples := m.Sampling.Samples
 	r.Schedule = experiment.Schedule{Order: experiment.Shuffled}
 	if len(measured) > 1 {
 		r.Schedule = experiment.Schedule{
 			Order: experiment.Blocks, Title: compared, Datum: perAccess.Name, Open: true,
 		}
-		if !m.Given("samples") {
-			samples = 0 // as many as it takes
-		}
 	}
 	r.Spec = spec{
 		Relation: f.relation, Every: f.every, Moves: f.moves, WorkingSet: list(sizes), Access: f.access, MemNode: f.memNode,
-		CPUs: m.CPUs.String(), Samples: samples, Warmup: m.Sampling.Warmup, Budget: m.Sampling.Budget,
+		SamplingSpec: m.SamplingSpec(len(measured) > 1),
 	}
 	r.Placement = "a thread pinned to each CPU of the pair in turns"
 	r.Resources = experiment.Resources{
@@ -247,21 +242,17 @@ func (f *flags) name(r topology.Relation, every time.Duration, size uint64, size
 }
 
 func (f *flags) cell(m experiment.Machine, p topology.CPUPair, every time.Duration, size uint64) experiment.Cell[Cell] {
-	relation, pair := p.Relation.String(), fmt.Sprintf("%d,%d", p.A, p.B)
-	cpus := result.CPUs{List: pair, Count: 2, Relation: relation}
-	if p.Relation == topology.SameCPU {
-		cpus.Count = 1
-	}
+	relation, cpus := p.Relation.String(), experiment.PairCPUs(p)
 	c := experiment.Cell[Cell]{
 		Do: Cell{
 			A: p.A, B: p.B, Relation: relation, Every: every, Moves: f.moves, WorkingSet: size, Access: f.access,
 			MemNode: f.memNode, Seed: m.Seed,
 		},
 		Flags: map[string]string{
-			"pair": pair, "relation": relation, "every": every.String(), "working-set": bytesize.Format(size),
+			"pair": cpus["pair"].List, "relation": relation, "every": every.String(), "working-set": bytesize.Format(size),
 			"access": f.access,
 		},
-		CPUs:   map[string]result.CPUs{"pair": cpus},
+		CPUs:   cpus,
 		AtOnce: 1,
 		Command: []string{
 			"migrate", "--relation", relation, "--working-set", bytesize.Format(size), "--every", every.String(),
@@ -278,14 +269,11 @@ func (f *flags) cell(m experiment.Machine, p topology.CPUPair, every time.Durati
 
 // spec holds the values of the flags, by flag name.
 type spec struct {
-	Relation   string  `json:"relation"`
-	Every      string  `json:"every"`
-	Moves      int     `json:"moves"`
-	WorkingSet string  `json:"working_set"`
-	Access     string  `json:"access"`
-	MemNode    *int    `json:"mem_node,omitempty"`
-	CPUs       string  `json:"cpus"`
-	Samples    int     `json:"samples"` // 0: as many as are needed
-	Warmup     int     `json:"warmup"`
-	Budget     float64 `json:"budget_seconds"`
+	Relation   string `json:"relation"`
+	Every      string `json:"every"`
+	Moves      int    `json:"moves"`
+	WorkingSet string `json:"working_set"`
+	Access     string `json:"access"`
+	MemNode    *int   `json:"mem_node,omitempty"`
+	experiment.SamplingSpec
 }
