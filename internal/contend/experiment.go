@@ -203,8 +203,7 @@ func (f *flags) Resolve(m experiment.Machine) (r experiment.Resolution[Cell], er
 	s := spec{
 		Op: distinct(ops), Load: f.load, Mode: timing.Mode(), Count: f.count, DistBytes: distinct(distances), Dist: f.dist,
 		MemNode: distinct(memNodes), Nodes: nodeNumbers(o.Nodes).String(), Variant: o.Variant, Rows: f.rows,
-		CPUs:    m.CPUs.String(),
-		Samples: m.Sampling.Samples, Warmup: m.Sampling.Warmup, Budget: m.Sampling.Budget,
+		SamplingSpec: m.SamplingSpec(false),
 	}
 	if f.count == 0 {
 		s.Time, s.Window = f.time.Seconds(), f.window.Seconds()
@@ -242,10 +241,7 @@ type spec struct {
 	Nodes     string  `json:"nodes"` // that have CPUs of the run, ascending
 	Variant   string  `json:"variant"`
 	Rows      string  `json:"rows"`
-	CPUs      string  `json:"cpus"`
-	Samples   int     `json:"samples"`
-	Warmup    int     `json:"warmup"`
-	Budget    float64 `json:"budget_seconds"`
+	experiment.SamplingSpec
 }
 
 // sampler takes samples with one runner.

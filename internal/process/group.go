@@ -75,8 +75,7 @@ func RunGroup[A any](ctx context.Context, self child.Self, command string, membe
 	return done, errors.Join(err, linux.UnmapShared(memory))
 }
 
-// measure releases the processes of a group when all are ready, and receives their answers. While they work it watches
-// in each process the working thread and the main thread, which other programs move when they place the process.
+// measure releases the processes of a group when all are ready, and receives their answers. It watches them while they work.
 func (d *Done[A]) measure(g *child.Group, members []Member, shared *csrc.Shared, ready func(pids []int) error) error {
 	_, err := child.ReceiveAll[answered[A]](g)
 	var answers []*answered[A]
@@ -84,11 +83,9 @@ func (d *Done[A]) measure(g *child.Group, members []Member, shared *csrc.Shared,
 		var threads []placement.Thread
 		tids := g.TIDs()
 		for i, pid := range g.PIDs() {
-			t := placement.Thread{Name: members[i].Name, TID: tids[i], Setting: placement.Setting{CPUs: members[i].CPUs}}
-			threads = append(threads, t)
-			if t.TID, t.Idle = pid, true; pid != tids[i] {
-				threads = append(threads, t)
-			}
+			threads = append(threads, placement.Process(pid, placement.Thread{
+				Name: members[i].Name, TID: tids[i], Setting: placement.Setting{CPUs: members[i].CPUs},
+			})...)
 		}
 		monitor := placement.Watch(threads...)
 		if err = ready(g.PIDs()); err == nil {
