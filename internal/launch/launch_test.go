@@ -209,32 +209,32 @@ func TestPathIsSearchedAsExecvpDoes(t *testing.T) {
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "first", "tool"), nil, 0o644)) // cannot be run: go on
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "second", "tool"), nil, 0o755))
 	env := []string{"PATH=/none:" + dir + "/first:" + dir + "/second"}
-	path, _, err := find([]string{"tool"}, env)
+	path, err := find([]string{"tool"}, env)
 	require.NoError(t, err)
 	assert.Equal(t, dir+"/second/tool", path)
 
 	// A directory is no command, and the shell's own "." is in each directory.
 	require.NoError(t, os.Mkdir(filepath.Join(dir, "first", "folder"), 0o755))
 	for _, name := range []string{"folder", "."} {
-		_, _, err = find([]string{name}, []string{"PATH=" + dir + "/first"})
+		_, err = find([]string{name}, []string{"PATH=" + dir + "/first"})
 		assert.ErrorContains(t, err, "no such command in PATH", name)
 	}
 
-	_, _, err = find([]string{"tool"}, []string{"PATH=/none:" + dir + "/first"})
+	_, err = find([]string{"tool"}, []string{"PATH=/none:" + dir + "/first"})
 	var exit *ExitError
 	require.ErrorAs(t, err, &exit)
 	assert.Equal(t, ExitCannot, exit.Code)
 
-	path, _, err = find([]string{"sh"}, nil)
+	path, err = find([]string{"sh"}, nil)
 	require.NoError(t, err)
 	assert.Equal(t, "/bin/sh", path)
 
 	t.Chdir(dir + "/second")
-	path, _, err = find([]string{"tool"}, []string{"PATH=/none:"})
+	path, err = find([]string{"tool"}, []string{"PATH=/none:"})
 	require.NoError(t, err)
 	assert.Equal(t, "./tool", path)
 
-	_, _, err = find(nil, nil)
+	_, err = find(nil, nil)
 	assert.ErrorContains(t, err, "no command")
 }
 
@@ -250,7 +250,7 @@ func TestWhyNotFound(t *testing.T) {
 		"cd": "cd is a builtin of the shell", "type": "type is a builtin of the shell", "source": "source is a builtin of bash",
 		"sleep 1": "use --command 'sleep 1'", "sleep 1; true": "it is --shell --command 'sleep 1; true'",
 	} {
-		_, _, err := find([]string{name}, []string{"PATH=/none"})
+		_, err := find([]string{name}, []string{"PATH=/none"})
 		assert.Contains(t, hint.Of(err), want, name)
 	}
 }

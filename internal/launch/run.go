@@ -110,9 +110,6 @@ func (o Outcome) PeakRSS() result.PeakRSS {
 // that only descendants that left the group survive. Only the command dies if a terminal makes it share this process's
 // own group, or if both processes are killed at the same time.
 func Run(ctx context.Context, c Command) (Outcome, error) {
-	if len(c.Argv) == 0 {
-		return Outcome{}, &ExitError{ExitNotFound, errors.New("no command was given")}
-	}
 	r, err := c.open()
 	if err != nil {
 		return Outcome{}, child.Remedied(err)

@@ -203,37 +203,37 @@ func (p *passing) Read(text []byte) (int, error) {
 
 // supervise starts the command and returns when it and all its descendants have ended, or, if it may leave descendants,
 // when the command has ended.
-func (asked request) supervise() (Outcome, error) {
+func (r request) supervise() (Outcome, error) {
 	defer func() {
-		for _, f := range asked.files {
+		for _, f := range r.files {
 			f.Close() // again, after a start
 		}
 	}()
-	if len(asked.files) != 3 {
+	if len(r.files) != 3 {
 		return Outcome{}, fmt.Errorf("pass the standard files: %w", syscall.EMFILE) // the kernel drops those above the limit
 	}
 	if err := linux.AdoptOrphans(); err != nil {
 		return Outcome{}, err
 	}
-	argv := make([]string, len(asked.Argv))
-	for i, arg := range asked.Argv {
+	argv := make([]string, len(r.Argv))
+	for i, arg := range r.Argv {
 		argv[i] = string(arg)
 	}
-	path, argv, err := find(argv, os.Environ())
+	path, err := find(argv, os.Environ())
 	if err != nil {
 		return Outcome{}, err
 	}
 	over := make(chan struct{})
 	defer close(over)
-	c := start(asked, path, argv, over)
+	c := start(r, path, argv, over)
 	if c.err != nil {
 		return c.Outcome, c.err
 	}
-	for _, f := range asked.files {
+	for _, f := range r.files {
 		f.Close() // so that a pipe ends with its writers
 	}
 	defer func() { _ = c.process.Release() }()
-	go obey(asked.signals, over, c.process)
+	go obey(r.signals, over, c.process)
 	o := c.Outcome
 	if o.MaxRSSFloorBytes, err = linux.PeakRSS(os.DirFS("/")); err != nil {
 		return o, err
@@ -241,9 +241,9 @@ func (asked request) supervise() (Outcome, error) {
 	counted := count(c.family) // after the floor, which reading the trace would raise
 	stopped := watchStops()
 	machine := placement.WatchMachine(nil)
-	monitor := placement.Watch(placement.Thread{TID: c.process.Pid, Setting: asked.Setting.Setting, Free: true})
+	monitor := placement.Watch(placement.Thread{TID: c.process.Pid, Setting: r.Setting.Setting, Free: true})
 	o.reap(c.process.Pid, c.wall, func() { o.readBack(machine, monitor) })
-	if !asked.Leaves {
+	if !r.Leaves {
 		o.reapLeft()
 	}
 	o.StoppedSeconds = stopped()
