@@ -97,7 +97,7 @@ func Remedied(err error) error {
 	if err == nil || hint.Of(err) != "" {
 		return err
 	}
-	return withHint(err, linux.Remedy(err))
+	return hint.With(err, linux.Remedy(err))
 }
 
 // reported returns the error that a process has reported on its stderr.
@@ -121,7 +121,7 @@ func reported(err error, stderr string) error {
 		}
 		return fmt.Errorf("the process ended with %w", err)
 	}
-	return withHint(errors.New(said), way)
+	return hint.With(errors.New(said), way)
 }
 
 // ending returns the error of a process that ended with err, an *exec.ExitError: for a signal, with its possible cause.
@@ -133,14 +133,6 @@ func ending(err error) error {
 		}
 	}
 	return err
-}
-
-// withHint is hint.With, if there is a hint.
-func withHint(err error, text string) error {
-	if text == "" {
-		return err
-	}
-	return hint.With(err, text)
 }
 
 // Command is a command for processes that gorun starts itself.

@@ -104,7 +104,7 @@ func (f *flags) pair(m experiment.Machine) (p topology.CPUPair, err error) {
 	a, errA := m.One(f.cpus[0])
 	b, errB := m.One(f.cpus[1])
 	if err = errors.Join(errA, errB); err != nil {
-		return p, hint.Usage(hint.With(fmt.Errorf("CPUs %s: %w", strings.Join(f.cpus, " "), err), hint.Of(err)))
+		return p, hint.Usagef("CPUs %s: %w", strings.Join(f.cpus, " "), err)
 	}
 	return topology.CPUPair{A: a, B: b, Relation: m.Relation(a, b)}, nil
 }

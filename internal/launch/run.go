@@ -384,10 +384,8 @@ func (r *running) wait(c Command) (_ Outcome, left bool, _ error) {
 		return a.Outcome, false, fmt.Errorf("the command's supervisor ended without an answer: %w", err)
 	case a.Failure == "":
 		return a.Outcome, left, nil
-	case a.Hint != "":
-		return a.Outcome, false, &ExitError{a.ExitCode, hint.With(errors.New(a.Failure), a.Hint)}
 	}
-	return a.Outcome, false, &ExitError{a.ExitCode, errors.New(a.Failure)}
+	return a.Outcome, false, &ExitError{a.ExitCode, hint.With(errors.New(a.Failure), a.Hint)}
 }
 
 // reap closes the socket and waits for the supervisor's end. If it was killed, the command's process group is killed.

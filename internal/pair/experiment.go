@@ -114,7 +114,7 @@ func (f *flags) pair(m experiment.Machine) (pair topology.CPUPair, loops uint64,
 		}
 		for i, cpu := range []*int{&pair.A, &pair.B} {
 			if *cpu, err = m.One(words[i]); err != nil {
-				return pair, 0, hint.Usage(hint.With(fmt.Errorf("CPU %c %s: %w", 'A'+i, words[i], err), hint.Of(err)))
+				return pair, 0, hint.Usagef("CPU %c %s: %w", 'A'+i, words[i], err)
 			}
 		}
 		pair.Relation = m.Relation(pair.A, pair.B)

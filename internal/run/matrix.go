@@ -308,7 +308,7 @@ func (c *Matrix) plan(m *machine, spec matrix.Spec) (p plan, err error) {
 	combinations := make([][]row, len(cells))
 	for i, cell := range cells {
 		if combinations[i], err = c.resolve(&p, cell); err != nil {
-			return p, hint.Usage(hint.With(fmt.Errorf("cell %s: %w", cell.Name, err), hint.Of(err)))
+			return p, hint.Usagef("cell %s: %w", cell.Name, err)
 		}
 	}
 	if err := c.settleRows(&p, combinations, contrasts); err != nil {
