@@ -14,6 +14,7 @@ import (
 	"gorun/internal/catalog"
 	"gorun/internal/cpuset"
 	"gorun/internal/linux"
+	"gorun/internal/measure"
 	"gorun/internal/placement"
 	"gorun/internal/result"
 )
@@ -215,22 +216,16 @@ func (r *Runner) Measure(ctx context.Context, row result.ContendRow, t Timing) (
 	v.MemNodeRead = r.CheckPage(&s, area.Pointer(), v.MemNode)
 
 	defer r.Until(ctx)()
-	before, err := linux.ProcessUsage()
-	if err != nil {
-		return s, err
-	}
 	monitor := r.Watch(list)
-	threads, err := r.release(list, row, t, area)
+	var threads []csrc.ContendResult
+	err = measure.Timed(&s, func() (err error) {
+		threads, err = r.release(list, row, t, area)
+		return err
+	})
 	s.Placement.Add(monitor.End())
 	if err != nil {
 		return s, err
 	}
-	after, err := linux.ProcessUsage()
-	if err != nil {
-		return s, err
-	}
-	used := after.Sub(before)
-	s.UserSeconds, s.SystemSeconds = used.UserSeconds, used.SystemSeconds
 	s.Partial = ctx.Err() != nil
 
 	first, last := threads[0].Start, threads[0].End

@@ -1,6 +1,7 @@
 package measure
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -290,6 +291,21 @@ func MigrationsLack() error {
 		return err
 	}
 	return errors.Join(counter.Degraded(), counter.Close())
+}
+
+// Timed sets the wall time of the work in a sample, and the CPU time that this process used for it.
+func Timed(s *result.Sample, work func() error) error {
+	before, err := linux.ProcessUsage()
+	if err != nil {
+		return err
+	}
+	begun := time.Now()
+	err = work()
+	s.Seconds = time.Since(begun).Seconds()
+	after, usageErr := linux.ProcessUsage()
+	used := after.Sub(before)
+	s.UserSeconds, s.SystemSeconds = used.UserSeconds, used.SystemSeconds
+	return cmp.Or(err, usageErr)
 }
 
 // Used adds what processes used to a sample that has no other usage.
