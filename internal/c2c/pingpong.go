@@ -85,7 +85,7 @@ func (r sampler) Sample(ctx context.Context, c Cell) (s result.Sample, err error
 	}
 	s.Partial = ctx.Err() != nil
 	for i, side := range sides {
-		contend.Check(&s, side.CPU == cpus[i] || side.CPU < 0, "a thread of CPU %d ended on CPU %d", cpus[i], side.CPU)
+		s.Placement.Check(side.CPU == cpus[i] || side.CPU < 0, "a thread of CPU %d ended on CPU %d", cpus[i], side.CPU)
 	}
 	s.Placement.Verified = len(s.Placement.Mismatches) == 0
 

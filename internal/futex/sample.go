@@ -66,10 +66,7 @@ func (sampler) Sample(ctx context.Context, c Cell) (s result.Sample, err error) 
 	for i, r := range sides {
 		s.Partial = s.Partial || r.Stopped
 		s.Placement.Add(read[i].Checked, read[i].Mismatches)
-		if r.CPU >= 0 && r.CPU != cpus[i] {
-			s.Placement.Mismatches = append(s.Placement.Mismatches,
-				fmt.Sprintf("the thread of CPU %d ended on CPU %d", cpus[i], r.CPU))
-		}
+		s.Placement.Check(r.CPU < 0 || r.CPU == cpus[i], "the thread of CPU %d ended on CPU %d", cpus[i], r.CPU)
 	}
 	s.Placement.Verified = len(s.Placement.Mismatches) == 0
 	wakeups := result.Distribute(slices.Concat(sides[0].NS, sides[1].NS))

@@ -166,10 +166,8 @@ func (c Cell) checkNodes(s *result.Sample, v *Figures, before, after map[int]int
 		v.MemoryNode = &node
 	}
 	if c.MemNode != nil {
-		s.Placement.Add(1, nil)
-		if after[*c.MemNode] != int(c.WorkingSet)/os.Getpagesize() {
-			s.Placement.Add(0, []string{fmt.Sprintf("not all of the memory is on node %d, as was asked", *c.MemNode)})
-		}
+		all := after[*c.MemNode] == int(c.WorkingSet)/os.Getpagesize()
+		s.Placement.Check(all, "not all of the memory is on node %d, as was asked", *c.MemNode)
 	}
 	if !maps.Equal(before, after) {
 		s.Doubts = append(s.Doubts, result.Doubt{

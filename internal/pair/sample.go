@@ -178,11 +178,7 @@ func (c Cell) sample(talks bool, of process.Done[sideAnswer], pids []int, interv
 		s.Seconds = max(s.Seconds, seconds)
 		used = used.Add(a.Used)
 		s.Partial = s.Partial || a.Loops < c.Loops
-		s.Placement.Checked++
-		if a.CPUSeen >= 0 && a.CPUSeen != cpu {
-			s.Placement.Mismatches = append(s.Placement.Mismatches,
-				fmt.Sprintf("the process of CPU %d ended on CPU %d", cpu, a.CPUSeen))
-		}
+		s.Placement.Check(a.CPUSeen < 0 || a.CPUSeen == cpu, "the process of CPU %d ended on CPU %d", cpu, a.CPUSeen)
 	}
 	if talks {
 		done = of.Answers[0].Loops
