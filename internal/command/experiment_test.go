@@ -54,17 +54,17 @@ func recorded(t *testing.T, name string) experiment.Machine {
 
 func TestResolve(t *testing.T) {
 	m := recorded(t, "qemu-numa2")
-	r, err := resolve(t, m, "--placement", "node-remote", "--nice", "5", "./server", "--port", "80")
+	r, err := resolve(t, m, "--placement", "node-remote", "--nice", "5", "--sched", "batch", "./server", "--port", "80")
 	require.NoError(t, err)
 	require.Len(t, r.Cells, 1)
 	cell := r.Cells[0]
 	assert.Equal(t, []string{"./server", "--port", "80"}, cell.Do.Argv)
 	assert.Equal(t, "0-3", cell.CPUs["cpus"].List)
-	assert.Equal(t, "nice -n 5 numactl --physcpubind=0-3 --membind=1", cell.Lines.Numactl)
+	assert.Equal(t, "nice -n 5 chrt --batch 0 numactl --physcpubind=0-3 --membind=1", cell.Lines.Numactl)
 	assert.Equal(t, r.Placement, cell.Do.Setting.String())
 	spec, err := json.Marshal(r.Spec)
 	require.NoError(t, err)
-	assert.JSONEq(t, `{"command":["./server","--port","80"],"cpus":"0-3","mempolicy":"bind:1","nice":5}`, string(spec))
+	assert.JSONEq(t, `{"command":["./server","--port","80"],"cpus":"0-3","mempolicy":"bind:1","nice":5,"sched":"batch"}`, string(spec))
 
 	r, err = resolve(t, m, "x")
 	require.NoError(t, err)
